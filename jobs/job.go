@@ -1,0 +1,78 @@
+package jobs
+
+import "time"
+
+// Job is a registry entry: a scheduled admin call. The fields are those of the
+// registry file; zero fields get their defaults from NewRegistry or Load, and
+// a Job taken from a Registry has them all set.
+type Job struct {
+	ID       string // [a-z0-9][a-z0-9._-]{0,63}
+	Schedule string // see docs/schedules.md
+	Timezone string // IANA name; default UTC
+	DST      DST    // default DSTOnce
+
+	Target       string   // a target of the registry; or
+	TargetURLEnv string   // short form: the variable that holds the base URL, auth none
+	Method       string   // default POST
+	Path         string   // absolute, joined to the base URL
+	Scopes       []string // authorization scopes that the call's token carries
+	// Body is sent on every attempt alike: any value that encoding/json can
+	// marshal. Default: {"jobId","runId","scheduledAt"}.
+	Body any
+
+	Timeout       time.Duration // of one attempt; default 30s
+	Retry         Retry
+	Overlap       Overlap       // default OverlapSkip
+	CatchUp       CatchUp       // default CatchUpLatest
+	CatchUpWindow time.Duration // default 24h
+	KeyScope      string        // default "route:<METHOD>_<path>"
+	MaxInFlight   int           // runs of this job at once; 0: the executor's limit
+	Disabled      bool
+
+	schedule *Schedule // parsed by the registry
+}
+
+// Retry says when a failed call is asked again.
+type Retry struct {
+	// Backoff is the wait before each retry; after the last, the run is dead.
+	// Default 500ms, 2s, 5s, 30s. An empty, non-nil slice: no retries.
+	Backoff []time.Duration
+	// Jitter spreads each wait by up to this fraction either way; default 0.2.
+	// Negative: none.
+	Jitter float64
+	// MaxRetryAfter caps what a target may ask for; default 5m.
+	MaxRetryAfter time.Duration
+	// Horizon is how long after its first lease a run may still be sent;
+	// default: what retries, timeouts and the platform's event ages add up
+	// to, at least 1h. A key must outlive it.
+	Horizon time.Duration
+}
+
+// DST says what a wall-clock schedule does when the clocks change.
+type DST string
+
+const (
+	DSTOnce DST = "once" // a time in a gap fires after it, one in a fold fires once
+	DSTSkip DST = "skip" // a time in a gap is skipped and reported, one in a fold fires once
+	DSTWall DST = "wall" // literal matching: 0 or 2 are possible
+)
+
+// Overlap says what an instant does while an earlier run of its job is
+// unfinished.
+type Overlap string
+
+const (
+	OverlapSkip  Overlap = "skip"
+	OverlapQueue Overlap = "queue"
+	OverlapAllow Overlap = "allow"
+)
+
+// CatchUp says which of the instants that passed while nothing was running
+// are run late.
+type CatchUp string
+
+const (
+	CatchUpNone   CatchUp = "none"
+	CatchUpLatest CatchUp = "latest"
+	CatchUpAll    CatchUp = "all"
+)

@@ -1,0 +1,129 @@
+package ledger
+
+import "time"
+
+// Overlap says what an instant does while an earlier run of its job is
+// unfinished.
+type Overlap string
+
+const (
+	// OverlapSkip: takes the job's slot; becomes skipped (overlap) when the
+	// slot is taken.
+	OverlapSkip Overlap = "skip"
+	// OverlapQueue: waits for the slot, oldest instant first.
+	OverlapQueue Overlap = "queue"
+	// OverlapAllow: takes no slot.
+	OverlapAllow Overlap = "allow"
+)
+
+// Instant is one row that an admission is to write.
+type Instant struct {
+	RunID   string
+	At      time.Time // nominal
+	Until   time.Time // a range's last instant, else zero
+	Count   int       // 1, or how many instants the range has
+	State   State     // Planned, Missed or Superseded
+	Reason  Reason    // for Missed and Superseded
+	Trigger Trigger
+	Overlap Overlap // Planned only
+	Call    Call    // Planned only
+	Lease   bool    // Planned only: can start now, so lease it on admission
+}
+
+// Plan is all of one job's instants in (After, Through].
+type Plan struct {
+	JobID   string
+	Epoch   int64
+	After   time.Time // the watermark that the plan was made from
+	Through time.Time // the watermark after it
+	// Instants are the rows to write, oldest first.
+	Instants []Instant
+	// Events are what the ledger is to keep beside them (gap times).
+	Events []Event
+	// Next, when set, ends the epoch at Through and starts another one with
+	// this definition (an edit), or none (Next.Hash == "": removed).
+	Next *Definition
+}
+
+// Admission is what one beat of a planner asks for. The store treats each plan
+// whole or not at all:
+//
+//   - it locks the jobs' rows in id order, then judges;
+//   - a plan is admitted only if the job's epoch and watermark are those the
+//     plan was made from and Through is not after the store's clock, so no
+//     instant is admitted twice, early, or for an outgoing epoch;
+//   - rows that exist already (a platform event came first) stand; a range row
+//     counts only the instants in it that have no row of their own;
+//   - the watermark moves in the same transaction;
+//   - of a paused job every planned instant becomes skipped (paused);
+//   - the slot decides overlap (see Overlap);
+//   - instants marked Lease that ended up startable are leased under Token.
+type Admission struct {
+	Plans    []Plan
+	Owner    string // the process
+	Token    string // random, fresh for each admission
+	LeaseFor time.Duration
+}
+
+// Admitted is what became of an Admission.
+type Admitted struct {
+	Now    time.Time // the store's clock
+	Leased []Work    // those leased to the caller now
+	Stale  []Position
+	// Skipped counts the instants that became skipped, by reason.
+	Skipped map[Reason]int
+}
+
+// Position is where a job stands. Of a plan that was not admitted, it says
+// from where to plan anew: the epoch or watermark had moved, or Through was
+// ahead of the store's clock.
+type Position struct {
+	JobID     string
+	Epoch     int64
+	Watermark time.Time
+}
+
+// Entry is a single run from outside the planner: a trigger, a rerun, or a
+// platform event. It moves no watermark.
+type Entry struct {
+	JobID string
+	Instant
+	By, Why string
+	// Owner, Token and LeaseFor are used when Instant.Lease is set.
+	Owner    string
+	Token    string
+	LeaseFor time.Duration
+}
+
+// Entered is what became of an Entry. Inserted is false where the instant was
+// accounted for before: Run is then the row that accounts for it (perhaps a
+// range row). Work is set when the run was leased to the caller.
+type Entered struct {
+	Now      time.Time
+	Run      Run
+	Inserted bool
+	Work     *Work
+}
+
+// Event is something about a job that is not a run: a gap time that daylight
+// saving skipped, a pause, a resume, a new epoch.
+type Event struct {
+	JobID string
+	At    time.Time // actual or nearest instant
+	Kind  EventKind
+	Local string // gap: the local time that does not exist, "2026-03-08T02:30:00"
+	Zone  string // gap: the time zone
+	By    string
+	Why   string
+}
+
+// EventKind names an Event.
+type EventKind string
+
+const (
+	GapSkipped EventKind = "dst_gap"
+	JobPaused  EventKind = "paused"
+	JobResumed EventKind = "resumed"
+	EpochBegun EventKind = "epoch_begun"
+	EpochEnded EventKind = "epoch_ended"
+)

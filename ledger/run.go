@@ -1,0 +1,85 @@
+package ledger
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Run is one row: one instant of a job, or (Count > 1) a range of instants
+// that share one verdict. All times are UTC; a zero time means "not yet".
+type Run struct {
+	ID          string    // the run-id; a range row's is "<job>@<first>/<last>"
+	JobID       string    //
+	ScheduledAt time.Time // the nominal instant, whole seconds; a range's first
+	Until       time.Time // a range's last instant; zero for a run
+	Count       int       // instants it stands for; 1 for a run
+	Trigger     Trigger   //
+	State       State     //
+	Reason      Reason    // set in dead, skipped, missed, superseded, canceled
+	Epoch       int64     // the job's epoch that planned it; 0 for ~ runs
+	Call        Call      // frozen at admission
+
+	Attempt  int  // number of the latest attempt sent, or perhaps sent
+	Failures int  // attempts that used up the retry budget
+	Replayed bool // the final answer was a stored one
+	Status   int  // HTTP status of the latest answer; 0 when there was none
+
+	NextAt     time.Time // planned and retrying: not before this
+	SendBefore time.Time // nothing is sent from here on; set at the first lease
+
+	LeasedBy    string // running: the process that holds the lease
+	LeasedUntil time.Time
+
+	PlannedAt  time.Time // actual time of admission
+	StartedAt  time.Time // actual time of the first lease
+	FinishedAt time.Time // actual time of the final outcome
+	AckedAt    time.Time // a dead run that somebody has seen
+
+	By  string // who last moved it by hand
+	Why string // and their reason
+}
+
+// Call is what a run sends, and the rules under which it is sent again. It is
+// frozen in the run's row at admission: a retry after an edit of the registry,
+// by whichever process, is byte-identical.
+type Call struct {
+	Target        string          `json:"target"`
+	Method        string          `json:"method"`
+	Path          string          `json:"path"`
+	Body          json.RawMessage `json:"body,omitempty"`
+	Scopes        []string        `json:"scopes,omitempty"`
+	Timeout       time.Duration   `json:"timeout"`
+	Backoff       []time.Duration `json:"backoff"`
+	Jitter        float64         `json:"jitter"`
+	MaxRetryAfter time.Duration   `json:"maxRetryAfter"`
+	Horizon       time.Duration   `json:"horizon"`
+	MaxInFlight   int             `json:"maxInFlight,omitempty"` // of the job; 0: no limit of its own
+}
+
+// Answer is what one attempt came to.
+type Answer string
+
+const (
+	Fresh      Answer = "fresh"       // 2xx, the effect was made now
+	Replay     Answer = "replayed"    // 2xx, a stored answer: the effect was made before
+	InProgress Answer = "in_progress" // an earlier call still runs; uses no retry
+	Throttled  Answer = "throttled"   // 429 or 503
+	Failed     Answer = "failed"      // 408, 425, other 5xx
+	Refused    Answer = "refused"     // final 3xx or 4xx
+	Unknown    Answer = "unknown"     // timeout or broken connection: the effect may have been made
+	Lost       Answer = "lost"        // the lease lapsed; it may have been sent
+)
+
+// Attempt is one call made, or perhaps made, for a run.
+type Attempt struct {
+	RunID      string
+	N          int // 1 and up
+	StartedAt  time.Time
+	FinishedAt time.Time
+	Answer     Answer
+	Status     int    // 0: no response
+	Code       string // the problem code of the answer, if it had one
+	Error      string // what went wrong; never a secret, never a body
+	Detail     string // a built-in job's report (JSON); empty for calls over HTTP
+	Owner      string // the process that made it
+}

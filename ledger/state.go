@@ -1,0 +1,96 @@
+package ledger
+
+// State is where a run is in its life.
+//
+//	planned -> running -> succeeded
+//	              |-> retrying -> running ...
+//	              |-> dead -> (redrive) retrying
+//	planned -> skipped | missed | superseded -> (backfill) planned
+//	planned | running | retrying -> canceled -> (backfill) planned
+type State string
+
+const (
+	// Planned: admitted (or moved here by a backfill), not leased. A claim
+	// takes it out; so does a cancel.
+	Planned State = "planned"
+	// Running: leased to a process, in flight or about to be. Its record, a
+	// cancel, or (after the lease lapsed) another claim takes it out.
+	Running State = "running"
+	// Retrying: an attempt ended without a final answer; due again at NextAt.
+	// A claim takes it out; so does a cancel.
+	Retrying State = "retrying"
+	// Succeeded: the target answered 2xx. Final.
+	Succeeded State = "succeeded"
+	// Dead: no further attempt is made; the reason says why. Only an
+	// operator's redrive takes it out.
+	Dead State = "dead"
+	// Skipped: due, and not run by the job's own rule (overlap, paused).
+	Skipped State = "skipped"
+	// Missed: due while nothing planned it, and too late to catch up.
+	Missed State = "missed"
+	// Superseded: due while nothing planned it; a newer instant stands for it.
+	Superseded State = "superseded"
+	// Canceled: an operator took it out.
+	Canceled State = "canceled"
+)
+
+// States lists every state, in the order of a run's life.
+var States = []State{Planned, Running, Retrying, Succeeded, Dead, Skipped, Missed, Superseded, Canceled}
+
+var moves = map[State][]State{
+	Planned:    {Running, Skipped, Missed, Superseded, Canceled},
+	Running:    {Running, Planned, Retrying, Succeeded, Dead, Canceled},
+	Retrying:   {Running, Dead, Canceled},
+	Dead:       {Retrying},
+	Skipped:    {Planned},
+	Missed:     {Planned},
+	Superseded: {Planned},
+	Canceled:   {Planned},
+}
+
+// CanMove reports whether a run may go from one state to another. Running to
+// running is a lapsed lease taken over; running to planned is a lease given
+// back before anything was sent.
+func CanMove(from, to State) bool {
+	for _, s := range moves[from] {
+		if s == to {
+			return true
+		}
+	}
+	return false
+}
+
+// Finished reports whether nothing more happens to a run in this state of
+// itself.
+func (s State) Finished() bool {
+	return s != Planned && s != Running && s != Retrying
+}
+
+// Trigger says what made a run.
+type Trigger string
+
+const (
+	BySchedule Trigger = "schedule" // planned on time
+	ByCatchUp  Trigger = "catchup"  // planned late, by the job's catchUp rule
+	ByBackfill Trigger = "backfill" // moved to planned by an operator
+	ByOperator Trigger = "manual"   // `trigger`: a ~ id
+	ByRerun    Trigger = "rerun"    // `runs rerun`: a ~ id
+	ByEvent    Trigger = "event"    // a platform event that fits no instant: a ~ id
+)
+
+// Reason says why a run is in its state.
+type Reason string
+
+const (
+	Exhausted       Reason = "exhausted"        // dead: every retry was used
+	Permanent       Reason = "permanent"        // dead: an answer that a retry cannot change
+	Unauthorized    Reason = "unauthorized"     // dead: 401 with a fresh token
+	PayloadMismatch Reason = "payload_mismatch" // dead: the key is taken by another payload
+	KeyExpired      Reason = "key_expired"      // dead: past SendBefore, the key may be forgotten
+	Overlapped      Reason = "overlap"          // skipped: an earlier run of the job is unfinished
+	WhilePaused     Reason = "paused"           // skipped: the job was paused
+	CatchUpNone     Reason = "catch_up_none"    // missed: the job does not catch up
+	CatchUpWindow   Reason = "catch_up_window"  // missed: older than the job's window
+	NewerInstant    Reason = "newer_instant"    // superseded
+	ByHand          Reason = "operator"         // canceled
+)

@@ -1,0 +1,110 @@
+package ledger
+
+import "time"
+
+// Work is a leased run: what its holder needs to call and to record.
+type Work struct {
+	RunID       string
+	JobID       string
+	ScheduledAt time.Time
+	Trigger     Trigger
+	Attempt     int // the number that the next call has
+	Failures    int
+	SendBefore  time.Time
+	LeasedUntil time.Time
+	Token       string
+	Call        Call
+}
+
+// Claim asks for work that is due: planned and retrying runs whose NextAt has
+// come, and running ones whose lease has lapsed; oldest NextAt first.
+type Claim struct {
+	Owner    string
+	Token    string // random, fresh for each claim
+	Limit    int
+	LeaseFor time.Duration
+	// BusyTargets and BusyJobs have no room now: their runs are left.
+	BusyTargets []string
+	BusyJobs    []string
+}
+
+// Claimed is what a Claim got.
+type Claimed struct {
+	Now  time.Time
+	Work []Work
+	// Expired are the runs that this claim found past their SendBefore and
+	// made dead (key_expired).
+	Expired []Run
+	// NextAt is when the earliest work that is not due yet will be (a retry's
+	// time, a lease's end); zero when there is none.
+	NextAt time.Time
+}
+
+// Lease names one held lease.
+type Lease struct {
+	RunID string
+	Token string
+}
+
+// Outcome is what came of a leased run.
+type Outcome struct {
+	Lease
+	// State is Succeeded, Retrying or Dead; or Planned to give a lease back
+	// unsent, which uses no attempt number.
+	State    State
+	Reason   Reason
+	Replayed bool
+	Failures int           // the budget used, this attempt included
+	Wait     time.Duration // Retrying and Planned: due again after this, on the store's clock
+	// Attempt is what is added to the run's history; its zero value (N == 0)
+	// adds nothing.
+	Attempt Attempt
+}
+
+// Fate is what became of one recorded Outcome.
+type Fate string
+
+const (
+	Recorded Fate = "recorded" // now, or before by an earlier try of this same record
+	Late     Fate = "refused"  // the lease was lost: somebody else has the run
+)
+
+// Definition is one version of a job as a registry declares it.
+type Definition struct {
+	JobID string
+	Hash  string // identifies the definition; "" in Plan.Next: the job is gone
+	Body  []byte // the job, enough to plan it (JSON)
+}
+
+// Declaration is what a process says at its start: who it is and which
+// definitions it holds. Jobs that are disabled are not declared.
+type Declaration struct {
+	Process     string // random, unique to the process
+	Registry    string // the registry's name; a ledger belongs to one registry
+	Version     string // identifies the set of definitions
+	Definitions []Definition
+}
+
+// Pulse is a heartbeat's answer. When Living differs from the last one's, the
+// standings may have changed.
+type Pulse struct {
+	Now    time.Time
+	Living []string // versions that living processes declare, sorted
+}
+
+// ProcessTTL is how long after its last heartbeat a process counts as living.
+const ProcessTTL = 30 * time.Second
+
+// Standing is one job in the ledger's eyes.
+//
+// A job's winner is, of the definitions that living processes declare for it,
+// the one first declared last. Hash differs from Winner when the job was
+// edited, removed (Winner == "") or fell back; then Body is the definition
+// that still stands, so that whoever holds the winner can plan it to its end
+// and switch.
+type Standing struct {
+	Position
+	Hash   string // of the current epoch; "" when the job has ended
+	Winner string
+	Body   []byte // of the current epoch; set only when Hash != Winner
+}
