@@ -26,6 +26,9 @@ type Claim struct {
 	// BusyTargets and BusyJobs have no room now: their runs are left.
 	BusyTargets []string
 	BusyJobs    []string
+	// Only, when not empty, narrows the claim to these run-ids: a process
+	// that drives one run (a trigger, a platform event) claims its retries.
+	Only []string
 }
 
 // Claimed is what a Claim got.
