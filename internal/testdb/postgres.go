@@ -1,0 +1,103 @@
+package testdb
+
+import (
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strconv"
+	"syscall"
+
+	"github.com/jackc/pgx/v5"
+)
+
+var postgres = &engine{
+	name:    "PostgreSQL",
+	env:     "TEST_POSTGRES_URL",
+	account: "postgres",
+	local:   postgresLocal,
+	docker:  postgresDocker,
+	url:     postgresURL,
+	ping:    func(server string) error { return postgresExec(server, "SELECT 1") },
+	create:  postgresCreate,
+	drop:    postgresDrop,
+}
+
+// postgresURL has no password: the server trusts this machine.
+func postgresURL(port int) string {
+	return fmt.Sprintf("postgres://cronce@127.0.0.1:%d/postgres?sslmode=disable", port)
+}
+
+func postgresLocal(dir string, port int, d durability) (*recipe, error) {
+	server, err := find([]string{"postgres"}, "/usr/lib/postgresql/*/bin/postgres")
+	if err != nil {
+		return nil, err
+	}
+	// initdb stands beside the server, but is not always on PATH with it.
+	initdb := filepath.Join(filepath.Dir(server), "initdb")
+	data := filepath.Join(dir, "data")
+	serve := []string{
+		server, "-D", data, "-p", strconv.Itoa(port),
+		"-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=" + dir,
+	}
+	return &recipe{
+		prepare: []string{
+			initdb, "--pgdata=" + data, "--username=cronce", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync",
+		},
+		serve:     append(serve, postgresSettings(d)...),
+		ready:     fmt.Sprintf("host=%s port=%d user=cronce dbname=postgres", dir, port),
+		fast:      syscall.SIGINT,
+		immediate: syscall.SIGQUIT,
+	}, nil
+}
+
+func postgresDocker(port int, d durability) *recipe {
+	serve := []string{
+		"docker", "run", "--rm", "--publish", fmt.Sprintf("127.0.0.1:%d:5432", port),
+		"--env", "POSTGRES_USER=cronce", "--env", "POSTGRES_DB=postgres",
+		"--env", "POSTGRES_HOST_AUTH_METHOD=trust", "postgres:17-alpine",
+	}
+	return &recipe{
+		serve:     append(serve, postgresSettings(d)...),
+		ready:     postgresURL(port),
+		fast:      syscall.SIGINT,
+		immediate: syscall.SIGQUIT,
+	}
+}
+
+func postgresSettings(d durability) []string {
+	settings := []string{"-c", "max_connections=300", "-c", "timezone=Asia/Kathmandu"}
+	if d == volatile {
+		settings = append(settings, "-c", "fsync=off", "-c", "full_page_writes=off")
+	}
+	return settings
+}
+
+func postgresCreate(server, name string) (string, error) {
+	database, err := url.Parse(server)
+	if err != nil {
+		return "", err
+	}
+	database.Path = "/" + name
+	return database.String(), postgresExec(server, "CREATE DATABASE "+name)
+}
+
+// postgresDrop also ends what a failed test left connected.
+func postgresDrop(server, database string) error {
+	u, err := url.Parse(database)
+	if err != nil {
+		return err
+	}
+	return postgresExec(server, "DROP DATABASE "+u.Path[1:]+" WITH (FORCE)")
+}
+
+func postgresExec(server, statement string) error {
+	ctx, cancel := bounded()
+	defer cancel()
+	conn, err := pgx.Connect(ctx, server)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	_, err = conn.Exec(ctx, statement)
+	return err
+}

@@ -1,0 +1,113 @@
+package testdb
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+)
+
+// Mode is how a server is stopped.
+type Mode string
+
+const (
+	// Fast: clients are disconnected, everything is written out, as an
+	// operator restarts a server.
+	Fast Mode = "fast"
+	// Immediate: as a crash; the next start recovers from the log.
+	Immediate Mode = "immediate"
+)
+
+// Server is one database server.
+type Server struct {
+	// URL leads to its maintenance database. It stays the same over a Stop and
+	// a Start.
+	URL string
+
+	engine *engine
+	recipe *recipe
+	keeper *keeper // nil: the server is not ours to stop
+}
+
+// Start starts a stopped server and returns when it answers.
+func (s *Server) Start() error {
+	if err := s.keeper.start(); err != nil {
+		return err
+	}
+	deadline := time.Now().Add(patience)
+	for {
+		err := s.engine.ping(s.recipe.ready)
+		if err == nil {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("no answer after %v: %w\n%s", patience, err, s.keeper.log())
+		}
+		if exited, err := s.keeper.exited(20 * time.Millisecond); exited || err != nil {
+			return errors.Join(fmt.Errorf("the server ended:\n%s", s.keeper.log()), err)
+		}
+	}
+}
+
+// Stop stops the server and returns when its process has ended.
+func (s *Server) Stop(mode Mode) error {
+	if mode == Immediate {
+		return s.keeper.stop(s.recipe.immediate)
+	}
+	return s.keeper.stop(s.recipe.fast)
+}
+
+// Create makes a fresh, empty database on the server and returns its URL. It
+// goes with the server.
+func (s *Server) Create(name string) (string, error) { return s.create(name) }
+
+func (s *Server) create(name string) (string, error) {
+	url, err := s.engine.create(s.URL, name)
+	if err != nil {
+		return "", fmt.Errorf("create a database on %s: %w", s.engine.name, err)
+	}
+	return url, nil
+}
+
+func (s *Server) drop(database string) error { return s.engine.drop(s.URL, database) }
+
+func (s *Server) close() {
+	if s.keeper != nil {
+		s.keeper.close()
+	}
+}
+
+// Shared is one server of each engine, for a command that runs many test
+// binaries.
+type Shared struct{ servers []*Server }
+
+// Share starts the servers that the environment does not name already.
+func Share() (*Shared, error) {
+	var s Shared
+	for _, e := range []*engine{postgres, mariadb} {
+		server, err := e.shared()
+		if err != nil {
+			s.Close()
+			return nil, err
+		}
+		s.servers = append(s.servers, server)
+	}
+	return &s, nil
+}
+
+// Environ is the process's environment with the variables by which tests find
+// the servers.
+func (s *Shared) Environ() []string {
+	env := os.Environ()
+	for _, server := range s.servers {
+		env = append(env, server.engine.env+"="+server.URL)
+	}
+	return env
+}
+
+// Close stops the servers and removes what they stored.
+func (s *Shared) Close() {
+	for _, server := range s.servers {
+		server.close()
+	}
+}

@@ -1,0 +1,111 @@
+// Package testdb gives tests real databases: a fresh, empty database for each
+// test, on a throwaway server that is gone when the tests are.
+//
+// A server comes from the first of these that the machine has:
+//
+//  1. TEST_POSTGRES_URL or TEST_MYSQL_URL: a server of yours, whose account may
+//     create databases. (`make test` sets both, so that all packages share one
+//     server of each kind: see cmd/with-databases.)
+//  2. The server's binaries, on PATH or where Debian puts them.
+//  3. Docker.
+//  4. scripts/install-databases, which installs Debian's packages (root only).
+//
+// When none works the test fails and says what to do. An engine is skipped only
+// when SHORT=1 is in the environment.
+//
+// Servers are started in a time zone that is not UTC, so that code which relies
+// on the server's zone is found out.
+package testdb
+
+import (
+	"context"
+	"crypto/rand"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// patience bounds the start of a server and every statement about a database.
+const patience = time.Minute
+
+// shared holds the one server of each engine that this process's tests share.
+var shared = struct{ postgres, mariadb func() (*Server, error) }{
+	postgres: sync.OnceValues(func() (*Server, error) { return postgres.shared() }),
+	mariadb:  sync.OnceValues(func() (*Server, error) { return mariadb.shared() }),
+}
+
+// Postgres returns the URL of a fresh, empty PostgreSQL database, which is
+// dropped when the test ends. The server is shared, runs without fsync and takes
+// 300 connections.
+func Postgres(t testing.TB) string {
+	t.Helper()
+	return fresh(t, shared.postgres)
+}
+
+// MariaDB returns the go-sql-driver DSN, without parameters, of a fresh, empty
+// MariaDB (or, by TEST_MYSQL_URL, MySQL) database, which is dropped when the
+// test ends. The server is shared, runs without fsync and takes 300 connections.
+func MariaDB(t testing.TB) string {
+	t.Helper()
+	return fresh(t, shared.mariadb)
+}
+
+// PostgresServer starts a PostgreSQL server of the test's own, with fsync and
+// every default that concerns durability, for tests that stop or crash it. It is
+// never the one named by TEST_POSTGRES_URL.
+func PostgresServer(t testing.TB) *Server {
+	t.Helper()
+	return private(t, postgres)
+}
+
+// MariaDBServer is PostgresServer for MariaDB.
+func MariaDBServer(t testing.TB) *Server {
+	t.Helper()
+	return private(t, mariadb)
+}
+
+func fresh(t testing.TB, server func() (*Server, error)) string {
+	t.Helper()
+	skipIfShort(t)
+	s, err := server()
+	if err != nil {
+		t.Fatal(err)
+	}
+	url, err := s.create("cronce_" + strings.ToLower(rand.Text()[:16]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.drop(url); err != nil {
+			t.Logf("the test's database stays behind: %v", err)
+		}
+	})
+	return url
+}
+
+func private(t testing.TB, e *engine) *Server {
+	t.Helper()
+	skipIfShort(t)
+	s, err := e.start(durable)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.close)
+	return s
+}
+
+func skipIfShort(t testing.TB) {
+	t.Helper()
+	if Short() {
+		t.Skip("SHORT=1: NOT TESTED on a real database server")
+	}
+}
+
+// Short reports whether SHORT=1 is set: tests that need a server are skipped.
+func Short() bool { return os.Getenv("SHORT") == "1" }
+
+func bounded() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.Background(), patience)
+}

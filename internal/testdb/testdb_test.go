@@ -1,0 +1,137 @@
+package testdb_test
+
+import (
+	"context"
+	"database/sql"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/cronce/cronce/internal/testdb"
+)
+
+func TestPostgresIsFreshForEachTest(t *testing.T) {
+	t.Parallel()
+	first, second := testdb.Postgres(t), testdb.Postgres(t)
+	if first == second {
+		t.Fatalf("two calls returned one database, %s", first)
+	}
+	for _, url := range []string{first, second} {
+		conn := connect(t, url)
+		if _, err := conn.Exec(t.Context(), "CREATE TABLE things (id int)"); err != nil {
+			t.Errorf("%s is not empty: %v", url, err)
+		}
+	}
+}
+
+func TestPostgresIsDroppedWithItsTest(t *testing.T) {
+	var url string
+	t.Run("inner", func(t *testing.T) { url = testdb.Postgres(t) })
+	if url == "" {
+		t.Skip("the inner test was skipped")
+	}
+	if conn, err := pgx.Connect(t.Context(), url); err == nil {
+		conn.Close(t.Context())
+		t.Errorf("%s is still there", url)
+	}
+}
+
+func TestPostgresServerKeepsItsCommitsOverACrash(t *testing.T) {
+	t.Parallel()
+	server := testdb.PostgresServer(t)
+	for _, mode := range []testdb.Mode{testdb.Fast, testdb.Immediate} {
+		conn := connect(t, server.URL)
+		if _, err := conn.Exec(t.Context(), "CREATE TABLE "+string(mode)+" (id int)"); err != nil {
+			t.Fatal(err)
+		}
+		must(t, server.Stop(mode))
+		if err := conn.Ping(t.Context()); err == nil {
+			t.Fatalf("the server answers after Stop(%s)", mode)
+		}
+		must(t, server.Start())
+		if _, err := connect(t, server.URL).Exec(t.Context(), "SELECT FROM "+string(mode)); err != nil {
+			t.Errorf("after Stop(%s): %v", mode, err)
+		}
+	}
+}
+
+func TestPostgresServerIsNotTheSharedOne(t *testing.T) {
+	t.Parallel()
+	server := testdb.PostgresServer(t)
+	if strings.HasPrefix(testdb.Postgres(t), strings.TrimSuffix(server.URL, "postgres?sslmode=disable")) {
+		t.Errorf("%s is shared", server.URL)
+	}
+}
+
+func TestMariaDBIsFreshForEachTest(t *testing.T) {
+	t.Parallel()
+	first, second := testdb.MariaDB(t), testdb.MariaDB(t)
+	if first == second {
+		t.Fatalf("two calls returned one database, %s", first)
+	}
+	for _, dsn := range []string{first, second} {
+		if _, err := open(t, dsn).Exec("CREATE TABLE things (id int)"); err != nil {
+			t.Errorf("%s is not empty: %v", dsn, err)
+		}
+	}
+}
+
+func TestMariaDBServerKeepsItsCommitsOverACrash(t *testing.T) {
+	t.Parallel()
+	server := testdb.MariaDBServer(t)
+	dsn, err := server.Create("shop")
+	must(t, err)
+	for _, mode := range []testdb.Mode{testdb.Fast, testdb.Immediate} {
+		_, err := open(t, dsn).Exec("CREATE TABLE " + string(mode) + " (id int)")
+		must(t, err)
+		must(t, server.Stop(mode))
+		if err := open(t, dsn).Ping(); err == nil {
+			t.Fatalf("the server answers after Stop(%s)", mode)
+		}
+		must(t, server.Start())
+		if _, err := open(t, dsn).Exec("SELECT * FROM " + string(mode)); err != nil {
+			t.Errorf("after Stop(%s): %v", mode, err)
+		}
+	}
+}
+
+// A server in another zone than UTC finds code that relies on the server's.
+func TestServersAreNotInUTC(t *testing.T) {
+	if os.Getenv("TEST_POSTGRES_URL") != "" {
+		t.Skip("the server is the user's")
+	}
+	var zone string
+	must(t, connect(t, testdb.Postgres(t)).QueryRow(t.Context(), "SHOW timezone").Scan(&zone))
+	if zone == "UTC" {
+		t.Error("PostgreSQL is in UTC")
+	}
+	must(t, open(t, testdb.MariaDB(t)).QueryRow("SELECT @@time_zone").Scan(&zone))
+	if zone != "+05:45" {
+		t.Errorf("MariaDB is in %s", zone)
+	}
+}
+
+func connect(t *testing.T, url string) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	must(t, err)
+	t.Cleanup(func() { conn.Close(context.Background()) })
+	return conn
+}
+
+func open(t *testing.T, dsn string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("mysql", dsn)
+	must(t, err)
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
