@@ -1,16 +1,26 @@
 package ledger
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Overlap says what an instant does while an earlier run of its job is
 // unfinished.
+//
+// Each job has one slot. Whoever gives it holds the job's row lock. A run that
+// has it keeps it through leases, lapses and retries until it is succeeded,
+// dead or canceled. A run that waits for it is planned (a redriven one
+// retrying) and cannot be leased; each Admit, Enter and Claim first gives a
+// free slot to the oldest that waits. Runs with ~ ids take no slot and do not
+// wait for one, whatever their Overlap.
 type Overlap string
 
 const (
 	// OverlapSkip: takes the job's slot; becomes skipped (overlap) when the
-	// slot is taken.
+	// slot is taken or other runs wait for it.
 	OverlapSkip Overlap = "skip"
-	// OverlapQueue: waits for the slot, oldest instant first.
+	// OverlapQueue: takes the slot, or waits for it, oldest instant first.
 	OverlapQueue Overlap = "queue"
 	// OverlapAllow: takes no slot.
 	OverlapAllow Overlap = "allow"
@@ -30,6 +40,13 @@ type Instant struct {
 	Lease   bool    // Planned only: can start now, so lease it on admission
 }
 
+// BesideSchedule reports whether a run-id is one of ~ work: a trigger, a rerun
+// or an event of its own. Such a run stands beside the schedule: it accounts
+// for no instant, takes no slot, has epoch 0 and raises no PurgedBefore.
+func BesideSchedule(runID string) bool {
+	return strings.Contains(runID, "~")
+}
+
 // Plan is all of one job's instants in (After, Through].
 type Plan struct {
 	JobID   string
@@ -41,19 +58,24 @@ type Plan struct {
 	// Events are what the ledger is to keep beside them (gap times).
 	Events []Event
 	// Next, when set, ends the epoch at Through and starts another one with
-	// this definition (an edit), or none (Next.Hash == "": removed).
+	// this definition (an edit), or none (Next.Hash == "": removed), and
+	// records EpochEnded and EpochBegun. The new epoch's watermark is Through.
 	Next *Definition
 }
 
-// Admission is what one beat of a planner asks for. The store treats each plan
-// whole or not at all:
+// Admission is what one beat of a planner asks for, at most one plan a job.
+// The store treats each plan whole or not at all:
 //
 //   - it locks the jobs' rows in id order, then judges;
 //   - a plan is admitted only if the job's epoch and watermark are those the
-//     plan was made from and Through is not after the store's clock, so no
-//     instant is admitted twice, early, or for an outgoing epoch;
-//   - rows that exist already (a platform event came first) stand; a range row
-//     counts only the instants in it that have no row of their own;
+//     plan was made from, it has not ended, and Through is not before After
+//     nor after the store's clock, so no instant is admitted twice, early, or
+//     for an outgoing epoch;
+//   - rows that exist already (a platform event came first) stand as they are
+//     and are not leased here; a range row counts only the instants in it that
+//     have no row of their own, and is not written when that leaves none;
+//   - a planned instant is due from its own time (NextAt is At); missed,
+//     superseded and skipped rows are finished at once (FinishedAt is now);
 //   - the watermark moves in the same transaction;
 //   - of a paused job every planned instant becomes skipped (paused);
 //   - the slot decides overlap (see Overlap);
@@ -85,6 +107,13 @@ type Position struct {
 
 // Entry is a single run from outside the planner: a trigger, a rerun, or a
 // platform event. It moves no watermark.
+//
+// A ~ id is new work at once, of a paused, ended or unknown job too. The entry
+// of an instant is treated as an admission treats it: it is skipped (paused)
+// when the job is paused, and the slot decides overlap. An instant that the
+// store's clock has not reached yet is planned, not leased, and due at its
+// time. One at or before the job's PurgedBefore is ErrPurged. An instant of a
+// job that the ledger does not know makes a row for the job: epoch 0, ended.
 type Entry struct {
 	JobID string
 	Instant
@@ -97,7 +126,8 @@ type Entry struct {
 
 // Entered is what became of an Entry. Inserted is false where the instant was
 // accounted for before: Run is then the row that accounts for it (perhaps a
-// range row). Work is set when the run was leased to the caller.
+// range row). Work is set when the run was leased to the caller; an Entry
+// repeated under the same Token finds it again while that lease is held.
 type Entered struct {
 	Now      time.Time
 	Run      Run

@@ -13,6 +13,9 @@ var (
 	ErrUnavailable = errors.New("ledger unavailable")
 	// ErrOtherRegistry: the ledger belongs to a registry of another name.
 	ErrOtherRegistry = errors.New("the ledger belongs to another registry")
+	// ErrPurged: the instant is at or before its job's PurgedBefore. What
+	// became of it is no longer known, so it is not entered; only ~ work is.
+	ErrPurged = errors.New("the instant was purged from the ledger")
 	// ErrSchema: the store's tables are not of this program's version.
 	ErrSchema = errors.New("the ledger's schema is not up to date")
 )
@@ -25,9 +28,11 @@ type Filter struct {
 	Reason Reason
 	Since  time.Time // ScheduledAt at or after
 	Until  time.Time // ScheduledAt before
-	// Unacked selects only runs that nobody has acknowledged.
+	// Unacked selects only runs that nobody has acknowledged (AckedAt zero).
 	Unacked bool
-	Limit   int // default 100; newest ScheduledAt first
+	// Limit is a page's size, default 100; newest ScheduledAt first, equal
+	// times by ID descending in byte order. In an Act, 0 means no limit.
+	Limit int
 	// Before continues a listing after its last row (keyset, never an
 	// offset).
 	Before *Cursor
@@ -53,7 +58,23 @@ type JobStatus struct {
 }
 
 // Act is an operator's doing: who and why are required of the caller and kept
-// in the row.
+// in the row. With IDs, each of them that cannot be acted on, or does not
+// exist, is refused in words. Without, only runs in a state that the act moves
+// are selected (of the dead, Ack selects those not acknowledged yet).
+//
+//   - Cancel: planned, running, retrying -> canceled (operator). The slot is
+//     given back. A running run's attempt may have been sent: it stays counted
+//     and is kept in the history as lost; its holder's record is refused.
+//   - Redrive: dead -> retrying, due now, oldest ScheduledAt first, under its
+//     own key, SendBefore and attempt numbers, with Failures 0 and no reason,
+//     FinishedAt or AckedAt. Refused from SendBefore on, Force or not.
+//     Refused, unless forced, while a run of the job that this act did not
+//     redrive is unfinished (waiting and ~ runs count). A run that had taken
+//     the slot takes it again; where it is taken the run waits for it, so that
+//     the runs of one act go one after the other; forced, it starts beside
+//     without the slot.
+//   - Ack: dead, acknowledged now. Of a run acknowledged before, the first
+//     time, who and why stand, and it counts as changed.
 type Act struct {
 	Filter
 	By, Why string
@@ -79,9 +100,19 @@ type Backfill struct {
 	JobID string
 	// Instants are the job's instants in the wanted span, oldest first, with
 	// their calls. Those whose row is missed, superseded, skipped or
-	// canceled (or stands in a range row, which is split) become planned and
-	// queued; those that have any other row are left; those that have none,
-	// or are at or before PurgedBefore, are refused.
+	// canceled become planned (backfill), due now and queued: they wait for
+	// the slot, oldest first, whatever Instant.Overlap says. An instant that
+	// stands in a range row is taken out of it: it gets a row of its own, the
+	// range's count falls by one, and the range row goes with its last
+	// instant (its id, first and last instant never change; a row of its own
+	// always goes before the range it lies in). Instants that have any other
+	// row are left; those that have none, or are at or before PurgedBefore,
+	// are refused.
+	//
+	// A canceled run that was leased before keeps its call, SendBefore and
+	// attempt numbers, and is refused from SendBefore on; any other takes the
+	// call given here. Failures begin at 0 again. A pause does not hold a
+	// backfill back.
 	Instants []Instant
 	By, Why  string
 	DryRun   bool
@@ -98,5 +129,7 @@ type Backfilled struct {
 type Counts struct {
 	Unfinished map[State]int // planned, running, retrying
 	DeadUnseen int           // dead and not acknowledged
-	OldestDue  time.Time     // NextAt of the oldest due, unstarted run; zero when none
+	// OldestDue is the NextAt of the oldest planned or retrying run that is
+	// due; zero when none. A run that waits for the slot is not due.
+	OldestDue time.Time
 }

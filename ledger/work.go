@@ -17,7 +17,14 @@ type Work struct {
 }
 
 // Claim asks for work that is due: planned and retrying runs whose NextAt has
-// come, and running ones whose lease has lapsed; oldest NextAt first.
+// come and that do not wait for the slot, and running ones whose lease has
+// lapsed; oldest NextAt (or lease's end) first. A lease is good before
+// LeasedUntil and lapsed from it on.
+//
+// A run's first lease, here or on admission, sets StartedAt to now and
+// SendBefore to now + Call.Horizon; nothing changes them afterwards. Each lease
+// gives the run its next attempt number. A lapsed lease's attempt may have been
+// sent: it is kept in the history as lost, and uses up no retry (Failures).
 type Claim struct {
 	Owner    string
 	Token    string // random, fresh for each claim
@@ -35,11 +42,13 @@ type Claim struct {
 type Claimed struct {
 	Now  time.Time
 	Work []Work
-	// Expired are the runs that this claim found past their SendBefore and
-	// made dead (key_expired).
+	// Expired are the due runs that this claim found at or past their
+	// SendBefore and made dead (key_expired) instead of leasing them. Those
+	// of busy targets and jobs may be left for another claim.
 	Expired []Run
 	// NextAt is when the earliest work that is not due yet will be (a retry's
-	// time, a lease's end); zero when there is none.
+	// time, a lease's end, this claim's leases included); zero when there is
+	// none. Runs that wait for the slot are not counted.
 	NextAt time.Time
 }
 
@@ -49,11 +58,13 @@ type Lease struct {
 	Token string
 }
 
-// Outcome is what came of a leased run.
+// Outcome is what came of a leased run. It is recorded as long as nobody else
+// took the run over, be its lease lapsed or not.
 type Outcome struct {
 	Lease
 	// State is Succeeded, Retrying or Dead; or Planned to give a lease back
 	// unsent, which uses no attempt number.
+	// (the run's Attempt is what it was before the lease).
 	State    State
 	Reason   Reason
 	Replayed bool
@@ -68,8 +79,12 @@ type Outcome struct {
 type Fate string
 
 const (
-	Recorded Fate = "recorded" // now, or before by an earlier try of this same record
-	Late     Fate = "refused"  // the lease was lost: somebody else has the run
+	// Recorded: now, or before by an earlier try of this same record. A
+	// repeat is known by its token until the run is leased again.
+	Recorded Fate = "recorded"
+	// Late: the lease was lost: somebody else has or had the run, or it was
+	// canceled. Nothing was changed.
+	Late Fate = "refused"
 )
 
 // Definition is one version of a job as a registry declares it.
@@ -96,12 +111,18 @@ type Pulse struct {
 }
 
 // ProcessTTL is how long after its last heartbeat a process counts as living.
+// Its own next heartbeat brings it back; only Retire makes the store forget it.
 const ProcessTTL = 30 * time.Second
 
 // Standing is one job in the ledger's eyes.
 //
+// Whoever asks for standings begins, of the jobs that have no epoch (never seen,
+// or ended before) those whose winner its version holds: the next epoch, from 1,
+// with the watermark now, never lower than before, and the event EpochBegun.
+//
 // A job's winner is, of the definitions that living processes declare for it,
-// the one first declared last. Hash differs from Winner when the job was
+// the one first declared last; a definition's first declaration is remembered
+// when its processes are gone. Hash differs from Winner when the job was
 // edited, removed (Winner == "") or fell back; then Body is the definition
 // that still stands, so that whoever holds the winner can plan it to its end
 // and switch.

@@ -1,0 +1,148 @@
+package ledgertest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+const (
+	registry = "acme"
+	lease    = time.Minute
+	horizon  = time.Hour
+)
+
+// bed is one case's empty ledger, with the moves that cases are written in.
+// A move that the case is not about fails the test when it does not succeed.
+type bed struct {
+	*testing.T
+	ctx context.Context
+	Store
+	opened Opened
+	tokens int
+}
+
+func newBed(t *testing.T, o Opened) *bed {
+	t.Helper()
+	return &bed{T: t, ctx: context.Background(), Store: o.Store, opened: o}
+}
+
+// pass lets d pass on the store's clock.
+func (b *bed) pass(d time.Duration) {
+	b.Helper()
+	b.opened.Shift(b.T, d)
+}
+
+// second is another replica's handle on the same data.
+func (b *bed) second() Store {
+	b.Helper()
+	if b.opened.Second == nil {
+		return b.Store
+	}
+	return b.opened.Second(b.T)
+}
+
+func (b *bed) must(err error) {
+	b.Helper()
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+// token is a fresh lease token.
+func (b *bed) token() string {
+	b.tokens++
+	return fmt.Sprintf("token-%d", b.tokens)
+}
+
+// definitions makes one definition, of this hash, for each job.
+func definitions(hash string, ids ...string) []ledger.Definition {
+	var ds []ledger.Definition
+	for _, id := range ids {
+		ds = append(ds, ledger.Definition{JobID: id, Hash: hash, Body: []byte(`{"hash":"` + hash + `"}`)})
+	}
+	return ds
+}
+
+// declare is a process's start: its definitions of these jobs have the
+// version's name for a hash.
+func (b *bed) declare(process, version string, ids ...string) {
+	b.Helper()
+	b.must(b.Declare(b.ctx, ledger.Declaration{
+		Process: process, Registry: registry, Version: version, Definitions: definitions(version, ids...),
+	}))
+}
+
+// standings are those that a process of this version sees, by job.
+func (b *bed) standings(version string) map[string]ledger.Standing {
+	b.Helper()
+	list, err := b.Standings(b.ctx, version)
+	b.must(err)
+	m := map[string]ledger.Standing{}
+	for _, s := range list {
+		if _, twice := m[s.JobID]; twice {
+			b.Errorf("Standings lists %s twice", s.JobID)
+		}
+		m[s.JobID] = s
+	}
+	return m
+}
+
+// job is a job that was begun an hour ago and not planned since.
+func (b *bed) job(id string) *job {
+	b.Helper()
+	b.declare("p1", "v1", id)
+	b.standings("v1")
+	b.pass(time.Hour)
+	b.declare("p1", "v1", id)
+	return b.now(id)
+}
+
+// now reads where a job stands.
+func (b *bed) now(id string) *job {
+	b.Helper()
+	s, ok := b.standings("v1")[id]
+	if !ok {
+		b.Fatalf("Standings does not list %s", id)
+	}
+	return &job{bed: b, Position: s.Position}
+}
+
+// get is a run that must be there.
+func (b *bed) get(runID string) ledger.Run {
+	b.Helper()
+	r, _, err := b.Get(b.ctx, runID)
+	if err != nil {
+		b.Fatalf("Get(%s): %v", runID, err)
+	}
+	return r
+}
+
+// history is a run's attempts.
+func (b *bed) history(runID string) []ledger.Attempt {
+	b.Helper()
+	_, as, err := b.Get(b.ctx, runID)
+	b.must(err)
+	return as
+}
+
+// all is every run of a job, newest first.
+func (b *bed) all(jobID string) []ledger.Run {
+	b.Helper()
+	rs, err := b.List(b.ctx, ledger.Filter{JobID: jobID, Limit: 10000})
+	b.must(err)
+	return rs
+}
+
+// is checks a run's state and reason.
+func (b *bed) is(runID string, state ledger.State, reason ledger.Reason) ledger.Run {
+	b.Helper()
+	r := b.get(runID)
+	if r.State != state || r.Reason != reason {
+		b.Errorf("%s is %s (%s), want %s (%s)", runID, r.State, r.Reason, state, reason)
+	}
+	return r
+}

@@ -1,0 +1,102 @@
+package ledgertest
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// job is a job's position, from which a case plans.
+type job struct {
+	*bed
+	ledger.Position
+}
+
+// at is the i-th instant after the watermark, a minute apart, from 0.
+func (j *job) at(i int) time.Time {
+	return j.Watermark.UTC().Truncate(time.Minute).Add(time.Duration(i+1) * time.Minute)
+}
+
+// id is the run-id of the i-th instant.
+func (j *job) id(i int) string { return runID(j.JobID, j.at(i)) }
+
+func runID(jobID string, at time.Time) string {
+	return jobID + "@" + at.UTC().Format(time.RFC3339)
+}
+
+// call is what the i-th run sends.
+func call(jobID string) ledger.Call {
+	return ledger.Call{
+		Target: "target-of-" + jobID, Method: "POST", Path: "/v1/admin/work",
+		Body: json.RawMessage(`{"z": 1,"a":"` + jobID + `"}`), Scopes: []string{"work:admin"},
+		Timeout: 30 * time.Second, Backoff: []time.Duration{time.Second, 2 * time.Second},
+		Jitter: 0.2, MaxRetryAfter: time.Minute, Horizon: horizon, MaxInFlight: 3,
+	}
+}
+
+// planned is the i-th instant, to run on time.
+func (j *job) planned(i int, o ledger.Overlap) ledger.Instant {
+	return ledger.Instant{
+		RunID: j.id(i), At: j.at(i), Count: 1, State: ledger.Planned,
+		Trigger: ledger.BySchedule, Overlap: o, Call: call(j.JobID),
+	}
+}
+
+// leased is planned, to start in the admission.
+func (j *job) leased(i int, o ledger.Overlap) ledger.Instant {
+	in := j.planned(i, o)
+	in.Lease = true
+	return in
+}
+
+// missed is one instant that comes too late.
+func (j *job) missed(i int) ledger.Instant {
+	return ledger.Instant{
+		RunID: j.id(i), At: j.at(i), Count: 1,
+		State: ledger.Missed, Reason: ledger.CatchUpWindow, Trigger: ledger.BySchedule,
+	}
+}
+
+// rangeOf is a range row over the i-th to the k-th instant.
+func (j *job) rangeOf(i, k int) ledger.Instant {
+	in := j.missed(i)
+	in.RunID, in.Until, in.Count = j.rangeID(i, k), j.at(k), k-i+1
+	return in
+}
+
+func (j *job) rangeID(i, k int) string {
+	return j.id(i) + "/" + j.at(k).Format(time.RFC3339)
+}
+
+// plan is the job's instants up to the i-th.
+func (j *job) plan(through int, ins ...ledger.Instant) ledger.Plan {
+	return ledger.Plan{JobID: j.JobID, Epoch: j.Epoch, After: j.Watermark, Through: j.at(through), Instants: ins}
+}
+
+// admission is one beat of process p1.
+func (b *bed) admission(plans ...ledger.Plan) ledger.Admission {
+	return ledger.Admission{Plans: plans, Owner: "p1", Token: b.token(), LeaseFor: lease}
+}
+
+// admit makes a plan through the last of its instants, which must be admitted,
+// and moves the job on: i still counts from the watermark before.
+func (j *job) admit(ins ...ledger.Instant) ledger.Admitted {
+	j.Helper()
+	last := ins[len(ins)-1]
+	through := last.At
+	if !last.Until.IsZero() {
+		through = last.Until
+	}
+	got, err := j.Admit(j.ctx, j.admission(ledger.Plan{
+		JobID: j.JobID, Epoch: j.Epoch, After: j.Watermark, Through: through, Instants: ins,
+	}))
+	j.must(err)
+	if len(got.Stale) != 0 {
+		j.Fatalf("plan refused: %+v", got.Stale)
+	}
+	return got
+}
+
+// next is the job after what was admitted.
+func (j *job) next() *job { return j.now(j.JobID) }

@@ -1,0 +1,47 @@
+package ledgertest
+
+import (
+	"testing"
+	"time"
+)
+
+// Opened is what an engine's test hands the suite: an empty ledger and the
+// means to let time pass. Whatever it opens it closes in t.Cleanup.
+type Opened struct {
+	Store Store
+	// Shift lets d pass, without waiting: it moves the store's clock forward
+	// by d, or makes every stored time (watermarks, instants, heartbeats,
+	// leases, retries, ..., never a run-id) older by d. The suite works with
+	// either: after a Shift it reads the times that it needs from the store.
+	Shift func(t *testing.T, d time.Duration)
+	// Second opens another handle on the same data, as a second replica has.
+	// Nil: the engine has but one handle, and the suite uses it for all.
+	Second func(t *testing.T) Store
+}
+
+// Run runs the contract against the ledgers that open returns, a fresh one for
+// each case.
+func Run(t *testing.T, open func(t *testing.T) Opened) {
+	for _, group := range groups {
+		t.Run(group.name, func(t *testing.T) {
+			for _, c := range group.cases {
+				t.Run(c.rule, func(t *testing.T) {
+					c.test(newBed(t, open(t)))
+				})
+			}
+		})
+	}
+}
+
+// A testCase defends one rule; the rule is its name.
+type testCase struct {
+	rule string
+	test func(*bed)
+}
+
+var groups = []struct {
+	name  string
+	cases []testCase
+}{
+	{"admit", admitCases},
+}
