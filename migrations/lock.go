@@ -1,0 +1,50 @@
+package migrations
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"hash/fnv"
+
+	"github.com/pressly/goose/v3/lock"
+)
+
+// locker makes concurrent calls of Up wait for one another; nil on SQLite,
+// which has no lock that outlives a transaction.
+func (t Target) locker() lock.SessionLocker {
+	h := fnv.New64a()
+	h.Write([]byte("cronce migrations " + t.versions()))
+	switch t.Engine {
+	case Postgres:
+		return sessionLock{`SELECT pg_advisory_lock($1)`, `SELECT pg_advisory_unlock($1)`, int64(h.Sum64())}
+	case MySQL:
+		// The name is the server's, not the database's, and has at most 64
+		// characters.
+		return sessionLock{`SELECT GET_LOCK(CONCAT('cronce ', ?, ' ', MD5(DATABASE())), 300) = 1`,
+			`SELECT RELEASE_LOCK(CONCAT('cronce ', ?, ' ', MD5(DATABASE())))`, int64(h.Sum64() >> 1)}
+	default:
+		return nil
+	}
+}
+
+// sessionLock waits in the database, so that the next in line goes on at once.
+type sessionLock struct {
+	lock, unlock string
+	id           int64
+}
+
+func (l sessionLock) SessionLock(ctx context.Context, conn *sql.Conn) error {
+	var got any // PostgreSQL: void; MySQL: 1, 0 (waited too long) or NULL
+	if err := conn.QueryRowContext(ctx, l.lock, l.id).Scan(&got); err != nil {
+		return err
+	}
+	if n, ok := got.(int64); ok && n != 1 {
+		return errors.New("another process has been migrating for five minutes: look what it waits for, then start again")
+	}
+	return nil
+}
+
+func (l sessionLock) SessionUnlock(ctx context.Context, conn *sql.Conn) error {
+	var ignored any
+	return conn.QueryRowContext(ctx, l.unlock, l.id).Scan(&ignored)
+}

@@ -1,0 +1,227 @@
+// Package migrations holds the tables of cronce as SQL files, embedded, and
+// applies or prints them. There are two sets, which live and are versioned
+// apart: the ledger's tables belong to the scheduler, the keys' table belongs
+// to each target service.
+//
+// A set is the directory <engine>/<set>; its files are goose migrations named
+// <version>_<what>.sql, in which {{schema}} and {{table}} stand for the names
+// chosen by the user.
+package migrations
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"time"
+
+	"github.com/pressly/goose/v3"
+)
+
+//go:embed */*/*.sql
+var files embed.FS
+
+// Engine is a database system.
+type Engine string
+
+// The engines for which there are files. Not every engine has every set.
+const (
+	Postgres Engine = "postgres"
+	MySQL    Engine = "mysql" // MariaDB too
+	SQLite   Engine = "sqlite"
+)
+
+// Set is a group of tables that is versioned by itself.
+type Set string
+
+const (
+	Ledger Set = "ledger" // the scheduler's runs, jobs and attempts
+	Keys   Set = "keys"   // a target service's idempotency keys
+)
+
+// Defaults of Target.
+const (
+	DefaultSchema = "cronce"           // PostgreSQL only
+	DefaultTable  = "idempotency_keys" // the set Keys only
+)
+
+// Target says what to migrate, and under which names.
+type Target struct {
+	Engine Engine
+	Set    Set
+	// Schema holds the tables on PostgreSQL and is created if it is not there;
+	// default "cronce". The other engines have none: the connection's database.
+	Schema string
+	// Table is the name of the keys' table; default "idempotency_keys".
+	Table string
+}
+
+// Step is one migration.
+type Step struct {
+	Version   int64
+	Name      string    // the file's name
+	AppliedAt time.Time // zero: pending
+}
+
+// Up applies what is pending and returns it, oldest first; nothing when all
+// was applied before. Each step is one transaction where the engine has
+// transactional DDL. On PostgreSQL and MySQL any number of processes may call
+// Up at once: one works, the others wait for it, and then find nothing to do.
+//
+// db stays the caller's; on PostgreSQL any database/sql driver that takes $1
+// parameters will do.
+func Up(ctx context.Context, db *sql.DB, t Target) ([]Step, error) {
+	t, err := t.complete()
+	if err != nil {
+		return nil, err
+	}
+	if err := t.createSchema(ctx, db); err != nil {
+		return nil, fmt.Errorf("create schema %s (or have it created, and usage granted): %w", t.Schema, err)
+	}
+	p, err := t.provider(db)
+	if err != nil {
+		return nil, err
+	}
+	done, err := p.Up(ctx)
+	steps := make([]Step, 0, len(done))
+	for _, r := range done {
+		steps = append(steps, Step{Version: r.Source.Version, Name: r.Source.Path, AppliedAt: time.Now().UTC()})
+	}
+	if err != nil {
+		return steps, fmt.Errorf("migrate %s/%s: %w", t.Engine, t.Set, err)
+	}
+	return steps, nil
+}
+
+// Status lists every step of the set, oldest first. It changes nothing.
+func Status(ctx context.Context, db *sql.DB, t Target) ([]Step, error) {
+	t, err := t.complete()
+	if err != nil {
+		return nil, err
+	}
+	p, err := t.provider(db)
+	if err != nil {
+		return nil, err
+	}
+	if there, err := t.begun(ctx, db); err != nil || !there {
+		return pending(p.ListSources()), err
+	}
+	found, err := p.Status(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("migration status of %s/%s: %w", t.Engine, t.Set, err)
+	}
+	steps := make([]Step, 0, len(found))
+	for _, s := range found {
+		steps = append(steps, Step{Version: s.Source.Version, Name: s.Source.Path, AppliedAt: s.AppliedAt.UTC()})
+	}
+	return steps, nil
+}
+
+// begun reports whether the table of versions is there; goose's own Status
+// would create it.
+func (t Target) begun(ctx context.Context, db *sql.DB) (there bool, err error) {
+	ask := map[Engine]string{
+		Postgres: `SELECT to_regclass($1) IS NOT NULL`,
+		MySQL:    `SELECT EXISTS (SELECT 1 FROM information_schema.tables WHERE table_schema = database() AND table_name = ?)`,
+		SQLite:   `SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?)`,
+	}
+	if err := db.QueryRowContext(ctx, ask[t.Engine], t.versions()).Scan(&there); err != nil {
+		return false, fmt.Errorf("look for %s: %w", t.versions(), err)
+	}
+	return there, nil
+}
+
+func pending(sources []*goose.Source) []Step {
+	steps := make([]Step, 0, len(sources))
+	for _, s := range sources {
+		steps = append(steps, Step{Version: s.Version, Name: s.Path})
+	}
+	return steps
+}
+
+var identifier = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,39}$`)
+
+// complete fills in the defaults and refuses names that would need quoting.
+// Forty characters leave room for the suffixes of index names.
+func (t Target) complete() (Target, error) {
+	if t.Schema == "" {
+		t.Schema = DefaultSchema
+	}
+	if t.Table == "" {
+		t.Table = DefaultTable
+	}
+	for _, name := range []string{t.Schema, t.Table} {
+		if !identifier.MatchString(name) {
+			return t, fmt.Errorf("%q cannot be a schema or table name: use up to 40 of a-z, 0-9 and _", name)
+		}
+	}
+	if _, err := fs.ReadDir(files, t.dir()); err != nil {
+		return t, fmt.Errorf("there is no set %q for the engine %q", t.Set, t.Engine)
+	}
+	return t, nil
+}
+
+func (t Target) dir() string { return string(t.Engine) + "/" + string(t.Set) }
+
+// versions is the name of the table that remembers which steps were applied.
+func (t Target) versions() string {
+	name := "ledger_versions"
+	if t.Set == Keys {
+		name = t.Table + "_versions"
+	}
+	if t.Engine == Postgres {
+		name = t.Schema + "." + name
+	}
+	return name
+}
+
+// createSchema asks first: CREATE SCHEMA IF NOT EXISTS wants the right to
+// create even where there is nothing to create.
+func (t Target) createSchema(ctx context.Context, db *sql.DB) error {
+	if t.Engine != Postgres {
+		return nil
+	}
+	var there bool
+	if err := db.QueryRowContext(ctx, `SELECT to_regnamespace($1) IS NOT NULL`, t.Schema).Scan(&there); err != nil || there {
+		return err
+	}
+	_, err := db.ExecContext(ctx, "CREATE SCHEMA IF NOT EXISTS "+t.Schema)
+	if err == nil {
+		return nil
+	}
+	// IF NOT EXISTS is no guard against another session's uncommitted CREATE.
+	if again := db.QueryRowContext(ctx, `SELECT to_regnamespace($1) IS NOT NULL`, t.Schema).Scan(&there); again != nil || !there {
+		return errors.Join(err, again)
+	}
+	return nil
+}
+
+func (t Target) provider(db *sql.DB) (*goose.Provider, error) {
+	dir, err := fs.Sub(files, t.dir())
+	if err != nil {
+		return nil, err
+	}
+	options := []goose.ProviderOption{
+		goose.WithTableName(t.versions()),
+		goose.WithDisableGlobalRegistry(true),
+		goose.WithLogger(goose.NopLogger()),
+	}
+	if l := t.locker(); l != nil {
+		options = append(options, goose.WithSessionLocker(l))
+	}
+	return goose.NewProvider(t.dialect(), db, rendered{dir, t.names()}, options...)
+}
+
+func (t Target) dialect() goose.Dialect {
+	switch t.Engine {
+	case Postgres:
+		return goose.DialectPostgres
+	case MySQL:
+		return goose.DialectMySQL
+	default:
+		return goose.DialectSQLite3
+	}
+}

@@ -1,0 +1,131 @@
+-- +goose Up
+
+-- Whose ledger this is: one row, written by the first process.
+CREATE TABLE {{schema}}.registry (
+    only_one boolean PRIMARY KEY DEFAULT true CHECK (only_one),
+    name     text NOT NULL
+);
+
+-- Every definition of a job that a process has ever declared.
+CREATE TABLE {{schema}}.definitions (
+    job_id            text COLLATE "C" NOT NULL,
+    hash              text COLLATE "C" NOT NULL,
+    body              bytea NOT NULL,
+    -- When it last began to be declared by anyone, after nobody did: among
+    -- living ones the latest wins.
+    first_declared_at timestamptz NOT NULL,
+    PRIMARY KEY (job_id, hash)
+);
+
+-- A version is the set of definitions that one build of a registry declares.
+CREATE TABLE {{schema}}.version_jobs (
+    version text COLLATE "C" NOT NULL,
+    job_id  text COLLATE "C" NOT NULL,
+    hash    text COLLATE "C" NOT NULL,
+    PRIMARY KEY (version, job_id)
+);
+
+CREATE TABLE {{schema}}.versions (
+    version           text COLLATE "C" PRIMARY KEY,
+    first_declared_at timestamptz NOT NULL
+);
+
+CREATE TABLE {{schema}}.processes (
+    process      text COLLATE "C" PRIMARY KEY,
+    version      text COLLATE "C" NOT NULL,
+    heartbeat_at timestamptz NOT NULL
+);
+
+-- Where each job stands. Whoever writes runs of a job, or takes its slot,
+-- locks its row here first, and several rows in the order of their ids.
+CREATE TABLE {{schema}}.jobs (
+    job_id        text COLLATE "C" PRIMARY KEY,
+    epoch         bigint NOT NULL,
+    hash          text NOT NULL,        -- of the current epoch's definition
+    body          bytea NOT NULL,
+    watermark     timestamptz NOT NULL, -- everything up to here is in runs
+    purged_before timestamptz,
+    ended_at      timestamptz,
+    paused_at     timestamptz,
+    paused_by     text NOT NULL DEFAULT '',
+    paused_why    text NOT NULL DEFAULT ''
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.1);
+
+-- One row for each instant, or (count > 1) for a range of instants that share
+-- one verdict.
+CREATE TABLE {{schema}}.runs (
+    run_id       text COLLATE "C" PRIMARY KEY,
+    job_id       text COLLATE "C" NOT NULL,
+    scheduled_at timestamptz NOT NULL,
+    until        timestamptz,
+    planned_at   timestamptz NOT NULL,
+    started_at   timestamptz,
+    finished_at  timestamptz,
+    acked_at     timestamptz,
+    send_before  timestamptz,
+    -- When a claim may take the run: planned and retrying, its time; running,
+    -- the end of its lease; waiting for the slot or finished, NULL.
+    due_at       timestamptz,
+    leased_at    timestamptz,
+    epoch        bigint NOT NULL,
+    count        integer NOT NULL,
+    attempt      integer NOT NULL DEFAULT 0,
+    failures     integer NOT NULL DEFAULT 0,
+    status       integer NOT NULL DEFAULT 0,
+    replayed     boolean NOT NULL DEFAULT false,
+    waiting      boolean NOT NULL DEFAULT false, -- planned, for the slot
+    lease_token  text NOT NULL DEFAULT '',
+    leased_by    text NOT NULL DEFAULT '',
+    state        text NOT NULL,
+    reason       text NOT NULL DEFAULT '',
+    trigger      text NOT NULL,
+    overlap      text NOT NULL DEFAULT '',
+    slot         text COLLATE "C", -- the job's id while this run holds its slot
+    horizon      interval NOT NULL DEFAULT '0',
+    target       text NOT NULL DEFAULT '',
+    -- The request, frozen. The body is apart and in bytes: no JSON type keeps
+    -- it to the byte.
+    call         json,
+    body         bytea,
+    by           text NOT NULL DEFAULT '',
+    why          text NOT NULL DEFAULT ''
+) WITH (autovacuum_vacuum_scale_factor = 0.05);
+
+CREATE UNIQUE INDEX runs_slot ON {{schema}}.runs (slot) WHERE slot IS NOT NULL;
+CREATE INDEX runs_due ON {{schema}}.runs (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX runs_waiting ON {{schema}}.runs (job_id, scheduled_at) WHERE waiting;
+CREATE INDEX runs_unseen ON {{schema}}.runs (scheduled_at) WHERE state = 'dead' AND acked_at IS NULL;
+CREATE INDEX runs_ranges ON {{schema}}.runs (job_id, scheduled_at) WHERE count > 1;
+CREATE INDEX runs_of_job ON {{schema}}.runs (job_id, scheduled_at);
+CREATE INDEX runs_newest ON {{schema}}.runs (scheduled_at, run_id);
+
+CREATE TABLE {{schema}}.attempts (
+    run_id      text COLLATE "C" NOT NULL,
+    n           integer NOT NULL,
+    started_at  timestamptz,
+    finished_at timestamptz,
+    status      integer NOT NULL,
+    answer      text NOT NULL,
+    code        text NOT NULL,
+    error       text NOT NULL,
+    detail      text NOT NULL,
+    owner       text NOT NULL,
+    PRIMARY KEY (run_id, n)
+);
+
+-- What happens to a job and is no run: gap times, pauses, epochs.
+CREATE TABLE {{schema}}.events (
+    id     bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    job_id text COLLATE "C" NOT NULL,
+    at     timestamptz NOT NULL,
+    kind   text NOT NULL,
+    local  text NOT NULL DEFAULT '',
+    zone   text NOT NULL DEFAULT '',
+    by     text NOT NULL DEFAULT '',
+    why    text NOT NULL DEFAULT ''
+);
+CREATE INDEX events_of_job ON {{schema}}.events (job_id, at, id);
+
+-- +goose Down
+DROP TABLE {{schema}}.events, {{schema}}.attempts, {{schema}}.runs, {{schema}}.jobs,
+    {{schema}}.processes, {{schema}}.versions, {{schema}}.version_jobs, {{schema}}.definitions, {{schema}}.registry;

@@ -1,0 +1,88 @@
+package migrations
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/pressly/goose/v3/database"
+)
+
+// Print returns the set as plain SQL to paste into another migration tool, with
+// the names put in. It ends by writing down its own versions, so that a later
+// Up or Status knows what is there.
+func Print(t Target) (string, error) {
+	t, err := t.complete()
+	if err != nil {
+		return "", err
+	}
+	// The pattern is constant and the names begin with zero-padded numbers.
+	files, err := fs.Glob(files, t.dir()+"/*.sql")
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	if t.Engine == Postgres {
+		fmt.Fprintf(&b, "CREATE SCHEMA IF NOT EXISTS %s;\n\n", t.Schema)
+	}
+	for _, name := range files {
+		if err := t.printFile(&b, name); err != nil {
+			return "", err
+		}
+	}
+	err = t.printVersions(&b, files)
+	return b.String(), err
+}
+
+func (t Target) printFile(b *strings.Builder, name string) error {
+	text, err := files.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	up, _, _ := strings.Cut(string(text), "-- +goose Down")
+	fmt.Fprintf(b, "-- %s\n", path.Base(name))
+	for line := range strings.Lines(t.names().Replace(up)) {
+		if !strings.HasPrefix(line, "-- +goose") {
+			b.WriteString(line)
+		}
+	}
+	return nil
+}
+
+func (t Target) printVersions(b *strings.Builder, files []string) error {
+	store, err := database.NewStore(t.dialect(), t.versions())
+	if err != nil {
+		return err
+	}
+	var create recorder
+	if err := store.CreateVersionTable(context.Background(), &create); err != nil {
+		return err
+	}
+	fmt.Fprintf(b, "\n-- what has been applied\n%s;\n", create.query)
+	fmt.Fprintf(b, "INSERT INTO %s (version_id, is_applied) VALUES (0, true)", t.versions())
+	for _, name := range files {
+		digits, _, _ := strings.Cut(path.Base(name), "_")
+		version, err := strconv.ParseInt(digits, 10, 64)
+		if err != nil {
+			return fmt.Errorf("migration %s: its name must begin with its number", name)
+		}
+		fmt.Fprintf(b, ", (%d, true)", version)
+	}
+	b.WriteString(";\n")
+	return nil
+}
+
+// recorder keeps the statement that goose would have run.
+type recorder struct {
+	database.DBTxConn
+	query string
+}
+
+func (r *recorder) ExecContext(_ context.Context, query string, _ ...any) (sql.Result, error) {
+	r.query = query
+	return nil, nil
+}
