@@ -1,0 +1,181 @@
+package memory
+
+import (
+	"context"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// Admit writes the plans' instants; see ledger.Admission for the rules.
+func (l *Ledger) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitted, error) {
+	now, err := l.begin(ctx)
+	if err != nil {
+		return ledger.Admitted{}, err
+	}
+	defer l.mu.Unlock()
+	got := ledger.Admitted{Now: now, Skipped: map[ledger.Reason]int{}}
+	for _, p := range a.Plans {
+		j := l.jobs[p.JobID]
+		if !current(j, p, now) {
+			got.Stale = append(got.Stale, position(j, p.JobID))
+			continue
+		}
+		for _, in := range p.Instants {
+			r := l.insert(j, in, now)
+			if r == nil {
+				continue
+			}
+			if r.State == ledger.Skipped {
+				got.Skipped[r.Reason]++
+			}
+			if in.Lease && l.startable(r) {
+				got.Leased = append(got.Leased, l.lease(r, a.Owner, a.Token, now, a.LeaseFor))
+			}
+		}
+		j.Watermark = p.Through.UTC()
+		j.events = append(j.events, p.Events...)
+		if p.Next != nil {
+			l.turn(j, *p.Next, now)
+		}
+	}
+	return got, nil
+}
+
+// current reports whether a plan was made from where its job stands now, and
+// does not reach ahead of the clock.
+func current(j *job, p ledger.Plan, now time.Time) bool {
+	return j != nil && j.hash != "" && j.Epoch == p.Epoch && j.Watermark.Equal(p.After) &&
+		!p.Through.Before(p.After) && !p.Through.After(now)
+}
+
+func position(j *job, id string) ledger.Position {
+	if j == nil {
+		return ledger.Position{JobID: id}
+	}
+	return j.Position
+}
+
+// insert writes one instant's row, and returns nil where the instant is
+// accounted for without it.
+func (l *Ledger) insert(j *job, in ledger.Instant, now time.Time) *record {
+	if l.runs[in.RunID] != nil {
+		return nil
+	}
+	if !in.Until.IsZero() {
+		in.Count -= j.own(in.At, in.Until)
+		if in.Count <= 0 {
+			return nil
+		}
+	}
+	beside := ledger.BesideSchedule(in.RunID)
+	r := &record{job: j, Run: ledger.Run{
+		ID: in.RunID, JobID: j.JobID, ScheduledAt: in.At.UTC(), Count: in.Count, Trigger: in.Trigger,
+		State: in.State, Reason: in.Reason, PlannedAt: now,
+	}}
+	if !in.Until.IsZero() {
+		r.Until = in.Until.UTC()
+	}
+	if !beside {
+		r.Epoch = j.Epoch
+	}
+	if in.State == ledger.Planned {
+		l.judge(r, in, beside)
+	}
+	if r.State.Finished() {
+		r.FinishedAt = now
+	}
+	l.keep(r, beside)
+	return r
+}
+
+// judge decides what a planned instant does: skipped, waiting or due.
+func (l *Ledger) judge(r *record, in ledger.Instant, beside bool) {
+	j := r.job
+	r.Call, r.NextAt, r.Count = in.Call, r.ScheduledAt, 1
+	if beside {
+		return
+	}
+	switch {
+	case !j.pausedAt.IsZero():
+		r.State, r.Reason = ledger.Skipped, ledger.WhilePaused
+	case in.Overlap == ledger.OverlapAllow:
+	case in.Overlap == ledger.OverlapQueue:
+		r.slotted = true
+		j.wait(r)
+	case j.slot != nil:
+		r.State, r.Reason = ledger.Skipped, ledger.Overlapped
+	default:
+		r.slotted, j.slot = true, r
+	}
+	if r.State == ledger.Skipped {
+		r.NextAt = time.Time{}
+	}
+}
+
+// keep indexes a new row and makes it claimable.
+func (l *Ledger) keep(r *record, beside bool) {
+	j := r.job
+	l.runs[r.ID] = r
+	l.enter(r)
+	switch {
+	case !r.Until.IsZero():
+		j.ranges = put(j.ranges, r)
+	case !beside:
+		j.instants = put(j.instants, r)
+	}
+	l.grant(j)
+	l.place(r)
+}
+
+// startable reports whether a new row can be leased at once.
+func (l *Ledger) startable(r *record) bool {
+	return r.State == ledger.Planned && !r.waiting
+}
+
+// Enter writes one run from outside the planner; see ledger.Entry.
+func (l *Ledger) Enter(ctx context.Context, e ledger.Entry) (ledger.Entered, error) {
+	now, err := l.begin(ctx)
+	if err != nil {
+		return ledger.Entered{}, err
+	}
+	defer l.mu.Unlock()
+	beside := ledger.BesideSchedule(e.RunID)
+	if r := l.accounts(e, beside); r != nil {
+		got := ledger.Entered{Now: now, Run: r.Run}
+		if r.State == ledger.Running && r.token == e.Token && e.Token != "" {
+			w := r.work()
+			got.Work = &w
+		}
+		return got, nil
+	}
+	j := l.row(e.JobID)
+	if !beside && !e.At.After(j.purgedBefore) {
+		return ledger.Entered{}, ledger.ErrPurged
+	}
+	r := l.insert(j, e.Instant, now)
+	r.By, r.Why = e.By, e.Why
+	got := ledger.Entered{Now: now, Inserted: true}
+	if beside {
+		l.queue.remove(r)
+		r.NextAt = now
+		l.place(r)
+	}
+	if e.Lease && l.startable(r) && !r.NextAt.After(now) {
+		w := l.lease(r, e.Owner, e.Token, now, e.LeaseFor)
+		got.Work = &w
+	}
+	got.Run = r.Run
+	return got, nil
+}
+
+// accounts is the row that accounts for an entry already, or nil.
+func (l *Ledger) accounts(e ledger.Entry, beside bool) *record {
+	if r := l.runs[e.RunID]; r != nil {
+		return r
+	}
+	if j := l.jobs[e.JobID]; j != nil && !beside {
+		return j.covering(e.At)
+	}
+	return nil
+}

@@ -1,0 +1,75 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+var fillable = []ledger.State{ledger.Missed, ledger.Superseded, ledger.Skipped, ledger.Canceled}
+
+// Backfill makes instants that did not run planned; see ledger.Backfill.
+func (l *Ledger) Backfill(ctx context.Context, b ledger.Backfill) (ledger.Backfilled, error) {
+	now, err := l.begin(ctx)
+	if err != nil {
+		return ledger.Backfilled{}, err
+	}
+	defer l.mu.Unlock()
+	j := l.jobs[b.JobID]
+	if j == nil {
+		return ledger.Backfilled{}, fmt.Errorf("job %q: %w", b.JobID, ledger.ErrNotFound)
+	}
+	var got ledger.Backfilled
+	for _, in := range b.Instants {
+		r, span := l.runs[in.RunID], j.covering(in.At)
+		switch {
+		case !in.At.After(j.purgedBefore), r == nil && span == nil, r != nil && expired(r, now) && r.State == ledger.Canceled:
+			got.Refused++
+			continue
+		case r != nil && !slices.Contains(fillable, r.State):
+			got.Left++
+			continue
+		}
+		got.Planned++
+		if !b.DryRun {
+			l.fill(j, r, span, in, b, now)
+		}
+	}
+	l.grant(j)
+	return got, nil
+}
+
+// fill makes one instant planned and waiting; r is its own row, or nil when it
+// stands in span.
+func (l *Ledger) fill(j *job, r, span *record, in ledger.Instant, b ledger.Backfill, now time.Time) {
+	if r == nil {
+		r = l.split(j, span, in, now)
+	} else {
+		l.move(r, ledger.Planned, "")
+	}
+	if r.StartedAt.IsZero() {
+		r.Call = in.Call
+	}
+	r.Trigger, r.NextAt, r.FinishedAt, r.Failures = ledger.ByBackfill, now, time.Time{}, 0
+	r.By, r.Why = b.By, b.Why
+	r.slotted = true
+	j.wait(r)
+}
+
+// split takes one instant out of a range row into a row of its own.
+func (l *Ledger) split(j *job, span *record, in ledger.Instant, now time.Time) *record {
+	r := &record{job: j, Run: ledger.Run{
+		ID: in.RunID, JobID: j.JobID, ScheduledAt: in.At.UTC(), Count: 1,
+		State: ledger.Planned, Epoch: span.Epoch, PlannedAt: now,
+	}}
+	l.runs[r.ID] = r
+	l.enter(r)
+	j.instants = put(j.instants, r)
+	if span.Count--; span.Count == 0 {
+		l.forget(span)
+	}
+	return r
+}

@@ -1,0 +1,153 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// process is one that declared itself and has not retired.
+type process struct {
+	version string
+	seen    time.Time // its last heartbeat
+}
+
+// Declare registers a process and its definitions.
+func (l *Ledger) Declare(ctx context.Context, d ledger.Declaration) error {
+	now, err := l.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer l.mu.Unlock()
+	if l.registry != "" && l.registry != d.Registry {
+		return fmt.Errorf("%w: it is %q's, this is %q", ledger.ErrOtherRegistry, l.registry, d.Registry)
+	}
+	l.registry = d.Registry
+	held := map[string]string{}
+	for _, def := range d.Definitions {
+		held[def.JobID] = def.Hash
+		l.learn(def)
+	}
+	l.versions[d.Version] = held
+	l.processes[d.Process] = &process{version: d.Version, seen: now}
+	return nil
+}
+
+// learn remembers a definition and the order in which it was first declared.
+func (l *Ledger) learn(d ledger.Definition) {
+	first := l.declared[d.JobID]
+	if first == nil {
+		first = map[string]int{}
+		l.declared[d.JobID] = first
+	}
+	if _, known := first[d.Hash]; !known {
+		first[d.Hash] = len(first) + 1
+		l.bodies[d.JobID+" "+d.Hash] = d.Body
+	}
+}
+
+// Beat is a process's heartbeat.
+func (l *Ledger) Beat(ctx context.Context, id string) (ledger.Pulse, error) {
+	now, err := l.begin(ctx)
+	if err != nil {
+		return ledger.Pulse{}, err
+	}
+	defer l.mu.Unlock()
+	p := l.processes[id]
+	if p == nil {
+		return ledger.Pulse{}, fmt.Errorf("process %q: %w", id, ledger.ErrNotFound)
+	}
+	p.seen = now
+	return ledger.Pulse{Now: now, Living: l.living(now)}, nil
+}
+
+// Retire forgets a process.
+func (l *Ledger) Retire(ctx context.Context, id string) error {
+	if _, err := l.begin(ctx); err != nil {
+		return err
+	}
+	defer l.mu.Unlock()
+	delete(l.processes, id)
+	return nil
+}
+
+// living are the versions of the processes that are alive, sorted.
+func (l *Ledger) living(now time.Time) []string {
+	alive := map[string]bool{}
+	for _, p := range l.processes {
+		if now.Sub(p.seen) <= ledger.ProcessTTL {
+			alive[p.version] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(alive))
+}
+
+// winners is each job's winning definition.
+func (l *Ledger) winners(now time.Time) map[string]string {
+	won := map[string]string{}
+	for _, version := range l.living(now) {
+		for id, hash := range l.versions[version] {
+			if best, ok := won[id]; !ok || l.declared[id][hash] > l.declared[id][best] {
+				won[id] = hash
+			}
+		}
+	}
+	return won
+}
+
+// Standings lists the jobs, and begins those that have no epoch and whose
+// winner the version holds.
+func (l *Ledger) Standings(ctx context.Context, version string) ([]ledger.Standing, error) {
+	now, err := l.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer l.mu.Unlock()
+	won := l.winners(now)
+	for id, hash := range won {
+		if j := l.row(id); j.hash == "" && l.versions[version][id] == hash {
+			l.found(j, hash, now)
+		}
+	}
+	var list []ledger.Standing
+	for id, j := range l.jobs {
+		if j.hash == "" && won[id] == "" {
+			continue
+		}
+		s := ledger.Standing{Position: j.Position, Hash: j.hash, Winner: won[id]}
+		if s.Hash != s.Winner {
+			s.Body = j.body
+		}
+		list = append(list, s)
+	}
+	slices.SortFunc(list, func(a, b ledger.Standing) int { return strings.Compare(a.JobID, b.JobID) })
+	return list, nil
+}
+
+// found begins an epoch of a job that has none: nothing before now is due.
+func (l *Ledger) found(j *job, hash string, now time.Time) {
+	if now.After(j.Watermark) {
+		j.Watermark = now
+	}
+	l.start(j, hash, l.bodies[j.JobID+" "+hash], now)
+}
+
+// turn ends a job's epoch and starts the next, if there is one.
+func (l *Ledger) turn(j *job, next ledger.Definition, now time.Time) {
+	j.events = append(j.events, ledger.Event{JobID: j.JobID, At: now, Kind: ledger.EpochEnded})
+	j.hash, j.body = "", nil
+	if next.Hash != "" {
+		l.start(j, next.Hash, next.Body, now)
+	}
+}
+
+func (l *Ledger) start(j *job, hash string, body []byte, now time.Time) {
+	j.Epoch++
+	j.hash, j.body = hash, body
+	j.events = append(j.events, ledger.Event{JobID: j.JobID, At: now, Kind: ledger.EpochBegun})
+}

@@ -1,0 +1,134 @@
+// Package memory is a ledger in the memory of one process: for tests, for
+// simulations in virtual time (it reads the clock by time.Now only, and starts
+// no goroutine), and as the plainest reading of the contract in ledgertest.
+//
+// It is gone with its process, so it keeps no promise across a restart.
+// Several executors may share one; it is safe for concurrent use.
+package memory
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// Ledger is a ledger in memory. Calls (ledger.Call) are kept and handed out
+// without copying what they point to: nobody may write to it.
+type Ledger struct {
+	mu    sync.Mutex
+	ahead time.Duration // how far the clock was moved on by hand
+
+	registry  string
+	processes map[string]*process
+	versions  map[string]map[string]string // version -> job -> hash
+	declared  map[string]map[string]int    // job -> hash -> order of its first declaration
+	bodies    map[string][]byte            // job, hash -> definition
+
+	jobs   map[string]*job
+	runs   map[string]*record
+	leases map[string]map[string]*record // token -> run-id -> the run leased under it
+	queue  queue                         // unfinished runs that do not wait for a slot
+	states map[ledger.State]int
+	unseen int // dead and not acknowledged
+}
+
+// New returns an empty ledger.
+func New() *Ledger {
+	return &Ledger{
+		processes: map[string]*process{},
+		versions:  map[string]map[string]string{},
+		declared:  map[string]map[string]int{},
+		bodies:    map[string][]byte{},
+		jobs:      map[string]*job{},
+		runs:      map[string]*record{},
+		leases:    map[string]map[string]*record{},
+		states:    map[ledger.State]int{},
+	}
+}
+
+// record is a row and what the store keeps with it.
+type record struct {
+	ledger.Run
+	job      *job
+	attempts []ledger.Attempt
+	token    string // of the lease, while running
+	settled  string // the token of the last lease that was recorded
+	leasedAt time.Time
+	slotted  bool // it takes the job's slot while unfinished
+	waiting  bool // it waits for the slot
+	heap     *dues
+	index    int // in heap
+}
+
+// begin locks the ledger and reads its clock, once a transaction. Times are
+// kept to the microsecond, as databases keep them.
+func (l *Ledger) begin(ctx context.Context) (now time.Time, err error) {
+	if err := ctx.Err(); err != nil {
+		return now, fmt.Errorf("%w: %w", ledger.ErrUnavailable, err)
+	}
+	l.mu.Lock()
+	return time.Now().Add(l.ahead).UTC().Truncate(time.Microsecond), nil
+}
+
+// move takes a run to another state and keeps the tallies. Whoever calls it
+// then calls place.
+func (l *Ledger) move(r *record, to ledger.State, why ledger.Reason) {
+	if r.State == ledger.Dead && r.AckedAt.IsZero() {
+		l.unseen--
+	}
+	if to == ledger.Dead {
+		l.unseen++
+	}
+	l.leave(r)
+	r.State, r.Reason = to, why
+	l.enter(r)
+	if to != ledger.Running {
+		l.unlease(r)
+	}
+}
+
+// leave and enter keep the tallies of a run's present state.
+func (l *Ledger) leave(r *record) {
+	l.states[r.State]--
+	if !r.State.Finished() {
+		r.job.unfinished--
+	}
+}
+
+func (l *Ledger) enter(r *record) {
+	l.states[r.State]++
+	if !r.State.Finished() {
+		r.job.unfinished++
+	}
+}
+
+// finish ends a run and gives its slot to the next.
+func (l *Ledger) finish(r *record, to ledger.State, why ledger.Reason, now time.Time) {
+	l.move(r, to, why)
+	r.NextAt, r.FinishedAt = time.Time{}, now
+	l.release(r)
+	l.place(r)
+}
+
+// place puts a run where Claim finds it, or takes it out.
+func (l *Ledger) place(r *record) {
+	l.queue.remove(r)
+	if !r.State.Finished() && !r.waiting {
+		l.queue.add(r)
+	}
+}
+
+// Ping reports that the ledger is there.
+func (l *Ledger) Ping(ctx context.Context) error {
+	if _, err := l.begin(ctx); err != nil {
+		return err
+	}
+	l.mu.Unlock()
+	return nil
+}
+
+// Close gives nothing back: others may share the ledger.
+func (l *Ledger) Close() error { return nil }

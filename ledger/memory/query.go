@@ -1,0 +1,141 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+const defaultLimit = 100
+
+// Get returns one row and its attempts.
+func (l *Ledger) Get(ctx context.Context, runID string) (ledger.Run, []ledger.Attempt, error) {
+	if _, err := l.begin(ctx); err != nil {
+		return ledger.Run{}, nil, err
+	}
+	defer l.mu.Unlock()
+	r := l.runs[runID]
+	if r == nil {
+		return ledger.Run{}, nil, fmt.Errorf("run %q: %w", runID, ledger.ErrNotFound)
+	}
+	return r.Run, slices.Clone(r.attempts), nil
+}
+
+// List returns a page of runs, newest first. It looks at every run.
+func (l *Ledger) List(ctx context.Context, f ledger.Filter) ([]ledger.Run, error) {
+	if _, err := l.begin(ctx); err != nil {
+		return nil, err
+	}
+	defer l.mu.Unlock()
+	found := l.matching(f)
+	slices.SortFunc(found, func(a, b *record) int { return older(b, a) })
+	limit := cmp.Or(f.Limit, defaultLimit)
+	var page []ledger.Run
+	for _, r := range found[:min(limit, len(found))] {
+		page = append(page, r.Run)
+	}
+	return page, nil
+}
+
+// matching are the runs that a filter selects, in no order, whatever its
+// limit.
+func (l *Ledger) matching(f ledger.Filter) []*record {
+	var found []*record
+	for _, r := range l.runs {
+		if matches(&r.Run, f) {
+			found = append(found, r)
+		}
+	}
+	return found
+}
+
+func matches(r *ledger.Run, f ledger.Filter) bool {
+	return (len(f.IDs) == 0 || slices.Contains(f.IDs, r.ID)) &&
+		(f.JobID == "" || f.JobID == r.JobID) &&
+		(len(f.States) == 0 || slices.Contains(f.States, r.State)) &&
+		(f.Reason == "" || f.Reason == r.Reason) &&
+		(f.Since.IsZero() || !r.ScheduledAt.Before(f.Since)) &&
+		(f.Until.IsZero() || r.ScheduledAt.Before(f.Until)) &&
+		(!f.Unacked || r.AckedAt.IsZero()) &&
+		(f.Before == nil || before(r, *f.Before))
+}
+
+// before reports whether a listing shows r after the cursor's row.
+func before(r *ledger.Run, c ledger.Cursor) bool {
+	return cmp.Or(r.ScheduledAt.Compare(c.ScheduledAt), cmp.Compare(r.ID, c.ID)) < 0
+}
+
+// Jobs lists every job.
+func (l *Ledger) Jobs(ctx context.Context) ([]ledger.JobStatus, error) {
+	if _, err := l.begin(ctx); err != nil {
+		return nil, err
+	}
+	defer l.mu.Unlock()
+	last := l.newest()
+	var list []ledger.JobStatus
+	for _, id := range slices.Sorted(maps.Keys(l.jobs)) {
+		j := l.jobs[id]
+		s := ledger.JobStatus{
+			Position: j.Position, Ended: j.hash == "", PausedAt: j.pausedAt, PausedBy: j.pausedBy,
+			PausedWhy: j.pausedWhy, PurgedBefore: j.purgedBefore,
+		}
+		if r := last[j]; r != nil {
+			run := r.Run
+			s.LastRun = &run
+		}
+		list = append(list, s)
+	}
+	return list, nil
+}
+
+// newest is each job's last run that is no range.
+func (l *Ledger) newest() map[*job]*record {
+	last := map[*job]*record{}
+	for _, r := range l.runs {
+		if r.Until.IsZero() && (last[r.job] == nil || older(last[r.job], r) < 0) {
+			last[r.job] = r
+		}
+	}
+	return last
+}
+
+// Events lists a job's events, newest first.
+func (l *Ledger) Events(ctx context.Context, jobID string, limit int) ([]ledger.Event, error) {
+	if _, err := l.begin(ctx); err != nil {
+		return nil, err
+	}
+	defer l.mu.Unlock()
+	j := l.jobs[jobID]
+	if j == nil {
+		return nil, nil
+	}
+	events := slices.Clone(j.events)
+	slices.Reverse(events)
+	return events[:min(cmp.Or(limit, defaultLimit), len(events))], nil
+}
+
+// Counts tallies the ledger; its cost grows with the unfinished runs only.
+func (l *Ledger) Counts(ctx context.Context) (ledger.Counts, error) {
+	now, err := l.begin(ctx)
+	if err != nil {
+		return ledger.Counts{}, err
+	}
+	defer l.mu.Unlock()
+	c := ledger.Counts{Unfinished: map[ledger.State]int{}, DeadUnseen: l.unseen}
+	for s, n := range l.states {
+		if n > 0 && !s.Finished() {
+			c.Unfinished[s] = n
+		}
+	}
+	l.queue.advance(now)
+	for _, r := range l.queue.ready {
+		if r.State != ledger.Running && (c.OldestDue.IsZero() || r.NextAt.Before(c.OldestDue)) {
+			c.OldestDue = r.NextAt
+		}
+	}
+	return c, nil
+}

@@ -1,0 +1,88 @@
+package memory
+
+import (
+	"context"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// Extend moves leases on and returns the lost ones.
+func (l *Ledger) Extend(ctx context.Context, leases []ledger.Lease, d time.Duration) (lost []ledger.Lease, err error) {
+	now, err := l.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer l.mu.Unlock()
+	for _, h := range leases {
+		r := l.held(h)
+		if r == nil {
+			lost = append(lost, h)
+			continue
+		}
+		l.queue.remove(r)
+		r.LeasedUntil = now.Add(d)
+		l.place(r)
+	}
+	return lost, nil
+}
+
+// held is the run that a lease still holds, or nil.
+func (l *Ledger) held(h ledger.Lease) *record {
+	r := l.runs[h.RunID]
+	if r == nil || r.State != ledger.Running || r.token != h.Token {
+		return nil
+	}
+	return r
+}
+
+// Record writes outcomes, each fenced by its lease.
+func (l *Ledger) Record(ctx context.Context, outcomes []ledger.Outcome) ([]ledger.Fate, error) {
+	now, err := l.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer l.mu.Unlock()
+	fates := make([]ledger.Fate, len(outcomes))
+	for i, o := range outcomes {
+		fates[i] = l.record(o, now)
+	}
+	return fates, nil
+}
+
+func (l *Ledger) record(o ledger.Outcome, now time.Time) ledger.Fate {
+	r := l.held(o.Lease)
+	if r == nil {
+		if r := l.runs[o.RunID]; r != nil && r.settled != "" && r.settled == o.Token {
+			return ledger.Recorded
+		}
+		return ledger.Late
+	}
+	l.queue.remove(r)
+	if o.Attempt.N != 0 {
+		a := o.Attempt
+		a.RunID = r.ID
+		r.attempts = append(r.attempts, a)
+		r.Status = a.Status
+	}
+	switch o.State {
+	case ledger.Planned:
+		r.Attempt--
+		l.again(r, o, now)
+	case ledger.Retrying:
+		r.Failures = o.Failures
+		l.again(r, o, now)
+	default:
+		r.Failures, r.Replayed = o.Failures, o.Replayed
+		l.finish(r, o.State, o.Reason, now)
+	}
+	r.settled = o.Token
+	return ledger.Recorded
+}
+
+// again makes a run due after the outcome's wait.
+func (l *Ledger) again(r *record, o ledger.Outcome, now time.Time) {
+	l.move(r, o.State, "")
+	r.NextAt = now.Add(max(o.Wait, time.Duration(0)))
+	l.place(r)
+}
