@@ -1,0 +1,139 @@
+package archtest_test
+
+import (
+	"testing"
+
+	"github.com/cronce/cronce/internal/archtest"
+)
+
+// law is the module's import law. Tests may import more.
+var law = archtest.Law{
+	Layers: []archtest.Layer{
+		{
+			In:  []string{"jobs", "ledger", "migrations", "idempotency"},
+			May: nil,
+			Why: "a leaf: everything else stands on it, it stands on nothing of ours",
+		},
+		{
+			In:  []string{"executor"},
+			May: []string{"jobs", "ledger"},
+			Why: "the executor holds ports; cmd hands it the adapters",
+		},
+		{
+			In:  []string{"ledger/postgres", "ledger/sqlite", "ledger/memory", "ledger/ledgertest"},
+			May: []string{"ledger", "migrations", "ledger/internal/..."},
+			Why: "a ledger knows the nouns and its own tables, and no other ledger: what two of them share is a rule, and rules stand in package ledger",
+		},
+		{
+			In:  []string{"targets"},
+			May: []string{"jobs", "ledger", "executor"},
+			Why: "a target is called, whichever ledger the run is in",
+		},
+		{
+			In:  []string{"idempotency/..."},
+			May: []string{"idempotency", "idempotency/...", "migrations"},
+			Why: "a service takes the kit without the scheduler",
+		},
+		{
+			In:  []string{"cleanup"},
+			May: []string{"jobs", "ledger", "idempotency", "executor"},
+			Why: "the purge orchestrates through ports; the SQL stands beside each engine's expiry predicate",
+		},
+		{
+			In:  []string{"examples/..."},
+			May: []string{"idempotency", "idempotency/...", "examples/...", "jobs", "executor", "ledger", "ledger/...", "targets"},
+			Why: "an example is what a user can write, and a user cannot import the rest",
+		},
+	},
+	Bans: []archtest.Ban{
+		{
+			In: []string{"jobs"},
+			// os is not among them: file.go reads the registry's file.
+			Not: []string{"net", "net/http/...", "database/sql/...", "os/exec", "os/signal", "syscall", "log", "log/slog"},
+			Why: "jobs are pure: schedules and registries are computed, never fetched; a call is the executor's",
+		},
+		{
+			In:  []string{"ledger"},
+			Not: []string{"net", "net/http/...", "database/sql/...", "os", "os/...", "io/fs", "syscall", "log", "log/slog"},
+			Why: "the ledger's nouns do no I/O, so that every store, the executor and the tests can hold them",
+		},
+		{
+			In:  []string{"executor"},
+			Not: []string{"net", "net/http/...", "database/sql/...", "os/exec", "syscall"},
+			Why: "the executor reaches databases and targets through its ports alone, so it can be simulated whole and embedded",
+		},
+		{
+			In:  []string{"targets"},
+			Not: []string{"database/sql/..."},
+			Why: "a target is an HTTP service; what is known of a run comes with the call",
+		},
+		{
+			In:  []string{"cleanup"},
+			Not: []string{"database/sql/...", "net/http/..."},
+			Why: "the SQL of a purge stands beside each engine's expiry predicate",
+		},
+		{
+			In:  []string{"ledger/...", "jobs", "executor", "targets", "cleanup", "idempotency/...", "migrations", "cmd/..."},
+			Not: []string{"github.com/cronce/cronce/internal/testdb/...", "github.com/cronce/cronce/internal/archtest"},
+			Why: "the product starts no test servers",
+		},
+	},
+	Edges: []archtest.Edge{
+		{Library: "github.com/robfig/cron/v3", At: []string{"jobs"}, Why: "it parses schedules, which are the business of jobs"},
+		{Library: "github.com/goccy/go-yaml", At: []string{"jobs"}, Why: "the registry's file is read in jobs alone"},
+		{Library: "github.com/google/uuid", At: []string{"executor", "jobs", "cmd/..."}, Why: "run-ids are derived; only the token of a ~ run and lease tokens are drawn"},
+		{Library: "github.com/go-co-op/gocron/v2", At: []string{"cmd/..."}, Why: "it is the alarm clock, and identity never comes from a wake-up"},
+		{Library: "github.com/spf13/cobra", At: []string{"cmd/..."}, Why: "the command line is cmd's"},
+		{Library: "golang.org/x/term", At: []string{"cmd/...", "internal/..."}, Why: "only a command knows a terminal"},
+		{Library: "github.com/jackc/pgx/v5", At: []string{"ledger/postgres", "idempotency/postgres", "migrations", "internal/testdb"}, Why: "the driver stays in its engine"},
+		{Library: "modernc.org/sqlite", At: []string{"ledger/sqlite", "idempotency/sqlite", "migrations"}, Why: "the driver stays in its engine"},
+		{Library: "github.com/go-sql-driver/mysql", At: []string{"idempotency/mysql", "migrations", "internal/testdb"}, Why: "the driver stays in its engine"},
+		{Library: "github.com/nats-io/nats.go", At: []string{"idempotency/nats"}, Why: "the client stays in its engine"},
+		{Library: "github.com/nats-io/nats-server/v2", At: nil, Why: "the server is for tests"},
+		{Library: "github.com/pressly/goose/v3", At: []string{"migrations"}, Why: "tables are made in migrations alone"},
+		{Library: "github.com/sony/gobreaker/v2", At: []string{"targets"}, Why: "a breaker is a target's"},
+		{Library: "golang.org/x/oauth2", At: []string{"targets"}, Why: "tokens are for targets"},
+		{Library: "github.com/aws/aws-lambda-go", At: []string{"cmd/lambda"}, Why: "the Lambda is one binary, and the rest does not know AWS"},
+		{Library: "github.com/prometheus/client_golang", At: []string{"internal/telemetry", "cmd/..."}, Why: "packages tell what happened through ports; how it is counted is decided once"},
+		{Library: "go.opentelemetry.io/otel", At: []string{"internal/telemetry", "cmd/..."}, Why: "packages tell what happened through ports; how it is traced is decided once"},
+		{Library: "golang.org/x/sync", At: []string{"cmd/...", "executor", "cleanup", "internal/..."}, Why: "leaves start no goroutines, and the kit stands on the standard library"},
+		{Library: "pgregory.net/rapid", At: []string{"ledger/ledgertest", "idempotency/idempotencytest"}, Why: "it is for tests"},
+		{Library: "go.uber.org/goleak", At: nil, Why: "it is for tests"},
+	},
+	Names: []archtest.Names{
+		{
+			In:  []string{"jobs", "ledger"},
+			Not: []string{"time.Now", "time.Since", "time.Until", "time.Sleep", "time.After", "time.NewTimer", "time.NewTicker"},
+			Why: "the clock comes in as an argument: the same question has the same answer in every replica",
+		},
+		{
+			In:  []string{"..."},
+			Not: []string{"os.Exit", "log.Fatal", "log.Fatalf", "log.Fatalln", "log.Print", "log.Printf", "log.Println", "log/slog.SetDefault", "log/slog.Info", "log/slog.Warn", "log/slog.Error", "log/slog.Debug"},
+			Why: "only main ends the process, and there is no package-level logger",
+		},
+	},
+}
+
+func TestTheModuleKeepsItsLaw(t *testing.T) {
+	module, err := archtest.Load("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, violation := range archtest.Check(module, law) {
+		t.Error(violation)
+	}
+}
+
+// The first edge of a library that matches is the one that counts.
+func TestTheLawNamesNoLibraryTwice(t *testing.T) {
+	seen := map[string]bool{}
+	for _, edge := range law.Edges {
+		if seen[edge.Library] {
+			t.Errorf("%s has two edges", edge.Library)
+		}
+		seen[edge.Library] = true
+		if edge.Why == "" {
+			t.Errorf("%s: no reason", edge.Library)
+		}
+	}
+}
