@@ -1,0 +1,212 @@
+package jobs
+
+import (
+	"fmt"
+	"math/bits"
+	"strings"
+	"time"
+)
+
+// manyTimes is how many times of day are told one by one.
+const manyTimes = 6
+
+func (c *calendar) describe() string {
+	words := []string{c.describeClock()}
+	days := c.describeDays()
+	if days == "" && strings.HasPrefix(words[0], "at ") {
+		words[0] = "every day " + words[0]
+	}
+	for _, more := range []string{days, c.describeMonths(), c.describeYears()} {
+		if more != "" {
+			words = append(words, more)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+func (c *calendar) describeClock() string {
+	s, m, h := c.fields[secondField].bits, c.fields[minuteField].bits, c.fields[hourField].bits
+	if bits.OnesCount64(s)*bits.OnesCount64(m)*bits.OnesCount64(h) <= manyTimes {
+		return "at " + listing(clockTimes(s, m, h))
+	}
+	hours := " in " + plural(h, "hour")
+	if n, regular := step(h, 24); regular {
+		hours = " of " + every(n, "hour")
+		if n == 1 {
+			hours = ""
+		}
+	}
+	minutes := clockPart(m, "minute")
+	if s == 1 {
+		if _, regular := step(m, 60); !regular && hours == "" {
+			return "every hour at " + plural(m, "minute")
+		}
+		if n, regular := step(h, 24); regular && bits.OnesCount64(m) == 1 {
+			return every(n, "hour") + " at " + plural(m, "minute")
+		}
+		return minutes + hours
+	}
+	if n, regular := step(m, 60); regular && n == 1 {
+		if _, regular := step(s, 60); regular {
+			return clockPart(s, "second") + hours
+		}
+		return "every minute at " + plural(s, "second") + hours
+	}
+	return clockPart(s, "second") + " of " + strings.TrimPrefix(minutes, "at ") + hours
+}
+
+// clockPart says "every 5 minutes" or "at minutes 0 and 7".
+func clockPart(set uint64, noun string) string {
+	if n, regular := step(set, 60); regular {
+		return every(n, noun)
+	}
+	return "at " + plural(set, noun)
+}
+
+func every(n int, noun string) string {
+	if n == 1 {
+		return "every " + noun
+	}
+	return fmt.Sprintf("every %d %ss", n, noun)
+}
+
+// step reports whether a set comes round evenly from 0 on, and how often.
+func step(set uint64, size int) (int, bool) {
+	n := size / max(1, bits.OnesCount64(set))
+	var even uint64
+	for i := 0; i < size; i += n {
+		even |= 1 << i
+	}
+	return n, n < size && size%n == 0 && set == even
+}
+
+func clockTimes(seconds, minutes, hours uint64) []string {
+	var times []string
+	for _, h := range members(hours) {
+		for _, m := range members(minutes) {
+			for _, s := range members(seconds) {
+				text := fmt.Sprintf("%02d:%02d", h, m)
+				if seconds != 1 {
+					text += fmt.Sprintf(":%02d", s)
+				}
+				times = append(times, text)
+			}
+		}
+	}
+	return times
+}
+
+func members(set uint64) []int {
+	var all []int
+	for ; set != 0; set &= set - 1 {
+		all = append(all, bits.TrailingZeros64(set))
+	}
+	return all
+}
+
+// runs says a set as numbers and ranges: "1", "9 to 17".
+func runs(set uint64, name func(int) string) []string {
+	var words []string
+	for set != 0 {
+		low := bits.TrailingZeros64(set)
+		length := bits.TrailingZeros64(^(set >> low))
+		if length < 3 {
+			length = 1
+			words = append(words, name(low))
+		} else {
+			words = append(words, name(low)+" to "+name(low+length-1))
+		}
+		set &^= (1<<length - 1) << low
+	}
+	return words
+}
+
+func decimal(n int) string { return fmt.Sprint(n) }
+
+func plural(set uint64, noun string) string {
+	if bits.OnesCount64(set) > 1 {
+		noun += "s"
+	}
+	return noun + " " + listing(runs(set, decimal))
+}
+
+func (c *calendar) describeDays() string {
+	dom, dow := c.fields[domField], c.fields[dowField]
+	var ways []string
+	if !dom.star {
+		ways = append(ways, "on "+listing(dom.monthDays()))
+	}
+	if !dow.star {
+		ways = append(ways, "on "+listing(dow.weekDays()))
+	}
+	return strings.Join(ways, " or ")
+}
+
+func (v values) monthDays() []string {
+	var words []string
+	if v.bits != 0 {
+		words = append(words, plural(v.bits, "day")+" of the month")
+	}
+	for _, r := range v.special {
+		words = append(words, r.describe())
+	}
+	return words
+}
+
+func (v values) weekDays() []string {
+	words := runs(v.bits, func(n int) string { return time.Weekday(n).String() })
+	for _, r := range v.special {
+		words = append(words, r.describe())
+	}
+	return words
+}
+
+var ordinals = [...]string{"", "first", "second", "third", "fourth", "fifth"}
+
+func (r dayRule) describe() string {
+	switch r.kind {
+	case lastDay:
+		if r.n == 0 {
+			return "the last day of the month"
+		}
+		return fmt.Sprintf("the day %s before the month's last", count(int64(r.n), "day"))
+	case nearestWeekday:
+		return fmt.Sprintf("the working day nearest to day %d of the month", r.n)
+	case lastWorkday:
+		return "the last working day of the month"
+	case nthWeekday:
+		return fmt.Sprintf("the %s %s of the month", ordinals[r.k], time.Weekday(r.n))
+	case lastOfWeek:
+		return "Saturday"
+	}
+	return fmt.Sprintf("the last %s of the month", time.Weekday(r.n))
+}
+
+func (c *calendar) describeMonths() string {
+	const all = 1<<13 - 2
+	months := c.fields[monthField].bits
+	if months == all {
+		return ""
+	}
+	return "in " + listing(runs(months, func(n int) string { return time.Month(n).String() }))
+}
+
+func (c *calendar) describeYears() string {
+	if c.years == nil {
+		return ""
+	}
+	var words []string
+	for y := c.years.from(firstYear); y != 0; y = c.years.from(y + 1) {
+		end := y
+		for c.years.has(end + 1) {
+			end++
+		}
+		if end-y < 2 {
+			words = append(words, decimal(y))
+			continue
+		}
+		words = append(words, decimal(y)+" to "+decimal(end))
+		y = end
+	}
+	return "in " + listing(words)
+}

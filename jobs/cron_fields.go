@@ -1,0 +1,265 @@
+package jobs
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/robfig/cron/v3"
+)
+
+// unit is one field of a cron expression: its name, its values and their
+// names.
+type unit struct {
+	name     string
+	min, max int
+	names    string // three letters each, from min on
+	hint     string // what may stand there
+}
+
+// The fields of a crontab line with seconds, in its order.
+const (
+	secondField = iota
+	minuteField
+	hourField
+	domField
+	monthField
+	dowField
+	crontabFields
+)
+
+var units = [crontabFields]unit{
+	{"second", 0, 59, "", "0-59"},
+	{"minute", 0, 59, "", "0-59"},
+	{"hour", 0, 23, "", "0-23"},
+	{"day-of-month", 1, 31, "", "1-31, L, L-n, nW or LW"},
+	{"month", 1, 12, "JANFEBMARAPRMAYJUNJULAUGSEPOCTNOVDEC", "1-12 or JAN-DEC"},
+	{"day-of-week", 0, 7, weekdayNames, "0-7 or SUN-SAT; AWS cron() counts 1-7 from SUN"},
+}
+
+const weekdayNames = "SUNMONTUEWEDTHUFRISAT"
+
+// AWS's day-of-week, and the field that only its cron() has.
+var (
+	awsDow  = unit{"day-of-week", 1, 7, weekdayNames, "1-7 from SUN, or SUN-SAT; crontab counts 0-7 from SUN"}
+	awsYear = unit{"year", firstYear, lastYear, "", "1970-2199"}
+)
+
+// values is what a field came to.
+type values struct {
+	bits uint64 // bit n: the value n matches; of day-of-week, bit 0 is SUN
+	// star: some item is * or ?, and does not restrict the field.
+	star bool
+	// wildcard: some item begins with * or ?, a step or not.
+	wildcard bool
+	special  []dayRule // items that depend on the month
+}
+
+// calendar is what the fields of a crontab line or an AWS cron() came to.
+type calendar struct {
+	fields [crontabFields]values
+	years  *yearSet
+}
+
+// parseCrontab reads five fields, or six of which the first is seconds.
+func parseCrontab(body span) (form, error) {
+	words := body.words()
+	switch len(words) {
+	case 5:
+		words = append([]span{{"0", body.at}}, words...)
+	case 6:
+	default:
+		return nil, body.fail("schedule", "%d fields; write five (minute hour day-of-month month day-of-week) or six (second first)%s", len(words), yearHint(len(words)))
+	}
+	c := new(calendar)
+	for i, w := range words {
+		if err := c.parseField(i, w, units[i]); err != nil {
+			return nil, err
+		}
+	}
+	return c, c.checkDays(words[domField], words[dowField], words[monthField], span{})
+}
+
+func yearHint(fields int) string {
+	if fields == 7 {
+		return "; a year can stand in cron(minute hour day-of-month month day-of-week year)"
+	}
+	return ""
+}
+
+// parseAWSCron reads the inside of cron(...).
+func parseAWSCron(inner span) (form, error) {
+	words := inner.words()
+	if len(words) != 6 {
+		return nil, inner.fail("schedule", "%d fields; AWS cron() has six: minute hour day-of-month month day-of-week year", len(words))
+	}
+	c := new(calendar)
+	c.fields[secondField].bits = 1
+	for i, w := range words[:5] {
+		u := units[i+1]
+		if i+1 == dowField {
+			u = awsDow
+		}
+		if i := strings.IndexByte(w.text, '?'); i >= 0 && u.name[:3] != "day" {
+			return nil, w.fail(u.name, "? can stand in day-of-month or day-of-week only; write *")
+		}
+		if err := c.parseField(i+1, w, u); err != nil {
+			return nil, err
+		}
+	}
+	dom, dow := words[2], words[4]
+	switch {
+	case dom.text == "?" && dow.text == "?":
+		return nil, dow.fail("day-of-week", "AWS cron() wants ? in one of day-of-month and day-of-week, not in both; write * in day-of-month")
+	case dom.text != "?" && dow.text != "?":
+		return nil, dow.fail("day-of-week", "AWS cron() wants ? in day-of-month or in day-of-week, here it is in neither; write ? for the one that does not matter")
+	}
+	if err := c.parseYears(words[5]); err != nil {
+		return nil, err
+	}
+	return c, c.checkDays(dom, dow, words[3], words[5])
+}
+
+func (c *calendar) parseField(i int, field span, u unit) error {
+	v := &c.fields[i]
+	for _, item := range field.split(',') {
+		bits, err := v.parseItem(i, item, u)
+		if err != nil {
+			return err
+		}
+		v.bits |= bits
+	}
+	return nil
+}
+
+func (v *values) parseItem(i int, item span, u unit) (uint64, error) {
+	if rule, ok, err := parseDayRule(i, item, u); ok || err != nil {
+		if err == nil {
+			v.special = append(v.special, rule)
+		}
+		return 0, err
+	}
+	r, err := parseRange(item, u)
+	if err != nil {
+		return 0, err
+	}
+	if r.all {
+		v.wildcard = true
+		v.star = v.star || r.step == 1
+	}
+	if i == dowField {
+		return r.weekdays(u), nil
+	}
+	return robfigBits(i, item)
+}
+
+// plain parses what robfig/cron can: one item of one field.
+var plain = cron.NewParser(cron.Second | cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow)
+
+// robfigBits has robfig/cron read one item, with stars in the other fields.
+func robfigBits(i int, item span) (uint64, error) {
+	line := [crontabFields]string{"*", "*", "*", "*", "*", "*"}
+	line[i] = item.text
+	parsed, err := plain.Parse(strings.Join(line[:], " "))
+	if err != nil {
+		return 0, item.fail(units[i].name, "%v; write %s", err, units[i].hint)
+	}
+	s := parsed.(*cron.SpecSchedule)
+	const starBit = 1 << 63
+	return [crontabFields]uint64{s.Second, s.Minute, s.Hour, s.Dom, s.Month, s.Dow}[i] &^ starBit, nil
+}
+
+// valueRange is an item: low-high/step.
+type valueRange struct {
+	low, high, step int
+	all             bool // written as * or ?
+}
+
+var itemShape = regexp.MustCompile(`^(?:([*?])|(\w+)(?:-(\w+))?)(?:/(\d+))?$`)
+
+// parseRange reads an item, and refuses with the reason what cannot be meant.
+func parseRange(item span, u unit) (valueRange, error) {
+	m := itemShape.FindStringSubmatch(item.text)
+	if m == nil {
+		return valueRange{}, item.fail(u.name, "%s", explain(item.text, u))
+	}
+	r := valueRange{low: u.min, high: u.max, step: 1, all: m[1] != ""}
+	var err error
+	if !r.all {
+		if r.low, err = u.value(item, m[2]); err != nil {
+			return r, err
+		}
+		switch {
+		case m[3] != "":
+			if r.high, err = u.value(item, m[3]); err != nil {
+				return r, err
+			}
+		case m[4] == "":
+			r.high = r.low
+		}
+	}
+	if m[4] != "" {
+		r.step, err = strconv.Atoi(m[4])
+	}
+	switch {
+	case err != nil || r.step < 1:
+		return r, item.fail(u.name, "a step is a whole number from 1 on")
+	case r.step > u.max-u.min+1:
+		return r, item.fail(u.name, "a step of %d never comes round: the field ends at %d and begins anew; write @every for a period that the clock face does not have", r.step, u.max)
+	case r.low > r.high:
+		return r, item.fail(u.name, "the range runs backwards; write it as two, such as %s-%d,%d-%s", m[2], u.max, u.min, m[3])
+	}
+	return r, nil
+}
+
+// value reads a number or a name.
+func (u unit) value(item span, text string) (int, error) {
+	if n, err := strconv.Atoi(text); err == nil {
+		if n < u.min || n > u.max {
+			return 0, item.fail(u.name, "%s", u.hint)
+		}
+		return n, nil
+	}
+	if i := strings.Index(u.names, strings.ToUpper(text)); len(text) == 3 && i >= 0 && i%3 == 0 {
+		return u.min + i/3, nil
+	}
+	return 0, item.fail(u.name, "%s", u.hint)
+}
+
+// explain says what a shape that is no item lacks.
+func explain(text string, u unit) string {
+	switch {
+	case text == "":
+		return "an item of the list is missing; write " + u.hint
+	case strings.Contains(text, " "):
+		return "no blanks in a field"
+	}
+	return "write " + u.hint + ", ranges (a-b), steps (*/n) or lists of them"
+}
+
+// weekdays returns the range as bits from SUN = 0, whatever the field counts
+// from; crontab's 7 is SUN again.
+func (r valueRange) weekdays(u unit) uint64 {
+	var bits uint64
+	for n := r.low; n <= r.high; n += r.step {
+		bits |= 1 << ((n - u.min) % 7)
+	}
+	return bits
+}
+
+func (c *calendar) parseYears(field span) error {
+	if field.text == "*" {
+		return nil
+	}
+	c.years = new(yearSet)
+	for _, item := range field.split(',') {
+		r, err := parseRange(item, awsYear)
+		if err != nil {
+			return err
+		}
+		for y := r.low; y <= r.high; y += r.step {
+			c.years.add(y)
+		}
+	}
+	return nil
+}

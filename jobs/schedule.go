@@ -1,0 +1,82 @@
+package jobs
+
+import (
+	"iter"
+	"time"
+
+	"github.com/robfig/cron/v3"
+)
+
+var _ cron.Schedule = (*Schedule)(nil)
+
+// Schedule says when a job is due. It is a pure function of time: every
+// replica and every restart computes the same instants. Instants are UTC,
+// whole seconds, in the years 1 to 9999. A Schedule is immutable and safe for
+// concurrent use; docs/schedules.md has the syntax and the rules.
+type Schedule struct {
+	expr  string
+	dst   DST
+	zone  *zone
+	clock timer
+	form  form
+}
+
+// timer is what a kind of expression computes, in Unix seconds between
+// earliest and latest; noInstant stands for none.
+type timer interface {
+	next(from int64) int64 // first instant at or after
+	last(upTo int64) int64 // last instant at or before
+}
+
+const noInstant = fromEver
+
+// The years in which instants are looked for: those that RFC 3339 can write.
+const (
+	earliest = -62135596800 // 0001-01-01T00:00:00Z
+	latest   = 253402300799 // 9999-12-31T23:59:59Z
+)
+
+// Next returns the first instant strictly after t, or the zero time when there
+// is none. It makes Schedule a cron.Schedule. Its work is bounded: what does
+// not come within 400 years never comes.
+func (s *Schedule) Next(t time.Time) time.Time {
+	from := t.Unix()
+	if from >= latest {
+		return time.Time{}
+	}
+	return instant(s.clock.next(max(from+1, earliest)))
+}
+
+// Last returns the latest instant at or before t, or the zero time when there
+// is none.
+func (s *Schedule) Last(t time.Time) time.Time {
+	upTo := t.Unix()
+	if upTo < earliest {
+		return time.Time{}
+	}
+	return instant(s.clock.last(min(upTo, latest)))
+}
+
+// Due yields every instant in (after, through], in ascending order.
+func (s *Schedule) Due(after, through time.Time) iter.Seq[time.Time] {
+	return func(yield func(time.Time) bool) {
+		for t := s.Next(after); !t.IsZero() && !t.After(through); t = s.Next(t) {
+			if !yield(t) {
+				return
+			}
+		}
+	}
+}
+
+func instant(unix int64) time.Time {
+	if unix < earliest || unix > latest {
+		return time.Time{}
+	}
+	return time.Unix(unix, 0).UTC()
+}
+
+// String returns the expression that the schedule was parsed from.
+func (s *Schedule) String() string { return s.expr }
+
+// Location returns the zone in which the expression is read.
+func (s *Schedule) Location() *time.Location { return s.zone.loc }

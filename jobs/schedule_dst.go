@@ -1,0 +1,102 @@
+package jobs
+
+// calendarGap is the longest gap that counts as daylight saving. A longer one
+// (Apia left out 30 December 2011) is a change of calendar: nobody's 02:30 was
+// moved, the day was not there. The bound is Vixie cron's.
+const calendarGap = 3 * hour
+
+// wallClock turns matching local times into instants under a DST policy.
+type wallClock struct {
+	pattern
+	zone *zone
+	// literal: every instant whose wall clock matches (wall, and wildcards
+	// under once). Otherwise only the first of a repeated time counts.
+	literal bool
+	// shifts: a time in a gap counts as the first instant after it.
+	shifts bool
+}
+
+func newWallClock(p pattern, z *zone, dst DST, wildcard bool) *wallClock {
+	return &wallClock{
+		pattern: p,
+		zone:    z,
+		literal: dst == DSTWall || dst == DSTOnce && wildcard,
+		shifts:  dst == DSTOnce && !wildcard,
+	}
+}
+
+// stride is further than any zone's offset, and any fold, reaches.
+const stride = 3 * day
+
+// maxEras bounds a search: a match that the zone swallowed each year for 400
+// years (02:30 on the last Sunday of March in Berlin, under skip) is swallowed
+// for good.
+const maxEras = 4 * cycleYears
+
+// next walks the eras from one instant on, until a match falls into one.
+func (w *wallClock) next(from int64) int64 {
+	at := from
+	for range maxEras {
+		e := w.zone.at(at)
+		if w.shifts && at == e.start && w.inGap(e) {
+			return at
+		}
+		lo := max(at+e.offset, w.firstOf(e))
+		local := w.pattern.next(lo)
+		if local < e.end+e.offset {
+			return local - e.offset
+		}
+		at = e.end
+		// A match that is far off, or nowhere, is not looked for era by era;
+		// save near the era's end, for a fold may show again what is before lo.
+		if lo+stride < e.end+e.offset {
+			at = max(at, local-stride)
+		}
+		if at > latest {
+			break
+		}
+	}
+	return noInstant
+}
+
+// last is next backwards.
+func (w *wallClock) last(upTo int64) int64 {
+	at := upTo
+	for range maxEras {
+		e := w.zone.at(at)
+		local := w.pattern.prev(at + e.offset)
+		if local >= max(e.start+e.offset, w.firstOf(e)) {
+			return local - e.offset
+		}
+		if w.shifts && w.inGap(e) {
+			return e.start
+		}
+		near := at-stride <= e.start
+		at = e.start - 1
+		if !near {
+			at = min(at, local+stride)
+		}
+		if at < earliest {
+			break
+		}
+	}
+	return noInstant
+}
+
+// firstOf returns the local time from which an era shows new times: under a
+// literal clock all are, otherwise those after the fold.
+func (w *wallClock) firstOf(e era) int64 {
+	if w.literal || e.fold() == 0 {
+		return fromEver
+	}
+	return e.start + e.before
+}
+
+// inGap reports whether the clock jumped over a match as the era began.
+func (w *wallClock) inGap(e era) bool {
+	gap := e.gap()
+	if gap == 0 || gap > calendarGap {
+		return false
+	}
+	return w.pattern.next(e.start+e.before) < e.start+e.offset
+}

@@ -1,0 +1,65 @@
+package jobs
+
+import (
+	"iter"
+	"time"
+)
+
+// Gap is a local time that was due and does not exist, because the clock was
+// put forward over it.
+type Gap struct {
+	Local string    // such as 2026-03-08T02:30:00
+	Zone  string    // such as America/New_York
+	At    time.Time // the first instant after the gap, UTC
+}
+
+// Gaps yields the matching local times that do not exist and fire nowhere
+// else, of the gaps that end in (after, through], in ascending order. Under
+// once these are fixed times in a gap of more than three hours; under skip,
+// all in any gap; under wall, and for expressions that no zone moves, none.
+func (s *Schedule) Gaps(after, through time.Time) iter.Seq[Gap] {
+	return func(yield func(Gap) bool) {
+		w, ok := s.clock.(*wallClock)
+		if !ok {
+			return
+		}
+		from, end := max(after.Unix()+1, earliest), min(through.Unix(), latest)
+		for e := w.zone.at(from); e.start <= end; e = w.zone.at(e.end) {
+			if e.start >= from && !s.yieldGap(w, e, yield) {
+				return
+			}
+			if e.end > end {
+				return
+			}
+		}
+	}
+}
+
+func (s *Schedule) yieldGap(w *wallClock, e era, yield func(Gap) bool) bool {
+	if !w.loses(e, s.dst) {
+		return true
+	}
+	local := w.pattern.next(e.start + e.before)
+	for ; local < e.start+e.offset; local = w.pattern.next(local + 1) {
+		g := Gap{
+			Local: time.Unix(local, 0).UTC().Format("2006-01-02T15:04:05"),
+			Zone:  s.zone.loc.String(),
+			At:    instant(e.start),
+		}
+		if !yield(g) {
+			return false
+		}
+	}
+	return true
+}
+
+// loses reports whether matches in the gap before an era fire nowhere.
+func (w *wallClock) loses(e era, dst DST) bool {
+	switch {
+	case e.gap() == 0 || dst == DSTWall:
+		return false
+	case dst == DSTSkip:
+		return true
+	}
+	return w.shifts && e.gap() > calendarGap
+}

@@ -1,0 +1,159 @@
+package jobs
+
+import (
+	"fmt"
+	"strings"
+)
+
+// maxExpression bounds the work of parsing; a list of all minutes has 170
+// characters.
+const maxExpression = 1024
+
+// ParseSchedule reads an expression in any of the syntaxes of
+// docs/schedules.md. The timezone is an IANA name, "" for UTC; a CRON_TZ= in
+// the expression wins over UTC and may not contradict any other. The policy ""
+// is DSTOnce. An expression that never fires is refused. Every error is a
+// *ScheduleError.
+func ParseSchedule(expr, timezone string, dst DST) (*Schedule, error) {
+	body, err := checkText(expr)
+	if err != nil {
+		return nil, err
+	}
+	if dst, err = checkDST(dst); err != nil {
+		return nil, err
+	}
+	body, z, err := parseZone(body, timezone)
+	if err != nil {
+		return nil, err
+	}
+	f, err := parseForm(body)
+	if err != nil {
+		return nil, err
+	}
+	s := &Schedule{expr: expr, dst: dst, zone: z, form: f, clock: f.timer(z, dst)}
+	if s.clock.next(earliest) == noInstant {
+		return nil, body.fail("schedule", "never fires: its local time does not exist in %s, where the clock is put forward over it, and the DST policy is %s; choose another time or dst: once", z.loc, dst)
+	}
+	return s, nil
+}
+
+// form is what one syntax says.
+type form interface {
+	timer(*zone, DST) timer
+	describe() string
+}
+
+func checkText(expr string) (span, error) {
+	for i := range len(expr) {
+		if c := expr[i]; c > '~' || c < ' ' && c != '\t' {
+			char := span{string([]rune(expr[i:])[:1]), i}
+			return span{}, char.fail("schedule", "only visible ASCII characters and blanks can stand here")
+		}
+	}
+	if len(expr) > maxExpression {
+		return span{}, span{"", maxExpression}.fail("schedule", "longer than %d characters; use ranges and steps", maxExpression)
+	}
+	body := span{expr, 0}.trim()
+	if body.text == "" {
+		return span{}, body.fail("schedule", "empty; write for example \"0 3 * * *\" (every day at 03:00)")
+	}
+	return body, nil
+}
+
+func checkDST(dst DST) (DST, error) {
+	switch dst {
+	case "":
+		return DSTOnce, nil
+	case DSTOnce, DSTSkip, DSTWall:
+		return dst, nil
+	}
+	return "", &ScheduleError{Field: "dst", Text: string(dst), Message: "write once, skip or wall"}
+}
+
+// parseZone takes CRON_TZ= or TZ= off the front and loads the zone.
+func parseZone(body span, timezone string) (span, *zone, error) {
+	for _, prefix := range []string{"CRON_TZ=", "TZ="} {
+		if !strings.HasPrefix(body.text, prefix) {
+			continue
+		}
+		end := strings.IndexAny(body.text, blanks)
+		if end < 0 {
+			return span{}, nil, body.fail("timezone", "a blank and the schedule itself must follow")
+		}
+		name, rest := body.cut(len(prefix), end), body.cut(end, len(body.text)).trim()
+		if timezone != "" && timezone != "UTC" && timezone != name.text {
+			return span{}, nil, name.fail("timezone", "contradicts the timezone %s; keep one of them", timezone)
+		}
+		z, err := loadZone(name.text)
+		if err != nil {
+			return span{}, nil, name.fail("timezone", "%v", err)
+		}
+		return rest, z, nil
+	}
+	if timezone == "" {
+		timezone = "UTC"
+	}
+	z, err := loadZone(timezone)
+	if err != nil {
+		return span{}, nil, &ScheduleError{Field: "timezone", Text: timezone, Message: err.Error()}
+	}
+	return body, z, nil
+}
+
+// names are crontab's nicknames.
+var names = map[string]string{
+	"@yearly":   "0 0 1 1 *",
+	"@annually": "0 0 1 1 *",
+	"@monthly":  "0 0 1 * *",
+	"@weekly":   "0 0 * * 0",
+	"@daily":    "0 0 * * *",
+	"@midnight": "0 0 * * *",
+	"@hourly":   "0 * * * *",
+}
+
+func parseForm(body span) (form, error) {
+	if strings.HasPrefix(body.text, "@") {
+		return parseNickname(body)
+	}
+	open := strings.IndexByte(body.text, '(')
+	if open < 0 {
+		return parseCrontab(body)
+	}
+	name := body.cut(0, open)
+	if !strings.HasSuffix(body.text, ")") {
+		return nil, body.fail("schedule", "the closing parenthesis is missing; write %s(...)", name.text)
+	}
+	inner := body.cut(open+1, len(body.text)-1)
+	switch name.text {
+	case "cron":
+		return parseAWSCron(inner)
+	case "rate":
+		return parseRate(inner)
+	case "at":
+		return parseAt(inner)
+	}
+	return nil, name.fail("schedule", "write cron(...), rate(...) or at(...), in small letters")
+}
+
+func parseNickname(body span) (form, error) {
+	if expr, ok := names[body.text]; ok {
+		return parseCrontab(span{expr, body.at})
+	}
+	words := body.words()
+	switch {
+	case words[0].text == "@every" && len(words) == 2:
+		return parseEvery(words[1])
+	case words[0].text == "@every":
+		return nil, body.fail("@every", "write one duration after it, such as @every 5m or @every 1h30m")
+	case words[0].text == "@reboot":
+		return nil, body.fail("schedule", "a start of the program is no time of day: it has no instant that replicas could agree on; write a schedule, or trigger the job by hand")
+	}
+	return nil, body.fail("schedule", "write @hourly, @daily (@midnight), @weekly, @monthly, @yearly (@annually) or @every <duration>%s", lowerHint(body.text))
+}
+
+func lowerHint(text string) string {
+	if lower := strings.ToLower(text); lower != text && names[lower] != "" {
+		return fmt.Sprintf("; names are in small letters: %s", lower)
+	}
+	return ""
+}
