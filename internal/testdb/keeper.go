@@ -121,6 +121,7 @@ func (k *keeper) log() string {
 // both.
 func (k *keeper) close() {
 	k.orders.Close()
-	io.Copy(io.Discard, k.pipe)
-	k.cmd.Wait()
+	// Its output ends when it does. How it ends does not matter any more.
+	_, _ = io.Copy(io.Discard, k.pipe)
+	_ = k.cmd.Wait()
 }

@@ -62,7 +62,7 @@ func wait(cmd *exec.Cmd) (int, error) {
 		select {
 		case sig := <-signals:
 			if sig == syscall.SIGTERM {
-				cmd.Process.Signal(sig)
+				_ = cmd.Process.Signal(sig) // fails only when it has ended
 			}
 		case err := <-ended:
 			if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {

@@ -1,0 +1,50 @@
+# Every command that this repository knows; `make` lists them. What they need:
+# Go, a C compiler (the race detector), and two databases, which are found or
+# installed by themselves (CONTRIBUTING.md).
+
+GO ?= go
+FUZZTIME ?= 20s
+BENCH ?= .
+COUNT ?= 6
+
+# One version of the linter for every machine. It is built from source, about a
+# minute the first time, since a prebuilt binary lags behind the Go release.
+GOLANGCI = $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+
+# Starts one PostgreSQL and one MariaDB that the test binaries of all packages
+# share, runs a command, and stops them.
+WITH_DATABASES = bin/with-databases
+
+.DEFAULT_GOAL = help
+.PHONY: help build test test-modules lint fmt bench fuzz clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## bin/cronce: the daemon and command line, static
+	CGO_ENABLED=0 $(GO) build -trimpath -o bin/cronce ./cmd/scheduler
+
+test: $(WITH_DATABASES) ## every test on every engine, with the race detector (SHORT=1: none that needs a server)
+	$(WITH_DATABASES) $(GO) test -race -shuffle=on -timeout 10m ./...
+
+test-modules: $(WITH_DATABASES) ## the tests of the nested modules, whose dependencies are not the product's
+	scripts/each-module $(WITH_DATABASES) $(GO) test -timeout 10m ./...
+
+lint: ## format, vet, staticcheck and the rest of .golangci.yml
+	$(GOLANGCI) run
+
+fmt: ## format all Go code
+	gofmt -w .
+
+bench: $(WITH_DATABASES) ## every benchmark (BENCH=regexp, COUNT=times)
+	$(WITH_DATABASES) $(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) -timeout 60m ./...
+
+fuzz: $(WITH_DATABASES) ## every fuzz test, each for FUZZTIME
+	$(WITH_DATABASES) scripts/fuzz $(FUZZTIME)
+
+clean: ## remove what was built
+	rm -rf bin dist
+
+.PHONY: $(WITH_DATABASES)
+$(WITH_DATABASES):
+	$(GO) build -o $@ ./internal/testdb/cmd/with-databases
