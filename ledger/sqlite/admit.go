@@ -1,0 +1,147 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// Admit writes the plans that are still true, each whole or not at all, in one
+// transaction. See ledger.Admission.
+func (l *Ledger) Admit(ctx context.Context, a ledger.Admission) (out ledger.Admitted, err error) {
+	err = l.write(ctx, func(t *tx) error {
+		out = ledger.Admitted{Now: t.clock(), Skipped: map[ledger.Reason]int{}}
+		for _, p := range a.Plans {
+			if err := t.admit(p, holder{a.Owner, a.Token, a.LeaseFor}, &out); err != nil {
+				return fmt.Errorf("admit %s: %w", p.JobID, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return ledger.Admitted{}, err
+	}
+	return out, nil
+}
+
+func (t *tx) admit(p ledger.Plan, h holder, out *ledger.Admitted) error {
+	paused, ok, err := t.advance(p)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		pos, err := t.position(p.JobID)
+		out.Stale = append(out.Stale, pos)
+		return err
+	}
+	for _, in := range p.Instants {
+		n := newRun{Instant: in, jobID: p.JobID, epoch: p.Epoch, paused: paused, holder: h}
+		if err := t.admitOne(n, out); err != nil {
+			return err
+		}
+	}
+	for _, e := range p.Events {
+		e.JobID = p.JobID
+		if err := t.event(e); err != nil {
+			return err
+		}
+	}
+	return t.switchEpoch(p)
+}
+
+// advance moves the watermark if the plan is still true. The write lock is
+// held, so what it compares cannot move before the commit.
+func (t *tx) advance(p ledger.Plan) (paused, ok bool, err error) {
+	through := p.Through.UnixMicro()
+	if through < p.After.UnixMicro() || through > t.now || !bounded(p) {
+		return false, false, nil
+	}
+	ok, err = t.one(`
+		UPDATE jobs SET watermark = ?4 WHERE job_id = ?1 AND epoch = ?2 AND watermark = ?3 AND ended_at IS NULL
+		RETURNING paused_at IS NOT NULL`,
+		[]any{p.JobID, p.Epoch, p.After.UnixMicro(), through}, &paused)
+	return paused, ok, err
+}
+
+// bounded reports whether all of a plan's rows lie in what it passes.
+func bounded(p ledger.Plan) bool {
+	for _, in := range p.Instants {
+		if !in.At.After(p.After) || in.At.After(p.Through) || in.Until.After(p.Through) {
+			return false
+		}
+	}
+	return true
+}
+
+func (t *tx) position(jobID string) (ledger.Position, error) {
+	pos := ledger.Position{JobID: jobID}
+	var watermark maybe
+	_, err := t.one(`SELECT epoch, watermark FROM jobs WHERE job_id = ?`, []any{jobID}, &pos.Epoch, &watermark)
+	pos.Watermark = watermark.time()
+	return pos, err
+}
+
+func (t *tx) admitOne(n newRun, out *ledger.Admitted) error {
+	if !n.Until.IsZero() {
+		own, err := t.ownRows(n)
+		if n.Count -= own; err != nil || n.Count <= 0 {
+			return err
+		}
+	}
+	w, err := t.insert(n)
+	if err != nil {
+		return err
+	}
+	if w.work != nil {
+		out.Leased = append(out.Leased, *w.work)
+	}
+	if w.inserted && w.state == ledger.Skipped {
+		out.Skipped[w.reason]++
+	}
+	return nil
+}
+
+// ownRows counts the instants in a range that have rows of their own.
+func (t *tx) ownRows(n newRun) (own int, err error) {
+	_, err = t.one(`
+		SELECT count(*) FROM runs WHERE job_id = ? AND scheduled_at BETWEEN ? AND ?
+		AND until IS NULL AND instr(run_id, '~') = 0`,
+		[]any{n.jobID, n.At.UnixMicro(), n.Until.UnixMicro()}, &own)
+	return own, err
+}
+
+// switchEpoch ends the plan's epoch where the plan says so, and begins the
+// next.
+func (t *tx) switchEpoch(p ledger.Plan) error {
+	if p.Next == nil {
+		return nil
+	}
+	if err := t.event(ledger.Event{JobID: p.JobID, At: p.Through, Kind: ledger.EpochEnded}); err != nil {
+		return err
+	}
+	if p.Next.Hash == "" {
+		_, err := t.exec(`UPDATE jobs SET hash = '', ended_at = ? WHERE job_id = ?`, t.now, p.JobID)
+		return err
+	}
+	_, err := t.exec(`UPDATE jobs SET epoch = epoch + 1, hash = ?, body = ? WHERE job_id = ?`,
+		p.Next.Hash, blob(p.Next.Body), p.JobID)
+	if err != nil {
+		return err
+	}
+	return t.event(ledger.Event{JobID: p.JobID, At: p.Through, Kind: ledger.EpochBegun})
+}
+
+func (t *tx) event(e ledger.Event) error {
+	_, err := t.exec(`INSERT INTO events (job_id, at, kind, local, zone, by, why) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+		e.JobID, e.At.UnixMicro(), string(e.Kind), e.Local, e.Zone, e.By, e.Why)
+	return err
+}
+
+// blob is never NULL.
+func blob(b []byte) []byte {
+	if b == nil {
+		return []byte{}
+	}
+	return b
+}

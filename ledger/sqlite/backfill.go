@@ -1,0 +1,103 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// Backfill makes planned of instants that did not run. See ledger.Backfill. A
+// dry run does all of it and rolls back, so it cannot differ from the real one.
+func (l *Ledger) Backfill(ctx context.Context, b ledger.Backfill) (out ledger.Backfilled, err error) {
+	err = l.write(ctx, func(t *tx) error {
+		out, err = t.backfill(b)
+		if err == nil && b.DryRun {
+			err = errRollback
+		}
+		return err
+	})
+	if err != nil && !errors.Is(err, errRollback) {
+		return ledger.Backfilled{}, fmt.Errorf("backfill %s: %w", b.JobID, err)
+	}
+	return out, nil
+}
+
+func (t *tx) backfill(b ledger.Backfill) (out ledger.Backfilled, err error) {
+	if err := t.knows(b.JobID); err != nil {
+		return out, err
+	}
+	var purged maybe
+	if _, err := t.one(`SELECT purged_before FROM jobs WHERE job_id = ?`, []any{b.JobID}, &purged); err != nil {
+		return out, err
+	}
+	for _, in := range b.Instants {
+		if purged.Valid && in.At.UnixMicro() <= purged.Int64 {
+			out.Refused++
+			continue
+		}
+		count, err := t.backfillOne(b, in, &out)
+		if err != nil {
+			return out, fmt.Errorf("%s: %w", in.RunID, err)
+		}
+		*count++
+	}
+	return out, t.promote(b.JobID)
+}
+
+// backfillOne returns the count that the instant belongs to.
+func (t *tx) backfillOne(b ledger.Backfill, in ledger.Instant, out *ledger.Backfilled) (*int, error) {
+	s, found, err := t.run(in.RunID)
+	if err != nil {
+		return nil, err
+	}
+	if found {
+		switch {
+		case !ledger.CanMove(s.State, ledger.Planned) || s.State == ledger.Running:
+			return &out.Left, nil
+		case s.State == ledger.Canceled && !s.SendBefore.IsZero() && s.SendBefore.UnixMicro() <= t.now:
+			return &out.Refused, nil
+		}
+		return &out.Planned, t.replan(s, b, in)
+	}
+	r, found, err := t.rangeAt(b.JobID, in.At.UnixMicro())
+	if err != nil || !found {
+		return &out.Refused, err
+	}
+	return &out.Planned, t.takeOut(r, b, in)
+}
+
+// replan makes a row planned again. A run that was leased once may have been
+// sent: it keeps its call, since its key goes with those bytes.
+func (t *tx) replan(s stored, b ledger.Backfill, in ledger.Instant) error {
+	_, err := t.exec(`
+		UPDATE runs SET state = 'planned', reason = '', trigger = ?2, overlap = ?3, waiting = 1,
+			failures = 0, finished_at = NULL, by = ?4, why = ?5
+		WHERE id = ?1`, s.key, string(ledger.ByBackfill), string(ledger.OverlapQueue), b.By, b.Why)
+	if err != nil || !s.SendBefore.IsZero() {
+		return err
+	}
+	call, body, err := freeze(in.Call)
+	if err != nil {
+		return err
+	}
+	_, err = t.exec(`UPDATE runs SET target = ?, call = ?, body = ? WHERE id = ?`, in.Call.Target, call, body, s.key)
+	return err
+}
+
+// takeOut gives an instant of a range a row of its own. The range keeps its
+// bounds and counts one less.
+func (t *tx) takeOut(r stored, b ledger.Backfill, in ledger.Instant) error {
+	in.Count, in.State, in.Reason, in.Trigger, in.Overlap = 1, ledger.Planned, "", ledger.ByBackfill, ledger.OverlapQueue
+	n := newRun{Instant: in, jobID: b.JobID, epoch: r.Epoch, by: b.By, why: b.Why}
+	if _, err := t.put(n, false, true); err != nil {
+		return err
+	}
+	if r.Count <= 1 {
+		_, err := t.exec(`DELETE FROM runs WHERE id = ?`, r.key)
+		return err
+	}
+	_, err := t.exec(`UPDATE runs SET count = count - 1 WHERE id = ?`, r.key)
+	return err
+}

@@ -1,0 +1,50 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// Counts reads what is unfinished and what is dead and unseen, from indexes
+// that hold nothing else.
+func (l *Ledger) Counts(ctx context.Context) (ledger.Counts, error) {
+	out := ledger.Counts{Unfinished: map[ledger.State]int{ledger.Planned: 0, ledger.Running: 0, ledger.Retrying: 0}}
+	err := l.snapshot(ctx, func(r *sql.Tx) error {
+		_, err := queryTx(ctx, r, func(row scanner) (none struct{}, err error) {
+			var state ledger.State
+			var n int
+			err = row.Scan(&state, &n)
+			out.Unfinished[state] += n
+			return none, err
+		}, `
+			SELECT state, count(*) FROM runs WHERE due_at IS NOT NULL GROUP BY state
+			UNION ALL
+			SELECT state, count(*) FROM runs WHERE waiting = 1 GROUP BY state`)
+		if err != nil {
+			return err
+		}
+		var oldest maybe
+		err = r.QueryRowContext(ctx, `
+			SELECT (SELECT count(*) FROM runs WHERE state = 'dead' AND acked_at IS NULL),
+				(SELECT min(due_at) FROM runs WHERE due_at <= ? AND state IN ('planned', 'retrying'))`,
+			l.now().UnixMicro()).Scan(&out.DeadUnseen, &oldest)
+		out.OldestDue = oldest.time()
+		return err
+	})
+	if err != nil {
+		return ledger.Counts{}, fmt.Errorf("counts: %w", err)
+	}
+	return out, nil
+}
+
+// Ping says whether the file can be read.
+func (l *Ledger) Ping(ctx context.Context) error {
+	_, err := query(ctx, l, text, `SELECT name FROM registry`)
+	if err != nil {
+		return fmt.Errorf("ping: %w", err)
+	}
+	return nil
+}

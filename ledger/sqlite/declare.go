@@ -1,0 +1,103 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// Declare registers a process with its definitions; it counts as a heartbeat.
+// It returns ledger.ErrOtherRegistry when the ledger is another registry's.
+func (l *Ledger) Declare(ctx context.Context, d ledger.Declaration) error {
+	err := l.write(ctx, func(t *tx) error {
+		if err := t.own(d.Registry); err != nil {
+			return err
+		}
+		for _, def := range d.Definitions {
+			if err := t.declare(d.Version, def); err != nil {
+				return fmt.Errorf("job %s: %w", def.JobID, err)
+			}
+		}
+		_, err := t.exec(`
+			INSERT INTO processes (process, version, beat_at) VALUES (?, ?, ?)
+			ON CONFLICT (process) DO UPDATE SET version = excluded.version, beat_at = excluded.beat_at`,
+			d.Process, d.Version, t.now)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("declare: %w", err)
+	}
+	return nil
+}
+
+// own makes the ledger the registry's if it is nobody's yet.
+func (t *tx) own(registry string) error {
+	if _, err := t.exec(`INSERT INTO registry (one, name) VALUES (1, ?) ON CONFLICT DO NOTHING`, registry); err != nil {
+		return err
+	}
+	var name string
+	if _, err := t.one(`SELECT name FROM registry`, nil, &name); err != nil {
+		return err
+	}
+	if name != registry {
+		return fmt.Errorf("%w: it is that of %q, and this is %q: give each registry a ledger of its own",
+			ledger.ErrOtherRegistry, name, registry)
+	}
+	return nil
+}
+
+func (t *tx) declare(version string, d ledger.Definition) error {
+	_, err := t.exec(`
+		INSERT INTO definitions (job_id, hash, first_declared_at, body) VALUES (?, ?, ?, ?)
+		ON CONFLICT (job_id, hash) DO NOTHING`, d.JobID, d.Hash, t.now, blob(d.Body))
+	if err != nil {
+		return err
+	}
+	_, err = t.exec(`
+		INSERT INTO version_jobs (version, definition)
+		SELECT ?, first_declared FROM definitions WHERE job_id = ? AND hash = ?
+		ON CONFLICT DO NOTHING`, version, d.JobID, d.Hash)
+	return err
+}
+
+// Beat is a process's heartbeat: ledger.ErrNotFound when it is not declared.
+func (l *Ledger) Beat(ctx context.Context, process string) (ledger.Pulse, error) {
+	var p ledger.Pulse
+	err := l.write(ctx, func(t *tx) error {
+		n, err := t.exec(`UPDATE processes SET beat_at = ? WHERE process = ?`, t.now, process)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return ledger.ErrNotFound
+		}
+		p.Now = t.clock()
+		p.Living, err = all(t, text, `SELECT DISTINCT version FROM processes WHERE beat_at > ? ORDER BY version`, t.alive())
+		return err
+	})
+	if err != nil {
+		return ledger.Pulse{}, fmt.Errorf("heartbeat of process %s: %w", process, err)
+	}
+	return p, nil
+}
+
+// Retire takes a process out of the living; one that is not declared is.
+func (l *Ledger) Retire(ctx context.Context, process string) error {
+	err := l.write(ctx, func(t *tx) error {
+		_, err := t.exec(`DELETE FROM processes WHERE process = ?`, process)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("retire process %s: %w", process, err)
+	}
+	return nil
+}
+
+// alive is the time after which a living process has beaten.
+func (t *tx) alive() int64 { return t.now - ledger.ProcessTTL.Microseconds() }
+
+func text(row scanner) (s string, err error) {
+	err = row.Scan(&s)
+	return s, err
+}

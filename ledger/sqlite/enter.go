@@ -1,0 +1,94 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// Enter writes one run from outside the planner, unless its instant is
+// accounted for already. See ledger.Entry. It returns ledger.ErrPurged for an
+// instant at or before the job's PurgedBefore.
+func (l *Ledger) Enter(ctx context.Context, e ledger.Entry) (out ledger.Entered, err error) {
+	err = l.write(ctx, func(t *tx) error {
+		out, err = t.enter(e)
+		return err
+	})
+	if err != nil {
+		return ledger.Entered{}, fmt.Errorf("enter %s: %w", e.RunID, err)
+	}
+	return out, nil
+}
+
+func (t *tx) enter(e ledger.Entry) (ledger.Entered, error) {
+	out := ledger.Entered{Now: t.clock()}
+	n := newRun{Instant: e.Instant, jobID: e.JobID, by: e.By, why: e.Why, holder: holder{e.Owner, e.Token, e.LeaseFor}}
+	there, found, err := t.accounts(e)
+	if err != nil {
+		return out, err
+	}
+	if !found {
+		if err := t.joinJob(&n); err != nil {
+			return out, err
+		}
+		w, err := t.insert(n)
+		if err != nil {
+			return out, err
+		}
+		out.Inserted = w.inserted
+		if there, _, err = t.run(e.RunID); err != nil {
+			return out, err
+		}
+	}
+	out.Run = there.Run
+	if there.State == ledger.Running && e.Lease && there.token == e.Token {
+		w := there.work()
+		out.Work = &w
+	}
+	return out, nil
+}
+
+// accounts finds the row that accounts for the entry's instant: its own, or a
+// range that it lies in.
+func (t *tx) accounts(e ledger.Entry) (stored, bool, error) {
+	s, found, err := t.run(e.RunID)
+	if found || err != nil || ledger.BesideSchedule(e.RunID) {
+		return s, found, err
+	}
+	return t.rangeAt(e.JobID, e.At.UnixMicro())
+}
+
+// rangeAt finds the range row that covers an instant. Ranges of a job do not
+// overlap, so only the last that begins by then can.
+func (t *tx) rangeAt(jobID string, instant int64) (s stored, found bool, err error) {
+	rows, err := all(t, scanRun, `
+		SELECT `+runColumns+` FROM runs
+		WHERE job_id = ? AND scheduled_at <= ? AND until IS NOT NULL
+		ORDER BY scheduled_at DESC LIMIT 1`, jobID, instant)
+	if err != nil || len(rows) == 0 || rows[0].Until.UnixMicro() < instant {
+		return s, false, err
+	}
+	return rows[0], true, nil
+}
+
+// joinJob puts the run of an instant in its job's epoch. A job that the ledger
+// does not know gets a row, so that it has a place for what is purged.
+func (t *tx) joinJob(n *newRun) error {
+	if ledger.BesideSchedule(n.RunID) {
+		return nil
+	}
+	var purged maybe
+	found, err := t.one(`SELECT epoch, paused_at IS NOT NULL, purged_before FROM jobs WHERE job_id = ?`,
+		[]any{n.jobID}, &n.epoch, &n.paused, &purged)
+	switch {
+	case err != nil:
+		return err
+	case !found:
+		_, err := t.exec(`INSERT INTO jobs (job_id, epoch, hash, body, ended_at) VALUES (?, 0, '', x'', ?)`, n.jobID, t.now)
+		return err
+	case purged.Valid && n.At.UnixMicro() <= purged.Int64:
+		return ledger.ErrPurged
+	}
+	return nil
+}

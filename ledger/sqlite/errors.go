@@ -1,0 +1,63 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// errClosed: the caller closed the ledger.
+var errClosed = fmt.Errorf("%w: it was closed", ledger.ErrUnavailable)
+
+// hints say what to do, by SQLite's primary result code. Those that pass of
+// themselves, or once somebody has made room, are unavailability; the others
+// are of the file, and asking again does not help.
+var hints = map[int]struct {
+	unavailable bool
+	hint        string
+}{
+	lib.SQLITE_BUSY:      {true, "another process keeps it locked"},
+	lib.SQLITE_LOCKED:    {true, "another connection keeps it locked"},
+	lib.SQLITE_FULL:      {true, "the disk is full: make room, nothing is lost meanwhile"},
+	lib.SQLITE_IOERR:     {true, "the disk cannot be read or written: look at the machine's log"},
+	lib.SQLITE_CANTOPEN:  {true, "the file cannot be opened: check its directory's permissions"},
+	lib.SQLITE_READONLY:  {true, "the file or its directory cannot be written: check the permissions and the mount"},
+	lib.SQLITE_PERM:      {true, "access denied: check the file's permissions"},
+	lib.SQLITE_NOMEM:     {true, "out of memory"},
+	lib.SQLITE_PROTOCOL:  {true, "its lock could not be had"},
+	lib.SQLITE_INTERRUPT: {true, "interrupted"},
+	lib.SQLITE_NOTADB:    {false, "the file is not an SQLite database: name another file"},
+	lib.SQLITE_CORRUPT:   {false, "the file is damaged: stop every process that uses it and restore a backup"},
+}
+
+// translate puts a driver's error in the ledger's terms, by its code. Errors
+// that are in them already stay.
+func translate(err error) error {
+	if err == nil || errors.Is(err, ledger.ErrUnavailable) {
+		return err
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("%w: %w", ledger.ErrUnavailable, err)
+	}
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	h, ok := hints[primary(e)]
+	switch {
+	case !ok:
+		return err
+	case h.unavailable:
+		return fmt.Errorf("%w: %s (%w)", ledger.ErrUnavailable, h.hint, err)
+	default:
+		return fmt.Errorf("%s (%w)", h.hint, err)
+	}
+}
+
+// primary is the result code without its extension.
+func primary(e *sqlite.Error) int { return e.Code() & 0xff }

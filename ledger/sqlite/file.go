@@ -1,0 +1,71 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// checkPath refuses, in the user's terms, what SQLite would refuse or accept
+// in its own.
+func checkPath(path string) (string, error) {
+	if path == "" || path == ":memory:" {
+		return "", fmt.Errorf("open the ledger %q: name a file; a ledger in memory would forget what ran", path)
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return "", fmt.Errorf("open the ledger %q: %w", path, err)
+	}
+	dir := filepath.Dir(abs)
+	switch info, err := os.Stat(dir); {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", fmt.Errorf("open the ledger %s: there is no directory %s: create it first", path, dir)
+	case err != nil:
+		return "", fmt.Errorf("open the ledger %s: %w", path, err)
+	case !info.IsDir():
+		return "", fmt.Errorf("open the ledger %s: %s is not a directory", path, dir)
+	}
+	if info, err := os.Stat(abs); err == nil && !info.Mode().IsRegular() {
+		return "", fmt.Errorf("open the ledger %s: it is not a file: name a file, such as %s", path, filepath.Join(abs, "cronce.db"))
+	}
+	if name := networkFS(dir); name != "" {
+		return "", fmt.Errorf("open the ledger %s: it is on a network file system (%s), on which SQLite loses data: "+
+			"put it on a local disk, or use PostgreSQL", path, name)
+	}
+	return abs, nil
+}
+
+// networkFS names the network file system that dir is on, if it is known to
+// be on one.
+func networkFS(dir string) string {
+	if strings.HasPrefix(filepath.VolumeName(dir), `\\`) {
+		return "a network share"
+	}
+	return mountedFS(dir)
+}
+
+// dsn is the driver's name for the file. The writer's transactions take the
+// write lock when they begin: a transaction that reads first and writes later
+// could fail at once, whatever the busy timeout.
+func dsn(path string, busy time.Duration, readOnly bool) string {
+	q := url.Values{}
+	q.Set("_busy_timeout", strconv.FormatInt(busy.Milliseconds(), 10))
+	q.Add("_pragma", "foreign_keys(on)")
+	if readOnly {
+		q.Add("_pragma", "query_only(on)")
+	} else {
+		q.Set("_txlock", "immediate")
+		q.Add("_pragma", "journal_mode(wal)")
+		q.Add("_pragma", "synchronous(full)")
+		// 16 MiB: a backlog's indexes stay in memory.
+		q.Add("_pragma", "cache_size(-16384)")
+	}
+	u := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: q.Encode()}
+	return u.String()
+}

@@ -1,0 +1,127 @@
+package sqlite
+
+import (
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// newRun is a row that an admission, an entry or a backfill is to write.
+type newRun struct {
+	ledger.Instant
+	jobID   string
+	epoch   int64
+	paused  bool
+	by, why string
+	holder  holder
+}
+
+// holder is who is to get a lease, and for how long.
+type holder struct {
+	owner, token string
+	leaseFor     time.Duration
+}
+
+// written is what became of a newRun. When the run-id had a row before,
+// inserted is false and the rest unset.
+type written struct {
+	inserted bool
+	state    ledger.State
+	reason   ledger.Reason
+	work     *ledger.Work
+}
+
+// Two constraints can refuse the row, the run-id's and the slot's.
+const insertRun = `
+	INSERT INTO runs (run_id, job_id, scheduled_at, until, count, trigger, state, reason, epoch, overlap,
+		target, call, body, planned_at, finished_at, by, why,
+		due_at, slot, waiting, attempt, send_before, lease_token, leased_by, leased_at, started_at)
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?,  ?, ?, ?, ?, ?, ?, ?,  ?, ?, ?, ?, ?, ?, ?, ?, ?)
+	ON CONFLICT DO NOTHING`
+
+// insert writes the row, and decides what a planned one becomes: skipped,
+// waiting for the slot, leased, or claimable by anyone.
+func (t *tx) insert(n newRun) (written, error) {
+	beside := ledger.BesideSchedule(n.RunID)
+	if n.State == ledger.Planned && n.paused && !beside {
+		n.State, n.Reason = ledger.Skipped, ledger.WhilePaused
+	}
+	if n.State != ledger.Planned || beside || n.Overlap == ledger.OverlapAllow {
+		return t.put(n, false, false)
+	}
+	w, err := t.put(n, true, false)
+	if w.inserted || err != nil {
+		return w, err
+	}
+	// The slot is taken, or the run-id has a row: then this changes nothing.
+	if n.Overlap == ledger.OverlapQueue {
+		return t.put(n, false, true)
+	}
+	n.State, n.Reason = ledger.Skipped, ledger.Overlapped
+	return t.put(n, false, false)
+}
+
+// put writes the row as decided.
+func (t *tx) put(n newRun, slot, waits bool) (written, error) {
+	call, body, err := n.frozen()
+	if err != nil {
+		return written{}, err
+	}
+	w := written{state: n.State, reason: n.Reason}
+	var finished, due, token, leasedAt, sendBefore, slotOf any
+	var overlap ledger.Overlap
+	attempt, owner := 0, ""
+	switch {
+	case n.State != ledger.Planned:
+		finished = t.now
+	case !waits:
+		due = n.due(t.now)
+	}
+	if slot || waits {
+		overlap = n.Overlap
+	}
+	if slot {
+		slotOf = n.jobID
+	}
+	if n.State == ledger.Planned && n.Lease && !waits && n.due(t.now) <= t.now {
+		w.work, w.state = t.firstLease(n), ledger.Running
+		attempt, owner, token, leasedAt = 1, n.holder.owner, n.holder.token, t.now
+		due, sendBefore = w.work.LeasedUntil.UnixMicro(), w.work.SendBefore.UnixMicro()
+	}
+	changed, err := t.exec(insertRun, n.RunID, n.jobID, n.At.UnixMicro(), micros(n.Until), n.Count,
+		string(n.Trigger), string(w.state), string(n.Reason), n.epoch, string(overlap),
+		n.Call.Target, call, body, t.now, finished, n.by, n.why,
+		due, slotOf, waits, attempt, sendBefore, token, owner, leasedAt, leasedAt)
+	if err != nil || changed == 0 {
+		return written{}, err
+	}
+	w.inserted = true
+	return w, nil
+}
+
+// frozen gives the call's columns; a row that was never to run has none.
+func (n newRun) frozen() (call any, body []byte, err error) {
+	if n.Call.Method == "" && n.Call.Target == "" {
+		return nil, nil, nil
+	}
+	return freeze(n.Call)
+}
+
+// due is when the run may be claimed: an instant from its own time on, ~ work
+// at once.
+func (n newRun) due(now int64) int64 {
+	if ledger.BesideSchedule(n.RunID) {
+		return now
+	}
+	return n.At.UnixMicro()
+}
+
+// firstLease is the work that the run's first holder gets.
+func (t *tx) firstLease(n newRun) *ledger.Work {
+	return &ledger.Work{
+		RunID: n.RunID, JobID: n.jobID, ScheduledAt: at(n.At.UnixMicro()), Trigger: n.Trigger, Attempt: 1,
+		SendBefore:  at(t.now + n.Call.Horizon.Microseconds()),
+		LeasedUntil: at(t.now + n.holder.leaseFor.Microseconds()),
+		Token:       n.holder.token, Call: n.Call,
+	}
+}

@@ -1,0 +1,114 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// Jobs lists every job that the ledger has a row of, by id.
+func (l *Ledger) Jobs(ctx context.Context) (list []ledger.JobStatus, err error) {
+	err = l.snapshot(ctx, func(r *sql.Tx) error {
+		list, err = queryTx(ctx, r, scanJob, `
+			SELECT job_id, epoch, watermark, ended_at IS NOT NULL, paused_at, paused_by, paused_why, purged_before
+			FROM jobs ORDER BY job_id`)
+		if err != nil {
+			return err
+		}
+		last, err := queryTx(ctx, r, scanRun, `
+			SELECT `+runColumns+` FROM jobs JOIN runs ON runs.id = (
+				SELECT id FROM runs WHERE runs.job_id = jobs.job_id AND until IS NULL
+				ORDER BY scheduled_at DESC, run_id DESC LIMIT 1)
+			ORDER BY jobs.job_id`)
+		// Both are in the order of the job's id.
+		for i := range list {
+			if len(last) > 0 && last[0].JobID == list[i].JobID {
+				list[i].LastRun, last = &last[0].Run, last[1:]
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list jobs: %w", err)
+	}
+	return list, nil
+}
+
+func scanJob(row scanner) (j ledger.JobStatus, err error) {
+	var watermark, paused, purged maybe
+	err = row.Scan(&j.JobID, &j.Epoch, &watermark, &j.Ended, &paused, &j.PausedBy, &j.PausedWhy, &purged)
+	j.Watermark, j.PausedAt, j.PurgedBefore = watermark.time(), paused.time(), purged.time()
+	return j, err
+}
+
+// Events lists a job's events, the newest recorded first; limit 0 means 100.
+func (l *Ledger) Events(ctx context.Context, jobID string, limit int) ([]ledger.Event, error) {
+	if limit <= 0 {
+		limit = 100
+	}
+	list, err := query(ctx, l, scanEvent, `
+		SELECT job_id, at, kind, local, zone, by, why FROM events WHERE job_id = ? ORDER BY id DESC LIMIT ?`, jobID, limit)
+	if err != nil {
+		return nil, fmt.Errorf("events of %s: %w", jobID, err)
+	}
+	return list, nil
+}
+
+func scanEvent(row scanner) (e ledger.Event, err error) {
+	var when int64
+	err = row.Scan(&e.JobID, &when, &e.Kind, &e.Local, &e.Zone, &e.By, &e.Why)
+	e.At = at(when)
+	return e, err
+}
+
+// Pause makes the job's instants from now on skipped (paused); a paused job
+// stays as it is.
+func (l *Ledger) Pause(ctx context.Context, jobID, by, why string) error {
+	err := l.write(ctx, func(t *tx) error {
+		n, err := t.exec(`
+			UPDATE jobs SET paused_at = ?, paused_by = ?, paused_why = ? WHERE job_id = ? AND paused_at IS NULL`,
+			t.now, by, why, jobID)
+		return t.noted(n, err, ledger.Event{JobID: jobID, At: t.clock(), Kind: ledger.JobPaused, By: by, Why: why})
+	})
+	if err != nil {
+		return fmt.Errorf("pause %s: %w", jobID, err)
+	}
+	return nil
+}
+
+// Resume ends a pause; a job that is not paused stays as it is.
+func (l *Ledger) Resume(ctx context.Context, jobID, by, why string) error {
+	err := l.write(ctx, func(t *tx) error {
+		n, err := t.exec(`
+			UPDATE jobs SET paused_at = NULL, paused_by = '', paused_why = '' WHERE job_id = ? AND paused_at IS NOT NULL`,
+			jobID)
+		return t.noted(n, err, ledger.Event{JobID: jobID, At: t.clock(), Kind: ledger.JobResumed, By: by, Why: why})
+	})
+	if err != nil {
+		return fmt.Errorf("resume %s: %w", jobID, err)
+	}
+	return nil
+}
+
+// noted records the event of a change; without one, it makes sure that there
+// was a job to change.
+func (t *tx) noted(changed int64, err error, e ledger.Event) error {
+	if err != nil {
+		return err
+	}
+	if changed > 0 {
+		return t.event(e)
+	}
+	return t.knows(e.JobID)
+}
+
+// knows returns ledger.ErrNotFound unless the ledger has a row of the job.
+func (t *tx) knows(jobID string) error {
+	found, err := t.one(`SELECT 1 FROM jobs WHERE job_id = ?`, []any{jobID}, new(int))
+	if err == nil && !found {
+		err = ledger.ErrNotFound
+	}
+	return err
+}

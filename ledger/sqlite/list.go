@@ -1,0 +1,155 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// snapshot runs f in a transaction that only reads and sees one state of the
+// file. It never waits for a writer.
+func (l *Ledger) snapshot(ctx context.Context, f func(*sql.Tx) error) error {
+	select {
+	case <-l.closed:
+		return errClosed
+	default:
+	}
+	r, err := l.readers.BeginTx(ctx, nil)
+	if err != nil {
+		return translate(err)
+	}
+	defer r.Rollback() // a transaction that only read has nothing to lose
+	return translate(f(r))
+}
+
+func queryTx[T any](ctx context.Context, r *sql.Tx, scan func(scanner) (T, error), q string, args ...any) ([]T, error) {
+	rows, err := r.QueryContext(ctx, q, args...)
+	if err != nil {
+		return nil, err
+	}
+	return collect(rows, scan)
+}
+
+// query is a snapshot of one query.
+func query[T any](ctx context.Context, l *Ledger, scan func(scanner) (T, error), q string, args ...any) (list []T, err error) {
+	err = l.snapshot(ctx, func(r *sql.Tx) error {
+		list, err = queryTx(ctx, r, scan, q, args...)
+		return err
+	})
+	return list, err
+}
+
+// Get returns one row by its id and the run's attempts by number;
+// ledger.ErrNotFound when there is none.
+func (l *Ledger) Get(ctx context.Context, runID string) (run ledger.Run, attempts []ledger.Attempt, err error) {
+	err = l.snapshot(ctx, func(r *sql.Tx) error {
+		rows, err := queryTx(ctx, r, scanRun, `SELECT `+runColumns+` FROM runs WHERE run_id = ?`, runID)
+		if err != nil {
+			return err
+		}
+		if len(rows) == 0 {
+			return ledger.ErrNotFound
+		}
+		run = rows[0].Run
+		attempts, err = queryTx(ctx, r, scanAttempt, `
+			SELECT run_id, n, started_at, finished_at, answer, status, code, error, detail, owner
+			FROM attempts WHERE run_id = ? ORDER BY n`, runID)
+		return err
+	})
+	if err != nil {
+		return ledger.Run{}, nil, fmt.Errorf("run %s: %w", runID, err)
+	}
+	return run, attempts, nil
+}
+
+func scanAttempt(row scanner) (a ledger.Attempt, err error) {
+	var started, finished maybe
+	err = row.Scan(&a.RunID, &a.N, &started, &finished, &a.Answer, &a.Status, &a.Code, &a.Error, &a.Detail, &a.Owner)
+	a.StartedAt, a.FinishedAt = started.time(), finished.time()
+	return a, err
+}
+
+// List returns a page of runs, newest ScheduledAt first.
+func (l *Ledger) List(ctx context.Context, f ledger.Filter) ([]ledger.Run, error) {
+	if f.Limit <= 0 {
+		f.Limit = 100
+	}
+	q, args := selectRuns(f)
+	rows, err := query(ctx, l, scanRun, q, args...)
+	if err != nil {
+		return nil, fmt.Errorf("list runs: %w", err)
+	}
+	return bare(rows), nil
+}
+
+func bare(rows []stored) []ledger.Run {
+	var runs []ledger.Run
+	for _, s := range rows {
+		runs = append(runs, s.Run)
+	}
+	return runs
+}
+
+// selectRuns is the query of a filter; Limit 0 is no limit.
+func selectRuns(f ledger.Filter) (string, []any) {
+	var where []string
+	var args []any
+	add := func(condition string, values ...any) {
+		where, args = append(where, condition), append(args, values...)
+	}
+	if len(f.IDs) > 0 {
+		add(`run_id IN (SELECT value FROM json_each(?))`, array(f.IDs))
+	}
+	if f.JobID != "" {
+		add(`job_id = ?`, f.JobID)
+	}
+	if len(f.States) > 0 {
+		// Literal, not bound, so that an index of one state can serve.
+		add(`state IN (` + states(f.States) + `)`)
+	}
+	if f.Reason != "" {
+		add(`reason = ?`, string(f.Reason))
+	}
+	if !f.Since.IsZero() {
+		add(`scheduled_at >= ?`, f.Since.UnixMicro())
+	}
+	if !f.Until.IsZero() {
+		add(`scheduled_at < ?`, f.Until.UnixMicro())
+	}
+	if f.Unacked {
+		add(`acked_at IS NULL`)
+	}
+	if f.Before != nil {
+		add(`(scheduled_at, run_id) < (?, ?)`, f.Before.ScheduledAt.UnixMicro(), f.Before.ID)
+	}
+	q := `SELECT ` + runColumns + ` FROM runs`
+	if len(where) > 0 {
+		q += ` WHERE ` + strings.Join(where, ` AND `)
+	}
+	q += ` ORDER BY scheduled_at DESC, run_id DESC`
+	if f.Limit > 0 {
+		q += ` LIMIT ?`
+		args = append(args, f.Limit)
+	}
+	return q, args
+}
+
+// states quotes a list of states; one that is not a state of the ledger's
+// selects nothing.
+func states(list []ledger.State) string {
+	quoted := []string{`''`}
+	for _, known := range ledger.States {
+		for _, s := range list {
+			if s == known {
+				quoted = append(quoted, `'`+string(s)+`'`)
+			}
+		}
+	}
+	if len(quoted) == 2 {
+		return quoted[1]
+	}
+	return strings.Join(quoted, `, `)
+}

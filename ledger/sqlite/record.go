@@ -1,0 +1,97 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// Record writes outcomes, each fenced by its lease's token, in one
+// transaction, and returns a fate for each, in order.
+func (l *Ledger) Record(ctx context.Context, outcomes []ledger.Outcome) (fates []ledger.Fate, err error) {
+	if len(outcomes) == 0 {
+		return nil, nil
+	}
+	err = l.write(ctx, func(t *tx) error {
+		fates = make([]ledger.Fate, 0, len(outcomes))
+		var freed []string
+		for _, o := range outcomes {
+			fate, err := t.record(o)
+			if err != nil {
+				return fmt.Errorf("%s: %w", o.RunID, err)
+			}
+			fates = append(fates, fate)
+			if fate == ledger.Recorded && o.State.Finished() {
+				freed = append(freed, o.RunID)
+			}
+		}
+		return t.freed(freed)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("record: %w", err)
+	}
+	return fates, nil
+}
+
+func (t *tx) record(o ledger.Outcome) (ledger.Fate, error) {
+	changed, err := t.settle(o)
+	if err != nil {
+		return "", err
+	}
+	if changed == 0 {
+		return t.fate(o.Lease)
+	}
+	if o.Attempt.N > 0 {
+		o.Attempt.RunID = o.RunID
+		err = t.attempt(o.Attempt)
+	}
+	return ledger.Recorded, err
+}
+
+// settle moves the run if its lease is still held. The token stays in the row.
+func (t *tx) settle(o ledger.Outcome) (changed int64, err error) {
+	var status any // NULL keeps the last answer's
+	if o.Attempt.N > 0 {
+		status = o.Attempt.Status
+	}
+	switch o.State {
+	case ledger.Succeeded, ledger.Dead:
+		return t.exec(`
+			UPDATE runs SET state = ?3, reason = ?4, replayed = ?5, failures = ?6, status = coalesce(?7, status),
+				due_at = NULL, slot = NULL, finished_at = ?8
+			WHERE run_id = ?1 AND lease_token = ?2 AND state = 'running'`,
+			o.RunID, o.Token, string(o.State), string(o.Reason), o.Replayed, o.Failures, status, t.now)
+	case ledger.Retrying:
+		return t.exec(`
+			UPDATE runs SET state = 'retrying', failures = ?3, status = coalesce(?4, status), due_at = ?5
+			WHERE run_id = ?1 AND lease_token = ?2 AND state = 'running'`,
+			o.RunID, o.Token, o.Failures, status, t.now+o.Wait.Microseconds())
+	case ledger.Planned:
+		return t.exec(`
+			UPDATE runs SET state = 'planned', attempt = attempt - 1, due_at = ?3
+			WHERE run_id = ?1 AND lease_token = ?2 AND state = 'running'`,
+			o.RunID, o.Token, t.now+o.Wait.Microseconds())
+	default:
+		return 0, fmt.Errorf("%q is no outcome: record succeeded, retrying, dead or planned", o.State)
+	}
+}
+
+// fate tells a repeated record from one whose lease was lost: a lease's token
+// stays in the row until the next lease or a cancel.
+func (t *tx) fate(l ledger.Lease) (ledger.Fate, error) {
+	known, err := t.one(`SELECT 1 FROM runs WHERE run_id = ? AND lease_token = ?`, []any{l.RunID, l.Token}, new(int))
+	if known {
+		return ledger.Recorded, err
+	}
+	return ledger.Late, err
+}
+
+func (t *tx) attempt(a ledger.Attempt) error {
+	_, err := t.exec(`
+		INSERT INTO attempts (run_id, n, started_at, finished_at, answer, status, code, error, detail, owner)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (run_id, n) DO NOTHING`,
+		a.RunID, a.N, micros(a.StartedAt), micros(a.FinishedAt), string(a.Answer), a.Status, a.Code, a.Error, a.Detail, a.Owner)
+	return err
+}

@@ -1,0 +1,47 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/migrations"
+)
+
+var schema = migrations.Target{Engine: migrations.SQLite, Set: migrations.Ledger}
+
+// migrate applies what is pending. Of several processes that start on one file
+// each step has one winner; a loser's step fails, on the lock or because the
+// tables are there by then, and it looks again.
+func migrate(ctx context.Context, db *sql.DB) error {
+	for wait := 10 * time.Millisecond; ; wait *= 2 {
+		_, err := migrations.Up(ctx, db, schema)
+		if err == nil || checkSchema(ctx, db) == nil {
+			return nil
+		}
+		if wait > time.Second {
+			return err
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// checkSchema returns ledger.ErrSchema unless every step has been applied.
+func checkSchema(ctx context.Context, db *sql.DB) error {
+	steps, err := migrations.Status(ctx, db, schema)
+	if err != nil {
+		return err
+	}
+	for _, s := range steps {
+		if s.AppliedAt.IsZero() {
+			return fmt.Errorf("%w: %s is pending: run cronce migrate up", ledger.ErrSchema, s.Name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,42 @@
+package sqlite
+
+// Whoever frees a slot gives it to the next that waits, in the same
+// transaction; so where runs wait, the slot is taken, and nothing can slip in
+// before them.
+
+// promote gives the job's slot, if it is free, to the oldest run that waits.
+// What waits for its instant too stays due at that.
+func (t *tx) promote(jobID string) error {
+	_, err := t.exec(`
+		UPDATE runs SET waiting = 0, slot = job_id, due_at = max(scheduled_at, ?2)
+		WHERE id = (SELECT id FROM runs WHERE waiting = 1 AND job_id = ?1 ORDER BY scheduled_at LIMIT 1)
+		  AND NOT EXISTS (SELECT 1 FROM runs WHERE slot = ?1)`, jobID, t.now)
+	return err
+}
+
+// freed promotes in the jobs of these runs, which gave their slots back. When
+// nothing waits at all, which is usual, it costs one look-up.
+func (t *tx) freed(runIDs []string) error {
+	if len(runIDs) == 0 {
+		return nil
+	}
+	var waits bool
+	if _, err := t.one(`SELECT EXISTS (SELECT 1 FROM runs WHERE waiting = 1)`, nil, &waits); err != nil || !waits {
+		return err
+	}
+	done := map[string]bool{}
+	for _, id := range runIDs {
+		var job string
+		if _, err := t.one(`SELECT job_id FROM runs WHERE run_id = ?`, []any{id}, &job); err != nil {
+			return err
+		}
+		if done[job] {
+			continue
+		}
+		done[job] = true
+		if err := t.promote(job); err != nil {
+			return err
+		}
+	}
+	return nil
+}

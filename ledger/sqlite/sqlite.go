@@ -1,0 +1,126 @@
+// Package sqlite keeps the ledger in one file of the machine's disk: SQLite,
+// embedded, in pure Go, so that nothing else has to be installed or run.
+//
+// Every method is one transaction, durable when it returns (write-ahead log,
+// synchronous FULL). Several processes may have one file open, a scheduler and
+// a command line for instance: SQLite's lock lets one of them write at a time,
+// and the others wait for up to [Options.BusyTimeout]. A process that is
+// killed, at whatever point, leaves the last committed transaction.
+//
+// The store's clock is the machine's, read once in each transaction after the
+// lock is had. A clock that is set back delays what is planned and leased, but
+// no instant is admitted twice: watermarks are compared, not trusted.
+//
+// All processes have to be on one machine: SQLite's shared memory does not
+// reach across a network file system, and [Open] refuses the ones it knows.
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver "sqlite"
+)
+
+// Options of [Open]; the zero value is what a scheduler wants.
+type Options struct {
+	// BusyTimeout is how long a call waits for another process's transaction
+	// before it returns ledger.ErrUnavailable; default 10 s.
+	BusyTimeout time.Duration
+	// Readers is how many listings may read at once; default 4.
+	Readers int
+	// KeepSchema: do not migrate; ledger.ErrSchema when something is pending.
+	KeepSchema bool
+	// Now is the store's clock; default time.Now.
+	Now func() time.Time
+}
+
+// Ledger is an open file. Its methods may be called from many goroutines.
+type Ledger struct {
+	path    string
+	now     func() time.Time
+	writers *sql.DB
+	readers *sql.DB
+	turn    chan struct{} // holds one token: whose turn it is to write
+	writer  *writer       // used in turn only
+
+	closing sync.Once
+	closed  chan struct{}
+}
+
+// Open opens the ledger in the file at path, creates it if it is not there,
+// and brings its tables up to date. The directory has to exist.
+func Open(ctx context.Context, path string, opts Options) (*Ledger, error) {
+	path, err := checkPath(path)
+	if err != nil {
+		return nil, err
+	}
+	l := newLedger(path, opts)
+	if err := l.prepare(ctx, opts); err != nil {
+		return nil, errors.Join(fmt.Errorf("open the ledger %s: %w", path, translate(err)), l.Close())
+	}
+	return l, nil
+}
+
+func newLedger(path string, opts Options) *Ledger {
+	if opts.BusyTimeout == 0 {
+		opts.BusyTimeout = 10 * time.Second
+	}
+	if opts.Readers == 0 {
+		opts.Readers = 4
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	l := &Ledger{
+		path:    path,
+		now:     opts.Now,
+		writers: pool(dsn(path, opts.BusyTimeout, false), 1),
+		readers: pool(dsn(path, opts.BusyTimeout, true), opts.Readers),
+		turn:    make(chan struct{}, 1),
+		closed:  make(chan struct{}),
+	}
+	l.turn <- struct{}{}
+	return l
+}
+
+// prepare makes the file a ledger of this program's version.
+func (l *Ledger) prepare(ctx context.Context, opts Options) error {
+	var mode string
+	if err := l.writers.QueryRowContext(ctx, `PRAGMA journal_mode`).Scan(&mode); err != nil {
+		return err
+	}
+	if mode != "wal" {
+		return fmt.Errorf("its disk does not support a write-ahead log (journal mode %q): put the file on a local disk", mode)
+	}
+	if opts.KeepSchema {
+		return checkSchema(ctx, l.writers)
+	}
+	return migrate(ctx, l.writers)
+}
+
+// Close waits for the transaction in progress and closes the file. It is safe
+// to call more than once.
+func (l *Ledger) Close() error {
+	var err error
+	l.closing.Do(func() {
+		close(l.closed)
+		<-l.turn
+		err = errors.Join(l.readers.Close(), l.dropWriter(), l.writers.Close())
+	})
+	return err
+}
+
+func pool(dsn string, size int) *sql.DB {
+	db, err := sql.Open("sqlite", dsn)
+	if err != nil {
+		panic(err) // only an unregistered driver does this
+	}
+	db.SetMaxOpenConns(size)
+	db.SetMaxIdleConns(size)
+	return db
+}

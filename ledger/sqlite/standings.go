@@ -1,0 +1,86 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// Standings begins the jobs that have no epoch and whose winner the version
+// holds, then lists every job that has an epoch or that a living process
+// declares, by id. See ledger.Standing.
+func (l *Ledger) Standings(ctx context.Context, version string) (list []ledger.Standing, err error) {
+	err = l.write(ctx, func(t *tx) error {
+		if err := t.beginEpochs(version); err != nil {
+			return err
+		}
+		list, err = all(t, scanStanding, winners+`
+			SELECT coalesce(j.job_id, w.job_id), coalesce(j.epoch, 0), j.watermark, coalesce(j.hash, ''),
+				coalesce(w.hash, ''), iif(j.hash <> coalesce(w.hash, ''), j.body, NULL)
+			FROM jobs j FULL JOIN winner w ON w.job_id = j.job_id
+			WHERE j.ended_at IS NULL OR w.job_id IS NOT NULL
+			ORDER BY 1`, t.alive())
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("standings: %w", err)
+	}
+	return list, nil
+}
+
+// winners has, of the definitions that living processes declare for a job, the
+// one first declared last. ?1 is the time after which a living process beat.
+const winners = `
+	WITH latest (first_declared) AS (
+		SELECT max(d.first_declared)
+		FROM (SELECT DISTINCT version FROM processes WHERE beat_at > ?1) p
+		JOIN version_jobs v ON v.version = p.version
+		JOIN definitions d ON d.first_declared = v.definition
+		GROUP BY d.job_id
+	), winner AS (
+		SELECT d.* FROM latest JOIN definitions d ON d.first_declared = latest.first_declared
+	)`
+
+// beginEpochs gives the jobs that have none their first or next epoch.
+func (t *tx) beginEpochs(version string) error {
+	type begin struct {
+		definition int64
+		jobID      string
+	}
+	scan := func(row scanner) (b begin, err error) {
+		err = row.Scan(&b.definition, &b.jobID)
+		return b, err
+	}
+	list, err := all(t, scan, winners+`
+		SELECT w.first_declared, w.job_id
+		FROM winner w
+		JOIN version_jobs v ON v.version = ?2 AND v.definition = w.first_declared
+		LEFT JOIN jobs j ON j.job_id = w.job_id
+		WHERE j.job_id IS NULL OR j.ended_at IS NOT NULL`, t.alive(), version)
+	if err != nil {
+		return err
+	}
+	for _, b := range list {
+		_, err := t.exec(`
+			INSERT INTO jobs (job_id, epoch, hash, body, watermark)
+			SELECT job_id, 1, hash, body, ?2 FROM definitions WHERE first_declared = ?1
+			ON CONFLICT (job_id) DO UPDATE SET
+				epoch = epoch + 1, hash = excluded.hash, body = excluded.body, ended_at = NULL,
+				watermark = max(excluded.watermark, coalesce(watermark, 0))`, b.definition, t.now)
+		if err != nil {
+			return err
+		}
+		if err := t.event(ledger.Event{JobID: b.jobID, At: t.clock(), Kind: ledger.EpochBegun}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func scanStanding(row scanner) (s ledger.Standing, err error) {
+	var watermark maybe
+	err = row.Scan(&s.JobID, &s.Epoch, &watermark, &s.Hash, &s.Winner, &s.Body)
+	s.Watermark = watermark.time()
+	return s, err
+}

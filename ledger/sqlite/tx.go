@@ -1,0 +1,177 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+)
+
+// writer is the one connection that writes, with its prepared statements: to
+// parse a statement costs more than to run it.
+type writer struct {
+	conn  *sql.Conn
+	stmts map[string]*sql.Stmt
+}
+
+// tx is one write transaction. Its statements run on a context that is not
+// cancelled: to watch one costs a goroutine for each statement, and to
+// interrupt one costs the connection. The transaction as a whole is short.
+type tx struct {
+	ctx context.Context
+	w   *writer
+	now int64 // the store's clock, read once, after the lock was had
+}
+
+// errRollback ends a transaction that was meant to leave nothing.
+var errRollback = errors.New("rolled back as asked")
+
+// write runs f in a transaction that holds the file's write lock, and commits
+// it. When it returns an error nothing was applied, except that a commit whose
+// own error says so may or may not have been.
+func (l *Ledger) write(ctx context.Context, f func(*tx) error) error {
+	select {
+	case <-l.turn:
+	case <-l.closed:
+		return errClosed
+	case <-ctx.Done():
+		return translate(ctx.Err())
+	}
+	defer func() { l.turn <- struct{}{} }()
+	w, err := l.begin(ctx)
+	if err != nil {
+		return translate(err)
+	}
+	t := &tx{ctx: context.WithoutCancel(ctx), w: w, now: l.now().UnixMicro()}
+	if err = f(t); err == nil {
+		_, err = t.exec(`COMMIT`)
+	}
+	if err != nil {
+		if _, again := t.exec(`ROLLBACK`); again != nil {
+			// The connection is in an unknown state; SQLite rolls back
+			// when it is closed.
+			err = errors.Join(err, l.dropWriter())
+		}
+	}
+	return translate(err)
+}
+
+// begin takes the file's write lock. A connection that was interrupted while
+// it waited for it is replaced.
+func (l *Ledger) begin(ctx context.Context) (*writer, error) {
+	if l.writer == nil {
+		conn, err := l.writers.Conn(ctx)
+		if err != nil {
+			return nil, err
+		}
+		l.writer = &writer{conn, map[string]*sql.Stmt{}}
+	}
+	if _, err := l.writer.conn.ExecContext(ctx, `BEGIN IMMEDIATE`); err != nil {
+		return nil, errors.Join(err, l.dropWriter())
+	}
+	return l.writer, nil
+}
+
+func (l *Ledger) dropWriter() error {
+	if l.writer == nil {
+		return nil
+	}
+	w := l.writer
+	l.writer = nil
+	var errs []error
+	for _, s := range w.stmts {
+		errs = append(errs, s.Close())
+	}
+	if err := w.conn.Close(); !errors.Is(err, sql.ErrConnDone) {
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+func (w *writer) stmt(ctx context.Context, query string) (*sql.Stmt, error) {
+	if s, ok := w.stmts[query]; ok {
+		return s, nil
+	}
+	s, err := w.conn.PrepareContext(ctx, query)
+	if err == nil {
+		w.stmts[query] = s
+	}
+	return s, err
+}
+
+// exec returns how many rows were changed.
+func (t *tx) exec(query string, args ...any) (int64, error) {
+	s, err := t.w.stmt(t.ctx, query)
+	if err != nil {
+		return 0, err
+	}
+	r, err := s.ExecContext(t.ctx, args...)
+	if err != nil {
+		return 0, err
+	}
+	return r.RowsAffected()
+}
+
+// one scans the first row into dest; found is false when there is none.
+func (t *tx) one(query string, args []any, dest ...any) (found bool, err error) {
+	s, err := t.w.stmt(t.ctx, query)
+	if err != nil {
+		return false, err
+	}
+	err = s.QueryRowContext(t.ctx, args...).Scan(dest...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// scanner is a row to be scanned.
+type scanner interface{ Scan(...any) error }
+
+// all collects a query's rows.
+func all[T any](t *tx, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
+	s, err := t.w.stmt(t.ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.QueryContext(t.ctx, args...)
+	if err != nil {
+		return nil, err
+	}
+	return collect(rows, scan)
+}
+
+func collect[T any](rows *sql.Rows, scan func(scanner) (T, error)) (list []T, err error) {
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		v, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, v)
+	}
+	return list, rows.Err()
+}
+
+func (t *tx) clock() time.Time { return at(t.now) }
+
+// at is the time of a column; micros is the column of a time, NULL for the
+// zero time.
+func at(us int64) time.Time { return time.UnixMicro(us).UTC() }
+
+func micros(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t.UnixMicro()
+}
+
+// maybe scans a time that may be NULL.
+type maybe struct{ sql.NullInt64 }
+
+func (m maybe) time() time.Time {
+	if !m.Valid {
+		return time.Time{}
+	}
+	return at(m.Int64)
+}

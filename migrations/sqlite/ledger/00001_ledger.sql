@@ -1,0 +1,134 @@
+-- The ledger: what every job's instants came to. Times are integer
+-- microseconds since the Unix epoch, UTC; a NULL time means "not yet".
+
+-- +goose Up
+
+-- The one registry that this ledger belongs to.
+CREATE TABLE registry (
+  one  INTEGER PRIMARY KEY CHECK (one = 1),
+  name TEXT NOT NULL
+) STRICT;
+
+-- Every definition of a job that a process ever declared. first_declared
+-- orders them: a sequence, so that a clock that jumps back cannot reorder it.
+CREATE TABLE definitions (
+  first_declared    INTEGER PRIMARY KEY AUTOINCREMENT,
+  job_id            TEXT    NOT NULL,
+  hash              TEXT    NOT NULL,
+  first_declared_at INTEGER NOT NULL,
+  body              BLOB    NOT NULL,
+  UNIQUE (job_id, hash)
+) STRICT;
+
+-- A version is a set of definitions.
+CREATE TABLE version_jobs (
+  version    TEXT    NOT NULL,
+  definition INTEGER NOT NULL REFERENCES definitions (first_declared),
+  PRIMARY KEY (version, definition)
+) STRICT, WITHOUT ROWID;
+
+-- A process is living until its last heartbeat is older than the TTL.
+CREATE TABLE processes (
+  process TEXT    NOT NULL PRIMARY KEY,
+  version TEXT    NOT NULL,
+  beat_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE jobs (
+  job_id        TEXT    NOT NULL PRIMARY KEY,
+  epoch         INTEGER NOT NULL,
+  hash          TEXT    NOT NULL, -- '' when the job has ended
+  body          BLOB    NOT NULL,
+  watermark     INTEGER,                      -- NULL: never had an epoch
+  purged_before INTEGER,
+  ended_at      INTEGER,
+  paused_at     INTEGER,
+  paused_by     TEXT    NOT NULL DEFAULT '',
+  paused_why    TEXT    NOT NULL DEFAULT ''
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE runs (
+  id           INTEGER PRIMARY KEY,
+  run_id       TEXT    NOT NULL UNIQUE,
+  job_id       TEXT    NOT NULL,
+  scheduled_at INTEGER NOT NULL,
+  until        INTEGER,                       -- a range's last instant
+  count        INTEGER NOT NULL,
+  trigger      TEXT    NOT NULL,
+  state        TEXT    NOT NULL,
+  reason       TEXT    NOT NULL,
+  epoch        INTEGER NOT NULL,
+  overlap      TEXT    NOT NULL,              -- '' when the run takes no slot
+  -- The request, frozen. The body is apart: no JSON keeps it to the byte.
+  target       TEXT    NOT NULL DEFAULT '',
+  call         TEXT,
+  body         BLOB,
+  attempt      INTEGER NOT NULL DEFAULT 0,
+  failures     INTEGER NOT NULL DEFAULT 0,
+  replayed     INTEGER NOT NULL DEFAULT 0,
+  status       INTEGER NOT NULL DEFAULT 0,
+  -- When somebody has to look at the run again: a planned or retrying run's
+  -- next time, a running one's end of lease. NULL: waiting or finished.
+  due_at       INTEGER,
+  slot         TEXT,                          -- its job's id while it holds the job's slot
+  waiting      INTEGER NOT NULL DEFAULT 0,    -- for the slot
+  send_before  INTEGER,
+  lease_token  TEXT,                          -- kept until the next lease: a repeated record is known by it
+  leased_by    TEXT    NOT NULL DEFAULT '',
+  leased_at    INTEGER,
+  planned_at   INTEGER NOT NULL,
+  started_at   INTEGER,
+  finished_at  INTEGER,
+  acked_at     INTEGER,
+  by           TEXT    NOT NULL DEFAULT '',
+  why          TEXT    NOT NULL DEFAULT ''
+) STRICT;
+
+-- Claims and lapsed leases, in one order; what a claim must know to pass a
+-- run over stands in the index.
+CREATE INDEX runs_due ON runs (due_at, state, target, job_id) WHERE due_at IS NOT NULL;
+CREATE UNIQUE INDEX runs_slot ON runs (slot) WHERE slot IS NOT NULL;
+CREATE INDEX runs_waiting ON runs (job_id, scheduled_at, state) WHERE waiting = 1;
+CREATE INDEX runs_job ON runs (job_id, scheduled_at);
+CREATE INDEX runs_newest ON runs (scheduled_at);
+CREATE INDEX runs_ranges ON runs (job_id, scheduled_at) WHERE until IS NOT NULL;
+CREATE INDEX runs_dead ON runs (scheduled_at) WHERE state = 'dead' AND acked_at IS NULL;
+CREATE INDEX runs_finished ON runs (finished_at) WHERE finished_at IS NOT NULL;
+
+CREATE TABLE attempts (
+  run_id      TEXT    NOT NULL,
+  n           INTEGER NOT NULL,
+  started_at  INTEGER,
+  finished_at INTEGER,
+  answer      TEXT    NOT NULL,
+  status      INTEGER NOT NULL,
+  code        TEXT    NOT NULL,
+  error       TEXT    NOT NULL,
+  detail      TEXT    NOT NULL,
+  owner       TEXT    NOT NULL,
+  PRIMARY KEY (run_id, n)
+) STRICT, WITHOUT ROWID;
+
+-- What is to be known of a job that is not a run.
+CREATE TABLE events (
+  id     INTEGER PRIMARY KEY AUTOINCREMENT,
+  job_id TEXT    NOT NULL,
+  at     INTEGER NOT NULL,
+  kind   TEXT    NOT NULL,
+  local  TEXT    NOT NULL,
+  zone   TEXT    NOT NULL,
+  by     TEXT    NOT NULL,
+  why    TEXT    NOT NULL
+) STRICT;
+
+CREATE INDEX events_job ON events (job_id, id);
+
+-- +goose Down
+DROP TABLE events;
+DROP TABLE attempts;
+DROP TABLE runs;
+DROP TABLE jobs;
+DROP TABLE processes;
+DROP TABLE version_jobs;
+DROP TABLE definitions;
+DROP TABLE registry;
