@@ -1,0 +1,170 @@
+package idempotency
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// Effect is a call to the world outside, which no transaction can take back.
+type Effect[T any] struct {
+	// Do makes the call, once. Its context ends after MaxRun and carries the
+	// vendor's key ([VendorKey]), which [Transport] sends. An error means that
+	// the outcome is unknown, unless it wraps [ErrNotDone].
+	Do func(context.Context) (T, error)
+	// Reconcile finds out what came of a call that was lost, under the same
+	// vendor's key. done false without an error means that it certainly was
+	// not made and never will be: then Do is called. Without a Reconcile a lost
+	// call stays unknown until somebody settles its row.
+	Reconcile func(context.Context) (result T, done bool, err error)
+}
+
+// ErrNotDone is for [Effect.Do]: wrapped in its error, it says that the call
+// certainly had no effect, so that the key is free again.
+var ErrNotDone = errors.New("the call was certainly not made")
+
+// Call makes an external call at most once for the operation's key. First the
+// key is reserved, and that is committed; then the call is made; then its result
+// is stored. A process that dies in between leaves the key reserved until its
+// lease (MaxRun and StoreTimeout together) lapses; after that the outcome is
+// unknown, and the next Call reconciles it: it is never made again unasked.
+//
+// duplicate: the result is a stored one, or a reconciled one.
+// Errors besides those of Do: [ErrOutcomeUnknown].
+//
+// Call commits on its own. Inside a handler's transaction it needs a second
+// connection, and what it did stands even if the handler's work is rolled back.
+func Call[T any](ctx context.Context, k *Kit, op Operation, e Effect[T]) (result T, duplicate bool, err error) {
+	c, err := k.operation(op)
+	if err != nil {
+		return result, false, err
+	}
+	store, ok := k.store.(Reserver)
+	if !ok {
+		return result, false, fmt.Errorf("idempotency: Call needs a store that can reserve keys; %T cannot", k.store)
+	}
+	caller := call[T]{kit: k, store: store, claim: c, effect: e}
+	r, duplicate, err := k.settle(ctx, c, func() (attempt, error) { return caller.attempt(ctx) })
+	if err != nil {
+		return result, false, err
+	}
+	return decoded[T](r, duplicate)
+}
+
+type call[T any] struct {
+	kit    *Kit
+	store  Reserver
+	claim  Claim
+	effect Effect[T]
+}
+
+// attempt reserves the key, or takes it over to reconcile what was lost.
+func (c call[T]) attempt(ctx context.Context) (attempt, error) {
+	look, err := c.reserve(ctx, false)
+	if err != nil {
+		return attempt{}, err
+	}
+	if c.effect.Reconcile == nil || look.judge(c.claim) != unknown {
+		return attempt{look,
+			func() (Reply, bool, error) { return c.run(ctx, c.make) },
+			func() {
+				if look.Held {
+					_, _ = c.store.Free(ctx, c.claim)
+				}
+			},
+		}, nil
+	}
+	late := look.Late
+	if look, err = c.reserve(ctx, true); err != nil {
+		return attempt{}, err
+	}
+	return attempt{Look{Held: look.Held},
+		func() (Reply, bool, error) {
+			return c.run(ctx, func(ctx context.Context) (T, bool, error) { return c.reconcile(ctx, late) })
+		},
+		func() {},
+	}, nil
+}
+
+func (c call[T]) reserve(ctx context.Context, takeOver bool) (Look, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.kit.opt.StoreTimeout)
+	defer cancel()
+	return c.store.Reserve(ctx, c.claim, c.claim.MaxRun+c.kit.opt.StoreTimeout, takeOver)
+}
+
+func (c call[T]) make(ctx context.Context) (result T, duplicate bool, err error) {
+	result, err = c.effect.Do(ctx)
+	return result, false, err
+}
+
+func (c call[T]) reconcile(ctx context.Context, late bool) (result T, duplicate bool, err error) {
+	result, done, err := c.effect.Reconcile(ctx)
+	if err != nil {
+		// Even a call that was "not done" here may have been, the time before.
+		return result, false, fmt.Errorf("reconcile: %v", err)
+	}
+	if done {
+		return result, true, nil
+	}
+	if late {
+		return result, false, fmt.Errorf("%w: %w", ErrNotDone, ErrTooLate)
+	}
+	return c.make(ctx)
+}
+
+// run works on a key that is reserved for us, and settles it. Whatever stops it
+// before that leaves the outcome unknown.
+func (c call[T]) run(ctx context.Context, fn func(context.Context) (T, bool, error)) (_ Reply, _ bool, err error) {
+	running, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.claim.MaxRun)
+	defer cancel()
+	settled := false
+	defer func() {
+		if !settled {
+			c.giveUp(ctx, c.store.Doubt)
+		}
+	}()
+	result, duplicate, err := fn(withVendorKey(running, c.claim.Key))
+	if errors.Is(err, ErrNotDone) {
+		settled = true
+		return Reply{}, false, errors.Join(err, c.giveUp(ctx, c.store.Free))
+	}
+	if err != nil {
+		return Reply{}, false, fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
+	}
+	r, err := c.finish(ctx, result)
+	settled = err == nil
+	return r, duplicate, err
+}
+
+// finish stores the result. A key that was taken over meanwhile, because our
+// lease had lapsed, stays with whoever has it now.
+func (c call[T]) finish(ctx context.Context, result T) (Reply, error) {
+	body, err := json.Marshal(result)
+	if err != nil {
+		return Reply{}, fmt.Errorf("%w: the result cannot be stored as JSON: %w", ErrOutcomeUnknown, err)
+	}
+	end, cancel := c.kit.ending(ctx)
+	defer cancel()
+	r := Reply{Body: body}
+	var held bool
+	r.ExpiresAt, held, err = c.store.Settle(end, c.claim, r)
+	if err == nil && !held {
+		err = errLeaseLost
+	}
+	if err != nil {
+		return Reply{}, fmt.Errorf("%w: the call was made, but its result is not stored: %w", ErrOutcomeUnknown, err)
+	}
+	return r, nil
+}
+
+var errLeaseLost = errors.New("the lease lapsed and another call has the key")
+
+// giveUp is Doubt or Free, when the work is over without a result. What cannot
+// be written now the lapsing lease says later.
+func (c call[T]) giveUp(ctx context.Context, how func(context.Context, Claim) (bool, error)) error {
+	end, cancel := c.kit.ending(ctx)
+	defer cancel()
+	_, err := how(end, c.claim)
+	return err
+}

@@ -1,0 +1,226 @@
+package idempotency
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// canonicalJSON returns the RFC 8785 form of a JSON text. ok is false when the
+// text is not JSON, or when that form would equate texts that a reader may tell
+// apart: a name that occurs twice in an object, a number that does not survive
+// as a float64, a lone surrogate, bytes that are not UTF-8.
+func canonicalJSON(text []byte) (canonical []byte, ok bool) {
+	canonical, exact, err := canonicalize(text)
+	return canonical, err == nil && exact
+}
+
+const maxDepth = 500
+
+var (
+	errDepth     = errors.New("nested too deeply")
+	errDuplicate = errors.New("a name occurs twice in an object")
+	errUnicode   = errors.New("not Unicode text")
+)
+
+// canonicalize writes the RFC 8785 form. exact: every number of the text has
+// the same decimal value in it.
+func canonicalize(text []byte) (canonical []byte, exact bool, err error) {
+	if !utf8.Valid(text) || hasLoneSurrogate(text) {
+		return nil, false, errUnicode
+	}
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	c := canonicalizer{dec: dec, exact: true}
+	canonical, err = c.value(nil, 0)
+	if err != nil {
+		return nil, false, err
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return nil, false, errors.New("text after the JSON value")
+	}
+	return canonical, c.exact, nil
+}
+
+type canonicalizer struct {
+	dec   *json.Decoder
+	exact bool
+}
+
+func (c *canonicalizer) value(out []byte, depth int) ([]byte, error) {
+	if depth > maxDepth {
+		return nil, errDepth
+	}
+	token, err := c.dec.Token()
+	if err != nil {
+		return nil, err
+	}
+	switch t := token.(type) {
+	case json.Delim:
+		if t == '{' {
+			return c.object(out, depth)
+		}
+		return c.array(out, depth)
+	case string:
+		return appendString(out, t), nil
+	case json.Number:
+		return c.number(out, string(t))
+	case bool:
+		return strconv.AppendBool(out, t), nil
+	default:
+		return append(out, "null"...), nil
+	}
+}
+
+func (c *canonicalizer) array(out []byte, depth int) (_ []byte, err error) {
+	out = append(out, '[')
+	for n := 0; c.dec.More(); n++ {
+		if n > 0 {
+			out = append(out, ',')
+		}
+		if out, err = c.value(out, depth+1); err != nil {
+			return nil, err
+		}
+	}
+	_, err = c.dec.Token()
+	return append(out, ']'), err
+}
+
+// object sorts its members by their names' UTF-16 code units (RFC 8785,
+// section 3.2.3).
+func (c *canonicalizer) object(out []byte, depth int) ([]byte, error) {
+	type member struct {
+		name  []uint16
+		bytes []byte
+	}
+	var members []member
+	for c.dec.More() {
+		token, err := c.dec.Token()
+		if err != nil {
+			return nil, err
+		}
+		name := token.(string)
+		m := member{name: utf16.Encode([]rune(name)), bytes: append(appendString(nil, name), ':')}
+		if m.bytes, err = c.value(m.bytes, depth+1); err != nil {
+			return nil, err
+		}
+		members = append(members, m)
+	}
+	if _, err := c.dec.Token(); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(members, func(a, b member) int { return slices.Compare(a.name, b.name) })
+	out = append(out, '{')
+	for i, m := range members {
+		if i > 0 {
+			if slices.Equal(members[i-1].name, m.name) {
+				return nil, errDuplicate
+			}
+			out = append(out, ',')
+		}
+		out = append(out, m.bytes...)
+	}
+	return append(out, '}'), nil
+}
+
+// number writes a float64 as ECMAScript does, which is encoding/json's way but
+// for the negative zero.
+func (c *canonicalizer) number(out []byte, literal string) ([]byte, error) {
+	f, err := strconv.ParseFloat(literal, 64)
+	if err != nil {
+		return nil, err
+	}
+	if f == 0 {
+		f = 0
+	}
+	text, err := json.Marshal(f)
+	if err != nil {
+		return nil, err
+	}
+	c.exact = c.exact && decimalOf(literal) == decimalOf(string(text))
+	return append(out, text...), nil
+}
+
+// decimal is a number as its significant digits and a power of ten.
+type decimal struct {
+	negative bool
+	digits   string // without zeros at either end
+	exponent int    // of the last digit
+}
+
+func decimalOf(literal string) decimal {
+	mantissa, power, _ := strings.Cut(strings.ToLower(literal), "e")
+	mantissa, negative := strings.CutPrefix(mantissa, "-")
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	exponent, _ := strconv.Atoi(power) // saturates; no float64 has such an exponent
+	digits := strings.TrimLeft(whole+fraction, "0")
+	short := strings.TrimRight(digits, "0")
+	if short == "" {
+		return decimal{}
+	}
+	return decimal{negative, short, exponent - len(fraction) + len(digits) - len(short)}
+}
+
+func appendString(out []byte, s string) []byte {
+	out = append(out, '"')
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '"' || c == '\\':
+			out = append(out, '\\', c)
+		case c >= ' ':
+			out = append(out, c)
+		default:
+			out = append(out, escapes[c]...)
+		}
+	}
+	return append(out, '"')
+}
+
+// escapes are those of the control characters (RFC 8785, section 3.2.2.2).
+var escapes = func() (e [' ']string) {
+	for i := range e {
+		e[i] = `\u00` + string("0123456789abcdef"[i>>4]) + string("0123456789abcdef"[i&15])
+	}
+	for c, short := range map[byte]string{'\b': `\b`, '\t': `\t`, '\n': `\n`, '\f': `\f`, '\r': `\r`} {
+		e[c] = short
+	}
+	return e
+}()
+
+// hasLoneSurrogate finds an escaped UTF-16 surrogate without its other half,
+// which encoding/json would silently replace.
+func hasLoneSurrogate(text []byte) bool {
+	for i := 0; i < len(text); i++ {
+		if text[i] != '\\' {
+			continue
+		}
+		r, ok := escapedUnit(text[i:])
+		switch {
+		case !ok:
+			i++ // a short escape; skip what it escapes
+		case !utf16.IsSurrogate(r):
+			i += 5
+		default:
+			low, _ := escapedUnit(text[i+6:])
+			if utf16.DecodeRune(r, low) == utf8.RuneError {
+				return true
+			}
+			i += 11
+		}
+	}
+	return false
+}
+
+func escapedUnit(text []byte) (rune, bool) {
+	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(string(text[2:6]), 16, 16)
+	return rune(n), err == nil
+}

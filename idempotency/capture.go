@@ -1,0 +1,87 @@
+package idempotency
+
+import (
+	"bytes"
+	"maps"
+	"net/http"
+)
+
+// capture holds a handler's reply back until its work is committed. A reply
+// that outgrows the limit, or that the handler flushes, is sent on as it is
+// made; should the commit then fail, the connection is cut, so that the client
+// sees an incomplete reply and asks again.
+type capture struct {
+	client    http.ResponseWriter
+	header    http.Header
+	status    int
+	body      bytes.Buffer
+	limit     int
+	streaming bool
+}
+
+func newCapture(client http.ResponseWriter, limit int) *capture {
+	return &capture{client: client, header: http.Header{}, limit: limit}
+}
+
+// Header is the reply's own; what outer middleware has set stays with it.
+func (c *capture) Header() http.Header {
+	return c.header
+}
+
+func (c *capture) WriteHeader(status int) {
+	// Informational replies would tell of work that is not committed.
+	if c.status == 0 && status >= 200 {
+		c.status = status
+	}
+}
+
+func (c *capture) Write(p []byte) (int, error) {
+	c.WriteHeader(http.StatusOK)
+	if !c.streaming && c.body.Len()+len(p) > c.limit {
+		c.stream()
+	}
+	if c.streaming {
+		return c.client.Write(p)
+	}
+	return c.body.Write(p)
+}
+
+// FlushError is what http.ResponseController calls.
+func (c *capture) FlushError() error {
+	c.WriteHeader(http.StatusOK)
+	c.stream()
+	return http.NewResponseController(c.client).Flush()
+}
+
+func (c *capture) Flush() { _ = c.FlushError() }
+
+// stream sends what was held back. Without a Content-Length the reply is
+// incomplete, for the client, until the handler's goroutine returns in peace.
+func (c *capture) stream() {
+	if c.streaming {
+		return
+	}
+	c.streaming = true
+	maps.Copy(c.client.Header(), c.header)
+	c.client.Header().Del("Content-Length")
+	c.client.WriteHeader(c.status)
+	c.client.Write(c.body.Bytes())
+	c.body = bytes.Buffer{}
+}
+
+// send gives the client a reply that was held back.
+func (c *capture) send() {
+	maps.Copy(c.client.Header(), c.header)
+	c.client.WriteHeader(c.status)
+	c.client.Write(c.body.Bytes())
+}
+
+// reply is what is stored of it.
+func (c *capture) reply(more []string) Reply {
+	c.WriteHeader(http.StatusOK)
+	r := Reply{Status: c.status, Header: storedHeader(c.header, more), Omitted: c.streaming}
+	if !c.streaming {
+		r.Body = c.body.Bytes()
+	}
+	return r
+}

@@ -1,0 +1,51 @@
+package idempotency
+
+// verdict is what a call does after a look at its key.
+type verdict int
+
+const (
+	doWork   verdict = iota // the key is free and ours
+	replay                  // a reply is stored
+	mismatch                // another payload has the key
+	inFlight                // somebody else holds the key
+	unknown                 // an external call was made and lost
+	tooLate                 // the key is free, but perhaps only forgotten
+)
+
+// judge is the one decision order, for every door. An expired record is no
+// record. A stored reply is given even to a call that comes too late: nothing
+// is done for it, and it learns the truth.
+func (l Look) judge(c Claim) verdict {
+	switch r := l.Record; {
+	case r != nil && r.Fingerprint != c.Fingerprint:
+		return mismatch
+	case r != nil && r.State == Calling && !l.Lapsed:
+		return inFlight
+	case r != nil && (r.State == Calling || r.State == Unknown):
+		return unknown
+	case r != nil:
+		return replay
+	case !l.Held:
+		return inFlight
+	case l.Late:
+		return tooLate
+	default:
+		return doWork
+	}
+}
+
+// answer is what the caller is told when no work is to be done.
+func (v verdict) answer(l Look) (Reply, bool, error) {
+	switch v {
+	case replay:
+		return l.Record.Reply, true, nil
+	case mismatch:
+		return Reply{}, false, ErrMismatch
+	case unknown:
+		return Reply{}, false, ErrOutcomeUnknown
+	case tooLate:
+		return Reply{}, false, ErrTooLate
+	default:
+		return Reply{}, false, ErrInProgress
+	}
+}

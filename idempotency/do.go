@@ -1,0 +1,91 @@
+package idempotency
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Operation names one piece of work for [Do] and [Kit.Call].
+type Operation struct {
+	// Scope: what happened and who handles it, such as
+	// "event:order.placed.v1/commission"; two handlers of one event need two.
+	Scope string
+	// Principal is whose key it is; default "-", the service itself.
+	Principal string
+	// Key: the event's id, or whatever names the operation in the scope.
+	Key string
+	// Payload is what must be the same on every repetition: a string or
+	// []byte is compared as it is (JSON text by its meaning), any other value
+	// by its JSON. nil compares nothing.
+	Payload any
+	// TTL overrides the kit's TTL for the scope.
+	TTL time.Duration
+	// SendBefore refuses to start work from then on; zero: never.
+	SendBefore time.Time
+}
+
+// Do runs fn once for the key, in a transaction that fn gets through the
+// engine's accessor, or in the one that ctx already carries. duplicate: it had
+// been done before, and fn was not run. An error of fn rolls its work back and
+// leaves the key free.
+func (k *Kit) Do(ctx context.Context, scope, key string, payload any, fn func(context.Context) error) (duplicate bool, err error) {
+	_, duplicate, err = Do(ctx, k, Operation{Scope: scope, Key: key, Payload: payload},
+		func(ctx context.Context) (struct{}, error) { return struct{}{}, fn(ctx) })
+	return duplicate, err
+}
+
+// Do is [Kit.Do] for work with a result, which is stored as JSON and returned
+// to every repetition.
+func Do[T any](ctx context.Context, k *Kit, op Operation, fn func(context.Context) (T, error)) (result T, duplicate bool, err error) {
+	c, err := k.operation(op)
+	if err != nil {
+		return result, false, err
+	}
+	r, duplicate, err := k.once(ctx, c, func(ctx context.Context) (Reply, Disposition, error) {
+		value, err := fn(ctx)
+		if err != nil {
+			return Reply{}, Release, err
+		}
+		return k.reply(value)
+	})
+	if err != nil {
+		return result, false, err
+	}
+	return decoded[T](r, duplicate)
+}
+
+func (k *Kit) operation(op Operation) (Claim, error) {
+	set(&op.Principal, "-")
+	print, err := payloadFingerprint(op.Payload)
+	if err != nil {
+		return Claim{}, fmt.Errorf("fingerprint of the payload of %s %s: %w", op.Scope, op.Key, err)
+	}
+	c := k.claim(Key{Scope: op.Scope, Principal: op.Principal, Value: op.Key}, print, op.TTL)
+	c.SendBefore = op.SendBefore
+	return c, nil
+}
+
+// reply is what Do and Call store: a value too large for it fails the work,
+// since a repetition could not be given it.
+func (k *Kit) reply(value any) (Reply, Disposition, error) {
+	body, err := json.Marshal(value)
+	if err != nil {
+		return Reply{}, Release, fmt.Errorf("the result cannot be stored as JSON: %w", err)
+	}
+	if len(body) > k.opt.MaxStoredBody {
+		return Reply{}, Release, fmt.Errorf("the result has %d bytes of JSON, more than MaxStoredBody (%d): return less, or a reference", len(body), k.opt.MaxStoredBody)
+	}
+	return Reply{Body: body}, Commit, nil
+}
+
+func decoded[T any](r Reply, duplicate bool) (result T, _ bool, err error) {
+	if r.Omitted {
+		return result, duplicate, ErrTxEnded
+	}
+	if err := json.Unmarshal(r.Body, &result); err != nil {
+		return result, duplicate, fmt.Errorf("the stored result does not fit its type any more: %w", err)
+	}
+	return result, duplicate, nil
+}

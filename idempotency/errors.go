@@ -1,0 +1,33 @@
+package idempotency
+
+import "errors"
+
+var (
+	// ErrMismatch: the key was used before with another payload. Repeat the
+	// first payload, or use a new key.
+	ErrMismatch = errors.New("the idempotency key was used with another payload")
+	// ErrInProgress: the first call with the key still runs. Ask again later
+	// with the same key.
+	ErrInProgress = errors.New("the first call with this idempotency key is still in progress")
+	// ErrTooLate: the caller's send-before time has passed and no reply is
+	// stored. Nothing was done.
+	ErrTooLate = errors.New("the call arrived after its send-before time")
+	// ErrUnavailable: the key store could not be reached, or gave no answer in
+	// time. Ask again with the same key; what was done is found out then.
+	ErrUnavailable = errors.New("the idempotency store is unavailable")
+	// ErrOutcomeUnknown: an external call was made, or perhaps made, and
+	// nobody knows what came of it. A reconcile function or an operator must
+	// find out; the call is never repeated by itself.
+	ErrOutcomeUnknown = errors.New("the outcome of the external call is unknown")
+	// ErrRunTooLong: the work outlasted MaxRun and was rolled back.
+	ErrRunTooLong = errors.New("the work took longer than MaxRun and was rolled back")
+	// ErrTxEnded: the work ended the kit's transaction itself. Whether its
+	// effects stand is not known, so the key is kept and nothing is run again.
+	ErrTxEnded = errors.New("the work committed or rolled back the kit's transaction: leave both to the kit")
+	// ErrNotYours is what Commit and Rollback of a transaction that the kit
+	// handed out return. The transaction goes on.
+	ErrNotYours = errors.New("this transaction is committed or rolled back by the idempotency kit: return from the handler instead")
+	// ErrLostRace is for engines: a live record appeared while the work ran.
+	// The work was rolled back, and the caller is answered from that record.
+	ErrLostRace = errors.New("another call completed this idempotency key first")
+)

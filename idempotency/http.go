@@ -1,0 +1,218 @@
+package idempotency
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"maps"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Headers that the middleware reads and writes.
+const (
+	HeaderKey        = "Idempotency-Key"
+	HeaderSendBefore = "Cronce-Send-Before"      // request; RFC 3339
+	HeaderReplayed   = "Idempotent-Replayed"     // reply; "true", or absent
+	HeaderExpires    = "Idempotency-Key-Expires" // reply; RFC 3339, UTC, when the key is forgotten
+	HeaderBody       = "Idempotency-Body"        // reply; "omitted": the body was not stored, or not for this client
+)
+
+// ExpiresLayout is how [HeaderExpires] is written; time.RFC3339 parses it.
+const ExpiresLayout = "2006-01-02T15:04:05.000Z07:00"
+
+// Route is how one route uses its keys. The zero Route has the defaults.
+type Route struct {
+	// Scope of the route's keys; default [RouteScope] of the request's method
+	// and of the pattern that it matched, or of its path.
+	Scope string
+	// TTL overrides the kit's TTL for the scope.
+	TTL time.Duration
+	// MaxRun overrides the kit's.
+	MaxRun time.Duration
+	// Policy overrides the kit's.
+	Policy func(status int) Disposition
+}
+
+// RouteScope is the usual scope of a route, "route:POST_/v1/payments".
+func RouteScope(method, path string) string { return "route:" + method + "_" + path }
+
+// Handler wraps a handler so that it runs once for each key. The handler finds
+// the transaction in its request's context and writes through it; its reply is
+// held back until the work and the reply are committed together. It must answer
+// before its context ends (MaxRun); the client's leaving does not end it.
+//
+// GET, HEAD, OPTIONS and TRACE pass through. Every other request needs a key.
+func (k *Kit) Handler(route Route, next http.Handler) http.Handler {
+	if route.Policy == nil {
+		route.Policy = k.opt.Policy
+	}
+	return &handler{kit: k, route: route, next: next}
+}
+
+type handler struct {
+	kit   *Kit
+	route Route
+	next  http.Handler
+}
+
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch r.Method {
+	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace:
+		h.next.ServeHTTP(w, r)
+		return
+	}
+	c, body, bad := h.claim(w, r)
+	if bad != nil {
+		h.kit.refuse(w, r, *bad)
+		return
+	}
+	out := newCapture(w, h.kit.opt.MaxStoredBody)
+	reply, replayed, err := h.kit.once(r.Context(), c, func(ctx context.Context) (Reply, Disposition, error) {
+		h.next.ServeHTTP(out, inner(ctx, r, body))
+		reply := out.reply(h.kit.opt.ReplayHeaders)
+		return reply, h.route.Policy(reply.Status), nil
+	})
+	switch {
+	case err != nil:
+		h.fail(w, r, c, out, err)
+	case replayed:
+		sendReplay(w, r, reply)
+	default:
+		if !reply.ExpiresAt.IsZero() {
+			out.header.Set(HeaderExpires, reply.ExpiresAt.UTC().Format(ExpiresLayout))
+		}
+		if !out.streaming {
+			out.send()
+		}
+	}
+}
+
+// fail answers for work that was not committed. A reply that the client has
+// in part already can only be cut off.
+func (h *handler) fail(w http.ResponseWriter, r *http.Request, c Claim, out *capture, err error) {
+	p := h.kit.problemOf(err)
+	if p.Status >= 500 {
+		h.kit.opt.Logger.ErrorContext(r.Context(), "idempotent request failed", "code", p.Code,
+			"scope", c.Key.Scope, "principal", c.Key.Principal, "key", c.Key.Value, "error", err)
+	}
+	if out.streaming {
+		panic(http.ErrAbortHandler)
+	}
+	h.kit.refuse(w, r, p)
+}
+
+func (k *Kit) refuse(w http.ResponseWriter, r *http.Request, p Problem) {
+	if p.retryable() {
+		w.Header().Set("Retry-After", "1")
+	}
+	k.opt.WriteProblem(w, r, p)
+}
+
+// claim reads from the request what names it, and its body.
+func (h *handler) claim(w http.ResponseWriter, r *http.Request) (c Claim, body []byte, bad *Problem) {
+	refuse := func(status int, code, title, detail string) (Claim, []byte, *Problem) {
+		p := problem(status, code, title, detail)
+		return Claim{}, nil, &p
+	}
+	keys := r.Header.Values(HeaderKey)
+	if len(keys) == 0 {
+		return refuse(http.StatusBadRequest, CodeMissingKey, "Idempotency key required",
+			"Send an Idempotency-Key header: 1 to 128 characters that name this operation, the same on every retry.")
+	}
+	value, err := ParseKey(keys[0])
+	if len(keys) > 1 {
+		err = errors.New("invalid idempotency key: more than one Idempotency-Key header")
+	}
+	if err != nil {
+		return refuse(http.StatusBadRequest, CodeInvalidKey, "Invalid idempotency key", err.Error())
+	}
+	principal, err := h.kit.opt.Principal(r)
+	if err != nil || principal == "" || len(principal) > MaxPrincipal {
+		return refuse(http.StatusUnauthorized, CodeNoPrincipal, "Unidentified caller",
+			"Keys belong to a caller, and this request does not prove who makes it.")
+	}
+	sendBefore, err := parseSendBefore(r.Header.Get(HeaderSendBefore))
+	if err != nil {
+		return refuse(http.StatusBadRequest, CodeInvalidRequest, "Invalid Cronce-Send-Before",
+			"Cronce-Send-Before must be one RFC 3339 time, such as 2026-11-21T03:00:00Z.")
+	}
+	body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, h.kit.opt.MaxRequestBody))
+	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+		return refuse(http.StatusRequestEntityTooLarge, CodeRequestTooLarge, "Request too large",
+			"At most "+strconv.FormatInt(tooLarge.Limit, 10)+" bytes are accepted under an idempotency key.")
+	}
+	if err != nil {
+		return refuse(http.StatusBadRequest, CodeInvalidRequest, "Incomplete request", "The request body could not be read to its end.")
+	}
+	c = h.kit.claim(Key{Scope: h.scope(r), Principal: principal, Value: value}, requestFingerprint(r, body), h.route.TTL)
+	c.SendBefore = sendBefore
+	if h.route.MaxRun > 0 {
+		c.MaxRun = h.route.MaxRun
+	}
+	return c, body, nil
+}
+
+func (h *handler) scope(r *http.Request) string {
+	if h.route.Scope != "" {
+		return h.route.Scope
+	}
+	path := r.URL.Path
+	if at := strings.IndexByte(r.Pattern, '/'); at >= 0 {
+		path = r.Pattern[at:]
+	}
+	return RouteScope(r.Method, path)
+}
+
+func parseSendBefore(header string) (time.Time, error) {
+	if header == "" {
+		return time.Time{}, nil
+	}
+	return time.Parse(time.RFC3339, header)
+}
+
+// inner is the request as the handler sees it. Without Accept-Encoding its
+// reply is one that every later client can be given; compress outside.
+func inner(ctx context.Context, r *http.Request, body []byte) *http.Request {
+	r = r.WithContext(ctx)
+	r.Header = maps.Clone(r.Header)
+	r.Header.Del("Accept-Encoding")
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	r.ContentLength = int64(len(body))
+	return r
+}
+
+// sendReplay gives a stored reply, byte for byte.
+func sendReplay(w http.ResponseWriter, r *http.Request, reply Reply) {
+	header := w.Header()
+	maps.Copy(header, reply.Header)
+	header.Set(HeaderReplayed, "true")
+	if !reply.ExpiresAt.IsZero() {
+		header.Set(HeaderExpires, reply.ExpiresAt.UTC().Format(ExpiresLayout))
+	}
+	encoding := reply.Header.Get("Content-Encoding")
+	if reply.Omitted || (encoding != "" && !accepts(r, encoding)) {
+		header.Del("Content-Encoding")
+		header.Del("Content-Type")
+		header.Set(HeaderBody, "omitted")
+		w.WriteHeader(reply.Status)
+		return
+	}
+	w.WriteHeader(reply.Status)
+	w.Write(reply.Body)
+}
+
+// accepts reports whether the request names the encoding and does not rule it
+// out.
+func accepts(r *http.Request, encoding string) bool {
+	for _, item := range strings.Split(strings.Join(r.Header.Values("Accept-Encoding"), ","), ",") {
+		name, weight, _ := strings.Cut(item, ";")
+		if strings.EqualFold(strings.TrimSpace(name), encoding) {
+			return strings.Trim(strings.ReplaceAll(weight, " ", ""), "q=0.") != "" || weight == ""
+		}
+	}
+	return false
+}

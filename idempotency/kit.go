@@ -1,0 +1,124 @@
+package idempotency
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+)
+
+// Kit answers repeated calls from a [Store]. It is safe for concurrent use;
+// a process needs one for each store.
+type Kit struct {
+	store Store
+	opt   Options
+	gate  gate
+}
+
+// Options configure a [Kit]. Only Principal is required.
+type Options struct {
+	// Principal says who makes a request: an account or client id that the
+	// request's authentication has proved, never a token, which changes. Keys
+	// of two principals never meet. An error or "" is answered 401.
+	// [SinglePrincipal] is the explicit way to do without.
+	Principal func(*http.Request) (string, error)
+
+	// TTL is how long a completed key is remembered; default 24h.
+	TTL time.Duration
+	// TTLs overrides TTL by key scope: an exact name, else the longest name
+	// that ends in * and matches.
+	TTLs map[string]time.Duration
+	// Wait is how long a call waits for another with its key; default 5s,
+	// negative: not at all.
+	Wait time.Duration
+	// MaxRun bounds the work, which outlives its caller's disconnect; default
+	// 5m. The key of a stopped process is free at the latest this long after
+	// its last statement.
+	MaxRun time.Duration
+	// StoreTimeout bounds each exchange with the store; default 10s.
+	StoreTimeout time.Duration
+
+	// MaxRequestBody is what is read of a request, in bytes; larger ones are
+	// answered 413. Default 1 MiB.
+	MaxRequestBody int64
+	// MaxStoredBody is what is stored of a reply, in bytes; of a larger one
+	// only status and headers are. Default 1 MiB.
+	MaxStoredBody int
+	// Policy says what becomes of a handler's work, by its status; default
+	// [DefaultPolicy].
+	Policy func(status int) Disposition
+	// ReplayHeaders are replayed besides the default ones (Content-Type,
+	// Location, ETag and their like). Set-Cookie, Date and hop-by-hop headers
+	// never are.
+	ReplayHeaders []string
+	// MismatchStatus answers a key that comes with another payload: 409 (the
+	// default) or 422, as the IETF draft has it.
+	MismatchStatus int
+	// WriteProblem writes the kit's own error answers; default
+	// application/problem+json (RFC 9457) with a code.
+	WriteProblem func(http.ResponseWriter, *http.Request, Problem)
+	// Logger hears of failures that no caller is told of in full; default
+	// slog.Default().
+	Logger *slog.Logger
+}
+
+// SinglePrincipal puts all callers' keys under one name: for services with a
+// single caller, or whose keys cannot be guessed.
+func SinglePrincipal(name string) func(*http.Request) (string, error) {
+	return func(*http.Request) (string, error) { return name, nil }
+}
+
+// New builds a kit on a store. It fails on options that contradict each other
+// and without a principal function.
+func New(store Store, o Options) (*Kit, error) {
+	if store == nil {
+		return nil, errors.New("idempotency: New needs a store, for example postgres.New(pool, postgres.Options{})")
+	}
+	if o.Principal == nil {
+		return nil, errors.New("idempotency: Options.Principal is required: say whose key it is, or use SinglePrincipal")
+	}
+	if s := o.MismatchStatus; s != 0 && s != http.StatusConflict && s != http.StatusUnprocessableEntity {
+		return nil, fmt.Errorf("idempotency: Options.MismatchStatus is %d; use 409 or 422", s)
+	}
+	for scope, ttl := range o.TTLs {
+		if ttl <= 0 {
+			return nil, fmt.Errorf("idempotency: Options.TTLs[%q] is %v; a key must be remembered for a while", scope, ttl)
+		}
+	}
+	return &Kit{store: store, opt: o.complete()}, nil
+}
+
+func (o Options) complete() Options {
+	set(&o.TTL, 24*time.Hour)
+	set(&o.Wait, 5*time.Second)
+	set(&o.MaxRun, 5*time.Minute)
+	set(&o.StoreTimeout, 10*time.Second)
+	set(&o.MaxRequestBody, 1<<20)
+	set(&o.MaxStoredBody, 1<<20)
+	set(&o.MismatchStatus, http.StatusConflict)
+	set(&o.Logger, slog.Default())
+	if o.Policy == nil {
+		o.Policy = DefaultPolicy
+	}
+	if o.WriteProblem == nil {
+		o.WriteProblem = WriteProblem
+	}
+	return o
+}
+
+func set[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+// claim fills in what every claim of this kit has.
+func (k *Kit) claim(key Key, fingerprint string, ttl time.Duration) Claim {
+	if ttl <= 0 {
+		ttl = TTL(key.Scope, k.opt.TTLs, k.opt.TTL)
+	}
+	return Claim{Key: key, Fingerprint: fingerprint, Owner: rand.Text(), TTL: ttl, MaxRun: k.opt.MaxRun}
+}

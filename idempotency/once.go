@@ -1,0 +1,220 @@
+package idempotency
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"time"
+)
+
+// Disposition is what becomes of finished work.
+type Disposition int
+
+const (
+	// Commit stores the reply and commits the work with it.
+	Commit Disposition = iota
+	// RecordAlone rolls the work back and stores the reply.
+	RecordAlone
+	// Release rolls the work back and leaves the key free.
+	Release
+)
+
+// work runs inside the transaction that its context carries.
+type work func(context.Context) (Reply, Disposition, error)
+
+// attempt tries to take a key. do is what follows if the look says so; drop
+// ends the attempt otherwise.
+type attempt struct {
+	look Look
+	do   func() (r Reply, replayed bool, err error)
+	drop func()
+}
+
+// once does the work in a transaction unless the key says otherwise. replayed:
+// the reply is a stored one. Waiting is bounded by Options.Wait and by ctx; the
+// work only by the claim's MaxRun.
+func (k *Kit) once(ctx context.Context, c Claim, w work) (r Reply, replayed bool, err error) {
+	return k.settle(ctx, c, func() (attempt, error) {
+		tx, look, err := k.begin(ctx, c)
+		if err != nil {
+			return attempt{}, err
+		}
+		return attempt{look,
+			func() (Reply, bool, error) { return k.run(ctx, tx, c, w) },
+			func() { tx.Rollback(ctx) },
+		}, nil
+	})
+}
+
+// settle is the loop of every door: one caller a key and process tries, the
+// others wait for it, and each decides anew after every lost race.
+func (k *Kit) settle(ctx context.Context, c Claim, try func() (attempt, error)) (r Reply, replayed bool, err error) {
+	if err := c.Key.Validate(); err != nil {
+		return Reply{}, false, err
+	}
+	waiting, cancel := context.WithTimeout(ctx, k.opt.Wait)
+	defer cancel()
+	for {
+		leads, err := k.gate.enter(waiting, c.Key)
+		if err != nil {
+			return Reply{}, false, stopped(ctx)
+		}
+		if leads {
+			return k.lead(ctx, waiting, c, try)
+		}
+		look, err := k.look(ctx, c)
+		if err != nil {
+			return Reply{}, false, err
+		}
+		if v := look.judge(c); v == replay || v == mismatch {
+			return v.answer(look)
+		}
+	}
+}
+
+// lead tries until the key is ours, answered, or the wait is over.
+func (k *Kit) lead(ctx, waiting context.Context, c Claim, try func() (attempt, error)) (Reply, bool, error) {
+	known := false
+	defer func() { k.gate.leave(c.Key, known) }()
+	for pause := firstPause; ; pause = min(2*pause, maxPause) {
+		a, err := try()
+		if err != nil {
+			return Reply{}, false, err
+		}
+		v := a.look.judge(c)
+		if v == doWork {
+			r, replayed, err := a.do()
+			known = err == nil && !r.ExpiresAt.IsZero()
+			return r, replayed, err
+		}
+		a.drop()
+		if v != inFlight {
+			known = v == replay
+			return v.answer(a.look)
+		}
+		if !sleep(waiting, pause) {
+			return Reply{}, false, stopped(ctx)
+		}
+	}
+}
+
+// run does the work in the transaction and ends it. A panic of the work goes
+// through, after the rollback.
+func (k *Kit) run(ctx context.Context, tx Tx, c Claim, w work) (Reply, bool, error) {
+	// The caller may hang up; the work goes on.
+	running, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.MaxRun)
+	defer cancel()
+	commit := false
+	defer func() {
+		if !commit {
+			end, cancel := k.ending(ctx)
+			defer cancel()
+			tx.Rollback(end)
+		}
+	}()
+
+	r, then, err := w(tx.Context(running))
+	if err == nil && running.Err() != nil {
+		err = ErrRunTooLong
+	}
+	if err != nil {
+		return r, false, err
+	}
+	end, cancelEnd := k.ending(ctx)
+	defer cancelEnd()
+	switch then {
+	case Commit:
+		commit = true
+		if r.ExpiresAt, err = tx.Commit(end, c, r); err != nil {
+			return k.afterFailedCommit(end, c, r, err)
+		}
+		return r, false, nil
+	case RecordAlone:
+		commit = true
+		tx.Rollback(end)
+		return k.recordAlone(end, c, r)
+	default:
+		return r, false, nil
+	}
+}
+
+// recordAlone stores a reply whose work was rolled back. Between the two the
+// key was free: if another call has it by now, that one's reply counts.
+func (k *Kit) recordAlone(ctx context.Context, c Claim, r Reply) (Reply, bool, error) {
+	tx, look, err := k.begin(ctx, c)
+	if err != nil {
+		return r, false, err
+	}
+	if v := look.judge(c); v != doWork && v != tooLate {
+		tx.Rollback(ctx)
+		return v.answer(look)
+	}
+	r.ExpiresAt, err = tx.Commit(ctx, c, r)
+	return r, false, err
+}
+
+// afterFailedCommit finds out what can be found out. A commit whose answer was
+// lost is recognised by its owner.
+func (k *Kit) afterFailedCommit(ctx context.Context, c Claim, r Reply, cause error) (Reply, bool, error) {
+	if errors.Is(cause, ErrTxEnded) {
+		// Whether its effects stand is not known, so they must not be
+		// repeated: the key is used up.
+		_, _, err := k.recordAlone(ctx, c, Reply{Status: http.StatusInternalServerError, Omitted: true})
+		return r, false, errors.Join(cause, err)
+	}
+	look, err := k.look(ctx, c)
+	if err != nil || look.Record == nil {
+		return r, false, cause
+	}
+	if look.Record.Owner == c.Owner {
+		r.ExpiresAt = look.Record.ExpiresAt
+		return r, false, nil
+	}
+	return look.judge(c).answer(look)
+}
+
+func (k *Kit) begin(ctx context.Context, c Claim) (Tx, Look, error) {
+	ctx, cancel := context.WithTimeout(ctx, k.opt.StoreTimeout)
+	defer cancel()
+	return k.store.Begin(ctx, c)
+}
+
+func (k *Kit) look(ctx context.Context, c Claim) (Look, error) {
+	ctx, cancel := context.WithTimeout(ctx, k.opt.StoreTimeout)
+	defer cancel()
+	return k.store.Look(ctx, c)
+}
+
+// ending is a context for ending a transaction, which must happen even when the
+// caller is gone or MaxRun is over.
+func (k *Kit) ending(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), k.opt.StoreTimeout)
+}
+
+const (
+	firstPause = 5 * time.Millisecond
+	maxPause   = 250 * time.Millisecond
+)
+
+// sleep waits about d, a little less so that pollers drift apart; false when
+// ctx ended first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d - rand.N(d/4))
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// stopped says why waiting ended: the caller left, or the wait was over.
+func stopped(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("%w: %w", ErrInProgress, context.Cause(ctx))
+	}
+	return ErrInProgress
+}

@@ -1,0 +1,50 @@
+package idempotency
+
+import (
+	"net/http"
+	"net/textproto"
+)
+
+// DefaultPolicy commits 2xx and 3xx; stores the answers that the same request
+// would get again (400, 404, 410, 413, 415, 422) without the handler's writes;
+// and leaves the key free after everything else, so that it can be tried again.
+func DefaultPolicy(status int) Disposition {
+	switch {
+	case status >= 200 && status < 400:
+		return Commit
+	case status == http.StatusBadRequest, status == http.StatusNotFound, status == http.StatusGone,
+		status == http.StatusRequestEntityTooLarge, status == http.StatusUnsupportedMediaType,
+		status == http.StatusUnprocessableEntity:
+		return RecordAlone
+	default:
+		return Release
+	}
+}
+
+// replayed are the headers that belong to the stored representation, rather
+// than to the exchange in which it was made.
+var replayed = []string{
+	"Cache-Control", "Content-Disposition", "Content-Encoding", "Content-Language", "Content-Location",
+	"Content-Type", "Etag", "Expires", "Last-Modified", "Link", "Location", "Vary",
+}
+
+// neverReplayed belong to one exchange or one client.
+var neverReplayed = map[string]bool{
+	"Set-Cookie": true, "Date": true, "Connection": true, "Keep-Alive": true, "Proxy-Authenticate": true,
+	"Proxy-Connection": true, "Te": true, "Trailer": true, "Transfer-Encoding": true, "Upgrade": true,
+	"Content-Length": true, "Www-Authenticate": true, "Authorization": true,
+}
+
+// storedHeader picks what is replayed of a handler's header.
+func storedHeader(h http.Header, more []string) http.Header {
+	stored := http.Header{}
+	for _, list := range [][]string{replayed, more} {
+		for _, name := range list {
+			name = textproto.CanonicalMIMEHeaderKey(name)
+			if values := h.Values(name); len(values) > 0 && !neverReplayed[name] {
+				stored[name] = append([]string(nil), values...)
+			}
+		}
+	}
+	return stored
+}

@@ -1,0 +1,82 @@
+package idempotency
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+)
+
+// Problem is an error answer of the kit (RFC 9457). Its code is stable.
+type Problem struct {
+	Type   string `json:"type"`
+	Title  string `json:"title"`
+	Status int    `json:"status"`
+	Detail string `json:"detail"`
+	Code   string `json:"code"`
+}
+
+// Codes of a [Problem].
+const (
+	CodeMissingKey      = "missing_idempotency_key"
+	CodeInvalidKey      = "invalid_idempotency_key"
+	CodeInvalidRequest  = "invalid_idempotency_request"
+	CodeNoPrincipal     = "unidentified_caller"
+	CodeRequestTooLarge = "request_too_large"
+	CodeMismatch        = "idempotency_key_payload_mismatch"
+	CodeInProgress      = "idempotency_key_in_progress"
+	CodeTooLate         = "run_too_late"
+	CodeUnavailable     = "idempotency_store_unavailable"
+	CodeOutcomeUnknown  = "idempotency_outcome_unknown"
+	CodeRunTooLong      = "run_too_long"
+	CodeTxEnded         = "transaction_ended_by_handler"
+)
+
+// WriteProblem is the default of Options.WriteProblem.
+func WriteProblem(w http.ResponseWriter, _ *http.Request, p Problem) {
+	body, err := json.Marshal(p)
+	if err != nil {
+		http.Error(w, p.Code, p.Status)
+		return
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(p.Status)
+	w.Write(body)
+}
+
+func problem(status int, code, title, detail string) Problem {
+	return Problem{Type: "about:blank", Title: title, Status: status, Code: code, Detail: detail}
+}
+
+// problemOf translates what [Kit.once] returned.
+func (k *Kit) problemOf(err error) Problem {
+	switch {
+	case errors.Is(err, ErrInvalidKey):
+		return problem(http.StatusBadRequest, CodeInvalidKey, "Invalid idempotency key", err.Error())
+	case errors.Is(err, ErrMismatch):
+		return problem(k.opt.MismatchStatus, CodeMismatch, "Idempotency key used with another payload",
+			"This key belongs to a request with another method, path, query or body. Repeat that request, or use a new key.")
+	case errors.Is(err, ErrTooLate):
+		return problem(http.StatusPreconditionFailed, CodeTooLate, "Too late",
+			"The time in Cronce-Send-Before has passed and no reply is stored. Nothing was done.")
+	case errors.Is(err, ErrOutcomeUnknown):
+		return problem(http.StatusConflict, CodeOutcomeUnknown, "Outcome unknown",
+			"A call to another system was made under this key and its outcome is not known. It is not repeated until that is settled.")
+	case errors.Is(err, ErrInProgress):
+		return problem(http.StatusConflict, CodeInProgress, "In progress",
+			"The first request with this key is still running. Ask again with the same key after Retry-After.")
+	case errors.Is(err, ErrRunTooLong):
+		return problem(http.StatusServiceUnavailable, CodeRunTooLong, "Took too long",
+			"The operation took longer than this service allows and was rolled back. Ask again with the same key.")
+	case errors.Is(err, ErrTxEnded):
+		return problem(http.StatusInternalServerError, CodeTxEnded, "Defect in the service",
+			"The operation ended its transaction itself. It is not known whether it was done, and it is not repeated under this key.")
+	default:
+		return problem(http.StatusServiceUnavailable, CodeUnavailable, "Key store unavailable",
+			"Whether this key was used before cannot be looked up now. Ask again with the same key.")
+	}
+}
+
+// retryable reports whether asking again soon may help.
+func (p Problem) retryable() bool {
+	return p.Code == CodeInProgress || p.Status == http.StatusServiceUnavailable
+}

@@ -1,0 +1,57 @@
+package sqlite
+
+import (
+	"context"
+	"time"
+
+	"github.com/cronce/cronce/idempotency"
+)
+
+// PurgeBatch implements [idempotency.Purger]. SQLite locks the database, not
+// rows, so nothing is skipped.
+func (s *Store) PurgeBatch(ctx context.Context, p idempotency.Purge) (idempotency.Purged, error) {
+	done := idempotency.Purged{Scopes: map[string]int64{}, Last: p.After}
+	err := s.alone(ctx, func(q Querier) error {
+		rows, err := q.QueryContext(ctx, s.sql.batch, p.Scope, max(0, p.After.UnixMilli()), p.Limit)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var scope string
+			var expires int64
+			if err := rows.Scan(&scope, &expires); err != nil {
+				return err
+			}
+			done.Scopes[scope]++
+			done.Rows++
+			if at := time.UnixMilli(expires).UTC(); at.After(done.Last) {
+				done.Last = at
+			}
+		}
+		return rows.Err()
+	})
+	if err != nil {
+		return idempotency.Purged{}, unavailable("purge", err)
+	}
+	return done, nil
+}
+
+// CountExpired implements [idempotency.Purger].
+func (s *Store) CountExpired(ctx context.Context, scope string) (map[string]int64, error) {
+	rows, err := s.db.QueryContext(ctx, s.sql.count, scope)
+	if err != nil {
+		return nil, unavailable("count", err)
+	}
+	defer rows.Close()
+	counts := map[string]int64{}
+	for rows.Next() {
+		var name string
+		var n int64
+		if err := rows.Scan(&name, &n); err != nil {
+			return nil, unavailable("count", err)
+		}
+		counts[name] = n
+	}
+	return counts, rows.Err()
+}

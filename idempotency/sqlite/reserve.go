@@ -1,0 +1,95 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/cronce/cronce/idempotency"
+)
+
+// Reserve implements [idempotency.Reserver].
+func (s *Store) Reserve(ctx context.Context, c idempotency.Claim, lease time.Duration, takeOver bool) (look idempotency.Look, err error) {
+	err = s.alone(ctx, func(q Querier) error {
+		if look, err = s.lookIn(ctx, q, c); err != nil {
+			return err
+		}
+		statement := s.sql.reserve
+		if takeOver {
+			statement = s.sql.takeOver
+		} else if look.Record != nil {
+			return nil
+		}
+		look.Held, err = changed(q.ExecContext(ctx, statement, c.Key.Scope, c.Key.Principal, c.Key.Value,
+			c.Fingerprint, c.Owner, lease.Milliseconds()))
+		return err
+	})
+	if err != nil {
+		return idempotency.Look{}, unavailable("reserve the key", err)
+	}
+	return look, nil
+}
+
+// Settle implements [idempotency.Reserver].
+func (s *Store) Settle(ctx context.Context, c idempotency.Claim, r idempotency.Reply) (expires time.Time, held bool, err error) {
+	status, header, state, err := columns(r)
+	if err != nil {
+		return time.Time{}, false, err
+	}
+	var at int64
+	err = s.alone(ctx, func(q Querier) error {
+		return q.QueryRowContext(ctx, s.sql.settle, c.Key.Scope, c.Key.Principal, c.Key.Value, c.Owner,
+			state, status, header, r.Body, c.TTL.Milliseconds()).Scan(&at)
+	})
+	if errors.Is(err, sql.ErrNoRows) {
+		return time.Time{}, false, nil
+	}
+	if err != nil {
+		return time.Time{}, false, unavailable("settle the key", err)
+	}
+	return time.UnixMilli(at).UTC(), true, nil
+}
+
+// Doubt implements [idempotency.Reserver].
+func (s *Store) Doubt(ctx context.Context, c idempotency.Claim) (held bool, err error) {
+	return s.owned(ctx, s.sql.doubt, c)
+}
+
+// Free implements [idempotency.Reserver].
+func (s *Store) Free(ctx context.Context, c idempotency.Claim) (held bool, err error) {
+	return s.owned(ctx, s.sql.free, c)
+}
+
+func (s *Store) owned(ctx context.Context, statement string, c idempotency.Claim) (held bool, err error) {
+	err = s.alone(ctx, func(q Querier) error {
+		held, err = changed(q.ExecContext(ctx, statement, c.Key.Scope, c.Key.Principal, c.Key.Value, c.Owner))
+		return err
+	})
+	if err != nil {
+		return false, unavailable("give the key up", err)
+	}
+	return held, nil
+}
+
+// alone runs fn in a transaction of its own, whatever ctx carries: what it
+// writes must be on disk before the world outside is touched.
+func (s *Store) alone(ctx context.Context, fn func(Querier) error) error {
+	t, err := s.open(context.WithValue(ctx, contextKey{}, current{}))
+	if err != nil {
+		return err
+	}
+	if err := fn(t.q); err != nil {
+		t.close(ctx, `ROLLBACK`)
+		return err
+	}
+	return t.close(ctx, `COMMIT`)
+}
+
+func changed(r sql.Result, err error) (bool, error) {
+	if err != nil {
+		return false, err
+	}
+	n, err := r.RowsAffected()
+	return n > 0, err
+}

@@ -1,0 +1,99 @@
+// Package sqlite keeps idempotency keys in SQLite, through database/sql and
+// modernc.org/sqlite.
+//
+// SQLite has one writer at a time. A handler holds the write lock from its
+// first statement to its reply, so handlers of all keys take turns; replays
+// only read, and wait for nobody (in WAL mode).
+package sqlite
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+	"net/url"
+	"strings"
+
+	_ "modernc.org/sqlite" // the driver "sqlite"
+
+	"github.com/cronce/cronce/idempotency"
+)
+
+// Options configure a [Store]. The zero value has the defaults.
+type Options struct {
+	// Table that holds the keys; default "idempotency_keys".
+	Table string
+}
+
+// Store keeps keys in one SQLite database.
+type Store struct {
+	db     *sql.DB
+	writer chan struct{} // holds one token while a transaction of this store is open
+	sql    statements
+}
+
+var (
+	_ idempotency.Store    = (*Store)(nil)
+	_ idempotency.Reserver = (*Store)(nil)
+	_ idempotency.Purger   = (*Store)(nil)
+)
+
+// Open opens a database file as the store wants it: WAL, every commit on disk
+// before it is answered, and five seconds of patience with other processes.
+func Open(path string) (*sql.DB, error) {
+	settings := url.Values{"_pragma": {"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)"}}
+	escaped := strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path)
+	return sql.Open("sqlite", "file:"+escaped+"?"+settings.Encode())
+}
+
+// New makes a store on db, which stays the caller's. The table comes from the
+// migrations (set keys, engine sqlite).
+func New(db *sql.DB, o Options) *Store {
+	table := cmp.Or(o.Table, "idempotency_keys")
+	return &Store{db: db, writer: make(chan struct{}, 1), sql: newStatements(table)}
+}
+
+// Querier is a transaction as a handler may use it: *sql.Tx without its
+// endings, which are the kit's. *sql.DB, *sql.Tx and *sql.Conn satisfy it.
+type Querier interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+	PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
+}
+
+type contextKey struct{}
+
+type current struct {
+	store *Store
+	q     Querier
+}
+
+// Tx returns the transaction that the kit opened for the work whose context
+// this is. It panics anywhere else: a write outside of the transaction would
+// not be protected.
+func Tx(ctx context.Context) Querier {
+	c, ok := ctx.Value(contextKey{}).(current)
+	if !ok {
+		panic("sqlite.Tx: this context is not of a handler or function that an idempotency kit on SQLite runs")
+	}
+	return c.q
+}
+
+// WithTx hands a transaction of the caller's to the kit: work done under the
+// returned context joins it, and its key is committed or rolled back by the
+// caller. Begin it with BEGIN IMMEDIATE.
+func (s *Store) WithTx(ctx context.Context, tx Querier) context.Context {
+	return context.WithValue(ctx, contextKey{}, current{s, tx})
+}
+
+// joined finds a transaction of this store in ctx.
+func (s *Store) joined(ctx context.Context) (Querier, bool) {
+	c, ok := ctx.Value(contextKey{}).(current)
+	return c.q, ok && c.store == s
+}
+
+// unavailable is every failure of the database itself.
+func unavailable(doing string, err error) error {
+	return fmt.Errorf("%w: sqlite: %s: %w", idempotency.ErrUnavailable, doing, err)
+}

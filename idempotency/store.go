@@ -1,0 +1,114 @@
+package idempotency
+
+import (
+	"context"
+	"net/http"
+	"time"
+)
+
+// State is where a stored key is in its life. A key whose work runs in a
+// transaction has no committed row until it is done.
+type State string
+
+const (
+	// Done: the reply is stored. It leaves by expiry.
+	Done State = "done"
+	// Omitted: the work is done and its reply was too large or was streamed:
+	// status and headers are stored, the body is not. It leaves by expiry.
+	Omitted State = "omitted"
+	// Calling: a [Kit.Call] holds the key under a lease. Its owner settles it
+	// or gives it up; once the lease has lapsed the outcome is unknown.
+	Calling State = "calling"
+	// Unknown: the owner itself could not tell what came of the call. A
+	// reconciliation takes it out.
+	Unknown State = "unknown"
+)
+
+// Reply is what a call came to: what is sent, stored and sent again.
+type Reply struct {
+	Status  int         // HTTP status; 0 behind Do and Call
+	Header  http.Header // only those that are replayed
+	Body    []byte      // verbatim
+	Omitted bool        // the body could not be stored
+	// ExpiresAt is when the key is forgotten; zero when nothing was stored.
+	ExpiresAt time.Time
+}
+
+// Record is a stored key.
+type Record struct {
+	State       State
+	Fingerprint string
+	Owner       string // the token of the call that wrote it
+	Reply
+}
+
+// Claim is what a call asks of a store.
+type Claim struct {
+	Key         Key
+	Fingerprint string        // of the payload
+	Owner       string        // random, fresh for each call
+	TTL         time.Duration // from completion to expiry
+	// SendBefore is when the caller may have stopped asking; zero: never.
+	SendBefore time.Time
+	// MaxRun bounds the work. The store frees the key of a process that was
+	// stopped in the middle of it this long after its last statement.
+	MaxRun time.Duration
+}
+
+// Look is what a store knows about a key at one moment of its own clock.
+type Look struct {
+	// Record is the key's live record; nil when there is none or it has
+	// expired. A record is expired from the instant ExpiresAt on.
+	Record *Record
+	// Lapsed: the record is Calling and its lease has ended.
+	Lapsed bool
+	// Held: the transaction at hand has the key to itself.
+	Held bool
+	// Late: the store's clock is at or past Claim.SendBefore.
+	Late bool
+}
+
+// Store is a database that keeps keys. Its methods return [ErrUnavailable] for
+// every failure that is not the caller's own.
+type Store interface {
+	// Begin opens a transaction, tries to take the key in it and looks the key
+	// up, in that order, without waiting for another holder. If the context
+	// carries a transaction of the store's kind, Begin joins it. The
+	// transaction is open when err is nil, whatever the Look says.
+	Begin(context.Context, Claim) (Tx, Look, error)
+	// Look looks the key up and takes nothing.
+	Look(context.Context, Claim) (Look, error)
+}
+
+// Tx is an open transaction of a [Store]. One of its two endings is called,
+// once. A Commit that fails has rolled the transaction back, or has left that
+// to the database (ErrUnavailable).
+type Tx interface {
+	// Context hands the transaction on, for the engine's typed accessor.
+	Context(context.Context) context.Context
+	// Commit writes the record and commits it together with the work. It
+	// returns the time of expiry. ErrLostRace: a live record was in the way;
+	// ErrTxEnded: the work had ended the transaction.
+	Commit(context.Context, Claim, Reply) (time.Time, error)
+	// Rollback frees the key and forgets the work. It cannot fail: what the
+	// database does not hear it finds out by itself. In a transaction that
+	// Begin joined, only what was done since is undone.
+	Rollback(context.Context)
+}
+
+// Reserver is a [Store] that can hold a key over work outside the database.
+// [Kit.Call] needs it. Every method is one short transaction of its own.
+type Reserver interface {
+	// Reserve takes the key for the claim's owner and commits that, for as
+	// long as the lease. Held in its answer says whether it did; Record is
+	// what stood there before, which is not nil for a key that was taken over
+	// from an owner whose outcome is unknown (takeOver).
+	Reserve(ctx context.Context, c Claim, lease time.Duration, takeOver bool) (Look, error)
+	// Settle stores the reply and starts the TTL. held is false, and nothing
+	// is changed, when the claim's owner no longer has the key.
+	Settle(ctx context.Context, c Claim, r Reply) (expires time.Time, held bool, err error)
+	// Doubt makes the key unknown; held as for Settle.
+	Doubt(ctx context.Context, c Claim) (held bool, err error)
+	// Free removes the key: nothing was done. held as for Settle.
+	Free(ctx context.Context, c Claim) (held bool, err error)
+}

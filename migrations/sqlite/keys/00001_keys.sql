@@ -1,0 +1,25 @@
+-- +goose Up
+
+-- What a service remembers of the operations that it was asked for. Times are
+-- milliseconds since 1970.
+CREATE TABLE {{table}} (
+  scope            TEXT    NOT NULL,
+  principal        TEXT    NOT NULL,
+  key              TEXT    NOT NULL,
+  request_hash     TEXT    NOT NULL,
+  -- done, omitted: the reply is stored, without its body in the second case.
+  -- calling, unknown: an external call under a lease, or lost; never purged.
+  state            TEXT    NOT NULL CHECK (state IN ('done', 'omitted', 'calling', 'unknown')),
+  response_status  INTEGER,
+  response_headers TEXT,
+  response_body    BLOB,
+  owner            TEXT    NOT NULL,
+  locked_until     INTEGER CHECK (locked_until IS NOT NULL OR state <> 'calling'),
+  created_at       INTEGER NOT NULL,
+  expires_at       INTEGER CHECK ((expires_at IS NULL) = (state IN ('calling', 'unknown'))),
+  PRIMARY KEY (scope, principal, key)
+);
+CREATE INDEX {{table}}_expires_at ON {{table}} (expires_at);
+
+-- +goose Down
+DROP TABLE {{table}};
