@@ -1,0 +1,84 @@
+package jobs
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Bounds that keep sums of durations from overflowing, and typing errors from
+// passing for intent.
+const (
+	maxWait     = 30 * 24 * time.Hour       // timeouts, waits, ages
+	maxAge      = 10 * 366 * 24 * time.Hour // lives of keys and rows
+	maxBackoff  = 50                        // retries
+	maxKeyScope = 255                       // bytes; the widest that every key store's column holds
+	maxPath     = 2048                      // bytes
+	maxBody     = 256 << 10                 // bytes
+)
+
+// between complains about a duration below least or above most.
+func (d *draft) between(path string, got, least, most time.Duration) {
+	switch {
+	case got < 0:
+		d.add(path, CodeNegativeDuration, "%s must not be negative, and is %s", field(path), got)
+	case got < least || got > most:
+		d.add(path, CodeBadDuration, "%s must be at most %s, and is %s", field(path), most, got)
+	}
+}
+
+func (d *draft) atLeast(path string, got, least int) {
+	if got < least {
+		d.add(path, CodeOutOfRange, "%s must be at least %d, and is %d", field(path), least, got)
+	}
+}
+
+// oneOf complains about a value that is not in the list.
+func oneOf[S ~string](d *draft, path, what string, got S, allowed ...S) bool {
+	names := make([]string, len(allowed))
+	for i, a := range allowed {
+		if got == a {
+			return true
+		}
+		names[i] = string(a)
+	}
+	d.add(path, CodeBadValue, "%s must be one of %s, and is %s%s",
+		what, strings.Join(names, ", "), quoted(string(got)), didYouMean(string(got), names))
+	return false
+}
+
+// field is the last name in a path, for messages: "backoff[1]".
+func field(path string) string {
+	return path[strings.LastIndex(path, ".")+1:]
+}
+
+// quoted shows a text from the file, shortened: a whole document in the place
+// of an id should not fill the screen.
+func quoted(s string) string {
+	const most = 80
+	if len(s) > most {
+		return fmt.Sprintf("%q...", s[:most])
+	}
+	return fmt.Sprintf("%q", s)
+}
+
+func visibleASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] <= ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+// validKeyScope: no *, since a KeyTTL would take it for a pattern.
+func validKeyScope(s string) bool {
+	return s != "" && len(s) <= maxKeyScope && visibleASCII(s) && !strings.Contains(s, "*")
+}
+
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}

@@ -1,0 +1,259 @@
+package jobs
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// checkJobs returns the jobs with their defaults applied, and the path of each
+// by its id.
+func (d *draft) checkJobs(p Platform) ([]Job, map[string]string) {
+	paths := map[string]string{}
+	checked := make([]Job, 0, len(d.jobs)+1)
+	for i, j := range d.jobs {
+		path := fmt.Sprintf("jobs[%d]", i)
+		d.jobIDs[path] = j.ID
+		d.checkID(path+".id", j.ID, paths)
+		j = j.withDefaults(p)
+		j.Target = d.checkTarget(path, j)
+		j.TargetURLEnv = ""
+		j.Body = d.checkBody(path+".body", j)
+		j.schedule = d.parseSchedule(path, j)
+		d.checkCall(path, j)
+		d.checkTimes(path, j)
+		checked = append(checked, j)
+	}
+	return checked, paths
+}
+
+func (d *draft) checkID(path, id string, paths map[string]string) {
+	first, twice := paths[id]
+	switch {
+	case id == "":
+		d.add(path, CodeMissingID, "the job has no id; add `id: release-commission-locks`, say")
+		return
+	case !ValidJobID(id):
+		d.add(path, CodeBadID, "the id %s must be 1 to 64 of a-z, 0-9, dot, dash and underscore, and begin with a letter or digit", quoted(id))
+	case id == PurgeJobID:
+		d.add(path, CodeReservedID, "the id %q is the built-in purge's; choose another (its schedule is cleanup.schedule)", id)
+	case twice:
+		d.add(path, CodeDuplicateID, "the id %q is taken by the job%s; rename this one%s", id, d.lineOf(first+".id"), d.lineOf(path))
+	}
+	if !twice {
+		paths[id] = parent(path)
+	}
+}
+
+// withDefaults fills the zero fields and copies what the caller could still
+// change.
+func (j Job) withDefaults(p Platform) Job {
+	setDefault(&j.Timezone, "UTC")
+	setDefault(&j.DST, DSTOnce)
+	setDefault(&j.Method, http.MethodPost)
+	setDefault(&j.Timeout, 30*time.Second)
+	setDefault(&j.Overlap, OverlapSkip)
+	setDefault(&j.CatchUp, CatchUpLatest)
+	setDefault(&j.CatchUpWindow, 24*time.Hour)
+	setDefault(&j.KeyScope, "route:"+j.Method+"_"+j.Path)
+	j.Scopes = slices.Clone(j.Scopes)
+	j.Retry = j.Retry.withDefaults()
+	setDefault(&j.Retry.Horizon, Terms(j, p).Sum())
+	return j
+}
+
+func (r Retry) withDefaults() Retry {
+	if r.Backoff == nil {
+		r.Backoff = []time.Duration{500 * time.Millisecond, 2 * time.Second, 5 * time.Second, 30 * time.Second}
+	}
+	r.Backoff = slices.Clone(r.Backoff)
+	setDefault(&r.Jitter, 0.2)
+	r.Jitter = max(r.Jitter, 0)
+	setDefault(&r.MaxRetryAfter, 5*time.Minute)
+	return r
+}
+
+// checkTarget returns the name of the job's target. A variable that a declared
+// target has too means that target, so that the short form is never a way
+// around its authorization.
+func (d *draft) checkTarget(path string, j Job) string {
+	switch {
+	case j.Target != "" && j.TargetURLEnv != "":
+		d.add(path+".targetUrlEnv", CodeTwoTargets, "the job has both target and targetUrlEnv; keep one")
+	case j.Target == "" && j.TargetURLEnv == "":
+		d.add(path+".target", CodeMissingTarget, "the job has no target: add `target: NAME` for one of targets, or `targetUrlEnv: VARIABLE` that holds the base URL")
+	case j.TargetURLEnv != "":
+		return d.impliedTarget(path+".targetUrlEnv", j)
+	default:
+		if _, known := d.declared[j.Target]; !known {
+			d.add(path+".target", CodeUnknownTarget, "the target %s is not in targets%s", quoted(j.Target), didYouMean(j.Target, d.targetNames()))
+		}
+	}
+	return j.Target
+}
+
+func (d *draft) impliedTarget(path string, j Job) string {
+	d.checkVariable(path, "targetUrlEnv", j.TargetURLEnv, "the variable that holds the base URL")
+	var same []string
+	for _, t := range d.targets {
+		if t.URLEnv == j.TargetURLEnv {
+			same = append(same, t.Name)
+		}
+	}
+	switch len(same) {
+	case 0:
+		name := "env:" + j.TargetURLEnv
+		d.declared[name] = Target{Name: name, URLEnv: j.TargetURLEnv, Auth: Auth{Type: AuthNone}}
+		if _, known := d.implied[name]; !known && !j.Disabled {
+			d.implied[name] = path
+		}
+		return name
+	case 1:
+		return same[0]
+	}
+	d.add(path, CodeAmbiguousTarget, "the targets %s all have this variable; say which with `target: %s`", strings.Join(same, ", "), same[0])
+	return ""
+}
+
+// checkBody returns the body as JSON, or nil for the default body.
+func (d *draft) checkBody(path string, j Job) any {
+	if j.Body == nil {
+		return nil
+	}
+	body, err := encodeJSON(j.Body)
+	switch {
+	case err != nil:
+		d.add(path, CodeBadBody, "the body is no JSON: %v", err)
+		return nil
+	case bodyless(j.Method):
+		d.add(path, CodeBadBody, "a %s call has no body; remove it, or use method: POST", j.Method)
+		return nil
+	case len(body) > maxBody:
+		d.add(path, CodeBadBody, "the body has %d bytes as JSON, at most %d are allowed; let the target look the data up", len(body), maxBody)
+		return nil
+	}
+	return json.RawMessage(body)
+}
+
+// encodeJSON is compact JSON without HTML's escapes.
+func encodeJSON(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+func bodyless(method string) bool {
+	return method == http.MethodGet || method == http.MethodHead
+}
+
+// parseSchedule places the parser's complaint: at the column that it names
+// where the text stands literally in the file, else at the value.
+func (d *draft) parseSchedule(path string, j Job) *Schedule {
+	if j.Schedule == "" {
+		d.add(path+".schedule", CodeMissingSchedule, "the job has no schedule; add `schedule: \"0 3 * * *\"`, say")
+		return nil
+	}
+	if !oneOf(d, path+".dst", "dst", j.DST, DSTOnce, DSTSkip, DSTWall) {
+		return nil
+	}
+	schedule, err := ParseSchedule(j.Schedule, j.Timezone, j.DST)
+	if err == nil {
+		return schedule
+	}
+	field, code, message, column := "schedule", CodeBadSchedule, err.Error(), 0
+	var bad *ScheduleError
+	if errors.As(err, &bad) {
+		message, column = bad.Message, bad.Column
+		if bad.Field == "timezone" {
+			field, code, column = bad.Field, CodeBadTimezone, 0
+		}
+	}
+	at := d.at(path + "." + field)
+	if at.text > 0 && column > 0 {
+		at.column = at.text + column - 1
+	}
+	d.addAt(path+"."+field, at, code, "%s", message)
+	return nil
+}
+
+func (d *draft) checkCall(path string, j Job) {
+	methods := []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodGet, http.MethodHead}
+	if !slices.Contains(methods, j.Method) {
+		d.add(path+".method", CodeBadMethod, "the method %s must be one of %s, in capitals", quoted(j.Method), strings.Join(methods, ", "))
+	}
+	if why := badPath(j.Path); why != "" {
+		code := CodeBadPath
+		if j.Path == "" {
+			code = CodeMissingPath
+		}
+		d.add(path+".path", code, "%s", why)
+	} else if !validKeyScope(j.KeyScope) {
+		d.add(path+".keyScope", CodeBadScope, "the key scope %s must be visible ASCII, at most %d characters, without *; set keyScope", quoted(j.KeyScope), maxKeyScope)
+	}
+	for i, s := range j.Scopes {
+		at := fmt.Sprintf("%s.scopes[%d]", path, i)
+		if !validScope(s) {
+			d.add(at, CodeBadScope, "the scope %s must be visible ASCII without quotes and backslashes (RFC 6749, 3.3); write one scope an entry", quoted(s))
+		} else if slices.Contains(j.Scopes[:i], s) {
+			d.add(at, CodeDuplicateScope, "the scope %q stands there twice; remove one", s)
+		}
+	}
+	d.atLeast(path+".maxInFlight", j.MaxInFlight, 0)
+}
+
+// badPath says what is wrong with a path, or "". It is sent as written, so
+// what a server or proxy would rewrite is refused.
+func badPath(path string) string {
+	u, err := url.ParseRequestURI(path)
+	switch {
+	case path == "":
+		return "the job has no path; add `path: /v1/admin/...`, joined to the target's base URL"
+	case path[0] != '/':
+		return fmt.Sprintf("the path %s must begin with /; the host belongs into the target", quoted(path))
+	case len(path) > maxPath:
+		return fmt.Sprintf("the path has %d bytes, at most %d are allowed", len(path), maxPath)
+	case !visibleASCII(path) || strings.ContainsAny(path, `\"<>^{|}`+"`"):
+		return fmt.Sprintf("the path %s has characters that a URL cannot have; percent-encode them", quoted(path))
+	case strings.ContainsAny(path, "?#"):
+		return fmt.Sprintf("the path %s must have no query and no fragment; send parameters in the body", quoted(path))
+	case err != nil:
+		return fmt.Sprintf("the path %s has a %% that two hexadecimal digits do not follow; write %%25 for a percent sign", quoted(path))
+	case strings.Contains(path, "//") || slices.ContainsFunc(strings.Split(u.Path, "/"), dots):
+		return fmt.Sprintf("the path %s must have no //, /./ or /../: servers rewrite them", quoted(path))
+	}
+	return ""
+}
+
+func dots(segment string) bool { return segment == "." || segment == ".." }
+
+func validScope(s string) bool {
+	return s != "" && len(s) <= maxKeyScope && visibleASCII(s) && !strings.ContainsAny(s, `"\`)
+}
+
+func (d *draft) checkTimes(path string, j Job) {
+	d.between(path+".timeout", j.Timeout, 0, maxWait)
+	d.between(path+".catchUpWindow", j.CatchUpWindow, 0, maxAge)
+	d.between(path+".retry.maxRetryAfter", j.Retry.MaxRetryAfter, 0, maxWait)
+	d.between(path+".retry.horizon", j.Retry.Horizon, 0, maxAge)
+	for i, wait := range j.Retry.Backoff {
+		d.between(fmt.Sprintf("%s.retry.backoff[%d]", path, i), wait, 0, maxWait)
+	}
+	if n := len(j.Retry.Backoff); n > maxBackoff {
+		d.add(path+".retry.backoff", CodeOutOfRange, "backoff has %d waits, at most %d are allowed", n, maxBackoff)
+	}
+	if j.Retry.Jitter > 1 || j.Retry.Jitter != j.Retry.Jitter {
+		d.add(path+".retry.jitter", CodeOutOfRange, "jitter must be between 0 and 1, a fraction of the wait, and is %v", j.Retry.Jitter)
+	}
+	oneOf(d, path+".overlap", "overlap", j.Overlap, OverlapSkip, OverlapQueue, OverlapAllow)
+	oneOf(d, path+".catchUp", "catchUp", j.CatchUp, CatchUpNone, CatchUpLatest, CatchUpAll)
+}

@@ -1,0 +1,144 @@
+package jobs
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// definitionVersion changes when a field's meaning does, so that a process
+// never plans by a definition that it would misread.
+const definitionVersion = 1
+
+// definition is a job as the ledger keeps it: all that planning and calling
+// depend on, with every default written out. Durations are nanoseconds.
+type definition struct {
+	Version       int             `json:"v"`
+	Zones         string          `json:"zones"`
+	ID            string          `json:"id"`
+	Schedule      string          `json:"schedule"`
+	Timezone      string          `json:"timezone"`
+	DST           DST             `json:"dst"`
+	Target        string          `json:"target"`
+	Method        string          `json:"method"`
+	Path          string          `json:"path"`
+	Scopes        []string        `json:"scopes,omitempty"`
+	Body          json.RawMessage `json:"body,omitempty"`
+	Timeout       time.Duration   `json:"timeout"`
+	Backoff       []time.Duration `json:"backoff"`
+	Jitter        float64         `json:"jitter"`
+	MaxRetryAfter time.Duration   `json:"maxRetryAfter"`
+	Horizon       time.Duration   `json:"horizon"`
+	Overlap       Overlap         `json:"overlap"`
+	CatchUp       CatchUp         `json:"catchUp"`
+	CatchUpWindow time.Duration   `json:"catchUpWindow"`
+	KeyScope      string          `json:"keyScope"`
+	MaxInFlight   int             `json:"maxInFlight,omitempty"`
+}
+
+// Parsed is the job's schedule; nil unless the job came from a Registry or
+// from ParseDefinition.
+func (j Job) Parsed() *Schedule { return j.schedule }
+
+// Definition is the job as canonical JSON, enough to plan it, and a hash that
+// changes with anything that could change its instants or its calls: the
+// version of the time zone database is part of it. Equal jobs of a Registry
+// have equal definitions. The error is that of a Body that is no JSON, which a
+// job from a Registry never has.
+func (j Job) Definition() (body []byte, hash string, err error) {
+	sent, err := j.ownBody()
+	if err != nil {
+		return nil, "", err
+	}
+	body, err = encodeJSON(definition{
+		Version: definitionVersion, Zones: ZoneVersion(),
+		ID: j.ID, Schedule: j.Schedule, Timezone: j.Timezone, DST: j.DST,
+		Target: j.Target, Method: j.Method, Path: j.Path, Scopes: j.Scopes, Body: sent,
+		Timeout: j.Timeout, Backoff: j.Retry.Backoff, Jitter: j.Retry.Jitter,
+		MaxRetryAfter: j.Retry.MaxRetryAfter, Horizon: j.Retry.Horizon,
+		Overlap: j.Overlap, CatchUp: j.CatchUp, CatchUpWindow: j.CatchUpWindow,
+		KeyScope: j.KeyScope, MaxInFlight: j.MaxInFlight,
+	})
+	if err != nil {
+		return nil, "", fmt.Errorf("definition of job %q: %w", j.ID, err)
+	}
+	sum := sha256.Sum256(body)
+	return body, hex.EncodeToString(sum[:]), nil
+}
+
+// ParseDefinition is Definition's inverse, with the schedule parsed by this
+// process's time zones. Fields it does not know are ignored; a definition of
+// another version is refused.
+func ParseDefinition(body []byte) (Job, error) {
+	var d definition
+	if err := json.Unmarshal(body, &d); err != nil {
+		return Job{}, fmt.Errorf("a job's stored definition is damaged: %w", err)
+	}
+	if d.Version != definitionVersion {
+		return Job{}, fmt.Errorf("the stored definition of job %q has version %d, this program reads %d; run the program that wrote it",
+			d.ID, d.Version, definitionVersion)
+	}
+	schedule, err := ParseSchedule(d.Schedule, d.Timezone, d.DST)
+	if err != nil {
+		return Job{}, fmt.Errorf("the stored definition of job %q: %w", d.ID, err)
+	}
+	return d.job(schedule), nil
+}
+
+func (d definition) job(schedule *Schedule) Job {
+	j := Job{
+		ID: d.ID, Schedule: d.Schedule, Timezone: d.Timezone, DST: d.DST,
+		Target: d.Target, Method: d.Method, Path: d.Path, Scopes: d.Scopes,
+		Timeout: d.Timeout,
+		Retry: Retry{
+			Backoff: d.Backoff, Jitter: d.Jitter,
+			MaxRetryAfter: d.MaxRetryAfter, Horizon: d.Horizon,
+		},
+		Overlap: d.Overlap, CatchUp: d.CatchUp, CatchUpWindow: d.CatchUpWindow,
+		KeyScope: d.KeyScope, MaxInFlight: d.MaxInFlight,
+		schedule: schedule,
+	}
+	if d.Body != nil {
+		j.Body = d.Body
+	}
+	return j
+}
+
+// defaultBody has its fields in the order in which they are sent.
+type defaultBody struct {
+	JobID       string `json:"jobId"`
+	RunID       string `json:"runId"`
+	ScheduledAt string `json:"scheduledAt"`
+}
+
+// RequestBody is what every attempt of a run sends, byte for byte: the job's
+// own body, else {"jobId","runId","scheduledAt"} with the instant in UTC to the
+// second. It is nil for GET and HEAD, and for a Body that is no JSON, which a
+// job from a Registry never has.
+func (j Job) RequestBody(runID string, scheduledAt time.Time) json.RawMessage {
+	if bodyless(j.Method) {
+		return nil
+	}
+	if j.Body != nil {
+		body, _ := j.ownBody()
+		return body
+	}
+	body, _ := encodeJSON(defaultBody{j.ID, runID, scheduledAt.UTC().Format(instantLayout)})
+	return body
+}
+
+func (j Job) ownBody() (json.RawMessage, error) {
+	if j.Body == nil {
+		return nil, nil
+	}
+	if raw, ok := j.Body.(json.RawMessage); ok {
+		return raw, nil
+	}
+	body, err := encodeJSON(j.Body)
+	if err != nil {
+		return nil, fmt.Errorf("body of job %q: %w", j.ID, err)
+	}
+	return body, nil
+}

@@ -1,0 +1,237 @@
+package jobs
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// draft is a registry in the making: its entries as given, and the problems
+// found so far.
+type draft struct {
+	*report
+	names     []Name
+	targets   []Target
+	jobs      []Job
+	ttls      []KeyTTL
+	stores    []KeyStore
+	platforms []Platform
+	cleanups  []Cleanup
+
+	declared map[string]Target
+	implied  map[string]string
+}
+
+// build checks everything, applies the defaults and makes the registry.
+func (d *draft) build() (*Registry, error) {
+	d.implied = map[string]string{}
+	r := &Registry{source: d.source, implied: d.implied, ttls: d.ttls, stores: d.stores}
+	r.name = d.checkName()
+	d.checkTargets()
+	d.checkTTLs()
+	d.checkStores()
+	r.platform = d.checkPlatform()
+	r.cleanup = d.checkCleanup()
+	r.jobs, r.paths = d.checkJobs(r.platform)
+	r.jobs = append(r.jobs, d.builtin(r.cleanup, r.platform))
+	r.targets = d.declared
+	if err := d.err(); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(r.jobs, func(a, b Job) int { return strings.Compare(a.ID, b.ID) })
+	version, err := versionOf(r.jobs)
+	r.version = version
+	return r, err
+}
+
+func (d *draft) checkName() string {
+	if len(d.names) > 1 {
+		d.add("name", CodeDuplicateName, "the registry has two names, %q and %q; keep one", d.names[0], d.names[1])
+	}
+	if len(d.names) == 0 || d.names[0] == "" {
+		d.add("name", CodeMissingName, "the registry has no name: targets keep its keys apart from other registries' by it; add `name: acme-platform`, say, and never change it")
+		return ""
+	}
+	name := string(d.names[0])
+	if len(name) > 64 || !validToken(name) || punctuation(name[0]) {
+		d.add("name", CodeBadName, "the name %s must be 1 to 64 letters, digits, dots, dashes and underscores, and begin with a letter or digit", quoted(name))
+	}
+	return name
+}
+
+func (d *draft) checkTargets() {
+	d.declared = map[string]Target{}
+	for _, t := range d.targets {
+		path := targetPath(t.Name)
+		if _, twice := d.declared[t.Name]; twice {
+			d.add(path, CodeDuplicateName, "two targets are named %s; rename one", quoted(t.Name))
+		}
+		d.checkEntryName(path, "target", t.Name)
+		d.checkVariable(path+".urlEnv", "urlEnv", t.URLEnv, "the variable that holds the base URL")
+		t.Auth = d.checkAuth(path+".auth", t.Auth)
+		d.atLeast(path+".maxInFlight", t.MaxInFlight, 0)
+		d.declared[t.Name] = t
+	}
+}
+
+func targetPath(name string) string { return "targets." + name }
+
+// checkEntryName: targets and key stores have names like job ids.
+func (d *draft) checkEntryName(path, what, name string) {
+	switch {
+	case !ValidJobID(name):
+		d.add(path, CodeBadName, "the %s's name %s must be 1 to 64 of a-z, 0-9, dot, dash and underscore, and begin with a letter or digit", what, quoted(name))
+	case name == BuiltinTarget && what == "target":
+		d.add(path, CodeBadName, "the target name %q belongs to built-in jobs; choose another", name)
+	}
+}
+
+// checkVariable never repeats the value: who mistakes the field writes the
+// secret itself into it.
+func (d *draft) checkVariable(path, field, name, holds string) {
+	switch {
+	case name == "":
+		d.add(path, CodeMissingField, "%s is missing: the name of %s", field, holds)
+	case !validVariable(name):
+		d.add(path, CodeBadVariable, "%s must be the name of %s, such as ACME_URL, not its content (not shown: it may be a secret)", field, holds)
+	}
+}
+
+func validVariable(name string) bool {
+	for i := range len(name) {
+		c := name[i]
+		letter := upper(c) || 'a' <= c && c <= 'z' || c == '_'
+		if !letter && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return name != "" && len(name) <= 128
+}
+
+func (d *draft) checkAuth(path string, a Auth) Auth {
+	if a.Type == "" {
+		a.Type = AuthNone
+	}
+	fields := []struct {
+		name, value, holds string
+		of                 AuthType
+	}{
+		{"tokenEnv", a.TokenEnv, "the variable that holds the token", AuthBearer},
+		{"tokenUrlEnv", a.TokenURLEnv, "the variable that holds the token endpoint's URL", AuthOAuth2},
+		{"clientIdEnv", a.ClientIDEnv, "the variable that holds the client's id", AuthOAuth2},
+		{"clientSecretEnv", a.ClientSecretEnv, "the variable that holds the client's secret", AuthOAuth2},
+	}
+	if !oneOf(d, path+".type", "type", a.Type, AuthNone, AuthBearer, AuthOAuth2) {
+		return a
+	}
+	for _, f := range fields {
+		switch {
+		case a.Type == f.of:
+			d.checkVariable(path+"."+f.name, f.name, f.value, f.holds)
+		case f.value != "":
+			d.add(path+"."+f.name, CodeNeedlessField, "%s is for type: %s, and this is type: %s; remove it or change the type", f.name, f.of, a.Type)
+		}
+	}
+	return a
+}
+
+func (d *draft) checkTTLs() {
+	seen := map[string]int{}
+	for i, k := range d.ttls {
+		path := fmt.Sprintf("keyTTLs[%d]", i)
+		first, twice := seen[k.Scope]
+		switch {
+		case k.Scope == "":
+			d.add(path+".scope", CodeMissingField, "scope is missing: a key scope, or the beginning of some and a *")
+		case !validKeyScope(strings.TrimSuffix(k.Scope, "*")) && k.Scope != "*":
+			d.add(path+".scope", CodeBadScope, "the scope %s must be visible ASCII, at most %d characters, with a * only at its end", quoted(k.Scope), maxKeyScope)
+		case twice:
+			d.add(path+".scope", CodeDuplicateScope, "the scope %q has a ttl already%s; keep one", k.Scope, d.lineOf(fmt.Sprintf("keyTTLs[%d].scope", first)))
+		}
+		seen[k.Scope] = i
+		if k.TTL == 0 {
+			d.add(path+".ttl", CodeMissingField, "ttl is missing: how long the target keeps keys of this scope, such as 168h")
+		}
+		d.between(path+".ttl", k.TTL, 0, maxAge)
+	}
+}
+
+func (d *draft) checkStores() {
+	seen := map[string]bool{}
+	for i, s := range d.stores {
+		path := fmt.Sprintf("keyStores[%d]", i)
+		d.checkEntryName(path+".name", "key store", s.Name)
+		if seen[s.Name] {
+			d.add(path+".name", CodeDuplicateName, "two key stores are named %q; rename one", s.Name)
+		}
+		seen[s.Name] = true
+		d.checkVariable(path+".urlEnv", "urlEnv", s.URLEnv, "the variable that holds the database's URL")
+		if s.Schema != "" && !validVariable(s.Schema) {
+			d.add(path+".schema", CodeBadName, "the schema %s must be letters, digits and underscores, and not begin with a digit", quoted(s.Schema))
+		}
+	}
+}
+
+func (d *draft) checkPlatform() Platform {
+	p := only(d, "platform", d.platforms)
+	return Platform{
+		EventAge:       d.age("platform.eventAge", p.EventAge, time.Hour),
+		LambdaEventAge: d.age("platform.lambdaEventAge", p.LambdaEventAge, time.Hour),
+		QueueAge:       d.age("platform.queueAge", p.QueueAge, 0),
+	}
+}
+
+// age applies Platform's rule: zero is the default, less is none.
+func (d *draft) age(path string, age, byDefault time.Duration) time.Duration {
+	if age == 0 {
+		return byDefault
+	}
+	d.between(path, max(age, 0), 0, maxWait)
+	return max(age, 0)
+}
+
+func (d *draft) checkCleanup() Cleanup {
+	c := only(d, "cleanup", d.cleanups)
+	setDefault(&c.Schedule, "30 3 * * *")
+	setDefault(&c.Timeout, time.Hour)
+	setDefault(&c.LedgerRetention, 30*24*time.Hour)
+	setDefault(&c.DeadRetention, 90*24*time.Hour)
+	d.between("cleanup.timeout", c.Timeout, 0, maxWait)
+	d.between("cleanup.ledgerRetention", c.LedgerRetention, 0, maxAge)
+	d.between("cleanup.deadRetention", c.DeadRetention, 0, maxAge)
+	return c
+}
+
+func (d *draft) builtin(c Cleanup, p Platform) Job {
+	j := purgeJob(c).withDefaults(p)
+	j.schedule = d.parseSchedule("cleanup", j)
+	return j
+}
+
+// only takes the one entry of its kind, or the zero entry.
+func only[E any](d *draft, path string, entries []E) (entry E) {
+	if len(entries) > 1 {
+		d.add(path, CodeDuplicateField, "%s is given twice; keep one", path)
+	}
+	if len(entries) > 0 {
+		entry = entries[0]
+	}
+	return entry
+}
+
+// lineOf is ` on line N` for a path that has a place in the file.
+func (d *draft) lineOf(path string) string {
+	if line := d.at(path).line; line > 0 {
+		return fmt.Sprintf(" on line %d", line)
+	}
+	return ""
+}
+
+func (d *draft) targetNames() []string {
+	names := make([]string, len(d.targets))
+	for i, t := range d.targets {
+		names[i] = t.Name
+	}
+	return names
+}

@@ -1,0 +1,119 @@
+package jobs
+
+import (
+	"fmt"
+	"net/netip"
+	"net/url"
+	"strings"
+)
+
+// CheckEnv looks up, in the environment of the process that makes the calls,
+// everything that the registry names in it: base URLs, secrets, and the key
+// stores' URLs. It is apart from Load, so that a registry can be checked where
+// its secrets are not. No message ever holds a variable's value.
+func (r *Registry) CheckEnv(lookup func(string) (string, bool)) Problems {
+	env := &environment{report: newReport(r.source), lookup: lookup}
+	for _, t := range r.Targets() {
+		env.checkTarget(r, t)
+	}
+	if r.cleanup.DisabledBecause == "" {
+		for i, s := range r.stores {
+			env.value(fmt.Sprintf("keyStores[%d].urlEnv", i), s.URLEnv)
+		}
+	}
+	env.problems.Sort()
+	return env.problems
+}
+
+type environment struct {
+	*report
+	lookup func(string) (string, bool)
+}
+
+func (e *environment) checkTarget(r *Registry, t Target) {
+	if strings.HasPrefix(t.Name, "env:") {
+		path, used := r.implied[t.Name]
+		if !used {
+			return // only disabled jobs have it
+		}
+		job, _, _ := strings.Cut(path, ".")
+		e.jobIDs[job] = r.idAt(job)
+		e.url(path, t.URLEnv, false)
+		return
+	}
+	path := targetPath(t.Name)
+	e.url(path+".urlEnv", t.URLEnv, t.AllowHTTP)
+	switch t.Auth.Type {
+	case AuthBearer:
+		e.secret(path+".auth.tokenEnv", t.Auth.TokenEnv)
+	case AuthOAuth2:
+		e.url(path+".auth.tokenUrlEnv", t.Auth.TokenURLEnv, t.AllowHTTP)
+		e.secret(path+".auth.clientIdEnv", t.Auth.ClientIDEnv)
+		e.secret(path+".auth.clientSecretEnv", t.Auth.ClientSecretEnv)
+	}
+}
+
+func (r *Registry) idAt(path string) string {
+	for id, p := range r.paths {
+		if p == path {
+			return id
+		}
+	}
+	return ""
+}
+
+func (e *environment) value(path, name string) (string, bool) {
+	value, set := e.lookup(name)
+	switch {
+	case !set:
+		e.add(path, CodeUnsetVariable, "the environment variable %s is not set", name)
+	case value == "":
+		e.add(path, CodeUnsetVariable, "the environment variable %s is empty", name)
+	}
+	return value, value != ""
+}
+
+func (e *environment) url(path, name string, allowHTTP bool) {
+	value, ok := e.value(path, name)
+	if !ok {
+		return
+	}
+	if code, why := badURL(value, allowHTTP); code != "" {
+		e.add(path, code, "the environment variable %s %s (its value is not shown)", name, why)
+	}
+}
+
+// badURL says what is wrong with a base URL, in words that do not repeat it.
+func badURL(value string, allowHTTP bool) (code, why string) {
+	u, err := url.Parse(value)
+	switch {
+	case err != nil || !visibleASCII(value) || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https":
+		return CodeBadURL, "must hold a URL such as https://membership.example.com"
+	case u.User != nil:
+		return CodeBadURL, "holds a URL with a user or password; say who calls with auth"
+	case u.RawQuery != "" || u.ForceQuery:
+		return CodeBadURL, "holds a URL with a query; a base URL has none"
+	case strings.Contains(value, "#"):
+		return CodeBadURL, "holds a URL with a fragment; a base URL has none"
+	case u.Scheme == "http" && !allowHTTP && !loopback(u.Hostname()):
+		return CodeInsecureURL, "holds an http URL to another machine: calls and tokens would travel readable; use https, or declare the target with allowHTTP: true"
+	}
+	return "", ""
+}
+
+// loopback reports whether a host is surely this machine.
+func loopback(host string) bool {
+	if addr, err := netip.ParseAddr(host); err == nil {
+		return addr.IsLoopback()
+	}
+	return strings.EqualFold(host, "localhost")
+}
+
+// secret: what ends in a newline or has a space in it was pasted wrongly, and
+// would break the header that it goes into.
+func (e *environment) secret(path, name string) {
+	value, ok := e.value(path, name)
+	if ok && !visibleASCII(value) {
+		e.add(path, CodeBadSecret, "the environment variable %s has white space, control or other characters that a secret cannot have, perhaps a newline at its end (its value is not shown)", name)
+	}
+}

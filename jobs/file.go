@@ -1,0 +1,91 @@
+package jobs
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/goccy/go-yaml/ast"
+)
+
+// MaxFileSize is the largest registry file, in bytes; a bigger one is refused
+// unread.
+const MaxFileSize = 1 << 20
+
+// Load reads a registry file (YAML, of which JSON is a part). The error is
+// Problems: everything that is wrong with the file, each with its line and
+// column. What the file names in the environment is looked at by CheckEnv.
+func Load(path string) (*Registry, error) {
+	data, problem := read(path)
+	if problem != nil {
+		problem.File = path
+		return nil, Problems{*problem}
+	}
+	return Parse(path, data)
+}
+
+func read(path string) ([]byte, *Problem) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	if info.IsDir() {
+		return nil, &Problem{Code: CodeFile, Message: "this is a directory; name the registry file in it"}
+	}
+	if info.Size() > MaxFileSize {
+		return nil, tooBig(fmt.Sprintf("the file has %d bytes", info.Size()))
+	}
+	data, err := io.ReadAll(io.LimitReader(f, MaxFileSize+1)) // a pipe has no size
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	return data, nil
+}
+
+func unreadable(err error) *Problem {
+	message := fmt.Sprintf("the registry file cannot be read: %v", errors.Unwrap(err))
+	if errors.Is(err, fs.ErrNotExist) {
+		message = "there is no such registry file; give its path with --config or CRONCE_CONFIG"
+	}
+	return &Problem{Code: CodeFile, Message: message}
+}
+
+func tooBig(what string) *Problem {
+	return &Problem{Code: CodeFileTooBig, Message: fmt.Sprintf(
+		"%s, at most %d are read; is it a registry? Split a large one, each part with its own name", what, MaxFileSize)}
+}
+
+// Parse makes a registry of a file's content; file is its name in problems.
+func Parse(file string, data []byte) (*Registry, error) {
+	r := newReport(source{file: file, spots: map[string]spot{"": {line: 1, column: 1}}})
+	root := r.syntax(data)
+	if root == nil {
+		return nil, r.err()
+	}
+	var doc document
+	newDecoder(r).decode(root, &doc)
+	d := &draft{report: r}
+	doc.enter(d)
+	return d.build()
+}
+
+// syntax is the file's one document, or nil after a complaint.
+func (r *report) syntax(data []byte) ast.Node {
+	if len(data) > MaxFileSize {
+		problem := tooBig(fmt.Sprintf("the file has more than %d bytes", MaxFileSize))
+		r.addAt("", spot{}, problem.Code, "%s", problem.Message)
+		return nil
+	}
+	text := r.text(data)
+	if text == "" {
+		return nil
+	}
+	return r.parseYAML(text)
+}

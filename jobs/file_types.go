@@ -1,0 +1,216 @@
+package jobs
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// The types of the registry file. The decoder and the JSON Schema are both
+// made from them: `yaml` is a field's name, `doc` its description, `enum` its
+// values. A pointer tells a value that is written from one that is not.
+
+type document struct {
+	Version   *int                   `yaml:"version" doc:"Format of this file; 1." enum:"1"`
+	Name      string                 `yaml:"name" doc:"The registry's name: the principal of every executor of it. Never change it." required:"true"`
+	Targets   map[string]*fileTarget `yaml:"targets" doc:"Services that jobs call, by name."`
+	Jobs      []fileJob              `yaml:"jobs" doc:"The scheduled calls."`
+	KeyTTLs   []fileTTL              `yaml:"keyTTLs" doc:"How long targets keep keys: an exact scope, then the longest that ends in * and fits, then 24h."`
+	Platform  *filePlatform          `yaml:"platform" doc:"How late AWS may deliver an event when a Lambda runs jobs."`
+	KeyStores []fileStore            `yaml:"keyStores" doc:"Databases whose expired keys the nightly purge removes."`
+	Cleanup   *fileCleanup           `yaml:"cleanup" doc:"The built-in nightly purge."`
+}
+
+type fileTarget struct {
+	URLEnv      string    `yaml:"urlEnv" doc:"Name of the environment variable that holds the base URL." required:"true"`
+	Auth        *fileAuth `yaml:"auth" doc:"How calls are authorized; default none."`
+	AllowHTTP   bool      `yaml:"allowHTTP" doc:"Allow http to a machine other than this one; default false."`
+	MaxInFlight int       `yaml:"maxInFlight" doc:"Calls to this target at once; default the executor's limit."`
+}
+
+type fileAuth struct {
+	Type            string `yaml:"type" doc:"none, bearer (one token) or oauth2 (client credentials)." enum:"none,bearer,oauth2" required:"true"`
+	TokenEnv        string `yaml:"tokenEnv" doc:"bearer: name of the variable that holds the token."`
+	TokenURLEnv     string `yaml:"tokenUrlEnv" doc:"oauth2: name of the variable that holds the token endpoint's URL."`
+	ClientIDEnv     string `yaml:"clientIdEnv" doc:"oauth2: name of the variable that holds the client's id."`
+	ClientSecretEnv string `yaml:"clientSecretEnv" doc:"oauth2: name of the variable that holds the client's secret."`
+}
+
+type fileJob struct {
+	ID            string     `yaml:"id" doc:"[a-z0-9][a-z0-9._-]{0,63}; part of every run-id." required:"true"`
+	Schedule      string     `yaml:"schedule" doc:"Crontab (five fields, or six with seconds), @every, @hourly and the like, AWS cron(), rate() or at()." required:"true"`
+	Target        string     `yaml:"target" doc:"Name of one of targets; or use targetUrlEnv."`
+	TargetURLEnv  string     `yaml:"targetUrlEnv" doc:"Short form: name of the variable that holds the base URL. Means the declared target with that variable, else one without authorization."`
+	Path          string     `yaml:"path" doc:"Absolute path, joined to the base URL." required:"true"`
+	Scopes        []string   `yaml:"scopes" doc:"Authorization scopes that the call's token carries."`
+	Method        string     `yaml:"method" doc:"Default POST." enum:"POST,PUT,PATCH,DELETE,GET,HEAD"`
+	Timezone      string     `yaml:"timezone" doc:"IANA time zone of the schedule; default UTC."`
+	DST           string     `yaml:"dst" doc:"When clocks change: once (default), skip or wall." enum:"once,skip,wall"`
+	Body          yamlBody   `yaml:"body" doc:"Sent as JSON on every attempt alike; a string is taken as JSON text. Default {jobId, runId, scheduledAt}."`
+	Timeout       *period    `yaml:"timeout" doc:"Of one attempt; default 30s."`
+	Retry         *fileRetry `yaml:"retry" doc:"When a failed call is asked again."`
+	Overlap       string     `yaml:"overlap" doc:"While an earlier run of the job is unfinished: skip (default), queue or allow." enum:"skip,queue,allow"`
+	CatchUp       string     `yaml:"catchUp" doc:"Instants missed while nothing was running: none, latest (default) or all." enum:"none,latest,all"`
+	CatchUpWindow *period    `yaml:"catchUpWindow" doc:"Older instants are not caught up; default 24h."`
+	KeyScope      string     `yaml:"keyScope" doc:"Namespace of the key at the target; default route:METHOD_path."`
+	MaxInFlight   int        `yaml:"maxInFlight" doc:"Runs of this job at once; default the executor's limit."`
+	Enabled       *bool      `yaml:"enabled" doc:"Default true."`
+}
+
+type fileRetry struct {
+	Backoff       *[]delay `yaml:"backoff" doc:"The wait before each retry; default [500ms, 2s, 5s, 30s], [] for none."`
+	Jitter        *float64 `yaml:"jitter" doc:"Spreads each wait by up to this fraction either way; default 0.2."`
+	MaxRetryAfter *period  `yaml:"maxRetryAfter" doc:"Caps what a target may ask for; default 5m."`
+	Horizon       *period  `yaml:"horizon" doc:"How long after its first lease a run may be sent; default what retries, timeouts and platform ages add up to, at least 1h."`
+}
+
+type fileTTL struct {
+	Scope string  `yaml:"scope" doc:"A key scope, or the beginning of some and a final *." required:"true"`
+	TTL   *period `yaml:"ttl" doc:"How long the target keeps these keys." required:"true"`
+}
+
+type filePlatform struct {
+	EventAge       *delay `yaml:"eventAge" doc:"EventBridge's retries; default 1h."`
+	LambdaEventAge *delay `yaml:"lambdaEventAge" doc:"Lambda's asynchronous queue; default 1h."`
+	QueueAge       *delay `yaml:"queueAge" doc:"An SQS queue between them; default 0s."`
+}
+
+type fileStore struct {
+	Name   string `yaml:"name" doc:"Names the store in reports." required:"true"`
+	URLEnv string `yaml:"urlEnv" doc:"Name of the variable that holds the database's URL." required:"true"`
+	Schema string `yaml:"schema" doc:"The table's schema; default the connection's."`
+}
+
+type fileCleanup struct {
+	Schedule        string  `yaml:"schedule" doc:"When the purge runs, in UTC; default 30 3 * * *."`
+	Timeout         *period `yaml:"timeout" doc:"Of one purge; default 1h."`
+	LedgerRetention *period `yaml:"ledgerRetention" doc:"How long finished runs are kept; default 720h."`
+	DeadRetention   *period `yaml:"deadRetention" doc:"How long dead runs that nobody acknowledged are kept; default 2160h."`
+	Enabled         *bool   `yaml:"enabled" doc:"Default true; false needs a reason."`
+	Reason          string  `yaml:"reason" doc:"Why the purge is switched off."`
+}
+
+// delay is a duration that may be zero; period one that may not.
+type (
+	delay  time.Duration
+	period time.Duration
+)
+
+// yamlBody is a body as JSON; nil when none is written.
+type yamlBody json.RawMessage
+
+func (p *period) duration() time.Duration {
+	if p == nil {
+		return 0
+	}
+	return time.Duration(*p)
+}
+
+// orNone is Platform's way to write an age: none is negative.
+func (s *delay) orNone() time.Duration {
+	switch {
+	case s == nil:
+		return 0
+	case *s == 0:
+		return -1
+	}
+	return time.Duration(*s)
+}
+
+// enter hands the document's entries to the draft. Paths in the file and in
+// the draft are the same.
+func (doc document) enter(d *draft) {
+	if doc.Version != nil && *doc.Version != 1 {
+		d.add("version", CodeFormatVersion, "this program reads version 1, and the file says %d", *doc.Version)
+	}
+	Name(doc.Name).enter(d)
+	for _, name := range slices.Sorted(maps.Keys(doc.Targets)) {
+		doc.Targets[name].target(name).enter(d)
+	}
+	for _, j := range doc.Jobs {
+		j.job().enter(d)
+	}
+	for _, k := range doc.KeyTTLs {
+		KeyTTL{k.Scope, k.TTL.duration()}.enter(d)
+	}
+	for _, s := range doc.KeyStores {
+		KeyStore(s).enter(d)
+	}
+	if p := doc.Platform; p != nil {
+		Platform{p.EventAge.orNone(), p.LambdaEventAge.orNone(), p.QueueAge.orNone()}.enter(d)
+	}
+	if doc.Cleanup != nil {
+		doc.Cleanup.cleanup(d).enter(d)
+	}
+}
+
+func (t *fileTarget) target(name string) Target {
+	if t == nil {
+		return Target{Name: name}
+	}
+	target := Target{Name: name, URLEnv: t.URLEnv, AllowHTTP: t.AllowHTTP, MaxInFlight: t.MaxInFlight}
+	if a := t.Auth; a != nil {
+		target.Auth = Auth{AuthType(a.Type), a.TokenEnv, a.TokenURLEnv, a.ClientIDEnv, a.ClientSecretEnv}
+	}
+	return target
+}
+
+func (j fileJob) job() Job {
+	job := Job{
+		ID: j.ID, Schedule: j.Schedule, Timezone: j.Timezone, DST: DST(j.DST),
+		Target: j.Target, TargetURLEnv: j.TargetURLEnv, Method: j.Method, Path: j.Path, Scopes: j.Scopes,
+		Timeout: j.Timeout.duration(), Overlap: Overlap(j.Overlap),
+		CatchUp: CatchUp(j.CatchUp), CatchUpWindow: j.CatchUpWindow.duration(),
+		KeyScope: j.KeyScope, MaxInFlight: j.MaxInFlight, Disabled: j.Enabled != nil && !*j.Enabled,
+	}
+	if j.Body != nil {
+		job.Body = json.RawMessage(j.Body)
+	}
+	if j.Retry != nil {
+		job.Retry = j.Retry.retry()
+	}
+	return job
+}
+
+func (r fileRetry) retry() Retry {
+	retry := Retry{MaxRetryAfter: r.MaxRetryAfter.duration(), Horizon: r.Horizon.duration()}
+	if r.Backoff != nil {
+		retry.Backoff = make([]time.Duration, len(*r.Backoff))
+		for i, wait := range *r.Backoff {
+			retry.Backoff[i] = time.Duration(wait)
+		}
+	}
+	if r.Jitter != nil {
+		retry.Jitter = *r.Jitter
+		if retry.Jitter == 0 {
+			retry.Jitter = -1 // Retry's way to write none
+		}
+	}
+	return retry
+}
+
+func (c fileCleanup) cleanup(d *draft) Cleanup {
+	off := c.Enabled != nil && !*c.Enabled
+	switch {
+	case off && c.Reason == "":
+		d.add("cleanup.enabled", CodeMissingReason, "without the nightly purge keys and runs pile up; say in `reason` what removes them instead, or remove `enabled: false`")
+	case !off && c.Reason != "":
+		d.add("cleanup.reason", CodeNeedlessField, "reason is for `enabled: false`; remove it")
+	}
+	return Cleanup{
+		Schedule: c.Schedule, Timeout: c.Timeout.duration(),
+		LedgerRetention: c.LedgerRetention.duration(), DeadRetention: c.DeadRetention.duration(),
+		DisabledBecause: c.Reason,
+	}
+}
+
+// parseDuration reads Go's durations. The error says what to write.
+func parseDuration(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return 0, fmt.Errorf("%s is no duration: write numbers with units, such as 500ms, 30s, 1h30m; a day is 24h", quoted(text))
+	}
+	return d, nil
+}

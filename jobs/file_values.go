@@ -1,0 +1,305 @@
+package jobs
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	"github.com/goccy/go-yaml/ast"
+)
+
+// entry is one line of a mapping.
+type entry struct {
+	name  string
+	at    spot
+	value ast.Node
+}
+
+// entries are a mapping's own, then what it merges (<<), without those that it
+// has itself.
+func (d *decoder) entries(path string, n ast.Node) []entry {
+	pairs, ok := pairsOf(n)
+	if !ok {
+		d.wrongType(path, n, "a mapping")
+		return nil
+	}
+	var own, merged []entry
+	seen := map[string]int{}
+	for _, pair := range pairs {
+		if d.values++; d.values > maxValues {
+			break
+		}
+		if pair.Key.IsMergeKey() {
+			merged = append(merged, d.merged(path, pair.Value)...)
+			continue
+		}
+		e, ok := d.entry(path, pair)
+		if !ok {
+			continue
+		}
+		if line, twice := seen[e.name]; twice {
+			d.addAt(join(path, e.name)+" again", e.at, CodeDuplicateField, "%s stands there already, on line %d; keep one", quoted(e.name), line)
+			continue
+		}
+		seen[e.name] = e.at.line
+		own = append(own, e)
+	}
+	for _, e := range merged {
+		if _, has := seen[e.name]; !has {
+			seen[e.name] = e.at.line
+			own = append(own, e)
+		}
+	}
+	return own
+}
+
+func pairsOf(n ast.Node) ([]*ast.MappingValueNode, bool) {
+	switch n := n.(type) {
+	case *ast.MappingNode:
+		return n.Values, true
+	case *ast.MappingValueNode:
+		return []*ast.MappingValueNode{n}, true
+	}
+	return nil, false
+}
+
+func (d *decoder) entry(path string, pair *ast.MappingValueNode) (entry, bool) {
+	at := spotOf(first(pair.Key))
+	key, ok := pair.Key.(*ast.StringNode)
+	if !ok {
+		d.addAt(join(path, pair.Key.String()), at, CodeType, "a field's name must be a text; put %s in quotes", quoted(pair.Key.String()))
+		return entry{}, false
+	}
+	return entry{key.Value, at, pair.Value}, true
+}
+
+// merged are the entries of what a merge key names: an alias of a mapping, or
+// a list of them, of which the earlier win.
+func (d *decoder) merged(path string, n ast.Node) []entry {
+	var all []entry
+	switch n := n.(type) {
+	case *ast.AliasNode:
+		if target := d.alias(path+".<<", n); target != nil {
+			d.inside(path+".<<", n.Value.String(), func() { all = d.entries(path, target) })
+		}
+	case *ast.SequenceNode:
+		for _, item := range n.Values {
+			all = append(all, d.merged(path, item)...)
+		}
+	default:
+		all = d.entries(path, n)
+	}
+	return all
+}
+
+func (d *decoder) scalar(path string, n ast.Node, to reflect.Value) {
+	switch to.Kind() {
+	case reflect.String:
+		text, ok := textOf(n)
+		if !ok {
+			d.wrongType(path, n, "a text")
+			return
+		}
+		to.SetString(text)
+	case reflect.Bool:
+		b, ok := n.(*ast.BoolNode)
+		if !ok {
+			d.wrongType(path, n, "true or false")
+			return
+		}
+		to.SetBool(b.Value)
+	case reflect.Int:
+		i, ok := integer(n)
+		if !ok {
+			d.wrongType(path, n, "a whole number")
+			return
+		}
+		to.SetInt(i)
+	case reflect.Float64:
+		f, ok := number(n)
+		if !ok {
+			d.wrongType(path, n, "a number")
+			return
+		}
+		if f < 0 || f > 1 {
+			d.add(path, CodeOutOfRange, "%s must be between 0 and 1, and is %v", field(path), f)
+			return
+		}
+		to.SetFloat(f)
+	}
+}
+
+func textOf(n ast.Node) (string, bool) {
+	switch n := n.(type) {
+	case *ast.StringNode:
+		return n.Value, true
+	case *ast.LiteralNode:
+		return n.Value.Value, true
+	}
+	return "", false
+}
+
+func integer(n ast.Node) (int64, bool) {
+	i, ok := n.(*ast.IntegerNode)
+	if !ok {
+		return 0, false
+	}
+	switch v := i.Value.(type) {
+	case int64:
+		return v, true
+	case uint64:
+		return int64(v), v < 1<<31
+	}
+	return 0, false
+}
+
+func number(n ast.Node) (float64, bool) {
+	if f, ok := n.(*ast.FloatNode); ok {
+		return f.Value, true
+	}
+	i, ok := integer(n)
+	return float64(i), ok
+}
+
+// duration refuses what the draft could not tell from an absent field: an
+// explicit zero, where the field is a period.
+func (d *decoder) duration(path string, n ast.Node, to reflect.Value) {
+	text, ok := textOf(n)
+	if i, isInt := integer(n); isInt {
+		if i != 0 {
+			d.add(path, CodeBadDuration, "%s needs a unit: write %ds, say", field(path), i)
+			return
+		}
+		text, ok = "0s", true
+	}
+	if !ok {
+		d.wrongType(path, n, "a duration such as 30s")
+		return
+	}
+	got, err := parseDuration(text)
+	switch {
+	case err != nil:
+		d.add(path, CodeBadDuration, "%v", err)
+	case got < 0:
+		d.add(path, CodeNegativeDuration, "%s must not be negative, and is %s", field(path), got)
+	case got == 0 && to.Type() == periodType:
+		d.add(path, CodeZeroDuration, "%s must be more than zero; remove it for the default", field(path))
+	default:
+		to.SetInt(int64(got))
+	}
+}
+
+// body turns YAML into JSON. A text is taken for JSON as it is written, since
+// that is how other schedulers take a body.
+func (d *decoder) body(path string, n ast.Node, to reflect.Value) {
+	if text, ok := textOf(n); ok {
+		if !json.Valid([]byte(text)) {
+			d.add(path, CodeBadBody, `the body is a text that is no JSON; write it as a YAML mapping, or a JSON text as '"text"'`)
+			return
+		}
+		to.SetBytes([]byte(text))
+		return
+	}
+	before := len(d.problems)
+	value := d.json(path, n)
+	if len(d.problems) > before {
+		return
+	}
+	data, err := encodeJSON(value)
+	if err != nil {
+		d.add(path, CodeBadBody, "the body is no JSON: %v", err)
+		return
+	}
+	to.SetBytes(data)
+}
+
+// json is a node as a value for encoding/json.
+func (d *decoder) json(path string, n ast.Node) (value any) {
+	if d.values++; d.values > maxValues {
+		d.add("", CodeTooMuch, "the file's aliases expand to more than %d values; write out what you need", maxValues)
+		return nil
+	}
+	d.spots[path] = place(n)
+	switch n := n.(type) {
+	case *ast.AnchorNode:
+		d.anchors[n.Name.String()] = n.Value
+		d.inside(path, n.Name.String(), func() { value = d.json(path, n.Value) })
+	case *ast.AliasNode:
+		if target := d.alias(path, n); target != nil {
+			d.inside(path, n.Value.String(), func() { value = d.json(path, target) })
+		}
+	case *ast.MappingNode, *ast.MappingValueNode:
+		object := map[string]any{}
+		for _, e := range d.entries(path, n) {
+			object[e.name] = d.json(join(path, e.name), e.value)
+		}
+		return object
+	case *ast.SequenceNode:
+		list := make([]any, len(n.Values))
+		for i, item := range n.Values {
+			list[i] = d.json(fmt.Sprintf("%s[%d]", path, i), item)
+		}
+		return list
+	default:
+		return d.jsonScalar(path, n)
+	}
+	return value
+}
+
+func (d *decoder) jsonScalar(path string, n ast.Node) any {
+	if text, ok := textOf(n); ok {
+		return text
+	}
+	switch n := n.(type) {
+	case *ast.NullNode:
+		return nil
+	case *ast.BoolNode:
+		return n.Value
+	case *ast.IntegerNode, *ast.FloatNode:
+		written := n.GetToken().Value
+		if json.Valid([]byte(written)) {
+			return json.Number(written) // keeps digits that a float64 would lose
+		}
+		if f, ok := n.(*ast.FloatNode); ok {
+			return f.Value
+		}
+		return n.(*ast.IntegerNode).Value
+	}
+	d.add(path, CodeBadBody, "JSON has no %s; write a text or a number", kindOfNode(n))
+	return nil
+}
+
+func (d *decoder) wrongType(path string, n ast.Node, want string) {
+	hint := ""
+	if _, scalar := n.(ast.ScalarNode); scalar && want == "a text" {
+		hint = "; put it in quotes"
+	}
+	d.add(path, CodeType, "%s must be %s, and is %s%s", fieldOrFile(path), want, kindOfNode(n), hint)
+}
+
+func fieldOrFile(path string) string {
+	if path == "" {
+		return "the file"
+	}
+	return field(path)
+}
+
+func kindOfNode(n ast.Node) string {
+	switch n.(type) {
+	case *ast.MappingNode, *ast.MappingValueNode:
+		return "a mapping"
+	case *ast.SequenceNode:
+		return "a list"
+	case *ast.BoolNode:
+		return "true or false"
+	case *ast.IntegerNode, *ast.FloatNode:
+		return "a number"
+	case *ast.InfinityNode:
+		return "infinity"
+	case *ast.NanNode:
+		return "not-a-number"
+	case *ast.TagNode:
+		return "tagged value"
+	}
+	return "a text"
+}

@@ -1,0 +1,32 @@
+package jobs
+
+import "time"
+
+// MinHorizon is the shortest horizon that a job gets by default.
+const MinHorizon = time.Hour
+
+// HorizonTerms are what a job's default horizon adds up to: how long after its
+// first lease a run may at worst still have to be sent.
+type HorizonTerms struct {
+	Backoff  time.Duration // every wait, each stretched by the whole jitter
+	Attempts int           // the first and every retry
+	Timeouts time.Duration // every attempt runs into its timeout
+	Platform Platform      // late delivery of one event
+}
+
+// Terms is the arithmetic of a job's default horizon under a platform. The
+// job has its defaults applied.
+func Terms(j Job, p Platform) HorizonTerms {
+	t := HorizonTerms{Attempts: len(j.Retry.Backoff) + 1, Platform: p}
+	for _, wait := range j.Retry.Backoff {
+		t.Backoff += wait + time.Duration(float64(wait)*max(0, j.Retry.Jitter))
+	}
+	t.Timeouts = time.Duration(t.Attempts) * j.Timeout
+	return t
+}
+
+// Sum is the horizon, at least MinHorizon.
+func (t HorizonTerms) Sum() time.Duration {
+	sum := t.Backoff + t.Timeouts + t.Platform.EventAge + t.Platform.LambdaEventAge + t.Platform.QueueAge
+	return max(sum, MinHorizon)
+}

@@ -1,0 +1,133 @@
+package jobs
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Registry is what a cronce runs: jobs, their targets, and how long keys live.
+// It is checked, has every default applied, and never changes.
+type Registry struct {
+	name     string
+	jobs     []Job // by id
+	targets  map[string]Target
+	ttls     []KeyTTL
+	stores   []KeyStore
+	platform Platform
+	cleanup  Cleanup
+	version  string
+	source   source
+	paths    map[string]string // of jobs by id: "jobs[2]"
+	implied  map[string]string // targets made from targetUrlEnv: the path that did
+}
+
+// NewRegistry builds a registry from its entries, in any order. The same
+// entries in a file give the same registry. The error is Problems: all that is
+// wrong, not just the first.
+func NewRegistry(entries ...Entry) (*Registry, error) {
+	d := &draft{report: newReport(source{})}
+	for _, e := range entries {
+		e.enter(d)
+	}
+	return d.build()
+}
+
+// Name is the registry's name.
+func (r *Registry) Name() string { return r.name }
+
+// Version identifies the set of definitions: two registries of one version
+// plan the same runs.
+func (r *Registry) Version() string { return r.version }
+
+// Jobs lists every job by id, the built-in one and disabled ones included.
+func (r *Registry) Jobs() []Job { return slices.Clone(r.jobs) }
+
+// Job returns one job.
+func (r *Registry) Job(id string) (Job, bool) {
+	i, found := slices.BinarySearchFunc(r.jobs, id, func(j Job, id string) int {
+		return strings.Compare(j.ID, id)
+	})
+	if !found {
+		return Job{}, false
+	}
+	return r.jobs[i], true
+}
+
+// Targets lists the targets by name: the declared ones, and "env:VARIABLE" for
+// each variable that jobs name with targetUrlEnv and no target has.
+func (r *Registry) Targets() []Target {
+	var targets []Target
+	for _, name := range slices.Sorted(maps.Keys(r.targets)) {
+		targets = append(targets, r.targets[name])
+	}
+	return targets
+}
+
+// Target returns one target.
+func (r *Registry) Target(name string) (Target, bool) {
+	t, ok := r.targets[name]
+	return t, ok
+}
+
+// TTL is how long keys of a scope live, and the KeyTTL scope that says so: an
+// exact one, else the longest that ends in * and fits, else "" for
+// DefaultKeyTTL.
+func (r *Registry) TTL(keyScope string) (ttl time.Duration, pattern string) {
+	ttl = DefaultKeyTTL
+	for _, k := range r.ttls {
+		if k.Scope == keyScope {
+			return k.TTL, k.Scope
+		}
+		if k.covers(keyScope) && len(k.Scope) > len(pattern) {
+			ttl, pattern = k.TTL, k.Scope
+		}
+	}
+	return ttl, pattern
+}
+
+func (k KeyTTL) covers(keyScope string) bool {
+	prefix, wild := strings.CutSuffix(k.Scope, "*")
+	return wild && strings.HasPrefix(keyScope, prefix)
+}
+
+// KeyTTLs lists the declared lives of keys, in the order of declaration.
+func (r *Registry) KeyTTLs() []KeyTTL { return slices.Clone(r.ttls) }
+
+// KeyStores lists what the nightly purge cleans, in the order of declaration.
+func (r *Registry) KeyStores() []KeyStore { return slices.Clone(r.stores) }
+
+// Platform is what AWS may add to the age of a call; 0 is none.
+func (r *Registry) Platform() Platform { return r.platform }
+
+// Cleanup says what the nightly purge keeps.
+func (r *Registry) Cleanup() Cleanup { return r.cleanup }
+
+// JobProblem is a problem with a job's field ("keyScope", "retry.horizon"),
+// with the place of the field, or of the job where it stands by default.
+func (r *Registry) JobProblem(jobID, field, code, message string) Problem {
+	at := r.source.at(r.paths[jobID] + "." + field)
+	return Problem{
+		File: r.source.file, Line: at.line, Column: at.column,
+		Job: jobID, Code: code, Message: message,
+	}
+}
+
+// versionOf hashes the definitions of the jobs that run.
+func versionOf(jobs []Job) (string, error) {
+	sum := sha256.New()
+	for _, j := range jobs {
+		if j.Disabled {
+			continue
+		}
+		_, hash, err := j.Definition()
+		if err != nil {
+			return "", err
+		}
+		sum.Write([]byte(hash + "\n"))
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}

@@ -1,0 +1,82 @@
+package jobs
+
+import (
+	"encoding/json"
+	"reflect"
+	"strconv"
+	"strings"
+)
+
+// Schema is the registry file's JSON Schema (draft 2020-12), made from the
+// types that the file is decoded into, for editors. It says less than Load
+// checks. jobs/cronce.schema.json is a copy.
+func Schema() ([]byte, error) {
+	root := schemaOf(reflect.TypeFor[document]())
+	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+	root["title"] = "cronce registry"
+	text, err := json.MarshalIndent(root, "", "  ")
+	return append(text, '\n'), err
+}
+
+type schema = map[string]any
+
+// durationPattern is what time.ParseDuration takes, without a sign.
+const durationPattern = `^(0|([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+)$`
+
+func schemaOf(t reflect.Type) schema {
+	switch t {
+	case delayType, periodType:
+		return schema{"type": "string", "pattern": durationPattern}
+	case bodyType:
+		return schema{}
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return schemaOf(t.Elem())
+	case reflect.Struct:
+		return structSchema(t)
+	case reflect.Map:
+		return schema{"type": "object", "additionalProperties": schemaOf(t.Elem())}
+	case reflect.Slice:
+		return schema{"type": "array", "items": schemaOf(t.Elem())}
+	case reflect.Bool:
+		return schema{"type": "boolean"}
+	case reflect.Int:
+		return schema{"type": "integer", "minimum": 0}
+	case reflect.Float64:
+		return schema{"type": "number", "minimum": 0, "maximum": 1}
+	}
+	return schema{"type": "string"}
+}
+
+func structSchema(t reflect.Type) schema {
+	properties, required := schema{}, []string{}
+	for _, f := range fieldsOf(t) {
+		property := schemaOf(f.Type)
+		property["description"] = f.Tag.Get("doc")
+		if enum := f.Tag.Get("enum"); enum != "" {
+			property["enum"] = enumOf(property["type"], enum)
+		}
+		if f.Tag.Get("required") == "true" {
+			required = append(required, f.name)
+		}
+		properties[f.name] = property
+	}
+	s := schema{"type": "object", "additionalProperties": false, "properties": properties}
+	if len(required) > 0 {
+		s["required"] = required
+	}
+	return s
+}
+
+func enumOf(kind any, list string) []any {
+	var values []any
+	for _, v := range strings.Split(list, ",") {
+		if n, err := strconv.Atoi(v); err == nil && kind == "integer" {
+			values = append(values, n)
+			continue
+		}
+		values = append(values, v)
+	}
+	return values
+}

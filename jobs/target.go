@@ -1,0 +1,88 @@
+package jobs
+
+import "time"
+
+// Entry is a part of a registry: a Name, Target, Job, KeyTTL, KeyStore,
+// Platform or Cleanup.
+type Entry interface{ enter(*draft) }
+
+// Name is the registry's name, required: the principal that every executor of
+// the registry shows to a target. Two registries never share one. It matches
+// [a-zA-Z0-9][a-zA-Z0-9._-]{0,63}.
+type Name string
+
+// Target is a service that jobs call.
+type Target struct {
+	Name   string // [a-z0-9][a-z0-9._-]{0,63}
+	URLEnv string // the variable that holds the base URL
+	Auth   Auth
+	// AllowHTTP lets the URLs be http to a machine other than this one. Calls
+	// and tokens then travel readable.
+	AllowHTTP   bool
+	MaxInFlight int // calls at once; 0: the executor's limit
+}
+
+// Auth says how calls to a target are authorized. Secrets stay in the
+// environment: the fields are names of variables.
+type Auth struct {
+	Type            AuthType // default AuthNone
+	TokenEnv        string   // bearer
+	TokenURLEnv     string   // oauth2
+	ClientIDEnv     string   // oauth2
+	ClientSecretEnv string   // oauth2
+}
+
+// AuthType names a way to authorize calls.
+type AuthType string
+
+const (
+	AuthNone   AuthType = "none"   // no Authorization header; a job's scopes go nowhere
+	AuthBearer AuthType = "bearer" // one token from the environment, whatever the job's scopes
+	AuthOAuth2 AuthType = "oauth2" // client credentials (RFC 6749, 4.4) with the job's scopes
+)
+
+// KeyTTL says how long a target keeps the keys of a scope: an exact name, or a
+// prefix and a final *.
+type KeyTTL struct {
+	Scope string
+	TTL   time.Duration
+}
+
+// DefaultKeyTTL is the life of a key whose scope no KeyTTL covers.
+const DefaultKeyTTL = 24 * time.Hour
+
+// KeyStore is a database whose idempotency keys the nightly purge removes once
+// they have expired.
+type KeyStore struct {
+	Name   string // [a-z0-9][a-z0-9._-]{0,63}
+	URLEnv string // the variable that holds the database's URL
+	Schema string // empty: where the connection's search finds the table
+}
+
+// Platform says how late AWS may deliver an event when a Lambda runs jobs: what
+// the exported template sets, and what a run's horizon allows for. In Go, zero
+// stands for the default and a negative age for none.
+type Platform struct {
+	EventAge       time.Duration // EventBridge's retries; default 1h
+	LambdaEventAge time.Duration // Lambda's asynchronous queue; default 1h
+	QueueAge       time.Duration // an SQS queue between them; default 0
+}
+
+// Cleanup says when the built-in job PurgeJobID runs and what it keeps.
+type Cleanup struct {
+	Schedule        string        // in UTC; default "30 3 * * *"
+	Timeout         time.Duration // of one purge; default 1h
+	LedgerRetention time.Duration // finished runs, from their end; default 720h
+	DeadRetention   time.Duration // dead runs that nobody acknowledged; default 2160h
+	// DisabledBecause switches the purge off, and says why: keys and runs then
+	// stay until something else removes them. Empty: the purge runs.
+	DisabledBecause string
+}
+
+func (n Name) enter(d *draft)     { d.names = append(d.names, n) }
+func (t Target) enter(d *draft)   { d.targets = append(d.targets, t) }
+func (j Job) enter(d *draft)      { d.jobs = append(d.jobs, j) }
+func (k KeyTTL) enter(d *draft)   { d.ttls = append(d.ttls, k) }
+func (s KeyStore) enter(d *draft) { d.stores = append(d.stores, s) }
+func (p Platform) enter(d *draft) { d.platforms = append(d.platforms, p) }
+func (c Cleanup) enter(d *draft)  { d.cleanups = append(d.cleanups, c) }
