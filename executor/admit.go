@@ -1,0 +1,110 @@
+package executor
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// admitLimit is about how many rows one admission writes: enough to batch
+// well, few enough that nobody waits long for the jobs' rows.
+const admitLimit = 2_000
+
+// planDue admits every instant that is due.
+func (e *Executor) planDue(ctx context.Context) {
+	for ctx.Err() == nil && !time.Now().Before(e.retryAt) {
+		plans := e.plan.due(e.clock.now(), admitLimit)
+		if len(plans) == 0 || !e.admit(ctx, plans) {
+			return
+		}
+	}
+}
+
+// admit writes plans to the ledger, leases what can start, and moves the
+// planner to where the jobs stand now. It reports false where the ledger
+// failed, or where nothing was admitted (its clock is behind ours).
+func (e *Executor) admit(ctx context.Context, plans []ledger.Plan) bool {
+	e.markLeases(plans)
+	a := ledger.Admission{
+		Plans: plans, Owner: e.cfg.Process, Token: uuid.NewString(), LeaseFor: e.cfg.Lease,
+	}
+	start := time.Now()
+	got, err := e.cfg.Ledger.Admit(ctx, a)
+	if e.failed(e.asked("admit", start, err)) {
+		e.lost = append(e.lost, a.Token)
+		return false
+	}
+	e.clock.set(got.Now)
+	e.accept(got.Leased, start)
+	return e.follow(plans, got) > 0
+}
+
+func (e *Executor) markLeases(plans []ledger.Plan) {
+	b := e.queue.budget(time.Now())
+	for p := range plans {
+		for i := range plans[p].Instants {
+			in := &plans[p].Instants[i]
+			in.Lease = in.State == ledger.Planned && b.spend(plans[p].JobID, in.Call)
+		}
+	}
+}
+
+// follow moves the planner on and returns how many plans were admitted.
+func (e *Executor) follow(plans []ledger.Plan, got ledger.Admitted) (admitted int) {
+	stale := map[string]ledger.Position{}
+	for _, s := range got.Stale {
+		stale[s.JobID] = s
+	}
+	for _, p := range plans {
+		at, isStale := stale[p.JobID]
+		if !isStale {
+			admitted++
+			e.observeAdmitted(p)
+			at = ledger.Position{JobID: p.JobID, Epoch: p.Epoch, Watermark: p.Through}
+			if p.Next != nil {
+				continue // settle looks at the standings again
+			}
+		}
+		if !e.plan.reach(at) {
+			signal(e.pulse)
+			e.living = nil
+		}
+		if isStale && at.Watermark.After(p.After) {
+			admitted++ // by another process: the job has moved on
+		}
+	}
+	if admitted == 0 {
+		// The ledger's clock is a little behind: ask again in a moment.
+		e.retryAt = time.Now().Add(5 * time.Millisecond)
+	}
+	// What was planned and not leased, or queued, may be claimed.
+	e.claims.want(time.Now())
+	return admitted
+}
+
+func (e *Executor) observeAdmitted(p ledger.Plan) {
+	for _, in := range p.Instants {
+		e.cfg.Observer.Admitted(p.JobID, in.State, in.Count)
+		if in.State == ledger.Planned {
+			continue
+		}
+		e.cfg.Logger.Warn("instants not run", "job", p.JobID, "run", in.RunID, "count", in.Count, "state", in.State, "reason", in.Reason)
+	}
+	for _, ev := range p.Events {
+		e.cfg.Logger.Warn("a local time does not exist; skipped", "job", p.JobID, "local", ev.Local, "zone", ev.Zone)
+	}
+}
+
+// failed backs off from a ledger that does not answer.
+func (e *Executor) failed(err error) bool {
+	if err == nil {
+		e.backoff = 0
+		return false
+	}
+	e.backoff = min(max(2*e.backoff, 100*time.Millisecond), 5*time.Second)
+	e.retryAt = time.Now().Add(jittered(e.backoff, 0.2, random))
+	return true
+}

@@ -1,0 +1,56 @@
+package executor
+
+import (
+	"sync"
+	"time"
+)
+
+// Alarm wakes the executor. It decides when to look, never what is due: that
+// comes from the schedules and the ledger's clock, so an alarm that is late,
+// early or doubled changes nothing but lateness.
+type Alarm interface {
+	// Every calls wake each d until Stop. wake never blocks.
+	Every(d time.Duration, name string, wake func()) error
+	// Stop ends all wake-ups and returns when none is under way.
+	Stop() error
+}
+
+// ticker is the default Alarm.
+type ticker struct {
+	mu   sync.Mutex
+	done chan struct{}
+	wg   sync.WaitGroup
+}
+
+func (t *ticker) Every(d time.Duration, _ string, wake func()) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.done == nil {
+		t.done = make(chan struct{})
+	}
+	done := t.done
+	t.wg.Go(func() {
+		tick := time.NewTicker(d)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+				wake()
+			}
+		}
+	})
+	return nil
+}
+
+func (t *ticker) Stop() error {
+	t.mu.Lock()
+	if t.done != nil {
+		close(t.done)
+		t.done = nil
+	}
+	t.mu.Unlock()
+	t.wg.Wait()
+	return nil
+}

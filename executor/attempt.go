@@ -1,0 +1,116 @@
+package executor
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// startCalls starts every run that has a place.
+func (e *Executor) startCalls(ctx context.Context) {
+	for {
+		w, ok := e.queue.take()
+		if !ok {
+			break
+		}
+		e.calls.Go(func() { e.serve(ctx, w) })
+	}
+	in, waiting, _ := e.queue.size()
+	e.cfg.Observer.InFlight(in, waiting)
+}
+
+// serve makes a run's attempt, and goes on with the next run that has a
+// place, so that a busy executor keeps its goroutines.
+func (e *Executor) serve(ctx context.Context, w ledger.Work) {
+	for ok := true; ok; w, ok = e.queue.take() {
+		o, sent := e.attempt(ctx, w)
+		e.queue.done(w)
+		if o.State == "" {
+			continue // the lease is gone, and so is the right to say anything
+		}
+		e.rec.put(o, w)
+		if !sent {
+			e.giveBack(e.queue.close(w.Call.Target, time.Now().Add(o.Wait)), o.Wait)
+		}
+		if e.queue.low() {
+			signal(e.wake)
+		}
+	}
+	signal(e.wake)
+}
+
+// attempt makes one call and judges its answer. sent is false where the target
+// could not be called at all; an outcome without a state is not recorded.
+func (e *Executor) attempt(ctx context.Context, w ledger.Work) (o ledger.Outcome, sent bool) {
+	now := e.clock.now()
+	lease := ledger.Lease{RunID: w.RunID, Token: w.Token}
+	if !now.Before(w.SendBefore) {
+		return ledger.Outcome{Lease: lease, State: ledger.Dead, Reason: ledger.KeyExpired, Failures: w.Failures}, true
+	}
+	if !e.held.holds(lease) {
+		e.held.drop(lease)
+		e.cfg.Logger.Warn("lease lapsed before the call; not sent from here", "run", w.RunID)
+		return ledger.Outcome{}, false
+	}
+	e.cfg.Observer.Started(w, now.Sub(w.ScheduledAt))
+	start := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, w.Call.Timeout)
+	a := e.cfg.Caller.Call(ctx, Call{Work: w, Registry: e.cfg.Registry.Name()})
+	cancel()
+	took := time.Since(start)
+	e.cfg.Observer.Answered(w, a, took)
+
+	o = judge(w, a, random)
+	if a.Unsent {
+		return o, false
+	}
+	o.Attempt = ledger.Attempt{
+		RunID: w.RunID, N: w.Attempt, StartedAt: now, FinishedAt: now.Add(took),
+		Answer: a.Kind, Status: a.Status, Code: plain(a.Code), Error: plain(a.Error), Detail: plain(a.Detail),
+		Owner: e.cfg.Process,
+	}
+	e.logAttempt(w, a, o, took)
+	return o, true
+}
+
+func (e *Executor) logAttempt(w ledger.Work, a Answer, o ledger.Outcome, took time.Duration) {
+	attrs := []any{
+		"run", w.RunID, "job", w.JobID, "attempt", w.Attempt, "answer", a.Kind,
+		"status", a.Status, "took", took.Round(time.Microsecond).String(),
+	}
+	if a.Code != "" {
+		attrs = append(attrs, "code", a.Code)
+	}
+	switch o.State {
+	case ledger.Succeeded:
+		e.cfg.Logger.Info("run succeeded", attrs...)
+	case ledger.Dead:
+		e.cfg.Logger.Error("run is dead", append(attrs, "reason", o.Reason, "error", a.Error)...)
+	default:
+		e.cfg.Logger.Warn("attempt failed; asking again under the same run-id",
+			append(attrs, "wait", o.Wait.Round(time.Millisecond).String(), "error", a.Error)...)
+	}
+}
+
+// giveBack returns leases of runs that were not sent, due again after wait.
+func (e *Executor) giveBack(work []ledger.Work, wait time.Duration) {
+	for _, w := range work {
+		e.rec.put(ledger.Outcome{
+			Lease: ledger.Lease{RunID: w.RunID, Token: w.Token},
+			State: ledger.Planned, Wait: wait, Failures: w.Failures,
+		}, w)
+	}
+}
+
+// textLimit bounds what a target's answer can add to the ledger.
+const textLimit = 4 << 10
+
+// plain makes text that came from outside fit for every store.
+func plain(s string) string {
+	if len(s) > textLimit {
+		s = s[:textLimit]
+	}
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "?"), "\x00", "?")
+}

@@ -1,0 +1,62 @@
+package executor
+
+import (
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// budget marks, instant by instant, what of a plan can start soon, so that the
+// admission leases that much and leaves the rest to anyone.
+type budget struct {
+	left    int
+	now     time.Time
+	targets map[string]*lane
+	jobs    map[string]*tally
+	q       *queue
+}
+
+func (q *queue) budget(now time.Time) *budget {
+	_, _, room := q.size()
+	return &budget{left: room, now: now, q: q, targets: map[string]*lane{}, jobs: map[string]*tally{}}
+}
+
+// spend takes a place for one more run, if there is one.
+func (b *budget) spend(jobID string, c ledger.Call) bool {
+	if b.left <= 0 {
+		return false
+	}
+	target, job := b.target(c.Target), b.job(jobID, c.MaxInFlight)
+	if target.full() || job.full() || b.now.Before(target.shut) {
+		return false
+	}
+	b.left--
+	target.waiting++
+	job.waiting++
+	return true
+}
+
+// target and job work on copies: nothing is leased yet.
+func (b *budget) target(name string) *lane {
+	l := b.targets[name]
+	if l == nil {
+		b.q.mu.Lock()
+		copied := *b.q.lane(name)
+		b.q.mu.Unlock()
+		l = &copied
+		b.targets[name] = l
+	}
+	return l
+}
+
+func (b *budget) job(id string, limit int) *tally {
+	t := b.jobs[id]
+	if t == nil {
+		b.q.mu.Lock()
+		copied := *b.q.job(id, limit)
+		b.q.mu.Unlock()
+		t = &copied
+		b.jobs[id] = t
+	}
+	return t
+}

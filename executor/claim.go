@@ -1,0 +1,121 @@
+package executor
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// pollEvery is how often the ledger is asked for work that other processes
+// left: a trigger, a backfill, a lapsed lease.
+const pollEvery = time.Second
+
+// claimDue leases due work while there is room for it.
+func (e *Executor) claimDue(ctx context.Context) {
+	for ctx.Err() == nil && !time.Now().Before(e.retryAt) && e.claims.due() {
+		_, waiting, room := e.queue.size()
+		// Many small claims cost more than a few large ones: while there is
+		// work at hand, wait until a good part of the room is free.
+		if room == 0 || waiting > 0 && waiting > room {
+			return
+		}
+		if !e.claim(ctx, room) {
+			return
+		}
+	}
+}
+
+func (e *Executor) claim(ctx context.Context, limit int) (more bool) {
+	c := ledger.Claim{Owner: e.cfg.Process, Token: uuid.NewString(), Limit: limit, LeaseFor: e.cfg.Lease}
+	c.BusyTargets, c.BusyJobs = e.queue.busy(time.Now())
+	e.claims.taken()
+	start := time.Now()
+	got, err := e.cfg.Ledger.Claim(ctx, c)
+	if e.failed(e.asked("claim", start, err)) {
+		e.lost = append(e.lost, c.Token)
+		return false
+	}
+	e.clock.set(got.Now)
+	e.accept(got.Work, start)
+	e.reportExpired(got.Expired)
+	if len(got.Work) == limit {
+		e.claims.want(start)
+		return true
+	}
+	e.claims.want(start.Add(pollEvery))
+	if !got.NextAt.IsZero() {
+		e.claims.want(time.Now().Add(got.NextAt.Sub(got.Now)))
+	}
+	return false
+}
+
+// appointment is when to claim next, on this process's clock.
+type appointment struct {
+	mu sync.Mutex
+	at time.Time
+}
+
+// want brings the appointment forward to at, never back.
+func (a *appointment) want(at time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.at.IsZero() || at.Before(a.at) {
+		a.at = at
+	}
+}
+
+// taken clears the appointment: it is kept now. What is wanted from here on
+// stands, even while the claim is under way.
+func (a *appointment) taken() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.at = time.Time{}
+}
+
+// wait is how long until the appointment; without one, none.
+func (a *appointment) wait() time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return time.Until(a.at)
+}
+
+func (a *appointment) due() bool { return a.wait() <= 0 }
+
+// accept queues work whose lease was asked for at that time.
+func (e *Executor) accept(work []ledger.Work, asked time.Time) {
+	if len(work) == 0 {
+		return
+	}
+	e.held.add(work, asked.Add(e.cfg.Lease))
+	e.queue.add(work)
+}
+
+// recall asks what an admission or a claim had leased whose answer was lost,
+// so that its runs need not wait for their leases to lapse.
+func (e *Executor) recall(ctx context.Context) {
+	for len(e.lost) > 0 && !time.Now().Before(e.retryAt) {
+		start := time.Now()
+		work, err := e.cfg.Ledger.Recall(ctx, e.lost[0])
+		if e.failed(e.asked("recall", start, err)) {
+			return
+		}
+		e.lost = e.lost[1:]
+		e.held.add(work, time.Now())
+		e.renew(ctx) // how much of these leases is left is not known
+		e.queue.add(work)
+	}
+}
+
+func (e *Executor) reportExpired(runs []ledger.Run) {
+	for _, r := range runs {
+		e.cfg.Logger.Error("run is dead: its key may have been forgotten, so nothing more is sent",
+			"run", r.ID, "job", r.JobID, "reason", r.Reason, "attempts", r.Attempt)
+		e.cfg.Observer.Settled(ledger.Outcome{
+			Lease: ledger.Lease{RunID: r.ID}, State: ledger.Dead, Reason: r.Reason,
+		}, r.JobID, ledger.Recorded)
+	}
+}

@@ -1,0 +1,67 @@
+package executor
+
+import (
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/cronce/cronce/jobs"
+)
+
+// Defaults of Config.
+const (
+	DefaultMaxInFlight = 64
+	DefaultLease       = 30 * time.Second
+	DefaultGrace       = 25 * time.Second
+)
+
+// Config is what New needs. Registry, Ledger and Caller are required.
+type Config struct {
+	Registry *jobs.Registry
+	Ledger   Ledger
+	Caller   Caller
+
+	// Process identifies this executor in the ledger; default random.
+	Process string
+	// MaxInFlight bounds the calls in flight in all; default 64.
+	MaxInFlight int
+	// Lease is how long a run stays with this process without a heartbeat;
+	// heartbeats come three times as often. Default 30s.
+	Lease time.Duration
+	// Grace is what in-flight calls get to end in at a stop; default 25s.
+	Grace time.Duration
+
+	Logger   *slog.Logger // default: none
+	Observer Observer     // default: none
+	Alarm    Alarm        // default: time.Ticker
+}
+
+func (c Config) withDefaults() (Config, error) {
+	if c.Registry == nil || c.Ledger == nil || c.Caller == nil {
+		return c, errors.New("executor: Config needs a Registry, a Ledger and a Caller")
+	}
+	if c.Process == "" {
+		c.Process = uuid.NewString()
+	}
+	if c.MaxInFlight <= 0 {
+		c.MaxInFlight = DefaultMaxInFlight
+	}
+	if c.Lease <= 0 {
+		c.Lease = DefaultLease
+	}
+	if c.Grace <= 0 {
+		c.Grace = DefaultGrace
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Observer == nil {
+		c.Observer = Silent{}
+	}
+	if c.Alarm == nil {
+		c.Alarm = &ticker{}
+	}
+	return c, nil
+}

@@ -1,0 +1,206 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+)
+
+const (
+	beatEvery  = time.Second     // the metronome: look for due instants and work
+	pulseEvery = 5 * time.Second // heartbeat of the process; see ledger.ProcessTTL
+)
+
+// Executor plans and runs one registry on one ledger. Make it with New; use
+// Run for as long as the process lives, or Drive for a single run.
+type Executor struct {
+	cfg   Config
+	clock storeClock
+	jobs  map[string]declared // what this registry declares, by job
+	plan  *planner
+	queue *queue
+	held  *held
+	rec   *recorder
+
+	beat, pulse, wake chan struct{} // each holds at most one signal
+
+	version string
+	living  []string // versions, at the last pulse
+	lost    []string // tokens of admissions and claims whose answer was lost
+	claims  appointment
+	retryAt time.Time // on this process's clock: when to ask a ledger again that failed
+	backoff time.Duration
+
+	state sync.Mutex
+	alive error // why the ledger is not there; nil: it is
+	calls sync.WaitGroup
+}
+
+// declared is a job and its definition.
+type declared struct {
+	job        jobs.Job
+	definition ledger.Definition
+}
+
+// New checks the configuration and prepares an executor. It touches neither
+// the ledger nor any target.
+func New(cfg Config) (*Executor, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	e := &Executor{
+		cfg: cfg, jobs: map[string]declared{}, plan: newPlanner(), held: newHeld(),
+		beat: make(chan struct{}, 1), pulse: make(chan struct{}, 1), wake: make(chan struct{}, 1),
+		version: cfg.Registry.Version(),
+		alive:   errors.New("the ledger has not been asked yet"),
+	}
+	e.queue = newQueue(cfg.MaxInFlight, e.limitOf)
+	e.rec = newRecorder(e)
+	for _, j := range cfg.Registry.Jobs() {
+		if j.Disabled {
+			continue
+		}
+		body, hash, err := j.Definition()
+		if err != nil {
+			return nil, err
+		}
+		e.jobs[j.ID] = declared{j, ledger.Definition{JobID: j.ID, Hash: hash, Body: body}}
+	}
+	return e, nil
+}
+
+func (e *Executor) limitOf(target string) int {
+	t, _ := e.cfg.Registry.Target(target)
+	return t.MaxInFlight
+}
+
+// Run plans and executes until ctx ends, then stops gracefully: nothing new is
+// planned, claimed or sent; calls in flight get Config.Grace to end and their
+// outcomes are recorded; what is left keeps its lease, which lapses. A ledger
+// that fails is asked again for as long as Run lasts.
+func (e *Executor) Run(ctx context.Context) error {
+	// What is recorded and renewed during the stop must survive ctx.
+	after, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	var group sync.WaitGroup
+	group.Go(func() { e.keepLeases(after) })
+	group.Go(func() { e.rec.run(after) })
+
+	err := e.startAlarm()
+	if err == nil {
+		e.loop(ctx, after)
+		err = e.cfg.Alarm.Stop()
+	}
+	e.stop(after)
+	cancel()
+	group.Wait()
+	return err
+}
+
+func (e *Executor) startAlarm() error {
+	return errors.Join(
+		e.cfg.Alarm.Every(beatEvery, "plan", func() { signal(e.beat) }),
+		e.cfg.Alarm.Every(pulseEvery, "heartbeat", func() { signal(e.pulse) }),
+	)
+}
+
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// loop owns the planner: one goroutine plans, admits, claims and starts.
+func (e *Executor) loop(ctx, calls context.Context) {
+	e.declare(ctx)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for ctx.Err() == nil {
+		e.recall(ctx)
+		e.planDue(ctx)
+		e.claimDue(ctx)
+		e.startCalls(calls)
+		timer.Reset(e.idle())
+		select {
+		case <-ctx.Done():
+		case <-e.pulse:
+			e.heartbeat(ctx)
+		case <-e.beat:
+		case <-e.wake:
+		case <-timer.C:
+		}
+	}
+}
+
+// idle is how long nothing can be due: up to the next instant, the next retry
+// or the end of the back-off from a failing ledger, whichever counts.
+func (e *Executor) idle() time.Duration {
+	if wait := time.Until(e.retryAt); wait > 0 {
+		return wait
+	}
+	wait := beatEvery
+	if next := e.plan.nextDue(); !next.IsZero() {
+		wait = min(wait, next.Sub(e.clock.now()))
+	}
+	if _, _, room := e.queue.size(); room > 0 {
+		wait = min(wait, e.claims.wait())
+	}
+	return max(wait, 0)
+}
+
+// stop gives back what was leased and not sent, waits for what is in flight,
+// records it and signs off.
+func (e *Executor) stop(ctx context.Context) {
+	e.giveBack(e.queue.drain(), 0)
+	if !waitFor(&e.calls, e.cfg.Grace) {
+		in, _, _ := e.queue.size()
+		e.cfg.Logger.Warn("stopping with calls still in flight; their leases will lapse and another attempt asks again under the same run-id", "calls", in)
+	}
+	ctx, cancel := context.WithTimeout(ctx, e.cfg.Grace)
+	defer cancel()
+	e.rec.drain(ctx)
+	if err := e.asked("retire", time.Now(), e.cfg.Ledger.Retire(ctx, e.cfg.Process)); err != nil {
+		e.cfg.Logger.Warn("could not sign off from the ledger; this process counts as living for a while", "error", err)
+	}
+}
+
+// waitFor waits for the group, at most d.
+func waitFor(g *sync.WaitGroup, d time.Duration) bool {
+	done := make(chan struct{})
+	go func() { g.Wait(); close(done) }()
+	select {
+	case <-done:
+		return true
+	case <-time.After(d):
+		return false
+	}
+}
+
+// Ready reports whether the executor can plan and record now: nil, or why not.
+func (e *Executor) Ready() error {
+	e.state.Lock()
+	defer e.state.Unlock()
+	return e.alive
+}
+
+// asked notes an answer of the ledger, for metrics, readiness and back-off.
+func (e *Executor) asked(op string, since time.Time, err error) error {
+	e.cfg.Observer.Asked(op, time.Since(since), err)
+	e.state.Lock()
+	changed := (e.alive == nil) != (err == nil)
+	e.alive = err
+	e.state.Unlock()
+	if changed && err != nil {
+		e.cfg.Logger.Error("the ledger does not answer; calls wait, nothing is lost, asking again", "operation", op, "error", err)
+	}
+	if changed && err == nil {
+		e.cfg.Logger.Info("the ledger answers", "operation", op)
+	}
+	return err
+}

@@ -1,0 +1,101 @@
+package executor
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// held are the leases of this process, from the moment they are got to the
+// moment the ledger has the outcome.
+type held struct {
+	mu   sync.Mutex
+	runs map[string]lease
+}
+
+type lease struct {
+	token string
+	until time.Time // on this process's clock, counted from before it was asked for
+}
+
+func newHeld() *held { return &held{runs: map[string]lease{}} }
+
+// add notes leases that last until then.
+func (h *held) add(work []ledger.Work, until time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, w := range work {
+		h.runs[w.RunID] = lease{w.Token, until}
+	}
+}
+
+// extend notes that those of the leases that are still held last until then.
+func (h *held) extend(leases []ledger.Lease, until time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, l := range leases {
+		if h.runs[l.RunID].token == l.Token {
+			h.runs[l.RunID] = lease{l.Token, until}
+		}
+	}
+}
+
+func (h *held) drop(l ledger.Lease) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.runs[l.RunID].token == l.Token {
+		delete(h.runs, l.RunID)
+	}
+}
+
+// holds reports whether the lease is surely still ours. After a suspension it
+// may have lapsed without this process having been told.
+func (h *held) holds(l ledger.Lease) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	got, ok := h.runs[l.RunID]
+	return ok && got.token == l.Token && time.Now().Before(got.until)
+}
+
+func (h *held) all() []ledger.Lease {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	out := make([]ledger.Lease, 0, len(h.runs))
+	for id, l := range h.runs {
+		out = append(out, ledger.Lease{RunID: id, Token: l.token})
+	}
+	return out
+}
+
+// keepLeases renews the leases three times as often as they lapse.
+func (e *Executor) keepLeases(ctx context.Context) {
+	tick := time.NewTicker(e.cfg.Lease / 3)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			e.renew(ctx)
+		}
+	}
+}
+
+func (e *Executor) renew(ctx context.Context) {
+	leases := e.held.all()
+	if len(leases) == 0 {
+		return
+	}
+	start := time.Now()
+	lost, err := e.cfg.Ledger.Extend(ctx, leases, e.cfg.Lease)
+	if e.asked("extend", start, err) != nil {
+		return // the next beat tries again; a lease that lapses is safe
+	}
+	e.held.extend(leases, start.Add(e.cfg.Lease))
+	for _, l := range lost {
+		e.held.drop(l)
+		e.cfg.Logger.Warn("lease lost: another process has the run; what comes of this attempt is not recorded", "run", l.RunID)
+	}
+}

@@ -1,0 +1,35 @@
+package executor
+
+import (
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// Observer is told what happens, for metrics. Its methods are called from
+// many goroutines and must not block.
+type Observer interface {
+	// Admitted: n instants of a plan were written, by state.
+	Admitted(jobID string, state ledger.State, n int)
+	// Started: an attempt is about to be sent; late is how long after the
+	// nominal instant.
+	Started(w ledger.Work, late time.Duration)
+	// Answered: an attempt ended, after took.
+	Answered(w ledger.Work, a Answer, took time.Duration)
+	// Settled: an outcome was recorded (or refused, the lease being lost).
+	Settled(o ledger.Outcome, jobID string, fate ledger.Fate)
+	// InFlight: calls under way and leased runs that wait for a place.
+	InFlight(calls, waiting int)
+	// Asked: the ledger answered an operation, or failed to.
+	Asked(op string, took time.Duration, err error)
+}
+
+// Silent is an Observer that ignores everything; embed it to observe a part.
+type Silent struct{}
+
+func (Silent) Admitted(string, ledger.State, int)             {}
+func (Silent) Started(ledger.Work, time.Duration)             {}
+func (Silent) Answered(ledger.Work, Answer, time.Duration)    {}
+func (Silent) Settled(ledger.Outcome, string, ledger.Fate)    {}
+func (Silent) InFlight(int, int)                              {}
+func (Silent) Asked(op string, took time.Duration, err error) {}

@@ -1,0 +1,145 @@
+package executor
+
+import (
+	"container/heap"
+	"time"
+
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+)
+
+// planner keeps the jobs that this process plans, each with its next instant,
+// in a heap: a look at the clock costs what is due, not what is registered.
+// It belongs to one goroutine.
+type planner struct {
+	jobs map[string]*planned
+	heap dueHeap
+}
+
+// planned is a job in the planner.
+type planned struct {
+	job       jobs.Job
+	epoch     int64
+	watermark time.Time
+	next      time.Time // first instant after the watermark; zero: never again
+	index     int       // in the heap; -1: not in it
+}
+
+func newPlanner() *planner { return &planner{jobs: map[string]*planned{}} }
+
+// put sets where a job stands.
+func (p *planner) put(j jobs.Job, at ledger.Position) {
+	e := p.jobs[j.ID]
+	if e == nil {
+		e = &planned{index: -1}
+		p.jobs[j.ID] = e
+	}
+	e.job, e.epoch = j, at.Epoch
+	p.move(e, at.Watermark)
+}
+
+// drop stops planning a job.
+func (p *planner) drop(jobID string) {
+	e := p.jobs[jobID]
+	if e == nil {
+		return
+	}
+	if e.index >= 0 {
+		heap.Remove(&p.heap, e.index)
+	}
+	delete(p.jobs, jobID)
+}
+
+// reach moves a job to where the ledger says that it stands; it reports false
+// where the epoch is another: somebody switched the job's definition.
+func (p *planner) reach(at ledger.Position) bool {
+	e := p.jobs[at.JobID]
+	if e == nil {
+		return true
+	}
+	if e.epoch != at.Epoch {
+		p.drop(at.JobID)
+		return false
+	}
+	p.move(e, at.Watermark)
+	return true
+}
+
+func (p *planner) move(e *planned, watermark time.Time) {
+	e.watermark = watermark
+	e.next = e.job.Parsed().Next(watermark)
+	switch {
+	case e.next.IsZero() && e.index >= 0:
+		heap.Remove(&p.heap, e.index)
+	case e.next.IsZero():
+	case e.index >= 0:
+		heap.Fix(&p.heap, e.index)
+	default:
+		heap.Push(&p.heap, e)
+	}
+}
+
+// nextDue is the earliest instant of all jobs; zero when there is none.
+func (p *planner) nextDue() time.Time {
+	if len(p.heap) == 0 {
+		return time.Time{}
+	}
+	return p.heap[0].next
+}
+
+// due plans the jobs whose next instant has come, earliest first, until the
+// plans hold about limit rows. The jobs stay where they are until reach.
+func (p *planner) due(now time.Time, limit int) []ledger.Plan {
+	var out []ledger.Plan
+	var taken []*planned
+	rows := 0
+	for len(p.heap) > 0 && !p.heap[0].next.After(now) && rows < limit {
+		e := heap.Pop(&p.heap).(*planned)
+		taken = append(taken, e)
+		plan := planJob(e.job, ledger.Position{JobID: e.job.ID, Epoch: e.epoch, Watermark: e.watermark}, now)
+		rows += len(plan.Instants)
+		out = append(out, plan)
+	}
+	for _, e := range taken {
+		heap.Push(&p.heap, e)
+	}
+	return out
+}
+
+// planJob accounts for the job's instants from where it stands up to now.
+func planJob(j jobs.Job, at ledger.Position, now time.Time) ledger.Plan {
+	rows, through := instants(j, at.Watermark, now)
+	plan := ledger.Plan{
+		JobID: j.ID, Epoch: at.Epoch, After: at.Watermark, Through: through, Instants: rows,
+	}
+	for g := range j.Parsed().Gaps(at.Watermark, through) {
+		plan.Events = append(plan.Events, ledger.Event{
+			JobID: j.ID, At: g.At, Kind: ledger.GapSkipped, Local: g.Local, Zone: g.Zone,
+		})
+	}
+	return plan
+}
+
+type dueHeap []*planned
+
+func (h dueHeap) Len() int           { return len(h) }
+func (h dueHeap) Less(i, j int) bool { return h[i].next.Before(h[j].next) }
+func (h dueHeap) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].index, h[j].index = i, j
+}
+
+func (h *dueHeap) Push(x any) {
+	e := x.(*planned)
+	e.index = len(*h)
+	*h = append(*h, e)
+}
+
+func (h *dueHeap) Pop() any {
+	old := *h
+	e := old[len(old)-1]
+	old[len(old)-1] = nil
+	*h = old[:len(old)-1]
+	e.index = -1
+	return e
+}

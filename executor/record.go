@@ -1,0 +1,181 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+)
+
+const (
+	// recordBatch bounds the outcomes in one statement.
+	recordBatch = 500
+	// gather is how long the recorder waits for company while more calls are
+	// in flight.
+	gather = 3 * time.Millisecond
+)
+
+// recorder writes outcomes to the ledger in batches. What is put in it is
+// asked of the ledger until the ledger answers; what waits is bounded by the
+// leases that this process holds.
+type recorder struct {
+	e     *Executor
+	ready chan struct{}
+
+	mu      sync.Mutex
+	pending []settled
+	writing sync.Mutex // held while a batch is being written
+	pace    pace
+}
+
+type settled struct {
+	ledger.Outcome
+	work ledger.Work
+}
+
+func newRecorder(e *Executor) *recorder {
+	return &recorder{e: e, ready: make(chan struct{}, 1)}
+}
+
+func (r *recorder) put(o ledger.Outcome, w ledger.Work) {
+	r.mu.Lock()
+	r.pending = append(r.pending, settled{o, w})
+	r.mu.Unlock()
+	signal(r.ready)
+}
+
+func (r *recorder) take() []settled {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := min(len(r.pending), recordBatch)
+	batch := r.pending[:n:n]
+	if r.pending = r.pending[n:]; len(r.pending) > 0 {
+		signal(r.ready)
+	}
+	return batch
+}
+
+func (r *recorder) run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-r.ready:
+		}
+		if in, _, _ := r.e.queue.size(); in > 0 {
+			time.Sleep(gather)
+		}
+		r.flush(ctx)
+	}
+}
+
+// drain writes all that is left, while ctx lasts.
+func (r *recorder) drain(ctx context.Context) {
+	for ctx.Err() == nil && r.flush(ctx) > 0 {
+	}
+}
+
+// flush writes one batch, asking a failing ledger again while ctx lasts.
+func (r *recorder) flush(ctx context.Context) int {
+	r.writing.Lock()
+	defer r.writing.Unlock()
+	batch := r.take()
+	wait := 50 * time.Millisecond
+	for len(batch) > 0 {
+		err := r.write(ctx, batch)
+		switch {
+		case err == nil:
+			return len(batch)
+		case ctx.Err() != nil:
+			r.e.cfg.Logger.Error("outcomes could not be recorded; their leases will lapse and another attempt asks again under the same run-ids", "runs", len(batch), "error", err)
+			return len(batch)
+		case !errors.Is(err, ledger.ErrUnavailable):
+			r.apart(ctx, batch, err)
+			return len(batch)
+		}
+		wait = min(2*wait, 5*time.Second)
+		select {
+		case <-ctx.Done():
+		case <-time.After(jittered(wait, 0.2, random)):
+		}
+	}
+	return 0
+}
+
+// apart writes the outcomes one by one, so that one that the ledger cannot
+// take does not hold up the others.
+func (r *recorder) apart(ctx context.Context, batch []settled, err error) {
+	if len(batch) == 1 {
+		r.e.held.drop(batch[0].Lease)
+		r.e.cfg.Logger.Error("the ledger refuses this outcome; the run's lease will lapse", "run", batch[0].RunID, "error", err)
+		return
+	}
+	for i := range batch {
+		if err := r.write(ctx, batch[i:i+1]); err != nil {
+			r.apart(ctx, batch[i:i+1], err)
+		}
+	}
+}
+
+func (r *recorder) write(ctx context.Context, batch []settled) error {
+	outcomes := make([]ledger.Outcome, len(batch))
+	for i, s := range batch {
+		outcomes[i] = s.Outcome
+	}
+	start := time.Now()
+	fates, err := r.e.cfg.Ledger.Record(ctx, outcomes)
+	if err = r.e.asked("record", start, err); err != nil {
+		return err
+	}
+	r.e.queue.pace(r.pace.add(len(batch), time.Now(), r.e.cfg.MaxInFlight))
+	for i, s := range batch {
+		r.settle(s, fates[i])
+	}
+	signal(r.e.wake)
+	return nil
+}
+
+func (r *recorder) settle(s settled, fate ledger.Fate) {
+	r.e.held.drop(s.Lease)
+	r.e.cfg.Observer.Settled(s.Outcome, s.work.JobID, fate)
+	if fate == ledger.Late {
+		r.e.cfg.Logger.Warn("outcome refused: the lease was lost and another attempt has the run", "run", s.RunID, "attempt", s.work.Attempt, "state", s.State)
+		return
+	}
+	switch {
+	case !s.State.Finished():
+		r.e.claims.want(time.Now().Add(s.Wait))
+	case r.e.mayWait(s.work):
+		r.e.claims.want(time.Now())
+	}
+}
+
+// mayWait reports whether other runs of the job may wait for this one's slot.
+func (e *Executor) mayWait(w ledger.Work) bool {
+	j := e.jobs[w.JobID].job
+	return w.Trigger == ledger.ByBackfill || j.Overlap == jobs.OverlapQueue || j.CatchUp == jobs.CatchUpAll
+}
+
+// pace follows how many runs end in a second.
+type pace struct {
+	since time.Time
+	count int
+	last  int
+}
+
+// aheadLimit bounds what a process leases ahead of its calls.
+const aheadLimit = 5_000
+
+// add notes n runs that ended and returns how many may be leased ahead: about
+// a second's work, at least a place's worth.
+func (p *pace) add(n int, now time.Time, least int) int {
+	p.count += n
+	if passed := now.Sub(p.since); passed >= time.Second {
+		p.last = int(float64(p.count) / passed.Seconds())
+		p.since, p.count = now, 0
+	}
+	return min(max(least, p.last, p.count), aheadLimit)
+}

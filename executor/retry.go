@@ -1,0 +1,88 @@
+package executor
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+const (
+	// inProgressWait is how long to wait before asking again after a target
+	// that says "in progress" without a Retry-After.
+	inProgressWait = time.Second
+	// unsentWait is the same for a call that could not be sent.
+	unsentWait = time.Second
+)
+
+// judge turns an attempt's answer into the run's next state. It is pure; rnd
+// gives a number in [0,1) for the jitter.
+func judge(w ledger.Work, a Answer, rnd func() float64) ledger.Outcome {
+	o := ledger.Outcome{
+		Lease:    ledger.Lease{RunID: w.RunID, Token: w.Token},
+		Failures: w.Failures,
+	}
+	switch {
+	case a.Unsent:
+		o.State = ledger.Planned
+		o.Wait = orElse(a.RetryAfter, unsentWait)
+		return o
+	case a.Kind == ledger.Fresh, a.Kind == ledger.Replay:
+		o.State = ledger.Succeeded
+		o.Replayed = a.Kind == ledger.Replay
+		return o
+	case a.Kind == ledger.InProgress:
+		// The first call still works on it: asking again is not a failure,
+		// and is bounded by SendBefore alone.
+		o.State = ledger.Retrying
+		o.Wait = capped(orElse(a.RetryAfter, inProgressWait), w.Call.MaxRetryAfter)
+		return o
+	case a.Kind == ledger.Refused:
+		o.State, o.Reason = ledger.Dead, a.Reason
+		if o.Reason == "" {
+			o.Reason = ledger.Permanent
+		}
+		o.Failures++
+		return o
+	}
+	return afterFailure(o, w.Call, a, rnd)
+}
+
+func afterFailure(o ledger.Outcome, c ledger.Call, a Answer, rnd func() float64) ledger.Outcome {
+	o.Failures++
+	if o.Failures > len(c.Backoff) {
+		o.State, o.Reason = ledger.Dead, ledger.Exhausted
+		return o
+	}
+	o.State = ledger.Retrying
+	o.Wait = jittered(c.Backoff[o.Failures-1], c.Jitter, rnd)
+	if asked := capped(a.RetryAfter, c.MaxRetryAfter); asked > o.Wait {
+		o.Wait = asked
+	}
+	return o
+}
+
+// jittered spreads d evenly over d*(1-by) to d*(1+by), so that what failed
+// together does not come back together.
+func jittered(d time.Duration, by float64, rnd func() float64) time.Duration {
+	if by <= 0 {
+		return d
+	}
+	return time.Duration(float64(d) * (1 + by*(2*rnd()-1)))
+}
+
+func capped(d, limit time.Duration) time.Duration {
+	if limit > 0 && d > limit {
+		return limit
+	}
+	return d
+}
+
+func orElse(d, otherwise time.Duration) time.Duration {
+	if d > 0 {
+		return d
+	}
+	return otherwise
+}
+
+func random() float64 { return rand.Float64() }

@@ -1,0 +1,65 @@
+package executor
+
+import (
+	"testing"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+var testCall = ledger.Call{
+	Timeout: 30 * time.Second, Jitter: 0.2, MaxRetryAfter: 5 * time.Minute,
+	Backoff: []time.Duration{500 * time.Millisecond, 2 * time.Second, 5 * time.Second, 30 * time.Second},
+}
+
+func TestJudge(t *testing.T) {
+	tests := map[string]struct {
+		failures int
+		answer   Answer
+		state    ledger.State
+		reason   ledger.Reason
+		wait     time.Duration
+		spent    int
+		replayed bool
+	}{
+		"a fresh answer succeeds":                      {0, Answer{Kind: ledger.Fresh}, ledger.Succeeded, "", 0, 0, false},
+		"a replayed answer succeeds and is marked":     {2, Answer{Kind: ledger.Replay}, ledger.Succeeded, "", 0, 2, true},
+		"the first failure waits 500 ms":               {0, Answer{Kind: ledger.Failed}, ledger.Retrying, "", 500 * time.Millisecond, 1, false},
+		"the second waits 2 s":                         {1, Answer{Kind: ledger.Unknown}, ledger.Retrying, "", 2 * time.Second, 2, false},
+		"the third waits 5 s":                          {2, Answer{Kind: ledger.Failed}, ledger.Retrying, "", 5 * time.Second, 3, false},
+		"the fourth waits 30 s":                        {3, Answer{Kind: ledger.Throttled}, ledger.Retrying, "", 30 * time.Second, 4, false},
+		"the fifth is dead":                            {4, Answer{Kind: ledger.Failed}, ledger.Dead, ledger.Exhausted, 0, 5, false},
+		"Retry-After is honoured":                      {0, Answer{Kind: ledger.Throttled, RetryAfter: time.Minute}, ledger.Retrying, "", time.Minute, 1, false},
+		"Retry-After below the backoff does not hurry": {3, Answer{Kind: ledger.Throttled, RetryAfter: time.Second}, ledger.Retrying, "", 30 * time.Second, 4, false},
+		"Retry-After is capped":                        {0, Answer{Kind: ledger.Throttled, RetryAfter: time.Hour}, ledger.Retrying, "", 5 * time.Minute, 1, false},
+		"a final answer is dead at once":               {0, Answer{Kind: ledger.Refused, Reason: ledger.PayloadMismatch}, ledger.Dead, ledger.PayloadMismatch, 0, 1, false},
+		"a final answer without a reason":              {0, Answer{Kind: ledger.Refused}, ledger.Dead, ledger.Permanent, 0, 1, false},
+		"in progress uses no attempt":                  {4, Answer{Kind: ledger.InProgress, RetryAfter: 3 * time.Second}, ledger.Retrying, "", 3 * time.Second, 4, false},
+		"in progress without Retry-After waits 1 s":    {4, Answer{Kind: ledger.InProgress}, ledger.Retrying, "", time.Second, 4, false},
+		"what was not sent is given back":              {4, Answer{Unsent: true, RetryAfter: 5 * time.Second}, ledger.Planned, "", 5 * time.Second, 4, false},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := ledger.Work{RunID: "r", Token: "t", Failures: tc.failures, Call: testCall}
+			o := judge(w, tc.answer, func() float64 { return 0.5 })
+			if o.State != tc.state || o.Reason != tc.reason || o.Wait != tc.wait || o.Failures != tc.spent || o.Replayed != tc.replayed {
+				t.Errorf("judge = %+v", o)
+			}
+			if o.RunID != "r" || o.Token != "t" {
+				t.Errorf("the outcome is for another lease: %+v", o.Lease)
+			}
+		})
+	}
+}
+
+func TestJitterStaysWithinItsFraction(t *testing.T) {
+	for _, rnd := range []float64{0, 0.25, 0.5, 0.999999} {
+		d := jittered(10*time.Second, 0.2, func() float64 { return rnd })
+		if d < 8*time.Second || d > 12*time.Second {
+			t.Errorf("jittered at %v = %v", rnd, d)
+		}
+	}
+	if d := jittered(time.Second, -1, func() float64 { return 0 }); d != time.Second {
+		t.Errorf("without jitter = %v", d)
+	}
+}

@@ -1,0 +1,119 @@
+// Package telemetry shows what an executor does: Prometheus metrics,
+// OpenTelemetry traces, and the logger that both binaries use.
+package telemetry
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/ledger"
+)
+
+// Metrics is an executor.Observer that counts for Prometheus. The names and
+// what they mean stand in docs/operations.md.
+type Metrics struct {
+	registry  *prometheus.Registry
+	instants  *prometheus.CounterVec
+	runs      *prometheus.CounterVec
+	attempts  *prometheus.CounterVec
+	late      *prometheus.CounterVec
+	lateness  prometheus.Histogram
+	took      *prometheus.HistogramVec
+	inFlight  prometheus.Gauge
+	waiting   prometheus.Gauge
+	ledger    *prometheus.HistogramVec
+	ledgerErr *prometheus.CounterVec
+}
+
+var _ executor.Observer = (*Metrics)(nil)
+
+// Latency buckets in seconds: a loopback call to a job's timeout.
+var latencies = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300}
+
+// NewMetrics makes the metrics, in a registry of their own.
+func NewMetrics() *Metrics {
+	m := &Metrics{
+		registry: prometheus.NewRegistry(),
+		instants: counter("cronce_instants_total", "Instants admitted to the ledger by this process, by state.", "job", "state"),
+		runs:     counter("cronce_runs_total", "Outcomes recorded by this process, by the state that they led to.", "job", "state", "reason"),
+		attempts: counter("cronce_attempts_total", "Calls made, by answer and HTTP status (0: none).", "target", "answer", "status"),
+		late:     counter("cronce_records_refused_total", "Outcomes refused by the ledger because the lease was lost.", "job"),
+		lateness: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "cronce_lateness_seconds", Help: "From the nominal instant to the first attempt of scheduled runs.", Buckets: latencies,
+		}),
+		took:      histogram("cronce_attempt_seconds", "Duration of calls.", "target"),
+		inFlight:  gauge("cronce_calls_in_flight", "Calls under way."),
+		waiting:   gauge("cronce_runs_waiting", "Runs leased by this process that wait for a place."),
+		ledger:    histogram("cronce_ledger_seconds", "Duration of the ledger's answers.", "operation"),
+		ledgerErr: counter("cronce_ledger_errors_total", "Failed questions to the ledger.", "operation"),
+	}
+	m.registry.MustRegister(m.instants, m.runs, m.attempts, m.late, m.lateness, m.took, m.inFlight, m.waiting,
+		m.ledger, m.ledgerErr, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+func counter(name, help string, labels ...string) *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+}
+
+func histogram(name, help string, labels ...string) *prometheus.HistogramVec {
+	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: latencies}, labels)
+}
+
+func gauge(name, help string) prometheus.Gauge {
+	return prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
+}
+
+// Handler serves the metrics.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+}
+
+// Watch adds what is read when the metrics are: the state of the breakers and
+// the ledger's counts. Both may take as long as a scrape may.
+func (m *Metrics) Watch(breakers func() map[string]string, counts func() (ledger.Counts, error)) {
+	m.registry.MustRegister(&watched{breakers, counts})
+}
+
+func (m *Metrics) Admitted(jobID string, state ledger.State, n int) {
+	m.instants.WithLabelValues(jobID, string(state)).Add(float64(n))
+}
+
+func (m *Metrics) Started(w ledger.Work, late time.Duration) {
+	if w.Attempt == 1 && w.Trigger == ledger.BySchedule {
+		m.lateness.Observe(late.Seconds())
+	}
+}
+
+func (m *Metrics) Answered(w ledger.Work, a executor.Answer, took time.Duration) {
+	if a.Unsent {
+		return
+	}
+	m.attempts.WithLabelValues(w.Call.Target, string(a.Kind), statusText(a.Status)).Inc()
+	m.took.WithLabelValues(w.Call.Target).Observe(took.Seconds())
+}
+
+func (m *Metrics) Settled(o ledger.Outcome, jobID string, fate ledger.Fate) {
+	if fate == ledger.Late {
+		m.late.WithLabelValues(jobID).Inc()
+		return
+	}
+	m.runs.WithLabelValues(jobID, string(o.State), string(o.Reason)).Inc()
+}
+
+func (m *Metrics) InFlight(calls, waiting int) {
+	m.inFlight.Set(float64(calls))
+	m.waiting.Set(float64(waiting))
+}
+
+func (m *Metrics) Asked(op string, took time.Duration, err error) {
+	m.ledger.WithLabelValues(op).Observe(took.Seconds())
+	if err != nil {
+		m.ledgerErr.WithLabelValues(op).Inc()
+	}
+}
