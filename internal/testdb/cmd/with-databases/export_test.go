@@ -1,0 +1,4 @@
+package main
+
+// Main lets the test binary be the command.
+var Main = main
