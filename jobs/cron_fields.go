@@ -100,8 +100,10 @@ func parseAWSCron(inner span) (form, error) {
 		if i+1 == dowField {
 			u = awsDow
 		}
-		if i := strings.IndexByte(w.text, '?'); i >= 0 && u.name[:3] != "day" {
-			return nil, w.fail(u.name, "? can stand in day-of-month or day-of-week only; write *")
+		if i+1 != domField && i+1 != dowField {
+			if err := refuseAny(w, u); err != nil {
+				return nil, err
+			}
 		}
 		if err := c.parseField(i+1, w, u); err != nil {
 			return nil, err
@@ -118,6 +120,14 @@ func parseAWSCron(inner span) (form, error) {
 		return nil, err
 	}
 	return c, c.checkDays(dom, dow, words[3], words[5])
+}
+
+// refuseAny refuses ? outside the day fields of AWS's cron().
+func refuseAny(field span, u unit) error {
+	if strings.Contains(field.text, "?") {
+		return field.fail(u.name, "? can stand in day-of-month or day-of-week only; write * or %s", u.hint)
+	}
+	return nil
 }
 
 func (c *calendar) parseField(i int, field span, u unit) error {
@@ -248,6 +258,9 @@ func (r valueRange) weekdays(u unit) uint64 {
 }
 
 func (c *calendar) parseYears(field span) error {
+	if err := refuseAny(field, awsYear); err != nil {
+		return err
+	}
 	if field.text == "*" {
 		return nil
 	}

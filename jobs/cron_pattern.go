@@ -16,8 +16,8 @@ const (
 
 // pattern.next and pattern.prev return these when nothing matches.
 const (
-	noneAfter  = forever
-	noneBefore = fromEver - 2*day // before every local time of every zone
+	noneAfter  = forever + 2*day // no zone's local time is so far
+	noneBefore = fromEver - 2*day
 )
 
 // pattern is a compiled set of local times: seconds since 1970-01-01T00:00:00

@@ -38,8 +38,8 @@ func (s *Schedule) AWS() (AWSSchedule, error) {
 	return out, err
 }
 
-// fixed reports whether the zone never shifts by its definition.
-func (z *zone) fixed() bool { return len(z.eras) == 1 }
+// fixed reports whether the zone is not expected to shift any more.
+func (z *zone) fixed() bool { return z.at(zoneReleased).end == forever }
 
 // aws prefers cron(), which is aligned by itself, where the period divides the
 // hour or the day.
