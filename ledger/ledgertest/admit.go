@@ -1,15 +1,36 @@
 package ledgertest
 
 import (
+	"bytes"
+	"reflect"
+	"slices"
+	"time"
+
 	"github.com/cronce/cronce/ledger"
 )
 
 var admitCases = []testCase{
-	{"a job never seen before begins at epoch 1, watermark now", beginsNow},
-	{"each instant has one row and the watermark moves in the same admission", admitsOnce},
+	{"a job never seen before begins at epoch 1 with the watermark now", beginsNow},
+	{"each instant has one row and the watermark moves with it", admitsOnce},
+	{"a plan from an old watermark is refused and told where to plan from", staleWatermark},
+	{"a plan of another epoch is refused", staleEpoch},
+	{"a watermark never moves back", neverBack},
+	{"nothing is admitted before its time", neverEarly},
+	{"a plan of an unknown job is refused", unknownPlan},
+	{"one refused plan does not hold back another", plansApart},
+	{"a row that exists stands, and is not leased again", existingStands},
+	{"a range row counts only instants without a row of their own", rangeCountsRest},
+	{"a range whose instants all have rows is not written", rangeOfNone},
+	{"missed and superseded instants are finished rows with their reason", verdictRows},
+	{"of a paused job planned instants are skipped and verdicts stand", pausedInstants},
+	{"only what is marked is leased on admission", leasesMarked},
+	{"a lease on admission is a first lease like any other", leaseOnAdmission},
+	{"an admission repeated after a lost answer finds its leases by Recall", admissionRecalled},
+	{"the call is frozen, byte for byte, through storage and retries", callFrozen},
+	{"events of a plan are kept with it", planEvents},
+	{"many instants of many jobs are one admission", manyAdmitted},
 }
 
-// A job's first watermark is the time at which it is first seen.
 func beginsNow(b *bed) {
 	b.declare("p1", "v1", "j")
 	pulse, err := b.Beat(b.ctx, "p1")
@@ -18,15 +39,297 @@ func beginsNow(b *bed) {
 	if s.Epoch != 1 || s.Watermark.Before(pulse.Now) || s.Hash != "v1" || s.Winner != "v1" {
 		b.Errorf("standing %+v, want epoch 1 of v1 with a watermark not before %s", s, pulse.Now)
 	}
+	if again := b.standings("v1")["j"]; !reflect.DeepEqual(again, s) {
+		b.Errorf("the job was begun again: %+v after %+v", again, s)
+	}
 }
 
-// The rows and the watermark that passes them are one transaction.
 func admitsOnce(b *bed) {
 	j := b.job("j")
 	j.admit(j.planned(0, ledger.OverlapAllow), j.planned(1, ledger.OverlapAllow))
-	b.is(j.id(0), ledger.Planned, "")
-	b.is(j.id(1), ledger.Planned, "")
+	for i := range 2 {
+		r := b.is(j.id(i), ledger.Planned, "")
+		if !r.ScheduledAt.Equal(j.at(i)) || r.Count != 1 || r.Epoch != j.Epoch || r.JobID != "j" || r.Trigger != ledger.BySchedule {
+			b.Errorf("row %+v", r)
+		}
+		if !r.NextAt.Equal(j.at(i)) || r.PlannedAt.IsZero() || !r.SendBefore.IsZero() || r.Attempt != 0 {
+			b.Errorf("a planned run is due at its instant and has nothing sent: %+v", r)
+		}
+	}
 	if w := j.next().Watermark; !w.Equal(j.at(1)) {
 		b.Errorf("watermark %s, want %s", w, j.at(1))
+	}
+}
+
+// refused submits a plan that must be refused, and returns its position.
+func (b *bed) refused(p ledger.Plan) ledger.Position {
+	b.Helper()
+	rows := len(b.all(p.JobID))
+	got, err := b.Admit(b.ctx, b.admission(p))
+	b.must(err)
+	if len(got.Stale) != 1 || len(got.Leased) != 0 {
+		b.Fatalf("stale %v, leased %v: want the plan refused", got.Stale, runIDs(got.Leased))
+	}
+	if n := len(b.all(p.JobID)); n != rows {
+		b.Errorf("a refused plan wrote %d rows", n-rows)
+	}
+	return got.Stale[0]
+}
+
+func staleWatermark(b *bed) {
+	j := b.job("j")
+	j.admit(j.planned(0, ledger.OverlapAllow))
+	p := b.refused(j.plan(1, j.leased(0, ledger.OverlapAllow), j.leased(1, ledger.OverlapAllow)))
+	if p.JobID != "j" || p.Epoch != j.Epoch || !p.Watermark.Equal(j.at(0)) {
+		b.Errorf("position %+v, want epoch %d, watermark %s", p, j.Epoch, j.at(0))
+	}
+	b.is(j.id(0), ledger.Planned, "")
+}
+
+func staleEpoch(b *bed) {
+	j := b.job("j")
+	for _, epoch := range []int64{j.Epoch - 1, j.Epoch + 1} {
+		p := j.plan(0, j.leased(0, ledger.OverlapAllow))
+		p.Epoch = epoch
+		if got := b.refused(p); got.Epoch != j.Epoch || !got.Watermark.Equal(j.Watermark) {
+			b.Errorf("position %+v, want %+v", got, j.Position)
+		}
+	}
+}
+
+func neverBack(b *bed) {
+	j := b.job("j")
+	p := j.plan(0)
+	p.Through = p.After.Add(-time.Minute)
+	b.refused(p)
+	if w := j.next().Watermark; !w.Equal(j.Watermark) {
+		b.Errorf("watermark moved from %s to %s", j.Watermark, w)
+	}
+}
+
+func neverEarly(b *bed) {
+	j := b.job("j")
+	p := b.refused(j.plan(70, j.leased(0, ledger.OverlapAllow), j.leased(70, ledger.OverlapAllow)))
+	if !p.Watermark.Equal(j.Watermark) || p.Epoch != j.Epoch {
+		b.Errorf("position %+v, want %+v", p, j.Position)
+	}
+}
+
+func unknownPlan(b *bed) {
+	j := &job{bed: b, Position: ledger.Position{JobID: "nobody", Epoch: 1, Watermark: time.Now().Add(-time.Hour)}}
+	if p := b.refused(j.plan(0, j.planned(0, ledger.OverlapAllow))); p.JobID != "nobody" || p.Epoch != 0 {
+		b.Errorf("position %+v, want only the job's name", p)
+	}
+}
+
+func plansApart(b *bed) {
+	b.declare("p1", "v1", "a", "b")
+	b.standings("v1")
+	b.pass(time.Hour)
+	ja, jb := b.now("a"), b.now("b")
+	old := ja.plan(0, ja.planned(0, ledger.OverlapAllow))
+	old.Epoch++
+	got, err := b.Admit(b.ctx, b.admission(old, jb.plan(0, jb.leased(0, ledger.OverlapAllow))))
+	b.must(err)
+	if len(got.Stale) != 1 || got.Stale[0].JobID != "a" || !slices.Equal(runIDs(got.Leased), []string{jb.id(0)}) {
+		b.Errorf("stale %+v, leased %v", got.Stale, runIDs(got.Leased))
+	}
+}
+
+// A platform event came before the plan.
+func existingStands(b *bed) {
+	j := b.job("j")
+	e := j.entry(j.planned(0, ledger.OverlapAllow))
+	e.By, e.Why = "aws", "event"
+	b.entered(e)
+	got := j.admit(j.leased(0, ledger.OverlapAllow), j.leased(1, ledger.OverlapAllow))
+	if !slices.Equal(runIDs(got.Leased), []string{j.id(1)}) {
+		b.Errorf("leased %v, want only %s", runIDs(got.Leased), j.id(1))
+	}
+	if r := b.is(j.id(0), ledger.Planned, ""); r.By != "aws" {
+		b.Errorf("the event's row was overwritten: %+v", r)
+	}
+}
+
+func rangeCountsRest(b *bed) {
+	j := b.job("j")
+	b.entered(j.entry(j.planned(1, ledger.OverlapAllow)))
+	b.entered(j.beside("x")) // ~ work accounts for no instant
+	j.admit(j.rangeOf(0, 4))
+	r := b.is(j.rangeID(0, 4), ledger.Missed, ledger.CatchUpWindow)
+	if r.Count != 4 || !r.ScheduledAt.Equal(j.at(0)) || !r.Until.Equal(j.at(4)) {
+		b.Errorf("range %+v, want 4 instants from %s to %s", r, j.at(0), j.at(4))
+	}
+	if w := j.next().Watermark; !w.Equal(j.at(4)) {
+		b.Errorf("watermark %s, want %s", w, j.at(4))
+	}
+}
+
+func rangeOfNone(b *bed) {
+	j := b.job("j")
+	b.entered(j.entry(j.planned(0, ledger.OverlapAllow)))
+	b.entered(j.entry(j.planned(1, ledger.OverlapAllow)))
+	j.admit(j.rangeOf(0, 1))
+	if n := len(b.all("j")); n != 2 {
+		b.Errorf("%d rows for 2 instants", n)
+	}
+}
+
+func verdictRows(b *bed) {
+	j := b.job("j")
+	old := j.missed(1)
+	old.State, old.Reason = ledger.Superseded, ledger.NewerInstant
+	j.admit(j.missed(0), old)
+	b.is(j.id(0), ledger.Missed, ledger.CatchUpWindow)
+	r := b.is(j.id(1), ledger.Superseded, ledger.NewerInstant)
+	if r.FinishedAt.IsZero() || !r.NextAt.IsZero() || !r.StartedAt.IsZero() || r.Count != 1 {
+		b.Errorf("row %+v, want one that finished and never started", r)
+	}
+	b.idle()
+}
+
+func pausedInstants(b *bed) {
+	j := b.job("j")
+	b.must(b.Pause(b.ctx, "j", "ann", "audit"))
+	got := j.admit(j.missed(0), j.leased(1, ledger.OverlapSkip), j.leased(2, ledger.OverlapQueue), j.leased(3, ledger.OverlapAllow))
+	if len(got.Leased) != 0 || got.Skipped[ledger.WhilePaused] != 3 {
+		b.Errorf("leased %v, skipped %v: want none and 3 paused", runIDs(got.Leased), got.Skipped)
+	}
+	b.is(j.id(0), ledger.Missed, ledger.CatchUpWindow)
+	for i := 1; i <= 3; i++ {
+		if r := b.is(j.id(i), ledger.Skipped, ledger.WhilePaused); r.FinishedAt.IsZero() {
+			b.Errorf("a skipped run is finished: %+v", r)
+		}
+	}
+	b.must(b.Resume(b.ctx, "j", "ann", "done"))
+	k := j.next()
+	if got := k.admit(k.leased(0, ledger.OverlapSkip)); len(got.Leased) != 1 {
+		b.Errorf("after the pause nothing started: the slot is held by a skipped run")
+	}
+}
+
+func leasesMarked(b *bed) {
+	j := b.job("j")
+	got := j.admit(j.planned(0, ledger.OverlapAllow), j.leased(1, ledger.OverlapAllow))
+	if !slices.Equal(runIDs(got.Leased), []string{j.id(1)}) {
+		b.Errorf("leased %v, want %s", runIDs(got.Leased), j.id(1))
+	}
+	b.is(j.id(1), ledger.Running, "")
+	b.take("p2", j.id(0))
+}
+
+func leaseOnAdmission(b *bed) {
+	j := b.job("j")
+	a := b.admission(j.plan(0, j.leased(0, ledger.OverlapAllow)))
+	got, err := b.Admit(b.ctx, a)
+	b.must(err)
+	if len(got.Leased) != 1 {
+		b.Fatalf("leased %v", runIDs(got.Leased))
+	}
+	want := ledger.Work{
+		RunID: j.id(0), JobID: "j", ScheduledAt: j.at(0), Trigger: ledger.BySchedule, Attempt: 1,
+		SendBefore: got.Now.Add(horizon), LeasedUntil: got.Now.Add(lease), Token: a.Token, Call: call("j"),
+	}
+	b.sameWork(got.Leased, []ledger.Work{want})
+	r := b.is(j.id(0), ledger.Running, "")
+	if r.Attempt != 1 || r.LeasedBy != "p1" || !r.LeasedUntil.Equal(want.LeasedUntil) ||
+		!r.StartedAt.Equal(got.Now) || !r.SendBefore.Equal(want.SendBefore) {
+		b.Errorf("row %+v", r)
+	}
+}
+
+// sameWork compares work, times by the instant.
+func (b *bed) sameWork(got, want []ledger.Work) {
+	b.Helper()
+	plain := func(ws []ledger.Work) []ledger.Work {
+		ws = slices.Clone(ws)
+		for i := range ws {
+			w := &ws[i]
+			w.ScheduledAt, w.SendBefore, w.LeasedUntil = w.ScheduledAt.UTC(), w.SendBefore.UTC(), w.LeasedUntil.UTC()
+		}
+		slices.SortFunc(ws, func(a, b ledger.Work) int { return a.ScheduledAt.Compare(b.ScheduledAt) })
+		return ws
+	}
+	if g, w := plain(got), plain(want); !reflect.DeepEqual(g, w) {
+		b.Errorf("work\n%+v, want\n%+v", g, w)
+	}
+}
+
+func admissionRecalled(b *bed) {
+	j := b.job("j")
+	a := b.admission(j.plan(2, j.leased(0, ledger.OverlapAllow), j.leased(1, ledger.OverlapAllow), j.planned(2, ledger.OverlapAllow)))
+	first, err := b.Admit(b.ctx, a)
+	b.must(err)
+	again, err := b.Admit(b.ctx, a)
+	b.must(err)
+	if len(again.Stale) != 1 || len(again.Leased) != 0 {
+		b.Errorf("repeated: stale %v, leased %v", again.Stale, runIDs(again.Leased))
+	}
+	got, err := b.Recall(b.ctx, a.Token)
+	b.must(err)
+	b.sameWork(got, first.Leased)
+}
+
+func callFrozen(b *bed) {
+	j := b.job("j")
+	got := j.admit(j.leased(0, ledger.OverlapAllow))
+	w := got.Leased[0]
+	b.sameCall("admitted", w.Call, call("j"))
+	b.sameCall("stored", b.get(j.id(0)).Call, call("j"))
+	b.record(retrying(w, 0))
+	b.sameCall("retried", b.take("p2", j.id(0)).Call, call("j"))
+}
+
+func (b *bed) sameCall(when string, got, want ledger.Call) {
+	b.Helper()
+	if !reflect.DeepEqual(got, want) || !bytes.Equal(got.Body, want.Body) {
+		b.Errorf("the call %s is %+v (body %s), want %+v (body %s)", when, got, got.Body, want, want.Body)
+	}
+}
+
+func planEvents(b *bed) {
+	j := b.job("j")
+	p := j.plan(0)
+	gap := ledger.Event{JobID: "j", At: j.at(0), Kind: ledger.GapSkipped, Local: "2026-03-08T02:30:00", Zone: "America/New_York"}
+	p.Events = []ledger.Event{gap}
+	_, err := b.Admit(b.ctx, b.admission(p))
+	b.must(err)
+	b.refused(p)
+	events, err := b.Events(b.ctx, "j", 0)
+	b.must(err)
+	var gaps []ledger.Event
+	for _, e := range events {
+		if e.Kind == ledger.GapSkipped {
+			gaps = append(gaps, e)
+		}
+	}
+	if len(gaps) != 1 || !gaps[0].At.Equal(gap.At) || gaps[0].Local != gap.Local || gaps[0].Zone != gap.Zone {
+		b.Errorf("gaps %+v, want %+v", gaps, gap)
+	}
+}
+
+func manyAdmitted(b *bed) {
+	ids := jobIDs(50)
+	b.declare("p1", "v1", ids...)
+	b.standings("v1")
+	b.pass(time.Hour)
+	at := b.standings("v1")
+	var plans []ledger.Plan
+	for _, id := range ids {
+		j := &job{bed: b, Position: at[id].Position}
+		plans = append(plans, j.plan(2, j.missed(0), j.leased(1, ledger.OverlapSkip), j.planned(2, ledger.OverlapQueue)))
+	}
+	got, err := b.Admit(b.ctx, b.admission(plans...))
+	b.must(err)
+	if len(got.Leased) != 50 || len(got.Stale) != 0 {
+		b.Fatalf("leased %d, stale %d: want 50 and 0", len(got.Leased), len(got.Stale))
+	}
+	var os []ledger.Outcome
+	for _, w := range got.Leased {
+		os = append(os, succeeded(w))
+	}
+	b.record(os...)
+	if got := b.claim("p1", 100); len(got.Work) != 50 {
+		b.Errorf("claimed %d, want the 50 that waited", len(got.Work))
 	}
 }

@@ -94,17 +94,16 @@ func (b *bed) standings(version string) map[string]ledger.Standing {
 // job is a job that was begun an hour ago and not planned since.
 func (b *bed) job(id string) *job {
 	b.Helper()
-	b.declare("p1", "v1", id)
-	b.standings("v1")
+	b.declare("process-of-"+id, "v1-of-"+id, id)
+	b.standings("v1-of-" + id)
 	b.pass(time.Hour)
-	b.declare("p1", "v1", id)
 	return b.now(id)
 }
 
-// now reads where a job stands.
+// now reads where a job stands, beginning none.
 func (b *bed) now(id string) *job {
 	b.Helper()
-	s, ok := b.standings("v1")[id]
+	s, ok := b.standings("")[id]
 	if !ok {
 		b.Fatalf("Standings does not list %s", id)
 	}

@@ -44,4 +44,14 @@ var groups = []struct {
 	cases []testCase
 }{
 	{"admit", admitCases},
+	{"overlap", overlapCases},
+	{"lease", leaseCases},
+	{"record", recordCases},
+	{"enter", enterCases},
+	{"definitions", definitionCases},
+	{"operate", operateCases},
+	{"backfill", backfillCases},
+	{"purge", purgeCases},
+	{"list", listCases},
+	{"race", raceCases},
 }

@@ -1,0 +1,215 @@
+package ledgertest
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+var backfillCases = []testCase{
+	{"missed, superseded, skipped and canceled instants become planned", backfills},
+	{"what ran, or is about to, is left", backfillLeft},
+	{"instants of a range row are taken out of it one by one", backfillRange},
+	{"a dry run counts the same and changes nothing", backfillDry},
+	{"never planned and purged instants are refused", backfillRefused},
+	{"backfilled runs wait for the slot, oldest first, whatever the overlap", backfillQueued},
+	{"a scheduled instant is skipped while a backfill goes on", backfillThenSkip},
+	{"a canceled run that was sent keeps its key, call and numbers", backfillCanceled},
+	{"a canceled run that was sent is refused past its sendBefore", backfillExpired},
+	{"a pause does not hold a backfill back", backfillPaused},
+	{"repeated, it changes nothing", backfillTwice},
+	{"an unknown job is not found", backfillUnknown},
+}
+
+// fill backfills these instants, of overlap allow, and checks the counts.
+func (j *job) fill(want ledger.Backfilled, is ...int) {
+	j.Helper()
+	if got := j.backfill(false, is...); got != want {
+		j.Fatalf("backfilled %+v, want %+v", got, want)
+	}
+}
+
+func (j *job) backfill(dry bool, is ...int) ledger.Backfilled {
+	j.Helper()
+	b := ledger.Backfill{JobID: j.JobID, By: "ann", Why: "outage", DryRun: dry}
+	for _, i := range is {
+		b.Instants = append(b.Instants, j.planned(i, ledger.OverlapAllow))
+	}
+	got, err := j.Backfill(j.ctx, b)
+	j.must(err)
+	return got
+}
+
+// filled checks an instant that a backfill made planned.
+func (j *job) filled(i int) {
+	j.Helper()
+	r := j.is(j.id(i), ledger.Planned, "")
+	if r.Trigger != ledger.ByBackfill || r.By != "ann" || r.Why != "outage" || r.Count != 1 || !r.Until.IsZero() ||
+		!r.FinishedAt.IsZero() || r.NextAt.IsZero() || !r.ScheduledAt.Equal(j.at(i)) || r.Epoch != j.Epoch {
+		j.Errorf("row %+v", r)
+	}
+	j.sameCall("backfilled", r.Call, call(j.JobID))
+}
+
+func backfills(b *bed) {
+	j := b.job("j")
+	old := j.missed(1)
+	old.State, old.Reason = ledger.Superseded, ledger.NewerInstant
+	got := j.admit(j.missed(0), old, j.leased(2, ledger.OverlapSkip), j.planned(3, ledger.OverlapSkip), j.planned(4, ledger.OverlapAllow))
+	b.is(j.id(3), ledger.Skipped, ledger.Overlapped)
+	b.canceled(j.id(4))
+	b.record(succeeded(got.Leased[0]))
+	j.fill(ledger.Backfilled{Planned: 4, Left: 1}, 0, 1, 2, 3, 4)
+	for _, i := range []int{0, 1, 3, 4} {
+		j.filled(i)
+	}
+	b.is(j.id(2), ledger.Succeeded, "")
+}
+
+func backfillLeft(b *bed) {
+	j := b.job("j")
+	a := ledger.OverlapAllow
+	got := j.admit(j.leased(0, a), j.leased(1, a), j.leased(2, a), j.planned(3, a))
+	slices.SortFunc(got.Leased, func(a, b ledger.Work) int { return a.ScheduledAt.Compare(b.ScheduledAt) })
+	b.record(dead(got.Leased[0], ledger.Permanent), retrying(got.Leased[1], time.Hour))
+	j.fill(ledger.Backfilled{Left: 4}, 0, 1, 2, 3)
+	b.is(j.id(0), ledger.Dead, ledger.Permanent)
+	b.is(j.id(1), ledger.Retrying, "")
+}
+
+func backfillRange(b *bed) {
+	j := b.job("j")
+	j.admit(j.rangeOf(0, 5))
+	j.fill(ledger.Backfilled{Planned: 2}, 2, 3)
+	j.filled(2)
+	j.filled(3)
+	r := b.is(j.rangeID(0, 5), ledger.Missed, ledger.CatchUpWindow)
+	if r.Count != 4 || !r.ScheduledAt.Equal(j.at(0)) || !r.Until.Equal(j.at(5)) {
+		b.Errorf("range %+v, want the 4 instants that are left", r)
+	}
+	b.record(succeeded(b.take("p1", j.id(2))))
+	j.fill(ledger.Backfilled{Planned: 4, Left: 2}, 0, 1, 2, 3, 4, 5)
+	if _, _, err := b.Get(b.ctx, j.rangeID(0, 5)); !errors.Is(err, ledger.ErrNotFound) {
+		b.Errorf("a range row that stands for nothing: %v, want ErrNotFound", err)
+	}
+	if n := len(b.all("j")); n != 6 {
+		b.Errorf("%d rows for 6 instants", n)
+	}
+}
+
+func backfillDry(b *bed) {
+	j := b.job("j")
+	j.admit(j.missed(0), j.rangeOf(1, 3), j.planned(4, ledger.OverlapAllow))
+	before := b.all("j")
+	want := ledger.Backfilled{Planned: 3, Left: 1, Refused: 1}
+	if got := j.backfill(true, 0, 1, 2, 4, 5); got != want {
+		b.Errorf("dry run %+v, want %+v", got, want)
+	}
+	after := b.all("j")
+	for i := range before {
+		if i >= len(after) || after[i].State != before[i].State || after[i].Count != before[i].Count || after[i].By != "" {
+			b.Fatalf("a dry run changed\n%+v to\n%+v", before, after)
+		}
+	}
+	j.fill(want, 0, 1, 2, 4, 5)
+}
+
+func backfillRefused(b *bed) {
+	j := b.job("j")
+	j.admit(j.missed(0), j.missed(1))
+	b.purge(ledger.Purge{})
+	k := j.next()
+	k.admit(k.missed(0))
+	j.fill(ledger.Backfilled{Planned: 1, Refused: 3}, 0, 1, 2, 3)
+	k.filled(0)
+}
+
+func backfillQueued(b *bed) {
+	j, w := b.started("j")
+	k := j.next()
+	k.admit(k.missed(0), k.missed(1))
+	k.fill(ledger.Backfilled{Planned: 2}, 0, 1)
+	b.idle()
+	b.record(succeeded(w))
+	b.record(succeeded(b.take("p1", k.id(0))))
+	b.record(succeeded(b.take("p1", k.id(1))))
+}
+
+func backfillThenSkip(b *bed) {
+	j := b.job("j")
+	j.admit(j.missed(0), j.missed(1))
+	j.fill(ledger.Backfilled{Planned: 2}, 0, 1)
+	b.record(succeeded(b.take("p1", j.id(0))))
+	k := j.nextIs(ledger.Skipped, ledger.Overlapped)
+	b.record(succeeded(b.take("p1", j.id(1))))
+	k.nextIs(ledger.Planned, "")
+}
+
+// backfillWith backfills the first instant with another call.
+func (j *job) backfillWith(path string) ledger.Backfilled {
+	j.Helper()
+	in := j.planned(0, ledger.OverlapSkip)
+	in.Call.Path = path
+	got, err := j.Backfill(j.ctx, ledger.Backfill{JobID: j.JobID, Instants: []ledger.Instant{in}, By: "ann", Why: "outage"})
+	j.must(err)
+	return got
+}
+
+func backfillCanceled(b *bed) {
+	j, w := b.started("j")
+	b.record(retrying(w, time.Hour))
+	b.canceled(j.id(0))
+	if got := j.backfillWith("/v2"); got.Planned != 1 {
+		b.Fatalf("backfilled %+v", got)
+	}
+	again := b.take("p2", j.id(0))
+	if again.Attempt != 2 || again.Failures != 0 || !again.SendBefore.Equal(w.SendBefore) {
+		b.Errorf("work %+v, want attempt 2 of a new budget before %s", again, w.SendBefore)
+	}
+	b.sameCall("backfilled", again.Call, w.Call)
+
+	j = b.job("unsent")
+	j.admit(j.planned(0, ledger.OverlapSkip))
+	b.canceled(j.id(0))
+	j.backfillWith("/v2")
+	if r := b.get(j.id(0)); r.Call.Path != "/v2" {
+		b.Errorf("path %s, want the call of the backfill: nothing was sent before", r.Call.Path)
+	}
+}
+
+func backfillExpired(b *bed) {
+	j, _ := b.started("j")
+	b.canceled(j.id(0))
+	b.pass(horizon + time.Second)
+	if got := j.backfillWith("/v2"); got.Refused != 1 {
+		b.Errorf("backfilled %+v, want it refused", got)
+	}
+	b.is(j.id(0), ledger.Canceled, ledger.ByHand)
+}
+
+func backfillPaused(b *bed) {
+	j := b.job("j")
+	b.must(b.Pause(b.ctx, "j", "ann", "audit"))
+	j.admit(j.planned(0, ledger.OverlapSkip))
+	j.fill(ledger.Backfilled{Planned: 1}, 0)
+	b.take("p1", j.id(0))
+}
+
+func backfillTwice(b *bed) {
+	j := b.job("j")
+	j.admit(j.missed(0), j.rangeOf(1, 2))
+	j.fill(ledger.Backfilled{Planned: 3}, 0, 1, 2)
+	j.fill(ledger.Backfilled{Left: 3}, 0, 1, 2)
+	if n := len(b.all("j")); n != 3 {
+		b.Errorf("%d rows for 3 instants", n)
+	}
+}
+
+func backfillUnknown(b *bed) {
+	_, err := b.Backfill(b.ctx, ledger.Backfill{JobID: "nobody", By: "ann", Why: "x"})
+	if !errors.Is(err, ledger.ErrNotFound) {
+		b.Errorf("%v, want ErrNotFound", err)
+	}
+}

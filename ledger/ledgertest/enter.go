@@ -1,0 +1,203 @@
+package ledgertest
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+var enterCases = []testCase{
+	{"a trigger is new work at once, with who and why", triggered},
+	{"two triggers in one second are two runs", twoTriggers},
+	{"an id entered before is not entered again", enteredBefore},
+	{"an entry repeated after a lost answer finds its lease", enteredRecalled},
+	{"an instant in a range row is accounted for", enteredInRange},
+	{"an entry moves no watermark and the plan goes round it", entryMovesNothing},
+	{"an instant of a paused job is skipped, a trigger is not", enteredPaused},
+	{"an instant obeys the slot as a planned one does", enteredOverlap},
+	{"an instant that has not come yet waits for its time", enteredEarly},
+	{"an instant that was purged is refused, ~ work is not", enteredPurged},
+	{"a job that the ledger does not know is entered without an epoch", enteredUnknown},
+}
+
+// entry is an instant from outside the planner.
+func (j *job) entry(in ledger.Instant) ledger.Entry {
+	return ledger.Entry{JobID: j.JobID, Instant: in, Owner: "p1", Token: j.token(), LeaseFor: lease}
+}
+
+// beside is a trigger at the first instant, with its own id.
+func (j *job) beside(token string) ledger.Entry {
+	in := j.leased(0, ledger.OverlapSkip)
+	in.RunID += "~" + token
+	in.Trigger = ledger.ByOperator
+	e := j.entry(in)
+	e.By, e.Why = "ann", "month end"
+	return e
+}
+
+// entered enters what must be new.
+func (b *bed) entered(e ledger.Entry) ledger.Entered {
+	b.Helper()
+	got, err := b.Enter(b.ctx, e)
+	b.must(err)
+	if !got.Inserted || got.Run.ID != e.RunID {
+		b.Fatalf("entry of %s: inserted %v, run %s", e.RunID, got.Inserted, got.Run.ID)
+	}
+	return got
+}
+
+func triggered(b *bed) {
+	j := b.job("j")
+	e := j.beside("one")
+	got := b.entered(e)
+	if got.Work == nil {
+		b.Fatal("a trigger was not leased")
+	}
+	b.sameWork([]ledger.Work{*got.Work}, []ledger.Work{{
+		RunID: e.RunID, JobID: "j", ScheduledAt: j.at(0), Trigger: ledger.ByOperator, Attempt: 1,
+		SendBefore: got.Now.Add(horizon), LeasedUntil: got.Now.Add(lease), Token: e.Token, Call: call("j"),
+	}})
+	r := b.is(e.RunID, ledger.Running, "")
+	if r.Epoch != 0 || r.By != "ann" || r.Why != "month end" || r.Count != 1 {
+		b.Errorf("row %+v", r)
+	}
+}
+
+func twoTriggers(b *bed) {
+	j := b.job("j")
+	one, two := b.entered(j.beside("one")), b.entered(j.beside("two"))
+	if one.Work == nil || two.Work == nil {
+		b.Error("both triggers start at once")
+	}
+}
+
+func enteredBefore(b *bed) {
+	j := b.job("j")
+	j.admit(j.planned(0, ledger.OverlapAllow))
+	for _, e := range []ledger.Entry{j.entry(j.leased(0, ledger.OverlapAllow)), j.beside("x")} {
+		if e.RunID != j.id(0) {
+			b.entered(e)
+			e.Token = b.token()
+		}
+		got, err := b.Enter(b.ctx, e)
+		b.must(err)
+		if got.Inserted || got.Work != nil || got.Run.ID != e.RunID {
+			b.Errorf("entered again: %+v", got)
+		}
+	}
+	if n := len(b.all("j")); n != 2 {
+		b.Errorf("%d rows, want 2", n)
+	}
+}
+
+func enteredRecalled(b *bed) {
+	j := b.job("j")
+	e := j.beside("x")
+	first := b.entered(e)
+	again, err := b.Enter(b.ctx, e)
+	b.must(err)
+	if again.Inserted || again.Work == nil {
+		b.Fatalf("repeated: %+v, want its work again", again)
+	}
+	b.sameWork([]ledger.Work{*again.Work}, []ledger.Work{*first.Work})
+}
+
+func enteredInRange(b *bed) {
+	j := b.job("j")
+	j.admit(j.rangeOf(0, 4))
+	got, err := b.Enter(b.ctx, j.entry(j.leased(2, ledger.OverlapAllow)))
+	b.must(err)
+	if got.Inserted || got.Work != nil || got.Run.ID != j.rangeID(0, 4) || got.Run.Count != 5 {
+		b.Errorf("entered %+v, want the range row", got)
+	}
+}
+
+func entryMovesNothing(b *bed) {
+	j := b.job("j")
+	b.entered(j.entry(j.planned(3, ledger.OverlapAllow)))
+	if w := j.next().Watermark; !w.Equal(j.Watermark) {
+		b.Errorf("an entry moved the watermark from %s to %s", j.Watermark, w)
+	}
+	j.admit(j.planned(0, ledger.OverlapAllow), j.planned(3, ledger.OverlapAllow))
+	if n := len(b.all("j")); n != 2 {
+		b.Errorf("%d rows for 2 instants", n)
+	}
+}
+
+func enteredPaused(b *bed) {
+	j := b.job("j")
+	b.must(b.Pause(b.ctx, "j", "ann", "audit"))
+	got := b.entered(j.entry(j.leased(0, ledger.OverlapSkip)))
+	if got.Work != nil {
+		b.Error("an instant of a paused job was leased")
+	}
+	b.is(j.id(0), ledger.Skipped, ledger.WhilePaused)
+	if got := b.entered(j.beside("x")); got.Work == nil {
+		b.Error("a trigger of a paused job was held back")
+	}
+}
+
+func enteredOverlap(b *bed) {
+	j, w := b.started("j")
+	skip := b.entered(j.entry(j.leased(1, ledger.OverlapSkip)))
+	queue := b.entered(j.entry(j.leased(2, ledger.OverlapQueue)))
+	allow := b.entered(j.entry(j.leased(3, ledger.OverlapAllow)))
+	if skip.Work != nil || queue.Work != nil || allow.Work == nil {
+		b.Errorf("leased: skip %v, queue %v, allow %v", skip.Work, queue.Work, allow.Work)
+	}
+	b.is(j.id(1), ledger.Skipped, ledger.Overlapped)
+	b.idle()
+	b.record(succeeded(w))
+	b.take("p1", j.id(2))
+}
+
+func enteredEarly(b *bed) {
+	j := b.job("j")
+	got := b.entered(j.entry(j.leased(90, ledger.OverlapAllow)))
+	if got.Work != nil {
+		b.Error("leased before its time")
+	}
+	if c := b.idle(); !c.NextAt.Equal(j.at(90)) {
+		b.Errorf("NextAt %s, want %s", c.NextAt, j.at(90))
+	}
+	b.pass(time.Hour)
+	b.take("p1", j.id(90))
+}
+
+func enteredPurged(b *bed) {
+	j := b.job("j")
+	j.admit(j.missed(0), j.missed(1))
+	b.purge(ledger.Purge{})
+	for i := range 2 {
+		_, err := b.Enter(b.ctx, j.entry(j.leased(i, ledger.OverlapAllow)))
+		if !errors.Is(err, ledger.ErrPurged) {
+			b.Errorf("entry of purged instant %d: %v, want ErrPurged", i, err)
+		}
+	}
+	b.entered(j.entry(j.leased(2, ledger.OverlapAllow)))
+	b.entered(j.beside("x"))
+}
+
+func enteredUnknown(b *bed) {
+	j := &job{bed: b, Position: ledger.Position{JobID: "new", Watermark: time.Now().Add(-time.Hour)}}
+	if got := b.entered(j.beside("x")); got.Work == nil {
+		b.Error("a trigger of an unknown job was held back")
+	}
+	if got := b.entered(j.entry(j.leased(1, ledger.OverlapSkip))); got.Work == nil {
+		b.Error("an event of an unknown job was held back")
+	}
+	b.entered(j.entry(j.leased(2, ledger.OverlapSkip)))
+	b.is(j.id(2), ledger.Skipped, ledger.Overlapped)
+	jobs, err := b.Jobs(b.ctx)
+	b.must(err)
+	i := slices.IndexFunc(jobs, func(s ledger.JobStatus) bool { return s.JobID == "new" })
+	if i < 0 || !jobs[i].Ended || jobs[i].Epoch != 0 {
+		b.Errorf("jobs %+v, want new, ended, without an epoch", jobs)
+	}
+	b.declare("p1", "v1", "new")
+	if s := b.standings("v1")["new"]; s.Epoch != 1 || s.Watermark.Before(j.at(2)) {
+		b.Errorf("standing %+v, want epoch 1 from now", s)
+	}
+}

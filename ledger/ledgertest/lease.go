@@ -1,0 +1,313 @@
+package ledgertest
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+var leaseCases = []testCase{
+	{"a run is leased to one process at a time", oneHolder},
+	{"the work due longest goes first, up to the limit", oldestFirst},
+	{"a retry is not due before its time, and NextAt says when", retryWaits},
+	{"NextAt is a lease's end, or zero when there is nothing", nextAtLease},
+	{"runs of busy targets and jobs are left", busyLeft},
+	{"a lapsed lease is taken over by the next attempt and kept as lost", takeover},
+	{"the late finisher's record is refused", lateFinisher},
+	{"a lapsed lease that nobody took over still records and extends", lapsedUntaken},
+	{"Extend moves the end of held leases and names the lost ones", extends},
+	{"Recall returns what is leased under the token", recalls},
+	{"a claim repeated under its token adds to it", claimRepeated},
+	{"a lease given back unsent uses no attempt number", givenBack},
+	{"sendBefore is set at the first lease and kept by retries", sendBeforeKept},
+	{"a retry past sendBefore is made dead and never handed out", retryExpired},
+	{"a lapsed run past sendBefore is made dead and its attempt kept", lapsedExpired},
+	{"a run that was never leased does not expire", plannedKeeps},
+	{"an expired run gives its slot back", expiredSlot},
+}
+
+func oneHolder(b *bed) {
+	j := b.job("j")
+	j.admit(j.planned(0, ledger.OverlapAllow))
+	w := b.take("p1", j.id(0))
+	r := b.is(j.id(0), ledger.Running, "")
+	if w.Attempt != 1 || w.JobID != "j" || r.LeasedBy != "p1" || !r.LeasedUntil.Equal(w.LeasedUntil) {
+		b.Errorf("work %+v, row %+v", w, r)
+	}
+	got, err := b.second().Claim(b.ctx, ledger.Claim{Owner: "p2", Token: b.token(), Limit: 10, LeaseFor: lease})
+	b.must(err)
+	if len(got.Work) != 0 {
+		b.Errorf("a second process claimed %v", runIDs(got.Work))
+	}
+}
+
+func oldestFirst(b *bed) {
+	j := b.job("j")
+	a := ledger.OverlapAllow
+	j.admit(j.planned(0, a), j.planned(1, a), j.planned(2, a))
+	got := b.claim("p1", 2)
+	if !slices.Equal(runIDs(got.Work), []string{j.id(0), j.id(1)}) {
+		b.Errorf("claimed %v, want the two oldest", runIDs(got.Work))
+	}
+	b.take("p1", j.id(2))
+}
+
+func retryWaits(b *bed) {
+	j, w := b.started("j")
+	before := b.idle().Now
+	b.record(retrying(w, 10*time.Minute))
+	r := b.is(j.id(0), ledger.Retrying, "")
+	if r.NextAt.Before(before.Add(10*time.Minute)) || r.LeasedBy != "" || !r.LeasedUntil.IsZero() {
+		b.Errorf("row %+v, want it due in 10 minutes, leased to nobody", r)
+	}
+	if c := b.idle(); !c.NextAt.Equal(r.NextAt) {
+		b.Errorf("NextAt %s, want %s", c.NextAt, r.NextAt)
+	}
+	b.pass(9 * time.Minute)
+	b.idle()
+	b.pass(2 * time.Minute)
+	if w := b.take("p2", j.id(0)); w.Attempt != 2 || w.Failures != 1 {
+		b.Errorf("attempt %d, failures %d: want 2 and 1", w.Attempt, w.Failures)
+	}
+}
+
+func nextAtLease(b *bed) {
+	if c := b.idle(); !c.NextAt.IsZero() {
+		b.Errorf("NextAt %s in an empty ledger", c.NextAt)
+	}
+	j := b.job("j")
+	j.admit(j.planned(0, ledger.OverlapAllow))
+	got := b.claim("p1", 1)
+	if until := got.Work[0].LeasedUntil; !got.NextAt.Equal(until) || !b.idle().NextAt.Equal(until) {
+		b.Errorf("NextAt %s, want the lease's end %s", got.NextAt, until)
+	}
+	b.record(succeeded(got.Work[0]))
+	if c := b.idle(); !c.NextAt.IsZero() {
+		b.Errorf("NextAt %s when all is done", c.NextAt)
+	}
+}
+
+func busyLeft(b *bed) {
+	for _, id := range []string{"a", "b", "c"} {
+		j := b.job(id)
+		j.admit(j.planned(0, ledger.OverlapAllow))
+	}
+	got, err := b.Claim(b.ctx, ledger.Claim{
+		Owner: "p1", Token: b.token(), Limit: 1, LeaseFor: lease,
+		BusyTargets: []string{"target-of-a"}, BusyJobs: []string{"b"},
+	})
+	b.must(err)
+	if len(got.Work) != 1 || got.Work[0].JobID != "c" {
+		b.Errorf("claimed %v, want c's run", runIDs(got.Work))
+	}
+	if got := b.claim("p1", 10); len(got.Work) != 2 {
+		b.Errorf("claimed %v, want what was left", runIDs(got.Work))
+	}
+}
+
+func takeover(b *bed) {
+	j, w := b.started("j")
+	b.record(retrying(w, 0))
+	w = b.take("p1", j.id(0))
+	b.pass(lease - 5*time.Second)
+	b.idle()
+	b.pass(10 * time.Second)
+	w = b.take("p2", j.id(0))
+	if w.Attempt != 3 || w.Failures != 1 {
+		b.Errorf("attempt %d, failures %d: want 3 and 1", w.Attempt, w.Failures)
+	}
+	h := b.history(j.id(0))
+	if len(h) != 2 || h[1].N != 2 || h[1].Answer != ledger.Lost || h[1].Owner != "p1" || h[1].FinishedAt.IsZero() {
+		b.Errorf("history %+v, want attempt 2 of p1 lost", h)
+	}
+	b.record(succeeded(w))
+	if h := b.history(j.id(0)); len(h) != 3 || h[2].N != 3 {
+		b.Errorf("history %+v, want 3 attempts", h)
+	}
+}
+
+func lateFinisher(b *bed) {
+	j, old := b.started("j")
+	b.pass(lease + time.Second)
+	w := b.take("p2", j.id(0))
+	b.late(succeeded(old))
+	b.late(unsent(old, 0))
+	b.record(retrying(w, time.Hour))
+	b.late(dead(old, ledger.Permanent))
+	b.is(j.id(0), ledger.Retrying, "")
+}
+
+func lapsedUntaken(b *bed) {
+	_, w := b.started("a")
+	b.pass(lease + time.Second)
+	b.record(succeeded(w))
+	b.is(w.RunID, ledger.Succeeded, "")
+
+	_, w = b.started("b")
+	b.pass(lease + time.Second)
+	lost, err := b.Extend(b.ctx, []ledger.Lease{{RunID: w.RunID, Token: w.Token}}, lease)
+	b.must(err)
+	if len(lost) != 0 {
+		b.Errorf("lost %v, want none: nobody took it over", lost)
+	}
+	b.idle()
+}
+
+func extends(b *bed) {
+	j := b.job("j")
+	a := ledger.OverlapAllow
+	j.admit(j.planned(0, a), j.planned(1, a), j.planned(2, a))
+	ws := b.claim("p1", 3).Work
+	held := ledger.Lease{RunID: ws[0].RunID, Token: ws[0].Token}
+	want := []ledger.Lease{
+		{RunID: ws[1].RunID, Token: "somebody-else's"},
+		{RunID: ws[2].RunID, Token: ws[2].Token},
+		{RunID: runID("nobody", j.at(0)), Token: ws[0].Token},
+	}
+	b.record(succeeded(ws[2]))
+	now := b.idle().Now
+	lost, err := b.Extend(b.ctx, append([]ledger.Lease{held}, want...), 30*time.Minute)
+	b.must(err)
+	byRun := func(a, b ledger.Lease) int { return strings.Compare(a.RunID, b.RunID) }
+	slices.SortFunc(lost, byRun)
+	slices.SortFunc(want, byRun)
+	if !slices.Equal(lost, want) {
+		b.Errorf("lost %v, want %v", lost, want)
+	}
+	if r := b.get(held.RunID); r.LeasedUntil.Before(now.Add(30 * time.Minute)) {
+		b.Errorf("leased until %s, want 30 minutes from %s", r.LeasedUntil, now)
+	}
+	b.pass(2 * lease)
+	b.take("p2", ws[1].RunID)
+}
+
+func recalls(b *bed) {
+	j := b.job("j")
+	j.admit(j.planned(0, ledger.OverlapAllow), j.planned(1, ledger.OverlapAllow))
+	got := b.claim("p1", 2)
+	recalled, err := b.Recall(b.ctx, got.Work[0].Token)
+	b.must(err)
+	b.sameWork(recalled, got.Work)
+	b.record(succeeded(got.Work[0]))
+	recalled, err = b.Recall(b.ctx, got.Work[0].Token)
+	b.must(err)
+	b.sameWork(recalled, got.Work[1:])
+	recalled, err = b.Recall(b.ctx, "nobody's")
+	b.must(err)
+	if len(recalled) != 0 {
+		b.Errorf("recalled %v under a token that leased nothing", runIDs(recalled))
+	}
+}
+
+func claimRepeated(b *bed) {
+	j := b.job("j")
+	j.admit(j.planned(0, ledger.OverlapAllow), j.planned(1, ledger.OverlapAllow))
+	c := ledger.Claim{Owner: "p1", Token: b.token(), Limit: 1, LeaseFor: lease}
+	for range 2 {
+		if _, err := b.Claim(b.ctx, c); err != nil {
+			b.Fatal(err)
+		}
+	}
+	got, err := b.Recall(b.ctx, c.Token)
+	b.must(err)
+	if !slices.Equal(runIDs(got), []string{j.id(0), j.id(1)}) {
+		b.Errorf("recalled %v, want both", runIDs(got))
+	}
+}
+
+func givenBack(b *bed) {
+	j, w := b.started("j")
+	b.record(unsent(w, 10*time.Minute))
+	r := b.is(j.id(0), ledger.Planned, "")
+	if r.Attempt != 0 || len(b.history(j.id(0))) != 0 || !r.SendBefore.Equal(w.SendBefore) || r.LeasedBy != "" {
+		b.Errorf("row %+v, want attempt 0, no history and its sendBefore", r)
+	}
+	b.idle()
+	b.pass(11 * time.Minute)
+	w = b.take("p1", j.id(0))
+	b.record(retrying(w, 0))
+	w = b.take("p1", j.id(0))
+	b.record(unsent(w, 0))
+	if w = b.take("p1", j.id(0)); w.Attempt != 2 || w.Failures != 1 {
+		b.Errorf("attempt %d, failures %d: want 2 and 1", w.Attempt, w.Failures)
+	}
+}
+
+func sendBeforeKept(b *bed) {
+	j := b.job("j")
+	j.admit(j.planned(0, ledger.OverlapAllow))
+	if r := b.get(j.id(0)); !r.SendBefore.IsZero() {
+		b.Errorf("sendBefore %s before the first lease", r.SendBefore)
+	}
+	first := b.claim("p1", 1)
+	w := first.Work[0]
+	if !w.SendBefore.Equal(first.Now.Add(horizon)) {
+		b.Errorf("sendBefore %s, want the lease's time %s and the horizon", w.SendBefore, first.Now)
+	}
+	started := b.get(j.id(0)).StartedAt
+	b.record(retrying(w, 0))
+	if again := b.take("p2", j.id(0)); !again.SendBefore.Equal(w.SendBefore) {
+		b.Errorf("sendBefore moved from %s to %s", w.SendBefore, again.SendBefore)
+	}
+	if r := b.get(j.id(0)); !r.SendBefore.Equal(w.SendBefore) || !r.StartedAt.Equal(started) {
+		b.Errorf("row %+v, want sendBefore %s, started %s", r, w.SendBefore, started)
+	}
+}
+
+// gone checks that the next claim makes exactly this run dead.
+func (b *bed) gone(runID string) {
+	b.Helper()
+	got := b.idle()
+	if len(got.Expired) != 1 || got.Expired[0].ID != runID || got.Expired[0].State != ledger.Dead {
+		b.Errorf("expired %+v, want %s", got.Expired, runID)
+	}
+	if r := b.is(runID, ledger.Dead, ledger.KeyExpired); r.FinishedAt.IsZero() {
+		b.Errorf("a dead run is finished: %+v", r)
+	}
+	if again := b.idle(); len(again.Expired) != 0 {
+		b.Errorf("expired again: %+v", again.Expired)
+	}
+}
+
+func retryExpired(b *bed) {
+	j, w := b.started("j")
+	b.record(retrying(w, 0))
+	b.pass(horizon + time.Second)
+	b.gone(j.id(0))
+	if r := b.get(j.id(0)); r.Attempt != 1 || len(b.history(j.id(0))) != 1 {
+		b.Errorf("row %+v: nothing was sent when it expired", r)
+	}
+}
+
+func lapsedExpired(b *bed) {
+	j, old := b.started("j")
+	b.pass(horizon + time.Second)
+	b.gone(j.id(0))
+	h := b.history(j.id(0))
+	if len(h) != 1 || h[0].N != 1 || h[0].Answer != ledger.Lost {
+		b.Errorf("history %+v, want attempt 1 lost", h)
+	}
+	b.late(succeeded(old))
+}
+
+func plannedKeeps(b *bed) {
+	j := b.job("j")
+	j.admit(j.planned(0, ledger.OverlapAllow))
+	b.pass(10 * horizon)
+	if got := b.claim("p1", 10); len(got.Work) != 1 || len(got.Expired) != 0 {
+		b.Errorf("claimed %v, expired %v", runIDs(got.Work), got.Expired)
+	}
+}
+
+func expiredSlot(b *bed) {
+	j := b.job("j")
+	got := j.admit(j.leased(0, ledger.OverlapQueue), j.planned(1, ledger.OverlapQueue))
+	b.record(retrying(got.Leased[0], 0))
+	b.pass(horizon + time.Second)
+	b.claim("p1", 10)
+	b.is(j.id(0), ledger.Dead, ledger.KeyExpired)
+	b.claim("p1", 10)
+	b.is(j.id(1), ledger.Running, "")
+}

@@ -1,0 +1,189 @@
+package ledgertest
+
+import (
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+var listCases = []testCase{
+	{"Get of an id that has no row is not found", getUnknown},
+	{"List filters by id, job, state, reason, time and acknowledgement", listFilters},
+	{"List is newest first, equal times by id in byte order", listOrder},
+	{"List pages by its last row: every run once", listPages},
+	{"List without a limit has 100", listDefault},
+	{"Jobs lists every job by id with its last run", jobStatuses},
+	{"an unknown job has no events", noEvents},
+	{"Counts tells unfinished, dead unseen, and the oldest due", counts},
+	{"Ping answers", pings},
+}
+
+func getUnknown(b *bed) {
+	if _, _, err := b.Get(b.ctx, "nobody@x"); !errors.Is(err, ledger.ErrNotFound) {
+		b.Errorf("%v, want ErrNotFound", err)
+	}
+}
+
+func listFilters(b *bed) {
+	j := b.deaths(2) // at 0 and 1
+	b.changed(b.Ack(b.ctx, act(j.id(0))))(j.id(0))
+	k := j.next()
+	k.admit(k.missed(0), k.planned(1, ledger.OverlapAllow)) // at 2 and 3
+	o := &job{bed: b, Position: ledger.Position{JobID: "other", Watermark: j.Watermark}}
+	b.entered(o.entry(o.planned(1, ledger.OverlapAllow)))
+	for name, c := range map[string]struct {
+		filter ledger.Filter
+		want   []string
+	}{
+		"all":     {ledger.Filter{}, []string{j.id(3), j.id(2), o.id(1), j.id(1), j.id(0)}},
+		"ids":     {ledger.Filter{IDs: []string{j.id(0), j.id(3), "nobody@x"}}, []string{j.id(3), j.id(0)}},
+		"job":     {ledger.Filter{JobID: "other"}, []string{o.id(1)}},
+		"state":   {ledger.Filter{States: []ledger.State{ledger.Dead, ledger.Missed}}, []string{j.id(2), j.id(1), j.id(0)}},
+		"reason":  {ledger.Filter{Reason: ledger.CatchUpWindow}, []string{j.id(2)}},
+		"since":   {ledger.Filter{JobID: "j", Since: j.at(2)}, []string{j.id(3), j.id(2)}},
+		"until":   {ledger.Filter{JobID: "j", Until: j.at(2)}, []string{j.id(1), j.id(0)}},
+		"unacked": {ledger.Filter{States: []ledger.State{ledger.Dead}, Unacked: true}, []string{j.id(1)}},
+		"limit":   {ledger.Filter{Limit: 2}, []string{j.id(3), j.id(2)}},
+		"nothing": {ledger.Filter{JobID: "nobody"}, nil},
+	} {
+		if got := b.page(c.filter); !slices.Equal(got, c.want) {
+			b.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// page is the ids of one page.
+func (b *bed) page(f ledger.Filter) []string {
+	b.Helper()
+	rs, err := b.List(b.ctx, f)
+	b.must(err)
+	var ids []string
+	for _, r := range rs {
+		ids = append(ids, r.ID)
+	}
+	return ids
+}
+
+func listOrder(b *bed) {
+	j := b.job("j")
+	tokens := []string{"a", "B", "a-b", "a.b", "ab", "Z", "0"}
+	for _, tok := range tokens {
+		b.entered(j.beside(tok))
+	}
+	j.admit(j.planned(0, ledger.OverlapAllow), j.planned(1, ledger.OverlapAllow))
+	want := []string{j.id(0)}
+	for _, tok := range tokens {
+		want = append(want, j.id(0)+"~"+tok)
+	}
+	slices.SortFunc(want, func(a, b string) int { return strings.Compare(b, a) })
+	want = append([]string{j.id(1)}, want...)
+	if got := b.page(ledger.Filter{}); !slices.Equal(got, want) {
+		b.Errorf("listed %v, want %v", got, want)
+	}
+}
+
+func listPages(b *bed) {
+	j := b.job("j")
+	for _, tok := range []string{"a", "b", "C", "d"} { // five runs at one instant
+		b.entered(j.beside(tok))
+	}
+	var ins []ledger.Instant
+	for i := range 20 {
+		ins = append(ins, j.planned(i, ledger.OverlapAllow))
+	}
+	j.admit(ins...)
+	whole := b.all("j")
+	for _, size := range []int{1, 3, 24, 100} {
+		var paged []ledger.Run
+		f := ledger.Filter{JobID: "j", Limit: size}
+		for range 100 {
+			rs, err := b.List(b.ctx, f)
+			b.must(err)
+			if len(rs) == 0 {
+				break
+			}
+			paged = append(paged, rs...)
+			last := rs[len(rs)-1]
+			f.Before = &ledger.Cursor{ScheduledAt: last.ScheduledAt, ID: last.ID}
+		}
+		if len(whole) != 24 || !reflect.DeepEqual(paged, whole) {
+			b.Errorf("pages of %d have %d runs, want the %d of one listing", size, len(paged), len(whole))
+		}
+	}
+}
+
+func listDefault(b *bed) {
+	j := b.job("j")
+	for i := range 55 {
+		b.entered(j.entry(j.planned(i, ledger.OverlapAllow)))
+		e := j.beside("x")
+		e.RunID = j.id(i) + "~x"
+		b.entered(e)
+	}
+	if n := len(b.page(ledger.Filter{})); n != 100 {
+		b.Errorf("listed %d of 110, want 100", n)
+	}
+}
+
+func jobStatuses(b *bed) {
+	j := b.job("b")
+	j.admit(j.planned(0, ledger.OverlapAllow), j.planned(1, ledger.OverlapAllow), j.rangeOf(2, 4))
+	b.job("a")
+	jobs, err := b.Jobs(b.ctx)
+	b.must(err)
+	if len(jobs) != 2 || jobs[0].JobID != "a" || jobs[1].JobID != "b" {
+		b.Fatalf("jobs %+v, want a and b", jobs)
+	}
+	if s := jobs[0]; s.LastRun != nil || s.Ended || s.Epoch != 1 || s.Watermark.IsZero() {
+		b.Errorf("status %+v, want one that has not run", s)
+	}
+	if s := jobs[1]; s.LastRun == nil || s.LastRun.ID != j.id(1) {
+		b.Errorf("last run %+v, want %s: a range is no run", s.LastRun, j.id(1))
+	}
+}
+
+func noEvents(b *bed) {
+	if es, err := b.Events(b.ctx, "nobody", 0); err != nil || len(es) != 0 {
+		b.Errorf("events %v, %v", es, err)
+	}
+}
+
+func counts(b *bed) {
+	b.counted(ledger.Counts{})
+	j := b.job("j")
+	a := ledger.OverlapAllow
+	got := j.admit(j.leased(0, a), j.leased(1, a), j.leased(2, a), j.leased(3, a), j.planned(4, a), j.planned(5, a), j.missed(6))
+	ws := got.Leased
+	slices.SortFunc(ws, func(a, b ledger.Work) int { return a.ScheduledAt.Compare(b.ScheduledAt) })
+	b.record(retrying(ws[0], time.Hour), dead(ws[1], ledger.Permanent), succeeded(ws[2]))
+	want := ledger.Counts{
+		Unfinished: map[ledger.State]int{ledger.Planned: 2, ledger.Running: 1, ledger.Retrying: 1},
+		DeadUnseen: 1, OldestDue: j.at(4),
+	}
+	b.counted(want)
+	b.changed(b.Ack(b.ctx, act(j.id(1))))(j.id(1))
+	want.DeadUnseen = 0
+	b.counted(want)
+	b.claim("p1", 10)
+	b.counted(ledger.Counts{Unfinished: map[ledger.State]int{ledger.Running: 3, ledger.Retrying: 1}})
+}
+
+func (b *bed) counted(want ledger.Counts) {
+	b.Helper()
+	got, err := b.Counts(b.ctx)
+	b.must(err)
+	for _, s := range ledger.States {
+		if got.Unfinished[s] != want.Unfinished[s] {
+			b.Errorf("%d %s, want %d", got.Unfinished[s], s, want.Unfinished[s])
+		}
+	}
+	if got.DeadUnseen != want.DeadUnseen || !got.OldestDue.Equal(want.OldestDue) {
+		b.Errorf("counts %+v, want %+v", got, want)
+	}
+}
+
+func pings(b *bed) { b.must(b.Ping(b.ctx)) }

@@ -1,0 +1,317 @@
+package ledgertest
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+var operateCases = []testCase{
+	{"a pause has who and why, is kept as an event, and is idempotent", pauses},
+	{"a pause holds back nothing that was admitted before", pauseFuture},
+	{"an unknown job cannot be paused or resumed", pauseUnknown},
+	{"cancel: planned, running and retrying runs, with who and why", cancels},
+	{"cancel: the record of a running run that was canceled is refused", cancelRunning},
+	{"cancel: a finished run is refused in words", cancelFinished},
+	{"cancel: without ids only what can be canceled is selected", cancelSelected},
+	{"redrive: keeps the key, sendBefore and attempt numbers", redriveKeeps},
+	{"redrive: refused past sendBefore, forced or not", redriveExpired},
+	{"redrive: refused while another run of the job is unfinished, unless forced", redriveBeside},
+	{"redrive: only from dead", redriveDeadOnly},
+	{"redrive: takes the slot again", redriveSlot},
+	{"redrive: many runs of one act go one after the other", redriveMany},
+	{"redrive: a forced run leaves the slot to its holder", redriveForced},
+	{"ack: a dead run is seen once, with who and why", acks},
+	{"ack: only dead runs, and without ids those not seen yet", acksSelected},
+}
+
+// act is an operator's doing to these runs.
+func act(ids ...string) ledger.Act {
+	return ledger.Act{Filter: ledger.Filter{IDs: ids}, By: "ann", Why: "asked"}
+}
+
+// changed checks that exactly these runs changed, each with who and why.
+func (b *bed) changed(got ledger.Acted, err error) func(ids ...string) {
+	b.Helper()
+	b.must(err)
+	return func(want ...string) {
+		b.Helper()
+		var ids []string
+		for _, r := range got.Changed {
+			ids = append(ids, r.ID)
+			if stored := b.get(r.ID); stored.By != "ann" || stored.Why != "asked" || stored.State != r.State {
+				b.Errorf("stored %+v, returned %+v: want the same, by ann", stored, r)
+			}
+		}
+		slices.Sort(ids)
+		slices.Sort(want)
+		if !slices.Equal(ids, want) || len(got.Refused) != 0 {
+			b.Fatalf("changed %v, refused %v: want %v changed", ids, got.Refused, want)
+		}
+	}
+}
+
+// unchanged checks that exactly these runs were refused, in words.
+func (b *bed) unchanged(got ledger.Acted, err error) func(ids ...string) {
+	b.Helper()
+	b.must(err)
+	return func(want ...string) {
+		b.Helper()
+		var ids []string
+		for _, r := range got.Refused {
+			ids = append(ids, r.RunID)
+			if strings.TrimSpace(r.Why) == "" {
+				b.Errorf("%s was refused without a word", r.RunID)
+			}
+		}
+		slices.Sort(ids)
+		slices.Sort(want)
+		if !slices.Equal(ids, want) || len(got.Changed) != 0 {
+			b.Fatalf("refused %v, changed %d: want %v refused", ids, len(got.Changed), want)
+		}
+	}
+}
+
+func (b *bed) canceled(id string) {
+	b.Helper()
+	b.changed(b.Cancel(b.ctx, act(id)))(id)
+	if r := b.is(id, ledger.Canceled, ledger.ByHand); r.FinishedAt.IsZero() || r.LeasedBy != "" || !r.NextAt.IsZero() {
+		b.Errorf("a canceled run is finished: %+v", r)
+	}
+}
+
+// died is a new job whose first instant, which took the slot, is dead.
+func (b *bed) died(id string) (*job, ledger.Work) {
+	b.Helper()
+	j, w := b.started(id)
+	b.record(dead(w, ledger.Exhausted))
+	return j, w
+}
+
+func (b *bed) status(id string) ledger.JobStatus {
+	b.Helper()
+	jobs, err := b.Jobs(b.ctx)
+	b.must(err)
+	i := slices.IndexFunc(jobs, func(s ledger.JobStatus) bool { return s.JobID == id })
+	if i < 0 {
+		b.Fatalf("Jobs does not list %s", id)
+	}
+	return jobs[i]
+}
+
+func pauses(b *bed) {
+	b.job("j")
+	for range 2 {
+		b.must(b.Pause(b.ctx, "j", "ann", "audit"))
+		b.must(b.Pause(b.ctx, "j", "bob", "me too"))
+		if s := b.status("j"); s.PausedAt.IsZero() || s.PausedBy != "ann" || s.PausedWhy != "audit" {
+			b.Errorf("status %+v, want paused by ann", s)
+		}
+		b.must(b.Resume(b.ctx, "j", "eve", "done"))
+		b.must(b.Resume(b.ctx, "j", "bob", "me too"))
+		if s := b.status("j"); !s.PausedAt.IsZero() || s.PausedBy != "" || s.PausedWhy != "" {
+			b.Errorf("status %+v, want not paused", s)
+		}
+	}
+	paused, resumed := b.events("j", ledger.JobPaused), b.events("j", ledger.JobResumed)
+	if len(paused) != 2 || paused[0].By != "ann" || paused[0].Why != "audit" || paused[0].At.IsZero() || paused[0].JobID != "j" {
+		b.Errorf("pauses %+v, want 2 by ann", paused)
+	}
+	if len(resumed) != 2 || resumed[0].By != "eve" || resumed[0].Why != "done" {
+		b.Errorf("resumes %+v, want 2 by eve", resumed)
+	}
+	all, err := b.Events(b.ctx, "j", 1)
+	b.must(err)
+	if len(all) != 1 || all[0].Kind != ledger.JobResumed {
+		b.Errorf("the newest event is %+v, want the last resume", all)
+	}
+}
+
+func pauseFuture(b *bed) {
+	j, w := b.started("j")
+	k := j.next()
+	k.admit(k.planned(0, ledger.OverlapQueue))
+	b.must(b.Pause(b.ctx, "j", "ann", "audit"))
+	b.record(retrying(w, 0))
+	b.record(succeeded(b.take("p1", w.RunID)))
+	b.take("p1", k.id(0))
+}
+
+func pauseUnknown(b *bed) {
+	for _, err := range []error{b.Pause(b.ctx, "nobody", "ann", "x"), b.Resume(b.ctx, "nobody", "ann", "x")} {
+		if !errors.Is(err, ledger.ErrNotFound) {
+			b.Errorf("%v, want ErrNotFound", err)
+		}
+	}
+}
+
+func cancels(b *bed) {
+	j := b.job("j")
+	a := ledger.OverlapAllow
+	got := j.admit(j.planned(0, a), j.leased(1, a))
+	b.record(retrying(got.Leased[0], time.Hour))
+	b.canceled(j.id(0))
+	b.canceled(j.id(1))
+	b.pass(2 * time.Hour)
+	b.idle()
+}
+
+func cancelRunning(b *bed) {
+	j, w := b.started("j")
+	b.canceled(j.id(0))
+	b.late(succeeded(w))
+	lost, err := b.Extend(b.ctx, []ledger.Lease{{RunID: w.RunID, Token: w.Token}}, lease)
+	b.must(err)
+	if len(lost) != 1 {
+		b.Errorf("lost %v, want the canceled run's lease", lost)
+	}
+	if h := b.history(j.id(0)); len(h) != 1 || h[0].N != 1 || h[0].Answer != ledger.Lost {
+		b.Errorf("history %+v, want attempt 1, which may have been sent", h)
+	}
+}
+
+func cancelFinished(b *bed) {
+	j, w := b.started("j")
+	b.record(succeeded(w))
+	b.unchanged(b.Cancel(b.ctx, act(j.id(0), "nobody@x")))(j.id(0), "nobody@x")
+	b.is(j.id(0), ledger.Succeeded, "")
+}
+
+func cancelSelected(b *bed) {
+	j := b.job("j")
+	a := ledger.OverlapAllow
+	got := j.admit(j.leased(0, a), j.planned(1, a), j.planned(2, a), j.missed(3))
+	b.record(succeeded(got.Leased[0]))
+	other := b.job("other")
+	other.admit(other.planned(0, a))
+	f := act()
+	f.JobID = "j"
+	b.changed(b.Cancel(b.ctx, f))(j.id(1), j.id(2))
+	b.is(other.id(0), ledger.Planned, "")
+}
+
+func redriveKeeps(b *bed) {
+	j, w := b.died("j")
+	b.changed(b.Ack(b.ctx, act(j.id(0))))(j.id(0))
+	b.changed(b.Redrive(b.ctx, act(j.id(0))))(j.id(0))
+	r := b.is(j.id(0), ledger.Retrying, "")
+	if r.Failures != 0 || r.Attempt != 1 || !r.FinishedAt.IsZero() || !r.AckedAt.IsZero() || !r.SendBefore.Equal(w.SendBefore) {
+		b.Errorf("row %+v", r)
+	}
+	again := b.take("p2", j.id(0))
+	if again.Attempt != 2 || again.Failures != 0 || !again.SendBefore.Equal(w.SendBefore) {
+		b.Errorf("work %+v, want attempt 2 of a new budget before %s", again, w.SendBefore)
+	}
+	b.sameCall("redriven", again.Call, w.Call)
+}
+
+func redriveExpired(b *bed) {
+	j, _ := b.died("j")
+	b.pass(horizon + time.Second)
+	for _, force := range []bool{false, true} {
+		a := act(j.id(0))
+		a.Force = force
+		b.unchanged(b.Redrive(b.ctx, a))(j.id(0))
+	}
+	b.is(j.id(0), ledger.Dead, ledger.Exhausted)
+	b.idle()
+}
+
+func redriveBeside(b *bed) {
+	j, _ := b.died("j")
+	k := j.next()
+	k.admit(k.planned(0, ledger.OverlapAllow))
+	b.unchanged(b.Redrive(b.ctx, act(j.id(0))))(j.id(0))
+	b.is(j.id(0), ledger.Dead, ledger.Exhausted)
+	a := act(j.id(0))
+	a.Force = true
+	b.changed(b.Redrive(b.ctx, a))(j.id(0))
+	if got := b.claim("p1", 10); len(got.Work) != 2 {
+		b.Errorf("claimed %v, want both at once", runIDs(got.Work))
+	}
+}
+
+func redriveDeadOnly(b *bed) {
+	j := b.job("j")
+	a := ledger.OverlapAllow
+	got := j.admit(j.leased(0, a), j.missed(1))
+	b.record(succeeded(got.Leased[0]))
+	f := act(j.id(0), j.id(1), "nobody@x")
+	f.Force = true
+	b.unchanged(b.Redrive(b.ctx, f))(j.id(0), j.id(1), "nobody@x")
+}
+
+func redriveSlot(b *bed) {
+	j, _ := b.died("j")
+	b.changed(b.Redrive(b.ctx, act(j.id(0))))(j.id(0))
+	j.nextIs(ledger.Skipped, ledger.Overlapped)
+}
+
+// deaths makes n instants of a job that took the slot, one after the other, die.
+func (b *bed) deaths(n int) *job {
+	b.Helper()
+	j := b.job("j")
+	var ins []ledger.Instant
+	for i := range n {
+		ins = append(ins, j.planned(i, ledger.OverlapQueue))
+	}
+	j.admit(ins...)
+	for i := range n {
+		b.record(dead(b.take("p1", j.id(i)), ledger.Exhausted))
+	}
+	return j
+}
+
+func redriveMany(b *bed) {
+	j := b.deaths(3)
+	f := act()
+	f.JobID, f.Reason = "j", ledger.Exhausted
+	b.changed(b.Redrive(b.ctx, f))(j.id(0), j.id(1), j.id(2))
+	for i := range 3 {
+		w := b.take("p1", j.id(i))
+		b.idle()
+		b.record(succeeded(w))
+	}
+}
+
+func redriveForced(b *bed) {
+	j := b.deaths(1)
+	k := j.next()
+	got := k.admit(k.leased(0, ledger.OverlapSkip))
+	f := act(j.id(0))
+	f.Force = true
+	b.changed(b.Redrive(b.ctx, f))(j.id(0))
+	b.record(succeeded(b.take("p1", j.id(0))))
+	k = k.nextIs(ledger.Skipped, ledger.Overlapped)
+	b.record(succeeded(got.Leased[0]))
+	k.nextIs(ledger.Planned, "")
+}
+
+func acks(b *bed) {
+	j, _ := b.died("j")
+	b.changed(b.Ack(b.ctx, act(j.id(0))))(j.id(0))
+	first := b.is(j.id(0), ledger.Dead, ledger.Exhausted)
+	if first.AckedAt.IsZero() {
+		b.Error("not acknowledged")
+	}
+	again := act(j.id(0))
+	again.By = "bob"
+	b.changed(b.Ack(b.ctx, again))(j.id(0))
+	if r := b.get(j.id(0)); !r.AckedAt.Equal(first.AckedAt) {
+		b.Errorf("acknowledged at %s, want still %s", r.AckedAt, first.AckedAt)
+	}
+}
+
+func acksSelected(b *bed) {
+	j := b.deaths(2)
+	b.changed(b.Ack(b.ctx, act(j.id(0))))(j.id(0))
+	k := j.next()
+	k.admit(k.planned(0, ledger.OverlapAllow))
+	b.unchanged(b.Ack(b.ctx, act(k.id(0))))(k.id(0))
+	f := act()
+	f.JobID = "j"
+	b.changed(b.Ack(b.ctx, f))(j.id(1))
+}

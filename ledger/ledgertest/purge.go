@@ -1,0 +1,169 @@
+package ledgertest
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+var purgeCases = []testCase{
+	{"finished runs past retention go, with their attempts", purges},
+	{"unfinished runs stay, however old", purgeUnfinished},
+	{"a dead run stays until acknowledged or past its own retention", purgeDead},
+	{"watermarks stay and purgedBefore rises, never falls", purgeWatermarks},
+	{"a range row raises purgedBefore to its end", purgeRange},
+	{"~ work goes and does not raise purgedBefore", purgeBeside},
+	{"a run ahead of its job's watermark stays", purgeAhead},
+	{"batches are bounded and go on where the last ended", purgeBatches},
+	{"a dry run counts and deletes nothing", purgeDry},
+}
+
+func (b *bed) purge(p ledger.Purge) ledger.Purged {
+	b.Helper()
+	got, err := b.PurgeRuns(b.ctx, p)
+	b.must(err)
+	return got
+}
+
+// left checks which runs of a job are left.
+func (b *bed) left(jobID string, want ...string) {
+	b.Helper()
+	var ids []string
+	for _, r := range b.all(jobID) {
+		ids = append(ids, r.ID)
+	}
+	slices.Sort(ids)
+	slices.Sort(want)
+	if !slices.Equal(ids, want) {
+		b.Errorf("left %v, want %v", ids, want)
+	}
+}
+
+func purges(b *bed) {
+	j, w := b.started("j")
+	b.record(succeeded(w))
+	p := ledger.Purge{Retention: time.Hour, DeadRetention: time.Hour}
+	if got := b.purge(p); got.Runs != 0 {
+		b.Errorf("purged %+v within retention", got)
+	}
+	b.pass(time.Hour + time.Second)
+	if got := b.purge(p); got.Runs != 1 || got.Reached.IsZero() || got.More {
+		b.Errorf("purged %+v, want the one", got)
+	}
+	if _, _, err := b.Get(b.ctx, j.id(0)); !errors.Is(err, ledger.ErrNotFound) {
+		b.Errorf("a purged run: %v, want ErrNotFound", err)
+	}
+	if got := b.purge(p); got.Runs != 0 || !got.Reached.IsZero() {
+		b.Errorf("purged %+v again", got)
+	}
+}
+
+func purgeUnfinished(b *bed) {
+	j := b.job("j")
+	a := ledger.OverlapAllow
+	got := j.admit(j.leased(0, a), j.leased(1, a), j.planned(2, a), j.missed(3))
+	b.record(retrying(got.Leased[0], time.Hour))
+	b.pass(100 * time.Hour)
+	b.purge(ledger.Purge{})
+	b.left("j", j.id(0), j.id(1), j.id(2))
+}
+
+func purgeDead(b *bed) {
+	j := b.deaths(2)
+	b.changed(b.Ack(b.ctx, act(j.id(0))))(j.id(0))
+	p := ledger.Purge{Retention: time.Hour, DeadRetention: 10 * time.Hour}
+	b.purge(p)
+	b.left("j", j.id(0), j.id(1))
+	b.pass(2 * time.Hour)
+	b.purge(p)
+	b.left("j", j.id(1))
+	b.pass(9 * time.Hour)
+	b.purge(p)
+	b.left("j")
+}
+
+func purgeWatermarks(b *bed) {
+	j := b.job("j")
+	j.admit(j.planned(0, ledger.OverlapAllow), j.missed(1))
+	if s := b.status("j"); !s.PurgedBefore.IsZero() {
+		b.Errorf("purgedBefore %s before any purge", s.PurgedBefore)
+	}
+	b.purge(ledger.Purge{})
+	b.canceled(j.id(0))
+	for range 2 {
+		if s := b.status("j"); !s.PurgedBefore.Equal(j.at(1)) || !s.Watermark.Equal(j.at(1)) {
+			b.Errorf("status %+v, want purgedBefore and watermark %s", s, j.at(1))
+		}
+		b.purge(ledger.Purge{}) // the second one deletes the older instant
+	}
+	b.left("j")
+}
+
+func purgeRange(b *bed) {
+	j := b.job("j")
+	j.admit(j.rangeOf(0, 3))
+	b.purge(ledger.Purge{})
+	b.left("j")
+	if s := b.status("j"); !s.PurgedBefore.Equal(j.at(3)) {
+		b.Errorf("purgedBefore %s, want %s", s.PurgedBefore, j.at(3))
+	}
+}
+
+func purgeBeside(b *bed) {
+	j := b.job("j")
+	e := b.entered(j.beside("x"))
+	b.record(succeeded(*e.Work))
+	b.purge(ledger.Purge{})
+	b.left("j")
+	if s := b.status("j"); !s.PurgedBefore.IsZero() {
+		b.Errorf("purgedBefore %s, want none", s.PurgedBefore)
+	}
+}
+
+// An event ran before the plan came to its instant.
+func purgeAhead(b *bed) {
+	j := b.job("j")
+	e := b.entered(j.entry(j.leased(2, ledger.OverlapSkip)))
+	b.record(succeeded(*e.Work))
+	b.purge(ledger.Purge{})
+	b.left("j", j.id(2))
+	j.admit(j.missed(0), j.missed(1), j.leased(2, ledger.OverlapSkip))
+	b.is(j.id(2), ledger.Succeeded, "")
+	b.purge(ledger.Purge{})
+	b.left("j")
+}
+
+func purgeBatches(b *bed) {
+	j := b.job("j")
+	j.admit(j.missed(0), j.missed(1), j.missed(2), j.missed(3), j.missed(4))
+	p := ledger.Purge{Batch: 2}
+	var batches []int
+	for range 10 {
+		got := b.purge(p)
+		batches = append(batches, got.Runs)
+		if !got.More {
+			break
+		}
+		p.From = got.Reached
+	}
+	if !slices.Equal(batches, []int{2, 2, 1}) {
+		b.Errorf("batches of %v, want 2, 2 and 1", batches)
+	}
+	b.left("j")
+}
+
+func purgeDry(b *bed) {
+	j := b.job("j")
+	j.admit(j.missed(0), j.missed(1), j.rangeOf(2, 4), j.planned(5, ledger.OverlapAllow))
+	if got := b.purge(ledger.Purge{DryRun: true, Batch: 1}); got.Runs != 3 {
+		b.Errorf("dry run %+v, want 3 rows", got)
+	}
+	if n := len(b.all("j")); n != 4 {
+		b.Errorf("a dry run left %d rows of 4", n)
+	}
+	if s := b.status("j"); !s.PurgedBefore.IsZero() {
+		b.Errorf("a dry run raised purgedBefore to %s", s.PurgedBefore)
+	}
+}

@@ -1,0 +1,239 @@
+package ledgertest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+var raceCases = []testCase{
+	{"three replicas that plan 300 jobs at once make one row an instant", racePlans},
+	{"replicas that claim at once never share a run", raceClaims},
+	{"replicas that enter one event at once make one run", raceEntries},
+	{"planning, claiming and recording at once run every instant once, one at a time", raceAll},
+}
+
+func jobIDs(n int) []string {
+	var ids []string
+	for i := range n {
+		ids = append(ids, fmt.Sprintf("job-%03d", i))
+	}
+	return ids
+}
+
+// fleet begins n jobs and returns replicas to work on them.
+func (b *bed) fleet(jobs, replicas int) []Store {
+	b.Helper()
+	b.declare("p1", "v1", jobIDs(jobs)...)
+	b.standings("v1")
+	b.pass(time.Hour)
+	stores := []Store{b.Store}
+	for len(stores) < replicas {
+		stores = append(stores, b.second())
+	}
+	return stores
+}
+
+// each runs f once for every replica, workers times at once.
+func (b *bed) each(stores []Store, workers int, f func(s Store, token string) error) {
+	b.Helper()
+	var wg sync.WaitGroup
+	for i, s := range stores {
+		for w := range workers {
+			wg.Go(func() {
+				if err := f(s, fmt.Sprintf("race-%d-%d", i, w)); err != nil {
+					b.Error(err)
+				}
+			})
+		}
+	}
+	wg.Wait()
+}
+
+// beats is how many rounds of instants a race plans, one instant a round.
+const beats = 3
+
+// plansAt makes each job's plan for one round from where it stood: in an order
+// of its own, as replicas differ.
+func plansAt(standings []ledger.Standing, round int, o ledger.Overlap) []ledger.Plan {
+	var plans []ledger.Plan
+	for _, s := range standings {
+		first := &job{Position: s.Position}
+		plans = append(plans, first.plan(round, first.leased(round, o)))
+	}
+	rand.Shuffle(len(plans), func(i, k int) { plans[i], plans[k] = plans[k], plans[i] })
+	return plans
+}
+
+// racePlans: every worker of every replica admits the same plans, shuffled,
+// round after round.
+func racePlans(b *bed) {
+	stores := b.fleet(300, 3)
+	begun, err := b.Standings(b.ctx, "v1")
+	b.must(err)
+	var mu sync.Mutex
+	leased := map[string]int{}
+	for round := range beats {
+		b.each(stores, 4, func(s Store, token string) error {
+			plans := plansAt(begun, round, ledger.OverlapAllow)
+			for i := range plans {
+				if round > 0 {
+					first := &job{Position: ledger.Position{Watermark: plans[i].After}}
+					plans[i].After = first.at(round - 1)
+				}
+			}
+			got, err := s.Admit(b.ctx, ledger.Admission{
+				Plans: plans, Owner: token, Token: fmt.Sprintf("%s-%d", token, round), LeaseFor: time.Hour,
+			})
+			mu.Lock()
+			defer mu.Unlock()
+			for _, w := range got.Leased {
+				leased[w.RunID]++
+			}
+			return err
+		})
+	}
+	b.onceEach(leased, 300*beats)
+	if runs, err := b.List(b.ctx, ledger.Filter{Limit: 10000}); err != nil || len(runs) != 300*beats {
+		b.Errorf("%d rows, %v: want %d", len(runs), err, 300*beats)
+	}
+}
+
+// onceEach checks that n runs were given out, each once.
+func (b *bed) onceEach(given map[string]int, n int) {
+	b.Helper()
+	if len(given) != n {
+		b.Errorf("%d runs were given out, want %d", len(given), n)
+	}
+	for id, times := range given {
+		if times != 1 {
+			b.Errorf("%s was given out %d times", id, times)
+		}
+	}
+}
+
+func raceClaims(b *bed) {
+	stores := b.fleet(40, 3)
+	begun, err := b.Standings(b.ctx, "v1")
+	b.must(err)
+	var plans []ledger.Plan
+	for _, s := range begun {
+		j := &job{Position: s.Position}
+		plans = append(plans, j.plan(4, j.planned(0, ledger.OverlapAllow), j.planned(1, ledger.OverlapAllow),
+			j.planned(2, ledger.OverlapAllow), j.planned(3, ledger.OverlapAllow), j.planned(4, ledger.OverlapAllow)))
+	}
+	_, err = b.Admit(b.ctx, b.admission(plans...))
+	b.must(err)
+	var mu sync.Mutex
+	leased := map[string]int{}
+	b.each(stores, 3, func(s Store, token string) error {
+		for empty := 0; empty < 3; {
+			got, err := s.Claim(b.ctx, ledger.Claim{Owner: token, Token: token, Limit: 7, LeaseFor: time.Hour})
+			if err != nil {
+				return err
+			}
+			if len(got.Work) == 0 {
+				empty++
+			}
+			mu.Lock()
+			for _, w := range got.Work {
+				leased[w.RunID]++
+			}
+			mu.Unlock()
+		}
+		return nil
+	})
+	b.onceEach(leased, 200)
+}
+
+func raceEntries(b *bed) {
+	j := b.job("j")
+	stores := []Store{b.Store, b.second(), b.second()}
+	var mu sync.Mutex
+	inserted, leased := 0, 0
+	for i := range 10 {
+		b.each(stores, 2, func(s Store, token string) error {
+			e := ledger.Entry{JobID: "j", Instant: j.leased(i, ledger.OverlapAllow), Owner: token, Token: token, LeaseFor: lease}
+			got, err := s.Enter(b.ctx, e)
+			mu.Lock()
+			defer mu.Unlock()
+			if got.Inserted {
+				inserted++
+			}
+			if got.Work != nil {
+				leased++
+			}
+			return err
+		})
+	}
+	if inserted != 10 || leased != 10 {
+		b.Errorf("inserted %d, leased %d: want 10 each", inserted, leased)
+	}
+}
+
+// raceAll: half the workers plan queued instants, all of them claim and
+// record, until every instant has run. Of one job no two may run together.
+func raceAll(b *bed) {
+	const jobs, instants = 20, 5
+	stores := b.fleet(jobs, 3)
+	begun, err := b.Standings(b.ctx, "v1")
+	b.must(err)
+	var mu sync.Mutex
+	running, ran := map[string]bool{}, map[string]int{}
+	hold := func(ws []ledger.Work, on bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, w := range ws {
+			if on && running[w.JobID] {
+				b.Errorf("two runs of %s at once", w.JobID)
+			}
+			running[w.JobID] = on
+			if on {
+				ran[w.RunID]++
+			}
+		}
+	}
+	b.each(stores, 2, func(s Store, token string) error {
+		for idle := 0; idle < 200; idle++ {
+			mu.Lock()
+			done := len(ran) == jobs*instants
+			mu.Unlock()
+			if done {
+				return nil
+			}
+			var plans []ledger.Plan
+			for _, st := range begun {
+				j := &job{Position: st.Position}
+				var ins []ledger.Instant
+				for i := range instants {
+					ins = append(ins, j.leased(i, ledger.OverlapQueue))
+				}
+				plans = append(plans, j.plan(instants-1, ins...))
+			}
+			rand.Shuffle(len(plans), func(i, k int) { plans[i], plans[k] = plans[k], plans[i] })
+			admitted, err := s.Admit(b.ctx, ledger.Admission{Plans: plans, Owner: token, Token: token, LeaseFor: time.Hour})
+			if err != nil {
+				return err
+			}
+			claimed, err := s.Claim(b.ctx, ledger.Claim{Owner: token, Token: token, Limit: 5, LeaseFor: time.Hour})
+			if err != nil {
+				return err
+			}
+			ws := append(admitted.Leased, claimed.Work...)
+			hold(ws, true)
+			hold(ws, false)
+			var os []ledger.Outcome
+			for _, w := range ws {
+				os = append(os, succeeded(w))
+			}
+			if _, err := s.Record(b.ctx, os); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	b.onceEach(ran, jobs*instants)
+}

@@ -1,0 +1,128 @@
+package ledgertest
+
+import (
+	"slices"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// claim is one claim under a fresh token.
+func (b *bed) claim(owner string, limit int) ledger.Claimed {
+	b.Helper()
+	got, err := b.Claim(b.ctx, ledger.Claim{Owner: owner, Token: b.token(), Limit: limit, LeaseFor: lease})
+	b.must(err)
+	return got
+}
+
+// take claims exactly this run.
+func (b *bed) take(owner, runID string) ledger.Work {
+	b.Helper()
+	got := b.claim(owner, 10)
+	if !slices.Equal(runIDs(got.Work), []string{runID}) {
+		b.Fatalf("claimed %v, want only %s", runIDs(got.Work), runID)
+	}
+	return got.Work[0]
+}
+
+// idle checks that nothing can be claimed.
+func (b *bed) idle() ledger.Claimed {
+	b.Helper()
+	got := b.claim("p9", 10)
+	if len(got.Work) != 0 {
+		b.Fatalf("claimed %v, want nothing", runIDs(got.Work))
+	}
+	return got
+}
+
+// runIDs are the runs of some work, sorted.
+func runIDs(ws []ledger.Work) []string {
+	var ids []string
+	for _, w := range ws {
+		ids = append(ids, w.RunID)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// outcome is what came of one attempt.
+func outcome(w ledger.Work, s ledger.State, why ledger.Reason, answer ledger.Answer) ledger.Outcome {
+	return ledger.Outcome{
+		Lease: ledger.Lease{RunID: w.RunID, Token: w.Token}, State: s, Reason: why,
+		Failures: w.Failures,
+		Attempt:  ledger.Attempt{RunID: w.RunID, N: w.Attempt, Answer: answer, Owner: "p1"},
+	}
+}
+
+func succeeded(w ledger.Work) ledger.Outcome {
+	return outcome(w, ledger.Succeeded, "", ledger.Fresh)
+}
+
+func retrying(w ledger.Work, wait time.Duration) ledger.Outcome {
+	o := outcome(w, ledger.Retrying, "", ledger.Unknown)
+	o.Failures, o.Wait = w.Failures+1, wait
+	return o
+}
+
+func dead(w ledger.Work, why ledger.Reason) ledger.Outcome {
+	o := outcome(w, ledger.Dead, why, ledger.Failed)
+	o.Failures = w.Failures + 1
+	return o
+}
+
+// unsent gives a lease back.
+func unsent(w ledger.Work, wait time.Duration) ledger.Outcome {
+	return ledger.Outcome{
+		Lease: ledger.Lease{RunID: w.RunID, Token: w.Token}, State: ledger.Planned,
+		Failures: w.Failures, Wait: wait,
+	}
+}
+
+// record writes outcomes that must be recorded.
+func (b *bed) record(os ...ledger.Outcome) {
+	b.Helper()
+	for i, f := range b.fates(os...) {
+		if f != ledger.Recorded {
+			b.Fatalf("record of %s: %s", os[i].RunID, f)
+		}
+	}
+}
+
+func (b *bed) fates(os ...ledger.Outcome) []ledger.Fate {
+	b.Helper()
+	fates, err := b.Record(b.ctx, os)
+	b.must(err)
+	if len(fates) != len(os) {
+		b.Fatalf("%d fates for %d outcomes", len(fates), len(os))
+	}
+	return fates
+}
+
+// late checks that an outcome is refused and leaves its run as it is.
+func (b *bed) late(o ledger.Outcome) {
+	b.Helper()
+	before, _, err := b.Get(b.ctx, o.RunID)
+	b.must(err)
+	attempts := len(b.history(o.RunID))
+	if f := b.fates(o)[0]; f != ledger.Late {
+		b.Errorf("record of %s: %s, want %s", o.RunID, f, ledger.Late)
+	}
+	after := b.get(o.RunID)
+	if after.State != before.State || after.Attempt != before.Attempt || after.LeasedBy != before.LeasedBy {
+		b.Errorf("a refused record changed %+v to %+v", before, after)
+	}
+	if n := len(b.history(o.RunID)); n != attempts {
+		b.Errorf("a refused record added to the history: %d attempts, were %d", n, attempts)
+	}
+}
+
+// started is a new job with its first instant leased, taking the slot.
+func (b *bed) started(id string) (*job, ledger.Work) {
+	b.Helper()
+	j := b.job(id)
+	got := j.admit(j.leased(0, ledger.OverlapSkip))
+	if len(got.Leased) != 1 {
+		b.Fatalf("leased %v, want %s", runIDs(got.Leased), j.id(0))
+	}
+	return j, got.Leased[0]
+}
