@@ -18,9 +18,9 @@ type engine struct {
 
 	// local finds the server's binaries and prepares how to run them in dir;
 	// errMissing when they are not there.
-	local func(dir string, port int, d durability) (*recipe, error)
+	local func(dir string, port int, d Durability) (*recipe, error)
 	// docker prepares how to run the server's image.
-	docker func(port int, d durability) *recipe
+	docker func(port int, d Durability) *recipe
 
 	// url is the maintenance URL of a server on a TCP port of this machine.
 	url func(port int) string
@@ -43,19 +43,19 @@ type recipe struct {
 	fast, immediate syscall.Signal
 }
 
-// durability says whether a server must survive a crash.
-type durability bool
+// Durability says whether a server must survive a crash.
+type Durability bool
 
 const (
-	durable  durability = true
-	volatile durability = false
+	Durable  Durability = true  // the server's defaults
+	Volatile Durability = false // no fsync
 )
 
 var errMissing = errors.New("no server binaries found")
 
-// shared returns the server that the environment names, or else a volatile one
-// that stops when this process ends.
-func (e *engine) shared() (*Server, error) {
+// shared returns the server that the environment names, or else one that stops
+// when this process ends.
+func (e *engine) shared(d Durability) (*Server, error) {
 	if url := os.Getenv(e.env); url != "" {
 		s := &Server{URL: url, engine: e}
 		if err := e.ping(url); err != nil {
@@ -63,12 +63,12 @@ func (e *engine) shared() (*Server, error) {
 		}
 		return s, nil
 	}
-	return e.start(volatile)
+	return e.start(d)
 }
 
 // start starts a server by the machine's own binaries, by Docker, or by the
 // binaries that the install script brings.
-func (e *engine) start(d durability) (*Server, error) {
+func (e *engine) start(d Durability) (*Server, error) {
 	s, err := e.startLocal(d)
 	if !errors.Is(err, errMissing) {
 		return s, err
@@ -88,7 +88,7 @@ func (e *engine) start(d durability) (*Server, error) {
 // its use another process may take it.
 const tries = 3
 
-func (e *engine) startLocal(d durability) (*Server, error) {
+func (e *engine) startLocal(d Durability) (*Server, error) {
 	return e.retry(func() (*Server, error) {
 		account, err := accountFor(e.account)
 		if err != nil {
@@ -110,7 +110,7 @@ func (e *engine) startLocal(d durability) (*Server, error) {
 	})
 }
 
-func (e *engine) startDocker(d durability) (*Server, error) {
+func (e *engine) startDocker(d Durability) (*Server, error) {
 	return e.retry(func() (*Server, error) {
 		dir, err := os.MkdirTemp("", "cronce-testdb-")
 		if err != nil {

@@ -25,7 +25,7 @@ var mariadb = &engine{
 
 func mariadbURL(port int) string { return fmt.Sprintf("root@tcp(127.0.0.1:%d)/", port) }
 
-func mariadbLocal(dir string, port int, d durability) (*recipe, error) {
+func mariadbLocal(dir string, port int, d Durability) (*recipe, error) {
 	server, err := find([]string{"mariadbd"}, "/usr/sbin/mariadbd", "/usr/local/sbin/mariadbd")
 	if err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func mariadbLocal(dir string, port int, d durability) (*recipe, error) {
 	}, nil
 }
 
-func mariadbDocker(port int, d durability) *recipe {
+func mariadbDocker(port int, d Durability) *recipe {
 	serve := []string{
 		"docker", "run", "--rm", "--publish", fmt.Sprintf("127.0.0.1:%d:3306", port),
 		"--env", "MARIADB_ALLOW_EMPTY_ROOT_PASSWORD=1", "mariadb:11.8",
@@ -64,9 +64,9 @@ func mariadbDocker(port int, d durability) *recipe {
 	}
 }
 
-func mariadbSettings(d durability) []string {
+func mariadbSettings(d Durability) []string {
 	settings := []string{"--max-connections=300", "--default-time-zone=+05:45"}
-	if d == volatile {
+	if d == Volatile {
 		settings = append(settings, "--innodb-flush-log-at-trx-commit=0", "--innodb-doublewrite=0")
 	}
 	return settings

@@ -27,7 +27,7 @@ func postgresURL(port int) string {
 	return fmt.Sprintf("postgres://cronce@127.0.0.1:%d/postgres?sslmode=disable", port)
 }
 
-func postgresLocal(dir string, port int, d durability) (*recipe, error) {
+func postgresLocal(dir string, port int, d Durability) (*recipe, error) {
 	server, err := find([]string{"postgres"}, "/usr/lib/postgresql/*/bin/postgres")
 	if err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func postgresLocal(dir string, port int, d durability) (*recipe, error) {
 	}, nil
 }
 
-func postgresDocker(port int, d durability) *recipe {
+func postgresDocker(port int, d Durability) *recipe {
 	serve := []string{
 		"docker", "run", "--rm", "--publish", fmt.Sprintf("127.0.0.1:%d:5432", port),
 		"--env", "POSTGRES_USER=cronce", "--env", "POSTGRES_DB=postgres",
@@ -64,9 +64,9 @@ func postgresDocker(port int, d durability) *recipe {
 	}
 }
 
-func postgresSettings(d durability) []string {
+func postgresSettings(d Durability) []string {
 	settings := []string{"-c", "max_connections=300", "-c", "timezone=Asia/Kathmandu"}
-	if d == volatile {
+	if d == Volatile {
 		settings = append(settings, "-c", "fsync=off", "-c", "full_page_writes=off")
 	}
 	return settings

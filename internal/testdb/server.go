@@ -81,11 +81,12 @@ func (s *Server) close() {
 // binaries.
 type Shared struct{ servers []*Server }
 
-// Share starts the servers that the environment does not name already.
-func Share() (*Shared, error) {
+// Share starts the servers that the environment does not name already. Benchmarks
+// want them durable, as production's are; tests are faster without.
+func Share(d Durability) (*Shared, error) {
 	var s Shared
 	for _, e := range []*engine{postgres, mariadb} {
-		server, err := e.shared()
+		server, err := e.shared(d)
 		if err != nil {
 			s.Close()
 			return nil, err

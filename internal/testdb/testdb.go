@@ -32,8 +32,8 @@ const patience = time.Minute
 
 // shared holds the one server of each engine that this process's tests share.
 var shared = struct{ postgres, mariadb func() (*Server, error) }{
-	postgres: sync.OnceValues(func() (*Server, error) { return postgres.shared() }),
-	mariadb:  sync.OnceValues(func() (*Server, error) { return mariadb.shared() }),
+	postgres: sync.OnceValues(func() (*Server, error) { return postgres.shared(Volatile) }),
+	mariadb:  sync.OnceValues(func() (*Server, error) { return mariadb.shared(Volatile) }),
 }
 
 // Postgres returns the URL of a fresh, empty PostgreSQL database, which is
@@ -88,7 +88,7 @@ func fresh(t testing.TB, server func() (*Server, error)) string {
 func private(t testing.TB, e *engine) *Server {
 	t.Helper()
 	skipIfShort(t)
-	s, err := e.start(durable)
+	s, err := e.start(Durable)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,14 +2,16 @@
 // server stand ready for its tests, so that the test binaries of many packages
 // share them:
 //
-//	with-databases go test ./...
+//	with-databases [-durable] go test ./...
 //
 // It exits as the command does. The servers are gone afterwards, even when it
-// is killed. With SHORT=1 it starts none.
+// is killed. They run without fsync unless -durable is given, as benchmarks
+// want it. With SHORT=1 none are started.
 package main
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -20,24 +22,26 @@ import (
 )
 
 func main() {
-	if len(os.Args) < 2 {
-		fmt.Fprintln(os.Stderr, "usage: with-databases COMMAND [ARGUMENT...]")
+	durable := flag.Bool("durable", false, "servers that survive a crash")
+	flag.Parse()
+	if flag.NArg() == 0 {
+		fmt.Fprintln(os.Stderr, "usage: with-databases [-durable] COMMAND [ARGUMENT...]")
 		os.Exit(2)
 	}
-	code, err := run(os.Args[1:])
+	code, err := run(flag.Args(), testdb.Durability(*durable))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "with-databases:", err)
 	}
 	os.Exit(code)
 }
 
-func run(command []string) (int, error) {
+func run(command []string, d testdb.Durability) (int, error) {
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	if testdb.Short() {
 		fmt.Fprintln(os.Stderr, "SHORT=1: PostgreSQL and MariaDB are NOT TESTED in this run")
 	} else {
-		servers, err := testdb.Share()
+		servers, err := testdb.Share(d)
 		if err != nil {
 			return 1, err
 		}

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/cronce/cronce/internal/testdb"
 	main "github.com/cronce/cronce/internal/testdb/cmd/with-databases"
 )
@@ -74,8 +76,13 @@ func TestServersAreGoneAfterTheCommand(t *testing.T) {
 			if testdb.Short() {
 				t.Skip("SHORT=1: NOT TESTED")
 			}
-			cmd, stdin, address := startWithPostgres(t)
-			conn, err := net.Dial("tcp", address)
+			cmd := command(waiting...)
+			stdin, printed := start(t, cmd)
+			server, err := url.Parse(printed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			conn, err := net.Dial("tcp", server.Host)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -84,18 +91,19 @@ func TestServersAreGoneAfterTheCommand(t *testing.T) {
 				t.Fatal(err)
 			}
 			_ = cmd.Wait() // the killed one fails
-			if !goneWithin(address, time.Minute) {
+			if !goneWithin(server.Host, time.Minute) {
 				t.Error("the server still listens")
 			}
 		})
 	}
 }
 
-// startWithPostgres starts a command that lasts until its standard input is
-// closed, and returns the address of the PostgreSQL server it was given.
-func startWithPostgres(t *testing.T) (cmd *exec.Cmd, stdin io.Closer, address string) {
+// waiting lasts until its standard input is closed.
+var waiting = []string{"sh", "-c", `echo "$TEST_POSTGRES_URL"; cat`}
+
+// start starts a waiting command and returns what it printed.
+func start(t *testing.T, cmd *exec.Cmd) (stdin io.Closer, printed string) {
 	t.Helper()
-	cmd = command("sh", "-c", `echo "$TEST_POSTGRES_URL"; cat`)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -107,16 +115,15 @@ func startWithPostgres(t *testing.T) (cmd *exec.Cmd, stdin io.Closer, address st
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { in.Close() }) // ends the command whose supervisor was killed
+	t.Cleanup(func() {
+		in.Close() // ends it even where its supervisor was killed
+		_ = cmd.Wait()
+	})
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		t.Fatal(err)
 	}
-	u, err := url.Parse(strings.TrimSpace(line))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cmd, in, u.Host
+	return in, strings.TrimSpace(line)
 }
 
 // command runs this test binary as with-databases, with servers of its own.
@@ -142,4 +149,32 @@ func goneWithin(address string, d time.Duration) bool {
 		conn.Close()
 	}
 	return false
+}
+
+func TestServersWriteToDiskWhenAsked(t *testing.T) {
+	t.Parallel()
+	if testdb.Short() {
+		t.Skip("SHORT=1: NOT TESTED")
+	}
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{nil, "off"},
+		{[]string{"-durable"}, "on"},
+	} {
+		_, server := start(t, command(append(tt.args, waiting...)...))
+		conn, err := pgx.Connect(t.Context(), server)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close(t.Context())
+		var fsync string
+		if err := conn.QueryRow(t.Context(), "SHOW fsync").Scan(&fsync); err != nil {
+			t.Fatal(err)
+		}
+		if fsync != tt.want {
+			t.Errorf("with-databases %q: fsync is %s, want %s", tt.args, fsync, tt.want)
+		}
+	}
 }
