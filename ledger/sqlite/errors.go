@@ -61,3 +61,9 @@ func translate(err error) error {
 
 // primary is the result code without its extension.
 func primary(e *sqlite.Error) int { return e.Code() & 0xff }
+
+// busy reports whether another process has the lock.
+func busy(err error) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) && primary(e) == lib.SQLITE_BUSY
+}

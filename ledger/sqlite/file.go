@@ -65,6 +65,7 @@ func dsn(path string, busy time.Duration, readOnly bool) string {
 		q.Add("_pragma", "synchronous(full)")
 		// 16 MiB: a backlog's indexes stay in memory.
 		q.Add("_pragma", "cache_size(-16384)")
+		q.Add("_pragma", "wal_autocheckpoint(8192)")
 	}
 	u := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: q.Encode()}
 	return u.String()

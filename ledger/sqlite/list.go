@@ -55,8 +55,8 @@ func (l *Ledger) Get(ctx context.Context, runID string) (run ledger.Run, attempt
 		}
 		run = rows[0].Run
 		attempts, err = queryTx(ctx, r, scanAttempt, `
-			SELECT run_id, n, started_at, finished_at, answer, status, code, error, detail, owner
-			FROM attempts WHERE run_id = ? ORDER BY n`, runID)
+			SELECT ?, n, started_at, finished_at, answer, status, code, error, detail, owner
+			FROM attempts WHERE run = ? ORDER BY n`, runID, rows[0].key)
 		return err
 	})
 	if err != nil {

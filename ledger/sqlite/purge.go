@@ -80,7 +80,7 @@ func (t *tx) purge(p ledger.Purge) (out ledger.Purged, err error) {
 	}
 	newest := map[string]int64{}
 	for _, d := range list {
-		if err := t.delete(d); err != nil {
+		if _, err := t.exec(`DELETE FROM runs WHERE id = ?`, d.key); err != nil { // its attempts go with it
 			return out, err
 		}
 		if last, ok := newest[d.jobID]; !ledger.BesideSchedule(d.runID) && (!ok || d.last > last) {
@@ -98,12 +98,4 @@ func (t *tx) purge(p ledger.Purge) (out ledger.Purged, err error) {
 		out.Reached = at(list[len(list)-1].finished)
 	}
 	return out, nil
-}
-
-func (t *tx) delete(d doomed) error {
-	if _, err := t.exec(`DELETE FROM attempts WHERE run_id = ?`, d.runID); err != nil {
-		return err
-	}
-	_, err := t.exec(`DELETE FROM runs WHERE id = ?`, d.key)
-	return err
 }

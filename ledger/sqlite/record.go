@@ -87,11 +87,12 @@ func (t *tx) fate(l ledger.Lease) (ledger.Fate, error) {
 	return ledger.Late, err
 }
 
+// attempt adds to a run's history.
 func (t *tx) attempt(a ledger.Attempt) error {
 	_, err := t.exec(`
-		INSERT INTO attempts (run_id, n, started_at, finished_at, answer, status, code, error, detail, owner)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (run_id, n) DO NOTHING`,
-		a.RunID, a.N, micros(a.StartedAt), micros(a.FinishedAt), string(a.Answer), a.Status, a.Code, a.Error, a.Detail, a.Owner)
+		INSERT INTO attempts (run, n, started_at, finished_at, answer, status, code, error, detail, owner)
+		SELECT id, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM runs WHERE run_id = ?
+		ON CONFLICT (run, n) DO NOTHING`,
+		a.N, micros(a.StartedAt), micros(a.FinishedAt), string(a.Answer), a.Status, a.Code, a.Error, a.Detail, a.Owner, a.RunID)
 	return err
 }

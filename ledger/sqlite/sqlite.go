@@ -41,12 +41,12 @@ type Options struct {
 
 // Ledger is an open file. Its methods may be called from many goroutines.
 type Ledger struct {
-	path    string
-	now     func() time.Time
-	writers *sql.DB
-	readers *sql.DB
-	turn    chan struct{} // holds one token: whose turn it is to write
-	writer  *writer       // used in turn only
+	now      func() time.Time
+	patience time.Duration // for other processes' transactions
+	writers  *sql.DB
+	readers  *sql.DB
+	turn     chan struct{} // holds one token: whose turn it is to write
+	writer   *writer       // used in turn only
 
 	closing sync.Once
 	closed  chan struct{}
@@ -77,12 +77,12 @@ func newLedger(path string, opts Options) *Ledger {
 		opts.Now = time.Now
 	}
 	l := &Ledger{
-		path:    path,
-		now:     opts.Now,
-		writers: pool(dsn(path, opts.BusyTimeout, false), 1),
-		readers: pool(dsn(path, opts.BusyTimeout, true), opts.Readers),
-		turn:    make(chan struct{}, 1),
-		closed:  make(chan struct{}),
+		now:      opts.Now,
+		patience: opts.BusyTimeout,
+		writers:  pool(dsn(path, opts.BusyTimeout, false), 1),
+		readers:  pool(dsn(path, opts.BusyTimeout, true), opts.Readers),
+		turn:     make(chan struct{}, 1),
+		closed:   make(chan struct{}),
 	}
 	l.turn <- struct{}{}
 	return l

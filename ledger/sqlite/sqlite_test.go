@@ -1,30 +1,16 @@
 package sqlite_test
 
 import (
-	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
-	"github.com/cronce/cronce/ledger/ledgertest"
 	"github.com/cronce/cronce/ledger/sqlite"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-func TestContract(t *testing.T) {
-	ledgertest.Run(t, func(t *testing.T) ledgertest.Opened {
-		path := filepath.Join(t.TempDir(), "ledger.db")
-		var c clock
-		return ledgertest.Opened{
-			Store:  open(t, path, &c),
-			Shift:  func(_ *testing.T, d time.Duration) { c.shift.Add(int64(d)) },
-			Second: func(t *testing.T) ledgertest.Store { return open(t, path, &c) },
-		}
-	})
-}
 
 // clock is the machine's clock, shifted.
 type clock struct{ shift atomic.Int64 }

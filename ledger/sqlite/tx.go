@@ -56,22 +56,49 @@ func (l *Ledger) write(ctx context.Context, f func(*tx) error) error {
 	return translate(err)
 }
 
-// begin takes the file's write lock. A connection that was interrupted while
-// it waited for it is replaced.
+// begin takes the file's write lock. It does the waiting for other processes
+// itself: SQLite's own waiting cannot be cut short by a context.
 func (l *Ledger) begin(ctx context.Context) (*writer, error) {
-	if l.writer == nil {
-		conn, err := l.writers.Conn(ctx)
-		if err != nil {
-			return nil, err
+	if err := l.openWriter(ctx); err != nil {
+		return nil, err
+	}
+	t := tx{ctx: context.WithoutCancel(ctx), w: l.writer}
+	patience := time.NewTimer(l.patience)
+	defer patience.Stop()
+	for wait := time.Millisecond; ; wait = min(2*wait, 20*time.Millisecond) {
+		_, err := t.exec(`BEGIN IMMEDIATE`)
+		switch {
+		case err == nil:
+			return l.writer, nil
+		case !busy(err):
+			return nil, errors.Join(err, l.dropWriter())
 		}
-		l.writer = &writer{conn, map[string]*sql.Stmt{}}
+		select {
+		case <-time.After(wait):
+		case <-patience.C:
+			return nil, err
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
-	if _, err := l.writer.conn.ExecContext(ctx, `BEGIN IMMEDIATE`); err != nil {
-		return nil, errors.Join(err, l.dropWriter())
-	}
-	return l.writer, nil
 }
 
+func (l *Ledger) openWriter(ctx context.Context) error {
+	if l.writer != nil {
+		return nil
+	}
+	conn, err := l.writers.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	l.writer = &writer{conn, map[string]*sql.Stmt{}}
+	if _, err := conn.ExecContext(ctx, `PRAGMA busy_timeout = 0`); err != nil {
+		return errors.Join(err, l.dropWriter())
+	}
+	return nil
+}
+
+// dropWriter gives the connection up, and with it what it had not committed.
 func (l *Ledger) dropWriter() error {
 	if l.writer == nil {
 		return nil

@@ -95,8 +95,10 @@ CREATE INDEX runs_ranges ON runs (job_id, scheduled_at) WHERE until IS NOT NULL;
 CREATE INDEX runs_dead ON runs (scheduled_at) WHERE state = 'dead' AND acked_at IS NULL;
 CREATE INDEX runs_finished ON runs (finished_at) WHERE finished_at IS NOT NULL;
 
+-- By the run's row and not by its run-id: what is recorded together then lies
+-- together, instead of on a page of each job.
 CREATE TABLE attempts (
-  run_id      TEXT    NOT NULL,
+  run         INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
   n           INTEGER NOT NULL,
   started_at  INTEGER,
   finished_at INTEGER,
@@ -106,7 +108,7 @@ CREATE TABLE attempts (
   error       TEXT    NOT NULL,
   detail      TEXT    NOT NULL,
   owner       TEXT    NOT NULL,
-  PRIMARY KEY (run_id, n)
+  PRIMARY KEY (run, n)
 ) STRICT, WITHOUT ROWID;
 
 -- What is to be known of a job that is not a run.

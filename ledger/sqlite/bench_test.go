@@ -1,0 +1,143 @@
+package sqlite_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/ledger/sqlite"
+)
+
+const batch = 500
+
+// BenchmarkAdmitRecord is the ledger's part of the usual run: admitted already
+// leased, recorded with its attempt, in batches of 500 from 500 jobs.
+func BenchmarkAdmitRecord(b *testing.B) {
+	for _, overlap := range []ledger.Overlap{ledger.OverlapSkip, ledger.OverlapAllow} {
+		b.Run(string(overlap), func(b *testing.B) {
+			f := newFleet(b, overlap)
+			for b.Loop() {
+				f.record(b, f.admit(b, true))
+			}
+			f.report(b)
+		})
+	}
+}
+
+// BenchmarkAdmitClaimRecord is the way of runs that could not start at once.
+func BenchmarkAdmitClaimRecord(b *testing.B) {
+	f := newFleet(b, ledger.OverlapSkip)
+	for b.Loop() {
+		f.admit(b, false)
+		got, err := f.Claim(b.Context(), ledger.Claim{Owner: "p", Token: f.token(), Limit: batch, LeaseFor: time.Minute})
+		if err != nil || len(got.Work) != batch {
+			b.Fatalf("claimed %d: %v", len(got.Work), err)
+		}
+		f.record(b, got.Work)
+	}
+	f.report(b)
+}
+
+// fleet is a ledger with a batch of jobs, on a clock that goes on a second at
+// each round.
+type fleet struct {
+	*sqlite.Ledger
+	clock   *clock
+	overlap ledger.Overlap
+	stands  []ledger.Standing
+	tokens  int
+}
+
+func newFleet(t testing.TB, overlap ledger.Overlap) *fleet {
+	t.Helper()
+	f := &fleet{clock: &clock{}, overlap: overlap}
+	f.Ledger = open(t, filepath.Join(t.TempDir(), "ledger.db"), f.clock)
+	f.begin(t, batch)
+	return f
+}
+
+func (f *fleet) begin(t testing.TB, jobs int) {
+	t.Helper()
+	d := ledger.Declaration{Process: "p", Registry: "acme", Version: "v1"}
+	for i := range jobs {
+		d.Definitions = append(d.Definitions, ledger.Definition{JobID: fmt.Sprintf("job-%03d", i), Hash: "h", Body: []byte("{}")})
+	}
+	if err := f.Declare(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	if f.stands, err = f.Standings(t.Context(), "v1"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (f *fleet) token() string {
+	f.tokens++
+	return fmt.Sprintf("a-random-token-of-the-usual-size-%06d", f.tokens)
+}
+
+// admit plans one instant of each job.
+func (f *fleet) admit(t testing.TB, lease bool) []ledger.Work {
+	t.Helper()
+	f.clock.shift.Add(int64(time.Second))
+	a := ledger.Admission{Owner: "p", Token: f.token(), LeaseFor: time.Minute}
+	for i := range f.stands {
+		a.Plans = append(a.Plans, f.plan(&f.stands[i], f.overlap, lease))
+	}
+	got, err := f.Admit(t.Context(), a)
+	if err != nil || len(got.Stale) > 0 || len(got.Skipped) > 0 {
+		t.Fatalf("stale %d, skipped %v: %v", len(got.Stale), got.Skipped, err)
+	}
+	return got.Leased
+}
+
+// plan is the instant a second after the job's watermark.
+func (f *fleet) plan(s *ledger.Standing, overlap ledger.Overlap, lease bool) ledger.Plan {
+	instant := s.Watermark.Truncate(time.Second).Add(time.Second)
+	in := ledger.Instant{
+		RunID: s.JobID + "@" + instant.Format(time.RFC3339), At: instant, Count: 1, State: ledger.Planned,
+		Trigger: ledger.BySchedule, Overlap: overlap, Lease: lease, Call: call(s.JobID, instant),
+	}
+	p := ledger.Plan{JobID: s.JobID, Epoch: s.Epoch, After: s.Watermark, Through: instant, Instants: []ledger.Instant{in}}
+	s.Watermark = instant
+	return p
+}
+
+func call(jobID string, instant time.Time) ledger.Call {
+	at := instant.Format(time.RFC3339)
+	return ledger.Call{
+		Target: "MEMBERSHIP_URL", Method: "POST", Path: "/v1/admin/commission-locks/release-expired",
+		Body:   json.RawMessage(`{"jobId":"` + jobID + `","runId":"` + jobID + `@` + at + `","scheduledAt":"` + at + `"}`),
+		Scopes: []string{"membership:admin"}, Timeout: 30 * time.Second,
+		Backoff: []time.Duration{500 * time.Millisecond, 2 * time.Second, 5 * time.Second, 30 * time.Second},
+		Jitter:  0.2, MaxRetryAfter: 5 * time.Minute, Horizon: time.Hour,
+	}
+}
+
+func (f *fleet) record(t testing.TB, work []ledger.Work) {
+	t.Helper()
+	now := f.clock.now()
+	var outcomes []ledger.Outcome
+	for _, w := range work {
+		outcomes = append(outcomes, ledger.Outcome{
+			Lease: ledger.Lease{RunID: w.RunID, Token: w.Token}, State: ledger.Succeeded,
+			Attempt: ledger.Attempt{N: w.Attempt, StartedAt: now, FinishedAt: now, Answer: ledger.Fresh, Status: 200, Owner: "p"},
+		})
+	}
+	fates, err := f.Record(t.Context(), outcomes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, fate := range fates {
+		if fate != ledger.Recorded {
+			t.Fatalf("%s: %s", outcomes[i].RunID, fate)
+		}
+	}
+}
+
+func (f *fleet) report(b *testing.B) {
+	b.ReportMetric(float64(b.N*batch)/b.Elapsed().Seconds(), "runs/s")
+}

@@ -1,0 +1,21 @@
+package sqlite_test
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/cronce/cronce/ledger/ledgertest"
+)
+
+func TestContract(t *testing.T) {
+	ledgertest.Run(t, func(t *testing.T) ledgertest.Opened {
+		path := filepath.Join(t.TempDir(), "ledger.db")
+		var c clock
+		return ledgertest.Opened{
+			Store:  open(t, path, &c),
+			Shift:  func(_ *testing.T, d time.Duration) { c.shift.Add(int64(d)) },
+			Second: func(t *testing.T) ledgertest.Store { return open(t, path, &c) },
+		}
+	})
+}
