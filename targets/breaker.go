@@ -1,0 +1,100 @@
+package targets
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/sony/gobreaker/v2"
+
+	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/ledger"
+)
+
+const (
+	// defaultFailures in a row open a target's breaker. It is more than one
+	// run's retries, so that one job's trouble alone seldom opens it.
+	defaultFailures = 10
+	// defaultOpenFor is how long a breaker then stays open.
+	defaultOpenFor = 5 * time.Second
+	// probeWait is what the others wait while one call tries a target out.
+	probeWait = time.Second
+)
+
+var (
+	errTarget    = errors.New("the target is in trouble")
+	errNoVerdict = errors.New("the attempt says nothing about the target")
+)
+
+// breaker keeps a target that fails from using up the attempts of every run:
+// closed -> (failures in a row) open -> (after a while) half-open -> one call
+// decides: closed, or open again.
+type breaker struct {
+	cb    *gobreaker.CircuitBreaker[executor.Answer]
+	until atomic.Int64 // when the open state ends, Unix nanoseconds
+}
+
+func newBreaker(target string, failures int, openFor time.Duration, log *slog.Logger) *breaker {
+	b := &breaker{}
+	b.cb = gobreaker.NewCircuitBreaker[executor.Answer](gobreaker.Settings{
+		Name:        target,
+		MaxRequests: 1,
+		Timeout:     openFor,
+		ReadyToTrip: func(c gobreaker.Counts) bool { return int(c.ConsecutiveFailures) >= failures },
+		IsExcluded:  func(err error) bool { return errors.Is(err, errNoVerdict) },
+		OnStateChange: func(_ string, from, to gobreaker.State) {
+			if to == gobreaker.StateOpen {
+				b.until.Store(time.Now().Add(openFor).UnixNano())
+			}
+			log.Info("breaker", "target", target, "from", from.String(), "to", to.String())
+		},
+	})
+	return b
+}
+
+// do makes the attempt if the breaker lets it through; otherwise the answer is
+// Unsent, to be tried when the breaker may let it through.
+func (b *breaker) do(ctx context.Context, attempt func() executor.Answer) executor.Answer {
+	a, err := b.cb.Execute(func() (executor.Answer, error) {
+		a := attempt()
+		return a, verdict(ctx, a)
+	})
+	switch {
+	case errors.Is(err, gobreaker.ErrOpenState):
+		return unsent("the breaker is open: the target's last calls all failed", b.left())
+	case errors.Is(err, gobreaker.ErrTooManyRequests):
+		return unsent("the breaker is half-open: another call is trying the target out", probeWait)
+	}
+	return a
+}
+
+// left is the time until the breaker lets a call through. The millisecond is
+// for gobreaker, which stays open at the very instant of its timeout.
+func (b *breaker) left() time.Duration {
+	return max(time.Until(time.Unix(0, b.until.Load())), 0) + time.Millisecond
+}
+
+func (b *breaker) state() string { return b.cb.State().String() }
+
+// verdict says what an answer tells about the target's health: no connection,
+// no answer and a 5xx are trouble; any other answer, however unwelcome to the
+// run, comes from a target that works. A call that its caller stopped tells
+// nothing.
+func verdict(ctx context.Context, a executor.Answer) error {
+	switch {
+	case a.Unsent, a.Status == 0 && a.Kind == ledger.Refused:
+		return errNoVerdict
+	case a.Status == 0 && errors.Is(ctx.Err(), context.Canceled):
+		return errNoVerdict
+	case a.Status == 0, a.Status < 200, a.Status >= 500:
+		return errTarget
+	}
+	return nil
+}
+
+// unsent is the answer when nothing was sent and the run is to wait.
+func unsent(why string, wait time.Duration) executor.Answer {
+	return executor.Answer{Unsent: true, Error: "not sent: " + why, RetryAfter: wait}
+}

@@ -1,0 +1,117 @@
+package targets
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/ledger"
+)
+
+// The problem codes that change what a status means. Package idempotency
+// answers with them; see docs/targets.md for other implementations.
+const (
+	codeInProgress = "idempotency_key_in_progress"
+	codeMismatch   = "idempotency_key_payload_mismatch"
+	codeTooLate    = "run_too_late"
+)
+
+// headerReplayed marks an answer that was stored earlier and is sent again.
+const headerReplayed = "Idempotent-Replayed"
+
+// reply is what a target answered, as far as its meaning goes.
+type reply struct {
+	status int
+	header http.Header
+	code   string // the problem code, if there was one
+	// cut: the body did not arrive whole, so code may be missing.
+	cut bool
+}
+
+// classify says what a reply means for the run. now is when it arrived.
+//
+// A 2xx counts as soon as its headers are in, even if the body breaks off: the
+// status is the target's statement that it has done the work, and nothing in
+// the body could take it back. The reverse holds where the body decides (409,
+// 412, 422): cut off, the answer is unknown, since guessing could kill a run
+// whose first call is still working.
+func classify(r reply, now time.Time) executor.Answer {
+	a := executor.Answer{Status: r.status, Code: r.code}
+	switch s := r.status; {
+	case s >= 200 && s < 300:
+		a.Kind = success(r.header)
+		return a
+	case s == http.StatusConflict, s == http.StatusPreconditionFailed, s == http.StatusUnprocessableEntity:
+		keyed(&a, r)
+	case s == http.StatusTooManyRequests, s == http.StatusServiceUnavailable:
+		a.Kind = ledger.Throttled
+	case s == http.StatusUnauthorized:
+		a.Kind, a.Reason = ledger.Refused, ledger.Unauthorized
+	case s == http.StatusRequestTimeout, s == http.StatusTooEarly, !final(s):
+		a.Kind = ledger.Failed
+	default:
+		a.Kind, a.Reason = ledger.Refused, ledger.Permanent
+	}
+	if a.Kind == ledger.Throttled || a.Kind == ledger.InProgress || a.Kind == ledger.Failed {
+		a.RetryAfter = retryAfter(r.header.Get("Retry-After"), now)
+	}
+	a.Error = inWords(a)
+	return a
+}
+
+// final reports whether a status is a 3xx or 4xx. What is outside 100 to 599 is
+// treated as a 5xx (RFC 9110, section 15), and so is a 1xx that ends an
+// exchange, such as a 101 that nobody asked for.
+func final(status int) bool { return status >= 300 && status < 500 }
+
+func success(h http.Header) ledger.Answer {
+	if h.Get(headerReplayed) == "true" {
+		return ledger.Replay
+	}
+	return ledger.Fresh
+}
+
+// keyed judges the statuses whose meaning depends on the problem code.
+func keyed(a *executor.Answer, r reply) {
+	a.Kind, a.Reason = ledger.Refused, ledger.Permanent
+	switch {
+	case r.status == http.StatusConflict && r.code == codeInProgress:
+		a.Kind, a.Reason = ledger.InProgress, ""
+	case r.status != http.StatusPreconditionFailed && r.code == codeMismatch:
+		a.Reason = ledger.PayloadMismatch
+	case r.status == http.StatusPreconditionFailed && r.code == codeTooLate:
+		a.Reason = ledger.KeyExpired
+	case r.cut:
+		a.Kind, a.Reason = ledger.Unknown, ""
+	}
+}
+
+// inWords says what an answer without success was, for the attempt's row.
+func inWords(a executor.Answer) string {
+	var what string
+	switch {
+	case a.Kind == ledger.InProgress:
+		what = "an earlier call of this run is still working"
+	case a.Kind == ledger.Unknown:
+		what = "the answer broke off before it said what it means"
+	case a.Kind == ledger.Throttled:
+		what = "the target asks to be called later"
+	case a.Kind == ledger.Failed:
+		what = "the target failed"
+	case a.Reason == ledger.PayloadMismatch:
+		what = "the target knows this run-id with another payload"
+	case a.Reason == ledger.KeyExpired:
+		what = "the target refuses the run as too late"
+	case a.Reason == ledger.Unauthorized:
+		what = "the target does not accept the credentials"
+	case a.Status < 400:
+		what = "the target redirects, and redirects are not followed: correct the job's path or the target's base URL"
+	default:
+		what = "the target refuses the call"
+	}
+	if a.Code != "" {
+		return fmt.Sprintf("HTTP %d (%s): %s", a.Status, a.Code, what)
+	}
+	return fmt.Sprintf("HTTP %d: %s", a.Status, what)
+}

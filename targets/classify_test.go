@@ -1,0 +1,155 @@
+package targets_test
+
+import (
+	"io"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/targets"
+)
+
+// problem answers with a problem document of a code.
+func problem(status int, code string, fields ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/problem+json")
+		for i := 0; i < len(fields); i += 2 {
+			w.Header().Set(fields[i], fields[i+1])
+		}
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, `{"title":"x","code":"`+code+`"}`)
+	}
+}
+
+func plain(status int, fields ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		for i := 0; i < len(fields); i += 2 {
+			w.Header().Set(fields[i], fields[i+1])
+		}
+		w.WriteHeader(status)
+	}
+}
+
+func TestWhatAnAnswerMeans(t *testing.T) {
+	cases := []struct {
+		rule   string
+		target http.HandlerFunc
+		want   executor.Answer // Error is not compared
+	}{
+		{"200 is success", plain(200), executor.Answer{Kind: ledger.Fresh, Status: 200}},
+		{"202 is success", plain(202), executor.Answer{Kind: ledger.Fresh, Status: 202}},
+		{"204 without a body is success", plain(204), executor.Answer{Kind: ledger.Fresh, Status: 204}},
+		{"299 is success", plain(299), executor.Answer{Kind: ledger.Fresh, Status: 299}},
+		{"a replayed 2xx is a replay", plain(200, "Idempotent-Replayed", "true"), executor.Answer{Kind: ledger.Replay, Status: 200}},
+		{"only the value true marks a replay", plain(200, "Idempotent-Replayed", "false"), executor.Answer{Kind: ledger.Fresh, Status: 200}},
+		{"a replayed 404 is still refused", plain(404, "Idempotent-Replayed", "true"), executor.Answer{Kind: ledger.Refused, Status: 404, Reason: ledger.Permanent}},
+		{"409 in progress waits as long as it says", problem(409, "idempotency_key_in_progress", "Retry-After", "7"),
+			executor.Answer{Kind: ledger.InProgress, Status: 409, Code: "idempotency_key_in_progress", RetryAfter: 7 * time.Second}},
+		{"409 of another kind is permanent", problem(409, "seat_taken", "Retry-After", "7"), executor.Answer{Kind: ledger.Refused, Status: 409, Code: "seat_taken", Reason: ledger.Permanent}},
+		{"409 without a body is permanent", plain(409), executor.Answer{Kind: ledger.Refused, Status: 409, Reason: ledger.Permanent}},
+		{"409 mismatch", problem(409, "idempotency_key_payload_mismatch"), executor.Answer{Kind: ledger.Refused, Status: 409, Code: "idempotency_key_payload_mismatch", Reason: ledger.PayloadMismatch}},
+		{"422 mismatch", problem(422, "idempotency_key_payload_mismatch"), executor.Answer{Kind: ledger.Refused, Status: 422, Code: "idempotency_key_payload_mismatch", Reason: ledger.PayloadMismatch}},
+		{"in progress is a 409 only", problem(422, "idempotency_key_in_progress"), executor.Answer{Kind: ledger.Refused, Status: 422, Code: "idempotency_key_in_progress", Reason: ledger.Permanent}},
+		{"412 too late", problem(412, "run_too_late"), executor.Answer{Kind: ledger.Refused, Status: 412, Code: "run_too_late", Reason: ledger.KeyExpired}},
+		{"412 of another kind is permanent", plain(412), executor.Answer{Kind: ledger.Refused, Status: 412, Reason: ledger.Permanent}},
+		{"429 waits", plain(429, "Retry-After", "30"), executor.Answer{Kind: ledger.Throttled, Status: 429, RetryAfter: 30 * time.Second}},
+		{"503 waits", plain(503, "Retry-After", "30"), executor.Answer{Kind: ledger.Throttled, Status: 503, RetryAfter: 30 * time.Second}},
+		{"503 need not say how long", plain(503), executor.Answer{Kind: ledger.Throttled, Status: 503}},
+		{"408 is tried again", plain(408), executor.Answer{Kind: ledger.Failed, Status: 408}},
+		{"425 is tried again", plain(425), executor.Answer{Kind: ledger.Failed, Status: 425}},
+		{"500 is tried again", problem(500, "boom"), executor.Answer{Kind: ledger.Failed, Status: 500, Code: "boom"}},
+		{"504 is tried again", plain(504), executor.Answer{Kind: ledger.Failed, Status: 504}},
+		{"599 is tried again", plain(599), executor.Answer{Kind: ledger.Failed, Status: 599}},
+		{"600 counts as a 5xx", plain(600), executor.Answer{Kind: ledger.Failed, Status: 600}},
+		{"401 with nothing to renew", plain(401), executor.Answer{Kind: ledger.Refused, Status: 401, Reason: ledger.Unauthorized}},
+		{"301 is permanent", plain(301, "Location", "/elsewhere"), executor.Answer{Kind: ledger.Refused, Status: 301, Reason: ledger.Permanent}},
+		{"307 is permanent", plain(307, "Location", "/elsewhere"), executor.Answer{Kind: ledger.Refused, Status: 307, Reason: ledger.Permanent}},
+		{"a redirect to no URL is permanent", plain(302, "Location", "http://[::1"), executor.Answer{Kind: ledger.Refused, Status: 302, Reason: ledger.Permanent}},
+		{"304 is permanent", plain(304), executor.Answer{Kind: ledger.Refused, Status: 304, Reason: ledger.Permanent}},
+		{"400 is permanent", problem(400, "missing_idempotency_key"), executor.Answer{Kind: ledger.Refused, Status: 400, Code: "missing_idempotency_key", Reason: ledger.Permanent}},
+		{"404 is permanent", plain(404), executor.Answer{Kind: ledger.Refused, Status: 404, Reason: ledger.Permanent}},
+		{"a code that is no word is dropped", problem(400, "<script>"), executor.Answer{Kind: ledger.Refused, Status: 400, Reason: ledger.Permanent}},
+	}
+	for _, c := range cases {
+		t.Run(c.rule, func(t *testing.T) {
+			got := attempt(t, to(t, serve(t, c.target).URL), call(), 5*time.Second)
+			if success := got.Kind == ledger.Fresh || got.Kind == ledger.Replay; success != (got.Error == "") {
+				t.Errorf("error %q with answer %q: only failures have one", got.Error, got.Kind)
+			}
+			got.Error = ""
+			if got != c.want {
+				t.Errorf("got  %+v\nwant %+v", got, c.want)
+			}
+		})
+	}
+}
+
+func TestProblemCode(t *testing.T) {
+	const doc = "application/problem+json"
+	for _, c := range []struct{ rule, media, body, want string }{
+		{"code comes first", doc, `{"code":"a_code","type":"https://x/b-code"}`, "a_code"},
+		{"the type's last part stands in", doc, `{"type":"https://x.example/problems/run-too-late"}`, "run_too_late"},
+		{"the type's fragment too", doc, `{"type":"https://x.example/problems#run_too_late"}`, "run_too_late"},
+		{"and a urn", doc, `{"type":"urn:problem:run-too-late"}`, "run_too_late"},
+		{"about:blank says nothing", doc, `{"type":"about:blank"}`, ""},
+		{"media type parameters do not matter", doc + "; charset=utf-8", `{"code":"a"}`, "a"},
+		{"plain JSON is read", "application/json", `{"code":"a"}`, "a"},
+		{"HTML is not", "text/html", `{"code":"a"}`, ""},
+		{"no media type", "", `{"code":"a"}`, ""},
+		{"broken media type", ";;;", `{"code":"a"}`, ""},
+		{"empty body", doc, ``, ""},
+		{"no JSON", doc, `{"code":`, ""},
+		{"an array", doc, `["code"]`, ""},
+		{"null", doc, `null`, ""},
+		{"a number is no code", doc, `{"code":409}`, ""},
+		{"an object is no code", doc, `{"code":{"a":1},"type":["x"]}`, ""},
+		{"upper case is no code", doc, `{"code":"Bearer"}`, ""},
+		{"a line break is no code", doc, `{"code":"a\nb"}`, ""},
+		{"neither is a terminal's escape", doc, `{"code":"a\u001b[2J"}`, ""},
+		{"64 characters are kept", doc, `{"code":"a234567890123456789012345678901234567890123456789012345678901234"}`, "a234567890123456789012345678901234567890123456789012345678901234"},
+		{"65 are not", doc, `{"code":"a2345678901234567890123456789012345678901234567890123456789012345"}`, ""},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			if got := targets.ProblemCode(c.media, []byte(c.body)); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestRetryAfter(t *testing.T) {
+	now := time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
+	const day = 24 * time.Hour
+	for _, c := range []struct {
+		rule, field string
+		want        time.Duration
+	}{
+		{"absent", "", 0},
+		{"seconds", "120", 2 * time.Minute},
+		{"zero", "0", 0},
+		{"negative is not said", "-5", 0},
+		{"signed is not said", "+5", 0},
+		{"fractions are not said", "1.5", 0},
+		{"words are not said", "soon", 0},
+		{"a list is not said", "1, 2", 0},
+		{"a day at most", "86401", day},
+		{"beyond 64 bits", "99999999999999999999999999", day},
+		{"just what would overflow a duration", "9223372037", day},
+		{"a date", "Sat, 21 Nov 2026 03:01:30 GMT", 90 * time.Second},
+		{"an old style of date", "Saturday, 21-Nov-26 03:01:30 GMT", 90 * time.Second},
+		{"a date now", "Sat, 21 Nov 2026 03:00:00 GMT", 0},
+		{"a past date", "Fri, 21 Nov 1997 03:00:00 GMT", 0},
+		{"a date in the far future", "Fri, 31 Dec 9999 23:59:59 GMT", day},
+		{"no such date", "Sat, 31 Feb 2026 03:00:00 GMT", 0},
+		{"another format", "2026-11-21T03:01:30Z", 0},
+		{"other digits", "１２", 0},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			if got := targets.RetryAfter(c.field, now); got != c.want {
+				t.Errorf("got %v, want %v", got, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,8 @@
+package targets
+
+var (
+	RetryAfter  = retryAfter
+	ProblemCode = problemCode
+	ParseBase   = parseBase
+	Join        = join
+)

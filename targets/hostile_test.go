@@ -1,0 +1,204 @@
+package targets_test
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/targets"
+)
+
+// readRequest reads one request off a bare connection.
+func readRequest(c net.Conn) *http.Request {
+	req, err := http.ReadRequest(bufio.NewReader(c))
+	if err != nil {
+		return nil
+	}
+	_, _ = io.Copy(io.Discard, req.Body)
+	return req
+}
+
+// answering sends these bytes once the request is in, then closes.
+func answering(raw string) func(net.Conn) {
+	return func(c net.Conn) {
+		if readRequest(c) != nil {
+			_, _ = io.WriteString(c, raw)
+		}
+	}
+}
+
+// streaming sends a beginning, and then more of the same for as long as
+// somebody reads.
+func streaming(head, more string) func(net.Conn) {
+	return func(c net.Conn) {
+		if readRequest(c) == nil {
+			return
+		}
+		_, err := io.WriteString(c, head)
+		for err == nil {
+			_, err = io.WriteString(c, more)
+		}
+	}
+}
+
+// stalling sends these bytes and then nothing, until the caller hangs up.
+func stalling(raw string) func(net.Conn) {
+	return func(c net.Conn) {
+		if readRequest(c) != nil {
+			_, _ = io.WriteString(c, raw)
+			_, _ = io.Copy(io.Discard, c)
+		}
+	}
+}
+
+// reset ends a connection with a RST.
+func reset(c net.Conn) { _ = c.(*net.TCPConn).SetLinger(0) }
+
+func TestHostileAnswers(t *testing.T) {
+	kilo := strings.Repeat("x", 1024)
+	for _, c := range []struct {
+		rule   string
+		handle func(net.Conn)
+		kind   ledger.Answer
+		reason ledger.Reason
+	}{
+		{"headers without end are cut off", streaming("HTTP/1.1 200 OK\r\n", "X-Pad: "+kilo+"\r\n"), ledger.Unknown, ""},
+		{"one header line without end is cut off", streaming("HTTP/1.1 200 OK\r\nX-Pad: ", kilo), ledger.Unknown, ""},
+		{"a status line without end is cut off", streaming("HTTP/1.1 200 ", kilo), ledger.Unknown, ""},
+		{"interim answers without end are cut off", streaming("", "HTTP/1.1 103 Early Hints\r\nLink: "+kilo+"\r\n\r\n"), ledger.Unknown, ""},
+		{"a success whose body has no end is a success", streaming("HTTP/1.1 200 OK\r\n\r\n", kilo), ledger.Fresh, ""},
+		{"a failure whose body has no end is a failure", streaming("HTTP/1.1 500 No\r\nContent-Type: application/problem+json\r\n\r\n", kilo), ledger.Failed, ""},
+		{"a status that is no number", answering("HTTP/1.1 abc OK\r\n\r\n"), ledger.Unknown, ""},
+		{"another protocol", answering("SSH-2.0-OpenSSH_9.9\r\n\r\n"), ledger.Unknown, ""},
+		{"a status of zero", answering("HTTP/1.1 000 Zero\r\nContent-Length: 0\r\n\r\n"), ledger.Failed, ""},
+		{"101 that nobody asked for", answering("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n"), ledger.Failed, ""},
+		{"interim answers are passed over", answering("HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), ledger.Fresh, ""},
+		{"a success cut off in its body is a success", answering("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf"), ledger.Fresh, ""},
+		{"a success with a broken chunk is a success", answering("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"), ledger.Fresh, ""},
+		{"a body longer than announced", answering("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}{}{}{}"), ledger.Fresh, ""},
+		{"two lengths that differ", answering("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n{}"), ledger.Unknown, ""},
+		{"a negative length", answering("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n"), ledger.Unknown, ""},
+		{"a 409 cut off in its body could mean in progress", answering("HTTP/1.1 409 Conflict\r\nContent-Type: application/problem+json\r\nContent-Length: 100\r\n\r\n{\"code\":\"idempo"), ledger.Unknown, ""},
+		{"a 412 cut off in its body is unknown", answering("HTTP/1.1 412 No\r\nContent-Type: application/problem+json\r\nContent-Length: 100\r\n\r\n{"), ledger.Unknown, ""},
+		{"a 404 cut off in its body is permanent", answering("HTTP/1.1 404 No\r\nContent-Length: 100\r\n\r\nhalf"), ledger.Refused, ledger.Permanent},
+		{"closed before the request is read", func(net.Conn) {}, ledger.Unknown, ""},
+		{"closed without an answer", answering(""), ledger.Unknown, ""},
+		{"closed in the status line", answering("HTTP/1.1 2"), ledger.Unknown, ""},
+		{"closed in the headers", answering("HTTP/1.1 200 OK\r\nContent-Le"), ledger.Unknown, ""},
+		{"reset before the request is read", reset, ledger.Unknown, ""},
+		{"reset without an answer", func(c net.Conn) { readRequest(c); reset(c) }, ledger.Unknown, ""},
+		{"reset in the headers", func(c net.Conn) { answering("HTTP/1.1 200 OK\r\nX")(c); reset(c) }, ledger.Unknown, ""},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			got := attempt(t, to(t, tcp(t, c.handle)), call(), 10*time.Second)
+			if got.Unsent || got.Kind != c.kind || got.Reason != c.reason {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
+
+func TestSlowAnswersEndWithTheAttempt(t *testing.T) {
+	for _, c := range []struct {
+		rule, raw string
+		want      ledger.Answer
+	}{
+		{"nothing at all", "", ledger.Unknown},
+		{"headers that never end", "HTTP/1.1 200 OK\r\nX-A: b\r\n", ledger.Unknown},
+		{"a success whose body never comes", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n", ledger.Fresh},
+		{"a conflict whose body never comes", "HTTP/1.1 409 Conflict\r\nContent-Length: 10\r\n\r\n", ledger.Unknown},
+		{"a refusal whose body never comes", "HTTP/1.1 403 No\r\nContent-Length: 10\r\n\r\n", ledger.Refused},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			begun := time.Now()
+			got := attempt(t, to(t, tcp(t, stalling(c.raw))), call(), 200*time.Millisecond)
+			if got.Kind != c.want {
+				t.Errorf("got %+v, want %q", got, c.want)
+			}
+			if took := time.Since(begun); took > 3*time.Second {
+				t.Errorf("took %v under a deadline of 200 ms", took)
+			}
+		})
+	}
+}
+
+func TestAnAnswerCostsBoundedMemory(t *testing.T) {
+	head := "HTTP/1.1 500 No\r\nContent-Type: application/problem+json\r\nContent-Encoding: gzip\r\nContent-Length: 1000000000\r\n\r\n"
+	ts := to(t, tcp(t, streaming(head, strings.Repeat(" ", 64<<10))))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	got := attempt(t, ts, call(), 10*time.Second)
+	runtime.ReadMemStats(&after)
+	if got.Kind != ledger.Failed {
+		t.Errorf("got %+v", got)
+	}
+	if spent := after.TotalAlloc - before.TotalAlloc; spent > 2<<20 {
+		t.Errorf("one answer allocated %d bytes", spent)
+	}
+}
+
+func TestARedirectIsNotFollowed(t *testing.T) {
+	var visits atomic.Int32
+	elsewhere := serve(t, func(w http.ResponseWriter, _ *http.Request) { visits.Add(1) })
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		s := serve(t, plain(status, "Location", elsewhere.URL+"/steal"))
+		ts := resolve(t, jobs.Target{Auth: jobs.Auth{Type: jobs.AuthBearer, TokenEnv: "TOKEN"}},
+			env{"MEMBERSHIP_URL": s.URL, "TOKEN": "s3cret"}, nil)
+		if got := attempt(t, ts, call(), 5*time.Second); got.Kind != ledger.Refused || got.Reason != ledger.Permanent {
+			t.Errorf("%d: got %+v", status, got)
+		}
+	}
+	if n := visits.Load(); n != 0 {
+		t.Errorf("%d requests (with the token) went where the target pointed", n)
+	}
+}
+
+// A target that reflects what it was sent must not get it into the ledger or
+// the log.
+func TestNothingSecretReachesErrorsOrLogs(t *testing.T) {
+	const secret = "tok-6f1d2c"
+	echo := func(format string) func(net.Conn) {
+		return answering(strings.ReplaceAll(format, "SECRET", secret))
+	}
+	for _, c := range []struct {
+		rule   string
+		handle func(net.Conn)
+	}{
+		{"a malformed status line", echo("HTTP/1.1 SECRET\r\n\r\n")},
+		{"a reason phrase", echo("HTTP/1.1 400 SECRET\r\nContent-Length: 0\r\n\r\n")},
+		{"a malformed header", echo("HTTP/1.1 200 OK\r\nSECRET\r\n\r\n")},
+		{"a bad length", echo("HTTP/1.1 200 OK\r\nContent-Length: SECRET\r\n\r\n")},
+		{"an unknown transfer coding", echo("HTTP/1.1 200 OK\r\nTransfer-Encoding: SECRET\r\n\r\n")},
+		{"a redirect", echo("HTTP/1.1 302 Found\r\nLocation: http://SECRET/%zz\r\nContent-Length: 0\r\n\r\n")},
+		{"a problem code", echo("HTTP/1.1 400 No\r\nConnection: close\r\nContent-Type: application/problem+json\r\n\r\n{\"code\":\"SECRET\"}")},
+		{"a part of it as a problem code", echo("HTTP/1.1 400 No\r\nConnection: close\r\nContent-Type: application/problem+json\r\n\r\n{\"code\":\"" + secret[:6] + "\"}")},
+		{"a problem title", echo("HTTP/1.1 500 No\r\nConnection: close\r\nContent-Type: application/problem+json\r\n\r\n{\"title\":\"SECRET\",\"detail\":\"SECRET\"}")},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			var log bytes.Buffer
+			ts := resolve(t, jobs.Target{Auth: jobs.Auth{Type: jobs.AuthBearer, TokenEnv: "TOKEN"}},
+				env{"MEMBERSHIP_URL": tcp(t, c.handle) + "/prefix-" + secret, "TOKEN": secret},
+				func(c *targets.Config) {
+					c.BreakerFailures = 1
+					c.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+				})
+			got := attempt(t, ts, call(), 5*time.Second)
+			if strings.Contains(got.Error+got.Code+log.String(), secret[:6]) {
+				t.Errorf("it shows: %+v\n%s", got, log.String())
+			}
+			if !strings.HasPrefix(got.Error, "membership POST /v1/locks/release: ") {
+				t.Errorf("the error does not name the call: %q", got.Error)
+			}
+		})
+	}
+}

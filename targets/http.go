@@ -1,0 +1,179 @@
+package targets
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"time"
+
+	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/ledger"
+)
+
+const (
+	// maxHeader bounds an answer's status line and header fields.
+	maxHeader = 64 << 10
+	// maxBody is how much of an answer's body is kept for reading.
+	maxBody = 64 << 10
+	// maxDrain is how much more is read so that the connection can be used
+	// again; a longer body closes it.
+	maxDrain = 64 << 10
+	// bodyTime is how long a body may take once the headers are in. The
+	// status is known by then, so a caller is not held up for the rest.
+	bodyTime = 5 * time.Second
+	// connectTime bounds the TCP dial, and again the TLS handshake.
+	connectTime = 10 * time.Second
+	// idleTime is shorter than the 5 s after which common servers (Node.js,
+	// uvicorn) close an idle connection: a request written into a connection
+	// that is just being closed would have an unknown outcome.
+	idleTime = 4 * time.Second
+	// notHereWait is when to look again for a target that this process does
+	// not have. Another process, of a newer registry, may have it.
+	notHereWait = 30 * time.Second
+)
+
+// newTransport makes the connections to targets and token endpoints. Calls use
+// it without a http.Client, which would read a hostile Location.
+//
+// It takes no proxy from the environment: HTTP_PROXY in a container would move
+// calls and their credentials through a third machine unasked. Answers are not
+// decompressed, so that a small one cannot become a large one.
+func newTransport(c Config) *http.Transport {
+	return &http.Transport{
+		Proxy:                  nil,
+		DialContext:            c.Dial,
+		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: c.RootCAs},
+		TLSHandshakeTimeout:    connectTime,
+		ForceAttemptHTTP2:      true,
+		DisableCompression:     true,
+		MaxIdleConnsPerHost:    c.MaxInFlight,
+		IdleConnTimeout:        idleTime,
+		MaxResponseHeaderBytes: maxHeader,
+		// Without pings, calls go on into a dead HTTP/2 connection until
+		// the system gives it up, a quarter of an hour later.
+		HTTP2: &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 5 * time.Second},
+	}
+}
+
+// Call makes one attempt. The context's deadline is the attempt's end.
+//
+// Unsent answers come from an open breaker, a target that this process does not
+// have, a token endpoint in trouble, a run at its SendBefore on this machine's
+// clock, and a caller that stopped before anything was sent. A connection that
+// could not be made is a Failed attempt: surely nothing was sent. Whatever
+// breaks after that is Unknown.
+func (t *Targets) Call(ctx context.Context, c executor.Call) executor.Answer {
+	to, ok := t.byName[c.Call.Target]
+	if !ok {
+		return unsent("this process has no target "+quoted(c.Call.Target), notHereWait)
+	}
+	a := to.breaker.do(ctx, func() executor.Answer { return t.attempt(ctx, to, c) })
+	if a.Error != "" {
+		a.Error = named(to, c) + a.Error
+	}
+	return a
+}
+
+// attempt sends the request, and under a renewable credential once more after a
+// 401: the target refused to look at the first.
+func (t *Targets) attempt(ctx context.Context, to *target, c executor.Call) executor.Answer {
+	u, err := join(to.base, c.Call.Path)
+	if err != nil {
+		return unsendable("the job's path " + err.Error())
+	}
+	if why := malformed(c); why != "" {
+		return unsendable(why)
+	}
+	req, a := t.send(ctx, to, u, c)
+	if a.Status == http.StatusUnauthorized && to.signer.renew(req, c.Call.Scopes) {
+		t.log.Info("401: once more with a fresh token", "target", to.name, "run", c.RunID, "attempt", c.Attempt)
+		_, a = t.send(ctx, to, u, c)
+	}
+	return a
+}
+
+// send signs and makes one request.
+func (t *Targets) send(ctx context.Context, to *target, u *url.URL, c executor.Call) (*http.Request, executor.Answer) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	w := &wire{}
+	req, err := t.request(httptrace.WithClientTrace(ctx, w.trace()), u, c)
+	if err != nil {
+		return nil, unsendable("the job's method is not one of HTTP")
+	}
+	if err := to.signer.sign(ctx, req, c.Call.Body, c.Call.Scopes); err != nil {
+		return req, unauthorized(ctx, asUnsigned(err))
+	}
+	if !c.SendBefore.IsZero() && !time.Now().Before(c.SendBefore) {
+		// The ledger's clock rules: it finds the run expired, or leases it anew.
+		return req, unsent("the run's time to be sent is over", 0)
+	}
+	res, err := t.transport.RoundTrip(req)
+	if err != nil {
+		return req, w.broken(ctx, err)
+	}
+	defer res.Body.Close()
+	r := reply{status: res.StatusCode, header: res.Header}
+	r.code, r.cut = readBody(res, cancel)
+	if secret := req.Header.Get("Authorization"); r.code != "" && bytes.Contains([]byte(secret), []byte(r.code)) {
+		r.code = "" // a target that sends the token back as a code
+	}
+	return req, classify(r, time.Now())
+}
+
+// request builds the request without its credentials. Its body cannot be
+// rewound, so that the transport, which takes Idempotency-Key for leave to send
+// again by itself, sends it once: every call has its attempt in the ledger.
+func (t *Targets) request(ctx context.Context, u *url.URL, c executor.Call) (*http.Request, error) {
+	var body io.Reader
+	if len(c.Call.Body) > 0 {
+		body = bytes.NewReader(c.Call.Body)
+	}
+	req, err := http.NewRequestWithContext(ctx, c.Call.Method, "http://target.invalid", body)
+	if err != nil {
+		return nil, err
+	}
+	req.URL, req.Host, req.GetBody = u, u.Host, nil
+	t.inject(ctx, req.Header)
+	setHeaders(req.Header, c)
+	req.Header.Set("User-Agent", t.userAgent)
+	return req, nil
+}
+
+// readBody reads what an answer's body is needed for: an error's problem code,
+// and its end, so that the connection can be used again.
+func readBody(res *http.Response, stop func()) (code string, cut bool) {
+	timer := time.AfterFunc(bodyTime, stop)
+	defer timer.Stop()
+	var kept bytes.Buffer
+	if res.StatusCode >= 400 {
+		_, err := kept.ReadFrom(io.LimitReader(res.Body, maxBody))
+		cut = err != nil
+		code = problemCode(res.Header.Get("Content-Type"), kept.Bytes())
+	}
+	if !cut {
+		_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, maxDrain))
+	}
+	return code, cut
+}
+
+// unauthorized is the answer when a request could not be signed.
+func unauthorized(ctx context.Context, u *unsignedError) executor.Answer {
+	if u.denied {
+		return executor.Answer{Kind: ledger.Refused, Reason: ledger.Unauthorized, Error: "not sent: " + u.why}
+	}
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return unsent("the caller stopped", 0)
+	}
+	return unsent(u.why, u.wait)
+}
+
+// unsendable is the answer to a call that no attempt could send.
+func unsendable(why string) executor.Answer {
+	return executor.Answer{Kind: ledger.Refused, Reason: ledger.Permanent, Error: "not sent: " + why}
+}

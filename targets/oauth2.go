@@ -1,0 +1,225 @@
+package targets
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/oauth2"
+	"golang.org/x/oauth2/clientcredentials"
+)
+
+const (
+	// fetchTime bounds one request for a token.
+	fetchTime = 10 * time.Second
+	// refreshEarly, or a tenth of a token's life if that is less, is how long
+	// before its expiry a token is replaced, so that none expires on its way.
+	refreshEarly = 30 * time.Second
+	// unsaidLife is assumed of a token whose answer has no expires_in (RFC
+	// 6749, section 5.1, leaves it optional). A 401 corrects it.
+	unsaidLife = 5 * time.Minute
+	// firstHoldOff and maxHoldOff bound the growing pause after a token
+	// endpoint failed, in which it is left alone.
+	firstHoldOff = time.Second
+	maxHoldOff   = time.Minute
+)
+
+// clientCredentials is auth type oauth2 (RFC 6749, section 4.4).
+type clientCredentials struct {
+	tokens   *tokens
+	tokenURL string
+	id       string
+	secret   string
+
+	mu     sync.Mutex
+	grants map[string]*grant // by scopes
+}
+
+func (c *clientCredentials) sign(ctx context.Context, req *http.Request, _ []byte, scopes []string) error {
+	token, err := c.grant(scopes).get(ctx)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	return nil
+}
+
+// renew drops the token that req carried, unless another call has replaced it
+// by now.
+func (c *clientCredentials) renew(req *http.Request, scopes []string) bool {
+	c.grant(scopes).drop(strings.TrimPrefix(req.Header.Get("Authorization"), "Bearer "))
+	return true
+}
+
+// grant finds what is kept for a set of scopes; their order does not matter.
+func (c *clientCredentials) grant(scopes []string) *grant {
+	sorted := slices.Compact(slices.Sorted(slices.Values(scopes)))
+	key := strings.Join(sorted, " ")
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	g := c.grants[key]
+	if g == nil {
+		g = &grant{tokens: c.tokens, config: clientcredentials.Config{
+			ClientID: c.id, ClientSecret: c.secret, TokenURL: c.tokenURL, Scopes: sorted,
+		}}
+		if c.grants == nil {
+			c.grants = map[string]*grant{}
+		}
+		c.grants[key] = g
+	}
+	return g
+}
+
+// grant keeps one token and asks for the next. However many calls need it, one
+// request is under way at a time.
+type grant struct {
+	tokens *tokens
+	config clientcredentials.Config
+
+	mu       sync.Mutex
+	token    string
+	fresh    time.Time // until then the token is used without a thought
+	expires  time.Time // until then it is used if no other can be got
+	holdOff  time.Duration
+	notUntil time.Time // the endpoint failed: it is left alone until then
+	failure  *unsignedError
+	pending  *pending
+}
+
+// pending is a request for a token under way.
+type pending struct {
+	done  chan struct{} // closed when token and err are set
+	token string
+	err   *unsignedError
+}
+
+// get returns a token, waiting for one no longer than ctx.
+func (g *grant) get(ctx context.Context) (string, error) {
+	p, token, err := g.now()
+	if p == nil {
+		if err != nil {
+			return "", err
+		}
+		return token, nil
+	}
+	select {
+	case <-p.done:
+	case <-ctx.Done():
+		return "", &unsignedError{why: "no token within the attempt's time", wait: firstHoldOff}
+	}
+	if p.err != nil {
+		return "", p.err
+	}
+	return p.token, nil
+}
+
+// now returns the kept token, or why there is none, or the request to wait for.
+func (g *grant) now() (*pending, string, *unsignedError) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now := time.Now()
+	if g.token != "" && now.Before(g.fresh) {
+		return nil, g.token, nil
+	}
+	if g.pending != nil {
+		return g.pending, "", nil
+	}
+	if now.Before(g.notUntil) {
+		if g.token != "" && now.Before(g.expires) {
+			return nil, g.token, nil
+		}
+		return nil, "", &unsignedError{why: g.failure.why, wait: g.notUntil.Sub(now)}
+	}
+	p := &pending{done: make(chan struct{})}
+	if !g.tokens.start(func(ctx context.Context) { g.fetch(ctx, p) }) {
+		return nil, "", &unsignedError{why: "the caller stopped", wait: firstHoldOff}
+	}
+	g.pending = p
+	return p, "", nil
+}
+
+// fetch asks for a token and settles p. It belongs to no call, so that a call
+// that ends early does not take the token from those that wait with it.
+func (g *grant) fetch(ctx context.Context, p *pending) {
+	ctx, cancel := context.WithTimeout(ctx, fetchTime)
+	defer cancel()
+	asked := time.Now()
+	t, err := g.config.Token(context.WithValue(ctx, oauth2.HTTPClient, g.tokens.client))
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.pending = nil
+	defer close(p.done)
+	life, failure := judgeToken(t, err, asked)
+	switch {
+	case failure == nil:
+		g.token, g.holdOff = t.AccessToken, 0
+		g.expires = asked.Add(life)
+		g.fresh = g.expires.Add(-min(refreshEarly, life/10))
+		p.token = g.token
+	case failure.denied:
+		p.err = failure
+	default:
+		g.wait(failure)
+		if g.token != "" && time.Now().Before(g.expires) {
+			p.token = g.token
+			return
+		}
+		p.err = failure
+	}
+}
+
+// wait leaves the endpoint alone for a while, twice as long each time.
+func (g *grant) wait(failure *unsignedError) {
+	g.holdOff = min(max(2*g.holdOff, firstHoldOff), maxHoldOff)
+	failure.wait = g.holdOff
+	g.failure, g.notUntil = failure, time.Now().Add(g.holdOff)
+}
+
+// drop forgets a token that a target refused.
+func (g *grant) drop(token string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.token == token {
+		g.token = ""
+	}
+}
+
+// tokens owns the requests for tokens.
+type tokens struct {
+	client *http.Client
+	ctx    context.Context
+	cancel context.CancelFunc
+	mu     sync.Mutex
+	closed bool
+	wg     sync.WaitGroup
+}
+
+func newTokens(transport http.RoundTripper) *tokens {
+	ctx, cancel := context.WithCancel(context.Background())
+	return &tokens{ctx: ctx, cancel: cancel, client: &http.Client{
+		Transport:     transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+}
+
+// start runs a request in a goroutine that close waits for; false after close.
+func (t *tokens) start(request func(context.Context)) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return false
+	}
+	t.wg.Go(func() { request(t.ctx) })
+	return true
+}
+
+func (t *tokens) close() {
+	t.mu.Lock()
+	t.closed = true
+	t.mu.Unlock()
+	t.cancel()
+	t.wg.Wait()
+}

@@ -1,0 +1,125 @@
+package targets
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"github.com/cronce/cronce/jobs"
+)
+
+// parseBase reads a target's base URL from the environment variable env. Its
+// errors name the variable and never show the value.
+func parseBase(env, value string, allowHTTP bool) (*url.URL, error) {
+	u, err := parseEndpoint(env, value, allowHTTP)
+	if err != nil {
+		return nil, err
+	}
+	if u.RawQuery != "" || u.ForceQuery {
+		return nil, bad(jobs.CodeBadURL, "%s must have no query: put it into the job's path", env)
+	}
+	if err := checkPath(u.EscapedPath()); err != nil {
+		return nil, bad(jobs.CodeBadURL, "the path in %s %v", env, err)
+	}
+	u.Path = strings.TrimSuffix(u.Path, "/")
+	u.RawPath = strings.TrimSuffix(u.RawPath, "/")
+	return u, nil
+}
+
+// parseEndpoint reads an absolute http or https URL without user information
+// and fragment.
+func parseEndpoint(env, value string, allowHTTP bool) (*url.URL, error) {
+	u, err := url.Parse(value)
+	switch {
+	case err != nil || !visible(value):
+		return nil, bad(jobs.CodeBadURL, "%s is not a URL: set it to something like https://host or https://host/prefix", env)
+	case u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "":
+		return nil, bad(jobs.CodeBadURL, "%s must be an absolute https URL, like https://host/prefix", env)
+	case u.User != nil:
+		return nil, bad(jobs.CodeBadURL, "%s must hold no user name or password: give the credentials under the target's auth", env)
+	case u.Fragment != "":
+		return nil, bad(jobs.CodeBadURL, "%s must have no fragment (#...)", env)
+	case u.Scheme == "http" && !allowHTTP && !loopback(u.Hostname()):
+		return nil, bad(jobs.CodeInsecureURL, "%s is plain http to another machine: use https, or set allowHTTP on the target if the network between is trusted", env)
+	}
+	return u, nil
+}
+
+// bad is a problem with a variable, as an error.
+func bad(code, format string, args ...any) error {
+	return jobs.Problem{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// loopback reports whether a host is this machine. The name localhost is
+// (RFC 6761, section 6.3); other names are not looked up.
+func loopback(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Unmap().IsLoopback()
+}
+
+// join puts a call's path and query under a base URL: what is escaped stays
+// escaped, and the query is kept byte by byte. A path that could leave the
+// base's prefix or host is refused.
+func join(base *url.URL, target string) (*url.URL, error) {
+	path, query, asked := strings.Cut(target, "?")
+	if err := checkPath(path); err != nil {
+		return nil, err
+	}
+	if !strings.HasPrefix(path, "/") {
+		return nil, errors.New("does not begin with a slash")
+	}
+	if asked && query != "" && !visible(query) {
+		return nil, errors.New("has a query with characters that need percent-encoding")
+	}
+	plain, err := url.PathUnescape(path)
+	if err != nil {
+		return nil, errors.New("has a bad percent-encoding")
+	}
+	u := *base
+	u.RawPath = base.EscapedPath() + path
+	u.Path = base.Path + plain
+	u.RawQuery = query
+	return &u, nil
+}
+
+// checkPath refuses what a server could read as another place: dot segments
+// (percent-encoded or with backslashes too), a second slash at the start,
+// which some read as a host, and bytes that do not belong into a request line.
+func checkPath(path string) error {
+	if path == "" {
+		return nil
+	}
+	plain, err := url.PathUnescape(path)
+	switch {
+	case err != nil:
+		return errors.New("has a bad percent-encoding")
+	case !visible(path):
+		return errors.New("has characters that need percent-encoding")
+	case strings.ContainsAny(path, "#\\"):
+		return errors.New("has a # or a backslash: percent-encode it")
+	case strings.HasPrefix(path, "//"):
+		return errors.New("begins with two slashes")
+	}
+	for segment := range strings.FieldsFuncSeq(plain, func(r rune) bool { return r == '/' || r == '\\' }) {
+		if segment == "." || segment == ".." {
+			return errors.New("has a . or .. segment: write the path out")
+		}
+	}
+	return nil
+}
+
+// visible reports whether s is one or more visible ASCII characters: what may
+// stand in a header field or a request line and cannot end it.
+func visible(s string) bool {
+	for i := range len(s) {
+		if s[i] < '!' || s[i] > '~' {
+			return false
+		}
+	}
+	return s != ""
+}

@@ -1,0 +1,218 @@
+package targets
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"time"
+
+	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/jobs"
+)
+
+// Config says whom to call and how. Only Registry is required.
+type Config struct {
+	Registry *jobs.Registry
+	// Lookup reads an environment variable; default os.LookupEnv. It is asked
+	// in New only: a changed variable takes a restart.
+	Lookup  func(string) (string, bool)
+	Version string       // for User-Agent: cronce/<version>; default "dev"
+	Logger  *slog.Logger // default: none
+	// Inject adds trace fields (traceparent) of the context's span to a
+	// request. Whatever it sets, it cannot change the fields that the package
+	// itself sends.
+	Inject func(context.Context, http.Header)
+	// RootCAs verify the targets' certificates; default: the system's.
+	RootCAs *x509.CertPool
+	// Dial opens connections; default: net.Dialer with a limit of 10 s.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// MaxInFlight is how many calls to one target the caller makes at once:
+	// as many idle connections are kept to it. Default 64.
+	MaxInFlight int
+	// BreakerFailures in a row open a target's breaker; default 10.
+	BreakerFailures int
+	// BreakerOpenFor is how long it stays open; default 5 s.
+	BreakerOpenFor time.Duration
+}
+
+// Targets calls the targets of one registry. It implements executor.Caller and
+// is safe for concurrent use.
+type Targets struct {
+	byName    map[string]*target
+	userAgent string
+	inject    func(context.Context, http.Header)
+	transport *http.Transport
+	tokens    *tokens
+	log       *slog.Logger
+}
+
+var _ executor.Caller = (*Targets)(nil)
+
+// target is one resolved target.
+type target struct {
+	name    string
+	base    *url.URL
+	signer  signer
+	breaker *breaker
+}
+
+// New resolves every target's base URL and credentials from the environment.
+// All that is wrong with them comes back at once, as jobs.Problems; no problem
+// shows a value.
+func New(c Config) (*Targets, error) {
+	c = c.withDefaults()
+	transport := newTransport(c)
+	t := &Targets{
+		byName:    map[string]*target{},
+		userAgent: "cronce/" + c.Version,
+		inject:    c.Inject,
+		transport: transport,
+		tokens:    newTokens(transport),
+		log:       c.Logger,
+	}
+	var problems jobs.Problems
+	if !visible(t.userAgent) {
+		problems = append(problems, jobs.Problem{Code: jobs.CodeBadValue, Message: "the version must be visible ASCII without spaces"})
+	}
+	for _, entry := range c.Registry.Targets() {
+		r := resolver{lookup: c.Lookup, entry: entry}
+		resolved := &target{name: entry.Name, base: r.base(), signer: r.signer(t.tokens)}
+		resolved.breaker = newBreaker(entry.Name, c.BreakerFailures, c.BreakerOpenFor, c.Logger)
+		t.byName[entry.Name] = resolved
+		problems = append(problems, r.problems...)
+	}
+	if len(problems) > 0 {
+		t.Close()
+		return nil, problems
+	}
+	return t, nil
+}
+
+func (c Config) withDefaults() Config {
+	if c.Lookup == nil {
+		c.Lookup = os.LookupEnv
+	}
+	if c.Version == "" {
+		c.Version = "dev"
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Inject == nil {
+		c.Inject = func(context.Context, http.Header) {}
+	}
+	if c.Dial == nil {
+		c.Dial = (&net.Dialer{Timeout: connectTime, KeepAlive: 15 * time.Second}).DialContext
+	}
+	if c.MaxInFlight <= 0 {
+		c.MaxInFlight = 64
+	}
+	if c.BreakerFailures <= 0 {
+		c.BreakerFailures = defaultFailures
+	}
+	if c.BreakerOpenFor <= 0 {
+		c.BreakerOpenFor = defaultOpenFor
+	}
+	return c
+}
+
+// Close waits for token requests under way and closes the idle connections. No
+// Call may be in progress or follow.
+func (t *Targets) Close() {
+	t.tokens.close()
+	t.transport.CloseIdleConnections()
+}
+
+// Breakers says for each target in which state its breaker is: "closed",
+// "half-open" or "open".
+func (t *Targets) Breakers() map[string]string {
+	states := make(map[string]string, len(t.byName))
+	for name, target := range t.byName {
+		states[name] = target.breaker.state()
+	}
+	return states
+}
+
+// resolver reads one target's variables and gathers what is wrong with them.
+type resolver struct {
+	lookup   func(string) (string, bool)
+	entry    jobs.Target
+	problems jobs.Problems
+}
+
+func (r *resolver) base() *url.URL {
+	value, ok := r.value(r.entry.URLEnv)
+	if !ok {
+		return nil
+	}
+	u, err := parseBase(r.entry.URLEnv, value, r.entry.AllowHTTP)
+	r.note(err)
+	return u
+}
+
+func (r *resolver) signer(tokens *tokens) signer {
+	auth := r.entry.Auth
+	switch auth.Type {
+	case jobs.AuthBearer:
+		return bearer{authorization: "Bearer " + r.secret(auth.TokenEnv)}
+	case jobs.AuthOAuth2:
+		return &clientCredentials{
+			tokens:   tokens,
+			tokenURL: r.tokenURL(auth.TokenURLEnv),
+			id:       r.secret(auth.ClientIDEnv),
+			secret:   r.secret(auth.ClientSecretEnv),
+		}
+	case jobs.AuthNone, "":
+		return unsigned{}
+	}
+	r.note(bad(jobs.CodeBadValue, "auth type %q is not one of none, bearer, oauth2", auth.Type))
+	return unsigned{}
+}
+
+// tokenURL is held to https even where the target itself may be plain http:
+// the client's secret goes there.
+func (r *resolver) tokenURL(env string) string {
+	value, ok := r.value(env)
+	if !ok {
+		return ""
+	}
+	u, err := parseEndpoint(env, value, false)
+	if err != nil {
+		r.note(err)
+		return ""
+	}
+	return u.String()
+}
+
+// secret reads a token or credential. A line break at its end, the usual trace
+// of a file, would end the header field, so it is named rather than trimmed.
+func (r *resolver) secret(env string) string {
+	value, ok := r.value(env)
+	if ok && !visible(value) {
+		r.note(bad(jobs.CodeBadSecret, "%s holds white space, a line break or characters outside ASCII: set it to the bare secret", env))
+	}
+	return value
+}
+
+func (r *resolver) value(env string) (string, bool) {
+	value, ok := r.lookup(env)
+	if !ok || value == "" {
+		r.note(bad(jobs.CodeUnsetVariable, "the environment variable %s is not set", env))
+		return "", false
+	}
+	return value, true
+}
+
+func (r *resolver) note(err error) {
+	var p jobs.Problem
+	if errors.As(err, &p) {
+		p.Message = fmt.Sprintf("target %q: %s", r.entry.Name, p.Message)
+		r.problems = append(r.problems, p)
+	}
+}

@@ -1,0 +1,90 @@
+package targets
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net"
+	"net/http/httptrace"
+	"sync/atomic"
+	"syscall"
+
+	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/ledger"
+)
+
+// wire watches one request's way out. Without a connection surely nothing was
+// sent; with one, something may have been.
+type wire struct{ connected atomic.Bool }
+
+func (w *wire) trace() *httptrace.ClientTrace {
+	return &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { w.connected.Store(true) }}
+}
+
+// broken is the answer to a request that got no response.
+func (w *wire) broken(ctx context.Context, err error) executor.Answer {
+	stopped := errors.Is(ctx.Err(), context.Canceled)
+	switch {
+	case w.connected.Load() && stopped:
+		return executor.Answer{Kind: ledger.Unknown, Error: "stopped while waiting for the answer; the call may have been carried out"}
+	case w.connected.Load():
+		return executor.Answer{Kind: ledger.Unknown, Error: cause(ctx, err) + "; the call may have been carried out"}
+	case stopped:
+		return unsent("the caller stopped", 0)
+	}
+	return executor.Answer{Kind: ledger.Failed, Error: cause(ctx, err) + "; nothing was sent"}
+}
+
+// cause puts a failed request into our own words. The errors of net/http are
+// not passed on: they quote the URL and what the target sent.
+func cause(ctx context.Context, err error) string {
+	var dns *net.DNSError
+	var errno syscall.Errno
+	var alert tls.AlertError
+	var record tls.RecordHeaderError
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
+		return "no answer within the attempt's time"
+	case errors.As(err, &dns) && dns.IsNotFound:
+		return "the host of the base URL does not exist"
+	case errors.As(err, &dns):
+		return "the host of the base URL could not be looked up"
+	case certificate(err) != "":
+		return "TLS: " + certificate(err)
+	case errors.As(err, &alert), errors.As(err, &record):
+		return "TLS: the handshake failed"
+	case errors.As(err, &errno):
+		return errno.Error()
+	case timedOut(err):
+		return "no connection in time"
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "the connection was closed without an answer"
+	}
+	return "no valid HTTP answer"
+}
+
+// certificate says what is wrong with a target's certificate, or "".
+func certificate(err error) string {
+	var unknown x509.UnknownAuthorityError
+	var host x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	var failed *tls.CertificateVerificationError
+	switch {
+	case errors.As(err, &unknown):
+		return "the certificate is signed by an unknown authority"
+	case errors.As(err, &host):
+		return "the certificate is for another host"
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return "the certificate has expired or is not valid yet"
+	case errors.As(err, &failed):
+		return "the certificate is not valid"
+	}
+	return ""
+}
+
+func timedOut(err error) bool {
+	var t net.Error
+	return errors.As(err, &t) && t.Timeout()
+}
