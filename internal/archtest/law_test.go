@@ -41,7 +41,7 @@ var law = archtest.Law{
 		},
 		{
 			In:  []string{"examples/..."},
-			May: []string{"idempotency", "idempotency/...", "examples/...", "jobs", "executor", "ledger", "ledger/...", "targets"},
+			May: []string{"idempotency", "idempotency/...", "examples/...", "jobs", "executor", "ledger", "ledger/...", "targets", "migrations"},
 			Why: "an example is what a user can write, and a user cannot import the rest",
 		},
 	},
@@ -86,6 +86,7 @@ var law = archtest.Law{
 		{Library: "github.com/spf13/cobra", At: []string{"cmd/..."}, Why: "the command line is cmd's"},
 		{Library: "golang.org/x/term", At: []string{"cmd/...", "internal/..."}, Why: "only a command knows a terminal"},
 		{Library: "github.com/jackc/pgx/v5", At: []string{"ledger/postgres", "idempotency/postgres", "migrations", "internal/testdb"}, Why: "the driver stays in its engine"},
+		{Library: "github.com/jackc/puddle/v2", At: []string{"ledger/postgres", "idempotency/postgres"}, Why: "pgx's pool: its errors are translated where the driver's are"},
 		{Library: "modernc.org/sqlite", At: []string{"ledger/sqlite", "idempotency/sqlite", "migrations"}, Why: "the driver stays in its engine"},
 		{Library: "github.com/go-sql-driver/mysql", At: []string{"idempotency/mysql", "migrations", "internal/testdb"}, Why: "the driver stays in its engine"},
 		{Library: "github.com/nats-io/nats.go", At: []string{"idempotency/nats"}, Why: "the client stays in its engine"},
@@ -110,6 +111,11 @@ var law = archtest.Law{
 			In:  []string{"..."},
 			Not: []string{"os.Exit", "log.Fatal", "log.Fatalf", "log.Fatalln", "log.Print", "log.Printf", "log.Println", "log/slog.SetDefault", "log/slog.Info", "log/slog.Warn", "log/slog.Error", "log/slog.Debug"},
 			Why: "only main ends the process, and there is no package-level logger",
+		},
+		{
+			In:  []string{"..."},
+			Not: []string{"time.Sleep"},
+			Why: "nothing wakes a sleeper that must stop: wait on a timer and the context",
 		},
 	},
 }
