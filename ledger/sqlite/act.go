@@ -90,7 +90,7 @@ func (t *tx) rejoin(s stored, force bool) error {
 	if err != nil || n > 0 || force {
 		return err
 	}
-	_, err = t.exec(`UPDATE runs SET waiting = 1, due_at = NULL WHERE id = ?`, s.key)
+	_, err = t.exec(`UPDATE runs SET waiting = 1 WHERE id = ?`, s.key)
 	return err
 }
 
@@ -99,7 +99,7 @@ func (t *tx) rejoin(s stored, force bool) error {
 // two writes.
 func (t *tx) unfinished(jobID string) (runID string, err error) {
 	_, err = t.one(`
-		SELECT run_id FROM runs WHERE due_at IS NOT NULL AND job_id = ?1
+		SELECT run_id FROM runs WHERE due_at IS NOT NULL AND waiting = 0 AND job_id = ?1
 		UNION ALL
 		SELECT run_id FROM runs WHERE waiting = 1 AND job_id = ?1
 		LIMIT 1`, []any{jobID}, &runID)

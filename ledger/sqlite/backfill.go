@@ -73,8 +73,8 @@ func (t *tx) backfillOne(b ledger.Backfill, in ledger.Instant, out *ledger.Backf
 func (t *tx) replan(s stored, b ledger.Backfill, in ledger.Instant) error {
 	_, err := t.exec(`
 		UPDATE runs SET state = 'planned', reason = '', trigger = ?2, overlap = ?3, waiting = 1,
-			failures = 0, finished_at = NULL, by = ?4, why = ?5
-		WHERE id = ?1`, s.key, string(ledger.ByBackfill), string(ledger.OverlapQueue), b.By, b.Why)
+			due_at = ?4, failures = 0, finished_at = NULL, by = ?5, why = ?6
+		WHERE id = ?1`, s.key, string(ledger.ByBackfill), string(ledger.OverlapQueue), t.now, b.By, b.Why)
 	if err != nil || !s.SendBefore.IsZero() {
 		return err
 	}

@@ -30,7 +30,7 @@ func (t *tx) claim(c ledger.Claim) (ledger.Claimed, error) {
 		}
 	}
 	var next maybe
-	_, err := t.one(`SELECT min(due_at) FROM runs WHERE due_at > ?`, []any{t.now}, &next)
+	_, err := t.one(`SELECT min(due_at) FROM runs WHERE due_at > ? AND waiting = 0`, []any{t.now}, &next)
 	out.NextAt = next.time()
 	return out, err
 }
@@ -59,12 +59,12 @@ func (t *tx) claimBatch(c ledger.Claim, out *ledger.Claimed) (more bool, err err
 const (
 	dueRuns = `
 		SELECT ` + runColumns + ` FROM runs
-		WHERE due_at <= ?1
+		WHERE due_at <= ?1 AND waiting = 0
 		  AND target NOT IN (SELECT value FROM json_each(?2)) AND job_id NOT IN (SELECT value FROM json_each(?3))
 		ORDER BY due_at LIMIT ?4`
 	dueOnly = `
 		SELECT ` + runColumns + ` FROM runs
-		WHERE run_id IN (SELECT value FROM json_each(?5)) AND due_at <= ?1
+		WHERE run_id IN (SELECT value FROM json_each(?5)) AND due_at <= ?1 AND waiting = 0
 		  AND target NOT IN (SELECT value FROM json_each(?2)) AND job_id NOT IN (SELECT value FROM json_each(?3))
 		ORDER BY due_at LIMIT ?4`
 )

@@ -8,6 +8,16 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
+const (
+	unfinishedCounts = `
+		SELECT state, count(*) FROM runs WHERE due_at IS NOT NULL AND waiting = 0 GROUP BY state
+		UNION ALL
+		SELECT state, count(*) FROM runs WHERE waiting = 1 GROUP BY state`
+	dueCounts = `
+		SELECT (SELECT count(*) FROM runs WHERE state = 'dead' AND acked_at IS NULL),
+			(SELECT min(due_at) FROM runs WHERE due_at <= ? AND waiting = 0 AND state IN ('planned', 'retrying'))`
+)
+
 // Counts reads what is unfinished and what is dead and unseen, from indexes
 // that hold nothing else.
 func (l *Ledger) Counts(ctx context.Context) (ledger.Counts, error) {
@@ -19,18 +29,12 @@ func (l *Ledger) Counts(ctx context.Context) (ledger.Counts, error) {
 			err = row.Scan(&state, &n)
 			out.Unfinished[state] += n
 			return none, err
-		}, `
-			SELECT state, count(*) FROM runs WHERE due_at IS NOT NULL GROUP BY state
-			UNION ALL
-			SELECT state, count(*) FROM runs WHERE waiting = 1 GROUP BY state`)
+		}, unfinishedCounts)
 		if err != nil {
 			return err
 		}
 		var oldest maybe
-		err = r.QueryRowContext(ctx, `
-			SELECT (SELECT count(*) FROM runs WHERE state = 'dead' AND acked_at IS NULL),
-				(SELECT min(due_at) FROM runs WHERE due_at <= ? AND state IN ('planned', 'retrying'))`,
-			l.now().UnixMicro()).Scan(&out.DeadUnseen, &oldest)
+		err = r.QueryRowContext(ctx, dueCounts, l.now().UnixMicro()).Scan(&out.DeadUnseen, &oldest)
 		out.OldestDue = oldest.time()
 		return err
 	})

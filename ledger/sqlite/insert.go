@@ -71,11 +71,10 @@ func (t *tx) put(n newRun, slot, waits bool) (written, error) {
 	var finished, due, token, leasedAt, sendBefore, slotOf any
 	var overlap ledger.Overlap
 	attempt, owner := 0, ""
-	switch {
-	case n.State != ledger.Planned:
-		finished = t.now
-	case !waits:
+	if n.State == ledger.Planned {
 		due = n.due(t.now)
+	} else {
+		finished = t.now
 	}
 	if slot || waits {
 		overlap = n.Overlap
@@ -108,9 +107,9 @@ func (n newRun) frozen() (call any, body []byte, err error) {
 }
 
 // due is when the run may be claimed: an instant from its own time on, ~ work
-// at once.
+// and a backfill at once.
 func (n newRun) due(now int64) int64 {
-	if ledger.BesideSchedule(n.RunID) {
+	if ledger.BesideSchedule(n.RunID) || n.Trigger == ledger.ByBackfill {
 		return now
 	}
 	return n.At.UnixMicro()

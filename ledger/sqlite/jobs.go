@@ -8,20 +8,27 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
+const (
+	jobList = `
+		SELECT job_id, epoch, watermark, ended_at IS NOT NULL, paused_at, paused_by, paused_why, purged_before
+		FROM jobs ORDER BY job_id`
+	lastRuns = `
+		SELECT ` + runColumns + ` FROM jobs JOIN runs ON runs.id = (
+			SELECT id FROM runs WHERE runs.job_id = jobs.job_id AND until IS NULL
+			ORDER BY scheduled_at DESC, run_id DESC LIMIT 1)
+		ORDER BY jobs.job_id`
+	eventList = `
+		SELECT job_id, at, kind, local, zone, by, why FROM events WHERE job_id = ? ORDER BY id DESC LIMIT ?`
+)
+
 // Jobs lists every job that the ledger has a row of, by id.
 func (l *Ledger) Jobs(ctx context.Context) (list []ledger.JobStatus, err error) {
 	err = l.snapshot(ctx, func(r *sql.Tx) error {
-		list, err = queryTx(ctx, r, scanJob, `
-			SELECT job_id, epoch, watermark, ended_at IS NOT NULL, paused_at, paused_by, paused_why, purged_before
-			FROM jobs ORDER BY job_id`)
+		list, err = queryTx(ctx, r, scanJob, jobList)
 		if err != nil {
 			return err
 		}
-		last, err := queryTx(ctx, r, scanRun, `
-			SELECT `+runColumns+` FROM jobs JOIN runs ON runs.id = (
-				SELECT id FROM runs WHERE runs.job_id = jobs.job_id AND until IS NULL
-				ORDER BY scheduled_at DESC, run_id DESC LIMIT 1)
-			ORDER BY jobs.job_id`)
+		last, err := queryTx(ctx, r, scanRun, lastRuns)
 		// Both are in the order of the job's id.
 		for i := range list {
 			if len(last) > 0 && last[0].JobID == list[i].JobID {
@@ -48,8 +55,7 @@ func (l *Ledger) Events(ctx context.Context, jobID string, limit int) ([]ledger.
 	if limit <= 0 {
 		limit = 100
 	}
-	list, err := query(ctx, l, scanEvent, `
-		SELECT job_id, at, kind, local, zone, by, why FROM events WHERE job_id = ? ORDER BY id DESC LIMIT ?`, jobID, limit)
+	list, err := query(ctx, l, scanEvent, eventList, jobID, limit)
 	if err != nil {
 		return nil, fmt.Errorf("events of %s: %w", jobID, err)
 	}

@@ -8,14 +8,16 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
+// recall looks through the unfinished: an index by token would cost every run
+// two writes.
+const recall = `
+	SELECT ` + runColumns + ` FROM runs
+	WHERE due_at IS NOT NULL AND waiting = 0 AND state = 'running' AND lease_token = ?
+	ORDER BY scheduled_at, run_id`
+
 // Recall returns the work that is leased under a token now.
 func (l *Ledger) Recall(ctx context.Context, token string) ([]ledger.Work, error) {
-	// No index by token: it would cost every run two writes, and what is
-	// asked for stands among the unfinished.
-	rows, err := query(ctx, l, scanRun, `
-		SELECT `+runColumns+` FROM runs
-		WHERE due_at IS NOT NULL AND state = 'running' AND lease_token = ?
-		ORDER BY scheduled_at, run_id`, token)
+	rows, err := query(ctx, l, scanRun, recall, token)
 	if err != nil {
 		return nil, fmt.Errorf("recall: %w", err)
 	}

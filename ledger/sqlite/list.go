@@ -42,11 +42,18 @@ func query[T any](ctx context.Context, l *Ledger, scan func(scanner) (T, error),
 	return list, err
 }
 
+const (
+	getRun      = `SELECT ` + runColumns + ` FROM runs WHERE run_id = ?`
+	getAttempts = `
+		SELECT ?, n, started_at, finished_at, answer, status, code, error, detail, owner
+		FROM attempts WHERE run = ? ORDER BY n`
+)
+
 // Get returns one row by its id and the run's attempts by number;
 // ledger.ErrNotFound when there is none.
 func (l *Ledger) Get(ctx context.Context, runID string) (run ledger.Run, attempts []ledger.Attempt, err error) {
 	err = l.snapshot(ctx, func(r *sql.Tx) error {
-		rows, err := queryTx(ctx, r, scanRun, `SELECT `+runColumns+` FROM runs WHERE run_id = ?`, runID)
+		rows, err := queryTx(ctx, r, scanRun, getRun, runID)
 		if err != nil {
 			return err
 		}
@@ -54,9 +61,7 @@ func (l *Ledger) Get(ctx context.Context, runID string) (run ledger.Run, attempt
 			return ledger.ErrNotFound
 		}
 		run = rows[0].Run
-		attempts, err = queryTx(ctx, r, scanAttempt, `
-			SELECT ?, n, started_at, finished_at, answer, status, code, error, detail, owner
-			FROM attempts WHERE run = ? ORDER BY n`, runID, rows[0].key)
+		attempts, err = queryTx(ctx, r, scanAttempt, getAttempts, runID, rows[0].key)
 		return err
 	})
 	if err != nil {

@@ -86,7 +86,7 @@ func thaw(c *ledger.Call, call, body []byte) error {
 
 // run reads the row of a run-id; found is false when there is none.
 func (t *tx) run(runID string) (s stored, found bool, err error) {
-	rows, err := all(t, scanRun, `SELECT `+runColumns+` FROM runs WHERE run_id = ?`, runID)
+	rows, err := all(t, scanRun, getRun, runID)
 	if err != nil || len(rows) == 0 {
 		return s, false, err
 	}

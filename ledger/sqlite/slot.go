@@ -5,12 +5,11 @@ package sqlite
 // before them.
 
 // promote gives the job's slot, if it is free, to the oldest run that waits.
-// What waits for its instant too stays due at that.
 func (t *tx) promote(jobID string) error {
 	_, err := t.exec(`
-		UPDATE runs SET waiting = 0, slot = job_id, due_at = max(scheduled_at, ?2)
+		UPDATE runs SET waiting = 0, slot = job_id
 		WHERE id = (SELECT id FROM runs WHERE waiting = 1 AND job_id = ?1 ORDER BY scheduled_at LIMIT 1)
-		  AND NOT EXISTS (SELECT 1 FROM runs WHERE slot = ?1)`, jobID, t.now)
+		  AND NOT EXISTS (SELECT 1 FROM runs WHERE slot = ?1)`, jobID)
 	return err
 }
 

@@ -68,7 +68,7 @@ CREATE TABLE runs (
   replayed     INTEGER NOT NULL DEFAULT 0,
   status       INTEGER NOT NULL DEFAULT 0,
   -- When somebody has to look at the run again: a planned or retrying run's
-  -- next time, a running one's end of lease. NULL: waiting or finished.
+  -- next time, a running one's end of lease. NULL: finished.
   due_at       INTEGER,
   slot         TEXT,                          -- its job's id while it holds the job's slot
   waiting      INTEGER NOT NULL DEFAULT 0,    -- for the slot
@@ -86,7 +86,7 @@ CREATE TABLE runs (
 
 -- Claims and lapsed leases, in one order; what a claim must know to pass a
 -- run over stands in the index.
-CREATE INDEX runs_due ON runs (due_at, state, target, job_id) WHERE due_at IS NOT NULL;
+CREATE INDEX runs_due ON runs (due_at, state, target, job_id) WHERE due_at IS NOT NULL AND waiting = 0;
 CREATE UNIQUE INDEX runs_slot ON runs (slot) WHERE slot IS NOT NULL;
 CREATE INDEX runs_waiting ON runs (job_id, scheduled_at, state) WHERE waiting = 1;
 CREATE INDEX runs_job ON runs (job_id, scheduled_at);

@@ -1,0 +1,33 @@
+package sqlite
+
+import (
+	"context"
+	"maps"
+	"slices"
+)
+
+// SelectRuns is the query of a filter.
+var SelectRuns = selectRuns
+
+// Exec runs a statement on the writing connection, outside a transaction.
+func (l *Ledger) Exec(ctx context.Context, statement string) error {
+	<-l.turn
+	defer func() { l.turn <- struct{}{} }()
+	if err := l.openWriter(ctx); err != nil {
+		return err
+	}
+	_, err := l.writer.conn.ExecContext(ctx, statement)
+	return err
+}
+
+// Statements are those that were prepared for writing so far.
+func (l *Ledger) Statements() []string {
+	<-l.turn
+	defer func() { l.turn <- struct{}{} }()
+	return slices.Sorted(maps.Keys(l.writer.stmts))
+}
+
+// Reads are the queries of the listings.
+func Reads() []string {
+	return []string{jobList, lastRuns, eventList, unfinishedCounts, dueCounts, recall, getRun, getAttempts}
+}

@@ -1,0 +1,169 @@
+package sqlite_test
+
+import (
+	"database/sql"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/ledger/sqlite"
+)
+
+// fullScan matches a step that reads all rows of a table that grows with what
+// ran. To read an index of the unfinished, the waiting or the dead from end to
+// end is fine, and so is one in the order of a listing that has a limit.
+var fullScan = regexp.MustCompile(`^SCAN (runs|attempts|events|definitions)( USING (COVERING )?INDEX (\w+))?$`)
+
+var boundedIndex = map[string]bool{"runs_due": true, "runs_waiting": true, "runs_dead": true, "runs_newest": true}
+
+func TestEveryQueryUsesAnIndex(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	f := &fleet{clock: &clock{}, overlap: ledger.OverlapSkip}
+	f.Ledger = open(t, path, f.clock)
+	f.everything(t)
+
+	queries := append(f.Statements(), sqlite.Reads()...)
+	for _, filter := range filters {
+		q, _ := sqlite.SelectRuns(filter)
+		queries = append(queries, q)
+	}
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, q := range queries {
+		for _, step := range explain(t, db, q) {
+			if m := fullScan.FindStringSubmatch(step); m != nil && !boundedIndex[m[4]] {
+				t.Errorf("%s\n\t%s", q, step)
+			}
+		}
+	}
+}
+
+var filters = []ledger.Filter{
+	{Limit: 100},
+	{IDs: []string{"a@b"}, Limit: 100},
+	{JobID: "a", Limit: 100},
+	{JobID: "a", Limit: 100, Before: &ledger.Cursor{ScheduledAt: time.Now(), ID: "a@b"}},
+	{Limit: 100, Before: &ledger.Cursor{ScheduledAt: time.Now(), ID: "a@b"}},
+	{States: []ledger.State{ledger.Dead}, Unacked: true},
+	{Since: time.Now(), Until: time.Now(), Limit: 100},
+}
+
+func explain(t *testing.T, db *sql.DB, q string) (steps []string) {
+	t.Helper()
+	if word := strings.Fields(q)[0]; word == "BEGIN" || word == "COMMIT" || word == "ROLLBACK" {
+		return nil
+	}
+	rows, err := db.Query("EXPLAIN QUERY PLAN "+q, make([]any, parameters(q))...)
+	if err != nil {
+		t.Fatalf("%s: %v", q, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id, parent, unused int
+		var step string
+		if err := rows.Scan(&id, &parent, &unused, &step); err != nil {
+			t.Fatal(err)
+		}
+		steps = append(steps, step)
+	}
+	return steps
+}
+
+// parameters counts a statement's parameters, ? or numbered.
+func parameters(q string) (n int) {
+	for _, m := range regexp.MustCompile(`\?(\d*)`).FindAllStringSubmatch(q, -1) {
+		if i, err := strconv.Atoi(m[1]); err == nil {
+			n = max(n, i)
+		} else {
+			n++
+		}
+	}
+	return n
+}
+
+// everything makes each kind of call once, so that each statement is prepared.
+func (f *fleet) everything(t *testing.T) {
+	t.Helper()
+	ctx := t.Context()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.begin(t, 5)
+	_, err := f.Beat(ctx, "p")
+	must(err)
+	work := f.admit(t, true)
+	f.record(t, work[:1])
+	_, err = f.Record(ctx, []ledger.Outcome{
+		{Lease: lease(work[1]), State: ledger.Retrying}, {Lease: lease(work[2]), State: ledger.Planned},
+		{Lease: lease(work[3]), State: ledger.Dead}, {Lease: lease(work[3]), State: ledger.Dead},
+	})
+	must(err)
+	_, err = f.Extend(ctx, []ledger.Lease{lease(work[4])}, time.Hour)
+	must(err)
+	act := ledger.Act{Filter: ledger.Filter{JobID: work[3].JobID}, By: "me", Why: "test"}
+	_, err = f.Ack(ctx, act)
+	must(err)
+	_, err = f.Redrive(ctx, act)
+	must(err)
+	_, err = f.Cancel(ctx, act)
+	must(err)
+	must(f.Pause(ctx, work[0].JobID, "me", "test"))
+	must(f.Resume(ctx, work[0].JobID, "me", "test"))
+	f.queueAndRange(t, must)
+	f.clock.shift.Add(int64(2 * time.Minute)) // leases lapse
+	_, err = f.Claim(ctx, ledger.Claim{Owner: "p", Token: f.token(), Limit: 1, LeaseFor: time.Minute})
+	must(err)
+	_, err = f.Claim(ctx, ledger.Claim{Owner: "p", Token: f.token(), Limit: 1, Only: []string{"a@b"}})
+	must(err)
+	_, err = f.PurgeRuns(ctx, ledger.Purge{})
+	must(err)
+	must(f.Retire(ctx, "p"))
+}
+
+// queueAndRange has a run wait for another, an entry, a range row and its
+// backfill.
+func (f *fleet) queueAndRange(t *testing.T, must func(error)) {
+	t.Helper()
+	f.clock.shift.Add(int64(time.Hour))
+	s := &f.stands[0]
+	p := f.plan(s, ledger.OverlapQueue, true)
+	p2 := f.plan(s, ledger.OverlapQueue, false)
+	missed := ledger.Instant{
+		RunID: "range", At: s.Watermark.Add(time.Second), Until: s.Watermark.Add(time.Minute), Count: 60,
+		State: ledger.Missed, Reason: ledger.CatchUpNone, Trigger: ledger.BySchedule,
+	}
+	p.Instants = append(p.Instants, p2.Instants[0], missed)
+	p.Through = missed.Until
+	next := &ledger.Definition{JobID: s.JobID, Hash: "h2"}
+	p.Next = next
+	got, err := f.Admit(t.Context(), ledger.Admission{Plans: []ledger.Plan{p, p}, Owner: "p", Token: f.token(), LeaseFor: time.Minute})
+	must(err)
+	if len(got.Stale) != 1 || len(got.Leased) != 1 {
+		t.Fatalf("%+v", got)
+	}
+	f.record(t, got.Leased)
+	in := missed
+	in.RunID, in.Until, in.Call = "taken-out", time.Time{}, p2.Instants[0].Call
+	done, err := f.Backfill(t.Context(), ledger.Backfill{JobID: s.JobID, Instants: []ledger.Instant{in}})
+	must(err)
+	if done.Planned != 1 {
+		t.Fatalf("%+v", done)
+	}
+	_, err = f.Enter(t.Context(), ledger.Entry{JobID: "unknown", Instant: p2.Instants[0]})
+	must(err)
+	in.RunID, in.At = "new", in.At.Add(time.Hour)
+	_, err = f.Enter(t.Context(), ledger.Entry{JobID: "unknown", Instant: in})
+	must(err)
+}
+
+func lease(w ledger.Work) ledger.Lease { return ledger.Lease{RunID: w.RunID, Token: w.Token} }
