@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"strconv"
 	"strings"
 
+	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/database"
 )
 
@@ -65,10 +65,9 @@ func (t Target) printVersions(b *strings.Builder, files []string) error {
 	fmt.Fprintf(b, "\n-- what has been applied\n%s;\n", create.query)
 	fmt.Fprintf(b, "INSERT INTO %s (version_id, is_applied) VALUES (0, true)", t.versions())
 	for _, name := range files {
-		digits, _, _ := strings.Cut(path.Base(name), "_")
-		version, err := strconv.ParseInt(digits, 10, 64)
+		version, err := goose.NumericComponent(name)
 		if err != nil {
-			return fmt.Errorf("migration %s: its name must begin with its number", name)
+			return err
 		}
 		fmt.Fprintf(b, ", (%d, true)", version)
 	}

@@ -11,8 +11,7 @@ CREATE TABLE {{schema}}.definitions (
     job_id            text COLLATE "C" NOT NULL,
     hash              text COLLATE "C" NOT NULL,
     body              bytea NOT NULL,
-    -- When it last began to be declared by anyone, after nobody did: among
-    -- living ones the latest wins.
+    -- Of the definitions that living processes declare, the latest wins.
     first_declared_at timestamptz NOT NULL,
     PRIMARY KEY (job_id, hash)
 );
@@ -23,11 +22,6 @@ CREATE TABLE {{schema}}.version_jobs (
     job_id  text COLLATE "C" NOT NULL,
     hash    text COLLATE "C" NOT NULL,
     PRIMARY KEY (version, job_id)
-);
-
-CREATE TABLE {{schema}}.versions (
-    version           text COLLATE "C" PRIMARY KEY,
-    first_declared_at timestamptz NOT NULL
 );
 
 CREATE TABLE {{schema}}.processes (
@@ -41,9 +35,9 @@ CREATE TABLE {{schema}}.processes (
 CREATE TABLE {{schema}}.jobs (
     job_id        text COLLATE "C" PRIMARY KEY,
     epoch         bigint NOT NULL,
-    hash          text NOT NULL,        -- of the current epoch's definition
-    body          bytea NOT NULL,
-    watermark     timestamptz NOT NULL, -- everything up to here is in runs
+    hash          text NOT NULL,  -- of the current or last epoch's definition
+    body          bytea,
+    watermark     timestamptz,    -- everything up to here is in runs
     purged_before timestamptz,
     ended_at      timestamptz,
     paused_at     timestamptz,
@@ -51,8 +45,8 @@ CREATE TABLE {{schema}}.jobs (
     paused_why    text NOT NULL DEFAULT ''
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.1);
 
--- One row for each instant, or (count > 1) for a range of instants that share
--- one verdict.
+-- One row for each instant, or (until set) for a range of instants that share
+-- one verdict. Columns that concern a state are NULL or '' outside it.
 CREATE TABLE {{schema}}.runs (
     run_id       text COLLATE "C" PRIMARY KEY,
     job_id       text COLLATE "C" NOT NULL,
@@ -63,41 +57,46 @@ CREATE TABLE {{schema}}.runs (
     finished_at  timestamptz,
     acked_at     timestamptz,
     send_before  timestamptz,
-    -- When a claim may take the run: planned and retrying, its time; running,
-    -- the end of its lease; waiting for the slot or finished, NULL.
+    -- Planned and retrying: not before this; running: the end of the lease.
     due_at       timestamptz,
     leased_at    timestamptz,
     epoch        bigint NOT NULL,
-    count        integer NOT NULL,
+    horizon      bigint NOT NULL DEFAULT 0, -- microseconds
+    count        integer NOT NULL DEFAULT 1,
     attempt      integer NOT NULL DEFAULT 0,
     failures     integer NOT NULL DEFAULT 0,
     status       integer NOT NULL DEFAULT 0,
     replayed     boolean NOT NULL DEFAULT false,
-    waiting      boolean NOT NULL DEFAULT false, -- planned, for the slot
-    lease_token  text NOT NULL DEFAULT '',
-    leased_by    text NOT NULL DEFAULT '',
+    takes_slot   boolean NOT NULL DEFAULT false, -- runs only with its job's slot
+    waiting      boolean NOT NULL DEFAULT false, -- for the slot
+    slot         text COLLATE "C",               -- the job's id while it has the slot
     state        text NOT NULL,
     reason       text NOT NULL DEFAULT '',
     trigger      text NOT NULL,
-    overlap      text NOT NULL DEFAULT '',
-    slot         text COLLATE "C", -- the job's id while this run holds its slot
-    horizon      interval NOT NULL DEFAULT '0',
+    -- Kept after the lease: by it a repeated record is recognised.
+    lease_token  text NOT NULL DEFAULT '',
+    leased_by    text NOT NULL DEFAULT '',
     target       text NOT NULL DEFAULT '',
     -- The request, frozen. The body is apart and in bytes: no JSON type keeps
     -- it to the byte.
     call         json,
     body         bytea,
     by           text NOT NULL DEFAULT '',
-    why          text NOT NULL DEFAULT ''
+    why          text NOT NULL DEFAULT '',
+    CHECK ((due_at IS NOT NULL) = (state IN ('planned', 'running', 'retrying'))),
+    CHECK ((finished_at IS NULL) = (state IN ('planned', 'running', 'retrying'))),
+    CHECK (slot IS NULL OR (due_at IS NOT NULL AND NOT waiting)),
+    CHECK (NOT waiting OR state IN ('planned', 'retrying'))
 ) WITH (autovacuum_vacuum_scale_factor = 0.05);
 
 CREATE UNIQUE INDEX runs_slot ON {{schema}}.runs (slot) WHERE slot IS NOT NULL;
-CREATE INDEX runs_due ON {{schema}}.runs (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX runs_due ON {{schema}}.runs (due_at) WHERE due_at IS NOT NULL AND NOT waiting;
 CREATE INDEX runs_waiting ON {{schema}}.runs (job_id, scheduled_at) WHERE waiting;
-CREATE INDEX runs_unseen ON {{schema}}.runs (scheduled_at) WHERE state = 'dead' AND acked_at IS NULL;
-CREATE INDEX runs_ranges ON {{schema}}.runs (job_id, scheduled_at) WHERE count > 1;
+CREATE INDEX runs_unseen ON {{schema}}.runs (scheduled_at, run_id) WHERE state = 'dead' AND acked_at IS NULL;
+CREATE INDEX runs_ranges ON {{schema}}.runs (job_id, scheduled_at) WHERE until IS NOT NULL;
 CREATE INDEX runs_of_job ON {{schema}}.runs (job_id, scheduled_at);
 CREATE INDEX runs_newest ON {{schema}}.runs (scheduled_at, run_id);
+CREATE INDEX runs_finished ON {{schema}}.runs (finished_at) WHERE finished_at IS NOT NULL;
 
 CREATE TABLE {{schema}}.attempts (
     run_id      text COLLATE "C" NOT NULL,
@@ -124,8 +123,8 @@ CREATE TABLE {{schema}}.events (
     by     text NOT NULL DEFAULT '',
     why    text NOT NULL DEFAULT ''
 );
-CREATE INDEX events_of_job ON {{schema}}.events (job_id, at, id);
+CREATE INDEX events_of_job ON {{schema}}.events (job_id, id);
 
 -- +goose Down
 DROP TABLE {{schema}}.events, {{schema}}.attempts, {{schema}}.runs, {{schema}}.jobs,
-    {{schema}}.processes, {{schema}}.versions, {{schema}}.version_jobs, {{schema}}.definitions, {{schema}}.registry;
+    {{schema}}.processes, {{schema}}.version_jobs, {{schema}}.definitions, {{schema}}.registry;

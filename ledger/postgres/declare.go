@@ -1,0 +1,83 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// Declare registers a process and its definitions. Processes that have been
+// silent for a month are forgotten on this occasion: one that crashes and
+// comes back under a new name every minute must not fill the table.
+func (l *Ledger) Declare(ctx context.Context, d ledger.Declaration) error {
+	return l.transact(ctx, "declare the process", func(tx pgx.Tx) error {
+		if err := claimRegistry(ctx, tx, d.Registry); err != nil {
+			return err
+		}
+		var ids, hashes []string
+		var bodies [][]byte
+		for _, def := range d.Definitions {
+			ids, hashes, bodies = append(ids, def.JobID), append(hashes, def.Hash), append(bodies, def.Body)
+		}
+		var batch pgx.Batch
+		batch.Queue(`
+			INSERT INTO definitions (job_id, hash, body, first_declared_at)
+			SELECT job_id, hash, coalesce(body, ''), clock_timestamp()
+			FROM unnest($1::text[], $2::text[], $3::bytea[]) AS d (job_id, hash, body) ORDER BY job_id, hash
+			ON CONFLICT DO NOTHING`, ids, hashes, bodies)
+		batch.Queue(`
+			INSERT INTO version_jobs (version, job_id, hash)
+			SELECT $1, job_id, hash FROM unnest($2::text[], $3::text[]) AS d (job_id, hash) ORDER BY job_id
+			ON CONFLICT (version, job_id) DO UPDATE SET hash = excluded.hash WHERE version_jobs.hash <> excluded.hash`, d.Version, ids, hashes)
+		batch.Queue(`DELETE FROM version_jobs WHERE version = $1 AND job_id <> ALL ($2::text[])`, d.Version, orEmpty(ids))
+		batch.Queue(`
+			INSERT INTO processes (process, version, heartbeat_at) VALUES ($1, $2, now())
+			ON CONFLICT (process) DO UPDATE SET version = excluded.version, heartbeat_at = now()`, d.Process, d.Version)
+		batch.Queue(`DELETE FROM processes WHERE heartbeat_at < now() - interval '30 days'`)
+		return tx.SendBatch(ctx, &batch).Close()
+	})
+}
+
+// claimRegistry makes the ledger the first comer's.
+func claimRegistry(ctx context.Context, tx pgx.Tx, name string) error {
+	var owner string
+	err := tx.QueryRow(ctx, `
+		WITH first AS (INSERT INTO registry (name) VALUES ($1) ON CONFLICT DO NOTHING RETURNING name)
+		SELECT name FROM first UNION ALL SELECT name FROM registry LIMIT 1`, name).Scan(&owner)
+	if err == pgx.ErrNoRows {
+		// Another process committed its name after this statement began.
+		err = tx.QueryRow(ctx, `SELECT name FROM registry`).Scan(&owner)
+	}
+	if err == nil && owner != name {
+		return fmt.Errorf("%w: it is %q's, this is %q", ledger.ErrOtherRegistry, owner, name)
+	}
+	return err
+}
+
+// livingSQL lists the versions that living processes declare; $1 is
+// ledger.ProcessTTL.
+const livingSQL = `
+	SELECT DISTINCT version FROM processes
+	WHERE heartbeat_at >= now() - $1 * interval '1 microsecond'`
+
+// Beat is a process's heartbeat.
+func (l *Ledger) Beat(ctx context.Context, process string) (ledger.Pulse, error) {
+	var pulse ledger.Pulse
+	var batch pgx.Batch
+	batch.Queue(`UPDATE processes SET heartbeat_at = now() WHERE process = $1 RETURNING now()`, process).
+		QueryRow(func(row pgx.Row) error { return row.Scan(&pulse.Now) })
+	batch.Queue(livingSQL+` ORDER BY version`, microseconds(ledger.ProcessTTL)).Query(func(rows pgx.Rows) (err error) {
+		pulse.Living, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		return err
+	})
+	return pulse, translate("heartbeat of process "+process, l.pool.SendBatch(ctx, &batch).Close())
+}
+
+// Retire forgets a process.
+func (l *Ledger) Retire(ctx context.Context, process string) error {
+	_, err := l.pool.Exec(ctx, `DELETE FROM processes WHERE process = $1`, process)
+	return translate("retire process "+process, err)
+}

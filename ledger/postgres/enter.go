@@ -1,0 +1,174 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// Enter writes one run from outside the planner; see ledger.Entry.
+func (l *Ledger) Enter(ctx context.Context, e ledger.Entry) (ledger.Entered, error) {
+	var got ledger.Entered
+	err := l.transact(ctx, "enter "+e.RunID, func(tx pgx.Tx) error {
+		got = ledger.Entered{}
+		if ledger.BesideSchedule(e.RunID) {
+			return enterBeside(ctx, tx, e, &got)
+		}
+		return enterInstant(ctx, tx, e, &got)
+	})
+	return got, err
+}
+
+// enterBeside writes ~ work, which no rule of its job holds back.
+func enterBeside(ctx context.Context, tx pgx.Tx, e ledger.Entry, got *ledger.Entered) error {
+	if err := tx.QueryRow(ctx, `SELECT now()`).Scan(&got.Now); err != nil {
+		return err
+	}
+	row := entryRow{due: got.Now, state: e.State, lease: e.Lease}
+	return row.insert(ctx, tx, e, got)
+}
+
+// enterInstant writes the run of an instant under its job's rules.
+func enterInstant(ctx context.Context, tx pgx.Tx, e ledger.Entry, got *ledger.Entered) error {
+	j, err := lockOrMakeJob(ctx, tx, e.JobID)
+	if err != nil {
+		return err
+	}
+	got.Now = j.now
+	if found, err := accountFor(ctx, tx, e, got); found || err != nil {
+		return err
+	}
+	if !e.At.After(j.purgedBefore) {
+		return ledger.ErrPurged
+	}
+	row := entryRow{epoch: j.epoch, due: e.At, state: e.State, reason: e.Reason}
+	if err := row.judge(ctx, tx, e, j); err != nil {
+		return err
+	}
+	row.lease = e.Lease && row.state == ledger.Planned && !row.waiting && !e.At.After(j.now)
+	return row.insert(ctx, tx, e, got)
+}
+
+// accountFor looks for the row that accounts for the instant already: its own,
+// or a range row.
+func accountFor(ctx context.Context, tx pgx.Tx, e ledger.Entry, got *ledger.Entered) (bool, error) {
+	rows, err := tx.Query(ctx, `
+		SELECT r.lease_token, `+runColumns+` FROM (
+			SELECT 1 AS rank, r.* FROM runs r WHERE r.run_id = $1
+			UNION ALL
+			SELECT 2, r.* FROM runs r WHERE r.until IS NOT NULL AND r.job_id = $2 AND r.scheduled_at <= $3 AND r.until >= $3
+		) r ORDER BY r.rank LIMIT 1`, e.RunID, e.JobID, e.At)
+	if err != nil {
+		return false, err
+	}
+	var token string
+	r, err := pgx.CollectOneRow(rows, func(row pgx.CollectableRow) (ledger.Run, error) {
+		return scanRun(prefixed{row, &token})
+	})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return false, nil
+	}
+	got.Run = r
+	if r.State == ledger.Running && token == e.Token && token != "" {
+		w := workOf(r, token)
+		got.Work = &w
+	}
+	return err == nil, err
+}
+
+// entryRow is what is decided about an entry's row.
+type entryRow struct {
+	epoch                 int64
+	due                   time.Time
+	state                 ledger.State
+	reason                ledger.Reason
+	takes, waiting, lease bool
+}
+
+// judge decides what the instant does: skipped, waiting or due. The job's row
+// is locked, so that nobody gives the slot away meanwhile.
+func (row *entryRow) judge(ctx context.Context, tx pgx.Tx, e ledger.Entry, j jobRow) error {
+	switch {
+	case row.state != ledger.Planned:
+		return nil
+	case j.paused:
+		row.state, row.reason = ledger.Skipped, ledger.WhilePaused
+		return nil
+	case !takesSlot(e.Instant):
+		return nil
+	}
+	var taken bool
+	err := tx.QueryRow(ctx, `
+		SELECT EXISTS (SELECT FROM runs WHERE slot = $1) OR EXISTS (SELECT FROM runs WHERE waiting AND job_id = $1)`,
+		e.JobID).Scan(&taken)
+	switch {
+	case err != nil:
+		return err
+	case taken && e.Overlap == ledger.OverlapSkip:
+		row.state, row.reason = ledger.Skipped, ledger.Overlapped
+	default:
+		row.takes, row.waiting = true, taken
+	}
+	return nil
+}
+
+// insert writes the row, or finds the one that another entry of the same
+// moment wrote.
+func (row *entryRow) insert(ctx context.Context, tx pgx.Tx, e ledger.Entry, got *ledger.Entered) error {
+	call, body, err := encodeCall(e.Call)
+	if err != nil {
+		return err
+	}
+	var slot *string
+	if row.takes && !row.waiting {
+		slot = &e.JobID
+	}
+	due := &row.due
+	if row.state.Finished() {
+		due = nil
+	}
+	rows, err := tx.Query(ctx, `
+		INSERT INTO runs AS r (run_id, job_id, scheduled_at, planned_at, epoch, trigger, state, reason, target, horizon, call, body,
+			by, why, takes_slot, waiting, slot, due_at, finished_at)
+		VALUES ($1, $2, $3, now(), $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, CASE WHEN $18 THEN now() END)
+		ON CONFLICT (run_id) DO NOTHING
+		RETURNING `+runColumns,
+		e.RunID, e.JobID, e.At, row.epoch, string(e.Trigger), string(row.state), string(row.reason), e.Call.Target, microseconds(e.Call.Horizon),
+		string(call), body, clean(e.By), clean(e.Why), row.takes, row.waiting, slot, due, row.state.Finished())
+	if err != nil {
+		return err
+	}
+	got.Run, err = pgx.CollectOneRow(rows, scanRun)
+	if errors.Is(err, pgx.ErrNoRows) {
+		found, err := accountFor(ctx, tx, e, got)
+		if err == nil && !found {
+			err = fmt.Errorf("%w: the run was deleted while it was entered; enter it again", ledger.ErrUnavailable)
+		}
+		return err
+	}
+	got.Inserted = true
+	if err != nil || !row.lease {
+		return err
+	}
+	return leaseEntry(ctx, tx, e, got)
+}
+
+func leaseEntry(ctx context.Context, tx pgx.Tx, e ledger.Entry, got *ledger.Entered) error {
+	rows, err := tx.Query(ctx, `
+		UPDATE runs r SET state = 'running', attempt = 1, started_at = now(), leased_at = now(), leased_by = $2, lease_token = $3,
+			send_before = now() + r.horizon * interval '1 microsecond', due_at = now() + $4 * interval '1 microsecond'
+		WHERE r.run_id = $1
+		RETURNING `+runColumns, e.RunID, e.Owner, e.Token, microseconds(e.LeaseFor))
+	if err != nil {
+		return err
+	}
+	got.Run, err = pgx.CollectExactlyOneRow(rows, scanRun)
+	w := workOf(got.Run, e.Token)
+	got.Work = &w
+	return err
+}

@@ -1,0 +1,108 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/puddle/v2"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// Codes of https://www.postgresql.org/docs/current/errcodes-appendix.html.
+const (
+	serializationFailure = "40001"
+	deadlockDetected     = "40P01"
+	uniqueViolation      = "23505"
+)
+
+// unavailable are the codes after which the same call may succeed: the server
+// stops, starts, is full, has become a standby, or has given up on us.
+var unavailable = []string{
+	serializationFailure, deadlockDetected,
+	"25006",                            // read_only_sql_transaction: a standby
+	"25P03",                            // idle_in_transaction_session_timeout
+	"25P04",                            // transaction_timeout
+	"55P03",                            // lock_not_available
+	"57014",                            // query_canceled: statement_timeout, or an administrator
+	"57P01", "57P02", "57P03", "57P05", // shutdown, crash, starting, idle timeout
+}
+
+// noSchema are the codes of names that are not there.
+var noSchema = []string{"3F000", "42P01", "42703", "42883"}
+
+// translate wraps a driver's error with what was being done and, by its code
+// and never by its text, the category that it belongs to.
+func translate(doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if category := categoryOf(err); category != nil && !errors.Is(err, category) {
+		return fmt.Errorf("%s: %w: %w", doing, category, err)
+	}
+	return fmt.Errorf("%s: %w", doing, err)
+}
+
+func categoryOf(err error) error {
+	var fromServer *pgconn.PgError
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return ledger.ErrNotFound
+	case errors.As(err, &fromServer):
+		return categoryOfCode(fromServer.Code)
+	case broken(err):
+		return ledger.ErrUnavailable
+	}
+	return nil
+}
+
+func categoryOfCode(code string) error {
+	switch {
+	case slices.Contains(unavailable, code), code[:2] == "08", code[:2] == "53":
+		return ledger.ErrUnavailable
+	case slices.Contains(noSchema, code):
+		return fmt.Errorf("%w: run `cronce migrate up`", ledger.ErrSchema)
+	}
+	return nil
+}
+
+// broken reports an error of the connection instead of the server. A canceled
+// context is one too: whether the statement was applied is not known.
+func broken(err error) bool {
+	var dial *pgconn.ConnectError
+	var network net.Error
+	return errors.As(err, &dial) || errors.As(err, &network) ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
+		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) ||
+		errors.Is(err, puddle.ErrClosedPool) || pgconn.SafeToRetry(err)
+}
+
+// hasCode reports whether the server said one of these codes.
+func hasCode(err error, codes ...string) bool {
+	var fromServer *pgconn.PgError
+	return errors.As(err, &fromServer) && slices.Contains(codes, fromServer.Code)
+}
+
+// again runs fn anew when the database rolled it back in favour of another
+// transaction.
+func again(fn func() error) error {
+	for range 3 {
+		if err := fn(); !hasCode(err, serializationFailure, deadlockDetected) {
+			return err
+		}
+	}
+	return fn()
+}
+
+// transact runs fn in a transaction.
+func (l *Ledger) transact(ctx context.Context, doing string, fn func(pgx.Tx) error) error {
+	return translate(doing, again(func() error {
+		return pgx.BeginTxFunc(ctx, l.pool, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, fn)
+	}))
+}

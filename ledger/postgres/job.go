@@ -1,0 +1,78 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// jobRow is what the moves of single runs need of a job's locked row.
+type jobRow struct {
+	epoch        int64
+	paused       bool
+	purgedBefore time.Time
+	now          time.Time
+}
+
+// lockJob locks one job's row; ledger.ErrNotFound without one.
+func lockJob(ctx context.Context, tx pgx.Tx, id string) (j jobRow, err error) {
+	var purged *time.Time
+	err = tx.QueryRow(ctx, `
+		SELECT epoch, paused_at IS NOT NULL, purged_before, now()
+		FROM jobs WHERE job_id = $1 FOR UPDATE`, id).Scan(&j.epoch, &j.paused, &purged, &j.now)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return j, fmt.Errorf("job %q: %w", id, ledger.ErrNotFound)
+	}
+	j.purgedBefore = timeOf(purged)
+	return j, err
+}
+
+// lockOrMakeJob makes a row, without an epoch, for a job that the ledger does
+// not know.
+func lockOrMakeJob(ctx context.Context, tx pgx.Tx, id string) (jobRow, error) {
+	j, err := lockJob(ctx, tx, id)
+	if !errors.Is(err, ledger.ErrNotFound) {
+		return j, err
+	}
+	_, err = tx.Exec(ctx, `
+		INSERT INTO jobs (job_id, epoch, hash, ended_at) VALUES ($1, 0, '', now())
+		ON CONFLICT DO NOTHING`, id)
+	if err != nil {
+		return j, err
+	}
+	return lockJob(ctx, tx, id)
+}
+
+// Pause skips a job's instants from now on.
+func (l *Ledger) Pause(ctx context.Context, jobID, by, why string) error {
+	return l.mark(ctx, "pause", jobID, ledger.JobPaused, by, why, `
+		UPDATE jobs SET paused_at = now(), paused_by = $2, paused_why = $3
+		WHERE job_id = $1 AND paused_at IS NULL`, jobID, clean(by), clean(why))
+}
+
+// Resume ends a pause.
+func (l *Ledger) Resume(ctx context.Context, jobID, by, why string) error {
+	return l.mark(ctx, "resume", jobID, ledger.JobResumed, by, why, `
+		UPDATE jobs SET paused_at = NULL, paused_by = '', paused_why = ''
+		WHERE job_id = $1 AND paused_at IS NOT NULL`, jobID)
+}
+
+// mark changes a job's row and, if that changed anything, keeps the event.
+func (l *Ledger) mark(ctx context.Context, doing, jobID string, kind ledger.EventKind, by, why, change string, args ...any) error {
+	return l.transact(ctx, doing+" "+jobID, func(tx pgx.Tx) error {
+		if _, err := lockJob(ctx, tx, jobID); err != nil {
+			return err
+		}
+		done, err := tx.Exec(ctx, change, args...)
+		if err != nil || done.RowsAffected() == 0 {
+			return err
+		}
+		_, err = tx.Exec(ctx, insertEventNowSQL, jobID, string(kind), clean(by), clean(why))
+		return err
+	})
+}

@@ -1,0 +1,155 @@
+// Package postgres is the ledger on PostgreSQL 14 and later. Any number of
+// processes may work on one database at once: every rule that concerns more
+// than one of them is decided by a row lock, a unique index or a fence there,
+// and by the database's clock.
+//
+// Each session runs READ COMMITTED whatever the role's or the database's
+// default is: the statements rely on re-reading a row that they waited for.
+//
+// # Locks
+//
+// Whoever plans a job's runs or gives its slot away first locks the job's row,
+// several rows in the order of their ids. Runs are locked after that, in the
+// order of theirs, or with SKIP LOCKED. Nothing that holds a run waits for a
+// job.
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/migrations"
+)
+
+// Ledger is a store of runs in one schema of a PostgreSQL database. It is safe
+// for concurrent use.
+type Ledger struct {
+	pool *pgxpool.Pool
+}
+
+type settings struct {
+	schema   string
+	poolSize int32
+	name     string
+}
+
+// An Option changes a default of Open.
+type Option func(*settings)
+
+// Schema is where the tables are; default "cronce".
+func Schema(name string) Option { return func(s *settings) { s.schema = name } }
+
+// PoolSize is how many connections the ledger may hold; default 8, more do
+// not make it faster. A Lambda needs 1.
+func PoolSize(n int) Option { return func(s *settings) { s.poolSize = int32(n) } }
+
+// ApplicationName is what pg_stat_activity shows; default "cronce".
+func ApplicationName(name string) Option { return func(s *settings) { s.name = name } }
+
+// Open connects and checks that the tables are there (they come with Migrate).
+// It returns ledger.ErrUnavailable when the database cannot be reached, and
+// ledger.ErrSchema when the tables are missing or older than this program. No
+// error shows the URL's password.
+func Open(ctx context.Context, url string, options ...Option) (*Ledger, error) {
+	s := defaults(options)
+	config, err := s.config(url)
+	if err != nil {
+		return nil, err
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, translate("open the ledger", err)
+	}
+	l := &Ledger{pool: pool}
+	if err := l.checkSchema(ctx, s.schema); err != nil {
+		pool.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+func defaults(options []Option) settings {
+	s := settings{schema: migrations.DefaultSchema, poolSize: 8, name: "cronce"}
+	for _, o := range options {
+		o(&s)
+	}
+	return s
+}
+
+func (s settings) config(url string) (*pgxpool.Config, error) {
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		// The parser's own message quotes the URL.
+		return nil, errors.New("the ledger's URL cannot be read: it should look like postgres://user:password@host:5432/database?sslmode=verify-full")
+	}
+	config.MaxConns = max(s.poolSize, 1)
+	if config.ConnConfig.ConnectTimeout == 0 {
+		config.ConnConfig.ConnectTimeout = 5 * time.Second
+	}
+	for name, value := range s.session() {
+		config.ConnConfig.RuntimeParams[name] = value
+	}
+	config.AfterConnect = func(_ context.Context, c *pgx.Conn) error {
+		utc(c.TypeMap())
+		return nil
+	}
+	return config, nil
+}
+
+// session is what every connection of the ledger asks for at its start. Such
+// parameters go before the defaults of role and database.
+func (s settings) session() map[string]string {
+	return map[string]string{
+		"application_name":              s.name,
+		"search_path":                   s.schema,
+		"default_transaction_isolation": "read committed",
+		"default_transaction_read_only": "off",
+		// A process that is suspended in a transaction would hold its jobs'
+		// rows, and with them the planning of all other processes.
+		"idle_in_transaction_session_timeout": "10s",
+		// Every statement is a short walk over indexes; compiling one costs
+		// more than running it.
+		"jit": "off",
+	}
+}
+
+// utc makes every time that is read a UTC one.
+func utc(m *pgtype.Map) {
+	codec := &pgtype.TimestamptzCodec{ScanLocation: time.UTC}
+	stamp := &pgtype.Type{Name: "timestamptz", OID: pgtype.TimestamptzOID, Codec: codec}
+	m.RegisterType(stamp)
+	m.RegisterType(&pgtype.Type{Name: "_timestamptz", OID: pgtype.TimestamptzArrayOID, Codec: &pgtype.ArrayCodec{ElementType: stamp}})
+}
+
+func (l *Ledger) checkSchema(ctx context.Context, schema string) error {
+	var have int64
+	err := l.pool.QueryRow(ctx, `SELECT coalesce(max(version_id), 0) FROM ledger_versions WHERE is_applied`).Scan(&have)
+	if err != nil {
+		return translate("look at the schema "+schema, err)
+	}
+	want, err := migrations.Latest(target(schema))
+	if err != nil {
+		return err
+	}
+	if have < want {
+		return fmt.Errorf("%w: schema %s is at version %d and this program needs %d; run `cronce migrate up`", ledger.ErrSchema, schema, have, want)
+	}
+	return nil
+}
+
+// Ping asks the database for an answer; ledger.ErrUnavailable when there is
+// none.
+func (l *Ledger) Ping(ctx context.Context) error { return translate("ping", l.pool.Ping(ctx)) }
+
+// Close waits for what is running and closes the connections.
+func (l *Ledger) Close() error {
+	l.pool.Close()
+	return nil
+}

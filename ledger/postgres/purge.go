@@ -1,0 +1,82 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+const defaultBatch = 1000
+
+// purgeable is the condition under which a run r of job j may be deleted: $1
+// and $2 are the retentions in microseconds, $3 the time from which to look.
+// The first two bounds say nothing new, but bound the scan of the index.
+const purgeable = `
+	r.finished_at IS NOT NULL AND r.finished_at >= $3
+	AND r.finished_at <= now() - least($1::bigint, $2::bigint) * interval '1 microsecond'
+	AND r.finished_at <= now() - interval '1 microsecond' *
+		CASE WHEN r.state = 'dead' AND r.acked_at IS NULL THEN $2::bigint ELSE $1::bigint END
+	AND NOT (strpos(r.run_id, '~') = 0 AND j.ended_at IS NULL AND coalesce(r.scheduled_at > j.watermark, false))`
+
+// PurgeRuns deletes a batch of finished runs; see ledger.Purge.
+func (l *Ledger) PurgeRuns(ctx context.Context, p ledger.Purge) (ledger.Purged, error) {
+	if p.DryRun {
+		return l.countPurgeable(ctx, p)
+	}
+	batch := cmp.Or(p.Batch, defaultBatch)
+	var got ledger.Purged
+	err := l.transact(ctx, "purge runs", func(tx pgx.Tx) error {
+		got = ledger.Purged{}
+		runs, jobs, err := findPurgeable(ctx, tx, p, batch)
+		if err != nil || len(runs) == 0 {
+			return err
+		}
+		// Jobs before runs, like everybody; then nobody revives a run that
+		// still is as it was found.
+		if _, err := tx.Exec(ctx, lockJobsSQL, jobs); err != nil {
+			return err
+		}
+		got.More = len(runs) == batch
+		var reached *time.Time
+		err = tx.QueryRow(ctx, purgeSQL, runs, microseconds(min(p.Retention, p.DeadRetention))).Scan(&got.Runs, &reached)
+		got.Reached = timeOf(reached)
+		return err
+	})
+	return got, err
+}
+
+func (l *Ledger) countPurgeable(ctx context.Context, p ledger.Purge) (got ledger.Purged, err error) {
+	err = l.pool.QueryRow(ctx, `SELECT count(*) FROM runs r LEFT JOIN jobs j ON j.job_id = r.job_id WHERE `+purgeable,
+		microseconds(p.Retention), microseconds(p.DeadRetention), p.From).Scan(&got.Runs)
+	return got, translate("count what a purge would delete", err)
+}
+
+func findPurgeable(ctx context.Context, tx pgx.Tx, p ledger.Purge, batch int) (runs, jobs []string, err error) {
+	err = tx.QueryRow(ctx, `
+		WITH old AS (
+			SELECT r.run_id, r.job_id FROM runs r LEFT JOIN jobs j ON j.job_id = r.job_id
+			WHERE `+purgeable+`
+			ORDER BY r.finished_at, r.run_id LIMIT $4
+		)
+		SELECT ARRAY(SELECT run_id FROM old), ARRAY(SELECT DISTINCT job_id FROM old)`,
+		microseconds(p.Retention), microseconds(p.DeadRetention), p.From, batch).Scan(&runs, &jobs)
+	return runs, jobs, err
+}
+
+const purgeSQL = `
+WITH gone AS (
+	DELETE FROM runs
+	WHERE run_id = ANY ($1::text[]) AND finished_at <= now() - $2 * interval '1 microsecond'
+	RETURNING run_id, job_id, finished_at, coalesce(until, scheduled_at) AS last
+), attempts_gone AS (
+	DELETE FROM attempts WHERE run_id = ANY (ARRAY(SELECT run_id FROM gone))
+), newest AS (
+	SELECT job_id, max(last) AS last FROM gone WHERE strpos(run_id, '~') = 0 GROUP BY job_id
+), raised AS (
+	UPDATE jobs j SET purged_before = greatest(j.purged_before, newest.last) FROM newest WHERE j.job_id = newest.job_id
+)
+SELECT count(*), max(finished_at) FROM gone`

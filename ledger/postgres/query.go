@@ -1,0 +1,193 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+const defaultLimit = 100
+
+// unfinished are the conditions under which the partial indexes of the
+// unfinished runs r can be used, both in one bitmap.
+const unfinished = `(r.waiting OR (r.due_at IS NOT NULL AND NOT r.waiting))`
+
+// Get returns one row and its attempts by number.
+func (l *Ledger) Get(ctx context.Context, runID string) (run ledger.Run, attempts []ledger.Attempt, err error) {
+	var batch pgx.Batch
+	batch.Queue(`SELECT `+runColumns+` FROM runs r WHERE r.run_id = $1`, runID).Query(func(rows pgx.Rows) (err error) {
+		run, err = pgx.CollectExactlyOneRow(rows, scanRun)
+		return err
+	})
+	batch.Queue(`
+		SELECT run_id, n, started_at, finished_at, answer, status, code, error, detail, owner
+		FROM attempts WHERE run_id = $1 ORDER BY n`, runID).Query(func(rows pgx.Rows) (err error) {
+		attempts, err = pgx.CollectRows(rows, scanAttempt)
+		return err
+	})
+	return run, attempts, translate("run "+runID, l.pool.SendBatch(ctx, &batch).Close())
+}
+
+func scanAttempt(row pgx.CollectableRow) (a ledger.Attempt, err error) {
+	var started, finished *time.Time
+	err = row.Scan(&a.RunID, &a.N, &started, &finished, &a.Answer, &a.Status, &a.Code, &a.Error, &a.Detail, &a.Owner)
+	a.StartedAt, a.FinishedAt = timeOf(started), timeOf(finished)
+	return a, err
+}
+
+// List returns a page of runs, newest first.
+func (l *Ledger) List(ctx context.Context, f ledger.Filter) ([]ledger.Run, error) {
+	where, args := conditions(f)
+	args = append(args, cmp.Or(f.Limit, defaultLimit))
+	rows, err := l.pool.Query(ctx, fmt.Sprintf(`SELECT %s FROM runs r WHERE %s
+		ORDER BY r.scheduled_at DESC, r.run_id DESC LIMIT $%d`, runColumns, where, len(args)), args...)
+	if err != nil {
+		return nil, translate("list runs", err)
+	}
+	runs, err := pgx.CollectRows(rows, scanRun)
+	return runs, translate("list runs", err)
+}
+
+// conditions is a filter, whatever its limit, as a condition on runs r. Some
+// say the same thing twice, for the sake of a partial index.
+func conditions(f ledger.Filter) (where string, args []any) {
+	parts := []string{"true"}
+	add := func(condition string, values ...any) {
+		for _, v := range values {
+			args = append(args, v)
+			condition = strings.Replace(condition, "?", fmt.Sprintf("$%d", len(args)), 1)
+		}
+		parts = append(parts, condition)
+	}
+	if len(f.IDs) > 0 {
+		add("r.run_id = ANY (?::text[])", f.IDs)
+	}
+	if f.JobID != "" {
+		add("r.job_id = ?", f.JobID)
+	}
+	if len(f.States) > 0 {
+		add("r.state = ANY (?::text[])", texts(f.States))
+		parts = append(parts, indexOf(f.States)...)
+	}
+	if f.Reason != "" {
+		add("r.reason = ?", string(f.Reason))
+	}
+	if !f.Since.IsZero() {
+		add("r.scheduled_at >= ?", f.Since)
+	}
+	if !f.Until.IsZero() {
+		add("r.scheduled_at < ?", f.Until)
+	}
+	if f.Unacked {
+		add("r.acked_at IS NULL")
+	}
+	if f.Before != nil {
+		add("(r.scheduled_at, r.run_id) < (?, ?)", f.Before.ScheduledAt, f.Before.ID)
+	}
+	return strings.Join(parts, " AND "), args
+}
+
+func texts[T ~string](list []T) []string {
+	out := make([]string, len(list))
+	for i, v := range list {
+		out[i] = string(v)
+	}
+	return out
+}
+
+// indexOf implies the predicate of a partial index, where there is one for
+// these states.
+func indexOf(states []ledger.State) []string {
+	if len(states) == 1 && states[0] == ledger.Dead {
+		return []string{"r.state = 'dead'"}
+	}
+	for _, s := range states {
+		if s.Finished() {
+			return nil
+		}
+	}
+	return []string{unfinished}
+}
+
+// Jobs lists every job by id.
+func (l *Ledger) Jobs(ctx context.Context) ([]ledger.JobStatus, error) {
+	var list []ledger.JobStatus
+	last := map[string]*ledger.Run{}
+	var batch pgx.Batch
+	batch.Queue(`
+		SELECT job_id, epoch, watermark, ended_at IS NOT NULL, paused_at, paused_by, paused_why, purged_before
+		FROM jobs ORDER BY job_id`).Query(func(rows pgx.Rows) (err error) {
+		list, err = pgx.CollectRows(rows, scanJobStatus)
+		return err
+	})
+	batch.Queue(`
+		SELECT ` + runColumns + ` FROM jobs j CROSS JOIN LATERAL (
+			SELECT * FROM runs r WHERE r.job_id = j.job_id AND r.until IS NULL
+			ORDER BY r.scheduled_at DESC, r.run_id DESC LIMIT 1
+		) r`).Query(func(rows pgx.Rows) error {
+		runs, err := pgx.CollectRows(rows, scanRun)
+		for i := range runs {
+			last[runs[i].JobID] = &runs[i]
+		}
+		return err
+	})
+	if err := l.pool.SendBatch(ctx, &batch).Close(); err != nil {
+		return nil, translate("list jobs", err)
+	}
+	for i := range list {
+		list[i].LastRun = last[list[i].JobID]
+	}
+	return list, nil
+}
+
+func scanJobStatus(row pgx.CollectableRow) (s ledger.JobStatus, err error) {
+	var watermark, paused, purged *time.Time
+	err = row.Scan(&s.JobID, &s.Epoch, &watermark, &s.Ended, &paused, &s.PausedBy, &s.PausedWhy, &purged)
+	s.Watermark, s.PausedAt, s.PurgedBefore = timeOf(watermark), timeOf(paused), timeOf(purged)
+	return s, err
+}
+
+// Events lists a job's events, the newest recorded first.
+func (l *Ledger) Events(ctx context.Context, jobID string, limit int) ([]ledger.Event, error) {
+	rows, err := l.pool.Query(ctx, `
+		SELECT job_id, at, kind, local, zone, by, why FROM events
+		WHERE job_id = $1 ORDER BY id DESC LIMIT $2`, jobID, cmp.Or(limit, defaultLimit))
+	if err != nil {
+		return nil, translate("list events", err)
+	}
+	events, err := pgx.CollectRows(rows, pgx.RowToStructByPos[ledger.Event])
+	return events, translate("list events", err)
+}
+
+// Counts tallies the ledger; its cost grows with the unfinished and the
+// unseen dead runs only.
+func (l *Ledger) Counts(ctx context.Context) (ledger.Counts, error) {
+	c := ledger.Counts{Unfinished: map[ledger.State]int{}}
+	var batch pgx.Batch
+	batch.Queue(`SELECT r.state, count(*) FROM runs r WHERE ` + unfinished + ` GROUP BY r.state`).Query(func(rows pgx.Rows) error {
+		var state ledger.State
+		var n int
+		_, err := pgx.ForEachRow(rows, []any{&state, &n}, func() error {
+			c.Unfinished[state] = n
+			return nil
+		})
+		return err
+	})
+	batch.Queue(`SELECT count(*) FROM runs WHERE state = 'dead' AND acked_at IS NULL`).
+		QueryRow(func(row pgx.Row) error { return row.Scan(&c.DeadUnseen) })
+	batch.Queue(`
+		SELECT min(due_at) FROM runs
+		WHERE due_at <= now() AND due_at IS NOT NULL AND NOT waiting AND state <> 'running'`).QueryRow(func(row pgx.Row) error {
+		var oldest *time.Time
+		err := row.Scan(&oldest)
+		c.OldestDue = timeOf(oldest)
+		return err
+	})
+	return c, translate("count runs", l.pool.SendBatch(ctx, &batch).Close())
+}

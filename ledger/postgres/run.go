@@ -1,0 +1,84 @@
+package postgres
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// runColumns are what scanRun reads, of the table or alias r.
+const runColumns = ` r.run_id, r.job_id, r.scheduled_at, r.until, r.count, r.trigger, r.state, r.reason, r.epoch,
+	r.call, r.body, r.attempt, r.failures, r.replayed, r.status, r.due_at, r.send_before, r.leased_by,
+	r.planned_at, r.started_at, r.finished_at, r.acked_at, r.by, r.why `
+
+func scanRun(row pgx.CollectableRow) (ledger.Run, error) {
+	var (
+		r                                            ledger.Run
+		until, due, before, started, finished, acked *time.Time
+		call, body                                   []byte
+		holder                                       string
+	)
+	err := row.Scan(&r.ID, &r.JobID, &r.ScheduledAt, &until, &r.Count, &r.Trigger, &r.State, &r.Reason, &r.Epoch,
+		&call, &body, &r.Attempt, &r.Failures, &r.Replayed, &r.Status, &due, &before, &holder,
+		&r.PlannedAt, &started, &finished, &acked, &r.By, &r.Why)
+	if err != nil {
+		return r, err
+	}
+	r.Until, r.SendBefore, r.StartedAt = timeOf(until), timeOf(before), timeOf(started)
+	r.FinishedAt, r.AckedAt = timeOf(finished), timeOf(acked)
+	if r.State == ledger.Running {
+		r.LeasedBy, r.LeasedUntil = holder, timeOf(due)
+	} else {
+		r.NextAt = timeOf(due)
+	}
+	r.Call, err = decodeCall(call, body)
+	return r, err
+}
+
+// encodeCall is a call as the columns call and body hold it.
+func encodeCall(c ledger.Call) (call, body []byte, err error) {
+	body, c.Body = c.Body, nil
+	call, err = json.Marshal(c)
+	return call, body, err
+}
+
+func decodeCall(call, body []byte) (c ledger.Call, err error) {
+	if call == nil {
+		return c, nil
+	}
+	if err := json.Unmarshal(call, &c); err != nil {
+		return c, fmt.Errorf("the stored call cannot be read: %w", err)
+	}
+	c.Body = body
+	return c, nil
+}
+
+// timeOf is the zero time for NULL.
+func timeOf(t *time.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return *t
+}
+
+// null is NULL for the zero time.
+func null(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+// microseconds is how statements take a duration: d * interval '1 microsecond'.
+func microseconds(d time.Duration) int64 { return d.Microseconds() }
+
+// clean makes a text from outside one that PostgreSQL stores: valid UTF-8
+// without NUL. An odd byte in a target's answer must not stop its record.
+func clean(s string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
+}

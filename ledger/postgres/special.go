@@ -1,0 +1,119 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// isSpecial reports whether a plan needs more than admitSQL.
+func isSpecial(p ledger.Plan) bool {
+	if p.Next != nil || len(p.Events) > 0 {
+		return true
+	}
+	for _, in := range p.Instants {
+		if isRange(in) {
+			return true
+		}
+	}
+	return false
+}
+
+func isRange(in ledger.Instant) bool { return !in.Until.IsZero() }
+
+// admitSpecial admits plans with range rows, events or an end of their epoch
+// in a transaction of several statements, and returns the jobs whose plans
+// were current.
+func (l *Ledger) admitSpecial(ctx context.Context, a ledger.Admission, plans []ledger.Plan, got *ledger.Admitted) ([]string, error) {
+	var current []string
+	err := l.transact(ctx, "admit", func(tx pgx.Tx) error {
+		before := ledger.Admitted{Skipped: map[ledger.Reason]int{}}
+		runs, ranges := divide(plans)
+		var err error
+		current, err = l.admit(ctx, tx, a, runs, &before)
+		if err != nil {
+			return err
+		}
+		if err := finishSpecial(ctx, tx, plans, ranges, current); err != nil {
+			return err
+		}
+		got.Now = before.Now
+		got.Leased = append(got.Leased, before.Leased...)
+		for reason, n := range before.Skipped {
+			got.Skipped[reason] += n
+		}
+		return nil
+	})
+	return current, err
+}
+
+// divide takes the range rows out of plans.
+func divide(plans []ledger.Plan) (runs []ledger.Plan, ranges map[string][]ledger.Instant) {
+	ranges = map[string][]ledger.Instant{}
+	for _, p := range plans {
+		var own []ledger.Instant
+		for _, in := range p.Instants {
+			if isRange(in) {
+				ranges[p.JobID] = append(ranges[p.JobID], in)
+			} else {
+				own = append(own, in)
+			}
+		}
+		p.Instants = own
+		runs = append(runs, p)
+	}
+	return runs, ranges
+}
+
+// finishSpecial writes, for the plans that were admitted, what admitSQL does
+// not. Their jobs are locked.
+func finishSpecial(ctx context.Context, tx pgx.Tx, plans []ledger.Plan, ranges map[string][]ledger.Instant, current []string) error {
+	admitted := map[string]bool{}
+	for _, id := range current {
+		admitted[id] = true
+	}
+	var batch pgx.Batch
+	for _, p := range plans {
+		if !admitted[p.JobID] {
+			continue
+		}
+		for _, in := range ranges[p.JobID] {
+			batch.Queue(insertRangeSQL, in.RunID, p.JobID, in.At, in.Until, in.Count, string(in.State), string(in.Reason), string(in.Trigger), p.Epoch)
+		}
+		for _, e := range p.Events {
+			batch.Queue(insertEventSQL, p.JobID, e.At, string(e.Kind), e.Local, e.Zone, clean(e.By), clean(e.Why))
+		}
+		if p.Next != nil {
+			queueTurn(&batch, p.JobID, *p.Next)
+		}
+	}
+	return tx.SendBatch(ctx, &batch).Close()
+}
+
+// insertRangeSQL leaves out the instants that have a row of their own.
+const insertRangeSQL = `
+	INSERT INTO runs (run_id, job_id, scheduled_at, until, count, state, reason, trigger, epoch, planned_at, finished_at)
+	SELECT $1, $2, $3, $4, $5 - own.n, $6, $7, $8, $9, now(), now()
+	FROM (
+		SELECT count(*)::integer AS n FROM runs r
+		WHERE r.job_id = $2 AND r.scheduled_at BETWEEN $3 AND $4 AND r.until IS NULL AND strpos(r.run_id, '~') = 0
+	) own
+	WHERE own.n < $5
+	ON CONFLICT DO NOTHING`
+
+const insertEventSQL = `INSERT INTO events (job_id, at, kind, local, zone, by, why) VALUES ($1, $2, $3, $4, $5, $6, $7)`
+
+const insertEventNowSQL = `INSERT INTO events (job_id, at, kind, by, why) VALUES ($1, now(), $2, $3, $4)`
+
+// queueTurn ends a job's epoch and begins the next, if there is one.
+func queueTurn(batch *pgx.Batch, jobID string, next ledger.Definition) {
+	batch.Queue(insertEventNowSQL, jobID, string(ledger.EpochEnded), "", "")
+	if next.Hash == "" {
+		batch.Queue(`UPDATE jobs SET ended_at = now(), body = NULL WHERE job_id = $1`, jobID)
+		return
+	}
+	batch.Queue(`UPDATE jobs SET epoch = epoch + 1, hash = $2, body = $3 WHERE job_id = $1`, jobID, next.Hash, next.Body)
+	batch.Queue(insertEventNowSQL, jobID, string(ledger.EpochBegun), "", "")
+}

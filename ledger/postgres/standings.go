@@ -1,0 +1,84 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// winnersSQL begins a WITH: of the definitions that living processes declare
+// for a job, the one first declared last.
+const winnersSQL = `
+WITH living AS (` + livingSQL + `), winner AS (
+	SELECT DISTINCT ON (v.job_id) v.job_id, v.hash, d.body
+	FROM living JOIN version_jobs v ON v.version = living.version
+	JOIN definitions d ON d.job_id = v.job_id AND d.hash = v.hash
+	ORDER BY v.job_id, d.first_declared_at DESC, d.hash DESC
+)`
+
+// beginSQL begins an epoch of the jobs in $3, unless somebody else has done so
+// since they were listed.
+const beginSQL = winnersSQL + `, begun AS (
+	INSERT INTO jobs AS j (job_id, epoch, hash, body, watermark)
+	SELECT w.job_id, 1, w.hash, w.body, now()
+	FROM winner w JOIN version_jobs mine ON mine.version = $2 AND mine.job_id = w.job_id AND mine.hash = w.hash
+	WHERE w.job_id = ANY ($3::text[])
+	ORDER BY w.job_id
+	ON CONFLICT (job_id) DO UPDATE
+		SET epoch = j.epoch + 1, hash = excluded.hash, body = excluded.body, ended_at = NULL,
+			watermark = greatest(j.watermark, excluded.watermark)
+		WHERE j.ended_at IS NOT NULL
+	RETURNING j.job_id
+)
+INSERT INTO events (job_id, at, kind) SELECT job_id, now(), 'epoch_begun' FROM begun`
+
+const standingsSQL = winnersSQL + `
+SELECT coalesce(j.job_id, w.job_id) AS id, coalesce(j.epoch, 0), j.watermark,
+	CASE WHEN j.ended_at IS NULL THEN coalesce(j.hash, '') ELSE '' END, coalesce(w.hash, ''),
+	CASE WHEN j.ended_at IS NULL AND j.hash IS DISTINCT FROM w.hash THEN j.body END,
+	(j.job_id IS NULL OR j.ended_at IS NOT NULL) AND EXISTS (
+		SELECT FROM version_jobs mine WHERE mine.version = $2 AND mine.job_id = w.job_id AND mine.hash = w.hash)
+FROM jobs j FULL JOIN winner w ON w.job_id = j.job_id
+WHERE j.ended_at IS NULL OR w.job_id IS NOT NULL
+ORDER BY id`
+
+// Standings lists the jobs, by id, and begins those that have no epoch and
+// whose winner the version holds.
+func (l *Ledger) Standings(ctx context.Context, version string) ([]ledger.Standing, error) {
+	for {
+		list, begin, err := l.standings(ctx, version)
+		if err != nil || len(begin) == 0 {
+			return list, translate("standings", err)
+		}
+		err = l.transact(ctx, "begin jobs", func(tx pgx.Tx) error {
+			_, err := tx.Exec(ctx, beginSQL, microseconds(ledger.ProcessTTL), version, begin)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// standings are the jobs as they stand, and those that this version is to
+// begin.
+func (l *Ledger) standings(ctx context.Context, version string) (list []ledger.Standing, begin []string, err error) {
+	rows, err := l.pool.Query(ctx, standingsSQL, microseconds(ledger.ProcessTTL), version)
+	if err != nil {
+		return nil, nil, err
+	}
+	list, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (s ledger.Standing, err error) {
+		var watermark *time.Time
+		var ours bool
+		err = row.Scan(&s.JobID, &s.Epoch, &watermark, &s.Hash, &s.Winner, &s.Body, &ours)
+		s.Watermark = timeOf(watermark)
+		if ours {
+			begin = append(begin, s.JobID)
+		}
+		return s, err
+	})
+	return list, begin, err
+}
