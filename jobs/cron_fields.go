@@ -13,6 +13,7 @@ import (
 type unit struct {
 	name     string
 	min, max int
+	end      int    // where * and n/step end: max, but 7 is SUN again
 	names    string // three letters each, from min on
 	hint     string // what may stand there
 }
@@ -29,20 +30,20 @@ const (
 )
 
 var units = [crontabFields]unit{
-	{"second", 0, 59, "", "0-59"},
-	{"minute", 0, 59, "", "0-59"},
-	{"hour", 0, 23, "", "0-23"},
-	{"day-of-month", 1, 31, "", "1-31, L, L-n, nW or LW"},
-	{"month", 1, 12, "JANFEBMARAPRMAYJUNJULAUGSEPOCTNOVDEC", "1-12 or JAN-DEC"},
-	{"day-of-week", 0, 7, weekdayNames, "0-7 or SUN-SAT; AWS cron() counts 1-7 from SUN"},
+	{"second", 0, 59, 59, "", "0-59"},
+	{"minute", 0, 59, 59, "", "0-59"},
+	{"hour", 0, 23, 23, "", "0-23"},
+	{"day-of-month", 1, 31, 31, "", "1-31, L, L-n, nW or LW"},
+	{"month", 1, 12, 12, "JANFEBMARAPRMAYJUNJULAUGSEPOCTNOVDEC", "1-12 or JAN-DEC"},
+	{"day-of-week", 0, 7, 6, weekdayNames, "0-7 or SUN-SAT; AWS cron() counts 1-7 from SUN"},
 }
 
 const weekdayNames = "SUNMONTUEWEDTHUFRISAT"
 
 // AWS's day-of-week, and the field that only its cron() has.
 var (
-	awsDow  = unit{"day-of-week", 1, 7, weekdayNames, "1-7 from SUN, or SUN-SAT; crontab counts 0-7 from SUN"}
-	awsYear = unit{"year", firstYear, lastYear, "", "1970-2199"}
+	awsDow  = unit{"day-of-week", 1, 7, 7, weekdayNames, "1-7 from SUN, or SUN-SAT; crontab counts 0-7 from SUN"}
+	awsYear = unit{"year", firstYear, lastYear, lastYear, "", "1970-2199"}
 )
 
 // values is what a field came to.
@@ -193,7 +194,7 @@ func parseRange(item span, u unit) (valueRange, error) {
 	if m == nil {
 		return valueRange{}, item.fail(u.name, "%s", explain(item.text, u))
 	}
-	r := valueRange{low: u.min, high: u.max, step: 1, all: m[1] != ""}
+	r := valueRange{low: u.min, high: u.end, step: 1, all: m[1] != ""}
 	var err error
 	if !r.all {
 		if r.low, err = u.value(item, m[2]); err != nil {
@@ -206,6 +207,8 @@ func parseRange(item span, u unit) (valueRange, error) {
 			}
 		case m[4] == "":
 			r.high = r.low
+		default:
+			r.high = max(r.low, u.end)
 		}
 	}
 	if m[4] != "" {
@@ -214,10 +217,10 @@ func parseRange(item span, u unit) (valueRange, error) {
 	switch {
 	case err != nil || r.step < 1:
 		return r, item.fail(u.name, "a step is a whole number from 1 on")
-	case r.step > u.max-u.min+1:
-		return r, item.fail(u.name, "a step of %d never comes round: the field ends at %d and begins anew; write @every for a period that the clock face does not have", r.step, u.max)
+	case r.step > u.end-u.min+1:
+		return r, item.fail(u.name, "a step of %d never comes round: the field ends at %d and begins anew; for such a period write @every", r.step, u.end)
 	case r.low > r.high:
-		return r, item.fail(u.name, "the range runs backwards; write it as two, such as %s-%d,%d-%s", m[2], u.max, u.min, m[3])
+		return r, item.fail(u.name, "the range runs backwards; write it as two, such as %s-%d,%d-%s", m[2], u.end, u.min, m[3])
 	}
 	return r, nil
 }

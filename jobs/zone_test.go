@@ -1,0 +1,90 @@
+package jobs_test
+
+import (
+	"archive/zip"
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cronce/cronce/jobs"
+)
+
+// everyZone lists the zones of the embedded database.
+func everyZone(t *testing.T) []string {
+	t.Helper()
+	archive, err := zip.OpenReader("zoneinfo.zip")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer archive.Close()
+	var names []string
+	for _, f := range archive.File {
+		if !strings.HasSuffix(f.Name, "/") {
+			names = append(names, f.Name)
+		}
+	}
+	return names
+}
+
+// A new zoneinfo.zip must come with its version, which is part of what a job's
+// instants depend on.
+func TestZoneVersionBelongsToTheDatabase(t *testing.T) {
+	const (
+		version = "2025c"
+		sum     = "8f55634d05f8bca1f7bc7c69c5933428c69357e0bdf565e5ba224e3f88ff12e8"
+	)
+	data, err := os.ReadFile("zoneinfo.zip")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := sha256.Sum256(data)
+	if hex.EncodeToString(got[:]) != sum || jobs.ZoneVersion() != version {
+		t.Errorf("database %x with version %s; renew both, and zoneReleased", got, jobs.ZoneVersion())
+	}
+	if !regexp.MustCompile(`^20\d\d[a-z]$`).MatchString(jobs.ZoneVersion()) {
+		t.Errorf("%q is no IANA release", jobs.ZoneVersion())
+	}
+}
+
+func TestEveryZoneLoads(t *testing.T) {
+	names := everyZone(t)
+	if len(names) < 400 {
+		t.Fatalf("only %d zones", len(names))
+	}
+	for _, name := range names {
+		s := parse(t, "0 12 * * *", name, "")
+		if s.Location().String() != name {
+			t.Errorf("%s is called %s", name, s.Location())
+		}
+		if at := s.Next(utc(t, "2026-11-21T00:00")); at.In(s.Location()).Hour() != 12 {
+			t.Errorf("%s: noon is %v", name, at.In(s.Location()))
+		}
+	}
+}
+
+// The host's own zones play no part: replicas on other hosts must agree.
+func TestZonesComeFromTheEmbeddedDatabaseAlone(t *testing.T) {
+	t.Setenv("ZONEINFO", t.TempDir())
+	t.Setenv("TZ", "Asia/Tokyo")
+	s := parse(t, "0 12 * * *", "America/Panama", "")
+	if got, want := s.Next(utc(t, "2026-11-21T00:00")), utc(t, "2026-11-21T17:00"); got != want {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// Where a zone's rule is extrapolated every year, its leap days too.
+func TestYearsEndsAfterTheLastTabledShift(t *testing.T) {
+	for _, zone := range []string{"America/New_York", "Australia/Lord_Howe", "Europe/London"} {
+		s := parse(t, "0 12 * * *", zone, "")
+		at := time.Date(2096, 12, 20, 0, 0, 0, 0, time.UTC)
+		for at = range s.Due(at, at.AddDate(0, 0, 30)) {
+			if at.In(s.Location()).Hour() != 12 {
+				t.Errorf("%s: %v", zone, at.In(s.Location()))
+			}
+		}
+	}
+}
