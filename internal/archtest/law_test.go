@@ -112,11 +112,6 @@ var law = archtest.Law{
 			Not: []string{"os.Exit", "log.Fatal", "log.Fatalf", "log.Fatalln", "log.Print", "log.Printf", "log.Println", "log/slog.SetDefault", "log/slog.Info", "log/slog.Warn", "log/slog.Error", "log/slog.Debug"},
 			Why: "only main ends the process, and there is no package-level logger",
 		},
-		{
-			In:  []string{"..."},
-			Not: []string{"time.Sleep"},
-			Why: "nothing wakes a sleeper that must stop: wait on a timer and the context",
-		},
 	},
 }
 

@@ -1,8 +1,10 @@
 package testdb
 
 import (
+	"bytes"
 	"fmt"
 	"net/url"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"syscall"
@@ -35,14 +37,15 @@ func postgresLocal(dir string, port int, d Durability) (*recipe, error) {
 	// initdb stands beside the server, but is not always on PATH with it.
 	initdb := filepath.Join(filepath.Dir(server), "initdb")
 	data := filepath.Join(dir, "data")
+	prepare := []string{
+		initdb, "--pgdata=" + data, "--username=cronce", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync",
+	}
 	serve := []string{
 		server, "-D", data, "-p", strconv.Itoa(port),
 		"-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=" + dir,
 	}
 	return &recipe{
-		prepare: []string{
-			initdb, "--pgdata=" + data, "--username=cronce", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync",
-		},
+		prepare:   append(prepare, postgresCollation(initdb)...),
 		serve:     append(serve, postgresSettings(d)...),
 		ready:     fmt.Sprintf("host=%s port=%d user=cronce dbname=postgres", dir, port),
 		fast:      syscall.SIGINT,
@@ -50,11 +53,22 @@ func postgresLocal(dir string, port int, d Durability) (*recipe, error) {
 	}, nil
 }
 
+// postgresCollation is a linguistic one, as managed PostgreSQL has: it sorts ids
+// otherwise than Go does. Versions before 15 keep to C.
+func postgresCollation(initdb string) []string {
+	help, err := exec.Command(initdb, "--help").Output()
+	if err != nil || !bytes.Contains(help, []byte("--icu-locale")) {
+		return nil
+	}
+	return []string{"--locale-provider=icu", "--icu-locale=en-US"}
+}
+
 func postgresDocker(port int, d Durability) *recipe {
 	serve := []string{
 		"docker", "run", "--rm", "--publish", fmt.Sprintf("127.0.0.1:%d:5432", port),
 		"--env", "POSTGRES_USER=cronce", "--env", "POSTGRES_DB=postgres",
-		"--env", "POSTGRES_HOST_AUTH_METHOD=trust", "postgres:17-alpine",
+		"--env", "POSTGRES_HOST_AUTH_METHOD=trust",
+		"--env", "POSTGRES_INITDB_ARGS=--locale=C --locale-provider=icu --icu-locale=en-US", "postgres:17-alpine",
 	}
 	return &recipe{
 		serve:     append(serve, postgresSettings(d)...),

@@ -13,8 +13,9 @@
 // When none works the test fails and says what to do. An engine is skipped only
 // when SHORT=1 is in the environment.
 //
-// Servers are started in a time zone that is not UTC, so that code which relies
-// on the server's zone is found out.
+// Servers are started in a time zone that is not UTC and PostgreSQL with a
+// linguistic collation, so that code which relies on the server's zone, or on
+// its sorting strings as Go does, is found out.
 package testdb
 
 import (

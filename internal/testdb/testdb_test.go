@@ -110,6 +110,21 @@ func TestServersAreNotInUTC(t *testing.T) {
 	}
 }
 
+func TestPostgresSortsUnlikeGo(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, testdb.PostgresServer(t).URL)
+	var version int
+	must(t, conn.QueryRow(t.Context(), "SELECT current_setting('server_version_num')::int / 10000").Scan(&version))
+	if version < 15 {
+		t.Skipf("PostgreSQL %d has no such collation as a default", version)
+	}
+	var less bool
+	must(t, conn.QueryRow(t.Context(), "SELECT 'a_b' < 'a-b'").Scan(&less))
+	if less == ("a_b" < "a-b") {
+		t.Error("the collation is not a linguistic one")
+	}
+}
+
 func connect(t *testing.T, url string) *pgx.Conn {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)
