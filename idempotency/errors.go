@@ -24,6 +24,10 @@ var (
 	// ErrTxEnded: the work ended the kit's transaction itself. Whether its
 	// effects stand is not known, so the key is kept and nothing is run again.
 	ErrTxEnded = errors.New("the work committed or rolled back the kit's transaction: leave both to the kit")
+	// ErrTxAborted: the work's transaction could not be committed (a statement
+	// of the work had failed, a deferred constraint, a deadlock) and was rolled
+	// back. The key is free.
+	ErrTxAborted = errors.New("the work's transaction could not be committed and was rolled back")
 	// ErrNotYours is what Commit and Rollback of a transaction that the kit
 	// handed out return. The transaction goes on.
 	ErrNotYours = errors.New("this transaction is committed or rolled back by the idempotency kit: return from the handler instead")

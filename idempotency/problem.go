@@ -28,6 +28,7 @@ const (
 	CodeUnavailable     = "idempotency_store_unavailable"
 	CodeOutcomeUnknown  = "idempotency_outcome_unknown"
 	CodeRunTooLong      = "run_too_long"
+	CodeTxAborted       = "transaction_aborted"
 	CodeTxEnded         = "transaction_ended_by_handler"
 )
 
@@ -67,6 +68,9 @@ func (k *Kit) problemOf(err error) Problem {
 	case errors.Is(err, ErrRunTooLong):
 		return problem(http.StatusServiceUnavailable, CodeRunTooLong, "Took too long",
 			"The operation took longer than this service allows and was rolled back. Ask again with the same key.")
+	case errors.Is(err, ErrTxAborted):
+		return problem(http.StatusInternalServerError, CodeTxAborted, "Not done",
+			"The database refused to commit the operation and rolled it back. Ask again with the same key.")
 	case errors.Is(err, ErrTxEnded):
 		return problem(http.StatusInternalServerError, CodeTxEnded, "Defect in the service",
 			"The operation ended its transaction itself. It is not known whether it was done, and it is not repeated under this key.")

@@ -72,10 +72,14 @@ func (s *Store) owned(ctx context.Context, statement string, c idempotency.Claim
 	return held, nil
 }
 
-// alone runs fn in a transaction of its own, whatever ctx carries: what it
-// writes must be on disk before the world outside is touched.
+// alone runs fn in a transaction of its own: what it writes must be on disk
+// before the world outside is touched. Inside another transaction of this store
+// it would wait for that one's end, and for ever.
 func (s *Store) alone(ctx context.Context, fn func(Querier) error) error {
-	t, err := s.open(context.WithValue(ctx, contextKey{}, current{}))
+	if _, inside := s.joined(ctx); inside {
+		return errors.New("SQLite has one writer at a time: make external calls outside of the handler's transaction")
+	}
+	t, err := s.open(ctx)
 	if err != nil {
 		return err
 	}

@@ -62,6 +62,7 @@ func (s *Store) open(ctx context.Context) (*tx, error) {
 	return t, nil
 }
 
+// Look implements [idempotency.Store].
 func (s *Store) Look(ctx context.Context, c idempotency.Claim) (idempotency.Look, error) {
 	look, err := s.lookIn(ctx, s.db, c)
 	if err != nil {
@@ -99,6 +100,9 @@ func (t *tx) Context(ctx context.Context) context.Context { return t.store.WithT
 func (t *tx) Commit(ctx context.Context, c idempotency.Claim, r idempotency.Reply) (time.Time, error) {
 	if _, err := t.q.ExecContext(ctx, `RELEASE idempotent_work`); err != nil {
 		t.close(ctx, `ROLLBACK`)
+		if errors.Is(err, sql.ErrConnDone) || errors.Is(err, driver.ErrBadConn) || ctx.Err() != nil {
+			return time.Time{}, unavailable("store the reply", err)
+		}
 		return time.Time{}, errors.Join(idempotency.ErrTxEnded, err)
 	}
 	status, header, state, err := columns(r)

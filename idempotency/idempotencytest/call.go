@@ -1,0 +1,273 @@
+package idempotencytest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/cronce/cronce/idempotency"
+)
+
+// charge is the operation of every case here, at a vendor who counts.
+var charge = idempotency.Operation{Scope: "vendor:charge", Key: "order-7", Payload: "100 EUR"}
+
+var chargeKey = idempotency.Key{Scope: "vendor:charge", Principal: "-", Value: "order-7"}
+
+// vendor answers with the number of the charge, or as told.
+func vendor(charges *int, err error) idempotency.Effect[int] {
+	return idempotency.Effect[int]{Do: func(context.Context) (int, error) {
+		*charges++
+		return *charges, err
+	}}
+}
+
+// reconciled is a vendor that can be asked what became of a charge.
+func reconciled(e idempotency.Effect[int], result int, done bool, err error) idempotency.Effect[int] {
+	e.Reconcile = func(context.Context) (int, bool, error) { return result, done, err }
+	return e
+}
+
+var callCases = map[string]func(*testing.T, Engine){
+	"a vendor is called once and its result returned to every repetition": func(t *testing.T, e Engine) {
+		var charges int
+		for n := range 3 {
+			got, duplicate, err := idempotency.Call(t.Context(), kit(t, e.Store), charge, vendor(&charges, nil))
+			if err != nil || got != 1 || duplicate != (n > 0) {
+				t.Fatalf("call %d: %d, duplicate %t, %v", n, got, duplicate, err)
+			}
+		}
+	},
+	"another payload is refused before and after completion": func(t *testing.T, e Engine) {
+		var charges int
+		other := charge
+		other.Payload = "200 EUR"
+		k := kit(t, e.Store, wait(10*time.Millisecond))
+		_, _, err := idempotency.Call(t.Context(), k, charge, idempotency.Effect[int]{Do: func(ctx context.Context) (int, error) {
+			_, _, err := idempotency.Call(ctx, kit(t, e.Other, wait(10*time.Millisecond)), other, vendor(&charges, nil))
+			if !errors.Is(err, idempotency.ErrMismatch) {
+				t.Errorf("in flight: %v", err)
+			}
+			return 1, nil
+		}})
+		ok(t, err)
+		if _, _, err := idempotency.Call(t.Context(), k, other, vendor(&charges, nil)); !errors.Is(err, idempotency.ErrMismatch) {
+			t.Errorf("completed: %v", err)
+		}
+		if charges != 0 {
+			t.Errorf("charged %d times more", charges)
+		}
+	},
+	"a call in flight is not made again": func(t *testing.T, e Engine) {
+		var charges int
+		_, _, err := idempotency.Call(t.Context(), kit(t, e.Store), charge, idempotency.Effect[int]{Do: func(ctx context.Context) (int, error) {
+			_, _, err := idempotency.Call(ctx, kit(t, e.Other, wait(30*time.Millisecond)), charge, vendor(&charges, nil))
+			if !errors.Is(err, idempotency.ErrInProgress) {
+				t.Error(err)
+			}
+			return 1, nil
+		}})
+		ok(t, err)
+		if charges != 0 {
+			t.Errorf("charged %d times", charges)
+		}
+	},
+	"a call whose outcome is unknown is never made again by itself": func(t *testing.T, e Engine) {
+		var charges int
+		k := kit(t, e.Store)
+		for range 3 {
+			if _, _, err := idempotency.Call(t.Context(), k, charge, vendor(&charges, errNo)); !errors.Is(err, idempotency.ErrOutcomeUnknown) {
+				t.Fatal(err)
+			}
+		}
+		if charges != 1 {
+			t.Errorf("charged %d times", charges)
+		}
+	},
+	"a lapsed lease does not repeat the call": func(t *testing.T, e Engine) {
+		var charges int
+		reserve(t, e, "dead process", time.Minute)
+		e.Age(chargeKey, time.Hour)
+		if _, _, err := idempotency.Call(t.Context(), kit(t, e.Store), charge, vendor(&charges, nil)); !errors.Is(err, idempotency.ErrOutcomeUnknown) {
+			t.Fatal(err)
+		}
+		got, duplicate, err := idempotency.Call(t.Context(), kit(t, e.Store), charge, reconciled(vendor(&charges, nil), 41, true, nil))
+		if err != nil || got != 41 || !duplicate {
+			t.Fatal(got, duplicate, err)
+		}
+		if charges != 0 {
+			t.Errorf("charged %d times", charges)
+		}
+	},
+	"a lease of no length has lapsed at once": func(t *testing.T, e Engine) {
+		reserve(t, e, "dead process", 0)
+		look, err := e.Store.Look(t.Context(), idempotency.Claim{Key: chargeKey})
+		if err != nil || !look.Lapsed {
+			t.Fatalf("%+v, %v", look, err)
+		}
+	},
+	"a reconciliation that finds nothing done calls again": func(t *testing.T, e Engine) {
+		var charges int
+		reserve(t, e, "dead process", 0)
+		got, duplicate, err := idempotency.Call(t.Context(), kit(t, e.Store), charge, reconciled(vendor(&charges, nil), 0, false, nil))
+		if err != nil || got != 1 || duplicate || charges != 1 {
+			t.Fatal(got, duplicate, err, charges)
+		}
+	},
+	"a reconciliation that finds nothing done too late does not call": func(t *testing.T, e Engine) {
+		var charges int
+		reserve(t, e, "dead process", 0)
+		late := charge
+		late.SendBefore = time.Now().Add(-time.Second)
+		_, _, err := idempotency.Call(t.Context(), kit(t, e.Store), late, reconciled(vendor(&charges, nil), 0, false, nil))
+		if !errors.Is(err, idempotency.ErrTooLate) || charges != 0 {
+			t.Fatal(err, charges)
+		}
+	},
+	"a reconciliation that fails leaves the outcome unknown": func(t *testing.T, e Engine) {
+		var charges int
+		reserve(t, e, "dead process", 0)
+		for _, err := range []error{errNo, fmt.Errorf("%w: it says", idempotency.ErrNotDone)} {
+			_, _, got := idempotency.Call(t.Context(), kit(t, e.Store), charge, reconciled(vendor(&charges, nil), 0, false, err))
+			if !errors.Is(got, idempotency.ErrOutcomeUnknown) {
+				t.Fatal(got)
+			}
+		}
+		if charges != 0 {
+			t.Errorf("charged %d times", charges)
+		}
+	},
+	"a call that was certainly not made leaves the key free": func(t *testing.T, e Engine) {
+		var charges int
+		_, _, err := idempotency.Call(t.Context(), kit(t, e.Store), charge, vendor(&charges, fmt.Errorf("refused: %w", idempotency.ErrNotDone)))
+		if !errors.Is(err, idempotency.ErrNotDone) {
+			t.Fatal(err)
+		}
+		got, duplicate, err := idempotency.Call(t.Context(), kit(t, e.Store), charge, vendor(&charges, nil))
+		if err != nil || got != 2 || duplicate {
+			t.Fatal(got, duplicate, err)
+		}
+	},
+	"a panic in the call leaves the outcome unknown": func(t *testing.T, e Engine) {
+		func() {
+			defer func() { _ = recover() }()
+			_, _, _ = idempotency.Call(t.Context(), kit(t, e.Store), charge, idempotency.Effect[int]{Do: func(context.Context) (int, error) { panic("oops") }})
+		}()
+		var charges int
+		if _, _, err := idempotency.Call(t.Context(), kit(t, e.Store), charge, vendor(&charges, nil)); !errors.Is(err, idempotency.ErrOutcomeUnknown) || charges != 0 {
+			t.Fatal(err, charges)
+		}
+	},
+	"an owner that lost its lease cannot complete": func(t *testing.T, e Engine) {
+		stale := reserve(t, e, "stale", 0)
+		fresh := stale
+		fresh.Owner = "fresh"
+		r := e.Store.(idempotency.Reserver)
+		if look, err := r.Reserve(t.Context(), fresh, time.Minute, true); err != nil || !look.Held {
+			t.Fatal(look, err)
+		}
+		_, held, err := r.Settle(t.Context(), stale, idempotency.Reply{Body: []byte("1")})
+		if err != nil || held {
+			t.Errorf("Settle: held %t, %v", held, err)
+		}
+		for name, end := range map[string]func(context.Context, idempotency.Claim) (bool, error){"Doubt": r.Doubt, "Free": r.Free} {
+			if held, err := end(t.Context(), stale); err != nil || held {
+				t.Errorf("%s: held %t, %v", name, held, err)
+			}
+		}
+		if _, held, err := r.Settle(t.Context(), fresh, idempotency.Reply{Body: []byte("2")}); err != nil || !held {
+			t.Errorf("the owner's own Settle: held %t, %v", held, err)
+		}
+	},
+	"a lapsed lease is taken over by one": func(t *testing.T, e Engine) {
+		c := reserve(t, e, "stale", 0)
+		won := make(chan bool, 16)
+		for n := range 16 {
+			go func() {
+				mine := c
+				mine.Owner = fmt.Sprint("owner ", n)
+				look, err := e.Store.(idempotency.Reserver).Reserve(context.Background(), mine, time.Minute, true)
+				if err != nil {
+					t.Error(err)
+				}
+				won <- look.Held
+			}()
+		}
+		winners := 0
+		for range 16 {
+			if <-won {
+				winners++
+			}
+		}
+		if winners != 1 {
+			t.Errorf("%d took it over", winners)
+		}
+	},
+	"the lease is not the TTL": func(t *testing.T, e Engine) {
+		var charges int
+		long := charge
+		long.TTL = 48 * time.Hour
+		k := kit(t, e.Store, func(o *idempotency.Options) { o.MaxRun = time.Second })
+		_, _, err := idempotency.Call(t.Context(), k, long, vendor(&charges, nil))
+		ok(t, err)
+		e.Age(chargeKey, 47*time.Hour)
+		_, duplicate, err := idempotency.Call(t.Context(), k, long, vendor(&charges, nil))
+		if err != nil || !duplicate {
+			t.Error("forgotten before its TTL", err)
+		}
+		e.Age(chargeKey, time.Hour)
+		_, duplicate, err = idempotency.Call(t.Context(), k, long, vendor(&charges, nil))
+		if err != nil || duplicate {
+			t.Error("remembered after its TTL", err)
+		}
+	},
+	"a call made inside a transaction outlives its rollback": func(t *testing.T, e Engine) {
+		if e.OneWriter {
+			t.Skip("this store has one writer at a time")
+		}
+		var charges int
+		k := kit(t, e.Store)
+		_, err := k.Do(t.Context(), "s", "k", nil, func(ctx context.Context) error {
+			_, _, err := idempotency.Call(ctx, k, charge, vendor(&charges, nil))
+			ok(t, err)
+			return errNo
+		})
+		if !errors.Is(err, errNo) {
+			t.Fatal(err)
+		}
+		if _, duplicate, err := idempotency.Call(t.Context(), k, charge, vendor(&charges, nil)); err != nil || !duplicate || charges != 1 {
+			t.Error(duplicate, err, charges)
+		}
+	},
+}
+
+// reserve is a process that reserved the key and died.
+func reserve(t *testing.T, e Engine, owner string, lease time.Duration) idempotency.Claim {
+	t.Helper()
+	// The fingerprint is taken from a real call of the same operation.
+	var c idempotency.Claim
+	spy := spy{Reserver: e.Store.(idempotency.Reserver), Store: e.Store, seen: &c}
+	_, _, err := idempotency.Call(t.Context(), kit(t, spy), charge, vendor(new(int), idempotency.ErrNotDone))
+	if !errors.Is(err, idempotency.ErrNotDone) {
+		t.Fatal(err)
+	}
+	c.Owner = owner
+	look, err := e.Store.(idempotency.Reserver).Reserve(t.Context(), c, lease, false)
+	if err != nil || !look.Held {
+		t.Fatalf("%+v, %v", look, err)
+	}
+	return c
+}
+
+// spy notes the claim of the last Reserve.
+type spy struct {
+	idempotency.Store
+	idempotency.Reserver
+	seen *idempotency.Claim
+}
+
+func (s spy) Reserve(ctx context.Context, c idempotency.Claim, lease time.Duration, takeOver bool) (idempotency.Look, error) {
+	*s.seen = c
+	return s.Reserver.Reserve(ctx, c, lease, takeOver)
+}

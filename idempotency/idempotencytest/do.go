@@ -1,0 +1,152 @@
+package idempotencytest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/cronce/cronce/idempotency"
+)
+
+const event = "event:order.placed.v1/"
+
+var errNo = errors.New("no")
+
+var doCases = map[string]func(*testing.T, Engine){
+	"an event delivered again is a duplicate, not an error": func(t *testing.T, e Engine) {
+		k := kit(t, e.Store)
+		for n := range 3 {
+			duplicate, err := k.Do(t.Context(), event+"commission", "evt-1", `{"order":7}`, func(ctx context.Context) error {
+				return e.Write(ctx, "commission")
+			})
+			ok(t, err)
+			if duplicate != (n > 0) {
+				t.Errorf("delivery %d: duplicate is %t", n, duplicate)
+			}
+		}
+		written(t, e, "commission", 1)
+	},
+	"two handlers of one event have separate keys": func(t *testing.T, e Engine) {
+		k := kit(t, e.Store)
+		for _, handler := range []string{"commission", "mail"} {
+			duplicate, err := k.Do(t.Context(), event+handler, "evt-1", nil, func(ctx context.Context) error { return e.Write(ctx, handler) })
+			ok(t, err)
+			if duplicate {
+				t.Errorf("%s was kept from its event", handler)
+			}
+		}
+	},
+	"a result is returned to every repetition": func(t *testing.T, e Engine) {
+		k := kit(t, e.Store)
+		type order struct{ ID int }
+		for n := range 2 {
+			got, duplicate, err := idempotency.Do(t.Context(), k, idempotency.Operation{Scope: "orders", Key: "a", Payload: order{1}},
+				func(context.Context) (order, error) { return order{42}, nil })
+			ok(t, err)
+			if got.ID != 42 || duplicate != (n == 1) {
+				t.Errorf("call %d: %+v, duplicate %t", n, got, duplicate)
+			}
+		}
+		for range 2 { // nothing is a result too
+			got, _, err := idempotency.Do(t.Context(), k, idempotency.Operation{Scope: "orders", Key: "nil"},
+				func(context.Context) (*order, error) { return nil, nil })
+			ok(t, err)
+			if got != nil {
+				t.Error(got)
+			}
+		}
+	},
+	"an error rolls the work back and leaves the key free": func(t *testing.T, e Engine) {
+		k := kit(t, e.Store)
+		_, err := k.Do(t.Context(), "s", "k", nil, func(ctx context.Context) error {
+			ok(t, e.Write(ctx, "x"))
+			return errNo
+		})
+		if !errors.Is(err, errNo) {
+			t.Fatal(err)
+		}
+		written(t, e, "x", 0)
+		duplicate, err := k.Do(t.Context(), "s", "k", nil, func(ctx context.Context) error { return e.Write(ctx, "x") })
+		if err != nil || duplicate {
+			t.Fatal(duplicate, err)
+		}
+		written(t, e, "x", 1)
+	},
+	"another payload is ErrMismatch": func(t *testing.T, e Engine) {
+		k := kit(t, e.Store)
+		nothing := func(context.Context) error { return nil }
+		_, err := k.Do(t.Context(), "s", "k", map[string]int{"a": 1}, nothing)
+		ok(t, err)
+		if _, err = k.Do(t.Context(), "s", "k", map[string]int{"a": 2}, nothing); !errors.Is(err, idempotency.ErrMismatch) {
+			t.Error(err)
+		}
+	},
+	"a deadline in the past starts nothing": func(t *testing.T, e Engine) {
+		_, _, err := idempotency.Do(t.Context(), kit(t, e.Store), idempotency.Operation{Scope: "s", Key: "k", SendBefore: time.Now().Add(-time.Second)},
+			func(ctx context.Context) (int, error) { return 0, e.Write(ctx, "x") })
+		if !errors.Is(err, idempotency.ErrTooLate) {
+			t.Error(err)
+		}
+		written(t, e, "x", 0)
+	},
+	"work in the caller's transaction is committed with it": func(t *testing.T, e Engine) {
+		k := kit(t, e.Store)
+		ok(t, e.Within(true, func(ctx context.Context) error {
+			ok(t, e.Write(ctx, "outer"))
+			for n := range 2 {
+				duplicate, err := k.Do(ctx, "s", "k", nil, func(ctx context.Context) error { return e.Write(ctx, "inner") })
+				if err != nil || duplicate != (n == 1) {
+					return fmt.Errorf("call %d: duplicate %t, %w", n, duplicate, err)
+				}
+			}
+			return nil
+		}))
+		written(t, e, "outer", 1)
+		written(t, e, "inner", 1)
+		duplicate, err := k.Do(t.Context(), "s", "k", nil, func(context.Context) error { return errNo })
+		if err != nil || !duplicate {
+			t.Error(duplicate, err)
+		}
+	},
+	"work in the caller's transaction is rolled back with it, key and all": func(t *testing.T, e Engine) {
+		k := kit(t, e.Store)
+		ok(t, e.Within(false, func(ctx context.Context) error {
+			_, err := k.Do(ctx, "s", "k", nil, func(ctx context.Context) error { return e.Write(ctx, "inner") })
+			return err
+		}))
+		written(t, e, "inner", 0)
+		duplicate, err := k.Do(t.Context(), "s", "k", nil, func(ctx context.Context) error { return e.Write(ctx, "inner") })
+		if err != nil || duplicate {
+			t.Error(duplicate, err)
+		}
+	},
+	"a failure in the caller's transaction undoes only its own work": func(t *testing.T, e Engine) {
+		k := kit(t, e.Store)
+		ok(t, e.Within(true, func(ctx context.Context) error {
+			ok(t, e.Write(ctx, "outer"))
+			if _, err := k.Do(ctx, "s", "k", nil, func(ctx context.Context) error {
+				ok(t, e.Write(ctx, "inner"))
+				return errNo
+			}); !errors.Is(err, errNo) {
+				t.Error(err)
+			}
+			return e.Write(ctx, "outer")
+		}))
+		written(t, e, "outer", 2)
+		written(t, e, "inner", 0)
+	},
+	"work inside work joins its transaction": func(t *testing.T, e Engine) {
+		k := kit(t, e.Store)
+		_, err := k.Do(t.Context(), "s", "outer", nil, func(ctx context.Context) error {
+			_, err := k.Do(ctx, "s", "inner", nil, func(ctx context.Context) error { return e.Write(ctx, "inner") })
+			ok(t, err)
+			return errNo
+		})
+		if !errors.Is(err, errNo) {
+			t.Fatal(err)
+		}
+		written(t, e, "inner", 0)
+	},
+}

@@ -1,0 +1,282 @@
+package idempotencytest
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cronce/cronce/idempotency"
+)
+
+var handlerCases = map[string]func(*testing.T, Engine){
+	"a repetition gets the stored status, headers and bytes, and no effect": func(t *testing.T, e Engine) {
+		h := kit(t, e.Store).Handler(route, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			ok(t, e.Write(r.Context(), "paid"))
+			w.Header().Set("Location", "/payments/7")
+			w.Header().Set("Set-Cookie", "session=secret")
+			w.Header().Set("Date", "yesterday")
+			w.WriteHeader(http.StatusCreated)
+			w.Write([]byte("caf\xe9 \x00\xff"))
+		}))
+		first, second := post(h, "k", `{}`), post(h, "k", `{}`)
+		expect(t, first, 201, "", false)
+		expect(t, second, 201, "", true)
+		if second.Body.String() != "caf\xe9 \x00\xff" || second.Header().Get("Location") != "/payments/7" {
+			t.Errorf("replayed %q at %q", second.Body, second.Header().Get("Location"))
+		}
+		for _, name := range []string{"Set-Cookie", "Date"} {
+			if second.Header().Get(name) != "" {
+				t.Errorf("%s was replayed", name)
+			}
+		}
+		written(t, e, "paid", 1)
+	},
+	"an empty reply replays": func(t *testing.T, e Engine) {
+		h := kit(t, e.Store).Handler(route, pay(e, 204, ""))
+		expect(t, post(h, "k", `{}`), 204, "", false)
+		expect(t, post(h, "k", `{}`), 204, "", true)
+		written(t, e, "paid", 1)
+	},
+	"a reply tells when its key expires": func(t *testing.T, e Engine) {
+		h := kit(t, e.Store, func(o *idempotency.Options) { o.TTLs = map[string]time.Duration{"route:*": 72 * time.Hour} }).
+			Handler(route, pay(e, 200, ""))
+		for range 2 {
+			at, err := time.Parse(time.RFC3339, post(h, "k", `{}`).Header().Get("Idempotency-Key-Expires"))
+			ok(t, err)
+			if left := time.Until(at); left < 71*time.Hour || left > 73*time.Hour {
+				t.Errorf("expires in %v, want 72h", left)
+			}
+		}
+	},
+	"another payload under the key is refused": func(t *testing.T, e Engine) {
+		h := kit(t, e.Store).Handler(route, pay(e, 200, ""))
+		post(h, "k", `{"amount":1}`)
+		expect(t, post(h, "k", `{"amount":2}`), 409, "idempotency_key_payload_mismatch", false)
+		draft := kit(t, e.Store, func(o *idempotency.Options) { o.MismatchStatus = 422 }).Handler(route, pay(e, 200, ""))
+		expect(t, post(draft, "k", `{"amount":2}`), 422, "idempotency_key_payload_mismatch", false)
+		written(t, e, "paid", 1)
+	},
+	"the same JSON in another order and spacing is the same payload": func(t *testing.T, e Engine) {
+		h := kit(t, e.Store).Handler(route, pay(e, 200, ""))
+		post(h, "k", `{"a":1,"b":[true,null]}`)
+		expect(t, post(h, "k", "{ \"b\": [true, null],\n\"a\": 1.0 }"), 200, "", true)
+	},
+	"a key is bound to its route": func(t *testing.T, e Engine) {
+		k, mux := kit(t, e.Store), http.NewServeMux()
+		mux.Handle("POST /pay", k.Handler(idempotency.Route{}, pay(e, 200, "")))
+		mux.Handle("POST /refund", k.Handler(idempotency.Route{}, pay(e, 200, "")))
+		expect(t, post(mux, "k", `{}`), 200, "", false)
+		r := request("k", `{}`)
+		r.URL.Path = "/refund"
+		expect(t, do(mux, r), 200, "", false)
+		written(t, e, "paid", 2)
+	},
+	"two principals' keys never meet": func(t *testing.T, e Engine) {
+		h := kit(t, e.Store).Handler(route, pay(e, 200, ""))
+		expect(t, post(h, "k", `{}`, "X-Caller", "alice"), 200, "", false)
+		expect(t, post(h, "k", `{}`, "X-Caller", "bob"), 200, "", false)
+		expect(t, post(h, "k", `{}`, "X-Caller", "alice"), 200, "", true)
+		written(t, e, "paid", 2)
+	},
+	"keys, scopes and principals are compared byte by byte": func(t *testing.T, e Engine) {
+		h := kit(t, e.Store).Handler(route, pay(e, 200, ""))
+		for _, k := range []string{"k", "K", `"k "`} {
+			expect(t, post(h, k, `{}`), 200, "", false)
+		}
+		expect(t, post(h, "k", `{}`, "X-Caller", "caller "), 200, "", false)
+		written(t, e, "paid", 4)
+	},
+	"errors that may pass leave the key free and no effect": func(t *testing.T, e Engine) {
+		for _, status := range []int{401, 403, 409, 425, 429, 500, 503} {
+			name := strconv.Itoa(status)
+			k := kit(t, e.Store)
+			expect(t, post(k.Handler(route, pay(e, status, "")), name, `{}`), status, "", false)
+			written(t, e, "paid", 0)
+			if look, err := e.Store.Look(t.Context(), idempotency.Claim{Key: key(name)}); err != nil || look.Record != nil {
+				t.Errorf("%d was stored (%v)", status, err)
+			}
+		}
+	},
+	"final errors are stored without the handler's writes": func(t *testing.T, e Engine) {
+		for _, status := range []int{400, 404, 410, 413, 415, 422} {
+			h := kit(t, e.Store).Handler(route, pay(e, status, "no"))
+			name := strconv.Itoa(status)
+			expect(t, post(h, name, `{}`), status, "no", false)
+			expect(t, post(h, name, `{}`), status, "no", true)
+		}
+		written(t, e, "paid", 0)
+	},
+	"a policy decides what is stored": func(t *testing.T, e Engine) {
+		all := idempotency.Route{Scope: scope, Policy: func(int) idempotency.Disposition { return idempotency.Commit }}
+		h := kit(t, e.Store).Handler(all, pay(e, 503, "kept"))
+		post(h, "k", `{}`)
+		expect(t, post(h, "k", `{}`), 503, "kept", true)
+		written(t, e, "paid", 1)
+	},
+	"a panic leaves the key free and no effect, and goes on": func(t *testing.T, e Engine) {
+		k := kit(t, e.Store)
+		func() {
+			defer func() {
+				if recover() != "oops" {
+					t.Error("the panic was swallowed")
+				}
+			}()
+			post(k.Handler(route, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				ok(t, e.Write(r.Context(), "paid"))
+				panic("oops")
+			})), "k", `{}`)
+		}()
+		written(t, e, "paid", 0)
+		expect(t, post(k.Handler(route, pay(e, 200, "")), "k", `{}`), 200, "", false)
+	},
+	"a client that leaves does not stop the work": func(t *testing.T, e Engine) {
+		k := kit(t, e.Store)
+		ctx, leave := context.WithCancel(t.Context())
+		do(k.Handler(route, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			leave()
+			ok(t, e.Write(r.Context(), "paid"))
+		})), request("k", `{}`).WithContext(ctx))
+		written(t, e, "paid", 1)
+		expect(t, post(k.Handler(route, pay(e, 200, "")), "k", `{}`), 200, "", true)
+	},
+	"work past MaxRun is rolled back and answered 503": func(t *testing.T, e Engine) {
+		k := kit(t, e.Store)
+		slow := idempotency.Route{Scope: scope, MaxRun: 50 * time.Millisecond}
+		expect(t, post(k.Handler(slow, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			ok(t, e.Write(r.Context(), "paid"))
+			<-r.Context().Done()
+		})), "k", `{}`), 503, "run_too_long", false)
+		written(t, e, "paid", 0)
+		expect(t, post(k.Handler(route, pay(e, 200, "")), "k", `{}`), 200, "", false)
+	},
+	"a call past its send-before time starts nothing": func(t *testing.T, e Engine) {
+		h := kit(t, e.Store).Handler(route, pay(e, 200, ""))
+		past := time.Now().Add(-time.Second).UTC().Format(time.RFC3339Nano)
+		expect(t, post(h, "k", `{}`, "Cronce-Send-Before", past), 412, "run_too_late", false)
+		written(t, e, "paid", 0)
+		future := time.Now().Add(time.Minute).UTC().Format(time.RFC3339)
+		expect(t, post(h, "k", `{}`, "Cronce-Send-Before", future), 200, "", false)
+		// Nothing is done for a reply that is known: the caller learns the truth.
+		expect(t, post(h, "k", `{}`, "Cronce-Send-Before", past), 200, "", true)
+		expect(t, post(h, "k2", `{}`, "Cronce-Send-Before", "soon"), 400, "invalid_idempotency_request", false)
+	},
+	"a late call for an expired key is refused, not run again": func(t *testing.T, e Engine) {
+		h := kit(t, e.Store).Handler(route, pay(e, 200, ""))
+		post(h, "k", `{}`)
+		e.Age(key("k"), 25*time.Hour)
+		past := time.Now().Add(-time.Second).UTC().Format(time.RFC3339Nano)
+		expect(t, post(h, "k", `{}`, "Cronce-Send-Before", past), 412, "run_too_late", false)
+		written(t, e, "paid", 1)
+	},
+	"an expired key is reclaimed before it is purged": func(t *testing.T, e Engine) {
+		h := kit(t, e.Store).Handler(route, pay(e, 200, ""))
+		post(h, "k", `{"first":1}`)
+		e.Age(key("k"), 24*time.Hour) // to the very instant, or a moment past it
+		expect(t, post(h, "k", `{"second":1}`), 200, "", false)
+		expect(t, post(h, "k", `{"second":1}`), 200, "", true)
+		written(t, e, "paid", 2)
+	},
+	"of an oversized reply the effect and the status are kept": func(t *testing.T, e Engine) {
+		h := kit(t, e.Store, func(o *idempotency.Options) { o.MaxStoredBody = 10 }).
+			Handler(route, pay(e, 201, strings.Repeat("x", 100)))
+		first, second := post(h, "k", `{}`), post(h, "k", `{}`)
+		expect(t, first, 201, strings.Repeat("x", 100), false)
+		expect(t, second, 201, "", true)
+		if second.Body.Len() != 0 || second.Header().Get("Idempotency-Body") != "omitted" {
+			t.Errorf("replayed %q, Idempotency-Body: %q", second.Body, second.Header().Get("Idempotency-Body"))
+		}
+		written(t, e, "paid", 1)
+	},
+	"of a streamed reply the effect and the status are kept": func(t *testing.T, e Engine) {
+		h := kit(t, e.Store).Handler(route, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			ok(t, e.Write(r.Context(), "paid"))
+			w.Write([]byte("one "))
+			w.(http.Flusher).Flush()
+			w.Write([]byte("two"))
+		}))
+		expect(t, post(h, "k", `{}`), 200, "one two", false)
+		second := post(h, "k", `{}`)
+		expect(t, second, 200, "", true)
+		if second.Body.Len() != 0 {
+			t.Errorf("replayed %q", second.Body)
+		}
+		written(t, e, "paid", 1)
+	},
+	"a streamed reply whose commit fails is cut off": func(t *testing.T, e Engine) {
+		h := kit(t, e.Store).Handler(route, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.(http.Flusher).Flush()
+			e.Kill(r.Context())
+		}))
+		defer func() {
+			if recover() != http.ErrAbortHandler {
+				t.Error("the client was told of a whole reply")
+			}
+		}()
+		post(h, "k", `{}`)
+	},
+	"a compressed reply is replayed only to who accepts it": func(t *testing.T, e Engine) {
+		h := kit(t, e.Store).Handler(route, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Accept-Encoding") != "" {
+				t.Error("the handler was invited to compress")
+			}
+			w.Header().Set("Content-Encoding", "gzip")
+			w.Write([]byte("zzz"))
+		}))
+		post(h, "k", `{}`, "Accept-Encoding", "gzip")
+		expect(t, post(h, "k", `{}`, "Accept-Encoding", "br, gzip;q=0.5"), 200, "zzz", true)
+		for _, accept := range []string{"", "br", "gzip;q=0"} {
+			w := post(h, "k", `{}`, "Accept-Encoding", accept)
+			if w.Body.Len() != 0 || w.Header().Get("Content-Encoding") != "" {
+				t.Errorf("a client that accepts %q got %q", accept, w.Body)
+			}
+		}
+	},
+	"a store that is down refuses mutations and lets reads pass": func(t *testing.T, e Engine) {
+		h := kit(t, e.Down).Handler(route, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.Write([]byte("read")) }))
+		w := post(h, "k", `{}`)
+		expect(t, w, 503, "idempotency_store_unavailable", false)
+		if w.Header().Get("Retry-After") == "" {
+			t.Error("no Retry-After")
+		}
+		for _, method := range []string{"GET", "HEAD", "OPTIONS"} {
+			if w := do(h, httptest.NewRequest(method, "/pay", nil)); w.Code != 200 {
+				t.Errorf("%s: %d", method, w.Code)
+			}
+		}
+	},
+	"a connection lost in mid-work leaves neither effect nor key": func(t *testing.T, e Engine) {
+		k := kit(t, e.Store)
+		w := post(k.Handler(route, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			ok(t, e.Write(r.Context(), "paid"))
+			e.Kill(r.Context())
+		})), "k", `{}`)
+		if w.Code < 500 {
+			t.Fatalf("answered %d for work that cannot have been committed", w.Code)
+		}
+		written(t, e, "paid", 0)
+		expect(t, post(k.Handler(route, pay(e, 200, "")), "k", `{}`), 200, "", false)
+		written(t, e, "paid", 1)
+	},
+	"work that ends the kit's transaction itself is never repeated": func(t *testing.T, e Engine) {
+		for _, commit := range []bool{true, false} {
+			name := map[bool]string{true: "committed", false: "rolled-back"}[commit]
+			k := kit(t, e.Store)
+			end := k.Handler(route, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				ok(t, e.Write(r.Context(), name))
+				ok(t, e.End(r.Context(), commit))
+			}))
+			expect(t, post(end, name, `{}`), 500, "transaction_ended_by_handler", false)
+			if w := post(k.Handler(route, pay(e, 200, "")), name, `{}`); w.Code != 500 {
+				t.Errorf("%s: repeated with %d", name, w.Code)
+			}
+			if n := e.Written(name); n > 1 {
+				t.Errorf("%s: %d effects", name, n)
+			}
+		}
+		written(t, e, "paid", 0)
+	},
+}

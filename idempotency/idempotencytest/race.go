@@ -1,0 +1,147 @@
+package idempotencytest
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cronce/cronce/idempotency"
+)
+
+// crowd makes n calls at once and collects their replies.
+func crowd(n int, call func(i int) *httptest.ResponseRecorder) []*httptest.ResponseRecorder {
+	replies := make([]*httptest.ResponseRecorder, n)
+	start := make(chan struct{})
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() {
+			<-start
+			replies[i] = call(i)
+		})
+	}
+	close(start)
+	all.Wait()
+	return replies
+}
+
+var raceCases = map[string]func(*testing.T, Engine){
+	"64 duplicates at once: one effect and 63 identical replies": func(t *testing.T, e Engine) {
+		long := wait(time.Minute)
+		h := []http.Handler{
+			kit(t, e.Store, long).Handler(route, pay(e, 201, "paid once")),
+			kit(t, e.Other, long).Handler(route, pay(e, 201, "paid once")),
+		}
+		fresh := 0
+		for _, w := range crowd(64, func(i int) *httptest.ResponseRecorder { return post(h[i%2], "k", `{}`) }) {
+			if w.Code != 201 || w.Body.String() != "paid once" || w.Header().Get("Content-Type") != "text/plain" {
+				t.Errorf("answered %d %q", w.Code, w.Body)
+			}
+			if w.Header().Get("Idempotent-Replayed") == "" {
+				fresh++
+			}
+		}
+		if fresh != 1 {
+			t.Errorf("%d replies were not replays", fresh)
+		}
+		written(t, e, "paid", 1)
+	},
+	"a duplicate with another payload is refused when it has waited too": func(t *testing.T, e Engine) {
+		for _, other := range []idempotency.Store{e.Store, e.Other} {
+			first := kit(t, e.Store)
+			second := first
+			if other != e.Store {
+				second = kit(t, other)
+			}
+			name := map[bool]string{true: "here", false: "there"}[other == e.Store]
+			inside, duplicate := make(chan struct{}), make(chan *httptest.ResponseRecorder)
+			go func() {
+				<-inside
+				duplicate <- post(second.Handler(route, pay(e, 200, "")), name, `{"amount":2}`)
+			}()
+			post(first.Handler(route, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				close(inside)
+				ok(t, e.Write(r.Context(), name))
+			})), name, `{"amount":1}`)
+			expect(t, <-duplicate, 409, "idempotency_key_payload_mismatch", false)
+			written(t, e, name, 1)
+		}
+		written(t, e, "paid", 0)
+	},
+	"a duplicate that has waited long enough is told to ask again": func(t *testing.T, e Engine) {
+		first := kit(t, e.Store, wait(50*time.Millisecond))
+		for _, second := range []*idempotency.Kit{first, kit(t, e.Other, wait(50*time.Millisecond), func(o *idempotency.Options) { o.StoreTimeout = time.Second })} {
+			expect(t, post(first.Handler(route, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				again := post(second.Handler(route, pay(e, 200, "")), "k", `{}`)
+				// SQLite cannot tell whose the write lock is.
+				if again.Code != 409 && again.Code != 503 || again.Header().Get("Retry-After") == "" {
+					t.Errorf("answered %d, Retry-After %q", again.Code, again.Header().Get("Retry-After"))
+				}
+				w.WriteHeader(http.StatusBadGateway)
+			})), "k", `{}`), 502, "", false)
+		}
+		written(t, e, "paid", 0)
+	},
+	"after a failure one of those who wait does the work": func(t *testing.T, e Engine) {
+		var mu sync.Mutex
+		runs := 0
+		h := kit(t, e.Store, wait(time.Minute)).Handler(route, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			mu.Lock()
+			runs++
+			fail := runs <= 3
+			mu.Unlock()
+			ok(t, e.Write(r.Context(), "paid"))
+			if fail {
+				w.WriteHeader(http.StatusInternalServerError)
+			}
+		}))
+		failed := 0
+		for _, w := range crowd(16, func(int) *httptest.ResponseRecorder { return post(h, "k", `{}`) }) {
+			if w.Code == 500 {
+				failed++
+			} else if w.Code != 200 {
+				t.Errorf("answered %d %s", w.Code, w.Body)
+			}
+		}
+		if failed != 3 || runs != 4 {
+			t.Errorf("%d failed in %d runs, want 3 in 4", failed, runs)
+		}
+		written(t, e, "paid", 1)
+	},
+	"one reclaims an expired key while it is being purged": func(t *testing.T, e Engine) {
+		k := kit(t, e.Store, wait(time.Minute))
+		h := k.Handler(route, pay(e, 200, ""))
+		const rounds = 10
+		for n := range rounds {
+			post(h, "k", `{}`)
+			e.Age(key("k"), 25*time.Hour)
+			stop := make(chan struct{})
+			var purging sync.WaitGroup
+			purging.Go(func() {
+				for {
+					select {
+					case <-stop:
+						return
+					default:
+						_, err := e.Other.(idempotency.Purger).PurgeBatch(t.Context(), idempotency.Purge{Limit: 10})
+						if err != nil && !errors.Is(err, context.Canceled) {
+							t.Error(err)
+						}
+					}
+				}
+			})
+			for _, w := range crowd(8, func(int) *httptest.ResponseRecorder { return post(h, "k", `{}`) }) {
+				expect(t, w, 200, "", w.Header().Get("Idempotent-Replayed") == "true")
+			}
+			close(stop)
+			purging.Wait()
+			written(t, e, "paid", 2*(n+1))
+			e.Age(key("k"), 25*time.Hour)
+			_, err := e.Store.(idempotency.Purger).PurgeBatch(t.Context(), idempotency.Purge{Limit: 10})
+			ok(t, err)
+		}
+	},
+}

@@ -1,0 +1,112 @@
+// Package postgres keeps idempotency keys in PostgreSQL, through pgx.
+//
+// Claim, work and reply are one READ COMMITTED transaction, whatever the role's
+// default. Opening it and closing it are one round trip each, as for any
+// transaction: the claim travels with BEGIN, the stored reply with COMMIT.
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/cronce/cronce/idempotency"
+)
+
+// Options configure a [Store]. The zero value has the defaults.
+type Options struct {
+	Schema string // of the table; default "cronce"
+	Table  string // that holds the keys; default "idempotency_keys"
+}
+
+// Store keeps keys in one table.
+type Store struct {
+	pool *pgxpool.Pool
+	name string // schema and table, the namespace of the locks
+	sql  statements
+}
+
+var (
+	_ idempotency.Store    = (*Store)(nil)
+	_ idempotency.Reserver = (*Store)(nil)
+	_ idempotency.Purger   = (*Store)(nil)
+)
+
+// New makes a store on pool, which stays the caller's. The table comes from the
+// migrations (set keys, engine postgres).
+//
+// Every running handler holds one connection; a crowd waiting for one key holds
+// one in all. A [idempotency.Call] inside a handler needs a second one.
+func New(pool *pgxpool.Pool, o Options) *Store {
+	table := pgx.Identifier{cmp.Or(o.Schema, "cronce"), cmp.Or(o.Table, "idempotency_keys")}.Sanitize()
+	return &Store{pool: pool, name: table, sql: newStatements(table)}
+}
+
+type contextKey struct{}
+
+type current struct {
+	store *Store
+	tx    pgx.Tx
+}
+
+// Tx returns the transaction that the kit opened for the work whose context
+// this is. Its Commit and Rollback change nothing and return
+// [idempotency.ErrNotYours]; Begin makes a savepoint, as ever. Tx panics
+// anywhere else: a write outside of the transaction would not be protected.
+func Tx(ctx context.Context) pgx.Tx {
+	c, ok := ctx.Value(contextKey{}).(current)
+	if !ok {
+		panic("postgres.Tx: this context is not of a handler or function that an idempotency kit on PostgreSQL runs")
+	}
+	return c.tx
+}
+
+// WithTx hands a transaction of the caller's to the kit: work done under the
+// returned context joins it in a savepoint, and its key is committed or rolled
+// back by the caller. It must be READ COMMITTED; any other is refused when a
+// key is claimed, since it could not see who was first.
+func (s *Store) WithTx(ctx context.Context, tx pgx.Tx) context.Context {
+	return context.WithValue(ctx, contextKey{}, current{s, tx})
+}
+
+// joined finds a transaction of this store in ctx.
+func (s *Store) joined(ctx context.Context) (pgx.Tx, bool) {
+	c, ok := ctx.Value(contextKey{}).(current)
+	return c.tx, ok && c.store == s
+}
+
+// lock is the key's advisory lock. Two keys with one lock only wait for each
+// other.
+func (s *Store) lock(k idempotency.Key) int64 {
+	h := sha256.New()
+	for _, part := range []string{s.name, k.Scope, k.Principal, k.Value} {
+		fmt.Fprintf(h, "%d:%s", len(part), part)
+	}
+	return int64(binary.BigEndian.Uint64(h.Sum(nil)))
+}
+
+// unavailable is a failure of the exchange itself.
+func unavailable(doing string, err error) error {
+	return fmt.Errorf("%w: postgres: %s: %w", idempotency.ErrUnavailable, doing, err)
+}
+
+// refused reports whether the server understood the statement and would not do
+// it, as opposed to being unable to.
+func refused(err error) (code string, ok bool) {
+	var e *pgconn.PgError
+	if !errors.As(err, &e) || e.SeverityUnlocalized == "FATAL" || e.SeverityUnlocalized == "PANIC" {
+		return "", false
+	}
+	switch e.Code[:2] {
+	case "08", "53", "57", "58": // connection, resources, operator intervention, system
+		return "", false
+	}
+	return e.Code, true
+}

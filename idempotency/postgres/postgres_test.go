@@ -1,0 +1,114 @@
+package postgres_test
+
+import (
+	"context"
+	"database/sql"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	_ "github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/idempotencytest"
+	"github.com/cronce/cronce/idempotency/postgres"
+	"github.com/cronce/cronce/internal/testdb"
+	"github.com/cronce/cronce/migrations"
+)
+
+func TestContract(t *testing.T) { idempotencytest.Run(t, engine) }
+
+// database is a fresh database with the tables in it.
+func database(t testing.TB) (url string) {
+	t.Helper()
+	url = testdb.Postgres(t)
+	db, err := sql.Open("pgx", url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := migrations.Up(t.Context(), db, migrations.Target{Engine: migrations.Postgres, Set: migrations.Keys, Schema: "accounting"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec(`CREATE TABLE effects (name text)`); err != nil {
+		t.Fatal(err)
+	}
+	return url
+}
+
+var options = postgres.Options{Schema: "accounting"}
+
+func pool(t testing.TB, url string, change ...func(*pgxpool.Config)) *pgxpool.Pool {
+	t.Helper()
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.MaxConns = 8
+	for _, c := range change {
+		c(config)
+	}
+	p, err := pgxpool.NewWithConfig(context.Background(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	return p
+}
+
+func engine(t *testing.T) idempotencytest.Engine {
+	url := database(t)
+	p, other := pool(t, url), pool(t, url)
+	store := postgres.New(p, options)
+	down := pool(t, "postgres://nobody@127.0.0.1:1/none")
+	return idempotencytest.Engine{
+		Store: store,
+		Other: postgres.New(other, options),
+		Down:  postgres.New(down, options),
+		Write: func(ctx context.Context, name string) error {
+			_, err := postgres.Tx(ctx).Exec(ctx, `INSERT INTO effects VALUES ($1)`, name)
+			return err
+		},
+		Written: func(name string) (n int) {
+			if err := other.QueryRow(context.Background(), `SELECT count(*) FROM effects WHERE name = $1`, name).Scan(&n); err != nil {
+				t.Error(err)
+			}
+			return n
+		},
+		Age: func(k idempotency.Key, by time.Duration) {
+			must(t, other, `UPDATE accounting.idempotency_keys
+				SET expires_at = expires_at - $4::interval, locked_until = locked_until - $4::interval, created_at = created_at - $4::interval
+				WHERE scope = $1 AND principal = $2 AND key = $3`, k.Scope, k.Principal, k.Value, by)
+		},
+		Kill: func(ctx context.Context) {
+			must(t, other, `SELECT pg_terminate_backend($1, 5000)`, postgres.Tx(ctx).Conn().PgConn().PID())
+		},
+		End: func(ctx context.Context, commit bool) error {
+			ending := `ROLLBACK`
+			if commit {
+				ending = `COMMIT`
+			}
+			_, err := postgres.Tx(ctx).Exec(ctx, ending)
+			return err
+		},
+		Within: func(commit bool, fn func(context.Context) error) error {
+			tx, err := p.BeginTx(t.Context(), pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
+			if err != nil {
+				return err
+			}
+			defer tx.Rollback(context.Background())
+			if err := fn(store.WithTx(t.Context(), tx)); err != nil || !commit {
+				return err
+			}
+			return tx.Commit(t.Context())
+		},
+	}
+}
+
+func must(t testing.TB, p *pgxpool.Pool, query string, args ...any) {
+	t.Helper()
+	if _, err := p.Exec(context.Background(), query, args...); err != nil {
+		t.Fatal(err)
+	}
+}

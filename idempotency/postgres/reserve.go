@@ -1,0 +1,83 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/cronce/cronce/idempotency"
+)
+
+// Reserve implements [idempotency.Reserver]. It writes first and looks after,
+// in a new statement: a row that was committed meanwhile is in the way of the
+// write and not to be seen in its snapshot.
+func (s *Store) Reserve(ctx context.Context, c idempotency.Claim, lease time.Duration, takeOver bool) (look idempotency.Look, err error) {
+	statement := s.sql.reserve
+	if takeOver {
+		statement = s.sql.takeOver
+	}
+	var b pgx.Batch
+	var held, late bool
+	b.Queue(`BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE`)
+	b.Queue(statement, c.Key.Scope, c.Key.Principal, c.Key.Value, c.Fingerprint, c.Owner, lease.Microseconds())
+	b.Queue(s.sql.look, c.Key.Scope, c.Key.Principal, c.Key.Value)
+	b.Queue(`SELECT coalesce($1::timestamptz <= clock_timestamp(), false)`, optional(c.SendBefore))
+	b.Queue(`COMMIT`)
+	results := s.pool.SendBatch(ctx, &b)
+	_, err = results.Exec()
+	if err == nil {
+		tag, failed := results.Exec()
+		held, err = tag.RowsAffected() == 1, failed
+	}
+	if err == nil {
+		look, _, err = scanLook(results.QueryRow())
+	}
+	if err == nil {
+		err = results.QueryRow().Scan(&late)
+	}
+	if err = errors.Join(err, results.Close()); err != nil {
+		return idempotency.Look{}, unavailable("reserve the key", err)
+	}
+	if held {
+		look = idempotency.Look{Held: true}
+	}
+	look.Late = late
+	return look, nil
+}
+
+// Settle implements [idempotency.Reserver].
+func (s *Store) Settle(ctx context.Context, c idempotency.Claim, r idempotency.Reply) (expires time.Time, held bool, err error) {
+	state, status, header, err := columns(r)
+	if err != nil {
+		return expires, false, err
+	}
+	err = s.pool.QueryRow(ctx, s.sql.settle, c.Key.Scope, c.Key.Principal, c.Key.Value, c.Owner,
+		state, status, header, r.Body, c.TTL.Microseconds()).Scan(&expires)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return expires, false, nil
+	}
+	if err != nil {
+		return expires, false, unavailable("settle the key", err)
+	}
+	return expires.UTC(), true, nil
+}
+
+// Doubt implements [idempotency.Reserver].
+func (s *Store) Doubt(ctx context.Context, c idempotency.Claim) (held bool, err error) {
+	return s.owned(ctx, s.sql.doubt, c)
+}
+
+// Free implements [idempotency.Reserver].
+func (s *Store) Free(ctx context.Context, c idempotency.Claim) (held bool, err error) {
+	return s.owned(ctx, s.sql.free, c)
+}
+
+func (s *Store) owned(ctx context.Context, statement string, c idempotency.Claim) (held bool, err error) {
+	tag, err := s.pool.Exec(ctx, statement, c.Key.Scope, c.Key.Principal, c.Key.Value, c.Owner)
+	if err != nil {
+		return false, unavailable("give the key up", err)
+	}
+	return tag.RowsAffected() == 1, nil
+}

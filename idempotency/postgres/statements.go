@@ -1,0 +1,91 @@
+package postgres
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// expired is the one expiry predicate, of the claim and of the purge alike. It
+// reads the clock, not the transaction's start: a key that expires while a
+// transaction is open is expired in it.
+const expired = `expires_at <= clock_timestamp()`
+
+// statements are the store's SQL, with its table put in.
+type statements struct {
+	lock, look, reclaim, record            string
+	reserve, takeOver, settle, doubt, free string
+	batch, count                           string
+}
+
+func newStatements(table string) statements {
+	in := strings.NewReplacer("{{table}}", table, "{{expired}}", expired).Replace
+	const key = `scope = $1 AND principal = $2 AND key = $3`
+	return statements{
+		// A statement of its own, before the look-up: the look-up's snapshot
+		// must be younger than the lock, or it misses the row of a holder who
+		// has just committed.
+		lock: `SELECT pg_try_advisory_xact_lock($1), coalesce($2::timestamptz <= clock_timestamp(), false),
+       transaction_timestamp(), current_setting('transaction_isolation')`,
+
+		look: in(`SELECT state, request_hash, owner, response_status, response_headers, response_body, expires_at,
+       coalesce({{expired}}, false), coalesce(locked_until <= clock_timestamp(), false)
+FROM {{table}} WHERE ` + key),
+
+		reclaim: in(`DELETE FROM {{table}} WHERE ` + key + ` AND {{expired}}`),
+
+		// created_at is not null: in a transaction other than the one that was
+		// begun ($11), because the work ended that, the insert fails.
+		record: in(`INSERT INTO {{table}} (scope, principal, key, request_hash, state, response_status, response_headers,
+       response_body, owner, created_at, expires_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9,
+        CASE WHEN transaction_timestamp() = $11 THEN clock_timestamp() END,
+        clock_timestamp() + $10::bigint * interval '1 microsecond')
+RETURNING expires_at`),
+
+		reserve: in(`INSERT INTO {{table}} AS k (scope, principal, key, request_hash, state, owner, locked_until, created_at)
+VALUES ($1, $2, $3, $4, 'calling', $5, clock_timestamp() + $6::bigint * interval '1 microsecond', clock_timestamp())
+ON CONFLICT (scope, principal, key) DO UPDATE
+SET request_hash = excluded.request_hash, state = 'calling', owner = excluded.owner, locked_until = excluded.locked_until,
+    created_at = excluded.created_at, expires_at = NULL,
+    response_status = NULL, response_headers = NULL, response_body = NULL
+WHERE k.{{expired}}`),
+
+		takeOver: in(`UPDATE {{table}}
+SET state = 'calling', owner = $5, locked_until = clock_timestamp() + $6::bigint * interval '1 microsecond'
+WHERE ` + key + ` AND request_hash = $4
+  AND (state = 'unknown' OR (state = 'calling' AND locked_until <= clock_timestamp()))`),
+
+		settle: in(`UPDATE {{table}}
+SET state = $5, response_status = $6, response_headers = $7, response_body = $8, locked_until = NULL,
+    expires_at = clock_timestamp() + $9::bigint * interval '1 microsecond'
+WHERE ` + key + ` AND owner = $4 AND state = 'calling'
+RETURNING expires_at`),
+
+		doubt: in(`UPDATE {{table}} SET state = 'unknown', locked_until = NULL
+WHERE ` + key + ` AND owner = $4 AND state = 'calling'`),
+
+		free: in(`DELETE FROM {{table}} WHERE ` + key + ` AND owner = $4 AND state = 'calling'`),
+
+		// $1 scope or '', $2 after, $3 limit. The array of row addresses makes
+		// the delete fetch its rows directly; the index gives the order and
+		// where to go on. The predicate stands again at the end because a row
+		// may have been reclaimed between the two.
+		batch: in(`WITH doomed AS (
+  SELECT ctid FROM {{table}}
+  WHERE {{expired}} AND expires_at >= $2 AND ($1 = '' OR scope = $1)
+  ORDER BY expires_at LIMIT $3 FOR UPDATE SKIP LOCKED
+), gone AS (
+  DELETE FROM {{table}} WHERE ctid = ANY (ARRAY(SELECT ctid FROM doomed)) AND {{expired}}
+  RETURNING scope, expires_at
+)
+SELECT scope, count(*), max(expires_at) FROM gone GROUP BY scope`),
+
+		count: in(`SELECT scope, count(*) FROM {{table}} WHERE {{expired}} AND ($1 = '' OR scope = $1) GROUP BY scope`),
+	}
+}
+
+// idleTimeout has the database end a transaction whose process was stopped.
+func idleTimeout(maxRun time.Duration) string {
+	return fmt.Sprintf(`SET LOCAL idle_in_transaction_session_timeout = %d`, max(1, maxRun.Milliseconds()))
+}

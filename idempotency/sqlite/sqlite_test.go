@@ -1,0 +1,97 @@
+package sqlite_test
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/idempotencytest"
+	"github.com/cronce/cronce/idempotency/sqlite"
+	"github.com/cronce/cronce/migrations"
+)
+
+func TestContract(t *testing.T) { idempotencytest.Run(t, engine) }
+
+// open opens the file as one process does, with the tables in it.
+func open(t *testing.T, path string) *sql.DB {
+	t.Helper()
+	db, err := sqlite.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+func engine(t *testing.T) idempotencytest.Engine {
+	path := filepath.Join(t.TempDir(), "keys?#%.db")
+	db, other := open(t, path), open(t, path)
+	if _, err := migrations.Up(t.Context(), db, migrations.Target{Engine: migrations.SQLite, Set: migrations.Keys}); err != nil {
+		t.Fatal(err)
+	}
+	must(t, db, `CREATE TABLE effects (name TEXT)`)
+	store := sqlite.New(db, sqlite.Options{})
+	down := open(t, path)
+	down.Close()
+	return idempotencytest.Engine{
+		Store:     store,
+		Other:     sqlite.New(other, sqlite.Options{}),
+		Down:      sqlite.New(down, sqlite.Options{}),
+		OneWriter: true,
+		Write: func(ctx context.Context, name string) error {
+			_, err := sqlite.Tx(ctx).ExecContext(ctx, `INSERT INTO effects VALUES (?)`, name)
+			return err
+		},
+		Written: func(name string) (n int) {
+			if err := other.QueryRow(`SELECT count(*) FROM effects WHERE name = ?`, name).Scan(&n); err != nil {
+				t.Error(err)
+			}
+			return n
+		},
+		Age: func(k idempotency.Key, by time.Duration) {
+			must(t, db, `UPDATE idempotency_keys SET expires_at = expires_at - ?4, locked_until = locked_until - ?4, created_at = created_at - ?4
+				WHERE scope = ?1 AND principal = ?2 AND key = ?3`, k.Scope, k.Principal, k.Value, by.Milliseconds())
+		},
+		Kill: func(ctx context.Context) {
+			_ = sqlite.Tx(ctx).(*sql.Conn).Raw(func(any) error { return driver.ErrBadConn })
+		},
+		End: func(ctx context.Context, commit bool) error {
+			_, err := sqlite.Tx(ctx).ExecContext(ctx, ending(commit))
+			return err
+		},
+		Within: func(commit bool, fn func(context.Context) error) error {
+			conn, err := db.Conn(t.Context())
+			if err != nil {
+				return err
+			}
+			defer conn.Close()
+			if _, err := conn.ExecContext(t.Context(), `BEGIN IMMEDIATE`); err != nil {
+				return err
+			}
+			if err := fn(store.WithTx(t.Context(), conn)); err != nil {
+				commit = false
+				defer t.Error(err)
+			}
+			_, err = conn.ExecContext(t.Context(), ending(commit))
+			return err
+		},
+	}
+}
+
+func ending(commit bool) string {
+	if commit {
+		return `COMMIT`
+	}
+	return `ROLLBACK`
+}
+
+func must(t *testing.T, db *sql.DB, query string, args ...any) {
+	t.Helper()
+	if _, err := db.Exec(query, args...); err != nil {
+		t.Fatal(err)
+	}
+}
