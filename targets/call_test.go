@@ -225,7 +225,11 @@ func TestATargetOfAnotherRegistryIsLeftToOthers(t *testing.T) {
 
 func TestACallThatItsCallerStops(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())
-	ts := to(t, serve(t, func(_ http.ResponseWriter, r *http.Request) { stop(); <-r.Context().Done() }).URL)
+	ts := to(t, serve(t, func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // a server notices a hang-up only once it has the body
+		stop()
+		<-r.Context().Done()
+	}).URL)
 	if a := ts.Call(ctx, call()); a.Kind != ledger.Unknown {
 		t.Errorf("stopped in flight: %+v, want it unknown", a)
 	}

@@ -127,3 +127,12 @@ func quiet(servers ...*httptest.Server) {
 		s.Config.ErrorLog = log.New(io.Discard, "", 0)
 	}
 }
+
+type dialer func(ctx context.Context, network, address string) (net.Conn, error)
+
+// dialBy dials each address by its own dialer.
+func dialBy(byAddress map[string]dialer) dialer {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		return byAddress[address](ctx, network, address)
+	}
+}
