@@ -61,7 +61,8 @@ func (j Job) withDefaults(p Platform) Job {
 	setDefault(&j.Overlap, OverlapSkip)
 	setDefault(&j.CatchUp, CatchUpLatest)
 	setDefault(&j.CatchUpWindow, 24*time.Hour)
-	setDefault(&j.KeyScope, "route:"+j.Method+"_"+j.Path)
+	route, _, _ := strings.Cut(j.Path, "?")
+	setDefault(&j.KeyScope, "route:"+j.Method+"_"+route)
 	j.Scopes = slices.Clone(j.Scopes)
 	j.Retry = j.Retry.withDefaults()
 	setDefault(&j.Retry.Horizon, Terms(j, p).Sum())
@@ -170,19 +171,22 @@ func (d *draft) parseSchedule(path string, j Job) *Schedule {
 	if err == nil {
 		return schedule
 	}
-	field, code, message, column := "schedule", CodeBadSchedule, err.Error(), 0
+	field, code, column := "schedule", CodeBadSchedule, 0
 	var bad *ScheduleError
 	if errors.As(err, &bad) {
-		message, column = bad.Message, bad.Column
+		column = bad.Column
 		if bad.Field == "timezone" {
-			field, code, column = bad.Field, CodeBadTimezone, 0
+			code = CodeBadTimezone
+		}
+		if bad.Field == "timezone" && column == 0 {
+			field = "timezone"
 		}
 	}
 	at := d.at(path + "." + field)
 	if at.text > 0 && column > 0 {
 		at.column = at.text + column - 1
 	}
-	d.addAt(path+"."+field, at, code, "%s", message)
+	d.addAt(path+"."+field, at, code, "%v", err)
 	return nil
 }
 
@@ -224,11 +228,11 @@ func badPath(path string) string {
 		return fmt.Sprintf("the path has %d bytes, at most %d are allowed", len(path), maxPath)
 	case !visibleASCII(path) || strings.ContainsAny(path, `\"<>^{|}`+"`"):
 		return fmt.Sprintf("the path %s has characters that a URL cannot have; percent-encode them", quoted(path))
-	case strings.ContainsAny(path, "?#"):
-		return fmt.Sprintf("the path %s must have no query and no fragment; send parameters in the body", quoted(path))
+	case strings.Contains(path, "#"):
+		return fmt.Sprintf("the path %s must have no fragment (#...): it would not be sent", quoted(path))
 	case err != nil:
 		return fmt.Sprintf("the path %s has a %% that two hexadecimal digits do not follow; write %%25 for a percent sign", quoted(path))
-	case strings.Contains(path, "//") || slices.ContainsFunc(strings.Split(u.Path, "/"), dots):
+	case strings.Contains(u.Path, "//") || slices.ContainsFunc(strings.Split(u.Path, "/"), dots):
 		return fmt.Sprintf("the path %s must have no //, /./ or /../: servers rewrite them", quoted(path))
 	}
 	return ""

@@ -38,16 +38,16 @@ func (e *environment) checkTarget(r *Registry, t Target) {
 		}
 		job, _, _ := strings.Cut(path, ".")
 		e.jobIDs[job] = r.idAt(job)
-		e.url(path, t.URLEnv, false)
+		e.url(path, t.URLEnv, false, false)
 		return
 	}
 	path := targetPath(t.Name)
-	e.url(path+".urlEnv", t.URLEnv, t.AllowHTTP)
+	e.url(path+".urlEnv", t.URLEnv, false, t.AllowHTTP)
 	switch t.Auth.Type {
 	case AuthBearer:
 		e.secret(path+".auth.tokenEnv", t.Auth.TokenEnv)
 	case AuthOAuth2:
-		e.url(path+".auth.tokenUrlEnv", t.Auth.TokenURLEnv, t.AllowHTTP)
+		e.url(path+".auth.tokenUrlEnv", t.Auth.TokenURLEnv, true, t.AllowHTTP)
 		e.secret(path+".auth.clientIdEnv", t.Auth.ClientIDEnv)
 		e.secret(path+".auth.clientSecretEnv", t.Auth.ClientSecretEnv)
 	}
@@ -73,17 +73,23 @@ func (e *environment) value(path, name string) (string, bool) {
 	return value, value != ""
 }
 
-func (e *environment) url(path, name string, allowHTTP bool) {
+// url checks the URL in a variable: a target's base, or a token endpoint, which
+// may have a query.
+func (e *environment) url(path, name string, endpoint, allowHTTP bool) {
 	value, ok := e.value(path, name)
 	if !ok {
 		return
 	}
-	if code, why := badURL(value, allowHTTP); code != "" {
+	code, why := badURL(value, allowHTTP)
+	if code == "" && !endpoint && strings.Contains(value, "?") {
+		code, why = CodeBadURL, "holds a URL with a query; a base URL has none"
+	}
+	if code != "" {
 		e.add(path, code, "the environment variable %s %s (its value is not shown)", name, why)
 	}
 }
 
-// badURL says what is wrong with a base URL, in words that do not repeat it.
+// badURL says what is wrong with a URL, in words that do not repeat it.
 func badURL(value string, allowHTTP bool) (code, why string) {
 	u, err := url.Parse(value)
 	switch {
@@ -91,10 +97,8 @@ func badURL(value string, allowHTTP bool) (code, why string) {
 		return CodeBadURL, "must hold a URL such as https://membership.example.com"
 	case u.User != nil:
 		return CodeBadURL, "holds a URL with a user or password; say who calls with auth"
-	case u.RawQuery != "" || u.ForceQuery:
-		return CodeBadURL, "holds a URL with a query; a base URL has none"
 	case strings.Contains(value, "#"):
-		return CodeBadURL, "holds a URL with a fragment; a base URL has none"
+		return CodeBadURL, "holds a URL with a fragment (#...); remove it"
 	case u.Scheme == "http" && !allowHTTP && !loopback(u.Hostname()):
 		return CodeInsecureURL, "holds an http URL to another machine: calls and tokens would travel readable; use https, or declare the target with allowHTTP: true"
 	}

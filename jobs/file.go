@@ -71,6 +71,9 @@ func Parse(file string, data []byte) (*Registry, error) {
 	}
 	var doc document
 	newDecoder(r).decode(root, &doc)
+	if r.seen[""] {
+		return nil, r.err() // no mapping, so everything else would be missing
+	}
 	d := &draft{report: r}
 	doc.enter(d)
 	return d.build()

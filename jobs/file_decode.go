@@ -48,8 +48,6 @@ func (d *decoder) value(path string, n ast.Node, to reflect.Value) {
 		if target := d.alias(path, n); target != nil {
 			d.inside(path, n.Value.String(), func() { d.value(path, target, to) })
 		}
-	case *ast.TagNode:
-		d.add(path, CodeType, "YAML tags such as %s are not used here; remove it", n.Start.Value)
 	case *ast.NullNode:
 		// As if it was not written.
 	default:

@@ -14,10 +14,6 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// maxDepth is how deep lists and mappings may nest: a registry needs six
-// levels, a body a few more, and the parser's stack must not be the limit.
-const maxDepth = 64
-
 // text is the file as YAML text, or "" after a complaint. Characters that YAML
 // forbids are refused here, because parsers differ in what they make of them.
 func (r *report) text(data []byte) string {
@@ -70,8 +66,12 @@ func (r *report) parseYAML(text string) (root ast.Node) {
 		}
 	}()
 	tokens := lexer.Tokenize(text)
-	if deep := tooDeep(tokens); deep != nil {
-		r.addAt("", spotOf(deep), CodeTooDeep, "lists and mappings nest deeper than %d levels here; flatten them", maxDepth)
+	if tk, what := new(bounds).exceeded(tokens); tk != nil {
+		r.addAt("", spotOf(tk), CodeTooMuch, "%s", what)
+		return nil
+	}
+	if tag := find(tokens, token.TagType); tag != nil {
+		r.addAt("", spotOf(tag), CodeType, "YAML tags such as %s are not used here; remove it", quoted(tag.Value))
 		return nil
 	}
 	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
@@ -115,28 +115,101 @@ func (r *report) oneDocument(file *ast.File) ast.Node {
 	return root
 }
 
-// tooDeep is the first token that opens a level beyond maxDepth, or nil. Flow
-// levels are counted by their brackets. Block levels are the columns, each to
-// the right of the last, at which an entry or a key begins.
-func tooDeep(tokens token.Tokens) *token.Token {
-	flow, block := 0, []int{}
+// Bounds of what the parser is given: beyond its stack's depth, its time
+// grows with the square of these. No registry comes near them.
+const (
+	maxDepth   = 64   // lists and mappings within each other; a registry needs six
+	maxEntries = 5000 // of one mapping
+	maxAnchors = 1000 // with their aliases
+)
+
+// bounds walks the tokens before they are parsed. Levels in brackets are
+// counted by these; the others are the columns, each to the right of the last,
+// at which an entry or a key begins.
+type bounds struct {
+	levels  []level
+	anchors int
+}
+
+type level struct {
+	column  int // 0: within brackets
+	entries int // of a mapping
+}
+
+// exceeded names the first token that goes too far, and how; nil when none
+// does.
+func (b *bounds) exceeded(tokens token.Tokens) (*token.Token, string) {
 	for _, tk := range tokens {
 		switch tk.Type {
 		case token.MappingStartType, token.SequenceStartType:
-			flow++
+			b.levels = append(b.levels, level{})
 		case token.MappingEndType, token.SequenceEndType:
-			flow--
-		case token.SequenceEntryType, token.MappingKeyType, token.MappingValueType:
-			column := tk.Position.Column
-			if tk.Type == token.MappingValueType && tk.Prev != nil && tk.Prev.Position != nil {
-				column = tk.Prev.Position.Column
-			}
-			for len(block) > 0 && block[len(block)-1] >= column {
-				block = block[:len(block)-1]
-			}
-			block = append(block, column)
+			b.leave()
+		case token.SequenceEntryType, token.MappingKeyType:
+			b.enter(tk.Position.Column)
+		case token.MappingValueType:
+			b.enter(columnOf(tk))
+			b.levels[len(b.levels)-1].entries++
+		case token.AnchorType, token.AliasType:
+			b.anchors++
 		}
-		if flow > maxDepth || flow == 0 && len(block) > maxDepth {
+		if what := b.what(); what != "" {
+			return tk, what
+		}
+	}
+	return nil, ""
+}
+
+func (b *bounds) what() string {
+	switch n := len(b.levels); {
+	case n > maxDepth:
+		return fmt.Sprintf("lists and mappings nest deeper than %d levels here; flatten them", maxDepth)
+	case n > 0 && b.levels[n-1].entries > maxEntries:
+		return fmt.Sprintf("a mapping has more than %d entries here; split the registry", maxEntries)
+	case b.anchors > maxAnchors:
+		return fmt.Sprintf("the file has more than %d anchors and aliases; write out what you need", maxAnchors)
+	}
+	return ""
+}
+
+// leave takes the innermost brackets out, with what is open in them.
+func (b *bounds) leave() {
+	for n := len(b.levels); n > 0; n = len(b.levels) {
+		inner := b.levels[n-1]
+		b.levels = b.levels[:n-1]
+		if inner.column == 0 {
+			return
+		}
+	}
+}
+
+// enter opens the block level at a column, or goes back to it; in brackets
+// columns mean nothing.
+func (b *bounds) enter(column int) {
+	n := len(b.levels)
+	if n > 0 && b.levels[n-1].column == 0 {
+		return
+	}
+	for n > 0 && b.levels[n-1].column > column {
+		n--
+	}
+	b.levels = b.levels[:n]
+	if n == 0 || b.levels[n-1].column < column {
+		b.levels = append(b.levels, level{column: column})
+	}
+}
+
+// columnOf is where the key before a colon begins.
+func columnOf(tk *token.Token) int {
+	if tk.Prev != nil && tk.Prev.Position != nil {
+		return tk.Prev.Position.Column
+	}
+	return tk.Position.Column
+}
+
+func find(tokens token.Tokens, kind token.Type) *token.Token {
+	for _, tk := range tokens {
+		if tk.Type == kind {
 			return tk
 		}
 	}

@@ -265,7 +265,7 @@ func (d *decoder) jsonScalar(path string, n ast.Node) any {
 		}
 		return n.(*ast.IntegerNode).Value
 	}
-	d.add(path, CodeBadBody, "JSON has no %s; write a text or a number", kindOfNode(n))
+	d.add(path, CodeBadBody, "JSON has no %s; write a text or a number", nodeKind(n))
 	return nil
 }
 
@@ -274,7 +274,7 @@ func (d *decoder) wrongType(path string, n ast.Node, want string) {
 	if _, scalar := n.(ast.ScalarNode); scalar && want == "a text" {
 		hint = "; put it in quotes"
 	}
-	d.add(path, CodeType, "%s must be %s, and is %s%s", fieldOrFile(path), want, kindOfNode(n), hint)
+	d.add(path, CodeType, "%s must be %s, and is %s%s", fieldOrFile(path), want, nodeKind(n), hint)
 }
 
 func fieldOrFile(path string) string {
@@ -284,7 +284,7 @@ func fieldOrFile(path string) string {
 	return field(path)
 }
 
-func kindOfNode(n ast.Node) string {
+func nodeKind(n ast.Node) string {
 	switch n.(type) {
 	case *ast.MappingNode, *ast.MappingValueNode:
 		return "a mapping"
@@ -298,8 +298,6 @@ func kindOfNode(n ast.Node) string {
 		return "infinity"
 	case *ast.NanNode:
 		return "not-a-number"
-	case *ast.TagNode:
-		return "tagged value"
 	}
 	return "a text"
 }

@@ -81,8 +81,7 @@ const (
 	CodeEncoding         = "bad_encoding"        // not UTF-8, or characters that YAML forbids
 	CodeSyntax           = "bad_yaml"            // not YAML
 	CodeSeveralDocuments = "several_documents"   // more than one YAML document
-	CodeTooDeep          = "too_deep"            // nested beyond reason
-	CodeTooMuch          = "too_much"            // aliases that expand beyond reason
+	CodeTooMuch          = "too_much"            // nested, repeated or aliased beyond reason
 	CodeBadAlias         = "bad_alias"           // an alias without its anchor, or within itself
 	CodeUnknownField     = "unknown_field"       // a field that the registry does not have
 	CodeDuplicateField   = "duplicate_field"     // one field twice in one mapping

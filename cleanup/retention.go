@@ -1,0 +1,129 @@
+package cleanup
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/cronce/cronce/jobs"
+)
+
+// Skew is how far apart the clocks of the ledger and of a target's key store
+// may be. Machines that keep time by NTP differ by milliseconds; five minutes
+// is what signed requests commonly allow.
+const Skew = 5 * time.Minute
+
+// Proof is the arithmetic that shows, for one job, that no call is accepted
+// once its key may have been forgotten: TTL > Horizon + Skew.
+//
+// A run's sendBefore is its first lease plus the horizon (for a Lambda without
+// a ledger: its instant plus the horizon). Nothing is sent later, and the kit
+// refuses what arrives later by the target's clock. The key is claimed at the
+// first lease or after, on a clock at most Skew behind, so it expires after
+// first lease - Skew + TTL, which is after sendBefore. What breakers, queues,
+// crashes, redrives and suspended processes do in between does not matter.
+type Proof struct {
+	JobID    string
+	KeyScope string
+	TTL      time.Duration
+	// Pattern is the keyTTLs scope that the TTL is from; "" is the default.
+	Pattern string
+	Horizon time.Duration
+	// Terms are what the horizon is by default; the registry may set another.
+	Terms jobs.HorizonTerms
+	Skew  time.Duration
+}
+
+// Horizon is how long after its first lease a run of the job may be sent, and
+// what its retries, timeouts and the platform's event ages add up to. The job
+// is from a registry, so the two agree unless it sets retry.horizon.
+func Horizon(j jobs.Job, p jobs.Platform) (time.Duration, jobs.HorizonTerms) {
+	return j.Retry.Horizon, jobs.Terms(j, p)
+}
+
+// Proofs is the arithmetic for every job that calls a target, disabled ones
+// included, by id. Built-in jobs have no key at a target.
+func Proofs(r *jobs.Registry) []Proof {
+	var proofs []Proof
+	for _, j := range r.Jobs() {
+		if j.Target == jobs.BuiltinTarget {
+			continue
+		}
+		p := Proof{JobID: j.ID, KeyScope: j.KeyScope, Skew: Skew}
+		p.TTL, p.Pattern = r.TTL(j.KeyScope)
+		p.Horizon, p.Terms = Horizon(j, r.Platform())
+		proofs = append(proofs, p)
+	}
+	return proofs
+}
+
+// Holds reports whether the key outlives every call that can be accepted.
+func (p Proof) Holds() bool { return p.TTL > p.Horizon+p.Skew }
+
+// Prove returns a problem (jobs.CodeRetention) for each job whose keys do not
+// outlive its calls, with the numbers and the ways to mend it. A registry is
+// run only when there is none.
+func Prove(r *jobs.Registry) jobs.Problems {
+	var problems jobs.Problems
+	for _, p := range Proofs(r) {
+		if !p.Holds() {
+			problems = append(problems, r.JobProblem(p.JobID, "keyScope", jobs.CodeRetention, p.refusal()))
+		}
+	}
+	problems.Sort()
+	return problems
+}
+
+func (p Proof) refusal() string {
+	return fmt.Sprintf("keys of %q live %s (%s), but a call may be sent up to %s after the first (%s), and clocks may differ by %s: "+
+		"a late retry would pass for new work. %s",
+		p.KeyScope, short(p.TTL), p.rule(), short(p.Horizon), p.arithmetic(), short(p.Skew), p.remedy())
+}
+
+func (p Proof) rule() string {
+	if p.Pattern == "" {
+		return "the default, since no keyTTLs scope covers it"
+	}
+	return fmt.Sprintf("keyTTLs scope %q", p.Pattern)
+}
+
+// arithmetic explains the horizon by its terms, or says that it is set.
+func (p Proof) arithmetic() string {
+	t := p.Terms
+	if p.Horizon != t.Sum() {
+		return "retry.horizon; by default " + short(t.Sum())
+	}
+	terms := []string{
+		"backoff with jitter " + short(t.Backoff),
+		fmt.Sprintf("%d timeouts %s", t.Attempts, short(t.Timeouts)),
+		"eventAge " + short(t.Platform.EventAge),
+		"lambdaEventAge " + short(t.Platform.LambdaEventAge),
+		"queueAge " + short(t.Platform.QueueAge),
+	}
+	return strings.Join(terms, " + ") + ", at least " + short(jobs.MinHorizon)
+}
+
+// remedy names what would make the proof hold. Shortening the horizon is one
+// only where the TTL leaves room for any.
+func (p Proof) remedy() string {
+	ways := []string{fmt.Sprintf("keep the keys longer at the target and say so (keyTTLs: scope %q, ttl over %s)",
+		p.KeyScope, short(p.Horizon+p.Skew))}
+	if room := p.TTL - p.Skew; room > 0 {
+		ways = append(ways,
+			fmt.Sprintf("set the job's retry.horizon below %s, so that later retries are not made", short(room)),
+			"lower platform's ages, timeout or backoff")
+	}
+	return "Mend it: " + strings.Join(ways, "; or ")
+}
+
+// short writes a duration without zero minutes and seconds: 24h, not 24h0m0s.
+func short(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}

@@ -1,0 +1,228 @@
+package cleanup_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/cronce/cronce/cleanup"
+	"github.com/cronce/cronce/jobs"
+)
+
+func job(edit func(*jobs.Job)) jobs.Job {
+	j := jobs.Job{ID: "pay", Schedule: "0 3 * * *", TargetURLEnv: "PAY_URL", Path: "/v1/payments"}
+	if edit != nil {
+		edit(&j)
+	}
+	return j
+}
+
+func registry(t testing.TB, entries ...jobs.Entry) *jobs.Registry {
+	t.Helper()
+	r, err := jobs.NewRegistry(append(entries, jobs.Name("acme"))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+const payments = "route:POST_/v1/payments"
+
+func TestDefaultHorizonAddsUpRetriesTimeoutsAndAges(t *testing.T) {
+	r := registry(t, job(nil))
+	j, _ := r.Job("pay")
+	horizon, terms := cleanup.Horizon(j, r.Platform())
+	waits := (500*time.Millisecond + 2*time.Second + 5*time.Second + 30*time.Second) * 12 / 10
+	want := waits + 5*30*time.Second + time.Hour + time.Hour
+	if horizon != want || terms.Sum() != want || terms.Backoff != waits || terms.Attempts != 5 {
+		t.Errorf("horizon %v, terms %+v; want %v", horizon, terms, want)
+	}
+}
+
+func TestDefaultHorizonIsAtLeastAnHour(t *testing.T) {
+	r := registry(t, job(nil), jobs.Platform{EventAge: -1, LambdaEventAge: -1})
+	j, _ := r.Job("pay")
+	if horizon, _ := cleanup.Horizon(j, r.Platform()); horizon != time.Hour {
+		t.Errorf("horizon %v, want 1h", horizon)
+	}
+}
+
+func TestProofHoldsOnlyWhenTheKeyOutlivesHorizonAndSkew(t *testing.T) {
+	const horizon = 6 * time.Hour
+	for _, tc := range []struct {
+		rule  string
+		ttl   time.Duration
+		holds bool
+	}{
+		{"a nanosecond over", horizon + cleanup.Skew + 1, true},
+		{"exactly the sum: the key may be gone at the last moment", horizon + cleanup.Skew, false},
+		{"longer than the horizon alone", horizon + cleanup.Skew - 1, false},
+		{"shorter than the horizon", horizon - 1, false},
+	} {
+		t.Run(tc.rule, func(t *testing.T) {
+			r := registry(t, jobs.KeyTTL{Scope: payments, TTL: tc.ttl},
+				job(func(j *jobs.Job) { j.Retry.Horizon = horizon }))
+			if got := len(cleanup.Prove(r)) == 0; got != tc.holds {
+				t.Errorf("holds: %v, want %v", got, tc.holds)
+			}
+		})
+	}
+}
+
+func TestAWSDefaultAgesExceedTheDefaultTTL(t *testing.T) {
+	r := registry(t, job(nil), jobs.Platform{EventAge: 24 * time.Hour, LambdaEventAge: 6 * time.Hour})
+	problems := cleanup.Prove(r)
+	if len(problems) != 1 || problems[0].Code != jobs.CodeRetention || problems[0].Job != "pay" {
+		t.Fatalf("problems: %v", problems)
+	}
+	for _, want := range []string{
+		`"` + payments + `" live 24h (the default, since no keyTTLs scope covers it)`,
+		"up to 30h3m15s after the first",
+		"backoff with jitter 45s + 5 timeouts 2m30s + eventAge 24h + lambdaEventAge 6h + queueAge 0s, at least 1h",
+		"differ by 5m",
+		"ttl over 30h8m15s",
+		"retry.horizon below 23h55m",
+	} {
+		if !strings.Contains(problems[0].Message, want) {
+			t.Errorf("the message lacks %q:\n%s", want, problems[0].Message)
+		}
+	}
+}
+
+func TestRefusalNamesTheRuleThatTheTTLIsFrom(t *testing.T) {
+	r := registry(t, job(nil), jobs.KeyTTL{Scope: "route:*", TTL: time.Minute})
+	problems := cleanup.Prove(r)
+	if len(problems) != 1 || !strings.Contains(problems[0].Message, `live 1m (keyTTLs scope "route:*")`) {
+		t.Fatalf("problems: %v", problems)
+	}
+	if strings.Contains(problems[0].Message, "set the job's retry.horizon") {
+		t.Error("no horizon is short enough for a key that lives less than the skew, and the message advises one")
+	}
+}
+
+func TestRefusalStandsAtTheKeyScopeElseAtTheJob(t *testing.T) {
+	const file = "name: acme\njobs:\n" +
+		"  - { id: a, schedule: '@daily', targetUrlEnv: A, path: /a, keyScope: short }\n" +
+		"  - { id: b, schedule: '@daily', targetUrlEnv: A, path: /b }\n" +
+		"keyTTLs: [ { scope: 'short', ttl: 1h }, { scope: 'route:POST_/b', ttl: 1h } ]\n"
+	r, err := jobs.Parse("cronce.yaml", []byte(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, p := range cleanup.Prove(r) {
+		got = append(got, fmt.Sprintf("%s:%d:%d %s", p.File, p.Line, p.Column, p.Job))
+	}
+	want := "[cronce.yaml:3:71 a cronce.yaml:4:5 b]"
+	if fmt.Sprint(got) != want {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func TestBuiltInJobNeedsNoProof(t *testing.T) {
+	if proofs := cleanup.Proofs(registry(t)); len(proofs) != 0 {
+		t.Errorf("proofs of a registry without jobs: %+v", proofs)
+	}
+}
+
+func TestExampleIsProven(t *testing.T) {
+	r, err := jobs.Load("../examples/cronce.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if problems := cleanup.Prove(r); len(problems) > 0 {
+		t.Error(problems)
+	}
+}
+
+// Any registry that the proof accepts, on any clocks within Skew, whatever
+// delays each call: breakers, queues, crashes, redrives, suspended processes
+// and platform retries are all just later sends of the same key.
+func TestNoAcceptedCallMeetsAForgottenKey(t *testing.T) {
+	epoch := time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
+	rapid.Check(t, func(t *rapid.T) {
+		r := drawRegistry(t)
+		if len(cleanup.Prove(r)) > 0 {
+			t.Skip("refused by the proof")
+		}
+		j, _ := r.Job("pay")
+		ttl, _ := r.TTL(j.KeyScope)
+
+		// The ledger's clock is the reference; the first lease is at epoch.
+		sendBefore := epoch.Add(j.Retry.Horizon)
+		target := keyStore{ttl: ttl}
+		at := epoch
+		for range rapid.IntRange(1, 30).Draw(t, "sends") {
+			at = at.Add(drawDelay(t, j.Retry.Horizon))
+			skew := time.Duration(rapid.Int64Range(-int64(cleanup.Skew), int64(cleanup.Skew)).Draw(t, "skew"))
+			if !at.Before(sendBefore) {
+				break // the executor sends nothing more
+			}
+			target.receive(t, at.Add(skew), sendBefore)
+		}
+	})
+}
+
+// keyStore is a target with the kit: it knows its own clock only.
+type keyStore struct {
+	ttl       time.Duration
+	expiresAt time.Time
+}
+
+func (s *keyStore) receive(t *rapid.T, now, sendBefore time.Time) {
+	switch {
+	case !now.Before(sendBefore): // 412 run_too_late
+	case s.expiresAt.IsZero():
+		s.expiresAt = now.Add(s.ttl)
+	case !now.Before(s.expiresAt):
+		t.Fatalf("accepted at %v, before %v, though the key expired at %v", now, sendBefore, s.expiresAt)
+	}
+}
+
+// drawDelay favours the moments around the horizon's end.
+func drawDelay(t *rapid.T, horizon time.Duration) time.Duration {
+	return time.Duration(rapid.OneOf(
+		rapid.Int64Range(0, int64(time.Minute)),
+		rapid.Int64Range(0, int64(horizon)),
+		rapid.Int64Range(int64(horizon-cleanup.Skew), int64(horizon)),
+	).Draw(t, "delay"))
+}
+
+func drawRegistry(t *rapid.T) *jobs.Registry {
+	duration := func(label string, least, most time.Duration) time.Duration {
+		return time.Duration(rapid.Int64Range(int64(least), int64(most)).Draw(t, label))
+	}
+	ages := jobs.Platform{
+		EventAge:       duration("event age", -1, 24*time.Hour),
+		LambdaEventAge: duration("lambda age", -1, 6*time.Hour),
+		QueueAge:       duration("queue age", -1, 24*time.Hour),
+	}
+	j := job(func(j *jobs.Job) {
+		j.Timeout = duration("timeout", time.Millisecond, time.Hour)
+		j.Retry.Backoff = rapid.SliceOfN(rapid.Map(rapid.Int64Range(0, int64(time.Hour)),
+			func(ns int64) time.Duration { return time.Duration(ns) }), 0, 8).Draw(t, "backoff")
+		j.Retry.Jitter = rapid.Float64Range(0.01, 1).Draw(t, "jitter")
+		if rapid.Bool().Draw(t, "own horizon") {
+			j.Retry.Horizon = duration("horizon", cleanup.Skew, 40*time.Hour)
+		}
+	})
+	ttl := cleanup.Skew + duration("ttl beyond horizon and skew", -cleanup.Skew, 3*cleanup.Skew)
+	ttl += horizonOf(t, ages, j)
+	r, err := jobs.NewRegistry(jobs.Name("acme"), ages, j, jobs.KeyTTL{Scope: payments, TTL: max(ttl, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func horizonOf(t *rapid.T, ages jobs.Platform, j jobs.Job) time.Duration {
+	r, err := jobs.NewRegistry(jobs.Name("acme"), ages, j)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checked, _ := r.Job(j.ID)
+	return checked.Retry.Horizon
+}
