@@ -11,9 +11,10 @@ import (
 // Each job has one slot. Whoever gives it holds the job's row lock. A run that
 // has it keeps it through leases, lapses and retries until it is succeeded,
 // dead or canceled. A run that waits for it is planned (a redriven one
-// retrying) and cannot be leased; each Admit, Enter and Claim first gives a
-// free slot to the oldest that waits. Runs with ~ ids take no slot and do not
-// wait for one, whatever their Overlap.
+// retrying) and cannot be leased; its NextAt says nothing meanwhile. Each
+// Admit, Enter and Claim first gives a free slot to the oldest that waits. Runs
+// with ~ ids take no slot and do not wait for one, whatever their Overlap. The
+// slot is the job's, not its epoch's: edits and removal change nothing of it.
 type Overlap string
 
 const (

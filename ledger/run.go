@@ -70,7 +70,9 @@ const (
 	Lost       Answer = "lost"        // the lease lapsed; it may have been sent
 )
 
-// Attempt is one call made, or perhaps made, for a run.
+// Attempt is one call made, or perhaps made, for a run. Code, Error and Detail
+// may hold any bytes that a target sent: a store that cannot keep some of them
+// puts U+FFFD in their place, and never fails for it.
 type Attempt struct {
 	RunID      string
 	N          int // 1 and up

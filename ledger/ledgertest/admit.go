@@ -21,12 +21,16 @@ var admitCases = []testCase{
 	{"a row that exists stands, and is not leased again", existingStands},
 	{"a range row counts only instants without a row of their own", rangeCountsRest},
 	{"a range whose instants all have rows is not written", rangeOfNone},
+	{"a range of any length is one row", rangeLong},
+	{"the watermark is kept to the microsecond", watermarkExact},
+	{"all times are UTC, to the microsecond", timesUTC},
 	{"missed and superseded instants are finished rows with their reason", verdictRows},
 	{"of a paused job planned instants are skipped and verdicts stand", pausedInstants},
 	{"only what is marked is leased on admission", leasesMarked},
 	{"a lease on admission is a first lease like any other", leaseOnAdmission},
 	{"an admission repeated after a lost answer finds its leases by Recall", admissionRecalled},
 	{"the call is frozen, byte for byte, through storage and retries", callFrozen},
+	{"a call without a body stays without one", callEmpty},
 	{"events of a plan are kept with it", planEvents},
 	{"many instants of many jobs are one admission", manyAdmitted},
 }
@@ -175,6 +179,49 @@ func rangeOfNone(b *bed) {
 	}
 }
 
+func rangeLong(b *bed) {
+	j := b.job("j")
+	in := j.rangeOf(0, 4)
+	in.Count = 3_000_000_000 // a century of seconds
+	j.admit(in)
+	if r := b.get(in.RunID); r.Count != in.Count {
+		b.Errorf("count %d, want %d", r.Count, in.Count)
+	}
+}
+
+func watermarkExact(b *bed) {
+	j := b.job("j")
+	p := j.plan(0, j.planned(0, ledger.OverlapAllow))
+	p.Through = b.idle().Now
+	got, err := b.Admit(b.ctx, b.admission(p))
+	b.must(err)
+	if len(got.Stale) != 0 {
+		b.Fatalf("a plan through the clock's time is not early: %+v, now %s", got.Stale, got.Now)
+	}
+	if w := j.next().Watermark; !w.Equal(p.Through) {
+		b.Errorf("watermark %s, want %s", w, p.Through)
+	}
+	b.pass(time.Hour)
+	k := j.next()
+	k.admit(k.planned(0, ledger.OverlapAllow))
+}
+
+func timesUTC(b *bed) {
+	j := b.job("j")
+	in := j.leased(0, ledger.OverlapSkip)
+	in.At = in.At.In(time.FixedZone("east", 5*3600))
+	w := j.admit(in).Leased[0]
+	r := b.get(j.id(0))
+	for _, at := range []time.Time{
+		w.ScheduledAt, w.SendBefore, w.LeasedUntil, r.ScheduledAt, r.SendBefore, r.LeasedUntil,
+		r.PlannedAt, r.StartedAt, j.next().Watermark, b.idle().Now, b.idle().NextAt,
+	} {
+		if at.Location() != time.UTC || at.Nanosecond()%1000 != 0 || at.IsZero() {
+			b.Errorf("time %s, want UTC in whole microseconds", at)
+		}
+	}
+}
+
 func verdictRows(b *bed) {
 	j := b.job("j")
 	old := j.missed(1)
@@ -284,6 +331,17 @@ func (b *bed) sameCall(when string, got, want ledger.Call) {
 	b.Helper()
 	if !reflect.DeepEqual(got, want) || !bytes.Equal(got.Body, want.Body) {
 		b.Errorf("the call %s is %+v (body %s), want %+v (body %s)", when, got, got.Body, want, want.Body)
+	}
+}
+
+func callEmpty(b *bed) {
+	j := b.job("j")
+	in := j.leased(0, ledger.OverlapSkip)
+	in.Call = ledger.Call{Target: "t", Method: "GET", Path: "/", Timeout: time.Second, Horizon: time.Hour}
+	w := j.admit(in).Leased[0]
+	b.record(retrying(w, 0))
+	if c := b.take("p2", j.id(0)).Call; len(c.Body) != 0 || len(c.Scopes) != 0 || len(c.Backoff) != 0 || c.Path != "/" {
+		b.Errorf("call %+v (body %q), want %+v", c, c.Body, in.Call)
 	}
 }
 

@@ -14,6 +14,8 @@ var backfillCases = []testCase{
 	{"instants of a range row are taken out of it one by one", backfillRange},
 	{"a dry run counts the same and changes nothing", backfillDry},
 	{"never planned and purged instants are refused", backfillRefused},
+	{"an instant at or before purgedBefore is refused though its row is left", backfillPurged},
+	{"a row of its own goes before the range that it lies in", backfillOwnInRange},
 	{"backfilled runs wait for the slot, oldest first, whatever the overlap", backfillQueued},
 	{"a scheduled instant is skipped while a backfill goes on", backfillThenSkip},
 	{"a canceled run that was sent keeps its key, call and numbers", backfillCanceled},
@@ -47,7 +49,7 @@ func (j *job) filled(i int) {
 	j.Helper()
 	r := j.is(j.id(i), ledger.Planned, "")
 	if r.Trigger != ledger.ByBackfill || r.By != "ann" || r.Why != "outage" || r.Count != 1 || !r.Until.IsZero() ||
-		!r.FinishedAt.IsZero() || r.NextAt.IsZero() || !r.ScheduledAt.Equal(j.at(i)) || r.Epoch != j.Epoch {
+		!r.FinishedAt.IsZero() || !r.ScheduledAt.Equal(j.at(i)) || r.Epoch != j.Epoch {
 		j.Errorf("row %+v", r)
 	}
 	j.sameCall("backfilled", r.Call, call(j.JobID))
@@ -124,6 +126,31 @@ func backfillRefused(b *bed) {
 	k.admit(k.missed(0))
 	j.fill(ledger.Backfilled{Planned: 1, Refused: 3}, 0, 1, 2, 3)
 	k.filled(0)
+}
+
+// A row that a purge passed over is still behind it.
+func backfillPurged(b *bed) {
+	j := b.job("j")
+	j.admit(j.planned(0, ledger.OverlapAllow), j.missed(1))
+	b.purge(ledger.Purge{})
+	b.canceled(j.id(0))
+	j.fill(ledger.Backfilled{Refused: 1}, 0)
+	b.is(j.id(0), ledger.Canceled, ledger.ByHand)
+}
+
+func backfillOwnInRange(b *bed) {
+	j := b.job("j")
+	b.entered(j.entry(j.planned(1, ledger.OverlapAllow)))
+	j.admit(j.rangeOf(0, 2))
+	j.fill(ledger.Backfilled{Planned: 1, Left: 1}, 0, 1)
+	if r := b.get(j.rangeID(0, 2)); r.Count != 1 {
+		b.Errorf("the range counts %d, want the 1 that is left", r.Count)
+	}
+	got, err := b.Enter(b.ctx, j.entry(j.planned(0, ledger.OverlapAllow)))
+	b.must(err)
+	if got.Inserted || got.Run.ID != j.id(0) {
+		b.Errorf("entered %+v, want the instant's own row", got)
+	}
 }
 
 func backfillQueued(b *bed) {

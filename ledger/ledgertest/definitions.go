@@ -25,6 +25,8 @@ var definitionCases = []testCase{
 	{"of two that switch at once one does", switchedOnce},
 	{"a job that an older living process declares is not removed", notRemovedYet},
 	{"a removed job ends after its last instants and is planned no more", removed},
+	{"an edit leaves the slot with its holder", editKeepsSlot},
+	{"the runs of a removed job go on to their end", removedGoesOn},
 	{"a re-added job begins anew with nothing before now", readded},
 	{"a pause outlives an edit, a removal and the return", pauseOutlives},
 }
@@ -298,6 +300,24 @@ func removed(b *bed) {
 		p.Epoch, p.After = epoch, j.at(0)
 		b.refused(p)
 	}
+}
+
+func editKeepsSlot(b *bed) {
+	j := b.begun("j")
+	got := j.admit(j.leased(0, ledger.OverlapSkip))
+	b.switchTo("j", "v2")
+	k := j.nextIs(ledger.Skipped, ledger.Overlapped)
+	b.record(succeeded(got.Leased[0]))
+	k.nextIs(ledger.Planned, "")
+}
+
+func removedGoesOn(b *bed) {
+	j := b.begun("j")
+	got := j.admit(j.leased(0, ledger.OverlapQueue), j.planned(1, ledger.OverlapQueue))
+	b.switchTo("j", "")
+	b.record(retrying(got.Leased[0], 0))
+	b.record(succeeded(b.take("p1", j.id(0))))
+	b.record(succeeded(b.take("p1", j.id(1))))
 }
 
 func readded(b *bed) {

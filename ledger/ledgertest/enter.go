@@ -10,6 +10,7 @@ import (
 
 var enterCases = []testCase{
 	{"a trigger is new work at once, with who and why", triggered},
+	{"a trigger is due at once, whatever its instant", triggerDue},
 	{"two triggers in one second are two runs", twoTriggers},
 	{"an id entered before is not entered again", enteredBefore},
 	{"an entry repeated after a lost answer finds its lease", enteredRecalled},
@@ -63,6 +64,14 @@ func triggered(b *bed) {
 	if r.Epoch != 0 || r.By != "ann" || r.Why != "month end" || r.Count != 1 {
 		b.Errorf("row %+v", r)
 	}
+}
+
+func triggerDue(b *bed) {
+	j := b.job("j")
+	e := j.beside("x")
+	e.At, e.Lease = j.at(90), false
+	b.entered(e)
+	b.take("p1", e.RunID)
 }
 
 func twoTriggers(b *bed) {

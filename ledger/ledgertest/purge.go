@@ -17,6 +17,7 @@ var purgeCases = []testCase{
 	{"~ work goes and does not raise purgedBefore", purgeBeside},
 	{"a run ahead of its job's watermark stays", purgeAhead},
 	{"batches are bounded and go on where the last ended", purgeBatches},
+	{"what finished before From is not looked at", purgeFrom},
 	{"a dry run counts and deletes nothing", purgeDry},
 }
 
@@ -152,6 +153,16 @@ func purgeBatches(b *bed) {
 		b.Errorf("batches of %v, want 2, 2 and 1", batches)
 	}
 	b.left("j")
+}
+
+func purgeFrom(b *bed) {
+	j := b.job("j")
+	j.admit(j.missed(0))
+	b.pass(10 * time.Minute)
+	k := j.next()
+	k.admit(k.missed(0))
+	b.purge(ledger.Purge{From: b.get(k.id(0)).FinishedAt})
+	b.left("j", j.id(0))
 }
 
 func purgeDry(b *bed) {

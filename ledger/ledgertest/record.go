@@ -3,6 +3,7 @@ package ledgertest
 import (
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/cronce/cronce/ledger"
@@ -16,6 +17,8 @@ var recordCases = []testCase{
 	{"an outcome without an attempt adds nothing to the history", recordNoAttempt},
 	{"a record repeated after a lost answer is recorded once", recordRepeated},
 	{"a record of somebody else's lease is refused", recordFenced},
+	{"a record repeated after the run was leased again changes nothing", recordOutdated},
+	{"bytes that are no text do not keep an outcome from being recorded", recordBytes},
 	{"a batch has one fate each, in order", recordBatch},
 	{"an answer in progress uses no retry and its number", recordInProgress},
 }
@@ -109,10 +112,36 @@ func recordFenced(b *bed) {
 	b.late(succeeded(other))
 	b.record(succeeded(w))
 	b.late(dead(other, ledger.Permanent))
+	j := b.job("unleased")
+	j.admit(j.planned(0, ledger.OverlapAllow))
+	b.late(succeeded(ledger.Work{RunID: j.id(0), Attempt: 1}))
 	nobody := w
 	nobody.RunID = runID("nobody", w.ScheduledAt)
 	if f := b.fates(succeeded(nobody))[0]; f != ledger.Late {
 		b.Errorf("record of a run that is not there: %s", f)
+	}
+}
+
+func recordOutdated(b *bed) {
+	j, old := b.started("j")
+	b.record(retrying(old, 0))
+	w := b.take("p2", j.id(0))
+	b.fates(retrying(old, 0))
+	r := b.is(j.id(0), ledger.Running, "")
+	if r.Attempt != w.Attempt || r.LeasedBy != "p2" || len(b.history(j.id(0))) != 1 {
+		b.Errorf("an outdated record changed %+v", r)
+	}
+	b.record(succeeded(w))
+}
+
+func recordBytes(b *bed) {
+	j, w := b.started("j")
+	o := dead(w, ledger.Permanent)
+	o.Attempt.Code, o.Attempt.Error, o.Attempt.Detail = "a\x00b", "c\xffd \x00", "e\x00\xfe"
+	b.record(o)
+	h := b.history(j.id(0))
+	if len(h) != 1 || !strings.HasPrefix(h[0].Code, "a") || !strings.HasPrefix(h[0].Error, "c") || !strings.HasPrefix(h[0].Detail, "e") {
+		b.Errorf("history %+v, want the text that can be kept", h)
 	}
 }
 
