@@ -2,6 +2,7 @@ package cleanup_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -154,14 +155,12 @@ func TestNoAcceptedCallMeetsAForgottenKey(t *testing.T) {
 		// The ledger's clock is the reference; the first lease is at epoch.
 		sendBefore := epoch.Add(j.Retry.Horizon)
 		target := keyStore{ttl: ttl}
-		at := epoch
-		for range rapid.IntRange(1, 30).Draw(t, "sends") {
-			at = at.Add(drawDelay(t, j.Retry.Horizon))
-			skew := time.Duration(rapid.Int64Range(-int64(cleanup.Skew), int64(cleanup.Skew)).Draw(t, "skew"))
-			if !at.Before(sendBefore) {
-				break // the executor sends nothing more
-			}
-			target.receive(t, at.Add(skew), sendBefore)
+		// The executor sends nothing at or after sendBefore.
+		sends := rapid.SliceOfN(drawWithin(0, j.Retry.Horizon-1), 1, 20).Draw(t, "sends")
+		slices.Sort(sends)
+		for _, after := range sends {
+			skew := drawWithin(-cleanup.Skew, cleanup.Skew).Draw(t, "skew")
+			target.receive(t, epoch.Add(after+skew), sendBefore)
 		}
 	})
 }
@@ -182,18 +181,18 @@ func (s *keyStore) receive(t *rapid.T, now, sendBefore time.Time) {
 	}
 }
 
-// drawDelay favours the moments around the horizon's end.
-func drawDelay(t *rapid.T, horizon time.Duration) time.Duration {
-	return time.Duration(rapid.OneOf(
-		rapid.Int64Range(0, int64(time.Minute)),
-		rapid.Int64Range(0, int64(horizon)),
-		rapid.Int64Range(int64(horizon-cleanup.Skew), int64(horizon)),
-	).Draw(t, "delay"))
+// drawWithin favours the ends, where the proof is tight.
+func drawWithin(least, most time.Duration) *rapid.Generator[time.Duration] {
+	return rapid.OneOf(
+		rapid.Just(least),
+		rapid.Just(most),
+		rapid.Map(rapid.Int64Range(int64(least), int64(most)), func(ns int64) time.Duration { return time.Duration(ns) }),
+	)
 }
 
 func drawRegistry(t *rapid.T) *jobs.Registry {
 	duration := func(label string, least, most time.Duration) time.Duration {
-		return time.Duration(rapid.Int64Range(int64(least), int64(most)).Draw(t, label))
+		return drawWithin(least, most).Draw(t, label)
 	}
 	ages := jobs.Platform{
 		EventAge:       duration("event age", -1, 24*time.Hour),
@@ -202,8 +201,7 @@ func drawRegistry(t *rapid.T) *jobs.Registry {
 	}
 	j := job(func(j *jobs.Job) {
 		j.Timeout = duration("timeout", time.Millisecond, time.Hour)
-		j.Retry.Backoff = rapid.SliceOfN(rapid.Map(rapid.Int64Range(0, int64(time.Hour)),
-			func(ns int64) time.Duration { return time.Duration(ns) }), 0, 8).Draw(t, "backoff")
+		j.Retry.Backoff = rapid.SliceOfN(drawWithin(0, time.Hour), 0, 8).Draw(t, "backoff")
 		j.Retry.Jitter = rapid.Float64Range(0.01, 1).Draw(t, "jitter")
 		if rapid.Bool().Draw(t, "own horizon") {
 			j.Retry.Horizon = duration("horizon", cleanup.Skew, 40*time.Hour)
