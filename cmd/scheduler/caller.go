@@ -1,0 +1,49 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/internal/telemetry"
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/targets"
+)
+
+// caller makes the calls of a registry: over HTTP to its targets, in this
+// process for the built-in jobs.
+type caller struct {
+	*targets.Targets
+	builtin executor.Caller
+	remote  executor.Caller
+	tracing *telemetry.Tracing
+}
+
+func (a *app) caller(reg *jobs.Registry, s store, log *slog.Logger) (*caller, error) {
+	tracing, err := telemetry.NewTracing(context.Background(), a.lookup)
+	if err != nil {
+		return nil, &exit{exitUsage, err}
+	}
+	t, err := targets.New(targets.Config{
+		Registry: reg, Lookup: a.lookup, Version: buildVersion(), Logger: log, Inject: tracing.Inject,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &caller{Targets: t, builtin: a.purge(reg, s, log), remote: tracing.Wrap(t), tracing: tracing}, nil
+}
+
+func (c *caller) Call(ctx context.Context, call executor.Call) executor.Answer {
+	if call.Work.Call.Target == jobs.BuiltinTarget {
+		return c.builtin.Call(ctx, call)
+	}
+	return c.remote.Call(ctx, call)
+}
+
+func (c *caller) Close() {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	_ = c.tracing.Close(ctx) // traces are best effort; the ledger is the record
+	c.Targets.Close()
+}

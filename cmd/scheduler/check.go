@@ -1,0 +1,106 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cronce/cronce/cleanup"
+	"github.com/cronce/cronce/jobs"
+)
+
+type checkJSON struct {
+	OK       bool           `json:"ok"`
+	Problems []jobs.Problem `json:"problems"`
+	Jobs     []checkedJob   `json:"jobs"`
+}
+
+type checkedJob struct {
+	ID       string `json:"id"`
+	Schedule string `json:"schedule"`
+	KeyScope string `json:"keyScope"`
+	TTL      string `json:"ttl"`
+	Horizon  string `json:"horizon"`
+}
+
+func (a *app) checkCommand() *cobra.Command {
+	var noEnv bool
+	c := &cobra.Command{
+		Use:   "check",
+		Short: "Check the registry: syntax, schedules, environment, and that no key dies too early",
+		Long: `check lists everything that is wrong with the registry at once, each with its
+file:line:column and the fix, and for each job its schedule in words, its key
+scope, how long keys of that scope live, and the horizon: how long after its
+first attempt a run may still be sent. A key must outlive the horizon.
+
+Exit 0: sound. Exit 2: problems. Nothing is started and nothing is called.`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error { return a.check(noEnv) },
+	}
+	c.Flags().BoolVar(&noEnv, "no-env", false, "do not look at the environment variables that the registry names")
+	return c
+}
+
+func (a *app) check(noEnv bool) error {
+	reg, err := a.registry()
+	var problems jobs.Problems
+	if err != nil && !errors.As(err, &problems) {
+		return err
+	}
+	if reg != nil {
+		if !noEnv {
+			problems = append(problems, reg.CheckEnv(a.lookup)...)
+		}
+		problems = append(problems, cleanup.Prove(reg)...)
+		problems.Sort()
+	}
+	if err := a.printCheck(reg, problems); err != nil {
+		return err
+	}
+	if len(problems) > 0 {
+		return &exit{code: exitUsage}
+	}
+	return nil
+}
+
+func (a *app) printCheck(reg *jobs.Registry, problems jobs.Problems) error {
+	if a.json {
+		return printJSON(a.out, checkJSON{
+			OK: len(problems) == 0, Problems: append([]jobs.Problem{}, problems...), Jobs: checkedJobs(reg),
+		})
+	}
+	if reg != nil {
+		t := newTable(a.out, "JOB", "SCHEDULE", "KEY SCOPE", "KEYS LIVE", "HORIZON")
+		for _, j := range checkedJobs(reg) {
+			t.row(j.ID, j.Schedule, j.KeyScope, j.TTL, j.Horizon)
+		}
+		if err := t.flush(); err != nil {
+			return err
+		}
+	}
+	for _, p := range problems {
+		fmt.Fprintln(a.err, p.Error())
+	}
+	if len(problems) > 0 {
+		_, err := fmt.Fprintf(a.err, "%d problem(s); nothing was started\n", len(problems))
+		return err
+	}
+	_, err := fmt.Fprintf(a.out, "ok: %d jobs\n", len(reg.Jobs()))
+	return err
+}
+
+func checkedJobs(reg *jobs.Registry) []checkedJob {
+	out := []checkedJob{}
+	if reg == nil {
+		return out
+	}
+	for _, j := range reg.Jobs() {
+		ttl, _ := reg.TTL(j.KeyScope)
+		out = append(out, checkedJob{
+			ID: j.ID, Schedule: j.Parsed().Describe(), KeyScope: j.KeyScope,
+			TTL: ttl.String(), Horizon: j.Retry.Horizon.String(),
+		})
+	}
+	return out
+}

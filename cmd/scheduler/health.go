@@ -1,0 +1,47 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/internal/telemetry"
+	"github.com/cronce/cronce/ledger"
+)
+
+var errServerClosed = http.ErrServerClosed
+
+// healthServer answers what watches the process.
+func healthServer(ctx context.Context, e *executor.Executor, m *telemetry.Metrics) *http.Server {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintln(w, "ok")
+	})
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		if err := e.Ready(); err != nil {
+			http.Error(w, "not ready: "+err.Error(), http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprintln(w, "ready")
+	})
+	mux.Handle("GET /metrics", m.Handler())
+	return &http.Server{
+		Handler:           mux,
+		ReadHeaderTimeout: 5 * time.Second,
+		IdleTimeout:       time.Minute,
+		MaxHeaderBytes:    16 << 10,
+		BaseContext:       func(net.Listener) context.Context { return ctx },
+	}
+}
+
+// countsOf asks the ledger for its counts, for a scrape.
+func countsOf(ctx context.Context, s store) func() (ledger.Counts, error) {
+	return func() (ledger.Counts, error) {
+		ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+		defer cancel()
+		return s.Counts(ctx)
+	}
+}

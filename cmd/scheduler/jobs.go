@@ -1,0 +1,213 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+)
+
+func (a *app) jobsCommand() *cobra.Command {
+	c := &cobra.Command{Use: "jobs", Short: "List, show, pause and resume jobs", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
+	c.AddCommand(a.jobsListCommand(), a.jobsShowCommand(), a.pauseCommand(), a.resumeCommand())
+	return c
+}
+
+// jobJSON is a job in --json.
+type jobJSON struct {
+	ID            string   `json:"id"`
+	Schedule      string   `json:"schedule"`
+	InWords       string   `json:"inWords"`
+	Timezone      string   `json:"timezone"`
+	DST           string   `json:"dst"`
+	Target        string   `json:"target"`
+	Method        string   `json:"method"`
+	Path          string   `json:"path"`
+	Scopes        []string `json:"scopes"`
+	KeyScope      string   `json:"keyScope"`
+	Timeout       string   `json:"timeout"`
+	Overlap       string   `json:"overlap"`
+	CatchUp       string   `json:"catchUp"`
+	Enabled       bool     `json:"enabled"`
+	Next          string   `json:"next"`
+	Watermark     string   `json:"watermark"`
+	PausedAt      string   `json:"pausedAt,omitempty"`
+	PausedBy      string   `json:"pausedBy,omitempty"`
+	PausedWhy     string   `json:"pausedWhy,omitempty"`
+	LastRun       *runJSON `json:"lastRun"`
+	knownToLedger bool
+}
+
+func (a *app) jobsListCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "List the registry's jobs, when each is due next, and its last run",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			reg, err := a.registry()
+			if err != nil {
+				return err
+			}
+			all, err := a.jobsOf(c.Context(), reg)
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return printJSON(a.out, all)
+			}
+			t := newTable(a.out, "JOB", "SCHEDULE", "NEXT", "CALLS", "LAST RUN", "STATE")
+			for _, j := range all {
+				t.row(j.ID, j.InWords, j.Next, j.Method+" "+j.Target+" "+j.Path, lastRun(j), j.condition())
+			}
+			return t.flush()
+		},
+	}
+}
+
+func lastRun(j jobJSON) string {
+	if j.LastRun == nil {
+		return ""
+	}
+	return j.LastRun.ScheduledAt + " " + string(j.LastRun.State)
+}
+
+// condition says in a word whether the job is being planned.
+func (j jobJSON) condition() string {
+	switch {
+	case !j.Enabled:
+		return "disabled"
+	case j.PausedAt != "":
+		return "paused"
+	case !j.knownToLedger:
+		return "new"
+	}
+	return "active"
+}
+
+// jobsOf joins the registry's jobs with what the ledger knows of them; a
+// ledger that is not made yet knows nothing.
+func (a *app) jobsOf(ctx context.Context, reg *jobs.Registry) ([]jobJSON, error) {
+	known := map[string]ledger.JobStatus{}
+	if a.ledgerExists() {
+		s, err := a.openLedger(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer s.Close()
+		statuses, err := s.Jobs(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, st := range statuses {
+			known[st.JobID] = st
+		}
+	}
+	out := []jobJSON{}
+	for _, j := range reg.Jobs() {
+		st, ok := known[j.ID]
+		out = append(out, describeJob(j, st, ok && !st.Ended))
+	}
+	return out, nil
+}
+
+func describeJob(j jobs.Job, st ledger.JobStatus, known bool) jobJSON {
+	out := jobJSON{
+		ID: j.ID, Schedule: j.Schedule, InWords: j.Parsed().Describe(), Timezone: j.Timezone, DST: string(j.DST),
+		Target: j.Target, Method: j.Method, Path: j.Path, Scopes: append([]string{}, j.Scopes...),
+		KeyScope: j.KeyScope, Timeout: j.Timeout.String(), Overlap: string(j.Overlap), CatchUp: string(j.CatchUp),
+		Enabled: !j.Disabled, knownToLedger: known,
+		Watermark: instant(st.Watermark), PausedAt: moment(st.PausedAt), PausedBy: st.PausedBy, PausedWhy: st.PausedWhy,
+	}
+	if !j.Disabled {
+		out.Next = instant(j.Parsed().Next(time.Now()))
+	}
+	if st.LastRun != nil {
+		last := toJSON(*st.LastRun)
+		out.LastRun = &last
+	}
+	return out
+}
+
+func (a *app) jobsShowCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "show JOB",
+		Short: "Show one job: its definition, where it stands, and what happened to it",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			reg, err := a.registry()
+			if err != nil {
+				return err
+			}
+			if _, err := job(reg, args[0]); err != nil {
+				return err
+			}
+			all, err := a.jobsOf(c.Context(), reg)
+			if err != nil {
+				return err
+			}
+			for _, j := range all {
+				if j.ID == args[0] {
+					return a.printJob(c.Context(), j)
+				}
+			}
+			return nil
+		},
+	}
+}
+
+func (a *app) printJob(ctx context.Context, j jobJSON) error {
+	events, err := a.eventsOf(ctx, j.ID)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return printJSON(a.out, struct {
+			jobJSON
+			Events []eventJSON `json:"events"`
+		}{j, events})
+	}
+	t := newTable(a.out, "JOB", j.ID)
+	for _, line := range [][2]string{
+		{"schedule", j.Schedule}, {"in words", j.InWords}, {"next", j.Next}, {"watermark", j.Watermark},
+		{"calls", j.Method + " " + j.Target + " " + j.Path}, {"scopes", fmt.Sprint(j.Scopes)}, {"key scope", j.KeyScope},
+		{"timeout", j.Timeout}, {"overlap", j.Overlap}, {"catch-up", j.CatchUp}, {"last run", lastRun(j)},
+		{"state", j.condition()}, {"paused by", j.PausedBy}, {"paused why", j.PausedWhy},
+	} {
+		t.row(line[0], line[1])
+	}
+	for _, e := range events {
+		t.row("event", e.At+" "+e.Kind+" "+e.Local+" "+e.Zone+" "+e.By+" "+e.Why)
+	}
+	return t.flush()
+}
+
+type eventJSON struct {
+	At    string `json:"at"`
+	Kind  string `json:"kind"`
+	Local string `json:"local,omitempty"`
+	Zone  string `json:"zone,omitempty"`
+	By    string `json:"by,omitempty"`
+	Why   string `json:"why,omitempty"`
+}
+
+func (a *app) eventsOf(ctx context.Context, jobID string) ([]eventJSON, error) {
+	out := []eventJSON{}
+	if !a.ledgerExists() {
+		return out, nil
+	}
+	s, err := a.openLedger(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	events, err := s.Events(ctx, jobID, 20)
+	for _, e := range events {
+		out = append(out, eventJSON{moment(e.At), string(e.Kind), e.Local, e.Zone, e.By, e.Why})
+	}
+	return out, err
+}

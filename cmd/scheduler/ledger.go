@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/ledger/postgres"
+	"github.com/cronce/cronce/ledger/sqlite"
+)
+
+// store is what the commands need of a ledger.
+type store interface {
+	executor.Ledger
+	Get(ctx context.Context, runID string) (ledger.Run, []ledger.Attempt, error)
+	List(context.Context, ledger.Filter) ([]ledger.Run, error)
+	Jobs(context.Context) ([]ledger.JobStatus, error)
+	Events(ctx context.Context, jobID string, limit int) ([]ledger.Event, error)
+	Pause(ctx context.Context, jobID, by, why string) error
+	Resume(ctx context.Context, jobID, by, why string) error
+	Cancel(context.Context, ledger.Act) (ledger.Acted, error)
+	Redrive(context.Context, ledger.Act) (ledger.Acted, error)
+	Ack(context.Context, ledger.Act) (ledger.Acted, error)
+	Backfill(context.Context, ledger.Backfill) (ledger.Backfilled, error)
+	PurgeRuns(context.Context, ledger.Purge) (ledger.Purged, error)
+	Counts(context.Context) (ledger.Counts, error)
+	Ping(context.Context) error
+	Close() error
+}
+
+// databaseURL is the ledger's place: --db, else CRONCE_DATABASE_URL, else the
+// embedded default.
+func (a *app) databaseURL() string {
+	if a.db != "" {
+		return a.db
+	}
+	return a.env("CRONCE_DATABASE_URL", "sqlite:cronce.db")
+}
+
+// engine tells the two kinds of ledger apart.
+func engine(url string) (name, rest string, err error) {
+	switch {
+	case strings.HasPrefix(url, "sqlite:"):
+		path := strings.TrimPrefix(strings.TrimPrefix(url, "sqlite:"), "//")
+		if path == "" {
+			return "", "", usage("--db sqlite: needs a file's path, as in sqlite:cronce.db")
+		}
+		return "sqlite", path, nil
+	case strings.HasPrefix(url, "postgres://"), strings.HasPrefix(url, "postgresql://"):
+		return "postgres", url, nil
+	}
+	return "", "", usage("the ledger (--db or CRONCE_DATABASE_URL) is neither sqlite:PATH nor postgres://...")
+}
+
+// openLedger opens the ledger and brings its tables up to date.
+func (a *app) openLedger(ctx context.Context) (store, error) {
+	kind, rest, err := engine(a.databaseURL())
+	if err != nil {
+		return nil, err
+	}
+	if kind == "sqlite" {
+		return open(sqlite.Open(ctx, rest, sqlite.Options{KeepSchema: a.noMigrate}))
+	}
+	if !a.noMigrate {
+		if _, err := postgres.Migrate(ctx, rest); err != nil {
+			return nil, err
+		}
+	}
+	return open(postgres.Open(ctx, rest))
+}
+
+// open keeps a nil engine from becoming a store that is not nil.
+func open[S store](s S, err error) (store, error) {
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// existingLedger opens the ledger for a command that only looks at it or
+// changes what is in it: an embedded one is not made on the way.
+func (a *app) existingLedger(ctx context.Context) (store, error) {
+	if !a.ledgerExists() {
+		return nil, a.noLedger()
+	}
+	return a.openLedger(ctx)
+}
+
+// openPatiently opens the ledger, asking one that cannot be reached again for
+// a while.
+func (a *app) openPatiently(ctx context.Context, patience time.Duration, log *slog.Logger) (store, error) {
+	deadline := time.Now().Add(patience)
+	for wait := 500 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
+		s, err := a.openLedger(ctx)
+		if err == nil || !errors.Is(err, ledger.ErrUnavailable) {
+			return s, err
+		}
+		if time.Now().Add(wait).After(deadline) {
+			return nil, fmt.Errorf("giving up on the ledger after %s; is the database up, and is --db right? %w", patience, err)
+		}
+		log.Warn("the ledger cannot be reached; asking again", "wait", wait.String(), "error", err)
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(wait):
+		}
+	}
+}
+
+func (a *app) noLedger() error {
+	return fmt.Errorf("there is no ledger at %s yet; \"cronce serve\" makes it, or name another one with --db", a.databaseURL())
+}
+
+// ledgerExists reports whether there is a ledger to ask; only an embedded one
+// can be known to be absent.
+func (a *app) ledgerExists() bool {
+	kind, path, err := engine(a.databaseURL())
+	if err != nil || kind != "sqlite" {
+		return true
+	}
+	_, err = os.Stat(path)
+	return !errors.Is(err, fs.ErrNotExist)
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cronce/cronce/ledger/postgres"
+	"github.com/cronce/cronce/migrations"
+)
+
+func (a *app) migrateCommand() *cobra.Command {
+	c := &cobra.Command{Use: "migrate", Short: "Bring the ledger's tables up to date, or print them", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
+	c.AddCommand(
+		&cobra.Command{Use: "up", Short: "Apply what is pending to the ledger", Args: cobra.NoArgs,
+			RunE: func(c *cobra.Command, _ []string) error { return a.migrateUp(c.Context()) }},
+		&cobra.Command{Use: "status", Short: "Show what is applied to the ledger and what is pending", Args: cobra.NoArgs,
+			RunE: func(c *cobra.Command, _ []string) error { return a.migrateStatus(c.Context()) }},
+		a.migratePrintCommand(),
+	)
+	return c
+}
+
+func (a *app) migrateUp(ctx context.Context) error {
+	kind, rest, err := engine(a.databaseURL())
+	if err != nil {
+		return err
+	}
+	if kind == "postgres" {
+		return a.printSteps(postgres.Migrate(ctx, rest))
+	}
+	return a.onFile(rest, func(db *sql.DB) ([]migrations.Step, error) {
+		return migrations.Up(ctx, db, migrations.Target{Engine: migrations.SQLite, Set: migrations.Ledger})
+	})
+}
+
+func (a *app) migrateStatus(ctx context.Context) error {
+	kind, rest, err := engine(a.databaseURL())
+	if err != nil {
+		return err
+	}
+	if kind == "postgres" {
+		return a.printSteps(postgres.MigrationStatus(ctx, rest))
+	}
+	if !a.ledgerExists() {
+		return a.noLedger()
+	}
+	return a.onFile(rest, func(db *sql.DB) ([]migrations.Step, error) {
+		return migrations.Status(ctx, db, migrations.Target{Engine: migrations.SQLite, Set: migrations.Ledger})
+	})
+}
+
+func (a *app) onFile(path string, do func(*sql.DB) ([]migrations.Step, error)) error {
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	return a.printSteps(do(db))
+}
+
+type stepJSON struct {
+	Version   int64  `json:"version"`
+	Name      string `json:"name"`
+	AppliedAt string `json:"appliedAt"` // empty: pending
+}
+
+func (a *app) printSteps(steps []migrations.Step, err error) error {
+	if err != nil {
+		return err
+	}
+	out := []stepJSON{}
+	for _, s := range steps {
+		out = append(out, stepJSON{s.Version, s.Name, instant(s.AppliedAt)})
+	}
+	if a.json {
+		return printJSON(a.out, out)
+	}
+	if len(out) == 0 {
+		_, err := fmt.Fprintln(a.out, "nothing to do: the tables are up to date")
+		return err
+	}
+	t := newTable(a.out, "VERSION", "NAME", "APPLIED AT")
+	for _, s := range out {
+		applied := s.AppliedAt
+		if applied == "" {
+			applied = "pending"
+		}
+		t.row(fmt.Sprint(s.Version), s.Name, applied)
+	}
+	return t.flush()
+}
+
+func (a *app) migratePrintCommand() *cobra.Command {
+	var t migrations.Target
+	c := &cobra.Command{
+		Use:   "print --set ledger|keys --engine postgres|mysql|sqlite",
+		Short: "Print the tables as plain SQL, for your own migration tool",
+		Example: `  cronce migrate print --set keys --engine postgres --schema accounting
+  cronce migrate print --set ledger --engine postgres`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			text, err := migrations.Print(t)
+			if err != nil {
+				return &exit{exitUsage, err}
+			}
+			_, err = fmt.Fprint(a.out, text)
+			return err
+		},
+	}
+	c.Flags().StringVar((*string)(&t.Set), "set", string(migrations.Ledger), "ledger (the scheduler's) or keys (a target service's)")
+	c.Flags().StringVar((*string)(&t.Engine), "engine", string(migrations.Postgres), "postgres, mysql or sqlite")
+	c.Flags().StringVar(&t.Schema, "schema", "", "PostgreSQL schema (default cronce)")
+	c.Flags().StringVar(&t.Table, "table", "", "the keys' table (default idempotency_keys)")
+	return c
+}

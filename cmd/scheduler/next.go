@@ -1,0 +1,123 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cronce/cronce/jobs"
+)
+
+func (a *app) nextCommand() *cobra.Command {
+	var f nextFlags
+	c := &cobra.Command{
+		Use:   "next [JOB | --expr E [--tz Z] [--dst P]]",
+		Short: "Print the coming instants of a job or of an expression",
+		Long: `next prints the instants at which a job is due, or an expression would be: UTC,
+local time with its offset, and a mark where the clocks change between one
+instant and the next. --json prints an array of UTC RFC 3339 instants.`,
+		Example: `  cronce next release-commission-locks -n 5
+  cronce next --expr "30 2 * * *" --tz America/New_York --from 2026-03-07T00:00:00Z
+  cronce next --expr "cron(0 9 ? * MON#1 *)" --json`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error { return a.next(args, f) },
+	}
+	c.Flags().StringVar(&f.expr, "expr", "", "an `expression` instead of a job")
+	c.Flags().StringVar(&f.tz, "tz", "", "its time `zone` (default UTC)")
+	c.Flags().StringVar(&f.dst, "dst", "", "its daylight saving `policy`: once, skip or wall (default once)")
+	c.Flags().StringVar(&f.from, "from", "", "print instants after this `time` (RFC 3339; default now)")
+	c.Flags().IntVarP(&f.n, "count", "n", 10, "how many")
+	return c
+}
+
+type nextFlags struct {
+	expr, tz, dst, from string
+	n                   int
+}
+
+func (a *app) next(args []string, f nextFlags) error {
+	if f.n < 1 || f.n > 100_000 {
+		return usage("-n %d: give a number from 1 to 100000", f.n)
+	}
+	from := time.Now().UTC()
+	if f.from != "" {
+		t, err := time.Parse(time.RFC3339, f.from)
+		if err != nil {
+			return usage("--from %q is not a time; give one like 2026-11-21T03:00:00Z", f.from)
+		}
+		from = t
+	}
+	s, err := a.scheduleOf(args, f)
+	if err != nil {
+		return err
+	}
+	return a.printNext(s, comingInstants(s, from, f.n), from)
+}
+
+func (a *app) scheduleOf(args []string, f nextFlags) (*jobs.Schedule, error) {
+	switch {
+	case f.expr != "" && len(args) > 0:
+		return nil, usage("give a job or --expr, not both")
+	case f.expr != "":
+		s, err := jobs.ParseSchedule(f.expr, f.tz, jobs.DST(f.dst))
+		if err != nil {
+			return nil, &exit{exitUsage, err}
+		}
+		return s, nil
+	case len(args) == 0:
+		return nil, usage("give a job of the registry, or an expression with --expr")
+	case f.tz != "" || f.dst != "":
+		return nil, usage("--tz and --dst belong to --expr; a job has its own")
+	}
+	reg, err := a.registry()
+	if err != nil {
+		return nil, err
+	}
+	j, err := job(reg, args[0])
+	if err != nil {
+		return nil, err
+	}
+	return j.Parsed(), nil
+}
+
+func comingInstants(s *jobs.Schedule, from time.Time, n int) []time.Time {
+	out := make([]time.Time, 0, n)
+	for t := s.Next(from); !t.IsZero() && len(out) < n; t = s.Next(t) {
+		out = append(out, t)
+	}
+	return out
+}
+
+func (a *app) printNext(s *jobs.Schedule, instants []time.Time, from time.Time) error {
+	if a.json {
+		out := make([]string, len(instants))
+		for i, t := range instants {
+			out[i] = instant(t)
+		}
+		return printJSON(a.out, out)
+	}
+	fmt.Fprintf(a.out, "%s: %s\n", s, s.Describe())
+	t := newTable(a.out, "UTC", "LOCAL", "OFFSET", "CLOCKS")
+	before := from
+	for _, at := range instants {
+		local := at.In(s.Location())
+		t.row(instant(at), local.Format("Mon 2006-01-02 15:04:05 MST"), local.Format("-07:00"), shift(before.In(s.Location()), local))
+		before = at
+	}
+	return t.flush()
+}
+
+// shift says how the local clock moved between two instants, if it did.
+func shift(before, after time.Time) string {
+	_, was := before.Zone()
+	_, is := after.Zone()
+	if was == is {
+		return ""
+	}
+	d := time.Duration(is-was) * time.Second
+	if d > 0 {
+		return "forward " + d.String()
+	}
+	return "back " + (-d).String()
+}

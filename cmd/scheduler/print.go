@@ -1,0 +1,101 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// printJSON prints one JSON value, indented, with a final newline.
+func printJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+// table prints rows in aligned columns.
+type table struct{ w *tabwriter.Writer }
+
+func newTable(w io.Writer, columns ...string) *table {
+	t := &table{tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)}
+	t.row(columns...)
+	return t
+}
+
+func (t *table) row(cells ...string) {
+	for i, c := range cells {
+		if c == "" {
+			cells[i] = "-"
+		}
+	}
+	fmt.Fprintln(t.w, strings.Join(cells, "\t"))
+}
+
+func (t *table) flush() error { return t.w.Flush() }
+
+// instant prints a time as the ledger means it: UTC, RFC 3339; "" for none.
+func instant(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+// runJSON is a run in --json.
+type runJSON struct {
+	RunID       string         `json:"runId"`
+	JobID       string         `json:"jobId"`
+	ScheduledAt string         `json:"scheduledAt"`
+	Until       string         `json:"until,omitempty"`
+	Count       int            `json:"count"`
+	Trigger     ledger.Trigger `json:"trigger"`
+	State       ledger.State   `json:"state"`
+	Reason      ledger.Reason  `json:"reason"`
+	Attempts    int            `json:"attempts"`
+	Replayed    bool           `json:"replayed"`
+	Status      int            `json:"status,omitempty"`
+	NextAt      string         `json:"nextAt,omitempty"`
+	SendBefore  string         `json:"sendBefore,omitempty"`
+	PlannedAt   string         `json:"plannedAt,omitempty"`
+	StartedAt   string         `json:"startedAt,omitempty"`
+	FinishedAt  string         `json:"finishedAt,omitempty"`
+	AckedAt     string         `json:"ackedAt,omitempty"`
+	By          string         `json:"by,omitempty"`
+	Why         string         `json:"why,omitempty"`
+}
+
+func toJSON(r ledger.Run) runJSON {
+	j := runJSON{
+		RunID: r.ID, JobID: r.JobID, ScheduledAt: instant(r.ScheduledAt), Until: instant(r.Until),
+		Count: r.Count, Trigger: r.Trigger, State: r.State, Reason: r.Reason, Attempts: r.Attempt,
+		Replayed: r.Replayed, Status: r.Status, SendBefore: instant(r.SendBefore),
+		PlannedAt: moment(r.PlannedAt), StartedAt: moment(r.StartedAt), FinishedAt: moment(r.FinishedAt),
+		AckedAt: moment(r.AckedAt), By: r.By, Why: r.Why,
+	}
+	if !r.State.Finished() {
+		j.NextAt = moment(r.NextAt)
+	}
+	return j
+}
+
+// moment prints an actual time, to the millisecond.
+func moment(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02T15:04:05.000Z07:00")
+}
+
+func runsJSON(runs []ledger.Run) []runJSON {
+	out := make([]runJSON, len(runs))
+	for i, r := range runs {
+		out[i] = toJSON(r)
+	}
+	return out
+}

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"github.com/cronce/cronce/cleanup"
+	"github.com/cronce/cronce/jobs"
+)
+
+// registry loads the registry file and nothing else.
+func (a *app) registry() (*jobs.Registry, error) {
+	return jobs.Load(a.config)
+}
+
+// soundRegistry loads the registry and refuses it for anything that would
+// keep it from running well: the environment that it names, and keys that
+// could expire before a call's last retry.
+func (a *app) soundRegistry() (*jobs.Registry, error) {
+	reg, err := a.registry()
+	if err != nil {
+		return nil, err
+	}
+	problems := append(reg.CheckEnv(a.lookup), cleanup.Prove(reg)...)
+	if len(problems) > 0 {
+		problems.Sort()
+		return reg, problems
+	}
+	return reg, nil
+}
+
+// job finds one job of the registry.
+func job(reg *jobs.Registry, id string) (jobs.Job, error) {
+	j, ok := reg.Job(id)
+	if !ok {
+		return j, usage("the registry has no job %q; \"cronce jobs list\" shows those that it has", id)
+	}
+	return j, nil
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+)
+
+func (a *app) rerunCommand() *cobra.Command {
+	var w who
+	var newKey, mayDouble bool
+	c := &cobra.Command{
+		Use:   "rerun RUN-ID --new-key --why REASON",
+		Short: "Run a finished run's call again as new work, under a new key",
+		Long: `rerun makes new work: a run under a new id (a ~ id), and so a new key, with the
+call of the run that it repeats. The target applies it again. A run whose
+outcome is unknown (its last attempt timed out or was lost) may have been
+applied already; repeating it needs --may-double.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if !newKey {
+				return usage("rerun makes new work under a new key; say so with --new-key, or ask again under the old one with \"cronce runs redrive\"")
+			}
+			if err := w.check(); err != nil {
+				return err
+			}
+			return a.rerun(c, args[0], w, mayDouble)
+		},
+	}
+	w.flags(c, a)
+	c.Flags().BoolVar(&newKey, "new-key", false, "yes, as new work (required)")
+	c.Flags().BoolVar(&mayDouble, "may-double", false, "although the run may have been applied already")
+	return c
+}
+
+func (a *app) rerun(c *cobra.Command, runID string, w who, mayDouble bool) error {
+	reg, err := a.soundRegistry()
+	if err != nil {
+		return err
+	}
+	s, err := a.existingLedger(c.Context())
+	if err != nil {
+		return err
+	}
+	run, attempts, err := s.Get(c.Context(), runID)
+	s.Close()
+	if err != nil {
+		return fmt.Errorf("run %q: %w", runID, err)
+	}
+	if err := mayRerun(run, attempts, mayDouble); err != nil {
+		return err
+	}
+	id := jobs.RunIDWithToken(run.JobID, run.ScheduledAt, uuid.Must(uuid.NewV7()).String())
+	return a.drive(c.Context(), reg, ledger.Entry{
+		JobID: run.JobID,
+		Instant: ledger.Instant{
+			RunID: id, At: run.ScheduledAt.Truncate(time.Second), Count: 1, State: ledger.Planned,
+			Trigger: ledger.ByRerun, Overlap: ledger.OverlapAllow, Call: run.Call, Lease: true,
+		},
+		By: w.by, Why: fmt.Sprintf("%s (rerun of %s)", w.why, run.ID),
+	})
+}
+
+func mayRerun(run ledger.Run, attempts []ledger.Attempt, mayDouble bool) error {
+	switch {
+	case run.Count > 1:
+		return fmt.Errorf("%s stands for %d instants; run them with \"cronce backfill %s\"", run.ID, run.Count, run.JobID)
+	case !run.State.Finished():
+		return fmt.Errorf("%s is %s; wait for its end, or cancel it first", run.ID, run.State)
+	case run.Call.Method == "":
+		return fmt.Errorf("%s never ran; run it under its own id with \"cronce backfill %s\"", run.ID, run.JobID)
+	case !mayDouble && run.State != ledger.Succeeded && unknownOutcome(attempts):
+		return fmt.Errorf("%s may have been applied: an attempt's outcome is unknown; ask again under its own key with \"cronce runs redrive\", or say --may-double", run.ID)
+	}
+	return nil
+}
+
+// unknownOutcome reports whether an attempt may have had its effect without
+// this side having heard of it.
+func unknownOutcome(attempts []ledger.Attempt) bool {
+	for _, at := range attempts {
+		if at.Answer == ledger.Unknown || at.Answer == ledger.Lost || at.Answer == ledger.InProgress {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cronce/cronce/jobs"
+)
+
+// Exit codes of every command.
+const (
+	exitDone    = 0
+	exitFailed  = 1
+	exitUsage   = 2 // usage or configuration
+	exitChanges = 3 // diff only
+)
+
+// exit ends a command with a code of its own; err may be nil when all has
+// been printed.
+type exit struct {
+	code int
+	err  error
+}
+
+func (e *exit) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e *exit) Unwrap() error { return e.err }
+
+func usage(format string, args ...any) error {
+	return &exit{exitUsage, fmt.Errorf(format, args...)}
+}
+
+// app is what the commands share: where they print, the environment, and the
+// global flags.
+type app struct {
+	streams
+	lookup func(string) (string, bool)
+
+	config    string
+	db        string
+	json      bool
+	noMigrate bool
+	logFormat string
+	logLevel  string
+}
+
+func run(ctx context.Context, args []string, std streams, lookup func(string) (string, bool)) int {
+	a := &app{streams: std, lookup: lookup}
+	root := a.rootCommand()
+	root.SetArgs(args)
+	root.SetIn(std.in)
+	root.SetOut(std.out)
+	root.SetErr(std.err)
+	return a.report(root.ExecuteContext(ctx))
+}
+
+func (a *app) rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "cronce",
+		Short: "cron, once: scheduled admin calls whose every retry is a no-op",
+		Long: `cronce makes the calls of a registry when they are due, each under a run-id
+that is the target's idempotency key, so that every retry, by anyone, is safe.
+
+Start with:   cronce demo
+Then:         cronce check --config cronce.yaml
+              cronce serve --config cronce.yaml`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usage("unknown command %q; run \"cronce --help\" for the commands", args[0])
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	flags := root.PersistentFlags()
+	flags.StringVar(&a.config, "config", a.env("CRONCE_CONFIG", "cronce.yaml"), "the registry `file` (env CRONCE_CONFIG)")
+	flags.StringVar(&a.db, "db", "", "the ledger: sqlite:PATH or postgres://... (env CRONCE_DATABASE_URL; default sqlite:cronce.db)")
+	flags.BoolVar(&a.json, "json", false, "print JSON")
+	flags.BoolVar(&a.noMigrate, "no-migrate", false, "do not bring the ledger's tables up to date at start")
+	flags.StringVar(&a.logFormat, "log-format", "text", "text or json")
+	flags.StringVar(&a.logLevel, "log-level", "info", "debug, info, warn or error")
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usage("%w; run \"%s --help\" for its flags", err, c.CommandPath())
+	})
+	root.AddCommand(a.commands()...)
+	return root
+}
+
+func (a *app) commands() []*cobra.Command {
+	return []*cobra.Command{
+		a.demoCommand(), a.serveCommand(), a.checkCommand(), a.nextCommand(),
+		a.jobsCommand(), a.triggerCommand(), a.runsCommand(), a.migrateCommand(), a.versionCommand(),
+	}
+}
+
+func (a *app) env(name, otherwise string) string {
+	if v, ok := a.lookup(name); ok && v != "" {
+		return v
+	}
+	return otherwise
+}
+
+// report prints a command's error and says the exit code.
+func (a *app) report(err error) int {
+	if err == nil {
+		return exitDone
+	}
+	code := exitFailed
+	var e *exit
+	var problems jobs.Problems
+	switch {
+	case errors.As(err, &e):
+		code, err = e.code, e.err
+	case errors.As(err, &problems):
+		code = exitUsage
+	case isCobraUsage(err):
+		code = exitUsage
+	}
+	if err != nil {
+		fmt.Fprintln(a.err, "cronce:", err)
+	}
+	return code
+}
+
+// isCobraUsage knows the errors that cobra itself makes of arguments; it has
+// no type for them.
+func isCobraUsage(err error) bool {
+	for _, prefix := range []string{"unknown command", "accepts ", "requires ", "required flag", "if any flags in the group", "at least one of the flags"} {
+		if strings.HasPrefix(err.Error(), prefix) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+func (a *app) runsCommand() *cobra.Command {
+	c := &cobra.Command{Use: "runs", Short: "List and show runs, and act on them", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
+	c.AddCommand(a.runsListCommand(), a.runsShowCommand())
+	c.AddCommand(a.runsActCommands()...)
+	return c
+}
+
+// selection are the flags that select runs.
+type selection struct {
+	job, reason, since, until string
+	states                    []string
+	limit                     int
+}
+
+func (s *selection) flags(c *cobra.Command) {
+	c.Flags().StringVar(&s.job, "job", "", "only runs of this `job`")
+	c.Flags().StringVar(&s.reason, "reason", "", "only runs with this `reason`, e.g. exhausted")
+	c.Flags().StringVar(&s.since, "since", "", "only runs scheduled at or after this `time` (RFC 3339, or an age as 24h)")
+	c.Flags().StringVar(&s.until, "until", "", "only runs scheduled before this `time`")
+}
+
+func (s *selection) filter(now time.Time) (ledger.Filter, error) {
+	f := ledger.Filter{JobID: s.job, Reason: ledger.Reason(s.reason), Limit: s.limit}
+	var err error
+	if f.Since, err = timeOrAge("since", s.since, now); err != nil {
+		return f, err
+	}
+	if f.Until, err = timeOrAge("until", s.until, now); err != nil {
+		return f, err
+	}
+	for _, name := range s.states {
+		state, err := stateOf(name)
+		if err != nil {
+			return f, err
+		}
+		f.States = append(f.States, state)
+	}
+	return f, nil
+}
+
+func timeOrAge(flag, text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if age, err := time.ParseDuration(text); err == nil && age >= 0 {
+		return now.Add(-age), nil
+	}
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return t, usage("--%s %q is neither a time like 2026-11-21T03:00:00Z nor an age like 24h", flag, text)
+	}
+	return t, nil
+}
+
+func stateOf(name string) (ledger.State, error) {
+	names := make([]string, len(ledger.States))
+	for i, s := range ledger.States {
+		if string(s) == name {
+			return s, nil
+		}
+		names[i] = string(s)
+	}
+	return "", usage("--state %q: there are %s", name, strings.Join(names, ", "))
+}
+
+func (a *app) runsListCommand() *cobra.Command {
+	var s selection
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List runs, the newest instant first",
+		Example: `  cronce runs list --state dead
+  cronce runs list --job release-commission-locks --since 24h --json`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			f, err := s.filter(time.Now())
+			if err != nil {
+				return err
+			}
+			l, err := a.existingLedger(c.Context())
+			if err != nil {
+				return err
+			}
+			defer l.Close()
+			runs, err := l.List(c.Context(), f)
+			if err != nil {
+				return err
+			}
+			return a.printRuns(runs)
+		},
+	}
+	s.flags(c)
+	c.Flags().StringSliceVar(&s.states, "state", nil, "only runs in these `states`, e.g. dead,missed")
+	c.Flags().IntVar(&s.limit, "limit", 100, "how many at the most")
+	return c
+}
+
+func (a *app) printRuns(runs []ledger.Run) error {
+	if a.json {
+		return printJSON(a.out, runsJSON(runs))
+	}
+	t := newTable(a.out, "RUN", "STATE", "REASON", "TRIGGER", "ATTEMPTS", "REPLAYED", "FINISHED")
+	for _, r := range runs {
+		t.row(r.ID, stateText(r), string(r.Reason), string(r.Trigger), strconv.Itoa(r.Attempt), strconv.FormatBool(r.Replayed), moment(r.FinishedAt))
+	}
+	return t.flush()
+}
+
+func stateText(r ledger.Run) string {
+	if r.Count > 1 {
+		return fmt.Sprintf("%s (%d instants)", r.State, r.Count)
+	}
+	return string(r.State)
+}
+
+type attemptJSON struct {
+	Attempt    int           `json:"attempt"`
+	StartedAt  string        `json:"startedAt"`
+	FinishedAt string        `json:"finishedAt"`
+	Answer     ledger.Answer `json:"answer"`
+	Status     int           `json:"status"`
+	Code       string        `json:"code,omitempty"`
+	Error      string        `json:"error,omitempty"`
+	Detail     string        `json:"detail,omitempty"`
+	Owner      string        `json:"owner"`
+}
+
+type shownRun struct {
+	runJSON
+	Target  string        `json:"target"`
+	Method  string        `json:"method"`
+	Path    string        `json:"path"`
+	History []attemptJSON `json:"history"`
+}
+
+func (a *app) runsShowCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "show RUN-ID",
+		Short: "Show one run with its attempts",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			l, err := a.existingLedger(c.Context())
+			if err != nil {
+				return err
+			}
+			defer l.Close()
+			run, attempts, err := l.Get(c.Context(), args[0])
+			if err != nil {
+				return fmt.Errorf("run %q: %w", args[0], err)
+			}
+			return a.printRun(run, attempts)
+		},
+	}
+}
+
+func (a *app) printRun(r ledger.Run, attempts []ledger.Attempt) error {
+	shown := shownRun{toJSON(r), r.Call.Target, r.Call.Method, r.Call.Path, []attemptJSON{}}
+	for _, at := range attempts {
+		shown.History = append(shown.History, attemptJSON{
+			at.N, moment(at.StartedAt), moment(at.FinishedAt), at.Answer, at.Status, at.Code, at.Error, at.Detail, at.Owner,
+		})
+	}
+	if a.json {
+		return printJSON(a.out, shown)
+	}
+	t := newTable(a.out, "RUN", r.ID)
+	for _, line := range [][2]string{
+		{"job", r.JobID}, {"scheduled at", shown.ScheduledAt}, {"until", shown.Until}, {"trigger", string(r.Trigger)},
+		{"state", stateText(r)}, {"reason", string(r.Reason)}, {"replayed", strconv.FormatBool(r.Replayed)},
+		{"calls", r.Call.Method + " " + r.Call.Target + " " + r.Call.Path}, {"send before", shown.SendBefore},
+		{"next attempt", shown.NextAt}, {"planned", shown.PlannedAt}, {"started", shown.StartedAt},
+		{"finished", shown.FinishedAt}, {"acknowledged", shown.AckedAt}, {"by", r.By}, {"why", r.Why},
+	} {
+		if strings.TrimSpace(line[1]) != "" {
+			t.row(line[0], line[1])
+		}
+	}
+	if err := t.flush(); err != nil || len(attempts) == 0 {
+		return err
+	}
+	fmt.Fprintln(a.out)
+	h := newTable(a.out, "ATTEMPT", "STARTED", "TOOK", "ANSWER", "STATUS", "CODE", "ERROR")
+	for _, at := range attempts {
+		h.row(strconv.Itoa(at.N), moment(at.StartedAt), at.FinishedAt.Sub(at.StartedAt).Round(time.Millisecond).String(),
+			string(at.Answer), strconv.Itoa(at.Status), at.Code, at.Error+at.Detail)
+	}
+	return h.flush()
+}

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/internal/telemetry"
+)
+
+// ledgerPatience is how long serve asks a ledger that is down at its start.
+const ledgerPatience = time.Minute
+
+type serveFlags struct {
+	listen      string
+	maxInFlight int
+	grace       time.Duration
+	lease       time.Duration
+	patience    time.Duration
+}
+
+func (a *app) serveCommand() *cobra.Command {
+	var f serveFlags
+	c := &cobra.Command{
+		Use:   "serve",
+		Short: "Run the registry: plan, call, record, until stopped",
+		Long: `serve makes the registry's calls when they are due, on the ledger that --db names.
+Any number of processes may serve one PostgreSQL ledger; there is no leader. An
+embedded ledger (sqlite:PATH) is for one machine.
+
+Ctrl-C or SIGTERM stops it gracefully: nothing new is sent, calls in flight get
+--grace to end, and their outcomes are recorded.
+
+On --listen: /healthz (the process lives), /readyz (it can plan and record),
+/metrics (Prometheus).`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return a.serve(c.Context(), f) },
+	}
+	c.Flags().StringVar(&f.listen, "listen", "127.0.0.1:9464", "`address` for health and metrics; empty: none")
+	c.Flags().IntVar(&f.maxInFlight, "max-in-flight", executor.DefaultMaxInFlight, "calls in flight in all")
+	c.Flags().DurationVar(&f.grace, "grace", executor.DefaultGrace, "what calls in flight get at a stop")
+	c.Flags().DurationVar(&f.lease, "lease", executor.DefaultLease, "how long a run stays with this process without a heartbeat")
+	c.Flags().DurationVar(&f.patience, "ledger-patience", ledgerPatience, "how long to ask a ledger that is down at the start")
+	return c
+}
+
+func (a *app) serve(ctx context.Context, f serveFlags) error {
+	log, err := a.logger()
+	if err != nil {
+		return err
+	}
+	reg, err := a.soundRegistry()
+	if err != nil {
+		return err
+	}
+	s, err := a.openPatiently(ctx, f.patience, log)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	calls, err := a.caller(reg, s, log)
+	if err != nil {
+		return err
+	}
+	defer calls.Close()
+	alarm, err := newAlarm(log)
+	if err != nil {
+		return err
+	}
+	metrics := telemetry.NewMetrics()
+	e, err := executor.New(executor.Config{
+		Registry: reg, Ledger: s, Caller: calls, MaxInFlight: f.maxInFlight, Grace: f.grace, Lease: f.lease,
+		Logger: log, Observer: metrics, Alarm: alarm,
+	})
+	if err != nil {
+		return err
+	}
+	metrics.Watch(calls.Breakers, countsOf(ctx, s))
+	stop, err := a.listen(ctx, f.listen, e, metrics, log)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	log.Info("serving", "registry", reg.Name(), "jobs", len(reg.Jobs()), "ledger", engineOf(a.databaseURL()), "version", buildVersion())
+	err = e.Run(ctx)
+	log.Info("stopped")
+	return err
+}
+
+func engineOf(url string) string {
+	kind, _, _ := engine(url)
+	return kind
+}
+
+func (a *app) logger() (*slog.Logger, error) {
+	log, err := telemetry.NewLogger(a.err, a.logFormat, a.logLevel)
+	if err != nil {
+		return nil, &exit{exitUsage, err}
+	}
+	return log, nil
+}
+
+// listen serves health and metrics, until stop.
+func (a *app) listen(ctx context.Context, address string, e *executor.Executor, m *telemetry.Metrics, log *slog.Logger) (stop func(), err error) {
+	if address == "" {
+		return func() {}, nil
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("--listen %s: %w; choose another address, or \"\" for none", address, err)
+	}
+	server := healthServer(ctx, e, m)
+	go func() {
+		if err := server.Serve(l); err != nil && !errors.Is(err, errServerClosed) {
+			log.Error("health and metrics are not served any more", "error", err)
+		}
+	}()
+	log.Info("health and metrics", "address", l.Addr().String())
+	return func() { server.Close() }, nil
+}

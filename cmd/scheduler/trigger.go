@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+)
+
+func (a *app) triggerCommand() *cobra.Command {
+	var w who
+	c := &cobra.Command{
+		Use:   "trigger JOB",
+		Short: "Run a job now, beside its schedule, and wait for the end",
+		Long: `trigger makes a run now, under an id of its own (a ~ id): it never stands for a
+scheduled instant, and two in one second are two. This process makes the calls,
+retries included, and waits. Exit 0: succeeded. Exit 1: dead, or not finished.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.trigger(c.Context(), args[0], w)
+		},
+	}
+	w.flags(c, a)
+	return c
+}
+
+func (a *app) trigger(ctx context.Context, jobID string, w who) error {
+	reg, err := a.soundRegistry()
+	if err != nil {
+		return err
+	}
+	j, err := job(reg, jobID)
+	if err != nil {
+		return err
+	}
+	now := time.Now().UTC().Truncate(time.Second)
+	id := jobs.RunIDWithToken(j.ID, now, uuid.Must(uuid.NewV7()).String())
+	return a.drive(ctx, reg, ledger.Entry{
+		JobID: j.ID,
+		Instant: ledger.Instant{
+			RunID: id, At: now, Count: 1, State: ledger.Planned, Trigger: ledger.ByOperator,
+			Overlap: ledger.OverlapAllow, Call: executor.CallFor(j, id, now), Lease: true,
+		},
+		By: w.by, Why: w.why,
+	})
+}
+
+// drive enters a run, makes its calls and prints what came of it.
+func (a *app) drive(ctx context.Context, reg *jobs.Registry, entry ledger.Entry) error {
+	log, err := a.logger()
+	if err != nil {
+		return err
+	}
+	s, err := a.openLedger(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	calls, err := a.caller(reg, s, log)
+	if err != nil {
+		return err
+	}
+	defer calls.Close()
+	e, err := executor.New(executor.Config{Registry: reg, Ledger: s, Caller: calls, Logger: log})
+	if err != nil {
+		return err
+	}
+	run, err := e.Drive(ctx, entry)
+	if err != nil {
+		return err
+	}
+	return a.printDriven(run)
+}
+
+func (a *app) printDriven(r ledger.Run) error {
+	if a.json {
+		if err := printJSON(a.out, toJSON(r)); err != nil {
+			return err
+		}
+	} else {
+		fmt.Fprintf(a.out, "%s %s %s attempts=%d replayed=%t\n", r.ID, r.State, r.Reason, r.Attempt, r.Replayed)
+	}
+	if r.State != ledger.Succeeded {
+		return &exit{code: exitFailed}
+	}
+	return nil
+}

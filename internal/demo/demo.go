@@ -1,0 +1,230 @@
+// Package demo runs the whole product on one machine for a few seconds: a
+// scheduler on an embedded ledger, a target service over real HTTP, a network
+// between them that breaks, and a scheduler process that is killed without
+// warning; and then counts what came of it.
+package demo
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/cronce/cronce/examples/target/membership"
+	"github.com/cronce/cronce/ledger/sqlite"
+)
+
+// Config says how to run the demo.
+type Config struct {
+	Binary   string        // the cronce binary, run as the scheduler
+	Duration time.Duration // with faults; the run takes a few seconds more
+	Out      io.Writer
+	Live     bool // redraw a table instead of printing lines
+}
+
+// registry is what the demo's scheduler runs: each job ticks every second.
+// Every tick is to be run, late ones too, so that ticks and effects can be
+// compared; the waits are short so that the demo is.
+const registry = `version: 1
+name: demo
+targets:
+  membership: { urlEnv: MEMBERSHIP_URL, auth: { type: bearer, tokenEnv: MEMBERSHIP_TOKEN } }
+jobs:
+`
+
+// path is what the job at place i calls.
+func path(i int) string {
+	return []string{"/v1/admin/commission-locks/release-expired", "/v1/admin/books/close-day"}[i%2]
+}
+
+const job = `  - id: %s
+    schedule: "* * * * * *"
+    target: membership
+    path: %s
+    overlap: allow
+    catchUp: all
+    timeout: 1s
+    retry: { backoff: [100ms, 200ms, 300ms, 400ms, 500ms, 500ms, 500ms, 500ms, 500ms, 500ms, 500ms, 500ms] }
+`
+
+// One path is one key scope: the jobs' keys differ by their run-ids.
+var jobIDs = []string{"release-eu", "close-eu", "release-us", "close-us", "release-asia", "close-asia"}
+
+func registryText() string {
+	text := registry
+	for i, id := range jobIDs {
+		text += fmt.Sprintf(job, id, path(i))
+	}
+	return text
+}
+
+// killEvery is how often the scheduler is killed.
+const killEvery = 4 * time.Second
+
+// Run runs the demo. The error says what was lost or doubled, if anything was.
+func Run(ctx context.Context, c Config) error {
+	dir, err := os.MkdirTemp("", "cronce-demo-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	d := &demo{Config: c, dir: dir}
+	defer d.close()
+	if err := d.prepare(ctx); err != nil {
+		return err
+	}
+	if err := d.run(ctx); err != nil {
+		return err
+	}
+	return d.verdict(ctx)
+}
+
+type demo struct {
+	Config
+	dir       string
+	service   *membership.Service
+	faults    *faults
+	scheduler *scheduler
+	ledger    *sqlite.Ledger
+	servers   []*http.Server
+	view      view
+}
+
+func (d *demo) prepare(ctx context.Context) (err error) {
+	token := rand.Text()
+	if d.service, err = membership.Open(ctx, filepath.Join(d.dir, "membership.db"), token, slog.New(slog.DiscardHandler)); err != nil {
+		return err
+	}
+	target, err := d.serve(d.service.Handler())
+	if err != nil {
+		return err
+	}
+	d.faults = newFaults(target)
+	broken, err := d.serve(d.faults)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(d.config(), []byte(registryText()), 0o600); err != nil {
+		return err
+	}
+	d.scheduler = &scheduler{binary: d.Binary, dir: d.dir, env: []string{
+		"MEMBERSHIP_URL=" + broken, "MEMBERSHIP_TOKEN=" + token,
+		"CRONCE_CONFIG=", "CRONCE_DATABASE_URL=",
+	}}
+	d.ledger, err = sqlite.Open(ctx, d.scheduler.ledger(), sqlite.Options{})
+	return err
+}
+
+// serve serves a handler on a free loopback port and returns its base URL.
+func (d *demo) serve(h http.Handler) (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	server := &http.Server{Handler: h, ReadHeaderTimeout: 5 * time.Second}
+	d.servers = append(d.servers, server)
+	go server.Serve(l) // ends with close
+	return "http://" + l.Addr().String(), nil
+}
+
+func (d *demo) config() string { return filepath.Join(d.dir, "cronce.yaml") }
+
+func (d *demo) close() {
+	if d.scheduler != nil {
+		d.scheduler.stop()
+	}
+	for _, s := range d.servers {
+		s.Close()
+	}
+	if d.ledger != nil {
+		d.ledger.Close()
+	}
+	if d.service != nil {
+		d.service.Close()
+	}
+}
+
+// run lets the jobs tick while calls are broken and the scheduler is killed,
+// then heals the network, pauses the jobs and lets the scheduler finish.
+func (d *demo) run(ctx context.Context) error {
+	fmt.Fprintf(d.Out, "A scheduler, a target service, and a network between them that breaks. The scheduler is killed every %s.\n", killEvery)
+	if err := d.scheduler.start(d.config()); err != nil {
+		return fmt.Errorf("start the scheduler: %w", err)
+	}
+	end := time.After(d.Duration)
+	kill := time.NewTicker(killEvery)
+	defer kill.Stop()
+	show := time.NewTicker(d.refresh())
+	defer show.Stop()
+	for running := true; running; {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-end:
+			running = false
+		case <-kill.C:
+			d.awaitCall()
+			if err := d.scheduler.restart(ctx, d.config()); err != nil {
+				return err
+			}
+		case <-show.C:
+			d.show(ctx, "breaking things")
+		}
+	}
+	return d.finish(ctx, show.C)
+}
+
+func (d *demo) refresh() time.Duration {
+	if d.Live {
+		return 250 * time.Millisecond
+	}
+	return 2 * time.Second
+}
+
+// awaitCall waits for a call to be under way, so that the scheduler is killed
+// in the middle of a run.
+func (d *demo) awaitCall() {
+	for range 400 {
+		if d.faults.inFlight.Load() > 0 {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// finishTime bounds how long the scheduler has for what is left.
+const finishTime = 10 * time.Second
+
+func (d *demo) finish(ctx context.Context, show <-chan time.Time) error {
+	d.faults.broken.Store(false)
+	for _, job := range jobIDs {
+		if err := d.ledger.Pause(ctx, job, "demo", "the demo is over"); err != nil {
+			return err
+		}
+	}
+	look := time.NewTicker(200 * time.Millisecond)
+	defer look.Stop()
+	deadline := time.After(finishTime)
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-deadline:
+			return errors.New("runs were still unfinished when the demo's time was up")
+		case <-show:
+			d.show(ctx, "the network is healed; finishing what is left")
+		case <-look.C:
+			if done, err := d.finished(ctx); err != nil || done {
+				d.scheduler.stop()
+				return err
+			}
+		}
+	}
+}
