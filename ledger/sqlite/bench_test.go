@@ -119,7 +119,13 @@ func call(jobID string, instant time.Time) ledger.Call {
 
 func (f *fleet) record(t testing.TB, work []ledger.Work) {
 	t.Helper()
-	now := f.clock.now()
+	recordAll(t, f.Ledger, work)
+}
+
+// recordAll has every run succeed.
+func recordAll(t testing.TB, l *sqlite.Ledger, work []ledger.Work) {
+	t.Helper()
+	now := time.Now()
 	var outcomes []ledger.Outcome
 	for _, w := range work {
 		outcomes = append(outcomes, ledger.Outcome{
@@ -127,7 +133,7 @@ func (f *fleet) record(t testing.TB, work []ledger.Work) {
 			Attempt: ledger.Attempt{N: w.Attempt, StartedAt: now, FinishedAt: now, Answer: ledger.Fresh, Status: 200, Owner: "p"},
 		})
 	}
-	fates, err := f.Record(t.Context(), outcomes)
+	fates, err := l.Record(t.Context(), outcomes)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,4 +146,16 @@ func (f *fleet) record(t testing.TB, work []ledger.Work) {
 
 func (f *fleet) report(b *testing.B) {
 	b.ReportMetric(float64(b.N*batch)/b.Elapsed().Seconds(), "runs/s")
+}
+
+// BenchmarkStandings is what a process asks when the living have changed.
+func BenchmarkStandings(b *testing.B) {
+	f := &fleet{clock: &clock{}}
+	f.Ledger = open(b, filepath.Join(b.TempDir(), "ledger.db"), f.clock)
+	f.begin(b, 10_000)
+	for b.Loop() {
+		if list, err := f.Standings(b.Context(), "v1"); err != nil || len(list) != 10_000 {
+			b.Fatalf("%d standings: %v", len(list), err)
+		}
+	}
 }

@@ -18,9 +18,10 @@ func (l *Ledger) Standings(ctx context.Context, version string) (list []ledger.S
 		list, err = all(t, scanStanding, winners+`
 			SELECT coalesce(j.job_id, w.job_id), coalesce(j.epoch, 0), j.watermark, coalesce(j.hash, ''),
 				coalesce(w.hash, ''), iif(j.hash <> coalesce(w.hash, ''), j.body, NULL)
-			FROM jobs j FULL JOIN winner w ON w.job_id = j.job_id
-			WHERE j.ended_at IS NULL OR w.job_id IS NOT NULL
-			ORDER BY 1`, t.alive())
+			FROM (SELECT job_id FROM jobs WHERE ended_at IS NULL UNION SELECT job_id FROM winner) AS listed
+			LEFT JOIN jobs j ON j.job_id = listed.job_id
+			LEFT JOIN winner w ON w.job_id = listed.job_id
+			ORDER BY listed.job_id`, t.alive())
 		return err
 	})
 	if err != nil {
@@ -38,7 +39,7 @@ const winners = `
 		JOIN version_jobs v ON v.version = p.version
 		JOIN definitions d ON d.first_declared = v.definition
 		GROUP BY d.job_id
-	), winner AS (
+	), winner AS MATERIALIZED (
 		SELECT d.* FROM latest JOIN definitions d ON d.first_declared = latest.first_declared
 	)`
 
