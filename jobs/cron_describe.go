@@ -121,11 +121,29 @@ func runs(set uint64, name func(int) string) []string {
 	return words
 }
 
+// progression returns a set's even step, if it has four members or more.
+func progression(set uint64) (step int, ok bool) {
+	all := members(set)
+	if len(all) < 4 {
+		return 0, false
+	}
+	step = all[1] - all[0]
+	for i := range all[1:] {
+		if all[i+1]-all[i] != step {
+			return 0, false
+		}
+	}
+	return step, step > 1
+}
+
 func decimal(n int) string { return fmt.Sprint(n) }
 
 func plural(set uint64, noun string) string {
 	if bits.OnesCount64(set) > 1 {
 		noun += "s"
+	}
+	if n, ok := progression(set); ok {
+		return fmt.Sprintf("%s %d to %d by %d", noun, bits.TrailingZeros64(set), highest(set), n)
 	}
 	return noun + " " + listing(runs(set, decimal))
 }
@@ -169,7 +187,7 @@ func (r dayRule) describe() string {
 		if r.n == 0 {
 			return "the last day of the month"
 		}
-		return fmt.Sprintf("the day %s before the month's last", count(int64(r.n), "day"))
+		return fmt.Sprintf("the last day but %d of the month", r.n)
 	case nearestWeekday:
 		return fmt.Sprintf("the working day nearest to day %d of the month", r.n)
 	case lastWorkday:

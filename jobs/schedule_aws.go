@@ -47,7 +47,7 @@ func (i interval) aws() (expr string, align bool, err error) {
 	n := i.seconds
 	switch {
 	case n%minute != 0:
-		return "", false, fmt.Errorf("AWS has no seconds: it cannot fire every %s; use whole minutes, or let a tick drive the job", spell(n))
+		return "", false, fmt.Errorf("AWS has no seconds: it cannot fire every %s; use whole minutes, or let a tick drive the job", i.length())
 	case n == minute:
 		return "cron(* * * * ? *)", false, nil
 	case n < hour && hour%n == 0:
@@ -58,12 +58,8 @@ func (i interval) aws() (expr string, align bool, err error) {
 		return fmt.Sprintf("cron(0 0/%d * * ? *)", n/hour), false, nil
 	case n == day:
 		return "cron(0 0 * * ? *)", false, nil
-	case n%day == 0:
-		return "rate(" + count(n/day, "day") + ")", true, nil
-	case n%hour == 0:
-		return "rate(" + count(n/hour, "hour") + ")", true, nil
 	}
-	return "rate(" + count(n/minute, "minute") + ")", true, nil
+	return "rate(" + i.length() + ")", true, nil
 }
 
 func (c *calendar) aws() (string, error) {

@@ -6,32 +6,29 @@ import (
 )
 
 // Describe says the schedule in words, such as "every hour at minute 0, UTC".
-func (s *Schedule) Describe() string { return s.form.describe() + ", " + s.zone.loc.String() }
+func (s *Schedule) Describe() string {
+	if _, ok := s.form.(interval); ok {
+		return s.form.describe() // the same in every zone
+	}
+	return s.form.describe() + ", " + s.zone.loc.String()
+}
 
 func (i interval) describe() string {
-	return "every " + spell(i.seconds) + ", counted from 1970-01-01T00:00:00Z"
+	return "every " + strings.TrimPrefix(i.length(), "1 ") + ", counted from 1970-01-01T00:00:00Z"
 }
 
-// spell says a number of seconds in its largest whole units.
-func spell(seconds int64) string {
-	if seconds == minute || seconds == hour || seconds == day {
-		return strings.TrimPrefix(unitsOf(seconds), "1 ")
+// length says the interval in the largest unit that divides it.
+func (i interval) length() string {
+	switch n := i.seconds; {
+	case n%day == 0:
+		return count(n/day, "day")
+	case n%hour == 0:
+		return count(n/hour, "hour")
+	case n%minute == 0:
+		return count(n/minute, "minute")
+	default:
+		return count(n, "second")
 	}
-	return unitsOf(seconds)
-}
-
-func unitsOf(seconds int64) string {
-	var parts []string
-	for _, u := range []struct {
-		name string
-		size int64
-	}{{"day", day}, {"hour", hour}, {"minute", minute}, {"second", 1}} {
-		if n := seconds / u.size; n > 0 {
-			parts = append(parts, count(n, u.name))
-			seconds -= n * u.size
-		}
-	}
-	return listing(parts)
 }
 
 func count(n int64, noun string) string {
