@@ -10,7 +10,7 @@ import (
 )
 
 // The problem codes that change what a status means. Package idempotency
-// answers with them; see docs/targets.md for other implementations.
+// answers with them.
 const (
 	codeInProgress = "idempotency_key_in_progress"
 	codeMismatch   = "idempotency_key_payload_mismatch"

@@ -44,9 +44,10 @@ func streaming(head, more string) func(net.Conn) {
 		if readRequest(c) == nil {
 			return
 		}
+		again := []byte(more)
 		_, err := io.WriteString(c, head)
 		for err == nil {
-			_, err = io.WriteString(c, more)
+			_, err = c.Write(again)
 		}
 	}
 }

@@ -73,8 +73,8 @@ func join(base *url.URL, target string) (*url.URL, error) {
 	if !strings.HasPrefix(path, "/") {
 		return nil, errors.New("does not begin with a slash")
 	}
-	if asked && query != "" && !visible(query) {
-		return nil, errors.New("has a query with characters that need percent-encoding")
+	if asked && query != "" && (!visible(query) || strings.Contains(query, "#")) {
+		return nil, errors.New("has a query with characters that need percent-encoding, or a #")
 	}
 	plain, err := url.PathUnescape(path)
 	if err != nil {

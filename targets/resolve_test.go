@@ -85,6 +85,7 @@ func TestJoin(t *testing.T) {
 		{"dots between escaped slashes", "https://h/p", "/a%2f..%2fb", ""},
 		{"dots between escaped backslashes", "https://h/p", "/a%5c..%5cb", ""},
 		{"a fragment", "https://h", "/a#b", ""},
+		{"a fragment after the query", "https://h", "/a?b#c", ""},
 		{"a space", "https://h", "/a b", ""},
 		{"a line break", "https://h", "/a\r\nX: y", ""},
 		{"a line break in the query", "https://h", "/a?b\r\nX: y", ""},
