@@ -19,6 +19,7 @@ var listCases = []testCase{
 	{"Jobs lists every job by id with its last run", jobStatuses},
 	{"an unknown job has no events", noEvents},
 	{"Counts tells unfinished, dead unseen, and the oldest due", counts},
+	{"Counts: a run that waits for the slot is not due", countsWaiting},
 	{"Ping answers", pings},
 }
 
@@ -170,6 +171,12 @@ func counts(b *bed) {
 	b.counted(want)
 	b.claim("p1", 10)
 	b.counted(ledger.Counts{Unfinished: map[ledger.State]int{ledger.Running: 3, ledger.Retrying: 1}})
+}
+
+func countsWaiting(b *bed) {
+	j := b.job("j")
+	j.admit(j.leased(0, ledger.OverlapQueue), j.planned(1, ledger.OverlapQueue))
+	b.counted(ledger.Counts{Unfinished: map[ledger.State]int{ledger.Running: 1, ledger.Planned: 1}})
 }
 
 func (b *bed) counted(want ledger.Counts) {

@@ -24,6 +24,8 @@ var operateCases = []testCase{
 	{"redrive: takes the slot again", redriveSlot},
 	{"redrive: many runs of one act go one after the other", redriveMany},
 	{"redrive: a forced run leaves the slot to its holder", redriveForced},
+	{"redrive: what waits past its sendBefore is never handed out", redriveWaitsTooLong},
+	{"an act without a limit reaches every run", actsUnlimited},
 	{"ack: a dead run is seen once, with who and why", acks},
 	{"ack: only dead runs, and without ids those not seen yet", acksSelected},
 }
@@ -274,6 +276,33 @@ func redriveMany(b *bed) {
 		w := b.take("p1", j.id(i))
 		b.idle()
 		b.record(succeeded(w))
+	}
+}
+
+func redriveWaitsTooLong(b *bed) {
+	j := b.deaths(2)
+	b.changed(b.Redrive(b.ctx, act(j.id(0), j.id(1))))(j.id(0), j.id(1))
+	b.take("p1", j.id(0))
+	b.pass(horizon + time.Second)
+	for range 3 {
+		b.idle()
+	}
+	b.is(j.id(0), ledger.Dead, ledger.KeyExpired)
+	b.is(j.id(1), ledger.Dead, ledger.KeyExpired)
+}
+
+func actsUnlimited(b *bed) {
+	j := b.job("j")
+	for i := range 55 {
+		b.entered(j.entry(j.planned(i, ledger.OverlapAllow)))
+		e := j.beside("x")
+		e.RunID = j.id(i) + "~x"
+		b.entered(e)
+	}
+	got, err := b.Cancel(b.ctx, act())
+	b.must(err)
+	if len(got.Changed) != 110 || len(got.Refused) != 0 {
+		b.Errorf("canceled %d, refused %d: want all 110", len(got.Changed), len(got.Refused))
 	}
 }
 

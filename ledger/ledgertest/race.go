@@ -16,9 +16,6 @@ var raceCases = []testCase{
 	{"replicas that enter one event at once make one run", raceEntries},
 	{"a plan and an event of one instant make one run and one lease", racePlanEntry},
 	{"a lapsed lease is taken over by one", raceTakeover},
-	{"a run is redriven once", raceRedrive},
-	{"a range is backfilled once", raceBackfill},
-	{"operators and executors at once do not fail one another", raceOperators},
 	{"planning, claiming and recording at once run every instant once, one at a time", raceAll},
 }
 
@@ -229,103 +226,6 @@ func raceTakeover(b *bed) {
 	if r := b.get(j.id(0)); r.Attempt != 2 || len(b.history(j.id(0))) != 1 {
 		b.Errorf("row %+v, want attempt 2 after one that is lost", r)
 	}
-}
-
-func raceRedrive(b *bed) {
-	j, _ := b.died("j")
-	var mu sync.Mutex
-	n := 0
-	b.each([]Store{b.Store, b.second(), b.second()}, 2, func(s Store, _ string) error {
-		a := act(j.id(0))
-		a.Force = true
-		got, err := s.Redrive(b.ctx, a)
-		mu.Lock()
-		defer mu.Unlock()
-		n += len(got.Changed)
-		return err
-	})
-	if n != 1 {
-		b.Errorf("redriven %d times, want once", n)
-	}
-}
-
-func raceBackfill(b *bed) {
-	const instants = 30
-	j := b.job("j")
-	j.admit(j.rangeOf(0, instants-1))
-	fill := ledger.Backfill{JobID: "j", By: "ann", Why: "outage"}
-	for i := range instants {
-		fill.Instants = append(fill.Instants, j.planned(i, ledger.OverlapSkip))
-	}
-	var mu sync.Mutex
-	planned := 0
-	b.each([]Store{b.Store, b.second(), b.second()}, 2, func(s Store, _ string) error {
-		got, err := s.Backfill(b.ctx, fill)
-		mu.Lock()
-		defer mu.Unlock()
-		planned += got.Planned
-		return err
-	})
-	if n := len(b.all("j")); planned != instants || n != instants {
-		b.Errorf("planned %d in %d rows, want %d of each", planned, n, instants)
-	}
-}
-
-// raceOperators: each worker does all that an operator and an executor do, in
-// an order of its own. What matters is that no call fails: rows are locked in
-// one order everywhere.
-func raceOperators(b *bed) {
-	stores := b.fleet(10, 3)
-	b.each(stores, 3, func(s Store, token string) error {
-		all := ledger.Act{By: token, Why: "race", Force: true}
-		var held []ledger.Work
-		moves := []func(round int) error{
-			func(int) error {
-				standings, err := s.Standings(b.ctx, "v1")
-				if err != nil {
-					return err
-				}
-				got, err := s.Admit(b.ctx, ledger.Admission{
-					Plans: plansAt(standings, 0, ledger.OverlapQueue), Owner: token, Token: token, LeaseFor: lease,
-				})
-				held = append(held, got.Leased...)
-				return err
-			},
-			func(int) error {
-				got, err := s.Claim(b.ctx, ledger.Claim{Owner: token, Token: token, Limit: 5, LeaseFor: lease})
-				held = append(held, got.Work...)
-				return err
-			},
-			func(round int) error {
-				var os []ledger.Outcome
-				for i, w := range held {
-					os = append(os, []ledger.Outcome{succeeded(w), dead(w, ledger.Permanent), retrying(w, 0)}[(i+round)%3])
-				}
-				held = nil
-				_, err := s.Record(b.ctx, os)
-				return err
-			},
-			func(int) error { _, err := s.Redrive(b.ctx, all); return err },
-			func(int) error {
-				some := all
-				some.Filter = ledger.Filter{States: []ledger.State{ledger.Planned}, Limit: 2}
-				_, err := s.Cancel(b.ctx, some)
-				return err
-			},
-			func(int) error { return s.Pause(b.ctx, "job-003", token, "race") },
-			func(int) error { return s.Resume(b.ctx, "job-003", token, "race") },
-			func(int) error { _, err := s.PurgeRuns(b.ctx, ledger.Purge{Batch: 5}); return err },
-			func(int) error { _, err := s.Ack(b.ctx, all); return err },
-		}
-		for round := range 5 {
-			for _, i := range rand.Perm(len(moves)) {
-				if err := moves[i](round); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
-	})
 }
 
 // raceAll: half the workers plan queued instants, all of them claim and

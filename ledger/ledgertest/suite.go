@@ -44,14 +44,17 @@ var groups = []struct {
 	cases []testCase
 }{
 	{"admit", admitCases},
+	{"start", startCases},
 	{"overlap", overlapCases},
 	{"lease", leaseCases},
 	{"record", recordCases},
 	{"enter", enterCases},
 	{"definitions", definitionCases},
+	{"epoch", epochCases},
 	{"operate", operateCases},
 	{"backfill", backfillCases},
 	{"purge", purgeCases},
 	{"list", listCases},
 	{"race", raceCases},
+	{"race of operators", raceOperateCases},
 }

@@ -1,0 +1,156 @@
+package memory_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/ledger/memory"
+)
+
+// trigger enters n runs of ~ work, not leased.
+func trigger(tb testing.TB, l *memory.Ledger, from, n int) {
+	tb.Helper()
+	for i := from; i < from+n; i++ {
+		_, err := l.Enter(context.Background(), ledger.Entry{JobID: "j", Instant: ledger.Instant{
+			RunID: fmt.Sprintf("j@2026-01-01T00:00:00Z~%d", i), At: time.Unix(int64(i), 0), Count: 1,
+			State: ledger.Planned, Trigger: ledger.ByOperator, Call: ledger.Call{Horizon: time.Hour},
+		}})
+		if err != nil {
+			tb.Fatal(err)
+		}
+	}
+}
+
+// settle claims up to limit runs and records them succeeded.
+func settle(tb testing.TB, l *memory.Ledger, limit int) int {
+	tb.Helper()
+	ctx := context.Background()
+	got, err := l.Claim(ctx, ledger.Claim{Owner: "p", Token: "t", Limit: limit, LeaseFor: time.Minute})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var os []ledger.Outcome
+	for _, w := range got.Work {
+		os = append(os, ledger.Outcome{Lease: ledger.Lease{RunID: w.RunID, Token: w.Token}, State: ledger.Succeeded})
+	}
+	if _, err := l.Record(ctx, os); err != nil {
+		tb.Fatal(err)
+	}
+	return len(got.Work)
+}
+
+// Simulations run whole days of a ledger in virtual time: its clock is
+// time.Now and nothing else.
+func TestClockIsTheBubbles(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := context.Background()
+		l := memory.New()
+		trigger(t, l, 0, 1)
+		claim := ledger.Claim{Owner: "p", Token: "t", Limit: 1, LeaseFor: time.Minute}
+		first, err := l.Claim(ctx, claim)
+		if err != nil || len(first.Work) != 1 {
+			t.Fatalf("claimed %+v, %v", first, err)
+		}
+		time.Sleep(time.Until(first.NextAt))
+		again, err := l.Claim(ctx, claim)
+		if err != nil || len(again.Work) != 1 || again.Work[0].Attempt != 2 {
+			t.Fatalf("after the lease's end claimed %+v, %v", again, err)
+		}
+		if d := again.Now.Sub(first.Now); d != time.Minute {
+			t.Errorf("the ledger's clock moved %s, want 1m0s", d)
+		}
+	})
+}
+
+// A request that its caller gave up is not begun.
+func TestCanceledContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	l := memory.New()
+	if err := l.Ping(ctx); err == nil {
+		t.Error("Ping on a canceled context: want an error")
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := l.Ping(context.Background()); err != nil {
+		t.Errorf("Close shuts nobody else out: %v", err)
+	}
+}
+
+// The cost of a claim does not grow with the finished runs.
+func BenchmarkClaimBesideFinished(b *testing.B) {
+	for _, finished := range []int{0, 100_000} {
+		b.Run(fmt.Sprint(finished), func(b *testing.B) {
+			l := memory.New()
+			trigger(b, l, 0, finished)
+			for settle(b, l, 1000) > 0 {
+			}
+			next := finished
+			for b.Loop() {
+				trigger(b, l, next, 64)
+				next += 64
+				settle(b, l, 64)
+			}
+			b.ReportMetric(float64(next-finished)/b.Elapsed().Seconds(), "runs/s")
+		})
+	}
+}
+
+// Nor with what is due and waits for a free caller.
+func BenchmarkClaimFromBacklog(b *testing.B) {
+	l := memory.New()
+	next := 100_000
+	trigger(b, l, 0, next)
+	for b.Loop() {
+		trigger(b, l, next, 64)
+		next += 64
+		settle(b, l, 64)
+	}
+}
+
+// Admission of one instant of each of 300 jobs, leased, then recorded.
+func BenchmarkAdmit(b *testing.B) {
+	ctx := context.Background()
+	l := memory.New()
+	d := ledger.Declaration{Process: "p", Registry: "r", Version: "v"}
+	for i := range 300 {
+		d.Definitions = append(d.Definitions, ledger.Definition{JobID: fmt.Sprint("j", i), Hash: "h"})
+	}
+	if err := l.Declare(ctx, d); err != nil {
+		b.Fatal(err)
+	}
+	at, err := l.Standings(ctx, "v")
+	if err != nil {
+		b.Fatal(err)
+	}
+	l.Pass(100 * 365 * 24 * time.Hour)
+	for b.Loop() {
+		a := ledger.Admission{Owner: "p", Token: "t", LeaseFor: time.Minute}
+		for i := range at {
+			due := at[i].Watermark.Truncate(time.Second).Add(time.Second)
+			a.Plans = append(a.Plans, ledger.Plan{JobID: at[i].JobID, Epoch: at[i].Epoch, After: at[i].Watermark, Through: due,
+				Instants: []ledger.Instant{{
+					RunID: at[i].JobID + "@" + due.Format(time.RFC3339), At: due, Count: 1, State: ledger.Planned,
+					Lease: true, Overlap: ledger.OverlapSkip, Call: ledger.Call{Horizon: time.Hour},
+				}}})
+			at[i].Watermark = due
+		}
+		got, err := l.Admit(ctx, a)
+		if err != nil || len(got.Leased) != 300 {
+			b.Fatalf("leased %d, stale %d: %v", len(got.Leased), len(got.Stale), err)
+		}
+		var os []ledger.Outcome
+		for _, w := range got.Leased {
+			os = append(os, ledger.Outcome{Lease: ledger.Lease{RunID: w.RunID, Token: w.Token}, State: ledger.Succeeded})
+		}
+		if _, err := l.Record(ctx, os); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(300*float64(b.N)/b.Elapsed().Seconds(), "runs/s")
+}
