@@ -2,9 +2,9 @@ package sqlite
 
 import (
 	"context"
-	"time"
 
 	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/internal/sqlkeys"
 )
 
 // PurgeBatch implements [idempotency.Purger]. SQLite locks the database, not
@@ -12,7 +12,7 @@ import (
 func (s *Store) PurgeBatch(ctx context.Context, p idempotency.Purge) (idempotency.Purged, error) {
 	done := idempotency.Purged{Scopes: map[string]int64{}, Last: p.After}
 	err := s.alone(ctx, func(q Querier) error {
-		rows, err := q.QueryContext(ctx, s.sql.batch, p.Scope, max(0, p.After.UnixMilli()), p.Limit)
+		rows, err := q.QueryContext(ctx, s.sql.batch, p.Scope, sqlkeys.After(p), p.Limit)
 		if err != nil {
 			return err
 		}
@@ -25,7 +25,7 @@ func (s *Store) PurgeBatch(ctx context.Context, p idempotency.Purge) (idempotenc
 			}
 			done.Scopes[scope]++
 			done.Rows++
-			if at := time.UnixMilli(expires).UTC(); at.After(done.Last) {
+			if at := sqlkeys.Time(expires); at.After(done.Last) {
 				done.Last = at
 			}
 		}
@@ -39,19 +39,9 @@ func (s *Store) PurgeBatch(ctx context.Context, p idempotency.Purge) (idempotenc
 
 // CountExpired implements [idempotency.Purger].
 func (s *Store) CountExpired(ctx context.Context, scope string) (map[string]int64, error) {
-	rows, err := s.db.QueryContext(ctx, s.sql.count, scope)
+	counts, err := sqlkeys.Counts(s.db.QueryContext(ctx, s.sql.count, scope))
 	if err != nil {
 		return nil, unavailable("count", err)
 	}
-	defer rows.Close()
-	counts := map[string]int64{}
-	for rows.Next() {
-		var name string
-		var n int64
-		if err := rows.Scan(&name, &n); err != nil {
-			return nil, unavailable("count", err)
-		}
-		counts[name] = n
-	}
-	return counts, rows.Err()
+	return counts, nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/internal/sqlkeys"
 )
 
 // Reserve implements [idempotency.Reserver].
@@ -21,8 +22,8 @@ func (s *Store) Reserve(ctx context.Context, c idempotency.Claim, lease time.Dur
 		} else if look.Record != nil {
 			return nil
 		}
-		look.Held, err = changed(q.ExecContext(ctx, statement, c.Key.Scope, c.Key.Principal, c.Key.Value,
-			c.Fingerprint, c.Owner, lease.Milliseconds()))
+		look.Held, err = sqlkeys.Changed(q.ExecContext(ctx, statement,
+			sqlkeys.Key(c.Key, c.Fingerprint, c.Owner, lease.Milliseconds())...))
 		return err
 	})
 	if err != nil {
@@ -33,14 +34,14 @@ func (s *Store) Reserve(ctx context.Context, c idempotency.Claim, lease time.Dur
 
 // Settle implements [idempotency.Reserver].
 func (s *Store) Settle(ctx context.Context, c idempotency.Claim, r idempotency.Reply) (expires time.Time, held bool, err error) {
-	status, header, state, err := columns(r)
+	reply, err := sqlkeys.Columns(r)
 	if err != nil {
 		return time.Time{}, false, err
 	}
 	var at int64
 	err = s.alone(ctx, func(q Querier) error {
-		return q.QueryRowContext(ctx, s.sql.settle, c.Key.Scope, c.Key.Principal, c.Key.Value, c.Owner,
-			state, status, header, r.Body, c.TTL.Milliseconds()).Scan(&at)
+		values := append(sqlkeys.Key(c.Key, c.Owner, c.TTL.Milliseconds()), reply...)
+		return q.QueryRowContext(ctx, s.sql.settle, values...).Scan(&at)
 	})
 	if errors.Is(err, sql.ErrNoRows) {
 		return time.Time{}, false, nil
@@ -48,7 +49,7 @@ func (s *Store) Settle(ctx context.Context, c idempotency.Claim, r idempotency.R
 	if err != nil {
 		return time.Time{}, false, unavailable("settle the key", err)
 	}
-	return time.UnixMilli(at).UTC(), true, nil
+	return sqlkeys.Time(at), true, nil
 }
 
 // Doubt implements [idempotency.Reserver].
@@ -63,7 +64,7 @@ func (s *Store) Free(ctx context.Context, c idempotency.Claim) (held bool, err e
 
 func (s *Store) owned(ctx context.Context, statement string, c idempotency.Claim) (held bool, err error) {
 	err = s.alone(ctx, func(q Querier) error {
-		held, err = changed(q.ExecContext(ctx, statement, c.Key.Scope, c.Key.Principal, c.Key.Value, c.Owner))
+		held, err = sqlkeys.Changed(q.ExecContext(ctx, statement, sqlkeys.Key(c.Key, c.Owner)...))
 		return err
 	})
 	if err != nil {
@@ -88,12 +89,4 @@ func (s *Store) alone(ctx context.Context, fn func(Querier) error) error {
 		return err
 	}
 	return t.close(ctx, `COMMIT`)
-}
-
-func changed(r sql.Result, err error) (bool, error) {
-	if err != nil {
-		return false, err
-	}
-	n, err := r.RowsAffected()
-	return n > 0, err
 }

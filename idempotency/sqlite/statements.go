@@ -22,16 +22,16 @@ func newStatements(table string) statements {
 		// gives the clock's part of the answer when there is no row.
 		look: in(`
 SELECT k.state, k.request_hash, k.owner, k.response_status, k.response_headers, k.response_body,
-       k.expires_at, coalesce(k.locked_until <= {{now}}, 0), coalesce(?4 <= {{now}}, 0)
+       k.expires_at, 0, coalesce(k.locked_until <= {{now}}, 0), coalesce(?4 <= {{now}}, 0)
 FROM (SELECT 1) LEFT JOIN {{table}} k
   ON k.scope = ?1 AND k.principal = ?2 AND k.key = ?3 AND (k.{{expired}}) IS NOT TRUE`),
 
-		// ?4 hash, ?5 state, ?6 status, ?7 headers, ?8 body, ?9 owner, ?10 ttl.
+		// ?4 hash, ?5 owner, ?6 ttl, ?7 state, ?8 status, ?9 headers, ?10 body.
 		// A row that is in the way is an expired one, and is reclaimed.
 		record: in(`
-INSERT INTO {{table}} (scope, principal, key, request_hash, state, response_status, response_headers, response_body,
-                       owner, created_at, expires_at)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, {{now}}, {{now}} + ?10)
+INSERT INTO {{table}} (scope, principal, key, request_hash, owner, created_at, expires_at,
+                       state, response_status, response_headers, response_body)
+VALUES (?1, ?2, ?3, ?4, ?5, {{now}}, {{now}} + ?6, ?7, ?8, ?9, ?10)
 ON CONFLICT (scope, principal, key) DO UPDATE
 SET request_hash = excluded.request_hash, state = excluded.state, response_status = excluded.response_status,
     response_headers = excluded.response_headers, response_body = excluded.response_body, owner = excluded.owner,
@@ -55,11 +55,11 @@ UPDATE {{table}} SET state = 'calling', owner = ?5, locked_until = {{now}} + ?6
 WHERE scope = ?1 AND principal = ?2 AND key = ?3 AND request_hash = ?4
   AND (state = 'unknown' OR (state = 'calling' AND locked_until <= {{now}}))`),
 
-		// ?4 owner, ?5 state, ?6 status, ?7 headers, ?8 body, ?9 ttl.
+		// ?4 owner, ?5 ttl, ?6 state, ?7 status, ?8 headers, ?9 body.
 		settle: in(`
 UPDATE {{table}}
-SET state = ?5, response_status = ?6, response_headers = ?7, response_body = ?8, locked_until = NULL,
-    expires_at = {{now}} + ?9
+SET state = ?6, response_status = ?7, response_headers = ?8, response_body = ?9, locked_until = NULL,
+    expires_at = {{now}} + ?5
 WHERE scope = ?1 AND principal = ?2 AND key = ?3 AND owner = ?4 AND state = 'calling'
 RETURNING expires_at`),
 

@@ -4,11 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
-	"encoding/json"
 	"errors"
 	"time"
 
 	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/internal/sqlkeys"
 )
 
 // tx is one open transaction, or a savepoint in one that was handed in.
@@ -71,29 +71,12 @@ func (s *Store) Look(ctx context.Context, c idempotency.Claim) (idempotency.Look
 	return look, nil
 }
 
-func (s *Store) lookIn(ctx context.Context, q Querier, c idempotency.Claim) (look idempotency.Look, err error) {
-	var r idempotency.Record
-	var state, hash, owner sql.NullString
-	var status, expires sql.NullInt64
-	var header []byte
-	sendBefore := sql.NullInt64{Int64: c.SendBefore.UnixMilli(), Valid: !c.SendBefore.IsZero()}
-	err = q.QueryRowContext(ctx, s.sql.look, c.Key.Scope, c.Key.Principal, c.Key.Value, sendBefore).
-		Scan(&state, &hash, &owner, &status, &header, &r.Body, &expires, &look.Lapsed, &look.Late)
-	if err != nil || !state.Valid {
-		return look, err
-	}
-	r.State, r.Fingerprint, r.Owner = idempotency.State(state.String), hash.String, owner.String
-	r.Status, r.Omitted = int(status.Int64), r.State == idempotency.Omitted
-	if expires.Valid {
-		r.ExpiresAt = time.UnixMilli(expires.Int64).UTC()
-	}
-	if header != nil {
-		err = json.Unmarshal(header, &r.Header)
-	}
-	look.Record = &r
+func (s *Store) lookIn(ctx context.Context, q Querier, c idempotency.Claim) (idempotency.Look, error) {
+	look, _, err := sqlkeys.Look(q.QueryRowContext(ctx, s.sql.look, sqlkeys.Key(c.Key, sqlkeys.SendBefore(c))...))
 	return look, err
 }
 
+// Context implements [idempotency.Tx].
 func (t *tx) Context(ctx context.Context) context.Context { return t.store.WithTx(ctx, t.q) }
 
 // Commit implements [idempotency.Tx].
@@ -105,14 +88,14 @@ func (t *tx) Commit(ctx context.Context, c idempotency.Claim, r idempotency.Repl
 		}
 		return time.Time{}, errors.Join(idempotency.ErrTxEnded, err)
 	}
-	status, header, state, err := columns(r)
+	reply, err := sqlkeys.Columns(r)
 	if err != nil {
 		t.close(ctx, `ROLLBACK`)
 		return time.Time{}, err
 	}
 	var expires int64
-	err = t.q.QueryRowContext(ctx, t.store.sql.record, c.Key.Scope, c.Key.Principal, c.Key.Value,
-		c.Fingerprint, state, status, header, r.Body, c.Owner, c.TTL.Milliseconds()).Scan(&expires)
+	values := append(sqlkeys.Key(c.Key, c.Fingerprint, c.Owner, c.TTL.Milliseconds()), reply...)
+	err = t.q.QueryRowContext(ctx, t.store.sql.record, values...).Scan(&expires)
 	if err != nil {
 		t.close(ctx, `ROLLBACK`)
 		if errors.Is(err, sql.ErrNoRows) {
@@ -123,7 +106,7 @@ func (t *tx) Commit(ctx context.Context, c idempotency.Claim, r idempotency.Repl
 	if err := t.close(ctx, `COMMIT`); err != nil {
 		return time.Time{}, unavailable("commit", err)
 	}
-	return time.UnixMilli(expires).UTC(), nil
+	return sqlkeys.Time(expires), nil
 }
 
 // Rollback implements [idempotency.Tx].
@@ -154,16 +137,4 @@ func (t *tx) close(ctx context.Context, ending string) error {
 func (t *tx) release() {
 	_ = t.conn.Close()
 	<-t.store.writer
-}
-
-// columns are a reply as it is stored.
-func columns(r idempotency.Reply) (status sql.NullInt64, header []byte, state idempotency.State, err error) {
-	state = idempotency.Done
-	if r.Omitted {
-		state = idempotency.Omitted
-	}
-	if len(r.Header) > 0 {
-		header, err = json.Marshal(r.Header)
-	}
-	return sql.NullInt64{Int64: int64(r.Status), Valid: r.Status != 0}, header, state, err
 }

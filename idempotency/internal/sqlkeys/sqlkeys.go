@@ -1,0 +1,101 @@
+// Package sqlkeys is what the key stores on database/sql have in common: how a
+// row is read and written. Their tables have the same columns, with times in
+// milliseconds since 1970.
+package sqlkeys
+
+import (
+	"database/sql"
+	"encoding/json"
+	"time"
+
+	"github.com/cronce/cronce/idempotency"
+)
+
+// Row is *sql.Row.
+type Row interface{ Scan(...any) error }
+
+// Look reads state, request_hash, owner, response_status, response_headers,
+// response_body, expires_at, and whether the record is expired, whether its
+// lease has lapsed, and whether the send-before time has come. A NULL state
+// means that there is no row.
+func Look(row Row) (look idempotency.Look, expired bool, err error) {
+	var r idempotency.Record
+	var state, hash, owner sql.NullString
+	var status, expires sql.NullInt64
+	var header []byte
+	err = row.Scan(&state, &hash, &owner, &status, &header, &r.Body, &expires, &expired, &look.Lapsed, &look.Late)
+	if err != nil || !state.Valid || expired {
+		return look, expired, err
+	}
+	r.State, r.Fingerprint, r.Owner = idempotency.State(state.String), hash.String, owner.String
+	r.Status, r.Omitted = int(status.Int64), r.State == idempotency.Omitted
+	if expires.Valid {
+		r.ExpiresAt = Time(expires.Int64)
+	}
+	if header != nil {
+		err = json.Unmarshal(header, &r.Header)
+	}
+	look.Record = &r
+	return look, false, err
+}
+
+// Columns are a reply as it is stored: state, response_status, response_headers
+// and response_body.
+func Columns(r idempotency.Reply) ([]any, error) {
+	state := idempotency.Done
+	if r.Omitted {
+		state = idempotency.Omitted
+	}
+	var header any
+	if len(r.Header) > 0 {
+		text, err := json.Marshal(r.Header)
+		if err != nil {
+			return nil, err
+		}
+		header = string(text)
+	}
+	return []any{string(state), sql.NullInt64{Int64: int64(r.Status), Valid: r.Status != 0}, header, r.Body}, nil
+}
+
+// Key are the primary key's columns.
+func Key(k idempotency.Key, more ...any) []any {
+	return append([]any{k.Scope, k.Principal, k.Value}, more...)
+}
+
+// SendBefore is a claim's time, or NULL.
+func SendBefore(c idempotency.Claim) sql.NullInt64 {
+	return sql.NullInt64{Int64: c.SendBefore.UnixMilli(), Valid: !c.SendBefore.IsZero()}
+}
+
+// Time is a stored time.
+func Time(milliseconds int64) time.Time { return time.UnixMilli(milliseconds).UTC() }
+
+// After is the beginning of a purge's batch.
+func After(p idempotency.Purge) int64 { return max(0, p.After.UnixMilli()) }
+
+// Changed reports whether a statement changed a row.
+func Changed(r sql.Result, err error) (bool, error) {
+	if err != nil {
+		return false, err
+	}
+	n, err := r.RowsAffected()
+	return n > 0, err
+}
+
+// Counts reads rows of a scope and a count.
+func Counts(rows *sql.Rows, err error) (map[string]int64, error) {
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	counts := map[string]int64{}
+	for rows.Next() {
+		var scope string
+		var n int64
+		if err := rows.Scan(&scope, &n); err != nil {
+			return nil, err
+		}
+		counts[scope] = n
+	}
+	return counts, rows.Err()
+}
