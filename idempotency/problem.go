@@ -53,6 +53,9 @@ func (k *Kit) problemOf(err error) Problem {
 	switch {
 	case errors.Is(err, ErrInvalidKey):
 		return problem(http.StatusBadRequest, CodeInvalidKey, "Invalid idempotency key", err.Error())
+	case errors.Is(err, ErrTxEnded):
+		return problem(http.StatusInternalServerError, CodeTxEnded, "Defect in the service",
+			"The operation ended its transaction itself. It is not known whether it was done, and it is not repeated under this key.")
 	case errors.Is(err, ErrMismatch):
 		return problem(k.opt.MismatchStatus, CodeMismatch, "Idempotency key used with another payload",
 			"This key belongs to a request with another method, path, query or body. Repeat that request, or use a new key.")
@@ -71,9 +74,6 @@ func (k *Kit) problemOf(err error) Problem {
 	case errors.Is(err, ErrTxAborted):
 		return problem(http.StatusInternalServerError, CodeTxAborted, "Not done",
 			"The database refused to commit the operation and rolled it back. Ask again with the same key.")
-	case errors.Is(err, ErrTxEnded):
-		return problem(http.StatusInternalServerError, CodeTxEnded, "Defect in the service",
-			"The operation ended its transaction itself. It is not known whether it was done, and it is not repeated under this key.")
 	default:
 		return problem(http.StatusServiceUnavailable, CodeUnavailable, "Key store unavailable",
 			"Whether this key was used before cannot be looked up now. Ask again with the same key.")

@@ -270,7 +270,7 @@ var handlerCases = map[string]func(*testing.T, Engine){
 				ok(t, e.End(r.Context(), commit))
 			}))
 			expect(t, post(end, name, `{}`), 500, "transaction_ended_by_handler", false)
-			if w := post(k.Handler(route, pay(e, 200, "")), name, `{}`); w.Code != 500 {
+			if w := post(k.Handler(route, pay(e, 200, "")), name, `{}`); w.Code < 400 {
 				t.Errorf("%s: repeated with %d", name, w.Code)
 			}
 			if n := e.Written(name); n > 1 {

@@ -1,0 +1,111 @@
+// Package mysql keeps idempotency keys in MySQL 8 and MariaDB 10.6 or later,
+// through database/sql and go-sql-driver.
+//
+// A transaction first inserts its key's row; that uncommitted row is the key's
+// lock. Another transaction that wants the key waits for it in the server, a
+// second at a time, and one waits for each process.
+package mysql
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/cronce/cronce/idempotency"
+)
+
+// Options configure a [Store]. The zero value has the defaults.
+type Options struct {
+	// Table that holds the keys, in the connection's database or qualified with
+	// another's name; default "idempotency_keys".
+	Table string
+}
+
+// Store keeps keys in one table.
+type Store struct {
+	db  *sql.DB
+	sql statements
+}
+
+var (
+	_ idempotency.Store    = (*Store)(nil)
+	_ idempotency.Reserver = (*Store)(nil)
+	_ idempotency.Purger   = (*Store)(nil)
+)
+
+// New makes a store on db, which stays the caller's. The table comes from the
+// migrations (set keys, engine mysql).
+//
+// So that the server frees the key of a stopped process, the store sets its
+// sessions' wait_timeout to the claim's MaxRun. Connections that are idle for
+// longer are closed by the server and replaced by database/sql.
+func New(db *sql.DB, o Options) *Store {
+	return &Store{db: db, sql: newStatements(cmp.Or(o.Table, "idempotency_keys"))}
+}
+
+// Querier is a transaction as a handler may use it: *sql.Tx without its
+// endings, which are the kit's. *sql.DB, *sql.Tx and *sql.Conn satisfy it.
+type Querier interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+	PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
+}
+
+type contextKey struct{}
+
+type current struct {
+	store *Store
+	q     Querier
+}
+
+// Tx returns the transaction that the kit opened for the work whose context
+// this is. It panics anywhere else: a write outside of the transaction would
+// not be protected.
+func Tx(ctx context.Context) Querier {
+	c, ok := ctx.Value(contextKey{}).(current)
+	if !ok {
+		panic("mysql.Tx: this context is not of a handler or function that an idempotency kit on MySQL runs")
+	}
+	return c.q
+}
+
+// WithTx hands a transaction of the caller's to the kit: work done under the
+// returned context joins it in a savepoint, and its key is committed or rolled
+// back by the caller. A deadlock while the key is claimed rolls all of it back,
+// as MySQL does; the error is [idempotency.ErrTxAborted].
+func (s *Store) WithTx(ctx context.Context, tx Querier) context.Context {
+	return context.WithValue(ctx, contextKey{}, current{s, tx})
+}
+
+// joined finds a transaction of this store in ctx.
+func (s *Store) joined(ctx context.Context) (Querier, bool) {
+	c, ok := ctx.Value(contextKey{}).(current)
+	return c.q, ok && c.store == s
+}
+
+// unavailable is every failure of the database itself.
+func unavailable(doing string, err error) error {
+	return fmt.Errorf("%w: mysql: %s: %w", idempotency.ErrUnavailable, doing, err)
+}
+
+// Server error numbers.
+const (
+	duplicateKey    = 1062
+	lockWaitTimeout = 1205
+	deadlock        = 1213
+	noSuchSavepoint = 1305
+)
+
+// code is the server's error number, 0 when the error is not the server's.
+func code(err error) uint16 {
+	var e *mysql.MySQLError
+	if errors.As(err, &e) {
+		return e.Number
+	}
+	return 0
+}

@@ -1,0 +1,89 @@
+package mysql_test
+
+import (
+	"context"
+	"database/sql"
+	"testing"
+	"time"
+
+	driver "github.com/go-sql-driver/mysql"
+
+	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/idempotencytest"
+	"github.com/cronce/cronce/idempotency/mysql"
+	"github.com/cronce/cronce/internal/testdb"
+	"github.com/cronce/cronce/migrations"
+)
+
+func TestContract(t *testing.T) { idempotencytest.Run(t, engine) }
+
+func open(t *testing.T, dsn string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("mysql", dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.SetMaxOpenConns(8)
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+func engine(t *testing.T) idempotencytest.Engine {
+	_ = driver.SetLogger(&driver.NopLogger{}) // broken connections are the point of some cases
+	dsn := testdb.MariaDB(t)
+	db, other := open(t, dsn), open(t, dsn)
+	if _, err := migrations.Up(t.Context(), db, migrations.Target{Engine: migrations.MySQL, Set: migrations.Keys}); err != nil {
+		t.Fatal(err)
+	}
+	must(t, db, `CREATE TABLE effects (name VARCHAR(100))`)
+	store := mysql.New(db, mysql.Options{})
+	return idempotencytest.Engine{
+		Store: store,
+		Other: mysql.New(other, mysql.Options{}),
+		Down:  mysql.New(open(t, "nobody@tcp(127.0.0.1:1)/none"), mysql.Options{}),
+		Write: func(ctx context.Context, name string) error {
+			_, err := mysql.Tx(ctx).ExecContext(ctx, `INSERT INTO effects VALUES (?)`, name)
+			return err
+		},
+		Written: func(name string) (n int) {
+			if err := other.QueryRow(`SELECT COUNT(*) FROM effects WHERE name = ?`, name).Scan(&n); err != nil {
+				t.Error(err)
+			}
+			return n
+		},
+		Age: func(k idempotency.Key, by time.Duration) {
+			ms := by.Milliseconds()
+			must(t, other, "UPDATE idempotency_keys SET expires_at = expires_at - ?, locked_until = locked_until - ?, created_at = created_at - ?"+
+				" WHERE scope = ? AND principal = ? AND `key` = ?", ms, ms, ms, k.Scope, k.Principal, k.Value)
+		},
+		Kill: func(ctx context.Context) {
+			var id int64
+			if err := mysql.Tx(ctx).QueryRowContext(ctx, `SELECT CONNECTION_ID()`).Scan(&id); err != nil {
+				t.Error(err)
+			}
+			must(t, other, `KILL ?`, id)
+		},
+		End: func(ctx context.Context, commit bool) error {
+			_, err := mysql.Tx(ctx).ExecContext(ctx, map[bool]string{true: `COMMIT`, false: `ROLLBACK`}[commit])
+			return err
+		},
+		Within: func(commit bool, fn func(context.Context) error) error {
+			tx, err := db.BeginTx(t.Context(), nil)
+			if err != nil {
+				return err
+			}
+			defer tx.Rollback()
+			if err := fn(store.WithTx(t.Context(), tx)); err != nil || !commit {
+				return err
+			}
+			return tx.Commit()
+		},
+	}
+}
+
+func must(t *testing.T, db *sql.DB, query string, args ...any) {
+	t.Helper()
+	if _, err := db.Exec(query, args...); err != nil {
+		t.Fatal(err)
+	}
+}

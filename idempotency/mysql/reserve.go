@@ -1,0 +1,87 @@
+package mysql
+
+import (
+	"context"
+	"time"
+
+	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/internal/sqlkeys"
+)
+
+// Reserve implements [idempotency.Reserver].
+func (s *Store) Reserve(ctx context.Context, c idempotency.Claim, lease time.Duration, takeOver bool) (look idempotency.Look, err error) {
+	for {
+		look, err = s.reserve(ctx, c, lease, takeOver)
+		if err == nil {
+			return look, nil
+		}
+		if code(err) != deadlock || ctx.Err() != nil {
+			return idempotency.Look{}, unavailable("reserve the key", err)
+		}
+	}
+}
+
+func (s *Store) reserve(ctx context.Context, c idempotency.Claim, lease time.Duration, takeOver bool) (look idempotency.Look, err error) {
+	err = s.alone(ctx, c.MaxRun, func(t *tx) error {
+		var clock int64
+		var late, expired bool
+		if err := t.q.QueryRowContext(ctx, s.sql.clock, sqlkeys.SendBefore(c)).Scan(&clock, &late); err != nil {
+			return err
+		}
+		if takeOver {
+			values := append([]any{c.Owner, lease.Milliseconds()}, sqlkeys.Key(c.Key, c.Fingerprint)...)
+			look.Held, err = sqlkeys.Changed(t.q.ExecContext(ctx, s.sql.takeOver, values...))
+			look.Late = late
+			return err
+		}
+		look, expired, err = t.place(ctx, c, lease)
+		if err == nil && expired {
+			if _, err = t.q.ExecContext(ctx, s.sql.reclaim, sqlkeys.Key(c.Key)...); err == nil {
+				look, _, err = t.place(ctx, c, lease)
+			}
+		}
+		look.Late = late
+		return err
+	})
+	return look, err
+}
+
+// Settle implements [idempotency.Reserver].
+func (s *Store) Settle(ctx context.Context, c idempotency.Claim, r idempotency.Reply) (time.Time, bool, error) {
+	return s.complete(ctx, s.db, c, r)
+}
+
+// Doubt implements [idempotency.Reserver].
+func (s *Store) Doubt(ctx context.Context, c idempotency.Claim) (held bool, err error) {
+	return s.owned(ctx, s.sql.doubt, c)
+}
+
+// Free implements [idempotency.Reserver].
+func (s *Store) Free(ctx context.Context, c idempotency.Claim) (held bool, err error) {
+	return s.owned(ctx, s.sql.free, c)
+}
+
+func (s *Store) owned(ctx context.Context, statement string, c idempotency.Claim) (bool, error) {
+	held, err := sqlkeys.Changed(s.db.ExecContext(ctx, statement, sqlkeys.Key(c.Key, c.Owner)...))
+	if err != nil {
+		return false, unavailable("give the key up", err)
+	}
+	return held, nil
+}
+
+// alone runs fn in a transaction of its own, whatever ctx carries: what it
+// writes must be on disk before the world outside is touched.
+func (s *Store) alone(ctx context.Context, maxRun time.Duration, fn func(*tx) error) error {
+	t, err := s.open(context.WithValue(ctx, contextKey{}, current{}), maxRun)
+	if err != nil {
+		return err
+	}
+	if err = fn(t); err == nil {
+		_, err = t.q.ExecContext(ctx, `SET SESSION innodb_lock_wait_timeout = DEFAULT`)
+	}
+	if err != nil {
+		t.Rollback(ctx)
+		return err
+	}
+	return t.close(ctx, `COMMIT`)
+}
