@@ -225,11 +225,12 @@ func TestATargetOfAnotherRegistryIsLeftToOthers(t *testing.T) {
 
 func TestACallThatItsCallerStops(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())
-	ts := to(t, serve(t, func(_ http.ResponseWriter, r *http.Request) {
+	s := serve(t, func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body) // a server notices a hang-up only once it has the body
 		stop()
 		<-r.Context().Done()
-	}).URL)
+	})
+	ts := resolve(t, jobs.Target{}, env{"MEMBERSHIP_URL": s.URL}, func(c *targets.Config) { c.BreakerFailures = 1 })
 	if a := ts.Call(ctx, call()); a.Kind != ledger.Unknown {
 		t.Errorf("stopped in flight: %+v, want it unknown", a)
 	}
@@ -237,7 +238,7 @@ func TestACallThatItsCallerStops(t *testing.T) {
 		t.Errorf("stopped before: %+v, want it unsent", a)
 	}
 	if state := ts.Breakers()["membership"]; state != "closed" {
-		t.Errorf("breaker %s", state)
+		t.Errorf("it says nothing about the target, but the breaker is %s", state)
 	}
 }
 

@@ -3,6 +3,7 @@ package targets_test
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"io"
 	"log/slog"
 	"net"
@@ -146,6 +147,50 @@ func TestAnAnswerCostsBoundedMemory(t *testing.T) {
 	if spent := after.TotalAlloc - before.TotalAlloc; spent > 2<<20 {
 		t.Errorf("one answer allocated %d bytes", spent)
 	}
+}
+
+func TestHeadersAreBoundedAt64KiB(t *testing.T) {
+	pad := func(kilo int) string {
+		return "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n" + strings.Repeat("X-Pad: "+strings.Repeat("x", 1015)+"\r\n", kilo) + "\r\n"
+	}
+	if a := attempt(t, to(t, tcp(t, answering(pad(60)))), call(), 5*time.Second); a.Kind != ledger.Fresh {
+		t.Errorf("60 KiB: %+v", a)
+	}
+	if a := attempt(t, to(t, tcp(t, answering(pad(80)))), call(), 5*time.Second); a.Kind != ledger.Unknown {
+		t.Errorf("80 KiB: %+v", a)
+	}
+}
+
+func TestBodiesAreReadUpTo128KiB(t *testing.T) {
+	for _, status := range []string{"200 OK", "500 No"} {
+		var taken atomic.Int64
+		ts := resolve(t, jobs.Target{}, env{"MEMBERSHIP_URL": aTarget}, func(c *targets.Config) {
+			c.Dial = func(context.Context, string, string) (net.Conn, error) {
+				near, far := net.Pipe() // without a buffer: what is taken is read
+				go func() {
+					defer far.Close()
+					streaming("HTTP/1.1 "+status+"\r\n\r\n", strings.Repeat("x", 1024))(counting{far, &taken})
+				}()
+				return near, nil
+			}
+		})
+		attempt(t, ts, call(), 5*time.Second)
+		if n := taken.Load(); n < 64<<10 || n > 140<<10 {
+			t.Errorf("%s: %d bytes of an endless body were read", status, n)
+		}
+	}
+}
+
+// counting counts what is written to a connection and taken by its other end.
+type counting struct {
+	net.Conn
+	taken *atomic.Int64
+}
+
+func (c counting) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	c.taken.Add(int64(n))
+	return n, err
 }
 
 func TestARedirectIsNotFollowed(t *testing.T) {

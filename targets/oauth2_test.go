@@ -149,7 +149,8 @@ func TestTokenEndpointsInTrouble(t *testing.T) {
 		t.Run(c.rule, func(t *testing.T) {
 			var calls atomic.Int32
 			s := serve(t, func(http.ResponseWriter, *http.Request) { calls.Add(1) })
-			ts := resolve(t, oauth2, oauth2Env(s.URL, serve(t, c.answer).URL), nil)
+			ts := resolve(t, oauth2, oauth2Env(s.URL, serve(t, c.answer).URL),
+				func(c *targets.Config) { c.BreakerFailures = 1 })
 			got := attempt(t, ts, call(), 5*time.Second)
 			if denied := got.Kind == ledger.Refused && got.Reason == ledger.Unauthorized; denied != c.denied || got.Unsent == c.denied {
 				t.Errorf("got %+v", got)
