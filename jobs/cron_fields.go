@@ -1,8 +1,6 @@
 package jobs
 
 import (
-	"regexp"
-	"strconv"
 	"strings"
 
 	"github.com/robfig/cron/v3"
@@ -178,86 +176,6 @@ func robfigBits(i int, item span) (uint64, error) {
 	s := parsed.(*cron.SpecSchedule)
 	const starBit = 1 << 63
 	return [crontabFields]uint64{s.Second, s.Minute, s.Hour, s.Dom, s.Month, s.Dow}[i] &^ starBit, nil
-}
-
-// valueRange is an item: low-high/step.
-type valueRange struct {
-	low, high, step int
-	all             bool // written as * or ?
-}
-
-var itemShape = regexp.MustCompile(`^(?:([*?])|(\w+)(?:-(\w+))?)(?:/(\d+))?$`)
-
-// parseRange reads an item, and refuses with the reason what cannot be meant.
-func parseRange(item span, u unit) (valueRange, error) {
-	m := itemShape.FindStringSubmatch(item.text)
-	if m == nil {
-		return valueRange{}, item.fail(u.name, "%s", explain(item.text, u))
-	}
-	r := valueRange{low: u.min, high: u.end, step: 1, all: m[1] != ""}
-	var err error
-	if !r.all {
-		if r.low, err = u.value(item, m[2]); err != nil {
-			return r, err
-		}
-		switch {
-		case m[3] != "":
-			if r.high, err = u.value(item, m[3]); err != nil {
-				return r, err
-			}
-		case m[4] == "":
-			r.high = r.low
-		default:
-			r.high = max(r.low, u.end)
-		}
-	}
-	if m[4] != "" {
-		r.step, err = strconv.Atoi(m[4])
-	}
-	switch {
-	case err != nil || r.step < 1:
-		return r, item.fail(u.name, "a step is a whole number from 1 on")
-	case r.step > u.end-u.min+1:
-		return r, item.fail(u.name, "a step of %d never comes round: the field ends at %d and begins anew; for such a period write @every", r.step, u.end)
-	case r.low > r.high:
-		return r, item.fail(u.name, "the range runs backwards; write it as two, such as %s-%d,%d-%s", m[2], u.end, u.min, m[3])
-	}
-	return r, nil
-}
-
-// value reads a number or a name.
-func (u unit) value(item span, text string) (int, error) {
-	if n, err := strconv.Atoi(text); err == nil {
-		if n < u.min || n > u.max {
-			return 0, item.fail(u.name, "%s", u.hint)
-		}
-		return n, nil
-	}
-	if i := strings.Index(u.names, strings.ToUpper(text)); len(text) == 3 && i >= 0 && i%3 == 0 {
-		return u.min + i/3, nil
-	}
-	return 0, item.fail(u.name, "%s", u.hint)
-}
-
-// explain says what a shape that is no item lacks.
-func explain(text string, u unit) string {
-	switch {
-	case text == "":
-		return "an item of the list is missing; write " + u.hint
-	case strings.Contains(text, " "):
-		return "no blanks in a field"
-	}
-	return "write " + u.hint + ", ranges (a-b), steps (*/n) or lists of them"
-}
-
-// weekdays returns the range as bits from SUN = 0, whatever the field counts
-// from; crontab's 7 is SUN again.
-func (r valueRange) weekdays(u unit) uint64 {
-	var bits uint64
-	for n := r.low; n <= r.high; n += r.step {
-		bits |= 1 << ((n - u.min) % 7)
-	}
-	return bits
 }
 
 func (c *calendar) parseYears(field span) error {

@@ -26,6 +26,7 @@ type Schedule struct {
 type timer interface {
 	next(from int64) int64 // first instant at or after
 	last(upTo int64) int64 // last instant at or before
+	count(from, upTo int64) int64
 }
 
 const noInstant = fromEver
@@ -66,6 +67,19 @@ func (s *Schedule) Due(after, through time.Time) iter.Seq[time.Time] {
 			}
 		}
 	}
+}
+
+// Count returns how many instants Due has for the interval, in work that grows
+// with the interval's months and the zone's shifts, not with the instants.
+func (s *Schedule) Count(after, through time.Time) int {
+	if after.Unix() >= latest || through.Unix() < earliest {
+		return 0
+	}
+	from, upTo := max(after.Unix()+1, earliest), min(through.Unix(), latest)
+	if from > upTo {
+		return 0
+	}
+	return int(s.clock.count(from, upTo))
 }
 
 func instant(unix int64) time.Time {

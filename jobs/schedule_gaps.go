@@ -20,7 +20,7 @@ type Gap struct {
 func (s *Schedule) Gaps(after, through time.Time) iter.Seq[Gap] {
 	return func(yield func(Gap) bool) {
 		w, ok := s.clock.(*wallClock)
-		if !ok {
+		if !ok || after.Unix() >= latest {
 			return
 		}
 		from, end := max(after.Unix()+1, earliest), min(through.Unix(), latest)

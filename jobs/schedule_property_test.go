@@ -95,6 +95,16 @@ func TestDueOfTwoIntervalsIsDueOfTheirUnion(t *testing.T) {
 	})
 }
 
+func TestCountIsTheLengthOfDue(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s, a := drawSchedule(t), someTime.Draw(t, "from")
+		b := a.Add(time.Duration(rapid.Int64Range(-1, int64(40*24*time.Hour)).Draw(t, "for")))
+		if got, want := s.Count(a, b), len(slices.Collect(s.Due(a, b))); got != want {
+			t.Fatalf("%s: Count(%v, %v) = %d, want %d", s, a, b, got, want)
+		}
+	})
+}
+
 func TestLastIsTheInverseOfNext(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, at := drawSchedule(t), someTime.Draw(t, "at")
