@@ -21,8 +21,7 @@ func (r *Registry) CheckEnv(lookup func(string) (string, bool)) Problems {
 			env.value(fmt.Sprintf("keyStores[%d].urlEnv", i), s.URLEnv)
 		}
 	}
-	env.problems.Sort()
-	return env.problems
+	return env.found()
 }
 
 type environment struct {

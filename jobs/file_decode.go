@@ -12,7 +12,7 @@ import (
 
 // maxValues bounds what aliases may expand to: a file of MaxFileSize has no
 // more values of its own.
-const maxValues = MaxFileSize
+const maxValues = MaxFileSize / 2
 
 // decoder fills the file's types from a syntax tree. It goes on after every
 // complaint, and notes where each value stands.

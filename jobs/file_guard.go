@@ -91,7 +91,7 @@ func (r *report) syntaxError(err error) {
 			at = spotOf(tk)
 		}
 	}
-	if strings.Contains(message, `'\t'`) {
+	if strings.Contains(message, "'\t'") {
 		message = "a tab in the indentation; YAML indents with spaces"
 	}
 	r.addAt("", at, CodeSyntax, "the file is not YAML: %s", message)

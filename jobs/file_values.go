@@ -275,6 +275,7 @@ func (d *decoder) wrongType(path string, n ast.Node, want string) {
 		hint = "; put it in quotes"
 	}
 	d.add(path, CodeType, "%s must be %s, and is %s%s", fieldOrFile(path), want, nodeKind(n), hint)
+	d.unread[path] = true
 }
 
 func fieldOrFile(path string) string {

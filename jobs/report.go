@@ -34,17 +34,19 @@ func parent(path string) string {
 	return path[:max(0, strings.LastIndexAny(path, ".["))]
 }
 
-// report collects problems. One path is complained about once: what follows
-// from a value that could not be read is not news.
+// report collects problems. One path is complained about once, and what is
+// within a value that could not be read not at all: it would be no news.
 type report struct {
 	source
 	jobIDs   map[string]string // "jobs[2]" -> the job's id
 	seen     map[string]bool
+	unread   map[string]bool
 	problems Problems
+	paths    []string // of the problems
 }
 
 func newReport(src source) *report {
-	return &report{source: src, jobIDs: map[string]string{}, seen: map[string]bool{}}
+	return &report{source: src, jobIDs: map[string]string{}, seen: map[string]bool{}, unread: map[string]bool{}}
 }
 
 func (r *report) add(path, code, format string, args ...any) {
@@ -52,14 +54,24 @@ func (r *report) add(path, code, format string, args ...any) {
 }
 
 func (r *report) addAt(path string, at spot, code, format string, args ...any) {
-	if r.seen[path] {
+	if r.seen[path] || r.isUnread(path) {
 		return
 	}
 	r.seen[path] = true
 	r.problems = append(r.problems, Problem{
-		File: r.file, Line: at.line, Column: at.column, Job: r.jobOf(path),
+		File: r.file, Line: at.line, Column: at.column,
 		Code: code, Message: fmt.Sprintf(format, args...),
 	})
+	r.paths = append(r.paths, path)
+}
+
+func (r *report) isUnread(path string) bool {
+	for ; path != ""; path = parent(path) {
+		if r.unread[path] {
+			return true
+		}
+	}
+	return false
 }
 
 func (r *report) jobOf(path string) string {
@@ -67,11 +79,21 @@ func (r *report) jobOf(path string) string {
 	return r.jobIDs[job]
 }
 
-// err is nil when nothing was found, else Problems in the file's order.
-func (r *report) err() error {
-	if len(r.problems) == 0 {
-		return nil
+// found is every problem, in the file's order. The jobs are named last, since
+// an id may stand behind what is wrong with its job.
+func (r *report) found() Problems {
+	for i, path := range r.paths {
+		r.problems[i].Job = r.jobOf(path)
 	}
 	r.problems.Sort()
+	r.paths = nil
 	return r.problems
+}
+
+// err is found as an error, nil when nothing was.
+func (r *report) err() error {
+	if problems := r.found(); len(problems) > 0 {
+		return problems
+	}
+	return nil
 }

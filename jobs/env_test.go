@@ -1,0 +1,108 @@
+package jobs_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cronce/cronce/jobs"
+)
+
+const envFile = `name: acme
+targets:
+  plain: { urlEnv: PLAIN_URL }
+  token: { urlEnv: TOKEN_API_URL, auth: { type: bearer, tokenEnv: TOKEN } }
+  oauth:
+    urlEnv: OAUTH_URL
+    allowHTTP: true
+    auth: { type: oauth2, tokenUrlEnv: OAUTH_TOKEN_URL, clientIdEnv: OAUTH_ID, clientSecretEnv: OAUTH_SECRET }
+jobs:
+  - { id: short, schedule: '@daily', targetUrlEnv: SHORT_URL, path: /a }
+  - { id: off, schedule: '@daily', targetUrlEnv: OFF_URL, path: /a, enabled: false }
+keyStores: [ { name: db, urlEnv: DB_URL } ]
+`
+
+func goodEnv() map[string]string {
+	return map[string]string{
+		"PLAIN_URL": "https://plain.example.com", "TOKEN_API_URL": "https://token.example.com/base", "TOKEN": "hush-token",
+		"OAUTH_URL": "http://oauth.internal:8080", "OAUTH_TOKEN_URL": "http://auth.internal/token?tenant=acme", "OAUTH_ID": "id", "OAUTH_SECRET": "hush-secret",
+		"SHORT_URL": "http://127.0.0.1:9000", "DB_URL": "postgres://u:hush-db@db/keys",
+	}
+}
+
+func checkEnv(t *testing.T, env map[string]string) []string {
+	t.Helper()
+	r, err := jobs.Parse("cronce.yaml", []byte(envFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, p := range r.CheckEnv(func(name string) (string, bool) { v, ok := env[name]; return v, ok }) {
+		got = append(got, fmt.Sprintf("%d:%d %s %s", p.Line, p.Column, p.Job, p.Code))
+		if strings.Contains(p.Message, "hush") {
+			t.Errorf("a secret in a message: %s", p.Message)
+		}
+	}
+	return got
+}
+
+func TestGoodEnvironmentHasNoProblems(t *testing.T) {
+	if got := checkEnv(t, goodEnv()); got != nil {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestEveryUnsetVariableIsNamed(t *testing.T) {
+	want := []string{
+		"3:20  unset_variable", "4:20  unset_variable", "4:67  unset_variable",
+		"6:13  unset_variable", "8:40  unset_variable", "8:70  unset_variable", "8:97  unset_variable",
+		"10:52 short unset_variable", "12:34  unset_variable",
+	}
+	if got := checkEnv(t, nil); !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+func TestValuesInTheEnvironmentAreChecked(t *testing.T) {
+	for _, tc := range []struct{ rule, name, value, want string }{
+		{"empty is unset", "PLAIN_URL", "", "3:20  unset_variable"},
+		{"a word is no URL", "PLAIN_URL", "hush", "3:20  bad_url"},
+		{"a host is no URL", "PLAIN_URL", "plain.example.com:443", "3:20  bad_url"},
+		{"a URL has a host", "PLAIN_URL", "https:///hush", "3:20  bad_url"},
+		{"only http and https", "PLAIN_URL", "ftp://plain.example.com", "3:20  bad_url"},
+		{"no white space", "PLAIN_URL", "https://plain.example.com\n", "3:20  bad_url"},
+		{"broken escapes", "PLAIN_URL", "https://plain.example.com/%hush", "3:20  bad_url"},
+		{"no user", "PLAIN_URL", "https://u:hush@plain.example.com", "3:20  bad_url"},
+		{"no query", "PLAIN_URL", "https://plain.example.com/?key=hush", "3:20  bad_url"},
+		{"no fragment", "PLAIN_URL", "https://plain.example.com/#hush", "3:20  bad_url"},
+		{"http to another machine", "PLAIN_URL", "http://plain.example.com", "3:20  insecure_url"},
+		{"http to a machine that looks like this one", "PLAIN_URL", "http://localhost.example.com", "3:20  insecure_url"},
+		{"http to every interface", "PLAIN_URL", "http://0.0.0.0", "3:20  insecure_url"},
+		{"http to another machine in the short form", "SHORT_URL", "http://10.0.0.1", "10:52 short insecure_url"},
+		{"http to IPv6 loopback is allowed", "PLAIN_URL", "http://[::1]:80", ""},
+		{"http to localhost is allowed", "PLAIN_URL", "http://localhost:80", ""},
+		{"a token with a newline", "TOKEN", "hush\n", "4:67  bad_secret"},
+		{"a token with a blank", "TOKEN", "Bearer hush", "4:67  bad_secret"},
+		{"a secret of other characters", "OAUTH_SECRET", "hüsh-hush", "8:97  bad_secret"},
+		{"a token endpoint is a URL", "OAUTH_TOKEN_URL", "hush", "8:40  bad_url"},
+	} {
+		t.Run(tc.rule, func(t *testing.T) {
+			env := goodEnv()
+			env[tc.name] = tc.value
+			if got := strings.Join(checkEnv(t, env), "\n"); got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestStoresOfASwitchedOffPurgeAreNotNeeded(t *testing.T) {
+	r, err := jobs.NewRegistry(jobs.Name("acme"), jobs.KeyStore{Name: "db", URLEnv: "DB_URL"}, jobs.Cleanup{DisabledBecause: "pg_cron"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if problems := r.CheckEnv(func(string) (string, bool) { return "", false }); len(problems) > 0 {
+		t.Error(problems)
+	}
+}
