@@ -200,16 +200,7 @@ const (
 
 // sleep waits about d, a little less so that pollers drift apart; false when
 // ctx ended first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d - rand.N(d/4))
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
+func sleep(ctx context.Context, d time.Duration) bool { return wait(ctx, d-rand.N(d/4)) }
 
 // stopped says why waiting ended: the caller left, or the wait was over.
 func stopped(ctx context.Context) error {

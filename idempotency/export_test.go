@@ -1,0 +1,14 @@
+package idempotency
+
+import "context"
+
+// What the tests of this package look at beside its API.
+var (
+	Canonicalize  = canonicalize
+	CanonicalJSON = canonicalJSON
+)
+
+type Gate = gate
+
+func (g *gate) Enter(ctx context.Context, k Key) (bool, error) { return g.enter(ctx, k) }
+func (g *gate) Leave(k Key, known bool)                        { g.leave(k, known) }
