@@ -3,7 +3,6 @@ package sqlite_test
 import (
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -54,7 +53,7 @@ type fleet struct {
 func newFleet(t testing.TB, overlap ledger.Overlap) *fleet {
 	t.Helper()
 	f := &fleet{clock: &clock{}, overlap: overlap}
-	f.Ledger = open(t, filepath.Join(t.TempDir(), "ledger.db"), f.clock)
+	f.Ledger = open(t, newFile(t), f.clock)
 	f.begin(t, batch)
 	return f
 }
@@ -151,7 +150,7 @@ func (f *fleet) report(b *testing.B) {
 // BenchmarkStandings is what a process asks when the living have changed.
 func BenchmarkStandings(b *testing.B) {
 	f := &fleet{clock: &clock{}}
-	f.Ledger = open(b, filepath.Join(b.TempDir(), "ledger.db"), f.clock)
+	f.Ledger = open(b, newFile(b), f.clock)
 	f.begin(b, 10_000)
 	for b.Loop() {
 		if list, err := f.Standings(b.Context(), "v1"); err != nil || len(list) != 10_000 {

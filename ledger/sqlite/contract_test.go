@@ -1,7 +1,6 @@
 package sqlite_test
 
 import (
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -10,7 +9,7 @@ import (
 
 func TestContract(t *testing.T) {
 	ledgertest.Run(t, func(t *testing.T) ledgertest.Opened {
-		path := filepath.Join(t.TempDir(), "ledger.db")
+		path := newFile(t)
 		var c clock
 		return ledgertest.Opened{
 			Store:  open(t, path, &c),

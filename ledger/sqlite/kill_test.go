@@ -26,7 +26,7 @@ func TestKilledWritersLeaveOneRowForEachInstant(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.db")
 	survivor := startWriter(t, path)
 	told := map[string]int64{}
-	for range 15 {
+	for range 10 {
 		w := startWriter(t, path)
 		w.follow(t, 1+rand.IntN(12), told)
 		w.kill(t)

@@ -149,7 +149,7 @@ func locked(t *testing.T, path string) (unlock func()) {
 }
 
 func TestAnotherProcessesLockIsWaitedFor(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "ledger.db")
+	path := newFile(t)
 	l := open(t, path, &clock{})
 	unlock := locked(t, path)
 	defer unlock()
@@ -165,7 +165,7 @@ func TestAnotherProcessesLockIsWaitedFor(t *testing.T) {
 }
 
 func TestALockThatIsNotGivenBackIsUnavailability(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "ledger.db")
+	path := newFile(t)
 	l, err := sqlite.Open(t.Context(), path, sqlite.Options{BusyTimeout: 10 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
@@ -184,7 +184,7 @@ func TestALockThatIsNotGivenBackIsUnavailability(t *testing.T) {
 }
 
 func TestWaitingForALockEndsWithTheContext(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "ledger.db")
+	path := newFile(t)
 	l := open(t, path, &clock{})
 	unlock := locked(t, path)
 	defer unlock()
@@ -201,7 +201,7 @@ func TestWaitingForALockEndsWithTheContext(t *testing.T) {
 }
 
 func TestAClosedLedgerIsUnavailable(t *testing.T) {
-	l := open(t, filepath.Join(t.TempDir(), "ledger.db"), &clock{})
+	l := open(t, newFile(t), &clock{})
 	if err := errors.Join(l.Close(), l.Close()); err != nil {
 		t.Fatal(err)
 	}

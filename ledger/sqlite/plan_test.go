@@ -2,7 +2,6 @@ package sqlite_test
 
 import (
 	"database/sql"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -21,7 +20,7 @@ var fullScan = regexp.MustCompile(`^SCAN (runs|attempts|events|definitions)( USI
 var boundedIndex = map[string]bool{"runs_due": true, "runs_waiting": true, "runs_dead": true, "runs_newest": true}
 
 func TestEveryQueryUsesAnIndex(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "ledger.db")
+	path := newFile(t)
 	f := &fleet{clock: &clock{}, overlap: ledger.OverlapSkip}
 	f.Ledger = open(t, path, f.clock)
 	f.everything(t)

@@ -1,8 +1,11 @@
 package sqlite_test
 
 import (
+	"context"
 	"fmt"
 	"os"
+	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -24,6 +27,38 @@ func TestMain(m *testing.M) {
 type clock struct{ shift atomic.Int64 }
 
 func (c *clock) now() time.Time { return time.Now().Add(time.Duration(c.shift.Load())) }
+
+// newFile is an empty ledger's file. It is migrated once for all tests, which
+// takes longer than most of them, and copied for each.
+func newFile(t testing.TB) string {
+	t.Helper()
+	content, err := template()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+var template = sync.OnceValues(func() (content []byte, err error) {
+	dir, err := os.MkdirTemp("", "cronce-ledger")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "ledger.db")
+	l, err := sqlite.Open(context.Background(), path, sqlite.Options{})
+	if err != nil {
+		return nil, err
+	}
+	if err := l.Close(); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
 
 func open(t testing.TB, path string, c *clock) *sqlite.Ledger {
 	t.Helper()
