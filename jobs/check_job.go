@@ -44,7 +44,7 @@ func (d *draft) checkID(path, id string, paths map[string]string) {
 	case id == PurgeJobID:
 		d.add(path, CodeReservedID, "the id %q is the built-in purge's; choose another (its schedule is cleanup.schedule)", id)
 	case twice:
-		d.add(path, CodeDuplicateID, "the id %q is taken by the job%s; rename this one%s", id, d.lineOf(first+".id"), d.lineOf(path))
+		d.add(path, CodeDuplicateID, "the id %q is taken by the job %s; rename this one, %s", id, d.where(first+".id"), d.where(path))
 	}
 	if !twice {
 		paths[id] = parent(path)

@@ -147,7 +147,7 @@ func (d *draft) checkTTLs() {
 		case !validKeyScope(strings.TrimSuffix(k.Scope, "*")) && k.Scope != "*":
 			d.add(path+".scope", CodeBadScope, "the scope %s must be visible ASCII, at most %d characters, with a * only at its end", quoted(k.Scope), maxKeyScope)
 		case twice:
-			d.add(path+".scope", CodeDuplicateScope, "the scope %q has a ttl already%s; keep one", k.Scope, d.lineOf(fmt.Sprintf("keyTTLs[%d].scope", first)))
+			d.add(path+".scope", CodeDuplicateScope, "the scope %q has a ttl already, %s; keep one", k.Scope, d.where(fmt.Sprintf("keyTTLs[%d].scope", first)))
 		}
 		seen[k.Scope] = i
 		if k.TTL == 0 {
@@ -220,12 +220,12 @@ func only[E any](d *draft, path string, entries []E) (entry E) {
 	return entry
 }
 
-// lineOf is ` on line N` for a path that has a place in the file.
-func (d *draft) lineOf(path string) string {
+// where is "on line N" in a file, else the path.
+func (d *draft) where(path string) string {
 	if line := d.at(path).line; line > 0 {
-		return fmt.Sprintf(" on line %d", line)
+		return fmt.Sprintf("on line %d", line)
 	}
-	return ""
+	return "at " + path
 }
 
 func (d *draft) targetNames() []string {

@@ -104,7 +104,7 @@ func TestJobFieldsAreChecked(t *testing.T) {
 	job := func(fields string) string { return withTop("jobs:", "  - { "+fields+" }") }
 	check(t, []badFile{
 		{"everything that is missing is named", job("enabled: true"),
-			[]string{"3:5 missing_id", "3:5 missing_path", "3:5 missing_schedule", "3:5 missing_target"}, ""},
+			[]string{"3:5 missing_id", "3:5 missing_target", "3:5 missing_schedule", "3:5 missing_path"}, ""},
 		{"ids are lower case", job("id: Release, schedule: '@daily', targetUrlEnv: A, path: /a"), []string{"3:11 bad_id"}, "a-z"},
 		{"an id has at most 64 characters", job("id: " + strings.Repeat("a", 65) + ", schedule: '@daily', targetUrlEnv: A, path: /a"), []string{"3:11 bad_id"}, ""},
 		{"an id is a text", job("id: 2026, schedule: '@daily', targetUrlEnv: A, path: /a"), []string{"3:11 wrong_type"}, "in quotes"},

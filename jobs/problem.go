@@ -49,7 +49,7 @@ func (ps Problems) Error() string {
 }
 
 // Sort puts the problems in the order of the file: by line and column, those
-// without a place last.
+// without a place last. Otherwise their order stays.
 func (ps Problems) Sort() {
 	slices.SortStableFunc(ps, func(a, b Problem) int {
 		return cmp.Or(
@@ -57,7 +57,6 @@ func (ps Problems) Sort() {
 			compareBool(a.Line == 0, b.Line == 0),
 			cmp.Compare(a.Line, b.Line),
 			cmp.Compare(a.Column, b.Column),
-			cmp.Compare(a.Code, b.Code),
 		)
 	})
 }

@@ -58,9 +58,12 @@ func (r *report) addAt(path string, at spot, code, format string, args ...any) {
 		return
 	}
 	r.seen[path] = true
+	message := fmt.Sprintf(format, args...)
+	if at.line == 0 && path != "" {
+		message = path + ": " + message // built in Go: the path is the only place
+	}
 	r.problems = append(r.problems, Problem{
-		File: r.file, Line: at.line, Column: at.column,
-		Code: code, Message: fmt.Sprintf(format, args...),
+		File: r.file, Line: at.line, Column: at.column, Code: code, Message: message,
 	})
 	r.paths = append(r.paths, path)
 }

@@ -1,0 +1,336 @@
+package jobs_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cronce/cronce/jobs"
+)
+
+func release(edit func(*jobs.Job)) jobs.Job {
+	j := jobs.Job{ID: "release", Schedule: "@daily", TargetURLEnv: "ACME_URL", Path: "/v1/release"}
+	if edit != nil {
+		edit(&j)
+	}
+	return j
+}
+
+func build(t testing.TB, entries ...jobs.Entry) *jobs.Registry {
+	t.Helper()
+	r, err := jobs.NewRegistry(append(entries, jobs.Name("acme"))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func one(t testing.TB, r *jobs.Registry, id string) jobs.Job {
+	t.Helper()
+	j, ok := r.Job(id)
+	if !ok {
+		t.Fatalf("no job %q", id)
+	}
+	return j
+}
+
+func TestEveryDefaultOfAJob(t *testing.T) {
+	j := one(t, build(t, release(nil)), "release")
+	if j.Parsed() == nil {
+		t.Error("the schedule is not parsed")
+	}
+	got, hash, err := j.Definition()
+	if err != nil || len(hash) != 64 {
+		t.Fatal(hash, err)
+	}
+	want := `{"v":1,"zones":"` + jobs.ZoneVersion() + `","id":"release","schedule":"@daily","timezone":"UTC","dst":"once",` +
+		`"target":"env:ACME_URL","method":"POST","path":"/v1/release","timeout":30000000000,` +
+		`"backoff":[500000000,2000000000,5000000000,30000000000],"jitter":0.2,"maxRetryAfter":300000000000,"horizon":7395000000000,` +
+		`"overlap":"skip","catchUp":"latest","catchUpWindow":86400000000000,"keyScope":"route:POST_/v1/release"}`
+	if string(got) != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestGoAndFileGiveTheSameRegistry(t *testing.T) {
+	fromFile, err := jobs.Load("../examples/cronce.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const hour = time.Hour
+	fromGo, err := jobs.NewRegistry(
+		jobs.Cleanup{Schedule: "30 3 * * *", LedgerRetention: 720 * hour},
+		jobs.KeyStore{Name: "accounting", URLEnv: "ACCOUNTING_DATABASE_URL", Schema: "accounting"},
+		jobs.KeyTTL{Scope: "route:POST_/v1/payments", TTL: 168 * hour},
+		jobs.KeyTTL{Scope: "event:*", TTL: 720 * hour},
+		jobs.Job{
+			ID: "release-commission-locks", Schedule: "cron(0 * * * ? *)",
+			TargetURLEnv: "MEMBERSHIP_URL", Path: "/v1/admin/commission-locks/release-expired",
+			Scopes: []string{"membership:admin"}, Body: map[string]string{"reason": "hold expired"},
+		},
+		jobs.Target{Name: "membership", URLEnv: "MEMBERSHIP_URL", Auth: jobs.Auth{
+			Type: jobs.AuthOAuth2, TokenURLEnv: "AUTH_TOKEN_URL", ClientIDEnv: "AUTH_CLIENT_ID", ClientSecretEnv: "AUTH_CLIENT_SECRET"}},
+		jobs.Name("acme-platform"),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fromFile.Version() != fromGo.Version() || fromFile.Name() != fromGo.Name() {
+		t.Errorf("versions %s and %s, names %s and %s", fromFile.Version(), fromGo.Version(), fromFile.Name(), fromGo.Name())
+	}
+	for _, pair := range [][2]any{
+		{fromFile.Targets(), fromGo.Targets()}, {fromFile.KeyTTLs(), fromGo.KeyTTLs()}, {fromFile.KeyStores(), fromGo.KeyStores()},
+		{fromFile.Platform(), fromGo.Platform()}, {fromFile.Cleanup(), fromGo.Cleanup()},
+	} {
+		if !reflect.DeepEqual(pair[0], pair[1]) {
+			t.Errorf("file %+v\ngo   %+v", pair[0], pair[1])
+		}
+	}
+}
+
+func TestBuiltInJobIsInEveryRegistry(t *testing.T) {
+	j := one(t, build(t), jobs.PurgeJobID)
+	if j.Target != jobs.BuiltinTarget || j.Schedule != "30 3 * * *" || j.Timezone != "UTC" || j.Timeout != time.Hour || j.Disabled {
+		t.Errorf("got %+v", j)
+	}
+	j = one(t, build(t, jobs.Cleanup{Schedule: "0 5 * * *", Timeout: 2 * time.Hour}), jobs.PurgeJobID)
+	if j.Schedule != "0 5 * * *" || j.Timeout != 2*time.Hour {
+		t.Errorf("not rescheduled: %+v", j)
+	}
+	r, err := jobs.Parse("f", []byte("name: acme\ncleanup: { enabled: false, reason: pg_cron does it }\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if j := one(t, r, jobs.PurgeJobID); !j.Disabled || r.Cleanup().DisabledBecause != "pg_cron does it" {
+		t.Errorf("switched off for a reason, it stays listed: %+v", j)
+	}
+}
+
+func TestJobsAreSortedByID(t *testing.T) {
+	r := build(t, release(nil), release(func(j *jobs.Job) { j.ID = "a" }), release(func(j *jobs.Job) { j.ID = "z" }))
+	var ids []string
+	for _, j := range r.Jobs() {
+		ids = append(ids, j.ID)
+	}
+	if want := []string{"a", jobs.PurgeJobID, "release", "z"}; !slices.Equal(ids, want) {
+		t.Errorf("got %q, want %q", ids, want)
+	}
+}
+
+func TestARegistryDoesNotChangeWithWhatItWasMadeFrom(t *testing.T) {
+	scopes, backoff := []string{"a"}, []time.Duration{time.Second}
+	ttls := []jobs.KeyTTL{{Scope: "event:*", TTL: time.Hour}}
+	r := build(t, ttls[0], release(func(j *jobs.Job) { j.Scopes, j.Retry.Backoff = scopes, backoff }))
+	scopes[0], backoff[0] = "b", time.Hour
+	r.KeyTTLs()[0].TTL = 0
+	r.Jobs()[0] = jobs.Job{}
+	j := one(t, r, "release")
+	if j.Scopes[0] != "a" || j.Retry.Backoff[0] != time.Second || r.KeyTTLs()[0].TTL != time.Hour || r.Jobs()[0].ID == "" {
+		t.Errorf("changed: %+v", j)
+	}
+}
+
+func TestZeroIsTheDefaultAndNoneHasItsOwnWord(t *testing.T) {
+	r := build(t, jobs.Platform{EventAge: -1, QueueAge: time.Minute}, release(func(j *jobs.Job) {
+		j.Retry = jobs.Retry{Backoff: []time.Duration{}, Jitter: -1}
+	}))
+	j := one(t, r, "release")
+	if j.Retry.Jitter != 0 || len(j.Retry.Backoff) != 0 || j.Retry.MaxRetryAfter != 5*time.Minute {
+		t.Errorf("retry %+v", j.Retry)
+	}
+	if want := (jobs.Platform{EventAge: 0, LambdaEventAge: time.Hour, QueueAge: time.Minute}); r.Platform() != want {
+		t.Errorf("platform %+v", r.Platform())
+	}
+	fromFile, err := jobs.Parse("f", []byte(lines("name: acme", "platform: { eventAge: 0s, queueAge: 1m }", "jobs:",
+		"- { id: release, schedule: '@daily', targetUrlEnv: ACME_URL, path: /v1/release, retry: { backoff: [], jitter: 0 } }")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fromFile.Version() != r.Version() || fromFile.Platform() != r.Platform() {
+		t.Errorf("the file differs: %+v", one(t, fromFile, "release").Retry)
+	}
+}
+
+func TestShortFormMeansTheDeclaredTargetOfItsVariable(t *testing.T) {
+	auth := jobs.Auth{Type: jobs.AuthBearer, TokenEnv: "TOKEN"}
+	r := build(t, release(nil), jobs.Target{Name: "acme", URLEnv: "ACME_URL", Auth: auth})
+	j := one(t, r, "release")
+	target, ok := r.Target(j.Target)
+	if j.Target != "acme" || j.TargetURLEnv != "" || !ok || target.Auth != auth || len(r.Targets()) != 1 {
+		t.Errorf("target %q, %+v", j.Target, r.Targets())
+	}
+	r = build(t, release(nil), release(func(j *jobs.Job) { j.ID = "b" }))
+	want := []jobs.Target{{Name: "env:ACME_URL", URLEnv: "ACME_URL", Auth: jobs.Auth{Type: jobs.AuthNone}}}
+	if got := r.Targets(); !slices.Equal(got, want) || one(t, r, "b").Target != "env:ACME_URL" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestTTLIsTheExactScopesThenTheLongestStars(t *testing.T) {
+	const hour = time.Hour
+	r := build(t,
+		jobs.KeyTTL{Scope: "event:*", TTL: 2 * hour},
+		jobs.KeyTTL{Scope: "event:order.*", TTL: 3 * hour},
+		jobs.KeyTTL{Scope: "event:order.placed", TTL: 4 * hour},
+		jobs.KeyTTL{Scope: "event:order.placed*", TTL: 5 * hour},
+	)
+	for _, tc := range []struct {
+		scope, pattern string
+		ttl            time.Duration
+	}{
+		{"event:order.placed", "event:order.placed", 4 * hour},
+		{"event:order.placed.v1", "event:order.placed*", 5 * hour},
+		{"event:order.paid", "event:order.*", 3 * hour},
+		{"event:", "event:*", 2 * hour},
+		{"events", "", 24 * hour},
+		{"", "", 24 * hour},
+	} {
+		if ttl, pattern := r.TTL(tc.scope); ttl != tc.ttl || pattern != tc.pattern {
+			t.Errorf("TTL(%q) = %v, %q; want %v, %q", tc.scope, ttl, pattern, tc.ttl, tc.pattern)
+		}
+	}
+	if ttl, pattern := build(t, jobs.KeyTTL{Scope: "*", TTL: hour}).TTL("x"); ttl != hour || pattern != "*" {
+		t.Errorf("a star alone is everything: %v, %q", ttl, pattern)
+	}
+}
+
+func TestVersionIsThatOfTheDefinitionsThatRun(t *testing.T) {
+	base := build(t, release(nil)).Version()
+	same := build(t, jobs.Target{Name: "other", URLEnv: "B"}, release(func(j *jobs.Job) { j.Timeout = 30 * time.Second }),
+		release(func(j *jobs.Job) { j.ID, j.Disabled = "off", true })).Version()
+	if base != same {
+		t.Error("defaults written out, disabled jobs and targets that no job has are no other version")
+	}
+	for rule, edit := range map[string]func(*jobs.Job){
+		"schedule": func(j *jobs.Job) { j.Schedule = "@hourly" },
+		"zone":     func(j *jobs.Job) { j.Timezone = "Europe/London" },
+		"dst":      func(j *jobs.Job) { j.DST = jobs.DSTWall },
+		"target":   func(j *jobs.Job) { j.TargetURLEnv = "OTHER_URL" },
+		"path":     func(j *jobs.Job) { j.Path = "/v2" },
+		"method":   func(j *jobs.Job) { j.Method = "PUT" },
+		"body":     func(j *jobs.Job) { j.Body = map[string]int{"a": 1} },
+		"scopes":   func(j *jobs.Job) { j.Scopes = []string{"a"} },
+		"timeout":  func(j *jobs.Job) { j.Timeout = time.Minute },
+		"backoff":  func(j *jobs.Job) { j.Retry.Backoff = []time.Duration{1} },
+		"jitter":   func(j *jobs.Job) { j.Retry.Jitter = 0.1 },
+		"horizon":  func(j *jobs.Job) { j.Retry.Horizon = time.Hour },
+		"overlap":  func(j *jobs.Job) { j.Overlap = jobs.OverlapQueue },
+		"catchUp":  func(j *jobs.Job) { j.CatchUp = jobs.CatchUpAll },
+		"window":   func(j *jobs.Job) { j.CatchUpWindow = time.Hour },
+		"keyScope": func(j *jobs.Job) { j.KeyScope = "x" },
+		"inFlight": func(j *jobs.Job) { j.MaxInFlight = 3 },
+		"disabled": func(j *jobs.Job) { j.Disabled = true },
+	} {
+		if build(t, release(edit)).Version() == base {
+			t.Errorf("an edit of %s is no other version", rule)
+		}
+	}
+}
+
+func TestProblemsInGoNameTheJob(t *testing.T) {
+	_, err := jobs.NewRegistry(
+		release(func(j *jobs.Job) { j.Timeout = -time.Second; j.Body = func() {} }),
+		release(nil),
+		jobs.Cleanup{}, jobs.Cleanup{}, jobs.Platform{}, jobs.Platform{},
+		jobs.Target{Name: "x", URLEnv: "X"}, jobs.Target{Name: "x", URLEnv: "X"},
+		jobs.Job{Retry: jobs.Retry{Horizon: -1, MaxRetryAfter: -1, Backoff: make([]time.Duration, 51), Jitter: 2}, CatchUpWindow: -1},
+		jobs.KeyTTL{Scope: "a", TTL: -1},
+		jobs.Name("a"), jobs.Name("b"),
+	)
+	var problems jobs.Problems
+	if !errors.As(err, &problems) {
+		t.Fatal(err)
+	}
+	golden(t, "testdata/problems_go.golden", err.Error()+"\n")
+}
+
+func TestProblemsAsJSON(t *testing.T) {
+	_, err := jobs.Parse("f.yaml", []byte("name: a\njobs: [ { id: A, schedule: '@daily', targetUrlEnv: A, path: /a } ]"))
+	data, _ := json.Marshal(err)
+	want := `[{"file":"f.yaml","line":2,"column":15,"job":"A","code":"bad_id","message":`
+	if !strings.HasPrefix(string(data), want) {
+		t.Errorf("got %s", data)
+	}
+}
+
+func TestDefinitionsRoundTrip(t *testing.T) {
+	r := build(t, release(func(j *jobs.Job) {
+		j.Body, j.Scopes, j.MaxInFlight = map[string]string{"a": "<&>"}, []string{"x"}, 2
+		j.Timezone, j.Retry.Backoff = "Europe/London", []time.Duration{}
+	}))
+	for _, j := range r.Jobs() {
+		body, hash, err := j.Definition()
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := jobs.ParseDefinition(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, hashAgain, _ := back.Definition()
+		if string(again) != string(body) || hashAgain != hash {
+			t.Errorf("%s\ncame back as\n%s", body, again)
+		}
+		if got, want := back.Parsed().Next(three), j.Parsed().Next(three); !got.Equal(want) || got.IsZero() {
+			t.Errorf("%s: next %v, want %v", j.ID, got, want)
+		}
+		if got, want := back.RequestBody("r", three), j.RequestBody("r", three); string(got) != string(want) {
+			t.Errorf("%s: body %s, want %s", j.ID, got, want)
+		}
+	}
+}
+
+func TestDefinitionsThatCannotBeReadAreRefused(t *testing.T) {
+	body, _, _ := one(t, build(t, release(nil)), "release").Definition()
+	for rule, bad := range map[string]string{
+		"not JSON":            "{",
+		"empty":               "",
+		"of another version":  strings.Replace(string(body), `"v":1`, `"v":2`, 1),
+		"without a schedule":  strings.Replace(string(body), `"@daily"`, `""`, 1),
+		"of an unknown place": strings.Replace(string(body), `"UTC"`, `"Mars/Olympus"`, 1),
+	} {
+		if j, err := jobs.ParseDefinition([]byte(bad)); err == nil || j.ID != "" {
+			t.Errorf("%s: %+v, %v", rule, j, err)
+		}
+	}
+	if _, err := jobs.ParseDefinition([]byte(strings.Replace(string(body), `"v":1`, `"v":1,"new":true`, 1))); err != nil {
+		t.Errorf("a field that a newer program added: %v", err)
+	}
+}
+
+func TestRequestBodyIsTheSameOnEveryAttempt(t *testing.T) {
+	j := one(t, build(t, release(nil)), "release")
+	id := jobs.RunID(j.ID, three)
+	want := `{"jobId":"release","runId":"release@2026-11-21T03:00:00Z","scheduledAt":"2026-11-21T03:00:00Z"}`
+	for _, at := range []time.Time{three, three.In(time.FixedZone("CET", 3600))} {
+		if got := j.RequestBody(id, at); string(got) != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+	get := one(t, build(t, release(func(j *jobs.Job) { j.Method = "GET" })), "release")
+	if got := get.RequestBody(id, three); got != nil {
+		t.Errorf("a GET with the body %s", got)
+	}
+	raw := one(t, build(t, release(func(j *jobs.Job) { j.Body = json.RawMessage(`{ "b": 1, "a": 2 }`) })), "release")
+	if got := raw.RequestBody(id, three); string(got) != `{"b":1,"a":2}` {
+		t.Errorf("raw JSON became %s", got)
+	}
+}
+
+func TestManyProblemsAreFoundInBoundedTime(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("name: acme\njobs:\n")
+	for i := range 5000 {
+		fmt.Fprintf(&b, "  - { id: same, schedule: nonsense-%d, target: none, path: x }\n", i)
+	}
+	_, err := jobs.Parse("f", []byte(b.String()))
+	var problems jobs.Problems
+	if !errors.As(err, &problems) || len(problems) != 4*5000-1 {
+		t.Errorf("%d problems", len(problems))
+	}
+}
