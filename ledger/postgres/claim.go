@@ -14,8 +14,7 @@ import (
 // taking at this moment are left to it.
 func (l *Ledger) Claim(ctx context.Context, c ledger.Claim) (ledger.Claimed, error) {
 	var got ledger.Claimed
-	look := true
-	for {
+	for look := true; ; {
 		var step claimed
 		err := again(func() (err error) {
 			step, err = l.claim(ctx, c, c.Limit-len(got.Work), look)
@@ -26,16 +25,16 @@ func (l *Ledger) Claim(ctx context.Context, c ledger.Claim) (ledger.Claimed, err
 		}
 		got.Now, got.NextAt = step.now, step.nextAt
 		got.Work, got.Expired = append(got.Work, step.work...), append(got.Expired, step.expired...)
-		full := len(got.Work) >= c.Limit
-		if full || (len(step.expired) == 0 && (len(step.free) == 0 || !look)) {
+		// The dead took places in the batch: there may be more behind them.
+		more := len(step.expired) > 0 || (look && len(step.free) > 0)
+		if !more || len(got.Work) >= c.Limit {
 			return got, nil
 		}
-		// A slot that cannot be given now is looked at once only. The dead
-		// took places in the batch: there may be more to claim behind them.
-		look = len(step.expired) > 0
 		if err := l.grant(ctx, step.free); err != nil {
 			return got, err
 		}
+		// A slot that could not be given is no reason to look again.
+		look = len(step.expired) > 0
 	}
 }
 

@@ -2,26 +2,33 @@ package postgres_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/cronce/cronce/internal/testdb"
 	"github.com/cronce/cronce/ledger/ledgertest"
 	"github.com/cronce/cronce/ledger/postgres"
 )
 
-// TestContract runs the suite that every ledger passes, with a second replica
-// on the same database.
+// TestContract runs the suite that every ledger passes, each case in a schema
+// of its own, with a second replica beside it.
 func TestContract(t *testing.T) {
+	url := testdb.Postgres(t)
+	cases := 0
 	ledgertest.Run(t, func(t *testing.T) ledgertest.Opened {
-		url := migrated(t)
+		cases++
+		schema := fmt.Sprintf("case_%d", cases)
+		options := []postgres.Option{postgres.Schema(schema), setClock(t, url, schema)}
+		if _, err := postgres.Migrate(t.Context(), url, options...); err != nil {
+			t.Fatal(err)
+		}
 		return ledgertest.Opened{
-			Store:  open(t, url),
-			Shift:  func(t *testing.T, d time.Duration) { age(t, url, d) },
-			Second: func(t *testing.T) ledgertest.Store { return open(t, url) },
+			Store:  open(t, url, options...),
+			Shift:  func(t *testing.T, d time.Duration) { pass(t, url, schema, d) },
+			Second: func(t *testing.T) ledgertest.Store { return open(t, url, options...) },
 		}
 	})
 }
@@ -46,30 +53,24 @@ func open(t testing.TB, url string, options ...postgres.Option) *postgres.Ledger
 	return l
 }
 
-// times are the columns that grow older when time passes.
-var times = map[string][]string{
-	"definitions": {"first_declared_at"},
-	"processes":   {"heartbeat_at"},
-	"jobs":        {"watermark", "purged_before", "ended_at", "paused_at"},
-	"runs": {"scheduled_at", "until", "planned_at", "started_at", "finished_at", "acked_at", "send_before",
-		"due_at", "leased_at"},
-	"attempts": {"started_at", "finished_at"},
-	"events":   {"at"},
+// setClock gives a ledger's schema a clock that a test can move: a now() that is
+// found before the server's.
+func setClock(t testing.TB, url, schema string) postgres.Option {
+	t.Helper()
+	execute(t, url, fmt.Sprintf(`
+		CREATE SCHEMA %[1]s_clock;
+		CREATE TABLE %[1]s_clock.ahead AS SELECT interval '0' AS d;
+		CREATE FUNCTION %[1]s_clock.now() RETURNS timestamptz STABLE LANGUAGE sql
+			AS 'SELECT pg_catalog.now() + d FROM %[1]s_clock.ahead'`, schema))
+	return postgres.Tune(func(c *pgxpool.Config) {
+		c.ConnConfig.RuntimeParams["search_path"] = schema + "_clock, " + schema + ", pg_catalog"
+	})
 }
 
-// age makes everything in the ledger older: time on the store's own clock
-// cannot be moved.
-func age(t testing.TB, url string, d time.Duration) {
+// pass moves the clock on.
+func pass(t testing.TB, url, schema string, d time.Duration) {
 	t.Helper()
-	var script strings.Builder
-	for table, columns := range times {
-		sets := make([]string, len(columns))
-		for i, c := range columns {
-			sets[i] = fmt.Sprintf("%s = %s - interval '%d microseconds'", c, c, d.Microseconds())
-		}
-		fmt.Fprintf(&script, "UPDATE cronce.%s SET %s;\n", table, strings.Join(sets, ", "))
-	}
-	execute(t, url, script.String())
+	execute(t, url, fmt.Sprintf(`UPDATE %s_clock.ahead SET d = d + interval '%d microseconds'`, schema, d.Microseconds()))
 }
 
 // execute runs statements past the ledger.

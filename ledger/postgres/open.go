@@ -38,6 +38,7 @@ type settings struct {
 	schema   string
 	poolSize int32
 	name     string
+	tune     func(*pgxpool.Config)
 }
 
 // An Option changes a default of Open.
@@ -99,6 +100,9 @@ func (s settings) config(url string) (*pgxpool.Config, error) {
 	config.AfterConnect = func(_ context.Context, c *pgx.Conn) error {
 		utc(c.TypeMap())
 		return nil
+	}
+	if s.tune != nil {
+		s.tune(config)
 	}
 	return config, nil
 }

@@ -25,10 +25,10 @@ const lockJobsSQL = `SELECT job_id FROM jobs WHERE job_id = ANY($1) ORDER BY job
 
 // grantSQL gives free slots of jobs, whose rows are locked, to the oldest runs
 // that wait for them. Since whoever gives a slot has that lock, nobody else
-// gives it in between.
+// gives it in between; but a run may be canceled in between, and waits no more.
 const grantSQL = `
 	UPDATE runs r SET waiting = false, slot = r.job_id
-	WHERE r.run_id = ANY(ARRAY(
+	WHERE r.waiting AND r.run_id = ANY(ARRAY(
 		SELECT (
 			SELECT w.run_id FROM runs w WHERE w.waiting AND w.job_id = j.id
 			ORDER BY w.scheduled_at, w.run_id LIMIT 1
@@ -39,6 +39,9 @@ const grantSQL = `
 
 // grant locks the jobs and gives their free slots away.
 func (l *Ledger) grant(ctx context.Context, jobIDs []string) error {
+	if len(jobIDs) == 0 {
+		return nil
+	}
 	return l.transact(ctx, "give free slots", func(tx pgx.Tx) error {
 		var batch pgx.Batch
 		batch.Queue(lockJobsSQL, jobIDs)

@@ -97,7 +97,7 @@ const insertRangeSQL = `
 	INSERT INTO runs (run_id, job_id, scheduled_at, until, count, state, reason, trigger, epoch, planned_at, finished_at)
 	SELECT $1, $2, $3, $4, $5 - own.n, $6, $7, $8, $9, now(), now()
 	FROM (
-		SELECT count(*)::integer AS n FROM runs r
+		SELECT count(*) AS n FROM runs r
 		WHERE r.job_id = $2 AND r.scheduled_at BETWEEN $3 AND $4 AND r.until IS NULL AND strpos(r.run_id, '~') = 0
 	) own
 	WHERE own.n < $5

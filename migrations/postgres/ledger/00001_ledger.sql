@@ -62,7 +62,7 @@ CREATE TABLE {{schema}}.runs (
     leased_at    timestamptz,
     epoch        bigint NOT NULL,
     horizon      bigint NOT NULL DEFAULT 0, -- microseconds
-    count        integer NOT NULL DEFAULT 1,
+    count        bigint NOT NULL DEFAULT 1,
     attempt      integer NOT NULL DEFAULT 0,
     failures     integer NOT NULL DEFAULT 0,
     status       integer NOT NULL DEFAULT 0,
@@ -95,7 +95,8 @@ CREATE INDEX runs_waiting ON {{schema}}.runs (job_id, scheduled_at) WHERE waitin
 CREATE INDEX runs_unseen ON {{schema}}.runs (scheduled_at, run_id) WHERE state = 'dead' AND acked_at IS NULL;
 CREATE INDEX runs_ranges ON {{schema}}.runs (job_id, scheduled_at) WHERE until IS NOT NULL;
 CREATE INDEX runs_of_job ON {{schema}}.runs (job_id, scheduled_at);
-CREATE INDEX runs_newest ON {{schema}}.runs (scheduled_at, run_id);
+-- Not by id too: a thousand runs of one instant share one index entry.
+CREATE INDEX runs_newest ON {{schema}}.runs (scheduled_at);
 CREATE INDEX runs_finished ON {{schema}}.runs (finished_at) WHERE finished_at IS NOT NULL;
 
 CREATE TABLE {{schema}}.attempts (

@@ -1,0 +1,149 @@
+package postgres_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/ledger/postgres"
+)
+
+// BenchmarkAdmitRecord is the ledger's part of the usual run: admitted already
+// leased, then recorded with its attempt, in batches of one run of each job.
+func BenchmarkAdmitRecord(b *testing.B) {
+	for _, overlap := range []ledger.Overlap{ledger.OverlapSkip, ledger.OverlapAllow} {
+		for _, jobs := range []int{50, 500} {
+			b.Run(fmt.Sprintf("%s/batch=%d", overlap, jobs), func(b *testing.B) {
+				f := newFleet(b, jobs, overlap)
+				for b.Loop() {
+					f.record(b, f.admit(b, true))
+				}
+				f.report(b)
+			})
+		}
+	}
+}
+
+// BenchmarkAdmitClaimRecord is the way of runs that could not start at once.
+func BenchmarkAdmitClaimRecord(b *testing.B) {
+	f := newFleet(b, 500, ledger.OverlapSkip)
+	for b.Loop() {
+		f.admit(b, false)
+		got, err := f.Claim(b.Context(), ledger.Claim{Owner: "p", Token: f.token(), Limit: 500, LeaseFor: time.Minute})
+		if err != nil || len(got.Work) != 500 {
+			b.Fatalf("claimed %d: %v", len(got.Work), err)
+		}
+		f.record(b, got.Work)
+	}
+	f.report(b)
+}
+
+// fleet is a ledger with jobs that were begun long ago, each planned a second
+// further in each round.
+type fleet struct {
+	*postgres.Ledger
+	url     string
+	overlap ledger.Overlap
+	stands  []ledger.Standing
+	tokens  int
+	runs    int
+}
+
+func newFleet(t testing.TB, jobs int, overlap ledger.Overlap) *fleet {
+	t.Helper()
+	url := migrated(t)
+	f := &fleet{Ledger: open(t, url), url: url, overlap: overlap}
+	d := ledger.Declaration{Process: "p", Registry: "acme", Version: "v1"}
+	for i := range jobs {
+		d.Definitions = append(d.Definitions, ledger.Definition{JobID: fmt.Sprintf("job-%05d", i), Hash: "h", Body: []byte("{}")})
+	}
+	must(t, f.Declare(t.Context(), d))
+	_, err := f.Standings(t.Context(), "v1")
+	must(t, err)
+	execute(t, url, `UPDATE cronce.jobs SET watermark = date_trunc('second', now()) - interval '30 days'`)
+	f.stands, err = f.Standings(t.Context(), "v1")
+	must(t, err)
+	return f
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (f *fleet) token() string {
+	f.tokens++
+	return fmt.Sprintf("a-random-token-of-the-usual-size-%06d", f.tokens)
+}
+
+// admit plans one instant of each job.
+func (f *fleet) admit(t testing.TB, lease bool) []ledger.Work {
+	t.Helper()
+	a := ledger.Admission{Owner: "p", Token: f.token(), LeaseFor: time.Minute}
+	for i := range f.stands {
+		a.Plans = append(a.Plans, f.plan(i, lease))
+	}
+	got, err := f.Admit(t.Context(), a)
+	if err != nil || len(got.Stale) > 0 || len(got.Skipped) > 0 {
+		t.Fatalf("stale %d, skipped %v: %v", len(got.Stale), got.Skipped, err)
+	}
+	return got.Leased
+}
+
+// plan is the instant a second after the i-th job's watermark.
+func (f *fleet) plan(i int, lease bool) ledger.Plan {
+	s := &f.stands[i]
+	at := s.Watermark.Add(time.Second)
+	in := ledger.Instant{
+		RunID: s.JobID + "@" + at.Format(time.RFC3339), At: at, Count: 1, State: ledger.Planned,
+		Trigger: ledger.BySchedule, Overlap: f.overlap, Lease: lease, Call: call(s.JobID, at),
+	}
+	p := ledger.Plan{JobID: s.JobID, Epoch: s.Epoch, After: s.Watermark, Through: at, Instants: []ledger.Instant{in}}
+	s.Watermark = at
+	return p
+}
+
+func call(jobID string, instant time.Time) ledger.Call {
+	at := instant.Format(time.RFC3339)
+	return ledger.Call{
+		Target: "MEMBERSHIP_URL", Method: "POST", Path: "/v1/admin/commission-locks/release-expired",
+		Body:   json.RawMessage(`{"jobId":"` + jobID + `","runId":"` + jobID + `@` + at + `","scheduledAt":"` + at + `"}`),
+		Scopes: []string{"membership:admin"}, Timeout: 30 * time.Second,
+		Backoff: []time.Duration{500 * time.Millisecond, 2 * time.Second, 5 * time.Second, 30 * time.Second},
+		Jitter:  0.2, MaxRetryAfter: 5 * time.Minute, Horizon: time.Hour,
+	}
+}
+
+// record writes that all of the work succeeded.
+func (f *fleet) record(t testing.TB, work []ledger.Work) {
+	t.Helper()
+	var outcomes []ledger.Outcome
+	for _, w := range work {
+		outcomes = append(outcomes, succeeded(w))
+	}
+	fates, err := f.Record(t.Context(), outcomes)
+	must(t, err)
+	for i, fate := range fates {
+		if fate != ledger.Recorded {
+			t.Fatalf("%s: %s", outcomes[i].RunID, fate)
+		}
+	}
+	f.runs += len(work)
+}
+
+func succeeded(w ledger.Work) ledger.Outcome {
+	now := time.Now()
+	return ledger.Outcome{
+		Lease: ledger.Lease{RunID: w.RunID, Token: w.Token}, State: ledger.Succeeded,
+		Attempt: ledger.Attempt{N: w.Attempt, StartedAt: now, FinishedAt: now, Answer: ledger.Fresh, Status: 200, Owner: "p"},
+	}
+}
+
+func (f *fleet) report(b *testing.B) {
+	b.ReportMetric(float64(f.runs)/b.Elapsed().Seconds(), "runs/s")
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(f.runs), "us/run")
+}

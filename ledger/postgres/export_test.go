@@ -1,0 +1,6 @@
+package postgres
+
+import "github.com/jackc/pgx/v5/pgxpool"
+
+// Tune changes the connections' configuration after everything else.
+func Tune(f func(*pgxpool.Config)) Option { return func(s *settings) { s.tune = f } }

@@ -1,0 +1,144 @@
+package postgres_test
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/ledger/postgres"
+)
+
+// TestNoStatementReadsAWholeTable runs every operation on a ledger with 200,000
+// finished runs, often enough for the server to choose generic plans, and lets
+// the server tell what each statement did.
+func TestNoStatementReadsAWholeTable(t *testing.T) {
+	f := newFleet(t, 200, ledger.OverlapSkip)
+	fill(t, f, 200_000)
+	f.Ledger.Close()
+	var seen plans
+	f.Ledger = open(t, f.url, seen.collect(), postgres.PoolSize(1))
+	for range 8 {
+		workADay(t, f)
+	}
+	if len(seen.texts) < 100 {
+		t.Fatalf("the server explained %d statements only", len(seen.texts))
+	}
+	for _, p := range seen.texts {
+		if whole.MatchString(p) {
+			t.Errorf("a whole table was read:\n%s", p)
+		}
+	}
+}
+
+// whole matches a scan of all rows of a table that grows with the runs.
+var whole = regexp.MustCompile(`Seq Scan on (cronce\.)?(runs|attempts)`)
+
+// fill adds finished runs of the fleet's jobs, before what was planned.
+func fill(t *testing.T, f *fleet, n int) {
+	t.Helper()
+	execute(t, f.url, `
+		INSERT INTO cronce.runs (run_id, job_id, scheduled_at, planned_at, started_at, finished_at, send_before, epoch,
+			state, reason, trigger, target, attempt, lease_token, leased_by, call, body)
+		SELECT 'job-' || lpad((i % 200)::text, 5, '0') || '@' || i, 'job-' || lpad((i % 200)::text, 5, '0'),
+			at, at, at, at, at, 1, state, CASE state WHEN 'dead' THEN 'exhausted' WHEN 'skipped' THEN 'overlap' ELSE '' END,
+			'schedule', 'MEMBERSHIP_URL', 1, md5(i::text), 'p', '{"target":"MEMBERSHIP_URL"}', '{}'
+		FROM generate_series(1, 200000) i, LATERAL (SELECT now() - interval '60 days' + i * interval '10 seconds' AS at,
+			CASE WHEN i % 100 = 0 THEN 'dead' WHEN i % 10 = 0 THEN 'skipped' ELSE 'succeeded' END AS state) x;
+		INSERT INTO cronce.attempts SELECT run_id, 1, started_at, finished_at, 200, 'fresh', '', '', '', 'p' FROM cronce.runs;
+		ANALYZE cronce.runs, cronce.attempts, cronce.jobs`)
+}
+
+// workADay does everything once.
+func workADay(t *testing.T, f *fleet) {
+	t.Helper()
+	ctx := t.Context()
+	leased := f.admit(t, true)
+	lost, err := f.Extend(ctx, leasesOf(leased), time.Minute)
+	must(t, err)
+	again, err := f.Recall(ctx, leased[0].Token)
+	must(t, err)
+	if len(lost) > 0 || len(again) != len(leased) {
+		t.Fatalf("lost %v, recalled %d of %d", lost, len(again), len(leased))
+	}
+	f.record(t, leased)
+	f.admit(t, false)
+	got, err := f.Claim(ctx, ledger.Claim{Owner: "p", Token: f.token(), Limit: 1000, LeaseFor: time.Minute})
+	must(t, err)
+	f.record(t, got.Work)
+	look(t, f, got.Work[0])
+	_, err = f.Cancel(ctx, ledger.Act{Filter: ledger.Filter{JobID: "job-00003"}, By: "me", Why: "test"})
+	must(t, err)
+	_, err = f.Redrive(ctx, ledger.Act{Filter: ledger.Filter{JobID: "job-00100", Limit: 1}, By: "me", Why: "test"})
+	must(t, err)
+	_, err = f.Ack(ctx, ledger.Act{Filter: ledger.Filter{Limit: 10}, By: "me", Why: "test"})
+	must(t, err)
+	_, err = f.PurgeRuns(ctx, ledger.Purge{Retention: 59 * 24 * time.Hour, DeadRetention: 59 * 24 * time.Hour, Batch: 500})
+	must(t, err)
+}
+
+// look reads what operators read.
+func look(t *testing.T, f *fleet, w ledger.Work) {
+	t.Helper()
+	ctx := t.Context()
+	_, _, err := f.Get(ctx, w.RunID)
+	must(t, err)
+	for _, filter := range []ledger.Filter{
+		{},
+		{JobID: w.JobID},
+		{IDs: []string{w.RunID}},
+		{States: []ledger.State{ledger.Dead}, Unacked: true},
+		{States: []ledger.State{ledger.Running, ledger.Retrying}},
+		{Since: time.Now().Add(-24 * time.Hour)},
+		{JobID: w.JobID, States: []ledger.State{ledger.Succeeded}, Before: &ledger.Cursor{ScheduledAt: w.ScheduledAt, ID: w.RunID}},
+	} {
+		_, err := f.List(ctx, filter)
+		must(t, err)
+	}
+	_, err = f.Jobs(ctx)
+	must(t, err)
+	_, err = f.Counts(ctx)
+	must(t, err)
+}
+
+func leasesOf(work []ledger.Work) []ledger.Lease {
+	var ls []ledger.Lease
+	for _, w := range work {
+		ls = append(ls, ledger.Lease{RunID: w.RunID, Token: w.Token})
+	}
+	return ls
+}
+
+// plans are the server's explanations of the statements that it ran.
+type plans struct {
+	mu    sync.Mutex
+	texts []string
+}
+
+// collect has the server explain to its client every statement of the ledger.
+func (p *plans) collect() postgres.Option {
+	return postgres.Tune(func(c *pgxpool.Config) {
+		for name, value := range map[string]string{
+			"session_preload_libraries":     "auto_explain",
+			"auto_explain.log_min_duration": "0",
+			"auto_explain.log_analyze":      "on",
+			"auto_explain.log_timing":       "off",
+			"client_min_messages":           "log",
+		} {
+			c.ConnConfig.RuntimeParams[name] = value
+		}
+		c.ConnConfig.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			if text := n.Message; strings.Contains(text, "plan:") && !slices.Contains(p.texts, text) {
+				p.texts = append(p.texts, text)
+			}
+		}
+	})
+}
