@@ -5,13 +5,14 @@ package ledger
 //	planned -> running -> succeeded
 //	              |-> retrying -> running ...
 //	              |-> dead -> (redrive) retrying
+//	planned -> dead (given back unsent, and past its SendBefore since)
 //	planned -> skipped | missed | superseded -> (backfill) planned
 //	planned | running | retrying -> canceled -> (backfill) planned
 type State string
 
 const (
-	// Planned: admitted (or moved here by a backfill), not leased. A claim
-	// takes it out; so does a cancel.
+	// Planned: admitted (or moved here by a backfill, or given back unsent),
+	// not leased. A claim takes it out; so does a cancel.
 	Planned State = "planned"
 	// Running: leased to a process, in flight or about to be. Its record, a
 	// cancel, or (after the lease lapsed) another claim takes it out.
@@ -38,7 +39,7 @@ const (
 var States = []State{Planned, Running, Retrying, Succeeded, Dead, Skipped, Missed, Superseded, Canceled}
 
 var moves = map[State][]State{
-	Planned:    {Running, Skipped, Missed, Superseded, Canceled},
+	Planned:    {Running, Dead, Skipped, Missed, Superseded, Canceled},
 	Running:    {Running, Planned, Retrying, Succeeded, Dead, Canceled},
 	Retrying:   {Running, Dead, Canceled},
 	Dead:       {Retrying},

@@ -9,10 +9,8 @@ import (
 // means to let time pass. Whatever it opens it closes in t.Cleanup.
 type Opened struct {
 	Store Store
-	// Shift lets d pass, without waiting: it moves the store's clock forward
-	// by d, or makes every stored time (watermarks, instants, heartbeats,
-	// leases, retries, ..., never a run-id) older by d. The suite works with
-	// either: after a Shift it reads the times that it needs from the store.
+	// Shift lets d pass, without waiting: it moves the clock that the store
+	// reads, on all its handles, forward by d.
 	Shift func(t *testing.T, d time.Duration)
 	// Second opens another handle on the same data, as a second replica has.
 	// Nil: the engine has but one handle, and the suite uses it for all.
@@ -55,6 +53,7 @@ var groups = []struct {
 	{"backfill", backfillCases},
 	{"purge", purgeCases},
 	{"list", listCases},
+	{"life", lifeCases},
 	{"race", raceCases},
 	{"race of operators", raceOperateCases},
 }
