@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/cronce/cronce/ledger"
 )
@@ -12,8 +13,13 @@ import (
 func (l *Ledger) Admit(ctx context.Context, a ledger.Admission) (out ledger.Admitted, err error) {
 	err = l.write(ctx, func(t *tx) error {
 		out = ledger.Admitted{Now: t.clock(), Skipped: map[ledger.Reason]int{}}
+		paused, err := all(t, text, `SELECT job_id FROM jobs WHERE paused_at IS NOT NULL`)
+		if err != nil {
+			return err
+		}
 		for _, p := range a.Plans {
-			if err := t.admit(p, holder{a.Owner, a.Token, a.LeaseFor}, &out); err != nil {
+			n := newRun{jobID: p.JobID, epoch: p.Epoch, paused: slices.Contains(paused, p.JobID), holder: holder{a.Owner, a.Token, a.LeaseFor}}
+			if err := t.admit(p, n, &out); err != nil {
 				return fmt.Errorf("admit %s: %w", p.JobID, err)
 			}
 		}
@@ -25,8 +31,9 @@ func (l *Ledger) Admit(ctx context.Context, a ledger.Admission) (out ledger.Admi
 	return out, nil
 }
 
-func (t *tx) admit(p ledger.Plan, h holder, out *ledger.Admitted) error {
-	paused, ok, err := t.advance(p)
+// admit writes the rows of a plan; n is what they have in common.
+func (t *tx) admit(p ledger.Plan, n newRun, out *ledger.Admitted) error {
+	ok, err := t.advance(p)
 	if err != nil {
 		return err
 	}
@@ -36,7 +43,7 @@ func (t *tx) admit(p ledger.Plan, h holder, out *ledger.Admitted) error {
 		return err
 	}
 	for _, in := range p.Instants {
-		n := newRun{Instant: in, jobID: p.JobID, epoch: p.Epoch, paused: paused, holder: h}
+		n.Instant = in
 		if err := t.admitOne(n, out); err != nil {
 			return err
 		}
@@ -52,16 +59,15 @@ func (t *tx) admit(p ledger.Plan, h holder, out *ledger.Admitted) error {
 
 // advance moves the watermark if the plan is still true. The write lock is
 // held, so what it compares cannot move before the commit.
-func (t *tx) advance(p ledger.Plan) (paused, ok bool, err error) {
+func (t *tx) advance(p ledger.Plan) (ok bool, err error) {
 	through := p.Through.UnixMicro()
 	if through < p.After.UnixMicro() || through > t.now || !bounded(p) {
-		return false, false, nil
+		return false, nil
 	}
-	ok, err = t.one(`
-		UPDATE jobs SET watermark = ?4 WHERE job_id = ?1 AND epoch = ?2 AND watermark = ?3 AND ended_at IS NULL
-		RETURNING paused_at IS NOT NULL`,
-		[]any{p.JobID, p.Epoch, p.After.UnixMicro(), through}, &paused)
-	return paused, ok, err
+	n, err := t.exec(`
+		UPDATE jobs SET watermark = ?4 WHERE job_id = ?1 AND epoch = ?2 AND watermark = ?3 AND ended_at IS NULL`,
+		p.JobID, p.Epoch, p.After.UnixMicro(), through)
+	return n > 0, err
 }
 
 // bounded reports whether all of a plan's rows lie in what it passes.
@@ -121,15 +127,24 @@ func (t *tx) switchEpoch(p ledger.Plan) error {
 		return err
 	}
 	if p.Next.Hash == "" {
-		_, err := t.exec(`UPDATE jobs SET hash = '', ended_at = ? WHERE job_id = ?`, t.now, p.JobID)
+		return t.endEpoch(p.JobID)
+	}
+	if _, err := t.exec(`UPDATE jobs SET epoch = epoch + 1, hash = ? WHERE job_id = ?`, p.Next.Hash, p.JobID); err != nil {
 		return err
 	}
-	_, err := t.exec(`UPDATE jobs SET epoch = epoch + 1, hash = ?, body = ? WHERE job_id = ?`,
-		p.Next.Hash, blob(p.Next.Body), p.JobID)
-	if err != nil {
+	if err := t.standOn(p.JobID, p.Next.Body); err != nil {
 		return err
 	}
 	return t.event(ledger.Event{JobID: p.JobID, At: p.Through, Kind: ledger.EpochBegun})
+}
+
+// endEpoch leaves the job without one.
+func (t *tx) endEpoch(jobID string) error {
+	if _, err := t.exec(`UPDATE jobs SET hash = '', ended_at = ? WHERE job_id = ?`, t.now, jobID); err != nil {
+		return err
+	}
+	_, err := t.exec(`DELETE FROM job_bodies WHERE job_id = ?`, jobID)
+	return err
 }
 
 func (t *tx) event(e ledger.Event) error {

@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"testing"
@@ -62,7 +63,7 @@ func (f *fleet) begin(t testing.TB, jobs int) {
 	t.Helper()
 	d := ledger.Declaration{Process: "p", Registry: "acme", Version: "v1"}
 	for i := range jobs {
-		d.Definitions = append(d.Definitions, ledger.Definition{JobID: fmt.Sprintf("job-%03d", i), Hash: "h", Body: []byte("{}")})
+		d.Definitions = append(d.Definitions, ledger.Definition{JobID: fmt.Sprintf("job-%03d", i), Hash: "h", Body: bytes.Repeat([]byte{'x'}, 600)})
 	}
 	if err := f.Declare(t.Context(), d); err != nil {
 		t.Fatal(err)

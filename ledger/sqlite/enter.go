@@ -85,7 +85,7 @@ func (t *tx) joinJob(n *newRun) error {
 	case err != nil:
 		return err
 	case !found:
-		_, err := t.exec(`INSERT INTO jobs (job_id, epoch, hash, body, ended_at) VALUES (?, 0, '', x'', ?)`, n.jobID, t.now)
+		_, err := t.exec(`INSERT INTO jobs (job_id, epoch, hash, ended_at) VALUES (?, 0, '', ?)`, n.jobID, t.now)
 		return err
 	case purged.Valid && n.At.UnixMicro() <= purged.Int64:
 		return ledger.ErrPurged

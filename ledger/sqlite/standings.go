@@ -17,9 +17,10 @@ func (l *Ledger) Standings(ctx context.Context, version string) (list []ledger.S
 		}
 		list, err = all(t, scanStanding, winners+`
 			SELECT coalesce(j.job_id, w.job_id), coalesce(j.epoch, 0), j.watermark, coalesce(j.hash, ''),
-				coalesce(w.hash, ''), iif(j.hash <> coalesce(w.hash, ''), j.body, NULL)
+				coalesce(w.hash, ''), iif(j.hash <> coalesce(w.hash, ''), b.body, NULL)
 			FROM (SELECT job_id FROM jobs WHERE ended_at IS NULL UNION SELECT job_id FROM winner) AS listed
 			LEFT JOIN jobs j ON j.job_id = listed.job_id
+			LEFT JOIN job_bodies b ON b.job_id = listed.job_id
 			LEFT JOIN winner w ON w.job_id = listed.job_id
 			ORDER BY listed.job_id`, t.alive())
 		return err
@@ -48,13 +49,14 @@ func (t *tx) beginEpochs(version string) error {
 	type begin struct {
 		definition int64
 		jobID      string
+		body       []byte
 	}
 	scan := func(row scanner) (b begin, err error) {
-		err = row.Scan(&b.definition, &b.jobID)
+		err = row.Scan(&b.definition, &b.jobID, &b.body)
 		return b, err
 	}
 	list, err := all(t, scan, winners+`
-		SELECT w.first_declared, w.job_id
+		SELECT w.first_declared, w.job_id, w.body
 		FROM winner w
 		JOIN version_jobs v ON v.version = ?2 AND v.definition = w.first_declared
 		LEFT JOIN jobs j ON j.job_id = w.job_id
@@ -64,12 +66,15 @@ func (t *tx) beginEpochs(version string) error {
 	}
 	for _, b := range list {
 		_, err := t.exec(`
-			INSERT INTO jobs (job_id, epoch, hash, body, watermark)
-			SELECT job_id, 1, hash, body, ?2 FROM definitions WHERE first_declared = ?1
+			INSERT INTO jobs (job_id, epoch, hash, watermark)
+			SELECT job_id, 1, hash, ?2 FROM definitions WHERE first_declared = ?1
 			ON CONFLICT (job_id) DO UPDATE SET
-				epoch = epoch + 1, hash = excluded.hash, body = excluded.body, ended_at = NULL,
+				epoch = epoch + 1, hash = excluded.hash, ended_at = NULL,
 				watermark = max(excluded.watermark, coalesce(watermark, 0))`, b.definition, t.now)
 		if err != nil {
+			return err
+		}
+		if err := t.standOn(b.jobID, b.body); err != nil {
 			return err
 		}
 		if err := t.event(ledger.Event{JobID: b.jobID, At: t.clock(), Kind: ledger.EpochBegun}); err != nil {
@@ -77,6 +82,14 @@ func (t *tx) beginEpochs(version string) error {
 		}
 	}
 	return nil
+}
+
+// standOn keeps the body of the definition that the job's epoch stands on.
+func (t *tx) standOn(jobID string, body []byte) error {
+	_, err := t.exec(`
+		INSERT INTO job_bodies (job_id, body) VALUES (?, ?)
+		ON CONFLICT (job_id) DO UPDATE SET body = excluded.body`, jobID, blob(body))
+	return err
 }
 
 func scanStanding(row scanner) (s ledger.Standing, err error) {

@@ -34,17 +34,25 @@ CREATE TABLE processes (
   beat_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- Where each job stands. An admission rewrites its jobs' rows, so they are
+-- small; the definition of the current epoch stands beside them.
 CREATE TABLE jobs (
   job_id        TEXT    NOT NULL PRIMARY KEY,
   epoch         INTEGER NOT NULL,
-  hash          TEXT    NOT NULL, -- '' when the job has ended
-  body          BLOB    NOT NULL,
+  hash          TEXT    NOT NULL,             -- of the current epoch; '' when the job has ended
   watermark     INTEGER,                      -- NULL: never had an epoch
   purged_before INTEGER,
   ended_at      INTEGER,
   paused_at     INTEGER,
   paused_by     TEXT    NOT NULL DEFAULT '',
   paused_why    TEXT    NOT NULL DEFAULT ''
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX jobs_paused ON jobs (job_id) WHERE paused_at IS NOT NULL;
+
+CREATE TABLE job_bodies (
+  job_id TEXT NOT NULL PRIMARY KEY REFERENCES jobs (job_id),
+  body   BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE runs (
@@ -129,6 +137,7 @@ CREATE INDEX events_job ON events (job_id, id);
 DROP TABLE events;
 DROP TABLE attempts;
 DROP TABLE runs;
+DROP TABLE job_bodies;
 DROP TABLE jobs;
 DROP TABLE processes;
 DROP TABLE version_jobs;
