@@ -100,8 +100,8 @@ func parseZone(body span, timezone string) (span, *zone, error) {
 	return body, z, nil
 }
 
-// names are crontab's nicknames.
-var names = map[string]string{
+// nicknames are crontab's nicknames.
+var nicknames = map[string]string{
 	"@yearly":   "0 0 1 1 *",
 	"@annually": "0 0 1 1 *",
 	"@monthly":  "0 0 1 * *",
@@ -136,7 +136,7 @@ func parseForm(body span) (form, error) {
 }
 
 func parseNickname(body span) (form, error) {
-	if expr, ok := names[body.text]; ok {
+	if expr, ok := nicknames[body.text]; ok {
 		return parseCrontab(span{expr, body.at})
 	}
 	words := body.words()
@@ -152,7 +152,7 @@ func parseNickname(body span) (form, error) {
 }
 
 func lowerHint(text string) string {
-	if lower := strings.ToLower(text); lower != text && names[lower] != "" {
+	if lower := strings.ToLower(text); lower != text && nicknames[lower] != "" {
 		return fmt.Sprintf("; names are in small letters: %s", lower)
 	}
 	return ""

@@ -24,7 +24,7 @@ func parseEvery(text span) (form, error) {
 	d, err := time.ParseDuration(text.text)
 	switch {
 	case err != nil:
-		return nil, text.fail("@every", "write a duration such as 30s, 5m or 1h30m")
+		return nil, text.fail("@every", "write a duration such as 30s, 5m or 1h30m; a day is 24h")
 	case d < time.Second:
 		return nil, text.fail("@every", "at least 1s")
 	case d%time.Second != 0:
