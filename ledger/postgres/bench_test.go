@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cronce/cronce/internal/testdb"
 	"github.com/cronce/cronce/ledger"
 	"github.com/cronce/cronce/ledger/postgres"
 )
@@ -53,16 +54,22 @@ type fleet struct {
 
 func newFleet(t testing.TB, jobs int, overlap ledger.Overlap) *fleet {
 	t.Helper()
-	url := migrated(t)
+	return newFleetAt(t, testdb.Postgres(t), jobs, overlap)
+}
+
+func newFleetAt(t testing.TB, url string, jobs int, overlap ledger.Overlap) *fleet {
+	t.Helper()
+	_, err := postgres.Migrate(t.Context(), url)
+	must(t, err)
 	f := &fleet{Ledger: open(t, url), url: url, overlap: overlap}
 	d := ledger.Declaration{Process: "p", Registry: "acme", Version: "v1"}
 	for i := range jobs {
 		d.Definitions = append(d.Definitions, ledger.Definition{JobID: fmt.Sprintf("job-%05d", i), Hash: "h", Body: []byte("{}")})
 	}
 	must(t, f.Declare(t.Context(), d))
-	_, err := f.Standings(t.Context(), "v1")
+	_, err = f.Standings(t.Context(), "v1")
 	must(t, err)
-	execute(t, url, `UPDATE cronce.jobs SET watermark = date_trunc('second', now()) - interval '30 days'`)
+	execute(t, url, `UPDATE cronce.jobs SET watermark = date_trunc('day', now(), 'UTC') - interval '30 days'`)
 	f.stands, err = f.Standings(t.Context(), "v1")
 	must(t, err)
 	return f

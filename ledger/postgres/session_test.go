@@ -1,0 +1,185 @@
+package postgres_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/ledger/postgres"
+)
+
+// Under REPEATABLE READ an admission that waited for another would fail, or
+// judge a job as it was before the wait.
+func TestTheDatabasesDefaultIsolationIsNotTheLedgers(t *testing.T) {
+	f := newFleet(t, 1, ledger.OverlapSkip)
+	execute(t, f.url, `
+		DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_isolation = ''repeatable read''', current_database()); END $$`)
+	f.Close()
+	f.Ledger = open(t, f.url)
+	movedWhileWaiting(t, f, `UPDATE cronce.jobs SET paused_at = now()`, func(got ledger.Admitted, err error) {
+		if err != nil || got.Skipped[ledger.WhilePaused] != 1 {
+			t.Errorf("%+v, %v; want the pause that was committed during the wait to count", got, err)
+		}
+	})
+}
+
+// An admission waits for a job's row, behind an edit of the job. When the edit
+// commits, the plan is of an outgoing epoch.
+func TestAnEpochThatEndsWhileAnAdmissionWaitsRefusesIt(t *testing.T) {
+	f := newFleet(t, 1, ledger.OverlapSkip)
+	movedWhileWaiting(t, f, `UPDATE cronce.jobs SET epoch = epoch + 1`, func(got ledger.Admitted, err error) {
+		if err != nil || len(got.Stale) != 1 || got.Stale[0].Epoch != 2 || len(got.Leased) != 0 {
+			t.Errorf("%+v, %v; want the plan stale, and the new epoch", got, err)
+		}
+	})
+}
+
+// An admission waits behind another replica's that admits the same instant.
+func TestAWatermarkThatMovesWhileAnAdmissionWaitsRefusesIt(t *testing.T) {
+	f := newFleet(t, 1, ledger.OverlapSkip)
+	movedWhileWaiting(t, f, `UPDATE cronce.jobs SET watermark = watermark + interval '1 s'`, func(got ledger.Admitted, err error) {
+		if err != nil || len(got.Stale) != 1 || len(got.Leased) != 0 {
+			t.Errorf("%+v, %v; want the plan stale", got, err)
+		}
+	})
+}
+
+// movedWhileWaiting lets an admission wait for somebody else's change of the
+// only job.
+func movedWhileWaiting(t *testing.T, f *fleet, change string, check func(ledger.Admitted, error)) {
+	t.Helper()
+	other := begin(t, f.url, change)
+	a := ledger.Admission{Plans: []ledger.Plan{f.plan(0, true)}, Owner: "p", Token: "t", LeaseFor: time.Minute}
+	done := make(chan func())
+	go func() {
+		got, err := f.Admit(context.WithoutCancel(t.Context()), a)
+		done <- func() { check(got, err) }
+	}()
+	waitForLock(t, f.url)
+	must(t, other.Commit(t.Context()))
+	(<-done)()
+}
+
+// Three replicas plan the same 300 jobs, claim and record at once.
+func TestReplicasNeverDeadlockNorDouble(t *testing.T) {
+	const jobs, rounds = 300, 10
+	first := newFleet(t, jobs, ledger.OverlapQueue)
+	var wg sync.WaitGroup
+	for i := range 3 {
+		f := &fleet{Ledger: open(t, first.url), url: first.url, overlap: ledger.OverlapQueue}
+		wg.Go(func() { replica(t, f, fmt.Sprintf("p%d", i), rounds) })
+	}
+	wg.Wait()
+	conn, err := pgx.Connect(t.Context(), first.url)
+	must(t, err)
+	defer conn.Close(t.Context())
+	var runs, twice, deadlocks int
+	must(t, conn.QueryRow(t.Context(), `
+		SELECT count(*), count(*) - count(DISTINCT (job_id, scheduled_at)),
+			(SELECT deadlocks FROM pg_stat_database WHERE datname = current_database())
+		FROM cronce.runs`).Scan(&runs, &twice, &deadlocks))
+	if runs != jobs*rounds || twice != 0 || deadlocks != 0 {
+		t.Errorf("%d runs, %d twice, %d deadlocks; want %d, 0, 0", runs, twice, deadlocks, jobs*rounds)
+	}
+}
+
+// replica plans every job a second further, rounds times in all replicas
+// together, and works off what it gets.
+func replica(t *testing.T, f *fleet, owner string, rounds int) {
+	ctx := context.WithoutCancel(t.Context())
+	for {
+		stands, err := f.Standings(ctx, "v1")
+		if err != nil {
+			t.Errorf("standings: %v", err)
+			return
+		}
+		a := ledger.Admission{Owner: owner, Token: owner + f.token(), LeaseFor: time.Minute}
+		for i := range stands {
+			f.stands = stands
+			if planned := stands[i].Watermark.Sub(stands[i].Watermark.Truncate(24 * time.Hour)); planned < time.Duration(rounds)*time.Second {
+				a.Plans = append(a.Plans, f.plan(i, true))
+			}
+		}
+		got, err := f.Admit(ctx, a)
+		if err != nil {
+			t.Errorf("admit: %v", err)
+			return
+		}
+		claimed, err := f.Claim(ctx, ledger.Claim{Owner: owner, Token: owner + f.token(), Limit: 100, LeaseFor: time.Minute})
+		if err != nil {
+			t.Errorf("claim: %v", err)
+			return
+		}
+		if !finish(t, f, append(got.Leased, claimed.Work...)) {
+			return
+		}
+		if len(a.Plans) == 0 && len(claimed.Work) == 0 {
+			return
+		}
+	}
+}
+
+func finish(t *testing.T, f *fleet, work []ledger.Work) bool {
+	var outcomes []ledger.Outcome
+	for _, w := range work {
+		outcomes = append(outcomes, succeeded(w))
+	}
+	fates, err := f.Record(context.WithoutCancel(t.Context()), outcomes)
+	if err != nil {
+		t.Errorf("record: %v", err)
+	}
+	for i, fate := range fates {
+		if fate != ledger.Recorded {
+			t.Errorf("%s: %s, want it recorded: nobody else had the lease", work[i].RunID, fate)
+		}
+	}
+	return err == nil
+}
+
+// A request is kept to the byte, whatever JSON says is the same.
+func TestABodyIsKeptToTheByte(t *testing.T) {
+	f := newFleet(t, 1, ledger.OverlapAllow)
+	p := f.plan(0, false)
+	const body = "{ \"b\":1.0,\t\"a\":\"<&>\\u0041 \u2028\", \"a\":1e2 }\n"
+	p.Instants[0].Call.Body = json.RawMessage(body)
+	_, err := f.Admit(t.Context(), ledger.Admission{Plans: []ledger.Plan{p}, Owner: "p", Token: "t", LeaseFor: time.Minute})
+	must(t, err)
+	got, err := f.Claim(t.Context(), ledger.Claim{Owner: "p", Token: "u", Limit: 1, LeaseFor: time.Minute})
+	if err != nil || len(got.Work) != 1 || string(got.Work[0].Call.Body) != body {
+		t.Errorf("claimed %+v, %v; want the body %q", got.Work, err, body)
+	}
+}
+
+// PostgreSQL stores neither NUL nor bytes that are no UTF-8; an answer that has
+// them must not make its record, and those beside it, impossible.
+func TestAnOddErrorTextIsRecorded(t *testing.T) {
+	f := newFleet(t, 1, ledger.OverlapAllow)
+	o := succeeded(f.admit(t, true)[0])
+	o.Attempt.Error, o.Attempt.Code = "bad \x00 byte \xff", "\x00"
+	fates, err := f.Record(t.Context(), []ledger.Outcome{o})
+	if err != nil || fates[0] != ledger.Recorded {
+		t.Fatalf("%v, %v", fates, err)
+	}
+	_, attempts, err := f.Get(t.Context(), o.RunID)
+	if err != nil || len(attempts) != 1 || attempts[0].Error != "bad \uFFFD byte \uFFFD" {
+		t.Errorf("%+v, %v", attempts, err)
+	}
+}
+
+func TestPoolSizeOneIsEnough(t *testing.T) {
+	f := newFleet(t, 3, ledger.OverlapQueue)
+	f.Close()
+	f.Ledger = open(t, f.url, postgres.PoolSize(1))
+	f.record(t, f.admit(t, true))
+	f.admit(t, false)
+	got, err := f.Claim(t.Context(), ledger.Claim{Owner: "p", Token: "t", Limit: 10, LeaseFor: time.Minute})
+	if err != nil || len(got.Work) != 3 {
+		t.Errorf("claimed %d, %v; want 3", len(got.Work), err)
+	}
+}
