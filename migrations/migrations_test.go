@@ -1,0 +1,195 @@
+package migrations_test
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	_ "github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/cronce/cronce/internal/testdb"
+	"github.com/cronce/cronce/migrations"
+)
+
+var postgresLedger = migrations.Target{Engine: migrations.Postgres, Set: migrations.Ledger}
+
+func TestUpAppliesOnceAndThenNothing(t *testing.T) {
+	db := postgres(t)
+	if done := up(t, db, postgresLedger); len(done) == 0 || done[0].AppliedAt.IsZero() {
+		t.Fatalf("first Up did %+v", done)
+	}
+	if done := up(t, db, postgresLedger); len(done) != 0 {
+		t.Errorf("second Up did %+v, want nothing", done)
+	}
+	for _, s := range status(t, db, postgresLedger) {
+		if s.AppliedAt.IsZero() {
+			t.Errorf("%+v is pending after Up", s)
+		}
+	}
+}
+
+func TestConcurrentUpsWaitForOneAnother(t *testing.T) {
+	db := postgres(t)
+	var wg sync.WaitGroup
+	did := make([]int, 6)
+	for i := range did {
+		wg.Go(func() {
+			done, err := migrations.Up(context.WithoutCancel(t.Context()), db, postgresLedger)
+			if err != nil {
+				t.Error(err)
+			}
+			did[i] = len(done)
+		})
+	}
+	wg.Wait()
+	sum := 0
+	for _, n := range did {
+		sum += n
+	}
+	if want := len(status(t, db, postgresLedger)); sum != want {
+		t.Errorf("the processes did %v steps, want %d in all", did, want)
+	}
+}
+
+func TestStatusOfAnUntouchedDatabaseChangesNothing(t *testing.T) {
+	db := postgres(t)
+	steps := status(t, db, postgresLedger)
+	if len(steps) == 0 || !steps[0].AppliedAt.IsZero() {
+		t.Errorf("%+v, want steps, all pending", steps)
+	}
+	var tables int
+	must(t, db.QueryRow(`SELECT count(*) FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')`).Scan(&tables))
+	if tables != 0 {
+		t.Errorf("Status left %d tables", tables)
+	}
+}
+
+func TestTwoSchemasAreTwoLedgers(t *testing.T) {
+	db := postgres(t)
+	other := postgresLedger
+	other.Schema = "other"
+	if a, b := up(t, db, postgresLedger), up(t, db, other); len(a) == 0 || len(a) != len(b) {
+		t.Errorf("did %d and %d steps, want the same", len(a), len(b))
+	}
+	_, err := db.Exec(`SELECT 1 FROM cronce.runs, other.runs`)
+	must(t, err)
+}
+
+// A service's role often may use its schema but create none.
+func TestUpNeedsNoRightToCreateASchemaThatIsThere(t *testing.T) {
+	db := postgres(t)
+	up(t, db, postgresLedger)
+	role := strings.ToLower("plain_" + rand.Text())
+	db.SetMaxOpenConns(1)
+	for _, q := range []string{
+		`CREATE ROLE ` + role,
+		`GRANT USAGE ON SCHEMA cronce TO ` + role,
+		`GRANT SELECT ON ALL TABLES IN SCHEMA cronce TO ` + role,
+		`SET ROLE ` + role,
+	} {
+		_, err := db.Exec(q)
+		must(t, err)
+	}
+	t.Cleanup(func() {
+		db.Exec(`RESET ROLE`)
+		db.Exec(`DROP OWNED BY ` + role)
+		db.Exec(`DROP ROLE ` + role)
+	})
+	if done := up(t, db, postgresLedger); len(done) != 0 {
+		t.Errorf("did %+v, want nothing", done)
+	}
+}
+
+func TestPrintedSQLIsWhatUpDoes(t *testing.T) {
+	target := postgresLedger
+	target.Schema = "pasted"
+	text, err := migrations.Print(target)
+	must(t, err)
+	for _, left := range []string{"{{", "goose Up", "DROP TABLE"} {
+		if strings.Contains(text, left) {
+			t.Errorf("the printed SQL contains %q", left)
+		}
+	}
+	pasted, applied := postgres(t), postgres(t)
+	_, err = pasted.Exec(text)
+	must(t, err)
+	if done := up(t, pasted, target); len(done) != 0 {
+		t.Errorf("Up after pasting did %+v, want nothing", done)
+	}
+	up(t, applied, target)
+	if a, b := shape(t, pasted), shape(t, applied); a != b {
+		t.Errorf("pasted:\n%s\napplied:\n%s", a, b)
+	}
+}
+
+func TestOddNamesAreRefused(t *testing.T) {
+	for _, name := range []string{`a"b`, "a; DROP TABLE x", "Upper", "1st", strings.Repeat("a", 41), "ä"} {
+		for _, target := range []migrations.Target{
+			{Engine: migrations.Postgres, Set: migrations.Ledger, Schema: name},
+			{Engine: migrations.Postgres, Set: migrations.Ledger, Table: name},
+		} {
+			if _, err := migrations.Print(target); err == nil {
+				t.Errorf("%+v was accepted", target)
+			}
+		}
+	}
+}
+
+func TestASetThatIsNotThereIsRefused(t *testing.T) {
+	if _, err := migrations.Print(migrations.Target{Engine: migrations.MySQL, Set: migrations.Ledger}); err == nil {
+		t.Error("there is no ledger on MySQL, but it was printed")
+	}
+}
+
+func postgres(t *testing.T) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("pgx", testdb.Postgres(t))
+	must(t, err)
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+func up(t *testing.T, db *sql.DB, target migrations.Target) []migrations.Step {
+	t.Helper()
+	done, err := migrations.Up(t.Context(), db, target)
+	must(t, err)
+	return done
+}
+
+func status(t *testing.T, db *sql.DB, target migrations.Target) []migrations.Step {
+	t.Helper()
+	steps, err := migrations.Status(t.Context(), db, target)
+	must(t, err)
+	return steps
+}
+
+// shape is every column and index of a database.
+func shape(t *testing.T, db *sql.DB) string {
+	t.Helper()
+	rows, err := db.Query(`
+		SELECT format('%s.%s.%s %s %s', table_schema, table_name, column_name, data_type, is_nullable) AS line
+		FROM information_schema.columns WHERE table_schema NOT IN ('pg_catalog', 'information_schema')
+		UNION ALL SELECT indexdef FROM pg_indexes WHERE schemaname NOT IN ('pg_catalog', 'information_schema')
+		ORDER BY line`)
+	must(t, err)
+	defer rows.Close()
+	var b strings.Builder
+	for rows.Next() {
+		var line string
+		must(t, rows.Scan(&line))
+		fmt.Fprintln(&b, line)
+	}
+	must(t, rows.Err())
+	return b.String()
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
