@@ -98,8 +98,8 @@ type Rejection struct {
 // Backfill asks for the instants of a job that did not run to be run.
 type Backfill struct {
 	JobID string
-	// Instants are the job's instants in the wanted span, oldest first, with
-	// their calls. Those whose row is missed, superseded, skipped or
+	// Instants are the job's instants in the wanted span, each once, oldest
+	// first, with their calls. Those whose row is missed, superseded, skipped or
 	// canceled become planned (backfill), due now and queued: they wait for
 	// the slot, oldest first, whatever Instant.Overlap says. An instant that
 	// stands in a range row is taken out of it: it gets a row of its own, the

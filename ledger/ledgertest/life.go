@@ -191,7 +191,8 @@ func (l *life) operate() {
 		_, err := l.Redrive(l.ctx, all)
 		l.must(err)
 	default:
-		j.backfill(false, l.IntN(l.planned[i]+2), l.IntN(l.planned[i]+2))
+		k := l.IntN(l.planned[i] + 1)
+		j.backfill(false, k, k+1)
 	}
 }
 
