@@ -182,7 +182,7 @@ func (c *calendar) checkDays(dom, dow, month, year span) error {
 	if c.fields[domField].star {
 		field, text = "day-of-week", dow
 	}
-	return text.fail(field, "never fires: no month that is left by month %s%s has such a day; for the last day of a month write L", month.text, ofYears(year))
+	return text.fail(field, "never fires: there is no such day in month %s%s; for the last day of a month write L", month.text, ofYears(year))
 }
 
 func ofYears(year span) string {

@@ -99,10 +99,8 @@ func parseAWSCron(inner span) (form, error) {
 		if i+1 == dowField {
 			u = awsDow
 		}
-		if i+1 != domField && i+1 != dowField {
-			if err := refuseAny(w, u); err != nil {
-				return nil, err
-			}
+		if err := checkAny(i+1, w, u); err != nil {
+			return nil, err
 		}
 		if err := c.parseField(i+1, w, u); err != nil {
 			return nil, err
@@ -121,12 +119,13 @@ func parseAWSCron(inner span) (form, error) {
 	return c, c.checkDays(dom, dow, words[3], words[5])
 }
 
-// refuseAny refuses ? outside the day fields of AWS's cron().
-func refuseAny(field span, u unit) error {
-	if strings.Contains(field.text, "?") {
-		return field.fail(u.name, "? can stand in day-of-month or day-of-week only; write * or %s", u.hint)
+// checkAny refuses ? where AWS does: outside the day fields, and in a list.
+func checkAny(i int, field span, u unit) error {
+	dayField := i == domField || i == dowField
+	if !strings.Contains(field.text, "?") || dayField && field.text == "?" {
+		return nil
 	}
-	return nil
+	return field.fail(u.name, "? stands alone, in day-of-month or day-of-week only; write * or %s", u.hint)
 }
 
 func (c *calendar) parseField(i int, field span, u unit) error {
@@ -179,7 +178,7 @@ func robfigBits(i int, item span) (uint64, error) {
 }
 
 func (c *calendar) parseYears(field span) error {
-	if err := refuseAny(field, awsYear); err != nil {
+	if err := checkAny(crontabFields, field, awsYear); err != nil {
 		return err
 	}
 	if field.text == "*" {

@@ -51,6 +51,7 @@ func TestScheduleErrors(t *testing.T) {
 		{"AWS with both days", "cron(0 3 1 * MON *)", "", "", "day-of-week", "MON", 14, "write ?"},
 		{"AWS with ? twice", "cron(0 3 ? * ? *)", "", "", "day-of-week", "?", 14, "not in both"},
 		{"AWS with ? in the hour", "cron(0 ? 1 * ? *)", "", "", "hour", "?", 8, "write *"},
+		{"AWS with ? in a list", "cron(0 0 1,? * ? *)", "", "", "day-of-month", "1,?", 10, "stands alone"},
 		{"AWS year too early", "cron(0 3 1 * ? 1969)", "", "", "year", "1969", 16, "1970-2199"},
 		{"AWS year too late", "cron(0 3 1 * ? 2200)", "", "", "year", "2200", 16, "1970-2199"},
 		{"AWS year ?", "cron(0 3 1 * ? ?)", "", "", "year", "?", 16, "1970-2199"},
