@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"time"
 )
+
+// methods that a call can have; the first is the default.
+var methods = []string{"POST", "PUT", "PATCH", "DELETE", "GET", "HEAD"}
 
 // checkJobs returns the jobs with their defaults applied, and the path of each
 // by its id.
@@ -56,7 +58,7 @@ func (d *draft) checkID(path, id string, paths map[string]string) {
 func (j Job) withDefaults(p Platform) Job {
 	setDefault(&j.Timezone, "UTC")
 	setDefault(&j.DST, DSTOnce)
-	setDefault(&j.Method, http.MethodPost)
+	setDefault(&j.Method, methods[0])
 	setDefault(&j.Timeout, 30*time.Second)
 	setDefault(&j.Overlap, OverlapSkip)
 	setDefault(&j.CatchUp, CatchUpLatest)
@@ -154,7 +156,7 @@ func encodeJSON(v any) ([]byte, error) {
 }
 
 func bodyless(method string) bool {
-	return method == http.MethodGet || method == http.MethodHead
+	return method == "GET" || method == "HEAD"
 }
 
 // parseSchedule places the parser's complaint: at the column that it names
@@ -191,7 +193,6 @@ func (d *draft) parseSchedule(path string, j Job) *Schedule {
 }
 
 func (d *draft) checkCall(path string, j Job) {
-	methods := []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodGet, http.MethodHead}
 	if !slices.Contains(methods, j.Method) {
 		d.add(path+".method", CodeBadMethod, "the method %s must be one of %s, in capitals", quoted(j.Method), strings.Join(methods, ", "))
 	}

@@ -43,7 +43,8 @@ func (r *Registry) Name() string { return r.name }
 // plan the same runs.
 func (r *Registry) Version() string { return r.version }
 
-// Jobs lists every job by id, the built-in one and disabled ones included.
+// Jobs lists every job by id, the built-in one and disabled ones included. The
+// slices within a job are the registry's own: not to be written to.
 func (r *Registry) Jobs() []Job { return slices.Clone(r.jobs) }
 
 // Job returns one job.

@@ -35,11 +35,11 @@ func ExampleNewRegistry() {
 func ExampleNewRegistry_problems() {
 	_, err := jobs.NewRegistry(jobs.Job{ID: "a", Schedule: "0 25 * * *", TargetURLEnv: "ACME_URL", Path: "/a"})
 	for _, p := range err.(jobs.Problems) {
-		fmt.Println(p.Code, p.Job)
+		fmt.Printf("%s %q\n", p.Code, p.Job)
 	}
 	// Output:
-	// missing_name
-	// bad_schedule a
+	// missing_name ""
+	// bad_schedule "a"
 }
 
 func ExampleLoad() {
