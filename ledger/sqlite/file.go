@@ -41,6 +41,17 @@ func checkPath(path string) (string, error) {
 	return abs, nil
 }
 
+// createPrivate creates the file for its owner's eyes only, as the bodies of
+// calls are in it; SQLite would go by the umask. The files beside it take its
+// mode. What cannot be created here SQLite reports.
+func createPrivate(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil
+	}
+	return f.Close()
+}
+
 // networkFS names the network file system that dir is on, if it is known to
 // be on one.
 func networkFS(dir string) string {
@@ -67,6 +78,10 @@ func dsn(path string, busy time.Duration, readOnly bool) string {
 		q.Add("_pragma", "cache_size(-16384)")
 		q.Add("_pragma", "wal_autocheckpoint(8192)")
 	}
-	u := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: q.Encode()}
+	path = filepath.ToSlash(path)
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path // C:/...
+	}
+	u := url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}
 	return u.String()
 }

@@ -12,13 +12,12 @@ import (
 // snapshot runs f in a transaction that only reads and sees one state of the
 // file. It never waits for a writer.
 func (l *Ledger) snapshot(ctx context.Context, f func(*sql.Tx) error) error {
-	select {
-	case <-l.closed:
+	r, err := l.readers.BeginTx(ctx, nil)
+	switch {
+	case err == nil:
+	case l.isClosed():
 		return errClosed
 	default:
-	}
-	r, err := l.readers.BeginTx(ctx, nil)
-	if err != nil {
 		return translate(err)
 	}
 	defer r.Rollback() // a transaction that only read has nothing to lose

@@ -93,6 +93,37 @@ func TestPendingMigrationsAreRefusedWhenTheSchemaIsKept(t *testing.T) {
 	}
 }
 
+func TestAFileOfANewerProgramIsOpened(t *testing.T) {
+	path := newFile(t)
+	l := open(t, path, &clock{})
+	if err := l.Exec(t.Context(), `INSERT INTO ledger_versions (version_id, is_applied) VALUES (99999, 1)`); err != nil {
+		t.Fatal(err)
+	}
+	for _, keep := range []bool{false, true} {
+		l, err := sqlite.Open(t.Context(), path, sqlite.Options{KeepSchema: keep})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestTheFileIsForItsOwnerOnly(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	open(t, path, &clock{})
+	for _, name := range []string{path, path + "-wal", path + "-shm"} {
+		info, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if mode := info.Mode().Perm(); mode != 0o600 {
+			t.Errorf("%s has mode %o", name, mode)
+		}
+	}
+}
+
 // What SQLite refuses is told by its code; the ledger goes on once it is over.
 func TestTroubleIsUnavailabilityAndPasses(t *testing.T) {
 	for _, c := range []struct{ name, break_, mend, want string }{

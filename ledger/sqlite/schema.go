@@ -32,7 +32,9 @@ func migrate(ctx context.Context, db *sql.DB) error {
 	}
 }
 
-// checkSchema returns ledger.ErrSchema unless every step has been applied.
+// checkSchema returns ledger.ErrSchema unless every step has been applied. Steps
+// of a newer program are no hindrance: an older one may still have to run beside
+// it, or instead of it.
 func checkSchema(ctx context.Context, db *sql.DB) error {
 	steps, err := migrations.Status(ctx, db, schema)
 	if err != nil {

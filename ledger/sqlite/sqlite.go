@@ -59,6 +59,9 @@ func Open(ctx context.Context, path string, opts Options) (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := createPrivate(path); err != nil {
+		return nil, fmt.Errorf("open the ledger %s: %w", path, err)
+	}
 	l := newLedger(path, opts)
 	if err := l.prepare(ctx, opts); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the ledger %s: %w", path, translate(err)), l.Close())
@@ -97,10 +100,12 @@ func (l *Ledger) prepare(ctx context.Context, opts Options) error {
 	if mode != "wal" {
 		return fmt.Errorf("its disk does not support a write-ahead log (journal mode %q): put the file on a local disk", mode)
 	}
-	if opts.KeepSchema {
-		return checkSchema(ctx, l.writers)
+	if !opts.KeepSchema {
+		if err := migrate(ctx, l.writers); err != nil {
+			return err
+		}
 	}
-	return migrate(ctx, l.writers)
+	return checkSchema(ctx, l.writers)
 }
 
 // Close waits for the transaction in progress and closes the file. It is safe
@@ -113,6 +118,15 @@ func (l *Ledger) Close() error {
 		err = errors.Join(l.readers.Close(), l.dropWriter(), l.writers.Close())
 	})
 	return err
+}
+
+func (l *Ledger) isClosed() bool {
+	select {
+	case <-l.closed:
+		return true
+	default:
+		return false
+	}
 }
 
 func pool(dsn string, size int) *sql.DB {
