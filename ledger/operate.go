@@ -99,8 +99,9 @@ type Rejection struct {
 type Backfill struct {
 	JobID string
 	// Instants are the job's instants in the wanted span, each once, oldest
-	// first, with their calls. Those whose row is missed, superseded, skipped or
-	// canceled become planned (backfill), due now and queued: they wait for
+	// first, with their calls. They come from the schedule that planned them:
+	// within a range row the store cannot tell an instant from another time.
+	// Those whose row is missed, superseded, skipped or canceled become planned (backfill), due now and queued: they wait for
 	// the slot, oldest first, whatever Instant.Overlap says. An instant that
 	// stands in a range row is taken out of it: it gets a row of its own, the
 	// range's count falls by one, and the range row goes with its last
