@@ -1,0 +1,293 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/postgres"
+)
+
+const scope = "route:POST_/pay"
+
+func kit(t testing.TB, p *pgxpool.Pool, change ...func(*idempotency.Options)) *idempotency.Kit {
+	t.Helper()
+	o := idempotency.Options{Principal: idempotency.SinglePrincipal("caller"), Logger: slog.New(slog.DiscardHandler)}
+	for _, c := range change {
+		c(&o)
+	}
+	k, err := idempotency.New(postgres.New(p, options), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+func serve(k *idempotency.Kit, key string, h http.HandlerFunc) *httptest.ResponseRecorder {
+	r := httptest.NewRequest("POST", "/pay", strings.NewReader(`{"amount":100}`))
+	r.Header.Set("Idempotency-Key", key)
+	w := httptest.NewRecorder()
+	k.Handler(idempotency.Route{Scope: scope}, h).ServeHTTP(w, r)
+	return w
+}
+
+func pay(w http.ResponseWriter, r *http.Request) {
+	if _, err := postgres.Tx(r.Context()).Exec(r.Context(), `INSERT INTO effects VALUES ('paid')`); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.WriteHeader(http.StatusCreated)
+	fmt.Fprint(w, "paid")
+}
+
+func count(t testing.TB, p *pgxpool.Pool, query string, args ...any) (n int) {
+	t.Helper()
+	if err := p.QueryRow(context.Background(), query, args...).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func effects(t testing.TB, p *pgxpool.Pool) int { return count(t, p, `SELECT count(*) FROM effects`) }
+
+func TestWaitingDuplicatesLeaveThePoolToOtherKeys(t *testing.T) {
+	p := pool(t, database(t))
+	k := kit(t, p, func(o *idempotency.Options) { o.Wait = time.Minute })
+	inside, release := make(chan struct{}), make(chan struct{})
+	var all sync.WaitGroup
+	replies := make(chan int, 64)
+	all.Go(func() {
+		replies <- serve(k, "crowded", func(w http.ResponseWriter, r *http.Request) {
+			close(inside)
+			<-release
+			pay(w, r)
+		}).Code
+	})
+	<-inside
+	for range 63 {
+		all.Go(func() { replies <- serve(k, "crowded", pay).Code })
+	}
+	for i := range 32 { // more than the pool has connections
+		if w := serve(k, fmt.Sprint("other-", i), pay); w.Code != 201 {
+			t.Fatalf("another key was answered %d %s", w.Code, w.Body)
+		}
+	}
+	if n := p.Stat().AcquiredConns(); n > 2 {
+		t.Errorf("the crowd holds %d connections", n)
+	}
+	close(release)
+	all.Wait()
+	for range 64 {
+		if code := <-replies; code != 201 {
+			t.Errorf("answered %d", code)
+		}
+	}
+	if n := effects(t, p); n != 33 {
+		t.Errorf("%d effects", n)
+	}
+}
+
+func TestTheRolesDefaultIsolationDoesNotMatter(t *testing.T) {
+	for _, level := range []string{"repeatable read", "serializable"} {
+		t.Run(level, func(t *testing.T) {
+			url := database(t)
+			strict := func(c *pgxpool.Config) { c.ConnConfig.RuntimeParams["default_transaction_isolation"] = level }
+			kits := []*idempotency.Kit{kit(t, pool(t, url, strict)), kit(t, pool(t, url, strict))}
+			var all sync.WaitGroup
+			for i := range 64 {
+				all.Go(func() {
+					if w := serve(kits[i%2], "k", pay); w.Code != 201 {
+						t.Errorf("answered %d %s", w.Code, w.Body)
+					}
+				})
+			}
+			all.Wait()
+			if n := effects(t, pool(t, url)); n != 1 {
+				t.Errorf("%d effects", n)
+			}
+		})
+	}
+}
+
+func TestAHandedInRepeatableReadTransactionIsRefused(t *testing.T) {
+	p := pool(t, database(t))
+	store := postgres.New(p, options)
+	k, err := idempotency.New(store, idempotency.Options{Principal: idempotency.SinglePrincipal("x")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx, err := p.BeginTx(t.Context(), pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback(context.Background())
+	_, err = k.Do(store.WithTx(t.Context(), tx), "s", "k", nil, func(context.Context) error {
+		t.Error("the work was run")
+		return nil
+	})
+	if err == nil || !strings.Contains(err.Error(), "READ COMMITTED") || errors.Is(err, idempotency.ErrUnavailable) {
+		t.Error(err)
+	}
+	if _, err := tx.Exec(t.Context(), `INSERT INTO effects VALUES ('after')`); err != nil {
+		t.Errorf("the caller's transaction is spoilt: %v", err)
+	}
+}
+
+func TestWhatTheDatabaseRefusesToCommitLeavesTheKeyFree(t *testing.T) {
+	p := pool(t, database(t))
+	must(t, p, `CREATE TABLE parent (id int PRIMARY KEY)`)
+	must(t, p, `CREATE TABLE child (id int REFERENCES parent DEFERRABLE INITIALLY DEFERRED)`)
+	for name, h := range map[string]http.HandlerFunc{
+		"a deferred constraint": func(w http.ResponseWriter, r *http.Request) {
+			if _, err := postgres.Tx(r.Context()).Exec(r.Context(), `INSERT INTO child VALUES (1)`); err != nil {
+				t.Error(err)
+			}
+		},
+		"a failed statement that the work ignored": func(w http.ResponseWriter, r *http.Request) {
+			_, _ = postgres.Tx(r.Context()).Exec(r.Context(), `SELECT 1/0`)
+		},
+		"a transaction ended and begun anew": func(w http.ResponseWriter, r *http.Request) {
+			must := func(sql string) {
+				if _, err := postgres.Tx(r.Context()).Exec(r.Context(), sql); err != nil {
+					t.Error(err)
+				}
+			}
+			must(`ROLLBACK`)
+			must(`BEGIN`)
+			must(`INSERT INTO effects VALUES ('outside')`)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := serve(kit(t, p), strings.ReplaceAll(name, " ", "-"), h)
+			if w.Code != 500 || !strings.Contains(w.Body.String(), "transaction_") {
+				t.Errorf("answered %d %s", w.Code, w.Body)
+			}
+		})
+	}
+	for _, free := range []string{"a-deferred-constraint", "a-failed-statement-that-the-work-ignored"} {
+		if w := serve(kit(t, p), free, pay); w.Code != 201 {
+			t.Errorf("%s: then answered %d %s", free, w.Code, w.Body)
+		}
+	}
+	if n := effects(t, p); n != 2 {
+		t.Errorf("%d effects", n)
+	}
+}
+
+func TestCommitAndRollbackAreTheKits(t *testing.T) {
+	p := pool(t, database(t))
+	var leaked pgx.Tx
+	serve(kit(t, p), "k", func(w http.ResponseWriter, r *http.Request) {
+		leaked = postgres.Tx(r.Context())
+		for _, err := range []error{leaked.Commit(r.Context()), leaked.Rollback(r.Context())} {
+			if !errors.Is(err, idempotency.ErrNotYours) {
+				t.Error(err)
+			}
+		}
+		nested, err := leaked.Begin(r.Context())
+		if err != nil {
+			t.Error(err)
+		}
+		_, _ = nested.Exec(r.Context(), `SELECT 1/0`)
+		if err := nested.Rollback(r.Context()); err != nil {
+			t.Error(err)
+		}
+		pay(w, r)
+	})
+	if n := effects(t, p); n != 1 {
+		t.Errorf("%d effects", n)
+	}
+	if _, err := leaked.Exec(t.Context(), `SELECT 1`); !errors.Is(err, pgx.ErrTxClosed) {
+		t.Errorf("the transaction can be used after its end: %v", err)
+	}
+	if err := leaked.QueryRow(t.Context(), `SELECT 1`).Scan(new(int)); !errors.Is(err, pgx.ErrTxClosed) {
+		t.Errorf("the transaction can be used after its end: %v", err)
+	}
+}
+
+// cutter is a network that breaks at the n-th message of the client: before the
+// server hears it, or when the server has it and the answer is lost.
+type cutter struct {
+	mu       sync.Mutex
+	left     int
+	before   bool
+	happened func()
+}
+
+func (c *cutter) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
+	return &cutConn{conn, c}, err
+}
+
+type cutConn struct {
+	net.Conn
+	cutter *cutter
+}
+
+func (c *cutConn) Write(p []byte) (int, error) {
+	c.cutter.mu.Lock()
+	c.cutter.left--
+	now := c.cutter.left == 0
+	c.cutter.mu.Unlock()
+	if !now {
+		return c.Conn.Write(p)
+	}
+	if !c.cutter.before {
+		_, _ = c.Conn.Write(p)
+	}
+	c.cutter.happened()
+	_ = c.Conn.Close()
+	return 0, net.ErrClosed
+}
+
+// Wherever the connection breaks, effect and key are both there or both not, a
+// reply of success is true, and asking again makes the effect once.
+func TestAConnectionThatBreaksAtAnyMessageLeavesAllOrNothing(t *testing.T) {
+	url := database(t)
+	direct := pool(t, url)
+	for _, before := range []bool{true, false} {
+		for n, cut := 1, true; cut; n++ {
+			if n > 100 {
+				t.Fatal("the request never came through")
+			}
+			cut = false
+			c := &cutter{left: n, before: before, happened: func() { cut = true }}
+			p := pool(t, url, func(config *pgxpool.Config) { config.ConnConfig.DialFunc, config.MaxConns = c.dial, 2 })
+			key := fmt.Sprintf("%t-%d", before, n)
+			start := effects(t, direct)
+			w := serve(kit(t, p), key, pay)
+			settled(t, direct, start, key, w.Code == 201)
+		}
+	}
+}
+
+// settled checks a key after a fault, and that asking again mends it.
+func settled(t *testing.T, p *pgxpool.Pool, start int, key string, answered bool) {
+	t.Helper()
+	// The server may still be rolling back; the retry would wait for that.
+	w := serve(kit(t, p), key, pay)
+	if w.Code != 201 || w.Body.String() != "paid" {
+		t.Errorf("%s: asked again: %d %s", key, w.Code, w.Body)
+	}
+	if answered && w.Header().Get("Idempotent-Replayed") == "" {
+		t.Errorf("%s: a success was answered that had not been committed", key)
+	}
+	if n := effects(t, p) - start; n != 1 {
+		t.Errorf("%s: %d effects", key, n)
+	}
+	if n := count(t, p, `SELECT count(*) FROM accounting.idempotency_keys WHERE key = $1`, key); n != 1 {
+		t.Errorf("%s: %d keys", key, n)
+	}
+}
