@@ -101,14 +101,16 @@ type Backfill struct {
 	// Instants are the job's instants in the wanted span, each once, oldest
 	// first, with their calls. They come from the schedule that planned them:
 	// within a range row the store cannot tell an instant from another time.
-	// Those whose row is missed, superseded, skipped or canceled become planned (backfill), due now and queued: they wait for
-	// the slot, oldest first, whatever Instant.Overlap says. An instant that
-	// stands in a range row is taken out of it: it gets a row of its own, the
-	// range's count falls by one, and the range row goes with its last
-	// instant (its id, first and last instant never change; a row of its own
-	// always goes before the range it lies in). Instants that have any other
-	// row are left; those that have none, or are at or before PurgedBefore,
-	// are refused.
+	// Those whose row is missed, superseded, skipped or canceled become planned
+	// (backfill), due now and queued: they wait for the slot, oldest first,
+	// whatever Instant.Overlap says. Instants that have any other row are
+	// left; those that have none, or are at or before PurgedBefore, are
+	// refused.
+	//
+	// An instant that stands in a range row is taken out of it: it gets a row
+	// of its own, the range's count falls by one, and the range row goes with
+	// its last instant. A range row's id, first and last instant never
+	// change; an instant's own row always goes before the range it lies in.
 	//
 	// A canceled run that was leased before keeps its call, SendBefore and
 	// attempt numbers, and is refused from SendBefore on; any other takes the
