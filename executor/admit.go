@@ -13,13 +13,14 @@ import (
 // well, few enough that nobody waits long for the jobs' rows.
 const admitLimit = 2_000
 
-// planDue admits every instant that is due.
+// planDue admits a batch of what is due. The loop comes back at once for more:
+// planning alone must not keep calls from starting.
 func (e *Executor) planDue(ctx context.Context) {
-	for ctx.Err() == nil && !time.Now().Before(e.retryAt) {
-		plans := e.plan.due(e.clock.now(), admitLimit)
-		if len(plans) == 0 || !e.admit(ctx, plans) {
-			return
-		}
+	if ctx.Err() != nil || time.Now().Before(e.retryAt) {
+		return
+	}
+	if plans := e.plan.due(e.clock.now(), admitLimit); len(plans) > 0 {
+		e.admit(ctx, plans)
 	}
 }
 

@@ -14,22 +14,20 @@ import (
 // left: a trigger, a backfill, a lapsed lease.
 const pollEvery = time.Second
 
-// claimDue leases due work while there is room for it.
+// claimDue leases a batch of due work if there is room for it.
 func (e *Executor) claimDue(ctx context.Context) {
-	for ctx.Err() == nil && !time.Now().Before(e.retryAt) && e.claims.due() {
-		_, waiting, room := e.queue.size()
-		// Many small claims cost more than a few large ones: while there is
-		// work at hand, wait until a good part of the room is free.
-		if room == 0 || waiting > 0 && waiting > room {
-			return
-		}
-		if !e.claim(ctx, room) {
-			return
-		}
+	if ctx.Err() != nil || time.Now().Before(e.retryAt) || !e.claims.due() {
+		return
+	}
+	_, waiting, room := e.queue.size()
+	// Many small claims cost more than a few large ones: while there is work
+	// at hand, wait until a good part of the room is free.
+	if room > 0 && waiting <= room {
+		e.claim(ctx, room)
 	}
 }
 
-func (e *Executor) claim(ctx context.Context, limit int) (more bool) {
+func (e *Executor) claim(ctx context.Context, limit int) {
 	c := ledger.Claim{Owner: e.cfg.Process, Token: uuid.NewString(), Limit: limit, LeaseFor: e.cfg.Lease}
 	c.BusyTargets, c.BusyJobs = e.queue.busy(time.Now())
 	e.claims.taken()
@@ -37,20 +35,19 @@ func (e *Executor) claim(ctx context.Context, limit int) (more bool) {
 	got, err := e.cfg.Ledger.Claim(ctx, c)
 	if e.failed(e.asked("claim", start, err)) {
 		e.lost = append(e.lost, c.Token)
-		return false
+		return
 	}
 	e.clock.set(got.Now)
 	e.accept(got.Work, start)
 	e.reportExpired(got.Expired)
 	if len(got.Work) == limit {
 		e.claims.want(start)
-		return true
+		return
 	}
 	e.claims.want(start.Add(pollEvery))
 	if !got.NextAt.IsZero() {
 		e.claims.want(time.Now().Add(got.NextAt.Sub(got.Now)))
 	}
-	return false
 }
 
 // appointment is when to claim next, on this process's clock.

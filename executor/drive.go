@@ -87,12 +87,8 @@ func (e *Executor) sleepUntil(ctx context.Context, t time.Time) bool {
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= wait {
 		return false
 	}
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(max(wait, 0)):
-		return true
-	}
+	pause(ctx, max(wait, 0))
+	return ctx.Err() == nil
 }
 
 func (e *Executor) claimOne(ctx context.Context, runID string) (*ledger.Work, error) {

@@ -148,7 +148,7 @@ func (e *Executor) idle() time.Duration {
 	if next := e.plan.nextDue(); !next.IsZero() {
 		wait = min(wait, next.Sub(e.clock.now()))
 	}
-	if _, _, room := e.queue.size(); room > 0 {
+	if _, waiting, room := e.queue.size(); room > 0 && waiting <= room {
 		wait = min(wait, e.claims.wait())
 	}
 	return max(wait, 0)

@@ -66,7 +66,7 @@ func (r *recorder) run(ctx context.Context) {
 		case <-r.ready:
 		}
 		if in, _, _ := r.e.queue.size(); in > 0 {
-			time.Sleep(gather)
+			pause(ctx, gather)
 		}
 		r.flush(ctx)
 	}
@@ -97,12 +97,17 @@ func (r *recorder) flush(ctx context.Context) int {
 			return len(batch)
 		}
 		wait = min(2*wait, 5*time.Second)
-		select {
-		case <-ctx.Done():
-		case <-time.After(jittered(wait, 0.2, random)):
-		}
+		pause(ctx, jittered(wait, 0.2, random))
 	}
 	return 0
+}
+
+// pause waits for d, or until ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
 }
 
 // apart writes the outcomes one by one, so that one that the ledger cannot

@@ -100,7 +100,7 @@ Then:         cronce check --config cronce.yaml
 func (a *app) commands() []*cobra.Command {
 	return []*cobra.Command{
 		a.demoCommand(), a.serveCommand(), a.checkCommand(), a.nextCommand(),
-		a.jobsCommand(), a.triggerCommand(), a.runsCommand(), a.migrateCommand(), a.versionCommand(),
+		a.jobsCommand(), a.triggerCommand(), a.backfillCommand(), a.runsCommand(), a.migrateCommand(), a.versionCommand(),
 	}
 }
 

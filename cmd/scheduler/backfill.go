@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+)
+
+// backfillBatch is how many instants one transaction moves.
+const backfillBatch = 500
+
+type backfillFlags struct {
+	who
+	from, to string
+	dryRun   bool
+}
+
+func (a *app) backfillCommand() *cobra.Command {
+	var f backfillFlags
+	c := &cobra.Command{
+		Use:   "backfill JOB --from T --to T --why REASON",
+		Short: "Run a job's instants that were missed, skipped, superseded or canceled",
+		Long: `backfill moves the instants from --from up to --to that did not run to planned,
+each under its own run-id, one after the other. What ran, or is about to, is left
+as it is; what was never planned, or was purged, is refused. A running scheduler
+then makes the calls.`,
+		Example: `  cronce backfill close-books --from 2026-11-20T00:00:00Z --to 2026-11-21T00:00:00Z --why "outage" --dry-run`,
+		Args:    cobra.ExactArgs(1),
+		RunE:    func(c *cobra.Command, args []string) error { return a.backfill(c.Context(), args[0], f) },
+	}
+	f.flags(c, a)
+	c.Flags().StringVar(&f.from, "from", "", "first `time` (RFC 3339, or an age as 24h), required")
+	c.Flags().StringVar(&f.to, "to", "", "last `time`, included (default now)")
+	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "count only, change nothing")
+	return c
+}
+
+func (a *app) backfill(ctx context.Context, jobID string, f backfillFlags) error {
+	from, to, err := f.span(time.Now())
+	if err != nil {
+		return err
+	}
+	reg, err := a.registry()
+	if err != nil {
+		return err
+	}
+	j, err := job(reg, jobID)
+	if err != nil {
+		return err
+	}
+	l, err := a.existingLedger(ctx)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	done, err := a.backfillAll(ctx, l, j, from, to, f)
+	if err != nil {
+		return err
+	}
+	return a.printBackfilled(done, f.dryRun)
+}
+
+func (f backfillFlags) span(now time.Time) (from, to time.Time, err error) {
+	if f.from == "" {
+		return from, to, usage("say from when: --from 2026-11-20T00:00:00Z")
+	}
+	if !f.dryRun {
+		if err := f.check(); err != nil {
+			return from, to, err
+		}
+	}
+	if from, err = timeOrAge("from", f.from, now); err != nil {
+		return from, to, err
+	}
+	if to, err = timeOrAge("to", f.to, now); err != nil {
+		return from, to, err
+	}
+	if to.IsZero() {
+		to = now
+	}
+	if to.Before(from) {
+		return from, to, usage("--to is before --from")
+	}
+	return from, to, nil
+}
+
+// backfillAll goes through the span in batches, each a transaction of its own:
+// one that is interrupted is safe to run again.
+func (a *app) backfillAll(ctx context.Context, l store, j jobs.Job, from, to time.Time, f backfillFlags) (ledger.Backfilled, error) {
+	var done ledger.Backfilled
+	var batch []ledger.Instant
+	bar := newProgress(a, "backfilling "+j.ID, from, to)
+	defer bar.end()
+	flush := func() error {
+		if len(batch) == 0 {
+			return nil
+		}
+		got, err := l.Backfill(ctx, ledger.Backfill{JobID: j.ID, Instants: batch, By: f.by, Why: f.why, DryRun: f.dryRun})
+		done.Planned += got.Planned
+		done.Left += got.Left
+		done.Refused += got.Refused
+		bar.at(batch[len(batch)-1].At, done.Planned+done.Left+done.Refused)
+		batch = batch[:0]
+		return err
+	}
+	for at := range j.Parsed().Due(from.Add(-time.Second), to) {
+		id := jobs.RunID(j.ID, at)
+		batch = append(batch, ledger.Instant{
+			RunID: id, At: at, Count: 1, State: ledger.Planned, Trigger: ledger.ByBackfill,
+			Overlap: ledger.OverlapQueue, Call: executor.CallFor(j, id, at),
+		})
+		if len(batch) == backfillBatch {
+			if err := flush(); err != nil {
+				return done, err
+			}
+		}
+	}
+	return done, flush()
+}
+
+func (a *app) printBackfilled(b ledger.Backfilled, dryRun bool) error {
+	if a.json {
+		return printJSON(a.out, map[string]any{"planned": b.Planned, "left": b.Left, "refused": b.Refused, "dryRun": dryRun})
+	}
+	verb := "planned"
+	if dryRun {
+		verb = "would be planned"
+	}
+	_, err := fmt.Fprintf(a.out, "%d %s, %d left (they ran, or are about to), %d refused (never planned, or purged)\n", b.Planned, verb, b.Left, b.Refused)
+	return err
+}
+
+// progress is a bar on a terminal, and nothing elsewhere.
+type progress struct {
+	a        *app
+	what     string
+	from, to time.Time
+	shown    bool
+}
+
+func newProgress(a *app, what string, from, to time.Time) *progress {
+	return &progress{a: a, what: what, from: from, to: to, shown: isTerminal(a.err)}
+}
+
+func (p *progress) at(t time.Time, n int) {
+	if !p.shown {
+		return
+	}
+	const width = 30
+	part := 1.0
+	if span := p.to.Sub(p.from); span > 0 {
+		part = min(1, max(0, float64(t.Sub(p.from))/float64(span)))
+	}
+	full := int(part * width)
+	fmt.Fprintf(p.a.err, "\r%s [%s%s] %3.0f%% %d instants", p.what, strings.Repeat("#", full), strings.Repeat(".", width-full), 100*part, n)
+}
+
+func (p *progress) end() {
+	if p.shown {
+		fmt.Fprint(p.a.err, "\r\x1b[K")
+	}
+}
