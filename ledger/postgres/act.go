@@ -76,8 +76,9 @@ func (a *action) selectRuns(ctx context.Context, lockJobs bool) error {
 	if err != nil {
 		return err
 	}
+	known := setOf(ids)
 	for _, id := range a.IDs {
-		if !slices.Contains(ids, id) {
+		if !known[id] {
 			a.refuse(id, "there is no such run, or the other conditions leave it out")
 		}
 	}
@@ -104,7 +105,7 @@ func (a *action) selectRuns(ctx context.Context, lockJobs bool) error {
 }
 
 // matching are the ids of the runs that the filter selects, oldest first, and
-// of their jobs.
+// the id of each one's job.
 func (a *action) matching(ctx context.Context) (ids, jobs []string, err error) {
 	if err := a.tx.QueryRow(ctx, `SELECT now()`).Scan(&a.now); err != nil {
 		return nil, nil, err
@@ -125,10 +126,7 @@ func (a *action) matching(ctx context.Context) (ids, jobs []string, err error) {
 	}
 	var id, job string
 	_, err = pgx.ForEachRow(rows, []any{&id, &job}, func() error {
-		ids = append(ids, id)
-		if !slices.Contains(jobs, job) {
-			jobs = append(jobs, job)
-		}
+		ids, jobs = append(ids, id), append(jobs, job)
 		return nil
 	})
 	return ids, jobs, err
@@ -161,6 +159,14 @@ func (a *action) change(ctx context.Context, set string, args ...any) error {
 	a.got.Changed, err = pgx.CollectRows(rows, scanRun)
 	slices.SortFunc(a.got.Changed, older)
 	return err
+}
+
+func setOf(ids []string) map[string]bool {
+	set := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		set[id] = true
+	}
+	return set
 }
 
 func idsOf(runs []ledger.Run) []string {

@@ -171,10 +171,7 @@ func (l *Ledger) findStale(ctx context.Context, plans []ledger.Plan, current []s
 	if len(current) == len(plans) {
 		return nil
 	}
-	admitted := map[string]bool{}
-	for _, id := range current {
-		admitted[id] = true
-	}
+	admitted := setOf(current)
 	var stale []string
 	for _, p := range plans {
 		if !admitted[p.JobID] {

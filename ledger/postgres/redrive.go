@@ -18,21 +18,17 @@ func (l *Ledger) Redrive(ctx context.Context, act ledger.Act) (ledger.Acted, err
 		if err != nil {
 			return err
 		}
-		var ids, wait []string
-		var locked []string
+		var ids, wait, given []string
 		for _, r := range a.runs {
 			j := jobs[r.JobID]
 			if why := a.refusal(r, j); why != "" {
 				a.refuse(r.ID, why)
 				continue
 			}
-			ids = append(ids, r.ID)
+			ids, given = append(ids, r.ID), append(given, r.JobID)
 			if !a.Force || !j.taken {
 				wait = append(wait, r.ID)
 				j.taken = true
-			}
-			if !slices.Contains(locked, r.JobID) {
-				locked = append(locked, r.JobID)
 			}
 		}
 		err = a.change(ctx, `state = 'retrying', reason = '', failures = 0, due_at = now(), finished_at = NULL, acked_at = NULL,
@@ -40,7 +36,7 @@ func (l *Ledger) Redrive(ctx context.Context, act ledger.Act) (ledger.Acted, err
 		if err != nil {
 			return err
 		}
-		_, err = a.tx.Exec(ctx, grantSQL, orEmpty(locked))
+		_, err = a.tx.Exec(ctx, grantSQL, slices.Compact(slices.Sorted(slices.Values(given))))
 		return err
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/cronce/cronce/ledger"
 	"github.com/cronce/cronce/ledger/postgres"
@@ -182,4 +183,37 @@ func TestPoolSizeOneIsEnough(t *testing.T) {
 	if err != nil || len(got.Work) != 3 {
 		t.Errorf("claimed %d, %v; want 3", len(got.Work), err)
 	}
+}
+
+// What roles and databases set by default is not the ledger's; what it asks
+// for, each session has from its start.
+func TestEverySessionHasTheLedgersSettings(t *testing.T) {
+	url := migrated(t)
+	execute(t, url, `
+		DO $$ BEGIN
+			EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = on', current_database());
+			EXECUTE format('ALTER DATABASE %I SET search_path = nowhere', current_database());
+		END $$`)
+	want := map[string]string{
+		"application_name":                    "replica-7",
+		"transaction_isolation":               "read committed",
+		"transaction_read_only":               "off",
+		"search_path":                         "cronce",
+		"idle_in_transaction_session_timeout": "10s",
+	}
+	asked := postgres.Tune(func(c *pgxpool.Config) {
+		c.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+			for name, value := range want {
+				var got string
+				if err := conn.QueryRow(ctx, `SELECT current_setting($1)`, name).Scan(&got); err != nil {
+					return err
+				}
+				if got != value {
+					t.Errorf("%s is %q, want %q", name, got, value)
+				}
+			}
+			return nil
+		}
+	})
+	open(t, url, asked, postgres.ApplicationName("replica-7"))
 }

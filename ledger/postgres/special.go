@@ -70,10 +70,7 @@ func divide(plans []ledger.Plan) (runs []ledger.Plan, ranges map[string][]ledger
 // finishSpecial writes, for the plans that were admitted, what admitSQL does
 // not. Their jobs are locked.
 func finishSpecial(ctx context.Context, tx pgx.Tx, plans []ledger.Plan, ranges map[string][]ledger.Instant, current []string) error {
-	admitted := map[string]bool{}
-	for _, id := range current {
-		admitted[id] = true
-	}
+	admitted := setOf(current)
 	var batch pgx.Batch
 	for _, p := range plans {
 		if !admitted[p.JobID] {
