@@ -75,7 +75,7 @@ func (d *draft) checkTargets() {
 	}
 }
 
-func targetPath(name string) string { return "targets." + name }
+func targetPath(name string) string { return join("targets", name) }
 
 // checkEntryName: targets and key stores have names like job ids.
 func (d *draft) checkEntryName(path, what, name string) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
@@ -168,7 +169,11 @@ func fieldNames(fields []fileField) []string {
 	return names
 }
 
+// join quotes names that a terminal might take for more than text.
 func join(path, name string) string {
+	if !visibleASCII(name) {
+		name = strconv.QuoteToASCII(name)
+	}
 	if path == "" {
 		return name
 	}

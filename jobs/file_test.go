@@ -245,6 +245,7 @@ func TestTargetsStoresAndTTLsAreChecked(t *testing.T) {
 			[]string{"2:34 missing_field", "2:34 missing_field", "2:34 missing_field"}, "is missing"},
 		{"another type's field is refused", withTop("targets: { x: { urlEnv: A, auth: { type: none, tokenEnv: B } } }"), []string{"2:58 needless_field"}, "bearer"},
 		{"auth types are three", withTop("targets: { x: { urlEnv: A, auth: { type: basic } } }"), []string{"2:42 bad_value"}, "none, bearer, oauth2"},
+		{"a name of control characters is not printed raw", withTop(`targets: { "\e[2J": { urlEnv: A, x: 1 } }`), []string{"2:12 bad_name", "2:34 unknown_field"}, `\x1b[2J`},
 		{"a target stands once", withTop("targets:", "  x: { urlEnv: A }", "  x: { urlEnv: B }"), []string{"4:3 duplicate_field"}, "line 3"},
 		{"a scope has one ttl", withTop("keyTTLs: [ { scope: a, ttl: 1h }, { scope: a, ttl: 2h } ]"), []string{"2:44 duplicate_scope"}, "on line 2"},
 		{"a star ends a pattern", withTop("keyTTLs: [ { scope: 'a*b', ttl: 1h } ]"), []string{"2:21 bad_scope"}, "at its end"},
