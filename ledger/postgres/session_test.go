@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"testing"
 	"time"
@@ -67,7 +68,8 @@ func movedWhileWaiting(t *testing.T, f *fleet, change string, check func(ledger.
 	(<-done)()
 }
 
-// Three replicas plan the same 300 jobs, claim and record at once.
+// Three replicas plan the same 300 jobs, each in an order of its own, claim and
+// record at once.
 func TestReplicasNeverDeadlockNorDouble(t *testing.T) {
 	const jobs, rounds = 300, 10
 	first := newFleet(t, jobs, ledger.OverlapQueue)
@@ -100,13 +102,14 @@ func replica(t *testing.T, f *fleet, owner string, rounds int) {
 			t.Errorf("standings: %v", err)
 			return
 		}
+		f.stands = stands
 		a := ledger.Admission{Owner: owner, Token: owner + f.token(), LeaseFor: time.Minute}
 		for i := range stands {
-			f.stands = stands
 			if planned := stands[i].Watermark.Sub(stands[i].Watermark.Truncate(24 * time.Hour)); planned < time.Duration(rounds)*time.Second {
 				a.Plans = append(a.Plans, f.plan(i, true))
 			}
 		}
+		rand.Shuffle(len(a.Plans), func(i, k int) { a.Plans[i], a.Plans[k] = a.Plans[k], a.Plans[i] })
 		got, err := f.Admit(ctx, a)
 		if err != nil {
 			t.Errorf("admit: %v", err)
