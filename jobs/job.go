@@ -11,8 +11,11 @@ type Job struct {
 	Timezone string // IANA name; default UTC
 	DST      DST    // default DSTOnce
 
-	Target       string   // a target of the registry; or
-	TargetURLEnv string   // short form: the variable that holds the base URL, auth none
+	Target string // a target of the registry; or
+	// TargetURLEnv is the short form: the variable that holds the base URL. It
+	// means the declared target with this variable, else one without
+	// authorization, "env:VARIABLE". A Registry's jobs have Target instead.
+	TargetURLEnv string
 	Method       string   // default POST
 	Path         string   // absolute, joined to the base URL
 	Scopes       []string // authorization scopes that the call's token carries
