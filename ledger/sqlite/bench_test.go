@@ -159,3 +159,19 @@ func BenchmarkStandings(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkClaimPastABusyTarget claims where 20,000 due runs have to be passed
+// over, because their target's breaker is open.
+func BenchmarkClaimPastABusyTarget(b *testing.B) {
+	f := newFleet(b, ledger.OverlapAllow)
+	for range 40 {
+		f.admit(b, false)
+	}
+	c := ledger.Claim{Owner: "p", Limit: batch, LeaseFor: time.Minute, BusyTargets: []string{"MEMBERSHIP_URL"}}
+	for b.Loop() {
+		c.Token = f.token()
+		if got, err := f.Claim(b.Context(), c); err != nil || len(got.Work) > 0 {
+			b.Fatalf("claimed %d: %v", len(got.Work), err)
+		}
+	}
+}

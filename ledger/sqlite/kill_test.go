@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"testing"
 	"time"
@@ -23,10 +22,10 @@ const childEnv = "CRONCE_TEST_WRITER"
 // A writer is killed at random points of its transactions, time after time,
 // while another goes on beside it; then the ledger is looked at.
 func TestKilledWritersLeaveOneRowForEachInstant(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "ledger.db")
+	path := newFile(t)
 	survivor := startWriter(t, path)
 	told := map[string]int64{}
-	for range 10 {
+	for range 8 {
 		w := startWriter(t, path)
 		w.follow(t, 1+rand.IntN(12), told)
 		w.kill(t)
