@@ -12,12 +12,12 @@ import (
 // in a heap: a look at the clock costs what is due, not what is registered.
 // It belongs to one goroutine.
 type planner struct {
-	jobs map[string]*planned
+	jobs map[string]*entry
 	heap dueHeap
 }
 
-// planned is a job in the planner.
-type planned struct {
+// entry is a job in the planner.
+type entry struct {
 	job       jobs.Job
 	epoch     int64
 	watermark time.Time
@@ -25,13 +25,13 @@ type planned struct {
 	index     int       // in the heap; -1: not in it
 }
 
-func newPlanner() *planner { return &planner{jobs: map[string]*planned{}} }
+func newPlanner() *planner { return &planner{jobs: map[string]*entry{}} }
 
 // put sets where a job stands.
 func (p *planner) put(j jobs.Job, at ledger.Position) {
 	e := p.jobs[j.ID]
 	if e == nil {
-		e = &planned{index: -1}
+		e = &entry{index: -1}
 		p.jobs[j.ID] = e
 	}
 	e.job, e.epoch = j, at.Epoch
@@ -65,7 +65,7 @@ func (p *planner) reach(at ledger.Position) bool {
 	return true
 }
 
-func (p *planner) move(e *planned, watermark time.Time) {
+func (p *planner) move(e *entry, watermark time.Time) {
 	e.watermark = watermark
 	e.next = e.job.Parsed().Next(watermark)
 	switch {
@@ -91,10 +91,10 @@ func (p *planner) nextDue() time.Time {
 // plans hold about limit rows. The jobs stay where they are until reach.
 func (p *planner) due(now time.Time, limit int) []ledger.Plan {
 	var out []ledger.Plan
-	var taken []*planned
+	var taken []*entry
 	rows := 0
 	for len(p.heap) > 0 && !p.heap[0].next.After(now) && rows < limit {
-		e := heap.Pop(&p.heap).(*planned)
+		e := heap.Pop(&p.heap).(*entry)
 		taken = append(taken, e)
 		plan := planJob(e.job, ledger.Position{JobID: e.job.ID, Epoch: e.epoch, Watermark: e.watermark}, now)
 		rows += len(plan.Instants)
@@ -120,7 +120,7 @@ func planJob(j jobs.Job, at ledger.Position, now time.Time) ledger.Plan {
 	return plan
 }
 
-type dueHeap []*planned
+type dueHeap []*entry
 
 func (h dueHeap) Len() int           { return len(h) }
 func (h dueHeap) Less(i, j int) bool { return h[i].next.Before(h[j].next) }
@@ -130,7 +130,7 @@ func (h dueHeap) Swap(i, j int) {
 }
 
 func (h *dueHeap) Push(x any) {
-	e := x.(*planned)
+	e := x.(*entry)
 	e.index = len(*h)
 	*h = append(*h, e)
 }

@@ -11,98 +11,98 @@ const (
 	// onTime is how late an instant may be planned and still count as on
 	// time; catchUp judges what is later.
 	onTime = 30 * time.Second
-	// planLimit bounds the instants that one plan looks at. A longer gap is
-	// planned in several, each moving the watermark.
-	planLimit = 10_000
-	// rangeAbove is how many instants in a row with one verdict get rows of
-	// their own; more become one range row.
+	// planLimit bounds the runs of one plan. A longer backlog that is to be
+	// caught up is planned in several, each moving the watermark.
+	planLimit = 1_000
+	// rangeAbove is how many instants with one verdict get rows of their own;
+	// more become one range row, so that a gap of any length is cheap.
 	rangeAbove = 100
 )
 
-// verdict is what planning decides of one instant.
-type verdict struct {
-	state   ledger.State
-	reason  ledger.Reason
-	trigger ledger.Trigger
-}
-
 // instants judges a job's instants in (after, now], oldest first, and returns
 // the rows to write and the instant up to which they account for everything.
-// It looks at planLimit instants at most.
+//
+// Time falls into three parts: what is older than the job's catch-up window is
+// missed, what is late is judged by catchUp, what is on time is planned.
 func instants(j jobs.Job, after, now time.Time) (rows []ledger.Instant, through time.Time) {
-	if through = now.Truncate(time.Second); through.Before(after) {
-		through = after
+	s := j.Parsed()
+	late := latest(after, now.Add(-j.CatchUpWindow).Add(-1)) // the window's own end is in it
+	fresh := latest(after, now.Add(-onTime).Add(-1))
+	rows = unplanned(j, after, late, ledger.Missed, ledger.CatchUpWindow)
+	if late.Before(fresh) {
+		rows = append(rows, lateRows(j, late, fresh, now)...)
 	}
-	newest := j.Parsed().Last(now)
-	var group []time.Time
-	var same verdict
-	flush := func() {
-		rows = append(rows, grouped(j, group, same)...)
-		group = group[:0]
+	if n := len(rows); n > planLimit {
+		return rows[:planLimit], rows[planLimit-1].At
 	}
-	seen := 0
-	for at := range j.Parsed().Due(after, through) {
-		if seen++; seen > planLimit {
-			break
-		}
-		v := judgeInstant(j, at, now, newest)
-		if v != same || v.state == ledger.Planned {
-			flush()
-		}
-		same = v
-		group = append(group, at)
-		if seen == planLimit {
-			through = at
-		}
+	for at := range s.Due(fresh, now) {
+		rows = append(rows, planned(j, at, ledger.BySchedule))
 	}
-	flush()
-	return rows, through
+	return rows, latest(after, now.Truncate(time.Second))
 }
 
-func judgeInstant(j jobs.Job, at, now, newest time.Time) verdict {
-	late := now.Sub(at)
-	switch {
-	case late <= onTime:
-		return verdict{state: ledger.Planned, trigger: ledger.BySchedule}
-	case late > j.CatchUpWindow:
-		return verdict{ledger.Missed, ledger.CatchUpWindow, ledger.BySchedule}
-	case j.CatchUp == jobs.CatchUpNone:
-		return verdict{ledger.Missed, ledger.CatchUpNone, ledger.BySchedule}
-	case j.CatchUp == jobs.CatchUpAll || at.Equal(newest):
-		return verdict{state: ledger.Planned, trigger: ledger.ByCatchUp}
+// lateRows judges (from, to] by the job's catchUp.
+func lateRows(j jobs.Job, from, to, now time.Time) (rows []ledger.Instant) {
+	s := j.Parsed()
+	switch j.CatchUp {
+	case jobs.CatchUpNone:
+		return unplanned(j, from, to, ledger.Missed, ledger.CatchUpNone)
+	case jobs.CatchUpAll:
+		for at := range s.Due(from, to) {
+			if rows = append(rows, planned(j, at, ledger.ByCatchUp)); len(rows) > planLimit {
+				break
+			}
+		}
+		return rows
 	}
-	return verdict{ledger.Superseded, ledger.NewerInstant, ledger.BySchedule}
+	newest := s.Last(now)
+	if !newest.After(from) {
+		return nil
+	}
+	if newest.After(to) {
+		return unplanned(j, from, to, ledger.Superseded, ledger.NewerInstant)
+	}
+	rows = unplanned(j, from, newest.Add(-1), ledger.Superseded, ledger.NewerInstant)
+	return append(rows, planned(j, newest, ledger.ByCatchUp))
 }
 
-// grouped makes the rows of instants that share a verdict.
-func grouped(j jobs.Job, at []time.Time, v verdict) []ledger.Instant {
-	if len(at) > rangeAbove && v.state != ledger.Planned {
-		first, last := at[0], at[len(at)-1]
-		return []ledger.Instant{{
-			RunID: jobs.RangeID(j.ID, first, last), At: first, Until: last, Count: len(at),
-			State: v.state, Reason: v.reason, Trigger: v.trigger,
-		}}
+// unplanned makes the rows of the instants in (from, to], which do not run.
+func unplanned(j jobs.Job, from, to time.Time, state ledger.State, reason ledger.Reason) (rows []ledger.Instant) {
+	if !from.Before(to) {
+		return nil
 	}
-	rows := make([]ledger.Instant, 0, len(at))
-	for _, t := range at {
-		rows = append(rows, row(j, t, v))
+	s := j.Parsed()
+	row := ledger.Instant{Count: 1, State: state, Reason: reason, Trigger: ledger.BySchedule}
+	if n := s.Count(from, to); n > rangeAbove {
+		row.At, row.Until, row.Count = s.Next(from), s.Last(to), n
+		row.RunID = jobs.RangeID(j.ID, row.At, row.Until)
+		return []ledger.Instant{row}
+	}
+	for at := range s.Due(from, to) {
+		row.At, row.RunID = at, jobs.RunID(j.ID, at)
+		rows = append(rows, row)
 	}
 	return rows
 }
 
-func row(j jobs.Job, at time.Time, v verdict) ledger.Instant {
+// planned makes the row of an instant that runs.
+func planned(j jobs.Job, at time.Time, trigger ledger.Trigger) ledger.Instant {
 	in := ledger.Instant{
-		RunID: jobs.RunID(j.ID, at), At: at, Count: 1,
-		State: v.state, Reason: v.reason, Trigger: v.trigger,
+		RunID: jobs.RunID(j.ID, at), At: at, Count: 1, State: ledger.Planned, Trigger: trigger,
+		Overlap: ledger.Overlap(j.Overlap),
 	}
-	if v.state == ledger.Planned {
-		in.Overlap = ledger.Overlap(j.Overlap)
-		if v.trigger == ledger.ByCatchUp && j.CatchUp == jobs.CatchUpAll && j.Overlap == jobs.OverlapSkip {
-			in.Overlap = ledger.OverlapQueue // catching up all must not skip its own
-		}
-		in.Call = CallFor(j, in.RunID, at)
+	if trigger == ledger.ByCatchUp && j.CatchUp == jobs.CatchUpAll && j.Overlap == jobs.OverlapSkip {
+		in.Overlap = ledger.OverlapQueue // what is caught up must not skip its own kind
 	}
+	in.Call = CallFor(j, in.RunID, at)
 	return in
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // CallFor freezes what a run of the job sends and the rules of its retries.
