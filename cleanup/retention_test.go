@@ -130,7 +130,7 @@ func TestBuiltInJobNeedsNoProof(t *testing.T) {
 }
 
 func TestExampleIsProven(t *testing.T) {
-	r, err := jobs.Load("../examples/cronce.yaml")
+	r, err := jobs.Load("../examples/all-fields.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package executor
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/google/uuid"
@@ -104,6 +105,9 @@ func (e *Executor) failed(err error) bool {
 	if err == nil {
 		e.backoff = 0
 		return false
+	}
+	if errors.Is(err, ledger.ErrOtherRegistry) || errors.Is(err, ledger.ErrSchema) {
+		e.fatal = err
 	}
 	e.backoff = min(max(2*e.backoff, 100*time.Millisecond), 5*time.Second)
 	e.retryAt = time.Now().Add(jittered(e.backoff, 0.2, random))

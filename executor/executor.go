@@ -34,9 +34,11 @@ type Executor struct {
 	claims  appointment
 	retryAt time.Time // on this process's clock: when to ask a ledger again that failed
 	backoff time.Duration
+	fatal   error // what asking again cannot mend
 
 	state sync.Mutex
 	alive error // why the ledger is not there; nil: it is
+	asks  bool  // the ledger has been asked
 	calls sync.WaitGroup
 }
 
@@ -82,7 +84,9 @@ func (e *Executor) limitOf(target string) int {
 // Run plans and executes until ctx ends, then stops gracefully: nothing new is
 // planned, claimed or sent; calls in flight get Config.Grace to end and their
 // outcomes are recorded; what is left keeps its lease, which lapses. A ledger
-// that fails is asked again for as long as Run lasts.
+// that fails is asked again for as long as Run lasts; one that is not this
+// registry's, or of another schema, ends it at once (ledger.ErrOtherRegistry,
+// ledger.ErrSchema).
 func (e *Executor) Run(ctx context.Context) error {
 	// What is recorded and renewed during the stop must survive ctx.
 	after, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -93,8 +97,7 @@ func (e *Executor) Run(ctx context.Context) error {
 
 	err := e.startAlarm()
 	if err == nil {
-		e.loop(ctx, after)
-		err = e.cfg.Alarm.Stop()
+		err = errors.Join(e.loop(ctx, after), e.cfg.Alarm.Stop())
 	}
 	e.stop(after)
 	cancel()
@@ -117,11 +120,11 @@ func signal(c chan struct{}) {
 }
 
 // loop owns the planner: one goroutine plans, admits, claims and starts.
-func (e *Executor) loop(ctx, calls context.Context) {
+func (e *Executor) loop(ctx, calls context.Context) error {
 	e.declare(ctx)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	for ctx.Err() == nil {
+	for ctx.Err() == nil && e.fatal == nil {
 		e.recall(ctx)
 		e.planDue(ctx)
 		e.claimDue(ctx)
@@ -136,6 +139,7 @@ func (e *Executor) loop(ctx, calls context.Context) {
 		case <-timer.C:
 		}
 	}
+	return e.fatal
 }
 
 // idle is how long nothing can be due: up to the next instant, the next retry
@@ -193,13 +197,13 @@ func (e *Executor) Ready() error {
 func (e *Executor) asked(op string, since time.Time, err error) error {
 	e.cfg.Observer.Asked(op, time.Since(since), err)
 	e.state.Lock()
-	changed := (e.alive == nil) != (err == nil)
-	e.alive = err
+	changed, first := (e.alive == nil) != (err == nil), !e.asks
+	e.alive, e.asks = err, true
 	e.state.Unlock()
-	if changed && err != nil {
+	if (changed || first) && err != nil {
 		e.cfg.Logger.Error("the ledger does not answer; calls wait, nothing is lost, asking again", "operation", op, "error", err)
 	}
-	if changed && err == nil {
+	if changed && !first && err == nil {
 		e.cfg.Logger.Info("the ledger answers", "operation", op)
 	}
 	return err

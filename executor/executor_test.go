@@ -539,3 +539,23 @@ func TestDriveMakesOneRunToItsEnd(t *testing.T) {
 		}
 	})
 }
+
+func TestAnotherRegistrysLedgerEndsRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := memory.New()
+		_, stop := start(t, executor.Config{Registry: registry(t, minutely("a")), Ledger: l, Caller: applying()})
+		time.Sleep(time.Second)
+		stop()
+		other, err := jobs.NewRegistry(jobs.Name("other"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := executor.New(executor.Config{Registry: other, Ledger: l, Caller: applying()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := e.Run(t.Context()); !errors.Is(err, ledger.ErrOtherRegistry) {
+			t.Errorf("Run = %v", err)
+		}
+	})
+}

@@ -43,7 +43,7 @@ func ExampleNewRegistry_problems() {
 }
 
 func ExampleLoad() {
-	registry, err := jobs.Load("../examples/cronce.yaml")
+	registry, err := jobs.Load("../examples/all-fields.yaml")
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -40,7 +40,7 @@ func one(t testing.TB, r *jobs.Registry, id string) jobs.Job {
 }
 
 func TestGoAndFileGiveTheSameRegistry(t *testing.T) {
-	fromFile, err := jobs.Load("../examples/cronce.yaml")
+	fromFile, err := jobs.Load("../examples/all-fields.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"log/slog"
 	"time"
 
 	"github.com/go-co-op/gocron/v2"
@@ -16,8 +15,8 @@ type alarm struct{ s gocron.Scheduler }
 
 var _ executor.Alarm = (*alarm)(nil)
 
-func newAlarm(log *slog.Logger) (*alarm, error) {
-	s, err := gocron.NewScheduler(gocron.WithLocation(time.UTC), gocron.WithLogger(log))
+func newAlarm() (*alarm, error) {
+	s, err := gocron.NewScheduler(gocron.WithLocation(time.UTC))
 	if err != nil {
 		return nil, err
 	}

@@ -69,7 +69,7 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 		return err
 	}
 	defer calls.Close()
-	alarm, err := newAlarm(log)
+	alarm, err := newAlarm()
 	if err != nil {
 		return err
 	}
