@@ -15,7 +15,7 @@ import (
 // leased, then recorded with its attempt, in batches of one run of each job.
 func BenchmarkAdmitRecord(b *testing.B) {
 	for _, overlap := range []ledger.Overlap{ledger.OverlapSkip, ledger.OverlapAllow} {
-		for _, jobs := range []int{50, 500} {
+		for _, jobs := range []int{1, 50, 500} {
 			b.Run(fmt.Sprintf("%s/batch=%d", overlap, jobs), func(b *testing.B) {
 				f := newFleet(b, jobs, overlap)
 				for b.Loop() {

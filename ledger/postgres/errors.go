@@ -19,7 +19,6 @@ import (
 const (
 	serializationFailure = "40001"
 	deadlockDetected     = "40P01"
-	uniqueViolation      = "23505"
 )
 
 // unavailable are the codes after which the same call may succeed: the server

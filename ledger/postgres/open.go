@@ -12,6 +12,13 @@
 // several rows in the order of their ids. Runs are locked after that, in the
 // order of theirs, or with SKIP LOCKED. Nothing that holds a run waits for a
 // job.
+//
+// # Poolers
+//
+// Sessions are configured when they start and statements are prepared, so a
+// pooler in front of the database must pool sessions, not transactions, and
+// pass the start-up parameters on. A ledger holds few connections (PoolSize);
+// it does not need one.
 package postgres
 
 import (
