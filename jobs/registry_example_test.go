@@ -1,6 +1,7 @@
 package jobs_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -34,7 +35,9 @@ func ExampleNewRegistry() {
 
 func ExampleNewRegistry_problems() {
 	_, err := jobs.NewRegistry(jobs.Job{ID: "a", Schedule: "0 25 * * *", TargetURLEnv: "ACME_URL", Path: "/a"})
-	for _, p := range err.(jobs.Problems) {
+	var problems jobs.Problems
+	errors.As(err, &problems)
+	for _, p := range problems {
 		fmt.Printf("%s %q\n", p.Code, p.Job)
 	}
 	// Output:

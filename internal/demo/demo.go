@@ -130,7 +130,7 @@ func (d *demo) serve(h http.Handler) (string, error) {
 	}
 	server := &http.Server{Handler: h, ReadHeaderTimeout: 5 * time.Second}
 	d.servers = append(d.servers, server)
-	go server.Serve(l) // ends with close
+	go func() { _ = server.Serve(l) }() // ends with close
 	return "http://" + l.Addr().String(), nil
 }
 

@@ -110,7 +110,7 @@ func busyLeft(b *bed) {
 func takeover(b *bed) {
 	j, w := b.started("j")
 	b.record(retrying(w, 0))
-	w = b.take("p1", j.id(0))
+	b.take("p1", j.id(0))
 	b.pass(lease - 5*time.Second)
 	b.idle()
 	b.pass(10 * time.Second)

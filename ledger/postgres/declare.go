@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -47,7 +48,7 @@ func claimRegistry(ctx context.Context, tx pgx.Tx, name string) error {
 	err := tx.QueryRow(ctx, `
 		WITH first AS (INSERT INTO registry (name) VALUES ($1) ON CONFLICT DO NOTHING RETURNING name)
 		SELECT name FROM first UNION ALL SELECT name FROM registry LIMIT 1`, name).Scan(&owner)
-	if err == pgx.ErrNoRows {
+	if errors.Is(err, pgx.ErrNoRows) {
 		// Another process committed its name after this statement began.
 		err = tx.QueryRow(ctx, `SELECT name FROM registry`).Scan(&owner)
 	}

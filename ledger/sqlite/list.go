@@ -20,7 +20,7 @@ func (l *Ledger) snapshot(ctx context.Context, f func(*sql.Tx) error) error {
 	default:
 		return translate(err)
 	}
-	defer r.Rollback() // a transaction that only read has nothing to lose
+	defer func() { _ = r.Rollback() }() // a transaction that only read has nothing to lose
 	return translate(f(r))
 }
 

@@ -72,6 +72,9 @@ func explain(t *testing.T, db *sql.DB, q string) (steps []string) {
 		}
 		steps = append(steps, step)
 	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
 	return steps
 }
 
