@@ -20,7 +20,7 @@ import (
 // the server tell what each statement did.
 func TestNoStatementReadsAWholeTable(t *testing.T) {
 	f := newFleet(t, 200, ledger.OverlapSkip)
-	fill(t, f, 200_000)
+	fill(t, f)
 	f.Ledger.Close()
 	var seen plans
 	f.Ledger = open(t, f.url, seen.collect(), postgres.PoolSize(1))
@@ -40,8 +40,8 @@ func TestNoStatementReadsAWholeTable(t *testing.T) {
 // whole matches a scan of all rows of a table that grows with the runs.
 var whole = regexp.MustCompile(`Seq Scan on (cronce\.)?(runs|attempts)`)
 
-// fill adds finished runs of the fleet's jobs, before what was planned.
-func fill(t *testing.T, f *fleet, n int) {
+// fill adds 200,000 finished runs of the fleet's jobs, before what was planned.
+func fill(t *testing.T, f *fleet) {
 	t.Helper()
 	execute(t, f.url, `
 		INSERT INTO cronce.runs (run_id, job_id, scheduled_at, planned_at, started_at, finished_at, send_before, epoch,
