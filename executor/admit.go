@@ -36,11 +36,14 @@ func (e *Executor) admit(ctx context.Context, plans []ledger.Plan) bool {
 	start := time.Now()
 	got, err := e.cfg.Ledger.Admit(ctx, a)
 	if e.failed(e.asked("admit", start, err)) {
-		e.lost = append(e.lost, a.Token)
+		e.lost = append(e.lost, lostLease{a.Token, start})
 		return false
 	}
 	e.clock.set(got.Now)
 	e.accept(got.Leased, start)
+	if startable(plans) > len(got.Leased) {
+		e.claims.want(time.Now())
+	}
 	return e.follow(plans, got) > 0
 }
 
@@ -52,6 +55,18 @@ func (e *Executor) markLeases(plans []ledger.Plan) {
 			in.Lease = in.State == ledger.Planned && b.spend(plans[p].JobID, in.Call)
 		}
 	}
+}
+
+// startable counts the instants that are to run.
+func startable(plans []ledger.Plan) (n int) {
+	for _, p := range plans {
+		for _, in := range p.Instants {
+			if in.State == ledger.Planned {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // follow moves the planner on and returns how many plans were admitted.
@@ -82,8 +97,6 @@ func (e *Executor) follow(plans []ledger.Plan, got ledger.Admitted) (admitted in
 		// The ledger's clock is a little behind: ask again in a moment.
 		e.retryAt = time.Now().Add(5 * time.Millisecond)
 	}
-	// What was planned and not leased, or queued, may be claimed.
-	e.claims.want(time.Now())
 	return admitted
 }
 

@@ -34,7 +34,7 @@ func (e *Executor) claim(ctx context.Context, limit int) {
 	start := time.Now()
 	got, err := e.cfg.Ledger.Claim(ctx, c)
 	if e.failed(e.asked("claim", start, err)) {
-		e.lost = append(e.lost, c.Token)
+		e.lost = append(e.lost, lostLease{c.Token, start})
 		return
 	}
 	e.clock.set(got.Now)
@@ -91,19 +91,28 @@ func (e *Executor) accept(work []ledger.Work, asked time.Time) {
 	e.queue.add(work)
 }
 
+// lostLease is the token of an admission or a claim whose answer was lost.
+type lostLease struct {
+	token string
+	asked time.Time
+}
+
 // recall asks what an admission or a claim had leased whose answer was lost,
 // so that its runs need not wait for their leases to lapse.
 func (e *Executor) recall(ctx context.Context) {
 	for len(e.lost) > 0 && !time.Now().Before(e.retryAt) {
+		l := e.lost[0]
+		if time.Since(l.asked) > e.cfg.Lease {
+			e.lost = e.lost[1:] // lapsed by now, if it was ever had
+			continue
+		}
 		start := time.Now()
-		work, err := e.cfg.Ledger.Recall(ctx, e.lost[0])
+		work, err := e.cfg.Ledger.Recall(ctx, l.token)
 		if e.failed(e.asked("recall", start, err)) {
 			return
 		}
 		e.lost = e.lost[1:]
-		e.held.add(work, time.Now())
-		e.renew(ctx) // how much of these leases is left is not known
-		e.queue.add(work)
+		e.accept(work, l.asked)
 	}
 }
 

@@ -30,7 +30,7 @@ type Executor struct {
 
 	version string
 	living  []string // versions, at the last pulse
-	lost    []string // tokens of admissions and claims whose answer was lost
+	lost    []lostLease
 	claims  appointment
 	retryAt time.Time // on this process's clock: when to ask a ledger again that failed
 	backoff time.Duration
@@ -102,6 +102,7 @@ func (e *Executor) Run(ctx context.Context) error {
 	e.stop(after)
 	cancel()
 	group.Wait()
+	waitFor(&e.calls, time.Second) // calls that outlasted the grace end with their context
 	return err
 }
 

@@ -75,6 +75,9 @@ func (a *app) drive(ctx context.Context, reg *jobs.Registry, entry ledger.Entry)
 	if err != nil {
 		return err
 	}
+	if recorded, _, err := s.Get(context.WithoutCancel(ctx), run.ID); err == nil {
+		run = recorded // the ledger has the last word, and all of the times
+	}
 	return a.printDriven(run)
 }
 
