@@ -126,6 +126,8 @@ func (a *app) report(err error) int {
 		code = exitUsage
 	case isCobraUsage(err):
 		code = exitUsage
+	case errors.Is(err, context.Canceled):
+		err = errors.New("interrupted")
 	}
 	if err != nil {
 		fmt.Fprintln(a.err, "cronce:", err)
