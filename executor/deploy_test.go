@@ -1,0 +1,101 @@
+package executor_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/ledger/memory"
+)
+
+func TestRequestIsFrozenAtAdmission(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := memory.New()
+		svc := newTarget(nil)
+		svc.answer = func(_ context.Context, c executor.Call, n int) executor.Answer {
+			if n < 3 {
+				return executor.Answer{Kind: ledger.Failed, Status: 500}
+			}
+			return svc.apply(c)
+		}
+		old := minutely("a")
+		old.Schedule, old.Body = "0 * * * *", map[string]any{"v": 1}
+		_, stop := start(t, executor.Config{Registry: registry(t, old), Ledger: l, Caller: svc})
+		time.Sleep(time.Hour + 100*time.Millisecond)
+		stop()
+		edited := old
+		edited.Path, edited.Body = "/other", map[string]any{"v": 2}
+		_, stop = start(t, executor.Config{Registry: registry(t, edited), Ledger: l, Caller: svc})
+		time.Sleep(time.Minute)
+		stop()
+		if len(svc.calls) != 3 {
+			t.Fatalf("%d calls", len(svc.calls))
+		}
+		for _, c := range svc.calls[1:] {
+			if c.Work.Call.Path != "/a" || string(c.Work.Call.Body) != string(svc.calls[0].Work.Call.Body) {
+				t.Errorf("retry sends %s %s", c.Work.Call.Path, c.Work.Call.Body)
+			}
+		}
+	})
+}
+
+func TestEditIsNotRetroactive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, svc := memory.New(), applying()
+		j := minutely("a")
+		j.Schedule = "0 0 * * *"
+		_, stop := start(t, executor.Config{Registry: registry(t, j), Ledger: l, Caller: svc})
+		time.Sleep(90 * time.Minute)
+		stop()
+		j.Schedule = "*/10 * * * *"
+		_, stop = start(t, executor.Config{Registry: registry(t, j), Ledger: l, Caller: svc})
+		edited := time.Now()
+		time.Sleep(30*time.Minute + time.Second)
+		stop()
+		for _, r := range mustList(t, l, ledger.Filter{}) {
+			if r.ScheduledAt.Before(edited) {
+				t.Errorf("%s is older than the edit at %s", r.ID, edited)
+			}
+		}
+		if len(svc.effects) != 3 {
+			t.Errorf("%d effects in half an hour of every 10 minutes", len(svc.effects))
+		}
+	})
+}
+
+// v2 is deployed beside v1, and v1 restarts last: v2 stays current.
+func TestRollingDeployLosesAndDoublesNoInstant(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, svc := memory.New(), applying()
+		v1 := registry(t, minutely("a"))
+		j := minutely("a")
+		j.Path = "/v2"
+		v2 := registry(t, j)
+		_, stop1 := start(t, executor.Config{Registry: v1, Ledger: l, Caller: svc})
+		time.Sleep(5*time.Minute + 20*time.Second)
+		_, stop2 := start(t, executor.Config{Registry: v2, Ledger: l, Caller: svc})
+		time.Sleep(2*time.Minute + 10*time.Second)
+		stop1()
+		_, stop1 = start(t, executor.Config{Registry: v1, Ledger: l, Caller: svc})
+		time.Sleep(3 * time.Minute)
+		stop2()
+		time.Sleep(5 * time.Minute)
+		stop1()
+		runs := mustList(t, l, ledger.Filter{})
+		if len(runs) != 15 || len(svc.effects) != 15 || len(svc.calls) != 15 {
+			t.Errorf("%d runs, %d effects, %d calls of 15 instants", len(runs), len(svc.effects), len(svc.calls))
+		}
+		paths := ""
+		slices.Reverse(runs)
+		for _, r := range runs {
+			paths += r.Call.Path + " "
+		}
+		if want := "/a /a /a /a /a /v2 /v2 /v2 /v2 /v2 /a /a /a /a /a "; paths != want {
+			t.Errorf("paths %s, want %s", paths, want)
+		}
+	})
+}

@@ -1,0 +1,50 @@
+package executor_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/ledger/memory"
+)
+
+func TestGracefulStopRecordsWhatIsInFlight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := memory.New()
+		svc := newTarget(nil)
+		svc.answer = func(_ context.Context, c executor.Call, _ int) executor.Answer {
+			time.Sleep(10 * time.Second)
+			return svc.apply(c)
+		}
+		_, stop := start(t, executor.Config{Registry: registry(t, minutely("a")), Ledger: l, Caller: svc})
+		time.Sleep(time.Minute + time.Second)
+		stop()
+		if run := mustList(t, l, ledger.Filter{})[0]; run.State != ledger.Succeeded {
+			t.Errorf("run = %+v", run)
+		}
+	})
+}
+
+func TestStopLeavesToLeasesWhatOutlastsTheGrace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := memory.New()
+		svc := newTarget(func(ctx context.Context, _ executor.Call, _ int) executor.Answer {
+			<-ctx.Done()
+			return executor.Answer{Kind: ledger.Unknown}
+		})
+		_, stop := start(t, executor.Config{Registry: registry(t, minutely("a")), Ledger: l, Caller: svc, Grace: 5 * time.Second})
+		time.Sleep(time.Minute + time.Second)
+		before := time.Now()
+		stop()
+		if took := time.Since(before); took > 6*time.Second {
+			t.Errorf("stopping took %v under a grace of 5 s", took)
+		}
+		if run := mustList(t, l, ledger.Filter{})[0]; run.State != ledger.Running {
+			t.Errorf("run = %+v", run)
+		}
+		time.Sleep(time.Minute)
+	})
+}
