@@ -47,7 +47,9 @@ type Cursor struct {
 // JobStatus is one job's row, for listings.
 type JobStatus struct {
 	Position
-	Ended     bool
+	Ended bool
+	// Body is the current epoch's definition; nil when the job has ended.
+	Body      []byte
 	PausedAt  time.Time // zero: not paused
 	PausedBy  string
 	PausedWhy string

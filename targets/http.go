@@ -72,7 +72,7 @@ func (t *Targets) Call(ctx context.Context, c executor.Call) executor.Answer {
 	if !ok {
 		return unsent("this process has no target "+quoted(c.Call.Target), notHereWait)
 	}
-	a := to.breaker.do(ctx, func() executor.Answer { return t.attempt(ctx, to, c) })
+	a := to.breaker.do(ctx, func() executor.Answer { return t.attempt(ctx, to, c, nil) })
 	if a.Error != "" {
 		a.Error = named(to, c) + a.Error
 	}
@@ -81,7 +81,7 @@ func (t *Targets) Call(ctx context.Context, c executor.Call) executor.Answer {
 
 // attempt sends the request, and under a renewable credential once more after a
 // 401: the target refused to look at the first.
-func (t *Targets) attempt(ctx context.Context, to *target, c executor.Call) executor.Answer {
+func (t *Targets) attempt(ctx context.Context, to *target, c executor.Call, watch *probe) executor.Answer {
 	u, err := join(to.base, c.Call.Path)
 	if err != nil {
 		return unsendable("the job's path " + err.Error())
@@ -89,16 +89,17 @@ func (t *Targets) attempt(ctx context.Context, to *target, c executor.Call) exec
 	if why := malformed(c); why != "" {
 		return unsendable(why)
 	}
-	req, a := t.send(ctx, to, u, c)
+	req, a := t.send(ctx, to, u, c, watch)
 	if a.Status == http.StatusUnauthorized && to.signer.renew(req, c.Call.Scopes) {
 		t.log.Info("401: once more with a fresh token", "target", to.name, "run", c.RunID, "attempt", c.Attempt)
-		_, a = t.send(ctx, to, u, c)
+		_, a = t.send(ctx, to, u, c, watch)
 	}
 	return a
 }
 
-// send signs and makes one request.
-func (t *Targets) send(ctx context.Context, to *target, u *url.URL, c executor.Call) (*http.Request, executor.Answer) {
+// send signs and makes one request, which a probe (nil: none) may change before
+// and look at after.
+func (t *Targets) send(ctx context.Context, to *target, u *url.URL, c executor.Call, watch *probe) (*http.Request, executor.Answer) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	w := &wire{}
@@ -106,6 +107,7 @@ func (t *Targets) send(ctx context.Context, to *target, u *url.URL, c executor.C
 	if err != nil {
 		return nil, unsendable("the job's method is not one of HTTP")
 	}
+	watch.change(req.Header)
 	if err := to.signer.sign(ctx, req, c.Call.Body, c.Call.Scopes); err != nil {
 		return req, unauthorized(ctx, asUnsigned(err))
 	}
@@ -118,6 +120,7 @@ func (t *Targets) send(ctx context.Context, to *target, u *url.URL, c executor.C
 		return req, w.broken(ctx, err)
 	}
 	defer res.Body.Close()
+	watch.see(req, res)
 	r := reply{status: res.StatusCode, header: res.Header}
 	r.code, r.cut = readBody(res, cancel)
 	if secret := req.Header.Get("Authorization"); r.code != "" && bytes.Contains([]byte(secret), []byte(r.code)) {

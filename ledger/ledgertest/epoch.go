@@ -18,6 +18,7 @@ var epochCases = []testCase{
 	{"the runs of a removed job go on to their end", removedGoesOn},
 	{"a re-added job begins anew with nothing before now", readded},
 	{"a pause outlives an edit, a removal and the return", pauseOutlives},
+	{"a listing has the definition of the current epoch and none of an ended job", listedDefinition},
 }
 
 func edited(b *bed) {
@@ -155,6 +156,23 @@ func pauseOutlives(b *bed) {
 	k := j.next()
 	if got := k.admit(k.leased(0, ledger.OverlapSkip)); got.Skipped[ledger.WhilePaused] != 1 {
 		b.Errorf("skipped %v, want the job still paused", got.Skipped)
+	}
+}
+
+func listedDefinition(b *bed) {
+	b.begun("j")
+	b.declare("p2", "v2", "j")
+	for _, hash := range []string{"v1", "v2"} {
+		if hash == "v2" {
+			b.switchTo("j", hash)
+		}
+		if s := b.status("j"); s.Ended || string(s.Body) != `{"hash":"`+hash+`"}` {
+			b.Errorf("status %+v with body %s, want that of %s", s, s.Body, hash)
+		}
+	}
+	b.switchTo("j", "")
+	if s := b.status("j"); !s.Ended || s.Body != nil {
+		b.Errorf("status %+v with body %s, want an ended job without one", s, s.Body)
 	}
 }
 

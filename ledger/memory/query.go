@@ -80,7 +80,7 @@ func (l *Ledger) Jobs(ctx context.Context) ([]ledger.JobStatus, error) {
 	for _, id := range slices.Sorted(maps.Keys(l.jobs)) {
 		j := l.jobs[id]
 		s := ledger.JobStatus{
-			Position: j.Position, Ended: j.hash == "", PausedAt: j.pausedAt, PausedBy: j.pausedBy,
+			Position: j.Position, Ended: j.hash == "", Body: slices.Clone(j.body), PausedAt: j.pausedAt, PausedBy: j.pausedBy,
 			PausedWhy: j.pausedWhy, PurgedBefore: j.purgedBefore,
 		}
 		if r := last[j]; r != nil {

@@ -1,0 +1,84 @@
+package targets
+
+import (
+	"context"
+	"crypto/sha256"
+	"hash"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/cronce/cronce/executor"
+)
+
+// Probed is what came of one request of a probe.
+type Probed struct {
+	executor.Answer
+	// Header has those of the answer's fields that concern idempotency. A
+	// value in which the target repeats the call's credentials is not shown.
+	Header http.Header
+	// Body is the SHA-256 of the answer's body, of its first 64 KiB where it
+	// is longer. The body itself is not kept.
+	Body [sha256.Size]byte
+}
+
+// fieldsOfInterest are the response fields that say what a target does with
+// keys, or that a replay has to repeat.
+var fieldsOfInterest = []string{
+	headerReplayed, "Idempotency-Key-Expires", "Idempotency-Body", "Retry-After", "Content-Type", "Location",
+}
+
+// Probe makes a call as Call does, authorization included, for someone who
+// wants to see how a target treats keys: no breaker stands before it, and
+// change, when not nil, may edit the request's fields before it is signed. It
+// has the effects that the call has.
+func (t *Targets) Probe(ctx context.Context, c executor.Call, change func(http.Header)) Probed {
+	to, ok := t.byName[c.Call.Target]
+	if !ok {
+		return Probed{Answer: unsent("this process has no target "+quoted(c.Call.Target), 0)}
+	}
+	p := &probe{edit: change}
+	got := Probed{Answer: t.attempt(ctx, to, c, p), Header: p.header}
+	if p.body != nil {
+		p.body.Sum(got.Body[:0])
+	}
+	return got
+}
+
+// probe looks over one request's shoulder; a nil one does nothing.
+type probe struct {
+	edit   func(http.Header)
+	header http.Header
+	body   hash.Hash
+}
+
+func (p *probe) change(h http.Header) {
+	if p != nil && p.edit != nil {
+		p.edit(h)
+	}
+}
+
+// see keeps what is of interest in an answer, and sums up its body as it is
+// read.
+func (p *probe) see(req *http.Request, res *http.Response) {
+	if p == nil {
+		return
+	}
+	_, secret, _ := strings.Cut(req.Header.Get("Authorization"), " ")
+	p.header = http.Header{}
+	for _, name := range fieldsOfInterest {
+		for _, value := range res.Header.Values(name) {
+			if secret != "" && strings.Contains(value, secret) {
+				value = "(not shown: it repeats the credentials)"
+			}
+			p.header.Add(name, value)
+		}
+	}
+	p.body = sha256.New()
+	res.Body = tee{io.TeeReader(io.LimitReader(res.Body, maxBody), p.body), res.Body}
+}
+
+type tee struct {
+	io.Reader
+	io.Closer
+}
