@@ -1,0 +1,109 @@
+package idempotency_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cronce/cronce/idempotency"
+)
+
+// untouched is a store that must not be asked.
+type untouched struct{ t *testing.T }
+
+func (s untouched) Begin(context.Context, idempotency.Claim) (idempotency.Tx, idempotency.Look, error) {
+	s.t.Error("the store was asked")
+	return nil, idempotency.Look{}, idempotency.ErrUnavailable
+}
+
+func (s untouched) Look(context.Context, idempotency.Claim) (idempotency.Look, error) {
+	s.t.Error("the store was asked")
+	return idempotency.Look{}, idempotency.ErrUnavailable
+}
+
+func TestARequestThatNamesNoOperationIsRefusedBeforeTheStoreIsAsked(t *testing.T) {
+	who := func(r *http.Request) (string, error) {
+		if r.Header.Get("X-Caller") == "" {
+			return "", errors.New("nobody")
+		}
+		return r.Header.Get("X-Caller"), nil
+	}
+	kit, err := idempotency.New(untouched{t}, idempotency.Options{Principal: who, MaxRequestBody: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := kit.Handler(idempotency.Route{}, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the handler was run") }))
+	for _, c := range []struct {
+		name   string
+		change func(*http.Request)
+		status int
+		code   string
+	}{
+		{"no key", func(r *http.Request) { r.Header.Del("Idempotency-Key") }, 400, "missing_idempotency_key"},
+		{"an empty key", func(r *http.Request) { r.Header.Set("Idempotency-Key", "") }, 400, "invalid_idempotency_key"},
+		{"a malformed key", func(r *http.Request) { r.Header.Set("Idempotency-Key", `"k`) }, 400, "invalid_idempotency_key"},
+		{"two keys", func(r *http.Request) { r.Header.Add("Idempotency-Key", "k2") }, 400, "invalid_idempotency_key"},
+		{"nobody", func(r *http.Request) { r.Header.Del("X-Caller") }, 401, "unidentified_caller"},
+		{"a large body", func(r *http.Request) { r.Body = http.NoBody; *r = *withBody(r, "12345678901") }, 413, "request_too_large"},
+		{"a malformed send-before", func(r *http.Request) { r.Header.Set("Cronce-Send-Before", "1700000000") }, 400, "invalid_idempotency_request"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, method := range []string{"POST", "PUT", "PATCH", "DELETE"} {
+				r := httptest.NewRequest(method, "/pay", strings.NewReader("{}"))
+				r.Header.Set("Idempotency-Key", "k")
+				r.Header.Set("X-Caller", "alice")
+				c.change(r)
+				w := httptest.NewRecorder()
+				h.ServeHTTP(w, r)
+				var p idempotency.Problem
+				if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil {
+					t.Fatal(err)
+				}
+				if w.Code != c.status || p.Status != c.status || p.Code != c.code || w.Header().Get("Content-Type") != "application/problem+json" {
+					t.Errorf("%s: %d %+v", method, w.Code, p)
+				}
+			}
+		})
+	}
+}
+
+func withBody(r *http.Request, body string) *http.Request {
+	again := httptest.NewRequest(r.Method, "/pay", strings.NewReader(body))
+	again.Header = r.Header
+	return again
+}
+
+func TestAKitIsNotBuiltWithoutWhatItNeeds(t *testing.T) {
+	one := idempotency.SinglePrincipal("x")
+	for name, build := range map[string]func() (*idempotency.Kit, error){
+		"Principal": func() (*idempotency.Kit, error) { return idempotency.New(untouched{t}, idempotency.Options{}) },
+		"store":     func() (*idempotency.Kit, error) { return idempotency.New(nil, idempotency.Options{Principal: one}) },
+		"MismatchStatus": func() (*idempotency.Kit, error) {
+			return idempotency.New(untouched{t}, idempotency.Options{Principal: one, MismatchStatus: 400})
+		},
+		"TTLs": func() (*idempotency.Kit, error) {
+			return idempotency.New(untouched{t}, idempotency.Options{Principal: one, TTLs: map[string]time.Duration{"a": 0}})
+		},
+	} {
+		if _, err := build(); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestTTLIsOfTheExactNameThenOfTheLongestWildcard(t *testing.T) {
+	ttls := map[string]time.Duration{"event:order": 1, "event:*": 2, "event:order*": 3, "*": 4}
+	for scope, want := range map[string]time.Duration{"event:order": 1, "event:order.placed": 3, "event:mail": 2, "route:POST_/": 4} {
+		if got := idempotency.TTL(scope, ttls, 9); got != want {
+			t.Errorf("%s: %d, want %d", scope, got, want)
+		}
+	}
+	if got := idempotency.TTL("x", nil, 9); got != 9 {
+		t.Error(got)
+	}
+}
