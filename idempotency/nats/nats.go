@@ -1,0 +1,153 @@
+// Package nats handles the events of a NATS JetStream consumer once each,
+// however often they are delivered.
+//
+// JetStream delivers at least once: again when an acknowledgement was late or
+// lost, when a process died, and when a publisher repeated itself after its
+// stream's duplicate window. [Consume] runs each delivery through
+// [idempotency.Do], so the handler's writes and the event's key
+// are one transaction, and an event that was handled is only acknowledged.
+//
+// The key is the event's id (the header Nats-Msg-Id, or [Options.ID]) under a
+// scope made of the event's name and the handler's, so two handlers of one
+// event have a key each. Its TTL must be longer than an event can come back:
+// the stream's MaxAge, or until when its publisher repeats it.
+package nats
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	natsgo "github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/cronce/cronce/idempotency"
+)
+
+// ErrPermanent: the event can never be handled, and is given up without
+// another delivery. A handler wraps it to say so.
+var ErrPermanent = errors.New("the event cannot be handled")
+
+// Handler does the work for one event, through the transaction that its
+// context carries (postgres.Tx(ctx) and its like). An error rolls the work
+// back, and the event is delivered again. The context outlives a shutdown and
+// ends at the kit's MaxRun. A panic counts as an error.
+type Handler func(context.Context, jetstream.Msg) error
+
+// Options configure [Consume]. Event and Handler are required.
+type Options struct {
+	// Event is what happened, such as "order.placed.v1".
+	Event string
+	// Handler is who handles it, such as "commission". Renaming it makes every
+	// event new to it.
+	Handler string
+	// ID names the event; the same for every delivery and every publication
+	// of it, 1 to 128 characters. Default [MsgID]. An error gives the event up.
+	ID func(jetstream.Msg) (string, error)
+	// Payload is what must be the same whenever the id is; default the
+	// message's data, compared by its meaning when it is JSON. A publisher that
+	// puts the time of publication into it needs a function that leaves it out.
+	Payload func(jetstream.Msg) any
+	// TTL overrides the kit's TTL for [Scope](Event, Handler).
+	TTL time.Duration
+
+	// Workers is how many events are handled at once; default 1, in the
+	// stream's order. No event is fetched before a worker is free for it.
+	Workers int
+	// Backoff is the pause after each failed delivery, the last one repeated;
+	// default 500ms, 2s, 5s, 30s. Each is made up to a quarter longer, by chance.
+	Backoff []time.Duration
+	// MaxDeliver gives an event up when the handler fails at this delivery or
+	// a later one; default the consumer's. A consumer's own MaxDeliver also
+	// counts deliveries that a crash or a shutdown ended, and drops the event
+	// without telling GiveUp, so leave that one unlimited, or larger.
+	MaxDeliver int
+	// GiveUp hears of an event before it is terminated: the place to keep it
+	// for a person. Its context ends after 30 s. If it fails the event is
+	// delivered again instead. It may hear of one event twice.
+	GiveUp func(ctx context.Context, msg jetstream.Msg, why error) error
+	// Logger hears of every failure; default slog.Default().
+	Logger *slog.Logger
+}
+
+// Scope is the key scope of a handler's events: "event:order.placed.v1/commission".
+func Scope(event, handler string) string { return "event:" + event + "/" + handler }
+
+// MsgID is the publisher's id of a message, its header Nats-Msg-Id.
+func MsgID(msg jetstream.Msg) (string, error) {
+	id := msg.Headers().Get(natsgo.MsgIdHdr)
+	if id == "" {
+		return "", errors.New("the message has no Nats-Msg-Id: publish with jetstream.WithMsgID, or set Options.ID")
+	}
+	return id, nil
+}
+
+// Stored names a message by its place in the stream and when it got there: the
+// same for every delivery, another for every publication. It is for publishers
+// that give their events no id.
+func Stored(msg jetstream.Msg) (string, error) {
+	meta, err := msg.Metadata()
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s/%d@%d", meta.Stream, meta.Sequence.Stream, meta.Timestamp.UnixNano()), nil
+}
+
+// Consume handles the events of a pull consumer with explicit acknowledgement
+// until ctx ends, and then returns nil when the last handler has finished, at
+// most MaxRun later. Any other return is an error: the consumer was deleted,
+// or the connection closed for good.
+//
+// While a handler runs, the server is told so often enough that a handler
+// may take longer than the consumer's AckWait. While the kit cannot tell
+// whether an event was handled (another delivery of it is being handled, the
+// key store is down) the event is held and asked about again, which uses up no
+// delivery.
+//
+// Acknowledgements are not waited for; one that is lost costs a delivery that
+// changes nothing. Drain the connection after Consume to send the last ones.
+func Consume(ctx context.Context, kit *idempotency.Kit, consumer jetstream.Consumer, o Options, fn Handler) error {
+	if err := o.complete(kit, fn); err != nil {
+		return err
+	}
+	info, err := consumer.Info(ctx)
+	if err != nil {
+		return fmt.Errorf("nats: ask for the consumer's configuration: %w", err)
+	}
+	l, err := newLoop(kit, info.Config, o, fn)
+	if err != nil {
+		return err
+	}
+	return l.run(ctx, consumer)
+}
+
+func (o *Options) complete(kit *idempotency.Kit, fn Handler) error {
+	if kit == nil || fn == nil {
+		return errors.New("nats: Consume needs a kit and a handler")
+	}
+	if o.Event == "" || o.Handler == "" {
+		return errors.New("nats: Options.Event and Options.Handler are required: two handlers of one event must not share its key")
+	}
+	if o.Workers < 0 || o.MaxDeliver < 0 {
+		return errors.New("nats: Options.Workers and Options.MaxDeliver must not be negative")
+	}
+	if o.ID == nil {
+		o.ID = MsgID
+	}
+	if o.Payload == nil {
+		o.Payload = func(msg jetstream.Msg) any { return msg.Data() }
+	}
+	if len(o.Backoff) == 0 {
+		o.Backoff = []time.Duration{500 * time.Millisecond, 2 * time.Second, 5 * time.Second, 30 * time.Second}
+	}
+	if o.GiveUp == nil {
+		o.GiveUp = func(context.Context, jetstream.Msg, error) error { return nil }
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	o.Workers = max(o.Workers, 1)
+	return nil
+}
