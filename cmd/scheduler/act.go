@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -34,7 +33,7 @@ func (a *app) actCommand(name, short string, pick func(store) actFunc) *cobra.Co
 		Use:   name + " [RUN-ID ...] --why REASON",
 		Short: short,
 		RunE: func(c *cobra.Command, ids []string) error {
-			f, err := s.filter(time.Now())
+			f, err := s.filter(a.now())
 			if err != nil {
 				return err
 			}

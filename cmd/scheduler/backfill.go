@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -13,8 +14,13 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// backfillBatch is how many instants one transaction moves.
-const backfillBatch = 500
+const (
+	// backfillBatch is how many instants one transaction moves.
+	backfillBatch = 500
+	// maxBackfill is how many instants one command takes on: more are hours of
+	// work, and more likely a slip in a date.
+	maxBackfill = 1_000_000
+)
 
 type backfillFlags struct {
 	who
@@ -30,7 +36,11 @@ func (a *app) backfillCommand() *cobra.Command {
 		Long: `backfill moves the instants from --from up to --to that did not run to planned,
 each under its own run-id, one after the other. What ran, or is about to, is left
 as it is; what was never planned, or was purged, is refused. A running scheduler
-then makes the calls.`,
+then makes the calls.
+
+The instants are those of the job's schedule in the registry. A job that was
+removed has to be put back first; with "enabled: false" nothing else of it runs.
+One that is interrupted is safe to run again.`,
 		Example: `  cronce backfill close-books --from 2026-11-20T00:00:00Z --to 2026-11-21T00:00:00Z --why "outage" --dry-run`,
 		Args:    cobra.ExactArgs(1),
 		RunE:    func(c *cobra.Command, args []string) error { return a.backfill(c.Context(), args[0], f) },
@@ -43,7 +53,7 @@ then makes the calls.`,
 }
 
 func (a *app) backfill(ctx context.Context, jobID string, f backfillFlags) error {
-	from, to, err := f.span(time.Now())
+	from, to, err := f.span(a.now())
 	if err != nil {
 		return err
 	}
@@ -51,9 +61,12 @@ func (a *app) backfill(ctx context.Context, jobID string, f backfillFlags) error
 	if err != nil {
 		return err
 	}
-	j, err := job(reg, jobID)
-	if err != nil {
-		return err
+	j, ok := reg.Job(jobID)
+	if !ok {
+		return usage("the registry has no job %q; \"cronce jobs list\" shows those that it has; put a removed one back with \"enabled: false\" to backfill it", jobID)
+	}
+	if n := j.Parsed().Count(from.Add(-time.Second), to); n > maxBackfill {
+		return usage("%s is due %d times from %s to %s; at most %d are taken at once: split the time", jobID, n, instant(from), instant(to), maxBackfill)
 	}
 	l, err := a.existingLedger(ctx)
 	if err != nil {
@@ -61,7 +74,12 @@ func (a *app) backfill(ctx context.Context, jobID string, f backfillFlags) error
 	}
 	defer l.Close()
 	done, err := a.backfillAll(ctx, l, j, from, to, f)
-	if err != nil {
+	switch {
+	case errors.Is(err, ledger.ErrNotFound):
+		return unknownJob(jobID)
+	case err != nil && !f.dryRun:
+		return fmt.Errorf("%w; %d instants were planned before that: run it again for the rest", err, done.Planned)
+	case err != nil:
 		return err
 	}
 	return a.printBackfilled(done, f.dryRun)

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -22,6 +23,8 @@ type checkedJob struct {
 	KeyScope string `json:"keyScope"`
 	TTL      string `json:"ttl"`
 	Horizon  string `json:"horizon"`
+	Enabled  bool   `json:"enabled"`
+	Next     string `json:"next"` // empty: never again, or disabled
 }
 
 func (a *app) checkCommand() *cobra.Command {
@@ -30,9 +33,10 @@ func (a *app) checkCommand() *cobra.Command {
 		Use:   "check",
 		Short: "Check the registry: syntax, schedules, environment, and that no key dies too early",
 		Long: `check lists everything that is wrong with the registry at once, each with its
-file:line:column and the fix, and for each job its schedule in words, its key
-scope, how long keys of that scope live, and the horizon: how long after its
-first attempt a run may still be sent. A key must outlive the horizon.
+file:line:column and the fix, and for each job its schedule in words, when it is
+due next, its key scope, how long keys of that scope live, and the horizon: how
+long after its first attempt a run may still be sent. A key must outlive the
+horizon.
 
 Exit 0: sound. Exit 2: problems. Nothing is started and nothing is called.`,
 		Args: cobra.NoArgs,
@@ -67,13 +71,13 @@ func (a *app) check(noEnv bool) error {
 func (a *app) printCheck(reg *jobs.Registry, problems jobs.Problems) error {
 	if a.json {
 		return printJSON(a.out, checkJSON{
-			OK: len(problems) == 0, Problems: append([]jobs.Problem{}, problems...), Jobs: checkedJobs(reg),
+			OK: len(problems) == 0, Problems: append([]jobs.Problem{}, problems...), Jobs: checkedJobs(reg, a.now()),
 		})
 	}
 	if reg != nil {
-		t := newTable(a.out, "JOB", "SCHEDULE", "KEY SCOPE", "KEYS LIVE", "HORIZON")
-		for _, j := range checkedJobs(reg) {
-			t.row(j.ID, j.Schedule, j.KeyScope, j.TTL, j.Horizon)
+		t := newTable(a.out, "JOB", "SCHEDULE", "NEXT", "KEY SCOPE", "KEYS LIVE", "HORIZON")
+		for _, j := range checkedJobs(reg, a.now()) {
+			t.row(j.ID, j.Schedule, nextText(j.Next, j.Enabled), j.KeyScope, j.TTL, j.Horizon)
 		}
 		if err := t.flush(); err != nil {
 			return err
@@ -90,7 +94,7 @@ func (a *app) printCheck(reg *jobs.Registry, problems jobs.Problems) error {
 	return err
 }
 
-func checkedJobs(reg *jobs.Registry) []checkedJob {
+func checkedJobs(reg *jobs.Registry, now time.Time) []checkedJob {
 	out := []checkedJob{}
 	if reg == nil {
 		return out
@@ -99,8 +103,27 @@ func checkedJobs(reg *jobs.Registry) []checkedJob {
 		ttl, _ := reg.TTL(j.KeyScope)
 		out = append(out, checkedJob{
 			ID: j.ID, Schedule: j.Parsed().Describe(), KeyScope: j.KeyScope,
-			TTL: ttl.String(), Horizon: j.Retry.Horizon.String(),
+			TTL: ttl.String(), Horizon: j.Retry.Horizon.String(), Enabled: !j.Disabled, Next: nextOf(j, now),
 		})
 	}
 	return out
+}
+
+// nextOf is a job's next instant; empty when it is disabled, or never due
+// again: a schedule whose instants have all passed is legal.
+func nextOf(j jobs.Job, now time.Time) string {
+	if j.Disabled {
+		return ""
+	}
+	return instant(j.Parsed().Next(now))
+}
+
+func nextText(next string, enabled bool) string {
+	switch {
+	case !enabled:
+		return "disabled"
+	case next == "":
+		return "never again"
+	}
+	return next
 }

@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -62,7 +62,7 @@ func (a *app) jobsListCommand() *cobra.Command {
 			}
 			t := newTable(a.out, "JOB", "SCHEDULE", "NEXT", "CALLS", "LAST RUN", "STATE")
 			for _, j := range all {
-				t.row(j.ID, j.InWords, j.Next, j.Method+" "+j.Target+" "+j.Path, lastRun(j), j.condition())
+				t.row(j.ID, j.InWords, nextText(j.Next, j.Enabled), j.Method+" "+j.Target+" "+j.Path, lastRun(j), j.condition())
 			}
 			return t.flush()
 		},
@@ -94,7 +94,7 @@ func (j jobJSON) condition() string {
 func (a *app) jobsOf(ctx context.Context, reg *jobs.Registry) ([]jobJSON, error) {
 	known := map[string]ledger.JobStatus{}
 	if a.ledgerExists() {
-		s, err := a.openLedger(ctx)
+		s, err := a.ledgerToRead(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -110,21 +110,18 @@ func (a *app) jobsOf(ctx context.Context, reg *jobs.Registry) ([]jobJSON, error)
 	out := []jobJSON{}
 	for _, j := range reg.Jobs() {
 		st, ok := known[j.ID]
-		out = append(out, describeJob(j, st, ok && !st.Ended))
+		out = append(out, describeJob(j, st, ok && !st.Ended, a.now()))
 	}
 	return out, nil
 }
 
-func describeJob(j jobs.Job, st ledger.JobStatus, known bool) jobJSON {
+func describeJob(j jobs.Job, st ledger.JobStatus, known bool, now time.Time) jobJSON {
 	out := jobJSON{
 		ID: j.ID, Schedule: j.Schedule, InWords: j.Parsed().Describe(), Timezone: j.Timezone, DST: string(j.DST),
 		Target: j.Target, Method: j.Method, Path: j.Path, Scopes: append([]string{}, j.Scopes...),
 		KeyScope: j.KeyScope, Timeout: j.Timeout.String(), Overlap: string(j.Overlap), CatchUp: string(j.CatchUp),
-		Enabled: !j.Disabled, knownToLedger: known,
+		Enabled: !j.Disabled, knownToLedger: known, Next: nextOf(j, now),
 		Watermark: instant(st.Watermark), PausedAt: moment(st.PausedAt), PausedBy: st.PausedBy, PausedWhy: st.PausedWhy,
-	}
-	if !j.Disabled {
-		out.Next = instant(j.Parsed().Next(time.Now()))
 	}
 	if st.LastRun != nil {
 		last := toJSON(*st.LastRun)
@@ -173,15 +170,15 @@ func (a *app) printJob(ctx context.Context, j jobJSON) error {
 	}
 	t := newTable(a.out, "JOB", j.ID)
 	for _, line := range [][2]string{
-		{"schedule", j.Schedule}, {"in words", j.InWords}, {"next", j.Next}, {"watermark", j.Watermark},
-		{"calls", j.Method + " " + j.Target + " " + j.Path}, {"scopes", fmt.Sprint(j.Scopes)}, {"key scope", j.KeyScope},
+		{"schedule", j.Schedule}, {"in words", j.InWords}, {"next", nextText(j.Next, j.Enabled)}, {"watermark", j.Watermark},
+		{"calls", j.Method + " " + j.Target + " " + j.Path}, {"scopes", strings.Join(j.Scopes, " ")}, {"key scope", j.KeyScope},
 		{"timeout", j.Timeout}, {"overlap", j.Overlap}, {"catch-up", j.CatchUp}, {"last run", lastRun(j)},
 		{"state", j.condition()}, {"paused by", j.PausedBy}, {"paused why", j.PausedWhy},
 	} {
 		t.row(line[0], line[1])
 	}
 	for _, e := range events {
-		t.row("event", e.At+" "+e.Kind+" "+e.Local+" "+e.Zone+" "+e.By+" "+e.Why)
+		t.row("event", strings.Join(strings.Fields(strings.Join([]string{e.At, e.Kind, e.Local, e.Zone, e.By, e.Why}, " ")), " "))
 	}
 	return t.flush()
 }
@@ -200,7 +197,7 @@ func (a *app) eventsOf(ctx context.Context, jobID string) ([]eventJSON, error) {
 	if !a.ledgerExists() {
 		return out, nil
 	}
-	s, err := a.openLedger(ctx)
+	s, err := a.ledgerToRead(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -93,6 +93,17 @@ func (a *app) existingLedger(ctx context.Context) (store, error) {
 	return a.openLedger(ctx)
 }
 
+// ledgerToRead opens the ledger for a command that only looks at it: no tables
+// are made or changed on the way.
+func (a *app) ledgerToRead(ctx context.Context) (store, error) {
+	if !a.ledgerExists() {
+		return nil, a.noLedger()
+	}
+	reader := *a
+	reader.noMigrate = true
+	return reader.openLedger(ctx)
+}
+
 // openPatiently opens the ledger, asking one that cannot be reached again for
 // a while.
 func (a *app) openPatiently(ctx context.Context, patience time.Duration, log *slog.Logger) (store, error) {

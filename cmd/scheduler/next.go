@@ -37,22 +37,30 @@ type nextFlags struct {
 }
 
 func (a *app) next(args []string, f nextFlags) error {
-	if f.n < 1 || f.n > 100_000 {
-		return usage("-n %d: give a number from 1 to 100000", f.n)
-	}
-	from := time.Now().UTC()
-	if f.from != "" {
-		t, err := time.Parse(time.RFC3339, f.from)
-		if err != nil {
-			return usage("--from %q is not a time; give one like 2026-11-21T03:00:00Z", f.from)
-		}
-		from = t
+	from, err := a.startOf(f.from, f.n)
+	if err != nil {
+		return err
 	}
 	s, err := a.scheduleOf(args, f)
 	if err != nil {
 		return err
 	}
 	return a.printNext(s, comingInstants(s, from, f.n), from)
+}
+
+// startOf reads the flags --from and -n of a listing of instants.
+func (a *app) startOf(from string, n int) (time.Time, error) {
+	if n < 1 || n > 100_000 {
+		return time.Time{}, usage("-n %d: give a number from 1 to 100000", n)
+	}
+	if from == "" {
+		return a.now().UTC(), nil
+	}
+	t, err := time.Parse(time.RFC3339, from)
+	if err != nil {
+		return t, usage("--from %q is not a time; give one like 2026-11-21T03:00:00Z", from)
+	}
+	return t, nil
 }
 
 func (a *app) scheduleOf(args []string, f nextFlags) (*jobs.Schedule, error) {

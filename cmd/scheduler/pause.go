@@ -1,9 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/cronce/cronce/ledger"
 )
 
 // who are the flags of every command that changes a run or a job by hand.
@@ -11,12 +15,15 @@ type who struct{ by, why string }
 
 func (w *who) flags(c *cobra.Command, a *app) {
 	c.Flags().StringVar(&w.by, "by", a.env("USER", ""), "who does this, kept in the ledger (default $USER)")
-	c.Flags().StringVar(&w.why, "why", "", "why, kept in the ledger (required)")
+	c.Flags().StringVar(&w.why, "why", "", "why, kept in the ledger")
 }
 
 func (w *who) check() error {
-	if w.by == "" || w.why == "" {
-		return usage("say who and why: --by NAME --why \"...\"; both are kept in the ledger")
+	switch {
+	case strings.TrimSpace(w.why) == "":
+		return usage("say why: --why \"...\"; it is kept in the ledger")
+	case strings.TrimSpace(w.by) == "":
+		return usage("say who does this: --by NAME, since $USER is not set; it is kept in the ledger")
 	}
 	return nil
 }
@@ -58,12 +65,19 @@ func (a *app) setPaused(c *cobra.Command, jobID string, w who, paused bool) erro
 	if paused {
 		act, done = s.Pause, "paused"
 	}
-	if err := act(c.Context(), jobID, w.by, w.why); err != nil {
-		return fmt.Errorf("job %q: %w; a job is known to the ledger once a scheduler has seen it", jobID, err)
+	switch err := act(c.Context(), jobID, w.by, w.why); {
+	case errors.Is(err, ledger.ErrNotFound):
+		return unknownJob(jobID)
+	case err != nil:
+		return err
 	}
 	if a.json {
 		return printJSON(a.out, map[string]string{"jobId": jobID, "state": done})
 	}
 	_, err = fmt.Fprintf(a.out, "%s %s\n", jobID, done)
 	return err
+}
+
+func unknownJob(id string) error {
+	return fmt.Errorf("the ledger does not know the job %q: it does once a scheduler has served it", id)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode"
 
 	"github.com/cronce/cronce/ledger"
 )
@@ -30,11 +31,21 @@ func newTable(w io.Writer, columns ...string) *table {
 
 func (t *table) row(cells ...string) {
 	for i, c := range cells {
+		cells[i] = strings.Map(oneLine, c)
 		if c == "" {
 			cells[i] = "-"
 		}
 	}
 	fmt.Fprintln(t.w, strings.Join(cells, "\t"))
+}
+
+// oneLine keeps what people and targets wrote from moving the cursor, or into
+// another cell.
+func oneLine(r rune) rune {
+	if unicode.IsControl(r) {
+		return ' '
+	}
+	return r
 }
 
 func (t *table) flush() error { return t.w.Flush() }

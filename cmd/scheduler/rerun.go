@@ -50,7 +50,7 @@ func (a *app) rerun(c *cobra.Command, runID string, w who, mayDouble bool) error
 	run, attempts, err := s.Get(c.Context(), runID)
 	s.Close()
 	if err != nil {
-		return fmt.Errorf("run %q: %w", runID, err)
+		return notFound(runID, err)
 	}
 	if err := mayRerun(run, attempts, mayDouble); err != nil {
 		return err

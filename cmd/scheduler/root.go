@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -44,6 +45,7 @@ func usage(format string, args ...any) error {
 type app struct {
 	streams
 	lookup func(string) (string, bool)
+	now    func() time.Time // for what is shown and read; the ledger has a clock of its own
 
 	config    string
 	db        string
@@ -54,7 +56,11 @@ type app struct {
 }
 
 func run(ctx context.Context, args []string, std streams, lookup func(string) (string, bool)) int {
-	a := &app{streams: std, lookup: lookup}
+	return runAt(ctx, args, std, lookup, time.Now)
+}
+
+func runAt(ctx context.Context, args []string, std streams, lookup func(string) (string, bool), now func() time.Time) int {
+	a := &app{streams: std, lookup: lookup, now: now}
 	root := a.rootCommand()
 	root.SetArgs(args)
 	root.SetIn(std.in)
@@ -99,8 +105,8 @@ Then:         cronce check --config cronce.yaml
 
 func (a *app) commands() []*cobra.Command {
 	return []*cobra.Command{
-		a.demoCommand(), a.serveCommand(), a.checkCommand(), a.nextCommand(),
-		a.jobsCommand(), a.triggerCommand(), a.backfillCommand(), a.runsCommand(), a.migrateCommand(), a.versionCommand(),
+		a.demoCommand(), a.serveCommand(), a.checkCommand(), a.nextCommand(), a.diffCommand(),
+		a.jobsCommand(), a.triggerCommand(), a.backfillCommand(), a.runsCommand(), a.probeCommand(), a.migrateCommand(), a.versionCommand(),
 	}
 }
 
@@ -129,7 +135,11 @@ func (a *app) report(err error) int {
 	case errors.Is(err, context.Canceled):
 		err = errors.New("interrupted")
 	}
-	if err != nil {
+	switch {
+	case err == nil:
+	case errors.As(err, &problems): // a line each, to be found by editors
+		fmt.Fprintln(a.err, err)
+	default:
 		fmt.Fprintln(a.err, "cronce:", err)
 	}
 	return code

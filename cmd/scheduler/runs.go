@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -41,6 +42,9 @@ func (s *selection) filter(now time.Time) (ledger.Filter, error) {
 	}
 	if f.Until, err = timeOrAge("until", s.until, now); err != nil {
 		return f, err
+	}
+	if !f.Since.IsZero() && !f.Until.IsZero() && !f.Since.Before(f.Until) {
+		return f, usage("--until is not after --since; nothing lies between them")
 	}
 	for _, name := range s.states {
 		state, err := stateOf(name)
@@ -86,11 +90,14 @@ func (a *app) runsListCommand() *cobra.Command {
   cronce runs list --job release-commission-locks --since 24h --json`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			f, err := s.filter(time.Now())
+			f, err := s.filter(a.now())
 			if err != nil {
 				return err
 			}
-			l, err := a.existingLedger(c.Context())
+			if f.Limit < 1 {
+				return usage("--limit %d: give a number from 1 on", f.Limit)
+			}
+			l, err := a.ledgerToRead(c.Context())
 			if err != nil {
 				return err
 			}
@@ -152,18 +159,26 @@ func (a *app) runsShowCommand() *cobra.Command {
 		Short: "Show one run with its attempts",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			l, err := a.existingLedger(c.Context())
+			l, err := a.ledgerToRead(c.Context())
 			if err != nil {
 				return err
 			}
 			defer l.Close()
 			run, attempts, err := l.Get(c.Context(), args[0])
 			if err != nil {
-				return fmt.Errorf("run %q: %w", args[0], err)
+				return notFound(args[0], err)
 			}
 			return a.printRun(run, attempts)
 		},
 	}
+}
+
+// notFound says what to do about a run-id that the ledger does not have.
+func notFound(id string, err error) error {
+	if errors.Is(err, ledger.ErrNotFound) {
+		return fmt.Errorf("the ledger has no run %q: it has no row of its own (\"cronce runs list\" shows those that have), was purged, or was never planned", id)
+	}
+	return err
 }
 
 func (a *app) printRun(r ledger.Run, attempts []ledger.Attempt) error {

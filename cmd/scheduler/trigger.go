@@ -39,7 +39,7 @@ func (a *app) trigger(ctx context.Context, jobID string, w who) error {
 	if err != nil {
 		return err
 	}
-	now := time.Now().UTC().Truncate(time.Second)
+	now := a.now().UTC().Truncate(time.Second)
 	id := jobs.RunIDWithToken(j.ID, now, uuid.Must(uuid.NewV7()).String())
 	return a.drive(ctx, reg, ledger.Entry{
 		JobID: j.ID,

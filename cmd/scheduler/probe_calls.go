@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/targets"
+)
+
+// atOnce is how many calls are sent at the same time.
+const atOnce = 4
+
+// prober makes a probe's calls and keeps what came of them.
+type prober struct {
+	targets  *targets.Targets
+	registry string
+	job      jobs.Job
+	changed  string // the other body; empty: the body with one more field
+	began    time.Time
+
+	calls    []probeCall
+	first    probeCall
+	again    probeCall
+	mismatch probeCall
+	together []probeCall
+	keyless  probeCall
+}
+
+// probeCall is one call of a probe, in --json too.
+type probeCall struct {
+	Call    string              `json:"call"`
+	Key     string              `json:"key"`
+	Status  int                 `json:"status"`
+	Answer  ledger.Answer       `json:"answer"` // what the scheduler would take it for
+	Code    string              `json:"code,omitempty"`
+	Headers map[string][]string `json:"headers"`
+	Error   string              `json:"error,omitempty"`
+	Took    string              `json:"took"`
+
+	got targets.Probed
+	at  time.Time
+}
+
+// run makes the calls, up to the first if that is not accepted. Its error is
+// that of being interrupted.
+func (p *prober) run(ctx context.Context) error {
+	key := p.newKey()
+	body := p.job.RequestBody(key, p.began)
+	p.first = p.keep(p.call(ctx, "first", key, body))
+	if p.first.accepted() {
+		p.again = p.keep(p.call(ctx, "the same again", key, body))
+		p.mismatch = p.keep(p.call(ctx, "a changed body", key, p.other(body)))
+		p.atTheSameTime(ctx)
+		p.keyless = p.keep(p.call(ctx, "without a key", "", body))
+	}
+	if ctx.Err() != nil {
+		return errors.New("interrupted")
+	}
+	return nil
+}
+
+func (p *prober) keep(c probeCall) probeCall {
+	p.calls = append(p.calls, c)
+	return c
+}
+
+func (p *prober) atTheSameTime(ctx context.Context) {
+	key := p.newKey()
+	body := p.job.RequestBody(key, p.began)
+	p.together = make([]probeCall, atOnce)
+	var calls sync.WaitGroup
+	for i := range p.together {
+		calls.Go(func() { p.together[i] = p.call(ctx, "at the same time", key, body) })
+	}
+	calls.Wait()
+	p.calls = append(p.calls, p.together...)
+}
+
+func (p *prober) call(ctx context.Context, name, key string, body []byte) probeCall {
+	ctx, cancel := context.WithTimeout(ctx, p.job.Timeout)
+	defer cancel()
+	c := executor.Call{Registry: p.registry, Work: ledger.Work{
+		RunID: key, JobID: p.job.ID, ScheduledAt: p.began, Attempt: 1,
+		SendBefore: time.Now().Add(p.job.Retry.Horizon), Call: executor.CallFor(p.job, key, p.began),
+	}}
+	c.Call.Body = body
+	var change func(http.Header)
+	if key == "" {
+		c.RunID = p.newKey()
+		change = func(h http.Header) { h.Del("Idempotency-Key") }
+	}
+	start := time.Now()
+	got := p.targets.Probe(ctx, c, change)
+	return probeCall{
+		Call: name, Key: key, Status: got.Status, Answer: got.Kind, Code: got.Code, Headers: got.Header, Error: got.Error,
+		Took: time.Since(start).Round(time.Millisecond).String(), got: got, at: time.Now(),
+	}
+}
+
+// other is a body that says something else: one more field where it is an
+// object.
+func (p *prober) other(body []byte) []byte {
+	if p.changed != "" {
+		return []byte(p.changed)
+	}
+	var object map[string]json.RawMessage
+	if json.Unmarshal(body, &object) != nil || object == nil {
+		object = map[string]json.RawMessage{"body": body}
+	}
+	object["cronceProbe"] = json.RawMessage(`"a changed body"`)
+	changed, err := json.Marshal(object)
+	if err != nil {
+		return []byte(`{"cronceProbe":"a changed body"}`)
+	}
+	return changed
+}
+
+func (c probeCall) accepted() bool { return c.Answer == ledger.Fresh || c.Answer == ledger.Replay }
+
+func (c probeCall) field(name string) string { return c.got.Header.Get(name) }
+
+// alike reports whether two answers are the same to a client. A reply whose
+// body the target says it has not stored is compared without it.
+func alike(a, b probeCall) bool {
+	return a.Status == b.Status && a.field("Location") == b.field("Location") &&
+		(a.got.Body == b.got.Body && a.field("Content-Type") == b.field("Content-Type") ||
+			a.field("Idempotency-Body") == "omitted" || b.field("Idempotency-Body") == "omitted")
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+type probeJSON struct {
+	Idempotent bool         `json:"idempotent"`
+	Target     string       `json:"target"`
+	Method     string       `json:"method"`
+	Path       string       `json:"path"`
+	Checks     []probeCheck `json:"checks"`
+	Calls      []probeCall  `json:"calls"`
+}
+
+func (a *app) printProbe(r probeJSON) error {
+	r.Idempotent = true
+	for _, c := range r.Checks {
+		r.Idempotent = r.Idempotent && (c.Answer == yes || !c.Required)
+	}
+	if err := a.showProbe(r); err != nil {
+		return err
+	}
+	if !r.Idempotent {
+		return &exit{code: exitFailed}
+	}
+	return nil
+}
+
+func (a *app) showProbe(r probeJSON) error {
+	if a.json {
+		return printJSON(a.out, r)
+	}
+	keys := []string{""}
+	t := newTable(a.out, "CALL", "KEY", "STATUS", "ANSWER", "TOOK", "FIELDS")
+	for _, c := range r.Calls {
+		i := slices.Index(keys, c.Key)
+		if i < 0 {
+			i, keys = len(keys), append(keys, c.Key)
+		}
+		number := ""
+		if i > 0 {
+			number = strconv.Itoa(i)
+		}
+		t.row(c.Call, number, strconv.Itoa(c.Status), string(c.Answer), c.Took, headerText(c.Headers))
+	}
+	if err := t.flush(); err != nil {
+		return err
+	}
+	for i, key := range keys[1:] {
+		fmt.Fprintf(a.out, "key %d: %s\n", i+1, key)
+	}
+	fmt.Fprintln(a.out)
+	t = newTable(a.out, "CHECK", "ANSWER", "NEEDED", "DETAIL")
+	for _, c := range r.Checks {
+		needed := "yes"
+		if !c.Required {
+			needed = "no"
+		}
+		t.row(c.Check, string(c.Answer), needed, c.Detail)
+	}
+	if err := t.flush(); err != nil {
+		return err
+	}
+	word := "idempotent"
+	if !r.Idempotent {
+		word = "not idempotent, or not shown to be"
+	}
+	_, err := fmt.Fprintf(a.out, "\n%s %s: %s\n", r.Method, r.Target, word)
+	return err
+}
+
+func headerText(h map[string][]string) string {
+	var parts []string
+	for _, name := range []string{"Idempotent-Replayed", "Idempotency-Key-Expires", "Idempotency-Body", "Retry-After", "Content-Type", "Location"} {
+		for _, v := range h[name] {
+			parts = append(parts, name+": "+v)
+		}
+	}
+	return strings.Join(parts, "; ")
+}
