@@ -107,7 +107,7 @@ func (d *delivery) once(ctx context.Context, op idempotency.Operation) (known bo
 	case errors.Is(err, idempotency.ErrMismatch), errors.Is(err, idempotency.ErrInvalidKey), errors.Is(err, idempotency.ErrTxEnded):
 		return true, fmt.Errorf("%w: %w", ErrPermanent, err)
 	default:
-		return true, err
+		return ctx.Err() == nil, err
 	}
 }
 

@@ -1,0 +1,215 @@
+package nats_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/cronce/cronce/idempotency/nats"
+)
+
+// deaf is a consumer whose messages do not reach the server with what its
+// process says of them, as behind a broken network or of a suspended process.
+type deaf struct {
+	jetstream.Consumer
+	acked chan jetstream.Msg // what the process believes to have acknowledged
+}
+
+func (d deaf) Messages(opts ...jetstream.PullMessagesOpt) (jetstream.MessagesContext, error) {
+	messages, err := d.Consumer.Messages(opts...)
+	return deafMessages{messages, d.acked}, err
+}
+
+type deafMessages struct {
+	jetstream.MessagesContext
+	acked chan jetstream.Msg
+}
+
+func (d deafMessages) Next(opts ...jetstream.NextOpt) (jetstream.Msg, error) {
+	msg, err := d.MessagesContext.Next(opts...)
+	if err != nil {
+		return nil, err
+	}
+	return deafMsg{msg, d.acked}, nil
+}
+
+type deafMsg struct {
+	jetstream.Msg
+	acked chan jetstream.Msg
+}
+
+func (d deafMsg) InProgress() error { return nil }
+func (d deafMsg) Ack() error        { d.acked <- d.Msg; return nil }
+
+func TestALostAckCostsADeliveryAndNoEffect(t *testing.T) {
+	w := newWorld(t)
+	w.publish("ORDERS.placed", "order-1", "a")
+	c := w.consumer("ORDERS", jetstream.ConsumerConfig{})
+	lost := make(chan jetstream.Msg, 1)
+	stop := w.consume(deaf{c, lost}, options(), effect)
+	first := receive(t, lost, "the first acknowledgement")
+	stop()
+
+	w.consume(c, options(), effect)
+	w.settled(c, 2)
+	w.wantEffects(1)
+
+	// The first one arrives after all.
+	check(t, first.Ack())
+	check(t, w.conn.Flush())
+	w.settled(c, 2)
+	w.wantEffects(1)
+}
+
+// The first process takes the event and goes silent in the middle of its
+// handler. AckWait passes, a second process gets the event and finds it in
+// progress. The first one finishes; the second learns so and acknowledges.
+func TestADuplicateInProgressIsHeldUntilTheFirstIsDone(t *testing.T) {
+	w := newWorld(t)
+	w.publish("ORDERS.placed", "order-1", "a")
+	c := w.consumer("ORDERS", jetstream.ConsumerConfig{MaxDeliver: 2})
+	started, release := make(chan struct{}), make(chan struct{})
+	lost := make(chan jetstream.Msg, 1)
+	var runs atomic.Int32
+	w.consume(deaf{c, lost}, options(), func(ctx context.Context, msg jetstream.Msg) error {
+		runs.Add(1)
+		close(started)
+		<-release
+		return effect(ctx, msg)
+	})
+	receive(t, started, "the first handler")
+
+	heard := w.acks()
+	w.consume(c, options(), func(ctx context.Context, msg jetstream.Msg) error {
+		runs.Add(1)
+		return effect(ctx, msg)
+	})
+	// The second holds it for longer than AckWait: three heartbeats and more.
+	for range 5 {
+		await(t, heard, "+WPI")
+	}
+	close(release)
+	await(t, heard, "+ACK")
+	w.settled(c, 2)
+	w.wantEffects(1)
+	if runs.Load() != 1 {
+		t.Errorf("the handler ran %d times, want 1", runs.Load())
+	}
+}
+
+func TestAHandlerMayTakeLongerThanAckWait(t *testing.T) {
+	for _, tc := range []struct {
+		rule string
+		c    jetstream.ConsumerConfig
+	}{
+		{"AckWait", jetstream.ConsumerConfig{AckWait: ackWait}},
+		{"the shortest of BackOff", jetstream.ConsumerConfig{AckWait: time.Hour, MaxDeliver: 5, BackOff: []time.Duration{time.Second, ackWait}}},
+	} {
+		t.Run(tc.rule, func(t *testing.T) {
+			w := newWorld(t)
+			w.publish("ORDERS.placed", "order-1", "a")
+			c := w.consumer("ORDERS", tc.c)
+			heard := w.acks()
+			w.consume(c, options(), func(ctx context.Context, msg jetstream.Msg) error {
+				for range 6 { // two AckWaits
+					await(t, heard, "+WPI")
+				}
+				return effect(ctx, msg)
+			})
+			await(t, heard, "+ACK")
+			w.settled(c, 1)
+			w.wantEffects(1)
+		})
+	}
+}
+
+func TestShutdownLetsTheRunningHandlerFinish(t *testing.T) {
+	w := newWorld(t)
+	w.publish("ORDERS.placed", "order-1", "a")
+	w.publish("ORDERS.placed", "order-2", "b")
+	c := w.consumer("ORDERS", jetstream.ConsumerConfig{AckWait: time.Hour})
+	ctx, cancel := context.WithCancel(t.Context())
+	started, release, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() {
+		ended <- nats.Consume(ctx, w.kit, c, options(), func(ctx context.Context, msg jetstream.Msg) error {
+			close(started)
+			<-release
+			if ctx.Err() != nil {
+				t.Error("the shutdown ended the handler's context")
+			}
+			return effect(ctx, msg)
+		})
+	}()
+	receive(t, started, "the handler")
+	cancel()
+	select {
+	case <-ended:
+		t.Error("Consume returned while a handler ran")
+	default:
+	}
+	close(release)
+	check(t, receive(t, ended, "Consume to end"))
+	w.wantEffects(1)
+
+	w.consume(c, options(), effect)
+	w.settled(c, 2) // the finished one was acknowledged, the other never fetched
+	w.wantEffects(2)
+}
+
+func TestShutdownGivesAHeldEventBackAtOnce(t *testing.T) {
+	w := newWorld(t)
+	w.publish("ORDERS.placed", "order-1", "a")
+	c := w.consumer("ORDERS", jetstream.ConsumerConfig{AckWait: time.Hour})
+	w.store.down.Store(1000)
+	o := options()
+	o.Backoff = []time.Duration{time.Hour}
+	heard := w.acks()
+	asked := make(chan struct{}, 10)
+	o.ID = func(m jetstream.Msg) (string, error) { asked <- struct{}{}; return nats.MsgID(m) }
+	stop := w.consume(c, o, effect)
+	receive(t, asked, "the event")
+	stop()
+	await(t, heard, "-NAK")
+
+	w.store.down.Store(0)
+	w.consume(c, options(), effect)
+	w.settled(c, 2)
+	w.wantEffects(1)
+}
+
+func TestAWorkerWhoseConsumerIsDeletedEndsThemAll(t *testing.T) {
+	w := newWorld(t)
+	c := w.consumer("ORDERS", jetstream.ConsumerConfig{Durable: "commission"})
+	o := options()
+	o.Workers = 3
+	ended := make(chan error, 1)
+	go func() { ended <- nats.Consume(t.Context(), w.kit, c, o, effect) }()
+	for waiting := 0; waiting < o.Workers; {
+		info, err := c.Info(t.Context())
+		check(t, err)
+		waiting = info.NumWaiting
+	}
+	check(t, w.js.DeleteConsumer(t.Context(), "ORDERS", "commission"))
+	if err := receive(t, ended, "Consume to end"); err == nil {
+		t.Error("Consume ended without an error though its consumer is gone")
+	}
+}
+
+func TestAConnectionClosedForGoodEndsConsume(t *testing.T) {
+	w := newWorld(t)
+	c := w.consumer("ORDERS", jetstream.ConsumerConfig{})
+	ended := make(chan error, 1)
+	go func() { ended <- nats.Consume(t.Context(), w.kit, c, options(), effect) }()
+	for waiting := 0; waiting < 1; {
+		info, err := c.Info(t.Context())
+		check(t, err)
+		waiting = info.NumWaiting
+	}
+	w.conn.Close()
+	if err := receive(t, ended, "Consume to end"); err == nil {
+		t.Error("Consume ended without an error though its connection is closed")
+	}
+}

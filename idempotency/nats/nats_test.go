@@ -1,0 +1,251 @@
+package nats_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	natsgo "github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/nats"
+)
+
+func TestAnEventPublishedTwiceIsHandledOnce(t *testing.T) {
+	w := newWorld(t)
+	// A second stream, since one stream drops the second of a message id for a while.
+	w.stream("ARCHIVE")
+	w.publish("ORDERS.placed", "order-1", `{"order":1,"total":5}`)
+	w.publish("ARCHIVE.placed", "order-1", `{"total":5.0,"order":1}`)
+	for _, stream := range []string{"ORDERS", "ARCHIVE"} {
+		c := w.consumer(stream, jetstream.ConsumerConfig{})
+		stop := w.consume(c, options(), effect)
+		w.settled(c, 1)
+		stop()
+	}
+	w.wantEffects(1)
+}
+
+func TestTwoHandlersOfOneEventHaveAKeyEach(t *testing.T) {
+	w := newWorld(t)
+	w.publish("ORDERS.placed", "order-1", "a")
+	for _, handler := range []string{"commission", "mail"} {
+		c := w.consumer("ORDERS", jetstream.ConsumerConfig{Durable: handler})
+		o := options()
+		o.Handler = handler
+		stop := w.consume(c, o, effect)
+		w.settled(c, 1)
+		stop()
+	}
+	w.wantEffects(2)
+}
+
+func TestTheIDMayComeFromAnywhere(t *testing.T) {
+	fromHeader := func(m jetstream.Msg) (string, error) { return m.Headers().Get("Event-Id"), nil }
+	for _, tc := range []struct {
+		rule    string
+		id      func(jetstream.Msg) (string, error)
+		effects int
+	}{
+		{"a function of the message: two publications of one id are one event", fromHeader, 1},
+		{"the place in the stream: each publication is an event", nats.Stored, 2},
+	} {
+		t.Run(tc.rule, func(t *testing.T) {
+			w := newWorld(t)
+			for range 2 {
+				_, err := w.js.PublishMsg(t.Context(), &natsgo.Msg{Subject: "ORDERS.placed", Header: natsgo.Header{"Event-Id": {"e-1"}}})
+				check(t, err)
+			}
+			c := w.consumer("ORDERS", jetstream.ConsumerConfig{})
+			o := options()
+			o.ID = tc.id
+			w.consume(c, o, effect)
+			w.settled(c, 2)
+			w.wantEffects(tc.effects)
+		})
+	}
+}
+
+func TestAFailedEventComesBackAfterAPause(t *testing.T) {
+	for _, tc := range []struct {
+		rule string
+		fail func() error
+	}{
+		{"an error", func() error { return errBroken }},
+		{"a panic", func() error { panic("broken") }},
+	} {
+		t.Run(tc.rule, func(t *testing.T) {
+			w := newWorld(t)
+			w.publish("ORDERS.placed", "order-1", "a")
+			c := w.consumer("ORDERS", jetstream.ConsumerConfig{AckWait: time.Hour})
+			o := options()
+			o.Backoff = []time.Duration{20 * time.Millisecond, 60 * time.Millisecond}
+			var at []time.Time
+			w.consume(c, o, func(ctx context.Context, msg jetstream.Msg) error {
+				at = append(at, time.Now())
+				if err := effect(ctx, msg); err != nil || len(at) == 4 {
+					return err
+				}
+				return tc.fail()
+			})
+			w.settled(c, 4)
+			w.wantEffects(1)
+			for i, least := range []time.Duration{20 * time.Millisecond, 60 * time.Millisecond, 60 * time.Millisecond} {
+				if pause := at[i+1].Sub(at[i]); pause < least {
+					t.Errorf("delivery %d came after %v, want %v or more", i+2, pause, least)
+				}
+			}
+		})
+	}
+}
+
+func TestPoisonIsGivenUp(t *testing.T) {
+	for _, tc := range []struct {
+		rule       string
+		own, max   int
+		id         string
+		fail       error
+		deliveries uint64
+	}{
+		{"at the consumer's last delivery", 3, 0, "order-1", errBroken, 3},
+		{"at our own last delivery of an unlimited consumer", -1, 2, "order-1", errBroken, 2},
+		{"at the smaller of the two", 2, 5, "order-1", errBroken, 2},
+		{"at once when the handler says so", -1, 0, "order-1", fmt.Errorf("no such customer: %w", nats.ErrPermanent), 1},
+		{"at once when the message has no id", -1, 0, "", nil, 1},
+		{"at once when the id is no key", -1, 0, strings.Repeat("x", 129), nil, 1},
+	} {
+		t.Run(tc.rule, func(t *testing.T) {
+			w := newWorld(t)
+			w.publish("ORDERS.placed", tc.id, "a")
+			c := w.consumer("ORDERS", jetstream.ConsumerConfig{MaxDeliver: tc.own, AckWait: time.Hour})
+			o := options()
+			o.MaxDeliver = tc.max
+			given := make(chan error, 10)
+			o.GiveUp = func(_ context.Context, _ jetstream.Msg, why error) error { given <- why; return nil }
+			heard := w.acks()
+			w.consume(c, o, func(ctx context.Context, msg jetstream.Msg) error {
+				if err := effect(ctx, msg); err != nil {
+					return err
+				}
+				return tc.fail
+			})
+			why := receive(t, given, "GiveUp")
+			if tc.fail != nil && !errors.Is(why, tc.fail) {
+				t.Errorf("given up because of %v, want %v", why, tc.fail)
+			}
+			reason := "+TERM permanent"
+			if tc.fail == errBroken {
+				reason = "+TERM exhausted"
+			}
+			await(t, heard, reason)
+			w.settled(c, tc.deliveries)
+			w.wantEffects(0)
+		})
+	}
+}
+
+func TestAnEventThatNobodyKeptIsNotGivenUp(t *testing.T) {
+	w := newWorld(t)
+	w.publish("ORDERS.placed", "order-1", "a")
+	c := w.consumer("ORDERS", jetstream.ConsumerConfig{AckWait: time.Hour})
+	o := options()
+	o.MaxDeliver = 1
+	calls := 0
+	o.GiveUp = func(context.Context, jetstream.Msg, error) error {
+		if calls++; calls < 3 {
+			return errBroken
+		}
+		return nil
+	}
+	w.consume(c, o, func(context.Context, jetstream.Msg) error { return errBroken })
+	w.settled(c, 3)
+}
+
+func TestAnEventIDWithAnotherPayloadIsGivenUp(t *testing.T) {
+	w := newWorld(t)
+	w.stream("ARCHIVE")
+	w.publish("ORDERS.placed", "order-1", "a")
+	w.publish("ARCHIVE.placed", "order-1", "b")
+	first := w.consumer("ORDERS", jetstream.ConsumerConfig{})
+	w.consume(first, options(), effect)
+	w.settled(first, 1)
+
+	second := w.consumer("ARCHIVE", jetstream.ConsumerConfig{})
+	o := options()
+	given := make(chan error, 10)
+	o.GiveUp = func(_ context.Context, _ jetstream.Msg, why error) error { given <- why; return nil }
+	w.consume(second, o, effect)
+	if why := receive(t, given, "GiveUp"); !errors.Is(why, idempotency.ErrMismatch) {
+		t.Errorf("given up because of %v, want a mismatch", why)
+	}
+	w.settled(second, 1)
+	w.wantEffects(1)
+}
+
+func TestWhileTheStoreIsDownEventsAreHeld(t *testing.T) {
+	w := newWorld(t)
+	w.publish("ORDERS.placed", "order-1", "a")
+	// One delivery must do, so one that is used up would show.
+	c := w.consumer("ORDERS", jetstream.ConsumerConfig{MaxDeliver: 1})
+	w.store.down.Store(3)
+	w.consume(c, options(), effect)
+	w.settled(c, 1)
+	w.wantEffects(1)
+	if asked := w.store.asked.Load(); asked != 4 {
+		t.Errorf("the store was asked %d times, want 4", asked)
+	}
+}
+
+func TestWorkersHandleSideBySide(t *testing.T) {
+	w := newWorld(t)
+	for i := range 3 {
+		w.publish("ORDERS.placed", fmt.Sprint("order-", i), "a")
+	}
+	c := w.consumer("ORDERS", jetstream.ConsumerConfig{})
+	o := options()
+	o.Workers = 3
+	// SQLite has one writer, so what is side by side is what comes before it.
+	var arrived atomic.Int32
+	all := make(chan struct{})
+	o.ID = func(m jetstream.Msg) (string, error) {
+		if arrived.Add(1) == 3 {
+			close(all)
+		}
+		<-all
+		return nats.MsgID(m)
+	}
+	w.consume(c, o, effect)
+	receive(t, all, "three events at once")
+	w.settled(c, 3)
+	w.wantEffects(3)
+}
+
+func TestConsumeRefuses(t *testing.T) {
+	w := newWorld(t)
+	explicit := w.consumer("ORDERS", jetstream.ConsumerConfig{})
+	none := w.consumer("ORDERS", jetstream.ConsumerConfig{AckPolicy: jetstream.AckNonePolicy})
+	fine := func(context.Context, jetstream.Msg) error { return nil }
+	for _, tc := range []struct {
+		rule string
+		kit  *idempotency.Kit
+		c    jetstream.Consumer
+		o    nats.Options
+		fn   nats.Handler
+	}{
+		{"no kit", nil, explicit, options(), fine},
+		{"no handler", w.kit, explicit, options(), nil},
+		{"no event", w.kit, explicit, nats.Options{Handler: "h"}, fine},
+		{"no handler's name", w.kit, explicit, nats.Options{Event: "e"}, fine},
+		{"a negative number of workers", w.kit, explicit, nats.Options{Event: "e", Handler: "h", Workers: -1}, fine},
+		{"a consumer that does not acknowledge each message", w.kit, none, options(), fine},
+	} {
+		if err := nats.Consume(t.Context(), tc.kit, tc.c, tc.o, tc.fn); err == nil {
+			t.Errorf("%s: accepted", tc.rule)
+		}
+	}
+}

@@ -1,0 +1,208 @@
+package nats_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	natsgo "github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"go.uber.org/goleak"
+
+	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/nats"
+	"github.com/cronce/cronce/idempotency/sqlite"
+	"github.com/cronce/cronce/migrations"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	ackWait  = 200 * time.Millisecond
+	patience = 20 * time.Second
+)
+
+// world is a NATS server with one stream, and a service with its database.
+type world struct {
+	*testing.T
+	conn  *natsgo.Conn
+	js    jetstream.JetStream
+	db    *sql.DB
+	store *fallible
+	kit   *idempotency.Kit
+}
+
+// fallible is a store that is down for a number of calls.
+type fallible struct {
+	idempotency.Store
+	down  atomic.Int32
+	asked atomic.Int32
+}
+
+func (f *fallible) Begin(ctx context.Context, c idempotency.Claim) (idempotency.Tx, idempotency.Look, error) {
+	f.asked.Add(1)
+	if f.down.Add(-1) >= 0 {
+		return nil, idempotency.Look{}, fmt.Errorf("%w: out for lunch", idempotency.ErrUnavailable)
+	}
+	return f.Store.Begin(ctx, c)
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true})
+	check(t, err)
+	s.Start()
+	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+	if !s.ReadyForConnections(patience) {
+		t.Fatal("the NATS server does not start")
+	}
+	conn, err := natsgo.Connect(s.ClientURL())
+	check(t, err)
+	t.Cleanup(conn.Close)
+	js, err := jetstream.New(conn)
+	check(t, err)
+
+	db, err := sqlite.Open(filepath.Join(t.TempDir(), "service.db"))
+	check(t, err)
+	t.Cleanup(func() { db.Close() })
+	_, err = migrations.Up(t.Context(), db, migrations.Target{Engine: migrations.SQLite, Set: migrations.Keys})
+	check(t, err)
+	_, err = db.Exec(`CREATE TABLE effects (name TEXT)`)
+	check(t, err)
+	store := &fallible{Store: sqlite.New(db, sqlite.Options{})}
+	kit, err := idempotency.New(store, idempotency.Options{
+		Principal: idempotency.SinglePrincipal("-"), Wait: 50 * time.Millisecond,
+	})
+	check(t, err)
+	w := &world{t, conn, js, db, store, kit}
+	w.stream("ORDERS")
+	return w
+}
+
+// stream makes a stream whose subjects begin with its name.
+func (w *world) stream(name string) {
+	w.Helper()
+	_, err := w.js.CreateStream(w.Context(), jetstream.StreamConfig{Name: name, Subjects: []string{name + ".>"}})
+	check(w, err)
+}
+
+func (w *world) consumer(stream string, c jetstream.ConsumerConfig) jetstream.Consumer {
+	w.Helper()
+	if c.AckWait == 0 {
+		c.AckWait = ackWait
+	}
+	consumer, err := w.js.CreateConsumer(w.Context(), stream, c)
+	check(w, err)
+	return consumer
+}
+
+func (w *world) publish(subject, id, data string) {
+	w.Helper()
+	_, err := w.js.Publish(w.Context(), subject, []byte(data), jetstream.WithMsgID(id))
+	check(w, err)
+}
+
+// options are those of handler "commission", with short pauses.
+func options() nats.Options {
+	return nats.Options{Event: "order.placed.v1", Handler: "commission", Backoff: []time.Duration{10 * time.Millisecond}}
+}
+
+// consume runs Consume until stop, which waits for it.
+func (w *world) consume(c jetstream.Consumer, o nats.Options, fn nats.Handler) (stop func()) {
+	w.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- nats.Consume(ctx, w.kit, c, o, fn) }()
+	stopped := false
+	stop = func() {
+		if stopped {
+			return
+		}
+		stopped = true
+		cancel()
+		if err := receive(w, ended, "Consume to end"); err != nil {
+			w.Errorf("Consume: %v", err)
+		}
+	}
+	w.Cleanup(stop)
+	return stop
+}
+
+// effect writes one row through the kit's transaction.
+func effect(ctx context.Context, msg jetstream.Msg) error {
+	_, err := sqlite.Tx(ctx).ExecContext(ctx, `INSERT INTO effects VALUES (?)`, string(msg.Data()))
+	return err
+}
+
+func (w *world) wantEffects(want int) {
+	w.Helper()
+	var got int
+	check(w, w.db.QueryRow(`SELECT count(*) FROM effects`).Scan(&got))
+	if got != want {
+		w.Errorf("%d effects, want %d", got, want)
+	}
+}
+
+// acks reports what consumers tell the server, "+ACK", "-NAK" and so on.
+// Subscribe before consuming.
+func (w *world) acks() <-chan string {
+	w.Helper()
+	heard := make(chan string, 1000)
+	sub, err := w.conn.Subscribe("$JS.ACK.>", func(m *natsgo.Msg) { heard <- string(m.Data) })
+	check(w, err)
+	check(w, w.conn.Flush())
+	w.Cleanup(func() { _ = sub.Unsubscribe() })
+	return heard
+}
+
+// await skips what is not wanted.
+func await(t testing.TB, heard <-chan string, want string) {
+	t.Helper()
+	for receive(t, heard, want) != want {
+	}
+}
+
+// settled waits until the consumer has nothing more to deliver or to wait for,
+// and compares how often it has delivered.
+func (w *world) settled(c jetstream.Consumer, deliveries uint64) {
+	w.Helper()
+	deadline := time.Now().Add(patience)
+	for {
+		info, err := c.Info(w.Context())
+		check(w, err)
+		if info.NumAckPending == 0 && info.NumPending == 0 && info.AckFloor.Consumer == info.Delivered.Consumer {
+			if info.Delivered.Consumer != deliveries {
+				w.Errorf("%d deliveries, want %d", info.Delivered.Consumer, deliveries)
+			}
+			return
+		}
+		if time.Now().After(deadline) {
+			w.Fatalf("the consumer does not settle: %+v", info)
+		}
+	}
+}
+
+func receive[T any](t testing.TB, from <-chan T, what string) (v T) {
+	t.Helper()
+	select {
+	case v = <-from:
+	case <-time.After(patience):
+		t.Fatalf("waited in vain for %s", what)
+	}
+	return v
+}
+
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+var errBroken = errors.New("broken")
