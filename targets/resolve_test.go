@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/targets"
@@ -171,4 +172,26 @@ func FuzzJoin(f *testing.F) {
 			t.Fatalf("%q left the prefix: %s", path, clean)
 		}
 	})
+}
+
+func TestADisabledJobsVariableMayBeUnset(t *testing.T) {
+	for _, disabled := range []bool{true, false} {
+		r, err := jobs.NewRegistry(jobs.Name("acme"), jobs.Job{ID: "j", Schedule: "@daily", TargetURLEnv: "UNSET_URL", Path: "/x", Disabled: disabled})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ts, err := targets.New(targets.Config{Registry: r, Lookup: env{}.lookup})
+		if (err == nil) != disabled {
+			t.Errorf("disabled %t: %v", disabled, err)
+		}
+		if err != nil {
+			continue
+		}
+		c := call()
+		c.Call.Target = "env:UNSET_URL"
+		if got := attempt(t, ts, c, time.Second); !got.Unsent {
+			t.Errorf("answer %+v, want one that was not sent", got)
+		}
+		ts.Close()
+	}
 }

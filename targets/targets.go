@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/cronce/cronce/executor"
@@ -64,7 +66,8 @@ type target struct {
 
 // New resolves every target's base URL and credentials from the environment.
 // All that is wrong with them comes back at once, as jobs.Problems; no problem
-// shows a value.
+// shows a value. A target that only disabled jobs name, by its variable, may be
+// left unset: calls to it are then not sent.
 func New(c Config) (*Targets, error) {
 	c = c.withDefaults()
 	transport := newTransport(c)
@@ -84,6 +87,9 @@ func New(c Config) (*Targets, error) {
 		r := resolver{lookup: c.Lookup, entry: entry}
 		resolved := &target{name: entry.Name, base: r.base(), signer: r.signer(t.tokens)}
 		resolved.breaker = newBreaker(entry.Name, c.BreakerFailures, c.BreakerOpenFor, c.Logger)
+		if len(r.problems) > 0 && idle(c.Registry, entry.Name) {
+			continue
+		}
 		t.byName[entry.Name] = resolved
 		problems = append(problems, r.problems...)
 	}
@@ -92,6 +98,14 @@ func New(c Config) (*Targets, error) {
 		return nil, problems
 	}
 	return t, nil
+}
+
+// idle reports whether a target is only there because disabled jobs name its
+// variable. Such a job keeps nobody from starting.
+func idle(r *jobs.Registry, name string) bool {
+	return strings.HasPrefix(name, "env:") && !slices.ContainsFunc(r.Jobs(), func(j jobs.Job) bool {
+		return j.Target == name && !j.Disabled
+	})
 }
 
 func (c Config) withDefaults() Config {
