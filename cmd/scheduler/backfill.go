@@ -66,7 +66,7 @@ func (a *app) backfill(ctx context.Context, jobID string, f backfillFlags) error
 		return usage("the registry has no job %q; \"cronce jobs list\" shows those that it has; put a removed one back with \"enabled: false\" to backfill it", jobID)
 	}
 	if n := j.Parsed().Count(from.Add(-time.Second), to); n > maxBackfill {
-		return usage("%s is due %d times from %s to %s; at most %d are taken at once: split the time", jobID, n, instant(from), instant(to), maxBackfill)
+		return usage("%s is due %d times from %s to %s; at most %d are taken at once: split the time", jobID, n, from.UTC().Format(time.RFC3339), instant(to), maxBackfill)
 	}
 	l, err := a.existingLedger(ctx)
 	if err != nil {
@@ -143,9 +143,17 @@ func (a *app) backfillAll(ctx context.Context, l store, j jobs.Job, from, to tim
 	return done, flush()
 }
 
+// backfilledJSON counts instants; of a dry run, what would have become of them.
+type backfilledJSON struct {
+	Planned int  `json:"planned"`
+	Left    int  `json:"left"`    // they ran, or are about to
+	Refused int  `json:"refused"` // never planned, or purged
+	DryRun  bool `json:"dryRun"`
+}
+
 func (a *app) printBackfilled(b ledger.Backfilled, dryRun bool) error {
 	if a.json {
-		return printJSON(a.out, map[string]any{"planned": b.Planned, "left": b.Left, "refused": b.Refused, "dryRun": dryRun})
+		return printJSON(a.out, backfilledJSON{b.Planned, b.Left, b.Refused, dryRun})
 	}
 	verb := "planned"
 	if dryRun {

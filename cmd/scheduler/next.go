@@ -106,6 +106,10 @@ func (a *app) printNext(s *jobs.Schedule, instants []time.Time, from time.Time) 
 		return printJSON(a.out, out)
 	}
 	fmt.Fprintf(a.out, "%s: %s\n", s, s.Describe())
+	if len(instants) == 0 {
+		_, err := fmt.Fprintf(a.out, "never after %s\n", instant(from))
+		return err
+	}
 	t := newTable(a.out, "UTC", "LOCAL", "OFFSET", "CLOCKS")
 	before := from
 	for _, at := range instants {

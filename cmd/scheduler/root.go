@@ -96,6 +96,14 @@ Then:         cronce check --config cronce.yaml
 	flags.BoolVar(&a.noMigrate, "no-migrate", false, "do not bring the ledger's tables up to date at start")
 	flags.StringVar(&a.logFormat, "log-format", "text", "text or json")
 	flags.StringVar(&a.logLevel, "log-level", "info", "debug, info, warn or error")
+	root.PersistentPreRunE = func(*cobra.Command, []string) error {
+		for _, name := range []string{"db", "config"} {
+			if f := flags.Lookup(name); f.Changed && f.Value.String() == "" {
+				return usage("--%s is empty: is the variable that it is taken from set?", name)
+			}
+		}
+		return nil
+	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usage("%w; run \"%s --help\" for its flags", err, c.CommandPath())
 	})

@@ -20,7 +20,10 @@ func (a *app) triggerCommand() *cobra.Command {
 		Short: "Run a job now, beside its schedule, and wait for the end",
 		Long: `trigger makes a run now, under an id of its own (a ~ id): it never stands for a
 scheduled instant, and two in one second are two. This process makes the calls,
-retries included, and waits. Exit 0: succeeded. Exit 1: dead, or not finished.`,
+retries included, and waits. When it is stopped before the end (Ctrl-C), a running
+scheduler goes on with the run. --why is kept in the ledger.
+
+Exit 0: succeeded. Exit 1: dead, or not finished.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.trigger(c.Context(), args[0], w)
@@ -87,10 +90,25 @@ func (a *app) printDriven(r ledger.Run) error {
 			return err
 		}
 	} else {
-		fmt.Fprintf(a.out, "%s %s %s attempts=%d replayed=%t\n", r.ID, r.State, r.Reason, r.Attempt, r.Replayed)
+		fmt.Fprintf(a.out, "%s %s\n", r.ID, drivenText(r))
 	}
 	if r.State != ledger.Succeeded {
 		return &exit{code: exitFailed}
 	}
 	return nil
+}
+
+func drivenText(r ledger.Run) string {
+	text := string(r.State)
+	if r.Reason != "" {
+		text += " (" + string(r.Reason) + ")"
+	}
+	text += fmt.Sprintf(", %d attempts", r.Attempt)
+	if r.Replayed {
+		text += ", replayed"
+	}
+	if !r.State.Finished() {
+		text += "; a running scheduler goes on with it"
+	}
+	return text
 }
