@@ -27,7 +27,7 @@ type recorder struct {
 
 	mu      sync.Mutex
 	pending []settled
-	writing sync.Mutex // held while a batch is being written
+	writing chan struct{} // holds a signal while a batch is being written
 	pace    pace
 }
 
@@ -37,7 +37,7 @@ type settled struct {
 }
 
 func newRecorder(e *Executor) *recorder {
-	return &recorder{e: e, ready: make(chan struct{}, 1)}
+	return &recorder{e: e, ready: make(chan struct{}, 1), writing: make(chan struct{}, 1)}
 }
 
 func (r *recorder) put(o ledger.Outcome, w ledger.Work) {
@@ -80,8 +80,12 @@ func (r *recorder) drain(ctx context.Context) {
 
 // flush writes one batch, asking a failing ledger again while ctx lasts.
 func (r *recorder) flush(ctx context.Context) int {
-	r.writing.Lock()
-	defer r.writing.Unlock()
+	select {
+	case r.writing <- struct{}{}:
+		defer func() { <-r.writing }()
+	case <-ctx.Done(): // at a stop: whoever writes waits for a ledger that does not answer
+		return 0
+	}
 	batch := r.take()
 	wait := 50 * time.Millisecond
 	for len(batch) > 0 {

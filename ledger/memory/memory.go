@@ -121,6 +121,14 @@ func (l *Ledger) place(r *record) {
 	}
 }
 
+// Pass moves the ledger's clock by d, backwards when d is negative, as the clock
+// of a machine jumps.
+func (l *Ledger) Pass(d time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ahead += d
+}
+
 // Ping reports that the ledger is there.
 func (l *Ledger) Ping(ctx context.Context) error {
 	if _, err := l.begin(ctx); err != nil {

@@ -1,0 +1,156 @@
+// Package proof is the checker that every harness ends in. From what the ledger
+// holds, what was declared to it, and what the targets' own records say, it
+// tells whether anything was lost or doubled:
+//
+//   - every nominal instant in the window is accounted for by exactly one row,
+//     range rows by their count, and no row stands for anything else;
+//   - every succeeded run has exactly one effect in its target's record, every
+//     other run at most one, and no effect is without a run;
+//   - no effect is early, none was begun after its run's sendBefore;
+//   - every call made for a run is the same call;
+//   - no run is unfinished when it should long have ended.
+//
+// A Witness, where one can stand between the executors and the ledger, adds
+// what rows do not show afterwards: that only a lease's holder recorded an
+// outcome, and that a job's slot held one run at a time.
+package proof
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+)
+
+// Epoch is a time in which one definition of a job was current: its instants in
+// (From, To] are due.
+type Epoch struct {
+	JobID    string
+	Schedule *jobs.Schedule
+	From, To time.Time
+	Open     bool // it had not ended: later instants may have rows already
+}
+
+// Effect is one entry of a target's own record: work that was committed there.
+type Effect struct {
+	RunID string
+	Begun time.Time // when the work began, on the target's clock
+	At    time.Time // when it was committed
+}
+
+// Request is a call as it arrived at a target.
+type Request struct {
+	RunID string
+	Text  string // all that must be the same in every call of the run
+}
+
+// Evidence is what a harness hands the checker.
+type Evidence struct {
+	Epochs []Epoch
+	// Rows are the ledger's rows, and those that were purged as they last were.
+	Rows []ledger.Run
+	// Given are the run-ids of instants that came from a platform's schedule;
+	// they may be in no epoch.
+	Given    map[string]bool
+	Effects  []Effect
+	Requests []Request
+	// Due: runs planned up to then have had time to end.
+	Due time.Time
+	// Skew is how far a target's clock may be from the ledger's.
+	Skew time.Duration
+	// Seen are the violations that a Witness saw as they happened.
+	Seen []Violation
+}
+
+// Rule names what is checked.
+type Rule string
+
+const (
+	Lost       Rule = "an instant has no row"
+	Doubled    Rule = "an instant has two rows"
+	Stray      Rule = "a row stands for no instant"
+	Miscounted Rule = "a range row counts other instants than its own"
+	NoEffect   Rule = "a succeeded run has no effect"
+	TwoEffects Rule = "a run has two effects"
+	NoRun      Rule = "an effect has no run"
+	Unplanned  Rule = "an effect of a run that was never to be called"
+	Early      Rule = "an effect before its instant"
+	Late       Rule = "work begun after the run's sendBefore"
+	Changed    Rule = "two calls of a run differ"
+	Stuck      Rule = "a run does not end"
+	Unfenced   Rule = "an outcome was recorded by somebody who did not hold the lease"
+	Overlapped Rule = "two runs of a job had its slot"
+	Unsettled  Rule = "a declared job has no epoch"
+)
+
+// Violation is one finding.
+type Violation struct {
+	Rule Rule
+	Of   string // the run or job that it is about
+	What string // particulars
+}
+
+func (v Violation) String() string { return fmt.Sprintf("%s: %s %s", v.Rule, v.Of, v.What) }
+
+// Tally counts what was checked.
+type Tally struct {
+	Instants, Rows, Effects int
+	Succeeded, Replayed     int
+	Dead, Unrun             int // Unrun: skipped, missed, superseded, canceled instants
+}
+
+// Add sums two tallies.
+func (t *Tally) Add(o Tally) {
+	t.Instants += o.Instants
+	t.Rows += o.Rows
+	t.Effects += o.Effects
+	t.Succeeded += o.Succeeded
+	t.Replayed += o.Replayed
+	t.Dead += o.Dead
+	t.Unrun += o.Unrun
+}
+
+// Check returns every violation that the evidence shows; none is the proof.
+func Check(e Evidence) ([]Violation, Tally) {
+	c := &check{Evidence: e, found: e.Seen, rows: map[string]ledger.Run{}}
+	c.instants()
+	c.effects()
+	c.requests()
+	c.ends()
+	return c.found, c.tally
+}
+
+type check struct {
+	Evidence
+	found []Violation
+	tally Tally
+	rows  map[string]ledger.Run // the newest of each id
+}
+
+func (c *check) add(rule Rule, of, what string, args ...any) {
+	c.found = append(c.found, Violation{rule, of, fmt.Sprintf(what, args...)})
+}
+
+// requests finds runs whose calls differ.
+func (c *check) requests() {
+	first := map[string]string{}
+	for _, r := range c.Requests {
+		if seen, ok := first[r.RunID]; ok && seen != r.Text {
+			c.add(Changed, r.RunID, "first %s, then %s", seen, r.Text)
+		}
+		first[r.RunID] = r.Text
+	}
+}
+
+// ends finds runs that should have ended.
+func (c *check) ends() {
+	for _, r := range c.Rows {
+		if !r.State.Finished() && !r.PlannedAt.After(c.Due) {
+			c.add(Stuck, r.ID, "%s since %s, attempt %d, next %s, lease until %s", r.State,
+				stamp(r.PlannedAt), r.Attempt, stamp(r.NextAt), stamp(r.LeasedUntil))
+		}
+	}
+}
+
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

@@ -1,0 +1,24 @@
+package proof
+
+import (
+	"context"
+
+	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/ledger"
+)
+
+// Store is what a Witness stands before: what executors and operators ask of a
+// ledger.
+type Store interface {
+	executor.Ledger
+	Get(ctx context.Context, runID string) (ledger.Run, []ledger.Attempt, error)
+	List(context.Context, ledger.Filter) ([]ledger.Run, error)
+	Jobs(context.Context) ([]ledger.JobStatus, error)
+	Pause(ctx context.Context, jobID, by, why string) error
+	Resume(ctx context.Context, jobID, by, why string) error
+	Cancel(context.Context, ledger.Act) (ledger.Acted, error)
+	Redrive(context.Context, ledger.Act) (ledger.Acted, error)
+	Ack(context.Context, ledger.Act) (ledger.Acted, error)
+	Backfill(context.Context, ledger.Backfill) (ledger.Backfilled, error)
+	PurgeRuns(context.Context, ledger.Purge) (ledger.Purged, error)
+}

@@ -1,0 +1,134 @@
+package proof
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+)
+
+// Witness is a ledger that notes what a checker must know and the ledger's rows
+// do not say: which definition was current when, what was purged, who held
+// which lease. It answers as the ledger behind it does, one request at a time.
+type Witness struct {
+	Store
+	mu     sync.Mutex
+	known  map[string]jobs.Job // by job and hash
+	epochs map[string][]epoch
+	runs   map[string]*history
+	slots  map[string]string // job -> the run that was leased last with the slot
+	purged []ledger.Run
+	seen   []Violation
+}
+
+type epoch struct {
+	Epoch
+	number int64
+}
+
+// history is what the Witness knows of a run.
+type history struct {
+	token   string // of its latest lease
+	settled string // of its latest lease that was recorded
+	slotted bool
+	active  bool // leased before, and not ended since
+}
+
+// NewWitness stands before a ledger.
+func NewWitness(s Store) *Witness {
+	return &Witness{
+		Store: s, known: map[string]jobs.Job{}, epochs: map[string][]epoch{},
+		runs: map[string]*history{}, slots: map[string]string{},
+	}
+}
+
+// Evidence is what the Witness knows, with the ledger's rows. Epochs that have
+// not ended reach up to now.
+func (w *Witness) Evidence(ctx context.Context, now time.Time) (Evidence, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	rows, err := w.Store.List(ctx, ledger.Filter{Limit: math.MaxInt})
+	if err != nil {
+		return Evidence{}, err
+	}
+	e := Evidence{Rows: append(slices.Clone(w.purged), rows...), Seen: slices.Clone(w.seen)}
+	for _, list := range w.epochs {
+		for _, ep := range list {
+			if ep.Open {
+				ep.To = now
+			}
+			e.Epochs = append(e.Epochs, ep.Epoch)
+		}
+	}
+	return e, nil
+}
+
+func (w *Witness) run(id string) *history {
+	h := w.runs[id]
+	if h == nil {
+		h = &history{}
+		w.runs[id] = h
+	}
+	return h
+}
+
+func (w *Witness) saw(rule Rule, of, what string, args ...any) {
+	w.seen = append(w.seen, Violation{rule, of, fmt.Sprintf(what, args...)})
+}
+
+// begin notes an epoch that a job has from now on.
+func (w *Witness) begin(at ledger.Position, hash string) {
+	list := w.epochs[at.JobID]
+	if n := len(list); hash == "" || n > 0 && list[n-1].number >= at.Epoch {
+		return
+	}
+	schedule := w.known[at.JobID+" "+hash].Parsed()
+	w.epochs[at.JobID] = append(list, epoch{
+		Epoch{JobID: at.JobID, Schedule: schedule, From: at.Watermark, Open: true}, at.Epoch,
+	})
+}
+
+// end notes that a job's epoch ended.
+func (w *Witness) end(jobID string, at time.Time) {
+	if list := w.epochs[jobID]; len(list) > 0 {
+		last := &list[len(list)-1]
+		last.Open, last.To = false, at
+	}
+}
+
+// leased notes leases that somebody got now.
+func (w *Witness) leased(work ...ledger.Work) {
+	for _, l := range work {
+		h := w.run(l.RunID)
+		if h.token == l.Token {
+			continue // the same lease, told again
+		}
+		h.token, h.active = l.Token, true
+		if !h.slotted || ledger.BesideSchedule(l.RunID) {
+			continue
+		}
+		if other := w.slots[l.JobID]; other != "" && other != l.RunID && w.run(other).active {
+			w.saw(Overlapped, l.RunID, "leased while %s is unfinished", other)
+		}
+		w.slots[l.JobID] = l.RunID
+	}
+}
+
+// recorded notes outcomes that the ledger took.
+func (w *Witness) recorded(o ledger.Outcome) {
+	h := w.run(o.RunID)
+	switch o.Token {
+	case h.settled: // told again
+		return
+	case h.token:
+	default:
+		w.saw(Unfenced, o.RunID, "attempt %d became %s", o.Attempt.N, o.State)
+	}
+	h.settled = o.Token
+	h.active = h.active && !o.State.Finished()
+}

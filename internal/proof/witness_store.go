@@ -1,0 +1,193 @@
+package proof
+
+import (
+	"context"
+	"maps"
+	"math"
+
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+)
+
+// Declare notes the definitions.
+func (w *Witness) Declare(ctx context.Context, d ledger.Declaration) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, def := range d.Definitions {
+		key := def.JobID + " " + def.Hash
+		if _, ok := w.known[key]; ok {
+			continue
+		}
+		j, err := jobs.ParseDefinition(def.Body)
+		if err != nil {
+			return err
+		}
+		w.known[key] = j
+	}
+	return w.Store.Declare(ctx, d)
+}
+
+// Standings notes the epochs that it begins.
+func (w *Witness) Standings(ctx context.Context, version string) ([]ledger.Standing, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	list, err := w.Store.Standings(ctx, version)
+	for _, s := range list {
+		w.begin(s.Position, s.Hash)
+	}
+	return list, err
+}
+
+// Admit notes switches of definitions, who waits for slots, and leases.
+func (w *Witness) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitted, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	got, err := w.Store.Admit(ctx, a)
+	if err != nil {
+		return got, err
+	}
+	stale := map[string]bool{}
+	for _, s := range got.Stale {
+		stale[s.JobID] = true
+	}
+	for _, p := range a.Plans {
+		if !stale[p.JobID] {
+			w.admitted(p)
+		}
+	}
+	w.leased(got.Leased...)
+	return got, nil
+}
+
+func (w *Witness) admitted(p ledger.Plan) {
+	for _, in := range p.Instants {
+		w.planned(in)
+	}
+	if p.Next == nil {
+		return
+	}
+	w.end(p.JobID, p.Through)
+	w.begin(ledger.Position{JobID: p.JobID, Epoch: p.Epoch + 1, Watermark: p.Through}, p.Next.Hash)
+}
+
+// planned notes whether a new run takes the slot; one that is there stands.
+func (w *Witness) planned(in ledger.Instant) {
+	if _, there := w.runs[in.RunID]; !there && in.State == ledger.Planned {
+		w.run(in.RunID).slotted = in.Overlap != ledger.OverlapAllow
+	}
+}
+
+// Enter notes the run and its lease.
+func (w *Witness) Enter(ctx context.Context, e ledger.Entry) (ledger.Entered, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	got, err := w.Store.Enter(ctx, e)
+	if err != nil {
+		return got, err
+	}
+	if got.Inserted {
+		w.planned(e.Instant)
+	}
+	if got.Work != nil {
+		w.leased(*got.Work)
+	}
+	return got, nil
+}
+
+// Claim notes leases, and runs that expired.
+func (w *Witness) Claim(ctx context.Context, c ledger.Claim) (ledger.Claimed, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	got, err := w.Store.Claim(ctx, c)
+	for _, r := range got.Expired {
+		w.run(r.ID).active = false
+	}
+	w.leased(got.Work...)
+	return got, err
+}
+
+// Record notes what was recorded, and by whom.
+func (w *Witness) Record(ctx context.Context, outcomes []ledger.Outcome) ([]ledger.Fate, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	fates, err := w.Store.Record(ctx, outcomes)
+	for i, f := range fates {
+		if f == ledger.Recorded {
+			w.recorded(outcomes[i])
+		}
+	}
+	return fates, err
+}
+
+// Cancel notes whose leases are gone.
+func (w *Witness) Cancel(ctx context.Context, a ledger.Act) (ledger.Acted, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	got, err := w.Store.Cancel(ctx, a)
+	for _, r := range got.Changed {
+		h := w.run(r.ID)
+		h.token, h.active = "", false
+	}
+	return got, err
+}
+
+// Redrive notes runs that an operator forced past the slot.
+func (w *Witness) Redrive(ctx context.Context, a ledger.Act) (ledger.Acted, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	got, err := w.Store.Redrive(ctx, a)
+	for _, r := range got.Changed {
+		if a.Force {
+			w.run(r.ID).slotted = false
+		}
+	}
+	return got, err
+}
+
+// Backfill notes runs that wait for the slot from now on.
+func (w *Witness) Backfill(ctx context.Context, b ledger.Backfill) (ledger.Backfilled, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	got, err := w.Store.Backfill(ctx, b)
+	if err != nil {
+		return got, err
+	}
+	for _, in := range b.Instants {
+		if r, _, err := w.Store.Get(ctx, in.RunID); err == nil && r.Trigger == ledger.ByBackfill {
+			w.run(in.RunID).slotted = true
+		}
+	}
+	return got, nil
+}
+
+// PurgeRuns keeps what it deletes.
+func (w *Witness) PurgeRuns(ctx context.Context, p ledger.Purge) (ledger.Purged, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	before, err := w.rows(ctx)
+	if err != nil {
+		return ledger.Purged{}, err
+	}
+	got, err := w.Store.PurgeRuns(ctx, p)
+	if err != nil {
+		return got, err
+	}
+	after, err := w.rows(ctx)
+	if err != nil {
+		return got, err
+	}
+	maps.DeleteFunc(before, func(id string, _ ledger.Run) bool { _, kept := after[id]; return kept })
+	for _, r := range before {
+		w.purged = append(w.purged, r)
+	}
+	return got, nil
+}
+
+func (w *Witness) rows(ctx context.Context) (map[string]ledger.Run, error) {
+	list, err := w.Store.List(ctx, ledger.Filter{Limit: math.MaxInt})
+	rows := make(map[string]ledger.Run, len(list))
+	for _, r := range list {
+		rows[r.ID] = r
+	}
+	return rows, err
+}

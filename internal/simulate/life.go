@@ -1,0 +1,111 @@
+package simulate
+
+import (
+	"context"
+	"time"
+
+	"github.com/cronce/cronce/cleanup"
+	"github.com/cronce/cronce/internal/proof"
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+)
+
+// Life lives one life of the system and returns the evidence that it leaves. It
+// must be called in a testing/synctest bubble, whose time it takes. err is that
+// something failed which no fault excuses.
+func Life(seed uint64, o Options) (proof.Evidence, Tally, error) {
+	w := newWorld(seed, o)
+	r := w.Dice("script", 0)
+	s := &script{world: w, Rand: r}
+	around := pick(r, shifts...)
+	time.Sleep(time.Until(around.at.Add(-between(r, 0, 2*time.Hour))))
+
+	s.plan = firstPlan(r, around.zone)
+	reg, err := s.plan.registry()
+	if err != nil {
+		return proof.Evidence{}, w.tally, err
+	}
+	w.versions = []*jobs.Registry{reg}
+	w.newTarget("books", s.plan.ttl())
+	w.newTarget("members", s.plan.ttl())
+	for range 1 + r.IntN(5) {
+		s.members = append(s.members, &member{})
+	}
+	if r.IntN(2) == 0 { // half the lives have a platform beside
+		for _, j := range s.plan.jobs {
+			w.tasks.Go(func() { w.deliver(j.ID) })
+		}
+	}
+	s.storm(between(r, 10*time.Minute, 50*time.Minute))
+	e, err := s.calm()
+	return e, w.tally, err
+}
+
+// patience bounds how long a system without faults may take to end what the
+// storm left: queues, leases, retries and lapsed keys.
+const patience = 2 * time.Hour
+
+// calm ends the storm, lets a healthy fleet finish, and gathers the evidence.
+func (s *script) calm() (proof.Evidence, error) {
+	ctx := context.Background()
+	s.settle()
+	for _, m := range s.members {
+		if m.up() {
+			m.process.freeze(0)
+		}
+		s.halt(m)
+	}
+	time.Sleep(ledger.ProcessTTL + 31*time.Second) // those who were killed count as gone
+	fleet := []*member{{}, {}}
+	for _, m := range fleet {
+		s.must(s.start(m, s.Current()))
+	}
+	due := s.Now()
+	for end := time.Now().Add(patience); time.Now().Before(end); {
+		time.Sleep(time.Minute)
+		if s.ended(ctx, due) {
+			break
+		}
+	}
+	now := s.Now()
+	for _, m := range fleet {
+		s.halt(m)
+	}
+	s.tasks.Wait()
+	e, err := s.witness.Evidence(ctx, now.Add(-5*time.Second))
+	s.must(err)
+	s.complete(&e, due)
+	return e, s.err
+}
+
+// ended reports whether all is finished that was planned by then.
+func (s *script) ended(ctx context.Context, due time.Time) bool {
+	runs, err := s.ledger.List(ctx, ledger.Filter{
+		States: []ledger.State{ledger.Planned, ledger.Running, ledger.Retrying}, Limit: 1 << 20,
+	})
+	s.must(err)
+	for _, r := range runs {
+		if !r.PlannedAt.After(due) {
+			return false
+		}
+	}
+	return true
+}
+
+// complete adds what the targets and the platform know.
+func (s *script) complete(e *proof.Evidence, due time.Time) {
+	e.Due, e.Skew, e.Given = due, cleanup.Skew, s.given
+	for _, t := range s.targets {
+		e.Effects = append(e.Effects, t.effects...)
+		e.Requests = append(e.Requests, t.requests...)
+	}
+	open := map[string]bool{}
+	for _, ep := range e.Epochs {
+		open[ep.JobID] = open[ep.JobID] || ep.Open
+	}
+	for _, j := range s.Current().Jobs() {
+		if !j.Disabled && !open[j.ID] {
+			e.Seen = append(e.Seen, proof.Violation{Rule: proof.Unsettled, Of: j.ID})
+		}
+	}
+}

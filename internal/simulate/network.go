@@ -1,0 +1,82 @@
+package simulate
+
+import (
+	"context"
+	"time"
+
+	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/ledger"
+)
+
+// network carries a process's calls to the targets. What has left the process
+// arrives whether or not the process lives, waits or has given up.
+type network process
+
+// passage is what befalls one call on its way.
+type passage struct {
+	unsent, cut, mute, twice bool
+	out, back                time.Duration
+}
+
+func (n *network) passage(c executor.Call) passage {
+	p := (*process)(n)
+	r, now := p.w.Dice(p.id+c.RunID, p.next(c.RunID)), p.w.weather
+	way := passage{out: between(r, 0, 20*time.Millisecond), back: between(r, 0, 20*time.Millisecond)}
+	if p.w.isCalm() {
+		return way
+	}
+	way.unsent, way.cut, way.mute = chance(r, now.unsent), chance(r, now.cut), chance(r, now.mute)
+	way.twice = chance(r, now.twice)
+	if chance(r, now.late) {
+		way.out = between(r, time.Second, pick(r, 5*time.Second, time.Minute, 30*time.Minute))
+	}
+	if chance(r, now.late) {
+		way.back = between(r, time.Second, 40*time.Second)
+	}
+	return way
+}
+
+// Call sends a call, perhaps, and waits for its answer, perhaps in vain.
+func (n *network) Call(ctx context.Context, c executor.Call) executor.Answer {
+	p := (*process)(n)
+	way := n.passage(c)
+	switch {
+	case p.isDead():
+		return executor.Answer{Kind: ledger.Unknown, Error: "killed"}
+	case way.unsent:
+		return executor.Answer{Unsent: true, RetryAfter: time.Second}
+	case way.cut:
+		p.w.note(func(t *Tally) { t.LostCalls++ })
+		return executor.Answer{Kind: ledger.Failed, Error: "connection refused"}
+	}
+	if way.twice {
+		p.w.note(func(t *Tally) { t.Doubles++ })
+		n.carry(c, way)
+	}
+	answer := n.carry(c, way)
+	select {
+	case a := <-answer:
+		if way.mute {
+			p.w.note(func(t *Tally) { t.LostCalls++ })
+			return executor.Answer{Kind: ledger.Unknown, Error: "connection reset"}
+		}
+		return a
+	case <-ctx.Done():
+		p.w.note(func(t *Tally) { t.LateCalls++ })
+	case <-p.gone:
+	}
+	return executor.Answer{Kind: ledger.Unknown, Error: "timeout"}
+}
+
+// carry takes a call to its target, and the answer back.
+func (n *network) carry(c executor.Call, way passage) <-chan executor.Answer {
+	answer := make(chan executor.Answer, 1)
+	t := n.w.target(c.Work.Call.Target)
+	n.w.tasks.Go(func() {
+		time.Sleep(way.out)
+		a := t.serve(c)
+		time.Sleep(way.back)
+		answer <- a
+	})
+	return answer
+}

@@ -1,0 +1,196 @@
+package simulate
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/ledger"
+)
+
+// process is what stands between one executor and everything else. While it is
+// frozen nothing goes out or comes in; once it is killed nothing ever does, and
+// the goroutines that it leaves behind are a ghost that nobody hears.
+type process struct {
+	w      *world
+	id     string
+	cancel context.CancelFunc // of its executor
+	caller executor.Caller
+	gone   chan struct{}
+
+	mu     sync.Mutex
+	dead   bool
+	frozen time.Time      // until then
+	count  map[string]int // of each kind of operation
+}
+
+func (w *world) newProcess(ctx context.Context, id string) (*process, context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	p := &process{w: w, id: id, cancel: cancel, gone: make(chan struct{}), count: map[string]int{}}
+	p.caller = (*network)(p)
+	if w.options.Caller != nil {
+		p.caller = w.options.Caller(p.caller, w)
+	}
+	return p, ctx
+}
+
+func (p *process) kill() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.dead {
+		return
+	}
+	p.dead = true
+	close(p.gone)
+	p.cancel()
+	p.w.note(func(t *Tally) { t.Kills++ })
+}
+
+func (p *process) isDead() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.dead
+}
+
+func (p *process) freeze(d time.Duration) {
+	p.mu.Lock()
+	p.frozen = time.Now().Add(d)
+	p.mu.Unlock()
+	p.w.note(func(t *Tally) { t.Freezes++ })
+}
+
+// thaw waits until the process runs.
+func (p *process) thaw() {
+	for {
+		p.mu.Lock()
+		left := time.Until(p.frozen)
+		p.mu.Unlock()
+		if left <= 0 || p.isDead() {
+			return
+		}
+		p.wait(context.Background(), left)
+	}
+}
+
+// wait waits for d, or until the process is killed or ctx ends.
+func (p *process) wait(ctx context.Context, d time.Duration) {
+	select {
+	case <-p.gone:
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// next numbers the operations of a kind.
+func (p *process) next(op string) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.count[op]++
+	return p.count[op]
+}
+
+// fault is what befalls one operation on the ledger.
+type fault struct {
+	before, after       time.Duration // how long it takes to get there, and back
+	unavailable, lost   bool          // not applied; applied, and the answer lost
+	dieBefore, dieAfter bool
+}
+
+func (p *process) fault(op string) (f fault) {
+	if p.w.isCalm() {
+		return f
+	}
+	r, now := p.w.Dice(p.id+op, p.next(op)), p.w.weather
+	f.unavailable, f.lost = chance(r, now.unavailable), chance(r, now.lost)
+	f.dieBefore, f.dieAfter = chance(r, now.crash), chance(r, now.crash)
+	if chance(r, now.slow) {
+		f.before = between(r, time.Millisecond, pick(r, 100*time.Millisecond, 2*time.Second, 20*time.Second))
+	}
+	if chance(r, now.slow) {
+		f.after = between(r, time.Millisecond, pick(r, 100*time.Millisecond, 2*time.Second, 20*time.Second))
+	}
+	return f
+}
+
+// through takes one operation to the ledger and its answer back.
+func through[T any](ctx context.Context, p *process, op string, do func() (T, error)) (got T, err error) {
+	var none T
+	f := p.fault(op)
+	if f.before > 0 {
+		p.wait(ctx, f.before)
+	}
+	p.thaw()
+	if f.dieBefore {
+		p.kill()
+	}
+	if p.isDead() || p.w.isDown() || f.unavailable {
+		p.w.note(func(t *Tally) { t.Unavailable++ })
+		return none, errDown
+	}
+	got, err = do()
+	if f.dieAfter {
+		p.kill()
+	}
+	if f.after > 0 {
+		p.wait(ctx, f.after)
+	}
+	p.thaw()
+	if p.isDead() || f.lost {
+		p.w.note(func(t *Tally) { t.LostAnswers++ })
+		return none, errDown
+	}
+	return got, err
+}
+
+type nothing struct{}
+
+func (p *process) Declare(ctx context.Context, d ledger.Declaration) error {
+	_, err := through(ctx, p, "declare", func() (nothing, error) { return nothing{}, p.w.ledger.Declare(ctx, d) })
+	return err
+}
+
+func (p *process) Beat(ctx context.Context, id string) (ledger.Pulse, error) {
+	return through(ctx, p, "beat", func() (ledger.Pulse, error) { return p.w.ledger.Beat(ctx, id) })
+}
+
+func (p *process) Retire(ctx context.Context, id string) error {
+	_, err := through(ctx, p, "retire", func() (nothing, error) { return nothing{}, p.w.ledger.Retire(ctx, id) })
+	return err
+}
+
+func (p *process) Standings(ctx context.Context, version string) ([]ledger.Standing, error) {
+	return through(ctx, p, "standings", func() ([]ledger.Standing, error) { return p.w.ledger.Standings(ctx, version) })
+}
+
+func (p *process) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitted, error) {
+	return through(ctx, p, "admit", func() (ledger.Admitted, error) { return p.w.ledger.Admit(ctx, a) })
+}
+
+func (p *process) Enter(ctx context.Context, e ledger.Entry) (ledger.Entered, error) {
+	return through(ctx, p, "enter", func() (ledger.Entered, error) { return p.w.ledger.Enter(ctx, e) })
+}
+
+func (p *process) Claim(ctx context.Context, c ledger.Claim) (ledger.Claimed, error) {
+	return through(ctx, p, "claim", func() (ledger.Claimed, error) { return p.w.ledger.Claim(ctx, c) })
+}
+
+func (p *process) Recall(ctx context.Context, token string) ([]ledger.Work, error) {
+	return through(ctx, p, "recall", func() ([]ledger.Work, error) { return p.w.ledger.Recall(ctx, token) })
+}
+
+func (p *process) Extend(ctx context.Context, l []ledger.Lease, d time.Duration) ([]ledger.Lease, error) {
+	return through(ctx, p, "extend", func() ([]ledger.Lease, error) { return p.w.ledger.Extend(ctx, l, d) })
+}
+
+func (p *process) Record(ctx context.Context, o []ledger.Outcome) ([]ledger.Fate, error) {
+	return through(ctx, p, "record", func() ([]ledger.Fate, error) { return p.w.ledger.Record(ctx, o) })
+}
+
+// Call is the executor's way out.
+func (p *process) Call(ctx context.Context, c executor.Call) executor.Answer {
+	p.thaw()
+	a := p.caller.Call(ctx, c)
+	p.thaw()
+	return a
+}

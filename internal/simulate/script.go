@@ -1,0 +1,271 @@
+package simulate
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+)
+
+// script is what befalls the system, step by step.
+type script struct {
+	*world
+	*rand.Rand
+	plan    plan
+	members []*member
+	back    time.Duration // how far the clocks were set back in all
+}
+
+// backLimit bounds what all backward jumps come to: with the targets' skews it
+// is less than the skew that the retention proof allows for.
+const backLimit = 2 * time.Minute
+
+// act is one kind of step and how often it comes.
+type act struct {
+	weight int
+	do     func(*script)
+}
+
+var acts = []act{
+	{14, (*script).crash}, {8, (*script).restart}, {10, (*script).freeze}, {8, (*script).edit},
+	{3, (*script).leap}, {3, (*script).jump}, {4, (*script).outage}, {4, (*script).targetOutage},
+	{5, (*script).pause}, {8, (*script).redrive}, {3, (*script).ack}, {4, (*script).cancel},
+	{8, (*script).backfill}, {5, (*script).trigger}, {6, (*script).purge}, {14, func(*script) {}},
+}
+
+// storm runs the script for about this long, leaps not counted.
+func (s *script) storm(length time.Duration) {
+	total := 0
+	for _, a := range acts {
+		total += a.weight
+	}
+	for left := length; left > 0; {
+		d := between(s.Rand, 50*time.Millisecond, pick(s.Rand, 2*time.Second, 30*time.Second, 90*time.Second))
+		time.Sleep(d)
+		left -= d
+		s.revive()
+		n := s.IntN(total)
+		for _, a := range acts {
+			if n -= a.weight; n < 0 {
+				a.do(s)
+				break
+			}
+		}
+	}
+}
+
+// revive starts who is down and due back.
+func (s *script) revive() {
+	for _, m := range s.members {
+		if !m.up() && !time.Now().Before(m.back) {
+			if m.back.IsZero() || !m.back.Before(time.Now().Add(-time.Hour)) || s.IntN(2) == 0 {
+				s.must(s.start(m, s.version(s.Rand)))
+			}
+		}
+	}
+}
+
+func (s *script) must(err error) {
+	if err != nil {
+		s.fail(err)
+	}
+}
+
+func (s *script) any() *member { return s.members[s.IntN(len(s.members))] }
+
+func (s *script) crash() {
+	if m := s.any(); m.up() {
+		m.process.kill()
+		m.back = time.Now().Add(between(s.Rand, 0, pick(s.Rand, time.Second, time.Minute, 10*time.Minute)))
+	}
+}
+
+func (s *script) restart() {
+	m := s.any()
+	s.halt(m)
+	m.back = time.Now().Add(between(s.Rand, 0, 10*time.Second))
+}
+
+func (s *script) freeze() {
+	if m := s.any(); m.up() {
+		m.process.freeze(between(s.Rand, time.Second, pick(s.Rand, 20*time.Second, time.Minute, s.plan.horizon+7*time.Minute)))
+	}
+}
+
+// edit makes a new registry, which members hold from their next start on; now
+// and then all are restarted with it, one after the other.
+func (s *script) edit() {
+	s.plan = s.plan.edit(s.Rand)
+	reg, err := s.plan.registry()
+	if err != nil {
+		s.fail(err)
+		return
+	}
+	s.mu.Lock()
+	s.versions = append(s.versions, reg)
+	s.tally.Edits++
+	s.mu.Unlock()
+	if s.IntN(2) == 0 {
+		return
+	}
+	for _, m := range s.members {
+		s.halt(m)
+		time.Sleep(between(s.Rand, 0, 5*time.Second))
+		s.must(s.start(m, reg))
+	}
+}
+
+// leap is a time in which nothing runs.
+func (s *script) leap() {
+	for _, m := range s.members {
+		if m.up() && s.IntN(3) == 0 {
+			s.halt(m)
+		} else if m.up() {
+			m.process.kill()
+		}
+		m.back = time.Time{}
+	}
+	time.Sleep(between(s.Rand, time.Minute, pick(s.Rand, 10*time.Minute, 2*time.Hour, 5*time.Hour, 30*time.Hour)))
+	s.note(func(t *Tally) { t.Leaps++ })
+}
+
+// jump moves every clock, forward by up to hours, back by a little.
+func (s *script) jump() {
+	d := between(s.Rand, time.Second, pick(s.Rand, time.Minute, 10*time.Minute, 3*time.Hour))
+	if s.IntN(2) == 0 {
+		if d = min(d, backLimit-s.back); d <= 0 {
+			return
+		}
+		s.back += d
+		d = -d
+	}
+	s.world.jump(d)
+	s.note(func(t *Tally) { t.Jumps++ })
+}
+
+func (s *script) outage() {
+	s.mu.Lock()
+	s.down = time.Now().Add(between(s.Rand, time.Second, pick(s.Rand, 10*time.Second, time.Minute, 5*time.Minute)))
+	s.tally.Outages++
+	s.mu.Unlock()
+}
+
+func (s *script) targetOutage() {
+	t := s.target(pick(s.Rand, "books", "members"))
+	t.mu.Lock()
+	t.down = time.Now().Add(between(s.Rand, time.Second, pick(s.Rand, 10*time.Second, time.Minute, 5*time.Minute)))
+	t.mu.Unlock()
+}
+
+// someJob is one that some registry has or had.
+func (s *script) someJob() jobs.Job {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := s.versions[s.IntN(len(s.versions))].Jobs()
+	for {
+		if j := list[s.IntN(len(list))]; j.ID != jobs.PurgeJobID {
+			return j
+		}
+	}
+}
+
+// The operators' acts go to the ledger as commands do: by a session of their
+// own, which no fault befalls.
+
+func (s *script) pause() {
+	ctx, id := context.Background(), s.someJob().ID
+	if s.IntN(2) == 0 {
+		_ = s.ledger.Pause(ctx, id, "op", "simulated") // a job that was never seen is refused
+	} else {
+		_ = s.ledger.Resume(ctx, id, "op", "simulated")
+	}
+	s.note(func(t *Tally) { t.Pauses++ })
+}
+
+func (s *script) act(states ...ledger.State) ledger.Act {
+	a := ledger.Act{By: "op", Why: "simulated"}
+	a.States = states
+	if s.IntN(3) > 0 {
+		a.JobID = s.someJob().ID
+	}
+	return a
+}
+
+func (s *script) redrive() {
+	a := s.act(ledger.Dead)
+	a.Force = s.IntN(4) == 0
+	got, err := s.ledger.Redrive(context.Background(), a)
+	s.must(err)
+	s.note(func(t *Tally) { t.Redrives += len(got.Changed) })
+}
+
+func (s *script) ack() {
+	_, err := s.ledger.Ack(context.Background(), s.act())
+	s.must(err)
+}
+
+func (s *script) cancel() {
+	a := s.act(ledger.Planned, ledger.Running, ledger.Retrying)
+	a.Limit = 1 + s.IntN(5)
+	got, err := s.ledger.Cancel(context.Background(), a)
+	s.must(err)
+	s.note(func(t *Tally) { t.Cancels += len(got.Changed) })
+}
+
+// backfill asks for the instants of a span, by the newest registry's schedule.
+func (s *script) backfill() {
+	id := s.someJob().ID
+	j, ok := s.Current().Job(id)
+	if !ok {
+		return
+	}
+	to := s.Now().Add(-between(s.Rand, 0, time.Hour))
+	from := to.Add(-between(s.Rand, 0, time.Hour))
+	b := ledger.Backfill{JobID: id, By: "op", Why: "simulated", DryRun: s.IntN(8) == 0}
+	for at := range j.Parsed().Due(from, to) {
+		run := jobs.RunID(id, at)
+		b.Instants = append(b.Instants, ledger.Instant{
+			RunID: run, At: at, Count: 1, State: ledger.Planned, Trigger: ledger.ByBackfill,
+			Overlap: ledger.OverlapQueue, Call: executor.CallFor(j, run, at),
+		})
+	}
+	if len(b.Instants) == 0 {
+		return
+	}
+	got, err := s.ledger.Backfill(context.Background(), b)
+	if err == nil && !b.DryRun { // a job that was never seen is refused
+		s.note(func(t *Tally) { t.Backfills += got.Planned })
+	}
+}
+
+func (s *script) trigger() {
+	j, reg := s.someJob(), s.Current()
+	if _, ok := reg.Job(j.ID); !ok {
+		return
+	}
+	at := s.Now().Truncate(time.Second)
+	id := jobs.RunIDWithToken(j.ID, at, fmt.Sprint("t", s.IntN(1e9)))
+	entry := ledger.Entry{JobID: j.ID, By: "op", Why: "simulated", Instant: ledger.Instant{
+		RunID: id, At: at, Count: 1, State: ledger.Planned, Trigger: ledger.ByOperator,
+		Overlap: ledger.OverlapAllow, Call: executor.CallFor(j, id, at), Lease: s.IntN(2) == 0,
+	}}
+	limit := between(s.Rand, time.Second, time.Minute)
+	s.tasks.Go(func() { _, _ = s.drive(reg, "trigger", limit, entry) }) // what it leaves, others finish
+	s.note(func(t *Tally) { t.Triggers++ })
+}
+
+// purge removes old runs, and the keys that have expired.
+func (s *script) purge() {
+	for _, name := range []string{"books", "members"} {
+		s.target(name).purge()
+	}
+	got, err := s.ledger.PurgeRuns(context.Background(), ledger.Purge{
+		Retention: 20 * time.Minute, DeadRetention: time.Hour, Batch: 1 + s.IntN(200),
+	})
+	s.must(err)
+	s.note(func(t *Tally) { t.Purges += got.Runs })
+}

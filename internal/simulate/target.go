@@ -1,0 +1,161 @@
+package simulate
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/internal/proof"
+	"github.com/cronce/cronce/ledger"
+)
+
+// Flaws are ways in which a target can fail to keep keys.
+type Flaws struct {
+	PurgeAll    bool // the purge ignores how long keys live
+	KeyAfter    bool // the key is stored after the effect, not with it
+	NoFlight    bool // a call does not see that another of its key is working
+	NeverTooOld bool // calls past their sendBefore are taken
+}
+
+// target is a service that keeps keys as the kit does: the effect and the key
+// are committed together, a call of a key in flight is told so, a stored answer
+// is replayed, another payload is refused, and so is a call past its
+// sendBefore whose key is free.
+type target struct {
+	w     *world
+	name  string
+	skew  time.Duration // of its clock
+	ttl   time.Duration // of its keys
+	flaws Flaws
+
+	mu       sync.Mutex
+	keys     map[string]*key
+	calls    map[string]int // by run
+	effects  []proof.Effect
+	requests []proof.Request
+	down     time.Time
+}
+
+// key is one idempotency record.
+type key struct {
+	payload string
+	status  int // 0: in flight
+	expires time.Time
+}
+
+func (w *world) newTarget(name string, ttl time.Duration) *target {
+	r := w.Dice("target "+name, 0)
+	t := &target{
+		w: w, name: name, ttl: ttl, skew: between(r, 0, 4*time.Minute) - 2*time.Minute, flaws: w.options.Target,
+		keys: map[string]*key{}, calls: map[string]int{},
+	}
+	w.targets[name] = t
+	return t
+}
+
+func (w *world) target(name string) *target { return w.targets[name] }
+
+func (t *target) now() time.Time { return t.w.Now().Add(t.skew) }
+
+// serve answers one call.
+func (t *target) serve(c executor.Call) executor.Answer {
+	name := c.Registry + " " + t.w.options.Key(c, t.w)
+	payload := fmt.Sprintf("%s %s %s %s", c.Work.Call.Method, c.Work.Call.Path, c.Work.Call.Body, c.Work.Call.Scopes)
+	t.mu.Lock()
+	t.calls[c.RunID]++
+	n := t.calls[c.RunID]
+	t.requests = append(t.requests, proof.Request{RunID: c.RunID, Text: payload})
+	t.mu.Unlock()
+	t.w.note(func(tally *Tally) { tally.Calls++ })
+	return t.answer(c, name, payload, t.w.Dice(t.name+c.RunID, n))
+}
+
+func (t *target) answer(c executor.Call, name, payload string, r *rand.Rand) executor.Answer {
+	patience := time.Now().Add(between(r, 0, 5*time.Second))
+	for {
+		a, mine := t.look(c, name, payload)
+		if mine {
+			return t.work(c, name, payload, r)
+		}
+		if a.Kind != ledger.InProgress || !time.Now().Before(patience) {
+			return a
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+// look decides what a call's key says; mine: the key is the call's now.
+func (t *target) look(c executor.Call, name, payload string) (a executor.Answer, mine bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := t.now()
+	if time.Now().Before(t.down) {
+		return executor.Answer{Kind: ledger.Throttled, Status: 503}, false
+	}
+	k := t.keys[name]
+	if k != nil && k.status != 0 && !now.Before(k.expires) {
+		k = nil
+	}
+	switch {
+	case k != nil && k.payload != payload:
+		return executor.Answer{Kind: ledger.Refused, Status: 409, Reason: ledger.PayloadMismatch}, false
+	case k != nil && k.status == 0 && !t.flaws.NoFlight:
+		return executor.Answer{Kind: ledger.InProgress, Status: 409, RetryAfter: time.Second}, false
+	case k != nil && k.status == 200:
+		t.w.note(func(tally *Tally) { tally.Replays++ })
+		return executor.Answer{Kind: ledger.Replay, Status: 200}, false
+	case k != nil && k.status != 0:
+		return executor.Answer{Kind: ledger.Refused, Status: k.status, Reason: ledger.Permanent}, false
+	case !now.Before(c.SendBefore) && !t.flaws.NeverTooOld:
+		return executor.Answer{Kind: ledger.Refused, Status: 412, Reason: ledger.KeyExpired}, false
+	}
+	t.keys[name] = &key{payload: payload}
+	return executor.Answer{}, true
+}
+
+// work does what the call asks for, in a transaction with its key.
+func (t *target) work(c executor.Call, name, payload string, r *rand.Rand) executor.Answer {
+	begun := t.now()
+	now := t.w.weather
+	if t.w.isCalm() {
+		now = weather{}
+	}
+	time.Sleep(between(r, time.Millisecond, 50*time.Millisecond))
+	if chance(r, now.crawling) {
+		time.Sleep(between(r, time.Second, pick(r, 5*time.Second, 20*time.Second, 100*time.Second)))
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case chance(r, now.failing): // rolled back, the key with it
+		delete(t.keys, name)
+		return executor.Answer{Kind: ledger.Failed, Status: 500}
+	case chance(r, now.permanent):
+		t.keys[name] = &key{payload, 422, t.now().Add(t.ttl)}
+		return executor.Answer{Kind: ledger.Refused, Status: 422, Reason: ledger.Permanent}
+	}
+	broken := chance(r, now.broken)
+	t.effects = append(t.effects, proof.Effect{RunID: c.RunID, Begun: begun, At: t.now()})
+	if t.flaws.KeyAfter && broken {
+		delete(t.keys, name)
+	} else {
+		t.keys[name] = &key{payload, 200, t.now().Add(t.ttl)}
+	}
+	if broken { // committed, and nobody was told
+		return executor.Answer{Kind: ledger.Failed, Status: 502}
+	}
+	return executor.Answer{Kind: ledger.Fresh, Status: 200}
+}
+
+// purge removes the keys that have expired.
+func (t *target) purge() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for name, k := range t.keys {
+		if k.status != 0 && (t.flaws.PurgeAll || !t.now().Before(k.expires)) {
+			delete(t.keys, name)
+		}
+	}
+}

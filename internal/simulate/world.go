@@ -1,0 +1,201 @@
+// Package simulate runs the whole system in virtual time: executors, a ledger,
+// targets that keep keys as the kit does, a platform that delivers events, and
+// operators, under every fault that a seed can think of. What comes of it is
+// evidence for package proof.
+//
+// Everything random is drawn from the seed by name (which process, which
+// operation, which time), not from one stream, so that what one goroutine does
+// first changes nothing of what another draws. What is left to chance is the
+// order in which goroutines wake at the same virtual instant.
+package simulate
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/internal/proof"
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/ledger/memory"
+)
+
+// Options put broken parts into the system, to see whether the checker tells.
+// Their zero value is the product as it is.
+type Options struct {
+	Ledger func(proof.Store, World) proof.Store         // before the ledger, for every process
+	Caller func(executor.Caller, World) executor.Caller // before the network, of every process
+	// Key makes a call's idempotency key; default its run-id.
+	Key    func(executor.Call, World) string
+	Target Flaws
+	// Floor makes the instant of a platform's event; default Schedule.Last.
+	Floor func(s *jobs.Schedule, at time.Time) time.Time
+}
+
+// World is what a broken part may use of the system around it.
+type World interface {
+	// Dice are drawn from the seed, for this name and number.
+	Dice(name string, n int) *rand.Rand
+	// Now is the ledger's clock.
+	Now() time.Time
+	// Current is the newest registry.
+	Current() *jobs.Registry
+}
+
+// Tally counts what happened in a life.
+type Tally struct {
+	Starts, Kills, Stops, Freezes, Leaps, Jumps   int
+	Outages, Unavailable, LostAnswers             int
+	Calls, LostCalls, LateCalls, Doubles, Replays int
+	Edits, Pauses, Backfills, Redrives, Cancels   int
+	Triggers, Purges, Events                      int
+}
+
+// Add sums two tallies.
+func (t *Tally) Add(o Tally) {
+	for i, p := range t.fields() {
+		*p += *o.fields()[i]
+	}
+}
+
+func (t *Tally) fields() []*int {
+	return []*int{
+		&t.Starts, &t.Kills, &t.Stops, &t.Freezes, &t.Leaps, &t.Jumps,
+		&t.Outages, &t.Unavailable, &t.LostAnswers,
+		&t.Calls, &t.LostCalls, &t.LateCalls, &t.Doubles, &t.Replays,
+		&t.Edits, &t.Pauses, &t.Backfills, &t.Redrives, &t.Cancels,
+		&t.Triggers, &t.Purges, &t.Events,
+	}
+}
+
+// world is one life: the system and its surroundings.
+type world struct {
+	seed    uint64
+	options Options
+	weather weather
+	memory  *memory.Ledger
+	witness *proof.Witness
+	ledger  proof.Store // the witness, for processes
+	targets map[string]*target
+	tasks   sync.WaitGroup // what goes on beside the script: calls at targets, events
+
+	mu       sync.Mutex
+	versions []*jobs.Registry
+	ahead    time.Duration // the sum of the clocks' jumps
+	down     time.Time     // the ledger cannot be reached until then
+	calm     bool          // no more faults
+	quiet    chan struct{} // closed with calm
+	given    map[string]bool
+	tally    Tally
+	born     int
+	err      error // the first that no fault excuses
+}
+
+func newWorld(seed uint64, o Options) *world {
+	w := &world{
+		seed: seed, options: o, memory: memory.New(), given: map[string]bool{},
+		targets: map[string]*target{}, quiet: make(chan struct{}),
+	}
+	if w.options.Floor == nil {
+		w.options.Floor = (*jobs.Schedule).Last
+	}
+	if w.options.Key == nil {
+		w.options.Key = func(c executor.Call, _ World) string { return c.RunID }
+	}
+	w.weather = forecast(w.Dice("weather", 0))
+	var inner proof.Store = w.memory
+	if o.Ledger != nil {
+		inner = o.Ledger(inner, w)
+	}
+	w.witness = proof.NewWitness(inner)
+	w.ledger = w.witness
+	return w
+}
+
+// Dice are random numbers for one purpose.
+func (w *world) Dice(name string, n int) *rand.Rand {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%s %d", name, n)
+	return rand.New(rand.NewPCG(w.seed, h.Sum64()))
+}
+
+// Now is the clock that the ledger reads; a target's differs by its skew.
+func (w *world) Now() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return time.Now().Add(w.ahead).UTC()
+}
+
+// Current is the newest registry.
+func (w *world) Current() *jobs.Registry {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.versions[len(w.versions)-1]
+}
+
+// jump moves all clocks at once.
+func (w *world) jump(d time.Duration) {
+	w.mu.Lock()
+	w.ahead += d
+	w.mu.Unlock()
+	w.memory.Pass(d)
+}
+
+func (w *world) note(add func(*Tally)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	add(&w.tally)
+}
+
+func (w *world) isCalm() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.calm
+}
+
+func (w *world) isDown() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return time.Now().Before(w.down)
+}
+
+// settle ends all faults.
+func (w *world) settle() {
+	w.mu.Lock()
+	w.calm, w.down = true, time.Time{}
+	w.mu.Unlock()
+	close(w.quiet)
+}
+
+// weather is how likely each fault is in one life.
+type weather struct {
+	unavailable, lost, crash, slow       float64 // of an operation on the ledger
+	cut, mute, late, twice, unsent       float64 // of a call
+	failing, permanent, crawling, broken float64 // of a target's work
+}
+
+// forecast: some lives see little, some everything.
+func forecast(r *rand.Rand) weather {
+	storm := []float64{0.2, 1, 1, 3}[r.IntN(4)]
+	p := func(most float64) float64 { return min(0.5, storm*most*r.Float64()) }
+	return weather{
+		unavailable: p(0.02), lost: p(0.02), crash: p(0.001), slow: p(0.02),
+		cut: p(0.1), mute: p(0.1), late: p(0.05), twice: p(0.05), unsent: p(0.03),
+		failing: p(0.1), permanent: p(0.01), crawling: p(0.15), broken: p(0.05),
+	}
+}
+
+// chance reports whether something of this likelihood happens.
+func chance(r *rand.Rand, p float64) bool { return r.Float64() < p }
+
+// between draws a duration, short ones as likely as long ones.
+func between(r *rand.Rand, from, to time.Duration) time.Duration {
+	return from + time.Duration(r.Int64N(int64(to-from)+1))
+}
+
+func pick[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }
+
+var errDown = fmt.Errorf("%w: simulated", ledger.ErrUnavailable)
