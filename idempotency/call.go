@@ -101,8 +101,9 @@ func (c call[T]) make(ctx context.Context) (result T, duplicate bool, err error)
 func (c call[T]) reconcile(ctx context.Context, late bool) (result T, duplicate bool, err error) {
 	result, done, err := c.effect.Reconcile(ctx)
 	if err != nil {
-		// Even a call that was "not done" here may have been, the time before.
-		return result, false, fmt.Errorf("reconcile: %v", err)
+		// As text: an ErrNotDone in it is about this look, and the lost call may
+		// have been made all the same.
+		return result, false, errors.New("reconcile: " + err.Error())
 	}
 	if done {
 		return result, true, nil
@@ -121,7 +122,7 @@ func (c call[T]) run(ctx context.Context, fn func(context.Context) (T, bool, err
 	settled := false
 	defer func() {
 		if !settled {
-			c.giveUp(ctx, c.store.Doubt)
+			_ = c.giveUp(ctx, c.store.Doubt)
 		}
 	}()
 	result, duplicate, err := fn(withVendorKey(running, c.claim.Key))

@@ -2,6 +2,7 @@ package idempotencytest
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -212,7 +213,7 @@ var handlerCases = map[string]func(*testing.T, Engine){
 			e.Kill(r.Context())
 		}))
 		defer func() {
-			if recover() != http.ErrAbortHandler {
+			if cut, _ := recover().(error); !errors.Is(cut, http.ErrAbortHandler) {
 				t.Error("the client was told of a whole reply")
 			}
 		}()

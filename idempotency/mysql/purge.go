@@ -71,7 +71,7 @@ func (t *tx) remove(ctx context.Context, keys []idempotency.Key) error {
 
 // CountExpired implements [idempotency.Purger].
 func (s *Store) CountExpired(ctx context.Context, scope string) (map[string]int64, error) {
-	counts, err := sqlkeys.Counts(s.db.QueryContext(ctx, s.sql.count, scope, scope))
+	counts, err := sqlkeys.Counts(ctx, s.db, s.sql.count, scope, scope)
 	if err != nil {
 		return nil, unavailable("count", err)
 	}

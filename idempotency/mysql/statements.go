@@ -17,7 +17,7 @@ const expired = "expires_at <= " + now
 // statements are the store's SQL, with its table put in.
 type statements struct {
 	clock, look, lookLocked, place, reclaim, record string
-	takeOver, settle, doubt, free                   string
+	takeOver, doubt, free                           string
 	doomed, remove, count                           string
 }
 

@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -101,7 +102,7 @@ func naive(p *pgxpool.Pool) http.Handler {
 
 func naively(ctx context.Context, tx pgx.Tx, key string) error {
 	var body []byte
-	if err := tx.QueryRow(ctx, `SELECT body FROM naive WHERE key = $1`, key).Scan(&body); err != pgx.ErrNoRows {
+	if err := tx.QueryRow(ctx, `SELECT body FROM naive WHERE key = $1`, key).Scan(&body); !errors.Is(err, pgx.ErrNoRows) {
 		return err
 	}
 	for _, statement := range []string{

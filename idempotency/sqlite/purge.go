@@ -39,7 +39,7 @@ func (s *Store) PurgeBatch(ctx context.Context, p idempotency.Purge) (idempotenc
 
 // CountExpired implements [idempotency.Purger].
 func (s *Store) CountExpired(ctx context.Context, scope string) (map[string]int64, error) {
-	counts, err := sqlkeys.Counts(s.db.QueryContext(ctx, s.sql.count, scope))
+	counts, err := sqlkeys.Counts(ctx, s.db, s.sql.count, scope)
 	if err != nil {
 		return nil, unavailable("count", err)
 	}

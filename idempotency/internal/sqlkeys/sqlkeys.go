@@ -4,6 +4,7 @@
 package sqlkeys
 
 import (
+	"context"
 	"database/sql"
 	"encoding/json"
 	"time"
@@ -82,8 +83,9 @@ func Changed(r sql.Result, err error) (bool, error) {
 	return n > 0, err
 }
 
-// Counts reads rows of a scope and a count.
-func Counts(rows *sql.Rows, err error) (map[string]int64, error) {
+// Counts runs a query for rows of a scope and a count.
+func Counts(ctx context.Context, db *sql.DB, query string, args ...any) (map[string]int64, error) {
+	rows, err := db.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err
 	}
