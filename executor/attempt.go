@@ -41,6 +41,16 @@ func (e *Executor) serve(ctx context.Context, w ledger.Work) {
 	signal(e.wake)
 }
 
+// attemptFloor is the least time in which an attempt may be started: what is
+// cut off sooner would have used up a retry and told nothing.
+const attemptFloor = time.Second
+
+// roomFor reports whether ctx lasts for d.
+func roomFor(ctx context.Context, d time.Duration) bool {
+	deadline, bounded := ctx.Deadline()
+	return ctx.Err() == nil && (!bounded || time.Until(deadline) >= d)
+}
+
 // attempt makes one call and judges its answer. sent is false where the target
 // could not be called at all; an outcome without a state is not recorded.
 func (e *Executor) attempt(ctx context.Context, w ledger.Work) (o ledger.Outcome, sent bool) {
@@ -53,6 +63,9 @@ func (e *Executor) attempt(ctx context.Context, w ledger.Work) (o ledger.Outcome
 		e.held.drop(lease)
 		e.cfg.Logger.Warn("lease lapsed before the call; not sent from here", "run", w.RunID)
 		return ledger.Outcome{}, false
+	}
+	if !roomFor(ctx, min(attemptFloor, w.Call.Timeout)) {
+		return ledger.Outcome{Lease: lease, State: ledger.Planned, Failures: w.Failures}, false
 	}
 	e.cfg.Observer.Started(w, now.Sub(w.ScheduledAt))
 	start := time.Now()

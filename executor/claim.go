@@ -44,7 +44,7 @@ func (e *Executor) claim(ctx context.Context, limit int) {
 		e.claims.want(start)
 		return
 	}
-	e.claims.want(start.Add(pollEvery))
+	e.claims.want(start.Add(e.poll))
 	if !got.NextAt.IsZero() {
 		e.claims.want(time.Now().Add(got.NextAt.Sub(got.Now)))
 	}

@@ -15,6 +15,7 @@ const (
 	DefaultMaxInFlight = 64
 	DefaultLease       = 30 * time.Second
 	DefaultGrace       = 25 * time.Second
+	DefaultOnTime      = 30 * time.Second
 )
 
 // Config is what New needs. Registry, Ledger and Caller are required.
@@ -32,6 +33,11 @@ type Config struct {
 	Lease time.Duration
 	// Grace is what in-flight calls get to end in at a stop; default 25s.
 	Grace time.Duration
+
+	// OnTime is how late an instant may be planned and still count as on time;
+	// catchUp judges what is later. Default 30s. An executor that looks only
+	// once in a while (Tick) needs more than its pause.
+	OnTime time.Duration
 
 	Logger   *slog.Logger // default: none
 	Observer Observer     // default: none
@@ -53,6 +59,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.Grace <= 0 {
 		c.Grace = DefaultGrace
+	}
+	if c.OnTime <= 0 {
+		c.OnTime = DefaultOnTime
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

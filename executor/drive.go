@@ -43,10 +43,10 @@ func (e *Executor) Drive(ctx context.Context, entry ledger.Entry) (ledger.Run, e
 				return run, err
 			}
 		}
-		if run.State.Finished() || run.State == ledger.Running {
+		if run.State.Finished() || run.State == ledger.Running && e.clock.now().Before(run.LeasedUntil) {
 			return run, nil
 		}
-		if !e.sleepUntil(ctx, run.NextAt) {
+		if !e.sleepUntil(ctx, run) {
 			return run, nil
 		}
 		start = time.Now()
@@ -80,14 +80,14 @@ func (e *Executor) driveOnce(ctx context.Context, run ledger.Run, w ledger.Work)
 	return run, nil
 }
 
-// sleepUntil waits for the ledger's clock to reach t; false where ctx ends
-// first, or has no time left for an attempt then.
-func (e *Executor) sleepUntil(ctx context.Context, t time.Time) bool {
-	wait := t.Sub(e.clock.now())
-	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= wait {
+// sleepUntil waits for the run to be due; false where ctx ends first, or has no
+// time left for an attempt then.
+func (e *Executor) sleepUntil(ctx context.Context, run ledger.Run) bool {
+	wait := max(run.NextAt.Sub(e.clock.now()), 0)
+	if !roomFor(ctx, wait+min(attemptFloor, run.Call.Timeout)) {
 		return false
 	}
-	pause(ctx, max(wait, 0))
+	pause(ctx, wait)
 	return ctx.Err() == nil
 }
 

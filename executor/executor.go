@@ -32,7 +32,8 @@ type Executor struct {
 	living  []string // versions, at the last pulse
 	lost    []lostLease
 	claims  appointment
-	retryAt time.Time // on this process's clock: when to ask a ledger again that failed
+	poll    time.Duration // how often to claim when nothing is known to be due
+	retryAt time.Time     // on this process's clock: when to ask a ledger again that failed
 	backoff time.Duration
 	fatal   error // what asking again cannot mend
 
@@ -56,8 +57,9 @@ func New(cfg Config) (*Executor, error) {
 		return nil, err
 	}
 	e := &Executor{
-		cfg: cfg, jobs: map[string]declared{}, plan: newPlanner(), held: newHeld(),
+		cfg: cfg, jobs: map[string]declared{}, plan: newPlanner(cfg.OnTime), held: newHeld(),
 		beat: make(chan struct{}, 1), pulse: make(chan struct{}, 1), wake: make(chan struct{}, 1),
+		poll:    pollEvery,
 		version: cfg.Registry.Version(),
 		alive:   errors.New("the ledger has not been asked yet"),
 	}
@@ -97,7 +99,7 @@ func (e *Executor) Run(ctx context.Context) error {
 
 	err := e.startAlarm()
 	if err == nil {
-		err = errors.Join(e.loop(ctx, after), e.cfg.Alarm.Stop())
+		err = errors.Join(e.loop(ctx, after, func() bool { return false }), e.cfg.Alarm.Stop())
 	}
 	e.stop(after)
 	cancel()
@@ -120,8 +122,9 @@ func signal(c chan struct{}) {
 	}
 }
 
-// loop owns the planner: one goroutine plans, admits, claims and starts.
-func (e *Executor) loop(ctx, calls context.Context) error {
+// loop owns the planner: one goroutine plans, admits, claims and starts, until
+// ctx ends or enough.
+func (e *Executor) loop(ctx, calls context.Context, enough func() bool) error {
 	e.declare(ctx)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -130,6 +133,9 @@ func (e *Executor) loop(ctx, calls context.Context) error {
 		e.planDue(ctx)
 		e.claimDue(ctx)
 		e.startCalls(calls)
+		if enough() {
+			return nil
+		}
 		timer.Reset(e.idle())
 		select {
 		case <-ctx.Done():

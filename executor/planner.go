@@ -12,8 +12,9 @@ import (
 // in a heap: a look at the clock costs what is due, not what is registered.
 // It belongs to one goroutine.
 type planner struct {
-	jobs map[string]*entry
-	heap dueHeap
+	onTime time.Duration
+	jobs   map[string]*entry
+	heap   dueHeap
 }
 
 // entry is a job in the planner.
@@ -25,7 +26,9 @@ type entry struct {
 	index     int       // in the heap; -1: not in it
 }
 
-func newPlanner() *planner { return &planner{jobs: map[string]*entry{}} }
+func newPlanner(onTime time.Duration) *planner {
+	return &planner{onTime: onTime, jobs: map[string]*entry{}}
+}
 
 // put sets where a job stands.
 func (p *planner) put(j jobs.Job, at ledger.Position) {
@@ -96,7 +99,7 @@ func (p *planner) due(now time.Time, limit int) []ledger.Plan {
 	for len(p.heap) > 0 && !p.heap[0].next.After(now) && rows < limit {
 		e := heap.Pop(&p.heap).(*entry)
 		taken = append(taken, e)
-		plan := planJob(e.job, ledger.Position{JobID: e.job.ID, Epoch: e.epoch, Watermark: e.watermark}, now)
+		plan := planJob(e.job, ledger.Position{JobID: e.job.ID, Epoch: e.epoch, Watermark: e.watermark}, now, p.onTime)
 		rows += len(plan.Instants)
 		out = append(out, plan)
 	}
@@ -107,8 +110,8 @@ func (p *planner) due(now time.Time, limit int) []ledger.Plan {
 }
 
 // planJob accounts for the job's instants from where it stands up to now.
-func planJob(j jobs.Job, at ledger.Position, now time.Time) ledger.Plan {
-	rows, through := instants(j, at.Watermark, now)
+func planJob(j jobs.Job, at ledger.Position, now time.Time, onTime time.Duration) ledger.Plan {
+	rows, through := instants(j, at.Watermark, now, onTime)
 	plan := ledger.Plan{
 		JobID: j.ID, Epoch: at.Epoch, After: at.Watermark, Through: through, Instants: rows,
 	}

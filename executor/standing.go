@@ -111,7 +111,7 @@ func (e *Executor) switchOf(s ledger.Standing, next ledger.Definition) (ledger.P
 			e.cfg.Logger.Error("the ledger's definition of this job cannot be read; it stays as it is until a process that understands it ends it", "job", s.JobID, "error", err)
 			return plan, false
 		}
-		whole := planJob(old, s.Position, now)
+		whole := planJob(old, s.Position, now, e.cfg.OnTime)
 		if whole.Through.Before(now.Truncate(time.Second)) {
 			return whole, true
 		}

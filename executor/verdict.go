@@ -8,9 +8,6 @@ import (
 )
 
 const (
-	// onTime is how late an instant may be planned and still count as on
-	// time; catchUp judges what is later.
-	onTime = 30 * time.Second
 	// planLimit bounds the runs of one plan. A longer backlog that is to be
 	// caught up is planned in several, each moving the watermark.
 	planLimit = 1_000
@@ -24,7 +21,7 @@ const (
 //
 // Time falls into three parts: what is older than the job's catch-up window is
 // missed, what is late is judged by catchUp, what is on time is planned.
-func instants(j jobs.Job, after, now time.Time) (rows []ledger.Instant, through time.Time) {
+func instants(j jobs.Job, after, now time.Time, onTime time.Duration) (rows []ledger.Instant, through time.Time) {
 	s := j.Parsed()
 	late := latest(after, now.Add(-j.CatchUpWindow).Add(-1)) // the window's own end is in it
 	fresh := latest(after, now.Add(-onTime).Add(-1))

@@ -1,0 +1,67 @@
+package executor_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/ledger/memory"
+)
+
+func entryOf(t *testing.T, reg *jobs.Registry, id string, at time.Time) ledger.Entry {
+	t.Helper()
+	j, _ := reg.Job(id)
+	run := jobs.RunID(id, at)
+	return ledger.Entry{JobID: id, Instant: ledger.Instant{
+		RunID: run, At: at, Count: 1, State: ledger.Planned, Trigger: ledger.BySchedule,
+		Overlap: ledger.OverlapSkip, Call: executor.CallFor(j, run, at), Lease: true,
+	}}
+}
+
+func TestDriveStartsNoAttemptThatHasNoTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reg, l, svc := registry(t, minutely("a")), memory.New(), applying()
+		e, err := executor.New(executor.Config{Registry: reg, Ledger: l, Caller: svc})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 900*time.Millisecond)
+		defer cancel()
+		run, err := e.Drive(ctx, entryOf(t, reg, "a", time.Now()))
+		if err != nil || run.State != ledger.Planned || run.Attempt > 1 || len(svc.runIDs()) != 0 {
+			t.Errorf("run = %+v, %v", run, err)
+		}
+		if run, err = e.Drive(t.Context(), entryOf(t, reg, "a", time.Now())); err != nil || run.State != ledger.Succeeded {
+			t.Errorf("asked again: %+v, %v", run, err)
+		}
+	})
+}
+
+// The first process dies with the run leased; whoever drives the run after the
+// lease has lapsed takes it over.
+func TestDriveTakesOverALapsedLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reg, l, svc := registry(t, minutely("a")), memory.New(), applying()
+		entry := entryOf(t, reg, "a", time.Now())
+		dead := entry
+		dead.Owner, dead.Token, dead.LeaseFor = "dead", "token", 30*time.Second
+		if _, err := l.Enter(t.Context(), dead); err != nil {
+			t.Fatal(err)
+		}
+		e, err := executor.New(executor.Config{Registry: reg, Ledger: l, Caller: svc})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if run, err := e.Drive(t.Context(), entry); err != nil || run.State != ledger.Running {
+			t.Errorf("while leased: %+v, %v", run, err)
+		}
+		time.Sleep(31 * time.Second)
+		if run, err := e.Drive(t.Context(), entry); err != nil || run.State != ledger.Succeeded || run.Attempt != 2 {
+			t.Errorf("lapsed: %+v, %v", run, err)
+		}
+	})
+}

@@ -1,0 +1,67 @@
+package executor
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+const (
+	// tickPatience is how near a retry must be for a tick to wait for it; what
+	// is due later is left to the next tick.
+	tickPatience = 10 * time.Second
+	// tickPoll is longer than any tick: within one, the ledger is asked for
+	// work when some is known to be due, and once after the last outcome.
+	tickPoll = 24 * time.Hour
+)
+
+// Tick plans everything that is due, makes the calls that are due, waits for
+// retries that are due soon, and returns: what Run does in one beat, for a
+// process that lives from one beat to the next. ctx's deadline bounds it; what
+// it leaves is claimed by the next tick, or by whoever else works on the
+// ledger. Ticks may overlap with each other and with Run.
+//
+// The process counts as living until the tick ends, so its definitions are
+// taken up as Run would. The error is that of a ledger that did not answer.
+//
+// An Executor either ticks or runs; it makes one tick at a time.
+func (e *Executor) Tick(ctx context.Context) error {
+	after, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	var group sync.WaitGroup
+	group.Go(func() { e.keepLeases(after) })
+	group.Go(func() { e.rec.run(after) })
+
+	e.poll, e.living = tickPoll, nil
+	e.claims.want(time.Now())
+	err := e.loop(ctx, ctx, func() bool { return !roomFor(ctx, attemptFloor) || e.quiet() })
+	e.stop(after)
+	cancel()
+	group.Wait()
+	waitFor(&e.calls, time.Second)
+	if err != nil {
+		return err
+	}
+	return e.Ready()
+}
+
+// quiet reports whether nothing is under way and nothing is due soon.
+func (e *Executor) quiet() bool {
+	in, waiting, _ := e.queue.size()
+	next := e.plan.nextDue()
+	return in+waiting == 0 && e.rec.idle() && len(e.lost) == 0 && !time.Now().Before(e.retryAt) &&
+		e.claims.wait() > tickPatience && (next.IsZero() || next.After(e.clock.now()))
+}
+
+// idle reports whether every outcome has been written.
+func (r *recorder) idle() bool {
+	select {
+	case r.writing <- struct{}{}:
+		defer func() { <-r.writing }()
+	default:
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.pending) == 0
+}

@@ -1,0 +1,123 @@
+package executor_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/ledger/memory"
+)
+
+func tick(t *testing.T, e *executor.Executor, limit time.Duration) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	if err := e.Tick(ctx); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func ticker(t *testing.T, l executor.Ledger, svc executor.Caller, list ...jobs.Entry) *executor.Executor {
+	t.Helper()
+	e, err := executor.New(executor.Config{Registry: registry(t, list...), Ledger: l, Caller: svc, OnTime: 2 * time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// A tick a minute makes every run of a job that is due every ten seconds, on
+// time as far as catchUp is concerned, and of one that retries.
+func TestTicksAloneRunARegistry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, svc := memory.New(), newTarget(nil)
+		svc.answer = func(_ context.Context, c executor.Call, n int) executor.Answer {
+			if n < 3 {
+				return executor.Answer{Kind: ledger.Failed, Status: 500}
+			}
+			return svc.apply(c)
+		}
+		e := ticker(t, l, svc, jobs.Job{ID: "a", Schedule: "*/10 * * * * *", Target: "svc", Path: "/a", CatchUp: jobs.CatchUpNone, Overlap: jobs.OverlapQueue})
+		for range 11 {
+			tick(t, e, 50*time.Second)
+			time.Sleep(time.Until(time.Now().Truncate(time.Minute).Add(time.Minute + 3*time.Second)))
+		}
+		runs := mustList(t, l, ledger.Filter{JobID: "a"})
+		if len(runs) < 60 {
+			t.Errorf("%d runs in ten minutes", len(runs))
+		}
+		for _, r := range runs {
+			if r.State != ledger.Succeeded && time.Since(r.ScheduledAt) > 3*time.Minute {
+				t.Errorf("run %s is %s (%s)", r.ID, r.State, r.Reason)
+			}
+		}
+	})
+}
+
+func TestATickReturnsWhenNothingIsDueSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := ticker(t, memory.New(), applying(), minutely("a"))
+		start := time.Now()
+		tick(t, e, time.Hour)
+		if took := time.Since(start); took > time.Second {
+			t.Errorf("took %s with nothing due", took)
+		}
+	})
+}
+
+// What cannot be sent before the deadline keeps its attempts and its retries
+// for the next tick.
+func TestATickEndsAtItsDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, svc := memory.New(), newTarget(nil)
+		slow := true
+		svc.answer = func(ctx context.Context, c executor.Call, _ int) executor.Answer {
+			if slow {
+				<-ctx.Done()
+				return executor.Answer{Kind: ledger.Unknown}
+			}
+			return svc.apply(c)
+		}
+		e, err := executor.New(executor.Config{
+			Registry: registry(t, minutely("a"), minutely("b"), minutely("c")), Ledger: l, Caller: svc, MaxInFlight: 1, OnTime: 2 * time.Minute,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tick(t, e, 20*time.Second)
+		time.Sleep(time.Minute)
+		start := time.Now()
+		tick(t, e, 20*time.Second)
+		if took := time.Since(start); took > 21*time.Second {
+			t.Errorf("took %s", took)
+		}
+		for _, r := range mustList(t, l, ledger.Filter{}) {
+			if r.Failures > 1 || r.State == ledger.Running {
+				t.Errorf("run = %+v", r)
+			}
+		}
+		slow = false
+		tick(t, e, time.Minute)
+		for _, r := range mustList(t, l, ledger.Filter{}) {
+			if r.State != ledger.Succeeded {
+				t.Errorf("run %s is %s", r.ID, r.State)
+			}
+		}
+	})
+}
+
+func TestATickSaysThatTheLedgerIsDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &fragile{Ledger: memory.New()}
+		l.cut(ledger.ErrUnavailable)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		if err := ticker(t, l, applying(), minutely("a")).Tick(ctx); err == nil {
+			t.Error("no error")
+		}
+	})
+}
