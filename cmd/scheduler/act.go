@@ -85,7 +85,11 @@ func (a *app) printActed(name string, done ledger.Acted) error {
 		}
 	} else {
 		for _, r := range done.Changed {
-			fmt.Fprintf(a.out, "%s %s\n", r.ID, stateText(r))
+			state := stateText(r)
+			if name == "ack" {
+				state += ", acknowledged"
+			}
+			fmt.Fprintf(a.out, "%s %s\n", r.ID, state)
 		}
 		for _, r := range done.Refused {
 			fmt.Fprintf(a.err, "%s refused: %s\n", r.RunID, r.Why)

@@ -41,7 +41,7 @@ then makes the calls.
 The instants are those of the job's schedule in the registry. A job that was
 removed has to be put back first; with "enabled: false" nothing else of it runs.
 One that is interrupted is safe to run again.`,
-		Example: `  cronce backfill close-books --from 2026-11-20T00:00:00Z --to 2026-11-21T00:00:00Z --why "outage" --dry-run`,
+		Example: `  cronce backfill close-books --from 2026-11-20T00:00:00Z --why "outage" --dry-run`,
 		Args:    cobra.ExactArgs(1),
 		RunE:    func(c *cobra.Command, args []string) error { return a.backfill(c.Context(), args[0], f) },
 	}

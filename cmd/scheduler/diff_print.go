@@ -121,10 +121,17 @@ func (a *app) printDiff(d diffJSON) error {
 	return err
 }
 
+// introducing are the fields that say what a job is that comes or goes; --json
+// has them all.
+var introducing = []string{"schedule", "timezone", "target", "method", "path", "scopes"}
+
 func (a *app) printJobDiff(j jobDiff) error {
 	fmt.Fprintf(a.out, "%s: %s%s\n", j.ID, j.Change, pauseNote(j))
 	t := newTable(a.out, "  FIELD", "OLD", "NEW")
 	for _, f := range j.Fields {
+		if j.Change != changed && !slices.Contains(introducing, f.Field) {
+			continue
+		}
 		t.row("  "+f.Field, f.Old, f.New)
 	}
 	// Instants of a job whose schedule stays are the same on both sides.

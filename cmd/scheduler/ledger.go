@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	neturl "net/url"
 	"os"
 	"strings"
 	"time"
@@ -54,6 +55,9 @@ func engine(url string) (name, rest string, err error) {
 		}
 		return "sqlite", path, nil
 	case strings.HasPrefix(url, "postgres://"), strings.HasPrefix(url, "postgresql://"):
+		if _, err := neturl.Parse(url); err != nil { // not shown: it quotes the URL, password and all
+			return "", "", usage("the ledger's URL cannot be read: it should look like postgres://user:password@host:5432/database?sslmode=verify-full")
+		}
 		return "postgres", url, nil
 	}
 	return "", "", usage("the ledger (--db or CRONCE_DATABASE_URL) is neither sqlite:PATH nor postgres://...")
@@ -66,7 +70,7 @@ func (a *app) openLedger(ctx context.Context) (store, error) {
 		return nil, err
 	}
 	if kind == "sqlite" {
-		return open(sqlite.Open(ctx, rest, sqlite.Options{KeepSchema: a.noMigrate}))
+		return open(sqlite.Open(ctx, rest, sqlite.Options{KeepSchema: a.noMigrate, Now: a.now}))
 	}
 	if !a.noMigrate {
 		if _, err := postgres.Migrate(ctx, rest); err != nil {

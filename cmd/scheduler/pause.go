@@ -23,7 +23,7 @@ func (w *who) check() error {
 	case strings.TrimSpace(w.why) == "":
 		return usage("say why: --why \"...\"; it is kept in the ledger")
 	case strings.TrimSpace(w.by) == "":
-		return usage("say who does this: --by NAME, since $USER is not set; it is kept in the ledger")
+		return usage("say who does this: --by NAME (default $USER); it is kept in the ledger")
 	}
 	return nil
 }

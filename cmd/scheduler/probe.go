@@ -116,7 +116,7 @@ func (a *app) probeURL(ctx context.Context, f probeFlags) error {
 		return lookup(name)
 	}
 	j, _ = reg.Job(j.ID)
-	return probing.probe(ctx, reg, j, 0, f.url, f)
+	return probing.probe(ctx, reg, j, 0, base, f)
 }
 
 // split divides a URL into a base and the path of the call, which is the

@@ -69,7 +69,7 @@ func (a *app) showProbe(r probeJSON) error {
 	if !r.Idempotent {
 		word = "not idempotent, or not shown to be"
 	}
-	_, err := fmt.Fprintf(a.out, "\n%s %s: %s\n", r.Method, r.Target, word)
+	_, err := fmt.Fprintf(a.out, "\n%s %s %s: %s\n", r.Method, r.Target, r.Path, word)
 	return err
 }
 

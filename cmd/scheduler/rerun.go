@@ -55,6 +55,9 @@ func (a *app) rerun(c *cobra.Command, runID string, w who, mayDouble bool) error
 	if err := mayRerun(run, attempts, mayDouble); err != nil {
 		return err
 	}
+	if err := a.reachable(reg, run.Call.Target); err != nil {
+		return err
+	}
 	id := jobs.RunIDWithToken(run.JobID, run.ScheduledAt, uuid.Must(uuid.NewV7()).String())
 	return a.drive(c.Context(), reg, ledger.Entry{
 		JobID: run.JobID,

@@ -66,7 +66,11 @@ func runAt(ctx context.Context, args []string, std streams, lookup func(string) 
 	root.SetIn(std.in)
 	root.SetOut(std.out)
 	root.SetErr(std.err)
-	return a.report(root.ExecuteContext(ctx))
+	c, err := root.ExecuteContextC(ctx)
+	if err != nil && isCobraUsage(err) {
+		err = usage("%w; run \"%s --help\"", err, c.CommandPath())
+	}
+	return a.report(err)
 }
 
 func (a *app) rootCommand() *cobra.Command {
@@ -137,8 +141,6 @@ func (a *app) report(err error) int {
 	case errors.As(err, &e):
 		code, err = e.code, e.err
 	case errors.As(err, &problems):
-		code = exitUsage
-	case isCobraUsage(err):
 		code = exitUsage
 	case errors.Is(err, context.Canceled):
 		err = errors.New("interrupted")

@@ -42,6 +42,9 @@ func (a *app) trigger(ctx context.Context, jobID string, w who) error {
 	if err != nil {
 		return err
 	}
+	if err := a.reachable(reg, j.Target); err != nil {
+		return err
+	}
 	now := a.now().UTC().Truncate(time.Second)
 	id := jobs.RunIDWithToken(j.ID, now, uuid.Must(uuid.NewV7()).String())
 	return a.drive(ctx, reg, ledger.Entry{
@@ -52,6 +55,22 @@ func (a *app) trigger(ctx context.Context, jobID string, w who) error {
 		},
 		By: w.by, Why: w.why,
 	})
+}
+
+// reachable refuses work that this process could not send anywhere: a target
+// that the registry does not have any more, or one of a disabled job, whose
+// variable may be left unset.
+func (a *app) reachable(reg *jobs.Registry, name string) error {
+	t, ok := reg.Target(name)
+	switch {
+	case name == jobs.BuiltinTarget:
+		return nil
+	case !ok:
+		return usage("the registry has no target %q, which the run's call goes to; put it back first", name)
+	case a.env(t.URLEnv, "") == "":
+		return usage("the environment variable %s is not set: the base URL of the target %q", t.URLEnv, name)
+	}
+	return nil
 }
 
 // drive enters a run, makes its calls and prints what came of it.
@@ -103,7 +122,10 @@ func drivenText(r ledger.Run) string {
 	if r.Reason != "" {
 		text += " (" + string(r.Reason) + ")"
 	}
-	text += fmt.Sprintf(", %d attempts", r.Attempt)
+	text += fmt.Sprintf(", %d attempt", r.Attempt)
+	if r.Attempt != 1 {
+		text += "s"
+	}
 	if r.Replayed {
 		text += ", replayed"
 	}

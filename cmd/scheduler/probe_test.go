@@ -1,0 +1,243 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cronce/cronce/examples/target/membership"
+)
+
+func probeOf(t *testing.T, d *desk, args ...string) (int, map[string]verdict, probeJSON) {
+	t.Helper()
+	code, out, errs := d.run(append([]string{"probe", "--json"}, args...)...)
+	var got probeJSON
+	if err := json.Unmarshal([]byte(out), &got); err != nil {
+		t.Fatalf("exit %d: %s%s: %v", code, out, errs, err)
+	}
+	answers := map[string]verdict{}
+	for _, c := range got.Checks {
+		answers[c.Check] = c.Answer
+	}
+	if got.Idempotent != (code == 0) {
+		t.Errorf("exit %d, idempotent %t", code, got.Idempotent)
+	}
+	return code, answers, got
+}
+
+func membershipService(t *testing.T) (*membership.Service, string) {
+	t.Helper()
+	s, err := membership.Open(t.Context(), t.TempDir()+"/m.db", "s3cret", slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(s.Handler())
+	t.Cleanup(func() { server.Close(); s.Close() })
+	return s, server.URL
+}
+
+const exampleRegistry = `version: 1
+name: acme-platform
+targets:
+  membership: { urlEnv: MEMBERSHIP_URL, auth: { type: bearer, tokenEnv: MEMBERSHIP_TOKEN } }
+keyTTLs: [{ scope: "route:POST_/v1/admin/books/close-day", ttl: 48h }]
+jobs:
+  - { id: release, schedule: "@daily", target: membership, path: /v1/admin/commission-locks/release-expired }
+  - { id: close, schedule: "@daily", target: membership, path: /v1/admin/books/close-day }
+`
+
+// A service with the kit passes, called as the scheduler calls it, and applies
+// each of the probe's two keys once.
+func TestProbeOfAnIdempotentJob(t *testing.T) {
+	t.Parallel()
+	s, url := membershipService(t)
+	d := newDesk(t, exampleRegistry)
+	d.env["MEMBERSHIP_URL"] = url
+	code, answers, got := probeOf(t, d, "release")
+	if code != 0 || len(answers) != 7 {
+		t.Errorf("exit %d: %+v", code, got.Checks)
+	}
+	for check, answer := range answers {
+		if answer != yes {
+			t.Errorf("%s: %s", check, answer)
+		}
+	}
+	effects, err := s.Effects(t.Context())
+	if err != nil || len(effects) != 2 {
+		t.Errorf("effects %v, %v: want one for each key", effects, err)
+	}
+	if text := fmt.Sprint(got); strings.Contains(text, "s3cret") {
+		t.Errorf("the token is shown: %s", text)
+	}
+}
+
+func TestProbeSeesKeysThatLiveShorterThanDeclared(t *testing.T) {
+	t.Parallel()
+	_, url := membershipService(t)
+	d := newDesk(t, exampleRegistry)
+	d.env["MEMBERSHIP_URL"] = url
+	if code, answers, got := probeOf(t, d, "close"); code != exitFailed || answers["expiry told"] != no || answers["one effect"] != yes {
+		t.Errorf("exit %d: %+v", code, got.Checks)
+	}
+}
+
+// fake is a service that remembers the first answer to each key, but for one
+// defect.
+type fake struct {
+	defect string
+	mu     sync.Mutex
+	seen   map[string]string // key to body
+	count  int
+}
+
+func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	key := r.Header.Get("Idempotency-Key")
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	first, replay := f.seen[key]
+	problem := func(status int, code string) {
+		w.Header().Set("Content-Type", "application/problem+json")
+		w.WriteHeader(status)
+		fmt.Fprintf(w, `{"code":%q}`, code)
+	}
+	switch {
+	case f.defect == "refuses everything":
+		w.WriteHeader(403)
+		return
+	case f.defect == "breaks":
+		panic(http.ErrAbortHandler)
+	case f.defect == "says every answer is a replay":
+		replay = true
+	case key == "" && f.defect != "takes calls without a key":
+		problem(400, "missing_idempotency_key")
+		return
+	case f.defect == "ignores the key":
+		replay = false
+	case replay && first != string(body):
+		switch f.defect {
+		case "takes another body":
+		case "mistakes a mismatch for a call in progress":
+			problem(409, "idempotency_key_in_progress")
+			return
+		case "answers a mismatch with 400":
+			w.WriteHeader(400)
+			return
+		case "answers a mismatch with 422":
+			w.WriteHeader(422)
+			return
+		default:
+			problem(409, "idempotency_key_payload_mismatch")
+			return
+		}
+	case replay && f.defect == "refuses duplicates for good":
+		problem(409, "duplicate")
+		return
+	case replay && f.defect == "asks duplicates to come back":
+		w.Header().Set("Retry-After", "1")
+		problem(409, "idempotency_key_in_progress")
+		return
+	}
+	f.seen[key] = string(body)
+	if !replay || f.defect == "counts replays" {
+		f.count++
+	}
+	if replay && f.defect != "does not mark replays" && f.defect != "counts unmarked" {
+		w.Header().Set("Idempotent-Replayed", "true")
+	}
+	switch f.defect {
+	case "does not tell the expiry":
+	case "tells the expiry in words":
+		w.Header().Set("Idempotency-Key-Expires", "tomorrow")
+	default:
+		w.Header().Set("Idempotency-Key-Expires", time.Now().Add(24*time.Hour).UTC().Format(time.RFC3339))
+	}
+	if f.defect == "ignores the key" || f.defect == "counts replays" {
+		fmt.Fprintf(w, `{"n":%d}`, f.count)
+		return
+	}
+	fmt.Fprint(w, `{"ok":true}`)
+}
+
+func TestProbeFindsWhatIsNotIdempotent(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		defect string
+		code   int
+		check  string
+		answer verdict
+	}{
+		{"", 0, "one effect", yes},
+		{"refuses everything", 1, "new key accepted", no},
+		{"breaks", 1, "new key accepted", no},
+		{"says every answer is a replay", 1, "new key accepted", no},
+		{"ignores the key", 1, "one effect", no},
+		{"counts replays", 1, "one effect", no},
+		{"takes another body", 1, "mismatch refused", no},
+		{"mistakes a mismatch for a call in progress", 1, "mismatch refused", unclear},
+		{"answers a mismatch with 400", 1, "mismatch refused", unclear},
+		{"answers a mismatch with 422", 0, "mismatch refused", yes},
+		{"refuses duplicates for good", 1, "in flight handled", no},
+		{"asks duplicates to come back", 1, "one effect", unclear},
+		{"asks duplicates to come back", 1, "in flight handled", yes},
+		{"does not mark replays", 0, "replay marked", no},
+		{"takes calls without a key", 0, "key required", no},
+		{"does not tell the expiry", 0, "expiry told", no},
+		{"tells the expiry in words", 0, "expiry told", no},
+	} {
+		t.Run(c.defect+" "+c.check, func(t *testing.T) {
+			t.Parallel()
+			s := httptest.NewServer(&fake{defect: c.defect, seen: map[string]string{}})
+			defer s.Close()
+			code, answers, got := probeOf(t, newDesk(t, exampleRegistry), "--url", s.URL+"/v1/work?a=b", "--body", `[1]`)
+			if code != c.code || answers[c.check] != c.answer {
+				t.Errorf("exit %d, %s: %s\n%+v", code, c.check, answers[c.check], got.Checks)
+			}
+		})
+	}
+}
+
+// A job's own timeout, the URL's parts and another body reach the target.
+func TestProbeSendsWhatItIsTold(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var lines []string
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		mu.Lock()
+		defer mu.Unlock()
+		lines = append(lines, fmt.Sprintf("%s %s %s %s", r.Method, r.URL, r.Header.Get("Authorization"), body))
+	}))
+	defer s.Close()
+	d := newDesk(t, exampleRegistry)
+	d.run("probe", "--url", s.URL+"/base", "--path", "/v1/x?y=z", "--method", "PATCH", "--body", `{"a":1}`, "--changed-body", `{"a":2}`, "--token-env", "MEMBERSHIP_TOKEN")
+	if len(lines) != 8 || lines[0] != `PATCH /base/v1/x?y=z Bearer s3cret {"a":1}` || lines[2] != `PATCH /base/v1/x?y=z Bearer s3cret {"a":2}` {
+		t.Errorf("calls:\n%s", strings.Join(lines, "\n"))
+	}
+}
+
+func TestGoldenProbe(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewServer(&fake{defect: "takes another body", seen: map[string]string{}})
+	defer s.Close()
+	d := newDesk(t, exampleRegistry)
+	text := d.transcript("probe", "--url", s.URL+"/v1/work", "--body", `{"a":1}`)
+	text = strings.ReplaceAll(text, s.URL, "http://127.0.0.1:PORT")
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if strings.HasPrefix(line, "at the same time") { // which of them is the first is the target's choice
+			lines[i] = "at the same time  ..."
+			continue
+		}
+		lines[i] = expiries.ReplaceAllString(tooks.ReplaceAllString(line, "0s"), "Expires: TIME")
+		lines[i] = strings.Join(strings.Fields(lines[i]), " ")
+	}
+	golden(t, "probe", strings.Join(lines, "\n"))
+}
