@@ -36,6 +36,7 @@ type history struct {
 	token   string // of its latest lease
 	settled string // of its latest lease that was recorded
 	slotted bool
+	forced  bool // an operator let it start beside the slot: it is not judged
 	active  bool // leased before, and not ended since
 }
 
@@ -66,6 +67,25 @@ func (w *Witness) Evidence(ctx context.Context, now time.Time) (Evidence, error)
 		}
 	}
 	return e, nil
+}
+
+// Instants are a job's instants in (from, to] by the definitions that planned
+// them.
+func (w *Witness) Instants(jobID string, from, to time.Time) (list []time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, e := range w.epochs[jobID] {
+		end := to
+		if !e.Open && e.To.Before(to) {
+			end = e.To
+		}
+		begin := from
+		if e.From.After(from) {
+			begin = e.From
+		}
+		list = slices.AppendSeq(list, e.Schedule.Due(begin, end))
+	}
+	return list
 }
 
 func (w *Witness) run(id string) *history {
@@ -109,7 +129,7 @@ func (w *Witness) leased(work ...ledger.Work) {
 			continue // the same lease, told again
 		}
 		h.token, h.active = l.Token, true
-		if !h.slotted || ledger.BesideSchedule(l.RunID) {
+		if !h.slotted || h.forced || ledger.BesideSchedule(l.RunID) {
 			continue
 		}
 		if other := w.slots[l.JobID]; other != "" && other != l.RunID && w.run(other).active {

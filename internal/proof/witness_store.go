@@ -137,8 +137,12 @@ func (w *Witness) Redrive(ctx context.Context, a ledger.Act) (ledger.Acted, erro
 	defer w.mu.Unlock()
 	got, err := w.Store.Redrive(ctx, a)
 	for _, r := range got.Changed {
-		if a.Force {
-			w.run(r.ID).slotted = false
+		if !a.Force {
+			continue
+		}
+		w.run(r.ID).forced = true
+		if w.slots[r.JobID] == r.ID {
+			delete(w.slots, r.JobID)
 		}
 	}
 	return got, err

@@ -216,7 +216,7 @@ func (s *script) cancel() {
 	s.note(func(t *Tally) { t.Cancels += len(got.Changed) })
 }
 
-// backfill asks for the instants of a span, by the newest registry's schedule.
+// backfill asks for the instants of a span, by the schedules that planned them.
 func (s *script) backfill() {
 	id := s.someJob().ID
 	j, ok := s.Current().Job(id)
@@ -226,7 +226,7 @@ func (s *script) backfill() {
 	to := s.Now().Add(-between(s.Rand, 0, time.Hour))
 	from := to.Add(-between(s.Rand, 0, time.Hour))
 	b := ledger.Backfill{JobID: id, By: "op", Why: "simulated", DryRun: s.IntN(8) == 0}
-	for at := range j.Parsed().Due(from, to) {
+	for _, at := range s.options.Instants(s.witness, j, from, to) {
 		run := jobs.RunID(id, at)
 		b.Instants = append(b.Instants, ledger.Instant{
 			RunID: run, At: at, Count: 1, State: ledger.Planned, Trigger: ledger.ByBackfill,

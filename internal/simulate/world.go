@@ -33,6 +33,9 @@ type Options struct {
 	Target Flaws
 	// Floor makes the instant of a platform's event; default Schedule.Last.
 	Floor func(s *jobs.Schedule, at time.Time) time.Time
+	// Instants are what an operator backfills of a span; default the instants
+	// by the schedules that planned them.
+	Instants func(w *proof.Witness, j jobs.Job, from, to time.Time) []time.Time
 }
 
 // World is what a broken part may use of the system around it.
@@ -101,6 +104,11 @@ func newWorld(seed uint64, o Options) *world {
 	}
 	if w.options.Floor == nil {
 		w.options.Floor = (*jobs.Schedule).Last
+	}
+	if w.options.Instants == nil {
+		w.options.Instants = func(w *proof.Witness, j jobs.Job, from, to time.Time) []time.Time {
+			return w.Instants(j.ID, from, to)
+		}
 	}
 	if w.options.Key == nil {
 		w.options.Key = func(c executor.Call, _ World) string { return c.RunID }
