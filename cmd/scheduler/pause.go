@@ -14,8 +14,9 @@ import (
 type who struct{ by, why string }
 
 func (w *who) flags(c *cobra.Command, a *app) {
-	c.Flags().StringVar(&w.by, "by", a.env("USER", ""), "who does this, kept in the ledger (default $USER)")
-	c.Flags().StringVar(&w.why, "why", "", "why, kept in the ledger")
+	c.Flags().StringVar(&w.by, "by", a.env("USER", ""), "who does this, by `name`; kept in the ledger (default $USER)")
+	c.Flags().Lookup("by").DefValue = "" // the same help for everyone
+	c.Flags().StringVar(&w.why, "why", "", "the `reason`, kept in the ledger")
 }
 
 func (w *who) check() error {

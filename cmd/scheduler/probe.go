@@ -53,6 +53,9 @@ Exit 0: idempotent. Exit 1: not, or not shown to be.`,
 					return usage("--%s belongs to --url; a job has its own", name)
 				}
 			}
+			if !c.Flags().Changed("timeout") {
+				f.timeout = 0 // the job's own
+			}
 			return a.probeJob(c.Context(), args[0], f)
 		},
 	}
@@ -77,6 +80,9 @@ func (a *app) probeJob(ctx context.Context, id string, f probeFlags) error {
 	}
 	if j.Target == jobs.BuiltinTarget {
 		return usage("%s is built in: it calls no target", id)
+	}
+	if f.timeout != 0 {
+		j.Timeout = f.timeout
 	}
 	ttl, _ := reg.TTL(j.KeyScope)
 	return a.probe(ctx, reg, j, ttl, j.Target, f)
@@ -159,6 +165,9 @@ func changes(method string) error {
 func (a *app) probe(ctx context.Context, reg *jobs.Registry, j jobs.Job, ttl time.Duration, name string, f probeFlags) error {
 	if err := changes(j.Method); err != nil {
 		return err
+	}
+	if j.Timeout <= 0 {
+		return usage("--timeout %s: give a time such as 30s", j.Timeout)
 	}
 	if f.changed != "" && !json.Valid([]byte(f.changed)) {
 		return usage("--changed-body is not JSON")
