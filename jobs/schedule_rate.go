@@ -92,3 +92,10 @@ func (o oneTime) timer(z *zone, dst DST) timer {
 	}
 	return newWallClock(p, z, dst, false)
 }
+
+// Periodic reports whether the schedule is a rate or @every: a period counted
+// from the Unix epoch, whatever the calendar says.
+func (s *Schedule) Periodic() bool {
+	_, ok := s.form.(interval)
+	return ok
+}

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// event is what asks for one run: a job, and the time or the id (or both) that
+// tell this run from the job's others. Both come with the event, so that its
+// every delivery asks for the same run.
+type event struct {
+	jobID string
+	at    time.Time // nominal; zero: the event has none
+	id    string    // of the event; "": it has none
+	rule  bool      // made by an EventBridge rule
+}
+
+// errNoEvent is wrapped by the errors of everything that asks for no run.
+var errNoEvent = errors.New("not an event that cronce knows")
+
+const knownEvents = `send {"jobId":"...","scheduledAt":"2026-11-21T03:00:00Z"} or {"jobId":"...","id":"..."}, an EventBridge rule's event, an SQS batch of these, or {"tick":true}`
+
+// shape is the fields by which the kinds of events are told apart.
+type shape map[string]json.RawMessage
+
+func parseShape(payload []byte) (shape, error) {
+	var s shape
+	if err := json.Unmarshal(payload, &s); err != nil || s == nil {
+		return nil, fmt.Errorf("%w: got %s; %s", errNoEvent, kindOf(payload), knownEvents)
+	}
+	return s, nil
+}
+
+// kindOf says what a payload is that is no JSON object. Payloads are not
+// quoted: they may be long, and may hold what is not for a log.
+func kindOf(payload []byte) string {
+	trimmed := bytes.TrimSpace(payload)
+	switch {
+	case len(trimmed) == 0:
+		return "nothing"
+	case !json.Valid(trimmed):
+		return fmt.Sprintf("%d bytes that are not JSON", len(payload))
+	case trimmed[0] == '[':
+		return "a JSON array"
+	case trimmed[0] == '"':
+		return "a JSON string"
+	}
+	return "the JSON value " + string(trimmed[:min(len(trimmed), 40)])
+}
+
+func (s shape) has(field string) bool { _, ok := s[field]; return ok }
+
+// text is a field that is a string; "" for anything else.
+func (s shape) text(field string) string {
+	var v string
+	_ = json.Unmarshal(s[field], &v)
+	return v
+}
+
+// names are the fields there are, for errors.
+func (s shape) names() string {
+	names := slices.Sorted(maps.Keys(s))
+	if len(names) == 0 {
+		return "an empty object"
+	}
+	if len(names) > 12 {
+		names = append(names[:12], "...")
+	}
+	got := fmt.Sprintf("an object with the fields %q", names)
+	if source := s.text("source"); source != "" {
+		got += fmt.Sprintf(" from %q", source)
+	}
+	return got
+}
+
+// event reads what asks for one run.
+func (s shape) event() (event, error) {
+	switch {
+	case s.has("detail-type"):
+		return s.ruleEvent()
+	case s.has("jobId"):
+		return s.directEvent()
+	}
+	return event{}, fmt.Errorf("%w: got %s; %s", errNoEvent, s.names(), knownEvents)
+}
+
+// directFields are those of a schedule's input or a direct invoke. What
+// EventBridge Scheduler can add for the log is let pass; it changes from one
+// attempt to the next, so nothing may be derived from it.
+var directFields = []string{"jobId", "scheduledAt", "id", "executionId", "attempt", "attemptNumber", "scheduleArn"}
+
+func (s shape) directEvent() (event, error) {
+	for name := range s {
+		if !slices.Contains(directFields, name) {
+			return event{}, fmt.Errorf("%w: unknown field %q in %s; %s", errNoEvent, name, s.names(), knownEvents)
+		}
+	}
+	e := event{jobID: s.text("jobId"), id: s.text("id")}
+	if e.jobID == "" {
+		return e, fmt.Errorf("%w: jobId is not a job's id, in %s", errNoEvent, s.names())
+	}
+	if s.has("id") && e.id == "" {
+		return e, fmt.Errorf("%w: id is not a text, for job %q", errNoEvent, e.jobID)
+	}
+	if !s.has("scheduledAt") {
+		if e.id == "" {
+			return e, fmt.Errorf("%w: job %q without scheduledAt and without id, so a repeat could not be told from new work; %s", errNoEvent, e.jobID, knownEvents)
+		}
+		return e, nil
+	}
+	var err error
+	e.at, err = parseTime(s.text("scheduledAt"))
+	if err != nil {
+		return e, fmt.Errorf("%w: scheduledAt of job %q: %w", errNoEvent, e.jobID, err)
+	}
+	return e, nil
+}
+
+func parseTime(text string) (time.Time, error) {
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		if strings.Contains(text, "<aws.scheduler.") {
+			return t, fmt.Errorf("%q was not filled in; EventBridge Scheduler does that only in the Input of a schedule", text)
+		}
+		return t, fmt.Errorf("%.40q is not a time like 2026-11-21T03:00:00Z", text)
+	}
+	return t.UTC(), nil
+}
+
+// ruleEvent reads an event that an EventBridge rule sent on: detail says the
+// job, or the rule bears its name.
+func (s shape) ruleEvent() (event, error) {
+	var detail struct {
+		JobID string `json:"jobId"`
+	}
+	_ = json.Unmarshal(s["detail"], &detail)
+	e := event{jobID: detail.JobID, id: s.text("id"), rule: true}
+	if e.jobID == "" {
+		e.jobID = s.ruleName()
+	}
+	if e.jobID == "" {
+		return e, fmt.Errorf("%w: got %s, but its detail has no jobId and its resources name no rule", errNoEvent, s.names())
+	}
+	if e.id == "" {
+		return e, fmt.Errorf("%w: the rule's event for job %q has no id", errNoEvent, e.jobID)
+	}
+	var err error
+	if e.at, err = parseTime(s.text("time")); err != nil {
+		return e, fmt.Errorf("%w: time of the rule's event for job %q: %w", errNoEvent, e.jobID, err)
+	}
+	return e, nil
+}
+
+// ruleName is the rule's in arn:aws:events:REGION:ACCOUNT:rule/[BUS/]NAME.
+func (s shape) ruleName() string {
+	var resources []string
+	_ = json.Unmarshal(s["resources"], &resources)
+	for _, arn := range resources {
+		parts := strings.SplitN(arn, ":", 6)
+		if len(parts) < 6 || parts[0] != "arn" || parts[2] != "events" {
+			continue
+		}
+		if name, ok := strings.CutPrefix(parts[5], "rule/"); ok {
+			return name[strings.LastIndexByte(name, '/')+1:]
+		}
+	}
+	return ""
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/jobs"
+)
+
+// onTime lets a tick a minute, itself up to a minute late, plan what came due
+// since the last one as on time.
+const onTime = 2 * time.Minute
+
+// handler answers the platform's events with one registry. It is a
+// lambda.Handler.
+type handler struct {
+	reg    *jobs.Registry
+	caller executor.Caller
+	log    *slog.Logger
+	// ledger is the database's; nil: stateless, each event gets a ledger in
+	// memory and the target's key alone protects.
+	ledger *database
+}
+
+// Invoke answers one event; docs/aws.md says what is an error to the platform.
+func (h *handler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
+	ctx, cancel := withMargin(ctx)
+	defer cancel()
+	answer, err := h.answer(ctx, payload)
+	if err != nil {
+		h.log.Error("the event failed; the platform is told so", "error", err)
+		return nil, err
+	}
+	return json.Marshal(answer)
+}
+
+func (h *handler) answer(ctx context.Context, payload []byte) (any, error) {
+	s, err := parseShape(payload)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case s.has("Records"):
+		return h.batch(ctx, s)
+	case s.has("tick"):
+		return h.tick(ctx, s)
+	}
+	e, err := s.event()
+	if err != nil {
+		return nil, err
+	}
+	return h.run(ctx, e)
+}
+
+// withMargin leaves a part of the time to record what came of the last call
+// and to answer: a fifth, at most two seconds.
+func withMargin(ctx context.Context) (context.Context, context.CancelFunc) {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return context.WithCancel(ctx)
+	}
+	margin := min(time.Until(deadline)/5, 2*time.Second)
+	return context.WithDeadline(ctx, deadline.Add(-margin))
+}
+
+// ticked is the answer to a tick.
+type ticked struct {
+	Tick bool `json:"tick"`
+}
+
+var errTickStateless = errors.New(`a tick plans from the ledger, and this function has none: set CRONCE_DATABASE_URL to a PostgreSQL ledger, or send an event for each job (cronce export cloudformation)`)
+
+func (h *handler) tick(ctx context.Context, s shape) (any, error) {
+	if string(s["tick"]) != "true" || len(s) > 1 {
+		return nil, errors.Join(errNoEvent, errors.New(`a tick is {"tick":true} and nothing else`))
+	}
+	if h.ledger == nil {
+		return nil, errTickStateless
+	}
+	e, err := h.executor(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.Tick(ctx); err != nil {
+		return nil, err
+	}
+	return ticked{true}, nil
+}
+
+// executor is one for this event alone: its leases are named by a process of
+// its own, and nothing of an earlier event is left in it.
+func (h *handler) executor(ctx context.Context) (*executor.Executor, error) {
+	cfg := executor.Config{
+		Registry: h.reg, Caller: h.caller, Logger: h.log,
+		MaxInFlight: maxAtOnce, Grace: 5 * time.Second, OnTime: onTime,
+	}
+	if h.ledger == nil {
+		cfg.Ledger = newStateless()
+		return executor.New(cfg)
+	}
+	l, err := h.ledger.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	cfg.Ledger = l
+	return executor.New(cfg)
+}

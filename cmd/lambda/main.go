@@ -1,0 +1,85 @@
+// Command bootstrap runs a registry in AWS Lambda: a platform's event makes
+// the run that the daemon would make for the same instant, under the same
+// run-id, by the same executor. docs/aws.md says which events there are and
+// what the platform is told.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"log/slog"
+	"os"
+	"runtime/debug"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+
+	"github.com/cronce/cronce/cleanup"
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/targets"
+)
+
+func main() {
+	start := time.Now()
+	// net/http prints through the standard logger what a target sends out of
+	// turn, with the target's own bytes. Those could hold a secret that we sent.
+	log.SetOutput(io.Discard)
+	logger := slog.New(slog.NewJSONHandler(os.Stderr, nil))
+	h, err := newHandler(os.LookupEnv, logger)
+	if err != nil {
+		logger.Error("the function cannot start", "error", err)
+		fmt.Fprintln(os.Stderr, "cronce:", err)
+		os.Exit(1)
+	}
+	logger.Info("ready", "registry", h.reg.Name(), "jobs", len(h.reg.Jobs()), "stateless", h.ledger == nil, "took", time.Since(start).String())
+	lambda.StartWithOptions(h, lambda.WithContext(context.Background()))
+}
+
+// newHandler reads the environment: CRONCE_CONFIG (default cronce.yaml, beside
+// the binary in the bundle), CRONCE_DATABASE_URL, and what the registry names.
+func newHandler(lookup func(string) (string, bool), logger *slog.Logger) (*handler, error) {
+	reg, err := soundRegistry(lookup)
+	if err != nil {
+		return nil, err
+	}
+	h := &handler{reg: reg, log: logger}
+	if url, set := lookup("CRONCE_DATABASE_URL"); set && url != "" {
+		if h.ledger, err = newDatabase(url); err != nil {
+			return nil, err
+		}
+	}
+	h.caller, err = targets.New(targets.Config{
+		Registry: reg, Lookup: lookup, Version: buildVersion(), Logger: logger, MaxInFlight: maxAtOnce,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+// soundRegistry refuses what the daemon refuses: a variable that is not set,
+// and keys that could expire before a call's last retry.
+func soundRegistry(lookup func(string) (string, bool)) (*jobs.Registry, error) {
+	path, set := lookup("CRONCE_CONFIG")
+	if !set || path == "" {
+		path = "cronce.yaml"
+	}
+	reg, err := jobs.Load(path)
+	if err != nil {
+		return nil, err
+	}
+	if problems := append(reg.CheckEnv(lookup), cleanup.Prove(reg)...); len(problems) > 0 {
+		problems.Sort()
+		return nil, problems
+	}
+	return reg, nil
+}
+
+func buildVersion() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return "dev"
+}

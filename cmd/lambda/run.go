@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+)
+
+// askAgain is how often a run in another process's hands is looked at.
+const askAgain = 500 * time.Millisecond
+
+// answer is what one event came to.
+type answer struct {
+	RunID    string        `json:"runId"`
+	State    ledger.State  `json:"state"`
+	Reason   ledger.Reason `json:"reason,omitempty"`
+	Attempts int           `json:"attempts"`
+	Replayed bool          `json:"replayed"`
+}
+
+// run answers an event that asks for one run. It returns an error where the
+// platform is to deliver the event again or put it aside as failed.
+func (h *handler) run(ctx context.Context, ev event) (answer, error) {
+	j, err := h.job(ev)
+	if err != nil {
+		return answer{}, err
+	}
+	id, err := identify(j, ev, time.Now())
+	if err != nil {
+		return answer{}, err
+	}
+	e, err := h.executor(ctx)
+	if err != nil {
+		return answer{}, fmt.Errorf("run %s: %w", id.runID, err)
+	}
+	run, err := drive(ctx, e, h.entry(j, id))
+	if err != nil {
+		return answer{}, fmt.Errorf("run %s: %w", id.runID, err)
+	}
+	return h.verdict(run)
+}
+
+func (h *handler) job(ev event) (jobs.Job, error) {
+	j, ok := h.reg.Job(ev.jobID)
+	switch {
+	case !ok:
+		return j, fmt.Errorf("registry %q has no job %q; is the function's registry older than the schedule?", h.reg.Name(), ev.jobID)
+	case j.Disabled:
+		return j, fmt.Errorf("job %q is disabled in registry %q; remove its schedule, or enable it", j.ID, h.reg.Name())
+	case j.Target == jobs.BuiltinTarget && h.ledger == nil:
+		return j, fmt.Errorf("job %q works on the ledger, and this function has none: set CRONCE_DATABASE_URL to a PostgreSQL ledger", j.ID)
+	}
+	return j, nil
+}
+
+func (h *handler) entry(j jobs.Job, id identity) ledger.Entry {
+	entry := ledger.Entry{
+		JobID: j.ID,
+		Instant: ledger.Instant{
+			RunID: id.runID, At: id.at, Count: 1, State: ledger.Planned, Trigger: ledger.BySchedule,
+			Overlap: ledger.Overlap(j.Overlap), Call: executor.CallFor(j, id.runID, id.at), Lease: true,
+		},
+	}
+	if !id.instant {
+		entry.Trigger, entry.Overlap = ledger.ByEvent, ledger.OverlapAllow
+	}
+	if h.ledger == nil {
+		entry.Overlap = ledger.OverlapAllow // there is nothing that knows of other runs
+		if id.at.Equal(timeless) {
+			// Counted from this delivery, of which there are more for as long
+			// as the platform keeps the event.
+			p := h.reg.Platform()
+			entry.Call.Horizon -= p.EventAge + p.LambdaEventAge + p.QueueAge
+		}
+	}
+	return entry
+}
+
+// drive makes the run's calls, and waits while another process makes them or
+// while the run waits for its turn, as long as there is time.
+func drive(ctx context.Context, e *executor.Executor, entry ledger.Entry) (ledger.Run, error) {
+	for {
+		run, err := e.Drive(ctx, entry)
+		if err != nil || run.State.Finished() {
+			return run, err
+		}
+		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < 2*askAgain {
+			return run, nil
+		}
+		select {
+		case <-ctx.Done():
+			return run, nil
+		case <-time.After(askAgain):
+		}
+	}
+}
+
+var errUnfinished = errors.New("not finished in the time there was; the same event drives it on, under the same key")
+
+// verdict says whether the platform is to be told of a failure: of a run that
+// is not finished, always; of one that is dead, only where no ledger keeps it.
+func (h *handler) verdict(run ledger.Run) (answer, error) {
+	a := answer{RunID: run.ID, State: run.State, Reason: run.Reason, Attempts: run.Attempt, Replayed: run.Replayed}
+	switch {
+	case !run.State.Finished():
+		return a, fmt.Errorf("run %s is %s after %d attempts: %w", run.ID, run.State, run.Attempt, errUnfinished)
+	case run.State == ledger.Dead && h.ledger == nil:
+		return a, fmt.Errorf("run %s is dead (%s) after %d attempts, the last answered with status %d", run.ID, run.Reason, run.Attempt, run.Status)
+	}
+	return a, nil
+}
