@@ -2,6 +2,7 @@ package executor_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -46,5 +47,25 @@ func TestStopLeavesToLeasesWhatOutlastsTheGrace(t *testing.T) {
 			t.Errorf("run = %+v", run)
 		}
 		time.Sleep(time.Minute)
+	})
+}
+
+// Outcomes that wait for a ledger that is down do not hold up the stop: their
+// leases lapse, and another attempt asks again.
+func TestStopEndsWhileTheLedgerIsDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &fragile{Ledger: memory.New()}
+		svc := newTarget(nil)
+		svc.answer = func(_ context.Context, c executor.Call, _ int) executor.Answer {
+			l.cut(errors.New("connection refused"))
+			return svc.apply(c)
+		}
+		_, stop := start(t, executor.Config{Registry: registry(t, minutely("a")), Ledger: l, Caller: svc, Grace: 5 * time.Second})
+		time.Sleep(2*time.Minute + 30*time.Second)
+		before := time.Now()
+		stop()
+		if took := time.Since(before); took > 11*time.Second {
+			t.Errorf("stopping took %v under a grace of 5 s", took)
+		}
 	})
 }
