@@ -106,7 +106,7 @@ func TestAHandlerMayTakeLongerThanAckWait(t *testing.T) {
 		c    jetstream.ConsumerConfig
 	}{
 		{"AckWait", jetstream.ConsumerConfig{AckWait: ackWait}},
-		{"the shortest of BackOff", jetstream.ConsumerConfig{AckWait: time.Hour, MaxDeliver: 5, BackOff: []time.Duration{time.Second, ackWait}}},
+		{"the shortest of BackOff", jetstream.ConsumerConfig{AckWait: time.Hour, MaxDeliver: 5, BackOff: []time.Duration{ackWait, 10 * time.Second}}},
 	} {
 		t.Run(tc.rule, func(t *testing.T) {
 			w := newWorld(t)
