@@ -1,0 +1,141 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"github.com/cronce/cronce/internal/proof"
+	"github.com/cronce/cronce/ledger"
+)
+
+// settling is how long the fleet has, once nothing is broken any more, to end
+// every run planned before: a killed process's definitions live for 30 s more,
+// then leases lapse and retries wait.
+const settling = 2 * time.Minute
+
+// Run breaks a fleet for a time, lets it finish, and prints what came of it.
+// The error says what was lost or doubled, or which process gave up.
+func Run(ctx context.Context, s Setup, server Server, seed uint64, d time.Duration, out io.Writer) error {
+	f, err := assemble(ctx, s)
+	if err != nil {
+		return err
+	}
+	defer f.close()
+	if err := f.start(); err != nil {
+		return err
+	}
+	begun := time.Now()
+	b := &breaker{
+		fleet: f, server: server, dice: rand.New(rand.NewPCG(seed, 0)), busy: map[*process]bool{},
+		say: func(what string, args ...any) {
+			fmt.Fprintf(out, "%s %6.2f s  %s\n", time.Now().UTC().Format("15:04:05.000"), time.Since(begun).Seconds(), fmt.Sprintf(what, args...))
+		},
+	}
+	if err := b.run(ctx, d); err != nil {
+		return err
+	}
+	healed := time.Now()
+	b.say("nothing is broken any more")
+	unsettled := f.settle(ctx, healed)
+	if err := errors.Join(f.crashed(), f.terminate()); err != nil {
+		return err
+	}
+	e, err := f.evidence(ctx, healed)
+	if err != nil {
+		return errors.Join(unsettled, err)
+	}
+	return errors.Join(unsettled, report(out, s, b.counts, e))
+}
+
+// settle waits until every job is planned up to the time, and every run
+// planned up to then has ended.
+func (f *fleet) settle(ctx context.Context, healed time.Time) error {
+	ctx, cancel := context.WithTimeout(ctx, settling)
+	defer cancel()
+	s, err := f.ledger(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	look := time.NewTicker(500 * time.Millisecond)
+	defer look.Stop()
+	for {
+		open, err := unfinished(ctx, s, healed)
+		if err == nil && open == "" {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("not settled %v after the last fault: %s %w", settling, open, errors.Join(err, f.crashed()))
+		case <-look.C:
+		}
+	}
+}
+
+// unfinished names something that is not done yet.
+func unfinished(ctx context.Context, s store, healed time.Time) (string, error) {
+	all, err := s.Jobs(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, j := range all {
+		if !j.Ended && j.Watermark.Before(healed.Truncate(time.Second)) && j.Body != nil {
+			if _, ours := specOf(j.JobID); ours {
+				return fmt.Sprintf("%s is planned up to %s only", j.JobID, j.Watermark), nil
+			}
+		}
+	}
+	rows, err := s.List(ctx, ledger.Filter{States: []ledger.State{ledger.Planned, ledger.Running, ledger.Retrying}, Limit: math.MaxInt32})
+	for _, r := range rows {
+		if !r.PlannedAt.After(healed) {
+			return fmt.Sprintf("%s is %s", r.ID, r.State), err
+		}
+	}
+	return "", err
+}
+
+// report prints the table; anything lost or doubled is an error.
+func report(out io.Writer, s Setup, c Counts, e evidence) error {
+	found, tally := proof.Check(e.Evidence)
+	lost, doubled, other := 0, 0, 0
+	for _, v := range found {
+		switch v.Rule {
+		case proof.Lost, proof.NoEffect, proof.Stuck:
+			lost++
+		case proof.Doubled, proof.TwoEffects:
+			doubled++
+		default:
+			other++
+		}
+		fmt.Fprintln(out, v)
+	}
+	lost += tally.Dead
+	kind := fmt.Sprintf("%d schedulers on PostgreSQL", replicas)
+	if s.Embedded {
+		kind = "1 scheduler on SQLite"
+	}
+	fmt.Fprintf(out, "\n| %s | |\n|---|---|\n", kind)
+	for _, row := range []struct {
+		name string
+		n    int
+	}{
+		{"instants", tally.Instants}, {"runs succeeded", tally.Succeeded},
+		{"instants skipped or superseded, as their jobs ask for", tally.Unrun},
+		{"calls", e.calls}, {"replays", e.replays}, {"effects", tally.Effects},
+		{"processes killed", c.Kills}, {"processes suspended", c.Suspensions},
+		{"database crashes", c.Crashes}, {"rolling deploys", c.Deploys},
+		{"connections cut or reset", c.Cuts}, {"black holes", c.BlackHoles}, {"delays", c.Delays},
+		{"**lost**", lost}, {"**doubled**", doubled},
+	} {
+		fmt.Fprintf(out, "| %s | %d |\n", row.name, row.n)
+	}
+	if lost+doubled+other > 0 || tally.Succeeded == 0 {
+		return fmt.Errorf("%d lost, %d doubled, %d other violations of %d instants", lost, doubled, other, tally.Instants)
+	}
+	return nil
+}

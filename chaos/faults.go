@@ -1,0 +1,225 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+// Server is a database server that can crash.
+type Server interface {
+	Crash() error
+	Start() error
+}
+
+// Counts is what was broken.
+type Counts struct {
+	Kills, Suspensions, Crashes, Deploys int
+	Delays, Cuts, BlackHoles             int
+}
+
+// breaker breaks the fleet by the seed's dice. What it broke it mends after a
+// while: mends are kept in the order of their times.
+type breaker struct {
+	fleet    *fleet
+	server   Server
+	dice     *rand.Rand
+	counts   Counts
+	mends    []mend
+	busy     map[*process]bool
+	down     bool // the database
+	revision int
+	say      func(string, ...any)
+}
+
+type mend struct {
+	at time.Time
+	do func(context.Context) error
+}
+
+// run breaks things until the time is up, and mends everything.
+func (b *breaker) run(ctx context.Context, d time.Duration) error {
+	for end := time.Now().Add(d); time.Now().Before(end); {
+		if err := b.wait(ctx, time.Now().Add(b.between(150*time.Millisecond, 800*time.Millisecond))); err != nil {
+			return err
+		}
+		if err := b.fleet.crashed(); err != nil {
+			return err
+		}
+		if err := b.breakSomething(); err != nil {
+			return err
+		}
+	}
+	for len(b.mends) > 0 {
+		if err := b.wait(ctx, b.mends[0].at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wait makes the mends that fall due before the time.
+func (b *breaker) wait(ctx context.Context, until time.Time) error {
+	for {
+		next := until
+		due := len(b.mends) > 0 && !b.mends[0].at.After(until)
+		if due {
+			next = b.mends[0].at
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Until(next)):
+		}
+		if !due {
+			return nil
+		}
+		m := b.mends[0]
+		b.mends = b.mends[1:]
+		if err := m.do(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+func (b *breaker) later(d time.Duration, do func(context.Context) error) {
+	b.mends = append(b.mends, mend{time.Now().Add(d), do})
+	slices.SortStableFunc(b.mends, func(x, y mend) int { return x.at.Compare(y.at) })
+}
+
+func (b *breaker) between(low, high time.Duration) time.Duration {
+	return low + time.Duration(b.dice.Int64N(int64(high-low)))
+}
+
+func (b *breaker) breakSomething() error {
+	switch d := b.dice.IntN(20); {
+	case d < 11:
+		return b.disturb()
+	case d < 14:
+		return b.kill()
+	case d < 17:
+		return b.suspend()
+	case d < 19:
+		return b.deploy()
+	default:
+		return b.crash()
+	}
+}
+
+func (b *breaker) disturb() error {
+	l := b.fleet.network.links[b.dice.IntN(len(b.fleet.network.links))]
+	t := pick(b.dice)
+	if l.wrong != "" {
+		return nil
+	}
+	switch t.kind {
+	case "latency", "bandwidth":
+		b.counts.Delays++
+	case "timeout":
+		b.counts.BlackHoles++
+	default:
+		b.counts.Cuts++
+	}
+	b.say("%s on %s", t.kind, l.name)
+	b.later(b.between(300*time.Millisecond, 5*time.Second), l.heal)
+	return l.disturb(t, b.dice)
+}
+
+// victim is a process that nothing is done to yet, if the dice find one.
+func (b *breaker) victim() (*process, bool) {
+	all := b.fleet.processes()
+	p := all[b.dice.IntN(len(all))]
+	return p, !b.busy[p] && p.alive()
+}
+
+func (b *breaker) kill() error {
+	p, ok := b.victim()
+	if !ok {
+		return nil
+	}
+	b.counts.Kills++
+	b.say("kill %s", p.name)
+	p.kill()
+	b.occupy(p, b.between(0, 2*time.Second), p.start)
+	return nil
+}
+
+// suspend stops a process for up to twice its lease.
+func (b *breaker) suspend() error {
+	p, ok := b.victim()
+	if !ok {
+		return nil
+	}
+	b.counts.Suspensions++
+	b.say("suspend %s", p.name)
+	b.occupy(p, b.between(500*time.Millisecond, 2*lease), p.carryOn)
+	return p.suspend()
+}
+
+// occupy keeps a process from other faults until it is mended.
+func (b *breaker) occupy(p *process, d time.Duration, mend func() error) {
+	b.busy[p] = true
+	b.later(d, func(context.Context) error {
+		b.busy[p] = false
+		b.say("%s is back", p.name)
+		return mend()
+	})
+}
+
+func (b *breaker) crash() error {
+	if b.down {
+		return nil
+	}
+	b.down = true
+	b.counts.Crashes++
+	b.say("crash the database")
+	b.later(b.between(200*time.Millisecond, 2*time.Second), func(context.Context) error {
+		b.down = false
+		b.say("the database is back")
+		return b.server.Start()
+	})
+	return b.server.Crash()
+}
+
+// deploy replaces the schedulers one after the other by ones with an edited
+// registry; one deploy in five is of the revision before.
+func (b *breaker) deploy() error {
+	for _, p := range b.fleet.serves {
+		if b.busy[p] || !p.alive() {
+			return nil
+		}
+	}
+	b.counts.Deploys++
+	b.revision++
+	if b.dice.IntN(5) == 0 && b.revision > 1 {
+		b.revision -= 2
+	}
+	revision := b.revision
+	b.say("deploy revision %d", revision)
+	var wait time.Duration
+	for _, p := range b.fleet.serves {
+		b.busy[p] = true
+		wait += b.between(100*time.Millisecond, 1500*time.Millisecond)
+		b.later(wait, func(context.Context) error { return b.replace(p, revision) })
+	}
+	return nil
+}
+
+// replace asks a scheduler to end and starts it anew with the revision. One
+// that the network keeps from ending in time is killed, as platforms do.
+func (b *breaker) replace(p *process, revision int) error {
+	if err := p.askToEnd(); err != nil {
+		return fmt.Errorf("%s ended although nobody asked: %w\n%s", p.name, err, p.tail(30))
+	}
+	deadline := time.AfterFunc(3*grace, func() { _ = p.cmd.Process.Kill() })
+	<-p.ended
+	deadline.Stop()
+	if err := writeRegistry(b.fleet.registry(p), revision); err != nil {
+		return err
+	}
+	b.busy[p] = false
+	b.say("%s runs revision %d", p.name, revision)
+	return p.start()
+}

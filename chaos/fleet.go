@@ -1,0 +1,194 @@
+package chaos
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"path/filepath"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // migrations go through database/sql
+
+	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/ledger/postgres"
+	"github.com/cronce/cronce/ledger/sqlite"
+	"github.com/cronce/cronce/migrations"
+)
+
+// Setup is what a fleet is made of.
+type Setup struct {
+	Cronce   string // the built binary
+	Service  string // the program that is the target service; see IsService
+	Dir      string // for logs, registries and an embedded ledger
+	Database string // PostgreSQL: the service's, and the ledger's unless Embedded
+	Embedded bool   // one scheduler on SQLite instead of three on PostgreSQL
+}
+
+const (
+	replicas = 3
+	lease    = 3 * time.Second
+	grace    = 2 * time.Second
+	token    = "chaos-token"
+)
+
+// fleet is all processes and the network between them.
+type fleet struct {
+	Setup
+	network *network
+	serves  []*process
+	service *process
+}
+
+// assemble prepares the databases and the processes, and starts none.
+func assemble(ctx context.Context, s Setup) (*fleet, error) {
+	f := &fleet{Setup: s, network: newNetwork()}
+	if err := prepare(ctx, s.Database); err != nil {
+		return nil, err
+	}
+	if err := f.addService(); err != nil {
+		return nil, err
+	}
+	n := replicas
+	if s.Embedded {
+		n = 1
+	}
+	for i := range n {
+		if err := f.addServe(i); err != nil {
+			return nil, err
+		}
+	}
+	return f, nil
+}
+
+func prepare(ctx context.Context, database string) error {
+	db, err := sql.Open("pgx", database)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	target := migrations.Target{Engine: migrations.Postgres, Set: migrations.Keys, Schema: serviceSchema}
+	if _, err := migrations.Up(ctx, db, target); err != nil {
+		return err
+	}
+	_, err = db.ExecContext(ctx, effectsTable)
+	return err
+}
+
+// over leads a PostgreSQL URL over a new link.
+func (f *fleet) over(name, database string) (string, error) {
+	u, err := url.Parse(database)
+	if err != nil {
+		return "", err
+	}
+	address, err := f.network.between(name, u.Host)
+	u.Host = address
+	return u.String(), err
+}
+
+func (f *fleet) addService() error {
+	database, err := f.over("service-database", f.Database)
+	if err != nil {
+		return err
+	}
+	address, err := freeAddress()
+	if err != nil {
+		return err
+	}
+	f.service = &process{name: "service", dir: f.Dir, args: []string{f.Service}, env: []string{
+		envService + "=" + address, envDatabase + "=" + database + "&pool_max_conns=16&connect_timeout=2",
+		envCalls + "=" + f.calls(), envToken + "=" + token,
+	}}
+	return nil
+}
+
+func (f *fleet) calls() string { return filepath.Join(f.Dir, "calls.jsonl") }
+
+func (f *fleet) addServe(i int) error {
+	name := fmt.Sprintf("serve-%d", i+1)
+	db := "sqlite:" + f.ledgerFile()
+	if !f.Embedded {
+		var err error
+		if db, err = f.over(name+"-ledger", f.Database); err != nil {
+			return err
+		}
+	}
+	service, err := f.network.between(name+"-service", serviceAddress(f.service))
+	if err != nil {
+		return err
+	}
+	p := &process{name: name, dir: f.Dir, env: []string{"SERVICE_URL=http://" + service, envToken + "=" + token}}
+	p.args = []string{f.Cronce, "serve", "--config", f.registry(p), "--db", db, "--listen", "",
+		"--lease", lease.String(), "--grace", grace.String(), "--ledger-patience", "10m"}
+	f.serves = append(f.serves, p)
+	return writeRegistry(f.registry(p), 0)
+}
+
+func (f *fleet) registry(p *process) string { return filepath.Join(f.Dir, p.name+".yaml") }
+func (f *fleet) ledgerFile() string         { return filepath.Join(f.Dir, "ledger.db") }
+
+func serviceAddress(p *process) string { return p.env[0][len(envService)+1:] }
+
+func (f *fleet) processes() []*process { return append([]*process{f.service}, f.serves...) }
+
+func (f *fleet) start() error {
+	for _, p := range f.processes() {
+		if err := p.start(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// terminate ends the schedulers as an operator does.
+func (f *fleet) terminate() error {
+	var errs []error
+	for _, p := range f.serves {
+		errs = append(errs, p.terminate(10*grace))
+	}
+	return errors.Join(errs...)
+}
+
+// crashed tells of a process that ended although nobody ended it.
+func (f *fleet) crashed() error {
+	for _, p := range f.processes() {
+		if p.crashed.Load() {
+			return fmt.Errorf("%s ended by itself:\n%s", p.name, p.tail(30))
+		}
+	}
+	return nil
+}
+
+func (f *fleet) close() {
+	for _, p := range f.processes() {
+		p.kill()
+	}
+	f.network.close()
+}
+
+// store is what the harness asks of the ledger, past the network.
+type store interface {
+	List(context.Context, ledger.Filter) ([]ledger.Run, error)
+	Jobs(context.Context) ([]ledger.JobStatus, error)
+	Events(ctx context.Context, jobID string, limit int) ([]ledger.Event, error)
+	Close() error
+}
+
+func (f *fleet) ledger(ctx context.Context) (store, error) {
+	if f.Embedded {
+		return sqlite.Open(ctx, f.ledgerFile(), sqlite.Options{KeepSchema: true})
+	}
+	return postgres.Open(ctx, f.Database)
+}
+
+// freeAddress is a loopback address that nobody listened on a moment ago.
+func freeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	return l.Addr().String(), nil
+}

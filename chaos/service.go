@@ -1,0 +1,175 @@
+package chaos
+
+import (
+	"context"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/signal"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/postgres"
+)
+
+// serviceSchema holds the service's keys and effects, apart from the ledger.
+const serviceSchema = "service"
+
+// effectsTable has no constraint that would hide work done twice.
+const effectsTable = `CREATE TABLE service.effects (run_id text NOT NULL, begun timestamptz NOT NULL, at timestamptz NOT NULL)`
+
+// The environment of the service's process.
+const (
+	envService  = "CHAOS_SERVICE" // the address to listen on
+	envDatabase = "CHAOS_SERVICE_DATABASE"
+	envCalls    = "CHAOS_SERVICE_CALLS" // the file of calls
+	envToken    = "SERVICE_TOKEN"
+)
+
+// IsService reports whether this process is to be the target service.
+func IsService() bool { return os.Getenv(envService) != "" }
+
+// ServeTarget is the target service: its handlers work through the kit's
+// transaction, now and then slowly, now and then failing after the work.
+func ServeTarget() error {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	calls, err := os.OpenFile(os.Getenv(envCalls), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer calls.Close()
+	pool, err := pgxpool.New(ctx, os.Getenv(envDatabase))
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	kit, err := idempotency.New(postgres.New(pool, postgres.Options{Schema: serviceSchema}), idempotency.Options{
+		Principal: principal, Wait: 300 * time.Millisecond, MaxRun: 4 * time.Second, StoreTimeout: 2 * time.Second, Logger: log,
+	})
+	if err != nil {
+		return err
+	}
+	mux := http.NewServeMux()
+	mux.Handle("POST /work/{job}", &witness{file: calls, next: kit.Handler(idempotency.Route{}, http.HandlerFunc(work))})
+	server := &http.Server{Addr: os.Getenv(envService), Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+	go func() {
+		<-ctx.Done()
+		_ = server.Close() // its connections are the harness's to break
+	}()
+	if err := server.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+func principal(r *http.Request) (string, error) {
+	token := []byte("Bearer " + os.Getenv(envToken))
+	if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), token) != 1 {
+		return "", errors.New("wrong token")
+	}
+	return r.Header.Get("Cronce-Registry"), nil
+}
+
+// work writes the effect. Its failures come after the write, which must be
+// rolled back with them.
+func work(w http.ResponseWriter, r *http.Request) {
+	begun := time.Now()
+	run := r.Header.Get(idempotency.HeaderKey)
+	_, err := postgres.Tx(r.Context()).Exec(r.Context(),
+		`INSERT INTO service.effects VALUES ($1, $2, clock_timestamp())`, run, begun)
+	if err == nil {
+		err = linger(r.Context(), r.PathValue("job"))
+	}
+	switch {
+	case err != nil:
+		http.Error(w, "try again", http.StatusInternalServerError)
+	case rand.IntN(50) == 0:
+		panic("the service fails after its work")
+	default:
+		fmt.Fprintf(w, `{"run":%q}`, run)
+	}
+}
+
+// linger is how long the work takes: the slow job's more than a call waits.
+func linger(ctx context.Context, job string) error {
+	d := time.Duration(rand.IntN(40)) * time.Millisecond
+	if job == "slow" {
+		d = 2 * time.Second
+	}
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// seen is a line of the file of calls: a call as it arrived, or (Status set)
+// how it was answered.
+type seen struct {
+	Run      string
+	Text     string `json:",omitempty"`
+	Status   int    `json:",omitempty"`
+	Replayed bool   `json:",omitempty"`
+}
+
+// witness writes down every call before the kit sees it.
+type witness struct {
+	mu   sync.Mutex
+	file *os.File
+	next http.Handler
+}
+
+func (s *witness) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
+	if err != nil {
+		panic(http.ErrAbortHandler) // cut off on its way: nothing that could be compared
+	}
+	r.Body = io.NopCloser(strings.NewReader(string(body)))
+	run := r.Header.Get(idempotency.HeaderKey)
+	s.note(seen{Run: run, Text: fmt.Sprintf("%s %s %s %s", r.Method, r.URL, r.Header.Get("Cronce-Scheduled-At"), body)})
+	out := &status{ResponseWriter: w}
+	s.next.ServeHTTP(out, r)
+	s.note(seen{Run: run, Status: out.code, Replayed: w.Header().Get(idempotency.HeaderReplayed) == "true"})
+}
+
+// note appends one line, in one write, so that a kill leaves it whole or absent.
+func (s *witness) note(line seen) {
+	text, err := json.Marshal(line)
+	if err != nil {
+		panic(err) // a struct of strings
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, err := s.file.Write(append(text, '\n')); err != nil {
+		panic(err)
+	}
+}
+
+// status remembers the status that a handler answered with.
+type status struct {
+	http.ResponseWriter
+	code int
+}
+
+func (s *status) WriteHeader(code int) {
+	if s.code == 0 {
+		s.code = code
+	}
+	s.ResponseWriter.WriteHeader(code)
+}
+
+func (s *status) Unwrap() http.ResponseWriter { return s.ResponseWriter }
