@@ -52,6 +52,9 @@ func (c *calendar) describeClock() string {
 		}
 		return "every minute at " + plural(s, "second") + hours
 	}
+	if _, regular := step(m, 60); !regular && hours == "" {
+		hours = " of every hour"
+	}
 	return clockPart(s, "second") + " of " + strings.TrimPrefix(minutes, "at ") + hours
 }
 

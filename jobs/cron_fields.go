@@ -72,11 +72,24 @@ func parseCrontab(body span) (form, error) {
 	}
 	c := new(calendar)
 	for i, w := range words {
+		if err := checkMark(i, w); err != nil {
+			return nil, err
+		}
 		if err := c.parseField(i, w, units[i]); err != nil {
 			return nil, err
 		}
 	}
 	return c, c.checkDays(words[domField], words[dowField], words[monthField], span{})
+}
+
+// checkMark refuses ? outside the day fields. There it is a star, elsewhere it
+// is the mark of an AWS line that has lost its cron(): read with the second
+// first, that would fire at another time than its writer means.
+func checkMark(i int, field span) error {
+	if i == domField || i == dowField || !strings.Contains(field.text, "?") {
+		return nil
+	}
+	return field.fail(units[i].name, "? can stand in day-of-month or day-of-week only; write *, or cron(...) around a line that is AWS's")
 }
 
 func yearHint(fields int) string {

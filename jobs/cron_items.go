@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -46,9 +47,27 @@ func parseRange(item span, u unit) (valueRange, error) {
 	case r.step > u.end-u.min+1:
 		return r, item.fail(u.name, "a step of %d never comes round: the field ends at %d and begins anew; for such a period write @every", r.step, u.end)
 	case r.low > r.high:
-		return r, item.fail(u.name, "the range runs backwards; write it as two, such as %s-%d,%d-%s", m[2], u.end, u.min, m[3])
+		return r, item.fail(u.name, "the range runs backwards; write %s", r.forwards(u, m[2], m[3]))
 	}
 	return r, nil
+}
+
+// forwards says a backward range as it was meant: over the field's end, with
+// its step kept, or swapped where the field does not come round.
+func (r valueRange) forwards(u unit, low, high string) string {
+	switch {
+	case u == awsYear:
+		return high + "-" + low
+	case r.low > u.end: // crontab's 7 is SUN again
+		return fmt.Sprintf("%d for %s, as in %d-%s", u.min, low, u.min, high)
+	case r.step == 1:
+		return fmt.Sprintf("it as two, such as %s-%d,%d-%s", low, u.end, u.min, high)
+	}
+	again := u.min + (r.step-(u.end-r.low+1)%r.step)%r.step
+	if again > r.high {
+		return fmt.Sprintf("%s-%d/%d", low, u.end, r.step)
+	}
+	return fmt.Sprintf("it as two, such as %s-%d/%d,%d-%s/%d", low, u.end, r.step, again, high, r.step)
 }
 
 // value reads a number or a name.

@@ -31,10 +31,20 @@ func ParseSchedule(expr, timezone string, dst DST) (*Schedule, error) {
 		return nil, err
 	}
 	s := &Schedule{expr: expr, dst: dst, zone: z, form: f, clock: f.timer(z, dst)}
-	if s.clock.next(earliest) == noInstant {
+	if s.clock.next(firstUse(f)) == noInstant {
 		return nil, body.fail("schedule", "never fires: its local time does not exist in %s, where the clock is put forward over it, and the DST policy is %s; choose another time or dst: once", z.loc, dst)
 	}
 	return s, nil
+}
+
+// firstUse returns from when on an expression must fire. One that names its
+// year may lie in the past; what comes round must do so under the zone's
+// present rules, not only before the zone had a gap there.
+func firstUse(f form) int64 {
+	if c, ok := f.(*calendar); ok && c.years == nil {
+		return zoneReleased
+	}
+	return earliest
 }
 
 // form is what one syntax says.
@@ -44,14 +54,14 @@ type form interface {
 }
 
 func checkText(expr string) (span, error) {
+	if len(expr) > maxExpression {
+		return span{}, span{"", maxExpression}.fail("schedule", "longer than %d characters; use ranges and steps", maxExpression)
+	}
 	for i := range len(expr) {
 		if c := expr[i]; c > '~' || c < ' ' && c != '\t' {
 			char := span{string([]rune(expr[i:])[:1]), i}
 			return span{}, char.fail("schedule", "only visible ASCII characters and blanks can stand here")
 		}
-	}
-	if len(expr) > maxExpression {
-		return span{}, span{"", maxExpression}.fail("schedule", "longer than %d characters; use ranges and steps", maxExpression)
 	}
 	body := span{expr, 0}.trim()
 	if body.text == "" {
