@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/cronce/cronce/cleanup"
 	"github.com/cronce/cronce/executor"
 	"github.com/cronce/cronce/internal/telemetry"
 	"github.com/cronce/cronce/jobs"
@@ -15,7 +16,7 @@ import (
 // process for the built-in jobs.
 type caller struct {
 	*targets.Targets
-	builtin executor.Caller
+	builtin *cleanup.Nightly
 	remote  executor.Caller
 	tracing *telemetry.Tracing
 }

@@ -14,8 +14,9 @@ import (
 
 var errServerClosed = http.ErrServerClosed
 
-// healthServer answers what watches the process.
-func healthServer(ctx context.Context, e *executor.Executor, m *telemetry.Metrics) *http.Server {
+// healthServer answers what watches the process. A warning does not make it
+// less ready: traffic and calls go on.
+func healthServer(ctx context.Context, e *executor.Executor, m *telemetry.Metrics, warning func() string) *http.Server {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintln(w, "ok")
@@ -26,6 +27,9 @@ func healthServer(ctx context.Context, e *executor.Executor, m *telemetry.Metric
 			return
 		}
 		fmt.Fprintln(w, "ready")
+		if text := warning(); text != "" {
+			fmt.Fprintln(w, "warning:", text)
+		}
 	})
 	mux.Handle("GET /metrics", m.Handler())
 	return &http.Server{

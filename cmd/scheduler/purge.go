@@ -2,37 +2,161 @@ package main
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
 	"log/slog"
-	"time"
+	"slices"
+	"strconv"
 
-	"github.com/cronce/cronce/executor"
+	"github.com/spf13/cobra"
+
+	"github.com/cronce/cronce/cleanup"
+	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/internal/keystores"
 	"github.com/cronce/cronce/jobs"
-	"github.com/cronce/cronce/ledger"
 )
 
-type nightly struct {
-	reg *jobs.Registry
-	s   store
+// purge makes the calls of the built-in job.
+func (a *app) purge(reg *jobs.Registry, s store, log *slog.Logger) *cleanup.Nightly {
+	p := cleanup.New(reg, keystores.Of(reg, a.lookup), s)
+	p.Logger = log
+	return &cleanup.Nightly{Purge: p}
 }
 
-func (a *app) purge(reg *jobs.Registry, s store, _ *slog.Logger) executor.Caller {
-	return &nightly{reg, s}
+type purgeFlags struct {
+	dryRun   bool
+	fullPace bool
+	scope    string
+	store    string
 }
 
-func (n *nightly) Call(ctx context.Context, _ executor.Call) executor.Answer {
-	total := 0
-	var from time.Time
-	for {
-		p, err := n.s.PurgeRuns(ctx, ledger.Purge{Retention: n.reg.Cleanup().LedgerRetention, DeadRetention: 10 * n.reg.Cleanup().LedgerRetention, From: from})
-		total += p.Runs
-		if err != nil {
-			return executor.Answer{Kind: ledger.Failed, Error: err.Error()}
-		}
-		if !p.More {
-			detail, _ := json.Marshal(map[string]int{"runs": total})
-			return executor.Answer{Kind: ledger.Fresh, Status: 200, Detail: string(detail)}
-		}
-		from = p.Reached
+func (a *app) purgeCommand() *cobra.Command {
+	var f purgeFlags
+	c := &cobra.Command{
+		Use:   "purge",
+		Short: "Remove expired keys and old finished runs now, as the nightly purge does",
+		Long: `purge removes the expired keys of every key store of the registry, and from the
+ledger the runs that finished before cleanup.ledgerRetention. With --scope or
+--store it removes only keys.
+
+It never removes a key that has not expired. It may be stopped at any moment, run
+beside the nightly purge, and run again. A store that fails does not stop the
+others; the exit code is then 1.`,
+		Example: `  cronce purge --dry-run
+  cronce purge --store accounting --scope route:POST_/v1/payments`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return a.purgeNow(c.Context(), f) },
 	}
+	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "only count what would be removed")
+	c.Flags().BoolVar(&f.fullPace, "full-pace", false, "do not leave time to the stores' live traffic")
+	c.Flags().StringVar(&f.scope, "scope", "", "only keys of this key `scope`")
+	c.Flags().StringVar(&f.store, "store", "", "only the key store of this `name`")
+	return c
+}
+
+func (a *app) purgeNow(ctx context.Context, f purgeFlags) error {
+	reg, err := a.registry()
+	if err != nil {
+		return err
+	}
+	p, done, err := a.purgeOf(ctx, reg, f)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if terminal(a.err) && !f.dryRun {
+		bar, err := newBar(ctx, a.err, p)
+		if err != nil {
+			return err
+		}
+		defer bar.end()
+		p.Observer = bar
+	}
+	report, failed := p.Run(ctx)
+	if err := a.printPurge(reg, report); err != nil {
+		return err
+	}
+	return failed
+}
+
+// purgeOf is the purge that the flags select, on the ledger that there is.
+func (a *app) purgeOf(ctx context.Context, reg *jobs.Registry, f purgeFlags) (cleanup.Purge, func(), error) {
+	var none cleanup.Purge
+	p := cleanup.New(reg, keystores.Of(reg, a.lookup), nil)
+	p.Scope, p.DryRun = f.scope, f.dryRun
+	if f.fullPace {
+		p.Pace = idempotency.Pace{Share: 1}
+	}
+	if f.store != "" {
+		p.Stores = slices.DeleteFunc(p.Stores, func(s cleanup.Store) bool { return s.Name != f.store })
+		if len(p.Stores) == 0 {
+			return none, nil, usage("the registry has no key store %q; see its keyStores", f.store)
+		}
+	}
+	for _, s := range reg.KeyStores() {
+		if f.store == "" || s.Name == f.store {
+			if a.env(s.URLEnv, "") == "" {
+				return none, nil, usage("the environment variable %s is not set: the URL of the key store %s", s.URLEnv, s.Name)
+			}
+		}
+	}
+	if f.store != "" || f.scope != "" {
+		return p, func() {}, nil
+	}
+	return a.withRuns(ctx, p)
+}
+
+// withRuns adds the ledger's finished runs; an embedded ledger that is not
+// there has none.
+func (a *app) withRuns(ctx context.Context, p cleanup.Purge) (cleanup.Purge, func(), error) {
+	if !a.ledgerExists() {
+		return p, func() {}, nil
+	}
+	s, err := a.openLedger(ctx)
+	if err != nil {
+		return p, nil, err
+	}
+	p.Runs = s
+	return p, func() { s.Close() }, nil
+}
+
+func (a *app) printPurge(reg *jobs.Registry, r cleanup.Report) error {
+	if a.json {
+		return printJSON(a.out, r)
+	}
+	verb := "removed"
+	if r.DryRun {
+		verb = "would remove"
+	}
+	if len(r.Scopes) > 0 {
+		t := newTable(a.out, "SCOPE", "KEYS", "TTL", "BY")
+		for _, s := range r.Scopes {
+			ttl, rule := reg.TTL(s.Scope)
+			if rule == "" {
+				rule = "default"
+			}
+			t.row(s.Scope, strconv.FormatInt(s.Deleted, 10), ttl.String(), rule)
+		}
+		if err := t.flush(); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintf(a.out, "%s %s and %s\n", verb, counted(r.Deleted, "expired key"), counted(r.Runs, "finished run"))
+	return errors.Join(err, printLeft(a.out, r))
+}
+
+func printLeft(w io.Writer, r cleanup.Report) error {
+	if r.Left() == 0 {
+		return nil
+	}
+	_, err := fmt.Fprintf(w, "%d are left\n", r.Left())
+	return err
+}
+
+func counted(n int64, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
 }

@@ -82,7 +82,9 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 		return err
 	}
 	metrics.Watch(calls.Breakers, countsOf(ctx, s))
-	stop, err := a.listen(ctx, f.listen, e, metrics, log)
+	watch, unwatch := a.watchPurge(ctx, reg, s, calls, metrics, log)
+	defer unwatch()
+	stop, err := a.listen(ctx, f.listen, e, metrics, watch.warning, log)
 	if err != nil {
 		return err
 	}
@@ -107,7 +109,7 @@ func (a *app) logger() (*slog.Logger, error) {
 }
 
 // listen serves health and metrics, until stop.
-func (a *app) listen(ctx context.Context, address string, e *executor.Executor, m *telemetry.Metrics, log *slog.Logger) (stop func(), err error) {
+func (a *app) listen(ctx context.Context, address string, e *executor.Executor, m *telemetry.Metrics, warning func() string, log *slog.Logger) (stop func(), err error) {
 	if address == "" {
 		return func() {}, nil
 	}
@@ -115,7 +117,7 @@ func (a *app) listen(ctx context.Context, address string, e *executor.Executor, 
 	if err != nil {
 		return nil, fmt.Errorf("--listen %s: %w; choose another address, or \"\" for none", address, err)
 	}
-	server := healthServer(ctx, e, m)
+	server := healthServer(ctx, e, m, warning)
 	go func() {
 		if err := server.Serve(l); err != nil && !errors.Is(err, errServerClosed) {
 			log.Error("health and metrics are not served any more", "error", err)

@@ -1,0 +1,127 @@
+package cleanup_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	_ "github.com/go-sql-driver/mysql"
+	_ "github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/mysql"
+	"github.com/cronce/cronce/idempotency/postgres"
+	"github.com/cronce/cronce/idempotency/sqlite"
+	"github.com/cronce/cronce/internal/testdb"
+	"github.com/cronce/cronce/migrations"
+)
+
+// keys is a real table of keys.
+type keys struct {
+	*testing.T
+	db     *sql.DB
+	open   func() (idempotency.Purger, func(), error)
+	table  string
+	ago    string // SQL: the time that is so many milliseconds ago, as stored
+	column string // how the engine writes the column key
+}
+
+var engines = map[string]func(*testing.T) *keys{
+	"postgres": func(t *testing.T) *keys {
+		url := testdb.Postgres(t)
+		k := newKeys(t, "pgx", url, migrations.Postgres)
+		k.table, k.column = "cronce.idempotency_keys", "key"
+		k.ago = "clock_timestamp() - %d * interval '1 millisecond'"
+		k.open = func() (idempotency.Purger, func(), error) {
+			return postgres.Open(t.Context(), url, postgres.Options{})
+		}
+		return k
+	},
+	"mariadb": func(t *testing.T) *keys {
+		dsn := testdb.MariaDB(t)
+		k := newKeys(t, "mysql", dsn, migrations.MySQL)
+		k.table, k.column = "idempotency_keys", "`key`"
+		k.ago = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000 - %d"
+		k.open = func() (idempotency.Purger, func(), error) { return mysql.Open(dsn, mysql.Options{}) }
+		return k
+	},
+	"sqlite": func(t *testing.T) *keys {
+		path := filepath.Join(t.TempDir(), "keys.db")
+		db, err := sqlite.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := &keys{T: t, db: db, table: "idempotency_keys", column: "key", ago: "CAST(unixepoch('subsec') * 1000 AS INTEGER) - %d"}
+		k.migrate(migrations.SQLite)
+		k.open = func() (idempotency.Purger, func(), error) {
+			db, err := sqlite.Open(path)
+			return sqlite.New(db, sqlite.Options{}), func() { db.Close() }, err
+		}
+		return k
+	},
+}
+
+func newKeys(t *testing.T, driver, address string, e migrations.Engine) *keys {
+	t.Helper()
+	db, err := sql.Open(driver, address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &keys{T: t, db: db}
+	k.migrate(e)
+	return k
+}
+
+func (k *keys) migrate(e migrations.Engine) {
+	k.Helper()
+	k.Cleanup(func() { k.db.Close() })
+	if _, err := migrations.Up(k.Context(), k.db, migrations.Target{Engine: e, Set: migrations.Keys}); err != nil {
+		k.Fatal(err)
+	}
+}
+
+func onEveryEngine(t *testing.T, test func(t *testing.T, k *keys)) {
+	for name, engine := range engines {
+		t.Run(name, func(t *testing.T) { test(t, engine(t)) })
+	}
+}
+
+// put stores n done keys of a scope that expired so many milliseconds ago,
+// each a millisecond before the one before.
+func (k *keys) put(scope string, n, agoMillis int) {
+	k.Helper()
+	for i := range n {
+		k.exec(fmt.Sprintf("INSERT INTO %s (scope, principal, %s, request_hash, state, owner, created_at, expires_at)"+
+			" VALUES ('%s', 'p', '%s-%d-%d', 'h', 'done', 'o', %s, %s)",
+			k.table, k.column, scope, scope, agoMillis, i, fmt.Sprintf(k.ago, 0), fmt.Sprintf(k.ago, agoMillis+i)))
+	}
+}
+
+// putUnfinished stores a key whose external call is under way, or lost.
+func (k *keys) putUnfinished(state string) {
+	k.Helper()
+	k.exec(fmt.Sprintf("INSERT INTO %s (scope, principal, %s, request_hash, state, owner, locked_until, created_at)"+
+		" VALUES ('call', 'p', '%s', 'h', '%s', 'o', %s, %s)",
+		k.table, k.column, state, state, fmt.Sprintf(k.ago, 1_000_000_000), fmt.Sprintf(k.ago, 1_000_000_000)))
+}
+
+func (k *keys) exec(statement string) {
+	k.Helper()
+	if _, err := k.db.ExecContext(k.Context(), statement); err != nil {
+		k.Fatal(err)
+	}
+}
+
+// left counts the keys of a scope.
+func (k *keys) left(scope string) (n int64) {
+	k.Helper()
+	err := k.db.QueryRowContext(k.Context(), fmt.Sprintf("SELECT count(*) FROM %s WHERE scope = '%s'", k.table, scope)).Scan(&n)
+	if err != nil {
+		k.Fatal(err)
+	}
+	return n
+}
+
+func (k *keys) store(context.Context) (idempotency.Purger, func(), error) { return k.open() }

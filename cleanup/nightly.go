@@ -1,0 +1,52 @@
+package cleanup
+
+import (
+	"context"
+	"time"
+
+	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+)
+
+// detailLimit is how much of a report the ledger keeps with an attempt.
+const detailLimit = 4 << 10
+
+// Nightly makes the calls of the built-in job jobs.PurgeJobID, in this
+// process. A purge that fails in one store fails its run, and the retry finds
+// the other stores done.
+type Nightly struct{ Purge Purge }
+
+var _ executor.Caller = Nightly{}
+
+// Call purges within nine tenths of the time that the call has; what is left
+// then is counted, reported, and the next night's.
+func (n Nightly) Call(ctx context.Context, c executor.Call) executor.Answer {
+	p := n.Purge
+	p.Logger = p.Logger.With("run", c.RunID)
+	if deadline, ok := ctx.Deadline(); ok {
+		p.Pace.For = max(time.Until(deadline)*9/10, time.Nanosecond)
+	}
+	report, err := p.Run(ctx)
+	a := executor.Answer{Kind: ledger.Fresh, Status: 200, Detail: report.Detail(detailLimit)}
+	if err != nil {
+		a.Kind, a.Status, a.Error = ledger.Failed, 0, err.Error()
+	}
+	return a
+}
+
+// Patience is how long a nightly purge may go without success before that is
+// an alarm: one night and half a day to mend it.
+const Patience = 36 * time.Hour
+
+// Overdue reports whether the purge has gone without success for Patience,
+// counted from its last success or, before the first, from when the job was
+// first seen. One that is scheduled less often than nightly is overdue half a
+// day after the instant that it should have succeeded at.
+func Overdue(j jobs.Job, last, now time.Time) bool {
+	if j.Disabled || !now.After(last.Add(Patience)) {
+		return false
+	}
+	next := j.Parsed().Next(last)
+	return !next.IsZero() && now.After(next.Add(12*time.Hour))
+}

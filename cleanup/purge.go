@@ -1,0 +1,189 @@
+package cleanup
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+)
+
+// Store is one database of keys.
+type Store struct {
+	Name string
+	// Open is called when the store's turn comes, so that one that cannot be
+	// reached fails by itself. close is called when its purge is over.
+	Open func(context.Context) (keys idempotency.Purger, close func(), err error)
+}
+
+// Runs is the part of a ledger that forgets finished runs.
+type Runs interface {
+	PurgeRuns(context.Context, ledger.Purge) (ledger.Purged, error)
+}
+
+// Observer is told what a purge removes. Its methods are called from several
+// goroutines and must not block.
+type Observer interface {
+	// Removed: one batch of keys, by key scope.
+	Removed(store string, scopes map[string]int64, took time.Duration)
+	// RemovedRuns: one batch of finished runs.
+	RemovedRuns(n int, took time.Duration)
+	// Ended: a store is done, at its bound, or failed.
+	Ended(StoreReport)
+}
+
+type silent struct{}
+
+func (silent) Removed(string, map[string]int64, time.Duration) {}
+func (silent) RemovedRuns(int, time.Duration)                  {}
+func (silent) Ended(StoreReport)                               {}
+
+// Purge removes expired keys from every store, and from the ledger the runs
+// that finished before their retention. Make it with New.
+//
+// It can be stopped at any moment and run by several at once: each batch is a
+// transaction of its own, and whoever comes second finds less to do. It never
+// removes a key that has not expired (see idempotency.Purger), nor an
+// unfinished run (see ledger.Purge).
+type Purge struct {
+	Stores []Store
+	Runs   Runs // nil: only keys
+
+	Retention, DeadRetention time.Duration
+	// TTL names the rule that a key scope's life is from; "" is the default.
+	TTL func(scope string) (ttl time.Duration, rule string)
+
+	Scope    string // of the keys; "": all
+	DryRun   bool   // counts what would be removed, and removes nothing
+	Pace     idempotency.Pace
+	Observer Observer
+	Logger   *slog.Logger
+}
+
+// New is the purge that a registry asks for.
+func New(r *jobs.Registry, stores []Store, runs Runs) Purge {
+	c := r.Cleanup()
+	return Purge{
+		Stores: stores, Runs: runs, Retention: c.LedgerRetention, DeadRetention: c.DeadRetention,
+		TTL: r.TTL, Observer: silent{}, Logger: slog.New(slog.DiscardHandler),
+	}
+}
+
+// Run purges all stores side by side, and the ledger. A store that fails does
+// not stop the others; the error is then what became of each that failed, and
+// the report holds what was done all the same.
+func (p Purge) Run(ctx context.Context) (Report, error) {
+	stores := make([]StoreReport, len(p.Stores))
+	var group sync.WaitGroup
+	for i, s := range p.Stores {
+		group.Go(func() {
+			stores[i] = p.clean(ctx, s)
+			p.ended(stores[i])
+		})
+	}
+	var runs StoreReport
+	if p.Runs != nil {
+		runs = p.forget(ctx)
+		p.ended(runs)
+	}
+	group.Wait()
+	return p.report(stores, runs)
+}
+
+func (p Purge) clean(ctx context.Context, s Store) StoreReport {
+	r := StoreReport{Name: s.Name, scopes: map[string]int64{}}
+	keys, done, err := s.Open(ctx)
+	if err != nil {
+		r.fail(fmt.Errorf("key store %s: %w", s.Name, err))
+		return r
+	}
+	defer done()
+	if p.DryRun {
+		r.scopes, err = keys.CountExpired(ctx, p.Scope)
+	} else {
+		err = p.remove(ctx, keys, &r)
+	}
+	for _, n := range r.scopes {
+		r.Deleted += n
+	}
+	if err != nil {
+		r.fail(fmt.Errorf("key store %s: %w", s.Name, err))
+	}
+	return r
+}
+
+// remove purges at the pace and, if the time does not suffice, counts what is
+// left.
+func (p Purge) remove(ctx context.Context, keys idempotency.Purger, r *StoreReport) error {
+	done, err := p.Pace.Purge(ctx, keys, p.Scope, func(got idempotency.Purged, took time.Duration) {
+		for s, n := range got.Scopes {
+			r.scopes[s] += n
+		}
+		p.Observer.Removed(r.Name, got.Scopes, took)
+	})
+	if err != nil || done {
+		return err
+	}
+	left, err := keys.CountExpired(ctx, p.Scope)
+	for _, n := range left {
+		r.Left += n
+	}
+	return err
+}
+
+// forget purges the ledger's finished runs.
+func (p Purge) forget(ctx context.Context) StoreReport {
+	r := StoreReport{Name: FinishedRuns}
+	ask := ledger.Purge{Retention: p.Retention, DeadRetention: p.DeadRetention, DryRun: p.DryRun}
+	if p.DryRun {
+		got, err := p.Runs.PurgeRuns(ctx, ask)
+		r.Deleted = int64(got.Runs)
+		r.fail(err)
+		return r
+	}
+	pace := p.Pace
+	pace.Batch = min(pace.Batch, runsBatch)
+	if pace.Batch <= 0 {
+		pace.Batch = runsBatch
+	}
+	done, err := pace.Each(ctx, func(ctx context.Context, limit int) (int, error) {
+		begun := time.Now()
+		ask.Batch = limit
+		got, err := p.Runs.PurgeRuns(ctx, ask)
+		if err != nil {
+			return 0, err
+		}
+		ask.From = got.Reached
+		r.Deleted += int64(got.Runs)
+		p.Observer.RemovedRuns(got.Runs, time.Since(begun))
+		return got.Runs, nil
+	})
+	if err == nil && !done {
+		ask.DryRun = true
+		var left ledger.Purged
+		left, err = p.Runs.PurgeRuns(ctx, ask)
+		r.Left = int64(left.Runs)
+	}
+	r.fail(err)
+	return r
+}
+
+// runsBatch is smaller than a batch of keys: a run goes with its attempts.
+const runsBatch = 1000
+
+func (p Purge) ended(r StoreReport) {
+	p.Observer.Ended(r)
+	attrs := []any{"store", r.Name, "deleted", r.Deleted, "dryRun", p.DryRun}
+	switch {
+	case r.Err != nil:
+		p.Logger.Error("not purged to the end; what was removed stays removed", append(attrs, "error", r.Err)...)
+	case r.Left > 0:
+		p.Logger.Warn("the time for purging was over; the next purge goes on", append(attrs, "left", r.Left)...)
+	default:
+		p.Logger.Info("purged", attrs...)
+	}
+}

@@ -1,0 +1,120 @@
+package cleanup
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// FinishedRuns names the ledger in a report, beside the key stores, none of
+// which can have it: their names have no space.
+const FinishedRuns = "finished runs"
+
+// Report is what a purge removed; with DryRun, what it would have removed.
+type Report struct {
+	Deleted int64   `json:"deleted"` // keys
+	Scopes  []Scope `json:"scopes"`  // by name
+	Runs    int64   `json:"runs"`    // finished runs of the ledger
+	DryRun  bool    `json:"dryRun,omitempty"`
+	// Stores are the key stores in the registry's order.
+	Stores []StoreReport `json:"stores"`
+	// Ledger is how the purge of finished runs ended, where that is worth
+	// telling: it failed, or left some.
+	Ledger *StoreReport `json:"ledger,omitempty"`
+	// ByDefault names the scopes whose keys live for the default TTL because
+	// no keyTTLs scope covers them.
+	ByDefault []string `json:"byDefault,omitempty"`
+	// Omitted is how many scopes, those with the fewest keys, Detail left out.
+	Omitted int `json:"omitted,omitempty"`
+}
+
+// Scope is what was removed of one key scope, in all stores.
+type Scope struct {
+	Scope   string `json:"scope"`
+	Deleted int64  `json:"deleted"`
+}
+
+// StoreReport is what became of one store.
+type StoreReport struct {
+	Name    string `json:"name"`
+	Deleted int64  `json:"deleted"`
+	Left    int64  `json:"left"` // expired when the time was over
+	Error   string `json:"error,omitempty"`
+	Err     error  `json:"-"`
+
+	scopes map[string]int64
+}
+
+func (r *StoreReport) fail(err error) {
+	if err != nil {
+		r.Err, r.Error = err, err.Error()
+	}
+}
+
+// Left is how many expired keys and finished runs the time did not suffice for.
+func (r Report) Left() (n int64) {
+	for _, s := range r.Stores {
+		n += s.Left
+	}
+	if r.Ledger != nil {
+		n += r.Ledger.Left
+	}
+	return n
+}
+
+func (p Purge) report(stores []StoreReport, runs StoreReport) (Report, error) {
+	r := Report{Scopes: []Scope{}, Stores: stores, Runs: runs.Deleted, DryRun: p.DryRun}
+	sums := map[string]int64{}
+	var failures []error
+	for _, s := range stores {
+		r.Deleted += s.Deleted
+		for scope, n := range s.scopes {
+			sums[scope] += n
+		}
+		failures = append(failures, s.Err)
+	}
+	for _, scope := range slices.Sorted(maps.Keys(sums)) {
+		r.Scopes = append(r.Scopes, Scope{scope, sums[scope]})
+		if _, rule := p.TTL(scope); rule == "" {
+			r.ByDefault = append(r.ByDefault, scope)
+		}
+	}
+	if runs.Err != nil {
+		runs.fail(fmt.Errorf("%s: %w", FinishedRuns, runs.Err))
+	}
+	if runs.Err != nil || runs.Left > 0 {
+		r.Ledger = &runs
+	}
+	return r, errors.Join(append(failures, runs.Err)...)
+}
+
+// Detail is the report as JSON of at most limit bytes: of more scopes than
+// fit, those with the most keys, and how many were left out.
+func (r Report) Detail(limit int) string {
+	for {
+		text, err := json.Marshal(r)
+		if err == nil && len(text) <= limit {
+			return string(text)
+		}
+		if err != nil || len(r.Scopes) == 0 {
+			return ""
+		}
+		r = r.shorter()
+	}
+}
+
+// shorter leaves out the tenth of the scopes with the fewest keys.
+func (r Report) shorter() Report {
+	keep := len(r.Scopes) - max(1, len(r.Scopes)/10)
+	most := slices.SortedStableFunc(slices.Values(r.Scopes), func(a, b Scope) int { return int(b.Deleted - a.Deleted) })
+	r.Omitted += len(r.Scopes) - keep
+	kept := map[string]bool{}
+	for _, s := range most[:keep] {
+		kept[s.Scope] = true
+	}
+	r.Scopes = slices.DeleteFunc(slices.Clone(r.Scopes), func(s Scope) bool { return !kept[s.Scope] })
+	r.ByDefault = slices.DeleteFunc(slices.Clone(r.ByDefault), func(s string) bool { return !kept[s] })
+	return r
+}

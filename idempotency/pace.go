@@ -1,0 +1,129 @@
+package idempotency
+
+import (
+	"context"
+	"time"
+)
+
+const (
+	// DefaultPurgeBatch is Pace's batch: large enough that finding where to go
+	// on costs nothing, small enough to be over in milliseconds.
+	DefaultPurgeBatch = 5000
+	// DefaultPurgeShare leaves three quarters of the time to everybody else.
+	DefaultPurgeShare = 0.25
+
+	// longestBatch is what a batch should take at most: it is how long whoever
+	// wants to reuse one of its keys may wait.
+	longestBatch = 100 * time.Millisecond
+	leastBatch   = 100
+
+	longestPause = 5 * time.Second
+	slowest      = 16 // times the normal pause, while the store is slow
+)
+
+// Pace says how hard a purge may work. The zero value is the default.
+type Pace struct {
+	// Batch is how many rows one transaction may remove; default
+	// DefaultPurgeBatch. Batches that take over 100 ms are made smaller.
+	Batch int
+	// Share is the part of the time that may be spent in batches; default
+	// DefaultPurgeShare. From 1 on a purge never pauses. Below, it pauses up to
+	// 16 times longer while a row takes more than twice its best time: the
+	// store is then busy with something more urgent.
+	Share float64
+	// For is how long batches may be begun; 0: until nothing is left.
+	For time.Duration
+}
+
+// Each calls batch again and again, at the pace, until one removes fewer rows
+// than its limit: then it is done. It is not done, without an error, when
+// Pace.For is over. Nothing is lost by stopping it at any moment: what was
+// removed stays removed, and the next purge goes on with the rest.
+func (p Pace) Each(ctx context.Context, batch func(ctx context.Context, limit int) (rows int, err error)) (done bool, err error) {
+	r := newRhythm(p)
+	start := time.Now()
+	for ctx.Err() == nil {
+		if p.For > 0 && time.Since(start) >= p.For {
+			return false, nil
+		}
+		limit, begun := r.limit, time.Now()
+		rows, err := batch(ctx, limit)
+		if err != nil || rows < limit {
+			return err == nil, err
+		}
+		rest(ctx, r.next(rows, time.Since(begun)))
+	}
+	return false, context.Cause(ctx)
+}
+
+// Purge removes the expired keys of a scope ("" for all) from a store, at the
+// pace, each batch going on where the last one ended. It tells every batch to
+// removed, with how long it took, and returns as Each does.
+func (p Pace) Purge(ctx context.Context, from Purger, scope string, removed func(Purged, time.Duration)) (done bool, err error) {
+	ask := Purge{Scope: scope}
+	return p.Each(ctx, func(ctx context.Context, limit int) (int, error) {
+		ask.Limit = limit
+		begun := time.Now()
+		got, err := from.PurgeBatch(ctx, ask)
+		if err != nil {
+			return 0, err
+		}
+		ask.After = got.Last
+		removed(got, time.Since(begun))
+		return got.Rows, nil
+	})
+}
+
+// rhythm is a pace that listens to the store.
+type rhythm struct {
+	most  int
+	limit int
+	idle  float64       // pause for each unit of work
+	slow  float64       // times longer; 1 while the store is quick
+	best  time.Duration // per row
+}
+
+func newRhythm(p Pace) *rhythm {
+	if p.Batch <= 0 {
+		p.Batch = DefaultPurgeBatch
+	}
+	if p.Share <= 0 {
+		p.Share = DefaultPurgeShare
+	}
+	return &rhythm{most: p.Batch, limit: p.Batch, idle: max(0, 1/p.Share-1), slow: 1}
+}
+
+// next learns from a batch and says how long to pause after it. The best time
+// is forgotten slowly, since a table changes while it is purged.
+func (r *rhythm) next(rows int, took time.Duration) time.Duration {
+	row := max(took/time.Duration(rows), 1)
+	if r.best == 0 || row < r.best {
+		r.best = row
+	} else {
+		r.best += r.best / 64
+	}
+	if row > 2*r.best {
+		r.slow = min(2*r.slow, slowest)
+	} else {
+		r.slow = max(r.slow/2, 1)
+	}
+	switch {
+	case took > longestBatch:
+		r.limit = max(r.limit/2, min(leastBatch, r.most))
+	case took < longestBatch/2:
+		r.limit = min(2*r.limit, r.most)
+	}
+	return min(time.Duration(float64(took)*r.idle*r.slow), longestPause)
+}
+
+func rest(ctx context.Context, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}
