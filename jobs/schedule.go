@@ -32,8 +32,9 @@ type timer interface {
 const noInstant = fromEver
 
 // The years in which instants are looked for: those that RFC 3339 can write.
+// They begin a second late, for the zero time stands for none.
 const (
-	earliest = -62135596800 // 0001-01-01T00:00:00Z
+	earliest = -62135596799 // 0001-01-01T00:00:01Z
 	latest   = 253402300799 // 9999-12-31T23:59:59Z
 )
 

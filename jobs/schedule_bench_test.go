@@ -56,7 +56,6 @@ func BenchmarkNextSparse(b *testing.B) {
 		{"29-february", "0 0 29 2 *", "UTC", jobs.DSTOnce},
 		{"fifth-monday-in-february", "0 0 ? 2 1#5", "America/New_York", jobs.DSTOnce},
 		{"far-year", "cron(0 0 1 1 ? 2199)", "America/New_York", jobs.DSTOnce},
-		{"always-in-the-gap", "30 2 ? 3 0L", "Europe/Berlin", jobs.DSTSkip},
 	} {
 		b.Run(o.name, func(b *testing.B) {
 			s := parse(b, o.expr, o.timezone, o.dst)

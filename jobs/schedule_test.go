@@ -207,7 +207,8 @@ func TestDueCoversItsInterval(t *testing.T) {
 	}
 }
 
-// A planner that was down for long asks how many instants it missed.
+// A planner that was down for long asks how many instants it missed. The very
+// first midnight is no instant: it is the zero time.
 func TestCountOfAges(t *testing.T) {
 	from, to := utc(t, "0001-01-01T00:00").Add(-1), utc(t, "9999-12-31T23:59:59")
 	const days = 3652059
@@ -215,11 +216,11 @@ func TestCountOfAges(t *testing.T) {
 		rule, expr, zone string
 		want             int
 	}{
-		{"seconds", "* * * * * *", "UTC", days * 86400},
-		{"days", "@daily", "UTC", days},
+		{"seconds", "* * * * * *", "UTC", days*86400 - 1},
+		{"days", "@daily", "UTC", days - 1},
 		{"leap days", "0 0 29 2 *", "UTC", 9999 * 97 / 400},
-		{"periods", "@every 24h", "UTC", days},
-		{"years of AWS", "cron(0 0 1 1 ? *)", "UTC", 9999},
+		{"periods", "@every 24h", "UTC", days - 1},
+		{"years of AWS", "cron(0 0 1 1 ? *)", "UTC", 9998},
 		{"a zone", "0 12 * * *", "Europe/London", days},
 		{"one", "at(2026-03-08T02:30:00)", "America/New_York", 1},
 	}
@@ -234,5 +235,19 @@ func TestStringIsTheExpression(t *testing.T) {
 	const expr = "CRON_TZ=Europe/London 0  3 * * *"
 	if got := parse(t, expr, "", "").String(); got != expr {
 		t.Errorf("String() = %q, want it unchanged", got)
+	}
+}
+
+// The first second of the year 1 is Go's zero time, which says that there is
+// no instant; none may lie on it and end a listing.
+func TestNoInstantIsTheZeroTime(t *testing.T) {
+	s := parse(t, "@daily", "", jobs.DSTOnce)
+	before, after := time.Time{}.AddDate(0, 0, -2), time.Time{}.AddDate(0, 0, 2)
+	var due int
+	for range s.Due(before, after) {
+		due++
+	}
+	if count := s.Count(before, after); due != 2 || count != 2 {
+		t.Errorf("%d due and a count of %d, want 2", due, count)
 	}
 }
