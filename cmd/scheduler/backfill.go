@@ -77,6 +77,8 @@ func (a *app) backfill(ctx context.Context, jobID string, f backfillFlags) error
 	switch {
 	case errors.Is(err, ledger.ErrNotFound):
 		return unknownJob(jobID)
+	case ctx.Err() != nil && !f.dryRun:
+		return fmt.Errorf("interrupted; %d instants were planned before that: run it again for the rest", done.Planned)
 	case err != nil && !f.dryRun:
 		return fmt.Errorf("%w; %d instants were planned before that: run it again for the rest", err, done.Planned)
 	case err != nil:

@@ -122,9 +122,12 @@ func sideOf(reg *jobs.Registry) (side, error) {
 
 func (a *app) ledgerSide(ctx context.Context) (side, error) {
 	s := side{what: "the ledger", jobs: map[string]planned{}, paused: map[string]bool{}}
+	if !a.ledgerExists() {
+		return s, fmt.Errorf("%w; or compare two files with --against", a.noLedger())
+	}
 	l, err := a.ledgerToRead(ctx)
 	if err != nil {
-		return s, fmt.Errorf("%w; or compare two files with --against", err)
+		return s, err
 	}
 	defer l.Close()
 	list, err := l.Jobs(ctx)

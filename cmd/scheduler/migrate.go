@@ -59,7 +59,11 @@ func (a *app) onFile(path string, do func(*sql.DB) ([]migrations.Step, error)) e
 		return err
 	}
 	defer db.Close()
-	return a.printSteps(do(db))
+	steps, err := do(db)
+	if err != nil {
+		err = fmt.Errorf("%w; is %s an SQLite database that this user can write?", err, path)
+	}
+	return a.printSteps(steps, err)
 }
 
 type stepJSON struct {
