@@ -21,12 +21,14 @@ type draft struct {
 
 	declared map[string]Target
 	implied  map[string]string
+	made     *Registry // by build, sound or not
 }
 
 // build checks everything, applies the defaults and makes the registry.
 func (d *draft) build() (*Registry, error) {
 	d.implied = map[string]string{}
 	r := &Registry{source: d.source, implied: d.implied, ttls: d.ttls, stores: d.stores}
+	d.made = r
 	r.name = d.checkName()
 	d.checkTargets()
 	d.checkTTLs()

@@ -64,6 +64,8 @@ func (r *Registry) idAt(path string) string {
 func (e *environment) value(path, name string) (string, bool) {
 	value, set := e.lookup(name)
 	switch {
+	case !validVariable(name): // of a registry that is not sound; said already
+		return "", false
 	case !set:
 		e.add(path, CodeUnsetVariable, "the environment variable %s is not set", name)
 	case value == "":

@@ -64,6 +64,15 @@ func tooBig(what string) *Problem {
 
 // Parse makes a registry of a file's content; file is its name in problems.
 func Parse(file string, data []byte) (*Registry, error) {
+	d, err := parse(file, data)
+	if err != nil {
+		return nil, err
+	}
+	return d.build()
+}
+
+// parse reads the file's entries; its error is that of a file that has none.
+func parse(file string, data []byte) (*draft, error) {
 	r := newReport(source{file: file, spots: map[string]spot{"": {line: 1, column: 1}}})
 	root := r.syntax(data)
 	if root == nil {
@@ -76,7 +85,7 @@ func Parse(file string, data []byte) (*Registry, error) {
 	}
 	d := &draft{report: r}
 	doc.enter(d)
-	return d.build()
+	return d, nil
 }
 
 // syntax is the file's one document, or nil after a complaint.

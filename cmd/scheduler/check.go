@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -47,15 +46,12 @@ Exit 0: sound. Exit 2: problems. Nothing is started and nothing is called.`,
 }
 
 func (a *app) check(noEnv bool) error {
-	reg, err := a.registry()
-	var problems jobs.Problems
-	if err != nil && !errors.As(err, &problems) {
-		return err
+	lookup := a.lookup
+	if noEnv {
+		lookup = nil
 	}
+	reg, problems := jobs.CheckFile(a.config, lookup)
 	if reg != nil {
-		if !noEnv {
-			problems = append(problems, reg.CheckEnv(a.lookup)...)
-		}
 		problems = append(problems, cleanup.Prove(reg)...)
 		problems.Sort()
 	}

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -97,26 +98,30 @@ func TestLedgerThatIsNone(t *testing.T) {
 	}
 }
 
-// As somebody who may only read the file.
+// As somebody who may only read the file: not root, whom no mode keeps out.
 func TestLedgerThatMayNotBeWritten(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, membershipRegistry)
 	d.history()
-	if os.Getuid() == 0 {
-		t.Skip("root may write everything")
+	binary, err := os.Executable()
+	d.must(err)
+	program, err := os.ReadFile(binary)
+	d.must(err)
+	d.must(os.WriteFile(d.path("cronce"), program, 0o755))
+	for path, mode := range map[string]os.FileMode{d.path("ledger.db"): 0o444, d.path("cronce.yaml"): 0o444, filepath.Dir(d.dir): 0o755} {
+		d.must(os.Chmod(path, mode))
 	}
-	for _, mode := range []struct {
-		path string
-		mode os.FileMode
-	}{{"ledger.db", 0o400}, {"", 0o500}} {
-		if err := os.Chmod(d.path(mode.path), mode.mode); err != nil {
-			t.Fatal(err)
-		}
-	}
+	d.must(os.Chmod(d.dir, 0o555))
 	t.Cleanup(func() { _ = os.Chmod(d.dir, 0o700) })
-	for _, args := range [][]string{{"runs", "list"}, {"jobs", "pause", "close-books", "--why", "x"}, {"diff"}} {
-		if code, _, errs := d.run(args...); code != exitFailed || !strings.Contains(errs, "cannot be written") {
-			t.Errorf("%v: exit %d: %s", args, code, errs)
+	for _, command := range []string{"runs list", "jobs pause close-books --why x --by x", "diff"} {
+		c := exec.CommandContext(t.Context(), d.path("cronce"), append(strings.Fields(command), "--config", d.path("cronce.yaml"), "--db", "sqlite:"+d.path("ledger.db"))...)
+		c.Env, c.Dir = append(os.Environ(), "CRONCE_TEST_AS_BINARY=1"), d.dir
+		if os.Getuid() == 0 {
+			c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+		}
+		out, err := c.CombinedOutput()
+		if c.ProcessState.ExitCode() != exitFailed || !strings.Contains(string(out), "cannot be written") {
+			t.Errorf("%s: %v: %s", command, err, out)
 		}
 	}
 }

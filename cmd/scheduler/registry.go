@@ -14,11 +14,10 @@ func (a *app) registry() (*jobs.Registry, error) {
 // keep it from running well: the environment that it names, and keys that
 // could expire before a call's last retry.
 func (a *app) soundRegistry() (*jobs.Registry, error) {
-	reg, err := a.registry()
-	if err != nil {
-		return nil, err
+	reg, problems := jobs.CheckFile(a.config, a.lookup)
+	if reg != nil {
+		problems = append(problems, cleanup.Prove(reg)...)
 	}
-	problems := append(reg.CheckEnv(a.lookup), cleanup.Prove(reg)...)
 	if len(problems) > 0 {
 		problems.Sort()
 		return reg, problems

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+const everythingWrong = `version: 1
+name: acme platform
+targets:
+  one: { urlEnv: ONE_URL, auth: { type: bearer, tokenEnv: ONE_TOKEN } }
+  two: { urlEnv: TWO_URL }
+jobs:
+  - { id: same, schedule: "@daily", target: one, path: /a }
+  - { id: same, schedule: "@daily", target: one, path: /b }
+  - { id: Bad Id, schedule: "@daily", target: one, path: /c }
+  - { id: never, schedule: "0 0 30 2 *", target: one, path: /d }
+  - { id: typo, schedule: "61 * * * *", target: one, path: /e, timeot: 5s }
+  - { id: times, schedule: "@daily", target: one, path: /f, timeout: -5s, retry: { backoff: [1x] } }
+  - { id: nowhere, schedule: "@daily", target: three, path: f }
+  - { id: zone, schedule: "@daily", timezone: Mars/Olympus, target: two, path: /g }
+  - { id: short, schedule: "@daily", targetUrlEnv: SHORT_URL, path: /h, body: 2026-01-01, overlap: sometimes }
+`
+
+// Everything that is wrong with file and environment is listed at once, in the
+// order of the file, and nothing is started or made.
+func TestGoldenBadInput(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, everythingWrong)
+	d.env["TWO_URL"] = "not a url, but s3cret"
+	d.env["ONE_URL"] = "http://user:s3cret@one.example"
+	d.write("retention.yaml", `version: 1
+name: acme
+jobs:
+  - { id: long, schedule: "@daily", targetUrlEnv: MEMBERSHIP_URL, path: /x, retry: { horizon: 24h } }
+`)
+	d.write("empty.yaml", "# nothing\n")
+	d.write("list.yaml", "- a\n- b\n")
+	d.write("tab.yaml", "version: 1\nname: acme\njobs:\n\t- id: a\n")
+	d.write("two.yaml", "version: 1\nname: acme\n---\nname: other\n")
+	d.write("big.yaml", "# "+strings.Repeat("x", 10<<20)+"\n")
+	d.write("utf16.yaml", "\xff\xfev\x00e\x00")
+	var text strings.Builder
+	for _, args := range [][]string{
+		{"check"}, {"check", "--no-env"}, {"serve"}, {"trigger", "same"}, {"diff", "--against", "cronce.yaml"},
+	} {
+		text.WriteString(d.transcript(args...))
+	}
+	for _, name := range []string{"retention", "empty", "list", "tab", "two", "big", "utf16", "missing"} {
+		for _, command := range []string{"check", "serve"} {
+			text.WriteString(d.transcript(command, "--config", d.path(name+".yaml")))
+		}
+	}
+	got := text.String()
+	if strings.Contains(got, "s3cret") || strings.Count(got, "exit 2") != strings.Count(got, "--- exit") {
+		t.Errorf("a secret, or another exit code than 2:\n%s", got)
+	}
+	if _, err := os.Stat(d.path("ledger.db")); err == nil {
+		t.Error("a ledger was made")
+	}
+	// The words are those of package jobs, and tested there.
+	golden(t, "bad-input", regexp.MustCompile(`(?m): .* \[(\w+)\]$`).ReplaceAllString(got, " $1"))
+}
+
+// An edge: the smallest registry, and one whose only job is over.
+func TestCheckOfWhatIsLegal(t *testing.T) {
+	t.Parallel()
+	for _, registry := range []string{"version: 1\nname: a\n", "version: 1\nname: a\njobs:\n  - { id: past, schedule: \"at(2020-01-01T00:00:00)\", targetUrlEnv: MEMBERSHIP_URL, path: /x }\n"} {
+		if code, out, errs := newDesk(t, registry).run("check"); code != 0 || strings.Contains(registry, "past") && !strings.Contains(out, "never again") {
+			t.Errorf("exit %d: %s%s", code, out, errs)
+		}
+	}
+}
