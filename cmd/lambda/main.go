@@ -50,12 +50,13 @@ func newHandler(lookup func(string) (string, bool), logger *slog.Logger) (*handl
 			return nil, err
 		}
 	}
-	h.caller, err = targets.New(targets.Config{
+	remote, err := targets.New(targets.Config{
 		Registry: reg, Lookup: lookup, Version: buildVersion(), Logger: logger, MaxInFlight: maxAtOnce,
 	})
 	if err != nil {
 		return nil, err
 	}
+	h.caller = &caller{remote: remote, purge: h.purge(lookup)}
 	return h, nil
 }
 

@@ -1,0 +1,76 @@
+package export
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+)
+
+// Template is a CloudFormation template. Its JSON is the same each time: maps
+// are written in the order of their keys.
+type Template struct {
+	Version     string              `json:"AWSTemplateFormatVersion"`
+	Description string              `json:"Description"`
+	Parameters  map[string]any      `json:"Parameters"`
+	Conditions  map[string]any      `json:"Conditions"`
+	Resources   map[string]Resource `json:"Resources"`
+	Outputs     map[string]any      `json:"Outputs"`
+}
+
+// Resource is one resource of a template.
+type Resource struct {
+	Type       string         `json:"Type"`
+	Condition  string         `json:"Condition,omitempty"`
+	DependsOn  []string       `json:"DependsOn,omitempty"`
+	Properties map[string]any `json:"Properties"`
+}
+
+func newTemplate(registry string) *Template {
+	return &Template{
+		Version:     "2010-09-09",
+		Description: fmt.Sprintf("The registry %s on EventBridge Scheduler and Lambda, written by cronce export cloudformation", registry),
+		Parameters:  map[string]any{},
+		Conditions:  map[string]any{},
+		Resources:   map[string]Resource{},
+		Outputs:     map[string]any{},
+	}
+}
+
+// Write writes the template as JSON, which CloudFormation takes as it takes
+// YAML.
+func (t *Template) Write(w io.Writer) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	return enc.Encode(t)
+}
+
+// object is a JSON object.
+type object = map[string]any
+
+func ref(name string) object        { return object{"Ref": name} }
+func arnOf(name string) object      { return object{"Fn::GetAtt": []string{name, "Arn"}} }
+func substitute(text string) object { return object{"Fn::Sub": text} }
+func when(condition string, then any) object {
+	return object{"Fn::If": []any{condition, then, ref("AWS::NoValue")}}
+}
+func notEmpty(value any) object {
+	return object{"Fn::Not": []any{object{"Fn::Equals": []any{value, ""}}}}
+}
+
+func statement(actions []string, resources any) object {
+	return object{"Effect": "Allow", "Action": actions, "Resource": resources}
+}
+
+func policy(name string, statements ...object) object {
+	return object{"PolicyName": name, "PolicyDocument": object{"Version": "2012-10-17", "Statement": statements}}
+}
+
+// assumedBy lets a service take a role, for this account's resources only.
+func assumedBy(service string, bounded bool) object {
+	s := object{"Effect": "Allow", "Principal": object{"Service": service}, "Action": "sts:AssumeRole"}
+	if bounded {
+		s["Condition"] = object{"StringEquals": object{"aws:SourceAccount": ref("AWS::AccountId")}}
+	}
+	return object{"Version": "2012-10-17", "Statement": []object{s}}
+}

@@ -1,0 +1,110 @@
+package fakelambda
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// process is one process of the function and the Runtime API that it asks. Each
+// has an API of its own, so that a dead one's last request takes no event.
+type process struct {
+	cmd    *exec.Cmd
+	api    *httptest.Server
+	events chan delivery
+	ended  chan struct{} // closed when the process has ended
+
+	mu      sync.Mutex
+	waiting map[string]chan Outcome // by request id
+}
+
+type delivery struct {
+	Event
+	deadline time.Time
+}
+
+func newProcess() *process {
+	p := &process{events: make(chan delivery), ended: make(chan struct{}), waiting: map[string]chan Outcome{}}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /2018-06-01/runtime/invocation/next", p.next)
+	mux.HandleFunc("POST /2018-06-01/runtime/invocation/{id}/response", p.answered)
+	mux.HandleFunc("POST /2018-06-01/runtime/invocation/{id}/error", p.answered)
+	mux.HandleFunc("POST /2018-06-01/runtime/init/error", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) })
+	p.api = httptest.NewServer(mux)
+	return p
+}
+
+func (p *process) address() string { return strings.TrimPrefix(p.api.URL, "http://") }
+
+func (p *process) start() error {
+	if err := p.cmd.Start(); err != nil {
+		return err
+	}
+	go func() { _ = p.cmd.Wait(); close(p.ended) }()
+	return nil
+}
+
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill()
+	<-p.ended
+	p.api.CloseClientConnections()
+	p.api.Close()
+}
+
+// deliver gives the process an event and waits for the answer, the deadline or
+// the process's end, whichever comes first.
+func (p *process) deliver(ev Event) Outcome {
+	answer := make(chan Outcome, 1)
+	p.mu.Lock()
+	p.waiting[ev.RequestID] = answer
+	p.mu.Unlock()
+	select {
+	case p.events <- delivery{Event: ev, deadline: time.Now().Add(ev.Timeout)}:
+	case <-p.ended:
+		return Outcome{Crashed: true}
+	case <-time.After(10 * time.Second): // Lambda's limit of a start
+		return Outcome{TimedOut: true}
+	}
+	select {
+	case out := <-answer:
+		return out
+	case <-p.ended:
+		return Outcome{Crashed: true}
+	case <-time.After(ev.Timeout):
+		return Outcome{TimedOut: true}
+	}
+}
+
+func (p *process) next(w http.ResponseWriter, r *http.Request) {
+	select {
+	case <-r.Context().Done():
+	case d := <-p.events:
+		w.Header().Set("Lambda-Runtime-Aws-Request-Id", d.RequestID)
+		w.Header().Set("Lambda-Runtime-Deadline-Ms", strconv.FormatInt(d.deadline.UnixMilli(), 10))
+		w.Header().Set("Lambda-Runtime-Invoked-Function-Arn", "arn:aws:lambda:eu-west-1:123456789012:function:test")
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, d.Payload)
+	}
+}
+
+func (p *process) answered(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	w.WriteHeader(http.StatusAccepted)
+	p.mu.Lock()
+	answer := p.waiting[r.PathValue("id")]
+	delete(p.waiting, r.PathValue("id"))
+	p.mu.Unlock()
+	if answer == nil {
+		return // too late: nobody waits for it any more
+	}
+	out := Outcome{Response: body}
+	if strings.HasSuffix(r.URL.Path, "/error") {
+		out = Outcome{Error: parseError(body)}
+	}
+	answer <- out
+}
