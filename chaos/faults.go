@@ -23,15 +23,16 @@ type Counts struct {
 // breaker breaks the fleet by the seed's dice. What it broke it mends after a
 // while: mends are kept in the order of their times.
 type breaker struct {
-	fleet    *fleet
-	server   Server
-	dice     *rand.Rand
-	counts   Counts
-	mends    []mend
-	busy     map[*process]bool
-	down     bool // the database
-	revision int
-	say      func(string, ...any)
+	fleet     *fleet
+	server    Server
+	dice      *rand.Rand
+	counts    Counts
+	mends     []mend
+	busy      map[*process]bool
+	down      bool // the database
+	revision  int
+	deploying int // schedulers that are still to be replaced
+	say       func(string, ...any)
 }
 
 type mend struct {
@@ -186,10 +187,8 @@ func (b *breaker) crash() error {
 // deploy replaces the schedulers one after the other by ones with an edited
 // registry; one deploy in five is of the revision before.
 func (b *breaker) deploy() error {
-	for _, p := range b.fleet.serves {
-		if b.busy[p] || !p.alive() {
-			return nil
-		}
+	if b.deploying > 0 {
+		return nil
 	}
 	b.counts.Deploys++
 	b.revision++
@@ -200,11 +199,21 @@ func (b *breaker) deploy() error {
 	b.say("deploy revision %d", revision)
 	var wait time.Duration
 	for _, p := range b.fleet.serves {
-		b.busy[p] = true
+		b.deploying++
 		wait += b.between(100*time.Millisecond, 1500*time.Millisecond)
-		b.later(wait, func(context.Context) error { return b.replace(p, revision) })
+		b.later(wait, func(context.Context) error { return b.replaceOnceFree(p, revision) })
 	}
 	return nil
+}
+
+// replaceOnceFree waits for a process that is down or suspended.
+func (b *breaker) replaceOnceFree(p *process, revision int) error {
+	if b.busy[p] {
+		b.later(200*time.Millisecond, func(context.Context) error { return b.replaceOnceFree(p, revision) })
+		return nil
+	}
+	b.deploying--
+	return b.replace(p, revision)
 }
 
 // replace asks a scheduler to end and starts it anew with the revision. One
@@ -219,7 +228,6 @@ func (b *breaker) replace(p *process, revision int) error {
 	if err := writeRegistry(b.fleet.registry(p), revision); err != nil {
 		return err
 	}
-	b.busy[p] = false
 	b.say("%s runs revision %d", p.name, revision)
 	return p.start()
 }
