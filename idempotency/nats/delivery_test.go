@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	natsgo "github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/cronce/cronce/idempotency/nats"
@@ -180,6 +181,23 @@ func TestShutdownGivesAHeldEventBackAtOnce(t *testing.T) {
 	w.wantEffects(1)
 }
 
+func TestShutdownDoesNotWaitForAServerThatIsGone(t *testing.T) {
+	w := newWorld(t)
+	c := w.consumer("ORDERS", jetstream.ConsumerConfig{})
+	stop := w.consume(c, options(), effect)
+	for waiting := 0; waiting < 1; {
+		info, err := c.Info(t.Context())
+		check(t, err)
+		waiting = info.NumWaiting
+	}
+	w.halt()
+	began := time.Now()
+	stop()
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("Consume took %v to end", took)
+	}
+}
+
 func TestAWorkerWhoseConsumerIsDeletedEndsThemAll(t *testing.T) {
 	w := newWorld(t)
 	c := w.consumer("ORDERS", jetstream.ConsumerConfig{Durable: "commission"})
@@ -211,5 +229,31 @@ func TestAConnectionClosedForGoodEndsConsume(t *testing.T) {
 	w.conn.Close()
 	if err := receive(t, ended, "Consume to end"); err == nil {
 		t.Error("Consume ended without an error though its connection is closed")
+	}
+}
+
+// The server goes away in the middle of a handler, and with it the
+// acknowledgement or the pull request that was waiting there.
+func TestAServerThatRestartsIsConsumedOn(t *testing.T) {
+	w := newWorld(t)
+	w.publish("ORDERS.placed", "order-1", "a")
+	c := w.consumer("ORDERS", jetstream.ConsumerConfig{Durable: "commission"})
+	started, release := make(chan struct{}, 10), make(chan struct{})
+	w.consume(c, options(), func(ctx context.Context, msg jetstream.Msg) error {
+		started <- struct{}{}
+		<-release
+		return effect(ctx, msg)
+	})
+	receive(t, started, "the handler")
+	back := w.conn.StatusChanged(natsgo.CONNECTED)
+	w.restart()
+	close(release)
+	receive(t, back, "the connection to come back")
+	w.publish("ORDERS.placed", "order-2", "b")
+	receive(t, started, "the second event")
+	w.idle(c)
+	w.wantEffects(2)
+	if len(started) != 0 {
+		t.Errorf("the handler ran %d times, want 2", 2+len(started))
 	}
 }

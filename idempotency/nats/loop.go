@@ -68,6 +68,10 @@ func (l *loop) run(ctx context.Context, consumer jetstream.Consumer) error {
 	}
 }
 
+// drainWithin bounds the wait for a message that is on its way to a worker
+// that stops. A later one comes back after its AckWait.
+const drainWithin = time.Second
+
 // work fetches one message at a time, so that none waits in this process while
 // its AckWait runs.
 func (l *loop) work(ctx context.Context, consumer jetstream.Consumer) error {
@@ -75,11 +79,17 @@ func (l *loop) work(ctx context.Context, consumer jetstream.Consumer) error {
 	if err != nil {
 		return fmt.Errorf("nats: fetch messages: %w", err)
 	}
-	// A message that comes in while this stops is still returned by Next.
-	defer context.AfterFunc(ctx, messages.Drain)()
 	defer messages.Stop()
+	// A message that comes in while this stops is still returned by Next; but
+	// a server that cannot be reached is not waited for.
+	patience, impatient := context.WithCancel(context.WithoutCancel(ctx))
+	defer impatient()
+	defer context.AfterFunc(ctx, func() {
+		messages.Drain()
+		time.AfterFunc(drainWithin, impatient)
+	})()
 	for {
-		msg, err := messages.Next()
+		msg, err := messages.Next(jetstream.NextContext(patience))
 		switch {
 		case err == nil:
 			l.deliver(ctx, msg)

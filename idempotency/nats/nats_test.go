@@ -139,7 +139,7 @@ func TestPoisonIsGivenUp(t *testing.T) {
 				t.Errorf("given up because of %v, want %v", why, tc.fail)
 			}
 			reason := "+TERM permanent"
-			if tc.fail == errBroken {
+			if errors.Is(tc.fail, errBroken) {
 				reason = "+TERM exhausted"
 			}
 			await(t, heard, reason)

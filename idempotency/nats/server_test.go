@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"net"
 	"path/filepath"
 	"sync/atomic"
 	"testing"
@@ -36,6 +37,8 @@ type world struct {
 	db    *sql.DB
 	store *fallible
 	kit   *idempotency.Kit
+	// halt stops the NATS server; restart starts it again on its files and port.
+	halt, restart func()
 }
 
 // fallible is a store that is down for a number of calls.
@@ -55,14 +58,11 @@ func (f *fallible) Begin(ctx context.Context, c idempotency.Claim) (idempotency.
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true})
-	check(t, err)
-	s.Start()
-	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
-	if !s.ReadyForConnections(patience) {
-		t.Fatal("the NATS server does not start")
-	}
-	conn, err := natsgo.Connect(s.ClientURL())
+	files := t.TempDir()
+	s := startServer(t, files, server.RANDOM_PORT)
+	halt := func() { s.Shutdown(); s.WaitForShutdown() }
+	t.Cleanup(func() { halt() })
+	conn, err := natsgo.Connect(s.ClientURL(), natsgo.ReconnectWait(20*time.Millisecond), natsgo.MaxReconnects(-1))
 	check(t, err)
 	t.Cleanup(conn.Close)
 	js, err := jetstream.New(conn)
@@ -80,9 +80,26 @@ func newWorld(t *testing.T) *world {
 		Principal: idempotency.SinglePrincipal("-"), Wait: 50 * time.Millisecond,
 	})
 	check(t, err)
-	w := &world{t, conn, js, db, store, kit}
+	w := &world{T: t, conn: conn, js: js, db: db, store: store, kit: kit}
+	w.halt = halt
+	w.restart = func() {
+		port := s.Addr().(*net.TCPAddr).Port
+		halt()
+		s = startServer(t, files, port)
+	}
 	w.stream("ORDERS")
 	return w
+}
+
+func startServer(t *testing.T, files string, port int) *server.Server {
+	t.Helper()
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: port, JetStream: true, StoreDir: files, NoLog: true, NoSigs: true})
+	check(t, err)
+	s.Start()
+	if !s.ReadyForConnections(patience) {
+		t.Fatal("the NATS server does not start")
+	}
+	return s
 }
 
 // stream makes a stream whose subjects begin with its name.
@@ -168,19 +185,23 @@ func await(t testing.TB, heard <-chan string, want string) {
 	}
 }
 
-// settled waits until the consumer has nothing more to deliver or to wait for,
-// and compares how often it has delivered.
+// settled waits until the consumer is idle, and compares how often it has
+// delivered.
 func (w *world) settled(c jetstream.Consumer, deliveries uint64) {
 	w.Helper()
-	deadline := time.Now().Add(patience)
-	for {
+	if got := w.idle(c).Delivered.Consumer; got != deliveries {
+		w.Errorf("%d deliveries, want %d", got, deliveries)
+	}
+}
+
+// idle waits until the consumer has nothing more to deliver or to wait for.
+func (w *world) idle(c jetstream.Consumer) *jetstream.ConsumerInfo {
+	w.Helper()
+	for deadline := time.Now().Add(patience); ; {
 		info, err := c.Info(w.Context())
 		check(w, err)
 		if info.NumAckPending == 0 && info.NumPending == 0 && info.AckFloor.Consumer == info.Delivered.Consumer {
-			if info.Delivered.Consumer != deliveries {
-				w.Errorf("%d deliveries, want %d", info.Delivered.Consumer, deliveries)
-			}
-			return
+			return info
 		}
 		if time.Now().After(deadline) {
 			w.Fatalf("the consumer does not settle: %+v", info)

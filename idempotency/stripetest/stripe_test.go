@@ -120,8 +120,7 @@ func TestTheSameKeyWithAnotherPayloadIsAnIdempotencyError(t *testing.T) {
 // only when the client has met it, so the client must have asked a third time.
 func TestWhatIsInProgressIsAskedForAgain(t *testing.T) {
 	met := make(chan struct{})
-	var s *service
-	s = newService(t, func(o *idempotency.Options) {
+	s := newService(t, func(o *idempotency.Options) {
 		o.Wait = -1
 		write := o.WriteProblem
 		var once sync.Once
