@@ -97,8 +97,8 @@ func Stored(msg jetstream.Msg) (string, error) {
 
 // Consume handles the events of a pull consumer with explicit acknowledgement
 // until ctx ends, and then returns nil when the last handler has finished, at
-// most MaxRun and a second later. Any other return is an error: the consumer was deleted,
-// or the connection closed for good.
+// most MaxRun and a second later. Any other return is an error: the consumer
+// was deleted, or the connection closed for good.
 //
 // While a handler runs, the server is told so often enough that a handler
 // may take longer than the consumer's AckWait. While the kit cannot tell
