@@ -6,6 +6,8 @@ GO ?= go
 FUZZTIME ?= 20s
 BENCH ?= .
 COUNT ?= 6
+SEED ?= 1
+RUNS ?= 2000
 
 # One version of the linter for every machine. It is built from source, about a
 # minute the first time, since a prebuilt binary lags behind the Go release.
@@ -16,7 +18,7 @@ GOLANGCI = $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.1
 WITH_DATABASES = bin/with-databases
 
 .DEFAULT_GOAL = help
-.PHONY: help build test test-modules lint fmt bench fuzz clean
+.PHONY: help build test test-modules lint fmt bench fuzz simulate clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,6 +43,9 @@ bench: $(WITH_DATABASES) ## every benchmark, on servers that write to disk (BENC
 
 fuzz: $(WITH_DATABASES) ## every fuzz test, each for FUZZTIME
 	$(WITH_DATABASES) scripts/fuzz $(FUZZTIME)
+
+simulate: ## RUNS lives of the whole system in virtual time under faults, from SEED on (SEED=n RUNS=1: that one again)
+	$(GO) test ./internal/simulate -run '^TestSimulation$$' -count 1 -timeout 0 -v -args -seed $(SEED) -lives $(RUNS) | grep -v -e '=== ' -e '--- PASS: TestSimulation/'
 
 clean: ## remove what was built
 	rm -rf bin dist

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 	"github.com/cronce/cronce/ledger/memory"
 )
@@ -96,6 +97,40 @@ func TestRollingDeployLosesAndDoublesNoInstant(t *testing.T) {
 		}
 		if want := "/a /a /a /a /a /v2 /v2 /v2 /v2 /v2 /a /a /a /a /a "; paths != want {
 			t.Errorf("paths %s, want %s", paths, want)
+		}
+	})
+}
+
+// late is a ledger whose first answer about standings takes its time.
+type late struct {
+	executor.Ledger
+	by time.Duration
+}
+
+func (l *late) Standings(ctx context.Context, version string) ([]ledger.Standing, error) {
+	time.Sleep(l.by)
+	l.by = 0
+	return l.Ledger.Standings(ctx, version)
+}
+
+// A process that stalls after its heartbeat counts as gone when it looks at the
+// standings. It must not take that for the removal of its jobs.
+func TestStallBeforeStandingsEndsNoJob(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, svc := memory.New(), applying()
+		j := minutely("a")
+		j.Schedule, j.CatchUp, j.Overlap = "* * * * * *", jobs.CatchUpAll, jobs.OverlapQueue
+		reg := registry(t, j)
+		begun := time.Now()
+		_, stop := start(t, executor.Config{Registry: reg, Ledger: l, Caller: svc})
+		time.Sleep(10*time.Second + 100*time.Millisecond)
+		stop()
+		_, stop = start(t, executor.Config{Registry: reg, Ledger: &late{l, 40 * time.Second}, Caller: svc})
+		time.Sleep(80 * time.Second)
+		want := int(time.Since(begun) / time.Second)
+		stop()
+		if runs := mustList(t, l, ledger.Filter{}); len(runs) != want {
+			t.Errorf("%d rows for %d instants", len(runs), want)
 		}
 	})
 }

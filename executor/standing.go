@@ -61,12 +61,31 @@ func (e *Executor) settle(ctx context.Context) bool {
 		if e.failed(e.asked("standings", start, err)) {
 			return false
 		}
+		if e.unheard(standings) {
+			e.living = nil
+			signal(e.pulse) // back among the living first
+			return false
+		}
 		switches := e.takeUp(standings)
 		if len(switches) == 0 {
 			return true
 		}
 		if !e.admit(ctx, switches) {
 			return false
+		}
+	}
+	return false
+}
+
+// unheard reports whether the ledger counts this process as gone: nobody who
+// lives declares a job that it declares itself. That comes of a stall between
+// the heartbeat and this look, longer than ledger.ProcessTTL; to act on it would
+// be to end jobs that nobody removed, and to lose their instants until somebody
+// begins them anew.
+func (e *Executor) unheard(standings []ledger.Standing) bool {
+	for _, s := range standings {
+		if _, held := e.jobs[s.JobID]; held && s.Winner == "" {
+			return true
 		}
 	}
 	return false

@@ -17,6 +17,7 @@ package proof
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/cronce/cronce/jobs"
@@ -55,6 +56,9 @@ type Evidence struct {
 	Given    map[string]bool
 	Effects  []Effect
 	Requests []Request
+	// Always are the jobs that every process declared at all times: their
+	// epochs follow one another without a gap.
+	Always []string
 	// Due: runs planned up to then have had time to end.
 	Due time.Time
 	// Skew is how far a target's clock may be from the ledger's.
@@ -82,6 +86,8 @@ const (
 	Unfenced   Rule = "an outcome was recorded by somebody who did not hold the lease"
 	Overlapped Rule = "two runs of a job had its slot"
 	Unsettled  Rule = "a declared job has no epoch"
+	Dropped    Rule = "a job was ended by a process that declares it"
+	Gap        Rule = "a job that was always declared had no epoch for a while"
 )
 
 // Violation is one finding.
@@ -115,6 +121,7 @@ func (t *Tally) Add(o Tally) {
 func Check(e Evidence) ([]Violation, Tally) {
 	c := &check{Evidence: e, found: e.Seen, rows: map[string]ledger.Run{}}
 	c.instants()
+	c.gaps()
 	c.effects()
 	c.requests()
 	c.ends()
@@ -140,6 +147,27 @@ func (c *check) requests() {
 			c.add(Changed, r.RunID, "first %s, then %s", seen, r.Text)
 		}
 		first[r.RunID] = r.Text
+	}
+}
+
+// gaps finds times for which a job has no epoch that should have one.
+func (c *check) gaps() {
+	for _, id := range c.Always {
+		var list []Epoch
+		for _, e := range c.Epochs {
+			if e.JobID == id {
+				list = append(list, e)
+			}
+		}
+		slices.SortFunc(list, func(a, b Epoch) int { return a.From.Compare(b.From) })
+		for i := 1; i < len(list); i++ {
+			if !list[i].From.Equal(list[i-1].To) {
+				c.add(Gap, id, "from %s to %s", stamp(list[i-1].To), stamp(list[i].From))
+			}
+		}
+		if len(list) == 0 || !list[len(list)-1].Open {
+			c.add(Unsettled, id, "")
+		}
 	}
 }
 

@@ -19,6 +19,7 @@ type Witness struct {
 	Store
 	mu     sync.Mutex
 	known  map[string]jobs.Job // by job and hash
+	holds  map[string]bool     // process and job -> it declares the job
 	epochs map[string][]epoch
 	runs   map[string]*history
 	slots  map[string]string // job -> the run that was leased last with the slot
@@ -43,7 +44,7 @@ type history struct {
 // NewWitness stands before a ledger.
 func NewWitness(s Store) *Witness {
 	return &Witness{
-		Store: s, known: map[string]jobs.Job{}, epochs: map[string][]epoch{},
+		Store: s, known: map[string]jobs.Job{}, holds: map[string]bool{}, epochs: map[string][]epoch{},
 		runs: map[string]*history{}, slots: map[string]string{},
 	}
 }

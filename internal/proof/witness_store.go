@@ -14,6 +14,7 @@ func (w *Witness) Declare(ctx context.Context, d ledger.Declaration) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, def := range d.Definitions {
+		w.holds[d.Process+" "+def.JobID] = true
 		key := def.JobID + " " + def.Hash
 		if _, ok := w.known[key]; ok {
 			continue
@@ -52,19 +53,22 @@ func (w *Witness) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitte
 	}
 	for _, p := range a.Plans {
 		if !stale[p.JobID] {
-			w.admitted(p)
+			w.admitted(p, a.Owner)
 		}
 	}
 	w.leased(got.Leased...)
 	return got, nil
 }
 
-func (w *Witness) admitted(p ledger.Plan) {
+func (w *Witness) admitted(p ledger.Plan, owner string) {
 	for _, in := range p.Instants {
 		w.planned(in)
 	}
 	if p.Next == nil {
 		return
+	}
+	if p.Next.Hash == "" && w.holds[owner+" "+p.JobID] {
+		w.saw(Dropped, p.JobID, "at %s", stamp(p.Through))
 	}
 	w.end(p.JobID, p.Through)
 	w.begin(ledger.Position{JobID: p.JobID, Epoch: p.Epoch + 1, Watermark: p.Through}, p.Next.Hash)

@@ -99,6 +99,7 @@ func (s *script) complete(e *proof.Evidence, due time.Time) {
 		e.Effects = append(e.Effects, t.effects...)
 		e.Requests = append(e.Requests, t.requests...)
 	}
+	e.Always = s.always()
 	open := map[string]bool{}
 	for _, ep := range e.Epochs {
 		open[ep.JobID] = open[ep.JobID] || ep.Open
@@ -108,4 +109,19 @@ func (s *script) complete(e *proof.Evidence, due time.Time) {
 			e.Seen = append(e.Seen, proof.Violation{Rule: proof.Unsettled, Of: j.ID})
 		}
 	}
+}
+
+// always are the jobs that every version declares.
+func (s *script) always() (ids []string) {
+	for _, j := range s.versions[0].Jobs() {
+		kept := true
+		for _, v := range s.versions {
+			in, ok := v.Job(j.ID)
+			kept = kept && ok && !in.Disabled
+		}
+		if kept {
+			ids = append(ids, j.ID)
+		}
+	}
+	return ids
 }

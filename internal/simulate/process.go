@@ -18,6 +18,7 @@ type process struct {
 	cancel context.CancelFunc // of its executor
 	caller executor.Caller
 	gone   chan struct{}
+	skew   time.Duration // how wrong it is about the ledger's clock
 
 	mu     sync.Mutex
 	dead   bool
@@ -28,6 +29,9 @@ type process struct {
 func (w *world) newProcess(ctx context.Context, id string) (*process, context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	p := &process{w: w, id: id, cancel: cancel, gone: make(chan struct{}), count: map[string]int{}}
+	if r := w.Dice("clock "+id, 0); r.IntN(3) == 0 {
+		p.skew = between(r, 0, 5*time.Second+300*time.Millisecond) - 5*time.Second
+	}
 	p.caller = (*network)(p)
 	if w.options.Caller != nil {
 		p.caller = w.options.Caller(p.caller, w)
@@ -143,6 +147,14 @@ func through[T any](ctx context.Context, p *process, op string, do func() (T, er
 	return got, err
 }
 
+// told is what the process takes an answer's time for.
+func (p *process) told(now time.Time) time.Time {
+	if now.IsZero() || p.w.isCalm() {
+		return now
+	}
+	return now.Add(p.skew)
+}
+
 type nothing struct{}
 
 func (p *process) Declare(ctx context.Context, d ledger.Declaration) error {
@@ -151,7 +163,9 @@ func (p *process) Declare(ctx context.Context, d ledger.Declaration) error {
 }
 
 func (p *process) Beat(ctx context.Context, id string) (ledger.Pulse, error) {
-	return through(ctx, p, "beat", func() (ledger.Pulse, error) { return p.w.ledger.Beat(ctx, id) })
+	got, err := through(ctx, p, "beat", func() (ledger.Pulse, error) { return p.w.ledger.Beat(ctx, id) })
+	got.Now = p.told(got.Now)
+	return got, err
 }
 
 func (p *process) Retire(ctx context.Context, id string) error {
@@ -164,15 +178,21 @@ func (p *process) Standings(ctx context.Context, version string) ([]ledger.Stand
 }
 
 func (p *process) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitted, error) {
-	return through(ctx, p, "admit", func() (ledger.Admitted, error) { return p.w.ledger.Admit(ctx, a) })
+	got, err := through(ctx, p, "admit", func() (ledger.Admitted, error) { return p.w.ledger.Admit(ctx, a) })
+	got.Now = p.told(got.Now)
+	return got, err
 }
 
 func (p *process) Enter(ctx context.Context, e ledger.Entry) (ledger.Entered, error) {
-	return through(ctx, p, "enter", func() (ledger.Entered, error) { return p.w.ledger.Enter(ctx, e) })
+	got, err := through(ctx, p, "enter", func() (ledger.Entered, error) { return p.w.ledger.Enter(ctx, e) })
+	got.Now = p.told(got.Now)
+	return got, err
 }
 
 func (p *process) Claim(ctx context.Context, c ledger.Claim) (ledger.Claimed, error) {
-	return through(ctx, p, "claim", func() (ledger.Claimed, error) { return p.w.ledger.Claim(ctx, c) })
+	got, err := through(ctx, p, "claim", func() (ledger.Claimed, error) { return p.w.ledger.Claim(ctx, c) })
+	got.Now = p.told(got.Now)
+	return got, err
 }
 
 func (p *process) Recall(ctx context.Context, token string) ([]ledger.Work, error) {

@@ -1,0 +1,398 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/internal/proof"
+	"github.com/cronce/cronce/internal/testdb"
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/ledger/postgres"
+)
+
+// theDay is one on which New York's clocks go forward.
+var theDay = time.Date(2027, 3, 14, 0, 0, 0, 0, time.UTC)
+
+// Executors share a database for a day of its clock, and are stopped and
+// killed at random. The checker finds one row for each instant and one effect
+// for each run that succeeded.
+func TestExecutorsShareADay(t *testing.T) {
+	for _, n := range []int{2, 5} {
+		t.Run(fmt.Sprintf("%d executors", n), func(t *testing.T) {
+			d := newDay(t, uint64(n), n)
+			d.pass(24 * time.Hour)
+			due := d.time()
+			d.finish(due)
+			for _, m := range d.members {
+				d.stop(m, false)
+			}
+			d.running.Wait()
+			found, tally := proof.Check(d.evidence(due))
+			for _, v := range found {
+				t.Error(v)
+			}
+			t.Logf("%+v, %d starts, %d kills", tally, d.starts, d.kills)
+			if tally.Succeeded < 1000 || d.kills < n {
+				t.Error("the day was too quiet to prove anything")
+			}
+		})
+	}
+}
+
+// day is a database with a clock of its own, and those who share it.
+type day struct {
+	*testing.T
+	*rand.Rand
+	registry *jobs.Registry
+	ledger   *postgres.Ledger
+	clock    *pgx.Conn
+	schema   string
+	from     map[string]time.Time // each job's first watermark
+	target   *dayTarget
+	members  []*sharer
+	running  sync.WaitGroup
+
+	starts, kills int
+
+	mu    sync.Mutex
+	ahead time.Duration // of the database's clock
+}
+
+// sharer is one place in the fleet: a process, and its way to the ledger.
+type sharer struct {
+	*postgres.Ledger
+	cancel context.CancelFunc
+	wake   func()        // its heartbeat is due
+	beaten chan struct{} // its heartbeat came back
+	mu     sync.Mutex
+	dead   bool
+	lose   *rand.Rand // which answers are lost
+}
+
+func newDay(t *testing.T, seed uint64, n int) *day {
+	url, schema := testdb.Postgres(t), "day"
+	options := []postgres.Option{postgres.Schema(schema), setClock(t, url, schema), postgres.PoolSize(4)}
+	if _, err := postgres.Migrate(t.Context(), url, options...); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close(context.Background()) })
+	d := &day{
+		T: t, Rand: rand.New(rand.NewPCG(seed, 1)), registry: dayRegistry(t), ledger: open(t, url, options...),
+		clock: conn, schema: schema, from: map[string]time.Time{},
+	}
+	d.target = &dayTarget{now: d.time, rand: rand.New(rand.NewPCG(seed, 2)), keys: map[string]bool{}}
+	d.shift(theDay.Sub(d.time()))
+	d.begin()
+	for range n {
+		m := &sharer{Ledger: open(t, url, options...)}
+		d.members = append(d.members, m)
+		d.start(m)
+	}
+	return d
+}
+
+func dayRegistry(t *testing.T) *jobs.Registry {
+	entries := []jobs.Entry{
+		jobs.Name("day"), jobs.Target{Name: "svc", URLEnv: "SVC_URL"}, jobs.Cleanup{DisabledBecause: "nothing to purge"},
+		jobs.KeyTTL{Scope: "route:*", TTL: 48 * time.Hour},
+	}
+	overlaps := []jobs.Overlap{jobs.OverlapSkip, jobs.OverlapQueue, jobs.OverlapAllow}
+	catchUps := []jobs.CatchUp{jobs.CatchUpAll, jobs.CatchUpLatest, jobs.CatchUpNone}
+	for i, schedule := range []string{"* * * * *", "*/2 * * * *", "@every 90s", "30 * * * *", "0,30 1-4 * * *", "30 2 * * *"} {
+		entries = append(entries, jobs.Job{
+			ID: fmt.Sprint("job-", i), Schedule: schedule, Timezone: "America/New_York", Target: "svc", Path: "/work",
+			Overlap: overlaps[i%3], CatchUp: catchUps[i%3], Retry: jobs.Retry{Horizon: 24 * time.Hour},
+		})
+	}
+	reg, err := jobs.NewRegistry(entries...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reg
+}
+
+// begin begins every job before anybody plans it, to know from when on its
+// instants count.
+func (d *day) begin() {
+	ctx := d.Context()
+	first := ledger.Declaration{Process: "first", Registry: d.registry.Name(), Version: d.registry.Version()}
+	for _, j := range d.registry.Jobs() {
+		if body, hash, err := j.Definition(); err != nil {
+			d.Fatal(err)
+		} else if !j.Disabled {
+			first.Definitions = append(first.Definitions, ledger.Definition{JobID: j.ID, Hash: hash, Body: body})
+		}
+	}
+	if err := d.ledger.Declare(ctx, first); err != nil {
+		d.Fatal(err)
+	}
+	list, err := d.ledger.Standings(ctx, first.Version)
+	if err != nil {
+		d.Fatal(err)
+	}
+	for _, s := range list {
+		d.from[s.JobID] = s.Watermark
+	}
+	if err := d.ledger.Retire(ctx, "first"); err != nil {
+		d.Fatal(err)
+	}
+}
+
+// shift moves the database's clock on.
+func (d *day) shift(by time.Duration) {
+	d.Helper()
+	_, err := d.clock.Exec(d.Context(), fmt.Sprintf(`UPDATE %s_clock.ahead SET d = d + interval '%d microseconds'`, d.schema, by.Microseconds()))
+	if err != nil {
+		d.Fatal(err)
+	}
+	d.mu.Lock()
+	d.ahead += by
+	d.mu.Unlock()
+}
+
+// time is the database's clock, near enough.
+func (d *day) time() time.Time {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return time.Now().Add(d.ahead).UTC()
+}
+
+// pass lets time pass, in steps that every living process notices, and deals
+// out stops, kills and starts.
+func (d *day) pass(length time.Duration) {
+	for end := d.time().Add(length); d.time().Before(end); {
+		d.step(time.Second + time.Duration(d.Int64N(int64(time.Minute))))
+		m := d.members[d.IntN(len(d.members))]
+		switch d.IntN(120) {
+		case 0:
+			d.stop(m, true)
+		case 1:
+			d.stop(m, false)
+		case 2, 3, 4, 5, 6, 7:
+			d.start(m)
+		}
+	}
+	for _, m := range d.members {
+		d.start(m)
+	}
+}
+
+// step moves the clock, and waits until every process has heard of it: by
+// then it has planned what the step before made due.
+func (d *day) step(by time.Duration) {
+	d.shift(by)
+	for _, m := range d.members {
+		if m.cancel != nil {
+			m.wake()
+		}
+	}
+	for _, m := range d.members {
+		if m.cancel == nil {
+			continue
+		}
+		select {
+		case <-m.beaten:
+		case <-d.Context().Done():
+			d.Fatal("a process's heart stands still")
+		}
+	}
+}
+
+// finish lets the retries and taken-over runs of the day come to their end.
+func (d *day) finish(due time.Time) {
+	for range 5_000 {
+		runs, err := d.ledger.List(d.Context(), ledger.Filter{
+			States: []ledger.State{ledger.Planned, ledger.Running, ledger.Retrying}, Until: due, Limit: 1,
+		})
+		if err != nil {
+			d.Fatal(err)
+		}
+		if len(runs) == 0 {
+			return
+		}
+		d.step(time.Second)
+	}
+}
+
+func (d *day) start(m *sharer) {
+	if m.cancel != nil {
+		return
+	}
+	d.starts++
+	fresh := &sharer{Ledger: m.Ledger, beaten: make(chan struct{}, 1), lose: rand.New(rand.NewPCG(d.Uint64(), 3))}
+	alarm := &byHand{wakes: make(chan func(), 2)}
+	e, err := executor.New(executor.Config{
+		Registry: d.registry, Ledger: fresh, Caller: d.target, Alarm: alarm, Grace: time.Second,
+	})
+	if err != nil {
+		d.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	d.running.Go(func() {
+		if err := e.Run(ctx); err != nil {
+			d.Error(err)
+		}
+	})
+	<-alarm.wakes
+	fresh.wake, fresh.cancel = <-alarm.wakes, cancel
+	for i := range d.members {
+		if d.members[i] == m {
+			d.members[i] = fresh
+		}
+	}
+}
+
+// stop ends a process: gracefully, or as a kill does, after which nothing that
+// it does reaches the ledger.
+func (d *day) stop(m *sharer, kill bool) {
+	if m.cancel == nil {
+		return
+	}
+	if kill {
+		d.kills++
+		m.mu.Lock()
+		m.dead = true
+		m.mu.Unlock()
+	}
+	m.cancel()
+	m.cancel = nil
+}
+
+func (d *day) evidence(due time.Time) proof.Evidence {
+	ctx := d.Context()
+	rows, err := d.ledger.List(ctx, ledger.Filter{Limit: math.MaxInt32})
+	if err != nil {
+		d.Fatal(err)
+	}
+	status, err := d.ledger.Jobs(ctx)
+	if err != nil {
+		d.Fatal(err)
+	}
+	e := proof.Evidence{Rows: rows, Effects: d.target.effects, Requests: d.target.requests, Due: due, Skew: time.Minute}
+	for _, s := range status {
+		j, _ := d.registry.Job(s.JobID)
+		e.Epochs = append(e.Epochs, proof.Epoch{JobID: s.JobID, Schedule: j.Parsed(), From: d.from[s.JobID], To: due, Open: true})
+	}
+	return e
+}
+
+// byHand is an alarm that rings when the test says so. It hands out what to
+// call, in the order in which it was asked: planning, then the heartbeat.
+type byHand struct{ wakes chan func() }
+
+func (a *byHand) Every(_ time.Duration, _ string, wake func()) error { a.wakes <- wake; return nil }
+func (a *byHand) Stop() error                                        { return nil }
+
+var errCut = fmt.Errorf("%w: cut", ledger.ErrUnavailable)
+
+// cut reports whether the process is dead.
+func (m *sharer) cut() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.dead
+}
+
+// lost loses an answer now and then.
+func (m *sharer) lost(err error) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.dead || err == nil && m.lose.IntN(300) == 0 {
+		return errCut
+	}
+	return err
+}
+
+func (m *sharer) Beat(ctx context.Context, p string) (ledger.Pulse, error) {
+	defer func() {
+		select {
+		case m.beaten <- struct{}{}:
+		default:
+		}
+	}()
+	if m.cut() {
+		return ledger.Pulse{}, errCut
+	}
+	got, err := m.Ledger.Beat(ctx, p)
+	return got, m.lost(err)
+}
+
+func (m *sharer) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitted, error) {
+	if m.cut() {
+		return ledger.Admitted{}, errCut
+	}
+	got, err := m.Ledger.Admit(ctx, a)
+	return got, m.lost(err)
+}
+
+func (m *sharer) Claim(ctx context.Context, c ledger.Claim) (ledger.Claimed, error) {
+	if m.cut() {
+		return ledger.Claimed{}, errCut
+	}
+	got, err := m.Ledger.Claim(ctx, c)
+	return got, m.lost(err)
+}
+
+func (m *sharer) Record(ctx context.Context, o []ledger.Outcome) ([]ledger.Fate, error) {
+	if m.cut() {
+		return nil, errCut
+	}
+	got, err := m.Ledger.Record(ctx, o)
+	return got, m.lost(err)
+}
+
+func (m *sharer) Extend(ctx context.Context, l []ledger.Lease, by time.Duration) ([]ledger.Lease, error) {
+	if m.cut() {
+		return nil, errCut
+	}
+	return m.Ledger.Extend(ctx, l, by)
+}
+
+func (m *sharer) Retire(ctx context.Context, p string) error {
+	if m.cut() {
+		return errCut
+	}
+	return m.Ledger.Retire(ctx, p)
+}
+
+// dayTarget applies each key once. Some answers are lost after the work was
+// done, some work fails.
+type dayTarget struct {
+	now      func() time.Time
+	mu       sync.Mutex
+	rand     *rand.Rand
+	keys     map[string]bool
+	effects  []proof.Effect
+	requests []proof.Request
+}
+
+func (t *dayTarget) Call(_ context.Context, c executor.Call) executor.Answer {
+	now := t.now()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.requests = append(t.requests, proof.Request{RunID: c.RunID, Text: string(c.Work.Call.Body)})
+	if t.rand.IntN(100) == 0 {
+		return executor.Answer{Kind: ledger.Failed, Status: 500}
+	}
+	if t.keys[c.RunID] {
+		return executor.Answer{Kind: ledger.Replay, Status: 200}
+	}
+	t.keys[c.RunID] = true
+	t.effects = append(t.effects, proof.Effect{RunID: c.RunID, Begun: now, At: now})
+	if t.rand.IntN(100) == 0 {
+		return executor.Answer{Kind: ledger.Unknown, Error: "the answer was lost"}
+	}
+	return executor.Answer{Kind: ledger.Fresh, Status: 200}
+}
