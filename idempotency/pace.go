@@ -18,7 +18,7 @@ const (
 	leastBatch   = 100
 
 	longestPause = 5 * time.Second
-	slowest      = 16 // times the normal pause, while the store is slow
+	slowest      = 4 // times the normal pause, while the store is slow
 )
 
 // Pace says how hard a purge may work. The zero value is the default.
@@ -28,8 +28,8 @@ type Pace struct {
 	Batch int
 	// Share is the part of the time that may be spent in batches; default
 	// DefaultPurgeShare. From 1 on a purge never pauses. Below, it pauses up to
-	// 16 times longer while a row takes more than twice its best time: the
-	// store is then busy with something more urgent.
+	// 4 times longer while a row takes more than twice its best time of late:
+	// the store is then busy with something more urgent.
 	Share float64
 	// For is how long batches may be begun; 0: until nothing is left.
 	For time.Duration
@@ -94,13 +94,14 @@ func newRhythm(p Pace) *rhythm {
 }
 
 // next learns from a batch and says how long to pause after it. The best time
-// is forgotten slowly, since a table changes while it is purged.
+// is forgotten within some dozen batches: a store that is slow throughout is
+// no reason to go on all night.
 func (r *rhythm) next(rows int, took time.Duration) time.Duration {
 	row := max(took/time.Duration(rows), 1)
 	if r.best == 0 || row < r.best {
 		r.best = row
 	} else {
-		r.best += r.best / 64
+		r.best += r.best / 16
 	}
 	if row > 2*r.best {
 		r.slow = min(2*r.slow, slowest)

@@ -1,0 +1,141 @@
+package idempotency_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cronce/cronce/idempotency"
+)
+
+// table is a store whose batches take as long as it is told, a row at a time.
+type table struct {
+	rows   int
+	row    func(batch int) time.Duration
+	limits []int
+	begun  []time.Duration // since start
+	start  time.Time
+}
+
+func (tb *table) batch(_ context.Context, limit int) (int, error) {
+	n := min(limit, tb.rows)
+	tb.rows -= n
+	tb.begun = append(tb.begun, time.Since(tb.start))
+	tb.limits = append(tb.limits, limit)
+	time.Sleep(time.Duration(n) * tb.row(len(tb.limits)-1))
+	return n, nil
+}
+
+func each(t *testing.T, p idempotency.Pace, tb *table) (done bool) {
+	t.Helper()
+	tb.start = time.Now()
+	done, err := p.Each(t.Context(), tb.batch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return done
+}
+
+func steady(d time.Duration) func(int) time.Duration {
+	return func(int) time.Duration { return d }
+}
+
+func TestBatchesTakeTheirShareOfTheTime(t *testing.T) {
+	for _, tc := range []struct {
+		rule  string
+		share float64
+		want  time.Duration // from the start of one batch of 10 ms to the next
+	}{
+		{"a quarter by default", 0, 40 * time.Millisecond},
+		{"a half", 0.5, 20 * time.Millisecond},
+		{"all: no pause", 1, 10 * time.Millisecond},
+		{"more than all is all", 7, 10 * time.Millisecond},
+	} {
+		t.Run(tc.rule, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				tb := &table{rows: 25, row: steady(time.Millisecond)}
+				if !each(t, idempotency.Pace{Batch: 10, Share: tc.share}, tb) {
+					t.Error("not done")
+				}
+				if want := []time.Duration{0, tc.want, 2 * tc.want}; !slices.Equal(tb.begun, want) {
+					t.Errorf("batches at %v, want %v", tb.begun, want)
+				}
+			})
+		})
+	}
+}
+
+func TestPausesGrowWhileTheStoreIsSlowAndShrinkAfterwards(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tb := &table{rows: 300, row: func(batch int) time.Duration {
+			if 5 <= batch && batch < 9 {
+				return 4 * time.Millisecond
+			}
+			return time.Millisecond
+		}}
+		each(t, idempotency.Pace{Batch: 10, Share: 0.5}, tb)
+		pause := func(batch int) time.Duration {
+			return tb.begun[batch+1] - tb.begun[batch] - 10*tb.row(batch)
+		}
+		if before, slow, after := pause(4), pause(8), pause(24); slow != 4*4*before || after != before {
+			t.Errorf("pauses %v, then %v, then %v; want 16 times the first for a batch that takes 4 times as long, then the first",
+				before, slow, after)
+		}
+	})
+}
+
+func TestBatchesThatTakeTooLongAreMadeSmaller(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tb := &table{rows: 20_000, row: func(batch int) time.Duration {
+			if batch < 4 {
+				return time.Millisecond // 5000 rows: 5 s
+			}
+			return 10 * time.Microsecond
+		}}
+		each(t, idempotency.Pace{Share: 1}, tb)
+		if want := []int{5000, 2500, 1250, 625, 312, 624, 1248}; !slices.Equal(tb.limits[:7], want) {
+			t.Errorf("limits %v, want %v first", tb.limits, want)
+		}
+		if most := slices.Max(tb.limits[7:]); most != 5000 {
+			t.Errorf("limits %v: never back at 5000", tb.limits)
+		}
+	})
+}
+
+func TestABatchIsNeverMadeTooSmallToGetOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tb := &table{rows: 5000, row: steady(time.Second)}
+		each(t, idempotency.Pace{Batch: 800, Share: 1}, tb)
+		if least := slices.Min(tb.limits); least != 100 {
+			t.Errorf("the smallest batch was %d, want 100", least)
+		}
+	})
+}
+
+func TestNoBatchIsBegunAfterTheBound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tb := &table{rows: 1000, row: steady(time.Millisecond)}
+		if each(t, idempotency.Pace{Batch: 10, Share: 1, For: 55 * time.Millisecond}, tb) {
+			t.Error("done, with rows left")
+		}
+		if len(tb.begun) != 6 || tb.rows != 940 {
+			t.Errorf("batches at %v, %d rows left", tb.begun, tb.rows)
+		}
+	})
+}
+
+func TestAPurgeEndsWithItsContextAlsoInAPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stopped := errors.New("stopped")
+		ctx, stop := context.WithCancelCause(t.Context())
+		time.AfterFunc(100*time.Millisecond, func() { stop(stopped) })
+		tb := &table{rows: 1000, row: steady(10 * time.Millisecond), start: time.Now()}
+		done, err := idempotency.Pace{Batch: 1, Share: 0.01}.Each(ctx, tb.batch)
+		if done || !errors.Is(err, stopped) || time.Since(tb.start) != 100*time.Millisecond {
+			t.Errorf("done %t, %v after %v", done, err, time.Since(tb.start))
+		}
+	})
+}

@@ -1,0 +1,164 @@
+package keystores_test
+
+import (
+	"database/sql"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	driver "github.com/go-sql-driver/mysql"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/cronce/cronce/cleanup"
+	"github.com/cronce/cronce/idempotency/sqlite"
+	"github.com/cronce/cronce/internal/keystores"
+	"github.com/cronce/cronce/internal/testdb"
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/migrations"
+)
+
+func purge(t *testing.T, url, schema string) (cleanup.Report, error) {
+	t.Helper()
+	r, err := jobs.NewRegistry(jobs.Name("acme"), jobs.KeyStore{Name: "db", URLEnv: "DB_URL", Schema: schema})
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := func(name string) (string, bool) { return url, url != "" && name == "DB_URL" }
+	return cleanup.New(r, keystores.Of(r, env), nil).Run(t.Context())
+}
+
+func one(t *testing.T, url, schema string) {
+	t.Helper()
+	if report, err := purge(t, url, schema); err != nil || report.Deleted != 1 {
+		t.Errorf("schema %q: %+v, %v", schema, report, err)
+	}
+}
+
+func TestPostgresTableIsFoundBySchemaOrSearchPathOrInCronce(t *testing.T) {
+	url := testdb.Postgres(t)
+	joint := "?"
+	if strings.Contains(url, "?") {
+		joint = "&"
+	}
+	url += joint + "search_path=public" // else the role's own schema comes first
+	pool, err := pgxpool.New(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	for _, schema := range []string{"cronce", "accounting", "public"} {
+		tables, err := migrations.Print(migrations.Target{Engine: migrations.Postgres, Set: migrations.Keys, Schema: schema})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := pool.Exec(t.Context(), tables+`;
+INSERT INTO `+schema+`.idempotency_keys (scope, principal, key, request_hash, state, owner, created_at, expires_at)
+VALUES ('a', 'p', 'k', 'h', 'done', 'o', now(), now() - interval '1 hour')`); err != nil {
+			t.Fatal(err)
+		}
+		if schema == "cronce" {
+			one(t, url, "") // in no schema that the connection searches
+		}
+	}
+	one(t, url, "accounting")
+	one(t, url, "") // public is searched
+	if _, err := purge(t, url, "nowhere"); err == nil || !strings.Contains(err.Error(), "no table idempotency_keys in the schema nowhere") {
+		t.Errorf("another schema: %v", err)
+	}
+}
+
+func TestMySQLIsNamedByTheDriversFormOrAURL(t *testing.T) {
+	dsn := testdb.MariaDB(t)
+	_, database, _ := strings.Cut(dsn, ")/")
+	tables, err := migrations.Print(migrations.Target{Engine: migrations.MySQL, Set: migrations.Keys})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, dsn, tables)
+	for name, url := range map[string]string{"DSN": dsn, "URL": asURL(t, dsn)} {
+		run(t, dsn, "INSERT INTO idempotency_keys (scope, principal, `key`, request_hash, state, owner, created_at, expires_at) VALUES ('a', 'p', 'k', 'h', 'done', 'o', 1, 2)")
+		t.Run(name, func(t *testing.T) { one(t, url, "") })
+	}
+	run(t, dsn, "INSERT INTO idempotency_keys (scope, principal, `key`, request_hash, state, owner, created_at, expires_at) VALUES ('a', 'p', 'k', 'h', 'done', 'o', 1, 2)")
+	one(t, strings.TrimSuffix(dsn, database), database)
+}
+
+func TestSQLiteIsAPath(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "keys.db")
+	db, err := sqlite.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := migrations.Up(t.Context(), db, migrations.Target{Engine: migrations.SQLite, Set: migrations.Keys}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec(`INSERT INTO idempotency_keys (scope, principal, key, request_hash, state, owner, created_at, expires_at) VALUES ('a', 'p', 'k', 'h', 'done', 'o', 1, 2)`); err != nil {
+		t.Fatal(err)
+	}
+	one(t, "sqlite:"+path, "")
+}
+
+func TestAMissingSQLiteFileIsNotMade(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "keys.db")
+	if _, err := purge(t, "sqlite:"+path, ""); err == nil || !strings.Contains(err.Error(), "no such SQLite file") {
+		t.Error(err)
+	}
+	if _, err := os.Stat(path); err == nil {
+		t.Error("a purge made a database")
+	}
+}
+
+func TestNoErrorShowsAStoresURL(t *testing.T) {
+	for _, url := range []string{
+		"postgres://ann:s3cret@127.0.0.1:1/db",
+		"postgres://ann:s3cret@%zz/db",
+		"postgres://ann:s3cret@127.0.0.1/db?sslmode=s3cret",
+		"mysql://ann:s3cret@127.0.0.1:1/db",
+		"mysql://ann:s3cret@/db",
+		"mysql://ann:s3cret@%zz:1/db",
+		"mysql://ann:s3cret@127.0.0.1:1/db?tls=s3cret",
+		"ann:s3cret@tcp(127.0.0.1:1)/db",
+		"ann:s3cret@tcp(127.0.0.1:1",
+		"s3cret",
+		"redis://:s3cret@cache",
+	} {
+		_, err := purge(t, url, "")
+		switch {
+		case err == nil:
+			t.Errorf("%s: no error", url)
+		case strings.Contains(err.Error(), "s3cret"):
+			t.Errorf("the error shows the URL: %v", err)
+		case !strings.Contains(err.Error(), "DB_URL") && !strings.Contains(err.Error(), "key store db"):
+			t.Errorf("the error does not say which store: %v", err)
+		}
+	}
+	if _, err := purge(t, "", ""); err == nil || !strings.Contains(err.Error(), "DB_URL is not set") {
+		t.Errorf("unset: %v", err)
+	}
+}
+
+func run(t *testing.T, dsn, statement string) {
+	t.Helper()
+	db, err := sql.Open("mysql", dsn+"?multiStatements=true")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(t.Context(), statement); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// asURL writes user:password@tcp(host:port)/database as a URL.
+func asURL(t *testing.T, dsn string) string {
+	t.Helper()
+	c, err := driver.ParseDSN(dsn)
+	if err != nil || c.Net != "tcp" {
+		t.Skipf("the test server is not reached by TCP: %v", err)
+	}
+	u := url.URL{Scheme: "mysql", User: url.UserPassword(c.User, c.Passwd), Host: c.Addr, Path: c.DBName}
+	return u.String()
+}
