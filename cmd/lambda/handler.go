@@ -15,6 +15,10 @@ import (
 // since the last one as on time.
 const onTime = 2 * time.Minute
 
+// lease is shorter than a daemon's: the delivery that follows a crash waits for
+// it to lapse, and is paid for while it waits.
+const lease = 10 * time.Second
+
 // handler answers the platform's events with one registry. It is a
 // lambda.Handler.
 type handler struct {
@@ -96,7 +100,7 @@ func (h *handler) tick(ctx context.Context, s shape) (any, error) {
 func (h *handler) executor(ctx context.Context) (*executor.Executor, error) {
 	cfg := executor.Config{
 		Registry: h.reg, Caller: h.caller, Logger: h.log,
-		MaxInFlight: maxAtOnce, Grace: 5 * time.Second, OnTime: onTime,
+		MaxInFlight: maxAtOnce, Lease: lease, Grace: 5 * time.Second, OnTime: onTime,
 	}
 	if h.ledger == nil {
 		cfg.Ledger = newStateless()

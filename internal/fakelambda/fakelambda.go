@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -144,4 +145,15 @@ func parseError(body []byte) *FunctionError {
 		f.Message = string(body)
 	}
 	return &f
+}
+
+// Freeze stops the process where it is (SIGSTOP), until it is killed.
+func (e *Environment) Freeze() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.process != nil {
+		if err := e.process.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+			e.t.Errorf("the function cannot be stopped: %v", err)
+		}
+	}
 }

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cronce/cronce/examples/target/membership"
+	"github.com/cronce/cronce/internal/fakelambda"
+	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/ledger/postgres"
+
+	"log/slog"
+)
+
+// built are the binaries under test, built once as they are shipped.
+var built = sync.OnceValues(func() (dir string, err error) {
+	dir, err = os.MkdirTemp("", "cronce-lambda-test")
+	if err != nil {
+		return "", err
+	}
+	for _, args := range [][]string{
+		{"build", "-trimpath", "-tags", "lambda.norpc", "-ldflags", "-s -w", "-o", filepath.Join(dir, "bootstrap"), "."},
+		{"build", "-o", filepath.Join(dir, "cronce"), "../scheduler"},
+	} {
+		cmd := exec.Command("go", args...)
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return "", fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, out)
+		}
+	}
+	return dir, nil
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if dir, err := built(); err == nil {
+		_ = os.RemoveAll(dir)
+	}
+	os.Exit(code)
+}
+
+func binary(t testing.TB, name string) string {
+	t.Helper()
+	dir, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(dir, name)
+}
+
+// target is the example's service, which uses the idempotency kit, behind a
+// door that a test can hold.
+type target struct {
+	t       *testing.T
+	service *membership.Service
+	url     string
+
+	mu    sync.Mutex
+	calls map[string]int // by run-id
+	// after, when set, is called when the work is done and committed, before
+	// the answer goes out; the answer is lost when it returns false.
+	after func(n int) bool
+}
+
+func newTarget(t *testing.T) *target {
+	t.Helper()
+	service, err := membership.Open(t.Context(), filepath.Join(t.TempDir(), "target.db"), "secret", slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tg := &target{t: t, service: service, calls: map[string]int{}}
+	server := httptest.NewServer(tg)
+	tg.url = server.URL
+	t.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+		_ = service.Close()
+	})
+	return tg
+}
+
+func (tg *target) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	key := r.Header.Get("Idempotency-Key")
+	tg.mu.Lock()
+	tg.calls[key]++
+	n, after := tg.calls[key], tg.after
+	tg.mu.Unlock()
+	recorded := httptest.NewRecorder()
+	tg.service.Handler().ServeHTTP(recorded, r)
+	if after != nil && !after(n) {
+		panic(http.ErrAbortHandler)
+	}
+	maps.Copy(w.Header(), recorded.Header())
+	w.WriteHeader(recorded.Code)
+	_, _ = w.Write(recorded.Body.Bytes())
+}
+
+func (tg *target) hold(after func(n int) bool) {
+	tg.mu.Lock()
+	defer tg.mu.Unlock()
+	tg.after = after
+}
+
+// effects is how often each run's work was applied.
+func (tg *target) effects() map[string]int {
+	tg.t.Helper()
+	got, err := tg.service.Effects(context.WithoutCancel(tg.t.Context()))
+	if err != nil {
+		tg.t.Fatal(err)
+	}
+	return got
+}
+
+// wantEffects says that these runs, and no others, had one effect each.
+func (tg *target) wantEffects(runIDs ...string) {
+	tg.t.Helper()
+	got := tg.effects()
+	if len(got) != len(runIDs) {
+		tg.t.Errorf("effects of %d runs, want %d: %v", len(got), len(runIDs), got)
+	}
+	for _, id := range runIDs {
+		if got[id] != 1 {
+			tg.t.Errorf("%d effects of %s", got[id], id)
+		}
+	}
+}
+
+// callsOf is how often a run was asked for.
+func (tg *target) callsOf(runID string) int {
+	tg.mu.Lock()
+	defer tg.mu.Unlock()
+	return tg.calls[runID]
+}
+
+const registryHead = `version: 1
+name: acme
+targets: { membership: { urlEnv: MEMBERSHIP_URL, auth: { type: bearer, tokenEnv: MEMBERSHIP_TOKEN } } }
+keyTTLs: [ { scope: "route:POST_/v1/admin/books/close-day", ttl: 50000h } ]
+jobs:
+`
+
+const releaseJob = `  - { id: release, schedule: "* * * * *", target: membership, path: /v1/admin/commission-locks/release-expired, timeout: 20s, retry: { backoff: [100ms, 200ms] } }
+`
+
+func registryFile(t testing.TB, jobs string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "cronce.yaml")
+	if err := os.WriteFile(path, []byte(registryHead+jobs), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// function is an environment of the real binary; db "" is stateless.
+func (tg *target) function(config, db string) *fakelambda.Environment {
+	return fakelambda.New(tg.t, binary(tg.t, "bootstrap"),
+		"CRONCE_CONFIG="+config, "CRONCE_DATABASE_URL="+db, "MEMBERSHIP_URL="+tg.url, "MEMBERSHIP_TOKEN=secret")
+}
+
+// minute is the present minute: an instant of the job release.
+func minute() time.Time { return time.Now().UTC().Truncate(time.Minute) }
+
+func releaseEvent(at time.Time) string {
+	return fmt.Sprintf(`{"jobId":"release","scheduledAt":%q}`, at.Format(time.RFC3339))
+}
+
+func releaseRun(at time.Time) string { return "release@" + at.Format(time.RFC3339) }
+
+// ledgerOf opens the ledger that the function uses, its tables made.
+func migrated(t *testing.T, url string) *postgres.Ledger {
+	t.Helper()
+	if _, err := postgres.Migrate(t.Context(), url); err != nil {
+		t.Fatal(err)
+	}
+	l, err := postgres.Open(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	return l
+}
+
+func mustRuns(t *testing.T, l *postgres.Ledger, f ledger.Filter) []ledger.Run {
+	t.Helper()
+	f.Limit = 10_000
+	runs, err := l.List(t.Context(), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return runs
+}
