@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,6 +25,7 @@ const maxDepth = 500
 var (
 	errDepth     = errors.New("nested too deeply")
 	errDuplicate = errors.New("a name occurs twice in an object")
+	errSyntax    = errors.New("not JSON")
 	errUnicode   = errors.New("not Unicode text")
 )
 
@@ -35,52 +35,88 @@ func canonicalize(text []byte) (canonical []byte, exact bool, err error) {
 	if !utf8.Valid(text) || hasLoneSurrogate(text) {
 		return nil, false, errUnicode
 	}
-	dec := json.NewDecoder(bytes.NewReader(text))
-	dec.UseNumber()
-	c := canonicalizer{dec: dec, exact: true}
-	canonical, err = c.value(nil, 0)
+	if !json.Valid(text) {
+		return nil, false, errSyntax
+	}
+	c := canonicalizer{text: text, exact: true}
+	canonical, err = c.value(make([]byte, 0, len(text)), 0)
 	if err != nil {
 		return nil, false, err
-	}
-	if _, err := dec.Token(); err != io.EOF {
-		return nil, false, errors.New("text after the JSON value")
 	}
 	return canonical, c.exact, nil
 }
 
+// canonicalizer walks a text that is known to be JSON.
 type canonicalizer struct {
-	dec   *json.Decoder
+	text  []byte // what is left of it
 	exact bool
+}
+
+// next skips to the next token and returns its first character.
+func (c *canonicalizer) next() byte {
+	c.text = bytes.TrimLeft(c.text, " \t\r\n")
+	return c.text[0]
+}
+
+// take consumes the next n bytes.
+func (c *canonicalizer) take(n int) []byte {
+	taken := c.text[:n]
+	c.text = c.text[n:]
+	return taken
+}
+
+// more is between the elements of an array or an object: false, and past its
+// end, after the last.
+func (c *canonicalizer) more(end byte) bool {
+	at := c.next()
+	if at == ',' || at == end {
+		c.take(1)
+	}
+	return at != end
 }
 
 func (c *canonicalizer) value(out []byte, depth int) ([]byte, error) {
 	if depth > maxDepth {
 		return nil, errDepth
 	}
-	token, err := c.dec.Token()
-	if err != nil {
-		return nil, err
-	}
-	switch t := token.(type) {
-	case json.Delim:
-		if t == '{' {
-			return c.object(out, depth)
-		}
+	switch c.next() {
+	case '{':
+		return c.object(out, depth)
+	case '[':
 		return c.array(out, depth)
-	case string:
-		return appendString(out, t), nil
-	case json.Number:
-		return c.number(out, string(t))
-	case bool:
-		return strconv.AppendBool(out, t), nil
+	case '"':
+		text, err := c.string()
+		return appendString(out, text), err
+	case 't', 'n':
+		return append(out, c.take(len("true"))...), nil
+	case 'f':
+		return append(out, c.take(len("false"))...), nil
 	default:
-		return append(out, "null"...), nil
+		return c.number(out)
 	}
 }
 
+// string consumes a string and returns what it means.
+func (c *canonicalizer) string() (text string, err error) {
+	c.next()
+	end, escaped := 1, false
+	for ; c.text[end] != '"'; end++ {
+		if c.text[end] == '\\' {
+			escaped = true
+			end++
+		}
+	}
+	quoted := c.take(end + 1)
+	if !escaped {
+		return string(quoted[1:end]), nil
+	}
+	err = json.Unmarshal(quoted, &text)
+	return text, err
+}
+
 func (c *canonicalizer) array(out []byte, depth int) (_ []byte, err error) {
-	out = append(out, '[')
-	for n := 0; c.dec.More(); n++ {
+	out = append(out, c.take(1)...)
+	for n := 0; c.more(']'); n++ {
 		if n > 0 {
 			out = append(out, ',')
 		}
@@ -88,38 +124,36 @@ func (c *canonicalizer) array(out []byte, depth int) (_ []byte, err error) {
 			return nil, err
 		}
 	}
-	_, err = c.dec.Token()
-	return append(out, ']'), err
+	return append(out, ']'), nil
 }
 
 // object sorts its members by their names' UTF-16 code units (RFC 8785,
 // section 3.2.3).
 func (c *canonicalizer) object(out []byte, depth int) ([]byte, error) {
 	type member struct {
-		name  []uint16
+		name  string
 		bytes []byte
 	}
 	var members []member
-	for c.dec.More() {
-		token, err := c.dec.Token()
+	c.take(1)
+	for c.more('}') {
+		name, err := c.string()
 		if err != nil {
 			return nil, err
 		}
-		name := token.(string)
-		m := member{name: utf16.Encode([]rune(name)), bytes: append(appendString(nil, name), ':')}
+		c.next()
+		c.take(len(":"))
+		m := member{name, append(appendString(nil, name), ':')}
 		if m.bytes, err = c.value(m.bytes, depth+1); err != nil {
 			return nil, err
 		}
 		members = append(members, m)
 	}
-	if _, err := c.dec.Token(); err != nil {
-		return nil, err
-	}
-	slices.SortFunc(members, func(a, b member) int { return slices.Compare(a.name, b.name) })
+	slices.SortFunc(members, func(a, b member) int { return compareUTF16(a.name, b.name) })
 	out = append(out, '{')
 	for i, m := range members {
 		if i > 0 {
-			if slices.Equal(members[i-1].name, m.name) {
+			if members[i-1].name == m.name {
 				return nil, errDuplicate
 			}
 			out = append(out, ',')
@@ -129,9 +163,30 @@ func (c *canonicalizer) object(out []byte, depth int) ([]byte, error) {
 	return append(out, '}'), nil
 }
 
+// compareUTF16 is strings.Compare for code units. Below the surrogates the two
+// orders are one.
+func compareUTF16(a, b string) int {
+	high := func(r rune) bool { return r >= 0xE000 }
+	if strings.IndexFunc(a, high) < 0 || strings.IndexFunc(b, high) < 0 {
+		return strings.Compare(a, b)
+	}
+	return slices.Compare(utf16.Encode([]rune(a)), utf16.Encode([]rune(b)))
+}
+
+// maxExact: every integer below it is a float64.
+const maxExact = 1 << 53
+
 // number writes a float64 as ECMAScript does, which is encoding/json's way but
 // for the negative zero.
-func (c *canonicalizer) number(out []byte, literal string) ([]byte, error) {
+func (c *canonicalizer) number(out []byte) ([]byte, error) {
+	end := bytes.IndexAny(c.text, ",]} \t\r\n")
+	if end < 0 {
+		end = len(c.text)
+	}
+	literal := string(c.take(end))
+	if n, err := strconv.ParseInt(literal, 10, 64); err == nil && -maxExact < n && n < maxExact {
+		return strconv.AppendInt(out, n, 10), nil
+	}
 	f, err := strconv.ParseFloat(literal, 64)
 	if err != nil {
 		return nil, err

@@ -4,10 +4,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"mime"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 )
 
@@ -46,8 +46,10 @@ func payloadFingerprint(payload any) (string, error) {
 // parts run together.
 func fingerprint(parts ...[]byte) string {
 	h := sha256.New()
+	var length []byte
 	for _, p := range parts {
-		fmt.Fprintf(h, "%d:", len(p))
+		length = append(strconv.AppendInt(length[:0], int64(len(p)), 10), ':')
+		h.Write(length)
 		h.Write(p)
 	}
 	return fingerprintVersion + hex.EncodeToString(h.Sum(nil))
@@ -63,6 +65,9 @@ func canonicalBody(body []byte, isJSON bool) []byte {
 }
 
 func canonicalQuery(raw string) string {
+	if raw == "" {
+		return ""
+	}
 	values, err := url.ParseQuery(raw)
 	if err != nil {
 		return raw
@@ -72,6 +77,9 @@ func canonicalQuery(raw string) string {
 
 // contentType writes the header in one way and says whether it is JSON.
 func contentType(header string) (kind string, isJSON bool) {
+	if header == "application/json" {
+		return header, true
+	}
 	media, params, err := mime.ParseMediaType(header)
 	if err != nil {
 		return header, false

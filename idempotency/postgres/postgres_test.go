@@ -23,6 +23,12 @@ func TestContract(t *testing.T) { idempotencytest.Run(t, engine) }
 func database(t testing.TB) (url string) {
 	t.Helper()
 	url = testdb.Postgres(t)
+	migrate(t, url)
+	return url
+}
+
+func migrate(t testing.TB, url string) {
+	t.Helper()
 	db, err := sql.Open("pgx", url)
 	if err != nil {
 		t.Fatal(err)
@@ -34,7 +40,6 @@ func database(t testing.TB) (url string) {
 	if _, err := db.Exec(`CREATE TABLE effects (name text)`); err != nil {
 		t.Fatal(err)
 	}
-	return url
 }
 
 var options = postgres.Options{Schema: "accounting"}

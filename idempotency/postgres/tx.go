@@ -29,6 +29,7 @@ type tx struct {
 func (s *Store) Begin(ctx context.Context, c idempotency.Claim) (idempotency.Tx, idempotency.Look, error) {
 	t := &tx{store: s}
 	var b pgx.Batch
+	var idle *string // nil: a transaction handed in keeps its own
 	outer, join := s.joined(ctx)
 	if join {
 		t.conn = outer.Conn()
@@ -40,9 +41,10 @@ func (s *Store) Begin(ctx context.Context, c idempotency.Claim) (idempotency.Tx,
 		}
 		t.pooled, t.conn = pooled, pooled.Conn()
 		b.BeginTx(pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite})
-		b.Queue(idleTimeout(c.MaxRun))
+		limit := idleTimeout(c.MaxRun)
+		idle = &limit
 	}
-	look, err := t.open(ctx, &b, c)
+	look, err := t.open(ctx, &b, c, idle)
 	if err != nil {
 		t.Rollback(ctx)
 		return nil, idempotency.Look{}, err
@@ -54,23 +56,18 @@ func (s *Store) Begin(ctx context.Context, c idempotency.Claim) (idempotency.Tx,
 }
 
 // open sends the opening batch, with the claim behind what begins it.
-func (t *tx) open(ctx context.Context, b *pgx.Batch, c idempotency.Claim) (idempotency.Look, error) {
-	opening := b.Len()
-	b.Queue(t.store.sql.lock, t.store.lock(c.Key), optional(c.SendBefore))
+func (t *tx) open(ctx context.Context, b *pgx.Batch, c idempotency.Claim, idle *string) (idempotency.Look, error) {
+	b.Queue(t.store.sql.lock, t.store.lock(c.Key), optional(c.SendBefore), idle)
 	b.Queue(t.store.sql.look, c.Key.Scope, c.Key.Principal, c.Key.Value)
 	results := t.conn.SendBatch(ctx, b)
 	t.work = &workTx{Tx: results.Tx()}
 
-	var held, late bool
+	var held, late, limited bool
 	var isolation string
 	var look idempotency.Look
-	var err error
-	for range opening {
-		_, failed := results.Exec()
-		err = errors.Join(err, failed)
-	}
+	_, err := results.Exec()
 	if err == nil {
-		err = results.QueryRow().Scan(&held, &late, &t.began, &isolation)
+		err = results.QueryRow().Scan(&held, &late, &t.began, &isolation, &limited)
 	}
 	if err == nil {
 		look, t.reclaim, err = scanLook(results.QueryRow())
