@@ -1,0 +1,145 @@
+package cleanup_test
+
+import (
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/cronce/cronce/cleanup"
+	"github.com/cronce/cronce/jobs"
+)
+
+// fate is a run under one key, from its first lease on, in true time. Every
+// clock that is read may be off by half of Skew either way, so that any two
+// differ by Skew at most.
+type fate struct {
+	*rapid.T
+	now        time.Time
+	sendBefore time.Time // on the ledger's clock
+	ttl        time.Duration
+	expiresAt  time.Time // of the key, on the target's clock; zero: none yet
+	effects    int
+}
+
+func (f *fate) clock(whose string) time.Time {
+	return f.now.Add(drawWithin(-cleanup.Skew/2, cleanup.Skew/2).Draw(f.T, whose))
+}
+
+func (f *fate) wait(why string, most time.Duration) {
+	f.now = f.now.Add(drawWithin(0, most).Draw(f.T, why))
+}
+
+// send is the executor's: nothing is sent at or after sendBefore. The process
+// may be suspended, and the network slow, between that look and the arrival.
+func (f *fate) send() {
+	if !f.clock("executor's clock").Before(f.sendBefore) {
+		return
+	}
+	f.wait("suspended, or on the way", 3*f.ttl)
+	f.arrive()
+}
+
+// arrive is the kit's: a call past its Cronce-Send-Before is refused, unless
+// its answer is stored. The purge may have been there at any moment, which
+// makes no difference: an expired key is free either way.
+func (f *fate) arrive() {
+	now := f.clock("target's clock")
+	remembered := !f.expiresAt.IsZero() && now.Before(f.expiresAt)
+	switch {
+	case remembered: // replayed
+	case !now.Before(f.sendBefore): // 412 run_too_late
+	default:
+		f.effects++
+		f.expiresAt = now.Add(f.ttl)
+	}
+}
+
+// live lets anything happen to the run.
+func (f *fate) live() {
+	const long = 48 * time.Hour
+	delays := map[string]func(){
+		"backoff":                                           func() { f.wait("backoff", time.Hour) },
+		"the breaker is open":                               func() { f.wait("breaker", long) },
+		"waits for a free caller":                           func() { f.wait("queue", long) },
+		"crash, the lease lapses":                           func() { f.wait("lease", time.Minute) },
+		"the ledger is down":                                func() { f.wait("outage", long) },
+		"dead, redriven by hand":                            func() { f.wait("operator", 10*long) },
+		"the platform fires again":                          func() { f.wait("event age", long) },
+		"asked again after a lost answer, at the same time": func() {},
+		"the last moment": func() { // where the proof is tight
+			if end := f.sendBefore.Add(-time.Nanosecond); end.After(f.now) {
+				f.now = end
+			}
+		},
+	}
+	names := slices.Sorted(maps.Keys(delays))
+	for range rapid.IntRange(1, 12).Draw(f.T, "sends") {
+		delays[rapid.SampledFrom(names).Draw(f.T, "what happens")]()
+		f.send()
+	}
+}
+
+func TestWhateverBecomesOfARunItHasOneEffect(t *testing.T) {
+	lease := time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
+	rapid.Check(t, func(t *rapid.T) {
+		r := drawRegistry(t)
+		if len(cleanup.Prove(r)) > 0 {
+			t.Skip("refused by the proof")
+		}
+		j, _ := r.Job("pay")
+		ttl, _ := r.TTL(j.KeyScope)
+		f := &fate{T: t, now: lease, ttl: ttl}
+		f.sendBefore = f.clock("ledger's clock").Add(j.Retry.Horizon)
+		if rapid.Bool().Draw(t, "stateless") { // a Lambda counts from the instant, which is earlier
+			f.sendBefore = lease.Add(-drawWithin(0, time.Hour).Draw(t, "event's delay")).Add(j.Retry.Horizon)
+		}
+		f.live()
+		if f.effects > 1 {
+			t.Fatalf("%d effects under one key", f.effects)
+		}
+	})
+}
+
+// The proof asks for no more than it must: with two nanoseconds less there is
+// a fate with two effects.
+func TestTheProofIsTight(t *testing.T) {
+	const horizon = 6 * time.Hour
+	lease := time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
+	for _, tc := range []struct {
+		rule    string
+		ttl     time.Duration
+		effects int
+	}{
+		{"the least that the proof accepts", horizon + cleanup.Skew + 1, 1},
+		{"two nanoseconds less", horizon + cleanup.Skew - 1, 2},
+	} {
+		t.Run(tc.rule, func(t *testing.T) {
+			r := registry(t, jobs.KeyTTL{Scope: payments, TTL: tc.ttl}, job(func(j *jobs.Job) { j.Retry.Horizon = horizon }))
+			if accepted := len(cleanup.Prove(r)) == 0; accepted != (tc.effects == 1) {
+				t.Fatalf("accepted: %t", accepted)
+			}
+			target := keyStore{ttl: tc.ttl}
+			effects := 0
+			for _, now := range []time.Time{lease.Add(-cleanup.Skew), lease.Add(horizon - 1)} {
+				if target.takes(now, lease.Add(horizon)) {
+					effects++
+				}
+			}
+			if effects != tc.effects {
+				t.Errorf("%d effects, want %d", effects, tc.effects)
+			}
+		})
+	}
+}
+
+// takes reports whether a call at now, by the store's clock, is new work.
+func (s *keyStore) takes(now, sendBefore time.Time) bool {
+	if !now.Before(sendBefore) || !s.expiresAt.IsZero() && now.Before(s.expiresAt) {
+		return false
+	}
+	s.expiresAt = now.Add(s.ttl)
+	return true
+}
