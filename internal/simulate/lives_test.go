@@ -2,5 +2,5 @@
 
 package simulate_test
 
-// defaultLives take about a minute on two processors.
-const defaultLives = 200
+// defaultLives have a hundred thousand runs, and take half a minute of two processors.
+const defaultLives = 500

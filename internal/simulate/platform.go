@@ -74,6 +74,9 @@ func (w *world) invoke(j jobs.Job, eventTime time.Time, r *rand.Rand) bool {
 	if at.IsZero() || eventTime.Sub(at) > eventAge {
 		return true // not an event of this schedule
 	}
+	if age := w.Now().Sub(at); age >= j.Retry.Horizon {
+		return false // too old to be sent
+	}
 	id := jobs.RunID(j.ID, at)
 	run, err := w.drive(w.Current(), "lambda", between(r, 10*time.Second, time.Minute), ledger.Entry{
 		JobID: j.ID, Instant: ledger.Instant{
@@ -86,16 +89,21 @@ func (w *world) invoke(j jobs.Job, eventTime time.Time, r *rand.Rand) bool {
 
 // drive makes one run by a process of its own.
 func (w *world) drive(reg *jobs.Registry, kind string, limit time.Duration, entry ledger.Entry) (ledger.Run, error) {
-	p, ctx := w.newProcess(context.Background(), w.name(kind))
-	defer p.cancel()
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	e, err := executor.New(executor.Config{Registry: reg, Ledger: p, Caller: p, Process: p.id, Grace: 5 * time.Second})
+	e, ctx, end, err := w.brief(reg, kind, limit)
 	if err != nil {
 		w.fail(err)
 		return ledger.Run{}, err
 	}
+	defer end()
 	return e.Drive(ctx, entry)
+}
+
+// brief is an executor in a process of its own that lives for one errand.
+func (w *world) brief(reg *jobs.Registry, kind string, limit time.Duration) (*executor.Executor, context.Context, func(), error) {
+	p, alive := w.newProcess(context.Background(), w.name(kind))
+	ctx, cancel := context.WithTimeout(alive, limit)
+	e, err := executor.New(executor.Config{Registry: reg, Ledger: p, Caller: p, Process: p.id, Grace: 5 * time.Second})
+	return e, ctx, func() { cancel(); p.cancel() }, err
 }
 
 // sleep waits while the storm lasts.

@@ -34,7 +34,8 @@ var acts = []act{
 	{14, (*script).crash}, {8, (*script).restart}, {10, (*script).freeze}, {8, (*script).edit},
 	{3, (*script).leap}, {3, (*script).jump}, {4, (*script).outage}, {4, (*script).targetOutage},
 	{5, (*script).pause}, {8, (*script).redrive}, {3, (*script).ack}, {4, (*script).cancel},
-	{8, (*script).backfill}, {5, (*script).trigger}, {6, (*script).purge}, {14, func(*script) {}},
+	{8, (*script).backfill}, {5, (*script).trigger}, {6, (*script).purge}, {8, (*script).tick},
+	{10, func(*script) {}},
 }
 
 // storm runs the script for about this long, leaps not counted.
@@ -256,6 +257,22 @@ func (s *script) trigger() {
 	limit := between(s.Rand, time.Second, time.Minute)
 	s.tasks.Go(func() { _, _ = s.drive(reg, "trigger", limit, entry) }) // what it leaves, others finish
 	s.note(func(t *Tally) { t.Triggers++ })
+}
+
+// tick is a function that is called now and then, and plans and runs what it can
+// in one beat.
+func (s *script) tick() {
+	reg, limit := s.version(s.Rand), between(s.Rand, 5*time.Second, time.Minute)
+	s.tasks.Go(func() {
+		e, ctx, end, err := s.brief(reg, "tick", limit)
+		if err != nil {
+			s.fail(err)
+			return
+		}
+		defer end()
+		_ = e.Tick(ctx) // what it leaves, others finish
+	})
+	s.note(func(t *Tally) { t.Ticks++ })
 }
 
 // purge removes old runs, and the keys that have expired.

@@ -54,7 +54,7 @@ type Tally struct {
 	Outages, Unavailable, LostAnswers             int
 	Calls, LostCalls, LateCalls, Doubles, Replays int
 	Edits, Pauses, Backfills, Redrives, Cancels   int
-	Triggers, Purges, Events                      int
+	Triggers, Ticks, Purges, Events               int
 }
 
 // Add sums two tallies.
@@ -70,7 +70,7 @@ func (t *Tally) fields() []*int {
 		&t.Outages, &t.Unavailable, &t.LostAnswers,
 		&t.Calls, &t.LostCalls, &t.LateCalls, &t.Doubles, &t.Replays,
 		&t.Edits, &t.Pauses, &t.Backfills, &t.Redrives, &t.Cancels,
-		&t.Triggers, &t.Purges, &t.Events,
+		&t.Triggers, &t.Ticks, &t.Purges, &t.Events,
 	}
 }
 
