@@ -113,16 +113,24 @@ func (e *Executor) observeAdmitted(p ledger.Plan) {
 	}
 }
 
-// failed backs off from a ledger that does not answer.
+// failed backs off from a ledger that does not answer, for longer each time
+// until nothing of it fails: what only reads may answer all the while.
 func (e *Executor) failed(err error) bool {
 	if err == nil {
-		e.backoff = 0
+		if e.Ready() == nil {
+			e.backoff = 0
+		}
 		return false
 	}
-	if errors.Is(err, ledger.ErrOtherRegistry) || errors.Is(err, ledger.ErrSchema) {
+	if final(err) {
 		e.fatal = err
 	}
 	e.backoff = min(max(2*e.backoff, 100*time.Millisecond), 5*time.Second)
 	e.retryAt = time.Now().Add(jittered(e.backoff, 0.2, random))
 	return true
+}
+
+// final reports whether asking the ledger again cannot help.
+func final(err error) bool {
+	return errors.Is(err, ledger.ErrOtherRegistry) || errors.Is(err, ledger.ErrSchema)
 }

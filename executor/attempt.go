@@ -2,6 +2,7 @@ package executor
 
 import (
 	"context"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -67,16 +68,19 @@ func (e *Executor) attempt(ctx context.Context, w ledger.Work) (o ledger.Outcome
 	if !roomFor(ctx, min(attemptFloor, w.Call.Timeout)) {
 		return ledger.Outcome{Lease: lease, State: ledger.Planned, Failures: w.Failures}, false
 	}
-	e.cfg.Observer.Started(w, now.Sub(w.ScheduledAt))
 	start := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, w.Call.Timeout)
 	a := e.cfg.Caller.Call(ctx, Call{Work: w, Registry: e.cfg.Registry.Name()})
 	cancel()
 	took := time.Since(start)
+	if !a.Unsent {
+		e.cfg.Observer.Started(w, now.Sub(w.ScheduledAt))
+	}
 	e.cfg.Observer.Answered(w, a, took)
 
 	o = judge(w, a, random)
 	if a.Unsent {
+		e.logUnsent(w, a, o)
 		return o, false
 	}
 	o.Attempt = ledger.Attempt{
@@ -105,6 +109,17 @@ func (e *Executor) logAttempt(w ledger.Work, a Answer, o ledger.Outcome, took ti
 		e.cfg.Logger.Warn("attempt failed; asking again under the same run-id",
 			append(attrs, "wait", o.Wait.Round(time.Millisecond).String(), "error", a.Error)...)
 	}
+}
+
+// logUnsent says why a run waits. The first of a target's runs stands for
+// those that meet the same while nothing is leased for that target.
+func (e *Executor) logUnsent(w ledger.Work, a Answer, o ledger.Outcome) {
+	level := slog.LevelWarn
+	if e.queue.shut(w.Call.Target, time.Now()) {
+		level = slog.LevelDebug
+	}
+	e.cfg.Logger.Log(context.Background(), level, "run not sent; it waits, and no attempt is used up",
+		"run", w.RunID, "job", w.JobID, "target", w.Call.Target, "wait", o.Wait.Round(time.Millisecond).String(), "error", a.Error)
 }
 
 // giveBack returns leases of runs that were not sent, due again after wait.

@@ -37,10 +37,8 @@ type Executor struct {
 	backoff time.Duration
 	fatal   error // what asking again cannot mend
 
-	state sync.Mutex
-	alive error // why the ledger is not there; nil: it is
-	asks  bool  // the ledger has been asked
-	calls sync.WaitGroup
+	health health
+	calls  sync.WaitGroup
 }
 
 // declared is a job and its definition.
@@ -61,7 +59,7 @@ func New(cfg Config) (*Executor, error) {
 		beat: make(chan struct{}, 1), pulse: make(chan struct{}, 1), wake: make(chan struct{}, 1),
 		poll:    pollEvery,
 		version: cfg.Registry.Version(),
-		alive:   errors.New("the ledger has not been asked yet"),
+		health:  health{fails: map[string]trouble{}},
 	}
 	e.queue = newQueue(cfg.MaxInFlight, e.limitOf)
 	e.rec = newRecorder(e)
@@ -194,23 +192,16 @@ func waitFor(g *sync.WaitGroup, d time.Duration) bool {
 }
 
 // Ready reports whether the executor can plan and record now: nil, or why not.
-func (e *Executor) Ready() error {
-	e.state.Lock()
-	defer e.state.Unlock()
-	return e.alive
-}
+func (e *Executor) Ready() error { return e.health.state(time.Now()) }
 
 // asked notes an answer of the ledger, for metrics, readiness and back-off.
 func (e *Executor) asked(op string, since time.Time, err error) error {
-	e.cfg.Observer.Asked(op, time.Since(since), err)
-	e.state.Lock()
-	changed, first := (e.alive == nil) != (err == nil), !e.asks
-	e.alive, e.asks = err, true
-	e.state.Unlock()
-	if (changed || first) && err != nil {
+	now := time.Now()
+	e.cfg.Observer.Asked(op, now.Sub(since), err)
+	switch fell, rose := e.health.note(op, err, now); {
+	case fell && err != nil && !final(err): // the final ones are Run's error
 		e.cfg.Logger.Error("the ledger does not answer; calls wait, nothing is lost, asking again", "operation", op, "error", err)
-	}
-	if changed && !first && err == nil {
+	case rose:
 		e.cfg.Logger.Info("the ledger answers", "operation", op)
 	}
 	return err

@@ -11,8 +11,8 @@ import (
 type Observer interface {
 	// Admitted: n instants of a plan were written, by state.
 	Admitted(jobID string, state ledger.State, n int)
-	// Started: an attempt is about to be sent; late is how long after the
-	// nominal instant.
+	// Started: an attempt was sent; it began late after the nominal instant.
+	// Told once its answer is there: what could not be sent never started.
 	Started(w ledger.Work, late time.Duration)
 	// Answered: an attempt ended, after took.
 	Answered(w ledger.Work, a Answer, took time.Duration)

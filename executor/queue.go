@@ -146,6 +146,13 @@ func (q *queue) close(target string, until time.Time) []ledger.Work {
 	return q.empty(l)
 }
 
+// shut reports whether a target is closed.
+func (q *queue) shut(target string, now time.Time) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return now.Before(q.lane(target).shut)
+}
+
 // drain takes out all that waits.
 func (q *queue) drain() []ledger.Work {
 	q.mu.Lock()

@@ -33,6 +33,7 @@ func (e *Executor) Tick(ctx context.Context) error {
 	group.Go(func() { e.rec.run(after) })
 
 	e.poll, e.living = tickPoll, nil
+	e.health.forget() // what failed before this tick is not its error
 	e.claims.want(time.Now())
 	err := e.loop(ctx, ctx, func() bool { return !roomFor(ctx, attemptFloor) || e.quiet() })
 	e.stop(after)
