@@ -128,7 +128,7 @@ func TestEveryCommandHasHelp(t *testing.T) {
 		if c.Short == "" || len(c.Short) > 100 {
 			t.Errorf("%s: %q is no line of help", c.CommandPath(), c.Short)
 		}
-		for _, line := range strings.Split(c.Long+"\n"+c.Example, "\n") {
+		for _, line := range strings.Split(c.Long, "\n") {
 			if len(line) > 100 {
 				t.Errorf("%s: a line of %d characters: %s", c.CommandPath(), len(line), line)
 			}
