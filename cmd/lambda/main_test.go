@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/cronce/cronce/examples/target/membership"
 	"github.com/cronce/cronce/internal/fakelambda"
 	"github.com/cronce/cronce/ledger"
@@ -42,11 +44,12 @@ var built = sync.OnceValues(func() (dir string, err error) {
 })
 
 func TestMain(m *testing.M) {
-	code := m.Run()
-	if dir, err := built(); err == nil {
-		_ = os.RemoveAll(dir)
-	}
-	os.Exit(code)
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		if dir, err := built(); err == nil {
+			_ = os.RemoveAll(dir)
+		}
+		os.Exit(code)
+	}))
 }
 
 func binary(t testing.TB, name string) string {

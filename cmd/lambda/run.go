@@ -34,6 +34,9 @@ func (h *handler) run(ctx context.Context, ev event) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	if h.ledger == nil && id.at.Equal(timeless) && j.Retry.Horizon <= h.ages() {
+		return answer{}, fmt.Errorf("run %s says no time, and job %q has a horizon of %s, which the platform's ages (%s) alone use up; give scheduledAt, or an id that is a UUIDv7", id.runID, j.ID, j.Retry.Horizon, h.ages())
+	}
 	e, err := h.executor(ctx)
 	if err != nil {
 		return answer{}, fmt.Errorf("run %s: %w", id.runID, err)
@@ -58,6 +61,14 @@ func (h *handler) job(ev event) (jobs.Job, error) {
 	return j, nil
 }
 
+// ages is how long after its first delivery the platform may deliver an event
+// again. Without a ledger, the last moment to send a run that says no time is
+// counted from each delivery, so that much of the horizon is theirs.
+func (h *handler) ages() time.Duration {
+	p := h.reg.Platform()
+	return p.EventAge + p.LambdaEventAge + p.QueueAge
+}
+
 func (h *handler) entry(j jobs.Job, id identity) ledger.Entry {
 	entry := ledger.Entry{
 		JobID: j.ID,
@@ -72,10 +83,7 @@ func (h *handler) entry(j jobs.Job, id identity) ledger.Entry {
 	if h.ledger == nil {
 		entry.Overlap = ledger.OverlapAllow // there is nothing that knows of other runs
 		if id.at.Equal(timeless) {
-			// Counted from this delivery, of which there are more for as long
-			// as the platform keeps the event.
-			p := h.reg.Platform()
-			entry.Call.Horizon -= p.EventAge + p.LambdaEventAge + p.QueueAge
+			entry.Call.Horizon -= h.ages()
 		}
 	}
 	return entry
