@@ -14,6 +14,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"go.uber.org/goleak"
+
 	"github.com/cronce/cronce/internal/testdb"
 	main "github.com/cronce/cronce/internal/testdb/cmd/with-databases"
 )
@@ -23,7 +25,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("BE_WITH_DATABASES") == "1" {
 		main.Main()
 	}
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m)
 }
 
 func TestExitsAsTheCommandDoes(t *testing.T) {
