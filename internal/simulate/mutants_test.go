@@ -23,6 +23,7 @@ var mutants = []struct {
 	{"the watermark moves with the rows", ledgerOf(watermarkFirst), []proof.Rule{proof.Lost}},
 	{"a plan is admitted from where the job stands", ledgerOf(anyPlan), []proof.Rule{proof.Stray, proof.Lost}},
 	{"a restart plans from the watermark, not from now", ledgerOf(forgetful), []proof.Rule{proof.Lost}},
+	{"nothing is admitted ahead of the ledger's clock", ledgerOf(early), []proof.Rule{proof.Early}},
 	{"an edit plans the old definition to its end", ledgerOf(hastyEdit), []proof.Rule{proof.Lost, proof.Stray}},
 	{"a range row counts each instant", ledgerOf(shortRange), []proof.Rule{proof.Miscounted}},
 	{"the slot is asked", ledgerOf(slotless), []proof.Rule{proof.Overlapped}},

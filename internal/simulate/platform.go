@@ -39,7 +39,8 @@ func (w *world) deliver(jobID string) {
 		w.give(j, next)
 		for range pick(r, 0, 1, 1, 1, 1, 2, 3) {
 			late := at.Sub(next) + between(r, 0, pick(r, time.Second, 20*time.Second, 10*time.Minute))
-			w.tasks.Go(func() { w.event(j, at, late, rand.New(rand.NewPCG(r.Uint64(), 1))) })
+			own := rand.New(rand.NewPCG(r.Uint64(), 1))
+			w.tasks.Go(func() { w.event(j, at, late, own) })
 		}
 	}
 }
