@@ -2,6 +2,7 @@ package idempotency
 
 import (
 	"bytes"
+	"fmt"
 	"maps"
 	"net/http"
 )
@@ -28,7 +29,12 @@ func (c *capture) Header() http.Header {
 	return c.header
 }
 
+// WriteHeader panics on what is no status, as net/http does: here and not after
+// the commit, when the reply is sent.
 func (c *capture) WriteHeader(status int) {
+	if status < 100 || status > 999 {
+		panic(fmt.Sprintf("invalid WriteHeader code %d", status))
+	}
 	// Informational replies would tell of work that is not committed.
 	if c.status == 0 && status >= 200 {
 		c.status = status

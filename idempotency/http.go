@@ -79,6 +79,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case err != nil:
 		h.fail(w, r, c, out, err)
+	case replayed && out.streaming: // another call was first: the client has in part what does not count
+		panic(http.ErrAbortHandler)
 	case replayed:
 		sendReplay(w, r, reply)
 	default:
@@ -135,7 +137,7 @@ func (h *handler) claim(w http.ResponseWriter, r *http.Request) (c Claim, body [
 		return refuse(http.StatusUnauthorized, CodeNoPrincipal, "Unidentified caller",
 			"Keys belong to a caller, and this request does not prove who makes it.")
 	}
-	sendBefore, err := parseSendBefore(r.Header.Get(HeaderSendBefore))
+	sendBefore, err := parseSendBefore(r.Header.Values(HeaderSendBefore))
 	if err != nil {
 		return refuse(http.StatusBadRequest, CodeInvalidRequest, "Invalid Cronce-Send-Before",
 			"Cronce-Send-Before must be one RFC 3339 time, such as 2026-11-21T03:00:00Z.")
@@ -167,11 +169,17 @@ func (h *handler) scope(r *http.Request) string {
 	return RouteScope(r.Method, path)
 }
 
-func parseSendBefore(header string) (time.Time, error) {
-	if header == "" {
+// parseSendBefore: an empty header is no absent one, and of two nobody knows
+// which is meant.
+func parseSendBefore(headers []string) (time.Time, error) {
+	switch len(headers) {
+	case 0:
 		return time.Time{}, nil
+	case 1:
+		return time.Parse(time.RFC3339, headers[0])
+	default:
+		return time.Time{}, errors.New("more than one send-before time")
 	}
-	return time.Parse(time.RFC3339, header)
 }
 
 // inner is the request as the handler sees it. Without Accept-Encoding its

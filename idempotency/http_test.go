@@ -51,6 +51,11 @@ func TestARequestThatNamesNoOperationIsRefusedBeforeTheStoreIsAsked(t *testing.T
 		{"nobody", func(r *http.Request) { r.Header.Del("X-Caller") }, 401, "unidentified_caller"},
 		{"a large body", func(r *http.Request) { r.Body = http.NoBody; *r = *withBody(r, "12345678901") }, 413, "request_too_large"},
 		{"a malformed send-before", func(r *http.Request) { r.Header.Set("Cronce-Send-Before", "1700000000") }, 400, "invalid_idempotency_request"},
+		{"an empty send-before", func(r *http.Request) { r.Header.Set("Cronce-Send-Before", "") }, 400, "invalid_idempotency_request"},
+		{"two send-befores", func(r *http.Request) {
+			r.Header["Cronce-Send-Before"] = []string{"2126-01-01T00:00:00Z", "2026-01-01T00:00:00Z"}
+		}, 400, "invalid_idempotency_request"},
+		{"a path that is not text", func(r *http.Request) { r.URL.Path = "/\xff" }, 400, "invalid_idempotency_key"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, method := range []string{"POST", "PUT", "PATCH", "DELETE"} {
@@ -72,6 +77,49 @@ func TestARequestThatNamesNoOperationIsRefusedBeforeTheStoreIsAsked(t *testing.T
 	}
 }
 
+// overtaken is a store in which another process completes every key first.
+type overtaken struct{ idempotency.Tx }
+
+func (s overtaken) Begin(context.Context, idempotency.Claim) (idempotency.Tx, idempotency.Look, error) {
+	return s, idempotency.Look{Held: true}, nil
+}
+
+func (s overtaken) Look(_ context.Context, c idempotency.Claim) (idempotency.Look, error) {
+	return idempotency.Look{Record: &idempotency.Record{State: idempotency.Done, Fingerprint: c.Fingerprint,
+		Reply: idempotency.Reply{Status: 201, Body: []byte("theirs")}}}, nil
+}
+
+func (s overtaken) Context(ctx context.Context) context.Context { return ctx }
+
+func (s overtaken) Commit(context.Context, idempotency.Claim, idempotency.Reply) (time.Time, error) {
+	return time.Time{}, idempotency.ErrLostRace
+}
+
+func TestALostRaceIsAnsweredByTheWinnersReply(t *testing.T) {
+	kit, err := idempotency.New(overtaken{}, idempotency.Options{Principal: idempotency.SinglePrincipal("x")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for streamed, want := range map[bool]string{false: "theirs", true: "ours"} {
+		w, cut := httptest.NewRecorder(), any(nil)
+		func() {
+			defer func() { cut = recover() }()
+			r := httptest.NewRequest("POST", "/pay", nil)
+			r.Header.Set("Idempotency-Key", "k")
+			kit.Handler(idempotency.Route{}, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Write([]byte("ours"))
+				if streamed {
+					w.(http.Flusher).Flush()
+				}
+			})).ServeHTTP(w, r)
+		}()
+		// What the client has in part already can only be cut off.
+		if w.Body.String() != want || (cut != nil) != streamed {
+			t.Errorf("streamed %t: the client has %q, cut off: %v", streamed, w.Body, cut)
+		}
+	}
+}
+
 func withBody(r *http.Request, body string) *http.Request {
 	again := httptest.NewRequest(r.Method, "/pay", strings.NewReader(body))
 	again.Header = r.Header
@@ -80,6 +128,10 @@ func withBody(r *http.Request, body string) *http.Request {
 
 func TestAKitIsNotBuiltWithoutWhatItNeeds(t *testing.T) {
 	one := idempotency.SinglePrincipal("x")
+	with := func(o idempotency.Options) (*idempotency.Kit, error) {
+		o.Principal = one
+		return idempotency.New(untouched{t}, o)
+	}
 	for name, build := range map[string]func() (*idempotency.Kit, error){
 		"Principal": func() (*idempotency.Kit, error) { return idempotency.New(untouched{t}, idempotency.Options{}) },
 		"store":     func() (*idempotency.Kit, error) { return idempotency.New(nil, idempotency.Options{Principal: one}) },
@@ -89,6 +141,12 @@ func TestAKitIsNotBuiltWithoutWhatItNeeds(t *testing.T) {
 		"TTLs": func() (*idempotency.Kit, error) {
 			return idempotency.New(untouched{t}, idempotency.Options{Principal: one, TTLs: map[string]time.Duration{"a": 0}})
 		},
+		// Such a key would be expired when it is stored: its work would be repeated.
+		"Options.TTL ":   func() (*idempotency.Kit, error) { return with(idempotency.Options{TTL: -time.Hour}) },
+		"MaxRun":         func() (*idempotency.Kit, error) { return with(idempotency.Options{MaxRun: -time.Second}) },
+		"StoreTimeout":   func() (*idempotency.Kit, error) { return with(idempotency.Options{StoreTimeout: -time.Second}) },
+		"MaxRequestBody": func() (*idempotency.Kit, error) { return with(idempotency.Options{MaxRequestBody: -1}) },
+		"MaxStoredBody":  func() (*idempotency.Kit, error) { return with(idempotency.Options{MaxStoredBody: -1}) },
 	} {
 		if _, err := build(); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
 // Limits of the parts of a [Key], in bytes.
@@ -37,8 +38,8 @@ func (k Key) Validate() error {
 		name, text string
 		max        int
 	}{{"scope", k.Scope, MaxScope}, {"principal", k.Principal, MaxPrincipal}} {
-		if part.text == "" || len(part.text) > part.max || strings.ContainsRune(part.text, 0) {
-			return fmt.Errorf("%w: the %s must have 1 to %d bytes and no NUL", ErrInvalidKey, part.name, part.max)
+		if part.text == "" || len(part.text) > part.max || strings.ContainsRune(part.text, 0) || !utf8.ValidString(part.text) {
+			return fmt.Errorf("%w: the %s must have 1 to %d bytes of UTF-8 and no NUL", ErrInvalidKey, part.name, part.max)
 		}
 	}
 	return nil

@@ -59,6 +59,7 @@ func TestKeyPartsHaveLimits(t *testing.T) {
 	for _, k := range []idempotency.Key{
 		{}, {Scope: "s", Principal: "p"}, {Principal: "p", Value: "k"}, {Scope: "s", Value: "k"},
 		{Scope: long, Principal: "p", Value: "k"}, {Scope: "s", Principal: long, Value: "k"}, {Scope: "s", Principal: "a\x00b", Value: "k"},
+		{Scope: "route:POST_/\xff", Principal: "p", Value: "k"},
 	} {
 		if err := k.Validate(); !errors.Is(err, idempotency.ErrInvalidKey) {
 			t.Errorf("%+v is valid", k)

@@ -82,12 +82,31 @@ func New(store Store, o Options) (*Kit, error) {
 	if s := o.MismatchStatus; s != 0 && s != http.StatusConflict && s != http.StatusUnprocessableEntity {
 		return nil, fmt.Errorf("idempotency: Options.MismatchStatus is %d; use 409 or 422", s)
 	}
-	for scope, ttl := range o.TTLs {
-		if ttl <= 0 {
-			return nil, fmt.Errorf("idempotency: Options.TTLs[%q] is %v; a key must be remembered for a while", scope, ttl)
-		}
+	if err := o.checkLimits(); err != nil {
+		return nil, err
 	}
 	return &Kit{store: store, opt: o.complete()}, nil
+}
+
+// checkLimits refuses what would make every key expired, or every work too long.
+func (o Options) checkLimits() error {
+	for _, limit := range []struct {
+		name  string
+		value int64
+	}{
+		{"TTL", int64(o.TTL)}, {"MaxRun", int64(o.MaxRun)}, {"StoreTimeout", int64(o.StoreTimeout)},
+		{"MaxRequestBody", o.MaxRequestBody}, {"MaxStoredBody", int64(o.MaxStoredBody)},
+	} {
+		if limit.value < 0 {
+			return fmt.Errorf("idempotency: Options.%s is negative; leave it zero for the default", limit.name)
+		}
+	}
+	for scope, ttl := range o.TTLs {
+		if ttl <= 0 {
+			return fmt.Errorf("idempotency: Options.TTLs[%q] is %v; a key must be remembered for a while", scope, ttl)
+		}
+	}
+	return nil
 }
 
 func (o Options) complete() Options {

@@ -59,7 +59,7 @@ func (k *Kit) settle(ctx context.Context, c Claim, try func() (attempt, error)) 
 	for {
 		leads, err := k.gate.enter(waiting, c.Key)
 		if err != nil {
-			return Reply{}, false, stopped(ctx)
+			return k.lastLook(ctx, c)
 		}
 		if leads {
 			return k.lead(ctx, waiting, c, try)
@@ -72,6 +72,16 @@ func (k *Kit) settle(ctx context.Context, c Claim, try func() (attempt, error)) 
 			return v.answer(look)
 		}
 	}
+}
+
+// lastLook is for a call that has waited long enough for another of this
+// process: that one may only be reading what is stored.
+func (k *Kit) lastLook(ctx context.Context, c Claim) (Reply, bool, error) {
+	look, err := k.look(ctx, c)
+	if err == nil && look.Record != nil {
+		return look.judge(c).answer(look)
+	}
+	return Reply{}, false, stopped(ctx)
 }
 
 // lead tries until the key is ours, answered, or the wait is over.

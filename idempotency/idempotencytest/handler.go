@@ -134,6 +134,24 @@ var handlerCases = map[string]func(*testing.T, Engine){
 		written(t, e, "paid", 0)
 		expect(t, post(k.Handler(route, pay(e, 200, "")), "k", `{}`), 200, "", false)
 	},
+	"a status that HTTP does not have leaves the key free and no effect": func(t *testing.T, e Engine) {
+		k := kit(t, e.Store)
+		for _, status := range []int{-1, 0, 99, 1000} {
+			func() {
+				defer func() {
+					if recover() == nil {
+						t.Errorf("status %d was let pass", status)
+					}
+				}()
+				post(k.Handler(route, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					ok(t, e.Write(r.Context(), "paid"))
+					w.WriteHeader(status)
+				})), "k", `{}`)
+			}()
+		}
+		written(t, e, "paid", 0)
+		expect(t, post(k.Handler(route, pay(e, 200, "")), "k", `{}`), 200, "", false)
+	},
 	"a client that leaves does not stop the work": func(t *testing.T, e Engine) {
 		k := kit(t, e.Store)
 		ctx, leave := context.WithCancel(t.Context())

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -70,6 +71,20 @@ var raceCases = map[string]func(*testing.T, Engine){
 			written(t, e, name, 1)
 		}
 		written(t, e, "paid", 0)
+	},
+	"a reply that is stored is given to all who ask at once, even without a wait": func(t *testing.T, e Engine) {
+		h := kit(t, e.Store, wait(-1)).Handler(route, pay(e, 201, "paid"))
+		expect(t, post(h, "k", `{}`), 201, "paid", false)
+		for _, w := range crowd(64, func(int) *httptest.ResponseRecorder { return post(h, "k", `{}`) }) {
+			if w.Code != 201 {
+				t.Errorf("answered %d %s", w.Code, w.Body)
+			}
+		}
+		for _, w := range crowd(8, func(int) *httptest.ResponseRecorder { return post(h, "k", `[]`) }) {
+			if !strings.Contains(w.Body.String(), "payload_mismatch") {
+				t.Errorf("answered %d %s", w.Code, w.Body)
+			}
+		}
 	},
 	"a duplicate that has waited long enough is told to ask again": func(t *testing.T, e Engine) {
 		first := kit(t, e.Store, wait(50*time.Millisecond))

@@ -149,12 +149,23 @@ func TestWhatTheDatabaseRefusesToCommitLeavesTheKeyFree(t *testing.T) {
 	p := pool(t, database(t))
 	must(t, p, `CREATE TABLE parent (id int PRIMARY KEY)`)
 	must(t, p, `CREATE TABLE child (id int REFERENCES parent DEFERRABLE INITIALLY DEFERRED)`)
-	for name, h := range map[string]http.HandlerFunc{
-		"a deferred constraint": func(w http.ResponseWriter, r *http.Request) {
-			if _, err := postgres.Tx(r.Context()).Exec(r.Context(), `INSERT INTO child VALUES (1)`); err != nil {
+	must(t, p, `CREATE TABLE single (id int UNIQUE DEFERRABLE INITIALLY DEFERRED)`)
+	must(t, p, `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+		$$ BEGIN RAISE not_null_violation USING TABLE = 'watched', COLUMN = 'created_at'; END $$`)
+	must(t, p, `CREATE TABLE watched (id int)`)
+	must(t, p, `CREATE CONSTRAINT TRIGGER late AFTER INSERT ON watched DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION refuse()`)
+	writes := func(sql string) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			if _, err := postgres.Tx(r.Context()).Exec(r.Context(), sql); err != nil {
 				t.Error(err)
 			}
-		},
+		}
+	}
+	for name, h := range map[string]http.HandlerFunc{
+		"a deferred constraint": writes(`INSERT INTO child VALUES (1)`),
+		// Their codes are also those of a lost race and of an ended transaction.
+		"a deferred unique constraint": writes(`INSERT INTO single VALUES (1), (1)`),
+		"a deferred trigger":           writes(`INSERT INTO watched VALUES (1)`),
 		"a failed statement that the work ignored": func(w http.ResponseWriter, r *http.Request) {
 			_, _ = postgres.Tx(r.Context()).Exec(r.Context(), `SELECT 1/0`)
 		},
@@ -176,12 +187,12 @@ func TestWhatTheDatabaseRefusesToCommitLeavesTheKeyFree(t *testing.T) {
 			}
 		})
 	}
-	for _, free := range []string{"a-deferred-constraint", "a-failed-statement-that-the-work-ignored"} {
+	for _, free := range []string{"a-deferred-constraint", "a-deferred-unique-constraint", "a-deferred-trigger", "a-failed-statement-that-the-work-ignored"} {
 		if w := serve(kit(t, p), free, pay); w.Code != 201 {
 			t.Errorf("%s: then answered %d %s", free, w.Code, w.Body)
 		}
 	}
-	if n := effects(t, p); n != 2 {
+	if n := effects(t, p); n != 4 {
 		t.Errorf("%d effects", n)
 	}
 }

@@ -140,30 +140,39 @@ func (t *tx) Commit(ctx context.Context, c idempotency.Claim, r idempotency.Repl
 		return expires, err
 	}
 	var b pgx.Batch
+	stored := false
 	if t.reclaim {
 		b.Queue(t.store.sql.reclaim, c.Key.Scope, c.Key.Principal, c.Key.Value)
 	}
 	b.Queue(t.store.sql.record, c.Key.Scope, c.Key.Principal, c.Key.Value, c.Fingerprint, state, status, header,
-		r.Body, c.Owner, c.TTL.Microseconds(), t.began).QueryRow(func(row pgx.Row) error { return row.Scan(&expires) })
+		r.Body, c.Owner, c.TTL.Microseconds(), t.began).QueryRow(func(row pgx.Row) error {
+		err := row.Scan(&expires)
+		stored = err == nil
+		return err
+	})
 	if t.pooled != nil {
 		b.Queue(`COMMIT`)
 	} else {
 		b.Queue(`RELEASE SAVEPOINT idempotent_work`)
 	}
-	err = commitError(t.conn.SendBatch(ctx, &b).Close())
+	err = t.conn.SendBatch(ctx, &b).Close()
+	err = commitError(err, stored)
 	return expires.UTC(), err
 }
 
-func commitError(err error) error {
+// commitError reads the error of the closing batch. Once the record is stored
+// what the server refuses is the work: its deferred constraints have the same
+// codes as the kit's own.
+func commitError(err error, stored bool) error {
 	code, ok := refused(err)
 	switch {
 	case err == nil:
 		return nil
 	case !ok:
 		return unavailable("store the reply and commit", err)
-	case code == "23502": // not_null_violation, see statements.record
+	case code == "23502" && !stored: // not_null_violation, see statements.record
 		return idempotency.ErrTxEnded
-	case code == "23505": // unique_violation
+	case code == "23505" && !stored: // unique_violation
 		return fmt.Errorf("%w: %w", idempotency.ErrLostRace, err)
 	default: // a deferred constraint, a serialization failure
 		return fmt.Errorf("%w: %w", idempotency.ErrTxAborted, err)
