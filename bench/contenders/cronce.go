@@ -1,0 +1,169 @@
+package contenders
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	_ "modernc.org/sqlite" // to count what the embedded ledger holds
+
+	"github.com/cronce/cronce/bench/rig"
+	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/ledger/postgres"
+	"github.com/cronce/cronce/ledger/sqlite"
+	"github.com/cronce/cronce/targets"
+)
+
+// Cronce on PostgreSQL and on embedded SQLite: as many jobs as there are runs,
+// all due at one instant, every default as it is. The work begins at the
+// instant, so admission is part of it.
+var (
+	CroncePostgres = rig.Contender{Name: "cronce, PostgreSQL", Store: rig.PostgreSQL, Run: runPostgres, Stored: storedPostgres}
+	CronceSQLite   = rig.Contender{Name: "cronce, SQLite", Store: rig.SQLite, Run: runSQLite, Stored: storedSQLite}
+)
+
+func runPostgres(ctx context.Context, t *rig.Task) error {
+	if err := Prepare(ctx, t.Database); err != nil {
+		return err
+	}
+	l, err := postgres.Open(ctx, t.Database)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	return runCronce(ctx, t, l)
+}
+
+// Prepare makes the ledger's tables.
+func Prepare(ctx context.Context, database string) error {
+	_, err := postgres.Migrate(ctx, database)
+	return err
+}
+
+func runSQLite(ctx context.Context, t *rig.Task) error {
+	l, err := sqlite.Open(ctx, t.Database, sqlite.Options{})
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	return runCronce(ctx, t, l)
+}
+
+func runCronce(ctx context.Context, t *rig.Task, l executor.Ledger) error {
+	at := t.At
+	if at.IsZero() {
+		at = Instant(t.Runs)
+	}
+	reg, err := registry(t.Runs, at)
+	if err != nil {
+		return err
+	}
+	calls, err := targets.New(targets.Config{Registry: reg, Lookup: func(string) (string, bool) { return t.Target, true }})
+	if err != nil {
+		return err
+	}
+	defer calls.Close()
+	ctx, cancel := context.WithCancelCause(ctx)
+	w := &watcher{runs: int64(t.Runs), at: at, task: t, fail: cancel}
+	e, err := executor.New(executor.Config{Registry: reg, Ledger: l, Caller: calls, Observer: w})
+	if err != nil {
+		return err
+	}
+	t.Begin(at)
+	err = e.Run(ctx)
+	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
+		err = errors.Join(err, cause)
+	}
+	return err
+}
+
+// Instant is far enough ahead to declare n jobs before it.
+func Instant(n int) time.Time {
+	lead := 3*time.Second + time.Duration(n)*150*time.Microsecond
+	return time.Now().Add(lead).Truncate(time.Second).Add(time.Second).UTC()
+}
+
+func registry(n int, at time.Time) (*jobs.Registry, error) {
+	entries := []jobs.Entry{jobs.Name("bench"), jobs.Target{Name: "svc", URLEnv: "SVC_URL"}}
+	for i := range n {
+		entries = append(entries, jobs.Job{
+			ID: fmt.Sprintf("job-%06d", i), Schedule: "at(" + at.Format("2006-01-02T15:04:05") + ")", Target: "svc", Path: "/run",
+		})
+	}
+	return jobs.NewRegistry(entries...)
+}
+
+// watcher counts outcomes and notes when each instant was planned.
+type watcher struct {
+	executor.Silent
+	runs    int64
+	settled atomic.Int64
+	// declared: the ledger knows the jobs.
+	declared atomic.Bool
+	at       time.Time
+	task     *rig.Task
+	fail     context.CancelCauseFunc
+
+	mu      sync.Mutex
+	planned []time.Duration
+}
+
+func (w *watcher) Asked(op string, _ time.Duration, err error) {
+	if op != "standings" || err != nil {
+		return
+	}
+	if !w.declared.Swap(true) && time.Now().After(w.at) {
+		w.fail(errors.New("the jobs were declared only after the instant at which they are due; this machine needs more time for it"))
+	}
+}
+
+func (w *watcher) Admitted(_ string, _ ledger.State, n int) {
+	late := time.Since(w.at)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for range n {
+		w.planned = append(w.planned, late)
+	}
+}
+
+func (w *watcher) Settled(o ledger.Outcome, _ string, fate ledger.Fate) {
+	if o.State != ledger.Succeeded || fate != ledger.Recorded {
+		return
+	}
+	if w.settled.Add(1) == w.runs {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.task.Done(rig.Lateness(w.planned))
+	}
+}
+
+const countSucceeded = `SELECT count(*) FROM %sruns WHERE state = 'succeeded'`
+
+func storedPostgres(ctx context.Context, database string) (int, error) {
+	return countPostgres(ctx, database, fmt.Sprintf(countSucceeded, "cronce."))
+}
+
+func storedSQLite(ctx context.Context, database string) (n int, err error) {
+	db, err := sql.Open("sqlite", database)
+	if err != nil {
+		return 0, err
+	}
+	defer db.Close()
+	return n, db.QueryRowContext(ctx, fmt.Sprintf(countSucceeded, "")).Scan(&n)
+}
+
+func countPostgres(ctx context.Context, database, query string) (n int, err error) {
+	c, err := pgx.Connect(ctx, database)
+	if err != nil {
+		return 0, err
+	}
+	defer c.Close(ctx)
+	return n, c.QueryRow(ctx, query).Scan(&n)
+}
