@@ -157,6 +157,7 @@ func TestADeadRunIsAnErrorOnlyWithoutALedger(t *testing.T) {
 	l := migrated(t, url)
 	h, c := newTestHandler(t, refused, job)
 	h.ledger = &database{url: url}
+	t.Cleanup(func() { _ = h.ledger.opened.Close() })
 	for range 2 {
 		if out, err := h.Invoke(t.Context(), payload); err != nil || !strings.Contains(string(out), `"state":"dead","reason":"permanent"`) {
 			t.Errorf("with a ledger: %s, %v", out, err)
