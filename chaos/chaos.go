@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"github.com/cronce/cronce/internal/proof"
@@ -26,9 +28,14 @@ func Run(ctx context.Context, s Setup, server Server, seed uint64, d time.Durati
 		return err
 	}
 	defer f.close()
+	if err := f.addFunctions(rand.New(rand.NewPCG(seed, 1))); err != nil {
+		return err
+	}
 	if err := f.start(); err != nil {
 		return err
 	}
+	stop := f.deliver(ctx)
+	defer stop()
 	begun := time.Now()
 	b := &breaker{
 		fleet: f, server: server, dice: rand.New(rand.NewPCG(seed, 0)), busy: map[*process]bool{},
@@ -39,6 +46,7 @@ func Run(ctx context.Context, s Setup, server Server, seed uint64, d time.Durati
 	if err := b.run(ctx, d); err != nil {
 		return err
 	}
+	stop()
 	healed := time.Now()
 	b.say("nothing is broken any more")
 	unsettled := f.settle(ctx, healed)
@@ -49,7 +57,23 @@ func Run(ctx context.Context, s Setup, server Server, seed uint64, d time.Durati
 	if err != nil {
 		return errors.Join(unsettled, err)
 	}
+	e.Given = map[string]bool{}
+	for _, p := range f.platforms {
+		n, given := p.told()
+		b.counts.Deliveries += n
+		maps.Copy(e.Given, given)
+	}
 	return errors.Join(unsettled, report(out, s, b.counts, e))
+}
+
+// deliver runs the platforms until stop, which waits for them.
+func (f *fleet) deliver(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	for _, p := range f.platforms {
+		running.Go(func() { p.run(ctx) })
+	}
+	return func() { cancel(); running.Wait() }
 }
 
 // settle waits until every job is planned up to the time, and every run
@@ -126,6 +150,7 @@ func report(out io.Writer, s Setup, c Counts, e evidence) error {
 	}{
 		{"instants", tally.Instants}, {"runs succeeded", tally.Succeeded},
 		{"instants skipped or superseded, as their jobs ask for", tally.Unrun},
+		{"events delivered to two Lambda functions beside them", c.Deliveries},
 		{"calls", e.calls}, {"replays", e.replays}, {"effects", tally.Effects},
 		{"processes killed", c.Kills}, {"processes suspended", c.Suspensions},
 		{"database crashes", c.Crashes}, {"rolling deploys", c.Deploys},

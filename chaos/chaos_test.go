@@ -13,12 +13,13 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/chaos"
+	"github.com/cronce/cronce/internal/fakelambda"
 	"github.com/cronce/cronce/internal/testdb"
 )
 
 var (
 	duration = flag.Duration("duration", 20*time.Second, "how long things are broken, for each engine")
-	binary   = flag.String("cronce", "", "the cronce binary to break; empty: built from this checkout")
+	binaries = flag.String("bin", "", "a directory with cronce and bootstrap, to break these; empty: built from this checkout")
 	seed     = flag.Uint64("seed", 0, "of the faults; 0: a new one, which is printed")
 )
 
@@ -59,7 +60,7 @@ func run(t *testing.T, embedded bool) {
 	fmt.Printf("seed %d, %v, logs in %s\n", *seed, *duration, dir)
 	out := io.MultiWriter(story, os.Stdout)
 	err = chaos.Run(context.Background(), chaos.Setup{
-		Cronce: build(t), Service: service, Dir: dir, Database: database, Embedded: embedded,
+		Cronce: build(t, "cronce", "scheduler"), Function: function(t), Service: service, Dir: dir, Database: database, Embedded: embedded,
 	}, crashing{server}, *seed, *duration, out)
 	if err != nil {
 		t.Fatalf("seed %d: %v", *seed, err)
@@ -81,14 +82,20 @@ func workDir(t *testing.T) string {
 	return dir
 }
 
-// build builds the product as `make build` does.
-func build(t *testing.T) string {
+// function starts execution environments of the Lambda.
+func function(t *testing.T) func(...string) chaos.Function {
+	bootstrap := build(t, "bootstrap", "lambda")
+	return func(vars ...string) chaos.Function { return fakelambda.New(t, bootstrap, vars...) }
+}
+
+// build builds a program of the product's, as `make build` does.
+func build(t *testing.T, name, folder string) string {
 	t.Helper()
-	if *binary != "" {
-		return *binary
+	if *binaries != "" {
+		return filepath.Join(*binaries, name)
 	}
-	path := filepath.Join(t.TempDir(), "cronce")
-	cmd := exec.Command("go", "build", "-trimpath", "-o", path, "./cmd/scheduler")
+	path := filepath.Join(t.TempDir(), name)
+	cmd := exec.Command("go", "build", "-trimpath", "-o", path, "./cmd/"+folder)
 	cmd.Dir = ".." // the product's module
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if text, err := cmd.CombinedOutput(); err != nil {

@@ -37,7 +37,7 @@ func epochs(ctx context.Context, s store, rows []ledger.Run) ([]proof.Epoch, err
 			return nil, err
 		}
 		switch spec.kind {
-		case steady:
+		case steady, constant:
 			list = append(list, h.epoch(spec.schedule, begun[0], job.Watermark))
 		case seasonal:
 			list = append(list, h.seasons()...)

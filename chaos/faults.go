@@ -16,6 +16,7 @@ type Server interface {
 
 // Counts is what was broken.
 type Counts struct {
+	Deliveries                           int // to Lambda functions
 	Kills, Suspensions, Crashes, Deploys int
 	Delays, Cuts, BlackHoles             int
 }
@@ -136,6 +137,13 @@ func (b *breaker) victim() (*process, bool) {
 }
 
 func (b *breaker) kill() error {
+	if n := len(b.fleet.platforms); n > 0 && b.dice.IntN(4) == 0 {
+		p := b.fleet.platforms[b.dice.IntN(n)]
+		b.counts.Kills++
+		b.say("kill the function of %s", p.job)
+		p.function.Kill()
+		return nil
+	}
 	p, ok := b.victim()
 	if !ok {
 		return nil

@@ -24,7 +24,9 @@ type Setup struct {
 	Service  string // the program that is the target service; see IsService
 	Dir      string // for logs, registries and an embedded ledger
 	Database string // PostgreSQL: the service's, and the ledger's unless Embedded
-	Embedded bool   // one scheduler on SQLite instead of three on PostgreSQL
+	// Function starts a Lambda function with variables; nil: there are none.
+	Function func(vars ...string) Function
+	Embedded bool // one scheduler on SQLite instead of three on PostgreSQL
 }
 
 const (
@@ -37,9 +39,10 @@ const (
 // fleet is all processes and the network between them.
 type fleet struct {
 	Setup
-	network *network
-	serves  []*process
-	service *process
+	network   *network
+	serves    []*process
+	service   *process
+	platforms []*platform
 }
 
 // assemble prepares the databases and the processes, and starts none.

@@ -13,6 +13,7 @@ const (
 	steady   kind = iota // its schedule stays; its body names the revision
 	edited               // its schedule alternates; its body says which it is
 	seasonal             // it is there in even revisions only
+	constant             // it stays as it is
 )
 
 type jobSpec struct {
@@ -31,6 +32,7 @@ var specs = []jobSpec{
 	{"slow", "*/5 * * * * *", steady, "skip", "latest"},
 	{"newest", "*/2 * * * * *", steady, "allow", "latest"},
 	{"moved", "", edited, "allow", "all"},
+	{"cloud", "*/2 * * * * *", constant, "allow", "all"},
 	{"season", "* * * * * *", seasonal, "allow", "all"},
 }
 
@@ -63,7 +65,7 @@ func registryText(revision int) string {
 	var b strings.Builder
 	b.WriteString(registryHead)
 	for _, s := range specs {
-		schedule := s.schedule
+		schedule, named := s.schedule, revision
 		switch s.kind {
 		case edited:
 			schedule = movedSchedules[revision%len(movedSchedules)]
@@ -71,9 +73,11 @@ func registryText(revision int) string {
 			if revision%2 != 0 {
 				continue
 			}
+		case constant:
+			named = 0
 		}
 		waits := "100ms, 300ms" + strings.Repeat(", 1s", retries-2)
-		fmt.Fprintf(&b, registryJob, s.id, schedule, s.id, revision, schedule, s.overlap, s.catchUp, waits)
+		fmt.Fprintf(&b, registryJob, s.id, schedule, s.id, named, schedule, s.overlap, s.catchUp, waits)
 	}
 	return b.String()
 }
