@@ -2,6 +2,8 @@ package main
 
 import (
 	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -30,7 +32,10 @@ Exit 0 only if effects = ticks, none doubled and none lost.`,
 			if err != nil {
 				return err
 			}
-			return demo.Run(c.Context(), demo.Config{Binary: binary, Duration: duration, Out: a.out, Live: isTerminal(a.out)})
+			// A closed terminal or pipe must not leave a scheduler behind.
+			ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGHUP, syscall.SIGPIPE)
+			defer stop()
+			return demo.Run(ctx, demo.Config{Binary: binary, Duration: duration, Out: a.out, Live: isTerminal(a.out)})
 		},
 	}
 	c.Flags().DurationVar(&duration, "duration", 15*time.Second, "how long to break things")
