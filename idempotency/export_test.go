@@ -12,3 +12,4 @@ type Gate = gate
 
 func (g *gate) Enter(ctx context.Context, k Key) (bool, error) { return g.enter(ctx, k) }
 func (g *gate) Leave(k Key, known bool)                        { g.leave(k, known) }
+func (g *gate) Len() int                                       { return len(g.flights) }

@@ -2,6 +2,7 @@ package idempotency_test
 
 import (
 	"context"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -112,5 +113,20 @@ func TestGateKeepsKeysApart(t *testing.T) {
 		if leads, err := g.Enter(t.Context(), k); !leads || err != nil {
 			t.Error(k, leads, err)
 		}
+	}
+}
+
+func TestGateForgetsItsKeys(t *testing.T) {
+	var g idempotency.Gate
+	given, cancel := context.WithCancel(t.Context())
+	cancel()
+	for n := range 1000 {
+		key := idempotency.Key{Scope: "s", Principal: "p", Value: strconv.Itoa(n)}
+		_, _ = g.Enter(t.Context(), key)
+		_, _ = g.Enter(given, key) // gives up at once
+		g.Leave(key, n%2 == 0)
+	}
+	if n := g.Len(); n != 0 {
+		t.Errorf("%d keys are remembered", n)
 	}
 }

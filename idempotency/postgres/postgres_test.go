@@ -117,3 +117,40 @@ func must(t testing.TB, p *pgxpool.Pool, query string, args ...any) {
 		t.Fatal(err)
 	}
 }
+
+// One key in two tables is two keys, of which neither waits for the other.
+func TestTablesAreNamespaces(t *testing.T) {
+	url := database(t)
+	p := pool(t, url)
+	db, err := sql.Open("pgx", url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, target := range []migrations.Target{{Schema: "billing"}, {Schema: "accounting", Table: "payment_keys"}} {
+		target.Engine, target.Set = migrations.Postgres, migrations.Keys
+		if _, err := migrations.Up(t.Context(), db, target); err != nil {
+			t.Fatal(err)
+		}
+	}
+	do := func(o postgres.Options, fn func(context.Context) error) (duplicate bool) {
+		k, err := idempotency.New(postgres.New(p, o), idempotency.Options{Principal: idempotency.SinglePrincipal("x"), Wait: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if duplicate, err = k.Do(t.Context(), "s", "k", nil, fn); err != nil {
+			t.Error(o, err)
+		}
+		return duplicate
+	}
+	nothing := func(context.Context) error { return nil }
+	tables := []postgres.Options{options, {Schema: "billing"}, {Schema: "accounting", Table: "payment_keys"}}
+	do(tables[0], func(context.Context) error {
+		for _, o := range tables[1:] {
+			if do(o, nothing) || !do(o, nothing) {
+				t.Errorf("%+v is not apart from the others", o)
+			}
+		}
+		return nil
+	})
+}
