@@ -6,8 +6,12 @@ GO ?= go
 FUZZTIME ?= 20s
 BENCH ?= .
 COUNT ?= 6
+# The registry that `make lambda` puts into the zip.
+CONFIG ?= examples/cronce.yaml
 SEED ?= 1
 RUNS ?= 2000
+DURATION ?= 2m
+JOBS ?= 10000
 
 # One version of the linter for every machine. It is built from source, about a
 # minute the first time, since a prebuilt binary lags behind the Go release.
@@ -18,7 +22,7 @@ GOLANGCI = $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.1
 WITH_DATABASES = bin/with-databases
 
 .DEFAULT_GOAL = help
-.PHONY: help build test test-modules lint fmt bench bench-purge fuzz simulate clean
+.PHONY: lambda check-cloudformation help build test test-modules lint fmt bench bench-purge fuzz simulate chaos load soak clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,6 +53,27 @@ fuzz: $(WITH_DATABASES) ## every fuzz test, each for FUZZTIME
 
 simulate: ## RUNS lives of the whole system in virtual time under faults, from SEED on (SEED=n RUNS=1: that one again)
 	$(GO) test ./internal/simulate -run '^TestSimulation$$' -count 1 -timeout 0 -v -args -seed $(SEED) -lives $(RUNS)
+
+lambda: $(CONFIG) ## dist/lambda-{arm64,amd64}.zip: the function and the registry CONFIG, the same bytes each time
+	for arch in arm64 amd64; do \
+		CGO_ENABLED=0 GOOS=linux GOARCH=$$arch $(GO) build -trimpath -buildvcs=false -tags lambda.norpc -ldflags "-s -w -buildid=" -o bin/lambda-$$arch/bootstrap ./cmd/lambda && \
+		$(GO) run ./internal/export/cmd/lambda-zip -o dist/lambda-$$arch.zip bootstrap=bin/lambda-$$arch/bootstrap cronce.yaml=$(CONFIG) || exit 1; \
+	done
+
+check-cloudformation: ## hold the exported templates against AWS's own types (needs npm; with the AWS CLI, against its validation too)
+	scripts/check-cloudformation
+
+# Not cached, and with a story as long as it takes.
+CHAOS = cd chaos && $(GO) test -count 1 -timeout 0
+
+chaos: ## real processes killed, networks cut and databases crashed for DURATION on each engine (SEED=n: those faults again)
+	$(CHAOS) -run Doubled -v -args -duration $(DURATION) -seed $(SEED)
+
+load: ## JOBS jobs due in the same second: how late they are, and the memory
+	$(CHAOS) -run TestLoad -v -args -jobs $(JOBS)
+
+soak: ## a scheduler in peace for DURATION on each engine: memory and goroutines must stay
+	$(CHAOS) -run TestSoak -v -args -soak $(DURATION)
 
 clean: ## remove what was built
 	rm -rf bin dist
