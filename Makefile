@@ -12,8 +12,6 @@ SEED ?= 1
 RUNS ?= 2000
 DURATION ?= 2m
 JOBS ?= 10000
-DURATION ?= 2m
-JOBS ?= 10000
 
 # One version of the linter for every machine. It is built from source, about a
 # minute the first time, since a prebuilt binary lags behind the Go release.
@@ -24,7 +22,7 @@ GOLANGCI = $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.1
 WITH_DATABASES = bin/with-databases
 
 .DEFAULT_GOAL = help
-.PHONY: lambda check-cloudformation help build test test-modules lint fmt bench bench-purge fuzz simulate chaos load soak chaos load soak clean
+.PHONY: lambda check-cloudformation help build test test-modules lint fmt bench bench-purge fuzz simulate chaos load soak clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -64,18 +62,6 @@ lambda: $(CONFIG) ## dist/lambda-{arm64,amd64}.zip: the function and the registr
 
 check-cloudformation: ## hold the exported templates against AWS's own types (needs npm; with the AWS CLI, against its validation too)
 	scripts/check-cloudformation
-
-# Not cached, and with a story as long as it takes.
-CHAOS = cd chaos && $(GO) test -count 1 -timeout 0
-
-chaos: ## real processes killed, networks cut and databases crashed for DURATION on each engine (SEED=n: those faults again)
-	$(CHAOS) -run Doubled -v -args -duration $(DURATION) -seed $(SEED)
-
-load: ## JOBS jobs due in the same second: how late they are, and the memory
-	$(CHAOS) -run TestLoad -v -args -jobs $(JOBS)
-
-soak: ## a scheduler in peace for DURATION on each engine: memory and goroutines must stay
-	$(CHAOS) -run TestSoak -v -args -soak $(DURATION)
 
 # Not cached, and with a story as long as it takes.
 CHAOS = cd chaos && $(GO) test -count 1 -timeout 0
