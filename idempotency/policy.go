@@ -3,6 +3,9 @@ package idempotency
 import (
 	"net/http"
 	"net/textproto"
+	"slices"
+	"strings"
+	"unicode/utf8"
 )
 
 // DefaultPolicy commits 2xx and 3xx; stores the answers that the same request
@@ -35,16 +38,21 @@ var neverReplayed = map[string]bool{
 	"Content-Length": true, "Www-Authenticate": true, "Authorization": true,
 }
 
-// storedHeader picks what is replayed of a handler's header.
+// storedHeader picks what is replayed of a handler's header. Not every database
+// can keep what is not text, and none would give it back byte for byte.
 func storedHeader(h http.Header, more []string) http.Header {
 	stored := http.Header{}
 	for _, list := range [][]string{replayed, more} {
 		for _, name := range list {
 			name = textproto.CanonicalMIMEHeaderKey(name)
-			if values := h.Values(name); len(values) > 0 && !neverReplayed[name] {
-				stored[name] = append([]string(nil), values...)
+			if values := h.Values(name); len(values) > 0 && !neverReplayed[name] && !slices.ContainsFunc(values, notText) {
+				stored[name] = slices.Clone(values)
 			}
 		}
 	}
 	return stored
+}
+
+func notText(value string) bool {
+	return !utf8.ValidString(value) || strings.ContainsRune(value, 0)
 }

@@ -36,6 +36,23 @@ var handlerCases = map[string]func(*testing.T, Engine){
 		}
 		written(t, e, "paid", 1)
 	},
+	"a header that is not text is sent and not replayed": func(t *testing.T, e Engine) {
+		h := kit(t, e.Store).Handler(route, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			ok(t, e.Write(r.Context(), "paid"))
+			w.Header().Set("Content-Disposition", "attachment; filename=caf\xe9")
+			w.Header().Set("Etag", "\"a\x00b\"")
+			w.Header().Set("Location", "/caf\u00e9")
+		}))
+		first, second := post(h, "k", `{}`), post(h, "k", `{}`)
+		expect(t, first, 200, "", false)
+		expect(t, second, 200, "", true)
+		if first.Header().Get("Content-Disposition") == "" || second.Header().Get("Content-Disposition") != "" || second.Header().Get("Etag") != "" {
+			t.Errorf("first %q, then %q", first.Header(), second.Header())
+		}
+		if got := second.Header().Get("Location"); got != "/caf\u00e9" {
+			t.Errorf("Location: %q", got)
+		}
+	},
 	"an empty reply replays": func(t *testing.T, e Engine) {
 		h := kit(t, e.Store).Handler(route, pay(e, 204, ""))
 		expect(t, post(h, "k", `{}`), 204, "", false)
