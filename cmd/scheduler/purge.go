@@ -65,15 +65,17 @@ func (a *app) purgeNow(ctx context.Context, f purgeFlags) error {
 		return err
 	}
 	defer done()
+	var show *bar
 	if terminal(a.err) && !f.dryRun {
-		bar, err := newBar(ctx, a.err, p)
-		if err != nil {
+		if show, err = newBar(ctx, a.err, p); err != nil {
 			return err
 		}
-		defer bar.end()
-		p.Observer = bar
+		p.Observer = show
 	}
 	report, failed := p.Run(ctx)
+	if show != nil {
+		show.end() // its line, before the report's
+	}
 	if err := a.printPurge(reg, report); err != nil {
 		return err
 	}
@@ -95,10 +97,8 @@ func (a *app) purgeOf(ctx context.Context, reg *jobs.Registry, f purgeFlags) (cl
 		}
 	}
 	for _, s := range reg.KeyStores() {
-		if f.store == "" || s.Name == f.store {
-			if a.env(s.URLEnv, "") == "" {
-				return none, nil, usage("the environment variable %s is not set: the URL of the key store %s", s.URLEnv, s.Name)
-			}
+		if (f.store == "" || s.Name == f.store) && a.env(s.URLEnv, "") == "" {
+			return none, nil, usage("the environment variable %s is not set: the URL of the key store %s", s.URLEnv, s.Name)
 		}
 	}
 	if f.store != "" || f.scope != "" {
