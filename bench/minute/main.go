@@ -1,0 +1,92 @@
+// Command minute measures the top of the minute: many jobs that are all due in
+// one second. How late is each planned (or its function called), how late does
+// its request arrive at the target, and what memory does it take?
+//
+//	make bench-peers PEERS=minute
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cronce/cronce/bench/contenders"
+	"github.com/cronce/cronce/bench/rig"
+)
+
+var all = []rig.Contender{contenders.CroncePostgres, contenders.CronceSQLite, contenders.Gocron, contenders.Robfig}
+
+func main() {
+	rig.Child(all...)
+	sizes := flag.String("jobs", "1000,10000,100000", "how many jobs, a list")
+	rounds := flag.Int("rounds", 3, "rounds of each contender and size")
+	flag.Parse()
+	log.SetFlags(0)
+	if err := measure(context.Background(), strings.Split(*sizes, ","), *rounds); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func measure(ctx context.Context, sizes []string, rounds int) error {
+	b, err := rig.Open(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = b.Close(ctx) }()
+	version, err := b.Databases.Version(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%s, %s\n%d rounds each, in turn; medians of p50 / p99 / max in ms\n\n", rig.Machine(), version, rounds)
+	var rows [][]string
+	for _, size := range sizes {
+		n, err := strconv.Atoi(size)
+		if err != nil {
+			return err
+		}
+		results, err := b.Rounds(ctx, all, rounds, n, func(s string) { fmt.Fprintln(os.Stderr, s) })
+		if err != nil {
+			return err
+		}
+		for _, c := range all {
+			rows = append(rows, row(size, c, results[c.Name]))
+		}
+	}
+	fmt.Println(rig.Table([]string{"jobs", "", "planned", "arrived", "RSS registered, MB", "RSS peak, MB"}, rows))
+	return nil
+}
+
+func row(size string, c rig.Contender, rounds []rig.Result) []string {
+	planned, arrived := make([]rig.Late, len(rounds)), make([]rig.Late, len(rounds))
+	for i, r := range rounds {
+		arrived[i] = r.Late
+		if err := json.Unmarshal(r.Report, &planned[i]); err != nil {
+			log.Print(err) // a contender that does not report stands as zero
+		}
+	}
+	registered := rig.Spreads(rounds, func(r rig.Result) float64 { return float64(r.Registered) / (1 << 20) })
+	peak := rig.Spreads(rounds, rig.Result.PeakMB)
+	return []string{size, c.Name, middle(planned).String(), middle(arrived).String(), fmt.Sprintf("%.0f", registered.Median), fmt.Sprintf("%.0f", peak.Median)}
+}
+
+// middle takes the median of each figure.
+func middle(rounds []rig.Late) rig.Late {
+	of := func(figure func(rig.Late) time.Duration) time.Duration {
+		values := make([]time.Duration, len(rounds))
+		for i, r := range rounds {
+			values[i] = figure(r)
+		}
+		return rig.Median(values, func(a, b time.Duration) time.Duration { return (a + b) / 2 })
+	}
+	return rig.Late{
+		P50: of(func(l rig.Late) time.Duration { return l.P50 }),
+		P99: of(func(l rig.Late) time.Duration { return l.P99 }),
+		Max: of(func(l rig.Late) time.Duration { return l.Max }),
+	}
+}
