@@ -1,0 +1,162 @@
+package proof_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/cronce/cronce/internal/proof"
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+)
+
+var midnight = time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
+
+func minute(n int) time.Time { return midnight.Add(time.Duration(n) * time.Minute) }
+
+func id(n int) string { return jobs.RunID("a", minute(n)) }
+
+// succeeded is the row of the nth minute.
+func succeeded(n int) ledger.Run {
+	return ledger.Run{
+		ID: id(n), JobID: "a", ScheduledAt: minute(n), Count: 1, State: ledger.Succeeded,
+		PlannedAt: minute(n), StartedAt: minute(n), SendBefore: minute(n + 60),
+	}
+}
+
+func effect(n int) proof.Effect {
+	return proof.Effect{RunID: id(n), Begun: minute(n).Add(time.Second), At: minute(n).Add(2 * time.Second)}
+}
+
+// good is evidence of a job that ran in each of three minutes.
+func good(t *testing.T) proof.Evidence {
+	s, err := jobs.ParseSchedule("* * * * *", "UTC", jobs.DSTOnce)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := proof.Evidence{
+		Epochs: []proof.Epoch{{JobID: "a", Schedule: s, From: midnight, To: minute(3), Open: true}},
+		Always: []string{"a"}, Due: minute(3),
+	}
+	for n := 1; n <= 3; n++ {
+		e.Rows = append(e.Rows, succeeded(n))
+		e.Effects = append(e.Effects, effect(n))
+		e.Requests = append(e.Requests, proof.Request{RunID: id(n), Text: "POST /a"})
+	}
+	return e
+}
+
+func TestWholeEvidenceShowsNoViolation(t *testing.T) {
+	found, tally := proof.Check(good(t))
+	if len(found) > 0 || tally.Instants != 3 || tally.Succeeded != 3 || tally.Effects != 3 {
+		t.Errorf("found %v, tally %+v", found, tally)
+	}
+}
+
+func TestRules(t *testing.T) {
+	missed := func(from, to, count int) ledger.Run {
+		return ledger.Run{
+			ID: jobs.RangeID("a", minute(from), minute(to)), JobID: "a", ScheduledAt: minute(from), Until: minute(to),
+			Count: count, State: ledger.Missed,
+		}
+	}
+	for _, c := range []struct {
+		rule  proof.Rule
+		spoil func(*proof.Evidence)
+	}{
+		{proof.Lost, func(e *proof.Evidence) { e.Rows, e.Effects = e.Rows[1:], e.Effects[1:] }},
+		{proof.Doubled, func(e *proof.Evidence) { e.Rows = append(e.Rows, e.Rows[0]) }},
+		{proof.Doubled, func(e *proof.Evidence) {
+			e.Epochs[0].To = minute(6)
+			e.Rows = append(e.Rows, missed(4, 6, 3), missed(5, 6, 2))
+		}},
+		{proof.Stray, func(e *proof.Evidence) {
+			r := succeeded(2)
+			r.ScheduledAt = r.ScheduledAt.Add(time.Second)
+			e.Rows = append(e.Rows, r)
+		}},
+		{proof.Miscounted, func(e *proof.Evidence) {
+			e.Epochs[0].To = minute(6)
+			e.Rows = append(e.Rows, missed(4, 6, 2))
+		}},
+		{proof.Miscounted, func(e *proof.Evidence) { e.Rows = append(e.Rows, missed(2, 3, 1)) }},
+		{proof.NoEffect, func(e *proof.Evidence) { e.Effects = e.Effects[1:] }},
+		{proof.TwoEffects, func(e *proof.Evidence) { e.Effects = append(e.Effects, effect(2)) }},
+		{proof.TwoEffects, func(e *proof.Evidence) {
+			e.Rows[1].State = ledger.Dead
+			e.Effects = append(e.Effects, effect(2))
+		}},
+		{proof.NoRun, func(e *proof.Evidence) { e.Effects = append(e.Effects, effect(4)) }},
+		{proof.Unplanned, func(e *proof.Evidence) { e.Rows[0].State, e.Rows[0].StartedAt = ledger.Skipped, time.Time{} }},
+		{proof.Early, func(e *proof.Evidence) { e.Effects[0].Begun = minute(1).Add(-time.Second) }},
+		{proof.Late, func(e *proof.Evidence) { e.Effects[0].Begun = e.Rows[0].SendBefore }},
+		{proof.Changed, func(e *proof.Evidence) {
+			e.Requests = append(e.Requests, proof.Request{RunID: id(1), Text: "POST /b"})
+		}},
+		{proof.Stuck, func(e *proof.Evidence) { e.Rows[0].State = ledger.Retrying }},
+		{proof.Unsettled, func(e *proof.Evidence) { e.Epochs[0].Open = false }},
+		{proof.Gap, func(e *proof.Evidence) {
+			later := e.Epochs[0]
+			e.Epochs[0].To, e.Epochs[0].Open = minute(1), false
+			later.From = minute(1).Add(time.Second)
+			e.Epochs = append(e.Epochs, later)
+		}},
+	} {
+		t.Run(string(c.rule), func(t *testing.T) {
+			e := good(t)
+			c.spoil(&e)
+			found, _ := proof.Check(e)
+			if len(found) == 0 || slices.ContainsFunc(found, func(v proof.Violation) bool { return v.Rule != c.rule }) {
+				t.Errorf("found %v", found)
+			}
+		})
+	}
+}
+
+// What is allowed although it is not plain.
+func TestWhatIsNoViolation(t *testing.T) {
+	for _, c := range []struct {
+		what   string
+		change func(*proof.Evidence)
+	}{
+		{"a range row counts what has no row of its own", func(e *proof.Evidence) {
+			e.Epochs[0].To = minute(6)
+			e.Rows = append(e.Rows, ledger.Run{
+				ID: jobs.RangeID("a", minute(2), minute(6)), JobID: "a", ScheduledAt: minute(2), Until: minute(6), Count: 3, State: ledger.Missed,
+			})
+		}},
+		{"an event comes before the plan", func(e *proof.Evidence) {
+			e.Rows, e.Effects = append(e.Rows, succeeded(4)), append(e.Effects, effect(4))
+		}},
+		{"a platform's schedule is not the ledger's", func(e *proof.Evidence) {
+			e.Epochs[0].From = minute(1)
+			e.Given = map[string]bool{id(1): true}
+		}},
+		{"a dead run's effect may have been made", func(e *proof.Evidence) { e.Rows[0].State = ledger.Dead }},
+		{"a run that was just planned need not have ended", func(e *proof.Evidence) {
+			e.Rows[2].State, e.Rows[2].PlannedAt = ledger.Running, minute(4)
+		}},
+		{"two triggers in one second are two runs", func(e *proof.Evidence) {
+			for n := range 2 {
+				r := succeeded(1)
+				r.ID += fmt.Sprint("~", n)
+				e.Rows = append(e.Rows, r)
+				e.Effects = append(e.Effects, proof.Effect{RunID: r.ID, Begun: minute(1), At: minute(1)})
+			}
+		}},
+		{"clocks differ by less than the skew", func(e *proof.Evidence) {
+			e.Skew = time.Minute
+			e.Effects[0].Begun = minute(1).Add(-30 * time.Second)
+			e.Effects[1].Begun = e.Rows[1].SendBefore.Add(30 * time.Second)
+		}},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			e := good(t)
+			c.change(&e)
+			if found, _ := proof.Check(e); len(found) > 0 {
+				t.Errorf("found %v", found)
+			}
+		})
+	}
+}
