@@ -19,11 +19,12 @@ func (a *app) triggerCommand() *cobra.Command {
 		Use:   "trigger JOB",
 		Short: "Run a job now, beside its schedule, and wait for the end",
 		Long: `trigger makes a run now, under an id of its own (a ~ id): it never stands for a
-scheduled instant, and two in one second are two. This process makes the calls,
-retries included, and waits. When it is stopped before the end (Ctrl-C), a running
-scheduler goes on with the run. --why is kept in the ledger.
+scheduled instant, and two in one second are two. This process makes the calls
+and waits for the end; a running scheduler may take over retries. When it is
+stopped before the end (Ctrl-C), a running scheduler goes on with the run. --why
+is kept in the ledger.
 
-Exit 0: succeeded. Exit 1: dead, or not finished.`,
+Exit 0: succeeded. Exit 1: dead, or stopped before the end.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.trigger(c.Context(), args[0], w)
@@ -93,14 +94,38 @@ func (a *app) drive(ctx context.Context, reg *jobs.Registry, entry ledger.Entry)
 	if err != nil {
 		return err
 	}
-	run, err := e.Drive(ctx, entry)
+	run, err := toItsEnd(ctx, e, s, entry)
 	if err != nil {
 		return err
 	}
-	if recorded, _, err := s.Get(context.WithoutCancel(ctx), run.ID); err == nil {
-		run = recorded // the ledger has the last word, and all of the times
-	}
 	return a.printDriven(run)
+}
+
+// takenOver is how often a run is looked at that another process has.
+const takenOver = 500 * time.Millisecond
+
+// toItsEnd drives a run until it is finished or ctx ends. A scheduler on the
+// same ledger may take over its retries; this process then waits with it, and
+// goes on should the other one die.
+func toItsEnd(ctx context.Context, e *executor.Executor, s store, entry ledger.Entry) (ledger.Run, error) {
+	for {
+		run, err := e.Drive(ctx, entry)
+		if err != nil && ctx.Err() == nil {
+			return run, err
+		}
+		recorded, _, missing := s.Get(context.WithoutCancel(ctx), entry.RunID)
+		if missing == nil {
+			run, err = recorded, nil // the ledger has the last word, and all of the times
+		}
+		if err != nil || run.State.Finished() {
+			return run, err
+		}
+		select {
+		case <-ctx.Done():
+			return run, nil
+		case <-time.After(takenOver):
+		}
+	}
 }
 
 func (a *app) printDriven(r ledger.Run) error {
