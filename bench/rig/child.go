@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime/pprof"
 	"strings"
 	"time"
 )
@@ -55,7 +56,10 @@ type line struct {
 
 // Begin tells the parent when the work begins: everything before that instant
 // is preparation and is not measured.
-func (t *Task) Begin(at time.Time) { say(line{At: at}) }
+func (t *Task) Begin(at time.Time) {
+	t.profile(at)
+	say(line{At: at})
+}
 
 // BeginSoon is Begin for work that can start at any time; it returns then.
 func (t *Task) BeginSoon() {
@@ -67,6 +71,7 @@ func (t *Task) BeginSoon() {
 // Done tells the parent that all outcomes are stored, with what the contender
 // measured by itself.
 func (t *Task) Done(report any) {
+	pprof.StopCPUProfile()
 	b, err := json.Marshal(report)
 	if err != nil {
 		b = nil

@@ -1,0 +1,136 @@
+// Command growth measures what does not show in a fresh database: what the
+// ledger's statements cost when it holds 1,000, 100,000 and a million finished
+// runs, and what several replicas on one PostgreSQL do to the work.
+//
+//	make bench-peers PEERS=growth
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/cronce/cronce/bench/contenders"
+	"github.com/cronce/cronce/bench/rig"
+)
+
+func main() {
+	rig.Child(contenders.CroncePostgres)
+	sizes := flag.String("ledger", "1000,100000,1000000", "how many finished runs, a list (ten million take minutes to write)")
+	replicas := flag.String("replicas", "1,2,4", "how many replicas, a list")
+	runs := flag.Int("runs", 20_000, "runs that the replicas share")
+	rounds := flag.Int("rounds", 3, "rounds of each number of replicas; fifty times as many of the statements")
+	flag.Parse()
+	log.SetFlags(0)
+	if err := measure(context.Background(), *sizes, *replicas, *runs, *rounds); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func measure(ctx context.Context, sizes, replicas string, runs, rounds int) error {
+	b, err := rig.Open(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = b.Close(ctx) }()
+	version, err := b.Databases.Version(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%s, %s\n\n", rig.Machine(), version)
+	counts, err := numbers(sizes)
+	if err != nil {
+		return err
+	}
+	if err := measureLedgers(ctx, b.Databases, counts, 50*rounds); err != nil {
+		return err
+	}
+	counts, err = numbers(replicas)
+	if err != nil {
+		return err
+	}
+	return measureReplicas(ctx, b, counts, runs, rounds)
+}
+
+func numbers(list string) (n []int, err error) {
+	for _, s := range strings.Split(list, ",") {
+		i, err := strconv.Atoi(strings.TrimSpace(s))
+		if err != nil {
+			return nil, err
+		}
+		n = append(n, i)
+	}
+	return n, nil
+}
+
+// measureLedgers works on all ledgers in turn and prints the medians.
+func measureLedgers(ctx context.Context, d *rig.Databases, sizes []int, rounds int) error {
+	books := make([]*book, len(sizes))
+	for i, n := range sizes {
+		fmt.Fprintf(os.Stderr, "writing %d finished runs\n", n)
+		b, err := openBook(ctx, d, n)
+		if err != nil {
+			return err
+		}
+		defer b.Ledger.Close()
+		books[i] = b
+	}
+	for range rounds {
+		for _, b := range books {
+			if err := b.round(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	head := []string{"ms, median (p99)"}
+	for _, n := range sizes {
+		head = append(head, fmt.Sprintf("%d runs", n))
+	}
+	var rows [][]string
+	for _, name := range []string{"admit", "claim", "record", "runs list", "runs list of a job", "runs list of the dead"} {
+		row := []string{name}
+		for _, b := range books {
+			l := rig.Lateness(b.took[name])
+			row = append(row, fmt.Sprintf("%.2f (%.2f)", l.P50.Seconds()*1000, l.P99.Seconds()*1000))
+		}
+		rows = append(rows, append(row, fmt.Sprintf("%.2f", growth(books, name))))
+	}
+	fmt.Printf("%d runs each, %d rounds over all ledgers in turn\n\n%s\n", batch, rounds,
+		rig.Table(append(head, "last : first"), rows))
+	return nil
+}
+
+func growth(books []*book, name string) float64 {
+	first, last := rig.Lateness(books[0].took[name]), rig.Lateness(books[len(books)-1].took[name])
+	return last.P50.Seconds() / first.P50.Seconds()
+}
+
+func measureReplicas(ctx context.Context, b *rig.Bench, copies []int, runs, rounds int) error {
+	results, extra := map[int][]rig.Result{}, map[int]int{}
+	for range rounds {
+		for _, n := range copies {
+			r, more, err := b.Together(ctx, contenders.CroncePostgres, n, runs, contenders.Instant)
+			if err != nil {
+				return err
+			}
+			results[n] = append(results[n], r)
+			extra[n] += more
+			fmt.Fprintf(os.Stderr, "%d replicas: %.0f runs/s\n", n, r.RunsPerSecond())
+		}
+	}
+	var rows [][]string
+	for _, n := range copies {
+		rows = append(rows, []string{
+			strconv.Itoa(n), rig.Spreads(results[n], rig.Result.RunsPerSecond).String(),
+			rig.Spreads(results[n], rig.Result.WorkerCPU).String(), rig.Spreads(results[n], rig.Result.ServerCPU).String(),
+			strconv.Itoa(extra[n]),
+		})
+	}
+	fmt.Printf("%d rounds of %d runs, shared by the replicas\n\n%s\n", rounds, runs, rig.Table(
+		[]string{"replicas", "runs/s", "CPU of all, µs a run", "CPU of PostgreSQL, µs a run", "calls beyond one a run"}, rows))
+	return nil
+}
