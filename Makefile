@@ -6,6 +6,7 @@ GO ?= go
 FUZZTIME ?= 20s
 BENCH ?= .
 COUNT ?= 6
+PEERS ?= runs
 # The registry that `make lambda` puts into the zip.
 CONFIG ?= examples/cronce.yaml
 SEED ?= 1
@@ -22,7 +23,7 @@ GOLANGCI = $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.1
 WITH_DATABASES = bin/with-databases
 
 .DEFAULT_GOAL = help
-.PHONY: lambda check-cloudformation help build test test-modules lint fmt bench bench-purge fuzz simulate chaos load soak clean
+.PHONY: lambda check-cloudformation help build test test-modules lint fmt bench bench-purge bench-peers fuzz simulate chaos load soak clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,6 +48,9 @@ bench: $(WITH_DATABASES) ## every benchmark, on servers that write to disk (BENC
 
 bench-purge: $(WITH_DATABASES) ## the purge beside one DELETE, with 2,000 inserts/s (PURGE_KEYS=5000000: at full size)
 	$(WITH_DATABASES) -durable $(GO) test ./cleanup -run '^$$' -bench Purge -benchtime 1x -count $(COUNT) -timeout 0
+
+bench-peers: $(WITH_DATABASES) ## beside other libraries (PEERS=runs, minute or growth; ARGS="-rounds 5", see docs/benchmarks.md)
+	cd bench && ../$(WITH_DATABASES) -durable $(GO) run ./$(PEERS) $(ARGS)
 
 fuzz: $(WITH_DATABASES) ## every fuzz test, each for FUZZTIME
 	$(WITH_DATABASES) scripts/fuzz $(FUZZTIME)
