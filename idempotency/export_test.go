@@ -6,6 +6,7 @@ import "context"
 var (
 	Canonicalize  = canonicalize
 	CanonicalJSON = canonicalJSON
+	RetryAfter    = retryAfter
 )
 
 type Gate = gate
