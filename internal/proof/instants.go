@@ -61,26 +61,17 @@ func within(r ledger.Run, at int64) bool { return at >= r.ScheduledAt.Unix() && 
 
 // ranges checks the counts of a job's range rows, and returns how many of them
 // each instant lies in that has no row of its own.
-//
-// A platform whose schedule is not the ledger's enters instants that are not
-// the job's. A store cannot tell them from the job's own, and leaves them out
-// of the count of a range row that is written around them.
 func (c *check) ranges(jobID string, a *account) map[int64]int {
 	covered := map[int64]int{}
 	for _, r := range a.ranges {
-		n, foreign := 0, 0
+		n := 0
 		for at := range a.due {
 			if within(r, at) && a.own[at] == 0 {
 				n++
 				covered[at]++
 			}
 		}
-		for at := range a.own {
-			if within(r, at) && !a.due[at] {
-				foreign++
-			}
-		}
-		if r.Count > n || r.Count < n-foreign {
+		if r.Count != n {
 			c.add(Miscounted, r.ID, "counts %d, and accounts for %d", r.Count, n)
 		}
 	}

@@ -55,7 +55,7 @@ func without(list []*record, r *record) []*record {
 	return list
 }
 
-// own counts the runs of their own at instants in [from, to].
+// own counts the job's instants in [from, to] that have runs of their own.
 func (j *job) own(from, to time.Time) int {
 	byTime := func(r *record, t time.Time) int { return r.ScheduledAt.Compare(t) }
 	lo, _ := slices.BinarySearchFunc(j.instants, from, byTime)
@@ -64,7 +64,9 @@ func (j *job) own(from, to time.Time) int {
 		if r.ScheduledAt.After(to) {
 			break
 		}
-		n++
+		if r.Epoch != 0 {
+			n++
+		}
 	}
 	return n
 }
