@@ -72,6 +72,7 @@ func runReference(ctx context.Context, t *rig.Task) error {
 		return err
 	}
 	t.Done(nil)
+	<-ctx.Done() // the server's figures are read while its sessions last
 	return nil
 }
 

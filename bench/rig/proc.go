@@ -44,13 +44,26 @@ func cpu(pid int) (time.Duration, error) {
 	return s.own, err
 }
 
-// cpuOfTree is that of a process, its children, and those that have ended.
+// cpuOfTree is that of a process, its children, and those that have ended. A
+// child that ends while it looks would be in neither sum, so it looks again.
 func cpuOfTree(pid int) (time.Duration, error) {
-	root, err := statOf(pid)
-	if err != nil {
-		return 0, err
+	for {
+		before, err := statOf(pid)
+		if err != nil {
+			return 0, err
+		}
+		children, err := cpuOfChildren(pid)
+		if err != nil {
+			return 0, err
+		}
+		after, err := statOf(pid)
+		if err != nil || after.reaped == before.reaped {
+			return after.own + after.reaped + children, err
+		}
 	}
-	sum := root.own + root.reaped
+}
+
+func cpuOfChildren(pid int) (sum time.Duration, err error) {
 	dirs, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
 		return 0, err
@@ -60,7 +73,6 @@ func cpuOfTree(pid int) (time.Duration, error) {
 		if err != nil {
 			continue
 		}
-		// Processes that ended since the listing are in reaped soon enough.
 		if s, err := statOf(child); err == nil && s.parent == pid {
 			sum += s.own
 		}
