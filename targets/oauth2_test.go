@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -213,6 +214,20 @@ func TestATokenIsReplacedBeforeItExpires(t *testing.T) {
 				at(time.Millisecond, 2)
 			})
 		})
+	}
+}
+
+func TestATokenEndpointThatIsNotThereIsNamedAsTheCause(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := "http://" + l.Addr().String() + "/token"
+	l.Close()
+	ts := resolve(t, oauth2, oauth2Env(aTarget, gone), func(*targets.Config) {})
+	a := attempt(t, ts, call(), time.Second)
+	if !a.Unsent || !strings.Contains(a.Error, "token endpoint could not be asked: connection refused") {
+		t.Errorf("got %+v", a)
 	}
 }
 

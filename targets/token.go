@@ -1,9 +1,11 @@
 package targets
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -44,6 +46,10 @@ var errorCodes = map[string]bool{
 // trouble: asking again helps only the latter.
 func refusal(err error) *unsignedError {
 	var answered *oauth2.RetrieveError
+	var unanswered *url.Error
+	if errors.As(err, &unanswered) {
+		return &unsignedError{why: "the token endpoint could not be asked: " + cause(context.Background(), err)}
+	}
 	if !errors.As(err, &answered) || answered.Response == nil {
 		return &unsignedError{why: "the token endpoint gave no valid answer"}
 	}
