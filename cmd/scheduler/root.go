@@ -67,7 +67,8 @@ func runAt(ctx context.Context, args []string, std streams, lookup func(string) 
 	root.SetOut(std.out)
 	root.SetErr(std.err)
 	c, err := root.ExecuteContextC(ctx)
-	if err != nil && isCobraUsage(err) {
+	var ours *exit
+	if err != nil && !errors.As(err, &ours) && isCobraUsage(err) {
 		err = usage("%w; run \"%s --help\"", err, c.CommandPath())
 	}
 	return a.report(err)

@@ -50,7 +50,26 @@ On --listen: /healthz (the process lives), /readyz (it can plan and record),
 	return c
 }
 
+// check refuses values that the executor could not keep to: a lease that lapses
+// before a call can begin, or no time to record what a stop leaves.
+func (f serveFlags) check() error {
+	switch {
+	case f.maxInFlight < 1:
+		return usage("--max-in-flight %d: at least 1", f.maxInFlight)
+	case f.lease < time.Second:
+		return usage("--lease %s: at least 1s, such as 30s; it is renewed while a call lasts", f.lease)
+	case f.grace < time.Second:
+		return usage("--grace %s: at least 1s, in which outcomes are recorded", f.grace)
+	case f.patience < 0:
+		return usage("--ledger-patience %s: must not be negative; 0s asks once", f.patience)
+	}
+	return nil
+}
+
 func (a *app) serve(ctx context.Context, f serveFlags) error {
+	if err := f.check(); err != nil {
+		return err
+	}
 	log, err := a.logger()
 	if err != nil {
 		return err
