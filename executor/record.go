@@ -123,7 +123,12 @@ func (r *recorder) apart(ctx context.Context, batch []settled, err error) {
 		return
 	}
 	for i := range batch {
-		if err := r.write(ctx, batch[i:i+1]); err != nil {
+		err := r.write(ctx, batch[i:i+1])
+		switch {
+		case err == nil:
+		case errors.Is(err, ledger.ErrUnavailable): // it went down meanwhile
+			r.put(batch[i].Outcome, batch[i].work)
+		default:
 			r.apart(ctx, batch[i:i+1], err)
 		}
 	}
