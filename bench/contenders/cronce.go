@@ -71,7 +71,7 @@ func runCronce(ctx context.Context, t *rig.Task, l executor.Ledger) error {
 	}
 	defer calls.Close()
 	ctx, cancel := context.WithCancelCause(ctx)
-	w := &watcher{runs: int64(t.Runs), at: at, task: t, fail: cancel}
+	w := &watcher{runs: int64(t.Runs), at: at, task: t, fail: cancel, statements: map[string]int{}}
 	e, err := executor.New(executor.Config{Registry: reg, Ledger: l, Caller: calls, Observer: w})
 	if err != nil {
 		return err
@@ -111,11 +111,22 @@ type watcher struct {
 	task     *rig.Task
 	fail     context.CancelCauseFunc
 
-	mu      sync.Mutex
-	planned []time.Duration
+	mu         sync.Mutex
+	planned    []time.Duration
+	statements map[string]int
+}
+
+// Planned is what cronce says of a round: how late the instants were in the
+// ledger, and how often the ledger was asked for what.
+type Planned struct {
+	rig.Late
+	Statements map[string]int
 }
 
 func (w *watcher) Asked(op string, _ time.Duration, err error) {
+	w.mu.Lock()
+	w.statements[op]++
+	w.mu.Unlock()
 	if op != "standings" || err != nil {
 		return
 	}
@@ -140,7 +151,7 @@ func (w *watcher) Settled(o ledger.Outcome, _ string, fate ledger.Fate) {
 	if w.settled.Add(1) == w.runs {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.task.Done(rig.Lateness(w.planned))
+		w.task.Done(Planned{rig.Lateness(w.planned), w.statements})
 	}
 }
 

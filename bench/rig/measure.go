@@ -154,8 +154,8 @@ func (b *Bench) Rounds(ctx context.Context, contenders []Contender, rounds, runs
 			}
 			r.Round = round
 			results[c.Name] = append(results[c.Name], r)
-			say(fmt.Sprintf("round %d, %s: %.0f runs/s, CPU %.0f + %.0f us a run, %.0f MB",
-				round+1, c.Name, r.RunsPerSecond(), r.WorkerCPU(), r.ServerCPU(), r.PeakMB()))
+			say(fmt.Sprintf("round %d, %s: %.0f runs/s, CPU %.0f + %.0f us a run, %.0f MB %s",
+				round+1, c.Name, r.RunsPerSecond(), r.WorkerCPU(), r.ServerCPU(), r.PeakMB(), r.Report))
 		}
 	}
 	return results, nil

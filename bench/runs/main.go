@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/cronce/cronce/bench/contenders"
 	"github.com/cronce/cronce/bench/rig"
@@ -23,7 +25,11 @@ func main() {
 	rounds := flag.Int("rounds", 5, "rounds of each contender")
 	save := flag.String("save", "", "write the ratios to `file`, as a baseline")
 	against := flag.String("against", "", "compare the ratios with those of `file`, and fail when one is worse by more than a fifth")
+	only := flag.String("only", "", "measure only the reference loop and contenders whose name contains `text`")
 	flag.Parse()
+	all = slices.DeleteFunc(all, func(c rig.Contender) bool {
+		return c.Name != contenders.Reference.Name && !strings.Contains(c.Name, *only)
+	})
 	log.SetFlags(0)
 	if err := measure(context.Background(), *runs, *rounds, *save, *against); err != nil {
 		log.Fatal(err)
