@@ -20,6 +20,9 @@ import (
 // then leases lapse and retries wait.
 const settling = 2 * time.Minute
 
+// ErrBroken: the checker found something.
+var ErrBroken = errors.New("the promise is broken")
+
 // Run breaks a fleet for a time, lets it finish, and prints what came of it.
 // The error says what was lost or doubled, or which process gave up.
 func Run(ctx context.Context, s Setup, server Server, seed uint64, d time.Duration, out io.Writer) error {
@@ -160,7 +163,7 @@ func report(out io.Writer, s Setup, c Counts, e evidence) error {
 		fmt.Fprintf(out, "| %s | %d |\n", row.name, row.n)
 	}
 	if lost+doubled+other > 0 || tally.Succeeded == 0 {
-		return fmt.Errorf("%d lost, %d doubled, %d other violations of %d instants", lost, doubled, other, tally.Instants)
+		return fmt.Errorf("%w: %d lost, %d doubled, %d other violations of %d instants", ErrBroken, lost, doubled, other, tally.Instants)
 	}
 	return nil
 }

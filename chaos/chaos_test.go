@@ -2,6 +2,7 @@ package chaos_test
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -18,7 +19,7 @@ import (
 )
 
 var (
-	duration = flag.Duration("duration", 20*time.Second, "how long things are broken, for each engine")
+	duration = flag.Duration("duration", 40*time.Second, "how long things are broken, for each engine")
 	binaries = flag.String("bin", "", "a directory with cronce and bootstrap, to break these; empty: built from this checkout")
 	seed     = flag.Uint64("seed", 0, "of the faults; 0: a new one, which is printed")
 )
@@ -40,31 +41,44 @@ type crashing struct{ *testdb.Server }
 
 func (c crashing) Crash() error { return c.Stop(testdb.Immediate) }
 
-func TestNothingIsLostOrDoubledOnPostgreSQL(t *testing.T) { run(t, false) }
+func TestNothingIsLostOrDoubledOnPostgreSQL(t *testing.T) {
+	sound(t, *duration, chaos.Setup{Function: function(t)})
+}
 
-func TestNothingIsLostOrDoubledOnSQLite(t *testing.T) { run(t, true) }
+func TestNothingIsLostOrDoubledOnSQLite(t *testing.T) {
+	sound(t, *duration, chaos.Setup{Embedded: true})
+}
 
-func run(t *testing.T, embedded bool) {
+// The harness itself: a target that does not keep keys is found out.
+func TestATargetWithoutTheKitIsFoundOut(t *testing.T) {
+	if err := run(t, 10*time.Second, chaos.Setup{Embedded: true, Keyless: true}); !errors.Is(err, chaos.ErrBroken) {
+		t.Errorf("got %v, want effects found doubled", err)
+	}
+}
+
+func sound(t *testing.T, d time.Duration, s chaos.Setup) {
+	t.Helper()
+	if err := run(t, d, s); err != nil {
+		t.Fatalf("seed %d: %v", *seed, err)
+	}
+}
+
+func run(t *testing.T, d time.Duration, s chaos.Setup) error {
+	t.Helper()
 	server := testdb.PostgresServer(t)
 	database, err := server.Create("chaos")
 	must(t, err)
-	service, err := os.Executable()
+	s.Database, s.Cronce, s.Dir = database, build(t, "cronce", "scheduler"), workDir(t)
+	s.Service, err = os.Executable()
 	must(t, err)
-	dir := workDir(t)
-	story, err := os.Create(filepath.Join(dir, "story.log"))
+	story, err := os.Create(filepath.Join(s.Dir, "story.log"))
 	must(t, err)
 	defer story.Close()
 	if *seed == 0 {
 		*seed = rand.Uint64()
 	}
-	fmt.Printf("seed %d, %v, logs in %s\n", *seed, *duration, dir)
-	out := io.MultiWriter(story, os.Stdout)
-	err = chaos.Run(context.Background(), chaos.Setup{
-		Cronce: build(t, "cronce", "scheduler"), Function: function(t), Service: service, Dir: dir, Database: database, Embedded: embedded,
-	}, crashing{server}, *seed, *duration, out)
-	if err != nil {
-		t.Fatalf("seed %d: %v", *seed, err)
-	}
+	fmt.Printf("seed %d, %v, logs in %s\n", *seed, d, s.Dir)
+	return chaos.Run(context.Background(), s, crashing{server}, *seed, d, io.MultiWriter(story, os.Stdout))
 }
 
 // workDir is a directory that stays when the test fails: its logs are needed.

@@ -26,6 +26,7 @@ type Setup struct {
 	Database string // PostgreSQL: the service's, and the ledger's unless Embedded
 	// Function starts a Lambda function with variables; nil: there are none.
 	Function func(vars ...string) Function
+	Keyless  bool // the service does without the kit: things must be found doubled
 	Embedded bool // one scheduler on SQLite instead of three on PostgreSQL
 }
 
@@ -104,6 +105,9 @@ func (f *fleet) addService() error {
 		envService + "=" + address, envDatabase + "=" + database + "&pool_max_conns=16&connect_timeout=2",
 		envCalls + "=" + f.calls(), envToken + "=" + token,
 	}}
+	if f.Keyless {
+		f.service.env = append(f.service.env, envKeyless+"=1")
+	}
 	return nil
 }
 
