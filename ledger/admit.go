@@ -74,8 +74,7 @@ type Plan struct {
 //     for an outgoing epoch;
 //   - rows that exist already (a platform event came first) stand as they are
 //     and are not leased here; a range row counts only the instants in it that
-//     have no row of their own (rows without an epoch are of other instants),
-//     and is not written when that leaves none;
+//     have no row of their own, and is not written when that leaves none;
 //   - a planned instant is due from its own time (NextAt is At); missed,
 //     superseded and skipped rows are finished at once (FinishedAt is now);
 //   - the watermark moves in the same transaction;
@@ -116,15 +115,9 @@ type Position struct {
 // store's clock has not reached yet is planned, not leased, and due at its
 // time. One at or before the job's PurgedBefore is ErrPurged. An instant of a
 // job that the ledger does not know makes a row for the job: epoch 0, ended.
-//
-// An instant of another definition than the job's current one (a platform whose
-// schedule was rolled out sooner, or later) gets its row, and is in no epoch: no
-// range row counts it among its own instants.
 type Entry struct {
 	JobID string
 	Instant
-	// Hash is the definition that the instant is of; empty: the current one.
-	Hash    string
 	By, Why string
 	// Owner, Token and LeaseFor are used when Instant.Lease is set.
 	Owner    string

@@ -19,7 +19,6 @@ var admitCases = []testCase{
 	{"one refused plan does not hold back another", plansApart},
 	{"a row that exists stands, and is not leased again", existingStands},
 	{"a range row counts only instants without a row of their own", rangeCountsRest},
-	{"a range row counts its instants although a platform had others", rangeBesideOthers},
 	{"a range whose instants all have rows is not written", rangeOfNone},
 	{"a range of any length is one row", rangeLong},
 	{"the watermark is kept to the microsecond", watermarkExact},
@@ -160,30 +159,6 @@ func rangeCountsRest(b *bed) {
 	}
 	if w := j.next().Watermark; !w.Equal(j.at(4)) {
 		b.Errorf("watermark %s, want %s", w, j.at(4))
-	}
-}
-
-// A platform that was rolled out before the processes enters instants of its own
-// definition. They take nothing from the job's.
-func rangeBesideOthers(b *bed) {
-	j := b.job("j")
-	for i := range 3 {
-		e := j.entry(j.planned(i, ledger.OverlapAllow))
-		e.Hash = "v2-of-j"
-		e.At = e.At.Add(time.Second)
-		e.RunID = "j@" + e.At.Format(time.RFC3339)
-		if got := b.entered(e); got.Run.Epoch != 0 {
-			b.Errorf("an instant of another definition is in epoch %d", got.Run.Epoch)
-		}
-	}
-	same := j.entry(j.planned(3, ledger.OverlapAllow))
-	same.Hash = "v1-of-j"
-	if got := b.entered(same); got.Run.Epoch != j.Epoch {
-		b.Errorf("an instant of the current definition is in epoch %d, want %d", got.Run.Epoch, j.Epoch)
-	}
-	j.admit(j.rangeOf(0, 4))
-	if r := b.is(j.rangeID(0, 4), ledger.Missed, ledger.CatchUpWindow); r.Count != 4 {
-		b.Errorf("the range counts %d instants, want 4", r.Count)
 	}
 }
 

@@ -14,6 +14,7 @@ var leaseCases = []testCase{
 	{"a retry is not due before its time, and NextAt says when", retryWaits},
 	{"NextAt is a lease's end, or zero when there is nothing", nextAtLease},
 	{"runs of busy targets and jobs are left", busyLeft},
+	{"a claim narrowed to named runs leaves the others", onlyNamed},
 	{"a lapsed lease is taken over by the next attempt and kept as lost", takeover},
 	{"the late finisher's record is refused", lateFinisher},
 	{"a lapsed lease that nobody took over still records and extends", lapsedUntaken},
@@ -104,6 +105,27 @@ func busyLeft(b *bed) {
 	}
 	if got := b.claim("p1", 10); len(got.Work) != 2 {
 		b.Errorf("claimed %v, want what was left", runIDs(got.Work))
+	}
+}
+
+func onlyNamed(b *bed) {
+	j := b.job("j")
+	j.admit(j.planned(0, ledger.OverlapAllow), j.planned(1, ledger.OverlapAllow), j.planned(2, ledger.OverlapAllow))
+	only := func(ids ...string) []string {
+		got, err := b.Claim(b.ctx, ledger.Claim{
+			Owner: "p1", Token: b.token(), Limit: 10, LeaseFor: lease, Only: ids,
+		})
+		b.must(err)
+		return runIDs(got.Work)
+	}
+	if got := only(j.id(1)); len(got) != 1 || got[0] != j.id(1) {
+		b.Errorf("claimed %v, want the named run alone", got)
+	}
+	if got := only(j.id(1)); len(got) != 0 {
+		b.Errorf("claimed %v, want none: the named run is leased", got)
+	}
+	if got := b.claim("p1", 10); len(got.Work) != 2 {
+		b.Errorf("claimed %v, want the two that were left", runIDs(got.Work))
 	}
 }
 

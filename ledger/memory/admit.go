@@ -154,9 +154,6 @@ func (l *Ledger) Enter(ctx context.Context, e ledger.Entry) (ledger.Entered, err
 		return ledger.Entered{}, ledger.ErrPurged
 	}
 	r := l.insert(j, e.Instant, now)
-	if e.Hash != "" && e.Hash != j.hash {
-		r.Epoch = 0
-	}
 	r.By, r.Why = e.By, e.Why
 	got := ledger.Entered{Now: now, Inserted: true}
 	if beside {

@@ -24,6 +24,8 @@ func (l *Ledger) Claim(ctx context.Context, c ledger.Claim) (ledger.Claimed, err
 			break
 		}
 		switch {
+		case len(c.Only) > 0 && !slices.Contains(c.Only, r.ID):
+			left = append(left, r)
 		case expired(r, now):
 			l.lapse(r, now)
 			l.finish(r, ledger.Dead, ledger.KeyExpired, now)

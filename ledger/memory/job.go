@@ -55,7 +55,7 @@ func without(list []*record, r *record) []*record {
 	return list
 }
 
-// own counts the job's instants in [from, to] that have runs of their own.
+// own counts the runs of their own at instants in [from, to].
 func (j *job) own(from, to time.Time) int {
 	byTime := func(r *record, t time.Time) int { return r.ScheduledAt.Compare(t) }
 	lo, _ := slices.BinarySearchFunc(j.instants, from, byTime)
@@ -64,9 +64,7 @@ func (j *job) own(from, to time.Time) int {
 		if r.ScheduledAt.After(to) {
 			break
 		}
-		if r.Epoch != 0 {
-			n++
-		}
+		n++
 	}
 	return n
 }

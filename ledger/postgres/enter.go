@@ -47,9 +47,6 @@ func enterInstant(ctx context.Context, tx pgx.Tx, e ledger.Entry, got *ledger.En
 		return ledger.ErrPurged
 	}
 	row := entryRow{epoch: j.epoch, due: e.At, state: e.State, reason: e.Reason}
-	if e.Hash != "" && e.Hash != j.hash {
-		row.epoch = 0
-	}
 	if err := row.judge(ctx, tx, e, j); err != nil {
 		return err
 	}

@@ -14,7 +14,6 @@ import (
 // jobRow is what the moves of single runs need of a job's locked row.
 type jobRow struct {
 	epoch        int64
-	hash         string // of the epoch; "" when it has ended
 	paused       bool
 	purgedBefore time.Time
 	now          time.Time
@@ -24,8 +23,8 @@ type jobRow struct {
 func lockJob(ctx context.Context, tx pgx.Tx, id string) (j jobRow, err error) {
 	var purged *time.Time
 	err = tx.QueryRow(ctx, `
-		SELECT epoch, CASE WHEN ended_at IS NULL THEN hash ELSE '' END, paused_at IS NOT NULL, purged_before, now()
-		FROM jobs WHERE job_id = $1 FOR UPDATE`, id).Scan(&j.epoch, &j.hash, &j.paused, &purged, &j.now)
+		SELECT epoch, paused_at IS NOT NULL, purged_before, now()
+		FROM jobs WHERE job_id = $1 FOR UPDATE`, id).Scan(&j.epoch, &j.paused, &purged, &j.now)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return j, fmt.Errorf("job %q: %w", id, ledger.ErrNotFound)
 	}

@@ -96,7 +96,6 @@ const insertRangeSQL = `
 	FROM (
 		SELECT count(*) AS n FROM runs r
 		WHERE r.job_id = $2 AND r.scheduled_at BETWEEN $3 AND $4 AND r.until IS NULL AND strpos(r.run_id, '~') = 0
-			AND r.epoch <> 0
 	) own
 	WHERE own.n < $5
 	ON CONFLICT DO NOTHING`

@@ -29,7 +29,7 @@ func (t *tx) enter(e ledger.Entry) (ledger.Entered, error) {
 		return out, err
 	}
 	if !found {
-		if err := t.joinJob(&n, e.Hash); err != nil {
+		if err := t.joinJob(&n); err != nil {
 			return out, err
 		}
 		w, err := t.insert(n)
@@ -72,17 +72,15 @@ func (t *tx) rangeAt(jobID string, instant int64) (s stored, found bool, err err
 	return rows[0], true, nil
 }
 
-// joinJob puts the run of an instant in its job's epoch, if that is of the same
-// definition. A job that the ledger
+// joinJob puts the run of an instant in its job's epoch. A job that the ledger
 // does not know gets a row, so that it has a place for what is purged.
-func (t *tx) joinJob(n *newRun, hash string) error {
+func (t *tx) joinJob(n *newRun) error {
 	if ledger.BesideSchedule(n.RunID) {
 		return nil
 	}
 	var purged maybe
-	var current string
-	found, err := t.one(`SELECT epoch, hash, paused_at IS NOT NULL, purged_before FROM jobs WHERE job_id = ?`,
-		[]any{n.jobID}, &n.epoch, &current, &n.paused, &purged)
+	found, err := t.one(`SELECT epoch, paused_at IS NOT NULL, purged_before FROM jobs WHERE job_id = ?`,
+		[]any{n.jobID}, &n.epoch, &n.paused, &purged)
 	switch {
 	case err != nil:
 		return err
@@ -91,8 +89,6 @@ func (t *tx) joinJob(n *newRun, hash string) error {
 		return err
 	case purged.Valid && n.At.UnixMicro() <= purged.Int64:
 		return ledger.ErrPurged
-	case hash != "" && hash != current:
-		n.epoch = 0
 	}
 	return nil
 }
