@@ -27,7 +27,6 @@ func (e *Executor) Drive(ctx context.Context, entry ledger.Entry) (ledger.Run, e
 	go func() { e.keepLeases(keep); close(done) }()
 	defer func() { cancel(); <-done }()
 
-	entry.Hash = e.jobs[entry.JobID].definition.Hash
 	entry.Owner, entry.Token, entry.LeaseFor = e.cfg.Process, uuid.NewString(), e.cfg.Lease
 	start := time.Now()
 	got, err := e.cfg.Ledger.Enter(ctx, entry)

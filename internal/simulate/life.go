@@ -31,7 +31,7 @@ func Life(seed uint64, o Options) (proof.Evidence, Tally, error) {
 	for range 1 + r.IntN(5) {
 		s.members = append(s.members, &member{})
 	}
-	if r.IntN(2) == 0 { // half the lives have a platform beside
+	if s.plan.timed = r.IntN(2) == 0; s.plan.timed { // half the lives have a platform beside
 		for _, j := range s.plan.jobs {
 			w.tasks.Go(func() { w.deliver(j.ID) })
 		}
