@@ -9,7 +9,7 @@ import (
 )
 
 // mutantLives is how many lives a broken part has to give itself away.
-const mutantLives = 100
+const mutantLives = 200
 
 // mutants are systems with one rule broken each, and what gives them away.
 var mutants = []struct {

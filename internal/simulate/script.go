@@ -224,8 +224,8 @@ func (s *script) backfill() {
 	if !ok {
 		return
 	}
-	to := s.Now().Add(-between(s.Rand, 0, time.Hour))
-	from := to.Add(-between(s.Rand, 0, time.Hour))
+	to := s.Now().Add(-between(s.Rand, 0, pick(s.Rand, time.Hour, 6*time.Hour)))
+	from := to.Add(-between(s.Rand, 0, pick(s.Rand, time.Hour, 6*time.Hour)))
 	b := ledger.Backfill{JobID: id, By: "op", Why: "simulated", DryRun: s.IntN(8) == 0}
 	for _, at := range s.options.Instants(s.witness, j, from, to) {
 		run := jobs.RunID(id, at)
