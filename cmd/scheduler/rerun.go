@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -78,9 +79,21 @@ func mayRerun(run ledger.Run, attempts []ledger.Attempt, mayDouble bool) error {
 	case run.Call.Method == "":
 		return fmt.Errorf("%s never ran; run it under its own id with \"cronce backfill %s\"", run.ID, run.JobID)
 	case !mayDouble && run.State != ledger.Succeeded && unknownOutcome(attempts):
-		return fmt.Errorf("%s may have been applied: an attempt's outcome is unknown; ask again under its own key with \"cronce runs redrive\", or say --may-double", run.ID)
+		return fmt.Errorf("%s may have been applied: an attempt's outcome is unknown; %s--may-double", run.ID, underItsKey(run))
 	}
 	return nil
+}
+
+// underItsKey says how to ask again for a finished run without new work, where
+// there is a way.
+func underItsKey(run ledger.Run) string {
+	switch {
+	case run.State == ledger.Dead:
+		return `ask again under its own key with "cronce runs redrive", or say `
+	case run.State == ledger.Canceled && !strings.Contains(run.ID, "~"):
+		return fmt.Sprintf("ask again under its own key with \"cronce backfill %s\", or say ", run.JobID)
+	}
+	return "ask the target what became of it, then say "
 }
 
 // unknownOutcome reports whether an attempt may have had its effect without

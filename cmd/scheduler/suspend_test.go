@@ -1,0 +1,119 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A process that is suspended in mid-call for longer than its lease loses the
+// run to another. What it has to say when it is back is refused and logged; the
+// ledger has one outcome, the target one effect.
+func TestSuspendedBeyondItsLeaseIsRefused(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, db string) {
+		svc := newService(t)
+		hang := make(chan struct{})
+		svc.set(hang)
+		args := []string{"serve", "--config", writeFile(t, suspended("30s")), "--db", db, "--listen", "", "--lease", "1s"}
+		p := spawn(t, []string{"SVC_URL=" + svc.URL}, args...)
+		eventually(t, "a call under way", func() bool { n, _ := svc.count(); return n == 1 })
+		p.signal(syscall.SIGSTOP)
+		svc.set(nil) // for the other process; the suspended one's answer still hangs
+		run, _, _ := strings.Cut(svc.calls[0], " ")
+		q := spawn(t, []string{"SVC_URL=" + svc.URL}, args...)
+		eventually(t, "the other process to finish the run", func() bool { return one(t, db, run).State == "succeeded" })
+		before := one(t, db, run)
+		close(hang)
+		p.signal(syscall.SIGCONT)
+		eventually(t, "the late record to be refused", func() bool { return strings.Contains(p.log.String(), "outcome refused") })
+		p.terminate()
+		q.terminate()
+		if after := one(t, db, run); after != before || after.Attempts != 2 || !after.Replayed {
+			t.Errorf("the late finisher changed the run:\n%+v\n%+v", before, after)
+		}
+		if !strings.Contains(p.log.String(), run) || strings.Contains(q.log.String(), "outcome refused") {
+			t.Error("the refusal is not the suspended process's, or does not name its run")
+		}
+	})
+}
+
+// A retry that falls due while every process is suspended, past the run's
+// send-before time, is not sent any more: the run is dead.
+func TestSuspendedPastSendBeforeSendsNothing(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, db string) {
+		svc := newService(t)
+		svc.Config.Handler = failing(svc)
+		p := spawn(t, []string{"SVC_URL=" + svc.URL}, "serve", "--config", writeFile(t, suspended("2s")), "--db", db, "--listen", "", "--lease", "1s")
+		eventually(t, "a first call", func() bool { n, _ := svc.count(); return n == 1 })
+		id, _, _ := strings.Cut(svc.calls[0], " ")
+		eventually(t, "its failure to be recorded", func() bool { return one(t, db, id).State == "retrying" })
+		run := one(t, db, id)
+		p.signal(syscall.SIGSTOP)
+		until, err := time.Parse(time.RFC3339, run.SendBefore)
+		if err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "its send-before time to pass", func() bool { return time.Now().After(until) })
+		p.signal(syscall.SIGCONT)
+		eventually(t, "the run to be dead", func() bool { return one(t, db, run.RunID).State == "dead" })
+		p.terminate()
+		if r, calls := one(t, db, run.RunID), svc.of(run.RunID); r.Reason != "key_expired" || calls != r.Attempts || calls > 1 {
+			t.Errorf("%+v; %d calls, of which one before the suspension", r, calls)
+		}
+	})
+}
+
+// suspended is a registry whose calls may be retried for so long.
+func suspended(horizon string) string {
+	return strings.Replace(everySecond, "overlap: allow", `overlap: skip, timeout: 10s, retry: { backoff: [1500ms, 1500ms, 1500ms], jitter: 0, horizon: `+horizon+` }`, 1)
+}
+
+// failing answers every call with 500.
+func failing(s *service) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		s.mu.Lock()
+		s.calls = append(s.calls, r.Header.Get("Idempotency-Key")+" "+r.Header.Get("Cronce-Attempt"))
+		s.mu.Unlock()
+		w.WriteHeader(http.StatusInternalServerError)
+		fmt.Fprint(w, "{}")
+	})
+}
+
+// of counts a run's calls.
+func (s *service) of(run string) (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.calls {
+		if strings.HasPrefix(c, run+" ") {
+			n++
+		}
+	}
+	return n
+}
+
+func one(t *testing.T, db, run string) runJSON {
+	t.Helper()
+	for _, r := range listRuns(t, db) {
+		if r.RunID == run {
+			return r
+		}
+	}
+	t.Fatalf("no run %s", run)
+	return runJSON{}
+}
+
+func (p *process) signal(s syscall.Signal) {
+	p.t.Helper()
+	if err := p.cmd.Process.Signal(s); err != nil {
+		p.t.Fatal(err)
+	}
+}
