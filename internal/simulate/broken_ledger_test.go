@@ -183,7 +183,7 @@ func watermarkFirst(s *store) {
 		if !s.often(20) {
 			return s.Store.Admit(ctx, a)
 		}
-		var moved ledger.Admission = a
+		moved := a
 		moved.Plans = nil
 		for _, p := range a.Plans {
 			if p.Next == nil {
