@@ -156,7 +156,7 @@ func (r *recorder) settle(s settled, fate ledger.Fate) {
 	r.e.held.drop(s.Lease)
 	r.e.cfg.Observer.Settled(s.Outcome, s.work.JobID, fate)
 	if fate == ledger.Late {
-		r.e.cfg.Logger.Warn("outcome refused: the lease was lost and another attempt has the run", "run", s.RunID, "attempt", s.work.Attempt, "state", s.State)
+		r.e.cfg.Logger.Warn("outcome refused: the lease was lost; another attempt has the run, or it was canceled", "run", s.RunID, "attempt", s.work.Attempt, "state", s.State)
 		return
 	}
 	switch {

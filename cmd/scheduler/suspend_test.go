@@ -51,7 +51,7 @@ func TestSuspendedPastSendBeforeSendsNothing(t *testing.T) {
 	engines(t, func(t *testing.T, db string) {
 		svc := newService(t)
 		svc.Config.Handler = failing(svc)
-		p := spawn(t, []string{"SVC_URL=" + svc.URL}, "serve", "--config", writeFile(t, suspended("2s")), "--db", db, "--listen", "", "--lease", "1s")
+		p := spawn(t, []string{"SVC_URL=" + svc.URL}, "serve", "--config", writeFile(t, suspended("6s")), "--db", db, "--listen", "", "--lease", "1s")
 		eventually(t, "a first call", func() bool { n, _ := svc.count(); return n == 1 })
 		id, _, _ := strings.Cut(svc.calls[0], " ")
 		eventually(t, "its failure to be recorded", func() bool { return one(t, db, id).State == "retrying" })
@@ -73,7 +73,7 @@ func TestSuspendedPastSendBeforeSendsNothing(t *testing.T) {
 
 // suspended is a registry whose calls may be retried for so long.
 func suspended(horizon string) string {
-	return strings.Replace(everySecond, "overlap: allow", `overlap: skip, timeout: 10s, retry: { backoff: [1500ms, 1500ms, 1500ms], jitter: 0, horizon: `+horizon+` }`, 1)
+	return strings.Replace(everySecond, "overlap: allow", `overlap: skip, timeout: 10s, retry: { backoff: [5s, 5s], jitter: 0, horizon: `+horizon+` }`, 1)
 }
 
 // failing answers every call with 500.
