@@ -1,0 +1,58 @@
+package executor
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+)
+
+// never is a target that must not be called.
+type never struct{ *testing.T }
+
+func (n never) Call(context.Context, Call) Answer {
+	n.Error("the target was called")
+	return Answer{Kind: ledger.Fresh}
+}
+
+// What was leased in good time may reach its turn too late.
+func TestNothingIsCalledPastSendBeforeOrItsLease(t *testing.T) {
+	for name, c := range map[string]struct {
+		sendBefore, lease time.Duration // from now
+		want              ledger.State
+		reason            ledger.Reason
+	}{
+		"past its send-before time":  {-time.Second, time.Minute, ledger.Dead, ledger.KeyExpired},
+		"after its lease has lapsed": {time.Minute, -time.Second, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := &Executor{cfg: Config{Caller: never{t}, Observer: Silent{}, Logger: slog.New(slog.DiscardHandler)}, held: newHeld(), queue: newQueue(1, func(string) int { return 0 })}
+			w := ledger.Work{RunID: "tick@2026-11-21T07:00:00Z", Token: "t", SendBefore: time.Now().Add(c.sendBefore), Call: ledger.Call{Timeout: time.Minute}}
+			e.held.add([]ledger.Work{w}, time.Now().Add(c.lease))
+			if o, _ := e.attempt(t.Context(), w); o.State != c.want || o.Reason != c.reason {
+				t.Errorf("outcome %q %q, want %q %q", o.State, o.Reason, c.want, c.reason)
+			}
+		})
+	}
+}
+
+func TestALocalTimeThatDoesNotExistIsAnEventOfItsJob(t *testing.T) {
+	reg, err := jobs.NewRegistry(jobs.Name("test"), jobs.Target{Name: "svc", URLEnv: "SVC_URL"},
+		jobs.Job{ID: "night", Schedule: "30 2 * * *", Timezone: "America/New_York", DST: jobs.DSTSkip, Target: "svc", Path: "/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, j := range reg.Jobs() {
+		if j.ID != "night" {
+			continue
+		}
+		after := time.Date(2026, 3, 8, 0, 0, 0, 0, time.UTC)
+		plan := planJob(j, ledger.Position{JobID: j.ID, Epoch: 1, Watermark: after}, after.Add(12*time.Hour), 30*time.Second)
+		if len(plan.Instants) != 0 || len(plan.Events) != 1 || plan.Events[0].Kind != ledger.GapSkipped || plan.Events[0].Local != "2026-03-08T02:30:00" {
+			t.Errorf("%+v, %+v: want one event and no run", plan.Instants, plan.Events)
+		}
+	}
+}
