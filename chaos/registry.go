@@ -51,7 +51,7 @@ jobs:
 const registryJob = `  - id: %s
     schedule: %q
     target: service
-    path: /work/%s
+    path: /apply/%s
     body: { revision: %d, schedule: %q }
     overlap: %s
     catchUp: %s

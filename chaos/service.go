@@ -69,7 +69,7 @@ func ServeTarget() error {
 	if keyless() {
 		handler = work(func(context.Context) execer { return pool })
 	}
-	mux.Handle("POST /work/{job}", &witness{file: calls, next: handler})
+	mux.Handle("POST /apply/{job}", &witness{file: calls, next: handler})
 	server := &http.Server{Addr: os.Getenv(envService), Handler: mux, ReadHeaderTimeout: 5 * time.Second}
 	go func() {
 		<-ctx.Done()

@@ -199,7 +199,6 @@ func TestAStoreThatFailsInMidPurgeReportsWhatWasDone(t *testing.T) {
 // forgetful is a ledger with so many runs past their retention.
 type forgetful struct {
 	runs int
-	from []time.Time
 	err  error
 	asks []ledger.Purge
 }

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -61,7 +61,7 @@ func (a *app) exportCloudFormation(o export.Options) error {
 	o.Now = a.now()
 	template, err := export.CloudFormation(reg, o)
 	if err != nil {
-		return &exit{exitUsage, errors.Join(errors.New("this registry cannot be exported as it is:"), err)}
+		return &exit{exitUsage, fmt.Errorf("this registry cannot be exported as it is:\n%w", err)}
 	}
 	return template.Write(a.out)
 }
