@@ -62,6 +62,7 @@ func New(cfg Config) (*Executor, error) {
 		health:  health{fails: map[string]trouble{}},
 	}
 	e.queue = newQueue(cfg.MaxInFlight, e.limitOf)
+	e.queue.pace(firstAhead)
 	e.rec = newRecorder(e)
 	for _, j := range cfg.Registry.Jobs() {
 		if j.Disabled {

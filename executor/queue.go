@@ -68,6 +68,10 @@ func (q *queue) job(id string, limit int) *tally {
 func (q *queue) add(work []ledger.Work) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.put(work)
+}
+
+func (q *queue) put(work []ledger.Work) {
 	for _, w := range work {
 		l := q.lane(w.Call.Target)
 		l.runs = append(l.runs, w)
@@ -151,6 +155,28 @@ func (q *queue) shut(target string, now time.Time) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return now.Before(q.lane(target).shut)
+}
+
+// stale takes out what has waited for as long as its lease was first good for.
+func (q *queue) stale(now time.Time) (out []ledger.Work) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, l := range q.turns {
+		fresh := l.runs[:0:0]
+		for _, w := range l.runs {
+			if now.Before(w.LeasedUntil) {
+				fresh = append(fresh, w)
+			} else {
+				out = append(out, w)
+			}
+		}
+		if len(fresh) == len(l.runs) {
+			continue
+		}
+		q.empty(l)
+		q.put(fresh)
+	}
+	return out
 }
 
 // drain takes out all that waits.

@@ -144,7 +144,8 @@ func (r *recorder) write(ctx context.Context, batch []settled) error {
 	if err = r.e.asked("record", start, err); err != nil {
 		return err
 	}
-	r.e.queue.pace(r.pace.add(len(batch), time.Now(), r.e.cfg.MaxInFlight))
+	in, waiting, _ := r.e.queue.size()
+	r.e.queue.pace(r.pace.add(len(batch), time.Now(), in+waiting == 0, r.e.cfg.MaxInFlight))
 	for i, s := range batch {
 		r.settle(s, fates[i])
 	}
@@ -171,25 +172,4 @@ func (r *recorder) settle(s settled, fate ledger.Fate) {
 func (e *Executor) mayWait(w ledger.Work) bool {
 	j := e.jobs[w.JobID].job
 	return w.Trigger == ledger.ByBackfill || j.Overlap == jobs.OverlapQueue || j.CatchUp == jobs.CatchUpAll
-}
-
-// pace follows how many runs end in a second.
-type pace struct {
-	since time.Time
-	count int
-	last  int
-}
-
-// aheadLimit bounds what a process leases ahead of its calls.
-const aheadLimit = 5_000
-
-// add notes n runs that ended and returns how many may be leased ahead: about
-// a second's work, at least a place's worth.
-func (p *pace) add(n int, now time.Time, least int) int {
-	p.count += n
-	if passed := now.Sub(p.since); passed >= time.Second {
-		p.last = int(float64(p.count) / passed.Seconds())
-		p.since, p.count = now, 0
-	}
-	return min(max(least, p.last, p.count), aheadLimit)
 }

@@ -107,3 +107,36 @@ func TestRunThatWaitsSaysWhyAndHasNotStarted(t *testing.T) {
 		}
 	})
 }
+
+// One process leases a burst for a target that turns out to be slow; another
+// one that comes later gets its share of it.
+func TestASlowProcessSharesWhatItCannotStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := memory.New()
+		svc := newTarget(nil)
+		svc.answer = func(_ context.Context, c executor.Call, _ int) executor.Answer {
+			time.Sleep(20 * time.Second)
+			return svc.apply(c)
+		}
+		var entries []jobs.Entry
+		for i := range 60 {
+			j := minutely(fmt.Sprint("job-", i))
+			j.Schedule = "0 * * * *"
+			entries = append(entries, j)
+		}
+		reg := registry(t, entries...)
+		_, stop1 := start(t, executor.Config{Registry: reg, Ledger: l, Caller: svc, MaxInFlight: 2})
+		time.Sleep(time.Hour + time.Second)
+		_, stop2 := start(t, executor.Config{Registry: reg, Ledger: l, Caller: svc, MaxInFlight: 64})
+		time.Sleep(2 * time.Minute)
+		done := len(mustList(t, l, ledger.Filter{States: []ledger.State{ledger.Succeeded}}))
+		stop1()
+		stop2()
+		if done != 60 {
+			t.Errorf("%d runs of 60 within two minutes; one process alone takes ten", done)
+		}
+		if len(svc.calls) != 60 {
+			t.Errorf("%d calls", len(svc.calls))
+		}
+	})
+}
