@@ -101,8 +101,9 @@ type Rejection struct {
 type Backfill struct {
 	JobID string
 	// Instants are the job's instants in the wanted span, each once, oldest
-	// first, with their calls. They come from the schedule that planned them:
-	// within a range row the store cannot tell an instant from another time.
+	// first, with their calls. They come from the schedule of the job's current
+	// epoch: within a range row the store cannot tell an instant from another
+	// time.
 	// Those whose row is missed, superseded, skipped or canceled become planned
 	// (backfill), due now and queued: they wait for the slot, oldest first,
 	// whatever Instant.Overlap says. Instants that have any other row are
@@ -113,6 +114,10 @@ type Backfill struct {
 	// of its own, the range's count falls by one, and the range row goes with
 	// its last instant. A range row's id, first and last instant never
 	// change; an instant's own row always goes before the range it lies in.
+	// Only a range row of the job's current epoch (of an ended job, its last)
+	// gives instants: in one of an earlier epoch, which another definition
+	// planned, the time may never have been an instant, and is refused. Rows
+	// of their own are moved whatever their epoch.
 	//
 	// A canceled run that was leased before keeps its call, SendBefore and
 	// attempt numbers, and is refused from SendBefore on; any other takes the
@@ -127,7 +132,7 @@ type Backfill struct {
 type Backfilled struct {
 	Planned int
 	Left    int // ran, or is about to
-	Refused int // never planned, or purged
+	Refused int // never planned, purged, or in a range row of an earlier epoch
 }
 
 // Counts is the ledger's state for metrics, cheap at any size.

@@ -38,9 +38,11 @@ each under its own run-id, one after the other. What ran, or is about to, is lef
 as it is; what was never planned, or was purged, is refused. A running scheduler
 then makes the calls.
 
-The instants are those of the job's schedule in the registry. A job that was
+The instants are those of the job's schedule in the registry. What is listed as
+one row for many instants, and was planned before the job was last edited or
+enabled again, is refused: that schedule may have been another. A job that was
 removed has to be put back first; with "enabled: false" nothing else of it runs.
-One that is interrupted is safe to run again.`,
+A backfill that is interrupted is safe to run again.`,
 		Example: `  cronce backfill close-books --from 2026-11-20T00:00:00Z --why "outage" --dry-run`,
 		Args:    cobra.ExactArgs(1),
 		RunE:    func(c *cobra.Command, args []string) error { return a.backfill(c.Context(), args[0], f) },
@@ -149,7 +151,7 @@ func (a *app) backfillAll(ctx context.Context, l store, j jobs.Job, from, to tim
 type backfilledJSON struct {
 	Planned int  `json:"planned"`
 	Left    int  `json:"left"`    // they ran, or are about to
-	Refused int  `json:"refused"` // never planned, or purged
+	Refused int  `json:"refused"` // never planned, purged, or in a range that an earlier definition planned
 	DryRun  bool `json:"dryRun"`
 }
 
@@ -161,7 +163,7 @@ func (a *app) printBackfilled(b ledger.Backfilled, dryRun bool) error {
 	if dryRun {
 		verb = "would be planned"
 	}
-	_, err := fmt.Fprintf(a.out, "%d %s, %d left (they ran, or are about to), %d refused (never planned, or purged)\n", b.Planned, verb, b.Left, b.Refused)
+	_, err := fmt.Fprintf(a.out, "%d %s, %d left (they ran, or are about to), %d refused (never planned, purged, or in a range that an earlier definition planned)\n", b.Planned, verb, b.Left, b.Refused)
 	return err
 }
 

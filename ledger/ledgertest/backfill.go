@@ -15,6 +15,8 @@ var backfillCases = []testCase{
 	{"a dry run counts the same and changes nothing", backfillDry},
 	{"never planned and purged instants are refused", backfillRefused},
 	{"an instant at or before purgedBefore is refused though its row is left", backfillPurged},
+	{"in a range row of an earlier epoch an instant is refused, one with a row of its own is not", backfillEarlierEpoch},
+	{"an ended job's last epoch is its current one", backfillEnded},
 	{"a row of its own goes before the range that it lies in", backfillOwnInRange},
 	{"backfilled runs wait for the slot, oldest first, whatever the overlap", backfillQueued},
 	{"a scheduled instant is skipped while a backfill goes on", backfillThenSkip},
@@ -151,6 +153,47 @@ func backfillOwnInRange(b *bed) {
 	if got.Inserted || got.Run.ID != j.id(0) {
 		b.Errorf("entered %+v, want the instant's own row", got)
 	}
+}
+
+// backfillEarlierEpoch: instant 0 has a row of its own, 1 was taken out of the
+// range from 1 to 3 before the edit, and the new epoch has a range from 4 to 5.
+func backfillEarlierEpoch(b *bed) {
+	j := b.job("j")
+	j.admit(j.missed(0), j.rangeOf(1, 3))
+	j.fill(ledger.Backfilled{Planned: 1}, 1)
+	b.switchTo("j", "v2")
+	k := j.next()
+	k.admit(k.rangeOf(0, 1))
+	b.canceled(j.id(1))
+	want := ledger.Backfilled{Planned: 3, Refused: 2}
+	if got := j.backfill(true, 0, 1, 2, 3, 4); got != want {
+		b.Errorf("dry run %+v, want %+v", got, want)
+	}
+	j.fill(want, 0, 1, 2, 3, 4)
+	j.filled(0)
+	j.filled(1)
+	k.filled(0)
+	if r := b.is(j.rangeID(1, 3), ledger.Missed, ledger.CatchUpWindow); r.Count != 2 {
+		b.Errorf("the earlier epoch's range counts %d, want its 2 still", r.Count)
+	}
+	if r := b.get(k.rangeID(0, 1)); r.Count != 1 {
+		b.Errorf("the current epoch's range counts %d, want the 1 that is left", r.Count)
+	}
+	if n := len(b.all("j")); n != 5 {
+		b.Errorf("%d rows, want 3 instants and 2 ranges", n)
+	}
+}
+
+func backfillEnded(b *bed) {
+	j := b.job("j")
+	j.admit(j.rangeOf(0, 1))
+	b.switchTo("j", "v2")
+	k := j.next()
+	k.admit(k.rangeOf(0, 1))
+	b.switchTo("j", "")
+	j.fill(ledger.Backfilled{Planned: 2, Refused: 2}, 0, 1, 2, 3)
+	k.filled(0)
+	k.filled(1)
 }
 
 func backfillQueued(b *bed) {

@@ -24,7 +24,7 @@ func (l *Ledger) Backfill(ctx context.Context, b ledger.Backfill) (ledger.Backfi
 	}
 	var got ledger.Backfilled
 	for _, in := range b.Instants {
-		r, span := l.runs[in.RunID], j.covering(in.At)
+		r, span := l.runs[in.RunID], j.giving(in.At)
 		switch {
 		case !in.At.After(j.purgedBefore), r == nil && span == nil, r != nil && expired(r, now) && r.State == ledger.Canceled:
 			got.Refused++
@@ -40,6 +40,15 @@ func (l *Ledger) Backfill(ctx context.Context, b ledger.Backfill) (ledger.Backfi
 	}
 	l.grant(j)
 	return got, nil
+}
+
+// giving is the range row that an instant can be taken out of, or nil: the
+// times of an earlier epoch's ranges are another definition's.
+func (j *job) giving(at time.Time) *record {
+	if r := j.covering(at); r != nil && r.Epoch == j.Epoch {
+		return r
+	}
+	return nil
 }
 
 // fill makes one instant planned and waiting; r is its own row, or nil when it

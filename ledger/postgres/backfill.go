@@ -15,7 +15,7 @@ type filling struct {
 	ledger.Backfill
 	job   jobRow
 	owned map[string]ledger.Run // rows of their own, by id
-	spans []ledger.Run          // range rows
+	spans []ledger.Run          // range rows of the job's epoch
 	got   ledger.Backfilled
 
 	writes pgx.Batch
@@ -48,7 +48,8 @@ func (l *Ledger) Backfill(ctx context.Context, b ledger.Backfill) (ledger.Backfi
 	return got, err
 }
 
-// read gets the rows that stand for the instants now.
+// read gets the rows that stand for the instants now. The times of an earlier
+// epoch's ranges are another definition's: none is taken out of those.
 func (f *filling) read(ctx context.Context, tx pgx.Tx) error {
 	ids := make([]string, 0, len(f.Instants))
 	for _, in := range f.Instants {
@@ -65,7 +66,10 @@ func (f *filling) read(ctx context.Context, tx pgx.Tx) error {
 	for _, r := range owned {
 		f.owned[r.ID] = r
 	}
-	rows, err = tx.Query(ctx, `SELECT `+runColumns+` FROM runs r WHERE r.until IS NOT NULL AND r.job_id = $1 ORDER BY r.run_id FOR UPDATE`, f.JobID)
+	rows, err = tx.Query(ctx, `
+		SELECT `+runColumns+` FROM runs r
+		WHERE r.until IS NOT NULL AND r.job_id = $1 AND r.epoch = $2
+		ORDER BY r.run_id FOR UPDATE`, f.JobID, f.job.epoch)
 	if err != nil {
 		return err
 	}
@@ -102,7 +106,7 @@ func (f *filling) judge(in ledger.Instant) error {
 	return nil
 }
 
-// covering is the range row in which an instant lies.
+// covering is the range row that an instant can be taken out of.
 func (f *filling) covering(at time.Time) (ledger.Run, bool) {
 	for _, r := range f.spans {
 		if !at.Before(r.ScheduledAt) && !at.After(r.Until) {

@@ -28,8 +28,9 @@ func (t *tx) backfill(b ledger.Backfill) (out ledger.Backfilled, err error) {
 	if err := t.knows(b.JobID); err != nil {
 		return out, err
 	}
+	var epoch int64
 	var purged maybe
-	if _, err := t.one(`SELECT purged_before FROM jobs WHERE job_id = ?`, []any{b.JobID}, &purged); err != nil {
+	if _, err := t.one(`SELECT epoch, purged_before FROM jobs WHERE job_id = ?`, []any{b.JobID}, &epoch, &purged); err != nil {
 		return out, err
 	}
 	for _, in := range b.Instants {
@@ -37,7 +38,7 @@ func (t *tx) backfill(b ledger.Backfill) (out ledger.Backfilled, err error) {
 			out.Refused++
 			continue
 		}
-		count, err := t.backfillOne(b, in, &out)
+		count, err := t.backfillOne(b, in, epoch, &out)
 		if err != nil {
 			return out, fmt.Errorf("%s: %w", in.RunID, err)
 		}
@@ -46,8 +47,9 @@ func (t *tx) backfill(b ledger.Backfill) (out ledger.Backfilled, err error) {
 	return out, t.promote(b.JobID)
 }
 
-// backfillOne returns the count that the instant belongs to.
-func (t *tx) backfillOne(b ledger.Backfill, in ledger.Instant, out *ledger.Backfilled) (*int, error) {
+// backfillOne returns the count that the instant belongs to. The times of the
+// ranges of other epochs than the job's own are another definition's.
+func (t *tx) backfillOne(b ledger.Backfill, in ledger.Instant, epoch int64, out *ledger.Backfilled) (*int, error) {
 	s, found, err := t.run(in.RunID)
 	if err != nil {
 		return nil, err
@@ -62,7 +64,7 @@ func (t *tx) backfillOne(b ledger.Backfill, in ledger.Instant, out *ledger.Backf
 		return &out.Planned, t.replan(s, b, in)
 	}
 	r, found, err := t.rangeAt(b.JobID, in.At.UnixMicro())
-	if err != nil || !found {
+	if err != nil || !found || r.Epoch != epoch {
 		return &out.Refused, err
 	}
 	return &out.Planned, t.takeOut(r, b, in)

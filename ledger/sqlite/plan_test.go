@@ -132,8 +132,8 @@ func (f *fleet) everything(t *testing.T) {
 	must(f.Retire(ctx, "p"))
 }
 
-// queueAndRange has a run wait for another, an entry, a range row and its
-// backfill.
+// queueAndRange has a run wait for another, an entry, a range row, its backfill
+// and then, since only the current epoch's ranges give instants, an edit.
 func (f *fleet) queueAndRange(t *testing.T, must func(error)) {
 	t.Helper()
 	f.clock.shift.Add(int64(time.Hour))
@@ -146,8 +146,6 @@ func (f *fleet) queueAndRange(t *testing.T, must func(error)) {
 	}
 	p.Instants = append(p.Instants, p2.Instants[0], missed)
 	p.Through = missed.Until
-	next := &ledger.Definition{JobID: s.JobID, Hash: "h2"}
-	p.Next = next
 	got, err := f.Admit(t.Context(), ledger.Admission{Plans: []ledger.Plan{p, p}, Owner: "p", Token: f.token(), LeaseFor: time.Minute})
 	must(err)
 	if len(got.Stale) != 1 || len(got.Leased) != 1 {
@@ -160,6 +158,12 @@ func (f *fleet) queueAndRange(t *testing.T, must func(error)) {
 	must(err)
 	if done.Planned != 1 {
 		t.Fatalf("%+v", done)
+	}
+	edit := ledger.Plan{JobID: s.JobID, Epoch: p.Epoch, After: p.Through, Through: p.Through, Next: &ledger.Definition{JobID: s.JobID, Hash: "h2"}}
+	got, err = f.Admit(t.Context(), ledger.Admission{Plans: []ledger.Plan{edit}, Owner: "p", Token: f.token(), LeaseFor: time.Minute})
+	must(err)
+	if len(got.Stale) != 0 {
+		t.Fatalf("%+v", got)
 	}
 	_, err = f.Enter(t.Context(), ledger.Entry{JobID: "unknown", Instant: p2.Instants[0]})
 	must(err)
