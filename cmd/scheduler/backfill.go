@@ -75,6 +75,9 @@ func (a *app) backfill(ctx context.Context, jobID string, f backfillFlags) error
 		return err
 	}
 	defer l.Close()
+	if err := sameSchedule(ctx, l, j); err != nil {
+		return err
+	}
 	done, err := a.backfillAll(ctx, l, j, from, to, f)
 	switch {
 	case errors.Is(err, ledger.ErrNotFound):
@@ -87,6 +90,29 @@ func (a *app) backfill(ctx context.Context, jobID string, f backfillFlags) error
 		return err
 	}
 	return a.printBackfilled(done, f.dryRun)
+}
+
+// sameSchedule refuses a registry whose schedule of the job is not the one
+// that the ledger plans by: its times need not be the job's instants.
+func sameSchedule(ctx context.Context, l store, j jobs.Job) error {
+	statuses, err := l.Jobs(ctx)
+	if err != nil {
+		return err
+	}
+	for _, s := range statuses {
+		if s.JobID != j.ID || s.Body == nil {
+			continue
+		}
+		current, err := jobs.ParseDefinition(s.Body)
+		if err != nil {
+			return fmt.Errorf("the ledger's definition of %s cannot be read by this version: %w", j.ID, err)
+		}
+		if current.Schedule != j.Schedule || current.Timezone != j.Timezone || current.DST != j.DST {
+			return usage("the ledger plans %s by %q (%s), this registry says %q (%s): backfill with the registry that is served, or when this one is (\"cronce diff\" compares them)",
+				j.ID, current.Schedule, current.Timezone, j.Schedule, j.Timezone)
+		}
+	}
+	return nil
 }
 
 func (f backfillFlags) span(now time.Time) (from, to time.Time, err error) {

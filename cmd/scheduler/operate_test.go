@@ -124,6 +124,11 @@ func TestPauseResumeAndBackfill(t *testing.T) {
 		if succeeded := s.runs("--job", "tick", "--state", "succeeded"); len(succeeded) != effects || calls != effects {
 			t.Errorf("%d succeeded, %d calls, %d effects", len(succeeded), calls, effects)
 		}
+		edited := writeFile(t, strings.Replace(everySecond, "* * * * * *", "*/7 * * * * *", 1))
+		code, _, errs := invoke(t, nil, "backfill", "tick", "--from", first.ScheduledAt, "--dry-run", "--config", edited, "--db", db)
+		if code != exitUsage || !strings.Contains(errs, "the ledger plans tick by") {
+			t.Errorf("by another schedule: exit %d: %s", code, errs)
+		}
 	})
 }
 
