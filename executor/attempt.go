@@ -70,7 +70,11 @@ func (e *Executor) attempt(ctx context.Context, w ledger.Work) (o ledger.Outcome
 	}
 	start := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, w.Call.Timeout)
-	a := e.cfg.Caller.Call(ctx, Call{Work: w, Registry: e.cfg.Registry.Name()})
+	a := e.cfg.Caller.Call(ctx, Call{
+		Work: w, Registry: e.cfg.Registry.Name(),
+		// Without its monotonic reading, which stands still while a machine sleeps.
+		SendUntil: start.Add(w.SendBefore.Sub(now)).Round(0),
+	})
 	cancel()
 	took := time.Since(start)
 	if !a.Unsent {

@@ -46,6 +46,9 @@ type Ledger interface {
 type Call struct {
 	ledger.Work
 	Registry string // the registry's name: the principal at the target
+	// SendUntil is SendBefore on this machine's clock, however far that is
+	// from the ledger's: nothing is sent from it on. Zero: no bound.
+	SendUntil time.Time
 }
 
 // Answer is one attempt's result, classified by whoever made it.

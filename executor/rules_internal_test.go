@@ -39,6 +39,34 @@ func TestNothingIsCalledPastSendBeforeOrItsLease(t *testing.T) {
 	}
 }
 
+// toldUntil notes until when it was told that a call may be sent.
+type toldUntil struct{ until time.Time }
+
+func (t *toldUntil) Call(_ context.Context, c Call) Answer {
+	t.until = c.SendUntil
+	return Answer{Kind: ledger.Fresh}
+}
+
+// A machine whose clock is hours ahead of the ledger's, or behind it, sends for
+// as long as the ledger's clock allows.
+func TestSendBeforeIsTheLedgersTimeOnAnyClock(t *testing.T) {
+	reg, err := jobs.NewRegistry(jobs.Name("test"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, skew := range []time.Duration{-5 * time.Hour, 0, 5 * time.Hour} {
+		var target toldUntil
+		e := &Executor{cfg: Config{Registry: reg, Caller: &target, Observer: Silent{}, Logger: slog.New(slog.DiscardHandler)}, held: newHeld()}
+		e.clock.set(time.Now().Add(skew))
+		w := ledger.Work{RunID: "r", Token: "t", SendBefore: e.clock.now().Add(time.Hour), Call: ledger.Call{Timeout: time.Minute}}
+		e.held.add([]ledger.Work{w}, time.Now().Add(time.Minute))
+		e.attempt(t.Context(), w)
+		if left := time.Until(target.until); left < 59*time.Minute || left > time.Hour {
+			t.Errorf("a ledger %v from here: %v left to send, of an hour", skew, left)
+		}
+	}
+}
+
 func TestALocalTimeThatDoesNotExistIsAnEventOfItsJob(t *testing.T) {
 	reg, err := jobs.NewRegistry(jobs.Name("test"), jobs.Target{Name: "svc", URLEnv: "SVC_URL"},
 		jobs.Job{ID: "night", Schedule: "30 2 * * *", Timezone: "America/New_York", DST: jobs.DSTSkip, Target: "svc", Path: "/"})

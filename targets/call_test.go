@@ -205,7 +205,7 @@ func TestNothingIsSentPastSendBefore(t *testing.T) {
 	var calls atomic.Int32
 	ts := to(t, serve(t, func(http.ResponseWriter, *http.Request) { calls.Add(1) }).URL)
 	c := call()
-	c.SendBefore = time.Now()
+	c.SendUntil = time.Now()
 	if a := attempt(t, ts, c, 5*time.Second); !a.Unsent {
 		t.Errorf("got %+v", a)
 	}

@@ -63,10 +63,9 @@ func newTransport(c Config) *http.Transport {
 // Call makes one attempt. The context's deadline is the attempt's end.
 //
 // Unsent answers come from an open breaker, a target that this process does not
-// have, a token endpoint in trouble, a run at its SendBefore on this machine's
-// clock, and a caller that stopped before anything was sent. A connection that
-// could not be made is a Failed attempt: surely nothing was sent. Whatever
-// breaks after that is Unknown.
+// have, a token endpoint in trouble, a run past its SendUntil, and a caller that
+// stopped before anything was sent. A connection that could not be made is a
+// Failed attempt: surely nothing was sent. Whatever breaks after that is Unknown.
 func (t *Targets) Call(ctx context.Context, c executor.Call) executor.Answer {
 	to, ok := t.byName[c.Call.Target]
 	if !ok {
@@ -111,8 +110,8 @@ func (t *Targets) send(ctx context.Context, to *target, u *url.URL, c executor.C
 	if err := to.signer.sign(ctx, req, c.Call.Body, c.Call.Scopes); err != nil {
 		return req, unauthorized(ctx, asUnsigned(err))
 	}
-	if !c.SendBefore.IsZero() && !time.Now().Before(c.SendBefore) {
-		// The ledger's clock rules: it finds the run expired, or leases it anew.
+	if !c.SendUntil.IsZero() && !time.Now().Before(c.SendUntil) {
+		// The ledger's clock rules: it finds the run expired.
 		return req, unsent("the run's time to be sent is over", 0)
 	}
 	res, err := t.transport.RoundTrip(req)
