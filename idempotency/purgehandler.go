@@ -1,9 +1,12 @@
 package idempotency
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"time"
 )
@@ -40,7 +43,8 @@ type PurgeScope struct {
 // at once share the work. It asks nobody who they are: mount it behind
 // whatever guards the service's other admin endpoints.
 //
-// 200 with a [PurgeAnswer]; 405 for another method; 503 when the store fails,
+// 200 with a [PurgeAnswer]; 400 for a query that it does not know, which might
+// be a misspelt dry run; 405 for another method; 503 when the store fails,
 // after which what was removed stays removed.
 func PurgeHandler(p Purger, o PurgeOptions) http.Handler {
 	if o.Pace.For <= 0 {
@@ -55,7 +59,12 @@ func PurgeHandler(p Purger, o PurgeOptions) http.Handler {
 			http.Error(w, "use POST: this removes expired idempotency keys", http.StatusMethodNotAllowed)
 			return
 		}
-		answer, err := purgeFor(r, p, o.Pace)
+		asked, err := parsePurge(r.URL.RawQuery)
+		if err != nil {
+			o.WriteProblem(w, r, problem(http.StatusBadRequest, CodeInvalidRequest, "Invalid purge", err.Error()))
+			return
+		}
+		answer, err := asked.run(r.Context(), p, o.Pace)
 		if err != nil {
 			o.WriteProblem(w, r, problem(http.StatusServiceUnavailable, CodeUnavailable, "Key store unavailable",
 				"Not all expired keys could be removed. What was removed stays so; ask again."))
@@ -66,14 +75,38 @@ func PurgeHandler(p Purger, o PurgeOptions) http.Handler {
 	})
 }
 
-func purgeFor(r *http.Request, p Purger, pace Pace) (PurgeAnswer, error) {
-	scope := r.URL.Query().Get("scope")
-	if r.URL.Query().Get("dryRun") == "true" {
-		counts, err := p.CountExpired(r.Context(), scope)
+type purgeRequest struct {
+	scope string
+	dry   bool
+}
+
+// parsePurge takes nothing that it does not know: a misspelt dry run would
+// delete.
+func parsePurge(query string) (p purgeRequest, err error) {
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return p, errors.New("the query cannot be read: use ?scope=S and ?dryRun=true")
+	}
+	for name, given := range values {
+		switch {
+		case len(given) == 1 && name == "scope":
+			p.scope = given[0]
+		case len(given) == 1 && name == "dryRun" && (given[0] == "true" || given[0] == "false"):
+			p.dry = given[0] == "true"
+		default:
+			return p, errors.New("use ?scope=S and ?dryRun=true or false, each once, and nothing else; nothing was removed")
+		}
+	}
+	return p, nil
+}
+
+func (q purgeRequest) run(ctx context.Context, p Purger, pace Pace) (PurgeAnswer, error) {
+	if q.dry {
+		counts, err := p.CountExpired(ctx, q.scope)
 		return purgeAnswer(counts, true, true), err
 	}
 	counts := map[string]int64{}
-	done, err := pace.Purge(r.Context(), p, scope, func(got Purged, _ time.Duration) {
+	done, err := pace.Purge(ctx, p, q.scope, func(got Purged, _ time.Duration) {
 		for s, n := range got.Scopes {
 			counts[s] += n
 		}
