@@ -130,8 +130,15 @@ func parseTime(text string) (time.Time, error) {
 		}
 		return t, fmt.Errorf("%.40q is not a time like 2026-11-21T03:00:00Z", text)
 	}
+	if t.Before(earliest) {
+		return t, fmt.Errorf("%.40q is a time from which no event comes; to give none, leave it out and give an id", text)
+	}
 	return t.UTC(), nil
 }
+
+// earliest is the first time that an event may have. It keeps the zero time and
+// timeless, which stand for "no time", from being given.
+var earliest = time.Date(1990, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // ruleEvent reads an event that an EventBridge rule sent on: detail says the
 // job, or the rule bears its name.
