@@ -136,7 +136,12 @@ func (h *history) turns() (list []proof.Epoch) {
 		n := int64(i + 1)
 		schedule, ok := h.schedule[n]
 		if !ok {
-			continue // over before its first instant
+			// Over before its first instant, which was another schedule's than
+			// those beside it.
+			if i+1 < len(h.begun) {
+				from = h.begun[i+1]
+			}
+			continue
 		}
 		to := h.status.Watermark
 		if !h.current(n) {
