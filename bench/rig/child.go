@@ -24,6 +24,10 @@ type Contender struct {
 	// Run does the work in a child process and returns when it has been told
 	// to Done; its context ends when the parent does.
 	Run func(context.Context, *Task) error
+	// Command, in the place of Run, is another program that does the work as a
+	// child: it finds the task in BENCH_TASK, prints the same lines, and ends
+	// with its standard input.
+	Command []string
 	// Stored counts the outcomes in the database; nil: it stores none.
 	Stored func(ctx context.Context, database string) (int, error)
 }
@@ -132,13 +136,16 @@ type process struct {
 	lines chan line
 }
 
-// start starts this program again, as a child.
-func start(task Task) (*process, error) {
+// start starts a child: the contender's own command, or this program again.
+func start(command []string, task Task) (*process, error) {
 	given, err := json.Marshal(task)
 	if err != nil {
 		return nil, err
 	}
-	p := &process{cmd: exec.Command(os.Args[0]), lines: make(chan line, 2)}
+	if len(command) == 0 {
+		command = os.Args[:1]
+	}
+	p := &process{cmd: exec.Command(command[0], command[1:]...), lines: make(chan line, 2)}
 	p.cmd.Env = append(os.Environ(), childMark+"="+string(given))
 	p.cmd.Stderr = os.Stderr
 	if p.stdin, err = p.cmd.StdinPipe(); err != nil {

@@ -73,7 +73,7 @@ func (b *Bench) Measure(ctx context.Context, c Contender, runs int) (_ Result, e
 		return Result{}, err
 	}
 	defer func() { err = errors.Join(err, b.Databases.Drop(ctx, c.Store, database)) }()
-	p, err := start(Task{Contender: c.Name, Runs: runs, Target: b.Target.URL, Database: database})
+	p, err := start(c.Command, Task{Contender: c.Name, Runs: runs, Target: b.Target.URL, Database: database})
 	if err != nil {
 		return Result{}, err
 	}

@@ -22,7 +22,7 @@ type Target struct {
 
 // StartTarget starts it in a process of its own.
 func StartTarget() (*Target, error) {
-	p, err := start(Task{Contender: targetName})
+	p, err := start(nil, Task{Contender: targetName})
 	if err != nil {
 		return nil, err
 	}

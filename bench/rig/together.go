@@ -24,7 +24,7 @@ func (b *Bench) Together(ctx context.Context, c Contender, copies, runs int, at 
 		}
 	}()
 	for range copies {
-		p, err := start(task)
+		p, err := start(c.Command, task)
 		if err != nil {
 			return r, 0, err
 		}

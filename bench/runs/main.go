@@ -27,10 +27,15 @@ func main() {
 	against := flag.String("against", "", "compare the ratios with those of `file`, and fail when one is worse by more than a fifth")
 	only := flag.String("only", "", "measure only the reference loop and contenders whose name contains `text`")
 	flag.Parse()
+	log.SetFlags(0)
+	peers, why := contenders.Node()
+	if why != "" {
+		log.Print(why)
+	}
+	all = slices.Insert(all, len(all)-1, peers...)
 	all = slices.DeleteFunc(all, func(c rig.Contender) bool {
 		return c.Name != contenders.Reference.Name && !strings.Contains(c.Name, *only)
 	})
-	log.SetFlags(0)
 	if err := measure(context.Background(), *runs, *rounds, *save, *against); err != nil {
 		log.Fatal(err)
 	}
