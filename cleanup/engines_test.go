@@ -39,14 +39,8 @@ var engines = map[string]func(*testing.T) *keys{
 		}
 		return k
 	},
-	"mariadb": func(t *testing.T) *keys {
-		dsn := testdb.MariaDB(t)
-		k := newKeys(t, "mysql", dsn, migrations.MySQL)
-		k.table, k.column = "idempotency_keys", "`key`"
-		k.ago = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000 - %d"
-		k.open = func() (idempotency.Purger, func(), error) { return mysql.Open(dsn, mysql.Options{}) }
-		return k
-	},
+	"mariadb": func(t *testing.T) *keys { return onMySQL(t, testdb.MariaDB(t)) },
+	"mysql":   func(t *testing.T) *keys { return onMySQL(t, testdb.MySQL(t)) },
 	"sqlite": func(t *testing.T) *keys {
 		path := filepath.Join(t.TempDir(), "keys.db")
 		db, err := sqlite.Open(path)
@@ -61,6 +55,14 @@ var engines = map[string]func(*testing.T) *keys{
 		}
 		return k
 	},
+}
+
+func onMySQL(t *testing.T, dsn string) *keys {
+	k := newKeys(t, "mysql", dsn, migrations.MySQL)
+	k.table, k.column = "idempotency_keys", "`key`"
+	k.ago = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000 - %d"
+	k.open = func() (idempotency.Purger, func(), error) { return mysql.Open(dsn, mysql.Options{}) }
+	return k
 }
 
 func newKeys(t *testing.T, driver, address string, e migrations.Engine) *keys {

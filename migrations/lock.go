@@ -19,9 +19,9 @@ func (t Target) locker() lock.SessionLocker {
 		return sessionLock{`SELECT pg_advisory_lock($1)`, `SELECT pg_advisory_unlock($1)`, int64(h.Sum64())}
 	case MySQL:
 		// The name is the server's, not the database's, and has at most 64
-		// characters.
-		return sessionLock{`SELECT GET_LOCK(CONCAT('cronce ', ?, ' ', MD5(DATABASE())), 300) = 1`,
-			`SELECT RELEASE_LOCK(CONCAT('cronce ', ?, ' ', MD5(DATABASE())))`, int64(h.Sum64() >> 1)}
+		// characters. MySQL 9.6 and later have no MD5.
+		return sessionLock{`SELECT GET_LOCK(CONCAT('cronce ', ?, ' ', LEFT(SHA2(DATABASE(), 256), 32)), 300) = 1`,
+			`SELECT RELEASE_LOCK(CONCAT('cronce ', ?, ' ', LEFT(SHA2(DATABASE(), 256), 32)))`, int64(h.Sum64() >> 1)}
 	default:
 		return nil
 	}

@@ -96,7 +96,8 @@ func Up(ctx context.Context, db *sql.DB, t Target) ([]Step, error) {
 	return steps, nil
 }
 
-// Status lists every step of the set, oldest first. It changes nothing.
+// Status lists every step of the set, oldest first. It changes nothing. On MySQL
+// it needs a connection with the driver's parseTime=true.
 func Status(ctx context.Context, db *sql.DB, t Target) ([]Step, error) {
 	t, err := t.complete()
 	if err != nil {

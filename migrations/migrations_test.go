@@ -33,12 +33,23 @@ func TestUpAppliesOnceAndThenNothing(t *testing.T) {
 }
 
 func TestConcurrentUpsWaitForOneAnother(t *testing.T) {
-	db := postgres(t)
+	t.Run("PostgreSQL", func(t *testing.T) { upsWaitForOneAnother(t, postgres(t), postgresLedger) })
+	testdb.EachMySQL(t, func(t *testing.T, fresh func(testing.TB) string) {
+		db, err := sql.Open("mysql", fresh(t)+"?parseTime=true")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { db.Close() })
+		upsWaitForOneAnother(t, db, migrations.Target{Engine: migrations.MySQL, Set: migrations.Keys})
+	})
+}
+
+func upsWaitForOneAnother(t *testing.T, db *sql.DB, target migrations.Target) {
 	var wg sync.WaitGroup
 	did := make([]int, 6)
 	for i := range did {
 		wg.Go(func() {
-			done, err := migrations.Up(context.WithoutCancel(t.Context()), db, postgresLedger)
+			done, err := migrations.Up(context.WithoutCancel(t.Context()), db, target)
 			if err != nil {
 				t.Error(err)
 			}
@@ -50,7 +61,7 @@ func TestConcurrentUpsWaitForOneAnother(t *testing.T) {
 	for _, n := range did {
 		sum += n
 	}
-	if want := len(status(t, db, postgresLedger)); sum != want {
+	if want := len(status(t, db, target)); sum != want {
 		t.Errorf("the processes did %v steps, want %d in all", did, want)
 	}
 }

@@ -3,6 +3,7 @@ package mysql_test
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"testing"
 	"time"
 
@@ -15,7 +16,11 @@ import (
 	"github.com/cronce/cronce/migrations"
 )
 
-func TestContract(t *testing.T) { idempotencytest.Run(t, engine) }
+func TestContract(t *testing.T) {
+	testdb.EachMySQL(t, func(t *testing.T, fresh func(testing.TB) string) {
+		idempotencytest.Run(t, func(t *testing.T) idempotencytest.Engine { return engine(t, fresh(t)) })
+	})
+}
 
 func open(t *testing.T, dsn string) *sql.DB {
 	t.Helper()
@@ -28,9 +33,8 @@ func open(t *testing.T, dsn string) *sql.DB {
 	return db
 }
 
-func engine(t *testing.T) idempotencytest.Engine {
+func engine(t *testing.T, dsn string) idempotencytest.Engine {
 	_ = driver.SetLogger(&driver.NopLogger{}) // broken connections are the point of some cases
-	dsn := testdb.MariaDB(t)
 	db, other := open(t, dsn), open(t, dsn)
 	if _, err := migrations.Up(t.Context(), db, migrations.Target{Engine: migrations.MySQL, Set: migrations.Keys}); err != nil {
 		t.Fatal(err)
@@ -61,7 +65,7 @@ func engine(t *testing.T) idempotencytest.Engine {
 			if err := mysql.Tx(ctx).QueryRowContext(ctx, `SELECT CONNECTION_ID()`).Scan(&id); err != nil {
 				t.Error(err)
 			}
-			must(t, other, `KILL ?`, id)
+			must(t, other, fmt.Sprintf(`KILL %d`, id)) // MySQL takes no parameter here
 		},
 		End: func(ctx context.Context, commit bool) error {
 			_, err := mysql.Tx(ctx).ExecContext(ctx, map[bool]string{true: `COMMIT`, false: `ROLLBACK`}[commit])

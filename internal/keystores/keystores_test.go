@@ -70,7 +70,10 @@ VALUES ('a', 'p', 'k', 'h', 'done', 'o', now(), now() - interval '1 hour')`); er
 }
 
 func TestMySQLIsNamedByTheDriversFormOrAURL(t *testing.T) {
-	dsn := testdb.MariaDB(t)
+	testdb.EachMySQL(t, func(t *testing.T, fresh func(testing.TB) string) { mysqlIsNamed(t, fresh(t)) })
+}
+
+func mysqlIsNamed(t *testing.T, dsn string) {
 	_, database, _ := strings.Cut(dsn, ")/")
 	tables, err := migrations.Print(migrations.Target{Engine: migrations.MySQL, Set: migrations.Keys})
 	if err != nil {

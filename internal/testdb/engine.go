@@ -15,6 +15,8 @@ type engine struct {
 	name    string // as users write it
 	env     string // the variable that names a server of the user's
 	account string // the user that Debian's package runs it as
+	// optional: where this machine has no such server, its tests are skipped.
+	optional bool
 
 	// local finds the server's binaries and prepares how to run them in dir;
 	// errMissing when they are not there.
@@ -51,7 +53,11 @@ const (
 	Volatile Durability = false // no fsync
 )
 
-var errMissing = errors.New("no server binaries found")
+var (
+	errMissing = errors.New("no server binaries found")
+	// errAbsent says that this machine has no server of an optional engine.
+	errAbsent = errors.New("no such server on this machine")
+)
 
 // shared returns the server that the environment names, or else one that stops
 // when this process ends.
@@ -75,6 +81,9 @@ func (e *engine) start(d Durability) (*Server, error) {
 	}
 	if dockerAnswers() {
 		return e.startDocker(d)
+	}
+	if e.optional {
+		return nil, fmt.Errorf("%w: %s", errAbsent, e.name)
 	}
 	if err := install(); err != nil {
 		return nil, fmt.Errorf("%s: no binaries on this machine, Docker does not answer, and installing failed: %w.\n"+

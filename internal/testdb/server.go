@@ -85,8 +85,11 @@ type Shared struct{ servers []*Server }
 // want them durable, as production's are; tests are faster without.
 func Share(d Durability) (*Shared, error) {
 	var s Shared
-	for _, e := range []*engine{postgres, mariadb} {
+	for _, e := range []*engine{postgres, mariadb, oracle} {
 		server, err := e.shared(d)
+		if errors.Is(err, errAbsent) {
+			continue
+		}
 		if err != nil {
 			s.Close()
 			return nil, err

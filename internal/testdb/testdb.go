@@ -13,6 +13,12 @@
 // When none works the test fails and says what to do. An engine is skipped only
 // when SHORT=1 is in the environment.
 //
+// Oracle's MySQL is the exception: few machines have its server beside
+// MariaDB's, so its tests are skipped where it cannot be found. It is found as
+// TEST_ORACLE_MYSQL_URL, a server of yours; as TEST_MYSQLD, the path of a mysqld,
+// or of a script that runs one with the arguments it is given; as the mysqld on
+// PATH, unless that is MariaDB's; or by Docker.
+//
 // Servers are started in a time zone that is not UTC and PostgreSQL with a
 // linguistic collation, so that code which relies on the server's zone, or on
 // its sorting strings as Go does, is found out.
@@ -21,6 +27,7 @@ package testdb
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"os"
 	"strings"
 	"sync"
@@ -32,9 +39,10 @@ import (
 const patience = time.Minute
 
 // shared holds the one server of each engine that this process's tests share.
-var shared = struct{ postgres, mariadb func() (*Server, error) }{
+var shared = struct{ postgres, mariadb, oracle func() (*Server, error) }{
 	postgres: sync.OnceValues(func() (*Server, error) { return postgres.shared(Volatile) }),
 	mariadb:  sync.OnceValues(func() (*Server, error) { return mariadb.shared(Volatile) }),
+	oracle:   sync.OnceValues(func() (*Server, error) { return oracle.shared(Volatile) }),
 }
 
 // Postgres returns the URL of a fresh, empty PostgreSQL database, which is
@@ -51,6 +59,20 @@ func Postgres(t testing.TB) string {
 func MariaDB(t testing.TB) string {
 	t.Helper()
 	return fresh(t, shared.mariadb)
+}
+
+// MySQL is MariaDB for Oracle's server; the test is skipped where there is none.
+func MySQL(t testing.TB) string {
+	t.Helper()
+	return fresh(t, shared.oracle)
+}
+
+// EachMySQL runs test on MariaDB and on MySQL; fresh is the function of that
+// name.
+func EachMySQL(t *testing.T, test func(t *testing.T, fresh func(testing.TB) string)) {
+	t.Helper()
+	t.Run("MariaDB", func(t *testing.T) { test(t, MariaDB) })
+	t.Run("MySQL", func(t *testing.T) { test(t, MySQL) })
 }
 
 // PostgresServer starts a PostgreSQL server of the test's own, with fsync and
@@ -71,6 +93,9 @@ func fresh(t testing.TB, server func() (*Server, error)) string {
 	t.Helper()
 	skipIfShort(t)
 	s, err := server()
+	if errors.Is(err, errAbsent) {
+		t.Skipf("NOT TESTED: %v (set TEST_MYSQLD to the path of a mysqld)", err)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

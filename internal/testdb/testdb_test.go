@@ -77,6 +77,19 @@ func TestMariaDBIsFreshForEachTest(t *testing.T) {
 	}
 }
 
+func TestMySQLIsOracles(t *testing.T) {
+	t.Parallel()
+	first, second := testdb.MySQL(t), testdb.MySQL(t)
+	if first == second {
+		t.Fatalf("two calls returned one database, %s", first)
+	}
+	var version, zone string
+	must(t, open(t, first).QueryRow("SELECT VERSION(), @@time_zone").Scan(&version, &zone))
+	if strings.Contains(version, "MariaDB") || zone != "+05:45" {
+		t.Errorf("version %s in %s", version, zone)
+	}
+}
+
 func TestMariaDBServerKeepsItsCommitsOverACrash(t *testing.T) {
 	t.Parallel()
 	server := testdb.MariaDBServer(t)
