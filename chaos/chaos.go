@@ -56,15 +56,15 @@ func Run(ctx context.Context, s Setup, server Server, seed uint64, d time.Durati
 	if err := errors.Join(f.crashed(), f.terminate()); err != nil {
 		return err
 	}
-	e, err := f.evidence(ctx, healed)
+	given := map[string]bool{}
+	for _, p := range f.platforms {
+		n, told := p.told()
+		b.counts.Deliveries += n
+		maps.Copy(given, told)
+	}
+	e, err := f.evidence(ctx, healed, given)
 	if err != nil {
 		return errors.Join(unsettled, err)
-	}
-	e.Given = map[string]bool{}
-	for _, p := range f.platforms {
-		n, given := p.told()
-		b.counts.Deliveries += n
-		maps.Copy(e.Given, given)
 	}
 	return errors.Join(unsettled, report(out, s, b.counts, e))
 }
@@ -79,8 +79,8 @@ func (f *fleet) deliver(ctx context.Context) (stop func()) {
 	return func() { cancel(); running.Wait() }
 }
 
-// settle waits until every job is planned up to the time, and every run
-// planned up to then has ended.
+// settle waits until every job stands on the deployed revision and is planned
+// up to the time, and every run planned up to then has ended.
 func (f *fleet) settle(ctx context.Context, healed time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, settling)
 	defer cancel()
@@ -92,7 +92,7 @@ func (f *fleet) settle(ctx context.Context, healed time.Time) error {
 	look := time.NewTicker(500 * time.Millisecond)
 	defer look.Stop()
 	for {
-		open, err := unfinished(ctx, s, healed)
+		open, err := f.unfinished(ctx, s, healed)
 		if err == nil && open == "" {
 			return nil
 		}
@@ -105,16 +105,30 @@ func (f *fleet) settle(ctx context.Context, healed time.Time) error {
 }
 
 // unfinished names something that is not done yet.
-func unfinished(ctx context.Context, s store, healed time.Time) (string, error) {
+func (f *fleet) unfinished(ctx context.Context, s store, healed time.Time) (string, error) {
+	turns, err := f.turns(ctx)
+	if err != nil {
+		return "", err
+	}
+	stands := map[string]string{}
+	for _, t := range turns {
+		stands[t.jobID] = t.hash
+		if t.ended {
+			delete(stands, t.jobID)
+		}
+	}
+	for _, spec := range specs {
+		if want := f.deployed.latest[spec.id]; stands[spec.id] != want {
+			return fmt.Sprintf("%s stands on definition %q, deployed is %q", spec.id, stands[spec.id], want), nil
+		}
+	}
 	all, err := s.Jobs(ctx)
 	if err != nil {
 		return "", err
 	}
 	for _, j := range all {
-		if !j.Ended && j.Watermark.Before(healed.Truncate(time.Second)) && j.Body != nil {
-			if _, ours := specOf(j.JobID); ours {
-				return fmt.Sprintf("%s is planned up to %s only", j.JobID, j.Watermark), nil
-			}
+		if !j.Ended && j.Watermark.Before(healed.Truncate(time.Second)) && f.deployed.latest[j.JobID] != "" {
+			return fmt.Sprintf("%s is planned up to %s only", j.JobID, j.Watermark), nil
 		}
 	}
 	rows, err := s.List(ctx, ledger.Filter{States: []ledger.State{ledger.Planned, ledger.Running, ledger.Retrying}, Limit: math.MaxInt32})

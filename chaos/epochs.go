@@ -1,178 +1,109 @@
 package chaos
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
-	"math"
-	"slices"
 	"time"
 
 	"github.com/cronce/cronce/internal/proof"
-	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 )
 
-// epochs says which schedule each job had when, from as little of what the
-// ledger says of itself as will do: when its epochs began, and its watermark.
-// Which schedule an edited job had in an epoch, its rows say in the bodies that
-// they send.
-func epochs(ctx context.Context, s store, rows []ledger.Run) ([]proof.Epoch, error) {
-	all, err := s.Jobs(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var list []proof.Epoch
-	for _, job := range all {
-		spec, ok := specOf(job.JobID)
-		if !ok {
+// The epochs of a job are exact: the database notes each turn with the instant
+// at which it is made, and the harness knows the schedule that each definition
+// has. Nothing is inferred from rows, so an epoch without rows is checked like
+// any other.
+//
+// What cannot be told from outside is which of two revisions is to win at a
+// moment at which processes of both are running, for that depends on whose
+// heartbeats have arrived. Of this the harness asks no more, and no less, than:
+//
+//   - an epoch stands on a definition that some revision has, and begins no
+//     earlier than the first process was started that declares it;
+//   - a job ends no earlier than the first process was started that does not
+//     declare it;
+//   - a job that every revision has is never without an epoch;
+//   - every run is of the epoch that its instant lies in, and sends that
+//     epoch's body;
+//   - once nothing is broken any more and all processes are of one revision,
+//     each job comes to stand on that revision's definition, or to end (settle).
+const (
+	Undeclared  proof.Rule = "an epoch stands on a definition that nobody had"
+	Retroactive proof.Rule = "a definition was current before anybody had it"
+	Foreign     proof.Rule = "a run is of another definition than its instant's"
+)
+
+// epoch is an epoch with what its runs must show.
+type epoch struct {
+	proof.Epoch
+	number   int64
+	revision int
+}
+
+// epochsOf makes the epochs out of the turns. Those that have not ended reach
+// up to their jobs' watermarks.
+func epochsOf(turns []turn, d *deployments, watermarks map[string]time.Time) (list []epoch, found []proof.Violation) {
+	for i, t := range turns {
+		spec, ours := specOf(t.jobID)
+		if !ours {
 			continue // the purge, which is not due in the time
 		}
-		begun, err := beginnings(ctx, s, job.JobID)
-		if err != nil {
-			return nil, err
+		def, known := d.known[t.jobID+" "+t.hash]
+		name := fmt.Sprintf("%s, epoch %d", t.jobID, t.epoch)
+		switch {
+		case t.ended && spec.kind == seasonal && !d.without[t.jobID].IsZero() && !t.at.Before(d.without[t.jobID]):
+		case t.ended:
+			found = append(found, proof.Violation{Rule: proof.Dropped, Of: name, What: "at " + t.at.String()})
+		case !known:
+			found = append(found, proof.Violation{Rule: Undeclared, Of: name, What: t.hash})
+		case t.at.Before(def.since):
+			found = append(found, proof.Violation{Rule: Retroactive, Of: name,
+				What: fmt.Sprintf("from %s, revision %d was first started at %s", t.at, def.revision, def.since.UTC())})
 		}
-		h := &history{spec: spec, status: job, begun: begun}
-		if err := h.read(rows); err != nil {
-			return nil, err
+		if t.ended || !known {
+			continue
 		}
-		switch spec.kind {
-		case steady, constant:
-			list = append(list, h.epoch(spec.schedule, begun[0], job.Watermark))
-		case seasonal:
-			list = append(list, h.seasons()...)
-		default:
-			list = append(list, h.turns()...)
+		e := epoch{proof.Epoch{JobID: t.jobID, Schedule: def.job.Parsed(), From: t.at, To: watermarks[t.jobID], Open: true}, t.epoch, def.revision}
+		if i+1 < len(turns) && turns[i+1].jobID == t.jobID {
+			e.To, e.Open = turns[i+1].at, false
 		}
+		list = append(list, e)
 	}
-	return list, nil
+	return list, found
 }
 
-// beginnings are when a job's epochs began, oldest first.
-func beginnings(ctx context.Context, s store, id string) ([]time.Time, error) {
-	events, err := s.Events(ctx, id, math.MaxInt32)
-	if err != nil {
-		return nil, err
+// foreign finds runs that do not belong to the epoch that their instant lies
+// in. Runs that a platform's event made first have the function's registry.
+func foreign(rows []ledger.Run, list []epoch, given map[string]bool) (found []proof.Violation, err error) {
+	of := map[string][]epoch{}
+	for _, e := range list {
+		of[e.JobID] = append(of[e.JobID], e)
 	}
-	slices.Reverse(events)
-	var begun []time.Time
-	for _, e := range events {
-		if e.Kind == ledger.EpochBegun {
-			begun = append(begun, e.At)
-		}
-	}
-	if len(begun) == 0 {
-		return nil, fmt.Errorf("%s has no epoch", id)
-	}
-	return begun, nil
-}
-
-// history is what is known of one job's epochs, which are numbered from 1.
-type history struct {
-	spec        jobSpec
-	status      ledger.JobStatus
-	begun       []time.Time
-	first, last map[int64]time.Time // instants with a row, by epoch
-	schedule    map[int64]string
-}
-
-func (h *history) read(rows []ledger.Run) error {
-	h.first, h.last, h.schedule = map[int64]time.Time{}, map[int64]time.Time{}, map[int64]string{}
 	for _, r := range rows {
-		if r.JobID != h.spec.id || len(r.Call.Body) == 0 {
+		if given[r.ID] || ledger.BesideSchedule(r.ID) || len(r.Call.Body) == 0 {
 			continue
 		}
-		if at, ok := h.first[r.Epoch]; !ok || r.ScheduledAt.Before(at) {
-			h.first[r.Epoch] = r.ScheduledAt
-		}
-		if r.ScheduledAt.After(h.last[r.Epoch]) {
-			h.last[r.Epoch] = r.ScheduledAt
-		}
-		var body struct{ Schedule string }
+		var body struct{ Revision int }
 		if err := json.Unmarshal(r.Call.Body, &body); err != nil {
-			return fmt.Errorf("the frozen body of %s: %w", r.ID, err)
+			return nil, fmt.Errorf("the frozen body of %s: %w", r.ID, err)
 		}
-		h.schedule[r.Epoch] = body.Schedule
-	}
-	return nil
-}
-
-func (h *history) epoch(schedule string, from, to time.Time) proof.Epoch {
-	return proof.Epoch{JobID: h.spec.id, Schedule: parsed(schedule), From: from, To: to}
-}
-
-// parsed reads a schedule of this package's own.
-func parsed(schedule string) *jobs.Schedule {
-	s, err := jobs.ParseSchedule(schedule, "UTC", jobs.DSTOnce)
-	if err != nil {
-		panic(err)
-	}
-	return s
-}
-
-// current reports whether the epoch is the one that the job is in.
-func (h *history) current(n int64) bool { return n == h.status.Epoch && !h.status.Ended }
-
-// seasons are the epochs of a job that is removed and added again. One that is
-// over reaches at least up to its last row.
-func (h *history) seasons() (list []proof.Epoch) {
-	for i, from := range h.begun {
-		n := int64(i + 1)
-		to, ok := h.last[n]
-		if h.current(n) {
-			to, ok = h.status.Watermark, true
-		}
-		if ok {
-			list = append(list, h.epoch(h.spec.schedule, from, to))
-		}
-	}
-	return list
-}
-
-// turns are the epochs of a job whose schedule is edited.
-func (h *history) turns() (list []proof.Epoch) {
-	from := h.begun[0]
-	for i := range h.begun {
-		n := int64(i + 1)
-		schedule, ok := h.schedule[n]
-		if !ok {
-			// Over before its first instant, which was another schedule's than
-			// those beside it.
-			if i+1 < len(h.begun) {
-				from = h.begun[i+1]
+		for _, e := range of[r.JobID] {
+			inside := r.ScheduledAt.After(e.From) && (e.Open || !r.ScheduledAt.After(e.To))
+			if inside && (r.Epoch != e.number || body.Revision != e.revision) {
+				found = append(found, proof.Violation{Rule: Foreign, Of: r.ID, What: fmt.Sprintf(
+					"of epoch %d and revision %d, its instant's are %d and %d", r.Epoch, body.Revision, e.number, e.revision)})
 			}
-			continue
 		}
-		to := h.status.Watermark
-		if !h.current(n) {
-			to = h.turn(n)
-		}
-		list = append(list, h.epoch(schedule, from, to))
-		from = to
 	}
-	return list
+	return found, nil
 }
 
-// stall is the longest time that the edit of a job may take, between the
-// planner's look at the clock and the transaction that the ledger dates it by.
-const stall = 10 * time.Second
-
-// turn is a time at which the n-th epoch can have ended: at the latest when
-// the ledger says that the next one began, and before that epoch's first row.
-// In the stall before, an instant of the outgoing schedule that has no row is
-// taken to be after the turn.
-func (h *history) turn(n int64) time.Time {
-	turn := h.begun[n]
-	if next := parsed(h.schedule[n]).Next(h.last[n]); next.Before(turn) && next.After(turn.Add(-stall)) {
-		turn = next.Add(-time.Second)
-	}
-	for later := n + 1; later <= int64(len(h.begun)); later++ {
-		if at, ok := h.first[later]; ok {
-			if !at.After(turn) {
-				turn = at.Add(-time.Second)
-			}
-			break
+// always are the jobs that every revision has.
+func always() (ids []string) {
+	for _, s := range specs {
+		if s.kind != seasonal {
+			ids = append(ids, s.id)
 		}
 	}
-	return turn
+	return ids
 }

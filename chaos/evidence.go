@@ -21,8 +21,9 @@ type evidence struct {
 	calls, replays int // as the service saw them
 }
 
-func (f *fleet) evidence(ctx context.Context, healed time.Time) (evidence, error) {
-	e := evidence{Evidence: proof.Evidence{Due: healed, Skew: time.Second}}
+// evidence reads it; given are the instants that platforms delivered.
+func (f *fleet) evidence(ctx context.Context, healed time.Time, given map[string]bool) (evidence, error) {
+	e := evidence{Evidence: proof.Evidence{Due: healed, Skew: time.Second, Given: given, Always: always()}}
 	s, err := f.ledger(ctx)
 	if err != nil {
 		return e, err
@@ -31,13 +32,36 @@ func (f *fleet) evidence(ctx context.Context, healed time.Time) (evidence, error
 	if e.Rows, err = s.List(ctx, ledger.Filter{Limit: math.MaxInt32}); err != nil {
 		return e, err
 	}
-	if e.Epochs, err = epochs(ctx, s, e.Rows); err != nil {
+	if err := f.history(ctx, s, &e.Evidence); err != nil {
 		return e, err
 	}
 	if e.Effects, err = f.effects(ctx); err != nil {
 		return e, err
 	}
 	return e, f.readCalls(&e)
+}
+
+// history adds the epochs, and what is wrong with them.
+func (f *fleet) history(ctx context.Context, s store, e *proof.Evidence) error {
+	turns, err := f.turns(ctx)
+	if err != nil {
+		return err
+	}
+	all, err := s.Jobs(ctx)
+	if err != nil {
+		return err
+	}
+	watermarks := map[string]time.Time{}
+	for _, j := range all {
+		watermarks[j.JobID] = j.Watermark
+	}
+	list, wrong := epochsOf(turns, f.deployed, watermarks)
+	strange, err := foreign(e.Rows, list, e.Given)
+	for _, ep := range list {
+		e.Epochs = append(e.Epochs, ep.Epoch)
+	}
+	e.Seen = append(wrong, strange...)
+	return err
 }
 
 func (f *fleet) effects(ctx context.Context) ([]proof.Effect, error) {

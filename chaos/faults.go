@@ -237,5 +237,8 @@ func (b *breaker) replace(p *process, revision int) error {
 		return err
 	}
 	b.say("%s runs revision %d", p.name, revision)
+	if err := b.fleet.deployed.note(revision); err != nil {
+		return err
+	}
 	return p.start()
 }

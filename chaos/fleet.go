@@ -44,12 +44,16 @@ type fleet struct {
 	serves    []*process
 	service   *process
 	platforms []*platform
+	deployed  *deployments
 }
 
 // assemble prepares the databases and the processes, and starts none.
 func assemble(ctx context.Context, s Setup) (*fleet, error) {
-	f := &fleet{Setup: s, network: newNetwork()}
+	f := &fleet{Setup: s, network: newNetwork(), deployed: newDeployments()}
 	if err := prepare(ctx, s.Database); err != nil {
+		return nil, err
+	}
+	if err := f.witness(ctx); err != nil {
 		return nil, err
 	}
 	if err := f.addService(); err != nil {
@@ -141,6 +145,9 @@ func serviceAddress(p *process) string { return p.env[0][len(envService)+1:] }
 func (f *fleet) processes() []*process { return append([]*process{f.service}, f.serves...) }
 
 func (f *fleet) start() error {
+	if err := f.deployed.note(0); err != nil {
+		return err
+	}
 	for _, p := range f.processes() {
 		if err := p.start(); err != nil {
 			return err
@@ -179,7 +186,6 @@ func (f *fleet) close() {
 type store interface {
 	List(context.Context, ledger.Filter) ([]ledger.Run, error)
 	Jobs(context.Context) ([]ledger.JobStatus, error)
-	Events(ctx context.Context, jobID string, limit int) ([]ledger.Event, error)
 	Close() error
 }
 
