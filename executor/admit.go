@@ -5,8 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -31,7 +29,7 @@ func (e *Executor) planDue(ctx context.Context) {
 func (e *Executor) admit(ctx context.Context, plans []ledger.Plan) bool {
 	e.markLeases(plans)
 	a := ledger.Admission{
-		Plans: plans, Owner: e.cfg.Process, Token: uuid.NewString(), LeaseFor: e.cfg.Lease,
+		Plans: plans, Owner: e.cfg.Process, Token: e.dice.token(), LeaseFor: e.cfg.Lease,
 	}
 	start := time.Now()
 	got, err := e.cfg.Ledger.Admit(ctx, a)
@@ -126,7 +124,7 @@ func (e *Executor) failed(err error) bool {
 		e.fatal = err
 	}
 	e.backoff = min(max(2*e.backoff, 100*time.Millisecond), 5*time.Second)
-	e.retryAt = time.Now().Add(jittered(e.backoff, 0.2, random))
+	e.retryAt = time.Now().Add(jittered(e.backoff, 0.2, e.dice.share))
 	return true
 }
 

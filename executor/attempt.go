@@ -82,7 +82,7 @@ func (e *Executor) attempt(ctx context.Context, w ledger.Work) (o ledger.Outcome
 	}
 	e.cfg.Observer.Answered(w, a, took)
 
-	o = judge(w, a, random)
+	o = judge(w, a, e.dice.share)
 	if a.Unsent {
 		e.logUnsent(w, a, o)
 		return o, false

@@ -5,8 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -28,7 +26,7 @@ func (e *Executor) claimDue(ctx context.Context) {
 }
 
 func (e *Executor) claim(ctx context.Context, limit int) {
-	c := ledger.Claim{Owner: e.cfg.Process, Token: uuid.NewString(), Limit: limit, LeaseFor: e.cfg.Lease}
+	c := ledger.Claim{Owner: e.cfg.Process, Token: e.dice.token(), Limit: limit, LeaseFor: e.cfg.Lease}
 	c.BusyTargets, c.BusyJobs = e.queue.busy(time.Now())
 	e.claims.taken()
 	start := time.Now()

@@ -3,6 +3,7 @@ package executor
 import (
 	"errors"
 	"log/slog"
+	"math/rand/v2"
 	"time"
 
 	"github.com/google/uuid"
@@ -38,6 +39,11 @@ type Config struct {
 	// catchUp judges what is later. Default 30s. An executor that looks only
 	// once in a while (Tick) needs more than its pause.
 	OnTime time.Duration
+
+	// Random gives the lease tokens and the jitter of waits, so that a
+	// simulation repeats itself. Whoever knows it knows the tokens; the
+	// default cannot be foretold. It is used under a lock.
+	Random rand.Source
 
 	Logger   *slog.Logger // default: none
 	Observer Observer     // default: none

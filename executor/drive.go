@@ -5,8 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -27,7 +25,7 @@ func (e *Executor) Drive(ctx context.Context, entry ledger.Entry) (ledger.Run, e
 	go func() { e.keepLeases(keep); close(done) }()
 	defer func() { cancel(); <-done }()
 
-	entry.Owner, entry.Token, entry.LeaseFor = e.cfg.Process, uuid.NewString(), e.cfg.Lease
+	entry.Owner, entry.Token, entry.LeaseFor = e.cfg.Process, e.dice.token(), e.cfg.Lease
 	start := time.Now()
 	got, err := e.cfg.Ledger.Enter(ctx, entry)
 	if err = e.asked("enter", start, err); err != nil {
@@ -93,7 +91,7 @@ func (e *Executor) sleepUntil(ctx context.Context, run ledger.Run) bool {
 
 func (e *Executor) claimOne(ctx context.Context, runID string) (*ledger.Work, error) {
 	c := ledger.Claim{
-		Owner: e.cfg.Process, Token: uuid.NewString(), Limit: 1, LeaseFor: e.cfg.Lease,
+		Owner: e.cfg.Process, Token: e.dice.token(), Limit: 1, LeaseFor: e.cfg.Lease,
 		Only: []string{runID},
 	}
 	start := time.Now()

@@ -38,6 +38,7 @@ type Executor struct {
 	fatal   error // what asking again cannot mend
 
 	health health
+	dice   dice
 	calls  sync.WaitGroup
 }
 
@@ -60,6 +61,7 @@ func New(cfg Config) (*Executor, error) {
 		poll:    pollEvery,
 		version: cfg.Registry.Version(),
 		health:  health{fails: map[string]trouble{}},
+		dice:    dice{source: cfg.Random},
 	}
 	e.queue = newQueue(cfg.MaxInFlight, e.limitOf)
 	e.queue.pace(firstAhead)
@@ -128,6 +130,11 @@ func (e *Executor) loop(ctx, calls context.Context, enough func() bool) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for ctx.Err() == nil && e.fatal == nil {
+		select { // a heartbeat that is due goes first, whatever else is
+		case <-e.pulse:
+			e.heartbeat(ctx)
+		default:
+		}
 		e.recall(ctx)
 		e.planDue(ctx)
 		e.claimDue(ctx)
@@ -139,7 +146,7 @@ func (e *Executor) loop(ctx, calls context.Context, enough func() bool) error {
 		select {
 		case <-ctx.Done():
 		case <-e.pulse:
-			e.heartbeat(ctx)
+			signal(e.pulse)
 		case <-e.beat:
 		case <-e.wake:
 		case <-timer.C:

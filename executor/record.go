@@ -101,7 +101,7 @@ func (r *recorder) flush(ctx context.Context) int {
 			return len(batch)
 		}
 		wait = min(2*wait, 5*time.Second)
-		pause(ctx, jittered(wait, 0.2, random))
+		pause(ctx, jittered(wait, 0.2, r.e.dice.share))
 	}
 	return 0
 }

@@ -1,7 +1,6 @@
 package executor
 
 import (
-	"math/rand/v2"
 	"time"
 
 	"github.com/cronce/cronce/ledger"
@@ -84,5 +83,3 @@ func orElse(d, otherwise time.Duration) time.Duration {
 	}
 	return otherwise
 }
-
-func random() float64 { return rand.Float64() }

@@ -1,0 +1,38 @@
+package executor
+
+import (
+	"math/rand/v2"
+	"sync"
+
+	"github.com/google/uuid"
+)
+
+// dice is where an executor's lease tokens and jitter come from.
+type dice struct {
+	mu     sync.Mutex
+	source rand.Source // nil: what nobody can foretell
+}
+
+// token is a lease's, fresh each time.
+func (d *dice) token() string {
+	if d.source == nil {
+		return uuid.NewString()
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var u uuid.UUID
+	for i := range u {
+		u[i] = byte(d.source.Uint64())
+	}
+	return u.String()
+}
+
+// share is a number in [0,1).
+func (d *dice) share() float64 {
+	if d.source == nil {
+		return rand.Float64()
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return rand.New(d.source).Float64()
+}
