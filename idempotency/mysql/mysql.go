@@ -11,11 +11,11 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/internal/sqlkeys"
 )
 
 // Options configure a [Store]. The zero value has the defaults.
@@ -40,58 +40,36 @@ var (
 // New makes a store on db, which stays the caller's. The table comes from the
 // migrations (set keys, engine mysql).
 //
-// So that the server frees the key of a stopped process, the store sets its
-// sessions' wait_timeout to the claim's MaxRun. Connections that are idle for
-// longer are closed by the server and replaced by database/sql.
+// So that the server frees the key of a stopped process, a session's
+// wait_timeout is the claim's MaxRun, in whole seconds, while it has a
+// transaction of the store's open. Afterwards the connection has its own
+// settings again.
 func New(db *sql.DB, o Options) *Store {
 	return &Store{db: db, sql: newStatements(cmp.Or(o.Table, "idempotency_keys"))}
 }
 
 // Querier is a transaction as a handler may use it: *sql.Tx without its
-// endings, which are the kit's. *sql.DB, *sql.Tx and *sql.Conn satisfy it.
-type Querier interface {
-	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-	PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
-}
+// endings, which are the kit's. Its methods are ExecContext, QueryContext,
+// QueryRowContext and PrepareContext; *sql.DB, *sql.Tx and *sql.Conn satisfy it.
+type Querier = sqlkeys.Querier
 
-type contextKey struct{}
-
-type current struct {
-	store *Store
-	q     Querier
-}
+var engine = sqlkeys.Engine{Package: "mysql", Name: "MySQL"}
 
 // Tx returns the transaction that the kit opened for the work whose context
 // this is. It panics anywhere else: a write outside of the transaction would
 // not be protected.
-func Tx(ctx context.Context) Querier {
-	c, ok := ctx.Value(contextKey{}).(current)
-	if !ok {
-		panic("mysql.Tx: this context is not of a handler or function that an idempotency kit on MySQL runs")
-	}
-	return c.q
-}
+func Tx(ctx context.Context) Querier { return engine.Tx(ctx) }
 
 // WithTx hands a transaction of the caller's to the kit: work done under the
 // returned context joins it in a savepoint, and its key is committed or rolled
 // back by the caller. A deadlock while the key is claimed rolls all of it back,
 // as MySQL does; the error is [idempotency.ErrTxAborted].
 func (s *Store) WithTx(ctx context.Context, tx Querier) context.Context {
-	return context.WithValue(ctx, contextKey{}, current{s, tx})
-}
-
-// joined finds a transaction of this store in ctx.
-func (s *Store) joined(ctx context.Context) (Querier, bool) {
-	c, ok := ctx.Value(contextKey{}).(current)
-	return c.q, ok && c.store == s
+	return engine.WithTx(ctx, s, tx)
 }
 
 // unavailable is every failure of the database itself.
-func unavailable(doing string, err error) error {
-	return fmt.Errorf("%w: mysql: %s: %w", idempotency.ErrUnavailable, doing, err)
-}
+func unavailable(doing string, err error) error { return engine.Unavailable(doing, err) }
 
 // Server error numbers.
 const (

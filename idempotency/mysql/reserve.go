@@ -72,14 +72,11 @@ func (s *Store) owned(ctx context.Context, statement string, c idempotency.Claim
 // alone runs fn in a transaction of its own, whatever ctx carries: what it
 // writes must be on disk before the world outside is touched.
 func (s *Store) alone(ctx context.Context, maxRun time.Duration, fn func(*tx) error) error {
-	t, err := s.open(context.WithValue(ctx, contextKey{}, current{}), maxRun)
+	t, err := s.open(engine.Alone(ctx), maxRun)
 	if err != nil {
 		return err
 	}
-	if err = fn(t); err == nil {
-		_, err = t.q.ExecContext(ctx, `SET SESSION innodb_lock_wait_timeout = DEFAULT`)
-	}
-	if err != nil {
+	if err = fn(t); err != nil {
 		t.Rollback(ctx)
 		return err
 	}

@@ -63,8 +63,18 @@ ORDER BY expires_at LIMIT ? FOR UPDATE SKIP LOCKED`),
 }
 
 // patience sets how long the session waits for a lock, in whole seconds, and
-// how long the server keeps a silent session's transaction open.
+// how long the server keeps a silent session's transaction open. What the
+// session had before is kept in the session.
 func patience(maxRun time.Duration) string {
 	seconds := max(1, int64((maxRun+time.Second-1)/time.Second))
-	return fmt.Sprintf(`SET SESSION innodb_lock_wait_timeout = 1, SESSION wait_timeout = %d`, seconds)
+	return fmt.Sprintf(`
+SET @idempotency_lock_wait = @@SESSION.innodb_lock_wait_timeout, @idempotency_wait = @@SESSION.wait_timeout,
+    SESSION innodb_lock_wait_timeout = 1, SESSION wait_timeout = %d`, seconds)
 }
+
+// The connection's own settings again: for the work, which may wait for locks
+// as long as they say, and for whoever gets the connection from the pool next.
+const (
+	ownLockWait = `SET SESSION innodb_lock_wait_timeout = @idempotency_lock_wait`
+	ownSettings = ownLockWait + `, SESSION wait_timeout = @idempotency_wait`
+)

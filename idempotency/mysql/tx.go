@@ -44,7 +44,7 @@ func (s *Store) Begin(ctx context.Context, c idempotency.Claim) (idempotency.Tx,
 }
 
 func (s *Store) open(ctx context.Context, maxRun time.Duration) (*tx, error) {
-	if q, ok := s.joined(ctx); ok {
+	if q, ok := engine.Joined(ctx, s); ok {
 		_, err := q.ExecContext(ctx, `SAVEPOINT idempotent_claim`)
 		return &tx{store: s, q: q}, err
 	}
@@ -102,11 +102,13 @@ func (t *tx) place(ctx context.Context, c idempotency.Claim, lease time.Duration
 }
 
 // ready ends the opening: the work may wait for locks as long as it likes.
-func (t *tx) ready(ctx context.Context, c idempotency.Claim, look *idempotency.Look) error {
-	var clock int64
-	err := t.q.QueryRowContext(ctx, t.store.sql.clock, sqlkeys.SendBefore(c)).Scan(&clock, &look.Late)
+func (t *tx) ready(ctx context.Context, c idempotency.Claim, look *idempotency.Look) (err error) {
+	if !c.SendBefore.IsZero() {
+		var clock int64
+		err = t.q.QueryRowContext(ctx, t.store.sql.clock, sqlkeys.SendBefore(c)).Scan(&clock, &look.Late)
+	}
 	if err == nil && t.conn != nil {
-		_, err = t.q.ExecContext(ctx, `SET SESSION innodb_lock_wait_timeout = DEFAULT`)
+		_, err = t.q.ExecContext(ctx, ownLockWait)
 	}
 	if err == nil {
 		_, err = t.q.ExecContext(ctx, `SAVEPOINT idempotent_work`)
@@ -198,6 +200,10 @@ func (t *tx) close(ctx context.Context, ending string) error {
 	if _, err := t.conn.ExecContext(ctx, ending); err != nil {
 		t.discard()
 		return unavailable(ending, err)
+	}
+	if _, err := t.conn.ExecContext(ctx, ownSettings); err != nil {
+		t.discard()
+		return nil // the transaction has ended as it should
 	}
 	_ = t.conn.Close()
 	return nil

@@ -77,7 +77,7 @@ func (s *Store) owned(ctx context.Context, statement string, c idempotency.Claim
 // before the world outside is touched. Inside another transaction of this store
 // it would wait for that one's end, and for ever.
 func (s *Store) alone(ctx context.Context, fn func(Querier) error) error {
-	if _, inside := s.joined(ctx); inside {
+	if _, inside := engine.Joined(ctx, s); inside {
 		return errors.New("SQLite has one writer at a time: make external calls outside of the handler's transaction")
 	}
 	t, err := s.open(ctx)

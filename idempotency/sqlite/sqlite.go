@@ -10,13 +10,13 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"fmt"
 	"net/url"
 	"strings"
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
 	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/internal/sqlkeys"
 )
 
 // Options configure a [Store]. The zero value has the defaults.
@@ -54,46 +54,23 @@ func New(db *sql.DB, o Options) *Store {
 }
 
 // Querier is a transaction as a handler may use it: *sql.Tx without its
-// endings, which are the kit's. *sql.DB, *sql.Tx and *sql.Conn satisfy it.
-type Querier interface {
-	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-	PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
-}
+// endings, which are the kit's. Its methods are ExecContext, QueryContext,
+// QueryRowContext and PrepareContext; *sql.DB, *sql.Tx and *sql.Conn satisfy it.
+type Querier = sqlkeys.Querier
 
-type contextKey struct{}
-
-type current struct {
-	store *Store
-	q     Querier
-}
+var engine = sqlkeys.Engine{Package: "sqlite", Name: "SQLite"}
 
 // Tx returns the transaction that the kit opened for the work whose context
 // this is. It panics anywhere else: a write outside of the transaction would
 // not be protected.
-func Tx(ctx context.Context) Querier {
-	c, ok := ctx.Value(contextKey{}).(current)
-	if !ok {
-		panic("sqlite.Tx: this context is not of a handler or function that an idempotency kit on SQLite runs")
-	}
-	return c.q
-}
+func Tx(ctx context.Context) Querier { return engine.Tx(ctx) }
 
 // WithTx hands a transaction of the caller's to the kit: work done under the
 // returned context joins it, and its key is committed or rolled back by the
 // caller. Begin it with BEGIN IMMEDIATE.
 func (s *Store) WithTx(ctx context.Context, tx Querier) context.Context {
-	return context.WithValue(ctx, contextKey{}, current{s, tx})
-}
-
-// joined finds a transaction of this store in ctx.
-func (s *Store) joined(ctx context.Context) (Querier, bool) {
-	c, ok := ctx.Value(contextKey{}).(current)
-	return c.q, ok && c.store == s
+	return engine.WithTx(ctx, s, tx)
 }
 
 // unavailable is every failure of the database itself.
-func unavailable(doing string, err error) error {
-	return fmt.Errorf("%w: sqlite: %s: %w", idempotency.ErrUnavailable, doing, err)
-}
+func unavailable(doing string, err error) error { return engine.Unavailable(doing, err) }

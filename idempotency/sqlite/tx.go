@@ -41,7 +41,7 @@ func (s *Store) Begin(ctx context.Context, c idempotency.Claim) (idempotency.Tx,
 // open waits its turn and takes the write lock at once: a transaction that
 // first reads and then writes can fail for good when another wrote meanwhile.
 func (s *Store) open(ctx context.Context) (*tx, error) {
-	if q, ok := s.joined(ctx); ok {
+	if q, ok := engine.Joined(ctx, s); ok {
 		return &tx{store: s, q: q}, nil
 	}
 	select {
