@@ -49,13 +49,15 @@ type Names struct {
 }
 
 // Check lists the module's violations of the law, and those of what holds for
-// every package: it has a doc comment, and no file or package is named after
-// the fact that nobody knew where its contents belong.
+// every package: it has a doc comment, no file or package is named after the
+// fact that nobody knew where its contents belong, and its tests look for
+// goroutines.
 func Check(m *Module, law Law) []string {
 	var found []string
 	for _, dir := range m.dirs() {
 		p := m.Packages[dir]
 		found = append(found, p.checkManners()...)
+		found = append(found, p.checkLeaks()...)
 		found = append(found, law.checkLayers(m, p)...)
 		found = append(found, law.checkBans(m, p)...)
 		found = append(found, law.checkEdges(m, p)...)
@@ -73,6 +75,24 @@ func (p *Package) checkManners() (found []string) {
 		case "util", "utils", "common", "misc":
 			found = append(found, fmt.Sprintf("%s: %s: name it after what it is about", p.Dir, name))
 		}
+	}
+	return found
+}
+
+// CheckLeaks lists the packages whose tests would not see a goroutine that
+// nobody waits for; it is all that Check asks of a nested module, whose imports
+// are its own affair.
+func CheckLeaks(m *Module) (found []string) {
+	for _, dir := range m.dirs() {
+		found = append(found, m.Packages[dir].checkLeaks()...)
+	}
+	return found
+}
+
+func (p *Package) checkLeaks() (found []string) {
+	_, watched := p.TestUses["go.uber.org/goleak.VerifyTestMain"]
+	if slices.ContainsFunc(p.Files, isTest) && !watched {
+		found = append(found, fmt.Sprintf("%s: its tests do not see goroutines that are left behind: give them a TestMain with goleak.VerifyTestMain", p.Dir))
 	}
 	return found
 }

@@ -125,6 +125,18 @@ func TestTheModuleKeepsItsLaw(t *testing.T) {
 	}
 }
 
+func TestNestedModulesLookForGoroutinesLeftBehind(t *testing.T) {
+	for _, root := range []string{"bench", "chaos", "idempotency/stripetest"} {
+		module, err := archtest.Load("../../" + root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, violation := range archtest.CheckLeaks(module) {
+			t.Errorf("%s: %s", root, violation)
+		}
+	}
+}
+
 // The first edge of a library that matches is the one that counts.
 func TestTheLawNamesNoLibraryTwice(t *testing.T) {
 	seen := map[string]bool{}

@@ -35,6 +35,8 @@ type Package struct {
 	// ("time.Now") is first used.
 	Imports map[string]token.Position
 	Uses    map[string]token.Position
+	// TestUses are, of the files that are tests, the names of any other package.
+	TestUses map[string]token.Position
 }
 
 // Load reads the module whose go.mod is in root.
@@ -81,30 +83,34 @@ func (m *Module) add(root, file string) error {
 	dir := path.Dir(file)
 	p := m.Packages[dir]
 	if p == nil {
-		p = &Package{Dir: dir, Imports: map[string]token.Position{}, Uses: map[string]token.Position{}}
+		p = &Package{Dir: dir, Imports: map[string]token.Position{}, Uses: map[string]token.Position{}, TestUses: map[string]token.Position{}}
 		m.Packages[dir] = p
 	}
 	p.Files = append(p.Files, path.Base(file))
-	if strings.HasSuffix(file, "_test.go") {
+	position := func(at token.Pos) token.Position {
+		return token.Position{Filename: file, Line: fset.Position(at).Line}
+	}
+	if isTest(file) {
+		read(f, map[string]token.Position{}, p.TestUses, position)
 		return nil
 	}
 	p.Name = f.Name.Name
 	p.Documented = p.Documented || f.Doc != nil
-	p.read(f, func(at token.Pos) token.Position {
-		return token.Position{Filename: file, Line: fset.Position(at).Line}
-	})
+	read(f, p.Imports, p.Uses, position)
 	return nil
 }
 
+func isTest(file string) bool { return strings.HasSuffix(file, "_test.go") }
+
 // read notes what a file imports, and which of its imports' names it uses.
-func (p *Package) read(f *ast.File, position func(token.Pos) token.Position) {
+func read(f *ast.File, imports, uses map[string]token.Position, position func(token.Pos) token.Position) {
 	imported := map[string]string{} // by the name in the file
 	for _, spec := range f.Imports {
 		target, err := strconv.Unquote(spec.Path.Value)
 		if err != nil {
 			continue // the parser accepts no such file
 		}
-		note(p.Imports, target, position(spec.Pos()))
+		note(imports, target, position(spec.Pos()))
 		name := path.Base(target)
 		if spec.Name != nil {
 			name = spec.Name.Name
@@ -117,7 +123,7 @@ func (p *Package) read(f *ast.File, position func(token.Pos) token.Position) {
 			return true
 		}
 		if x, ok := selector.X.(*ast.Ident); ok && imported[x.Name] != "" {
-			note(p.Uses, imported[x.Name]+"."+selector.Sel.Name, position(selector.Pos()))
+			note(uses, imported[x.Name]+"."+selector.Sel.Name, position(selector.Pos()))
 		}
 		return true
 	})
