@@ -6,19 +6,12 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math"
 	"math/rand/v2"
 	"sync"
 	"time"
 
 	"github.com/cronce/cronce/internal/proof"
-	"github.com/cronce/cronce/ledger"
 )
-
-// settling is how long the fleet has, once nothing is broken any more, to end
-// every run planned before: a killed process's definitions live for 30 s more,
-// then leases lapse and retries wait.
-const settling = 2 * time.Minute
 
 // ErrBroken: the checker found something.
 var ErrBroken = errors.New("the promise is broken")
@@ -37,6 +30,9 @@ func Run(ctx context.Context, s Setup, server Server, seed uint64, d time.Durati
 	if err := f.start(); err != nil {
 		return err
 	}
+	if err := f.await(ctx, f.unbegun); err != nil {
+		return err
+	}
 	stop := f.deliver(ctx)
 	defer stop()
 	begun := time.Now()
@@ -52,7 +48,7 @@ func Run(ctx context.Context, s Setup, server Server, seed uint64, d time.Durati
 	stop()
 	healed := time.Now()
 	b.say("nothing is broken any more")
-	unsettled := f.settle(ctx, healed)
+	unsettled := f.await(ctx, func(ctx context.Context, s store) (string, error) { return f.unfinished(ctx, s, healed) })
 	if err := errors.Join(f.crashed(), f.terminate()); err != nil {
 		return err
 	}
@@ -77,67 +73,6 @@ func (f *fleet) deliver(ctx context.Context) (stop func()) {
 		running.Go(func() { p.run(ctx) })
 	}
 	return func() { cancel(); running.Wait() }
-}
-
-// settle waits until every job stands on the deployed revision and is planned
-// up to the time, and every run planned up to then has ended.
-func (f *fleet) settle(ctx context.Context, healed time.Time) error {
-	ctx, cancel := context.WithTimeout(ctx, settling)
-	defer cancel()
-	s, err := f.ledger(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	look := time.NewTicker(500 * time.Millisecond)
-	defer look.Stop()
-	for {
-		open, err := f.unfinished(ctx, s, healed)
-		if err == nil && open == "" {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("not settled %v after the last fault: %s %w", settling, open, errors.Join(err, f.crashed()))
-		case <-look.C:
-		}
-	}
-}
-
-// unfinished names something that is not done yet.
-func (f *fleet) unfinished(ctx context.Context, s store, healed time.Time) (string, error) {
-	turns, err := f.turns(ctx)
-	if err != nil {
-		return "", err
-	}
-	stands := map[string]string{}
-	for _, t := range turns {
-		stands[t.jobID] = t.hash
-		if t.ended {
-			delete(stands, t.jobID)
-		}
-	}
-	for _, spec := range specs {
-		if want := f.deployed.latest[spec.id]; stands[spec.id] != want {
-			return fmt.Sprintf("%s stands on definition %q, deployed is %q", spec.id, stands[spec.id], want), nil
-		}
-	}
-	all, err := s.Jobs(ctx)
-	if err != nil {
-		return "", err
-	}
-	for _, j := range all {
-		if !j.Ended && j.Watermark.Before(healed.Truncate(time.Second)) && f.deployed.latest[j.JobID] != "" {
-			return fmt.Sprintf("%s is planned up to %s only", j.JobID, j.Watermark), nil
-		}
-	}
-	rows, err := s.List(ctx, ledger.Filter{States: []ledger.State{ledger.Planned, ledger.Running, ledger.Retrying}, Limit: math.MaxInt32})
-	for _, r := range rows {
-		if !r.PlannedAt.After(healed) {
-			return fmt.Sprintf("%s is %s", r.ID, r.State), err
-		}
-	}
-	return "", err
 }
 
 // report prints the table; anything lost or doubled is an error.

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/cronce/cronce/chaos"
 	"github.com/cronce/cronce/internal/fakelambda"
 	"github.com/cronce/cronce/internal/testdb"
@@ -24,7 +26,8 @@ var (
 	seed     = flag.Uint64("seed", 0, "of the faults; 0: a new one, which is printed")
 )
 
-// TestMain lets this binary be the target service, in a process of its own.
+// TestMain lets this binary be the target service, in a process of its own. Of
+// the tests, every goroutine has ended when they have.
 func TestMain(m *testing.M) {
 	if chaos.IsService() {
 		if err := chaos.ServeTarget(); err != nil {
@@ -33,7 +36,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m)
 }
 
 // crashing is a PostgreSQL whose stops are crashes.

@@ -26,13 +26,12 @@ func newDeployments() *deployments {
 	return &deployments{known: map[string]definition{}, without: map[string]time.Time{}}
 }
 
-// note adds a revision, right before the first process is started with it.
-func (d *deployments) note(revision int) error {
+// note adds a revision: now is right before the first process is started with it.
+func (d *deployments) note(revision int, now time.Time) error {
 	r, err := jobs.Parse(fmt.Sprintf("revision %d", revision), []byte(registryText(revision)))
 	if err != nil {
 		return err
 	}
-	now := time.Now()
 	d.latest = map[string]string{}
 	for _, s := range specs {
 		j, ok := r.Job(s.id)

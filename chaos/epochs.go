@@ -26,7 +26,7 @@ import (
 //   - every run is of the epoch that its instant lies in, and sends that
 //     epoch's body;
 //   - once nothing is broken any more and all processes are of one revision,
-//     each job comes to stand on that revision's definition, or to end (settle).
+//     each job comes to stand on that revision's definition, or to end (await).
 const (
 	Undeclared  proof.Rule = "an epoch stands on a definition that nobody had"
 	Retroactive proof.Rule = "a definition was current before anybody had it"

@@ -237,7 +237,7 @@ func (b *breaker) replace(p *process, revision int) error {
 		return err
 	}
 	b.say("%s runs revision %d", p.name, revision)
-	if err := b.fleet.deployed.note(revision); err != nil {
+	if err := b.fleet.deployed.note(revision, time.Now()); err != nil {
 		return err
 	}
 	return p.start()

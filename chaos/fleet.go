@@ -145,7 +145,7 @@ func serviceAddress(p *process) string { return p.env[0][len(envService)+1:] }
 func (f *fleet) processes() []*process { return append([]*process{f.service}, f.serves...) }
 
 func (f *fleet) start() error {
-	if err := f.deployed.note(0); err != nil {
+	if err := f.deployed.note(0, time.Now()); err != nil {
 		return err
 	}
 	for _, p := range f.processes() {
