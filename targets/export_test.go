@@ -1,8 +1,9 @@
 package targets
 
 var (
-	RetryAfter  = retryAfter
-	ProblemCode = problemCode
-	ParseBase   = parseBase
-	Join        = join
+	RetryAfter    = retryAfter
+	ProblemCode   = problemCode
+	ParseBase     = parseBase
+	ParseEndpoint = parseEndpoint
+	Join          = join
 )

@@ -146,7 +146,7 @@ func split(text, path string) (base, rest string, err error) {
 	if u.RawQuery != "" {
 		rest += "?" + u.RawQuery
 	}
-	return u.Scheme + "://" + u.Host, rest, nil
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host}).String(), rest, nil
 }
 
 func loopback(host string) bool {
