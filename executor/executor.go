@@ -5,9 +5,6 @@ import (
 	"errors"
 	"sync"
 	"time"
-
-	"github.com/cronce/cronce/jobs"
-	"github.com/cronce/cronce/ledger"
 )
 
 const (
@@ -20,7 +17,6 @@ const (
 type Executor struct {
 	cfg   Config
 	clock storeClock
-	jobs  map[string]declared // what this registry declares, by job
 	plan  *planner
 	queue *queue
 	held  *held
@@ -42,12 +38,6 @@ type Executor struct {
 	calls  sync.WaitGroup
 }
 
-// declared is a job and its definition.
-type declared struct {
-	job        jobs.Job
-	definition ledger.Definition
-}
-
 // New checks the configuration and prepares an executor. It touches neither
 // the ledger nor any target.
 func New(cfg Config) (*Executor, error) {
@@ -56,7 +46,7 @@ func New(cfg Config) (*Executor, error) {
 		return nil, err
 	}
 	e := &Executor{
-		cfg: cfg, jobs: map[string]declared{}, plan: newPlanner(cfg.OnTime), held: newHeld(),
+		cfg: cfg, plan: newPlanner(cfg.Registry, cfg.OnTime), held: newHeld(),
 		beat: make(chan struct{}, 1), pulse: make(chan struct{}, 1), wake: make(chan struct{}, 1),
 		poll:    pollEvery,
 		version: cfg.Registry.Version(),
@@ -66,16 +56,6 @@ func New(cfg Config) (*Executor, error) {
 	e.queue = newQueue(cfg.MaxInFlight, e.limitOf)
 	e.queue.pace(firstAhead)
 	e.rec = newRecorder(e)
-	for _, j := range cfg.Registry.Jobs() {
-		if j.Disabled {
-			continue
-		}
-		body, hash, err := j.Definition()
-		if err != nil {
-			return nil, err
-		}
-		e.jobs[j.ID] = declared{j, ledger.Definition{JobID: j.ID, Hash: hash, Body: body}}
-	}
 	return e, nil
 }
 

@@ -12,56 +12,57 @@ import (
 // in a heap: a look at the clock costs what is due, not what is registered.
 // It belongs to one goroutine.
 type planner struct {
-	onTime time.Duration
-	jobs   map[string]*entry
-	heap   dueHeap
+	registry *jobs.Registry
+	onTime   time.Duration
+	entries  []entry // one for each place in the registry
+	heap     dueHeap
 }
 
-// entry is a job in the planner.
+// entry is where a job stands. There may be a hundred thousand, so it holds
+// nothing that the registry has.
 type entry struct {
-	job       jobs.Job
 	epoch     int64
 	watermark time.Time
 	next      time.Time // first instant after the watermark; zero: never again
-	index     int       // in the heap; -1: not in it
+	place     int32     // in the registry
+	index     int32     // in the heap; -1: not in it
+	planned   bool      // by this process
 }
 
-func newPlanner(onTime time.Duration) *planner {
-	return &planner{onTime: onTime, jobs: map[string]*entry{}}
-}
-
-// put sets where a job stands.
-func (p *planner) put(j jobs.Job, at ledger.Position) {
-	e := p.jobs[j.ID]
-	if e == nil {
-		e = &entry{index: -1}
-		p.jobs[j.ID] = e
+func newPlanner(r *jobs.Registry, onTime time.Duration) *planner {
+	p := &planner{registry: r, onTime: onTime, entries: make([]entry, r.Len())}
+	for i := range p.entries {
+		p.entries[i].place, p.entries[i].index = int32(i), -1
 	}
-	e.job, e.epoch = j, at.Epoch
+	return p
+}
+
+// put sets where the job at a place of the registry stands.
+func (p *planner) put(place int, at ledger.Position) {
+	e := &p.entries[place]
+	e.planned, e.epoch = true, at.Epoch
 	p.move(e, at.Watermark)
 }
 
 // drop stops planning a job.
-func (p *planner) drop(jobID string) {
-	e := p.jobs[jobID]
-	if e == nil {
-		return
-	}
+func (p *planner) drop(place int) {
+	e := &p.entries[place]
+	e.planned = false
 	if e.index >= 0 {
-		heap.Remove(&p.heap, e.index)
+		heap.Remove(&p.heap, int(e.index))
 	}
-	delete(p.jobs, jobID)
 }
 
 // reach moves a job to where the ledger says that it stands; it reports false
 // where the epoch is another: somebody switched the job's definition.
 func (p *planner) reach(at ledger.Position) bool {
-	e := p.jobs[at.JobID]
-	if e == nil {
+	place, known := p.registry.Index(at.JobID)
+	if !known || !p.entries[place].planned {
 		return true
 	}
+	e := &p.entries[place]
 	if e.epoch != at.Epoch {
-		p.drop(at.JobID)
+		p.drop(place)
 		return false
 	}
 	p.move(e, at.Watermark)
@@ -70,13 +71,13 @@ func (p *planner) reach(at ledger.Position) bool {
 
 func (p *planner) move(e *entry, watermark time.Time) {
 	e.watermark = watermark
-	e.next = e.job.Parsed().Next(watermark)
+	e.next = p.registry.Schedule(int(e.place)).Next(watermark)
 	switch {
 	case e.next.IsZero() && e.index >= 0:
-		heap.Remove(&p.heap, e.index)
+		heap.Remove(&p.heap, int(e.index))
 	case e.next.IsZero():
 	case e.index >= 0:
-		heap.Fix(&p.heap, e.index)
+		heap.Fix(&p.heap, int(e.index))
 	default:
 		heap.Push(&p.heap, e)
 	}
@@ -99,7 +100,8 @@ func (p *planner) due(now time.Time, limit int) []ledger.Plan {
 	for len(p.heap) > 0 && !p.heap[0].next.After(now) && rows < limit {
 		e := heap.Pop(&p.heap).(*entry)
 		taken = append(taken, e)
-		plan := planJob(e.job, ledger.Position{JobID: e.job.ID, Epoch: e.epoch, Watermark: e.watermark}, now, p.onTime)
+		j := p.registry.At(int(e.place))
+		plan := planJob(j, ledger.Position{JobID: j.ID, Epoch: e.epoch, Watermark: e.watermark}, now, p.onTime)
 		rows += len(plan.Instants)
 		out = append(out, plan)
 	}
@@ -129,12 +131,12 @@ func (h dueHeap) Len() int           { return len(h) }
 func (h dueHeap) Less(i, j int) bool { return h[i].next.Before(h[j].next) }
 func (h dueHeap) Swap(i, j int) {
 	h[i], h[j] = h[j], h[i]
-	h[i].index, h[j].index = i, j
+	h[i].index, h[j].index = int32(i), int32(j)
 }
 
 func (h *dueHeap) Push(x any) {
 	e := x.(*entry)
-	e.index = len(*h)
+	e.index = int32(len(*h))
 	*h = append(*h, e)
 }
 

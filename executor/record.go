@@ -170,6 +170,6 @@ func (r *recorder) settle(s settled, fate ledger.Fate) {
 
 // mayWait reports whether other runs of the job may wait for this one's slot.
 func (e *Executor) mayWait(w ledger.Work) bool {
-	j := e.jobs[w.JobID].job
+	j, _ := e.cfg.Registry.Job(w.JobID)
 	return w.Trigger == ledger.ByBackfill || j.Overlap == jobs.OverlapQueue || j.CatchUp == jobs.CatchUpAll
 }

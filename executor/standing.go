@@ -14,20 +14,33 @@ import (
 // to plan those that are current.
 func (e *Executor) declare(ctx context.Context) {
 	d := ledger.Declaration{Process: e.cfg.Process, Registry: e.cfg.Registry.Name(), Version: e.version}
-	for _, j := range e.jobs {
-		d.Definitions = append(d.Definitions, j.definition)
-	}
-	slices.SortFunc(d.Definitions, func(a, b ledger.Definition) int {
-		if a.JobID < b.JobID {
-			return -1
+	for _, j := range e.cfg.Registry.All() {
+		if !j.Disabled {
+			d.Definitions = append(d.Definitions, definitionOf(j))
 		}
-		return 1
-	})
+	}
 	if e.failed(e.asked("declare", time.Now(), e.cfg.Ledger.Declare(ctx, d))) {
 		signal(e.pulse) // a heartbeat of an unknown process declares again
 		return
 	}
 	e.heartbeat(ctx)
+}
+
+// definitionOf is a job as it is declared. Its text is made whenever it is
+// wanted, which is seldom, and not kept.
+func definitionOf(j jobs.Job) ledger.Definition {
+	body, hash, _ := j.Definition() // a job from a registry has one
+	return ledger.Definition{JobID: j.ID, Hash: hash, Body: body}
+}
+
+// declares finds the place of a job that this process declares, and the hash
+// of its definition.
+func (e *Executor) declares(jobID string) (place int, hash string, held bool) {
+	place, known := e.cfg.Registry.Index(jobID)
+	if !known || e.cfg.Registry.At(place).Disabled {
+		return 0, "", false
+	}
+	return place, e.cfg.Registry.Hash(place), true
 }
 
 // heartbeat keeps this process among the living, and looks at the standings
@@ -66,15 +79,32 @@ func (e *Executor) settle(ctx context.Context) bool {
 			signal(e.pulse) // back among the living first
 			return false
 		}
-		switches := e.takeUp(standings)
-		if len(switches) == 0 {
-			return true
-		}
-		if !e.admit(ctx, switches) {
+		switched, ok := e.takeUpAll(ctx, standings)
+		if !ok {
 			return false
+		}
+		if !switched {
+			return true
 		}
 	}
 	return false
+}
+
+// takeUpAll takes up the standings in batches, since a new version may switch
+// every job. It reports whether it switched any, and false for ok where the
+// ledger did not admit it.
+func (e *Executor) takeUpAll(ctx context.Context, standings []ledger.Standing) (switched, ok bool) {
+	for batch := range slices.Chunk(standings, admitLimit) {
+		switches := e.takeUp(batch)
+		if len(switches) == 0 {
+			continue
+		}
+		if !e.admit(ctx, switches) {
+			return true, false
+		}
+		switched = true
+	}
+	return switched, true
 }
 
 // unheard reports whether the ledger counts this process as gone: nobody who
@@ -84,7 +114,10 @@ func (e *Executor) settle(ctx context.Context) bool {
 // begins them anew.
 func (e *Executor) unheard(standings []ledger.Standing) bool {
 	for _, s := range standings {
-		if _, held := e.jobs[s.JobID]; held && s.Winner == "" {
+		if s.Winner != "" {
+			continue
+		}
+		if _, _, held := e.declares(s.JobID); held {
 			return true
 		}
 	}
@@ -93,18 +126,18 @@ func (e *Executor) unheard(standings []ledger.Standing) bool {
 
 func (e *Executor) takeUp(standings []ledger.Standing) (switches []ledger.Plan) {
 	for _, s := range standings {
-		mine, held := e.jobs[s.JobID]
+		place, mine, held := e.declares(s.JobID)
 		switch {
-		case held && s.Hash == mine.definition.Hash:
-			e.plan.put(mine.job, s.Position)
-		default:
-			e.plan.drop(s.JobID)
+		case held && s.Hash == mine:
+			e.plan.put(place, s.Position)
+		case held:
+			e.plan.drop(place)
 		}
 		if s.Hash == s.Winner {
 			continue
 		}
-		if s.Winner == "" || held && s.Winner == mine.definition.Hash {
-			if plan, ok := e.switchOf(s, mine.definition); ok {
+		if s.Winner == "" || held && s.Winner == mine {
+			if plan, ok := e.switchOf(s); ok {
 				switches = append(switches, plan)
 			}
 			continue
@@ -116,9 +149,10 @@ func (e *Executor) takeUp(standings []ledger.Standing) (switches []ledger.Plan) 
 	return switches
 }
 
-// switchOf plans a job's outgoing definition up to now and its next one from
-// there. A gap too long for one plan is planned first, without the switch.
-func (e *Executor) switchOf(s ledger.Standing, next ledger.Definition) (ledger.Plan, bool) {
+// switchOf plans a job's outgoing definition up to now and its next one, which
+// this process holds or nobody does, from there. A gap too long for one plan is
+// planned first, without the switch.
+func (e *Executor) switchOf(s ledger.Standing) (ledger.Plan, bool) {
 	now := e.clock.now()
 	plan := ledger.Plan{JobID: s.JobID, Epoch: s.Epoch, After: s.Watermark, Through: now}
 	if now.Before(s.Watermark) {
@@ -136,8 +170,10 @@ func (e *Executor) switchOf(s ledger.Standing, next ledger.Definition) (ledger.P
 		}
 		plan.Instants, plan.Events = whole.Instants, whole.Events
 	}
-	if s.Winner == "" {
-		next = ledger.Definition{JobID: s.JobID}
+	next := ledger.Definition{JobID: s.JobID}
+	if s.Winner != "" {
+		j, _ := e.cfg.Registry.Job(s.JobID)
+		next = definitionOf(j)
 	}
 	plan.Next = &next
 	e.cfg.Logger.Info("switching the job to its current definition", "job", s.JobID, "removed", s.Winner == "")

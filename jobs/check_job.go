@@ -14,15 +14,15 @@ import (
 // methods that a call can have; the first is the default.
 var methods = []string{"POST", "PUT", "PATCH", "DELETE", "GET", "HEAD"}
 
-// checkJobs returns the jobs with their defaults applied, and the path of each
-// by its id.
-func (d *draft) checkJobs(p Platform) ([]Job, map[string]string) {
-	paths := map[string]string{}
-	checked := make([]Job, 0, len(d.jobs)+1)
-	for i, j := range d.jobs {
-		path := fmt.Sprintf("jobs[%d]", i)
-		d.jobIDs[path] = j.ID
-		d.checkID(path+".id", j.ID, paths)
+// checkJobs returns the jobs with their defaults applied, with room for one
+// more.
+func (d *draft) checkJobs(p Platform) []kept {
+	firsts := make(map[string]int, len(d.jobs))
+	checked := make([]kept, 0, len(d.jobs)+1)
+	for i, given := range d.jobs {
+		path := jobPath(i)
+		j := given.job()
+		d.checkID(path+".id", j.ID, i, firsts)
 		j = j.withDefaults(p)
 		j.Target = d.checkTarget(path, j)
 		j.TargetURLEnv = ""
@@ -30,13 +30,14 @@ func (d *draft) checkJobs(p Platform) ([]Job, map[string]string) {
 		j.schedule = d.parseSchedule(path, j)
 		d.checkCall(path, j)
 		d.checkTimes(path, j)
-		checked = append(checked, j)
+		checked = append(checked, d.shared.keep(j, i))
 	}
-	return checked, paths
+	return checked
 }
 
-func (d *draft) checkID(path, id string, paths map[string]string) {
-	first, twice := paths[id]
+// checkID notes where each id stands first.
+func (d *draft) checkID(path, id string, at int, firsts map[string]int) {
+	first, twice := firsts[id]
 	switch {
 	case id == "":
 		d.add(path, CodeMissingID, "the job has no id; add `id: release-commission-locks`, say")
@@ -46,10 +47,10 @@ func (d *draft) checkID(path, id string, paths map[string]string) {
 	case id == PurgeJobID:
 		d.add(path, CodeReservedID, "the id %q is the built-in purge's; choose another (its schedule is cleanup.schedule)", id)
 	case twice:
-		d.add(path, CodeDuplicateID, "the id %q is taken by the job %s; rename this one, %s", id, d.where(first+".id"), d.where(path))
+		d.add(path, CodeDuplicateID, "the id %q is taken by the job %s; rename this one, %s", id, d.where(jobPath(first)+".id"), d.where(path))
 	}
 	if !twice {
-		paths[id] = parent(path)
+		firsts[id] = at
 	}
 }
 
@@ -169,7 +170,7 @@ func (d *draft) parseSchedule(path string, j Job) *Schedule {
 	if !oneOf(d, path+".dst", "dst", j.DST, DSTOnce, DSTSkip, DSTWall) {
 		return nil
 	}
-	schedule, err := ParseSchedule(j.Schedule, j.Timezone, j.DST)
+	schedule, err := d.shared.schedule(j)
 	if err == nil {
 		return schedule
 	}

@@ -48,11 +48,19 @@ func (j Job) Parsed() *Schedule { return j.schedule }
 // have equal definitions. The error is that of a Body that is no JSON, which a
 // job from a Registry never has.
 func (j Job) Definition() (body []byte, hash string, err error) {
-	sent, err := j.ownBody()
-	if err != nil {
+	if body, err = j.define(); err != nil {
 		return nil, "", err
 	}
-	body, err = encodeJSON(definition{
+	sum := sha256.Sum256(body)
+	return body, hex.EncodeToString(sum[:]), nil
+}
+
+func (j Job) define() ([]byte, error) {
+	sent, err := j.ownBody()
+	if err != nil {
+		return nil, err
+	}
+	body, err := encodeJSON(definition{
 		Version: definitionVersion, Zones: ZoneVersion(),
 		ID: j.ID, Schedule: j.Schedule, Timezone: j.Timezone, DST: j.DST,
 		Target: j.Target, Method: j.Method, Path: j.Path, Scopes: j.Scopes, Body: sent,
@@ -62,10 +70,9 @@ func (j Job) Definition() (body []byte, hash string, err error) {
 		KeyScope: j.KeyScope, MaxInFlight: j.MaxInFlight,
 	})
 	if err != nil {
-		return nil, "", fmt.Errorf("definition of job %q: %w", j.ID, err)
+		return nil, fmt.Errorf("definition of job %q: %w", j.ID, err)
 	}
-	sum := sha256.Sum256(body)
-	return body, hex.EncodeToString(sum[:]), nil
+	return body, nil
 }
 
 // ParseDefinition is Definition's inverse, with the schedule parsed by this

@@ -13,7 +13,7 @@ type draft struct {
 	*report
 	names     []Name
 	targets   []Target
-	jobs      []Job
+	jobs      []given
 	ttls      []KeyTTL
 	stores    []KeyStore
 	platforms []Platform
@@ -21,12 +21,17 @@ type draft struct {
 
 	declared map[string]Target
 	implied  map[string]string
+	shared   *sharer
 	made     *Registry // by build, sound or not
 }
 
+// given is a job as it was given. It is read when it is checked: a copy of each
+// would be most of what building a large registry takes.
+type given interface{ job() Job }
+
 // build checks everything, applies the defaults and makes the registry.
 func (d *draft) build() (*Registry, error) {
-	d.implied = map[string]string{}
+	d.implied, d.shared = map[string]string{}, newSharer()
 	r := &Registry{source: d.source, implied: d.implied, ttls: d.ttls, stores: d.stores}
 	d.made = r
 	r.name = d.checkName()
@@ -35,17 +40,27 @@ func (d *draft) build() (*Registry, error) {
 	d.checkStores()
 	r.platform = d.checkPlatform()
 	r.cleanup = d.checkCleanup()
-	r.jobs, r.paths = d.checkJobs(r.platform)
-	r.jobs = append(r.jobs, d.builtin(r.cleanup, r.platform))
+	r.jobs = append(d.checkJobs(r.platform), d.builtin(r.cleanup, r.platform))
 	r.targets = d.declared
+	d.nameJobs()
 	if err := d.err(); err != nil {
 		return nil, err
 	}
-	slices.SortFunc(r.jobs, func(a, b Job) int { return strings.Compare(a.ID, b.ID) })
-	version, err := versionOf(r.jobs)
-	r.version = version
-	return r, err
+	slices.SortFunc(r.jobs, func(a, b kept) int { return strings.Compare(a.id, b.id) })
+	return r, r.hash()
 }
+
+// nameJobs says, if there are problems, whose they are.
+func (d *draft) nameJobs() {
+	if len(d.problems) == 0 {
+		return
+	}
+	for i, j := range d.jobs {
+		d.jobIDs[jobPath(i)] = j.job().ID
+	}
+}
+
+func jobPath(at int) string { return fmt.Sprintf("jobs[%d]", at) }
 
 func (d *draft) checkName() string {
 	if len(d.names) > 1 {
@@ -205,10 +220,10 @@ func (d *draft) checkCleanup() Cleanup {
 	return c
 }
 
-func (d *draft) builtin(c Cleanup, p Platform) Job {
+func (d *draft) builtin(c Cleanup, p Platform) kept {
 	j := purgeJob(c).withDefaults(p)
 	j.schedule = d.parseSchedule("cleanup", j)
-	return j
+	return d.shared.keep(j, builtinAt)
 }
 
 // only takes the one entry of its kind, or the zero entry.

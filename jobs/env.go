@@ -53,9 +53,9 @@ func (e *environment) checkTarget(r *Registry, t Target) {
 }
 
 func (r *Registry) idAt(path string) string {
-	for id, p := range r.paths {
-		if p == path {
-			return id
+	for _, e := range r.jobs {
+		if e.at != builtinAt && jobPath(e.at) == path {
+			return e.id
 		}
 	}
 	return ""

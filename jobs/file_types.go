@@ -129,8 +129,8 @@ func (doc document) enter(d *draft) {
 	for _, name := range slices.Sorted(maps.Keys(doc.Targets)) {
 		doc.Targets[name].target(name).enter(d)
 	}
-	for _, j := range doc.Jobs {
-		j.job().enter(d)
+	for i := range doc.Jobs {
+		d.jobs = append(d.jobs, &doc.Jobs[i])
 	}
 	for _, k := range doc.KeyTTLs {
 		KeyTTL{k.Scope, k.TTL.duration()}.enter(d)

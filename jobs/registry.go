@@ -3,6 +3,8 @@ package jobs
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -13,7 +15,7 @@ import (
 // It is checked, has every default applied, and never changes.
 type Registry struct {
 	name     string
-	jobs     []Job // by id
+	jobs     []kept // by id
 	targets  map[string]Target
 	ttls     []KeyTTL
 	stores   []KeyStore
@@ -21,7 +23,6 @@ type Registry struct {
 	cleanup  Cleanup
 	version  string
 	source   source
-	paths    map[string]string // of jobs by id: "jobs[2]"
 	implied  map[string]string // targets made from targetUrlEnv: the path that did
 }
 
@@ -31,7 +32,11 @@ type Registry struct {
 func NewRegistry(entries ...Entry) (*Registry, error) {
 	d := &draft{report: newReport(source{})}
 	for _, e := range entries {
-		e.enter(d)
+		if j, ok := e.(given); ok {
+			d.jobs = append(d.jobs, j) // itself; enter would copy it
+		} else {
+			e.enter(d)
+		}
 	}
 	return d.build()
 }
@@ -45,17 +50,51 @@ func (r *Registry) Version() string { return r.version }
 
 // Jobs lists every job by id, the built-in one and disabled ones included. The
 // slices within a job are the registry's own: not to be written to.
-func (r *Registry) Jobs() []Job { return slices.Clone(r.jobs) }
+func (r *Registry) Jobs() []Job {
+	list := make([]Job, len(r.jobs))
+	for i, j := range r.All() {
+		list[i] = j
+	}
+	return list
+}
+
+// All yields what Jobs lists, one by one, each with its place in the list: a
+// large registry's list takes more memory than the registry.
+func (r *Registry) All() iter.Seq2[int, Job] {
+	return func(yield func(int, Job) bool) {
+		for i := range r.jobs {
+			if !yield(i, r.jobs[i].job()) {
+				return
+			}
+		}
+	}
+}
+
+// Len is how many jobs there are. Each has a place, from 0 to Len()-1 by id.
+func (r *Registry) Len() int { return len(r.jobs) }
+
+// At returns the job at a place.
+func (r *Registry) At(i int) Job { return r.jobs[i].job() }
+
+// Index returns a job's place.
+func (r *Registry) Index(id string) (i int, found bool) {
+	return slices.BinarySearchFunc(r.jobs, id, byID)
+}
+
+// Schedule is the schedule of the job at a place.
+func (r *Registry) Schedule(i int) *Schedule { return r.jobs[i].schedule }
+
+// Hash is the hash of the definition of the job at a place, that which
+// Job.Definition computes.
+func (r *Registry) Hash(i int) string { return hex.EncodeToString(r.jobs[i].hash[:]) }
 
 // Job returns one job.
 func (r *Registry) Job(id string) (Job, bool) {
-	i, found := slices.BinarySearchFunc(r.jobs, id, func(j Job, id string) int {
-		return strings.Compare(j.ID, id)
-	})
+	i, found := r.Index(id)
 	if !found {
 		return Job{}, false
 	}
-	return r.jobs[i], true
+	return r.At(i), true
 }
 
 // Targets lists the targets by name: the declared ones, and "env:VARIABLE" for
@@ -110,25 +149,30 @@ func (r *Registry) Cleanup() Cleanup { return r.cleanup }
 // JobProblem is a problem with a job's field ("keyScope", "retry.horizon"),
 // with the place of the field, or of the job where it stands by default.
 func (r *Registry) JobProblem(jobID, field, code, message string) Problem {
-	at := r.source.at(r.paths[jobID] + "." + field)
+	path := "" // the built-in job's: the file
+	if i, found := r.Index(jobID); found && r.jobs[i].at != builtinAt {
+		path = jobPath(r.jobs[i].at)
+	}
+	at := r.source.at(path + "." + field)
 	return Problem{
 		File: r.source.file, Line: at.line, Column: at.column,
 		Job: jobID, Code: code, Message: message,
 	}
 }
 
-// versionOf hashes the definitions of the jobs that run.
-func versionOf(jobs []Job) (string, error) {
+// hash hashes each job's definition, and all of those that run.
+func (r *Registry) hash() error {
 	sum := sha256.New()
-	for _, j := range jobs {
-		if j.Disabled {
-			continue
-		}
-		_, hash, err := j.Definition()
+	for i, j := range r.All() {
+		body, err := j.define()
 		if err != nil {
-			return "", err
+			return err
 		}
-		sum.Write([]byte(hash + "\n"))
+		r.jobs[i].hash = sha256.Sum256(body)
+		if !j.Disabled {
+			fmt.Fprintln(sum, r.Hash(i))
+		}
 	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
+	r.version = hex.EncodeToString(sum.Sum(nil))
+	return nil
 }
