@@ -13,17 +13,21 @@ import (
 // declare says to the ledger which definitions this process holds, and begins
 // to plan those that are current.
 func (e *Executor) declare(ctx context.Context) {
-	d := ledger.Declaration{Process: e.cfg.Process, Registry: e.cfg.Registry.Name(), Version: e.version}
-	for _, j := range e.cfg.Registry.All() {
-		if !j.Disabled {
-			d.Definitions = append(d.Definitions, definitionOf(j))
-		}
-	}
+	d := ledger.Declaration{Process: e.cfg.Process, Registry: e.cfg.Registry.Name(), Version: e.version, Definitions: e.definitions}
 	if e.failed(e.asked("declare", time.Now(), e.cfg.Ledger.Declare(ctx, d))) {
 		signal(e.pulse) // a heartbeat of an unknown process declares again
 		return
 	}
 	e.heartbeat(ctx)
+}
+
+// definitions yields what this process declares.
+func (e *Executor) definitions(yield func(ledger.Definition) bool) {
+	for _, j := range e.cfg.Registry.All() {
+		if !j.Disabled && !yield(definitionOf(j)) {
+			return
+		}
+	}
 }
 
 // definitionOf is a job as it is declared. Its text is made whenever it is

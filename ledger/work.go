@@ -1,6 +1,9 @@
 package ledger
 
-import "time"
+import (
+	"iter"
+	"time"
+)
 
 // Work is a leased run: what its holder needs to call and to record.
 type Work struct {
@@ -97,10 +100,13 @@ type Definition struct {
 // Declaration is what a process says at its start: who it is and which
 // definitions it holds. Jobs that are disabled are not declared.
 type Declaration struct {
-	Process     string // random, unique to the process
-	Registry    string // the registry's name; a ledger belongs to one registry
-	Version     string // identifies the set of definitions
-	Definitions []Definition
+	Process  string // random, unique to the process
+	Registry string // the registry's name; a ledger belongs to one registry
+	Version  string // identifies the set of definitions
+	// Definitions yields them by job id, and the same ones whenever it is asked.
+	// A store takes them one by one or in batches, so that those of a large
+	// registry are never in memory together. Required.
+	Definitions iter.Seq[Definition]
 }
 
 // Pulse is a heartbeat's answer. When Living differs from the last one's, the

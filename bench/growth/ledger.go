@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -52,10 +53,12 @@ func openBook(ctx context.Context, d *rig.Databases, runs int) (*book, error) {
 }
 
 func (b *book) declare(ctx context.Context) error {
+	var defs []ledger.Definition
 	d := ledger.Declaration{Process: "p", Registry: "bench", Version: "v1"}
 	for i := range batch {
-		d.Definitions = append(d.Definitions, ledger.Definition{JobID: jobID(i), Hash: "h", Body: []byte("{}")})
+		defs = append(defs, ledger.Definition{JobID: jobID(i), Hash: "h", Body: []byte("{}")})
 	}
+	d.Definitions = slices.Values(defs)
 	if err := b.Declare(ctx, d); err != nil {
 		return err
 	}

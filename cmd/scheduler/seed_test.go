@@ -65,6 +65,7 @@ func (d *desk) must(err error) {
 
 func declaration(t *testing.T, reg *jobs.Registry) ledger.Declaration {
 	t.Helper()
+	var defs []ledger.Definition
 	dec := ledger.Declaration{Process: "p1", Registry: reg.Name(), Version: reg.Version()}
 	for _, j := range reg.Jobs() {
 		if j.Disabled {
@@ -74,8 +75,9 @@ func declaration(t *testing.T, reg *jobs.Registry) ledger.Declaration {
 		if err != nil {
 			t.Fatal(err)
 		}
-		dec.Definitions = append(dec.Definitions, ledger.Definition{JobID: j.ID, Hash: hash, Body: body})
+		defs = append(defs, ledger.Definition{JobID: j.ID, Hash: hash, Body: body})
 	}
+	dec.Definitions = slices.Values(defs)
 	return dec
 }
 

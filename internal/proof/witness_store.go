@@ -13,7 +13,7 @@ import (
 func (w *Witness) Declare(ctx context.Context, d ledger.Declaration) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, def := range d.Definitions {
+	for def := range d.Definitions {
 		w.holds[d.Process+" "+def.JobID] = true
 		key := def.JobID + " " + def.Hash
 		if _, ok := w.known[key]; ok {

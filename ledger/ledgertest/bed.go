@@ -3,6 +3,7 @@ package ledgertest
 import (
 	"context"
 	"fmt"
+	"iter"
 	"testing"
 	"time"
 
@@ -59,12 +60,18 @@ func (b *bed) token() string {
 }
 
 // definitions makes one definition, of this hash, for each job.
-func definitions(hash string, ids ...string) []ledger.Definition {
-	var ds []ledger.Definition
-	for _, id := range ids {
-		ds = append(ds, ledger.Definition{JobID: id, Hash: hash, Body: []byte(`{"hash":"` + hash + `"}`)})
+func definitions(hash string, ids ...string) iter.Seq[ledger.Definition] {
+	return func(yield func(ledger.Definition) bool) {
+		for _, id := range ids {
+			if !yield(definition(hash, id)) {
+				return
+			}
+		}
 	}
-	return ds
+}
+
+func definition(hash, id string) ledger.Definition {
+	return ledger.Definition{JobID: id, Hash: hash, Body: []byte(`{"hash":"` + hash + `"}`)}
 }
 
 // declare is a process's start: its definitions of these jobs have the

@@ -25,7 +25,7 @@ func edited(b *bed) {
 	j := b.begun("j")
 	b.declare("p2", "v2", "j")
 	p := j.plan(1, j.planned(0, ledger.OverlapAllow), j.planned(1, ledger.OverlapAllow))
-	p.Next = &definitions("v2", "j")[0]
+	p.Next = new(definition("v2", "j"))
 	_, err := b.Admit(b.ctx, b.admission(p))
 	b.must(err)
 	b.is(j.id(1), ledger.Planned, "")
@@ -49,7 +49,7 @@ func edited(b *bed) {
 func refusedSwitch(b *bed) {
 	j := b.begun("j")
 	p := j.plan(70)
-	p.Next = &definitions("v2", "j")[0]
+	p.Next = new(definition("v2", "j"))
 	b.refused(p)
 	b.stands("j", "v1", "v1")
 }
@@ -61,7 +61,7 @@ func switchedOnce(b *bed) {
 	for i, hash := range []string{"v2", "v3", "v4"} {
 		s := b.second()
 		p := j.plan(0, j.planned(0, ledger.OverlapAllow))
-		p.Next = &definitions(hash, "j")[0]
+		p.Next = new(definition(hash, "j"))
 		a := b.admission(p)
 		wg.Go(func() {
 			got, err := s.Admit(b.ctx, a)

@@ -29,7 +29,7 @@ func (l *Ledger) Declare(ctx context.Context, d ledger.Declaration) error {
 	}
 	l.registry = d.Registry
 	held := map[string]string{}
-	for _, def := range d.Definitions {
+	for def := range d.Definitions {
 		held[def.JobID] = def.Hash
 		l.learn(def)
 	}

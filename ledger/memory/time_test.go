@@ -3,6 +3,7 @@ package memory_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -117,10 +118,12 @@ func BenchmarkClaimFromBacklog(b *testing.B) {
 func BenchmarkAdmit(b *testing.B) {
 	ctx := context.Background()
 	l := memory.New()
+	var defs []ledger.Definition
 	d := ledger.Declaration{Process: "p", Registry: "r", Version: "v"}
 	for i := range 300 {
-		d.Definitions = append(d.Definitions, ledger.Definition{JobID: fmt.Sprint("j", i), Hash: "h"})
+		defs = append(defs, ledger.Definition{JobID: fmt.Sprint("j", i), Hash: "h"})
 	}
+	d.Definitions = slices.Values(defs)
 	if err := l.Declare(ctx, d); err != nil {
 		b.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -62,10 +63,12 @@ func newFleetAt(t testing.TB, url string, jobs int, overlap ledger.Overlap) *fle
 	_, err := postgres.Migrate(t.Context(), url)
 	must(t, err)
 	f := &fleet{Ledger: open(t, url), url: url, overlap: overlap}
+	var defs []ledger.Definition
 	d := ledger.Declaration{Process: "p", Registry: "acme", Version: "v1"}
 	for i := range jobs {
-		d.Definitions = append(d.Definitions, ledger.Definition{JobID: fmt.Sprintf("job-%05d", i), Hash: "h", Body: []byte("{}")})
+		defs = append(defs, ledger.Definition{JobID: fmt.Sprintf("job-%05d", i), Hash: "h", Body: []byte("{}")})
 	}
+	d.Definitions = slices.Values(defs)
 	must(t, f.Declare(t.Context(), d))
 	_, err = f.Standings(t.Context(), "v1")
 	must(t, err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -117,14 +118,16 @@ func dayRegistry(t *testing.T) *jobs.Registry {
 // instants count.
 func (d *day) begin() {
 	ctx := d.Context()
+	var defs []ledger.Definition
 	first := ledger.Declaration{Process: "first", Registry: d.registry.Name(), Version: d.registry.Version()}
 	for _, j := range d.registry.Jobs() {
 		if body, hash, err := j.Definition(); err != nil {
 			d.Fatal(err)
 		} else if !j.Disabled {
-			first.Definitions = append(first.Definitions, ledger.Definition{JobID: j.ID, Hash: hash, Body: body})
+			defs = append(defs, ledger.Definition{JobID: j.ID, Hash: hash, Body: body})
 		}
 	}
+	first.Definitions = slices.Values(defs)
 	if err := d.ledger.Declare(ctx, first); err != nil {
 		d.Fatal(err)
 	}

@@ -18,21 +18,11 @@ func (l *Ledger) Declare(ctx context.Context, d ledger.Declaration) error {
 		if err := claimRegistry(ctx, tx, d.Registry); err != nil {
 			return err
 		}
-		var ids, hashes []string
-		var bodies [][]byte
-		for _, def := range d.Definitions {
-			ids, hashes, bodies = append(ids, def.JobID), append(hashes, def.Hash), append(bodies, def.Body)
+		ids, err := declareAll(ctx, tx, d)
+		if err != nil {
+			return err
 		}
 		var batch pgx.Batch
-		batch.Queue(`
-			INSERT INTO definitions (job_id, hash, body, first_declared_at)
-			SELECT job_id, hash, coalesce(body, ''), clock_timestamp()
-			FROM unnest($1::text[], $2::text[], $3::bytea[]) AS d (job_id, hash, body) ORDER BY job_id, hash
-			ON CONFLICT DO NOTHING`, ids, hashes, bodies)
-		batch.Queue(`
-			INSERT INTO version_jobs (version, job_id, hash)
-			SELECT $1, job_id, hash FROM unnest($2::text[], $3::text[]) AS d (job_id, hash) ORDER BY job_id
-			ON CONFLICT (version, job_id) DO UPDATE SET hash = excluded.hash WHERE version_jobs.hash <> excluded.hash`, d.Version, ids, hashes)
 		batch.Queue(`DELETE FROM version_jobs WHERE version = $1 AND job_id <> ALL ($2::text[])`, d.Version, orEmpty(ids))
 		batch.Queue(`
 			INSERT INTO processes (process, version, heartbeat_at) VALUES ($1, $2, now())
@@ -40,6 +30,44 @@ func (l *Ledger) Declare(ctx context.Context, d ledger.Declaration) error {
 		batch.Queue(`DELETE FROM processes WHERE heartbeat_at < now() - interval '30 days'`)
 		return tx.SendBatch(ctx, &batch).Close()
 	})
+}
+
+// declareBatch is how many definitions are sent at once.
+const declareBatch = 1_000
+
+// declareAll writes the definitions and returns their jobs.
+func declareAll(ctx context.Context, tx pgx.Tx, d ledger.Declaration) (ids []string, err error) {
+	var hashes []string
+	var bodies [][]byte
+	send := func() error {
+		err := declareSome(ctx, tx, d.Version, ids[len(ids)-len(hashes):], hashes, bodies)
+		hashes, bodies = hashes[:0], bodies[:0]
+		return err
+	}
+	for def := range d.Definitions {
+		ids, hashes, bodies = append(ids, def.JobID), append(hashes, def.Hash), append(bodies, def.Body)
+		if len(hashes) < declareBatch {
+			continue
+		}
+		if err := send(); err != nil {
+			return nil, err
+		}
+	}
+	return ids, send()
+}
+
+func declareSome(ctx context.Context, tx pgx.Tx, version string, ids, hashes []string, bodies [][]byte) error {
+	var batch pgx.Batch
+	batch.Queue(`
+		INSERT INTO definitions (job_id, hash, body, first_declared_at)
+		SELECT job_id, hash, coalesce(body, ''), clock_timestamp()
+		FROM unnest($1::text[], $2::text[], $3::bytea[]) AS d (job_id, hash, body) ORDER BY job_id, hash
+		ON CONFLICT DO NOTHING`, ids, hashes, bodies)
+	batch.Queue(`
+		INSERT INTO version_jobs (version, job_id, hash)
+		SELECT $1, job_id, hash FROM unnest($2::text[], $3::text[]) AS d (job_id, hash) ORDER BY job_id
+		ON CONFLICT (version, job_id) DO UPDATE SET hash = excluded.hash WHERE version_jobs.hash <> excluded.hash`, version, ids, hashes)
+	return tx.SendBatch(ctx, &batch).Close()
 }
 
 // claimRegistry makes the ledger the first comer's.

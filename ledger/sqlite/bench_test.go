@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -61,10 +62,12 @@ func newFleet(t testing.TB, overlap ledger.Overlap) *fleet {
 
 func (f *fleet) begin(t testing.TB, jobs int) {
 	t.Helper()
+	var defs []ledger.Definition
 	d := ledger.Declaration{Process: "p", Registry: "acme", Version: "v1"}
 	for i := range jobs {
-		d.Definitions = append(d.Definitions, ledger.Definition{JobID: fmt.Sprintf("job-%03d", i), Hash: "h", Body: bytes.Repeat([]byte{'x'}, 600)})
+		defs = append(defs, ledger.Definition{JobID: fmt.Sprintf("job-%03d", i), Hash: "h", Body: bytes.Repeat([]byte{'x'}, 600)})
 	}
+	d.Definitions = slices.Values(defs)
 	if err := f.Declare(t.Context(), d); err != nil {
 		t.Fatal(err)
 	}

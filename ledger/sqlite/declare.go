@@ -18,7 +18,7 @@ func (l *Ledger) Declare(ctx context.Context, d ledger.Declaration) error {
 		if _, err := t.exec(`DELETE FROM version_jobs WHERE version NOT IN (SELECT version FROM processes)`); err != nil {
 			return err
 		}
-		for _, def := range d.Definitions {
+		for def := range d.Definitions {
 			if err := t.declare(d.Version, def); err != nil {
 				return fmt.Errorf("job %s: %w", def.JobID, err)
 			}

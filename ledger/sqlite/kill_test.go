@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -164,10 +165,12 @@ func writeUntilKilled(path string) error {
 	if err != nil {
 		return err
 	}
+	var defs []ledger.Definition
 	d := ledger.Declaration{Process: process, Registry: "acme", Version: "v1"}
 	for i := range writtenJobs {
-		d.Definitions = append(d.Definitions, ledger.Definition{JobID: "job-" + strconv.Itoa(i), Hash: "h"})
+		defs = append(defs, ledger.Definition{JobID: "job-" + strconv.Itoa(i), Hash: "h"})
 	}
+	d.Definitions = slices.Values(defs)
 	if err := l.Declare(ctx, d); err != nil {
 		return err
 	}

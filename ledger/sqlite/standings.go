@@ -17,10 +17,10 @@ func (l *Ledger) Standings(ctx context.Context, version string) (list []ledger.S
 		}
 		list, err = all(t, scanStanding, winners+`
 			SELECT coalesce(j.job_id, w.job_id), coalesce(j.epoch, 0), j.watermark, coalesce(j.hash, ''),
-				coalesce(w.hash, ''), iif(j.hash <> coalesce(w.hash, ''), b.body, NULL)
+				coalesce(w.hash, ''),
+				CASE WHEN j.hash <> coalesce(w.hash, '') THEN (SELECT body FROM job_bodies b WHERE b.job_id = j.job_id) END
 			FROM (SELECT job_id FROM jobs WHERE ended_at IS NULL UNION SELECT job_id FROM winner) AS listed
 			LEFT JOIN jobs j ON j.job_id = listed.job_id
-			LEFT JOIN job_bodies b ON b.job_id = listed.job_id
 			LEFT JOIN winner w ON w.job_id = listed.job_id
 			ORDER BY listed.job_id`, t.alive())
 		return err
@@ -41,7 +41,7 @@ const winners = `
 		JOIN definitions d ON d.first_declared = v.definition
 		GROUP BY d.job_id
 	), winner AS MATERIALIZED (
-		SELECT d.* FROM latest JOIN definitions d ON d.first_declared = latest.first_declared
+		SELECT d.first_declared, d.job_id, d.hash FROM latest JOIN definitions d ON d.first_declared = latest.first_declared
 	)`
 
 // beginEpochs gives the jobs that have none their first or next epoch.
@@ -49,14 +49,13 @@ func (t *tx) beginEpochs(version string) error {
 	type begin struct {
 		definition int64
 		jobID      string
-		body       []byte
 	}
 	scan := func(row scanner) (b begin, err error) {
-		err = row.Scan(&b.definition, &b.jobID, &b.body)
+		err = row.Scan(&b.definition, &b.jobID)
 		return b, err
 	}
 	list, err := all(t, scan, winners+`
-		SELECT w.first_declared, w.job_id, w.body
+		SELECT w.first_declared, w.job_id
 		FROM winner w
 		JOIN version_jobs v ON v.version = ?2 AND v.definition = w.first_declared
 		LEFT JOIN jobs j ON j.job_id = w.job_id
@@ -74,7 +73,10 @@ func (t *tx) beginEpochs(version string) error {
 		if err != nil {
 			return err
 		}
-		if err := t.standOn(b.jobID, b.body); err != nil {
+		_, err = t.exec(`
+			INSERT INTO job_bodies (job_id, body) SELECT job_id, body FROM definitions WHERE first_declared = ?
+			ON CONFLICT (job_id) DO UPDATE SET body = excluded.body`, b.definition)
+		if err != nil {
 			return err
 		}
 		if err := t.event(ledger.Event{JobID: b.jobID, At: t.clock(), Kind: ledger.EpochBegun}); err != nil {
@@ -96,5 +98,8 @@ func scanStanding(row scanner) (s ledger.Standing, err error) {
 	var watermark maybe
 	err = row.Scan(&s.JobID, &s.Epoch, &watermark, &s.Hash, &s.Winner, &s.Body)
 	s.Watermark = watermark.time()
+	if s.Winner == s.Hash {
+		s.Winner = s.Hash // one text, where there are very many
+	}
 	return s, err
 }
