@@ -31,9 +31,13 @@ type recorder struct {
 	pace    pace
 }
 
+// settled is an outcome and what is to be known of its run when it is written.
+// While the ledger is slow there may be many, so the request is not among it.
 type settled struct {
 	ledger.Outcome
-	work ledger.Work
+	jobID   string
+	trigger ledger.Trigger
+	attempt int
 }
 
 func newRecorder(e *Executor) *recorder {
@@ -41,8 +45,12 @@ func newRecorder(e *Executor) *recorder {
 }
 
 func (r *recorder) put(o ledger.Outcome, w ledger.Work) {
+	r.keep(settled{o, w.JobID, w.Trigger, w.Attempt})
+}
+
+func (r *recorder) keep(s settled) {
 	r.mu.Lock()
-	r.pending = append(r.pending, settled{o, w})
+	r.pending = append(r.pending, s)
 	r.mu.Unlock()
 	signal(r.ready)
 }
@@ -54,6 +62,8 @@ func (r *recorder) take() []settled {
 	batch := r.pending[:n:n]
 	if r.pending = r.pending[n:]; len(r.pending) > 0 {
 		signal(r.ready)
+	} else {
+		r.pending = nil // a burst's array is not kept
 	}
 	return batch
 }
@@ -127,7 +137,7 @@ func (r *recorder) apart(ctx context.Context, batch []settled, err error) {
 		switch {
 		case err == nil:
 		case errors.Is(err, ledger.ErrUnavailable): // it went down meanwhile
-			r.put(batch[i].Outcome, batch[i].work)
+			r.keep(batch[i])
 		default:
 			r.apart(ctx, batch[i:i+1], err)
 		}
@@ -155,21 +165,21 @@ func (r *recorder) write(ctx context.Context, batch []settled) error {
 
 func (r *recorder) settle(s settled, fate ledger.Fate) {
 	r.e.held.drop(s.Lease)
-	r.e.cfg.Observer.Settled(s.Outcome, s.work.JobID, fate)
+	r.e.cfg.Observer.Settled(s.Outcome, s.jobID, fate)
 	if fate == ledger.Late {
-		r.e.cfg.Logger.Warn("outcome refused: the lease was lost; another attempt has the run, or it was canceled", "run", s.RunID, "attempt", s.work.Attempt, "state", s.State)
+		r.e.cfg.Logger.Warn("outcome refused: the lease was lost; another attempt has the run, or it was canceled", "run", s.RunID, "attempt", s.attempt, "state", s.State)
 		return
 	}
 	switch {
 	case !s.State.Finished():
 		r.e.claims.want(time.Now().Add(s.Wait))
-	case r.e.mayWait(s.work):
+	case r.e.mayWait(s):
 		r.e.claims.want(time.Now())
 	}
 }
 
 // mayWait reports whether other runs of the job may wait for this one's slot.
-func (e *Executor) mayWait(w ledger.Work) bool {
-	j, _ := e.cfg.Registry.Job(w.JobID)
-	return w.Trigger == ledger.ByBackfill || j.Overlap == jobs.OverlapQueue || j.CatchUp == jobs.CatchUpAll
+func (e *Executor) mayWait(s settled) bool {
+	j, _ := e.cfg.Registry.Job(s.jobID)
+	return s.trigger == ledger.ByBackfill || j.Overlap == jobs.OverlapQueue || j.CatchUp == jobs.CatchUpAll
 }
