@@ -16,6 +16,7 @@ import (
 	"github.com/cronce/cronce/internal/testdb"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger/postgres"
+	"github.com/cronce/cronce/ledger/postgres/migrate"
 	"github.com/cronce/cronce/ledger/sqlite"
 	"github.com/cronce/cronce/targets"
 )
@@ -28,7 +29,7 @@ import (
 func BenchmarkRuns(b *testing.B) {
 	b.Run("postgres", func(b *testing.B) {
 		url := testdb.Postgres(b)
-		if _, err := postgres.Migrate(b.Context(), url); err != nil {
+		if _, err := migrate.Up(b.Context(), url); err != nil {
 			b.Fatal(err)
 		}
 		l, err := postgres.Open(b.Context(), url)

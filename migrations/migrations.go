@@ -226,16 +226,3 @@ func (t Target) dialect() goose.Dialect {
 		return goose.DialectSQLite3
 	}
 }
-
-// Latest is the version that Up leads to.
-func Latest(t Target) (int64, error) {
-	t, err := t.complete()
-	if err != nil {
-		return 0, err
-	}
-	names, err := fs.Glob(files, t.dir()+"/*.sql")
-	if err != nil {
-		return 0, err
-	}
-	return goose.NumericComponent(names[len(names)-1])
-}

@@ -17,6 +17,7 @@ import (
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 	"github.com/cronce/cronce/ledger/postgres"
+	"github.com/cronce/cronce/ledger/postgres/migrate"
 	"github.com/cronce/cronce/ledger/sqlite"
 	"github.com/cronce/cronce/targets"
 )
@@ -43,7 +44,7 @@ func runPostgres(ctx context.Context, t *rig.Task) error {
 
 // Prepare makes the ledger's tables.
 func Prepare(ctx context.Context, database string) error {
-	_, err := postgres.Migrate(ctx, database)
+	_, err := migrate.Up(ctx, database)
 	return err
 }
 

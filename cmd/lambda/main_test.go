@@ -20,6 +20,7 @@ import (
 	"github.com/cronce/cronce/internal/fakelambda"
 	"github.com/cronce/cronce/ledger"
 	"github.com/cronce/cronce/ledger/postgres"
+	"github.com/cronce/cronce/ledger/postgres/migrate"
 
 	"log/slog"
 )
@@ -182,7 +183,7 @@ func releaseRun(at time.Time) string { return "release@" + at.Format(time.RFC333
 // ledgerOf opens the ledger that the function uses, its tables made.
 func migrated(t *testing.T, url string) *postgres.Ledger {
 	t.Helper()
-	if _, err := postgres.Migrate(t.Context(), url); err != nil {
+	if _, err := migrate.Up(t.Context(), url); err != nil {
 		t.Fatal(err)
 	}
 	l, err := postgres.Open(t.Context(), url)

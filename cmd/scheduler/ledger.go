@@ -14,6 +14,7 @@ import (
 	"github.com/cronce/cronce/executor"
 	"github.com/cronce/cronce/ledger"
 	"github.com/cronce/cronce/ledger/postgres"
+	"github.com/cronce/cronce/ledger/postgres/migrate"
 	"github.com/cronce/cronce/ledger/sqlite"
 )
 
@@ -73,7 +74,7 @@ func (a *app) openLedger(ctx context.Context) (store, error) {
 		return open(sqlite.Open(ctx, rest, sqlite.Options{KeepSchema: a.noMigrate, Now: a.now}))
 	}
 	if !a.noMigrate {
-		if _, err := postgres.Migrate(ctx, rest); err != nil {
+		if _, err := migrate.Up(ctx, rest); err != nil {
 			return nil, err
 		}
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cronce/cronce/ledger/postgres"
+	"github.com/cronce/cronce/ledger/postgres/migrate"
 	"github.com/cronce/cronce/migrations"
 )
 
@@ -30,7 +30,7 @@ func (a *app) migrateUp(ctx context.Context) error {
 		return err
 	}
 	if kind == "postgres" {
-		return a.printSteps(postgres.Migrate(ctx, rest))
+		return a.printSteps(migrate.Up(ctx, rest))
 	}
 	return a.onFile(rest, func(db *sql.DB) ([]migrations.Step, error) {
 		return migrations.Up(ctx, db, migrations.Target{Engine: migrations.SQLite, Set: migrations.Ledger})
@@ -43,7 +43,7 @@ func (a *app) migrateStatus(ctx context.Context) error {
 		return err
 	}
 	if kind == "postgres" {
-		return a.printSteps(postgres.MigrationStatus(ctx, rest))
+		return a.printSteps(migrate.Status(ctx, rest))
 	}
 	if !a.ledgerExists() {
 		return a.noLedger()

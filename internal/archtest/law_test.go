@@ -25,6 +25,11 @@ var law = archtest.Law{
 			Why: "a ledger knows the nouns and its own tables, and no other ledger: what two of them share is a rule, and rules stand in package ledger",
 		},
 		{
+			In:  []string{"ledger/postgres/migrate"},
+			May: []string{"ledger/postgres", "migrations"},
+			Why: "it is apart so that a program which migrates nothing does not carry the migrations",
+		},
+		{
 			In:  []string{"targets"},
 			May: []string{"jobs", "ledger", "executor"},
 			Why: "a target is called, whichever ledger the run is in",

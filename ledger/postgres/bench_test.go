@@ -10,6 +10,7 @@ import (
 	"github.com/cronce/cronce/internal/testdb"
 	"github.com/cronce/cronce/ledger"
 	"github.com/cronce/cronce/ledger/postgres"
+	"github.com/cronce/cronce/ledger/postgres/migrate"
 )
 
 // BenchmarkAdmitRecord is the ledger's part of the usual run: admitted already
@@ -60,7 +61,7 @@ func newFleet(t testing.TB, jobs int, overlap ledger.Overlap) *fleet {
 
 func newFleetAt(t testing.TB, url string, jobs int, overlap ledger.Overlap) *fleet {
 	t.Helper()
-	_, err := postgres.Migrate(t.Context(), url)
+	_, err := migrate.Up(t.Context(), url)
 	must(t, err)
 	f := &fleet{Ledger: open(t, url), url: url, overlap: overlap}
 	var defs []ledger.Definition

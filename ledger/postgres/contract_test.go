@@ -11,6 +11,7 @@ import (
 	"github.com/cronce/cronce/internal/testdb"
 	"github.com/cronce/cronce/ledger/ledgertest"
 	"github.com/cronce/cronce/ledger/postgres"
+	"github.com/cronce/cronce/ledger/postgres/migrate"
 )
 
 // TestContract runs the suite that every ledger passes, each case in a schema
@@ -22,7 +23,7 @@ func TestContract(t *testing.T) {
 		cases++
 		schema := fmt.Sprintf("case_%d", cases)
 		options := []postgres.Option{postgres.Schema(schema), setClock(t, url, schema)}
-		if _, err := postgres.Migrate(t.Context(), url, options...); err != nil {
+		if _, err := migrate.Up(t.Context(), url, options...); err != nil {
 			t.Fatal(err)
 		}
 		return ledgertest.Opened{
@@ -37,7 +38,7 @@ func TestContract(t *testing.T) {
 func migrated(t testing.TB) string {
 	t.Helper()
 	url := testdb.Postgres(t)
-	if _, err := postgres.Migrate(t.Context(), url); err != nil {
+	if _, err := migrate.Up(t.Context(), url); err != nil {
 		t.Fatal(err)
 	}
 	return url

@@ -18,6 +18,7 @@ import (
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 	"github.com/cronce/cronce/ledger/postgres"
+	"github.com/cronce/cronce/ledger/postgres/migrate"
 )
 
 // theDay is one on which New York's clocks go forward.
@@ -71,7 +72,7 @@ type day struct {
 func newDay(t *testing.T, seed uint64, n int) *day {
 	url, schema := testdb.Postgres(t), "day"
 	options := []postgres.Option{postgres.Schema(schema), setClock(t, url, schema), postgres.PoolSize(4)}
-	if _, err := postgres.Migrate(t.Context(), url, options...); err != nil {
+	if _, err := migrate.Up(t.Context(), url, options...); err != nil {
 		t.Fatal(err)
 	}
 	conn, err := pgx.Connect(t.Context(), url)

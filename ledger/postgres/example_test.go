@@ -25,14 +25,3 @@ func ExampleOpen() {
 		fmt.Println(j.JobID, "is planned up to", j.Watermark)
 	}
 }
-
-// At the start of a daemon, any number of replicas may do this at once.
-func ExampleMigrate() {
-	steps, err := postgres.Migrate(context.Background(), os.Getenv("CRONCE_DATABASE_URL"), postgres.Schema("cronce"))
-	if err != nil {
-		log.Fatal(err)
-	}
-	for _, s := range steps {
-		fmt.Println("applied", s.Name)
-	}
-}

@@ -32,7 +32,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/cronce/cronce/ledger"
-	"github.com/cronce/cronce/migrations"
 )
 
 // Ledger is a store of runs in one schema of a PostgreSQL database. It is safe
@@ -61,7 +60,7 @@ func PoolSize(n int) Option { return func(s *settings) { s.poolSize = int32(n) }
 // ApplicationName is what pg_stat_activity shows; default "cronce".
 func ApplicationName(name string) Option { return func(s *settings) { s.name = name } }
 
-// Open connects and checks that the tables are there (they come with Migrate).
+// Open connects and checks that the tables are there (they come with package migrate).
 // It returns ledger.ErrUnavailable when the database cannot be reached, and
 // ledger.ErrSchema when the tables are missing or older than this program. No
 // error shows the URL's password.
@@ -84,7 +83,7 @@ func Open(ctx context.Context, url string, options ...Option) (*Ledger, error) {
 }
 
 func defaults(options []Option) settings {
-	s := settings{schema: migrations.DefaultSchema, poolSize: 8, name: "cronce"}
+	s := settings{schema: defaultSchema, poolSize: 8, name: "cronce"}
 	for _, o := range options {
 		o(&s)
 	}
@@ -150,12 +149,8 @@ func (l *Ledger) checkSchema(ctx context.Context, schema string) error {
 	if err != nil {
 		return translate("look at the schema "+schema, err)
 	}
-	want, err := migrations.Latest(target(schema))
-	if err != nil {
-		return err
-	}
-	if have < want {
-		return fmt.Errorf("%w: schema %s is at version %d and this program needs %d; run `cronce migrate up`", ledger.ErrSchema, schema, have, want)
+	if have < Version {
+		return fmt.Errorf("%w: schema %s is at version %d and this program needs %d; run `cronce migrate up`", ledger.ErrSchema, schema, have, Version)
 	}
 	return nil
 }

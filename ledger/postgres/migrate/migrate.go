@@ -1,0 +1,35 @@
+// Package migrate makes the tables of the ledger on PostgreSQL and brings them
+// up to date. It is apart from package postgres so that a program whose tables
+// somebody else makes does not carry the migrations.
+package migrate
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/cronce/cronce/ledger/postgres"
+	"github.com/cronce/cronce/migrations"
+)
+
+// Up brings the ledger's tables up to date, creating the schema if need be, and
+// returns what it did. Processes may do so at once. Of the options only Schema
+// matters here.
+func Up(ctx context.Context, url string, options ...postgres.Option) ([]migrations.Step, error) {
+	return run(ctx, url, options, migrations.Up)
+}
+
+// Status lists the steps to the ledger's tables, those not applied without a
+// time. It changes nothing.
+func Status(ctx context.Context, url string, options ...postgres.Option) ([]migrations.Step, error) {
+	return run(ctx, url, options, migrations.Status)
+}
+
+func run(ctx context.Context, url string, options []postgres.Option,
+	do func(context.Context, *sql.DB, migrations.Target) ([]migrations.Step, error),
+) (steps []migrations.Step, err error) {
+	err = postgres.Tables(url, func(db *sql.DB, schema string) (err error) {
+		steps, err = do(ctx, db, migrations.Target{Engine: migrations.Postgres, Set: migrations.Ledger, Schema: schema})
+		return err
+	}, options...)
+	return steps, err
+}
