@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -103,9 +102,15 @@ func New(c Config) (*Targets, error) {
 // idle reports whether a target is only there because disabled jobs name its
 // variable. Such a job keeps nobody from starting.
 func idle(r *jobs.Registry, name string) bool {
-	return strings.HasPrefix(name, "env:") && !slices.ContainsFunc(r.Jobs(), func(j jobs.Job) bool {
-		return j.Target == name && !j.Disabled
-	})
+	if !strings.HasPrefix(name, "env:") {
+		return false
+	}
+	for _, j := range r.All() {
+		if j.Target == name && !j.Disabled {
+			return false
+		}
+	}
+	return true
 }
 
 func (c Config) withDefaults() Config {

@@ -108,7 +108,7 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 		return err
 	}
 	defer stop()
-	log.Info("serving", "registry", reg.Name(), "jobs", len(reg.Jobs()), "ledger", engineOf(a.databaseURL()), "version", buildVersion())
+	log.Info("serving", "registry", reg.Name(), "jobs", reg.Len(), "ledger", engineOf(a.databaseURL()), "version", buildVersion())
 	err = e.Run(ctx)
 	log.Info("stopped")
 	return err
