@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -207,13 +208,16 @@ type arrays struct {
 	calls                              []*string
 	bodies                             [][]byte
 	places                             map[string]place // of the instants to lease
+
+	lastCall ledger.Call // the call last encoded, as lastText
+	lastText *string
 }
 
 // place is where an instant stands in the plans.
 type place struct{ plan, instant int }
 
 func arraysOf(plans []ledger.Plan) (*arrays, error) {
-	a := &arrays{places: map[string]place{}}
+	a := newArrays(plans)
 	for i, p := range plans {
 		a.jobIDs, a.epochs = append(a.jobIDs, p.JobID), append(a.epochs, p.Epoch)
 		a.after, a.through = append(a.after, p.After), append(a.through, p.Through)
@@ -229,17 +233,31 @@ func arraysOf(plans []ledger.Plan) (*arrays, error) {
 	return a, nil
 }
 
+func newArrays(plans []ledger.Plan) *arrays {
+	n, rows := len(plans), 0
+	for _, p := range plans {
+		rows += len(p.Instants)
+	}
+	return &arrays{
+		jobIDs: make([]string, 0, n), epochs: make([]int64, 0, n), after: make([]time.Time, 0, n), through: make([]time.Time, 0, n),
+		jobOf: make([]string, 0, rows), runIDs: make([]string, 0, rows), at: make([]time.Time, 0, rows),
+		states: make([]string, 0, rows), reasons: make([]string, 0, rows), triggers: make([]string, 0, rows), targets: make([]string, 0, rows),
+		planned: make([]bool, 0, rows), lease: make([]bool, 0, rows), takes: make([]bool, 0, rows), queues: make([]bool, 0, rows),
+		horizons: make([]int64, 0, rows), calls: make([]*string, 0, rows), bodies: make([][]byte, 0, rows),
+		places: make(map[string]place, rows),
+	}
+}
+
 func (a *arrays) add(jobID string, in ledger.Instant) error {
 	planned := in.State == ledger.Planned
 	var call *string
 	var body []byte
 	if planned {
-		text, bytes, err := encodeCall(in.Call)
+		text, err := a.text(in.Call)
 		if err != nil {
 			return err
 		}
-		s := string(text)
-		call, body = &s, bytes
+		call, body = text, in.Call.Body
 	}
 	a.jobOf, a.runIDs, a.at = append(a.jobOf, jobID), append(a.runIDs, in.RunID), append(a.at, in.At)
 	a.states, a.reasons = append(a.states, string(in.State)), append(a.reasons, string(in.Reason))
@@ -249,6 +267,27 @@ func (a *arrays) add(jobID string, in ledger.Instant) error {
 	a.horizons = append(a.horizons, microseconds(in.Call.Horizon))
 	a.calls, a.bodies = append(a.calls, call), append(a.bodies, body)
 	return nil
+}
+
+// text encodes a call without its body. Instants of one job, and of jobs that
+// are called alike, follow each other: those are encoded once.
+func (a *arrays) text(c ledger.Call) (*string, error) {
+	if a.lastText != nil && sameButBody(a.lastCall, c) {
+		return a.lastText, nil
+	}
+	text, _, err := encodeCall(c)
+	if err != nil {
+		return nil, err
+	}
+	s := string(text)
+	a.lastCall, a.lastText = c, &s
+	return a.lastText, nil
+}
+
+// sameButBody reports whether two calls are equal but for their bodies.
+func sameButBody(a, b ledger.Call) bool {
+	a.Body, b.Body = nil, nil
+	return reflect.DeepEqual(&a, &b)
 }
 
 // arguments are the parameters $1 to $18 of admitSQL.

@@ -24,7 +24,10 @@ func (l *Ledger) Claim(ctx context.Context, c ledger.Claim) (ledger.Claimed, err
 			return got, translate("claim", err)
 		}
 		got.Now, got.NextAt = step.now, step.nextAt
-		got.Work, got.Expired = append(got.Work, step.work...), append(got.Expired, step.expired...)
+		got.Work = append(got.Work, step.work...)
+		if err := l.addExpired(ctx, step.expired, &got); err != nil {
+			return got, translate("claim", err)
+		}
 		// The dead took places in the batch: there may be more behind them.
 		more := len(step.expired) > 0 || (look && len(step.free) > 0)
 		if !more || len(got.Work) >= c.Limit {
@@ -44,7 +47,8 @@ func (l *Ledger) Claim(ctx context.Context, c ledger.Claim) (ledger.Claimed, err
 // due locks the rows; what becomes of each follows from its own columns. They
 // are looked up by a list and not joined, so that it is an index scan whatever
 // the planner thinks of the size of due. The first row carries the order, which
-// an UPDATE does not keep.
+// an UPDATE does not keep. Of a row that has never been leased send_before is
+// NULL, which is not expired.
 const claimSQL = `
 WITH RECURSIVE ` + freeSlots + `, due AS MATERIALIZED (
 	SELECT r.run_id, r.state, r.attempt, r.leased_at, r.leased_by
@@ -62,23 +66,24 @@ WITH RECURSIVE ` + freeSlots + `, due AS MATERIALIZED (
 	ON CONFLICT DO NOTHING
 ), taken AS (
 	UPDATE runs r SET
-		(state, reason, attempt, due_at, finished_at, slot, leased_at, leased_by, lease_token) = (SELECT
-			CASE WHEN e.expired THEN 'dead' ELSE 'running' END,
-			CASE WHEN e.expired THEN 'key_expired' ELSE '' END,
-			CASE WHEN e.expired THEN r.attempt ELSE r.attempt + 1 END,
-			CASE WHEN NOT e.expired THEN now() + $8 * interval '1 microsecond' END,
-			CASE WHEN e.expired THEN now() END,
-			CASE WHEN NOT e.expired THEN r.slot END,
-			CASE WHEN NOT e.expired THEN now() END,
-			CASE WHEN e.expired THEN '' ELSE $1 END,
-			CASE WHEN e.expired THEN '' ELSE $2 END
-			FROM (SELECT r.send_before IS NOT NULL AND r.send_before <= now() AS expired) e),
+		state = CASE WHEN ` + expired + ` THEN 'dead' ELSE 'running' END,
+		reason = CASE WHEN ` + expired + ` THEN 'key_expired' ELSE '' END,
+		attempt = CASE WHEN ` + expired + ` THEN r.attempt ELSE r.attempt + 1 END,
+		due_at = CASE WHEN ` + expired + ` THEN NULL ELSE now() + $8 * interval '1 microsecond' END,
+		finished_at = CASE WHEN ` + expired + ` THEN now() END,
+		slot = CASE WHEN ` + expired + ` THEN NULL ELSE r.slot END,
+		leased_at = CASE WHEN ` + expired + ` THEN NULL ELSE now() END,
+		leased_by = CASE WHEN ` + expired + ` THEN '' ELSE $1 END,
+		lease_token = CASE WHEN ` + expired + ` THEN '' ELSE $2 END,
 		started_at = coalesce(r.started_at, now()),
 		send_before = coalesce(r.send_before, now() + r.horizon * interval '1 microsecond')
 	WHERE r.run_id = ANY (ARRAY(SELECT run_id FROM due))
-	RETURNING r.*
+	RETURNING ` + workColumns + `, r.state
 )
-SELECT CASE WHEN row_number() OVER () = 1 THEN ARRAY(SELECT run_id FROM due) END,` + runColumns + `FROM taken r`
+SELECT taken.*, CASE WHEN row_number() OVER () = 1 THEN ARRAY(SELECT run_id FROM due) END FROM taken`
+
+// expired: the target may have forgotten the run's key.
+const expired = `r.send_before <= now()`
 
 // outlookSQL is what a claim says beside its work.
 const outlookSQL = `
@@ -91,7 +96,7 @@ SELECT now(), ARRAY(SELECT job_id FROM free),
 type claimed struct {
 	now, nextAt time.Time
 	work        []ledger.Work
-	expired     []ledger.Run
+	expired     []string // run-ids
 	free        []string // jobs whose free slot somebody waits for
 }
 
@@ -105,16 +110,8 @@ func (l *Ledger) claim(ctx context.Context, c ledger.Claim, limit int, look bool
 	batch.Queue(outlookSQL, only)
 	results := l.pool.SendBatch(ctx, &batch)
 	defer results.Close()
-	runs, err := inOrder(results.Query())
-	if err != nil {
+	if err := got.read(results, c.Token); err != nil {
 		return got, err
-	}
-	for _, r := range runs {
-		if r.State == ledger.Dead {
-			got.expired = append(got.expired, r)
-		} else {
-			got.work = append(got.work, workOf(r, c.Token))
-		}
 	}
 	var next *time.Time
 	if err := results.QueryRow().Scan(&got.now, &got.free, &next); err != nil {
@@ -124,40 +121,49 @@ func (l *Ledger) claim(ctx context.Context, c ledger.Claim, limit int, look bool
 	return got, results.Close()
 }
 
-// inOrder reads the rows of claimSQL in the order of due.
-func inOrder(rows pgx.Rows, err error) ([]ledger.Run, error) {
+// read takes the rows of claimSQL, in the order of due.
+func (c *claimed) read(results pgx.BatchResults, token string) error {
+	rows, err := results.Query()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	rank := map[string]int{}
-	runs, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (ledger.Run, error) {
-		var ids []string
-		r, err := scanRun(prefixed{row, &ids})
-		for i, id := range ids {
+	defer rows.Close()
+	var state ledger.State
+	var order []string
+	scan, rank := newWorkScanner(token, &state, &order), map[string]int{}
+	for rows.Next() {
+		w, err := scan.row(rows)
+		if err != nil {
+			return err
+		}
+		for i, id := range order {
 			rank[id] = i
 		}
-		return r, err
-	})
-	slices.SortFunc(runs, func(a, b ledger.Run) int { return rank[a.ID] - rank[b.ID] })
-	return runs, err
-}
-
-// prefixed is a row with one column before those that its reader knows.
-type prefixed struct {
-	pgx.CollectableRow
-	first any
-}
-
-func (p prefixed) Scan(dest ...any) error {
-	return p.CollectableRow.Scan(append([]any{p.first}, dest...)...)
-}
-
-// workOf is the work of a run just leased.
-func workOf(r ledger.Run, token string) ledger.Work {
-	return ledger.Work{
-		RunID: r.ID, JobID: r.JobID, ScheduledAt: r.ScheduledAt, Trigger: r.Trigger, Attempt: r.Attempt,
-		Failures: r.Failures, SendBefore: r.SendBefore, LeasedUntil: r.LeasedUntil, Token: token, Call: r.Call,
+		if state == ledger.Dead {
+			c.expired = append(c.expired, w.RunID)
+		} else {
+			c.work = append(c.work, w)
+		}
 	}
+	slices.SortFunc(c.work, func(a, b ledger.Work) int { return rank[a.RunID] - rank[b.RunID] })
+	slices.SortFunc(c.expired, func(a, b string) int { return rank[a] - rank[b] })
+	return rows.Err()
+}
+
+// addExpired reads the runs that a claim made dead.
+func (l *Ledger) addExpired(ctx context.Context, ids []string, got *ledger.Claimed) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	rows, err := l.pool.Query(ctx, `
+		SELECT `+runColumns+` FROM unnest($1::text[]) WITH ORDINALITY AS e (run_id, n) JOIN runs r ON r.run_id = e.run_id
+		ORDER BY e.n`, ids)
+	if err != nil {
+		return err
+	}
+	runs, err := pgx.CollectRows(rows, scanRun)
+	got.Expired = append(got.Expired, runs...)
+	return err
 }
 
 // orEmpty keeps a nil list from becoming NULL, which equals nothing and

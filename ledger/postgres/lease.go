@@ -14,16 +14,13 @@ import (
 // Recall returns what is leased under a token, oldest instant first.
 func (l *Ledger) Recall(ctx context.Context, token string) ([]ledger.Work, error) {
 	rows, err := l.pool.Query(ctx, `
-		SELECT `+runColumns+` FROM runs r
+		SELECT `+workColumns+` FROM runs r
 		WHERE r.due_at IS NOT NULL AND NOT r.waiting AND r.state = 'running' AND r.lease_token = $1
 		ORDER BY r.scheduled_at, r.run_id`, token)
 	if err != nil {
 		return nil, translate("recall", err)
 	}
-	work, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (ledger.Work, error) {
-		r, err := scanRun(row)
-		return workOf(r, token), err
-	})
+	work, err := pgx.CollectRows(rows, newWorkScanner(token).row)
 	return work, translate("recall", err)
 }
 

@@ -44,6 +44,7 @@ type settings struct {
 	schema   string
 	poolSize int32
 	name     string
+	registry string
 	tune     func(*pgxpool.Config)
 }
 
@@ -56,6 +57,11 @@ func Schema(name string) Option { return func(s *settings) { s.schema = name } }
 // PoolSize is how many connections the ledger may hold; default 8, more do
 // not make it faster. A Lambda needs 1.
 func PoolSize(n int) Option { return func(s *settings) { s.poolSize = int32(n) } }
+
+// Registry is the registry whose ledger this is to be: Open makes a new ledger
+// its own, and refuses that of another with ledger.ErrOtherRegistry. By default
+// Open does not ask, and Declare does.
+func Registry(name string) Option { return func(s *settings) { s.registry = name } }
 
 // ApplicationName is what pg_stat_activity shows; default "cronce".
 func ApplicationName(name string) Option { return func(s *settings) { s.name = name } }
@@ -75,11 +81,19 @@ func Open(ctx context.Context, url string, options ...Option) (*Ledger, error) {
 		return nil, translate("open the ledger", err)
 	}
 	l := &Ledger{pool: pool}
-	if err := l.checkSchema(ctx, s.schema); err != nil {
+	if err := l.check(ctx, s); err != nil {
 		pool.Close()
 		return nil, err
 	}
 	return l, nil
+}
+
+// check asks whether the database's ledger is one that can be used.
+func (l *Ledger) check(ctx context.Context, s settings) error {
+	if err := l.checkSchema(ctx, s.schema); err != nil || s.registry == "" {
+		return err
+	}
+	return l.transact(ctx, "look whose ledger it is", func(tx pgx.Tx) error { return claimRegistry(ctx, tx, s.registry) })
 }
 
 func defaults(options []Option) settings {

@@ -110,11 +110,22 @@ func columnsOf(outcomes []ledger.Outcome) *columns {
 		places[i] = i
 	}
 	slices.SortFunc(places, func(i, k int) int { return cmp.Compare(outcomes[i].RunID, outcomes[k].RunID) })
-	c := &columns{places: places}
+	c := newColumns(places)
 	for _, i := range places {
 		c.add(outcomes[i])
 	}
 	return c
+}
+
+func newColumns(places []int) *columns {
+	n := len(places)
+	return &columns{
+		places: places, failures: make([]int, 0, n), ns: make([]int, 0, n), statuses: make([]int, 0, n),
+		runs: make([]string, 0, n), tokens: make([]string, 0, n), states: make([]string, 0, n), reasons: make([]string, 0, n),
+		answers: make([]string, 0, n), codes: make([]string, 0, n), errs: make([]string, 0, n), details: make([]string, 0, n),
+		owners: make([]string, 0, n), replayed: make([]bool, 0, n), waits: make([]int64, 0, n),
+		started: make([]*time.Time, 0, n), finished: make([]*time.Time, 0, n),
+	}
 }
 
 func (c *columns) add(o ledger.Outcome) {

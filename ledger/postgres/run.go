@@ -40,6 +40,16 @@ func scanRun(row pgx.CollectableRow) (ledger.Run, error) {
 	return r, err
 }
 
+// prefixed is a row with one column before those that its reader knows.
+type prefixed struct {
+	pgx.CollectableRow
+	first any
+}
+
+func (p prefixed) Scan(dest ...any) error {
+	return p.CollectableRow.Scan(append([]any{p.first}, dest...)...)
+}
+
 // encodeCall is a call as the columns call and body hold it.
 func encodeCall(c ledger.Call) (call, body []byte, err error) {
 	body, c.Body = c.Body, nil
