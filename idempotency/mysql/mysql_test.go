@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"net"
 	"testing"
 	"time"
 
@@ -22,24 +23,60 @@ func TestContract(t *testing.T) {
 	})
 }
 
-func open(t *testing.T, dsn string) *sql.DB {
+func TestFaults(t *testing.T) {
+	testdb.EachMySQL(t, func(t *testing.T, fresh func(testing.TB) string) {
+		idempotencytest.RunFaults(t, idempotencytest.Service{
+			Fresh: func(t *testing.T) string {
+				dsn := fresh(t)
+				migrate(t, open(t, dsn))
+				return dsn
+			},
+			Open: engineOn,
+		})
+	})
+}
+
+func open(t *testing.T, dsn string) *sql.DB { return openWith(t, dsn, nil) }
+
+func openWith(t *testing.T, dsn string, f *idempotencytest.Fault) *sql.DB {
 	t.Helper()
-	db, err := sql.Open("mysql", dsn)
+	config, err := driver.ParseDSN(dsn)
 	if err != nil {
 		t.Fatal(err)
 	}
+	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return f.Conn(conn), nil
+	}
+	config.Logger = &driver.NopLogger{} // broken connections are the point of some cases
+	connector, err := driver.NewConnector(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := sql.OpenDB(connector)
 	db.SetMaxOpenConns(8)
 	t.Cleanup(func() { db.Close() })
 	return db
 }
 
-func engine(t *testing.T, dsn string) idempotencytest.Engine {
-	_ = driver.SetLogger(&driver.NopLogger{}) // broken connections are the point of some cases
-	db, other := open(t, dsn), open(t, dsn)
+func migrate(t *testing.T, db *sql.DB) {
+	t.Helper()
 	if _, err := migrations.Up(t.Context(), db, migrations.Target{Engine: migrations.MySQL, Set: migrations.Keys}); err != nil {
 		t.Fatal(err)
 	}
 	must(t, db, `CREATE TABLE effects (name VARCHAR(100))`)
+}
+
+func engine(t *testing.T, dsn string) idempotencytest.Engine {
+	migrate(t, open(t, dsn))
+	return engineOn(t, dsn, nil)
+}
+
+func engineOn(t *testing.T, dsn string, f *idempotencytest.Fault) idempotencytest.Engine {
+	db, other := openWith(t, dsn, f), open(t, dsn)
 	store := mysql.New(db, mysql.Options{})
 	return idempotencytest.Engine{
 		Store: store,

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -225,80 +224,5 @@ func TestCommitAndRollbackAreTheKits(t *testing.T) {
 	}
 	if err := leaked.QueryRow(t.Context(), `SELECT 1`).Scan(new(int)); !errors.Is(err, pgx.ErrTxClosed) {
 		t.Errorf("the transaction can be used after its end: %v", err)
-	}
-}
-
-// cutter is a network that breaks at the n-th message of the client: before the
-// server hears it, or when the server has it and the answer is lost.
-type cutter struct {
-	mu       sync.Mutex
-	left     int
-	before   bool
-	happened func()
-}
-
-func (c *cutter) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
-	return &cutConn{conn, c}, err
-}
-
-type cutConn struct {
-	net.Conn
-	cutter *cutter
-}
-
-func (c *cutConn) Write(p []byte) (int, error) {
-	c.cutter.mu.Lock()
-	c.cutter.left--
-	now := c.cutter.left == 0
-	c.cutter.mu.Unlock()
-	if !now {
-		return c.Conn.Write(p)
-	}
-	if !c.cutter.before {
-		_, _ = c.Conn.Write(p)
-	}
-	c.cutter.happened()
-	_ = c.Conn.Close()
-	return 0, net.ErrClosed
-}
-
-// Wherever the connection breaks, effect and key are both there or both not, a
-// reply of success is true, and asking again makes the effect once.
-func TestAConnectionThatBreaksAtAnyMessageLeavesAllOrNothing(t *testing.T) {
-	url := database(t)
-	direct := pool(t, url)
-	for _, before := range []bool{true, false} {
-		for n, cut := 1, true; cut; n++ {
-			if n > 100 {
-				t.Fatal("the request never came through")
-			}
-			cut = false
-			c := &cutter{left: n, before: before, happened: func() { cut = true }}
-			p := pool(t, url, func(config *pgxpool.Config) { config.ConnConfig.DialFunc, config.MaxConns = c.dial, 2 })
-			key := fmt.Sprintf("%t-%d", before, n)
-			start := effects(t, direct)
-			w := serve(kit(t, p), key, pay)
-			settled(t, direct, start, key, w.Code == 201)
-		}
-	}
-}
-
-// settled checks a key after a fault, and that asking again mends it.
-func settled(t *testing.T, p *pgxpool.Pool, start int, key string, answered bool) {
-	t.Helper()
-	// The server may still be rolling back; the retry would wait for that.
-	w := serve(kit(t, p), key, pay)
-	if w.Code != 201 || w.Body.String() != "paid" {
-		t.Errorf("%s: asked again: %d %s", key, w.Code, w.Body)
-	}
-	if answered && w.Header().Get("Idempotent-Replayed") == "" {
-		t.Errorf("%s: a success was answered that had not been committed", key)
-	}
-	if n := effects(t, p) - start; n != 1 {
-		t.Errorf("%s: %d effects", key, n)
-	}
-	if n := count(t, p, `SELECT count(*) FROM accounting.idempotency_keys WHERE key = $1`, key); n != 1 {
-		t.Errorf("%s: %d keys", key, n)
 	}
 }

@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"context"
 	"database/sql"
+	"net"
 	"testing"
 	"time"
 
@@ -62,9 +63,25 @@ func pool(t testing.TB, url string, change ...func(*pgxpool.Config)) *pgxpool.Po
 	return p
 }
 
-func engine(t *testing.T) idempotencytest.Engine {
-	url := database(t)
-	p, other := pool(t, url), pool(t, url)
+func engine(t *testing.T) idempotencytest.Engine { return engineOn(t, database(t), nil) }
+
+func TestFaults(t *testing.T) {
+	idempotencytest.RunFaults(t, idempotencytest.Service{
+		Fresh: func(t *testing.T) string { return database(t) },
+		Open:  engineOn,
+	})
+}
+
+func engineOn(t *testing.T, url string, f *idempotencytest.Fault) idempotencytest.Engine {
+	p, other := pool(t, url, func(c *pgxpool.Config) {
+		c.ConnConfig.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
+			if err != nil {
+				return nil, err
+			}
+			return f.Conn(conn), nil
+		}
+	}), pool(t, url)
 	store := postgres.New(p, options)
 	down := pool(t, "postgres://nobody@127.0.0.1:1/none")
 	return idempotencytest.Engine{

@@ -41,9 +41,14 @@ var (
 // Open opens a database file as the store wants it: WAL, every commit on disk
 // before it is answered, and five seconds of patience with other processes.
 func Open(path string) (*sql.DB, error) {
+	return sql.Open("sqlite", source(path))
+}
+
+// source is the driver's name for the file.
+func source(path string) string {
 	settings := url.Values{"_pragma": {"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)"}}
 	escaped := strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path)
-	return sql.Open("sqlite", "file:"+escaped+"?"+settings.Encode())
+	return "file:" + escaped + "?" + settings.Encode()
 }
 
 // New makes a store on db, which stays the caller's. The table comes from the

@@ -27,13 +27,34 @@ func open(t *testing.T, path string) *sql.DB {
 	return db
 }
 
-func engine(t *testing.T) idempotencytest.Engine {
+func TestFaults(t *testing.T) {
+	idempotencytest.RunFaults(t, idempotencytest.Service{
+		Fresh: fresh,
+		Open: func(t *testing.T, path string, f *idempotencytest.Fault) idempotencytest.Engine {
+			return engineOn(t, path, openFaulty(t, path, f))
+		},
+	})
+}
+
+// fresh is the path of a file with the tables in it.
+func fresh(t *testing.T) string {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "keys?#%.db")
-	db, other := open(t, path), open(t, path)
+	db := open(t, path)
 	if _, err := migrations.Up(t.Context(), db, migrations.Target{Engine: migrations.SQLite, Set: migrations.Keys}); err != nil {
 		t.Fatal(err)
 	}
 	must(t, db, `CREATE TABLE effects (name TEXT)`)
+	return path
+}
+
+func engine(t *testing.T) idempotencytest.Engine {
+	path := fresh(t)
+	return engineOn(t, path, open(t, path))
+}
+
+func engineOn(t *testing.T, path string, db *sql.DB) idempotencytest.Engine {
+	other := open(t, path)
 	store := sqlite.New(db, sqlite.Options{})
 	down := open(t, path)
 	down.Close()

@@ -1,0 +1,65 @@
+package idempotencytest
+
+import (
+	"errors"
+	"net"
+	"sync/atomic"
+)
+
+// A Fault strikes a service at one boundary between the things that it says to
+// its database: before the n-th is said, or when it has been said and the
+// answer is not read yet. The nil Fault never strikes.
+type Fault struct {
+	at     int64
+	after  bool
+	strike func() (goOn bool)
+	said   atomic.Int64
+}
+
+var errBroken = errors.New("the connection broke")
+
+// Say says one thing to the database, unless the fault prevents that.
+func (f *Fault) Say(it func() error) error {
+	if f == nil || f.said.Add(1) != f.at {
+		return it()
+	}
+	if f.after {
+		err := it()
+		if !f.strike() {
+			return errBroken
+		}
+		return err
+	}
+	if !f.strike() {
+		return errBroken
+	}
+	return it()
+}
+
+// Conn is a connection to a database server on which each message counts.
+func (f *Fault) Conn(c net.Conn) net.Conn {
+	if f == nil {
+		return c
+	}
+	return &faultyConn{c, f}
+}
+
+type faultyConn struct {
+	net.Conn
+	fault *Fault
+}
+
+func (c *faultyConn) Write(p []byte) (n int, err error) {
+	err = c.fault.Say(func() error {
+		n, err = c.Conn.Write(p)
+		return err
+	})
+	if errors.Is(err, errBroken) {
+		_ = c.Conn.Close()
+		return 0, net.ErrClosed
+	}
+	return n, err
+}
+
+// struck reports whether the service came as far as the fault.
+func (f *Fault) struck() bool { return f.said.Load() >= f.at }

@@ -1,0 +1,214 @@
+//go:build unix
+
+package idempotencytest
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/cronce/cronce/idempotency"
+)
+
+// Service is an engine as a service opens it, in this process or another.
+type Service struct {
+	// Fresh makes an empty database and returns its address.
+	Fresh func(*testing.T) (address string)
+	// Open opens the database at the address. All that the engine's Store says
+	// to it, in messages or statements, is said through f.
+	Open func(t *testing.T, address string, f *Fault) Engine
+}
+
+// RunFaults is the contract under faults: wherever a service's connection
+// breaks, and wherever its process is killed, or stopped for longer than its
+// MaxRun, one operation has one effect or none, and its key is free within the
+// bound that the engine states. The test that calls it is run again as the
+// other process.
+func RunFaults(t *testing.T, s Service) {
+	if text := os.Getenv(childVariable); text != "" {
+		beChild(t, s, text)
+		return
+	}
+	t.Run("a process killed at any boundary leaves all or nothing", func(t *testing.T) { killed(t, s) })
+	t.Run("a process stopped at any boundary frees its key", func(t *testing.T) { stopped(t, s) })
+	t.Run("a connection that breaks at any message leaves all or nothing", func(t *testing.T) { broken(t, s) })
+}
+
+// child is what the other process is told: what to do, and what befalls it.
+type child struct {
+	Address string
+	Key     string
+	At      int64
+	After   bool
+	Stops   bool // and goes on when it is told to; else it is killed
+}
+
+const (
+	childVariable = "IDEMPOTENCYTEST_CHILD"
+	// childMaxRun bounds the other process's work, and so how long its key is
+	// taken once it is stopped.
+	childMaxRun = time.Second
+	// patience is how long a duplicate may wait for such a key.
+	patience = 30 * time.Second
+
+	saysStopped  = "stopped"
+	saysAnswered = "answered "
+)
+
+// beChild is the other process: a service that has one request.
+func beChild(t *testing.T, s Service, text string) {
+	var c child
+	ok(t, json.Unmarshal([]byte(text), &c))
+	f := &Fault{at: c.At, after: c.After, strike: func() bool {
+		if !c.Stops {
+			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			select {}
+		}
+		fmt.Println(saysStopped)
+		_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
+		return true
+	}}
+	got := order(t, s.Open(t, c.Address, f), c.Key, func(o *idempotency.Options) { o.MaxRun = childMaxRun })
+	fmt.Println(saysAnswered + got)
+}
+
+// order makes the request whose effect bears its key's name, and says what was
+// answered: the status, and "true" after it for a replay.
+func order(t *testing.T, e Engine, key string, change ...func(*idempotency.Options)) string {
+	t.Helper()
+	change = append([]func(*idempotency.Options){wait(patience)}, change...)
+	w := post(kit(t, e.Store, change...).Handler(route, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := e.Write(r.Context(), key); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		w.WriteHeader(http.StatusCreated)
+	})), key, `{}`)
+	return strings.TrimSpace(fmt.Sprint(w.Code, " ", w.Header().Get("Idempotent-Replayed")))
+}
+
+const (
+	done     = "201"
+	replayed = "201 true"
+)
+
+// settled asks again after a fault: the one effect is there then, and what was
+// answered before, if anything, was true.
+func settled(t *testing.T, e Engine, key, answered string) {
+	t.Helper()
+	again := order(t, e, key)
+	if again != replayed && (again != done || strings.HasPrefix(answered, done)) {
+		t.Errorf("%s: answered %q, and %q when asked again", key, answered, again)
+	}
+	if n := e.Written(key); n != 1 {
+		t.Errorf("%s: %d effects", key, n)
+	}
+}
+
+// boundaries counts the things that a service says for one request.
+func boundaries(t *testing.T, s Service, address string) int64 {
+	t.Helper()
+	f := &Fault{at: -1}
+	if got := order(t, s.Open(t, address, f), "undisturbed"); got != done {
+		t.Fatalf("answered %q without a fault", got)
+	}
+	return f.said.Load()
+}
+
+func killed(t *testing.T, s Service) {
+	address := s.Fresh(t)
+	e := s.Open(t, address, nil)
+	for n, at := boundaries(t, s, address), int64(1); at <= n; at++ {
+		for _, after := range []bool{false, true} {
+			c := child{Address: address, Key: fmt.Sprintf("killed-%d-%t", at, after), At: at, After: after}
+			p := start(t, c)
+			answered := p.next()
+			if state := p.wait(); state != "signal: killed" {
+				t.Fatalf("%s: the other process said %q and ended by %q", c.Key, answered, state)
+			}
+			settled(t, e, c.Key, answered)
+		}
+	}
+}
+
+func stopped(t *testing.T, s Service) {
+	address := s.Fresh(t)
+	e := s.Open(t, address, nil)
+	for n, at := boundaries(t, s, address), int64(1); at <= n; at++ {
+		t.Run(fmt.Sprint(at), func(t *testing.T) {
+			c := child{Address: address, Key: fmt.Sprint("stopped-", at), At: at, Stops: true}
+			if e.OneWriter {
+				stoppedWithTheLock(t, e, c)
+				return
+			}
+			t.Parallel()
+			p := start(t, c)
+			p.stop()
+			// As for any duplicate: the key is waited for.
+			other := order(t, e, c.Key)
+			p.goOn()
+			own := p.answer()
+			p.wait()
+			if (own == done) == (other == done) || !strings.HasPrefix(other, done) {
+				t.Errorf("the stopped process answered %q, the other one %q", own, other)
+			}
+			settled(t, e, c.Key, done)
+		})
+	}
+}
+
+// stoppedWithTheLock is for a store whose lock is its process's: others are
+// told to come again until it goes on or ends.
+func stoppedWithTheLock(t *testing.T, e Engine, c child) {
+	impatient := func(o *idempotency.Options) { o.Wait, o.StoreTimeout = -1, 200*time.Millisecond }
+	for _, dies := range []bool{false, true} {
+		c := c
+		c.Key += fmt.Sprint("-", dies)
+		p := start(t, c)
+		p.stop()
+		other := order(t, e, c.Key, impatient)
+		if !slices.Contains([]string{done, replayed, "409", "503"}, other) {
+			t.Errorf("%s: answered %q while the other process was stopped", c.Key, other)
+		}
+		own := ""
+		if dies {
+			p.kill()
+		} else {
+			p.goOn()
+			own = p.answer()
+		}
+		p.wait()
+		if own == done && other == done {
+			t.Errorf("%s: both processes did the work", c.Key)
+		}
+		settled(t, e, c.Key, max(own, other))
+	}
+}
+
+func broken(t *testing.T, s Service) {
+	address := s.Fresh(t)
+	e := s.Open(t, address, nil)
+	if e.OneWriter {
+		t.Skip("this store has no connections")
+	}
+	for n, at := boundaries(t, s, address), int64(1); at <= n; at++ {
+		for _, after := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%d-%t", at, after), func(t *testing.T) {
+				f := &Fault{at: at, after: after, strike: func() bool { return false }}
+				key := fmt.Sprintf("broken-%d-%t", at, after)
+				answered := order(t, s.Open(t, address, f), key)
+				if !f.struck() {
+					t.Error("the request did not come as far as the fault")
+				}
+				settled(t, e, key, answered)
+			})
+		}
+	}
+}
