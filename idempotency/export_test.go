@@ -7,6 +7,7 @@ var (
 	Canonicalize  = canonicalize
 	CanonicalJSON = canonicalJSON
 	RetryAfter    = retryAfter
+	StoredHeader  = storedHeader
 )
 
 type Gate = gate
