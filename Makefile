@@ -23,7 +23,7 @@ GOLANGCI = $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.1
 WITH_DATABASES = bin/with-databases
 
 .DEFAULT_GOAL = help
-.PHONY: lambda check-cloudformation help build test test-modules lint fmt bench bench-purge bench-peers fuzz simulate chaos load soak clean
+.PHONY: lambda test-lambda check-cloudformation help build test test-modules lint fmt bench bench-purge bench-peers fuzz simulate chaos load soak clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,11 +58,15 @@ fuzz: $(WITH_DATABASES) ## every fuzz test, each for FUZZTIME
 simulate: ## RUNS lives of the whole system in virtual time under faults, from SEED on (SEED=n RUNS=1: that one again)
 	$(GO) test ./internal/simulate -run '^TestSimulation$$' -count 1 -timeout 0 -v -args -seed $(SEED) -lives $(RUNS)
 
-lambda: $(CONFIG) ## dist/lambda-{arm64,amd64}.zip: the function and the registry CONFIG, the same bytes each time
+lambda: $(CONFIG) ## dist/lambda-{arm64,amd64}.zip: the function (at most 12 MB) and the registry CONFIG, the same bytes each time
 	for arch in arm64 amd64; do \
-		CGO_ENABLED=0 GOOS=linux GOARCH=$$arch $(GO) build -trimpath -buildvcs=false -tags lambda.norpc -ldflags "-s -w -buildid=" -o bin/lambda-$$arch/bootstrap ./cmd/lambda && \
+		GO="$(GO)" scripts/build-lambda $$arch bin/lambda-$$arch/bootstrap && \
 		$(GO) run ./internal/export/cmd/lambda-zip -o dist/lambda-$$arch.zip bootstrap=bin/lambda-$$arch/bootstrap cronce.yaml=$(CONFIG) || exit 1; \
 	done
+
+# The whole contract of the ledger, built as the Lambda builds it.
+test-lambda: $(WITH_DATABASES) ## the PostgreSQL engines and the function with the Lambda's build tags
+	$(WITH_DATABASES) $(GO) test -tags lambda.norpc,nopgxregisterdefaulttypes -timeout 10m ./ledger/postgres/... ./idempotency/postgres/... ./cmd/lambda
 
 check-cloudformation: ## hold the exported templates against AWS's own types (needs npm; with the AWS CLI, against its validation too)
 	scripts/check-cloudformation

@@ -39,7 +39,7 @@ func (h *handler) batch(ctx context.Context, s shape) (any, error) {
 	}
 	for _, m := range messages {
 		if m.Source != "aws:sqs" || m.ID == "" {
-			return nil, fmt.Errorf("%w: got Records of %q; of those, cronce takes SQS batches only", errNoEvent, m.Source)
+			return nil, fmt.Errorf("%w: got Records of %.40q; of those, cronce takes SQS batches only", errNoEvent, m.Source)
 		}
 	}
 	failed := make([]bool, len(messages))
@@ -79,8 +79,9 @@ func (h *handler) inOrder(ctx context.Context, messages []message, failed []bool
 	}
 }
 
-// message answers one message. A body without an id of its own has the
-// message's, which all its deliveries share.
+// message answers one message: the event that its body is, and nothing else. The
+// message's id is the queue's, not the event's: who sends an event twice makes
+// two messages, and they must ask for one run.
 func (h *handler) message(ctx context.Context, m message) error {
 	err := func() error {
 		s, err := parseShape([]byte(m.Body))
@@ -90,9 +91,6 @@ func (h *handler) message(ctx context.Context, m message) error {
 		e, err := s.event()
 		if err != nil {
 			return err
-		}
-		if e.id == "" {
-			e.id = m.ID
 		}
 		_, err = h.run(ctx, e)
 		return err

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/cronce/cronce/cleanup"
 	"github.com/cronce/cronce/executor"
@@ -34,8 +33,8 @@ func (h *handler) purge(lookup func(string) (string, bool)) executor.Caller {
 	for _, s := range h.reg.KeyStores() {
 		stores = append(stores, cleanup.Store{Name: s.Name, Open: func(ctx context.Context) (idempotency.Purger, func(), error) {
 			url, _ := lookup(s.URLEnv)
-			if !strings.HasPrefix(url, "postgres://") && !strings.HasPrefix(url, "postgresql://") {
-				return nil, nil, fmt.Errorf("what %s names is not postgres://..., and a Lambda purges no other key store; run cronce purge --store %s where it can be reached (the value is not shown)", s.URLEnv, s.Name)
+			if !isPostgres(url) || lacksTypes(queryMode(url)) {
+				return nil, nil, fmt.Errorf("what %s names is not postgres://..., or asks for the query mode exec or simple_protocol, and a Lambda purges no other key store; run cronce purge --store %s where it can be reached (the value is not shown)", s.URLEnv, s.Name)
 			}
 			return open(keys.Open(ctx, url, keys.Options{Schema: s.Schema}))
 		}})

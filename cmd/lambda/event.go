@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/cronce/cronce/jobs"
 )
 
 // event is what asks for one run: a job, and the time or the id (or both) that
@@ -72,9 +74,12 @@ func (s shape) names() string {
 	if len(names) > 12 {
 		names = append(names[:12], "...")
 	}
+	for i, name := range names {
+		names[i] = fmt.Sprintf("%.40s", name)
+	}
 	got := fmt.Sprintf("an object with the fields %q", names)
 	if source := s.text("source"); source != "" {
-		got += fmt.Sprintf(" from %q", source)
+		got += fmt.Sprintf(" from %.40q", source)
 	}
 	return got
 }
@@ -98,12 +103,12 @@ var directFields = []string{"jobId", "scheduledAt", "id", "executionId", "attemp
 func (s shape) directEvent() (event, error) {
 	for name := range s {
 		if !slices.Contains(directFields, name) {
-			return event{}, fmt.Errorf("%w: unknown field %q in %s; %s", errNoEvent, name, s.names(), knownEvents)
+			return event{}, fmt.Errorf("%w: unknown field %.40q in %s; %s", errNoEvent, name, s.names(), knownEvents)
 		}
 	}
 	e := event{jobID: s.text("jobId"), id: s.text("id")}
-	if e.jobID == "" {
-		return e, fmt.Errorf("%w: jobId is not a job's id, in %s", errNoEvent, s.names())
+	if err := checkJobID(e.jobID); err != nil {
+		return e, fmt.Errorf("%w: %w, in %s", errNoEvent, err, s.names())
 	}
 	if s.has("id") && e.id == "" {
 		return e, fmt.Errorf("%w: id is not a text, for job %q", errNoEvent, e.jobID)
@@ -122,11 +127,20 @@ func (s shape) directEvent() (event, error) {
 	return e, nil
 }
 
+// checkJobID refuses what can be no job's id, so that nothing longer gets into
+// an error or a log.
+func checkJobID(id string) error {
+	if _, _, _, err := jobs.ParseRunID(jobs.RunID(id, timeless)); err != nil {
+		return fmt.Errorf("jobId %.40q is not a job's id (at most 64 of a-z, 0-9, '.', '_' and '-')", id)
+	}
+	return nil
+}
+
 func parseTime(text string) (time.Time, error) {
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil {
 		if strings.Contains(text, "<aws.scheduler.") {
-			return t, fmt.Errorf("%q was not filled in; EventBridge Scheduler does that only in the Input of a schedule", text)
+			return t, fmt.Errorf("%.60q was not filled in; EventBridge Scheduler does that only in the Input of a schedule", text)
 		}
 		return t, fmt.Errorf("%.40q is not a time like 2026-11-21T03:00:00Z", text)
 	}
@@ -153,6 +167,9 @@ func (s shape) ruleEvent() (event, error) {
 	}
 	if e.jobID == "" {
 		return e, fmt.Errorf("%w: got %s, but its detail has no jobId and its resources name no rule", errNoEvent, s.names())
+	}
+	if err := checkJobID(e.jobID); err != nil {
+		return e, fmt.Errorf("%w: the rule's event names no job: %w", errNoEvent, err)
 	}
 	if e.id == "" {
 		return e, fmt.Errorf("%w: the rule's event for job %q has no id", errNoEvent, e.jobID)

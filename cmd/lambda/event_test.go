@@ -189,9 +189,12 @@ func TestOnlyPostgreSQLIsALedger(t *testing.T) {
 		"sqlite:cronce.db":       "SQLite",
 		"mysql://user:secret@db": "is not postgres://",
 		"postgres://db/cronce":   "",
+		"postgres://a:1,b:2/cronce?default_query_exec_mode=cache_describe":     "",
+		"postgres://u:secret@a:1,b:2/cronce?default_query_exec_mode=exec":      "write cache_describe",
+		"postgres://u:secret@a/cronce?default_query_exec_mode=simple_protocol": "write cache_describe",
 		"postgresql://db/cronce": "",
 	} {
-		_, err := newDatabase(url)
+		_, err := newDatabase(url, "acme")
 		switch {
 		case want == "" && err != nil, want != "" && (err == nil || !strings.Contains(err.Error(), want)):
 			t.Errorf("%s: %v", url, err)

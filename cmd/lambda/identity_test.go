@@ -134,19 +134,20 @@ func TestABatchReportsItsPoisonMessagesAlone(t *testing.T) {
 		tg := newTarget(t)
 		fn := tg.function(registryFile(t, strings.Replace(releaseJob, "target:", "overlap: queue, target:", 1)), db)
 		var records, want []string
+		newest := minute()
 		for i := range 10 {
-			body := releaseEvent(minute().Add(-time.Duration(i) * time.Minute))
+			body := releaseEvent(newest.Add(-time.Duration(i) * time.Minute))
 			switch i {
 			case 3:
 				body = `{"jobId":"no-such-job","scheduledAt":"2026-11-21T03:00:00Z"}`
 			case 7:
 				body = "poison"
 			case 5: // a rule's event
-				at := minute().Add(-5 * time.Minute)
+				at := newest.Add(-5 * time.Minute)
 				body = ruleEvent("e-5", "release", at.Add(30*time.Second).Format(time.RFC3339))
 			}
 			if i != 3 && i != 7 {
-				want = append(want, releaseRun(minute().Add(-time.Duration(i)*time.Minute)))
+				want = append(want, releaseRun(newest.Add(-time.Duration(i)*time.Minute)))
 			}
 			text, _ := json.Marshal(body)
 			records = append(records, fmt.Sprintf(`{"messageId":"m-%d","body":%s,"eventSource":"aws:sqs","eventSourceARN":"arn:aws:sqs:eu-west-1:1:q"}`, i, text))

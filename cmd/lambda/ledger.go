@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"strings"
 	"sync"
 
@@ -16,7 +17,8 @@ import (
 // is first needed and kept: a database that is down fails events, each to be
 // delivered again, and not the function's start.
 type database struct {
-	url string
+	url      string
+	registry string // that the ledger must belong to
 
 	mu     sync.Mutex
 	opened *postgres.Ledger
@@ -24,15 +26,34 @@ type database struct {
 
 // newDatabase checks what kind of ledger a URL names. The URL may hold a
 // password, so no error repeats it.
-func newDatabase(url string) (*database, error) {
+func newDatabase(dsn, registry string) (*database, error) {
 	switch {
-	case strings.HasPrefix(url, "postgres://"), strings.HasPrefix(url, "postgresql://"):
-		return &database{url: url}, nil
-	case strings.HasPrefix(url, "sqlite:"):
+	case isPostgres(dsn):
+		if mode := queryMode(dsn); lacksTypes(mode) {
+			return nil, fmt.Errorf("CRONCE_DATABASE_URL asks for default_query_exec_mode=%s, which this binary is built without; leave it out, or write cache_describe, which prepares no statements by name either", mode)
+		}
+		return &database{url: dsn, registry: registry}, nil
+	case strings.HasPrefix(dsn, "sqlite:"):
 		return nil, fmt.Errorf("CRONCE_DATABASE_URL names a SQLite file, which a Lambda loses with its machine and shares with nobody; name a PostgreSQL ledger (postgres://...), or unset it to run stateless")
 	}
 	return nil, fmt.Errorf("CRONCE_DATABASE_URL is not postgres://...; name a PostgreSQL ledger, or unset it to run stateless")
 }
+
+func isPostgres(dsn string) bool {
+	return strings.HasPrefix(dsn, "postgres://") || strings.HasPrefix(dsn, "postgresql://")
+}
+
+// queryMode is how a URL has pgx send its statements; "" is pgx's default. The
+// URL is not parsed whole: one that names several hosts is none to net/url.
+func queryMode(dsn string) string {
+	_, query, _ := strings.Cut(dsn, "?")
+	values, _ := url.ParseQuery(query)
+	return values.Get("default_query_exec_mode")
+}
+
+// lacksTypes reports whether a mode needs pgx's table of Go types, which
+// scripts/build-lambda leaves out: 1.4 MB. The other modes ask the database.
+func lacksTypes(mode string) bool { return mode == "exec" || mode == "simple_protocol" }
 
 // open connects at the first call, and again after a call that failed.
 func (d *database) open(ctx context.Context) (*postgres.Ledger, error) {
@@ -42,7 +63,7 @@ func (d *database) open(ctx context.Context) (*postgres.Ledger, error) {
 		return d.opened, nil
 	}
 	// The pool outlives the event that opened it.
-	l, err := postgres.Open(context.WithoutCancel(ctx), d.url, postgres.PoolSize(1), postgres.ApplicationName("cronce lambda"))
+	l, err := postgres.Open(context.WithoutCancel(ctx), d.url, postgres.PoolSize(1), postgres.Registry(d.registry), postgres.ApplicationName("cronce lambda"))
 	if err != nil {
 		return nil, err
 	}

@@ -46,7 +46,7 @@ func newHandler(lookup func(string) (string, bool), logger *slog.Logger) (*handl
 	}
 	h := &handler{reg: reg, log: logger}
 	if url, set := lookup("CRONCE_DATABASE_URL"); set && url != "" {
-		if h.ledger, err = newDatabase(url); err != nil {
+		if h.ledger, err = newDatabase(url, reg.Name()); err != nil {
 			return nil, err
 		}
 	}

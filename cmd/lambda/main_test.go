@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -32,13 +33,13 @@ var built = sync.OnceValues(func() (dir string, err error) {
 		return "", err
 	}
 	for _, args := range [][]string{
-		{"build", "-trimpath", "-tags", "lambda.norpc", "-ldflags", "-s -w", "-o", filepath.Join(dir, "bootstrap"), "."},
-		{"build", "-o", filepath.Join(dir, "cronce"), "../scheduler"},
+		{"scripts/build-lambda", runtime.GOARCH, filepath.Join(dir, "bootstrap")},
+		{"go", "build", "-o", filepath.Join(dir, "cronce"), "./cmd/scheduler"},
 	} {
-		cmd := exec.Command("go", args...)
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+		cmd := exec.Command(args[0], args[1:]...)
+		cmd.Dir, cmd.Env = "../..", append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {
-			return "", fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, out)
+			return "", fmt.Errorf("%s: %w\n%s", strings.Join(args, " "), err, out)
 		}
 	}
 	return dir, nil

@@ -123,11 +123,11 @@ func TestTheSameEventAfterTheProcessWasKilledAtItsDeadline(t *testing.T) {
 
 func TestOneEventInTwoProcessesAtOnceHasOneEffect(t *testing.T) {
 	bothWays(t, func(t *testing.T, db string) {
-		tg, config := newTarget(t), registryFile(t, releaseJob)
+		tg, config, newest := newTarget(t), registryFile(t, releaseJob), minute()
 		a, b := tg.function(config, db), tg.function(config, db)
 		var want []string
 		for i := range 8 {
-			at := minute().Add(-time.Duration(i) * time.Minute)
+			at := newest.Add(-time.Duration(i) * time.Minute)
 			var both sync.WaitGroup
 			for _, fn := range []*fakelambda.Environment{a, b} {
 				both.Go(func() {

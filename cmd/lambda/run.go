@@ -35,7 +35,7 @@ func (h *handler) run(ctx context.Context, ev event) (answer, error) {
 		return answer{}, err
 	}
 	if h.ledger == nil && id.at.Equal(timeless) && j.Retry.Horizon <= h.ages() {
-		return answer{}, fmt.Errorf("run %s says no time, and job %q has a horizon of %s, which the platform's ages (%s) alone use up; give scheduledAt, or an id that is a UUIDv7", id.runID, j.ID, j.Retry.Horizon, h.ages())
+		return answer{}, fmt.Errorf("run %s says no time, and job %q has a horizon of %s, which the platform's ages (%s) alone use up; give an id that is a UUIDv7, which says its time", id.runID, j.ID, j.Retry.Horizon, h.ages())
 	}
 	e, err := h.executor(ctx)
 	if err != nil {
