@@ -24,6 +24,12 @@ func requestFingerprint(r *http.Request, body []byte) string {
 		[]byte(canonicalQuery(r.URL.RawQuery)), []byte(kind), canonicalBody(body, isJSON))
 }
 
+// readBefore reports whether somebody read the request's body before the
+// middleware did: of a length that was announced, or a form, nothing is left.
+func readBefore(r *http.Request, body []byte) bool {
+	return len(body) == 0 && (r.ContentLength > 0 || len(r.PostForm) > 0 || r.MultipartForm != nil)
+}
+
 // payloadFingerprint is the same for Do and Call.
 func payloadFingerprint(payload any) (string, error) {
 	switch p := payload.(type) {

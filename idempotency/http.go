@@ -150,6 +150,11 @@ func (h *handler) claim(w http.ResponseWriter, r *http.Request) (c Claim, body [
 	if err != nil {
 		return refuse(http.StatusBadRequest, CodeInvalidRequest, "Incomplete request", "The request body could not be read to its end.")
 	}
+	if readBefore(r, body) {
+		return refuse(http.StatusInternalServerError, CodeBodyConsumed, "Defect in the service",
+			"The request's body was read before its idempotency key was looked at, so that payloads cannot be told apart."+
+				" Put what reads it, or parses the form, inside the idempotency handler.")
+	}
 	c = h.kit.claim(Key{Scope: h.scope(r), Principal: principal, Value: value}, requestFingerprint(r, body), h.route.TTL)
 	c.SendBefore = sendBefore
 	if h.route.MaxRun > 0 {
@@ -213,14 +218,17 @@ func sendReplay(w http.ResponseWriter, r *http.Request, reply Reply) {
 	w.Write(reply.Body)
 }
 
-// accepts reports whether the request names the encoding and does not rule it
-// out.
-func accepts(r *http.Request, encoding string) bool {
+// accepts reports whether the request names the encoding, or else all by *, and
+// does not rule it out (RFC 9110, section 12.5.3).
+func accepts(r *http.Request, encoding string) (all bool) {
 	for _, item := range strings.Split(strings.Join(r.Header.Values("Accept-Encoding"), ","), ",") {
 		name, weight, _ := strings.Cut(item, ";")
-		if strings.EqualFold(strings.TrimSpace(name), encoding) {
-			return strings.Trim(strings.ReplaceAll(weight, " ", ""), "q=0.") != "" || weight == ""
+		name = strings.TrimSpace(name)
+		wanted := strings.Trim(strings.ReplaceAll(weight, " ", ""), "q=0.") != "" || weight == ""
+		if strings.EqualFold(name, encoding) {
+			return wanted
 		}
+		all = all || (name == "*" && wanted)
 	}
-	return false
+	return all
 }

@@ -22,6 +22,7 @@ const (
 	CodeInvalidRequest  = "invalid_idempotency_request"
 	CodeNoPrincipal     = "unidentified_caller"
 	CodeRequestTooLarge = "request_too_large"
+	CodeBodyConsumed    = "request_body_consumed"
 	CodeMismatch        = "idempotency_key_payload_mismatch"
 	CodeInProgress      = "idempotency_key_in_progress"
 	CodeTooLate         = "run_too_late"

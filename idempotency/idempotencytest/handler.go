@@ -263,8 +263,10 @@ var handlerCases = map[string]func(*testing.T, Engine){
 			w.Write([]byte("zzz"))
 		}))
 		post(h, "k", `{}`, "Accept-Encoding", "gzip")
-		expect(t, post(h, "k", `{}`, "Accept-Encoding", "br, gzip;q=0.5"), 200, "zzz", true)
-		for _, accept := range []string{"", "br", "gzip;q=0"} {
+		for _, accept := range []string{"br, gzip;q=0.5", "*", "br;q=1, *;q=0.1", "GZIP, *;q=0"} {
+			expect(t, post(h, "k", `{}`, "Accept-Encoding", accept), 200, "zzz", true)
+		}
+		for _, accept := range []string{"", "br", "gzip;q=0", "*;q=0", "*, gzip;q=0"} {
 			w := post(h, "k", `{}`, "Accept-Encoding", accept)
 			if w.Body.Len() != 0 || w.Header().Get("Content-Encoding") != "" {
 				t.Errorf("a client that accepts %q got %q", accept, w.Body)
