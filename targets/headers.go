@@ -16,22 +16,37 @@ const sendBeforeLayout = "2006-01-02T15:04:05.000Z07:00"
 
 // setHeaders sets the fields that tell a target which run this is. The key is
 // sent bare, as Stripe's clients do; a run-id needs no quoting.
-func setHeaders(h http.Header, c executor.Call) {
-	h.Set("Idempotency-Key", c.RunID)
-	h.Set("Cronce-Registry", c.Registry)
-	h.Set("Cronce-Run-Id", c.RunID)
-	h.Set("Cronce-Job-Id", c.JobID)
-	h.Set("Cronce-Scheduled-At", c.ScheduledAt.UTC().Format(time.RFC3339))
-	h.Set("Cronce-Attempt", strconv.Itoa(c.Attempt))
-	h.Del("Cronce-Send-Before")
+func setHeaders(h http.Header, c executor.Call, userAgent string) {
+	f := fields{h, make([]string, 0, 9)}
+	f.set("Idempotency-Key", c.RunID)
+	f.set("Cronce-Registry", c.Registry)
+	f.set("Cronce-Run-Id", c.RunID)
+	f.set("Cronce-Job-Id", c.JobID)
+	f.set("Cronce-Scheduled-At", c.ScheduledAt.UTC().Format(time.RFC3339))
+	f.set("Cronce-Attempt", strconv.Itoa(c.Attempt))
+	f.set("User-Agent", userAgent)
+	delete(h, "Cronce-Send-Before")
 	if !c.SendBefore.IsZero() {
-		h.Set("Cronce-Send-Before", c.SendBefore.UTC().Format(sendBeforeLayout))
+		f.set("Cronce-Send-Before", c.SendBefore.UTC().Format(sendBeforeLayout))
 	}
-	h.Del("Authorization")
-	h.Del("Content-Type")
+	delete(h, "Authorization")
+	delete(h, "Content-Type")
 	if len(c.Call.Body) > 0 {
-		h.Set("Content-Type", "application/json")
+		f.set("Content-Type", "application/json")
 	}
+}
+
+// fields sets fields of one value, in one piece of memory for all of them.
+type fields struct {
+	header http.Header
+	values []string
+}
+
+// set takes a name in its canonical form.
+func (f *fields) set(name, value string) {
+	n := len(f.values)
+	f.values = append(f.values, value)
+	f.header[name] = f.values[n : n+1 : n+1]
 }
 
 // malformed says why a call's identity cannot stand in header fields, or "".

@@ -142,14 +142,16 @@ func (t *Targets) request(ctx context.Context, u *url.URL, c executor.Call) (*ht
 	}
 	req.URL, req.Host, req.GetBody = u, u.Host, nil
 	t.inject(ctx, req.Header)
-	setHeaders(req.Header, c)
-	req.Header.Set("User-Agent", t.userAgent)
+	setHeaders(req.Header, c, t.userAgent)
 	return req, nil
 }
 
 // readBody reads what an answer's body is needed for: an error's problem code,
 // and its end, so that the connection can be used again.
 func readBody(res *http.Response, stop func()) (code string, cut bool) {
+	if res.Body == http.NoBody {
+		return "", false
+	}
 	timer := time.AfterFunc(bodyTime, stop)
 	defer timer.Stop()
 	var kept bytes.Buffer
