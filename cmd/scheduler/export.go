@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -34,6 +35,9 @@ What AWS cannot express about a job is refused by name (seconds; daylight saving
 otherwise than it does it). --tick drives every job, by one schedule that fires
 once a minute; it needs a PostgreSQL ledger.
 
+A template of more than 51,200 bytes (about 60 jobs) is deployed through a bucket:
+aws cloudformation deploy --s3-bucket BUCKET.
+
 AWS counts a rate that does not divide the day from its StartDate: such a
 template is to be deployed within a quarter of an hour.`,
 		Example: `  make lambda CONFIG=cronce.yaml
@@ -63,5 +67,13 @@ func (a *app) exportCloudFormation(o export.Options) error {
 	if err != nil {
 		return &exit{exitUsage, fmt.Errorf("this registry cannot be exported as it is:\n%w", err)}
 	}
-	return template.Write(a.out)
+	var text bytes.Buffer
+	if err := template.Write(&text); err != nil {
+		return err
+	}
+	if n := text.Len(); n > export.MaxInline {
+		fmt.Fprintf(a.err, "cronce: the template has %d bytes, and CloudFormation takes %d without a bucket: give `aws cloudformation deploy` --s3-bucket BUCKET, too\n", n, export.MaxInline)
+	}
+	_, err = text.WriteTo(a.out)
+	return err
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -26,6 +27,22 @@ func TestExportPrintsATemplate(t *testing.T) {
 		}
 		if template.Resources[want] == nil {
 			t.Errorf("no resource %s in %s", want, out)
+		}
+	}
+}
+
+// CloudFormation refuses a large template that comes without a bucket.
+func TestExportSaysWhenATemplateNeedsABucket(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]bool{20: false, 80: true} {
+		var registry strings.Builder
+		registry.WriteString(exportable)
+		for i := range n {
+			fmt.Fprintf(&registry, "  - { id: job-%d, schedule: \"0 * * * *\", targetUrlEnv: SVC_URL, path: /%d }\n", i, i)
+		}
+		code, out, errs := invoke(t, nil, "export", "cloudformation", "--config", writeFile(t, registry.String()))
+		if code != 0 || strings.Contains(errs, "--s3-bucket") != want || (len(out) > 51200) != want || !json.Valid([]byte(out)) {
+			t.Errorf("%d jobs: exit %d, %d bytes, %q", n, code, len(out), errs)
 		}
 	}
 }

@@ -38,6 +38,8 @@ const (
 	maxLambdaEventAge = 6 * time.Hour
 	// maxSchedules leaves room for the other resources: a template has 500.
 	maxSchedules = 480
+	// maxParameters is what a template may ask for.
+	maxParameters = 200
 	// startMargin is how long the deployment of a template may take before
 	// the first instant of a rate: AWS refuses a StartDate in the past.
 	startMargin = 15 * time.Minute

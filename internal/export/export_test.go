@@ -3,6 +3,7 @@ package export_test
 import (
 	"bytes"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -61,6 +62,37 @@ func job(id, schedule string, change ...func(*jobs.Job)) jobs.Job {
 	return j
 }
 
+// manyJobs are so many jobs, beside the nightly purge.
+func manyJobs(enabled, disabled int) (list []jobs.Entry) {
+	for i := range enabled + disabled {
+		list = append(list, job(fmt.Sprint("job-", i), "0 0 * * *", func(j *jobs.Job) { j.Disabled = i >= enabled }))
+	}
+	return list
+}
+
+func manyTargets(n int) (list []jobs.Entry) {
+	for i := range n {
+		list = append(list, jobs.Target{Name: fmt.Sprint("t", i), URLEnv: fmt.Sprintf("T%d_URL", i)})
+	}
+	return list
+}
+
+// Every variable that AWS's guide lists as reserved.
+func TestLambdasOwnVariablesAreRefused(t *testing.T) {
+	for _, name := range strings.Fields(`_HANDLER _X_AMZN_TRACE_ID AWS_DEFAULT_REGION AWS_REGION AWS_EXECUTION_ENV AWS_LAMBDA_FUNCTION_NAME
+		AWS_LAMBDA_FUNCTION_MEMORY_SIZE AWS_LAMBDA_FUNCTION_VERSION AWS_LAMBDA_INITIALIZATION_TYPE AWS_LAMBDA_LOG_GROUP_NAME
+		AWS_LAMBDA_LOG_STREAM_NAME AWS_ACCESS_KEY AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN AWS_LAMBDA_RUNTIME_API
+		LAMBDA_TASK_ROOT LAMBDA_RUNTIME_DIR`) {
+		reg, err := jobs.NewRegistry(jobs.Name("acme"), jobs.Target{Name: "svc", URLEnv: name}, job("a", "0 0 * * *"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := export.CloudFormation(reg, export.Options{Now: now}); err == nil || !strings.Contains(err.Error(), "the variable "+name+":") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestWhatAWSCannotExpressIsRefusedByName(t *testing.T) {
 	long := func(j *jobs.Job) { j.Timeout = 20 * time.Minute; j.Retry.Backoff = []time.Duration{} }
 	zoned := func(j *jobs.Job) { j.Timezone = "America/New_York" }
@@ -76,6 +108,11 @@ func TestWhatAWSCannotExpressIsRefusedByName(t *testing.T) {
 		"two variables with one name": {[]jobs.Entry{job("a", "0 0 * * *"), jobs.Target{Name: "two", URLEnv: "SVC__URL"}}, false, `would be one parameter, SvcUrl`},
 		"an age that AWS lacks":       {[]jobs.Entry{jobs.Platform{EventAge: 30 * time.Second}}, false, "platform.eventAge is 30s"},
 		"Lambda's age":                {[]jobs.Entry{jobs.Platform{LambdaEventAge: 7 * time.Hour}}, false, "platform.lambdaEventAge is 7h0m0s"},
+		"a variable of Lambda's own":  {[]jobs.Entry{job("a", "0 0 * * *"), jobs.Target{Name: "two", URLEnv: "AWS_REGION"}}, true, "the variable AWS_REGION: Lambda sets it itself"},
+		"a variable's name":           {[]jobs.Entry{job("a", "0 0 * * *"), jobs.Target{Name: "two", URLEnv: "_URL"}}, true, "the variable _URL: Lambda takes names"},
+		"too many variables":          {manyTargets(200), true, "205 parameters, and CloudFormation takes 200"},
+		"too many schedules":          {manyJobs(480, 0), false, "481 enabled jobs"},
+		"disabled jobs take no room":  {manyJobs(479, 100), false, ""},
 		"seconds, by a tick":          {[]jobs.Entry{job("a", "*/10 * * * * *")}, true, ""},
 		"dst: once, by a tick":        {[]jobs.Entry{job("a", "30 2 * * *", zoned)}, true, ""},
 		"a disabled job":              {[]jobs.Entry{job("a", "*/10 * * * * *", func(j *jobs.Job) { j.Disabled = true })}, false, ""},

@@ -41,6 +41,10 @@ func (t *template) environment() object {
 		if name == "" || vars[name] != nil {
 			return
 		}
+		if why := unsettable(name); why != "" {
+			t.refuse("the variable %s: %s; name another in the registry, such as APP_%[1]s", name, why)
+			return
+		}
 		id := logicalID("", lower(name))
 		if other, taken := named[id]; taken || t.out.Parameters[id] != nil {
 			t.refuse("the variables %s and %s would be one parameter, %s, of the template; rename one of them", other, name, id)
@@ -64,6 +68,9 @@ func (t *template) environment() object {
 		for _, s := range t.reg.KeyStores() {
 			add(s.URLEnv, true)
 		}
+	}
+	if n := len(t.out.Parameters); n > maxParameters {
+		t.refuse("the registry names so many variables that the template would have %d parameters, and CloudFormation takes %d; share targets, or split the registry", n, maxParameters)
 	}
 	return object{"Variables": vars}
 }

@@ -2,6 +2,7 @@ package export
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/cronce/cronce/jobs"
@@ -23,15 +24,13 @@ func (t *template) schedules() {
 		r["Tick"] = t.schedule("every minute, what is due", jobs.AWSSchedule{Expression: "cron(* * * * ? *)", Timezone: "UTC"}, `{"tick":true}`)
 		return
 	}
-	list := t.reg.Jobs()
+	list := slices.DeleteFunc(slices.Clone(t.reg.Jobs()), func(j jobs.Job) bool { return j.Disabled })
 	if len(list) > maxSchedules {
-		t.refuse("the registry has %d jobs, and a template has room for %d schedules; let a tick drive them (--tick), or split the registry", len(list), maxSchedules)
+		t.refuse("the registry has %d enabled jobs, and a template has room for %d schedules; let a tick drive them (--tick), or split the registry", len(list), maxSchedules)
 		return
 	}
 	for _, j := range list {
-		if !j.Disabled {
-			t.scheduleJob(j)
-		}
+		t.scheduleJob(j)
 	}
 }
 

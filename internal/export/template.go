@@ -6,6 +6,10 @@ import (
 	"io"
 )
 
+// MaxInline is the size in bytes beyond which CloudFormation takes a template
+// from a bucket only.
+const MaxInline = 51_200
+
 // Template is a CloudFormation template. Its JSON is the same each time: maps
 // are written in the order of their keys.
 type Template struct {
