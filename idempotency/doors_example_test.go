@@ -38,7 +38,7 @@ func ExampleKit_Do() {
 	kit, done := exampleKit()
 	defer done()
 	for range 2 {
-		duplicate, err := kit.Do(context.Background(), "event:order.placed.v1/mail", "evt-7", `{"order":7}`, func(ctx context.Context) error {
+		duplicate, err := kit.Do(context.Background(), idempotency.EventScope("order.placed.v1", "mail"), "evt-7", `{"order":7}`, func(ctx context.Context) error {
 			_, err := sqlite.Tx(ctx).ExecContext(ctx, `INSERT INTO mails VALUES ('alice')`)
 			return err
 		})

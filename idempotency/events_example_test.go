@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/sqlite"
@@ -32,6 +33,7 @@ func service() (kit *idempotency.Kit, count func(table string) int, done func())
 	must(err)
 	kit, err = idempotency.New(sqlite.New(db, sqlite.Options{}), idempotency.Options{
 		Principal: idempotency.SinglePrincipal("-"), // this service has no HTTP routes
+		TTLs:      map[string]time.Duration{idempotency.EventScopes: 30 * 24 * time.Hour},
 	})
 	must(err)
 	count = func(table string) (n int) {
@@ -53,7 +55,7 @@ func ExampleKit_Do_eventBridge() {
 	kit, count, done := service()
 	defer done()
 	handle := func(e event, handler string) {
-		duplicate, err := kit.Do(context.Background(), "event:"+e.DetailType+"/"+handler, e.ID, []byte(e.Detail),
+		duplicate, err := kit.Do(context.Background(), idempotency.EventScope(e.DetailType, handler), e.ID, []byte(e.Detail),
 			func(ctx context.Context) error {
 				_, err := sqlite.Tx(ctx).ExecContext(ctx, `INSERT INTO `+handler+` VALUES (?)`, string(e.Detail))
 				return err
@@ -92,7 +94,7 @@ func ExampleDo_sqs() {
 			err := json.Unmarshal([]byte(record.Body), &e)
 			if err == nil {
 				_, _, err = idempotency.Do(ctx, kit, idempotency.Operation{
-					Scope: "event:" + e.DetailType + "/commissions", Key: e.ID, Payload: []byte(e.Detail),
+					Scope: idempotency.EventScope(e.DetailType, "commissions"), Key: e.ID, Payload: []byte(e.Detail),
 				}, func(ctx context.Context) (struct{}, error) {
 					_, err := sqlite.Tx(ctx).ExecContext(ctx, `INSERT INTO commissions VALUES (?)`, string(e.Detail))
 					return struct{}{}, err

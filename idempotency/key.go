@@ -17,13 +17,25 @@ const (
 // Key identifies one operation. All three parts are compared byte by byte.
 type Key struct {
 	// Scope is the namespace of the key and the owner of its TTL: a route
-	// ("route:POST_/v1/payments"), or an event and who handles it
-	// ("event:order.placed.v1/commission").
+	// ("route:POST_/v1/payments", see [RouteScope]), or an event and who
+	// handles it ("event:order.placed.v1/commission", see [EventScope]).
 	Scope string
 	// Principal is whose key it is: the caller's identity, not its token.
 	Principal string
 	// Value is what the caller sent, 1 to 128 characters of printable ASCII.
 	Value string
+}
+
+// EventScopes is, in Options.TTLs, every scope that [EventScope] makes. Events
+// come back for longer than calls do: as long as their queue or bus keeps them.
+const EventScopes = "event:*"
+
+// EventScope is the scope of an event's keys for one of its handlers,
+// "event:order.placed.v1/commission", so that each handler of the event does
+// its part. Renaming either makes every event new to the handler. Of two
+// different pairs no scope is the same: a slash in the event's name is escaped.
+func EventScope(event, handler string) string {
+	return "event:" + strings.NewReplacer("%", "%25", "/", "%2F").Replace(event) + "/" + handler
 }
 
 // ErrInvalidKey: a key, scope or principal that cannot be stored.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cronce/cronce/idempotency"
 )
@@ -64,5 +65,23 @@ func TestKeyPartsHaveLimits(t *testing.T) {
 		if err := k.Validate(); !errors.Is(err, idempotency.ErrInvalidKey) {
 			t.Errorf("%+v is valid", k)
 		}
+	}
+}
+
+func TestTwoHandlersOfEventsNeverShareAScope(t *testing.T) {
+	seen := map[string][2]string{}
+	for _, pair := range [][2]string{{"a", "b"}, {"a", "c"}, {"a/b", "c"}, {"a", "b/c"}, {"a%2Fb", "c"}, {"a%", "2Fb/c"}} {
+		scope := idempotency.EventScope(pair[0], pair[1])
+		if other, is := seen[scope]; is {
+			t.Errorf("%q and %q share the scope %q", pair, other, scope)
+		}
+		seen[scope] = pair
+		ttl := idempotency.TTL(scope, map[string]time.Duration{idempotency.EventScopes: time.Hour}, time.Minute)
+		if ttl != time.Hour {
+			t.Errorf("%q is not of %s", scope, idempotency.EventScopes)
+		}
+	}
+	if got := idempotency.EventScope("order.placed.v1", "commission"); got != "event:order.placed.v1/commission" {
+		t.Error(got)
 	}
 }

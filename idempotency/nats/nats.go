@@ -50,7 +50,7 @@ type Options struct {
 	// message's data, compared by its meaning when it is JSON. A publisher that
 	// puts the time of publication into it needs a function that leaves it out.
 	Payload func(jetstream.Msg) any
-	// TTL overrides the kit's TTL for [Scope](Event, Handler).
+	// TTL overrides the kit's TTL for [idempotency.EventScope](Event, Handler).
 	TTL time.Duration
 
 	// Workers is how many events are handled at once; default 1, in the
@@ -71,9 +71,6 @@ type Options struct {
 	// Logger hears of every failure; default slog.Default().
 	Logger *slog.Logger
 }
-
-// Scope is the key scope of a handler's events: "event:order.placed.v1/commission".
-func Scope(event, handler string) string { return "event:" + event + "/" + handler }
 
 // MsgID is the publisher's id of a message, its header Nats-Msg-Id.
 func MsgID(msg jetstream.Msg) (string, error) {
