@@ -31,6 +31,7 @@ type Store struct {
 	pool *pgxpool.Pool
 	name string // schema and table, the namespace of the locks
 	sql  statements
+	gone purgeStatements
 }
 
 var (
@@ -46,7 +47,7 @@ var (
 // one in all. A [idempotency.Call] inside a handler needs a second one.
 func New(pool *pgxpool.Pool, o Options) *Store {
 	table := pgx.Identifier{cmp.Or(o.Schema, "cronce"), cmp.Or(o.Table, "idempotency_keys")}.Sanitize()
-	return &Store{pool: pool, name: table, sql: newStatements(table)}
+	return &Store{pool: pool, name: table, sql: newStatements(table), gone: newPurgeStatements(table)}
 }
 
 type contextKey struct{}

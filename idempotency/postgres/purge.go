@@ -2,6 +2,8 @@ package postgres
 
 import (
 	"context"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -9,33 +11,130 @@ import (
 	"github.com/cronce/cronce/idempotency"
 )
 
-// PurgeBatch implements [idempotency.Purger].
-func (s *Store) PurgeBatch(ctx context.Context, p idempotency.Purge) (idempotency.Purged, error) {
-	done := idempotency.Purged{Scopes: map[string]int64{}, Last: p.After}
-	rows, err := s.pool.Query(ctx, s.sql.batch, p.Scope, p.After, p.Limit)
-	if err != nil {
-		return idempotency.Purged{}, unavailable("purge", err)
+// purgeStatements are the purge's SQL, with the table put in. $1 is a scope or
+// empty, $2 where to go on, $3 the limit.
+type purgeStatements struct{ quick, careful, count string }
+
+// bySettings prepares a purge's transaction.
+//
+//   - The commit waits for no disk. A batch that a crash of the server loses is
+//     removed again by the next purge, and until then its keys count as expired
+//     as before. Whatever commits later is behind the batch in the log, so a key
+//     that was taken again does not meet its old row.
+//   - A row that somebody holds is waited for only for lock_timeout: far below
+//     deadlock_timeout, so that it is the purge that gives way.
+//   - The batch walks the index on expires_at whatever the statistics say, which
+//     are of the time before the purge; a plan that sorts would read all that is
+//     left for every batch. Compiling it would cost more than running it.
+const bySettings = `SELECT set_config('synchronous_commit', 'off', true), set_config('jit', 'off', true),
+       set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
+       set_config('lock_timeout', coalesce($1::text, current_setting('lock_timeout')), true)`
+
+func newPurgeStatements(table string) purgeStatements {
+	// The index can end at the statement's time, which {{expired}} cannot give
+	// it: that clock moves while the statement runs. Without an end the last
+	// batch would read every key that has not expired.
+	const from = `FROM {{table}}
+  WHERE {{expired}} AND expires_at <= statement_timestamp() AND expires_at >= $2 AND ($1 = '' OR scope = $1)`
+	const counted = `RETURNING scope, expires_at
+)
+SELECT scope, count(*), max(expires_at) FROM gone GROUP BY scope`
+	in := strings.NewReplacer("{{table}}", table, "{{expired}}", expired).Replace
+	return purgeStatements{
+		// A stretch of the index that ends before the first row of the next
+		// batch. Of rows that expire at one instant, as after an import, it
+		// takes all or none, so it never takes more than the limit.
+		quick: in(`WITH gone AS (
+  DELETE ` + from + `
+    AND expires_at < coalesce((SELECT expires_at ` + from + ` ORDER BY expires_at OFFSET $3 LIMIT 1), 'infinity')
+  ` + counted),
+
+		// Locking the rows first leaves out those that somebody holds, but
+		// writes each of them, and the log, twice. The array of row addresses
+		// makes the delete fetch its rows directly. The predicate stands again
+		// because a row may have been reclaimed in between.
+		careful: in(`WITH doomed AS (
+  SELECT ctid ` + from + ` ORDER BY expires_at LIMIT $3 FOR UPDATE SKIP LOCKED
+), gone AS (
+  DELETE FROM {{table}} WHERE ctid = ANY (ARRAY(SELECT ctid FROM doomed)) AND {{expired}}
+  ` + counted),
+
+		count: in(`SELECT scope, count(*) FROM {{table}}
+WHERE {{expired}} AND expires_at <= statement_timestamp() AND ($1 = '' OR scope = $1) GROUP BY scope`),
 	}
-	var scope string
-	var n int64
-	var last time.Time
-	_, err = pgx.ForEachRow(rows, []any{&scope, &n, &last}, func() error {
-		done.Scopes[scope] = n
-		done.Rows += int(n)
-		if last.After(done.Last) {
-			done.Last = last.UTC()
-		}
-		return nil
-	})
+}
+
+// patience is how long a batch waits for a row that somebody holds.
+const patience = 5 * time.Millisecond
+
+// PurgeBatch implements [idempotency.Purger]. It removes without locking first;
+// where that meets a row that somebody holds, or takes fewer than it may, it
+// goes on with what is free.
+func (s *Store) PurgeBatch(ctx context.Context, p idempotency.Purge) (idempotency.Purged, error) {
+	wait := strconv.FormatInt(patience.Milliseconds(), 10)
+	done, err := s.remove(ctx, s.gone.quick, &wait, p)
+	if code, _ := refused(err); code == "55P03" { // lock_not_available
+		done, err = idempotency.Purged{}, nil
+	}
+	if err == nil && done.Rows < p.Limit {
+		p.Limit -= done.Rows
+		var rest idempotency.Purged
+		rest, err = s.remove(ctx, s.gone.careful, nil, p)
+		done = sum(done, rest)
+	}
 	if err != nil {
 		return idempotency.Purged{}, unavailable("purge", err)
 	}
 	return done, nil
 }
 
+func sum(a, b idempotency.Purged) idempotency.Purged {
+	for scope, n := range a.Scopes {
+		b.Scopes[scope] += n
+	}
+	b.Rows += a.Rows
+	if a.Last.After(b.Last) {
+		b.Last = a.Last
+	}
+	return b
+}
+
+// remove runs one batch: settings, statement and commit in one round trip.
+func (s *Store) remove(ctx context.Context, statement string, wait *string, p idempotency.Purge) (idempotency.Purged, error) {
+	done := idempotency.Purged{Scopes: map[string]int64{}, Last: p.After}
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return done, err
+	}
+	t := &tx{store: s, pooled: conn, conn: conn.Conn()}
+	defer t.release()
+	var b pgx.Batch
+	b.Queue(`BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE`)
+	b.Queue(bySettings, wait)
+	b.Queue(statement, p.Scope, p.After, p.Limit).Query(func(rows pgx.Rows) error {
+		var scope string
+		var n int64
+		var last time.Time
+		_, err := pgx.ForEachRow(rows, []any{&scope, &n, &last}, func() error {
+			done.Scopes[scope] = n
+			done.Rows += int(n)
+			if last.After(done.Last) {
+				done.Last = last.UTC()
+			}
+			return nil
+		})
+		return err
+	})
+	b.Queue(`COMMIT`)
+	if err = t.conn.SendBatch(ctx, &b).Close(); err != nil {
+		t.undo(ctx)
+	}
+	return done, err
+}
+
 // CountExpired implements [idempotency.Purger].
 func (s *Store) CountExpired(ctx context.Context, scope string) (map[string]int64, error) {
-	rows, err := s.pool.Query(ctx, s.sql.count, scope)
+	rows, err := s.pool.Query(ctx, s.gone.count, scope)
 	if err != nil {
 		return nil, unavailable("count", err)
 	}

@@ -15,7 +15,6 @@ const expired = `expires_at <= clock_timestamp()`
 type statements struct {
 	lock, look, reclaim, record            string
 	reserve, takeOver, settle, doubt, free string
-	batch, count                           string
 }
 
 func newStatements(table string) statements {
@@ -69,22 +68,6 @@ RETURNING expires_at`),
 WHERE ` + key + ` AND owner = $4 AND state = 'calling'`),
 
 		free: in(`DELETE FROM {{table}} WHERE ` + key + ` AND owner = $4 AND state = 'calling'`),
-
-		// $1 scope or '', $2 after, $3 limit. The array of row addresses makes
-		// the delete fetch its rows directly; the index gives the order and
-		// where to go on. The predicate stands again at the end because a row
-		// may have been reclaimed between the two.
-		batch: in(`WITH doomed AS (
-  SELECT ctid FROM {{table}}
-  WHERE {{expired}} AND expires_at >= $2 AND ($1 = '' OR scope = $1)
-  ORDER BY expires_at LIMIT $3 FOR UPDATE SKIP LOCKED
-), gone AS (
-  DELETE FROM {{table}} WHERE ctid = ANY (ARRAY(SELECT ctid FROM doomed)) AND {{expired}}
-  RETURNING scope, expires_at
-)
-SELECT scope, count(*), max(expires_at) FROM gone GROUP BY scope`),
-
-		count: in(`SELECT scope, count(*) FROM {{table}} WHERE {{expired}} AND ($1 = '' OR scope = $1) GROUP BY scope`),
 	}
 }
 
