@@ -94,8 +94,8 @@ func (p *planner) nextDue() time.Time {
 // due plans the jobs whose next instant has come, earliest first, until the
 // plans hold about limit rows. The jobs stay where they are until reach.
 func (p *planner) due(now time.Time, limit int) []ledger.Plan {
-	var out []ledger.Plan
-	var taken []*entry
+	most := min(limit, len(p.heap))
+	out, taken := make([]ledger.Plan, 0, most), make([]*entry, 0, most)
 	rows := 0
 	for len(p.heap) > 0 && !p.heap[0].next.After(now) && rows < limit {
 		e := heap.Pop(&p.heap).(*entry)

@@ -1,6 +1,7 @@
 package jobs_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -88,5 +89,27 @@ func TestRequestBodyIsTheSameOnEveryAttempt(t *testing.T) {
 	raw := one(t, build(t, release(func(j *jobs.Job) { j.Body = json.RawMessage(`{ "b": 1, "a": 2 }`) })), "release")
 	if got := raw.RequestBody(id, three); string(got) != `{"b":1,"a":2}` {
 		t.Errorf("raw JSON became %s", got)
+	}
+}
+
+// The body is written by hand where that is safe.
+func TestTheDefaultBodyIsWhatJSONEncodingWrites(t *testing.T) {
+	texts := []string{"", "release", "a.b-c_9", `a"b`, `a\b`, "a\nb", "<a&b>", "a\u2028b", "\u00e9", "\xff", "\x7f", "~ {}"}
+	for _, id := range texts {
+		for _, runID := range texts {
+			var want bytes.Buffer
+			enc := json.NewEncoder(&want)
+			enc.SetEscapeHTML(false)
+			if err := enc.Encode(struct {
+				JobID       string `json:"jobId"`
+				RunID       string `json:"runId"`
+				ScheduledAt string `json:"scheduledAt"`
+			}{id, runID, "2026-11-21T03:00:00Z"}); err != nil {
+				t.Fatal(err)
+			}
+			if got := (jobs.Job{ID: id}).RequestBody(runID, three); string(got)+"\n" != want.String() {
+				t.Errorf("%q, %q: got %s, want %s", id, runID, got, &want)
+			}
+		}
 	}
 }
