@@ -1,0 +1,57 @@
+package executor
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+)
+
+// BenchmarkDue plans 100,000 jobs that are all due in one second, to the rows
+// that are to be written, in batches as the executor does; the ledger is not
+// part of it.
+func BenchmarkDue100000Jobs(b *testing.B) {
+	for _, schedule := range []string{"0 * * * *", "at(2026-11-21T12:00:00)"} {
+		b.Run(schedule[:2], func(b *testing.B) { benchmarkDue(b, 100_000, schedule) })
+	}
+}
+
+func benchmarkDue(b *testing.B, n int, schedule string) {
+	entries := []jobs.Entry{jobs.Name("test"), jobs.Target{Name: "svc", URLEnv: "SVC_URL"}}
+	for i := range n {
+		entries = append(entries, jobs.Job{ID: fmt.Sprintf("job-%06d", i), Schedule: schedule, Target: "svc", Path: "/run"})
+	}
+	reg, err := jobs.NewRegistry(entries...)
+	if err != nil {
+		b.Fatal(err)
+	}
+	instant := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	p := newPlanner(reg, 30*time.Second)
+	b.ReportAllocs()
+	for b.Loop() {
+		b.StopTimer()
+		for i, j := range reg.All() {
+			p.put(i, ledger.Position{JobID: j.ID, Epoch: 1, Watermark: instant.Add(-time.Second)})
+		}
+		b.StartTimer()
+		if rows := planAll(p, instant); rows != n {
+			b.Fatalf("%d rows for %d jobs", rows, n)
+		}
+	}
+}
+
+// planAll plans what is due as if a ledger had admitted it all.
+func planAll(p *planner, now time.Time) (rows int) {
+	for {
+		plans := p.due(now, admitLimit)
+		if len(plans) == 0 {
+			return rows
+		}
+		for _, plan := range plans {
+			rows += len(plan.Instants)
+			p.reach(ledger.Position{JobID: plan.JobID, Epoch: plan.Epoch, Watermark: plan.Through})
+		}
+	}
+}
