@@ -41,8 +41,10 @@ type StoreReport struct {
 	Name    string `json:"name"`
 	Deleted int64  `json:"deleted"`
 	Left    int64  `json:"left"` // expired when the time was over
-	Error   string `json:"error,omitempty"`
-	Err     error  `json:"-"`
+	// Scopes are the key scopes that something was removed of, by name.
+	Scopes []Scope `json:"scopes,omitempty"`
+	Error  string  `json:"error,omitempty"`
+	Err    error   `json:"-"`
 
 	scopes map[string]int64
 }
@@ -68,17 +70,18 @@ func (p Purge) report(stores []StoreReport, runs StoreReport) (Report, error) {
 	r := Report{Scopes: []Scope{}, Stores: stores, Runs: runs.Deleted, DryRun: p.DryRun}
 	sums := map[string]int64{}
 	var failures []error
-	for _, s := range stores {
+	for i, s := range stores {
 		r.Deleted += s.Deleted
 		for scope, n := range s.scopes {
 			sums[scope] += n
 		}
+		stores[i].Scopes = byName(s.scopes)
 		failures = append(failures, s.Err)
 	}
-	for _, scope := range slices.Sorted(maps.Keys(sums)) {
-		r.Scopes = append(r.Scopes, Scope{scope, sums[scope]})
-		if _, rule := p.TTL(scope); rule == "" {
-			r.ByDefault = append(r.ByDefault, scope)
+	r.Scopes = append(r.Scopes, byName(sums)...)
+	for _, s := range r.Scopes {
+		if _, rule := p.TTL(s.Scope); rule == "" {
+			r.ByDefault = append(r.ByDefault, s.Scope)
 		}
 	}
 	if runs.Err != nil {
@@ -88,6 +91,13 @@ func (p Purge) report(stores []StoreReport, runs StoreReport) (Report, error) {
 		r.Ledger = &runs
 	}
 	return r, errors.Join(append(failures, runs.Err)...)
+}
+
+func byName(counts map[string]int64) (scopes []Scope) {
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		scopes = append(scopes, Scope{name, counts[name]})
+	}
+	return scopes
 }
 
 // Detail is the report as JSON of at most limit bytes: of more scopes than
@@ -114,7 +124,13 @@ func (r Report) shorter() Report {
 	for _, s := range most[:keep] {
 		kept[s.Scope] = true
 	}
-	r.Scopes = slices.DeleteFunc(slices.Clone(r.Scopes), func(s Scope) bool { return !kept[s.Scope] })
+	only := func(scopes []Scope) []Scope {
+		return slices.DeleteFunc(slices.Clone(scopes), func(s Scope) bool { return !kept[s.Scope] })
+	}
+	r.Scopes, r.Stores = only(r.Scopes), slices.Clone(r.Stores)
+	for i := range r.Stores {
+		r.Stores[i].Scopes = only(r.Stores[i].Scopes)
+	}
 	r.ByDefault = slices.DeleteFunc(slices.Clone(r.ByDefault), func(s string) bool { return !kept[s] })
 	return r
 }

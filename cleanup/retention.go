@@ -103,17 +103,45 @@ func (p Proof) arithmetic() string {
 	return strings.Join(terms, " + ") + ", at least " + short(jobs.MinHorizon)
 }
 
-// remedy names what would make the proof hold. Shortening the horizon is one
-// only where the TTL leaves room for any.
+// remedy names the ways that would make the proof hold, each by itself.
 func (p Proof) remedy() string {
 	ways := []string{fmt.Sprintf("keep the keys longer at the target and say so (keyTTLs: scope %q, ttl over %s)",
 		p.KeyScope, short(p.Horizon+p.Skew))}
 	if room := p.TTL - p.Skew; room > 0 {
-		ways = append(ways,
-			fmt.Sprintf("set the job's retry.horizon below %s, so that later retries are not made", short(room)),
-			"lower platform's ages, timeout or backoff")
+		ways = append(ways, fmt.Sprintf("set the job's retry.horizon below %s, so that later retries are not made", short(room)))
+		ways = append(ways, p.lower(room)...)
 	}
 	return "Mend it: " + strings.Join(ways, "; or ")
+}
+
+// lower names the terms that, made less, bring the horizon below room. None does
+// when the horizon is set, or would have to come below the least that it is by
+// default.
+func (p Proof) lower(room time.Duration) (ways []string) {
+	t := p.Terms
+	if p.Horizon != t.Sum() || room <= jobs.MinHorizon {
+		return nil
+	}
+	excess := p.Horizon - room
+	for _, term := range []struct {
+		name  string
+		total time.Duration
+		parts int // that the total is of
+	}{
+		{"platform.eventAge", t.Platform.EventAge, 1},
+		{"platform.lambdaEventAge", t.Platform.LambdaEventAge, 1},
+		{"platform.queueAge", t.Platform.QueueAge, 1},
+		{"the job's timeout", t.Timeouts, t.Attempts},
+		{"its backoff, jitter included,", t.Backoff, 1},
+	} {
+		if most := (term.total - excess) / time.Duration(term.parts); most > 0 {
+			ways = append(ways, fmt.Sprintf("lower %s to less than %s", term.name, short(most)))
+		}
+	}
+	if len(ways) == 0 {
+		ways = append(ways, fmt.Sprintf("take more than %s off platform's ages, timeouts and backoff together", short(excess)))
+	}
+	return ways
 }
 
 // short writes a duration without zero minutes and seconds: 24h, not 24h0m0s.

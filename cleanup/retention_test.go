@@ -104,6 +104,94 @@ func TestRefusalNamesTheRuleThatTheTTLIsFrom(t *testing.T) {
 	}
 }
 
+// What would not help is not advised; what is advised helps.
+func TestRefusalOffersOnlyWhatWouldMendIt(t *testing.T) {
+	const hour, minute = time.Hour, time.Minute
+	for _, tc := range []struct {
+		rule string
+		ages jobs.Platform
+		job  func(*jobs.Job)
+		ttl  time.Duration
+		want []string // after the first way, which is always a longer ttl
+		ttls string
+	}{
+		{
+			"a horizon that is set does not follow the ages", jobs.Platform{EventAge: 24 * hour},
+			func(j *jobs.Job) { j.Retry.Horizon = 30 * hour }, 24 * hour,
+			[]string{"set the job's retry.horizon below 23h55m, so that later retries are not made"}, "ttl over 30h5m",
+		},
+		{
+			"the least horizon is not less for lower ages", jobs.Platform{EventAge: -1, LambdaEventAge: -1}, nil, hour,
+			[]string{"set the job's retry.horizon below 55m, so that later retries are not made"}, "ttl over 1h5m",
+		},
+		{
+			"ages cannot bring the horizon below its least", jobs.Platform{EventAge: 24 * hour}, nil, 65 * minute,
+			[]string{"set the job's retry.horizon below 1h, so that later retries are not made"}, "ttl over 25h8m15s",
+		},
+		{
+			"no horizon is short enough for a key that lives no longer than the skew", jobs.Platform{}, nil, 5 * minute,
+			nil, "ttl over 2h8m15s",
+		},
+		{
+			"one age alone", jobs.Platform{EventAge: 24 * hour}, nil, 24 * hour,
+			[]string{"set the job's retry.horizon below 23h55m, so that later retries are not made", "lower platform.eventAge to less than 22h51m45s"}, "ttl over 25h8m15s",
+		},
+		{
+			"any of three terms", jobs.Platform{EventAge: 2 * hour, LambdaEventAge: -1},
+			func(j *jobs.Job) { j.Timeout = hour; j.Retry.Backoff = []time.Duration{10 * hour}; j.Retry.Jitter = -1 }, 13*hour + 5*minute,
+			[]string{
+				"set the job's retry.horizon below 13h, so that later retries are not made", "lower platform.eventAge to less than 1h",
+				"lower the job's timeout to less than 30m", "lower its backoff, jitter included, to less than 9h",
+			}, "ttl over 14h5m",
+		},
+		{
+			"no term alone, all together", jobs.Platform{EventAge: 2 * hour, LambdaEventAge: 2 * hour}, nil, hour + 10*minute,
+			[]string{
+				"set the job's retry.horizon below 1h5m, so that later retries are not made",
+				"take more than 2h58m15s off platform's ages, timeouts and backoff together",
+			}, "ttl over 4h8m15s",
+		},
+	} {
+		t.Run(tc.rule, func(t *testing.T) {
+			problems := cleanup.Prove(registry(t, tc.ages, job(tc.job), jobs.KeyTTL{Scope: payments, TTL: tc.ttl}))
+			if len(problems) != 1 {
+				t.Fatalf("problems: %v", problems)
+			}
+			_, remedy, _ := strings.Cut(problems[0].Message, "Mend it: ")
+			ways := strings.Split(remedy, "; or ")
+			if !strings.Contains(ways[0], tc.ttls) || !slices.Equal(ways[1:], tc.want) {
+				t.Errorf("%q", ways)
+			}
+		})
+	}
+}
+
+func TestWhatTheRefusalOffersHelps(t *testing.T) {
+	ages := jobs.Platform{EventAge: 2 * time.Hour, LambdaEventAge: -1}
+	edit := func(j *jobs.Job) {
+		j.Timeout = time.Hour
+		j.Retry.Backoff = []time.Duration{10 * time.Hour}
+		j.Retry.Jitter = -1
+	}
+	for _, tc := range []struct {
+		way  string
+		ages jobs.Platform
+		edit func(*jobs.Job)
+	}{
+		{"eventAge", jobs.Platform{EventAge: time.Hour - time.Millisecond, LambdaEventAge: -1}, edit},
+		{"timeout", ages, func(j *jobs.Job) { edit(j); j.Timeout = 30*time.Minute - time.Millisecond }},
+		{"backoff", ages, func(j *jobs.Job) { edit(j); j.Retry.Backoff[0] = 9*time.Hour - time.Millisecond }},
+		{"retry.horizon", ages, func(j *jobs.Job) { edit(j); j.Retry.Horizon = 13*time.Hour - time.Millisecond }},
+	} {
+		t.Run(tc.way, func(t *testing.T) {
+			ttl := jobs.KeyTTL{Scope: payments, TTL: 13*time.Hour + cleanup.Skew}
+			if problems := cleanup.Prove(registry(t, tc.ages, job(tc.edit), ttl)); len(problems) > 0 {
+				t.Error(problems)
+			}
+		})
+	}
+}
+
 func TestRefusalStandsAtTheKeyScopeElseAtTheJob(t *testing.T) {
 	const file = "name: acme\njobs:\n" +
 		"  - { id: a, schedule: '@daily', targetUrlEnv: A, path: /a, keyScope: short }\n" +

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -89,12 +90,12 @@ func parsePurge(query string) (p purgeRequest, err error) {
 	}
 	for name, given := range values {
 		switch {
-		case len(given) == 1 && name == "scope":
+		case len(given) == 1 && name == "scope" && given[0] != "" && !strings.Contains(given[0], "*"):
 			p.scope = given[0]
 		case len(given) == 1 && name == "dryRun" && (given[0] == "true" || given[0] == "false"):
 			p.dry = given[0] == "true"
 		default:
-			return p, errors.New("use ?scope=S and ?dryRun=true or false, each once, and nothing else; nothing was removed")
+			return p, errors.New("use ?scope=S, a whole key scope and no pattern, and ?dryRun=true or false, each once, and nothing else; nothing was removed")
 		}
 	}
 	return p, nil

@@ -93,7 +93,7 @@ func TestPurgeHandlerAnswers503WhenTheStoreFails(t *testing.T) {
 
 // A dry run that is not written as documented must not delete.
 func TestPurgeHandlerRefusesWhatItDoesNotKnow(t *testing.T) {
-	for _, query := range []string{"dryRun=1", "dryRun=TRUE", "dryRun", "dryrun=true", "dry-run=true", "dryRun=false&dryRun=true", "scope=a&scope=b", "scope=%zz", "x=1"} {
+	for _, query := range []string{"dryRun=1", "dryRun=TRUE", "dryRun", "dryrun=true", "dry-run=true", "dryRun=false&dryRun=true", "scope=a&scope=b", "scope=", "scope=a*", "scope=%zz", "x=1"} {
 		h := &heap{keys: map[string]int64{"a": 7, "b": 3}}
 		status, body := askPurge(t, h, idempotency.PurgeOptions{}, "POST", "/purge?"+query)
 		if status != 400 || !strings.Contains(body, idempotency.CodeInvalidRequest) || h.keys["a"]+h.keys["b"] != 10 {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -46,11 +47,18 @@ others; the exit code is then 1.`,
 		Example: `  cronce purge --dry-run
   cronce purge --store accounting --scope route:POST_/v1/payments`,
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return a.purgeNow(c.Context(), f) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			for _, name := range []string{"scope", "store"} {
+				if flag := c.Flags().Lookup(name); flag.Changed && flag.Value.String() == "" {
+					return usage("--%s is empty; leave it out for all", name)
+				}
+			}
+			return a.purgeNow(c.Context(), f)
+		},
 	}
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "only count what would be removed")
 	c.Flags().BoolVar(&f.fullPace, "full-pace", false, "do not leave time to the stores' live traffic")
-	c.Flags().StringVar(&f.scope, "scope", "", "only keys of this key `scope`")
+	c.Flags().StringVar(&f.scope, "scope", "", "only keys of this key `scope`, a whole one")
 	c.Flags().StringVar(&f.store, "store", "", "only the key store of this `name`")
 	return c
 }
@@ -79,12 +87,35 @@ func (a *app) purgeNow(ctx context.Context, f purgeFlags) error {
 	if err := a.printPurge(reg, report); err != nil {
 		return err
 	}
+	if f.scope != "" && report.Deleted == 0 && failed == nil {
+		a.tellScopes(ctx, p)
+	}
 	return failed
+}
+
+// tellScopes helps who asked for a key scope of which nothing has expired: its
+// name may be misspelt.
+func (a *app) tellScopes(ctx context.Context, p cleanup.Purge) {
+	scope := p.Scope
+	p.Scope, p.DryRun, p.Runs = "", true, nil
+	all, _ := p.Run(ctx) // a store that fails has no scopes to tell
+	var names []string
+	for _, s := range all.Scopes {
+		names = append(names, s.Scope)
+	}
+	text := "nor has any other"
+	if len(names) > 0 {
+		text = "the scopes that have expired keys: " + strings.Join(names, ", ")
+	}
+	fmt.Fprintf(a.err, "no key of the scope %q has expired; %s\n", scope, text)
 }
 
 // purgeOf is the purge that the flags select, on the ledger that there is.
 func (a *app) purgeOf(ctx context.Context, reg *jobs.Registry, f purgeFlags) (cleanup.Purge, func(), error) {
 	var none cleanup.Purge
+	if strings.Contains(f.scope, "*") {
+		return none, nil, usage("--scope %q is a pattern, and a purge takes one whole key scope; \"cronce purge --dry-run\" lists those that have expired keys", f.scope)
+	}
 	p := cleanup.New(reg, keystores.Of(reg, a.lookup), nil)
 	p.Scope, p.DryRun = f.scope, f.dryRun
 	if f.fullPace {

@@ -78,7 +78,8 @@ func TestPurgeCommandCountsByScope(t *testing.T) {
 		t.Errorf("of one store and scope: %+v", r)
 	}
 	golden(t, "purge", d.transcript("purge", "--dry-run")+d.transcript("purge", "--dry-run", "--json")+
-		d.transcript("purge")+d.transcript("purge"))
+		d.transcript("purge", "--scope", "order")+d.transcript("purge", "--scope", "route:*")+
+		d.transcript("purge")+d.transcript("purge")+d.transcript("purge", "--scope", "orders"))
 }
 
 func TestPurgeCommandGoesOnPastAStoreThatFails(t *testing.T) {
@@ -94,6 +95,11 @@ func TestPurgeCommandRefusesWhatItDoesNotKnow(t *testing.T) {
 	d := storesDesk(t)
 	if _, errs := d.purge(exitUsage, "--store", "nowhere"); !strings.Contains(errs, `no key store "nowhere"`) {
 		t.Error(errs)
+	}
+	for _, args := range [][]string{{"--scope", ""}, {"--store", ""}, {"--scope", "route:*"}} {
+		if r, errs := d.purge(exitUsage, args...); r.Deleted != 0 || !strings.Contains(errs, args[0]) {
+			t.Errorf("%q: %s", args, errs)
+		}
 	}
 	delete(d.env, "OTHER_URL")
 	if _, errs := d.purge(exitUsage); !strings.Contains(errs, "OTHER_URL is not set") {
@@ -115,8 +121,10 @@ func TestNightlyRunShowsCountsPerScope(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, out, _ = invoke(t, env, "runs", "show", r.RunID, "--config", config, "--db", db)
-		if want := `{"scope":"route:POST_/v1/payments","deleted":6}`; !strings.Contains(out, want) {
-			t.Errorf("runs show lacks %s:\n%s", want, out)
+		for _, want := range []string{"accounting     route:POST_/v1/payments  3        -\n", "accounting     in all                   5        0\n", "finished runs  in all                   0        0\n"} {
+			if !strings.Contains(out, want) {
+				t.Errorf("runs show lacks %s:\n%s", want, out)
+			}
 		}
 	})
 }

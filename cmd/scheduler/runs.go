@@ -210,7 +210,7 @@ func (a *app) printRun(r ledger.Run, attempts []ledger.Attempt) error {
 	h := newTable(a.out, "ATTEMPT", "STARTED", "TOOK", "ANSWER", "STATUS", "CODE", "ERROR")
 	for _, at := range attempts {
 		h.row(strconv.Itoa(at.N), moment(at.StartedAt), at.FinishedAt.Sub(at.StartedAt).Round(time.Millisecond).String(),
-			string(at.Answer), strconv.Itoa(at.Status), at.Code, at.Error+at.Detail)
+			string(at.Answer), strconv.Itoa(at.Status), at.Code, at.Error)
 	}
-	return h.flush()
+	return errors.Join(h.flush(), a.printPurges(attempts))
 }
