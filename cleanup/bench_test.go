@@ -3,6 +3,7 @@ package cleanup_test
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"os"
 	"slices"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/cronce/cronce/cleanup"
@@ -39,6 +41,7 @@ func BenchmarkPurge(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+	table := newSeed(b, n)
 	for _, way := range []struct {
 		name  string
 		purge func(*bench) time.Duration
@@ -50,7 +53,7 @@ func BenchmarkPurge(b *testing.B) {
 		b.Run(way.name, func(b *testing.B) {
 			for range b.N {
 				b.StopTimer()
-				x := newBench(b, n)
+				x := table.copy(b)
 				x.beside(func() { time.Sleep(time.Second) }) // connections, caches
 				quiet := x.beside(func() { time.Sleep(benchQuiet) })
 				wal := x.wal()
@@ -82,15 +85,23 @@ type bench struct {
 	pool *pgxpool.Pool
 }
 
-func newBench(b *testing.B, n int) *bench {
+// seed is a database with the table that every way purges a copy of.
+type seed struct {
+	server *pgx.Conn // to another database: one that is copied has no sessions
+	url    string
+	copies int
+}
+
+func newSeed(b *testing.B, n int) *seed {
 	b.Helper()
-	url := testdb.Postgres(b)
-	pool, err := pgxpool.New(b.Context(), url+poolSize(url))
+	server, err := pgx.Connect(b.Context(), testdb.Postgres(b))
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.Cleanup(pool.Close)
-	x := &bench{b, url, pool}
+	b.Cleanup(func() { server.Close(context.WithoutCancel(b.Context())) })
+	s := &seed{server: server, url: testdb.Postgres(b)}
+	x := newBench(b, s.url)
+	defer x.pool.Close()
 	text, err := migrations.Print(migrations.Target{Engine: migrations.Postgres, Set: migrations.Keys})
 	if err != nil {
 		b.Fatal(err)
@@ -102,8 +113,52 @@ SELECT 'route:POST_/v1/' || i %% 7, 'acme', md5(i::text), md5((i + 1)::text), 'd
        CASE WHEN i %% 5 = 0 THEN now() + interval '1 day' ELSE now() - i * interval '10 milliseconds' END
 FROM generate_series(1, %d) i`, n))
 	x.exec(`VACUUM ANALYZE cronce.idempotency_keys`)
+	x.tellSettings()
+	return s
+}
+
+// copy is a new copy of the seed, on the same server.
+func (s *seed) copy(b *testing.B) *bench {
+	b.Helper()
+	u, err := url.Parse(s.url)
+	if err != nil {
+		b.Fatal(err)
+	}
+	s.copies++
+	from := strings.TrimPrefix(u.Path, "/")
+	to := fmt.Sprintf("%s_%d", from, s.copies)
+	if _, err := s.server.Exec(b.Context(), fmt.Sprintf(`CREATE DATABASE %q TEMPLATE %q`, to, from)); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		_, _ = s.server.Exec(context.WithoutCancel(b.Context()), fmt.Sprintf(`DROP DATABASE %q`, to))
+	})
+	u.Path = "/" + to
+	x := newBench(b, u.String())
 	x.exec(`CHECKPOINT`)
 	return x
+}
+
+func newBench(b *testing.B, url string) *bench {
+	b.Helper()
+	pool, err := pgxpool.New(b.Context(), url+poolSize(url))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(pool.Close)
+	return &bench{b, url, pool}
+}
+
+// tellSettings logs what of the server's settings the figures hang on.
+func (x *bench) tellSettings() {
+	x.Helper()
+	var text string
+	if err := x.pool.QueryRow(x.Context(), `
+SELECT string_agg(name || ' ' || current_setting(name), ', ' ORDER BY name) FROM pg_settings
+WHERE name IN ('server_version', 'fsync', 'synchronous_commit', 'full_page_writes', 'shared_buffers', 'max_wal_size', 'checkpoint_timeout')`).Scan(&text); err != nil {
+		x.Fatal(err)
+	}
+	fmt.Println("postgres:", text) // a line of the benchmark format's, as cpu: is
 }
 
 // poolSize gives each writer a connection, and one to the DELETE.
