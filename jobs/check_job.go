@@ -14,14 +14,13 @@ import (
 // methods that a call can have; the first is the default.
 var methods = []string{"POST", "PUT", "PATCH", "DELETE", "GET", "HEAD"}
 
-// checkJobs returns the jobs with their defaults applied, with room for one
-// more.
+// checkJobs returns the jobs with their defaults applied.
 func (d *draft) checkJobs(p Platform) []kept {
-	firsts := make(map[string]int, len(d.jobs))
-	checked := make([]kept, 0, len(d.jobs)+1)
-	for i, given := range d.jobs {
+	firsts := make(map[string]int, d.count)
+	checked := make([]kept, 0, d.count+1)
+	for j := range d.jobs {
+		i := len(checked)
 		path := jobPath(i)
-		j := given.job()
 		d.checkID(path+".id", j.ID, i, firsts)
 		j = j.withDefaults(p)
 		j.Target = d.checkTarget(path, j)

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -13,7 +14,8 @@ type draft struct {
 	*report
 	names     []Name
 	targets   []Target
-	jobs      []given
+	jobs      iter.Seq[Job] // read as they are checked, not gathered
+	count     int           // of jobs
 	ttls      []KeyTTL
 	stores    []KeyStore
 	platforms []Platform
@@ -24,10 +26,6 @@ type draft struct {
 	shared   *sharer
 	made     *Registry // by build, sound or not
 }
-
-// given is a job as it was given. It is read when it is checked: a copy of each
-// would be most of what building a large registry takes.
-type given interface{ job() Job }
 
 // build checks everything, applies the defaults and makes the registry.
 func (d *draft) build() (*Registry, error) {
@@ -55,8 +53,10 @@ func (d *draft) nameJobs() {
 	if len(d.problems) == 0 {
 		return
 	}
-	for i, j := range d.jobs {
-		d.jobIDs[jobPath(i)] = j.job().ID
+	i := 0
+	for j := range d.jobs {
+		d.jobIDs[jobPath(i)] = j.ID
+		i++
 	}
 }
 

@@ -1,9 +1,11 @@
 package jobs_test
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 
@@ -98,6 +100,34 @@ func many(t *testing.T, n int) *jobs.Registry {
 		}))
 	}
 	return build(t, entries...)
+}
+
+func TestEntriesOneByOneGiveTheSameRegistry(t *testing.T) {
+	entries := []jobs.Entry{jobs.Name("acme"), jobs.Platform{QueueAge: time.Minute}}
+	for _, j := range alike() {
+		entries = append(entries, j)
+	}
+	want, err := jobs.NewRegistry(entries...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := jobs.NewRegistrySeq(slices.Values(entries))
+	if err != nil || got.Version() != want.Version() || !reflect.DeepEqual(got.Jobs(), want.Jobs()) {
+		t.Errorf("%v: got %+v\nwant %+v", err, got, want)
+	}
+	_, err = jobs.NewRegistrySeq(slices.Values([]jobs.Entry{jobs.Name("acme"), jobs.Job{ID: "a"}}))
+	var problems jobs.Problems
+	if !errors.As(err, &problems) || problems[0].Job != "a" {
+		t.Errorf("a job without a schedule: %v", err)
+	}
+}
+
+// An entry may be a pointer, or have a job in it.
+func TestAJobWithinAnotherTypeIsOfTheRegistry(t *testing.T) {
+	pointed, own := release(nil), struct{ jobs.Job }{release(func(j *jobs.Job) { j.ID = "own" })}
+	r := build(t, &pointed, own)
+	one(t, r, "release")
+	one(t, r, "own")
 }
 
 func heap() int64 {

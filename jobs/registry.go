@@ -30,12 +30,22 @@ type Registry struct {
 // entries in a file give the same registry. The error is Problems: all that is
 // wrong, not just the first.
 func NewRegistry(entries ...Entry) (*Registry, error) {
+	return NewRegistrySeq(slices.Values(entries))
+}
+
+// NewRegistrySeq is NewRegistry for very many jobs: entries yields them one by
+// one, and the same ones whenever it is ranged over, so that they need not be in
+// memory together.
+func NewRegistrySeq(entries iter.Seq[Entry]) (*Registry, error) {
 	d := &draft{report: newReport(source{})}
-	for _, e := range entries {
-		if j, ok := e.(given); ok {
-			d.jobs = append(d.jobs, j) // itself; enter would copy it
-		} else {
-			e.enter(d)
+	for e := range entries {
+		e.enter(d)
+	}
+	d.jobs = func(yield func(Job) bool) {
+		for e := range entries {
+			if j, ok := e.(interface{ job() Job }); ok && !yield(j.job()) {
+				return
+			}
 		}
 	}
 	return d.build()
