@@ -74,8 +74,10 @@ func dsn(path string, busy time.Duration, readOnly bool) string {
 		q.Set("_txlock", "immediate")
 		q.Add("_pragma", "journal_mode(wal)")
 		q.Add("_pragma", "synchronous(full)")
-		// 16 MiB: a backlog's indexes stay in memory.
-		q.Add("_pragma", "cache_size(-16384)")
+		// 8 MiB: a backlog's indexes stay in memory, most of them. It takes
+		// twice that, as the driver's allocator rounds a page and its header
+		// up to a power of two.
+		q.Add("_pragma", "cache_size(-8192)")
 		q.Add("_pragma", "wal_autocheckpoint(8192)")
 	}
 	path = filepath.ToSlash(path)

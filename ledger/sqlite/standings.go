@@ -23,6 +23,12 @@ func (l *Ledger) Standings(ctx context.Context, version string) (list []ledger.S
 			LEFT JOIN jobs j ON j.job_id = listed.job_id
 			LEFT JOIN winner w ON w.job_id = listed.job_id
 			ORDER BY listed.job_id`, t.alive())
+		if err != nil {
+			return err
+		}
+		// A start read and wrote each job's definition: those pages are not
+		// wanted again soon.
+		_, err = t.exec(`PRAGMA shrink_memory`)
 		return err
 	})
 	if err != nil {
