@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -78,6 +79,8 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 	if err != nil {
 		return err
 	}
+	// A large file's syntax tree is more than all that is needed from here on.
+	debug.FreeOSMemory()
 	s, err := a.openPatiently(ctx, f.patience, log)
 	if err != nil {
 		return err
