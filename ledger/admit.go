@@ -60,7 +60,8 @@ type Plan struct {
 	Events []Event
 	// Next, when set, ends the epoch at Through and starts another one with
 	// this definition (an edit), or none (Next.Hash == "": removed), and
-	// records EpochEnded and EpochBegun. The new epoch's watermark is Through.
+	// records EpochEnded and EpochBegun, both at Through. The new epoch's
+	// watermark is Through.
 	Next *Definition
 }
 
@@ -140,7 +141,7 @@ type Entered struct {
 // saving skipped, a pause, a resume, a new epoch.
 type Event struct {
 	JobID string
-	At    time.Time // actual or nearest instant
+	At    time.Time // actual; a gap's nearest instant; an epoch's first or last watermark
 	Kind  EventKind
 	Local string // gap: the local time that does not exist, "2026-03-08T02:30:00"
 	Zone  string // gap: the time zone

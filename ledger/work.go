@@ -114,6 +114,9 @@ type Declaration struct {
 type Pulse struct {
 	Now    time.Time
 	Living []string // versions that living processes declare, sorted
+	// Processes counts the living, this one included. Who alone works on a
+	// ledger leaves nothing to others.
+	Processes int
 }
 
 // ProcessTTL is how long after its last heartbeat a process counts as living.
@@ -124,7 +127,7 @@ const ProcessTTL = 30 * time.Second
 //
 // Whoever asks for standings begins, of the jobs that have no epoch (never seen,
 // or ended before) those whose winner its version holds: the next epoch, from 1,
-// with the watermark now, never lower than before, and the event EpochBegun.
+// with the watermark now, never lower than before, and the event EpochBegun at it.
 //
 // A job's winner is, of the definitions that living processes declare for it,
 // the one first declared last; a definition's first declaration is remembered

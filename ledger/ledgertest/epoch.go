@@ -33,7 +33,8 @@ func edited(b *bed) {
 	if s.Epoch <= j.Epoch || !s.Watermark.Equal(j.at(1)) {
 		b.Errorf("standing %+v, want a later epoch from %s", s, j.at(1))
 	}
-	if ended, begun := b.events("j", ledger.EpochEnded), b.events("j", ledger.EpochBegun); len(ended) != 1 || len(begun) != 2 {
+	ended, begun := b.events("j", ledger.EpochEnded), b.events("j", ledger.EpochBegun)
+	if len(ended) != 1 || len(begun) != 2 || !ended[0].At.Equal(j.at(1)) || !begun[0].At.Equal(j.at(1)) || !begun[1].At.Equal(j.Watermark) {
 		b.Errorf("events: ended %v, begun %v", ended, begun)
 	}
 	old := j.plan(2, j.planned(2, ledger.OverlapAllow))
@@ -136,6 +137,9 @@ func readded(b *bed) {
 	s := b.standings("v1")["j"]
 	if s.Hash != "v1" || s.Epoch <= j.Epoch || s.Watermark.Before(now) {
 		b.Errorf("standing %+v, want an epoch after %d that begins at %s", s, j.Epoch, now)
+	}
+	if ended, begun := b.events("j", ledger.EpochEnded), b.events("j", ledger.EpochBegun); !ended[0].At.Equal(j.at(0)) || !begun[0].At.Equal(s.Watermark) {
+		b.Errorf("events: ended %v, begun %v, want them at %s and %s", ended, begun, j.at(0), s.Watermark)
 	}
 	p := j.plan(1, j.leased(1, ledger.OverlapAllow))
 	p.After = j.at(0)

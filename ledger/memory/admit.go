@@ -36,7 +36,7 @@ func (l *Ledger) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitted
 		j.Watermark = p.Through.UTC()
 		j.events = append(j.events, p.Events...)
 		if p.Next != nil {
-			l.turn(j, *p.Next, now)
+			l.turn(j, *p.Next)
 		}
 	}
 	return got, nil

@@ -63,7 +63,13 @@ func (l *Ledger) Beat(ctx context.Context, id string) (ledger.Pulse, error) {
 		return ledger.Pulse{}, fmt.Errorf("process %q: %w", id, ledger.ErrNotFound)
 	}
 	p.seen = now
-	return ledger.Pulse{Now: now, Living: l.living(now)}, nil
+	living := 0
+	for _, p := range l.processes {
+		if p.lives(now) {
+			living++
+		}
+	}
+	return ledger.Pulse{Now: now, Living: l.living(now), Processes: living}, nil
 }
 
 // Retire forgets a process.
@@ -76,11 +82,13 @@ func (l *Ledger) Retire(ctx context.Context, id string) error {
 	return nil
 }
 
+func (p *process) lives(now time.Time) bool { return now.Sub(p.seen) <= ledger.ProcessTTL }
+
 // living are the versions of the processes that are alive, sorted.
 func (l *Ledger) living(now time.Time) []string {
 	alive := map[string]bool{}
 	for _, p := range l.processes {
-		if now.Sub(p.seen) <= ledger.ProcessTTL {
+		if p.lives(now) {
 			alive[p.version] = true
 		}
 	}
@@ -134,20 +142,20 @@ func (l *Ledger) found(j *job, hash string, now time.Time) {
 	if now.After(j.Watermark) {
 		j.Watermark = now
 	}
-	l.start(j, hash, l.bodies[j.JobID+" "+hash], now)
+	l.start(j, hash, l.bodies[j.JobID+" "+hash])
 }
 
-// turn ends a job's epoch and starts the next, if there is one.
-func (l *Ledger) turn(j *job, next ledger.Definition, now time.Time) {
-	j.events = append(j.events, ledger.Event{JobID: j.JobID, At: now, Kind: ledger.EpochEnded})
+// turn ends a job's epoch at its watermark and starts the next, if there is one.
+func (l *Ledger) turn(j *job, next ledger.Definition) {
+	j.events = append(j.events, ledger.Event{JobID: j.JobID, At: j.Watermark, Kind: ledger.EpochEnded})
 	j.hash, j.body = "", nil
 	if next.Hash != "" {
-		l.start(j, next.Hash, next.Body, now)
+		l.start(j, next.Hash, next.Body)
 	}
 }
 
-func (l *Ledger) start(j *job, hash string, body []byte, now time.Time) {
+func (l *Ledger) start(j *job, hash string, body []byte) {
 	j.Epoch++
 	j.hash, j.body = hash, body
-	j.events = append(j.events, ledger.Event{JobID: j.JobID, At: now, Kind: ledger.EpochBegun})
+	j.events = append(j.events, ledger.Event{JobID: j.JobID, At: j.Watermark, Kind: ledger.EpochBegun})
 }

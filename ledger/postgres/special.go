@@ -83,7 +83,7 @@ func finishSpecial(ctx context.Context, tx pgx.Tx, plans []ledger.Plan, ranges m
 			batch.Queue(insertEventSQL, p.JobID, e.At, string(e.Kind), e.Local, e.Zone, clean(e.By), clean(e.Why))
 		}
 		if p.Next != nil {
-			queueTurn(&batch, p.JobID, *p.Next)
+			queueTurn(&batch, p)
 		}
 	}
 	return tx.SendBatch(ctx, &batch).Close()
@@ -104,13 +104,16 @@ const insertEventSQL = `INSERT INTO events (job_id, at, kind, local, zone, by, w
 
 const insertEventNowSQL = `INSERT INTO events (job_id, at, kind, by, why) VALUES ($1, now(), $2, $3, $4)`
 
-// queueTurn ends a job's epoch and begins the next, if there is one.
-func queueTurn(batch *pgx.Batch, jobID string, next ledger.Definition) {
-	batch.Queue(insertEventNowSQL, jobID, string(ledger.EpochEnded), "", "")
-	if next.Hash == "" {
-		batch.Queue(`UPDATE jobs SET ended_at = now(), body = NULL WHERE job_id = $1`, jobID)
+// queueTurn ends the plan's epoch and begins the next, if there is one.
+func queueTurn(batch *pgx.Batch, p ledger.Plan) {
+	event := func(kind ledger.EventKind) {
+		batch.Queue(insertEventSQL, p.JobID, p.Through, string(kind), "", "", "", "")
+	}
+	event(ledger.EpochEnded)
+	if p.Next.Hash == "" {
+		batch.Queue(`UPDATE jobs SET ended_at = now(), body = NULL WHERE job_id = $1`, p.JobID)
 		return
 	}
-	batch.Queue(`UPDATE jobs SET epoch = epoch + 1, hash = $2, body = $3 WHERE job_id = $1`, jobID, next.Hash, next.Body)
-	batch.Queue(insertEventNowSQL, jobID, string(ledger.EpochBegun), "", "")
+	batch.Queue(`UPDATE jobs SET epoch = epoch + 1, hash = $2, body = $3 WHERE job_id = $1`, p.JobID, p.Next.Hash, p.Next.Body)
+	event(ledger.EpochBegun)
 }

@@ -31,9 +31,9 @@ const beginSQL = winnersSQL + `, begun AS (
 		SET epoch = j.epoch + 1, hash = excluded.hash, body = excluded.body, ended_at = NULL,
 			watermark = greatest(j.watermark, excluded.watermark)
 		WHERE j.ended_at IS NOT NULL
-	RETURNING j.job_id
+	RETURNING j.job_id, j.watermark
 )
-INSERT INTO events (job_id, at, kind) SELECT job_id, now(), 'epoch_begun' FROM begun`
+INSERT INTO events (job_id, at, kind) SELECT job_id, watermark, 'epoch_begun' FROM begun`
 
 const standingsSQL = winnersSQL + `
 SELECT coalesce(j.job_id, w.job_id) AS id, coalesce(j.epoch, 0), j.watermark,

@@ -70,12 +70,14 @@ func (t *tx) beginEpochs(version string) error {
 		return err
 	}
 	for _, b := range list {
-		_, err := t.exec(`
+		var from maybe
+		_, err := t.one(`
 			INSERT INTO jobs (job_id, epoch, hash, watermark)
 			SELECT job_id, 1, hash, ?2 FROM definitions WHERE first_declared = ?1
 			ON CONFLICT (job_id) DO UPDATE SET
 				epoch = epoch + 1, hash = excluded.hash, ended_at = NULL,
-				watermark = max(excluded.watermark, coalesce(watermark, 0))`, b.definition, t.now)
+				watermark = max(excluded.watermark, coalesce(watermark, 0))
+			RETURNING watermark`, []any{b.definition, t.now}, &from)
 		if err != nil {
 			return err
 		}
@@ -85,7 +87,7 @@ func (t *tx) beginEpochs(version string) error {
 		if err != nil {
 			return err
 		}
-		if err := t.event(ledger.Event{JobID: b.jobID, At: t.clock(), Kind: ledger.EpochBegun}); err != nil {
+		if err := t.event(ledger.Event{JobID: b.jobID, At: from.time(), Kind: ledger.EpochBegun}); err != nil {
 			return err
 		}
 	}
