@@ -3,6 +3,7 @@ package chaos
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/cronce/cronce/internal/proof"
@@ -23,6 +24,7 @@ import (
 //   - a job ends no earlier than the first process was started that does not
 //     declare it;
 //   - a job that every revision has is never without an epoch;
+//   - the ledger's own events tell of the same epochs;
 //   - every run is of the epoch that its instant lies in, and sends that
 //     epoch's body;
 //   - once nothing is broken any more and all processes are of one revision,
@@ -31,6 +33,7 @@ const (
 	Undeclared  proof.Rule = "an epoch stands on a definition that nobody had"
 	Retroactive proof.Rule = "a definition was current before anybody had it"
 	Foreign     proof.Rule = "a run is of another definition than its instant's"
+	Misdated    proof.Rule = "the ledger tells an operator of an epoch otherwise than it was"
 )
 
 // epoch is an epoch with what its runs must show.
@@ -96,6 +99,33 @@ func foreign(rows []ledger.Run, list []epoch, given map[string]bool) (found []pr
 		}
 	}
 	return found, nil
+}
+
+// misdated compares what the ledger tells of a job's epochs, newest first, with
+// its turns. It tells of an edit as an end and a beginning.
+func misdated(jobID string, turns []turn, events []ledger.Event) (found []proof.Violation) {
+	var was, told []string
+	current := false
+	for _, t := range turns {
+		if t.jobID != jobID {
+			continue
+		}
+		if current {
+			was = append(was, fmt.Sprint(ledger.EpochEnded, " ", t.at.UTC()))
+		}
+		if current = !t.ended; current {
+			was = append(was, fmt.Sprint(ledger.EpochBegun, " ", t.at.UTC()))
+		}
+	}
+	for _, e := range slices.Backward(events) {
+		if e.Kind == ledger.EpochBegun || e.Kind == ledger.EpochEnded {
+			told = append(told, fmt.Sprint(e.Kind, " ", e.At.UTC()))
+		}
+	}
+	if !slices.Equal(was, told) {
+		found = append(found, proof.Violation{Rule: Misdated, Of: jobID, What: fmt.Sprintf("it was %v, the events are %v", was, told)})
+	}
+	return found
 }
 
 // always are the jobs that every revision has.

@@ -94,6 +94,30 @@ func TestWhatNoFleetCanDo(t *testing.T) {
 	}
 }
 
+func TestTheLedgersEventsTellOfTheSameEpochs(t *testing.T) {
+	s := newStory(t, 3)
+	turns := []turn{
+		s.turn("moved", 1, 0, s.at(0, 1)), s.turn("season", 1, 0, s.at(0, 1)), s.turn("moved", 2, 1, s.at(1, 2)), s.end("season", 1, s.at(1, 3)),
+	}
+	begun := func(at time.Time) ledger.Event { return ledger.Event{Kind: ledger.EpochBegun, At: at} }
+	ended := func(at time.Time) ledger.Event { return ledger.Event{Kind: ledger.EpochEnded, At: at} }
+	paused := ledger.Event{Kind: ledger.JobPaused, At: s.at(1, 0)}
+	for _, c := range []struct {
+		what, job string
+		events    []ledger.Event // newest first
+		bad       int
+	}{
+		{"an edit", "moved", []ledger.Event{begun(s.at(1, 2)), ended(s.at(1, 2)), paused, begun(s.at(0, 1))}, 0},
+		{"a removal", "season", []ledger.Event{ended(s.at(1, 3)), begun(s.at(0, 1))}, 0},
+		{"an edit dated by the clock", "moved", []ledger.Event{begun(s.at(1, 2.5)), ended(s.at(1, 2.5)), begun(s.at(0, 1))}, 1},
+		{"an edit that is not told", "moved", []ledger.Event{begun(s.at(0, 1))}, 1},
+	} {
+		if found := misdated(c.job, turns, c.events); len(found) != c.bad {
+			t.Errorf("%s: found %v", c.what, found)
+		}
+	}
+}
+
 func TestARunIsOfItsInstantsEpoch(t *testing.T) {
 	s := newStory(t, 2)
 	list, _ := epochsOf([]turn{s.turn("moved", 1, 0, s.at(0, 1)), s.turn("moved", 2, 1, s.at(1, 2))}, s.deployed, nil)

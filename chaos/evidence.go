@@ -60,8 +60,18 @@ func (f *fleet) history(ctx context.Context, s store, e *proof.Evidence) error {
 	for _, ep := range list {
 		e.Epochs = append(e.Epochs, ep.Epoch)
 	}
+	if err != nil {
+		return err
+	}
 	e.Seen = append(wrong, strange...)
-	return err
+	for _, spec := range specs {
+		events, err := s.Events(ctx, spec.id, math.MaxInt32)
+		if err != nil {
+			return err
+		}
+		e.Seen = append(e.Seen, misdated(spec.id, turns, events)...)
+	}
+	return nil
 }
 
 func (f *fleet) effects(ctx context.Context) ([]proof.Effect, error) {

@@ -186,6 +186,7 @@ func (f *fleet) close() {
 type store interface {
 	List(context.Context, ledger.Filter) ([]ledger.Run, error)
 	Jobs(context.Context) ([]ledger.JobStatus, error)
+	Events(ctx context.Context, jobID string, limit int) ([]ledger.Event, error)
 	Close() error
 }
 

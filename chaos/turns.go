@@ -22,9 +22,9 @@ type turn struct {
 
 // The ledger's database notes every turn itself, in the transaction that makes
 // it, so that a crash keeps both or neither. It takes the job's watermark, which
-// is the exact end of the old epoch and beginning of the new one; the ledger's
-// events may be dated by the clock, and do not name the definition. The turns of
-// one job are in the order of n: its row is locked while it turns.
+// is the exact end of the old epoch and beginning of the new one, and the
+// definition, which the ledger's events do not name. The turns of one job are in
+// the order of n: its row is locked while it turns.
 const (
 	witnessPostgres = `
 CREATE TABLE public.chaos_turns (
