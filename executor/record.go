@@ -26,7 +26,7 @@ type recorder struct {
 	ready chan struct{}
 
 	mu      sync.Mutex
-	pending []settled
+	pending [][]settled   // batches, each at most recordBatch long
 	writing chan struct{} // holds a signal while a batch is being written
 	pace    pace
 }
@@ -50,7 +50,11 @@ func (r *recorder) put(o ledger.Outcome, w ledger.Work) {
 
 func (r *recorder) keep(s settled) {
 	r.mu.Lock()
-	r.pending = append(r.pending, s)
+	last := len(r.pending) - 1
+	if last < 0 || len(r.pending[last]) == recordBatch {
+		r.pending, last = append(r.pending, nil), last+1
+	}
+	r.pending[last] = append(r.pending[last], s)
 	r.mu.Unlock()
 	signal(r.ready)
 }
@@ -58,12 +62,13 @@ func (r *recorder) keep(s settled) {
 func (r *recorder) take() []settled {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	n := min(len(r.pending), recordBatch)
-	batch := r.pending[:n:n]
-	if r.pending = r.pending[n:]; len(r.pending) > 0 {
+	if len(r.pending) == 0 {
+		return nil
+	}
+	batch := r.pending[0]
+	r.pending[0] = nil // written, it is not kept
+	if r.pending = r.pending[1:]; len(r.pending) > 0 {
 		signal(r.ready)
-	} else {
-		r.pending = nil // a burst's array is not kept
 	}
 	return batch
 }

@@ -1,0 +1,34 @@
+package executor
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+func TestOutcomesAreWrittenInTheirOrderInBatches(t *testing.T) {
+	r := newRecorder(nil)
+	const n = 2*recordBatch + 7
+	for i := range n {
+		r.put(ledger.Outcome{Failures: i}, ledger.Work{JobID: fmt.Sprint("job-", i)})
+	}
+	var sizes []int
+	next := 0
+	for batch := r.take(); len(batch) > 0; batch = r.take() {
+		sizes = append(sizes, len(batch))
+		for _, s := range batch {
+			if s.Failures != next || s.jobID != fmt.Sprint("job-", next) {
+				t.Fatalf("outcome %d of %s in the place of %d", s.Failures, s.jobID, next)
+			}
+			next++
+		}
+	}
+	if next != n || !slices.Equal(sizes, []int{recordBatch, recordBatch, 7}) {
+		t.Errorf("%d outcomes in batches of %v, want %d", next, sizes, n)
+	}
+	if !r.idle() {
+		t.Error("nothing is left, and it is not idle")
+	}
+}
