@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -67,13 +69,40 @@ func TestEveryZoneLoads(t *testing.T) {
 }
 
 // The host's own zones play no part: replicas on other hosts must agree.
+// forgedZone is a time zone file (TZif, RFC 9636) of no offset from UTC.
+const forgedZone = "TZif\x00" + "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00" +
+	"\x00\x00\x00\x00" + "\x00\x00\x00\x00" + "\x00\x00\x00\x00" + "\x00\x00\x00\x00" + "\x00\x00\x00\x01" + "\x00\x00\x00\x04" +
+	"\x00\x00\x00\x00\x00\x00" + "FAK\x00"
+
+// The process is another one, because Go reads ZONEINFO once.
 func TestZonesComeFromTheEmbeddedDatabaseAlone(t *testing.T) {
-	t.Setenv("ZONEINFO", t.TempDir())
-	t.Setenv("TZ", "Asia/Tokyo")
+	if os.Getenv("ZONES_ARE_FORGED") == "" {
+		dir := t.TempDir()
+		if err := os.MkdirAll(filepath.Join(dir, "America"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "America", "Panama"), []byte(forgedZone), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		again := exec.Command(os.Args[0], "-test.run", "^"+t.Name()+"$")
+		again.Env = append(os.Environ(), "ZONES_ARE_FORGED=1", "ZONEINFO="+dir, "TZ=Asia/Tokyo")
+		if out, err := again.CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+		return
+	}
 	s := parse(t, "0 12 * * *", "America/Panama", "")
 	if got, want := s.Next(utc(t, "2026-11-21T00:00")), utc(t, "2026-11-21T17:00"); got != want {
 		t.Errorf("got %v, want %v", got, want)
 	}
+	if loc, err := time.LoadLocation("America/Panama"); err != nil || offsetIn(loc) != 0 {
+		t.Errorf("the forged zone is not in the way: %v, %v", loc, err)
+	}
+}
+
+func offsetIn(loc *time.Location) (offset int) {
+	_, offset = time.Date(2026, 11, 21, 0, 0, 0, 0, loc).Zone()
+	return offset
 }
 
 // Where a zone's rule is extrapolated every year, its leap days too.
