@@ -46,59 +46,61 @@ func (d deafMsg) InProgress() error { return nil }
 func (d deafMsg) Ack() error        { d.acked <- d.Msg; return nil }
 
 func TestALostAckCostsADeliveryAndNoEffect(t *testing.T) {
-	w := newWorld(t)
-	w.publish("ORDERS.placed", "order-1", "a")
-	c := w.consumer("ORDERS", jetstream.ConsumerConfig{})
-	lost := make(chan jetstream.Msg, 1)
-	stop := w.consume(deaf{c, lost}, options(), effect)
-	first := receive(t, lost, "the first acknowledgement")
-	stop()
+	onEachEngine(t, func(t *testing.T, w *world) {
+		w.publish("ORDERS.placed", "order-1", "a")
+		c := w.consumer("ORDERS", jetstream.ConsumerConfig{})
+		lost := make(chan jetstream.Msg, 1)
+		stop := w.consume(deaf{c, lost}, options(), w.effect)
+		first := receive(t, lost, "the first acknowledgement")
+		stop()
 
-	w.consume(c, options(), effect)
-	w.settled(c, 2)
-	w.wantEffects(1)
+		w.consume(c, options(), w.effect)
+		w.settled(c, 2)
+		w.wantEffects(1)
 
-	// The first one arrives after all.
-	check(t, first.Ack())
-	check(t, w.conn.Flush())
-	w.settled(c, 2)
-	w.wantEffects(1)
+		// The first one arrives after all.
+		check(t, first.Ack())
+		check(t, w.conn.Flush())
+		w.settled(c, 2)
+		w.wantEffects(1)
+	})
 }
 
 // The first process takes the event and goes silent in the middle of its
 // handler. AckWait passes, a second process gets the event and finds it in
 // progress. The first one finishes; the second learns so and acknowledges.
 func TestADuplicateInProgressIsHeldUntilTheFirstIsDone(t *testing.T) {
-	w := newWorld(t)
-	w.publish("ORDERS.placed", "order-1", "a")
-	c := w.consumer("ORDERS", jetstream.ConsumerConfig{MaxDeliver: 2})
-	started, release := make(chan struct{}), make(chan struct{})
-	lost := make(chan jetstream.Msg, 1)
-	var runs atomic.Int32
-	w.consume(deaf{c, lost}, options(), func(ctx context.Context, msg jetstream.Msg) error {
-		runs.Add(1)
-		close(started)
-		<-release
-		return effect(ctx, msg)
-	})
-	receive(t, started, "the first handler")
+	onEachEngine(t, func(t *testing.T, w *world) {
+		w.publish("ORDERS.placed", "order-1", "a")
+		c := w.consumer("ORDERS", jetstream.ConsumerConfig{MaxDeliver: 2})
+		started, release := make(chan struct{}), make(chan struct{})
+		lost := make(chan jetstream.Msg, 1)
+		var runs atomic.Int32
+		w.consume(deaf{c, lost}, options(), func(ctx context.Context, msg jetstream.Msg) error {
+			runs.Add(1)
+			close(started)
+			<-release
+			return w.effect(ctx, msg)
+		})
+		receive(t, started, "the first handler")
 
-	heard := w.acks()
-	w.consume(c, options(), func(ctx context.Context, msg jetstream.Msg) error {
-		runs.Add(1)
-		return effect(ctx, msg)
+		heard := w.acks()
+		w.consume(c, options(), func(ctx context.Context, msg jetstream.Msg) error {
+			runs.Add(1)
+			return w.effect(ctx, msg)
+		})
+		// The second holds it for longer than AckWait: three heartbeats and more.
+		for range 5 {
+			await(t, heard, "+WPI")
+		}
+		close(release)
+		await(t, heard, "+ACK")
+		w.settled(c, 2)
+		w.wantEffects(1)
+		if runs.Load() != 1 {
+			t.Errorf("the handler ran %d times, want 1", runs.Load())
+		}
 	})
-	// The second holds it for longer than AckWait: three heartbeats and more.
-	for range 5 {
-		await(t, heard, "+WPI")
-	}
-	close(release)
-	await(t, heard, "+ACK")
-	w.settled(c, 2)
-	w.wantEffects(1)
-	if runs.Load() != 1 {
-		t.Errorf("the handler ran %d times, want 1", runs.Load())
-	}
 }
 
 func TestAHandlerMayTakeLongerThanAckWait(t *testing.T) {
@@ -110,81 +112,84 @@ func TestAHandlerMayTakeLongerThanAckWait(t *testing.T) {
 		{"the shortest of BackOff", jetstream.ConsumerConfig{AckWait: time.Hour, MaxDeliver: 5, BackOff: []time.Duration{ackWait, 10 * time.Second}}},
 	} {
 		t.Run(tc.rule, func(t *testing.T) {
-			w := newWorld(t)
-			w.publish("ORDERS.placed", "order-1", "a")
-			c := w.consumer("ORDERS", tc.c)
-			heard := w.acks()
-			w.consume(c, options(), func(ctx context.Context, msg jetstream.Msg) error {
-				for range 6 { // two AckWaits
-					await(t, heard, "+WPI")
-				}
-				return effect(ctx, msg)
+			onEachEngine(t, func(t *testing.T, w *world) {
+				w.publish("ORDERS.placed", "order-1", "a")
+				c := w.consumer("ORDERS", tc.c)
+				heard := w.acks()
+				w.consume(c, options(), func(ctx context.Context, msg jetstream.Msg) error {
+					for range 6 { // two AckWaits
+						await(t, heard, "+WPI")
+					}
+					return w.effect(ctx, msg)
+				})
+				await(t, heard, "+ACK")
+				w.settled(c, 1)
+				w.wantEffects(1)
 			})
-			await(t, heard, "+ACK")
-			w.settled(c, 1)
-			w.wantEffects(1)
 		})
 	}
 }
 
 func TestShutdownLetsTheRunningHandlerFinish(t *testing.T) {
-	w := newWorld(t)
-	w.publish("ORDERS.placed", "order-1", "a")
-	w.publish("ORDERS.placed", "order-2", "b")
-	c := w.consumer("ORDERS", jetstream.ConsumerConfig{AckWait: time.Hour})
-	ctx, cancel := context.WithCancel(t.Context())
-	started, release, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-	go func() {
-		ended <- nats.Consume(ctx, w.kit, c, options(), func(ctx context.Context, msg jetstream.Msg) error {
-			close(started)
-			<-release
-			if ctx.Err() != nil {
-				t.Error("the shutdown ended the handler's context")
-			}
-			return effect(ctx, msg)
-		})
-	}()
-	receive(t, started, "the handler")
-	cancel()
-	select {
-	case <-ended:
-		t.Error("Consume returned while a handler ran")
-	default:
-	}
-	close(release)
-	check(t, receive(t, ended, "Consume to end"))
-	w.wantEffects(1)
+	onEachEngine(t, func(t *testing.T, w *world) {
+		w.publish("ORDERS.placed", "order-1", "a")
+		w.publish("ORDERS.placed", "order-2", "b")
+		c := w.consumer("ORDERS", jetstream.ConsumerConfig{AckWait: time.Hour})
+		ctx, cancel := context.WithCancel(t.Context())
+		started, release, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+		go func() {
+			ended <- nats.Consume(ctx, w.kit, c, options(), func(ctx context.Context, msg jetstream.Msg) error {
+				close(started)
+				<-release
+				if ctx.Err() != nil {
+					t.Error("the shutdown ended the handler's context")
+				}
+				return w.effect(ctx, msg)
+			})
+		}()
+		receive(t, started, "the handler")
+		cancel()
+		select {
+		case <-ended:
+			t.Error("Consume returned while a handler ran")
+		default:
+		}
+		close(release)
+		check(t, receive(t, ended, "Consume to end"))
+		w.wantEffects(1)
 
-	w.consume(c, options(), effect)
-	w.settled(c, 2) // the finished one was acknowledged, the other never fetched
-	w.wantEffects(2)
+		w.consume(c, options(), w.effect)
+		w.settled(c, 2) // the finished one was acknowledged, the other never fetched
+		w.wantEffects(2)
+	})
 }
 
 func TestShutdownGivesAHeldEventBackAtOnce(t *testing.T) {
-	w := newWorld(t)
-	w.publish("ORDERS.placed", "order-1", "a")
-	c := w.consumer("ORDERS", jetstream.ConsumerConfig{AckWait: time.Hour})
-	w.store.down.Store(1000)
-	o := options()
-	o.Backoff = []time.Duration{time.Hour}
-	heard := w.acks()
-	asked := make(chan struct{}, 10)
-	o.ID = func(m jetstream.Msg) (string, error) { asked <- struct{}{}; return nats.MsgID(m) }
-	stop := w.consume(c, o, effect)
-	receive(t, asked, "the event")
-	stop()
-	await(t, heard, "-NAK")
+	onEachEngine(t, func(t *testing.T, w *world) {
+		w.publish("ORDERS.placed", "order-1", "a")
+		c := w.consumer("ORDERS", jetstream.ConsumerConfig{AckWait: time.Hour})
+		w.store.down.Store(1000)
+		o := options()
+		o.Backoff = []time.Duration{time.Hour}
+		heard := w.acks()
+		asked := make(chan struct{}, 10)
+		o.ID = func(m jetstream.Msg) (string, error) { asked <- struct{}{}; return nats.MsgID(m) }
+		stop := w.consume(c, o, w.effect)
+		receive(t, asked, "the event")
+		stop()
+		await(t, heard, "-NAK")
 
-	w.store.down.Store(0)
-	w.consume(c, options(), effect)
-	w.settled(c, 2)
-	w.wantEffects(1)
+		w.store.down.Store(0)
+		w.consume(c, options(), w.effect)
+		w.settled(c, 2)
+		w.wantEffects(1)
+	})
 }
 
 func TestShutdownDoesNotWaitForAServerThatIsGone(t *testing.T) {
 	w := newWorld(t)
 	c := w.consumer("ORDERS", jetstream.ConsumerConfig{})
-	stop := w.consume(c, options(), effect)
+	stop := w.consume(c, options(), w.effect)
 	for waiting := 0; waiting < 1; {
 		info, err := c.Info(t.Context())
 		check(t, err)
@@ -204,7 +209,7 @@ func TestAWorkerWhoseConsumerIsDeletedEndsThemAll(t *testing.T) {
 	o := options()
 	o.Workers = 3
 	ended := make(chan error, 1)
-	go func() { ended <- nats.Consume(t.Context(), w.kit, c, o, effect) }()
+	go func() { ended <- nats.Consume(t.Context(), w.kit, c, o, w.effect) }()
 	for waiting := 0; waiting < o.Workers; {
 		info, err := c.Info(t.Context())
 		check(t, err)
@@ -220,7 +225,7 @@ func TestAConnectionClosedForGoodEndsConsume(t *testing.T) {
 	w := newWorld(t)
 	c := w.consumer("ORDERS", jetstream.ConsumerConfig{})
 	ended := make(chan error, 1)
-	go func() { ended <- nats.Consume(t.Context(), w.kit, c, options(), effect) }()
+	go func() { ended <- nats.Consume(t.Context(), w.kit, c, options(), w.effect) }()
 	for waiting := 0; waiting < 1; {
 		info, err := c.Info(t.Context())
 		check(t, err)
@@ -235,25 +240,26 @@ func TestAConnectionClosedForGoodEndsConsume(t *testing.T) {
 // The server goes away in the middle of a handler, and with it the
 // acknowledgement or the pull request that was waiting there.
 func TestAServerThatRestartsIsConsumedOn(t *testing.T) {
-	w := newWorld(t)
-	w.publish("ORDERS.placed", "order-1", "a")
-	c := w.consumer("ORDERS", jetstream.ConsumerConfig{Durable: "commission"})
-	started, release := make(chan struct{}, 10), make(chan struct{})
-	w.consume(c, options(), func(ctx context.Context, msg jetstream.Msg) error {
-		started <- struct{}{}
-		<-release
-		return effect(ctx, msg)
+	onEachEngine(t, func(t *testing.T, w *world) {
+		w.publish("ORDERS.placed", "order-1", "a")
+		c := w.consumer("ORDERS", jetstream.ConsumerConfig{Durable: "commission"})
+		started, release := make(chan struct{}, 10), make(chan struct{})
+		w.consume(c, options(), func(ctx context.Context, msg jetstream.Msg) error {
+			started <- struct{}{}
+			<-release
+			return w.effect(ctx, msg)
+		})
+		receive(t, started, "the handler")
+		back := w.conn.StatusChanged(natsgo.CONNECTED)
+		w.restart()
+		close(release)
+		receive(t, back, "the connection to come back")
+		w.publish("ORDERS.placed", "order-2", "b")
+		receive(t, started, "the second event")
+		w.idle(c)
+		w.wantEffects(2)
+		if len(started) != 0 {
+			t.Errorf("the handler ran %d times, want 2", 2+len(started))
+		}
 	})
-	receive(t, started, "the handler")
-	back := w.conn.StatusChanged(natsgo.CONNECTED)
-	w.restart()
-	close(release)
-	receive(t, back, "the connection to come back")
-	w.publish("ORDERS.placed", "order-2", "b")
-	receive(t, started, "the second event")
-	w.idle(c)
-	w.wantEffects(2)
-	if len(started) != 0 {
-		t.Errorf("the handler ran %d times, want 2", 2+len(started))
-	}
 }

@@ -17,32 +17,34 @@ import (
 )
 
 func TestAnEventPublishedTwiceIsHandledOnce(t *testing.T) {
-	w := newWorld(t)
-	// A second stream, since one stream drops the second of a message id for a while.
-	w.stream("ARCHIVE")
-	w.publish("ORDERS.placed", "order-1", `{"order":1,"total":5}`)
-	w.publish("ARCHIVE.placed", "order-1", `{"total":5.0,"order":1}`)
-	for _, stream := range []string{"ORDERS", "ARCHIVE"} {
-		c := w.consumer(stream, jetstream.ConsumerConfig{})
-		stop := w.consume(c, options(), effect)
-		w.settled(c, 1)
-		stop()
-	}
-	w.wantEffects(1)
+	onEachEngine(t, func(t *testing.T, w *world) {
+		// A second stream, since one stream drops the second of a message id for a while.
+		w.stream("ARCHIVE")
+		w.publish("ORDERS.placed", "order-1", `{"order":1,"total":5}`)
+		w.publish("ARCHIVE.placed", "order-1", `{"total":5.0,"order":1}`)
+		for _, stream := range []string{"ORDERS", "ARCHIVE"} {
+			c := w.consumer(stream, jetstream.ConsumerConfig{})
+			stop := w.consume(c, options(), w.effect)
+			w.settled(c, 1)
+			stop()
+		}
+		w.wantEffects(1)
+	})
 }
 
 func TestTwoHandlersOfOneEventHaveAKeyEach(t *testing.T) {
-	w := newWorld(t)
-	w.publish("ORDERS.placed", "order-1", "a")
-	for _, handler := range []string{"commission", "mail"} {
-		c := w.consumer("ORDERS", jetstream.ConsumerConfig{Durable: handler})
-		o := options()
-		o.Handler = handler
-		stop := w.consume(c, o, effect)
-		w.settled(c, 1)
-		stop()
-	}
-	w.wantEffects(2)
+	onEachEngine(t, func(t *testing.T, w *world) {
+		w.publish("ORDERS.placed", "order-1", "a")
+		for _, handler := range []string{"commission", "mail"} {
+			c := w.consumer("ORDERS", jetstream.ConsumerConfig{Durable: handler})
+			o := options()
+			o.Handler = handler
+			stop := w.consume(c, o, w.effect)
+			w.settled(c, 1)
+			stop()
+		}
+		w.wantEffects(2)
+	})
 }
 
 func TestTheIDMayComeFromAnywhere(t *testing.T) {
@@ -64,7 +66,7 @@ func TestTheIDMayComeFromAnywhere(t *testing.T) {
 			c := w.consumer("ORDERS", jetstream.ConsumerConfig{})
 			o := options()
 			o.ID = tc.id
-			w.consume(c, o, effect)
+			w.consume(c, o, w.effect)
 			w.settled(c, 2)
 			w.wantEffects(tc.effects)
 		})
@@ -80,26 +82,27 @@ func TestAFailedEventComesBackAfterAPause(t *testing.T) {
 		{"a panic", func() error { panic("broken") }},
 	} {
 		t.Run(tc.rule, func(t *testing.T) {
-			w := newWorld(t)
-			w.publish("ORDERS.placed", "order-1", "a")
-			c := w.consumer("ORDERS", jetstream.ConsumerConfig{AckWait: time.Hour})
-			o := options()
-			o.Backoff = []time.Duration{20 * time.Millisecond, 60 * time.Millisecond}
-			var at []time.Time
-			w.consume(c, o, func(ctx context.Context, msg jetstream.Msg) error {
-				at = append(at, time.Now())
-				if err := effect(ctx, msg); err != nil || len(at) == 4 {
-					return err
+			onEachEngine(t, func(t *testing.T, w *world) {
+				w.publish("ORDERS.placed", "order-1", "a")
+				c := w.consumer("ORDERS", jetstream.ConsumerConfig{AckWait: time.Hour})
+				o := options()
+				o.Backoff = []time.Duration{20 * time.Millisecond, 60 * time.Millisecond}
+				var at []time.Time
+				w.consume(c, o, func(ctx context.Context, msg jetstream.Msg) error {
+					at = append(at, time.Now())
+					if err := w.effect(ctx, msg); err != nil || len(at) == 4 {
+						return err
+					}
+					return tc.fail()
+				})
+				w.settled(c, 4)
+				w.wantEffects(1)
+				for i, least := range []time.Duration{20 * time.Millisecond, 60 * time.Millisecond, 60 * time.Millisecond} {
+					if pause := at[i+1].Sub(at[i]); pause < least {
+						t.Errorf("delivery %d came after %v, want %v or more", i+2, pause, least)
+					}
 				}
-				return tc.fail()
 			})
-			w.settled(c, 4)
-			w.wantEffects(1)
-			for i, least := range []time.Duration{20 * time.Millisecond, 60 * time.Millisecond, 60 * time.Millisecond} {
-				if pause := at[i+1].Sub(at[i]); pause < least {
-					t.Errorf("delivery %d came after %v, want %v or more", i+2, pause, least)
-				}
-			}
 		})
 	}
 }
@@ -129,7 +132,7 @@ func TestPoisonIsGivenUp(t *testing.T) {
 			o.GiveUp = func(_ context.Context, _ jetstream.Msg, why error) error { given <- why; return nil }
 			heard := w.acks()
 			w.consume(c, o, func(ctx context.Context, msg jetstream.Msg) error {
-				if err := effect(ctx, msg); err != nil {
+				if err := w.effect(ctx, msg); err != nil {
 					return err
 				}
 				return tc.fail
@@ -167,62 +170,65 @@ func TestAnEventThatNobodyKeptIsNotGivenUp(t *testing.T) {
 }
 
 func TestAnEventIDWithAnotherPayloadIsGivenUp(t *testing.T) {
-	w := newWorld(t)
-	w.stream("ARCHIVE")
-	w.publish("ORDERS.placed", "order-1", "a")
-	w.publish("ARCHIVE.placed", "order-1", "b")
-	first := w.consumer("ORDERS", jetstream.ConsumerConfig{})
-	w.consume(first, options(), effect)
-	w.settled(first, 1)
+	onEachEngine(t, func(t *testing.T, w *world) {
+		w.stream("ARCHIVE")
+		w.publish("ORDERS.placed", "order-1", "a")
+		w.publish("ARCHIVE.placed", "order-1", "b")
+		first := w.consumer("ORDERS", jetstream.ConsumerConfig{})
+		w.consume(first, options(), w.effect)
+		w.settled(first, 1)
 
-	second := w.consumer("ARCHIVE", jetstream.ConsumerConfig{})
-	o := options()
-	given := make(chan error, 10)
-	o.GiveUp = func(_ context.Context, _ jetstream.Msg, why error) error { given <- why; return nil }
-	w.consume(second, o, effect)
-	if why := receive(t, given, "GiveUp"); !errors.Is(why, idempotency.ErrMismatch) {
-		t.Errorf("given up because of %v, want a mismatch", why)
-	}
-	w.settled(second, 1)
-	w.wantEffects(1)
+		second := w.consumer("ARCHIVE", jetstream.ConsumerConfig{})
+		o := options()
+		given := make(chan error, 10)
+		o.GiveUp = func(_ context.Context, _ jetstream.Msg, why error) error { given <- why; return nil }
+		w.consume(second, o, w.effect)
+		if why := receive(t, given, "GiveUp"); !errors.Is(why, idempotency.ErrMismatch) {
+			t.Errorf("given up because of %v, want a mismatch", why)
+		}
+		w.settled(second, 1)
+		w.wantEffects(1)
+	})
 }
 
 func TestWhileTheStoreIsDownEventsAreHeld(t *testing.T) {
-	w := newWorld(t)
-	w.publish("ORDERS.placed", "order-1", "a")
-	// One delivery must do, so one that is used up would show.
-	c := w.consumer("ORDERS", jetstream.ConsumerConfig{MaxDeliver: 1})
-	w.store.down.Store(3)
-	w.consume(c, options(), effect)
-	w.settled(c, 1)
-	w.wantEffects(1)
-	if asked := w.store.asked.Load(); asked != 4 {
-		t.Errorf("the store was asked %d times, want 4", asked)
-	}
+	onEachEngine(t, func(t *testing.T, w *world) {
+		w.publish("ORDERS.placed", "order-1", "a")
+		// One delivery must do, so one that is used up would show.
+		c := w.consumer("ORDERS", jetstream.ConsumerConfig{MaxDeliver: 1})
+		w.store.down.Store(3)
+		w.consume(c, options(), w.effect)
+		w.settled(c, 1)
+		w.wantEffects(1)
+		if asked := w.store.asked.Load(); asked != 4 {
+			t.Errorf("the store was asked %d times, want 4", asked)
+		}
+	})
 }
 
 func TestWorkersHandleSideBySide(t *testing.T) {
-	w := newWorld(t)
-	for i := range 3 {
-		w.publish("ORDERS.placed", fmt.Sprint("order-", i), "a")
-	}
-	c := w.consumer("ORDERS", jetstream.ConsumerConfig{})
-	o := options()
-	o.Workers = 3
-	// SQLite has one writer, so what is side by side is what comes before it.
-	var arrived atomic.Int32
-	all := make(chan struct{})
-	o.ID = func(m jetstream.Msg) (string, error) {
-		if arrived.Add(1) == 3 {
-			close(all)
+	onEachEngine(t, func(t *testing.T, w *world) {
+		for i := range 3 {
+			w.publish("ORDERS.placed", fmt.Sprint("order-", i), "a")
 		}
-		<-all
-		return nats.MsgID(m)
-	}
-	w.consume(c, o, effect)
-	receive(t, all, "three events at once")
-	w.settled(c, 3)
-	w.wantEffects(3)
+		c := w.consumer("ORDERS", jetstream.ConsumerConfig{})
+		o := options()
+		o.Workers = 3
+		// SQLite has one writer, so what is side by side is what comes before it.
+		var arrived atomic.Int32
+		all := make(chan struct{})
+		o.ID = func(m jetstream.Msg) (string, error) {
+			if arrived.Add(1) == 3 {
+				close(all)
+			}
+			<-all
+			return nats.MsgID(m)
+		}
+		w.consume(c, o, w.effect)
+		receive(t, all, "three events at once")
+		w.settled(c, 3)
+		w.wantEffects(3)
+	})
 }
 
 func TestConsumeRefuses(t *testing.T) {

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/nats-io/nats-server/v2/server"
 	natsgo "github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -18,7 +20,9 @@ import (
 
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/nats"
+	"github.com/cronce/cronce/idempotency/postgres"
 	"github.com/cronce/cronce/idempotency/sqlite"
+	"github.com/cronce/cronce/internal/testdb"
 	"github.com/cronce/cronce/migrations"
 )
 
@@ -32,9 +36,9 @@ const (
 // world is a NATS server with one stream, and a service with its database.
 type world struct {
 	*testing.T
-	conn  *natsgo.Conn
-	js    jetstream.JetStream
-	db    *sql.DB
+	conn *natsgo.Conn
+	js   jetstream.JetStream
+	database
 	store *fallible
 	kit   *idempotency.Kit
 	// halt stops the NATS server; restart starts it again on its files and port.
@@ -56,7 +60,60 @@ func (f *fallible) Begin(ctx context.Context, c idempotency.Claim) (idempotency.
 	return f.Store.Begin(ctx, c)
 }
 
+// database is a service's, with the keys' table and a table of effects.
+type database struct {
+	db   *sql.DB
+	keys idempotency.Store
+	// write makes the effect in the kit's transaction.
+	write func(ctx context.Context, effect string) error
+}
+
+func onSQLite(t *testing.T) database {
+	t.Helper()
+	db, err := sqlite.Open(filepath.Join(t.TempDir(), "service.db"))
+	check(t, err)
+	tables(t, db, migrations.SQLite)
+	return database{db, sqlite.New(db, sqlite.Options{}), func(ctx context.Context, effect string) error {
+		_, err := sqlite.Tx(ctx).ExecContext(ctx, `INSERT INTO effects VALUES (?)`, effect)
+		return err
+	}}
+}
+
+func onPostgres(t *testing.T) database {
+	t.Helper()
+	pool, err := pgxpool.New(context.Background(), testdb.Postgres(t))
+	check(t, err)
+	t.Cleanup(pool.Close)
+	db := stdlib.OpenDBFromPool(pool)
+	tables(t, db, migrations.Postgres)
+	return database{db, postgres.New(pool, postgres.Options{}), func(ctx context.Context, effect string) error {
+		_, err := postgres.Tx(ctx).Exec(ctx, `INSERT INTO effects VALUES ($1)`, effect)
+		return err
+	}}
+}
+
+func tables(t *testing.T, db *sql.DB, engine migrations.Engine) {
+	t.Helper()
+	t.Cleanup(func() { db.Close() })
+	_, err := migrations.Up(t.Context(), db, migrations.Target{Engine: engine, Set: migrations.Keys})
+	check(t, err)
+	_, err = db.Exec(`CREATE TABLE effects (name TEXT)`)
+	check(t, err)
+}
+
+// onEachEngine runs what depends on how keys are locked on an engine that has
+// one writer at a time, and on one that has many.
+func onEachEngine(t *testing.T, test func(*testing.T, *world)) {
+	t.Run("SQLite", func(t *testing.T) { test(t, newWorldOn(t, onSQLite(t))) })
+	t.Run("PostgreSQL", func(t *testing.T) { test(t, newWorldOn(t, onPostgres(t))) })
+}
+
 func newWorld(t *testing.T) *world {
+	t.Helper()
+	return newWorldOn(t, onSQLite(t))
+}
+
+func newWorldOn(t *testing.T, on database) *world {
 	t.Helper()
 	files := t.TempDir()
 	s := startServer(t, files, server.RANDOM_PORT)
@@ -68,19 +125,12 @@ func newWorld(t *testing.T) *world {
 	js, err := jetstream.New(conn)
 	check(t, err)
 
-	db, err := sqlite.Open(filepath.Join(t.TempDir(), "service.db"))
-	check(t, err)
-	t.Cleanup(func() { db.Close() })
-	_, err = migrations.Up(t.Context(), db, migrations.Target{Engine: migrations.SQLite, Set: migrations.Keys})
-	check(t, err)
-	_, err = db.Exec(`CREATE TABLE effects (name TEXT)`)
-	check(t, err)
-	store := &fallible{Store: sqlite.New(db, sqlite.Options{})}
+	store := &fallible{Store: on.keys}
 	kit, err := idempotency.New(store, idempotency.Options{
 		Principal: idempotency.SinglePrincipal("-"), Wait: 50 * time.Millisecond,
 	})
 	check(t, err)
-	w := &world{T: t, conn: conn, js: js, db: db, store: store, kit: kit}
+	w := &world{T: t, conn: conn, js: js, database: on, store: store, kit: kit}
 	w.halt = halt
 	w.restart = func() {
 		port := s.Addr().(*net.TCPAddr).Port
@@ -152,9 +202,8 @@ func (w *world) consume(c jetstream.Consumer, o nats.Options, fn nats.Handler) (
 }
 
 // effect writes one row through the kit's transaction.
-func effect(ctx context.Context, msg jetstream.Msg) error {
-	_, err := sqlite.Tx(ctx).ExecContext(ctx, `INSERT INTO effects VALUES (?)`, string(msg.Data()))
-	return err
+func (w *world) effect(ctx context.Context, msg jetstream.Msg) error {
+	return w.write(ctx, string(msg.Data()))
 }
 
 func (w *world) wantEffects(want int) {
