@@ -1,0 +1,4 @@
+package mysql
+
+// Parse is what Open makes of an address.
+var Parse = parse
