@@ -3,11 +3,17 @@ package main
 import (
 	"fmt"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
+
 	"github.com/cronce/cronce/internal/fakelambda"
+	"github.com/cronce/cronce/internal/testdb"
+	"github.com/cronce/cronce/ledger/postgres/migrate"
 )
 
 // BenchmarkInit is what a cold start spends before it asks for an event:
@@ -49,4 +55,27 @@ func BenchmarkColdStart(b *testing.B) {
 		fn.Kill()
 	}
 	b.ReportMetric(float64(info.Size())/1e6, "MB")
+}
+
+// BenchmarkWarm is one event at a process that waits for it: one call of a
+// target on this machine, each a run of its own, with and without a ledger.
+func BenchmarkWarm(b *testing.B) {
+	service := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	b.Cleanup(service.Close)
+	db := testdb.Postgres(b)
+	if _, err := migrate.Up(b.Context(), db); err != nil {
+		b.Fatal(err)
+	}
+	for name, url := range map[string]string{"stateless": "", "postgres": db} {
+		b.Run(name, func(b *testing.B) {
+			fn := fakelambda.New(b, binary(b, "bootstrap"),
+				"CRONCE_CONFIG="+registryFile(b, releaseJob), "MEMBERSHIP_URL="+service.URL, "MEMBERSHIP_TOKEN=secret", "CRONCE_DATABASE_URL="+url)
+			for b.Loop() {
+				payload := fmt.Sprintf(`{"jobId":"release","id":%q}`, uuid.Must(uuid.NewV7()))
+				if out := fn.Invoke(fakelambda.Event{RequestID: "r", Payload: payload}); out.Error != nil || out.Crashed {
+					b.Fatalf("outcome %+v", out)
+				}
+			}
+		})
+	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/cronce/cronce/internal/testdb"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/ledger/postgres"
 )
 
 // recorded is a caller that answers alike and keeps what it was asked.
@@ -177,6 +178,27 @@ func TestALedgerThatIsDownFailsTheEvent(t *testing.T) {
 	_, err := h.Invoke(t.Context(), []byte(releaseLike("minutely")))
 	if !errors.Is(err, ledger.ErrUnavailable) || strings.Contains(err.Error(), "secret") || len(c.calls) > 0 {
 		t.Errorf("%v, %d calls", err, len(c.calls))
+	}
+}
+
+// Another registry's runs have the same ids and another principal: to answer its
+// events from this ledger would be to take its runs for ours.
+func TestTheLedgerOfAnotherRegistryFailsTheEvent(t *testing.T) {
+	url := testdb.Postgres(t)
+	migrated(t, url)
+	other, err := postgres.Open(t.Context(), url, postgres.Registry("other"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = other.Close() })
+	h, c := newTestHandler(t, fresh, jobs.Job{ID: "minutely", Schedule: "* * * * *"})
+	if h.ledger, err = newDatabase(url, h.reg.Name()); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := h.Invoke(t.Context(), []byte(releaseLike("minutely"))); !errors.Is(err, ledger.ErrOtherRegistry) || len(c.calls) > 0 {
+			t.Errorf("%v, %d calls", err, len(c.calls))
+		}
 	}
 }
 
