@@ -4,3 +4,9 @@ import "github.com/jackc/pgx/v5/pgxpool"
 
 // Tune changes the connections' configuration after everything else.
 func Tune(f func(*pgxpool.Config)) Option { return func(s *settings) { s.tune = f } }
+
+// What the columns call and body hold; see encodeCall.
+var (
+	EncodeCall = encodeCall
+	DecodeCall = decodeCall
+)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"maps"
 	"slices"
+
+	"github.com/cronce/cronce/ledger"
 )
 
 // SelectRuns is the query of a filter.
@@ -30,4 +32,16 @@ func (l *Ledger) Statements() []string {
 // Reads are the queries of the listings.
 func Reads() []string {
 	return []string{jobList, lastRuns, eventList, unfinishedCounts, dueCounts, recall, getRun, getAttempts}
+}
+
+// EncodeCall is what the columns call and body hold; see freeze.
+func EncodeCall(c ledger.Call) (call, body []byte, err error) {
+	text, body, err := freeze(c)
+	return []byte(text), body, err
+}
+
+// DecodeCall is its inverse.
+func DecodeCall(call, body []byte) (c ledger.Call, err error) {
+	err = thaw(&c, call, body)
+	return c, err
 }
