@@ -17,8 +17,20 @@ type budget struct {
 }
 
 func (q *queue) budget(now time.Time) *budget {
-	_, _, room := q.size()
-	return &budget{left: room, now: now, q: q, targets: map[string]*lane{}, jobs: map[string]*tally{}}
+	return &budget{left: q.admissible(), now: now, q: q, targets: map[string]*lane{}, jobs: map[string]*tally{}}
+}
+
+// admissible is how many runs may be leased on admission. What is admitted
+// without a lease costs a claim of its own; that is worth it where others may
+// take the run, so a process that is alone leaves less to claims.
+func (q *queue) admissible() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	ahead := q.ahead
+	if q.alone {
+		ahead = max(ahead, aloneAhead)
+	}
+	return max(0, q.max+ahead-q.inFlight-q.waiting)
 }
 
 // spend takes a place for one more run, if there is one.

@@ -28,6 +28,7 @@ type Executor struct {
 	living  []string // versions, at the last pulse
 	lost    []lostLease
 	claims  appointment
+	stays   bool          // Run: this process lives longer than one beat
 	poll    time.Duration // how often to claim when nothing is known to be due
 	retryAt time.Time     // on this process's clock: when to ask a ledger again that failed
 	backoff time.Duration
@@ -71,6 +72,7 @@ func (e *Executor) limitOf(target string) int {
 // registry's, or of another schema, ends it at once (ledger.ErrOtherRegistry,
 // ledger.ErrSchema).
 func (e *Executor) Run(ctx context.Context) error {
+	e.stays = true
 	// What is recorded and renewed during the stop must survive ctx.
 	after, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()

@@ -86,7 +86,7 @@ func (e *Executor) keepLeases(ctx context.Context) {
 func (e *Executor) renew(ctx context.Context) {
 	// What has waited here for a whole lease is more than this process can
 	// start: others may have a place for it.
-	e.giveBack(e.queue.stale(e.clock.now()), 0)
+	e.giveBack(append(e.queue.stale(e.clock.now()), e.queue.excess()...), 0)
 	leases := e.held.all()
 	if len(leases) == 0 {
 		return

@@ -54,3 +54,43 @@ func TestWhatWaitsForAWholeLeaseIsGivenBack(t *testing.T) {
 		t.Errorf("%d in flight, %d waiting, jobs %v", in, waiting, q.jobs)
 	}
 }
+
+func TestWhoIsAloneLeasesWhatItAdmits(t *testing.T) {
+	q := newQueue(4, func(string) int { return 0 })
+	q.pace(100)
+	if got := q.admissible(); got != 104 {
+		t.Errorf("beside others %d may be leased, want what is in flight and ahead: 104", got)
+	}
+	q.setAlone(true)
+	if got := q.admissible(); got != 4+aloneAhead {
+		t.Errorf("alone %d may be leased, want %d", got, 4+aloneAhead)
+	}
+	if _, _, room := q.size(); room != 104 {
+		t.Errorf("a claim may lease %d, want 104: what others left there may be theirs", room)
+	}
+}
+
+func TestWhatIsTooMuchIsGivenBackOnceThereIsAnotherProcess(t *testing.T) {
+	q := newQueue(2, func(string) int { return 0 })
+	q.pace(8)
+	q.setAlone(true)
+	q.add(append(workFor("a", "j", 60, 0), workFor("b", "k", 20, 2)...))
+	q.take()
+	if got := q.excess(); got != nil {
+		t.Fatalf("alone, %d were given back", len(got))
+	}
+	q.setAlone(false)
+	got := q.excess()
+	in, waiting, _ := q.size()
+	if in != 1 || waiting > 9 || waiting < 7 || len(got)+waiting != 79 {
+		t.Errorf("%d in flight, %d wait, %d given back; want 1, about 9, and the rest", in, waiting, len(got))
+	}
+	if again := q.excess(); again != nil {
+		t.Errorf("%d more were given back", len(again))
+	}
+	for _, l := range q.turns {
+		if l.waiting == 0 || l.waiting != len(l.runs) {
+			t.Errorf("target %s: %d wait, counted as %d; want some", l.target, len(l.runs), l.waiting)
+		}
+	}
+}

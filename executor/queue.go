@@ -15,6 +15,7 @@ type queue struct {
 	mu       sync.Mutex
 	max      int
 	ahead    int                     // how much may wait beside what is in flight
+	alone    bool                    // nobody else works on the ledger
 	limit    func(target string) int // 0: none of its own
 	lanes    map[string]*lane
 	turns    []*lane
@@ -209,6 +210,33 @@ func (q *queue) pace(ahead int) {
 	q.mu.Lock()
 	q.ahead = ahead
 	q.mu.Unlock()
+}
+
+// setAlone says whether this is the only process that works on the ledger.
+func (q *queue) setAlone(alone bool) {
+	q.mu.Lock()
+	q.alone = alone
+	q.mu.Unlock()
+}
+
+// excess takes out what waits beyond the pace, the last of each lane, once
+// there is another process that could have it.
+func (q *queue) excess() (out []ledger.Work) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	room := max(0, q.max+q.ahead-q.inFlight)
+	if q.alone || q.waiting <= room {
+		return nil
+	}
+	before := q.waiting
+	for _, l := range q.turns {
+		runs := l.runs
+		keep := len(runs) * room / before
+		q.empty(l)
+		q.put(runs[:keep:keep])
+		out = append(out, runs[keep:]...)
+	}
+	return out
 }
 
 // size is how many calls are in flight, how many runs wait, and how many more

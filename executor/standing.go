@@ -61,6 +61,7 @@ func (e *Executor) heartbeat(ctx context.Context) {
 		return
 	}
 	e.clock.set(pulse.Now)
+	e.queue.setAlone(e.stays && pulse.Processes == 1)
 	if e.living == nil || !slices.Equal(e.living, pulse.Living) {
 		if e.settle(ctx) {
 			e.living = pulse.Living

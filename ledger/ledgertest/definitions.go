@@ -88,8 +88,8 @@ func fallBack(b *bed) {
 	b.beat("p1")
 	b.stands("j", "v2", "v2")
 	b.pass(10 * time.Second)
-	if p := b.beat("p1"); !slices.Equal(p.Living, []string{"v1"}) {
-		b.Errorf("living %v, want v1", p.Living)
+	if p := b.beat("p1"); !slices.Equal(p.Living, []string{"v1"}) || p.Processes != 1 {
+		b.Errorf("living %v, %d processes, want v1 and one", p.Living, p.Processes)
 	}
 	b.stands("j", "v2", "v1")
 }
@@ -132,8 +132,8 @@ func livingVersions(b *bed) {
 	b.declare("p2", "v1", "j")
 	b.declare("p3", "v2", "j")
 	p := b.beat("p2")
-	if !slices.Equal(p.Living, []string{"v1", "v2"}) || p.Now.IsZero() {
-		b.Errorf("pulse %+v, want v1 and v2", p)
+	if !slices.Equal(p.Living, []string{"v1", "v2"}) || p.Processes != 3 || p.Now.IsZero() {
+		b.Errorf("pulse %+v, want v1 and v2 of three processes", p)
 	}
 }
 

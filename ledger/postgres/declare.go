@@ -89,8 +89,9 @@ func claimRegistry(ctx context.Context, tx pgx.Tx, name string) error {
 // livingSQL lists the versions that living processes declare; $1 is
 // ledger.ProcessTTL.
 const livingSQL = `
-	SELECT DISTINCT version FROM processes
-	WHERE heartbeat_at >= now() - $1 * interval '1 microsecond'`
+	SELECT DISTINCT version FROM processes WHERE ` + isLiving
+
+const isLiving = `heartbeat_at >= now() - $1 * interval '1 microsecond'`
 
 // Beat is a process's heartbeat.
 func (l *Ledger) Beat(ctx context.Context, process string) (ledger.Pulse, error) {
@@ -98,10 +99,10 @@ func (l *Ledger) Beat(ctx context.Context, process string) (ledger.Pulse, error)
 	var batch pgx.Batch
 	batch.Queue(`UPDATE processes SET heartbeat_at = now() WHERE process = $1 RETURNING now()`, process).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&pulse.Now) })
-	batch.Queue(livingSQL+` ORDER BY version`, microseconds(ledger.ProcessTTL)).Query(func(rows pgx.Rows) (err error) {
-		pulse.Living, err = pgx.CollectRows(rows, pgx.RowTo[string])
-		return err
-	})
+	batch.Queue(`
+		SELECT array_agg(DISTINCT version ORDER BY version), count(*) FROM processes
+		WHERE `+isLiving, microseconds(ledger.ProcessTTL)).
+		QueryRow(func(row pgx.Row) error { return row.Scan(&pulse.Living, &pulse.Processes) })
 	return pulse, translate("heartbeat of process "+process, l.pool.SendBatch(ctx, &batch).Close())
 }
 

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/cronce/cronce/ledger"
 )
@@ -77,7 +78,9 @@ func (l *Ledger) Beat(ctx context.Context, process string) (ledger.Pulse, error)
 			return ledger.ErrNotFound
 		}
 		p.Now = t.clock()
-		p.Living, err = all(t, text, `SELECT DISTINCT version FROM processes WHERE beat_at > ? ORDER BY version`, t.alive())
+		p.Living, err = all(t, text, `SELECT version FROM processes WHERE beat_at > ? ORDER BY version`, t.alive())
+		p.Processes = len(p.Living)
+		p.Living = slices.Compact(p.Living)
 		return err
 	})
 	if err != nil {
