@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -23,10 +24,15 @@ func (l *Ledger) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitted
 			plain = append(plain, p)
 		}
 	}
+	left, moved, err := l.afterOthers(ctx, plain)
+	if err != nil {
+		return got, translate("admit", err)
+	}
+	plain = left
 	var current []string
 	if len(plain) > 0 || len(special) == 0 {
 		err := again(func() (err error) {
-			current, err = l.admit(ctx, l.pool, a, plain, &got)
+			current, err = l.admit(ctx, l.pool, a, plain, len(plain) > 0, &got)
 			return err
 		})
 		if err != nil {
@@ -40,7 +46,9 @@ func (l *Ledger) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitted
 		}
 		current = append(current, ids...)
 	}
-	err := l.findStale(ctx, a.Plans, current, &got)
+	got.Stale, err = l.findStale(ctx, slices.Concat(plain, special), current)
+	l.crowded.Store(len(moved)+len(got.Stale) > 0)
+	got.Stale = append(moved, got.Stale...)
 	return got, translate("admit", err)
 }
 
@@ -58,13 +66,17 @@ type querier interface {
 // slot; those that take the slot conflict where it is taken, by an uncommitted
 // run too. Losers are judged in a second insert. now() is read once, before any
 // waiting: an instant is never admitted early.
+//
+// turn is for those who have lost an instant to this process: see afterOthers.
 const admitSQL = `
-WITH plan AS (
+WITH turn AS MATERIALIZED (
+	SELECT CASE WHEN $22 THEN pg_advisory_xact_lock(` + turnKey + `)::text END
+), plan AS (
 	SELECT * FROM unnest($1::text[], $2::bigint[], $3::timestamptz[], $4::timestamptz[]) AS p (job_id, epoch, after, through)
 ), locked AS MATERIALIZED (
 	SELECT j.job_id, j.epoch, j.paused_at IS NOT NULL AS paused, p.through
 	FROM jobs j JOIN plan p ON p.job_id = j.job_id
-	WHERE j.ended_at IS NULL AND j.epoch = p.epoch AND j.watermark = p.after
+	WHERE EXISTS (SELECT FROM turn) AND j.ended_at IS NULL AND j.epoch = p.epoch AND j.watermark = p.after
 		AND p.through >= p.after AND p.through <= now()
 	ORDER BY j.job_id
 	FOR UPDATE OF j
@@ -119,9 +131,9 @@ SELECT now(), now() + $21 * interval '1 microsecond',
 	(SELECT count(*) FROM first WHERE reason = 'paused'),
 	(SELECT count(*) FROM judged WHERE state = 'skipped')`
 
-// admit runs the statement and adds what came of it; it returns the jobs whose
+// admit runs the statement, in turn if nothing is locked yet, and adds what came of it; it returns the jobs whose
 // plans were current.
-func (l *Ledger) admit(ctx context.Context, q querier, a ledger.Admission, plans []ledger.Plan, got *ledger.Admitted) ([]string, error) {
+func (l *Ledger) admit(ctx context.Context, q querier, a ledger.Admission, plans []ledger.Plan, turn bool, got *ledger.Admitted) ([]string, error) {
 	arrays, err := arraysOf(plans)
 	if err != nil {
 		return nil, err
@@ -131,7 +143,7 @@ func (l *Ledger) admit(ctx context.Context, q querier, a ledger.Admission, plans
 		current, leased   []string
 		paused, overlaped int
 	)
-	args := append(arrays.arguments(), a.Token, a.Owner, microseconds(a.LeaseFor))
+	args := append(arrays.arguments(), a.Token, a.Owner, microseconds(a.LeaseFor), turn)
 	err = q.QueryRow(ctx, admitSQL, args...).Scan(&got.Now, &until, &current, &leased, &paused, &overlaped)
 	if err != nil {
 		return nil, err
@@ -168,9 +180,9 @@ func takesSlot(in ledger.Instant) bool {
 // findStale says where the jobs stand whose plans were not admitted, read
 // after the admission: the statement itself may have waited for whoever moved
 // them, and sees them as they were before.
-func (l *Ledger) findStale(ctx context.Context, plans []ledger.Plan, current []string, got *ledger.Admitted) error {
+func (l *Ledger) findStale(ctx context.Context, plans []ledger.Plan, current []string) ([]ledger.Position, error) {
 	if len(current) == len(plans) {
-		return nil
+		return nil, nil
 	}
 	admitted := setOf(current)
 	var stale []string
@@ -179,20 +191,24 @@ func (l *Ledger) findStale(ctx context.Context, plans []ledger.Plan, current []s
 			stale = append(stale, p.JobID)
 		}
 	}
+	return l.positions(ctx, stale)
+}
+
+// positions are where jobs stand, in the order asked for.
+func (l *Ledger) positions(ctx context.Context, jobIDs []string) ([]ledger.Position, error) {
 	rows, err := l.pool.Query(ctx, `
 		SELECT s.job_id, coalesce(j.epoch, 0), j.watermark
 		FROM unnest($1::text[]) WITH ORDINALITY AS s (job_id, n) LEFT JOIN jobs j ON j.job_id = s.job_id
-		ORDER BY s.n`, stale)
+		ORDER BY s.n`, jobIDs)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	got.Stale, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (p ledger.Position, err error) {
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (p ledger.Position, err error) {
 		var watermark *time.Time
 		err = row.Scan(&p.JobID, &p.Epoch, &watermark)
 		p.Watermark = timeOf(watermark)
 		return p, err
 	})
-	return err
 }
 
 // arrays are plans as a statement's parameters, one array a column.

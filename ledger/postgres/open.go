@@ -25,6 +25,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -38,6 +39,8 @@ import (
 // for concurrent use.
 type Ledger struct {
 	pool *pgxpool.Pool
+	// crowded: the last admission lost instants to another process.
+	crowded atomic.Bool
 }
 
 type settings struct {

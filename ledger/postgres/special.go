@@ -32,7 +32,7 @@ func (l *Ledger) admitSpecial(ctx context.Context, a ledger.Admission, plans []l
 		before := ledger.Admitted{Skipped: map[ledger.Reason]int{}}
 		runs, ranges := divide(plans)
 		var err error
-		current, err = l.admit(ctx, tx, a, runs, &before)
+		current, err = l.admit(ctx, tx, a, runs, false, &before)
 		if err != nil {
 			return err
 		}
