@@ -97,6 +97,9 @@ func (e *Executor) attempt(ctx context.Context, w ledger.Work) (o ledger.Outcome
 }
 
 func (e *Executor) logAttempt(w ledger.Work, a Answer, o ledger.Outcome, took time.Duration) {
+	if o.State == ledger.Succeeded && !e.cfg.Logger.Enabled(context.Background(), slog.LevelInfo) {
+		return // thousands a second, each with a line that nobody reads
+	}
 	attrs := []any{
 		"run", w.RunID, "job", w.JobID, "attempt", w.Attempt, "answer", a.Kind,
 		"status", a.Status, "took", took.Round(time.Microsecond).String(),
