@@ -77,7 +77,13 @@ func fill(ctx context.Context, database string, runs int) error {
 		return err
 	}
 	defer c.Close(ctx)
-	for _, statement := range []string{
+	indexes, err := dropIndexes(ctx, c)
+	if err != nil {
+		return err
+	}
+	statements := []string{
+		`SET synchronous_commit = off`,
+		`SET maintenance_work_mem = '512MB'`,
 		fmt.Sprintf(`
 		INSERT INTO cronce.runs (run_id, job_id, scheduled_at, planned_at, started_at, finished_at, send_before, epoch,
 			state, reason, trigger, target, attempt, lease_token, leased_by, call, body)
@@ -89,13 +95,37 @@ func fill(ctx context.Context, database string, runs int) error {
 			runs, batch, int(history.Seconds())),
 		`INSERT INTO cronce.attempts SELECT run_id, 1, started_at, finished_at, 200, 'fresh', '', '', '', 'p' FROM cronce.runs`,
 		fmt.Sprintf(`UPDATE cronce.jobs SET watermark = date_trunc('second', now()) - interval '%d seconds'`, int(history.Seconds())),
-		`VACUUM ANALYZE`, `CHECKPOINT`,
-	} {
+	}
+	statements = append(statements, indexes...)
+	for _, statement := range append(statements, `VACUUM ANALYZE`, `CHECKPOINT`) {
 		if _, err := c.Exec(ctx, statement); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// dropIndexes takes the indexes off the runs, whose filling they slow down
+// tenfold, and returns the statements that put them back.
+func dropIndexes(ctx context.Context, c *pgx.Conn) ([]string, error) {
+	rows, err := c.Query(ctx, `
+		SELECT indexname, indexdef FROM pg_indexes
+		WHERE schemaname = 'cronce' AND tablename = 'runs' AND indexname <> 'runs_pkey'`)
+	if err != nil {
+		return nil, err
+	}
+	var name, definition string
+	var names, definitions []string
+	_, err = pgx.ForEachRow(rows, []any{&name, &definition}, func() error {
+		names, definitions = append(names, name), append(definitions, definition)
+		return nil
+	})
+	for _, n := range names {
+		if err == nil {
+			_, err = c.Exec(ctx, `DROP INDEX cronce.`+n)
+		}
+	}
+	return definitions, err
 }
 
 // round does every operation once and notes what each took.
