@@ -87,10 +87,13 @@ func (c call[T]) attempt(ctx context.Context) (attempt, error) {
 	}, nil
 }
 
-func (c call[T]) reserve(ctx context.Context, takeOver bool) (Look, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.kit.opt.StoreTimeout)
-	defer cancel()
-	return c.store.Reserve(ctx, c.claim, c.claim.MaxRun+c.kit.opt.StoreTimeout, takeOver)
+func (c call[T]) reserve(ctx context.Context, takeOver bool) (look Look, err error) {
+	timeout := c.kit.opt.StoreTimeout
+	err = c.kit.limits.within(ctx, timeout, func(ctx context.Context) (err error) {
+		look, err = c.store.Reserve(ctx, c.claim, c.claim.MaxRun+timeout, takeOver)
+		return err
+	})
+	return look, err
 }
 
 func (c call[T]) make(ctx context.Context) (result T, duplicate bool, err error) {
@@ -117,7 +120,7 @@ func (c call[T]) reconcile(ctx context.Context, late bool) (result T, duplicate 
 // run works on a key that is reserved for us, and settles it. Whatever stops it
 // before that leaves the outcome unknown.
 func (c call[T]) run(ctx context.Context, fn func(context.Context) (T, bool, error)) (_ Reply, _ bool, err error) {
-	running, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.claim.MaxRun)
+	running, cancel := context.WithCancel(c.kit.limits.from(ctx, c.claim.MaxRun))
 	defer cancel()
 	settled := false
 	defer func() {
@@ -145,11 +148,9 @@ func (c call[T]) finish(ctx context.Context, result T) (Reply, error) {
 	if err != nil {
 		return Reply{}, fmt.Errorf("%w: the result cannot be stored as JSON: %w", ErrOutcomeUnknown, err)
 	}
-	end, cancel := c.kit.ending(ctx)
-	defer cancel()
 	r := Reply{Body: body}
 	var held bool
-	r.ExpiresAt, held, err = c.store.Settle(end, c.claim, r)
+	r.ExpiresAt, held, err = c.store.Settle(c.kit.ending(ctx), c.claim, r)
 	if err == nil && !held {
 		err = errLeaseLost
 	}
@@ -164,8 +165,6 @@ var errLeaseLost = errors.New("the lease lapsed and another call has the key")
 // giveUp is Doubt or Free, when the work is over without a result. What cannot
 // be written now the lapsing lease says later.
 func (c call[T]) giveUp(ctx context.Context, how func(context.Context, Claim) (bool, error)) error {
-	end, cancel := c.kit.ending(ctx)
-	defer cancel()
-	_, err := how(end, c.claim)
+	_, err := how(c.kit.ending(ctx), c.claim)
 	return err
 }

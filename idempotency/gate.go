@@ -3,6 +3,7 @@ package idempotency
 import (
 	"context"
 	"sync"
+	"time"
 )
 
 // gate lets one call for each key go to the store to claim it, while the
@@ -21,8 +22,8 @@ type flight struct {
 }
 
 // enter returns true when the caller leads and must call leave; false when a
-// leader has landed since. It fails when ctx ends first.
-func (g *gate) enter(ctx context.Context, key Key) (leads bool, err error) {
+// leader has landed since. It fails when ctx or the time to wait ends first.
+func (g *gate) enter(ctx context.Context, key Key, until time.Time) (leads bool, err error) {
 	g.mu.Lock()
 	f := g.flights[key]
 	if f == nil {
@@ -36,6 +37,8 @@ func (g *gate) enter(ctx context.Context, key Key) (leads bool, err error) {
 	f.waiting++
 	g.mu.Unlock()
 
+	ctx, cancel := context.WithDeadline(ctx, until)
+	defer cancel()
 	select {
 	case <-f.landed:
 		return false, nil

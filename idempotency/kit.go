@@ -12,9 +12,10 @@ import (
 // Kit answers repeated calls from a [Store]. It is safe for concurrent use;
 // a process needs one for each store.
 type Kit struct {
-	store Store
-	opt   Options
-	gate  gate
+	store  Store
+	opt    Options
+	gate   gate
+	limits limits
 }
 
 // Options configure a [Kit]. Only Principal is required.

@@ -54,15 +54,14 @@ func (k *Kit) settle(ctx context.Context, c Claim, try func() (attempt, error)) 
 	if err := c.Key.Validate(); err != nil {
 		return Reply{}, false, err
 	}
-	waiting, cancel := context.WithTimeout(ctx, k.opt.Wait)
-	defer cancel()
+	until := time.Now().Add(k.opt.Wait)
 	for {
-		leads, err := k.gate.enter(waiting, c.Key)
+		leads, err := k.gate.enter(ctx, c.Key, until)
 		if err != nil {
 			return k.lastLook(ctx, c)
 		}
 		if leads {
-			return k.lead(ctx, waiting, c, try)
+			return k.lead(ctx, until, c, try)
 		}
 		look, err := k.look(ctx, c)
 		if err != nil {
@@ -85,7 +84,7 @@ func (k *Kit) lastLook(ctx context.Context, c Claim) (Reply, bool, error) {
 }
 
 // lead tries until the key is ours, answered, or the wait is over.
-func (k *Kit) lead(ctx, waiting context.Context, c Claim, try func() (attempt, error)) (Reply, bool, error) {
+func (k *Kit) lead(ctx context.Context, until time.Time, c Claim, try func() (attempt, error)) (Reply, bool, error) {
 	known := false
 	defer func() { k.gate.leave(c.Key, known) }()
 	for pause := firstPause; ; pause = min(2*pause, maxPause) {
@@ -104,7 +103,7 @@ func (k *Kit) lead(ctx, waiting context.Context, c Claim, try func() (attempt, e
 			known = v == replay
 			return v.answer(a.look)
 		}
-		if !sleep(waiting, pause) {
+		if !sleep(ctx, until, pause) {
 			return Reply{}, false, stopped(ctx)
 		}
 	}
@@ -114,14 +113,12 @@ func (k *Kit) lead(ctx, waiting context.Context, c Claim, try func() (attempt, e
 // through, after the rollback.
 func (k *Kit) run(ctx context.Context, tx Tx, c Claim, w work) (Reply, bool, error) {
 	// The caller may hang up; the work goes on.
-	running, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.MaxRun)
+	running, cancel := context.WithCancel(k.limits.from(ctx, c.MaxRun))
 	defer cancel()
 	commit := false
 	defer func() {
 		if !commit {
-			end, cancel := k.ending(ctx)
-			defer cancel()
-			tx.Rollback(end)
+			tx.Rollback(k.ending(ctx))
 		}
 	}()
 
@@ -132,8 +129,7 @@ func (k *Kit) run(ctx context.Context, tx Tx, c Claim, w work) (Reply, bool, err
 	if err != nil {
 		return r, false, err
 	}
-	end, cancelEnd := k.ending(ctx)
-	defer cancelEnd()
+	end := k.ending(ctx)
 	switch then {
 	case Commit:
 		commit = true
@@ -185,22 +181,26 @@ func (k *Kit) afterFailedCommit(ctx context.Context, c Claim, r Reply, cause err
 	return look.judge(c).answer(look)
 }
 
-func (k *Kit) begin(ctx context.Context, c Claim) (Tx, Look, error) {
-	ctx, cancel := context.WithTimeout(ctx, k.opt.StoreTimeout)
-	defer cancel()
-	return k.store.Begin(ctx, c)
+func (k *Kit) begin(ctx context.Context, c Claim) (tx Tx, look Look, err error) {
+	err = k.limits.within(ctx, k.opt.StoreTimeout, func(ctx context.Context) (err error) {
+		tx, look, err = k.store.Begin(ctx, c)
+		return err
+	})
+	return tx, look, err
 }
 
-func (k *Kit) look(ctx context.Context, c Claim) (Look, error) {
-	ctx, cancel := context.WithTimeout(ctx, k.opt.StoreTimeout)
-	defer cancel()
-	return k.store.Look(ctx, c)
+func (k *Kit) look(ctx context.Context, c Claim) (look Look, err error) {
+	err = k.limits.within(ctx, k.opt.StoreTimeout, func(ctx context.Context) (err error) {
+		look, err = k.store.Look(ctx, c)
+		return err
+	})
+	return look, err
 }
 
 // ending is a context for ending a transaction, which must happen even when the
 // caller is gone or MaxRun is over.
-func (k *Kit) ending(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), k.opt.StoreTimeout)
+func (k *Kit) ending(ctx context.Context) context.Context {
+	return k.limits.from(ctx, k.opt.StoreTimeout)
 }
 
 const (
@@ -209,8 +209,12 @@ const (
 )
 
 // sleep waits about d, a little less so that pollers drift apart; false when
-// ctx ended first.
-func sleep(ctx context.Context, d time.Duration) bool { return wait(ctx, d-rand.N(d/4)) }
+// ctx or the time to wait ended first.
+func sleep(ctx context.Context, until time.Time, d time.Duration) bool {
+	ctx, cancel := context.WithDeadline(ctx, until)
+	defer cancel()
+	return wait(ctx, d-rand.N(d/4))
+}
 
 // stopped says why waiting ended: the caller left, or the wait was over.
 func stopped(ctx context.Context) error {
