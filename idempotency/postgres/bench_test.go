@@ -40,13 +40,19 @@ func BenchmarkHandler(b *testing.B) {
 			for _, w := range ways {
 				w.requests(turn, fresh) // opens connections, prepares statements
 			}
-			rates := make([][]float64, len(ways))
+			rates, costs := make([][]float64, len(ways)), make([]cost, len(ways))
+			m := newMeter(b, p)
 			b.ResetTimer()
 			for range b.N {
 				for i, w := range ways {
+					before := m.read(b)
 					rates[i] = append(rates[i], w.requests(turn, fresh))
+					costs[i] = costs[i].plus(m.read(b).minus(before))
 				}
 			}
+			costs[0].report(b, "bare", b.N*turn)
+			costs[1].report(b, "naive", b.N*turn)
+			costs[2].report(b, "kit", b.N*turn)
 			b.ReportMetric(median(rates[0]), "bare/s")
 			b.ReportMetric(median(rates[2]), "kit/s")
 			b.ReportMetric(median(ratios(rates[1], rates[0])), "naive:bare")
