@@ -51,9 +51,18 @@ func (p Pace) Each(ctx context.Context, batch func(ctx context.Context, limit in
 		if err != nil || rows < limit {
 			return err == nil, err
 		}
-		rest(ctx, r.next(rows, time.Since(begun)))
+		rest(ctx, p.within(start, r.next(rows, time.Since(begun))))
 	}
 	return false, context.Cause(ctx)
+}
+
+// within ends a pause at the bound, so that what is left can still be counted
+// in the time behind it.
+func (p Pace) within(start time.Time, pause time.Duration) time.Duration {
+	if p.For > 0 {
+		return min(pause, p.For-time.Since(start))
+	}
+	return pause
 }
 
 // Purge removes the expired keys of a scope ("" for all) from a store, at the

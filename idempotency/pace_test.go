@@ -115,6 +115,17 @@ func TestABatchIsNeverMadeTooSmallToGetOn(t *testing.T) {
 	})
 }
 
+func TestNoPauseGoesPastTheBound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tb := &table{rows: 1000, row: steady(10 * time.Millisecond)} // a pause of 300 ms after each batch of 100 ms
+		start := time.Now()
+		done := each(t, idempotency.Pace{Batch: 10, For: 950 * time.Millisecond}, tb)
+		if took := time.Since(start); done || took != 950*time.Millisecond {
+			t.Errorf("done %t after %v", done, took)
+		}
+	})
+}
+
 func TestNoBatchIsBegunAfterTheBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tb := &table{rows: 1000, row: steady(time.Millisecond)}
