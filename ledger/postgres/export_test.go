@@ -10,3 +10,6 @@ var (
 	EncodeCall = encodeCall
 	DecodeCall = decodeCall
 )
+
+// AfterOthers is what an admission sends of its plans, and what it does not.
+var AfterOthers = (*Ledger).afterOthers

@@ -5,36 +5,37 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/ledger/postgres"
 )
 
 // Two processes plan a hundred jobs. The second has lost once; from then on it
-// looks where the jobs stand first. The rows of those that moved on are locked
-// by somebody: whoever sends their plans nevertheless waits there.
+// looks where the jobs stand before it sends their plans.
 func TestWhoLostInstantsSendsOnlyPlansThatMayStillBeTrue(t *testing.T) {
 	first := newFleet(t, 100, ledger.OverlapAllow)
 	second := open(t, first.url)
 	lost := plansOf(first, 100)
 	admitAll(t, first.Ledger, "p-1", lost, 0)
+	if left, _, err := postgres.AfterOthers(second, t.Context(), lost); err != nil || len(left) != 100 {
+		t.Errorf("who has lost nothing yet sends %d plans, want all 100 without a look: %v", len(left), err)
+	}
 	admitAll(t, second, "q-1", lost, 100)
 
 	plans := plansOf(first, 100)
 	admitAll(t, first.Ledger, "p-2", plans[:60], 0)
-	c, err := pgx.Connect(t.Context(), first.url)
-	must(t, err)
-	defer c.Close(t.Context())
-	tx, err := c.Begin(t.Context())
-	must(t, err)
-	_, err = tx.Exec(t.Context(), `SELECT FROM cronce.jobs WHERE job_id < $1 FOR UPDATE`, plans[60].JobID)
-	must(t, err)
-
+	left, moved, err := postgres.AfterOthers(second, t.Context(), plans)
+	if err != nil || len(left) != 40 || len(moved) != 60 {
+		t.Errorf("%d plans sent and %d not, want the 40 of jobs that have not moved on: %v", len(left), len(moved), err)
+	}
 	stale := admitAll(t, second, "q-2", plans, 60)
 	for i, s := range stale {
 		if s.JobID != plans[i].JobID || !s.Watermark.Equal(plans[i].Through) || s.Epoch != plans[i].Epoch {
 			t.Fatalf("stale %+v, want %s at %s", s, plans[i].JobID, plans[i].Through)
 		}
+	}
+	admitAll(t, second, "q-3", plansOf(first, 100), 0)
+	if left, _, err := postgres.AfterOthers(second, t.Context(), lost); err != nil || len(left) != 100 {
+		t.Errorf("who lost nothing of late sends %d plans, want all 100: %v", len(left), err)
 	}
 }
 
