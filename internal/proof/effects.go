@@ -26,7 +26,9 @@ func (c *check) effects() {
 
 func (c *check) effectsOf(id string, made []Effect) {
 	r, ok := c.rows[id]
-	if !ok {
+	if k, keyed := c.Keyed[id]; keyed && !ok {
+		r = ledger.Run{ScheduledAt: k.At, StartedAt: k.At, SendBefore: k.SendBefore, State: "its key's"}
+	} else if !ok {
 		c.add(NoRun, id, "at %s", stamp(made[0].At))
 		return
 	}

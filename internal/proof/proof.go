@@ -8,11 +8,22 @@
 //     other run at most one, and no effect is without a run;
 //   - no effect is early, none was begun after its run's sendBefore;
 //   - every call made for a run is the same call;
-//   - no run is unfinished when it should long have ended.
+//   - no call is sent after its run's sendBefore, each attempt is in its run's
+//     history, and no more of them failed than the run's retries allow;
+//   - a dead run has a reason, and its history bears the reason out;
+//   - no run is unfinished when it should long have ended, and none took longer
+//     than its horizon and a lease.
 //
 // A Witness, where one can stand between the executors and the ledger, adds
 // what rows do not show afterwards: that only a lease's holder recorded an
-// outcome, and that a job's slot held one run at a time.
+// outcome, that a job's slot held one run at a time, that no instant was
+// skipped, missed or superseded without the cause that its row gives, and none
+// run that a pause or the job's catchUp kept back, that claims took
+// nothing that was busy, that no retry came before its wait was over,
+// and that no row was purged before its time.
+//
+// Evidence that a harness cannot give is not asked for: each rule judges what
+// is there.
 package proof
 
 import (
@@ -33,6 +44,21 @@ type Epoch struct {
 	Open     bool // it had not ended: later instants may have rows already
 }
 
+// Keyed is an instant that was given to a function without a ledger: the
+// target's key alone protects it.
+type Keyed struct {
+	At, SendBefore time.Time
+	// Acknowledged: a function told the platform that all is well.
+	Acknowledged bool
+}
+
+// Removal is a row that a purge removed.
+type Removal struct {
+	ledger.Run
+	At                       time.Time // on the ledger's clock
+	Retention, DeadRetention time.Duration
+}
+
 // Effect is one entry of a target's own record: work that was committed there.
 type Effect struct {
 	RunID string
@@ -44,6 +70,13 @@ type Effect struct {
 type Request struct {
 	RunID string
 	Text  string // all that must be the same in every call of the run
+	// Attempt is the number that the call says; 0: not known.
+	Attempt int
+	// Sent is when it left, on the ledger's clock as far as the sender can have
+	// heard of it; zero: not known.
+	Sent time.Time
+	// Reason is what the target's refusal means for the run; "": none.
+	Reason ledger.Reason
 }
 
 // Evidence is what a harness hands the checker.
@@ -63,6 +96,25 @@ type Evidence struct {
 	Due time.Time
 	// Skew is how far a target's clock may be from the ledger's.
 	Skew time.Duration
+	// Lag is how far a sender's clock may be behind the ledger's.
+	Lag time.Duration
+	// Keyed are the instants of functions without a ledger, by run-id.
+	Keyed map[string]Keyed
+	// Attempts are the runs' histories as the ledger keeps them; nil: not known.
+	Attempts map[string][]ledger.Attempt
+	// Renewed: the number of the last attempt before somebody gave a run its
+	// retries again (a redrive, a backfill).
+	Renewed map[string]int
+	// Answered: Requests say which calls were refused, and why.
+	Answered bool
+	// Removed are the rows that purges removed.
+	Removed []Removal
+	// Took is how long each run took from its first lease to its end, or up to
+	// now, times without any living process left out.
+	Took map[string]time.Duration
+	// Spare is what a run may take beyond its horizon: a lease, and how often
+	// processes look.
+	Spare time.Duration
 	// Seen are the violations that a Witness saw as they happened.
 	Seen []Violation
 }
@@ -88,7 +140,26 @@ const (
 	Unsettled  Rule = "a declared job has no epoch"
 	Dropped    Rule = "a job was ended by a process that declares it"
 	Gap        Rule = "a job that was always declared had no epoch for a while"
+	SentLate   Rule = "a call was sent after its run's sendBefore"
+	Slow       Rule = "a run took longer than its horizon and a lease"
+	Forgotten  Rule = "an attempt is not in its run's history"
+	Tireless   Rule = "a run was asked again more often than its retries allow"
+	Unfounded  Rule = "a run is dead without a cause"
+	Purged     Rule = "a row was purged before its time"
+	Unheeded   Rule = "an event was acknowledged, and has no effect"
+	Paused     Rule = "a pause was not kept, or was made up"
+	CatchUp    Rule = "what was late was not judged by the job's catchUp"
+	Unasked    Rule = "an instant was skipped for an overlap that was none"
+	Hasty      Rule = "a retry came before its wait was over"
+	Busy       Rule = "a run was leased for what was said to be busy"
 )
+
+// Rules are all of them.
+var Rules = []Rule{
+	Lost, Doubled, Stray, Miscounted, NoEffect, TwoEffects, NoRun, Unplanned, Early, Late, Changed, Stuck,
+	Unfenced, Overlapped, Unsettled, Dropped, Gap, SentLate, Slow, Forgotten, Tireless, Unfounded, Purged,
+	Unheeded, Paused, CatchUp, Unasked, Hasty, Busy,
+}
 
 // Violation is one finding.
 type Violation struct {
@@ -120,12 +191,25 @@ func (t *Tally) Add(o Tally) {
 // Check returns every violation that the evidence shows; none is the proof.
 func Check(e Evidence) ([]Violation, Tally) {
 	c := &check{Evidence: e, found: e.Seen, rows: map[string]ledger.Run{}}
-	c.instants()
-	c.gaps()
-	c.effects()
-	c.requests()
-	c.ends()
+	for _, look := range looks {
+		look(c)
+	}
 	return c.found, c.tally
+}
+
+// looks are what is looked at, the instants first: they sort the rows.
+var looks = []func(*check){
+	(*check).instants, (*check).gaps, // Lost, Doubled, Stray, Miscounted; Gap, Unsettled
+	(*check).effects,   // NoEffect, TwoEffects, NoRun, Unplanned, Early, Late
+	(*check).keyed,     // of functions without a ledger: Unheeded
+	(*check).requests,  // Changed
+	(*check).sent,      // SentLate
+	(*check).ends,      // Stuck
+	(*check).spans,     // Slow
+	(*check).histories, // Forgotten
+	(*check).budgets,   // Tireless
+	(*check).deaths,    // Unfounded
+	(*check).removals,  // Purged
 }
 
 type check struct {

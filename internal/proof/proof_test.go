@@ -54,6 +54,18 @@ func TestWholeEvidenceShowsNoViolation(t *testing.T) {
 	}
 }
 
+// dead makes the first run dead of this, after these answers.
+func dead(why ledger.Reason, answers ...ledger.Answer) func(*proof.Evidence) {
+	return func(e *proof.Evidence) {
+		r := &e.Rows[0]
+		r.State, r.Reason, r.FinishedAt, r.Attempt = ledger.Dead, why, minute(2), len(answers)
+		e.Attempts = map[string][]ledger.Attempt{}
+		for i, a := range answers {
+			e.Attempts[r.ID] = append(e.Attempts[r.ID], ledger.Attempt{RunID: r.ID, N: i + 1, Answer: a})
+		}
+	}
+}
+
 func TestRules(t *testing.T) {
 	missed := func(from, to, count int) ledger.Run {
 		return ledger.Run{
@@ -96,6 +108,59 @@ func TestRules(t *testing.T) {
 		}},
 		{proof.Stuck, func(e *proof.Evidence) { e.Rows[0].State = ledger.Retrying }},
 		{proof.Unsettled, func(e *proof.Evidence) { e.Epochs[0].Open = false }},
+		{proof.SentLate, func(e *proof.Evidence) {
+			e.Lag, e.Requests[0].Sent = time.Second, e.Rows[0].SendBefore.Add(2*time.Second)
+		}},
+		{proof.SentLate, func(e *proof.Evidence) {
+			e.Keyed = map[string]proof.Keyed{"fn@x": {At: minute(1), SendBefore: minute(2)}}
+			e.Requests = append(e.Requests, proof.Request{RunID: "fn@x", Sent: minute(3)})
+		}},
+		{proof.Late, func(e *proof.Evidence) {
+			e.Keyed = map[string]proof.Keyed{"fn@x": {At: minute(1), SendBefore: minute(2)}}
+			e.Effects = append(e.Effects, proof.Effect{RunID: "fn@x", Begun: minute(3), At: minute(3)})
+		}},
+		{proof.TwoEffects, func(e *proof.Evidence) {
+			e.Keyed = map[string]proof.Keyed{"fn@x": {At: minute(1), SendBefore: minute(9)}}
+			made := proof.Effect{RunID: "fn@x", Begun: minute(3), At: minute(3)}
+			e.Effects = append(e.Effects, made, made)
+		}},
+		{proof.Unheeded, func(e *proof.Evidence) {
+			e.Keyed = map[string]proof.Keyed{"fn@x": {At: minute(1), SendBefore: minute(2), Acknowledged: true}}
+		}},
+		{proof.Slow, func(e *proof.Evidence) {
+			e.Rows[0].Call.Horizon, e.Spare = time.Hour, time.Minute
+			e.Took = map[string]time.Duration{id(1): time.Hour + time.Minute + 1}
+		}},
+		{proof.Forgotten, func(e *proof.Evidence) {
+			e.Rows[0].Attempt = 2
+			e.Attempts = map[string][]ledger.Attempt{id(1): {{N: 2, Answer: ledger.Fresh}}}
+		}},
+		{proof.Forgotten, func(e *proof.Evidence) {
+			e.Attempts, e.Requests[0].Attempt = map[string][]ledger.Attempt{}, 1
+		}},
+		{proof.Tireless, func(e *proof.Evidence) {
+			e.Attempts = map[string][]ledger.Attempt{id(1): {{N: 1, Answer: ledger.Failed}, {N: 2, Answer: ledger.Unknown}, {N: 3, Answer: ledger.Fresh}}}
+		}},
+		{proof.Unfounded, dead(ledger.Exhausted)},
+		{proof.Unfounded, dead("")},
+		{proof.Unfounded, dead(ledger.KeyExpired)},
+		{proof.Unfounded, dead(ledger.Permanent, ledger.Failed)},
+		{proof.Unfounded, func(e *proof.Evidence) {
+			dead(ledger.Permanent, ledger.Refused)(e)
+			e.Answered, e.Requests[0].Reason = true, ledger.PayloadMismatch
+		}},
+		{proof.Unfounded, func(e *proof.Evidence) { // its retries were given to it again after the first
+			dead(ledger.Exhausted, ledger.Failed)(e)
+			e.Renewed = map[string]int{id(1): 1}
+		}},
+		{proof.Purged, func(e *proof.Evidence) {
+			e.Rows[0].FinishedAt = minute(1)
+			e.Removed = []proof.Removal{{Run: e.Rows[0], At: minute(11), Retention: 11 * time.Minute}}
+		}},
+		{proof.Purged, func(e *proof.Evidence) {
+			e.Rows[0].State, e.Rows[0].FinishedAt = ledger.Dead, minute(1)
+			e.Removed = []proof.Removal{{Run: e.Rows[0], At: minute(11), Retention: time.Minute, DeadRetention: time.Hour}}
+		}},
 		{proof.Gap, func(e *proof.Evidence) {
 			later := e.Epochs[0]
 			e.Epochs[0].To, e.Epochs[0].Open = minute(1), false
@@ -136,6 +201,16 @@ func TestWhatIsNoViolation(t *testing.T) {
 		{"a dead run's effect may have been made", func(e *proof.Evidence) { e.Rows[0].State = ledger.Dead }},
 		{"a run that was just planned need not have ended", func(e *proof.Evidence) {
 			e.Rows[2].State, e.Rows[2].PlannedAt = ledger.Running, minute(4)
+		}},
+		{"a dead run whose history bears its reason out", dead(ledger.Exhausted, ledger.Lost, ledger.InProgress, ledger.Failed)},
+		{"a dead run that was refused", dead(ledger.Permanent, ledger.Refused)},
+		{"a key that expired", func(e *proof.Evidence) {
+			dead(ledger.KeyExpired)(e)
+			e.Rows[0].Attempt, e.Rows[0].FinishedAt = 1, e.Rows[0].SendBefore
+		}},
+		{"a seen dead run is purged as others are", func(e *proof.Evidence) {
+			e.Rows[0].State, e.Rows[0].FinishedAt, e.Rows[0].AckedAt = ledger.Dead, minute(1), minute(2)
+			e.Removed = []proof.Removal{{Run: e.Rows[0], At: minute(11), Retention: time.Minute, DeadRetention: time.Hour}}
 		}},
 		{"two triggers in one second are two runs", func(e *proof.Evidence) {
 			for n := range 2 {

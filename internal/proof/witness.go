@@ -3,6 +3,7 @@ package proof
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"sync"
@@ -23,13 +24,23 @@ type Witness struct {
 	epochs map[string][]epoch
 	runs   map[string]*history
 	slots  map[string]string // job -> the run that was leased last with the slot
-	purged []ledger.Run
-	seen   []Violation
+	now    func() time.Time  // the ledger's clock
+	paused map[string]bool
+	open   map[string]map[string]bool // job -> its unfinished runs that have the slot or wait for it
+	alive  time.Time                  // the latest heartbeat of any process
+	down   time.Duration              // all times without one
+
+	purged   []ledger.Run
+	removed  []Removal
+	attempts map[string][]ledger.Attempt // of what was purged
+	renewed  map[string]int
+	seen     []Violation
 }
 
 type epoch struct {
 	Epoch
 	number int64
+	job    jobs.Job
 }
 
 // history is what the Witness knows of a run.
@@ -39,13 +50,27 @@ type history struct {
 	slotted bool
 	forced  bool // an operator let it start beside the slot: it is not judged
 	active  bool // leased before, and not ended since
+
+	call      ledger.Call
+	failed    int       // attempts, since its retries began anew
+	notBefore time.Time // on the ledger's clock: its next retry
+	begun     mark      // its first lease
+	ended     mark
 }
 
-// NewWitness stands before a ledger.
-func NewWitness(s Store) *Witness {
+// mark is a moment of real time, which no clock's jump moves, and how long
+// nothing had lived until then.
+type mark struct {
+	at   time.Time
+	down time.Duration
+}
+
+// NewWitness stands before a ledger that reads this clock.
+func NewWitness(s Store, now func() time.Time) *Witness {
 	return &Witness{
 		Store: s, known: map[string]jobs.Job{}, holds: map[string]bool{}, epochs: map[string][]epoch{},
-		runs: map[string]*history{}, slots: map[string]string{},
+		runs: map[string]*history{}, slots: map[string]string{}, now: now, alive: time.Now(), paused: map[string]bool{},
+		open: map[string]map[string]bool{}, attempts: map[string][]ledger.Attempt{}, renewed: map[string]int{},
 	}
 }
 
@@ -58,9 +83,19 @@ func (w *Witness) Evidence(ctx context.Context, now time.Time) (Evidence, error)
 	if err != nil {
 		return Evidence{}, err
 	}
-	e := Evidence{Rows: append(slices.Clone(w.purged), rows...), Seen: slices.Clone(w.seen)}
-	for _, list := range w.epochs {
-		for _, ep := range list {
+	e := Evidence{
+		Rows: append(slices.Clone(w.purged), rows...), Seen: slices.Clone(w.seen), Removed: w.removed,
+		Renewed: w.renewed, Attempts: maps.Clone(w.attempts), Took: w.took(),
+	}
+	for _, r := range rows {
+		_, list, err := w.Store.Get(ctx, r.ID)
+		if err != nil {
+			return e, err
+		}
+		e.Attempts[r.ID] = append(e.Attempts[r.ID], list...)
+	}
+	for _, id := range slices.Sorted(maps.Keys(w.epochs)) {
+		for _, ep := range w.epochs[id] {
 			if ep.Open {
 				ep.To = now
 			}
@@ -108,9 +143,9 @@ func (w *Witness) begin(at ledger.Position, hash string) {
 	if n := len(list); hash == "" || n > 0 && list[n-1].number >= at.Epoch {
 		return
 	}
-	schedule := w.known[at.JobID+" "+hash].Parsed()
+	job := w.known[at.JobID+" "+hash]
 	w.epochs[at.JobID] = append(list, epoch{
-		Epoch{JobID: at.JobID, Schedule: schedule, From: at.Watermark, Open: true}, at.Epoch,
+		Epoch{JobID: at.JobID, Schedule: job.Parsed(), From: at.Watermark, Open: true}, at.Epoch, job,
 	})
 }
 
@@ -129,7 +164,13 @@ func (w *Witness) leased(work ...ledger.Work) {
 		if h.token == l.Token {
 			continue // the same lease, told again
 		}
-		h.token, h.active = l.Token, true
+		if w.now().Add(time.Millisecond).Before(h.notBefore) {
+			w.saw(Hasty, l.RunID, "at %s, due at %s", stamp(w.now()), stamp(h.notBefore))
+		}
+		if h.begun.at.IsZero() {
+			h.begun = w.mark()
+		}
+		h.token, h.active, h.call, h.notBefore = l.Token, true, l.Call, time.Time{}
 		if !h.slotted || h.forced || ledger.BesideSchedule(l.RunID) {
 			continue
 		}
@@ -151,5 +192,14 @@ func (w *Witness) recorded(o ledger.Outcome) {
 		w.saw(Unfenced, o.RunID, "attempt %d became %s", o.Attempt.N, o.State)
 	}
 	h.settled = o.Token
-	h.active = h.active && !o.State.Finished()
+	if o.State.Finished() {
+		w.ended(o.RunID, jobOf(o.RunID))
+	}
+	switch o.Attempt.Answer {
+	case ledger.Failed, ledger.Throttled, ledger.Unknown:
+		if h.failed++; h.failed <= len(h.call.Backoff) {
+			least := float64(h.call.Backoff[h.failed-1]) * (1 - max(h.call.Jitter, 0))
+			h.notBefore = w.now().Add(time.Duration(least))
+		}
+	}
 }

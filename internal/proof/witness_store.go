@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"math"
+	"slices"
 
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
@@ -53,6 +54,7 @@ func (w *Witness) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitte
 	}
 	for _, p := range a.Plans {
 		if !stale[p.JobID] {
+			w.verdicts(ctx, p, got.Now)
 			w.admitted(p, a.Owner)
 		}
 	}
@@ -91,6 +93,10 @@ func (w *Witness) Enter(ctx context.Context, e ledger.Entry) (ledger.Entered, er
 	}
 	if got.Inserted {
 		w.planned(e.Instant)
+		if !ledger.BesideSchedule(e.RunID) {
+			w.judge(verdict{Run: got.Run, paused: w.paused[e.JobID], taken: len(w.open[e.JobID]) > 0})
+		}
+		w.opened(e.Overlap, got.Run)
 	}
 	if got.Work != nil {
 		w.leased(*got.Work)
@@ -104,9 +110,10 @@ func (w *Witness) Claim(ctx context.Context, c ledger.Claim) (ledger.Claimed, er
 	defer w.mu.Unlock()
 	got, err := w.Store.Claim(ctx, c)
 	for _, r := range got.Expired {
-		w.run(r.ID).active = false
+		w.ended(r.ID, r.JobID)
 	}
 	w.leased(got.Work...)
+	w.claimed(c, got.Work)
 	return got, err
 }
 
@@ -129,8 +136,8 @@ func (w *Witness) Cancel(ctx context.Context, a ledger.Act) (ledger.Acted, error
 	defer w.mu.Unlock()
 	got, err := w.Store.Cancel(ctx, a)
 	for _, r := range got.Changed {
-		h := w.run(r.ID)
-		h.token, h.active = "", false
+		w.run(r.ID).token = ""
+		w.ended(r.ID, r.JobID)
 	}
 	return got, err
 }
@@ -141,6 +148,7 @@ func (w *Witness) Redrive(ctx context.Context, a ledger.Act) (ledger.Acted, erro
 	defer w.mu.Unlock()
 	got, err := w.Store.Redrive(ctx, a)
 	for _, r := range got.Changed {
+		w.renew(r)
 		if !a.Force {
 			continue
 		}
@@ -156,6 +164,11 @@ func (w *Witness) Redrive(ctx context.Context, a ledger.Act) (ledger.Acted, erro
 func (w *Witness) Backfill(ctx context.Context, b ledger.Backfill) (ledger.Backfilled, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	waited := map[string]bool{}
+	for _, in := range b.Instants {
+		r, _, err := w.Store.Get(ctx, in.RunID)
+		waited[in.RunID] = err == nil && r.State == ledger.Planned
+	}
 	got, err := w.Store.Backfill(ctx, b)
 	if err != nil {
 		return got, err
@@ -163,6 +176,9 @@ func (w *Witness) Backfill(ctx context.Context, b ledger.Backfill) (ledger.Backf
 	for _, in := range b.Instants {
 		if r, _, err := w.Store.Get(ctx, in.RunID); err == nil && r.Trigger == ledger.ByBackfill {
 			w.run(in.RunID).slotted = true
+			if r.State == ledger.Planned && !waited[in.RunID] {
+				w.renew(r)
+			}
 		}
 	}
 	return got, nil
@@ -176,6 +192,13 @@ func (w *Witness) PurgeRuns(ctx context.Context, p ledger.Purge) (ledger.Purged,
 	if err != nil {
 		return ledger.Purged{}, err
 	}
+	histories := map[string][]ledger.Attempt{}
+	for id := range before {
+		if _, histories[id], err = w.Store.Get(ctx, id); err != nil {
+			return ledger.Purged{}, err
+		}
+	}
+	now := w.now()
 	got, err := w.Store.PurgeRuns(ctx, p)
 	if err != nil {
 		return got, err
@@ -185,8 +208,11 @@ func (w *Witness) PurgeRuns(ctx context.Context, p ledger.Purge) (ledger.Purged,
 		return got, err
 	}
 	maps.DeleteFunc(before, func(id string, _ ledger.Run) bool { _, kept := after[id]; return kept })
-	for _, r := range before {
+	for _, id := range slices.Sorted(maps.Keys(before)) {
+		r := before[id]
 		w.purged = append(w.purged, r)
+		w.removed = append(w.removed, Removal{r, now, p.Retention, p.DeadRetention})
+		w.attempts[r.ID] = append(w.attempts[r.ID], histories[r.ID]...)
 	}
 	return got, nil
 }

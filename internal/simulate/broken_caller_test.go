@@ -45,6 +45,14 @@ func clockKey(c executor.Call, w simulate.World) string {
 
 func attemptKey(c executor.Call, _ simulate.World) string { return fmt.Sprint(c.RunID, "#", c.Attempt) }
 
+// functionKey is another for each call of a job that no ledger has.
+func functionKey(c executor.Call, w simulate.World) string {
+	if c.JobID == "fn" {
+		return clockKey(c, w)
+	}
+	return c.RunID
+}
+
 func unfloored(_ *jobs.Schedule, at time.Time) time.Time { return at.Truncate(time.Second) }
 
 func newestSchedule(_ *proof.Witness, j jobs.Job, from, to time.Time) []time.Time {

@@ -32,10 +32,11 @@ func (w *world) start(m *member, reg *jobs.Registry) error {
 	p, ctx := w.newProcess(context.Background(), w.name("serve"))
 	r := w.Dice(p.id, 0)
 	e, err := executor.New(executor.Config{
-		Registry: reg, Ledger: p, Caller: p, Process: p.id,
+		Registry: reg, Ledger: w.asks(p), Caller: p, Process: p.id,
 		MaxInFlight: pick(r, 1, 4, 64),
 		Lease:       pick(r, 10*time.Second, 30*time.Second),
 		Grace:       pick(r, time.Millisecond, 5*time.Second, 25*time.Second),
+		Random:      p.source(), Alarm: newAlarm(r),
 	})
 	if err != nil {
 		return err
@@ -48,6 +49,14 @@ func (w *world) start(m *member, reg *jobs.Registry) error {
 	})
 	w.note(func(t *Tally) { t.Starts++ })
 	return nil
+}
+
+// asks is what an executor has for its ledger: the process.
+func (w *world) asks(p *process) executor.Ledger {
+	if w.options.Asks != nil {
+		return w.options.Asks(p, w)
+	}
+	return p
 }
 
 // halt stops a member gracefully.

@@ -2,6 +2,8 @@ package simulate
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/cronce/cronce/cleanup"
@@ -31,6 +33,11 @@ func Life(seed uint64, o Options) (proof.Evidence, Tally, error) {
 	for range 1 + r.IntN(5) {
 		s.members = append(s.members, &member{})
 	}
+	if r.IntN(2) == 0 {
+		if err := w.functions(r, s.plan); err != nil {
+			return proof.Evidence{}, w.tally, err
+		}
+	}
 	if s.plan.timed = r.IntN(2) == 0; s.plan.timed { // half the lives have a platform beside
 		for _, j := range s.plan.jobs {
 			w.tasks.Go(func() { w.deliver(j.ID) })
@@ -44,6 +51,14 @@ func Life(seed uint64, o Options) (proof.Evidence, Tally, error) {
 // patience bounds how long a system without faults may take to end what the
 // storm left: queues, leases, retries and lapsed keys.
 const patience = 2 * time.Hour
+
+// lag is how far a process's clock may be behind the ledger's here: its skew,
+// and what an answer takes on its way.
+const lag = 6 * time.Second
+
+// spare is what a run may take beyond its horizon: the longest lease, the time
+// that clocks are set back in all, and a minute until somebody has looked.
+const spare = 30*time.Second + backLimit + time.Minute
 
 // calm ends the storm, lets a healthy fleet finish, and gathers the evidence.
 func (s *script) calm() (proof.Evidence, error) {
@@ -95,7 +110,9 @@ func (s *script) ended(ctx context.Context, due time.Time) bool {
 // complete adds what the targets and the platform know.
 func (s *script) complete(e *proof.Evidence, due time.Time) {
 	e.Due, e.Skew, e.Given = due, cleanup.Skew, s.given
-	for _, t := range s.targets {
+	e.Lag, e.Spare, e.Keyed, e.Answered = lag, spare, s.keyed, true
+	for _, name := range slices.Sorted(maps.Keys(s.targets)) {
+		t := s.targets[name]
 		e.Effects = append(e.Effects, t.effects...)
 		e.Requests = append(e.Requests, t.requests...)
 	}

@@ -15,18 +15,18 @@ type network process
 // passage is what befalls one call on its way.
 type passage struct {
 	unsent, cut, mute, twice bool
-	out, back                time.Duration
+	dial, out, back, again   time.Duration // again: how much later the double arrives
 }
 
 func (n *network) passage(c executor.Call) passage {
 	p := (*process)(n)
 	r, now := p.w.Dice(p.id+c.RunID, p.next(c.RunID)), p.w.weather
-	way := passage{out: between(r, 0, 20*time.Millisecond), back: between(r, 0, 20*time.Millisecond)}
+	way := passage{dial: moment(r), out: between(r, 0, 20*time.Millisecond), back: between(r, 0, 20*time.Millisecond)}
 	if p.w.isCalm() {
 		return way
 	}
 	way.unsent, way.cut, way.mute = chance(r, now.unsent), chance(r, now.cut), chance(r, now.mute)
-	way.twice = chance(r, now.twice)
+	way.twice, way.again = chance(r, now.twice), moment(r)
 	if chance(r, now.late) {
 		way.out = between(r, time.Second, pick(r, 5*time.Second, time.Minute, 30*time.Minute))
 	}
@@ -40,18 +40,31 @@ func (n *network) passage(c executor.Call) passage {
 func (n *network) Call(ctx context.Context, c executor.Call) executor.Answer {
 	p := (*process)(n)
 	way := n.passage(c)
+	p.wait(ctx, way.dial)
+	p.thaw(c.RunID)
 	switch {
 	case p.isDead():
 		return executor.Answer{Kind: ledger.Unknown, Error: "killed"}
+	case !c.SendUntil.IsZero() && !time.Now().Before(c.SendUntil):
+		return executor.Answer{Unsent: true} // the last look, when all is ready to be sent
 	case way.unsent:
 		return executor.Answer{Unsent: true, RetryAfter: time.Second}
 	case way.cut:
 		p.w.note(func(t *Tally) { t.LostCalls++ })
 		return executor.Answer{Kind: ledger.Failed, Error: "connection refused"}
 	}
+	if n.w.options.Careless && chance(n.w.Dice("careless"+c.RunID, c.Attempt), 0.02) {
+		n.w.tasks.Go(func() {
+			time.Sleep(time.Until(c.SendUntil) + time.Minute)
+			<-n.carry(c, way)
+		})
+		return executor.Answer{Kind: ledger.Unknown, Error: "timeout"}
+	}
 	if way.twice {
 		p.w.note(func(t *Tally) { t.Doubles++ })
-		n.carry(c, way)
+		double := way
+		double.out += way.again
+		n.carry(c, double)
 	}
 	answer := n.carry(c, way)
 	select {
@@ -71,10 +84,10 @@ func (n *network) Call(ctx context.Context, c executor.Call) executor.Answer {
 // carry takes a call to its target, and the answer back.
 func (n *network) carry(c executor.Call, way passage) <-chan executor.Answer {
 	answer := make(chan executor.Answer, 1)
-	t := n.w.target(c.Work.Call.Target)
+	t, sent := n.w.target(c.Work.Call.Target), (*process)(n).ledgerTime()
 	n.w.tasks.Go(func() {
 		time.Sleep(way.out)
-		a := t.serve(c)
+		a := t.serve(c, sent)
 		time.Sleep(way.back)
 		answer <- a
 	})

@@ -90,7 +90,7 @@ func (w *world) invoke(j jobs.Job, eventTime time.Time, r *rand.Rand) bool {
 
 // drive makes one run by a process of its own.
 func (w *world) drive(reg *jobs.Registry, kind string, limit time.Duration, entry ledger.Entry) (ledger.Run, error) {
-	e, ctx, end, err := w.brief(reg, kind, limit)
+	e, ctx, end, err := w.brief(reg, kind, limit, w.ledger)
 	if err != nil {
 		w.fail(err)
 		return ledger.Run{}, err
@@ -100,10 +100,11 @@ func (w *world) drive(reg *jobs.Registry, kind string, limit time.Duration, entr
 }
 
 // brief is an executor in a process of its own that lives for one errand.
-func (w *world) brief(reg *jobs.Registry, kind string, limit time.Duration) (*executor.Executor, context.Context, func(), error) {
+func (w *world) brief(reg *jobs.Registry, kind string, limit time.Duration, l executor.Ledger) (*executor.Executor, context.Context, func(), error) {
 	p, alive := w.newProcess(context.Background(), w.name(kind))
+	p.ledger = l
 	ctx, cancel := context.WithTimeout(alive, limit)
-	e, err := executor.New(executor.Config{Registry: reg, Ledger: p, Caller: p, Process: p.id, Grace: 5 * time.Second})
+	e, err := executor.New(executor.Config{Registry: reg, Ledger: w.asks(p), Caller: p, Process: p.id, Grace: 5 * time.Second, Random: p.source()})
 	return e, ctx, func() { cancel(); p.cancel() }, err
 }
 

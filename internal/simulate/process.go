@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"context"
+	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -18,17 +19,19 @@ type process struct {
 	cancel context.CancelFunc // of its executor
 	caller executor.Caller
 	gone   chan struct{}
+	ledger executor.Ledger
 	skew   time.Duration // how wrong it is about the ledger's clock
 
 	mu     sync.Mutex
 	dead   bool
 	frozen time.Time      // until then
+	heard  time.Duration  // how far the clocks had jumped when it last heard of the ledger's
 	count  map[string]int // of each kind of operation
 }
 
 func (w *world) newProcess(ctx context.Context, id string) (*process, context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
-	p := &process{w: w, id: id, cancel: cancel, gone: make(chan struct{}), count: map[string]int{}}
+	p := &process{w: w, id: id, cancel: cancel, gone: make(chan struct{}), count: map[string]int{}, ledger: w.ledger, heard: w.jumped()}
 	if r := w.Dice("clock "+id, 0); r.IntN(3) == 0 {
 		p.skew = between(r, 0, 5*time.Second+300*time.Millisecond) - 5*time.Second
 	}
@@ -37,6 +40,12 @@ func (w *world) newProcess(ctx context.Context, id string) (*process, context.Co
 		p.caller = w.options.Caller(p.caller, w)
 	}
 	return p, ctx
+}
+
+// source is what its executor draws tokens and jitter from.
+func (p *process) source() rand.Source {
+	r := p.w.Dice("source "+p.id, 0)
+	return rand.NewPCG(r.Uint64(), r.Uint64())
 }
 
 func (p *process) kill() {
@@ -64,16 +73,17 @@ func (p *process) freeze(d time.Duration) {
 	p.w.note(func(t *Tally) { t.Freezes++ })
 }
 
-// thaw waits until the process runs.
-func (p *process) thaw() {
-	for {
+// thaw waits until the process runs. What of it waited for that goes on at
+// times of its own, so that one life is like the other.
+func (p *process) thaw(op string) {
+	for n := 0; ; n++ {
 		p.mu.Lock()
 		left := time.Until(p.frozen)
 		p.mu.Unlock()
 		if left <= 0 || p.isDead() {
 			return
 		}
-		p.wait(context.Background(), left)
+		p.wait(context.Background(), left+p.w.moment(p.id+" thaw "+op, p.next("thaw "+op)))
 	}
 }
 
@@ -102,10 +112,11 @@ type fault struct {
 }
 
 func (p *process) fault(op string) (f fault) {
+	r, now := p.w.Dice(p.id+op, p.next(op)), p.w.weather
+	f.before, f.after = moment(r), moment(r)
 	if p.w.isCalm() {
 		return f
 	}
-	r, now := p.w.Dice(p.id+op, p.next(op)), p.w.weather
 	f.unavailable, f.lost = chance(r, now.unavailable), chance(r, now.lost)
 	f.dieBefore, f.dieAfter = chance(r, now.crash), chance(r, now.crash)
 	if chance(r, now.slow) {
@@ -121,10 +132,9 @@ func (p *process) fault(op string) (f fault) {
 func through[T any](ctx context.Context, p *process, op string, do func() (T, error)) (got T, err error) {
 	var none T
 	f := p.fault(op)
-	if f.before > 0 {
-		p.wait(ctx, f.before)
-	}
-	p.thaw()
+	p.thaw(op)
+	p.wait(ctx, f.before)
+	p.thaw(op)
 	if f.dieBefore {
 		p.kill()
 	}
@@ -133,18 +143,37 @@ func through[T any](ctx context.Context, p *process, op string, do func() (T, er
 		return none, errDown
 	}
 	got, err = do()
+	jumped := p.w.jumped()
 	if f.dieAfter {
 		p.kill()
 	}
-	if f.after > 0 {
-		p.wait(ctx, f.after)
-	}
-	p.thaw()
+	p.wait(ctx, f.after)
+	p.thaw(op)
 	if p.isDead() || f.lost {
 		p.w.note(func(t *Tally) { t.LostAnswers++ })
 		return none, errDown
 	}
+	if _, own := p.ledger.(alone); err == nil && tells[op] && !own {
+		p.hear(jumped)
+	}
 	return got, err
+}
+
+// tells are the operations whose answers say the ledger's time.
+var tells = map[string]bool{"beat": true, "admit": true, "enter": true, "claim": true}
+
+func (p *process) hear(jumped time.Duration) {
+	p.mu.Lock()
+	p.heard = jumped
+	p.mu.Unlock()
+}
+
+// ledgerTime is the ledger's clock, but for the jumps that the process cannot
+// have heard of.
+func (p *process) ledgerTime() time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return time.Now().Add(p.heard).Round(0).UTC()
 }
 
 // told is what the process takes an answer's time for.
@@ -158,59 +187,59 @@ func (p *process) told(now time.Time) time.Time {
 type nothing struct{}
 
 func (p *process) Declare(ctx context.Context, d ledger.Declaration) error {
-	_, err := through(ctx, p, "declare", func() (nothing, error) { return nothing{}, p.w.ledger.Declare(ctx, d) })
+	_, err := through(ctx, p, "declare", func() (nothing, error) { return nothing{}, p.ledger.Declare(ctx, d) })
 	return err
 }
 
 func (p *process) Beat(ctx context.Context, id string) (ledger.Pulse, error) {
-	got, err := through(ctx, p, "beat", func() (ledger.Pulse, error) { return p.w.ledger.Beat(ctx, id) })
+	got, err := through(ctx, p, "beat", func() (ledger.Pulse, error) { return p.ledger.Beat(ctx, id) })
 	got.Now = p.told(got.Now)
 	return got, err
 }
 
 func (p *process) Retire(ctx context.Context, id string) error {
-	_, err := through(ctx, p, "retire", func() (nothing, error) { return nothing{}, p.w.ledger.Retire(ctx, id) })
+	_, err := through(ctx, p, "retire", func() (nothing, error) { return nothing{}, p.ledger.Retire(ctx, id) })
 	return err
 }
 
 func (p *process) Standings(ctx context.Context, version string) ([]ledger.Standing, error) {
-	return through(ctx, p, "standings", func() ([]ledger.Standing, error) { return p.w.ledger.Standings(ctx, version) })
+	return through(ctx, p, "standings", func() ([]ledger.Standing, error) { return p.ledger.Standings(ctx, version) })
 }
 
 func (p *process) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitted, error) {
-	got, err := through(ctx, p, "admit", func() (ledger.Admitted, error) { return p.w.ledger.Admit(ctx, a) })
+	got, err := through(ctx, p, "admit", func() (ledger.Admitted, error) { return p.ledger.Admit(ctx, a) })
 	got.Now = p.told(got.Now)
 	return got, err
 }
 
 func (p *process) Enter(ctx context.Context, e ledger.Entry) (ledger.Entered, error) {
-	got, err := through(ctx, p, "enter", func() (ledger.Entered, error) { return p.w.ledger.Enter(ctx, e) })
+	got, err := through(ctx, p, "enter", func() (ledger.Entered, error) { return p.ledger.Enter(ctx, e) })
 	got.Now = p.told(got.Now)
 	return got, err
 }
 
 func (p *process) Claim(ctx context.Context, c ledger.Claim) (ledger.Claimed, error) {
-	got, err := through(ctx, p, "claim", func() (ledger.Claimed, error) { return p.w.ledger.Claim(ctx, c) })
+	got, err := through(ctx, p, "claim", func() (ledger.Claimed, error) { return p.ledger.Claim(ctx, c) })
 	got.Now = p.told(got.Now)
 	return got, err
 }
 
 func (p *process) Recall(ctx context.Context, token string) ([]ledger.Work, error) {
-	return through(ctx, p, "recall", func() ([]ledger.Work, error) { return p.w.ledger.Recall(ctx, token) })
+	return through(ctx, p, "recall", func() ([]ledger.Work, error) { return p.ledger.Recall(ctx, token) })
 }
 
 func (p *process) Extend(ctx context.Context, l []ledger.Lease, d time.Duration) ([]ledger.Lease, error) {
-	return through(ctx, p, "extend", func() ([]ledger.Lease, error) { return p.w.ledger.Extend(ctx, l, d) })
+	return through(ctx, p, "extend", func() ([]ledger.Lease, error) { return p.ledger.Extend(ctx, l, d) })
 }
 
 func (p *process) Record(ctx context.Context, o []ledger.Outcome) ([]ledger.Fate, error) {
-	return through(ctx, p, "record", func() ([]ledger.Fate, error) { return p.w.ledger.Record(ctx, o) })
+	return through(ctx, p, "record", func() ([]ledger.Fate, error) { return p.ledger.Record(ctx, o) })
 }
 
 // Call is the executor's way out.
 func (p *process) Call(ctx context.Context, c executor.Call) executor.Answer {
-	p.thaw()
+	p.thaw(c.RunID)
 	a := p.caller.Call(ctx, c)
-	p.thaw()
+	p.thaw(c.RunID)
 	return a
 }

@@ -264,7 +264,7 @@ func (s *script) trigger() {
 func (s *script) tick() {
 	reg, limit := s.version(s.Rand), between(s.Rand, 5*time.Second, time.Minute)
 	s.tasks.Go(func() {
-		e, ctx, end, err := s.brief(reg, "tick", limit)
+		e, ctx, end, err := s.brief(reg, "tick", limit, s.ledger)
 		if err != nil {
 			s.fail(err)
 			return

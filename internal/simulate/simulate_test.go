@@ -56,6 +56,9 @@ func TestSimulation(t *testing.T) {
 			})
 		}
 	})
+	if c := sum.checked; c.Succeeded < 3*c.Dead {
+		t.Errorf("%d runs succeeded and %d died: what the checker sees is not this system's work", c.Succeeded, c.Dead)
+	}
 	t.Logf("seeds %d to %d in %s\n%s", *firstSeed, *firstSeed+uint64(*lives)-1, time.Since(begun).Round(time.Second), &sum)
 }
 
@@ -99,7 +102,7 @@ func (s *sums) String() string {
 		{"calls that arrived", h.Calls}, {"calls or answers lost", h.LostCalls + h.LateCalls}, {"calls doubled on the way", h.Doubles},
 		{"process starts", h.Starts}, {"kills", h.Kills}, {"graceful stops", h.Stops}, {"suspensions", h.Freezes},
 		{"ledger outages", h.Outages}, {"ledger requests refused", h.Unavailable}, {"ledger answers lost", h.LostAnswers},
-		{"times with nothing running", h.Leaps}, {"clock jumps", h.Jumps}, {"platform events", h.Events}, {"ticks", h.Ticks},
+		{"times with nothing running", h.Leaps}, {"clock jumps", h.Jumps}, {"platform events", h.Events}, {"events to functions without a ledger", h.Keyed}, {"ticks", h.Ticks},
 		{"registry edits", h.Edits}, {"pauses and resumes", h.Pauses}, {"backfilled instants", h.Backfills}, {"redriven runs", h.Redrives},
 		{"canceled runs", h.Cancels}, {"triggers", h.Triggers}, {"purged rows", h.Purges},
 	} {

@@ -17,6 +17,7 @@ type Flaws struct {
 	KeyAfter    bool // the key is stored after the effect, not with it
 	NoFlight    bool // a call does not see that another of its key is working
 	NeverTooOld bool // calls past their sendBefore are taken
+	Forgets     bool // now and then the work is answered for, and not done
 }
 
 // target is a service that keeps keys as the kit does: the effect and the key
@@ -59,17 +60,29 @@ func (w *world) target(name string) *target { return w.targets[name] }
 
 func (t *target) now() time.Time { return t.w.Now().Add(t.skew) }
 
-// serve answers one call.
-func (t *target) serve(c executor.Call) executor.Answer {
+// serve answers one call, which left its sender at that time.
+func (t *target) serve(c executor.Call, sent time.Time) executor.Answer {
 	name := c.Registry + " " + t.w.options.Key(c, t.w)
 	payload := fmt.Sprintf("%s %s %s %s", c.Work.Call.Method, c.Work.Call.Path, c.Work.Call.Body, c.Work.Call.Scopes)
 	t.mu.Lock()
 	t.calls[c.RunID]++
 	n := t.calls[c.RunID]
-	t.requests = append(t.requests, proof.Request{RunID: c.RunID, Text: payload})
+	at := len(t.requests)
+	t.requests = append(t.requests, proof.Request{RunID: c.RunID, Text: payload, Attempt: c.Attempt, Sent: sent})
 	t.mu.Unlock()
 	t.w.note(func(tally *Tally) { tally.Calls++ })
-	return t.answer(c, name, payload, t.w.Dice(t.name+c.RunID, n))
+	a := t.answer(c, name, payload, t.w.Dice(t.name+c.RunID, n))
+	t.mu.Lock()
+	t.requests[at].Reason = a.Reason
+	t.mu.Unlock()
+	return a
+}
+
+// rise ends an outage.
+func (t *target) rise() {
+	t.mu.Lock()
+	t.down = time.Time{}
+	t.mu.Unlock()
 }
 
 func (t *target) answer(c executor.Call, name, payload string, r *rand.Rand) executor.Answer {
@@ -135,6 +148,10 @@ func (t *target) work(c executor.Call, name, payload string, r *rand.Rand) execu
 	case chance(r, now.permanent):
 		t.keys[name] = &key{payload, 422, t.now().Add(t.ttl)}
 		return executor.Answer{Kind: ledger.Refused, Status: 422, Reason: ledger.Permanent}
+	}
+	if t.flaws.Forgets && chance(r, 0.1) {
+		t.keys[name] = &key{payload, 200, t.now().Add(t.ttl)}
+		return executor.Answer{Kind: ledger.Fresh, Status: 200}
 	}
 	broken := chance(r, now.broken)
 	t.effects = append(t.effects, proof.Effect{RunID: c.RunID, Begun: begun, At: t.now()})

@@ -5,8 +5,10 @@
 //
 // Everything random is drawn from the seed by name (which process, which
 // operation, which time), not from one stream, so that what one goroutine does
-// first changes nothing of what another draws. What is left to chance is the
-// order in which goroutines wake at the same virtual instant.
+// first changes nothing of what another draws. Everything takes a moment of its
+// own length, so that hardly two things happen at one virtual instant, and a
+// seed lives the same life again. What is left to chance is what the goroutines
+// of one process do first at one instant.
 package simulate
 
 import (
@@ -28,9 +30,15 @@ import (
 type Options struct {
 	Ledger func(proof.Store, World) proof.Store         // before the ledger, for every process
 	Caller func(executor.Caller, World) executor.Caller // before the network, of every process
+	Asks   func(executor.Ledger, World) executor.Ledger // what an executor asks of its ledger
 	// Key makes a call's idempotency key; default its run-id.
 	Key    func(executor.Call, World) string
 	Target Flaws
+	// Careless processes look at the time a while before they send.
+	Careless bool
+	// FirstLease counts the time of a function without a ledger from its own
+	// lease, not from the instant.
+	FirstLease bool
 	// Floor makes the instant of a platform's event; default Schedule.Last.
 	Floor func(s *jobs.Schedule, at time.Time) time.Time
 	// Instants are what an operator backfills of a span; default the instants
@@ -54,7 +62,7 @@ type Tally struct {
 	Outages, Unavailable, LostAnswers             int
 	Calls, LostCalls, LateCalls, Doubles, Replays int
 	Edits, Pauses, Backfills, Redrives, Cancels   int
-	Triggers, Ticks, Purges, Events               int
+	Triggers, Ticks, Purges, Events, Keyed        int
 }
 
 // Add sums two tallies.
@@ -70,7 +78,7 @@ func (t *Tally) fields() []*int {
 		&t.Outages, &t.Unavailable, &t.LostAnswers,
 		&t.Calls, &t.LostCalls, &t.LateCalls, &t.Doubles, &t.Replays,
 		&t.Edits, &t.Pauses, &t.Backfills, &t.Redrives, &t.Cancels,
-		&t.Triggers, &t.Ticks, &t.Purges, &t.Events,
+		&t.Triggers, &t.Ticks, &t.Purges, &t.Events, &t.Keyed,
 	}
 }
 
@@ -92,6 +100,7 @@ type world struct {
 	calm     bool          // no more faults
 	quiet    chan struct{} // closed with calm
 	given    map[string]bool
+	keyed    map[string]proof.Keyed // instants of functions without a ledger
 	tally    Tally
 	born     int
 	err      error // the first that no fault excuses
@@ -99,7 +108,7 @@ type world struct {
 
 func newWorld(seed uint64, o Options) *world {
 	w := &world{
-		seed: seed, options: o, memory: memory.New(), given: map[string]bool{},
+		seed: seed, options: o, memory: memory.New(), given: map[string]bool{}, keyed: map[string]proof.Keyed{},
 		targets: map[string]*target{}, quiet: make(chan struct{}),
 	}
 	if w.options.Floor == nil {
@@ -118,7 +127,7 @@ func newWorld(seed uint64, o Options) *world {
 	if o.Ledger != nil {
 		inner = o.Ledger(inner, w)
 	}
-	w.witness = proof.NewWitness(inner)
+	w.witness = proof.NewWitness(inner, w.Now)
 	w.ledger = w.witness
 	return w
 }
@@ -134,7 +143,7 @@ func (w *world) Dice(name string, n int) *rand.Rand {
 func (w *world) Now() time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return time.Now().Add(w.ahead).UTC()
+	return time.Now().Add(w.ahead).Round(0).UTC() // without the monotonic reading
 }
 
 // Current is the newest registry.
@@ -150,6 +159,13 @@ func (w *world) jump(d time.Duration) {
 	w.ahead += d
 	w.mu.Unlock()
 	w.memory.Pass(d)
+}
+
+// jumped is the sum of the clocks' jumps.
+func (w *world) jumped() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.ahead
 }
 
 func (w *world) note(add func(*Tally)) {
@@ -175,6 +191,9 @@ func (w *world) settle() {
 	w.mu.Lock()
 	w.calm, w.down = true, time.Time{}
 	w.mu.Unlock()
+	for _, t := range w.targets {
+		t.rise()
+	}
 	close(w.quiet)
 }
 
@@ -203,6 +222,12 @@ func chance(r *rand.Rand, p float64) bool { return r.Float64() < p }
 func between(r *rand.Rand, from, to time.Duration) time.Duration {
 	return from + time.Duration(r.Int64N(int64(to-from)+1))
 }
+
+// moment is how long the least thing takes. No two of a life take the same
+// time, or hardly ever: what happens at one instant happens in any order.
+func moment(r *rand.Rand) time.Duration { return between(r, 20*time.Microsecond, time.Millisecond) }
+
+func (w *world) moment(name string, n int) time.Duration { return moment(w.Dice(name, n)) }
 
 func pick[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }
 

@@ -1,0 +1,63 @@
+package proof
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// spans finds runs that took too long: nothing is sent from a run's horizon on,
+// and whoever looks for work next makes it dead.
+func (c *check) spans() {
+	for _, id := range slices.Sorted(maps.Keys(c.Took)) {
+		if took, most := c.Took[id], c.rows[id].Call.Horizon+c.Spare; took > most {
+			c.add(Slow, id, "%s, and %s is the most; it is %s", took, most, c.rows[id].State)
+		}
+	}
+}
+
+// deaths asks each dead run's history for its cause.
+func (c *check) deaths() {
+	if c.Attempts == nil {
+		return
+	}
+	refused := map[string]bool{}
+	for _, q := range c.Requests {
+		refused[q.RunID+" "+string(q.Reason)] = true
+	}
+	for _, id := range slices.Sorted(maps.Keys(c.rows)) {
+		if r := c.rows[id]; r.State == ledger.Dead && !c.founded(r, refused[id+" "+string(r.Reason)]) {
+			c.add(Unfounded, id, "%q after %d failures of %d, at %s, sendBefore %s", r.Reason,
+				c.failed(id), len(r.Call.Backoff)+1, stamp(r.FinishedAt), stamp(r.SendBefore))
+		}
+	}
+}
+
+// founded reports whether a dead run's reason holds; refused: its target gave
+// that reason.
+func (c *check) founded(r ledger.Run, refused bool) bool {
+	switch r.Reason {
+	case ledger.Exhausted:
+		return c.failed(r.ID) == len(r.Call.Backoff)+1
+	case ledger.KeyExpired:
+		return refused || !r.FinishedAt.Before(r.SendBefore.Add(-c.Skew))
+	case ledger.Permanent, ledger.Unauthorized, ledger.PayloadMismatch:
+		list := c.Attempts[r.ID]
+		return len(list) > 0 && list[len(list)-1].Answer == ledger.Refused && (refused || !c.Answered)
+	}
+	return false
+}
+
+// removals finds rows that went too early.
+func (c *check) removals() {
+	for _, r := range c.Removed {
+		keep := r.Retention
+		if r.State == ledger.Dead && r.AckedAt.IsZero() {
+			keep = r.DeadRetention
+		}
+		if !r.State.Finished() || r.FinishedAt.Add(keep).After(r.At) {
+			c.add(Purged, r.ID, "%s since %s, gone at %s, to be kept for %s", r.State, stamp(r.FinishedAt), stamp(r.At), keep)
+		}
+	}
+}

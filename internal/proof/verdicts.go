@@ -1,0 +1,105 @@
+package proof
+
+import (
+	"context"
+	"time"
+
+	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+)
+
+// verdict is what is known of a row at the moment at which it is written.
+type verdict struct {
+	ledger.Run
+	job     jobs.Job
+	planned bool      // by a plan, which goes up to through
+	through time.Time //
+	cut     bool      // the plan ended before its time: later ones follow
+	paused  bool
+	taken   bool // a run of the job had the slot, or waited for it
+}
+
+// kept is the row that was written for an instant just now, if it was.
+func (w *Witness) kept(ctx context.Context, in ledger.Instant, now time.Time) (ledger.Run, bool) {
+	r, _, err := w.Store.Get(ctx, in.RunID)
+	return r, err == nil && r.PlannedAt.Equal(now)
+}
+
+// verdicts looks at the rows that a plan has written.
+func (w *Witness) verdicts(ctx context.Context, p ledger.Plan, now time.Time) {
+	list := w.epochs[p.JobID]
+	if len(list) == 0 {
+		return
+	}
+	v := verdict{
+		job: list[len(list)-1].job, planned: true, through: p.Through,
+		cut: len(p.Instants) >= planLimit, paused: w.paused[p.JobID],
+	}
+	for _, in := range p.Instants {
+		if r, ok := w.kept(ctx, in, now); ok {
+			v.Run, v.taken = r, len(w.open[p.JobID]) > 0
+			w.judge(v)
+			w.opened(in.Overlap, r)
+		}
+	}
+}
+
+// planLimit is how many rows a plan has at most.
+const planLimit = 1_000
+
+// judge holds a new row against what its job asks for.
+func (w *Witness) judge(v verdict) {
+	what := func(rule Rule) {
+		w.saw(rule, v.ID, "%s %s, planned up to %s; paused %t, slot taken %t", v.State, v.Reason, stamp(v.through), v.paused, v.taken)
+	}
+	if v.runs() && v.paused || v.Reason == ledger.WhilePaused && !v.paused {
+		what(Paused)
+	}
+	if v.planned && !v.caughtUp() {
+		what(CatchUp)
+	}
+	if v.Reason == ledger.Overlapped && !v.taken {
+		what(Unasked)
+	}
+}
+
+// runs reports whether the instant is to be run, if the slot allows.
+func (v verdict) runs() bool {
+	return v.State == ledger.Planned || v.State == ledger.Running || v.Reason == ledger.Overlapped
+}
+
+// caughtUp reports whether an instant that is late, or not, is treated as its
+// job's catchUp says. Processes plan up to the second, so that much is open.
+func (v verdict) caughtUp() bool {
+	at := v.ScheduledAt
+	if !v.Until.IsZero() {
+		at = v.Until
+	}
+	late, newest := v.through.Sub(at), !v.job.Parsed().Last(v.through).After(at)
+	switch {
+	case v.Reason == ledger.CatchUpNone:
+		return v.job.CatchUp == jobs.CatchUpNone && (v.cut || late > executor.DefaultOnTime-time.Second)
+	case v.Reason == ledger.CatchUpWindow:
+		return v.cut || late > v.job.CatchUpWindow-time.Second
+	case v.State == ledger.Superseded:
+		return v.job.CatchUp == jobs.CatchUpLatest && (v.cut || !newest && late > executor.DefaultOnTime-time.Second)
+	case !v.runs(), late <= executor.DefaultOnTime:
+		return true
+	}
+	return late <= v.job.CatchUpWindow && v.job.CatchUp != jobs.CatchUpNone && (v.job.CatchUp == jobs.CatchUpAll || newest)
+}
+
+// opened notes that a new row has its job's slot or waits for it.
+func (w *Witness) opened(o ledger.Overlap, r ledger.Run) {
+	if !r.State.Finished() && o != ledger.OverlapAllow && !ledger.BesideSchedule(r.ID) {
+		w.hold(r.JobID, r.ID)
+	}
+}
+
+func (w *Witness) hold(jobID, runID string) {
+	if w.open[jobID] == nil {
+		w.open[jobID] = map[string]bool{}
+	}
+	w.open[jobID][runID] = true
+}

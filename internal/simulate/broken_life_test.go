@@ -1,0 +1,169 @@
+package simulate_test
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/internal/proof"
+	"github.com/cronce/cronce/internal/simulate"
+	"github.com/cronce/cronce/ledger"
+)
+
+// Broken parts whose faults neither the rows nor the effects show.
+
+// hopeless takes "in progress" for a refusal.
+func hopeless(inner executor.Caller, _ simulate.World) executor.Caller {
+	return callerFunc(func(ctx context.Context, c executor.Call) executor.Answer {
+		a := inner.Call(ctx, c)
+		if a.Kind == ledger.InProgress {
+			a.Kind, a.Reason = ledger.Refused, ledger.Permanent
+		}
+		return a
+	})
+}
+
+// recording changes outcomes on their way into the rows.
+func recording(change func(*store, *ledger.Outcome)) func(*store) {
+	return func(s *store) {
+		s.record = func(s *store, ctx context.Context, outcomes []ledger.Outcome) ([]ledger.Fate, error) {
+			outcomes = slices.Clone(outcomes)
+			for i := range outcomes {
+				change(s, &outcomes[i])
+			}
+			return s.Store.Record(ctx, outcomes)
+		}
+	}
+}
+
+func failure(o *ledger.Outcome) bool {
+	return o.Attempt.Answer == ledger.Failed || o.Attempt.Answer == ledger.Unknown || o.Attempt.Answer == ledger.Throttled
+}
+
+// resigned gives a run up with retries left.
+func resigned(s *store, o *ledger.Outcome) {
+	if o.State == ledger.Retrying && failure(o) {
+		o.State, o.Reason = ledger.Dead, ledger.Exhausted
+	}
+}
+
+// misnaming gives another reason.
+func misnaming(_ *store, o *ledger.Outcome) {
+	if o.Reason == ledger.Permanent {
+		o.Reason = ledger.PayloadMismatch
+	}
+}
+
+// tireless does not count what failed.
+func tireless(_ *store, o *ledger.Outcome) {
+	if failure(o) {
+		o.State, o.Reason, o.Failures, o.Wait = ledger.Retrying, "", 0, max(o.Wait, time.Minute)
+	}
+}
+
+// impatientRetry does not wait.
+func impatientRetry(_ *store, o *ledger.Outcome) {
+	if o.State == ledger.Retrying {
+		o.Wait = 0
+	}
+}
+
+// oblivious keeps no attempt whose lease lapsed.
+type oblivious struct{ proof.Store }
+
+func (o oblivious) Get(ctx context.Context, id string) (ledger.Run, []ledger.Attempt, error) {
+	r, list, err := o.Store.Get(ctx, id)
+	return r, slices.DeleteFunc(list, func(a ledger.Attempt) bool { return a.Answer == ledger.Lost }), err
+}
+
+// hasty purges at once, what is dead and unseen too if unseen.
+type hasty struct {
+	proof.Store
+	unseen bool
+}
+
+func (h hasty) PurgeRuns(ctx context.Context, p ledger.Purge) (ledger.Purged, error) {
+	if p.DeadRetention = p.Retention; !h.unseen {
+		p.Retention = time.Minute
+	}
+	return h.Store.PurgeRuns(ctx, p)
+}
+
+// restless does not know of pauses.
+type restless struct{ proof.Store }
+
+func (restless) Pause(context.Context, string, string, string) error { return nil }
+
+func behind[S proof.Store](s func(proof.Store) S) simulate.Options {
+	return simulate.Options{Ledger: func(inner proof.Store, _ simulate.World) proof.Store { return s(inner) }}
+}
+
+// planning changes instants on their way into the rows.
+func planning(change func(*store, *ledger.Instant)) func(*store) {
+	return func(s *store) {
+		s.admit = func(s *store, ctx context.Context, a ledger.Admission) (ledger.Admitted, error) {
+			a.Plans = slices.Clone(a.Plans)
+			for i := range a.Plans {
+				a.Plans[i].Instants = slices.Clone(a.Plans[i].Instants)
+				for k := range a.Plans[i].Instants {
+					change(s, &a.Plans[i].Instants[k])
+				}
+			}
+			return s.Store.Admit(ctx, a)
+		}
+	}
+}
+
+// neverLate catches nothing up.
+func neverLate(_ *store, in *ledger.Instant) {
+	if in.Trigger == ledger.ByCatchUp {
+		in.State, in.Reason, in.Lease = ledger.Missed, ledger.CatchUpNone, false
+	}
+}
+
+// shy skips as if something ran.
+func shy(s *store, in *ledger.Instant) {
+	if in.State == ledger.Planned && in.Overlap == ledger.OverlapAllow && s.often(10) {
+		in.State, in.Reason, in.Lease = ledger.Skipped, ledger.Overlapped, false
+	}
+}
+
+// eager leases for targets without room.
+func eager(s *store) {
+	s.claim = func(s *store, ctx context.Context, c ledger.Claim) (ledger.Claimed, error) {
+		c.BusyTargets = nil
+		return s.Store.Claim(ctx, c)
+	}
+}
+
+// sluggish does not find what is past its sendBefore, and leases it for nothing.
+func sluggish(s *store) {
+	s.claim = func(s *store, ctx context.Context, c ledger.Claim) (ledger.Claimed, error) {
+		if len(c.Only) == 0 && !s.often(400) {
+			c.BusyTargets = []string{"books", "members"}
+			c.Only = []string{"nothing"}
+		}
+		return s.Store.Claim(ctx, c)
+	}
+}
+
+// dropping ends, now and then, a job that it declares.
+type dropping struct {
+	executor.Ledger
+	w simulate.World
+	n *int
+}
+
+func (d dropping) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitted, error) {
+	if *d.n++; d.w.Dice("dropping", *d.n).IntN(50) == 0 && len(a.Plans) > 0 && a.Plans[0].Next == nil {
+		a.Plans = slices.Clone(a.Plans)
+		a.Plans[0].Next = &ledger.Definition{JobID: a.Plans[0].JobID}
+	}
+	return d.Ledger.Admit(ctx, a)
+}
+
+// forgets is an executor whose process is counted as gone, and that acts on it.
+func forgets(inner executor.Ledger, w simulate.World) executor.Ledger {
+	return dropping{inner, w, new(int)}
+}

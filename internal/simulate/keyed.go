@@ -1,0 +1,117 @@
+package simulate
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/internal/proof"
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/ledger/memory"
+)
+
+// functions starts a platform's schedule of a job that no ledger has: each
+// delivery is made by a function that knows of no other, and only the target's
+// key makes them one.
+func (w *world) functions(r *rand.Rand, p plan) error {
+	p.jobs = []jobs.Job{p.job(r, "fn")}
+	reg, err := p.registry()
+	if err != nil {
+		return err
+	}
+	j, _ := reg.Job("fn")
+	w.tasks.Go(func() {
+		for n := range eventsALife {
+			next := j.Parsed().Next(w.Now())
+			if next.IsZero() || !w.sleep(next.Sub(w.Now())) {
+				return
+			}
+			r := w.Dice("event fn", n)
+			for range pick(r, 1, 1, 2, 3) {
+				late := between(r, 0, pick(r, time.Second, 20*time.Second, 10*time.Minute))
+				own := rand.New(rand.NewPCG(r.Uint64(), 3))
+				w.tasks.Go(func() { w.keyedEvent(reg, j, next, late, own) })
+			}
+		}
+	})
+	return nil
+}
+
+// keyedEvent is delivered after a while, and twice more if the function fails.
+func (w *world) keyedEvent(reg *jobs.Registry, j jobs.Job, at time.Time, late time.Duration, r *rand.Rand) {
+	for range 3 {
+		if !w.sleep(late) {
+			return
+		}
+		w.note(func(t *Tally) { t.Keyed++ })
+		if w.invokeAlone(reg, j, at, r) {
+			return
+		}
+		late = between(r, 10*time.Second, 2*time.Minute)
+	}
+}
+
+// invokeAlone is the function. It reports whether the platform is told that all
+// is well: of a run that succeeded, and of no other.
+func (w *world) invokeAlone(reg *jobs.Registry, j jobs.Job, at time.Time, r *rand.Rand) bool {
+	if w.Now().Sub(at) >= j.Retry.Horizon {
+		return false
+	}
+	id, own := jobs.RunID(j.ID, at), memory.New()
+	own.Pass(w.jumped())
+	w.key(id, at, j.Retry.Horizon, false)
+	e, ctx, end, err := w.brief(reg, "function", between(r, 10*time.Second, time.Minute), alone{own, w.options.FirstLease})
+	if err != nil {
+		w.fail(err)
+		return false
+	}
+	defer end()
+	run, err := e.Drive(ctx, ledger.Entry{JobID: j.ID, Instant: ledger.Instant{
+		RunID: id, At: at, Count: 1, State: ledger.Planned, Trigger: ledger.BySchedule,
+		Overlap: ledger.OverlapAllow, Call: executor.CallFor(j, id, at), Lease: true,
+	}})
+	if err != nil || run.State != ledger.Succeeded {
+		return false
+	}
+	w.key(id, at, j.Retry.Horizon, true)
+	return true
+}
+
+// key notes an instant that was delivered, and whether it was acknowledged.
+func (w *world) key(id string, at time.Time, horizon time.Duration, acknowledged bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	k := proof.Keyed{At: at, SendBefore: at.Add(horizon), Acknowledged: acknowledged || w.keyed[id].Acknowledged}
+	w.keyed[id] = k
+}
+
+// alone is a ledger of one delivery's own. It knows of no earlier one, so the
+// last moment to send is counted from the instant, which all share.
+type alone struct {
+	*memory.Ledger
+	firstLease bool // it is counted from its own lease
+}
+
+func (a alone) Enter(ctx context.Context, e ledger.Entry) (ledger.Entered, error) {
+	got, err := a.Ledger.Enter(ctx, e)
+	if got.Work != nil {
+		a.bound(got.Work)
+	}
+	return got, err
+}
+
+func (a alone) Claim(ctx context.Context, c ledger.Claim) (ledger.Claimed, error) {
+	got, err := a.Ledger.Claim(ctx, c)
+	for i := range got.Work {
+		a.bound(&got.Work[i])
+	}
+	return got, err
+}
+
+func (a alone) bound(w *ledger.Work) {
+	if !a.firstLease {
+		w.SendBefore = w.ScheduledAt.Add(w.Call.Horizon)
+	}
+}
