@@ -100,16 +100,18 @@ func badURL(value string, allowHTTP bool) (code, why string) {
 		return CodeBadURL, "holds a URL with a user or password; say who calls with auth"
 	case strings.Contains(value, "#"):
 		return CodeBadURL, "holds a URL with a fragment (#...); remove it"
-	case u.Scheme == "http" && !allowHTTP && !loopback(u.Hostname()):
+	case u.Scheme == "http" && !allowHTTP && !IsLoopback(u.Hostname()):
 		return CodeInsecureURL, "holds an http URL to another machine: calls and tokens would travel readable; use https, or declare the target with allowHTTP: true"
 	}
 	return "", ""
 }
 
-// loopback reports whether a host is surely this machine.
-func loopback(host string) bool {
+// IsLoopback reports whether the host of a URL is surely this machine, to which
+// plain http may be spoken. The name localhost is (RFC 6761, section 6.3); other
+// names are not looked up.
+func IsLoopback(host string) bool {
 	if addr, err := netip.ParseAddr(host); err == nil {
-		return addr.IsLoopback()
+		return addr.Unmap().IsLoopback()
 	}
 	return strings.EqualFold(host, "localhost")
 }

@@ -82,6 +82,8 @@ func TestValuesInTheEnvironmentAreChecked(t *testing.T) {
 		{"http to another machine in the short form", "SHORT_URL", "http://10.0.0.1", "10:52 short insecure_url"},
 		{"http to IPv6 loopback is allowed", "PLAIN_URL", "http://[::1]:80", ""},
 		{"http to localhost is allowed", "PLAIN_URL", "http://localhost:80", ""},
+		{"http to localhost in capitals is allowed", "PLAIN_URL", "http://LOCALHOST:80", ""},
+		{"http to IPv4 loopback written as IPv6 is allowed", "PLAIN_URL", "http://[::ffff:127.0.0.1]:80", ""},
 		{"a token with a newline", "TOKEN", "hush\n", "4:67  bad_secret"},
 		{"a token with a blank", "TOKEN", "Bearer hush", "4:67  bad_secret"},
 		{"a secret of other characters", "OAUTH_SECRET", "hüsh-hush", "8:97  bad_secret"},

@@ -3,7 +3,6 @@ package targets
 import (
 	"errors"
 	"fmt"
-	"net/netip"
 	"net/url"
 	"strings"
 
@@ -41,7 +40,7 @@ func parseEndpoint(env, value string, allowHTTP bool) (*url.URL, error) {
 		return nil, bad(jobs.CodeBadURL, "%s must hold no user name or password: give the credentials under the target's auth", env)
 	case u.Fragment != "":
 		return nil, bad(jobs.CodeBadURL, "%s must have no fragment (#...)", env)
-	case u.Scheme == "http" && !allowHTTP && !loopback(u.Hostname()):
+	case u.Scheme == "http" && !allowHTTP && !jobs.IsLoopback(u.Hostname()):
 		return nil, bad(jobs.CodeInsecureURL, "%s is plain http to another machine: use https, or set allowHTTP on the target if the network between is trusted", env)
 	}
 	return u, nil
@@ -50,16 +49,6 @@ func parseEndpoint(env, value string, allowHTTP bool) (*url.URL, error) {
 // bad is a problem with a variable, as an error.
 func bad(code, format string, args ...any) error {
 	return jobs.Problem{Code: code, Message: fmt.Sprintf(format, args...)}
-}
-
-// loopback reports whether a host is this machine. The name localhost is
-// (RFC 6761, section 6.3); other names are not looked up.
-func loopback(host string) bool {
-	if host == "localhost" {
-		return true
-	}
-	ip, err := netip.ParseAddr(host)
-	return err == nil && ip.Unmap().IsLoopback()
 }
 
 // join puts a call's path and query under a base URL: what is escaped stays

@@ -22,6 +22,7 @@ func TestBaseURL(t *testing.T) {
 		{"with a prefix", "https://membership.example/api/v2/", false, ""},
 		{"with a port", "https://membership.example:8443", false, ""},
 		{"http to this machine by name", "http://localhost:8080", false, ""},
+		{"http to this machine by name in capitals", "http://LOCALHOST:8080", false, ""},
 		{"http to this machine by address", "http://127.0.0.1:8080", false, ""},
 		{"http to this machine by IPv6", "http://[::1]:8080", false, ""},
 		{"http to this machine in IPv6's clothes", "http://[::ffff:127.0.0.1]", false, ""},

@@ -60,7 +60,7 @@ func readable(t *testing.T, text string, u *url.URL, err error, allowHTTP bool) 
 	if u.Hostname() == "" || u.User != nil || u.Fragment != "" || u.Opaque != "" {
 		t.Fatalf("%q gives %s", text, u)
 	}
-	if u.Scheme != "https" && !allowHTTP && u.Hostname() != "localhost" {
+	if u.Scheme != "https" && !allowHTTP && !strings.EqualFold(u.Hostname(), "localhost") {
 		if ip, err := netip.ParseAddr(u.Hostname()); err != nil || !ip.Unmap().IsLoopback() {
 			t.Fatalf("%q is plain http to another machine", text)
 		}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/cronce/cronce/jobs"
 )
 
 // FuzzTimes: a time on the command line is an instant in years that the ledger
@@ -65,7 +67,7 @@ func FuzzProbeURL(f *testing.F) {
 			t.Fatalf("%q was taken: %v", text, err)
 		}
 		b, err := url.Parse(base)
-		if err != nil || b.Host != asked.Host || b.User != nil || b.Scheme != "https" && !loopback(b.Hostname()) {
+		if err != nil || b.Host != asked.Host || b.User != nil || b.Scheme != "https" && !jobs.IsLoopback(b.Hostname()) {
 			t.Fatalf("%q gives the base %q: %v", text, base, err)
 		}
 		if path == "" && (b.Path != "" || !strings.HasPrefix(rest, "/")) || path != "" && rest != path {

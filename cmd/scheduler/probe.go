@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/netip"
 	"net/url"
 	"slices"
 	"time"
@@ -132,7 +131,7 @@ func split(text, path string) (base, rest string, err error) {
 	switch {
 	case err != nil, u.Host == "", u.Scheme != "http" && u.Scheme != "https":
 		return "", "", usage("--url is not a URL such as https://membership.example.com/v1/payments")
-	case u.Scheme == "http" && !loopback(u.Hostname()):
+	case u.Scheme == "http" && !jobs.IsLoopback(u.Hostname()):
 		return "", "", usage("--url is plain http to another machine: use https, or probe a job whose target has allowHTTP")
 	case u.User != nil:
 		return "", "", usage("--url must hold no user or password; name a variable that holds a token with --token-env")
@@ -147,11 +146,6 @@ func split(text, path string) (base, rest string, err error) {
 		rest += "?" + u.RawQuery
 	}
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host}).String(), rest, nil
-}
-
-func loopback(host string) bool {
-	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
 // changes refuses the methods that carry no key.
