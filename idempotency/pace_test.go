@@ -90,17 +90,53 @@ func TestPausesGrowWhileTheStoreIsSlowAndShrinkAfterwards(t *testing.T) {
 func TestBatchesThatTakeTooLongAreMadeSmaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tb := &table{rows: 20_000, row: func(batch int) time.Duration {
-			if batch < 4 {
-				return time.Millisecond // 5000 rows: 5 s
+			if 4 <= batch && batch < 7 {
+				return time.Millisecond // 1600 rows: 1.6 s
 			}
 			return 10 * time.Microsecond
 		}}
 		each(t, idempotency.Pace{Share: 1}, tb)
-		if want := []int{5000, 2500, 1250, 625, 312, 624, 1248}; !slices.Equal(tb.limits[:7], want) {
+		if want := []int{100, 200, 400, 800, 1600, 800, 400, 200, 400}; !slices.Equal(tb.limits[:9], want) {
 			t.Errorf("limits %v, want %v first", tb.limits, want)
 		}
-		if most := slices.Max(tb.limits[7:]); most != 5000 {
-			t.Errorf("limits %v: never back at 5000", tb.limits)
+		if most := slices.Max(tb.limits[9:]); most != 5000 {
+			t.Errorf("limits %v: never at 5000", tb.limits)
+		}
+	})
+}
+
+func TestBatchesBeginSmallAndAreLargerWhereNothingBesideThemMatters(t *testing.T) {
+	for _, tc := range []struct {
+		rule string
+		pace idempotency.Pace
+		want []int
+	}{
+		{"at the default pace", idempotency.Pace{}, []int{100, 200, 400, 800, 1000, 1000, 1000}},
+		{"at full pace", idempotency.Pace{Share: 1}, []int{100, 200, 400, 800, 1600, 3200, 5000}},
+		{"as asked for", idempotency.Pace{Batch: 150}, []int{100, 150, 150, 150, 150, 150, 150}},
+		{"fewer than the first", idempotency.Pace{Batch: 7}, []int{7, 7, 7, 7, 7, 7, 7}},
+	} {
+		t.Run(tc.rule, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				tb := &table{rows: 20_000, row: steady(time.Microsecond)}
+				each(t, tc.pace, tb)
+				if !slices.Equal(tb.limits[:7], tc.want) {
+					t.Errorf("limits %v, want %v first", tb.limits[:7], tc.want)
+				}
+			})
+		})
+	}
+}
+
+// A slow store would else be at work when the time behind the bound is over,
+// and the night's run would fail instead of reporting what is left.
+func TestABatchIsNoLargerThanTheTimeLeftSufficesFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tb := &table{rows: 1000, row: steady(time.Millisecond)}
+		start := time.Now()
+		done := each(t, idempotency.Pace{Share: 1, For: 250 * time.Millisecond}, tb)
+		if want := []int{100, 100, 50}; done || !slices.Equal(tb.limits, want) || time.Since(start) != 250*time.Millisecond {
+			t.Errorf("done %t, limits %v after %v, want %v", done, tb.limits, time.Since(start), want)
 		}
 	})
 }
@@ -132,7 +168,7 @@ func TestNoBatchIsBegunAfterTheBound(t *testing.T) {
 		if each(t, idempotency.Pace{Batch: 10, Share: 1, For: 55 * time.Millisecond}, tb) {
 			t.Error("done, with rows left")
 		}
-		if len(tb.begun) != 6 || tb.rows != 940 {
+		if len(tb.begun) != 6 || tb.rows != 945 { // the last one of five rows, for which the time sufficed
 			t.Errorf("batches at %v, %d rows left", tb.begun, tb.rows)
 		}
 	})
