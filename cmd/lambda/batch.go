@@ -34,7 +34,7 @@ type failure struct {
 // failure is its own.
 func (h *handler) batch(ctx context.Context, s shape) (any, error) {
 	var messages []message
-	if err := json.Unmarshal(s["Records"], &messages); err != nil {
+	if err := json.Unmarshal(s["Records"], &messages); err != nil || messages == nil {
 		return nil, fmt.Errorf("%w: Records is not a list of messages; %s", errNoEvent, knownEvents)
 	}
 	for _, m := range messages {

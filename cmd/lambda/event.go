@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/cronce/cronce/jobs"
 )
@@ -113,6 +114,9 @@ func (s shape) directEvent() (event, error) {
 	if s.has("id") && e.id == "" {
 		return e, fmt.Errorf("%w: id is not a text, for job %q", errNoEvent, e.jobID)
 	}
+	if err := checkID(e); err != nil {
+		return e, err
+	}
 	if !s.has("scheduledAt") {
 		if e.id == "" {
 			return e, fmt.Errorf("%w: job %q without scheduledAt and without id, so a repeat could not be told from new work; %s", errNoEvent, e.jobID, knownEvents)
@@ -132,6 +136,15 @@ func (s shape) directEvent() (event, error) {
 func checkJobID(id string) error {
 	if _, _, _, err := jobs.ParseRunID(jobs.RunID(id, timeless)); err != nil {
 		return fmt.Errorf("jobId %.40q is not a job's id (at most 64 of a-z, 0-9, '.', '_' and '-')", id)
+	}
+	return nil
+}
+
+// checkID refuses an id of which a part was lost on the way: what is no Unicode
+// is read as U+FFFD (RFC 8259, section 8.2), so two such ids could be read as one.
+func checkID(e event) error {
+	if strings.ContainsRune(e.id, utf8.RuneError) {
+		return fmt.Errorf("%w: the id for job %q holds what is no Unicode, or U+FFFD; it could not be told from others like it", errNoEvent, e.jobID)
 	}
 	return nil
 }
@@ -173,6 +186,9 @@ func (s shape) ruleEvent() (event, error) {
 	}
 	if e.id == "" {
 		return e, fmt.Errorf("%w: the rule's event for job %q has no id", errNoEvent, e.jobID)
+	}
+	if err := checkID(e); err != nil {
+		return e, err
 	}
 	var err error
 	if e.at, err = parseTime(s.text("time")); err != nil {

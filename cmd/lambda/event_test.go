@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -92,6 +93,11 @@ func TestWhatIsNoEventSaysWhatWasGot(t *testing.T) {
 		"an HTTP request":               {`{"httpMethod":"GET","path":"/"}`, `got an object with the fields ["httpMethod" "path"]`},
 		"a misspelled field":            {`{"jobId":"hourly","sheduledAt":"2000-01-01T00:00:00Z"}`, `unknown field "sheduledAt"`},
 		"neither time nor id":           {`{"jobId":"hourly"}`, "without scheduledAt and without id"},
+		"an id that is no Unicode":      {`{"jobId":"hourly","id":"\ud800"}`, "is no Unicode"},
+		"an id of broken bytes":         {"{\"jobId\":\"hourly\",\"id\":\"\xff\"}", "is no Unicode"},
+		"a rule's id that is none":      {`{"id":"\udfff","detail-type":"x","time":"2000-01-01T00:00:00Z","resources":["arn:aws:events:a:1:rule/hourly"]}`, "is no Unicode"},
+		"Records that are null":         {`{"Records":null}`, "Records is not a list"},
+		"Records that are a text":       {`{"Records":"x"}`, "Records is not a list"},
 		"an id that is a number":        {`{"jobId":"hourly","id":7}`, "id is not a text"},
 		"a time that is none":           {`{"jobId":"hourly","scheduledAt":"today"}`, `"today" is not a time`},
 		"Go's zero time":                {`{"jobId":"hourly","scheduledAt":"0001-01-01T00:00:00Z"}`, "from which no event comes"},
@@ -178,6 +184,40 @@ func TestALedgerThatIsDownFailsTheEvent(t *testing.T) {
 	_, err := h.Invoke(t.Context(), []byte(releaseLike("minutely")))
 	if !errors.Is(err, ledger.ErrUnavailable) || strings.Contains(err.Error(), "secret") || len(c.calls) > 0 {
 		t.Errorf("%v, %d calls", err, len(c.calls))
+	}
+}
+
+// A database that takes connections and says nothing must not hold an event
+// beyond its time: the platform would be told of a timeout instead.
+func TestALedgerThatHangsFailsTheEventInTime(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	h, _ := newTestHandler(t, fresh, jobs.Job{ID: "minutely", Schedule: "* * * * *"})
+	h.ledger = &database{url: "postgres://nobody@" + silent.Addr().String() + "/none?sslmode=disable&connect_timeout=600"}
+	ctx, cancel := context.WithCancel(t.Context())
+	failed := make(chan error, 1)
+	go func() {
+		_, err := h.Invoke(ctx, []byte(releaseLike("minutely")))
+		failed <- err
+	}()
+	c, err := silent.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	cancel()
+	select {
+	case err := <-failed:
+		if !errors.Is(err, ledger.ErrUnavailable) && !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	case <-time.After(30 * time.Second):
+		t.Error("still waiting for the database")
+		_ = c.Close()
+		<-failed
 	}
 }
 

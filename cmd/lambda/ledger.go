@@ -62,8 +62,8 @@ func (d *database) open(ctx context.Context) (*postgres.Ledger, error) {
 	if d.opened != nil {
 		return d.opened, nil
 	}
-	// The pool outlives the event that opened it.
-	l, err := postgres.Open(context.WithoutCancel(ctx), d.url, postgres.PoolSize(1), postgres.Registry(d.registry), postgres.ApplicationName("cronce lambda"))
+	// ctx bounds the opening alone; the pool outlives the event.
+	l, err := postgres.Open(ctx, d.url, postgres.PoolSize(1), postgres.Registry(d.registry), postgres.ApplicationName("cronce lambda"))
 	if err != nil {
 		return nil, err
 	}

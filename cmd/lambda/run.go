@@ -11,8 +11,13 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// askAgain is how often a run in another process's hands is looked at.
-const askAgain = 500 * time.Millisecond
+const (
+	// askSoon is when a run in another process's hands is looked at again: most
+	// calls end soon. Each wait is twice the last one.
+	askSoon = 20 * time.Millisecond
+	// askAgain is the longest wait between two looks.
+	askAgain = 500 * time.Millisecond
+)
 
 // answer is what one event came to.
 type answer struct {
@@ -92,7 +97,7 @@ func (h *handler) entry(j jobs.Job, id identity) ledger.Entry {
 // drive makes the run's calls, and waits while another process makes them or
 // while the run waits for its turn, as long as there is time.
 func drive(ctx context.Context, e *executor.Executor, entry ledger.Entry) (ledger.Run, error) {
-	for {
+	for wait := askSoon; ; wait = min(2*wait, askAgain) {
 		run, err := e.Drive(ctx, entry)
 		if err != nil || run.State.Finished() {
 			return run, err
@@ -103,7 +108,7 @@ func drive(ctx context.Context, e *executor.Executor, entry ledger.Entry) (ledge
 		select {
 		case <-ctx.Done():
 			return run, nil
-		case <-time.After(askAgain):
+		case <-time.After(wait):
 		}
 	}
 }

@@ -52,12 +52,13 @@ const answerMargin = 5 * time.Second
 // express about it and what to do instead.
 func CloudFormation(r *jobs.Registry, o Options) (*Template, error) {
 	o = o.withDefaults()
-	t := &template{reg: r, options: o, out: newTemplate(r.Name())}
+	t := &template{reg: r, options: o, out: newTemplate(r.Name()), variables: map[string]string{}}
 	t.ages()
 	t.parameters()
 	t.function()
 	t.queue()
 	t.schedules()
+	t.names()
 	if len(t.problems) > 0 {
 		return nil, errors.Join(t.problems...)
 	}
@@ -83,6 +84,8 @@ type template struct {
 	options  Options
 	out      *Template
 	problems []error
+	// variables are those that the registry names, by their parameters' names.
+	variables map[string]string
 }
 
 func (t *template) refuse(format string, args ...any) {

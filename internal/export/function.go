@@ -1,6 +1,8 @@
 package export
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/cronce/cronce/jobs"
@@ -36,7 +38,6 @@ func (t *template) environment() object {
 	} else {
 		vars[databaseVariable] = when("HasDatabase", ref("CronceDatabaseUrl"))
 	}
-	named := map[string]string{logicalID("", databaseVariable): databaseVariable}
 	add := func(name string, secret bool) {
 		if name == "" || vars[name] != nil {
 			return
@@ -46,11 +47,15 @@ func (t *template) environment() object {
 			return
 		}
 		id := logicalID("", lower(name))
-		if other, taken := named[id]; taken || t.out.Parameters[id] != nil {
+		if other, taken := t.variables[id]; taken {
 			t.refuse("the variables %s and %s would be one parameter, %s, of the template; rename one of them", other, name, id)
 			return
 		}
-		named[id] = name
+		if _, taken := t.out.Parameters[id]; taken {
+			t.refuseName(name, id)
+			return
+		}
+		t.variables[id] = name
 		p := object{"Type": "String", "MinLength": 1, "Description": "the function's variable " + name}
 		if secret {
 			p["NoEcho"] = true
@@ -73,6 +78,22 @@ func (t *template) environment() object {
 		t.refuse("the registry names so many variables that the template would have %d parameters, and CloudFormation takes %d; share targets, or split the registry", n, maxParameters)
 	}
 	return object{"Variables": vars}
+}
+
+// names refuses variables whose parameters would bear the name of a resource or
+// a condition: CloudFormation has one set of logical names for them all.
+func (t *template) names() {
+	for _, id := range slices.Sorted(maps.Keys(t.variables)) {
+		_, resource := t.out.Resources[id]
+		_, condition := t.out.Conditions[id]
+		if resource || condition {
+			t.refuseName(t.variables[id], id)
+		}
+	}
+}
+
+func (t *template) refuseName(variable, id string) {
+	t.refuse("the variable %s would be the parameter %s, and the template has something else of that name; name another in the registry, such as APP_%[1]s", variable, id)
 }
 
 // lower keeps the first letter of each word of a variable's name.
