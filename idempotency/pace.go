@@ -13,8 +13,10 @@ const (
 	DefaultPurgeBatch = 1000
 	// FullPaceBatch is Pace's batch where nothing beside it matters.
 	FullPaceBatch = 5000
-	// DefaultPurgeShare leaves three quarters of the time to everybody else.
-	DefaultPurgeShare = 0.25
+	// DefaultPurgeShare leaves nine tenths of the time to everybody else: a
+	// purge has the whole night, and the checkpoints that a quicker one causes
+	// are what inserts beside it wait for.
+	DefaultPurgeShare = 0.1
 
 	// longestBatch is what a batch should take at most: it is how long whoever
 	// wants to reuse one of its keys may wait.

@@ -49,7 +49,7 @@ func TestBatchesTakeTheirShareOfTheTime(t *testing.T) {
 		share float64
 		want  time.Duration // from the start of one batch of 10 ms to the next
 	}{
-		{"a quarter by default", 0, 40 * time.Millisecond},
+		{"a tenth by default", 0, 100 * time.Millisecond},
 		{"a half", 0.5, 20 * time.Millisecond},
 		{"all: no pause", 1, 10 * time.Millisecond},
 		{"more than all is all", 7, 10 * time.Millisecond},
@@ -153,7 +153,7 @@ func TestABatchIsNeverMadeTooSmallToGetOn(t *testing.T) {
 
 func TestNoPauseGoesPastTheBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tb := &table{rows: 1000, row: steady(10 * time.Millisecond)} // a pause of 300 ms after each batch of 100 ms
+		tb := &table{rows: 1000, row: steady(10 * time.Millisecond)} // a pause of 900 ms after each batch of 100 ms
 		start := time.Now()
 		done := each(t, idempotency.Pace{Batch: 10, For: 950 * time.Millisecond}, tb)
 		if took := time.Since(start); done || took != 950*time.Millisecond {
