@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -38,7 +39,8 @@ func (m *Metrics) Purge() *Purge {
 func (p *Purge) Removed(store string, scopes map[string]int64, took time.Duration) {
 	p.took.WithLabelValues(store).Observe(took.Seconds())
 	for scope, n := range scopes {
-		p.keys.WithLabelValues(store, scope).Add(float64(n))
+		// A label that is not UTF-8 panics, and a table may hold any bytes.
+		p.keys.WithLabelValues(store, strings.ToValidUTF8(scope, "\ufffd")).Add(float64(n))
 	}
 }
 
