@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"testing"
 	"testing/synctest"
@@ -66,4 +67,30 @@ func TestARunInOtherHandsIsLookedAtSoonAndThenSeldom(t *testing.T) {
 			t.Errorf("waited %s with %d looks for a run that ended after 20s", waited, looks)
 		}
 	})
+}
+
+// What came of the last call is recorded, and the platform answered, before the
+// platform's own deadline: a fifth of the time, at most 2s, is kept for that.
+func TestAMarginOfTheTimeIsKept(t *testing.T) {
+	for given, used := range map[time.Duration]time.Duration{5 * time.Second: 4 * time.Second, time.Minute: 58 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			h, _ := newTestHandler(t, fresh, jobs.Job{ID: "minutely", Schedule: "* * * * *", Timeout: 5 * time.Minute})
+			h.caller = hanging{}
+			ctx, cancel := context.WithTimeout(t.Context(), given)
+			defer cancel()
+			start := time.Now()
+			_, err := h.Invoke(ctx, []byte(`{"jobId":"minutely","scheduledAt":"2000-01-01T00:00:00Z"}`))
+			if took := time.Since(start); !errors.Is(err, errUnfinished) || took != used {
+				t.Errorf("of %s, %s were used: %v", given, took, err)
+			}
+		})
+	}
+}
+
+// hanging never answers.
+type hanging struct{}
+
+func (hanging) Call(ctx context.Context, _ executor.Call) executor.Answer {
+	<-ctx.Done()
+	return executor.Answer{Kind: ledger.Unknown}
 }

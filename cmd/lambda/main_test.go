@@ -75,6 +75,9 @@ type target struct {
 	// after, when set, is called when the work is done and committed, before
 	// the answer goes out; the answer is lost when it returns false.
 	after func(n int) bool
+	// held, when set, is the run whose answers wait for free.
+	held string
+	free <-chan struct{}
 }
 
 func newTarget(t *testing.T) *target {
@@ -98,10 +101,16 @@ func (tg *target) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	key := r.Header.Get("Idempotency-Key")
 	tg.mu.Lock()
 	tg.calls[key]++
-	n, after := tg.calls[key], tg.after
+	n, after, free := tg.calls[key], tg.after, tg.free
+	if key != tg.held {
+		free = nil
+	}
 	tg.mu.Unlock()
 	recorded := httptest.NewRecorder()
 	tg.service.Handler().ServeHTTP(recorded, r)
+	if free != nil {
+		<-free
+	}
 	if after != nil && !after(n) {
 		panic(http.ErrAbortHandler)
 	}
@@ -114,6 +123,13 @@ func (tg *target) hold(after func(n int) bool) {
 	tg.mu.Lock()
 	defer tg.mu.Unlock()
 	tg.after = after
+}
+
+// holdRun keeps back the answers to one run until free is closed.
+func (tg *target) holdRun(runID string, free <-chan struct{}) {
+	tg.mu.Lock()
+	defer tg.mu.Unlock()
+	tg.held, tg.free = runID, free
 }
 
 // effects is how often each run's work was applied.
