@@ -153,6 +153,25 @@ func TestStatelessSendBeforeIsCountedFromTheInstant(t *testing.T) {
 	})
 }
 
+// Stateless, what says no time has its last moment counted from a delivery, and
+// the platform may have delivered it before: its ages are taken off, and where
+// they leave nothing, it is refused.
+func TestStatelessWorkThatSaysNoTimeLeavesThePlatformItsAges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, c := newTestHandler(t, fresh, jobs.Job{ID: "long", Schedule: "0 * * * *", Retry: jobs.Retry{Horizon: 10 * time.Hour}},
+			jobs.Job{ID: "short", Schedule: "0 * * * *", Retry: jobs.Retry{Horizon: 90 * time.Minute}})
+		if _, err := h.Invoke(t.Context(), []byte(`{"jobId":"long","id":"x"}`)); err != nil || len(c.calls) != 1 {
+			t.Fatalf("%v, %d calls", err, len(c.calls))
+		}
+		if left := time.Until(c.calls[0].SendBefore); left != 8*time.Hour {
+			t.Errorf("may be sent for another %s", left)
+		}
+		if _, err := h.Invoke(t.Context(), []byte(`{"jobId":"short","id":"x"}`)); err == nil || !strings.Contains(err.Error(), "use up") || len(c.calls) != 1 {
+			t.Errorf("%v, %d calls", err, len(c.calls))
+		}
+	})
+}
+
 // What is final and stands in no ledger is a failure to the platform, which
 // puts the event aside.
 func TestADeadRunIsAnErrorOnlyWithoutALedger(t *testing.T) {

@@ -8,8 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/cronce/cronce/internal/fakelambda"
 	"github.com/cronce/cronce/internal/testdb"
+	"github.com/cronce/cronce/ledger"
 )
 
 const (
@@ -182,6 +185,39 @@ func TestATickRunsWhatIsDue(t *testing.T) {
 	for id, n := range tg.effects() {
 		if run, _, err := l.Get(t.Context(), id); n != 1 || err != nil || run.State != "succeeded" {
 			t.Errorf("%s: %d effects, %+v, %v", id, n, run, err)
+		}
+	}
+}
+
+// A tick a minute, itself late, finds what came due since the last one on time:
+// catchUp none would otherwise lose two of three instants.
+func TestATickTakesTwoMinutesAsOnTime(t *testing.T) {
+	t.Parallel()
+	db, tg := testdb.Postgres(t), newTarget(t)
+	l := migrated(t, db)
+	fn := tg.function(registryFile(t, strings.Replace(releaseJob, `"* * * * *"`, `"*/10 * * * * *", overlap: allow, catchUp: none`, 1)), db)
+	tick := fakelambda.Event{RequestID: "r", Payload: `{"tick":true}`}
+	if out := fn.Invoke(tick); out.Error != nil {
+		t.Fatalf("outcome %+v", out)
+	}
+	c, err := pgx.Connect(t.Context(), db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(t.Context())
+	if _, err := c.Exec(t.Context(), `UPDATE cronce.jobs SET watermark = watermark - interval '100 s' WHERE job_id = 'release'`); err != nil {
+		t.Fatal(err)
+	}
+	if out := fn.Invoke(tick); out.Error != nil {
+		t.Fatalf("outcome %+v", out)
+	}
+	runs := mustRuns(t, l, ledger.Filter{JobID: "release"})
+	if len(runs) < 10 {
+		t.Errorf("%d runs", len(runs))
+	}
+	for _, r := range runs {
+		if r.State != ledger.Succeeded {
+			t.Errorf("%s is %s (%s)", r.ID, r.State, r.Reason)
 		}
 	}
 }

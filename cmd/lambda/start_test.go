@@ -1,0 +1,57 @@
+package main
+
+import (
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cronce/cronce/internal/fakelambda"
+)
+
+// What is wrong with registry or environment ends the start, not one event after
+// the other.
+func TestWhatEndsTheStart(t *testing.T) {
+	good := registryFile(t, releaseJob)
+	forgets := registryFile(t, strings.Replace(releaseJob, "retry: {", "retry: { horizon: 30h,", 1))
+	for name, tc := range map[string]struct {
+		config, without, database, want string
+	}{
+		"nothing":                       {config: good},
+		"a ledger that is empty":        {config: good, database: ""},
+		"a ledger on PostgreSQL":        {config: good, database: "postgres://127.0.0.1:1/none"},
+		"a variable that is not set":    {good, "MEMBERSHIP_URL", "", "MEMBERSHIP_URL"},
+		"a secret that is not set":      {good, "MEMBERSHIP_TOKEN", "", "MEMBERSHIP_TOKEN"},
+		"keys that expire before":       {forgets, "", "", "30h"},
+		"no registry":                   {filepath.Join(t.TempDir(), "none.yaml"), "", "", "none.yaml"},
+		"no registry beside the binary": {"", "CRONCE_CONFIG", "", "cronce.yaml"},
+		"SQLite":                        {good, "", "sqlite:cronce.db", "SQLite"},
+		"SQLite in memory":              {good, "", "sqlite::memory:", "SQLite"},
+		"another database":              {good, "", "mysql://secret@db/x", "not postgres://"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			env := map[string]string{
+				"CRONCE_CONFIG": tc.config, "CRONCE_DATABASE_URL": tc.database,
+				"MEMBERSHIP_URL": "http://127.0.0.1:1", "MEMBERSHIP_TOKEN": "secret",
+			}
+			delete(env, tc.without)
+			_, err := newHandler(func(name string) (string, bool) { v, ok := env[name]; return v, ok }, slog.New(slog.DiscardHandler))
+			switch {
+			case tc.want == "" && err != nil, tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)):
+				t.Errorf("error %v, want %q", err, tc.want)
+			case err != nil && strings.Contains(err.Error(), "secret"):
+				t.Errorf("the error shows a secret: %v", err)
+			}
+		})
+	}
+}
+
+// The platform sees the process end, and the log says why.
+func TestAStartThatFailsSaysWhy(t *testing.T) {
+	t.Parallel()
+	fn := newTarget(t).function(registryFile(t, releaseJob), "sqlite:cronce.db")
+	out := fn.Invoke(fakelambda.Event{RequestID: "r", Payload: `{"tick":true}`})
+	if !out.Crashed || !strings.Contains(fn.Log(), "names a SQLite file") {
+		t.Errorf("outcome %+v, log %s", out, fn.Log())
+	}
+}
