@@ -12,6 +12,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -86,11 +87,13 @@ func (s *Store) joined(ctx context.Context) (pgx.Tx, bool) {
 // lock is the key's advisory lock. Two keys with one lock only wait for each
 // other.
 func (s *Store) lock(k idempotency.Key) int64 {
-	h := sha256.New()
+	text := make([]byte, 0, 512)
 	for _, part := range []string{s.name, k.Scope, k.Principal, k.Value} {
-		fmt.Fprintf(h, "%d:%s", len(part), part)
+		text = append(strconv.AppendInt(text, int64(len(part)), 10), ':')
+		text = append(text, part...)
 	}
-	return int64(binary.BigEndian.Uint64(h.Sum(nil)))
+	digest := sha256.Sum256(text)
+	return int64(binary.BigEndian.Uint64(digest[:]))
 }
 
 // unavailable is a failure of the exchange itself.
