@@ -73,9 +73,11 @@ func (l *Ledger) begin(ctx context.Context) (now time.Time, err error) {
 	return time.Now().Add(l.ahead).UTC().Truncate(time.Microsecond), nil
 }
 
-// move takes a run to another state and keeps the tallies. Whoever calls it
-// then calls place.
+// move takes a run to another state and keeps the tallies. It is out of the
+// queue from then on, whose order must not change under it, until whoever
+// calls this then calls place.
 func (l *Ledger) move(r *record, to ledger.State, why ledger.Reason) {
+	l.queue.remove(r)
 	if r.State == ledger.Dead && r.AckedAt.IsZero() {
 		l.unseen--
 	}

@@ -3,6 +3,7 @@ package memory_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -156,4 +157,36 @@ func BenchmarkAdmit(b *testing.B) {
 		}
 	}
 	b.ReportMetric(300*float64(b.N)/b.Elapsed().Seconds(), "runs/s")
+}
+
+// A run that is canceled gives its slot to the next, which is due: the next
+// claim gets it, however many leases lapse before and after the canceled one's.
+func TestASlotThatACancelFreesIsFilledAtOnce(t *testing.T) {
+	const jobs = 400
+	ctx, l := context.Background(), memory.New()
+	dice := rand.New(rand.NewPCG(1, 2))
+	id := func(job, n int) string { return fmt.Sprintf("j%d@2026-01-01T00:00:0%dZ", job, n) }
+	for job := range jobs {
+		for n := range 2 {
+			_, err := l.Enter(ctx, ledger.Entry{
+				JobID: fmt.Sprint("j", job), Owner: "p", Token: id(job, n), LeaseFor: time.Duration(1+dice.IntN(6000)) * time.Second,
+				Instant: ledger.Instant{
+					RunID: id(job, n), At: time.Date(2026, 1, 1, 0, 0, n, 0, time.UTC), Count: 1, State: ledger.Planned,
+					Overlap: ledger.OverlapQueue, Call: ledger.Call{Horizon: time.Hour}, Lease: true,
+				},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, job := range dice.Perm(jobs) {
+		if _, err := l.Cancel(ctx, ledger.Act{Filter: ledger.Filter{IDs: []string{id(job, 0)}}}); err != nil {
+			t.Fatal(err)
+		}
+		got, err := l.Claim(ctx, ledger.Claim{Owner: "p", Token: "next", Limit: jobs, LeaseFor: 2 * time.Hour})
+		if err != nil || len(got.Work) != 1 || got.Work[0].RunID != id(job, 1) {
+			t.Fatalf("after job %d's run was canceled a claim got %+v, %v", job, got.Work, err)
+		}
+	}
 }
