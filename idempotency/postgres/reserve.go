@@ -20,7 +20,7 @@ func (s *Store) Reserve(ctx context.Context, c idempotency.Claim, lease time.Dur
 	}
 	var b pgx.Batch
 	var held, late bool
-	b.Queue(`BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE`)
+	b.Queue(beginTx)
 	b.Queue(statement, c.Key.Scope, c.Key.Principal, c.Key.Value, c.Fingerprint, c.Owner, lease.Microseconds())
 	b.Queue(s.sql.look, c.Key.Scope, c.Key.Principal, c.Key.Value)
 	b.Queue(`SELECT coalesce($1::timestamptz <= clock_timestamp(), false)`, optional(c.SendBefore))
@@ -49,12 +49,12 @@ func (s *Store) Reserve(ctx context.Context, c idempotency.Claim, lease time.Dur
 
 // Settle implements [idempotency.Reserver].
 func (s *Store) Settle(ctx context.Context, c idempotency.Claim, r idempotency.Reply) (expires time.Time, held bool, err error) {
-	state, status, header, err := columns(r)
+	reply, err := columns(r)
 	if err != nil {
 		return expires, false, err
 	}
 	err = s.pool.QueryRow(ctx, s.sql.settle, c.Key.Scope, c.Key.Principal, c.Key.Value, c.Owner,
-		state, status, header, r.Body, c.TTL.Microseconds()).Scan(&expires)
+		reply.state, reply.status, reply.header, reply.body, c.TTL.Microseconds()).Scan(&expires)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return expires, false, nil
 	}

@@ -18,33 +18,42 @@ type tx struct {
 	store   *Store
 	conn    *pgx.Conn
 	pooled  *pgxpool.Conn // nil: handed in
+	quick   *quick        // nil: by pgx
 	work    *workTx
 	began   time.Time // the transaction's own time, by which it is known again
 	reclaim bool      // the key's expired row is in the way
 }
+
+// opening is what the opening batch brings.
+type opening struct {
+	held, late bool
+	began      time.Time
+	isolation  string
+	look       idempotency.Look
+	reclaim    bool
+}
+
+const beginTx = `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE`
 
 // Begin implements [idempotency.Store]. One batch begins, tries the lock and
 // looks the key up; a found record counts even when the lock was not got, since
 // then its holder is only another reader.
 func (s *Store) Begin(ctx context.Context, c idempotency.Claim) (idempotency.Tx, idempotency.Look, error) {
 	t := &tx{store: s}
-	var b pgx.Batch
-	var idle *string // nil: a transaction handed in keeps its own
 	outer, join := s.joined(ctx)
 	if join {
 		t.conn = outer.Conn()
-		b.Queue(`SAVEPOINT idempotent_work`)
 	} else {
 		pooled, err := s.pool.Acquire(ctx)
 		if err != nil {
 			return nil, idempotency.Look{}, unavailable("connect", err)
 		}
 		t.pooled, t.conn = pooled, pooled.Conn()
-		b.BeginTx(pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite})
-		limit := idleTimeout(c.MaxRun)
-		idle = &limit
 	}
-	look, err := t.open(ctx, &b, c, idle)
+	o, err := t.open(ctx, c)
+	if err == nil && o.isolation != "read committed" {
+		err = fmt.Errorf("postgres: the transaction handed in is %s, in which it cannot be seen who was first with a key: begin it READ COMMITTED", o.isolation)
+	}
 	if err != nil {
 		t.Rollback(ctx)
 		return nil, idempotency.Look{}, err
@@ -52,39 +61,75 @@ func (s *Store) Begin(ctx context.Context, c idempotency.Claim) (idempotency.Tx,
 	if join {
 		t.work = &workTx{Tx: outer}
 	}
-	return t, look, nil
+	t.began, t.reclaim = o.began, o.reclaim
+	o.look.Held, o.look.Late = o.held, o.late
+	return t, o.look, nil
 }
 
-// open sends the opening batch, with the claim behind what begins it.
-func (t *tx) open(ctx context.Context, b *pgx.Batch, c idempotency.Claim, idle *string) (idempotency.Look, error) {
+// open sends the opening batch.
+func (t *tx) open(ctx context.Context, c idempotency.Claim) (o opening, err error) {
+	if t.pooled != nil {
+		t.quick, err = t.store.quickOn(ctx, t.conn)
+	}
+	switch {
+	case err != nil:
+	case t.quick != nil:
+		t.work = &workTx{Tx: t.quick.tx}
+		if o, err = t.quick.open(ctx, t, c); err != nil {
+			t.store.forget(t.conn)
+		}
+	default:
+		o, err = t.openByPgx(ctx, c)
+	}
+	if err != nil {
+		return o, unavailable("begin and look the key up", err)
+	}
+	return o, nil
+}
+
+func (t *tx) openByPgx(ctx context.Context, c idempotency.Claim) (o opening, err error) {
+	var b pgx.Batch
+	var idle *string // nil: a transaction handed in keeps its own
+	if t.pooled == nil {
+		b.Queue(`SAVEPOINT idempotent_work`)
+	} else {
+		b.BeginTx(pgx.TxOptions{BeginQuery: beginTx})
+		limit := idleTimeout(c.MaxRun)
+		idle = &limit
+	}
 	b.Queue(t.store.sql.lock, t.store.lock(c.Key), optional(c.SendBefore), idle)
 	b.Queue(t.store.sql.look, c.Key.Scope, c.Key.Principal, c.Key.Value)
-	results := t.conn.SendBatch(ctx, b)
+	results := t.conn.SendBatch(ctx, &b)
 	t.work = &workTx{Tx: results.Tx()}
 
-	var held, late, limited bool
-	var isolation string
-	var look idempotency.Look
-	_, err := results.Exec()
+	var limited bool
+	_, err = results.Exec()
 	if err == nil {
-		err = results.QueryRow().Scan(&held, &late, &t.began, &isolation, &limited)
+		err = results.QueryRow().Scan(&o.held, &o.late, &o.began, &o.isolation, &limited)
 	}
 	if err == nil {
-		look, t.reclaim, err = scanLook(results.QueryRow())
+		o.look, o.reclaim, err = scanLook(results.QueryRow())
 	}
-	if err = errors.Join(err, results.Close()); err != nil {
-		return look, unavailable("begin and look the key up", err)
-	}
-	if isolation != "read committed" {
-		return look, fmt.Errorf("postgres: the transaction handed in is %s, in which it cannot be seen who was first with a key: begin it READ COMMITTED", isolation)
-	}
-	look.Held, look.Late = held, late
-	return look, nil
+	return o, errors.Join(err, results.Close())
 }
 
 // Look implements [idempotency.Store].
-func (s *Store) Look(ctx context.Context, c idempotency.Claim) (idempotency.Look, error) {
-	look, _, err := scanLook(s.pool.QueryRow(ctx, s.sql.look, c.Key.Scope, c.Key.Principal, c.Key.Value))
+func (s *Store) Look(ctx context.Context, c idempotency.Claim) (look idempotency.Look, err error) {
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return look, unavailable("connect", err)
+	}
+	defer conn.Release()
+	q, err := s.quickOn(ctx, conn.Conn())
+	switch {
+	case err != nil:
+	case q != nil:
+		if look, err = q.lookUp(ctx, conn.Conn(), c); err != nil {
+			s.forget(conn.Conn())
+		}
+	default:
+		look, _, err = scanLook(conn.QueryRow(ctx, s.sql.look, c.Key.Scope, c.Key.Principal, c.Key.Value))
+	}
 	if err != nil {
 		return look, unavailable("look the key up", err)
 	}
@@ -92,29 +137,43 @@ func (s *Store) Look(ctx context.Context, c idempotency.Claim) (idempotency.Look
 }
 
 func scanLook(row pgx.Row) (look idempotency.Look, expired bool, err error) {
-	var r idempotency.Record
-	var status *int
-	var header []byte
-	var expires *time.Time
-	err = row.Scan(&r.State, &r.Fingerprint, &r.Owner, &status, &header, &r.Body, &expires, &expired, &look.Lapsed)
+	var s stored
+	err = row.Scan(&s.state, &s.fingerprint, &s.owner, &s.status, &s.header, &s.body, &s.expires, &s.expired, &s.lapsed)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return idempotency.Look{}, false, nil
 	}
-	if err != nil || expired {
-		return idempotency.Look{}, expired, err
+	if err != nil {
+		return idempotency.Look{}, false, err
 	}
-	if status != nil {
-		r.Status = *status
+	return s.look()
+}
+
+// stored is a row of the look-up.
+type stored struct {
+	state              idempotency.State
+	fingerprint, owner string
+	status             *int
+	header, body       []byte
+	expires            *time.Time
+	expired, lapsed    bool
+}
+
+func (s stored) look() (look idempotency.Look, expired bool, err error) {
+	if s.expired {
+		return idempotency.Look{}, true, nil
 	}
-	if expires != nil {
-		r.ExpiresAt = expires.UTC()
+	r := idempotency.Record{State: s.state, Fingerprint: s.fingerprint, Owner: s.owner}
+	r.Body, r.Omitted = s.body, s.state == idempotency.Omitted
+	if s.status != nil {
+		r.Status = *s.status
 	}
-	r.Omitted = r.State == idempotency.Omitted
-	if header != nil {
-		err = json.Unmarshal(header, &r.Header)
+	if s.expires != nil {
+		r.ExpiresAt = s.expires.UTC()
 	}
-	look.Record = &r
-	return look, false, err
+	if s.header != nil {
+		err = json.Unmarshal(s.header, &r.Header)
+	}
+	return idempotency.Look{Record: &r, Lapsed: s.lapsed}, false, err
 }
 
 // Context implements [idempotency.Tx].
@@ -135,17 +194,28 @@ func (t *tx) Commit(ctx context.Context, c idempotency.Claim, r idempotency.Repl
 	case 'E':
 		return expires, fmt.Errorf("%w: a statement of the work had failed", idempotency.ErrTxAborted)
 	}
-	state, status, header, err := columns(r)
+	reply, err := columns(r)
 	if err != nil {
 		return expires, err
 	}
-	var b pgx.Batch
 	stored := false
+	if t.quick != nil && !t.reclaim {
+		if expires, stored, err = t.quick.close(ctx, t, c, reply); err != nil {
+			t.store.forget(t.conn)
+		}
+	} else {
+		expires, stored, err = t.closeByPgx(ctx, c, reply)
+	}
+	return expires.UTC(), commitError(err, stored)
+}
+
+func (t *tx) closeByPgx(ctx context.Context, c idempotency.Claim, r reply) (expires time.Time, stored bool, err error) {
+	var b pgx.Batch
 	if t.reclaim {
 		b.Queue(t.store.sql.reclaim, c.Key.Scope, c.Key.Principal, c.Key.Value)
 	}
-	b.Queue(t.store.sql.record, c.Key.Scope, c.Key.Principal, c.Key.Value, c.Fingerprint, state, status, header,
-		r.Body, c.Owner, c.TTL.Microseconds(), t.began).QueryRow(func(row pgx.Row) error {
+	b.Queue(t.store.sql.record, c.Key.Scope, c.Key.Principal, c.Key.Value, c.Fingerprint, r.state, r.status, r.header,
+		r.body, c.Owner, c.TTL.Microseconds(), t.began).QueryRow(func(row pgx.Row) error {
 		err := row.Scan(&expires)
 		stored = err == nil
 		return err
@@ -156,8 +226,7 @@ func (t *tx) Commit(ctx context.Context, c idempotency.Claim, r idempotency.Repl
 		b.Queue(`RELEASE SAVEPOINT idempotent_work`)
 	}
 	err = t.conn.SendBatch(ctx, &b).Close()
-	err = commitError(err, stored)
-	return expires.UTC(), err
+	return expires, stored, err
 }
 
 // commitError reads the error of the closing batch. Once the record is stored
@@ -209,18 +278,31 @@ func (t *tx) release() {
 	}
 }
 
-func columns(r idempotency.Reply) (state idempotency.State, status *int, header []byte, err error) {
-	state = idempotency.Done
+// reply is a reply as it is stored.
+type reply struct {
+	state  idempotency.State
+	status *int
+	header *string // not bytes, which without a described statement are no JSON
+	body   []byte
+}
+
+func columns(r idempotency.Reply) (reply, error) {
+	c := reply{state: idempotency.Done, body: r.Body}
 	if r.Omitted {
-		state = idempotency.Omitted
+		c.state = idempotency.Omitted
 	}
 	if r.Status != 0 {
-		status = &r.Status
+		c.status = &r.Status
 	}
 	if len(r.Header) > 0 {
-		header, err = json.Marshal(r.Header)
+		text, err := json.Marshal(r.Header)
+		if err != nil {
+			return c, err
+		}
+		header := string(text)
+		c.header = &header
 	}
-	return state, status, header, err
+	return c, nil
 }
 
 func optional(t time.Time) *time.Time {
