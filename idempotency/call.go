@@ -63,6 +63,9 @@ type call[T any] struct {
 func (c call[T]) attempt(ctx context.Context) (attempt, error) {
 	look, err := c.reserve(ctx, false)
 	if err != nil {
+		// Perhaps the key is reserved and the answer was lost. No call was made,
+		// and without this it would be taken for one when the lease has lapsed.
+		_ = c.giveUp(ctx, c.store.Free)
 		return attempt{}, err
 	}
 	if c.effect.Reconcile == nil || look.judge(c.claim) != unknown {
@@ -77,6 +80,7 @@ func (c call[T]) attempt(ctx context.Context) (attempt, error) {
 	}
 	late := look.Late
 	if look, err = c.reserve(ctx, true); err != nil {
+		_ = c.giveUp(ctx, c.store.Doubt)
 		return attempt{}, err
 	}
 	return attempt{Look{Held: look.Held},

@@ -149,6 +149,30 @@ var callCases = map[string]func(*testing.T, Engine){
 			t.Fatal(got, duplicate, err)
 		}
 	},
+	"a reservation whose answer was lost is no call": func(t *testing.T, e Engine) {
+		var charges int
+		lossy := lossy{e.Store, e.Store.(idempotency.Reserver)}
+		if _, _, err := idempotency.Call(t.Context(), kit(t, lossy), charge, vendor(&charges, nil)); !errors.Is(err, idempotency.ErrUnavailable) {
+			t.Fatal(err)
+		}
+		got, duplicate, err := idempotency.Call(t.Context(), kit(t, e.Other, wait(-1)), charge, vendor(&charges, nil))
+		if err != nil || got != 1 || duplicate {
+			t.Fatal(got, duplicate, err)
+		}
+	},
+	"a lost call that could not be taken over stays unknown": func(t *testing.T, e Engine) {
+		var charges int
+		reserve(t, e, "dead process", 0)
+		lossy := lossy{e.Store, e.Store.(idempotency.Reserver)}
+		_, _, _ = idempotency.Call(t.Context(), kit(t, lossy), charge, reconciled(vendor(&charges, nil), 41, true, nil))
+		if _, _, err := idempotency.Call(t.Context(), kit(t, e.Other, wait(-1)), charge, vendor(&charges, nil)); !errors.Is(err, idempotency.ErrOutcomeUnknown) || charges != 0 {
+			t.Fatal(err, charges)
+		}
+		got, duplicate, err := idempotency.Call(t.Context(), kit(t, e.Other, wait(-1)), charge, reconciled(vendor(&charges, nil), 41, true, nil))
+		if err != nil || got != 41 || !duplicate {
+			t.Fatal(got, duplicate, err)
+		}
+	},
 	"a panic in the call leaves the outcome unknown": func(t *testing.T, e Engine) {
 		func() {
 			defer func() { _ = recover() }()
@@ -270,4 +294,18 @@ type spy struct {
 func (s spy) Reserve(ctx context.Context, c idempotency.Claim, lease time.Duration, takeOver bool) (idempotency.Look, error) {
 	*s.seen = c
 	return s.Reserver.Reserve(ctx, c, lease, takeOver)
+}
+
+// lossy loses the answer of every Reserve that got the key.
+type lossy struct {
+	idempotency.Store
+	idempotency.Reserver
+}
+
+func (s lossy) Reserve(ctx context.Context, c idempotency.Claim, lease time.Duration, takeOver bool) (idempotency.Look, error) {
+	look, err := s.Reserver.Reserve(ctx, c, lease, takeOver)
+	if err == nil && look.Held {
+		return idempotency.Look{}, idempotency.ErrUnavailable
+	}
+	return look, err
 }

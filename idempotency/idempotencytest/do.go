@@ -149,4 +149,48 @@ var doCases = map[string]func(*testing.T, Engine){
 		}
 		written(t, e, "inner", 0)
 	},
+	"work inside work is committed with it": func(t *testing.T, e Engine) {
+		k := kit(t, e.Store)
+		inner := func(ctx context.Context, key string, result error) {
+			_, err := k.Do(ctx, "s", key, nil, func(ctx context.Context) error {
+				ok(t, e.Write(ctx, key))
+				return result
+			})
+			if !errors.Is(err, result) {
+				t.Error(key, err)
+			}
+		}
+		for n := range 2 {
+			duplicate, err := k.Do(t.Context(), "s", "outer", nil, func(ctx context.Context) error {
+				ok(t, e.Write(ctx, "outer"))
+				inner(ctx, "fails", errNo)
+				inner(ctx, "inner", nil)
+				return nil
+			})
+			if err != nil || duplicate != (n == 1) {
+				t.Fatal(duplicate, err)
+			}
+		}
+		written(t, e, "outer", 1)
+		written(t, e, "inner", 1)
+		written(t, e, "fails", 0)
+	},
+	"work inside work that joined a transaction undoes no more and no less than its own": func(t *testing.T, e Engine) {
+		k := kit(t, e.Store)
+		ok(t, e.Within(true, func(ctx context.Context) error {
+			_, err := k.Do(ctx, "s", "outer", nil, func(ctx context.Context) error {
+				ok(t, e.Write(ctx, "outer"))
+				_, err := k.Do(ctx, "s", "inner", nil, func(ctx context.Context) error { return e.Write(ctx, "inner") })
+				ok(t, err)
+				return errNo
+			})
+			if !errors.Is(err, errNo) {
+				t.Error(err)
+			}
+			return e.Write(ctx, "around")
+		}))
+		written(t, e, "around", 1)
+		written(t, e, "outer", 0)
+		written(t, e, "inner", 0)
+	},
 }

@@ -2,6 +2,7 @@ package mysql
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"database/sql/driver"
 	"errors"
@@ -18,6 +19,9 @@ type tx struct {
 	store *Store
 	q     Querier
 	conn  *sql.Conn // nil: handed in
+	// Its savepoints. A name that is set again in a transaction moves: work
+	// inside work would take away what its outer work goes by.
+	claimed, working string
 }
 
 // Begin implements [idempotency.Store]. InnoDB may end any of several
@@ -44,15 +48,18 @@ func (s *Store) Begin(ctx context.Context, c idempotency.Claim) (idempotency.Tx,
 }
 
 func (s *Store) open(ctx context.Context, maxRun time.Duration) (*tx, error) {
+	name := rand.Text()
+	t := &tx{store: s, claimed: "idempotent_claim_" + name, working: "idempotent_work_" + name}
 	if q, ok := engine.Joined(ctx, s); ok {
-		_, err := q.ExecContext(ctx, `SAVEPOINT idempotent_claim`)
-		return &tx{store: s, q: q}, err
+		t.q = q
+		_, err := q.ExecContext(ctx, `SAVEPOINT `+t.claimed)
+		return t, err
 	}
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
 		return nil, err
 	}
-	t := &tx{store: s, q: conn, conn: conn}
+	t.q, t.conn = conn, conn
 	for _, statement := range []string{
 		patience(maxRun),
 		// Only for the transaction that follows.
@@ -111,7 +118,7 @@ func (t *tx) ready(ctx context.Context, c idempotency.Claim, look *idempotency.L
 		_, err = t.q.ExecContext(ctx, ownLockWait)
 	}
 	if err == nil {
-		_, err = t.q.ExecContext(ctx, `SAVEPOINT idempotent_work`)
+		_, err = t.q.ExecContext(ctx, `SAVEPOINT `+t.working)
 	}
 	return err
 }
@@ -138,7 +145,7 @@ func (t *tx) Commit(ctx context.Context, c idempotency.Claim, r idempotency.Repl
 			t.Rollback(ctx)
 		}
 	}()
-	if _, err := t.q.ExecContext(ctx, `RELEASE SAVEPOINT idempotent_work`); err != nil {
+	if _, err := t.q.ExecContext(ctx, `RELEASE SAVEPOINT `+t.working); err != nil {
 		if code(err) == noSuchSavepoint {
 			return expires, t.ended(ctx, c, err)
 		}
@@ -155,10 +162,14 @@ func (t *tx) Commit(ctx context.Context, c idempotency.Claim, r idempotency.Repl
 }
 
 // ended is for work that ended the transaction itself. If it committed, the
-// key's row stands, and would for ever be taken for a lost call.
+// key's row stands, and would for ever be taken for a lost call. A transaction
+// that it began after that goes first, or the record would go with it.
 func (t *tx) ended(ctx context.Context, c idempotency.Claim, cause error) error {
 	if t.conn != nil {
-		_, _, err := t.store.complete(ctx, t.q, c, idempotency.Reply{Status: http.StatusInternalServerError, Omitted: true})
+		_, err := t.q.ExecContext(ctx, `ROLLBACK`)
+		if err == nil {
+			_, _, err = t.store.complete(ctx, t.q, c, idempotency.Reply{Status: http.StatusInternalServerError, Omitted: true})
+		}
 		cause = errors.Join(cause, err)
 	}
 	return fmt.Errorf("%w: %w", idempotency.ErrTxEnded, cause)
@@ -186,7 +197,7 @@ func (s *Store) complete(ctx context.Context, q Querier, c idempotency.Claim, r 
 // Rollback implements [idempotency.Tx].
 func (t *tx) Rollback(ctx context.Context) {
 	if t.conn == nil {
-		_, _ = t.q.ExecContext(ctx, `ROLLBACK TO SAVEPOINT idempotent_claim`)
+		_, _ = t.q.ExecContext(ctx, `ROLLBACK TO SAVEPOINT `+t.claimed)
 		return
 	}
 	_ = t.close(ctx, `ROLLBACK`)

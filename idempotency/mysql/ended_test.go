@@ -1,0 +1,42 @@
+package mysql_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/mysql"
+	"github.com/cronce/cronce/internal/testdb"
+)
+
+// The record of what happened must not be in the transaction that the work
+// began and nobody ends: the key's row alone would be taken for a lost call.
+func TestWorkThatEndsTheTransactionAndBeginsAnotherIsRemembered(t *testing.T) {
+	testdb.EachMySQL(t, func(t *testing.T, fresh func(testing.TB) string) {
+		e := engine(t, fresh(t))
+		k, err := idempotency.New(e.Store, idempotency.Options{Principal: idempotency.SinglePrincipal("x"), Wait: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := range 2 {
+			duplicate, err := k.Do(t.Context(), "s", "k", nil, func(ctx context.Context) error {
+				if err := e.Write(ctx, "paid"); err != nil {
+					return err
+				}
+				for _, statement := range []string{`COMMIT`, `START TRANSACTION`} {
+					if _, err := mysql.Tx(ctx).ExecContext(ctx, statement); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			if !errors.Is(err, idempotency.ErrTxEnded) || duplicate != (n == 1) {
+				t.Errorf("call %d: duplicate %t, %v", n, duplicate, err)
+			}
+		}
+		if n := e.Written("paid"); n != 1 {
+			t.Errorf("paid %d times", n)
+		}
+	})
+}
