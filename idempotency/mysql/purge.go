@@ -13,8 +13,22 @@ import (
 const purgeTime = time.Minute
 
 // PurgeBatch implements [idempotency.Purger]. The rows are locked, with those
-// that somebody else has locked left out, and then removed by their keys.
-func (s *Store) PurgeBatch(ctx context.Context, p idempotency.Purge) (done idempotency.Purged, err error) {
+// that somebody else has locked left out, and then removed by their keys. Of two
+// that InnoDB finds in each other's way all the same, the one that it ends
+// begins its batch again.
+func (s *Store) PurgeBatch(ctx context.Context, p idempotency.Purge) (idempotency.Purged, error) {
+	for {
+		done, err := s.purge(ctx, p)
+		switch {
+		case err == nil:
+			return done, nil
+		case code(err) != deadlock || ctx.Err() != nil:
+			return idempotency.Purged{}, unavailable("purge", err)
+		}
+	}
+}
+
+func (s *Store) purge(ctx context.Context, p idempotency.Purge) (done idempotency.Purged, err error) {
 	err = s.alone(ctx, purgeTime, func(t *tx) error {
 		done = idempotency.Purged{Scopes: map[string]int64{}, Last: p.After}
 		keys, err := t.doomed(ctx, p, &done)
@@ -25,10 +39,7 @@ func (s *Store) PurgeBatch(ctx context.Context, p idempotency.Purge) (done idemp
 		}
 		return err
 	})
-	if err != nil {
-		return idempotency.Purged{}, unavailable("purge", err)
-	}
-	return done, nil
+	return done, err
 }
 
 // doomed locks the batch's rows and counts them.
