@@ -37,7 +37,7 @@ func (e *Executor) admit(ctx context.Context, plans []ledger.Plan) bool {
 		e.lost = append(e.lost, lostLease{a.Token, start})
 		return false
 	}
-	e.clock.set(got.Now)
+	e.clock.set(got.Now, start)
 	e.accept(got.Leased, start)
 	if startable(plans) > len(got.Leased) {
 		e.claims.want(time.Now())

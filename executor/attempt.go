@@ -73,7 +73,7 @@ func (e *Executor) attempt(ctx context.Context, w ledger.Work) (o ledger.Outcome
 	a := e.cfg.Caller.Call(ctx, Call{
 		Work: w, Registry: e.cfg.Registry.Name(),
 		// Without its monotonic reading, which stands still while a machine sleeps.
-		SendUntil: start.Add(w.SendBefore.Sub(now)).Round(0),
+		SendUntil: start.Add(w.SendBefore.Sub(e.clock.latest())).Round(0),
 	})
 	cancel()
 	took := time.Since(start)

@@ -35,7 +35,7 @@ func (e *Executor) claim(ctx context.Context, limit int) {
 		e.lost = append(e.lost, lostLease{c.Token, start})
 		return
 	}
-	e.clock.set(got.Now)
+	e.clock.set(got.Now, start)
 	e.accept(got.Work, start)
 	e.reportExpired(got.Expired)
 	if len(got.Work) == limit {

@@ -13,12 +13,25 @@ type storeClock struct {
 	last atomic.Pointer[reading]
 }
 
-type reading struct{ store, local time.Time }
+// reading is a time of the ledger's, and between which two moments here it was
+// read.
+type reading struct{ store, asked, local time.Time }
 
-func (c *storeClock) set(store time.Time) {
+// set takes an answer's time, which was asked for at that moment.
+func (c *storeClock) set(store, asked time.Time) {
 	if !store.IsZero() {
-		c.last.Store(&reading{store.UTC(), time.Now()})
+		c.last.Store(&reading{store.UTC(), asked, time.Now()})
 	}
+}
+
+// latest is the latest that the ledger's time can be: an answer may have been
+// long on its way, or its process suspended before it looked.
+func (c *storeClock) latest() time.Time {
+	r := c.last.Load()
+	if r == nil {
+		return time.Now().UTC()
+	}
+	return r.store.Add(time.Since(r.asked))
 }
 
 // now is the ledger's time, as far as it is known here.

@@ -31,7 +31,7 @@ func (e *Executor) Drive(ctx context.Context, entry ledger.Entry) (ledger.Run, e
 	if err = e.asked("enter", start, err); err != nil {
 		return ledger.Run{}, err
 	}
-	e.clock.set(got.Now)
+	e.clock.set(got.Now, start)
 	run := got.Run
 	work := got.Work
 	for {
@@ -99,7 +99,7 @@ func (e *Executor) claimOne(ctx context.Context, runID string) (*ledger.Work, er
 	if err = e.asked("claim", start, err); err != nil {
 		return nil, err
 	}
-	e.clock.set(got.Now)
+	e.clock.set(got.Now, start)
 	e.reportExpired(got.Expired)
 	if len(got.Work) == 0 {
 		return nil, nil

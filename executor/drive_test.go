@@ -41,6 +41,43 @@ func TestDriveStartsNoAttemptThatHasNoTime(t *testing.T) {
 	})
 }
 
+// slow is a ledger whose answer to Enter is long on its way.
+type slow struct {
+	*memory.Ledger
+	by time.Duration
+}
+
+func (s slow) Enter(ctx context.Context, e ledger.Entry) (ledger.Entered, error) {
+	got, err := s.Ledger.Enter(ctx, e)
+	time.Sleep(s.by)
+	return got, err
+}
+
+type sendUntil struct{ at time.Time }
+
+func (s *sendUntil) Call(_ context.Context, c executor.Call) executor.Answer {
+	s.at = c.SendUntil
+	return executor.Answer{Kind: ledger.Fresh, Status: 200}
+}
+
+// A process that was suspended before it saw an answer does not know how late
+// it is. The last look before a call does not rely on it.
+func TestALateAnswerMovesNoSendBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reg, calls := registry(t, minutely("a")), &sendUntil{}
+		e, err := executor.New(executor.Config{Registry: reg, Ledger: slow{memory.New(), 20 * time.Second}, Caller: calls})
+		if err != nil {
+			t.Fatal(err)
+		}
+		entry := entryOf(t, reg, "a", time.Now())
+		entry.Call.Horizon = time.Minute
+		sendBefore := time.Now().Add(time.Minute)
+		if _, err := e.Drive(t.Context(), entry); err != nil || calls.at.IsZero() || calls.at.After(sendBefore) {
+			t.Errorf("may be sent until %s, its sendBefore is %s; %v", calls.at, sendBefore, err)
+		}
+	})
+}
+
 // The first process dies with the run leased; whoever drives the run after the
 // lease has lapsed takes it over.
 func TestDriveTakesOverALapsedLease(t *testing.T) {

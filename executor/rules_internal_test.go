@@ -57,7 +57,7 @@ func TestSendBeforeIsTheLedgersTimeOnAnyClock(t *testing.T) {
 	for _, skew := range []time.Duration{-5 * time.Hour, 0, 5 * time.Hour} {
 		var target toldUntil
 		e := &Executor{cfg: Config{Registry: reg, Caller: &target, Observer: Silent{}, Logger: slog.New(slog.DiscardHandler)}, held: newHeld()}
-		e.clock.set(time.Now().Add(skew))
+		e.clock.set(time.Now().Add(skew), time.Now())
 		w := ledger.Work{RunID: "r", Token: "t", SendBefore: e.clock.now().Add(time.Hour), Call: ledger.Call{Timeout: time.Minute}}
 		e.held.add([]ledger.Work{w}, time.Now().Add(time.Minute))
 		e.attempt(t.Context(), w)

@@ -60,7 +60,7 @@ func (e *Executor) heartbeat(ctx context.Context) {
 	if e.failed(e.asked("heartbeat", start, err)) {
 		return
 	}
-	e.clock.set(pulse.Now)
+	e.clock.set(pulse.Now, start)
 	e.queue.setAlone(e.stays && pulse.Processes == 1)
 	if e.living == nil || !slices.Equal(e.living, pulse.Living) {
 		if e.settle(ctx) {
