@@ -3,8 +3,8 @@ package idempotency
 import (
 	"bytes"
 	"fmt"
-	"maps"
 	"net/http"
+	"slices"
 )
 
 // capture holds a handler's reply back until its work is committed. A reply
@@ -68,7 +68,8 @@ func (c *capture) stream() {
 		return
 	}
 	c.streaming = true
-	maps.Copy(c.client.Header(), c.header)
+	disown(c.header)
+	merge(c.client.Header(), c.header)
 	c.client.Header().Del("Content-Length")
 	c.client.WriteHeader(c.status)
 	c.client.Write(c.body.Bytes())
@@ -77,7 +78,7 @@ func (c *capture) stream() {
 
 // send gives the client a reply that was held back.
 func (c *capture) send() {
-	maps.Copy(c.client.Header(), c.header)
+	merge(c.client.Header(), c.header)
 	c.client.WriteHeader(c.status)
 	c.client.Write(c.body.Bytes())
 }
@@ -85,9 +86,31 @@ func (c *capture) send() {
 // reply is what is stored of it.
 func (c *capture) reply(more []string) Reply {
 	c.WriteHeader(http.StatusOK)
+	disown(c.header)
 	r := Reply{Status: c.status, Header: storedHeader(c.header, more), Omitted: c.streaming}
 	if !c.streaming {
 		r.Body = c.body.Bytes()
 	}
 	return r
+}
+
+// disown takes out what only the kit says of a reply: a handler that passes on
+// the answer of another service may have it from there.
+func disown(h http.Header) {
+	for _, name := range []string{HeaderReplayed, HeaderExpires, HeaderBody} {
+		h.Del(name)
+	}
+}
+
+// merge adds a reply's header to what outer middleware has set. Of those that
+// are lists both count, such as the middleware's cookie and the handler's; of
+// the others the reply's.
+func merge(to, reply http.Header) {
+	for name, values := range reply {
+		switch name {
+		case "Set-Cookie", "Vary", "Link":
+			values = slices.Concat(to[name], values)
+		}
+		to[name] = values
+	}
 }

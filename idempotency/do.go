@@ -18,7 +18,7 @@ type Operation struct {
 	Key string
 	// Payload is what must be the same on every repetition: a string or
 	// []byte is compared as it is (JSON text by its meaning), any other value
-	// by its JSON. nil compares nothing.
+	// by its JSON. nil is the same as nil only.
 	Payload any
 	// TTL overrides the kit's TTL for the scope.
 	TTL time.Duration

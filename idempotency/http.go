@@ -201,13 +201,14 @@ func inner(ctx context.Context, r *http.Request, body []byte) *http.Request {
 // sendReplay gives a stored reply, byte for byte.
 func sendReplay(w http.ResponseWriter, r *http.Request, reply Reply) {
 	header := w.Header()
-	maps.Copy(header, reply.Header)
+	merge(header, reply.Header)
 	header.Set(HeaderReplayed, "true")
 	if !reply.ExpiresAt.IsZero() {
 		header.Set(HeaderExpires, reply.ExpiresAt.UTC().Format(ExpiresLayout))
 	}
 	encoding := reply.Header.Get("Content-Encoding")
-	if reply.Omitted || (encoding != "" && !accepts(r, encoding)) {
+	encoded := encoding != "" && !strings.EqualFold(encoding, "identity")
+	if reply.Omitted || (encoded && !accepts(r, encoding)) {
 		header.Del("Content-Encoding")
 		header.Del("Content-Type")
 		header.Set(HeaderBody, "omitted")

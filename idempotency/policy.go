@@ -45,7 +45,8 @@ func storedHeader(h http.Header, more []string) http.Header {
 	for _, list := range [][]string{replayed, more} {
 		for _, name := range list {
 			name = textproto.CanonicalMIMEHeaderKey(name)
-			if values := h.Values(name); len(values) > 0 && !neverReplayed[name] && !slices.ContainsFunc(values, notText) {
+			// A name without values is kept: it keeps net/http from guessing one.
+			if values, set := h[name]; set && !neverReplayed[name] && !slices.ContainsFunc(values, notText) {
 				stored[name] = slices.Clone(values)
 			}
 		}

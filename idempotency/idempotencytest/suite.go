@@ -45,7 +45,7 @@ type Engine struct {
 
 // Run runs the contract. open is called once a case.
 func Run(t *testing.T, open func(*testing.T) Engine) {
-	for _, group := range []map[string]func(*testing.T, Engine){handlerCases, doCases, raceCases, callCases, purgeCases} {
+	for _, group := range []map[string]func(*testing.T, Engine){handlerCases, headerCases, doCases, raceCases, callCases, purgeCases} {
 		for rule, check := range group {
 			t.Run(rule, func(t *testing.T) { check(t, open(t)) })
 		}
