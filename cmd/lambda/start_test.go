@@ -14,6 +14,7 @@ import (
 func TestWhatEndsTheStart(t *testing.T) {
 	good := registryFile(t, releaseJob)
 	forgets := registryFile(t, strings.Replace(releaseJob, "retry: {", "retry: { horizon: 30h,", 1))
+	stores := registryFile(t, releaseJob+"keyStores: [ { name: accounting, urlEnv: ACCOUNTING_DATABASE_URL } ]\n")
 	for name, tc := range map[string]struct {
 		config, without, database, want string
 	}{
@@ -22,6 +23,7 @@ func TestWhatEndsTheStart(t *testing.T) {
 		"a ledger on PostgreSQL":        {config: good, database: "postgres://127.0.0.1:1/none"},
 		"a variable that is not set":    {good, "MEMBERSHIP_URL", "", "MEMBERSHIP_URL"},
 		"a secret that is not set":      {good, "MEMBERSHIP_TOKEN", "", "MEMBERSHIP_TOKEN"},
+		"a key store that is not set":   {stores, "", "", "ACCOUNTING_DATABASE_URL"},
 		"keys that expire before":       {forgets, "", "", "30h"},
 		"no registry":                   {filepath.Join(t.TempDir(), "none.yaml"), "", "", "none.yaml"},
 		"no registry beside the binary": {"", "CRONCE_CONFIG", "", "cronce.yaml"},
