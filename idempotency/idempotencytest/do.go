@@ -193,4 +193,17 @@ var doCases = map[string]func(*testing.T, Engine){
 		written(t, e, "outer", 0)
 		written(t, e, "inner", 0)
 	},
+	"a key is expired from the very instant of its expiry": func(t *testing.T, e Engine) {
+		for n := range 50 { // mostly within the clock's own resolution
+			c := idempotency.Claim{Key: key(fmt.Sprint(n)), Fingerprint: "f", Owner: "o", MaxRun: time.Minute} // a TTL of nothing
+			tx, _, err := e.Store.Begin(t.Context(), c)
+			ok(t, err)
+			_, err = tx.Commit(t.Context(), c, idempotency.Reply{Status: 200})
+			ok(t, err)
+			look, err := e.Store.Look(t.Context(), c)
+			if err != nil || look.Record != nil {
+				t.Fatalf("round %d: %+v, %v", n, look.Record, err)
+			}
+		}
+	},
 }
