@@ -41,12 +41,23 @@ func (c *check) founded(r ledger.Run, refused bool) bool {
 	case ledger.Exhausted:
 		return c.failed(r.ID) == len(r.Call.Backoff)+1
 	case ledger.KeyExpired:
-		return refused || !r.FinishedAt.Before(r.SendBefore.Add(-c.Skew))
+		return refused || !r.FinishedAt.Before(r.SendBefore.Add(-c.Lead))
 	case ledger.Permanent, ledger.Unauthorized, ledger.PayloadMismatch:
 		list := c.Attempts[r.ID]
 		return len(list) > 0 && list[len(list)-1].Answer == ledger.Refused && (refused || !c.Answered)
 	}
 	return false
+}
+
+// wasted finds runs that had every chance.
+func (c *check) wasted() {
+	for _, id := range slices.Sorted(maps.Keys(c.rows)) {
+		r := c.rows[id]
+		begun, known := c.Begun[id]
+		if known && !c.Healthy.IsZero() && begun.After(c.Healthy) && r.State.Finished() && r.State != ledger.Succeeded {
+			c.add(Wasted, id, "%s %s, begun at %s, and all was well since %s", r.State, r.Reason, stamp(begun), stamp(c.Healthy))
+		}
+	}
 }
 
 // removals finds rows that went too early.

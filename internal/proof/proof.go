@@ -12,14 +12,15 @@
 //     history, and no more of them failed than the run's retries allow;
 //   - a dead run has a reason, and its history bears the reason out;
 //   - no run is unfinished when it should long have ended, and none took longer
-//     than its horizon and a lease.
+//     than its horizon and a lease;
+//   - what met no fault succeeded.
 //
 // A Witness, where one can stand between the executors and the ledger, adds
 // what rows do not show afterwards: that only a lease's holder recorded an
 // outcome, that a job's slot held one run at a time, that no instant was
 // skipped, missed or superseded without the cause that its row gives, and none
-// run that a pause or the job's catchUp kept back, that claims took
-// nothing that was busy, that no retry came before its wait was over,
+// run that a pause or the job's catchUp kept back, that claims took what was
+// due and nothing that was busy, that no retry came before its wait was over,
 // and that no row was purged before its time.
 //
 // Evidence that a harness cannot give is not asked for: each rule judges what
@@ -98,6 +99,8 @@ type Evidence struct {
 	Skew time.Duration
 	// Lag is how far a sender's clock may be behind the ledger's.
 	Lag time.Duration
+	// Lead is how far a process's clock may be ahead of the ledger's.
+	Lead time.Duration
 	// Keyed are the instants of functions without a ledger, by run-id.
 	Keyed map[string]Keyed
 	// Attempts are the runs' histories as the ledger keeps them; nil: not known.
@@ -109,6 +112,10 @@ type Evidence struct {
 	Answered bool
 	// Removed are the rows that purges removed.
 	Removed []Removal
+	// Healthy: from then on nothing failed; zero: not known. Begun is when runs
+	// were leased first. Both are on a clock that nobody sets.
+	Healthy time.Time
+	Begun   map[string]time.Time
 	// Took is how long each run took from its first lease to its end, or up to
 	// now, times without any living process left out.
 	Took map[string]time.Duration
@@ -145,6 +152,7 @@ const (
 	Forgotten  Rule = "an attempt is not in its run's history"
 	Tireless   Rule = "a run was asked again more often than its retries allow"
 	Unfounded  Rule = "a run is dead without a cause"
+	Wasted     Rule = "a run met no fault and did not succeed"
 	Purged     Rule = "a row was purged before its time"
 	Unheeded   Rule = "an event was acknowledged, and has no effect"
 	Paused     Rule = "a pause was not kept, or was made up"
@@ -152,13 +160,14 @@ const (
 	Unasked    Rule = "an instant was skipped for an overlap that was none"
 	Hasty      Rule = "a retry came before its wait was over"
 	Busy       Rule = "a run was leased for what was said to be busy"
+	Passed     Rule = "a claim that had room left what was due"
 )
 
 // Rules are all of them.
 var Rules = []Rule{
 	Lost, Doubled, Stray, Miscounted, NoEffect, TwoEffects, NoRun, Unplanned, Early, Late, Changed, Stuck,
-	Unfenced, Overlapped, Unsettled, Dropped, Gap, SentLate, Slow, Forgotten, Tireless, Unfounded, Purged,
-	Unheeded, Paused, CatchUp, Unasked, Hasty, Busy,
+	Unfenced, Overlapped, Unsettled, Dropped, Gap, SentLate, Slow, Forgotten, Tireless, Unfounded, Wasted, Purged,
+	Unheeded, Paused, CatchUp, Unasked, Hasty, Busy, Passed,
 }
 
 // Violation is one finding.
@@ -209,6 +218,7 @@ var looks = []func(*check){
 	(*check).histories, // Forgotten
 	(*check).budgets,   // Tireless
 	(*check).deaths,    // Unfounded
+	(*check).wasted,    // Wasted
 	(*check).removals,  // Purged
 }
 

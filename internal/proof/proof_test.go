@@ -153,6 +153,10 @@ func TestRules(t *testing.T) {
 			dead(ledger.Exhausted, ledger.Failed)(e)
 			e.Renewed = map[string]int{id(1): 1}
 		}},
+		{proof.Wasted, func(e *proof.Evidence) {
+			e.Healthy, e.Begun = minute(3), map[string]time.Time{e.Rows[2].ID: minute(4)}
+			e.Rows[2].State = ledger.Dead
+		}},
 		{proof.Purged, func(e *proof.Evidence) {
 			e.Rows[0].FinishedAt = minute(1)
 			e.Removed = []proof.Removal{{Run: e.Rows[0], At: minute(11), Retention: 11 * time.Minute}}
@@ -211,6 +215,10 @@ func TestWhatIsNoViolation(t *testing.T) {
 		{"a seen dead run is purged as others are", func(e *proof.Evidence) {
 			e.Rows[0].State, e.Rows[0].FinishedAt, e.Rows[0].AckedAt = ledger.Dead, minute(1), minute(2)
 			e.Removed = []proof.Removal{{Run: e.Rows[0], At: minute(11), Retention: time.Minute, DeadRetention: time.Hour}}
+		}},
+		{"a run that failed before all was well", func(e *proof.Evidence) {
+			e.Healthy, e.Begun = minute(3), map[string]time.Time{e.Rows[1].ID: minute(2)}
+			e.Rows[1].State = ledger.Dead
 		}},
 		{"two triggers in one second are two runs", func(e *proof.Evidence) {
 			for n := range 2 {

@@ -27,8 +27,9 @@ type Witness struct {
 	now    func() time.Time  // the ledger's clock
 	paused map[string]bool
 	open   map[string]map[string]bool // job -> its unfinished runs that have the slot or wait for it
-	alive  time.Time                  // the latest heartbeat of any process
-	down   time.Duration              // all times without one
+	claims int
+	alive  time.Time     // the latest heartbeat of any process
+	down   time.Duration // all times without one
 
 	purged   []ledger.Run
 	removed  []Removal
@@ -55,6 +56,7 @@ type history struct {
 	failed    int       // attempts, since its retries began anew
 	notBefore time.Time // on the ledger's clock: its next retry
 	begun     mark      // its first lease
+	first     time.Time // the same, even if its time is counted anew
 	ended     mark
 }
 
@@ -85,8 +87,9 @@ func (w *Witness) Evidence(ctx context.Context, now time.Time) (Evidence, error)
 	}
 	e := Evidence{
 		Rows: append(slices.Clone(w.purged), rows...), Seen: slices.Clone(w.seen), Removed: w.removed,
-		Renewed: w.renewed, Attempts: maps.Clone(w.attempts), Took: w.took(),
+		Renewed: w.renewed, Attempts: maps.Clone(w.attempts),
 	}
+	e.Took, e.Begun = w.took()
 	for _, r := range rows {
 		_, list, err := w.Store.Get(ctx, r.ID)
 		if err != nil {
@@ -169,6 +172,9 @@ func (w *Witness) leased(work ...ledger.Work) {
 		}
 		if h.begun.at.IsZero() {
 			h.begun = w.mark()
+		}
+		if h.first.IsZero() {
+			h.first = h.begun.at
 		}
 		h.token, h.active, h.call, h.notBefore = l.Token, true, l.Call, time.Time{}
 		if !h.slotted || h.forced || ledger.BesideSchedule(l.RunID) {

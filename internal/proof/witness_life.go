@@ -2,6 +2,7 @@ package proof
 
 import (
 	"context"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -46,24 +47,27 @@ func (w *Witness) renew(r ledger.Run) {
 	h.ended, h.failed, h.notBefore = mark{}, 0, time.Time{}
 	w.renewed[r.ID] = r.Attempt
 	if h.slotted {
+		if len(w.open[r.JobID]) > 0 {
+			h.begun = mark{} // it waits for the slot, which its horizon does not bound
+		}
 		w.hold(r.JobID, r.ID)
-		h.begun = mark{} // it may wait for the slot, which nothing bounds
 	}
 }
 
-// took is how long each run took, as long as anything lived.
-func (w *Witness) took() map[string]time.Duration {
-	all := map[string]time.Duration{}
+// took is how long each run took, as long as anything lived, and when it began.
+func (w *Witness) took() (all map[string]time.Duration, begun map[string]time.Time) {
+	all, begun = map[string]time.Duration{}, map[string]time.Time{}
 	for id, h := range w.runs {
 		end := h.ended
 		if end.at.IsZero() {
 			end = w.mark()
 		}
 		if !h.begun.at.IsZero() {
+			begun[id] = h.first
 			all[id] = end.at.Sub(h.begun.at) - (end.down - h.begun.down)
 		}
 	}
-	return all
+	return all, begun
 }
 
 // claimed looks at what a claim got.
@@ -73,6 +77,38 @@ func (w *Witness) claimed(c ledger.Claim, work []ledger.Work) {
 			w.saw(Busy, l.RunID, "%s, by %s", l.Call.Target, c.Owner)
 		}
 	}
+}
+
+// leftEvery: to look at all rows after each claim would take a life's time.
+const leftEvery = 40
+
+// left looks, now and then, for what a claim that had room should have got,
+// by the ledger's own time of the claim: another clock might jump in between.
+func (w *Witness) left(ctx context.Context, c ledger.Claim, at time.Time) error {
+	if w.claims++; w.claims%leftEvery != 0 {
+		return nil
+	}
+	now := at.Add(-time.Millisecond)
+	rows, err := w.Store.List(ctx, ledger.Filter{
+		States: []ledger.State{ledger.Planned, ledger.Running, ledger.Retrying}, Limit: math.MaxInt,
+	})
+	for _, r := range rows {
+		if w.due(r, now) && !slices.Contains(c.BusyTargets, r.Call.Target) && !slices.Contains(c.BusyJobs, r.JobID) {
+			w.saw(Passed, r.ID, "%s, attempt %d, due %s, lease until %s, at %s", r.State, r.Attempt, stamp(r.NextAt), stamp(r.LeasedUntil), stamp(now))
+		}
+	}
+	return err
+}
+
+// due reports whether a run can surely be leased: it has its slot or needs none.
+func (w *Witness) due(r ledger.Run, now time.Time) bool {
+	switch r.State {
+	case ledger.Running:
+		return r.LeasedUntil.Before(now)
+	case ledger.Retrying:
+		return r.NextAt.Before(now) && w.renewed[r.ID] == 0
+	}
+	return r.NextAt.Before(now) && (!w.run(r.ID).slotted || ledger.BesideSchedule(r.ID))
 }
 
 // Pause notes that a job's instants are to be skipped.

@@ -114,6 +114,9 @@ func (w *Witness) Claim(ctx context.Context, c ledger.Claim) (ledger.Claimed, er
 	}
 	w.leased(got.Work...)
 	w.claimed(c, got.Work)
+	if err == nil && len(c.Only) == 0 && len(got.Work) < c.Limit {
+		err = w.left(ctx, c, got.Now)
+	}
 	return got, err
 }
 

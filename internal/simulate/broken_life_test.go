@@ -137,6 +137,16 @@ func eager(s *store) {
 	}
 }
 
+// choosy leaves, every other time, what goes to one target.
+func choosy(s *store) {
+	s.claim = func(s *store, ctx context.Context, c ledger.Claim) (ledger.Claimed, error) {
+		if s.often(2) {
+			c.BusyTargets = append(slices.Clone(c.BusyTargets), "books")
+		}
+		return s.Store.Claim(ctx, c)
+	}
+}
+
 // sluggish does not find what is past its sendBefore, and leases it for nothing.
 func sluggish(s *store) {
 	s.claim = func(s *store, ctx context.Context, c ledger.Claim) (ledger.Claimed, error) {

@@ -56,9 +56,9 @@ const patience = 2 * time.Hour
 // and what an answer takes on its way.
 const lag = 6 * time.Second
 
-// spare is what a run may take beyond its horizon: the longest lease, the time
-// that clocks are set back in all, and a minute until somebody has looked.
-const spare = 30*time.Second + backLimit + time.Minute
+// spare is what a run may take beyond its horizon and the time that clocks are
+// set back in all: the longest lease, and a minute until somebody has looked.
+const spare = 30*time.Second + time.Minute
 
 // calm ends the storm, lets a healthy fleet finish, and gathers the evidence.
 func (s *script) calm() (proof.Evidence, error) {
@@ -76,6 +76,7 @@ func (s *script) calm() (proof.Evidence, error) {
 		s.must(s.start(m, s.Current()))
 	}
 	due := s.Now()
+	s.healthy = time.Now()
 	for end := time.Now().Add(patience); time.Now().Before(end); {
 		time.Sleep(time.Minute)
 		if s.ended(ctx, due) {
@@ -110,7 +111,8 @@ func (s *script) ended(ctx context.Context, due time.Time) bool {
 // complete adds what the targets and the platform know.
 func (s *script) complete(e *proof.Evidence, due time.Time) {
 	e.Due, e.Skew, e.Given = due, cleanup.Skew, s.given
-	e.Lag, e.Spare, e.Keyed, e.Answered = lag, spare, s.keyed, true
+	e.Lag, e.Spare, e.Keyed, e.Answered, e.Healthy = lag, spare+s.back, s.keyed, true, s.healthy
+	e.Lead = s.back + time.Second
 	for _, name := range slices.Sorted(maps.Keys(s.targets)) {
 		t := s.targets[name]
 		e.Effects = append(e.Effects, t.effects...)

@@ -17,6 +17,7 @@ type Flaws struct {
 	KeyAfter    bool // the key is stored after the effect, not with it
 	NoFlight    bool // a call does not see that another of its key is working
 	NeverTooOld bool // calls past their sendBefore are taken
+	Sullen      bool // new work is refused, for good, once all is well
 	Forgets     bool // now and then the work is answered for, and not done
 }
 
@@ -146,6 +147,10 @@ func (t *target) work(c executor.Call, name, payload string, r *rand.Rand) execu
 		delete(t.keys, name)
 		return executor.Answer{Kind: ledger.Failed, Status: 500}
 	case chance(r, now.permanent):
+		t.keys[name] = &key{payload, 422, t.now().Add(t.ttl)}
+		return executor.Answer{Kind: ledger.Refused, Status: 422, Reason: ledger.Permanent}
+	}
+	if t.flaws.Sullen && t.w.isCalm() {
 		t.keys[name] = &key{payload, 422, t.now().Add(t.ttl)}
 		return executor.Answer{Kind: ledger.Refused, Status: 422, Reason: ledger.Permanent}
 	}

@@ -101,6 +101,7 @@ type world struct {
 	quiet    chan struct{} // closed with calm
 	given    map[string]bool
 	keyed    map[string]proof.Keyed // instants of functions without a ledger
+	healthy  time.Time              // real time: since then all is well
 	tally    Tally
 	born     int
 	err      error // the first that no fault excuses
