@@ -63,3 +63,13 @@ func TestJitterStaysWithinItsFraction(t *testing.T) {
 		t.Errorf("without jitter = %v", d)
 	}
 }
+
+func TestWhatFailedTogetherComesBackApart(t *testing.T) {
+	w := ledger.Work{Failures: 2, Call: testCall}
+	for rnd, want := range map[float64]time.Duration{0: 4 * time.Second, 0.25: 4500 * time.Millisecond, 0.75: 5500 * time.Millisecond} {
+		o := judge(w, Answer{Kind: ledger.Failed}, func() float64 { return rnd })
+		if off := o.Wait - want; off.Abs() > time.Microsecond {
+			t.Errorf("at %v the third retry waits %v, want %v", rnd, o.Wait, want)
+		}
+	}
+}
