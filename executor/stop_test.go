@@ -50,6 +50,30 @@ func TestStopLeavesToLeasesWhatOutlastsTheGrace(t *testing.T) {
 	})
 }
 
+// What was leased ahead of a place is due for others at once, however long the
+// call that holds the place still takes.
+func TestStopGivesBackWhatItHasNotSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := memory.New()
+		svc := newTarget(func(ctx context.Context, _ executor.Call, _ int) executor.Answer {
+			<-ctx.Done()
+			return executor.Answer{Kind: ledger.Unknown}
+		})
+		_, stop := start(t, executor.Config{
+			Registry: registry(t, minutely("a"), minutely("b"), minutely("c")), Ledger: l, Caller: svc,
+			MaxInFlight: 1, Grace: 5 * time.Second,
+		})
+		time.Sleep(time.Minute + time.Second)
+		leased := len(mustList(t, l, ledger.Filter{States: []ledger.State{ledger.Running}}))
+		stop()
+		planned := mustList(t, l, ledger.Filter{States: []ledger.State{ledger.Planned}})
+		if leased != 3 || len(planned) != 2 {
+			t.Errorf("of %d leased runs %d were given back, want 2 of 3", leased, len(planned))
+		}
+		time.Sleep(time.Minute)
+	})
+}
+
 // Outcomes that wait for a ledger that is down do not hold up the stop: their
 // leases lapse, and another attempt asks again.
 func TestStopEndsWhileTheLedgerIsDown(t *testing.T) {
