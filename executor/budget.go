@@ -22,13 +22,13 @@ func (q *queue) budget(now time.Time) *budget {
 
 // admissible is how many runs may be leased on admission. What is admitted
 // without a lease costs a claim of its own; that is worth it where others may
-// take the run, so a process that is alone leaves less to claims.
+// take the run, so a process that is alone leases as much as it ever may.
 func (q *queue) admissible() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	ahead := q.ahead
 	if q.alone {
-		ahead = max(ahead, aloneAhead)
+		ahead = aheadLimit
 	}
 	return max(0, q.max+ahead-q.inFlight-q.waiting)
 }

@@ -118,8 +118,10 @@ func (e *Executor) loop(ctx, calls context.Context, enough func() bool) error {
 		default:
 		}
 		e.recall(ctx)
-		e.planDue(ctx)
-		e.claimDue(ctx)
+		if !e.rec.behind() {
+			e.planDue(ctx)
+			e.claimDue(ctx)
+		}
 		e.startCalls(calls)
 		if enough() {
 			return nil
@@ -138,12 +140,16 @@ func (e *Executor) loop(ctx, calls context.Context, enough func() bool) error {
 }
 
 // idle is how long nothing can be due: up to the next instant, the next retry
-// or the end of the back-off from a failing ledger, whichever counts.
+// or the end of the back-off from a failing ledger, whichever counts. Where the
+// recorder is behind, its next batch comes first, and wakes the loop.
 func (e *Executor) idle() time.Duration {
 	if wait := time.Until(e.retryAt); wait > 0 {
 		return wait
 	}
 	wait := beatEvery
+	if e.rec.behind() {
+		return wait
+	}
 	if next := e.plan.nextDue(); !next.IsZero() {
 		wait = min(wait, next.Sub(e.clock.now()))
 	}

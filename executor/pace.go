@@ -7,11 +7,9 @@ const (
 	// fast runs end: most targets end that many in a second. What turns out to
 	// be too much is given back after a lease's time.
 	firstAhead = 1_000
-	// aheadLimit bounds what a process leases ahead of its calls.
+	// aheadLimit bounds what a process leases ahead of its calls. After a crash
+	// that much waits for its leases to lapse.
 	aheadLimit = 5_000
-	// aloneAhead is what an admission may lease where no other process could
-	// take it. After a crash that much waits for its leases to lapse.
-	aloneAhead = 20_000
 )
 
 // pace follows how many runs end in a second while there is work. What it

@@ -62,8 +62,8 @@ func TestWhoIsAloneLeasesWhatItAdmits(t *testing.T) {
 		t.Errorf("beside others %d may be leased, want what is in flight and ahead: 104", got)
 	}
 	q.setAlone(true)
-	if got := q.admissible(); got != 4+aloneAhead {
-		t.Errorf("alone %d may be leased, want %d", got, 4+aloneAhead)
+	if got := q.admissible(); got != 4+aheadLimit {
+		t.Errorf("alone %d may be leased, want %d", got, 4+aheadLimit)
 	}
 	if _, _, room := q.size(); room != 104 {
 		t.Errorf("a claim may lease %d, want 104: what others left there may be theirs", room)

@@ -13,6 +13,11 @@ import (
 const (
 	// recordBatch bounds the outcomes in one statement.
 	recordBatch = 500
+	// recordBacklog is how many outcomes may wait to be written before nothing
+	// more is admitted or claimed. Where one writer takes turns, as in SQLite,
+	// admissions could otherwise keep the recorder waiting, and each outcome
+	// that waits is memory here and a call to be repeated after a crash.
+	recordBacklog = 4 * recordBatch
 	// gather is how long the recorder waits for company while more calls are
 	// in flight.
 	gather = 3 * time.Millisecond
@@ -20,7 +25,8 @@ const (
 
 // recorder writes outcomes to the ledger in batches. What is put in it is
 // asked of the ledger until the ledger answers; what waits is bounded by the
-// leases that this process holds.
+// leases that this process holds, and those by what fits in flight, aheadLimit
+// and recordBacklog together.
 type recorder struct {
 	e     *Executor
 	ready chan struct{}
@@ -57,6 +63,15 @@ func (r *recorder) keep(s settled) {
 	r.pending[last] = append(r.pending[last], s)
 	r.mu.Unlock()
 	signal(r.ready)
+}
+
+// behind reports whether so much waits to be written that nothing more is to
+// be leased. The next batch that is written wakes the loop.
+func (r *recorder) behind() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	last := len(r.pending) - 1
+	return last >= 0 && last*recordBatch+len(r.pending[last]) > recordBacklog
 }
 
 func (r *recorder) take() []settled {

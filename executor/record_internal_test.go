@@ -32,3 +32,23 @@ func TestOutcomesAreWrittenInTheirOrderInBatches(t *testing.T) {
 		t.Error("nothing is left, and it is not idle")
 	}
 }
+
+func TestRecorderIsBehindBeyondItsBacklog(t *testing.T) {
+	r := newRecorder(nil)
+	if r.behind() {
+		t.Error("behind with nothing to write")
+	}
+	for range recordBacklog {
+		r.put(ledger.Outcome{}, ledger.Work{})
+	}
+	if r.behind() {
+		t.Errorf("behind with %d outcomes, which is the bound", recordBacklog)
+	}
+	r.put(ledger.Outcome{}, ledger.Work{})
+	if !r.behind() {
+		t.Errorf("not behind with %d outcomes, one beyond the bound", recordBacklog+1)
+	}
+	if r.take(); r.behind() {
+		t.Error("behind although a batch was taken")
+	}
+}
