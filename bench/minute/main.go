@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -26,7 +27,9 @@ func main() {
 	rig.Child(all...)
 	sizes := flag.String("jobs", "1000,10000,100000", "how many jobs, a list")
 	rounds := flag.Int("rounds", 3, "rounds of each contender and size")
+	only := flag.String("only", "", "measure only contenders whose name contains `text`")
 	flag.Parse()
+	all = slices.DeleteFunc(all, func(c rig.Contender) bool { return !strings.Contains(c.Name, *only) })
 	log.SetFlags(0)
 	if err := measure(context.Background(), strings.Split(*sizes, ","), *rounds); err != nil {
 		log.Fatal(err)

@@ -23,10 +23,43 @@ func TestOnlyADifferenceBeyondNoiseIsWorse(t *testing.T) {
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			name := contenders.CroncePostgres.Name
-			report, worse := compare(map[string]ratios{name: {steady, steady}}, map[string]ratios{name: c.now})
+			report, worse, err := compare(map[string]ratios{name: {steady, steady}}, map[string]ratios{name: c.now})
+			if err != nil {
+				t.Error(err)
+			}
 			if worse != c.worse {
 				t.Errorf("worse: %v, want %v\n%s", worse, c.worse, report)
 			}
 		})
+	}
+}
+
+func TestABaselineThatSaysNothingIsRefused(t *testing.T) {
+	steady := rig.Spread{Median: 1, Least: 0.9, Most: 1.1}
+	name := contenders.CronceSQLite.Name
+	now := map[string]ratios{name: {steady, steady}}
+	for rule, before := range map[string]map[string]ratios{
+		"nothing in it":       {},
+		"another contender's": {"cronce": {steady, steady}},
+		"a figure is missing": {name: {RunsPerSecond: steady}},
+		"out of order":        {name: {steady, rig.Spread{Median: 3, Least: 0.9, Most: 1.1}}},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			if report, _, err := compare(before, now); err == nil {
+				t.Errorf("it passes:\n%s", report)
+			}
+		})
+	}
+}
+
+func TestWhatWasNotMeasuredIsNotWorse(t *testing.T) {
+	steady := rig.Spread{Median: 1, Least: 0.9, Most: 1.1}
+	before := map[string]ratios{
+		contenders.CroncePostgres.Name: {steady, steady},
+		contenders.CronceSQLite.Name:   {steady, steady},
+	}
+	results := map[string][]rig.Result{}
+	if report, worse, err := compare(before, ratiosOf(results)); worse || err != nil {
+		t.Errorf("worse: %v, %v\n%s", worse, err, report)
 	}
 }
