@@ -81,6 +81,9 @@ func Up(ctx context.Context, db *sql.DB, t Target) ([]Step, error) {
 	if err := t.createSchema(ctx, db); err != nil {
 		return nil, fmt.Errorf("create schema %s (or have it created, and usage granted): %w", t.Schema, err)
 	}
+	if err := t.createVersions(ctx, db); err != nil {
+		return nil, fmt.Errorf("create the table %s: %w", t.versions(), err)
+	}
 	p, err := t.provider(db)
 	if err != nil {
 		return nil, err
@@ -123,7 +126,7 @@ func Status(ctx context.Context, db *sql.DB, t Target) ([]Step, error) {
 
 // begun reports whether the table of versions is there; goose's own Status
 // would create it.
-func (t Target) begun(ctx context.Context, db *sql.DB) (there bool, err error) {
+func (t Target) begun(ctx context.Context, db querier) (there bool, err error) {
 	ask := map[Engine]string{
 		Postgres: `SELECT to_regclass($1) IS NOT NULL`,
 		MySQL:    `SELECT EXISTS (SELECT 1 FROM information_schema.tables WHERE table_schema = database() AND table_name = ?)`,
@@ -148,6 +151,12 @@ var identifier = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,39}$`)
 // complete fills in the defaults and refuses names that would need quoting.
 // Forty characters leave room for the suffixes of index names.
 func (t Target) complete() (Target, error) {
+	if _, err := fs.ReadDir(files, t.dir()); err != nil {
+		return t, fmt.Errorf("there is no set %q for the engine %q", t.Set, t.Engine)
+	}
+	if t.Schema != "" && t.Engine != Postgres {
+		return t, fmt.Errorf("the engine %s has no schemas: leave the schema %q out, the tables go into the connection's database", t.Engine, t.Schema)
+	}
 	if t.Schema == "" {
 		t.Schema = DefaultSchema
 	}
@@ -158,9 +167,6 @@ func (t Target) complete() (Target, error) {
 		if !identifier.MatchString(name) {
 			return t, fmt.Errorf("%q cannot be a schema or table name: use up to 40 of a-z, 0-9 and _", name)
 		}
-	}
-	if _, err := fs.ReadDir(files, t.dir()); err != nil {
-		return t, fmt.Errorf("there is no set %q for the engine %q", t.Set, t.Engine)
 	}
 	return t, nil
 }

@@ -44,6 +44,24 @@ func TestConcurrentUpsWaitForOneAnother(t *testing.T) {
 	})
 }
 
+// On MySQL a table is there at once, and its first row a statement later.
+func TestATableOfVersionsWithoutItsFirstRowIsCompleted(t *testing.T) {
+	testdb.EachMySQL(t, func(t *testing.T, fresh func(testing.TB) string) {
+		db, err := sql.Open("mysql", fresh(t)+"?parseTime=true")
+		must(t, err)
+		t.Cleanup(func() { db.Close() })
+		keys := migrations.Target{Engine: migrations.MySQL, Set: migrations.Keys}
+		up(t, db, keys)
+		for _, statement := range []string{`DELETE FROM idempotency_keys_versions`, `DROP TABLE idempotency_keys`} {
+			_, err := db.Exec(statement)
+			must(t, err)
+		}
+		if done := up(t, db, keys); len(done) != len(status(t, db, keys)) {
+			t.Errorf("%d steps were done", len(done))
+		}
+	})
+}
+
 func upsWaitForOneAnother(t *testing.T, db *sql.DB, target migrations.Target) {
 	var wg sync.WaitGroup
 	did := make([]int, 6)
@@ -153,6 +171,14 @@ func TestOddNamesAreRefused(t *testing.T) {
 func TestASetThatIsNotThereIsRefused(t *testing.T) {
 	if _, err := migrations.Print(migrations.Target{Engine: migrations.MySQL, Set: migrations.Ledger}); err == nil {
 		t.Error("there is no ledger on MySQL, but it was printed")
+	}
+}
+
+func TestASchemaIsRefusedWhereTheEngineHasNone(t *testing.T) {
+	for _, engine := range []migrations.Engine{migrations.MySQL, migrations.SQLite} {
+		if _, err := migrations.Print(migrations.Target{Engine: engine, Set: migrations.Keys, Schema: "accounting"}); err == nil {
+			t.Errorf("the tables of %s were printed without the schema that was asked for", engine)
+		}
 	}
 }
 

@@ -45,7 +45,7 @@ var (
 // transaction of the store's open. Afterwards the connection has its own
 // settings again.
 func New(db *sql.DB, o Options) *Store {
-	return &Store{db: db, sql: newStatements(cmp.Or(o.Table, "idempotency_keys"))}
+	return &Store{db: db, sql: newStatements(sqlkeys.Quote(cmp.Or(o.Table, "idempotency_keys"), "`"))}
 }
 
 // Querier is a transaction as a handler may use it: *sql.Tx without its

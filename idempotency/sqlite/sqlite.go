@@ -54,7 +54,7 @@ func source(path string) string {
 // New makes a store on db, which stays the caller's. The table comes from the
 // migrations (set keys, engine sqlite).
 func New(db *sql.DB, o Options) *Store {
-	table := cmp.Or(o.Table, "idempotency_keys")
+	table := sqlkeys.Quote(cmp.Or(o.Table, "idempotency_keys"), `"`)
 	return &Store{db: db, writer: make(chan struct{}, 1), sql: newStatements(table)}
 }
 
