@@ -198,7 +198,7 @@ func (t *tx) Commit(ctx context.Context, c idempotency.Claim, r idempotency.Repl
 	if err != nil {
 		return expires, err
 	}
-	stored := false
+	var stored bool
 	if t.quick != nil && !t.reclaim {
 		if expires, stored, err = t.quick.close(ctx, t, c, reply); err != nil {
 			t.store.forget(t.conn)
