@@ -13,7 +13,8 @@ import (
 // sees an incomplete reply and asks again.
 type capture struct {
 	client    http.ResponseWriter
-	header    http.Header
+	header    http.Header // the handler's to set, until it gives the status
+	final     http.Header // as it was then
 	status    int
 	body      bytes.Buffer
 	limit     int
@@ -37,7 +38,7 @@ func (c *capture) WriteHeader(status int) {
 	}
 	// Informational replies would tell of work that is not committed.
 	if c.status == 0 && status >= 200 {
-		c.status = status
+		c.status, c.final = status, c.header.Clone()
 	}
 }
 
@@ -68,8 +69,8 @@ func (c *capture) stream() {
 		return
 	}
 	c.streaming = true
-	disown(c.header)
-	merge(c.client.Header(), c.header)
+	disown(c.final)
+	merge(c.client.Header(), c.final)
 	c.client.Header().Del("Content-Length")
 	c.client.WriteHeader(c.status)
 	c.client.Write(c.body.Bytes())
@@ -78,7 +79,7 @@ func (c *capture) stream() {
 
 // send gives the client a reply that was held back.
 func (c *capture) send() {
-	merge(c.client.Header(), c.header)
+	merge(c.client.Header(), c.final)
 	c.client.WriteHeader(c.status)
 	c.client.Write(c.body.Bytes())
 }
@@ -86,8 +87,8 @@ func (c *capture) send() {
 // reply is what is stored of it.
 func (c *capture) reply(more []string) Reply {
 	c.WriteHeader(http.StatusOK)
-	disown(c.header)
-	r := Reply{Status: c.status, Header: storedHeader(c.header, more), Omitted: c.streaming}
+	disown(c.final)
+	r := Reply{Status: c.status, Header: storedHeader(c.final, more), Omitted: c.streaming}
 	if !c.streaming {
 		r.Body = c.body.Bytes()
 	}

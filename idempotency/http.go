@@ -85,7 +85,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		sendReplay(w, r, reply)
 	default:
 		if !reply.ExpiresAt.IsZero() {
-			out.header.Set(HeaderExpires, reply.ExpiresAt.UTC().Format(ExpiresLayout))
+			out.final.Set(HeaderExpires, reply.ExpiresAt.UTC().Format(ExpiresLayout))
 		}
 		if !out.streaming {
 			out.send()

@@ -51,6 +51,19 @@ var headerCases = map[string]func(*testing.T, Engine){
 			}
 		}
 	},
+	"what a handler sets after the status is of no reply": func(t *testing.T, e Engine) {
+		h := kit(t, e.Store).Handler(idempotency.Route{Scope: scope}, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Location", "/payments/1")
+			w.WriteHeader(http.StatusCreated)
+			w.Header().Set("Location", "/payments/2")
+			w.Write([]byte("paid"))
+		}))
+		for n := range 2 {
+			if got := post(h, "k", `{}`).Header().Get("Location"); got != "/payments/1" {
+				t.Errorf("call %d: Location %q", n, got)
+			}
+		}
+	},
 	"an unencoded reply is replayed to everybody": func(t *testing.T, e Engine) {
 		h := kit(t, e.Store).Handler(route, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Encoding", "identity")
