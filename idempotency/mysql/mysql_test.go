@@ -36,9 +36,9 @@ func TestFaults(t *testing.T) {
 	})
 }
 
-func open(t *testing.T, dsn string) *sql.DB { return openWith(t, dsn, nil) }
+func open(t testing.TB, dsn string) *sql.DB { return openWith(t, dsn, nil) }
 
-func openWith(t *testing.T, dsn string, f *idempotencytest.Fault) *sql.DB {
+func openWith(t testing.TB, dsn string, f *idempotencytest.Fault) *sql.DB {
 	t.Helper()
 	config, err := driver.ParseDSN(dsn)
 	if err != nil {
@@ -62,7 +62,7 @@ func openWith(t *testing.T, dsn string, f *idempotencytest.Fault) *sql.DB {
 	return db
 }
 
-func migrate(t *testing.T, db *sql.DB) {
+func migrate(t testing.TB, db *sql.DB) {
 	t.Helper()
 	if _, err := migrations.Up(t.Context(), db, migrations.Target{Engine: migrations.MySQL, Set: migrations.Keys}); err != nil {
 		t.Fatal(err)
@@ -122,7 +122,7 @@ func engineOn(t *testing.T, dsn string, f *idempotencytest.Fault) idempotencytes
 	}
 }
 
-func must(t *testing.T, db *sql.DB, query string, args ...any) {
+func must(t testing.TB, db *sql.DB, query string, args ...any) {
 	t.Helper()
 	if _, err := db.Exec(query, args...); err != nil {
 		t.Fatal(err)

@@ -8,61 +8,50 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// cost is what was spent up to a moment: CPU time of this process and of all of
-// PostgreSQL's, and what PostgreSQL wrote to its log.
-type cost struct {
-	client, server time.Duration
-	log            int64 // bytes
-}
-
-func (c cost) plus(d cost) cost {
-	return cost{c.client + d.client, c.server + d.server, c.log + d.log}
-}
-
-func (c cost) minus(d cost) cost {
-	return cost{c.client - d.client, c.server - d.server, c.log - d.log}
-}
-
-// report adds what one of n requests cost to the benchmark's metrics.
-func (c cost) report(b *testing.B, name string, n int) {
-	b.ReportMetric(float64(c.client.Microseconds())/float64(n), name+"-go-µs")
-	b.ReportMetric(float64(c.server.Microseconds())/float64(n), name+"-pg-µs")
-	b.ReportMetric(float64(c.log)/float64(n), name+"-wal-B")
-}
-
-// meter reads the cost, of the server only where /proc tells of its processes.
+// meter reads what was spent up to a moment: CPU time of this process and of all
+// of PostgreSQL's, the latter only where /proc tells of its processes, and what
+// PostgreSQL wrote to its log.
 type meter struct {
+	b      *testing.B
 	pool   *pgxpool.Pool
 	server int // process id of PostgreSQL's first process, which starts the others
 }
 
 func newMeter(b *testing.B, p *pgxpool.Pool) meter {
 	backend := count(b, p, `SELECT pg_backend_pid()`)
-	return meter{p, parent(fmt.Sprint("/proc/", backend))}
+	return meter{b, p, parent(fmt.Sprint("/proc/", backend))}
 }
 
-func (m meter) read(b *testing.B) (c cost) {
-	b.Helper()
+func (m meter) read() map[string]float64 {
+	m.b.Helper()
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		b.Fatal(err)
+		m.b.Fatal(err)
 	}
-	c.client = time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+	var log int64
+	if err := m.pool.QueryRow(context.Background(), `SELECT (pg_current_wal_insert_lsn() - '0/0')::bigint`).Scan(&log); err != nil {
+		m.b.Fatal(err)
+	}
+	return map[string]float64{
+		"go-µs": float64(usage.Utime.Nano()+usage.Stime.Nano()) / 1000,
+		"pg-µs": float64(m.ofServer()) / 1000,
+		"wal-B": float64(log),
+	}
+}
+
+// ofServer is the CPU time of all of PostgreSQL's processes, in nanoseconds.
+func (m meter) ofServer() (ns int64) {
 	processes, _ := filepath.Glob("/proc/[0-9]*")
 	for _, p := range processes {
 		if m.server != 0 && parent(p) == m.server {
-			c.server += running(p)
+			ns += running(p)
 		}
 	}
-	if err := m.pool.QueryRow(context.Background(), `SELECT (pg_current_wal_insert_lsn() - '0/0')::bigint`).Scan(&c.log); err != nil {
-		b.Fatal(err)
-	}
-	return c
+	return ns
 }
 
 // parent is the id of the process that started the one in a directory of /proc;
@@ -75,10 +64,9 @@ func parent(process string) (id int) {
 	return id
 }
 
-// running is how long a process with one thread has run.
-func running(process string) time.Duration {
-	var ns int64
+// running is how long a process with one thread has run, in nanoseconds.
+func running(process string) (ns int64) {
 	text, _ := os.ReadFile(process + "/schedstat")
 	_, _ = fmt.Sscan(string(text), &ns)
-	return time.Duration(ns)
+	return ns
 }

@@ -17,7 +17,7 @@ import (
 func TestContract(t *testing.T) { idempotencytest.Run(t, engine) }
 
 // open opens the file as one process does, with the tables in it.
-func open(t *testing.T, path string) *sql.DB {
+func open(t testing.TB, path string) *sql.DB {
 	t.Helper()
 	db, err := sqlite.Open(path)
 	if err != nil {
@@ -29,7 +29,7 @@ func open(t *testing.T, path string) *sql.DB {
 
 func TestFaults(t *testing.T) {
 	idempotencytest.RunFaults(t, idempotencytest.Service{
-		Fresh: fresh,
+		Fresh: func(t *testing.T) string { return fresh(t) },
 		Open: func(t *testing.T, path string, f *idempotencytest.Fault) idempotencytest.Engine {
 			return engineOn(t, path, openFaulty(t, path, f))
 		},
@@ -37,7 +37,7 @@ func TestFaults(t *testing.T) {
 }
 
 // fresh is the path of a file with the tables in it.
-func fresh(t *testing.T) string {
+func fresh(t testing.TB) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "keys?#%.db")
 	db := open(t, path)
@@ -110,7 +110,7 @@ func ending(commit bool) string {
 	return `ROLLBACK`
 }
 
-func must(t *testing.T, db *sql.DB, query string, args ...any) {
+func must(t testing.TB, db *sql.DB, query string, args ...any) {
 	t.Helper()
 	if _, err := db.Exec(query, args...); err != nil {
 		t.Fatal(err)

@@ -1,0 +1,78 @@
+package mysql_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/cronce/cronce/idempotency/mysql"
+	"github.com/cronce/cronce/internal/kitbench"
+	"github.com/cronce/cronce/internal/testdb"
+)
+
+// BenchmarkHandler compares handlers with and without the kit, on MariaDB.
+func BenchmarkHandler(b *testing.B) { kitbench.Handler(b, durable(b)) }
+
+func BenchmarkReplay(b *testing.B) { kitbench.Replay(b, durable(b)(b)) }
+
+func BenchmarkStorm(b *testing.B) { kitbench.Storm(b, durable(b)(b)) }
+
+// durable starts a server that syncs its commits; each engine opened is a
+// database on it and a pool of 16.
+func durable(b *testing.B) func(*testing.B) kitbench.Engine {
+	server, databases := testdb.MariaDBServer(b), 0
+	return func(b *testing.B) kitbench.Engine {
+		databases++
+		dsn, err := server.Create(fmt.Sprint("bench", databases))
+		if err != nil {
+			b.Fatal(err)
+		}
+		db := open(b, dsn)
+		db.SetMaxOpenConns(16)
+		db.SetMaxIdleConns(16)
+		migrate(b, db)
+		must(b, db, `CREATE TABLE naive (name VARCHAR(100) PRIMARY KEY, state VARCHAR(20) NOT NULL, body BLOB)`)
+		return kitbench.Engine{
+			Bare: func(ctx context.Context) error { return within(ctx, db, effect) },
+			Naive: func(ctx context.Context, key string) error {
+				return within(ctx, db, func(ctx context.Context, tx mysql.Querier) error { return naively(ctx, tx, key) })
+			},
+			Effect: func(ctx context.Context) error { return effect(ctx, mysql.Tx(ctx)) },
+			Store:  mysql.New(db, mysql.Options{}),
+		}
+	}
+}
+
+func within(ctx context.Context, db *sql.DB, do func(context.Context, mysql.Querier) error) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	if err := do(ctx, tx); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+func effect(ctx context.Context, tx mysql.Querier) error {
+	_, err := tx.ExecContext(ctx, `INSERT INTO effects VALUES ('paid')`)
+	return err
+}
+
+func naively(ctx context.Context, tx mysql.Querier, key string) error {
+	var body []byte
+	if err := tx.QueryRowContext(ctx, `SELECT body FROM naive WHERE name = ?`, key).Scan(&body); !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, `INSERT INTO naive (name, state) VALUES (?, 'running')`, key); err != nil {
+		return err
+	}
+	if err := effect(ctx, tx); err != nil {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, `UPDATE naive SET state = 'done', body = 'paid' WHERE name = ?`, key)
+	return err
+}
