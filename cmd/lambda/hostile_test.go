@@ -97,23 +97,25 @@ func TestTicksAtOnceBesideEventsHaveOneEffectARun(t *testing.T) {
 		var all sync.WaitGroup
 		for i, payload := range []string{`{"tick":true}`, `{"tick":true}`, releaseEvent(next)} {
 			all.Go(func() {
-				if out := fns[i].Invoke(fakelambda.Event{RequestID: "r", Payload: payload}); out.Error != nil || out.Crashed || out.TimedOut {
+				// A tick of a job that is due each second goes on until its deadline nears.
+				if out := fns[i].Invoke(fakelambda.Event{RequestID: "r", Payload: payload, Timeout: 5 * time.Second}); out.Error != nil || out.Crashed || out.TimedOut {
 					t.Errorf("%s: %+v", payload, out)
 				}
 			})
 		}
 		all.Wait()
 	}
-	runs, effects := mustRuns(t, l, ledger.Filter{JobID: "release"}), tg.effects()
-	if len(runs) < 4 {
-		t.Errorf("%d runs", len(runs))
-	}
+	runs, succeeded, effects := mustRuns(t, l, ledger.Filter{JobID: "release"}), 0, tg.effects()
 	for _, r := range runs {
-		if r.State != ledger.Succeeded || effects[r.ID] != 1 {
+		switch {
+		case r.State == ledger.Succeeded && effects[r.ID] == 1:
+			succeeded++
+		case !r.State.Finished() && effects[r.ID] <= 1: // a tick's last, left to the next one
+		default:
 			t.Errorf("%s is %s, with %d effects", r.ID, r.State, effects[r.ID])
 		}
 	}
-	if len(effects) != len(runs) {
-		t.Errorf("%d runs, effects of %d", len(runs), len(effects))
+	if succeeded < 4 || len(effects) > len(runs) {
+		t.Errorf("%d of %d runs succeeded, effects of %d", succeeded, len(runs), len(effects))
 	}
 }
