@@ -18,6 +18,7 @@ type script struct {
 	plan    plan
 	members []*member
 	back    time.Duration // how far the clocks were set back in all
+	thawed  time.Time     // when the last of the suspended goes on
 }
 
 // backLimit bounds what all backward jumps come to: with the targets' skews it
@@ -93,7 +94,11 @@ func (s *script) restart() {
 
 func (s *script) freeze() {
 	if m := s.any(); m.up() {
-		m.process.freeze(between(s.Rand, time.Second, pick(s.Rand, 20*time.Second, time.Minute, s.plan.horizon+7*time.Minute)))
+		d := between(s.Rand, time.Second, pick(s.Rand, 20*time.Second, time.Minute, s.plan.horizon+7*time.Minute))
+		m.process.freeze(d)
+		if end := time.Now().Add(d); end.After(s.thawed) {
+			s.thawed = end
+		}
 	}
 }
 
