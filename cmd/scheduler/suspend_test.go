@@ -61,6 +61,7 @@ func TestSuspendedPastSendBeforeSendsNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		until = until.Add(time.Second) // it is shown without the fraction
 		eventually(t, "its send-before time to pass", func() bool { return time.Now().After(until) })
 		p.signal(syscall.SIGCONT)
 		eventually(t, "the run to be dead", func() bool { return one(t, db, run.RunID).State == "dead" })
