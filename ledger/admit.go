@@ -29,6 +29,9 @@ const (
 
 // Instant is one row that an admission is to write.
 type Instant struct {
+	// RunID is the job's id, "@" and At as 2006-01-02T15:04:05Z, then nothing,
+	// "~" and a token, or "/" and Until. Stores find a job's runs by it, and
+	// their order: see IDsOf.
 	RunID   string
 	At      time.Time // nominal
 	Until   time.Time // a range's last instant, else zero

@@ -19,6 +19,7 @@ var admitCases = []testCase{
 	{"one refused plan does not hold back another", plansApart},
 	{"a row that exists stands, and is not leased again", existingStands},
 	{"a range row counts only instants without a row of their own", rangeCountsRest},
+	{"a range row counts no instant of another job, whatever it is called", rangeAmongNeighbours},
 	{"a range whose instants all have rows is not written", rangeOfNone},
 	{"a range of any length is one row", rangeLong},
 	{"the watermark is kept to the microsecond", watermarkExact},

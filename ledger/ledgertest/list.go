@@ -15,6 +15,8 @@ var listCases = []testCase{
 	{"List filters by id, job, state, reason, time and acknowledgement", listFilters},
 	{"List is newest first, equal times by id in byte order", listOrder},
 	{"List pages by its last row: every run once", listPages},
+	{"List by job is what the whole listing has of it, whatever other jobs are called", listNeighbours},
+	{"List by job is bounded by time to the microsecond", listBetweenSeconds},
 	{"List without a limit has 100", listDefault},
 	{"Jobs lists every job by id with its last run", jobStatuses},
 	{"an unknown job has no events", noEvents},

@@ -26,6 +26,7 @@ var operateCases = []testCase{
 	{"redrive: a forced run leaves the slot to its holder", redriveForced},
 	{"redrive: what waits past its sendBefore is never handed out", redriveWaitsTooLong},
 	{"an act without a limit reaches every run", actsUnlimited},
+	{"an act by job leaves other jobs, whatever they are called", actOnNeighbours},
 	{"ack: a dead run is seen once, with who and why", acks},
 	{"ack: only dead runs, and without ids those not seen yet", acksSelected},
 }

@@ -120,7 +120,7 @@ func (a *action) matching(ctx context.Context) (ids, jobs []string, err error) {
 		args = append(args, f.Limit)
 		limit = fmt.Sprintf("LIMIT $%d", len(args))
 	}
-	rows, err := a.tx.Query(ctx, `SELECT r.run_id, r.job_id FROM runs r WHERE `+where+` ORDER BY r.scheduled_at, r.run_id `+limit, args...)
+	rows, err := a.tx.Query(ctx, `SELECT r.run_id, r.job_id FROM runs r WHERE `+where+` ORDER BY `+order(f, "ASC")+` `+limit, args...)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -207,6 +207,7 @@ func (d *day) step(by time.Duration) {
 // finish lets the retries and taken-over runs of the day come to their end.
 func (d *day) finish(due time.Time) {
 	for range 5_000 {
+		d.step(time.Second) // what the step before made due is planned
 		runs, err := d.ledger.List(d.Context(), ledger.Filter{
 			States: []ledger.State{ledger.Planned, ledger.Running, ledger.Retrying}, Until: due, Limit: 1,
 		})
@@ -216,7 +217,6 @@ func (d *day) finish(due time.Time) {
 		if len(runs) == 0 {
 			return
 		}
-		d.step(time.Second)
 	}
 }
 

@@ -67,10 +67,12 @@ func findPurgeable(ctx context.Context, tx pgx.Tx, p ledger.Purge, batch int) (r
 	return runs, jobs, err
 }
 
+// purgeSQL finds the runs by their ids: finished_at, in this form, only says
+// which of them are still as they were found.
 const purgeSQL = `
 WITH gone AS (
 	DELETE FROM runs
-	WHERE run_id = ANY ($1::text[]) AND finished_at <= now() - $2 * interval '1 microsecond'
+	WHERE run_id = ANY ($1::text[]) AND coalesce(finished_at, 'infinity') <= now() - $2 * interval '1 microsecond'
 	RETURNING run_id, job_id, finished_at, coalesce(until, scheduled_at) AS last
 ), attempts_gone AS (
 	DELETE FROM attempts WHERE run_id = ANY (ARRAY(SELECT run_id FROM gone))

@@ -77,7 +77,8 @@ func finishSpecial(ctx context.Context, tx pgx.Tx, plans []ledger.Plan, ranges m
 			continue
 		}
 		for _, in := range ranges[p.JobID] {
-			batch.Queue(insertRangeSQL, in.RunID, p.JobID, in.At, in.Until, in.Count, string(in.State), string(in.Reason), string(in.Trigger), p.Epoch)
+			from, below := ledger.IDsOf(p.JobID, in.At, in.Until)
+			batch.Queue(insertRangeSQL, in.RunID, p.JobID, in.At, in.Until, in.Count, string(in.State), string(in.Reason), string(in.Trigger), p.Epoch, from, below)
 		}
 		for _, e := range p.Events {
 			batch.Queue(insertEventSQL, p.JobID, e.At, string(e.Kind), e.Local, e.Zone, clean(e.By), clean(e.Why))
@@ -95,7 +96,7 @@ const insertRangeSQL = `
 	SELECT $1, $2, $3, $4, $5 - own.n, $6, $7, $8, $9, now(), now()
 	FROM (
 		SELECT count(*) AS n FROM runs r
-		WHERE r.job_id = $2 AND r.scheduled_at BETWEEN $3 AND $4 AND r.until IS NULL AND strpos(r.run_id, '~') = 0
+		WHERE r.run_id >= $10 AND r.run_id < $11 AND r.scheduled_at BETWEEN $3 AND $4 AND r.until IS NULL AND strpos(r.run_id, '~') = 0
 	) own
 	WHERE own.n < $5
 	ON CONFLICT DO NOTHING`

@@ -110,10 +110,11 @@ func (t *tx) admitOne(n newRun, out *ledger.Admitted) error {
 
 // ownRows counts the instants in a range that have rows of their own.
 func (t *tx) ownRows(n newRun) (own int, err error) {
+	from, below := ledger.IDsOf(n.jobID, n.At, n.Until)
 	_, err = t.one(`
-		SELECT count(*) FROM runs WHERE job_id = ? AND scheduled_at BETWEEN ? AND ?
+		SELECT count(*) FROM runs WHERE run_id >= ? AND run_id < ? AND +scheduled_at BETWEEN ? AND ?
 		AND until IS NULL AND instr(run_id, '~') = 0`,
-		[]any{n.jobID, n.At.UnixMicro(), n.Until.UnixMicro()}, &own)
+		[]any{from, below, n.At.UnixMicro(), n.Until.UnixMicro()}, &own)
 	return own, err
 }
 

@@ -15,8 +15,8 @@ const (
 		ORDER BY jobs.job_id`
 	lastRuns = `
 		SELECT ` + runColumns + ` FROM jobs JOIN runs ON runs.id = (
-			SELECT id FROM runs WHERE runs.job_id = jobs.job_id AND until IS NULL
-			ORDER BY scheduled_at DESC, run_id DESC LIMIT 1)
+			SELECT id FROM runs WHERE run_id > jobs.job_id || '@' AND run_id < jobs.job_id || 'A' AND until IS NULL
+			ORDER BY run_id DESC LIMIT 1)
 		ORDER BY jobs.job_id`
 	eventList = `
 		SELECT job_id, at, kind, local, zone, by, why FROM events WHERE job_id = ? ORDER BY id DESC LIMIT ?`

@@ -108,7 +108,8 @@ func selectRuns(f ledger.Filter) (string, []any) {
 		add(`run_id IN (SELECT value FROM json_each(?))`, array(f.IDs))
 	}
 	if f.JobID != "" {
-		add(`job_id = ?`, f.JobID)
+		from, below := f.IDBounds()
+		add(`run_id >= ? AND run_id < ?`, from, below)
 	}
 	if len(f.States) > 0 {
 		// Literal, not bound, so that an index of one state can serve.
@@ -133,7 +134,11 @@ func selectRuns(f ledger.Filter) (string, []any) {
 	if len(where) > 0 {
 		q += ` WHERE ` + strings.Join(where, ` AND `)
 	}
-	q += ` ORDER BY scheduled_at DESC, run_id DESC`
+	if f.JobID == "" {
+		q += ` ORDER BY scheduled_at DESC, run_id DESC`
+	} else {
+		q += ` ORDER BY run_id DESC` // which is the same within a job
+	}
 	if f.Limit > 0 {
 		q += ` LIMIT ?`
 		args = append(args, f.Limit)

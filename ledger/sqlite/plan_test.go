@@ -141,7 +141,7 @@ func (f *fleet) queueAndRange(t *testing.T, must func(error)) {
 	p := f.plan(s, ledger.OverlapQueue, true)
 	p2 := f.plan(s, ledger.OverlapQueue, false)
 	missed := ledger.Instant{
-		RunID: "range", At: s.Watermark.Add(time.Second), Until: s.Watermark.Add(time.Minute), Count: 60,
+		RunID: s.JobID + "@range", At: s.Watermark.Add(time.Second), Until: s.Watermark.Add(time.Minute), Count: 60,
 		State: ledger.Missed, Reason: ledger.CatchUpNone, Trigger: ledger.BySchedule,
 	}
 	p.Instants = append(p.Instants, p2.Instants[0], missed)
@@ -153,7 +153,7 @@ func (f *fleet) queueAndRange(t *testing.T, must func(error)) {
 	}
 	f.record(t, got.Leased)
 	in := missed
-	in.RunID, in.Until, in.Call = "taken-out", time.Time{}, p2.Instants[0].Call
+	in.RunID, in.Until, in.Call = s.JobID+"@taken-out", time.Time{}, p2.Instants[0].Call
 	done, err := f.Backfill(t.Context(), ledger.Backfill{JobID: s.JobID, Instants: []ledger.Instant{in}})
 	must(err)
 	if done.Planned != 1 {
@@ -165,11 +165,45 @@ func (f *fleet) queueAndRange(t *testing.T, must func(error)) {
 	if len(got.Stale) != 0 {
 		t.Fatalf("%+v", got)
 	}
-	_, err = f.Enter(t.Context(), ledger.Entry{JobID: "unknown", Instant: p2.Instants[0]})
+	_, err = f.Enter(t.Context(), ledger.Entry{JobID: s.JobID, Instant: p2.Instants[0]})
 	must(err)
-	in.RunID, in.At = "new", in.At.Add(time.Hour)
+	in.RunID, in.At = "unknown@new", in.At.Add(time.Hour)
 	_, err = f.Enter(t.Context(), ledger.Entry{JobID: "unknown", Instant: in})
 	must(err)
 }
 
 func lease(w ledger.Work) ledger.Lease { return ledger.Lease{RunID: w.RunID, Token: w.Token} }
+
+// A job's runs are read in the order of their ids, from where the page begins
+// to where it is full, and never sorted.
+func TestAListingByJobReadsItsIDsInOrder(t *testing.T) {
+	path := newFile(t)
+	open(t, path, &clock{})
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	now := time.Now()
+	cursor := &ledger.Cursor{ScheduledAt: now, ID: "a@b"}
+	for _, f := range []ledger.Filter{
+		{JobID: "a"},
+		{JobID: "a", Limit: 100},
+		{JobID: "a", Since: now, Until: now, Limit: 100},
+		{JobID: "a", Before: cursor, Limit: 100},
+		{JobID: "a", States: []ledger.State{ledger.Succeeded}, Since: now, Before: cursor, Limit: 100},
+	} {
+		q, _ := sqlite.SelectRuns(f)
+		steps := explain(t, db, q)
+		if want := "SEARCH runs USING INDEX sqlite_autoindex_runs_1 (run_id>? AND run_id<?)"; len(steps) != 1 || steps[0] != want {
+			t.Errorf("%+v:\n\t%s\n\t%s\nwant %s", f, q, strings.Join(steps, "\n\t"), want)
+		}
+	}
+	for _, q := range sqlite.Reads() {
+		for _, step := range explain(t, db, q) {
+			if strings.Contains(step, "TEMP B-TREE") && strings.Contains(q, "FROM jobs JOIN runs") {
+				t.Errorf("%s\n\t%s", q, step)
+			}
+		}
+	}
+}

@@ -57,6 +57,9 @@ CREATE TABLE job_bodies (
 
 CREATE TABLE runs (
   id           INTEGER PRIMARY KEY,
+  -- It begins with the job's id, "@" and the instant. So the runs of a job are
+  -- those from job_id || '@' to job_id || 'A' (A follows @), and in the order of
+  -- time: they need no index of their own.
   run_id       TEXT    NOT NULL UNIQUE,
   job_id       TEXT    NOT NULL,
   scheduled_at INTEGER NOT NULL,
@@ -89,7 +92,8 @@ CREATE TABLE runs (
   finished_at  INTEGER,
   acked_at     INTEGER,
   by           TEXT    NOT NULL DEFAULT '',
-  why          TEXT    NOT NULL DEFAULT ''
+  why          TEXT    NOT NULL DEFAULT '',
+  CHECK (substr(run_id, 1, length(job_id) + 1) = job_id || '@')
 ) STRICT;
 
 -- Claims and lapsed leases, in one order; what a claim must know to pass a
@@ -97,7 +101,6 @@ CREATE TABLE runs (
 CREATE INDEX runs_due ON runs (due_at, state, target, job_id) WHERE due_at IS NOT NULL AND waiting = 0;
 CREATE UNIQUE INDEX runs_slot ON runs (slot) WHERE slot IS NOT NULL;
 CREATE INDEX runs_waiting ON runs (job_id, scheduled_at, state) WHERE waiting = 1;
-CREATE INDEX runs_job ON runs (job_id, scheduled_at);
 CREATE INDEX runs_newest ON runs (scheduled_at);
 CREATE INDEX runs_ranges ON runs (job_id, scheduled_at) WHERE until IS NOT NULL;
 CREATE INDEX runs_dead ON runs (scheduled_at) WHERE state = 'dead' AND acked_at IS NULL;

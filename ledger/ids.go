@@ -1,0 +1,40 @@
+package ledger
+
+import "time"
+
+// IDsOf bounds the ids of a job's rows from one instant to another, both
+// included and each open when zero: from <= id < below in byte order. A row in
+// these bounds is one of the job's, but may lie a second aside.
+//
+// An id begins with its job's id, "@" and its instant (see Instant.RunID), all
+// instants are of one length, and no job's id has an "@". So the ids of a job
+// lie together, apart from those of every other, and are in the order of time:
+// one index by id finds a run, a job's runs and its newest.
+func IDsOf(jobID string, first, last time.Time) (from, below string) {
+	from, below = jobID+"@", jobID+"A" // A follows @
+	if inIDs(first) {
+		from += instantText(first)
+	}
+	if inIDs(last) {
+		below = jobID + "@" + instantText(last) + "\x7f" // follows the ~ and the / after an instant
+	}
+	return from, below
+}
+
+// IDBounds bounds the ids that a filter by job can select, as IDsOf does.
+func (f Filter) IDBounds() (from, below string) {
+	last := f.Until
+	if f.Before != nil && (last.IsZero() || f.Before.ScheduledAt.Before(last)) {
+		last = f.Before.ScheduledAt
+	}
+	return IDsOf(f.JobID, f.Since, last)
+}
+
+// inIDs reports whether a time can be written with a year of four digits.
+func inIDs(t time.Time) bool {
+	year := t.UTC().Year()
+	return !t.IsZero() && 0 <= year && year <= 9999
+}
+
+// instantText leaves out fractions of a second.
+func instantText(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -1,0 +1,47 @@
+package ledger_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+func TestTheIDsOfAJobLieTogetherAndInTheOrderOfTime(t *testing.T) {
+	three := time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
+	berlin := time.FixedZone("CET", 3600)
+	never := time.Time{}
+	for _, tc := range []struct {
+		rule        string
+		job         string
+		first, last time.Time
+		id          string
+		in          bool
+	}{
+		{"its oldest", "a", never, never, "a@0000-01-01T00:00:00Z", true},
+		{"its newest", "a", never, never, "a@9999-12-31T23:59:59Z~z", true},
+		{"one that goes on with a dash", "a", never, never, "a-b@2026-11-21T03:00:00Z", false},
+		{"one that goes on with a dot", "a", never, never, "a.b@2026-11-21T03:00:00Z", false},
+		{"one that goes on with a digit", "a", never, never, "a0@2026-11-21T03:00:00Z", false},
+		{"one that goes on with an underscore", "a", never, never, "a_b@2026-11-21T03:00:00Z", false},
+		{"one that goes on with a letter", "a", never, never, "ab@2026-11-21T03:00:00Z", false},
+		{"the shorter one", "a-b", never, never, "a@2026-11-21T03:00:00Z", false},
+		{"the first instant", "a", three, never, "a@2026-11-21T03:00:00Z", true},
+		{"before the first", "a", three, never, "a@2026-11-21T02:59:59Z~zz", false},
+		{"in another zone", "a", three.In(berlin), never, "a@2026-11-21T03:00:00Z", true},
+		{"a fraction bounds loosely", "a", three.Add(time.Millisecond), never, "a@2026-11-21T03:00:00Z", true},
+		{"the last instant", "a", never, three, "a@2026-11-21T03:00:00Z", true},
+		{"~ work at the last instant", "a", never, three, "a@2026-11-21T03:00:00Z~zz", true},
+		{"a range from the last instant on", "a", never, three, "a@2026-11-21T03:00:00Z/2026-11-22T03:00:00Z", true},
+		{"after the last", "a", never, three, "a@2026-11-21T03:00:01Z", false},
+		{"the end of years", "a", never, time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC), "a@9999-12-31T23:59:59Z", true},
+		{"a first of five digits bounds nothing", "a", three.AddDate(9000, 0, 0), never, "a@2026-11-21T03:00:00Z", true},
+		{"a last of five digits bounds nothing", "a", never, three.AddDate(9000, 0, 0), "a@9999-12-31T23:59:59Z", true},
+		{"a first before the year 0 bounds nothing", "a", three.AddDate(-3000, 0, 0), never, "a@0000-01-01T00:00:00Z", true},
+	} {
+		from, below := ledger.IDsOf(tc.job, tc.first, tc.last)
+		if in := from <= tc.id && tc.id < below; in != tc.in {
+			t.Errorf("%s: %q in [%q, %q): %v", tc.rule, tc.id, from, below, in)
+		}
+	}
+}

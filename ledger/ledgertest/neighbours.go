@@ -1,0 +1,142 @@
+package ledgertest
+
+import (
+	"slices"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// neighbours are jobs whose ids, and so whose runs' ids, begin alike and are
+// mixed up by every order but that of bytes. Of each, the same times have a
+// range, two runs, and ~ work beside one of them.
+func (b *bed) neighbours() []*job {
+	b.Helper()
+	first := b.job("a")
+	jobs := []*job{first}
+	for _, id := range []string{"a-b", "a.b", "a0", "a_b", "ab", "a-b0"} {
+		jobs = append(jobs, &job{bed: b, Position: ledger.Position{JobID: id, Watermark: first.Watermark}})
+	}
+	first.admit(first.rangeOf(0, 2), first.planned(3, ledger.OverlapAllow), first.planned(4, ledger.OverlapAllow))
+	for _, j := range jobs {
+		if j != first {
+			b.entered(j.entry(j.planned(3, ledger.OverlapAllow)))
+			b.entered(j.entry(j.planned(4, ledger.OverlapAllow)))
+		}
+		for _, tok := range []string{"b", "B", "0", "a-b", "a.b"} {
+			b.entered(j.besideAt(3, tok))
+		}
+	}
+	return jobs
+}
+
+// besideAt is a trigger at the i-th instant.
+func (j *job) besideAt(i int, token string) ledger.Entry {
+	e := j.beside(token)
+	e.RunID, e.At, e.Lease = j.id(i)+"~"+token, j.at(i), false
+	return e
+}
+
+// of is what a listing has of one job.
+func of(j *job, list []ledger.Run) (ids []string) {
+	for _, r := range list {
+		if r.JobID == j.JobID {
+			ids = append(ids, r.ID)
+		}
+	}
+	return ids
+}
+
+func listNeighbours(b *bed) {
+	jobs := b.neighbours()
+	whole, err := b.List(b.ctx, ledger.Filter{Limit: 1000})
+	b.must(err)
+	for _, j := range jobs {
+		want := of(j, whole)
+		for _, size := range []int{1, 2, 5, 100} {
+			if got := j.pages(size); !slices.Equal(got, want) {
+				b.Errorf("%s in pages of %d:\n%v, want what the listing of all jobs has of it:\n%v", j.JobID, size, got, want)
+			}
+		}
+	}
+	statuses, err := b.Jobs(b.ctx)
+	b.must(err)
+	for _, s := range statuses {
+		if s.LastRun == nil || s.LastRun.ID != runID(s.JobID, jobs[0].at(4)) {
+			b.Errorf("%s: last run %+v", s.JobID, s.LastRun)
+		}
+	}
+}
+
+// pages is a job's listing, page by page.
+func (j *job) pages(size int) (ids []string) {
+	j.Helper()
+	f := ledger.Filter{JobID: j.JobID, Limit: size}
+	for range 100 {
+		rs, err := j.List(j.ctx, f)
+		j.must(err)
+		if len(rs) == 0 {
+			break
+		}
+		for _, r := range rs {
+			ids = append(ids, r.ID)
+		}
+		last := rs[len(rs)-1]
+		f.Before = &ledger.Cursor{ScheduledAt: last.ScheduledAt, ID: last.ID}
+	}
+	return ids
+}
+
+// A filter's times are not cut to the seconds that ids have.
+func listBetweenSeconds(b *bed) {
+	j := b.job("a")
+	ms := time.Millisecond
+	j.admit(j.missed(0), j.missed(1), j.missed(2))
+	for _, c := range []struct {
+		rule         string
+		since, until time.Time
+		want         []string
+	}{
+		{"since an instant", j.at(1), time.Time{}, []string{j.id(2), j.id(1)}},
+		{"since just after it", j.at(1).Add(ms), time.Time{}, []string{j.id(2)}},
+		{"until an instant", time.Time{}, j.at(1), []string{j.id(0)}},
+		{"until just after it", time.Time{}, j.at(1).Add(ms), []string{j.id(1), j.id(0)}},
+		{"from just before it to just after it", j.at(1).Add(-ms), j.at(1).Add(ms), []string{j.id(1)}},
+		{"a time that no run-id can have", j.at(0).AddDate(-3000, 0, 0), j.at(0).AddDate(9000, 0, 0), []string{j.id(2), j.id(1), j.id(0)}},
+	} {
+		if got := b.page(ledger.Filter{JobID: "a", Since: c.since, Until: c.until}); !slices.Equal(got, c.want) {
+			b.Errorf("%s: %v, want %v", c.rule, got, c.want)
+		}
+	}
+}
+
+func actOnNeighbours(b *bed) {
+	jobs := b.neighbours()
+	got, err := b.Cancel(b.ctx, ledger.Act{Filter: ledger.Filter{JobID: "a"}, By: "ann", Why: "asked"})
+	b.must(err)
+	if len(got.Changed) != 7 || len(got.Refused) != 0 {
+		b.Errorf("%d changed, refused %v: want the 7 planned ones of job a", len(got.Changed), got.Refused)
+	}
+	for _, j := range jobs[1:] {
+		for _, r := range b.all(j.JobID) {
+			if r.State != ledger.Planned {
+				b.Errorf("%s is %s", r.ID, r.State)
+			}
+		}
+	}
+}
+
+func rangeAmongNeighbours(b *bed) {
+	j := b.job("a")
+	for _, id := range []string{"a-b", "a0"} {
+		k := &job{bed: b, Position: ledger.Position{JobID: id, Watermark: j.Watermark}}
+		b.entered(k.entry(k.planned(1, ledger.OverlapAllow)))
+	}
+	b.entered(j.entry(j.planned(0, ledger.OverlapAllow))) // its first
+	b.entered(j.entry(j.planned(3, ledger.OverlapAllow))) // its last
+	b.entered(j.besideAt(1, "x"))
+	j.admit(j.rangeOf(0, 3))
+	if r := b.get(j.rangeID(0, 3)); r.Count != 2 {
+		b.Errorf("the range counts %d of 4 instants, two of which have rows; want 2", r.Count)
+	}
+}
