@@ -11,6 +11,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"sync/atomic"
 
 	"github.com/go-sql-driver/mysql"
 
@@ -27,8 +28,9 @@ type Options struct {
 
 // Store keeps keys in one table.
 type Store struct {
-	db  *sql.DB
-	sql statements
+	db      *sql.DB
+	sql     statements
+	batches atomic.Int32 // a batching: what the pool's connections take
 }
 
 var (
@@ -74,9 +76,11 @@ func unavailable(doing string, err error) error { return engine.Unavailable(doin
 // Server error numbers.
 const (
 	duplicateKey    = 1062
+	syntaxError     = 1064
 	lockWaitTimeout = 1205
 	deadlock        = 1213
 	noSuchSavepoint = 1305
+	outOfRange      = 1690
 )
 
 // code is the server's error number, 0 when the error is not the server's.

@@ -44,7 +44,7 @@ func (s *Store) purge(ctx context.Context, p idempotency.Purge) (done idempotenc
 
 // doomed locks the batch's rows and counts them.
 func (t *tx) doomed(ctx context.Context, p idempotency.Purge, done *idempotency.Purged) (keys []idempotency.Key, err error) {
-	rows, err := t.q.QueryContext(ctx, t.store.sql.doomed, sqlkeys.After(p), p.Scope, p.Scope, p.Limit)
+	rows, err := t.q.QueryContext(ctx, t.store.sql.doomed.with(sqlkeys.After(p), p.Scope, p.Scope, p.Limit))
 	if err != nil {
 		return nil, err
 	}
@@ -71,18 +71,16 @@ const removeAtOnce = 200
 
 func (t *tx) remove(ctx context.Context, keys []idempotency.Key) error {
 	conditions := make([]string, len(keys))
-	var values []any
 	for i, k := range keys {
-		conditions[i] = "(scope = ? AND principal = ? AND `key` = ?)"
-		values = append(values, sqlkeys.Key(k)...)
+		conditions[i] = t.store.sql.doomedKey.with(sqlkeys.Key(k)...)
 	}
-	_, err := t.q.ExecContext(ctx, t.store.sql.remove+strings.Join(conditions, " OR "), values...)
+	_, err := t.q.ExecContext(ctx, t.store.sql.remove.with()+strings.Join(conditions, " OR "))
 	return err
 }
 
 // CountExpired implements [idempotency.Purger].
 func (s *Store) CountExpired(ctx context.Context, scope string) (map[string]int64, error) {
-	counts, err := sqlkeys.Counts(ctx, s.db, s.sql.count, scope, scope)
+	counts, err := sqlkeys.Counts(ctx, s.db, s.sql.count.with(scope, scope))
 	if err != nil {
 		return nil, unavailable("count", err)
 	}

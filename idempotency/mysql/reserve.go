@@ -23,22 +23,15 @@ func (s *Store) Reserve(ctx context.Context, c idempotency.Claim, lease time.Dur
 
 func (s *Store) reserve(ctx context.Context, c idempotency.Claim, lease time.Duration, takeOver bool) (look idempotency.Look, err error) {
 	err = s.alone(ctx, c.MaxRun, func(t *tx) error {
-		var clock int64
-		var late, expired bool
-		if err := t.q.QueryRowContext(ctx, s.sql.clock, sqlkeys.SendBefore(c)).Scan(&clock, &late); err != nil {
+		late, err := t.late(ctx, c)
+		if err != nil {
 			return err
 		}
 		if takeOver {
 			values := append([]any{c.Owner, lease.Milliseconds()}, sqlkeys.Key(c.Key, c.Fingerprint)...)
-			look.Held, err = sqlkeys.Changed(t.q.ExecContext(ctx, s.sql.takeOver, values...))
-			look.Late = late
-			return err
-		}
-		look, expired, err = t.place(ctx, c, lease)
-		if err == nil && expired {
-			if _, err = t.q.ExecContext(ctx, s.sql.reclaim, sqlkeys.Key(c.Key)...); err == nil {
-				look, _, err = t.place(ctx, c, lease)
-			}
+			look.Held, err = sqlkeys.Changed(t.q.ExecContext(ctx, s.sql.takeOver.with(values...)))
+		} else {
+			look, err = t.take(ctx, c, lease)
 		}
 		look.Late = late
 		return err
@@ -48,7 +41,7 @@ func (s *Store) reserve(ctx context.Context, c idempotency.Claim, lease time.Dur
 
 // Settle implements [idempotency.Reserver].
 func (s *Store) Settle(ctx context.Context, c idempotency.Claim, r idempotency.Reply) (time.Time, bool, error) {
-	return s.complete(ctx, s.db, c, r)
+	return s.record(ctx, s.db, c, r)
 }
 
 // Doubt implements [idempotency.Reserver].
@@ -61,8 +54,8 @@ func (s *Store) Free(ctx context.Context, c idempotency.Claim) (held bool, err e
 	return s.owned(ctx, s.sql.free, c)
 }
 
-func (s *Store) owned(ctx context.Context, statement string, c idempotency.Claim) (bool, error) {
-	held, err := sqlkeys.Changed(s.db.ExecContext(ctx, statement, sqlkeys.Key(c.Key, c.Owner)...))
+func (s *Store) owned(ctx context.Context, statement statement, c idempotency.Claim) (bool, error) {
+	held, err := sqlkeys.Changed(s.db.ExecContext(ctx, statement.with(sqlkeys.Key(c.Key, c.Owner)...)))
 	if err != nil {
 		return false, unavailable("give the key up", err)
 	}
@@ -72,8 +65,11 @@ func (s *Store) owned(ctx context.Context, statement string, c idempotency.Claim
 // alone runs fn in a transaction of its own, whatever ctx carries: what it
 // writes must be on disk before the world outside is touched.
 func (s *Store) alone(ctx context.Context, maxRun time.Duration, fn func(*tx) error) error {
-	t, err := s.open(engine.Alone(ctx), maxRun)
+	t, err := s.open(ctx, maxRun, nil)
 	if err != nil {
+		if t != nil {
+			t.discard()
+		}
 		return err
 	}
 	if err = fn(t); err != nil {

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/internal/sqlkeys"
 )
 
 // now is the database's clock, in the unit of every time in the table:
@@ -16,23 +19,33 @@ const expired = "expires_at <= " + now
 
 // statements are the store's SQL, with its table put in.
 type statements struct {
-	clock, look, lookLocked, place, reclaim, record string
-	takeOver, doubt, free                           string
-	doomed, remove, count                           string
+	clock, late, look, lookLocked, place, reclaim statement
+	record, recordUntil                           statement
+	takeOver, doubt, free                         statement
+	doomed, remove, doomedKey, count              statement
 }
 
 func newStatements(table string) statements {
 	const key = "scope = ? AND principal = ? AND `key` = ?"
-	in := strings.NewReplacer("{{table}}", table, "{{now}}", now, "{{expired}}", expired, "{{key}}", key).Replace
-	look := in(`
-SELECT state, request_hash, owner, response_status, response_headers, response_body, expires_at,
+	put := strings.NewReplacer("{{table}}", table, "{{now}}", now, "{{expired}}", expired)
+	in := func(text string) statement { return newStatement(strings.ReplaceAll(text, "{{key}}", key), put) }
+	// The headers as they were written, whatever the connection's character set.
+	look := `
+SELECT state, request_hash, owner, response_status, CAST(response_headers AS BINARY), response_body, expires_at,
        COALESCE({{expired}}, FALSE), COALESCE(locked_until <= {{now}}, FALSE), FALSE
-FROM {{table}} WHERE {{key}}`)
+FROM {{table}} WHERE {{key}}`
+	record := func(until string) statement {
+		return in(`
+UPDATE {{table}} SET state = ?, response_status = ?, response_headers = ?, response_body = ?, locked_until = NULL,
+       expires_at = ` + until + `
+WHERE {{key}} AND owner = ? AND state = 'calling'`)
+	}
 	return statements{
-		clock: `SELECT ` + now + `, COALESCE(? <= ` + now + `, FALSE)`,
-		look:  look,
+		clock: in(`SELECT {{now}}`),
+		late:  in(`SELECT ? <= {{now}}`),
+		look:  in(look),
 		// A locking read sees what is committed now, whatever the isolation.
-		lookLocked: look + ` LOCK IN SHARE MODE`,
+		lookLocked: in(look + ` LOCK IN SHARE MODE`),
 
 		// The row that holds the key's lock, or its lease.
 		place: in("INSERT INTO {{table}} (scope, principal, `key`, request_hash, owner, state, locked_until, created_at)" + `
@@ -40,10 +53,11 @@ VALUES (?, ?, ?, ?, ?, 'calling', {{now}} + ?, {{now}})`),
 
 		reclaim: in(`DELETE FROM {{table}} WHERE {{key}} AND {{expired}}`),
 
-		record: in(`
-UPDATE {{table}} SET state = ?, response_status = ?, response_headers = ?, response_body = ?, locked_until = NULL,
-       expires_at = ?
-WHERE {{key}} AND owner = ? AND state = 'calling'`),
+		// The server says the time of expiry with the answer to the statement,
+		// as the id that a row was given. In a session of the caller's that
+		// would take the place of the id of one of the caller's rows.
+		record:      record(`LAST_INSERT_ID({{now}} + ?)`),
+		recordUntil: record(`?`),
 
 		takeOver: in(`
 UPDATE {{table}} SET state = 'calling', owner = ?, locked_until = {{now}} + ?
@@ -56,21 +70,51 @@ WHERE {{key}} AND request_hash = ? AND (state = 'unknown' OR (state = 'calling' 
 		doomed: in("SELECT scope, principal, `key`, expires_at FROM {{table}}" + `
 WHERE {{expired}} AND expires_at >= ? AND (? = '' OR scope = ?)
 ORDER BY expires_at LIMIT ? FOR UPDATE SKIP LOCKED`),
-		remove: in(`DELETE FROM {{table}} WHERE `),
+		remove:    in(`DELETE FROM {{table}} WHERE `),
+		doomedKey: in(`({{key}})`),
 
 		count: in(`SELECT scope, COUNT(*) FROM {{table}} WHERE {{expired}} AND (? = '' OR scope = ?) GROUP BY scope`),
 	}
 }
 
-// patience sets how long the session waits for a lock, in whole seconds, and
-// how long the server keeps a silent session's transaction open. What the
-// session had before is kept in the session.
-func patience(maxRun time.Duration) string {
+// opening begins a transaction and sets how long the session waits for a lock,
+// in whole seconds, and how long the server keeps a silent session's transaction
+// open. What the session had before is kept in the session.
+func opening(maxRun time.Duration) []string {
 	seconds := max(1, int64((maxRun+time.Second-1)/time.Second))
-	return fmt.Sprintf(`
-SET @idempotency_lock_wait = @@SESSION.innodb_lock_wait_timeout, @idempotency_wait = @@SESSION.wait_timeout,
-    SESSION innodb_lock_wait_timeout = 1, SESSION wait_timeout = %d`, seconds)
+	return []string{
+		fmt.Sprintf(`SET @idempotency_lock_wait = @@SESSION.innodb_lock_wait_timeout, @idempotency_wait = @@SESSION.wait_timeout,
+SESSION innodb_lock_wait_timeout = 1, SESSION wait_timeout = %d`, seconds),
+		// Only for the transaction that follows.
+		`SET TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE`,
+		`START TRANSACTION`,
+	}
 }
+
+// claiming takes the key for work: the row, after an expired one is removed,
+// and the savepoint by which it is known later whether the work ended the
+// transaction. A row is read only if the caller may have stopped asking.
+func (s statements) claiming(c idempotency.Claim, reclaim bool) (texts []string) {
+	if reclaim {
+		texts = append(texts, s.reclaim.with(sqlkeys.Key(c.Key)...))
+	}
+	texts = append(texts, s.placing(c, 0), ownLockWait, `SAVEPOINT `+working)
+	if !c.SendBefore.IsZero() {
+		texts = append(texts, s.late.with(sqlkeys.SendBefore(c)))
+	}
+	return texts
+}
+
+func (s statements) placing(c idempotency.Claim, lease time.Duration) string {
+	return s.place.with(sqlkeys.Key(c.Key, c.Fingerprint, c.Owner, lease.Milliseconds())...)
+}
+
+// working is the work's savepoint in a transaction of the store's own.
+const working = `idempotent_work`
+
+// recorded follows the record in a batch: the time of expiry, or an error
+// (outOfRange), so that nothing is committed, when no row was changed.
+const recorded = `SELECT LAST_INSERT_ID(), 9223372036854775807 * (2 - ROW_COUNT())`
 
 // The connection's own settings again: for the work, which may wait for locks
 // as long as they say, and for whoever gets the connection from the pool next.

@@ -2,7 +2,6 @@ package mysql
 
 import (
 	"context"
-	"crypto/rand"
 	"database/sql"
 	"database/sql/driver"
 	"errors"
@@ -14,118 +13,108 @@ import (
 	"github.com/cronce/cronce/idempotency/internal/sqlkeys"
 )
 
-// tx is one open transaction, or a savepoint in one that was handed in.
+// tx is one open transaction of the store's own, or a savepoint in one that was
+// handed in.
 type tx struct {
-	store *Store
-	q     Querier
-	conn  *sql.Conn // nil: handed in
+	store   *Store
+	q       Querier
+	conn    *sql.Conn // nil: handed in, or over
+	batches batching
 	// Its savepoints. A name that is set again in a transaction moves: work
 	// inside work would take away what its outer work goes by.
-	claimed, working string
+	claimed, working string // claimed: handed in only
+	over             bool   // ended, since the key was somebody else's
 }
 
-// Begin implements [idempotency.Store]. InnoDB may end any of several
-// transactions that insert one key as a deadlock, and then all of it is to be
-// done again.
+// Begin implements [idempotency.Store].
 func (s *Store) Begin(ctx context.Context, c idempotency.Claim) (idempotency.Tx, idempotency.Look, error) {
-	for {
-		t, err := s.open(ctx, c.MaxRun)
+	begin := s.begin
+	if q, ok := engine.Joined(ctx, s); ok {
+		begin = func(ctx context.Context, c idempotency.Claim) (*tx, idempotency.Look, error) {
+			return s.join(ctx, q, c)
+		}
+	}
+	t, look, err := begin(ctx, c)
+	if err != nil {
+		return nil, idempotency.Look{}, err
+	}
+	return t, look, nil
+}
+
+// begin opens a transaction with the key's row in it, in one batch. InnoDB may
+// end any of several transactions that insert one key as a deadlock, and then
+// all of it is to be done again.
+func (s *Store) begin(ctx context.Context, c idempotency.Claim) (*tx, idempotency.Look, error) {
+	for reclaim := false; ; {
+		var look idempotency.Look
+		late := func(row sqlkeys.Row) error { return row.Scan(&look.Late) }
+		t, err := s.open(ctx, c.MaxRun, late, s.sql.claiming(c, reclaim)...)
+		switch code(err) {
+		case duplicateKey:
+			look, reclaim, err = t.yield(ctx, c)
+			if err == nil && reclaim {
+				continue
+			}
+		case lockWaitTimeout:
+			look, err = idempotency.Look{}, nil
+		case deadlock:
+			if t.Rollback(ctx); ctx.Err() == nil {
+				continue
+			}
+		default:
+			look.Held = err == nil
+			if err != nil && t != nil {
+				t.discard()
+			}
+		}
 		if err != nil {
-			return nil, idempotency.Look{}, unavailable("begin", err)
+			return nil, idempotency.Look{}, unavailable("begin and claim the key", err)
 		}
-		look, err := t.claim(ctx, c)
-		if err == nil {
-			return t, look, nil
-		}
-		t.Rollback(ctx)
-		if code(err) != deadlock || ctx.Err() != nil {
-			return nil, idempotency.Look{}, unavailable("claim the key", err)
-		}
-		if t.conn == nil {
-			return nil, idempotency.Look{}, fmt.Errorf("%w: %w", idempotency.ErrTxAborted, err)
-		}
+		return t, look, nil
 	}
 }
 
-func (s *Store) open(ctx context.Context, maxRun time.Duration) (*tx, error) {
-	name := rand.Text()
-	t := &tx{store: s, claimed: "idempotent_claim_" + name, working: "idempotent_work_" + name}
-	if q, ok := engine.Joined(ctx, s); ok {
-		t.q = q
-		_, err := q.ExecContext(ctx, `SAVEPOINT `+t.claimed)
-		return t, err
-	}
-	conn, err := s.db.Conn(ctx)
-	if err != nil {
-		return nil, err
-	}
-	t.q, t.conn = conn, conn
-	for _, statement := range []string{
-		patience(maxRun),
-		// Only for the transaction that follows.
-		`SET TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE`,
-		`START TRANSACTION`,
-	} {
-		if _, err := conn.ExecContext(ctx, statement); err != nil {
-			t.discard()
+// open begins a transaction of the store's own, in which what follows is said.
+// t is nil when there is no connection; after any other error the transaction
+// is as that leaves it.
+func (s *Store) open(ctx context.Context, maxRun time.Duration, read func(sqlkeys.Row) error, then ...string) (t *tx, err error) {
+	for {
+		conn, err := s.db.Conn(ctx)
+		if err != nil {
 			return nil, err
 		}
+		t := &tx{store: s, q: conn, conn: conn, working: working}
+		if t.batches, err = s.tryBatches(ctx, conn); err == nil {
+			err = t.say(ctx, read, append(opening(maxRun), then...)...)
+		}
+		if code(err) != syntaxError || t.batches == singly {
+			return t, err
+		}
+		// The pool's connections are not alike.
+		t.discard()
+		s.batches.Store(int32(singly))
 	}
-	return t, nil
 }
 
-// claim places the key's row, after removing an expired one, or says who has
-// it. The second savepoint tells later whether the work ended the transaction.
-func (t *tx) claim(ctx context.Context, c idempotency.Claim) (look idempotency.Look, err error) {
-	for range 2 {
-		look, expired, err := t.place(ctx, c, 0)
-		if err != nil || !expired {
-			if err == nil {
-				err = t.ready(ctx, c, &look)
-			}
-			return look, err
-		}
-		if _, err := t.q.ExecContext(ctx, t.store.sql.reclaim, sqlkeys.Key(c.Key)...); err != nil {
-			return look, err
-		}
+// yield looks at the row that is in the way, which nobody removes before this
+// transaction ends, and ends it.
+func (t *tx) yield(ctx context.Context, c idempotency.Claim) (look idempotency.Look, expired bool, err error) {
+	t.over = true
+	err = t.say(ctx, func(row sqlkeys.Row) (err error) {
+		look, expired, err = sqlkeys.Look(row)
+		return err
+	}, t.store.sql.look.with(sqlkeys.Key(c.Key)...), `ROLLBACK`, ownSettings)
+	if err != nil {
+		t.discard()
+		return idempotency.Look{}, false, err
 	}
-	return idempotency.Look{}, nil // somebody placed theirs in between: in flight
-}
-
-// place inserts the key's row, or looks at the one that is there.
-func (t *tx) place(ctx context.Context, c idempotency.Claim, lease time.Duration) (look idempotency.Look, expired bool, err error) {
-	_, err = t.q.ExecContext(ctx, t.store.sql.place, sqlkeys.Key(c.Key, c.Fingerprint, c.Owner, lease.Milliseconds())...)
-	switch code(err) {
-	case duplicateKey:
-		look, expired, err = sqlkeys.Look(t.q.QueryRowContext(ctx, t.store.sql.lookLocked, sqlkeys.Key(c.Key)...))
-		if errors.Is(err, sql.ErrNoRows) || code(err) == lockWaitTimeout {
-			return idempotency.Look{}, false, nil
-		}
-		return look, expired, err
-	case lockWaitTimeout:
-		return idempotency.Look{}, false, nil
-	}
-	return idempotency.Look{Held: err == nil}, false, err
-}
-
-// ready ends the opening: the work may wait for locks as long as it likes.
-func (t *tx) ready(ctx context.Context, c idempotency.Claim, look *idempotency.Look) (err error) {
-	if !c.SendBefore.IsZero() {
-		var clock int64
-		err = t.q.QueryRowContext(ctx, t.store.sql.clock, sqlkeys.SendBefore(c)).Scan(&clock, &look.Late)
-	}
-	if err == nil && t.conn != nil {
-		_, err = t.q.ExecContext(ctx, ownLockWait)
-	}
-	if err == nil {
-		_, err = t.q.ExecContext(ctx, `SAVEPOINT `+t.working)
-	}
-	return err
+	_ = t.conn.Close()
+	return look, expired, nil
 }
 
 // Look implements [idempotency.Store].
 func (s *Store) Look(ctx context.Context, c idempotency.Claim) (idempotency.Look, error) {
-	look, _, err := sqlkeys.Look(s.db.QueryRowContext(ctx, s.sql.look, sqlkeys.Key(c.Key)...))
+	look, _, err := sqlkeys.Look(s.db.QueryRowContext(ctx, s.sql.look.with(sqlkeys.Key(c.Key)...)))
 	if errors.Is(err, sql.ErrNoRows) {
 		return idempotency.Look{}, nil
 	}
@@ -140,22 +129,59 @@ func (t *tx) Context(ctx context.Context) context.Context { return t.store.WithT
 
 // Commit implements [idempotency.Tx].
 func (t *tx) Commit(ctx context.Context, c idempotency.Claim, r idempotency.Reply) (expires time.Time, err error) {
-	defer func() {
-		if err != nil {
-			t.Rollback(ctx)
-		}
-	}()
+	commit := t.commitSingly
+	if t.conn != nil && t.batches != singly && len(r.Body) <= literalBody {
+		commit = t.commitBatch
+	}
+	if expires, err = commit(ctx, c, r); err != nil {
+		t.Rollback(ctx)
+	}
+	return expires, err
+}
+
+// commitBatch stores the reply and commits in one batch. Whatever fails in it
+// comes before COMMIT, is COMMIT, or is of no matter to anybody but the next
+// user of the connection, who must not get it: when it is not known which, the
+// connection is thrown away, and a look at the key tells.
+func (t *tx) commitBatch(ctx context.Context, c idempotency.Claim, r idempotency.Reply) (expires time.Time, err error) {
+	record, err := t.store.recording(c, r)
+	if err != nil {
+		return expires, err
+	}
+	var until int64
+	err = t.say(ctx, func(row sqlkeys.Row) error { return row.Scan(&until, new(any)) },
+		`RELEASE SAVEPOINT `+t.working, record, recorded, `COMMIT`, ownSettings)
+	switch code(err) {
+	case noSuchSavepoint:
+		return expires, t.ended(ctx, c, err)
+	case outOfRange:
+		return expires, fmt.Errorf("%w: %w", idempotency.ErrLostRace, err)
+	}
+	if err != nil {
+		t.discard()
+		return expires, unavailable("store the reply and commit", err)
+	}
+	t.release()
+	return sqlkeys.Time(until), nil
+}
+
+func (t *tx) commitSingly(ctx context.Context, c idempotency.Claim, r idempotency.Reply) (expires time.Time, err error) {
 	if _, err := t.q.ExecContext(ctx, `RELEASE SAVEPOINT `+t.working); err != nil {
 		if code(err) == noSuchSavepoint {
 			return expires, t.ended(ctx, c, err)
 		}
 		return expires, unavailable("store the reply", err)
 	}
-	expires, held, err := t.store.complete(ctx, t.q, c, r)
+	var held bool
+	if t.conn != nil {
+		expires, held, err = t.store.record(ctx, t.q, c, r)
+	} else {
+		expires, held, err = t.store.recordBeside(ctx, t.q, c, r)
+	}
 	if err == nil && !held {
 		err = idempotency.ErrLostRace
 	}
-	if err != nil {
+	if err != nil || t.conn == nil {
 		return expires, err
 	}
 	return expires, t.close(ctx, `COMMIT`)
@@ -168,60 +194,53 @@ func (t *tx) ended(ctx context.Context, c idempotency.Claim, cause error) error 
 	if t.conn != nil {
 		_, err := t.q.ExecContext(ctx, `ROLLBACK`)
 		if err == nil {
-			_, _, err = t.store.complete(ctx, t.q, c, idempotency.Reply{Status: http.StatusInternalServerError, Omitted: true})
+			_, _, err = t.store.record(ctx, t.q, c, idempotency.Reply{Status: http.StatusInternalServerError, Omitted: true})
 		}
 		cause = errors.Join(cause, err)
 	}
 	return fmt.Errorf("%w: %w", idempotency.ErrTxEnded, cause)
 }
 
-// complete turns the owner's placed row into a record.
-func (s *Store) complete(ctx context.Context, q Querier, c idempotency.Claim, r idempotency.Reply) (expires time.Time, held bool, err error) {
-	reply, err := sqlkeys.Columns(r)
-	if err != nil {
-		return expires, false, err
-	}
-	var clock int64
-	var late bool
-	if err = q.QueryRowContext(ctx, s.sql.clock, nil).Scan(&clock, &late); err == nil {
-		clock += c.TTL.Milliseconds()
-		values := append(append(reply, clock), sqlkeys.Key(c.Key, c.Owner)...)
-		held, err = sqlkeys.Changed(q.ExecContext(ctx, s.sql.record, values...))
-	}
-	if err != nil {
-		return expires, false, unavailable("store the reply", err)
-	}
-	return sqlkeys.Time(clock), held, nil
-}
-
 // Rollback implements [idempotency.Tx].
 func (t *tx) Rollback(ctx context.Context) {
-	if t.conn == nil {
+	switch {
+	case t.over:
+	case t.conn == nil:
 		_, _ = t.q.ExecContext(ctx, `ROLLBACK TO SAVEPOINT `+t.claimed)
-		return
+	default:
+		_ = t.close(ctx, `ROLLBACK`)
 	}
-	_ = t.close(ctx, `ROLLBACK`)
 }
 
-// close ends the transaction, unless it is the caller's.
+// close ends a transaction of the store's own. Once it has ended as it should
+// the settings are of no matter: who cannot have them back loses a connection.
 func (t *tx) close(ctx context.Context, ending string) error {
-	if t.conn == nil {
-		return nil
+	then := []string{ending, ownSettings}
+	text, batched := t.batches.text(then)
+	if !batched {
+		text = ending
 	}
-	if _, err := t.conn.ExecContext(ctx, ending); err != nil {
+	if _, err := t.conn.ExecContext(ctx, text); err != nil {
 		t.discard()
 		return unavailable(ending, err)
 	}
-	if _, err := t.conn.ExecContext(ctx, ownSettings); err != nil {
-		t.discard()
-		return nil // the transaction has ended as it should
+	if !batched {
+		if _, err := t.conn.ExecContext(ctx, ownSettings); err != nil {
+			t.discard()
+			return nil
+		}
 	}
-	_ = t.conn.Close()
+	t.release()
 	return nil
+}
+
+func (t *tx) release() {
+	t.over = true
+	_ = t.conn.Close()
 }
 
 // discard throws the connection away, and its transaction with it.
 func (t *tx) discard() {
 	_ = t.conn.Raw(func(any) error { return driver.ErrBadConn })
-	_ = t.conn.Close()
+	t.release()
 }
