@@ -3,8 +3,13 @@ package ledger
 import "time"
 
 // Purge asks for one bounded batch of finished runs, and their attempts, to be
-// deleted, oldest FinishedAt first. Kept are:
+// deleted, oldest ScheduledAt first: that is the order in which they are
+// stored, and all but a few have finished in it. Kept are:
 //
+//   - a run that finished within its retention, however long ago it was
+//     scheduled;
+//   - a run that finished before its time (canceled), until its time too is
+//     past retention;
 //   - every unfinished run;
 //   - a dead run that nobody has acknowledged, until DeadRetention;
 //   - a run at an instant after its job's watermark while the job has an epoch
@@ -17,7 +22,7 @@ type Purge struct {
 	Retention     time.Duration // since FinishedAt
 	DeadRetention time.Duration // since FinishedAt, of dead runs nobody has acknowledged
 	Batch         int           // at most this many runs; default 1000
-	// From continues after an earlier batch: its Reached. Runs that finished
+	// From continues after an earlier batch: its Reached. Runs scheduled
 	// before it are not looked at. Zero: from the beginning.
 	From time.Time
 	// DryRun deletes nothing and counts all that are past retention,
@@ -28,6 +33,6 @@ type Purge struct {
 // Purged is what became of a Purge.
 type Purged struct {
 	Runs    int       // deleted, a range row counted as one
-	Reached time.Time // FinishedAt of the newest deleted; zero when none was
+	Reached time.Time // ScheduledAt of the newest deleted; zero when none was
 	More    bool      // the batch was full: ask again, From Reached
 }

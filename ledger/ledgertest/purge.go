@@ -17,7 +17,11 @@ var purgeCases = []testCase{
 	{"~ work goes and does not raise purgedBefore", purgeBeside},
 	{"a run ahead of its job's watermark stays", purgeAhead},
 	{"batches are bounded and go on where the last ended", purgeBatches},
-	{"what finished before From is not looked at", purgeFrom},
+	{"what was scheduled before From is not looked at", purgeFrom},
+	{"a run scheduled long ago stays as long as any after it has finished", purgeLate},
+	{"a run redriven stays as long as any after its last end", purgeRedriven},
+	{"a run canceled before its time stays until its time is past retention", purgeCanceledEarly},
+	{"what is kept fills no batch", purgePastKept},
 	{"a dry run counts and deletes nothing", purgeDry},
 }
 
@@ -161,7 +165,7 @@ func purgeFrom(b *bed) {
 	b.pass(10 * time.Minute)
 	k := j.next()
 	k.admit(k.missed(0))
-	b.purge(ledger.Purge{From: b.get(k.id(0)).FinishedAt})
+	b.purge(ledger.Purge{From: k.at(0)})
 	b.left("j", j.id(0))
 }
 
@@ -177,4 +181,71 @@ func purgeDry(b *bed) {
 	if s := b.status("j"); !s.PurgedBefore.IsZero() {
 		b.Errorf("a dry run raised purgedBefore to %s", s.PurgedBefore)
 	}
+}
+
+// Its holder was away for days, and nobody took it over.
+func purgeLate(b *bed) {
+	j, w := b.started("j")
+	b.pass(100 * time.Hour)
+	b.record(succeeded(w))
+	p := ledger.Purge{Retention: time.Hour, DeadRetention: time.Hour}
+	if got := b.purge(p); got.Runs != 0 {
+		b.Errorf("purged %+v, scheduled long ago and finished just now", got)
+	}
+	b.left("j", j.id(0))
+	b.pass(time.Hour + time.Second)
+	b.purge(p)
+	b.left("j")
+}
+
+func purgeRedriven(b *bed) {
+	j, w := b.started("j")
+	b.record(dead(w, ledger.Exhausted))
+	b.pass(30 * time.Minute)
+	b.changed(b.Redrive(b.ctx, act(j.id(0))))(j.id(0))
+	b.record(succeeded(b.take("p1", j.id(0))))
+	b.pass(15 * time.Minute)
+	p := ledger.Purge{Retention: 40 * time.Minute, DeadRetention: 40 * time.Minute}
+	b.purge(p)
+	b.left("j", j.id(0))
+	b.pass(30 * time.Minute)
+	b.purge(p)
+	b.left("j")
+}
+
+func purgeCanceledEarly(b *bed) {
+	j := b.job("j")
+	e := j.besideAt(10*60, "x") // in about 9 hours
+	b.entered(e)
+	b.canceled(e.RunID)
+	p := ledger.Purge{Retention: time.Hour, DeadRetention: time.Hour}
+	b.pass(5 * time.Hour)
+	b.purge(p)
+	b.left("j", e.RunID)
+	b.pass(6 * time.Hour)
+	b.purge(p)
+	b.left("j")
+}
+
+// Three runs are older than those that can go, and none of them can: one has
+// finished lately, one is unfinished, one is dead and unseen.
+func purgePastKept(b *bed) {
+	j := b.job("j")
+	a := ledger.OverlapAllow
+	got := j.admit(j.leased(0, a), j.leased(1, a), j.leased(2, a), j.missed(3), j.missed(4), j.missed(5))
+	ws := got.Leased
+	slices.SortFunc(ws, func(a, b ledger.Work) int { return a.ScheduledAt.Compare(b.ScheduledAt) })
+	b.record(dead(ws[2], ledger.Exhausted))
+	b.pass(3 * time.Hour)
+	b.record(succeeded(ws[0]))
+	p := ledger.Purge{Retention: time.Hour, DeadRetention: 10 * time.Hour, Batch: 2}
+	first := b.purge(p)
+	if first.Runs != 2 || !first.More || !first.Reached.Equal(j.at(4)) {
+		b.Errorf("first batch %+v, want two up to %s, and more", first, j.at(4))
+	}
+	p.From = first.Reached
+	if second := b.purge(p); second.Runs != 1 || second.More {
+		b.Errorf("second batch %+v, want the last one", second)
+	}
+	b.left("j", j.id(0), j.id(1), j.id(2))
 }

@@ -29,13 +29,13 @@ func (l *Ledger) PurgeRuns(ctx context.Context, p ledger.Purge) (ledger.Purged, 
 		return ledger.Purged{Runs: len(due)}, nil
 	}
 	slices.SortFunc(due, func(a, b *record) int {
-		return cmp.Or(a.FinishedAt.Compare(b.FinishedAt), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(a.ScheduledAt.Compare(b.ScheduledAt), cmp.Compare(a.ID, b.ID))
 	})
 	batch := cmp.Or(p.Batch, defaultBatch)
 	got := ledger.Purged{More: len(due) >= batch}
 	for _, r := range due[:min(batch, len(due))] {
 		got.Runs++
-		got.Reached = r.FinishedAt
+		got.Reached = r.ScheduledAt
 		l.purge(r)
 	}
 	return got, nil
@@ -43,7 +43,7 @@ func (l *Ledger) PurgeRuns(ctx context.Context, p ledger.Purge) (ledger.Purged, 
 
 // purgeable reports whether a run is past its retention.
 func purgeable(r *record, p ledger.Purge, now time.Time) bool {
-	if !r.State.Finished() || r.FinishedAt.Before(p.From) {
+	if !r.State.Finished() || r.ScheduledAt.Before(p.From) {
 		return false
 	}
 	ahead := r.job.hash != "" && r.ScheduledAt.After(r.job.Watermark)
@@ -54,7 +54,8 @@ func purgeable(r *record, p ledger.Purge, now time.Time) bool {
 	if r.State == ledger.Dead && r.AckedAt.IsZero() {
 		keep = p.DeadRetention
 	}
-	return !r.FinishedAt.Add(keep).After(now)
+	early := r.ScheduledAt.Add(min(p.Retention, p.DeadRetention)).After(now)
+	return !early && !r.FinishedAt.Add(keep).After(now)
 }
 
 // purge deletes one run and notes how far its job is purged.

@@ -14,10 +14,11 @@ const defaultBatch = 1000
 
 // purgeable is the condition under which a run r of job j may be deleted: $1
 // and $2 are the retentions in microseconds, $3 the time from which to look.
-// The first two bounds say nothing new, but bound the scan of the index.
+// The first two bound the scan of the index by scheduled_at: what is read and
+// kept there is what finished long after its time, or is dead and kept longer.
 const purgeable = `
-	r.finished_at IS NOT NULL AND r.finished_at >= $3
-	AND r.finished_at <= now() - least($1::bigint, $2::bigint) * interval '1 microsecond'
+	r.scheduled_at >= $3
+	AND r.scheduled_at <= now() - least($1::bigint, $2::bigint) * interval '1 microsecond'
 	AND r.finished_at <= now() - interval '1 microsecond' *
 		CASE WHEN r.state = 'dead' AND r.acked_at IS NULL THEN $2::bigint ELSE $1::bigint END
 	AND NOT (strpos(r.run_id, '~') = 0 AND j.ended_at IS NULL AND coalesce(r.scheduled_at > j.watermark, false))`
@@ -60,20 +61,18 @@ func findPurgeable(ctx context.Context, tx pgx.Tx, p ledger.Purge, batch int) (r
 		WITH old AS (
 			SELECT r.run_id, r.job_id FROM runs r LEFT JOIN jobs j ON j.job_id = r.job_id
 			WHERE `+purgeable+`
-			ORDER BY r.finished_at, r.run_id LIMIT $4
+			ORDER BY r.scheduled_at LIMIT $4
 		)
 		SELECT ARRAY(SELECT run_id FROM old), ARRAY(SELECT DISTINCT job_id FROM old)`,
 		microseconds(p.Retention), microseconds(p.DeadRetention), p.From, batch).Scan(&runs, &jobs)
 	return runs, jobs, err
 }
 
-// purgeSQL finds the runs by their ids: finished_at, in this form, only says
-// which of them are still as they were found.
 const purgeSQL = `
 WITH gone AS (
 	DELETE FROM runs
-	WHERE run_id = ANY ($1::text[]) AND coalesce(finished_at, 'infinity') <= now() - $2 * interval '1 microsecond'
-	RETURNING run_id, job_id, finished_at, coalesce(until, scheduled_at) AS last
+	WHERE run_id = ANY ($1::text[]) AND finished_at <= now() - $2 * interval '1 microsecond'
+	RETURNING run_id, job_id, scheduled_at, coalesce(until, scheduled_at) AS last
 ), attempts_gone AS (
 	DELETE FROM attempts WHERE run_id = ANY (ARRAY(SELECT run_id FROM gone))
 ), newest AS (
@@ -81,4 +80,4 @@ WITH gone AS (
 ), raised AS (
 	UPDATE jobs j SET purged_before = greatest(j.purged_before, newest.last) FROM newest WHERE j.job_id = newest.job_id
 )
-SELECT count(*), max(finished_at) FROM gone`
+SELECT count(*), max(scheduled_at) FROM gone`

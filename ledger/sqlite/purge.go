@@ -9,10 +9,11 @@ import (
 
 // purgeable are the runs past retention. ?1 is where to begin, ?2 and ?3 the
 // times up to which a run, and a dead one that nobody has acknowledged, must
-// have finished.
+// have been due and have finished. What is read and kept in the order of
+// scheduled_at is what finished long after its time, or is dead and kept longer.
 const purgeable = `
 	FROM runs
-	WHERE finished_at >= ?1 AND finished_at <= ?2
+	WHERE scheduled_at >= ?1 AND scheduled_at <= ?2 AND finished_at <= ?2
 	  AND NOT (state = 'dead' AND acked_at IS NULL AND finished_at > ?3)
 	  AND NOT (instr(run_id, '~') = 0 AND EXISTS (
 		SELECT 1 FROM jobs
@@ -63,18 +64,17 @@ type doomed struct {
 	key      int64
 	runID    string
 	jobID    string
-	last     int64 // its newest instant
-	finished int64
+	at, last int64 // its first and its newest instant
 }
 
 func (t *tx) purge(p ledger.Purge) (out ledger.Purged, err error) {
 	scan := func(row scanner) (d doomed, err error) {
-		err = row.Scan(&d.key, &d.runID, &d.jobID, &d.last, &d.finished)
+		err = row.Scan(&d.key, &d.runID, &d.jobID, &d.at, &d.last)
 		return d, err
 	}
 	list, err := all(t, scan, `
-		SELECT id, run_id, job_id, coalesce(until, scheduled_at), finished_at`+purgeable+`
-		ORDER BY finished_at LIMIT ?4`, append(bounds(p, t.now), p.Batch)...)
+		SELECT id, run_id, job_id, scheduled_at, coalesce(until, scheduled_at)`+purgeable+`
+		ORDER BY scheduled_at LIMIT ?4`, append(bounds(p, t.now), p.Batch)...)
 	if err != nil {
 		return out, err
 	}
@@ -95,7 +95,7 @@ func (t *tx) purge(p ledger.Purge) (out ledger.Purged, err error) {
 	}
 	out.Runs, out.More = len(list), len(list) == p.Batch
 	if len(list) > 0 {
-		out.Reached = at(list[len(list)-1].finished)
+		out.Reached = at(list[len(list)-1].at)
 	}
 	return out, nil
 }

@@ -98,9 +98,9 @@ CREATE INDEX runs_due ON {{schema}}.runs (due_at) WHERE due_at IS NOT NULL AND N
 CREATE INDEX runs_waiting ON {{schema}}.runs (job_id, scheduled_at) WHERE waiting;
 CREATE INDEX runs_unseen ON {{schema}}.runs (scheduled_at, run_id) WHERE state = 'dead' AND acked_at IS NULL;
 CREATE INDEX runs_ranges ON {{schema}}.runs (job_id, scheduled_at) WHERE until IS NOT NULL;
--- Not by id too: a thousand runs of one instant share one index entry.
+-- Listings begin at its end, the purge of old runs at its beginning. Not by id
+-- too: a thousand runs of one instant share one index entry.
 CREATE INDEX runs_newest ON {{schema}}.runs (scheduled_at);
-CREATE INDEX runs_finished ON {{schema}}.runs (finished_at) WHERE finished_at IS NOT NULL;
 
 CREATE TABLE {{schema}}.attempts (
     run_id      text COLLATE "C" NOT NULL,

@@ -101,10 +101,10 @@ CREATE TABLE runs (
 CREATE INDEX runs_due ON runs (due_at, state, target, job_id) WHERE due_at IS NOT NULL AND waiting = 0;
 CREATE UNIQUE INDEX runs_slot ON runs (slot) WHERE slot IS NOT NULL;
 CREATE INDEX runs_waiting ON runs (job_id, scheduled_at, state) WHERE waiting = 1;
+-- Listings begin at its end, the purge of old runs at its beginning.
 CREATE INDEX runs_newest ON runs (scheduled_at);
 CREATE INDEX runs_ranges ON runs (job_id, scheduled_at) WHERE until IS NOT NULL;
 CREATE INDEX runs_dead ON runs (scheduled_at) WHERE state = 'dead' AND acked_at IS NULL;
-CREATE INDEX runs_finished ON runs (finished_at) WHERE finished_at IS NOT NULL;
 
 -- By the run's row and not by its run-id: what is recorded together then lies
 -- together, instead of on a page of each job.
