@@ -66,8 +66,8 @@ type Lease struct {
 type Outcome struct {
 	Lease
 	// State is Succeeded, Retrying or Dead; or Planned to give a lease back
-	// unsent, which uses no attempt number.
-	// (the run's Attempt is what it was before the lease).
+	// unsent, which has no Attempt and uses no attempt number: the run's is
+	// what it was before the lease.
 	State    State
 	Reason   Reason
 	Replayed bool

@@ -86,14 +86,15 @@ func fill(ctx context.Context, database string, runs int) error {
 		`SET maintenance_work_mem = '512MB'`,
 		fmt.Sprintf(`
 		INSERT INTO cronce.runs (run_id, job_id, scheduled_at, planned_at, started_at, finished_at, send_before, epoch,
-			state, reason, trigger, target, attempt, lease_token, leased_by, call, body)
+			state, reason, trigger, target, attempt, lease_token, leased_by, call, body,
+			first_started_at, first_finished_at, first_status, first_answer, first_code, first_error, first_detail, first_owner)
 		SELECT 'job-' || lpad((i %% %[2]d)::text, 5, '0') || '@' || i, 'job-' || lpad((i %% %[2]d)::text, 5, '0'),
 			at, at, at, at, at, 1, state, CASE state WHEN 'dead' THEN 'exhausted' WHEN 'skipped' THEN 'overlap' ELSE '' END,
-			'schedule', 'SVC_URL', 1, md5(i::text), 'p', '{"target":"SVC_URL"}', '{}'
+			'schedule', 'SVC_URL', 1, md5(i::text), 'p', '{"target":"SVC_URL"}', '{}',
+			at, at, 200, 'fresh', '', '', '', 'p'
 		FROM generate_series(1, %[1]d) i, LATERAL (SELECT now() - interval '%[3]d seconds' - interval '60 days' * (1 - i / %[1]d.0) AS at,
 			CASE WHEN i %% 100 = 0 THEN 'dead' WHEN i %% 10 = 0 THEN 'skipped' ELSE 'succeeded' END AS state) x`,
 			runs, batch, int(history.Seconds())),
-		`INSERT INTO cronce.attempts SELECT run_id, 1, started_at, finished_at, 200, 'fresh', '', '', '', 'p' FROM cronce.runs`,
 		fmt.Sprintf(`UPDATE cronce.jobs SET watermark = date_trunc('second', now()) - interval '%d seconds'`, int(history.Seconds())),
 	}
 	statements = append(statements, indexes...)

@@ -46,6 +46,7 @@ var groups = []struct {
 	{"overlap", overlapCases},
 	{"lease", leaseCases},
 	{"record", recordCases},
+	{"history", historyCases},
 	{"enter", enterCases},
 	{"definitions", definitionCases},
 	{"epoch", epochCases},

@@ -46,14 +46,14 @@ func fill(t *testing.T, f *fleet) {
 	t.Helper()
 	execute(t, f.url, `
 		INSERT INTO cronce.runs (run_id, job_id, scheduled_at, planned_at, started_at, finished_at, send_before, epoch,
-			state, reason, trigger, target, attempt, lease_token, leased_by, call, body)
+			state, reason, trigger, target, attempt, lease_token, leased_by, call, body, first_answer, first_status, first_owner)
 		SELECT job || '@' || to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), job,
 			at, at, at, at, at, 1, state, CASE state WHEN 'dead' THEN 'exhausted' WHEN 'skipped' THEN 'overlap' ELSE '' END,
-			'schedule', 'MEMBERSHIP_URL', 1, md5(i::text), 'p', '{"target":"MEMBERSHIP_URL"}', '{}'
+			'schedule', 'MEMBERSHIP_URL', 2, md5(i::text), 'p', '{"target":"MEMBERSHIP_URL"}', '{}', 'unknown', 0, 'p'
 		FROM generate_series(1, 200000) i, LATERAL (SELECT 'job-' || lpad((i % 200)::text, 5, '0') AS job,
 			date_trunc('second', now()) - interval '60 days' + i * interval '10 seconds' AS at,
 			CASE WHEN i % 100 = 0 THEN 'dead' WHEN i % 10 = 0 THEN 'skipped' ELSE 'succeeded' END AS state) x;
-		INSERT INTO cronce.attempts SELECT run_id, 1, started_at, finished_at, 200, 'fresh', '', '', '', 'p' FROM cronce.runs;
+		INSERT INTO cronce.attempts SELECT run_id, 2, started_at, finished_at, 200, 'fresh', '', '', '', 'p' FROM cronce.runs;
 		ANALYZE cronce.runs, cronce.attempts, cronce.jobs`)
 }
 

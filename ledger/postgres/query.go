@@ -27,6 +27,9 @@ func (l *Ledger) Get(ctx context.Context, runID string) (run ledger.Run, attempt
 		return err
 	})
 	batch.Queue(`
+		SELECT run_id, 1 AS n, first_started_at, first_finished_at, first_answer, first_status, first_code, first_error, first_detail, first_owner
+		FROM runs WHERE run_id = $1 AND first_answer IS NOT NULL
+		UNION ALL
 		SELECT run_id, n, started_at, finished_at, answer, status, code, error, detail, owner
 		FROM attempts WHERE run_id = $1 ORDER BY n`, runID).Query(func(rows pgx.Rows) (err error) {
 		attempts, err = pgx.CollectRows(rows, scanAttempt)

@@ -12,7 +12,7 @@ import (
 )
 
 // recordSQL writes all outcomes and their attempts at once. Only the holder of
-// a lease's token moves a running run.
+// a lease's token moves a running run. A run's first attempt is kept in its row.
 const recordSQL = `
 WITH outcome AS (
 	SELECT * FROM unnest($1::integer[], $2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[], $7::integer[], $8::bigint[],
@@ -27,13 +27,21 @@ WITH outcome AS (
 		status = CASE WHEN o.n = 0 THEN r.status ELSE o.status END,
 		due_at = CASE WHEN o.state IN ('planned', 'retrying') THEN now() + o.wait * interval '1 microsecond' END,
 		finished_at = CASE WHEN o.state NOT IN ('planned', 'retrying') THEN now() END,
-		slot = CASE WHEN o.state IN ('planned', 'retrying') THEN r.slot END
+		slot = CASE WHEN o.state IN ('planned', 'retrying') THEN r.slot END,
+		first_started_at = CASE WHEN o.n = 1 THEN o.started_at ELSE r.first_started_at END,
+		first_finished_at = CASE WHEN o.n = 1 THEN o.finished_at ELSE r.first_finished_at END,
+		first_status = CASE WHEN o.n = 1 THEN o.status ELSE r.first_status END,
+		first_answer = CASE WHEN o.n = 1 THEN o.answer ELSE r.first_answer END,
+		first_code = CASE WHEN o.n = 1 THEN o.code ELSE r.first_code END,
+		first_error = CASE WHEN o.n = 1 THEN o.error ELSE r.first_error END,
+		first_detail = CASE WHEN o.n = 1 THEN o.detail ELSE r.first_detail END,
+		first_owner = CASE WHEN o.n = 1 THEN o.owner ELSE r.first_owner END
 	FROM outcome o
 	WHERE r.run_id = o.run_id AND r.lease_token = o.token AND r.state = 'running'
 	RETURNING o.*
 ), kept AS (
 	INSERT INTO attempts (run_id, n, started_at, finished_at, status, answer, code, error, detail, owner)
-	SELECT run_id, n, started_at, finished_at, status, answer, code, error, detail, owner FROM done WHERE n > 0
+	SELECT run_id, n, started_at, finished_at, status, answer, code, error, detail, owner FROM done WHERE n > 1
 	ON CONFLICT DO NOTHING
 )
 SELECT place FROM done`

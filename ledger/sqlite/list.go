@@ -44,8 +44,11 @@ func query[T any](ctx context.Context, l *Ledger, scan func(scanner) (T, error),
 const (
 	getRun      = `SELECT ` + runColumns + ` FROM runs WHERE run_id = ?`
 	getAttempts = `
-		SELECT ?, n, started_at, finished_at, answer, status, code, error, detail, owner
-		FROM attempts WHERE run = ? ORDER BY n`
+		SELECT run_id, 1 AS n, first_started_at, first_finished_at, first_answer, first_status, first_code, first_error, first_detail, first_owner
+		FROM runs WHERE id = ?1 AND first_answer IS NOT NULL
+		UNION ALL
+		SELECT ?2, n, started_at, finished_at, answer, status, code, error, detail, owner
+		FROM attempts WHERE run = ?1 ORDER BY n`
 )
 
 // Get returns one row by its id and the run's attempts by number;
@@ -60,7 +63,7 @@ func (l *Ledger) Get(ctx context.Context, runID string) (run ledger.Run, attempt
 			return ledger.ErrNotFound
 		}
 		run = rows[0].Run
-		attempts, err = queryTx(ctx, r, scanAttempt, getAttempts, runID, rows[0].key)
+		attempts, err = queryTx(ctx, r, scanAttempt, getAttempts, rows[0].key, runID)
 		return err
 	})
 	if err != nil {

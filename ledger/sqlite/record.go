@@ -42,31 +42,27 @@ func (t *tx) record(o ledger.Outcome) (ledger.Fate, error) {
 	if changed == 0 {
 		return t.fate(o.Lease)
 	}
-	if o.Attempt.N > 0 {
+	if o.Attempt.N > 1 {
 		o.Attempt.RunID = o.RunID
 		err = t.attempt(o.Attempt)
 	}
 	return ledger.Recorded, err
 }
 
-// settle moves the run if its lease is still held. The token stays in the row.
+// settle moves the run if its lease is still held. The token stays in the row;
+// so does the first attempt.
 func (t *tx) settle(o ledger.Outcome) (changed int64, err error) {
-	var status any // NULL keeps the last answer's
-	if o.Attempt.N > 0 {
-		status = o.Attempt.Status
-	}
 	switch o.State {
 	case ledger.Succeeded, ledger.Dead:
 		return t.exec(`
-			UPDATE runs SET state = ?3, reason = ?4, replayed = ?5, failures = ?6, status = coalesce(?7, status),
-				due_at = NULL, slot = NULL, finished_at = ?8
+			UPDATE runs SET state = ?12, reason = ?13, replayed = ?14, failures = ?15, due_at = NULL, slot = NULL, finished_at = ?16,`+answered+`
 			WHERE run_id = ?1 AND lease_token = ?2 AND state = 'running'`,
-			o.RunID, o.Token, string(o.State), string(o.Reason), o.Replayed, o.Failures, status, t.now)
+			append(answer(o), string(o.State), string(o.Reason), o.Replayed, o.Failures, t.now)...)
 	case ledger.Retrying:
 		return t.exec(`
-			UPDATE runs SET state = 'retrying', failures = ?3, status = coalesce(?4, status), due_at = ?5
+			UPDATE runs SET state = 'retrying', failures = ?12, due_at = ?13,`+answered+`
 			WHERE run_id = ?1 AND lease_token = ?2 AND state = 'running'`,
-			o.RunID, o.Token, o.Failures, status, t.now+o.Wait.Microseconds())
+			append(answer(o), o.Failures, t.now+o.Wait.Microseconds())...)
 	case ledger.Planned:
 		return t.exec(`
 			UPDATE runs SET state = 'planned', attempt = attempt - 1, due_at = ?3
@@ -74,6 +70,27 @@ func (t *tx) settle(o ledger.Outcome) (changed int64, err error) {
 			o.RunID, o.Token, t.now+o.Wait.Microseconds())
 	default:
 		return 0, fmt.Errorf("%q is no outcome: record succeeded, retrying, dead or planned", o.State)
+	}
+}
+
+// answered sets what an attempt leaves in the run's row; NULL changes nothing.
+const answered = `
+	status = coalesce(?3, status), first_started_at = coalesce(?4, first_started_at),
+	first_finished_at = coalesce(?5, first_finished_at), first_answer = coalesce(?6, first_answer),
+	first_status = coalesce(?7, first_status), first_code = coalesce(?8, first_code), first_error = coalesce(?9, first_error),
+	first_detail = coalesce(?10, first_detail), first_owner = coalesce(?11, first_owner)`
+
+// answer is the lease and the attempt of an outcome, as ?1 to ?11.
+func answer(o ledger.Outcome) []any {
+	a := o.Attempt
+	args := append(make([]any, 0, 16), o.RunID, o.Token)
+	switch a.N {
+	case 0:
+		return append(args, nil, nil, nil, nil, nil, nil, nil, nil, nil)
+	case 1:
+		return append(args, a.Status, micros(a.StartedAt), micros(a.FinishedAt), string(a.Answer), a.Status, a.Code, a.Error, a.Detail, a.Owner)
+	default:
+		return append(args, a.Status, nil, nil, nil, nil, nil, nil, nil, nil)
 	}
 }
 
@@ -87,7 +104,7 @@ func (t *tx) fate(l ledger.Lease) (ledger.Fate, error) {
 	return ledger.Late, err
 }
 
-// attempt adds to a run's history.
+// attempt adds to a run's history what its row does not hold.
 func (t *tx) attempt(a ledger.Attempt) error {
 	_, err := t.exec(`
 		INSERT INTO attempts (run, n, started_at, finished_at, answer, status, code, error, detail, owner)

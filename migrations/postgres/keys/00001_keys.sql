@@ -1,7 +1,9 @@
 -- +goose Up
 
 -- What a service remembers of the operations that it was asked for. The key's
--- collation is the cheapest to compare. There are no CHECK constraints: the
+-- collation is the cheapest to compare, and its first column is the one that
+-- tells most rows apart: with the scope first, which many rows share, each step
+-- down the index compared three texts. There are no CHECK constraints: the
 -- server would parse them anew for every insert, at a quarter of its cost.
 CREATE TABLE {{schema}}.{{table}} (
   scope            text COLLATE "C" NOT NULL,
@@ -18,7 +20,7 @@ CREATE TABLE {{schema}}.{{table}} (
   locked_until     timestamptz,
   created_at       timestamptz NOT NULL,
   expires_at       timestamptz,
-  PRIMARY KEY (scope, principal, key)
+  PRIMARY KEY (key, principal, scope)
 );
 CREATE INDEX {{table}}_expires_at ON {{schema}}.{{table}} (expires_at);
 

@@ -86,6 +86,15 @@ CREATE TABLE {{schema}}.runs (
     body         bytea,
     by           text NOT NULL DEFAULT '',
     why          text NOT NULL DEFAULT '',
+    -- The first attempt, once it is recorded: few runs have another.
+    first_started_at  timestamptz,
+    first_finished_at timestamptz,
+    first_status      integer,
+    first_answer      text,
+    first_code        text,
+    first_error       text,
+    first_detail      text,
+    first_owner       text,
     CHECK (starts_with(run_id, job_id || '@')),
     CHECK ((due_at IS NOT NULL) = (state IN ('planned', 'running', 'retrying'))),
     CHECK ((finished_at IS NULL) = (state IN ('planned', 'running', 'retrying'))),
@@ -102,6 +111,8 @@ CREATE INDEX runs_ranges ON {{schema}}.runs (job_id, scheduled_at) WHERE until I
 -- too: a thousand runs of one instant share one index entry.
 CREATE INDEX runs_newest ON {{schema}}.runs (scheduled_at);
 
+-- The attempts that a run's row does not hold: those after the first, and those
+-- that were lost, the first too.
 CREATE TABLE {{schema}}.attempts (
     run_id      text COLLATE "C" NOT NULL,
     n           integer NOT NULL,

@@ -93,6 +93,15 @@ CREATE TABLE runs (
   acked_at     INTEGER,
   by           TEXT    NOT NULL DEFAULT '',
   why          TEXT    NOT NULL DEFAULT '',
+  -- The first attempt, once it is recorded: few runs have another.
+  first_started_at  INTEGER,
+  first_finished_at INTEGER,
+  first_answer      TEXT,
+  first_status      INTEGER,
+  first_code        TEXT,
+  first_error       TEXT,
+  first_detail      TEXT,
+  first_owner       TEXT,
   CHECK (substr(run_id, 1, length(job_id) + 1) = job_id || '@')
 ) STRICT;
 
@@ -106,7 +115,8 @@ CREATE INDEX runs_newest ON runs (scheduled_at);
 CREATE INDEX runs_ranges ON runs (job_id, scheduled_at) WHERE until IS NOT NULL;
 CREATE INDEX runs_dead ON runs (scheduled_at) WHERE state = 'dead' AND acked_at IS NULL;
 
--- By the run's row and not by its run-id: what is recorded together then lies
+-- The attempts that a run's row does not hold: those after the first, and those
+-- that were lost, the first too. By the run's row and not by its run-id: what is recorded together then lies
 -- together, instead of on a page of each job.
 CREATE TABLE attempts (
   run         INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
