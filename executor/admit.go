@@ -8,28 +8,40 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// admitLimit is about how many rows one admission writes: enough to batch
-// well, few enough that nobody waits long for the jobs' rows.
-const admitLimit = 2_000
+const (
+	// admitLimit is about how many rows one admission writes: enough to batch
+	// well, few enough that nobody waits long for the jobs' rows, and that what
+	// is built for one statement takes little memory. With 500 a row costs as
+	// much processor time as with 2,000.
+	admitLimit = 500
+	// admitBytes is about how much of requests' bodies one admission holds.
+	admitBytes = 1 << 20
+)
 
 // planDue admits a batch of what is due. The loop comes back at once for more:
-// planning alone must not keep calls from starting.
+// planning alone must not keep calls from starting. The first batch is what
+// the callers can take at once, so that they have work while larger ones follow.
 func (e *Executor) planDue(ctx context.Context) {
 	if ctx.Err() != nil || time.Now().Before(e.retryAt) {
 		return
 	}
-	if plans := e.plan.due(e.clock.now(), admitLimit); len(plans) > 0 {
-		e.admit(ctx, plans)
+	limit := max(e.batch, min(e.cfg.MaxInFlight, admitLimit))
+	b := e.plan.due(e.clock.now(), limit)
+	if e.batch = 0; b.full(limit) {
+		e.batch = min(2*limit, admitLimit)
+	}
+	if len(b.plans) > 0 {
+		e.admit(ctx, b)
 	}
 }
 
 // admit writes plans to the ledger, leases what can start, and moves the
 // planner to where the jobs stand now. It reports false where the ledger
 // failed, or where nothing was admitted (its clock is behind ours).
-func (e *Executor) admit(ctx context.Context, plans []ledger.Plan) bool {
-	e.markLeases(plans)
+func (e *Executor) admit(ctx context.Context, b batch) bool {
+	e.markLeases(b.plans)
 	a := ledger.Admission{
-		Plans: plans, Owner: e.cfg.Process, Token: e.dice.token(), LeaseFor: e.cfg.Lease,
+		Plans: b.plans, Owner: e.cfg.Process, Token: e.dice.token(), LeaseFor: e.cfg.Lease,
 	}
 	start := time.Now()
 	got, err := e.cfg.Ledger.Admit(ctx, a)
@@ -39,10 +51,10 @@ func (e *Executor) admit(ctx context.Context, plans []ledger.Plan) bool {
 	}
 	e.clock.set(got.Now, start)
 	e.accept(got.Leased, start)
-	if startable(plans) > len(got.Leased) {
+	if startable(b.plans) > len(got.Leased) {
 		e.claims.want(time.Now())
 	}
-	return e.follow(plans, got) > 0
+	return e.follow(b, got) > 0
 }
 
 func (e *Executor) markLeases(plans []ledger.Plan) {
@@ -68,12 +80,12 @@ func startable(plans []ledger.Plan) (n int) {
 }
 
 // follow moves the planner on and returns how many plans were admitted.
-func (e *Executor) follow(plans []ledger.Plan, got ledger.Admitted) (admitted int) {
+func (e *Executor) follow(b batch, got ledger.Admitted) (admitted int) {
 	stale := map[string]ledger.Position{}
 	for _, s := range got.Stale {
 		stale[s.JobID] = s
 	}
-	for _, p := range plans {
+	for i, p := range b.plans {
 		at, isStale := stale[p.JobID]
 		if !isStale {
 			admitted++
@@ -83,7 +95,7 @@ func (e *Executor) follow(plans []ledger.Plan, got ledger.Admitted) (admitted in
 				continue // settle looks at the standings again
 			}
 		}
-		if !e.plan.reach(at) {
+		if place := b.places[i]; place >= 0 && !e.plan.reach(place, at) {
 			signal(e.pulse)
 			e.living = nil
 		}

@@ -130,12 +130,12 @@ func (e *Executor) logUnsent(w ledger.Work, a Answer, o ledger.Outcome) {
 }
 
 // giveBack returns leases of runs that were not sent, due again after wait.
-func (e *Executor) giveBack(work []ledger.Work, wait time.Duration) {
-	for _, w := range work {
+func (e *Executor) giveBack(runs []*ledger.Work, wait time.Duration) {
+	for _, w := range runs {
 		e.rec.put(ledger.Outcome{
 			Lease: ledger.Lease{RunID: w.RunID, Token: w.Token},
 			State: ledger.Planned, Wait: wait, Failures: w.Failures,
-		}, w)
+		}, *w)
 	}
 }
 

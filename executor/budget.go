@@ -38,12 +38,21 @@ func (b *budget) spend(jobID string, c ledger.Call) bool {
 	if b.left <= 0 {
 		return false
 	}
-	target, job := b.target(c.Target), b.job(jobID, c.MaxInFlight)
-	if target.full() || job.full() || b.now.Before(target.shut) {
+	target := b.target(c.Target)
+	if target.full() || b.now.Before(target.shut) || c.MaxInFlight > 0 && !b.spendOf(jobID, c.MaxInFlight) {
 		return false
 	}
 	b.left--
 	target.waiting++
+	return true
+}
+
+// spendOf takes one of the places of a job that has a limit.
+func (b *budget) spendOf(jobID string, limit int) bool {
+	job := b.job(jobID, limit)
+	if job.full() {
+		return false
+	}
 	job.waiting++
 	return true
 }

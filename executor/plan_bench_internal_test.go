@@ -45,13 +45,13 @@ func benchmarkDue(b *testing.B, n int, schedule string) {
 // planAll plans what is due as if a ledger had admitted it all.
 func planAll(p *planner, now time.Time) (rows int) {
 	for {
-		plans := p.due(now, admitLimit)
-		if len(plans) == 0 {
+		b := p.due(now, admitLimit)
+		if len(b.plans) == 0 {
 			return rows
 		}
-		for _, plan := range plans {
-			rows += len(plan.Instants)
-			p.reach(ledger.Position{JobID: plan.JobID, Epoch: plan.Epoch, Watermark: plan.Through})
+		rows += b.rows
+		for i, plan := range b.plans {
+			p.reach(b.places[i], ledger.Position{JobID: plan.JobID, Epoch: plan.Epoch, Watermark: plan.Through})
 		}
 	}
 }

@@ -23,12 +23,13 @@ type queue struct {
 	inFlight int
 	waiting  int
 	jobs     map[string]*tally // of jobs that have a limit of their own
+	others   tally             // of all others; nobody asks for its counts
 }
 
 type lane struct {
 	tally
 	target string
-	runs   []ledger.Work
+	runs   []*ledger.Work
 	shut   time.Time // nothing is leased for this target until then
 }
 
@@ -52,28 +53,31 @@ func (q *queue) lane(target string) *lane {
 	return l
 }
 
-// job is the tally of the work's job; one that nobody keeps when the job has
-// no limit of its own.
+// job is the tally of the work's job, or of all jobs that have no limit.
 func (q *queue) job(id string, limit int) *tally {
 	t := q.jobs[id]
-	if t == nil {
+	switch {
+	case t == nil && limit == 0:
+		return &q.others
+	case t == nil:
 		t = &tally{}
-		if limit > 0 {
-			q.jobs[id] = t
-		}
+		q.jobs[id] = t
 	}
 	t.limit = limit
 	return t
 }
 
+// add takes the work over: as each run is started, its place in work is cleared.
 func (q *queue) add(work []ledger.Work) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.put(work)
+	for i := range work {
+		q.put(&work[i])
+	}
 }
 
-func (q *queue) put(work []ledger.Work) {
-	for _, w := range work {
+func (q *queue) put(runs ...*ledger.Work) {
+	for _, w := range runs {
 		l := q.lane(w.Call.Target)
 		l.runs = append(l.runs, w)
 		l.waiting++
@@ -103,8 +107,8 @@ func (q *queue) takeFrom(l *lane) (ledger.Work, bool) {
 	if !l.ready() {
 		return ledger.Work{}, false
 	}
-	for i, w := range l.runs {
-		job := q.job(w.JobID, w.Call.MaxInFlight)
+	for i, next := range l.runs {
+		job := q.job(next.JobID, next.Call.MaxInFlight)
 		if !job.ready() {
 			continue
 		}
@@ -113,6 +117,8 @@ func (q *queue) takeFrom(l *lane) (ledger.Work, bool) {
 		} else {
 			l.runs = append(l.runs[:i:i], l.runs[i+1:]...)
 		}
+		w := *next
+		*next = ledger.Work{} // its neighbours keep its place, not its request
 		q.waiting--
 		q.inFlight++
 		for _, t := range []*tally{&l.tally, job} {
@@ -143,7 +149,7 @@ func (q *queue) forget(id string, t *tally) {
 
 // close leases nothing more for a target until then, and takes out what waits
 // for it.
-func (q *queue) close(target string, until time.Time) []ledger.Work {
+func (q *queue) close(target string, until time.Time) []*ledger.Work {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	l := q.lane(target)
@@ -159,7 +165,7 @@ func (q *queue) shut(target string, now time.Time) bool {
 }
 
 // stale takes out what has waited for as long as its lease was first good for.
-func (q *queue) stale(now time.Time) (out []ledger.Work) {
+func (q *queue) stale(now time.Time) (out []*ledger.Work) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, l := range q.turns {
@@ -175,23 +181,23 @@ func (q *queue) stale(now time.Time) (out []ledger.Work) {
 			continue
 		}
 		q.empty(l)
-		q.put(fresh)
+		q.put(fresh...)
 	}
 	return out
 }
 
 // drain takes out all that waits.
-func (q *queue) drain() []ledger.Work {
+func (q *queue) drain() []*ledger.Work {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	var out []ledger.Work
+	var out []*ledger.Work
 	for _, l := range q.turns {
 		out = append(out, q.empty(l)...)
 	}
 	return out
 }
 
-func (q *queue) empty(l *lane) []ledger.Work {
+func (q *queue) empty(l *lane) []*ledger.Work {
 	out := l.runs
 	for _, w := range out {
 		job := q.job(w.JobID, w.Call.MaxInFlight)
@@ -221,7 +227,7 @@ func (q *queue) setAlone(alone bool) {
 
 // excess takes out what waits beyond the pace, the last of each lane, once
 // there is another process that could have it.
-func (q *queue) excess() (out []ledger.Work) {
+func (q *queue) excess() (out []*ledger.Work) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	room := max(0, q.max+q.ahead-q.inFlight)
@@ -233,7 +239,7 @@ func (q *queue) excess() (out []ledger.Work) {
 		runs := l.runs
 		keep := len(runs) * room / before
 		q.empty(l)
-		q.put(runs[:keep:keep])
+		q.put(runs[:keep]...)
 		out = append(out, runs[keep:]...)
 	}
 	return out

@@ -108,3 +108,18 @@ func TestBudgetLeasesNoMoreThanFits(t *testing.T) {
 		t.Errorf("%d more, want 3: six places in all", n)
 	}
 }
+
+// Runs that were leased together lie together: one that waits must not keep the
+// requests of those that were started.
+func TestAStartedRunIsNotKeptByThoseThatWait(t *testing.T) {
+	q := newQueue(1, func(string) int { return 0 })
+	leased := workFor("t", "a", 2, 0)
+	q.add(leased)
+	w, _ := q.take()
+	if w.RunID != "a@0" || leased[0].RunID != "" {
+		t.Errorf("started %q, and %q is still held for it", w.RunID, leased[0].RunID)
+	}
+	if leased[1].RunID != "a@1" {
+		t.Errorf("%q waits in the place of a@1", leased[1].RunID)
+	}
+}

@@ -32,35 +32,49 @@ type recorder struct {
 	ready chan struct{}
 
 	mu      sync.Mutex
-	pending [][]settled   // batches, each at most recordBatch long
+	pending []settled     // batches, each at most recordBatch long
 	writing chan struct{} // holds a signal while a batch is being written
 	pace    pace
 }
 
-// settled is an outcome and what is to be known of its run when it is written.
-// While the ledger is slow there may be many, so the request is not among it.
+// settled are outcomes, as the ledger takes them, and beside each what is to be
+// known of its run when it is written. While the ledger is slow there may be
+// many, so the requests are not among it.
 type settled struct {
-	ledger.Outcome
+	outcomes []ledger.Outcome
+	runs     []ran
+}
+
+type ran struct {
 	jobID   string
 	trigger ledger.Trigger
 	attempt int
 }
+
+func (s *settled) add(o ledger.Outcome, r ran) {
+	s.outcomes, s.runs = append(s.outcomes, o), append(s.runs, r)
+}
+
+// one is the batch of the outcome at i alone.
+func (s settled) one(i int) settled { return settled{s.outcomes[i : i+1], s.runs[i : i+1]} }
+
+func (s settled) len() int { return len(s.outcomes) }
 
 func newRecorder(e *Executor) *recorder {
 	return &recorder{e: e, ready: make(chan struct{}, 1), writing: make(chan struct{}, 1)}
 }
 
 func (r *recorder) put(o ledger.Outcome, w ledger.Work) {
-	r.keep(settled{o, w.JobID, w.Trigger, w.Attempt})
+	r.keep(o, ran{w.JobID, w.Trigger, w.Attempt})
 }
 
-func (r *recorder) keep(s settled) {
+func (r *recorder) keep(o ledger.Outcome, of ran) {
 	r.mu.Lock()
 	last := len(r.pending) - 1
-	if last < 0 || len(r.pending[last]) == recordBatch {
-		r.pending, last = append(r.pending, nil), last+1
+	if last < 0 || r.pending[last].len() == recordBatch {
+		r.pending, last = append(r.pending, settled{}), last+1
 	}
-	r.pending[last] = append(r.pending[last], s)
+	r.pending[last].add(o, of)
 	r.mu.Unlock()
 	signal(r.ready)
 }
@@ -71,17 +85,17 @@ func (r *recorder) behind() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	last := len(r.pending) - 1
-	return last >= 0 && last*recordBatch+len(r.pending[last]) > recordBacklog
+	return last >= 0 && last*recordBatch+r.pending[last].len() > recordBacklog
 }
 
-func (r *recorder) take() []settled {
+func (r *recorder) take() settled {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.pending) == 0 {
-		return nil
+		return settled{}
 	}
 	batch := r.pending[0]
-	r.pending[0] = nil // written, it is not kept
+	r.pending[0] = settled{} // written, it is not kept
 	if r.pending = r.pending[1:]; len(r.pending) > 0 {
 		signal(r.ready)
 	}
@@ -118,17 +132,17 @@ func (r *recorder) flush(ctx context.Context) int {
 	}
 	batch := r.take()
 	wait := 50 * time.Millisecond
-	for len(batch) > 0 {
+	for batch.len() > 0 {
 		err := r.write(ctx, batch)
 		switch {
 		case err == nil:
-			return len(batch)
+			return batch.len()
 		case ctx.Err() != nil:
-			r.e.cfg.Logger.Error("outcomes could not be recorded; their leases will lapse and another attempt asks again under the same run-ids", "runs", len(batch), "error", err)
-			return len(batch)
+			r.e.cfg.Logger.Error("outcomes could not be recorded; their leases will lapse and another attempt asks again under the same run-ids", "runs", batch.len(), "error", err)
+			return batch.len()
 		case !errors.Is(err, ledger.ErrUnavailable):
 			r.apart(ctx, batch, err)
-			return len(batch)
+			return batch.len()
 		}
 		wait = min(2*wait, 5*time.Second)
 		pause(ctx, jittered(wait, 0.2, r.e.dice.share))
@@ -146,60 +160,60 @@ func pause(ctx context.Context, d time.Duration) {
 
 // apart writes the outcomes one by one, so that one that the ledger cannot
 // take does not hold up the others.
-func (r *recorder) apart(ctx context.Context, batch []settled, err error) {
-	if len(batch) == 1 {
-		r.e.held.drop(batch[0].Lease)
-		r.e.cfg.Logger.Error("the ledger refuses this outcome; the run's lease will lapse", "run", batch[0].RunID, "error", err)
+func (r *recorder) apart(ctx context.Context, batch settled, err error) {
+	if batch.len() == 1 {
+		o := batch.outcomes[0]
+		r.e.held.drop(o.Lease)
+		r.e.cfg.Logger.Error("the ledger refuses this outcome; the run's lease will lapse", "run", o.RunID, "error", err)
 		return
 	}
-	for i := range batch {
-		err := r.write(ctx, batch[i:i+1])
+	for i := range batch.outcomes {
+		err := r.write(ctx, batch.one(i))
 		switch {
 		case err == nil:
 		case errors.Is(err, ledger.ErrUnavailable): // it went down meanwhile
-			r.keep(batch[i])
+			r.keep(batch.outcomes[i], batch.runs[i])
 		default:
-			r.apart(ctx, batch[i:i+1], err)
+			r.apart(ctx, batch.one(i), err)
 		}
 	}
 }
 
-func (r *recorder) write(ctx context.Context, batch []settled) error {
-	outcomes := make([]ledger.Outcome, len(batch))
-	for i, s := range batch {
-		outcomes[i] = s.Outcome
-	}
+func (r *recorder) write(ctx context.Context, batch settled) error {
 	start := time.Now()
-	fates, err := r.e.cfg.Ledger.Record(ctx, outcomes)
+	fates, err := r.e.cfg.Ledger.Record(ctx, batch.outcomes)
 	if err = r.e.asked("record", start, err); err != nil {
 		return err
 	}
 	in, waiting, _ := r.e.queue.size()
-	r.e.queue.pace(r.pace.add(len(batch), time.Now(), in+waiting == 0, r.e.cfg.MaxInFlight))
-	for i, s := range batch {
-		r.settle(s, fates[i])
+	r.e.queue.pace(r.pace.add(batch.len(), time.Now(), in+waiting == 0, r.e.cfg.MaxInFlight))
+	for i, o := range batch.outcomes {
+		r.settle(o, batch.runs[i], fates[i])
 	}
 	signal(r.e.wake)
 	return nil
 }
 
-func (r *recorder) settle(s settled, fate ledger.Fate) {
-	r.e.held.drop(s.Lease)
-	r.e.cfg.Observer.Settled(s.Outcome, s.jobID, fate)
+func (r *recorder) settle(o ledger.Outcome, of ran, fate ledger.Fate) {
+	r.e.held.drop(o.Lease)
+	r.e.cfg.Observer.Settled(o, of.jobID, fate)
 	if fate == ledger.Late {
-		r.e.cfg.Logger.Warn("outcome refused: the lease was lost; another attempt has the run, or it was canceled", "run", s.RunID, "attempt", s.attempt, "state", s.State)
+		r.e.cfg.Logger.Warn("outcome refused: the lease was lost; another attempt has the run, or it was canceled", "run", o.RunID, "attempt", of.attempt, "state", o.State)
 		return
 	}
 	switch {
-	case !s.State.Finished():
-		r.e.claims.want(time.Now().Add(s.Wait))
-	case r.e.mayWait(s):
+	case !o.State.Finished():
+		r.e.claims.want(time.Now().Add(o.Wait))
+	case r.e.mayWait(of):
 		r.e.claims.want(time.Now())
 	}
 }
 
 // mayWait reports whether other runs of the job may wait for this one's slot.
-func (e *Executor) mayWait(s settled) bool {
-	j, _ := e.cfg.Registry.Job(s.jobID)
-	return s.trigger == ledger.ByBackfill || j.Overlap == jobs.OverlapQueue || j.CatchUp == jobs.CatchUpAll
+func (e *Executor) mayWait(of ran) bool {
+	if of.trigger == ledger.ByBackfill {
+		return true
+	}
+	j, _ := e.cfg.Registry.Job(of.jobID)
+	return j.Overlap == jobs.OverlapQueue || j.CatchUp == jobs.CatchUpAll
 }

@@ -16,11 +16,11 @@ func TestOutcomesAreWrittenInTheirOrderInBatches(t *testing.T) {
 	}
 	var sizes []int
 	next := 0
-	for batch := r.take(); len(batch) > 0; batch = r.take() {
-		sizes = append(sizes, len(batch))
-		for _, s := range batch {
-			if s.Failures != next || s.jobID != fmt.Sprint("job-", next) {
-				t.Fatalf("outcome %d of %s in the place of %d", s.Failures, s.jobID, next)
+	for batch := r.take(); batch.len() > 0; batch = r.take() {
+		sizes = append(sizes, batch.len())
+		for i, o := range batch.outcomes {
+			if o.Failures != next || batch.runs[i].jobID != fmt.Sprint("job-", next) {
+				t.Fatalf("outcome %d of %s in the place of %d", o.Failures, batch.runs[i].jobID, next)
 			}
 			next++
 		}

@@ -38,11 +38,11 @@ func definitionOf(j jobs.Job) ledger.Definition {
 }
 
 // declares finds the place of a job that this process declares, and the hash
-// of its definition.
+// of its definition; -1 where it does not.
 func (e *Executor) declares(jobID string) (place int, hash string, held bool) {
 	place, known := e.cfg.Registry.Index(jobID)
 	if !known || e.cfg.Registry.At(place).Disabled {
-		return 0, "", false
+		return -1, "", false
 	}
 	return place, e.cfg.Registry.Hash(place), true
 }
@@ -99,9 +99,9 @@ func (e *Executor) settle(ctx context.Context) bool {
 // every job. It reports whether it switched any, and false for ok where the
 // ledger did not admit it.
 func (e *Executor) takeUpAll(ctx context.Context, standings []ledger.Standing) (switched, ok bool) {
-	for batch := range slices.Chunk(standings, admitLimit) {
-		switches := e.takeUp(batch)
-		if len(switches) == 0 {
+	for some := range slices.Chunk(standings, admitLimit) {
+		switches := e.takeUp(some)
+		if len(switches.plans) == 0 {
 			continue
 		}
 		if !e.admit(ctx, switches) {
@@ -129,7 +129,7 @@ func (e *Executor) unheard(standings []ledger.Standing) bool {
 	return false
 }
 
-func (e *Executor) takeUp(standings []ledger.Standing) (switches []ledger.Plan) {
+func (e *Executor) takeUp(standings []ledger.Standing) (switches batch) {
 	for _, s := range standings {
 		place, mine, held := e.declares(s.JobID)
 		switch {
@@ -143,7 +143,7 @@ func (e *Executor) takeUp(standings []ledger.Standing) (switches []ledger.Plan) 
 		}
 		if s.Winner == "" || held && s.Winner == mine {
 			if plan, ok := e.switchOf(s); ok {
-				switches = append(switches, plan)
+				switches.add(place, plan)
 			}
 			continue
 		}

@@ -19,8 +19,9 @@ const (
 // instants judges a job's instants in (after, now], oldest first, and returns
 // the rows to write and the instant up to which they account for everything.
 //
-// Time falls into three parts: what is older than the job's catch-up window is
-// missed, what is late is judged by catchUp, what is on time is planned.
+// Time falls into three parts: what is older than the job's catch-up window,
+// however short, is missed, what is late is judged by catchUp, what is on time
+// is planned.
 func instants(j jobs.Job, after, now time.Time, onTime time.Duration) (rows []ledger.Instant, through time.Time) {
 	s := j.Parsed()
 	late := latest(after, now.Add(-j.CatchUpWindow).Add(-1)) // the window's own end is in it
@@ -32,7 +33,7 @@ func instants(j jobs.Job, after, now time.Time, onTime time.Duration) (rows []le
 	if n := len(rows); n > planLimit {
 		return rows[:planLimit], rows[planLimit-1].At
 	}
-	for at := range s.Due(fresh, now) {
+	for at := range s.Due(latest(late, fresh), now) {
 		rows = append(rows, planned(j, at, ledger.BySchedule))
 	}
 	return rows, latest(after, now.Truncate(time.Second))

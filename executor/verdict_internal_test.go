@@ -69,10 +69,11 @@ func TestVerdicts(t *testing.T) {
 		"latest: the newest late instant runs":            {jobs.Job{Schedule: "55 * * * *"}, 3 * time.Hour, "2 superseded:newer_instant, 1 planned:catchup"},
 		"latest: only the newest is in the window":        {jobs.Job{Schedule: "30 * * * *", CatchUpWindow: time.Hour}, 3 * time.Hour, "2 missed:catch_up_window, 1 planned:catchup"},
 		"latest: nothing is in the window":                {jobs.Job{Schedule: "30 9 * * *", CatchUpWindow: time.Hour}, 3 * time.Hour, "1 missed:catch_up_window"},
-		"none":                                            {jobs.Job{Schedule: "*/15 * * * *", CatchUp: jobs.CatchUpNone}, time.Hour, "3 missed:catch_up_none, 1 planned:schedule"},
-		"all":                                             {jobs.Job{Schedule: "*/15 * * * *", CatchUp: jobs.CatchUpAll}, time.Hour, "3 planned:catchup, 1 planned:schedule"},
-		"all, older than the window":                      {jobs.Job{Schedule: "*/15 * * * *", CatchUp: jobs.CatchUpAll, CatchUpWindow: 20 * time.Minute}, time.Hour, "2 missed:catch_up_window, 1 planned:catchup, 1 planned:schedule"},
-		"a long gap is one row":                           {jobs.Job{Schedule: "* * * * *"}, 20 * time.Hour, "1199 superseded:newer_instant in a range, 1 planned:schedule"},
+		"a window shorter than what counts as on time":    {jobs.Job{Schedule: "*/10 * * * * *", CatchUpWindow: 15 * time.Second}, 31 * time.Second, "2 missed:catch_up_window, 2 planned:schedule"},
+		"none":                       {jobs.Job{Schedule: "*/15 * * * *", CatchUp: jobs.CatchUpNone}, time.Hour, "3 missed:catch_up_none, 1 planned:schedule"},
+		"all":                        {jobs.Job{Schedule: "*/15 * * * *", CatchUp: jobs.CatchUpAll}, time.Hour, "3 planned:catchup, 1 planned:schedule"},
+		"all, older than the window": {jobs.Job{Schedule: "*/15 * * * *", CatchUp: jobs.CatchUpAll, CatchUpWindow: 20 * time.Minute}, time.Hour, "2 missed:catch_up_window, 1 planned:catchup, 1 planned:schedule"},
+		"a long gap is one row":      {jobs.Job{Schedule: "* * * * *"}, 20 * time.Hour, "1199 superseded:newer_instant in a range, 1 planned:schedule"},
 		"a year of seconds is one row": {jobs.Job{Schedule: "* * * * * *", CatchUp: jobs.CatchUpNone}, 365 * 24 * time.Hour,
 			"31449599 missed:catch_up_window in a range, 86370 missed:catch_up_none in a range, 31 planned:schedule"},
 		"not due": {jobs.Job{Schedule: "0 0 1 1 *"}, time.Hour, ""},
@@ -118,7 +119,7 @@ func TestEveryInstantHasOneVerdict(t *testing.T) {
 		j := testJob(t, jobs.Job{
 			Schedule: rapid.SampledFrom(schedules).Draw(rt, "schedule"), Timezone: "America/New_York",
 			CatchUp:       rapid.SampledFrom([]jobs.CatchUp{jobs.CatchUpNone, jobs.CatchUpLatest, jobs.CatchUpAll}).Draw(rt, "catchUp"),
-			CatchUpWindow: time.Duration(rapid.IntRange(60, 100_000).Draw(rt, "window")) * time.Second,
+			CatchUpWindow: time.Duration(rapid.OneOf(rapid.IntRange(1, 60), rapid.IntRange(60, 100_000)).Draw(rt, "window")) * time.Second,
 		})
 		watermark, now := start, start
 		seen := 0

@@ -14,6 +14,10 @@ import (
 // the time earlier, never later: the target refuses no later than we do.
 const sendBeforeLayout = "2006-01-02T15:04:05.000Z07:00"
 
+// mostFields are ours, a credential and a trace: a map made for as many need
+// not grow while they are set.
+const mostFields = 11
+
 // setHeaders sets the fields that tell a target which run this is. The key is
 // sent bare, as Stripe's clients do; a run-id needs no quoting.
 func setHeaders(h http.Header, c executor.Call, userAgent string) {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/cronce/cronce/executor"
@@ -99,10 +100,8 @@ func (t *Targets) attempt(ctx context.Context, to *target, c executor.Call, watc
 // send signs and makes one request, which a probe (nil: none) may change before
 // and look at after.
 func (t *Targets) send(ctx context.Context, to *target, u *url.URL, c executor.Call, watch *probe) (*http.Request, executor.Answer) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	w := &wire{}
-	req, err := t.request(httptrace.WithClientTrace(ctx, w.trace()), u, c)
+	w := newWire()
+	req, err := t.request(httptrace.WithClientTrace(ctx, &w.trace), u, c)
 	if err != nil {
 		return nil, unsendable("the job's method is not one of HTTP")
 	}
@@ -121,8 +120,8 @@ func (t *Targets) send(ctx context.Context, to *target, u *url.URL, c executor.C
 	defer res.Body.Close()
 	watch.see(req, res)
 	r := reply{status: res.StatusCode, header: res.Header}
-	r.code, r.cut = readBody(res, cancel)
-	if secret := req.Header.Get("Authorization"); r.code != "" && bytes.Contains([]byte(secret), []byte(r.code)) {
+	r.code, r.cut = readBody(res)
+	if r.code != "" && strings.Contains(req.Header.Get("Authorization"), r.code) {
 		r.code = "" // a target that sends the token back as a code
 	}
 	return req, classify(r, time.Now())
@@ -136,11 +135,12 @@ func (t *Targets) request(ctx context.Context, u *url.URL, c executor.Call) (*ht
 	if len(c.Call.Body) > 0 {
 		body = bytes.NewReader(c.Call.Body)
 	}
-	req, err := http.NewRequestWithContext(ctx, c.Call.Method, "http://target.invalid", body)
+	req, err := http.NewRequestWithContext(ctx, c.Call.Method, "", body)
 	if err != nil {
 		return nil, err
 	}
 	req.URL, req.Host, req.GetBody = u, u.Host, nil
+	req.Header = make(http.Header, mostFields)
 	t.inject(ctx, req.Header)
 	setHeaders(req.Header, c, t.userAgent)
 	return req, nil
@@ -148,11 +148,11 @@ func (t *Targets) request(ctx context.Context, u *url.URL, c executor.Call) (*ht
 
 // readBody reads what an answer's body is needed for: an error's problem code,
 // and its end, so that the connection can be used again.
-func readBody(res *http.Response, stop func()) (code string, cut bool) {
+func readBody(res *http.Response) (code string, cut bool) {
 	if res.Body == http.NoBody {
 		return "", false
 	}
-	timer := time.AfterFunc(bodyTime, stop)
+	timer := time.AfterFunc(bodyTime, func() { _ = res.Body.Close() }) // ends a Read under way
 	defer timer.Stop()
 	var kept bytes.Buffer
 	if res.StatusCode >= 400 {

@@ -17,10 +17,15 @@ import (
 
 // wire watches one request's way out. Without a connection surely nothing was
 // sent; with one, something may have been.
-type wire struct{ connected atomic.Bool }
+type wire struct {
+	connected atomic.Bool
+	trace     httptrace.ClientTrace
+}
 
-func (w *wire) trace() *httptrace.ClientTrace {
-	return &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { w.connected.Store(true) }}
+func newWire() *wire {
+	w := &wire{}
+	w.trace.GotConn = func(httptrace.GotConnInfo) { w.connected.Store(true) }
+	return w
 }
 
 // broken is the answer to a request that got no response.

@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"runtime/pprof"
 	"strings"
 	"time"
 )
@@ -75,7 +74,7 @@ func (t *Task) BeginSoon() {
 // Done tells the parent that all outcomes are stored, with what the contender
 // measured by itself.
 func (t *Task) Done(report any) {
-	pprof.StopCPUProfile()
+	t.profiled()
 	b, err := json.Marshal(report)
 	if err != nil {
 		b = nil

@@ -1,0 +1,63 @@
+package executor_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/ledger/memory"
+)
+
+// admissions notes how many rows each admission had.
+type admissions struct {
+	executor.Ledger
+	rows []int
+}
+
+func (l *admissions) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitted, error) {
+	n := 0
+	for _, p := range a.Plans {
+		n += len(p.Instants)
+	}
+	l.rows = append(l.rows, n)
+	return l.Ledger.Admit(ctx, a)
+}
+
+func TestAdmissions(t *testing.T) {
+	for name, c := range map[string]struct {
+		body string
+		jobs int
+		want string // rows of each admission at the full hour
+	}{
+		"begin with what the callers can take, and grow": {"small", 1_500, "[16 32 64 128 256 500 500 4]"},
+		"that take all that is due are one":              {"small", 10, "[10]"},
+		"hold about 1 MB of bodies":                      {strings.Repeat("x", 200<<10), 14, "[6 6 2]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := &admissions{Ledger: memory.New()}
+				var entries []jobs.Entry
+				for i := range c.jobs {
+					j := minutely(fmt.Sprint("job-", i))
+					j.Schedule, j.Body = "0 * * * *", c.body
+					entries = append(entries, j)
+				}
+				_, stop := start(t, executor.Config{Registry: registry(t, entries...), Ledger: l, Caller: &counting{}, MaxInFlight: 16})
+				time.Sleep(time.Until(time.Now().Truncate(time.Hour).Add(90 * time.Minute)))
+				first := slices.Clone(l.rows)
+				time.Sleep(time.Hour)
+				stop()
+				if again := l.rows[len(first):]; fmt.Sprint(first) != c.want || fmt.Sprint(again) != c.want {
+					t.Errorf("rows %v, and an hour later %v, want %s", first, again, c.want)
+				}
+			})
+		})
+	}
+}
