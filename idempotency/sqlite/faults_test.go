@@ -16,51 +16,65 @@ import (
 // a tenth of the patience with a process that is stopped.
 func openFaulty(t *testing.T, path string, f *idempotencytest.Fault) *sql.DB {
 	t.Helper()
-	db := sql.OpenDB(connector{sqlite.Source(path), f})
+	plain, err := modernc.NewConnector(sqlite.Source(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := sql.OpenDB(sqlite.Keeping(faulty{plain, f}))
 	t.Cleanup(func() { db.Close() })
 	return db
 }
 
-type connector struct {
-	source string
-	fault  *idempotencytest.Fault
+type faulty struct {
+	driver.Connector
+	fault *idempotencytest.Fault
 }
 
-func (c connector) Driver() driver.Driver { return &modernc.Driver{} }
-
-func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
-	opened, err := c.Driver().Open(c.source)
+func (c faulty) Connect(ctx context.Context) (driver.Conn, error) {
+	opened, err := c.Connector.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	inner := opened.(innerConn)
+	inner := opened.(sqlite.DriverConn)
 	_, err = inner.ExecContext(ctx, `PRAGMA busy_timeout = 500`, nil)
 	return conn{inner, c.fault}, err
 }
 
-type innerConn interface {
-	driver.Conn
-	driver.ExecerContext
-	driver.QueryerContext
-}
-
 type conn struct {
-	innerConn
+	sqlite.DriverConn
 	fault *idempotencytest.Fault
 }
 
-func (c conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (r driver.Result, err error) {
-	err = c.fault.Say(func() error {
-		r, err = c.innerConn.ExecContext(ctx, query, args)
-		return err
-	})
-	return r, err
+func (c conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	return told(c.fault, func() (driver.Result, error) { return c.DriverConn.ExecContext(ctx, query, args) })
 }
 
-func (c conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (r driver.Rows, err error) {
-	err = c.fault.Say(func() error {
-		r, err = c.innerConn.QueryContext(ctx, query, args)
+func (c conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	return told(c.fault, func() (driver.Rows, error) { return c.DriverConn.QueryContext(ctx, query, args) })
+}
+
+func (c conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
+	s, err := c.DriverConn.PrepareContext(ctx, query)
+	return stmt{s, c.fault}, err
+}
+
+type stmt struct {
+	driver.Stmt
+	fault *idempotencytest.Fault
+}
+
+func (s stmt) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
+	return told(s.fault, func() (driver.Result, error) { return s.Stmt.(driver.StmtExecContext).ExecContext(ctx, args) })
+}
+
+func (s stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
+	return told(s.fault, func() (driver.Rows, error) { return s.Stmt.(driver.StmtQueryContext).QueryContext(ctx, args) })
+}
+
+func told[T any](f *idempotencytest.Fault, say func() (T, error)) (answer T, err error) {
+	err = f.Say(func() error {
+		answer, err = say()
 		return err
 	})
-	return r, err
+	return answer, err
 }

@@ -11,8 +11,8 @@ import (
 // rows, so nothing is skipped.
 func (s *Store) PurgeBatch(ctx context.Context, p idempotency.Purge) (idempotency.Purged, error) {
 	done := idempotency.Purged{Scopes: map[string]int64{}, Last: p.After}
-	err := s.alone(ctx, func(q Querier) error {
-		rows, err := q.QueryContext(ctx, s.sql.batch, p.Scope, sqlkeys.After(p), p.Limit)
+	err := s.alone(ctx, func(t *tx) error {
+		rows, err := t.q.QueryContext(ctx, s.sql.batch, now(), p.Scope, sqlkeys.After(p), p.Limit)
 		if err != nil {
 			return err
 		}
@@ -39,7 +39,7 @@ func (s *Store) PurgeBatch(ctx context.Context, p idempotency.Purge) (idempotenc
 
 // CountExpired implements [idempotency.Purger].
 func (s *Store) CountExpired(ctx context.Context, scope string) (map[string]int64, error) {
-	counts, err := sqlkeys.Counts(ctx, s.db, s.sql.count, scope)
+	counts, err := sqlkeys.Counts(ctx, s.db, s.sql.count, now(), scope)
 	if err != nil {
 		return nil, unavailable("count", err)
 	}

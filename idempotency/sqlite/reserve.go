@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"time"
 
@@ -12,8 +11,8 @@ import (
 
 // Reserve implements [idempotency.Reserver].
 func (s *Store) Reserve(ctx context.Context, c idempotency.Claim, lease time.Duration, takeOver bool) (look idempotency.Look, err error) {
-	err = s.alone(ctx, func(q Querier) error {
-		if look, err = s.lookIn(ctx, q, c); err != nil {
+	err = s.alone(ctx, func(t *tx) error {
+		if look, err = t.look(ctx, c); err != nil {
 			return err
 		}
 		statement := s.sql.reserve
@@ -22,8 +21,8 @@ func (s *Store) Reserve(ctx context.Context, c idempotency.Claim, lease time.Dur
 		} else if look.Record != nil {
 			return nil
 		}
-		look.Held, err = sqlkeys.Changed(q.ExecContext(ctx, statement,
-			sqlkeys.Key(c.Key, c.Fingerprint, c.Owner, lease.Milliseconds())...))
+		look.Held, err = sqlkeys.Changed(t.exec(ctx, statement,
+			keyed(c.Key, c.Fingerprint, c.Owner, lease.Milliseconds())...))
 		return err
 	})
 	if err != nil {
@@ -38,18 +37,18 @@ func (s *Store) Settle(ctx context.Context, c idempotency.Claim, r idempotency.R
 	if err != nil {
 		return time.Time{}, false, err
 	}
-	var at int64
-	err = s.alone(ctx, func(q Querier) error {
-		values := append(sqlkeys.Key(c.Key, c.Owner, c.TTL.Milliseconds()), reply...)
-		return q.QueryRowContext(ctx, s.sql.settle, values...).Scan(&at)
+	err = s.alone(ctx, func(t *tx) error {
+		expires = expiry(c)
+		held, err = sqlkeys.Changed(t.exec(ctx, s.sql.settle, append(keyed(c.Key, c.Owner, expires.UnixMilli()), reply...)...))
+		return err
 	})
-	if errors.Is(err, sql.ErrNoRows) {
-		return time.Time{}, false, nil
-	}
 	if err != nil {
 		return time.Time{}, false, unavailable("settle the key", err)
 	}
-	return sqlkeys.Time(at), true, nil
+	if !held {
+		return time.Time{}, false, nil
+	}
+	return expires, true, nil
 }
 
 // Doubt implements [idempotency.Reserver].
@@ -63,8 +62,8 @@ func (s *Store) Free(ctx context.Context, c idempotency.Claim) (held bool, err e
 }
 
 func (s *Store) owned(ctx context.Context, statement string, c idempotency.Claim) (held bool, err error) {
-	err = s.alone(ctx, func(q Querier) error {
-		held, err = sqlkeys.Changed(q.ExecContext(ctx, statement, sqlkeys.Key(c.Key, c.Owner)...))
+	err = s.alone(ctx, func(t *tx) error {
+		held, err = sqlkeys.Changed(t.exec(ctx, statement, keyed(c.Key, c.Owner)...))
 		return err
 	})
 	if err != nil {
@@ -76,7 +75,7 @@ func (s *Store) owned(ctx context.Context, statement string, c idempotency.Claim
 // alone runs fn in a transaction of its own: what it writes must be on disk
 // before the world outside is touched. Inside another transaction of this store
 // it would wait for that one's end, and for ever.
-func (s *Store) alone(ctx context.Context, fn func(Querier) error) error {
+func (s *Store) alone(ctx context.Context, fn func(*tx) error) error {
 	if _, inside := engine.Joined(ctx, s); inside {
 		return errors.New("SQLite has one writer at a time: make external calls outside of the handler's transaction")
 	}
@@ -84,9 +83,9 @@ func (s *Store) alone(ctx context.Context, fn func(Querier) error) error {
 	if err != nil {
 		return err
 	}
-	if err := fn(t.q); err != nil {
-		t.close(ctx, `ROLLBACK`)
+	if err := fn(t); err != nil {
+		t.close(ctx, rollback)
 		return err
 	}
-	return t.close(ctx, `COMMIT`)
+	return t.close(ctx, commit)
 }

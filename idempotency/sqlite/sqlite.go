@@ -13,7 +13,7 @@ import (
 	"net/url"
 	"strings"
 
-	_ "modernc.org/sqlite" // the driver "sqlite"
+	modernc "modernc.org/sqlite"
 
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/internal/sqlkeys"
@@ -39,9 +39,15 @@ var (
 )
 
 // Open opens a database file as the store wants it: WAL, every commit on disk
-// before it is answered, and five seconds of patience with other processes.
+// before it is answered, five seconds of patience with other processes, and
+// connections that keep the store's statements compiled. On one that is opened
+// otherwise a store does the same more slowly.
 func Open(path string) (*sql.DB, error) {
-	return sql.Open("sqlite", source(path))
+	driver, err := modernc.NewConnector(source(path))
+	if err != nil {
+		return nil, err
+	}
+	return sql.OpenDB(connector{driver}), nil
 }
 
 // source is the driver's name for the file.

@@ -1,13 +1,28 @@
 package sqlite
 
-import "strings"
+import (
+	"strings"
+	"time"
 
-// now is the database's clock, in the unit of every time in the table:
-// milliseconds since 1970. It is the same throughout a statement.
-const now = `CAST(unixepoch('subsec') * 1000 AS INTEGER)`
+	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/internal/sqlkeys"
+)
+
+// now is ?1 of every statement, in the unit of every time in the table:
+// milliseconds since 1970. SQLite has no clock of its own. Its functions ask the
+// machine's as Go does, with a call of the system each.
+func now() int64 { return time.Now().UnixMilli() }
+
+// keyed are a statement's values: the time, the key's columns, and more.
+func keyed(k idempotency.Key, more ...any) []any {
+	return append([]any{now(), k.Scope, k.Principal, k.Value}, more...)
+}
+
+// expiry is when the key of work that is done now is forgotten.
+func expiry(c idempotency.Claim) time.Time { return sqlkeys.Time(now() + c.TTL.Milliseconds()) }
 
 // expired is the one expiry predicate, of the claim and of the purge alike.
-const expired = `expires_at <= ` + now
+const expired = `expires_at <= ?1`
 
 // statements are the store's SQL, with its table put in.
 type statements struct {
@@ -15,70 +30,80 @@ type statements struct {
 	batch, count                                         string
 }
 
-func newStatements(table string) statements {
-	in := strings.NewReplacer("{{table}}", table, "{{now}}", now, "{{expired}}", expired).Replace
-	return statements{
-		// ?1 scope, ?2 principal, ?3 key, ?4 send-before or NULL. The left join
-		// gives the clock's part of the answer when there is no row.
-		look: in(`
-SELECT k.state, k.request_hash, k.owner, k.response_status, k.response_headers, k.response_body,
-       k.expires_at, 0, coalesce(k.locked_until <= {{now}}, 0), coalesce(?4 <= {{now}}, 0)
-FROM (SELECT 1) LEFT JOIN {{table}} k
-  ON k.scope = ?1 AND k.principal = ?2 AND k.key = ?3 AND (k.{{expired}}) IS NOT TRUE`),
+// The work is done in a savepoint of a transaction.
+const (
+	begin    = `BEGIN IMMEDIATE`
+	mark     = `SAVEPOINT idempotent_work`
+	unmark   = `RELEASE idempotent_work`
+	commit   = `COMMIT`
+	rollback = `ROLLBACK`
+)
 
-		// ?4 hash, ?5 owner, ?6 ttl, ?7 state, ?8 status, ?9 headers, ?10 body.
-		// A row that is in the way is an expired one, and is reclaimed.
+func newStatements(table string) statements {
+	in := strings.NewReplacer("{{table}}", table, "{{expired}}", expired,
+		"{{key}}", "scope = ?2 AND principal = ?3 AND key = ?4").Replace
+	return statements{
+		// No row: none that is live.
+		look: in(`
+SELECT state, request_hash, owner, response_status, response_headers, response_body,
+       expires_at, 0, coalesce(locked_until <= ?1, 0), 0
+FROM {{table}} WHERE {{key}} AND ({{expired}}) IS NOT TRUE`),
+
+		// ?5 hash, ?6 owner, ?7 expiry, ?8 state, ?9 status, ?10 headers, ?11 body.
+		// A row that is in the way is an expired one, and is reclaimed. What it
+		// came to is told by the number of rows: RETURNING would make a table
+		// for them first.
 		record: in(`
 INSERT INTO {{table}} (scope, principal, key, request_hash, owner, created_at, expires_at,
                        state, response_status, response_headers, response_body)
-VALUES (?1, ?2, ?3, ?4, ?5, {{now}}, {{now}} + ?6, ?7, ?8, ?9, ?10)
+VALUES (?2, ?3, ?4, ?5, ?6, ?1, ?7, ?8, ?9, ?10, ?11)
 ON CONFLICT (scope, principal, key) DO UPDATE
 SET request_hash = excluded.request_hash, state = excluded.state, response_status = excluded.response_status,
     response_headers = excluded.response_headers, response_body = excluded.response_body, owner = excluded.owner,
     locked_until = NULL, created_at = excluded.created_at, expires_at = excluded.expires_at
-WHERE {{expired}}
-RETURNING expires_at`),
+WHERE {{expired}}`),
 
-		// ?4 hash, ?5 owner, ?6 lease.
+		// ?5 hash, ?6 owner, ?7 lease.
 		reserve: in(`
 INSERT INTO {{table}} (scope, principal, key, request_hash, state, owner, locked_until, created_at)
-VALUES (?1, ?2, ?3, ?4, 'calling', ?5, {{now}} + ?6, {{now}})
+VALUES (?2, ?3, ?4, ?5, 'calling', ?6, ?1 + ?7, ?1)
 ON CONFLICT (scope, principal, key) DO UPDATE
 SET request_hash = excluded.request_hash, state = 'calling', owner = excluded.owner, locked_until = excluded.locked_until,
     created_at = excluded.created_at, expires_at = NULL,
     response_status = NULL, response_headers = NULL, response_body = NULL
 WHERE {{expired}}`),
 
-		// ?4 hash, ?5 owner, ?6 lease.
+		// ?5 hash, ?6 owner, ?7 lease.
 		takeOver: in(`
-UPDATE {{table}} SET state = 'calling', owner = ?5, locked_until = {{now}} + ?6
-WHERE scope = ?1 AND principal = ?2 AND key = ?3 AND request_hash = ?4
-  AND (state = 'unknown' OR (state = 'calling' AND locked_until <= {{now}}))`),
+UPDATE {{table}} SET state = 'calling', owner = ?6, locked_until = ?1 + ?7
+WHERE {{key}} AND request_hash = ?5
+  AND (state = 'unknown' OR (state = 'calling' AND locked_until <= ?1))`),
 
-		// ?4 owner, ?5 ttl, ?6 state, ?7 status, ?8 headers, ?9 body.
+		// ?5 owner, ?6 expiry, ?7 state, ?8 status, ?9 headers, ?10 body.
 		settle: in(`
 UPDATE {{table}}
-SET state = ?6, response_status = ?7, response_headers = ?8, response_body = ?9, locked_until = NULL,
-    expires_at = {{now}} + ?5
-WHERE scope = ?1 AND principal = ?2 AND key = ?3 AND owner = ?4 AND state = 'calling'
-RETURNING expires_at`),
+SET state = ?7, response_status = ?8, response_headers = ?9, response_body = ?10, locked_until = NULL,
+    expires_at = ?6
+WHERE {{key}} AND owner = ?5 AND state = 'calling'`),
 
+		// ?5 owner.
 		doubt: in(`
 UPDATE {{table}} SET state = 'unknown', locked_until = NULL
-WHERE scope = ?1 AND principal = ?2 AND key = ?3 AND owner = ?4 AND state = 'calling'`),
+WHERE {{key}} AND owner = ?5 AND state = 'calling'`),
 
 		free: in(`
-DELETE FROM {{table}} WHERE scope = ?1 AND principal = ?2 AND key = ?3 AND owner = ?4 AND state = 'calling'`),
+DELETE FROM {{table}} WHERE {{key}} AND owner = ?5 AND state = 'calling'`),
 
-		// ?1 scope or '', ?2 after, ?3 limit. The index on expires_at gives the
+		// ?2 scope or '', ?3 after, ?4 limit. The index on expires_at gives the
 		// order, and where to go on.
 		batch: in(`
-DELETE FROM {{table}} WHERE rowid IN (
-  SELECT rowid FROM {{table}}
-  WHERE {{expired}} AND expires_at >= ?2 AND (?1 = '' OR scope = ?1)
-  ORDER BY expires_at LIMIT ?3)
+DELETE FROM {{table}} WHERE (scope, principal, key) IN (
+  SELECT scope, principal, key FROM {{table}}
+  WHERE {{expired}} AND expires_at >= ?3 AND (?2 = '' OR scope = ?2)
+  ORDER BY expires_at LIMIT ?4)
 RETURNING scope, expires_at`),
 
-		count: in(`SELECT scope, count(*) FROM {{table}} WHERE {{expired}} AND (?1 = '' OR scope = ?1) GROUP BY scope`),
+		// ?2 scope or ''.
+		count: in(`SELECT scope, count(*) FROM {{table}} WHERE {{expired}} AND (?2 = '' OR scope = ?2) GROUP BY scope`),
 	}
 }
