@@ -13,8 +13,8 @@ type batching int32
 
 const (
 	untried  batching = iota
-	listed            // in one query, where the pool's owner allows it: multiStatements=true
 	compound          // in one statement, BEGIN NOT ATOMIC, which MariaDB takes from anybody
+	listed            // in one query, where the pool's owner allows it: multiStatements=true
 	singly            // each in a query of its own
 )
 
@@ -37,7 +37,7 @@ func (s *Store) tryBatches(ctx context.Context, conn *sql.Conn) (batching, error
 	if b := batching(s.batches.Load()); b != untried {
 		return b, nil
 	}
-	for b := listed; b != singly; b++ {
+	for b := compound; b != singly; b++ {
 		text, _ := b.text([]string{`DO 0`, `DO 0`})
 		_, err := conn.ExecContext(ctx, text)
 		if err != nil && code(err) == 0 {

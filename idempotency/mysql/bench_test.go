@@ -41,6 +41,7 @@ func durable(b *testing.B) func(*testing.B) kitbench.Engine {
 			},
 			Effect: func(ctx context.Context) error { return effect(ctx, mysql.Tx(ctx)) },
 			Store:  mysql.New(db, mysql.Options{}),
+			Spent:  spent(b, db),
 		}
 	}
 }

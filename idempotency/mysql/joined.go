@@ -72,7 +72,7 @@ func (t *tx) place(ctx context.Context, c idempotency.Claim, lease time.Duration
 	_, err = t.q.ExecContext(ctx, t.store.sql.placing(c, lease))
 	switch code(err) {
 	case duplicateKey:
-		look, expired, err = sqlkeys.Look(t.q.QueryRowContext(ctx, t.store.sql.lookLocked.with(sqlkeys.Key(c.Key)...)))
+		look, expired, err = sqlkeys.LookByClock(t.q.QueryRowContext(ctx, t.store.sql.lookLocked.with(sqlkeys.Key(c.Key)...)))
 		if errors.Is(err, sql.ErrNoRows) || code(err) == lockWaitTimeout {
 			return idempotency.Look{}, false, nil
 		}

@@ -32,7 +32,7 @@ func newStatements(table string) statements {
 	// The headers as they were written, whatever the connection's character set.
 	look := `
 SELECT state, request_hash, owner, response_status, CAST(response_headers AS BINARY), response_body, expires_at,
-       COALESCE({{expired}}, FALSE), COALESCE(locked_until <= {{now}}, FALSE), FALSE
+       locked_until, {{now}}
 FROM {{table}} WHERE {{key}}`
 	record := func(until string) statement {
 		return in(`
@@ -112,13 +112,23 @@ func (s statements) placing(c idempotency.Claim, lease time.Duration) string {
 // working is the work's savepoint in a transaction of the store's own.
 const working = `idempotent_work`
 
-// recorded follows the record in a batch: the time of expiry, or an error
-// (outOfRange), so that nothing is committed, when no row was changed.
-const recorded = `SELECT LAST_INSERT_ID(), 9223372036854775807 * (2 - ROW_COUNT())`
-
 // The connection's own settings again: for the work, which may wait for locks
 // as long as they say, and for whoever gets the connection from the pool next.
 const (
 	ownLockWait = `SET SESSION innodb_lock_wait_timeout = @idempotency_lock_wait`
 	ownSettings = ownLockWait + `, SESSION wait_timeout = @idempotency_wait`
 )
+
+// closing is what there is to do besides the record. The second statement is an
+// error (outOfRange), so that nothing is committed, when the record changed no
+// row. The settings are back before it is committed: nothing that fails
+// afterwards makes a doubt of a commit. The last one brings the time of expiry.
+func closing(record string) []string {
+	return []string{
+		`RELEASE SAVEPOINT ` + working,
+		record,
+		`SET @idempotency_changed = 9223372036854775807 * (2 - ROW_COUNT()), SESSION wait_timeout = @idempotency_wait`,
+		`COMMIT`,
+		`SELECT LAST_INSERT_ID()`,
+	}
+}

@@ -101,7 +101,7 @@ func (s *Store) open(ctx context.Context, maxRun time.Duration, read func(sqlkey
 func (t *tx) yield(ctx context.Context, c idempotency.Claim) (look idempotency.Look, expired bool, err error) {
 	t.over = true
 	err = t.say(ctx, func(row sqlkeys.Row) (err error) {
-		look, expired, err = sqlkeys.Look(row)
+		look, expired, err = sqlkeys.LookByClock(row)
 		return err
 	}, t.store.sql.look.with(sqlkeys.Key(c.Key)...), `ROLLBACK`, ownSettings)
 	if err != nil {
@@ -114,7 +114,7 @@ func (t *tx) yield(ctx context.Context, c idempotency.Claim) (look idempotency.L
 
 // Look implements [idempotency.Store].
 func (s *Store) Look(ctx context.Context, c idempotency.Claim) (idempotency.Look, error) {
-	look, _, err := sqlkeys.Look(s.db.QueryRowContext(ctx, s.sql.look.with(sqlkeys.Key(c.Key)...)))
+	look, _, err := sqlkeys.LookByClock(s.db.QueryRowContext(ctx, s.sql.look.with(sqlkeys.Key(c.Key)...)))
 	if errors.Is(err, sql.ErrNoRows) {
 		return idempotency.Look{}, nil
 	}
@@ -139,18 +139,16 @@ func (t *tx) Commit(ctx context.Context, c idempotency.Claim, r idempotency.Repl
 	return expires, err
 }
 
-// commitBatch stores the reply and commits in one batch. Whatever fails in it
-// comes before COMMIT, is COMMIT, or is of no matter to anybody but the next
-// user of the connection, who must not get it: when it is not known which, the
-// connection is thrown away, and a look at the key tells.
+// commitBatch stores the reply and commits in one batch. After an error that is
+// not the server's, or that may be COMMIT's own, nobody knows whether it is
+// committed: the connection is thrown away, and a look at the key tells.
 func (t *tx) commitBatch(ctx context.Context, c idempotency.Claim, r idempotency.Reply) (expires time.Time, err error) {
 	record, err := t.store.recording(c, r)
 	if err != nil {
 		return expires, err
 	}
 	var until int64
-	err = t.say(ctx, func(row sqlkeys.Row) error { return row.Scan(&until, new(any)) },
-		`RELEASE SAVEPOINT `+t.working, record, recorded, `COMMIT`, ownSettings)
+	err = t.say(ctx, func(row sqlkeys.Row) error { return row.Scan(&until) }, closing(record)...)
 	switch code(err) {
 	case noSuchSavepoint:
 		return expires, t.ended(ctx, c, err)

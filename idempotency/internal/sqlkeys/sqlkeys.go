@@ -20,24 +20,56 @@ type Row interface{ Scan(...any) error }
 // lease has lapsed, and whether the send-before time has come. A NULL state
 // means that there is no row.
 func Look(row Row) (look idempotency.Look, expired bool, err error) {
-	var r idempotency.Record
-	var state, hash, owner sql.NullString
-	var status, expires sql.NullInt64
-	var header []byte
-	err = row.Scan(&state, &hash, &owner, &status, &header, &r.Body, &expires, &expired, &look.Lapsed, &look.Late)
-	if err != nil || !state.Valid || expired {
+	var s stored
+	var lapsed, late bool
+	if err := row.Scan(append(s.columns(), &expired, &lapsed, &late)...); err != nil {
 		return look, expired, err
 	}
-	r.State, r.Fingerprint, r.Owner = idempotency.State(state.String), hash.String, owner.String
-	r.Status, r.Omitted = int(status.Int64), r.State == idempotency.Omitted
-	if expires.Valid {
-		r.ExpiresAt = Time(expires.Int64)
+	look, err = s.look(expired)
+	look.Lapsed, look.Late = lapsed, late
+	return look, expired, err
+}
+
+// LookByClock is Look for a row that has, after expires_at, locked_until and
+// the database's clock. Both times have come from their instants on.
+func LookByClock(row Row) (look idempotency.Look, expired bool, err error) {
+	var s stored
+	var locked sql.NullInt64
+	var clock int64
+	if err := row.Scan(append(s.columns(), &locked, &clock)...); err != nil {
+		return look, false, err
 	}
-	if header != nil {
-		err = json.Unmarshal(header, &r.Header)
+	expired = s.expires.Valid && s.expires.Int64 <= clock
+	look, err = s.look(expired)
+	look.Lapsed = locked.Valid && locked.Int64 <= clock
+	return look, expired, err
+}
+
+// stored is a row of the table as it is read.
+type stored struct {
+	state, hash, owner sql.NullString
+	status, expires    sql.NullInt64
+	header, body       []byte
+}
+
+func (s *stored) columns() []any {
+	return []any{&s.state, &s.hash, &s.owner, &s.status, &s.header, &s.body, &s.expires}
+}
+
+func (s *stored) look(expired bool) (look idempotency.Look, err error) {
+	if !s.state.Valid || expired {
+		return look, nil
+	}
+	r := idempotency.Record{State: idempotency.State(s.state.String), Fingerprint: s.hash.String, Owner: s.owner.String}
+	r.Status, r.Body, r.Omitted = int(s.status.Int64), s.body, r.State == idempotency.Omitted
+	if s.expires.Valid {
+		r.ExpiresAt = Time(s.expires.Int64)
+	}
+	if s.header != nil {
+		err = json.Unmarshal(s.header, &r.Header)
 	}
 	look.Record = &r
-	return look, false, err
+	return look, err
 }
 
 // Columns are a reply as it is stored: state, response_status, response_headers
