@@ -7,14 +7,13 @@ import (
 
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/mysql"
-	"github.com/cronce/cronce/internal/testdb"
 )
 
 // The record of what happened must not be in the transaction that the work
 // began and nobody ends: the key's row alone would be taken for a lost call.
 func TestWorkThatEndsTheTransactionAndBeginsAnotherIsRemembered(t *testing.T) {
-	testdb.EachMySQL(t, func(t *testing.T, fresh func(testing.TB) string) {
-		e := engine(t, fresh(t))
+	eachWay(t, func(t *testing.T, w way, fresh func(testing.TB) string) {
+		e := engine(t, w, fresh(t))
 		k, err := idempotency.New(e.Store, idempotency.Options{Principal: idempotency.SinglePrincipal("x"), Wait: -1})
 		if err != nil {
 			t.Fatal(err)

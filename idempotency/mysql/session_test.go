@@ -1,6 +1,7 @@
 package mysql_test
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -18,17 +19,17 @@ import (
 // A service's pool is the service's: what it has set for its sessions holds
 // during the work and after it.
 func TestAConnectionKeepsItsSessionsSettings(t *testing.T) {
-	testdb.EachMySQL(t, func(t *testing.T, fresh func(testing.TB) string) {
+	eachWay(t, func(t *testing.T, w way, fresh func(testing.TB) string) {
 		dsn := fresh(t)
-		engine(t, dsn) // for its tables
-		db := open(t, dsn+"?wait_timeout=1234&innodb_lock_wait_timeout=7")
+		migrate(t, open(t, dsn))
+		db := open(t, dsn+cmp.Or(w.parameters, "?")+"&wait_timeout=1234&innodb_lock_wait_timeout=7")
 		db.SetMaxOpenConns(1)
 		must(t, db, `SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE`)
 		connection := settings(t, db)
 		if connection.wait != 1234 || connection.lockWait != 7 || connection.isolation != "SERIALIZABLE" {
 			t.Fatalf("the connection began with %+v", connection)
 		}
-		k, err := idempotency.New(mysql.New(db, mysql.Options{}), idempotency.Options{
+		k, err := idempotency.New(w.store(db), idempotency.Options{
 			Principal: idempotency.SinglePrincipal("x"), MaxRun: 1500 * time.Millisecond, Wait: -1})
 		if err != nil {
 			t.Fatal(err)
@@ -108,7 +109,7 @@ func TestOpenTakesAnAccountWithAPassword(t *testing.T) {
 		user := fmt.Sprint("u", time.Now().UnixNano())
 		must(t, admin, fmt.Sprintf(`CREATE USER '%s'@'%%' IDENTIFIED BY 'p@ss:w/rd'`, user))
 		defer must(t, admin, fmt.Sprintf(`DROP USER '%s'@'%%'`, user))
-		engine(t, dsn)
+		migrate(t, admin)
 		address := asUser(t, dsn, user, "p@ss:w/rd")
 		must(t, admin, fmt.Sprintf("GRANT SELECT, DELETE ON `%s`.* TO '%s'@'%%'", address.DBName, user))
 		for _, form := range []string{address.FormatDSN(),

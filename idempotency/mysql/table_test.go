@@ -6,22 +6,24 @@ import (
 
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/mysql"
-	"github.com/cronce/cronce/internal/testdb"
 )
 
 func TestATablesNameIsANameWhateverItIs(t *testing.T) {
-	testdb.EachMySQL(t, func(t *testing.T, fresh func(testing.TB) string) {
+	eachWay(t, func(t *testing.T, w way, fresh func(testing.TB) string) {
 		for _, tc := range []struct{ name, table, sql string }{
 			{"a word of SQL", "order", "`order`"},
 			{"a hyphen", "my-keys", "`my-keys`"},
+			{"the sign of a gap", "my?keys", "`my?keys`"},
 			{"a mark and a statement", "k`; DROP TABLE effects; -- x", "`k``; DROP TABLE effects; -- x`"},
 		} {
 			t.Run(tc.name, func(t *testing.T) {
 				dsn := fresh(t)
-				engine(t, dsn) // for its tables
-				db := open(t, dsn)
+				db := open(t, dsn+w.parameters)
+				migrate(t, db)
 				must(t, db, `ALTER TABLE idempotency_keys RENAME TO `+tc.sql)
-				kit, err := idempotency.New(mysql.New(db, mysql.Options{Table: tc.table}), idempotency.Options{Principal: idempotency.SinglePrincipal("x")})
+				store := mysql.New(db, mysql.Options{Table: tc.table})
+				w.use(store)
+				kit, err := idempotency.New(store, idempotency.Options{Principal: idempotency.SinglePrincipal("x")})
 				if err != nil {
 					t.Fatal(err)
 				}
