@@ -50,7 +50,7 @@ type keeper struct {
 
 // maxKept is more than the stores of any program say; beyond it all are
 // compiled anew.
-const maxKept = 200
+const maxKept = 64
 
 // Close closes the statements first: with one left, SQLite would keep the file
 // open.
@@ -66,24 +66,18 @@ func (k *keeper) forget() {
 	}
 }
 
-// run has one of the stores' statements do something. After an error it is
-// compiled anew, whatever the error was.
-func (k *keeper) run(text string, do func(driver.Stmt) error) (err error) {
-	s := k.kept[text]
-	if s == nil {
-		if len(k.kept) == maxKept {
-			k.forget()
-		}
-		if s, err = k.PrepareContext(context.Background(), text); err != nil {
-			return err
-		}
+// statement is one of the stores', compiled.
+func (k *keeper) statement(text string) (s driver.Stmt, err error) {
+	if s = k.kept[text]; s != nil {
+		return s, nil
+	}
+	if len(k.kept) == maxKept {
+		k.forget()
+	}
+	if s, err = k.PrepareContext(context.Background(), text); err == nil {
 		k.kept[text] = s
 	}
-	if err = do(s); err != nil {
-		_ = s.Close()
-		delete(k.kept, text)
-	}
-	return err
+	return s, err
 }
 
 // kept has a statement run on a connection that keeps it, below database/sql.
@@ -99,7 +93,11 @@ func kept(conn *sql.Conn, text string, args []any, do func(driver.Stmt, []driver
 		if err != nil {
 			return err
 		}
-		return k.run(text, func(s driver.Stmt) error { return do(s, values) })
+		s, err := k.statement(text)
+		if err != nil {
+			return err
+		}
+		return do(s, values)
 	})
 }
 

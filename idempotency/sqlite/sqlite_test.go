@@ -11,7 +11,6 @@ import (
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/idempotencytest"
 	"github.com/cronce/cronce/idempotency/sqlite"
-	"github.com/cronce/cronce/migrations"
 )
 
 func TestContract(t *testing.T) { idempotencytest.Run(t, engine) }
@@ -40,11 +39,7 @@ func TestFaults(t *testing.T) {
 func fresh(t testing.TB) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "keys?#%.db")
-	db := open(t, path)
-	if _, err := migrations.Up(t.Context(), db, migrations.Target{Engine: migrations.SQLite, Set: migrations.Keys}); err != nil {
-		t.Fatal(err)
-	}
-	must(t, db, `CREATE TABLE effects (name TEXT)`)
+	migrate(t, open(t, path), "")
 	return path
 }
 
@@ -110,9 +105,9 @@ func ending(commit bool) string {
 	return `ROLLBACK`
 }
 
-func must(t testing.TB, db *sql.DB, query string, args ...any) {
+func must(t testing.TB, db sqlite.Querier, query string, args ...any) {
 	t.Helper()
-	if _, err := db.Exec(query, args...); err != nil {
+	if _, err := db.ExecContext(t.Context(), query, args...); err != nil {
 		t.Fatal(err)
 	}
 }

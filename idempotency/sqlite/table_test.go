@@ -1,12 +1,6 @@
 package sqlite_test
 
-import (
-	"context"
-	"testing"
-
-	"github.com/cronce/cronce/idempotency"
-	"github.com/cronce/cronce/idempotency/sqlite"
-)
+import "testing"
 
 func TestATablesNameIsANameWhateverItIs(t *testing.T) {
 	for _, tc := range []struct{ name, table, sql string }{
@@ -18,16 +12,9 @@ func TestATablesNameIsANameWhateverItIs(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			db := open(t, fresh(t))
 			must(t, db, `ALTER TABLE idempotency_keys RENAME TO `+tc.sql)
-			kit, err := idempotency.New(sqlite.New(db, sqlite.Options{Table: tc.table}), idempotency.Options{Principal: idempotency.SinglePrincipal("x")})
-			if err != nil {
-				t.Fatal(err)
-			}
-			nothing := func(context.Context) error { return nil }
-			for _, again := range []bool{false, true} {
-				if got, err := kit.Do(t.Context(), "scope", "key", nil, nothing); got != again || err != nil {
-					t.Errorf("duplicate %t, %v; want %t", got, err, again)
-				}
-			}
+			k := kit(t, db, tc.table)
+			paid(t, k, "key", false)
+			paid(t, k, "key", true)
 		})
 	}
 }

@@ -85,10 +85,6 @@ func (s *Store) open(ctx context.Context) (*tx, error) {
 		t.release()
 		return nil, err
 	}
-	if err := ctx.Err(); err != nil { // the lock was long in coming
-		t.close(ctx, rollback)
-		return nil, err
-	}
 	return t, nil
 }
 

@@ -1,0 +1,170 @@
+package sqlite_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/sqlite"
+)
+
+func effects(t *testing.T, db *sql.DB, name string) (n int) {
+	t.Helper()
+	if err := db.QueryRow(`SELECT count(*) FROM effects WHERE name = ?`, name).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// A transaction that looks open to SQLite is not therefore the kit's.
+func TestWorkThatEndsTheTransactionAndBeginsAnotherIsNeverRepeated(t *testing.T) {
+	for _, ending := range []string{`COMMIT`, `ROLLBACK`} {
+		for _, begin := range []string{``, `; BEGIN`, `; BEGIN IMMEDIATE`, `; SAVEPOINT mine`} {
+			t.Run(ending+begin, func(t *testing.T) {
+				db := open(t, fresh(t))
+				k := kit(t, db, "")
+				runs := 0
+				for range 2 {
+					_, err := k.Do(t.Context(), "s", "k", nil, func(ctx context.Context) error {
+						runs++
+						_, err := sqlite.Tx(ctx).ExecContext(ctx, `INSERT INTO effects VALUES ('before'); `+ending+begin)
+						return err
+					})
+					if !errors.Is(err, idempotency.ErrTxEnded) {
+						t.Error(err)
+					}
+				}
+				if runs != 1 {
+					t.Errorf("the work ran %d times", runs)
+				}
+				paid(t, k, "other", false)
+			})
+		}
+	}
+}
+
+// A handler that forgets to close its rows does not keep the write lock.
+func TestRowsLeftOpenEndWithTheWork(t *testing.T) {
+	for name, query := range map[string]string{
+		"a query": `SELECT name FROM effects`,
+		"a write": `INSERT INTO effects VALUES ('left'), ('open') RETURNING name`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			db := open(t, fresh(t))
+			must(t, db, `INSERT INTO effects VALUES ('a'), ('b')`)
+			k := kit(t, db, "")
+			duplicate, err := k.Do(t.Context(), "s", "k", nil, func(ctx context.Context) error {
+				rows, err := sqlite.Tx(ctx).QueryContext(ctx, query) //nolint:sqlclosecheck // the case
+				if err == nil && !rows.Next() {
+					t.Error("no row", rows.Err())
+				}
+				return err
+			})
+			// Whether a write is over in time is a race. Either all of it is
+			// committed, or nothing, and the key is free.
+			aborted := errors.Is(err, idempotency.ErrTxAborted)
+			if duplicate || err != nil && !aborted {
+				t.Fatal(duplicate, err)
+			}
+			if n := effects(t, db, "left"); name == "a write" && (n == 0) != aborted {
+				t.Errorf("%d effects after %v", n, err)
+			}
+			paid(t, k, "k", !aborted)
+			paid(t, k, "other", false)
+		})
+	}
+}
+
+// Its savepoint is there, so that the work has not ended the transaction.
+func TestAWriteThatIsStillOpenAbortsTheWork(t *testing.T) {
+	path := fresh(t)
+	db, other := open(t, path), open(t, path)
+	claim := idempotency.Claim{Key: idempotency.Key{Scope: "s", Principal: "p", Value: "k"}, Fingerprint: "f", Owner: "o", TTL: time.Hour}
+	tx, look, err := sqlite.New(db, sqlite.Options{}).Begin(t.Context(), claim)
+	if err != nil || !look.Held {
+		t.Fatal(look, err)
+	}
+	rows, err := sqlite.Tx(tx.Context(t.Context())).QueryContext(t.Context(), `INSERT INTO effects VALUES ('left'), ('open') RETURNING name`)
+	if err != nil || !rows.Next() {
+		t.Fatal(err, rows.Err())
+	}
+	committed := make(chan error)
+	go func() {
+		_, err := tx.Commit(t.Context(), claim, idempotency.Reply{})
+		committed <- err
+	}()
+	must(t, other, `INSERT INTO effects VALUES ('other')`) // waits for the rollback
+	rows.Close()
+	if err := <-committed; !errors.Is(err, idempotency.ErrTxAborted) {
+		t.Error(err)
+	}
+	if n := effects(t, db, "left"); n != 0 {
+		t.Errorf("%d effects", n)
+	}
+}
+
+// A savepoint of the work's own, even of the kit's name, takes nothing from it.
+func TestTheWorksOwnSavepoints(t *testing.T) {
+	db := open(t, fresh(t))
+	k := kit(t, db, "")
+	_, err := k.Do(t.Context(), "s", "k", nil, func(ctx context.Context) error {
+		_, err := sqlite.Tx(ctx).ExecContext(ctx, `INSERT INTO effects VALUES ('kept'); SAVEPOINT mine;
+			INSERT INTO effects VALUES ('undone'); ROLLBACK TO mine; RELEASE mine; SAVEPOINT left_open; INSERT INTO effects VALUES ('kept')`)
+		return err
+	})
+	if err != nil || effects(t, db, "kept") != 2 || effects(t, db, "undone") != 0 {
+		t.Error(err, effects(t, db, "kept"), effects(t, db, "undone"))
+	}
+}
+
+func TestATransactionHandedInIsTheCallers(t *testing.T) {
+	for _, commit := range []bool{true, false} {
+		db := open(t, fresh(t))
+		db.SetMaxOpenConns(1) // it has the only connection
+		store := sqlite.New(db, sqlite.Options{})
+		k, err := idempotency.New(store, idempotency.Options{Principal: idempotency.SinglePrincipal("x")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tx, err := db.Begin()
+		if err != nil {
+			t.Fatal(err)
+		}
+		must(t, tx, `INSERT INTO effects VALUES ('outer')`) // takes the lock
+		for _, again := range []bool{false, true} {
+			duplicate, err := k.Do(store.WithTx(t.Context(), tx), "s", "k", nil, func(ctx context.Context) error {
+				_, err := sqlite.Tx(ctx).ExecContext(ctx, `INSERT INTO effects VALUES ('inner')`)
+				return err
+			})
+			if duplicate != again || err != nil {
+				t.Error(duplicate, err)
+			}
+		}
+		want := 0
+		if commit {
+			want, err = 1, tx.Commit()
+		} else {
+			err = tx.Rollback()
+		}
+		if err != nil || effects(t, db, "inner") != want {
+			t.Error(err, effects(t, db, "inner"))
+		}
+		paid(t, k, "k", commit)
+	}
+}
+
+// A handler may take its time: replays do not wait for the write lock.
+func TestAReplayWaitsForNoHandler(t *testing.T) {
+	k := kit(t, open(t, fresh(t)), "")
+	paid(t, k, "done", false)
+	_, err := k.Do(t.Context(), "s", "slow", nil, func(context.Context) error {
+		paid(t, k, "done", true) // by another caller, while this one has the lock
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
