@@ -20,15 +20,16 @@ const (
 
 // planDue admits a batch of what is due. The loop comes back at once for more:
 // planning alone must not keep calls from starting. The first batch is what
-// the callers can take at once, so that they have work while larger ones follow.
+// the callers can take at once, and each next one as much larger, so that they
+// have work all the while.
 func (e *Executor) planDue(ctx context.Context) {
 	if ctx.Err() != nil || time.Now().Before(e.retryAt) {
 		return
 	}
-	limit := max(e.batch, min(e.cfg.MaxInFlight, admitLimit))
+	limit := min(e.batch+e.cfg.MaxInFlight, admitLimit)
 	b := e.plan.due(e.clock.now(), limit)
 	if e.batch = 0; b.full(limit) {
-		e.batch = min(2*limit, admitLimit)
+		e.batch = limit
 	}
 	if len(b.plans) > 0 {
 		e.admit(ctx, b)

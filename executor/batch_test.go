@@ -36,7 +36,7 @@ func TestAdmissions(t *testing.T) {
 		jobs int
 		want string // rows of each admission at the full hour
 	}{
-		"begin with what the callers can take, and grow": {"small", 1_500, "[16 32 64 128 256 500 500 4]"},
+		"begin with what the callers can take, and grow": {"small", 2_200, "[100 200 300 400 500 500 200]"},
 		"that take all that is due are one":              {"small", 10, "[10]"},
 		"hold about 1 MB of bodies":                      {strings.Repeat("x", 200<<10), 14, "[6 6 2]"},
 	} {
@@ -49,7 +49,7 @@ func TestAdmissions(t *testing.T) {
 					j.Schedule, j.Body = "0 * * * *", c.body
 					entries = append(entries, j)
 				}
-				_, stop := start(t, executor.Config{Registry: registry(t, entries...), Ledger: l, Caller: &counting{}, MaxInFlight: 16})
+				_, stop := start(t, executor.Config{Registry: registry(t, entries...), Ledger: l, Caller: &counting{}, MaxInFlight: 100})
 				time.Sleep(time.Until(time.Now().Truncate(time.Hour).Add(90 * time.Minute)))
 				first := slices.Clone(l.rows)
 				time.Sleep(time.Hour)

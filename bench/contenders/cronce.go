@@ -26,11 +26,18 @@ import (
 // all due at one instant, every default as it is. The work begins at the
 // instant, so admission is part of it.
 var (
-	CroncePostgres = rig.Contender{Name: "cronce, PostgreSQL", Store: rig.PostgreSQL, Run: runPostgres, Stored: storedPostgres}
-	CronceSQLite   = rig.Contender{Name: "cronce, SQLite", Store: rig.SQLite, Run: runSQLite, Stored: storedSQLite}
+	CroncePostgres = rig.Contender{Name: "cronce, PostgreSQL", Store: rig.PostgreSQL, Run: busy(runPostgres), Stored: storedPostgres}
+	CronceSQLite   = rig.Contender{Name: "cronce, SQLite", Store: rig.SQLite, Run: busy(runSQLite), Stored: storedSQLite}
 )
 
-func runPostgres(ctx context.Context, t *rig.Task) error {
+// work is what is done with a ledger once it is open.
+type work func(context.Context, *rig.Task, executor.Ledger) error
+
+func busy(run func(context.Context, *rig.Task, work) error) func(context.Context, *rig.Task) error {
+	return func(ctx context.Context, t *rig.Task) error { return run(ctx, t, runCronce) }
+}
+
+func runPostgres(ctx context.Context, t *rig.Task, do work) error {
 	if err := Prepare(ctx, t.Database); err != nil {
 		return err
 	}
@@ -39,7 +46,7 @@ func runPostgres(ctx context.Context, t *rig.Task) error {
 		return err
 	}
 	defer l.Close()
-	return runCronce(ctx, t, l)
+	return do(ctx, t, l)
 }
 
 // Prepare makes the ledger's tables.
@@ -48,13 +55,13 @@ func Prepare(ctx context.Context, database string) error {
 	return err
 }
 
-func runSQLite(ctx context.Context, t *rig.Task) error {
+func runSQLite(ctx context.Context, t *rig.Task, do work) error {
 	l, err := sqlite.Open(ctx, t.Database, sqlite.Options{})
 	if err != nil {
 		return err
 	}
 	defer l.Close()
-	return runCronce(ctx, t, l)
+	return do(ctx, t, l)
 }
 
 func runCronce(ctx context.Context, t *rig.Task, l executor.Ledger) error {
@@ -66,23 +73,29 @@ func runCronce(ctx context.Context, t *rig.Task, l executor.Ledger) error {
 	if err != nil {
 		return err
 	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	t.Begin(at)
+	w := &watcher{runs: int64(t.Runs), at: at, task: t, fail: cancel, statements: map[string]int{}}
+	err = execute(ctx, t, reg, l, w)
+	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
+		err = errors.Join(err, cause)
+	}
+	return err
+}
+
+// execute runs an executor of the registry's jobs until the parent ends it.
+func execute(ctx context.Context, t *rig.Task, reg *jobs.Registry, l executor.Ledger, o executor.Observer) error {
 	calls, err := targets.New(targets.Config{Registry: reg, Lookup: func(string) (string, bool) { return t.Target, true }})
 	if err != nil {
 		return err
 	}
 	defer calls.Close()
-	ctx, cancel := context.WithCancelCause(ctx)
-	w := &watcher{runs: int64(t.Runs), at: at, task: t, fail: cancel, statements: map[string]int{}}
-	e, err := executor.New(executor.Config{Registry: reg, Ledger: l, Caller: calls, Observer: w})
+	e, err := executor.New(executor.Config{Registry: reg, Ledger: l, Caller: calls, Observer: o})
 	if err != nil {
 		return err
 	}
-	t.Begin(at)
-	err = e.Run(ctx)
-	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
-		err = errors.Join(err, cause)
-	}
-	return err
+	return e.Run(ctx)
 }
 
 // Instant is far enough ahead to declare n jobs before it.

@@ -21,7 +21,7 @@ import (
 	"github.com/cronce/cronce/bench/rig"
 )
 
-var all = []rig.Contender{contenders.CroncePostgres, contenders.CronceSQLite, contenders.Gocron, contenders.Robfig}
+var all = []rig.Contender{contenders.Plan, contenders.CroncePostgres, contenders.CronceSQLite, contenders.Gocron, contenders.Robfig}
 
 func main() {
 	rig.Child(all...)
@@ -75,7 +75,11 @@ func row(size string, c rig.Contender, rounds []rig.Result) []string {
 	}
 	registered := rig.Spreads(rounds, func(r rig.Result) float64 { return float64(r.Registered) / (1 << 20) })
 	peak := rig.Spreads(rounds, rig.Result.PeakMB)
-	return []string{size, c.Name, middle(planned).String(), middle(arrived).String(), fmt.Sprintf("%.0f", registered.Median), fmt.Sprintf("%.0f", peak.Median)}
+	arrival := "-"
+	if !c.Silent {
+		arrival = middle(arrived).String()
+	}
+	return []string{size, c.Name, middle(planned).String(), arrival, fmt.Sprintf("%.0f", registered.Median), fmt.Sprintf("%.0f", peak.Median)}
 }
 
 // middle takes the median of each figure.

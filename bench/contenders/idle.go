@@ -1,0 +1,51 @@
+package contenders
+
+import (
+	"context"
+	"time"
+
+	"github.com/cronce/cronce/bench/rig"
+	"github.com/cronce/cronce/executor"
+)
+
+const (
+	// settleFor is how long nothing is measured after the jobs are declared.
+	settleFor = 2 * time.Second
+	// IdleFor is how long it is then measured.
+	IdleFor = 20 * time.Second
+)
+
+// Idle are cronce's contenders with jobs of which none is due while they are
+// measured.
+var Idle = []rig.Contender{
+	{Name: CroncePostgres.Name, Store: rig.PostgreSQL, Silent: true, Run: idle(runPostgres)},
+	{Name: CronceSQLite.Name, Store: rig.SQLite, Silent: true, Run: idle(runSQLite)},
+}
+
+func idle(run func(context.Context, *rig.Task, work) error) func(context.Context, *rig.Task) error {
+	return func(ctx context.Context, t *rig.Task) error {
+		return run(ctx, t, func(ctx context.Context, t *rig.Task, l executor.Ledger) error {
+			reg, err := registry(t.Runs, time.Now().Add(24*time.Hour))
+			if err != nil {
+				return err
+			}
+			return execute(ctx, t, reg, l, &rest{task: t})
+		})
+	}
+}
+
+// rest begins when the jobs are declared and is done after IdleFor.
+type rest struct {
+	executor.Silent
+	task *rig.Task
+	at   time.Time
+}
+
+func (r *rest) Asked(op string, _ time.Duration, err error) {
+	if op != "standings" || err != nil || !r.at.IsZero() {
+		return
+	}
+	r.at = time.Now().Add(settleFor)
+	r.task.Begin(r.at)
+	time.AfterFunc(settleFor+IdleFor, func() { r.task.Done(nil) })
+}

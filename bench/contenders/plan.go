@@ -1,0 +1,83 @@
+package contenders
+
+import (
+	"context"
+	"time"
+
+	"github.com/cronce/cronce/bench/rig"
+	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+)
+
+// Plan is cronce as far as what it has to compute: which jobs are due, and the
+// run-id and request of each, in its own batches and through its own loop. Its
+// ledger takes every plan at once and leases nothing, so nothing is stored or called.
+var Plan = rig.Contender{Name: "cronce, the plan alone", Run: runPlan, Silent: true}
+
+func runPlan(ctx context.Context, t *rig.Task) error {
+	at := Instant(t.Runs)
+	reg, err := registry(t.Runs, at)
+	if err != nil {
+		return err
+	}
+	l := &taker{registry: reg, task: t, at: at, begun: time.Now().UTC(), late: make([]time.Duration, 0, t.Runs)}
+	t.Begin(at)
+	return execute(ctx, t, reg, l, executor.Silent{})
+}
+
+// taker is a ledger that keeps nothing but the time of each plan.
+type taker struct {
+	registry *jobs.Registry
+	task     *rig.Task
+	at       time.Time
+	begun    time.Time
+	late     []time.Duration
+}
+
+func (l *taker) Standings(context.Context, string) ([]ledger.Standing, error) {
+	all := make([]ledger.Standing, 0, l.registry.Len())
+	for i, j := range l.registry.All() {
+		at := ledger.Position{JobID: j.ID, Epoch: 1, Watermark: l.begun}
+		all = append(all, ledger.Standing{Position: at, Hash: l.registry.Hash(i), Winner: l.registry.Hash(i)})
+	}
+	return all, nil
+}
+
+func (l *taker) Admit(_ context.Context, a ledger.Admission) (ledger.Admitted, error) {
+	late := time.Since(l.at)
+	for _, p := range a.Plans {
+		for range p.Instants {
+			l.late = append(l.late, late)
+		}
+	}
+	if len(l.late) == l.task.Runs {
+		l.task.Done(rig.Lateness(l.late))
+	}
+	return ledger.Admitted{Now: time.Now()}, nil
+}
+
+func (l *taker) Beat(context.Context, string) (ledger.Pulse, error) {
+	return ledger.Pulse{Now: time.Now(), Living: []string{l.registry.Version()}, Processes: 1}, nil
+}
+
+func (l *taker) Claim(context.Context, ledger.Claim) (ledger.Claimed, error) {
+	return ledger.Claimed{Now: time.Now()}, nil
+}
+
+func (l *taker) Declare(context.Context, ledger.Declaration) error { return nil }
+func (l *taker) Retire(context.Context, string) error              { return nil }
+
+func (l *taker) Enter(context.Context, ledger.Entry) (ledger.Entered, error) {
+	return ledger.Entered{}, nil
+}
+
+func (l *taker) Recall(context.Context, string) ([]ledger.Work, error) { return nil, nil }
+
+func (l *taker) Extend(context.Context, []ledger.Lease, time.Duration) ([]ledger.Lease, error) {
+	return nil, nil
+}
+
+func (l *taker) Record(_ context.Context, o []ledger.Outcome) ([]ledger.Fate, error) {
+	return make([]ledger.Fate, len(o)), nil
+}
