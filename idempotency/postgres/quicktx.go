@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -14,20 +13,15 @@ import (
 
 // open says what openByPgx says of a transaction of the kit's own.
 func (q *quick) open(ctx context.Context, t *tx, c idempotency.Claim) (o opening, err error) {
-	var late []byte // null: never
-	if !c.SendBefore.IsZero() {
-		late = timestamp(c.SendBefore)
-	}
 	var b pgconn.Batch
 	b.ExecStatement(q.begin, nil, nil, nil)
-	b.ExecStatement(q.lock, [][]byte{bigint(t.store.lock(c.Key)), late, []byte(idleTimeout(c.MaxRun))}, lockShape.takesAs, lockShape.givesAs)
+	b.ExecStatement(q.lock, [][]byte{bigint(t.store.lock(c.Key)), []byte(idleTimeout(c.MaxRun))}, lockShape.takesAs, lockShape.givesAs)
 	q.queueLook(&b, c)
 	results := t.conn.PgConn().ExecBatch(ctx, &b)
 	results.NextResult() // of BEGIN
-	only(results, func(row [][]byte) {
-		o.held, o.late, o.began, o.isolation = readBool(row[0]), readBool(row[1]), readTime(row[2]), string(row[3])
-	})
+	only(results, func(row [][]byte) { o.held, o.began = readBool(row[0]), readTime(row[1]) })
 	only(results, func(row [][]byte) { o.look, o.reclaim, err = readStored(row).look() })
+	o.now = o.began
 	return o, errors.Join(err, results.Close())
 }
 
@@ -46,7 +40,7 @@ func (q *quick) queueLook(b *pgconn.Batch, c idempotency.Claim) {
 
 // close says what closeByPgx says of a transaction of the kit's own without
 // an expired row in the way.
-func (q *quick) close(ctx context.Context, t *tx, c idempotency.Claim, r reply) (expires time.Time, stored bool, err error) {
+func (q *quick) close(ctx context.Context, t *tx, c idempotency.Claim, r reply) (stored bool, err error) {
 	var status, header []byte // null: none
 	if r.status != nil {
 		status = binary.BigEndian.AppendUint32(nil, uint32(int32(*r.status)))
@@ -57,10 +51,10 @@ func (q *quick) close(ctx context.Context, t *tx, c idempotency.Claim, r reply) 
 	var b pgconn.Batch
 	b.ExecStatement(q.record, [][]byte{
 		[]byte(c.Key.Scope), []byte(c.Key.Principal), []byte(c.Key.Value), []byte(c.Fingerprint), []byte(r.state), status, header,
-		r.body, []byte(c.Owner), bigint(c.TTL.Microseconds()), timestamp(t.began),
+		r.body, []byte(c.Owner), timestamp(r.expires), timestamp(t.began),
 	}, recordShape.takesAs, recordShape.givesAs)
 	b.ExecStatement(q.commit, nil, nil, nil)
 	results := t.conn.PgConn().ExecBatch(ctx, &b)
-	only(results, func(row [][]byte) { expires, stored = readTime(row[0]), true })
-	return expires, stored, results.Close()
+	stored = done(results)
+	return stored, results.Close()
 }

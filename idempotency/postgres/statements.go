@@ -13,7 +13,7 @@ const expired = `expires_at <= clock_timestamp()`
 
 // statements are the store's SQL, with its table put in.
 type statements struct {
-	lock, look, reclaim, record            string
+	lock, join, look, reclaim, record      string
 	reserve, takeOver, settle, doubt, free string
 }
 
@@ -23,27 +23,28 @@ func newStatements(table string) statements {
 	return statements{
 		// A statement of its own, before the look-up: the look-up's snapshot
 		// must be younger than the lock, or it misses the row of a holder who
-		// has just committed. In a transaction of the kit's own it also has the
-		// database end the transaction if its process is stopped; a function is
-		// cheaper there than SET is.
-		lock: `SELECT pg_try_advisory_xact_lock($1), coalesce($2::timestamptz <= clock_timestamp(), false),
-       transaction_timestamp(), current_setting('transaction_isolation'),
-       CASE WHEN $3::text IS NOT NULL THEN set_config('idle_in_transaction_session_timeout', $3, true) END IS NOT NULL`,
+		// has just committed. It also has the database end the transaction if
+		// its process is stopped; a function is cheaper there than SET is.
+		lock: `SELECT set_config('idle_in_transaction_session_timeout', $2, true) IS NOT NULL AND pg_try_advisory_xact_lock($1),
+       transaction_timestamp()`,
 
+		// The same in a transaction that was handed in, which keeps its own
+		// settings and may have begun long ago.
+		join: `SELECT pg_try_advisory_xact_lock($1), transaction_timestamp(), clock_timestamp(), current_setting('transaction_isolation')`,
+
+		// The predicates are null where the row has no such time.
 		look: in(`SELECT state, request_hash, owner, response_status, response_headers, response_body, expires_at,
-       coalesce({{expired}}, false), coalesce(locked_until <= clock_timestamp(), false)
+       {{expired}}, locked_until <= clock_timestamp()
 FROM {{table}} WHERE ` + key),
 
 		reclaim: in(`DELETE FROM {{table}} WHERE ` + key + ` AND {{expired}}`),
 
 		// created_at is not null: in a transaction other than the one that was
-		// begun ($11), because the work ended that, the insert fails.
+		// begun ($11), because the work ended that, the insert fails. It returns
+		// nothing: what a write returns, the server first puts aside.
 		record: in(`INSERT INTO {{table}} (scope, principal, key, request_hash, state, response_status, response_headers,
-       response_body, owner, created_at, expires_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9,
-        CASE WHEN transaction_timestamp() = $11 THEN clock_timestamp() END,
-        clock_timestamp() + $10::bigint * interval '1 microsecond')
-RETURNING expires_at`),
+       response_body, owner, expires_at, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, CASE WHEN transaction_timestamp() = $11 THEN $11::timestamptz END)`),
 
 		reserve: in(`INSERT INTO {{table}} AS k (scope, principal, key, request_hash, state, owner, locked_until, created_at)
 VALUES ($1, $2, $3, $4, 'calling', $5, clock_timestamp() + $6::bigint * interval '1 microsecond', clock_timestamp())

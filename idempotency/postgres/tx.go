@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/cronce/cronce/idempotency"
@@ -21,17 +22,26 @@ type tx struct {
 	quick   *quick        // nil: by pgx
 	work    *workTx
 	began   time.Time // the transaction's own time, by which it is known again
-	reclaim bool      // the key's expired row is in the way
+	now     clock
+	reclaim bool // the key's expired row is in the way
 }
 
 // opening is what the opening batch brings.
 type opening struct {
-	held, late bool
-	began      time.Time
-	isolation  string
-	look       idempotency.Look
-	reclaim    bool
+	held      bool
+	began     time.Time
+	now       time.Time // by the database's clock
+	isolation string    // empty: as the kit began it
+	look      idempotency.Look
+	reclaim   bool
 }
+
+// clock is the database's, read once and carried on by this process's: asking
+// the database again would cost a statement.
+type clock struct{ theirs, ours time.Time }
+
+// read is at most the answer's travel behind the database.
+func (c clock) read() time.Time { return c.theirs.Add(time.Since(c.ours)) }
 
 const beginTx = `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE`
 
@@ -51,7 +61,7 @@ func (s *Store) Begin(ctx context.Context, c idempotency.Claim) (idempotency.Tx,
 		t.pooled, t.conn = pooled, pooled.Conn()
 	}
 	o, err := t.open(ctx, c)
-	if err == nil && o.isolation != "read committed" {
+	if err == nil && join && o.isolation != "read committed" {
 		err = fmt.Errorf("postgres: the transaction handed in is %s, in which it cannot be seen who was first with a key: begin it READ COMMITTED", o.isolation)
 	}
 	if err != nil {
@@ -61,8 +71,8 @@ func (s *Store) Begin(ctx context.Context, c idempotency.Claim) (idempotency.Tx,
 	if join {
 		t.work = &workTx{Tx: outer}
 	}
-	t.began, t.reclaim = o.began, o.reclaim
-	o.look.Held, o.look.Late = o.held, o.late
+	t.began, t.now, t.reclaim = o.began, clock{o.now, time.Now()}, o.reclaim
+	o.look.Held, o.look.Late = o.held, !c.SendBefore.IsZero() && !c.SendBefore.After(o.now)
 	return t, o.look, nil
 }
 
@@ -89,26 +99,28 @@ func (t *tx) open(ctx context.Context, c idempotency.Claim) (o opening, err erro
 
 func (t *tx) openByPgx(ctx context.Context, c idempotency.Claim) (o opening, err error) {
 	var b pgx.Batch
-	var idle *string // nil: a transaction handed in keeps its own
+	locked := []any{&o.held, &o.began}
 	if t.pooled == nil {
 		b.Queue(`SAVEPOINT idempotent_work`)
+		b.Queue(t.store.sql.join, t.store.lock(c.Key))
+		locked = append(locked, &o.now, &o.isolation)
 	} else {
 		b.BeginTx(pgx.TxOptions{BeginQuery: beginTx})
-		limit := idleTimeout(c.MaxRun)
-		idle = &limit
+		b.Queue(t.store.sql.lock, t.store.lock(c.Key), idleTimeout(c.MaxRun))
 	}
-	b.Queue(t.store.sql.lock, t.store.lock(c.Key), optional(c.SendBefore), idle)
 	b.Queue(t.store.sql.look, c.Key.Scope, c.Key.Principal, c.Key.Value)
 	results := t.conn.SendBatch(ctx, &b)
 	t.work = &workTx{Tx: results.Tx()}
 
-	var limited bool
 	_, err = results.Exec()
 	if err == nil {
-		err = results.QueryRow().Scan(&o.held, &o.late, &o.began, &o.isolation, &limited)
+		err = results.QueryRow().Scan(locked...)
 	}
 	if err == nil {
 		o.look, o.reclaim, err = scanLook(results.QueryRow())
+	}
+	if t.pooled != nil {
+		o.now = o.began
 	}
 	return o, errors.Join(err, results.Close())
 }
@@ -138,13 +150,15 @@ func (s *Store) Look(ctx context.Context, c idempotency.Claim) (look idempotency
 
 func scanLook(row pgx.Row) (look idempotency.Look, expired bool, err error) {
 	var s stored
-	err = row.Scan(&s.state, &s.fingerprint, &s.owner, &s.status, &s.header, &s.body, &s.expires, &s.expired, &s.lapsed)
+	var expires, lapses *bool // null: at no time
+	err = row.Scan(&s.state, &s.fingerprint, &s.owner, &s.status, &s.header, &s.body, &s.expires, &expires, &lapses)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return idempotency.Look{}, false, nil
 	}
 	if err != nil {
 		return idempotency.Look{}, false, err
 	}
+	s.expired, s.lapsed = expires != nil && *expires, lapses != nil && *lapses
 	return s.look()
 }
 
@@ -198,27 +212,27 @@ func (t *tx) Commit(ctx context.Context, c idempotency.Claim, r idempotency.Repl
 	if err != nil {
 		return expires, err
 	}
+	reply.expires = t.now.read().Add(c.TTL).Truncate(time.Microsecond)
 	var stored bool
 	if t.quick != nil && !t.reclaim {
-		if expires, stored, err = t.quick.close(ctx, t, c, reply); err != nil {
+		if stored, err = t.quick.close(ctx, t, c, reply); err != nil {
 			t.store.forget(t.conn)
 		}
 	} else {
-		expires, stored, err = t.closeByPgx(ctx, c, reply)
+		stored, err = t.closeByPgx(ctx, c, reply)
 	}
-	return expires.UTC(), commitError(err, stored)
+	return reply.expires.UTC(), commitError(err, stored)
 }
 
-func (t *tx) closeByPgx(ctx context.Context, c idempotency.Claim, r reply) (expires time.Time, stored bool, err error) {
+func (t *tx) closeByPgx(ctx context.Context, c idempotency.Claim, r reply) (stored bool, err error) {
 	var b pgx.Batch
 	if t.reclaim {
 		b.Queue(t.store.sql.reclaim, c.Key.Scope, c.Key.Principal, c.Key.Value)
 	}
 	b.Queue(t.store.sql.record, c.Key.Scope, c.Key.Principal, c.Key.Value, c.Fingerprint, r.state, r.status, r.header,
-		r.body, c.Owner, c.TTL.Microseconds(), t.began).QueryRow(func(row pgx.Row) error {
-		err := row.Scan(&expires)
-		stored = err == nil
-		return err
+		r.body, c.Owner, r.expires, t.began).Exec(func(pgconn.CommandTag) error {
+		stored = true
+		return nil
 	})
 	if t.pooled != nil {
 		b.Queue(`COMMIT`)
@@ -226,7 +240,7 @@ func (t *tx) closeByPgx(ctx context.Context, c idempotency.Claim, r reply) (expi
 		b.Queue(`RELEASE SAVEPOINT idempotent_work`)
 	}
 	err = t.conn.SendBatch(ctx, &b).Close()
-	return expires, stored, err
+	return stored, err
 }
 
 // commitError reads the error of the closing batch. Once the record is stored
@@ -284,6 +298,8 @@ type reply struct {
 	status *int
 	header *string // not bytes, which without a described statement are no JSON
 	body   []byte
+
+	expires time.Time
 }
 
 func columns(r idempotency.Reply) (reply, error) {

@@ -24,12 +24,11 @@ const textOID = pgtype.TextOID
 
 // In the order of the statements' parameters and columns.
 var (
-	lockShape = newShape([]uint32{pgtype.Int8OID, pgtype.TimestamptzOID, textOID},
-		[]uint32{pgtype.BoolOID, pgtype.BoolOID, pgtype.TimestamptzOID, textOID, pgtype.BoolOID})
+	lockShape = newShape([]uint32{pgtype.Int8OID, textOID}, []uint32{pgtype.BoolOID, pgtype.TimestamptzOID})
 	lookShape = newShape([]uint32{textOID, textOID, textOID},
 		[]uint32{textOID, textOID, textOID, pgtype.Int4OID, pgtype.JSONBOID, pgtype.ByteaOID, pgtype.TimestamptzOID, pgtype.BoolOID, pgtype.BoolOID})
 	recordShape = newShape([]uint32{textOID, textOID, textOID, textOID, textOID, pgtype.Int4OID, pgtype.JSONBOID, pgtype.ByteaOID, textOID,
-		pgtype.Int8OID, pgtype.TimestamptzOID}, []uint32{pgtype.TimestamptzOID})
+		pgtype.TimestamptzOID, pgtype.TimestamptzOID}, nil)
 )
 
 func newShape(takes, gives []uint32) shape {
@@ -52,6 +51,16 @@ func formats(types []uint32) []int16 {
 func (s shape) fits(d *pgconn.StatementDescription) bool {
 	return slices.Equal(d.ParamOIDs, s.takes) &&
 		slices.EqualFunc(d.Fields, s.gives, func(f pgconn.FieldDescription, t uint32) bool { return f.DataTypeOID == t })
+}
+
+// done reports whether the next statement was carried out. Of what fails the
+// results' Close tells.
+func done(results *pgconn.MultiResultReader) bool {
+	if !results.NextResult() {
+		return false
+	}
+	_, err := results.ResultReader().Close()
+	return err == nil
 }
 
 // only reads the one row that the next result may have, which is valid for read
@@ -81,10 +90,13 @@ func readTime(b []byte) time.Time {
 
 func readBool(b []byte) bool { return b[0] != 0 }
 
+// truth is a boolean that may be null.
+func truth(b []byte) bool { return b != nil && readBool(b) }
+
 // readStored reads a row of the look-up.
 func readStored(row [][]byte) stored {
 	s := stored{state: idempotency.State(row[0]), fingerprint: string(row[1]), owner: string(row[2]),
-		header: bytes.Clone(row[4]), body: bytes.Clone(row[5]), expired: readBool(row[7]), lapsed: readBool(row[8])}
+		header: bytes.Clone(row[4]), body: bytes.Clone(row[5]), expired: truth(row[7]), lapsed: truth(row[8])}
 	if row[3] != nil {
 		status := int(int32(binary.BigEndian.Uint32(row[3])))
 		s.status = &status
