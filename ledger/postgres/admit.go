@@ -97,7 +97,7 @@ WITH turn AS MATERIALIZED (
 	SELECT run_id, job_id, at, now(), epoch, trigger,
 		CASE WHEN skip THEN 'skipped' WHEN starts THEN 'running' ELSE state END,
 		CASE WHEN skip THEN 'paused' ELSE reason END,
-		target, horizon, call::json, body,
+		target, horizon, call, body,
 		takes_slot, CASE WHEN takes_slot THEN job_id END,
 		CASE WHEN starts THEN 1 ELSE 0 END,
 		CASE WHEN starts THEN now() END,
@@ -117,7 +117,7 @@ WITH turn AS MATERIALIZED (
 	SELECT run_id, job_id, at, now(), epoch, trigger,
 		CASE WHEN queues THEN 'planned' ELSE 'skipped' END,
 		CASE WHEN queues THEN '' ELSE 'overlap' END,
-		target, horizon, call::json, body,
+		target, horizon, call, body,
 		queues, queues,
 		CASE WHEN queues THEN at END,
 		CASE WHEN NOT queues THEN now() END

@@ -123,7 +123,7 @@ const refillSQL = `
 		takes_slot = true, waiting = true, by = $6, why = $7,
 		target = CASE WHEN started_at IS NULL THEN $2 ELSE target END,
 		horizon = CASE WHEN started_at IS NULL THEN $3 ELSE horizon END,
-		call = CASE WHEN started_at IS NULL THEN $4::json ELSE call END,
+		call = CASE WHEN started_at IS NULL THEN $4 ELSE call END,
 		body = CASE WHEN started_at IS NULL THEN $5 ELSE body END
 	WHERE run_id = $1`
 

@@ -80,9 +80,9 @@ CREATE TABLE {{schema}}.runs (
     lease_token  text NOT NULL DEFAULT '',
     leased_by    text NOT NULL DEFAULT '',
     target       text NOT NULL DEFAULT '',
-    -- The request, frozen. The body is apart and in bytes: no JSON type keeps
-    -- it to the byte.
-    call         json,
+    -- The request, frozen: JSON that the server need not read. The body is apart
+    -- and in bytes, since JSON does not keep it to the byte.
+    call         text,
     body         bytea,
     by           text NOT NULL DEFAULT '',
     why          text NOT NULL DEFAULT '',
@@ -96,8 +96,8 @@ CREATE TABLE {{schema}}.runs (
     first_detail      text,
     first_owner       text,
     CHECK (starts_with(run_id, job_id || '@')),
-    CHECK ((due_at IS NOT NULL) = (state IN ('planned', 'running', 'retrying'))),
-    CHECK ((finished_at IS NULL) = (state IN ('planned', 'running', 'retrying'))),
+    CHECK (CASE WHEN state IN ('planned', 'running', 'retrying') THEN due_at IS NOT NULL AND finished_at IS NULL
+        ELSE due_at IS NULL AND finished_at IS NOT NULL END),
     CHECK (slot IS NULL OR (due_at IS NOT NULL AND NOT waiting)),
     CHECK (NOT waiting OR state IN ('planned', 'retrying'))
 ) WITH (autovacuum_vacuum_scale_factor = 0.05);
