@@ -18,8 +18,8 @@ import (
 // what they mean stand in docs/operations.md.
 type Metrics struct {
 	registry  *prometheus.Registry
-	instants  *prometheus.CounterVec
-	runs      *prometheus.CounterVec
+	instants  *perJob
+	runs      *perJob
 	attempts  *prometheus.CounterVec
 	late      *prometheus.CounterVec
 	lateness  prometheus.Histogram
@@ -39,8 +39,8 @@ var latencies = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5
 func NewMetrics() *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
-		instants: counter("cronce_instants_total", "Instants admitted to the ledger by this process, by state.", "job", "state"),
-		runs:     counter("cronce_runs_total", "Outcomes recorded by this process, by the state that they led to.", "job", "state", "reason"),
+		instants: newPerJob("cronce_instants_total", "Instants admitted to the ledger by this process, by state.", "job", "state"),
+		runs:     newPerJob("cronce_runs_total", "Outcomes recorded by this process, by the state that they led to.", "job", "state", "reason"),
 		attempts: counter("cronce_attempts_total", "Calls made, by answer and HTTP status (0: none).", "target", "answer", "status"),
 		late:     counter("cronce_records_refused_total", "Outcomes refused by the ledger because the lease was lost.", "job"),
 		lateness: prometheus.NewHistogram(prometheus.HistogramOpts{
@@ -81,7 +81,7 @@ func (m *Metrics) Watch(breakers func() map[string]string, counts func() (ledger
 }
 
 func (m *Metrics) Admitted(jobID string, state ledger.State, n int) {
-	m.instants.WithLabelValues(jobID, string(state)).Add(float64(n))
+	m.instants.add(values{jobID, string(state)}, n)
 }
 
 func (m *Metrics) Started(w ledger.Work, late time.Duration) {
@@ -103,7 +103,7 @@ func (m *Metrics) Settled(o ledger.Outcome, jobID string, fate ledger.Fate) {
 		m.late.WithLabelValues(jobID).Inc()
 		return
 	}
-	m.runs.WithLabelValues(jobID, string(o.State), string(o.Reason)).Inc()
+	m.runs.add(values{jobID, string(o.State), string(o.Reason)}, 1)
 }
 
 func (m *Metrics) InFlight(calls, waiting int) {
