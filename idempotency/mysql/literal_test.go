@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"database/sql"
+	"errors"
 	"fmt"
 	"net/http"
 	"reflect"
@@ -113,7 +114,7 @@ func TestALookUpReadsOneRow(t *testing.T) {
 		for i := range values {
 			into[i] = &values[i]
 		}
-		if err := rows.Scan(into...); err != nil {
+		if err := errors.Join(rows.Scan(into...), rows.Err()); err != nil {
 			t.Fatal(err)
 		}
 		for i, column := range columns {
