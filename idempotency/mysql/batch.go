@@ -32,23 +32,27 @@ func (b batching) text(statements []string) (text string, ok bool) {
 
 // tryBatches finds out what the pool's connections take, by batches without
 // effect. It is asked of one connection; one that takes less gives a syntax
-// error, before anything of a batch is done.
+// error, before anything of a batch is done. What is refused for another reason
+// is not done without for good.
 func (s *Store) tryBatches(ctx context.Context, conn *sql.Conn) (batching, error) {
 	if b := batching(s.batches.Load()); b != untried {
 		return b, nil
 	}
+	found := singly
 	for b := compound; b != singly; b++ {
 		text, _ := b.text([]string{`DO 0`, `DO 0`})
 		_, err := conn.ExecContext(ctx, text)
-		if err != nil && code(err) == 0 {
-			return b, err
-		}
-		if err == nil {
+		switch {
+		case err == nil:
 			s.batches.Store(int32(b))
 			return b, nil
+		case code(err) == 0:
+			return untried, err
+		case code(err) != syntaxError:
+			found = untried
 		}
 	}
-	s.batches.Store(int32(singly))
+	s.batches.Store(int32(found))
 	return singly, nil
 }
 

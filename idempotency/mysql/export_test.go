@@ -5,6 +5,7 @@ var Parse = parse
 
 // The ways in which several statements go to the server.
 const (
+	Untried  = untried
 	Compound = compound
 	Listed   = listed
 	Singly   = singly

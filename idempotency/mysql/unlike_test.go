@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	mysqldriver "github.com/go-sql-driver/mysql"
@@ -71,6 +72,56 @@ func TestConnectionsOfOnePoolThatAreNotAlike(t *testing.T) {
 		}
 		if mysql.Way(store) != mysql.Singly {
 			t.Error("no connection of the second kind was met")
+		}
+	})
+}
+
+// refusing is a connection, in a wrapper as those that trace are, whose server
+// refuses the first batches for a reason of the moment.
+type refusing struct {
+	driver.Conn
+	left *int
+}
+
+type refusingConnector struct {
+	driver.Connector
+	left *int
+}
+
+func (r refusingConnector) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := r.Connector.Connect(ctx)
+	return refusing{conn, r.left}, err
+}
+
+func (r refusing) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	if *r.left > 0 && strings.Contains(query, "DO 0;DO 0") {
+		*r.left--
+		return nil, &mysqldriver.MySQLError{Number: 1105, Message: "not now"}
+	}
+	return r.Conn.(driver.ExecerContext).ExecContext(ctx, query, args)
+}
+
+func (r refusing) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	return r.Conn.(driver.QueryerContext).QueryContext(ctx, query, args)
+}
+
+func TestWhatIsRefusedForTheMomentIsTriedAgain(t *testing.T) {
+	testdb.EachMySQL(t, func(t *testing.T, fresh func(testing.TB) string) {
+		dsn, left := fresh(t), 2
+		migrate(t, open(t, dsn))
+		db := sql.OpenDB(refusingConnector{connector(t, dsn+"?multiStatements=true"), &left})
+		defer db.Close()
+		db.SetMaxOpenConns(1)
+		store := mysql.New(db, mysql.Options{})
+		for n, batched := range []bool{false, true} {
+			if _, err := kitOn(t, store).Do(t.Context(), "s", fmt.Sprint(n), nil, func(ctx context.Context) error {
+				return effect(ctx, mysql.Tx(ctx))
+			}); err != nil {
+				t.Fatal(err)
+			}
+			if way := mysql.Way(store); (way != mysql.Untried) != batched || way == mysql.Singly {
+				t.Errorf("after call %d it goes way %v", n, way)
+			}
 		}
 	})
 }
