@@ -84,11 +84,11 @@ func (c *capture) send() {
 	c.client.Write(c.body.Bytes())
 }
 
-// reply is what is stored of it.
-func (c *capture) reply(more []string) Reply {
+// reply is what is stored of it, with the headers of these names.
+func (c *capture) reply(names []string) Reply {
 	c.WriteHeader(http.StatusOK)
 	disown(c.final)
-	r := Reply{Status: c.status, Header: storedHeader(c.final, more), Omitted: c.streaming}
+	r := Reply{Status: c.status, Header: storedHeader(c.final, names), Omitted: c.streaming}
 	if !c.streaming {
 		r.Body = c.body.Bytes()
 	}

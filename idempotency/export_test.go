@@ -10,6 +10,7 @@ var (
 	Canonicalize  = canonicalize
 	CanonicalJSON = canonicalJSON
 	RetryAfter    = retryAfter
+	Replayable    = replayable
 	StoredHeader  = storedHeader
 )
 

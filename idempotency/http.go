@@ -73,7 +73,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out := newCapture(w, h.kit.opt.MaxStoredBody)
 	reply, replayed, err := h.kit.once(r.Context(), c, func(ctx context.Context) (Reply, Disposition, error) {
 		h.next.ServeHTTP(out, inner(ctx, r, body))
-		reply := out.reply(h.kit.opt.ReplayHeaders)
+		reply := out.reply(h.kit.replayable)
 		return reply, h.route.Policy(reply.Status), nil
 	})
 	switch {

@@ -16,6 +16,8 @@ type Kit struct {
 	opt    Options
 	gate   gate
 	limits limits
+
+	replayable []string // canonical names of headers
 }
 
 // Options configure a [Kit]. Only Principal is required.
@@ -87,7 +89,7 @@ func New(store Store, o Options) (*Kit, error) {
 	if err := o.checkLimits(); err != nil {
 		return nil, err
 	}
-	return &Kit{store: store, opt: o.complete()}, nil
+	return &Kit{store: store, opt: o.complete(), replayable: replayable(o.ReplayHeaders)}, nil
 }
 
 // checkLimits refuses what would make every key expired, or every work too long.

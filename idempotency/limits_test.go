@@ -3,6 +3,8 @@ package idempotency_test
 import (
 	"context"
 	"errors"
+	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -68,6 +70,57 @@ func TestAnExchangeEndsWithItsCallerAndWithTheLimit(t *testing.T) {
 		defer cancel()
 		if err := l.Within(hurried, time.Minute, hangs); !errors.Is(err, context.DeadlineExceeded) {
 			t.Error(err)
+		}
+	})
+}
+
+// A timer for each would wake the thread that waits for the network.
+func TestWhatBeginsTogetherUnderOneLimitSharesItsTimer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l idempotency.Limits
+		other := l.From(t.Context(), 32*time.Second).Done()
+		first := l.From(t.Context(), 16*time.Second).Done()
+		time.Sleep(time.Second) // virtual; a sixteenth
+		if l.From(t.Context(), 16*time.Second).Done() != first {
+			t.Error("two requests within a sixteenth of their limit have a timer each")
+		}
+		if other == first || l.From(t.Context(), 32*time.Second).Done() != other {
+			t.Error("two limits have one timer, or one has two")
+		}
+		time.Sleep(time.Minute) // virtual; the timers have ended
+	})
+}
+
+// Package context watches a parent that it does not know in a goroutine.
+func TestAChildOfALimitCostsNoGoroutine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l idempotency.Limits
+		caller, leave := context.WithCancel(t.Context())
+		defer leave()
+		before := runtime.NumGoroutine()
+		for range 50 {
+			_, cancel := context.WithCancel(l.From(caller, time.Minute))
+			defer cancel()
+		}
+		if n := runtime.NumGoroutine() - before; n >= 50 {
+			t.Errorf("50 children started %d goroutines", n)
+		}
+	})
+}
+
+func TestAnExchangeThatSucceedsAtTheLimitHasSucceeded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l idempotency.Limits
+		var failed error
+		for _, result := range []error{nil, errors.New("connection closed")} {
+			err := l.Within(t.Context(), time.Minute, func(ctx context.Context) error { <-ctx.Done(); return result })
+			if result == nil && err != nil {
+				t.Error(err)
+			}
+			failed = err
+		}
+		if !errors.Is(failed, context.DeadlineExceeded) || !strings.Contains(failed.Error(), "connection closed") {
+			t.Errorf("of an exchange that failed at the limit it is said: %v", failed)
 		}
 	})
 }

@@ -38,17 +38,25 @@ var neverReplayed = map[string]bool{
 	"Content-Length": true, "Www-Authenticate": true, "Authorization": true,
 }
 
+// replayable are the canonical names of the headers that are replayed: the
+// default ones and more.
+func replayable(more []string) (names []string) {
+	for _, name := range slices.Concat(replayed, more) {
+		if name = textproto.CanonicalMIMEHeaderKey(name); !neverReplayed[name] {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // storedHeader picks what is replayed of a handler's header. Not every database
 // can keep what is not text, and none would give it back byte for byte.
-func storedHeader(h http.Header, more []string) http.Header {
+func storedHeader(h http.Header, names []string) http.Header {
 	stored := http.Header{}
-	for _, list := range [][]string{replayed, more} {
-		for _, name := range list {
-			name = textproto.CanonicalMIMEHeaderKey(name)
-			// A name without values is kept: it keeps net/http from guessing one.
-			if values, set := h[name]; set && !neverReplayed[name] && !slices.ContainsFunc(values, notText) {
-				stored[name] = slices.Clone(values)
-			}
+	for _, name := range names {
+		// A name without values is kept: it keeps net/http from guessing one.
+		if values, set := h[name]; set && !slices.ContainsFunc(values, notText) {
+			stored[name] = slices.Clone(values)
 		}
 	}
 	return stored

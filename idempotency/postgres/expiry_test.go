@@ -2,7 +2,6 @@ package postgres_test
 
 import (
 	"context"
-	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -85,13 +84,5 @@ func TestInATransactionHandedInTheTTLRunsFromTheWork(t *testing.T) {
 	})
 	if err != nil {
 		t.Error(err)
-	}
-}
-
-// A service may let its own transactions be read only unless they say.
-func TestTheRolesDefaultOfReadOnlyDoesNotMatter(t *testing.T) {
-	p := pool(t, database(t), func(c *pgxpool.Config) { c.ConnConfig.RuntimeParams["default_transaction_read_only"] = "on" })
-	if w := serve(kit(t, p), "k", pay); w.Code != http.StatusCreated {
-		t.Errorf("answered %d %s", w.Code, w.Body)
 	}
 }

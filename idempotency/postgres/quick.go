@@ -14,7 +14,7 @@ import (
 // without pgx's conversions and bookkeeping, which made most of what a request
 // allocated. What the server is told is the same.
 type quick struct {
-	begin, lock, look, record, commit *pgconn.StatementDescription
+	begin, beginWrite, lock, look, record, commit *pgconn.StatementDescription
 	// tx is a transaction of the connection as pgx sees it, for the work. One
 	// serves them all: it is closed by its own endings only, which are kept
 	// from the work.
@@ -45,11 +45,11 @@ func (s *Store) quickOn(ctx context.Context, conn *pgx.Conn) (q *quick, err erro
 func (s *Store) forget(conn *pgx.Conn) { delete(conn.PgConn().CustomData(), s.name) }
 
 func (s *Store) prepare(ctx context.Context, conn *pgx.Conn) (*quick, error) {
-	d, err := describe(ctx, conn.PgConn(), beginTx, s.sql.lock, s.sql.look, s.sql.record, `COMMIT`)
+	d, err := describe(ctx, conn.PgConn(), beginReadCommitted, beginTx, s.sql.lock, s.sql.look, s.sql.record, `COMMIT`)
 	if err != nil {
 		return nil, err
 	}
-	q := &quick{begin: d[0], lock: d[1], look: d[2], record: d[3], commit: d[4]}
+	q := &quick{begin: d[0], beginWrite: d[1], lock: d[2], look: d[3], record: d[4], commit: d[5]}
 	if !lockShape.fits(q.lock) || !lookShape.fits(q.look) || !recordShape.fits(q.record) {
 		return nil, nil
 	}

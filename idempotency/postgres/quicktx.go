@@ -14,7 +14,7 @@ import (
 // open says what openByPgx says of a transaction of the kit's own.
 func (q *quick) open(ctx context.Context, t *tx, c idempotency.Claim) (o opening, err error) {
 	var b pgconn.Batch
-	b.ExecStatement(q.begin, nil, nil, nil)
+	b.ExecStatement(q.beginOn(t.conn.PgConn()), nil, nil, nil)
 	b.ExecStatement(q.lock, [][]byte{bigint(t.store.lock(c.Key)), []byte(idleTimeout(c.MaxRun))}, lockShape.takesAs, lockShape.givesAs)
 	q.queueLook(&b, c)
 	results := t.conn.PgConn().ExecBatch(ctx, &b)
@@ -23,6 +23,16 @@ func (q *quick) open(ctx context.Context, t *tx, c idempotency.Claim) (o opening
 	only(results, func(row [][]byte) { o.look, o.reclaim, err = readStored(row).look() })
 	o.now = o.began
 	return o, errors.Join(err, results.Close())
+}
+
+// beginOn leaves out READ WRITE where the server has said that it is so anyway:
+// each setting of a transaction costs as much as a small expression. Servers
+// before version 14, and some poolers, do not say.
+func (q *quick) beginOn(conn *pgconn.PgConn) *pgconn.StatementDescription {
+	if conn.ParameterStatus("default_transaction_read_only") == "off" && conn.ParameterStatus("in_hot_standby") == "off" {
+		return q.begin
+	}
+	return q.beginWrite
 }
 
 // lookUp looks the key up outside of a transaction.

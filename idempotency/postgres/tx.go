@@ -43,7 +43,10 @@ type clock struct{ theirs, ours time.Time }
 // read is at most the answer's travel behind the database.
 func (c clock) read() time.Time { return c.theirs.Add(time.Since(c.ours)) }
 
-const beginTx = `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE`
+const (
+	beginReadCommitted = `BEGIN ISOLATION LEVEL READ COMMITTED`
+	beginTx            = beginReadCommitted + ` READ WRITE`
+)
 
 // Begin implements [idempotency.Store]. One batch begins, tries the lock and
 // looks the key up; a found record counts even when the lock was not got, since
