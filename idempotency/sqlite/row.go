@@ -23,9 +23,10 @@ func (r *row) read(rows driver.Rows, err error) error {
 		return err
 	}
 	values := make([]driver.Value, len(rows.Columns()))
-	if err = rows.Next(values); err == nil {
+	switch err = rows.Next(values); {
+	case err == nil:
 		r.values = values
-	} else if err == io.EOF {
+	case errors.Is(err, io.EOF):
 		err = nil
 	}
 	return errors.Join(err, rows.Close())
