@@ -24,10 +24,12 @@ const history = 30 * 24 * time.Hour
 // book is a ledger with finished runs.
 type book struct {
 	*postgres.Ledger
-	runs   int
-	stands []ledger.Standing
-	tokens int
-	took   map[string][]time.Duration
+	database string
+	runs     int
+	stands   []ledger.Standing
+	tokens   int
+	took     map[string][]time.Duration
+	doing    string // the operation under way
 }
 
 func openBook(ctx context.Context, d *rig.Databases, runs int) (*book, error) {
@@ -38,7 +40,7 @@ func openBook(ctx context.Context, d *rig.Databases, runs int) (*book, error) {
 	if err := contenders.Prepare(ctx, database); err != nil {
 		return nil, err
 	}
-	b := &book{runs: runs, took: map[string][]time.Duration{}}
+	b := &book{database: database, runs: runs, took: map[string][]time.Duration{}}
 	if b.Ledger, err = postgres.Open(ctx, database, postgres.PoolSize(2)); err != nil {
 		return nil, err
 	}
@@ -46,6 +48,9 @@ func openBook(ctx context.Context, d *rig.Databases, runs int) (*book, error) {
 		return nil, err
 	}
 	if err := fill(ctx, database, runs); err != nil {
+		return nil, err
+	}
+	if err := resetReads(ctx, database); err != nil {
 		return nil, err
 	}
 	b.stands, err = b.Standings(ctx, "v1")
@@ -88,11 +93,12 @@ func fill(ctx context.Context, database string, runs int) error {
 		INSERT INTO cronce.runs (run_id, job_id, scheduled_at, planned_at, started_at, finished_at, send_before, epoch,
 			state, reason, trigger, target, attempt, lease_token, leased_by, call, body,
 			first_started_at, first_finished_at, first_status, first_answer, first_code, first_error, first_detail, first_owner)
-		SELECT 'job-' || lpad((i %% %[2]d)::text, 5, '0') || '@' || i, 'job-' || lpad((i %% %[2]d)::text, 5, '0'),
+		SELECT job || '@' || to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), job,
 			at, at, at, at, at, 1, state, CASE state WHEN 'dead' THEN 'exhausted' WHEN 'skipped' THEN 'overlap' ELSE '' END,
 			'schedule', 'SVC_URL', 1, md5(i::text), 'p', '{"target":"SVC_URL"}', '{}',
 			at, at, 200, 'fresh', '', '', '', 'p'
-		FROM generate_series(1, %[1]d) i, LATERAL (SELECT now() - interval '%[3]d seconds' - interval '60 days' * (1 - i / %[1]d.0) AS at,
+		FROM generate_series(1, %[1]d) i, LATERAL (SELECT 'job-' || lpad((i %% %[2]d)::text, 5, '0') AS job,
+			date_trunc('second', now() - interval '%[3]d seconds' - interval '60 days' * (1 - i / %[1]d.0)) AS at,
 			CASE WHEN i %% 100 = 0 THEN 'dead' WHEN i %% 10 = 0 THEN 'skipped' ELSE 'succeeded' END AS state) x`,
 			runs, batch, int(history.Seconds())),
 		fmt.Sprintf(`UPDATE cronce.jobs SET watermark = date_trunc('second', now()) - interval '%d seconds'`, int(history.Seconds())),
@@ -129,40 +135,40 @@ func dropIndexes(ctx context.Context, c *pgx.Conn) ([]string, error) {
 	return definitions, err
 }
 
+// operations are what a round does, in this order.
+var operations = []string{"admit", "claim", "record", "runs list", "runs list of a job", "runs list of the dead"}
+
 // round does every operation once and notes what each took.
 func (b *book) round(ctx context.Context) error {
 	var work []ledger.Work
-	operations := []struct {
-		name string
-		do   func() error
-	}{
-		{"admit", func() error {
+	do := map[string]func() error{
+		"admit": func() error {
 			_, err := b.Admit(ctx, b.admission())
 			return err
-		}},
-		{"claim", func() error {
+		},
+		"claim": func() error {
 			got, err := b.Claim(ctx, ledger.Claim{Owner: "p", Token: b.token(), Limit: batch, LeaseFor: time.Minute})
 			if work = got.Work; err == nil && len(work) != batch {
 				err = fmt.Errorf("claimed %d of %d", len(work), batch)
 			}
 			return err
-		}},
-		{"record", func() error {
+		},
+		"record": func() error {
 			_, err := b.Record(ctx, outcomes(work))
 			return err
-		}},
-		{"runs list", func() error { return b.list(ctx, ledger.Filter{Limit: 100}) }},
-		{"runs list of a job", func() error { return b.list(ctx, ledger.Filter{JobID: jobID(7), Limit: 10}) }},
-		{"runs list of the dead", func() error {
+		},
+		"runs list":          func() error { return b.list(ctx, ledger.Filter{Limit: 100}) },
+		"runs list of a job": func() error { return b.list(ctx, ledger.Filter{JobID: jobID(7), Limit: 10}) },
+		"runs list of the dead": func() error {
 			return b.list(ctx, ledger.Filter{States: []ledger.State{ledger.Dead}, Unacked: true, Limit: 10})
-		}},
+		},
 	}
-	for _, o := range operations {
+	for _, name := range operations {
 		start := time.Now()
-		if err := o.do(); err != nil {
-			return fmt.Errorf("%s with %d runs: %w", o.name, b.runs, err)
+		if err := do[name](); err != nil {
+			return fmt.Errorf("%s with %d runs: %w", name, b.runs, err)
 		}
-		b.took[o.name] = append(b.took[o.name], time.Since(start))
+		b.took[name] = append(b.took[name], time.Since(start))
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 // Command growth measures what does not show in a fresh database: what the
 // ledger's statements cost when it holds 1,000, 100,000 and a million finished
-// runs, and what several replicas on one PostgreSQL do to the work.
+// runs, how much of these they read, and what several replicas
+// on one PostgreSQL do to the work.
 //
 //	make bench-peers PEERS=growth
 package main
@@ -92,7 +93,7 @@ func measureLedgers(ctx context.Context, d *rig.Databases, sizes []int, rounds i
 		head = append(head, fmt.Sprintf("%d runs", n))
 	}
 	var rows [][]string
-	for _, name := range []string{"admit", "claim", "record", "runs list", "runs list of a job", "runs list of the dead"} {
+	for _, name := range operations {
 		row := []string{name}
 		for _, b := range books {
 			l := rig.Lateness(b.took[name])
@@ -102,7 +103,7 @@ func measureLedgers(ctx context.Context, d *rig.Databases, sizes []int, rounds i
 	}
 	fmt.Printf("%d runs each, %d rounds over all ledgers in turn\n\n%s\n", batch, rounds,
 		rig.Table(append(head, "last : first"), rows))
-	return nil
+	return printReads(ctx, books, rounds)
 }
 
 func growth(books []*book, name string) float64 {
