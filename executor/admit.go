@@ -20,13 +20,14 @@ const (
 
 // planDue admits a batch of what is due. The loop comes back at once for more:
 // planning alone must not keep calls from starting. The first batch is what
-// the callers can take at once, and each next one as much larger, so that they
-// have work all the while.
+// the callers can take at once, and each next one twice as large, so that they
+// have work all the while, and a thousand jobs are soon planned where there is
+// one caller and the ledger is slow.
 func (e *Executor) planDue(ctx context.Context) {
 	if ctx.Err() != nil || time.Now().Before(e.retryAt) {
 		return
 	}
-	limit := min(e.batch+e.cfg.MaxInFlight, admitLimit)
+	limit := min(max(2*e.batch, e.cfg.MaxInFlight), admitLimit)
 	b := e.plan.due(e.clock.now(), limit)
 	if e.batch = 0; b.full(limit) {
 		e.batch = limit

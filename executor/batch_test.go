@@ -32,13 +32,15 @@ func (l *admissions) Admit(ctx context.Context, a ledger.Admission) (ledger.Admi
 
 func TestAdmissions(t *testing.T) {
 	for name, c := range map[string]struct {
-		body string
-		jobs int
-		want string // rows of each admission at the full hour
+		body    string
+		jobs    int
+		callers int
+		want    string // rows of each admission at the full hour
 	}{
-		"begin with what the callers can take, and grow": {"small", 2_200, "[100 200 300 400 500 500 200]"},
-		"that take all that is due are one":              {"small", 10, "[10]"},
-		"hold about 1 MB of bodies":                      {strings.Repeat("x", 200<<10), 14, "[6 6 2]"},
+		"begin with what the callers can take, and double": {"small", 1_700, 100, "[100 200 400 500 500]"},
+		"of one caller soon are large":                     {"small", 1_600, 1, "[1 2 4 8 16 32 64 128 256 500 500 89]"},
+		"that take all that is due are one":                {"small", 10, 100, "[10]"},
+		"hold about 1 MB of bodies":                        {strings.Repeat("x", 200<<10), 14, 100, "[6 6 2]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -49,7 +51,7 @@ func TestAdmissions(t *testing.T) {
 					j.Schedule, j.Body = "0 * * * *", c.body
 					entries = append(entries, j)
 				}
-				_, stop := start(t, executor.Config{Registry: registry(t, entries...), Ledger: l, Caller: &counting{}, MaxInFlight: 100})
+				_, stop := start(t, executor.Config{Registry: registry(t, entries...), Ledger: l, Caller: &counting{}, MaxInFlight: c.callers})
 				time.Sleep(time.Until(time.Now().Truncate(time.Hour).Add(90 * time.Minute)))
 				first := slices.Clone(l.rows)
 				time.Sleep(time.Hour)
