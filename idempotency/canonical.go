@@ -96,8 +96,9 @@ func (c *canonicalizer) value(out []byte, depth int) ([]byte, error) {
 	}
 }
 
-// string consumes a string and returns what it means.
-func (c *canonicalizer) string() (text string, err error) {
+// string consumes a string and returns what it means: of one without escapes a
+// piece of the text.
+func (c *canonicalizer) string() ([]byte, error) {
 	c.next()
 	end, escaped := 1, false
 	for ; c.text[end] != '"'; end++ {
@@ -108,10 +109,11 @@ func (c *canonicalizer) string() (text string, err error) {
 	}
 	quoted := c.take(end + 1)
 	if !escaped {
-		return string(quoted[1:end]), nil
+		return quoted[1:end], nil
 	}
-	err = json.Unmarshal(quoted, &text)
-	return text, err
+	var text string
+	err := json.Unmarshal(quoted, &text)
+	return []byte(text), err
 }
 
 func (c *canonicalizer) array(out []byte, depth int) (_ []byte, err error) {
@@ -127,50 +129,71 @@ func (c *canonicalizer) array(out []byte, depth int) (_ []byte, err error) {
 	return append(out, ']'), nil
 }
 
+// member is of an object: its name, and where in the output it stands.
+type member struct {
+	name       []byte
+	start, end int
+}
+
 // object sorts its members by their names' UTF-16 code units (RFC 8785,
-// section 3.2.3).
-func (c *canonicalizer) object(out []byte, depth int) ([]byte, error) {
-	type member struct {
-		name  string
-		bytes []byte
-	}
-	var members []member
-	c.take(1)
+// section 3.2.3). They are written as they come, and moved only if that is not
+// their order.
+func (c *canonicalizer) object(out []byte, depth int) (_ []byte, err error) {
+	var few [8]member // most objects need no more memory
+	members, sorted := few[:0], true
+	out = append(out, c.take(1)...)
 	for c.more('}') {
-		name, err := c.string()
-		if err != nil {
+		if len(members) > 0 {
+			out = append(out, ',')
+		}
+		m := member{start: len(out)}
+		if m.name, err = c.string(); err != nil {
 			return nil, err
 		}
 		c.next()
-		c.take(len(":"))
-		m := member{name, append(appendString(nil, name), ':')}
-		if m.bytes, err = c.value(m.bytes, depth+1); err != nil {
+		out = append(appendString(out, m.name), c.take(len(":"))...)
+		if out, err = c.value(out, depth+1); err != nil {
 			return nil, err
 		}
+		m.end = len(out)
+		sorted = sorted && (len(members) == 0 || compareUTF16(members[len(members)-1].name, m.name) < 0)
 		members = append(members, m)
 	}
-	slices.SortFunc(members, func(a, b member) int { return compareUTF16(a.name, b.name) })
-	out = append(out, '{')
-	for i, m := range members {
-		if i > 0 {
-			if members[i-1].name == m.name {
-				return nil, errDuplicate
-			}
-			out = append(out, ',')
+	if !sorted {
+		if err := sortMembers(out, members); err != nil {
+			return nil, err
 		}
-		out = append(out, m.bytes...)
 	}
 	return append(out, '}'), nil
 }
 
-// compareUTF16 is strings.Compare for code units. Below the surrogates the two
-// orders are one.
-func compareUTF16(a, b string) int {
-	high := func(r rune) bool { return r >= 0xE000 }
-	if strings.IndexFunc(a, high) < 0 || strings.IndexFunc(b, high) < 0 {
-		return strings.Compare(a, b)
+// sortMembers moves an object's members, with which the output ends.
+func sortMembers(out []byte, members []member) error {
+	written := out[members[0].start:]
+	base := members[0].start
+	as := bytes.Clone(written)
+	slices.SortFunc(members, func(a, b member) int { return compareUTF16(a.name, b.name) })
+	written = written[:0]
+	for i, m := range members {
+		if i > 0 {
+			if bytes.Equal(members[i-1].name, m.name) {
+				return errDuplicate
+			}
+			written = append(written, ',')
+		}
+		written = append(written, as[m.start-base:m.end-base]...)
 	}
-	return slices.Compare(utf16.Encode([]rune(a)), utf16.Encode([]rune(b)))
+	return nil
+}
+
+// compareUTF16 is bytes.Compare for code units. Below the surrogates the two
+// orders are one.
+func compareUTF16(a, b []byte) int {
+	high := func(r rune) bool { return r >= 0xE000 }
+	if bytes.IndexFunc(a, high) < 0 || bytes.IndexFunc(b, high) < 0 {
+		return bytes.Compare(a, b)
+	}
+	return slices.Compare(utf16.Encode(bytes.Runes(a)), utf16.Encode(bytes.Runes(b)))
 }
 
 // maxExact: every integer below it is a float64.
@@ -222,7 +245,7 @@ func decimalOf(literal string) decimal {
 	return decimal{negative, short, exponent - len(fraction) + len(digits) - len(short)}
 }
 
-func appendString(out []byte, s string) []byte {
+func appendString(out, s []byte) []byte {
 	out = append(out, '"')
 	for i := range len(s) {
 		switch c := s[i]; {

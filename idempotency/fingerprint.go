@@ -20,8 +20,13 @@ const fingerprintVersion = "v1:"
 // body. A JSON body counts by its meaning.
 func requestFingerprint(r *http.Request, body []byte) string {
 	kind, isJSON := contentType(r.Header.Get("Content-Type"))
-	return fingerprint([]byte(r.Method), []byte(r.URL.EscapedPath()),
-		[]byte(canonicalQuery(r.URL.RawQuery)), []byte(kind), canonicalBody(body, isJSON))
+	body = canonicalBody(body, isJSON)
+	text := make([]byte, 0, 1024) // on the stack
+	text = appendPart(text, r.Method)
+	text = appendPart(text, r.URL.EscapedPath())
+	text = appendPart(text, canonicalQuery(r.URL.RawQuery))
+	text = appendPart(text, kind)
+	return fingerprint(appendPart(text, body))
 }
 
 // readBefore reports whether somebody read the request's body before the
@@ -34,31 +39,32 @@ func readBefore(r *http.Request, body []byte) bool {
 func payloadFingerprint(payload any) (string, error) {
 	switch p := payload.(type) {
 	case nil:
-		return fingerprint(), nil
+		return fingerprint(nil), nil
 	case []byte:
-		return fingerprint(canonicalBody(p, true)), nil
+		return fingerprint(appendPart(nil, canonicalBody(p, true))), nil
 	case string:
-		return fingerprint(canonicalBody([]byte(p), true)), nil
+		return fingerprint(appendPart(nil, canonicalBody([]byte(p), true))), nil
 	default:
 		text, err := json.Marshal(p)
 		if err != nil {
 			return "", err
 		}
-		return fingerprint(canonicalBody(text, true)), nil
+		return fingerprint(appendPart(nil, canonicalBody(text, true))), nil
 	}
 }
 
-// fingerprint hashes the parts with their lengths, so that no two lists of
+// appendPart adds a part with its length before it, so that no two lists of
 // parts run together.
-func fingerprint(parts ...[]byte) string {
-	h := sha256.New()
-	var length []byte
-	for _, p := range parts {
-		length = append(strconv.AppendInt(length[:0], int64(len(p)), 10), ':')
-		h.Write(length)
-		h.Write(p)
-	}
-	return fingerprintVersion + hex.EncodeToString(h.Sum(nil))
+func appendPart[T string | []byte](text []byte, part T) []byte {
+	text = append(strconv.AppendInt(text, int64(len(part)), 10), ':')
+	return append(text, part...)
+}
+
+// fingerprint hashes parts that stand one behind the other.
+func fingerprint(parts []byte) string {
+	digest := sha256.Sum256(parts)
+	text := make([]byte, 0, len(fingerprintVersion)+2*len(digest))
+	return string(hex.AppendEncode(append(text, fingerprintVersion...), digest[:]))
 }
 
 func canonicalBody(body []byte, isJSON bool) []byte {

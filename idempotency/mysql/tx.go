@@ -18,7 +18,8 @@ import (
 type tx struct {
 	store   *Store
 	q       Querier
-	conn    *sql.Conn // nil: handed in, or over
+	conn    *sql.Conn     // nil: handed in
+	work    *sqlkeys.Work // nil: none, or handed in
 	batches batching
 	// Its savepoints. A name that is set again in a transaction moves: work
 	// inside work would take away what its outer work goes by.
@@ -124,11 +125,25 @@ func (s *Store) Look(ctx context.Context, c idempotency.Claim) (idempotency.Look
 	return look, nil
 }
 
-// Context implements [idempotency.Tx].
-func (t *tx) Context(ctx context.Context) context.Context { return t.store.WithTx(ctx, t.q) }
+// Context implements [idempotency.Tx]. With the work's end its context ends,
+// and so do the queries that it has left open.
+func (t *tx) Context(ctx context.Context) context.Context {
+	if t.conn == nil {
+		return t.store.WithTx(ctx, t.q)
+	}
+	t.work, ctx = sqlkeys.NewWork(ctx, t.conn)
+	return t.store.WithTx(ctx, t.work)
+}
+
+func (t *tx) endWork() {
+	if t.work != nil {
+		t.work.End()
+	}
+}
 
 // Commit implements [idempotency.Tx].
 func (t *tx) Commit(ctx context.Context, c idempotency.Claim, r idempotency.Reply) (expires time.Time, err error) {
+	t.endWork()
 	commit := t.commitSingly
 	if t.conn != nil && t.batches != singly && len(r.Body) <= literalBody {
 		commit = t.commitBatch
@@ -201,6 +216,7 @@ func (t *tx) ended(ctx context.Context, c idempotency.Claim, cause error) error 
 
 // Rollback implements [idempotency.Tx].
 func (t *tx) Rollback(ctx context.Context) {
+	t.endWork()
 	switch {
 	case t.over:
 	case t.conn == nil:

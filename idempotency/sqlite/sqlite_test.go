@@ -73,7 +73,9 @@ func engineOn(t *testing.T, path string, db *sql.DB) idempotencytest.Engine {
 				WHERE scope = ?1 AND principal = ?2 AND key = ?3`, k.Scope, k.Principal, k.Value, by.Milliseconds())
 		},
 		Kill: func(ctx context.Context) {
-			_ = sqlite.Tx(ctx).(*sql.Conn).Raw(func(any) error { return driver.ErrBadConn })
+			_ = sqlite.Tx(ctx).(interface {
+				Raw(func(any) error) error
+			}).Raw(func(any) error { return driver.ErrBadConn })
 		},
 		End: func(ctx context.Context, commit bool) error {
 			_, err := sqlite.Tx(ctx).ExecContext(ctx, ending(commit))

@@ -19,8 +19,8 @@ import (
 type tx struct {
 	store *Store
 	q     Querier
-	conn  *sql.Conn          // nil: handed in
-	over  context.CancelFunc // ends the work's context; nil: no work
+	conn  *sql.Conn     // nil: handed in
+	work  *sqlkeys.Work // nil: none, or handed in
 }
 
 // Begin implements [idempotency.Store]. The write lock of the database is the
@@ -115,8 +115,11 @@ func (t *tx) look(ctx context.Context, c idempotency.Claim) (idempotency.Look, e
 // Context implements [idempotency.Tx]. With the work's end its context ends,
 // and so do the queries that it has left open.
 func (t *tx) Context(ctx context.Context) context.Context {
-	ctx, t.over = context.WithCancel(ctx)
-	return t.store.WithTx(ctx, t.q)
+	if t.conn == nil {
+		return t.store.WithTx(ctx, t.q)
+	}
+	t.work, ctx = sqlkeys.NewWork(ctx, t.conn)
+	return t.store.WithTx(ctx, t.work)
 }
 
 // Commit implements [idempotency.Tx].
@@ -176,8 +179,8 @@ func (t *tx) Rollback(ctx context.Context) {
 }
 
 func (t *tx) endWork() {
-	if t.over != nil {
-		t.over()
+	if t.work != nil {
+		t.work.End()
 	}
 }
 
