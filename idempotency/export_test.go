@@ -12,6 +12,9 @@ var (
 	RetryAfter    = retryAfter
 	Replayable    = replayable
 	StoredHeader  = storedHeader
+
+	RequestFingerprint = requestFingerprint
+	PayloadFingerprint = payloadFingerprint
 )
 
 type Gate = gate
