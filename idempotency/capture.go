@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"time"
 )
 
 // capture holds a handler's reply back until its work is committed. A reply
@@ -14,7 +15,7 @@ import (
 type capture struct {
 	client    http.ResponseWriter
 	header    http.Header // the handler's to set, until it gives the status
-	final     http.Header // as it was then
+	final     http.Header // as it was then; nil: none
 	status    int
 	body      bytes.Buffer
 	limit     int
@@ -37,8 +38,12 @@ func (c *capture) WriteHeader(status int) {
 		panic(fmt.Sprintf("invalid WriteHeader code %d", status))
 	}
 	// Informational replies would tell of work that is not committed.
-	if c.status == 0 && status >= 200 {
-		c.status, c.final = status, c.header.Clone()
+	if c.status != 0 || status < 200 {
+		return
+	}
+	c.status = status
+	if len(c.header) > 0 {
+		c.final = c.header.Clone()
 	}
 }
 
@@ -77,9 +82,11 @@ func (c *capture) stream() {
 	c.body = bytes.Buffer{}
 }
 
-// send gives the client a reply that was held back.
-func (c *capture) send() {
+// send gives the client a reply that was held back, and tells it when the key is
+// forgotten.
+func (c *capture) send(expires time.Time) {
 	merge(c.client.Header(), c.final)
+	tellExpiry(c.client.Header(), expires)
 	c.client.WriteHeader(c.status)
 	c.client.Write(c.body.Bytes())
 }
@@ -98,8 +105,14 @@ func (c *capture) reply(names []string) Reply {
 // disown takes out what only the kit says of a reply: a handler that passes on
 // the answer of another service may have it from there.
 func disown(h http.Header) {
-	for _, name := range []string{HeaderReplayed, HeaderExpires, HeaderBody} {
-		h.Del(name)
+	delete(h, HeaderReplayed)
+	delete(h, HeaderExpires)
+	delete(h, HeaderBody)
+}
+
+func tellExpiry(h http.Header, at time.Time) {
+	if !at.IsZero() {
+		h[HeaderExpires] = []string{at.UTC().Format(ExpiresLayout)}
 	}
 }
 

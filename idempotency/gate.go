@@ -14,11 +14,12 @@ type gate struct {
 	flights map[Key]*flight
 }
 
-// flight is one key's leader and those who wait for it.
+// flight is one key's leader and those who wait for it, the first of whom makes
+// the channels: most flights need none. Guarded by gate.mu.
 type flight struct {
 	landed  chan struct{} // closed: the key's fate is known, go and look
 	baton   chan struct{} // one token: the leader gave up, lead now
-	waiting int           // guarded by gate.mu
+	waiting int
 }
 
 // enter returns true when the caller leads and must call leave; false when a
@@ -30,19 +31,23 @@ func (g *gate) enter(ctx context.Context, key Key, until time.Time) (leads bool,
 		if g.flights == nil {
 			g.flights = map[Key]*flight{}
 		}
-		g.flights[key] = &flight{landed: make(chan struct{}), baton: make(chan struct{}, 1)}
+		g.flights[key] = &flight{}
 		g.mu.Unlock()
 		return true, nil
 	}
+	if f.landed == nil {
+		f.landed, f.baton = make(chan struct{}), make(chan struct{}, 1)
+	}
+	landed, baton := f.landed, f.baton
 	f.waiting++
 	g.mu.Unlock()
 
 	ctx, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
 	select {
-	case <-f.landed:
+	case <-landed:
 		return false, nil
-	case <-f.baton:
+	case <-baton:
 		g.mu.Lock()
 		f.waiting--
 		g.mu.Unlock()
@@ -84,5 +89,7 @@ func (g *gate) pass(key Key, f *flight) {
 		return
 	}
 	delete(g.flights, key)
-	close(f.landed)
+	if f.landed != nil {
+		close(f.landed)
+	}
 }

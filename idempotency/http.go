@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Headers that the middleware reads and writes.
+// Headers that the middleware reads and writes, in their canonical form.
 const (
 	HeaderKey        = "Idempotency-Key"
 	HeaderSendBefore = "Cronce-Send-Before"      // request; RFC 3339
@@ -83,13 +83,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	case replayed:
 		sendReplay(w, r, reply)
-	default:
-		if !reply.ExpiresAt.IsZero() {
-			out.final.Set(HeaderExpires, reply.ExpiresAt.UTC().Format(ExpiresLayout))
-		}
-		if !out.streaming {
-			out.send()
-		}
+	case !out.streaming:
+		out.send(reply.ExpiresAt)
 	}
 }
 
@@ -142,12 +137,11 @@ func (h *handler) claim(w http.ResponseWriter, r *http.Request) (c Claim, body [
 		return refuse(http.StatusBadRequest, CodeInvalidRequest, "Invalid Cronce-Send-Before",
 			"Cronce-Send-Before must be one RFC 3339 time, such as 2026-11-21T03:00:00Z.")
 	}
-	body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, h.kit.opt.MaxRequestBody))
-	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
-		return refuse(http.StatusRequestEntityTooLarge, CodeRequestTooLarge, "Request too large",
-			"At most "+strconv.FormatInt(tooLarge.Limit, 10)+" bytes are accepted under an idempotency key.")
-	}
-	if err != nil {
+	if body, err = h.read(w, r); err != nil {
+		if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+			return refuse(http.StatusRequestEntityTooLarge, CodeRequestTooLarge, "Request too large",
+				"At most "+strconv.FormatInt(tooLarge.Limit, 10)+" bytes are accepted under an idempotency key.")
+		}
 		return refuse(http.StatusBadRequest, CodeInvalidRequest, "Incomplete request", "The request body could not be read to its end.")
 	}
 	if readBefore(r, body) {
@@ -161,6 +155,32 @@ func (h *handler) claim(w http.ResponseWriter, r *http.Request) (c Claim, body [
 		c.MaxRun = h.route.MaxRun
 	}
 	return c, body, nil
+}
+
+// believed is how long a body may be for its announced length to be believed, in
+// bytes, before the bytes have come.
+const believed = 64 << 10
+
+// read reads the body, in memory of the size that its length asks for.
+func (h *handler) read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	limited := http.MaxBytesReader(w, r.Body, h.kit.opt.MaxRequestBody)
+	if r.ContentLength <= 0 || r.ContentLength > believed {
+		return io.ReadAll(limited)
+	}
+	body := make([]byte, 0, r.ContentLength+1) // and one to meet the end with
+	for len(body) < cap(body) {
+		n, err := limited.Read(body[len(body):cap(body)])
+		body = body[:len(body)+n]
+		if err == io.EOF {
+			return body, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	// It is longer than announced: whatever stands before the kit unpacked it.
+	rest, err := io.ReadAll(limited)
+	return append(body, rest...), err
 }
 
 func (h *handler) scope(r *http.Request) string {
@@ -187,13 +207,20 @@ func parseSendBefore(headers []string) (time.Time, error) {
 	}
 }
 
+// payload is a request's body, read again.
+type payload struct{ bytes.Reader }
+
+func (*payload) Close() error { return nil }
+
 // inner is the request as the handler sees it. Without Accept-Encoding its
 // reply is one that every later client can be given; compress outside.
 func inner(ctx context.Context, r *http.Request, body []byte) *http.Request {
 	r = r.WithContext(ctx)
 	r.Header = maps.Clone(r.Header)
-	r.Header.Del("Accept-Encoding")
-	r.Body = io.NopCloser(bytes.NewReader(body))
+	delete(r.Header, "Accept-Encoding")
+	p := &payload{}
+	p.Reset(body)
+	r.Body = p
 	r.ContentLength = int64(len(body))
 	return r
 }
@@ -203,9 +230,7 @@ func sendReplay(w http.ResponseWriter, r *http.Request, reply Reply) {
 	header := w.Header()
 	merge(header, reply.Header)
 	header.Set(HeaderReplayed, "true")
-	if !reply.ExpiresAt.IsZero() {
-		header.Set(HeaderExpires, reply.ExpiresAt.UTC().Format(ExpiresLayout))
-	}
+	tellExpiry(header, reply.ExpiresAt)
 	encoding := reply.Header.Get("Content-Encoding")
 	encoded := encoding != "" && !strings.EqualFold(encoding, "identity")
 	if reply.Omitted || (encoded && !accepts(r, encoding)) {

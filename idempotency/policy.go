@@ -49,14 +49,20 @@ func replayable(more []string) (names []string) {
 	return names
 }
 
-// storedHeader picks what is replayed of a handler's header. Not every database
-// can keep what is not text, and none would give it back byte for byte.
-func storedHeader(h http.Header, names []string) http.Header {
-	stored := http.Header{}
+// storedHeader picks what is replayed of a handler's header; nil: nothing. Not
+// every database can keep what is not text, and none would give it back byte for
+// byte.
+func storedHeader(h http.Header, names []string) (stored http.Header) {
+	if len(h) == 0 {
+		return nil
+	}
 	for _, name := range names {
 		// A name without values is kept: it keeps net/http from guessing one.
 		if values, set := h[name]; set && !slices.ContainsFunc(values, notText) {
-			stored[name] = slices.Clone(values)
+			if stored == nil {
+				stored = http.Header{}
+			}
+			stored[name] = values
 		}
 	}
 	return stored

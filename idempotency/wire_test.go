@@ -143,3 +143,23 @@ func TestAConnectionCannotBeTakenFromTheKit(t *testing.T) {
 	w.expect("POST", "/pay", nil, 201, false)
 	w.expect("POST", "/pay", nil, 201, true)
 }
+
+// Middleware outside may unpack a body and leave the length of the packed one.
+func TestABodyIsReadWholeWhateverLengthWasAnnounced(t *testing.T) {
+	w := newWire(t)
+	var announced int64
+	h := w.kit.Handler(idempotency.Route{}, http.HandlerFunc(echo))
+	w.mux.HandleFunc("POST /pay", func(w http.ResponseWriter, r *http.Request) {
+		r.ContentLength = announced
+		h.ServeHTTP(w, r)
+	})
+	body := strings.Repeat("0123456789", 20_000)
+	for n, length := range []int64{-1, 1, 199_999, 200_000, 200_001, 100_000, 64 << 10, 1 << 40} {
+		announced = length
+		w.expect("POST", "/pay", strings.NewReader(body), 200, n > 0)
+		if _, _, text := w.call("POST", "/pay", strings.NewReader(body)); text != body {
+			t.Errorf("of a body announced as %d bytes %d came", announced, len(text))
+		}
+		w.expect("POST", "/pay", strings.NewReader(body+"x"), 409, false)
+	}
+}
