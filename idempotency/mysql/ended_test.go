@@ -39,3 +39,25 @@ func TestWorkThatEndsTheTransactionAndBeginsAnotherIsRemembered(t *testing.T) {
 		}
 	})
 }
+
+// And the connection may break after the work has committed: the caller is not
+// told that its reply is stored, and the key's row does not stay as it is.
+func TestWorkThatEndsTheTransactionAndLosesTheConnectionIsRemembered(t *testing.T) {
+	eachWay(t, func(t *testing.T, w way, fresh func(testing.TB) string) {
+		e := engine(t, w, fresh(t))
+		k := kitOn(t, e.Store.(*mysql.Store))
+		for n := range 2 {
+			duplicate, err := k.Do(t.Context(), "s", "k", nil, func(ctx context.Context) error {
+				err := errors.Join(e.Write(ctx, "paid"), e.End(ctx, true))
+				e.Kill(ctx)
+				return err
+			})
+			if !errors.Is(err, idempotency.ErrTxEnded) || duplicate != (n == 1) {
+				t.Errorf("call %d: duplicate %t, %v", n, duplicate, err)
+			}
+		}
+		if n := e.Written("paid"); n != 1 {
+			t.Errorf("paid %d times", n)
+		}
+	})
+}

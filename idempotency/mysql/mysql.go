@@ -84,6 +84,7 @@ const (
 	lockWaitTimeout = 1205
 	deadlock        = 1213
 	noSuchSavepoint = 1305
+	transactionOpen = 1568
 	outOfRange      = 1690
 )
 

@@ -40,8 +40,15 @@ func (s *Store) reserve(ctx context.Context, c idempotency.Claim, lease time.Dur
 }
 
 // Settle implements [idempotency.Reserver].
-func (s *Store) Settle(ctx context.Context, c idempotency.Claim, r idempotency.Reply) (time.Time, bool, error) {
-	return s.record(ctx, s.db, c, r)
+func (s *Store) Settle(ctx context.Context, c idempotency.Claim, r idempotency.Reply) (expires time.Time, held bool, err error) {
+	err = s.alone(ctx, c.MaxRun, func(t *tx) error {
+		expires, held, err = s.record(ctx, t.q, c, r)
+		return err
+	}, ownLockWait)
+	if err != nil {
+		return time.Time{}, false, unavailable("settle the key", err)
+	}
+	return expires, held, nil
 }
 
 // Doubt implements [idempotency.Reserver].
@@ -54,18 +61,22 @@ func (s *Store) Free(ctx context.Context, c idempotency.Claim) (held bool, err e
 	return s.owned(ctx, s.sql.free, c)
 }
 
-func (s *Store) owned(ctx context.Context, statement statement, c idempotency.Claim) (bool, error) {
-	held, err := sqlkeys.Changed(s.db.ExecContext(ctx, statement.with(sqlkeys.Key(c.Key, c.Owner)...)))
+func (s *Store) owned(ctx context.Context, statement statement, c idempotency.Claim) (held bool, err error) {
+	err = s.alone(ctx, c.MaxRun, func(t *tx) error {
+		held, err = sqlkeys.Changed(t.q.ExecContext(ctx, statement.with(sqlkeys.Key(c.Key, c.Owner)...)))
+		return err
+	}, ownLockWait)
 	if err != nil {
 		return false, unavailable("give the key up", err)
 	}
 	return held, nil
 }
 
-// alone runs fn in a transaction of its own, whatever ctx carries: what it
-// writes must be on disk before the world outside is touched.
-func (s *Store) alone(ctx context.Context, maxRun time.Duration, fn func(*tx) error) error {
-	t, err := s.open(ctx, maxRun, nil)
+// alone runs fn in a transaction of its own, whatever ctx carries, and says
+// then before it: what it writes must be on disk before the world outside is
+// touched, in a session without autocommit too.
+func (s *Store) alone(ctx context.Context, maxRun time.Duration, fn func(*tx) error, then ...string) error {
+	t, err := s.open(ctx, maxRun, nil, then...)
 	if err != nil {
 		if t != nil {
 			t.discard()
@@ -76,5 +87,5 @@ func (s *Store) alone(ctx context.Context, maxRun time.Duration, fn func(*tx) er
 		t.Rollback(ctx)
 		return err
 	}
-	return t.close(ctx, `COMMIT`)
+	return t.close(ctx, commit)
 }

@@ -85,11 +85,19 @@ func opening(maxRun time.Duration) []string {
 	return []string{
 		fmt.Sprintf(`SET @idempotency_lock_wait = @@SESSION.innodb_lock_wait_timeout, @idempotency_wait = @@SESSION.wait_timeout,
 SESSION innodb_lock_wait_timeout = 1, SESSION wait_timeout = %d`, seconds),
-		// Only for the transaction that follows.
-		`SET TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE`,
-		`START TRANSACTION`,
+		nextTransaction,
+		start,
 	}
 }
+
+// A transaction of the store's, whatever the session's completion_type,
+// isolation and tx_read_only are.
+const (
+	nextTransaction = `SET TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE`
+	start           = `START TRANSACTION`
+	commit          = `COMMIT AND NO CHAIN NO RELEASE`
+	rollback        = `ROLLBACK AND NO CHAIN NO RELEASE`
+)
 
 // claiming takes the key for work: the row, after an expired one is removed,
 // and the savepoint by which it is known later whether the work ended the
@@ -128,7 +136,7 @@ func closing(record string) []string {
 		`RELEASE SAVEPOINT ` + working,
 		record,
 		`SET @idempotency_changed = 9223372036854775807 * (2 - ROW_COUNT()), SESSION wait_timeout = @idempotency_wait`,
-		`COMMIT`,
+		commit,
 		`SELECT LAST_INSERT_ID()`,
 	}
 }

@@ -88,12 +88,22 @@ func (s *Store) open(ctx context.Context, maxRun time.Duration, read func(sqlkey
 		if t.batches, err = s.tryBatches(ctx, conn); err == nil {
 			err = t.say(ctx, read, append(opening(maxRun), then...)...)
 		}
-		if code(err) != syntaxError || t.batches == singly {
+		switch {
+		case code(err) == transactionOpen:
+			// Not ours: of a look in a session without autocommit, or left by
+			// the service. Nobody would commit it.
+			err = t.close(ctx, rollback)
+		case code(err) == syntaxError && t.batches != singly:
+			// The pool's connections are not alike.
+			t.discard()
+			s.batches.Store(int32(singly))
+			err = nil
+		default:
 			return t, err
 		}
-		// The pool's connections are not alike.
-		t.discard()
-		s.batches.Store(int32(singly))
+		if err != nil {
+			return nil, err
+		}
 	}
 }
 
@@ -104,7 +114,7 @@ func (t *tx) yield(ctx context.Context, c idempotency.Claim) (look idempotency.L
 	err = t.say(ctx, func(row sqlkeys.Row) (err error) {
 		look, expired, err = sqlkeys.LookByClock(row)
 		return err
-	}, t.store.sql.look.with(sqlkeys.Key(c.Key)...), `ROLLBACK`, ownSettings)
+	}, t.store.sql.look.with(sqlkeys.Key(c.Key)...), rollback, ownSettings)
 	if err != nil {
 		t.discard()
 		return idempotency.Look{}, false, err
@@ -197,7 +207,7 @@ func (t *tx) commitSingly(ctx context.Context, c idempotency.Claim, r idempotenc
 	if err != nil || t.conn == nil {
 		return expires, err
 	}
-	return expires, t.close(ctx, `COMMIT`)
+	return expires, t.close(ctx, commit)
 }
 
 // ended is for work that ended the transaction itself. If it committed, the
@@ -205,9 +215,12 @@ func (t *tx) commitSingly(ctx context.Context, c idempotency.Claim, r idempotenc
 // that it began after that goes first, or the record would go with it.
 func (t *tx) ended(ctx context.Context, c idempotency.Claim, cause error) error {
 	if t.conn != nil {
-		_, err := t.q.ExecContext(ctx, `ROLLBACK`)
+		err := t.say(ctx, nil, rollback, nextTransaction, start)
 		if err == nil {
 			_, _, err = t.store.record(ctx, t.q, c, idempotency.Reply{Status: http.StatusInternalServerError, Omitted: true})
+		}
+		if err == nil {
+			err = t.close(ctx, commit)
 		}
 		cause = errors.Join(cause, err)
 	}
@@ -222,7 +235,7 @@ func (t *tx) Rollback(ctx context.Context) {
 	case t.conn == nil:
 		_, _ = t.q.ExecContext(ctx, `ROLLBACK TO SAVEPOINT `+t.claimed)
 	default:
-		_ = t.close(ctx, `ROLLBACK`)
+		_ = t.close(ctx, rollback)
 	}
 }
 

@@ -1,0 +1,63 @@
+package mysql_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/mysql"
+)
+
+// What a service's sessions are like is the service's: a commit is one all the
+// same, of the kit's own transaction and of nothing besides.
+func TestSessionsOfEveryKindCommit(t *testing.T) {
+	for _, setting := range []string{"completion_type=1", "completion_type=2", "autocommit=0",
+		"sql_mode=%27ORACLE%27", "sql_mode=%27ANSI%27", "sql_mode=%27%27", "sql_safe_updates=1", "tx_read_only=1", "transaction_read_only=1"} {
+		t.Run(setting, func(t *testing.T) {
+			eachWay(t, func(t *testing.T, w way, fresh func(testing.TB) string) {
+				dsn := fresh(t)
+				admin, db := open(t, dsn), open(t, dsn+cmp.Or(w.parameters, "?")+"&"+setting)
+				migrate(t, admin)
+				db.SetMaxOpenConns(1)
+				if err := db.PingContext(t.Context()); err != nil {
+					t.Skip(err) // the other engine's name
+				}
+				store := w.store(db)
+				k := kitOn(t, store)
+				for n := range 2 {
+					key := fmt.Sprint(n)
+					for _, again := range []bool{false, true} {
+						got, err := k.Do(t.Context(), "s", key, nil, func(ctx context.Context) error { return effect(ctx, mysql.Tx(ctx)) })
+						if got != again || err != nil {
+							t.Errorf("Do: duplicate %t, %v, want %t", got, err, again)
+						}
+						if _, err := store.Look(t.Context(), idempotency.Claim{Key: idempotency.Key{Scope: "s", Principal: "-", Value: key}}); err != nil {
+							t.Error(err)
+						}
+					}
+					if _, _, err := idempotency.Call(t.Context(), k, idempotency.Operation{Scope: "call", Key: key},
+						idempotency.Effect[int]{Do: func(context.Context) (int, error) { return 1, nil }}); err != nil {
+						t.Error("Call:", err)
+					}
+					if _, err := k.Do(t.Context(), "ended", key, nil, func(ctx context.Context) error {
+						_, err := mysql.Tx(ctx).ExecContext(ctx, `COMMIT AND NO CHAIN NO RELEASE`)
+						return err
+					}); !errors.Is(err, idempotency.ErrTxEnded) {
+						t.Error("Do that ends its transaction:", err)
+					}
+				}
+				// Seen from another session, so committed.
+				var keys int
+				if err := admin.QueryRow(`SELECT COUNT(*) FROM idempotency_keys WHERE state IN ('done', 'omitted')`).Scan(&keys); err != nil || keys != 6 {
+					t.Errorf("%d keys are stored, %v", keys, err)
+				}
+				if n := effects(t, admin); n != 2 {
+					t.Errorf("%d effects", n)
+				}
+			})
+		})
+	}
+}
