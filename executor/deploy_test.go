@@ -134,3 +134,26 @@ func TestStallBeforeStandingsEndsNoJob(t *testing.T) {
 		}
 	})
 }
+
+// The backlog of a removed job is too long for one plan, and whoever plans it
+// does not have the job.
+func TestTheLongBacklogOfARemovedJobIsPlannedToItsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, svc := memory.New(), applying()
+		old := minutely("old")
+		old.Schedule, old.CatchUp, old.Overlap = "* * * * * *", jobs.CatchUpAll, jobs.OverlapQueue
+		_, stop := start(t, executor.Config{Registry: registry(t, minutely("a"), old), Ledger: l, Caller: svc})
+		time.Sleep(time.Minute + 100*time.Millisecond)
+		stop()
+		time.Sleep(time.Hour)
+		removed := time.Now()
+		_, stop = start(t, executor.Config{Registry: registry(t, minutely("a")), Ledger: l, Caller: svc})
+		time.Sleep(10 * time.Minute)
+		stop()
+		runs := mustList(t, l, ledger.Filter{JobID: "old", Limit: 10_000})
+		want := int(removed.Sub(runs[len(runs)-1].ScheduledAt)/time.Second) + 1
+		if len(runs) != want {
+			t.Errorf("%d runs of %d instants up to the removal", len(runs), want)
+		}
+	})
+}

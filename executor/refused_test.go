@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -37,11 +38,23 @@ func (p *picky) Record(ctx context.Context, o []ledger.Outcome) ([]ledger.Fate, 
 	return p.Ledger.Record(ctx, o)
 }
 
+// named sees that each outcome is told with the id of its own job.
+type named struct {
+	executor.Silent
+	*testing.T
+}
+
+func (n named) Settled(o ledger.Outcome, jobID string, _ ledger.Fate) {
+	if !strings.HasPrefix(o.RunID, jobID+"@") {
+		n.Errorf("%s is told as one of job %s", o.RunID, jobID)
+	}
+}
+
 func TestOutcomesTakenApartSurviveAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, svc := &picky{Ledger: memory.New()}, applying()
 		reg := registry(t, minutely("a"), minutely("b"), minutely("c"), minutely("d"))
-		_, stop := start(t, executor.Config{Registry: reg, Ledger: l, Caller: svc})
+		_, stop := start(t, executor.Config{Registry: reg, Ledger: l, Caller: svc, Observer: named{T: t}})
 		time.Sleep(3*time.Minute + time.Second)
 		stop()
 		if !l.refused || l.downs != 3 {

@@ -58,6 +58,39 @@ func TestTicksAloneRunARegistry(t *testing.T) {
 	})
 }
 
+// Backfilled runs take turns, whatever their job's overlap: each end lets the
+// next begin, within the tick.
+func TestATickMakesEveryBackfilledRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, svc := memory.New(), applying()
+		j := minutely("a")
+		j.CatchUp, j.Overlap = jobs.CatchUpNone, jobs.OverlapAllow
+		e := ticker(t, l, svc, j)
+		j, _ = registry(t, j).Job("a") // with its defaults
+		tick(t, e, 50*time.Second)
+		time.Sleep(10 * time.Minute)
+		tick(t, e, 50*time.Second)
+		from := time.Now().Truncate(time.Minute).Add(-6 * time.Minute)
+		b := ledger.Backfill{JobID: "a", By: "ann", Why: "asked"}
+		for i := range 3 {
+			at := from.Add(time.Duration(i) * time.Minute)
+			id := jobs.RunID("a", at)
+			b.Instants = append(b.Instants, ledger.Instant{
+				RunID: id, At: at, Count: 1, State: ledger.Planned, Trigger: ledger.ByBackfill, Call: executor.CallFor(j, id, at),
+			})
+		}
+		if got, err := l.Backfill(t.Context(), b); err != nil || got.Planned != 3 {
+			t.Fatalf("%+v, %v", got, err)
+		}
+		tick(t, e, 50*time.Second)
+		for _, in := range b.Instants {
+			if run, _, err := l.Get(t.Context(), in.RunID); err != nil || run.State != ledger.Succeeded {
+				t.Errorf("%s is %s after the tick (%v)", in.RunID, run.State, err)
+			}
+		}
+	})
+}
+
 func TestATickReturnsWhenNothingIsDueSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := ticker(t, memory.New(), applying(), minutely("a"))

@@ -1,0 +1,58 @@
+package executor
+
+import (
+	"testing"
+	"time"
+
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+)
+
+func TestThePlannerPlansOnlyWhatItWasGivenAndWhatIsToCome(t *testing.T) {
+	instant := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	before := ledger.Position{JobID: "a", Epoch: 1, Watermark: instant.Add(-time.Millisecond)}
+	after := ledger.Position{JobID: "a", Epoch: 1, Watermark: instant}
+	for rule, c := range map[string]struct {
+		schedule string
+		steps    func(p *planner)
+		want     time.Time
+	}{
+		"a job that was never put is not reached": {"0 * * * *", func(p *planner) { p.reach(0, before) }, time.Time{}},
+		"a job that was dropped is not reached": {"0 * * * *", func(p *planner) {
+			p.put(0, before)
+			p.drop(0)
+			p.reach(0, before)
+		}, time.Time{}},
+		"a job of another epoch is dropped": {"0 * * * *", func(p *planner) {
+			p.put(0, before)
+			if p.reach(0, ledger.Position{JobID: "a", Epoch: 2, Watermark: instant}) {
+				t.Error("reached, in another epoch")
+			}
+			p.reach(0, before)
+		}, time.Time{}},
+		"a job that was dropped can be put again": {"0 * * * *", func(p *planner) {
+			p.put(0, before)
+			p.drop(0)
+			p.put(0, after)
+		}, instant.Add(time.Hour)},
+		"a watermark before the full second leaves it due": {"0 * * * *", func(p *planner) { p.put(0, before) }, instant},
+		"the last instant of all is due":                   {"at(2026-11-21T12:00:00)", func(p *planner) { p.put(0, before) }, instant},
+		"after its last instant a job is never due": {"at(2026-11-21T12:00:00)", func(p *planner) {
+			p.put(0, before)
+			p.reach(0, after)
+		}, time.Time{}},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			reg, err := jobs.NewRegistry(jobs.Name("test"), jobs.Target{Name: "svc", URLEnv: "SVC_URL"},
+				jobs.Job{ID: "a", Schedule: c.schedule, Target: "svc", Path: "/a"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := newPlanner(reg, 30*time.Second)
+			c.steps(p)
+			if got := p.nextDue(); !got.Equal(c.want) {
+				t.Errorf("next due at %v, want %v", got, c.want)
+			}
+		})
+	}
+}
