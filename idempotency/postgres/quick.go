@@ -44,6 +44,10 @@ func (s *Store) quickOn(ctx context.Context, conn *pgx.Conn) (q *quick, err erro
 // whether the statements are still there and still fit the table.
 func (s *Store) forget(conn *pgx.Conn) { delete(conn.PgConn().CustomData(), s.name) }
 
+// unasked stands for the columns of a statement that returns no rows. Where
+// there are none, pgconn asks the server each time whether there are some by now.
+var unasked = make([]pgconn.FieldDescription, 1)
+
 func (s *Store) prepare(ctx context.Context, conn *pgx.Conn) (*quick, error) {
 	d, err := describe(ctx, conn.PgConn(), beginReadCommitted, beginTx, s.sql.lock, s.sql.look, s.sql.record, `COMMIT`)
 	if err != nil {
@@ -52,6 +56,9 @@ func (s *Store) prepare(ctx context.Context, conn *pgx.Conn) (*quick, error) {
 	q := &quick{begin: d[0], beginWrite: d[1], lock: d[2], look: d[3], record: d[4], commit: d[5]}
 	if !lockShape.fits(q.lock) || !lookShape.fits(q.look) || !recordShape.fits(q.record) {
 		return nil, nil
+	}
+	for _, d := range []*pgconn.StatementDescription{q.begin, q.beginWrite, q.record, q.commit} {
+		d.Fields = unasked
 	}
 	if q.tx, err = conn.Begin(ctx); err != nil {
 		return nil, err

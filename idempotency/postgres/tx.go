@@ -250,10 +250,11 @@ func (t *tx) closeByPgx(ctx context.Context, c idempotency.Claim, r reply) (stor
 // what the server refuses is the work: its deferred constraints have the same
 // codes as the kit's own.
 func commitError(err error, stored bool) error {
+	if err == nil {
+		return nil
+	}
 	code, ok := refused(err)
 	switch {
-	case err == nil:
-		return nil
 	case !ok:
 		return unavailable("store the reply and commit", err)
 	case code == "23502" && !stored: // not_null_violation, see statements.record

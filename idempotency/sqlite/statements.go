@@ -30,13 +30,18 @@ type statements struct {
 	batch, count                                         string
 }
 
-// The work is done in a savepoint of a transaction.
+// The work is done in a savepoint of a transaction; in one that was handed in,
+// so is all that belongs to the key, or a reply that cannot be stored would leave
+// the work's effects there.
 const (
 	begin    = `BEGIN IMMEDIATE`
 	mark     = `SAVEPOINT idempotent_work`
 	unmark   = `RELEASE idempotent_work`
 	commit   = `COMMIT`
 	rollback = `ROLLBACK`
+	enter    = `SAVEPOINT idempotent_claim`
+	leave    = `RELEASE idempotent_claim`
+	undo     = `ROLLBACK TO idempotent_claim; ` + leave
 )
 
 func newStatements(table string) statements {

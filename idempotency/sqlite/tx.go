@@ -68,7 +68,8 @@ func (s *Store) busy(ctx context.Context) bool {
 // first reads and then writes can fail for good when another wrote meanwhile.
 func (s *Store) open(ctx context.Context) (*tx, error) {
 	if q, ok := engine.Joined(ctx, s); ok {
-		return &tx{store: s, q: q}, nil
+		_, err := q.ExecContext(ctx, enter)
+		return &tx{store: s, q: q}, err
 	}
 	select {
 	case s.writer <- struct{}{}:
@@ -169,12 +170,6 @@ func notUnmarked(ctx context.Context, err error) error {
 // Rollback implements [idempotency.Tx].
 func (t *tx) Rollback(ctx context.Context) {
 	t.endWork()
-	if t.conn == nil {
-		// Undone on a connection that still has the savepoint, or lost with it.
-		_, _ = t.q.ExecContext(ctx, `ROLLBACK TO idempotent_work`)
-		_, _ = t.q.ExecContext(ctx, unmark)
-		return
-	}
 	t.close(ctx, rollback)
 }
 
@@ -205,11 +200,13 @@ func (t *tx) queryRow(ctx context.Context, text string, args ...any) scanner {
 	return queryRow(ctx, t.conn, text, args...)
 }
 
-// close ends the transaction, unless it is the caller's. A connection on which
-// that fails is thrown away, and its transaction with it.
+// close ends the transaction, or the savepoint in one of the caller's. A
+// connection on which that fails is thrown away, and its transaction with it.
 func (t *tx) close(ctx context.Context, ending string) error {
 	if t.conn == nil {
-		return nil
+		// Undone on a connection that still has the savepoint, or lost with it.
+		_, err := t.q.ExecContext(ctx, map[string]string{commit: leave, rollback: undo}[ending])
+		return err
 	}
 	defer t.release()
 	_, err := exec(ctx, t.conn, ending)

@@ -48,11 +48,6 @@ func (e Engine) Joined(ctx context.Context, store any) (Querier, bool) {
 	return h.q, h.q != nil && h.store == store
 }
 
-// Alone is ctx without the transaction that it carries.
-func (e Engine) Alone(ctx context.Context) context.Context {
-	return context.WithValue(ctx, e, handed{})
-}
-
 // Unavailable is every failure of the database itself.
 func (e Engine) Unavailable(doing string, err error) error {
 	return fmt.Errorf("%w: %s: %s: %w", idempotency.ErrUnavailable, e.Package, doing, err)
