@@ -45,3 +45,25 @@ func TestTheIDsOfAJobLieTogetherAndInTheOrderOfTime(t *testing.T) {
 		}
 	}
 }
+
+// A page goes on where the last one ended: it does not read that one again.
+func TestAFilterBoundsTheIDsThatItReads(t *testing.T) {
+	three := time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
+	cursor := &ledger.Cursor{ScheduledAt: three, ID: "a@2026-11-21T03:00:00Z"}
+	const atThree, atFour, all = "a@2026-11-21T03:00:00Z\x7f", "a@2026-11-21T04:00:00Z\x7f", "aA"
+	for rule, tc := range map[string]struct {
+		filter ledger.Filter
+		below  string
+	}{
+		"nothing":                      {ledger.Filter{}, all},
+		"the end":                      {ledger.Filter{Until: three}, atThree},
+		"the last page":                {ledger.Filter{Before: cursor}, atThree},
+		"the last page before the end": {ledger.Filter{Before: cursor, Until: three.Add(time.Hour)}, atThree},
+		"the end before the last page": {ledger.Filter{Before: &ledger.Cursor{ScheduledAt: three.Add(2 * time.Hour)}, Until: three.Add(time.Hour)}, atFour},
+	} {
+		tc.filter.JobID, tc.filter.Since = "a", three.Add(-time.Hour)
+		if from, below := tc.filter.IDBounds(); from != "a@2026-11-21T02:00:00Z" || below != tc.below {
+			t.Errorf("%s: [%q, %q), want up to %q", rule, from, below, tc.below)
+		}
+	}
+}

@@ -118,6 +118,15 @@ func (t *told) check(step string) {
 	if step == "lapse" {
 		return // found out by the next claim
 	}
+	status := 0
+	for _, a := range t.want {
+		if a.Answer != ledger.Lost {
+			status = a.Status
+		}
+	}
+	if r := t.get(t.id(0)); r.Status != status {
+		t.Errorf("after %s the run has the status %d, want the last answer's, %d", step, r.Status, status)
+	}
 	got := t.history(t.id(0))
 	for i := range got {
 		a := &got[i]

@@ -22,6 +22,7 @@ var purgeCases = []testCase{
 	{"a run redriven stays as long as any after its last end", purgeRedriven},
 	{"a run canceled before its time stays until its time is past retention", purgeCanceledEarly},
 	{"what is kept fills no batch", purgePastKept},
+	{"batches miss nothing, in whatever order runs finished and however long a range is", purgeAnyOrder},
 	{"a dry run counts and deletes nothing", purgeDry},
 }
 
@@ -248,4 +249,24 @@ func purgePastKept(b *bed) {
 		b.Errorf("second batch %+v, want the last one", second)
 	}
 	b.left("j", j.id(0), j.id(1), j.id(2))
+}
+
+func purgeAnyOrder(b *bed) {
+	j := b.job("j")
+	j.admit(j.rangeOf(0, 3))
+	k := &job{bed: b, Position: ledger.Position{JobID: "k", Watermark: j.Watermark}}
+	for i := 3; i >= 0; i-- {
+		b.record(succeeded(*b.entered(k.entry(k.leased(i, ledger.OverlapAllow))).Work))
+		b.pass(time.Second)
+	}
+	p := ledger.Purge{Batch: 1}
+	for range 10 {
+		got := b.purge(p)
+		if !got.More {
+			break
+		}
+		p.From = got.Reached
+	}
+	b.left("j")
+	b.left("k")
 }
