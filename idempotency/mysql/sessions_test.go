@@ -61,3 +61,23 @@ func TestSessionsOfEveryKindCommit(t *testing.T) {
 		})
 	}
 }
+
+// The result of a call that was made is worth waiting for: its key's row may be
+// locked for a while, such as by a backup.
+func TestASettledCallWaitsForLocksAsTheServiceDoes(t *testing.T) {
+	eachWay(t, func(t *testing.T, w way, fresh func(testing.TB) string) {
+		dsn := fresh(t)
+		db := open(t, dsn+cmp.Or(w.parameters, "?")+"&innodb_lock_wait_timeout=7")
+		migrate(t, db)
+		must(t, db, `CREATE TABLE seen (seconds INT)`)
+		must(t, db, `CREATE TRIGGER notes BEFORE UPDATE ON idempotency_keys FOR EACH ROW INSERT INTO seen VALUES (@@SESSION.innodb_lock_wait_timeout)`)
+		if _, _, err := idempotency.Call(t.Context(), kitOn(t, w.store(db)), idempotency.Operation{Scope: "s", Key: "k"},
+			idempotency.Effect[int]{Do: func(context.Context) (int, error) { return 1, nil }}); err != nil {
+			t.Fatal(err)
+		}
+		var least, rows int
+		if err := db.QueryRow(`SELECT MIN(seconds), COUNT(*) FROM seen`).Scan(&least, &rows); err != nil || least != 7 || rows == 0 {
+			t.Errorf("it waits %d s, want 7; %d rows, %v", least, rows, err)
+		}
+	})
+}

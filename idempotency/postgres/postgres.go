@@ -63,7 +63,7 @@ type current struct {
 // [idempotency.ErrNotYours]; Begin makes a savepoint, as ever. Tx panics
 // anywhere else: a write outside of the transaction would not be protected.
 func Tx(ctx context.Context) pgx.Tx {
-	c, ok := ctx.Value(contextKey{}).(current)
+	c, ok := ctx.Value(contextKey{}).(*current)
 	if !ok {
 		panic("postgres.Tx: this context is not of a handler or function that an idempotency kit on PostgreSQL runs")
 	}
@@ -75,13 +75,16 @@ func Tx(ctx context.Context) pgx.Tx {
 // back by the caller. It must be READ COMMITTED; any other is refused when a
 // key is claimed, since it could not see who was first.
 func (s *Store) WithTx(ctx context.Context, tx pgx.Tx) context.Context {
-	return context.WithValue(ctx, contextKey{}, current{s, tx})
+	return context.WithValue(ctx, contextKey{}, &current{s, tx})
 }
 
 // joined finds a transaction of this store in ctx.
 func (s *Store) joined(ctx context.Context) (pgx.Tx, bool) {
-	c, ok := ctx.Value(contextKey{}).(current)
-	return c.tx, ok && c.store == s
+	c, ok := ctx.Value(contextKey{}).(*current)
+	if !ok || c.store != s {
+		return nil, false
+	}
+	return c.tx, true
 }
 
 // lock is the key's advisory lock. Two keys with one lock only wait for each

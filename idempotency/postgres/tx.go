@@ -311,8 +311,8 @@ func columns(r idempotency.Reply) (reply, error) {
 	if r.Omitted {
 		c.state = idempotency.Omitted
 	}
-	if r.Status != 0 {
-		c.status = &r.Status
+	if status := r.Status; status != 0 {
+		c.status = &status
 	}
 	if len(r.Header) > 0 {
 		text, err := json.Marshal(r.Header)
