@@ -52,6 +52,7 @@ type fleet struct {
 	stands  []ledger.Standing
 	tokens  int
 	runs    int
+	apart   bool // no two instants, and no two outcomes, are of one kind
 }
 
 func newFleet(t testing.TB, jobs int, overlap ledger.Overlap) *fleet {
@@ -113,6 +114,9 @@ func (f *fleet) plan(i int, lease bool) ledger.Plan {
 		RunID: s.JobID + "@" + at.Format(time.RFC3339), At: at, Count: 1, State: ledger.Planned,
 		Trigger: ledger.BySchedule, Overlap: f.overlap, Lease: lease, Call: call(s.JobID, at),
 	}
+	if f.apart {
+		in.Call.Path = "/" + s.JobID
+	}
 	p := ledger.Plan{JobID: s.JobID, Epoch: s.Epoch, After: s.Watermark, Through: at, Instants: []ledger.Instant{in}}
 	s.Watermark = at
 	return p
@@ -134,7 +138,11 @@ func (f *fleet) record(t testing.TB, work []ledger.Work) {
 	t.Helper()
 	var outcomes []ledger.Outcome
 	for _, w := range work {
-		outcomes = append(outcomes, succeeded(w))
+		o := succeeded(w)
+		if f.apart {
+			o.Attempt.Owner = w.RunID
+		}
+		outcomes = append(outcomes, o)
 	}
 	fates, err := f.Record(t.Context(), outcomes)
 	must(t, err)

@@ -18,7 +18,8 @@
 // Sessions are configured when they start and statements are prepared, so a
 // pooler in front of the database must pool sessions, not transactions, and
 // pass the start-up parameters on. A ledger holds few connections (PoolSize);
-// it does not need one.
+// it does not need one. Where a URL asks for the query modes exec or
+// simple_protocol, it gets cache_describe.
 package postgres
 
 import (
@@ -120,8 +121,15 @@ func (s settings) config(url string) (*pgxpool.Config, error) {
 	for name, value := range s.session() {
 		config.ConnConfig.RuntimeParams[name] = value
 	}
+	switch config.ConnConfig.DefaultQueryExecMode {
+	case pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol:
+		// They send parameters as text; an array is sent as it is. This one
+		// prepares no statements by name either.
+		config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+	}
 	config.AfterConnect = func(_ context.Context, c *pgx.Conn) error {
 		utc(c.TypeMap())
+		sendArrays(c.TypeMap())
 		return nil
 	}
 	if s.tune != nil {

@@ -21,6 +21,7 @@ import (
 func TestNoStatementReadsAWholeTable(t *testing.T) {
 	f := newFleet(t, 200, ledger.OverlapSkip)
 	fill(t, f)
+	f.apart = true
 	f.Ledger.Close()
 	var seen plans
 	f.Ledger = open(t, f.url, seen.collect(), postgres.PoolSize(1))
@@ -37,8 +38,9 @@ func TestNoStatementReadsAWholeTable(t *testing.T) {
 	}
 }
 
-// whole matches a scan of all rows of a table that grows with the runs, and an
-// index scan that throws away more rows than any job has: 1,000.
+// whole matches a scan of all rows of a table that grows with the runs, an
+// index scan that throws away more rows than any job has, 1,000, and a join that
+// compares all instants or outcomes with all their kinds.
 var whole = regexp.MustCompile(`Seq Scan on (cronce\.)?(runs|attempts)|Rows Removed by .*: (\d{5,}|[2-9]\d{3})`)
 
 // fill adds 200,000 finished runs of the fleet's jobs, before what was planned.
@@ -144,3 +146,29 @@ func (p *plans) collect() postgres.Option {
 		}
 	})
 }
+
+// TestTheStatementsOfARunArePlannedOnce: to plan one anew each time would cost
+// as much as the rest of it. Of parameters that it does not look at, the server
+// guesses that they have 10 elements.
+func TestTheStatementsOfARunArePlannedOnce(t *testing.T) {
+	f := newFleet(t, 200, ledger.OverlapSkip)
+	f.Ledger.Close()
+	var seen plans
+	f.Ledger = open(t, f.url, seen.collect(), postgres.PoolSize(1))
+	for range 8 {
+		f.record(t, f.admit(t, true))
+	}
+	for name, begins := range map[string]string{"admission": "WITH turn AS", "record": "WITH outcome AS"} {
+		last := ""
+		for _, p := range seen.texts {
+			if strings.Contains(p, begins) {
+				last = p
+			}
+		}
+		if !guessed.MatchString(last) {
+			t.Errorf("the eighth %s was planned for its own parameters:\n%s", name, last)
+		}
+	}
+}
+
+var guessed = regexp.MustCompile(`Function Scan on \w+ +\(cost=\S+ rows=10 `)

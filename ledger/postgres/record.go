@@ -1,10 +1,7 @@
 package postgres
 
 import (
-	"cmp"
 	"context"
-	"slices"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -13,12 +10,22 @@ import (
 
 // recordSQL writes all outcomes and their attempts at once. Only the holder of
 // a lease's token moves a running run. A run's first attempt is kept in its row.
+//
+// An outcome comes as what is its own and the number of its kind: see columns.
+// The join is LEFT, and fenced off by OFFSET 0, so that the planner expects as
+// many rows as there are outcomes: expecting fewer it would make a plan for each
+// record, or walk through all kinds for each outcome.
 const recordSQL = `
 WITH outcome AS (
-	SELECT * FROM unnest($1::integer[], $2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[], $7::integer[], $8::bigint[],
-			$9::integer[], $10::timestamptz[], $11::timestamptz[], $12::text[], $13::integer[], $14::text[], $15::text[], $16::text[], $17::text[])
-		AS o (place, run_id, token, state, reason, replayed, failures, wait,
-			n, started_at, finished_at, answer, status, code, error, detail, owner)
+	SELECT o.*, k.*
+	FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::timestamptz[], $5::timestamptz[])
+		AS o (place, kind, run_id, started_at, finished_at)
+	LEFT JOIN unnest($6::text[], $7::text[], $8::text[], $9::boolean[], $10::bigint[], $11::bigint[],
+			$12::bigint[], $13::text[], $14::bigint[], $15::text[], $16::text[], $17::text[], $18::text[])
+		WITH ORDINALITY AS k (token, state, reason, replayed, failures, wait,
+			n, answer, status, code, error, detail, owner, number)
+		ON k.number = o.kind
+	OFFSET 0
 ), done AS (
 	UPDATE runs r SET
 		state = o.state, reason = o.reason, replayed = o.replayed,
@@ -98,60 +105,4 @@ func (l *Ledger) settle(ctx context.Context, outcomes []ledger.Outcome, fates []
 		fates[i] = ledger.Recorded
 	}
 	return err
-}
-
-// columns are outcomes as a statement's parameters, one array a column.
-type columns struct {
-	places, failures, ns, statuses         []int
-	runs, tokens, states, reasons, answers []string
-	codes, errs, details, owners           []string
-	replayed                               []bool
-	waits                                  []int64
-	started, finished                      []*time.Time
-}
-
-// columnsOf puts the outcomes in the order of their runs' ids, so that two
-// records, or a record and an act, lock runs in one order.
-func columnsOf(outcomes []ledger.Outcome) *columns {
-	places := make([]int, len(outcomes))
-	for i := range places {
-		places[i] = i
-	}
-	slices.SortFunc(places, func(i, k int) int { return cmp.Compare(outcomes[i].RunID, outcomes[k].RunID) })
-	c := newColumns(places)
-	for _, i := range places {
-		c.add(outcomes[i])
-	}
-	return c
-}
-
-func newColumns(places []int) *columns {
-	n := len(places)
-	return &columns{
-		places: places, failures: make([]int, 0, n), ns: make([]int, 0, n), statuses: make([]int, 0, n),
-		runs: make([]string, 0, n), tokens: make([]string, 0, n), states: make([]string, 0, n), reasons: make([]string, 0, n),
-		answers: make([]string, 0, n), codes: make([]string, 0, n), errs: make([]string, 0, n), details: make([]string, 0, n),
-		owners: make([]string, 0, n), replayed: make([]bool, 0, n), waits: make([]int64, 0, n),
-		started: make([]*time.Time, 0, n), finished: make([]*time.Time, 0, n),
-	}
-}
-
-func (c *columns) add(o ledger.Outcome) {
-	c.runs, c.tokens = append(c.runs, o.RunID), append(c.tokens, o.Token)
-	c.states, c.reasons = append(c.states, string(o.State)), append(c.reasons, string(o.Reason))
-	c.replayed, c.failures = append(c.replayed, o.Replayed), append(c.failures, o.Failures)
-	c.waits = append(c.waits, microseconds(max(o.Wait, 0)))
-	a := o.Attempt
-	c.ns, c.statuses = append(c.ns, a.N), append(c.statuses, a.Status)
-	c.started, c.finished = append(c.started, null(a.StartedAt)), append(c.finished, null(a.FinishedAt))
-	c.answers, c.codes = append(c.answers, string(a.Answer)), append(c.codes, clean(a.Code))
-	c.errs, c.details = append(c.errs, clean(a.Error)), append(c.details, clean(a.Detail))
-	c.owners = append(c.owners, a.Owner)
-}
-
-func (c *columns) arguments() []any {
-	return []any{
-		c.places, c.runs, c.tokens, c.states, c.reasons, c.replayed, c.failures, c.waits,
-		c.ns, c.started, c.finished, c.answers, c.statuses, c.codes, c.errs, c.details, c.owners,
-	}
 }

@@ -2,11 +2,27 @@ package postgres
 
 import (
 	"context"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/cronce/cronce/ledger"
 )
+
+// divideSpecial takes out the plans that need more than admitSQL: few, if any.
+func divideSpecial(plans []ledger.Plan) (plain, special []ledger.Plan) {
+	if !slices.ContainsFunc(plans, isSpecial) {
+		return plans, nil
+	}
+	for _, p := range plans {
+		if isSpecial(p) {
+			special = append(special, p)
+		} else {
+			plain = append(plain, p)
+		}
+	}
+	return plain, special
+}
 
 // isSpecial reports whether a plan needs more than admitSQL.
 func isSpecial(p ledger.Plan) bool {
