@@ -13,6 +13,7 @@ import (
 var listCases = []testCase{
 	{"Get of an id that has no row is not found", getUnknown},
 	{"List filters by id, job, state, reason, time and acknowledgement", listFilters},
+	{"List by unfinished states has what waits for its job's slot too", listWaiting},
 	{"List is newest first, equal times by id in byte order", listOrder},
 	{"List pages by its last row: every run once", listPages},
 	{"List by job is what the whole listing has of it, whatever other jobs are called", listNeighbours},
@@ -55,6 +56,26 @@ func listFilters(b *bed) {
 	} {
 		if got := b.page(c.filter); !slices.Equal(got, c.want) {
 			b.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+func listWaiting(b *bed) {
+	j := b.job("j")
+	q := ledger.OverlapQueue
+	j.admit(j.leased(0, q), j.planned(1, q), j.missed(2))
+	for name, c := range map[string]struct {
+		states []ledger.State
+		want   []string
+	}{
+		"planned":    {[]ledger.State{ledger.Planned}, []string{j.id(1)}},
+		"running":    {[]ledger.State{ledger.Running}, []string{j.id(0)}},
+		"unfinished": {[]ledger.State{ledger.Planned, ledger.Running, ledger.Retrying}, []string{j.id(1), j.id(0)}},
+	} {
+		for _, jobID := range []string{"", "j"} {
+			if got := b.page(ledger.Filter{JobID: jobID, States: c.states}); !slices.Equal(got, c.want) {
+				b.Errorf("%s of job %q: %v, want %v", name, jobID, got, c.want)
+			}
 		}
 	}
 }
