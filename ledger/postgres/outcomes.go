@@ -10,7 +10,9 @@ import (
 // columns are outcomes as the parameters of recordSQL, an array a column: the
 // outcomes, and their kinds.
 type columns struct {
-	places, kindOf    intArray // kinds from 1 on
+	order []int // where each came from in the outcomes
+
+	kindOf            intArray // from 1 on
 	runs              textArray
 	started, finished timeArray
 
@@ -39,22 +41,23 @@ type outcomeKind struct {
 // columnsOf puts the outcomes in the order of their runs' ids, so that two
 // records, or a record and an act, lock runs in one order.
 func columnsOf(outcomes []ledger.Outcome) *columns {
-	places, ids := make([]int, len(outcomes)), 0
-	for i := range places {
-		places[i] = i
+	order, ids := make([]int, len(outcomes)), 0
+	for i := range order {
+		order[i] = i
 		ids += len(outcomes[i].RunID)
 	}
-	slices.SortFunc(places, func(i, k int) int { return cmp.Compare(outcomes[i].RunID, outcomes[k].RunID) })
-	c := newColumns(len(places), ids)
-	for _, i := range places {
-		c.add(i, &outcomes[i])
+	slices.SortFunc(order, func(i, k int) int { return cmp.Compare(outcomes[i].RunID, outcomes[k].RunID) })
+	c := newColumns(order, ids)
+	for _, i := range order {
+		c.add(&outcomes[i])
 	}
 	return c
 }
 
-func newColumns(n, ids int) *columns {
+func newColumns(order []int, ids int) *columns {
+	n := len(order)
 	return &columns{
-		places: newIntArray(n), kindOf: newIntArray(n), runs: newTextArray(n, ids),
+		order: order, kindOf: newIntArray(n), runs: newTextArray(n, ids),
 		started: newTimeArray(n), finished: newTimeArray(n),
 		tokens: newTextArray(1, 0), states: newTextArray(1, 0), reasons: newTextArray(1, 0), replayed: newBoolArray(1),
 		failures: newIntArray(1), waits: newIntArray(1), ns: newIntArray(1), statuses: newIntArray(1),
@@ -63,7 +66,7 @@ func newColumns(n, ids int) *columns {
 	}
 }
 
-func (c *columns) add(place int, o *ledger.Outcome) {
+func (c *columns) add(o *ledger.Outcome) {
 	a := &o.Attempt
 	k := outcomeKind{
 		token: o.Token, state: o.State, reason: o.Reason, replayed: o.Replayed, failures: o.Failures,
@@ -74,7 +77,6 @@ func (c *columns) add(place int, o *ledger.Outcome) {
 	if isNew {
 		c.addKind(k)
 	}
-	c.places.add(int64(place))
 	c.kindOf.add(number)
 	c.runs.add(o.RunID)
 	c.started.addOrNull(a.StartedAt)
@@ -99,7 +101,7 @@ func (c *columns) addKind(k outcomeKind) {
 
 func (c *columns) arguments() []any {
 	return []any{
-		c.places, c.kindOf, c.runs, c.started, c.finished,
+		c.kindOf, c.runs, c.started, c.finished,
 		c.tokens, c.states, c.reasons, c.replayed, c.failures, c.waits,
 		c.ns, c.answers, c.statuses, c.codes, c.errs, c.details, c.owners,
 	}

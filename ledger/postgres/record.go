@@ -12,20 +12,21 @@ import (
 // a lease's token moves a running run. A run's first attempt is kept in its row.
 //
 // An outcome comes as what is its own and the number of its kind: see columns.
-// The join is LEFT, and fenced off by OFFSET 0, so that the planner expects as
-// many rows as there are outcomes: expecting fewer it would make a plan for each
-// record, or walk through all kinds for each outcome.
+// The two are put together before the runs are looked up, in the order of their
+// ids; and the join is LEFT, so that the planner expects as many rows as there
+// are outcomes. Expecting fewer it would make a plan for each record, or walk
+// through all kinds for each outcome.
 const recordSQL = `
 WITH outcome AS (
 	SELECT o.*, k.*
-	FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::timestamptz[], $5::timestamptz[])
-		AS o (place, kind, run_id, started_at, finished_at)
-	LEFT JOIN unnest($6::text[], $7::text[], $8::text[], $9::boolean[], $10::bigint[], $11::bigint[],
-			$12::bigint[], $13::text[], $14::bigint[], $15::text[], $16::text[], $17::text[], $18::text[])
+	FROM unnest($1::bigint[], $2::text[], $3::timestamptz[], $4::timestamptz[])
+		WITH ORDINALITY AS o (kind, run_id, started_at, finished_at, place)
+	LEFT JOIN unnest($5::text[], $6::text[], $7::text[], $8::boolean[], $9::bigint[], $10::bigint[],
+			$11::bigint[], $12::text[], $13::bigint[], $14::text[], $15::text[], $16::text[], $17::text[])
 		WITH ORDINALITY AS k (token, state, reason, replayed, failures, wait,
 			n, answer, status, code, error, detail, owner, number)
 		ON k.number = o.kind
-	OFFSET 0
+	ORDER BY o.place
 ), done AS (
 	UPDATE runs r SET
 		state = o.state, reason = o.reason, replayed = o.replayed,
@@ -74,8 +75,8 @@ func (l *Ledger) Record(ctx context.Context, outcomes []ledger.Outcome) ([]ledge
 	if err != nil {
 		return nil, translate("record", err)
 	}
-	for _, i := range places {
-		fates[i] = ledger.Recorded
+	for _, p := range places {
+		fates[columns.order[p-1]] = ledger.Recorded
 	}
 	return fates, translate("record", l.settle(ctx, outcomes, fates))
 }
