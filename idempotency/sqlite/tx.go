@@ -147,9 +147,19 @@ func (t *tx) Commit(ctx context.Context, c idempotency.Claim, r idempotency.Repl
 		return time.Time{}, idempotency.ErrLostRace
 	}
 	if err := t.close(ctx, commit); err != nil {
-		return time.Time{}, unavailable("commit", err)
+		return time.Time{}, refusedCommit(err)
 	}
 	return expires, nil
+}
+
+// refusedCommit reads the error of a commit: a constraint that is checked last
+// is broken by the work, and will be again.
+func refusedCommit(err error) error {
+	var refused *modernc.Error
+	if errors.As(err, &refused) && refused.Code()&0xff == sqlite3.SQLITE_CONSTRAINT {
+		return fmt.Errorf("%w: %w", idempotency.ErrTxAborted, err)
+	}
+	return unavailable("commit", err)
 }
 
 // notUnmarked reads the error of a savepoint that could not be released. SQLite

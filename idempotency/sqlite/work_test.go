@@ -209,6 +209,51 @@ func TestAReplyThatCannotBeStoredLeavesNothingInTheCallersTransaction(t *testing
 	paid(t, k, "k3", false)
 }
 
+// SQLite leaves the transaction open whose commit it refuses; the pool must not
+// get a connection with it, nor the next call its effects.
+func TestACommitThatIsRefusedLeavesNothing(t *testing.T) {
+	db := open(t, fresh(t))
+	db.SetMaxOpenConns(1)
+	must(t, db, `CREATE TABLE owed (name TEXT REFERENCES owners (name) DEFERRABLE INITIALLY DEFERRED)`)
+	must(t, db, `CREATE TABLE owners (name TEXT PRIMARY KEY)`)
+	must(t, db, `PRAGMA foreign_keys = ON`)
+	k := kit(t, db, "")
+	_, err := k.Do(t.Context(), "s", "k", nil, func(ctx context.Context) error {
+		_, err := sqlite.Tx(ctx).ExecContext(ctx, `INSERT INTO effects VALUES ('lost'); INSERT INTO owed VALUES ('nobody')`)
+		return err
+	})
+	if !errors.Is(err, idempotency.ErrTxAborted) {
+		t.Error(err)
+	}
+	paid(t, k, "k", false)
+	if n := effects(t, db, "lost"); n != 0 {
+		t.Errorf("%d effects", n)
+	}
+}
+
+// Work that began a transaction of its own, in the kit's disguise, after another
+// process has done the key's: that one's reply stands, and the work is undone.
+func TestAReplyIsNotStoredOverAnothers(t *testing.T) {
+	path := fresh(t)
+	db, other := open(t, path), open(t, path)
+	k, theirs := kit(t, db, ""), kit(t, other, "")
+	_, err := k.Do(t.Context(), "s", "k", nil, func(ctx context.Context) error {
+		tx := sqlite.Tx(ctx)
+		if _, err := tx.ExecContext(ctx, `ROLLBACK`); err != nil {
+			return err
+		}
+		paid(t, theirs, "k", false)
+		_, err := tx.ExecContext(ctx, `BEGIN IMMEDIATE; SAVEPOINT idempotent_work; INSERT INTO effects VALUES ('mine')`)
+		return err
+	})
+	if err != nil {
+		t.Error("the reply that stands was not given:", err)
+	}
+	if mine, paid := effects(t, db, "mine"), effects(t, db, "paid"); mine != 0 || paid != 1 {
+		t.Errorf("%d effects of the loser, %d of the winner", mine, paid)
+	}
+}
+
 // A handler may take its time: replays do not wait for the write lock.
 func TestAReplayWaitsForNoHandler(t *testing.T) {
 	k := kit(t, open(t, fresh(t)), "")
