@@ -3,11 +3,15 @@ package mysql_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/mysql"
 )
+
+// fiveHundred rows are more than the driver reads ahead.
+var fiveHundred = `INSERT INTO effects VALUES ('before')` + strings.Repeat(`, ('before')`, 499)
 
 // A handler that forgets to close its rows is answered, and does not keep its
 // key and its connection, as it would not with an *sql.Tx.
@@ -30,7 +34,7 @@ func TestRowsLeftOpenEndWithTheWork(t *testing.T) {
 			eachWay(t, func(t *testing.T, w way, fresh func(testing.TB) string) {
 				db := open(t, fresh(t)+w.parameters)
 				migrate(t, db)
-				must(t, db, `INSERT INTO effects SELECT 'before' FROM information_schema.columns LIMIT 500`)
+				must(t, db, fiveHundred)
 				db.SetMaxOpenConns(1)
 				k, no := kitOn(t, w.store(db)), errors.New("no")
 				for _, fails := range []error{no, nil} {
@@ -54,7 +58,7 @@ func TestRowsOfAPreparedStatementLeftOpenAbortTheWork(t *testing.T) {
 	eachWay(t, func(t *testing.T, w way, fresh func(testing.TB) string) {
 		db := open(t, fresh(t)+w.parameters)
 		migrate(t, db)
-		must(t, db, `INSERT INTO effects SELECT 'before' FROM information_schema.columns LIMIT 500`)
+		must(t, db, fiveHundred)
 		k := kitOn(t, w.store(db))
 		_, err := k.Do(t.Context(), "s", "k", nil, func(ctx context.Context) error {
 			statement, err := mysql.Tx(ctx).PrepareContext(ctx, `SELECT name FROM effects`) //nolint:sqlclosecheck // the case
