@@ -36,7 +36,7 @@ func mariadbLocal(dir string, port int, d Durability) (*recipe, error) {
 	}
 	data, socket := filepath.Join(dir, "data"), filepath.Join(dir, "socket")
 	serve := []string{
-		server, "--no-defaults", "--datadir=" + data, "--socket=" + socket,
+		server, "--no-defaults", "--datadir=" + data, "--socket=" + socket, "--tmpdir=" + dir,
 		"--bind-address=127.0.0.1", fmt.Sprintf("--port=%d", port),
 	}
 	return &recipe{

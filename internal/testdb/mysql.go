@@ -32,7 +32,7 @@ func oracleLocal(dir string, port int, d Durability) (*recipe, error) {
 	common := []string{server, "--no-defaults", "--datadir=" + filepath.Join(dir, "data"), "--secure-file-priv=NULL"}
 	socket := filepath.Join(dir, "socket")
 	serve := append(common[:len(common):len(common)],
-		"--socket="+socket, "--bind-address=127.0.0.1", fmt.Sprintf("--port=%d", port))
+		"--socket="+socket, "--tmpdir="+dir, "--bind-address=127.0.0.1", fmt.Sprintf("--port=%d", port))
 	return &recipe{
 		prepare:   append(common[:len(common):len(common)], "--initialize-insecure"),
 		serve:     append(serve, oracleSettings(d)...),
