@@ -14,6 +14,11 @@ const (
 	// is built for one statement takes little memory. With 500 a row costs as
 	// much processor time as with 2,000.
 	admitLimit = 500
+	// slowLimit is the same where an admission takes slowAdmission and longer:
+	// there it is not the rows that take the time, and what is planned late may
+	// be missed.
+	slowLimit     = 2000
+	slowAdmission = 100 * time.Millisecond
 	// admitBytes is about how much of requests' bodies one admission holds.
 	admitBytes = 1 << 20
 )
@@ -27,13 +32,19 @@ func (e *Executor) planDue(ctx context.Context) {
 	if ctx.Err() != nil || time.Now().Before(e.retryAt) {
 		return
 	}
-	limit := min(max(2*e.batch, e.cfg.MaxInFlight), admitLimit)
+	most := admitLimit
+	if e.slow {
+		most = slowLimit
+	}
+	limit := min(max(2*e.batch, e.cfg.MaxInFlight), most)
 	b := e.plan.due(e.clock.now(), limit)
 	if e.batch = 0; b.full(limit) {
 		e.batch = limit
 	}
 	if len(b.plans) > 0 {
+		start := time.Now()
 		e.admit(ctx, b)
+		e.slow = time.Since(start) >= slowAdmission
 	}
 }
 

@@ -18,7 +18,8 @@ import (
 // admissions notes how many rows each admission had.
 type admissions struct {
 	executor.Ledger
-	rows []int
+	takes time.Duration // an admission
+	rows  []int
 }
 
 func (l *admissions) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitted, error) {
@@ -27,6 +28,7 @@ func (l *admissions) Admit(ctx context.Context, a ledger.Admission) (ledger.Admi
 		n += len(p.Instants)
 	}
 	l.rows = append(l.rows, n)
+	time.Sleep(l.takes)
 	return l.Ledger.Admit(ctx, a)
 }
 
@@ -35,16 +37,18 @@ func TestAdmissions(t *testing.T) {
 		body    string
 		jobs    int
 		callers int
+		takes   time.Duration
 		want    string // rows of each admission at the full hour
 	}{
-		"begin with what the callers can take, and double": {"small", 1_700, 100, "[100 200 400 500 500]"},
-		"of one caller soon are large":                     {"small", 1_600, 1, "[1 2 4 8 16 32 64 128 256 500 500 89]"},
-		"that take all that is due are one":                {"small", 10, 100, "[10]"},
-		"hold about 1 MB of bodies":                        {strings.Repeat("x", 200<<10), 14, 100, "[6 6 2]"},
+		"begin with what the callers can take, and double": {"small", 1_700, 100, 0, "[100 200 400 500 500]"},
+		"of one caller soon are large":                     {"small", 1_600, 1, 0, "[1 2 4 8 16 32 64 128 256 500 500 89]"},
+		"of a ledger that is slow are larger":              {"small", 3_000, 100, 100 * time.Millisecond, "[100 200 400 800 1500]"},
+		"that take all that is due are one":                {"small", 10, 100, 0, "[10]"},
+		"hold about 1 MB of bodies":                        {strings.Repeat("x", 200<<10), 14, 100, 0, "[6 6 2]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l := &admissions{Ledger: memory.New()}
+				l := &admissions{Ledger: memory.New(), takes: c.takes}
 				var entries []jobs.Entry
 				for i := range c.jobs {
 					j := minutely(fmt.Sprint("job-", i))

@@ -29,6 +29,7 @@ type Executor struct {
 	lost    []lostLease
 	claims  appointment
 	batch   int           // rows of the last admission, while more is due than it took; 0: start small
+	slow    bool          // the last admission took long
 	stays   bool          // Run: this process lives longer than one beat
 	poll    time.Duration // how often to claim when nothing is known to be due
 	retryAt time.Time     // on this process's clock: when to ask a ledger again that failed

@@ -76,14 +76,6 @@ func timeOf(t *time.Time) time.Time {
 	return *t
 }
 
-// null is NULL for the zero time.
-func null(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return &t
-}
-
 // microseconds is how statements take a duration: d * interval '1 microsecond'.
 func microseconds(d time.Duration) int64 { return d.Microseconds() }
 
