@@ -3,7 +3,6 @@ package mysql_test
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"testing"
 
@@ -37,7 +36,7 @@ func durable(b *testing.B) func(*testing.B) kitbench.Engine {
 		return kitbench.Engine{
 			Bare: func(ctx context.Context) error { return within(ctx, db, effect) },
 			Naive: func(ctx context.Context, key string) error {
-				return within(ctx, db, func(ctx context.Context, tx mysql.Querier) error { return naively(ctx, tx, key) })
+				return within(ctx, db, func(ctx context.Context, tx kitbench.Querier) error { return kitbench.Naively(ctx, tx, key) })
 			},
 			Effect: func(ctx context.Context) error { return effect(ctx, mysql.Tx(ctx)) },
 			Store:  mysql.New(db, mysql.Options{}),
@@ -46,7 +45,7 @@ func durable(b *testing.B) func(*testing.B) kitbench.Engine {
 	}
 }
 
-func within(ctx context.Context, db *sql.DB, do func(context.Context, mysql.Querier) error) error {
+func within(ctx context.Context, db *sql.DB, do func(context.Context, kitbench.Querier) error) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -58,22 +57,4 @@ func within(ctx context.Context, db *sql.DB, do func(context.Context, mysql.Quer
 	return tx.Commit()
 }
 
-func effect(ctx context.Context, tx mysql.Querier) error {
-	_, err := tx.ExecContext(ctx, `INSERT INTO effects VALUES ('paid')`)
-	return err
-}
-
-func naively(ctx context.Context, tx mysql.Querier, key string) error {
-	var body []byte
-	if err := tx.QueryRowContext(ctx, `SELECT body FROM naive WHERE name = ?`, key).Scan(&body); !errors.Is(err, sql.ErrNoRows) {
-		return err
-	}
-	if _, err := tx.ExecContext(ctx, `INSERT INTO naive (name, state) VALUES (?, 'running')`, key); err != nil {
-		return err
-	}
-	if err := effect(ctx, tx); err != nil {
-		return err
-	}
-	_, err := tx.ExecContext(ctx, `UPDATE naive SET state = 'done', body = 'paid' WHERE name = ?`, key)
-	return err
-}
+var effect = kitbench.Effect

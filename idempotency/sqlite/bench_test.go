@@ -26,16 +26,16 @@ func onFile(b *testing.B) kitbench.Engine {
 	writer.SetMaxOpenConns(1)
 	must(b, db, `CREATE TABLE naive (name TEXT PRIMARY KEY, state TEXT NOT NULL, body BLOB)`)
 	return kitbench.Engine{
-		Bare: func(ctx context.Context) error { return within(ctx, writer, effect) },
+		Bare: func(ctx context.Context) error { return within(ctx, writer, kitbench.Effect) },
 		Naive: func(ctx context.Context, key string) error {
-			return within(ctx, writer, func(ctx context.Context, tx sqlite.Querier) error { return naively(ctx, tx, key) })
+			return within(ctx, writer, func(ctx context.Context, tx kitbench.Querier) error { return kitbench.Naively(ctx, tx, key) })
 		},
-		Effect: func(ctx context.Context) error { return effect(ctx, sqlite.Tx(ctx)) },
+		Effect: func(ctx context.Context) error { return kitbench.Effect(ctx, sqlite.Tx(ctx)) },
 		Store:  sqlite.New(db, sqlite.Options{}),
 	}
 }
 
-func within(ctx context.Context, db *sql.DB, do func(context.Context, sqlite.Querier) error) error {
+func within(ctx context.Context, db *sql.DB, do func(context.Context, kitbench.Querier) error) error {
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return err
@@ -47,24 +47,4 @@ func within(ctx context.Context, db *sql.DB, do func(context.Context, sqlite.Que
 	err = do(ctx, conn)
 	_, ended := conn.ExecContext(ctx, ending(err == nil))
 	return errors.Join(err, ended)
-}
-
-func effect(ctx context.Context, tx sqlite.Querier) error {
-	_, err := tx.ExecContext(ctx, `INSERT INTO effects VALUES ('paid')`)
-	return err
-}
-
-func naively(ctx context.Context, tx sqlite.Querier, key string) error {
-	var body []byte
-	if err := tx.QueryRowContext(ctx, `SELECT body FROM naive WHERE name = ?`, key).Scan(&body); !errors.Is(err, sql.ErrNoRows) {
-		return err
-	}
-	if _, err := tx.ExecContext(ctx, `INSERT INTO naive (name, state) VALUES (?, 'running')`, key); err != nil {
-		return err
-	}
-	if err := effect(ctx, tx); err != nil {
-		return err
-	}
-	_, err := tx.ExecContext(ctx, `UPDATE naive SET state = 'done', body = 'paid' WHERE name = ?`, key)
-	return err
 }
