@@ -10,10 +10,8 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"log"
 	"os"
 	"strconv"
-	"strings"
 
 	"github.com/cronce/cronce/bench/contenders"
 	"github.com/cronce/cronce/bench/rig"
@@ -26,24 +24,14 @@ func main() {
 	runs := flag.Int("runs", 20_000, "runs that the replicas share")
 	rounds := flag.Int("rounds", 3, "rounds of each number of replicas; fifty times as many of the statements")
 	flag.Parse()
-	log.SetFlags(0)
-	if err := measure(context.Background(), *sizes, *replicas, *runs, *rounds); err != nil {
-		log.Fatal(err)
-	}
+	rig.Main(func(ctx context.Context, b *rig.Bench, about string) error {
+		fmt.Printf("%s\n\n", about)
+		return measure(ctx, b, *sizes, *replicas, *runs, *rounds)
+	})
 }
 
-func measure(ctx context.Context, sizes, replicas string, runs, rounds int) error {
-	b, err := rig.Open(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = b.Close(ctx) }()
-	version, err := b.Databases.Version(ctx)
-	if err != nil {
-		return err
-	}
-	fmt.Printf("%s, %s\n\n", rig.Machine(), version)
-	counts, err := numbers(replicas)
+func measure(ctx context.Context, b *rig.Bench, sizes, replicas string, runs, rounds int) error {
+	counts, err := rig.Numbers(replicas)
 	if err != nil {
 		return err
 	}
@@ -52,21 +40,10 @@ func measure(ctx context.Context, sizes, replicas string, runs, rounds int) erro
 	if err := measureReplicas(ctx, b, counts, runs, rounds); err != nil {
 		return err
 	}
-	if counts, err = numbers(sizes); err != nil {
+	if counts, err = rig.Numbers(sizes); err != nil {
 		return err
 	}
 	return measureLedgers(ctx, b.Databases, counts, 50*rounds)
-}
-
-func numbers(list string) (n []int, err error) {
-	for _, s := range strings.Split(list, ",") {
-		i, err := strconv.Atoi(strings.TrimSpace(s))
-		if err != nil {
-			return nil, err
-		}
-		n = append(n, i)
-	}
-	return n, nil
 }
 
 // measureLedgers works on all ledgers in turn and prints the medians.

@@ -30,42 +30,32 @@ func main() {
 	only := flag.String("only", "", "measure only contenders whose name contains `text`")
 	flag.Parse()
 	all = slices.DeleteFunc(all, func(c rig.Contender) bool { return !strings.Contains(c.Name, *only) })
-	log.SetFlags(0)
-	if err := measure(context.Background(), strings.Split(*sizes, ","), *rounds); err != nil {
-		log.Fatal(err)
-	}
+	rig.Main(func(ctx context.Context, b *rig.Bench, about string) error {
+		fmt.Printf("%s\n%d rounds each, in turn; medians of p50 / p99 / max in ms\n\n", about, *rounds)
+		return measure(ctx, b, *sizes, *rounds)
+	})
 }
 
-func measure(ctx context.Context, sizes []string, rounds int) error {
-	b, err := rig.Open(ctx)
+func measure(ctx context.Context, b *rig.Bench, list string, rounds int) error {
+	sizes, err := rig.Numbers(list)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = b.Close(ctx) }()
-	version, err := b.Databases.Version(ctx)
-	if err != nil {
-		return err
-	}
-	fmt.Printf("%s, %s\n%d rounds each, in turn; medians of p50 / p99 / max in ms\n\n", rig.Machine(), version, rounds)
 	var rows [][]string
-	for _, size := range sizes {
-		n, err := strconv.Atoi(size)
-		if err != nil {
-			return err
-		}
+	for _, n := range sizes {
 		results, err := b.Rounds(ctx, all, rounds, n, func(s string) { fmt.Fprintln(os.Stderr, s) })
 		if err != nil {
 			return err
 		}
 		for _, c := range all {
-			rows = append(rows, row(size, c, results[c.Name]))
+			rows = append(rows, row(n, c, results[c.Name]))
 		}
 	}
 	fmt.Println(rig.Table([]string{"jobs", "", "planned", "arrived", "RSS registered, MB", "RSS peak, MB"}, rows))
 	return nil
 }
 
-func row(size string, c rig.Contender, rounds []rig.Result) []string {
+func row(jobs int, c rig.Contender, rounds []rig.Result) []string {
 	planned, arrived := make([]rig.Late, len(rounds)), make([]rig.Late, len(rounds))
 	for i, r := range rounds {
 		arrived[i] = r.Late
@@ -79,7 +69,7 @@ func row(size string, c rig.Contender, rounds []rig.Result) []string {
 	if !c.Silent {
 		arrival = middle(arrived).String()
 	}
-	return []string{size, c.Name, middle(planned).String(), arrival, fmt.Sprintf("%.0f", registered.Median), fmt.Sprintf("%.0f", peak.Median)}
+	return []string{strconv.Itoa(jobs), c.Name, middle(planned).String(), arrival, fmt.Sprintf("%.0f", registered.Median), fmt.Sprintf("%.0f", peak.Median)}
 }
 
 // middle takes the median of each figure.

@@ -36,22 +36,13 @@ func main() {
 	all = slices.DeleteFunc(all, func(c rig.Contender) bool {
 		return c.Name != contenders.Reference.Name && !strings.Contains(c.Name, *only)
 	})
-	if err := measure(context.Background(), *runs, *rounds, *save, *against); err != nil {
-		log.Fatal(err)
-	}
+	rig.Main(func(ctx context.Context, b *rig.Bench, about string) error {
+		fmt.Printf("%s\n%d rounds of %d runs each, in turn; median (least to most)\n\n", about, *rounds, *runs)
+		return measure(ctx, b, *runs, *rounds, *save, *against)
+	})
 }
 
-func measure(ctx context.Context, runs, rounds int, save, against string) error {
-	b, err := rig.Open(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = b.Close(ctx) }()
-	version, err := b.Databases.Version(ctx)
-	if err != nil {
-		return err
-	}
-	fmt.Printf("%s, %s\n%d rounds of %d runs each, in turn; median (least to most)\n\n", rig.Machine(), version, rounds, runs)
+func measure(ctx context.Context, b *rig.Bench, runs, rounds int, save, against string) error {
 	results, err := b.Rounds(ctx, all, rounds, runs, func(s string) { fmt.Fprintln(os.Stderr, s) })
 	if err != nil {
 		return err
