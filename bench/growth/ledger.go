@@ -29,7 +29,6 @@ type book struct {
 	stands   []ledger.Standing
 	tokens   int
 	took     map[string][]time.Duration
-	doing    string // the operation under way
 }
 
 func openBook(ctx context.Context, d *rig.Databases, runs int) (*book, error) {

@@ -1,4 +1,4 @@
-package schedule
+package schedule_test
 
 import (
 	"testing"

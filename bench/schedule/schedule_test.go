@@ -2,7 +2,7 @@
 // libraries, on expressions that all of them understand.
 //
 //	cd bench && go test -bench . -count 6 ./schedule
-package schedule
+package schedule_test
 
 import (
 	"testing"
