@@ -89,6 +89,11 @@ func (l *loop) work(ctx context.Context, consumer jetstream.Consumer) error {
 		time.AfterFunc(drainWithin, impatient)
 	})()
 	for {
+		if ctx.Err() != nil {
+			// At once: an event that was just given back would come again, to
+			// this worker, and each time count as a delivery.
+			messages.Drain()
+		}
 		msg, err := messages.Next(jetstream.NextContext(patience))
 		switch {
 		case err == nil:
