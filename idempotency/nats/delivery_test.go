@@ -164,6 +164,37 @@ func TestShutdownLetsTheRunningHandlerFinish(t *testing.T) {
 	})
 }
 
+// unasked is a consumer whose client asks the server for nothing the first
+// time that it is told to.
+type unasked struct{ jetstream.Consumer }
+
+func (u unasked) Messages(o ...jetstream.PullMessagesOpt) (jetstream.MessagesContext, error) {
+	messages, err := u.Consumer.Messages(o...)
+	return &silent{MessagesContext: messages}, err
+}
+
+type silent struct {
+	jetstream.MessagesContext
+	asked bool
+}
+
+func (s *silent) Next(o ...jetstream.NextOpt) (jetstream.Msg, error) {
+	if s.asked {
+		return s.MessagesContext.Next(o...)
+	}
+	s.asked = true
+	return nil, context.DeadlineExceeded
+}
+
+func TestAMessageThatNobodyAskedForIsAskedForAgain(t *testing.T) {
+	w := newWorld(t)
+	w.publish("ORDERS.placed", "order-1", "a")
+	c := w.consumer("ORDERS", jetstream.ConsumerConfig{})
+	w.consume(unasked{c}, options(), w.effect)
+	w.settled(c, 1)
+	w.wantEffects(1)
+}
+
 func TestShutdownGivesAHeldEventBackAtOnce(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, w *world) {
 		w.publish("ORDERS.placed", "order-1", "a")

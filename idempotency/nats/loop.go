@@ -2,6 +2,7 @@ package nats
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -72,6 +73,25 @@ func (l *loop) run(ctx context.Context, consumer jetstream.Consumer) error {
 // that stops. A later one comes back after its AckWait.
 const drainWithin = time.Second
 
+// askAgain is how soon a worker asks a second time for its next message.
+const askAgain = 100 * time.Millisecond
+
+// next waits for a message until ctx ends. Next asks the server only as it
+// begins, and not even then while the client still counts the request before
+// as being sent, which it may after that one's message has been handled: then
+// it waits for what nobody asked for, until it misses the server's heartbeats
+// half a minute later. The second call is without a bound as only that one
+// can miss them.
+func next(ctx context.Context, messages jetstream.MessagesContext) (jetstream.Msg, error) {
+	soon, cancel := context.WithTimeout(ctx, askAgain)
+	defer cancel()
+	msg, err := messages.Next(jetstream.NextContext(soon))
+	if errors.Is(err, context.DeadlineExceeded) {
+		return messages.Next(jetstream.NextContext(ctx))
+	}
+	return msg, err
+}
+
 // work fetches one message at a time, so that none waits in this process while
 // its AckWait runs.
 func (l *loop) work(ctx context.Context, consumer jetstream.Consumer) error {
@@ -94,7 +114,7 @@ func (l *loop) work(ctx context.Context, consumer jetstream.Consumer) error {
 			// this worker, and each time count as a delivery.
 			messages.Drain()
 		}
-		msg, err := messages.Next(jetstream.NextContext(patience))
+		msg, err := next(patience, messages)
 		switch {
 		case err == nil:
 			l.deliver(ctx, msg)
