@@ -165,24 +165,24 @@ func TestShutdownLetsTheRunningHandlerFinish(t *testing.T) {
 }
 
 // unasked is a consumer whose client asks the server for nothing the first
-// time that it is told to.
+// times that it is told to.
 type unasked struct{ jetstream.Consumer }
 
 func (u unasked) Messages(o ...jetstream.PullMessagesOpt) (jetstream.MessagesContext, error) {
 	messages, err := u.Consumer.Messages(o...)
-	return &silent{MessagesContext: messages}, err
+	return &silent{messages, 3}, err
 }
 
 type silent struct {
 	jetstream.MessagesContext
-	asked bool
+	times int
 }
 
 func (s *silent) Next(o ...jetstream.NextOpt) (jetstream.Msg, error) {
-	if s.asked {
+	if s.times == 0 {
 		return s.MessagesContext.Next(o...)
 	}
-	s.asked = true
+	s.times--
 	return nil, context.DeadlineExceeded
 }
 

@@ -73,23 +73,33 @@ func (l *loop) run(ctx context.Context, consumer jetstream.Consumer) error {
 // that stops. A later one comes back after its AckWait.
 const drainWithin = time.Second
 
-// askAgain is how soon a worker asks a second time for its next message.
-const askAgain = 100 * time.Millisecond
+// A worker asks again for its next message askAgain after it first did, then
+// after twice as long each time; from askedEnough on it only waits.
+const (
+	askAgain    = 100 * time.Millisecond
+	askedEnough = 5 * time.Second
+)
 
 // next waits for a message until ctx ends. Next asks the server only as it
 // begins, and not even then while the client still counts the request before
 // as being sent, which it may after that one's message has been handled: then
 // it waits for what nobody asked for, until it misses the server's heartbeats
-// half a minute later. The second call is without a bound as only that one
-// can miss them.
+// half a minute later. The last call is without a bound as only that one can
+// miss them.
 func next(ctx context.Context, messages jetstream.MessagesContext) (jetstream.Msg, error) {
-	soon, cancel := context.WithTimeout(ctx, askAgain)
-	defer cancel()
-	msg, err := messages.Next(jetstream.NextContext(soon))
-	if errors.Is(err, context.DeadlineExceeded) {
-		return messages.Next(jetstream.NextContext(ctx))
+	for wait := askAgain; wait < askedEnough; wait *= 2 {
+		msg, err := nextWithin(ctx, wait, messages)
+		if !errors.Is(err, context.DeadlineExceeded) {
+			return msg, err
+		}
 	}
-	return msg, err
+	return messages.Next(jetstream.NextContext(ctx))
+}
+
+func nextWithin(ctx context.Context, wait time.Duration, messages jetstream.MessagesContext) (jetstream.Msg, error) {
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	return messages.Next(jetstream.NextContext(ctx))
 }
 
 // work fetches one message at a time, so that none waits in this process while
