@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,7 +20,15 @@ import (
 type admissions struct {
 	executor.Ledger
 	takes time.Duration // an admission
-	rows  []int
+
+	mu   sync.Mutex
+	rows []int
+}
+
+func (l *admissions) sofar() []int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.rows)
 }
 
 func (l *admissions) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitted, error) {
@@ -27,7 +36,9 @@ func (l *admissions) Admit(ctx context.Context, a ledger.Admission) (ledger.Admi
 	for _, p := range a.Plans {
 		n += len(p.Instants)
 	}
+	l.mu.Lock()
 	l.rows = append(l.rows, n)
+	l.mu.Unlock()
 	time.Sleep(l.takes)
 	return l.Ledger.Admit(ctx, a)
 }
@@ -57,10 +68,10 @@ func TestAdmissions(t *testing.T) {
 				}
 				_, stop := start(t, executor.Config{Registry: registry(t, entries...), Ledger: l, Caller: &counting{}, MaxInFlight: c.callers})
 				time.Sleep(time.Until(time.Now().Truncate(time.Hour).Add(90 * time.Minute)))
-				first := slices.Clone(l.rows)
+				first := l.sofar()
 				time.Sleep(time.Hour)
 				stop()
-				if again := l.rows[len(first):]; fmt.Sprint(first) != c.want || fmt.Sprint(again) != c.want {
+				if again := l.sofar()[len(first):]; fmt.Sprint(first) != c.want || fmt.Sprint(again) != c.want {
 					t.Errorf("rows %v, and an hour later %v, want %s", first, again, c.want)
 				}
 			})

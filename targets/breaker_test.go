@@ -1,7 +1,6 @@
 package targets_test
 
 import (
-	"context"
 	"io"
 	"net"
 	"sync/atomic"
@@ -16,20 +15,15 @@ import (
 
 // inMemory answers connections within a synctest bubble: each request gets the
 // raw answer that reply gives at that moment; "" closes the connection.
-func inMemory(reply func() string) func(context.Context, string, string) (net.Conn, error) {
-	return func(context.Context, string, string) (net.Conn, error) {
-		near, far := net.Pipe()
-		go func() {
-			defer far.Close()
-			for readRequest(far) != nil {
-				raw := reply()
-				if _, err := io.WriteString(far, raw); err != nil || raw == "" {
-					return
-				}
+func inMemory(reply func() string) dialer {
+	return piped(func(c net.Conn) {
+		for readRequest(c) != nil {
+			raw := reply()
+			if _, err := io.WriteString(c, raw); err != nil || raw == "" {
+				return
 			}
-		}()
-		return near, nil
-	}
+		}
+	})
 }
 
 const (
@@ -38,7 +32,7 @@ const (
 	raw404  = "HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n"
 	raw429  = "HTTP/1.1 429 No\r\nContent-Length: 0\r\n\r\n"
 	raw503  = "HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n"
-	aTarget = "http://127.0.0.1:1"
+	aTarget = nobody // but for whoever dials it in memory
 )
 
 // bubble is a target in virtual time with a breaker of 3 failures and 10 s.

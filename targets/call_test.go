@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/cronce/cronce/executor"
@@ -32,7 +33,7 @@ func TestWhatIsSent(t *testing.T) {
 	c.Attempt = 3
 	c.SendBefore = time.Date(2126, 11, 21, 5, 0, 0, 1_999_999, time.FixedZone("", 3600))
 	c.Call.Path = "/v1/locks%2Frelease?dry=0&q=%C3%A4"
-	if a := attempt(t, ts, c, 5*time.Second); a.Kind != ledger.Fresh {
+	if a := attempt(t, ts, c, patience); a.Kind != ledger.Fresh {
 		t.Fatalf("got %+v", a)
 	}
 	if want := "POST /api/v1/locks%2Frelease?dry=0&q=%C3%A4"; line != want {
@@ -72,7 +73,7 @@ func TestACallWithoutBodyHasNoContentType(t *testing.T) {
 	s := serve(t, func(_ http.ResponseWriter, r *http.Request) { got = r.Header })
 	c := call()
 	c.Call.Method, c.Call.Body = "DELETE", nil
-	if a := attempt(t, to(t, s.URL), c, 5*time.Second); a.Kind != ledger.Fresh {
+	if a := attempt(t, to(t, s.URL), c, patience); a.Kind != ledger.Fresh {
 		t.Fatalf("got %+v", a)
 	}
 	if ct, ok := got["Content-Type"]; ok {
@@ -93,7 +94,7 @@ func TestTraceFieldsCannotRedefineOurs(t *testing.T) {
 	})
 	c := call()
 	c.SendBefore = time.Time{}
-	if a := attempt(t, ts, c, 5*time.Second); a.Kind != ledger.Fresh {
+	if a := attempt(t, ts, c, patience); a.Kind != ledger.Fresh {
 		t.Fatalf("got %+v", a)
 	}
 	if got.Get("Traceparent") == "" {
@@ -127,7 +128,7 @@ func TestIdentitiesCannotInjectHeaders(t *testing.T) {
 	} {
 		c := call()
 		edit(&c)
-		if a := attempt(t, ts, c, 5*time.Second); a.Kind != ledger.Refused || a.Reason != ledger.Permanent || a.Status != 0 {
+		if a := attempt(t, ts, c, patience); a.Kind != ledger.Refused || a.Reason != ledger.Permanent || a.Status != 0 {
 			t.Errorf("%s: got %+v", rule, a)
 		}
 	}
@@ -148,10 +149,10 @@ func TestAnAttemptIsOneRequest(t *testing.T) {
 			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
 		}
 	}))
-	if a := attempt(t, ts, call(), 5*time.Second); a.Kind != ledger.Fresh {
+	if a := attempt(t, ts, call(), patience); a.Kind != ledger.Fresh {
 		t.Fatalf("first: %+v", a)
 	}
-	if a := attempt(t, ts, call(), 5*time.Second); a.Kind != ledger.Unknown {
+	if a := attempt(t, ts, call(), patience); a.Kind != ledger.Unknown {
 		t.Errorf("second: %+v, want it unknown", a)
 	}
 	if n := requests.Load(); n != 2 {
@@ -160,8 +161,6 @@ func TestAnAttemptIsOneRequest(t *testing.T) {
 }
 
 func TestWhatWasSurelyNotSentIsAFailureNotUnknown(t *testing.T) {
-	gone := httptest.NewServer(nil)
-	gone.Close()
 	untrusted := httptest.NewTLSServer(nil)
 	t.Cleanup(untrusted.Close)
 	old := httptest.NewUnstartedServer(nil)
@@ -170,7 +169,7 @@ func TestWhatWasSurelyNotSentIsAFailureNotUnknown(t *testing.T) {
 	t.Cleanup(old.Close)
 	quiet(untrusted, old)
 	for rule, url := range map[string]string{
-		"nobody listens":             gone.URL,
+		"nobody listens":             nobody,
 		"no such host":               "https://target.invalid",
 		"an untrusted certificate":   untrusted.URL,
 		"TLS 1.1":                    old.URL,
@@ -196,7 +195,7 @@ func TestTLS(t *testing.T) {
 	pool := x509.NewCertPool()
 	pool.AddCert(s.Certificate())
 	ts := resolve(t, jobs.Target{}, env{"MEMBERSHIP_URL": s.URL}, func(c *targets.Config) { c.RootCAs = pool })
-	if a := attempt(t, ts, call(), 5*time.Second); a.Kind != ledger.Fresh {
+	if a := attempt(t, ts, call(), patience); a.Kind != ledger.Fresh {
 		t.Errorf("got %+v", a)
 	}
 }
@@ -206,7 +205,7 @@ func TestNothingIsSentPastSendBefore(t *testing.T) {
 	ts := to(t, serve(t, func(http.ResponseWriter, *http.Request) { calls.Add(1) }).URL)
 	c := call()
 	c.SendUntil = time.Now()
-	if a := attempt(t, ts, c, 5*time.Second); !a.Unsent {
+	if a := attempt(t, ts, c, patience); !a.Unsent {
 		t.Errorf("got %+v", a)
 	}
 	if n := calls.Load(); n != 0 {
@@ -217,7 +216,7 @@ func TestNothingIsSentPastSendBefore(t *testing.T) {
 func TestATargetOfAnotherRegistryIsLeftToOthers(t *testing.T) {
 	c := call()
 	c.Call.Target = "accounting"
-	a := attempt(t, to(t, "http://127.0.0.1:1"), c, time.Second)
+	a := attempt(t, to(t, nobody), c, patience)
 	if !a.Unsent || a.RetryAfter < time.Second {
 		t.Errorf("got %+v, want it unsent for a while", a)
 	}
@@ -243,25 +242,30 @@ func TestACallThatItsCallerStops(t *testing.T) {
 }
 
 func TestConnectionsAreUsedAgain(t *testing.T) {
-	var opened atomic.Int32
-	s := httptest.NewUnstartedServer(problem(500, "boom"))
-	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
-		if state == http.StateNew {
-			opened.Add(1)
+	synctest.Test(t, func(t *testing.T) {
+		const callers = 64
+		var opened atomic.Int32
+		dial := inMemory(func() string {
+			time.Sleep(time.Second) // until all of a round are under way
+			return "HTTP/1.1 500 No\r\nContent-Type: application/problem+json\r\nContent-Length: 15\r\n\r\n{\"code\":\"boom\"}"
+		})
+		ts := resolve(t, jobs.Target{}, env{"MEMBERSHIP_URL": aTarget}, func(c *targets.Config) {
+			c.BreakerFailures = 10_000
+			c.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+				opened.Add(1)
+				return dial(ctx, network, address)
+			}
+		})
+		for range 5 {
+			var wg sync.WaitGroup
+			for range callers {
+				wg.Go(func() { attempt(t, ts, call(), patience) })
+			}
+			wg.Wait()
+			synctest.Wait() // each connection is given back
 		}
-	}
-	s.Start()
-	t.Cleanup(s.Close)
-	ts := resolve(t, jobs.Target{}, env{"MEMBERSHIP_URL": s.URL}, func(c *targets.Config) { c.BreakerFailures = 10_000 })
-	const callers = 64
-	for range 5 {
-		var wg sync.WaitGroup
-		for range callers {
-			wg.Go(func() { attempt(t, ts, call(), 10*time.Second) })
+		if n := opened.Load(); n != callers {
+			t.Errorf("%d connections for %d calls of %d callers", n, 5*callers, callers)
 		}
-		wg.Wait()
-	}
-	if n := opened.Load(); n > 2*callers {
-		t.Errorf("%d connections for %d calls of %d callers", n, 5*callers, callers)
-	}
+	})
 }

@@ -74,7 +74,7 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.rule, func(t *testing.T) {
-			got := attempt(t, to(t, serve(t, c.target).URL), call(), 5*time.Second)
+			got := attempt(t, to(t, serve(t, c.target).URL), call(), patience)
 			if success := got.Kind == ledger.Fresh || got.Kind == ledger.Replay; success != (got.Error == "") {
 				t.Errorf("error %q with answer %q: only failures have one", got.Error, got.Kind)
 			}

@@ -23,6 +23,14 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const runID = "release-locks@2026-11-21T03:00:00Z"
 
+// patience is an attempt's time where its end is not what is tested: longer
+// than the slowest machine needs.
+const patience = time.Minute
+
+// nobody is an address that nobody listens on. A port that was free a moment
+// ago may be somebody's now.
+const nobody = "http://127.0.0.1:1"
+
 // env is an environment.
 type env map[string]string
 
@@ -129,6 +137,18 @@ func quiet(servers ...*httptest.Server) {
 }
 
 type dialer func(ctx context.Context, network, address string) (net.Conn, error)
+
+// piped dials a server in memory that handles bare connections.
+func piped(handle func(net.Conn)) dialer {
+	return func(context.Context, string, string) (net.Conn, error) {
+		near, far := net.Pipe()
+		go func() {
+			defer far.Close()
+			handle(far)
+		}()
+		return near, nil
+	}
+}
 
 // dialBy dials each address by its own dialer.
 func dialBy(byAddress map[string]dialer) dialer {

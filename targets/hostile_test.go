@@ -3,7 +3,6 @@ package targets_test
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"io"
 	"log/slog"
 	"net"
@@ -12,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/cronce/cronce/jobs"
@@ -102,7 +102,7 @@ func TestHostileAnswers(t *testing.T) {
 		{"reset in the headers", func(c net.Conn) { answering("HTTP/1.1 200 OK\r\nX")(c); reset(c) }, ledger.Unknown, ""},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
-			got := attempt(t, to(t, tcp(t, c.handle)), call(), 10*time.Second)
+			got := attempt(t, to(t, tcp(t, c.handle)), call(), patience)
 			if got.Unsent || got.Kind != c.kind || got.Reason != c.reason {
 				t.Errorf("got %+v", got)
 			}
@@ -122,14 +122,14 @@ func TestSlowAnswersEndWithTheAttempt(t *testing.T) {
 		{"a refusal whose body never comes", "HTTP/1.1 403 No\r\nContent-Length: 10\r\n\r\n", ledger.Refused},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
-			begun := time.Now()
-			got := attempt(t, to(t, tcp(t, stalling(c.raw))), call(), 200*time.Millisecond)
-			if got.Kind != c.want {
-				t.Errorf("got %+v, want %q", got, c.want)
-			}
-			if took := time.Since(begun); took > 3*time.Second {
-				t.Errorf("took %v under a deadline of 200 ms", took)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				ts := resolve(t, jobs.Target{}, env{"MEMBERSHIP_URL": aTarget}, func(cfg *targets.Config) { cfg.Dial = piped(stalling(c.raw)) })
+				begun := time.Now()
+				got := attempt(t, ts, call(), 200*time.Millisecond)
+				if took := time.Since(begun); got.Kind != c.want || took != 200*time.Millisecond {
+					t.Errorf("got %+v after %v, want %q at the deadline", got, took, c.want)
+				}
+			})
 		})
 	}
 }
@@ -139,7 +139,7 @@ func TestAnAnswerCostsBoundedMemory(t *testing.T) {
 	ts := to(t, tcp(t, streaming(head, strings.Repeat(" ", 64<<10))))
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	got := attempt(t, ts, call(), 10*time.Second)
+	got := attempt(t, ts, call(), patience)
 	runtime.ReadMemStats(&after)
 	if got.Kind != ledger.Failed {
 		t.Errorf("got %+v", got)
@@ -153,10 +153,10 @@ func TestHeadersAreBoundedAt64KiB(t *testing.T) {
 	pad := func(kilo int) string {
 		return "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n" + strings.Repeat("X-Pad: "+strings.Repeat("x", 1015)+"\r\n", kilo) + "\r\n"
 	}
-	if a := attempt(t, to(t, tcp(t, answering(pad(60)))), call(), 5*time.Second); a.Kind != ledger.Fresh {
+	if a := attempt(t, to(t, tcp(t, answering(pad(60)))), call(), patience); a.Kind != ledger.Fresh {
 		t.Errorf("60 KiB: %+v", a)
 	}
-	if a := attempt(t, to(t, tcp(t, answering(pad(80)))), call(), 5*time.Second); a.Kind != ledger.Unknown {
+	if a := attempt(t, to(t, tcp(t, answering(pad(80)))), call(), patience); a.Kind != ledger.Unknown {
 		t.Errorf("80 KiB: %+v", a)
 	}
 }
@@ -165,16 +165,10 @@ func TestBodiesAreReadUpTo128KiB(t *testing.T) {
 	for _, status := range []string{"200 OK", "500 No"} {
 		var taken atomic.Int64
 		ts := resolve(t, jobs.Target{}, env{"MEMBERSHIP_URL": aTarget}, func(c *targets.Config) {
-			c.Dial = func(context.Context, string, string) (net.Conn, error) {
-				near, far := net.Pipe() // without a buffer: what is taken is read
-				go func() {
-					defer far.Close()
-					streaming("HTTP/1.1 "+status+"\r\n\r\n", strings.Repeat("x", 1024))(counting{far, &taken})
-				}()
-				return near, nil
-			}
+			answer := streaming("HTTP/1.1 "+status+"\r\n\r\n", strings.Repeat("x", 1024))
+			c.Dial = piped(func(far net.Conn) { answer(counting{far, &taken}) }) // without a buffer: what is taken is read
 		})
-		attempt(t, ts, call(), 5*time.Second)
+		attempt(t, ts, call(), patience)
 		if n := taken.Load(); n < 64<<10 || n > 140<<10 {
 			t.Errorf("%s: %d bytes of an endless body were read", status, n)
 		}
@@ -200,7 +194,7 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 		s := serve(t, plain(status, "Location", elsewhere.URL+"/steal"))
 		ts := resolve(t, jobs.Target{Auth: jobs.Auth{Type: jobs.AuthBearer, TokenEnv: "TOKEN"}},
 			env{"MEMBERSHIP_URL": s.URL, "TOKEN": "s3cret"}, nil)
-		if got := attempt(t, ts, call(), 5*time.Second); got.Kind != ledger.Refused || got.Reason != ledger.Permanent {
+		if got := attempt(t, ts, call(), patience); got.Kind != ledger.Refused || got.Reason != ledger.Permanent {
 			t.Errorf("%d: got %+v", status, got)
 		}
 	}
@@ -238,7 +232,7 @@ func TestNothingSecretReachesErrorsOrLogs(t *testing.T) {
 					c.BreakerFailures = 1
 					c.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 				})
-			got := attempt(t, ts, call(), 5*time.Second)
+			got := attempt(t, ts, call(), patience)
 			if strings.Contains(got.Error+got.Code+log.String(), secret[:6]) {
 				t.Errorf("it shows: %+v\n%s", got, log.String())
 			}

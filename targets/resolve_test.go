@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/targets"
@@ -190,7 +189,7 @@ func TestADisabledJobsVariableMayBeUnset(t *testing.T) {
 		}
 		c := call()
 		c.Call.Target = "env:UNSET_URL"
-		if got := attempt(t, ts, c, time.Second); !got.Unsent {
+		if got := attempt(t, ts, c, patience); !got.Unsent {
 			t.Errorf("answer %+v, want one that was not sent", got)
 		}
 		ts.Close()
