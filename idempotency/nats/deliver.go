@@ -38,10 +38,17 @@ func (l *loop) deliver(ctx context.Context, msg jetstream.Msg) {
 	}
 	d := &delivery{loop: l, msg: msg, nth: meta.NumDelivered,
 		log: log.With("stream", meta.Stream, "seq", meta.Sequence.Stream, "delivery", meta.NumDelivered)}
-	defer d.keep(ctx)()
-	if err := d.conclude(ctx, d.settle(ctx)); err != nil {
+	if err := d.decide(ctx)(); err != nil {
 		d.log.WarnContext(ctx, "event not acknowledged, so it will be delivered again", "error", err)
 	}
+}
+
+// decide handles the event and returns the last word on it, which is said when
+// the server is no more told of work: a heartbeat that followed it would put a
+// delivery off to the end of another AckWait.
+func (d *delivery) decide(ctx context.Context) (say func() error) {
+	defer d.keep(ctx)()
+	return d.conclude(ctx, d.settle(ctx))
 }
 
 // keep tells the server that the message is worked on, until release.
@@ -122,13 +129,13 @@ func (d *delivery) call(ctx context.Context) (err error) {
 	return d.handler(ctx, d.msg)
 }
 
-// conclude tells the server what follows.
-func (d *delivery) conclude(ctx context.Context, err error) error {
+// conclude is what to tell the server.
+func (d *delivery) conclude(ctx context.Context, err error) (say func() error) {
 	switch {
 	case err == nil:
-		return d.msg.Ack()
+		return d.msg.Ack
 	case errors.Is(err, errStopping):
-		return d.msg.Nak()
+		return d.msg.Nak
 	case errors.Is(err, ErrPermanent):
 		return d.giveUp(ctx, "permanent", err)
 	case d.last > 0 && d.nth >= d.last:
@@ -138,22 +145,22 @@ func (d *delivery) conclude(ctx context.Context, err error) error {
 	}
 }
 
-func (d *delivery) again(ctx context.Context, why error) error {
+func (d *delivery) again(ctx context.Context, why error) (say func() error) {
 	delay := d.backoff(d.nth)
 	d.log.WarnContext(ctx, "event failed", "again_in", delay, "error", why)
-	return d.msg.NakWithDelay(delay)
+	return func() error { return d.msg.NakWithDelay(delay) }
 }
 
 // giveUp terminates the message, once whoever keeps such messages has it. The
 // reason that the server publishes holds nothing of the event.
-func (d *delivery) giveUp(ctx context.Context, reason string, why error) error {
+func (d *delivery) giveUp(ctx context.Context, reason string, why error) (say func() error) {
 	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveUpWithin)
 	defer cancel()
 	if err := d.opt.GiveUp(within, d.msg, why); err != nil {
 		return d.again(ctx, fmt.Errorf("giving up failed: %w; the event had failed: %w", err, why))
 	}
 	d.log.ErrorContext(ctx, "event given up", "reason", reason, "error", why)
-	return d.msg.TermWithReason(reason)
+	return func() error { return d.msg.TermWithReason(reason) }
 }
 
 // backoff is the pause after the nth failure, longer by up to a quarter so
