@@ -30,8 +30,9 @@ type Filter struct {
 	Until  time.Time // ScheduledAt before
 	// Unacked selects only runs that nobody has acknowledged (AckedAt zero).
 	Unacked bool
-	// Limit is a page's size, default 100; newest ScheduledAt first, equal
-	// times by ID descending in byte order. In an Act, 0 means no limit.
+	// Limit is a page's size, below 1 the default, 100; newest ScheduledAt
+	// first, equal times by ID descending in byte order. An Act takes the
+	// oldest so many, below 1 all.
 	Limit int
 	// Before continues a listing after its last row (keyset, never an
 	// offset).
@@ -64,11 +65,15 @@ type JobStatus struct {
 // exist, is refused in words. Without, only runs in a state that the act moves
 // are selected (of the dead, Ack selects those not acknowledged yet).
 //
+// Whatever an act does, it does to the oldest ScheduledAt first, equal times by
+// ID: with a Limit those are the ones it takes, since they have the least time
+// left before their keys may be forgotten, and repeating the act goes on behind
+// them.
+//
 //   - Cancel: planned, running, retrying -> canceled (operator). The slot is
 //     given back. A running run's attempt may have been sent: it stays counted
 //     and is kept in the history as lost; its holder's record is refused.
-//   - Redrive: dead -> retrying, due now, oldest ScheduledAt first, under its
-//     own key, SendBefore and attempt numbers, with Failures 0 and no reason,
+//   - Redrive: dead -> retrying, due now, under its own key, SendBefore and attempt numbers, with Failures 0 and no reason,
 //     FinishedAt or AckedAt. Refused from SendBefore on, Force or not.
 //     Refused, unless forced, while a run of the job that this act did not
 //     redrive is unfinished (waiting and ~ runs count). A run that had taken
@@ -86,7 +91,7 @@ type Act struct {
 
 // Acted is what became of each selected run.
 type Acted struct {
-	Changed []Run
+	Changed []Run // oldest ScheduledAt first
 	Refused []Rejection
 }
 

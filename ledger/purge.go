@@ -21,7 +21,7 @@ import "time"
 type Purge struct {
 	Retention     time.Duration // since FinishedAt
 	DeadRetention time.Duration // since FinishedAt, of dead runs nobody has acknowledged
-	Batch         int           // at most this many runs; default 1000
+	Batch         int           // at most this many runs; below 1 the default, 1000
 	// From continues after an earlier batch: its Reached. Runs scheduled
 	// before it are not looked at. Zero: from the beginning.
 	From time.Time

@@ -2,6 +2,7 @@ package ledgertest
 
 import (
 	"errors"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -19,6 +20,7 @@ var listCases = []testCase{
 	{"List by job is what the whole listing has of it, whatever other jobs are called", listNeighbours},
 	{"List by job is bounded by time to the microsecond", listBetweenSeconds},
 	{"List without a limit has 100", listDefault},
+	{"a limit below 1 is the default, of a listing, of events, of a purge", belowOne},
 	{"Jobs lists every job by id with its last run", jobStatuses},
 	{"an unknown job has no events", noEvents},
 	{"Counts tells unfinished, dead unseen, and the oldest due", counts},
@@ -150,6 +152,22 @@ func listDefault(b *bed) {
 	}
 	if n := len(b.page(ledger.Filter{})); n != 100 {
 		b.Errorf("listed %d of 110, want 100", n)
+	}
+}
+
+func belowOne(b *bed) {
+	j := b.job("j")
+	j.admit(j.missed(0), j.missed(1))
+	for _, n := range []int{0, -1, math.MinInt} {
+		if ids := b.page(ledger.Filter{Limit: n}); len(ids) != 2 {
+			b.Errorf("a listing with the limit %d has %v, want both runs", n, ids)
+		}
+		if es, err := b.Events(b.ctx, "j", n); err != nil || len(es) != 1 {
+			b.Errorf("with the limit %d events %v, %v: want the one", n, es, err)
+		}
+	}
+	if got := b.purge(ledger.Purge{Batch: -1}); got.Runs != 2 || got.More {
+		b.Errorf("a purge with the batch -1: %+v, want both runs and no more", got)
 	}
 }
 

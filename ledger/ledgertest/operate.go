@@ -1,6 +1,7 @@
 package ledgertest
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -26,6 +27,7 @@ var operateCases = []testCase{
 	{"redrive: a forced run leaves the slot to its holder", redriveForced},
 	{"redrive: what waits past its sendBefore is never handed out", redriveWaitsTooLong},
 	{"an act without a limit reaches every run", actsUnlimited},
+	{"an act with a limit takes the oldest, and repeated it goes on behind them", actsLimited},
 	{"an act by job leaves other jobs, whatever they are called", actOnNeighbours},
 	{"ack: a dead run is seen once, with who and why", acks},
 	{"ack: only dead runs, and without ids those not seen yet", acksSelected},
@@ -304,6 +306,44 @@ func actsUnlimited(b *bed) {
 	b.must(err)
 	if len(got.Changed) != 110 || len(got.Refused) != 0 {
 		b.Errorf("canceled %d, refused %d: want all 110", len(got.Changed), len(got.Refused))
+	}
+}
+
+func actsLimited(b *bed) {
+	j := b.job("j")
+	k := &job{bed: b, Position: ledger.Position{JobID: "k", Watermark: j.Watermark}}
+	var works []ledger.Work
+	for i := range 3 {
+		works = append(works, *b.entered(j.entry(j.leased(i, ledger.OverlapAllow))).Work)
+		works = append(works, *b.entered(k.entry(k.leased(i, ledger.OverlapAllow))).Work)
+	}
+	for _, w := range works {
+		b.record(dead(w, ledger.Exhausted))
+	}
+	all := []string{j.id(0), k.id(0), j.id(1), k.id(1), j.id(2), k.id(2)}
+	force := func(a ledger.Act) ledger.Act { a.Force = true; return a }
+	for _, c := range []struct {
+		name string
+		do   func(context.Context, ledger.Act) (ledger.Acted, error)
+	}{{"ack", b.Ack}, {"redrive", b.Redrive}, {"cancel", b.Cancel}} {
+		b.actsOn(c.name, all[:2], c.do, force(ledger.Act{Filter: ledger.Filter{Limit: 2}}))
+		b.actsOn(c.name, []string{j.id(1)}, c.do, force(ledger.Act{Filter: ledger.Filter{JobID: "j", Limit: 1}}))
+		b.actsOn(c.name, []string{k.id(1), j.id(2), k.id(2)}, c.do, force(ledger.Act{Filter: ledger.Filter{Limit: 100}}))
+	}
+}
+
+// actsOn checks which runs an act changes, in which order.
+func (b *bed) actsOn(name string, want []string, do func(context.Context, ledger.Act) (ledger.Acted, error), a ledger.Act) {
+	b.Helper()
+	a.By, a.Why = "ann", "asked"
+	got, err := do(b.ctx, a)
+	b.must(err)
+	var ids []string
+	for _, r := range got.Changed {
+		ids = append(ids, r.ID)
+	}
+	if !slices.Equal(ids, want) || len(got.Refused) != 0 {
+		b.Errorf("%s with the limit %d changed %v, refused %v: want %v", name, a.Limit, ids, got.Refused, want)
 	}
 }
 

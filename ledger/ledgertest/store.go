@@ -40,8 +40,8 @@ type Store interface {
 	// Jobs lists every job that the ledger has a row of, ended ones too, by
 	// id.
 	Jobs(context.Context) ([]ledger.JobStatus, error)
-	// Events lists a job's events, the newest recorded first; limit 0 means
-	// 100. A job without any, known or not, has an empty list.
+	// Events lists a job's events, the newest recorded first; a limit
+	// below 1 means 100. A job without any, known or not, has an empty list.
 	Events(ctx context.Context, jobID string, limit int) ([]ledger.Event, error)
 
 	// Pause makes the job's instants from now on skipped (paused). What was

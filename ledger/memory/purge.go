@@ -31,7 +31,7 @@ func (l *Ledger) PurgeRuns(ctx context.Context, p ledger.Purge) (ledger.Purged, 
 	slices.SortFunc(due, func(a, b *record) int {
 		return cmp.Or(a.ScheduledAt.Compare(b.ScheduledAt), cmp.Compare(a.ID, b.ID))
 	})
-	batch := cmp.Or(p.Batch, defaultBatch)
+	batch := orDefault(p.Batch, defaultBatch)
 	got := ledger.Purged{More: len(due) >= batch}
 	for _, r := range due[:min(batch, len(due))] {
 		got.Runs++

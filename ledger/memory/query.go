@@ -12,6 +12,14 @@ import (
 
 const defaultLimit = 100
 
+// orDefault is a limit, or the default where that is below 1.
+func orDefault(limit, byDefault int) int {
+	if limit < 1 {
+		return byDefault
+	}
+	return limit
+}
+
 // Get returns one row and its attempts.
 func (l *Ledger) Get(ctx context.Context, runID string) (ledger.Run, []ledger.Attempt, error) {
 	if _, err := l.begin(ctx); err != nil {
@@ -33,7 +41,7 @@ func (l *Ledger) List(ctx context.Context, f ledger.Filter) ([]ledger.Run, error
 	defer l.mu.Unlock()
 	found := l.matching(f)
 	slices.SortFunc(found, func(a, b *record) int { return older(b, a) })
-	limit := cmp.Or(f.Limit, defaultLimit)
+	limit := orDefault(f.Limit, defaultLimit)
 	var page []ledger.Run
 	for _, r := range found[:min(limit, len(found))] {
 		page = append(page, r.Run)
@@ -115,7 +123,7 @@ func (l *Ledger) Events(ctx context.Context, jobID string, limit int) ([]ledger.
 	}
 	events := slices.Clone(j.events)
 	slices.Reverse(events)
-	return events[:min(cmp.Or(limit, defaultLimit), len(events))], nil
+	return events[:min(orDefault(limit, defaultLimit), len(events))], nil
 }
 
 // Counts tallies the ledger; its cost grows with the unfinished runs only.

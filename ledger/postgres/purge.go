@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"cmp"
 	"context"
 	"time"
 
@@ -28,7 +27,7 @@ func (l *Ledger) PurgeRuns(ctx context.Context, p ledger.Purge) (ledger.Purged, 
 	if p.DryRun {
 		return l.countPurgeable(ctx, p)
 	}
-	batch := cmp.Or(p.Batch, defaultBatch)
+	batch := orDefault(p.Batch, defaultBatch)
 	var got ledger.Purged
 	err := l.transact(ctx, "purge runs", func(tx pgx.Tx) error {
 		got = ledger.Purged{}

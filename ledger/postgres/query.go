@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -13,6 +12,14 @@ import (
 )
 
 const defaultLimit = 100
+
+// orDefault is a limit, or the default where that is below 1.
+func orDefault(limit, byDefault int) int {
+	if limit < 1 {
+		return byDefault
+	}
+	return limit
+}
 
 // unfinished are the conditions under which the partial indexes of the
 // unfinished runs r can be used, both in one bitmap, by a statement without an
@@ -48,7 +55,7 @@ func scanAttempt(row pgx.CollectableRow) (a ledger.Attempt, err error) {
 // List returns a page of runs, newest first.
 func (l *Ledger) List(ctx context.Context, f ledger.Filter) ([]ledger.Run, error) {
 	where, args := conditions(f)
-	args = append(args, cmp.Or(f.Limit, defaultLimit))
+	args = append(args, orDefault(f.Limit, defaultLimit))
 	rows, err := l.pool.Query(ctx, fmt.Sprintf(`SELECT %s FROM runs r WHERE %s
 		ORDER BY %s LIMIT $%d`, runColumns, where, order(f, "DESC"), len(args)), args...)
 	if err != nil {
@@ -173,7 +180,7 @@ func scanJobStatus(row pgx.CollectableRow) (s ledger.JobStatus, err error) {
 func (l *Ledger) Events(ctx context.Context, jobID string, limit int) ([]ledger.Event, error) {
 	rows, err := l.pool.Query(ctx, `
 		SELECT job_id, at, kind, local, zone, by, why FROM events
-		WHERE job_id = $1 ORDER BY id DESC LIMIT $2`, jobID, cmp.Or(limit, defaultLimit))
+		WHERE job_id = $1 ORDER BY id DESC LIMIT $2`, jobID, orDefault(limit, defaultLimit))
 	if err != nil {
 		return nil, translate("list events", err)
 	}

@@ -38,12 +38,10 @@ func (t *tx) cancel(s stored, a ledger.Act) error {
 	return err
 }
 
-// Redrive asks dead runs' targets again, under the same keys, the oldest
-// first. See ledger.Act.
+// Redrive asks dead runs' targets again, under the same keys. See ledger.Act.
 func (l *Ledger) Redrive(ctx context.Context, a ledger.Act) (ledger.Acted, error) {
 	return l.act(ctx, a, "redrive", []ledger.State{ledger.Dead},
 		func(t *tx, rows []stored, out *ledger.Acted) error {
-			slices.Reverse(rows)
 			others := map[string]string{} // by job: an unfinished run from before this act
 			for _, s := range rows {
 				why, err := t.redrive(s, a, others)
@@ -145,14 +143,14 @@ func (l *Ledger) act(ctx context.Context, a ledger.Act, verb string, from []ledg
 	return out, nil
 }
 
-// selected returns the filter's runs in the states, newest first. Runs that
+// selected returns the filter's runs in the states, oldest first. Runs that
 // were asked for by id and are not among them are refused.
 func (t *tx) selected(f ledger.Filter, verb string, from []ledger.State, out *ledger.Acted) ([]stored, error) {
 	ids := f.IDs
 	if len(ids) == 0 {
 		f.States = among(from, f.States)
 	}
-	q, args := selectRuns(f)
+	q, args := selectRuns(f, `ASC`)
 	rows, err := all(t, scanRun, q, args...)
 	if err != nil || len(ids) == 0 {
 		return rows, err

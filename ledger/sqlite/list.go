@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/cronce/cronce/ledger"
@@ -84,7 +85,7 @@ func (l *Ledger) List(ctx context.Context, f ledger.Filter) ([]ledger.Run, error
 	if f.Limit <= 0 {
 		f.Limit = 100
 	}
-	q, args := selectRuns(f)
+	q, args := selectRuns(f, `DESC`)
 	rows, err := query(ctx, l, scanRun, q, args...)
 	if err != nil {
 		return nil, fmt.Errorf("list runs: %w", err)
@@ -100,8 +101,15 @@ func bare(rows []stored) []ledger.Run {
 	return runs
 }
 
-// selectRuns is the query of a filter; Limit 0 is no limit.
-func selectRuns(f ledger.Filter) (string, []any) {
+// unfinishedOnly implies no more than the states beside it do. It names the
+// indexes in which there is nothing else: the newest and the oldest of all runs
+// may be a long way from the next that is unfinished.
+const unfinishedOnly = `runs.id IN (
+	SELECT id FROM runs WHERE due_at IS NOT NULL AND waiting = 0 UNION ALL SELECT id FROM runs WHERE waiting = 1)`
+
+// selectRuns is the query of a filter, the oldest first (ASC) or the newest
+// (DESC); a Limit below 1 is none.
+func selectRuns(f ledger.Filter, direction string) (string, []any) {
 	var where []string
 	var args []any
 	add := func(condition string, values ...any) {
@@ -117,6 +125,9 @@ func selectRuns(f ledger.Filter) (string, []any) {
 	if len(f.States) > 0 {
 		// Literal, not bound, so that an index of one state can serve.
 		add(`state IN (` + states(f.States) + `)`)
+		if !slices.ContainsFunc(f.States, ledger.State.Finished) {
+			add(unfinishedOnly)
+		}
 	}
 	if f.Reason != "" {
 		add(`reason = ?`, string(f.Reason))
@@ -138,9 +149,9 @@ func selectRuns(f ledger.Filter) (string, []any) {
 		q += ` WHERE ` + strings.Join(where, ` AND `)
 	}
 	if f.JobID == "" {
-		q += ` ORDER BY scheduled_at DESC, run_id DESC`
+		q += ` ORDER BY scheduled_at ` + direction + `, run_id ` + direction
 	} else {
-		q += ` ORDER BY run_id DESC` // which is the same within a job
+		q += ` ORDER BY run_id ` + direction // which is the same within a job
 	}
 	if f.Limit > 0 {
 		q += ` LIMIT ?`

@@ -27,8 +27,10 @@ func TestEveryQueryUsesAnIndex(t *testing.T) {
 
 	queries := append(f.Statements(), sqlite.Reads()...)
 	for _, filter := range filters {
-		q, _ := sqlite.SelectRuns(filter)
-		queries = append(queries, q)
+		for _, direction := range []string{"ASC", "DESC"} {
+			q, _ := sqlite.SelectRuns(filter, direction)
+			queries = append(queries, q)
+		}
 	}
 	db, err := sql.Open("sqlite", path)
 	if err != nil {
@@ -174,6 +176,30 @@ func (f *fleet) queueAndRange(t *testing.T, must func(error)) {
 
 func lease(w ledger.Work) ledger.Lease { return ledger.Lease{RunID: w.RunID, Token: w.Token} }
 
+// What is unfinished is little, and is not looked for among all that ran.
+func TestTheUnfinishedAreReadFromTheirIndexes(t *testing.T) {
+	path := newFile(t)
+	open(t, path, &clock{})
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, f := range []ledger.Filter{
+		{States: []ledger.State{ledger.Planned, ledger.Running, ledger.Retrying}},
+		{States: []ledger.State{ledger.Running}, Limit: 100},
+		{States: []ledger.State{ledger.Running}, Since: time.Now(), Reason: ledger.Overlapped, Limit: 100},
+	} {
+		for _, direction := range []string{"ASC", "DESC"} {
+			q, _ := sqlite.SelectRuns(f, direction)
+			steps := strings.Join(explain(t, db, q), "\n\t")
+			if strings.Contains(steps, "runs_newest") || !strings.Contains(steps, "runs_due") || !strings.Contains(steps, "runs_waiting") {
+				t.Errorf("%s\n\t%s", q, steps)
+			}
+		}
+	}
+}
+
 // A job's runs are read in the order of their ids, from where the page begins
 // to where it is full, and never sorted.
 func TestAListingByJobReadsItsIDsInOrder(t *testing.T) {
@@ -193,7 +219,7 @@ func TestAListingByJobReadsItsIDsInOrder(t *testing.T) {
 		{JobID: "a", Before: cursor, Limit: 100},
 		{JobID: "a", States: []ledger.State{ledger.Succeeded}, Since: now, Before: cursor, Limit: 100},
 	} {
-		q, _ := sqlite.SelectRuns(f)
+		q, _ := sqlite.SelectRuns(f, "DESC")
 		steps := explain(t, db, q)
 		if want := "SEARCH runs USING INDEX sqlite_autoindex_runs_1 (run_id>? AND run_id<?)"; len(steps) != 1 || steps[0] != want {
 			t.Errorf("%+v:\n\t%s\n\t%s\nwant %s", f, q, strings.Join(steps, "\n\t"), want)
