@@ -26,7 +26,8 @@ func FuzzParseSchedule(f *testing.F) {
 			return
 		}
 		keepsPromises(t, s, time.Unix(unix, 0))
-		if spent := time.Since(began); spent > time.Second {
+		// A search through centuries takes minutes, a machine that is busy seconds.
+		if spent := time.Since(began); spent > time.Minute {
 			t.Errorf("%q took %v", expr, spent)
 		}
 	})
