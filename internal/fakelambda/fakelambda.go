@@ -23,7 +23,7 @@ import (
 type Event struct {
 	RequestID string
 	Payload   string
-	Timeout   time.Duration // until the deadline; default 30s
+	Timeout   time.Duration // from when the process takes it until the deadline; default 30s
 }
 
 // FunctionError is what a function reports to the platform.
@@ -37,7 +37,7 @@ type FunctionError struct {
 type Outcome struct {
 	Response []byte
 	Error    *FunctionError
-	TimedOut bool // no answer by the deadline; the process was killed
+	TimedOut bool // no answer by the deadline, or soon after; the process was killed
 	Crashed  bool // the process ended without an answer
 	Cold     bool // a process was started for it
 }
@@ -147,13 +147,16 @@ func parseError(body []byte) *FunctionError {
 	return &f
 }
 
-// Freeze stops the process where it is (SIGSTOP), until it is killed.
+// Freeze stops the process where it is (SIGSTOP), once, until it is killed for
+// having passed its event's deadline.
 func (e *Environment) Freeze() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.process != nil {
-		if err := e.process.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-			e.t.Errorf("the function cannot be stopped: %v", err)
-		}
+	if e.process == nil {
+		return
 	}
+	if err := e.process.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		e.t.Errorf("the function cannot be stopped: %v", err)
+	}
+	close(e.process.frozen)
 }

@@ -16,20 +16,28 @@ import (
 type process struct {
 	cmd    *exec.Cmd
 	api    *httptest.Server
-	events chan delivery
+	events chan Event
+	frozen chan struct{} // closed when the process was stopped where it is
 	ended  chan struct{} // closed when the process has ended
 
 	mu      sync.Mutex
 	waiting map[string]chan Outcome // by request id
 }
 
-type delivery struct {
-	Event
-	deadline time.Time
-}
+const (
+	// startTime is how long a process may take to ask for its first event. It
+	// is more than the platform's, for a machine that is busy.
+	startTime = 2 * time.Minute
+	// lateness is how far beyond an event's deadline an answer is taken that a
+	// busy machine held up.
+	lateness = 30 * time.Second
+)
 
 func newProcess() *process {
-	p := &process{events: make(chan delivery), ended: make(chan struct{}), waiting: map[string]chan Outcome{}}
+	p := &process{
+		events: make(chan Event), frozen: make(chan struct{}), ended: make(chan struct{}),
+		waiting: map[string]chan Outcome{},
+	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /2018-06-01/runtime/invocation/next", p.next)
 	mux.HandleFunc("POST /2018-06-01/runtime/invocation/{id}/response", p.answered)
@@ -57,17 +65,18 @@ func (p *process) kill() {
 }
 
 // deliver gives the process an event and waits for the answer, the deadline or
-// the process's end, whichever comes first.
+// the process's end, whichever comes first. A process that is frozen notices
+// nothing of the time until its deadline, so that is not waited for.
 func (p *process) deliver(ev Event) Outcome {
 	answer := make(chan Outcome, 1)
 	p.mu.Lock()
 	p.waiting[ev.RequestID] = answer
 	p.mu.Unlock()
 	select {
-	case p.events <- delivery{Event: ev, deadline: time.Now().Add(ev.Timeout)}:
+	case p.events <- ev:
 	case <-p.ended:
 		return Outcome{Crashed: true}
-	case <-time.After(10 * time.Second): // Lambda's limit of a start
+	case <-time.After(startTime):
 		return Outcome{TimedOut: true}
 	}
 	select {
@@ -75,7 +84,9 @@ func (p *process) deliver(ev Event) Outcome {
 		return out
 	case <-p.ended:
 		return Outcome{Crashed: true}
-	case <-time.After(ev.Timeout):
+	case <-p.frozen:
+		return Outcome{TimedOut: true}
+	case <-time.After(ev.Timeout + lateness):
 		return Outcome{TimedOut: true}
 	}
 }
@@ -83,12 +94,13 @@ func (p *process) deliver(ev Event) Outcome {
 func (p *process) next(w http.ResponseWriter, r *http.Request) {
 	select {
 	case <-r.Context().Done():
-	case d := <-p.events:
-		w.Header().Set("Lambda-Runtime-Aws-Request-Id", d.RequestID)
-		w.Header().Set("Lambda-Runtime-Deadline-Ms", strconv.FormatInt(d.deadline.UnixMilli(), 10))
+	case ev := <-p.events:
+		deadline := time.Now().Add(ev.Timeout) // a start takes nothing off it
+		w.Header().Set("Lambda-Runtime-Aws-Request-Id", ev.RequestID)
+		w.Header().Set("Lambda-Runtime-Deadline-Ms", strconv.FormatInt(deadline.UnixMilli(), 10))
 		w.Header().Set("Lambda-Runtime-Invoked-Function-Arn", "arn:aws:lambda:eu-west-1:123456789012:function:test")
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, d.Payload)
+		_, _ = io.WriteString(w, ev.Payload)
 	}
 }
 
