@@ -5,13 +5,13 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"path/filepath"
 	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // migrations go through database/sql
 
+	"github.com/cronce/cronce/internal/testdb"
 	"github.com/cronce/cronce/ledger"
 	"github.com/cronce/cronce/ledger/postgres"
 	"github.com/cronce/cronce/ledger/sqlite"
@@ -197,12 +197,9 @@ func (f *fleet) ledger(ctx context.Context) (store, error) {
 	return postgres.Open(ctx, f.Database)
 }
 
-// freeAddress is a loopback address that nobody listened on a moment ago.
+// freeAddress is a loopback address that nobody is given by chance, so that a
+// process which was killed can be started on it again.
 func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	defer l.Close()
-	return l.Addr().String(), nil
+	port, err := testdb.FreePort()
+	return fmt.Sprintf("127.0.0.1:%d", port), err
 }

@@ -2,7 +2,6 @@ package testdb
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"os/user"
 	"strconv"
@@ -50,15 +49,4 @@ func (a *account) tempDir() (string, error) {
 		return dir, err
 	}
 	return dir, os.Chown(dir, a.uid, a.gid)
-}
-
-// freePort is a TCP port of the loopback address that nobody listened on a
-// moment ago.
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
 }

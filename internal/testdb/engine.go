@@ -107,7 +107,7 @@ func (e *engine) startLocal(d Durability) (*Server, error) {
 		if err != nil {
 			return nil, err
 		}
-		port, err := freePort()
+		port, err := FreePort()
 		if err != nil {
 			return nil, errors.Join(err, os.RemoveAll(dir))
 		}
@@ -125,7 +125,7 @@ func (e *engine) startDocker(d Durability) (*Server, error) {
 		if err != nil {
 			return nil, err
 		}
-		port, err := freePort()
+		port, err := FreePort()
 		if err != nil {
 			return nil, errors.Join(err, os.RemoveAll(dir))
 		}

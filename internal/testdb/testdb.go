@@ -36,7 +36,7 @@ import (
 )
 
 // patience bounds the start of a server and every statement about a database.
-const patience = time.Minute
+const patience = 2 * time.Minute
 
 // shared holds the one server of each engine that this process's tests share.
 var shared = struct{ postgres, mariadb, oracle func() (*Server, error) }{

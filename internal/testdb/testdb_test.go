@@ -64,6 +64,18 @@ func TestPostgresServerIsNotTheSharedOne(t *testing.T) {
 	}
 }
 
+// Whoever connects or listens on port 0 while a server is down must not get its
+// port.
+func TestAPortIsNoneThatTheSystemGivesAway(t *testing.T) {
+	for range 1000 {
+		port, err := testdb.FreePort()
+		must(t, err)
+		if port < 1024 || port >= 32768 {
+			t.Fatalf("port %d is the system's to give", port)
+		}
+	}
+}
+
 func TestMariaDBIsFreshForEachTest(t *testing.T) {
 	t.Parallel()
 	first, second := testdb.MariaDB(t), testdb.MariaDB(t)
