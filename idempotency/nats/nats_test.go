@@ -84,7 +84,7 @@ func TestAFailedEventComesBackAfterAPause(t *testing.T) {
 		t.Run(tc.rule, func(t *testing.T) {
 			onEachEngine(t, func(t *testing.T, w *world) {
 				w.publish("ORDERS.placed", "order-1", "a")
-				c := w.consumer("ORDERS", jetstream.ConsumerConfig{AckWait: time.Hour})
+				c := w.consumer("ORDERS", jetstream.ConsumerConfig{})
 				o := options()
 				o.Backoff = []time.Duration{20 * time.Millisecond, 60 * time.Millisecond}
 				var at []time.Time
@@ -125,7 +125,7 @@ func TestPoisonIsGivenUp(t *testing.T) {
 		t.Run(tc.rule, func(t *testing.T) {
 			w := newWorld(t)
 			w.publish("ORDERS.placed", tc.id, "a")
-			c := w.consumer("ORDERS", jetstream.ConsumerConfig{MaxDeliver: tc.own, AckWait: time.Hour})
+			c := w.consumer("ORDERS", jetstream.ConsumerConfig{MaxDeliver: tc.own})
 			o := options()
 			o.MaxDeliver = tc.max
 			given := make(chan error, 10)
@@ -155,7 +155,7 @@ func TestPoisonIsGivenUp(t *testing.T) {
 func TestAnEventThatNobodyKeptIsNotGivenUp(t *testing.T) {
 	w := newWorld(t)
 	w.publish("ORDERS.placed", "order-1", "a")
-	c := w.consumer("ORDERS", jetstream.ConsumerConfig{AckWait: time.Hour})
+	c := w.consumer("ORDERS", jetstream.ConsumerConfig{})
 	o := options()
 	o.MaxDeliver = 1
 	calls := 0
