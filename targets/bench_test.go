@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -45,6 +46,52 @@ func BenchmarkCall(b *testing.B) {
 	b.ReportMetric(float64(made)/spent[0].Seconds(), "bare/s")
 	b.ReportMetric(float64(made)/spent[1].Seconds(), "calls/s")
 	b.ReportMetric(float64(spent[0])/float64(spent[1]), "call/bare")
+}
+
+// BenchmarkOneCall is what one attempt takes of time and memory, and the bare
+// request that it makes, one after the other to a target that only reads and
+// answers. Unlike rates, the counts of allocations are the same on every machine.
+func BenchmarkOneCall(b *testing.B) {
+	url := tcp(b, answerEach)
+	client := &http.Client{Transport: &http.Transport{DisableCompression: true}}
+	b.Cleanup(client.CloseIdleConnections)
+	ts, c := to(b, url), call()
+	b.Run("bare", func(b *testing.B) {
+		each(b, func(ctx context.Context) bool { return bare(ctx, client, url, c) })
+		client.CloseIdleConnections() // the target has one connection at a time
+	})
+	b.Run("call", func(b *testing.B) {
+		each(b, func(ctx context.Context) bool { return ts.Call(ctx, c).Kind == ledger.Fresh })
+	})
+}
+
+// answerEach answers every request of call's on a connection, and allocates
+// nothing for it: the last byte of one is its body's.
+func answerEach(conn net.Conn) {
+	answer, buf := []byte("HTTP/1.1 204 No Content\r\n\r\n"), make([]byte, 4096)
+	for {
+		n, err := conn.Read(buf)
+		if err != nil {
+			return
+		}
+		if buf[n-1] != '}' {
+			continue
+		}
+		if _, err := conn.Write(answer); err != nil {
+			return
+		}
+	}
+}
+
+func each(b *testing.B, one func(context.Context) bool) {
+	b.ReportAllocs()
+	for b.Loop() {
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		if !one(ctx) {
+			b.Fatal("a call failed")
+		}
+		cancel()
+	}
 }
 
 // bare makes the request that an attempt makes, and nothing else.

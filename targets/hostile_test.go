@@ -164,11 +164,16 @@ func TestHeadersAreBoundedAt64KiB(t *testing.T) {
 func TestBodiesAreReadUpTo128KiB(t *testing.T) {
 	for _, status := range []string{"200 OK", "500 No"} {
 		var taken atomic.Int64
+		cut := make(chan struct{}) // closed when the target's end has noticed
 		ts := resolve(t, jobs.Target{}, env{"MEMBERSHIP_URL": aTarget}, func(c *targets.Config) {
 			answer := streaming("HTTP/1.1 "+status+"\r\n\r\n", strings.Repeat("x", 1024))
-			c.Dial = piped(func(far net.Conn) { answer(counting{far, &taken}) }) // without a buffer: what is taken is read
+			c.Dial = piped(func(far net.Conn) { // without a buffer: what is taken is read
+				defer close(cut)
+				answer(counting{far, &taken})
+			})
 		})
 		attempt(t, ts, call(), patience)
+		<-cut
 		if n := taken.Load(); n < 64<<10 || n > 140<<10 {
 			t.Errorf("%s: %d bytes of an endless body were read", status, n)
 		}
