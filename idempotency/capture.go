@@ -116,15 +116,16 @@ func tellExpiry(h http.Header, at time.Time) {
 	}
 }
 
-// merge adds a reply's header to what outer middleware has set. Of those that
-// are lists both count, such as the middleware's cookie and the handler's; of
-// the others the reply's.
+// merge adds a copy of a reply's header to what outer middleware has set. Of
+// those that are lists both count, such as the middleware's cookie and the
+// handler's; of the others the reply's.
 func merge(to, reply http.Header) {
 	for name, values := range reply {
 		switch name {
 		case "Set-Cookie", "Vary", "Link":
-			values = slices.Concat(to[name], values)
+			to[name] = slices.Concat(to[name], values)
+		default:
+			to[name] = slices.Clone(values)
 		}
-		to[name] = values
 	}
 }

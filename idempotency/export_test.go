@@ -17,13 +17,25 @@ var (
 	PayloadFingerprint = payloadFingerprint
 )
 
-type Gate = gate
+type (
+	Gate   = gate
+	Flight = flight
+)
 
-func (g *gate) Enter(ctx context.Context, k Key) (bool, error) {
+func Found(f *flight) *Record { return f.found }
+
+const (
+	Leads = leads
+	Looks = looks
+	Knows = knows
+)
+
+func (g *gate) Enter(ctx context.Context, k Key) (*flight, turn, error) {
 	return g.enter(ctx, k, time.Now().Add(time.Hour))
 }
-func (g *gate) Leave(k Key, known bool) { g.leave(k, known) }
-func (g *gate) Len() int                { return len(g.flights) }
+func (g *gate) Leave(f *flight, known bool)            { g.leave(f, known) }
+func (g *gate) Tell(f *flight, found *Record, ok bool) { g.tell(f, found, ok) }
+func (g *gate) Len() int                               { return len(g.flights) }
 
 type Limits = limits
 

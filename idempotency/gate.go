@@ -8,88 +8,121 @@ import (
 
 // gate lets one call for each key go to the store to claim it, while the
 // others of this process wait here, in memory: a crowd of duplicates then
-// holds one connection, not the pool. The zero gate is ready.
+// holds one connection, not the pool. Once the key's fate is known one of those
+// who waited looks it up for all of them. The zero gate is ready.
 type gate struct {
 	mu      sync.Mutex
 	flights map[Key]*flight
 }
 
 // flight is one key's leader and those who wait for it, the first of whom makes
-// the channels: most flights need none. Guarded by gate.mu.
+// the channels: most flights need none. Nobody joins it any more when the fate
+// of the key is known. Guarded by gate.mu, but for the channels.
 type flight struct {
-	landed  chan struct{} // closed: the key's fate is known, go and look
-	baton   chan struct{} // one token: the leader gave up, lead now
+	key     Key
+	known   bool          // the key's fate
+	baton   chan struct{} // one token: lead, or when the fate is known look
 	waiting int
+	told    chan struct{} // closed: found is read by all, and changed by none
+	found   *Record       // nil: nothing is stored
 }
 
-// enter returns true when the caller leads and must call leave; false when a
-// leader has landed since. It fails when ctx or the time to wait ends first.
-func (g *gate) enter(ctx context.Context, key Key, until time.Time) (leads bool, err error) {
+// turn is what a call does next at the gate.
+type turn int
+
+const (
+	leads turn = iota // tries to take the key, then calls leave
+	looks             // looks the key up for all who waited, then calls tell
+	knows             // has the flight's found
+)
+
+// enter waits while another call leads, and looks, until ctx or the time to
+// wait ends: then it fails.
+func (g *gate) enter(ctx context.Context, key Key, until time.Time) (*flight, turn, error) {
 	g.mu.Lock()
 	f := g.flights[key]
 	if f == nil {
 		if g.flights == nil {
 			g.flights = map[Key]*flight{}
 		}
-		g.flights[key] = &flight{}
+		f = &flight{key: key}
+		g.flights[key] = f
 		g.mu.Unlock()
-		return true, nil
+		return f, leads, nil
 	}
-	if f.landed == nil {
-		f.landed, f.baton = make(chan struct{}), make(chan struct{}, 1)
+	if f.baton == nil {
+		f.baton, f.told = make(chan struct{}, 1), make(chan struct{})
 	}
-	landed, baton := f.landed, f.baton
+	baton, told := f.baton, f.told
 	f.waiting++
 	g.mu.Unlock()
 
 	ctx, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
 	select {
-	case <-landed:
-		return false, nil
+	case <-told:
+		return f, knows, nil
 	case <-baton:
-		g.mu.Lock()
-		f.waiting--
-		g.mu.Unlock()
-		return true, nil
+		return f, g.takeOver(f), nil
 	case <-ctx.Done():
-		g.quit(key, f)
-		return false, ctx.Err()
+		g.quit(f)
+		return nil, 0, ctx.Err()
 	}
 }
 
-// leave ends the caller's lead. If the key's fate is known all who wait are
-// let go to look; else one of them leads next.
-func (g *gate) leave(key Key, known bool) {
+func (g *gate) takeOver(f *flight) turn {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	f := g.flights[key]
-	if known {
-		f.waiting = 0
+	f.waiting--
+	if f.known {
+		return looks
 	}
-	g.pass(key, f)
+	return leads
+}
+
+// leave ends the caller's lead. If the key's fate is known one of those who wait
+// looks, and whoever asks from now on is not among them; else one of them leads
+// next.
+func (g *gate) leave(f *flight, known bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if f.known = known; known {
+		delete(g.flights, f.key)
+	}
+	g.pass(f)
+}
+
+// tell ends the caller's look at the key of a flight. If it came to nothing
+// another of those who wait looks.
+func (g *gate) tell(f *flight, found *Record, ok bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !ok {
+		g.pass(f)
+		return
+	}
+	f.found = found
+	close(f.told)
 }
 
 // quit takes out a caller that waits no longer. A baton that was meant for it
 // goes on to the next.
-func (g *gate) quit(key Key, f *flight) {
+func (g *gate) quit(f *flight) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	f.waiting--
 	select {
 	case <-f.baton:
-		g.pass(key, f)
+		g.pass(f)
 	default:
 	}
 }
 
-func (g *gate) pass(key Key, f *flight) {
+// pass gives the baton to one of those who wait. Where nobody does the flight is over.
+func (g *gate) pass(f *flight) {
 	if f.waiting > 0 {
 		f.baton <- struct{}{}
-		return
-	}
-	delete(g.flights, key)
-	if f.landed != nil {
-		close(f.landed)
+	} else if !f.known {
+		delete(g.flights, f.key)
 	}
 }

@@ -13,28 +13,94 @@ import (
 
 var gateKey = idempotency.Key{Scope: "s", Principal: "p", Value: "k"}
 
-func TestGateLetsOneLeadAndTheOthersLookWhenItKnows(t *testing.T) {
+func TestGateLetsOneLeadAndOneLookForAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g idempotency.Gate
-		if leads, err := g.Enter(t.Context(), gateKey); !leads || err != nil {
-			t.Fatal(leads, err)
+		leader, turn, err := g.Enter(t.Context(), gateKey)
+		if turn != idempotency.Leads || err != nil {
+			t.Fatal(turn, err)
 		}
-		var looked atomic.Int32
+		found := &idempotency.Record{}
+		var looked, knew atomic.Int32
+		look := make(chan struct{})
 		for range 10 {
 			go func() {
-				if leads, err := g.Enter(t.Context(), gateKey); !leads && err == nil {
+				switch f, turn, _ := g.Enter(t.Context(), gateKey); turn {
+				case idempotency.Looks:
 					looked.Add(1)
+					<-look
+					g.Tell(f, found, true)
+				case idempotency.Knows:
+					if idempotency.Found(f) == found {
+						knew.Add(1)
+					}
+				}
+			}()
+		}
+		for _, step := range []struct {
+			do           func()
+			looked, knew int32
+		}{
+			{func() {}, 0, 0},
+			{func() { g.Leave(leader, true) }, 1, 0},
+			{func() { close(look) }, 1, 9},
+		} {
+			step.do()
+			synctest.Wait()
+			if looked.Load() != step.looked || knew.Load() != step.knew {
+				t.Fatalf("%d looked and %d know, want %+v", looked.Load(), knew.Load(), step)
+			}
+		}
+	})
+}
+
+func TestGateLetsNobodyJoinOnceTheFateIsKnown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g idempotency.Gate
+		leader, _, _ := g.Enter(t.Context(), gateKey)
+		looker := make(chan *idempotency.Flight, 1)
+		go func() {
+			f, _, _ := g.Enter(t.Context(), gateKey)
+			looker <- f
+		}()
+		synctest.Wait()
+		g.Leave(leader, true)
+		newcomer, turn, _ := g.Enter(t.Context(), gateKey)
+		if turn != idempotency.Leads {
+			t.Fatal("a newcomer waits for a look that began before it came")
+		}
+		g.Tell(<-looker, nil, false) // of no concern to the newcomer's flight
+		go func() {
+			if f, turn, _ := g.Enter(t.Context(), gateKey); turn == idempotency.Leads {
+				t.Error("two lead at once")
+				g.Leave(f, false)
+			}
+		}()
+		synctest.Wait()
+		g.Leave(newcomer, true)
+	})
+}
+
+func TestGatePassesTheLookOnWhenItFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g idempotency.Gate
+		leader, _, _ := g.Enter(t.Context(), gateKey)
+		var looked, knew atomic.Int32
+		for range 10 {
+			go func() {
+				switch f, turn, _ := g.Enter(t.Context(), gateKey); turn {
+				case idempotency.Looks:
+					g.Tell(f, nil, looked.Add(1) == 4)
+				case idempotency.Knows:
+					knew.Add(1)
 				}
 			}()
 		}
 		synctest.Wait()
-		if looked.Load() != 0 {
-			t.Fatal("somebody did not wait")
-		}
-		g.Leave(gateKey, true)
+		g.Leave(leader, true)
 		synctest.Wait()
-		if looked.Load() != 10 {
-			t.Fatalf("%d of 10 were let go", looked.Load())
+		if looked.Load() != 4 || knew.Load() != 6 {
+			t.Errorf("%d looked and %d know, want 4 and 6", looked.Load(), knew.Load())
 		}
 	})
 }
@@ -42,21 +108,21 @@ func TestGateLetsOneLeadAndTheOthersLookWhenItKnows(t *testing.T) {
 func TestGatePassesTheLeadOnWhenTheLeaderFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g idempotency.Gate
-		_, _ = g.Enter(t.Context(), gateKey)
+		leader, _, _ := g.Enter(t.Context(), gateKey)
 		var led atomic.Int32
 		for range 10 {
 			go func() {
-				if leads, _ := g.Enter(t.Context(), gateKey); leads {
+				if f, turn, _ := g.Enter(t.Context(), gateKey); turn == idempotency.Leads {
 					led.Add(1)
 					time.Sleep(time.Second) // virtual
-					g.Leave(gateKey, false)
+					g.Leave(f, false)
 				}
 			}()
 		}
 		synctest.Wait()
 		for n := range int32(10) {
 			if n == 0 {
-				g.Leave(gateKey, false)
+				g.Leave(leader, false)
 			} else {
 				time.Sleep(time.Second)
 			}
@@ -67,38 +133,46 @@ func TestGatePassesTheLeadOnWhenTheLeaderFails(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if leads, _ := g.Enter(t.Context(), gateKey); !leads {
+		if n := g.Len(); n != 0 {
 			t.Error("the gate was left shut")
 		}
 	})
 }
 
-// The leader leaves at the very moment at which the one who waits gives up. The
-// lead must not be lost between them.
-func TestGateLosesNoLeadToOneWhoGivesUp(t *testing.T) {
-	for range 200 {
+// The leader leaves at the very moment at which the one who waits gives up.
+// Neither the lead nor the look must be lost between them.
+func TestGateLosesNoTurnToOneWhoGivesUp(t *testing.T) {
+	for n := range 200 {
+		known := n%2 == 0
 		synctest.Test(t, func(t *testing.T) {
 			var g idempotency.Gate
-			_, _ = g.Enter(t.Context(), gateKey)
+			leader, _, _ := g.Enter(t.Context(), gateKey)
 			short, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			var led atomic.Int32
+			var turns atomic.Int32
 			for _, ctx := range []context.Context{short, t.Context()} {
 				go func() {
-					if leads, err := g.Enter(ctx, gateKey); err == nil && leads {
-						led.Add(1)
-						g.Leave(gateKey, false)
+					f, turn, err := g.Enter(ctx, gateKey)
+					if err != nil {
+						return
+					}
+					turns.Add(1)
+					switch turn {
+					case idempotency.Leads:
+						g.Leave(f, false)
+					case idempotency.Looks:
+						g.Tell(f, nil, true)
 					}
 				}()
 			}
 			synctest.Wait()
 			time.Sleep(time.Second) // virtual: both at once
-			g.Leave(gateKey, false)
+			g.Leave(leader, known)
 			synctest.Wait()
-			if led.Load() == 0 {
-				t.Fatal("nobody leads")
+			if turns.Load() == 0 {
+				t.Fatal("nobody has the turn")
 			}
-			if leads, _ := g.Enter(t.Context(), gateKey); !leads {
+			if n := g.Len(); n != 0 {
 				t.Fatal("the gate was left shut")
 			}
 		})
@@ -110,8 +184,8 @@ func TestGateKeepsKeysApart(t *testing.T) {
 	other := gateKey
 	other.Principal = "q"
 	for _, k := range []idempotency.Key{gateKey, other} {
-		if leads, err := g.Enter(t.Context(), k); !leads || err != nil {
-			t.Error(k, leads, err)
+		if _, turn, err := g.Enter(t.Context(), k); turn != idempotency.Leads || err != nil {
+			t.Error(k, turn, err)
 		}
 	}
 }
@@ -122,9 +196,9 @@ func TestGateForgetsItsKeys(t *testing.T) {
 	cancel()
 	for n := range 1000 {
 		key := idempotency.Key{Scope: "s", Principal: "p", Value: strconv.Itoa(n)}
-		_, _ = g.Enter(t.Context(), key)
-		_, _ = g.Enter(given, key) // gives up at once
-		g.Leave(key, n%2 == 0)
+		f, _, _ := g.Enter(t.Context(), key)
+		_, _, _ = g.Enter(given, key) // gives up at once
+		g.Leave(f, n%2 == 0)
 	}
 	if n := g.Len(); n != 0 {
 		t.Errorf("%d keys are remembered", n)

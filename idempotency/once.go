@@ -56,21 +56,36 @@ func (k *Kit) settle(ctx context.Context, c Claim, try func() (attempt, error)) 
 	}
 	until := time.Now().Add(k.opt.Wait)
 	for {
-		leads, err := k.gate.enter(ctx, c.Key, until)
-		if err != nil {
+		f, turn, err := k.gate.enter(ctx, c.Key, until)
+		switch {
+		case err != nil:
 			return k.lastLook(ctx, c)
+		case turn == leads:
+			return k.lead(ctx, until, c, f, try)
+		case turn == looks:
+			if err := k.lookForAll(ctx, c, f); err != nil {
+				return Reply{}, false, err
+			}
 		}
-		if leads {
-			return k.lead(ctx, until, c, try)
-		}
-		look, err := k.look(ctx, c)
-		if err != nil {
-			return Reply{}, false, err
-		}
+		look := Look{Record: f.found}
 		if v := look.judge(c); v == replay || v == mismatch {
 			return v.answer(look)
 		}
 	}
+}
+
+// lookForAll looks the key up once for all who waited for its leader. They had
+// all asked before, so that each learns what a look-up of its own would tell it:
+// the record as it is at a moment of its own call, by the store's clock, and
+// committed. What it means each judges for itself: the payload is its own. Only
+// the caller whose look-up failed is told so; another makes it again.
+func (k *Kit) lookForAll(ctx context.Context, c Claim, f *flight) (err error) {
+	var look Look
+	ok := false
+	defer func() { k.gate.tell(f, look.Record, ok) }()
+	look, err = k.look(ctx, c)
+	ok = err == nil
+	return err
 }
 
 // lastLook is for a call that has waited long enough for another of this
@@ -84,9 +99,9 @@ func (k *Kit) lastLook(ctx context.Context, c Claim) (Reply, bool, error) {
 }
 
 // lead tries until the key is ours, answered, or the wait is over.
-func (k *Kit) lead(ctx context.Context, until time.Time, c Claim, try func() (attempt, error)) (Reply, bool, error) {
+func (k *Kit) lead(ctx context.Context, until time.Time, c Claim, f *flight, try func() (attempt, error)) (Reply, bool, error) {
 	known := false
-	defer func() { k.gate.leave(c.Key, known) }()
+	defer func() { k.gate.leave(f, known) }()
 	for pause := firstPause; ; pause = min(2*pause, maxPause) {
 		a, err := try()
 		if err != nil {
@@ -100,7 +115,7 @@ func (k *Kit) lead(ctx context.Context, until time.Time, c Claim, try func() (at
 		}
 		a.drop()
 		if v != inFlight {
-			known = v == replay
+			known = v == replay || v == mismatch
 			return v.answer(a.look)
 		}
 		if !sleep(ctx, until, pause) {

@@ -1,0 +1,139 @@
+package idempotency_test
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/cronce/cronce/idempotency"
+)
+
+// shelf is a store in memory for one key. It counts what it is asked, and a test
+// can hold that up or have it fail.
+type shelf struct {
+	mu                     sync.Mutex
+	record                 *idempotency.Record
+	held                   bool
+	late                   bool // the clock is past every send-before time
+	begins, looks, commits int
+
+	onBegin  func(n int) error // called for the nth, from 1, before anything is read; nil: nothing
+	onLook   func(ctx context.Context, n int) error
+	onCommit func(n int) error // called before the record is written
+}
+
+func (s *shelf) Begin(_ context.Context, c idempotency.Claim) (idempotency.Tx, idempotency.Look, error) {
+	if err := s.begun(); err != nil {
+		return nil, idempotency.Look{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	look := idempotency.Look{Record: s.record, Late: s.late && !c.SendBefore.IsZero()}
+	if look.Held = !s.held && s.record == nil; look.Held {
+		s.held = true
+	}
+	return &shelved{shelf: s, held: look.Held}, look, nil
+}
+
+func (s *shelf) begun() error {
+	s.mu.Lock()
+	s.begins++
+	n := s.begins
+	s.mu.Unlock()
+	if s.onBegin == nil {
+		return nil
+	}
+	return s.onBegin(n)
+}
+
+func (s *shelf) Look(ctx context.Context, _ idempotency.Claim) (idempotency.Look, error) {
+	s.mu.Lock()
+	s.looks++
+	n := s.looks
+	s.mu.Unlock()
+	if s.onLook != nil {
+		if err := s.onLook(ctx, n); err != nil {
+			return idempotency.Look{}, err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return idempotency.Look{Record: s.record}, nil
+}
+
+// put writes the record, or removes it.
+func (s *shelf) put(r *idempotency.Record) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.record = r
+}
+
+func done(c idempotency.Claim, r idempotency.Reply) *idempotency.Record {
+	r.ExpiresAt = time.Now().Add(time.Hour)
+	state := idempotency.Done
+	if r.Omitted {
+		state = idempotency.Omitted
+	}
+	return &idempotency.Record{State: state, Fingerprint: c.Fingerprint, Owner: c.Owner, Reply: r}
+}
+
+// Reserve, Settle, Doubt and Free make it a Reserver.
+func (s *shelf) Reserve(_ context.Context, c idempotency.Claim, _ time.Duration, takeOver bool) (idempotency.Look, error) {
+	if err := s.begun(); err != nil {
+		return idempotency.Look{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	look := idempotency.Look{Record: s.record, Held: s.record == nil || takeOver, Late: s.late && !c.SendBefore.IsZero()}
+	if look.Held {
+		s.record = &idempotency.Record{State: idempotency.Calling, Fingerprint: c.Fingerprint, Owner: c.Owner}
+	}
+	return look, nil
+}
+
+func (s *shelf) Settle(_ context.Context, c idempotency.Claim, r idempotency.Reply) (time.Time, bool, error) {
+	s.put(done(c, r))
+	return s.record.ExpiresAt, true, nil
+}
+
+func (s *shelf) Doubt(_ context.Context, c idempotency.Claim) (bool, error) {
+	s.put(&idempotency.Record{State: idempotency.Unknown, Fingerprint: c.Fingerprint, Owner: c.Owner})
+	return true, nil
+}
+
+func (s *shelf) Free(context.Context, idempotency.Claim) (bool, error) {
+	s.put(nil)
+	return true, nil
+}
+
+// shelved is a transaction of a shelf.
+type shelved struct {
+	shelf *shelf
+	held  bool
+}
+
+func (t *shelved) Context(ctx context.Context) context.Context { return ctx }
+
+func (t *shelved) Commit(_ context.Context, c idempotency.Claim, r idempotency.Reply) (time.Time, error) {
+	defer t.Rollback(context.Background())
+	t.shelf.mu.Lock()
+	t.shelf.commits++
+	n := t.shelf.commits
+	t.shelf.mu.Unlock()
+	if t.shelf.onCommit != nil {
+		if err := t.shelf.onCommit(n); err != nil {
+			return time.Time{}, err
+		}
+	}
+	record := done(c, r)
+	t.shelf.put(record)
+	return record.ExpiresAt, nil
+}
+
+func (t *shelved) Rollback(context.Context) {
+	t.shelf.mu.Lock()
+	defer t.shelf.mu.Unlock()
+	if t.held {
+		t.shelf.held, t.held = false, false
+	}
+}
