@@ -76,7 +76,9 @@ type Store interface {
 	// carries a transaction of the store's kind, Begin joins it. The
 	// transaction is open when err is nil, whatever the Look says.
 	Begin(context.Context, Claim) (Tx, Look, error)
-	// Look looks the key up and takes nothing.
+	// Look looks the key up and takes nothing. It sees what is committed, and
+	// nothing that a transaction in the context has written: callers who waited
+	// together share what one of them sees.
 	Look(context.Context, Claim) (Look, error)
 }
 

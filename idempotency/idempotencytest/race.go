@@ -1,6 +1,7 @@
 package idempotencytest
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -103,25 +104,12 @@ var raceCases = map[string]func(*testing.T, Engine){
 		if e.OneWriter {
 			t.Skip("this store's lock is its process's")
 		}
-		silent := idempotency.Route{Scope: scope, MaxRun: time.Second}
-		inside, release, answered := make(chan struct{}), make(chan struct{}), make(chan *httptest.ResponseRecorder)
-		go func() {
-			answered <- post(kit(t, e.Store).Handler(silent, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				ok(t, e.Write(r.Context(), "silent"))
-				close(inside)
-				<-release // as a stopped process: not even its context's end is heard
-			})), "k", `{}`)
-		}()
-		<-inside
-		begun := time.Now()
-		expect(t, post(kit(t, e.Other, wait(time.Minute)).Handler(route, pay(e, 200, "")), "k", `{}`), 200, "", false)
-		if waited := time.Since(begun); waited > 10*time.Second {
-			t.Errorf("the key was free after %v; MaxRun is 1s", waited)
+		// A busy machine may take all of a short MaxRun to write.
+		for maxRun := time.Second; !freedAfter(t, e, maxRun); maxRun *= 2 {
+			if maxRun > patience {
+				t.Fatal("the silent work does not come to its write")
+			}
 		}
-		close(release)
-		expect(t, <-answered, 503, "run_too_long", false)
-		written(t, e, "silent", 0)
-		written(t, e, "paid", 1)
 	},
 	"after a failure one of those who wait does the work": func(t *testing.T, e Engine) {
 		var mu sync.Mutex
@@ -148,6 +136,53 @@ var raceCases = map[string]func(*testing.T, Engine){
 			t.Errorf("%d failed in %d runs, want 3 in 4", failed, runs)
 		}
 		written(t, e, "paid", 1)
+	},
+	"a look-up sees nothing that is not committed": func(t *testing.T, e Engine) {
+		k := kit(t, e.Store)
+		ok(t, e.Within(true, func(ctx context.Context) error {
+			_, err := k.Do(ctx, "s", "k", nil, func(ctx context.Context) error { return e.Write(ctx, "inner") })
+			ok(t, err)
+			for _, asks := range []context.Context{t.Context(), ctx} {
+				look, err := e.Store.Look(asks, idempotency.Claim{Key: idempotency.Key{Scope: "s", Principal: "-", Value: "k"}})
+				if err != nil || look.Record != nil {
+					t.Errorf("looked up %+v, %v", look.Record, err)
+				}
+			}
+			return nil
+		}))
+		written(t, e, "inner", 1)
+	},
+	"those who wait for work in the caller's transaction learn what becomes of that": func(t *testing.T, e Engine) {
+		k := kit(t, e.Store, wait(time.Minute))
+		for _, commits := range []bool{true, false} {
+			name := map[bool]string{true: "committed", false: "rolled-back"}[commits]
+			did := make(chan bool, 8)
+			ok(t, e.Within(commits, func(ctx context.Context) error {
+				_, err := k.Do(ctx, "s", name, nil, func(ctx context.Context) error {
+					for range cap(did) {
+						go func() {
+							duplicate, err := k.Do(t.Context(), "s", name, nil, func(ctx context.Context) error { return e.Write(ctx, name) })
+							if err != nil {
+								t.Error(err)
+							}
+							did <- !duplicate
+						}()
+					}
+					return e.Write(ctx, name)
+				})
+				return err
+			}))
+			again := 0
+			for range cap(did) {
+				if <-did {
+					again++
+				}
+			}
+			if want := map[bool]int{true: 0, false: 1}[commits]; again != want {
+				t.Errorf("%s: done by %d of those who waited, want %d", name, again, want)
+			}
+			written(t, e, name, 1)
+		}
 	},
 	"one reclaims an expired key while it is being purged": func(t *testing.T, e Engine) {
 		k := kit(t, e.Store, wait(time.Minute))
