@@ -31,6 +31,7 @@ type Store struct {
 	db      *sql.DB
 	sql     statements
 	batches atomic.Int32 // a batching: what the pool's connections take
+	named   atomic.Int32 // the one of statements.lookOutside that the server knows
 }
 
 var (
@@ -81,6 +82,7 @@ func unavailable(doing string, err error) error { return engine.Unavailable(doin
 const (
 	duplicateKey    = 1062
 	syntaxError     = 1064
+	unknownVariable = 1193
 	lockWaitTimeout = 1205
 	deadlock        = 1213
 	noSuchSavepoint = 1305

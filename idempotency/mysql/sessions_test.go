@@ -15,7 +15,8 @@ import (
 // same, of the kit's own transaction and of nothing besides.
 func TestSessionsOfEveryKindCommit(t *testing.T) {
 	for _, setting := range []string{"completion_type=1", "completion_type=2", "autocommit=0",
-		"sql_mode=%27ORACLE%27", "sql_mode=%27ANSI%27", "sql_mode=%27%27", "sql_safe_updates=1", "tx_read_only=1", "transaction_read_only=1"} {
+		"sql_mode=%27ORACLE%27", "sql_mode=%27ANSI%27", "sql_mode=%27%27", "sql_safe_updates=1", "tx_read_only=1", "transaction_read_only=1",
+		"tx_isolation=%27READ-UNCOMMITTED%27", "transaction_isolation=%27READ-UNCOMMITTED%27", "sql_select_limit=0"} {
 		t.Run(setting, func(t *testing.T) {
 			eachWay(t, func(t *testing.T, w way, fresh func(testing.TB) string) {
 				dsn := fresh(t)

@@ -20,6 +20,7 @@ const expired = "expires_at <= " + now
 // statements are the store's SQL, with its table put in.
 type statements struct {
 	clock, late, look, lookLocked, place, reclaim statement
+	lookOutside                                   [2]statement
 	record, recordUntil                           statement
 	takeOver, doubt, free                         statement
 	doomed, remove, doomedKey, count              statement
@@ -30,22 +31,30 @@ func newStatements(table string) statements {
 	put := strings.NewReplacer("{{table}}", table, "{{now}}", now, "{{expired}}", expired)
 	in := func(text string) statement { return newStatement(strings.ReplaceAll(text, "{{key}}", key), put) }
 	// The headers as they were written, whatever the connection's character set.
-	look := `
+	look := func(more string) string {
+		return `
 SELECT state, request_hash, owner, response_status, CAST(response_headers AS BINARY), response_body, expires_at,
-       locked_until, {{now}}
-FROM {{table}} WHERE {{key}}`
+       locked_until, {{now}}` + more + `
+FROM {{table}} WHERE {{key}} LIMIT 1`
+	}
+	outside := func(isolation string) statement { return in(look(`, ` + isolation + ` = 'READ-UNCOMMITTED'`)) }
 	record := func(until string) statement {
 		return in(`
 UPDATE {{table}} SET state = ?, response_status = ?, response_headers = ?, response_body = ?, locked_until = NULL,
        expires_at = ` + until + `
 WHERE {{key}} AND owner = ? AND state = 'calling'`)
 	}
+	// Each SELECT has a limit of its own, since a session may have set another
+	// for those that have none.
 	return statements{
-		clock: in(`SELECT {{now}}`),
-		late:  in(`SELECT ? <= {{now}}`),
-		look:  in(look),
+		clock: in(`SELECT {{now}} LIMIT 1`),
+		late:  in(`SELECT ? <= {{now}} LIMIT 1`),
+		look:  in(look(``)),
 		// A locking read sees what is committed now, whatever the isolation.
-		lookLocked: in(look + ` LOCK IN SHARE MODE`),
+		lookLocked: in(look(``) + ` LOCK IN SHARE MODE`),
+		// One by the session's isolation, whose name is the second up to
+		// MariaDB 11.0.
+		lookOutside: [2]statement{outside(`@@transaction_isolation`), outside(`@@tx_isolation`)},
 
 		// The row that holds the key's lock, or its lease.
 		place: in("INSERT INTO {{table}} (scope, principal, `key`, request_hash, owner, state, locked_until, created_at)" + `
@@ -73,7 +82,7 @@ ORDER BY expires_at LIMIT ? FOR UPDATE SKIP LOCKED`),
 		remove:    in(`DELETE FROM {{table}} WHERE `),
 		doomedKey: in(`({{key}})`),
 
-		count: in(`SELECT scope, COUNT(*) FROM {{table}} WHERE {{expired}} AND (? = '' OR scope = ?) GROUP BY scope`),
+		count: in(`SELECT scope, COUNT(*) FROM {{table}} WHERE {{expired}} AND (? = '' OR scope = ?) GROUP BY scope LIMIT 18446744073709551615`),
 	}
 }
 
@@ -137,6 +146,6 @@ func closing(record string) []string {
 		record,
 		`SET @idempotency_changed = 9223372036854775807 * (2 - ROW_COUNT()), SESSION wait_timeout = @idempotency_wait`,
 		commit,
-		`SELECT LAST_INSERT_ID()`,
+		`SELECT LAST_INSERT_ID() LIMIT 1`,
 	}
 }

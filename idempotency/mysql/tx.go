@@ -123,18 +123,6 @@ func (t *tx) yield(ctx context.Context, c idempotency.Claim) (look idempotency.L
 	return look, expired, nil
 }
 
-// Look implements [idempotency.Store].
-func (s *Store) Look(ctx context.Context, c idempotency.Claim) (idempotency.Look, error) {
-	look, _, err := sqlkeys.LookByClock(s.db.QueryRowContext(ctx, s.sql.look.with(sqlkeys.Key(c.Key)...)))
-	if errors.Is(err, sql.ErrNoRows) {
-		return idempotency.Look{}, nil
-	}
-	if err != nil {
-		return look, unavailable("look the key up", err)
-	}
-	return look, nil
-}
-
 // Context implements [idempotency.Tx]. With the work's end its context ends,
 // and so do the queries that it has left open.
 func (t *tx) Context(ctx context.Context) context.Context {

@@ -1,0 +1,124 @@
+package mysql_test
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/mysql"
+)
+
+// uncommitted is a pool whose sessions see what is not committed yet.
+func uncommitted(t *testing.T, dsn string, w way, more string) *sql.DB {
+	t.Helper()
+	for _, name := range []string{"transaction_isolation", "tx_isolation"} {
+		db := open(t, dsn+cmp.Or(w.parameters, "?")+"&"+name+"=%27READ-UNCOMMITTED%27"+more)
+		if db.PingContext(t.Context()) == nil {
+			return db
+		}
+	}
+	t.Fatal("the server knows the isolation by neither name")
+	return nil
+}
+
+// The reply of another call may yet be rolled back: it is given to nobody,
+// whatever the session would let the kit see.
+func TestAReplyThatIsNotCommittedIsNotReplayed(t *testing.T) {
+	for name, more := range map[string]string{"alone": "", "without autocommit": "&autocommit=0"} {
+		t.Run(name, func(t *testing.T) {
+			eachWay(t, func(t *testing.T, w way, fresh func(testing.TB) string) {
+				dsn := fresh(t)
+				admin, db := open(t, dsn), uncommitted(t, dsn, w, more)
+				migrate(t, admin)
+				must(t, admin, "INSERT INTO idempotency_keys (scope, principal, `key`, request_hash, state, owner, created_at, expires_at)"+
+					" VALUES ('s', '-', 'done', 'f', 'done', 'o', 1, 9999999999999)")
+				other, err := admin.BeginTx(t.Context(), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer other.Rollback()
+				if _, err := other.Exec("INSERT INTO idempotency_keys (scope, principal, `key`, request_hash, state, owner, created_at, expires_at)" +
+					" VALUES ('s', '-', 'k', 'f', 'done', 'o', 1, 9999999999999)"); err != nil {
+					t.Fatal(err)
+				}
+				store := w.store(db)
+				look := func(key string) *idempotency.Record {
+					look, err := store.Look(t.Context(), idempotency.Claim{MaxRun: time.Minute,
+						Key: idempotency.Key{Scope: "s", Principal: "-", Value: key}})
+					if err != nil {
+						t.Error(err)
+					}
+					return look.Record
+				}
+				if r := look("k"); r != nil {
+					t.Errorf("it sees what is not committed: %+v", r)
+				}
+				if r := look("done"); r == nil || r.State != idempotency.Done {
+					t.Errorf("of what is committed it sees %+v", r)
+				}
+				work := func(ctx context.Context) error { return effect(ctx, mysql.Tx(ctx)) }
+				if _, err := kitOn(t, store).Do(t.Context(), "s", "k", nil, work); !errors.Is(err, idempotency.ErrInProgress) {
+					t.Errorf("while the other call runs: %v", err)
+				}
+				if err := other.Rollback(); err != nil {
+					t.Fatal(err)
+				}
+				if again, err := kitOn(t, store).Do(t.Context(), "s", "k", nil, work); again || err != nil {
+					t.Errorf("after the other was rolled back: %t, %v", again, err)
+				}
+			})
+		})
+	}
+}
+
+// A session may show no rows of a SELECT that does not say how many it wants.
+func TestASessionThatShowsNoRowsIsAnsweredAsEveryOther(t *testing.T) {
+	eachWay(t, func(t *testing.T, w way, fresh func(testing.TB) string) {
+		dsn := fresh(t)
+		db := open(t, dsn+cmp.Or(w.parameters, "?")+"&sql_select_limit=0")
+		migrate(t, open(t, dsn))
+		store := w.store(db)
+		claim := func(key string, sendBefore time.Time) idempotency.Claim {
+			return idempotency.Claim{Key: idempotency.Key{Scope: "s", Principal: "-", Value: key}, Fingerprint: "f", Owner: "o",
+				TTL: time.Hour, MaxRun: time.Minute, SendBefore: sendBefore}
+		}
+		c := claim("late", time.UnixMilli(1))
+		tx, look, err := store.Begin(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tx.Rollback(t.Context()); !look.Held || !look.Late {
+			t.Errorf("a call that comes too late: %+v", look)
+		}
+		if look, err := store.Reserve(t.Context(), c, time.Minute, false); err != nil || !look.Late {
+			t.Errorf("a reservation that comes too late: %+v, %v", look, err)
+		}
+		commits := func(ctx context.Context, key string) {
+			c := claim(key, time.Time{})
+			tx, _, err := store.Begin(ctx, c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if at, err := tx.Commit(ctx, c, idempotency.Reply{}); err != nil || at.Before(time.Now().Add(30*time.Minute)) {
+				t.Errorf("%s expires at %v, %v", key, at, err)
+			}
+		}
+		commits(t.Context(), "own")
+		outer, err := db.BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		commits(store.WithTx(t.Context(), outer), "joined")
+		if err := outer.Rollback(); err != nil {
+			t.Fatal(err)
+		}
+		must(t, db, `UPDATE idempotency_keys SET expires_at = 1 WHERE state = 'done'`)
+		if counts, err := store.CountExpired(t.Context(), ""); err != nil || counts["s"] != 1 {
+			t.Errorf("%v have expired, %v", counts, err)
+		}
+	})
+}
