@@ -181,12 +181,17 @@ var handlerCases = map[string]func(*testing.T, Engine){
 	},
 	"work past MaxRun is rolled back and answered 503": func(t *testing.T, e Engine) {
 		k := kit(t, e.Store)
-		slow := idempotency.Route{Scope: scope, MaxRun: 50 * time.Millisecond}
-		expect(t, post(k.Handler(slow, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			ok(t, e.Write(r.Context(), "paid"))
-			<-r.Context().Done()
-		})), "k", `{}`), 503, "run_too_long", false)
-		written(t, e, "paid", 0)
+		// A busy machine may take all of a short MaxRun to write.
+		for maxRun, wrote := 50*time.Millisecond, errNo; wrote != nil; maxRun *= 2 {
+			if maxRun > patience {
+				t.Fatal(wrote)
+			}
+			expect(t, post(k.Handler(idempotency.Route{Scope: scope, MaxRun: maxRun}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				wrote = e.Write(r.Context(), "paid")
+				<-r.Context().Done()
+			})), "k", `{}`), 503, "run_too_long", false)
+			written(t, e, "paid", 0)
+		}
 		expect(t, post(k.Handler(route, pay(e, 200, "")), "k", `{}`), 200, "", false)
 	},
 	"a call past its send-before time starts nothing": func(t *testing.T, e Engine) {

@@ -48,15 +48,15 @@ type child struct {
 	At      int64
 	After   bool
 	Stops   bool // and goes on when it is told to; else it is killed
+	// MaxRun bounds its work, and so how long its key is taken once it is
+	// stopped; 0: the kit's default.
+	MaxRun time.Duration
 }
 
 const (
 	childVariable = "IDEMPOTENCYTEST_CHILD"
-	// childMaxRun bounds the other process's work, and so how long its key is
-	// taken once it is stopped.
-	childMaxRun = time.Second
-	// patience is how long a duplicate may wait for such a key.
-	patience = 30 * time.Second
+	// firstMaxRun is that of a process that is to be stopped.
+	firstMaxRun = time.Second
 
 	saysStopped  = "stopped"
 	saysAnswered = "answered "
@@ -75,7 +75,7 @@ func beChild(t *testing.T, s Service, text string) {
 		_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
 		return true
 	}}
-	got := order(t, s.Open(t, c.Address, f), c.Key, func(o *idempotency.Options) { o.MaxRun = childMaxRun })
+	got := order(t, s.Open(t, c.Address, f), c.Key, func(o *idempotency.Options) { o.MaxRun = c.MaxRun })
 	fmt.Println(saysAnswered + got)
 }
 
@@ -83,7 +83,6 @@ func beChild(t *testing.T, s Service, text string) {
 // answered: the status, and "true" after it for a replay.
 func order(t *testing.T, e Engine, key string, change ...func(*idempotency.Options)) string {
 	t.Helper()
-	change = append([]func(*idempotency.Options){wait(patience)}, change...)
 	w := post(kit(t, e.Store, change...).Handler(route, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := e.Write(r.Context(), key); err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
@@ -149,8 +148,7 @@ func stopped(t *testing.T, s Service) {
 				return
 			}
 			t.Parallel()
-			p := start(t, c)
-			p.stop()
+			p := stoppedAt(t, c)
 			// As for any duplicate: the key is waited for.
 			other := order(t, e, c.Key)
 			p.goOn()
@@ -164,16 +162,31 @@ func stopped(t *testing.T, s Service) {
 	}
 }
 
+// stoppedAt is the other process, stopped at its boundary. A busy machine may
+// take all of a short MaxRun to get there, and then the work was rolled back.
+func stoppedAt(t *testing.T, c child) *process {
+	t.Helper()
+	for c.MaxRun = firstMaxRun; ; c.MaxRun *= 2 {
+		p := start(t, c)
+		said := p.next()
+		if said == saysStopped {
+			p.stop()
+			return p
+		}
+		if p.wait(); !strings.HasPrefix(said, "50") || c.MaxRun > patience {
+			t.Fatalf("the other process did not stop, it said %q", said)
+		}
+	}
+}
+
 // stoppedWithTheLock is for a store whose lock is its process's: others are
 // told to come again until it goes on or ends.
 func stoppedWithTheLock(t *testing.T, e Engine, c child) {
-	impatient := func(o *idempotency.Options) { o.Wait, o.StoreTimeout = -1, 200*time.Millisecond }
 	for _, dies := range []bool{false, true} {
 		c := c
 		c.Key += fmt.Sprint("-", dies)
-		p := start(t, c)
-		p.stop()
-		other := order(t, e, c.Key, impatient)
+		p := stoppedAt(t, c)
+		other := order(t, e, c.Key, wait(-1))
 		if !slices.Contains([]string{done, replayed, "409", "503"}, other) {
 			t.Errorf("%s: answered %q while the other process was stopped", c.Key, other)
 		}

@@ -88,7 +88,7 @@ var purgeCases = map[string]func(*testing.T, Engine){
 	},
 	"what the purge takes for expired the claim does too": func(t *testing.T, e Engine) {
 		k := kit(t, e.Store)
-		for _, age := range []time.Duration{24*time.Hour - 10*time.Second, 24 * time.Hour, 24*time.Hour + time.Second} {
+		for _, age := range []time.Duration{24*time.Hour - 10*time.Minute, 24 * time.Hour, 24*time.Hour + time.Second} {
 			name := age.String()
 			post(k.Handler(route, pay(e, 200, "")), name, `{}`)
 			e.Age(key(name), age)

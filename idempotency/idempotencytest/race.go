@@ -104,25 +104,12 @@ var raceCases = map[string]func(*testing.T, Engine){
 		if e.OneWriter {
 			t.Skip("this store's lock is its process's")
 		}
-		silent := idempotency.Route{Scope: scope, MaxRun: time.Second}
-		inside, release, answered := make(chan struct{}), make(chan struct{}), make(chan *httptest.ResponseRecorder)
-		go func() {
-			answered <- post(kit(t, e.Store).Handler(silent, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				ok(t, e.Write(r.Context(), "silent"))
-				close(inside)
-				<-release // as a stopped process: not even its context's end is heard
-			})), "k", `{}`)
-		}()
-		<-inside
-		begun := time.Now()
-		expect(t, post(kit(t, e.Other, wait(time.Minute)).Handler(route, pay(e, 200, "")), "k", `{}`), 200, "", false)
-		if waited := time.Since(begun); waited > 10*time.Second {
-			t.Errorf("the key was free after %v; MaxRun is 1s", waited)
+		// A busy machine may take all of a short MaxRun to write.
+		for maxRun := time.Second; !freedAfter(t, e, maxRun); maxRun *= 2 {
+			if maxRun > patience {
+				t.Fatal("the silent work does not come to its write")
+			}
 		}
-		close(release)
-		expect(t, <-answered, 503, "run_too_long", false)
-		written(t, e, "silent", 0)
-		written(t, e, "paid", 1)
 	},
 	"after a failure one of those who wait does the work": func(t *testing.T, e Engine) {
 		var mu sync.Mutex

@@ -52,6 +52,10 @@ func Run(t *testing.T, open func(*testing.T) Engine) {
 	}
 }
 
+// patience is how long anything may take that must happen: a busy machine is
+// slow, and no rule here is about that.
+const patience = time.Minute
+
 // kit makes a kit whose principal is the request's X-Caller, or "caller".
 func kit(t *testing.T, s idempotency.Store, change ...func(*idempotency.Options)) *idempotency.Kit {
 	t.Helper()
@@ -60,7 +64,7 @@ func kit(t *testing.T, s idempotency.Store, change ...func(*idempotency.Options)
 			return who, nil
 		}
 		return "caller", nil
-	}, Logger: slog.New(slog.DiscardHandler)}
+	}, Logger: slog.New(slog.DiscardHandler), Wait: patience, StoreTimeout: patience}
 	for _, c := range change {
 		c(&o)
 	}
