@@ -160,5 +160,5 @@ func (c *Crowd) Crashed() error {
 // Close ends the scheduler, as an operator does, and the target.
 func (c *Crowd) Close() error {
 	defer c.server.Close()
-	return c.serve.terminate(30 * time.Second)
+	return c.serve.terminate(time.Minute)
 }

@@ -160,7 +160,7 @@ func (f *fleet) start() error {
 func (f *fleet) terminate() error {
 	var errs []error
 	for _, p := range f.serves {
-		errs = append(errs, p.terminate(10*grace))
+		errs = append(errs, p.terminate(time.Minute))
 	}
 	return errors.Join(errs...)
 }

@@ -12,8 +12,9 @@ import (
 
 // settling is how long the fleet has, once nothing is broken any more, to end
 // every run planned before: a killed process's definitions live for 30 s more,
-// then leases lapse and retries wait.
-const settling = 2 * time.Minute
+// then leases lapse and retries wait. It is far more than a machine takes that has
+// nothing else to do.
+const settling = 5 * time.Minute
 
 // await asks the ledger until nothing is missing any more.
 func (f *fleet) await(ctx context.Context, missing func(context.Context, store) (string, error)) error {
