@@ -33,7 +33,7 @@ type Instant struct {
 	// "~" and a token, or "/" and Until. Stores find a job's runs by it, and
 	// their order: see IDsOf.
 	RunID   string
-	At      time.Time // nominal
+	At      time.Time // nominal, in whole seconds; else ErrBadInstant
 	Until   time.Time // a range's last instant, else zero
 	Count   int       // 1, or how many instants the range has
 	State   State     // Planned, Missed or Superseded
@@ -57,7 +57,8 @@ type Plan struct {
 	Epoch   int64
 	After   time.Time // the watermark that the plan was made from
 	Through time.Time // the watermark after it
-	// Instants are the rows to write, oldest first.
+	// Instants are the rows to write, oldest first, all of them in (After,
+	// Through]; else nothing of the Admission is written: ErrBadInstant.
 	Instants []Instant
 	// Events are what the ledger is to keep beside them (gap times).
 	Events []Event

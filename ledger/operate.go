@@ -16,6 +16,9 @@ var (
 	// ErrPurged: the instant is at or before its job's PurgedBefore. What
 	// became of it is no longer known, so it is not entered; only ~ work is.
 	ErrPurged = errors.New("the instant was purged from the ledger")
+	// ErrBadInstant: a run's id and its time are not of each other, or the time
+	// has a fraction of a second. Nothing was written: it is the caller's fault.
+	ErrBadInstant = errors.New("no run that the ledger can keep")
 	// ErrSchema: the store's tables are not of this program's version.
 	ErrSchema = errors.New("the ledger's schema is not up to date")
 )

@@ -187,7 +187,7 @@ func (b *book) admission() ledger.Admission {
 	a := ledger.Admission{Owner: "p", Token: b.token(), LeaseFor: time.Minute}
 	for i := range b.stands {
 		s := &b.stands[i]
-		at := s.Watermark.Add(time.Second)
+		at := s.Watermark.Truncate(time.Second).Add(time.Second)
 		a.Plans = append(a.Plans, ledger.Plan{
 			JobID: s.JobID, Epoch: s.Epoch, After: s.Watermark, Through: at,
 			Instants: []ledger.Instant{{

@@ -22,7 +22,7 @@ func held(t *testing.T, ends time.Duration) (waited time.Duration, looks int) {
 	h, c := newTestHandler(t, fresh, jobs.Job{ID: "minutely", Schedule: "* * * * *", Timeout: time.Minute})
 	l := &counted{Ledger: memory.New()}
 	j, _ := h.reg.Job("minutely")
-	at := time.Now().UTC()
+	at := time.Now().UTC().Truncate(time.Second)
 	entry := h.entry(j, identity{runID: jobs.RunID(j.ID, at), at: at, instant: true})
 	theirs := entry
 	theirs.Owner, theirs.Token, theirs.LeaseFor = "other", "theirs", time.Minute

@@ -68,8 +68,7 @@ func triggered(b *bed) {
 
 func triggerDue(b *bed) {
 	j := b.job("j")
-	e := j.beside("x")
-	e.At, e.Lease = j.at(90), false
+	e := j.besideAt(90, "x")
 	b.entered(e)
 	b.take("p1", e.RunID)
 }

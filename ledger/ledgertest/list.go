@@ -146,9 +146,7 @@ func listDefault(b *bed) {
 	j := b.job("j")
 	for i := range 55 {
 		b.entered(j.entry(j.planned(i, ledger.OverlapAllow)))
-		e := j.beside("x")
-		e.RunID = j.id(i) + "~x"
-		b.entered(e)
+		b.entered(j.besideAt(i, "x"))
 	}
 	if n := len(b.page(ledger.Filter{})); n != 100 {
 		b.Errorf("listed %d of 110, want 100", n)

@@ -298,9 +298,7 @@ func actsUnlimited(b *bed) {
 	j := b.job("j")
 	for i := range 55 {
 		b.entered(j.entry(j.planned(i, ledger.OverlapAllow)))
-		e := j.beside("x")
-		e.RunID = j.id(i) + "~x"
-		b.entered(e)
+		b.entered(j.besideAt(i, "x"))
 	}
 	got, err := b.Cancel(b.ctx, act())
 	b.must(err)

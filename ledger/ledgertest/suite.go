@@ -48,6 +48,7 @@ var groups = []struct {
 	{"record", recordCases},
 	{"history", historyCases},
 	{"enter", enterCases},
+	{"door", doorCases},
 	{"definitions", definitionCases},
 	{"epoch", epochCases},
 	{"operate", operateCases},

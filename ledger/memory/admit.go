@@ -9,6 +9,9 @@ import (
 
 // Admit writes the plans' instants; see ledger.Admission for the rules.
 func (l *Ledger) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitted, error) {
+	if err := a.Check(); err != nil {
+		return ledger.Admitted{}, err
+	}
 	now, err := l.begin(ctx)
 	if err != nil {
 		return ledger.Admitted{}, err
@@ -135,6 +138,9 @@ func (l *Ledger) startable(r *record) bool {
 
 // Enter writes one run from outside the planner; see ledger.Entry.
 func (l *Ledger) Enter(ctx context.Context, e ledger.Entry) (ledger.Entered, error) {
+	if err := e.Check(); err != nil {
+		return ledger.Entered{}, err
+	}
 	now, err := l.begin(ctx)
 	if err != nil {
 		return ledger.Entered{}, err

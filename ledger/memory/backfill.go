@@ -13,6 +13,9 @@ var fillable = []ledger.State{ledger.Missed, ledger.Superseded, ledger.Skipped, 
 
 // Backfill makes instants that did not run planned; see ledger.Backfill.
 func (l *Ledger) Backfill(ctx context.Context, b ledger.Backfill) (ledger.Backfilled, error) {
+	if err := b.Check(); err != nil {
+		return ledger.Backfilled{}, err
+	}
 	now, err := l.begin(ctx)
 	if err != nil {
 		return ledger.Backfilled{}, err

@@ -18,7 +18,7 @@ func trigger(tb testing.TB, l *memory.Ledger, from, n int) {
 	tb.Helper()
 	for i := from; i < from+n; i++ {
 		_, err := l.Enter(context.Background(), ledger.Entry{JobID: "j", Instant: ledger.Instant{
-			RunID: fmt.Sprintf("j@2026-01-01T00:00:00Z~%d", i), At: time.Unix(int64(i), 0), Count: 1,
+			RunID: fmt.Sprintf("j@%s~%d", time.Unix(int64(i), 0).UTC().Format(time.RFC3339), i), At: time.Unix(int64(i), 0), Count: 1,
 			State: ledger.Planned, Trigger: ledger.ByOperator, Call: ledger.Call{Horizon: time.Hour},
 		}})
 		if err != nil {

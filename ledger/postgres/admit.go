@@ -14,6 +14,9 @@ import (
 // of nothing but runs, all but the rarest, are admitted in one statement.
 func (l *Ledger) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitted, error) {
 	got := ledger.Admitted{Skipped: map[ledger.Reason]int{}}
+	if err := a.Check(); err != nil {
+		return got, translate("admit", err)
+	}
 	plain, special := divideSpecial(a.Plans)
 	left, moved, err := l.afterOthers(ctx, plain)
 	if err != nil {

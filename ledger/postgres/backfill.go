@@ -25,6 +25,9 @@ type filling struct {
 // Backfill makes instants that did not run planned; see ledger.Backfill.
 func (l *Ledger) Backfill(ctx context.Context, b ledger.Backfill) (ledger.Backfilled, error) {
 	var got ledger.Backfilled
+	if err := b.Check(); err != nil {
+		return got, translate("backfill", err)
+	}
 	err := l.transact(ctx, "backfill "+b.JobID, func(tx pgx.Tx) error {
 		job, err := lockJob(ctx, tx, b.JobID)
 		if err != nil {

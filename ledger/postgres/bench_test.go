@@ -106,10 +106,10 @@ func (f *fleet) admit(t testing.TB, lease bool) []ledger.Work {
 	return got.Leased
 }
 
-// plan is the instant a second after the i-th job's watermark.
+// plan is the first instant after the i-th job's watermark.
 func (f *fleet) plan(i int, lease bool) ledger.Plan {
 	s := &f.stands[i]
-	at := s.Watermark.Add(time.Second)
+	at := s.Watermark.Truncate(time.Second).Add(time.Second)
 	in := ledger.Instant{
 		RunID: s.JobID + "@" + at.Format(time.RFC3339), At: at, Count: 1, State: ledger.Planned,
 		Trigger: ledger.BySchedule, Overlap: f.overlap, Lease: lease, Call: call(s.JobID, at),

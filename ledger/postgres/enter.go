@@ -14,6 +14,9 @@ import (
 // Enter writes one run from outside the planner; see ledger.Entry.
 func (l *Ledger) Enter(ctx context.Context, e ledger.Entry) (ledger.Entered, error) {
 	var got ledger.Entered
+	if err := e.Check(); err != nil {
+		return got, translate("enter", err)
+	}
 	err := l.transact(ctx, "enter "+e.RunID, func(tx pgx.Tx) error {
 		got = ledger.Entered{}
 		if ledger.BesideSchedule(e.RunID) {

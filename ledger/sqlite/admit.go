@@ -11,6 +11,9 @@ import (
 // Admit writes the plans that are still true, each whole or not at all, in one
 // transaction. See ledger.Admission.
 func (l *Ledger) Admit(ctx context.Context, a ledger.Admission) (out ledger.Admitted, err error) {
+	if err := a.Check(); err != nil {
+		return out, fmt.Errorf("admit: %w", err)
+	}
 	err = l.write(ctx, func(t *tx) error {
 		out = ledger.Admitted{Now: t.clock(), Skipped: map[ledger.Reason]int{}}
 		paused, err := all(t, text, `SELECT job_id FROM jobs WHERE paused_at IS NOT NULL`)
@@ -61,23 +64,13 @@ func (t *tx) admit(p ledger.Plan, n newRun, out *ledger.Admitted) error {
 // held, so what it compares cannot move before the commit.
 func (t *tx) advance(p ledger.Plan) (ok bool, err error) {
 	through := p.Through.UnixMicro()
-	if through < p.After.UnixMicro() || through > t.now || !bounded(p) {
+	if through < p.After.UnixMicro() || through > t.now {
 		return false, nil
 	}
 	n, err := t.exec(`
 		UPDATE jobs SET watermark = ?4 WHERE job_id = ?1 AND epoch = ?2 AND watermark = ?3 AND ended_at IS NULL`,
 		p.JobID, p.Epoch, p.After.UnixMicro(), through)
 	return n > 0, err
-}
-
-// bounded reports whether all of a plan's rows lie in what it passes.
-func bounded(p ledger.Plan) bool {
-	for _, in := range p.Instants {
-		if !in.At.After(p.After) || in.At.After(p.Through) || in.Until.After(p.Through) {
-			return false
-		}
-	}
-	return true
 }
 
 func (t *tx) position(jobID string) (ledger.Position, error) {

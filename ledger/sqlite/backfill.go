@@ -11,6 +11,9 @@ import (
 // Backfill makes planned of instants that did not run. See ledger.Backfill. A
 // dry run does all of it and rolls back, so it cannot differ from the real one.
 func (l *Ledger) Backfill(ctx context.Context, b ledger.Backfill) (out ledger.Backfilled, err error) {
+	if err := b.Check(); err != nil {
+		return out, fmt.Errorf("backfill: %w", err)
+	}
 	err = l.write(ctx, func(t *tx) error {
 		out, err = t.backfill(b)
 		if err == nil && b.DryRun {

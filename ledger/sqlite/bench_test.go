@@ -97,11 +97,13 @@ func (f *fleet) admit(t testing.TB, lease bool) []ledger.Work {
 	return got.Leased
 }
 
+func idOf(jobID string, at time.Time) string { return jobID + "@" + at.UTC().Format(time.RFC3339) }
+
 // plan is the instant a second after the job's watermark.
 func (f *fleet) plan(s *ledger.Standing, overlap ledger.Overlap, lease bool) ledger.Plan {
 	instant := s.Watermark.Truncate(time.Second).Add(time.Second)
 	in := ledger.Instant{
-		RunID: s.JobID + "@" + instant.Format(time.RFC3339), At: instant, Count: 1, State: ledger.Planned,
+		RunID: idOf(s.JobID, instant), At: instant, Count: 1, State: ledger.Planned,
 		Trigger: ledger.BySchedule, Overlap: overlap, Lease: lease, Call: call(s.JobID, instant),
 	}
 	p := ledger.Plan{JobID: s.JobID, Epoch: s.Epoch, After: s.Watermark, Through: instant, Instants: []ledger.Instant{in}}

@@ -11,6 +11,9 @@ import (
 // accounted for already. See ledger.Entry. It returns ledger.ErrPurged for an
 // instant at or before the job's PurgedBefore.
 func (l *Ledger) Enter(ctx context.Context, e ledger.Entry) (out ledger.Entered, err error) {
+	if err := e.Check(); err != nil {
+		return out, fmt.Errorf("enter: %w", err)
+	}
 	err = l.write(ctx, func(t *tx) error {
 		out, err = t.enter(e)
 		return err

@@ -229,14 +229,14 @@ func writtenPlan(s ledger.Standing) ledger.Plan {
 	for i := range 12 {
 		next = next.Add(time.Second)
 		p.Instants = append(p.Instants, ledger.Instant{
-			RunID: s.JobID + "@" + next.Format(time.RFC3339), At: next, Count: 1, State: ledger.Planned,
+			RunID: idOf(s.JobID, next), At: next, Count: 1, State: ledger.Planned,
 			Trigger: ledger.BySchedule, Overlap: ledger.OverlapAllow, Call: call(s.JobID, next), Lease: i%2 == 0,
 		})
 	}
 	first := next.Add(time.Second)
 	next = next.Add(30 * time.Second)
 	p.Instants = append(p.Instants, ledger.Instant{
-		RunID: s.JobID + "@" + first.Format(time.RFC3339) + "/" + next.Format(time.RFC3339), At: first, Until: next, Count: 30,
+		RunID: idOf(s.JobID, first) + "/" + next.Format(time.RFC3339), At: first, Until: next, Count: 30,
 		State: ledger.Missed, Reason: ledger.CatchUpNone, Trigger: ledger.BySchedule,
 	})
 	p.Through = next

@@ -142,8 +142,9 @@ func (f *fleet) queueAndRange(t *testing.T, must func(error)) {
 	s := &f.stands[0]
 	p := f.plan(s, ledger.OverlapQueue, true)
 	p2 := f.plan(s, ledger.OverlapQueue, false)
+	first := s.Watermark.Add(time.Second)
 	missed := ledger.Instant{
-		RunID: s.JobID + "@range", At: s.Watermark.Add(time.Second), Until: s.Watermark.Add(time.Minute), Count: 60,
+		RunID: idOf(s.JobID, first) + "/" + first.Add(time.Minute).Format(time.RFC3339), At: first, Until: first.Add(time.Minute), Count: 61,
 		State: ledger.Missed, Reason: ledger.CatchUpNone, Trigger: ledger.BySchedule,
 	}
 	p.Instants = append(p.Instants, p2.Instants[0], missed)
@@ -155,7 +156,7 @@ func (f *fleet) queueAndRange(t *testing.T, must func(error)) {
 	}
 	f.record(t, got.Leased)
 	in := missed
-	in.RunID, in.Until, in.Call = s.JobID+"@taken-out", time.Time{}, p2.Instants[0].Call
+	in.RunID, in.Until, in.Call = idOf(s.JobID, in.At), time.Time{}, p2.Instants[0].Call
 	done, err := f.Backfill(t.Context(), ledger.Backfill{JobID: s.JobID, Instants: []ledger.Instant{in}})
 	must(err)
 	if done.Planned != 1 {
@@ -169,7 +170,8 @@ func (f *fleet) queueAndRange(t *testing.T, must func(error)) {
 	}
 	_, err = f.Enter(t.Context(), ledger.Entry{JobID: s.JobID, Instant: p2.Instants[0]})
 	must(err)
-	in.RunID, in.At = "unknown@new", in.At.Add(time.Hour)
+	in.At = in.At.Add(time.Hour)
+	in.RunID = idOf("unknown", in.At)
 	_, err = f.Enter(t.Context(), ledger.Entry{JobID: "unknown", Instant: in})
 	must(err)
 }

@@ -1,0 +1,78 @@
+package ledgertest
+
+import (
+	"errors"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+var doorCases = []testCase{
+	{"an instant with a fraction of a second is refused at every door, and nothing is written", fractions},
+	{"a run-id that is not of its job and its time is refused at every door, and nothing is written", foreignIDs},
+	{"a run-id that cannot be sent is refused at every door, and nothing is written", unsendableIDs},
+	{"an admission with an instant outside of its plan is refused whole", outsidePlan},
+}
+
+func fractions(b *bed) {
+	for _, d := range []time.Duration{time.Nanosecond, 500 * time.Millisecond, time.Second - 1} {
+		b.closed(func(in *ledger.Instant) { in.At = in.At.Add(d) })
+	}
+}
+
+func foreignIDs(b *bed) {
+	b.closed(func(in *ledger.Instant) { in.At = in.At.Add(time.Second) })
+	b.closed(func(in *ledger.Instant) { in.RunID = "other" + in.RunID[1:] })
+	b.closed(func(in *ledger.Instant) { in.RunID += "~" })
+}
+
+func unsendableIDs(b *bed) {
+	for _, token := range []string{"\x00", "\xff", "a b", "é", string(make([]byte, 10<<20))} {
+		b.closed(func(in *ledger.Instant) { in.RunID += "~" + token })
+	}
+}
+
+// closed spoils the second of two instants, and finds every door closed to it.
+func (b *bed) closed(spoil func(*ledger.Instant)) {
+	b.Helper()
+	j := b.job("j")
+	good, bad := j.leased(0, ledger.OverlapAllow), j.leased(1, ledger.OverlapAllow)
+	spoil(&bad)
+	before, runs := j.next().Watermark, len(b.all("j"))
+	doors := map[string]func() error{
+		"Admit": func() error { _, err := b.Admit(b.ctx, b.admission(j.plan(5, good, bad))); return err },
+		"Enter": func() error { _, err := b.Enter(b.ctx, j.entry(bad)); return err },
+		"Backfill": func() error {
+			_, err := b.Backfill(b.ctx, ledger.Backfill{JobID: "j", Instants: []ledger.Instant{good, bad}})
+			return err
+		},
+	}
+	for name, door := range doors {
+		if err := door(); !errors.Is(err, ledger.ErrBadInstant) || errors.Is(err, ledger.ErrUnavailable) {
+			b.Errorf("%s of %.80q at %s: %v, want ErrBadInstant", name, bad.RunID, bad.At, err)
+		}
+	}
+	if after := j.next().Watermark; !after.Equal(before) || len(b.all("j")) != runs {
+		b.Errorf("the watermark went from %s to %s, the rows from %d to %d: want nothing written", before, after, runs, len(b.all("j")))
+	}
+}
+
+func outsidePlan(b *bed) {
+	j := b.job("j")
+	k := b.job("k")
+	late := k.plan(1, k.planned(0, ledger.OverlapAllow))
+	late.After = k.at(0)
+	for name, p := range map[string]ledger.Plan{
+		"before": late,
+		"after":  k.plan(0, k.planned(1, ledger.OverlapAllow)),
+		"beyond": k.plan(1, k.rangeOf(0, 2)),
+	} {
+		_, err := b.Admit(b.ctx, b.admission(j.plan(0, j.planned(0, ledger.OverlapAllow)), p))
+		if !errors.Is(err, ledger.ErrBadInstant) {
+			b.Errorf("an instant %s its plan: %v, want ErrBadInstant", name, err)
+		}
+	}
+	if rows := append(b.all("j"), b.all("k")...); len(rows) != 0 || !j.next().Watermark.Equal(j.Watermark) {
+		b.Errorf("written: %+v", rows)
+	}
+}
