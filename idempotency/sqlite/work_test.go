@@ -88,6 +88,8 @@ func TestRowsLeftOpenEndWithTheWork(t *testing.T) {
 func TestAWriteThatIsStillOpenAbortsTheWork(t *testing.T) {
 	path := fresh(t)
 	db, other := open(t, path), open(t, path)
+	other.SetMaxOpenConns(1)
+	must(t, other, `PRAGMA busy_timeout = 60000`)
 	claim := idempotency.Claim{Key: idempotency.Key{Scope: "s", Principal: "p", Value: "k"}, Fingerprint: "f", Owner: "o", TTL: time.Hour}
 	tx, look, err := sqlite.New(db, sqlite.Options{}).Begin(t.Context(), claim)
 	if err != nil || !look.Held {
