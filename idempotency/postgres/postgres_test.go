@@ -104,7 +104,7 @@ func engineOn(t *testing.T, url string, f *idempotencytest.Fault) idempotencytes
 				WHERE scope = $1 AND principal = $2 AND key = $3`, k.Scope, k.Principal, k.Value, by)
 		},
 		Kill: func(ctx context.Context) {
-			must(t, other, `SELECT pg_terminate_backend($1, 5000)`, postgres.Tx(ctx).Conn().PgConn().PID())
+			must(t, other, `SELECT pg_terminate_backend($1, 60000)`, postgres.Tx(ctx).Conn().PgConn().PID())
 		},
 		End: func(ctx context.Context, commit bool) error {
 			ending := `ROLLBACK`
