@@ -68,7 +68,10 @@ func (s *Store) busy(ctx context.Context) bool {
 // first reads and then writes can fail for good when another wrote meanwhile.
 func (s *Store) open(ctx context.Context) (*tx, error) {
 	if q, ok := engine.Joined(ctx, s); ok {
-		_, err := q.ExecContext(ctx, enter)
+		err := committedOnly(ctx, q)
+		if err == nil {
+			_, err = q.ExecContext(ctx, enter)
+		}
 		return &tx{store: s, q: q}, err
 	}
 	select {
@@ -76,7 +79,7 @@ func (s *Store) open(ctx context.Context) (*tx, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	conn, err := s.db.Conn(ctx)
+	conn, err := s.connect(ctx)
 	if err != nil {
 		<-s.writer
 		return nil, err
@@ -91,7 +94,7 @@ func (s *Store) open(ctx context.Context) (*tx, error) {
 
 // Look implements [idempotency.Store].
 func (s *Store) Look(ctx context.Context, c idempotency.Claim) (look idempotency.Look, err error) {
-	conn, err := s.db.Conn(ctx)
+	conn, err := s.connect(ctx)
 	if err == nil {
 		defer conn.Close()
 		t := &tx{store: s, q: conn, conn: conn}
