@@ -14,7 +14,7 @@ import (
 // sees an incomplete reply and asks again.
 type capture struct {
 	client    http.ResponseWriter
-	header    http.Header // the handler's to set, until it gives the status
+	header    http.Header // the handler's to set, until it gives the status; nil: not asked for
 	final     http.Header // as it was then; nil: none
 	status    int
 	body      bytes.Buffer
@@ -23,11 +23,14 @@ type capture struct {
 }
 
 func newCapture(client http.ResponseWriter, limit int) *capture {
-	return &capture{client: client, header: http.Header{}, limit: limit}
+	return &capture{client: client, limit: limit}
 }
 
 // Header is the reply's own; what outer middleware has set stays with it.
 func (c *capture) Header() http.Header {
+	if c.header == nil {
+		c.header = http.Header{}
+	}
 	return c.header
 }
 

@@ -28,9 +28,10 @@ const (
 	Leads = leads
 	Looks = looks
 	Knows = knows
+	Quits = quits
 )
 
-func (g *gate) Enter(ctx context.Context, k Key) (*flight, turn, error) {
+func (g *gate) Enter(ctx context.Context, k Key) (*flight, turn) {
 	return g.enter(ctx, k, time.Now().Add(time.Hour))
 }
 func (g *gate) Leave(f *flight, known bool)            { g.leave(f, known) }

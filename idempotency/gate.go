@@ -34,11 +34,11 @@ const (
 	leads turn = iota // tries to take the key, then calls leave
 	looks             // looks the key up for all who waited, then calls tell
 	knows             // has the flight's found
+	quits             // ctx or its time to wait ended; there is no flight
 )
 
-// enter waits while another call leads, and looks, until ctx or the time to
-// wait ends: then it fails.
-func (g *gate) enter(ctx context.Context, key Key, until time.Time) (*flight, turn, error) {
+// enter waits while another call leads, and then looks.
+func (g *gate) enter(ctx context.Context, key Key, until time.Time) (*flight, turn) {
 	g.mu.Lock()
 	f := g.flights[key]
 	if f == nil {
@@ -48,7 +48,7 @@ func (g *gate) enter(ctx context.Context, key Key, until time.Time) (*flight, tu
 		f = &flight{key: key}
 		g.flights[key] = f
 		g.mu.Unlock()
-		return f, leads, nil
+		return f, leads
 	}
 	if f.baton == nil {
 		f.baton, f.told = make(chan struct{}, 1), make(chan struct{})
@@ -57,17 +57,18 @@ func (g *gate) enter(ctx context.Context, key Key, until time.Time) (*flight, tu
 	f.waiting++
 	g.mu.Unlock()
 
-	ctx, cancel := context.WithDeadline(ctx, until)
-	defer cancel()
+	enough := time.NewTimer(time.Until(until))
+	defer enough.Stop()
 	select {
 	case <-told:
-		return f, knows, nil
+		return f, knows
 	case <-baton:
-		return f, g.takeOver(f), nil
+		return f, g.takeOver(f)
+	case <-enough.C:
 	case <-ctx.Done():
-		g.quit(f)
-		return nil, 0, ctx.Err()
 	}
+	g.quit(f)
+	return nil, quits
 }
 
 func (g *gate) takeOver(f *flight) turn {

@@ -16,16 +16,16 @@ var gateKey = idempotency.Key{Scope: "s", Principal: "p", Value: "k"}
 func TestGateLetsOneLeadAndOneLookForAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g idempotency.Gate
-		leader, turn, err := g.Enter(t.Context(), gateKey)
-		if turn != idempotency.Leads || err != nil {
-			t.Fatal(turn, err)
+		leader, turn := g.Enter(t.Context(), gateKey)
+		if turn != idempotency.Leads {
+			t.Fatal(turn)
 		}
 		found := &idempotency.Record{}
 		var looked, knew atomic.Int32
 		look := make(chan struct{})
 		for range 10 {
 			go func() {
-				switch f, turn, _ := g.Enter(t.Context(), gateKey); turn {
+				switch f, turn := g.Enter(t.Context(), gateKey); turn {
 				case idempotency.Looks:
 					looked.Add(1)
 					<-look
@@ -57,21 +57,21 @@ func TestGateLetsOneLeadAndOneLookForAll(t *testing.T) {
 func TestGateLetsNobodyJoinOnceTheFateIsKnown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g idempotency.Gate
-		leader, _, _ := g.Enter(t.Context(), gateKey)
+		leader, _ := g.Enter(t.Context(), gateKey)
 		looker := make(chan *idempotency.Flight, 1)
 		go func() {
-			f, _, _ := g.Enter(t.Context(), gateKey)
+			f, _ := g.Enter(t.Context(), gateKey)
 			looker <- f
 		}()
 		synctest.Wait()
 		g.Leave(leader, true)
-		newcomer, turn, _ := g.Enter(t.Context(), gateKey)
+		newcomer, turn := g.Enter(t.Context(), gateKey)
 		if turn != idempotency.Leads {
 			t.Fatal("a newcomer waits for a look that began before it came")
 		}
 		g.Tell(<-looker, nil, false) // of no concern to the newcomer's flight
 		go func() {
-			if f, turn, _ := g.Enter(t.Context(), gateKey); turn == idempotency.Leads {
+			if f, turn := g.Enter(t.Context(), gateKey); turn == idempotency.Leads {
 				t.Error("two lead at once")
 				g.Leave(f, false)
 			}
@@ -84,11 +84,11 @@ func TestGateLetsNobodyJoinOnceTheFateIsKnown(t *testing.T) {
 func TestGatePassesTheLookOnWhenItFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g idempotency.Gate
-		leader, _, _ := g.Enter(t.Context(), gateKey)
+		leader, _ := g.Enter(t.Context(), gateKey)
 		var looked, knew atomic.Int32
 		for range 10 {
 			go func() {
-				switch f, turn, _ := g.Enter(t.Context(), gateKey); turn {
+				switch f, turn := g.Enter(t.Context(), gateKey); turn {
 				case idempotency.Looks:
 					g.Tell(f, nil, looked.Add(1) == 4)
 				case idempotency.Knows:
@@ -108,11 +108,11 @@ func TestGatePassesTheLookOnWhenItFails(t *testing.T) {
 func TestGatePassesTheLeadOnWhenTheLeaderFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g idempotency.Gate
-		leader, _, _ := g.Enter(t.Context(), gateKey)
+		leader, _ := g.Enter(t.Context(), gateKey)
 		var led atomic.Int32
 		for range 10 {
 			go func() {
-				if f, turn, _ := g.Enter(t.Context(), gateKey); turn == idempotency.Leads {
+				if f, turn := g.Enter(t.Context(), gateKey); turn == idempotency.Leads {
 					led.Add(1)
 					time.Sleep(time.Second) // virtual
 					g.Leave(f, false)
@@ -146,23 +146,22 @@ func TestGateLosesNoTurnToOneWhoGivesUp(t *testing.T) {
 		known := n%2 == 0
 		synctest.Test(t, func(t *testing.T) {
 			var g idempotency.Gate
-			leader, _, _ := g.Enter(t.Context(), gateKey)
+			leader, _ := g.Enter(t.Context(), gateKey)
 			short, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
 			var turns atomic.Int32
 			for _, ctx := range []context.Context{short, t.Context()} {
 				go func() {
-					f, turn, err := g.Enter(ctx, gateKey)
-					if err != nil {
-						return
-					}
-					turns.Add(1)
+					f, turn := g.Enter(ctx, gateKey)
 					switch turn {
+					case idempotency.Quits:
+						return
 					case idempotency.Leads:
 						g.Leave(f, false)
 					case idempotency.Looks:
 						g.Tell(f, nil, true)
 					}
+					turns.Add(1)
 				}()
 			}
 			synctest.Wait()
@@ -184,8 +183,8 @@ func TestGateKeepsKeysApart(t *testing.T) {
 	other := gateKey
 	other.Principal = "q"
 	for _, k := range []idempotency.Key{gateKey, other} {
-		if _, turn, err := g.Enter(t.Context(), k); turn != idempotency.Leads || err != nil {
-			t.Error(k, turn, err)
+		if _, turn := g.Enter(t.Context(), k); turn != idempotency.Leads {
+			t.Error(k, turn)
 		}
 	}
 }
@@ -196,8 +195,8 @@ func TestGateForgetsItsKeys(t *testing.T) {
 	cancel()
 	for n := range 1000 {
 		key := idempotency.Key{Scope: "s", Principal: "p", Value: strconv.Itoa(n)}
-		f, _, _ := g.Enter(t.Context(), key)
-		_, _, _ = g.Enter(given, key) // gives up at once
+		f, _ := g.Enter(t.Context(), key)
+		_, _ = g.Enter(given, key) // gives up at once
 		g.Leave(f, n%2 == 0)
 	}
 	if n := g.Len(); n != 0 {

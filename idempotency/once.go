@@ -56,13 +56,13 @@ func (k *Kit) settle(ctx context.Context, c Claim, try func() (attempt, error)) 
 	}
 	until := time.Now().Add(k.opt.Wait)
 	for {
-		f, turn, err := k.gate.enter(ctx, c.Key, until)
-		switch {
-		case err != nil:
+		f, turn := k.gate.enter(ctx, c.Key, until)
+		switch turn {
+		case quits:
 			return k.lastLook(ctx, c)
-		case turn == leads:
+		case leads:
 			return k.lead(ctx, until, c, f, try)
-		case turn == looks:
+		case looks:
 			if err := k.lookForAll(ctx, c, f); err != nil {
 				return Reply{}, false, err
 			}
