@@ -61,7 +61,7 @@ func (d *desk) lookup(name string) (string, bool) {
 
 var (
 	tokens   = regexp.MustCompile(`~[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
-	tooks    = regexp.MustCompile(`\b\d+(\.\d+)?(ms|µs)\b`)
+	tooks    = regexp.MustCompile(`\b\d+(\.\d+)?(s|ms|µs)\b`)
 	lives    = regexp.MustCompile(`keys live \w+`)
 	expiries = regexp.MustCompile(`Expires: \S+Z`)
 )

@@ -23,6 +23,10 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
+// patience is how long anything is waited for that is sure to come, on a machine
+// however busy.
+const patience = 2 * time.Minute
+
 // invoke runs a command in this process.
 func invoke(t *testing.T, env map[string]string, args ...string) (code int, out, errs string) {
 	t.Helper()
@@ -90,21 +94,22 @@ func (p *process) terminate() int {
 	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
 		p.t.Fatal(err)
 	}
-	return p.wait(30 * time.Second)
+	return p.wait()
 }
 
-func (p *process) wait(limit time.Duration) int {
+// wait waits for the process's end and returns its exit code.
+func (p *process) wait() int {
 	p.t.Helper()
-	timer := time.AfterFunc(limit, func() { _ = p.cmd.Process.Kill() })
+	timer := time.AfterFunc(patience, func() { _ = p.cmd.Process.Kill() })
 	defer timer.Stop()
 	_ = p.cmd.Wait()
 	return p.cmd.ProcessState.ExitCode()
 }
 
-// eventually asks until ok, at most half a minute.
+// eventually asks until ok.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 45*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()

@@ -25,7 +25,7 @@ func shell(t *testing.T, env []string, script string, args ...string) (code int,
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	c := exec.CommandContext(ctx, "sh", append([]string{"-c", script, binary}, args...)...)
 	c.Env = append(append(os.Environ(), "CRONCE_TEST_AS_BINARY=1"), env...)
@@ -137,7 +137,7 @@ func TestInterruptedTriggerGoesOn(t *testing.T) {
 		config := writeFile(t, strings.Replace(operated, `"* * * * * *"`, `"@yearly"`, 2))
 		args := []string{"--config", config, "--db", db}
 		p := spawn(t, []string{"SVC_URL=" + svc.URL, "USER=ann"}, append([]string{"trigger", "slow"}, args...)...)
-		eventually(t, "a call in flight", func() bool { n, _ := svc.count(); return n == 1 })
+		eventually(t, "a call in flight", func() bool { n, _ := svc.count(); return n > 0 })
 		if code := p.terminate(); code != exitFailed || !strings.Contains(p.log.String(), "a running scheduler goes on with it") {
 			t.Errorf("exit %d: %s", code, p.log)
 		}
@@ -159,14 +159,20 @@ func TestInterruptedTriggerGoesOn(t *testing.T) {
 // as it was, and both are said.
 func TestInterruptedBackfill(t *testing.T) {
 	t.Parallel()
-	const many = 60_000
-	config, path := writeFile(t, operated), filepath.Join(t.TempDir(), "l.db")
-	first := missedSeconds(t, config, path, many)
-	span := []string{"backfill", "tick", "--config", config, "--db", "sqlite:" + path, "--from", instant(first), "--to", instant(first.Add((many - 1) * time.Second))}
-	p := spawn(t, []string{"USER=ann"}, append(span, "--why", "outage")...)
-	eventually(t, "the first to be planned", func() bool { return len(listRuns(t, "sqlite:"+path, "--state", "planned", "--limit", "1")) > 0 })
-	if code := p.terminate(); code != exitFailed || !strings.Contains(p.log.String(), "run it again for the rest") {
-		t.Fatalf("exit %d: %s", code, p.log)
+	var p *process
+	var span []string
+	for many, code := 60_000, 0; code == 0; many *= 2 { // it may be over before it is interrupted
+		config, path := writeFile(t, operated), filepath.Join(t.TempDir(), "l.db")
+		first := missedSeconds(t, config, path, many)
+		span = []string{"backfill", "tick", "--config", config, "--db", "sqlite:" + path, "--from", instant(first), "--to", instant(first.Add(time.Duration(many-1) * time.Second))}
+		p = spawn(t, []string{"USER=ann"}, append(span, "--why", "outage")...)
+		eventually(t, "the first to be planned", func() bool { return len(listRuns(t, "sqlite:"+path, "--state", "planned", "--limit", "1")) > 0 })
+		if code = p.terminate(); code > exitFailed || many > 500_000 {
+			t.Fatalf("of %d instants: exit %d: %s", many, code, p.log)
+		}
+	}
+	if !strings.Contains(p.log.String(), "run it again for the rest") {
+		t.Fatal(p.log)
 	}
 	code, out, errs := invoke(t, nil, append(span[:len(span):len(span)], "--dry-run", "--json")...)
 	if code != 0 || strings.Contains(out, `"planned": 0`) || strings.Contains(out, `"left": 0`) || !strings.Contains(out, `"refused": 0`) {

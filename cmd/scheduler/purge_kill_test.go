@@ -38,20 +38,21 @@ func TestAPurgeThatIsKilledIsGoneOnWith(t *testing.T) {
 	}
 	const expired, alive = 120_000, 1000
 	exec(tables)
-	exec(`INSERT INTO cronce.idempotency_keys (scope, principal, key, request_hash, state, owner, created_at, expires_at)
-SELECT 'orders', 'p', i::text, 'h', 'done', 'o', now(), now() + CASE WHEN i <= 120000 THEN -i ELSE 3600000 + i END * interval '1 millisecond'
-FROM generate_series(1, 121000) i`)
-
 	config := writeFile(t, "version: 1\nname: test\nkeyStores: [ { name: db, urlEnv: KEYS_URL } ]\n")
 	args := []string{"purge", "--config", config, "--db", "sqlite:" + t.TempDir() + "/none.db"}
-	p := spawn(t, []string{"KEYS_URL=" + url}, args...)
-	eventually(t, "the first batch", func() bool { return left(`expires_at <= now()`) < expired })
-	p.kill()
-
-	rest := left(`expires_at <= now()`)
-	if rest == 0 {
-		t.Error("the purge was over before it was killed: the test shows nothing")
+	for tries := 0; left(`expires_at <= now()`) == 0; tries++ {
+		if tries == 5 {
+			t.Fatal("five times the purge was over before it was killed: the test shows nothing")
+		}
+		exec(`TRUNCATE cronce.idempotency_keys`)
+		exec(`INSERT INTO cronce.idempotency_keys (scope, principal, key, request_hash, state, owner, created_at, expires_at)
+SELECT 'orders', 'p', i::text, 'h', 'done', 'o', now(), now() + CASE WHEN i <= 120000 THEN -i ELSE 3600000 + i END * interval '1 millisecond'
+FROM generate_series(1, 121000) i`)
+		p := spawn(t, []string{"KEYS_URL=" + url}, args...)
+		eventually(t, "the first batch", func() bool { return left(`expires_at <= now()`) < expired })
+		p.kill()
 	}
+
 	if n := left(`expires_at > now()`); n != alive {
 		t.Errorf("%d of %d unexpired keys after the kill", n, alive)
 	}

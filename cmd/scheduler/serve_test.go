@@ -4,10 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -59,6 +60,34 @@ func (s *service) set(hang chan struct{}) {
 	s.hang = hang
 }
 
+// first is the run that was called first.
+func (s *service) first() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	run, _, _ := strings.Cut(s.calls[0], " ")
+	return run
+}
+
+// of counts a run's calls.
+func (s *service) of(run string) (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.calls {
+		if strings.HasPrefix(c, run+" ") {
+			n++
+		}
+	}
+	return n
+}
+
+// begun are the runs but for those that a stop left to the next process: they
+// are unfinished, and were never sent.
+func (s *service) begun(runs []runJSON) []runJSON {
+	return slices.DeleteFunc(runs, func(r runJSON) bool {
+		return (r.State == "planned" || r.State == "running") && s.of(r.RunID) == 0
+	})
+}
+
 func (s *service) count() (calls, effects int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,7 +128,7 @@ func TestServeRunsTheRegistry(t *testing.T) {
 			t.Errorf("exit %d after an interrupt", code)
 		}
 		_, effects := svc.count()
-		runs := listRuns(t, db)
+		runs := svc.begun(listRuns(t, db))
 		if len(runs) != effects {
 			t.Errorf("%d runs, %d effects", len(runs), effects)
 		}
@@ -121,7 +150,7 @@ func TestTwoServesMakeOneRunPerInstant(t *testing.T) {
 	a.terminate()
 	b.terminate()
 	calls, effects := svc.count()
-	if runs := listRuns(t, db); calls != effects || len(runs) != effects {
+	if runs := svc.begun(listRuns(t, db)); calls != effects || len(runs) != effects {
 		t.Errorf("%d runs, %d calls, %d effects", len(runs), calls, effects)
 	}
 }
@@ -138,16 +167,16 @@ func TestKilledInMidCallFinishesUnderTheSameRunID(t *testing.T) {
 `)
 		args := []string{"serve", "--config", config, "--db", db, "--listen", "", "--lease", "2s"}
 		p := spawn(t, []string{"SVC_URL=" + svc.URL}, args...)
-		eventually(t, "a call under way", func() bool { n, _ := svc.count(); return n == 1 })
+		eventually(t, "a call under way", func() bool { n, _ := svc.count(); return n > 0 })
 		p.kill()
 		svc.set(nil)
 		close(hang)
-		run := strings.Fields(svc.calls[0])[0]
+		run := svc.first()
 		q := spawn(t, []string{"SVC_URL=" + svc.URL}, args...)
 		eventually(t, "the run to finish", func() bool {
 			for _, r := range listRuns(t, db, "--state", "succeeded") {
 				if r.RunID == run {
-					return r.Replayed && r.Attempts == 2
+					return r.Replayed && r.Attempts >= 2
 				}
 			}
 			return false
@@ -163,7 +192,7 @@ func TestKilledInMidCallFinishesUnderTheSameRunID(t *testing.T) {
 func TestLedgerDownAtStartIsExitOne(t *testing.T) {
 	t.Parallel()
 	code, _, errs := invoke(t, map[string]string{"SVC_URL": "http://127.0.0.1:1"},
-		"serve", "--config", writeFile(t, everySecond), "--listen", "", "--ledger-patience", "1s",
+		"serve", "--config", writeFile(t, everySecond), "--listen", "", "--ledger-patience", "10s",
 		"--db", "postgres://nobody:secret@127.0.0.1:1/none")
 	if code != 1 || !strings.Contains(errs, "asking again") || !strings.Contains(errs, "giving up on the ledger") {
 		t.Errorf("exit %d: %s", code, errs)
@@ -178,8 +207,9 @@ func TestLedgerDownAtStartIsExitOne(t *testing.T) {
 func TestLedgerDownWhileRunning(t *testing.T) {
 	t.Parallel()
 	server, svc := testdb.PostgresServer(t), newService(t)
-	address := freeAddress(t)
-	p := spawn(t, []string{"SVC_URL=" + svc.URL}, "serve", "--config", writeFile(t, everySecond), "--db", server.URL, "--listen", address)
+	config := writeFile(t, strings.Replace(everySecond, "overlap: allow", "overlap: allow, catchUp: all", 1))
+	p := spawn(t, []string{"SVC_URL=" + svc.URL}, "serve", "--config", config, "--db", server.URL, "--listen", "127.0.0.1:0")
+	address := p.address()
 	eventually(t, "readiness", func() bool { return get(address, "/readyz") == 200 })
 	eventually(t, "two effects", func() bool { _, n := svc.count(); return n >= 2 })
 	if err := server.Stop(testdb.Immediate); err != nil {
@@ -202,6 +232,7 @@ func TestLedgerDownWhileRunning(t *testing.T) {
 	if want := int(parse(t, last).Sub(parse(t, first)).Seconds()) + 1; len(runs) != want {
 		t.Errorf("%d runs for %d instants", len(runs), want)
 	}
+	runs = svc.begun(runs)
 	for _, r := range runs {
 		if r.State != "succeeded" {
 			t.Errorf("%s is %s (%s)", r.RunID, r.State, r.Reason)
@@ -214,9 +245,10 @@ func TestLedgerDownWhileRunning(t *testing.T) {
 
 func TestMetricsAndHealth(t *testing.T) {
 	t.Parallel()
-	svc, address := newService(t), freeAddress(t)
-	spawn(t, []string{"SVC_URL=" + svc.URL}, "serve", "--config", writeFile(t, everySecond),
-		"--db", "sqlite:"+filepath.Join(t.TempDir(), "l.db"), "--listen", address, "--log-format", "json")
+	svc := newService(t)
+	p := spawn(t, []string{"SVC_URL=" + svc.URL}, "serve", "--config", writeFile(t, everySecond),
+		"--db", "sqlite:"+filepath.Join(t.TempDir(), "l.db"), "--listen", "127.0.0.1:0", "--log-format", "json")
+	address := p.address()
 	eventually(t, "two effects", func() bool { _, n := svc.count(); return n >= 2 })
 	var text string
 	eventually(t, "the metrics", func() bool {
@@ -243,14 +275,19 @@ func parse(t *testing.T, text string) time.Time {
 	return at
 }
 
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
+var listens = regexp.MustCompile(`health and metrics"[^\n]*address"?[=:]"?([0-9.:]+)`)
+
+// address is where the process serves health and metrics.
+func (p *process) address() (address string) {
+	p.t.Helper()
+	eventually(p.t, "health and metrics", func() bool {
+		found := listens.FindStringSubmatch(p.log.String())
+		if found != nil {
+			address = found[1]
+		}
+		return found != nil
+	})
+	return address
 }
 
 func get(address, path string) int {
