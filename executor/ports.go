@@ -38,7 +38,8 @@ type Ledger interface {
 	Extend(ctx context.Context, leases []ledger.Lease, d time.Duration) (lost []ledger.Lease, err error)
 	// Record writes the outcomes, each fenced by its lease's token, and
 	// returns one fate for each, in order. Repeating a record that was
-	// applied returns Recorded again.
+	// applied returns Recorded again. The slice is the caller's: what a store
+	// keeps of it beyond its return, it copies.
 	Record(context.Context, []ledger.Outcome) ([]ledger.Fate, error)
 }
 

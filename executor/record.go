@@ -33,6 +33,7 @@ type recorder struct {
 
 	mu      sync.Mutex
 	pending []settled     // batches, each at most recordBatch long
+	spare   settled       // an empty one, whose memory the next takes over
 	writing chan struct{} // holds a signal while a batch is being written
 	pace    pace
 }
@@ -55,6 +56,13 @@ func (s *settled) add(o ledger.Outcome, r ran) {
 	s.outcomes, s.runs = append(s.outcomes, o), append(s.runs, r)
 }
 
+// empty takes everything out and keeps the place for as much.
+func (s *settled) empty() {
+	clear(s.outcomes)
+	clear(s.runs)
+	s.outcomes, s.runs = s.outcomes[:0], s.runs[:0]
+}
+
 // one is the batch of the outcome at i alone.
 func (s settled) one(i int) settled { return settled{s.outcomes[i : i+1], s.runs[i : i+1]} }
 
@@ -72,7 +80,8 @@ func (r *recorder) keep(o ledger.Outcome, of ran) {
 	r.mu.Lock()
 	last := len(r.pending) - 1
 	if last < 0 || r.pending[last].len() == recordBatch {
-		r.pending, last = append(r.pending, settled{}), last+1
+		r.pending, last = append(r.pending, r.spare), last+1
+		r.spare = settled{}
 	}
 	r.pending[last].add(o, of)
 	r.mu.Unlock()
@@ -100,6 +109,15 @@ func (r *recorder) take() settled {
 		signal(r.ready)
 	}
 	return batch
+}
+
+// reuse keeps the memory of a batch that the ledger has, and nothing that was
+// in it. One is enough: the next gathers while this one is written.
+func (r *recorder) reuse(batch settled) {
+	batch.empty()
+	r.mu.Lock()
+	r.spare = batch
+	r.mu.Unlock()
 }
 
 func (r *recorder) run(ctx context.Context) {
@@ -136,7 +154,9 @@ func (r *recorder) flush(ctx context.Context) int {
 		err := r.write(ctx, batch)
 		switch {
 		case err == nil:
-			return batch.len()
+			n := batch.len()
+			r.reuse(batch)
+			return n
 		case ctx.Err() != nil:
 			r.e.cfg.Logger.Error("outcomes could not be recorded; their leases will lapse and another attempt asks again under the same run-ids", "runs", batch.len(), "error", err)
 			return batch.len()

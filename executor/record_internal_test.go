@@ -52,3 +52,36 @@ func TestRecorderIsBehindBeyondItsBacklog(t *testing.T) {
 		t.Error("behind although a batch was taken")
 	}
 }
+
+// What the next outcomes find in the place of the last ones is nothing, and two
+// batches never share a place.
+func TestAReusedBatchIsEmpty(t *testing.T) {
+	r := newRecorder(nil)
+	put := func(n, from int) {
+		for i := range n {
+			r.put(ledger.Outcome{Lease: ledger.Lease{RunID: fmt.Sprint("run-", from+i)}}, ledger.Work{JobID: fmt.Sprint("job-", from+i)})
+		}
+	}
+	put(recordBatch, 0)
+	r.reuse(r.take())
+	put(recordBatch+1, recordBatch)
+	put(1, 2*recordBatch+1)
+	next := recordBatch
+	for batch := r.take(); batch.len() > 0; batch = r.take() {
+		for i, o := range batch.outcomes {
+			if o.RunID != fmt.Sprint("run-", next) || batch.runs[i].jobID != fmt.Sprint("job-", next) {
+				t.Fatalf("%s of %s in the place of %d", o.RunID, batch.runs[i].jobID, next)
+			}
+			next++
+		}
+		r.reuse(batch)
+		for i := range cap(batch.outcomes) {
+			if o := batch.outcomes[:i+1][i]; o != (ledger.Outcome{}) {
+				t.Fatalf("a written outcome is kept: %v", o)
+			}
+		}
+	}
+	if next != 2*recordBatch+2 {
+		t.Errorf("%d outcomes, want %d", next-recordBatch, recordBatch+2)
+	}
+}

@@ -1,0 +1,136 @@
+package executor_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+)
+
+// BenchmarkOwnPart is what a run takes of the executor itself, from its due
+// instant to its outcome's record: the ledger takes and leases all that it is
+// given, and the target answers at once. Run it with a fixed count of runs, which
+// are as many jobs that are due at one instant:
+//
+//	go test ./executor -run '^$' -bench OwnPart -benchtime 20000x
+func BenchmarkOwnPart(b *testing.B) {
+	at := time.Now().UTC().Truncate(time.Second)
+	l := &yes{registry: manyJobs(b, b.N, at), before: at.Add(-time.Second), b: b, left: b.N}
+	ctx, cancel := context.WithCancel(b.Context())
+	l.done = cancel
+	e, err := executor.New(executor.Config{Registry: l.registry, Ledger: l, Caller: l})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	if err := e.Run(ctx); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(float64(l.used.Nanoseconds())/float64(b.N), "cpu-ns/run")
+}
+
+func manyJobs(b *testing.B, n int, at time.Time) *jobs.Registry {
+	b.Helper()
+	reg, err := jobs.NewRegistrySeq(func(yield func(jobs.Entry) bool) {
+		if !yield(jobs.Name("bench")) || !yield(jobs.Target{Name: "svc", URLEnv: "SVC_URL"}) {
+			return
+		}
+		for i := range n {
+			j := jobs.Job{ID: fmt.Sprintf("job-%06d", i), Schedule: "at(" + at.Format("2006-01-02T15:04:05") + ")", Target: "svc", Path: "/run"}
+			if !yield(j) {
+				return
+			}
+		}
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return reg
+}
+
+// yes is a ledger and a target that agree with everything, and measure from the
+// first admission to the last record.
+type yes struct {
+	executor.Ledger // what is not below is not asked
+	registry        *jobs.Registry
+	before          time.Time
+	done            func()
+	b               *testing.B
+	used            time.Duration
+	begun           bool
+	left            int
+	claimable       []ledger.Work
+}
+
+func (l *yes) Call(context.Context, executor.Call) executor.Answer {
+	return executor.Answer{Kind: ledger.Fresh, Status: 204}
+}
+
+func (l *yes) Admit(_ context.Context, a ledger.Admission) (ledger.Admitted, error) {
+	if !l.begun {
+		l.begun, l.used = true, -cpu(l.b)
+		l.b.ResetTimer()
+	}
+	got := ledger.Admitted{Now: time.Now(), Leased: make([]ledger.Work, 0, len(a.Plans))}
+	for _, p := range a.Plans {
+		for _, in := range p.Instants {
+			w := ledger.Work{
+				RunID: in.RunID, JobID: p.JobID, ScheduledAt: in.At, Trigger: in.Trigger, Attempt: 1,
+				SendBefore: got.Now.Add(in.Call.Horizon), LeasedUntil: got.Now.Add(a.LeaseFor), Token: a.Token, Call: in.Call,
+			}
+			if in.Lease {
+				got.Leased = append(got.Leased, w)
+			} else {
+				l.claimable = append(l.claimable, w)
+			}
+		}
+	}
+	return got, nil
+}
+
+func (l *yes) Claim(_ context.Context, c ledger.Claim) (ledger.Claimed, error) {
+	n := min(c.Limit, len(l.claimable))
+	got := ledger.Claimed{Now: time.Now(), Work: l.claimable[:n:n]}
+	l.claimable = l.claimable[n:]
+	for i := range got.Work {
+		got.Work[i].Token = c.Token
+	}
+	return got, nil
+}
+
+func (l *yes) Record(_ context.Context, o []ledger.Outcome) ([]ledger.Fate, error) {
+	fates := make([]ledger.Fate, len(o))
+	for i := range fates {
+		fates[i] = ledger.Recorded
+	}
+	if l.left -= len(o); l.left == 0 {
+		l.b.StopTimer()
+		l.used += cpu(l.b)
+		l.done()
+	}
+	return fates, nil
+}
+
+func (l *yes) Standings(context.Context, string) ([]ledger.Standing, error) {
+	all := make([]ledger.Standing, 0, l.registry.Len())
+	for i, j := range l.registry.All() {
+		at := ledger.Position{JobID: j.ID, Epoch: 1, Watermark: l.before}
+		all = append(all, ledger.Standing{Position: at, Hash: l.registry.Hash(i), Winner: l.registry.Hash(i)})
+	}
+	return all, nil
+}
+
+func (l *yes) Beat(context.Context, string) (ledger.Pulse, error) {
+	return ledger.Pulse{Now: time.Now(), Living: []string{l.registry.Version()}, Processes: 1}, nil
+}
+
+func (l *yes) Extend(context.Context, []ledger.Lease, time.Duration) ([]ledger.Lease, error) {
+	return nil, nil
+}
+
+func (l *yes) Declare(context.Context, ledger.Declaration) error { return nil }
+func (l *yes) Retire(context.Context, string) error              { return nil }
