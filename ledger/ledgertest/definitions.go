@@ -84,10 +84,10 @@ func fallBack(b *bed) {
 	b.declare("p2", "v2", "j")
 	b.switchTo("j", "v2")
 	b.stands("j", "v2", "v2")
-	b.pass(ledger.ProcessTTL - 5*time.Second)
+	b.pass(ledger.ProcessTTL / 3)
 	b.beat("p1")
 	b.stands("j", "v2", "v2")
-	b.pass(10 * time.Second)
+	b.pass(ledger.ProcessTTL * 3 / 4)
 	if p := b.beat("p1"); !slices.Equal(p.Living, []string{"v1"}) || p.Processes != 1 {
 		b.Errorf("living %v, %d processes, want v1 and one", p.Living, p.Processes)
 	}

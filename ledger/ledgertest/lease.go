@@ -133,9 +133,9 @@ func takeover(b *bed) {
 	j, w := b.started("j")
 	b.record(retrying(w, 0))
 	b.take("p1", j.id(0))
-	b.pass(lease - 5*time.Second)
+	b.pass(lease / 2)
 	b.idle()
-	b.pass(10 * time.Second)
+	b.pass(lease)
 	w = b.take("p2", j.id(0))
 	if w.Attempt != 3 || w.Failures != 1 {
 		b.Errorf("attempt %d, failures %d: want 3 and 1", w.Attempt, w.Failures)

@@ -251,7 +251,7 @@ func raceAll(b *bed) {
 		}
 	}
 	b.each(stores, 2, func(s Store, token string) error {
-		for idle := 0; idle < 200; idle++ {
+		for until := time.Now().Add(time.Minute); time.Now().Before(until); {
 			mu.Lock()
 			done := len(ran) == jobs*instants
 			mu.Unlock()

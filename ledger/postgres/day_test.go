@@ -144,16 +144,17 @@ func (d *day) begin() {
 	}
 }
 
-// shift moves the database's clock on.
+// shift moves the database's clock on, and the targets' a moment before it: an
+// effect in between must not look as if it had come too early.
 func (d *day) shift(by time.Duration) {
 	d.Helper()
+	d.mu.Lock()
+	d.ahead += by
+	d.mu.Unlock()
 	_, err := d.clock.Exec(d.Context(), fmt.Sprintf(`UPDATE %s_clock.ahead SET d = d + interval '%d microseconds'`, d.schema, by.Microseconds()))
 	if err != nil {
 		d.Fatal(err)
 	}
-	d.mu.Lock()
-	d.ahead += by
-	d.mu.Unlock()
 }
 
 // time is the database's clock, near enough.

@@ -103,7 +103,7 @@ func replica(t *testing.T, f *fleet, owner string, rounds int) {
 			return
 		}
 		f.stands = stands
-		a := ledger.Admission{Owner: owner, Token: owner + f.token(), LeaseFor: time.Minute}
+		a := ledger.Admission{Owner: owner, Token: owner + f.token(), LeaseFor: time.Hour}
 		for i := range stands {
 			if planned := stands[i].Watermark.Sub(stands[i].Watermark.Truncate(24 * time.Hour)); planned < time.Duration(rounds)*time.Second {
 				a.Plans = append(a.Plans, f.plan(i, true))
@@ -115,7 +115,7 @@ func replica(t *testing.T, f *fleet, owner string, rounds int) {
 			t.Errorf("admit: %v", err)
 			return
 		}
-		claimed, err := f.Claim(ctx, ledger.Claim{Owner: owner, Token: owner + f.token(), Limit: 100, LeaseFor: time.Minute})
+		claimed, err := f.Claim(ctx, ledger.Claim{Owner: owner, Token: owner + f.token(), Limit: 100, LeaseFor: time.Hour})
 		if err != nil {
 			t.Errorf("claim: %v", err)
 			return

@@ -50,7 +50,7 @@ func admitAll(t *testing.T, l interface {
 	Admit(context.Context, ledger.Admission) (ledger.Admitted, error)
 }, token string, plans []ledger.Plan, stale int) []ledger.Position {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	got, err := l.Admit(ctx, ledger.Admission{Plans: plans, Owner: "p", Token: token, LeaseFor: time.Minute})
 	if err != nil || len(got.Stale) != stale || len(got.Leased) != len(plans)-stale {
