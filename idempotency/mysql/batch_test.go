@@ -17,7 +17,7 @@ import (
 
 func kitOn(t *testing.T, s *mysql.Store) *idempotency.Kit {
 	t.Helper()
-	k, err := idempotency.New(s, idempotency.Options{Principal: idempotency.SinglePrincipal("x"), Wait: -1})
+	k, err := idempotency.New(s, idempotency.Options{Principal: idempotency.SinglePrincipal("x"), Wait: -1, StoreTimeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

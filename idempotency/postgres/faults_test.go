@@ -23,7 +23,8 @@ const scope = "route:POST_/pay"
 
 func kit(t testing.TB, p *pgxpool.Pool, change ...func(*idempotency.Options)) *idempotency.Kit {
 	t.Helper()
-	o := idempotency.Options{Principal: idempotency.SinglePrincipal("caller"), Logger: slog.New(slog.DiscardHandler)}
+	o := idempotency.Options{Principal: idempotency.SinglePrincipal("caller"), Logger: slog.New(slog.DiscardHandler),
+		StoreTimeout: time.Minute}
 	for _, c := range change {
 		c(&o)
 	}

@@ -161,7 +161,7 @@ func writeUntilKilled(path string) error {
 	ctx := context.Background()
 	var c clock
 	process := strconv.Itoa(os.Getpid())
-	l, err := sqlite.Open(ctx, path, sqlite.Options{Now: c.now})
+	l, err := sqlite.Open(ctx, path, sqlite.Options{Now: c.now, BusyTimeout: time.Minute})
 	if err != nil {
 		return err
 	}

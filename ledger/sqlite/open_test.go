@@ -65,7 +65,7 @@ func TestManyProcessesMayStartOnOneNewFile(t *testing.T) {
 	var group sync.WaitGroup
 	for range 6 {
 		group.Go(func() {
-			l, err := sqlite.Open(t.Context(), path, sqlite.Options{})
+			l, err := sqlite.Open(t.Context(), path, sqlite.Options{BusyTimeout: time.Minute})
 			if err != nil {
 				t.Error(err)
 				return

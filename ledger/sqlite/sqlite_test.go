@@ -62,7 +62,7 @@ var template = sync.OnceValues(func() (content []byte, err error) {
 
 func open(t testing.TB, path string, c *clock) *sqlite.Ledger {
 	t.Helper()
-	l, err := sqlite.Open(t.Context(), path, sqlite.Options{Now: c.now})
+	l, err := sqlite.Open(t.Context(), path, sqlite.Options{Now: c.now, BusyTimeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
