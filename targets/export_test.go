@@ -6,4 +6,6 @@ var (
 	ParseBase     = parseBase
 	ParseEndpoint = parseEndpoint
 	Join          = join
+
+	InMilliseconds = inMilliseconds
 )

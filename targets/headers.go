@@ -10,10 +10,6 @@ import (
 	"github.com/cronce/cronce/executor"
 )
 
-// sendBeforeLayout is RFC 3339 with milliseconds. Cutting off the rest makes
-// the time earlier, never later: the target refuses no later than we do.
-const sendBeforeLayout = "2006-01-02T15:04:05.000Z07:00"
-
 // mostFields are ours, a credential and a trace: a map made for as many need
 // not grow while they are set.
 const mostFields = 11
@@ -31,13 +27,23 @@ func setHeaders(h http.Header, c executor.Call, userAgent string) {
 	f.set("User-Agent", userAgent)
 	delete(h, "Cronce-Send-Before")
 	if !c.SendBefore.IsZero() {
-		f.set("Cronce-Send-Before", c.SendBefore.UTC().Format(sendBeforeLayout))
+		f.set("Cronce-Send-Before", inMilliseconds(c.SendBefore))
 	}
 	delete(h, "Authorization")
 	delete(h, "Content-Type")
 	if len(c.Call.Body) > 0 {
 		f.set("Content-Type", "application/json")
 	}
+}
+
+// inMilliseconds is RFC 3339 with milliseconds. Cutting off the rest makes the
+// time earlier, never later: the target refuses no later than we do. Package
+// time is several times as quick with RFC3339 as with a layout of our own.
+func inMilliseconds(t time.Time) string {
+	ms := t.Nanosecond() / int(time.Millisecond)
+	b := t.UTC().AppendFormat(make([]byte, 0, 32), time.RFC3339)
+	b = append(b[:len(b)-len("Z")], '.', byte('0'+ms/100), byte('0'+ms/10%10), byte('0'+ms%10), 'Z')
+	return string(b)
 }
 
 // fields sets fields of one value, in one piece of memory for all of them.
