@@ -131,15 +131,14 @@ func (t *Targets) send(ctx context.Context, to *target, u *url.URL, c executor.C
 // rewound, so that the transport, which takes Idempotency-Key for leave to send
 // again by itself, sends it once: every call has its attempt in the ledger.
 func (t *Targets) request(ctx context.Context, u *url.URL, c executor.Call) (*http.Request, error) {
-	var body io.Reader
-	if len(c.Call.Body) > 0 {
-		body = bytes.NewReader(c.Call.Body)
-	}
-	req, err := http.NewRequestWithContext(ctx, c.Call.Method, "", body)
+	req, err := http.NewRequestWithContext(ctx, c.Call.Method, "", nil)
 	if err != nil {
 		return nil, err
 	}
-	req.URL, req.Host, req.GetBody = u, u.Host, nil
+	req.URL, req.Host = u, u.Host
+	if n := len(c.Call.Body); n > 0 {
+		req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(c.Call.Body)), int64(n)
+	}
 	req.Header = make(http.Header, mostFields)
 	t.inject(ctx, req.Header)
 	setHeaders(req.Header, c, t.userAgent)
