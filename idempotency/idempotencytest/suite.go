@@ -21,6 +21,9 @@ type Engine struct {
 	Store idempotency.Store
 	// Other is a second store on the same table, as another process has it.
 	Other idempotency.Store
+	// Hasty is like Other, in a process that hardly waits where another one has
+	// the only lock. Nil: Other is.
+	Hasty idempotency.Store
 	// Down is a store whose database cannot be reached.
 	Down idempotency.Store
 	// Write makes the effect called name in the transaction that ctx carries.

@@ -4,7 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"fmt"
 	"testing"
+	"time"
 
 	modernc "modernc.org/sqlite"
 
@@ -16,18 +18,25 @@ import (
 // a tenth of the patience with a process that is stopped.
 func openFaulty(t *testing.T, path string, f *idempotencytest.Fault) *sql.DB {
 	t.Helper()
+	return openWaiting(t, path, f, 500*time.Millisecond)
+}
+
+// openWaiting opens the file as open does, but for the patience with others.
+func openWaiting(t *testing.T, path string, f *idempotencytest.Fault, patience time.Duration) *sql.DB {
+	t.Helper()
 	plain, err := modernc.NewConnector(sqlite.Source(path))
 	if err != nil {
 		t.Fatal(err)
 	}
-	db := sql.OpenDB(sqlite.Keeping(faulty{plain, f}))
+	db := sql.OpenDB(sqlite.Keeping(faulty{plain, f, patience}))
 	t.Cleanup(func() { db.Close() })
 	return db
 }
 
 type faulty struct {
 	driver.Connector
-	fault *idempotencytest.Fault
+	fault    *idempotencytest.Fault
+	patience time.Duration
 }
 
 func (c faulty) Connect(ctx context.Context) (driver.Conn, error) {
@@ -36,7 +45,7 @@ func (c faulty) Connect(ctx context.Context) (driver.Conn, error) {
 		return nil, err
 	}
 	inner := opened.(sqlite.DriverConn)
-	_, err = inner.ExecContext(ctx, `PRAGMA busy_timeout = 500`, nil)
+	_, err = inner.ExecContext(ctx, fmt.Sprint(`PRAGMA busy_timeout = `, c.patience.Milliseconds()), nil)
 	return conn{inner, c.fault}, err
 }
 

@@ -45,17 +45,18 @@ func fresh(t testing.TB) string {
 
 func engine(t *testing.T) idempotencytest.Engine {
 	path := fresh(t)
-	return engineOn(t, path, open(t, path))
+	return engineOn(t, path, openWaiting(t, path, nil, time.Minute))
 }
 
 func engineOn(t *testing.T, path string, db *sql.DB) idempotencytest.Engine {
-	other := open(t, path)
+	other := openWaiting(t, path, nil, time.Minute)
 	store := sqlite.New(db, sqlite.Options{})
 	down := open(t, path)
 	down.Close()
 	return idempotencytest.Engine{
 		Store:     store,
 		Other:     sqlite.New(other, sqlite.Options{}),
+		Hasty:     sqlite.New(openFaulty(t, path, nil), sqlite.Options{}),
 		Down:      sqlite.New(down, sqlite.Options{}),
 		OneWriter: true,
 		Write: func(ctx context.Context, name string) error {
