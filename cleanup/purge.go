@@ -160,6 +160,9 @@ func (p Purge) forget(ctx context.Context) StoreReport {
 		ask.From = got.Reached
 		r.Deleted += int64(got.Runs)
 		p.Observer.RemovedRuns(got.Runs, time.Since(begun))
+		if got.More {
+			return limit, nil // of which some may have been revived
+		}
 		return got.Runs, nil
 	})
 	if err == nil && !done {

@@ -196,11 +196,13 @@ func TestAStoreThatFailsInMidPurgeReportsWhatWasDone(t *testing.T) {
 	}
 }
 
-// forgetful is a ledger with so many runs past their retention.
+// forgetful is a ledger with so many runs past their retention, of which the
+// first of each full batch is revived before it is deleted.
 type forgetful struct {
-	runs int
-	err  error
-	asks []ledger.Purge
+	runs    int
+	revives bool
+	err     error
+	asks    []ledger.Purge
 }
 
 func (f *forgetful) PurgeRuns(_ context.Context, p ledger.Purge) (ledger.Purged, error) {
@@ -210,7 +212,11 @@ func (f *forgetful) PurgeRuns(_ context.Context, p ledger.Purge) (ledger.Purged,
 	}
 	n := min(f.runs, p.Batch)
 	f.runs -= n
-	return ledger.Purged{Runs: n, Reached: p.From.Add(time.Minute), More: n == p.Batch}, nil
+	got := ledger.Purged{Runs: n, Reached: p.From.Add(time.Minute), More: n == p.Batch}
+	if f.revives && got.More {
+		got.Runs--
+	}
+	return got, nil
 }
 
 func TestFinishedRunsGoInBatchesPastTheRegistrysRetention(t *testing.T) {
@@ -229,6 +235,15 @@ func TestFinishedRunsGoInBatchesPastTheRegistrysRetention(t *testing.T) {
 			!ask.From.Equal(time.Time{}.Add(time.Duration(i)*time.Minute)) {
 			t.Errorf("batch %d: %+v", i, ask)
 		}
+	}
+}
+
+func TestAPurgeGoesOnBehindRunsThatWereRevived(t *testing.T) {
+	runs := &forgetful{runs: 7, revives: true}
+	p := purge(t)
+	p.Runs = runs
+	if report, err := p.Run(t.Context()); err != nil || report.Runs != 5 || len(runs.asks) != 3 {
+		t.Errorf("%+v, %v, asked %d times: want 5 deleted of 7 in 3 batches", report, err, len(runs.asks))
 	}
 }
 

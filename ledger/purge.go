@@ -33,6 +33,8 @@ type Purge struct {
 // Purged is what became of a Purge.
 type Purged struct {
 	Runs    int       // deleted, a range row counted as one
-	Reached time.Time // ScheduledAt of the newest deleted; zero when none was
-	More    bool      // the batch was full: ask again, From Reached
+	Reached time.Time // ScheduledAt of the newest found past its retention; zero when none was
+	// More: a full batch was found, so ask again, From Reached. Runs may be fewer
+	// all the same: what is revived before it is deleted stays.
+	More bool
 }

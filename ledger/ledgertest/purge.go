@@ -19,6 +19,7 @@ var purgeCases = []testCase{
 	{"batches are bounded and go on where the last ended", purgeBatches},
 	{"what was scheduled before From is not looked at", purgeFrom},
 	{"a run scheduled long ago stays as long as any after it has finished", purgeLate},
+	{"a run at the beginning of time, or before 1970, stays as long as any after it has finished, and goes", purgeTimeless},
 	{"a run redriven stays as long as any after its last end", purgeRedriven},
 	{"a run canceled before its time stays until its time is past retention", purgeCanceledEarly},
 	{"what is kept fills no batch", purgePastKept},
@@ -194,6 +195,24 @@ func purgeLate(b *bed) {
 		b.Errorf("purged %+v, scheduled long ago and finished just now", got)
 	}
 	b.left("j", j.id(0))
+	b.pass(time.Hour + time.Second)
+	b.purge(p)
+	b.left("j")
+}
+
+// Work that says no time stands at the beginning of Unix time.
+func purgeTimeless(b *bed) {
+	j := b.job("j")
+	var ids []string
+	for _, at := range []time.Time{time.Unix(0, 0), time.Unix(-1, 0), time.Date(1, 1, 1, 0, 0, 1, 0, time.UTC)} {
+		e := j.beside("x")
+		e.At, e.RunID = at, runID("j", at)+"~x"
+		b.record(succeeded(*b.entered(e).Work))
+		ids = append(ids, e.RunID)
+	}
+	p := ledger.Purge{Retention: time.Hour, DeadRetention: time.Hour}
+	b.purge(p)
+	b.left("j", ids...)
 	b.pass(time.Hour + time.Second)
 	b.purge(p)
 	b.left("j")

@@ -31,7 +31,7 @@ func (l *Ledger) PurgeRuns(ctx context.Context, p ledger.Purge) (ledger.Purged, 
 	var got ledger.Purged
 	err := l.transact(ctx, "purge runs", func(tx pgx.Tx) error {
 		got = ledger.Purged{}
-		runs, jobs, err := findPurgeable(ctx, tx, p, batch)
+		runs, jobs, reached, err := findPurgeable(ctx, tx, p, batch)
 		if err != nil || len(runs) == 0 {
 			return err
 		}
@@ -40,11 +40,8 @@ func (l *Ledger) PurgeRuns(ctx context.Context, p ledger.Purge) (ledger.Purged, 
 		if _, err := tx.Exec(ctx, lockJobsSQL, jobs); err != nil {
 			return err
 		}
-		got.More = len(runs) == batch
-		var reached *time.Time
-		err = tx.QueryRow(ctx, purgeSQL, runs, microseconds(min(p.Retention, p.DeadRetention))).Scan(&got.Runs, &reached)
-		got.Reached = timeOf(reached)
-		return err
+		got.More, got.Reached = len(runs) == batch, timeOf(reached)
+		return tx.QueryRow(ctx, purgeSQL, runs, microseconds(min(p.Retention, p.DeadRetention))).Scan(&got.Runs)
 	})
 	return got, err
 }
@@ -55,23 +52,23 @@ func (l *Ledger) countPurgeable(ctx context.Context, p ledger.Purge) (got ledger
 	return got, translate("count what a purge would delete", err)
 }
 
-func findPurgeable(ctx context.Context, tx pgx.Tx, p ledger.Purge, batch int) (runs, jobs []string, err error) {
+func findPurgeable(ctx context.Context, tx pgx.Tx, p ledger.Purge, batch int) (runs, jobs []string, reached *time.Time, err error) {
 	err = tx.QueryRow(ctx, `
 		WITH old AS (
-			SELECT r.run_id, r.job_id FROM runs r LEFT JOIN jobs j ON j.job_id = r.job_id
+			SELECT r.run_id, r.job_id, r.scheduled_at FROM runs r LEFT JOIN jobs j ON j.job_id = r.job_id
 			WHERE `+purgeable+`
 			ORDER BY r.scheduled_at LIMIT $4
 		)
-		SELECT ARRAY(SELECT run_id FROM old), ARRAY(SELECT DISTINCT job_id FROM old)`,
-		microseconds(p.Retention), microseconds(p.DeadRetention), p.From, batch).Scan(&runs, &jobs)
-	return runs, jobs, err
+		SELECT ARRAY(SELECT run_id FROM old), ARRAY(SELECT DISTINCT job_id FROM old), (SELECT max(scheduled_at) FROM old)`,
+		microseconds(p.Retention), microseconds(p.DeadRetention), p.From, batch).Scan(&runs, &jobs, &reached)
+	return runs, jobs, reached, err
 }
 
 const purgeSQL = `
 WITH gone AS (
 	DELETE FROM runs
 	WHERE run_id = ANY ($1::text[]) AND finished_at <= now() - $2 * interval '1 microsecond'
-	RETURNING run_id, job_id, scheduled_at, coalesce(until, scheduled_at) AS last
+	RETURNING run_id, job_id, coalesce(until, scheduled_at) AS last
 ), attempts_gone AS (
 	DELETE FROM attempts WHERE run_id = ANY (ARRAY(SELECT run_id FROM gone))
 ), newest AS (
@@ -79,4 +76,4 @@ WITH gone AS (
 ), raised AS (
 	UPDATE jobs j SET purged_before = greatest(j.purged_before, newest.last) FROM newest WHERE j.job_id = newest.job_id
 )
-SELECT count(*), max(scheduled_at) FROM gone`
+SELECT count(*) FROM gone`

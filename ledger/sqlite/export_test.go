@@ -22,6 +22,17 @@ func (l *Ledger) Exec(ctx context.Context, statement string) error {
 	return err
 }
 
+// PurgeAfter is PurgeRuns, with something that happens between the look and the
+// deletion.
+func (l *Ledger) PurgeAfter(ctx context.Context, p ledger.Purge, meanwhile func()) (ledger.Purged, error) {
+	found, err := l.findPurgeable(ctx, p)
+	if err != nil {
+		return ledger.Purged{}, err
+	}
+	meanwhile()
+	return l.purge(ctx, p, found)
+}
+
 // Statements are those that were prepared for writing so far.
 func (l *Ledger) Statements() []string {
 	<-l.turn
@@ -31,7 +42,7 @@ func (l *Ledger) Statements() []string {
 
 // Reads are the queries of the listings.
 func Reads() []string {
-	return []string{jobList, lastRuns, eventList, unfinishedCounts, dueCounts, recall, getRun, getAttempts}
+	return []string{jobList, lastRuns, eventList, unfinishedCounts, dueCounts, recall, getRun, getAttempts, countPurgeable, findPurgeable}
 }
 
 // EncodeCall is what the columns call and body hold; see freeze.
