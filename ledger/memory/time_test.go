@@ -169,7 +169,7 @@ func TestASlotThatACancelFreesIsFilledAtOnce(t *testing.T) {
 	for job := range jobs {
 		for n := range 2 {
 			_, err := l.Enter(ctx, ledger.Entry{
-				JobID: fmt.Sprint("j", job), Owner: "p", Token: id(job, n), LeaseFor: time.Duration(1+dice.IntN(6000)) * time.Second,
+				JobID: fmt.Sprint("j", job), Owner: "p", Token: id(job, n), LeaseFor: time.Hour + time.Duration(dice.IntN(6000))*time.Second,
 				Instant: ledger.Instant{
 					RunID: id(job, n), At: time.Date(2026, 1, 1, 0, 0, n, 0, time.UTC), Count: 1, State: ledger.Planned,
 					Overlap: ledger.OverlapQueue, Call: ledger.Call{Horizon: time.Hour}, Lease: true,
@@ -184,7 +184,7 @@ func TestASlotThatACancelFreesIsFilledAtOnce(t *testing.T) {
 		if _, err := l.Cancel(ctx, ledger.Act{Filter: ledger.Filter{IDs: []string{id(job, 0)}}}); err != nil {
 			t.Fatal(err)
 		}
-		got, err := l.Claim(ctx, ledger.Claim{Owner: "p", Token: "next", Limit: jobs, LeaseFor: 2 * time.Hour})
+		got, err := l.Claim(ctx, ledger.Claim{Owner: "p", Token: "next", Limit: jobs, LeaseFor: 3 * time.Hour})
 		if err != nil || len(got.Work) != 1 || got.Work[0].RunID != id(job, 1) {
 			t.Fatalf("after job %d's run was canceled a claim got %+v, %v", job, got.Work, err)
 		}
