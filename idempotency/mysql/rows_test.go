@@ -2,11 +2,13 @@ package mysql_test
 
 import (
 	"context"
+	"database/sql"
+	"encoding/json"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 
-	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/mysql"
 )
 
@@ -26,6 +28,20 @@ func TestRowsLeftOpenEndWithTheWork(t *testing.T) {
 	for name, left := range map[string]func(context.Context, mysql.Querier) error{
 		"rows":                             query,
 		"rows of a context without an end": func(_ context.Context, q mysql.Querier) error { return query(context.Background(), q) },
+		"rows of a prepared statement": func(ctx context.Context, q mysql.Querier) error {
+			statement, err := q.PrepareContext(ctx, `SELECT name FROM effects WHERE name <> ?`) //nolint:sqlclosecheck // the case
+			if err == nil {
+				_, err = statement.QueryContext(context.Background(), "x") //nolint:sqlclosecheck,rowserrcheck // the case
+			}
+			return err
+		},
+		"a row of a prepared statement that was not scanned": func(ctx context.Context, q mysql.Querier) error {
+			statement, err := q.PrepareContext(ctx, `SELECT name FROM effects WHERE name <> ?`) //nolint:sqlclosecheck // the case
+			if err == nil {
+				err = statement.QueryRowContext(context.Background(), "x").Err()
+			}
+			return err
+		},
 		"a row that was not scanned": func(_ context.Context, q mysql.Querier) error {
 			return q.QueryRowContext(context.Background(), `SELECT name FROM effects`).Err()
 		},
@@ -52,26 +68,73 @@ func TestRowsLeftOpenEndWithTheWork(t *testing.T) {
 	}
 }
 
-// Of a prepared statement's rows the kit does not know; they end with the
-// context of the work, and the connection with them.
-func TestRowsOfAPreparedStatementLeftOpenAbortTheWork(t *testing.T) {
+// A statement that the work prepares takes and gives what one of the driver's
+// own does, has all of its statements in the kit's transaction, and ends with it.
+func TestStatementsThatTheWorkPrepares(t *testing.T) {
 	eachWay(t, func(t *testing.T, w way, fresh func(testing.TB) string) {
 		db := open(t, fresh(t)+w.parameters)
 		migrate(t, db)
-		must(t, db, fiveHundred)
-		k := kitOn(t, w.store(db))
-		_, err := k.Do(t.Context(), "s", "k", nil, func(ctx context.Context) error {
-			statement, err := mysql.Tx(ctx).PrepareContext(ctx, `SELECT name FROM effects`) //nolint:sqlclosecheck // the case
-			if err == nil {
-				_, err = statement.QueryContext(ctx) //nolint:sqlclosecheck,rowserrcheck // the case
+		db.SetMaxOpenConns(1)
+		must(t, db, `CREATE TABLE typed (id BIGINT UNSIGNED PRIMARY KEY, price DECIMAL(8,2), note VARCHAR(9) NOT NULL)`)
+		var leaked *sql.Stmt
+		pay := func(fails error) func(context.Context) error {
+			return func(ctx context.Context) error {
+				insert, err := mysql.Tx(ctx).PrepareContext(ctx, `INSERT INTO typed VALUES (?, ?, ?)`) //nolint:sqlclosecheck // ends with the work
+				if err != nil {
+					return err
+				}
+				leaked = insert
+				result, err := insert.ExecContext(ctx, uint64(1)<<63, "12.50", json.RawMessage(`"a"`))
+				if err != nil {
+					return err
+				}
+				if n, err := result.RowsAffected(); n != 1 || err != nil {
+					t.Errorf("%d rows were written, %v", n, err)
+				}
+				read, err := mysql.Tx(ctx).PrepareContext(ctx, `SELECT id, price, note FROM typed WHERE id = ?`)
+				if err != nil {
+					return err
+				}
+				rows, err := read.QueryContext(ctx, uint64(1)<<63)
+				if err != nil {
+					return err
+				}
+				sees(t, rows)
+				return errors.Join(rows.Close(), read.Close(), fails)
 			}
-			return err
-		})
-		if !errors.Is(err, idempotency.ErrUnavailable) {
-			t.Error(err)
 		}
-		if again, err := k.Do(t.Context(), "s", "k", nil, func(ctx context.Context) error { return effect(ctx, mysql.Tx(ctx)) }); again || err != nil {
-			t.Error(again, err)
+		k, no := kitOn(t, w.store(db)), errors.New("no")
+		for _, fails := range []error{no, nil} {
+			if again, err := k.Do(t.Context(), "s", "k", nil, pay(fails)); again || !errors.Is(err, fails) {
+				t.Errorf("duplicate %t, %v, want %v", again, err, fails)
+			}
+			if _, err := leaked.ExecContext(t.Context(), 2, "1", ""); err == nil {
+				t.Error("the statement can be used after the work")
+			}
+		}
+		var n int
+		if err := db.QueryRow(`SELECT COUNT(*) FROM typed`).Scan(&n); err != nil || n != 1 {
+			t.Errorf("%d rows, %v", n, err)
 		}
 	})
+}
+
+func sees(t *testing.T, rows *sql.Rows) {
+	t.Helper()
+	types, err := rows.ColumnTypes()
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	precision, scale, _ := types[1].DecimalSize()
+	nullable, known := types[2].Nullable()
+	if types[0].DatabaseTypeName() != "UNSIGNED BIGINT" || types[0].ScanType() != reflect.TypeFor[uint64]() ||
+		precision != 8 || scale != 2 || nullable || !known {
+		t.Errorf("its columns are of %+v", types)
+	}
+	var id uint64
+	var price, note string
+	if !rows.Next() || rows.Scan(&id, &price, &note) != nil || id != 1<<63 || price != "12.50" || note != `"a"` || rows.Next() || rows.NextResultSet() {
+		t.Errorf("its row is %d, %s, %s, %v", id, price, note, rows.Err())
+	}
 }

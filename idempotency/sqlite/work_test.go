@@ -84,7 +84,7 @@ func TestRowsLeftOpenEndWithTheWork(t *testing.T) {
 }
 
 // Its savepoint is there, so that the work has not ended the transaction. Of a
-// prepared statement's rows the kit does not know.
+// row before the last one the kit does not know that nobody scanned it.
 func TestAWriteThatIsStillOpenAbortsTheWork(t *testing.T) {
 	path := fresh(t)
 	db, other := open(t, path), open(t, path)
@@ -95,14 +95,12 @@ func TestAWriteThatIsStillOpenAbortsTheWork(t *testing.T) {
 	if err != nil || !look.Held {
 		t.Fatal(look, err)
 	}
-	statement, err := sqlite.Tx(tx.Context(t.Context())).PrepareContext(t.Context(), `INSERT INTO effects VALUES ('left'), ('open') RETURNING name`)
-	if err != nil {
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	q := sqlite.Tx(tx.Context(t.Context()))
+	write, last := q.QueryRowContext(ctx, `INSERT INTO effects VALUES ('left'), ('open') RETURNING name`), q.QueryRowContext(ctx, `SELECT 1`)
+	if err := errors.Join(write.Err(), last.Err()); err != nil {
 		t.Fatal(err)
-	}
-	defer statement.Close()
-	rows, err := statement.QueryContext(t.Context())
-	if err != nil || !rows.Next() {
-		t.Fatal(err, rows.Err())
 	}
 	committed := make(chan error)
 	go func() {
@@ -110,12 +108,54 @@ func TestAWriteThatIsStillOpenAbortsTheWork(t *testing.T) {
 		committed <- err
 	}()
 	must(t, other, `INSERT INTO effects VALUES ('other')`) // waits for the rollback
-	rows.Close()
+	end()
 	if err := <-committed; !errors.Is(err, idempotency.ErrTxAborted) {
 		t.Error(err)
 	}
 	if n := effects(t, db, "left"); n != 0 {
 		t.Errorf("%d effects", n)
+	}
+}
+
+// Nor does it keep the write lock by rows that nobody scanned, or by those of a
+// statement that it prepared.
+func TestRowsThatNobodyKnowsOfEndWithTheWork(t *testing.T) {
+	for name, left := range map[string]func(sqlite.Querier) error{
+		"rows before the last": func(q sqlite.Querier) error {
+			for range 3 {
+				if err := q.QueryRowContext(context.Background(), `SELECT name FROM effects`).Err(); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		"rows of prepared statements": func(q sqlite.Querier) error {
+			for _, text := range []string{`SELECT name FROM effects WHERE name <> ?`, `INSERT INTO effects VALUES (?), ('left') RETURNING name`} {
+				statement, err := q.PrepareContext(context.Background(), text) //nolint:sqlclosecheck // the case
+				if err != nil {
+					return err
+				}
+				if rows, err := statement.QueryContext(context.Background(), "x"); err != nil || !rows.Next() { //nolint:sqlclosecheck,rowserrcheck // the case
+					return errors.Join(err, rows.Err())
+				}
+			}
+			return nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			db := open(t, fresh(t))
+			must(t, db, `INSERT INTO effects VALUES ('a'), ('b')`)
+			k, no := kit(t, db, ""), errors.New("no")
+			for _, fails := range []error{no, nil} {
+				if _, err := k.Do(t.Context(), "s", "k", nil, func(ctx context.Context) error {
+					return errors.Join(left(sqlite.Tx(ctx)), fails)
+				}); !errors.Is(err, fails) {
+					t.Errorf("work that gave %v: %v", fails, err)
+				}
+			}
+			paid(t, k, "k", true)
+			paid(t, k, "other", false)
+		})
 	}
 }
 

@@ -3,26 +3,30 @@ package sqlkeys
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
+	"errors"
 	"sync"
 )
 
 // Work is a store's connection as the work has it. Rows that the work does not
 // close would keep the connection from the pool for as long as their context
 // lasts, and MySQL's from saying another statement: [Work.End] closes them, as
-// the end of an *sql.Tx does. It does not know those of a prepared statement.
+// the end of an *sql.Tx does.
 type Work struct {
 	*sql.Conn
+	ctx    context.Context // the work's, for what it does under none
 	cancel context.CancelFunc
 
-	mu   sync.Mutex
-	rows []*sql.Rows
-	row  *sql.Row // the last; one before it that was not scanned ends with the context
+	mu       sync.Mutex
+	rows     []*sql.Rows
+	row      *sql.Row // the last; one before it that was not scanned ends with its context
+	prepared *prepared
 }
 
 // NewWork gives work a connection, and a context that ends with the work.
 func NewWork(ctx context.Context, conn *sql.Conn) (*Work, context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
-	return &Work{Conn: conn, cancel: cancel}, ctx
+	return &Work{Conn: conn, ctx: ctx, cancel: cancel}, ctx
 }
 
 // QueryContext is that of *sql.Conn.
@@ -47,8 +51,12 @@ func (w *Work) stillOpen() []*sql.Rows {
 	return open
 }
 
-// QueryRowContext is that of *sql.Conn.
+// QueryRowContext is that of *sql.Conn. Under a context without an end the row
+// ends with the work, and on MySQL the connection with it.
 func (w *Work) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	if ctx.Done() == nil {
+		ctx = ending{w.ctx, ctx}
+	}
 	row := w.Conn.QueryRowContext(ctx, query, args...)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -56,16 +64,46 @@ func (w *Work) QueryRowContext(ctx context.Context, query string, args ...any) *
 	return row
 }
 
+// ending has the end of one context and the values of another.
+type ending struct {
+	context.Context
+	values context.Context
+}
+
+func (e ending) Value(key any) any { return e.values.Value(key) }
+
+// PrepareContext is that of *sql.Conn, except that the statement ends with the
+// work, as one of an *sql.Tx does.
+func (w *Work) PrepareContext(ctx context.Context, query string) (*sql.Stmt, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.prepared == nil {
+		p, err := preparedOn(w.Conn)
+		if err != nil {
+			return nil, err
+		}
+		w.prepared = p
+	}
+	s, err := w.prepared.tx.PrepareContext(ctx, query)
+	if errors.Is(err, driver.ErrSkip) {
+		return w.Conn.PrepareContext(ctx, query)
+	}
+	return s, err
+}
+
 // End closes what is open. The work is over.
 func (w *Work) End() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.prepared != nil {
+		w.prepared.end()
+	}
 	for _, rows := range w.rows {
 		_ = rows.Close()
 	}
 	if w.row != nil {
 		_ = w.row.Scan() // which closes it
 	}
-	w.rows, w.row = nil, nil
+	w.rows, w.row, w.prepared = nil, nil, nil
 	w.cancel()
 }
