@@ -1,0 +1,38 @@
+package mysql_test
+
+import (
+	"cmp"
+	"testing"
+	"time"
+
+	"github.com/cronce/cronce/idempotency"
+)
+
+// The caller may have stopped asking at its send-before time itself, on a clock
+// that stands still there.
+func TestACallIsLateFromItsSendBeforeOn(t *testing.T) {
+	eachWay(t, func(t *testing.T, w way, fresh func(testing.TB) string) {
+		dsn := fresh(t)
+		migrate(t, open(t, dsn))
+		db := open(t, dsn+cmp.Or(w.parameters, "?")+"&timestamp=1700000000.5")
+		store, now := w.store(db), time.UnixMilli(1_700_000_000_500)
+		for _, tt := range []struct {
+			name       string
+			sendBefore time.Time
+			late       bool
+		}{{"at it", now, true}, {"a millisecond before it", now.Add(time.Millisecond), false}} {
+			c := idempotency.Claim{Key: idempotency.Key{Scope: "s", Principal: "-", Value: tt.name}, Fingerprint: "f", Owner: "o",
+				TTL: time.Hour, MaxRun: time.Minute, SendBefore: tt.sendBefore}
+			tx, look, err := store.Begin(t.Context(), c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tx.Rollback(t.Context()); look.Late != tt.late {
+				t.Errorf("work %s: late %t", tt.name, look.Late)
+			}
+			if look, err := store.Reserve(t.Context(), c, time.Minute, false); err != nil || look.Late != tt.late {
+				t.Errorf("a reservation %s: late %t, %v", tt.name, look.Late, err)
+			}
+		}
+	})
+}
