@@ -29,6 +29,14 @@ func crowd(n int, call func(i int) *httptest.ResponseRecorder) []*httptest.Respo
 	return replies
 }
 
+// arriving is the payload {}, which tells that its call is about to wait.
+type arriving struct{ here *sync.WaitGroup }
+
+func (a arriving) MarshalJSON() ([]byte, error) {
+	a.here.Done()
+	return []byte("{}"), nil
+}
+
 var raceCases = map[string]func(*testing.T, Engine){
 	"64 duplicates at once: one effect and 63 identical replies": func(t *testing.T, e Engine) {
 		long := wait(time.Minute)
@@ -160,18 +168,20 @@ var raceCases = map[string]func(*testing.T, Engine){
 		k := kit(t, e.Store, wait(time.Minute))
 		for _, commits := range []bool{true, false} {
 			name := map[bool]string{true: "committed", false: "rolled-back"}[commits]
-			did := make(chan bool, 8)
+			did, here := make(chan bool, 8), &sync.WaitGroup{}
 			ok(t, e.Within(commits, func(ctx context.Context) error {
-				_, err := k.Do(ctx, "s", name, nil, func(ctx context.Context) error {
+				_, err := k.Do(ctx, "s", name, "{}", func(ctx context.Context) error {
+					here.Add(cap(did))
 					for range cap(did) {
 						go func() {
-							duplicate, err := k.Do(t.Context(), "s", name, nil, func(ctx context.Context) error { return e.Write(ctx, name) })
+							duplicate, err := k.Do(t.Context(), "s", name, arriving{here}, func(ctx context.Context) error { return e.Write(ctx, name) })
 							if err != nil {
 								t.Error(err)
 							}
 							did <- !duplicate
 						}()
 					}
+					here.Wait()
 					return e.Write(ctx, name)
 				})
 				return err
