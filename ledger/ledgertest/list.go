@@ -12,7 +12,7 @@ import (
 )
 
 var listCases = []testCase{
-	{"Get of an id that has no row is not found", getUnknown},
+	{"an id that has no row is not found, whatever its bytes", getUnknown},
 	{"List filters by id, job, state, reason, time and acknowledgement", listFilters},
 	{"List by unfinished states has what waits for its job's slot too", listWaiting},
 	{"List is newest first, equal times by id in byte order", listOrder},
@@ -29,9 +29,19 @@ var listCases = []testCase{
 }
 
 func getUnknown(b *bed) {
-	if _, _, err := b.Get(b.ctx, "nobody@x"); !errors.Is(err, ledger.ErrNotFound) {
-		b.Errorf("%v, want ErrNotFound", err)
+	j := b.job("j")
+	j.admit(j.planned(0, ledger.OverlapAllow))
+	for _, id := range []string{"nobody@x", "", j.id(0) + "\x00", "\xff", strings.Repeat("x", 10<<20)} {
+		if _, _, err := b.Get(b.ctx, id); !errors.Is(err, ledger.ErrNotFound) {
+			b.Errorf("%.40q: %.200v, want ErrNotFound", id, err)
+		}
+		for _, f := range []ledger.Filter{{IDs: []string{id}}, {JobID: "j\x00" + id}, {JobID: "j\xff" + id}, {Reason: ledger.Reason("\x00" + id)}} {
+			if ids := b.page(f); len(ids) != 0 {
+				b.Errorf("a listing of what has %.40q has %v", id, ids)
+			}
+		}
 	}
+	b.unchanged(b.Cancel(b.ctx, act("\x00", "\xff")))("\x00", "\xff")
 }
 
 func listFilters(b *bed) {

@@ -146,9 +146,15 @@ func pauseFuture(b *bed) {
 }
 
 func pauseUnknown(b *bed) {
-	for _, err := range []error{b.Pause(b.ctx, "nobody", "ann", "x"), b.Resume(b.ctx, "nobody", "ann", "x")} {
-		if !errors.Is(err, ledger.ErrNotFound) {
-			b.Errorf("%v, want ErrNotFound", err)
+	b.job("j")
+	for _, id := range []string{"nobody", "j\x00", "\xff"} {
+		for _, err := range []error{b.Pause(b.ctx, id, "ann", "x"), b.Resume(b.ctx, id, "ann", "x")} {
+			if !errors.Is(err, ledger.ErrNotFound) {
+				b.Errorf("%q: %v, want ErrNotFound", id, err)
+			}
+		}
+		if es, err := b.Events(b.ctx, id, 0); err != nil || len(es) != 0 {
+			b.Errorf("events of %q: %v, %v", id, es, err)
 		}
 	}
 }

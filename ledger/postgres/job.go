@@ -24,7 +24,7 @@ func lockJob(ctx context.Context, tx pgx.Tx, id string) (j jobRow, err error) {
 	var purged *time.Time
 	err = tx.QueryRow(ctx, `
 		SELECT epoch, paused_at IS NOT NULL, purged_before, now()
-		FROM jobs WHERE job_id = $1 FOR UPDATE`, id).Scan(&j.epoch, &j.paused, &purged, &j.now)
+		FROM jobs WHERE job_id = $1 FOR UPDATE`, clean(id)).Scan(&j.epoch, &j.paused, &purged, &j.now)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return j, fmt.Errorf("job %q: %w", id, ledger.ErrNotFound)
 	}

@@ -28,6 +28,7 @@ const unfinished = `(r.waiting OR (r.due_at IS NOT NULL AND NOT r.waiting))`
 
 // Get returns one row and its attempts by number.
 func (l *Ledger) Get(ctx context.Context, runID string) (run ledger.Run, attempts []ledger.Attempt, err error) {
+	runID = clean(runID)
 	var batch pgx.Batch
 	batch.Queue(`SELECT `+runColumns+` FROM runs r WHERE r.run_id = $1`, runID).Query(func(rows pgx.Rows) (err error) {
 		run, err = pgx.CollectExactlyOneRow(rows, scanRun)
@@ -77,9 +78,9 @@ func conditions(f ledger.Filter) (where string, args []any) {
 		parts = append(parts, condition)
 	}
 	if len(f.IDs) > 0 {
-		add("r.run_id = ANY (?::text[])", f.IDs)
+		add("r.run_id = ANY (?::text[])", cleanAll(f.IDs))
 	}
-	if f.JobID != "" {
+	if f.JobID = clean(f.JobID); f.JobID != "" {
 		from, below := f.IDBounds()
 		add("r.job_id = ? AND r.run_id >= ? AND r.run_id < ?", f.JobID, from, below)
 	}
@@ -88,7 +89,7 @@ func conditions(f ledger.Filter) (where string, args []any) {
 		parts = append(parts, indexOf(f.States)...)
 	}
 	if f.Reason != "" {
-		add("r.reason = ?", string(f.Reason))
+		add("r.reason = ?", clean(string(f.Reason)))
 	}
 	if !f.Since.IsZero() {
 		add("r.scheduled_at >= ?", f.Since)
@@ -100,7 +101,7 @@ func conditions(f ledger.Filter) (where string, args []any) {
 		add("r.acked_at IS NULL")
 	}
 	if f.Before != nil {
-		add("(r.scheduled_at, r.run_id) < (?, ?)", f.Before.ScheduledAt, f.Before.ID)
+		add("(r.scheduled_at, r.run_id) < (?, ?)", f.Before.ScheduledAt, clean(f.Before.ID))
 	}
 	return strings.Join(parts, " AND "), args
 }
@@ -180,7 +181,7 @@ func scanJobStatus(row pgx.CollectableRow) (s ledger.JobStatus, err error) {
 func (l *Ledger) Events(ctx context.Context, jobID string, limit int) ([]ledger.Event, error) {
 	rows, err := l.pool.Query(ctx, `
 		SELECT job_id, at, kind, local, zone, by, why FROM events
-		WHERE job_id = $1 ORDER BY id DESC LIMIT $2`, jobID, orDefault(limit, defaultLimit))
+		WHERE job_id = $1 ORDER BY id DESC LIMIT $2`, clean(jobID), orDefault(limit, defaultLimit))
 	if err != nil {
 		return nil, translate("list events", err)
 	}
