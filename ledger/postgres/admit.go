@@ -65,15 +65,19 @@ type querier interface {
 // run too. Losers are judged in a second insert. now() is read once, before any
 // waiting: an instant is never admitted early.
 //
+// The everyday batch is complete: no job is paused, and first wrote all. Then
+// nobody is judged, and no list says what was leased: it is what was to be. Nor
+// is it asked for each job whether its runs wait, when none at all does.
+//
 // turn is for those who have lost an instant to this process: see afterOthers.
 const admitSQL = `
 WITH turn AS MATERIALIZED (
 	SELECT CASE WHEN $23 THEN pg_advisory_xact_lock(` + turnKey + `)::text END
 ), plan AS (
-	SELECT * FROM unnest($1::text[], $2::bigint[], $3::timestamptz[], $4::timestamptz[])
-		WITH ORDINALITY AS p (job_id, epoch, after, through, n)
+	SELECT * FROM unnest($1::text[], $2::bigint[], $3::timestamptz[], $4::timestamptz[], $24::bigint[])
+		WITH ORDINALITY AS p (job_id, epoch, after, through, instants, n)
 ), locked AS MATERIALIZED (
-	SELECT p.n, j.job_id, j.epoch, j.paused_at IS NOT NULL AS paused, p.through
+	SELECT p.n, j.job_id, j.epoch, j.paused_at IS NOT NULL AS paused, p.through, p.instants
 	FROM jobs j JOIN plan p ON p.job_id = j.job_id
 	WHERE EXISTS (SELECT FROM turn) AND j.ended_at IS NULL AND j.epoch = p.epoch AND j.watermark = p.after
 		AND p.through >= p.after AND p.through <= now()
@@ -81,10 +85,11 @@ WITH turn AS MATERIALIZED (
 	FOR UPDATE OF j
 ), moved AS (
 	UPDATE jobs j SET watermark = l.through FROM locked l WHERE j.job_id = l.job_id
-), instant AS MATERIALIZED (
+), instant AS NOT MATERIALIZED (
 	SELECT i.*, l.job_id, l.epoch, l.paused, i.planned AND l.paused AS skip,
 		i.lease AND NOT l.paused AS starts, i.takes AND NOT l.paused AS takes_slot,
-		i.takes AND EXISTS (SELECT FROM runs w WHERE w.waiting AND w.job_id = l.job_id) AS behind
+		i.takes AND EXISTS (SELECT FROM runs w WHERE w.waiting)
+			AND EXISTS (SELECT FROM runs w WHERE w.waiting AND w.job_id = l.job_id) AS behind
 	FROM (
 		SELECT i.plan, i.run_id, i.at, i.body, i.n, k.*
 		FROM unnest($5::bigint[], $6::bigint[], $7::text[], $8::timestamptz[], $9::bytea[])
@@ -116,6 +121,8 @@ WITH turn AS MATERIALIZED (
 	ORDER BY n
 	ON CONFLICT DO NOTHING
 	RETURNING run_id, state, reason, slot
+), complete AS MATERIALIZED (
+	SELECT (SELECT count(*) FROM first) = (SELECT sum(instants) FROM locked) AND NOT EXISTS (SELECT FROM locked WHERE paused) AS yes
 ), judged AS (
 	INSERT INTO runs (run_id, job_id, scheduled_at, planned_at, epoch, trigger, state, reason, target, horizon, call, body,
 		takes_slot, waiting, due_at, finished_at)
@@ -126,13 +133,13 @@ WITH turn AS MATERIALIZED (
 		queues, queues,
 		CASE WHEN queues THEN at END,
 		CASE WHEN NOT queues THEN now() END
-	FROM instant WHERE takes_slot AND run_id NOT IN (SELECT run_id FROM first WHERE slot IS NOT NULL)
+	FROM instant WHERE (SELECT yes FROM complete) IS NOT TRUE AND takes_slot AND run_id NOT IN (SELECT run_id FROM first WHERE slot IS NOT NULL)
 	ON CONFLICT DO NOTHING
 	RETURNING state
 )
 SELECT now(), now() + $22 * interval '1 microsecond',
-	ARRAY(SELECT n FROM locked),
-	ARRAY(SELECT run_id FROM first WHERE state = 'running'),
+	ARRAY(SELECT n FROM locked), (SELECT yes IS TRUE FROM complete),
+	CASE WHEN (SELECT yes FROM complete) THEN NULL ELSE ARRAY(SELECT run_id FROM first WHERE state = 'running') END,
 	(SELECT count(*) FROM first WHERE reason = 'paused'),
 	(SELECT count(*) FROM judged WHERE state = 'skipped')`
 
@@ -146,35 +153,39 @@ func (l *Ledger) admit(ctx context.Context, q querier, a ledger.Admission, plans
 	var (
 		until             time.Time
 		numbers           []int
+		complete          bool
 		leased            []string
 		paused, overlaped int
 	)
-	args := append(arrays.arguments(), a.Token, a.Owner, microseconds(a.LeaseFor), turn)
-	err = q.QueryRow(ctx, admitSQL, args...).Scan(&got.Now, &until, &numbers, &leased, &paused, &overlaped)
+	args := append(arrays.arguments(), a.Token, a.Owner, microseconds(a.LeaseFor), turn, arrays.instants)
+	err = q.QueryRow(ctx, admitSQL, args...).Scan(&got.Now, &until, &numbers, &complete, &leased, &paused, &overlaped)
 	if err != nil {
 		return nil, err
 	}
 	count(got.Skipped, ledger.WhilePaused, paused)
 	count(got.Skipped, ledger.Overlapped, overlaped)
-	got.Leased = addLeased(got.Leased, plans, leased, a.Token, got.Now, until)
+	var mine map[string]bool
+	if !complete {
+		mine = setOf(leased)
+	}
+	slices.Sort(numbers)
 	current := make([]string, len(numbers))
 	for i, n := range numbers {
-		current[i] = plans[n-1].JobID
+		p := &plans[n-1]
+		current[i] = p.JobID
+		got.Leased = addLeased(got.Leased, p, mine, a.Token, got.Now, until)
 	}
 	return current, nil
 }
 
-// addLeased adds the work of the runs that were just inserted, leased, each
-// once.
-func addLeased(work []ledger.Work, plans []ledger.Plan, leased []string, token string, now, until time.Time) []ledger.Work {
-	work = slices.Grow(work, len(leased))
-	mine := setOf(leased)
-	for _, p := range plans {
-		for _, in := range p.Instants {
-			if mine[in.RunID] {
-				delete(mine, in.RunID)
-				work = append(work, firstWork(p.JobID, in, token, now, until))
-			}
+// addLeased adds the work of an admitted plan's runs that were just inserted,
+// leased, each once: of those that are mine, or, if that is nil, of all that
+// were to be leased.
+func addLeased(work []ledger.Work, p *ledger.Plan, mine map[string]bool, token string, now, until time.Time) []ledger.Work {
+	for _, in := range p.Instants {
+		if mine[in.RunID] || (mine == nil && leases(in)) {
+			delete(mine, in.RunID)
+			work = append(work, firstWork(p.JobID, in, token, now, until))
 		}
 	}
 	return work
@@ -194,6 +205,9 @@ func firstWork(jobID string, in ledger.Instant, token string, now, until time.Ti
 		SendBefore: now.Add(in.Call.Horizon.Truncate(time.Microsecond)), LeasedUntil: until, Token: token, Call: in.Call,
 	}
 }
+
+// leases reports whether an instant is to start now.
+func leases(in ledger.Instant) bool { return in.Lease && in.State == ledger.Planned }
 
 // takesSlot reports whether a planned instant runs only with its job's slot.
 func takesSlot(in ledger.Instant) bool {

@@ -7,11 +7,12 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// arrays are plans as the parameters $1 to $19 of admitSQL, an array a column:
-// the plans, their instants, and the instants' kinds.
+// arrays are plans as the parameters $1 to $19 and $24 of admitSQL, an array a
+// column: the plans, their instants, and the instants' kinds.
 type arrays struct {
 	jobIDs         textArray
 	epochs         intArray
+	instants       intArray // how many each has
 	after, through timeArray
 
 	planOf, kindOf intArray // from 1 on
@@ -48,6 +49,7 @@ func arraysOf(plans []ledger.Plan) (*arrays, error) {
 		a.epochs.add(p.Epoch)
 		a.after.add(p.After)
 		a.through.add(p.Through)
+		a.instants.add(int64(len(p.Instants)))
 		for _, in := range p.Instants {
 			if err := a.add(i+1, in); err != nil {
 				return nil, fmt.Errorf("run %s: %w", in.RunID, err)
@@ -66,7 +68,7 @@ func newArrays(plans []ledger.Plan) *arrays {
 	}
 	n := len(plans)
 	return &arrays{
-		jobIDs: newTextArray(n, ids), epochs: newIntArray(n), after: newTimeArray(n), through: newTimeArray(n),
+		jobIDs: newTextArray(n, ids), epochs: newIntArray(n), instants: newIntArray(n), after: newTimeArray(n), through: newTimeArray(n),
 		planOf: newIntArray(rows), kindOf: newIntArray(rows),
 		runIDs: newTextArray(rows, ids), at: newTimeArray(rows), bodies: newBytesArray(rows, bodies),
 		states: newTextArray(1, 0), reasons: newTextArray(1, 0), triggers: newTextArray(1, 0), targets: newTextArray(1, 0),
@@ -83,7 +85,7 @@ func (a *arrays) add(plan int, in ledger.Instant) error {
 	}
 	var body []byte
 	if k.planned {
-		k.lease, body = in.Lease, in.Call.Body
+		k.lease, body = leases(in), in.Call.Body
 		var err error
 		if k.call, err = a.text(in.Call); err != nil {
 			return err
