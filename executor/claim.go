@@ -114,6 +114,17 @@ func (e *Executor) recall(ctx context.Context) {
 	}
 }
 
+// recallTime is how long a stop asks for leases before it lets them lapse.
+const recallTime = 2 * time.Second
+
+// recallOnce asks now, however soon the ledger failed before.
+func (e *Executor) recallOnce(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, min(recallTime, e.cfg.Grace))
+	defer cancel()
+	e.retryAt = time.Time{}
+	e.recall(ctx)
+}
+
 func (e *Executor) reportExpired(runs []ledger.Run) {
 	for _, r := range runs {
 		e.cfg.Logger.Error("run is dead: its key may have been forgotten, so nothing more is sent",

@@ -161,9 +161,10 @@ func (e *Executor) idle() time.Duration {
 	return max(wait, 0)
 }
 
-// stop gives back what was leased and not sent, waits for what is in flight,
-// records it and signs off.
+// stop gives back what was leased and not sent, also by an admission or a claim
+// that the stop cut off, waits for what is in flight, records it and signs off.
 func (e *Executor) stop(ctx context.Context) {
+	e.recallOnce(ctx)
 	e.giveBack(e.queue.drain(), 0)
 	if !waitFor(&e.calls, e.cfg.Grace) {
 		in, _, _ := e.queue.size()

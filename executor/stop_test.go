@@ -3,6 +3,7 @@ package executor_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -71,6 +72,34 @@ func TestStopGivesBackWhatItHasNotSent(t *testing.T) {
 			t.Errorf("of %d leased runs %d were given back, want 2 of 3", leased, len(planned))
 		}
 		time.Sleep(time.Minute)
+	})
+}
+
+// answerless is a ledger whose answer to an admission that leases is still on
+// its way when the process is asked to stop.
+type answerless struct{ executor.Ledger }
+
+func (l answerless) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitted, error) {
+	got, err := l.Ledger.Admit(ctx, a)
+	if len(got.Leased) == 0 {
+		return got, err
+	}
+	<-ctx.Done()
+	return ledger.Admitted{}, fmt.Errorf("%w: %w", ledger.ErrUnavailable, ctx.Err())
+}
+
+// A process that is replaced in the moment in which it admits keeps nothing
+// until its leases lapse.
+func TestStopGivesBackWhatItDoesNotKnowItLeased(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := memory.New()
+		_, stop := start(t, executor.Config{Registry: registry(t, minutely("a")), Ledger: answerless{l}, Caller: applying()})
+		time.Sleep(time.Minute + time.Second)
+		leased := mustList(t, l, ledger.Filter{States: []ledger.State{ledger.Running}})
+		stop()
+		if run := mustList(t, l, ledger.Filter{})[0]; len(leased) != 1 || run.State != ledger.Planned {
+			t.Errorf("%d leased; after the stop the run is %s until %s", len(leased), run.State, run.LeasedUntil)
+		}
 	})
 }
 
