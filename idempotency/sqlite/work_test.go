@@ -135,7 +135,7 @@ func TestRowsThatNobodyKnowsOfEndWithTheWork(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				if rows, err := statement.QueryContext(context.Background(), "x"); err != nil || !rows.Next() { //nolint:sqlclosecheck,rowserrcheck // the case
+				if rows, err := statement.QueryContext(context.Background(), "x"); err != nil || !rows.Next() { //nolint:sqlclosecheck // the case
 					return errors.Join(err, rows.Err())
 				}
 			}
