@@ -51,6 +51,8 @@ func newService(t *testing.T, change func(*idempotency.Options)) *service {
 	s := &service{T: t, db: db, before: func() {}, refused: make(chan string, 1000)}
 	o := idempotency.Options{
 		Principal: account,
+		// However busy the machine is.
+		Wait: time.Minute, StoreTimeout: time.Minute,
 		WriteProblem: func(w http.ResponseWriter, r *http.Request, p idempotency.Problem) {
 			s.refused <- p.Code
 			stripetest.WriteProblem(w, r, p)
@@ -117,7 +119,7 @@ func client(t *testing.T, url, apiKey string, retries int64) *stripe.Client {
 	t.Cleanup(transport.CloseIdleConnections)
 	backends := stripe.NewBackendsWithConfig(&stripe.BackendConfig{
 		URL:               stripe.String(url),
-		HTTPClient:        &http.Client{Transport: transport, Timeout: 20 * time.Second},
+		HTTPClient:        &http.Client{Transport: transport, Timeout: 5 * time.Minute},
 		MaxNetworkRetries: stripe.Int64(retries),
 		EnableTelemetry:   stripe.Bool(false),
 		LeveledLogger:     &stripe.LeveledLogger{Level: stripe.LevelNull},
