@@ -21,11 +21,12 @@ type decoder struct {
 	*report
 	anchors map[string]ast.Node
 	open    map[string]bool // anchors being expanded
+	fields  map[reflect.Type][]fileField
 	values  int
 }
 
 func newDecoder(r *report) *decoder {
-	return &decoder{report: r, anchors: map[string]ast.Node{}, open: map[string]bool{}}
+	return &decoder{report: r, anchors: map[string]ast.Node{}, open: map[string]bool{}, fields: map[reflect.Type][]fileField{}}
 }
 
 func (d *decoder) decode(root ast.Node, doc *document) {
@@ -112,7 +113,7 @@ func (d *decoder) plain(path string, n ast.Node, to reflect.Value) {
 }
 
 func (d *decoder) structure(path string, n ast.Node, to reflect.Value) {
-	fields := fieldsOf(to.Type())
+	fields := d.fieldsOf(to.Type())
 	for _, e := range d.entries(path, n) {
 		i := slices.IndexFunc(fields, func(f fileField) bool { return f.name == e.name })
 		if i < 0 {
@@ -150,6 +151,16 @@ func (d *decoder) list(path string, n ast.Node, to reflect.Value) {
 type fileField struct {
 	name string
 	reflect.StructField
+}
+
+// fieldsOf is fieldsOf, once for each type: a job's has twenty.
+func (d *decoder) fieldsOf(t reflect.Type) []fileField {
+	fields, known := d.fields[t]
+	if !known {
+		fields = fieldsOf(t)
+		d.fields[t] = fields
+	}
+	return fields
 }
 
 func fieldsOf(t reflect.Type) []fileField {
