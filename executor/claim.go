@@ -96,8 +96,8 @@ type lostLease struct {
 }
 
 // recall asks what an admission or a claim had leased whose answer was lost,
-// so that its runs need not wait for their leases to lapse.
-func (e *Executor) recall(ctx context.Context) {
+// so that its runs need not wait for their leases to lapse, and hands it to take.
+func (e *Executor) recall(ctx context.Context, take func(work []ledger.Work, asked time.Time)) {
 	for len(e.lost) > 0 && !time.Now().Before(e.retryAt) {
 		l := e.lost[0]
 		if time.Since(l.asked) > e.cfg.Lease {
@@ -110,19 +110,24 @@ func (e *Executor) recall(ctx context.Context) {
 			return
 		}
 		e.lost = e.lost[1:]
-		e.accept(work, l.asked)
+		take(work, l.asked)
 	}
 }
 
 // recallTime is how long a stop asks for leases before it lets them lapse.
 const recallTime = 2 * time.Second
 
-// recallOnce asks now, however soon the ledger failed before.
+// recallOnce asks now, however soon the ledger failed before, and gives back
+// what it is told of: no call may take it from the queue.
 func (e *Executor) recallOnce(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, min(recallTime, e.cfg.Grace))
 	defer cancel()
 	e.retryAt = time.Time{}
-	e.recall(ctx)
+	e.recall(ctx, func(work []ledger.Work, _ time.Time) {
+		for i := range work {
+			e.giveBack([]*ledger.Work{&work[i]}, 0)
+		}
+	})
 }
 
 func (e *Executor) reportExpired(runs []ledger.Run) {

@@ -119,7 +119,7 @@ func (e *Executor) loop(ctx, calls context.Context, enough func() bool) error {
 			e.heartbeat(ctx)
 		default:
 		}
-		e.recall(ctx)
+		e.recall(ctx, e.accept)
 		if !e.rec.behind() {
 			e.planDue(ctx)
 			e.claimDue(ctx)
@@ -164,8 +164,8 @@ func (e *Executor) idle() time.Duration {
 // stop gives back what was leased and not sent, also by an admission or a claim
 // that the stop cut off, waits for what is in flight, records it and signs off.
 func (e *Executor) stop(ctx context.Context) {
+	e.giveBack(e.queue.drain(), 0) // first: a call that ends would take what waits
 	e.recallOnce(ctx)
-	e.giveBack(e.queue.drain(), 0)
 	if !waitFor(&e.calls, e.cfg.Grace) {
 		in, _, _ := e.queue.size()
 		e.cfg.Logger.Warn("stopping with calls still in flight; their leases will lapse and another attempt asks again under the same run-id", "calls", in)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -99,6 +100,48 @@ func TestStopGivesBackWhatItDoesNotKnowItLeased(t *testing.T) {
 		stop()
 		if run := mustList(t, l, ledger.Filter{})[0]; len(leased) != 1 || run.State != ledger.Planned {
 			t.Errorf("%d leased; after the stop the run is %s until %s", len(leased), run.State, run.LeasedUntil)
+		}
+	})
+}
+
+// mute is a ledger that no longer answers from the admission of a job "late" on,
+// until the process gives up waiting.
+type mute struct{ executor.Ledger }
+
+func (l mute) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitted, error) {
+	if slices.ContainsFunc(a.Plans, func(p ledger.Plan) bool { return p.JobID == "late" && len(p.Instants) > 0 }) {
+		<-ctx.Done()
+		return ledger.Admitted{}, ledger.ErrUnavailable
+	}
+	return l.Ledger.Admit(ctx, a)
+}
+
+func (l mute) Recall(ctx context.Context, _ string) ([]ledger.Work, error) {
+	<-ctx.Done()
+	return nil, ledger.ErrUnavailable
+}
+
+// While a stop asks for what it had leased, calls that end leave their places
+// to nobody: what waits is given back first.
+func TestStopSendsNothingWhileItAsksWhatItLeased(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := memory.New()
+		svc := newTarget(nil)
+		svc.answer = func(_ context.Context, c executor.Call, _ int) executor.Answer {
+			time.Sleep(4 * time.Second)
+			return svc.apply(c)
+		}
+		late := minutely("late")
+		late.Schedule = "2 * * * * *"
+		time.Sleep(30 * time.Second) // the others come first
+		_, stop := start(t, executor.Config{
+			Registry: registry(t, minutely("a"), minutely("b"), late), Ledger: mute{l}, Caller: svc, MaxInFlight: 1,
+		})
+		time.Sleep(time.Until(time.Now().Truncate(time.Minute).Add(time.Minute + 3*time.Second)))
+		stop()
+		planned := mustList(t, l, ledger.Filter{States: []ledger.State{ledger.Planned}})
+		if n := len(svc.runIDs()); n != 1 || len(planned) != 1 {
+			t.Errorf("%d calls and %d runs given back, want the call that was under way and the one that waited", n, len(planned))
 		}
 	})
 }
