@@ -165,3 +165,40 @@ func TestStopEndsWhileTheLedgerIsDown(t *testing.T) {
 		}
 	})
 }
+
+// silent answers to no record and no farewell either.
+type silent struct{ mute }
+
+func (silent) Record(ctx context.Context, _ []ledger.Outcome) ([]ledger.Fate, error) {
+	<-ctx.Done()
+	return nil, ledger.ErrUnavailable
+}
+
+func (silent) Retire(ctx context.Context, _ string) error {
+	<-ctx.Done()
+	return ledger.ErrUnavailable
+}
+
+// With a ledger that never answers, a stop takes the grace for the calls, as much
+// for their outcomes, and three seconds at most.
+func TestStopEndsWhileTheLedgerIsSilent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		svc := newTarget(func(ctx context.Context, _ executor.Call, _ int) executor.Answer {
+			<-ctx.Done()
+			return executor.Answer{Kind: ledger.Unknown}
+		})
+		late := minutely("late")
+		late.Schedule = "2 * * * * *"
+		time.Sleep(30 * time.Second) // the others come first
+		_, stop := start(t, executor.Config{
+			Registry: registry(t, minutely("a"), minutely("b"), late), Ledger: silent{mute{memory.New()}}, Caller: svc,
+			MaxInFlight: 1, Grace: 5 * time.Second,
+		})
+		time.Sleep(time.Until(time.Now().Truncate(time.Minute).Add(time.Minute + 3*time.Second)))
+		before := time.Now()
+		stop()
+		if took := time.Since(before); took < 5*time.Second || took > 13*time.Second {
+			t.Errorf("stopping took %v under a grace of 5 s", took)
+		}
+	})
+}
