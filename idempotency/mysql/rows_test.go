@@ -42,6 +42,10 @@ func TestRowsLeftOpenEndWithTheWork(t *testing.T) {
 			}
 			return err
 		},
+		"rows, beside a prepared statement": func(ctx context.Context, q mysql.Querier) error {
+			_, err := q.PrepareContext(ctx, `SELECT name FROM effects WHERE name <> ?`) //nolint:sqlclosecheck // the case
+			return errors.Join(err, query(ctx, q))
+		},
 		"a row that was not scanned": func(_ context.Context, q mysql.Querier) error {
 			return q.QueryRowContext(context.Background(), `SELECT name FROM effects`).Err()
 		},

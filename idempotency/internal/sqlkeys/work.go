@@ -95,14 +95,16 @@ func (w *Work) PrepareContext(ctx context.Context, query string) (*sql.Stmt, err
 func (w *Work) End() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.prepared != nil {
-		w.prepared.end()
-	}
 	for _, rows := range w.rows {
 		_ = rows.Close()
 	}
 	if w.row != nil {
 		_ = w.row.Scan() // which closes it
+	}
+	// After them: MySQL's driver loses its place in rows that it still reads when
+	// it is to close a statement.
+	if w.prepared != nil {
+		w.prepared.end()
 	}
 	w.rows, w.row, w.prepared = nil, nil, nil
 	w.cancel()
