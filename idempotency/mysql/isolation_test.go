@@ -122,3 +122,35 @@ func TestASessionThatShowsNoRowsIsAnsweredAsEveryOther(t *testing.T) {
 		}
 	})
 }
+
+// Nor does a session without autocommit show what there was at the look-up
+// before, or keep the transaction that it began for it.
+func TestALookUpSeesWhatIsCommittedNow(t *testing.T) {
+	eachWay(t, func(t *testing.T, w way, fresh func(testing.TB) string) {
+		dsn := fresh(t)
+		admin, db := open(t, dsn), open(t, dsn+cmp.Or(w.parameters, "?")+"&autocommit=0")
+		migrate(t, admin)
+		db.SetMaxOpenConns(1)
+		store := w.store(db)
+		for _, step := range []struct {
+			statement string
+			stored    bool
+		}{
+			{`DO 0`, false},
+			{"INSERT INTO idempotency_keys (scope, principal, `key`, request_hash, state, owner, created_at, expires_at)" +
+				" VALUES ('s', '-', 'k', 'f', 'done', 'o', 1, 9999999999999)", true},
+			{`DELETE FROM idempotency_keys`, false},
+		} {
+			must(t, admin, step.statement)
+			look, err := store.Look(t.Context(), idempotency.Claim{MaxRun: time.Minute,
+				Key: idempotency.Key{Scope: "s", Principal: "-", Value: "k"}})
+			if err != nil || (look.Record != nil) != step.stored {
+				t.Errorf("after %s: %+v, %v", step.statement, look.Record, err)
+			}
+			var open int
+			if err := db.QueryRow(`SELECT @@in_transaction`).Scan(&open); err == nil && open != 0 { // MySQL has no such variable
+				t.Errorf("after %s a transaction is open", step.statement)
+			}
+		}
+	})
+}

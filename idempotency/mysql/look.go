@@ -10,11 +10,13 @@ import (
 )
 
 // Look implements [idempotency.Store]. In a session whose isolation is READ
-// UNCOMMITTED it would see a reply that may yet be rolled back: what it finds
-// there it looks up again in a transaction of the store's own.
+// UNCOMMITTED it would see a reply that may yet be rolled back, and in one
+// without autocommit what there was when an earlier look-up on the connection
+// began a transaction: there it looks again in a transaction of the store's own.
 func (s *Store) Look(ctx context.Context, c idempotency.Claim) (look idempotency.Look, err error) {
-	look, dirty, err := s.lookOutside(ctx, c)
-	if err == nil && dirty {
+	look, unsure, err := s.lookOutside(ctx, c)
+	if err == nil && unsure {
+		look = idempotency.Look{}
 		err = s.alone(ctx, c.MaxRun, func(t *tx) error {
 			look, _, err = sqlkeys.LookByClock(t.q.QueryRowContext(ctx, s.sql.look.with(sqlkeys.Key(c.Key)...)))
 			return none(err)
@@ -26,19 +28,19 @@ func (s *Store) Look(ctx context.Context, c idempotency.Claim) (look idempotency
 	return look, nil
 }
 
-// lookOutside looks outside of a transaction. dirty: what it has found may not
-// be committed.
-func (s *Store) lookOutside(ctx context.Context, c idempotency.Claim) (look idempotency.Look, dirty bool, err error) {
+// lookOutside looks outside of a transaction. unsure: what it has found may not
+// be committed, or be so no more.
+func (s *Store) lookOutside(ctx context.Context, c idempotency.Claim) (look idempotency.Look, unsure bool, err error) {
 	for range s.sql.lookOutside {
 		named := s.named.Load()
 		row := s.db.QueryRowContext(ctx, s.sql.lookOutside[named].with(sqlkeys.Key(c.Key)...))
-		look, _, err = sqlkeys.LookByClock(longer{row, &dirty})
+		look, _, err = sqlkeys.LookByClock(longer{row, &unsure})
 		if code(err) != unknownVariable {
 			break
 		}
 		s.named.CompareAndSwap(named, 1-named)
 	}
-	return look, dirty, none(err)
+	return look, unsure, err
 }
 
 // longer is a row with one more column.

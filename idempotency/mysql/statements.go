@@ -31,13 +31,17 @@ func newStatements(table string) statements {
 	put := strings.NewReplacer("{{table}}", table, "{{now}}", now, "{{expired}}", expired)
 	in := func(text string) statement { return newStatement(strings.ReplaceAll(text, "{{key}}", key), put) }
 	// The headers as they were written, whatever the connection's character set.
-	look := func(more string) string {
+	look := func(more, from string) string {
 		return `
 SELECT state, request_hash, owner, response_status, CAST(response_headers AS BINARY), response_body, expires_at,
        locked_until, {{now}}` + more + `
-FROM {{table}} WHERE {{key}} LIMIT 1`
+FROM ` + from + ` LIMIT 1`
 	}
-	outside := func(isolation string) statement { return in(look(`, ` + isolation + ` = 'READ-UNCOMMITTED'`)) }
+	const inside = `{{table}} WHERE {{key}}`
+	outside := func(isolation string) statement {
+		return in(look(`, `+isolation+` = 'READ-UNCOMMITTED' OR NOT @@autocommit`,
+			`(SELECT 1 AS one LIMIT 1) asked LEFT JOIN {{table}} ON {{key}}`))
+	}
 	record := func(until string) statement {
 		return in(`
 UPDATE {{table}} SET state = ?, response_status = ?, response_headers = ?, response_body = ?, locked_until = NULL,
@@ -49,11 +53,11 @@ WHERE {{key}} AND owner = ? AND state = 'calling'`)
 	return statements{
 		clock: in(`SELECT {{now}} LIMIT 1`),
 		late:  in(`SELECT ? <= {{now}} LIMIT 1`),
-		look:  in(look(``)),
+		look:  in(look(``, inside)),
 		// A locking read sees what is committed now, whatever the isolation.
-		lookLocked: in(look(``) + ` LOCK IN SHARE MODE`),
+		lookLocked: in(look(``, inside) + ` LOCK IN SHARE MODE`),
 		// One by the session's isolation, whose name is the second up to
-		// MariaDB 11.0.
+		// MariaDB 11.0. It has a row for a key without one too.
 		lookOutside: [2]statement{outside(`@@transaction_isolation`), outside(`@@tx_isolation`)},
 
 		// The row that holds the key's lock, or its lease.
