@@ -44,3 +44,10 @@ func (l *limits) From(ctx context.Context, d time.Duration) context.Context { re
 func (l *limits) Within(ctx context.Context, d time.Duration, fn func(context.Context) error) error {
 	return l.within(ctx, d, fn)
 }
+
+// Flights is how many keys are in flight.
+func (k *Kit) Flights() int {
+	k.gate.mu.Lock()
+	defer k.gate.mu.Unlock()
+	return len(k.gate.flights)
+}
