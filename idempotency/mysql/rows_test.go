@@ -81,13 +81,14 @@ func TestStatementsThatTheWorkPrepares(t *testing.T) {
 		db.SetMaxOpenConns(1)
 		must(t, db, `CREATE TABLE typed (id BIGINT UNSIGNED PRIMARY KEY, price DECIMAL(8,2), note VARCHAR(9) NOT NULL)`)
 		var leaked *sql.Stmt
+		var over mysql.Querier
 		pay := func(fails error) func(context.Context) error {
 			return func(ctx context.Context) error {
 				insert, err := mysql.Tx(ctx).PrepareContext(ctx, `INSERT INTO typed VALUES (?, ?, ?)`) //nolint:sqlclosecheck // ends with the work
 				if err != nil {
 					return err
 				}
-				leaked = insert
+				leaked, over = insert, mysql.Tx(ctx)
 				result, err := insert.ExecContext(ctx, uint64(1)<<63, "12.50", json.RawMessage(`"a"`))
 				if err != nil {
 					return err
@@ -114,6 +115,9 @@ func TestStatementsThatTheWorkPrepares(t *testing.T) {
 			}
 			if _, err := leaked.ExecContext(t.Context(), 2, "1", ""); err == nil {
 				t.Error("the statement can be used after the work")
+			}
+			if _, err := over.PrepareContext(t.Context(), `SELECT 1`); !errors.Is(err, sql.ErrTxDone) { //nolint:sqlclosecheck // there is none
+				t.Errorf("a statement is prepared after the work: %v", err)
 			}
 		}
 		var n int

@@ -21,6 +21,7 @@ type Work struct {
 	rows     []*sql.Rows
 	row      *sql.Row // the last; one before it that was not scanned ends with its context
 	prepared *prepared
+	over     bool
 }
 
 // NewWork gives work a connection, and a context that ends with the work.
@@ -32,12 +33,16 @@ func NewWork(ctx context.Context, conn *sql.Conn) (*Work, context.Context) {
 // QueryContext is that of *sql.Conn.
 func (w *Work) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	rows, err := w.Conn.QueryContext(ctx, query, args...)
-	if err == nil {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.rows = append(w.stillOpen(), rows)
+	if err != nil {
+		return nil, err
 	}
-	return rows, err
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.over {
+		return nil, errors.Join(sql.ErrTxDone, rows.Close())
+	}
+	w.rows = append(w.stillOpen(), rows)
+	return rows, nil
 }
 
 // stillOpen forgets the rows that are closed, so that they do not pile up.
@@ -60,7 +65,9 @@ func (w *Work) QueryRowContext(ctx context.Context, query string, args ...any) *
 	row := w.Conn.QueryRowContext(ctx, query, args...)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.row = row
+	if w.row = row; w.over {
+		_ = row.Scan() // which closes it
+	}
 	return row
 }
 
@@ -77,6 +84,9 @@ func (e ending) Value(key any) any { return e.values.Value(key) }
 func (w *Work) PrepareContext(ctx context.Context, query string) (*sql.Stmt, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.over {
+		return nil, sql.ErrTxDone
+	}
 	if w.prepared == nil {
 		p, err := preparedOn(w.Conn)
 		if err != nil {
@@ -91,7 +101,9 @@ func (w *Work) PrepareContext(ctx context.Context, query string) (*sql.Stmt, err
 	return s, err
 }
 
-// End closes what is open. The work is over.
+// End closes what is open. The work is over: a goroutine that it left behind
+// gets no more rows and statements, which would be in the way of the kit's own
+// and keep the connection.
 func (w *Work) End() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -106,6 +118,6 @@ func (w *Work) End() {
 	if w.prepared != nil {
 		w.prepared.end()
 	}
-	w.rows, w.row, w.prepared = nil, nil, nil
+	w.rows, w.row, w.prepared, w.over = nil, nil, nil, true
 	w.cancel()
 }
