@@ -129,7 +129,8 @@ func (t *Targets) send(ctx context.Context, to *target, u *url.URL, c executor.C
 
 // request builds the request without its credentials. Its body cannot be
 // rewound, so that the transport, which takes Idempotency-Key for leave to send
-// again by itself, sends it once: every call has its attempt in the ledger.
+// again by itself, sends it once: every call has its attempt in the ledger. What
+// has no body it may send again, once its connection was closed: under its key.
 func (t *Targets) request(ctx context.Context, u *url.URL, c executor.Call) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, c.Call.Method, "", nil)
 	if err != nil {
