@@ -17,6 +17,7 @@ var raceCases = []testCase{
 	{"a plan and an event of one instant make one run and one lease", racePlanEntry},
 	{"a lapsed lease is taken over by one", raceTakeover},
 	{"planning, claiming and recording at once run every instant once, one at a time", raceAll},
+	{"what is planned at once, with events before it and pauses between, is told as it is written", raceMixed},
 }
 
 func jobIDs(n int) []string {

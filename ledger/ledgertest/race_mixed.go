@@ -1,0 +1,229 @@
+package ledgertest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// mixed is a race of everything that writes instants: replicas plan the same
+// and overlapping ones, of all overlaps in one plan, events bring some before
+// their plan, and jobs are paused and resumed meanwhile.
+type mixed struct {
+	*bed
+	first  map[string]*job // where each stood at first
+	tokens atomic.Int64
+
+	mu      sync.Mutex
+	running map[string]bool // jobs with a run that has the slot
+	given   map[string]int  // how often each run was handed out
+	skipped map[ledger.Reason]int
+}
+
+const mixedInstants = 40
+
+func raceMixed(b *bed) {
+	stores := b.fleet(8, 3)
+	begun, err := b.Standings(b.ctx, "v1")
+	b.must(err)
+	m := &mixed{bed: b, first: map[string]*job{}, running: map[string]bool{}, given: map[string]int{}, skipped: map[ledger.Reason]int{}}
+	for _, s := range begun {
+		m.first[s.JobID] = &job{bed: b, Position: s.Position}
+	}
+	b.each(stores, 3, func(s Store, _ string) error {
+		for until := time.Now().Add(2 * time.Minute); time.Now().Before(until); {
+			if done, err := m.turn(s); done || err != nil {
+				return err
+			}
+		}
+		return fmt.Errorf("after two minutes the race is not over")
+	})
+	m.check()
+}
+
+// turn does one thing of each kind, and reports whether all is done.
+func (m *mixed) turn(s Store) (done bool, err error) {
+	jobs, err := s.Jobs(m.ctx)
+	if err != nil {
+		return false, err
+	}
+	token := fmt.Sprint("mixed-", m.tokens.Add(1))
+	a := ledger.Admission{Owner: token, Token: token, LeaseFor: time.Hour}
+	for _, j := range jobs {
+		next := 0
+		for !m.first[j.JobID].at(next).After(j.Watermark) {
+			next++
+		}
+		if next >= mixedInstants {
+			continue
+		}
+		if rand.IntN(4) > 0 {
+			a.Plans = append(a.Plans, m.plan(j.Position, next))
+		}
+		if rand.IntN(20) == 0 {
+			if err := m.event(s, j.JobID, next+rand.IntN(3)); err != nil {
+				return false, err
+			}
+		}
+	}
+	rand.Shuffle(len(a.Plans), func(i, k int) { a.Plans[i], a.Plans[k] = a.Plans[k], a.Plans[i] })
+	if err := m.pauses(s); err != nil {
+		return false, err
+	}
+	admitted, err := s.Admit(m.ctx, a)
+	if err != nil {
+		return false, err
+	}
+	m.skip(admitted.Skipped)
+	held, err := s.Recall(m.ctx, token)
+	if err != nil {
+		return false, err
+	}
+	if fmt.Sprint(runIDs(held)) != fmt.Sprint(runIDs(admitted.Leased)) {
+		return true, fmt.Errorf("leased %v, and said %v", runIDs(held), runIDs(admitted.Leased))
+	}
+	claimed, err := s.Claim(m.ctx, ledger.Claim{Owner: token, Token: token + "-claim", Limit: 3, LeaseFor: time.Hour})
+	if err != nil {
+		return false, err
+	}
+	if err := m.work(s, append(admitted.Leased, claimed.Work...)); err != nil {
+		return false, err
+	}
+	counts, err := s.Counts(m.ctx)
+	unfinished := 0
+	for _, n := range counts.Unfinished {
+		unfinished += n
+	}
+	return unfinished == 0 && m.planned(jobs), err
+}
+
+// instant is a job's i-th, of which everybody says the same.
+func (m *mixed) instant(jobID string, i int) ledger.Instant {
+	return m.first[jobID].leased(i, m.overlap(jobID, i))
+}
+
+func (m *mixed) overlap(jobID string, i int) ledger.Overlap {
+	return []ledger.Overlap{ledger.OverlapSkip, ledger.OverlapQueue, ledger.OverlapAllow}[(int(jobID[len(jobID)-1])+i)%3]
+}
+
+func (m *mixed) plan(at ledger.Position, next int) ledger.Plan {
+	last := min(next+rand.IntN(4), mixedInstants) - 1 // of none, at times
+	p := ledger.Plan{JobID: at.JobID, Epoch: at.Epoch, After: at.Watermark, Through: at.Watermark}
+	for i := next; i <= last; i++ {
+		in := m.instant(at.JobID, i)
+		in.Lease = rand.IntN(4) > 0
+		p.Instants, p.Through = append(p.Instants, in), in.At
+	}
+	return p
+}
+
+func (m *mixed) event(s Store, jobID string, i int) error {
+	if i >= mixedInstants {
+		return nil
+	}
+	token := fmt.Sprint("event-", m.tokens.Add(1))
+	got, err := s.Enter(m.ctx, ledger.Entry{JobID: jobID, Instant: m.instant(jobID, i), Owner: token, Token: token, LeaseFor: time.Hour})
+	if err != nil {
+		return err
+	}
+	if got.Inserted && got.Run.State == ledger.Skipped {
+		m.skip(map[ledger.Reason]int{got.Run.Reason: 1})
+	}
+	if got.Work == nil {
+		return nil
+	}
+	return m.work(s, []ledger.Work{*got.Work})
+}
+
+func (m *mixed) pauses(s Store) error {
+	switch rand.IntN(12) {
+	case 0:
+		return s.Pause(m.ctx, "job-001", "ann", "race")
+	case 1, 2:
+		return s.Resume(m.ctx, "job-001", "ann", "race")
+	}
+	return nil
+}
+
+func (m *mixed) skip(n map[ledger.Reason]int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for reason, n := range n {
+		m.skipped[reason] += n
+	}
+}
+
+// work does all of it at once, and looks whether it has the slot alone.
+func (m *mixed) work(s Store, work []ledger.Work) error {
+	m.hold(work, true)
+	m.hold(work, false)
+	var outcomes []ledger.Outcome
+	for _, w := range work {
+		outcomes = append(outcomes, succeeded(w))
+	}
+	fates, err := s.Record(m.ctx, outcomes)
+	for i, f := range fates {
+		if f != ledger.Recorded {
+			return fmt.Errorf("record of %s: %s", work[i].RunID, f)
+		}
+	}
+	return err
+}
+
+func (m *mixed) hold(work []ledger.Work, on bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, w := range work {
+		if on {
+			m.given[w.RunID]++
+		}
+		i := int(w.ScheduledAt.Sub(m.first[w.JobID].at(0)) / time.Minute)
+		if m.overlap(w.JobID, i) == ledger.OverlapAllow {
+			continue
+		}
+		if on && m.running[w.JobID] {
+			m.Errorf("two runs of %s have its slot, one of them %s", w.JobID, w.RunID)
+		}
+		m.running[w.JobID] = on
+	}
+}
+
+// planned reports whether every job is planned to the end.
+func (m *mixed) planned(jobs []ledger.JobStatus) bool {
+	for _, j := range jobs {
+		if j.Watermark.Before(m.first[j.JobID].at(mixedInstants - 1)) {
+			return false
+		}
+	}
+	return true
+}
+
+func (m *mixed) check() {
+	ran, skipped := 0, map[ledger.Reason]int{}
+	for id := range m.first {
+		rows := m.all(id)
+		if len(rows) != mixedInstants {
+			m.Errorf("%s has %d rows, want one for each of %d instants", id, len(rows), mixedInstants)
+		}
+		for _, r := range rows {
+			switch {
+			case r.State == ledger.Skipped:
+				skipped[r.Reason]++
+			case r.State != ledger.Succeeded || r.Attempt != 1:
+				m.Errorf("%s is %s after %d attempts", r.ID, r.State, r.Attempt)
+			default:
+				ran++
+			}
+		}
+	}
+	m.onceEach(m.given, ran)
+	for _, reason := range []ledger.Reason{ledger.Overlapped, ledger.WhilePaused} {
+		if skipped[reason] != m.skipped[reason] {
+			m.Errorf("%d rows are skipped (%s), the answers say %d", skipped[reason], reason, m.skipped[reason])
+		}
+	}
+}
