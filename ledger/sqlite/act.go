@@ -180,11 +180,14 @@ func among(from, asked []ledger.State) []ledger.State {
 	if len(asked) == 0 {
 		return from
 	}
-	both := []ledger.State{""}
+	both := []ledger.State{}
 	for _, s := range asked {
 		if slices.Contains(from, s) {
 			both = append(both, s)
 		}
+	}
+	if len(both) == 0 {
+		return []ledger.State{""} // which no run has
 	}
 	return both
 }

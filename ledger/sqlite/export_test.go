@@ -56,3 +56,6 @@ func DecodeCall(call, body []byte) (c ledger.Call, err error) {
 	err = thaw(&c, call, body)
 	return c, err
 }
+
+// Among is what an act makes of the states that it is asked for.
+var Among = among

@@ -191,6 +191,7 @@ func TestTheUnfinishedAreReadFromTheirIndexes(t *testing.T) {
 		{States: []ledger.State{ledger.Planned, ledger.Running, ledger.Retrying}},
 		{States: []ledger.State{ledger.Running}, Limit: 100},
 		{States: []ledger.State{ledger.Running}, Since: time.Now(), Reason: ledger.Overlapped, Limit: 100},
+		{States: sqlite.Among([]ledger.State{ledger.Planned, ledger.Running}, []ledger.State{ledger.Running, ledger.Dead})},
 	} {
 		for _, direction := range []string{"ASC", "DESC"} {
 			q, _ := sqlite.SelectRuns(f, direction)
