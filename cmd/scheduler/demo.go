@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/cronce/cronce/internal/demo"
 )
@@ -40,10 +39,4 @@ Exit 0 only if effects = ticks, none doubled and none lost.`,
 	}
 	c.Flags().DurationVar(&duration, "duration", 15*time.Second, "how long to break things")
 	return c
-}
-
-// isTerminal reports whether w is a terminal that can be drawn on.
-func isTerminal(w any) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
 }

@@ -127,7 +127,7 @@ var introducing = []string{"schedule", "timezone", "target", "method", "path", "
 
 func (a *app) printJobDiff(j jobDiff) error {
 	fmt.Fprintf(a.out, "%s: %s%s\n", j.ID, j.Change, pauseNote(j))
-	t := newTable(a.out, "  FIELD", "OLD", "NEW")
+	t := a.table("  FIELD", "OLD", "NEW").folding("OLD")
 	for _, f := range j.Fields {
 		if j.Change != changed && !slices.Contains(introducing, f.Field) {
 			continue

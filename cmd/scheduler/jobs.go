@@ -60,7 +60,8 @@ func (a *app) jobsListCommand() *cobra.Command {
 			if a.json {
 				return printJSON(a.out, all)
 			}
-			t := newTable(a.out, "JOB", "SCHEDULE", "NEXT", "CALLS", "LAST RUN", "STATE")
+			t := a.table("JOB", "SCHEDULE", "NEXT", "CALLS", "LAST RUN", "STATE").
+				optional("LAST RUN", "NEXT", "SCHEDULE", "CALLS")
 			for _, j := range all {
 				t.row(j.ID, j.InWords, nextText(j.Next, j.Enabled), j.Method+" "+j.Target+" "+j.Path, lastRun(j), j.condition())
 			}
@@ -168,7 +169,7 @@ func (a *app) printJob(ctx context.Context, j jobJSON) error {
 			Events []eventJSON `json:"events"`
 		}{j, events})
 	}
-	t := newTable(a.out, "JOB", j.ID)
+	t := a.table("JOB", j.ID)
 	for _, line := range [][2]string{
 		{"schedule", j.Schedule}, {"in words", j.InWords}, {"next", nextText(j.Next, j.Enabled)}, {"watermark", j.Watermark},
 		{"calls", j.Method + " " + j.Target + " " + j.Path}, {"scopes", strings.Join(j.Scopes, " ")}, {"key scope", j.KeyScope},

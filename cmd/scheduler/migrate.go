@@ -87,7 +87,7 @@ func (a *app) printSteps(steps []migrations.Step, err error) error {
 		_, err := fmt.Fprintln(a.out, "nothing to do: the tables are up to date")
 		return err
 	}
-	t := newTable(a.out, "VERSION", "NAME", "APPLIED AT")
+	t := a.table("VERSION", "NAME", "APPLIED AT")
 	for _, s := range out {
 		applied := s.AppliedAt
 		if applied == "" {

@@ -110,7 +110,7 @@ func (a *app) printNext(s *jobs.Schedule, instants []time.Time, from time.Time) 
 		_, err := fmt.Fprintf(a.out, "never after %s\n", instant(from))
 		return err
 	}
-	t := newTable(a.out, "UTC", "LOCAL", "OFFSET", "CLOCKS")
+	t := a.table("UTC", "LOCAL", "OFFSET", "CLOCKS").optional("LOCAL", "CLOCKS", "OFFSET")
 	before := from
 	for _, at := range instants {
 		local := at.In(s.Location())

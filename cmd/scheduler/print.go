@@ -2,12 +2,8 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
-	"strings"
-	"text/tabwriter"
 	"time"
-	"unicode"
 
 	"github.com/cronce/cronce/ledger"
 )
@@ -19,36 +15,6 @@ func printJSON(w io.Writer, v any) error {
 	enc.SetEscapeHTML(false)
 	return enc.Encode(v)
 }
-
-// table prints rows in aligned columns.
-type table struct{ w *tabwriter.Writer }
-
-func newTable(w io.Writer, columns ...string) *table {
-	t := &table{tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)}
-	t.row(columns...)
-	return t
-}
-
-func (t *table) row(cells ...string) {
-	for i, c := range cells {
-		cells[i] = strings.Map(oneLine, c)
-		if c == "" {
-			cells[i] = "-"
-		}
-	}
-	fmt.Fprintln(t.w, strings.Join(cells, "\t"))
-}
-
-// oneLine keeps what people and targets wrote from moving the cursor, or into
-// another cell.
-func oneLine(r rune) rune {
-	if unicode.IsControl(r) {
-		return ' '
-	}
-	return r
-}
-
-func (t *table) flush() error { return t.w.Flush() }
 
 // instant prints a time as the ledger means it: UTC, RFC 3339; "" for none.
 func instant(t time.Time) string {

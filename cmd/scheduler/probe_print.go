@@ -35,7 +35,7 @@ func (a *app) showProbe(r probeJSON) error {
 		return printJSON(a.out, r)
 	}
 	keys := []string{""}
-	t := newTable(a.out, "CALL", "KEY", "STATUS", "ANSWER", "TOOK", "FIELDS")
+	t := a.table("CALL", "KEY", "STATUS", "ANSWER", "TOOK", "FIELDS").optional("KEY", "FIELDS", "TOOK")
 	for _, c := range r.Calls {
 		i := slices.Index(keys, c.Key)
 		if i < 0 {
@@ -54,7 +54,7 @@ func (a *app) showProbe(r probeJSON) error {
 		fmt.Fprintf(a.out, "key %d: %s\n", i+1, key)
 	}
 	fmt.Fprintln(a.out)
-	t = newTable(a.out, "CHECK", "ANSWER", "NEEDED", "DETAIL")
+	t = a.table("CHECK", "ANSWER", "NEEDED", "DETAIL")
 	for _, c := range r.Checks {
 		needed := "yes"
 		if !c.Required {

@@ -74,7 +74,7 @@ func (a *app) purgeNow(ctx context.Context, f purgeFlags) error {
 	}
 	defer done()
 	var show *bar
-	if terminal(a.err) && !f.dryRun {
+	if isTerminal(a.err) && !f.dryRun {
 		if show, err = newBar(ctx, a.err, p); err != nil {
 			return err
 		}
@@ -161,7 +161,7 @@ func (a *app) printPurge(reg *jobs.Registry, r cleanup.Report) error {
 		verb = "would remove"
 	}
 	if len(r.Scopes) > 0 {
-		t := newTable(a.out, "SCOPE", "KEYS", "TTL", "BY")
+		t := a.table("SCOPE", "KEYS", "TTL", "BY").optional("TTL", "BY")
 		for _, s := range r.Scopes {
 			ttl, rule := reg.TTL(s.Scope)
 			if rule == "" {

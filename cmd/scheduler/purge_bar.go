@@ -4,12 +4,9 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"sync"
 	"time"
-
-	"golang.org/x/term"
 
 	"github.com/cronce/cronce/cleanup"
 )
@@ -18,12 +15,6 @@ const (
 	barWidth = 30
 	barEvery = 100 * time.Millisecond
 )
-
-// terminal reports whether w is one.
-func terminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
-}
 
 // bar shows on one line how far a purge is: rows, rows a second, what is left.
 type bar struct {

@@ -30,7 +30,7 @@ func (a *app) printStores(r cleanup.Report) error {
 	if r.Ledger != nil {
 		runs = *r.Ledger
 	}
-	t := newTable(a.out, "STORE", "SCOPE", "REMOVED", "LEFT")
+	t := a.table("STORE", "SCOPE", "REMOVED", "LEFT")
 	for _, s := range append(r.Stores, runs) {
 		for _, scope := range s.Scopes {
 			t.row(s.Name, scope.Scope, strconv.FormatInt(scope.Deleted, 10), "")

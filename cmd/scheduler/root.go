@@ -50,6 +50,7 @@ type app struct {
 	config    string
 	db        string
 	json      bool
+	wide      bool
 	noMigrate bool
 	logFormat string
 	logLevel  string
@@ -98,6 +99,7 @@ Then:         cronce check --config cronce.yaml
 	flags.StringVar(&a.config, "config", a.env("CRONCE_CONFIG", "cronce.yaml"), "the registry `file` (env CRONCE_CONFIG)")
 	flags.StringVar(&a.db, "db", "", "the ledger: sqlite:PATH or postgres://... (env CRONCE_DATABASE_URL; default sqlite:cronce.db)")
 	flags.BoolVar(&a.json, "json", false, "print JSON")
+	flags.BoolVar(&a.wide, "wide", false, "print every column, however narrow the terminal")
 	flags.BoolVar(&a.noMigrate, "no-migrate", false, "do not bring the ledger's tables up to date at start")
 	flags.StringVar(&a.logFormat, "log-format", "text", "text or json")
 	flags.StringVar(&a.logLevel, "log-level", "info", "debug, info, warn or error")

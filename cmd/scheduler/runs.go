@@ -119,7 +119,8 @@ func (a *app) printRuns(runs []ledger.Run) error {
 	if a.json {
 		return printJSON(a.out, runsJSON(runs))
 	}
-	t := newTable(a.out, "RUN", "STATE", "REASON", "TRIGGER", "ATTEMPTS", "REPLAYED", "FINISHED")
+	t := a.table("RUN", "STATE", "REASON", "TRIGGER", "ATTEMPTS", "REPLAYED", "FINISHED").
+		optional("REASON", "FINISHED", "TRIGGER", "ATTEMPTS", "REPLAYED")
 	for _, r := range runs {
 		t.row(r.ID, stateText(r), string(r.Reason), string(r.Trigger), strconv.Itoa(r.Attempt), strconv.FormatBool(r.Replayed), moment(r.FinishedAt))
 	}
@@ -191,7 +192,7 @@ func (a *app) printRun(r ledger.Run, attempts []ledger.Attempt) error {
 	if a.json {
 		return printJSON(a.out, shown)
 	}
-	t := newTable(a.out, "RUN", r.ID)
+	t := a.table("RUN", r.ID)
 	for _, line := range [][2]string{
 		{"job", r.JobID}, {"scheduled at", shown.ScheduledAt}, {"until", shown.Until}, {"trigger", string(r.Trigger)},
 		{"state", stateText(r)}, {"reason", string(r.Reason)}, {"replayed", strconv.FormatBool(r.Replayed)},
@@ -207,7 +208,8 @@ func (a *app) printRun(r ledger.Run, attempts []ledger.Attempt) error {
 		return err
 	}
 	fmt.Fprintln(a.out)
-	h := newTable(a.out, "ATTEMPT", "STARTED", "TOOK", "ANSWER", "STATUS", "CODE", "ERROR")
+	h := a.table("ATTEMPT", "STARTED", "TOOK", "ANSWER", "STATUS", "CODE", "ERROR").
+		optional("STARTED", "TOOK", "CODE")
 	for _, at := range attempts {
 		h.row(strconv.Itoa(at.N), moment(at.StartedAt), at.FinishedAt.Sub(at.StartedAt).Round(time.Millisecond).String(),
 			string(at.Answer), strconv.Itoa(at.Status), at.Code, at.Error)
