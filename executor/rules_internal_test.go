@@ -8,6 +8,7 @@ import (
 
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/schedule"
 )
 
 // never is a target that must not be called.
@@ -69,7 +70,7 @@ func TestSendBeforeIsTheLedgersTimeOnAnyClock(t *testing.T) {
 
 func TestALocalTimeThatDoesNotExistIsAnEventOfItsJob(t *testing.T) {
 	reg, err := jobs.NewRegistry(jobs.Name("test"), jobs.Target{Name: "svc", URLEnv: "SVC_URL"},
-		jobs.Job{ID: "night", Schedule: "30 2 * * *", Timezone: "America/New_York", DST: jobs.DSTSkip, Target: "svc", Path: "/"})
+		jobs.Job{ID: "night", Schedule: "30 2 * * *", Timezone: "America/New_York", DST: schedule.DSTSkip, Target: "svc", Path: "/"})
 	if err != nil {
 		t.Fatal(err)
 	}

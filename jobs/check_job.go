@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/cronce/cronce/schedule"
 )
 
 // methods that a call can have; the first is the default.
@@ -57,7 +59,7 @@ func (d *draft) checkID(path, id string, at int, firsts map[string]int) {
 // change.
 func (j Job) withDefaults(p Platform) Job {
 	setDefault(&j.Timezone, "UTC")
-	setDefault(&j.DST, DSTOnce)
+	setDefault(&j.DST, schedule.DSTOnce)
 	setDefault(&j.Method, methods[0])
 	setDefault(&j.Timeout, 30*time.Second)
 	setDefault(&j.Overlap, OverlapSkip)
@@ -161,20 +163,20 @@ func bodyless(method string) bool {
 
 // parseSchedule places the parser's complaint: at the column that it names
 // where the text stands literally in the file, else at the value.
-func (d *draft) parseSchedule(path string, j Job) *Schedule {
+func (d *draft) parseSchedule(path string, j Job) *schedule.Schedule {
 	if j.Schedule == "" {
 		d.add(path+".schedule", CodeMissingSchedule, "the job has no schedule; add `schedule: \"0 3 * * *\"`, say")
 		return nil
 	}
-	if !oneOf(d, path+".dst", "dst", j.DST, DSTOnce, DSTSkip, DSTWall) {
+	if !oneOf(d, path+".dst", "dst", j.DST, schedule.DSTOnce, schedule.DSTSkip, schedule.DSTWall) {
 		return nil
 	}
-	schedule, err := d.shared.schedule(j)
+	parsed, err := d.shared.schedule(j)
 	if err == nil {
-		return schedule
+		return parsed
 	}
 	field, code, column := "schedule", CodeBadSchedule, 0
-	var bad *ScheduleError
+	var bad *schedule.Error
 	if errors.As(err, &bad) {
 		column = bad.Column
 		if bad.Field == "timezone" {

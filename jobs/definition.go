@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"github.com/cronce/cronce/schedule"
 )
 
 // definitionVersion changes when a field's meaning does, so that a process
@@ -20,7 +22,7 @@ type definition struct {
 	ID            string          `json:"id"`
 	Schedule      string          `json:"schedule"`
 	Timezone      string          `json:"timezone"`
-	DST           DST             `json:"dst"`
+	DST           schedule.DST    `json:"dst"`
 	Target        string          `json:"target"`
 	Method        string          `json:"method"`
 	Path          string          `json:"path"`
@@ -40,7 +42,7 @@ type definition struct {
 
 // Parsed is the job's schedule; nil unless the job came from a Registry or
 // from ParseDefinition.
-func (j Job) Parsed() *Schedule { return j.schedule }
+func (j Job) Parsed() *schedule.Schedule { return j.schedule }
 
 // Definition is the job as canonical JSON, enough to plan it, and a hash that
 // changes with anything that could change its instants or its calls: the
@@ -61,7 +63,7 @@ func (j Job) define() ([]byte, error) {
 		return nil, err
 	}
 	body, err := encodeJSON(definition{
-		Version: definitionVersion, Zones: ZoneVersion(),
+		Version: definitionVersion, Zones: schedule.ZoneVersion(),
 		ID: j.ID, Schedule: j.Schedule, Timezone: j.Timezone, DST: j.DST,
 		Target: j.Target, Method: j.Method, Path: j.Path, Scopes: j.Scopes, Body: sent,
 		Timeout: j.Timeout, Backoff: j.Retry.Backoff, Jitter: j.Retry.Jitter,
@@ -87,14 +89,14 @@ func ParseDefinition(body []byte) (Job, error) {
 		return Job{}, fmt.Errorf("the stored definition of job %q has version %d, this program reads %d; run the program that wrote it",
 			d.ID, d.Version, definitionVersion)
 	}
-	schedule, err := ParseSchedule(d.Schedule, d.Timezone, d.DST)
+	parsed, err := schedule.Parse(d.Schedule, d.Timezone, d.DST)
 	if err != nil {
 		return Job{}, fmt.Errorf("the stored definition of job %q: %w", d.ID, err)
 	}
-	return d.job(schedule), nil
+	return d.job(parsed), nil
 }
 
-func (d definition) job(schedule *Schedule) Job {
+func (d definition) job(parsed *schedule.Schedule) Job {
 	j := Job{
 		ID: d.ID, Schedule: d.Schedule, Timezone: d.Timezone, DST: d.DST,
 		Target: d.Target, Method: d.Method, Path: d.Path, Scopes: d.Scopes,
@@ -105,7 +107,7 @@ func (d definition) job(schedule *Schedule) Job {
 		},
 		Overlap: d.Overlap, CatchUp: d.CatchUp, CatchUpWindow: d.CatchUpWindow,
 		KeyScope: d.KeyScope, MaxInFlight: d.MaxInFlight,
-		schedule: schedule,
+		schedule: parsed,
 	}
 	if d.Body != nil {
 		j.Body = d.Body

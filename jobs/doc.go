@@ -1,16 +1,16 @@
-// Package jobs says what is to run and when: jobs and their schedules, the
-// registry that holds them, from a YAML file or from Go, and the ids of runs.
-// It reads no clock and, but for the file and the variables that it is told
-// to look at, does no I/O.
+// Package jobs holds what is to run: the definition of a job, the registry of
+// all jobs, read from a YAML file or built in Go, and the IDs of runs.
+// It reads no clock. It reads the registry's file and the environment variables
+// that a caller names, and does no other I/O.
 //
 // # Guarantees
 //
-//   - A Registry is checked as a whole before it exists; what is wrong is said
-//     all at once, as Problems, each with its place in the file and its code.
+//   - A Registry is validated as a whole before it exists. All that is wrong is
+//     reported at once, as Problems, each with its place in the file and a code.
 //   - Equal registries have equal Versions, and equal jobs equal Definitions,
-//     wherever and in whatever order they were written.
-//   - A run-id is derived from the job and the instant alone (RunID), and only
-//     its one spelling is read back (ParseRunID).
-//   - No secret is in a registry: it holds the names of the variables that
-//     have them, and no message repeats a variable's value.
+//     in whatever order and form they were written.
+//   - A run ID is derived from the job and the scheduled time alone (RunID), and
+//     only its one spelling is accepted (ParseRunID).
+//   - A registry holds no secret: it holds the names of the variables that have
+//     them, and no message repeats a variable's value.
 package jobs

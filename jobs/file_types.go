@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/cronce/cronce/schedule"
 )
 
 // The types of the registry file. The decoder and the JSON Schema are both
@@ -164,7 +166,7 @@ func (t *fileTarget) target(name string) Target {
 
 func (j fileJob) job() Job {
 	job := Job{
-		ID: j.ID, Schedule: j.Schedule, Timezone: j.Timezone, DST: DST(j.DST),
+		ID: j.ID, Schedule: j.Schedule, Timezone: j.Timezone, DST: schedule.DST(j.DST),
 		Target: j.Target, TargetURLEnv: j.TargetURLEnv, Method: j.Method, Path: j.Path, Scopes: j.Scopes,
 		Timeout: j.Timeout.duration(), Overlap: Overlap(j.Overlap),
 		CatchUp: CatchUp(j.CatchUp), CatchUpWindow: j.CatchUpWindow.duration(),

@@ -1,15 +1,19 @@
 package jobs
 
-import "time"
+import (
+	"time"
+
+	"github.com/cronce/cronce/schedule"
+)
 
 // Job is a registry entry: a scheduled admin call. The fields are those of the
 // registry file; zero fields get their defaults from NewRegistry or Load, and
 // a Job taken from a Registry has them all set.
 type Job struct {
-	ID       string // [a-z0-9][a-z0-9._-]{0,63}
-	Schedule string // see docs/schedules.md
-	Timezone string // IANA name; default UTC
-	DST      DST    // default DSTOnce
+	ID       string       // [a-z0-9][a-z0-9._-]{0,63}
+	Schedule string       // see docs/schedules.md
+	Timezone string       // IANA name; default UTC
+	DST      schedule.DST // default schedule.DSTOnce
 
 	Target string // a target of the registry; or
 	// TargetURLEnv is the short form: the variable that holds the base URL. It
@@ -32,7 +36,7 @@ type Job struct {
 	MaxInFlight   int           // runs of this job at once; 0: the executor's limit
 	Disabled      bool
 
-	schedule *Schedule // parsed by the registry
+	schedule *schedule.Schedule // parsed by the registry
 }
 
 // Retry says when a failed call is asked again.
@@ -50,15 +54,6 @@ type Retry struct {
 	// to, at least 1h. A key must outlive it.
 	Horizon time.Duration
 }
-
-// DST says what a wall-clock schedule does when the clocks change.
-type DST string
-
-const (
-	DSTOnce DST = "once" // a time in a gap fires after it, one in a fold fires once
-	DSTSkip DST = "skip" // a time in a gap is skipped and reported, one in a fold fires once
-	DSTWall DST = "wall" // literal matching: 0 or 2 are possible
-)
 
 // Overlap says what an instant does while an earlier run of its job is
 // unfinished.

@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"strings"
+
+	"github.com/cronce/cronce/schedule"
 )
 
 // kept is a job as the registry keeps it: a third of a Job's size, since what
@@ -11,10 +13,10 @@ import (
 type kept struct {
 	id, path, keyScope string
 	body               any
-	schedule           *Schedule         // nil: it could not be parsed
-	common             *Job              // everything else
-	at                 int               // its place among the jobs as given; builtinAt: built in
-	hash               [sha256.Size]byte // of its definition
+	schedule           *schedule.Schedule // nil: it could not be parsed
+	common             *Job               // everything else
+	at                 int                // its place among the jobs as given; builtinAt: built in
+	hash               [sha256.Size]byte  // of its definition
 }
 
 const builtinAt = -1
@@ -24,7 +26,7 @@ func (e *kept) job() Job {
 	j := *e.common
 	j.ID, j.Path, j.KeyScope, j.Body, j.schedule = e.id, e.path, e.keyScope, e.body, e.schedule
 	if e.schedule != nil {
-		j.Schedule = e.schedule.expr
+		j.Schedule = e.schedule.String()
 	}
 	return j
 }
@@ -33,7 +35,7 @@ func byID(e kept, id string) int { return strings.Compare(e.id, id) }
 
 // sharer finds what jobs have in common, while their registry is built.
 type sharer struct {
-	schedules map[timing]*Schedule
+	schedules map[timing]*schedule.Schedule
 	keyScopes map[string]string
 	common    map[string]*Job // by their definition
 }
@@ -41,20 +43,20 @@ type sharer struct {
 // timing is what a schedule is parsed from.
 type timing struct {
 	expr, timezone string
-	dst            DST
+	dst            schedule.DST
 }
 
 func newSharer() *sharer {
-	return &sharer{map[timing]*Schedule{}, map[string]string{}, map[string]*Job{}}
+	return &sharer{map[timing]*schedule.Schedule{}, map[string]string{}, map[string]*Job{}}
 }
 
 // schedule parses each expression once.
-func (s *sharer) schedule(j Job) (*Schedule, error) {
+func (s *sharer) schedule(j Job) (*schedule.Schedule, error) {
 	key := timing{j.Schedule, j.Timezone, j.DST}
 	if known, ok := s.schedules[key]; ok {
 		return known, nil
 	}
-	parsed, err := ParseSchedule(j.Schedule, j.Timezone, j.DST)
+	parsed, err := schedule.Parse(j.Schedule, j.Timezone, j.DST)
 	if err == nil {
 		s.schedules[key] = parsed
 	}

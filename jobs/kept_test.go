@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/schedule"
 )
 
 // alike are jobs that differ in one field each, so that most of them have
@@ -20,7 +21,7 @@ func alike() (list []jobs.Job) {
 		func(*jobs.Job) {},
 		func(j *jobs.Job) { j.Schedule = "5 4 * * *" },
 		func(j *jobs.Job) { j.Timezone = "Europe/London" },
-		func(j *jobs.Job) { j.DST = jobs.DSTSkip },
+		func(j *jobs.Job) { j.DST = schedule.DSTSkip },
 		func(j *jobs.Job) { j.Method = "PUT" },
 		func(j *jobs.Job) { j.Path = "/other" },
 		func(j *jobs.Job) { j.Scopes = []string{"a"} },

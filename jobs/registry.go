@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/cronce/cronce/schedule"
 )
 
 // Registry is what a cronce runs: jobs, their targets, and how long keys live.
@@ -92,7 +94,7 @@ func (r *Registry) Index(id string) (i int, found bool) {
 }
 
 // Schedule is the schedule of the job at a place.
-func (r *Registry) Schedule(i int) *Schedule { return r.jobs[i].schedule }
+func (r *Registry) Schedule(i int) *schedule.Schedule { return r.jobs[i].schedule }
 
 // Hash is the hash of the definition of the job at a place, that which
 // Job.Definition computes.

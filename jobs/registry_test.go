@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/schedule"
 )
 
 func release(edit func(*jobs.Job)) jobs.Job {
@@ -191,7 +192,7 @@ func TestVersionIsThatOfTheDefinitionsThatRun(t *testing.T) {
 	for rule, edit := range map[string]func(*jobs.Job){
 		"schedule": func(j *jobs.Job) { j.Schedule = "@hourly" },
 		"zone":     func(j *jobs.Job) { j.Timezone = "Europe/London" },
-		"dst":      func(j *jobs.Job) { j.DST = jobs.DSTWall },
+		"dst":      func(j *jobs.Job) { j.DST = schedule.DSTWall },
 		"target":   func(j *jobs.Job) { j.TargetURLEnv = "OTHER_URL" },
 		"path":     func(j *jobs.Job) { j.Path = "/v2" },
 		"method":   func(j *jobs.Job) { j.Method = "PUT" },

@@ -12,7 +12,7 @@ import (
 	"github.com/hashicorp/cronexpr"
 	"github.com/robfig/cron/v3"
 
-	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/schedule"
 )
 
 // next is a parsed schedule.
@@ -23,7 +23,7 @@ var libraries = []struct {
 	parse func(expr, zone string) (next, error)
 }{
 	{"cronce", func(expr, zone string) (next, error) {
-		s, err := jobs.ParseSchedule(expr, zone, jobs.DSTOnce)
+		s, err := schedule.Parse(expr, zone, schedule.DSTOnce)
 		if err != nil {
 			return nil, err
 		}

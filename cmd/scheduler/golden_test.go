@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/schedule"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -77,7 +77,7 @@ func (d *desk) transcript(args ...string) string {
 	}
 	fmt.Fprintf(&b, "--- exit %d\n\n", code)
 	text := strings.ReplaceAll(b.String(), d.dir, "DIR")
-	text = strings.ReplaceAll(text, `"`+jobs.ZoneVersion()+`"`, `"ZONES"`)
+	text = strings.ReplaceAll(text, `"`+schedule.ZoneVersion()+`"`, `"ZONES"`)
 	return tokens.ReplaceAllString(text, "~TOKEN")
 }
 

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/schedule"
 )
 
 func (a *app) nextCommand() *cobra.Command {
@@ -63,12 +63,12 @@ func (a *app) startOf(from string, n int) (time.Time, error) {
 	return t, nil
 }
 
-func (a *app) scheduleOf(args []string, f nextFlags) (*jobs.Schedule, error) {
+func (a *app) scheduleOf(args []string, f nextFlags) (*schedule.Schedule, error) {
 	switch {
 	case f.expr != "" && len(args) > 0:
 		return nil, usage("give a job or --expr, not both")
 	case f.expr != "":
-		s, err := jobs.ParseSchedule(f.expr, f.tz, jobs.DST(f.dst))
+		s, err := schedule.Parse(f.expr, f.tz, schedule.DST(f.dst))
 		if err != nil {
 			return nil, &exit{exitUsage, err}
 		}
@@ -89,7 +89,7 @@ func (a *app) scheduleOf(args []string, f nextFlags) (*jobs.Schedule, error) {
 	return j.Parsed(), nil
 }
 
-func comingInstants(s *jobs.Schedule, from time.Time, n int) []time.Time {
+func comingInstants(s *schedule.Schedule, from time.Time, n int) []time.Time {
 	out := make([]time.Time, 0, n)
 	for t := s.Next(from); !t.IsZero() && len(out) < n; t = s.Next(t) {
 		out = append(out, t)
@@ -97,7 +97,7 @@ func comingInstants(s *jobs.Schedule, from time.Time, n int) []time.Time {
 	return out
 }
 
-func (a *app) printNext(s *jobs.Schedule, instants []time.Time, from time.Time) error {
+func (a *app) printNext(s *schedule.Schedule, instants []time.Time, from time.Time) error {
 	if a.json {
 		out := make([]string, len(instants))
 		for i, t := range instants {

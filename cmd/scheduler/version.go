@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/schedule"
 )
 
 // version is set by the build (-ldflags "-X main.version=..."); a plain build
@@ -32,10 +32,10 @@ func (a *app) versionCommand() *cobra.Command {
 		RunE: func(*cobra.Command, []string) error {
 			if a.json {
 				return printJSON(a.out, map[string]string{
-					"version": buildVersion(), "go": runtime.Version(), "zones": jobs.ZoneVersion(),
+					"version": buildVersion(), "go": runtime.Version(), "zones": schedule.ZoneVersion(),
 				})
 			}
-			_, err := fmt.Fprintf(a.out, "cronce %s, %s, time zones %s\n", buildVersion(), runtime.Version(), jobs.ZoneVersion())
+			_, err := fmt.Fprintf(a.out, "cronce %s, %s, time zones %s\n", buildVersion(), runtime.Version(), schedule.ZoneVersion())
 			return err
 		},
 	}

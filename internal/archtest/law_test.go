@@ -10,13 +10,18 @@ import (
 var law = archtest.Law{
 	Layers: []archtest.Layer{
 		{
-			In:  []string{"jobs", "ledger", "migrations", "idempotency"},
+			In:  []string{"schedule", "ledger", "migrations", "idempotency"},
 			May: nil,
-			Why: "a leaf: everything else stands on it, it stands on nothing of ours",
+			Why: "a leaf imports no other package of the module",
+		},
+		{
+			In:  []string{"jobs"},
+			May: []string{"schedule"},
+			Why: "a job has a schedule; everything else imports jobs",
 		},
 		{
 			In:  []string{"executor"},
-			May: []string{"jobs", "ledger"},
+			May: []string{"jobs", "ledger", "schedule"},
 			Why: "the executor holds ports; cmd hands it the adapters",
 		},
 		{
@@ -46,16 +51,21 @@ var law = archtest.Law{
 		},
 		{
 			In:  []string{"examples/..."},
-			May: []string{"idempotency", "idempotency/...", "examples/...", "jobs", "executor", "ledger", "ledger/...", "targets", "migrations"},
+			May: []string{"idempotency", "idempotency/...", "examples/...", "schedule", "jobs", "executor", "ledger", "ledger/...", "targets", "migrations"},
 			Why: "an example is what a user can write, and a user cannot import the rest",
 		},
 	},
 	Bans: []archtest.Ban{
 		{
+			In:  []string{"schedule"},
+			Not: []string{"net", "net/http/...", "database/sql/...", "os", "os/...", "syscall", "log", "log/slog"},
+			Why: "a schedule is a pure function of time: the same on every replica",
+		},
+		{
 			In: []string{"jobs"},
 			// os is not among them: file.go reads the registry's file.
 			Not: []string{"net", "net/http/...", "database/sql/...", "os/exec", "os/signal", "syscall", "log", "log/slog"},
-			Why: "jobs are pure: schedules and registries are computed, never fetched; a call is the executor's",
+			Why: "registries are computed, never fetched; a call is the executor's",
 		},
 		{
 			In:  []string{"ledger"},
@@ -78,13 +88,13 @@ var law = archtest.Law{
 			Why: "the SQL of a purge stands beside each engine's expiry predicate",
 		},
 		{
-			In:  []string{"ledger/...", "jobs", "executor", "targets", "cleanup", "idempotency/...", "migrations", "cmd/..."},
+			In:  []string{"ledger/...", "schedule", "jobs", "executor", "targets", "cleanup", "idempotency/...", "migrations", "cmd/..."},
 			Not: []string{"github.com/cronce/cronce/internal/testdb/...", "github.com/cronce/cronce/internal/archtest"},
 			Why: "the product starts no test servers",
 		},
 	},
 	Edges: []archtest.Edge{
-		{Library: "github.com/robfig/cron/v3", At: []string{"jobs"}, Why: "it parses schedules, which are the business of jobs"},
+		{Library: "github.com/robfig/cron/v3", At: []string{"schedule"}, Why: "it parses schedules"},
 		{Library: "github.com/goccy/go-yaml", At: []string{"jobs"}, Why: "the registry's file is read in jobs alone"},
 		{Library: "github.com/google/uuid", At: []string{"executor", "jobs", "cmd/..."}, Why: "run-ids are derived; only the token of a ~ run and lease tokens are drawn"},
 		{Library: "github.com/go-co-op/gocron/v2", At: []string{"cmd/..."}, Why: "it is the alarm clock, and identity never comes from a wake-up"},
@@ -108,7 +118,7 @@ var law = archtest.Law{
 	},
 	Names: []archtest.Names{
 		{
-			In:  []string{"jobs", "ledger"},
+			In:  []string{"schedule", "jobs", "ledger"},
 			Not: []string{"time.Now", "time.Since", "time.Until", "time.Sleep", "time.After", "time.NewTimer", "time.NewTicker"},
 			Why: "the clock comes in as an argument: the same question has the same answer in every replica",
 		},

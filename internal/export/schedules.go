@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/schedule"
 )
 
 // schedules writes the schedules, their group, and the role by which they
@@ -21,7 +22,7 @@ func (t *template) schedules() {
 		)},
 	}}
 	if t.options.Tick {
-		r["Tick"] = t.schedule("every minute, what is due", jobs.AWSSchedule{Expression: "cron(* * * * ? *)", Timezone: "UTC"}, `{"tick":true}`)
+		r["Tick"] = t.schedule("every minute, what is due", schedule.AWS{Expression: "cron(* * * * ? *)", Timezone: "UTC"}, `{"tick":true}`)
 		return
 	}
 	list := slices.DeleteFunc(slices.Clone(t.reg.Jobs()), func(j jobs.Job) bool { return j.Disabled })
@@ -62,7 +63,7 @@ func inputOf(j jobs.Job) string {
 	return `{"jobId":` + string(id) + `,"scheduledAt":"<aws.scheduler.scheduled-time>"}`
 }
 
-func (t *template) schedule(description string, at jobs.AWSSchedule, input string) Resource {
+func (t *template) schedule(description string, at schedule.AWS, input string) Resource {
 	return Resource{Type: "AWS::Scheduler::Schedule", Properties: object{
 		"Description":                description,
 		"GroupName":                  ref("Schedules"),

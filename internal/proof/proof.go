@@ -32,15 +32,15 @@ import (
 	"slices"
 	"time"
 
-	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/schedule"
 )
 
 // Epoch is a time in which one definition of a job was current: its instants in
 // (From, To] are due.
 type Epoch struct {
 	JobID    string
-	Schedule *jobs.Schedule
+	Schedule *schedule.Schedule
 	From, To time.Time
 	Open     bool // it had not ended: later instants may have rows already
 }

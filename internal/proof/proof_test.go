@@ -9,6 +9,7 @@ import (
 	"github.com/cronce/cronce/internal/proof"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/schedule"
 )
 
 var midnight = time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
@@ -31,7 +32,7 @@ func effect(n int) proof.Effect {
 
 // good is evidence of a job that ran in each of three minutes.
 func good(t *testing.T) proof.Evidence {
-	s, err := jobs.ParseSchedule("* * * * *", "UTC", jobs.DSTOnce)
+	s, err := schedule.Parse("* * * * *", "UTC", schedule.DSTOnce)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/cronce/cronce/internal/simulate"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/schedule"
 )
 
 type callerFunc func(context.Context, executor.Call) executor.Answer
@@ -53,7 +54,7 @@ func functionKey(c executor.Call, w simulate.World) string {
 	return c.RunID
 }
 
-func unfloored(_ *jobs.Schedule, at time.Time) time.Time { return at.Truncate(time.Second) }
+func unfloored(_ *schedule.Schedule, at time.Time) time.Time { return at.Truncate(time.Second) }
 
 func newestSchedule(_ *proof.Witness, j jobs.Job, from, to time.Time) []time.Time {
 	return slices.Collect(j.Parsed().Due(from, to))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cronce/cronce/cleanup"
 	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/schedule"
 )
 
 // A shift is a change of the clocks that a life may be lived around.
@@ -60,7 +61,7 @@ func firstPlan(r *rand.Rand, zone string) plan {
 func (p plan) job(r *rand.Rand, id string) jobs.Job {
 	j := jobs.Job{
 		ID: id, Schedule: pick(r, schedules...), Timezone: pick(r, "UTC", p.zone, p.zone),
-		DST:     pick(r, jobs.DSTOnce, jobs.DSTSkip, jobs.DSTWall),
+		DST:     pick(r, schedule.DSTOnce, schedule.DSTSkip, schedule.DSTWall),
 		Target:  pick(r, "books", "members"),
 		Path:    fmt.Sprintf("/%s/v%d", id, r.IntN(100)),
 		Timeout: pick(r, 2*time.Second, 10*time.Second, 30*time.Second),

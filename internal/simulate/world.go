@@ -23,6 +23,7 @@ import (
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 	"github.com/cronce/cronce/ledger/memory"
+	"github.com/cronce/cronce/schedule"
 )
 
 // Options put broken parts into the system, to see whether the checker tells.
@@ -40,7 +41,7 @@ type Options struct {
 	// lease, not from the instant.
 	FirstLease bool
 	// Floor makes the instant of a platform's event; default Schedule.Last.
-	Floor func(s *jobs.Schedule, at time.Time) time.Time
+	Floor func(s *schedule.Schedule, at time.Time) time.Time
 	// Instants are what an operator backfills of a span; default the instants
 	// by the schedules that planned them.
 	Instants func(w *proof.Witness, j jobs.Job, from, to time.Time) []time.Time
@@ -113,7 +114,7 @@ func newWorld(seed uint64, o Options) *world {
 		targets: map[string]*target{}, quiet: make(chan struct{}),
 	}
 	if w.options.Floor == nil {
-		w.options.Floor = (*jobs.Schedule).Last
+		w.options.Floor = (*schedule.Schedule).Last
 	}
 	if w.options.Instants == nil {
 		w.options.Instants = func(w *proof.Witness, j jobs.Job, from, to time.Time) []time.Time {

@@ -1,4 +1,4 @@
-package jobs
+package schedule
 
 import (
 	"fmt"
@@ -7,10 +7,10 @@ import (
 
 // Describe says the schedule in words, such as "every hour at minute 0, UTC".
 func (s *Schedule) Describe() string {
-	if _, ok := s.form.(interval); ok {
-		return s.form.describe() // the same in every zone
+	if _, ok := s.expression.(interval); ok {
+		return s.expression.describe() // the same in every zone
 	}
-	return s.form.describe() + ", " + s.zone.loc.String()
+	return s.expression.describe() + ", " + s.zone.loc.String()
 }
 
 func (i interval) describe() string {

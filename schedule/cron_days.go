@@ -1,4 +1,4 @@
-package jobs
+package schedule
 
 import (
 	"regexp"
@@ -131,12 +131,12 @@ func nearest(d, length, weekday int) int {
 }
 
 // timer lays the calendar out as a pattern.
-func (c *calendar) timer(z *zone, dst DST) timer {
+func (c *cronFields) calendar(z *zone, dst DST) calendar {
 	wildcard := c.fields[minuteField].wildcard || c.fields[hourField].wildcard
 	return newWallClock(c.pattern(), z, dst, wildcard)
 }
 
-func (c *calendar) pattern() pattern {
+func (c *cronFields) pattern() pattern {
 	p := pattern{
 		seconds: c.fields[secondField].bits,
 		minutes: c.fields[minuteField].bits,
@@ -152,7 +152,7 @@ func (c *calendar) pattern() pattern {
 
 // daysOf returns the matching days of one kind of month. Where both day fields
 // are restricted, crontab fires on either.
-func (c *calendar) daysOf(length, first int) uint32 {
+func (c *cronFields) daysOf(length, first int) uint32 {
 	dom, dow := c.fields[domField], c.fields[dowField]
 	inMonth := uint32(1)<<(length+1) - 2
 	byMonth, byWeek := uint32(dom.bits), uint32(0)
@@ -174,7 +174,7 @@ func (c *calendar) daysOf(length, first int) uint32 {
 }
 
 // checkDays refuses days that no month, or none of the years, has.
-func (c *calendar) checkDays(dom, dow, month, year span) error {
+func (c *cronFields) checkDays(dom, dow, month, year span) error {
 	if p := c.pattern(); p.next(0) != noneAfter {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package jobs_test
+package schedule_test
 
 import (
 	"fmt"
@@ -9,11 +9,11 @@ import (
 	"github.com/robfig/cron/v3"
 	"pgregory.net/rapid"
 
-	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/schedule"
 )
 
 // drawSchedule draws a schedule of any syntax, in any zone, under any policy.
-func drawSchedule(t *rapid.T) *jobs.Schedule {
+func drawSchedule(t *rapid.T) *schedule.Schedule {
 	number := func(low, high int) *rapid.Generator[string] {
 		return rapid.Map(rapid.IntRange(low, high), func(n int) string { return fmt.Sprint(n) })
 	}
@@ -34,8 +34,8 @@ func drawSchedule(t *rapid.T) *jobs.Schedule {
 	).Draw(t, "expression")
 	zone := rapid.SampledFrom([]string{"UTC", "America/New_York", "Europe/London", "Australia/Lord_Howe", "America/Sao_Paulo",
 		"Africa/Casablanca", "Pacific/Apia", "Asia/Kathmandu", "America/Havana", "Antarctica/Troll"}).Draw(t, "zone")
-	dst := rapid.SampledFrom([]jobs.DST{jobs.DSTOnce, jobs.DSTSkip, jobs.DSTWall}).Draw(t, "policy")
-	s, err := jobs.ParseSchedule(expr, zone, dst)
+	dst := rapid.SampledFrom([]schedule.DST{schedule.DSTOnce, schedule.DSTSkip, schedule.DSTWall}).Draw(t, "policy")
+	s, err := schedule.Parse(expr, zone, dst)
 	if err != nil {
 		t.Skip(err) // at() in a gap that the policy skips
 	}
@@ -150,7 +150,7 @@ func TestAgreesWithRobfig(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ours, err := jobs.ParseSchedule(expr, "UTC", "")
+		ours, err := schedule.Parse(expr, "UTC", "")
 		at := someTime.Draw(t, "from").UTC()
 		if err != nil {
 			if next := theirs.Next(at); !next.IsZero() {

@@ -1,4 +1,4 @@
-package jobs_test
+package schedule_test
 
 import (
 	"slices"
@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/schedule"
 )
 
 // Instants are UTC; the local story is in the rule.
@@ -27,7 +27,7 @@ func TestClockChanges(t *testing.T) {
 	)
 	tests := []struct {
 		rule, zone, expr string
-		dst              jobs.DST
+		dst              schedule.DST
 		from, want       string
 	}{
 		{"a gap time fires at the first instant after the gap", newYork, "30 2 * * *", "once",
@@ -191,7 +191,7 @@ func TestClockChanges(t *testing.T) {
 func TestGaps(t *testing.T) {
 	tests := []struct {
 		rule, zone, expr string
-		dst              jobs.DST
+		dst              schedule.DST
 		year             int
 		want             string
 	}{
@@ -237,7 +237,7 @@ func TestGaps(t *testing.T) {
 // A watermark that stands on the shift must have reported it, and the next
 // one must not report it again.
 func TestGapsBelongToOneInterval(t *testing.T) {
-	s := parse(t, "30 2 * * *", "America/New_York", jobs.DSTSkip)
+	s := parse(t, "30 2 * * *", "America/New_York", schedule.DSTSkip)
 	shift := utc(t, "2026-03-08T07:00")
 	count := func(after, through time.Time) int { return len(slices.Collect(s.Gaps(after, through))) }
 	tests := []struct {
@@ -262,12 +262,12 @@ func TestGapsBelongToOneInterval(t *testing.T) {
 // not before 1977: nobody who writes it now would ever see it fire.
 func TestATimeThatIsAlwaysInTheGap(t *testing.T) {
 	from := utc(t, "2026-01-01T00:00")
-	for _, dst := range []jobs.DST{jobs.DSTSkip, jobs.DSTWall} {
-		if s, err := jobs.ParseSchedule("30 2 ? 3 0L", "Europe/Berlin", dst); err == nil {
+	for _, dst := range []schedule.DST{schedule.DSTSkip, schedule.DSTWall} {
+		if s, err := schedule.Parse("30 2 ? 3 0L", "Europe/Berlin", dst); err == nil {
 			t.Errorf("under %s accepted; after %v it fires at %v", dst, from, s.Next(from))
 		}
 	}
-	got := coming(parse(t, "30 2 ? 3 0L", "Europe/Berlin", jobs.DSTOnce), from, 2)
+	got := coming(parse(t, "30 2 ? 3 0L", "Europe/Berlin", schedule.DSTOnce), from, 2)
 	if want := []string{"2026-03-29T01:00", "2027-03-28T01:00"}; !slices.Equal(got, want) {
 		t.Errorf("under once: %v, want %v", got, want)
 	}

@@ -1,14 +1,14 @@
-package jobs_test
+package schedule_test
 
 import (
 	"fmt"
 	"time"
 
-	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/schedule"
 )
 
-func ExampleParseSchedule() {
-	s, err := jobs.ParseSchedule("30 2 * * *", "America/New_York", jobs.DSTOnce)
+func ExampleParse() {
+	s, err := schedule.Parse("30 2 * * *", "America/New_York", schedule.DSTOnce)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -26,15 +26,15 @@ func ExampleParseSchedule() {
 	// 2026-03-09T06:30:00Z 02:30
 }
 
-func ExampleParseSchedule_error() {
-	_, err := jobs.ParseSchedule("0 0 * * 8", "", "")
+func ExampleParse_error() {
+	_, err := schedule.Parse("0 0 * * 8", "", "")
 	fmt.Println(err)
 	// Output:
 	// day-of-week 8 (column 9): 0-7 or SUN-SAT; AWS cron() counts 1-7 from SUN
 }
 
 func ExampleSchedule_Due() {
-	s, _ := jobs.ParseSchedule("0 9 * * 5L", "Europe/London", jobs.DSTOnce) // the last Friday
+	s, _ := schedule.Parse("0 9 * * 5L", "Europe/London", schedule.DSTOnce) // the last Friday
 	watermark := time.Date(2026, 9, 1, 0, 0, 0, 0, time.UTC)
 	for at := range s.Due(watermark, watermark.AddDate(0, 3, 0)) {
 		fmt.Println(at.Format(time.RFC3339))
@@ -46,7 +46,7 @@ func ExampleSchedule_Due() {
 }
 
 func ExampleSchedule_Gaps() {
-	s, _ := jobs.ParseSchedule("30 2 * * *", "America/New_York", jobs.DSTSkip)
+	s, _ := schedule.Parse("30 2 * * *", "America/New_York", schedule.DSTSkip)
 	january := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for gap := range s.Gaps(january, january.AddDate(1, 0, 0)) {
 		fmt.Println(gap.Local, gap.Zone, "jumped over at", gap.At.Format(time.RFC3339))
@@ -56,7 +56,7 @@ func ExampleSchedule_Gaps() {
 }
 
 func ExampleSchedule_AWS() {
-	s, _ := jobs.ParseSchedule("0 9 * * 1-5", "Europe/London", jobs.DSTSkip)
+	s, _ := schedule.Parse("0 9 * * 1-5", "Europe/London", schedule.DSTSkip)
 	aws, err := s.AWS()
 	fmt.Println(aws.Expression, aws.Timezone, err)
 	// Output:

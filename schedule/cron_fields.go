@@ -1,4 +1,4 @@
-package jobs
+package schedule
 
 import (
 	"strings"
@@ -54,14 +54,14 @@ type values struct {
 	special  []dayRule // items that depend on the month
 }
 
-// calendar is what the fields of a crontab line or an AWS cron() came to.
-type calendar struct {
+// cronFields is what the fields of a crontab line or an AWS cron() came to.
+type cronFields struct {
 	fields [crontabFields]values
 	years  *yearSet
 }
 
 // parseCrontab reads five fields, or six of which the first is seconds.
-func parseCrontab(body span) (form, error) {
+func parseCrontab(body span) (expression, error) {
 	words := body.words()
 	switch len(words) {
 	case 5:
@@ -70,14 +70,18 @@ func parseCrontab(body span) (form, error) {
 	default:
 		return nil, body.fail("schedule", "%d fields; write five (minute hour day-of-month month day-of-week) or six (second first)%s", len(words), yearHint(len(words)))
 	}
-	c := new(calendar)
+	c, line := new(cronFields), everyTime
 	for i, w := range words {
 		if err := checkMark(i, w); err != nil {
 			return nil, err
 		}
-		if err := c.parseField(i, w, units[i]); err != nil {
+		var err error
+		if line[i], err = c.parseField(i, w, units[i]); err != nil {
 			return nil, err
 		}
+	}
+	if err := c.matchTimes(body, line); err != nil {
+		return nil, err
 	}
 	return c, c.checkDays(words[domField], words[dowField], words[monthField], span{})
 }
@@ -100,13 +104,13 @@ func yearHint(fields int) string {
 }
 
 // parseAWSCron reads the inside of cron(...).
-func parseAWSCron(inner span) (form, error) {
+func parseAWSCron(inner span) (expression, error) {
 	words := inner.words()
 	if len(words) != 6 {
 		return nil, inner.fail("schedule", "%d fields; AWS cron() has six: minute hour day-of-month month day-of-week year", len(words))
 	}
-	c := new(calendar)
-	c.fields[secondField].bits = 1
+	c, line := new(cronFields), everyTime
+	line[secondField] = "0"
 	for i, w := range words[:5] {
 		u := units[i+1]
 		if i+1 == dowField {
@@ -115,9 +119,13 @@ func parseAWSCron(inner span) (form, error) {
 		if err := checkAny(i+1, w, u); err != nil {
 			return nil, err
 		}
-		if err := c.parseField(i+1, w, u); err != nil {
+		var err error
+		if line[i+1], err = c.parseField(i+1, w, u); err != nil {
 			return nil, err
 		}
+	}
+	if err := c.matchTimes(inner, line); err != nil {
+		return nil, err
 	}
 	dom, dow := words[2], words[4]
 	switch {
@@ -141,56 +149,70 @@ func checkAny(i int, field span, u unit) error {
 	return field.fail(u.name, "? stands alone, in day-of-month or day-of-week only; write * or %s", u.hint)
 }
 
-func (c *calendar) parseField(i int, field span, u unit) error {
+// parseField reads one field and returns the items that robfig/cron is to match:
+// "" where there are none. Days of the week are matched here, since robfig/cron
+// has neither crontab's 7 nor AWS's numbers.
+func (c *cronFields) parseField(i int, field span, u unit) (string, error) {
 	v := &c.fields[i]
+	var plain []string
 	for _, item := range field.split(',') {
-		bits, err := v.parseItem(i, item, u)
+		rule, special, err := parseDayRule(i, item, u)
 		if err != nil {
-			return err
+			return "", err
 		}
-		v.bits |= bits
+		if special {
+			v.special = append(v.special, rule)
+			continue
+		}
+		r, err := parseRange(item, u)
+		if err != nil {
+			return "", err
+		}
+		if r.all {
+			v.wildcard = true
+			v.star = v.star || r.step == 1
+		}
+		if i == dowField {
+			v.bits |= r.weekdays(u)
+			continue
+		}
+		plain = append(plain, item.text)
+	}
+	return strings.Join(plain, ","), nil
+}
+
+// cronLine is a crontab line with seconds, by field.
+type cronLine [crontabFields]string
+
+var everyTime = cronLine{"*", "*", "*", "*", "*", "*"}
+
+// robfig parses a whole crontab line with seconds.
+var robfig = cron.NewParser(cron.Second | cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow)
+
+// matchTimes takes from robfig/cron which seconds, minutes, hours, days of the
+// month and months the line matches.
+func (c *cronFields) matchTimes(body span, line cronLine) error {
+	line[dowField] = "*"
+	specialDays := line[domField] == ""
+	if specialDays {
+		line[domField] = "*"
+	}
+	parsed, err := robfig.Parse(strings.Join(line[:], " "))
+	if err != nil {
+		return body.fail("schedule", "%v; see docs/schedules.md for the syntax", err)
+	}
+	s := parsed.(*cron.SpecSchedule)
+	if specialDays {
+		s.Dom = 0
+	}
+	const starBit = 1 << 63
+	for i, bits := range [dowField]uint64{s.Second, s.Minute, s.Hour, s.Dom, s.Month} {
+		c.fields[i].bits = bits &^ starBit
 	}
 	return nil
 }
 
-func (v *values) parseItem(i int, item span, u unit) (uint64, error) {
-	if rule, ok, err := parseDayRule(i, item, u); ok || err != nil {
-		if err == nil {
-			v.special = append(v.special, rule)
-		}
-		return 0, err
-	}
-	r, err := parseRange(item, u)
-	if err != nil {
-		return 0, err
-	}
-	if r.all {
-		v.wildcard = true
-		v.star = v.star || r.step == 1
-	}
-	if i == dowField {
-		return r.weekdays(u), nil
-	}
-	return robfigBits(i, item)
-}
-
-// plain parses what robfig/cron can: one item of one field.
-var plain = cron.NewParser(cron.Second | cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow)
-
-// robfigBits has robfig/cron read one item, with stars in the other fields.
-func robfigBits(i int, item span) (uint64, error) {
-	line := [crontabFields]string{"*", "*", "*", "*", "*", "*"}
-	line[i] = item.text
-	parsed, err := plain.Parse(strings.Join(line[:], " "))
-	if err != nil {
-		return 0, item.fail(units[i].name, "%v; write %s", err, units[i].hint)
-	}
-	s := parsed.(*cron.SpecSchedule)
-	const starBit = 1 << 63
-	return [crontabFields]uint64{s.Second, s.Minute, s.Hour, s.Dom, s.Month, s.Dow}[i] &^ starBit, nil
-}
-
-func (c *calendar) parseYears(field span) error {
+func (c *cronFields) parseYears(field span) error {
 	if err := checkAny(crontabFields, field, awsYear); err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package jobs
+package schedule
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 // manyTimes is how many times of day are told one by one.
 const manyTimes = 6
 
-func (c *calendar) describe() string {
+func (c *cronFields) describe() string {
 	words := []string{c.describeClock()}
 	days := c.describeDays()
 	if days == "" && strings.HasPrefix(words[0], "at ") {
@@ -24,7 +24,7 @@ func (c *calendar) describe() string {
 	return strings.Join(words, " ")
 }
 
-func (c *calendar) describeClock() string {
+func (c *cronFields) describeClock() string {
 	s, m, h := c.fields[secondField].bits, c.fields[minuteField].bits, c.fields[hourField].bits
 	if bits.OnesCount64(s)*bits.OnesCount64(m)*bits.OnesCount64(h) <= manyTimes {
 		return "at " + listing(clockTimes(s, m, h))
@@ -107,19 +107,37 @@ func members(set uint64) []int {
 	return all
 }
 
-// runs says a set as numbers and ranges: "1", "9 to 17".
-func runs(set uint64, name func(int) string) []string {
-	var words []string
+// valueSpan is an interval of consecutive members of a set, both ends included.
+type valueSpan struct{ low, high int }
+
+// spans splits a set into its intervals; two neighbors are two spans.
+func spans(set uint64) []valueSpan {
+	var all []valueSpan
 	for set != 0 {
 		low := bits.TrailingZeros64(set)
 		length := bits.TrailingZeros64(^(set >> low))
 		if length < 3 {
 			length = 1
-			words = append(words, name(low))
-		} else {
-			words = append(words, name(low)+" to "+name(low+length-1))
 		}
+		all = append(all, valueSpan{low, low + length - 1})
 		set &^= (1<<length - 1) << low
+	}
+	return all
+}
+
+// runs names the members of a set: "1", "9 to 17".
+func runs(spans []valueSpan, name func(int) string) []string {
+	return joinSpans(spans, name, " to ")
+}
+
+func joinSpans(spans []valueSpan, name func(int) string, to string) []string {
+	var words []string
+	for _, s := range spans {
+		if s.low == s.high {
+			words = append(words, name(s.low))
+		} else {
+			words = append(words, name(s.low)+to+name(s.high))
+		}
 	}
 	return words
 }
@@ -148,10 +166,10 @@ func plural(set uint64, noun string) string {
 	if n, ok := progression(set); ok {
 		return fmt.Sprintf("%s %d to %d by %d", noun, bits.TrailingZeros64(set), highest(set), n)
 	}
-	return noun + " " + listing(runs(set, decimal))
+	return noun + " " + listing(runs(spans(set), decimal))
 }
 
-func (c *calendar) describeDays() string {
+func (c *cronFields) describeDays() string {
 	dom, dow := c.fields[domField], c.fields[dowField]
 	var ways []string
 	if !dom.star {
@@ -175,7 +193,7 @@ func (v values) monthDays() []string {
 }
 
 func (v values) weekDays() []string {
-	words := runs(v.bits, func(n int) string { return time.Weekday(n).String() })
+	words := runs(spans(v.bits), func(n int) string { return time.Weekday(n).String() })
 	for _, r := range v.special {
 		words = append(words, r.describe())
 	}
@@ -203,31 +221,18 @@ func (r dayRule) describe() string {
 	return fmt.Sprintf("the last %s of the month", time.Weekday(r.n))
 }
 
-func (c *calendar) describeMonths() string {
+func (c *cronFields) describeMonths() string {
 	const all = 1<<13 - 2
 	months := c.fields[monthField].bits
 	if months == all {
 		return ""
 	}
-	return "in " + listing(runs(months, func(n int) string { return time.Month(n).String() }))
+	return "in " + listing(runs(spans(months), func(n int) string { return time.Month(n).String() }))
 }
 
-func (c *calendar) describeYears() string {
+func (c *cronFields) describeYears() string {
 	if c.years == nil {
 		return ""
 	}
-	var words []string
-	for y := c.years.from(firstYear); y != 0; y = c.years.from(y + 1) {
-		end := y
-		for c.years.has(end + 1) {
-			end++
-		}
-		if end-y < 2 {
-			words = append(words, decimal(y))
-			continue
-		}
-		words = append(words, decimal(y)+" to "+decimal(end))
-		y = end
-	}
-	return "in " + listing(words)
+	return "in " + listing(runs(c.years.spans(), decimal))
 }

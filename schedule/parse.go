@@ -1,4 +1,4 @@
-package jobs
+package schedule
 
 import (
 	"fmt"
@@ -9,12 +9,12 @@ import (
 // characters.
 const maxExpression = 1024
 
-// ParseSchedule reads an expression in any of the syntaxes of
+// Parse reads an expression in any of the syntaxes of
 // docs/schedules.md. The timezone is an IANA name, "" for UTC; a CRON_TZ= in
 // the expression wins over UTC and may not contradict any other. The policy ""
 // is DSTOnce. An expression that never fires is refused. Every error is a
-// *ScheduleError.
-func ParseSchedule(expr, timezone string, dst DST) (*Schedule, error) {
+// *Error.
+func Parse(expr, timezone string, dst DST) (*Schedule, error) {
 	body, err := checkText(expr)
 	if err != nil {
 		return nil, err
@@ -26,12 +26,12 @@ func ParseSchedule(expr, timezone string, dst DST) (*Schedule, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := parseForm(body)
+	f, err := parseExpression(body)
 	if err != nil {
 		return nil, err
 	}
-	s := &Schedule{expr: expr, dst: dst, zone: z, form: f, clock: f.timer(z, dst)}
-	if s.clock.next(firstUse(f)) == noInstant {
+	s := &Schedule{expr: expr, dst: dst, zone: z, expression: f, calendar: f.calendar(z, dst)}
+	if s.calendar.next(firstUse(f)) == noTime {
 		return nil, body.fail("schedule", "never fires: its local time does not exist in %s, where the clock is put forward over it, and the DST policy is %s; choose another time or dst: once", z.loc, dst)
 	}
 	return s, nil
@@ -40,16 +40,16 @@ func ParseSchedule(expr, timezone string, dst DST) (*Schedule, error) {
 // firstUse returns from when on an expression must fire. One that names its
 // year may lie in the past; what comes round must do so under the zone's
 // present rules, not only before the zone had a gap there.
-func firstUse(f form) int64 {
-	if c, ok := f.(*calendar); ok && c.years == nil {
+func firstUse(f expression) int64 {
+	if c, ok := f.(*cronFields); ok && c.years == nil {
 		return zoneReleased
 	}
 	return earliest
 }
 
 // form is what one syntax says.
-type form interface {
-	timer(*zone, DST) timer
+type expression interface {
+	calendar(*zone, DST) calendar
 	describe() string
 }
 
@@ -77,7 +77,7 @@ func checkDST(dst DST) (DST, error) {
 	case DSTOnce, DSTSkip, DSTWall:
 		return dst, nil
 	}
-	return "", &ScheduleError{Field: "dst", Text: string(dst), Message: "write once, skip or wall"}
+	return "", &Error{Field: "dst", Text: string(dst), Message: "write once, skip or wall"}
 }
 
 // parseZone takes CRON_TZ= or TZ= off the front and loads the zone.
@@ -105,7 +105,7 @@ func parseZone(body span, timezone string) (span, *zone, error) {
 	}
 	z, err := loadZone(timezone)
 	if err != nil {
-		return span{}, nil, &ScheduleError{Field: "timezone", Text: timezone, Message: err.Error()}
+		return span{}, nil, &Error{Field: "timezone", Text: timezone, Message: err.Error()}
 	}
 	return body, z, nil
 }
@@ -121,7 +121,7 @@ var nicknames = map[string]string{
 	"@hourly":   "0 * * * *",
 }
 
-func parseForm(body span) (form, error) {
+func parseExpression(body span) (expression, error) {
 	if strings.HasPrefix(body.text, "@") {
 		return parseNickname(body)
 	}
@@ -145,7 +145,7 @@ func parseForm(body span) (form, error) {
 	return nil, name.fail("schedule", "write cron(...), rate(...) or at(...), in small letters")
 }
 
-func parseNickname(body span) (form, error) {
+func parseNickname(body span) (expression, error) {
 	if expr, ok := nicknames[body.text]; ok {
 		return parseCrontab(span{expr, body.at})
 	}
@@ -156,7 +156,7 @@ func parseNickname(body span) (form, error) {
 	case words[0].text == "@every":
 		return nil, body.fail("@every", "write one duration after it, such as @every 5m or @every 1h30m")
 	case words[0].text == "@reboot":
-		return nil, body.fail("schedule", "a start of the program is no time of day: it has no instant that replicas could agree on; write a schedule, or trigger the job by hand")
+		return nil, body.fail("schedule", "not supported: replicas start at different times, so they cannot agree on one; use a schedule, or run the job with `cronce trigger`")
 	}
 	return nil, body.fail("schedule", "write @hourly, @daily (@midnight), @weekly, @monthly, @yearly (@annually) or @every <duration>%s", lowerHint(body.text))
 }

@@ -1,4 +1,4 @@
-package jobs_test
+package schedule_test
 
 import (
 	"archive/zip"
@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/schedule"
 )
 
 // everyZone lists the zones of the embedded database.
@@ -44,11 +44,11 @@ func TestZoneVersionBelongsToTheDatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := sha256.Sum256(data)
-	if hex.EncodeToString(got[:]) != sum || jobs.ZoneVersion() != version {
-		t.Errorf("database %x with version %s; renew both, and zoneReleased", got, jobs.ZoneVersion())
+	if hex.EncodeToString(got[:]) != sum || schedule.ZoneVersion() != version {
+		t.Errorf("database %x with version %s; renew both, and zoneReleased", got, schedule.ZoneVersion())
 	}
-	if !regexp.MustCompile(`^20\d\d[a-z]$`).MatchString(jobs.ZoneVersion()) {
-		t.Errorf("%q is no IANA release", jobs.ZoneVersion())
+	if !regexp.MustCompile(`^20\d\d[a-z]$`).MatchString(schedule.ZoneVersion()) {
+		t.Errorf("%q is no IANA release", schedule.ZoneVersion())
 	}
 }
 

@@ -1,10 +1,10 @@
-package jobs_test
+package schedule_test
 
 import (
 	"sync"
 	"testing"
 
-	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/schedule"
 )
 
 // Planner, readers of the command line and callers share one schedule, and
@@ -16,7 +16,7 @@ func TestConcurrentUse(t *testing.T) {
 	var all sync.WaitGroup
 	for _, zone := range []string{"America/New_York", "Asia/Tokyo", "Asia/Tokyo", "Europe/London"} {
 		all.Go(func() {
-			own, err := jobs.ParseSchedule("30 2 * * *", zone, jobs.DSTSkip)
+			own, err := schedule.Parse("30 2 * * *", zone, schedule.DSTSkip)
 			if err != nil || own.Next(from).IsZero() {
 				t.Errorf("%s: %v, %v", zone, own, err)
 			}

@@ -1,4 +1,4 @@
-package jobs_test
+package schedule_test
 
 import (
 	"slices"
@@ -8,14 +8,14 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/schedule"
 )
 
 func TestAWS(t *testing.T) {
 	const london = "Europe/London"
 	tests := []struct {
 		rule, expr, timezone string
-		dst                  jobs.DST
+		dst                  schedule.DST
 		want, zone           string
 		align                bool
 	}{
@@ -45,7 +45,7 @@ func TestAWS(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.rule, func(t *testing.T) {
 			got, err := parse(t, tt.expr, tt.timezone, tt.dst).AWS()
-			want := jobs.AWSSchedule{Expression: tt.want, Timezone: tt.zone, Align: tt.align}
+			want := schedule.AWS{Expression: tt.want, Timezone: tt.zone, Align: tt.align}
 			if err != nil || got != want {
 				t.Errorf("got %+v, %v\nwant %+v", got, err, want)
 			}
@@ -82,7 +82,7 @@ func TestAWSMeansTheSame(t *testing.T) {
 		if err != nil {
 			return
 		}
-		same, err := jobs.ParseSchedule(aws.Expression, aws.Timezone, jobs.DSTSkip)
+		same, err := schedule.Parse(aws.Expression, aws.Timezone, schedule.DSTSkip)
 		if err != nil {
 			t.Fatalf("%s became %s: %v", s, aws.Expression, err)
 		}

@@ -1,18 +1,27 @@
-package jobs
+package schedule
+
+// DST says what a wall-clock schedule does when the clocks change.
+type DST string
+
+const (
+	DSTOnce DST = "once" // a time in a gap fires after it, one in a fold fires once
+	DSTSkip DST = "skip" // a time in a gap is skipped and reported, one in a fold fires once
+	DSTWall DST = "wall" // literal matching: 0 or 2 are possible
+)
 
 // calendarGap is the longest gap that counts as daylight saving. A longer one
 // (Apia left out 30 December 2011) is a change of calendar: nobody's 02:30 was
 // moved, the day was not there. The bound is Vixie cron's.
 const calendarGap = 3 * hour
 
-// wallClock turns matching local times into instants under a DST policy.
+// wallClock turns matching local times into scheduled times under a DST policy.
 type wallClock struct {
 	pattern
 	zone *zone
-	// literal: every instant whose wall clock matches (wall, and wildcards
+	// literal: every scheduled time whose wall clock matches (wall, and wildcards
 	// under once). Otherwise only the first of a repeated time counts.
 	literal bool
-	// shifts: a time in a gap counts as the first instant after it.
+	// shifts: a time in a gap counts as the first second after it.
 	shifts bool
 }
 
@@ -33,7 +42,7 @@ const stride = 3 * day
 // for good.
 const maxEras = 4 * cycleYears
 
-// next walks the eras from one instant on, until a match falls into one.
+// next walks the eras from one time on, until a match falls into one.
 func (w *wallClock) next(from int64) int64 {
 	at := from
 	for range maxEras {
@@ -56,7 +65,7 @@ func (w *wallClock) next(from int64) int64 {
 			break
 		}
 	}
-	return noInstant
+	return noTime
 }
 
 // last is next backwards.
@@ -80,7 +89,7 @@ func (w *wallClock) last(upTo int64) int64 {
 			break
 		}
 	}
-	return noInstant
+	return noTime
 }
 
 // firstOf returns the local time from which an era shows new times: under a

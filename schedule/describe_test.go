@@ -1,4 +1,4 @@
-package jobs_test
+package schedule_test
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/schedule"
 )
 
 // The golden file says each schedule in words. After a change that is meant,
@@ -28,7 +28,7 @@ func TestDescribe(t *testing.T) {
 	}
 	var out strings.Builder
 	for _, expr := range exprs {
-		s := parse(t, expr, "", jobs.DSTSkip)
+		s := parse(t, expr, "", schedule.DSTSkip)
 		fmt.Fprintf(&out, "%-34s %s\n", expr, s.Describe())
 	}
 	golden := filepath.Join("testdata", "describe.golden")

@@ -1,4 +1,4 @@
-package jobs
+package schedule
 
 import (
 	"fmt"
@@ -43,9 +43,9 @@ func parseRange(item span, u unit) (valueRange, error) {
 	}
 	switch {
 	case err != nil || r.step < 1:
-		return r, item.fail(u.name, "a step is a whole number from 1 on")
+		return r, item.fail(u.name, "a step must be a whole number of at least 1")
 	case r.step > u.end-u.min+1:
-		return r, item.fail(u.name, "a step of %d never comes round: the field ends at %d and begins anew; for such a period write @every", r.step, u.end)
+		return r, item.fail(u.name, "a step of %d never matches twice: the field ends at %d; use @every for this period", r.step, u.end)
 	case r.low > r.high:
 		return r, item.fail(u.name, "the range runs backwards; write %s", r.forwards(u, m[2], m[3]))
 	}

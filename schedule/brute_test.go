@@ -1,4 +1,4 @@
-package jobs_test
+package schedule_test
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/schedule"
 )
 
 // wallTime is what a clock and a calendar on the wall show, to the minute.
@@ -93,15 +93,15 @@ func (s *spec) String() string {
 }
 
 // bruteForce applies the policy to what the clock showed.
-func bruteForce(s *spec, dst jobs.DST, readings []clockReading) (due []time.Time, lost []string) {
-	literal := dst == jobs.DSTWall || dst == jobs.DSTOnce && s.wildcard()
+func bruteForce(s *spec, dst schedule.DST, readings []clockReading) (due []time.Time, lost []string) {
+	literal := dst == schedule.DSTWall || dst == schedule.DSTOnce && s.wildcard()
 	for i := range readings {
 		r := &readings[i]
 		fires := s.matches(r.shows) && (literal || !r.repeated)
 		for _, w := range r.jumped {
 			switch {
 			case !s.matches(w) || literal:
-			case dst == jobs.DSTOnce && len(r.jumped) <= 180:
+			case dst == schedule.DSTOnce && len(r.jumped) <= 180:
 				fires = true
 			default:
 				lost = append(lost, w.String())
@@ -112,7 +112,7 @@ func bruteForce(s *spec, dst jobs.DST, readings []clockReading) (due []time.Time
 		}
 	}
 	// Under skip the clock's gap loses a wildcard's times as well.
-	if dst == jobs.DSTOnce && s.wildcard() || dst == jobs.DSTWall {
+	if dst == schedule.DSTOnce && s.wildcard() || dst == schedule.DSTWall {
 		lost = nil
 	}
 	return due, lost
@@ -122,9 +122,9 @@ func bruteForce(s *spec, dst jobs.DST, readings []clockReading) (due []time.Time
 func compare(t interface {
 	Helper()
 	Fatalf(string, ...any)
-}, s *spec, zone string, dst jobs.DST, readings []clockReading) {
+}, s *spec, zone string, dst schedule.DST, readings []clockReading) {
 	t.Helper()
-	schedule, err := jobs.ParseSchedule(s.String(), zone, dst)
+	schedule, err := schedule.Parse(s.String(), zone, dst)
 	if err != nil {
 		if strings.Contains(err.Error(), "never fires") {
 			return
@@ -196,7 +196,7 @@ func TestAgreesWithAClockWatchedForYears(t *testing.T) {
 			to := time.Date(years[1], 1, 1, 0, 0, 0, 0, time.UTC)
 			readings := readClock(loc, from, to)
 			for _, s := range specs {
-				for _, dst := range []jobs.DST{jobs.DSTOnce, jobs.DSTSkip, jobs.DSTWall} {
+				for _, dst := range []schedule.DST{schedule.DSTOnce, schedule.DSTSkip, schedule.DSTWall} {
 					compare(t, s, zone, dst, readings)
 				}
 			}
@@ -245,15 +245,15 @@ func TestAgreesWithAClockWatchedAroundAnyShift(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		zone := rapid.SampledFrom(zones).Draw(t, "zone")
 		at := time.Unix(rapid.Int64Range(3*365*86400, 130*365*86400).Draw(t, "instant"), 0).UTC().Truncate(time.Minute)
-		schedule, err := jobs.ParseSchedule("@daily", zone, "")
+		daily, err := schedule.Parse("@daily", zone, "")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, end := at.In(schedule.Location()).ZoneBounds(); !end.IsZero() {
+		if _, end := at.In(daily.Location()).ZoneBounds(); !end.IsZero() {
 			at = end.UTC().Truncate(time.Minute)
 		}
-		readings := readClock(schedule.Location(), at.AddDate(0, 0, -2), at.AddDate(0, 0, 2))
-		dst := rapid.SampledFrom([]jobs.DST{jobs.DSTOnce, jobs.DSTSkip, jobs.DSTWall}).Draw(t, "policy")
+		readings := readClock(daily.Location(), at.AddDate(0, 0, -2), at.AddDate(0, 0, 2))
+		dst := rapid.SampledFrom([]schedule.DST{schedule.DSTOnce, schedule.DSTSkip, schedule.DSTWall}).Draw(t, "policy")
 		for range 5 {
 			compare(t, drawSpec(t), zone, dst, readings)
 		}

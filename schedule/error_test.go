@@ -1,4 +1,4 @@
-package jobs_test
+package schedule_test
 
 import (
 	"errors"
@@ -6,13 +6,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/schedule"
 )
 
 func TestScheduleErrors(t *testing.T) {
 	tests := []struct {
 		rule, expr, timezone string
-		dst                  jobs.DST
+		dst                  schedule.DST
 		field, text          string
 		column               int
 		fix                  string
@@ -41,7 +41,7 @@ func TestScheduleErrors(t *testing.T) {
 		{"backwards years do not come round", "cron(0 0 1 1 ? 2030-2026)", "", "", "year", "2030-2026", 16, "write 2026-2030"},
 		{"an AWS line without cron()", "0 3 1 * ? *", "", "", "month", "?", 9, "cron(...)"},
 		{"? in the minute", "? 3 * * *", "", "", "minute", "?", 1, "write *"},
-		{"step 0", "*/0 * * * *", "", "", "minute", "*/0", 1, "from 1 on"},
+		{"step 0", "*/0 * * * *", "", "", "minute", "*/0", 1, "at least 1"},
 		{"a step that is no period", "*/90 * * * *", "", "", "minute", "*/90", 1, "@every"},
 		{"a huge step", "*/99999999999999999999 * * * *", "", "", "minute", "*/99999999999999999999", 1, "step"},
 		{"W alone", "0 0 W * *", "", "", "day-of-month", "W", 5, "nW"},
@@ -64,17 +64,17 @@ func TestScheduleErrors(t *testing.T) {
 		{"AWS year ?", "cron(0 3 1 * ? ?)", "", "", "year", "?", 16, "1970-2199"},
 		{"no closing parenthesis", "cron(0 3 1 * ? *", "", "", "schedule", "cron(0 3 1 * ? *", 1, "parenthesis"},
 		{"unknown form", "CRON(0 3 1 * ? *)", "", "", "schedule", "CRON", 1, "small letters"},
-		{"never again: every coming time is in a gap", "30 2 * 3 SUN#2", "America/New_York", jobs.DSTSkip, "schedule", "30 2 * 3 SUN#2", 1, "never fires"},
+		{"never again: every coming time is in a gap", "30 2 * 3 SUN#2", "America/New_York", schedule.DSTSkip, "schedule", "30 2 * 3 SUN#2", 1, "never fires"},
 		{"never: 30 February", "0 0 30 2 *", "", "", "day-of-month", "30", 5, "never fires"},
 		{"never: 31 of short months", "0 0 31 4,6,9,11 *", "", "", "day-of-month", "31", 5, "never fires"},
 		{"never: a fifth Monday in February 2026", "cron(0 0 ? 2 2#5 2026)", "", "", "day-of-week", "2#5", 14, "never fires"},
 		{"never: 29 February 2100", "cron(0 0 29 2 ? 2100)", "", "", "day-of-month", "29", 10, "never fires"},
-		{"never: in the gap, skipped", "at(2026-03-08T02:30:00)", "America/New_York", jobs.DSTSkip, "schedule", "at(2026-03-08T02:30:00)", 1, "does not exist in America/New_York"},
-		{"never: in the gap, literally", "at(2026-03-08T02:30:00)", "America/New_York", jobs.DSTWall, "schedule", "at(2026-03-08T02:30:00)", 1, "dst: once"},
-		{"never: a day that the calendar left out", "at(2011-12-30T12:00:00)", "Pacific/Apia", jobs.DSTOnce, "schedule", "at(2011-12-30T12:00:00)", 1, "another time"},
+		{"never: in the gap, skipped", "at(2026-03-08T02:30:00)", "America/New_York", schedule.DSTSkip, "schedule", "at(2026-03-08T02:30:00)", 1, "does not exist in America/New_York"},
+		{"never: in the gap, literally", "at(2026-03-08T02:30:00)", "America/New_York", schedule.DSTWall, "schedule", "at(2026-03-08T02:30:00)", 1, "dst: once"},
+		{"never: a day that the calendar left out", "at(2011-12-30T12:00:00)", "Pacific/Apia", schedule.DSTOnce, "schedule", "at(2011-12-30T12:00:00)", 1, "another time"},
 		{"rate of nothing", "rate()", "", "", "rate", "", 6, "rate(5 minutes)"},
-		{"rate 0", "rate(0 minutes)", "", "", "rate", "0", 6, "from 1 on"},
-		{"rate negative", "rate(-1 minutes)", "", "", "rate", "-1", 6, "from 1 on"},
+		{"rate 0", "rate(0 minutes)", "", "", "rate", "0", 6, "at least 1"},
+		{"rate negative", "rate(-1 minutes)", "", "", "rate", "-1", 6, "at least 1"},
 		{"rate singular", "rate(1 minutes)", "", "", "rate", "minutes", 8, "rate(1 minute)"},
 		{"rate plural", "rate(5 minute)", "", "", "rate", "minute", 8, "rate(5 minutes)"},
 		{"rate of seconds", "rate(30 seconds)", "", "", "rate", "seconds", 9, "@every 30s"},
@@ -112,8 +112,8 @@ func TestScheduleErrors(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.rule, func(t *testing.T) {
-			s, err := jobs.ParseSchedule(tt.expr, tt.timezone, tt.dst)
-			var e *jobs.ScheduleError
+			s, err := schedule.Parse(tt.expr, tt.timezone, tt.dst)
+			var e *schedule.Error
 			if !errors.As(err, &e) {
 				t.Fatalf("got schedule %v, error %v; want a ScheduleError", s, err)
 			}
@@ -131,7 +131,7 @@ func TestScheduleErrors(t *testing.T) {
 }
 
 func TestErrorReads(t *testing.T) {
-	_, err := jobs.ParseSchedule("0 0 * * 8", "", "")
+	_, err := schedule.Parse("0 0 * * 8", "", "")
 	const want = "day-of-week 8 (column 9): 0-7 or SUN-SAT; AWS cron() counts 1-7 from SUN"
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
@@ -147,7 +147,7 @@ func TestDocumentedErrors(t *testing.T) {
 	for _, tt := range []struct{ expr, timezone string }{
 		{"0 0 * * 8", ""}, {"0 22-2 * * *", ""}, {"0 3 * * *", "europe/london"},
 	} {
-		_, err := jobs.ParseSchedule(tt.expr, tt.timezone, "")
+		_, err := schedule.Parse(tt.expr, tt.timezone, "")
 		if err == nil || !strings.Contains(string(manual), "\n"+err.Error()+"\n") {
 			t.Errorf("docs/schedules.md does not quote %q", err)
 		}

@@ -1,4 +1,4 @@
-package jobs
+package schedule
 
 import (
 	"iter"
@@ -10,7 +10,7 @@ import (
 type Gap struct {
 	Local string    // such as 2026-03-08T02:30:00
 	Zone  string    // such as America/New_York
-	At    time.Time // the first instant after the gap, UTC
+	At    time.Time // the first second after the gap, UTC
 }
 
 // Gaps yields the matching local times that do not exist and fire nowhere
@@ -19,7 +19,7 @@ type Gap struct {
 // all in any gap; under wall, and for expressions that no zone moves, none.
 func (s *Schedule) Gaps(after, through time.Time) iter.Seq[Gap] {
 	return func(yield func(Gap) bool) {
-		w, ok := s.clock.(*wallClock)
+		w, ok := s.calendar.(*wallClock)
 		if !ok || after.Unix() >= latest {
 			return
 		}
@@ -44,7 +44,7 @@ func (s *Schedule) yieldGap(w *wallClock, e era, yield func(Gap) bool) bool {
 		g := Gap{
 			Local: time.Unix(local, 0).UTC().Format("2006-01-02T15:04:05"),
 			Zone:  s.zone.loc.String(),
-			At:    instant(e.start),
+			At:    scheduledTime(e.start),
 		}
 		if !yield(g) {
 			return false

@@ -1,4 +1,4 @@
-package jobs
+package schedule
 
 import (
 	"iter"
@@ -10,35 +10,35 @@ import (
 var _ cron.Schedule = (*Schedule)(nil)
 
 // Schedule says when a job is due. It is a pure function of time: every
-// replica and every restart computes the same instants. Instants are UTC,
+// replica and every restart computes the same scheduled times. They are UTC,
 // whole seconds, in the years 1 to 9999. A Schedule is immutable and safe for
 // concurrent use; docs/schedules.md has the syntax and the rules.
 type Schedule struct {
-	expr  string
-	dst   DST
-	zone  *zone
-	clock timer
-	form  form
+	expr       string
+	dst        DST
+	zone       *zone
+	calendar   calendar
+	expression expression
 }
 
-// timer is what a kind of expression computes, in Unix seconds between
-// earliest and latest; noInstant stands for none.
-type timer interface {
-	next(from int64) int64 // first instant at or after
-	last(upTo int64) int64 // last instant at or before
+// calendar computes the scheduled times of one kind of expression, in Unix seconds between
+// earliest and latest; noTime stands for none.
+type calendar interface {
+	next(from int64) int64 // first scheduled time at or after
+	last(upTo int64) int64 // last scheduled time at or before
 	count(from, upTo int64) int64
 }
 
-const noInstant = fromEver
+const noTime = fromEver
 
-// The years in which instants are looked for: those that RFC 3339 can write.
+// The years in which scheduled times are looked for: those that RFC 3339 can write.
 // They begin a second late, for the zero time stands for none.
 const (
 	earliest = -62135596799 // 0001-01-01T00:00:01Z
 	latest   = 253402300799 // 9999-12-31T23:59:59Z
 )
 
-// Next returns the first instant strictly after t, or the zero time when there
+// Next returns the first scheduled time strictly after t, or the zero time when there
 // is none. It makes Schedule a cron.Schedule. Its work is bounded: what does
 // not come within 400 years never comes.
 func (s *Schedule) Next(t time.Time) time.Time {
@@ -46,20 +46,20 @@ func (s *Schedule) Next(t time.Time) time.Time {
 	if from >= latest {
 		return time.Time{}
 	}
-	return instant(s.clock.next(max(from+1, earliest)))
+	return scheduledTime(s.calendar.next(max(from+1, earliest)))
 }
 
-// Last returns the latest instant at or before t, or the zero time when there
+// Last returns the latest scheduled time at or before t, or the zero time when there
 // is none.
 func (s *Schedule) Last(t time.Time) time.Time {
 	upTo := t.Unix()
 	if upTo < earliest {
 		return time.Time{}
 	}
-	return instant(s.clock.last(min(upTo, latest)))
+	return scheduledTime(s.calendar.last(min(upTo, latest)))
 }
 
-// Due yields every instant in (after, through], in ascending order.
+// Due yields every scheduled time in (after, through], in ascending order.
 func (s *Schedule) Due(after, through time.Time) iter.Seq[time.Time] {
 	return func(yield func(time.Time) bool) {
 		for t := s.Next(after); !t.IsZero() && !t.After(through); t = s.Next(t) {
@@ -70,8 +70,8 @@ func (s *Schedule) Due(after, through time.Time) iter.Seq[time.Time] {
 	}
 }
 
-// Count returns how many instants Due has for the interval, in work that grows
-// with the interval's months and the zone's shifts, not with the instants.
+// Count returns how many scheduled times Due has for the interval, in work that grows
+// with the interval's months and the zone's shifts, not with the scheduled times.
 func (s *Schedule) Count(after, through time.Time) int {
 	if after.Unix() >= latest || through.Unix() < earliest {
 		return 0
@@ -80,10 +80,10 @@ func (s *Schedule) Count(after, through time.Time) int {
 	if from > upTo {
 		return 0
 	}
-	return int(s.clock.count(from, upTo))
+	return int(s.calendar.count(from, upTo))
 }
 
-func instant(unix int64) time.Time {
+func scheduledTime(unix int64) time.Time {
 	if unix < earliest || unix > latest {
 		return time.Time{}
 	}

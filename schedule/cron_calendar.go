@@ -1,4 +1,4 @@
-package jobs
+package schedule
 
 import "math/bits"
 
@@ -116,4 +116,21 @@ func (y *yearSet) upTo(year int) int {
 		year -= i%64 + 1
 	}
 	return 0
+}
+
+// spans splits the set into its intervals; two neighbors are two spans.
+func (y *yearSet) spans() []valueSpan {
+	var all []valueSpan
+	for first := y.from(firstYear); first != 0; {
+		last := first
+		for y.has(last + 1) {
+			last++
+		}
+		if last-first < 2 {
+			last = first
+		}
+		all = append(all, valueSpan{first, last})
+		first = y.from(last + 1)
+	}
+	return all
 }

@@ -1,4 +1,4 @@
-package jobs
+package schedule
 
 import (
 	"math"
@@ -48,7 +48,7 @@ func newZone(loc *time.Location) *zone {
 	return z
 }
 
-// at returns the era of an instant.
+// at returns the era of a time.
 func (z *zone) at(unix int64) era {
 	first, last := z.eras[0], z.eras[len(z.eras)-1]
 	if unix < first.start || unix >= last.end {

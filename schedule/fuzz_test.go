@@ -1,25 +1,25 @@
-package jobs_test
+package schedule_test
 
 import (
 	"errors"
 	"testing"
 	"time"
 
-	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/schedule"
 )
 
 // Whatever is written, it is refused with a place to look at, or it is a
 // schedule that fires and that keeps its promises.
-func FuzzParseSchedule(f *testing.F) {
+func FuzzParse(f *testing.F) {
 	for _, expr := range []string{"0 3 * * *", "*/5 9-17 * * MON-FRI", "30 0 3 L-2 * *", "cron(0 10 ? * 6L 2027)", "rate(7 hours)", "@every 90s",
 		"at(2026-03-08T02:30:00)", "CRON_TZ=Europe/London 30 1 1,15W * 5#3", "@weekly", "0 0 29 2 *"} {
 		f.Add(expr, "America/New_York", "once", int64(1_772_000_000))
 	}
 	f.Fuzz(func(t *testing.T, expr, zone, dst string, unix int64) {
 		began := time.Now()
-		s, err := jobs.ParseSchedule(expr, zone, jobs.DST(dst))
+		s, err := schedule.Parse(expr, zone, schedule.DST(dst))
 		if err != nil {
-			var e *jobs.ScheduleError
+			var e *schedule.Error
 			if !errors.As(err, &e) || e.Field == "" || e.Message == "" || e.Column < 0 || e.Column > len(expr)+1 {
 				t.Fatalf("ParseSchedule(%q): poor error %#v", expr, err)
 			}
@@ -33,7 +33,7 @@ func FuzzParseSchedule(f *testing.F) {
 	})
 }
 
-func keepsPromises(t *testing.T, s *jobs.Schedule, at time.Time) {
+func keepsPromises(t *testing.T, s *schedule.Schedule, at time.Time) {
 	t.Helper()
 	if s.Describe() == "" || s.String() == "" {
 		t.Errorf("%q is not described", s)

@@ -1,4 +1,4 @@
-package jobs_test
+package schedule_test
 
 import (
 	"slices"
@@ -6,12 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/schedule"
 )
 
-func parse(t testing.TB, expr, timezone string, dst jobs.DST) *jobs.Schedule {
+func parse(t testing.TB, expr, timezone string, dst schedule.DST) *schedule.Schedule {
 	t.Helper()
-	s, err := jobs.ParseSchedule(expr, timezone, dst)
+	s, err := schedule.Parse(expr, timezone, dst)
 	if err != nil {
 		t.Fatalf("ParseSchedule(%q, %q, %q): %v", expr, timezone, dst, err)
 	}
@@ -33,7 +33,7 @@ func utc(t testing.TB, text string) time.Time {
 
 // coming returns the next n instants, without seconds where they are 0, and
 // without the trailing ones that do not exist.
-func coming(s *jobs.Schedule, from time.Time, n int) []string {
+func coming(s *schedule.Schedule, from time.Time, n int) []string {
 	var out []string
 	for at := s.Next(from); !at.IsZero() && len(out) < n; at = s.Next(at) {
 		out = append(out, strings.TrimSuffix(at.Format("2006-01-02T15:04:05"), ":00"))
@@ -241,7 +241,7 @@ func TestStringIsTheExpression(t *testing.T) {
 // The first second of the year 1 is Go's zero time, which says that there is
 // no instant; none may lie on it and end a listing.
 func TestNoInstantIsTheZeroTime(t *testing.T) {
-	s := parse(t, "@daily", "", jobs.DSTOnce)
+	s := parse(t, "@daily", "", schedule.DSTOnce)
 	before, after := time.Time{}.AddDate(0, 0, -2), time.Time{}.AddDate(0, 0, 2)
 	var due int
 	for range s.Due(before, after) {

@@ -1,10 +1,10 @@
-package jobs_test
+package schedule_test
 
 import (
 	"testing"
 	"time"
 
-	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/schedule"
 )
 
 // ordinary are the expressions that most jobs have.
@@ -51,11 +51,11 @@ func BenchmarkNext(b *testing.B) {
 func BenchmarkNextSparse(b *testing.B) {
 	for _, o := range []struct {
 		name, expr, timezone string
-		dst                  jobs.DST
+		dst                  schedule.DST
 	}{
-		{"29-february", "0 0 29 2 *", "UTC", jobs.DSTOnce},
-		{"fifth-monday-in-february", "0 0 ? 2 1#5", "America/New_York", jobs.DSTOnce},
-		{"far-year", "cron(0 0 1 1 ? 2199)", "America/New_York", jobs.DSTOnce},
+		{"29-february", "0 0 29 2 *", "UTC", schedule.DSTOnce},
+		{"fifth-monday-in-february", "0 0 ? 2 1#5", "America/New_York", schedule.DSTOnce},
+		{"far-year", "cron(0 0 1 1 ? 2199)", "America/New_York", schedule.DSTOnce},
 	} {
 		b.Run(o.name, func(b *testing.B) {
 			s := parse(b, o.expr, o.timezone, o.dst)

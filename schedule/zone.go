@@ -1,4 +1,4 @@
-package jobs
+package schedule
 
 import (
 	"archive/zip"
@@ -12,7 +12,7 @@ import (
 )
 
 // The time zone database is part of the program, so that every replica and the
-// Lambda compute the same instants whatever the host has in /usr/share. How to
+// Lambda compute the same scheduled times whatever the host has in /usr/share. How to
 // renew it stands in docs/decisions/0010-embedded-zones.md.
 //
 //go:embed zoneinfo.zip
@@ -26,7 +26,7 @@ const zoneVersion = "2025c"
 const zoneReleased = 1765324800
 
 // ZoneVersion returns the release of the embedded time zone database, such as
-// "2025c". Another release may put a zone's instants elsewhere.
+// "2025c". Another release may put a zone's scheduled times elsewhere.
 func ZoneVersion() string { return zoneVersion }
 
 // zoneFiles are the archive's entries by zone name.

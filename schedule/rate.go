@@ -1,4 +1,4 @@
-package jobs
+package schedule
 
 import (
 	"strconv"
@@ -13,14 +13,14 @@ type interval struct{ seconds int64 }
 // longestInterval is 400 years, as far as Next looks.
 const longestInterval = cycle
 
-func (i interval) timer(*zone, DST) timer { return i }
+func (i interval) calendar(*zone, DST) calendar { return i }
 
 func (i interval) next(from int64) int64 { return from + floorMod(-from, i.seconds) }
 
 func (i interval) last(upTo int64) int64 { return upTo - floorMod(upTo, i.seconds) }
 
 // parseEvery reads the duration of "@every 1h30m".
-func parseEvery(text span) (form, error) {
+func parseEvery(text span) (expression, error) {
 	d, err := time.ParseDuration(text.text)
 	switch {
 	case err != nil:
@@ -28,7 +28,7 @@ func parseEvery(text span) (form, error) {
 	case d < time.Second:
 		return nil, text.fail("@every", "at least 1s")
 	case d%time.Second != 0:
-		return nil, text.fail("@every", "whole seconds; instants have no fraction")
+		return nil, text.fail("@every", "use whole seconds, e.g. 2s; scheduled times have no fraction")
 	}
 	return interval{int64(d / time.Second)}, nil
 }
@@ -36,14 +36,14 @@ func parseEvery(text span) (form, error) {
 var rateUnits = map[string]int64{"minute": minute, "hour": hour, "day": day}
 
 // parseRate reads AWS's "rate(value unit)": the unit is singular for 1 only.
-func parseRate(inner span) (form, error) {
+func parseRate(inner span) (expression, error) {
 	words := inner.words()
 	if len(words) != 2 {
 		return nil, inner.fail("rate", "write a number and a unit, such as rate(5 minutes) or rate(1 hour)")
 	}
 	n, err := strconv.ParseUint(words[0].text, 10, 32)
 	if err != nil || n == 0 {
-		return nil, words[0].fail("rate", "write a whole number from 1 on")
+		return nil, words[0].fail("rate", "must be a whole number of at least 1")
 	}
 	unit := strings.TrimSuffix(words[1].text, "s")
 	size, known := rateUnits[unit]
@@ -66,7 +66,7 @@ func parseRate(inner span) (form, error) {
 type oneTime struct{ local time.Time }
 
 // parseAt reads "at(yyyy-mm-ddThh:mm:ss)".
-func parseAt(inner span) (form, error) {
+func parseAt(inner span) (expression, error) {
 	text := inner.trim()
 	local, err := time.Parse("2006-01-02T15:04:05", text.text)
 	if err != nil || len(text.text) != len("2006-01-02T15:04:05") {
@@ -78,7 +78,7 @@ func parseAt(inner span) (form, error) {
 	return oneTime{local}, nil
 }
 
-func (o oneTime) timer(z *zone, dst DST) timer {
+func (o oneTime) calendar(z *zone, dst DST) calendar {
 	p := pattern{
 		seconds: 1 << o.local.Second(),
 		minutes: 1 << o.local.Minute(),
@@ -96,6 +96,6 @@ func (o oneTime) timer(z *zone, dst DST) timer {
 // Periodic reports whether the schedule is a rate or @every: a period counted
 // from the Unix epoch, whatever the calendar says.
 func (s *Schedule) Periodic() bool {
-	_, ok := s.form.(interval)
+	_, ok := s.expression.(interval)
 	return ok
 }

@@ -1,4 +1,4 @@
-package jobs
+package schedule
 
 import (
 	"fmt"
@@ -6,34 +6,34 @@ import (
 	"strings"
 )
 
-// AWSSchedule is a schedule as Amazon EventBridge Scheduler takes it.
-type AWSSchedule struct {
+// AWS is a schedule as Amazon EventBridge Scheduler takes it.
+type AWS struct {
 	Expression string // cron(...), rate(...) or at(...): ScheduleExpression
 	Timezone   string // ScheduleExpressionTimezone
 	// Align: AWS counts a rate from its StartDate, which must therefore be
-	// one of the schedule's own instants, such as Next(now).
+	// one of the scheduled times, such as Next(now).
 	Align bool
 }
 
 // AWS translates the schedule for EventBridge Scheduler, or says what AWS
 // cannot express: seconds, both day fields at once, L-n and LW, and any DST
 // policy but skip where a zone's clock matters.
-func (s *Schedule) AWS() (AWSSchedule, error) {
-	out := AWSSchedule{Timezone: s.zone.loc.String()}
-	if i, ok := s.form.(interval); ok {
+func (s *Schedule) AWS() (AWS, error) {
+	out := AWS{Timezone: s.zone.loc.String()}
+	if i, ok := s.expression.(interval); ok {
 		out.Timezone = "UTC"
 		var err error
 		out.Expression, out.Align, err = i.aws()
 		return out, err
 	}
 	if s.dst != DSTSkip && !s.zone.fixed() {
-		return AWSSchedule{}, fmt.Errorf("AWS knows only what dst: skip does when the clocks of %s change, not dst: %s; write dst: skip, or timezone: UTC, or let a tick drive the job", s.zone.loc, s.dst)
+		return AWS{}, fmt.Errorf("AWS knows only what dst: skip does when the clocks of %s change, not dst: %s; write dst: skip, or timezone: UTC, or let a tick drive the job", s.zone.loc, s.dst)
 	}
 	var err error
-	if o, ok := s.form.(oneTime); ok {
+	if o, ok := s.expression.(oneTime); ok {
 		out.Expression = o.local.Format("at(2006-01-02T15:04:05)")
 	} else {
-		out.Expression, err = s.form.(*calendar).aws()
+		out.Expression, err = s.expression.(*cronFields).aws()
 	}
 	return out, err
 }
@@ -62,7 +62,7 @@ func (i interval) aws() (expr string, align bool, err error) {
 	return "rate(" + i.length() + ")", true, nil
 }
 
-func (c *calendar) aws() (string, error) {
+func (c *cronFields) aws() (string, error) {
 	if c.fields[secondField].bits != 1 {
 		return "", fmt.Errorf("AWS has no seconds; let the job start at second 0, or let a tick drive it")
 	}
@@ -99,7 +99,7 @@ func awsList(set uint64, low, high int) string {
 	if bits.OnesCount64(set) == high-low+1 {
 		return "*"
 	}
-	return strings.ReplaceAll(strings.Join(runs(set, decimal), ","), " to ", "-")
+	return awsSpans(spans(set))
 }
 
 func (v values) awsDays() (string, error) {
@@ -147,10 +147,13 @@ func awsItems(items []string, special int, field string) (string, error) {
 	return strings.Join(items, ","), nil
 }
 
-func (c *calendar) awsYears() string {
-	text := strings.TrimPrefix(c.describeYears(), "in ")
-	if text == "" {
+func (c *cronFields) awsYears() string {
+	if c.years == nil {
 		return "*"
 	}
-	return strings.NewReplacer(" and ", ",", ", ", ",", " to ", "-").Replace(text)
+	return awsSpans(c.years.spans())
+}
+
+func awsSpans(spans []valueSpan) string {
+	return strings.Join(joinSpans(spans, decimal, "-"), ",")
 }

@@ -1,13 +1,13 @@
-package jobs
+package schedule
 
 import (
 	"fmt"
 	"strings"
 )
 
-// ScheduleError says what is wrong with a schedule, where, and what to write
+// Error says what is wrong with a schedule, where, and what to write
 // instead.
-type ScheduleError struct {
+type Error struct {
 	// Field is the part of the schedule: "second", "minute", "hour",
 	// "day-of-month", "month", "day-of-week", "year", "rate", "@every", "at",
 	// "timezone", "dst", or "schedule" for the whole.
@@ -20,7 +20,7 @@ type ScheduleError struct {
 }
 
 // Error reads like "day-of-week 8 (column 9): 0-7 or SUN-SAT".
-func (e *ScheduleError) Error() string {
+func (e *Error) Error() string {
 	what := e.Field
 	if e.Text != "" {
 		what += " " + legible(e.Text)
@@ -84,5 +84,5 @@ const blanks = " \t"
 
 // fail makes the error about a span.
 func (s span) fail(field, format string, args ...any) error {
-	return &ScheduleError{Field: field, Text: s.text, Column: s.at + 1, Message: fmt.Sprintf(format, args...)}
+	return &Error{Field: field, Text: s.text, Column: s.at + 1, Message: fmt.Sprintf(format, args...)}
 }
