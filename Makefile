@@ -58,7 +58,8 @@ fuzz: $(WITH_DATABASES) ## every fuzz test, each for FUZZTIME
 simulate: ## RUNS lives of the whole system in virtual time under faults, from SEED on (SEED=n RUNS=1: that one again)
 	$(GO) test ./internal/simulate -run '^TestSimulation$$' -count 1 -timeout 0 -v -args -seed $(SEED) -lives $(RUNS)
 
-lambda: $(CONFIG) ## dist/lambda-{arm64,amd64}.zip: the function (at most 12 MB) and the registry CONFIG, the same bytes each time
+lambda: $(CONFIG) ## dist/lambda-{arm64,amd64}.zip: the function (at most 12 MB) and the registry CONFIG, the same bytes each time; refuses what check refuses
+	$(GO) run ./cmd/scheduler check --no-env --config $(CONFIG) >/dev/null
 	for arch in arm64 amd64; do \
 		GO="$(GO)" scripts/build-lambda $$arch bin/lambda-$$arch/bootstrap && \
 		$(GO) run ./internal/export/cmd/lambda-zip -o dist/lambda-$$arch.zip bootstrap=bin/lambda-$$arch/bootstrap cronce.yaml=$(CONFIG) || exit 1; \

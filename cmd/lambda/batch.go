@@ -35,11 +35,11 @@ type failure struct {
 func (h *handler) batch(ctx context.Context, s shape) (any, error) {
 	var messages []message
 	if err := json.Unmarshal(s["Records"], &messages); err != nil || messages == nil {
-		return nil, fmt.Errorf("%w: Records is not a list of messages; %s", errNoEvent, knownEvents)
+		return nil, fmt.Errorf("%w: Records is not a list of messages; %s", errBadEvent, knownEvents)
 	}
 	for _, m := range messages {
 		if m.Source != "aws:sqs" || m.ID == "" {
-			return nil, fmt.Errorf("%w: got Records of %.40q; of those, cronce takes SQS batches only", errNoEvent, m.Source)
+			return nil, fmt.Errorf("%w: got Records of %.40q; of those, cronce takes SQS batches only", errBadEvent, m.Source)
 		}
 	}
 	failed := make([]bool, len(messages))
@@ -96,7 +96,7 @@ func (h *handler) message(ctx context.Context, m message) error {
 		return err
 	}()
 	if err != nil {
-		h.log.Error("a message failed; the queue delivers it again", "message", m.ID, "error", err)
+		h.log.Error("a message failed; the queue delivers it again", "message", m.ID, "error", err, "errorType", errorType(err))
 	}
 	return err
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -24,9 +23,6 @@ type event struct {
 	rule  bool      // made by an EventBridge rule
 }
 
-// errNoEvent is wrapped by the errors of everything that asks for no run.
-var errNoEvent = errors.New("not an event that cronce knows")
-
 const knownEvents = `send {"jobId":"...","scheduledAt":"2026-11-21T03:00:00Z"} or {"jobId":"...","id":"..."}, an EventBridge rule's event, an SQS batch of these, or {"tick":true}`
 
 // shape is the fields by which the kinds of events are told apart.
@@ -35,7 +31,7 @@ type shape map[string]json.RawMessage
 func parseShape(payload []byte) (shape, error) {
 	var s shape
 	if err := json.Unmarshal(payload, &s); err != nil || s == nil {
-		return nil, fmt.Errorf("%w: got %s; %s", errNoEvent, kindOf(payload), knownEvents)
+		return nil, fmt.Errorf("%w: got %s; %s", errBadEvent, kindOf(payload), knownEvents)
 	}
 	return s, nil
 }
@@ -93,7 +89,7 @@ func (s shape) event() (event, error) {
 	case s.has("jobId"):
 		return s.directEvent()
 	}
-	return event{}, fmt.Errorf("%w: got %s; %s", errNoEvent, s.names(), knownEvents)
+	return event{}, fmt.Errorf("%w: got %s; %s", errBadEvent, s.names(), knownEvents)
 }
 
 // directFields are those of a schedule's input or a direct invoke. What
@@ -104,29 +100,29 @@ var directFields = []string{"jobId", "scheduledAt", "id", "executionId", "attemp
 func (s shape) directEvent() (event, error) {
 	for name := range s {
 		if !slices.Contains(directFields, name) {
-			return event{}, fmt.Errorf("%w: unknown field %.40q in %s; %s", errNoEvent, name, s.names(), knownEvents)
+			return event{}, fmt.Errorf("%w: unknown field %.40q in %s; %s", errBadEvent, name, s.names(), knownEvents)
 		}
 	}
 	e := event{jobID: s.text("jobId"), id: s.text("id")}
 	if err := checkJobID(e.jobID); err != nil {
-		return e, fmt.Errorf("%w: %w, in %s", errNoEvent, err, s.names())
+		return e, fmt.Errorf("%w: %w, in %s", errBadEvent, err, s.names())
 	}
 	if s.has("id") && e.id == "" {
-		return e, fmt.Errorf("%w: id is not a text, for job %q", errNoEvent, e.jobID)
+		return e, fmt.Errorf("%w: id is not a text, for job %q", errBadEvent, e.jobID)
 	}
 	if err := checkID(e); err != nil {
 		return e, err
 	}
 	if !s.has("scheduledAt") {
 		if e.id == "" {
-			return e, fmt.Errorf("%w: job %q without scheduledAt and without id, so a repeat could not be told from new work; %s", errNoEvent, e.jobID, knownEvents)
+			return e, fmt.Errorf("%w: job %q without scheduledAt and without id, so a repeat could not be told from new work; %s", errBadEvent, e.jobID, knownEvents)
 		}
 		return e, nil
 	}
 	var err error
 	e.at, err = parseTime(s.text("scheduledAt"))
 	if err != nil {
-		return e, fmt.Errorf("%w: scheduledAt of job %q: %w", errNoEvent, e.jobID, err)
+		return e, fmt.Errorf("%w: scheduledAt of job %q: %w", errBadEvent, e.jobID, err)
 	}
 	return e, nil
 }
@@ -144,7 +140,7 @@ func checkJobID(id string) error {
 // is read as U+FFFD (RFC 8259, section 8.2), so two such ids could be read as one.
 func checkID(e event) error {
 	if strings.ContainsRune(e.id, utf8.RuneError) {
-		return fmt.Errorf("%w: the id for job %q holds what is no Unicode, or U+FFFD; it could not be told from others like it", errNoEvent, e.jobID)
+		return fmt.Errorf("%w: the id for job %q holds what is no Unicode, or U+FFFD; it could not be told from others like it", errBadEvent, e.jobID)
 	}
 	return nil
 }
@@ -179,20 +175,20 @@ func (s shape) ruleEvent() (event, error) {
 		e.jobID = s.ruleName()
 	}
 	if e.jobID == "" {
-		return e, fmt.Errorf("%w: got %s, but its detail has no jobId and its resources name no rule", errNoEvent, s.names())
+		return e, fmt.Errorf("%w: got %s, but its detail has no jobId and its resources name no rule", errBadEvent, s.names())
 	}
 	if err := checkJobID(e.jobID); err != nil {
-		return e, fmt.Errorf("%w: the rule's event names no job: %w", errNoEvent, err)
+		return e, fmt.Errorf("%w: the rule's event names no job: %w", errBadEvent, err)
 	}
 	if e.id == "" {
-		return e, fmt.Errorf("%w: the rule's event for job %q has no id", errNoEvent, e.jobID)
+		return e, fmt.Errorf("%w: the rule's event for job %q has no id", errBadEvent, e.jobID)
 	}
 	if err := checkID(e); err != nil {
 		return e, err
 	}
 	var err error
 	if e.at, err = parseTime(s.text("time")); err != nil {
-		return e, fmt.Errorf("%w: time of the rule's event for job %q: %w", errNoEvent, e.jobID, err)
+		return e, fmt.Errorf("%w: time of the rule's event for job %q: %w", errBadEvent, e.jobID, err)
 	}
 	return e, nil
 }

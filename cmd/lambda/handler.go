@@ -36,7 +36,7 @@ func (h *handler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	defer cancel()
 	answer, err := h.answer(ctx, payload)
 	if err != nil {
-		h.log.Error("the event failed; the platform is told so", "error", err)
+		h.log.Error("the event failed; the platform is told so", "error", err, "errorType", errorType(err))
 		return nil, err
 	}
 	return json.Marshal(answer)
@@ -80,10 +80,10 @@ var errTickStateless = errors.New(`a tick plans from the ledger, and this functi
 
 func (h *handler) tick(ctx context.Context, s shape) (any, error) {
 	if string(s["tick"]) != "true" || len(s) > 1 {
-		return nil, errors.Join(errNoEvent, errors.New(`a tick is {"tick":true} and nothing else`))
+		return nil, errors.Join(errBadEvent, errors.New(`a tick is {"tick":true} and nothing else`))
 	}
 	if h.ledger == nil {
-		return nil, errTickStateless
+		return nil, ofKind(errRefused, errTickStateless)
 	}
 	e, err := h.executor(ctx)
 	if err != nil {

@@ -32,6 +32,9 @@ func newDatabase(dsn, registry string) (*database, error) {
 		if mode := queryMode(dsn); lacksTypes(mode) {
 			return nil, fmt.Errorf("CRONCE_DATABASE_URL asks for default_query_exec_mode=%s, which this binary is built without; leave it out, or write cache_describe, which prepares no statements by name either", mode)
 		}
+		if err := postgres.CheckURL(dsn); err != nil {
+			return nil, fmt.Errorf("CRONCE_DATABASE_URL: %w", err)
+		}
 		return &database{url: dsn, registry: registry}, nil
 	case strings.HasPrefix(dsn, "sqlite:"):
 		return nil, fmt.Errorf("CRONCE_DATABASE_URL names a SQLite file, which a Lambda loses with its machine and shares with nobody; name a PostgreSQL ledger (postgres://...), or unset it to run stateless")

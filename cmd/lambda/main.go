@@ -6,8 +6,6 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"log"
 	"log/slog"
 	"os"
@@ -23,18 +21,20 @@ import (
 
 func main() {
 	start := time.Now()
-	// net/http prints through the standard logger what a target sends out of
-	// turn, with the target's own bytes. Those could hold a secret that we sent.
-	log.SetOutput(io.Discard)
-	logger := slog.New(slog.NewJSONHandler(os.Stderr, nil))
+	current := &invocation{}
+	logger := slog.New(requestLog{slog.NewJSONHandler(os.Stderr, nil), current})
+	log.SetFlags(log.Llongfile)
+	log.SetOutput(libraryLog{logger})
 	h, err := newHandler(os.LookupEnv, logger)
 	if err != nil {
-		logger.Error("the function cannot start", "error", err)
-		fmt.Fprintln(os.Stderr, "cronce:", err)
+		logger.Error("the function cannot start", "error", err, "errorType", errorType(err))
+		if err := reportInit(os.Getenv("AWS_LAMBDA_RUNTIME_API"), err); err != nil {
+			logger.Error("the platform could not be told why", "error", err)
+		}
 		os.Exit(1)
 	}
 	logger.Info("ready", "registry", h.reg.Name(), "jobs", len(h.reg.Jobs()), "stateless", h.ledger == nil, "took", time.Since(start).String())
-	lambda.StartWithOptions(h, lambda.WithContext(context.Background()))
+	lambda.StartWithOptions(platformHandler{h, current}, lambda.WithContext(context.Background()))
 }
 
 // newHandler reads the environment: CRONCE_CONFIG (default cronce.yaml, beside
@@ -42,19 +42,19 @@ func main() {
 func newHandler(lookup func(string) (string, bool), logger *slog.Logger) (*handler, error) {
 	reg, err := soundRegistry(lookup)
 	if err != nil {
-		return nil, err
+		return nil, ofKind(errConfiguration, err)
 	}
 	h := &handler{reg: reg, log: logger}
 	if url, set := lookup("CRONCE_DATABASE_URL"); set && url != "" {
 		if h.ledger, err = newDatabase(url, reg.Name()); err != nil {
-			return nil, err
+			return nil, ofKind(errConfiguration, err)
 		}
 	}
 	remote, err := targets.New(targets.Config{
 		Registry: reg, Lookup: lookup, Version: buildVersion(), Logger: logger, MaxInFlight: maxAtOnce,
 	})
 	if err != nil {
-		return nil, err
+		return nil, ofKind(errConfiguration, err)
 	}
 	h.caller = &caller{remote: remote, purge: h.purge(lookup)}
 	return h, nil

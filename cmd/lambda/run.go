@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -33,14 +32,14 @@ type answer struct {
 func (h *handler) run(ctx context.Context, ev event) (answer, error) {
 	j, err := h.job(ev)
 	if err != nil {
-		return answer{}, err
+		return answer{}, ofKind(errRefused, err)
 	}
 	id, err := identify(j, ev, time.Now())
 	if err != nil {
-		return answer{}, err
+		return answer{}, ofKind(errRefused, err)
 	}
 	if h.ledger == nil && id.at.Equal(timeless) && j.Retry.Horizon <= h.ages() {
-		return answer{}, fmt.Errorf("run %s says no time, and job %q has a horizon of %s, which the platform's ages (%s) alone use up; give an id that is a UUIDv7, which says its time", id.runID, j.ID, j.Retry.Horizon, h.ages())
+		return answer{}, ofKind(errRefused, fmt.Errorf("run %s says no time, and job %q has a horizon of %s, which the platform's ages (%s) alone use up; give an id that is a UUIDv7, which says its time", id.runID, j.ID, j.Retry.Horizon, h.ages()))
 	}
 	e, err := h.executor(ctx)
 	if err != nil {
@@ -113,8 +112,6 @@ func drive(ctx context.Context, e *executor.Executor, entry ledger.Entry) (ledge
 	}
 }
 
-var errUnfinished = errors.New("not finished in the time there was; the same event drives it on, under the same key")
-
 // verdict says whether the platform is to be told of a failure: of a run that
 // is not finished, always; of one that is dead, only where no ledger keeps it.
 func (h *handler) verdict(run ledger.Run) (answer, error) {
@@ -123,7 +120,7 @@ func (h *handler) verdict(run ledger.Run) (answer, error) {
 	case !run.State.Finished():
 		return a, fmt.Errorf("run %s is %s after %d attempts: %w", run.ID, run.State, run.Attempt, errUnfinished)
 	case run.State == ledger.Dead && h.ledger == nil:
-		return a, fmt.Errorf("run %s is dead (%s) after %d attempts, the last answered with status %d", run.ID, run.Reason, run.Attempt, run.Status)
+		return a, ofKind(errDead, fmt.Errorf("run %s is dead (%s) after %d attempts, the last answered with status %d", run.ID, run.Reason, run.Attempt, run.Status))
 	}
 	return a, nil
 }

@@ -30,6 +30,9 @@ func TestWhatEndsTheStart(t *testing.T) {
 		"SQLite":                        {good, "", "sqlite:cronce.db", "SQLite"},
 		"SQLite in memory":              {good, "", "sqlite::memory:", "SQLite"},
 		"another database":              {good, "", "mysql://secret@db/x", "not postgres://"},
+		"a URL with a bad port":         {good, "", "postgres://user:secret@db:port/x", "cannot be read"},
+		"a URL with a bad escape":       {good, "", "postgres://user:secret%zz@db/x", "cannot be read"},
+		"a URL with a bad setting":      {good, "", "postgres://user:secret@db/x?sslmode=sometimes", "cannot be read"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			env := map[string]string{
@@ -48,12 +51,16 @@ func TestWhatEndsTheStart(t *testing.T) {
 	}
 }
 
-// The platform sees the process end, and the log says why.
+// The platform is told why, and so is the log.
 func TestAStartThatFailsSaysWhy(t *testing.T) {
 	t.Parallel()
 	fn := newTarget(t).function(registryFile(t, releaseJob), "sqlite:cronce.db")
 	out := fn.Invoke(fakelambda.Event{RequestID: "r", Payload: `{"tick":true}`})
-	if !out.Crashed || !strings.Contains(fn.Log(), "names a SQLite file") {
+	const why = "names a SQLite file"
+	if !out.Crashed || !strings.Contains(fn.Log(), why) {
 		t.Errorf("outcome %+v, log %s", out, fn.Log())
+	}
+	if e := out.InitError; e == nil || e.Type != "cronce.BadConfiguration" || !strings.Contains(e.Message, why) {
+		t.Errorf("the platform was told %+v", e)
 	}
 }

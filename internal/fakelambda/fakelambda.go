@@ -39,7 +39,9 @@ type Outcome struct {
 	Error    *FunctionError
 	TimedOut bool // no answer by the deadline, or soon after; the process was killed
 	Crashed  bool // the process ended without an answer
-	Cold     bool // a process was started for it
+	// InitError is what a process that crashed at its start reported before.
+	InitError *FunctionError
+	Cold      bool // a process was started for it
 }
 
 // Environment is one execution environment. One goroutine at a time uses it,

@@ -22,6 +22,7 @@ type process struct {
 
 	mu      sync.Mutex
 	waiting map[string]chan Outcome // by request id
+	initial *FunctionError          // the error of its start
 }
 
 const (
@@ -42,7 +43,7 @@ func newProcess() *process {
 	mux.HandleFunc("GET /2018-06-01/runtime/invocation/next", p.next)
 	mux.HandleFunc("POST /2018-06-01/runtime/invocation/{id}/response", p.answered)
 	mux.HandleFunc("POST /2018-06-01/runtime/invocation/{id}/error", p.answered)
-	mux.HandleFunc("POST /2018-06-01/runtime/init/error", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) })
+	mux.HandleFunc("POST /2018-06-01/runtime/init/error", p.initFailed)
 	p.api = httptest.NewServer(mux)
 	return p
 }
@@ -75,7 +76,9 @@ func (p *process) deliver(ev Event) Outcome {
 	select {
 	case p.events <- ev:
 	case <-p.ended:
-		return Outcome{Crashed: true}
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return Outcome{Crashed: true, InitError: p.initial}
 	case <-time.After(startTime):
 		return Outcome{TimedOut: true}
 	}
@@ -119,4 +122,17 @@ func (p *process) answered(w http.ResponseWriter, r *http.Request) {
 		out = Outcome{Error: parseError(body)}
 	}
 	answer <- out
+}
+
+// initFailed takes the error of a start. Its type comes in a header, too.
+func (p *process) initFailed(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	failed := parseError(body)
+	if header := r.Header.Get("Lambda-Runtime-Function-Error-Type"); header != failed.Type {
+		failed.Type = "header " + header + ", body " + failed.Type
+	}
+	p.mu.Lock()
+	p.initial = failed
+	p.mu.Unlock()
+	w.WriteHeader(http.StatusAccepted)
 }

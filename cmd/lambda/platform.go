@@ -1,0 +1,66 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda/messages"
+	"github.com/aws/aws-lambda-go/lambdacontext"
+)
+
+// platformHandler is the handler as the platform calls it: its log lines bear
+// the request ID, and its errors the name of their kind.
+type platformHandler struct {
+	*handler
+	current *invocation
+}
+
+func (p platformHandler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
+	if c, ok := lambdacontext.FromContext(ctx); ok {
+		p.current.set(c.AwsRequestID)
+	}
+	answer, err := p.handler.Invoke(ctx, payload)
+	if err != nil {
+		return nil, messages.InvokeResponse_Error{Message: err.Error(), Type: errorType(err)}
+	}
+	return answer, nil
+}
+
+// reportTime bounds the report of a start that failed.
+const reportTime = 2 * time.Second
+
+// reportInit tells the platform why the function cannot start ("Initialization
+// error" in AWS's description of the Runtime API). api is the API's address;
+// empty: no platform.
+func reportInit(api string, failed error) error {
+	if api == "" {
+		return nil
+	}
+	name := errorType(failed)
+	body, err := json.Marshal(messages.InvokeResponse_Error{Message: failed.Error(), Type: name})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), reportTime)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+api+"/2018-06-01/runtime/init/error", bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Lambda-Runtime-Function-Error-Type", name)
+	client := &http.Client{Transport: &http.Transport{}} // the platform's API is never behind a proxy
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusAccepted {
+		return fmt.Errorf("the platform answered %s", resp.Status)
+	}
+	return nil
+}
