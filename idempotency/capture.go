@@ -8,18 +8,17 @@ import (
 	"time"
 )
 
-// capture holds a handler's reply back until its work is committed. A reply
-// that outgrows the limit, or that the handler flushes, is sent on as it is
-// made; should the commit then fail, the connection is cut, so that the client
-// sees an incomplete reply and asks again.
+// capture holds a handler's reply back until its work is committed, however
+// often the handler flushes it. So no client has a part of a reply whose work
+// is rolled back, and none keeps a transaction open by reading slowly.
 type capture struct {
-	client    http.ResponseWriter
-	header    http.Header // the handler's to set, until it gives the status; nil: not asked for
-	final     http.Header // as it was then; nil: none
-	status    int
-	body      bytes.Buffer
-	limit     int
-	streaming bool
+	client http.ResponseWriter
+	header http.Header // the handler's to set, until it gives the status; nil: not asked for
+	final  http.Header // as it was then; nil: none
+	status int
+	body   bytes.Buffer
+	limit  int   // of the body, in bytes
+	err    error // ErrReplyTooLarge, once the body has outgrown the limit
 }
 
 func newCapture(client http.ResponseWriter, limit int) *capture {
@@ -50,43 +49,39 @@ func (c *capture) WriteHeader(status int) {
 	}
 }
 
+// Write fails once the body is over the limit; the work is then rolled back,
+// whatever the handler makes of the error.
 func (c *capture) Write(p []byte) (int, error) {
 	c.WriteHeader(http.StatusOK)
-	if !c.streaming && c.body.Len()+len(p) > c.limit {
-		c.stream()
+	if c.err == nil && c.body.Len()+len(p) > c.limit {
+		c.err = fmt.Errorf("%w: it has more than %d bytes", ErrReplyTooLarge, c.limit)
 	}
-	if c.streaming {
-		return c.client.Write(p)
+	if c.err != nil {
+		return 0, c.err
 	}
 	return c.body.Write(p)
 }
 
-// FlushError is what http.ResponseController calls.
-func (c *capture) FlushError() error {
-	c.WriteHeader(http.StatusOK)
-	c.stream()
-	return http.NewResponseController(c.client).Flush()
+// Flush sends nothing: the reply is complete, for the client, when it is
+// committed.
+func (c *capture) Flush() { c.WriteHeader(http.StatusOK) }
+
+// SetReadDeadline, SetWriteDeadline and EnableFullDuplex are what
+// [http.ResponseController] looks for. There is no Unwrap, through which a
+// handler could take the connection.
+func (c *capture) SetReadDeadline(at time.Time) error {
+	return http.NewResponseController(c.client).SetReadDeadline(at)
 }
 
-func (c *capture) Flush() { _ = c.FlushError() }
-
-// stream sends what was held back. Without a Content-Length the reply is
-// incomplete, for the client, until the handler's goroutine returns in peace.
-func (c *capture) stream() {
-	if c.streaming {
-		return
-	}
-	c.streaming = true
-	disown(c.final)
-	merge(c.client.Header(), c.final)
-	c.client.Header().Del("Content-Length")
-	c.client.WriteHeader(c.status)
-	c.client.Write(c.body.Bytes())
-	c.body = bytes.Buffer{}
+func (c *capture) SetWriteDeadline(at time.Time) error {
+	return http.NewResponseController(c.client).SetWriteDeadline(at)
 }
 
-// send gives the client a reply that was held back, and tells it when the key is
-// forgotten.
+func (c *capture) EnableFullDuplex() error {
+	return http.NewResponseController(c.client).EnableFullDuplex()
+}
+
+// send gives the client the reply, and tells it when the key is forgotten.
 func (c *capture) send(expires time.Time) {
 	merge(c.client.Header(), c.final)
 	tellExpiry(c.client.Header(), expires)
@@ -94,12 +89,13 @@ func (c *capture) send(expires time.Time) {
 	c.client.Write(c.body.Bytes())
 }
 
-// reply is what is stored of it, with the headers of these names.
-func (c *capture) reply(names []string) Reply {
+// reply is what is stored of it: a body of up to most bytes, and the headers of
+// these names.
+func (c *capture) reply(names []string, most int) Reply {
 	c.WriteHeader(http.StatusOK)
 	disown(c.final)
-	r := Reply{Status: c.status, Header: storedHeader(c.final, names), Omitted: c.streaming}
-	if !c.streaming {
+	r := Reply{Status: c.status, Header: storedHeader(c.final, names), Omitted: c.body.Len() > most}
+	if !r.Omitted {
 		r.Body = c.body.Bytes()
 	}
 	return r

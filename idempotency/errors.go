@@ -28,6 +28,9 @@ var (
 	// of the work had failed, a deferred constraint, a deadlock) and was rolled
 	// back. The key is free.
 	ErrTxAborted = errors.New("the work's transaction could not be committed and was rolled back")
+	// ErrReplyTooLarge is what a handler's Write returns past
+	// Options.MaxReplyBody. The work is rolled back and the key is free.
+	ErrReplyTooLarge = errors.New("the reply is larger than MaxReplyBody")
 	// ErrNotYours is what Commit and Rollback of a transaction that the kit
 	// handed out return. The transaction goes on.
 	ErrNotYours = errors.New("this transaction is committed or rolled back by the idempotency kit: return from the handler instead")

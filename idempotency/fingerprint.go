@@ -30,9 +30,14 @@ func requestFingerprint(r *http.Request, body []byte) string {
 }
 
 // readBefore reports whether somebody read the request's body before the
-// middleware did: of a length that was announced, or a form, nothing is left.
+// middleware did: less of it is left than was announced, or nothing of a form.
+// A body that was sent with a content coding may be shorter because somebody
+// has decoded it.
 func readBefore(r *http.Request, body []byte) bool {
-	return len(body) == 0 && (r.ContentLength > 0 || len(r.PostForm) > 0 || r.MultipartForm != nil)
+	if len(body) == 0 {
+		return r.ContentLength > 0 || len(r.PostForm) > 0 || r.MultipartForm != nil
+	}
+	return int64(len(body)) < r.ContentLength && r.Header.Get("Content-Encoding") == ""
 }
 
 // payloadFingerprint is the same for Do and Call.

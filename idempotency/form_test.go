@@ -33,6 +33,7 @@ func TestABodyThatWasReadBeforeIsRefused(t *testing.T) {
 		{"a multipart form in chunks parsed", w.FormDataContentType(), form.String(), true, parse},
 		{"a form value asked for", urlencoded, "amount=100", false, func(r *http.Request) { r.FormValue("csrf") }},
 		{"JSON decoded", "application/json", `{"amount":100}`, false, drain},
+		{"JSON decoded in part", "application/json", `{"to":"a"} {"amount":100}`, false, func(r *http.Request) { _, _ = io.CopyN(io.Discard, r.Body, 10) }},
 	} {
 		kit, err := idempotency.New(untouched{t}, idempotency.Options{Principal: idempotency.SinglePrincipal("caller")})
 		if err != nil {

@@ -42,8 +42,9 @@ func RouteScope(method, path string) string { return "route:" + method + "_" + p
 
 // Handler wraps a handler so that it runs once for each key. The handler finds
 // the transaction in its request's context and writes through it; its reply is
-// held back until the work and the reply are committed together. It must answer
-// before its context ends (MaxRun); the client's leaving does not end it.
+// held back, flushed or not, until the work and the reply are committed
+// together. It must answer before its context ends (MaxRun); the client's
+// leaving does not end it.
 //
 // GET, HEAD, OPTIONS and TRACE pass through. Every other request needs a key.
 func (k *Kit) Handler(route Route, next http.Handler) http.Handler {
@@ -70,34 +71,28 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.kit.refuse(w, r, *bad)
 		return
 	}
-	out := newCapture(w, h.kit.opt.MaxStoredBody)
+	out := newCapture(w, h.kit.opt.MaxReplyBody)
 	reply, replayed, err := h.kit.once(r.Context(), c, func(ctx context.Context) (Reply, Disposition, error) {
 		h.next.ServeHTTP(out, inner(ctx, r, body))
-		reply := out.reply(h.kit.replayable)
-		return reply, h.route.Policy(reply.Status), nil
+		reply := out.reply(h.kit.replayable, h.kit.opt.MaxStoredBody)
+		return reply, h.route.Policy(reply.Status), out.err
 	})
 	switch {
 	case err != nil:
-		h.fail(w, r, c, out, err)
-	case replayed && out.streaming: // another call was first: the client has in part what does not count
-		panic(http.ErrAbortHandler)
+		h.fail(w, r, c, err)
 	case replayed:
 		sendReplay(w, r, reply)
-	case !out.streaming:
+	default:
 		out.send(reply.ExpiresAt)
 	}
 }
 
-// fail answers for work that was not committed. A reply that the client has
-// in part already can only be cut off.
-func (h *handler) fail(w http.ResponseWriter, r *http.Request, c Claim, out *capture, err error) {
+// fail answers for work that was not committed.
+func (h *handler) fail(w http.ResponseWriter, r *http.Request, c Claim, err error) {
 	p := h.kit.problemOf(err)
 	if p.Status >= 500 {
 		h.kit.opt.Logger.ErrorContext(r.Context(), "idempotent request failed", "code", p.Code,
 			"scope", c.Key.Scope, "principal", c.Key.Principal, "key", c.Key.Value, "error", err)
-	}
-	if out.streaming {
-		panic(http.ErrAbortHandler)
 	}
 	h.kit.refuse(w, r, p)
 }
@@ -245,9 +240,14 @@ func sendReplay(w http.ResponseWriter, r *http.Request, reply Reply) {
 }
 
 // accepts reports whether the request names the encoding, or else all by *, and
-// does not rule it out (RFC 9110, section 12.5.3).
+// does not rule it out. Without the header all are acceptable (RFC 9110,
+// section 12.5.3).
 func accepts(r *http.Request, encoding string) (all bool) {
-	for _, item := range strings.Split(strings.Join(r.Header.Values("Accept-Encoding"), ","), ",") {
+	named := r.Header.Values("Accept-Encoding")
+	if len(named) == 0 {
+		return true
+	}
+	for _, item := range strings.Split(strings.Join(named, ","), ",") {
 		name, weight, _ := strings.Cut(item, ";")
 		name = strings.TrimSpace(name)
 		wanted := strings.Trim(strings.ReplaceAll(weight, " ", ""), "q=0.") != "" || weight == ""

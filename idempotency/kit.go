@@ -47,6 +47,10 @@ type Options struct {
 	// MaxRequestBody is what is read of a request, in bytes; larger ones are
 	// answered 413. Default 1 MiB.
 	MaxRequestBody int64
+	// MaxReplyBody bounds the body of a reply, in bytes, which is held in
+	// memory until the commit. The work of a larger one is rolled back and
+	// answered 500. Default 16 MiB.
+	MaxReplyBody int
 	// MaxStoredBody is what is stored of a reply, in bytes; of a larger one
 	// only status and headers are. Default 1 MiB.
 	MaxStoredBody int
@@ -99,7 +103,7 @@ func (o Options) checkLimits() error {
 		value int64
 	}{
 		{"TTL", int64(o.TTL)}, {"MaxRun", int64(o.MaxRun)}, {"StoreTimeout", int64(o.StoreTimeout)},
-		{"MaxRequestBody", o.MaxRequestBody}, {"MaxStoredBody", int64(o.MaxStoredBody)},
+		{"MaxRequestBody", o.MaxRequestBody}, {"MaxReplyBody", int64(o.MaxReplyBody)}, {"MaxStoredBody", int64(o.MaxStoredBody)},
 	} {
 		if limit.value < 0 {
 			return fmt.Errorf("idempotency: Options.%s is negative; leave it zero for the default", limit.name)
@@ -119,6 +123,7 @@ func (o Options) complete() Options {
 	set(&o.MaxRun, 5*time.Minute)
 	set(&o.StoreTimeout, 10*time.Second)
 	set(&o.MaxRequestBody, 1<<20)
+	set(&o.MaxReplyBody, 16<<20)
 	set(&o.MaxStoredBody, 1<<20)
 	set(&o.MismatchStatus, http.StatusConflict)
 	set(&o.Logger, slog.Default())

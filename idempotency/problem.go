@@ -29,6 +29,7 @@ const (
 	CodeUnavailable     = "idempotency_store_unavailable"
 	CodeOutcomeUnknown  = "idempotency_outcome_unknown"
 	CodeRunTooLong      = "run_too_long"
+	CodeReplyTooLarge   = "reply_too_large"
 	CodeTxAborted       = "transaction_aborted"
 	CodeTxEnded         = "transaction_ended_by_handler"
 )
@@ -72,6 +73,9 @@ func (k *Kit) problemOf(err error) Problem {
 	case errors.Is(err, ErrRunTooLong):
 		return problem(http.StatusServiceUnavailable, CodeRunTooLong, "Took too long",
 			"The operation took longer than this service allows and was rolled back. Ask again with the same key.")
+	case errors.Is(err, ErrReplyTooLarge):
+		return problem(http.StatusInternalServerError, CodeReplyTooLarge, "Reply too large",
+			"The operation's reply is larger than this service allows under an idempotency key. The operation was rolled back.")
 	case errors.Is(err, ErrTxAborted):
 		return problem(http.StatusInternalServerError, CodeTxAborted, "Not done",
 			"The database refused to commit the operation and rolled it back. Ask again with the same key.")

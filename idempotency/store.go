@@ -13,7 +13,7 @@ type State string
 const (
 	// Done: the reply is stored. It leaves by expiry.
 	Done State = "done"
-	// Omitted: the work is done and its reply was too large or was streamed:
+	// Omitted: the work is done and its reply was too large:
 	// status and headers are stored, the body is not. It leaves by expiry.
 	Omitted State = "omitted"
 	// Calling: a [Kit.Call] holds the key under a lease. Its owner settles it

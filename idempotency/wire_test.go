@@ -144,13 +144,15 @@ func TestAConnectionCannotBeTakenFromTheKit(t *testing.T) {
 	w.expect("POST", "/pay", nil, 201, true)
 }
 
-// Middleware outside may unpack a body and leave the length of the packed one.
+// Middleware outside may decode a body and leave the length and the coding of
+// what was sent.
 func TestABodyIsReadWholeWhateverLengthWasAnnounced(t *testing.T) {
 	w := newWire(t)
 	var announced int64
 	h := w.kit.Handler(idempotency.Route{}, http.HandlerFunc(echo))
 	w.mux.HandleFunc("POST /pay", func(w http.ResponseWriter, r *http.Request) {
 		r.ContentLength = announced
+		r.Header.Set("Content-Encoding", "gzip")
 		h.ServeHTTP(w, r)
 	})
 	body := strings.Repeat("0123456789", 20_000)
@@ -161,5 +163,26 @@ func TestABodyIsReadWholeWhateverLengthWasAnnounced(t *testing.T) {
 			t.Errorf("of a body announced as %d bytes %d came", announced, len(text))
 		}
 		w.expect("POST", "/pay", strings.NewReader(body+"x"), 409, false)
+	}
+}
+
+// Trailers belong to a reply that is sent while it is made.
+func TestTrailersAreNotSent(t *testing.T) {
+	w := newWire(t)
+	w.handle("POST /pay", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Trailer", "Checksum")
+		_, _ = io.WriteString(w, "paid")
+		w.Header().Set("Checksum", "1")
+		w.Header().Set(http.TrailerPrefix+"Late", "1")
+	})
+	r, _ := http.NewRequest("POST", w.url+"/pay", nil)
+	r.Header.Set("Idempotency-Key", "k")
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if body, err := io.ReadAll(answer.Body); err != nil || string(body) != "paid" || answer.Trailer.Get("Checksum")+answer.Trailer.Get("Late") != "" {
+		t.Errorf("%q, trailer %v, %v", body, answer.Trailer, err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -232,7 +233,13 @@ var handlerCases = map[string]func(*testing.T, Engine){
 		}
 		written(t, e, "paid", 1)
 	},
-	"of a streamed reply the effect and the status are kept": func(t *testing.T, e Engine) {
+	"a reply over MaxReplyBody is refused and leaves the key free and no effect": func(t *testing.T, e Engine) {
+		k := kit(t, e.Store, func(o *idempotency.Options) { o.MaxReplyBody = 100 })
+		expect(t, post(k.Handler(route, pay(e, 201, strings.Repeat("x", 101))), "k", `{}`), 500, "reply_too_large", false)
+		written(t, e, "paid", 0)
+		expect(t, post(k.Handler(route, pay(e, 201, strings.Repeat("x", 100))), "k", `{}`), 201, "", false)
+	},
+	"a flushed reply is replayed whole": func(t *testing.T, e Engine) {
 		h := kit(t, e.Store).Handler(route, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			ok(t, e.Write(r.Context(), "paid"))
 			w.Write([]byte("one "))
@@ -240,24 +247,41 @@ var handlerCases = map[string]func(*testing.T, Engine){
 			w.Write([]byte("two"))
 		}))
 		expect(t, post(h, "k", `{}`), 200, "one two", false)
-		second := post(h, "k", `{}`)
-		expect(t, second, 200, "", true)
-		if second.Body.Len() != 0 {
-			t.Errorf("replayed %q", second.Body)
-		}
+		expect(t, post(h, "k", `{}`), 200, "one two", true)
 		written(t, e, "paid", 1)
 	},
-	"a streamed reply whose commit fails is cut off": func(t *testing.T, e Engine) {
-		h := kit(t, e.Store).Handler(route, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			w.(http.Flusher).Flush()
-			e.Kill(r.Context())
-		}))
-		defer func() {
-			if cut, _ := recover().(error); !errors.Is(cut, http.ErrAbortHandler) {
-				t.Error("the client was told of a whole reply")
+	// A client of HTTP/1.0 takes the end of the connection for that of the reply.
+	"of a reply whose commit fails no client has a byte": func(t *testing.T, e Engine) {
+		for name, answer := range map[string]func(http.ResponseWriter){
+			"flushed": func(w http.ResponseWriter) { ok(t, http.NewResponseController(w).Flush()) },
+			"large":   func(w http.ResponseWriter) { w.Write(make([]byte, 5<<20)) },
+		} {
+			w := post(kit(t, e.Store).Handler(route, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				answer(w)
+				e.Kill(r.Context())
+			})), name, `{}`)
+			if w.Code < 500 || w.Body.Len() > 1000 {
+				t.Errorf("%s: answered %d with %d bytes", name, w.Code, w.Body.Len())
 			}
-		}()
-		post(h, "k", `{}`)
+		}
+	},
+	"a client that reads slowly gets what is committed": func(t *testing.T, e Engine) {
+		k := kit(t, e.Store, func(o *idempotency.Options) { o.MaxStoredBody = 10 })
+		client := &slowClient{ResponseRecorder: httptest.NewRecorder(), meanwhile: func() { written(t, e, "paid", 1) }}
+		k.Handler(route, pay(e, 201, strings.Repeat("x", 100))).ServeHTTP(client, request("k", `{}`))
+		if client.writes == 0 {
+			t.Error("the client got nothing")
+		}
+	},
+	"a handler sets the deadlines of its connection": func(t *testing.T, e Engine) {
+		client := &slowClient{ResponseRecorder: httptest.NewRecorder(), meanwhile: func() {}}
+		kit(t, e.Store).Handler(route, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			c := http.NewResponseController(w)
+			ok(t, errors.Join(c.SetWriteDeadline(time.Unix(1, 0)), c.SetReadDeadline(time.Unix(2, 0)), c.EnableFullDuplex()))
+		})).ServeHTTP(client, request("k", `{}`))
+		if want := []int64{1, 2, 3}; !slices.Equal(client.told, want) {
+			t.Errorf("the connection was told %v, want %v", client.told, want)
+		}
 	},
 	"a compressed reply is replayed only to who accepts it": func(t *testing.T, e Engine) {
 		h := kit(t, e.Store).Handler(route, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -268,6 +292,7 @@ var handlerCases = map[string]func(*testing.T, Engine){
 			w.Write([]byte("zzz"))
 		}))
 		post(h, "k", `{}`, "Accept-Encoding", "gzip")
+		expect(t, post(h, "k", `{}`), 200, "zzz", true) // who says nothing accepts all (RFC 9110, section 12.5.3)
 		for _, accept := range []string{"br, gzip;q=0.5", "*", "br;q=1, *;q=0.1", "GZIP, *;q=0"} {
 			expect(t, post(h, "k", `{}`, "Accept-Encoding", accept), 200, "zzz", true)
 		}
@@ -322,4 +347,28 @@ var handlerCases = map[string]func(*testing.T, Engine){
 		}
 		written(t, e, "paid", 0)
 	},
+}
+
+// slowClient is a connection to a client: meanwhile runs whenever it is written
+// to, and it notes what it is told of deadlines and, by 3, of full duplex.
+type slowClient struct {
+	*httptest.ResponseRecorder
+	meanwhile func()
+	writes    int
+	told      []int64
+}
+
+func (c *slowClient) Write(p []byte) (int, error) {
+	c.writes++
+	c.meanwhile()
+	return c.ResponseRecorder.Write(p)
+}
+
+func (c *slowClient) SetWriteDeadline(at time.Time) error { return c.tell(at.Unix()) }
+func (c *slowClient) SetReadDeadline(at time.Time) error  { return c.tell(at.Unix()) }
+func (c *slowClient) EnableFullDuplex() error             { return c.tell(3) }
+
+func (c *slowClient) tell(what int64) error {
+	c.told = append(c.told, what)
+	return nil
 }
