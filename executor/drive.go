@@ -14,8 +14,9 @@ const driveMargin = 2 * time.Millisecond
 
 // Drive enters one run and makes its calls until it is finished or ctx ends:
 // a trigger, a rerun, a platform's event. It returns the run as the ledger has
-// it then. A run that was accounted for before is driven on if it is due,
-// and returned as it is if it is finished or in another process's hands.
+// it then, whatever the target answered: a run that an operator cancels during
+// its call is canceled. A run that was accounted for before is driven on if it
+// is due, and returned as it is if it is finished or another process holds it.
 //
 // ctx's deadline bounds the attempts: one that cannot end in time is not
 // started. Drive does not need Run; both may work on one ledger.
@@ -37,7 +38,7 @@ func (e *Executor) Drive(ctx context.Context, entry ledger.Entry) (ledger.Run, e
 	for {
 		if work != nil {
 			e.held.add([]ledger.Work{*work}, start.Add(e.cfg.Lease))
-			if run, err = e.driveOnce(ctx, run, *work); err != nil {
+			if run, err = e.driveOnce(ctx, *work); err != nil {
 				return run, err
 			}
 		}
@@ -52,36 +53,38 @@ func (e *Executor) Drive(ctx context.Context, entry ledger.Entry) (ledger.Run, e
 			return run, err
 		}
 		if work == nil {
-			return run, nil // somebody else has it, or it waits for its job's slot
+			return e.row(ctx, run.ID) // dead by now, another process has it, or it waits for its job's slot
 		}
 	}
 }
 
-// driveOnce makes one attempt, records it, and returns the run as it is then.
-func (e *Executor) driveOnce(ctx context.Context, run ledger.Run, w ledger.Work) (ledger.Run, error) {
+// driveOnce makes one attempt, records it, and returns the run as the ledger
+// has it then.
+func (e *Executor) driveOnce(ctx context.Context, w ledger.Work) (ledger.Run, error) {
 	o, _ := e.attempt(ctx, w)
-	if o.State == "" {
-		run.State = ledger.Running
-		return run, nil
-	}
-	e.rec.put(o, w)
 	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.cfg.Grace)
 	defer cancel()
-	e.rec.drain(after)
-	if after.Err() != nil {
-		return run, errors.Join(ledger.ErrUnavailable, after.Err())
+	if o.State != "" {
+		e.rec.put(o, w)
+		e.rec.drain(after)
 	}
-	run.State, run.Reason, run.Replayed = o.State, o.Reason, o.Replayed
-	run.Attempt, run.Failures, run.Status = w.Attempt, o.Failures, o.Attempt.Status
-	run.SendBefore = w.SendBefore
-	run.NextAt = e.clock.now().Add(o.Wait + driveMargin)
-	return run, nil
+	if after.Err() != nil { // perhaps not recorded
+		return ledger.Run{ID: w.RunID}, errors.Join(ledger.ErrUnavailable, after.Err())
+	}
+	return e.row(after, w.RunID)
+}
+
+// row reads the run from the ledger.
+func (e *Executor) row(ctx context.Context, runID string) (ledger.Run, error) {
+	start := time.Now()
+	run, _, err := e.cfg.Ledger.Get(ctx, runID)
+	return run, e.asked("get", start, err)
 }
 
 // sleepUntil waits for the run to be due; false where ctx ends first, or has no
 // time left for an attempt then.
 func (e *Executor) sleepUntil(ctx context.Context, run ledger.Run) bool {
-	wait := max(run.NextAt.Sub(e.clock.now()), 0)
+	wait := max(run.NextAt.Sub(e.clock.now())+driveMargin, 0)
 	if !roomFor(ctx, wait+min(attemptFloor, run.Call.Timeout)) {
 		return false
 	}

@@ -102,3 +102,55 @@ func TestDriveTakesOverALapsedLease(t *testing.T) {
 		}
 	})
 }
+
+// An operator's act during the call has the last word, whatever the target
+// answered.
+func TestDriveReturnsWhatTheLedgerHas(t *testing.T) {
+	for answered, a := range map[string]executor.Answer{
+		"succeeded": {Kind: ledger.Fresh, Status: 200},
+		"failed":    {Kind: ledger.Failed, Status: 500},
+		"unsent":    {Unsent: true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			reg, l := registry(t, minutely("a")), memory.New()
+			svc := newTarget(func(ctx context.Context, c executor.Call, _ int) executor.Answer {
+				act := ledger.Act{Filter: ledger.Filter{IDs: []string{c.RunID}}, By: "ann", Why: "wrong day"}
+				if done, err := l.Cancel(ctx, act); err != nil || len(done.Changed) != 1 {
+					t.Errorf("cancel: %+v, %v", done, err)
+				}
+				return a
+			})
+			e, err := executor.New(executor.Config{Registry: reg, Ledger: l, Caller: svc})
+			if err != nil {
+				t.Fatal(err)
+			}
+			run, err := e.Drive(t.Context(), entryOf(t, reg, "a", time.Now()))
+			if err != nil || run.State != ledger.Canceled || run.Reason != ledger.ByHand || run.By != "ann" {
+				t.Errorf("%s, and canceled meanwhile: %+v, %v", answered, run, err)
+			}
+			if len(svc.calls) != 1 {
+				t.Errorf("%d calls of a run that was canceled during the first", len(svc.calls))
+			}
+		})
+	}
+}
+
+// A retry that is due at or after the send-before time is never made.
+func TestDriveReturnsARunThatExpiredBetweenAttempts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reg, l := registry(t, minutely("a")), memory.New()
+		svc := newTarget(func(context.Context, executor.Call, int) executor.Answer {
+			return executor.Answer{Kind: ledger.Failed, Status: 500}
+		})
+		e, err := executor.New(executor.Config{Registry: reg, Ledger: l, Caller: svc})
+		if err != nil {
+			t.Fatal(err)
+		}
+		entry := entryOf(t, reg, "a", time.Now())
+		entry.Call.Horizon, entry.Call.Backoff = time.Minute, []time.Duration{time.Hour}
+		run, err := e.Drive(t.Context(), entry)
+		if err != nil || run.State != ledger.Dead || run.Reason != ledger.KeyExpired || run.Attempt != 1 {
+			t.Errorf("run = %+v, %v", run, err)
+		}
+	})
+}

@@ -41,6 +41,9 @@ type Ledger interface {
 	// applied returns Recorded again. The slice is the caller's: what a store
 	// keeps of it beyond its return, it copies.
 	Record(context.Context, []ledger.Outcome) ([]ledger.Fate, error)
+	// Get returns a run and its attempts, the first one first.
+	// ledger.ErrNotFound: no such run.
+	Get(ctx context.Context, runID string) (ledger.Run, []ledger.Attempt, error)
 }
 
 // Call is one attempt to be made.

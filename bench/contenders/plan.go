@@ -78,6 +78,10 @@ func (l *taker) Extend(context.Context, []ledger.Lease, time.Duration) ([]ledger
 	return nil, nil
 }
 
+func (l *taker) Get(context.Context, string) (ledger.Run, []ledger.Attempt, error) {
+	return ledger.Run{}, nil, ledger.ErrNotFound
+}
+
 func (l *taker) Record(_ context.Context, o []ledger.Outcome) ([]ledger.Fate, error) {
 	return make([]ledger.Fate, len(o)), nil
 }

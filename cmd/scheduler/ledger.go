@@ -21,7 +21,6 @@ import (
 // store is what the commands need of a ledger.
 type store interface {
 	executor.Ledger
-	Get(ctx context.Context, runID string) (ledger.Run, []ledger.Attempt, error)
 	List(context.Context, ledger.Filter) ([]ledger.Run, error)
 	Jobs(context.Context) ([]ledger.JobStatus, error)
 	Events(ctx context.Context, jobID string, limit int) ([]ledger.Event, error)

@@ -11,7 +11,6 @@ import (
 // ledger.
 type Store interface {
 	executor.Ledger
-	Get(ctx context.Context, runID string) (ledger.Run, []ledger.Attempt, error)
 	List(context.Context, ledger.Filter) ([]ledger.Run, error)
 	Jobs(context.Context) ([]ledger.JobStatus, error)
 	Pause(ctx context.Context, jobID, by, why string) error

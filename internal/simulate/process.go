@@ -236,6 +236,15 @@ func (p *process) Record(ctx context.Context, o []ledger.Outcome) ([]ledger.Fate
 	return through(ctx, p, "record", func() ([]ledger.Fate, error) { return p.ledger.Record(ctx, o) })
 }
 
+func (p *process) Get(ctx context.Context, runID string) (run ledger.Run, attempts []ledger.Attempt, err error) {
+	run, err = through(ctx, p, "get", func() (ledger.Run, error) {
+		got, list, err := p.ledger.Get(ctx, runID)
+		attempts = list
+		return got, err
+	})
+	return run, attempts, err
+}
+
 // Call is the executor's way out.
 func (p *process) Call(ctx context.Context, c executor.Call) executor.Answer {
 	p.thaw(c.RunID)
