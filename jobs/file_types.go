@@ -15,11 +15,11 @@ import (
 // values. A pointer tells a value that is written from one that is not.
 
 type document struct {
-	Version   *int                   `yaml:"version" doc:"Format of this file; 1." enum:"1"`
-	Name      string                 `yaml:"name" doc:"The registry's name: the principal of every executor of it. Never change it." required:"true"`
+	Version   *int                   `yaml:"version" doc:"Version of this format; 1." enum:"1"`
+	Name      string                 `yaml:"name" doc:"The name of the registry. Targets know the caller by it (the principal of keys), so never change it." required:"true"`
 	Targets   map[string]*fileTarget `yaml:"targets" doc:"Services that jobs call, by name."`
 	Jobs      []fileJob              `yaml:"jobs" doc:"The scheduled calls."`
-	KeyTTLs   []fileTTL              `yaml:"keyTTLs" doc:"How long targets keep keys: an exact scope, then the longest that ends in * and fits, then 24h."`
+	KeyTTLs   []fileTTL              `yaml:"keyTTLs" doc:"How long targets keep keys. An exact scope wins, then the longest matching prefix, then 24h."`
 	Platform  *filePlatform          `yaml:"platform" doc:"How late AWS may deliver an event when a Lambda runs jobs."`
 	KeyStores []fileStore            `yaml:"keyStores" doc:"Databases whose expired keys the nightly purge removes."`
 	Cleanup   *fileCleanup           `yaml:"cleanup" doc:"The built-in nightly purge."`
@@ -28,8 +28,8 @@ type document struct {
 type fileTarget struct {
 	URLEnv      string    `yaml:"urlEnv" doc:"Name of the environment variable that holds the base URL." required:"true"`
 	Auth        *fileAuth `yaml:"auth" doc:"How calls are authorized; default none."`
-	AllowHTTP   bool      `yaml:"allowHTTP" doc:"Allow http to a machine other than this one; default false."`
-	MaxInFlight int       `yaml:"maxInFlight" doc:"Calls to this target at once; default the executor's limit."`
+	AllowHTTP   bool      `yaml:"allowHTTP" doc:"Allow unencrypted http to another machine; default false."`
+	MaxInFlight int       `yaml:"maxInFlight" doc:"Maximum calls to this target at once; default: the limit of the process."`
 }
 
 type fileAuth struct {
@@ -41,57 +41,57 @@ type fileAuth struct {
 }
 
 type fileJob struct {
-	ID            string     `yaml:"id" doc:"[a-z0-9][a-z0-9._-]{0,63}; part of every run-id." required:"true"`
-	Schedule      string     `yaml:"schedule" doc:"Crontab (five fields, or six with seconds), @every, @hourly and the like, AWS cron(), rate() or at()." required:"true"`
+	ID            string     `yaml:"id" doc:"[a-z0-9][a-z0-9._-]{0,63}; part of every run ID." required:"true"`
+	Schedule      string     `yaml:"schedule" doc:"Crontab (five fields, or six with seconds first), @every, @hourly and other names, AWS cron(), rate() or at(). See schedules.md." required:"true"`
 	Target        string     `yaml:"target" doc:"Name of one of targets; or use targetUrlEnv."`
-	TargetURLEnv  string     `yaml:"targetUrlEnv" doc:"Short form: name of the variable that holds the base URL. Means the declared target with that variable, else one without authorization."`
+	TargetURLEnv  string     `yaml:"targetUrlEnv" doc:"Short form of target: name of the variable that holds the base URL. It selects the declared target with that variable, or else a target without authorization."`
 	Path          string     `yaml:"path" doc:"Absolute path, joined to the base URL." required:"true"`
 	Scopes        []string   `yaml:"scopes" doc:"Authorization scopes that the call's token carries."`
 	Method        string     `yaml:"method" doc:"Default POST." enum:"POST,PUT,PATCH,DELETE,GET,HEAD"`
 	Timezone      string     `yaml:"timezone" doc:"IANA time zone of the schedule; default UTC."`
 	DST           string     `yaml:"dst" doc:"When clocks change: once (default), skip or wall." enum:"once,skip,wall"`
-	Body          yamlBody   `yaml:"body" doc:"Sent as JSON on every attempt alike; a string is taken as JSON text. Default {jobId, runId, scheduledAt}."`
-	Timeout       *period    `yaml:"timeout" doc:"Of one attempt; default 30s."`
-	Retry         *fileRetry `yaml:"retry" doc:"When a failed call is asked again."`
+	Body          yamlBody   `yaml:"body" doc:"JSON body of the call, the same on every attempt; a string is JSON text. Default {jobId, runId, scheduledAt}."`
+	Timeout       *period    `yaml:"timeout" doc:"Time limit of one attempt; default 30s."`
+	Retry         *fileRetry `yaml:"retry" doc:"When a failed call is retried."`
 	Overlap       string     `yaml:"overlap" doc:"While an earlier run of the job is unfinished: skip (default), queue or allow." enum:"skip,queue,allow"`
-	CatchUp       string     `yaml:"catchUp" doc:"Instants missed while nothing was running: none, latest (default) or all." enum:"none,latest,all"`
-	CatchUpWindow *period    `yaml:"catchUpWindow" doc:"Older instants are not caught up; default 24h."`
+	CatchUp       string     `yaml:"catchUp" doc:"Which of the scheduled times that were missed while nothing ran are run late: none, latest (default) or all." enum:"none,latest,all"`
+	CatchUpWindow *period    `yaml:"catchUpWindow" doc:"Scheduled times older than this are not caught up; default 24h."`
 	KeyScope      string     `yaml:"keyScope" doc:"Namespace of the key at the target; default route:METHOD_path."`
-	MaxInFlight   int        `yaml:"maxInFlight" doc:"Runs of this job at once; default the executor's limit."`
-	Enabled       *bool      `yaml:"enabled" doc:"Default true."`
+	MaxInFlight   int        `yaml:"maxInFlight" doc:"Maximum calls of this job at once; default: the limit of the process."`
+	Enabled       *bool      `yaml:"enabled" doc:"false: the job is not planned; default true."`
 }
 
 type fileRetry struct {
 	Backoff       *[]delay `yaml:"backoff" doc:"The wait before each retry; default [500ms, 2s, 5s, 30s], [] for none."`
-	Jitter        *float64 `yaml:"jitter" doc:"Spreads each wait by up to this fraction either way; default 0.2."`
-	MaxRetryAfter *period  `yaml:"maxRetryAfter" doc:"Caps what a target may ask for; default 5m."`
-	Horizon       *period  `yaml:"horizon" doc:"How long after its first lease a run may be sent; default what retries, timeouts and platform ages add up to, at least 1h."`
+	Jitter        *float64 `yaml:"jitter" doc:"Random spread of each wait, as a fraction in both directions; default 0.2."`
+	MaxRetryAfter *period  `yaml:"maxRetryAfter" doc:"Longest Retry-After that is honored; default 5m."`
+	Horizon       *period  `yaml:"horizon" doc:"How long after its first lease a run may still be sent. Default: the sum of retries, timeouts and platform ages, at least 1h."`
 }
 
 type fileTTL struct {
-	Scope string  `yaml:"scope" doc:"A key scope, or the beginning of some and a final *." required:"true"`
+	Scope string  `yaml:"scope" doc:"A key scope, or a prefix followed by *." required:"true"`
 	TTL   *period `yaml:"ttl" doc:"How long the target keeps these keys." required:"true"`
 }
 
 type filePlatform struct {
-	EventAge       *delay `yaml:"eventAge" doc:"EventBridge's retries; default 1h."`
-	LambdaEventAge *delay `yaml:"lambdaEventAge" doc:"Lambda's asynchronous queue; default 1h."`
-	QueueAge       *delay `yaml:"queueAge" doc:"An SQS queue between them; default 0s."`
+	EventAge       *delay `yaml:"eventAge" doc:"Maximum age of an event in EventBridge; default 1h."`
+	LambdaEventAge *delay `yaml:"lambdaEventAge" doc:"Maximum age of an event in Lambda's asynchronous queue; default 1h."`
+	QueueAge       *delay `yaml:"queueAge" doc:"Maximum age of a message in an SQS queue before the function; default 0s."`
 }
 
 type fileStore struct {
-	Name   string `yaml:"name" doc:"Names the store in reports." required:"true"`
+	Name   string `yaml:"name" doc:"Name of the store in reports." required:"true"`
 	URLEnv string `yaml:"urlEnv" doc:"Name of the variable that holds the database's URL." required:"true"`
 	Schema string `yaml:"schema" doc:"The table's schema; default the connection's."`
 }
 
 type fileCleanup struct {
 	Schedule        string  `yaml:"schedule" doc:"When the purge runs, in UTC; default 30 3 * * *."`
-	Timeout         *period `yaml:"timeout" doc:"Of one purge; default 1h."`
+	Timeout         *period `yaml:"timeout" doc:"Time limit of one purge; default 1h."`
 	LedgerRetention *period `yaml:"ledgerRetention" doc:"How long finished runs are kept; default 720h."`
 	DeadRetention   *period `yaml:"deadRetention" doc:"How long dead runs that nobody acknowledged are kept; default 2160h."`
-	Enabled         *bool   `yaml:"enabled" doc:"Default true; false needs a reason."`
-	Reason          string  `yaml:"reason" doc:"Why the purge is switched off."`
+	Enabled         *bool   `yaml:"enabled" doc:"false disables the purge and needs a reason; default true."`
+	Reason          string  `yaml:"reason" doc:"Why the purge is disabled."`
 }
 
 // delay is a duration that may be zero; period one that may not.
