@@ -1,6 +1,7 @@
 package idempotency
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -94,6 +95,20 @@ func New(store Store, o Options) (*Kit, error) {
 		return nil, err
 	}
 	return &Kit{store: store, opt: o.complete(), replayable: replayable(o.ReplayHeaders)}, nil
+}
+
+// Ready checks the store before the first call: its table, columns, privileges
+// and settings. Call it when the service starts. The error names every problem
+// and says what to do; without Ready each call would be answered 503. A store
+// that is not a [Checker] is ready.
+func (k *Kit) Ready(ctx context.Context) error {
+	store, ok := k.store.(Checker)
+	if !ok {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, k.opt.StoreTimeout)
+	defer cancel()
+	return store.Check(ctx, k.opt.MaxRun)
 }
 
 // checkLimits refuses what would make every key expired, or every work too long.

@@ -114,3 +114,13 @@ type Reserver interface {
 	// Free removes the key: nothing was done. held as for Settle.
 	Free(ctx context.Context, c Claim) (held bool, err error)
 }
+
+// Checker is a [Store] that can tell before the first call what calls will need.
+// [Kit.Ready] asks it.
+type Checker interface {
+	// Check returns an error for everything that would fail calls or weaken what
+	// the kit promises: the table and its columns, the privileges on it, the
+	// isolation, timeouts that are longer than maxRun. Each says what to do.
+	// ErrUnavailable: the database could not be asked. Check changes nothing.
+	Check(ctx context.Context, maxRun time.Duration) error
+}
