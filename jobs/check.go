@@ -43,7 +43,7 @@ func oneOf[S ~string](d *draft, path, what string, got S, allowed ...S) bool {
 		names[i] = string(a)
 	}
 	d.add(path, CodeBadValue, "%s must be one of %s, and is %s%s",
-		what, strings.Join(names, ", "), quoted(string(got)), didYouMean(string(got), names))
+		what, strings.Join(names, ", "), quoted(string(got)), DidYouMean(string(got), names))
 	return false
 }
 

@@ -97,7 +97,7 @@ func (d *draft) checkTarget(path string, j Job) string {
 		return d.impliedTarget(path+".targetUrlEnv", j)
 	default:
 		if _, known := d.declared[j.Target]; !known {
-			d.add(path+".target", CodeUnknownTarget, "the target %s is not in targets%s", quoted(j.Target), didYouMean(j.Target, d.targetNames()))
+			d.add(path+".target", CodeUnknownTarget, "the target %s is not in targets%s", quoted(j.Target), DidYouMean(j.Target, d.targetNames()))
 		}
 	}
 	return j.Target

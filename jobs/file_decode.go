@@ -118,7 +118,7 @@ func (d *decoder) structure(path string, n ast.Node, to reflect.Value) {
 		i := slices.IndexFunc(fields, func(f fileField) bool { return f.name == e.name })
 		if i < 0 {
 			d.addAt(join(path, e.name), e.at, CodeUnknownField, "there is no field %s%s%s",
-				quoted(e.name), within(path), didYouMean(e.name, fieldNames(fields)))
+				quoted(e.name), within(path), DidYouMean(e.name, fieldNames(fields)))
 			continue
 		}
 		d.value(join(path, e.name), e.value, to.Field(i))

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// didYouMean is `; did you mean "x"?` for the word nearest to a mistyped one,
-// or nothing when none is near.
-func didYouMean(word string, words []string) string {
+// DidYouMean returns `; did you mean "x"?` with the word nearest to a mistyped
+// one, or nothing when none is near.
+func DidYouMean(word string, words []string) string {
 	best, distance := "", 1+max(1, len(word)/2)
 	for _, w := range words {
 		if d := editDistance(strings.ToLower(word), strings.ToLower(w)); d < distance {

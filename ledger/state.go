@@ -95,3 +95,8 @@ const (
 	NewerInstant    Reason = "newer_instant"    // superseded
 	ByHand          Reason = "operator"         // canceled
 )
+
+// Reasons lists every reason.
+var Reasons = []Reason{
+	Exhausted, Permanent, Unauthorized, PayloadMismatch, KeyExpired, Overlapped, WhilePaused, CatchUpNone, CatchUpWindow, NewerInstant, ByHand,
+}

@@ -152,7 +152,7 @@ var identifier = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,39}$`)
 // Forty characters leave room for the suffixes of index names.
 func (t Target) complete() (Target, error) {
 	if _, err := fs.ReadDir(files, t.dir()); err != nil {
-		return t, fmt.Errorf("there is no set %q for the engine %q", t.Set, t.Engine)
+		return t, fmt.Errorf("no set %q for the engine %q; postgres and sqlite have ledger and keys, mysql has keys", t.Set, t.Engine)
 	}
 	if t.Schema != "" && t.Engine != Postgres {
 		return t, fmt.Errorf("the engine %s has no schemas: leave the schema %q out, the tables go into the connection's database", t.Engine, t.Schema)

@@ -44,7 +44,9 @@ func (a *app) actCommand(name, short string, pick func(store) actFunc) *cobra.Co
 			if err != nil {
 				return err
 			}
-			f.IDs = ids
+			for _, id := range ids {
+				f.IDs = append(f.IDs, canonicalRunID(id))
+			}
 			if len(ids) == 0 && f.JobID == "" && f.Reason == "" && f.Since.IsZero() && f.Until.IsZero() {
 				return usage("say which runs: run-ids, or --job, --since, --until, --reason")
 			}
@@ -56,6 +58,9 @@ func (a *app) actCommand(name, short string, pick func(store) actFunc) *cobra.Co
 				return err
 			}
 			defer l.Close()
+			if err := a.knownJob(c.Context(), l, f.JobID); err != nil {
+				return err
+			}
 			done, err := pick(l)(c.Context(), ledger.Act{Filter: f, By: w.by, Why: w.why, Force: force})
 			if err != nil {
 				return err

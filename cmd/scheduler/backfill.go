@@ -48,7 +48,7 @@ A backfill that is interrupted is safe to run again.`,
 		RunE:    func(c *cobra.Command, args []string) error { return a.backfill(c.Context(), args[0], f) },
 	}
 	f.flags(c, a)
-	c.Flags().StringVar(&f.from, "from", "", "first `time` (RFC 3339, or an age as 24h), required")
+	c.Flags().StringVar(&f.from, "from", "", "first `time` ("+timeHelp+"), required")
 	c.Flags().StringVar(&f.to, "to", "", "last `time`, included (default now)")
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "count only, change nothing")
 	return c
@@ -65,7 +65,7 @@ func (a *app) backfill(ctx context.Context, jobID string, f backfillFlags) error
 	}
 	j, ok := reg.Job(jobID)
 	if !ok {
-		return usage("the registry has no job %q; \"cronce jobs list\" shows those that it has; put a removed one back with \"enabled: false\" to backfill it", jobID)
+		return unknown("job", jobID, jobIDs(reg), "\"cronce jobs list\" lists the registry's jobs; put a removed one back with \"enabled: false\" to backfill it")
 	}
 	if n := j.Parsed().Count(from.Add(-time.Second), to); n > maxBackfill {
 		return usage("%s is due %d times from %s to %s; at most %d are taken at once: split the time", jobID, n, from.UTC().Format(time.RFC3339), instant(to), maxBackfill)

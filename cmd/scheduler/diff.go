@@ -41,7 +41,7 @@ Exit 0: no change. Exit 3: changes.`,
 		RunE: func(c *cobra.Command, _ []string) error { return a.diff(c.Context(), f) },
 	}
 	c.Flags().StringVar(&f.against, "against", "", "compare with this registry `file` instead of the ledger")
-	c.Flags().StringVar(&f.from, "from", "", "show instants after this `time` (RFC 3339; default now)")
+	c.Flags().StringVar(&f.from, "from", "", "show instants after this `time` ("+timeHelp+"; default now)")
 	c.Flags().IntVarP(&f.n, "count", "n", 3, "how many instants to show, of each side")
 	return c
 }

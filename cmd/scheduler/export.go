@@ -14,7 +14,7 @@ func (a *app) exportCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "export",
 		Short: "Write the registry for a platform that fires it",
-		Args:  cobra.NoArgs,
+		Args:  knownCommand,
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(a.exportCloudFormationCommand())

@@ -12,7 +12,7 @@ import (
 )
 
 func (a *app) jobsCommand() *cobra.Command {
-	c := &cobra.Command{Use: "jobs", Short: "List, show, pause and resume jobs", Args: cobra.NoArgs,
+	c := &cobra.Command{Use: "jobs", Short: "List, show, pause and resume jobs", Args: knownCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
 	c.AddCommand(a.jobsListCommand(), a.jobsShowCommand(), a.pauseCommand(), a.resumeCommand())
 	return c

@@ -12,7 +12,7 @@ import (
 )
 
 func (a *app) migrateCommand() *cobra.Command {
-	c := &cobra.Command{Use: "migrate", Short: "Bring the ledger's tables up to date, or print them", Args: cobra.NoArgs,
+	c := &cobra.Command{Use: "migrate", Short: "Bring the ledger's tables up to date, or print them", Args: knownCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
 	c.AddCommand(
 		&cobra.Command{Use: "up", Short: "Apply what is pending to the ledger", Args: cobra.NoArgs,

@@ -26,7 +26,7 @@ instant and the next. --json prints an array of UTC RFC 3339 instants.`,
 	c.Flags().StringVar(&f.expr, "expr", "", "an `expression` instead of a job")
 	c.Flags().StringVar(&f.tz, "tz", "", "its time `zone` (default UTC)")
 	c.Flags().StringVar(&f.dst, "dst", "", "its daylight saving `policy`: once, skip or wall (default once)")
-	c.Flags().StringVar(&f.from, "from", "", "print instants after this `time` (RFC 3339; default now)")
+	c.Flags().StringVar(&f.from, "from", "", "print instants after this `time` ("+timeHelp+"; default now)")
 	c.Flags().IntVarP(&f.n, "count", "n", 10, "how many")
 	return c
 }
@@ -56,11 +56,7 @@ func (a *app) startOf(from string, n int) (time.Time, error) {
 	if from == "" {
 		return a.now().UTC(), nil
 	}
-	t, err := time.Parse(time.RFC3339, from)
-	if err != nil {
-		return t, usage("--from %q is not a time; give one like 2026-11-21T03:00:00Z", from)
-	}
-	return t, nil
+	return timeOrAge("from", from, a.now())
 }
 
 func (a *app) scheduleOf(args []string, f nextFlags) (*schedule.Schedule, error) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -68,7 +69,7 @@ func (a *app) setPaused(c *cobra.Command, jobID string, w who, paused bool) erro
 	}
 	switch err := act(c.Context(), jobID, w.by, w.why); {
 	case errors.Is(err, ledger.ErrNotFound):
-		return unknownJob(jobID)
+		return cmp.Or(a.knownJob(c.Context(), s, jobID), unknownJob(jobID))
 	case err != nil:
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,11 +49,6 @@ others; the exit code is then 1.`,
   cronce purge --store accounting --scope route:POST_/v1/payments`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			for _, name := range []string{"scope", "store"} {
-				if flag := c.Flags().Lookup(name); flag.Changed && flag.Value.String() == "" {
-					return usage("--%s is empty; leave it out for all", name)
-				}
-			}
 			return a.purgeNow(c.Context(), f)
 		},
 	}
@@ -73,6 +69,11 @@ func (a *app) purgeNow(ctx context.Context, f purgeFlags) error {
 		return err
 	}
 	defer done()
+	if f.scope != "" {
+		if err := knownScope(ctx, reg, p); err != nil {
+			return err
+		}
+	}
 	var show *bar
 	if isTerminal(a.err) && !f.dryRun {
 		if show, err = newBar(ctx, a.err, p); err != nil {
@@ -93,21 +94,48 @@ func (a *app) purgeNow(ctx context.Context, f purgeFlags) error {
 	return failed
 }
 
-// tellScopes helps who asked for a key scope of which nothing has expired: its
-// name may be misspelt.
-func (a *app) tellScopes(ctx context.Context, p cleanup.Purge) {
-	scope := p.Scope
+// expiredScopes are the key scopes that have expired keys.
+func expiredScopes(ctx context.Context, p cleanup.Purge) ([]string, error) {
 	p.Scope, p.DryRun, p.Runs = "", true, nil
-	all, _ := p.Run(ctx) // a store that fails has no scopes to tell
+	all, err := p.Run(ctx)
 	var names []string
 	for _, s := range all.Scopes {
 		names = append(names, s.Scope)
 	}
+	return names, err
+}
+
+// knownScope refuses a key scope that is in no entry of the registry and of
+// which no store has an expired key: its name may be misspelt.
+func knownScope(ctx context.Context, reg *jobs.Registry, p cleanup.Purge) error {
+	if _, rule := reg.TTL(p.Scope); rule != "" {
+		return nil
+	}
+	names, err := expiredScopes(ctx, p)
+	if err != nil {
+		return nil // the purge itself reports a store that fails
+	}
+	for _, j := range reg.All() {
+		names = append(names, j.KeyScope)
+	}
+	for _, k := range reg.KeyTTLs() {
+		names = append(names, k.Scope)
+	}
+	if slices.Contains(names, p.Scope) {
+		return nil
+	}
+	return unknown("key scope", p.Scope, names,
+		"no job and no keyTTLs entry has it, and no key of it has expired; \"cronce purge --dry-run\" lists the scopes that have expired keys")
+}
+
+// tellScopes helps who asked for a key scope of which nothing has expired.
+func (a *app) tellScopes(ctx context.Context, p cleanup.Purge) {
+	names, _ := expiredScopes(ctx, p) // a store that fails has no scopes to tell
 	text := "nor has any other"
 	if len(names) > 0 {
 		text = "the scopes that have expired keys: " + strings.Join(names, ", ")
 	}
-	fmt.Fprintf(a.err, "no key of the scope %q has expired; %s\n", scope, text)
+	fmt.Fprintf(a.err, "no key of the scope %q has expired; %s\n", p.Scope, text)
 }
 
 // purgeOf is the purge that the flags select, on the ledger that there is.
@@ -124,7 +152,7 @@ func (a *app) purgeOf(ctx context.Context, reg *jobs.Registry, f purgeFlags) (cl
 	if f.store != "" {
 		p.Stores = slices.DeleteFunc(p.Stores, func(s cleanup.Store) bool { return s.Name != f.store })
 		if len(p.Stores) == 0 {
-			return none, nil, usage("the registry has no key store %q; see its keyStores", f.store)
+			return none, nil, unknown("key store", f.store, storeNames(reg), "the registry has the key stores: "+cmp.Or(strings.Join(storeNames(reg), ", "), "none"))
 		}
 	}
 	for _, s := range reg.KeyStores() {
@@ -136,6 +164,13 @@ func (a *app) purgeOf(ctx context.Context, reg *jobs.Registry, f purgeFlags) (cl
 		return p, func() {}, nil
 	}
 	return a.withRuns(ctx, p)
+}
+
+func storeNames(reg *jobs.Registry) (names []string) {
+	for _, s := range reg.KeyStores() {
+		names = append(names, s.Name)
+	}
+	return names
 }
 
 // withRuns adds the ledger's finished runs; an embedded ledger that is not

@@ -79,7 +79,7 @@ func TestPurgeCommandCountsByScope(t *testing.T) {
 	}
 	golden(t, "purge", d.transcript("purge", "--dry-run")+d.transcript("purge", "--dry-run", "--json")+
 		d.transcript("purge", "--scope", "order")+d.transcript("purge", "--scope", "route:*")+
-		d.transcript("purge")+d.transcript("purge")+d.transcript("purge", "--scope", "orders"))
+		d.transcript("purge")+d.transcript("purge")+d.transcript("purge", "--scope", "orders")+d.transcript("purge", "--scope", "route:POST_/v1/payments"))
 }
 
 func TestPurgeCommandGoesOnPastAStoreThatFails(t *testing.T) {
@@ -93,7 +93,7 @@ func TestPurgeCommandGoesOnPastAStoreThatFails(t *testing.T) {
 
 func TestPurgeCommandRefusesWhatItDoesNotKnow(t *testing.T) {
 	d := storesDesk(t)
-	if _, errs := d.purge(exitUsage, "--store", "nowhere"); !strings.Contains(errs, `no key store "nowhere"`) {
+	if _, errs := d.purge(exitUsage, "--store", "nowhere"); !strings.Contains(errs, `unknown key store "nowhere"`) {
 		t.Error(errs)
 	}
 	for _, args := range [][]string{{"--scope", ""}, {"--store", ""}, {"--scope", "route:*"}} {

@@ -29,7 +29,15 @@ func (a *app) soundRegistry() (*jobs.Registry, error) {
 func job(reg *jobs.Registry, id string) (jobs.Job, error) {
 	j, ok := reg.Job(id)
 	if !ok {
-		return j, usage("the registry has no job %q; \"cronce jobs list\" shows those that it has", id)
+		return j, unknown("job", id, jobIDs(reg), `"cronce jobs list" lists the registry's jobs`)
 	}
 	return j, nil
+}
+
+func jobIDs(reg *jobs.Registry) []string {
+	ids := make([]string, 0, reg.Len())
+	for _, j := range reg.All() {
+		ids = append(ids, j.ID)
+	}
+	return ids
 }

@@ -30,7 +30,7 @@ applied already; repeating it needs --may-double.`,
 			if err := w.check(); err != nil {
 				return err
 			}
-			return a.rerun(c, args[0], w, mayDouble)
+			return a.rerun(c, canonicalRunID(args[0]), w, mayDouble)
 		},
 	}
 	w.flags(c, a)

@@ -87,13 +87,8 @@ Then:         cronce check --config cronce.yaml
               cronce serve --config cronce.yaml`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usage("unknown command %q; run \"cronce --help\" for the commands", args[0])
-			}
-			return nil
-		},
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+		Args:          knownCommand,
+		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.config, "config", a.env("CRONCE_CONFIG", "cronce.yaml"), "the registry `file` (env CRONCE_CONFIG)")
@@ -103,14 +98,7 @@ Then:         cronce check --config cronce.yaml
 	flags.BoolVar(&a.noMigrate, "no-migrate", false, "do not bring the ledger's tables up to date at start")
 	flags.StringVar(&a.logFormat, "log-format", "text", "text or json")
 	flags.StringVar(&a.logLevel, "log-level", "info", "debug, info, warn or error")
-	root.PersistentPreRunE = func(*cobra.Command, []string) error {
-		for _, name := range []string{"db", "config"} {
-			if f := flags.Lookup(name); f.Changed && f.Value.String() == "" {
-				return usage("--%s is empty: is the variable that it is taken from set?", name)
-			}
-		}
-		return nil
-	}
+	root.PersistentPreRunE = refuseEmpty
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usage("%w; run \"%s --help\" for its flags", err, c.CommandPath())
 	})

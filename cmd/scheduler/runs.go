@@ -13,7 +13,7 @@ import (
 )
 
 func (a *app) runsCommand() *cobra.Command {
-	c := &cobra.Command{Use: "runs", Short: "List and show runs, and act on them", Args: cobra.NoArgs,
+	c := &cobra.Command{Use: "runs", Short: "List and show runs, and act on them", Args: knownCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
 	c.AddCommand(a.runsListCommand(), a.runsShowCommand())
 	c.AddCommand(a.runsActCommands()...)
@@ -30,13 +30,18 @@ type selection struct {
 func (s *selection) flags(c *cobra.Command) {
 	c.Flags().StringVar(&s.job, "job", "", "only runs of this `job`")
 	c.Flags().StringVar(&s.reason, "reason", "", "only runs with this `reason`, e.g. exhausted")
-	c.Flags().StringVar(&s.since, "since", "", "only runs scheduled at or after this `time` (RFC 3339, or an age as 24h)")
+	c.Flags().StringVar(&s.since, "since", "", "only runs scheduled at or after this `time` ("+timeHelp+")")
 	c.Flags().StringVar(&s.until, "until", "", "only runs scheduled before this `time`")
 }
 
 func (s *selection) filter(now time.Time) (ledger.Filter, error) {
-	f := ledger.Filter{JobID: s.job, Reason: ledger.Reason(s.reason), Limit: s.limit}
+	f := ledger.Filter{JobID: s.job, Limit: s.limit}
 	var err error
+	if s.reason != "" {
+		if f.Reason, err = oneOf("reason", s.reason, ledger.Reasons); err != nil {
+			return f, err
+		}
+	}
 	if f.Since, err = timeOrAge("since", s.since, now); err != nil {
 		return f, err
 	}
@@ -47,38 +52,13 @@ func (s *selection) filter(now time.Time) (ledger.Filter, error) {
 		return f, usage("--until is not after --since; nothing lies between them")
 	}
 	for _, name := range s.states {
-		state, err := stateOf(name)
+		state, err := oneOf("state", name, ledger.States)
 		if err != nil {
 			return f, err
 		}
 		f.States = append(f.States, state)
 	}
 	return f, nil
-}
-
-func timeOrAge(flag, text string, now time.Time) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	if age, err := time.ParseDuration(text); err == nil && age >= 0 {
-		return now.Add(-age), nil
-	}
-	t, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return t, usage("--%s %q is neither a time like 2026-11-21T03:00:00Z nor an age like 24h", flag, text)
-	}
-	return t, nil
-}
-
-func stateOf(name string) (ledger.State, error) {
-	names := make([]string, len(ledger.States))
-	for i, s := range ledger.States {
-		if string(s) == name {
-			return s, nil
-		}
-		names[i] = string(s)
-	}
-	return "", usage("--state %q: there are %s", name, strings.Join(names, ", "))
 }
 
 func (a *app) runsListCommand() *cobra.Command {
@@ -103,6 +83,9 @@ func (a *app) runsListCommand() *cobra.Command {
 			}
 			defer l.Close()
 			runs, err := l.List(c.Context(), f)
+			if err == nil && len(runs) == 0 {
+				err = a.knownJob(c.Context(), l, f.JobID)
+			}
 			if err != nil {
 				return err
 			}
@@ -165,9 +148,10 @@ func (a *app) runsShowCommand() *cobra.Command {
 				return err
 			}
 			defer l.Close()
-			run, attempts, err := l.Get(c.Context(), args[0])
+			id := canonicalRunID(args[0])
+			run, attempts, err := l.Get(c.Context(), id)
 			if err != nil {
-				return notFound(args[0], err)
+				return notFound(id, err)
 			}
 			return a.printRun(run, attempts)
 		},

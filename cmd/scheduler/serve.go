@@ -44,6 +44,7 @@ On --listen: /healthz (the process lives), /readyz (it can plan and record),
 		RunE: func(c *cobra.Command, _ []string) error { return a.serve(c.Context(), f) },
 	}
 	c.Flags().StringVar(&f.listen, "listen", "127.0.0.1:9464", "`address` for health and metrics; empty: none")
+	c.Flags().Lookup("listen").Annotations = map[string][]string{mayBeEmpty: {"none"}}
 	c.Flags().IntVar(&f.maxInFlight, "max-in-flight", executor.DefaultMaxInFlight, "calls in flight in all")
 	c.Flags().DurationVar(&f.grace, "grace", executor.DefaultGrace, "what calls in flight get at a stop")
 	c.Flags().DurationVar(&f.lease, "lease", executor.DefaultLease, "how long a run stays with this process without a heartbeat")

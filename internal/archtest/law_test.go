@@ -99,6 +99,7 @@ var law = archtest.Law{
 		{Library: "github.com/google/uuid", At: []string{"executor", "jobs", "cmd/..."}, Why: "run-ids are derived; only the token of a ~ run and lease tokens are drawn"},
 		{Library: "github.com/go-co-op/gocron/v2", At: []string{"cmd/..."}, Why: "it is the alarm clock, and identity never comes from a wake-up"},
 		{Library: "github.com/spf13/cobra", At: []string{"cmd/..."}, Why: "the command line is cmd's"},
+		{Library: "github.com/spf13/pflag", At: []string{"cmd/scheduler"}, Why: "cobra hands out flags as its type"},
 		{Library: "golang.org/x/term", At: []string{"cmd/...", "internal/..."}, Why: "only a command knows a terminal"},
 		{Library: "github.com/jackc/pgx/v5", At: []string{"ledger/postgres", "idempotency/postgres", "migrations", "internal/testdb"}, Why: "the driver stays in its engine"},
 		{Library: "github.com/jackc/puddle/v2", At: []string{"ledger/postgres", "idempotency/postgres"}, Why: "pgx's pool: its errors are translated where the driver's are"},
