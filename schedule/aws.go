@@ -16,8 +16,8 @@ type AWS struct {
 }
 
 // AWS translates the schedule for EventBridge Scheduler, or says what AWS
-// cannot express: seconds, both day fields at once, L-n and LW, and any DST
-// policy but skip where a zone's clock matters.
+// cannot express: seconds, both day fields at once, L-n and LW, and a DST policy
+// other than skip whose times a clock change moves.
 func (s *Schedule) AWS() (AWS, error) {
 	out := AWS{Timezone: s.zone.loc.String()}
 	if i, ok := s.expression.(interval); ok {
@@ -26,8 +26,8 @@ func (s *Schedule) AWS() (AWS, error) {
 		out.Expression, out.Align, err = i.aws()
 		return out, err
 	}
-	if s.dst != DSTSkip && !s.zone.fixed() {
-		return AWS{}, fmt.Errorf("AWS knows only what dst: skip does when the clocks of %s change, not dst: %s; write dst: skip, or timezone: UTC, or let a tick drive the job", s.zone.loc, s.dst)
+	if w, ok := s.calendar.(*wallClock); ok && s.dst != DSTSkip && w.differsFromSkip() {
+		return AWS{}, fmt.Errorf("its times fall into the hour that a clock change of %s skips or repeats, and AWS does what dst: skip does there, not dst: %s; write dst: skip, or choose another hour, or timezone: UTC, or let a tick drive the job", s.zone.loc, s.dst)
 	}
 	var err error
 	if o, ok := s.expression.(oneTime); ok {
@@ -37,9 +37,6 @@ func (s *Schedule) AWS() (AWS, error) {
 	}
 	return out, err
 }
-
-// fixed reports whether the zone is not expected to shift any more.
-func (z *zone) fixed() bool { return z.at(zoneReleased).end == forever }
 
 // aws prefers cron(), which is aligned by itself, where the period divides the
 // hour or the day.

@@ -62,7 +62,9 @@ func TestAWSRefusesByName(t *testing.T) {
 		{"LW", "0 3 LW * *", "", "the last working day"},
 		{"several special days", "0 3 1,L * *", "", "only one item in day-of-month"},
 		{"several special weekdays", "0 3 * * 5#1,5#3", "", "only one item in day-of-week"},
-		{"the policy once", "0 3 * * *", "Europe/London", "dst: once"},
+		{"a time that is skipped, once", "30 1 * * *", "Europe/London", "dst: once"},
+		{"a time that is repeated, once", "0 * * * *", "Europe/London", "dst: once"},
+		{"a time that is repeated on one day a year", "0 * 25 10 *", "Europe/London", "dst: once"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.rule, func(t *testing.T) {
@@ -71,6 +73,17 @@ func TestAWSRefusesByName(t *testing.T) {
 				t.Errorf("got %+v, %v; want an error with %q and the way out", got, err, tt.want)
 			}
 		})
+	}
+}
+
+// A clock change that moves none of its times does not keep a schedule from AWS.
+func TestAWSTakesWhatNoClockChangeTouches(t *testing.T) {
+	for _, expr := range []string{"0 12 * * *", "0 3 * * *", "*/5 9-17 * * 1-5", "30 1 * 7 *", "30 1 25 12 *", "at(2027-07-01T01:30:00)"} {
+		for _, dst := range []schedule.DST{schedule.DSTOnce, schedule.DSTWall} {
+			if _, err := parse(t, expr, "Europe/London", dst).AWS(); err != nil {
+				t.Errorf("%s, %s: %v", expr, dst, err)
+			}
+		}
 	}
 }
 

@@ -109,3 +109,20 @@ func (w *wallClock) inGap(e era) bool {
 	}
 	return w.pattern.next(e.start+e.before) < e.start+e.offset
 }
+
+// differsFromSkip reports whether any clock change after the zone database's
+// release makes the times other than those of DSTSkip.
+func (w *wallClock) differsFromSkip() bool {
+	for e := w.zone.at(zoneReleased); e.end < tableTo; {
+		e = w.zone.at(e.end)
+		if w.shifts && w.inGap(e) || w.literal && w.inFold(e) {
+			return true
+		}
+	}
+	return false
+}
+
+// inFold reports whether a match is shown twice as the era begins.
+func (w *wallClock) inFold(e era) bool {
+	return e.fold() > 0 && w.pattern.next(e.start+e.offset) < e.start+e.before
+}

@@ -18,6 +18,13 @@ type message struct {
 	Body   string `json:"body"`
 	Source string `json:"eventSource"`
 	Queue  string `json:"eventSourceARN"`
+
+	Attributes map[string]attribute `json:"messageAttributes"`
+}
+
+// attribute is one of a message's.
+type attribute struct {
+	Value string `json:"stringValue"`
 }
 
 // batchAnswer names the messages that the queue is to deliver again
@@ -79,8 +86,8 @@ func (h *handler) inOrder(ctx context.Context, messages []message, failed []bool
 	}
 }
 
-// message answers one message: the event that its body is, and nothing else. The
-// message's id is the queue's, not the event's: who sends an event twice makes
+// message answers one message: the event that its body is or, of a dead letter,
+// holds; or a tick. The message's id is the queue's, not the event's: who sends an event twice makes
 // two messages, and they must ask for one run.
 func (h *handler) message(ctx context.Context, m message) error {
 	err := func() error {
@@ -88,6 +95,14 @@ func (h *handler) message(ctx context.Context, m message) error {
 		if err != nil {
 			return err
 		}
+		if s, err = s.unwrapped(); err != nil {
+			return err
+		}
+		if s.has("tick") {
+			_, err = h.tick(ctx, s)
+			return err
+		}
+		s.fillIn(m.Attributes)
 		e, err := s.event()
 		if err != nil {
 			return err

@@ -47,6 +47,9 @@ func (h *handler) answer(ctx context.Context, payload []byte) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s, err = s.unwrapped(); err != nil {
+		return nil, err
+	}
 	switch {
 	case s.has("Records"):
 		return h.batch(ctx, s)

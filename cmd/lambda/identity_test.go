@@ -116,6 +116,35 @@ func TestAnEventThirtyHoursOldIsRefused(t *testing.T) {
 	})
 }
 
+// With a ledger, an event that comes long after its run has succeeded is a
+// repeat, and done; one whose run is unfinished is refused as before.
+func TestALateRepeatIsAnsweredFromTheLedger(t *testing.T) {
+	db := testdb.Postgres(t)
+	l, tg := migrated(t, db), newTarget(t)
+	fn := tg.function(registryFile(t, releaseJob), db)
+	done, open := minute().Add(-30*time.Hour), minute().Add(-31*time.Hour)
+	for _, at := range []time.Time{done, open} {
+		i := ledger.Instant{
+			RunID: releaseRun(at), At: at, Count: 1, State: ledger.Planned, Trigger: ledger.BySchedule, Overlap: ledger.OverlapAllow,
+			Call: ledger.Call{Target: "membership", Method: "POST", Path: "/x", Timeout: time.Second, Horizon: time.Hour}, Lease: true,
+		}
+		e := ledger.Entry{JobID: "release", Instant: i, Owner: "test", Token: "t-" + at.Format("15"), LeaseFor: time.Minute}
+		if _, err := l.Enter(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lease := ledger.Lease{RunID: releaseRun(done), Token: "t-" + done.Format("15")}
+	if _, err := l.Record(t.Context(), []ledger.Outcome{{Lease: lease, State: ledger.Succeeded}}); err != nil {
+		t.Fatal(err)
+	}
+	succeeded(t, fn.Invoke(fakelambda.Event{RequestID: "r", Payload: releaseEvent(done)}), releaseRun(done))
+	out := fn.Invoke(fakelambda.Event{RequestID: "r", Payload: releaseEvent(open)})
+	if out.Error == nil || out.Error.Type != "cronce.Refused" {
+		t.Errorf("outcome %+v %s", out, out.Response)
+	}
+	tg.wantEffects()
+}
+
 func TestAnEventThatFitsNoInstantIsWorkUnderItsOwnID(t *testing.T) {
 	bothWays(t, func(t *testing.T, db string) {
 		tg := newTarget(t)

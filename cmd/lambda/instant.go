@@ -3,6 +3,7 @@ package main
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"time"
 
@@ -31,6 +32,9 @@ type identity struct {
 	instant bool // one of the schedule's, else ~ work
 }
 
+// errTooLate is of an event whose run may not be sent any more.
+var errTooLate = errors.New("too late to be sent")
+
 // identify derives the run from the event and the job's schedule alone; now
 // only judges whether the event may still, and may already, be answered.
 func identify(j jobs.Job, e event, now time.Time) (identity, error) {
@@ -46,8 +50,8 @@ func identify(j jobs.Job, e event, now time.Time) (identity, error) {
 		return run, nil
 	}
 	if age := now.Sub(run.at); age >= j.Retry.Horizon {
-		return run, fmt.Errorf("the event for %s is %s old, and a call of job %q may be sent only within %s of its instant: the target may have forgotten the key; "+
-			"not sent. cronce backfill, or a new id, makes the call all the same", run.runID, age.Round(time.Second), j.ID, j.Retry.Horizon)
+		return run, ofKind(errTooLate, fmt.Errorf("the event for %s is %s old, and a call of job %q may be sent only within %s of its instant: the target may have forgotten the key; "+
+			"not sent. cronce backfill, or a new id, makes the call all the same", run.runID, age.Round(time.Second), j.ID, j.Retry.Horizon))
 	}
 	if ahead := run.at.Sub(now); ahead > eventEarly {
 		return run, fmt.Errorf("the event for %s comes %s ahead of its time; not sent", run.runID, ahead.Round(time.Second))

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -35,6 +36,9 @@ func (h *handler) run(ctx context.Context, ev event) (answer, error) {
 		return answer{}, ofKind(errRefused, err)
 	}
 	id, err := identify(j, ev, time.Now())
+	if errors.Is(err, errTooLate) {
+		return h.finished(ctx, id.runID, ofKind(errRefused, err))
+	}
 	if err != nil {
 		return answer{}, ofKind(errRefused, err)
 	}
@@ -48,6 +52,26 @@ func (h *handler) run(ctx context.Context, ev event) (answer, error) {
 	run, err := drive(ctx, e, h.entry(j, id))
 	if err != nil {
 		return answer{}, fmt.Errorf("run %s: %w", id.runID, err)
+	}
+	return h.verdict(run)
+}
+
+// finished answers an event that comes too late from the ledger: a repeat of a
+// run that has finished is done, whatever its age. All others are refused.
+func (h *handler) finished(ctx context.Context, runID string, refused error) (answer, error) {
+	if h.ledger == nil {
+		return answer{}, refused
+	}
+	l, err := h.ledger.open(ctx)
+	if err != nil {
+		return answer{}, fmt.Errorf("run %s: %w", runID, err)
+	}
+	run, _, err := l.Get(ctx, runID)
+	switch {
+	case errors.Is(err, ledger.ErrNotFound), err == nil && !run.State.Finished():
+		return answer{}, refused
+	case err != nil:
+		return answer{}, fmt.Errorf("run %s: %w", runID, err)
 	}
 	return h.verdict(run)
 }

@@ -102,7 +102,7 @@ func TestWhatAWSCannotExpressIsRefusedByName(t *testing.T) {
 		want  string
 	}{
 		"seconds":                     {[]jobs.Entry{job("a", "*/10 * * * * *")}, false, `job "a" (*/10 * * * * *): AWS has no seconds`},
-		"dst: once where clocks turn": {[]jobs.Entry{job("a", "30 2 * * *", zoned)}, false, `job "a" (30 2 * * *): AWS knows only what dst: skip does`},
+		"dst: once where clocks turn": {[]jobs.Entry{job("a", "30 2 * * *", zoned)}, false, `job "a" (30 2 * * *): its times fall into the hour that a clock change of America/New_York skips or repeats`},
 		"a timeout beyond Lambda's":   {[]jobs.Entry{job("a", "0 0 * * *", long)}, true, `job "a": its timeout is 20m0s`},
 		"two jobs with one name":      {[]jobs.Entry{job("a-b", "0 0 * * *"), job("a.b", "0 0 * * *")}, false, `would be one resource, JobAB`},
 		"two variables with one name": {[]jobs.Entry{job("a", "0 0 * * *"), jobs.Target{Name: "two", URLEnv: "SVC__URL"}}, false, `would be one parameter, SvcUrl`},
@@ -120,6 +120,7 @@ func TestWhatAWSCannotExpressIsRefusedByName(t *testing.T) {
 		"disabled jobs take no room":  {manyJobs(479, 100), false, ""},
 		"seconds, by a tick":          {[]jobs.Entry{job("a", "*/10 * * * * *")}, true, ""},
 		"dst: once, by a tick":        {[]jobs.Entry{job("a", "30 2 * * *", zoned)}, true, ""},
+		"dst: once, no change near":   {[]jobs.Entry{job("a", "0 12 * * *", zoned)}, false, ""},
 		"a disabled job":              {[]jobs.Entry{job("a", "*/10 * * * * *", func(j *jobs.Job) { j.Disabled = true })}, false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

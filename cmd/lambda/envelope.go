@@ -1,0 +1,63 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// maxEnvelopes is how deep an event may be wrapped: an envelope that is sent to
+// the function again, and fails again, comes back within another.
+const maxEnvelopes = 4
+
+// unwrapped returns the event within the envelopes in which the platform puts an
+// event aside. Nothing else of an envelope is looked at: it differs from one
+// delivery to the next.
+func (s shape) unwrapped() (shape, error) {
+	for range maxEnvelopes {
+		inner := s.wrapped()
+		if inner == nil {
+			break
+		}
+		var err error
+		if s, err = parseShape(inner); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// wrapped is the event within one envelope; nil when s is none:
+// requestPayload in the record of a Lambda destination, and Payload in the
+// request that EventBridge Scheduler gave up, there perhaps as a text.
+func (s shape) wrapped() []byte {
+	var inner json.RawMessage
+	switch {
+	case s.has("requestContext") && s.has("requestPayload"):
+		inner = s["requestPayload"]
+	case s.has("FunctionName") && s.has("Payload"):
+		inner = s["Payload"]
+	default:
+		return nil
+	}
+	var text string
+	if json.Unmarshal(inner, &text) == nil {
+		return []byte(text)
+	}
+	return inner
+}
+
+// scheduledTime is the attribute by which Scheduler's dead letters say for when
+// the schedule was due.
+const scheduledTime = "SCHEDULED_TIME"
+
+// fillIn puts a dead letter's scheduled time in the place of a placeholder that
+// Scheduler left in the input.
+func (s shape) fillIn(attributes map[string]attribute) {
+	at := attributes[scheduledTime].Value
+	if at == "" || !strings.HasPrefix(s.text("scheduledAt"), "<aws.scheduler.") {
+		return
+	}
+	if quoted, err := json.Marshal(at); err == nil {
+		s["scheduledAt"] = quoted
+	}
+}
