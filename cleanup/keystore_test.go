@@ -56,6 +56,8 @@ func (s *keyTable) Begin(_ context.Context, c idempotency.Claim) (idempotency.Tx
 	return t, look, nil
 }
 
+func (*keyTable) Joined(context.Context) bool { return false }
+
 type keyTx struct {
 	*keyTable
 	key  idempotency.Key

@@ -86,6 +86,8 @@ type outerKey struct{}
 // outer is a transaction of a caller's, in which work is done.
 type outer struct{ end []func(commit bool) }
 
+func (*crowd) Joined(ctx context.Context) bool { return ctx.Value(outerKey{}) != nil }
+
 func (s *crowd) Begin(ctx context.Context, c idempotency.Claim) (idempotency.Tx, idempotency.Look, error) {
 	if err := s.exchange(ctx); err != nil {
 		return nil, idempotency.Look{}, err

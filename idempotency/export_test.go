@@ -45,6 +45,9 @@ func (l *limits) Within(ctx context.Context, d time.Duration, fn func(context.Co
 	return l.within(ctx, d, fn)
 }
 
+// Scopes is how many default scopes are remembered.
+func (k *Kit) Scopes() int { return len(k.scopes.owners) }
+
 // Flights is how many keys are in flight.
 func (k *Kit) Flights() int {
 	k.gate.mu.Lock()

@@ -15,18 +15,28 @@ import (
 // is hashed, or how, is a new version.
 const fingerprintVersion = "v1:"
 
-// requestFingerprint is what makes two requests the same: method, path, query
-// (parameters in any order, the values of one in theirs), content type and
-// body. A JSON body counts by its meaning.
+// requestFingerprint is what makes two requests the same: method, host without
+// port, path, query (parameters in any order, the values of one in theirs),
+// content type and body. A JSON body counts by its meaning.
 func requestFingerprint(r *http.Request, body []byte) string {
 	kind, isJSON := contentType(r.Header.Get("Content-Type"))
 	body = canonicalBody(body, isJSON)
 	text := make([]byte, 0, 1024) // on the stack
 	text = appendPart(text, r.Method)
-	text = appendPart(text, r.URL.EscapedPath())
+	text = appendPart(text, strings.ToLower((&url.URL{Host: r.Host}).Hostname()))
+	text = appendPart(text, sentPath(r))
 	text = appendPart(text, canonicalQuery(r.URL.RawQuery))
 	text = appendPart(text, kind)
 	return fingerprint(appendPart(text, body))
+}
+
+// sentPath is the path that the client sent, with the prefixes that routers
+// have taken off.
+func sentPath(r *http.Request) string {
+	if path, _, _ := strings.Cut(r.RequestURI, "?"); strings.HasPrefix(path, "/") {
+		return path
+	}
+	return r.URL.EscapedPath() // no server read the request, or its target is a whole URL
 }
 
 // readBefore reports whether somebody read the request's body before the

@@ -1,6 +1,7 @@
 package idempotency_test
 
 import (
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -12,8 +13,8 @@ import (
 // change with them.
 func TestFingerprintsAreTheSameAsEver(t *testing.T) {
 	for _, c := range []struct{ method, target, kind, body, want string }{
-		{"POST", "/pay", "application/json", `{"to": "x", "amount": 1e2}`, "v1:9f455ba9cb5697e269522821077c7127119c1940373fa8deacee0cde9e0a0789"},
-		{"PUT", "/a%20b?b=3&a=1&a=2", "Text/Plain;charset=utf-8", `{"b": 1}`, "v1:a204cab5cf1c7136d5e9698526688a05e6ac4a2ad005f83ec5d48a8b7cef64aa"},
+		{"POST", "/pay", "application/json", `{"to": "x", "amount": 1e2}`, "v1:1f826827984d161d2d4c1be667600ba2d1c13f0e41d6d3fab591ad90a397c6f9"},
+		{"PUT", "/a%20b?b=3&a=1&a=2", "Text/Plain;charset=utf-8", `{"b": 1}`, "v1:60046ce63d484eb58a58b7af3698ec918af0a283cf31d45e63074e423d8364db"},
 	} {
 		r := httptest.NewRequest(c.method, c.target, nil)
 		r.Header.Set("Content-Type", c.kind)
@@ -32,6 +33,32 @@ func TestFingerprintsAreTheSameAsEver(t *testing.T) {
 	} {
 		if got, err := idempotency.PayloadFingerprint(c.payload); err != nil || got != c.want {
 			t.Errorf("%v: %s (%v), want %s", c.payload, got, err, c.want)
+		}
+	}
+}
+
+func TestRequestsToAnotherHostOrUnderAnotherPrefixAreOthers(t *testing.T) {
+	fingerprint := func(target string, change func(*http.Request)) string {
+		r := httptest.NewRequest("POST", target, nil)
+		change(r)
+		return idempotency.RequestFingerprint(r, nil)
+	}
+	same := func(*http.Request) {}
+	want := fingerprint("http://a.test/v1/pay?a=1", same)
+	for _, c := range []struct {
+		name, target string
+		change       func(*http.Request)
+		equal        bool
+	}{
+		{"another host", "http://b.test/v1/pay?a=1", same, false},
+		{"another port", "http://a.test:8080/v1/pay?a=1", same, true},
+		{"a host in capitals", "http://A.test/v1/pay?a=1", same, true},
+		{"a prefix taken off by the router", "http://a.test/v1/pay?a=1", func(r *http.Request) { r.RequestURI, r.URL.Path = "/v1/pay?a=1", "/pay" }, true},
+		{"another prefix taken off", "http://a.test/v1/pay?a=1", func(r *http.Request) { r.RequestURI = "/v2/pay?a=1" }, false},
+		{"no server has read it", "http://a.test/v1/pay?a=1", func(r *http.Request) { r.RequestURI = "" }, true},
+	} {
+		if equal := fingerprint(c.target, c.change) == want; equal != c.equal {
+			t.Errorf("%s: the same fingerprint: %t, want %t", c.name, equal, c.equal)
 		}
 	}
 }

@@ -39,7 +39,7 @@ func TestABodyThatWasReadBeforeIsRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		inner := kit.Handler(idempotency.Route{}, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the handler was run") }))
+		inner := kit.Handler(idempotency.Route{Scope: "s"}, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the handler was run") }))
 		r := httptest.NewRequest("POST", "/pay", strings.NewReader(c.body))
 		r.Header.Set("Idempotency-Key", "k")
 		r.Header.Set("Content-Type", c.kind)

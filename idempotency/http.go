@@ -27,7 +27,8 @@ const ExpiresLayout = "2006-01-02T15:04:05.000Z07:00"
 // Route is how one route uses its keys. The zero Route has the defaults.
 type Route struct {
 	// Scope of the route's keys; default [RouteScope] of the request's method
-	// and of the pattern that it matched, or of its path.
+	// and of the pattern that it matched ([http.Request.Pattern]). It is needed
+	// where the router sets no pattern, and where two handlers have the same one.
 	Scope string
 	// TTL overrides the kit's TTL for the scope.
 	TTL time.Duration
@@ -37,7 +38,8 @@ type Route struct {
 	Policy func(status int) Disposition
 }
 
-// RouteScope is the usual scope of a route, "route:POST_/v1/payments".
+// RouteScope is the usual scope of a route, "route:POST_/v1/payments", with the
+// host before the path if its pattern has one.
 func RouteScope(method, path string) string { return "route:" + method + "_" + path }
 
 // Handler wraps a handler so that it runs once for each key. The handler finds
@@ -47,6 +49,11 @@ func RouteScope(method, path string) string { return "route:" + method + "_" + p
 // leaving does not end it.
 //
 // GET, HEAD, OPTIONS and TRACE pass through. Every other request needs a key.
+//
+// Mount it on each route, inside the router. A request is refused (500,
+// [CodeMisplaced]) if its key scope is not certain (see [Route]), or if its
+// context carries a transaction of the store already, which would be committed
+// after the reply: in one of your own use [Kit.Do].
 func (k *Kit) Handler(route Route, next http.Handler) http.Handler {
 	if route.Policy == nil {
 		route.Policy = k.opt.Policy
@@ -68,18 +75,19 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	c, body, bad := h.claim(w, r)
 	if bad != nil {
-		h.kit.refuse(w, r, *bad)
+		h.refuse(w, r, c.Key, *bad, errors.New(bad.Detail))
 		return
 	}
 	out := newCapture(w, h.kit.opt.MaxReplyBody)
 	reply, replayed, err := h.kit.once(r.Context(), c, func(ctx context.Context) (Reply, Disposition, error) {
-		h.next.ServeHTTP(out, inner(ctx, r, body))
+		inside := inner(ctx, r, body)
+		h.next.ServeHTTP(out, inside)
 		reply := out.reply(h.kit.replayable, h.kit.opt.MaxStoredBody)
-		return reply, h.route.Policy(reply.Status), out.err
+		return reply, h.route.Policy(reply.Status), errors.Join(out.err, h.checkRouted(r, inside))
 	})
 	switch {
 	case err != nil:
-		h.fail(w, r, c, err)
+		h.refuse(w, r, c.Key, h.kit.problemOf(err), err)
 	case replayed:
 		sendReplay(w, r, reply)
 	default:
@@ -87,21 +95,16 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// fail answers for work that was not committed.
-func (h *handler) fail(w http.ResponseWriter, r *http.Request, c Claim, err error) {
-	p := h.kit.problemOf(err)
+// refuse answers for work that was not committed.
+func (h *handler) refuse(w http.ResponseWriter, r *http.Request, k Key, p Problem, cause error) {
 	if p.Status >= 500 {
 		h.kit.opt.Logger.ErrorContext(r.Context(), "idempotent request failed", "code", p.Code,
-			"scope", c.Key.Scope, "principal", c.Key.Principal, "key", c.Key.Value, "error", err)
+			"scope", k.Scope, "principal", k.Principal, "key", k.Value, "error", cause)
 	}
-	h.kit.refuse(w, r, p)
-}
-
-func (k *Kit) refuse(w http.ResponseWriter, r *http.Request, p Problem) {
 	if p.retryable() {
 		w.Header().Set("Retry-After", "1")
 	}
-	k.opt.WriteProblem(w, r, p)
+	h.kit.opt.WriteProblem(w, r, p)
 }
 
 // claim reads from the request what names it, and its body.
@@ -109,6 +112,13 @@ func (h *handler) claim(w http.ResponseWriter, r *http.Request) (c Claim, body [
 	refuse := func(status int, code, title, detail string) (Claim, []byte, *Problem) {
 		p := problem(status, code, title, detail)
 		return Claim{}, nil, &p
+	}
+	misplaced := func(err error) (Claim, []byte, *Problem) {
+		p := h.kit.problemOf(err)
+		return Claim{}, nil, &p
+	}
+	if h.kit.store.Joined(r.Context()) {
+		return misplaced(inTransaction)
 	}
 	keys := r.Header.Values(HeaderKey)
 	if len(keys) == 0 {
@@ -144,7 +154,11 @@ func (h *handler) claim(w http.ResponseWriter, r *http.Request) (c Claim, body [
 			"The request's body was read before its idempotency key was looked at, so that payloads cannot be told apart."+
 				" Put what reads it, or parses the form, inside the idempotency handler.")
 	}
-	c = h.kit.claim(Key{Scope: h.scope(r), Principal: principal, Value: value}, requestFingerprint(r, body), h.route.TTL)
+	scope, err := h.scope(r)
+	if err != nil {
+		return misplaced(err)
+	}
+	c = h.kit.claim(Key{Scope: scope, Principal: principal, Value: value}, requestFingerprint(r, body), h.route.TTL)
 	c.SendBefore = sendBefore
 	if h.route.MaxRun > 0 {
 		c.MaxRun = h.route.MaxRun
@@ -176,17 +190,6 @@ func (h *handler) read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	// It is longer than announced: whatever stands before the kit unpacked it.
 	rest, err := io.ReadAll(limited)
 	return append(body, rest...), err
-}
-
-func (h *handler) scope(r *http.Request) string {
-	if h.route.Scope != "" {
-		return h.route.Scope
-	}
-	path := r.URL.Path
-	if at := strings.IndexByte(r.Pattern, '/'); at >= 0 {
-		path = r.Pattern[at:]
-	}
-	return RouteScope(r.Method, path)
 }
 
 // parseSendBefore: an empty header is no absent one, and of two nobody knows

@@ -24,6 +24,8 @@ func (s *down) Look(_ context.Context, c idempotency.Claim) (idempotency.Look, e
 	return idempotency.Look{}, idempotency.ErrUnavailable
 }
 
+func (s *down) Joined(context.Context) bool { return false }
+
 // Whatever a caller sends, the store is asked only for a key that it can keep,
 // the same one for the same request, and no work starts while it is down.
 func FuzzRequest(f *testing.F) {
@@ -40,7 +42,7 @@ func FuzzRequest(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h := kit.Handler(idempotency.Route{}, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the work was started") }))
+		h := kit.Handler(idempotency.Route{Scope: "s"}, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the work was started") }))
 		for range 2 {
 			r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body))
 			r.URL = u

@@ -26,6 +26,8 @@ func (s untouched) Look(context.Context, idempotency.Claim) (idempotency.Look, e
 	return idempotency.Look{}, idempotency.ErrUnavailable
 }
 
+func (untouched) Joined(context.Context) bool { return false }
+
 func TestARequestThatNamesNoOperationIsRefusedBeforeTheStoreIsAsked(t *testing.T) {
 	who := func(r *http.Request) (string, error) {
 		if r.Header.Get("X-Caller") == "" {
@@ -37,7 +39,7 @@ func TestARequestThatNamesNoOperationIsRefusedBeforeTheStoreIsAsked(t *testing.T
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := kit.Handler(idempotency.Route{}, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the handler was run") }))
+	h := kit.Handler(idempotency.Route{Scope: "s"}, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the handler was run") }))
 	for _, c := range []struct {
 		name   string
 		change func(*http.Request)
@@ -55,7 +57,7 @@ func TestARequestThatNamesNoOperationIsRefusedBeforeTheStoreIsAsked(t *testing.T
 		{"two send-befores", func(r *http.Request) {
 			r.Header["Cronce-Send-Before"] = []string{"2126-01-01T00:00:00Z", "2026-01-01T00:00:00Z"}
 		}, 400, "invalid_idempotency_request"},
-		{"a path that is not text", func(r *http.Request) { r.URL.Path = "/\xff" }, 400, "invalid_idempotency_key"},
+		{"a principal that is not text", func(r *http.Request) { r.Header.Set("X-Caller", "\xff") }, 400, "invalid_idempotency_key"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, method := range []string{"POST", "PUT", "PATCH", "DELETE"} {
@@ -89,6 +91,8 @@ func (s overtaken) Look(_ context.Context, c idempotency.Claim) (idempotency.Loo
 		Reply: idempotency.Reply{Status: 201, Body: []byte("theirs")}}}, nil
 }
 
+func (overtaken) Joined(context.Context) bool { return false }
+
 func (s overtaken) Context(ctx context.Context) context.Context { return ctx }
 
 func (s overtaken) Commit(context.Context, idempotency.Claim, idempotency.Reply) (time.Time, error) {
@@ -104,7 +108,7 @@ func TestALostRaceIsAnsweredByTheWinnersReply(t *testing.T) {
 		w := httptest.NewRecorder()
 		r := httptest.NewRequest("POST", "/pay", nil)
 		r.Header.Set("Idempotency-Key", "k")
-		kit.Handler(idempotency.Route{}, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		kit.Handler(idempotency.Route{Scope: "s"}, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Write([]byte("ours"))
 			if flushed {
 				w.(http.Flusher).Flush()

@@ -17,6 +17,7 @@ type Kit struct {
 	opt    Options
 	gate   gate
 	limits limits
+	scopes scopes
 
 	replayable []string // canonical names of headers
 }

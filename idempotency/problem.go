@@ -23,6 +23,7 @@ const (
 	CodeNoPrincipal     = "unidentified_caller"
 	CodeRequestTooLarge = "request_too_large"
 	CodeBodyConsumed    = "request_body_consumed"
+	CodeMisplaced       = "idempotency_handler_misplaced"
 	CodeMismatch        = "idempotency_key_payload_mismatch"
 	CodeInProgress      = "idempotency_key_in_progress"
 	CodeTooLate         = "run_too_late"
@@ -52,6 +53,9 @@ func problem(status int, code, title, detail string) Problem {
 
 // problemOf translates what [Kit.once] returned.
 func (k *Kit) problemOf(err error) Problem {
+	if m := misplaced(""); errors.As(err, &m) {
+		return problem(http.StatusInternalServerError, CodeMisplaced, "Defect in the service", m.Error())
+	}
 	switch {
 	case errors.Is(err, ErrInvalidKey):
 		return problem(http.StatusBadRequest, CodeInvalidKey, "Invalid idempotency key", err.Error())

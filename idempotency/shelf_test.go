@@ -35,6 +35,8 @@ func (s *shelf) Begin(_ context.Context, c idempotency.Claim) (idempotency.Tx, i
 	return &shelved{shelf: s, held: look.Held}, look, nil
 }
 
+func (*shelf) Joined(context.Context) bool { return false }
+
 func (s *shelf) begun() error {
 	s.mu.Lock()
 	s.begins++

@@ -80,6 +80,9 @@ type Store interface {
 	// nothing that a transaction in the context has written: callers who waited
 	// together share what one of them sees.
 	Look(context.Context, Claim) (Look, error)
+	// Joined reports whether the context carries a transaction that Begin would
+	// join.
+	Joined(context.Context) bool
 }
 
 // Tx is an open transaction of a [Store]. One of its two endings is called,

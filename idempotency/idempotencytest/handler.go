@@ -233,6 +233,26 @@ var handlerCases = map[string]func(*testing.T, Engine){
 		}
 		written(t, e, "paid", 1)
 	},
+	// Its reply would be sent before that transaction is committed.
+	"a handler in the caller's transaction is refused": func(t *testing.T, e Engine) {
+		k := kit(t, e.Store)
+		ok(t, e.Within(true, func(ctx context.Context) error {
+			w := do(k.Handler(route, pay(e, 201, "")), request("k", `{}`).WithContext(ctx))
+			expect(t, w, 500, "idempotency_handler_misplaced", false)
+			return nil
+		}))
+		written(t, e, "paid", 0)
+		expect(t, post(k.Handler(route, pay(e, 201, "")), "k", `{}`), 201, "", false)
+	},
+	"a kit that is mounted twice says so at once": func(t *testing.T, e Engine) {
+		k := kit(t, e.Store)
+		inner := k.Handler(route, pay(e, 201, ""))
+		for _, outer := range []idempotency.Route{route, {Scope: "route:*"}} {
+			expect(t, post(k.Handler(outer, inner), "k", `{}`), 500, "idempotency_handler_misplaced", false)
+		}
+		written(t, e, "paid", 0)
+		expect(t, post(inner, "k", `{}`), 201, "", false)
+	},
 	"a reply over MaxReplyBody is refused and leaves the key free and no effect": func(t *testing.T, e Engine) {
 		k := kit(t, e.Store, func(o *idempotency.Options) { o.MaxReplyBody = 100 })
 		expect(t, post(k.Handler(route, pay(e, 201, strings.Repeat("x", 101))), "k", `{}`), 500, "reply_too_large", false)

@@ -75,6 +75,12 @@ func (s *Store) WithTx(ctx context.Context, tx Querier) context.Context {
 	return engine.WithTx(ctx, s, tx)
 }
 
+// Joined implements [idempotency.Store].
+func (s *Store) Joined(ctx context.Context) bool {
+	_, ok := engine.Joined(ctx, s)
+	return ok
+}
+
 // unavailable is every failure of the database itself.
 func unavailable(doing string, err error) error { return engine.Unavailable(doing, err) }
 

@@ -78,6 +78,12 @@ func (s *Store) WithTx(ctx context.Context, tx pgx.Tx) context.Context {
 	return context.WithValue(ctx, contextKey{}, &current{s, tx})
 }
 
+// Joined implements [idempotency.Store].
+func (s *Store) Joined(ctx context.Context) bool {
+	_, ok := s.joined(ctx)
+	return ok
+}
+
 // joined finds a transaction of this store in ctx.
 func (s *Store) joined(ctx context.Context) (pgx.Tx, bool) {
 	c, ok := ctx.Value(contextKey{}).(*current)
