@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/cronce/cronce/internal/suggest"
 )
 
 // Bounds that keep sums of durations from overflowing, and typing errors from
@@ -21,15 +23,15 @@ const (
 func (d *draft) between(path string, got, least, most time.Duration) {
 	switch {
 	case got < 0:
-		d.add(path, CodeNegativeDuration, "%s must not be negative, and is %s", field(path), got)
+		d.add(path, CodeNegativeDuration, "%s %s is negative; use a positive duration", field(path), got)
 	case got < least || got > most:
-		d.add(path, CodeBadDuration, "%s must be at most %s, and is %s", field(path), most, got)
+		d.add(path, CodeBadDuration, "%s %s is too long; the maximum is %s", field(path), got, most)
 	}
 }
 
 func (d *draft) atLeast(path string, got, least int) {
 	if got < least {
-		d.add(path, CodeOutOfRange, "%s must be at least %d, and is %d", field(path), least, got)
+		d.add(path, CodeOutOfRange, "%s %d is too small; the minimum is %d", field(path), got, least)
 	}
 }
 
@@ -42,8 +44,8 @@ func oneOf[S ~string](d *draft, path, what string, got S, allowed ...S) bool {
 		}
 		names[i] = string(a)
 	}
-	d.add(path, CodeBadValue, "%s must be one of %s, and is %s%s",
-		what, strings.Join(names, ", "), quoted(string(got)), DidYouMean(string(got), names))
+	d.add(path, CodeBadValue, "unknown %s %s; valid values: %s%s",
+		what, quoted(string(got)), strings.Join(names, ", "), suggest.DidYouMean(string(got), names))
 	return false
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cronce/cronce/internal/suggest"
 	"github.com/cronce/cronce/schedule"
 )
 
@@ -41,14 +42,14 @@ func (d *draft) checkID(path, id string, at int, firsts map[string]int) {
 	first, twice := firsts[id]
 	switch {
 	case id == "":
-		d.add(path, CodeMissingID, "the job has no id; add `id: release-commission-locks`, say")
+		d.add(path, CodeMissingID, "the job has no id; add one, e.g. `id: release-commission-locks`")
 		return
 	case !ValidJobID(id):
-		d.add(path, CodeBadID, "the id %s must be 1 to 64 of a-z, 0-9, dot, dash and underscore, and begin with a letter or digit", quoted(id))
+		d.add(path, CodeBadID, "invalid id %s; an id has 1 to 64 of a-z, 0-9, dot, dash and underscore, and starts with a letter or digit", quoted(id))
 	case id == PurgeJobID:
-		d.add(path, CodeReservedID, "the id %q is the built-in purge's; choose another (its schedule is cleanup.schedule)", id)
+		d.add(path, CodeReservedID, "the id %q is reserved for the built-in purge; choose another (cleanup.schedule sets when the purge runs)", id)
 	case twice:
-		d.add(path, CodeDuplicateID, "the id %q is taken by the job %s; rename this one, %s", id, d.where(jobPath(first)+".id"), d.where(path))
+		d.add(path, CodeDuplicateID, "duplicate id %q (first defined %s); rename one of the jobs", id, d.where(jobPath(first)+".id"))
 	}
 	if !twice {
 		firsts[id] = at
@@ -92,12 +93,12 @@ func (d *draft) checkTarget(path string, j Job) string {
 	case j.Target != "" && j.TargetURLEnv != "":
 		d.add(path+".targetUrlEnv", CodeTwoTargets, "the job has both target and targetUrlEnv; keep one")
 	case j.Target == "" && j.TargetURLEnv == "":
-		d.add(path+".target", CodeMissingTarget, "the job has no target: add `target: NAME` for one of targets, or `targetUrlEnv: VARIABLE` that holds the base URL")
+		d.add(path+".target", CodeMissingTarget, "the job has no target; add `target: NAME` with a name from targets, or `targetUrlEnv: VARIABLE` with the variable that holds the base URL")
 	case j.TargetURLEnv != "":
 		return d.impliedTarget(path+".targetUrlEnv", j)
 	default:
 		if _, known := d.declared[j.Target]; !known {
-			d.add(path+".target", CodeUnknownTarget, "the target %s is not in targets%s", quoted(j.Target), DidYouMean(j.Target, d.targetNames()))
+			d.add(path+".target", CodeUnknownTarget, "unknown target %s; declare it in targets%s", quoted(j.Target), suggest.DidYouMean(j.Target, d.targetNames()))
 		}
 	}
 	return j.Target
@@ -122,7 +123,7 @@ func (d *draft) impliedTarget(path string, j Job) string {
 	case 1:
 		return same[0]
 	}
-	d.add(path, CodeAmbiguousTarget, "the targets %s all have this variable; say which with `target: %s`", strings.Join(same, ", "), same[0])
+	d.add(path, CodeAmbiguousTarget, "several targets have this variable: %s; name one with `target: %s`", strings.Join(same, ", "), same[0])
 	return ""
 }
 
@@ -134,13 +135,13 @@ func (d *draft) checkBody(path string, j Job) any {
 	body, err := encodeJSON(j.Body)
 	switch {
 	case err != nil:
-		d.add(path, CodeBadBody, "the body is no JSON: %v", err)
+		d.add(path, CodeBadBody, "the body cannot be written as JSON: %v", err)
 		return nil
 	case bodyless(j.Method):
 		d.add(path, CodeBadBody, "a %s call has no body; remove it, or use method: POST", j.Method)
 		return nil
 	case len(body) > maxBody:
-		d.add(path, CodeBadBody, "the body has %d bytes as JSON, at most %d are allowed; let the target look the data up", len(body), maxBody)
+		d.add(path, CodeBadBody, "the body has %d bytes as JSON, the maximum is %d; let the target look up the data", len(body), maxBody)
 		return nil
 	}
 	return json.RawMessage(body)
@@ -165,7 +166,7 @@ func bodyless(method string) bool {
 // where the text stands literally in the file, else at the value.
 func (d *draft) parseSchedule(path string, j Job) *schedule.Schedule {
 	if j.Schedule == "" {
-		d.add(path+".schedule", CodeMissingSchedule, "the job has no schedule; add `schedule: \"0 3 * * *\"`, say")
+		d.add(path+".schedule", CodeMissingSchedule, "the job has no schedule; add one, e.g. `schedule: \"0 3 * * *\"`")
 		return nil
 	}
 	if !oneOf(d, path+".dst", "dst", j.DST, schedule.DSTOnce, schedule.DSTSkip, schedule.DSTWall) {
@@ -196,7 +197,7 @@ func (d *draft) parseSchedule(path string, j Job) *schedule.Schedule {
 
 func (d *draft) checkCall(path string, j Job) {
 	if !slices.Contains(methods, j.Method) {
-		d.add(path+".method", CodeBadMethod, "the method %s must be one of %s, in capitals", quoted(j.Method), strings.Join(methods, ", "))
+		d.add(path+".method", CodeBadMethod, "unknown method %s; valid values: %s (in capitals)", quoted(j.Method), strings.Join(methods, ", "))
 	}
 	if why := badPath(j.Path); why != "" {
 		code := CodeBadPath
@@ -205,14 +206,14 @@ func (d *draft) checkCall(path string, j Job) {
 		}
 		d.add(path+".path", code, "%s", why)
 	} else if !validKeyScope(j.KeyScope) {
-		d.add(path+".keyScope", CodeBadScope, "the key scope %s must be visible ASCII, at most %d characters, without *; set keyScope", quoted(j.KeyScope), maxKeyScope)
+		d.add(path+".keyScope", CodeBadScope, "invalid key scope %s; a key scope is visible ASCII, at most %d characters, without *; set keyScope", quoted(j.KeyScope), maxKeyScope)
 	}
 	for i, s := range j.Scopes {
 		at := fmt.Sprintf("%s.scopes[%d]", path, i)
 		if !validScope(s) {
-			d.add(at, CodeBadScope, "the scope %s must be visible ASCII without quotes and backslashes (RFC 6749, 3.3); write one scope an entry", quoted(s))
+			d.add(at, CodeBadScope, "invalid scope %s; a scope is visible ASCII without quotes and backslashes (RFC 6749, section 3.3), one scope per entry", quoted(s))
 		} else if slices.Contains(j.Scopes[:i], s) {
-			d.add(at, CodeDuplicateScope, "the scope %q stands there twice; remove one", s)
+			d.add(at, CodeDuplicateScope, "duplicate scope %q; remove one", s)
 		}
 	}
 	d.atLeast(path+".maxInFlight", j.MaxInFlight, 0)
@@ -256,10 +257,10 @@ func (d *draft) checkTimes(path string, j Job) {
 		d.between(fmt.Sprintf("%s.retry.backoff[%d]", path, i), wait, 0, maxWait)
 	}
 	if n := len(j.Retry.Backoff); n > maxBackoff {
-		d.add(path+".retry.backoff", CodeOutOfRange, "backoff has %d waits, at most %d are allowed", n, maxBackoff)
+		d.add(path+".retry.backoff", CodeOutOfRange, "backoff has %d waits, the maximum is %d", n, maxBackoff)
 	}
 	if j.Retry.Jitter > 1 || j.Retry.Jitter != j.Retry.Jitter {
-		d.add(path+".retry.jitter", CodeOutOfRange, "jitter must be between 0 and 1, a fraction of the wait, and is %v", j.Retry.Jitter)
+		d.add(path+".retry.jitter", CodeOutOfRange, "jitter %v is out of range; it is a fraction of the wait, from 0 to 1", j.Retry.Jitter)
 	}
 	oneOf(d, path+".overlap", "overlap", j.Overlap, OverlapSkip, OverlapQueue, OverlapAllow)
 	oneOf(d, path+".catchUp", "catchUp", j.CatchUp, CatchUpNone, CatchUpLatest, CatchUpAll)

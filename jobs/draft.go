@@ -67,12 +67,12 @@ func (d *draft) checkName() string {
 		d.add("name", CodeDuplicateName, "the registry has two names, %q and %q; keep one", d.names[0], d.names[1])
 	}
 	if len(d.names) == 0 || d.names[0] == "" {
-		d.add("name", CodeMissingName, "the registry has no name: targets keep its keys apart from other registries' by it; add `name: acme-platform`, say, and never change it")
+		d.add("name", CodeMissingName, "the registry has no name; add one, e.g. `name: acme-platform`, and never change it: targets know the caller by it")
 		return ""
 	}
 	name := string(d.names[0])
 	if len(name) > 64 || !validToken(name) || punctuation(name[0]) {
-		d.add("name", CodeBadName, "the name %s must be 1 to 64 letters, digits, dots, dashes and underscores, and begin with a letter or digit", quoted(name))
+		d.add("name", CodeBadName, "invalid name %s; a name has 1 to 64 letters, digits, dots, dashes and underscores, and starts with a letter or digit", quoted(name))
 	}
 	return name
 }
@@ -82,7 +82,7 @@ func (d *draft) checkTargets() {
 	for _, t := range d.targets {
 		path := targetPath(t.Name)
 		if _, twice := d.declared[t.Name]; twice {
-			d.add(path, CodeDuplicateName, "two targets are named %s; rename one", quoted(t.Name))
+			d.add(path, CodeDuplicateName, "duplicate target %s; rename one", quoted(t.Name))
 		}
 		d.checkEntryName(path, "target", t.Name)
 		d.checkVariable(path+".urlEnv", "urlEnv", t.URLEnv, "the variable that holds the base URL")
@@ -98,9 +98,9 @@ func targetPath(name string) string { return join("targets", name) }
 func (d *draft) checkEntryName(path, what, name string) {
 	switch {
 	case !ValidJobID(name):
-		d.add(path, CodeBadName, "the %s's name %s must be 1 to 64 of a-z, 0-9, dot, dash and underscore, and begin with a letter or digit", what, quoted(name))
+		d.add(path, CodeBadName, "invalid %s name %s; a name has 1 to 64 of a-z, 0-9, dot, dash and underscore, and starts with a letter or digit", what, quoted(name))
 	case name == BuiltinTarget && what == "target":
-		d.add(path, CodeBadName, "the target name %q belongs to built-in jobs; choose another", name)
+		d.add(path, CodeBadName, "the target name %q is reserved for built-in jobs; choose another", name)
 	}
 }
 
@@ -109,9 +109,9 @@ func (d *draft) checkEntryName(path, what, name string) {
 func (d *draft) checkVariable(path, field, name, holds string) {
 	switch {
 	case name == "":
-		d.add(path, CodeMissingField, "%s is missing: the name of %s", field, holds)
+		d.add(path, CodeMissingField, "%s is missing; set it to the name of %s", field, holds)
 	case !validVariable(name):
-		d.add(path, CodeBadVariable, "%s must be the name of %s, such as ACME_URL, not its content (not shown: it may be a secret)", field, holds)
+		d.add(path, CodeBadVariable, "%s must be the name of %s, e.g. ACME_URL, not its value (not shown: it may be a secret)", field, holds)
 	}
 }
 
@@ -147,7 +147,7 @@ func (d *draft) checkAuth(path string, a Auth) Auth {
 		case a.Type == f.of:
 			d.checkVariable(path+"."+f.name, f.name, f.value, f.holds)
 		case f.value != "":
-			d.add(path+"."+f.name, CodeNeedlessField, "%s is for type: %s, and this is type: %s; remove it or change the type", f.name, f.of, a.Type)
+			d.add(path+"."+f.name, CodeNeedlessField, "%s belongs to type: %s, but the type is %s; remove it or change the type", f.name, f.of, a.Type)
 		}
 	}
 	return a
@@ -160,15 +160,15 @@ func (d *draft) checkTTLs() {
 		first, twice := seen[k.Scope]
 		switch {
 		case k.Scope == "":
-			d.add(path+".scope", CodeMissingField, "scope is missing: a key scope, or the beginning of some and a *")
+			d.add(path+".scope", CodeMissingField, "scope is missing; set it to a key scope, or to a prefix followed by *")
 		case !validKeyScope(strings.TrimSuffix(k.Scope, "*")) && k.Scope != "*":
-			d.add(path+".scope", CodeBadScope, "the scope %s must be visible ASCII, at most %d characters, with a * only at its end", quoted(k.Scope), maxKeyScope)
+			d.add(path+".scope", CodeBadScope, "invalid scope %s; a scope is visible ASCII, at most %d characters, with * only at its end", quoted(k.Scope), maxKeyScope)
 		case twice:
-			d.add(path+".scope", CodeDuplicateScope, "the scope %q has a ttl already, %s; keep one", k.Scope, d.where(fmt.Sprintf("keyTTLs[%d].scope", first)))
+			d.add(path+".scope", CodeDuplicateScope, "duplicate scope %q (first defined %s); keep one", k.Scope, d.where(fmt.Sprintf("keyTTLs[%d].scope", first)))
 		}
 		seen[k.Scope] = i
 		if k.TTL == 0 {
-			d.add(path+".ttl", CodeMissingField, "ttl is missing: how long the target keeps keys of this scope, such as 168h")
+			d.add(path+".ttl", CodeMissingField, "ttl is missing; set it to how long the target keeps keys of this scope, e.g. 168h")
 		}
 		d.between(path+".ttl", k.TTL, 0, maxAge)
 	}
@@ -180,12 +180,12 @@ func (d *draft) checkStores() {
 		path := fmt.Sprintf("keyStores[%d]", i)
 		d.checkEntryName(path+".name", "key store", s.Name)
 		if seen[s.Name] {
-			d.add(path+".name", CodeDuplicateName, "two key stores are named %q; rename one", s.Name)
+			d.add(path+".name", CodeDuplicateName, "duplicate key store %q; rename one", s.Name)
 		}
 		seen[s.Name] = true
 		d.checkVariable(path+".urlEnv", "urlEnv", s.URLEnv, "the variable that holds the database's URL")
 		if s.Schema != "" && !validVariable(s.Schema) {
-			d.add(path+".schema", CodeBadName, "the schema %s must be letters, digits and underscores, and not begin with a digit", quoted(s.Schema))
+			d.add(path+".schema", CodeBadName, "invalid schema %s; a schema has letters, digits and underscores, and does not start with a digit", quoted(s.Schema))
 		}
 	}
 }

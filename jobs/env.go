@@ -121,6 +121,6 @@ func IsLoopback(host string) bool {
 func (e *environment) secret(path, name string) {
 	value, ok := e.value(path, name)
 	if ok && !visibleASCII(value) {
-		e.add(path, CodeBadSecret, "the environment variable %s has white space, control or other characters that a secret cannot have, perhaps a newline at its end (its value is not shown)", name)
+		e.add(path, CodeBadSecret, "the environment variable %s has white space, control or other characters that a secret cannot have, perhaps a trailing newline (its value is not shown)", name)
 	}
 }

@@ -59,7 +59,7 @@ func unreadable(err error) *Problem {
 
 func tooBig(what string) *Problem {
 	return &Problem{Code: CodeFileTooBig, Message: fmt.Sprintf(
-		"%s, at most %d are read; is it a registry? Split a large one, each part with its own name", what, MaxFileSize)}
+		"%s; the maximum is %d; if it is a registry, split it, each part with its own name", what, MaxFileSize)}
 }
 
 // Parse makes a registry of a file's content; file is its name in problems.

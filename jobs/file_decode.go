@@ -9,6 +9,8 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
+
+	"github.com/cronce/cronce/internal/suggest"
 )
 
 // maxValues bounds what aliases may expand to: a file of MaxFileSize has no
@@ -63,10 +65,10 @@ func (d *decoder) alias(path string, n *ast.AliasNode) ast.Node {
 	target, ok := d.anchors[name]
 	switch {
 	case !ok:
-		d.add(path, CodeBadAlias, "there is no anchor &%s before this alias *%s", name, name)
+		d.add(path, CodeBadAlias, "the alias *%[2]s has no anchor &%[1]s before it", name, name)
 		return nil
 	case d.open[name]:
-		d.add(path, CodeBadAlias, "the alias *%s stands within its own anchor", name)
+		d.add(path, CodeBadAlias, "the alias *%s is inside its own anchor", name)
 		return nil
 	}
 	return target
@@ -74,7 +76,7 @@ func (d *decoder) alias(path string, n *ast.AliasNode) ast.Node {
 
 func (d *decoder) inside(path, anchor string, decode func()) {
 	if d.open[anchor] {
-		d.add(path, CodeBadAlias, "the anchor &%s stands within another of its name", anchor)
+		d.add(path, CodeBadAlias, "the anchor &%s is inside an anchor of the same name", anchor)
 		return
 	}
 	d.open[anchor] = true
@@ -117,8 +119,8 @@ func (d *decoder) structure(path string, n ast.Node, to reflect.Value) {
 	for _, e := range d.entries(path, n) {
 		i := slices.IndexFunc(fields, func(f fileField) bool { return f.name == e.name })
 		if i < 0 {
-			d.addAt(join(path, e.name), e.at, CodeUnknownField, "there is no field %s%s%s",
-				quoted(e.name), within(path), DidYouMean(e.name, fieldNames(fields)))
+			d.addAt(join(path, e.name), e.at, CodeUnknownField, "unknown field %s%s%s",
+				quoted(e.name), within(path), suggest.DidYouMean(e.name, fieldNames(fields)))
 			continue
 		}
 		d.value(join(path, e.name), e.value, to.Field(i))
@@ -194,7 +196,7 @@ func join(path, name string) string {
 // within is ` in jobs[2]` for messages.
 func within(path string) string {
 	if path == "" {
-		return " in a registry"
+		return " in the registry"
 	}
 	return " in " + path
 }

@@ -125,7 +125,7 @@ func (s *delay) orNone() time.Duration {
 // the draft are the same.
 func (doc document) enter(d *draft) {
 	if doc.Version != nil && *doc.Version != 1 {
-		d.add("version", CodeFormatVersion, "this program reads version 1, and the file says %d", *doc.Version)
+		d.add("version", CodeFormatVersion, "unsupported version %d; this program reads version 1", *doc.Version)
 	}
 	Name(doc.Name).enter(d)
 	for _, name := range slices.Sorted(maps.Keys(doc.Targets)) {
@@ -202,9 +202,9 @@ func (c fileCleanup) cleanup(d *draft) Cleanup {
 	off := c.Enabled != nil && !*c.Enabled
 	switch {
 	case off && c.Reason == "":
-		d.add("cleanup.enabled", CodeMissingReason, "without the nightly purge keys and runs pile up; say in `reason` what removes them instead, or remove `enabled: false`")
+		d.add("cleanup.enabled", CodeMissingReason, "without the nightly purge, expired keys and old runs accumulate; add `reason` with what removes them instead, or remove `enabled: false`")
 	case !off && c.Reason != "":
-		d.add("cleanup.reason", CodeNeedlessField, "reason is for `enabled: false`; remove it")
+		d.add("cleanup.reason", CodeNeedlessField, "reason belongs to `enabled: false`; remove it")
 	}
 	return Cleanup{
 		Schedule: c.Schedule, Timeout: c.Timeout.duration(),
@@ -217,7 +217,7 @@ func (c fileCleanup) cleanup(d *draft) Cleanup {
 func parseDuration(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil {
-		return 0, fmt.Errorf("%s is no duration: write numbers with units, such as 500ms, 30s, 1h30m; a day is 24h", quoted(text))
+		return 0, fmt.Errorf("invalid duration %s; use numbers with units, e.g. 500ms, 30s, 1h30m (a day is 24h)", quoted(text))
 	}
 	return d, nil
 }

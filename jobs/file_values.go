@@ -38,7 +38,7 @@ func (d *decoder) entries(path string, n ast.Node) []entry {
 			continue
 		}
 		if line, twice := seen[e.name]; twice {
-			d.addAt(join(path, e.name)+" again", e.at, CodeDuplicateField, "%s stands there already, on line %d; keep one", quoted(e.name), line)
+			d.addAt(join(path, e.name)+" again", e.at, CodeDuplicateField, "duplicate field %s (first defined on line %d); keep one", quoted(e.name), line)
 			continue
 		}
 		seen[e.name] = e.at.line
@@ -67,7 +67,7 @@ func (d *decoder) entry(path string, pair *ast.MappingValueNode) (entry, bool) {
 	at := spotOf(first(pair.Key))
 	key, ok := pair.Key.(*ast.StringNode)
 	if !ok {
-		d.addAt(join(path, pair.Key.String()), at, CodeType, "a field's name must be a text; put %s in quotes", quoted(pair.Key.String()))
+		d.addAt(join(path, pair.Key.String()), at, CodeType, "a field name must be a string; put %s in quotes", quoted(pair.Key.String()))
 		return entry{}, false
 	}
 	return entry{key.Value, at, pair.Value}, true
@@ -97,7 +97,7 @@ func (d *decoder) scalar(path string, n ast.Node, to reflect.Value) {
 	case reflect.String:
 		text, ok := textOf(n)
 		if !ok {
-			d.wrongType(path, n, "a text")
+			d.wrongType(path, n, "a string")
 			return
 		}
 		to.SetString(text)
@@ -122,7 +122,7 @@ func (d *decoder) scalar(path string, n ast.Node, to reflect.Value) {
 			return
 		}
 		if f < 0 || f > 1 {
-			d.add(path, CodeOutOfRange, "%s must be between 0 and 1, and is %v", field(path), f)
+			d.add(path, CodeOutOfRange, "%s %v is out of range; valid values are 0 to 1", field(path), f)
 			return
 		}
 		to.SetFloat(f)
@@ -167,7 +167,7 @@ func (d *decoder) duration(path string, n ast.Node, to reflect.Value) {
 	text, ok := textOf(n)
 	if i, isInt := integer(n); isInt {
 		if i != 0 {
-			d.add(path, CodeBadDuration, "%s needs a unit: write %ds, say", field(path), i)
+			d.add(path, CodeBadDuration, "invalid duration \"%d\" for %s; use a unit, e.g. %ds", i, field(path), i)
 			return
 		}
 		text, ok = "0s", true
@@ -181,9 +181,9 @@ func (d *decoder) duration(path string, n ast.Node, to reflect.Value) {
 	case err != nil:
 		d.add(path, CodeBadDuration, "%v", err)
 	case got < 0:
-		d.add(path, CodeNegativeDuration, "%s must not be negative, and is %s", field(path), got)
+		d.add(path, CodeNegativeDuration, "%s %s is negative; use a positive duration", field(path), got)
 	case got == 0 && to.Type() == periodType:
-		d.add(path, CodeZeroDuration, "%s must be more than zero; remove it for the default", field(path))
+		d.add(path, CodeZeroDuration, "%s must be greater than zero; remove it for the default", field(path))
 	default:
 		to.SetInt(int64(got))
 	}
@@ -194,7 +194,7 @@ func (d *decoder) duration(path string, n ast.Node, to reflect.Value) {
 func (d *decoder) body(path string, n ast.Node, to reflect.Value) {
 	if text, ok := textOf(n); ok {
 		if !json.Valid([]byte(text)) {
-			d.add(path, CodeBadBody, `the body is a text that is no JSON; write it as a YAML mapping, or a JSON text as '"text"'`)
+			d.add(path, CodeBadBody, `the body is a string that is not JSON; write a YAML mapping, or a JSON string as '"text"'`)
 			return
 		}
 		to.SetBytes([]byte(text))
@@ -207,7 +207,7 @@ func (d *decoder) body(path string, n ast.Node, to reflect.Value) {
 	}
 	data, err := encodeJSON(value)
 	if err != nil {
-		d.add(path, CodeBadBody, "the body is no JSON: %v", err)
+		d.add(path, CodeBadBody, "the body cannot be written as JSON: %v", err)
 		return
 	}
 	to.SetBytes(data)
@@ -265,16 +265,16 @@ func (d *decoder) jsonScalar(path string, n ast.Node) any {
 		}
 		return n.(*ast.IntegerNode).Value
 	}
-	d.add(path, CodeBadBody, "JSON has no %s; write a text or a number", nodeKind(n))
+	d.add(path, CodeBadBody, "JSON has no %s; use a string or a number", nodeKind(n))
 	return nil
 }
 
 func (d *decoder) wrongType(path string, n ast.Node, want string) {
 	hint := ""
-	if _, scalar := n.(ast.ScalarNode); scalar && want == "a text" {
+	if _, scalar := n.(ast.ScalarNode); scalar && want == "a string" {
 		hint = "; put it in quotes"
 	}
-	d.add(path, CodeType, "%s must be %s, and is %s%s", fieldOrFile(path), want, nodeKind(n), hint)
+	d.add(path, CodeType, "%s must be %s, but is %s%s", fieldOrFile(path), want, nodeKind(n), hint)
 	d.unread[path] = true
 }
 
@@ -300,5 +300,5 @@ func nodeKind(n ast.Node) string {
 	case *ast.NanNode:
 		return "not-a-number"
 	}
-	return "a text"
+	return "a string"
 }

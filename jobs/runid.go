@@ -50,16 +50,16 @@ func RangeID(jobID string, from, to time.Time) string {
 // ErrBadRunID.
 func ParseRunID(id string) (jobID string, at time.Time, token string, err error) {
 	if len(id) > MaxRunID {
-		return "", time.Time{}, "", fmt.Errorf("%w: %d bytes, at most %d are allowed", ErrBadRunID, len(id), MaxRunID)
+		return "", time.Time{}, "", fmt.Errorf("%w: %d bytes; the maximum is %d", ErrBadRunID, len(id), MaxRunID)
 	}
 	jobID, rest, found := strings.Cut(id, "@")
 	if !found || !ValidJobID(jobID) {
-		return "", time.Time{}, "", fmt.Errorf("%w: %q does not begin with a job's id and @", ErrBadRunID, id)
+		return "", time.Time{}, "", fmt.Errorf("%w: %q does not start with a job ID and @", ErrBadRunID, id)
 	}
 	instant, token, marked := strings.Cut(rest, "~")
 	at, err = parseInstant(instant)
 	if err != nil {
-		return "", time.Time{}, "", fmt.Errorf("%w: %q has no instant like %s after the @", ErrBadRunID, id, instantLayout)
+		return "", time.Time{}, "", fmt.Errorf("%w: %q has no time such as %s after the @", ErrBadRunID, id, instantLayout)
 	}
 	if marked && !validToken(token) {
 		return "", time.Time{}, "", fmt.Errorf("%w: %q needs letters, digits, dots, dashes or underscores after the ~", ErrBadRunID, id)

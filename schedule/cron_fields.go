@@ -93,7 +93,7 @@ func checkMark(i int, field span) error {
 	if i == domField || i == dowField || !strings.Contains(field.text, "?") {
 		return nil
 	}
-	return field.fail(units[i].name, "? can stand in day-of-month or day-of-week only; write *, or cron(...) around a line that is AWS's")
+	return field.fail(units[i].name, "? is valid only in day-of-month and day-of-week; use *, or put cron(...) around an AWS expression")
 }
 
 func yearHint(fields int) string {
@@ -130,9 +130,9 @@ func parseAWSCron(inner span) (expression, error) {
 	dom, dow := words[2], words[4]
 	switch {
 	case dom.text == "?" && dow.text == "?":
-		return nil, dow.fail("day-of-week", "AWS cron() wants ? in one of day-of-month and day-of-week, not in both; write * in day-of-month")
+		return nil, dow.fail("day-of-week", "AWS cron() needs ? in exactly one of day-of-month and day-of-week; here both have it; use * in day-of-month")
 	case dom.text != "?" && dow.text != "?":
-		return nil, dow.fail("day-of-week", "AWS cron() wants ? in day-of-month or in day-of-week, here it is in neither; write ? for the one that does not matter")
+		return nil, dow.fail("day-of-week", "AWS cron() needs ? in exactly one of day-of-month and day-of-week; here neither has it; use ? for the one that does not matter")
 	}
 	if err := c.parseYears(words[5]); err != nil {
 		return nil, err
@@ -146,7 +146,7 @@ func checkAny(i int, field span, u unit) error {
 	if !strings.Contains(field.text, "?") || dayField && field.text == "?" {
 		return nil
 	}
-	return field.fail(u.name, "? stands alone, in day-of-month or day-of-week only; write * or %s", u.hint)
+	return field.fail(u.name, "? is valid only alone, and only in day-of-month and day-of-week; use * or %s", u.hint)
 }
 
 // parseField reads one field and returns the items that robfig/cron is to match:

@@ -74,25 +74,25 @@ func (r valueRange) forwards(u unit, low, high string) string {
 func (u unit) value(item span, text string) (int, error) {
 	if n, err := strconv.Atoi(text); err == nil {
 		if n < u.min || n > u.max {
-			return 0, item.fail(u.name, "%s", u.hint)
+			return 0, item.fail(u.name, "valid values: %s", u.hint)
 		}
 		return n, nil
 	}
 	if i := strings.Index(u.names, strings.ToUpper(text)); len(text) == 3 && i >= 0 && i%3 == 0 {
 		return u.min + i/3, nil
 	}
-	return 0, item.fail(u.name, "%s", u.hint)
+	return 0, item.fail(u.name, "valid values: %s", u.hint)
 }
 
 // explain says what a shape that is no item lacks.
 func explain(text string, u unit) string {
 	switch {
 	case text == "":
-		return "an item of the list is missing; write " + u.hint
+		return "an item of the list is missing; valid values: " + u.hint
 	case strings.Contains(text, " "):
-		return "no blanks in a field"
+		return "a field has no blanks"
 	}
-	return "write " + u.hint + ", ranges (a-b), steps (*/n) or lists of them"
+	return "valid values: " + u.hint + ", ranges (a-b), steps (*/n) and lists of them"
 }
 
 // weekdays returns the range as bits from SUN = 0, whatever the field counts

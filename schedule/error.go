@@ -19,24 +19,16 @@ type Error struct {
 	Message string // what is wrong and how to mend it
 }
 
-// Error reads like "day-of-week 8 (column 9): 0-7 or SUN-SAT".
+// Error reads like `invalid day-of-week "8" (column 9): valid values: 0-7 or SUN-SAT`.
 func (e *Error) Error() string {
-	what := e.Field
+	what := "invalid " + e.Field
 	if e.Text != "" {
-		what += " " + legible(e.Text)
+		what += fmt.Sprintf(" %q", e.Text)
 	}
 	if e.Column > 0 {
 		what += fmt.Sprintf(" (column %d)", e.Column)
 	}
 	return what + ": " + e.Message
-}
-
-// legible quotes a text unless it is one word of visible ASCII.
-func legible(text string) string {
-	if strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return fmt.Sprintf("%q", text)
-	}
-	return text
 }
 
 // span is a part of the expression that an error can point at.

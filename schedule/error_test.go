@@ -40,7 +40,7 @@ func TestScheduleErrors(t *testing.T) {
 		{"backwards with a step over the rest", "0 22-2/5 * * *", "", "", "hour", "22-2/5", 3, "write 22-23/5"},
 		{"backwards years do not come round", "cron(0 0 1 1 ? 2030-2026)", "", "", "year", "2030-2026", 16, "write 2026-2030"},
 		{"an AWS line without cron()", "0 3 1 * ? *", "", "", "month", "?", 9, "cron(...)"},
-		{"? in the minute", "? 3 * * *", "", "", "minute", "?", 1, "write *"},
+		{"? in the minute", "? 3 * * *", "", "", "minute", "?", 1, "use *"},
 		{"step 0", "*/0 * * * *", "", "", "minute", "*/0", 1, "at least 1"},
 		{"a step that is no period", "*/90 * * * *", "", "", "minute", "*/90", 1, "@every"},
 		{"a huge step", "*/99999999999999999999 * * * *", "", "", "minute", "*/99999999999999999999", 1, "step"},
@@ -54,11 +54,11 @@ func TestScheduleErrors(t *testing.T) {
 		{"four fields", "0 3 * *", "", "", "schedule", "0 3 * *", 1, "five (minute hour day-of-month month day-of-week)"},
 		{"seven fields", "0 0 3 * * * 2026", "", "", "schedule", "0 0 3 * * * 2026", 1, "cron(minute hour day-of-month month day-of-week year)"},
 		{"AWS with five fields", "cron(0 3 * * ?)", "", "", "schedule", "0 3 * * ?", 6, "six"},
-		{"AWS without ?", "cron(0 3 * * * *)", "", "", "day-of-week", "*", 14, "write ?"},
-		{"AWS with both days", "cron(0 3 1 * MON *)", "", "", "day-of-week", "MON", 14, "write ?"},
-		{"AWS with ? twice", "cron(0 3 ? * ? *)", "", "", "day-of-week", "?", 14, "not in both"},
-		{"AWS with ? in the hour", "cron(0 ? 1 * ? *)", "", "", "hour", "?", 8, "write *"},
-		{"AWS with ? in a list", "cron(0 0 1,? * ? *)", "", "", "day-of-month", "1,?", 10, "stands alone"},
+		{"AWS without ?", "cron(0 3 * * * *)", "", "", "day-of-week", "*", 14, "use ?"},
+		{"AWS with both days", "cron(0 3 1 * MON *)", "", "", "day-of-week", "MON", 14, "use ?"},
+		{"AWS with ? twice", "cron(0 3 ? * ? *)", "", "", "day-of-week", "?", 14, "both have it"},
+		{"AWS with ? in the hour", "cron(0 ? 1 * ? *)", "", "", "hour", "?", 8, "use *"},
+		{"AWS with ? in a list", "cron(0 0 1,? * ? *)", "", "", "day-of-month", "1,?", 10, "only alone"},
 		{"AWS year too early", "cron(0 3 1 * ? 1969)", "", "", "year", "1969", 16, "1970-2199"},
 		{"AWS year too late", "cron(0 3 1 * ? 2200)", "", "", "year", "2200", 16, "1970-2199"},
 		{"AWS year ?", "cron(0 3 1 * ? ?)", "", "", "year", "?", 16, "1970-2199"},
@@ -98,7 +98,7 @@ func TestScheduleErrors(t *testing.T) {
 		{"typographic", "0 3 * * MON–FRI", "", "", "schedule", "–", 12, "visible ASCII"},
 		{"too long", strings.Repeat("0,", 600) + "0 * * * *", "", "", "schedule", "", 1025, "1024"},
 		{"unknown zone", "0 3 * * *", "Europe/Atlantis", "", "timezone", "Europe/Atlantis", 0, "IANA"},
-		{"zone in small letters", "0 3 * * *", "europe/london", "", "timezone", "europe/london", 0, "write Europe/London"},
+		{"zone in small letters", "0 3 * * *", "europe/london", "", "timezone", "europe/london", 0, `did you mean "Europe/London"?`},
 		{"the host's zone", "0 3 * * *", "Local", "", "timezone", "Local", 0, "differs from host to host"},
 		{"zone by offset", "0 3 * * *", "+05:30", "", "timezone", "+05:30", 0, "IANA"},
 		{"zone as a path", "0 3 * * *", "../etc/passwd", "", "timezone", "../etc/passwd", 0, "IANA"},
@@ -106,7 +106,7 @@ func TestScheduleErrors(t *testing.T) {
 		{"no zone in front", "CRON_TZ= 0 3 * * *", "", "", "timezone", "", 9, "IANA"},
 		{"a zone and no schedule", "CRON_TZ=UTC", "", "", "timezone", "CRON_TZ=UTC", 1, "must follow"},
 		{"two zones", "CRON_TZ=Asia/Tokyo 0 3 * * *", "Europe/London", "", "timezone", "Asia/Tokyo", 9, "contradicts"},
-		{"unknown policy", "0 3 * * *", "", "twice", "dst", "twice", 0, "once, skip or wall"},
+		{"unknown policy", "0 3 * * *", "", "twice", "dst", "twice", 0, "once, skip, wall"},
 		{"column behind CRON_TZ=", "CRON_TZ=UTC 0 24 * * *", "", "", "hour", "24", 15, "0-23"},
 		{"column behind blanks", "  0   24 * * *", "", "", "hour", "24", 7, "0-23"},
 	}
@@ -132,7 +132,7 @@ func TestScheduleErrors(t *testing.T) {
 
 func TestErrorReads(t *testing.T) {
 	_, err := schedule.Parse("0 0 * * 8", "", "")
-	const want = "day-of-week 8 (column 9): 0-7 or SUN-SAT; AWS cron() counts 1-7 from SUN"
+	const want = `invalid day-of-week "8" (column 9): valid values: 0-7 or SUN-SAT; AWS cron() counts 1-7 from SUN`
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}

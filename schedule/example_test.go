@@ -30,7 +30,7 @@ func ExampleParse_error() {
 	_, err := schedule.Parse("0 0 * * 8", "", "")
 	fmt.Println(err)
 	// Output:
-	// day-of-week 8 (column 9): 0-7 or SUN-SAT; AWS cron() counts 1-7 from SUN
+	// invalid day-of-week "8" (column 9): valid values: 0-7 or SUN-SAT; AWS cron() counts 1-7 from SUN
 }
 
 func ExampleSchedule_Due() {

@@ -32,7 +32,7 @@ func Parse(expr, timezone string, dst DST) (*Schedule, error) {
 	}
 	s := &Schedule{expr: expr, dst: dst, zone: z, expression: f, calendar: f.calendar(z, dst)}
 	if s.calendar.next(firstUse(f)) == noTime {
-		return nil, body.fail("schedule", "never fires: its local time does not exist in %s, where the clock is put forward over it, and the DST policy is %s; choose another time or dst: once", z.loc, dst)
+		return nil, body.fail("schedule", "never fires: its local time does not exist in %s, because the clock is put forward over it, and the DST policy is %s; choose another time or dst: once", z.loc, dst)
 	}
 	return s, nil
 }
@@ -60,7 +60,7 @@ func checkText(expr string) (span, error) {
 	for i := range len(expr) {
 		if c := expr[i]; c > '~' || c < ' ' && c != '\t' {
 			char := span{string([]rune(expr[i:])[:1]), i}
-			return span{}, char.fail("schedule", "only visible ASCII characters and blanks can stand here")
+			return span{}, char.fail("schedule", "only visible ASCII characters and blanks are valid")
 		}
 	}
 	body := span{expr, 0}.trim()
@@ -77,7 +77,7 @@ func checkDST(dst DST) (DST, error) {
 	case DSTOnce, DSTSkip, DSTWall:
 		return dst, nil
 	}
-	return "", &Error{Field: "dst", Text: string(dst), Message: "write once, skip or wall"}
+	return "", &Error{Field: "dst", Text: string(dst), Message: "valid values: once, skip, wall"}
 }
 
 // parseZone takes CRON_TZ= or TZ= off the front and loads the zone.

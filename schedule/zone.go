@@ -3,12 +3,18 @@ package schedule
 import (
 	"archive/zip"
 	"bytes"
+	"cmp"
 	_ "embed"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/cronce/cronce/internal/suggest"
 )
 
 // The time zone database is part of the program, so that every replica and the
@@ -83,12 +89,9 @@ func readZone(name string) (*time.Location, error) {
 
 func unknownZone(name string) error {
 	if strings.EqualFold(name, "local") {
-		return fmt.Errorf("differs from host to host; name a zone such as Europe/London, or UTC")
+		return errors.New("differs from host to host; use an IANA name, e.g. Europe/London, or UTC")
 	}
-	for known := range zoneFiles() {
-		if strings.EqualFold(known, name) {
-			return fmt.Errorf("zone names have capitals; write %s", known)
-		}
-	}
-	return fmt.Errorf("not in the time zone database (%s); write an IANA name such as Europe/London, or UTC", zoneVersion)
+	known := slices.Sorted(maps.Keys(zoneFiles()))
+	return fmt.Errorf("not in the time zone database (%s)%s", zoneVersion,
+		cmp.Or(suggest.DidYouMean(name, known), "; use an IANA name, e.g. Europe/London, or UTC"))
 }

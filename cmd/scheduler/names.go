@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/internal/suggest"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -46,7 +46,7 @@ func emptyValue(v pflag.Value) bool {
 // unknown is the error for a name that is none of those known, with the nearest
 // of them.
 func unknown(kind, name string, known []string, hint string) error {
-	suggestion := jobs.DidYouMean(name, known)
+	suggestion := suggest.DidYouMean(name, known)
 	if suggestion == "" {
 		suggestion = ";"
 	}

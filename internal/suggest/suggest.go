@@ -1,4 +1,5 @@
-package jobs
+// Package suggest finds the word that a mistyped one was meant to be.
+package suggest
 
 import (
 	"fmt"
