@@ -11,12 +11,12 @@ import (
 
 // locker makes concurrent calls of Up wait for one another; nil on SQLite,
 // which has no lock that outlives a transaction.
-func (t Target) locker() lock.SessionLocker {
+func (t Target) locker(db *sql.DB) lock.SessionLocker {
 	h := fnv.New64a()
 	h.Write([]byte("cronce migrations " + t.versions()))
 	switch t.Engine {
 	case Postgres:
-		return sessionLock{`SELECT pg_advisory_lock($1)`, `SELECT pg_advisory_unlock($1)`, int64(h.Sum64())}
+		return &transactionLock{db: db, id: int64(h.Sum64())}
 	case MySQL:
 		// The name is the server's, not the database's, and has at most 64
 		// characters. MySQL 9.6 and later have no MD5.
@@ -27,6 +27,27 @@ func (t Target) locker() lock.SessionLocker {
 	}
 }
 
+// transactionLock is held by a transaction beside the migrations, since a pooler
+// may give each of them another session.
+type transactionLock struct {
+	db *sql.DB
+	id int64
+	tx *sql.Tx
+}
+
+func (l *transactionLock) SessionLock(ctx context.Context, _ *sql.Conn) (err error) {
+	if l.tx, err = l.db.BeginTx(context.WithoutCancel(ctx), nil); err != nil {
+		return err
+	}
+	_, err = l.tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1), set_config('idle_in_transaction_session_timeout', '0', true)`, l.id)
+	if err != nil {
+		return errors.Join(err, l.tx.Rollback())
+	}
+	return nil
+}
+
+func (l *transactionLock) SessionUnlock(context.Context, *sql.Conn) error { return l.tx.Rollback() }
+
 // sessionLock waits in the database, so that the next in line goes on at once.
 type sessionLock struct {
 	lock, unlock string
@@ -34,7 +55,7 @@ type sessionLock struct {
 }
 
 func (l sessionLock) SessionLock(ctx context.Context, conn *sql.Conn) error {
-	var got any // PostgreSQL: void; MySQL: 1, 0 (waited too long) or NULL
+	var got any // 1, 0 (waited too long) or NULL
 	if err := conn.QueryRowContext(ctx, l.lock, l.id).Scan(&got); err != nil {
 		return err
 	}

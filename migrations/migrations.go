@@ -216,7 +216,7 @@ func (t Target) provider(db *sql.DB) (*goose.Provider, error) {
 		goose.WithDisableGlobalRegistry(true),
 		goose.WithLogger(goose.NopLogger()),
 	}
-	if l := t.locker(); l != nil {
+	if l := t.locker(db); l != nil {
 		options = append(options, goose.WithSessionLocker(l))
 	}
 	return goose.NewProvider(t.dialect(), db, rendered{dir, t.names()}, options...)

@@ -26,7 +26,7 @@ func (t Target) createVersions(ctx context.Context, db *sql.DB) (err error) {
 		return err
 	}
 	defer conn.Close()
-	l := t.locker()
+	l := t.locker(db)
 	if err := l.SessionLock(ctx, conn); err != nil {
 		return err
 	}

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/cronce/cronce/internal/testdb"
 	"github.com/cronce/cronce/ledger/ledgertest"
@@ -17,7 +16,18 @@ import (
 // TestContract runs the suite that every ledger passes, each case in a schema
 // of its own, with a second replica beside it.
 func TestContract(t *testing.T) {
+	contract(t, func(url string) string { return url })
+}
+
+// TestContractThroughPgBouncer runs the suite where each transaction may be in
+// another session, none of which has the ledger's settings.
+func TestContractThroughPgBouncer(t *testing.T) {
+	contract(t, func(url string) string { return testdb.PgBouncer(t, url) })
+}
+
+func contract(t *testing.T, through func(url string) string) {
 	url := testdb.Postgres(t)
+	pooled := through(url)
 	cases := 0
 	ledgertest.Run(t, func(t *testing.T) ledgertest.Opened {
 		cases++
@@ -27,9 +37,9 @@ func TestContract(t *testing.T) {
 			t.Fatal(err)
 		}
 		return ledgertest.Opened{
-			Store:  open(t, url, options...),
+			Store:  open(t, pooled, options...),
 			Shift:  func(t *testing.T, d time.Duration) { pass(t, url, schema, d) },
-			Second: func(t *testing.T) ledgertest.Store { return open(t, url, options...) },
+			Second: func(t *testing.T) ledgertest.Store { return open(t, pooled, options...) },
 		}
 	})
 }
@@ -63,9 +73,7 @@ func setClock(t testing.TB, url, schema string) postgres.Option {
 		CREATE TABLE %[1]s_clock.ahead AS SELECT interval '0' AS d;
 		CREATE FUNCTION %[1]s_clock.now() RETURNS timestamptz STABLE LANGUAGE sql
 			AS 'SELECT pg_catalog.now() + d FROM %[1]s_clock.ahead'`, schema))
-	return postgres.Tune(func(c *pgxpool.Config) {
-		c.ConnConfig.RuntimeParams["search_path"] = schema + "_clock, " + schema + ", pg_catalog"
-	})
+	return postgres.Set("search_path", schema+"_clock, "+schema+", pg_catalog")
 }
 
 // pass moves the clock on.

@@ -79,7 +79,7 @@ func broken(err error) bool {
 	return errors.As(err, &dial) || errors.As(err, &network) ||
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
 		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) ||
-		errors.Is(err, puddle.ErrClosedPool) || pgconn.SafeToRetry(err)
+		errors.Is(err, puddle.ErrClosedPool) || errors.Is(err, errPooler) || pgconn.SafeToRetry(err)
 }
 
 // hasCode reports whether the server said one of these codes.
@@ -89,10 +89,10 @@ func hasCode(err error, codes ...string) bool {
 }
 
 // again runs fn anew when the database rolled it back in favour of another
-// transaction.
+// transaction, or when its connection was the first to meet a pooler.
 func again(fn func() error) error {
 	for range 3 {
-		if err := fn(); !hasCode(err, serializationFailure, deadlockDetected) {
+		if err := fn(); !hasCode(err, serializationFailure, deadlockDetected) && !errors.Is(err, errPooler) {
 			return err
 		}
 	}
@@ -102,6 +102,6 @@ func again(fn func() error) error {
 // transact runs fn in a transaction.
 func (l *Ledger) transact(ctx context.Context, doing string, fn func(pgx.Tx) error) error {
 	return translate(doing, again(func() error {
-		return pgx.BeginTxFunc(ctx, l.pool, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, fn)
+		return pgx.BeginFunc(ctx, l.pool, fn)
 	}))
 }

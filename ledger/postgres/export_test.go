@@ -10,6 +10,11 @@ import (
 // Tune changes the connections' configuration after everything else.
 func Tune(f func(*pgxpool.Config)) Option { return func(s *settings) { s.tune = f } }
 
+// Set is a setting of the ledger's statements beside or in place of its own.
+func Set(name, value string) Option {
+	return func(s *settings) { s.set = map[string]string{name: value} }
+}
+
 // What the columns call and body hold; see encodeCall.
 var (
 	EncodeCall = encodeCall

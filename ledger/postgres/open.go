@@ -15,17 +15,17 @@
 //
 // # Poolers
 //
-// Sessions are configured when they start and statements are prepared, so a
-// pooler in front of the database must pool sessions, not transactions, and
-// pass the start-up parameters on. A ledger holds few connections (PoolSize);
-// it does not need one. Where a URL asks for the query modes exec or
-// simple_protocol, it gets cache_describe.
+// A pooler in front of the database may pool sessions or transactions: the
+// ledger notices it and leaves nothing in a session; see sessions. It holds few
+// connections (PoolSize) and does not need one. Where a URL asks for the query
+// modes exec or simple_protocol, it gets cache_describe.
 package postgres
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync/atomic"
 	"time"
 
@@ -39,7 +39,7 @@ import (
 // Ledger is a store of runs in one schema of a PostgreSQL database. It is safe
 // for concurrent use.
 type Ledger struct {
-	pool *pgxpool.Pool
+	pool *sessions
 	// crowded: the last admission lost instants to another process.
 	crowded atomic.Bool
 }
@@ -50,6 +50,7 @@ type settings struct {
 	name     string
 	registry string
 	tune     func(*pgxpool.Config)
+	set      map[string]string // over those of session
 }
 
 // An Option changes a default of Open.
@@ -80,16 +81,30 @@ func Open(ctx context.Context, url string, options ...Option) (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	pool, err := pgxpool.NewWithConfig(ctx, config)
+	pool, err := openSessions(ctx, config, s.session())
 	if err != nil {
 		return nil, translate("open the ledger", err)
 	}
 	l := &Ledger{pool: pool}
 	if err := l.check(ctx, s); err != nil {
-		pool.Close()
+		l.closeWithin(ctx)
 		return nil, err
 	}
 	return l, nil
+}
+
+// closeWithin leaves what has not been closed when ctx ends to the background,
+// where cleanupTime bounds it.
+func (l *Ledger) closeWithin(ctx context.Context) {
+	closed := make(chan struct{})
+	go func() {
+		l.pool.Close()
+		close(closed)
+	}()
+	select {
+	case <-closed:
+	case <-ctx.Done():
+	}
 }
 
 // check asks whether the database's ledger is one that can be used.
@@ -118,9 +133,8 @@ func (s settings) config(url string) (*pgxpool.Config, error) {
 	if config.ConnConfig.ConnectTimeout == 0 {
 		config.ConnConfig.ConnectTimeout = 5 * time.Second
 	}
-	for name, value := range s.session() {
-		config.ConnConfig.RuntimeParams[name] = value
-	}
+	config.PingTimeout = 2 * time.Second
+	config.ConnConfig.RuntimeParams["application_name"] = s.name // which poolers take too
 	switch config.ConnConfig.DefaultQueryExecMode {
 	case pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol:
 		// They send parameters as text; an array is sent as it is. This one
@@ -138,11 +152,11 @@ func (s settings) config(url string) (*pgxpool.Config, error) {
 	return config, nil
 }
 
-// session is what every connection of the ledger asks for at its start. Such
-// parameters go before the defaults of role and database.
+// session is what every statement of the ledger finds set, before the defaults of
+// role and database. No setting is a start-up parameter, since poolers refuse or
+// ignore those.
 func (s settings) session() map[string]string {
-	return map[string]string{
-		"application_name":              s.name,
+	set := map[string]string{
 		"search_path":                   s.schema,
 		"default_transaction_isolation": "read committed",
 		"default_transaction_read_only": "off",
@@ -158,6 +172,8 @@ func (s settings) session() map[string]string {
 		"enable_bitmapscan": "off",
 		"enable_seqscan":    "off",
 	}
+	maps.Copy(set, s.set)
+	return set
 }
 
 // utc makes every time that is read a UTC one.
@@ -170,7 +186,9 @@ func utc(m *pgtype.Map) {
 
 func (l *Ledger) checkSchema(ctx context.Context, schema string) error {
 	var have int64
-	err := l.pool.QueryRow(ctx, `SELECT coalesce(max(version_id), 0) FROM ledger_versions WHERE is_applied`).Scan(&have)
+	err := again(func() error {
+		return l.pool.QueryRow(ctx, `SELECT coalesce(max(version_id), 0) FROM ledger_versions WHERE is_applied`).Scan(&have)
+	})
 	if err != nil {
 		return translate("look at the schema "+schema, err)
 	}

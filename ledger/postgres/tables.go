@@ -3,6 +3,7 @@ package postgres
 import (
 	"database/sql"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
@@ -23,6 +24,7 @@ func Tables(url string, do func(db *sql.DB, schema string) error, options ...Opt
 	if err != nil {
 		return err
 	}
+	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe // a pooler takes no named statements
 	db := stdlib.OpenDB(*config.ConnConfig)
 	defer db.Close()
 	return translate("migrate", do(db, s.schema))

@@ -1,0 +1,20 @@
+package postgres
+
+import "syscall"
+
+const tcpUserTimeout = 18 // TCP_USER_TIMEOUT of tcp(7)
+
+// noticeSilence bounds how long what was sent may stay unacknowledged.
+func noticeSilence(network, _ string, c syscall.RawConn) error {
+	if network == "unix" {
+		return nil
+	}
+	var failed error
+	err := c.Control(func(fd uintptr) {
+		failed = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, tcpUserTimeout, int(silence.Milliseconds()))
+	})
+	if err != nil {
+		return err
+	}
+	return failed
+}

@@ -1,0 +1,96 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// sessions runs statements with the ledger's settings.
+//
+// A session that is the ledger's own gets them once, when it starts. Behind a
+// pooler (PgBouncer, RDS Proxy) each transaction may be in another session, with
+// other defaults: there every statement runs in a transaction that begins with
+// the settings, and no statement is prepared by name. That costs two round trips
+// for a statement that would otherwise stand alone.
+type sessions struct {
+	*pgxpool.Pool
+	settings map[string]string
+	pooler   atomic.Bool // a connection has met one
+}
+
+// errPooler ends a connection that was made as if there were no pooler. The next
+// one is made for a pooler.
+var errPooler = errors.New("a pooler stands between this program and the database")
+
+func openSessions(ctx context.Context, config *pgxpool.Config, settings map[string]string) (*sessions, error) {
+	s := &sessions{settings: settings}
+	config.BeforeConnect = func(_ context.Context, c *pgx.ConnConfig) error {
+		if s.pooler.Load() {
+			c.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+		}
+		limitCleanup(c)
+		return nil
+	}
+	then := config.AfterConnect
+	config.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
+		ctx, cancel := context.WithTimeout(ctx, config.ConnConfig.ConnectTimeout)
+		defer cancel()
+		if err := s.start(ctx, c); err != nil {
+			return err
+		}
+		return then(ctx, c)
+	}
+	var err error
+	s.Pool, err = pgxpool.NewWithConfig(ctx, config)
+	return s, err
+}
+
+// start gives a new session the ledger's settings if it is the ledger's own. A
+// pooler invents the process ID that it sends its clients, so the server names
+// another one.
+func (s *sessions) start(ctx context.Context, c *pgx.Conn) error {
+	var own bool
+	results, err := c.PgConn().Exec(ctx, fmt.Sprintf(
+		`SELECT CASE WHEN pg_backend_pid() = %d THEN %s END`, c.PgConn().PID(), s.apply(false))).ReadAll()
+	if err != nil {
+		return err
+	}
+	for _, r := range results {
+		own = len(r.Rows) == 1 && r.Rows[0][0] != nil
+	}
+	if own {
+		return nil
+	}
+	s.pooler.Store(true)
+	if c.Config().DefaultQueryExecMode != pgx.QueryExecModeCacheDescribe {
+		return errPooler
+	}
+	return nil
+}
+
+// apply is an SQL expression that makes the settings, for the session or for
+// the transaction alone.
+func (s *sessions) apply(local bool) string {
+	var calls []string
+	for _, name := range slices.Sorted(maps.Keys(s.settings)) {
+		calls = append(calls, fmt.Sprintf("set_config('%s', '%s', %t)", name, strings.ReplaceAll(s.settings[name], "'", "''"), local))
+	}
+	return "concat(" + strings.Join(calls, ", ") + ")"
+}
+
+// Begin begins a transaction with the ledger's isolation and settings.
+func (s *sessions) Begin(ctx context.Context) (pgx.Tx, error) {
+	options := pgx.TxOptions{IsoLevel: pgx.ReadCommitted}
+	if s.pooler.Load() {
+		options.BeginQuery = "begin isolation level read committed read write; SELECT " + s.apply(true)
+	}
+	return s.Pool.BeginTx(ctx, options)
+}
