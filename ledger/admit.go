@@ -124,6 +124,12 @@ type Entry struct {
 	JobID string
 	Instant
 	By, Why string
+	// YieldToDue is for a caller who works on single runs where nobody else may
+	// claim what is due. Where the instant takes the slot of a job that is not
+	// paused, and another run that holds the slot, or is first of those that
+	// wait for a free one, is due or its lease lapsed, nothing is written and
+	// Entered.Due names that run: claim it (Claim.Only), then enter again.
+	YieldToDue bool
 	// Owner, Token and LeaseFor are used when Instant.Lease is set.
 	Owner    string
 	Token    string
@@ -139,6 +145,9 @@ type Entered struct {
 	Run      Run
 	Inserted bool
 	Work     *Work
+	// Due is the run to be worked on first; see Entry.YieldToDue. Run is then
+	// the entry's row if it has one already, and waits.
+	Due string
 }
 
 // Event is something about a job that is not a run: a gap time that daylight

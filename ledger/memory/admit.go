@@ -153,11 +153,19 @@ func (l *Ledger) Enter(ctx context.Context, e ledger.Entry) (ledger.Entered, err
 			w := r.work()
 			got.Work = &w
 		}
+		if e.YieldToDue && r.waiting {
+			got.Due = r.job.dueHolder(now)
+		}
 		return got, nil
 	}
 	j := l.row(e.JobID)
 	if !beside && !e.At.After(j.purgedBefore) {
 		return ledger.Entered{}, ledger.ErrPurged
+	}
+	if e.YieldToDue && !beside && e.State == ledger.Planned && e.Overlap != ledger.OverlapAllow && j.pausedAt.IsZero() {
+		if due := j.dueHolder(now); due != "" {
+			return ledger.Entered{Now: now, Due: due}, nil
+		}
 	}
 	r := l.insert(j, e.Instant, now)
 	r.By, r.Why = e.By, e.Why
@@ -173,6 +181,14 @@ func (l *Ledger) Enter(ctx context.Context, e ledger.Entry) (ledger.Entered, err
 	}
 	got.Run = r.Run
 	return got, nil
+}
+
+// dueHolder is the run that holds the job's slot if a claim may take it now.
+func (j *job) dueHolder(now time.Time) string {
+	if j.slot == nil || j.slot.due().After(now) {
+		return ""
+	}
+	return j.slot.ID
 }
 
 // accounts is the row that accounts for an entry already, or nil.

@@ -43,7 +43,14 @@ func enterInstant(ctx context.Context, tx pgx.Tx, e ledger.Entry, got *ledger.En
 		return err
 	}
 	got.Now = j.now
-	if found, err := accountFor(ctx, tx, e, got); found || err != nil {
+	found, err := accountFor(ctx, tx, e, got)
+	if err != nil {
+		return err
+	}
+	if found && got.Work == nil && !got.Run.State.Finished() && e.YieldToDue {
+		got.Due, err = dueInTheWay(ctx, tx, e)
+	}
+	if found || err != nil {
 		return err
 	}
 	if !e.At.After(j.purgedBefore) {
@@ -52,6 +59,11 @@ func enterInstant(ctx context.Context, tx pgx.Tx, e ledger.Entry, got *ledger.En
 	row := entryRow{epoch: j.epoch, due: e.At, state: e.State, reason: e.Reason}
 	if err := row.judge(ctx, tx, e, j); err != nil {
 		return err
+	}
+	if e.YieldToDue && row.behind {
+		if got.Due, err = dueInTheWay(ctx, tx, e); got.Due != "" || err != nil {
+			return err
+		}
 	}
 	row.lease = e.Lease && row.state == ledger.Planned && !row.waiting && !e.At.After(j.now)
 	return row.insert(ctx, tx, e, got)
@@ -91,6 +103,7 @@ type entryRow struct {
 	state                 ledger.State
 	reason                ledger.Reason
 	takes, waiting, lease bool
+	behind                bool // the slot is another's, or others wait for it
 }
 
 // judge decides what the instant does: skipped, waiting or due. The job's row
@@ -109,6 +122,7 @@ func (row *entryRow) judge(ctx context.Context, tx pgx.Tx, e ledger.Entry, j job
 	err := tx.QueryRow(ctx, `
 		SELECT EXISTS (SELECT FROM runs WHERE slot = $1) OR EXISTS (SELECT FROM runs WHERE waiting AND job_id = $1)`,
 		e.JobID).Scan(&taken)
+	row.behind = taken
 	switch {
 	case err != nil:
 		return err
@@ -118,6 +132,22 @@ func (row *entryRow) judge(ctx context.Context, tx pgx.Tx, e ledger.Entry, j job
 		row.takes, row.waiting = true, taken
 	}
 	return nil
+}
+
+// dueInTheWay is the run that an entry must wait for and that a claim may take
+// now: the slot's holder, or the first of those that wait for a free slot. The
+// job's row is locked.
+func dueInTheWay(ctx context.Context, tx pgx.Tx, e ledger.Entry) (id string, err error) {
+	err = tx.QueryRow(ctx, `
+		SELECT coalesce(max(f.run_id), '') FROM (
+			(SELECT h.run_id, h.due_at FROM runs h WHERE h.slot = $1)
+			UNION ALL
+			(SELECT w.run_id, w.due_at FROM runs w
+			 WHERE w.waiting AND w.job_id = $1 AND NOT EXISTS (SELECT FROM runs h WHERE h.slot = $1)
+			 ORDER BY w.scheduled_at, w.run_id LIMIT 1)
+		) f
+		WHERE f.due_at <= now() AND f.run_id <> $2`, e.JobID, e.RunID).Scan(&id)
+	return id, err
 }
 
 // insert writes the row, or finds the one that another entry of the same

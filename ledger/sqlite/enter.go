@@ -31,10 +31,19 @@ func (t *tx) enter(e ledger.Entry) (ledger.Entered, error) {
 	if err != nil {
 		return out, err
 	}
+	if e.YieldToDue && e.State == ledger.Planned && e.Overlap != ledger.OverlapAllow && !ledger.BesideSchedule(e.RunID) {
+		if out.Due, err = t.dueHolder(e, there, found); err != nil {
+			return out, err
+		}
+	}
 	if !found {
 		if err := t.joinJob(&n); err != nil {
 			return out, err
 		}
+		if out.Due != "" && !n.paused {
+			return out, nil
+		}
+		out.Due = ""
 		w, err := t.insert(n)
 		if err != nil {
 			return out, err
@@ -94,4 +103,14 @@ func (t *tx) joinJob(n *newRun) error {
 		return ledger.ErrPurged
 	}
 	return nil
+}
+
+// dueHolder is the run that holds the slot of the entry's job if a claim may take
+// it now. An entry whose row does not wait is not in its way.
+func (t *tx) dueHolder(e ledger.Entry, there stored, found bool) (id string, err error) {
+	if found && !there.waiting {
+		return "", nil
+	}
+	_, err = t.one(`SELECT run_id FROM runs WHERE slot = ? AND due_at <= ?`, []any{e.JobID, t.now}, &id)
+	return id, err
 }
