@@ -3,6 +3,7 @@ package executor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/cronce/cronce/ledger"
@@ -12,29 +13,73 @@ import (
 // retry's time: its clock's resolution.
 const driveMargin = 2 * time.Millisecond
 
+// ErrHeldUp is Drive's error where ctx has no time left to work on the run that
+// holds the job's slot. The entry has not been judged and may be made again.
+var ErrHeldUp = errors.New("no time left to finish the earlier run that holds the job's slot")
+
+// lookAgain is how long to wait before looking again at a run that another
+// process is claiming.
+const lookAgain = 20 * time.Millisecond
+
 // Drive enters one run and makes its calls until it is finished or ctx ends:
 // a trigger, a rerun, a platform's event. It returns the run as the ledger has
 // it then, whatever the target answered: a run that an operator cancels during
 // its call is canceled. A run that was accounted for before is driven on if it
 // is due, and returned as it is if it is finished or another process holds it.
 //
+// Where another run holds the job's slot and is due, or its lease lapsed, Drive
+// makes that run's calls first: where only events are worked on, nobody else
+// does.
+//
 // ctx's deadline bounds the attempts: one that cannot end in time is not
-// started. Drive does not need Run; both may work on one ledger.
+// started. What came of them is recorded within Config.Grace after it. Drive
+// does not need Run; both may work on one ledger.
 func (e *Executor) Drive(ctx context.Context, entry ledger.Entry) (ledger.Run, error) {
 	keep, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{})
 	go func() { e.keepLeases(keep); close(done) }()
 	defer func() { cancel(); <-done }()
 
+	entry.YieldToDue = true
 	entry.Owner, entry.Token, entry.LeaseFor = e.cfg.Process, e.dice.token(), e.cfg.Lease
-	start := time.Now()
-	got, err := e.cfg.Ledger.Enter(ctx, entry)
-	if err = e.asked("enter", start, err); err != nil {
-		return ledger.Run{}, err
+	for {
+		start := time.Now()
+		got, err := e.cfg.Ledger.Enter(ctx, entry)
+		if err = e.asked("enter", start, err); err != nil {
+			return ledger.Run{}, err
+		}
+		e.clock.set(got.Now, start)
+		if got.Due == "" {
+			return e.driveOn(ctx, got.Run, got.Work, start)
+		}
+		if err := e.driveFirst(ctx, got.Due); err != nil {
+			return got.Run, err
+		}
 	}
-	e.clock.set(got.Now, start)
-	run := got.Run
-	work := got.Work
+}
+
+// driveFirst works on a run that is in the way of an entry until it is finished,
+// not due any more, or another process's.
+func (e *Executor) driveFirst(ctx context.Context, runID string) error {
+	if !roomFor(ctx, attemptFloor) {
+		return fmt.Errorf("%w (%s)", ErrHeldUp, runID)
+	}
+	start := time.Now()
+	work, err := e.claimOne(ctx, runID)
+	if err != nil {
+		return err
+	}
+	if work == nil {
+		pause(ctx, lookAgain)
+		return nil
+	}
+	_, err = e.driveOn(ctx, ledger.Run{}, work, start)
+	return err
+}
+
+// driveOn makes a run's calls until it is finished, ctx ends, or another process
+// has it. Its lease, if there is one, was asked for at start.
+func (e *Executor) driveOn(ctx context.Context, run ledger.Run, work *ledger.Work, start time.Time) (_ ledger.Run, err error) {
 	for {
 		if work != nil {
 			e.held.add([]ledger.Work{*work}, start.Add(e.cfg.Lease))
@@ -62,7 +107,7 @@ func (e *Executor) Drive(ctx context.Context, entry ledger.Entry) (ledger.Run, e
 // has it then.
 func (e *Executor) driveOnce(ctx context.Context, w ledger.Work) (ledger.Run, error) {
 	o, _ := e.attempt(ctx, w)
-	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.cfg.Grace)
+	after, cancel := e.afterwards(ctx)
 	defer cancel()
 	if o.State != "" {
 		e.rec.put(o, w)
@@ -72,6 +117,16 @@ func (e *Executor) driveOnce(ctx context.Context, w ledger.Work) (ledger.Run, er
 		return ledger.Run{ID: w.RunID}, errors.Join(ledger.ErrUnavailable, after.Err())
 	}
 	return e.row(after, w.RunID)
+}
+
+// afterwards outlasts ctx, so that what came of a call is recorded: its deadline,
+// if it has one, by Config.Grace, and its cancellation too.
+func (e *Executor) afterwards(ctx context.Context) (context.Context, context.CancelFunc) {
+	end := time.Now().Add(e.cfg.Grace)
+	if deadline, ok := ctx.Deadline(); ok && !errors.Is(ctx.Err(), context.Canceled) {
+		end = deadline.Add(e.cfg.Grace)
+	}
+	return context.WithDeadline(context.WithoutCancel(ctx), end)
 }
 
 // row reads the run from the ledger.

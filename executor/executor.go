@@ -89,7 +89,7 @@ func (e *Executor) Run(ctx context.Context) error {
 	e.stop(after)
 	cancel()
 	group.Wait()
-	waitFor(&e.calls, time.Second) // calls that outlasted the grace end with their context
+	waitFor(context.WithoutCancel(ctx), &e.calls, time.Second) // calls that outlasted the grace end with their context
 	return err
 }
 
@@ -166,7 +166,7 @@ func (e *Executor) idle() time.Duration {
 func (e *Executor) stop(ctx context.Context) {
 	e.giveBack(e.queue.drain(), 0) // first: a call that ends would take what waits
 	e.recallOnce(ctx)
-	if !waitFor(&e.calls, e.cfg.Grace) {
+	if !waitFor(ctx, &e.calls, e.cfg.Grace) {
 		in, _, _ := e.queue.size()
 		e.cfg.Logger.Warn("stopping with calls still in flight; their leases will lapse and another attempt asks again under the same run-id", "calls", in)
 	}
@@ -178,16 +178,17 @@ func (e *Executor) stop(ctx context.Context) {
 	}
 }
 
-// waitFor waits for the group, at most d.
-func waitFor(g *sync.WaitGroup, d time.Duration) bool {
+// waitFor waits for the group, at most d and until ctx ends.
+func waitFor(ctx context.Context, g *sync.WaitGroup, d time.Duration) bool {
 	done := make(chan struct{})
 	go func() { g.Wait(); close(done) }()
 	select {
 	case <-done:
 		return true
+	case <-ctx.Done():
 	case <-time.After(d):
-		return false
 	}
+	return false
 }
 
 // Ready reports whether the executor can plan and record now: nil, or why not.

@@ -17,8 +17,8 @@ const (
 
 // Tick plans everything that is due, makes the calls that are due, waits for
 // retries that are due soon, and returns: what Run does in one beat, for a
-// process that lives from one beat to the next. ctx's deadline bounds it; what
-// it leaves is claimed by the next tick, or by whoever else works on the
+// process that lives from one beat to the next. ctx's deadline bounds it, and
+// what it records and gives back at its end ends Config.Grace later; what it leaves is claimed by the next tick, or by whoever else works on the
 // ledger. Ticks may overlap with each other and with Run.
 //
 // The process counts as living until the tick ends, so its definitions are
@@ -27,6 +27,9 @@ const (
 // An Executor either ticks or runs; it makes one tick at a time.
 func (e *Executor) Tick(ctx context.Context) error {
 	after, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	if deadline, ok := ctx.Deadline(); ok {
+		after, cancel = context.WithDeadline(after, deadline.Add(e.cfg.Grace))
+	}
 	defer cancel()
 	var group sync.WaitGroup
 	group.Go(func() { e.keepLeases(after) })
@@ -37,9 +40,9 @@ func (e *Executor) Tick(ctx context.Context) error {
 	e.claims.want(time.Now())
 	err := e.loop(ctx, ctx, func() bool { return !roomFor(ctx, attemptFloor) || e.quiet() })
 	e.stop(after)
+	waitFor(after, &e.calls, time.Second)
 	cancel()
 	group.Wait()
-	waitFor(&e.calls, time.Second)
 	if err != nil {
 		return err
 	}
