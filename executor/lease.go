@@ -2,6 +2,7 @@ package executor
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -67,6 +68,16 @@ func (h *held) all() []ledger.Lease {
 		out = append(out, ledger.Lease{RunID: id, Token: l.token})
 	}
 	return out
+}
+
+// Leased returns the run IDs that this process holds leases of, in their order.
+func (e *Executor) Leased() []string {
+	var ids []string
+	for _, l := range e.held.all() {
+		ids = append(ids, l.RunID)
+	}
+	slices.Sort(ids)
+	return ids
 }
 
 // keepLeases renews the leases three times as often as they lapse.

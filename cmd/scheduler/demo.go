@@ -32,7 +32,7 @@ Exit 0 only if effects = ticks, none doubled and none lost.`,
 				return err
 			}
 			// A closed terminal or pipe must not leave a scheduler behind.
-			ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGHUP, syscall.SIGPIPE)
+			ctx, stop := signal.NotifyContext(c.Context(), append(stopSignals(), syscall.SIGPIPE)...)
 			defer stop()
 			return demo.Run(ctx, demo.Config{Binary: binary, Duration: duration, Out: a.out, Live: isTerminal(a.out)})
 		},

@@ -11,14 +11,14 @@ import (
 	"log"
 	"os"
 	"os/signal"
-	"syscall"
 )
 
 func main() {
 	// net/http prints through the standard logger what a target sends out of
 	// turn, with the target's own bytes. Those could hold a secret that we sent.
 	log.SetOutput(io.Discard)
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), stopSignals()...)
+	context.AfterFunc(ctx, stop) // a second signal ends the process, unless a command watches for it
 	code := run(ctx, os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}, os.LookupEnv)
 	stop()
 	os.Exit(code)

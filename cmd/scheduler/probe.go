@@ -131,6 +131,8 @@ func split(text, path string) (base, rest string, err error) {
 	switch {
 	case err != nil, u.Host == "", u.Scheme != "http" && u.Scheme != "https":
 		return "", "", usage("--url is not a URL such as https://membership.example.com/v1/payments")
+	case !jobs.ValidHost(u.Hostname()) || !jobs.ValidPort(u.Port()):
+		return "", "", usage("--url names a host or port that cannot exist: the host must be a DNS name or an IP address, the port 1 to 65535")
 	case u.Scheme == "http" && !jobs.IsLoopback(u.Hostname()):
 		return "", "", usage("--url is plain http to another machine: use https, or probe a job whose target has allowHTTP")
 	case u.User != nil:

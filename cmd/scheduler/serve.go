@@ -13,6 +13,7 @@ import (
 
 	"github.com/cronce/cronce/executor"
 	"github.com/cronce/cronce/internal/telemetry"
+	"github.com/cronce/cronce/jobs"
 )
 
 // ledgerPatience is how long serve asks a ledger that is down at its start.
@@ -33,10 +34,12 @@ func (a *app) serveCommand() *cobra.Command {
 		Short: "Run the registry: plan, call, record, until stopped",
 		Long: `serve makes the registry's calls when they are due, on the ledger that --db names.
 Any number of processes may serve one PostgreSQL ledger; there is no leader. An
-embedded ledger (sqlite:PATH) is for one machine.
+embedded ledger (sqlite:PATH) is for one process: a second serve is refused.
 
-Ctrl-C or SIGTERM stops it gracefully: nothing new is sent, calls in flight get
---grace to end, and their outcomes are recorded.
+Ctrl-C, SIGTERM or SIGHUP stops it gracefully: nothing new is sent, calls in
+flight get --grace to end, and their outcomes are recorded. A second signal stops
+it at once, with exit code 1: what was in flight stays leased until --lease lapses
+and is then asked again under its run ID.
 
 On --listen: /healthz (the process lives), /readyz (it can plan and record),
 /metrics (Prometheus).`,
@@ -65,6 +68,21 @@ func (f serveFlags) check() error {
 	case f.patience < 0:
 		return usage("--ledger-patience %s: must not be negative; 0s asks once", f.patience)
 	}
+	return checkListen(f.listen)
+}
+
+// checkListen refuses what is no address; one that is taken is found out later.
+func checkListen(address string) error {
+	if address == "" {
+		return nil
+	}
+	host, port, err := net.SplitHostPort(address)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
+	if err != nil || port == "" || host != "" && !jobs.ValidHost(host) {
+		return usage("invalid --listen %q; use HOST:PORT such as 127.0.0.1:9464, :9464 for every interface, or \"\" for none", address)
+	}
 	return nil
 }
 
@@ -87,6 +105,11 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 		return err
 	}
 	defer s.Close()
+	unlock, err := a.lockLedger()
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	calls, err := a.caller(reg, s, log)
 	if err != nil {
 		return err
@@ -112,6 +135,7 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 		return err
 	}
 	defer stop()
+	defer watchSignals(log, f.lease, e.Leased)()
 	log.Info("serving", "registry", reg.Name(), "jobs", reg.Len(), "ledger", engineOf(a.databaseURL()), "version", buildVersion())
 	err = e.Run(ctx)
 	log.Info("stopped")

@@ -94,6 +94,7 @@ func (a *app) drive(ctx context.Context, reg *jobs.Registry, entry ledger.Entry)
 	if err != nil {
 		return err
 	}
+	defer watchSignals(log, executor.DefaultLease, e.Leased)()
 	run, err := toItsEnd(ctx, e, s, entry)
 	if err != nil {
 		return err

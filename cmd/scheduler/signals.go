@@ -1,0 +1,58 @@
+package main
+
+import (
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+// stopSignals end a command gracefully. A hangup that is ignored, as by nohup,
+// stays so.
+func stopSignals() []os.Signal {
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		signals = append(signals, syscall.SIGHUP)
+	}
+	return signals
+}
+
+// listedLeases bounds the run IDs in one log line.
+const listedLeases = 20
+
+// watchSignals logs the signal that stops the process gracefully, and ends the
+// process at the second one. Runs that it holds then stay leased: it logs which.
+// The returned function ends the watch.
+func watchSignals(log *slog.Logger, lease time.Duration, leased func() []string) (end func()) {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, stopSignals()...)
+	done, ended := make(chan struct{}), make(chan struct{})
+	next := func() os.Signal {
+		select {
+		case s := <-signals:
+			return s
+		case <-done:
+			return nil
+		}
+	}
+	go func() {
+		defer close(ended)
+		first := next()
+		if first == nil {
+			return
+		}
+		log.Info("stopping gracefully; a second signal stops at once", "signal", first.String())
+		if second := next(); second != nil {
+			ids := leased()
+			log.Error("stopped at once; runs stay leased until their leases lapse", "signal", second.String(),
+				"runs", len(ids), "lease", lease.String(), "runIds", ids[:min(len(ids), listedLeases)])
+			os.Exit(exitFailed)
+		}
+	}()
+	return func() {
+		signal.Stop(signals)
+		close(done)
+		<-ended
+	}
+}
