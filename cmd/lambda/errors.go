@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/cronce/cronce/executor"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -31,6 +32,7 @@ var errorTypes = []struct {
 	{errRefused, "cronce.Refused"},
 	{errDead, "cronce.Dead"},
 	{errUnfinished, "cronce.Unfinished"},
+	{executor.ErrHeldUp, "cronce.Unfinished"},
 	{errSecret, "cronce.SecretUnavailable"},
 	{errConfiguration, "cronce.BadConfiguration"},
 	{ledger.ErrOtherRegistry, "cronce.LedgerMismatch"},

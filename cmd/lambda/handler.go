@@ -35,6 +35,9 @@ func (h *handler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	ctx, cancel := withMargin(ctx)
 	defer cancel()
 	answer, err := h.answer(ctx, payload)
+	if h.ledger != nil {
+		h.ledger.release()
+	}
 	if err != nil {
 		h.log.Error("the event failed; the platform is told so", "error", err, "errorType", errorType(err))
 		return nil, err
@@ -64,7 +67,8 @@ func (h *handler) answer(ctx context.Context, payload []byte) (any, error) {
 }
 
 // withMargin leaves a part of the time to record what came of the last call
-// and to answer: a fifth, at most two seconds.
+// and to answer: a fifth, at most two seconds. Half of it is for recording: see
+// grace.
 func withMargin(ctx context.Context) (context.Context, context.CancelFunc) {
 	deadline, ok := ctx.Deadline()
 	if !ok {
@@ -72,6 +76,16 @@ func withMargin(ctx context.Context) (context.Context, context.CancelFunc) {
 	}
 	margin := min(time.Until(deadline)/5, 2*time.Second)
 	return context.WithDeadline(ctx, deadline.Add(-margin))
+}
+
+// grace is what an executor has after ctx's deadline to record what came of its
+// calls: half the margin that withMargin left, or less.
+func grace(ctx context.Context) time.Duration {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return 5 * time.Second
+	}
+	return max(min(time.Until(deadline)/8, time.Second), time.Millisecond)
 }
 
 // ticked is the answer to a tick.
@@ -103,7 +117,7 @@ func (h *handler) tick(ctx context.Context, s shape) (any, error) {
 func (h *handler) executor(ctx context.Context) (*executor.Executor, error) {
 	cfg := executor.Config{
 		Registry: h.reg, Caller: h.caller, Logger: h.log,
-		MaxInFlight: maxAtOnce, Lease: lease, Grace: 5 * time.Second, OnTime: onTime,
+		MaxInFlight: maxAtOnce, Lease: lease, Grace: grace(ctx), OnTime: onTime,
 	}
 	if h.ledger == nil {
 		cfg.Ledger = newStateless()
@@ -113,6 +127,6 @@ func (h *handler) executor(ctx context.Context) (*executor.Executor, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg.Ledger = l
+	cfg.Ledger = bounded{l}
 	return executor.New(cfg)
 }

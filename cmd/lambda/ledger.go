@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/cronce/cronce/executor"
 	"github.com/cronce/cronce/ledger"
@@ -58,20 +59,37 @@ func queryMode(dsn string) string {
 // scripts/build-lambda leaves out: 1.4 MB. The other modes ask the database.
 func lacksTypes(mode string) bool { return mode == "exec" || mode == "simple_protocol" }
 
-// open connects at the first call, and again after a call that failed.
+// open connects at the first call, and again after a call that failed, for as long
+// as there is time.
 func (d *database) open(ctx context.Context) (*postgres.Ledger, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.opened != nil {
 		return d.opened, nil
 	}
-	// ctx bounds the opening alone; the pool outlives the event.
-	l, err := postgres.Open(ctx, d.url, postgres.PoolSize(1), postgres.Registry(d.registry), postgres.ApplicationName("cronce lambda"))
-	if err != nil {
-		return nil, err
+	err := patiently(ctx, func() (err error) {
+		ctx, cancel := once(ctx) // it bounds the opening alone; the pool outlives the event
+		defer cancel()
+		d.opened, err = postgres.Open(ctx, d.url, postgres.PoolSize(1), postgres.IdleTime(idleTime),
+			postgres.Registry(d.registry), postgres.ApplicationName("cronce lambda"))
+		return err
+	})
+	return d.opened, err
+}
+
+// idleTime is how long a connection is kept while a call is under way.
+const idleTime = 2 * time.Second
+
+// release closes the event's connection: a frozen environment would keep it from
+// others, and find it dead when it thaws.
+func (d *database) release() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.opened != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+		defer cancel()
+		d.opened.Release(ctx)
 	}
-	d.opened = l
-	return l, nil
 }
 
 // stateless is a ledger of one event's own, in memory. Since it does not know

@@ -68,6 +68,7 @@ func binary(t testing.TB, name string) string {
 type target struct {
 	t       *testing.T
 	service *membership.Service
+	handler http.Handler
 	url     string
 
 	mu    sync.Mutex
@@ -86,7 +87,7 @@ func newTarget(t *testing.T) *target {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tg := &target{t: t, service: service, calls: map[string]int{}}
+	tg := &target{t: t, service: service, handler: service.Handler(), calls: map[string]int{}}
 	server := httptest.NewServer(tg)
 	tg.url = server.URL
 	t.Cleanup(func() {
@@ -107,7 +108,7 @@ func (tg *target) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	tg.mu.Unlock()
 	recorded := httptest.NewRecorder()
-	tg.service.Handler().ServeHTTP(recorded, r)
+	tg.handler.ServeHTTP(recorded, r)
 	if free != nil {
 		<-free
 	}

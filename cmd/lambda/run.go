@@ -117,22 +117,22 @@ func (h *handler) entry(j jobs.Job, id identity) ledger.Entry {
 	return entry
 }
 
-// drive makes the run's calls, and waits while another process makes them or
-// while the run waits for its turn, as long as there is time.
-func drive(ctx context.Context, e *executor.Executor, entry ledger.Entry) (ledger.Run, error) {
+// drive makes the run's calls, and waits while another process makes them, while
+// the run waits for its turn, or while the ledger does not answer, as long as
+// there is time.
+func drive(ctx context.Context, e *executor.Executor, entry ledger.Entry) (run ledger.Run, err error) {
 	for wait := askSoon; ; wait = min(2*wait, askAgain) {
-		run, err := e.Drive(ctx, entry)
+		err = patiently(ctx, func() error {
+			run, err = e.Drive(ctx, entry)
+			return err
+		})
 		if err != nil || run.State.Finished() {
 			return run, err
 		}
-		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < 2*askAgain {
+		if _, limited := ctx.Deadline(); limited && !timeFor(ctx, 2*askAgain) || ctx.Err() != nil {
 			return run, nil
 		}
-		select {
-		case <-ctx.Done():
-			return run, nil
-		case <-time.After(wait):
-		}
+		sleep(ctx, wait)
 	}
 }
 

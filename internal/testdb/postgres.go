@@ -86,6 +86,28 @@ func postgresSettings(d Durability) []string {
 	return settings
 }
 
+// with is the engine with settings of its own.
+func (e *engine) with(settings []string) *engine {
+	var args []string
+	for _, s := range settings {
+		args = append(args, "-c", s)
+	}
+	own := *e
+	own.local = func(dir string, port int, d Durability) (*recipe, error) {
+		r, err := e.local(dir, port, d)
+		if err == nil {
+			r.serve = append(r.serve, args...)
+		}
+		return r, err
+	}
+	own.docker = func(port int, d Durability) *recipe {
+		r := e.docker(port, d)
+		r.serve = append(r.serve, args...)
+		return r
+	}
+	return &own
+}
+
 func postgresCreate(server, name string) (string, error) {
 	database, err := url.Parse(server)
 	if err != nil {

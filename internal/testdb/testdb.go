@@ -77,10 +77,10 @@ func EachMySQL(t *testing.T, test func(t *testing.T, fresh func(testing.TB) stri
 
 // PostgresServer starts a PostgreSQL server of the test's own, with fsync and
 // every default that concerns durability, for tests that stop or crash it. It is
-// never the one named by TEST_POSTGRES_URL.
-func PostgresServer(t testing.TB) *Server {
+// never the one named by TEST_POSTGRES_URL. Settings are as in max_connections=20.
+func PostgresServer(t testing.TB, settings ...string) *Server {
 	t.Helper()
-	return private(t, postgres)
+	return private(t, postgres.with(settings))
 }
 
 // MariaDBServer is PostgresServer for MariaDB.

@@ -47,6 +47,7 @@ type Ledger struct {
 type settings struct {
 	schema   string
 	poolSize int32
+	idle     time.Duration
 	name     string
 	registry string
 	tune     func(*pgxpool.Config)
@@ -62,6 +63,10 @@ func Schema(name string) Option { return func(s *settings) { s.schema = name } }
 // PoolSize is how many connections the ledger may hold; default 8, more do
 // not make it faster. A Lambda needs 1.
 func PoolSize(n int) Option { return func(s *settings) { s.poolSize = int32(n) } }
+
+// IdleTime is how long a connection may be without use; default 30 minutes. A
+// function that waits for a call needs none.
+func IdleTime(d time.Duration) Option { return func(s *settings) { s.idle = d } }
 
 // Registry is the registry whose ledger this is to be: Open makes a new ledger
 // its own, and refuses that of another with ledger.ErrOtherRegistry. By default
@@ -133,6 +138,9 @@ func (s settings) config(url string) (*pgxpool.Config, error) {
 	if config.ConnConfig.ConnectTimeout == 0 {
 		config.ConnConfig.ConnectTimeout = 5 * time.Second
 	}
+	if s.idle > 0 {
+		config.MaxConnIdleTime, config.HealthCheckPeriod = s.idle, s.idle/2
+	}
 	config.PingTimeout = 2 * time.Second
 	config.ConnConfig.RuntimeParams["application_name"] = s.name // which poolers take too
 	switch config.ConnConfig.DefaultQueryExecMode {
@@ -201,6 +209,14 @@ func (l *Ledger) checkSchema(ctx context.Context, schema string) error {
 // Ping asks the database for an answer; ledger.ErrUnavailable when there is
 // none.
 func (l *Ledger) Ping(ctx context.Context) error { return translate("ping", l.pool.Ping(ctx)) }
+
+// Release closes the connections that nobody is using; the next request makes a
+// new one. A process that may be frozen calls it before.
+func (l *Ledger) Release(ctx context.Context) {
+	for _, c := range l.pool.AcquireAllIdle(ctx) {
+		_ = c.Hijack().Close(ctx) // it is gone, one way or the other
+	}
+}
 
 // Close waits for what is running and closes the connections.
 func (l *Ledger) Close() error {

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/ledger"
+)
+
+// longestAsk bounds one request of the ledger however much time there is.
+const longestAsk = 10 * time.Second
+
+// once bounds one request: a connection that a gateway has forgotten, or a
+// database that has gone silent, must leave time to ask again on another one. It
+// gets a third of what is left.
+func once(ctx context.Context) (context.Context, context.CancelFunc) {
+	most := longestAsk
+	if deadline, ok := ctx.Deadline(); ok {
+		most = min(most, time.Until(deadline)/3)
+	}
+	return context.WithTimeout(ctx, most)
+}
+
+// patiently asks again while the ledger does not answer, or has no connection
+// free, and there is time for more. Without a deadline it asks once.
+func patiently(ctx context.Context, ask func() error) error {
+	for wait := askSoon; ; wait = min(2*wait, askAgain) {
+		err := ask()
+		if !errors.Is(err, ledger.ErrUnavailable) || !timeFor(ctx, 2*askAgain) {
+			return err
+		}
+		sleep(ctx, wait/2+rand.N(wait)) // not all functions at once
+	}
+}
+
+// timeFor reports whether ctx has a deadline, and lasts for d.
+func timeFor(ctx context.Context, d time.Duration) bool {
+	deadline, ok := ctx.Deadline()
+	return ok && ctx.Err() == nil && time.Until(deadline) >= d
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// bounded is a ledger each of whose answers is waited for only so long.
+type bounded struct{ l executor.Ledger }
+
+func ask[T any](ctx context.Context, f func(context.Context) (T, error)) (T, error) {
+	ctx, cancel := once(ctx)
+	defer cancel()
+	return f(ctx)
+}
+
+func tell(ctx context.Context, f func(context.Context) error) error {
+	ctx, cancel := once(ctx)
+	defer cancel()
+	return f(ctx)
+}
+
+func (b bounded) Declare(ctx context.Context, d ledger.Declaration) error {
+	return tell(ctx, func(ctx context.Context) error { return b.l.Declare(ctx, d) })
+}
+
+func (b bounded) Beat(ctx context.Context, process string) (ledger.Pulse, error) {
+	return ask(ctx, func(ctx context.Context) (ledger.Pulse, error) { return b.l.Beat(ctx, process) })
+}
+
+func (b bounded) Retire(ctx context.Context, process string) error {
+	return tell(ctx, func(ctx context.Context) error { return b.l.Retire(ctx, process) })
+}
+
+func (b bounded) Standings(ctx context.Context, version string) ([]ledger.Standing, error) {
+	return ask(ctx, func(ctx context.Context) ([]ledger.Standing, error) { return b.l.Standings(ctx, version) })
+}
+
+func (b bounded) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitted, error) {
+	return ask(ctx, func(ctx context.Context) (ledger.Admitted, error) { return b.l.Admit(ctx, a) })
+}
+
+func (b bounded) Enter(ctx context.Context, e ledger.Entry) (ledger.Entered, error) {
+	return ask(ctx, func(ctx context.Context) (ledger.Entered, error) { return b.l.Enter(ctx, e) })
+}
+
+func (b bounded) Claim(ctx context.Context, c ledger.Claim) (ledger.Claimed, error) {
+	return ask(ctx, func(ctx context.Context) (ledger.Claimed, error) { return b.l.Claim(ctx, c) })
+}
+
+func (b bounded) Recall(ctx context.Context, token string) ([]ledger.Work, error) {
+	return ask(ctx, func(ctx context.Context) ([]ledger.Work, error) { return b.l.Recall(ctx, token) })
+}
+
+func (b bounded) Extend(ctx context.Context, leases []ledger.Lease, d time.Duration) ([]ledger.Lease, error) {
+	ctx, cancel := context.WithTimeout(ctx, lease/3) // the next one is due then
+	defer cancel()
+	return b.l.Extend(ctx, leases, d)
+}
+
+func (b bounded) Record(ctx context.Context, outcomes []ledger.Outcome) ([]ledger.Fate, error) {
+	return ask(ctx, func(ctx context.Context) ([]ledger.Fate, error) { return b.l.Record(ctx, outcomes) })
+}
+
+func (b bounded) Get(ctx context.Context, runID string) (run ledger.Run, attempts []ledger.Attempt, err error) {
+	err = tell(ctx, func(ctx context.Context) error {
+		run, attempts, err = b.l.Get(ctx, runID)
+		return err
+	})
+	return run, attempts, err
+}
