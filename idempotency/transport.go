@@ -23,6 +23,9 @@ import (
 // 5xx, and a 409 that says when to come back. Every other answer is final and
 // returned as it is; so is the last one when the retries are used up. The zero
 // Transport is ready, and safe for concurrent use.
+//
+// It has no circuit breaker: put one into Base, where it counts attempts of all
+// operations, and let its refusal wrap [ErrNotDone].
 type Transport struct {
 	Base http.RoundTripper // default http.DefaultTransport
 	// Header carries the key; default Idempotency-Key.
@@ -38,18 +41,7 @@ type Transport struct {
 	// AttemptTimeout bounds one attempt, its body's reading included; default
 	// 30s.
 	AttemptTimeout time.Duration
-	// BreakAfter is after how many failures in a row nothing more is sent to a
-	// host, for BreakFor; then one request tries. Default 5 and 30s; negative:
-	// never.
-	BreakAfter int
-	BreakFor   time.Duration
-
-	breakers breakers
 }
-
-// ErrCircuitOpen: nothing was sent, because the host has failed again and again.
-// If nothing had been sent before either, the error is an [ErrNotDone] too.
-var ErrCircuitOpen = errors.New("the circuit breaker is open")
 
 // RoundTrip implements [http.RoundTripper].
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -66,15 +58,18 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if backoff == nil {
 		backoff = []time.Duration{500 * time.Millisecond, 2 * time.Second, 5 * time.Second, 30 * time.Second}
 	}
-	for sent := 0; ; sent++ {
+	sent := false
+	for n := 0; ; n++ {
 		response, err := t.attempt(r, header, key, body)
-		if errors.Is(err, ErrCircuitOpen) && sent == 0 {
-			return nil, fmt.Errorf("%w: %w", ErrNotDone, err)
+		if refused := errors.Is(err, ErrNotDone); !refused {
+			sent = true
+		} else if sent {
+			err = errors.New(err.Error()) // it is about this attempt: an earlier one may have been heard
 		}
-		if sent == len(backoff) || !retryable(response, err) || r.Context().Err() != nil {
+		if n == len(backoff) || !retryable(response, err) || r.Context().Err() != nil {
 			return response, err
 		}
-		pause := t.pause(backoff[sent], response)
+		pause := t.pause(backoff[n], response)
 		if deadline, ok := r.Context().Deadline(); ok && time.Until(deadline) < pause {
 			return response, err
 		}
@@ -85,12 +80,8 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// attempt sends the request once, if the host's breaker lets it.
+// attempt sends the request once.
 func (t *Transport) attempt(r *http.Request, header, key string, body []byte) (*http.Response, error) {
-	breaker := t.breakers.of(r.URL.Host)
-	if !breaker.allow() {
-		return nil, fmt.Errorf("%s %s: %w", r.Method, r.URL.Host, ErrCircuitOpen)
-	}
 	ctx, cancel := context.WithTimeout(r.Context(), cmp.Or(t.AttemptTimeout, 30*time.Second))
 	attempt := r.Clone(ctx)
 	if key != "" {
@@ -106,12 +97,6 @@ func (t *Transport) attempt(r *http.Request, header, key string, body []byte) (*
 		base = http.DefaultTransport
 	}
 	response, err := base.RoundTrip(attempt)
-	switch failed := err != nil || response.StatusCode >= 500; {
-	case failed && r.Context().Err() != nil: // the caller gave up, which says nothing of the host
-		breaker.abandon()
-	default:
-		breaker.done(failed, cmp.Or(t.BreakAfter, 5), cmp.Or(t.BreakFor, 30*time.Second))
-	}
 	if err != nil {
 		cancel()
 		return nil, err

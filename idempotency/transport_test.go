@@ -3,6 +3,7 @@ package idempotency_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -81,7 +82,7 @@ func TestTransportRetriesWhatMayPassAndNothingElse(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				v := &vendor{answers: c.answers, header: c.header}
-				status, err := post(t, &idempotency.Transport{Base: v, BreakAfter: -1}, t.Context())
+				status, err := post(t, &idempotency.Transport{Base: v}, t.Context())
 				if err != nil || status != c.status || len(v.keys) != c.attempts {
 					t.Errorf("%d after %d attempts (%v), want %d after %d", status, len(v.keys), err, c.status, c.attempts)
 				}
@@ -110,7 +111,7 @@ func TestTransportWaitsAsConfiguredOrAsAsked(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				v := &vendor{answers: []int{503}, header: http.Header{"Retry-After": {c.retryAfter}}}
-				tr := &idempotency.Transport{Base: v, Jitter: -1, BreakAfter: -1, MaxRetryAfter: time.Minute}
+				tr := &idempotency.Transport{Base: v, Jitter: -1, MaxRetryAfter: time.Minute}
 				if _, err := post(t, tr, t.Context()); err != nil {
 					t.Fatal(err)
 				}
@@ -155,26 +156,50 @@ func TestTransportDoesNotWaitPastTheCallersDeadline(t *testing.T) {
 	})
 }
 
-func TestTransportBreaksTheCircuitAndTriesAgain(t *testing.T) {
+// One operation's retries say nothing of the next operation.
+func TestTransportSendsAnOperationWhoseHostHasFailedAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		v := &vendor{answers: []int{503, 503, 503, 200}}
-		tr := &idempotency.Transport{Base: v, Backoff: []time.Duration{}, BreakAfter: 3, BreakFor: 10 * time.Second}
-		for range 3 {
-			if status, err := post(t, tr, t.Context()); err != nil || status != 503 {
-				t.Fatal(status, err)
-			}
-		}
-		_, err := post(t, tr, t.Context())
-		if !errors.Is(err, idempotency.ErrCircuitOpen) || !errors.Is(err, idempotency.ErrNotDone) || len(v.keys) != 3 {
-			t.Fatalf("%v after %d attempts", err, len(v.keys))
-		}
-		time.Sleep(10 * time.Second) // virtual
-		for range 2 {
-			if status, err := post(t, tr, t.Context()); err != nil || status != 200 {
-				t.Fatal(status, err)
+		v := &vendor{answers: []int{503, 503, 503, 503, 503, 200}}
+		tr := &idempotency.Transport{Base: v}
+		for _, want := range []int{503, 200} {
+			if status, err := post(t, tr, t.Context()); err != nil || status != want {
+				t.Errorf("%d %v, want %d", status, err, want)
 			}
 		}
 	})
+}
+
+// breaker is one of the user's own: it refuses the attempts that are false, and
+// breaks the connection of those that are true.
+type breaker struct{ attempts []bool }
+
+func (b *breaker) RoundTrip(*http.Request) (*http.Response, error) {
+	sent := b.attempts[0]
+	b.attempts = b.attempts[1:]
+	if sent {
+		return nil, errors.New("connection reset")
+	}
+	return nil, fmt.Errorf("%w: the circuit breaker is open", idempotency.ErrNotDone)
+}
+
+// An attempt that was refused before it was sent says nothing of those before it.
+func TestTransportIsNotDoneOnlyIfNoAttemptWasSent(t *testing.T) {
+	for _, c := range []struct {
+		attempts []bool
+		notDone  bool
+	}{
+		{[]bool{false, false, false, false, false}, true},
+		{[]bool{true, false, false, false, false}, false},
+		{[]bool{false, false, true, false, false}, false},
+		{[]bool{false, false, false, false, true}, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			_, err := post(t, &idempotency.Transport{Base: &breaker{c.attempts}}, t.Context())
+			if err == nil || errors.Is(err, idempotency.ErrNotDone) != c.notDone {
+				t.Errorf("%v: %v, certainly not done: want %t", c.attempts, err, c.notDone)
+			}
+		})
+	}
 }
 
 func TestTransportGivesEachRequestItsOwnKeyAndKeepsTheCallers(t *testing.T) {
