@@ -1,43 +1,73 @@
-// Package stripetest holds the kit against Stripe's own client for Go: it
-// retries by itself, sends bare keys, and decides by the shape of an error's
-// body. It is a module of its own, so that the client is not a dependency of
-// the product.
+// Package stripetest holds the kit against Stripe's own clients for Go and
+// Node.js: they retry by themselves, send bare keys, and decide by the shape of
+// an error's body or by a header. It is a module of its own, so that the client
+// is not a dependency of the product.
 package stripetest
 
 import (
 	"encoding/json"
 	"net/http"
+	"strconv"
 
 	"github.com/cronce/cronce/idempotency"
 )
 
+const shouldRetry = "Stripe-Should-Retry"
+
 // WriteProblem is an Options.WriteProblem for services whose callers use
 // Stripe's client libraries.
 //
-// stripe-go never repeats a call that was answered {"error": {...}}, whatever
-// the status, except for 429 with the code lock_timeout; and it repeats every
-// call that was answered any other body, even a 400. So what is final has
-// Stripe's shape, what is in progress is a lock that timed out, and what else
-// may pass by itself stays application/problem+json.
-func WriteProblem(w http.ResponseWriter, r *http.Request, p idempotency.Problem) {
-	status, kind, code := p.Status, "invalid_request_error", p.Code
-	switch {
-	case p.Code == idempotency.CodeInProgress:
-		status, kind, code = http.StatusTooManyRequests, "idempotency_error", "lock_timeout"
-	case p.Code == idempotency.CodeMismatch, p.Code == idempotency.CodeMissingKey, p.Code == idempotency.CodeInvalidKey:
-		kind = "idempotency_error"
-	case p.Code == idempotency.CodeTxEnded, p.Code == idempotency.CodeOutcomeUnknown:
-		kind = "api_error" // final: no repetition can change it
-	case p.Status >= http.StatusInternalServerError:
-		idempotency.WriteProblem(w, r, p)
-		return
+// stripe-go goes by the body: it never repeats a call that was answered
+// {"error": {...}}, whatever the status, except for 429 with the code
+// lock_timeout; and it repeats every call that was answered any other body,
+// even a 400. stripe-node repeats by the header Stripe-Should-Retry, and takes
+// any body without an "error" for a success, even with a 503. It knows an
+// idempotency error by the status 400, which is Stripe's for it.
+//
+// So what is final has Stripe's shape, what is in progress is a lock that timed
+// out, and what else may pass by itself has the members of the problem and
+// "error" as text.
+func WriteProblem(w http.ResponseWriter, _ *http.Request, p idempotency.Problem) {
+	switch p.Code {
+	case idempotency.CodeInProgress:
+		write(w, http.StatusTooManyRequests, true, stripeError("idempotency_error", "lock_timeout", p))
+	case idempotency.CodeMismatch:
+		write(w, http.StatusBadRequest, false, stripeError("idempotency_error", p.Code, p))
+	case idempotency.CodeMissingKey, idempotency.CodeInvalidKey:
+		write(w, p.Status, false, stripeError("idempotency_error", p.Code, p))
+	case idempotency.CodeTxEnded, idempotency.CodeOutcomeUnknown, idempotency.CodeReplyTooLarge,
+		idempotency.CodeMisplaced, idempotency.CodeBodyConsumed: // no repetition can change it
+		write(w, p.Status, false, stripeError("api_error", p.Code, p))
+	default:
+		if p.Status < http.StatusInternalServerError {
+			write(w, p.Status, false, stripeError("invalid_request_error", p.Code, p))
+			return
+		}
+		write(w, p.Status, true, passing{p, p.Code, p.Detail})
 	}
-	body, err := json.Marshal(map[string]any{"error": map[string]string{"type": kind, "code": code, "message": p.Detail}})
+}
+
+func stripeError(kind, code string, p idempotency.Problem) any {
+	return map[string]any{"error": map[string]string{"type": kind, "code": code, "message": p.Detail}}
+}
+
+// passing is a problem that may pass by itself. Its error has the shape of
+// OAuth's, which stripe-go cannot read and stripe-node can.
+type passing struct {
+	idempotency.Problem
+	Error       string `json:"error"`
+	Description string `json:"error_description"`
+}
+
+// write answers, and says whether to repeat the call.
+func write(w http.ResponseWriter, status int, repeat bool, answer any) {
+	body, err := json.Marshal(answer)
 	if err != nil {
-		http.Error(w, p.Code, p.Status)
+		http.Error(w, err.Error(), status)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Stripe-Should-Retry", strconv.FormatBool(repeat))
 	w.WriteHeader(status)
 	w.Write(body)
 }

@@ -2,7 +2,9 @@ package stripetest_test
 
 import (
 	"bytes"
+	"hash/fnv"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -124,6 +126,18 @@ func cutAnswer(p *proxy, w http.ResponseWriter, r *http.Request, body []byte) {
 func doubled(p *proxy, w http.ResponseWriter, r *http.Request, body []byte) {
 	_, _, _ = p.forward(r, body)
 	pass(p, w, r, body)
+}
+
+// storm is up to five faults for a key, the same on every run.
+func storm(key string) []fault {
+	seed := fnv.New64a()
+	seed.Write([]byte(key))
+	random := rand.New(rand.NewPCG(seed.Sum64(), 1))
+	plan := make([]fault, random.IntN(6))
+	for i := range plan {
+		plan[i] = faults[random.IntN(len(faults))].do
+	}
+	return plan
 }
 
 // reset ends a connection with a TCP reset.

@@ -105,8 +105,8 @@ func TestTheSameKeyWithAnotherPayloadIsAnIdempotencyError(t *testing.T) {
 				t.Fatalf("got %T %v, want a *stripe.IdempotencyError", err, err)
 			}
 			var general *stripe.Error
-			if !errors.As(err, &general) || general.HTTPStatusCode != status || general.Code != idempotency.CodeMismatch {
-				t.Errorf("got %+v, want %d %s", general, status, idempotency.CodeMismatch)
+			if !errors.As(err, &general) || general.HTTPStatusCode != http.StatusBadRequest || general.Code != idempotency.CodeMismatch {
+				t.Errorf("got %+v, want 400 %s", general, idempotency.CodeMismatch)
 			}
 			if n := len(s.refused); n != 1 {
 				t.Errorf("the client asked %d times for what cannot succeed, want 1", n)
