@@ -172,6 +172,28 @@ func (r *Registry) JobProblem(jobID, field, code, message string) Problem {
 	}
 }
 
+// Warnings returns what is legal and seldom meant: enabled jobs that have no
+// scheduled time after now.
+func (r *Registry) Warnings(now time.Time) Problems {
+	found := Problems{}
+	for i, j := range r.All() {
+		if !j.Disabled && r.Schedule(i).Next(now).IsZero() {
+			found = append(found, r.JobProblem(j.ID, "schedule", CodeNeverAgain, fmt.Sprintf(
+				"the schedule %s has no scheduled time after now: the job never runs again; set a later time, or remove or disable the job", j.Schedule)))
+		}
+	}
+	found.Sort()
+	return found
+}
+
+// KeyStoreProblem is a problem with the address of the key store i, in the order
+// of KeyStores, with the place of the field that names its variable.
+func (r *Registry) KeyStoreProblem(i int, code, message string) Problem {
+	found := newReport(r.source)
+	found.add(fmt.Sprintf("keyStores[%d].urlEnv", i), code, "%s", message)
+	return found.problems[0]
+}
+
 // hash hashes each job's definition, and all of those that run.
 func (r *Registry) hash() error {
 	sum := sha256.New()

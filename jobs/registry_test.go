@@ -253,3 +253,29 @@ func TestManyProblemsAreFoundInBoundedTime(t *testing.T) {
 		t.Errorf("%d problems", len(problems))
 	}
 }
+
+// A one-time job and a list of years may be wholly in the past, or disabled, or
+// have one time to come.
+func TestJobsThatNeverRunAgainAreWarnings(t *testing.T) {
+	r, err := jobs.Parse("cronce.yaml", []byte(`name: acme
+jobs:
+  - { id: once, schedule: 'at(2026-01-01T00:00:00)', targetUrlEnv: A_URL, path: /a }
+  - { id: years, schedule: 'cron(0 0 1 1 ? 2024,2025)', targetUrlEnv: A_URL, path: /a }
+  - { id: last, schedule: 'at(2026-11-21T12:00:01)', targetUrlEnv: A_URL, path: /a }
+  - { id: off, schedule: 'at(2026-01-01T00:00:00)', targetUrlEnv: A_URL, path: /a, enabled: false }
+  - { id: daily, schedule: '@daily', targetUrlEnv: A_URL, path: /a }
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, w := range r.Warnings(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)) {
+		got = append(got, fmt.Sprintf("%d:%d %s %s", w.Line, w.Column, w.Job, w.Code))
+	}
+	if want := []string{"3:27 once never_again", "4:28 years never_again"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := r.Warnings(time.Date(2026, 11, 21, 12, 0, 1, 0, time.UTC)); len(got) != 3 {
+		t.Errorf("at the last time: %v", got)
+	}
+}

@@ -6,13 +6,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cronce/cronce/cleanup"
 	"github.com/cronce/cronce/jobs"
 )
 
 type checkJSON struct {
 	OK       bool           `json:"ok"`
 	Problems []jobs.Problem `json:"problems"`
+	Warnings jobs.Problems  `json:"warnings"` // none of them keeps the registry from being run
 	Jobs     []checkedJob   `json:"jobs"`
 }
 
@@ -37,7 +37,10 @@ due next, its key scope, how long keys of that scope live, and the horizon: how
 long after its first attempt a run may still be sent. A key must outlive the
 horizon.
 
-Exit 0: sound. Exit 2: problems. Nothing is started and nothing is called.`,
+A job whose scheduled times have all passed is a warning ("warnings" of --json).
+
+Exit 0: sound, warnings or not. Exit 2: problems. Nothing is started and nothing
+is called.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error { return a.check(noEnv) },
 	}
@@ -50,11 +53,7 @@ func (a *app) check(noEnv bool) error {
 	if noEnv {
 		lookup = nil
 	}
-	reg, problems := jobs.CheckFile(a.config, lookup)
-	if reg != nil {
-		problems = append(problems, cleanup.Prove(reg)...)
-		problems.Sort()
-	}
+	reg, problems := a.checkRegistry(lookup)
 	if err := a.printCheck(reg, problems); err != nil {
 		return err
 	}
@@ -67,7 +66,7 @@ func (a *app) check(noEnv bool) error {
 func (a *app) printCheck(reg *jobs.Registry, problems jobs.Problems) error {
 	if a.json {
 		return printJSON(a.out, checkJSON{
-			OK: len(problems) == 0, Problems: append([]jobs.Problem{}, problems...), Jobs: checkedJobs(reg, a.now()),
+			OK: len(problems) == 0, Problems: append([]jobs.Problem{}, problems...), Warnings: warnings(reg, a.now()), Jobs: checkedJobs(reg, a.now()),
 		})
 	}
 	if reg != nil {
@@ -83,12 +82,23 @@ func (a *app) printCheck(reg *jobs.Registry, problems jobs.Problems) error {
 	for _, p := range problems {
 		fmt.Fprintln(a.err, p.Error())
 	}
+	for _, w := range warnings(reg, a.now()) {
+		fmt.Fprintln(a.err, "warning:", w.Error())
+	}
 	if len(problems) > 0 {
 		_, err := fmt.Fprintf(a.err, "%d problem(s); nothing was started\n", len(problems))
 		return err
 	}
 	_, err := fmt.Fprintf(a.out, "ok: %d jobs\n", len(reg.Jobs()))
 	return err
+}
+
+// warnings are those of a registry whose file is sound.
+func warnings(reg *jobs.Registry, now time.Time) jobs.Problems {
+	if reg == nil {
+		return jobs.Problems{}
+	}
+	return reg.Warnings(now)
 }
 
 func checkedJobs(reg *jobs.Registry, now time.Time) []checkedJob {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"github.com/cronce/cronce/cleanup"
+	"github.com/cronce/cronce/internal/keystores"
 	"github.com/cronce/cronce/jobs"
 )
 
@@ -14,15 +15,26 @@ func (a *app) registry() (*jobs.Registry, error) {
 // keep it from running well: the environment that it names, and keys that
 // could expire before a call's last retry.
 func (a *app) soundRegistry() (*jobs.Registry, error) {
-	reg, problems := jobs.CheckFile(a.config, a.lookup)
-	if reg != nil {
-		problems = append(problems, cleanup.Prove(reg)...)
-	}
+	reg, problems := a.checkRegistry(a.lookup)
 	if len(problems) > 0 {
-		problems.Sort()
 		return reg, problems
 	}
 	return reg, nil
+}
+
+// checkRegistry lists all that is wrong with the registry; a nil lookup leaves
+// the environment out. The registry is nil unless its file is sound.
+func (a *app) checkRegistry(lookup func(string) (string, bool)) (*jobs.Registry, jobs.Problems) {
+	reg, problems := jobs.CheckFile(a.config, lookup)
+	if reg == nil {
+		return nil, problems
+	}
+	problems = append(problems, cleanup.Prove(reg)...)
+	if lookup != nil {
+		problems = append(problems, keystores.Check(reg, lookup)...)
+	}
+	problems.Sort()
+	return reg, problems
 }
 
 // job finds one job of the registry.

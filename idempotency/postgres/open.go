@@ -15,10 +15,9 @@ import (
 // table is where the connection's search path finds it, else in "cronce". No
 // error shows the URL. close ends the pool.
 func Open(ctx context.Context, url string, o Options) (s *Store, close func(), err error) {
-	config, err := pgxpool.ParseConfig(url)
+	config, err := parse(url)
 	if err != nil {
-		// The parser's own message quotes the URL.
-		return nil, nil, errors.New("the URL cannot be read: it should look like postgres://user:password@host:5432/database?sslmode=verify-full")
+		return nil, nil, err
 	}
 	config.MaxConns = 2
 	if config.ConnConfig.ConnectTimeout == 0 {
@@ -33,6 +32,22 @@ func Open(ctx context.Context, url string, o Options) (s *Store, close func(), e
 		return nil, nil, err
 	}
 	return New(pool, o), pool.Close, nil
+}
+
+// CheckURL reports whether Open could read the URL, without connecting. No
+// error shows it.
+func CheckURL(url string) error {
+	_, err := parse(url)
+	return err
+}
+
+func parse(url string) (*pgxpool.Config, error) {
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		// The parser's own message quotes the URL.
+		return nil, errors.New("the URL cannot be read: it should look like postgres://user:password@host:5432/database?sslmode=verify-full")
+	}
+	return config, nil
 }
 
 // schemaOf finds the table.

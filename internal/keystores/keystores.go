@@ -3,10 +3,12 @@
 package keystores
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"strings"
 
@@ -24,11 +26,11 @@ func Of(reg *jobs.Registry, lookup func(string) (string, bool)) []cleanup.Store 
 	var stores []cleanup.Store
 	for _, s := range reg.KeyStores() {
 		stores = append(stores, cleanup.Store{Name: s.Name, Open: func(ctx context.Context) (idempotency.Purger, func(), error) {
-			url, ok := lookup(s.URLEnv)
-			if !ok || url == "" {
+			address, ok := lookup(s.URLEnv)
+			if !ok || address == "" {
 				return nil, nil, fmt.Errorf("the environment variable %s is not set: the URL of the key store", s.URLEnv)
 			}
-			p, done, err := open(ctx, url, s.Schema)
+			p, done, err := open(ctx, address, s.Schema)
 			if err != nil {
 				return nil, nil, fmt.Errorf("what %s names: %w", s.URLEnv, err)
 			}
@@ -38,22 +40,92 @@ func Of(reg *jobs.Registry, lookup func(string) (string, bool)) []cleanup.Store 
 	return stores
 }
 
+// Check reports the key stores whose address in the environment cannot be read.
+// It connects to none. Variables that are not set are jobs.Registry.CheckEnv's.
+func Check(reg *jobs.Registry, lookup func(string) (string, bool)) (problems jobs.Problems) {
+	if reg.Cleanup().DisabledBecause != "" {
+		return nil
+	}
+	for i, s := range reg.KeyStores() {
+		address, _ := lookup(s.URLEnv)
+		if address == "" {
+			continue
+		}
+		if err := checkAddress(address); err != nil {
+			problems = append(problems, reg.KeyStoreProblem(i, jobs.CodeBadURL, fmt.Sprintf(
+				"the environment variable %s does not hold the address of a key store: %v", s.URLEnv, err)))
+		}
+	}
+	return problems
+}
+
+// checkAddress never repeats the address in an error.
+func checkAddress(address string) error {
+	path, isFile := strings.CutPrefix(address, "sqlite:")
+	switch {
+	case isFile && path == "":
+		return errors.New("sqlite: needs a file's path, as in sqlite:/var/lib/keys.db")
+	case isFile:
+		return nil
+	case isPostgres(address):
+		return cmp.Or(checkHosts(address), postgres.CheckURL(address))
+	case isMySQL(address):
+		_, done, err := mysql.Open(address, mysql.Options{}) // connects to nothing yet
+		if err != nil {
+			return err
+		}
+		done()
+		return checkHosts(address)
+	}
+	return errEngine
+}
+
+// checkHosts refuses hosts and ports that cannot exist.
+func checkHosts(address string) error {
+	_, hosts, isDSN := strings.Cut(address, "@tcp(")
+	if isDSN {
+		hosts, _, _ = strings.Cut(hosts, ")")
+	} else if u, err := url.Parse(address); err == nil {
+		hosts = u.Host
+	}
+	if hosts == "" { // the driver's default, or a socket
+		return nil
+	}
+	for at := range strings.SplitSeq(hosts, ",") {
+		u, err := url.Parse("//" + at)
+		if err != nil || !jobs.ValidHost(u.Hostname()) || !jobs.ValidPort(u.Port()) {
+			return errors.New("its host or port cannot exist: the host must be a DNS name or an IP address, the port 1 to 65535")
+		}
+	}
+	return nil
+}
+
+var errEngine = errors.New("it is neither postgres://..., mysql://... (or user:password@tcp(host:3306)/database), nor sqlite:PATH (its value is not shown)")
+
+func isPostgres(address string) bool {
+	return strings.HasPrefix(address, "postgres://") || strings.HasPrefix(address, "postgresql://")
+}
+
+func isMySQL(address string) bool {
+	return strings.HasPrefix(address, "mysql://") || strings.Contains(address, "@tcp(") || strings.Contains(address, "@unix(")
+}
+
 // open never repeats the URL in an error.
-func open(ctx context.Context, url, schema string) (idempotency.Purger, func(), error) {
-	path, isFile := strings.CutPrefix(url, "sqlite:")
+func open(ctx context.Context, address, schema string) (idempotency.Purger, func(), error) {
+	path, isFile := strings.CutPrefix(address, "sqlite:")
 	switch {
 	case isFile:
 		return openFile(path)
-	case strings.HasPrefix(url, "postgres://"), strings.HasPrefix(url, "postgresql://"):
-		return opened(postgres.Open(ctx, url, postgres.Options{Schema: schema}))
-	case strings.HasPrefix(url, "mysql://"), strings.Contains(url, "@tcp("), strings.Contains(url, "@unix("):
+	case isPostgres(address):
+		return opened(postgres.Open(ctx, address, postgres.Options{Schema: schema}))
+	case isMySQL(address):
 		o := mysql.Options{}
 		if schema != "" {
 			o.Table = schema + ".idempotency_keys"
 		}
-		return opened(mysql.Open(url, o))
+		return opened(mysql.Open(address, o))
 	}
-	return nil, nil, errors.New("it is neither postgres://..., mysql://... (or user:password@tcp(host:3306)/database), nor sqlite:PATH (its value is not shown)")
+	return nil, nil, errEngine
 }
 
 // opened keeps a nil store from becoming a Purger that is not nil.

@@ -165,3 +165,40 @@ func asURL(t *testing.T, dsn string) string {
 	u := url.URL{Scheme: "mysql", User: url.UserPassword(c.User, c.Passwd), Host: c.Addr, Path: c.DBName}
 	return u.String()
 }
+
+// An address that nothing can be opened by is a problem before a purge, with
+// its place and without its value.
+func TestAddressesAreCheckedWithoutConnecting(t *testing.T) {
+	check := func(address string) jobs.Problems {
+		r, err := jobs.Parse("cronce.yaml", []byte("name: acme\nkeyStores:\n  - { name: db, urlEnv: DB_URL }\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return keystores.Check(r, func(string) (string, bool) { return address, address != "" })
+	}
+	for _, good := range []string{
+		"", "postgres://u:s3cret@db.example:5432/keys", "postgresql:///keys?host=/run/postgresql", "postgres://db/keys?sslmode=require",
+		"mysql://u:s3cret@db:3306/keys", "u:s3cret@tcp(db:3306)/keys", "u:s3cret@tcp([::1]:3306)/keys", "u@unix(/run/mysql.sock)/keys", "sqlite:/var/lib/keys.db",
+	} {
+		if got := check(good); len(got) > 0 {
+			t.Errorf("%s: %v", good, got)
+		}
+	}
+	for _, bad := range []string{
+		"garbage-s3cret", "redis://:s3cret@db", "http://db", "sqlite:", "postgres://u:s3cret@%zz", "postgres://u:s3cret@db:0/keys", "postgres://u:s3cret@db:99999/keys",
+		"postgres://u:s3cret@.../keys", "mysql://u:s3cret@", "mysql://u:s3cret@.../keys", "mysql://u:s3cret@db:0/keys", "mysql://u:s3cret@db:99999/keys",
+		"u:s3cret@tcp(...:3306)/keys", "u:s3cret@tcp(db:0)/keys", "u:s3cret@tcp(db:3306", "postgres://u:s3cret@db/keys?sslmode=perhaps",
+	} {
+		got := check(bad)
+		if len(got) != 1 || got[0].Code != jobs.CodeBadURL || got[0].Line != 3 || got[0].Column != 25 || !strings.Contains(got[0].Message, "DB_URL") || strings.Contains(got[0].Message, "s3cret") {
+			t.Errorf("%s: %v", bad, got)
+		}
+	}
+	off, err := jobs.NewRegistry(jobs.Name("acme"), jobs.KeyStore{Name: "db", URLEnv: "DB_URL"}, jobs.Cleanup{DisabledBecause: "pg_cron"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := keystores.Check(off, func(string) (string, bool) { return "garbage", true }); len(got) > 0 {
+		t.Errorf("a purge that is switched off: %v", got)
+	}
+}
