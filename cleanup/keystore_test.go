@@ -77,12 +77,13 @@ func (t *keyTx) Commit(_ context.Context, c idempotency.Claim, r idempotency.Rep
 	return r.ExpiresAt, nil
 }
 
-func (t *keyTx) Rollback(context.Context) {
+func (t *keyTx) Rollback(context.Context) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.mine {
 		delete(t.held, t.key)
 	}
+	return nil
 }
 
 // purge forgets what has expired.

@@ -5,12 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 )
 
 // Effect is a call to the world outside, which no transaction can take back.
 type Effect[T any] struct {
-	// Do makes the call, once. Its context ends after MaxRun and carries the
-	// vendor's key ([VendorKey]), which [Transport] sends. An error means that
+	// Do makes the call, once. Its context ends MaxRun after the kit began to
+	// reserve the key, before the lease does, and carries the vendor's key ([VendorKey]), which [Transport] sends. An error means that
 	// the outcome is unknown, unless it wraps [ErrNotDone].
 	Do func(context.Context) (T, error)
 	// Reconcile finds out what came of a call that was lost, under the same
@@ -45,7 +46,10 @@ func Call[T any](ctx context.Context, k *Kit, op Operation, e Effect[T]) (result
 		return result, false, fmt.Errorf("idempotency: Call needs a store that can reserve keys; %T cannot", k.store)
 	}
 	caller := call[T]{kit: k, store: store, claim: c, effect: e}
-	r, duplicate, err := k.settle(ctx, c, func() (attempt, error) { return caller.attempt(ctx) })
+	r, duplicate, err := k.settle(ctx, c, func() (attempt, error) {
+		caller.began = time.Now()
+		return caller.attempt(ctx)
+	})
 	if err != nil {
 		return result, false, err
 	}
@@ -57,6 +61,7 @@ type call[T any] struct {
 	store  Reserver
 	claim  Claim
 	effect Effect[T]
+	began  time.Time // before the key was reserved, so that MaxRun is over before the lease is
 }
 
 // attempt reserves the key, or takes it over to reconcile what was lost.
@@ -91,18 +96,27 @@ func (c call[T]) attempt(ctx context.Context) (attempt, error) {
 	}, nil
 }
 
-func (c call[T]) reserve(ctx context.Context, takeOver bool) (look Look, err error) {
-	timeout := c.kit.opt.StoreTimeout
-	err = c.kit.limits.within(ctx, timeout, func(ctx context.Context) (err error) {
-		look, err = c.store.Reserve(ctx, c.claim, c.claim.MaxRun+timeout, takeOver)
-		return err
-	})
-	return look, err
+func (c call[T]) reserve(ctx context.Context, takeOver bool) (Look, error) {
+	ctx, cancel := c.kit.exchange(ctx)
+	defer cancel()
+	look, err := c.store.Reserve(ctx, c.claim, c.claim.MaxRun+c.kit.opt.StoreTimeout, takeOver)
+	return look, explain(ctx, err)
 }
 
 func (c call[T]) make(ctx context.Context) (result T, duplicate bool, err error) {
+	if c.over() {
+		return result, false, fmt.Errorf("%w, because MaxRun was over before it: %w", ErrNotDone, ErrUnavailable)
+	}
 	result, err = c.effect.Do(ctx)
 	return result, false, err
+}
+
+// over reports whether the lease may have lapsed meanwhile: another process can
+// have reconciled the call. It asks both clocks. The monotonic one stands still
+// while the machine is suspended, and the wall clock can be set back.
+func (c call[T]) over() bool {
+	now := time.Now()
+	return now.Sub(c.began) >= c.claim.MaxRun || now.Round(0).Sub(c.began.Round(0)) >= c.claim.MaxRun
 }
 
 func (c call[T]) reconcile(ctx context.Context, late bool) (result T, duplicate bool, err error) {
@@ -124,7 +138,7 @@ func (c call[T]) reconcile(ctx context.Context, late bool) (result T, duplicate 
 // run works on a key that is reserved for us, and settles it. Whatever stops it
 // before that leaves the outcome unknown.
 func (c call[T]) run(ctx context.Context, fn func(context.Context) (T, bool, error)) (_ Reply, _ bool, err error) {
-	running, cancel := context.WithCancel(c.kit.limits.from(ctx, c.claim.MaxRun))
+	running, cancel := context.WithDeadline(context.WithoutCancel(ctx), c.began.Add(c.claim.MaxRun))
 	defer cancel()
 	settled := false
 	defer func() {
@@ -153,8 +167,10 @@ func (c call[T]) finish(ctx context.Context, result T) (Reply, error) {
 		return Reply{}, fmt.Errorf("%w: the result cannot be stored as JSON: %w", ErrOutcomeUnknown, err)
 	}
 	r := Reply{Body: body}
+	end, cancel := c.kit.ending(ctx)
+	defer cancel()
 	var held bool
-	r.ExpiresAt, held, err = c.store.Settle(c.kit.ending(ctx), c.claim, r)
+	r.ExpiresAt, held, err = c.store.Settle(end, c.claim, r)
 	if err == nil && !held {
 		err = errLeaseLost
 	}
@@ -169,6 +185,8 @@ var errLeaseLost = errors.New("the lease lapsed and another call has the key")
 // giveUp is Doubt or Free, when the work is over without a result. What cannot
 // be written now the lapsing lease says later.
 func (c call[T]) giveUp(ctx context.Context, how func(context.Context, Claim) (bool, error)) error {
-	_, err := how(c.kit.ending(ctx), c.claim)
+	end, cancel := c.kit.ending(ctx)
+	defer cancel()
+	_, err := how(end, c.claim)
 	return err
 }

@@ -178,12 +178,13 @@ func (t *crowded) Commit(ctx context.Context, c idempotency.Claim, r idempotency
 	return time.Now().Add(time.Hour), nil
 }
 
-func (t *crowded) Rollback(context.Context) {
+func (t *crowded) Rollback(context.Context) error {
 	t.crowd.mu.Lock()
 	defer t.crowd.mu.Unlock()
 	if t.held {
 		t.crowd.held[t.key], t.held = false, false
 	}
+	return nil
 }
 
 // caller is one call of a crowd.

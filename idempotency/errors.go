@@ -1,6 +1,9 @@
 package idempotency
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 var (
 	// ErrMismatch: the key was used before with another payload. Repeat the
@@ -31,6 +34,11 @@ var (
 	// ErrReplyTooLarge is what a handler's Write returns past
 	// Options.MaxReplyBody. The work is rolled back and the key is free.
 	ErrReplyTooLarge = errors.New("the reply is larger than MaxReplyBody")
+	// ErrConflict is for engines whose isolation is stricter than READ COMMITTED:
+	// the work, or its commit, failed because of another transaction (SQLSTATE
+	// 40001, 40P01). The kit runs the work again; a caller sees this error, which
+	// is an ErrTxAborted, only when that has failed several times.
+	ErrConflict = fmt.Errorf("%w: it conflicted with another transaction each time", ErrTxAborted)
 	// ErrNotYours is what Commit and Rollback of a transaction that the kit
 	// handed out return. The transaction goes on.
 	ErrNotYours = errors.New("this transaction is committed or rolled back by the idempotency kit: return from the handler instead")

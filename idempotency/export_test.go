@@ -38,13 +38,6 @@ func (g *gate) Leave(f *flight, known bool)            { g.leave(f, known) }
 func (g *gate) Tell(f *flight, found *Record, ok bool) { g.tell(f, found, ok) }
 func (g *gate) Len() int                               { return len(g.flights) }
 
-type Limits = limits
-
-func (l *limits) From(ctx context.Context, d time.Duration) context.Context { return l.from(ctx, d) }
-func (l *limits) Within(ctx context.Context, d time.Duration, fn func(context.Context) error) error {
-	return l.within(ctx, d, fn)
-}
-
 // Scopes is how many default scopes are remembered.
 func (k *Kit) Scopes() int { return len(k.scopes.owners) }
 

@@ -78,8 +78,9 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.refuse(w, r, c.Key, *bad, errors.New(bad.Detail))
 		return
 	}
-	out := newCapture(w, h.kit.opt.MaxReplyBody)
+	var out *capture // the last run's
 	reply, replayed, err := h.kit.once(r.Context(), c, func(ctx context.Context) (Reply, Disposition, error) {
+		out = newCapture(w, h.kit.opt.MaxReplyBody)
 		inside := inner(ctx, r, body)
 		h.next.ServeHTTP(out, inside)
 		reply := out.reply(h.kit.replayable, h.kit.opt.MaxStoredBody)

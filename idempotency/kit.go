@@ -16,7 +16,6 @@ type Kit struct {
 	store  Store
 	opt    Options
 	gate   gate
-	limits limits
 	scopes scopes
 
 	replayable []string // canonical names of headers
@@ -42,8 +41,7 @@ type Options struct {
 	// 5m. The key of a stopped process is free at the latest this long after
 	// its last statement.
 	MaxRun time.Duration
-	// StoreTimeout bounds each exchange with the store; default 10s. Like
-	// MaxRun it may end up to a sixteenth early: requests share their timers.
+	// StoreTimeout bounds each exchange with the store; default 10s.
 	StoreTimeout time.Duration
 
 	// MaxRequestBody is what is read of a request, in bytes; larger ones are

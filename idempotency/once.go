@@ -43,7 +43,7 @@ func (k *Kit) once(ctx context.Context, c Claim, w work) (r Reply, replayed bool
 		}
 		return attempt{look,
 			func() (Reply, bool, error) { return k.run(ctx, tx, c, w) },
-			func() { tx.Rollback(ctx) },
+			func() { _ = tx.Rollback(ctx) },
 		}, nil
 	})
 }
@@ -102,6 +102,7 @@ func (k *Kit) lastLook(ctx context.Context, c Claim) (Reply, bool, error) {
 func (k *Kit) lead(ctx context.Context, until time.Time, c Claim, f *flight, try func() (attempt, error)) (Reply, bool, error) {
 	known := false
 	defer func() { k.gate.leave(f, known) }()
+	conflicts := 0
 	for pause := firstPause; ; pause = min(2*pause, maxPause) {
 		a, err := try()
 		if err != nil {
@@ -110,6 +111,9 @@ func (k *Kit) lead(ctx context.Context, until time.Time, c Claim, f *flight, try
 		v := a.look.judge(c)
 		if v == doWork {
 			r, replayed, err := a.do()
+			if conflicts++; errors.Is(err, ErrConflict) && conflicts < maxConflicts && wait(ctx, rand.N(pause)) {
+				continue
+			}
 			known = err == nil && !r.ExpiresAt.IsZero()
 			return r, replayed, err
 		}
@@ -126,39 +130,57 @@ func (k *Kit) lead(ctx context.Context, until time.Time, c Claim, f *flight, try
 
 // run does the work in the transaction and ends it. A panic of the work goes
 // through, after the rollback.
-func (k *Kit) run(ctx context.Context, tx Tx, c Claim, w work) (Reply, bool, error) {
+func (k *Kit) run(ctx context.Context, tx Tx, c Claim, w work) (r Reply, replayed bool, err error) {
 	// The caller may hang up; the work goes on.
-	running, cancel := context.WithCancel(k.limits.from(ctx, c.MaxRun))
+	running, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.MaxRun)
 	defer cancel()
-	commit := false
+	panics := true
 	defer func() {
-		if !commit {
-			tx.Rollback(k.ending(ctx))
+		if panics {
+			_ = k.rollback(ctx, tx, c)
 		}
 	}()
-
 	r, then, err := w(tx.Context(running))
+	panics = false
 	if err == nil && running.Err() != nil {
 		err = ErrRunTooLong
 	}
-	if err != nil {
-		return r, false, err
-	}
-	end := k.ending(ctx)
-	switch then {
-	case Commit:
-		commit = true
-		if r.ExpiresAt, err = tx.Commit(end, c, r); err != nil {
-			return k.afterFailedCommit(end, c, r, err)
+	if err != nil || then != Commit {
+		failed := k.rollback(ctx, tx, c)
+		if err = errors.Join(failed, err); err != nil || then == Release {
+			return r, false, err
 		}
-		return r, false, nil
-	case RecordAlone:
-		commit = true
-		tx.Rollback(end)
-		return k.recordAlone(end, c, r)
-	default:
-		return r, false, nil
 	}
+	end, cancel := k.ending(ctx)
+	defer cancel()
+	if then == RecordAlone {
+		return k.recordAlone(end, c, r)
+	}
+	if r.ExpiresAt, err = tx.Commit(end, c, r); err != nil {
+		return k.afterFailedCommit(end, c, r, err)
+	}
+	return r, false, nil
+}
+
+// rollback undoes the work. Of work that ended its transaction itself it is not
+// known what stands, so the key is used up, as after a commit that found this.
+func (k *Kit) rollback(ctx context.Context, tx Tx, c Claim) error {
+	end, cancel := k.ending(ctx)
+	defer cancel()
+	err := tx.Rollback(end)
+	if errors.Is(err, ErrTxEnded) {
+		err = errors.Join(err, k.useUp(c))
+	}
+	return err
+}
+
+// useUp records that the outcome of the key's work is unknown, in a transaction
+// of its own: one that the context carries has been ended.
+func (k *Kit) useUp(c Claim) error {
+	ctx, cancel := k.ending(context.Background())
+	defer cancel()
+	_, _, err := k.recordAlone(ctx, c, Reply{Status: http.StatusInternalServerError, Omitted: true})
+	return err
 }
 
 // recordAlone stores a reply whose work was rolled back. Between the two the
@@ -169,7 +191,7 @@ func (k *Kit) recordAlone(ctx context.Context, c Claim, r Reply) (Reply, bool, e
 		return r, false, err
 	}
 	if v := look.judge(c); v != doWork && v != tooLate {
-		tx.Rollback(ctx)
+		_ = tx.Rollback(ctx)
 		return v.answer(look)
 	}
 	r.ExpiresAt, err = tx.Commit(ctx, c, r)
@@ -180,10 +202,10 @@ func (k *Kit) recordAlone(ctx context.Context, c Claim, r Reply) (Reply, bool, e
 // lost is recognised by its owner.
 func (k *Kit) afterFailedCommit(ctx context.Context, c Claim, r Reply, cause error) (Reply, bool, error) {
 	if errors.Is(cause, ErrTxEnded) {
-		// Whether its effects stand is not known, so they must not be
-		// repeated: the key is used up.
-		_, _, err := k.recordAlone(ctx, c, Reply{Status: http.StatusInternalServerError, Omitted: true})
-		return r, false, errors.Join(cause, err)
+		return r, false, errors.Join(cause, k.useUp(c))
+	}
+	if errors.Is(cause, ErrConflict) {
+		return r, false, cause
 	}
 	look, err := k.look(ctx, c)
 	if err != nil || look.Record == nil {
@@ -212,30 +234,48 @@ func (k *Kit) usedUp(ctx context.Context, c Claim) error {
 }
 
 func (k *Kit) begin(ctx context.Context, c Claim) (tx Tx, look Look, err error) {
-	err = k.limits.within(ctx, k.opt.StoreTimeout, func(ctx context.Context) (err error) {
-		tx, look, err = k.store.Begin(ctx, c)
-		return err
-	})
-	return tx, look, err
+	ctx, cancel := k.exchange(ctx)
+	defer cancel()
+	tx, look, err = k.store.Begin(ctx, c)
+	return tx, look, explain(ctx, err)
 }
 
 func (k *Kit) look(ctx context.Context, c Claim) (look Look, err error) {
-	err = k.limits.within(ctx, k.opt.StoreTimeout, func(ctx context.Context) (err error) {
-		look, err = k.store.Look(ctx, c)
-		return err
-	})
-	return look, err
+	ctx, cancel := k.exchange(ctx)
+	defer cancel()
+	look, err = k.store.Look(ctx, c)
+	return look, explain(ctx, err)
+}
+
+// errNoAnswer is the cause of an exchange's end at the store's timeout.
+var errNoAnswer = fmt.Errorf("no answer within the store's timeout: %w", context.DeadlineExceeded)
+
+// exchange is a context for one exchange with the store.
+func (k *Kit) exchange(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, k.opt.StoreTimeout, errNoAnswer)
+}
+
+// explain adds to the error of an exchange that it took too long.
+func explain(ctx context.Context, err error) error {
+	if err != nil && errors.Is(context.Cause(ctx), errNoAnswer) {
+		return fmt.Errorf("%w (%w)", err, errNoAnswer)
+	}
+	return err
 }
 
 // ending is a context for ending a transaction, which must happen even when the
 // caller is gone or MaxRun is over.
-func (k *Kit) ending(ctx context.Context) context.Context {
-	return k.limits.from(ctx, k.opt.StoreTimeout)
+func (k *Kit) ending(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), k.opt.StoreTimeout)
 }
 
 const (
 	firstPause = 5 * time.Millisecond
 	maxPause   = 250 * time.Millisecond
+
+	// maxConflicts is how often the work is done for one call when each time
+	// another transaction is in its way.
+	maxConflicts = 10
 )
 
 // sleep waits about d, a little less so that pollers drift apart; false when

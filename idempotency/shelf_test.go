@@ -132,10 +132,11 @@ func (t *shelved) Commit(_ context.Context, c idempotency.Claim, r idempotency.R
 	return record.ExpiresAt, nil
 }
 
-func (t *shelved) Rollback(context.Context) {
+func (t *shelved) Rollback(context.Context) error {
 	t.shelf.mu.Lock()
 	defer t.shelf.mu.Unlock()
 	if t.held {
 		t.shelf.held, t.held = false, false
 	}
+	return nil
 }

@@ -95,10 +95,12 @@ type Tx interface {
 	// returns the time of expiry. ErrLostRace: a live record was in the way;
 	// ErrTxEnded: the work had ended the transaction.
 	Commit(context.Context, Claim, Reply) (time.Time, error)
-	// Rollback frees the key and forgets the work. It cannot fail: what the
-	// database does not hear it finds out by itself. In a transaction that
-	// Begin joined, only what was done since is undone.
-	Rollback(context.Context)
+	// Rollback frees the key and undoes the work; what the database does not
+	// hear it finds out by itself. In a transaction that Begin joined, it undoes
+	// only what was done since. It returns nil or one of these: ErrTxEnded, the
+	// work had ended the transaction, so that its effects may stand; ErrConflict,
+	// the work failed because of another transaction and can be done again.
+	Rollback(context.Context) error
 }
 
 // Reserver is a [Store] that can hold a key over work outside the database.

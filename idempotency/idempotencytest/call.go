@@ -173,6 +173,35 @@ var callCases = map[string]func(*testing.T, Engine){
 			t.Fatal(got, duplicate, err)
 		}
 	},
+	"a process that was suspended over its reservation does not call any more": func(t *testing.T, e Engine) {
+		var charges int
+		suspended := suspended{e.Store, e.Store.(idempotency.Reserver), func() {
+			e.Age(chargeKey, time.Hour)
+			_, _, err := idempotency.Call(t.Context(), kit(t, e.Other), charge, reconciled(vendor(&charges, nil), 0, false, nil))
+			ok(t, err)
+		}}
+		brief := kit(t, suspended, func(o *idempotency.Options) { o.MaxRun = time.Nanosecond })
+		if _, _, err := idempotency.Call(t.Context(), brief, charge, vendor(&charges, nil)); !errors.Is(err, idempotency.ErrUnavailable) || charges != 1 {
+			t.Fatal(err, charges)
+		}
+		got, duplicate, err := idempotency.Call(t.Context(), kit(t, e.Store), charge, vendor(&charges, nil))
+		if err != nil || got != 1 || !duplicate || charges != 1 {
+			t.Error(got, duplicate, err, charges)
+		}
+	},
+	"a reconciliation that outlasts MaxRun does not call any more": func(t *testing.T, e Engine) {
+		var charges int
+		reserve(t, e, "dead process", 0)
+		k := kit(t, e.Store, func(o *idempotency.Options) { o.MaxRun = 10 * time.Millisecond })
+		effect := vendor(&charges, nil)
+		effect.Reconcile = func(ctx context.Context) (int, bool, error) {
+			<-ctx.Done()
+			return 0, false, nil
+		}
+		if _, _, err := idempotency.Call(t.Context(), k, charge, effect); !errors.Is(err, idempotency.ErrNotDone) || charges != 0 {
+			t.Error(err, charges)
+		}
+	},
 	"a panic in the call leaves the outcome unknown": func(t *testing.T, e Engine) {
 		func() {
 			defer func() { _ = recover() }()
@@ -306,6 +335,22 @@ func (s lossy) Reserve(ctx context.Context, c idempotency.Claim, lease time.Dura
 	look, err := s.Reserver.Reserve(ctx, c, lease, takeOver)
 	if err == nil && look.Held {
 		return idempotency.Look{}, idempotency.ErrUnavailable
+	}
+	return look, err
+}
+
+// suspended is a process that is suspended between its reservation and the
+// answer to it, while something happens.
+type suspended struct {
+	idempotency.Store
+	idempotency.Reserver
+	meanwhile func()
+}
+
+func (s suspended) Reserve(ctx context.Context, c idempotency.Claim, lease time.Duration, takeOver bool) (idempotency.Look, error) {
+	look, err := s.Reserver.Reserve(ctx, c, lease, takeOver)
+	if err == nil && look.Held {
+		s.meanwhile()
 	}
 	return look, err
 }

@@ -42,13 +42,19 @@ type Engine struct {
 	// Within runs fn under a transaction of the caller's own, handed to the
 	// store, and then commits or rolls back.
 	Within func(commit bool, fn func(context.Context) error) error
+	// Chain ends the transaction that ctx carries with a COMMIT, behind the kit's
+	// back, and begins another.
+	Chain func(ctx context.Context) error
+	// Trusting: a Rollback of the engine does not tell yet that the work had
+	// ended the transaction. An engine that sets this repeats such work.
+	Trusting bool
 	// OneWriter: a transaction keeps every other one from writing.
 	OneWriter bool
 }
 
 // Run runs the contract. open is called once a case.
 func Run(t *testing.T, open func(*testing.T) Engine) {
-	for _, group := range []map[string]func(*testing.T, Engine){handlerCases, headerCases, doCases, raceCases, callCases, purgeCases} {
+	for _, group := range []map[string]func(*testing.T, Engine){handlerCases, headerCases, endedCases, doCases, raceCases, callCases, purgeCases} {
 		for rule, check := range group {
 			t.Run(rule, func(t *testing.T) { check(t, open(t)) })
 		}

@@ -112,9 +112,10 @@ func engineOn(t *testing.T, w way, dsn string, f *idempotencytest.Fault) idempot
 	db, other := openWith(t, dsn+w.parameters, f), open(t, dsn+w.parameters)
 	store := w.store(db)
 	return idempotencytest.Engine{
-		Store: store,
-		Other: w.store(other),
-		Down:  mysql.New(open(t, "nobody@tcp(127.0.0.1:1)/none"), mysql.Options{}),
+		Trusting: true,
+		Store:    store,
+		Other:    w.store(other),
+		Down:     mysql.New(open(t, "nobody@tcp(127.0.0.1:1)/none"), mysql.Options{}),
 		Write: func(ctx context.Context, name string) error {
 			_, err := mysql.Tx(ctx).ExecContext(ctx, `INSERT INTO effects VALUES (?)`, name)
 			return err

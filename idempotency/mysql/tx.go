@@ -216,7 +216,7 @@ func (t *tx) ended(ctx context.Context, c idempotency.Claim, cause error) error 
 }
 
 // Rollback implements [idempotency.Tx].
-func (t *tx) Rollback(ctx context.Context) {
+func (t *tx) Rollback(ctx context.Context) error {
 	t.endWork()
 	switch {
 	case t.over:
@@ -225,6 +225,7 @@ func (t *tx) Rollback(ctx context.Context) {
 	default:
 		_ = t.close(ctx, rollback)
 	}
+	return nil
 }
 
 // close ends a transaction of the store's own. Once it has ended as it should

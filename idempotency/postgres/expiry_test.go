@@ -3,7 +3,6 @@ package postgres_test
 import (
 	"context"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -14,17 +13,6 @@ import (
 )
 
 const day = 24 * time.Hour // the default TTL
-
-func TestTheDatabasesClockIsCarriedOn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		theirs := time.Date(2031, 1, 2, 3, 4, 5, 6000, time.UTC)
-		c := postgres.Clock(theirs, time.Now())
-		time.Sleep(3 * time.Second) // virtual
-		if got := c.Read(); !got.Equal(theirs.Add(3 * time.Second)) {
-			t.Errorf("after 3s of %v it is %v", theirs, got)
-		}
-	})
-}
 
 func clockOf(t *testing.T, q interface {
 	QueryRow(context.Context, string, ...any) pgx.Row

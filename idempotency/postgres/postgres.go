@@ -1,7 +1,7 @@
 // Package postgres keeps idempotency keys in PostgreSQL, through pgx.
 //
-// Claim, work and reply are one READ COMMITTED transaction, whatever the role's
-// default. Opening it and closing it are one round trip each, as for any
+// Claim, work and reply are one transaction, READ COMMITTED unless
+// [Options.Isolation] says otherwise. Opening it and closing it are one round trip each, as for any
 // transaction: the claim travels with BEGIN, the stored reply with COMMIT.
 package postgres
 
@@ -25,14 +25,25 @@ import (
 type Options struct {
 	Schema string // of the table; default "cronce"
 	Table  string // that holds the keys; default "idempotency_keys"
+	// Isolation of the work; default [pgx.ReadCommitted], whatever the role's
+	// default. With [pgx.RepeatableRead] or [pgx.Serializable] the kit runs the
+	// work again, up to ten times in all, when the server refuses it because of
+	// another transaction (SQLSTATE 40001, 40P01).
+	Isolation pgx.TxIsoLevel
+	// Role writes the keys. Set it when handlers take another one (SET LOCAL
+	// ROLE): the kit takes it before it stores a reply. Default: the role that
+	// the work leaves.
+	Role string
 }
 
 // Store keeps keys in one table.
 type Store struct {
-	pool *pgxpool.Pool
-	name string // schema and table, the namespace of the locks
-	sql  statements
-	gone purgeStatements
+	pool      *pgxpool.Pool
+	name      string // schema and table, the namespace of the locks
+	isolation pgx.TxIsoLevel
+	role      string // quoted; empty: as it is
+	sql       statements
+	gone      purgeStatements
 }
 
 var (
@@ -48,7 +59,12 @@ var (
 // one in all. A [idempotency.Call] inside a handler needs a second one.
 func New(pool *pgxpool.Pool, o Options) *Store {
 	table := pgx.Identifier{cmp.Or(o.Schema, "cronce"), cmp.Or(o.Table, "idempotency_keys")}.Sanitize()
-	return &Store{pool: pool, name: table, sql: newStatements(table), gone: newPurgeStatements(table)}
+	isolation := cmp.Or(o.Isolation, pgx.ReadCommitted)
+	s := &Store{pool: pool, name: table, isolation: isolation, sql: newStatements(table, isolation), gone: newPurgeStatements(table)}
+	if o.Role != "" {
+		s.role = pgx.Identifier{o.Role}.Sanitize()
+	}
+	return s
 }
 
 type contextKey struct{}
@@ -72,8 +88,14 @@ func Tx(ctx context.Context) pgx.Tx {
 
 // WithTx hands a transaction of the caller's to the kit: work done under the
 // returned context joins it in a savepoint, and its key is committed or rolled
-// back by the caller. It must be READ COMMITTED; any other is refused when a
-// key is claimed, since it could not see who was first.
+// back by the caller. It must be READ COMMITTED or have the store's isolation;
+// any other is refused when a key is claimed. A conflict (SQLSTATE 40001, 40P01)
+// is then the caller's to repeat.
+//
+// Each key takes one advisory lock until the transaction ends. The server has
+// room for max_locks_per_transaction * (max_connections +
+// max_prepared_transactions) locks in all, some 12,000 with its defaults: commit
+// a batch of events every thousand or so.
 func (s *Store) WithTx(ctx context.Context, tx pgx.Tx) context.Context {
 	return context.WithValue(ctx, contextKey{}, &current{s, tx})
 }

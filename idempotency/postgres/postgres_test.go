@@ -114,6 +114,10 @@ func engineOn(t *testing.T, url string, f *idempotencytest.Fault) idempotencytes
 			_, err := postgres.Tx(ctx).Exec(ctx, ending)
 			return err
 		},
+		Chain: func(ctx context.Context) error {
+			_, err := postgres.Tx(ctx).Exec(ctx, `COMMIT AND CHAIN`)
+			return err
+		},
 		Within: func(commit bool, fn func(context.Context) error) error {
 			tx, err := p.BeginTx(t.Context(), pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
 			if err != nil {

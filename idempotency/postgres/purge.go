@@ -106,8 +106,7 @@ func (s *Store) remove(ctx context.Context, statement string, wait *string, p id
 	if err != nil {
 		return done, err
 	}
-	t := &tx{store: s, pooled: conn, conn: conn.Conn()}
-	defer t.release()
+	defer conn.Release() // which ends a connection whose transaction is open
 	var b pgx.Batch
 	b.Queue(`BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE`)
 	b.Queue(bySettings, wait)
@@ -126,8 +125,8 @@ func (s *Store) remove(ctx context.Context, statement string, wait *string, p id
 		return err
 	})
 	b.Queue(`COMMIT`)
-	if err = t.conn.SendBatch(ctx, &b).Close(); err != nil {
-		t.undo(ctx)
+	if err = conn.SendBatch(ctx, &b).Close(); err != nil {
+		_, _ = conn.Exec(ctx, `ROLLBACK`)
 	}
 	return done, err
 }

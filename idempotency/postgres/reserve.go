@@ -20,13 +20,18 @@ func (s *Store) Reserve(ctx context.Context, c idempotency.Claim, lease time.Dur
 	}
 	var b pgx.Batch
 	var held, late bool
-	b.Queue(beginTx)
+	b.Queue(`BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE`)
+	// A crash of the server must not forget the key: the call was made.
+	b.Queue(`SELECT set_config('synchronous_commit', 'local', true) WHERE current_setting('synchronous_commit') = 'off'`)
 	b.Queue(statement, c.Key.Scope, c.Key.Principal, c.Key.Value, c.Fingerprint, c.Owner, lease.Microseconds())
 	b.Queue(s.sql.look, c.Key.Scope, c.Key.Principal, c.Key.Value)
 	b.Queue(`SELECT coalesce($1::timestamptz <= clock_timestamp(), false)`, optional(c.SendBefore))
 	b.Queue(`COMMIT`)
 	results := s.pool.SendBatch(ctx, &b)
 	_, err = results.Exec()
+	if err == nil {
+		_, err = results.Exec()
+	}
 	if err == nil {
 		tag, failed := results.Exec()
 		held, err = tag.RowsAffected() == 1, failed

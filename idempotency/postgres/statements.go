@@ -1,9 +1,12 @@
 package postgres
 
 import (
+	"math"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // expired is the one expiry predicate, of the claim and of the purge alike. It
@@ -13,24 +16,29 @@ const expired = `expires_at <= clock_timestamp()`
 
 // statements are the store's SQL, with its table put in.
 type statements struct {
-	lock, join, look, reclaim, record      string
-	reserve, takeOver, settle, doubt, free string
+	begin, lock, join, look, reclaim, record string
+	reserve, takeOver, settle, doubt, free   string
 }
 
-func newStatements(table string) statements {
+func newStatements(table string, isolation pgx.TxIsoLevel) statements {
 	in := strings.NewReplacer("{{table}}", table, "{{expired}}", expired).Replace
 	const key = `scope = $1 AND principal = $2 AND key = $3`
 	return statements{
+		begin: `BEGIN ISOLATION LEVEL ` + strings.ToUpper(string(isolation)) + ` READ WRITE`,
+
 		// A statement of its own, before the look-up: the look-up's snapshot
 		// must be younger than the lock, or it misses the row of a holder who
-		// has just committed. It also has the database end the transaction if
-		// its process is stopped; a function is cheaper there than SET is.
-		lock: `SELECT set_config('idle_in_transaction_session_timeout', $2, true) IS NOT NULL AND pg_try_advisory_xact_lock($1),
-       transaction_timestamp()`,
+		// has just committed. $2 is MaxRun, after which the server ends a
+		// statement (unless the session has a limit of its own), a transaction
+		// that waits for its process, and a connection whose client takes no data.
+		lock: `SELECT transaction_timestamp(), pg_try_advisory_xact_lock($1),
+       CASE current_setting('statement_timeout') WHEN '0' THEN set_config('statement_timeout', $2, true) END,
+       set_config('idle_in_transaction_session_timeout', $2, true), set_config('tcp_user_timeout', $2, true)`,
 
 		// The same in a transaction that was handed in, which keeps its own
 		// settings and may have begun long ago.
-		join: `SELECT pg_try_advisory_xact_lock($1), transaction_timestamp(), clock_timestamp(), current_setting('transaction_isolation')`,
+		join: `SELECT transaction_timestamp(), pg_try_advisory_xact_lock($1), clock_timestamp(),
+       current_setting('transaction_isolation'), current_setting('statement_timeout'), current_setting('role')`,
 
 		// The predicates are null where the row has no such time.
 		look: in(`SELECT state, request_hash, owner, response_status, response_headers, response_body, expires_at,
@@ -39,12 +47,21 @@ FROM {{table}} WHERE ` + key),
 
 		reclaim: in(`DELETE FROM {{table}} WHERE ` + key + ` AND {{expired}}`),
 
-		// created_at is not null: in a transaction other than the one that was
-		// begun ($11), because the work ended that, the insert fails. It returns
-		// nothing: what a write returns, the server first puts aside.
-		record: in(`INSERT INTO {{table}} (scope, principal, key, request_hash, state, response_status, response_headers,
-       response_body, owner, expires_at, created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, CASE WHEN transaction_timestamp() = $11 THEN $11::timestamptz END)`),
+		// It stores nothing in a transaction other than the one that was opened
+		// ($11), because the work ended that. Where nothing was stored, for that
+		// or because of a rule or a trigger, the last SELECT fails, and with it
+		// the batch, before its COMMIT. Else it sets statement_timeout to $12: a
+		// limit would end a commit's wait for its standby, with the work
+		// committed here alone.
+		record: in(`WITH stored AS (
+  INSERT INTO {{table}} (scope, principal, key, request_hash, state, response_status, response_headers,
+         response_body, owner, expires_at, created_at)
+  SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11
+  WHERE transaction_timestamp() = $11
+  RETURNING true
+)
+SELECT set_config(CASE WHEN transaction_timestamp() = $11 THEN 'statement_timeout' ELSE 'the work ended the transaction' END,
+                  CASE WHEN EXISTS (SELECT FROM stored) THEN $12 ELSE 'the table did not store the row' END, true)`),
 
 		reserve: in(`INSERT INTO {{table}} AS k (scope, principal, key, request_hash, state, owner, locked_until, created_at)
 VALUES ($1, $2, $3, $4, 'calling', $5, clock_timestamp() + $6::bigint * interval '1 microsecond', clock_timestamp())
@@ -72,7 +89,7 @@ WHERE ` + key + ` AND owner = $4 AND state = 'calling'`),
 	}
 }
 
-// idleTimeout is a setting of the server's, in milliseconds.
-func idleTimeout(maxRun time.Duration) string {
-	return strconv.FormatInt(max(1, maxRun.Milliseconds()), 10)
+// milliseconds are a limit as the server's settings have it.
+func milliseconds(limit time.Duration) string {
+	return strconv.FormatInt(min(max(1, limit.Milliseconds()), math.MaxInt32), 10)
 }

@@ -2,9 +2,9 @@ package postgres
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -14,48 +14,48 @@ import (
 	"github.com/cronce/cronce/idempotency"
 )
 
-// tx is one open transaction, or a savepoint in one that was handed in.
+// tx is an open transaction, or a savepoint in one that was handed in.
 type tx struct {
-	store   *Store
-	conn    *pgx.Conn
-	pooled  *pgxpool.Conn // nil: handed in
-	quick   *quick        // nil: by pgx
-	work    *workTx
-	began   time.Time // the transaction's own time, by which it is known again
-	now     clock
-	reclaim bool // the key's expired row is in the way
+	store  *Store
+	conn   *pgx.Conn
+	pooled *pgxpool.Conn // nil: handed in
+	own    pgx.Tx        // the transaction as pgx sees it; nil: handed in
+	work   *workTx
+	opened opening
+	read   time.Time // when opened was read, by this process's clock
 }
 
-// opening is what the opening batch brings.
+// opening is what the opening batch tells.
 type opening struct {
 	held      bool
-	began     time.Time
+	began     time.Time // the transaction's own time, by which it is known again
 	now       time.Time // by the database's clock
-	isolation string    // empty: as the kit began it
+	isolation string
+	timeout   string // statement_timeout from the work's end on
+	role      string // of a transaction that was handed in
 	look      idempotency.Look
-	reclaim   bool
+	reclaim   bool // the key's expired row is in the way
 }
 
-// clock is the database's, read once and carried on by this process's: asking
-// the database again would cost a statement.
-type clock struct{ theirs, ours time.Time }
-
-// read is at most the answer's travel behind the database.
-func (c clock) read() time.Time { return c.theirs.Add(time.Since(c.ours)) }
-
 const (
-	beginReadCommitted = `BEGIN ISOLATION LEVEL READ COMMITTED`
-	beginTx            = beginReadCommitted + ` READ WRITE`
+	setSavepoint     = `SAVEPOINT idempotent_work`
+	toSavepoint      = `ROLLBACK TO SAVEPOINT idempotent_work; RELEASE SAVEPOINT idempotent_work`
+	releaseSavepoint = `RELEASE SAVEPOINT idempotent_work`
+	noSavepoint      = "3B001" // invalid_savepoint_specification
+
+	// beganAt gives the transaction's own time as the text of a number, whatever
+	// the session's settings of dates.
+	beganAt = `SELECT (extract(epoch FROM transaction_timestamp()) * 1000000)::bigint`
 )
 
 // Begin implements [idempotency.Store]. One batch begins, tries the lock and
-// looks the key up; a found record counts even when the lock was not got, since
-// then its holder is only another reader.
+// looks the key up. A record that it finds counts even without the lock, whose
+// holder is then only another reader.
 func (s *Store) Begin(ctx context.Context, c idempotency.Claim) (idempotency.Tx, idempotency.Look, error) {
 	t := &tx{store: s}
-	outer, join := s.joined(ctx)
-	if join {
-		t.conn = outer.Conn()
+	outer, joins := s.joined(ctx)
+	if joins {
+		t.conn, t.work = outer.Conn(), newWorkTx(outer)
 	} else {
 		pooled, err := s.pool.Acquire(ctx)
 		if err != nil {
@@ -63,134 +63,65 @@ func (s *Store) Begin(ctx context.Context, c idempotency.Claim) (idempotency.Tx,
 		}
 		t.pooled, t.conn = pooled, pooled.Conn()
 	}
-	o, err := t.open(ctx, c)
-	if err == nil && join && o.isolation != "read committed" {
-		err = fmt.Errorf("postgres: the transaction handed in is %s, in which it cannot be seen who was first with a key: begin it READ COMMITTED", o.isolation)
+	err := t.open(ctx, c)
+	if o := t.opened; err == nil && joins && o.isolation != string(pgx.ReadCommitted) && o.isolation != string(s.isolation) {
+		err = fmt.Errorf("postgres: the transaction handed in is %s, in which a call may not see that another was first: begin it READ COMMITTED, or set Options.Isolation", o.isolation)
 	}
 	if err != nil {
-		t.Rollback(ctx)
+		_ = t.Rollback(ctx)
 		return nil, idempotency.Look{}, err
 	}
-	if join {
-		t.work = &workTx{Tx: outer}
-	}
-	t.began, t.now, t.reclaim = o.began, clock{o.now, time.Now()}, o.reclaim
+	o := t.opened
 	o.look.Held, o.look.Late = o.held, !c.SendBefore.IsZero() && !c.SendBefore.After(o.now)
 	return t, o.look, nil
 }
 
 // open sends the opening batch.
-func (t *tx) open(ctx context.Context, c idempotency.Claim) (o opening, err error) {
-	if t.pooled != nil {
-		t.quick, err = t.store.quickOn(ctx, t.conn)
-	}
-	switch {
-	case err != nil:
-	case t.quick != nil:
-		t.work = &workTx{Tx: t.quick.tx}
-		if o, err = t.quick.open(ctx, t, c); err != nil {
-			t.store.forget(t.conn)
-		}
-	default:
-		o, err = t.openByPgx(ctx, c)
-	}
-	if err != nil {
-		return o, unavailable("begin and look the key up", err)
-	}
-	return o, nil
-}
-
-func (t *tx) openByPgx(ctx context.Context, c idempotency.Claim) (o opening, err error) {
+func (t *tx) open(ctx context.Context, c idempotency.Claim) (err error) {
 	var b pgx.Batch
-	locked := []any{&o.held, &o.began}
 	if t.pooled == nil {
-		b.Queue(`SAVEPOINT idempotent_work`)
+		b.Queue(setSavepoint)
 		b.Queue(t.store.sql.join, t.store.lock(c.Key))
-		locked = append(locked, &o.now, &o.isolation)
 	} else {
-		b.BeginTx(pgx.TxOptions{BeginQuery: beginTx})
-		b.Queue(t.store.sql.lock, t.store.lock(c.Key), idleTimeout(c.MaxRun))
+		b.BeginTx(pgx.TxOptions{BeginQuery: t.store.sql.begin})
+		b.Queue(t.store.sql.lock, t.store.lock(c.Key), milliseconds(c.MaxRun))
 	}
 	b.Queue(t.store.sql.look, c.Key.Scope, c.Key.Principal, c.Key.Value)
 	results := t.conn.SendBatch(ctx, &b)
-	t.work = &workTx{Tx: results.Tx()}
-
+	if t.pooled != nil {
+		t.own = results.Tx()
+		t.work = newWorkTx(t.own)
+	}
+	o := &t.opened
 	_, err = results.Exec()
-	if err == nil {
-		err = results.QueryRow().Scan(locked...)
+	if err == nil && t.pooled == nil {
+		err = results.QueryRow().Scan(&o.began, &o.held, &o.now, &o.isolation, &o.timeout, &o.role)
+	} else if err == nil {
+		err = results.QueryRow().Scan(&o.began, &o.held, nil, nil, nil)
+		o.now, o.timeout = o.began, "0"
 	}
 	if err == nil {
+		t.read = time.Now()
 		o.look, o.reclaim, err = scanLook(results.QueryRow())
 	}
-	if t.pooled != nil {
-		o.now = o.began
+	if err = errors.Join(err, results.Close()); err == nil {
+		return nil
 	}
-	return o, errors.Join(err, results.Close())
+	if code, _ := refused(err); code == "26000" && t.pooled != nil {
+		// invalid_sql_statement_name: the prepared statements were dropped. pgx
+		// prepares each of them anew only when it has failed once.
+		_ = t.conn.Close(ctx)
+	}
+	return unavailable("begin and look the key up", err)
 }
 
 // Look implements [idempotency.Store].
-func (s *Store) Look(ctx context.Context, c idempotency.Claim) (look idempotency.Look, err error) {
-	conn, err := s.pool.Acquire(ctx)
-	if err != nil {
-		return look, unavailable("connect", err)
-	}
-	defer conn.Release()
-	q, err := s.quickOn(ctx, conn.Conn())
-	switch {
-	case err != nil:
-	case q != nil:
-		if look, err = q.lookUp(ctx, conn.Conn(), c); err != nil {
-			s.forget(conn.Conn())
-		}
-	default:
-		look, _, err = scanLook(conn.QueryRow(ctx, s.sql.look, c.Key.Scope, c.Key.Principal, c.Key.Value))
-	}
+func (s *Store) Look(ctx context.Context, c idempotency.Claim) (idempotency.Look, error) {
+	look, _, err := scanLook(s.pool.QueryRow(ctx, s.sql.look, c.Key.Scope, c.Key.Principal, c.Key.Value))
 	if err != nil {
 		return look, unavailable("look the key up", err)
 	}
 	return look, nil
-}
-
-func scanLook(row pgx.Row) (look idempotency.Look, expired bool, err error) {
-	var s stored
-	var expires, lapses *bool // null: at no time
-	err = row.Scan(&s.state, &s.fingerprint, &s.owner, &s.status, &s.header, &s.body, &s.expires, &expires, &lapses)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return idempotency.Look{}, false, nil
-	}
-	if err != nil {
-		return idempotency.Look{}, false, err
-	}
-	s.expired, s.lapsed = expires != nil && *expires, lapses != nil && *lapses
-	return s.look()
-}
-
-// stored is a row of the look-up.
-type stored struct {
-	state              idempotency.State
-	fingerprint, owner string
-	status             *int
-	header, body       []byte
-	expires            *time.Time
-	expired, lapsed    bool
-}
-
-func (s stored) look() (look idempotency.Look, expired bool, err error) {
-	if s.expired {
-		return idempotency.Look{}, true, nil
-	}
-	r := idempotency.Record{State: s.state, Fingerprint: s.fingerprint, Owner: s.owner}
-	r.Body, r.Omitted = s.body, s.state == idempotency.Omitted
-	if s.status != nil {
-		r.Status = *s.status
-	}
-	if s.expires != nil {
-		r.ExpiresAt = s.expires.UTC()
-	}
-	if s.header != nil {
-		err = json.Unmarshal(s.header, &r.Header)
-	}
-	return idempotency.Look{Record: &r, Lapsed: s.lapsed}, false, err
 }
 
 // Context implements [idempotency.Tx].
@@ -198,49 +129,57 @@ func (t *tx) Context(ctx context.Context) context.Context { return t.store.WithT
 
 // Commit implements [idempotency.Tx]. One batch stores the reply and commits.
 func (t *tx) Commit(ctx context.Context, c idempotency.Claim, r idempotency.Reply) (expires time.Time, err error) {
-	t.work.over.Store(true)
 	defer func() {
 		if err != nil {
-			t.undo(ctx)
+			_ = t.undo(ctx)
 		}
 		t.release()
 	}()
+	if err = t.work.life.end(); err != nil {
+		return expires, err
+	}
 	switch t.conn.PgConn().TxStatus() {
 	case 'I':
 		return expires, idempotency.ErrTxEnded
 	case 'E':
-		return expires, fmt.Errorf("%w: a statement of the work had failed", idempotency.ErrTxAborted)
+		if err = t.again(t.work.life.conflict); err == nil {
+			err = fmt.Errorf("%w: a statement of the work had failed", idempotency.ErrTxAborted)
+		}
+		return expires, err
 	}
 	reply, err := columns(r)
 	if err != nil {
 		return expires, err
 	}
-	reply.expires = t.now.read().Add(c.TTL).Truncate(time.Microsecond)
-	var stored bool
-	if t.quick != nil && !t.reclaim {
-		if stored, err = t.quick.close(ctx, t, c, reply); err != nil {
-			t.store.forget(t.conn)
-		}
-	} else {
-		stored, err = t.closeByPgx(ctx, c, reply)
-	}
-	return reply.expires.UTC(), commitError(err, stored)
+	// The database's clock, carried on by this process's: to ask again would
+	// cost a statement.
+	expires = t.opened.now.Add(time.Since(t.read) + c.TTL).Truncate(time.Microsecond).UTC()
+	stored, err := t.close(ctx, c, reply, expires)
+	return expires, t.commitError(stored, err)
 }
 
-func (t *tx) closeByPgx(ctx context.Context, c idempotency.Claim, r reply) (stored bool, err error) {
+// close sends the closing batch.
+func (t *tx) close(ctx context.Context, c idempotency.Claim, r reply, expires time.Time) (stored bool, err error) {
 	var b pgx.Batch
-	if t.reclaim {
+	if t.store.role != "" {
+		b.Queue(`SET LOCAL ROLE ` + t.store.role)
+	}
+	if t.opened.reclaim {
 		b.Queue(t.store.sql.reclaim, c.Key.Scope, c.Key.Principal, c.Key.Value)
 	}
 	b.Queue(t.store.sql.record, c.Key.Scope, c.Key.Principal, c.Key.Value, c.Fingerprint, r.state, r.status, r.header,
-		r.body, c.Owner, r.expires, t.began).Exec(func(pgconn.CommandTag) error {
+		r.body, c.Owner, expires, t.opened.began, t.opened.timeout).Exec(func(pgconn.CommandTag) error {
 		stored = true
 		return nil
 	})
-	if t.pooled != nil {
+	switch {
+	case t.pooled != nil:
 		b.Queue(`COMMIT`)
-	} else {
-		b.Queue(`RELEASE SAVEPOINT idempotent_work`)
+	case t.store.role != "":
+		b.Queue(`SELECT set_config('role', $1, true)`, t.opened.role)
+		fallthrough
+	default:
+		b.Queue(releaseSavepoint)
 	}
 	err = t.conn.SendBatch(ctx, &b).Close()
 	return stored, err
@@ -249,85 +188,108 @@ func (t *tx) closeByPgx(ctx context.Context, c idempotency.Claim, r reply) (stor
 // commitError reads the error of the closing batch. Once the record is stored
 // what the server refuses is the work: its deferred constraints have the same
 // codes as the kit's own.
-func commitError(err error, stored bool) error {
+func (t *tx) commitError(stored bool, err error) error {
 	if err == nil {
 		return nil
 	}
 	code, ok := refused(err)
-	switch {
-	case !ok:
+	if !ok {
 		return unavailable("store the reply and commit", err)
-	case code == "23502" && !stored: // not_null_violation, see statements.record
+	}
+	again := t.again(err)
+	switch {
+	case code == "42704" && !stored || code == noSavepoint: // undefined_object, see statements.record
 		return idempotency.ErrTxEnded
+	case again != nil:
+		return again
 	case code == "23505" && !stored: // unique_violation
 		return fmt.Errorf("%w: %w", idempotency.ErrLostRace, err)
-	default: // a deferred constraint, a serialization failure
+	case code == "22023" && !stored: // invalid_parameter_value, see statements.record
+		return fmt.Errorf("%w: the table %s did not store the key's row: drop the rule, trigger or policy that prevents it", idempotency.ErrTxAborted, t.store.name)
+	case code == "42501" && !stored: // insufficient_privilege
+		return fmt.Errorf("%w: %w: if the work changes its role, set Options.Role to the one that writes the keys", idempotency.ErrTxAborted, err)
+	default: // a deferred constraint
 		return fmt.Errorf("%w: %w", idempotency.ErrTxAborted, err)
 	}
 }
 
-// Rollback implements [idempotency.Tx].
-func (t *tx) Rollback(ctx context.Context) {
-	if t.work != nil {
-		t.work.over.Store(true)
-	}
-	t.undo(ctx)
-	t.release()
+// conflict reports whether an error is one for which the server wants the
+// transaction done again.
+func conflict(err error) bool {
+	code, _ := refused(err)
+	return code == "40001" || code == "40P01" // serialization_failure, deadlock_detected
 }
 
-// undo closes a connection that cannot be told to roll back; the server rolls
-// back when it sees that.
-func (t *tx) undo(ctx context.Context) {
-	ending := `ROLLBACK`
-	if t.pooled == nil {
-		ending = `ROLLBACK TO SAVEPOINT idempotent_work; RELEASE SAVEPOINT idempotent_work`
-	}
-	if t.conn.IsClosed() || t.conn.PgConn().TxStatus() == 'I' {
-		return
-	}
-	if _, err := t.conn.PgConn().Exec(ctx, ending).ReadAll(); err != nil && t.pooled != nil {
-		_ = t.conn.Close(ctx)
-	}
-}
-
-func (t *tx) release() {
-	if t.pooled != nil {
-		t.pooled.Release()
-	}
-}
-
-// reply is a reply as it is stored.
-type reply struct {
-	state  idempotency.State
-	status *int
-	header *string // not bytes, which without a described statement are no JSON
-	body   []byte
-
-	expires time.Time
-}
-
-func columns(r idempotency.Reply) (reply, error) {
-	c := reply{state: idempotency.Done, body: r.Body}
-	if r.Omitted {
-		c.state = idempotency.Omitted
-	}
-	if status := r.Status; status != 0 {
-		c.status = &status
-	}
-	if len(r.Header) > 0 {
-		text, err := json.Marshal(r.Header)
-		if err != nil {
-			return c, err
-		}
-		header := string(text)
-		c.header = &header
-	}
-	return c, nil
-}
-
-func optional(t time.Time) *time.Time {
-	if t.IsZero() {
+// again is the error of work that can be done again; nil: of no such work. The
+// kit does not repeat READ COMMITTED work, whose author expects no repetition.
+func (t *tx) again(cause error) error {
+	if t.store.isolation == pgx.ReadCommitted || !conflict(cause) {
 		return nil
 	}
-	return &t
+	return fmt.Errorf("%w: %w", idempotency.ErrConflict, cause)
+}
+
+// Rollback implements [idempotency.Tx].
+func (t *tx) Rollback(ctx context.Context) error {
+	defer t.release()
+	if t.work == nil {
+		return nil // nothing was sent
+	}
+	if err := t.work.life.end(); err != nil {
+		_ = t.conn.Close(ctx)
+	}
+	if t.undo(ctx) {
+		return idempotency.ErrTxEnded
+	}
+	return t.again(t.work.life.conflict)
+}
+
+// undo rolls back and reports whether the work had ended the transaction. It
+// closes a connection that cannot be told to roll back; the server rolls back
+// when it sees that.
+func (t *tx) undo(ctx context.Context) (ended bool) {
+	conn := t.conn.PgConn()
+	text := `ROLLBACK`
+	switch status := conn.TxStatus(); {
+	case t.conn.IsClosed():
+		return status == 'I' || t.work.life.suspect
+	case status == 'I':
+		return true
+	case t.pooled == nil:
+		text = toSavepoint
+	case status == 'E': // the server can say nothing of an aborted transaction
+		ended = t.work.life.suspect
+	default:
+		text = beganAt + `; ROLLBACK`
+	}
+	results, err := conn.Exec(ctx, text).ReadAll()
+	if t.pooled == nil {
+		code, _ := refused(err)
+		return code == noSavepoint
+	}
+	if err != nil {
+		_ = t.conn.Close(ctx)
+		return ended
+	}
+	if len(results) == 2 {
+		ended = string(results[0].Rows[0][0]) != strconv.FormatInt(t.opened.began.UnixMicro(), 10)
+	}
+	return ended
+}
+
+// over is a context that has ended: pgx sends nothing under it.
+var over = func() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}()
+
+func (t *tx) release() {
+	if t.pooled == nil {
+		return
+	}
+	if t.own != nil && t.conn.PgConn().TxStatus() == 'I' {
+		_ = t.own.Commit(over) // closes it, for large objects that outlive the work
+	}
+	t.pooled.Release()
 }

@@ -2,7 +2,8 @@ package postgres
 
 import (
 	"context"
-	"sync/atomic"
+	"errors"
+	"sync"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -10,70 +11,145 @@ import (
 	"github.com/cronce/cronce/idempotency"
 )
 
-// workTx is the transaction as the work sees it: without its endings, and of
-// no use once the kit has ended it, when its connection may be another's.
+// workTx is the transaction as the work sees it, or a nested one that the work
+// began in it. It is without the endings of the kit's transaction and fails with
+// [pgx.ErrTxClosed] once the kit has ended that, when the connection may be
+// another caller's.
 type workTx struct {
 	pgx.Tx
-	over atomic.Bool
+	life   *life
+	nested bool
 }
 
-func (t *workTx) Commit(context.Context) error   { return t.ending() }
-func (t *workTx) Rollback(context.Context) error { return t.ending() }
+// life is what a transaction and its nested ones have in common.
+type life struct {
+	// use is read-locked while something is sent. Whoever ends the work locks it
+	// and never unlocks it.
+	use sync.RWMutex
 
-func (t *workTx) ending() error {
-	if t.over.Load() {
+	mu       sync.Mutex // guards what follows, and the reading of rows
+	open     func()     // closes what the work may have left open; nil: nothing
+	conflict error      // a failure for which the work can be done again
+	suspect  bool       // the work sent a COMMIT or a BEGIN
+}
+
+func newWorkTx(tx pgx.Tx) *workTx { return &workTx{Tx: tx, life: &life{}} }
+
+func (t *workTx) Commit(ctx context.Context) error   { return t.ending(ctx, t.Tx.Commit) }
+func (t *workTx) Rollback(ctx context.Context) error { return t.ending(ctx, t.Tx.Rollback) }
+
+func (t *workTx) ending(ctx context.Context, end func(context.Context) error) error {
+	if !t.life.enter() {
 		return pgx.ErrTxClosed
 	}
-	return idempotency.ErrNotYours
+	defer t.life.use.RUnlock()
+	if !t.nested {
+		return idempotency.ErrNotYours
+	}
+	return end(ctx)
 }
 
 func (t *workTx) Begin(ctx context.Context) (pgx.Tx, error) {
-	if t.over.Load() {
+	if !t.life.enter() {
 		return nil, pgx.ErrTxClosed
 	}
-	return t.Tx.Begin(ctx)
+	defer t.life.use.RUnlock()
+	nested, err := t.Tx.Begin(ctx)
+	if err != nil {
+		return nil, t.life.note(pgconn.CommandTag{}, err)
+	}
+	return &workTx{Tx: nested, life: t.life, nested: true}, nil
 }
 
 func (t *workTx) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
-	if t.over.Load() {
+	if !t.life.enter() {
 		return pgconn.CommandTag{}, pgx.ErrTxClosed
 	}
-	return t.Tx.Exec(ctx, sql, args...)
+	defer t.life.use.RUnlock()
+	tag, err := t.Tx.Exec(ctx, sql, args...)
+	return tag, t.life.note(tag, err)
 }
 
 func (t *workTx) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
-	if t.over.Load() {
-		return closed().Query()
+	if !t.life.enter() {
+		return pgx.FailedBatchResults(&pgx.Batch{}, pgx.ErrTxClosed).Query()
 	}
-	return t.Tx.Query(ctx, sql, args...)
+	defer t.life.use.RUnlock()
+	rows, err := t.Tx.Query(ctx, sql, args...)
+	t.life.opened(rows.Close)
+	return workRows{rows, t.life}, t.life.note(pgconn.CommandTag{}, err)
 }
 
 func (t *workTx) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
-	if t.over.Load() {
-		return closed().QueryRow()
-	}
-	return t.Tx.QueryRow(ctx, sql, args...)
+	rows, _ := t.Query(ctx, sql, args...)
+	return workRow{rows}
 }
 
 func (t *workTx) CopyFrom(ctx context.Context, table pgx.Identifier, columns []string, rows pgx.CopyFromSource) (int64, error) {
-	if t.over.Load() {
+	if !t.life.enter() {
 		return 0, pgx.ErrTxClosed
 	}
-	return t.Tx.CopyFrom(ctx, table, columns, rows)
+	defer t.life.use.RUnlock()
+	n, err := t.Tx.CopyFrom(ctx, table, columns, rows)
+	return n, t.life.note(pgconn.CommandTag{}, err)
 }
 
 func (t *workTx) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
-	if t.over.Load() {
+	if !t.life.enter() {
 		return pgx.FailedBatchResults(b, pgx.ErrTxClosed)
 	}
-	return t.Tx.SendBatch(ctx, b)
+	defer t.life.use.RUnlock()
+	results := t.Tx.SendBatch(ctx, b)
+	t.life.opened(func() { _ = results.Close() })
+	return workBatch{results, t.life}
 }
 
 func (t *workTx) Prepare(ctx context.Context, name, sql string) (*pgconn.StatementDescription, error) {
-	if t.over.Load() {
+	if !t.life.enter() {
 		return nil, pgx.ErrTxClosed
 	}
-	return t.Tx.Prepare(ctx, name, sql)
+	defer t.life.use.RUnlock()
+	d, err := t.Tx.Prepare(ctx, name, sql)
+	return d, t.life.note(pgconn.CommandTag{}, err)
 }
 
-func closed() pgx.BatchResults { return pgx.FailedBatchResults(&pgx.Batch{}, pgx.ErrTxClosed) }
+// enter allows one exchange with the server; its caller ends it with
+// use.RUnlock.
+func (l *life) enter() bool { return l.use.TryRLock() }
+
+// errInUse is for work that returned while a goroutine of it goes on.
+var errInUse = errors.New("a goroutine of the work still uses its transaction: wait for it before you return")
+
+// end lets nothing more be sent and closes what was left open.
+func (l *life) end() error {
+	if !l.use.TryLock() {
+		return unavailable("end the work", errInUse)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.open != nil {
+		l.open()
+	}
+	return nil
+}
+
+// opened takes the place of what was open before: a connection has room for one.
+func (l *life) opened(closes func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.open = closes
+}
+
+// note remembers what the end of the work depends on, and returns err.
+func (l *life) note(tag pgconn.CommandTag, err error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch tag.String() {
+	case "COMMIT", "BEGIN", "START TRANSACTION", "PREPARE TRANSACTION":
+		l.suspect = true
+	}
+	if l.conflict == nil && conflict(err) {
+		l.conflict = err
+	}
+	return err
+}

@@ -12,7 +12,7 @@ import (
 type settled struct{}
 
 func (settled) Context(ctx context.Context) context.Context { return ctx }
-func (settled) Rollback(context.Context)                    {}
+func (settled) Rollback(context.Context) error              { return nil }
 func (settled) Commit(context.Context, idempotency.Claim, idempotency.Reply) (time.Time, error) {
 	return time.Time{}, idempotency.ErrLostRace
 }

@@ -59,6 +59,7 @@ func engineOn(t *testing.T, path string, db *sql.DB) idempotencytest.Engine {
 		Hasty:     sqlite.New(openFaulty(t, path, nil), sqlite.Options{}),
 		Down:      sqlite.New(down, sqlite.Options{}),
 		OneWriter: true,
+		Trusting:  true,
 		Write: func(ctx context.Context, name string) error {
 			_, err := sqlite.Tx(ctx).ExecContext(ctx, `INSERT INTO effects VALUES (?)`, name)
 			return err

@@ -181,9 +181,10 @@ func notUnmarked(ctx context.Context, err error) error {
 }
 
 // Rollback implements [idempotency.Tx].
-func (t *tx) Rollback(ctx context.Context) {
+func (t *tx) Rollback(ctx context.Context) error {
 	t.endWork()
 	t.close(ctx, rollback)
+	return nil
 }
 
 func (t *tx) endWork() {

@@ -1,0 +1,110 @@
+package idempotencytest
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/cronce/cronce/idempotency"
+)
+
+// endedCases are about work that ends the kit's transaction behind its back.
+// What it had written may stand, so that the key is used up, whatever becomes
+// of the work afterwards.
+var endedCases = map[string]func(*testing.T, Engine){
+	"work that ends the transaction and then fails is never repeated": func(t *testing.T, e Engine) {
+		if e.Trusting {
+			t.Skip("this engine does not pass the rule yet")
+		}
+		ends := map[string]func(context.Context) error{
+			"commit":   func(ctx context.Context) error { return e.End(ctx, true) },
+			"rollback": func(ctx context.Context) error { return e.End(ctx, false) },
+		}
+		if e.Chain != nil {
+			ends["chain"] = e.Chain
+		}
+		fails := map[string]http.HandlerFunc{
+			"500":   func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) },
+			"409":   func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusConflict) },
+			"404":   func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) },
+			"panic": func(http.ResponseWriter, *http.Request) { panic("oops") },
+		}
+		for ending, end := range ends {
+			for failing, fail := range fails {
+				name := ending + "-" + failing
+				h := kit(t, e.Store).Handler(route, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					ok(t, e.Write(r.Context(), name))
+					ok(t, end(r.Context()))
+					fail(w, r)
+				}))
+				for n := range 3 {
+					func() {
+						defer func() {
+							if got := recover(); got != nil && n > 0 {
+								t.Errorf("%s: call %d was run", name, n)
+							}
+						}()
+						// The handler's own 404 was recorded for work that may stand.
+						if w := post(h, name, `{}`); w.Code < 500 {
+							t.Errorf("%s: call %d was answered %d", name, n, w.Code)
+						}
+					}()
+				}
+				usedUp(t, e, key(name), name)
+			}
+		}
+	},
+	"an error of Do after the end of its transaction uses the key up": func(t *testing.T, e Engine) {
+		if e.Trusting {
+			t.Skip("this engine does not pass the rule yet")
+		}
+		k := kit(t, e.Store)
+		for n := range 3 {
+			_, err := k.Do(t.Context(), scope, "k", nil, func(ctx context.Context) error {
+				ok(t, e.Write(ctx, "once"))
+				ok(t, e.End(ctx, true))
+				return errNo
+			})
+			if !errors.Is(err, idempotency.ErrTxEnded) || errors.Is(err, errNo) != (n == 0) {
+				t.Errorf("call %d: %v", n, err)
+			}
+		}
+		usedUp(t, e, idempotency.Key{Scope: scope, Principal: "-", Value: "k"}, "once")
+	},
+	"work over MaxRun that has ended its transaction uses the key up": func(t *testing.T, e Engine) {
+		if e.Trusting {
+			t.Skip("this engine does not pass the rule yet")
+		}
+		// A busy machine may take all of a short MaxRun to come to the end.
+		for maxRun := 50 * time.Millisecond; maxRun <= patience; maxRun *= 2 {
+			name, ended := maxRun.String(), false
+			w := post(kit(t, e.Store).Handler(idempotency.Route{Scope: scope, MaxRun: maxRun}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				ended = e.Write(r.Context(), name) == nil && e.End(r.Context(), true) == nil
+				<-r.Context().Done()
+			})), name, `{}`)
+			if !ended {
+				continue
+			}
+			expect(t, w, 500, "transaction_ended_by_handler", false)
+			usedUp(t, e, key(name), name)
+			return
+		}
+		t.Error("the work never came to its end")
+	},
+}
+
+// usedUp expects that a key has no more than one effect, that nothing runs under
+// it again, and that its row is purged some day.
+func usedUp(t *testing.T, e Engine, k idempotency.Key, name string) {
+	t.Helper()
+	if n := e.Written(name); n > 1 {
+		t.Errorf("%s: %d effects", name, n)
+	}
+	look, err := e.Store.Look(t.Context(), idempotency.Claim{Key: k})
+	ok(t, err)
+	if look.Record == nil || look.Record.State != idempotency.Omitted || look.Record.ExpiresAt.IsZero() {
+		t.Errorf("%s: its record is %+v", name, look.Record)
+	}
+}
