@@ -20,6 +20,7 @@ var (
 type (
 	Gate   = gate
 	Flight = flight
+	Turn   = turn
 )
 
 func Found(f *flight) *Record { return f.found }
@@ -32,7 +33,7 @@ const (
 )
 
 func (g *gate) Enter(ctx context.Context, k Key) (*flight, turn) {
-	return g.enter(ctx, k, time.Now().Add(time.Hour))
+	return g.enter(ctx, k, time.Now().Add(time.Hour), time.Now().Add(time.Minute))
 }
 func (g *gate) Leave(f *flight, known bool)            { g.leave(f, known) }
 func (g *gate) Tell(f *flight, found *Record, ok bool) { g.tell(f, found, ok) }

@@ -17,9 +17,12 @@ type gate struct {
 
 // flight is one key's leader and those who wait for it, the first of whom makes
 // the channels: most flights need none. Nobody joins it any more when the fate
-// of the key is known. Guarded by gate.mu, but for the channels.
+// of the key is known, or when its leader is overdue: one whose work blocks for
+// ever would keep the key from this process, while the store has freed it.
+// Guarded by gate.mu, but for the channels.
 type flight struct {
 	key     Key
+	due     time.Time     // by when its leader leaves, unless its work blocks
 	known   bool          // the key's fate
 	baton   chan struct{} // one token: lead, or when the fate is known look
 	waiting int
@@ -37,15 +40,16 @@ const (
 	quits             // ctx or its time to wait ended; there is no flight
 )
 
-// enter waits while another call leads, and then looks.
-func (g *gate) enter(ctx context.Context, key Key, until time.Time) (*flight, turn) {
+// enter waits while another call leads, and then looks. If the caller leads it
+// is due to leave by due.
+func (g *gate) enter(ctx context.Context, key Key, until, due time.Time) (*flight, turn) {
 	g.mu.Lock()
 	f := g.flights[key]
-	if f == nil {
+	if f == nil || time.Now().After(f.due) {
 		if g.flights == nil {
 			g.flights = map[Key]*flight{}
 		}
-		f = &flight{key: key}
+		f = &flight{key: key, due: due}
 		g.flights[key] = f
 		g.mu.Unlock()
 		return f, leads
@@ -63,7 +67,7 @@ func (g *gate) enter(ctx context.Context, key Key, until time.Time) (*flight, tu
 	case <-told:
 		return f, knows
 	case <-baton:
-		return f, g.takeOver(f)
+		return f, g.takeOver(f, due)
 	case <-enough.C:
 	case <-ctx.Done():
 	}
@@ -71,13 +75,14 @@ func (g *gate) enter(ctx context.Context, key Key, until time.Time) (*flight, tu
 	return nil, quits
 }
 
-func (g *gate) takeOver(f *flight) turn {
+func (g *gate) takeOver(f *flight, due time.Time) turn {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	f.waiting--
 	if f.known {
 		return looks
 	}
+	f.due = due
 	return leads
 }
 
@@ -88,7 +93,7 @@ func (g *gate) leave(f *flight, known bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if f.known = known; known {
-		delete(g.flights, f.key)
+		g.remove(f)
 	}
 	g.pass(f)
 }
@@ -124,6 +129,13 @@ func (g *gate) pass(f *flight) {
 	if f.waiting > 0 {
 		f.baton <- struct{}{}
 	} else if !f.known {
+		g.remove(f)
+	}
+}
+
+// remove ends a flight, unless another one has its key by now.
+func (g *gate) remove(f *flight) {
+	if g.flights[f.key] == f {
 		delete(g.flights, f.key)
 	}
 }

@@ -54,6 +54,51 @@ func TestGateLetsOneLeadAndOneLookForAll(t *testing.T) {
 	})
 }
 
+// A leader whose work blocks for ever is overdue, and another one leads.
+func TestGateDoesNotWaitForALeaderThatIsOverdue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g idempotency.Gate
+		stuck, _ := g.Enter(t.Context(), gateKey)
+		time.Sleep(time.Minute + 1) // virtual
+		next, turn := g.Enter(t.Context(), gateKey)
+		if turn != idempotency.Leads {
+			t.Fatal(turn)
+		}
+		g.Leave(stuck, true)
+		if n := g.Len(); n != 1 {
+			t.Errorf("%d flights when the overdue leader has left, want the next one's", n)
+		}
+		g.Leave(next, true)
+		if n := g.Len(); n != 0 {
+			t.Errorf("%d flights are left", n)
+		}
+	})
+}
+
+func TestGateGivesALeaderThatTookOverATimeOfItsOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g idempotency.Gate
+		first, _ := g.Enter(t.Context(), gateKey)
+		time.Sleep(59 * time.Second) // virtual
+		second := make(chan idempotency.Turn)
+		go func() {
+			_, turn := g.Enter(t.Context(), gateKey)
+			second <- turn
+		}()
+		synctest.Wait()
+		g.Leave(first, false)
+		if turn := <-second; turn != idempotency.Leads {
+			t.Fatal(turn)
+		}
+		time.Sleep(30 * time.Second) // virtual
+		ctx, leave := context.WithTimeout(t.Context(), time.Second)
+		defer leave()
+		if _, turn := g.Enter(ctx, gateKey); turn != idempotency.Quits {
+			t.Errorf("a third call does not wait for the second: %d", turn)
+		}
+	})
+}
+
 func TestGateLetsNobodyJoinOnceTheFateIsKnown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g idempotency.Gate

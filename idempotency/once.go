@@ -55,8 +55,9 @@ func (k *Kit) settle(ctx context.Context, c Claim, try func() (attempt, error)) 
 		return Reply{}, false, err
 	}
 	until := time.Now().Add(k.opt.Wait)
+	due := until.Add(c.MaxRun + 3*k.opt.StoreTimeout) // a last try, the work, its end, and a look at what came of it
 	for {
-		f, turn := k.gate.enter(ctx, c.Key, until)
+		f, turn := k.gate.enter(ctx, c.Key, until, due)
 		switch turn {
 		case quits:
 			return k.lastLook(ctx, c)

@@ -123,6 +123,33 @@ var raceCases = map[string]func(*testing.T, Engine){
 			}
 		}
 	},
+	"a handler that blocks for ever does not keep its key from its process": func(t *testing.T, e Engine) {
+		if e.OneWriter {
+			t.Skip("this store's lock is its process's")
+		}
+		k := kit(t, e.Store, wait(100*time.Millisecond), func(o *idempotency.Options) { o.StoreTimeout = 2 * time.Second })
+		blocked, release, first := make(chan struct{}), make(chan struct{}), make(chan *httptest.ResponseRecorder)
+		stuck := k.Handler(idempotency.Route{Scope: scope, MaxRun: time.Second}, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+			close(blocked)
+			<-release
+		}))
+		go func() { first <- post(stuck, "k", `{}`) }()
+		select {
+		case <-blocked:
+		case w := <-first:
+			t.Fatalf("answered %d %s before it blocked", w.Code, w.Body)
+		}
+		h := k.Handler(route, pay(e, 201, "paid"))
+		for end := time.Now().Add(patience); post(h, "k", `{}`).Code != 201; {
+			if time.Now().After(end) {
+				t.Fatal("the key is not free")
+			}
+		}
+		close(release)
+		expect(t, <-first, 503, "", false)
+		expect(t, post(h, "k", `{}`), 201, "paid", true)
+		written(t, e, "paid", 1)
+	},
 	"after a failure one of those who wait does the work": func(t *testing.T, e Engine) {
 		var mu sync.Mutex
 		runs := 0
