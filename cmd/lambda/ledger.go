@@ -92,6 +92,16 @@ func (d *database) release() {
 	}
 }
 
+// close ends the connections, of which no event has one.
+func (d *database) close() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.opened != nil {
+		_ = d.opened.Close()
+		d.opened = nil
+	}
+}
+
 // stateless is a ledger of one event's own, in memory. Since it does not know
 // of earlier deliveries, a run's last moment to be sent is counted from its
 // instant, which all deliveries share, and not from the first lease.

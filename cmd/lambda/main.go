@@ -25,7 +25,8 @@ func main() {
 	logger := slog.New(requestLog{slog.NewJSONHandler(os.Stderr, nil), current})
 	log.SetFlags(log.Llongfile)
 	log.SetOutput(libraryLog{logger})
-	h, err := newHandler(os.LookupEnv, logger)
+	secrets := newSecrets(os.LookupEnv, logger)
+	h, err := secrets.handler(context.Background())
 	if err != nil {
 		logger.Error("the function cannot start", "error", err, "errorType", errorType(err))
 		if err := reportInit(os.Getenv("AWS_LAMBDA_RUNTIME_API"), err); err != nil {
@@ -34,7 +35,7 @@ func main() {
 		os.Exit(1)
 	}
 	logger.Info("ready", "registry", h.reg.Name(), "jobs", len(h.reg.Jobs()), "stateless", h.ledger == nil, "took", time.Since(start).String())
-	lambda.StartWithOptions(platformHandler{h, current}, lambda.WithContext(context.Background()))
+	lambda.StartWithOptions(&platformHandler{current: current, secrets: secrets, handler: h}, lambda.WithContext(context.Background()))
 }
 
 // newHandler reads the environment: CRONCE_CONFIG (default cronce.yaml, beside

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambda/messages"
@@ -13,21 +14,43 @@ import (
 )
 
 // platformHandler is the handler as the platform calls it: its log lines bear
-// the request ID, and its errors the name of their kind.
+// the request ID, its errors the name of their kind, and when a secret has
+// changed another handler takes its place.
 type platformHandler struct {
-	*handler
 	current *invocation
+	secrets *secrets
+
+	mu sync.Mutex
+	*handler
 }
 
-func (p platformHandler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
+func (p *platformHandler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	if c, ok := lambdacontext.FromContext(ctx); ok {
 		p.current.set(c.AwsRequestID)
 	}
-	answer, err := p.handler.Invoke(ctx, payload)
+	answer, err := p.renewed(ctx).Invoke(ctx, payload)
 	if err != nil {
 		return nil, messages.InvokeResponse_Error{Message: err.Error(), Type: errorType(err)}
 	}
 	return answer, nil
+}
+
+// renewed returns the handler for the secrets as they are now.
+func (p *platformHandler) renewed(ctx context.Context) *handler {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.secrets.changed(ctx) {
+		return p.handler
+	}
+	h, err := p.secrets.handler(ctx)
+	if err != nil {
+		p.log.Error("a secret has changed and its new value cannot be used; the last one is used", "error", err)
+		return p.handler
+	}
+	p.log.Info("a secret has changed")
+	p.handler.close()
+	p.handler = h
+	return h
 }
 
 // reportTime bounds the report of a start that failed.

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/cronce/cronce/internal/awssecrets"
+)
+
+const (
+	// secretsRead bounds the reading of all secrets at a start or a renewal; AWS
+	// gives a start 10 s.
+	secretsRead = 5 * time.Second
+	// secretsLife is how long secrets are kept before they are read again.
+	secretsLife = 5 * time.Minute
+	// secretsRetry is when secrets that could not be read again are tried next.
+	secretsRetry = time.Minute
+)
+
+// secrets is the environment, in which a variable may hold a reference to a
+// secret instead of the secret. Each secret is read once and kept for secretsLife.
+type secrets struct {
+	env    func(string) (string, bool)
+	client *awssecrets.Client
+	log    *slog.Logger
+
+	mu    sync.Mutex
+	known map[awssecrets.Reference]string
+	due   time.Time // when they are read again
+	// ctx bounds the reading under way; err is the first failure of it.
+	ctx context.Context //nolint:containedctx // lookup's signature, which others call, has none
+	err error
+}
+
+func newSecrets(env func(string) (string, bool), log *slog.Logger) *secrets {
+	return &secrets{
+		env: env, client: &awssecrets.Client{Lookup: env, HTTP: &http.Client{Timeout: secretsRead}},
+		log: log, known: map[awssecrets.Reference]string{},
+	}
+}
+
+// handler makes a handler from the environment, with its secrets.
+func (s *secrets) handler(ctx context.Context) (*handler, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, secretsRead)
+	defer cancel()
+	s.ctx, s.err = ctx, nil
+	h, err := newHandler(s.lookup, s.log)
+	s.due = time.Now().Add(secretsLife)
+	if s.err != nil { // it is the cause of whatever else is wrong
+		return nil, ofKind(errSecret, s.err)
+	}
+	return h, err
+}
+
+// lookup reads a variable, and the secret that it refers to.
+func (s *secrets) lookup(name string) (string, bool) {
+	value, set := s.env(name)
+	ref, is, err := awssecrets.Parse(value)
+	if !is {
+		return value, set
+	}
+	if err == nil {
+		if value, have := s.known[ref]; have {
+			return value, true
+		}
+		value, err = s.client.Get(s.ctx, ref)
+	}
+	if err != nil {
+		if s.err == nil {
+			s.err = fmt.Errorf("the environment variable %s: %w", name, err)
+		}
+		return "", false
+	}
+	s.known[ref] = value
+	return value, true
+}
+
+// changed reads the secrets again when they are due, and reports whether one is
+// another now. Secrets that cannot be read again are used as they were.
+func (s *secrets) changed(ctx context.Context) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.known) == 0 || time.Now().Before(s.due) {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, secretsRead)
+	defer cancel()
+	read, other := map[awssecrets.Reference]string{}, false
+	for ref, value := range s.known {
+		now, err := s.client.Get(ctx, ref)
+		if err != nil {
+			s.log.Warn("a secret could not be read again; its last value is used", "error", err)
+			s.due = time.Now().Add(secretsRetry)
+			return false
+		}
+		read[ref], other = now, other || now != value
+	}
+	s.known, s.due = read, time.Now().Add(secretsLife)
+	return other
+}
