@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/internal/fakelambda"
+	"github.com/cronce/cronce/internal/testdb"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -80,6 +81,26 @@ func TestEveryLogLineOfAnEventHasItsRequestID(t *testing.T) {
 	}
 	if counts[""] > 0 || counts["first-event"] == 0 || counts["second-event"] != 1 {
 		t.Errorf("lines by request ID %v:\n%s", counts, fn.Log())
+	}
+}
+
+// The template's alarms count these lines by their messages.
+func TestTheLinesThatAlarmsCount(t *testing.T) {
+	tg, at := newTarget(t), minute()
+	elsewhere := strings.Replace(releaseJob, "path: /v1/admin/commission-locks/release-expired", "path: /v1/nothing", 1)
+	fn := tg.function(registryFile(t, elsewhere), "")
+	out := fn.Invoke(fakelambda.Event{RequestID: "r", Payload: releaseEvent(at)})
+	fn.Kill()
+	if out.Error == nil || out.Error.Type != "cronce.Dead" || !strings.Contains(fn.Log(), `"msg":"run is dead`) {
+		t.Errorf("error %+v, log %s", out.Error, fn.Log())
+	}
+	db := testdb.Postgres(t)
+	migrated(t, db)
+	fn = tg.function(registryFile(t, releaseJob), db)
+	out = fn.Invoke(fakelambda.Event{RequestID: "r", Payload: `{"tick":true}`})
+	fn.Kill()
+	if out.Error != nil || !strings.Contains(fn.Log(), `"msg":"tick finished"`) {
+		t.Errorf("error %+v, log %s", out.Error, fn.Log())
 	}
 }
 

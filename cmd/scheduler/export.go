@@ -27,23 +27,28 @@ func (a *app) exportCloudFormationCommand() *cobra.Command {
 		Use:   "cloudformation",
 		Short: "Print a CloudFormation template: schedules, function, queue, alarm",
 		Long: `cloudformation prints a template that runs the registry on EventBridge Scheduler
-and Lambda: a schedule for each job, the function, its role, a dead-letter queue
-and an alarm on it. Events may come as late as the registry's platform section
+and Lambda: a schedule for each job, the function, its roles, a dead-letter
+queue and alarms. Events may come as late as the registry's platform section
 says, which check has proved to be within the life of the keys.
 
-What AWS cannot express about a job is refused by name (seconds; daylight saving
-otherwise than it does it). --tick drives every job, by one schedule that fires
-once a minute; it needs a PostgreSQL ledger.
+The function works on a PostgreSQL ledger. A tick every five minutes finishes
+what events left, and makes up for events that never came. Jobs that AWS cannot
+express (seconds, a rate that does not divide the hour or the day, other
+daylight saving than its own) are driven by the tick, which then comes every
+minute; they are named on standard error. --tick drives every job so.
 
-A template of more than 51,200 bytes (about 60 jobs) is deployed through a bucket:
-aws cloudformation deploy --s3-bucket BUCKET.
+--stateless leaves out the ledger and the tick, and refuses such jobs.
 
-AWS counts a rate that does not divide the day from its StartDate: such a
-template is to be deployed within a quarter of an hour.`,
+Secrets are read from Secrets Manager: a parameter of the stack is the ARN of
+one. --secrets ssm reads them from the parameter store; --secrets plain puts
+them into the function's configuration.
+
+A template of more than 51,200 bytes (about 50 jobs) is deployed through a bucket:
+aws cloudformation deploy --s3-bucket BUCKET.`,
 		Example: `  make lambda CONFIG=cronce.yaml
   cronce export cloudformation > template.json
   aws cloudformation package --template-file template.json --s3-bucket BUCKET --output-template-file packaged.yaml
-  aws cloudformation deploy --template-file packaged.yaml --stack-name acme-jobs --capabilities CAPABILITY_IAM --parameter-overrides MembershipUrl=https://...`,
+  aws cloudformation deploy --template-file packaged.yaml --stack-name acme-jobs --capabilities CAPABILITY_IAM --parameter-overrides MembershipUrl=https://... MembershipToken=arn:aws:secretsmanager:... CronceDatabaseUrl=arn:aws:secretsmanager:...`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error { return a.exportCloudFormation(o) },
 	}
@@ -51,6 +56,8 @@ template is to be deployed within a quarter of an hour.`,
 	c.Flags().StringVar(&o.Architecture, "architecture", "arm64", "arm64 or x86_64")
 	c.Flags().StringVar(&o.Config, "bundled-config", "cronce.yaml", "the registry's `file` in the zip")
 	c.Flags().BoolVar(&o.Tick, "tick", false, "one schedule, a tick a minute, instead of one for each job")
+	c.Flags().BoolVar(&o.Stateless, "stateless", false, "no ledger and no tick")
+	c.Flags().StringVar((*string)(&o.Secrets), "secrets", string(export.SecretsManager), "where the function finds its secrets: secretsmanager, ssm or plain")
 	return c
 }
 
@@ -62,10 +69,12 @@ func (a *app) exportCloudFormation(o export.Options) error {
 	if problems := cleanup.Prove(reg); len(problems) > 0 {
 		return problems
 	}
-	o.Now = a.now()
 	template, err := export.CloudFormation(reg, o)
 	if err != nil {
 		return &exit{exitUsage, fmt.Errorf("this registry cannot be exported as it is:\n%w", err)}
+	}
+	for _, j := range template.Ticked {
+		fmt.Fprintf(a.err, "cronce: the tick drives job %q (%s) once a minute: %v\n", j.JobID, j.Schedule, j.Why)
 	}
 	var text bytes.Buffer
 	if err := template.Write(&text); err != nil {

@@ -55,10 +55,25 @@ func TestExportRefusesByName(t *testing.T) {
 		"dst: once where clocks turn": {strings.Replace(exportable, "path:", "timezone: Europe/London, path:", 1), "write dst: skip"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			code, out, errs := invoke(t, nil, "export", "cloudformation", "--config", writeFile(t, tc.registry))
+			code, out, errs := invoke(t, nil, "export", "cloudformation", "--stateless", "--config", writeFile(t, tc.registry))
 			if code != exitUsage || out != "" || !strings.Contains(errs, tc.want) {
 				t.Errorf("exit %d, %q: %s", code, out, errs)
 			}
 		})
+	}
+}
+
+// A registry with a job that AWS cannot express is exported, and it is said what
+// becomes of that job.
+func TestExportSaysWhatTheTickDrives(t *testing.T) {
+	t.Parallel()
+	for file, want := range map[string]string{
+		writeFile(t, strings.Replace(exportable, "0 * * * *", "rate(7 minutes)", 1)): `the tick drives job "hourly" (rate(7 minutes)) once a minute: AWS counts a rate from the deployment`,
+		"../../examples/cronce.yaml": `the tick drives job "release-commission-locks"`,
+	} {
+		code, out, errs := invoke(t, nil, "export", "cloudformation", "--config", file)
+		if code != 0 || !json.Valid([]byte(out)) || !strings.Contains(errs, want) {
+			t.Errorf("exit %d: %s", code, errs)
+		}
 	}
 }

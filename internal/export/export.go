@@ -23,12 +23,23 @@ type Options struct {
 	Architecture string
 	// Config is the registry's file in the zip; default "cronce.yaml".
 	Config string
-	// Tick drives the whole registry by one schedule, a tick a minute, which
-	// needs a PostgreSQL ledger, instead of a schedule for each job.
+	// Tick drives the whole registry by one schedule, a tick a minute, instead
+	// of a schedule for each job.
 	Tick bool
-	// Now is the time from which the first instant of a rate is counted.
-	Now time.Time
+	// Stateless leaves out the ledger, and with it the tick.
+	Stateless bool
+	// Secrets says where the function finds its secrets; default SecretsManager.
+	Secrets Secrets
 }
+
+// Secrets is where a function finds its secrets.
+type Secrets string
+
+const (
+	SecretsManager Secrets = "secretsmanager" // parameters are ARNs of secrets
+	SSM            Secrets = "ssm"            // parameters are names in the parameter store
+	Plain          Secrets = "plain"          // parameters are the secrets, readable in the function's configuration
+)
 
 // Limits of AWS that a registry can run into.
 const (
@@ -37,27 +48,27 @@ const (
 	maxScheduleAge    = 24 * time.Hour
 	maxLambdaEventAge = 6 * time.Hour
 	// maxSchedules leaves room for the other resources: a template has 500.
-	maxSchedules = 480
+	maxSchedules = 470
 	// maxParameters is what a template may ask for.
 	maxParameters = 200
-	// startMargin is how long the deployment of a template may take before
-	// the first instant of a rate: AWS refuses a StartDate in the past.
-	startMargin = 15 * time.Minute
+	// maxEnvironment is the size of all of a function's variables.
+	maxEnvironment = 4096
 )
 
 // answerMargin is what a function needs beside its calls.
 const answerMargin = 5 * time.Second
 
-// CloudFormation makes the template, or says of every job what AWS cannot
-// express about it and what to do instead.
+// CloudFormation makes the template, or says of everything that AWS does not
+// take what to do instead.
 func CloudFormation(r *jobs.Registry, o Options) (*Template, error) {
 	o = o.withDefaults()
 	t := &template{reg: r, options: o, out: newTemplate(r.Name()), variables: map[string]string{}}
-	t.ages()
+	t.check()
 	t.parameters()
 	t.function()
 	t.queue()
 	t.schedules()
+	t.alarms()
 	t.names()
 	if len(t.problems) > 0 {
 		return nil, errors.Join(t.problems...)
@@ -75,6 +86,9 @@ func (o Options) withDefaults() Options {
 	if o.Code == "" {
 		o.Code = "dist/lambda-" + map[string]string{"arm64": "arm64", "x86_64": "amd64"}[o.Architecture] + ".zip"
 	}
+	if o.Secrets == "" {
+		o.Secrets = SecretsManager
+	}
 	return o
 }
 
@@ -86,14 +100,18 @@ type template struct {
 	problems []error
 	// variables are those that the registry names, by their parameters' names.
 	variables map[string]string
+	// references are the parameters that name secrets.
+	references []string
+	// everyMinute: the tick drives jobs, and not only what events left.
+	everyMinute bool
 }
 
 func (t *template) refuse(format string, args ...any) {
 	t.problems = append(t.problems, fmt.Errorf(format, args...))
 }
 
-// ages refuses what AWS does not take as the age of an event.
-func (t *template) ages() {
+// check refuses options, and ages of events, that AWS does not take.
+func (t *template) check() {
 	p := t.reg.Platform()
 	if p.EventAge < minEventAge || p.EventAge > maxScheduleAge {
 		t.refuse("platform.eventAge is %s; EventBridge Scheduler takes 1m to 24h", p.EventAge)
@@ -101,26 +119,35 @@ func (t *template) ages() {
 	if p.LambdaEventAge < minEventAge || p.LambdaEventAge > maxLambdaEventAge {
 		t.refuse("platform.lambdaEventAge is %s; Lambda takes 1m to 6h", p.LambdaEventAge)
 	}
-	if t.options.Architecture != "arm64" && t.options.Architecture != "x86_64" {
-		t.refuse("architecture %q: there are arm64 and x86_64", t.options.Architecture)
+	if a := t.options.Architecture; a != "arm64" && a != "x86_64" {
+		t.refuse("unknown architecture %q; valid: arm64, x86_64", a)
+	}
+	if s := t.options.Secrets; s != SecretsManager && s != SSM && s != Plain {
+		t.refuse("unknown place of secrets %q; valid: secretsmanager, ssm, plain", s)
+	}
+	if t.options.Tick && t.options.Stateless {
+		t.refuse("a tick needs the ledger; leave out one of --tick and --stateless")
 	}
 }
 
-// timeout is the function's: long enough for a run with all of its retries,
-// as far as Lambda goes.
-func (t *template) timeout() time.Duration {
-	longest := time.Minute
+// timeouts are the function's: the least, with which one attempt of each job has
+// its time, and what is enough for a run with all of its retries, as far as
+// Lambda goes.
+func (t *template) timeouts() (least, enough time.Duration) {
+	least, enough = answerMargin, time.Minute
 	for _, j := range t.reg.Jobs() {
 		if j.Disabled || onLedger(j) {
 			continue // the purge takes what time there is, and goes on next night
 		}
-		if j.Timeout+answerMargin > maxFunctionTime {
+		least = max(least, j.Timeout+answerMargin)
+		if least > maxFunctionTime {
 			t.refuse("job %q: its timeout is %s, and a Lambda runs for %s at most; lower the timeout, or run the job with cronce serve", j.ID, j.Timeout, maxFunctionTime)
+			least = maxFunctionTime
 		}
 		terms := jobs.Terms(j, jobs.Platform{})
-		longest = max(longest, terms.Backoff+terms.Timeouts+answerMargin)
+		enough = max(enough, terms.Backoff+terms.Timeouts+answerMargin)
 	}
-	return min(longest, maxFunctionTime).Round(time.Second)
+	return least.Round(time.Second), min(enough, maxFunctionTime).Round(time.Second)
 }
 
 // logicalID makes a name of letters and digits, as CloudFormation wants it.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,11 +17,11 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-
 func TestCloudFormation(t *testing.T) {
 	for name, o := range map[string]export.Options{
 		"schedules": {},
+		"stateless": {Stateless: true, Secrets: export.Plain},
+		"ssm":       {Secrets: export.SSM},
 		"tick":      {Tick: true, Architecture: "x86_64", Code: "function.zip", Config: "conf/jobs.yaml"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -28,7 +29,6 @@ func TestCloudFormation(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			o.Now = now
 			template, err := export.CloudFormation(reg, o)
 			if err != nil {
 				t.Fatal(err)
@@ -87,48 +87,56 @@ func TestLambdasOwnVariablesAreRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := export.CloudFormation(reg, export.Options{Now: now}); err == nil || !strings.Contains(err.Error(), "the variable "+name+":") {
+		if _, err := export.CloudFormation(reg, export.Options{}); err == nil || !strings.Contains(err.Error(), "the variable "+name+":") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
 func TestWhatAWSCannotExpressIsRefusedByName(t *testing.T) {
+	events, tick, stateless := export.Options{}, export.Options{Tick: true}, export.Options{Stateless: true}
 	long := func(j *jobs.Job) { j.Timeout = 20 * time.Minute; j.Retry.Backoff = []time.Duration{} }
 	zoned := func(j *jobs.Job) { j.Timezone = "America/New_York" }
 	for name, tc := range map[string]struct {
 		entry []jobs.Entry
-		tick  bool
+		by    export.Options
 		want  string
 	}{
-		"seconds":                     {[]jobs.Entry{job("a", "*/10 * * * * *")}, false, `job "a" (*/10 * * * * *): AWS has no seconds`},
-		"dst: once where clocks turn": {[]jobs.Entry{job("a", "30 2 * * *", zoned)}, false, `job "a" (30 2 * * *): its times fall into the hour that a clock change of America/New_York skips or repeats`},
-		"a timeout beyond Lambda's":   {[]jobs.Entry{job("a", "0 0 * * *", long)}, true, `job "a": its timeout is 20m0s`},
-		"two jobs with one name":      {[]jobs.Entry{job("a-b", "0 0 * * *"), job("a.b", "0 0 * * *")}, false, `would be one resource, JobAB`},
-		"two variables with one name": {[]jobs.Entry{job("a", "0 0 * * *"), jobs.Target{Name: "two", URLEnv: "SVC__URL"}}, false, `would be one parameter, SvcUrl`},
-		"an age that AWS lacks":       {[]jobs.Entry{jobs.Platform{EventAge: 30 * time.Second}}, false, "platform.eventAge is 30s"},
-		"Lambda's age":                {[]jobs.Entry{jobs.Platform{LambdaEventAge: 7 * time.Hour}}, false, "platform.lambdaEventAge is 7h0m0s"},
-		"a variable of Lambda's own":  {[]jobs.Entry{job("a", "0 0 * * *"), jobs.Target{Name: "two", URLEnv: "AWS_REGION"}}, true, "the variable AWS_REGION: Lambda sets it itself"},
-		"a variable of a job's name":  {[]jobs.Entry{job("release", "0 0 * * *"), jobs.Target{Name: "two", URLEnv: "JOB_RELEASE"}}, false, "the variable JOB_RELEASE would be the parameter JobRelease"},
-		"of a job that is ticked":     {[]jobs.Entry{job("release", "0 0 * * *"), jobs.Target{Name: "two", URLEnv: "JOB_RELEASE"}}, true, ""},
-		"a variable of a resource's":  {[]jobs.Entry{job("a", "0 0 * * *"), jobs.Target{Name: "two", URLEnv: "FUNCTION"}}, true, "the variable FUNCTION would be the parameter Function"},
-		"a variable of a parameter's": {[]jobs.Entry{job("a", "0 0 * * *"), jobs.Target{Name: "two", URLEnv: "ALARM_TOPIC"}}, true, "the variable ALARM_TOPIC would be the parameter AlarmTopic"},
-		"a variable of a condition's": {[]jobs.Entry{job("a", "0 0 * * *"), jobs.Target{Name: "two", URLEnv: "IN_VPC"}}, true, "the variable IN_VPC would be the parameter InVpc"},
-		"a variable's name":           {[]jobs.Entry{job("a", "0 0 * * *"), jobs.Target{Name: "two", URLEnv: "_URL"}}, true, "the variable _URL: Lambda takes names"},
-		"too many variables":          {manyTargets(200), true, "205 parameters, and CloudFormation takes 200"},
-		"too many schedules":          {manyJobs(480, 0), false, "481 enabled jobs"},
-		"disabled jobs take no room":  {manyJobs(479, 100), false, ""},
-		"seconds, by a tick":          {[]jobs.Entry{job("a", "*/10 * * * * *")}, true, ""},
-		"dst: once, by a tick":        {[]jobs.Entry{job("a", "30 2 * * *", zoned)}, true, ""},
-		"dst: once, no change near":   {[]jobs.Entry{job("a", "0 12 * * *", zoned)}, false, ""},
-		"a disabled job":              {[]jobs.Entry{job("a", "*/10 * * * * *", func(j *jobs.Job) { j.Disabled = true })}, false, ""},
+		"seconds":                      {[]jobs.Entry{job("a", "*/10 * * * * *")}, stateless, `job "a" (*/10 * * * * *): AWS has no seconds`},
+		"dst: once where clocks turn":  {[]jobs.Entry{job("a", "30 2 * * *", zoned)}, stateless, `job "a" (30 2 * * *): its times fall into the hour that a clock change of America/New_York skips or repeats`},
+		"a timeout beyond Lambda's":    {[]jobs.Entry{job("a", "0 0 * * *", long)}, tick, `job "a": its timeout is 20m0s`},
+		"two jobs with one name":       {[]jobs.Entry{job("a-b", "0 0 * * *"), job("a.b", "0 0 * * *")}, events, `would be one resource, JobAB`},
+		"two variables with one name":  {[]jobs.Entry{job("a", "0 0 * * *"), jobs.Target{Name: "two", URLEnv: "SVC__URL"}}, events, `would be one parameter, SvcUrl`},
+		"an age that AWS lacks":        {[]jobs.Entry{jobs.Platform{EventAge: 30 * time.Second}}, events, "platform.eventAge is 30s"},
+		"Lambda's age":                 {[]jobs.Entry{jobs.Platform{LambdaEventAge: 7 * time.Hour}}, events, "platform.lambdaEventAge is 7h0m0s"},
+		"a variable of Lambda's own":   {[]jobs.Entry{job("a", "0 0 * * *"), jobs.Target{Name: "two", URLEnv: "AWS_REGION"}}, tick, "the variable AWS_REGION: Lambda sets it itself"},
+		"a variable of a job's name":   {[]jobs.Entry{job("release", "0 0 * * *"), jobs.Target{Name: "two", URLEnv: "JOB_RELEASE"}}, events, "the variable JOB_RELEASE would be the parameter JobRelease"},
+		"of a job that is ticked":      {[]jobs.Entry{job("release", "0 0 * * *"), jobs.Target{Name: "two", URLEnv: "JOB_RELEASE"}}, tick, ""},
+		"a variable of a resource's":   {[]jobs.Entry{job("a", "0 0 * * *"), jobs.Target{Name: "two", URLEnv: "FUNCTION"}}, tick, "the variable FUNCTION would be the parameter Function"},
+		"a variable of a parameter's":  {[]jobs.Entry{job("a", "0 0 * * *"), jobs.Target{Name: "two", URLEnv: "ALARM_TOPIC"}}, tick, "the variable ALARM_TOPIC would be the parameter AlarmTopic"},
+		"a variable of a condition's":  {[]jobs.Entry{job("a", "0 0 * * *"), jobs.Target{Name: "two", URLEnv: "IN_VPC"}}, tick, "the variable IN_VPC would be the parameter InVpc"},
+		"a variable's name":            {[]jobs.Entry{job("a", "0 0 * * *"), jobs.Target{Name: "two", URLEnv: "_URL"}}, tick, "the variable _URL: Lambda takes names"},
+		"too many variables":           {manyTargets(200), tick, "213 parameters, and CloudFormation takes 200"},
+		"too many schedules":           {manyJobs(470, 0), events, "471 enabled jobs"},
+		"disabled jobs take no room":   {manyJobs(469, 100), events, ""},
+		"a rate of its own":            {[]jobs.Entry{job("a", "rate(7 minutes)")}, stateless, `job "a" (rate(7 minutes)): AWS counts a rate from the deployment`},
+		"two ways at once":             {[]jobs.Entry{job("a", "0 0 * * *")}, export.Options{Tick: true, Stateless: true}, "leave out one of --tick and --stateless"},
+		"a place that is none":         {[]jobs.Entry{job("a", "0 0 * * *")}, export.Options{Secrets: "vault"}, `unknown place of secrets "vault"`},
+		"an architecture that is none": {[]jobs.Entry{job("a", "0 0 * * *")}, export.Options{Architecture: "riscv"}, `unknown architecture "riscv"`},
+		"more than 4 KB of variables":  {manyTargets(90), tick, "variables would have about 4"},
+		"as many as there is room for": {manyTargets(80), tick, ""},
+		"seconds, beside events":       {[]jobs.Entry{job("a", "*/10 * * * * *")}, events, ""},
+		"seconds, by a tick":           {[]jobs.Entry{job("a", "*/10 * * * * *")}, tick, ""},
+		"dst: once, by a tick":         {[]jobs.Entry{job("a", "30 2 * * *", zoned)}, tick, ""},
+		"dst: once, no change near":    {[]jobs.Entry{job("a", "0 12 * * *", zoned)}, events, ""},
+		"a disabled job":               {[]jobs.Entry{job("a", "*/10 * * * * *", func(j *jobs.Job) { j.Disabled = true })}, events, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			reg, err := jobs.NewRegistry(append(tc.entry, jobs.Name("acme"), jobs.Target{Name: "svc", URLEnv: "SVC_URL"})...)
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = export.CloudFormation(reg, export.Options{Now: now, Tick: tc.tick})
+			_, err = export.CloudFormation(reg, tc.by)
 			switch {
 			case tc.want == "" && err != nil, tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)):
 				t.Errorf("error %v, want %q", err, tc.want)
@@ -137,19 +145,36 @@ func TestWhatAWSCannotExpressIsRefusedByName(t *testing.T) {
 	}
 }
 
-// A rate that divides neither hour nor day begins at one of the schedule's own
-// instants, so that AWS's instants are the daemon's.
-func TestARateBeginsAtAnInstantOfItsOwn(t *testing.T) {
-	reg, err := jobs.NewRegistry(jobs.Name("acme"), jobs.Target{Name: "svc", URLEnv: "SVC_URL"}, job("a", "rate(7 minutes)"))
+// What AWS cannot express, the tick drives, and the caller is told; nothing is
+// lost when the template is exported and deployed again.
+func TestTheTickDrivesWhatAWSCannotExpress(t *testing.T) {
+	reg, err := jobs.NewRegistry(jobs.Name("acme"), jobs.Target{Name: "svc", URLEnv: "SVC_URL"},
+		job("seven", "rate(7 minutes)"), job("seconds", "*/10 * * * * *"), job("hourly", "0 * * * *"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	template, err := export.CloudFormation(reg, export.Options{Now: now})
+	template, err := export.CloudFormation(reg, export.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	start, err := time.Parse(time.RFC3339, template.Resources["JobA"].Properties["StartDate"].(string))
-	if err != nil || !start.After(now) || start.Unix()%(7*60) != 0 {
-		t.Errorf("StartDate %s, %v", start, err)
+	var ticked []string
+	for _, j := range template.Ticked {
+		ticked = append(ticked, j.JobID)
+	}
+	if !slices.Equal(ticked, []string{"seconds", "seven"}) {
+		t.Errorf("the tick drives %v", template.Ticked)
+	}
+	for id, want := range map[string]bool{"JobSeven": false, "JobSeconds": false, "JobHourly": true, "Tick": true} {
+		if _, got := template.Resources[id]; got != want {
+			t.Errorf("%s: %v, want %v", id, got, want)
+		}
+	}
+	if every := template.Resources["Tick"].Properties["ScheduleExpression"]; every != "cron(* * * * ? *)" {
+		t.Errorf("the tick comes %s", every)
+	}
+	for id, r := range template.Resources {
+		if r.Properties["StartDate"] != nil {
+			t.Errorf("%s has a StartDate, which a deployment moves", id)
+		}
 	}
 }

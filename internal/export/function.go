@@ -1,137 +1,44 @@
 package export
 
-import (
-	"maps"
-	"slices"
-	"time"
-
-	"github.com/cronce/cronce/jobs"
-)
-
-const databaseVariable = "CRONCE_DATABASE_URL"
-
-// parameters are what differs from one stack to another: the variables that
-// the registry names, secrets hidden, and where the function stands.
-func (t *template) parameters() {
-	database := object{"Type": "String", "NoEcho": true, "Description": "postgres://... of the ledger; its tables come with cronce migrate up"}
-	if t.options.Tick {
-		database["MinLength"] = 1
-	} else {
-		database["Default"] = ""
-		database["Description"] = "postgres://... of the ledger, whose tables come with cronce migrate up; empty: stateless"
-		t.out.Conditions["HasDatabase"] = notEmpty(ref("CronceDatabaseUrl"))
-	}
-	t.out.Parameters["CronceDatabaseUrl"] = database
-	t.out.Parameters["AlarmTopic"] = object{"Type": "String", "Default": "", "Description": "the ARN of an SNS topic for alarms; empty: alarms tell nobody"}
-	t.out.Parameters["Subnets"] = object{"Type": "CommaDelimitedList", "Default": "", "Description": "subnets of a VPC for the function; empty: none"}
-	t.out.Parameters["SecurityGroups"] = object{"Type": "CommaDelimitedList", "Default": "", "Description": "security groups for the function in a VPC"}
-	t.out.Conditions["HasAlarmTopic"] = notEmpty(ref("AlarmTopic"))
-	t.out.Conditions["InVpc"] = notEmpty(object{"Fn::Join": []any{"", ref("Subnets")}})
-}
-
-// environment is the function's, with a parameter for each variable that the
-// registry names.
-func (t *template) environment() object {
-	vars := object{"CRONCE_CONFIG": t.options.Config}
-	if t.options.Tick {
-		vars[databaseVariable] = ref("CronceDatabaseUrl")
-	} else {
-		vars[databaseVariable] = when("HasDatabase", ref("CronceDatabaseUrl"))
-	}
-	add := func(name string, secret bool) {
-		if name == "" || vars[name] != nil {
-			return
-		}
-		if why := unsettable(name); why != "" {
-			t.refuse("the variable %s: %s; name another in the registry, such as APP_%[1]s", name, why)
-			return
-		}
-		id := logicalID("", lower(name))
-		if other, taken := t.variables[id]; taken {
-			t.refuse("the variables %s and %s would be one parameter, %s, of the template; rename one of them", other, name, id)
-			return
-		}
-		if _, taken := t.out.Parameters[id]; taken {
-			t.refuseName(name, id)
-			return
-		}
-		t.variables[id] = name
-		p := object{"Type": "String", "MinLength": 1, "Description": "the function's variable " + name}
-		if secret {
-			p["NoEcho"] = true
-		}
-		t.out.Parameters[id], vars[name] = p, ref(id)
-	}
-	for _, target := range t.reg.Targets() {
-		add(target.URLEnv, false)
-		add(target.Auth.TokenURLEnv, false)
-		add(target.Auth.TokenEnv, true)
-		add(target.Auth.ClientIDEnv, true)
-		add(target.Auth.ClientSecretEnv, true)
-	}
-	if t.reg.Cleanup().DisabledBecause == "" {
-		for _, s := range t.reg.KeyStores() {
-			add(s.URLEnv, true)
-		}
-	}
-	if n := len(t.out.Parameters); n > maxParameters {
-		t.refuse("the registry names so many variables that the template would have %d parameters, and CloudFormation takes %d; share targets, or split the registry", n, maxParameters)
-	}
-	return object{"Variables": vars}
-}
-
-// names refuses variables whose parameters would bear the name of a resource or
-// a condition: CloudFormation has one set of logical names for them all.
-func (t *template) names() {
-	for _, id := range slices.Sorted(maps.Keys(t.variables)) {
-		_, resource := t.out.Resources[id]
-		_, condition := t.out.Conditions[id]
-		if resource || condition {
-			t.refuseName(t.variables[id], id)
-		}
-	}
-}
-
-func (t *template) refuseName(variable, id string) {
-	t.refuse("the variable %s would be the parameter %s, and the template has something else of that name; name another in the registry, such as APP_%[1]s", variable, id)
-}
-
-// lower keeps the first letter of each word of a variable's name.
-func lower(name string) string {
-	out := []byte(name)
-	for i, c := range out {
-		if i > 0 && out[i-1] != '_' && c >= 'A' && c <= 'Z' {
-			out[i] = c + 'a' - 'A'
-		}
-	}
-	return string(out)
-}
+import "time"
 
 func (t *template) function() {
 	r := t.out.Resources
-	r["Logs"] = Resource{Type: "AWS::Logs::LogGroup", Properties: object{"RetentionInDays": 30}}
+	environment := t.environment()
+	r["Logs"] = kept(Resource{Type: "AWS::Logs::LogGroup", Properties: object{
+		"RetentionInDays": ref("LogRetentionDays"),
+		"KmsKeyId":        when("HasKmsKey", ref("KmsKeyArn")),
+	}})
+	statements := append([]object{
+		statement([]string{"logs:CreateLogStream", "logs:PutLogEvents"}, arnOf("Logs")),
+		// The queue is the destination of failures and, in a redrive, a source.
+		statement([]string{"sqs:SendMessage", "sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"}, arnOf("DeadLetters")),
+		statement([]string{"xray:PutTraceSegments", "xray:PutTelemetryRecords"}, "*"), // X-Ray knows no resources
+		useKey(),
+	}, t.secretStatements()...)
 	r["FunctionRole"] = Resource{Type: "AWS::IAM::Role", Properties: object{
 		"AssumeRolePolicyDocument": assumedBy("lambda.amazonaws.com", false),
+		"PermissionsBoundary":      boundary(),
 		"ManagedPolicyArns": []any{
 			when("InVpc", substitute("arn:${AWS::Partition}:iam::aws:policy/service-role/AWSLambdaENIManagementAccess")),
 		},
-		"Policies": []object{policy("cronce",
-			statement([]string{"logs:CreateLogStream", "logs:PutLogEvents"}, arnOf("Logs")),
-			statement([]string{"sqs:SendMessage"}, arnOf("DeadLetters")),
-		)},
+		"Policies": []object{policy("cronce", statements...)},
 	}}
 	r["Function"] = Resource{Type: "AWS::Lambda::Function", Properties: object{
-		"Description":   "cronce, registry " + t.reg.Name(),
-		"Runtime":       "provided.al2023",
-		"Handler":       "bootstrap",
-		"Architectures": []string{t.options.Architecture},
-		"Code":          t.options.Code,
-		"MemorySize":    256,
-		"Timeout":       seconds(t.timeout()),
-		"Role":          arnOf("FunctionRole"),
-		"Environment":   t.environment(),
-		"LoggingConfig": object{"LogGroup": ref("Logs")},
-		"VpcConfig":     when("InVpc", object{"SubnetIds": ref("Subnets"), "SecurityGroupIds": ref("SecurityGroups")}),
+		"Description":                  "cronce, registry " + t.reg.Name(),
+		"Runtime":                      "provided.al2023",
+		"Handler":                      "bootstrap",
+		"Architectures":                []object{ref("Architecture")},
+		"Code":                         t.options.Code,
+		"MemorySize":                   ref("MemorySize"),
+		"Timeout":                      ref("Timeout"),
+		"ReservedConcurrentExecutions": when("HasConcurrency", ref("ReservedConcurrency")),
+		"Role":                         arnOf("FunctionRole"),
+		"Environment":                  environment,
+		"KmsKeyArn":                    when("HasKmsKey", ref("KmsKeyArn")),
+		"LoggingConfig":                object{"LogGroup": ref("Logs")},
+		"TracingConfig":                object{"Mode": ref("Tracing")},
+		"VpcConfig":                    when("InVpc", object{"SubnetIds": ref("Subnets"), "SecurityGroupIds": ref("SecurityGroups")}),
 	}}
 	r["FunctionEvents"] = Resource{Type: "AWS::Lambda::EventInvokeConfig", Properties: object{
 		"FunctionName":             ref("Function"),
@@ -143,30 +50,42 @@ func (t *template) function() {
 	t.out.Outputs["Function"] = object{"Description": "the function, for aws lambda invoke", "Value": ref("Function")}
 }
 
-// queue takes what neither EventBridge Scheduler nor Lambda could deliver.
+// boundary is a role's PermissionsBoundary.
+func boundary() object { return when("HasBoundary", ref("PermissionsBoundary")) }
+
+// useKey lets a role use the stack's key, which must allow it too.
+func useKey() object {
+	return statementIf("HasKmsKey", []string{"kms:Decrypt", "kms:GenerateDataKey"}, ref("KmsKeyArn"))
+}
+
+// queue takes what neither EventBridge Scheduler nor Lambda could deliver. A
+// mapping, switched off, is the way back: an operator's redrive switches it on.
 func (t *template) queue() {
 	r := t.out.Resources
-	r["DeadLetters"] = Resource{Type: "AWS::SQS::Queue", Properties: object{
+	r["DeadLetters"] = kept(Resource{Type: "AWS::SQS::Queue", Properties: object{
 		"MessageRetentionPeriod": seconds(14 * 24 * time.Hour),
-		"SqsManagedSseEnabled":   true,
+		// A mapping wants at least the function's timeout.
+		"VisibilityTimeout":    seconds(maxFunctionTime),
+		"KmsMasterKeyId":       when("HasKmsKey", ref("KmsKeyArn")),
+		"SqsManagedSseEnabled": object{"Fn::If": []any{"HasKmsKey", ref("AWS::NoValue"), true}},
+	}})
+	r["DeadLettersPolicy"] = Resource{Type: "AWS::SQS::QueuePolicy", Properties: object{
+		"Queues": []object{ref("DeadLetters")},
+		"PolicyDocument": object{"Version": "2012-10-17", "Statement": []object{{
+			"Sid": "TLSOnly", "Effect": "Deny", "Principal": "*", "Action": "sqs:*", "Resource": arnOf("DeadLetters"),
+			"Condition": object{"Bool": object{"aws:SecureTransport": "false"}},
+		}}},
 	}}
-	r["DeadLettersAlarm"] = Resource{Type: "AWS::CloudWatch::Alarm", Properties: object{
-		"AlarmDescription":   "An event of the registry " + t.reg.Name() + " could not be answered; it waits in the dead-letter queue",
-		"Namespace":          "AWS/SQS",
-		"MetricName":         "ApproximateNumberOfMessagesVisible",
-		"Dimensions":         []object{{"Name": "QueueName", "Value": object{"Fn::GetAtt": []string{"DeadLetters", "QueueName"}}}},
-		"Statistic":          "Maximum",
-		"Period":             60,
-		"EvaluationPeriods":  1,
-		"Threshold":          1,
-		"ComparisonOperator": "GreaterThanOrEqualToThreshold",
-		"TreatMissingData":   "notBreaching",
-		"AlarmActions":       []any{when("HasAlarmTopic", ref("AlarmTopic"))},
+	r["Redrive"] = Resource{Type: "AWS::Lambda::EventSourceMapping", Properties: object{
+		"EventSourceArn":        arnOf("DeadLetters"),
+		"FunctionName":          ref("Function"),
+		"Enabled":               false,
+		"BatchSize":             10,
+		"FunctionResponseTypes": []string{"ReportBatchItemFailures"},
+		"ScalingConfig":         object{"MaximumConcurrency": 2},
 	}}
 	t.out.Outputs["DeadLetters"] = object{"Description": "the queue of events that could not be answered", "Value": ref("DeadLetters")}
+	t.out.Outputs["Redrive"] = object{"Description": "the event source mapping that sends them to the function again, for aws lambda update-event-source-mapping --uuid", "Value": ref("Redrive")}
 }
 
 func seconds(d time.Duration) int { return int(d / time.Second) }
-
-// onLedger reports whether a job makes sense only with a ledger.
-func onLedger(j jobs.Job) bool { return j.Target == jobs.BuiltinTarget }

@@ -2,8 +2,8 @@ package export
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
-	"time"
 
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/schedule"
@@ -16,16 +16,37 @@ func (t *template) schedules() {
 	r["Schedules"] = Resource{Type: "AWS::Scheduler::ScheduleGroup", Properties: object{}}
 	r["SchedulesRole"] = Resource{Type: "AWS::IAM::Role", Properties: object{
 		"AssumeRolePolicyDocument": assumedBy("scheduler.amazonaws.com", true),
+		"PermissionsBoundary":      boundary(),
 		"Policies": []object{policy("cronce",
 			statement([]string{"lambda:InvokeFunction"}, arnOf("Function")),
 			statement([]string{"sqs:SendMessage"}, arnOf("DeadLetters")),
+			useKey(),
 		)},
 	}}
+	t.jobs()
+	if !t.options.Stateless {
+		t.tick()
+	}
+}
+
+// tick plans every job. It drives those that have no schedule of their own, and
+// accounts for the scheduled times whose events never came, or left a run unfinished.
+func (t *template) tick() {
+	expression, description := "cron(0/5 * * * ? *)", "every five minutes, what events left"
+	if t.everyMinute {
+		expression, description = "cron(* * * * ? *)", "every minute, what is due"
+	}
+	t.out.Resources["Tick"] = t.schedule(description, schedule.AWS{Expression: expression, Timezone: "UTC"}, `{"tick":true}`)
+}
+
+func (t *template) jobs() {
 	if t.options.Tick {
-		r["Tick"] = t.schedule("every minute, what is due", schedule.AWS{Expression: "cron(* * * * ? *)", Timezone: "UTC"}, `{"tick":true}`)
+		t.everyMinute = true
 		return
 	}
-	list := slices.DeleteFunc(slices.Clone(t.reg.Jobs()), func(j jobs.Job) bool { return j.Disabled })
+	list := slices.DeleteFunc(slices.Clone(t.reg.Jobs()), func(j jobs.Job) bool {
+		return j.Disabled || t.options.Stateless && onLedger(j)
+	})
 	if len(list) > maxSchedules {
 		t.refuse("the registry has %d enabled jobs, and a template has room for %d schedules; let a tick drive them (--tick), or split the registry", len(list), maxSchedules)
 		return
@@ -35,10 +56,17 @@ func (t *template) schedules() {
 	}
 }
 
+// errCounted is why a rate has no schedule of its own: a deployment would move
+// its scheduled times, and AWS refuses a StartDate that has passed.
+var errCounted = errors.New("AWS counts a rate from the deployment unless it divides the hour or the day")
+
 func (t *template) scheduleJob(j jobs.Job) {
 	at, err := j.Parsed().AWS()
+	if err == nil && at.Align {
+		err = errCounted
+	}
 	if err != nil {
-		t.refuse("job %q (%s): %w", j.ID, j.Schedule, err)
+		t.leaveToTick(j, err)
 		return
 	}
 	id := logicalID("Job", j.ID)
@@ -46,14 +74,17 @@ func (t *template) scheduleJob(j jobs.Job) {
 		t.refuse("the jobs %q and %q would be one resource, %s, of the template; rename one of them", other.Properties["Description"], j.ID, id)
 		return
 	}
-	s := t.schedule(j.ID, at, inputOf(j))
-	if at.Align {
-		s.Properties["StartDate"] = j.Parsed().Next(t.options.Now.Add(startMargin)).Format(time.RFC3339)
+	t.out.Resources[id] = t.schedule(j.ID, at, inputOf(j))
+}
+
+// leaveToTick has the tick drive a job that AWS cannot express.
+func (t *template) leaveToTick(j jobs.Job, why error) {
+	if t.options.Stateless {
+		t.refuse("job %q (%s): %w; a tick could drive it, but needs a ledger: leave out --stateless", j.ID, j.Schedule, why)
+		return
 	}
-	if onLedger(j) {
-		s.Condition = "HasDatabase"
-	}
-	t.out.Resources[id] = s
+	t.everyMinute = true
+	t.out.Ticked = append(t.out.Ticked, Ticked{j.ID, j.Schedule, why})
 }
 
 // inputOf is the event: AWS fills in the instant, which is the same on every
@@ -71,6 +102,7 @@ func (t *template) schedule(description string, at schedule.AWS, input string) R
 		"ScheduleExpressionTimezone": at.Timezone,
 		"FlexibleTimeWindow":         object{"Mode": "OFF"},
 		"State":                      "ENABLED",
+		"KmsKeyArn":                  when("HasKmsKey", ref("KmsKeyArn")),
 		"Target": object{
 			"Arn":     arnOf("Function"),
 			"RoleArn": arnOf("SchedulesRole"),

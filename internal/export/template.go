@@ -19,14 +19,28 @@ type Template struct {
 	Conditions  map[string]any      `json:"Conditions"`
 	Resources   map[string]Resource `json:"Resources"`
 	Outputs     map[string]any      `json:"Outputs"`
+	// Ticked are the jobs that AWS's schedules cannot express.
+	Ticked []Ticked `json:"-"`
+}
+
+// Ticked is a job that the tick drives, and why.
+type Ticked struct {
+	JobID, Schedule string
+	Why             error
 }
 
 // Resource is one resource of a template.
 type Resource struct {
-	Type       string         `json:"Type"`
-	Condition  string         `json:"Condition,omitempty"`
-	DependsOn  []string       `json:"DependsOn,omitempty"`
-	Properties map[string]any `json:"Properties"`
+	Type                string         `json:"Type"`
+	DeletionPolicy      string         `json:"DeletionPolicy,omitempty"`
+	UpdateReplacePolicy string         `json:"UpdateReplacePolicy,omitempty"`
+	Properties          map[string]any `json:"Properties"`
+}
+
+// kept is a resource that outlives the stack, and its own replacement.
+func kept(r Resource) Resource {
+	r.DeletionPolicy, r.UpdateReplacePolicy = "Retain", "Retain"
+	return r
 }
 
 func newTemplate(registry string) *Template {
@@ -60,6 +74,11 @@ func when(condition string, then any) object {
 }
 func notEmpty(value any) object {
 	return object{"Fn::Not": []any{object{"Fn::Equals": []any{value, ""}}}}
+}
+
+// statementIf is a statement of a policy under a condition.
+func statementIf(condition string, actions []string, resources any) object {
+	return when(condition, statement(actions, resources))
 }
 
 func statement(actions []string, resources any) object {
