@@ -12,9 +12,10 @@ import (
 )
 
 const (
-	// secretsRead bounds the reading of all secrets at a start or a renewal; AWS
-	// gives a start 10 s.
+	// secretsRead bounds the reading of all secrets at a start, for which AWS gives 10 s.
 	secretsRead = 5 * time.Second
+	// secretsRenewal bounds it later: it takes time from an event.
+	secretsRenewal = time.Second
 	// secretsLife is how long secrets are kept before they are read again.
 	secretsLife = 5 * time.Minute
 	// secretsRetry is when secrets that could not be read again are tried next.
@@ -89,7 +90,7 @@ func (s *secrets) changed(ctx context.Context) bool {
 	if len(s.known) == 0 || time.Now().Before(s.due) {
 		return false
 	}
-	ctx, cancel := context.WithTimeout(ctx, secretsRead)
+	ctx, cancel := context.WithTimeout(ctx, secretsRenewal)
 	defer cancel()
 	read, other := map[awssecrets.Reference]string{}, false
 	for ref, value := range s.known {
