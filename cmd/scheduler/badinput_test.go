@@ -24,6 +24,18 @@ jobs:
   - { id: short, schedule: "@daily", targetUrlEnv: SHORT_URL, path: /h, body: 2026-01-01, overlap: sometimes }
 `
 
+func TestLedgersThatCannotExist(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, membershipRegistry)
+	for _, db := range []string{"postgres://s3cret@...", "postgres://s3cret@db:0/x", "postgres://s3cret@db:99999/x", "postgresql://s3cret@256.1.1.1"} {
+		for _, args := range [][]string{{"serve", "--listen", ""}, {"runs", "list"}, {"migrate", "up"}} {
+			if code, _, errs := d.run(append(args, "--db", db)...); code != exitUsage || strings.Contains(errs, "s3cret") {
+				t.Errorf("%s %s: exit %d: %s", args, db, code, errs)
+			}
+		}
+	}
+}
+
 // Addresses that nothing can be called or opened by are refused by check and at
 // start, and no ledger is made.
 func TestAddressesThatCannotExist(t *testing.T) {

@@ -71,7 +71,7 @@ func (a *app) printCheck(reg *jobs.Registry, problems jobs.Problems) error {
 	}
 	if reg != nil {
 		t := a.table("JOB", "SCHEDULE", "NEXT", "KEY SCOPE", "KEYS LIVE", "HORIZON").
-			optional("NEXT", "SCHEDULE", "KEYS LIVE", "HORIZON", "KEY SCOPE")
+			optional("NEXT", "SCHEDULE", "KEYS LIVE", "HORIZON", "KEY SCOPE").folding("SCHEDULE")
 		for _, j := range checkedJobs(reg, a.now()) {
 			t.row(j.ID, j.Schedule, nextText(j.Next, j.Enabled), j.KeyScope, j.TTL, j.Horizon)
 		}

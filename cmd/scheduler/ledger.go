@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 	"github.com/cronce/cronce/ledger/postgres"
 	"github.com/cronce/cronce/ledger/postgres/migrate"
@@ -55,12 +56,18 @@ func engine(url string) (name, rest string, err error) {
 		}
 		return "sqlite", path, nil
 	case strings.HasPrefix(url, "postgres://"), strings.HasPrefix(url, "postgresql://"):
-		if _, err := neturl.Parse(url); err != nil { // not shown: it quotes the URL, password and all
+		if u, err := neturl.Parse(url); err != nil || !reachableHost(u) { // not shown: it quotes the URL, password and all
 			return "", "", usage("the ledger's URL cannot be read: it should look like postgres://user:password@host:5432/database?sslmode=verify-full")
 		}
 		return "postgres", url, nil
 	}
 	return "", "", usage("the ledger (--db or CRONCE_DATABASE_URL) is neither sqlite:PATH nor postgres://...")
+}
+
+// reachableHost reports whether a URL's host and port can exist. It may name
+// none, and several that the driver tries in turn.
+func reachableHost(u *neturl.URL) bool {
+	return u.Host == "" || strings.Contains(u.Host, ",") || jobs.ValidHost(u.Hostname()) && jobs.ValidPort(u.Port())
 }
 
 // openLedger opens the ledger and brings its tables up to date.
