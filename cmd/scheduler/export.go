@@ -43,7 +43,7 @@ Secrets are read from Secrets Manager: a parameter of the stack is the ARN of
 one. --secrets ssm reads them from the parameter store; --secrets plain puts
 them into the function's configuration.
 
-A template of more than 51,200 bytes (about 50 jobs) is deployed through a bucket:
+A template of more than 51,200 bytes (about 20 jobs) is deployed through a bucket:
 aws cloudformation deploy --s3-bucket BUCKET.`,
 		Example: `  make lambda CONFIG=cronce.yaml
   cronce export cloudformation > template.json

@@ -1,7 +1,7 @@
 // Package awssecrets reads secrets from AWS Secrets Manager and from the
 // parameter store of Systems Manager. It sends two signed HTTPS requests and
 // needs no AWS SDK, which would add megabytes to a function's binary
-// (docs/decisions/0031-secrets-without-the-sdk.md).
+// (docs/decisions/0014-secrets-without-the-sdk.md).
 package awssecrets
 
 import (

@@ -80,7 +80,7 @@ func (t *template) scheduleJob(j jobs.Job) {
 // leaveToTick has the tick drive a job that AWS cannot express.
 func (t *template) leaveToTick(j jobs.Job, why error) {
 	if t.options.Stateless {
-		t.refuse("job %q (%s): %w; a tick could drive it, but needs a ledger: leave out --stateless", j.ID, j.Schedule, why)
+		t.refuse("job %q (%s): %w; leave out --stateless, and the tick drives it", j.ID, j.Schedule, why)
 		return
 	}
 	t.everyMinute = true
