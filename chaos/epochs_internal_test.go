@@ -101,13 +101,13 @@ func TestTheLedgersEventsTellOfTheSameEpochs(t *testing.T) {
 	}
 	begun := func(at time.Time) ledger.Event { return ledger.Event{Kind: ledger.EpochBegun, At: at} }
 	ended := func(at time.Time) ledger.Event { return ledger.Event{Kind: ledger.EpochEnded, At: at} }
-	paused := ledger.Event{Kind: ledger.JobPaused, At: s.at(1, 0)}
+	gap := ledger.Event{Kind: ledger.GapSkipped, At: s.at(1, 0)}
 	for _, c := range []struct {
 		what, job string
 		events    []ledger.Event // newest first
 		bad       int
 	}{
-		{"an edit", "moved", []ledger.Event{begun(s.at(1, 2)), ended(s.at(1, 2)), paused, begun(s.at(0, 1))}, 0},
+		{"an edit", "moved", []ledger.Event{begun(s.at(1, 2)), ended(s.at(1, 2)), gap, begun(s.at(0, 1))}, 0},
 		{"a removal", "season", []ledger.Event{ended(s.at(1, 3)), begun(s.at(0, 1))}, 0},
 		{"an edit dated by the clock", "moved", []ledger.Event{begun(s.at(1, 2.5)), ended(s.at(1, 2.5)), begun(s.at(0, 1))}, 1},
 		{"an edit that is not told", "moved", []ledger.Event{begun(s.at(0, 1))}, 1},

@@ -182,7 +182,7 @@ func (l *fateLife) processes() {
 
 func (l *fateLife) operator() {
 	l.until(l.horizon/20, func() {
-		if _, err := l.ledger.Redrive(l.Context(), ledger.Act{Filter: ledger.Filter{JobID: "pay"}, By: "ann", Why: "again", Force: true}); err != nil {
+		if _, err := l.ledger.Redrive(l.Context(), ledger.Act{Filter: ledger.Filter{JobID: "pay"}, Actor: ledger.Actor{By: "ann", Why: "again"}, Force: true}); err != nil {
 			l.Error(err)
 		}
 	})

@@ -20,9 +20,11 @@ type Store struct {
 	Open func(context.Context) (keys idempotency.Purger, close func(), err error)
 }
 
-// Runs is the part of a ledger that forgets finished runs.
+// Runs is the part of a ledger that forgets finished runs, and what it keeps
+// beside its runs.
 type Runs interface {
 	PurgeRuns(context.Context, ledger.Purge) (ledger.Purged, error)
+	PurgeHistory(context.Context, ledger.HistoryPurge) (ledger.PurgedHistory, error)
 }
 
 // Observer is told what a purge removes. Its methods are called from several
@@ -53,7 +55,7 @@ type Purge struct {
 	Stores []Store
 	Runs   Runs // nil: only keys
 
-	Retention, DeadRetention time.Duration
+	Retention, DeadRetention, AuditRetention time.Duration
 	// TTL names the rule that a key scope's life is from; "" is the default.
 	TTL func(scope string) (ttl time.Duration, rule string)
 
@@ -68,7 +70,7 @@ type Purge struct {
 func New(r *jobs.Registry, stores []Store, runs Runs) Purge {
 	c := r.Cleanup()
 	return Purge{
-		Stores: stores, Runs: runs, Retention: c.LedgerRetention, DeadRetention: c.DeadRetention,
+		Stores: stores, Runs: runs, Retention: c.LedgerRetention, DeadRetention: c.DeadRetention, AuditRetention: c.AuditRetention,
 		TTL: r.TTL, Observer: silent{}, Logger: slog.New(slog.DiscardHandler),
 	}
 }
@@ -135,47 +137,68 @@ func (p Purge) remove(ctx context.Context, keys idempotency.Purger, r *StoreRepo
 	return err
 }
 
-// forget purges the ledger's finished runs.
+// forget purges the ledger's finished runs, then what it keeps beside them.
 func (p Purge) forget(ctx context.Context) StoreReport {
 	r := StoreReport{Name: FinishedRuns}
-	ask := ledger.Purge{Retention: p.Retention, DeadRetention: p.DeadRetention, DryRun: p.DryRun}
+	ask := ledger.Purge{Retention: p.Retention, DeadRetention: p.DeadRetention}
+	beside := ledger.HistoryPurge{Retention: p.Retention, AuditRetention: p.AuditRetention}
 	if p.DryRun {
-		got, err := p.Runs.PurgeRuns(ctx, ask)
-		r.Deleted = int64(got.Runs)
+		var err error
+		r.Deleted, r.beside, err = p.count(ctx, ask, beside)
 		r.fail(err)
 		return r
 	}
+	runsGone := false
 	pace := p.Pace
 	pace.Batch = min(pace.Batch, runsBatch)
 	if pace.Batch <= 0 {
 		pace.Batch = runsBatch
 	}
 	done, err := pace.Each(ctx, func(ctx context.Context, limit int) (int, error) {
+		if runsGone {
+			beside.Batch = limit
+			got, err := p.Runs.PurgeHistory(ctx, beside)
+			r.beside += int64(got.Total())
+			if got.More {
+				return limit, err
+			}
+			return 0, err
+		}
 		begun := time.Now()
 		ask.Batch = limit
 		got, err := p.Runs.PurgeRuns(ctx, ask)
 		if err != nil {
 			return 0, err
 		}
-		ask.From = got.Reached
+		ask.From = got.Next
 		r.Deleted += int64(got.Runs)
 		p.Observer.RemovedRuns(got.Runs, time.Since(begun))
-		if got.More {
-			return limit, nil // of which some may have been revived
-		}
-		return got.Runs, nil
+		runsGone = !got.More
+		return limit, nil // there may be more: of a full batch some may have been revived
 	})
 	if err == nil && !done {
-		ask.DryRun = true
-		var left ledger.Purged
-		left, err = p.Runs.PurgeRuns(ctx, ask)
-		r.Left = int64(left.Runs)
+		var runs, rows int64
+		runs, rows, err = p.count(ctx, ledger.Purge{Retention: p.Retention, DeadRetention: p.DeadRetention}, beside)
+		r.Left = runs + rows
 	}
 	r.fail(err)
 	return r
 }
 
-// runsBatch is smaller than a batch of keys: a run goes with its attempts.
+// count counts the finished runs, and the rows beside them, that are past their
+// retention.
+func (p Purge) count(ctx context.Context, ask ledger.Purge, beside ledger.HistoryPurge) (runs, rows int64, err error) {
+	ask.DryRun, beside.DryRun = true, true
+	got, err := p.Runs.PurgeRuns(ctx, ask)
+	if err != nil {
+		return 0, 0, err
+	}
+	history, err := p.Runs.PurgeHistory(ctx, beside)
+	return int64(got.Runs), int64(history.Total()), err
+}
+
+// runsBatch is as large as a batch of keys at the usual pace, and smaller than
+// one at full pace: a run goes with its attempts.
 const runsBatch = 1000
 
 func (p Purge) ended(r StoreReport) {

@@ -203,6 +203,8 @@ type forgetful struct {
 	revives bool
 	err     error
 	asks    []ledger.Purge
+	history int
+	asked   []ledger.HistoryPurge
 }
 
 func (f *forgetful) PurgeRuns(_ context.Context, p ledger.Purge) (ledger.Purged, error) {
@@ -212,11 +214,40 @@ func (f *forgetful) PurgeRuns(_ context.Context, p ledger.Purge) (ledger.Purged,
 	}
 	n := min(f.runs, p.Batch)
 	f.runs -= n
-	got := ledger.Purged{Runs: n, Reached: p.From.Add(time.Minute), More: n == p.Batch}
+	got := ledger.Purged{Runs: n, Next: ledger.PurgeCursor{After: p.From.After.Add(time.Minute)}, More: n == p.Batch}
 	if f.revives && got.More {
 		got.Runs--
 	}
 	return got, nil
+}
+
+func (f *forgetful) PurgeHistory(_ context.Context, p ledger.HistoryPurge) (ledger.PurgedHistory, error) {
+	f.asked = append(f.asked, p)
+	if p.DryRun {
+		return ledger.PurgedHistory{Audit: f.history}, nil
+	}
+	n := min(f.history, p.Batch)
+	f.history -= n
+	return ledger.PurgedHistory{Audit: n, More: n == p.Batch}, nil
+}
+
+func TestTheLedgersHistoryGoesAfterItsRuns(t *testing.T) {
+	runs := &forgetful{runs: 1500, history: 2500}
+	p := purge(t)
+	p.Runs, p.Pace = runs, idempotency.Pace{Share: 1, Batch: 1000}
+	report, err := p.Run(t.Context())
+	if err != nil || report.Runs != 1500 || report.History != 2500 || report.Ledger != nil {
+		t.Errorf("%+v, %v", report, err)
+	}
+	for _, ask := range runs.asked {
+		if ask.AuditRetention != 365*24*time.Hour || ask.Retention != 30*24*time.Hour {
+			t.Errorf("asked %+v, want the registry's retentions", ask)
+		}
+	}
+	p.DryRun, p.Runs = true, &forgetful{history: 7}
+	if report, err = p.Run(t.Context()); err != nil || report.History != 7 {
+		t.Errorf("a dry run: %+v, %v", report, err)
+	}
 }
 
 func TestFinishedRunsGoInBatchesPastTheRegistrysRetention(t *testing.T) {
@@ -232,7 +263,7 @@ func TestFinishedRunsGoInBatchesPastTheRegistrysRetention(t *testing.T) {
 	}
 	for i, ask := range runs.asks {
 		if ask.Retention != 720*time.Hour || ask.DeadRetention != 2160*time.Hour || ask.Batch != 3 ||
-			!ask.From.Equal(time.Time{}.Add(time.Duration(i)*time.Minute)) {
+			!ask.From.After.Equal(time.Time{}.Add(time.Duration(i)*time.Minute)) {
 			t.Errorf("batch %d: %+v", i, ask)
 		}
 	}

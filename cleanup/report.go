@@ -17,7 +17,10 @@ type Report struct {
 	Deleted int64   `json:"deleted"` // keys
 	Scopes  []Scope `json:"scopes"`  // by name
 	Runs    int64   `json:"runs"`    // finished runs of the ledger
-	DryRun  bool    `json:"dryRun,omitempty"`
+	// History counts old rows of the ledger that are no runs: acts, events,
+	// processes, definitions.
+	History int64 `json:"history"`
+	DryRun  bool  `json:"dryRun,omitempty"`
 	// Stores are the key stores in the registry's order.
 	Stores []StoreReport `json:"stores"`
 	// Ledger is how the purge of finished runs ended, where that is worth
@@ -47,6 +50,7 @@ type StoreReport struct {
 	Err    error   `json:"-"`
 
 	scopes map[string]int64
+	beside int64 // rows of the ledger that are no runs
 }
 
 func (r *StoreReport) fail(err error) {
@@ -67,7 +71,7 @@ func (r Report) Left() (n int64) {
 }
 
 func (p Purge) report(stores []StoreReport, runs StoreReport) (Report, error) {
-	r := Report{Scopes: []Scope{}, Stores: stores, Runs: runs.Deleted, DryRun: p.DryRun}
+	r := Report{Scopes: []Scope{}, Stores: stores, Runs: runs.Deleted, History: runs.beside, DryRun: p.DryRun}
 	sums := map[string]int64{}
 	var failures []error
 	for i, s := range stores {

@@ -114,7 +114,7 @@ func TestDriveReturnsWhatTheLedgerHas(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			reg, l := registry(t, minutely("a")), memory.New()
 			svc := newTarget(func(ctx context.Context, c executor.Call, _ int) executor.Answer {
-				act := ledger.Act{Filter: ledger.Filter{IDs: []string{c.RunID}}, By: "ann", Why: "wrong day"}
+				act := ledger.Act{Filter: ledger.Filter{IDs: []string{c.RunID}}, Actor: ledger.Actor{By: "ann", Why: "wrong day"}}
 				if done, err := l.Cancel(ctx, act); err != nil || len(done.Changed) != 1 {
 					t.Errorf("cancel: %+v, %v", done, err)
 				}

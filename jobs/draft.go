@@ -214,9 +214,11 @@ func (d *draft) checkCleanup() Cleanup {
 	setDefault(&c.Timeout, time.Hour)
 	setDefault(&c.LedgerRetention, 30*24*time.Hour)
 	setDefault(&c.DeadRetention, 90*24*time.Hour)
+	setDefault(&c.AuditRetention, 365*24*time.Hour)
 	d.between("cleanup.timeout", c.Timeout, 0, maxWait)
 	d.between("cleanup.ledgerRetention", c.LedgerRetention, 0, maxAge)
 	d.between("cleanup.deadRetention", c.DeadRetention, 0, maxAge)
+	d.between("cleanup.auditRetention", c.AuditRetention, 0, maxAge)
 	return c
 }
 

@@ -123,7 +123,14 @@ type Position struct {
 type Entry struct {
 	JobID string
 	Instant
-	By, Why string
+	// Actor: who made a trigger or a rerun, kept in the audit. It is empty for
+	// a platform event.
+	Actor
+	// RerunOf is the run that a rerun repeats; its RerunID is set in the same
+	// transaction. It has to be finished and not rerun before, else the entry
+	// is ErrMayDouble; MayDouble allows another rerun.
+	RerunOf   string
+	MayDouble bool
 	// YieldToDue is for a caller who works on single runs where nobody else may
 	// claim what is due. Where the instant takes the slot of a job that is not
 	// paused, and another run that holds the slot, or is first of those that
@@ -150,16 +157,14 @@ type Entered struct {
 	Due string
 }
 
-// Event is something about a job that is not a run: a gap time that daylight
-// saving skipped, a pause, a resume, a new epoch.
+// Event is something about a job that is not a run and that no operator did: a
+// gap time that daylight saving skipped, a new epoch, the end of one.
 type Event struct {
 	JobID string
 	At    time.Time // actual; a gap's nearest instant; an epoch's first or last watermark
 	Kind  EventKind
 	Local string // gap: the local time that does not exist, "2026-03-08T02:30:00"
 	Zone  string // gap: the time zone
-	By    string
-	Why   string
 }
 
 // EventKind names an Event.
@@ -167,8 +172,6 @@ type EventKind string
 
 const (
 	GapSkipped EventKind = "dst_gap"
-	JobPaused  EventKind = "paused"
-	JobResumed EventKind = "resumed"
 	EpochBegun EventKind = "epoch_begun"
 	EpochEnded EventKind = "epoch_ended"
 )

@@ -19,6 +19,9 @@ var (
 	// ErrBadInstant: a run's id and its time are not of each other, or the time
 	// has a fraction of a second. Nothing was written: it is the caller's fault.
 	ErrBadInstant = errors.New("no run that the ledger can keep")
+	// ErrMayDouble: the run that an Entry repeats is not finished, was rerun
+	// already, or is gone. Nothing was written.
+	ErrMayDouble = errors.New("the run cannot be rerun")
 	// ErrSchema: the store's tables are not of this program's version.
 	ErrSchema = errors.New("the ledger's schema is not up to date")
 )
@@ -33,6 +36,8 @@ type Filter struct {
 	Until  time.Time // ScheduledAt before
 	// Unacked selects only runs that nobody has acknowledged (AckedAt zero).
 	Unacked bool
+	// NotRerun selects only runs that were not rerun (RerunID empty).
+	NotRerun bool
 	// Limit is a page's size, below 1 the default, 100; newest ScheduledAt
 	// first, equal times by ID descending in byte order. An Act takes the
 	// oldest so many, below 1 all.
@@ -53,8 +58,9 @@ type JobStatus struct {
 	Position
 	Ended bool
 	// Body is the current epoch's definition; nil when the job has ended.
-	Body      []byte
-	PausedAt  time.Time // zero: not paused
+	Body []byte
+	// PausedAt, who and why of the pause that holds; zero: not paused.
+	PausedAt  time.Time
 	PausedBy  string
 	PausedWhy string
 	// PurgedBefore: no door admits an instant at or before it, except as ~
@@ -63,10 +69,10 @@ type JobStatus struct {
 	LastRun      *Run // the newest by ScheduledAt that is not a range; nil when none
 }
 
-// Act is an operator's doing: who and why are required of the caller and kept
-// in the row. With IDs, each of them that cannot be acted on, or does not
-// exist, is refused in words. Without, only runs in a state that the act moves
-// are selected (of the dead, Ack selects those not acknowledged yet).
+// Act is an operator's act on runs. Who, why and by which door is kept in the
+// audit, and who and why of the last act in the run's row. With IDs, each of
+// them that cannot be acted on, or does not exist, is refused in words. Without,
+// only runs in a state that the act moves are selected.
 //
 // Whatever an act does, it does to the oldest ScheduledAt first, equal times by
 // ID: with a Limit those are the ones it takes, since they have the least time
@@ -77,32 +83,41 @@ type JobStatus struct {
 //     given back. A running run's attempt may have been sent: it stays counted
 //     and is kept in the history as lost; its holder's record is refused.
 //   - Redrive: dead -> retrying, due now, under its own key, SendBefore and attempt numbers, with Failures 0 and no reason,
-//     FinishedAt or AckedAt. Refused from SendBefore on, Force or not.
+//     FinishedAt or AckedAt. Without IDs it leaves out the runs that an operator
+//     has settled: the acknowledged ones, unless IncludeAcknowledged, and those
+//     that were rerun, unless MayDouble. A run that was rerun is refused
+//     without MayDouble with IDs too. Refused from SendBefore on, Force or not.
 //     Refused, unless forced, while a run of the job that this act did not
 //     redrive is unfinished (waiting and ~ runs count). A run that had taken
 //     the slot takes it again; where it is taken the run waits for it, so that
 //     the runs of one act go one after the other; forced, it starts beside
 //     without the slot.
-//   - Ack: dead, acknowledged now. Of a run acknowledged before, the first
-//     time, who and why stand, and it counts as changed.
+//   - Ack: dead, acknowledged now. Without IDs it leaves out those that are
+//     acknowledged. Of a run acknowledged before, the first time, who and why
+//     stand, and it counts as changed.
 type Act struct {
 	Filter
-	By, Why string
+	Actor
 	// Force lets a redrive start beside another unfinished run of the job.
 	Force bool
+	// IncludeAcknowledged: a redrive without IDs takes acknowledged runs too.
+	IncludeAcknowledged bool
+	// MayDouble: a redrive takes runs that were rerun too. The target may then
+	// apply their work twice.
+	MayDouble bool
+	// DryRun changes nothing: Changed are the runs that would be changed, as
+	// they are.
+	DryRun bool
 }
 
 // Acted is what became of each selected run.
 type Acted struct {
 	Changed []Run // oldest ScheduledAt first
 	Refused []Rejection
-}
-
-// Rejection is a run that an Act left as it was, and why, in words for the
-// operator.
-type Rejection struct {
-	RunID string
-	Why   string
+	// LeftOut counts the runs that an act without IDs left out as settled:
+	// Acknowledged, Rerun. They are not among the Refused, and no Limit counts
+	// them; it counts all that the Filter selects.
+	LeftOut map[Cause]int
 }
 
 // Backfill asks for the instants of a job that did not run to be run.
@@ -131,16 +146,18 @@ type Backfill struct {
 	// attempt numbers, and is refused from SendBefore on; any other takes the
 	// call given here. Failures begin at 0 again. A pause does not hold a
 	// backfill back.
+	//
+	// A run that was rerun is refused: its work may have been done.
 	Instants []Instant
-	By, Why  string
-	DryRun   bool
+	Actor
+	DryRun bool
 }
 
 // Backfilled counts what became of a Backfill's instants.
 type Backfilled struct {
 	Planned int
 	Left    int // ran, or is about to
-	Refused int // never planned, purged, or in a range row of an earlier epoch
+	Refused int // never planned, purged, rerun, or in a range row of an earlier epoch
 }
 
 // Counts is the ledger's state for metrics, cheap at any size.

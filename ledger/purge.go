@@ -22,9 +22,8 @@ type Purge struct {
 	Retention     time.Duration // since FinishedAt
 	DeadRetention time.Duration // since FinishedAt, of dead runs nobody has acknowledged
 	Batch         int           // at most this many runs; below 1 the default, 1000
-	// From continues after an earlier batch: its Reached. Runs scheduled
-	// before it are not looked at. Zero: from the beginning.
-	From time.Time
+	// From continues after an earlier batch: its Next. Zero: from the beginning.
+	From PurgeCursor
 	// DryRun deletes nothing and counts all that are past retention,
 	// whatever Batch.
 	DryRun bool
@@ -32,9 +31,79 @@ type Purge struct {
 
 // Purged is what became of a Purge.
 type Purged struct {
-	Runs    int       // deleted, a range row counted as one
-	Reached time.Time // ScheduledAt of the newest found past its retention; zero when none was
-	// More: a full batch was found, so ask again, From Reached. Runs may be fewer
+	Runs int // deleted, a range row counted as one
+	// Next is where the next batch goes on.
+	Next PurgeCursor
+	// More: a full batch was found, so ask again, From Next. Runs may be fewer
 	// all the same: what is revived before it is deleted stays.
 	More bool
+}
+
+// PurgeCursor is how far a purge has looked. Many runs may have one scheduled
+// time, most of them kept: they are looked at once, and those that no batch had
+// room for yet stand in Found.
+type PurgeCursor struct {
+	After time.Time // runs scheduled up to it are not looked at again
+	Found []string  // run-ids up to After that were past their retention
+}
+
+// FullBatch is the number of runs that the purge may delete at once.
+func (p Purge) FullBatch() int { return fullBatch(p.Batch) }
+
+func fullBatch(batch int) int {
+	if batch < 1 {
+		return 1000
+	}
+	return batch
+}
+
+// HistoryPurge asks for one bounded batch of what a ledger keeps beside its runs
+// to be deleted. Kept are:
+//
+//   - an act of an operator, for AuditRetention;
+//   - an event, for Retention after its time;
+//   - a process, for ProcessRetention after its last heartbeat, and with it the
+//     definitions that it declared;
+//   - a definition that any process of the ledger declares, or that is the
+//     current one of a job that has not ended;
+//   - a definition that was superseded, or whose job ended, within Retention.
+//     One that nobody superseded, of a job that has not ended, stays.
+//
+// A run has its call frozen in its row and needs no definition. A definition
+// that was deleted and is declared again counts as first declared then.
+type HistoryPurge struct {
+	Retention      time.Duration
+	AuditRetention time.Duration
+	Batch          int // at most this many rows of each kind; below 1 the default, 1000
+	// DryRun deletes nothing and counts all that may be deleted, whatever Batch.
+	// It counts the definitions that only a process to be deleted declares as
+	// kept.
+	DryRun bool
+}
+
+// FullBatch is the number of rows of each kind that the purge may delete at once.
+func (p HistoryPurge) FullBatch() int { return fullBatch(p.Batch) }
+
+// ProcessRetention is how long a process that was killed is kept after its last
+// heartbeat. One that was suspended for longer declares itself again.
+const ProcessRetention = 24 * time.Hour
+
+// PurgedHistory counts what a HistoryPurge deleted.
+type PurgedHistory struct {
+	Audit       int
+	Events      int
+	Processes   int
+	Declared    int // definitions' names in the lists of versions that no process declares
+	Definitions int
+	More        bool // a full batch of some kind was deleted: ask again
+}
+
+// Total is the number of rows of all kinds.
+func (p PurgedHistory) Total() int {
+	return p.Audit + p.Events + p.Processes + p.Declared + p.Definitions
+}
+
+// Full reports whether a full batch of any kind was deleted.
+func (p PurgedHistory) Full(batch int) bool {
+	return max(p.Audit, p.Events, p.Processes, p.Declared, p.Definitions) >= batch
 }

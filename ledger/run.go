@@ -35,7 +35,9 @@ type Run struct {
 	FinishedAt time.Time // actual time of the final outcome
 	AckedAt    time.Time // a dead run that somebody has seen
 
-	By  string // who last moved it by hand
+	RerunID string // the run that repeats this one as new work, the latest; "" when none does
+
+	By  string // who last acted on it by hand; the audit has every act
 	Why string // and their reason
 }
 

@@ -62,3 +62,11 @@ func (r runs) PurgeRuns(ctx context.Context, p ledger.Purge) (ledger.Purged, err
 	}
 	return l.PurgeRuns(ctx, p)
 }
+
+func (r runs) PurgeHistory(ctx context.Context, p ledger.HistoryPurge) (ledger.PurgedHistory, error) {
+	l, err := r.h.ledger.open(ctx)
+	if err != nil {
+		return ledger.PurgedHistory{}, err
+	}
+	return l.PurgeHistory(ctx, p)
+}

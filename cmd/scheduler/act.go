@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -25,32 +25,34 @@ Canceled instants can be run by "cronce backfill".`
 if the target already applied the run, it answers with its stored response,
 final refusals included; "runs rerun" makes new work instead. Refused past the
 run's send-before time, and while another run of the job is unfinished (--force
-overrides the latter).`
-	redrive.Example = `  cronce runs redrive --job close-books --reason exhausted --why "service is back"`
+overrides the latter).
+
+Selected by flags, it leaves out the runs that somebody has settled: those that
+are acknowledged (--include-acknowledged takes them too), and those whose work
+was done again by "runs rerun". Named by its run-id too, a run that was rerun
+needs --may-double: the target may then apply its work twice.`
+	redrive.Example = `  cronce runs redrive --job close-books --reason exhausted --dry-run
+  cronce runs redrive --job close-books --reason exhausted --why "service is back"`
 	return []*cobra.Command{cancel, ack, redrive, a.rerunCommand()}
 }
 
 type actFunc func(context.Context, ledger.Act) (ledger.Acted, error)
 
+// actFlags are those of the commands that act on runs.
+type actFlags struct {
+	selection
+	who
+	force, includeAcknowledged, mayDouble, dryRun bool
+}
+
 func (a *app) actCommand(name, short string, pick func(store) actFunc) *cobra.Command {
-	var s selection
-	var w who
-	var force bool
+	var f actFlags
 	c := &cobra.Command{
 		Use:   name + " [RUN-ID ...] --why REASON",
 		Short: short,
 		RunE: func(c *cobra.Command, ids []string) error {
-			f, err := s.filter(a.now())
+			act, err := f.act(a.now(), ids)
 			if err != nil {
-				return err
-			}
-			for _, id := range ids {
-				f.IDs = append(f.IDs, canonicalRunID(id))
-			}
-			if len(ids) == 0 && f.JobID == "" && f.Reason == "" && f.Since.IsZero() && f.Until.IsZero() {
-				return usage("say which runs: run-ids, or --job, --since, --until, --reason")
-			}
-			if err := w.check(); err != nil {
 				return err
 			}
 			l, err := a.existingLedger(c.Context())
@@ -58,58 +60,43 @@ func (a *app) actCommand(name, short string, pick func(store) actFunc) *cobra.Co
 				return err
 			}
 			defer l.Close()
-			if err := a.knownJob(c.Context(), l, f.JobID); err != nil {
+			if err := a.knownJob(c.Context(), l, act.JobID); err != nil {
 				return err
 			}
-			done, err := pick(l)(c.Context(), ledger.Act{Filter: f, By: w.by, Why: w.why, Force: force})
+			done, err := pick(l)(c.Context(), act)
 			if err != nil {
 				return err
 			}
-			return a.printActed(name, done)
+			return a.printActed(name, done, f.dryRun)
 		},
 	}
-	s.flags(c)
-	w.flags(c, a)
+	f.selection.flags(c)
+	f.who.flags(c, a)
+	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "only tell what would be done, and what would be left out")
 	if name == "redrive" {
-		c.Flags().BoolVar(&force, "force", false, "start beside another unfinished run of the job")
+		c.Flags().BoolVar(&f.force, "force", false, "start beside another unfinished run of the job")
+		c.Flags().BoolVar(&f.includeAcknowledged, "include-acknowledged", false, "selected by flags: take acknowledged runs too")
+		c.Flags().BoolVar(&f.mayDouble, "may-double", false, "take runs that were rerun too; their work may be done twice")
 	}
 	return c
 }
 
-type actedJSON struct {
-	Changed []runJSON      `json:"changed"`
-	Refused []rejectedJSON `json:"refused"`
-}
-
-type rejectedJSON struct {
-	RunID string `json:"runId"`
-	Why   string `json:"why"`
-}
-
-func (a *app) printActed(name string, done ledger.Acted) error {
-	if a.json {
-		out := actedJSON{Changed: runsJSON(done.Changed), Refused: []rejectedJSON{}}
-		for _, r := range done.Refused {
-			out.Refused = append(out.Refused, rejectedJSON{r.RunID, r.Why})
-		}
-		if err := printJSON(a.out, out); err != nil {
-			return err
-		}
-	} else {
-		for _, r := range done.Changed {
-			state := stateText(r)
-			if name == "ack" {
-				state += ", acknowledged"
-			}
-			fmt.Fprintf(a.out, "%s %s\n", r.ID, state)
-		}
-		for _, r := range done.Refused {
-			fmt.Fprintf(a.err, "%s refused: %s\n", r.RunID, r.Why)
-		}
-		fmt.Fprintf(a.out, "%s: %d done, %d refused\n", name, len(done.Changed), len(done.Refused))
+func (f *actFlags) act(now time.Time, ids []string) (ledger.Act, error) {
+	act := ledger.Act{
+		Actor: f.actor(), Force: f.force, IncludeAcknowledged: f.includeAcknowledged, MayDouble: f.mayDouble, DryRun: f.dryRun,
 	}
-	if len(done.Refused) > 0 {
-		return &exit{code: exitFailed}
+	var err error
+	if act.Filter, err = f.filter(now); err != nil {
+		return act, err
 	}
-	return nil
+	for _, id := range ids {
+		act.IDs = append(act.IDs, canonicalRunID(id))
+	}
+	if len(ids) == 0 && act.JobID == "" && act.Reason == "" && act.Since.IsZero() && act.Until.IsZero() {
+		return act, usage("say which runs: run-ids, or --job, --since, --until, --reason")
+	}
+	if f.dryRun {
+		return act, nil
+	}
+	return act, f.check()
 }

@@ -150,7 +150,7 @@ func (a *app) backfillAll(ctx context.Context, l store, j jobs.Job, from, to tim
 		if len(batch) == 0 {
 			return nil
 		}
-		got, err := l.Backfill(ctx, ledger.Backfill{JobID: j.ID, Instants: batch, By: f.by, Why: f.why, DryRun: f.dryRun})
+		got, err := l.Backfill(ctx, ledger.Backfill{JobID: j.ID, Instants: batch, Actor: f.actor(), DryRun: f.dryRun})
 		done.Planned += got.Planned
 		done.Left += got.Left
 		done.Refused += got.Refused

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -159,7 +160,7 @@ func (a *app) jobsShowCommand() *cobra.Command {
 }
 
 func (a *app) printJob(ctx context.Context, j jobJSON) error {
-	events, err := a.eventsOf(ctx, j.ID)
+	events, acts, err := a.pastOf(ctx, j.ID)
 	if err != nil {
 		return err
 	}
@@ -167,7 +168,8 @@ func (a *app) printJob(ctx context.Context, j jobJSON) error {
 		return printJSON(a.out, struct {
 			jobJSON
 			Events []eventJSON `json:"events"`
-		}{j, events})
+			Acts   []actJSON   `json:"acts"` // of operators on the job and its runs, newest first
+		}{j, events, actsJSON(acts)})
 	}
 	t := a.table("JOB", j.ID)
 	for _, line := range [][2]string{
@@ -179,9 +181,15 @@ func (a *app) printJob(ctx context.Context, j jobJSON) error {
 		t.row(line[0], line[1])
 	}
 	for _, e := range events {
-		t.row("event", strings.Join(strings.Fields(strings.Join([]string{e.At, e.Kind, e.Local, e.Zone, e.By, e.Why}, " ")), " "))
+		t.row("event", strings.Join(strings.Fields(strings.Join([]string{e.At, e.Kind, e.Local, e.Zone}, " ")), " "))
 	}
-	return t.flush()
+	if err := t.flush(); err != nil {
+		return err
+	}
+	if len(acts) > 0 {
+		fmt.Fprintln(a.out)
+	}
+	return a.printActs(acts, true)
 }
 
 type eventJSON struct {
@@ -189,23 +197,26 @@ type eventJSON struct {
 	Kind  string `json:"kind"`
 	Local string `json:"local,omitempty"`
 	Zone  string `json:"zone,omitempty"`
-	By    string `json:"by,omitempty"`
-	Why   string `json:"why,omitempty"`
 }
 
-func (a *app) eventsOf(ctx context.Context, jobID string) ([]eventJSON, error) {
+// pastOf is what happened to a job: its newest events and acts.
+func (a *app) pastOf(ctx context.Context, jobID string) ([]eventJSON, []ledger.Audit, error) {
 	out := []eventJSON{}
 	if !a.ledgerExists() {
-		return out, nil
+		return out, nil, nil
 	}
 	s, err := a.ledgerToRead(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer s.Close()
+	acts, err := s.Audit(ctx, ledger.AuditFilter{JobID: jobID, Limit: ledger.MaxAuditPage})
+	if err != nil {
+		return nil, nil, err
+	}
 	events, err := s.Events(ctx, jobID, 20)
 	for _, e := range events {
-		out = append(out, eventJSON{moment(e.At), string(e.Kind), e.Local, e.Zone, e.By, e.Why})
+		out = append(out, eventJSON{moment(e.At), string(e.Kind), e.Local, e.Zone})
 	}
-	return out, err
+	return out, acts, err
 }

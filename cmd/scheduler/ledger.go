@@ -25,13 +25,15 @@ type store interface {
 	List(context.Context, ledger.Filter) ([]ledger.Run, error)
 	Jobs(context.Context) ([]ledger.JobStatus, error)
 	Events(ctx context.Context, jobID string, limit int) ([]ledger.Event, error)
-	Pause(ctx context.Context, jobID, by, why string) error
-	Resume(ctx context.Context, jobID, by, why string) error
+	Pause(ctx context.Context, jobID string, who ledger.Actor) error
+	Resume(ctx context.Context, jobID string, who ledger.Actor) error
 	Cancel(context.Context, ledger.Act) (ledger.Acted, error)
 	Redrive(context.Context, ledger.Act) (ledger.Acted, error)
 	Ack(context.Context, ledger.Act) (ledger.Acted, error)
 	Backfill(context.Context, ledger.Backfill) (ledger.Backfilled, error)
+	Audit(context.Context, ledger.AuditFilter) ([]ledger.Audit, error)
 	PurgeRuns(context.Context, ledger.Purge) (ledger.Purged, error)
+	PurgeHistory(context.Context, ledger.HistoryPurge) (ledger.PurgedHistory, error)
 	Counts(context.Context) (ledger.Counts, error)
 	Ping(context.Context) error
 	Close() error

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/cronce/cronce/ledger"
 )
 
 // site is a registry that a scheduler serves, in a process of its own, and that
@@ -158,9 +160,18 @@ func TestRedriveRerunAndAck(t *testing.T) {
 		if err := json.Unmarshal([]byte(out), &rerun); err != nil || !strings.HasPrefix(rerun.RunID, id+"~") || rerun.State != "dead" || rerun.Trigger != "rerun" {
 			t.Errorf("rerun %+v, %v", rerun, err)
 		}
-		if got := s.show(rerun.RunID); !strings.Contains(got.Why, "as new work") || !strings.Contains(got.Why, id) {
-			t.Errorf("the rerun says %q", got.Why)
+		for _, either := range []string{id, rerun.RunID} {
+			acts := s.show(either).Acts
+			if last := acts[len(acts)-1]; last.Act != ledger.ActRerun || last.RunID != id || last.RerunID != rerun.RunID ||
+				last.By != "ann" || last.Why != "as new work" || last.Door != ledger.DoorCLI {
+				t.Errorf("the acts on %s: %+v", either, acts)
+			}
 		}
+		if acts := s.show(id).Acts; len(acts) != 2 || acts[0].Act != ledger.ActRedrive || acts[0].Why != "test" {
+			t.Errorf("the acts on %s: %+v, want the redrive kept before the rerun", id, acts)
+		}
+		s.do(1, "runs", "rerun", id, "--new-key", "--why", "by mistake")
+		s.do(1, "runs", "redrive", id, "--why", "by mistake")
 
 		if got := s.acted(0, "runs", "ack", "--job", "bad", "--reason", "permanent"); len(got.Changed) != len(dead)+1 {
 			t.Errorf("acknowledged %d of %d", len(got.Changed), len(dead)+1)
@@ -170,6 +181,24 @@ func TestRedriveRerunAndAck(t *testing.T) {
 		}
 		if r := s.show(id); r.AckedAt == "" {
 			t.Errorf("run %+v: want it acknowledged", r)
+		}
+
+		settled := len(dead) + 1
+		for _, dry := range []bool{true, false} {
+			args := []string{"runs", "redrive", "--job", "bad", "--since", "1h"}
+			if dry {
+				args = append(args, "--dry-run")
+			}
+			if got := s.acted(0, args...); len(got.Changed) != 0 || got.DryRun != dry || got.Counts.LeftOut[ledger.Acknowledged] != settled {
+				t.Errorf("a redrive of what is settled: %+v, want %d left out as acknowledged", got, settled)
+			}
+		}
+		all := []string{"runs", "redrive", "--job", "bad", "--since", "1h", "--include-acknowledged", "--dry-run"}
+		if got := s.acted(0, all...); len(got.Changed) != settled-1 || got.Counts.LeftOut[ledger.Rerun] != 1 {
+			t.Errorf("%+v: want all but the one that was rerun", got)
+		}
+		if got := s.acted(0, append(all, "--may-double")...); len(got.Changed) != settled {
+			t.Errorf("%+v: want all", got)
 		}
 	})
 }

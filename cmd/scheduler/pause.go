@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"os"
+	"os/user"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,10 +17,28 @@ import (
 // who are the flags of every command that changes a run or a job by hand.
 type who struct{ by, why string }
 
+// actor is who acts, as the ledger records it.
+func (w *who) actor() ledger.Actor {
+	return ledger.Actor{By: w.by, Why: w.why, Door: ledger.DoorCLI}
+}
+
 func (w *who) flags(c *cobra.Command, a *app) {
-	c.Flags().StringVar(&w.by, "by", a.env("USER", ""), "who does this, by `name`; kept in the ledger (default $USER)")
+	c.Flags().StringVar(&w.by, "by", a.env("USER", osUser()), "who does this, by `name`; kept in the ledger (default $USER, else the account)")
 	c.Flags().Lookup("by").DefValue = "" // the same help for everyone
 	c.Flags().StringVar(&w.why, "why", "", "the `reason`, kept in the ledger")
+}
+
+// osUser names the account that this process runs as: by its name or, where it
+// has none, as in most containers, by its number and the host.
+func osUser() string {
+	if u, err := user.LookupId(strconv.Itoa(os.Getuid())); err == nil && u.Username != "" {
+		return u.Username
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown host"
+	}
+	return fmt.Sprintf("uid:%d@%s", os.Getuid(), host)
 }
 
 func (w *who) check() error {
@@ -67,7 +88,7 @@ func (a *app) setPaused(c *cobra.Command, jobID string, w who, paused bool) erro
 	if paused {
 		act, done = s.Pause, "paused"
 	}
-	switch err := act(c.Context(), jobID, w.by, w.why); {
+	switch err := act(c.Context(), jobID, w.actor()); {
 	case errors.Is(err, ledger.ErrNotFound):
 		return cmp.Or(a.knownJob(c.Context(), s, jobID), unknownJob(jobID))
 	case err != nil:

@@ -43,6 +43,7 @@ type runJSON struct {
 	StartedAt   string         `json:"startedAt,omitempty"`
 	FinishedAt  string         `json:"finishedAt,omitempty"`
 	AckedAt     string         `json:"ackedAt,omitempty"`
+	RerunID     string         `json:"rerunId,omitempty"`
 	By          string         `json:"by,omitempty"`
 	Why         string         `json:"why,omitempty"`
 }
@@ -53,7 +54,7 @@ func toJSON(r ledger.Run) runJSON {
 		Count: r.Count, Trigger: r.Trigger, State: r.State, Reason: r.Reason, Attempts: r.Attempt,
 		Replayed: r.Replayed, Status: r.Status, SendBefore: instant(r.SendBefore),
 		PlannedAt: moment(r.PlannedAt), StartedAt: moment(r.StartedAt), FinishedAt: moment(r.FinishedAt),
-		AckedAt: moment(r.AckedAt), By: r.By, Why: r.Why,
+		AckedAt: moment(r.AckedAt), RerunID: r.RerunID, By: r.By, Why: r.Why,
 	}
 	if !r.State.Finished() {
 		j.NextAt = moment(r.NextAt)

@@ -20,8 +20,8 @@ func (a *app) rerunCommand() *cobra.Command {
 		Short: "Run a finished run's call again as new work, under a new key",
 		Long: `rerun makes new work: a run under a new id (a ~ id), and so a new key, with the
 call of the run that it repeats. The target applies it again. A run whose
-outcome is unknown (its last attempt timed out or was lost) may have been
-applied already; repeating it needs --may-double.`,
+outcome is unknown (its last attempt timed out or was lost), or that was rerun
+before, may have been applied already; repeating it needs --may-double.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if !newKey {
@@ -66,7 +66,7 @@ func (a *app) rerun(c *cobra.Command, runID string, w who, mayDouble bool) error
 			RunID: id, At: run.ScheduledAt.Truncate(time.Second), Count: 1, State: ledger.Planned,
 			Trigger: ledger.ByRerun, Overlap: ledger.OverlapAllow, Call: run.Call, Lease: true,
 		},
-		By: w.by, Why: fmt.Sprintf("%s (rerun of %s)", w.why, run.ID),
+		Actor: w.actor(), RerunOf: run.ID, MayDouble: mayDouble,
 	})
 }
 
@@ -78,6 +78,8 @@ func mayRerun(run ledger.Run, attempts []ledger.Attempt, mayDouble bool) error {
 		return fmt.Errorf("%s is %s; wait for its end, or cancel it first", run.ID, run.State)
 	case run.Call.Method == "":
 		return fmt.Errorf("%s never ran; run it under its own id with \"cronce backfill %s\"", run.ID, run.JobID)
+	case !mayDouble && run.RerunID != "":
+		return fmt.Errorf("%s was rerun as %s: act on that run, or say --may-double", run.ID, run.RerunID)
 	case !mayDouble && run.State != ledger.Succeeded && unknownOutcome(attempts):
 		return fmt.Errorf("%s may have been applied: an attempt's outcome is unknown; %s--may-double", run.ID, underItsKey(run))
 	}

@@ -135,12 +135,13 @@ type shownRun struct {
 	Method  string        `json:"method"`
 	Path    string        `json:"path"`
 	History []attemptJSON `json:"history"`
+	Acts    []actJSON     `json:"acts"` // of operators, oldest first
 }
 
 func (a *app) runsShowCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "show RUN-ID",
-		Short: "Show one run with its attempts",
+		Short: "Show one run with its attempts and every act of an operator on it",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			l, err := a.ledgerToRead(c.Context())
@@ -153,7 +154,11 @@ func (a *app) runsShowCommand() *cobra.Command {
 			if err != nil {
 				return notFound(id, err)
 			}
-			return a.printRun(run, attempts)
+			acts, err := actsOnRun(c.Context(), l, id)
+			if err != nil {
+				return err
+			}
+			return a.printRun(run, attempts, acts)
 		},
 	}
 }
@@ -166,8 +171,8 @@ func notFound(id string, err error) error {
 	return err
 }
 
-func (a *app) printRun(r ledger.Run, attempts []ledger.Attempt) error {
-	shown := shownRun{toJSON(r), r.Call.Target, r.Call.Method, r.Call.Path, []attemptJSON{}}
+func (a *app) printRun(r ledger.Run, attempts []ledger.Attempt, acts []ledger.Audit) error {
+	shown := shownRun{toJSON(r), r.Call.Target, r.Call.Method, r.Call.Path, []attemptJSON{}, actsJSON(acts)}
 	for _, at := range attempts {
 		shown.History = append(shown.History, attemptJSON{
 			at.N, moment(at.StartedAt), moment(at.FinishedAt), at.Answer, at.Status, at.Code, at.Error, at.Detail, at.Owner,
@@ -182,13 +187,19 @@ func (a *app) printRun(r ledger.Run, attempts []ledger.Attempt) error {
 		{"state", stateText(r)}, {"reason", string(r.Reason)}, {"replayed", strconv.FormatBool(r.Replayed)},
 		{"calls", r.Call.Method + " " + r.Call.Target + " " + r.Call.Path}, {"send before", shown.SendBefore},
 		{"next attempt", shown.NextAt}, {"planned", shown.PlannedAt}, {"started", shown.StartedAt},
-		{"finished", shown.FinishedAt}, {"acknowledged", shown.AckedAt}, {"by", r.By}, {"why", r.Why},
+		{"finished", shown.FinishedAt}, {"acknowledged", shown.AckedAt}, {"rerun as", r.RerunID},
 	} {
 		if strings.TrimSpace(line[1]) != "" {
 			t.row(line[0], line[1])
 		}
 	}
-	if err := t.flush(); err != nil || len(attempts) == 0 {
+	if err := t.flush(); err != nil {
+		return err
+	}
+	if len(acts) > 0 {
+		fmt.Fprintln(a.out)
+	}
+	if err := a.printActs(acts, false); err != nil || len(attempts) == 0 {
 		return err
 	}
 	fmt.Fprintln(a.out)

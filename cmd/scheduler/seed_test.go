@@ -53,7 +53,7 @@ func (d *desk) history() {
 		_, err = l.Record(d.Context(), outcomes(got.Leased, clock))
 		d.must(err)
 	}
-	d.must(l.Pause(d.Context(), "close-books", "bob", "the auditors are in"))
+	d.must(l.Pause(d.Context(), "close-books", ledger.Actor{By: "bob", Why: "the auditors are in"}))
 }
 
 func (d *desk) must(err error) {

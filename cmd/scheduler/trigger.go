@@ -21,18 +21,26 @@ func (a *app) triggerCommand() *cobra.Command {
 		Long: `trigger makes a run now, under an id of its own (a ~ id): it never stands for a
 scheduled instant, and two in one second are two. This process makes the calls
 and waits for the end; a running scheduler may take over retries. When it is
-stopped before the end (Ctrl-C), a running scheduler goes on with the run. --why
-is kept in the ledger.
+stopped before the end (Ctrl-C), a running scheduler goes on with the run. Who
+and why are kept in the ledger.
 
 Exit 0: succeeded. Exit 1: dead, or stopped before the end.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := w.check(); err != nil {
+				return err
+			}
 			return a.trigger(c.Context(), args[0], w)
 		},
 	}
 	w.flags(c, a)
+	why := c.Flags().Lookup("why")
+	why.DefValue, w.why = triggeredByHand, triggeredByHand
 	return c
 }
+
+// triggeredByHand is the reason of a trigger that gives none.
+const triggeredByHand = "triggered by hand"
 
 func (a *app) trigger(ctx context.Context, jobID string, w who) error {
 	reg, err := a.soundRegistry()
@@ -54,7 +62,7 @@ func (a *app) trigger(ctx context.Context, jobID string, w who) error {
 			RunID: id, At: now, Count: 1, State: ledger.Planned, Trigger: ledger.ByOperator,
 			Overlap: ledger.OverlapAllow, Call: executor.CallFor(j, id, now), Lease: true,
 		},
-		By: w.by, Why: w.why,
+		Actor: w.actor(),
 	})
 }
 

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"sync/atomic"
 	"testing"
+
+	"github.com/cronce/cronce/ledger"
 )
 
 // The scheduler beside it takes over the retries, and trigger waits with it.
@@ -36,5 +39,29 @@ jobs:
 			t.Errorf("exit %d after %d calls: %s", code, calls.Load(), trigger.log)
 		}
 		serve.terminate()
+	})
+}
+
+// Whoever triggers is recorded, without $USER and --why too.
+func TestTriggerRecordsWhoWithoutUser(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, db string) {
+		svc := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "{}") }))
+		t.Cleanup(svc.Close)
+		config := writeFile(t, "version: 1\nname: test\njobs:\n  - { id: a, schedule: \"@yearly\", targetUrlEnv: SVC_URL, path: /a }\n")
+		args := []string{"--config", config, "--db", db, "--json"}
+		code, out, errs := invoke(t, map[string]string{"SVC_URL": svc.URL}, append([]string{"trigger", "a"}, args...)...)
+		var run runJSON
+		if err := json.Unmarshal([]byte(out), &run); code != 0 || err != nil {
+			t.Fatalf("exit %d, %v: %s%s", code, err, out, errs)
+		}
+		_, out, _ = invoke(t, nil, append([]string{"runs", "show", run.RunID}, args...)...)
+		var shown shownRun
+		if err := json.Unmarshal([]byte(out), &shown); err != nil || len(shown.Acts) != 1 {
+			t.Fatalf("%v: %s", err, out)
+		}
+		if got := shown.Acts[0]; got.Act != ledger.ActTrigger || got.By != osUser() || got.By == "" || got.Why != triggeredByHand {
+			t.Errorf("%+v, want a trigger by %s", got, osUser())
+		}
 	})
 }

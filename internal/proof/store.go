@@ -13,8 +13,8 @@ type Store interface {
 	executor.Ledger
 	List(context.Context, ledger.Filter) ([]ledger.Run, error)
 	Jobs(context.Context) ([]ledger.JobStatus, error)
-	Pause(ctx context.Context, jobID, by, why string) error
-	Resume(ctx context.Context, jobID, by, why string) error
+	Pause(ctx context.Context, jobID string, who ledger.Actor) error
+	Resume(ctx context.Context, jobID string, who ledger.Actor) error
 	Cancel(context.Context, ledger.Act) (ledger.Acted, error)
 	Redrive(context.Context, ledger.Act) (ledger.Acted, error)
 	Ack(context.Context, ledger.Act) (ledger.Acted, error)

@@ -112,19 +112,19 @@ func (w *Witness) due(r ledger.Run, now time.Time) bool {
 }
 
 // Pause notes that a job's instants are to be skipped.
-func (w *Witness) Pause(ctx context.Context, jobID, by, why string) error {
+func (w *Witness) Pause(ctx context.Context, jobID string, who ledger.Actor) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	err := w.Store.Pause(ctx, jobID, by, why)
+	err := w.Store.Pause(ctx, jobID, who)
 	w.paused[jobID] = w.paused[jobID] || err == nil
 	return err
 }
 
 // Resume notes that they are not any more.
-func (w *Witness) Resume(ctx context.Context, jobID, by, why string) error {
+func (w *Witness) Resume(ctx context.Context, jobID string, who ledger.Actor) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	err := w.Store.Resume(ctx, jobID, by, why)
+	err := w.Store.Resume(ctx, jobID, who)
 	w.paused[jobID] = w.paused[jobID] && err != nil
 	return err
 }

@@ -138,6 +138,9 @@ func (w *Witness) Cancel(ctx context.Context, a ledger.Act) (ledger.Acted, error
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	got, err := w.Store.Cancel(ctx, a)
+	if a.DryRun {
+		return got, err
+	}
 	for _, r := range got.Changed {
 		w.run(r.ID).token = ""
 		w.ended(r.ID, r.JobID)
@@ -150,6 +153,9 @@ func (w *Witness) Redrive(ctx context.Context, a ledger.Act) (ledger.Acted, erro
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	got, err := w.Store.Redrive(ctx, a)
+	if a.DryRun {
+		return got, err
+	}
 	for _, r := range got.Changed {
 		w.renew(r)
 		if !a.Force {

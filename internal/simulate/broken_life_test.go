@@ -93,7 +93,7 @@ func (h hasty) PurgeRuns(ctx context.Context, p ledger.Purge) (ledger.Purged, er
 // restless does not know of pauses.
 type restless struct{ proof.Store }
 
-func (restless) Pause(context.Context, string, string, string) error { return nil }
+func (restless) Pause(context.Context, string, ledger.Actor) error { return nil }
 
 func behind[S proof.Store](s func(proof.Store) S) simulate.Options {
 	return simulate.Options{Ledger: func(inner proof.Store, _ simulate.World) proof.Store { return s(inner) }}

@@ -185,15 +185,15 @@ func (s *script) someJob() jobs.Job {
 func (s *script) pause() {
 	ctx, id := context.Background(), s.someJob().ID
 	if s.IntN(2) == 0 {
-		_ = s.ledger.Pause(ctx, id, "op", "simulated") // a job that was never seen is refused
+		_ = s.ledger.Pause(ctx, id, ledger.Actor{By: "op", Why: "simulated"}) // a job that was never seen is refused
 	} else {
-		_ = s.ledger.Resume(ctx, id, "op", "simulated")
+		_ = s.ledger.Resume(ctx, id, ledger.Actor{By: "op", Why: "simulated"})
 	}
 	s.note(func(t *Tally) { t.Pauses++ })
 }
 
 func (s *script) act(states ...ledger.State) ledger.Act {
-	a := ledger.Act{By: "op", Why: "simulated"}
+	a := ledger.Act{Actor: ledger.Actor{By: "op", Why: "simulated"}}
 	a.States = states
 	if s.IntN(3) > 0 {
 		a.JobID = s.someJob().ID
@@ -231,7 +231,7 @@ func (s *script) backfill() {
 	}
 	to := s.Now().Add(-between(s.Rand, 0, pick(s.Rand, time.Hour, 6*time.Hour)))
 	from := to.Add(-between(s.Rand, 0, pick(s.Rand, time.Hour, 6*time.Hour)))
-	b := ledger.Backfill{JobID: id, By: "op", Why: "simulated", DryRun: s.IntN(8) == 0}
+	b := ledger.Backfill{JobID: id, Actor: ledger.Actor{By: "op", Why: "simulated"}, DryRun: s.IntN(8) == 0}
 	for _, at := range s.options.Instants(s.witness, j, from, to) {
 		run := jobs.RunID(id, at)
 		b.Instants = append(b.Instants, ledger.Instant{
@@ -255,7 +255,7 @@ func (s *script) trigger() {
 	}
 	at := s.Now().Truncate(time.Second)
 	id := jobs.RunIDWithToken(j.ID, at, fmt.Sprint("t", s.IntN(1e9)))
-	entry := ledger.Entry{JobID: j.ID, By: "op", Why: "simulated", Instant: ledger.Instant{
+	entry := ledger.Entry{JobID: j.ID, Actor: ledger.Actor{By: "op", Why: "simulated"}, Instant: ledger.Instant{
 		RunID: id, At: at, Count: 1, State: ledger.Planned, Trigger: ledger.ByOperator,
 		Overlap: ledger.OverlapAllow, Call: executor.CallFor(j, id, at), Lease: s.IntN(2) == 0,
 	}}

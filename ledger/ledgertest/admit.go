@@ -215,7 +215,7 @@ func verdictRows(b *bed) {
 
 func pausedInstants(b *bed) {
 	j := b.job("j")
-	b.must(b.Pause(b.ctx, "j", "ann", "audit"))
+	b.must(b.Pause(b.ctx, "j", ledger.Actor{By: "ann", Why: "audit"}))
 	got := j.admit(j.missed(0), j.leased(1, ledger.OverlapSkip), j.leased(2, ledger.OverlapQueue), j.leased(3, ledger.OverlapAllow))
 	if len(got.Leased) != 0 || got.Skipped[ledger.WhilePaused] != 3 {
 		b.Errorf("leased %v, skipped %v: want none and 3 paused", runIDs(got.Leased), got.Skipped)
@@ -226,7 +226,7 @@ func pausedInstants(b *bed) {
 			b.Errorf("a skipped run is finished: %+v", r)
 		}
 	}
-	b.must(b.Resume(b.ctx, "j", "ann", "done"))
+	b.must(b.Resume(b.ctx, "j", ledger.Actor{By: "ann", Why: "done"}))
 	k := j.next()
 	if got := k.admit(k.leased(0, ledger.OverlapSkip)); len(got.Leased) != 1 {
 		b.Errorf("after the pause nothing started: the slot is held by a skipped run")

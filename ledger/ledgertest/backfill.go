@@ -37,7 +37,7 @@ func (j *job) fill(want ledger.Backfilled, is ...int) {
 
 func (j *job) backfill(dry bool, is ...int) ledger.Backfilled {
 	j.Helper()
-	b := ledger.Backfill{JobID: j.JobID, By: "ann", Why: "outage", DryRun: dry}
+	b := ledger.Backfill{JobID: j.JobID, Actor: ledger.Actor{By: "ann", Why: "outage"}, DryRun: dry}
 	for _, i := range is {
 		b.Instants = append(b.Instants, j.planned(i, ledger.OverlapAllow))
 	}
@@ -222,7 +222,7 @@ func (j *job) backfillWith(path string) ledger.Backfilled {
 	j.Helper()
 	in := j.planned(0, ledger.OverlapSkip)
 	in.Call.Path = path
-	got, err := j.Backfill(j.ctx, ledger.Backfill{JobID: j.JobID, Instants: []ledger.Instant{in}, By: "ann", Why: "outage"})
+	got, err := j.Backfill(j.ctx, ledger.Backfill{JobID: j.JobID, Instants: []ledger.Instant{in}, Actor: ledger.Actor{By: "ann", Why: "outage"}})
 	j.must(err)
 	return got
 }
@@ -261,7 +261,7 @@ func backfillExpired(b *bed) {
 
 func backfillPaused(b *bed) {
 	j := b.job("j")
-	b.must(b.Pause(b.ctx, "j", "ann", "audit"))
+	b.must(b.Pause(b.ctx, "j", ledger.Actor{By: "ann", Why: "audit"}))
 	j.admit(j.planned(0, ledger.OverlapSkip))
 	j.fill(ledger.Backfilled{Planned: 1}, 0)
 	b.take("p1", j.id(0))
@@ -278,7 +278,7 @@ func backfillTwice(b *bed) {
 }
 
 func backfillUnknown(b *bed) {
-	_, err := b.Backfill(b.ctx, ledger.Backfill{JobID: "nobody", By: "ann", Why: "x"})
+	_, err := b.Backfill(b.ctx, ledger.Backfill{JobID: "nobody", Actor: ledger.Actor{By: "ann", Why: "x"}})
 	if !errors.Is(err, ledger.ErrNotFound) {
 		b.Errorf("%v, want ErrNotFound", err)
 	}

@@ -143,7 +143,7 @@ func entryMovesNothing(b *bed) {
 
 func enteredPaused(b *bed) {
 	j := b.job("j")
-	b.must(b.Pause(b.ctx, "j", "ann", "audit"))
+	b.must(b.Pause(b.ctx, "j", ledger.Actor{By: "ann", Why: "audit"}))
 	got := b.entered(j.entry(j.leased(0, ledger.OverlapSkip)))
 	if got.Work != nil {
 		b.Error("an instant of a paused job was leased")

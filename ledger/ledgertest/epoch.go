@@ -150,7 +150,7 @@ func readded(b *bed) {
 
 func pauseOutlives(b *bed) {
 	j := b.begun("j")
-	b.must(b.Pause(b.ctx, "j", "ann", "audit"))
+	b.must(b.Pause(b.ctx, "j", ledger.Actor{By: "ann", Why: "audit"}))
 	b.switchTo("j", "v2")
 	b.switchTo("j", "")
 	b.must(b.Retire(b.ctx, "p1"))

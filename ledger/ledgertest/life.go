@@ -178,9 +178,9 @@ func (l *life) operate() {
 	all.JobID = j.JobID
 	switch l.IntN(6) {
 	case 0:
-		l.must(l.Pause(l.ctx, j.JobID, "ann", "x"))
+		l.must(l.Pause(l.ctx, j.JobID, ledger.Actor{By: "ann", Why: "x"}))
 	case 1, 2:
-		l.must(l.Resume(l.ctx, j.JobID, "ann", "x"))
+		l.must(l.Resume(l.ctx, j.JobID, ledger.Actor{By: "ann", Why: "x"}))
 	case 3:
 		got, err := l.Cancel(l.ctx, one)
 		l.must(err)

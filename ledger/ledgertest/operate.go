@@ -11,7 +11,7 @@ import (
 )
 
 var operateCases = []testCase{
-	{"a pause has who and why, is kept as an event, and is idempotent", pauses},
+	{"a pause has who and why, is kept in the audit, and is idempotent", pauses},
 	{"a pause holds back nothing that was admitted before", pauseFuture},
 	{"an unknown job cannot be paused or resumed", pauseUnknown},
 	{"cancel: planned, running and retrying runs, with who and why", cancels},
@@ -35,7 +35,7 @@ var operateCases = []testCase{
 
 // act is an operator's doing to these runs.
 func act(ids ...string) ledger.Act {
-	return ledger.Act{Filter: ledger.Filter{IDs: ids}, By: "ann", Why: "asked"}
+	return ledger.Act{Filter: ledger.Filter{IDs: ids}, Actor: ledger.Actor{By: "ann", Why: "asked"}}
 }
 
 // changed checks that exactly these runs changed, each with who and why.
@@ -110,36 +110,26 @@ func (b *bed) status(id string) ledger.JobStatus {
 func pauses(b *bed) {
 	b.job("j")
 	for range 2 {
-		b.must(b.Pause(b.ctx, "j", "ann", "audit"))
-		b.must(b.Pause(b.ctx, "j", "bob", "me too"))
+		b.must(b.Pause(b.ctx, "j", ledger.Actor{By: "ann", Why: "audit"}))
+		b.must(b.Pause(b.ctx, "j", ledger.Actor{By: "bob", Why: "me too"}))
 		if s := b.status("j"); s.PausedAt.IsZero() || s.PausedBy != "ann" || s.PausedWhy != "audit" {
 			b.Errorf("status %+v, want paused by ann", s)
 		}
-		b.must(b.Resume(b.ctx, "j", "eve", "done"))
-		b.must(b.Resume(b.ctx, "j", "bob", "me too"))
+		b.must(b.Resume(b.ctx, "j", ledger.Actor{By: "eve", Why: "done"}))
+		b.must(b.Resume(b.ctx, "j", ledger.Actor{By: "bob", Why: "me too"}))
 		if s := b.status("j"); !s.PausedAt.IsZero() || s.PausedBy != "" || s.PausedWhy != "" {
 			b.Errorf("status %+v, want not paused", s)
 		}
 	}
-	paused, resumed := b.events("j", ledger.JobPaused), b.events("j", ledger.JobResumed)
-	if len(paused) != 2 || paused[0].By != "ann" || paused[0].Why != "audit" || paused[0].At.IsZero() || paused[0].JobID != "j" {
-		b.Errorf("pauses %+v, want 2 by ann", paused)
-	}
-	if len(resumed) != 2 || resumed[0].By != "eve" || resumed[0].Why != "done" {
-		b.Errorf("resumes %+v, want 2 by eve", resumed)
-	}
-	all, err := b.Events(b.ctx, "j", 1)
-	b.must(err)
-	if len(all) != 1 || all[0].Kind != ledger.JobResumed {
-		b.Errorf("the newest event is %+v, want the last resume", all)
-	}
+	resume, pause := "resume j  by eve: done ()", "pause j  by ann: audit ()"
+	b.told(b.audit(ledger.AuditFilter{JobID: "j"}), resume, pause, resume, pause)
 }
 
 func pauseFuture(b *bed) {
 	j, w := b.started("j")
 	k := j.next()
 	k.admit(k.planned(0, ledger.OverlapQueue))
-	b.must(b.Pause(b.ctx, "j", "ann", "audit"))
+	b.must(b.Pause(b.ctx, "j", ledger.Actor{By: "ann", Why: "audit"}))
 	b.record(retrying(w, 0))
 	b.record(succeeded(b.take("p1", w.RunID)))
 	b.take("p1", k.id(0))
@@ -148,7 +138,7 @@ func pauseFuture(b *bed) {
 func pauseUnknown(b *bed) {
 	b.job("j")
 	for _, id := range []string{"nobody", "j\x00", "\xff"} {
-		for _, err := range []error{b.Pause(b.ctx, id, "ann", "x"), b.Resume(b.ctx, id, "ann", "x")} {
+		for _, err := range []error{b.Pause(b.ctx, id, ledger.Actor{By: "ann", Why: "x"}), b.Resume(b.ctx, id, ledger.Actor{By: "ann", Why: "x"})} {
 			if !errors.Is(err, ledger.ErrNotFound) {
 				b.Errorf("%q: %v, want ErrNotFound", id, err)
 			}
@@ -325,7 +315,7 @@ func actsLimited(b *bed) {
 		b.record(dead(w, ledger.Exhausted))
 	}
 	all := []string{j.id(0), k.id(0), j.id(1), k.id(1), j.id(2), k.id(2)}
-	force := func(a ledger.Act) ledger.Act { a.Force = true; return a }
+	force := func(a ledger.Act) ledger.Act { a.Force, a.IncludeAcknowledged = true, true; return a }
 	for _, c := range []struct {
 		name string
 		do   func(context.Context, ledger.Act) (ledger.Acted, error)

@@ -17,7 +17,8 @@ var purgeCases = []testCase{
 	{"~ work goes and does not raise purgedBefore", purgeBeside},
 	{"a run ahead of its job's watermark stays", purgeAhead},
 	{"batches are bounded and go on where the last ended", purgeBatches},
-	{"what was scheduled before From is not looked at", purgeFrom},
+	{"what was scheduled up to From is not looked at", purgeFrom},
+	{"runs of one scheduled time are looked at once", purgeTied},
 	{"a run scheduled long ago stays as long as any after it has finished", purgeLate},
 	{"a run at the beginning of time, or before 1970, stays as long as any after it has finished, and goes", purgeTimeless},
 	{"a run redriven stays as long as any after its last end", purgeRedriven},
@@ -56,13 +57,13 @@ func purges(b *bed) {
 		b.Errorf("purged %+v within retention", got)
 	}
 	b.pass(time.Hour + time.Second)
-	if got := b.purge(p); got.Runs != 1 || got.Reached.IsZero() || got.More {
+	if got := b.purge(p); got.Runs != 1 || got.Next.After.IsZero() || got.More {
 		b.Errorf("purged %+v, want the one", got)
 	}
 	if _, _, err := b.Get(b.ctx, j.id(0)); !errors.Is(err, ledger.ErrNotFound) {
 		b.Errorf("a purged run: %v, want ErrNotFound", err)
 	}
-	if got := b.purge(p); got.Runs != 0 || !got.Reached.IsZero() {
+	if got := b.purge(p); got.Runs != 0 || !got.Next.After.IsZero() {
 		b.Errorf("purged %+v again", got)
 	}
 }
@@ -153,7 +154,7 @@ func purgeBatches(b *bed) {
 		if !got.More {
 			break
 		}
-		p.From = got.Reached
+		p.From = got.Next
 	}
 	if !slices.Equal(batches, []int{2, 2, 1}) {
 		b.Errorf("batches of %v, want 2, 2 and 1", batches)
@@ -167,8 +168,48 @@ func purgeFrom(b *bed) {
 	b.pass(10 * time.Minute)
 	k := j.next()
 	k.admit(k.missed(0))
-	b.purge(ledger.Purge{From: k.at(0)})
+	b.purge(ledger.Purge{From: ledger.PurgeCursor{After: j.at(0)}})
 	b.left("j", j.id(0))
+}
+
+// purgeTied: what is kept at the time is not what a later batch begins with, and
+// what was found there and revived since stays.
+func purgeTied(b *bed) {
+	j := b.job("j")
+	ids := map[string]bool{}
+	for i := range 7 {
+		e := j.besideAt(0, string(rune('a'+i)))
+		e.Lease = true
+		w := *b.entered(e).Work
+		if i%3 == 0 {
+			b.record(dead(w, ledger.Permanent)) // kept
+			continue
+		}
+		b.record(dead(w, ledger.Exhausted))
+		b.changed(b.Ack(b.ctx, act(e.RunID)))(e.RunID)
+		ids[e.RunID] = true
+	}
+	b.entered(j.besideAt(1, "x"))
+	b.canceled(j.besideAt(1, "x").RunID)
+	b.pass(10 * time.Minute)
+	p := ledger.Purge{Retention: time.Minute, DeadRetention: time.Hour, Batch: 1}
+	first := b.purge(p)
+	if first.Runs != 1 || !first.More || len(first.Next.Found) != 3 || !first.Next.After.Equal(j.besideAt(0, "a").At) {
+		b.Fatalf("%+v: want one deleted and the three others of its time found", first)
+	}
+	revived := act(first.Next.Found[1])
+	revived.Force = true
+	b.changed(b.Redrive(b.ctx, revived))(first.Next.Found[1])
+	n := 1
+	for got := first; got.More; n += got.Runs {
+		p.From = got.Next
+		if got = b.purge(p); n > 9 {
+			b.Fatal("the purge does not end")
+		}
+	}
+	if left := b.all("j"); n != 4 || len(left) != 4 { // 4 tied less the revived one, and the canceled one
+		b.Errorf("deleted %d, left %d: want 4, and the 3 kept with the revived one", n, len(left))
+	}
 }
 
 func purgeDry(b *bed) {
@@ -260,10 +301,10 @@ func purgePastKept(b *bed) {
 	b.record(succeeded(ws[0]))
 	p := ledger.Purge{Retention: time.Hour, DeadRetention: 10 * time.Hour, Batch: 2}
 	first := b.purge(p)
-	if first.Runs != 2 || !first.More || !first.Reached.Equal(j.at(4)) {
+	if first.Runs != 2 || !first.More || !first.Next.After.Equal(j.at(4)) {
 		b.Errorf("first batch %+v, want two up to %s, and more", first, j.at(4))
 	}
-	p.From = first.Reached
+	p.From = first.Next
 	if second := b.purge(p); second.Runs != 1 || second.More {
 		b.Errorf("second batch %+v, want the last one", second)
 	}
@@ -284,7 +325,7 @@ func purgeAnyOrder(b *bed) {
 		if !got.More {
 			break
 		}
-		p.From = got.Reached
+		p.From = got.Next
 	}
 	b.left("j")
 	b.left("k")

@@ -142,9 +142,9 @@ func (m *mixed) event(s Store, jobID string, i int) error {
 func (m *mixed) pauses(s Store) error {
 	switch rand.IntN(12) {
 	case 0:
-		return s.Pause(m.ctx, "job-001", "ann", "race")
+		return s.Pause(m.ctx, "job-001", ledger.Actor{By: "ann", Why: "race"})
 	case 1, 2:
-		return s.Resume(m.ctx, "job-001", "ann", "race")
+		return s.Resume(m.ctx, "job-001", ledger.Actor{By: "ann", Why: "race"})
 	}
 	return nil
 }

@@ -35,7 +35,7 @@ func raceBackfill(b *bed) {
 	const instants = 30
 	j := b.job("j")
 	j.admit(j.rangeOf(0, instants-1))
-	fill := ledger.Backfill{JobID: "j", By: "ann", Why: "outage"}
+	fill := ledger.Backfill{JobID: "j", Actor: ledger.Actor{By: "ann", Why: "outage"}}
 	for i := range instants {
 		fill.Instants = append(fill.Instants, j.planned(i, ledger.OverlapSkip))
 	}
@@ -59,7 +59,7 @@ func raceBackfill(b *bed) {
 func raceOperators(b *bed) {
 	stores := b.fleet(10, 3)
 	b.each(stores, 3, func(s Store, token string) error {
-		all := ledger.Act{By: token, Why: "race", Force: true}
+		all := ledger.Act{Actor: ledger.Actor{By: token, Why: "race"}, Force: true}
 		var held []ledger.Work
 		moves := []func(round int) error{
 			func(int) error {
@@ -94,9 +94,11 @@ func raceOperators(b *bed) {
 				_, err := s.Cancel(b.ctx, some)
 				return err
 			},
-			func(int) error { return s.Pause(b.ctx, "job-003", token, "race") },
-			func(int) error { return s.Resume(b.ctx, "job-003", token, "race") },
+			func(int) error { return s.Pause(b.ctx, "job-003", ledger.Actor{By: token, Why: "race"}) },
+			func(int) error { return s.Resume(b.ctx, "job-003", ledger.Actor{By: token, Why: "race"}) },
 			func(int) error { _, err := s.PurgeRuns(b.ctx, ledger.Purge{Batch: 5}); return err },
+			func(int) error { _, err := s.PurgeHistory(b.ctx, ledger.HistoryPurge{Batch: 5}); return err },
+			func(int) error { _, err := s.Audit(b.ctx, ledger.AuditFilter{By: token}); return err },
 			func(int) error { _, err := s.Ack(b.ctx, all); return err },
 		}
 		for round := range 5 {

@@ -46,18 +46,21 @@ type Store interface {
 
 	// Pause makes the job's instants from now on skipped (paused). What was
 	// admitted before goes on. A paused job stays as it is: the first who and
-	// why stand, and no event is added. The pause outlives edits, removal and
+	// why stand, and nothing is recorded. The pause outlives edits, removal and
 	// re-adding of the job. ledger.ErrNotFound for an unknown job.
-	Pause(ctx context.Context, jobID, by, why string) error
+	Pause(ctx context.Context, jobID string, who ledger.Actor) error
 	// Resume ends a pause; a job that is not paused stays as it is.
 	// ledger.ErrNotFound for an unknown job.
-	Resume(ctx context.Context, jobID, by, why string) error
+	Resume(ctx context.Context, jobID string, who ledger.Actor) error
 	Cancel(context.Context, ledger.Act) (ledger.Acted, error)
 	Redrive(context.Context, ledger.Act) (ledger.Acted, error)
 	Ack(context.Context, ledger.Act) (ledger.Acted, error)
 	// Backfill: ledger.ErrNotFound for an unknown job.
 	Backfill(context.Context, ledger.Backfill) (ledger.Backfilled, error)
+	// Audit returns a page of the acts of operators, newest first.
+	Audit(context.Context, ledger.AuditFilter) ([]ledger.Audit, error)
 	PurgeRuns(context.Context, ledger.Purge) (ledger.Purged, error)
+	PurgeHistory(context.Context, ledger.HistoryPurge) (ledger.PurgedHistory, error)
 
 	Counts(context.Context) (ledger.Counts, error)
 	Ping(context.Context) error

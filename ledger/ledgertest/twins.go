@@ -98,7 +98,7 @@ func (w *twins) ask(what string, do func(Store) (any, error)) {
 }
 
 func (w *twins) category(err error) string {
-	for _, known := range []error{ledger.ErrNotFound, ledger.ErrPurged, ledger.ErrBadInstant} {
+	for _, known := range []error{ledger.ErrNotFound, ledger.ErrPurged, ledger.ErrBadInstant, ledger.ErrMayDouble} {
 		if errors.Is(err, known) {
 			return known.Error()
 		}
@@ -174,10 +174,20 @@ func (w *twins) compare() {
 	for _, job := range w.jobs {
 		w.ask("events", func(s Store) (any, error) { return s.Events(w.ctx, job, 1000) })
 	}
+	w.ask("audit", w.audit)
 	w.story = slices.DeleteFunc(w.story, func(s string) bool {
 		return strings.Contains(s, "h runs: ") || strings.Contains(s, "h jobs: ") || strings.Contains(s, "h counts: ") ||
-			strings.Contains(s, "h events: ")
+			strings.Contains(s, "h events: ") || strings.Contains(s, "h audit: ")
 	})
+}
+
+// audit is the newest of the audit. Their ids may have gaps.
+func (w *twins) audit(s Store) (any, error) {
+	page, err := s.Audit(w.ctx, ledger.AuditFilter{Limit: 200})
+	for i := range page {
+		page[i].ID = 0
+	}
+	return page, err
 }
 
 // histories reads every attempt.

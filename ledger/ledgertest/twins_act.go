@@ -30,13 +30,14 @@ func (w *twins) filter() ledger.Filter {
 		r := pick(w, w.runs...)
 		f.Before = &ledger.Cursor{ScheduledAt: r.ScheduledAt, ID: r.ID}
 	}
-	f.Unacked = w.IntN(4) == 0
+	f.Unacked, f.NotRerun = w.IntN(4) == 0, w.IntN(4) == 0
 	f.Limit = pick(w, -1, 0, 1, 2, 3, 50)
 	return f
 }
 
 func (w *twins) act() {
-	a := ledger.Act{Filter: w.filter(), By: "me", Why: fmt.Sprint("act ", w.tokens), Force: w.IntN(2) == 0}
+	a := ledger.Act{Filter: w.filter(), Actor: ledger.Actor{By: "me", Why: fmt.Sprint("act ", w.tokens)}, Force: w.IntN(2) == 0}
+	a.IncludeAcknowledged, a.MayDouble, a.DryRun = w.IntN(2) == 0, w.IntN(2) == 0, w.IntN(5) == 0
 	if w.IntN(3) == 0 {
 		a.Filter = ledger.Filter{IDs: append(w.someRuns(), "none")}
 	}
@@ -49,15 +50,15 @@ func (w *twins) act() {
 		}[doing]()
 		var refused []string
 		for _, r := range got.Refused {
-			refused = append(refused, r.RunID)
+			refused = append(refused, fmt.Sprint(r.RunID, " ", r.Cause))
 		}
 		slices.Sort(refused)
-		return []any{got.Changed, refused}, err
+		return []any{got.Changed, refused, got.LeftOut}, err
 	})
 }
 
 func (w *twins) backfill() {
-	b := ledger.Backfill{JobID: pick(w, append(slices.Clone(w.jobs), "unknown")...), By: "me", Why: "test", DryRun: w.IntN(4) == 0}
+	b := ledger.Backfill{JobID: pick(w, append(slices.Clone(w.jobs), "unknown")...), Actor: ledger.Actor{By: "me", Why: "test"}, DryRun: w.IntN(4) == 0}
 	for i := range w.hours + 2 {
 		if w.IntN(3) == 0 {
 			in := w.instant(b.JobID, i)
@@ -81,7 +82,7 @@ func (w *twins) purge() {
 		p.Batch = pick(w, -1, 0, 1, 2, 5)
 	}
 	if w.IntN(3) == 0 {
-		p.From = w.at(pick(w, w.jobs...), w.IntN(w.hours+2))
+		p.From.After = w.at(pick(w, w.jobs...), w.IntN(w.hours+2))
 	}
 	for range 3 {
 		var got ledger.Purged
@@ -92,7 +93,7 @@ func (w *twins) purge() {
 		if !got.More {
 			return
 		}
-		p.From = got.Reached
+		p.From = got.Next
 	}
 }
 
@@ -101,9 +102,9 @@ func (w *twins) pause() {
 	resume := w.IntN(2) == 0
 	w.ask(fmt.Sprint("pause, resume ", resume, job), func(s Store) (any, error) {
 		if resume {
-			return nil, s.Resume(w.ctx, job, "me", "test")
+			return nil, s.Resume(w.ctx, job, ledger.Actor{By: "me", Why: "test"})
 		}
-		return nil, s.Pause(w.ctx, job, "me", "test")
+		return nil, s.Pause(w.ctx, job, ledger.Actor{By: "me", Why: "test"})
 	})
 }
 

@@ -187,7 +187,13 @@ func (w *twins) enter() {
 		in.At = in.At.Add(time.Duration(30+w.tokens) * time.Second)
 		in.RunID, in.Overlap = runID(job, in.At)+"~t", ledger.OverlapAllow
 	}
-	e := ledger.Entry{JobID: job, Instant: in, By: "me", Why: "test", Owner: "p3", Token: w.token(), LeaseFor: twinLease}
+	if w.IntN(3) == 0 && len(w.runs) > 0 && ledger.BesideSchedule(in.RunID) {
+		in.Trigger = ledger.ByRerun
+	}
+	e := ledger.Entry{JobID: job, Instant: in, Actor: ledger.Actor{By: "me", Why: "test"}, Owner: "p3", Token: w.token(), LeaseFor: twinLease}
+	if e.Trigger == ledger.ByRerun {
+		e.RerunOf, e.MayDouble = pick(w, w.runs...).ID, w.IntN(3) == 0
+	}
 	for range 1 + w.IntN(2) {
 		w.ask("enter "+in.RunID, func(s Store) (any, error) {
 			got, err := s.Enter(w.ctx, e)

@@ -118,7 +118,7 @@ func enteredWithoutYield(b *bed) {
 			b.Errorf("%+v; want its work", got)
 		}
 	}
-	b.must(b.Pause(b.ctx, "j", "me", "test"))
+	b.must(b.Pause(b.ctx, "j", ledger.Actor{By: "me", Why: "test"}))
 	if got := b.entered(j.yielding(2, ledger.OverlapSkip)); got.Run.Reason != ledger.WhilePaused || got.Due != "" {
 		b.Errorf("%+v; want it skipped", got)
 	}

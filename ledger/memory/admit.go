@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/cronce/cronce/ledger"
@@ -39,7 +40,7 @@ func (l *Ledger) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitted
 		j.Watermark = p.Through.UTC()
 		j.events = append(j.events, p.Events...)
 		if p.Next != nil {
-			l.turn(j, *p.Next)
+			l.turn(j, *p.Next, now)
 		}
 	}
 	return got, nil
@@ -167,8 +168,14 @@ func (l *Ledger) Enter(ctx context.Context, e ledger.Entry) (ledger.Entered, err
 			return ledger.Entered{Now: now, Due: due}, nil
 		}
 	}
+	if err := l.markRerun(e); err != nil {
+		return ledger.Entered{}, err
+	}
 	r := l.insert(j, e.Instant, now)
 	r.By, r.Why = e.By, e.Why
+	if e.Act() != "" {
+		l.note(now, e.Audit())
+	}
 	got := ledger.Entered{Now: now, Inserted: true}
 	if beside {
 		l.queue.remove(r)
@@ -189,6 +196,19 @@ func (j *job) dueHolder(now time.Time) string {
 		return ""
 	}
 	return j.slot.ID
+}
+
+// markRerun notes in the run that an entry repeats which run repeats it.
+func (l *Ledger) markRerun(e ledger.Entry) error {
+	if e.RerunOf == "" {
+		return nil
+	}
+	r := l.runs[e.RerunOf]
+	if r == nil || !r.State.Finished() || r.RerunID != "" && !e.MayDouble {
+		return fmt.Errorf("run %q: %w", e.RerunOf, ledger.ErrMayDouble)
+	}
+	r.RerunID, r.By, r.Why = e.RunID, e.By, e.Why
+	return nil
 }
 
 // accounts is the row that accounts for an entry already, or nil.

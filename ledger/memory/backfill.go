@@ -29,11 +29,14 @@ func (l *Ledger) Backfill(ctx context.Context, b ledger.Backfill) (ledger.Backfi
 	for _, in := range b.Instants {
 		r, span := l.runs[in.RunID], j.giving(in.At)
 		switch {
-		case !in.At.After(j.purgedBefore), r == nil && span == nil, r != nil && expired(r, now) && r.State == ledger.Canceled:
+		case !in.At.After(j.purgedBefore), r == nil && span == nil:
 			got.Refused++
 			continue
 		case r != nil && !slices.Contains(fillable, r.State):
 			got.Left++
+			continue
+		case r != nil && (r.RerunID != "" || r.State == ledger.Canceled && expired(r, now)):
+			got.Refused++
 			continue
 		}
 		got.Planned++
@@ -69,6 +72,7 @@ func (l *Ledger) fill(j *job, r, span *record, in ledger.Instant, b ledger.Backf
 	r.By, r.Why = b.By, b.Why
 	r.slotted = true
 	j.wait(r)
+	l.note(now, ledger.Audit{Act: ledger.ActBackfill, JobID: r.JobID, RunID: r.ID, Actor: b.Actor})
 }
 
 // split takes one instant out of a range row into a row of its own.

@@ -31,22 +31,29 @@ func (l *Ledger) Declare(ctx context.Context, d ledger.Declaration) error {
 	held := map[string]string{}
 	for def := range d.Definitions {
 		held[def.JobID] = def.Hash
-		l.learn(def)
+		l.learn(def, now)
 	}
 	l.versions[d.Version] = held
 	l.processes[d.Process] = &process{version: d.Version, seen: now}
 	return nil
 }
 
-// learn remembers a definition and the order in which it was first declared.
-func (l *Ledger) learn(d ledger.Definition) {
+// declared is when a definition was first declared.
+type declared struct {
+	order int
+	at    time.Time
+}
+
+// learn remembers a definition and when it was first declared.
+func (l *Ledger) learn(d ledger.Definition, now time.Time) {
 	first := l.declared[d.JobID]
 	if first == nil {
-		first = map[string]int{}
+		first = map[string]declared{}
 		l.declared[d.JobID] = first
 	}
 	if _, known := first[d.Hash]; !known {
-		first[d.Hash] = len(first) + 1
+		l.learned++
+		first[d.Hash] = declared{l.learned, now}
 		l.bodies[d.JobID+" "+d.Hash] = d.Body
 	}
 }
@@ -100,7 +107,7 @@ func (l *Ledger) winners(now time.Time) map[string]string {
 	won := map[string]string{}
 	for _, version := range l.living(now) {
 		for id, hash := range l.versions[version] {
-			if best, ok := won[id]; !ok || l.declared[id][hash] > l.declared[id][best] {
+			if best, ok := won[id]; !ok || l.declared[id][hash].order > l.declared[id][best].order {
 				won[id] = hash
 			}
 		}
@@ -146,9 +153,9 @@ func (l *Ledger) found(j *job, hash string, now time.Time) {
 }
 
 // turn ends a job's epoch at its watermark and starts the next, if there is one.
-func (l *Ledger) turn(j *job, next ledger.Definition) {
+func (l *Ledger) turn(j *job, next ledger.Definition, now time.Time) {
 	j.events = append(j.events, ledger.Event{JobID: j.JobID, At: j.Watermark, Kind: ledger.EpochEnded})
-	j.hash, j.body = "", nil
+	j.hash, j.body, j.endedAt = "", nil, now
 	if next.Hash != "" {
 		l.start(j, next.Hash, next.Body)
 	}

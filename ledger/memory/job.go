@@ -13,6 +13,8 @@ type job struct {
 	ledger.Position
 	hash string // of the current epoch; "" when it has none
 	body []byte
+	// endedAt is when the last epoch ended.
+	endedAt time.Time
 
 	pausedAt            time.Time
 	pausedBy, pausedWhy string

@@ -23,9 +23,10 @@ type Ledger struct {
 
 	registry  string
 	processes map[string]*process
-	versions  map[string]map[string]string // version -> job -> hash
-	declared  map[string]map[string]int    // job -> hash -> order of its first declaration
-	bodies    map[string][]byte            // job, hash -> definition
+	versions  map[string]map[string]string   // version -> job -> hash
+	declared  map[string]map[string]declared // job -> hash -> its first declaration
+	learned   int                            // the order of the last first declaration
+	bodies    map[string][]byte              // job, hash -> definition
 
 	jobs   map[string]*job
 	runs   map[string]*record
@@ -33,6 +34,8 @@ type Ledger struct {
 	queue  queue                         // unfinished runs that do not wait for a slot
 	states map[ledger.State]int
 	unseen int // dead and not acknowledged
+	audit  []ledger.Audit
+	acts   int64 // the ID of the last entry of the audit
 }
 
 // New returns an empty ledger.
@@ -40,7 +43,7 @@ func New() *Ledger {
 	return &Ledger{
 		processes: map[string]*process{},
 		versions:  map[string]map[string]string{},
-		declared:  map[string]map[string]int{},
+		declared:  map[string]map[string]declared{},
 		bodies:    map[string][]byte{},
 		jobs:      map[string]*job{},
 		runs:      map[string]*record{},

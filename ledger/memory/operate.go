@@ -10,21 +10,21 @@ import (
 )
 
 // Pause skips a job's instants from now on.
-func (l *Ledger) Pause(ctx context.Context, jobID, by, why string) error {
+func (l *Ledger) Pause(ctx context.Context, jobID string, who ledger.Actor) error {
 	return l.mark(ctx, jobID, func(j *job, now time.Time) {
 		if j.pausedAt.IsZero() {
-			j.pausedAt, j.pausedBy, j.pausedWhy = now, by, why
-			j.events = append(j.events, ledger.Event{JobID: jobID, At: now, Kind: ledger.JobPaused, By: by, Why: why})
+			j.pausedAt, j.pausedBy, j.pausedWhy = now, who.By, who.Why
+			l.note(now, ledger.Audit{Act: ledger.ActPause, JobID: jobID, Actor: who})
 		}
 	})
 }
 
 // Resume ends a pause.
-func (l *Ledger) Resume(ctx context.Context, jobID, by, why string) error {
+func (l *Ledger) Resume(ctx context.Context, jobID string, who ledger.Actor) error {
 	return l.mark(ctx, jobID, func(j *job, now time.Time) {
 		if !j.pausedAt.IsZero() {
 			j.pausedAt, j.pausedBy, j.pausedWhy = time.Time{}, "", ""
-			j.events = append(j.events, ledger.Event{JobID: jobID, At: now, Kind: ledger.JobResumed, By: by, Why: why})
+			l.note(now, ledger.Audit{Act: ledger.ActResume, JobID: jobID, Actor: who})
 		}
 	})
 }
@@ -45,88 +45,118 @@ func (l *Ledger) mark(ctx context.Context, jobID string, change func(*job, time.
 
 // Cancel takes unfinished runs out.
 func (l *Ledger) Cancel(ctx context.Context, a ledger.Act) (ledger.Acted, error) {
-	return l.act(ctx, a, []ledger.State{ledger.Planned, ledger.Running, ledger.Retrying},
-		func(r *record, now time.Time) string {
+	return l.act(ctx, action{
+		Act: a, kind: ledger.ActCancel, from: []ledger.State{ledger.Planned, ledger.Running, ledger.Retrying},
+		do: func(r *record, now time.Time) bool {
 			l.lapse(r, now)
 			l.finish(r, ledger.Canceled, ledger.ByHand, now)
-			r.By, r.Why = a.By, a.Why
-			return ""
-		})
+			return true
+		},
+	})
 }
 
 // Ack notes that somebody has seen dead runs.
 func (l *Ledger) Ack(ctx context.Context, a ledger.Act) (ledger.Acted, error) {
-	if len(a.IDs) == 0 {
-		a.Unacked = true
-	}
-	return l.act(ctx, a, []ledger.State{ledger.Dead}, func(r *record, now time.Time) string {
-		if r.AckedAt.IsZero() {
-			r.AckedAt, r.By, r.Why = now, a.By, a.Why
+	return l.act(ctx, action{
+		Act: a, kind: ledger.ActAck, from: []ledger.State{ledger.Dead}, settled: a.SettledByAck(),
+		do: func(r *record, now time.Time) bool {
+			if !r.AckedAt.IsZero() {
+				return false
+			}
+			r.AckedAt = now
 			l.unseen--
-		}
-		return ""
+			return true
+		},
 	})
 }
 
 // Redrive asks dead runs again, under their own keys.
 func (l *Ledger) Redrive(ctx context.Context, a ledger.Act) (ledger.Acted, error) {
 	redriven := map[*job]int{}
-	return l.act(ctx, a, []ledger.State{ledger.Dead}, func(r *record, now time.Time) string {
-		j := r.job
-		switch {
-		case expired(r, now):
-			return "its key may be forgotten since " + r.SendBefore.Format(time.RFC3339) +
-				": rerun it as new work if it must be done again"
-		case !a.Force && j.unfinished > redriven[j]:
-			return "another run of " + j.JobID + " is unfinished: wait for it, or force"
-		}
-		redriven[j]++
-		l.move(r, ledger.Retrying, "")
-		r.Failures, r.NextAt, r.FinishedAt, r.AckedAt = 0, now, time.Time{}, time.Time{}
-		r.By, r.Why = a.By, a.Why
-		if r.slotted && (j.slot == nil || !a.Force) {
-			j.wait(r)
-			l.grant(j)
-		}
-		l.place(r)
-		return ""
+	return l.act(ctx, action{
+		Act: a, kind: ledger.ActRedrive, from: []ledger.State{ledger.Dead}, settled: a.SettledByRedrive(),
+		refuse: func(r *record, now time.Time) (ledger.Rejection, bool) {
+			return a.RefuseRedrive(r.Run, now, r.job.unfinished > redriven[r.job])
+		},
+		do: func(r *record, now time.Time) bool {
+			j := r.job
+			redriven[j]++
+			l.move(r, ledger.Retrying, "")
+			r.Failures, r.NextAt, r.FinishedAt, r.AckedAt = 0, now, time.Time{}, time.Time{}
+			if r.slotted && (j.slot == nil || !a.Force) {
+				j.wait(r)
+				l.grant(j)
+			}
+			l.place(r)
+			return true
+		},
 	})
 }
 
-// act does one thing to each selected run, oldest first. do returns why it
-// refuses, "" when it did it.
-func (l *Ledger) act(ctx context.Context, a ledger.Act, from []ledger.State, do func(*record, time.Time) string) (ledger.Acted, error) {
+// action is how one kind of act is done.
+type action struct {
+	ledger.Act
+	kind    ledger.ActKind
+	from    []ledger.State // that the act moves
+	settled ledger.Settled
+	refuse  func(*record, time.Time) (ledger.Rejection, bool) // nil: never
+	do      func(*record, time.Time) (changed bool)
+}
+
+// act does one thing to each selected run, oldest first.
+func (l *Ledger) act(ctx context.Context, a action) (ledger.Acted, error) {
 	now, err := l.begin(ctx)
 	if err != nil {
 		return ledger.Acted{}, err
 	}
 	defer l.mu.Unlock()
-	var got ledger.Acted
-	refuse := func(id, why string) {
-		got.Refused = append(got.Refused, ledger.Rejection{RunID: id, Why: why})
-	}
+	got := ledger.Acted{LeftOut: map[ledger.Cause]int{}}
+	selected := l.selected(a, got.LeftOut)
 	for _, id := range a.IDs {
-		if l.runs[id] == nil {
-			refuse(id, "there is no such run")
+		if !slices.ContainsFunc(selected, func(r *record) bool { return r.ID == id }) {
+			got.Refused = append(got.Refused, ledger.Missing(id))
 		}
 	}
-	for _, r := range l.selected(a, from) {
-		if !slices.Contains(from, r.State) {
-			refuse(r.ID, fmt.Sprintf("it is %s; this is for runs that are one of %v", r.State, from))
-		} else if why := do(r, now); why != "" {
-			refuse(r.ID, why)
-		} else {
-			got.Changed = append(got.Changed, r.Run)
+	for _, r := range selected {
+		if no, refused := a.judge(r, now); refused {
+			got.Refused = append(got.Refused, no)
+			continue
 		}
+		if !a.DryRun && a.do(r, now) {
+			r.By, r.Why = a.By, a.Why
+			l.note(now, ledger.Audit{Act: a.kind, JobID: r.JobID, RunID: r.ID, Actor: a.Actor})
+		}
+		got.Changed = append(got.Changed, r.Run)
 	}
 	return got, nil
 }
 
-// selected are an act's runs, oldest first.
-func (l *Ledger) selected(a ledger.Act, from []ledger.State) []*record {
+// judge decides whether a selected run is refused.
+func (a action) judge(r *record, now time.Time) (ledger.Rejection, bool) {
+	switch {
+	case !slices.Contains(a.from, r.State):
+		return ledger.Misplaced(r.Run, a.from), true
+	case a.refuse != nil:
+		return a.refuse(r, now)
+	}
+	return ledger.Rejection{}, false
+}
+
+// selected are an act's runs, oldest first; out counts those that it leaves out
+// as settled.
+func (l *Ledger) selected(a action, out map[ledger.Cause]int) []*record {
 	found := l.matching(a.Filter)
 	if len(a.IDs) == 0 {
-		found = slices.DeleteFunc(found, func(r *record) bool { return !slices.Contains(from, r.State) })
+		found = slices.DeleteFunc(found, func(r *record) bool {
+			if !slices.Contains(a.from, r.State) {
+				return true
+			}
+			cause := a.settled.Cause(!r.AckedAt.IsZero(), r.RerunID != "")
+			if cause != "" {
+				out[cause]++
+			}
+			return cause != ""
+		})
 	}
 	slices.SortFunc(found, older)
 	if a.Limit > 0 && len(found) > a.Limit {

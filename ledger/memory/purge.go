@@ -1,15 +1,12 @@
 package memory
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"time"
 
 	"github.com/cronce/cronce/ledger"
 )
-
-const defaultBatch = 1000
 
 // PurgeRuns deletes a batch of finished runs; see ledger.Purge. It looks at
 // every run.
@@ -28,22 +25,26 @@ func (l *Ledger) PurgeRuns(ctx context.Context, p ledger.Purge) (ledger.Purged, 
 	if p.DryRun {
 		return ledger.Purged{Runs: len(due)}, nil
 	}
-	slices.SortFunc(due, func(a, b *record) int {
-		return cmp.Or(a.ScheduledAt.Compare(b.ScheduledAt), cmp.Compare(a.ID, b.ID))
-	})
-	batch := orDefault(p.Batch, defaultBatch)
-	got := ledger.Purged{More: len(due) >= batch}
+	slices.SortFunc(due, older)
+	batch := p.FullBatch()
+	got := ledger.Purged{More: len(due) >= batch, Next: p.From}
 	for _, r := range due[:min(batch, len(due))] {
 		got.Runs++
-		got.Reached = r.ScheduledAt
+		got.Next = ledger.PurgeCursor{After: r.ScheduledAt}
 		l.purge(r)
+	}
+	for _, r := range due[got.Runs:] {
+		if !r.ScheduledAt.Equal(got.Next.After) {
+			break
+		}
+		got.Next.Found = append(got.Next.Found, r.ID)
 	}
 	return got, nil
 }
 
 // purgeable reports whether a run is past its retention.
 func purgeable(r *record, p ledger.Purge, now time.Time) bool {
-	if !r.State.Finished() || r.ScheduledAt.Before(p.From) {
+	if !r.State.Finished() || !p.From.After.IsZero() && !r.ScheduledAt.After(p.From.After) && !slices.Contains(p.From.Found, r.ID) {
 		return false
 	}
 	ahead := r.job.hash != "" && r.ScheduledAt.After(r.job.Watermark)

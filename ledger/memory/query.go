@@ -69,6 +69,7 @@ func matches(r *ledger.Run, f ledger.Filter) bool {
 		(f.Since.IsZero() || !r.ScheduledAt.Before(f.Since)) &&
 		(f.Until.IsZero() || r.ScheduledAt.Before(f.Until)) &&
 		(!f.Unacked || r.AckedAt.IsZero()) &&
+		(!f.NotRerun || r.RerunID == "") &&
 		(f.Before == nil || before(r, *f.Before))
 }
 

@@ -15,63 +15,115 @@ import (
 // action is one act in the making: its runs, selected and locked.
 type action struct {
 	ledger.Act
-	from []ledger.State // that the act moves
+	kind    ledger.ActKind
+	from    []ledger.State // that the act moves
+	settled ledger.Settled
+	jobs    bool                                 // locks the jobs' rows first
+	refuse  func(*action, context.Context) error // nil: nothing
+	do      func(*action, context.Context) error
+
 	tx   pgx.Tx
 	now  time.Time
 	runs []ledger.Run // oldest first
 	got  *ledger.Acted
-}
 
-func (a *action) refuse(id, why string) {
-	a.got.Refused = append(a.got.Refused, ledger.Rejection{RunID: id, Why: why})
+	stands map[string]*stand // of a redrive
 }
 
 // Cancel takes unfinished runs out.
 func (l *Ledger) Cancel(ctx context.Context, act ledger.Act) (ledger.Acted, error) {
 	from := []ledger.State{ledger.Planned, ledger.Running, ledger.Retrying}
-	return l.act(ctx, "cancel", act, from, false, func(ctx context.Context, a *action) error {
-		ids := idsOf(a.runs)
-		_, err := a.tx.Exec(ctx, `
-			INSERT INTO attempts (run_id, n, started_at, finished_at, status, answer, code, error, detail, owner)
-			SELECT run_id, attempt, leased_at, now(), 0, 'lost', '', '', '', leased_by
-			FROM runs WHERE run_id = ANY ($1::text[]) AND state = 'running'
-			ON CONFLICT DO NOTHING`, ids)
-		if err != nil {
-			return err
-		}
-		return a.change(ctx, `state = 'canceled', reason = 'operator', finished_at = now(), due_at = NULL,
-			slot = NULL, waiting = false, lease_token = '', by = $2, why = $3`, ids, clean(a.By), clean(a.Why))
-	})
+	return l.act(ctx, action{Act: act, kind: ledger.ActCancel, from: from, do: (*action).cancel})
+}
+
+func (a *action) cancel(ctx context.Context) error {
+	ids := idsOf(a.runs)
+	_, err := a.tx.Exec(ctx, `
+		INSERT INTO attempts (run_id, n, started_at, finished_at, status, answer, code, error, detail, owner)
+		SELECT run_id, attempt, leased_at, now(), 0, 'lost', '', '', '', leased_by
+		FROM runs WHERE run_id = ANY ($1::text[]) AND state = 'running'
+		ON CONFLICT DO NOTHING`, ids)
+	if err != nil {
+		return err
+	}
+	return a.change(ctx, `state = 'canceled', reason = 'operator', finished_at = now(), due_at = NULL,
+		slot = NULL, waiting = false, lease_token = '', by = $2, why = $3`, ids, clean(a.By), clean(a.Why))
 }
 
 // Ack notes that somebody has seen dead runs.
 func (l *Ledger) Ack(ctx context.Context, act ledger.Act) (ledger.Acted, error) {
-	if len(act.IDs) == 0 {
-		act.Unacked = true
-	}
-	return l.act(ctx, "ack", act, []ledger.State{ledger.Dead}, false, func(ctx context.Context, a *action) error {
-		return a.change(ctx, `acked_at = coalesce(acked_at, now()),
-			by = CASE WHEN acked_at IS NULL THEN $2 ELSE by END,
-			why = CASE WHEN acked_at IS NULL THEN $3 ELSE why END`, idsOf(a.runs), clean(a.By), clean(a.Why))
-	})
+	from := []ledger.State{ledger.Dead}
+	return l.act(ctx, action{Act: act, kind: ledger.ActAck, from: from, settled: act.SettledByAck(), do: (*action).acknowledge})
 }
 
-// act selects runs, locks them (and, if asked to, their jobs first) and does
-// one thing to those in the right state.
-func (l *Ledger) act(ctx context.Context, doing string, act ledger.Act, from []ledger.State, jobs bool, do func(context.Context, *action) error) (ledger.Acted, error) {
+func (a *action) acknowledge(ctx context.Context) error {
+	return a.change(ctx, `acked_at = coalesce(acked_at, now()),
+		by = CASE WHEN acked_at IS NULL THEN $2 ELSE by END,
+		why = CASE WHEN acked_at IS NULL THEN $3 ELSE why END`, idsOf(a.runs), clean(a.By), clean(a.Why))
+}
+
+// act selects runs, locks them (and, if asked to, their jobs first), does one
+// thing to those in the right state and records that.
+func (l *Ledger) act(ctx context.Context, act action) (ledger.Acted, error) {
 	var got ledger.Acted
-	err := l.transact(ctx, doing, func(tx pgx.Tx) error {
-		got = ledger.Acted{}
-		a := &action{Act: act, from: from, tx: tx, got: &got}
-		if err := a.selectRuns(ctx, jobs); err != nil || len(a.runs) == 0 {
+	err := l.transact(ctx, string(act.kind), func(tx pgx.Tx) error {
+		got = ledger.Acted{LeftOut: map[ledger.Cause]int{}}
+		a := act
+		a.tx, a.got = tx, &got
+		if err := a.leaveOut(ctx); err != nil {
 			return err
 		}
-		return do(ctx, a)
+		if err := a.selectRuns(ctx); err != nil || len(a.runs) == 0 {
+			return err
+		}
+		if a.DryRun {
+			got.Changed = a.runs
+			return nil
+		}
+		if err := a.do(&a, ctx); err != nil {
+			return err
+		}
+		return note(ctx, tx, ledger.Audit{Act: a.kind, Actor: a.Actor}, a.altered()...)
 	})
 	return got, err
 }
 
-func (a *action) selectRuns(ctx context.Context, lockJobs bool) error {
+// altered are the changed runs but those that were acknowledged before.
+func (a *action) altered() (ids []string) {
+	for _, r := range a.got.Changed {
+		if a.kind != ledger.ActAck || !r.AckedAt.Before(a.now) {
+			ids = append(ids, r.ID)
+		}
+	}
+	return ids
+}
+
+// leaveOut counts the runs that the act leaves out as settled.
+func (a *action) leaveOut(ctx context.Context) error {
+	if a.settled == (ledger.Settled{}) {
+		return nil
+	}
+	f := a.Filter
+	f.States = ledger.Among(a.from, f.States)
+	where, args := conditions(f)
+	rows, err := a.tx.Query(ctx, `
+		SELECT r.acked_at IS NOT NULL, r.rerun_id <> '', count(*) FROM runs r
+		WHERE (r.acked_at IS NOT NULL OR r.rerun_id <> '') AND `+where+` GROUP BY 1, 2`, args...)
+	if err != nil {
+		return err
+	}
+	var acknowledged, rerun bool
+	var n int
+	_, err = pgx.ForEachRow(rows, []any{&acknowledged, &rerun, &n}, func() error {
+		if cause := a.settled.Cause(acknowledged, rerun); cause != "" {
+			a.got.LeftOut[cause] += n
+		}
+		return nil
+	})
+	return err
+}
+
+func (a *action) selectRuns(ctx context.Context) error {
 	ids, jobs, err := a.matching(ctx)
 	if err != nil {
 		return err
@@ -79,10 +131,11 @@ func (a *action) selectRuns(ctx context.Context, lockJobs bool) error {
 	known := setOf(ids)
 	for _, id := range a.IDs {
 		if !known[id] {
-			a.refuse(id, "there is no such run, or the other conditions leave it out")
+			a.got.Refused = append(a.got.Refused, ledger.Missing(id))
+			known[id] = true
 		}
 	}
-	if lockJobs {
+	if a.jobs {
 		if _, err := a.tx.Exec(ctx, lockJobsSQL, jobs); err != nil {
 			return err
 		}
@@ -95,13 +148,18 @@ func (a *action) selectRuns(ctx context.Context, lockJobs bool) error {
 	slices.SortFunc(runs, older)
 	for _, r := range runs {
 		switch {
-		case slices.Contains(a.from, r.State):
+		case !slices.Contains(a.from, r.State):
+			if len(a.IDs) > 0 {
+				a.got.Refused = append(a.got.Refused, ledger.Misplaced(r, a.from))
+			}
+		case a.settled.Cause(!r.AckedAt.IsZero(), r.RerunID != "") == "": // else settled since it was selected
 			a.runs = append(a.runs, r)
-		case len(a.IDs) > 0:
-			a.refuse(r.ID, fmt.Sprintf("it is %s; this is for runs that are %s", r.State, strings.Join(texts(a.from), " or ")))
 		}
 	}
-	return err
+	if err != nil || a.refuse == nil || len(a.runs) == 0 {
+		return err
+	}
+	return a.refuse(a, ctx)
 }
 
 // matching are the ids of the runs that the filter selects, oldest first, and
@@ -110,9 +168,9 @@ func (a *action) matching(ctx context.Context) (ids, jobs []string, err error) {
 	if err := a.tx.QueryRow(ctx, `SELECT now()`).Scan(&a.now); err != nil {
 		return nil, nil, err
 	}
-	f := a.Filter
+	f := a.settled.Rest(a.Filter)
 	if len(f.IDs) == 0 {
-		f.States = among(f.States, a.from)
+		f.States = ledger.Among(a.from, f.States)
 	}
 	where, args := conditions(f)
 	limit := ""
@@ -130,24 +188,6 @@ func (a *action) matching(ctx context.Context) (ids, jobs []string, err error) {
 		return nil
 	})
 	return ids, jobs, err
-}
-
-// among is the wanted states that an act moves; one that matches nothing where
-// there are none.
-func among(wanted, from []ledger.State) []ledger.State {
-	if len(wanted) == 0 {
-		return from
-	}
-	both := []ledger.State{}
-	for _, s := range wanted {
-		if slices.Contains(from, s) {
-			both = append(both, s)
-		}
-	}
-	if len(both) == 0 {
-		return []ledger.State{""}
-	}
-	return both
 }
 
 // change updates the runs in $1 and keeps them as changed, oldest first.

@@ -18,6 +18,7 @@ type filling struct {
 	spans []ledger.Run          // range rows of the job's epoch
 	got   ledger.Backfilled
 
+	filled []string // run-ids
 	writes pgx.Batch
 	splits map[string]int // instants to take out, by range row
 }
@@ -88,14 +89,18 @@ func (f *filling) judge(in ledger.Instant) error {
 	span, ranged := f.covering(in.At)
 	forgotten := r.State == ledger.Canceled && !r.SendBefore.IsZero() && !f.job.now.Before(r.SendBefore)
 	switch {
-	case !in.At.After(f.job.purgedBefore), !own && !ranged, own && forgotten:
+	case !in.At.After(f.job.purgedBefore), !own && !ranged:
 		f.got.Refused++
 		return nil
 	case own && !slices.Contains(fillable, r.State):
 		f.got.Left++
 		return nil
+	case own && (forgotten || r.RerunID != ""):
+		f.got.Refused++
+		return nil
 	}
 	f.got.Planned++
+	f.filled = append(f.filled, in.RunID)
 	call, body, err := encodeCall(in.Call)
 	if err != nil {
 		return err
@@ -149,5 +154,8 @@ func (f *filling) write(ctx context.Context, tx pgx.Tx) error {
 		}
 	}
 	f.writes.Queue(grantSQL, []string{f.JobID})
-	return tx.SendBatch(ctx, &f.writes).Close()
+	if err := tx.SendBatch(ctx, &f.writes).Close(); err != nil {
+		return err
+	}
+	return note(ctx, tx, ledger.Audit{Act: ledger.ActBackfill, JobID: f.JobID, Actor: f.Actor}, f.filled...)
 }

@@ -32,7 +32,7 @@ func TestABatchLeasesWhatItWroteAndNothingElse(t *testing.T) {
 			f := newFleet(t, 3, ledger.OverlapSkip)
 			f.record(t, slices.DeleteFunc(f.admit(t, true), func(w ledger.Work) bool { return w.JobID == tt.busy }))
 			if tt.paused != "" {
-				must(t, f.Pause(t.Context(), tt.paused, "me", "test"))
+				must(t, f.Pause(t.Context(), tt.paused, ledger.Actor{By: "me", Why: "test"}))
 			}
 			a := ledger.Admission{Owner: "p", Token: f.token(), LeaseFor: time.Minute}
 			for i := range f.stands {

@@ -10,11 +10,12 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Declare registers a process and its definitions. Processes that have been
-// silent for a month are forgotten on this occasion: one that crashes and
-// comes back under a new name every minute must not fill the table.
+// Declare registers a process and its definitions.
 func (l *Ledger) Declare(ctx context.Context, d ledger.Declaration) error {
 	return l.transact(ctx, "declare the process", func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock_shared(`+declareKey+`)`); err != nil {
+			return err
+		}
 		if err := claimRegistry(ctx, tx, d.Registry); err != nil {
 			return err
 		}
@@ -27,7 +28,6 @@ func (l *Ledger) Declare(ctx context.Context, d ledger.Declaration) error {
 		batch.Queue(`
 			INSERT INTO processes (process, version, heartbeat_at) VALUES ($1, $2, now())
 			ON CONFLICT (process) DO UPDATE SET version = excluded.version, heartbeat_at = now()`, d.Process, d.Version)
-		batch.Queue(`DELETE FROM processes WHERE heartbeat_at < now() - interval '30 days'`)
 		return tx.SendBatch(ctx, &batch).Close()
 	})
 }

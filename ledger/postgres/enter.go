@@ -185,10 +185,35 @@ func (row *entryRow) insert(ctx context.Context, tx pgx.Tx, e ledger.Entry, got 
 		return err
 	}
 	got.Inserted = true
+	if err == nil {
+		err = noteEntry(ctx, tx, e)
+	}
 	if err != nil || !row.lease {
 		return err
 	}
 	return leaseEntry(ctx, tx, e, got)
+}
+
+// noteEntry records who made the run, and in the run that it repeats which run
+// repeats it.
+func noteEntry(ctx context.Context, tx pgx.Tx, e ledger.Entry) error {
+	if e.RerunOf != "" {
+		done, err := tx.Exec(ctx, `
+			UPDATE runs SET rerun_id = $2, by = $3, why = $4
+			WHERE run_id = $1 AND finished_at IS NOT NULL AND (rerun_id = '' OR $5)`,
+			clean(e.RerunOf), e.RunID, clean(e.By), clean(e.Why), e.MayDouble)
+		if err != nil {
+			return err
+		}
+		if done.RowsAffected() == 0 {
+			return fmt.Errorf("run %q: %w", e.RerunOf, ledger.ErrMayDouble)
+		}
+	}
+	if e.Act() == "" {
+		return nil
+	}
+	a := e.Audit()
+	return note(ctx, tx, a, a.RunID)
 }
 
 func leaseEntry(ctx context.Context, tx pgx.Tx, e ledger.Entry, got *ledger.Entered) error {

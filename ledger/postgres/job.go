@@ -49,30 +49,29 @@ func lockOrMakeJob(ctx context.Context, tx pgx.Tx, id string) (jobRow, error) {
 }
 
 // Pause skips a job's instants from now on.
-func (l *Ledger) Pause(ctx context.Context, jobID, by, why string) error {
-	return l.mark(ctx, "pause", jobID, ledger.JobPaused, by, why, `
+func (l *Ledger) Pause(ctx context.Context, jobID string, who ledger.Actor) error {
+	return l.mark(ctx, ledger.Audit{Act: ledger.ActPause, JobID: jobID, Actor: who}, `
 		UPDATE jobs SET paused_at = now(), paused_by = $2, paused_why = $3
-		WHERE job_id = $1 AND paused_at IS NULL`, jobID, clean(by), clean(why))
+		WHERE job_id = $1 AND paused_at IS NULL`, jobID, clean(who.By), clean(who.Why))
 }
 
 // Resume ends a pause.
-func (l *Ledger) Resume(ctx context.Context, jobID, by, why string) error {
-	return l.mark(ctx, "resume", jobID, ledger.JobResumed, by, why, `
+func (l *Ledger) Resume(ctx context.Context, jobID string, who ledger.Actor) error {
+	return l.mark(ctx, ledger.Audit{Act: ledger.ActResume, JobID: jobID, Actor: who}, `
 		UPDATE jobs SET paused_at = NULL, paused_by = '', paused_why = ''
 		WHERE job_id = $1 AND paused_at IS NOT NULL`, jobID)
 }
 
-// mark changes a job's row and, if that changed anything, keeps the event.
-func (l *Ledger) mark(ctx context.Context, doing, jobID string, kind ledger.EventKind, by, why, change string, args ...any) error {
-	return l.transact(ctx, doing+" "+jobID, func(tx pgx.Tx) error {
-		if _, err := lockJob(ctx, tx, jobID); err != nil {
+// mark changes a job's row and, if that changed anything, records the act.
+func (l *Ledger) mark(ctx context.Context, a ledger.Audit, change string, args ...any) error {
+	return l.transact(ctx, string(a.Act)+" "+a.JobID, func(tx pgx.Tx) error {
+		if _, err := lockJob(ctx, tx, a.JobID); err != nil {
 			return err
 		}
 		done, err := tx.Exec(ctx, change, args...)
 		if err != nil || done.RowsAffected() == 0 {
 			return err
 		}
-		_, err = tx.Exec(ctx, insertEventNowSQL, jobID, string(kind), clean(by), clean(why))
-		return err
+		return note(ctx, tx, a, "")
 	})
 }

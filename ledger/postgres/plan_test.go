@@ -41,7 +41,36 @@ func TestNoStatementReadsAWholeTable(t *testing.T) {
 // whole matches a scan of all rows of a table that grows with the runs, an
 // index scan that throws away more rows than any job has, 1,000, and a join that
 // compares all instants or outcomes with all their kinds.
-var whole = regexp.MustCompile(`Seq Scan on (cronce\.)?(runs|attempts)|Rows Removed by .*: (\d{5,}|[2-9]\d{3})`)
+var whole = regexp.MustCompile(`Seq Scan on (cronce\.)?(runs|attempts|audit|events)|Rows Removed by .*: (\d{5,}|[2-9]\d{3})`)
+
+// A purge that deletes one run in ten of 20,000 at one time, in 20 batches, looks
+// at them once.
+func TestAPurgeReadsTheRunsOfOneTimeOnce(t *testing.T) {
+	f := newFleet(t, 1, ledger.OverlapSkip)
+	execute(t, f.url, `
+		INSERT INTO cronce.runs (run_id, job_id, scheduled_at, planned_at, finished_at, epoch, state, trigger)
+		SELECT 'job-00000@1970-01-01T00:00:00Z~' || i, 'job-00000', 'epoch', now(),
+			now() - CASE WHEN i % 10 = 0 THEN interval '60 days' ELSE interval '1 day' END, 0, 'succeeded', 'event'
+		FROM generate_series(1, 20000) i;
+		ANALYZE cronce.runs`)
+	f.Ledger.Close()
+	var seen plans
+	f.Ledger = open(t, f.url, seen.collect(), postgres.PoolSize(1))
+	p := ledger.Purge{Retention: 30 * 24 * time.Hour, DeadRetention: 30 * 24 * time.Hour, Batch: 100}
+	gone, batches := 0, 0
+	for more := true; more; batches++ {
+		got, err := f.PurgeRuns(t.Context(), p)
+		must(t, err)
+		gone, more, p.From = gone+got.Runs, got.More, got.Next
+	}
+	looked := 0
+	for _, text := range seen.texts {
+		looked += strings.Count(text, "using runs_newest")
+	}
+	if gone != 2000 || batches < 20 || looked == 0 || looked > 2 {
+		t.Errorf("%d runs gone in %d batches, which looked %d times: want 2000 in 20 or more, and 2 looks at the most", gone, batches, looked)
+	}
+}
 
 // fill adds 200,000 finished runs of the fleet's jobs, before what was planned.
 func fill(t *testing.T, f *fleet) {
@@ -77,14 +106,20 @@ func workADay(t *testing.T, f *fleet) {
 	must(t, err)
 	f.record(t, got.Work)
 	look(t, f, got.Work[0])
-	_, err = f.Cancel(ctx, ledger.Act{Filter: ledger.Filter{JobID: "job-00003"}, By: "me", Why: "test"})
+	_, err = f.Cancel(ctx, ledger.Act{Filter: ledger.Filter{JobID: "job-00003"}, Actor: ledger.Actor{By: "me", Why: "test"}})
 	must(t, err)
-	_, err = f.Redrive(ctx, ledger.Act{Filter: ledger.Filter{JobID: "job-00100", Limit: 1}, By: "me", Why: "test"})
+	_, err = f.Redrive(ctx, ledger.Act{Filter: ledger.Filter{JobID: "job-00100", Limit: 1}, Actor: ledger.Actor{By: "me", Why: "test"}})
 	must(t, err)
-	_, err = f.Ack(ctx, ledger.Act{Filter: ledger.Filter{Limit: 10}, By: "me", Why: "test"})
+	_, err = f.Ack(ctx, ledger.Act{Filter: ledger.Filter{Limit: 10}, Actor: ledger.Actor{By: "me", Why: "test"}})
 	must(t, err)
 	_, err = f.PurgeRuns(ctx, ledger.Purge{Retention: 59 * 24 * time.Hour, DeadRetention: 59 * 24 * time.Hour, Batch: 500})
 	must(t, err)
+	_, err = f.PurgeHistory(ctx, ledger.HistoryPurge{Retention: time.Hour, AuditRetention: time.Hour})
+	must(t, err)
+	for _, page := range []ledger.AuditFilter{{}, {JobID: "job-00003"}, {By: "me", Before: 1000}, {RunID: got.Work[0].RunID}} {
+		_, err = f.Audit(ctx, page)
+		must(t, err)
+	}
 }
 
 // look reads what operators read.

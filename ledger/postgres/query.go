@@ -100,6 +100,9 @@ func conditions(f ledger.Filter) (where string, args []any) {
 	if f.Unacked {
 		add("r.acked_at IS NULL")
 	}
+	if f.NotRerun {
+		add("r.rerun_id = ''")
+	}
 	if f.Before != nil {
 		add("(r.scheduled_at, r.run_id) < (?, ?)", f.Before.ScheduledAt, clean(f.Before.ID))
 	}
@@ -180,7 +183,7 @@ func scanJobStatus(row pgx.CollectableRow) (s ledger.JobStatus, err error) {
 // Events lists a job's events, the newest recorded first.
 func (l *Ledger) Events(ctx context.Context, jobID string, limit int) ([]ledger.Event, error) {
 	rows, err := l.pool.Query(ctx, `
-		SELECT job_id, at, kind, local, zone, by, why FROM events
+		SELECT job_id, at, kind, local, zone FROM events
 		WHERE job_id = $1 ORDER BY id DESC LIMIT $2`, clean(jobID), orDefault(limit, defaultLimit))
 	if err != nil {
 		return nil, translate("list events", err)

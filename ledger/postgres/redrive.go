@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"slices"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -13,43 +12,44 @@ import (
 // Redrive asks dead runs again, under their own keys. The jobs are locked, so
 // that nobody gives their slots away or enters a run for them meanwhile.
 func (l *Ledger) Redrive(ctx context.Context, act ledger.Act) (ledger.Acted, error) {
-	return l.act(ctx, "redrive", act, []ledger.State{ledger.Dead}, true, func(ctx context.Context, a *action) error {
-		jobs, err := a.standOf(ctx)
-		if err != nil {
-			return err
-		}
-		var ids, wait, given []string
-		for _, r := range a.runs {
-			j := jobs[r.JobID]
-			if why := a.refusal(r, j); why != "" {
-				a.refuse(r.ID, why)
-				continue
-			}
-			ids, given = append(ids, r.ID), append(given, r.JobID)
-			if !a.Force || !j.taken {
-				wait = append(wait, r.ID)
-				j.taken = true
-			}
-		}
-		err = a.change(ctx, `state = 'retrying', reason = '', failures = 0, due_at = now(), finished_at = NULL, acked_at = NULL,
-			waiting = r.takes_slot AND r.run_id = ANY ($4::text[]), by = $2, why = $3`, orEmpty(ids), clean(a.By), clean(a.Why), orEmpty(wait))
-		if err != nil {
-			return err
-		}
-		_, err = a.tx.Exec(ctx, grantSQL, slices.Compact(slices.Sorted(slices.Values(given))))
-		return err
+	return l.act(ctx, action{
+		Act: act, kind: ledger.ActRedrive, from: []ledger.State{ledger.Dead}, settled: act.SettledByRedrive(), jobs: true,
+		refuse: (*action).refuseRedrive, do: (*action).redrive,
 	})
 }
 
-func (a *action) refusal(r ledger.Run, j *stand) string {
-	switch {
-	case !r.SendBefore.IsZero() && !a.now.Before(r.SendBefore):
-		return "its key may be forgotten since " + r.SendBefore.Format(time.RFC3339) +
-			": rerun it as new work if it must be done again"
-	case j.busy && !a.Force:
-		return "another run of " + r.JobID + " is unfinished: wait for it, or force"
+// refuseRedrive takes out the runs that may not be redriven.
+func (a *action) refuseRedrive(ctx context.Context) error {
+	var err error
+	if a.stands, err = a.standOf(ctx); err != nil {
+		return err
 	}
-	return ""
+	a.runs = slices.DeleteFunc(a.runs, func(r ledger.Run) bool {
+		no, refused := a.RefuseRedrive(r, a.now, a.stands[r.JobID].busy)
+		if refused {
+			a.got.Refused = append(a.got.Refused, no)
+		}
+		return refused
+	})
+	return nil
+}
+
+func (a *action) redrive(ctx context.Context) error {
+	var wait, given []string
+	for _, r := range a.runs {
+		given = append(given, r.JobID)
+		if j := a.stands[r.JobID]; !a.Force || !j.taken {
+			wait = append(wait, r.ID)
+			j.taken = true
+		}
+	}
+	err := a.change(ctx, `state = 'retrying', reason = '', failures = 0, due_at = now(), finished_at = NULL, acked_at = NULL,
+		waiting = r.takes_slot AND r.run_id = ANY ($4::text[]), by = $2, why = $3`, idsOf(a.runs), clean(a.By), clean(a.Why), orEmpty(wait))
+	if err != nil {
+		return err
+	}
+	_, err = a.tx.Exec(ctx, grantSQL, slices.Compact(slices.Sorted(slices.Values(given))))
+	return err
 }
 
 // stand is what a redrive must know of a job.

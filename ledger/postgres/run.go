@@ -14,7 +14,7 @@ import (
 // runColumns are what scanRun reads, of the table or alias r.
 const runColumns = ` r.run_id, r.job_id, r.scheduled_at, r.until, r.count, r.trigger, r.state, r.reason, r.epoch,
 	r.call, r.body, r.attempt, r.failures, r.replayed, r.status, r.due_at, r.send_before, r.leased_by,
-	r.planned_at, r.started_at, r.finished_at, r.acked_at, r.by, r.why `
+	r.planned_at, r.started_at, r.finished_at, r.acked_at, r.rerun_id, r.by, r.why `
 
 func scanRun(row pgx.CollectableRow) (ledger.Run, error) {
 	var (
@@ -25,7 +25,7 @@ func scanRun(row pgx.CollectableRow) (ledger.Run, error) {
 	)
 	err := row.Scan(&r.ID, &r.JobID, &r.ScheduledAt, &until, &r.Count, &r.Trigger, &r.State, &r.Reason, &r.Epoch,
 		&call, &body, &r.Attempt, &r.Failures, &r.Replayed, &r.Status, &due, &before, &holder,
-		&r.PlannedAt, &started, &finished, &acked, &r.By, &r.Why)
+		&r.PlannedAt, &started, &finished, &acked, &r.RerunID, &r.By, &r.Why)
 	if err != nil {
 		return r, err
 	}

@@ -97,7 +97,7 @@ func finishSpecial(ctx context.Context, tx pgx.Tx, plans []ledger.Plan, ranges m
 			batch.Queue(insertRangeSQL, in.RunID, p.JobID, in.At, in.Until, in.Count, string(in.State), string(in.Reason), string(in.Trigger), p.Epoch, from, below)
 		}
 		for _, e := range p.Events {
-			batch.Queue(insertEventSQL, p.JobID, e.At, string(e.Kind), e.Local, e.Zone, clean(e.By), clean(e.Why))
+			batch.Queue(insertEventSQL, p.JobID, e.At, string(e.Kind), e.Local, e.Zone)
 		}
 		if p.Next != nil {
 			queueTurn(&batch, p)
@@ -117,14 +117,12 @@ const insertRangeSQL = `
 	WHERE own.n < $5
 	ON CONFLICT DO NOTHING`
 
-const insertEventSQL = `INSERT INTO events (job_id, at, kind, local, zone, by, why) VALUES ($1, $2, $3, $4, $5, $6, $7)`
-
-const insertEventNowSQL = `INSERT INTO events (job_id, at, kind, by, why) VALUES ($1, now(), $2, $3, $4)`
+const insertEventSQL = `INSERT INTO events (job_id, at, kind, local, zone) VALUES ($1, $2, $3, $4, $5)`
 
 // queueTurn ends the plan's epoch and begins the next, if there is one.
 func queueTurn(batch *pgx.Batch, p ledger.Plan) {
 	event := func(kind ledger.EventKind) {
-		batch.Queue(insertEventSQL, p.JobID, p.Through, string(kind), "", "", "", "")
+		batch.Queue(insertEventSQL, p.JobID, p.Through, string(kind), "", "")
 	}
 	event(ledger.EpochEnded)
 	if p.Next.Hash == "" {

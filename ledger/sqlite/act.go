@@ -4,24 +4,29 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
+	"strings"
 
 	"github.com/cronce/cronce/ledger"
 )
 
+// action is how one kind of act is done.
+type action struct {
+	ledger.Act
+	kind    ledger.ActKind
+	from    []ledger.State // that the act moves
+	settled ledger.Settled
+	refuse  func(*tx, stored) (ledger.Rejection, bool, error) // nil: never
+	do      func(*tx, stored) (changed bool, err error)
+	after   func(*tx, []string) error // the changed runs; nil: nothing
+}
+
 // Cancel takes unfinished runs out and gives their slots back. See ledger.Act.
 func (l *Ledger) Cancel(ctx context.Context, a ledger.Act) (ledger.Acted, error) {
-	return l.act(ctx, a, "cancel", []ledger.State{ledger.Planned, ledger.Running, ledger.Retrying},
-		func(t *tx, rows []stored, out *ledger.Acted) error {
-			var freed []string
-			for _, s := range rows {
-				if err := t.cancel(s, a); err != nil {
-					return err
-				}
-				freed = append(freed, s.ID)
-			}
-			return t.freed(freed)
-		})
+	return l.act(ctx, action{
+		Act: a, kind: ledger.ActCancel, from: []ledger.State{ledger.Planned, ledger.Running, ledger.Retrying},
+		do:    func(t *tx, s stored) (bool, error) { return true, t.cancel(s, a) },
+		after: (*tx).freed,
+	})
 }
 
 // cancel forgets the token, so that the holder's record is refused.
@@ -40,44 +45,33 @@ func (t *tx) cancel(s stored, a ledger.Act) error {
 
 // Redrive asks dead runs' targets again, under the same keys. See ledger.Act.
 func (l *Ledger) Redrive(ctx context.Context, a ledger.Act) (ledger.Acted, error) {
-	return l.act(ctx, a, "redrive", []ledger.State{ledger.Dead},
-		func(t *tx, rows []stored, out *ledger.Acted) error {
-			others := map[string]string{} // by job: an unfinished run from before this act
-			for _, s := range rows {
-				why, err := t.redrive(s, a, others)
-				if err != nil {
-					return err
+	others := map[string]string{} // by job: an unfinished run from before this act
+	return l.act(ctx, action{
+		Act: a, kind: ledger.ActRedrive, from: []ledger.State{ledger.Dead}, settled: a.SettledByRedrive(),
+		refuse: func(t *tx, s stored) (no ledger.Rejection, refused bool, err error) {
+			other, known := others[s.JobID]
+			if !known {
+				if other, err = t.unfinished(s.JobID); err != nil {
+					return no, false, err
 				}
-				if why != "" {
-					out.Refused = append(out.Refused, ledger.Rejection{RunID: s.ID, Why: why})
-				}
+				others[s.JobID] = other
 			}
-			return nil
-		})
+			no, refused = a.RefuseRedrive(s.Run, t.clock(), other != "")
+			return no, refused, nil
+		},
+		do: func(t *tx, s stored) (bool, error) { return true, t.redrive(s, a) },
+	})
 }
 
-func (t *tx) redrive(s stored, a ledger.Act, others map[string]string) (refused string, err error) {
-	if s.SendBefore.UnixMicro() <= t.now {
-		return "its key may be forgotten since " + s.SendBefore.Format(time.RFC3339) + ": rerun it with a new key", nil
-	}
-	other, known := others[s.JobID]
-	if !known {
-		if other, err = t.unfinished(s.JobID); err != nil {
-			return "", err
-		}
-		others[s.JobID] = other
-	}
-	if other != "" && !a.Force {
-		return other + " of the same job is unfinished: wait for it, or force", nil
-	}
-	_, err = t.exec(`
+func (t *tx) redrive(s stored, a ledger.Act) error {
+	_, err := t.exec(`
 		UPDATE runs SET state = 'retrying', reason = '', failures = 0, due_at = ?2, finished_at = NULL, acked_at = NULL,
 			by = ?3, why = ?4
 		WHERE id = ?1`, s.key, t.now, a.By, a.Why)
 	if err != nil || s.overlap == "" {
-		return "", err
+		return err
 	}
-	return "", t.rejoin(s, a.Force)
+	return t.rejoin(s, a.Force)
 }
 
 // rejoin gives a redriven run its job's slot again; where that is taken the
@@ -106,107 +100,132 @@ func (t *tx) unfinished(jobID string) (runID string, err error) {
 
 // Ack marks dead runs as seen. See ledger.Act.
 func (l *Ledger) Ack(ctx context.Context, a ledger.Act) (ledger.Acted, error) {
-	if len(a.IDs) == 0 {
-		a.Unacked = true
-	}
-	return l.act(ctx, a, "acknowledge", []ledger.State{ledger.Dead},
-		func(t *tx, rows []stored, out *ledger.Acted) error {
-			for _, s := range rows {
-				_, err := t.exec(`UPDATE runs SET acked_at = ?, by = ?, why = ? WHERE id = ? AND acked_at IS NULL`,
-					t.now, a.By, a.Why, s.key)
-				if err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+	return l.act(ctx, action{
+		Act: a, kind: ledger.ActAck, from: []ledger.State{ledger.Dead}, settled: a.SettledByAck(),
+		do: func(t *tx, s stored) (bool, error) {
+			n, err := t.exec(`UPDATE runs SET acked_at = ?, by = ?, why = ? WHERE id = ? AND acked_at IS NULL`,
+				t.now, a.By, a.Why, s.key)
+			return n > 0, err
+		},
+	})
 }
 
-// act runs do on the selected runs that are in a state it moves, refuses the
-// others, and reports as changed what do did not refuse.
-func (l *Ledger) act(ctx context.Context, a ledger.Act, verb string, from []ledger.State,
-	do func(*tx, []stored, *ledger.Acted) error) (out ledger.Acted, err error) {
+// act does one thing to the selected runs that are in a state it moves, and
+// refuses the others.
+func (l *Ledger) act(ctx context.Context, a action) (out ledger.Acted, err error) {
 	err = l.write(ctx, func(t *tx) error {
 		out = ledger.Acted{}
-		rows, err := t.selected(a.Filter, verb, from, &out)
+		var fit []stored
+		if out.LeftOut, err = t.leftOut(a); err == nil {
+			fit, err = t.selected(a, &out)
+		}
 		if err != nil {
 			return err
 		}
-		if err := do(t, rows, &out); err != nil {
-			return err
+		if a.DryRun {
+			out.Changed = bare(fit)
+			return nil
 		}
-		return t.changed(rows, &out)
+		return t.act(a, fit, &out)
 	})
 	if err != nil {
-		return ledger.Acted{}, fmt.Errorf("%s: %w", verb, err)
+		return ledger.Acted{}, fmt.Errorf("%s: %w", a.kind, err)
 	}
 	return out, nil
 }
 
-// selected returns the filter's runs in the states, oldest first. Runs that
-// were asked for by id and are not among them are refused.
-func (t *tx) selected(f ledger.Filter, verb string, from []ledger.State, out *ledger.Acted) ([]stored, error) {
-	ids := f.IDs
-	if len(ids) == 0 {
-		f.States = among(from, f.States)
-	}
-	q, args := selectRuns(f, `ASC`)
-	rows, err := all(t, scanRun, q, args...)
-	if err != nil || len(ids) == 0 {
-		return rows, err
-	}
-	found := map[string]bool{}
-	var fit []stored
-	for _, s := range rows {
-		found[s.ID] = true
-		if slices.Contains(from, s.State) {
-			fit = append(fit, s)
-			continue
+// act does it to the runs, and reads them as they are then.
+func (t *tx) act(a action, runs []stored, out *ledger.Acted) error {
+	var ids []string
+	for _, s := range runs {
+		ids = append(ids, s.ID)
+		changed, err := a.do(t, s)
+		if err == nil && changed {
+			err = t.note(ledger.Audit{Act: a.kind, JobID: s.JobID, RunID: s.ID, Actor: a.Actor})
 		}
-		out.Refused = append(out.Refused, ledger.Rejection{RunID: s.ID, Why: fmt.Sprintf("it is %s: nothing to %s", s.State, verb)})
+		if err != nil {
+			return err
+		}
+	}
+	if a.after != nil {
+		if err := a.after(t, ids); err != nil {
+			return err
+		}
 	}
 	for _, id := range ids {
-		if !found[id] {
-			out.Refused = append(out.Refused, ledger.Rejection{RunID: id, Why: "there is no such run in the selection"})
-			found[id] = true
-		}
-	}
-	return fit, nil
-}
-
-// among is what of the states an operator asked for an act can move; all that
-// it can when none was asked for.
-func among(from, asked []ledger.State) []ledger.State {
-	if len(asked) == 0 {
-		return from
-	}
-	both := []ledger.State{}
-	for _, s := range asked {
-		if slices.Contains(from, s) {
-			both = append(both, s)
-		}
-	}
-	if len(both) == 0 {
-		return []ledger.State{""} // which no run has
-	}
-	return both
-}
-
-// changed reads the runs that were not refused as they are now.
-func (t *tx) changed(rows []stored, out *ledger.Acted) error {
-	refused := map[string]bool{}
-	for _, r := range out.Refused {
-		refused[r.RunID] = true
-	}
-	for _, s := range rows {
-		if refused[s.ID] {
-			continue
-		}
-		now, _, err := t.run(s.ID)
+		now, _, err := t.run(id)
 		if err != nil {
 			return err
 		}
 		out.Changed = append(out.Changed, now.Run)
 	}
 	return nil
+}
+
+// leftOut counts the runs that an act leaves out as settled.
+func (t *tx) leftOut(a action) (map[ledger.Cause]int, error) {
+	out := map[ledger.Cause]int{}
+	if a.settled == (ledger.Settled{}) {
+		return out, nil
+	}
+	f := a.Filter
+	f.States = ledger.Among(a.from, f.States)
+	where, args := conditions(f)
+	_, err := all(t, func(row scanner) (none struct{}, err error) {
+		var acknowledged, rerun bool
+		var n int
+		err = row.Scan(&acknowledged, &rerun, &n)
+		if cause := a.settled.Cause(acknowledged, rerun); cause != "" {
+			out[cause] += n
+		}
+		return none, err
+	}, `
+		SELECT acked_at IS NOT NULL, rerun_id <> '', count(*) FROM runs
+		WHERE (acked_at IS NOT NULL OR rerun_id <> '') AND `+strings.Join(where, ` AND `)+` GROUP BY 1, 2`, args...)
+	return out, err
+}
+
+// selected returns the runs that the act may be done to, oldest first, and
+// refuses the others.
+func (t *tx) selected(a action, out *ledger.Acted) (fit []stored, err error) {
+	f := a.settled.Rest(a.Filter)
+	if len(f.IDs) == 0 {
+		f.States = ledger.Among(a.from, f.States)
+	}
+	q, args := selectRuns(f, `ASC`)
+	rows, err := all(t, scanRun, q, args...)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]bool{}
+	for _, s := range rows {
+		found[s.ID] = true
+		no, refused, err := t.judge(a, s)
+		switch {
+		case err != nil:
+			return nil, err
+		case refused:
+			out.Refused = append(out.Refused, no)
+		default:
+			fit = append(fit, s)
+		}
+	}
+	for _, id := range a.IDs {
+		if !found[id] {
+			out.Refused = append(out.Refused, ledger.Missing(id))
+			found[id] = true
+		}
+	}
+	return fit, nil
+}
+
+// judge decides whether a selected run is refused.
+func (t *tx) judge(a action, s stored) (ledger.Rejection, bool, error) {
+	switch {
+	case !slices.Contains(a.from, s.State):
+		return ledger.Misplaced(s.Run, a.from), true, nil
+	case a.refuse != nil:
+		return a.refuse(t, s)
+	}
+	return ledger.Rejection{}, false, nil
 }

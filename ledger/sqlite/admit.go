@@ -142,8 +142,8 @@ func (t *tx) endEpoch(jobID string) error {
 }
 
 func (t *tx) event(e ledger.Event) error {
-	_, err := t.exec(`INSERT INTO events (job_id, at, kind, local, zone, by, why) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-		e.JobID, e.At.UnixMicro(), string(e.Kind), e.Local, e.Zone, e.By, e.Why)
+	_, err := t.exec(`INSERT INTO events (job_id, at, kind, local, zone) VALUES (?, ?, ?, ?, ?)`,
+		e.JobID, e.At.UnixMicro(), string(e.Kind), e.Local, e.Zone)
 	return err
 }
 

@@ -45,7 +45,12 @@ func (t *tx) backfill(b ledger.Backfill) (out ledger.Backfilled, err error) {
 		if err != nil {
 			return out, fmt.Errorf("%s: %w", in.RunID, err)
 		}
-		*count++
+		if *count++; count == &out.Planned {
+			err = t.note(ledger.Audit{Act: ledger.ActBackfill, JobID: b.JobID, RunID: in.RunID, Actor: b.Actor})
+			if err != nil {
+				return out, err
+			}
+		}
 	}
 	return out, t.promote(b.JobID)
 }
@@ -61,7 +66,7 @@ func (t *tx) backfillOne(b ledger.Backfill, in ledger.Instant, epoch int64, out 
 		switch {
 		case !ledger.CanMove(s.State, ledger.Planned) || s.State == ledger.Running:
 			return &out.Left, nil
-		case s.State == ledger.Canceled && !s.SendBefore.IsZero() && s.SendBefore.UnixMicro() <= t.now:
+		case s.RerunID != "", s.State == ledger.Canceled && !s.SendBefore.IsZero() && s.SendBefore.UnixMicro() <= t.now:
 			return &out.Refused, nil
 		}
 		return &out.Planned, t.replan(s, b, in)

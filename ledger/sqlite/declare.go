@@ -15,10 +15,6 @@ func (l *Ledger) Declare(ctx context.Context, d ledger.Declaration) error {
 		if err := t.own(d.Registry); err != nil {
 			return err
 		}
-		// Versions that no process declares any more are of no use.
-		if _, err := t.exec(`DELETE FROM version_jobs WHERE version NOT IN (SELECT version FROM processes)`); err != nil {
-			return err
-		}
 		for def := range d.Definitions {
 			if err := t.declare(d.Version, def); err != nil {
 				return fmt.Errorf("job %s: %w", def.JobID, err)

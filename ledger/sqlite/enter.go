@@ -37,6 +37,9 @@ func (t *tx) enter(e ledger.Entry) (ledger.Entered, error) {
 		}
 	}
 	if !found {
+		if err := t.markRerun(e); err != nil {
+			return out, err
+		}
 		if err := t.joinJob(&n); err != nil {
 			return out, err
 		}
@@ -49,6 +52,11 @@ func (t *tx) enter(e ledger.Entry) (ledger.Entered, error) {
 			return out, err
 		}
 		out.Inserted = w.inserted
+		if e.Act() != "" {
+			if err := t.note(e.Audit()); err != nil {
+				return out, err
+			}
+		}
 		if there, _, err = t.run(e.RunID); err != nil {
 			return out, err
 		}
@@ -59,6 +67,20 @@ func (t *tx) enter(e ledger.Entry) (ledger.Entered, error) {
 		out.Work = &w
 	}
 	return out, nil
+}
+
+// markRerun notes in the run that an entry repeats which run repeats it.
+func (t *tx) markRerun(e ledger.Entry) error {
+	if e.RerunOf == "" {
+		return nil
+	}
+	n, err := t.exec(`
+		UPDATE runs SET rerun_id = ?2, by = ?3, why = ?4
+		WHERE run_id = ?1 AND finished_at IS NOT NULL AND (rerun_id = '' OR ?5)`, e.RerunOf, e.RunID, e.By, e.Why, e.MayDouble)
+	if err == nil && n == 0 {
+		err = fmt.Errorf("run %s: %w", e.RerunOf, ledger.ErrMayDouble)
+	}
+	return err
 }
 
 // accounts finds the row that accounts for the entry's instant: its own, or a

@@ -8,8 +8,11 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// SelectRuns is the query of a filter.
-var SelectRuns = selectRuns
+// SelectRuns and SelectAudit are the queries of a filter.
+var (
+	SelectRuns  = selectRuns
+	SelectAudit = selectAudit
+)
 
 // Exec runs a statement on the writing connection, outside a transaction.
 func (l *Ledger) Exec(ctx context.Context, statement string) error {
@@ -30,8 +33,12 @@ func (l *Ledger) PurgeAfter(ctx context.Context, p ledger.Purge, meanwhile func(
 		return ledger.Purged{}, err
 	}
 	meanwhile()
-	return l.purge(ctx, p, found)
+	p.From = found
+	return l.PurgeRuns(ctx, p)
 }
+
+// TryLock takes the lock of the queue.
+var TryLock = tryLock
 
 // Statements are those that were prepared for writing so far.
 func (l *Ledger) Statements() []string {
@@ -42,7 +49,7 @@ func (l *Ledger) Statements() []string {
 
 // Reads are the queries of the listings.
 func Reads() []string {
-	return []string{jobList, lastRuns, eventList, unfinishedCounts, dueCounts, recall, getRun, getAttempts, countPurgeable, findPurgeable}
+	return []string{jobList, lastRuns, eventList, unfinishedCounts, dueCounts, recall, getRun, getAttempts, countPurgeable, findPurgeable, tiedPurgeable}
 }
 
 // EncodeCall is what the columns call and body hold; see freeze.
@@ -58,4 +65,4 @@ func DecodeCall(call, body []byte) (c ledger.Call, err error) {
 }
 
 // Among is what an act makes of the states that it is asked for.
-var Among = among
+var Among = ledger.Among

@@ -19,7 +19,7 @@ const (
 			ORDER BY run_id DESC LIMIT 1)
 		ORDER BY jobs.job_id`
 	eventList = `
-		SELECT job_id, at, kind, local, zone, by, why FROM events WHERE job_id = ? ORDER BY id DESC LIMIT ?`
+		SELECT job_id, at, kind, local, zone FROM events WHERE job_id = ? ORDER BY id DESC LIMIT ?`
 )
 
 // Jobs lists every job that the ledger has a row of, by id.
@@ -65,19 +65,19 @@ func (l *Ledger) Events(ctx context.Context, jobID string, limit int) ([]ledger.
 
 func scanEvent(row scanner) (e ledger.Event, err error) {
 	var when int64
-	err = row.Scan(&e.JobID, &when, &e.Kind, &e.Local, &e.Zone, &e.By, &e.Why)
+	err = row.Scan(&e.JobID, &when, &e.Kind, &e.Local, &e.Zone)
 	e.At = at(when)
 	return e, err
 }
 
 // Pause makes the job's instants from now on skipped (paused); a paused job
 // stays as it is.
-func (l *Ledger) Pause(ctx context.Context, jobID, by, why string) error {
+func (l *Ledger) Pause(ctx context.Context, jobID string, who ledger.Actor) error {
 	err := l.write(ctx, func(t *tx) error {
 		n, err := t.exec(`
 			UPDATE jobs SET paused_at = ?, paused_by = ?, paused_why = ? WHERE job_id = ? AND paused_at IS NULL`,
-			t.now, by, why, jobID)
-		return t.noted(n, err, ledger.Event{JobID: jobID, At: t.clock(), Kind: ledger.JobPaused, By: by, Why: why})
+			t.now, who.By, who.Why, jobID)
+		return t.noted(n, err, ledger.Audit{Act: ledger.ActPause, JobID: jobID, Actor: who})
 	})
 	if err != nil {
 		return fmt.Errorf("pause %s: %w", jobID, err)
@@ -86,12 +86,12 @@ func (l *Ledger) Pause(ctx context.Context, jobID, by, why string) error {
 }
 
 // Resume ends a pause; a job that is not paused stays as it is.
-func (l *Ledger) Resume(ctx context.Context, jobID, by, why string) error {
+func (l *Ledger) Resume(ctx context.Context, jobID string, who ledger.Actor) error {
 	err := l.write(ctx, func(t *tx) error {
 		n, err := t.exec(`
 			UPDATE jobs SET paused_at = NULL, paused_by = '', paused_why = '' WHERE job_id = ? AND paused_at IS NOT NULL`,
 			jobID)
-		return t.noted(n, err, ledger.Event{JobID: jobID, At: t.clock(), Kind: ledger.JobResumed, By: by, Why: why})
+		return t.noted(n, err, ledger.Audit{Act: ledger.ActResume, JobID: jobID, Actor: who})
 	})
 	if err != nil {
 		return fmt.Errorf("resume %s: %w", jobID, err)
@@ -99,16 +99,16 @@ func (l *Ledger) Resume(ctx context.Context, jobID, by, why string) error {
 	return nil
 }
 
-// noted records the event of a change; without one, it makes sure that there
+// noted records the act of a change; without one, it makes sure that there
 // was a job to change.
-func (t *tx) noted(changed int64, err error, e ledger.Event) error {
+func (t *tx) noted(changed int64, err error, a ledger.Audit) error {
 	if err != nil {
 		return err
 	}
 	if changed > 0 {
-		return t.event(e)
+		return t.note(a)
 	}
-	return t.knows(e.JobID)
+	return t.knows(a.JobID)
 }
 
 // knows returns ledger.ErrNotFound unless the ledger has a row of the job.

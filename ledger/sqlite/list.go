@@ -110,8 +110,25 @@ const unfinishedOnly = `runs.id IN (
 // selectRuns is the query of a filter, the oldest first (ASC) or the newest
 // (DESC); a Limit below 1 is none.
 func selectRuns(f ledger.Filter, direction string) (string, []any) {
-	var where []string
-	var args []any
+	where, args := conditions(f)
+	q := `SELECT ` + runColumns + ` FROM runs`
+	if len(where) > 0 {
+		q += ` WHERE ` + strings.Join(where, ` AND `)
+	}
+	if f.JobID == "" {
+		q += ` ORDER BY scheduled_at ` + direction + `, run_id ` + direction
+	} else {
+		q += ` ORDER BY run_id ` + direction // which is the same within a job
+	}
+	if f.Limit > 0 {
+		q += ` LIMIT ?`
+		args = append(args, f.Limit)
+	}
+	return q, args
+}
+
+// conditions is a filter, whatever its limit.
+func conditions(f ledger.Filter) (where []string, args []any) {
 	add := func(condition string, values ...any) {
 		where, args = append(where, condition), append(args, values...)
 	}
@@ -141,23 +158,13 @@ func selectRuns(f ledger.Filter, direction string) (string, []any) {
 	if f.Unacked {
 		add(`acked_at IS NULL`)
 	}
+	if f.NotRerun {
+		add(`rerun_id = ''`)
+	}
 	if f.Before != nil {
 		add(`(scheduled_at, run_id) < (?, ?)`, f.Before.ScheduledAt.UnixMicro(), f.Before.ID)
 	}
-	q := `SELECT ` + runColumns + ` FROM runs`
-	if len(where) > 0 {
-		q += ` WHERE ` + strings.Join(where, ` AND `)
-	}
-	if f.JobID == "" {
-		q += ` ORDER BY scheduled_at ` + direction + `, run_id ` + direction
-	} else {
-		q += ` ORDER BY run_id ` + direction // which is the same within a job
-	}
-	if f.Limit > 0 {
-		q += ` LIMIT ?`
-		args = append(args, f.Limit)
-	}
-	return q, args
+	return where, args
 }
 
 // states quotes a list of states; one that is not a state of the ledger's

@@ -32,6 +32,10 @@ func TestEveryQueryUsesAnIndex(t *testing.T) {
 			queries = append(queries, q)
 		}
 	}
+	for _, page := range []ledger.AuditFilter{{}, {JobID: "a"}, {By: "me", Before: 7}, {RunID: "a@b"}} {
+		q, _ := sqlite.SelectAudit(page)
+		queries = append(queries, q)
+	}
 	db, err := sql.Open("sqlite", path)
 	if err != nil {
 		t.Fatal(err)
@@ -114,15 +118,15 @@ func (f *fleet) everything(t *testing.T) {
 	must(err)
 	_, err = f.Extend(ctx, []ledger.Lease{lease(work[4])}, time.Hour)
 	must(err)
-	act := ledger.Act{Filter: ledger.Filter{JobID: work[3].JobID}, By: "me", Why: "test"}
+	act := ledger.Act{Filter: ledger.Filter{JobID: work[3].JobID}, Actor: ledger.Actor{By: "me", Why: "test"}, IncludeAcknowledged: true}
 	_, err = f.Ack(ctx, act)
 	must(err)
 	_, err = f.Redrive(ctx, act)
 	must(err)
 	_, err = f.Cancel(ctx, act)
 	must(err)
-	must(f.Pause(ctx, work[0].JobID, "me", "test"))
-	must(f.Resume(ctx, work[0].JobID, "me", "test"))
+	must(f.Pause(ctx, work[0].JobID, ledger.Actor{By: "me", Why: "test"}))
+	must(f.Resume(ctx, work[0].JobID, ledger.Actor{By: "me", Why: "test"}))
 	f.queueAndRange(t, must)
 	f.clock.shift.Add(int64(2 * time.Minute)) // leases lapse
 	_, err = f.Claim(ctx, ledger.Claim{Owner: "p", Token: f.token(), Limit: 1, LeaseFor: time.Minute})
@@ -130,6 +134,8 @@ func (f *fleet) everything(t *testing.T) {
 	_, err = f.Claim(ctx, ledger.Claim{Owner: "p", Token: f.token(), Limit: 1, Only: []string{"a@b"}})
 	must(err)
 	_, err = f.PurgeRuns(ctx, ledger.Purge{})
+	must(err)
+	_, err = f.PurgeHistory(ctx, ledger.HistoryPurge{})
 	must(err)
 	must(f.Retire(ctx, "p"))
 }

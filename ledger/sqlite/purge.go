@@ -2,30 +2,31 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 
 	"github.com/cronce/cronce/ledger"
 )
 
-// purgeable are the runs past retention. ?1 is where to begin, ?2 and ?3 the
-// times up to which a run, and a dead one that nobody has acknowledged, must
-// have been due and have finished. What is read and kept in the order of
-// scheduled_at is what finished long after its time, or is dead and kept longer.
+// purgeable are the runs past retention. ?1 and ?2 are the times up to which a
+// run, and a dead one that nobody has acknowledged, must have been due and have
+// finished. What is read and kept in the order of scheduled_at is what finished
+// long after its time, or is dead and kept longer.
 const purgeable = `
 	FROM runs
-	WHERE scheduled_at >= ?1 AND scheduled_at <= ?2 AND finished_at <= ?2
-	  AND NOT (state = 'dead' AND acked_at IS NULL AND finished_at > ?3)
+	WHERE scheduled_at <= ?1 AND finished_at <= ?1
+	  AND NOT (state = 'dead' AND acked_at IS NULL AND finished_at > ?2)
 	  AND NOT (instr(run_id, '~') = 0 AND EXISTS (
 		SELECT 1 FROM jobs
 		WHERE jobs.job_id = runs.job_id AND ended_at IS NULL AND coalesce(runs.until, runs.scheduled_at) > watermark))`
 
 const (
-	countPurgeable = `SELECT count(*)` + purgeable
-	findPurgeable  = `
-		SELECT id, run_id, job_id, scheduled_at, coalesce(until, scheduled_at)` + purgeable + `
-		ORDER BY scheduled_at LIMIT ?4`
-	// Its attempts go with it. A row's own key may be another's by now.
-	purgeOne = `DELETE` + purgeable + ` AND id = ?4 AND run_id = ?5`
+	countPurgeable = `SELECT count(*)` + purgeable + ` AND scheduled_at > ?3`
+	findPurgeable  = `SELECT id, run_id, scheduled_at` + purgeable + ` AND scheduled_at > ?3 ORDER BY scheduled_at, id LIMIT ?4`
+	// tiedPurgeable are the other runs of the last one's time.
+	tiedPurgeable = `SELECT id, run_id, scheduled_at` + purgeable + ` AND scheduled_at = ?3 AND id > ?4 ORDER BY id`
+	// Its attempts go with it.
+	purgeOne = `DELETE` + purgeable + ` AND run_id = ?3 RETURNING job_id, coalesce(until, scheduled_at)`
 )
 
 // PurgeRuns deletes a batch of finished runs past their retention, with their
@@ -35,10 +36,7 @@ func (l *Ledger) PurgeRuns(ctx context.Context, p ledger.Purge) (out ledger.Purg
 	if p.DryRun {
 		out, err = l.countPurgeable(ctx, p)
 	} else {
-		var found []doomed
-		if found, err = l.findPurgeable(ctx, p); err == nil && len(found) > 0 {
-			out, err = l.purge(ctx, p, found)
-		}
+		out, err = l.purgeBatch(ctx, p)
 	}
 	if err != nil {
 		return ledger.Purged{}, fmt.Errorf("purge runs: %w", err)
@@ -51,7 +49,7 @@ func (l *Ledger) countPurgeable(ctx context.Context, p ledger.Purge) (out ledger
 		err = row.Scan(&n)
 		return n, err
 	}
-	n, err := query(ctx, l, count, countPurgeable, bounds(p, l.now().UnixMicro())...)
+	n, err := query(ctx, l, count, countPurgeable, append(bounds(p, l.now().UnixMicro()), p.From.After.UnixMicro())...)
 	if err != nil {
 		return out, err
 	}
@@ -60,56 +58,83 @@ func (l *Ledger) countPurgeable(ctx context.Context, p ledger.Purge) (out ledger
 }
 
 func bounds(p ledger.Purge, now int64) []any {
-	return []any{p.From.UnixMicro(), now - p.Retention.Microseconds(), now - p.DeadRetention.Microseconds()}
+	return []any{now - p.Retention.Microseconds(), now - p.DeadRetention.Microseconds()}
 }
 
-type doomed struct {
-	key      int64
-	runID    string
-	jobID    string
-	at, last int64 // its first and its newest instant
-}
-
-func scanDoomed(row scanner) (d doomed, err error) {
-	err = row.Scan(&d.key, &d.runID, &d.jobID, &d.at, &d.last)
-	return d, err
-}
-
-func (l *Ledger) findPurgeable(ctx context.Context, p ledger.Purge) ([]doomed, error) {
-	return query(ctx, l, scanDoomed, findPurgeable, append(bounds(p, l.now().UnixMicro()), batchOf(p))...)
-}
-
-func batchOf(p ledger.Purge) int {
-	if p.Batch <= 0 {
-		return 1000
+// purgeBatch deletes what an earlier batch found and had no room for, else what
+// it finds.
+func (l *Ledger) purgeBatch(ctx context.Context, p ledger.Purge) (out ledger.Purged, err error) {
+	out.Next, out.More = p.From, true
+	if len(p.From.Found) == 0 {
+		out.Next, err = l.findPurgeable(ctx, p)
+		out.More = len(out.Next.Found) >= p.FullBatch()
 	}
-	return p.Batch
-}
-
-// purge deletes what was found.
-func (l *Ledger) purge(ctx context.Context, p ledger.Purge, found []doomed) (out ledger.Purged, err error) {
+	if err != nil || len(out.Next.Found) == 0 {
+		return out, err
+	}
+	n := min(p.FullBatch(), len(out.Next.Found))
 	err = l.write(ctx, func(t *tx) error {
-		out.Runs, err = t.purge(p, found)
+		out.Runs, err = t.purge(p, out.Next.Found[:n])
 		return err
 	})
-	out.More, out.Reached = len(found) == batchOf(p), at(found[len(found)-1].at)
+	out.Next.Found = out.Next.Found[n:]
 	return out, err
 }
 
+type doomed struct {
+	key   int64
+	runID string
+	at    int64
+}
+
+func scanDoomed(row scanner) (d doomed, err error) {
+	err = row.Scan(&d.key, &d.runID, &d.at)
+	return d, err
+}
+
+// findPurgeable finds a batch, and all others of the last one's scheduled time,
+// so that no run is looked at again.
+func (l *Ledger) findPurgeable(ctx context.Context, p ledger.Purge) (next ledger.PurgeCursor, err error) {
+	next = p.From
+	err = l.snapshot(ctx, func(r *sql.Tx) error {
+		limits := bounds(p, l.now().UnixMicro())
+		found, err := queryTx(ctx, r, scanDoomed, findPurgeable, append(limits, p.From.After.UnixMicro(), p.FullBatch())...)
+		if err != nil || len(found) == 0 {
+			return err
+		}
+		last := found[len(found)-1]
+		if len(found) == p.FullBatch() {
+			tied, err := queryTx(ctx, r, scanDoomed, tiedPurgeable, append(limits, last.at, last.key)...)
+			if err != nil {
+				return err
+			}
+			found = append(found, tied...)
+		}
+		next = ledger.PurgeCursor{After: at(last.at)}
+		for _, d := range found {
+			next.Found = append(next.Found, d.runID)
+		}
+		return nil
+	})
+	return next, err
+}
+
 // purge deletes what was found and still is past its retention.
-func (t *tx) purge(p ledger.Purge, found []doomed) (gone int, err error) {
+func (t *tx) purge(p ledger.Purge, found []string) (gone int, err error) {
 	newest := map[string]int64{}
-	for _, d := range found {
-		n, err := t.exec(purgeOne, append(bounds(p, t.now), d.key, d.runID)...)
+	for _, id := range found {
+		var job string
+		var last int64
+		found, err := t.one(purgeOne, append(bounds(p, t.now), id), &job, &last)
 		if err != nil {
 			return gone, err
 		}
-		if n == 0 {
+		if !found {
 			continue // revived meanwhile, or gone
 		}
 		gone++
-		if last, ok := newest[d.jobID]; !ledger.BesideSchedule(d.runID) && (!ok || d.last > last) {
-			newest[d.jobID] = d.last
+		if before, ok := newest[job]; !ledger.BesideSchedule(id) && (!ok || last > before) {
+			newest[job] = last
 		}
 	}
 	for job, last := range newest {

@@ -22,12 +22,12 @@ func TestAPurgeLeavesARunThatWasRevivedMeanwhile(t *testing.T) {
 		}
 	}
 	got, err := f.PurgeAfter(t.Context(), ledger.Purge{Batch: 2}, func() {
-		_, err := f.Redrive(t.Context(), ledger.Act{Filter: ledger.Filter{IDs: []string{work[0].RunID}}, By: "me", Why: "test"})
+		_, err := f.Redrive(t.Context(), ledger.Act{Filter: ledger.Filter{IDs: []string{work[0].RunID}}, Actor: ledger.Actor{By: "me", Why: "test"}})
 		if err != nil {
 			t.Fatal(err)
 		}
 	})
-	if err != nil || got.Runs != 1 || !got.More || !got.Reached.Equal(work[1].ScheduledAt) {
+	if err != nil || got.Runs != 1 || !got.More || !got.Next.After.Equal(work[1].ScheduledAt) {
 		t.Errorf("%+v, %v: want the other run deleted, and more to ask for", got, err)
 	}
 	left, err := f.List(t.Context(), ledger.Filter{})

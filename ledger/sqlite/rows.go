@@ -12,7 +12,7 @@ import (
 const runColumns = `runs.id, runs.run_id, runs.job_id, scheduled_at, until, count, trigger, state, reason,
 	runs.epoch, overlap, target, call, runs.body, attempt, failures, replayed, status,
 	due_at, waiting, send_before, lease_token, leased_by, leased_at,
-	planned_at, started_at, finished_at, acked_at, by, why`
+	planned_at, started_at, finished_at, acked_at, rerun_id, by, why`
 
 // stored is a row of runs with what only the store knows of it.
 type stored struct {
@@ -35,7 +35,7 @@ func scanRun(row scanner) (stored, error) {
 	err := row.Scan(&s.key, &r.ID, &r.JobID, &scheduled, &until, &r.Count, &r.Trigger, &r.State, &r.Reason,
 		&r.Epoch, &s.overlap, &r.Call.Target, &call, &body, &r.Attempt, &r.Failures, &r.Replayed, &r.Status,
 		&due, &s.waiting, &sendBefore, &token, &s.holder, &leased,
-		&planned, &started, &finished, &acked, &r.By, &r.Why)
+		&planned, &started, &finished, &acked, &r.RerunID, &r.By, &r.Why)
 	if err != nil {
 		return s, err
 	}

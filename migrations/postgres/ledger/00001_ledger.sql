@@ -84,7 +84,8 @@ CREATE TABLE {{schema}}.runs (
     -- and in bytes, since JSON does not keep it to the byte.
     call         text,
     body         bytea,
-    by           text NOT NULL DEFAULT '',
+    rerun_id     text NOT NULL DEFAULT '', -- the run that repeats it as new work
+    by           text NOT NULL DEFAULT '', -- of the last act; audit has all
     why          text NOT NULL DEFAULT '',
     -- The first attempt, once it is recorded: few runs have another.
     first_started_at  timestamptz,
@@ -108,6 +109,7 @@ CREATE UNIQUE INDEX runs_slot ON {{schema}}.runs (slot) WHERE slot IS NOT NULL;
 CREATE INDEX runs_due ON {{schema}}.runs (due_at) WHERE due_at IS NOT NULL AND NOT waiting;
 CREATE INDEX runs_waiting ON {{schema}}.runs (job_id, scheduled_at) WHERE waiting;
 CREATE INDEX runs_unseen ON {{schema}}.runs (scheduled_at, run_id) WHERE state = 'dead' AND acked_at IS NULL;
+CREATE INDEX runs_settled ON {{schema}}.runs (scheduled_at) WHERE state = 'dead' AND (acked_at IS NOT NULL OR rerun_id <> '');
 CREATE INDEX runs_ranges ON {{schema}}.runs (job_id, scheduled_at) WHERE until IS NOT NULL;
 -- Listings begin at its end, the purge of old runs at its beginning. Not by id
 -- too: a thousand runs of one instant share one index entry.
@@ -129,19 +131,37 @@ CREATE TABLE {{schema}}.attempts (
     PRIMARY KEY (run_id, n)
 );
 
--- What happens to a job and is no run: gap times, pauses, epochs.
+-- What happens to a job and is no run and no act: gap times, epochs.
 CREATE TABLE {{schema}}.events (
     id     bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     job_id text COLLATE "C" NOT NULL,
     at     timestamptz NOT NULL,
     kind   text NOT NULL,
     local  text NOT NULL DEFAULT '',
-    zone   text NOT NULL DEFAULT '',
-    by     text NOT NULL DEFAULT '',
-    why    text NOT NULL DEFAULT ''
+    zone   text NOT NULL DEFAULT ''
 );
 CREATE INDEX events_of_job ON {{schema}}.events (job_id, id);
+CREATE INDEX events_at ON {{schema}}.events (at);
+
+-- Every act of an operator, for each run or job that it changed. Rows are added
+-- and, past their retention, deleted; never changed.
+CREATE TABLE {{schema}}.audit (
+    id       bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    at       timestamptz NOT NULL DEFAULT now(),
+    act      text NOT NULL,
+    job_id   text COLLATE "C" NOT NULL,
+    run_id   text COLLATE "C" NOT NULL DEFAULT '', -- '' for an act on the job
+    rerun_id text COLLATE "C" NOT NULL DEFAULT '', -- the new run that a rerun made
+    by       text COLLATE "C" NOT NULL,
+    why      text NOT NULL,
+    door     text NOT NULL
+);
+CREATE INDEX audit_of_job ON {{schema}}.audit (job_id, id);
+CREATE INDEX audit_of_run ON {{schema}}.audit (run_id, id) WHERE run_id <> '';
+CREATE INDEX audit_of_rerun ON {{schema}}.audit (rerun_id) WHERE rerun_id <> '';
+CREATE INDEX audit_by ON {{schema}}.audit (by, id);
+CREATE INDEX audit_at ON {{schema}}.audit (at);
 
 -- +goose Down
-DROP TABLE {{schema}}.events, {{schema}}.attempts, {{schema}}.runs, {{schema}}.jobs,
+DROP TABLE {{schema}}.audit, {{schema}}.events, {{schema}}.attempts, {{schema}}.runs, {{schema}}.jobs,
     {{schema}}.processes, {{schema}}.version_jobs, {{schema}}.definitions, {{schema}}.registry;

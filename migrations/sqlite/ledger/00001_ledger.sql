@@ -20,10 +20,11 @@ CREATE TABLE definitions (
   UNIQUE (job_id, hash)
 ) STRICT;
 
--- A version is a set of definitions.
+-- A version is a set of definitions. No foreign key: to delete a definition
+-- would look through all versions.
 CREATE TABLE version_jobs (
   version    TEXT    NOT NULL,
-  definition INTEGER NOT NULL REFERENCES definitions (first_declared),
+  definition INTEGER NOT NULL,
   PRIMARY KEY (version, definition)
 ) STRICT, WITHOUT ROWID;
 
@@ -91,7 +92,8 @@ CREATE TABLE runs (
   started_at   INTEGER,
   finished_at  INTEGER,
   acked_at     INTEGER,
-  by           TEXT    NOT NULL DEFAULT '',
+  rerun_id     TEXT    NOT NULL DEFAULT '',   -- the run that repeats it as new work
+  by           TEXT    NOT NULL DEFAULT '',   -- of the last act; audit has all
   why          TEXT    NOT NULL DEFAULT '',
   -- The first attempt, once it is recorded: few runs have another.
   first_started_at  INTEGER,
@@ -114,6 +116,7 @@ CREATE INDEX runs_waiting ON runs (job_id, scheduled_at, state) WHERE waiting = 
 CREATE INDEX runs_newest ON runs (scheduled_at);
 CREATE INDEX runs_ranges ON runs (job_id, scheduled_at) WHERE until IS NOT NULL;
 CREATE INDEX runs_dead ON runs (scheduled_at) WHERE state = 'dead' AND acked_at IS NULL;
+CREATE INDEX runs_settled ON runs (scheduled_at) WHERE state = 'dead' AND (acked_at IS NOT NULL OR rerun_id <> '');
 
 -- The attempts that a run's row does not hold: those after the first, and those
 -- that were lost, the first too. By the run's row and not by its run-id: what is recorded together then lies
@@ -132,21 +135,41 @@ CREATE TABLE attempts (
   PRIMARY KEY (run, n)
 ) STRICT, WITHOUT ROWID;
 
--- What is to be known of a job that is not a run.
+-- What happens to a job and is no run and no act: gap times, epochs.
 CREATE TABLE events (
   id     INTEGER PRIMARY KEY AUTOINCREMENT,
   job_id TEXT    NOT NULL,
   at     INTEGER NOT NULL,
   kind   TEXT    NOT NULL,
   local  TEXT    NOT NULL,
-  zone   TEXT    NOT NULL,
-  by     TEXT    NOT NULL,
-  why    TEXT    NOT NULL
+  zone   TEXT    NOT NULL
 ) STRICT;
 
 CREATE INDEX events_job ON events (job_id, id);
+CREATE INDEX events_at ON events (at);
+
+-- Every act of an operator, for each run or job that it changed. Rows are added
+-- and, past their retention, deleted; never changed.
+CREATE TABLE audit (
+  id       INTEGER PRIMARY KEY AUTOINCREMENT,
+  at       INTEGER NOT NULL,
+  act      TEXT    NOT NULL,
+  job_id   TEXT    NOT NULL,
+  run_id   TEXT    NOT NULL,                  -- '' for an act on the job
+  rerun_id TEXT    NOT NULL,                  -- the new run that a rerun made
+  by       TEXT    NOT NULL,
+  why      TEXT    NOT NULL,
+  door     TEXT    NOT NULL
+) STRICT;
+
+CREATE INDEX audit_job ON audit (job_id, id);
+CREATE INDEX audit_run ON audit (run_id, id) WHERE run_id <> '';
+CREATE INDEX audit_rerun ON audit (rerun_id) WHERE rerun_id <> '';
+CREATE INDEX audit_by ON audit (by, id);
+CREATE INDEX audit_at ON audit (at);
 
 -- +goose Down
+DROP TABLE audit;
 DROP TABLE events;
 DROP TABLE attempts;
 DROP TABLE runs;

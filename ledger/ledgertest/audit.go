@@ -1,0 +1,249 @@
+package ledgertest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+var auditCases = []testCase{
+	{"each act is added to the audit and none is overwritten", auditAppends},
+	{"a run that no operator made or moved costs no row", auditNothing},
+	{"an act that changes nothing is not recorded", auditUnchanged},
+	{"a trigger and a rerun say who made them; a rerun is told of both runs", auditEntries},
+	{"a backfill is told of each instant that it planned", auditBackfill},
+	{"the audit is paged by job, by run and by who, newest first", auditPages},
+	{"the audit of a run outlives it", auditOutlives},
+	{"odd bytes in who and why are kept as far as the store can", auditOddBytes},
+	{"the audit is purged past its own retention only, in batches", auditPurge},
+}
+
+func (b *bed) audit(f ledger.AuditFilter) []ledger.Audit {
+	b.Helper()
+	page, err := b.Audit(b.ctx, f)
+	b.must(err)
+	return page
+}
+
+// told checks an audit, newest first, each act as "kind job run by why door".
+func (b *bed) told(got []ledger.Audit, want ...string) {
+	b.Helper()
+	var texts []string
+	for i, a := range got {
+		texts = append(texts, fmt.Sprintf("%s %s %s by %s: %s (%s)", a.Act, a.JobID, a.RunID, a.By, a.Why, a.Door))
+		if a.At.IsZero() || a.At.Location() != time.UTC || a.ID == 0 || i > 0 && got[i-1].ID <= a.ID {
+			b.Errorf("%+v: want a time in UTC and ids that fall", a)
+		}
+	}
+	if !slices.Equal(texts, want) {
+		b.Errorf("the audit tells\n%q, want\n%q", texts, want)
+	}
+}
+
+func who(by, why string) ledger.Actor { return ledger.Actor{By: by, Why: why, Door: ledger.DoorCLI} }
+
+func auditAppends(b *bed) {
+	j, _ := b.died("j")
+	id := j.id(0)
+	one := func(by, why string) ledger.Act {
+		return ledger.Act{Filter: ledger.Filter{IDs: []string{id}}, Actor: who(by, why)}
+	}
+	do := func(got ledger.Acted, err error) {
+		b.Helper()
+		b.must(err)
+		if len(got.Changed) != 1 {
+			b.Fatalf("%+v: want the run changed", got)
+		}
+		if r := b.get(id); r.By != got.Changed[0].By || r.Why != got.Changed[0].Why {
+			b.Errorf("%+v: want it by the last who", r)
+		}
+	}
+	do(b.Ack(b.ctx, one("ann", "seen")))
+	do(b.Redrive(b.ctx, one("bob", "again")))
+	do(b.Cancel(b.ctx, one("eve", "no")))
+	b.must(b.Pause(b.ctx, "j", who("ann", "audit")))
+	b.must(b.Resume(b.ctx, "j", who("bob", "done")))
+	b.told(b.audit(ledger.AuditFilter{RunID: id}),
+		"cancel j "+id+" by eve: no (cli)", "redrive j "+id+" by bob: again (cli)", "ack j "+id+" by ann: seen (cli)")
+	b.told(b.audit(ledger.AuditFilter{JobID: "j"}),
+		"resume j  by bob: done (cli)", "pause j  by ann: audit (cli)",
+		"cancel j "+id+" by eve: no (cli)", "redrive j "+id+" by bob: again (cli)", "ack j "+id+" by ann: seen (cli)")
+}
+
+func auditNothing(b *bed) {
+	j, w := b.started("j")
+	b.record(retrying(w, 0))
+	b.record(succeeded(b.take("p1", w.RunID)))
+	b.entered(j.entry(j.planned(3, ledger.OverlapAllow)))
+	b.told(b.audit(ledger.AuditFilter{}))
+}
+
+func auditUnchanged(b *bed) {
+	j, _ := b.died("j")
+	one := act(j.id(0))
+	one.DryRun = true
+	for _, do := range []func() (ledger.Acted, error){
+		func() (ledger.Acted, error) { return b.Ack(b.ctx, one) },
+		func() (ledger.Acted, error) { return b.Redrive(b.ctx, one) },
+		func() (ledger.Acted, error) { return b.Cancel(b.ctx, one) },
+		func() (ledger.Acted, error) { return b.Cancel(b.ctx, act(j.id(0))) },
+	} {
+		_, err := do()
+		b.must(err)
+	}
+	b.must(b.Resume(b.ctx, "j", who("ann", "x")))
+	if err := b.Pause(b.ctx, "nobody", who("ann", "x")); !errors.Is(err, ledger.ErrNotFound) {
+		b.Error(err)
+	}
+	b.told(b.audit(ledger.AuditFilter{}))
+	for range 2 {
+		b.changed(b.Ack(b.ctx, act(j.id(0))))(j.id(0))
+		b.must(b.Pause(b.ctx, "j", who("ann", "x")))
+	}
+	b.told(b.audit(ledger.AuditFilter{}), "pause j  by ann: x (cli)", "ack j "+j.id(0)+" by ann: asked ()")
+}
+
+// repeat is the entry of a rerun of a run.
+func (j *job) repeat(runID, token string) ledger.Entry {
+	e := j.beside(token)
+	e.Trigger, e.RerunOf, e.Actor = ledger.ByRerun, runID, who("bob", "as new work")
+	return e
+}
+
+func auditEntries(b *bed) {
+	j, _ := b.died("j")
+	t := j.beside("t")
+	t.Trigger, t.Actor = ledger.ByOperator, who("ann", "now")
+	b.entered(t)
+	if again, err := b.Enter(b.ctx, t); err != nil || again.Inserted {
+		b.Errorf("%+v, %v: want the trigger found", again, err)
+	}
+	r := j.repeat(j.id(0), "r")
+	b.entered(r)
+	triggered, rerun := "trigger j "+t.RunID+" by ann: now (cli)", "rerun j "+j.id(0)+" by bob: as new work (cli)"
+	b.told(b.audit(ledger.AuditFilter{}), rerun, triggered)
+	b.told(b.audit(ledger.AuditFilter{RunID: t.RunID}), triggered)
+	for _, id := range []string{j.id(0), r.RunID} {
+		got := b.audit(ledger.AuditFilter{RunID: id})
+		b.told(got, rerun)
+		if got[0].RerunID != r.RunID {
+			b.Errorf("%+v: want it to name the new run %s", got[0], r.RunID)
+		}
+	}
+}
+
+func auditBackfill(b *bed) {
+	j := b.job("j")
+	j.admit(j.missed(0), j.rangeOf(1, 3))
+	fill := ledger.Backfill{JobID: "j", Actor: who("ann", "outage"), DryRun: true}
+	for i := range 3 {
+		fill.Instants = append(fill.Instants, j.planned(i, ledger.OverlapQueue))
+	}
+	for range 2 {
+		_, err := b.Backfill(b.ctx, fill)
+		b.must(err)
+		fill.DryRun = false
+	}
+	_, err := b.Backfill(b.ctx, fill) // leaves them
+	b.must(err)
+	var want []string
+	for i := range 3 {
+		want = append([]string{"backfill j " + j.id(i) + " by ann: outage (cli)"}, want...)
+	}
+	b.told(b.audit(ledger.AuditFilter{}), want...)
+}
+
+func auditPages(b *bed) {
+	b.job("j")
+	b.job("k")
+	var want []string
+	for i := range 5 {
+		for _, job := range []string{"j", "k"} {
+			actor := who([]string{"ann", "bob"}[i%2], fmt.Sprint(i))
+			do, kind := b.Pause, ledger.ActPause
+			if i%2 == 1 {
+				do, kind = b.Resume, ledger.ActResume
+			}
+			b.must(do(b.ctx, job, actor))
+			want = append([]string{fmt.Sprintf("%s %s  by %s: %d (cli)", kind, job, actor.By, i)}, want...)
+		}
+	}
+	by := func(texts []string, part string) []string {
+		return slices.DeleteFunc(slices.Clone(texts), func(s string) bool { return !containsWord(s, part) })
+	}
+	for _, c := range []struct {
+		filter ledger.AuditFilter
+		want   []string
+	}{
+		{ledger.AuditFilter{}, want},
+		{ledger.AuditFilter{JobID: "k"}, by(want, "k")},
+		{ledger.AuditFilter{By: "ann"}, by(want, "ann:")},
+		{ledger.AuditFilter{JobID: "j", By: "bob"}, by(by(want, "j"), "bob:")},
+		{ledger.AuditFilter{JobID: "nobody"}, nil},
+		{ledger.AuditFilter{RunID: "nobody"}, nil},
+	} {
+		b.told(b.audit(c.filter), c.want...)
+		var all []ledger.Audit
+		for f := c.filter; ; f.Before = all[len(all)-1].ID {
+			f.Limit = 3
+			page := b.audit(f)
+			if all = append(all, page...); len(page) < 3 {
+				break
+			}
+		}
+		b.told(all, c.want...)
+	}
+}
+
+func auditOutlives(b *bed) {
+	j, _ := b.died("j")
+	b.changed(b.Ack(b.ctx, act(j.id(0))))(j.id(0))
+	b.pass(time.Hour)
+	b.purge(ledger.Purge{})
+	b.left("j")
+	b.told(b.audit(ledger.AuditFilter{RunID: j.id(0)}), "ack j "+j.id(0)+" by ann: asked ()")
+}
+
+func auditOddBytes(b *bed) {
+	b.job("j")
+	odd := ledger.Actor{By: "a\x00b\xff", Why: "c\xfe\x00", Door: "d\x00"}
+	b.must(b.Pause(b.ctx, "j", odd))
+	if got := b.audit(ledger.AuditFilter{By: odd.By}); len(got) != 1 || got[0].Act != ledger.ActPause {
+		b.Errorf("by that name: %+v, want the pause", got)
+	}
+	for _, f := range []ledger.AuditFilter{{JobID: "j\x00"}, {RunID: "\xff"}} {
+		b.told(b.audit(f))
+	}
+}
+
+func auditPurge(b *bed) {
+	b.job("j")
+	b.must(b.Pause(b.ctx, "j", who("ann", "first")))
+	b.must(b.Resume(b.ctx, "j", who("ann", "second")))
+	b.pass(2 * time.Hour)
+	b.must(b.Pause(b.ctx, "j", who("ann", "third")))
+	p := ledger.HistoryPurge{AuditRetention: 3 * time.Hour}
+	if got := b.purgeHistory(p); got.Audit != 0 {
+		b.Errorf("%+v: want nothing purged within the retention", got)
+	}
+	p.AuditRetention, p.DryRun = time.Hour, true
+	if got := b.purgeHistory(p); got.Audit != 2 || got.More {
+		b.Errorf("%+v: a dry run counts 2", got)
+	}
+	p.DryRun, p.Batch = false, 1
+	for range 2 {
+		if got := b.purgeHistory(p); got.Audit != 1 || !got.More {
+			b.Errorf("%+v: want 1, and more to ask for", got)
+		}
+	}
+	if got := b.purgeHistory(p); got.Audit != 0 || got.More {
+		b.Errorf("%+v: want nothing left to purge", got)
+	}
+	b.told(b.audit(ledger.AuditFilter{}), "pause j  by ann: third (cli)")
+}
+
+func containsWord(text, word string) bool { return slices.Contains(strings.Fields(text), word) }

@@ -1,0 +1,226 @@
+package ledgertest
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+var historyPurgeCases = []testCase{
+	{"events go past the retention of runs, in batches", purgeEvents},
+	{"a killed process goes a day after its last heartbeat, and declares itself again", purgeProcesses},
+	{"a definition that a process declares, or a job stands on, stays", purgeNeeded},
+	{"a definition goes once it was superseded for the retention", purgeSuperseded},
+	{"a definition of an ended job goes once the job has ended for the retention", purgeEndedJob},
+	{"an unfinished run of a definition that is gone is still sent", purgeUnderARun},
+	{"a definition that comes back after it was purged is the last one declared", purgeComesBack},
+	{"what versions no process declares consist of goes in batches", purgeVersions},
+	{"a process that declares itself while definitions are purged keeps its own", purgeWhileDeclaring},
+	{"a dry run of a purge of history counts and deletes nothing", purgeHistoryDry},
+}
+
+func (b *bed) purgeHistory(p ledger.HistoryPurge) ledger.PurgedHistory {
+	b.Helper()
+	got, err := b.PurgeHistory(b.ctx, p)
+	b.must(err)
+	return got
+}
+
+// forgets purges what is older than a day and checks what went.
+func (b *bed) forgets(want ledger.PurgedHistory) {
+	b.Helper()
+	if got := b.purgeHistory(ledger.HistoryPurge{Retention: day, AuditRetention: day}); got != want {
+		b.Errorf("purged %+v, want %+v", got, want)
+	}
+}
+
+const day = 24 * time.Hour
+
+func purgeEvents(b *bed) {
+	b.begun("j")
+	b.switchTo("j", "v2")
+	b.switchTo("j", "v3")
+	b.pass(day / 2)
+	b.switchTo("j", "v4") // 1 + 2 + 2 + 2 events, all at a watermark an hour old
+	b.pass(day)
+	p := ledger.HistoryPurge{Retention: day, AuditRetention: day, Batch: 4}
+	for _, want := range []int{4, 3, 0} {
+		if got := b.purgeHistory(p); got.Events != want || got.More != (want == 4) {
+			b.Errorf("%+v: want %d events purged", got, want)
+		}
+	}
+	if left, err := b.Events(b.ctx, "j", 0); err != nil || len(left) != 0 {
+		b.Errorf("events %+v, %v: want none left", left, err)
+	}
+}
+
+func purgeProcesses(b *bed) {
+	b.declare("p1", "v1", "j")
+	b.declare("p2", "v1", "j")
+	b.pass(day - time.Minute)
+	b.forgets(ledger.PurgedHistory{})
+	b.beat("p2")
+	b.pass(2 * time.Minute)
+	b.forgets(ledger.PurgedHistory{Processes: 1})
+	if _, err := b.Beat(b.ctx, "p1"); !errors.Is(err, ledger.ErrNotFound) {
+		b.Errorf("a forgotten process: %v, want ErrNotFound", err)
+	}
+	b.declare("p1", "v1", "j")
+	b.beat("p2")
+	if p := b.beat("p1"); p.Processes != 2 {
+		b.Errorf("%+v: want both alive again", p)
+	}
+	b.standings("v1")
+	b.stands("j", "v1", "v1")
+}
+
+func purgeNeeded(b *bed) {
+	b.begun("j")
+	b.declare("p2", "v2", "j")
+	b.declare("p3", "v3", "j")
+	b.must(b.Retire(b.ctx, "p1")) // the job still stands on v1
+	b.pass(2 * day)
+	for _, p := range []string{"p2", "p3"} {
+		b.beat(p)
+	}
+	b.forgets(ledger.PurgedHistory{Events: 1, Declared: 1})
+	b.stands("j", "v1", "v3")
+	b.must(b.Retire(b.ctx, "p3"))
+	b.stands("j", "v1", "v2")
+	b.forgets(ledger.PurgedHistory{Declared: 1}) // v3 was never superseded
+}
+
+func purgeSuperseded(b *bed) {
+	b.begun("j")
+	b.declare("p2", "v2", "j")
+	b.switchTo("j", "v2")
+	b.must(b.Retire(b.ctx, "p1"))
+	b.pass(day - 2*time.Hour)
+	b.beat("p2")
+	b.forgets(ledger.PurgedHistory{Declared: 1})
+	b.pass(3 * time.Hour)
+	b.beat("p2")
+	b.forgets(ledger.PurgedHistory{Events: 3, Definitions: 1})
+	b.stands("j", "v2", "v2")
+}
+
+func purgeEndedJob(b *bed) {
+	j := b.begun("j")
+	b.must(b.Retire(b.ctx, "p1"))
+	b.pass(2 * day)
+	b.end(j)
+	b.forgets(ledger.PurgedHistory{Events: 2, Declared: 1})
+	b.pass(2 * day)
+	b.forgets(ledger.PurgedHistory{Definitions: 1})
+	if s := b.status("j"); !s.Ended || s.Watermark.IsZero() {
+		b.Errorf("%+v: the job's row stays", s)
+	}
+	b.declare("p2", "v1", "j")
+	b.standings("v1")
+	if s := b.stands("j", "v1", "v1"); s.Epoch != 2 {
+		b.Errorf("%+v: want its second epoch", s)
+	}
+}
+
+func purgeUnderARun(b *bed) {
+	j := b.begun("j")
+	got := j.admit(j.leased(0, ledger.OverlapSkip))
+	b.record(retrying(got.Leased[0], 0))
+	b.declare("p2", "v2", "j")
+	b.switchTo("j", "v2")
+	b.must(b.Retire(b.ctx, "p1"))
+	if n := b.purgeHistory(ledger.HistoryPurge{}).Definitions; n != 1 {
+		b.Errorf("%d definitions purged, want v1", n)
+	}
+	w := b.take("p2", j.id(0))
+	b.sameCall("of a run whose definition is gone", w.Call, got.Leased[0].Call)
+	b.record(succeeded(w))
+}
+
+func purgeComesBack(b *bed) {
+	b.begun("j")
+	b.declare("p2", "v2", "j")
+	b.switchTo("j", "v2")
+	b.must(b.Retire(b.ctx, "p1"))
+	b.pass(2 * day)
+	b.beat("p2")
+	b.declare("p3", "v2", "j") // another living one
+	b.forgets(ledger.PurgedHistory{Events: 3, Declared: 1, Definitions: 1})
+	b.declare("p4", "v1", "j")
+	b.stands("j", "v2", "v1")
+}
+
+func purgeVersions(b *bed) {
+	b.declare("p1", "v1", "a", "b", "c")
+	b.declare("p2", "v2", "a", "b", "c")
+	b.declare("p3", "v3", "a")
+	b.must(b.Retire(b.ctx, "p1"))
+	b.must(b.Retire(b.ctx, "p2"))
+	p := ledger.HistoryPurge{Retention: day, AuditRetention: day, Batch: 4}
+	for _, want := range []int{4, 2, 0} {
+		if got := b.purgeHistory(p); got != (ledger.PurgedHistory{Declared: want, More: want == 4}) {
+			b.Errorf("%+v: want %d names gone", got, want)
+		}
+	}
+	b.standings("v3")
+	b.stands("a", "v3", "v3")
+}
+
+// purgeWhileDeclaring: processes come, live and go while everything that nobody
+// needs is purged at once. Each finds its definitions as long as it lives.
+func purgeWhileDeclaring(b *bed) {
+	stores := []Store{b.Store, b.second(), b.second()}
+	b.each(stores, 2, func(s Store, token string) error {
+		for i := range 6 {
+			process, version := token+strconv.Itoa(i), "v"+strconv.Itoa(i%2)
+			err := s.Declare(b.ctx, ledger.Declaration{
+				Process: process, Registry: registry, Version: version, Definitions: definitions(version, "j", "k"),
+			})
+			if err != nil {
+				return err
+			}
+			if _, err := s.PurgeHistory(b.ctx, ledger.HistoryPurge{}); err != nil {
+				return err
+			}
+			list, err := s.Standings(b.ctx, version)
+			if err != nil {
+				return err
+			}
+			if !slices.ContainsFunc(list, func(s ledger.Standing) bool { return s.JobID == "j" && s.Winner != "" }) {
+				return errors.New("a living process's definition is gone: " + version)
+			}
+			if err := s.Retire(b.ctx, process); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func purgeHistoryDry(b *bed) {
+	purgeTestHistory(b)
+	want := ledger.PurgedHistory{Audit: 1, Events: 3, Processes: 1, Declared: 1, Definitions: 1}
+	p := ledger.HistoryPurge{Retention: day, AuditRetention: day, Batch: 1, DryRun: true}
+	for range 2 {
+		if got := b.purgeHistory(p); got != want {
+			b.Errorf("%+v, want %+v", got, want)
+		}
+	}
+	b.forgets(want)
+	b.forgets(ledger.PurgedHistory{})
+}
+
+// purgeTestHistory leaves one row of each kind to purge, and three events.
+func purgeTestHistory(b *bed) {
+	b.begun("j")
+	b.declare("p2", "v2", "j")
+	b.switchTo("j", "v2")
+	b.must(b.Retire(b.ctx, "p1"))
+	b.must(b.Pause(b.ctx, "j", who("ann", "audit")))
+	b.declare("p3", "v2", "j")
+	b.pass(2 * day)
+	b.beat("p2")
+}

@@ -1,0 +1,31 @@
+package memory
+
+import (
+	"context"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// note adds an act to the audit.
+func (l *Ledger) note(now time.Time, a ledger.Audit) {
+	l.acts++
+	a.ID, a.At = l.acts, now
+	l.audit = append(l.audit, a)
+}
+
+// Audit returns a page of the audit, newest first.
+func (l *Ledger) Audit(ctx context.Context, f ledger.AuditFilter) ([]ledger.Audit, error) {
+	if _, err := l.begin(ctx); err != nil {
+		return nil, err
+	}
+	defer l.mu.Unlock()
+	var page []ledger.Audit
+	for i := len(l.audit) - 1; i >= 0 && len(page) < f.PageSize(); i-- {
+		if a := l.audit[i]; (f.JobID == "" || f.JobID == a.JobID) && (f.By == "" || f.By == a.By) &&
+			(f.RunID == "" || f.RunID == a.RunID || f.RunID == a.RerunID) && (f.Before == 0 || a.ID < f.Before) {
+			page = append(page, a)
+		}
+	}
+	return page, nil
+}

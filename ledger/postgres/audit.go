@@ -1,0 +1,65 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// noteSQL records one act on each run in $2; the run's id begins with its job's.
+const noteSQL = `
+	INSERT INTO audit (act, job_id, run_id, rerun_id, by, why, door)
+	SELECT $1, coalesce(nullif($3, ''), split_part(run_id, '@', 1)), run_id, $4, $5, $6, $7
+	FROM unnest($2::text[]) WITH ORDINALITY AS r (run_id, n) ORDER BY n`
+
+// note records an act, in its transaction, on each of the runs, or on the job.
+func note(ctx context.Context, tx pgx.Tx, a ledger.Audit, runIDs ...string) error {
+	if len(runIDs) == 0 {
+		return nil
+	}
+	_, err := tx.Exec(ctx, noteSQL, string(a.Act), runIDs, a.JobID, a.RerunID, clean(a.By), clean(a.Why), clean(string(a.Door)))
+	return err
+}
+
+// Audit returns a page of the audit, newest first. See ledger.AuditFilter.
+func (l *Ledger) Audit(ctx context.Context, f ledger.AuditFilter) ([]ledger.Audit, error) {
+	q, args := selectAudit(f)
+	rows, err := l.pool.Query(ctx, q, args...)
+	if err != nil {
+		return nil, translate("list the audit", err)
+	}
+	page, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (a ledger.Audit, err error) {
+		err = row.Scan(&a.ID, &a.At, &a.Act, &a.JobID, &a.RunID, &a.RerunID, &a.By, &a.Why, &a.Door)
+		return a, err
+	})
+	return page, translate("list the audit", err)
+}
+
+func selectAudit(f ledger.AuditFilter) (string, []any) {
+	where := []string{"true"}
+	var args []any
+	add := func(condition string, value any) {
+		args = append(args, value)
+		where = append(where, strings.ReplaceAll(condition, "?", fmt.Sprintf("$%d", len(args))))
+	}
+	if f.RunID != "" {
+		add(`id = ANY (ARRAY(
+			SELECT id FROM audit WHERE run_id = ? AND run_id <> '' UNION ALL SELECT id FROM audit WHERE rerun_id = ? AND rerun_id <> ''))`, clean(f.RunID))
+	}
+	if f.JobID != "" {
+		add("job_id = ?", clean(f.JobID))
+	}
+	if f.By != "" {
+		add("by = ?", clean(f.By))
+	}
+	if f.Before != 0 {
+		add("id < ?", f.Before)
+	}
+	args = append(args, f.PageSize())
+	return fmt.Sprintf(`SELECT id, at, act, job_id, run_id, rerun_id, by, why, door FROM audit
+		WHERE %s ORDER BY id DESC LIMIT $%d`, strings.Join(where, " AND "), len(args)), args
+}

@@ -1,0 +1,57 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// note adds an act to the audit.
+func (t *tx) note(a ledger.Audit) error {
+	_, err := t.exec(`
+		INSERT INTO audit (at, act, job_id, run_id, rerun_id, by, why, door) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+		t.now, string(a.Act), a.JobID, a.RunID, a.RerunID, a.By, a.Why, string(a.Door))
+	return err
+}
+
+// Audit returns a page of the audit, newest first. See ledger.AuditFilter.
+func (l *Ledger) Audit(ctx context.Context, f ledger.AuditFilter) ([]ledger.Audit, error) {
+	q, args := selectAudit(f)
+	page, err := query(ctx, l, scanAudit, q, args...)
+	if err != nil {
+		return nil, fmt.Errorf("list the audit: %w", err)
+	}
+	return page, nil
+}
+
+func selectAudit(f ledger.AuditFilter) (string, []any) {
+	where := []string{`true`}
+	var args []any
+	add := func(condition string, values ...any) {
+		where, args = append(where, condition), append(args, values...)
+	}
+	if f.RunID != "" {
+		add(`id IN (SELECT id FROM audit WHERE run_id = ? AND run_id <> '' UNION ALL SELECT id FROM audit WHERE rerun_id = ? AND rerun_id <> '')`,
+			f.RunID, f.RunID)
+	}
+	if f.JobID != "" {
+		add(`job_id = ?`, f.JobID)
+	}
+	if f.By != "" {
+		add(`by = ?`, f.By)
+	}
+	if f.Before != 0 {
+		add(`id < ?`, f.Before)
+	}
+	return `SELECT id, at, act, job_id, run_id, rerun_id, by, why, door FROM audit WHERE ` + strings.Join(where, ` AND `) +
+		` ORDER BY id DESC LIMIT ?`, append(args, f.PageSize())
+}
+
+func scanAudit(row scanner) (a ledger.Audit, err error) {
+	var when int64
+	err = row.Scan(&a.ID, &when, &a.Act, &a.JobID, &a.RunID, &a.RerunID, &a.By, &a.Why, &a.Door)
+	a.At = at(when)
+	return a, err
+}
