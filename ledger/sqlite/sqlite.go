@@ -4,8 +4,10 @@
 // Every method is one transaction, durable when it returns (write-ahead log,
 // synchronous FULL). Several processes may have one file open, a scheduler and
 // a command line for instance: SQLite's lock lets one of them write at a time,
-// and the others wait for up to [Options.BusyTimeout]. A process that is
-// killed, at whatever point, leaves the last committed transaction.
+// and the others wait for up to [Options.BusyTimeout]. They wait in a queue, a
+// lock on the file PATH-queue, so that one that writes without a pause lets the
+// others in. A process that is killed, at whatever point, leaves the last
+// committed transaction.
 //
 // The store's clock is the machine's, read once in each transaction after the
 // lock is had. A clock that is set back delays what is planned and leased, but
@@ -47,6 +49,7 @@ type Ledger struct {
 	readers  *sql.DB
 	turn     chan struct{} // holds one token: whose turn it is to write
 	writer   *writer       // used in turn only
+	queue    queue         // used in turn only
 
 	closing sync.Once
 	closed  chan struct{}
@@ -86,6 +89,7 @@ func newLedger(path string, opts Options) *Ledger {
 		readers:  pool(dsn(path, opts.BusyTimeout, true), opts.Readers),
 		turn:     make(chan struct{}, 1),
 		closed:   make(chan struct{}),
+		queue:    queue{path: path},
 	}
 	l.turn <- struct{}{}
 	return l
@@ -115,7 +119,7 @@ func (l *Ledger) Close() error {
 	l.closing.Do(func() {
 		close(l.closed)
 		<-l.turn
-		err = errors.Join(l.readers.Close(), l.dropWriter(), l.writers.Close())
+		err = errors.Join(l.readers.Close(), l.dropWriter(), l.writers.Close(), l.queue.close())
 	})
 	return err
 }

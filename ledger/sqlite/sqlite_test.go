@@ -20,6 +20,10 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, writeUntilKilled(path))
 		os.Exit(1)
 	}
+	if path := os.Getenv(hogEnv); path != "" {
+		fmt.Fprintln(os.Stderr, hog(path))
+		os.Exit(1)
+	}
 	goleak.VerifyTestMain(m)
 }
 

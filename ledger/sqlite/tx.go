@@ -62,6 +62,8 @@ func (l *Ledger) begin(ctx context.Context) (*writer, error) {
 	if err := l.openWriter(ctx); err != nil {
 		return nil, err
 	}
+	l.queue.enter(ctx)
+	defer l.queue.leave()
 	t := tx{ctx: context.WithoutCancel(ctx), w: l.writer}
 	patience := time.NewTimer(l.patience)
 	defer patience.Stop()
