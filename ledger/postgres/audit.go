@@ -12,8 +12,8 @@ import (
 
 // noteSQL records one act on each run in $2; the run's id begins with its job's.
 const noteSQL = `
-	INSERT INTO audit (act, job_id, run_id, rerun_id, by, why, door)
-	SELECT $1, coalesce(nullif($3, ''), split_part(run_id, '@', 1)), run_id, $4, $5, $6, $7
+	INSERT INTO audit (at, act, job_id, run_id, rerun_id, by, why, door)
+	SELECT now(), $1, coalesce(nullif($3, ''), split_part(run_id, '@', 1)), run_id, $4, $5, $6, $7
 	FROM unnest($2::text[]) WITH ORDINALITY AS r (run_id, n) ORDER BY n`
 
 // note records an act, in its transaction, on each of the runs, or on the job.

@@ -147,7 +147,7 @@ CREATE INDEX events_at ON {{schema}}.events (at);
 -- and, past their retention, deleted; never changed.
 CREATE TABLE {{schema}}.audit (
     id       bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    at       timestamptz NOT NULL DEFAULT now(),
+    at       timestamptz NOT NULL,
     act      text NOT NULL,
     job_id   text COLLATE "C" NOT NULL,
     run_id   text COLLATE "C" NOT NULL DEFAULT '', -- '' for an act on the job
