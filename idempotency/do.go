@@ -29,7 +29,7 @@ type Operation struct {
 // Do runs fn once for the key, in a transaction that fn gets through the
 // engine's accessor, or in the one that ctx already carries. duplicate: it had
 // been done before, and fn was not run. An error of fn rolls its work back and
-// leaves the key free.
+// leaves the key free, unless it is [Final].
 func (k *Kit) Do(ctx context.Context, scope, key string, payload any, fn func(context.Context) error) (duplicate bool, err error) {
 	_, duplicate, err = Do(ctx, k, Operation{Scope: scope, Key: key, Payload: payload},
 		func(ctx context.Context) (struct{}, error) { return struct{}{}, fn(ctx) })
@@ -43,9 +43,14 @@ func Do[T any](ctx context.Context, k *Kit, op Operation, fn func(context.Contex
 	if err != nil {
 		return result, false, err
 	}
+	var final error
 	r, duplicate, err := k.once(ctx, c, func(ctx context.Context) (Reply, Disposition, error) {
 		value, err := fn(ctx)
-		if err != nil {
+		switch {
+		case isFinal(err):
+			final = err
+			return k.finalReply(err, value)
+		case err != nil:
 			return Reply{}, Release, err
 		}
 		return k.reply(value)
@@ -53,7 +58,11 @@ func Do[T any](ctx context.Context, k *Kit, op Operation, fn func(context.Contex
 	if err != nil {
 		return result, false, err
 	}
-	return decoded[T](r, duplicate)
+	result, duplicate, err = decoded[T](r, duplicate)
+	if final != nil && !duplicate {
+		err = final // as fn returned it, and not as it is stored
+	}
+	return result, duplicate, err
 }
 
 func (k *Kit) operation(op Operation) (Claim, error) {
@@ -83,6 +92,9 @@ func (k *Kit) reply(value any) (Reply, Disposition, error) {
 func decoded[T any](r Reply, duplicate bool) (result T, _ bool, err error) {
 	if r.Omitted {
 		return result, duplicate, ErrTxEnded
+	}
+	if r.Status == finalStatus {
+		return decodedFinal[T](r, duplicate)
 	}
 	if err := json.Unmarshal(r.Body, &result); err != nil {
 		return result, duplicate, fmt.Errorf("the stored result does not fit its type any more: %w", err)

@@ -26,7 +26,7 @@ const (
 
 // Reply is what a call came to: what is sent, stored and sent again.
 type Reply struct {
-	Status  int         // HTTP status; 0 behind Do and Call
+	Status  int         // HTTP status; 0 behind Do and Call, but 422 for a final error of Do
 	Header  http.Header // only those that are replayed
 	Body    []byte      // verbatim
 	Omitted bool        // the body could not be stored

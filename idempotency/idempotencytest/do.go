@@ -74,6 +74,58 @@ var doCases = map[string]func(*testing.T, Engine){
 		}
 		written(t, e, "x", 1)
 	},
+	"a final error is stored with its result, without the work's writes": func(t *testing.T, e Engine) {
+		k := kit(t, e.Store)
+		charge := func(ctx context.Context) (int, bool, error) {
+			return idempotency.Do(ctx, k, idempotency.Operation{Scope: "s", Key: "k"}, func(ctx context.Context) (int, error) {
+				ok(t, e.Write(ctx, "x"))
+				return 42, fmt.Errorf("charge: %w", idempotency.Final(errNo))
+			})
+		}
+		for n := range 3 {
+			got, duplicate, err := charge(t.Context())
+			var final *idempotency.FinalError
+			if !errors.As(err, &final) || err.Error() != "charge: no" || got != 42 || duplicate != (n > 0) {
+				t.Errorf("call %d: %d, duplicate %t, %v", n, got, duplicate, err)
+			}
+			if errors.Is(err, errNo) != (n == 0) {
+				t.Errorf("call %d: the error is the work's own: %t", n, errors.Is(err, errNo))
+			}
+		}
+		written(t, e, "x", 0)
+	},
+	"a final error in the caller's transaction is stored with that": func(t *testing.T, e Engine) {
+		k := kit(t, e.Store)
+		fail := func(ctx context.Context) (bool, error) {
+			return k.Do(ctx, "s", "k", nil, func(ctx context.Context) error {
+				ok(t, e.Write(ctx, "inner"))
+				return idempotency.Final(errNo)
+			})
+		}
+		for _, commits := range []bool{false, true} {
+			ok(t, e.Within(commits, func(ctx context.Context) error {
+				if duplicate, err := fail(ctx); duplicate || !errors.Is(err, errNo) {
+					t.Errorf("duplicate %t, %v", duplicate, err)
+				}
+				return e.Write(ctx, "outer")
+			}))
+		}
+		if duplicate, err := fail(t.Context()); !duplicate || err == nil || err.Error() != "no" {
+			t.Errorf("duplicate %t, %v", duplicate, err)
+		}
+		written(t, e, "inner", 0)
+		written(t, e, "outer", 1)
+	},
+	"a final error whose result cannot be stored leaves the key free": func(t *testing.T, e Engine) {
+		k := kit(t, e.Store)
+		for range 2 {
+			_, duplicate, err := idempotency.Do(t.Context(), k, idempotency.Operation{Scope: "s", Key: "k"},
+				func(context.Context) (chan int, error) { return make(chan int), idempotency.Final(errNo) })
+			if duplicate || !errors.Is(err, errNo) {
+				t.Errorf("duplicate %t, %v", duplicate, err)
+			}
+		}
+	},
 	"another payload is ErrMismatch": func(t *testing.T, e Engine) {
 		k := kit(t, e.Store)
 		nothing := func(context.Context) error { return nil }

@@ -136,7 +136,7 @@ func (d *delivery) conclude(ctx context.Context, err error) (say func() error) {
 		return d.msg.Ack
 	case errors.Is(err, errStopping):
 		return d.msg.Nak
-	case errors.Is(err, ErrPermanent):
+	case errors.Is(err, ErrPermanent), errors.As(err, new(*idempotency.FinalError)):
 		return d.giveUp(ctx, "permanent", err)
 	case d.last > 0 && d.nth >= d.last:
 		return d.giveUp(ctx, "exhausted", err)

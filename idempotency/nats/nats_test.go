@@ -118,6 +118,7 @@ func TestPoisonIsGivenUp(t *testing.T) {
 		{"at the consumer's last delivery", 3, 0, "order-1", errBroken, 3},
 		{"at our own last delivery of an unlimited consumer", -1, 2, "order-1", errBroken, 2},
 		{"at the smaller of the two", 2, 5, "order-1", errBroken, 2},
+		{"at once when its error is final", -1, 0, "order-1", idempotency.Final(errors.New("no such customer")), 1},
 		{"at once when the handler says so", -1, 0, "order-1", fmt.Errorf("no such customer: %w", nats.ErrPermanent), 1},
 		{"at once when the message has no id", -1, 0, "", nil, 1},
 		{"at once when the id is no key", -1, 0, strings.Repeat("x", 129), nil, 1},
