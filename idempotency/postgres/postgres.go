@@ -31,8 +31,8 @@ type Options struct {
 	// another transaction (SQLSTATE 40001, 40P01).
 	Isolation pgx.TxIsoLevel
 	// Role writes the keys. Set it when handlers take another one (SET LOCAL
-	// ROLE): the kit takes it before it stores a reply. Default: the role that
-	// the work leaves.
+	// ROLE): the kit takes it before it stores a reply, at the cost of a round
+	// trip. Default: the role that the work leaves.
 	Role string
 }
 

@@ -135,7 +135,7 @@ func (t *tx) Commit(ctx context.Context, c idempotency.Claim, r idempotency.Repl
 		}
 		t.release()
 	}()
-	if err = t.work.life.end(); err != nil {
+	if err = t.work.end(); err != nil {
 		return expires, err
 	}
 	switch t.conn.PgConn().TxStatus() {
@@ -160,10 +160,12 @@ func (t *tx) Commit(ctx context.Context, c idempotency.Claim, r idempotency.Repl
 
 // close sends the closing batch.
 func (t *tx) close(ctx context.Context, c idempotency.Claim, r reply, expires time.Time) (stored bool, err error) {
-	var b pgx.Batch
-	if t.store.role != "" {
-		b.Queue(`SET LOCAL ROLE ` + t.store.role)
+	if t.store.role != "" { // not in the batch, whose statements pgx may prepare first
+		if _, err = t.conn.Exec(ctx, `SET LOCAL ROLE `+t.store.role); err != nil {
+			return false, err
+		}
 	}
+	var b pgx.Batch
 	if t.opened.reclaim {
 		b.Queue(t.store.sql.reclaim, c.Key.Scope, c.Key.Principal, c.Key.Value)
 	}
@@ -235,9 +237,7 @@ func (t *tx) Rollback(ctx context.Context) error {
 	if t.work == nil {
 		return nil // nothing was sent
 	}
-	if err := t.work.life.end(); err != nil {
-		_ = t.conn.Close(ctx)
-	}
+	_ = t.work.end()
 	if t.undo(ctx) {
 		return idempotency.ErrTxEnded
 	}

@@ -120,9 +120,13 @@ func (l *life) enter() bool { return l.use.TryRLock() }
 // errInUse is for work that returned while a goroutine of it goes on.
 var errInUse = errors.New("a goroutine of the work still uses its transaction: wait for it before you return")
 
-// end lets nothing more be sent and closes what was left open.
-func (l *life) end() error {
+// end lets nothing more be sent and closes what was left open. A connection on
+// which a goroutine of the work still waits is broken.
+func (t *workTx) end() error {
+	l := t.life
 	if !l.use.TryLock() {
+		_ = t.Conn().PgConn().Conn().Close()
+		l.use.Lock()
 		return unavailable("end the work", errInUse)
 	}
 	l.mu.Lock()
