@@ -14,6 +14,7 @@ type Fault struct {
 	after  bool
 	strike func() (goOn bool)
 	said   atomic.Int64
+	reads  atomic.Bool // strikes when something comes, once
 }
 
 var errBroken = errors.New("the connection broke")
@@ -60,6 +61,17 @@ func (c *faultyConn) Write(p []byte) (n int, err error) {
 	}
 	return n, err
 }
+
+// Read strikes before it reads. Nothing is taken from the server meanwhile.
+func (c *faultyConn) Read(p []byte) (n int, err error) {
+	if c.fault.reads.CompareAndSwap(true, false) {
+		c.fault.strike()
+	}
+	return c.Conn.Read(p)
+}
+
+// next has the fault strike after the next thing that is said.
+func (f *Fault) next() { f.at, f.after = f.said.Load()+1, true }
 
 // struck reports whether the service came as far as the fault.
 func (f *Fault) struck() bool { return f.said.Load() >= f.at }

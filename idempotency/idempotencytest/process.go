@@ -4,6 +4,7 @@ package idempotencytest
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -38,6 +39,8 @@ func RunFaults(t *testing.T, s Service) {
 	}
 	t.Run("a process killed at any boundary leaves all or nothing", func(t *testing.T) { killed(t, s) })
 	t.Run("a process stopped at any boundary frees its key", func(t *testing.T) { stopped(t, s) })
+	t.Run("a process stopped or killed inside a statement frees its key", func(t *testing.T) { inside(t, s, inStatement) })
+	t.Run("a process stopped or killed while it reads a result frees its key", func(t *testing.T) { inside(t, s, inResult) })
 	t.Run("a connection that breaks at any message leaves all or nothing", func(t *testing.T) { broken(t, s) })
 }
 
@@ -47,7 +50,8 @@ type child struct {
 	Key     string
 	At      int64
 	After   bool
-	Stops   bool // and goes on when it is told to; else it is killed
+	Inside  string // inStatement, inResult, or nothing
+	Stops   bool   // and goes on when it is told to; else it is killed
 	// MaxRun bounds its work, and so how long its key is taken once it is
 	// stopped; 0: the kit's default.
 	MaxRun time.Duration
@@ -57,6 +61,9 @@ const (
 	childVariable = "IDEMPOTENCYTEST_CHILD"
 	// firstMaxRun is that of a process that is to be stopped.
 	firstMaxRun = time.Second
+
+	inStatement = "statement"
+	inResult    = "result"
 
 	saysStopped  = "stopped"
 	saysAnswered = "answered "
@@ -75,7 +82,18 @@ func beChild(t *testing.T, s Service, text string) {
 		_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
 		return true
 	}}
-	got := order(t, s.Open(t, c.Address, f), c.Key, func(o *idempotency.Options) { o.MaxRun = c.MaxRun })
+	e := s.Open(t, c.Address, f)
+	got := ordered(t, e, c.Key, func(ctx context.Context) error {
+		switch c.Inside {
+		case inStatement:
+			f.next()
+			return e.Sleep(ctx, 10*patience)
+		case inResult:
+			f.reads.Store(true)
+			return e.Flood(ctx)
+		}
+		return nil
+	}, func(o *idempotency.Options) { o.MaxRun = c.MaxRun })
 	fmt.Println(saysAnswered + got)
 }
 
@@ -83,8 +101,18 @@ func beChild(t *testing.T, s Service, text string) {
 // answered: the status, and "true" after it for a replay.
 func order(t *testing.T, e Engine, key string, change ...func(*idempotency.Options)) string {
 	t.Helper()
+	return ordered(t, e, key, func(context.Context) error { return nil }, change...)
+}
+
+// ordered is order with something that the handler does after its effect.
+func ordered(t *testing.T, e Engine, key string, then func(context.Context) error, change ...func(*idempotency.Options)) string {
+	t.Helper()
 	w := post(kit(t, e.Store, change...).Handler(route, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := e.Write(r.Context(), key); err != nil {
+		err := e.Write(r.Context(), key)
+		if err == nil {
+			err = then(r.Context())
+		}
+		if err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
@@ -202,6 +230,37 @@ func stoppedWithTheLock(t *testing.T, e Engine, c child) {
 			t.Errorf("%s: both processes did the work", c.Key)
 		}
 		settled(t, e, c.Key, max(own, other))
+	}
+}
+
+// inside has a process stop, or die, while the server works for it. Nobody tells
+// the server, which has to end that by itself.
+func inside(t *testing.T, s Service, where string) {
+	address := s.Fresh(t)
+	e := s.Open(t, address, nil)
+	if e.Sleep == nil {
+		return // no server works for the process
+	}
+	for _, dies := range []bool{false, true} {
+		t.Run(fmt.Sprint("dies=", dies), func(t *testing.T) {
+			t.Parallel()
+			c := child{Address: address, Key: fmt.Sprint("inside-", where, dies), Inside: where, Stops: true}
+			p := stoppedAt(t, c)
+			if dies {
+				p.kill()
+			}
+			if other := order(t, e, c.Key); other != done {
+				t.Errorf("another process answered %q", other)
+			}
+			if !dies {
+				p.goOn()
+				if own := p.answer(); !strings.HasPrefix(own, "50") {
+					t.Errorf("the stopped process answered %q", own)
+				}
+			}
+			p.wait()
+			settled(t, e, c.Key, done)
+		})
 	}
 }
 

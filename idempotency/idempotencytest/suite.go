@@ -48,6 +48,12 @@ type Engine struct {
 	// Trusting: a Rollback of the engine does not tell yet that the work had
 	// ended the transaction. An engine that sets this repeats such work.
 	Trusting bool
+	// Sleep runs a statement that lasts so long, in the transaction that ctx
+	// carries. Nil: no server runs statements for the process.
+	Sleep func(ctx context.Context, d time.Duration) error
+	// Flood reads a result that is larger than what the network can hold.
+	// Nil: as for Sleep.
+	Flood func(ctx context.Context) error
 	// OneWriter: a transaction keeps every other one from writing.
 	OneWriter bool
 }

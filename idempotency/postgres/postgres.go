@@ -38,18 +38,20 @@ type Options struct {
 
 // Store keeps keys in one table.
 type Store struct {
-	pool      *pgxpool.Pool
-	name      string // schema and table, the namespace of the locks
-	isolation pgx.TxIsoLevel
-	role      string // quoted; empty: as it is
-	sql       statements
-	gone      purgeStatements
+	pool             *pgxpool.Pool
+	name             string // schema and table, the namespace of the locks
+	isolation        pgx.TxIsoLevel
+	isolationDefault bool   // Options names none
+	role             string // quoted; empty: as it is
+	sql              statements
+	gone             purgeStatements
 }
 
 var (
 	_ idempotency.Store    = (*Store)(nil)
 	_ idempotency.Reserver = (*Store)(nil)
 	_ idempotency.Purger   = (*Store)(nil)
+	_ idempotency.Checker  = (*Store)(nil)
 )
 
 // New makes a store on pool, which stays the caller's. The table comes from the
@@ -60,7 +62,7 @@ var (
 func New(pool *pgxpool.Pool, o Options) *Store {
 	table := pgx.Identifier{cmp.Or(o.Schema, "cronce"), cmp.Or(o.Table, "idempotency_keys")}.Sanitize()
 	isolation := cmp.Or(o.Isolation, pgx.ReadCommitted)
-	s := &Store{pool: pool, name: table, isolation: isolation, sql: newStatements(table, isolation), gone: newPurgeStatements(table)}
+	s := &Store{pool: pool, name: table, isolation: isolation, isolationDefault: o.Isolation == "", sql: newStatements(table, isolation), gone: newPurgeStatements(table)}
 	if o.Role != "" {
 		s.role = pgx.Identifier{o.Role}.Sanitize()
 	}

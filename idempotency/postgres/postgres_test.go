@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"net"
 	"testing"
 	"time"
@@ -104,7 +105,11 @@ func engineOn(t *testing.T, url string, f *idempotencytest.Fault) idempotencytes
 				WHERE scope = $1 AND principal = $2 AND key = $3`, k.Scope, k.Principal, k.Value, by)
 		},
 		Kill: func(ctx context.Context) {
-			must(t, other, `SELECT pg_terminate_backend($1, 60000)`, postgres.Tx(ctx).Conn().PgConn().PID())
+			var session int // which a pooler does not tell
+			if err := postgres.Tx(ctx).QueryRow(ctx, `SELECT pg_backend_pid()`).Scan(&session); err != nil {
+				t.Error(err)
+			}
+			must(t, other, `SELECT pg_terminate_backend($1, 60000)`, session)
 		},
 		End: func(ctx context.Context, commit bool) error {
 			ending := `ROLLBACK`
@@ -116,6 +121,14 @@ func engineOn(t *testing.T, url string, f *idempotencytest.Fault) idempotencytes
 		},
 		Chain: func(ctx context.Context) error {
 			_, err := postgres.Tx(ctx).Exec(ctx, `COMMIT AND CHAIN`)
+			return err
+		},
+		Sleep: func(ctx context.Context, d time.Duration) error {
+			_, err := postgres.Tx(ctx).Exec(ctx, fmt.Sprintf(`SELECT pg_sleep(%f)`, d.Seconds()))
+			return err
+		},
+		Flood: func(ctx context.Context) error {
+			_, err := postgres.Tx(ctx).Exec(ctx, `SELECT repeat('x', 1000) FROM generate_series(1, 100000)`)
 			return err
 		},
 		Within: func(commit bool, fn func(context.Context) error) error {
