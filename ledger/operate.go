@@ -21,7 +21,7 @@ var (
 	ErrBadInstant = errors.New("no run that the ledger can keep")
 	// ErrMayDouble: the run that an Entry repeats is not finished, was rerun
 	// already, or is gone. Nothing was written.
-	ErrMayDouble = errors.New("the run cannot be rerun")
+	ErrMayDouble = errors.New("the run was rerun already, is not finished, or is gone: look at it again")
 	// ErrSchema: the store's tables are not of this program's version.
 	ErrSchema = errors.New("the ledger's schema is not up to date")
 )

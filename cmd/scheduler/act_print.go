@@ -27,7 +27,7 @@ type rejectedJSON struct {
 	Why   string       `json:"why"`
 }
 
-// causeTexts are the causes for people, with the flag that overrides each.
+// causeTexts are the causes for people.
 var causeTexts = map[ledger.Cause]string{
 	ledger.NotThere:       "not in the ledger, or left out by another condition",
 	ledger.WrongState:     "in another state",

@@ -209,6 +209,10 @@ func (a *app) printPurge(reg *jobs.Registry, r cleanup.Report) error {
 		}
 	}
 	_, err := fmt.Fprintf(a.out, "%s %s and %s\n", verb, counted(r.Deleted, "expired key"), counted(r.Runs, "finished run"))
+	if r.History > 0 {
+		_, more := fmt.Fprintf(a.out, "%s %s of the ledger: acts, events, definitions, processes\n", verb, counted(r.History, "other row"))
+		err = errors.Join(err, more)
+	}
 	return errors.Join(err, printLeft(a.out, r))
 }
 
