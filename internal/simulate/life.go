@@ -33,12 +33,15 @@ func Life(seed uint64, o Options) (proof.Evidence, Tally, error) {
 	for range 1 + r.IntN(5) {
 		s.members = append(s.members, &member{})
 	}
+	if o.EventsOnly {
+		s.members = nil
+	}
 	if r.IntN(2) == 0 {
 		if err := w.functions(r, s.plan); err != nil {
 			return proof.Evidence{}, w.tally, err
 		}
 	}
-	if s.plan.timed = r.IntN(2) == 0; s.plan.timed { // half the lives have a platform beside
+	if s.plan.timed = r.IntN(2) == 0 || o.EventsOnly; s.plan.timed { // half the lives have a platform beside
 		for _, j := range s.plan.jobs {
 			w.tasks.Go(func() { w.deliver(j.ID) })
 		}
@@ -64,6 +67,11 @@ const spare = 30*time.Second + time.Minute
 func (s *script) calm() (proof.Evidence, error) {
 	ctx := context.Background()
 	s.settle()
+	var stuck []proof.Violation
+	if s.options.EventsOnly {
+		s.tasks.Wait()
+		stuck = s.goOn()
+	}
 	for _, m := range s.members {
 		if m.up() {
 			m.process.freeze(0)
@@ -91,6 +99,7 @@ func (s *script) calm() (proof.Evidence, error) {
 	e, err := s.witness.Evidence(ctx, now.Add(-5*time.Second))
 	s.must(err)
 	s.complete(&e, due)
+	e.Seen = append(e.Seen, stuck...)
 	// A call of a process that stopped while suspended outlives the evidence.
 	time.Sleep(time.Until(s.thawed) + 5*time.Minute)
 	return e, s.err

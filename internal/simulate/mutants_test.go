@@ -23,6 +23,7 @@ var mutants = []struct {
 }{
 	{"only a lease's holder records", ledgerOf(unfenced), []proof.Rule{proof.Unfenced}},
 	{"a lease has a token of its own", ledgerOf(tokenless), []proof.Rule{proof.Unfenced}},
+	{"an event works on the run that holds its job's slot", selfish(), []proof.Rule{proof.Stuck}},
 	{"a lease lapses", ledgerOf(eternal), []proof.Rule{proof.Stuck}},
 	{"the watermark moves with the rows", ledgerOf(watermarkFirst), []proof.Rule{proof.Lost}},
 	{"a plan is admitted from where the job stands", ledgerOf(anyPlan), []proof.Rule{proof.Stray, proof.Lost}},

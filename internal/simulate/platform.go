@@ -105,7 +105,8 @@ func (w *world) brief(reg *jobs.Registry, kind string, limit time.Duration, l ex
 	p.ledger = l
 	ctx, cancel := context.WithTimeout(alive, limit)
 	e, err := executor.New(executor.Config{Registry: reg, Ledger: w.asks(p), Caller: p, Process: p.id, Grace: 5 * time.Second, Random: p.source()})
-	return e, ctx, func() { cancel(); p.cancel() }, err
+	spare := w.mayDie(p, limit)
+	return e, ctx, func() { spare(); cancel(); p.cancel() }, err
 }
 
 // sleep waits while the storm lasts.

@@ -41,7 +41,10 @@ var acts = []act{
 
 // storm runs the script for about this long, leaps not counted.
 func (s *script) storm(length time.Duration) {
-	total := 0
+	acts, total := acts, 0
+	if s.options.EventsOnly {
+		acts = eventActs
+	}
 	for _, a := range acts {
 		total += a.weight
 	}
@@ -203,7 +206,7 @@ func (s *script) act(states ...ledger.State) ledger.Act {
 
 func (s *script) redrive() {
 	a := s.act(ledger.Dead)
-	a.Force = s.IntN(4) == 0
+	a.Force = s.IntN(4) == 0 && !s.options.EventsOnly // a forced one takes no slot: it is a tick that works on it
 	got, err := s.ledger.Redrive(context.Background(), a)
 	s.must(err)
 	s.note(func(t *Tally) { t.Redrives += len(got.Changed) })

@@ -42,6 +42,8 @@ type Options struct {
 	FirstLease bool
 	// Floor makes the instant of a platform's event; default Schedule.Last.
 	Floor func(s *schedule.Schedule, at time.Time) time.Time
+	// EventsOnly is a deployment of functions on a ledger: no daemon, no tick.
+	EventsOnly bool
 	// Instants are what an operator backfills of a span; default the instants
 	// by the schedules that planned them.
 	Instants func(w *proof.Witness, j jobs.Job, from, to time.Time) []time.Time
