@@ -16,6 +16,7 @@ type network process
 type passage struct {
 	unsent, cut, mute, twice bool
 	dial, out, back, again   time.Duration // again: how much later the double arrives
+	knows                    time.Duration // of the clocks' jumps, when the call was handed over
 }
 
 func (n *network) passage(c executor.Call) passage {
@@ -40,6 +41,7 @@ func (n *network) passage(c executor.Call) passage {
 func (n *network) Call(ctx context.Context, c executor.Call) executor.Answer {
 	p := (*process)(n)
 	way := n.passage(c)
+	way.knows = p.knows()
 	p.wait(ctx, way.dial)
 	p.thaw(c.RunID)
 	switch {
@@ -84,7 +86,9 @@ func (n *network) Call(ctx context.Context, c executor.Call) executor.Answer {
 // carry takes a call to its target, and the answer back.
 func (n *network) carry(c executor.Call, way passage) <-chan executor.Answer {
 	answer := make(chan executor.Answer, 1)
-	t, sent := n.w.target(c.Work.Call.Target), (*process)(n).ledgerTime()
+	// The ledger's clock, but for the jumps of which the process had not heard when
+	// it fixed the time until which the call may be sent.
+	t, sent := n.w.target(c.Work.Call.Target), time.Now().Add(way.knows).Round(0).UTC()
 	n.w.tasks.Go(func() {
 		time.Sleep(way.out)
 		a := t.serve(c, sent)

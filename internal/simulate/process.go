@@ -168,12 +168,12 @@ func (p *process) hear(jumped time.Duration) {
 	p.mu.Unlock()
 }
 
-// ledgerTime is the ledger's clock, but for the jumps that the process cannot
-// have heard of.
-func (p *process) ledgerTime() time.Time {
+// knows is how far the clocks had jumped when the process last heard of the
+// ledger's.
+func (p *process) knows() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return time.Now().Add(p.heard).Round(0).UTC()
+	return p.heard
 }
 
 // told is what the process takes an answer's time for.
@@ -247,7 +247,6 @@ func (p *process) Get(ctx context.Context, runID string) (run ledger.Run, attemp
 
 // Call is the executor's way out.
 func (p *process) Call(ctx context.Context, c executor.Call) executor.Answer {
-	p.thaw(c.RunID)
 	a := p.caller.Call(ctx, c)
 	p.thaw(c.RunID)
 	return a
