@@ -35,7 +35,7 @@ func (s *script) goOn() (stuck []proof.Violation) {
 		if j.Disabled || !s.everSlotted(j.ID) {
 			continue
 		}
-		_ = s.ledger.Resume(context.Background(), j.ID, "op", "simulated") // a job that was never seen is refused
+		_ = s.ledger.Resume(context.Background(), j.ID, ledger.Actor{By: "op", Why: "simulated"}) // a job that was never seen is refused
 		left := s.slotted(j.ID)
 		for end := time.Now().Add(patience); len(left) > 0 && time.Now().Before(end); left = s.slotted(j.ID) {
 			next := j.Parsed().Next(s.Now())
