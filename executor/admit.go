@@ -56,7 +56,7 @@ func (e *Executor) admit(ctx context.Context, b batch) bool {
 	a := ledger.Admission{
 		Plans: b.plans, Owner: e.cfg.Process, Token: e.dice.token(), LeaseFor: e.cfg.Lease,
 	}
-	start := time.Now()
+	start := e.cfg.now()
 	got, err := e.cfg.Ledger.Admit(ctx, a)
 	if e.failed(e.asked("admit", start, err)) {
 		e.lost = append(e.lost, lostLease{a.Token, start})
@@ -155,5 +155,5 @@ func (e *Executor) failed(err error) bool {
 
 // final reports whether asking the ledger again cannot help.
 func final(err error) bool {
-	return errors.Is(err, ledger.ErrOtherRegistry) || errors.Is(err, ledger.ErrSchema)
+	return errors.Is(err, ledger.ErrOtherRegistry) || errors.Is(err, ledger.ErrSchema) || errors.Is(err, ledger.ErrBadInstant)
 }

@@ -26,14 +26,14 @@ func (e *Executor) startCalls(ctx context.Context) {
 // place, so that a busy executor keeps its goroutines.
 func (e *Executor) serve(ctx context.Context, w ledger.Work) {
 	for ok := true; ok; w, ok = e.queue.take() {
-		o, sent := e.attempt(ctx, w)
+		o, shut := e.attempt(ctx, w)
 		e.queue.done(w)
 		if o.State == "" {
 			continue // the lease is gone, and so is the right to say anything
 		}
 		e.rec.put(o, w)
-		if !sent {
-			e.giveBack(e.queue.close(w.Call.Target, time.Now().Add(o.Wait)), o.Wait)
+		if shut {
+			e.giveBack(e.queue.close(w.Call.Target, time.Now().Add(o.Wait)), o.Wait, o.WaitsFor)
 		}
 		if e.queue.low() {
 			signal(e.wake)
@@ -52,13 +52,14 @@ func roomFor(ctx context.Context, d time.Duration) bool {
 	return ctx.Err() == nil && (!bounded || time.Until(deadline) >= d)
 }
 
-// attempt makes one call and judges its answer. sent is false where the target
-// could not be called at all; an outcome without a state is not recorded.
-func (e *Executor) attempt(ctx context.Context, w ledger.Work) (o ledger.Outcome, sent bool) {
+// attempt makes one call and judges its answer. shut: the target cannot be
+// called at all now, for as long as the outcome waits. An outcome without a
+// state is not recorded.
+func (e *Executor) attempt(ctx context.Context, w ledger.Work) (o ledger.Outcome, shut bool) {
 	now := e.clock.now()
 	lease := ledger.Lease{RunID: w.RunID, Token: w.Token}
 	if !now.Before(w.SendBefore) {
-		return ledger.Outcome{Lease: lease, State: ledger.Dead, Reason: ledger.KeyExpired, Failures: w.Failures}, true
+		return ledger.Outcome{Lease: lease, State: ledger.Dead, Reason: ledger.KeyExpired, Failures: w.Failures}, false
 	}
 	if !e.held.holds(lease) {
 		e.held.drop(lease)
@@ -68,14 +69,12 @@ func (e *Executor) attempt(ctx context.Context, w ledger.Work) (o ledger.Outcome
 	if !roomFor(ctx, min(attemptFloor, w.Call.Timeout)) {
 		return ledger.Outcome{Lease: lease, State: ledger.Planned, Failures: w.Failures}, false
 	}
-	start := time.Now()
-	ctx, cancel := context.WithTimeout(ctx, w.Call.Timeout)
-	a := e.cfg.Caller.Call(ctx, Call{
+	start := e.cfg.now()
+	c := Call{
 		Work: w, Registry: e.cfg.Registry.Name(),
-		// Without its monotonic reading, which stands still while a machine sleeps.
-		SendUntil: start.Add(w.SendBefore.Sub(e.clock.latest())).Round(0),
-	})
-	cancel()
+		SendUntil: start.Add(w.SendBefore.Sub(e.clock.latest())),
+	}
+	a := e.call(ctx, c)
 	took := time.Since(start)
 	if !a.Unsent {
 		e.cfg.Observer.Started(w, now.Sub(w.ScheduledAt))
@@ -85,7 +84,7 @@ func (e *Executor) attempt(ctx context.Context, w ledger.Work) (o ledger.Outcome
 	o = judge(w, a, e.dice.share)
 	if a.Unsent {
 		e.logUnsent(w, a, o)
-		return o, false
+		return o, !c.TooLate(e.cfg.now())
 	}
 	o.Attempt = ledger.Attempt{
 		RunID: w.RunID, N: w.Attempt, StartedAt: now, FinishedAt: now.Add(took),
@@ -93,7 +92,18 @@ func (e *Executor) attempt(ctx context.Context, w ledger.Work) (o ledger.Outcome
 		Owner: e.cfg.Process,
 	}
 	e.logAttempt(w, a, o, took)
-	return o, true
+	return o, false
+}
+
+// call asks the caller, unless the send-before time may have come already: the
+// ledger's clock rules, and its next claim finds the run expired.
+func (e *Executor) call(ctx context.Context, c Call) Answer {
+	if c.TooLate(e.cfg.now()) {
+		return Answer{Unsent: true, Error: "not sent: the run's send-before time may have come"}
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.Call.Timeout)
+	defer cancel()
+	return e.cfg.Caller.Call(ctx, c)
 }
 
 func (e *Executor) logAttempt(w ledger.Work, a Answer, o ledger.Outcome, took time.Duration) {
@@ -129,12 +139,13 @@ func (e *Executor) logUnsent(w ledger.Work, a Answer, o ledger.Outcome) {
 		"run", w.RunID, "job", w.JobID, "target", w.Call.Target, "wait", o.Wait.Round(time.Millisecond).String(), "error", a.Error)
 }
 
-// giveBack returns leases of runs that were not sent, due again after wait.
-func (e *Executor) giveBack(runs []*ledger.Work, wait time.Duration) {
+// giveBack returns leases of runs that were not sent, due again after wait, and
+// says why where that is known.
+func (e *Executor) giveBack(runs []*ledger.Work, wait time.Duration, why ledger.WaitReason) {
 	for _, w := range runs {
 		e.rec.put(ledger.Outcome{
 			Lease: ledger.Lease{RunID: w.RunID, Token: w.Token},
-			State: ledger.Planned, Wait: wait, Failures: w.Failures,
+			State: ledger.Planned, Wait: wait, WaitsFor: why, Failures: w.Failures,
 		}, *w)
 	}
 }

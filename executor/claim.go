@@ -29,7 +29,7 @@ func (e *Executor) claim(ctx context.Context, limit int) {
 	c := ledger.Claim{Owner: e.cfg.Process, Token: e.dice.token(), Limit: limit, LeaseFor: e.cfg.Lease}
 	c.BusyTargets, c.BusyJobs = e.queue.busy(time.Now())
 	e.claims.taken()
-	start := time.Now()
+	start := e.cfg.now()
 	got, err := e.cfg.Ledger.Claim(ctx, c)
 	if e.failed(e.asked("claim", start, err)) {
 		e.lost = append(e.lost, lostLease{c.Token, start})
@@ -100,11 +100,11 @@ type lostLease struct {
 func (e *Executor) recall(ctx context.Context, take func(work []ledger.Work, asked time.Time)) {
 	for len(e.lost) > 0 && !time.Now().Before(e.retryAt) {
 		l := e.lost[0]
-		if time.Since(l.asked) > e.cfg.Lease {
+		if elapsed(e.cfg.now(), l.asked) > e.cfg.Lease {
 			e.lost = e.lost[1:] // lapsed by now, if it was ever had
 			continue
 		}
-		start := time.Now()
+		start := e.cfg.now()
 		work, err := e.cfg.Ledger.Recall(ctx, l.token)
 		if e.failed(e.asked("recall", start, err)) {
 			return
@@ -125,7 +125,7 @@ func (e *Executor) recallOnce(ctx context.Context) {
 	e.retryAt = time.Time{}
 	e.recall(ctx, func(work []ledger.Work, _ time.Time) {
 		for i := range work {
-			e.giveBack([]*ledger.Work{&work[i]}, 0)
+			e.giveBack([]*ledger.Work{&work[i]}, 0, ledger.WaitReason{})
 		}
 	})
 }

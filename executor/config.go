@@ -48,6 +48,8 @@ type Config struct {
 	Logger   *slog.Logger // default: none
 	Observer Observer     // default: none
 	Alarm    Alarm        // default: time.Ticker
+
+	now func() time.Time // reads this machine's clocks; default time.Now
 }
 
 func (c Config) withDefaults() (Config, error) {
@@ -74,6 +76,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.Observer == nil {
 		c.Observer = Silent{}
+	}
+	if c.now == nil {
+		c.now = time.Now
 	}
 	if c.Alarm == nil {
 		c.Alarm = &ticker{}

@@ -43,7 +43,7 @@ func (e *Executor) Drive(ctx context.Context, entry ledger.Entry) (ledger.Run, e
 	entry.YieldToDue = true
 	entry.Owner, entry.Token, entry.LeaseFor = e.cfg.Process, e.dice.token(), e.cfg.Lease
 	for {
-		start := time.Now()
+		start := e.cfg.now()
 		got, err := e.cfg.Ledger.Enter(ctx, entry)
 		if err = e.asked("enter", start, err); err != nil {
 			return ledger.Run{}, err
@@ -64,7 +64,7 @@ func (e *Executor) driveFirst(ctx context.Context, runID string) error {
 	if !roomFor(ctx, attemptFloor) {
 		return fmt.Errorf("%w (%s)", ErrHeldUp, runID)
 	}
-	start := time.Now()
+	start := e.cfg.now()
 	work, err := e.claimOne(ctx, runID)
 	if err != nil {
 		return err
@@ -93,7 +93,7 @@ func (e *Executor) driveOn(ctx context.Context, run ledger.Run, work *ledger.Wor
 		if !e.sleepUntil(ctx, run) {
 			return run, nil
 		}
-		start = time.Now()
+		start = e.cfg.now()
 		if work, err = e.claimOne(ctx, run.ID); err != nil {
 			return run, err
 		}
@@ -131,7 +131,7 @@ func (e *Executor) afterwards(ctx context.Context) (context.Context, context.Can
 
 // row reads the run from the ledger.
 func (e *Executor) row(ctx context.Context, runID string) (ledger.Run, error) {
-	start := time.Now()
+	start := e.cfg.now()
 	run, _, err := e.cfg.Ledger.Get(ctx, runID)
 	return run, e.asked("get", start, err)
 }
@@ -152,7 +152,7 @@ func (e *Executor) claimOne(ctx context.Context, runID string) (*ledger.Work, er
 		Owner: e.cfg.Process, Token: e.dice.token(), Limit: 1, LeaseFor: e.cfg.Lease,
 		Only: []string{runID},
 	}
-	start := time.Now()
+	start := e.cfg.now()
 	got, err := e.cfg.Ledger.Claim(ctx, c)
 	if err = e.asked("claim", start, err); err != nil {
 		return nil, err

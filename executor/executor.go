@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"github.com/cronce/cronce/ledger"
 )
 
 const (
@@ -49,12 +51,13 @@ func New(cfg Config) (*Executor, error) {
 		return nil, err
 	}
 	e := &Executor{
-		cfg: cfg, plan: newPlanner(cfg.Registry, cfg.OnTime), held: newHeld(),
+		cfg: cfg, plan: newPlanner(cfg.Registry, cfg.OnTime), held: newHeld(cfg.now),
 		beat: make(chan struct{}, 1), pulse: make(chan struct{}, 1), wake: make(chan struct{}, 1),
 		poll:    pollEvery,
 		version: cfg.Registry.Version(),
 		health:  health{fails: map[string]trouble{}},
 		dice:    dice{source: cfg.Random},
+		clock:   storeClock{local: cfg.now},
 	}
 	e.queue = newQueue(cfg.MaxInFlight, e.limitOf)
 	e.queue.pace(firstAhead)
@@ -70,9 +73,10 @@ func (e *Executor) limitOf(target string) int {
 // Run plans and executes until ctx ends, then stops gracefully: nothing new is
 // planned, claimed or sent; calls in flight get Config.Grace to end and their
 // outcomes are recorded; what is left keeps its lease, which lapses. A ledger
-// that fails is asked again for as long as Run lasts; one that is not this
-// registry's, or of another schema, ends it at once (ledger.ErrOtherRegistry,
-// ledger.ErrSchema).
+// that fails is asked again for as long as Run lasts. What asking again cannot
+// mend ends it at once: the ledger of another registry or of another schema, or
+// a plan that no ledger can keep (ledger.ErrOtherRegistry, ledger.ErrSchema,
+// ledger.ErrBadInstant).
 func (e *Executor) Run(ctx context.Context) error {
 	e.stays = true
 	// What is recorded and renewed during the stop must survive ctx.
@@ -84,8 +88,9 @@ func (e *Executor) Run(ctx context.Context) error {
 
 	err := e.startAlarm()
 	if err == nil {
-		err = errors.Join(e.loop(ctx, after, func() bool { return false }), e.cfg.Alarm.Stop())
+		err = e.loop(ctx, after, func() bool { return false })
 	}
+	err = errors.Join(err, e.cfg.Alarm.Stop()) // one wake-up may stand although the other failed
 	e.stop(after)
 	cancel()
 	group.Wait()
@@ -164,7 +169,7 @@ func (e *Executor) idle() time.Duration {
 // stop gives back what was leased and not sent, also by an admission or a claim
 // that the stop cut off, waits for what is in flight, records it and signs off.
 func (e *Executor) stop(ctx context.Context) {
-	e.giveBack(e.queue.drain(), 0) // first: a call that ends would take what waits
+	e.giveBack(e.queue.drain(), 0, ledger.WaitReason{}) // first: a call that ends would take what waits
 	e.recallOnce(ctx)
 	if !waitFor(ctx, &e.calls, e.cfg.Grace) {
 		in, _, _ := e.queue.size()

@@ -12,16 +12,17 @@ import (
 // held are the leases of this process, from the moment they are got to the
 // moment the ledger has the outcome.
 type held struct {
+	now  func() time.Time
 	mu   sync.Mutex
 	runs map[string]lease
 }
 
 type lease struct {
 	token string
-	until time.Time // on this process's clock, counted from before it was asked for
+	until time.Time // on this machine's clocks, counted from before it was asked for
 }
 
-func newHeld() *held { return &held{runs: map[string]lease{}} }
+func newHeld(now func() time.Time) *held { return &held{now: now, runs: map[string]lease{}} }
 
 // add notes leases that last until then.
 func (h *held) add(work []ledger.Work, until time.Time) {
@@ -57,7 +58,7 @@ func (h *held) holds(l ledger.Lease) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	got, ok := h.runs[l.RunID]
-	return ok && got.token == l.Token && time.Now().Before(got.until)
+	return ok && got.token == l.Token && !Past(h.now(), got.until)
 }
 
 func (h *held) all() []ledger.Lease {
@@ -97,12 +98,12 @@ func (e *Executor) keepLeases(ctx context.Context) {
 func (e *Executor) renew(ctx context.Context) {
 	// What has waited here for a whole lease is more than this process can
 	// start: others may have a place for it.
-	e.giveBack(append(e.queue.stale(e.clock.now()), e.queue.excess()...), 0)
+	e.giveBack(append(e.queue.stale(e.clock.now()), e.queue.excess()...), 0, ledger.WaitReason{})
 	leases := e.held.all()
 	if len(leases) == 0 {
 		return
 	}
-	start := time.Now()
+	start := e.cfg.now()
 	lost, err := e.cfg.Ledger.Extend(ctx, leases, e.cfg.Lease)
 	if e.asked("extend", start, err) != nil {
 		return // the next beat tries again; a lease that lapses is safe

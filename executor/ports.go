@@ -50,8 +50,8 @@ type Ledger interface {
 type Call struct {
 	ledger.Work
 	Registry string // the registry's name: the principal at the target
-	// SendUntil is SendBefore on this machine's clock, however far that is
-	// from the ledger's: nothing is sent from it on. Zero: no bound.
+	// SendUntil is SendBefore on this machine's clocks, however far those are
+	// from the ledger's: nothing is sent from it on; see TooLate. Zero: no bound.
 	SendUntil time.Time
 }
 
@@ -66,7 +66,11 @@ type Answer struct {
 	Detail     string        // a built-in job's report
 	// Unsent: nothing was sent (the breaker is open, the target is not
 	// configured here); uses no attempt. RetryAfter says when to try again.
+	// Until then no run is sent to this target, unless this one alone was
+	// TooLate.
 	Unsent bool
+	// WaitsFor says why a run was Unsent, for the run's row.
+	WaitsFor ledger.WaitReason
 }
 
 // Caller makes attempts. It is handed a context whose deadline is the end of

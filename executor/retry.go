@@ -25,6 +25,7 @@ func judge(w ledger.Work, a Answer, rnd func() float64) ledger.Outcome {
 	case a.Unsent:
 		o.State = ledger.Planned
 		o.Wait = orElse(a.RetryAfter, unsentWait)
+		o.WaitsFor = waitReason(a)
 		return o
 	case a.Kind == ledger.Fresh, a.Kind == ledger.Replay:
 		o.State = ledger.Succeeded
@@ -45,6 +46,15 @@ func judge(w ledger.Work, a Answer, rnd func() float64) ledger.Outcome {
 		return o
 	}
 	return afterFailure(o, w.Call, a, rnd)
+}
+
+// waitReason is why a call was not sent, as the run's row has it.
+func waitReason(a Answer) ledger.WaitReason {
+	why := a.WaitsFor
+	if why.Code == "" {
+		why = ledger.WaitReason{Code: ledger.NotSent, Text: a.Error}
+	}
+	return why
 }
 
 func afterFailure(o ledger.Outcome, c ledger.Call, a Answer, rnd func() float64) ledger.Outcome {

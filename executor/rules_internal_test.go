@@ -30,7 +30,7 @@ func TestNothingIsCalledPastSendBeforeOrItsLease(t *testing.T) {
 		"after its lease has lapsed": {time.Minute, -time.Second, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := &Executor{cfg: Config{Caller: never{t}, Observer: Silent{}, Logger: slog.New(slog.DiscardHandler)}, held: newHeld(), queue: newQueue(1, func(string) int { return 0 })}
+			e := &Executor{cfg: Config{now: time.Now, Caller: never{t}, Observer: Silent{}, Logger: slog.New(slog.DiscardHandler)}, held: newHeld(time.Now), clock: storeClock{local: time.Now}, queue: newQueue(1, func(string) int { return 0 })}
 			w := ledger.Work{RunID: "tick@2026-11-21T07:00:00Z", Token: "t", SendBefore: time.Now().Add(c.sendBefore), Call: ledger.Call{Timeout: time.Minute}}
 			e.held.add([]ledger.Work{w}, time.Now().Add(c.lease))
 			if o, _ := e.attempt(t.Context(), w); o.State != c.want || o.Reason != c.reason {
@@ -57,7 +57,7 @@ func TestSendBeforeIsTheLedgersTimeOnAnyClock(t *testing.T) {
 	}
 	for _, skew := range []time.Duration{-5 * time.Hour, 0, 5 * time.Hour} {
 		var target toldUntil
-		e := &Executor{cfg: Config{Registry: reg, Caller: &target, Observer: Silent{}, Logger: slog.New(slog.DiscardHandler)}, held: newHeld()}
+		e := &Executor{cfg: Config{now: time.Now, Registry: reg, Caller: &target, Observer: Silent{}, Logger: slog.New(slog.DiscardHandler)}, held: newHeld(time.Now), clock: storeClock{local: time.Now}}
 		e.clock.set(time.Now().Add(skew), time.Now())
 		w := ledger.Work{RunID: "r", Token: "t", SendBefore: e.clock.now().Add(time.Hour), Call: ledger.Call{Timeout: time.Minute}}
 		e.held.add([]ledger.Work{w}, time.Now().Add(time.Minute))

@@ -50,7 +50,7 @@ func (e *Executor) declares(jobID string) (place int, hash string, held bool) {
 // heartbeat keeps this process among the living, and looks at the standings
 // again when who lives has changed.
 func (e *Executor) heartbeat(ctx context.Context) {
-	start := time.Now()
+	start := e.cfg.now()
 	pulse, err := e.cfg.Ledger.Beat(ctx, e.cfg.Process)
 	if errors.Is(err, ledger.ErrNotFound) {
 		e.living = nil

@@ -73,6 +73,7 @@ type Outcome struct {
 	Replayed bool
 	Failures int           // the budget used, this attempt included
 	Wait     time.Duration // Retrying and Planned: due again after this, on the store's clock
+	WaitsFor WaitReason    // Planned: why the run was not sent, if that is known
 	// Attempt is what is added to the run's history; its zero value (N == 0)
 	// adds nothing.
 	Attempt Attempt

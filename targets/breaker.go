@@ -33,7 +33,7 @@ var (
 // decides: closed, or open again.
 type breaker struct {
 	cb    *gobreaker.CircuitBreaker[executor.Answer]
-	until atomic.Int64 // when the open state ends, Unix nanoseconds
+	until atomic.Pointer[time.Time] // when the open state ends; nil: it never began
 }
 
 func newBreaker(target string, failures int, openFor time.Duration, log *slog.Logger) *breaker {
@@ -46,7 +46,8 @@ func newBreaker(target string, failures int, openFor time.Duration, log *slog.Lo
 		IsExcluded:  func(err error) bool { return errors.Is(err, errNoVerdict) },
 		OnStateChange: func(_ string, from, to gobreaker.State) {
 			if to == gobreaker.StateOpen {
-				b.until.Store(time.Now().Add(openFor).UnixNano())
+				until := time.Now().Add(openFor)
+				b.until.Store(&until)
 			}
 			log.Info("breaker", "target", target, "from", from.String(), "to", to.String())
 		},
@@ -63,9 +64,9 @@ func (b *breaker) do(ctx context.Context, attempt func() executor.Answer) execut
 	})
 	switch {
 	case errors.Is(err, gobreaker.ErrOpenState):
-		return unsent("the breaker is open: the target's last calls all failed", b.left())
+		return unsent(ledger.BreakerOpen, "the breaker is open: the target's last calls all failed", b.left())
 	case errors.Is(err, gobreaker.ErrTooManyRequests):
-		return unsent("the breaker is half-open: another call is trying the target out", probeWait)
+		return unsent(ledger.BreakerOpen, "the breaker is half-open: another call is trying the target out", probeWait)
 	}
 	return a
 }
@@ -73,7 +74,11 @@ func (b *breaker) do(ctx context.Context, attempt func() executor.Answer) execut
 // left is the time until the breaker lets a call through. The millisecond is
 // for gobreaker, which stays open at the very instant of its timeout.
 func (b *breaker) left() time.Duration {
-	return max(time.Until(time.Unix(0, b.until.Load())), 0) + time.Millisecond
+	until := b.until.Load()
+	if until == nil {
+		return time.Millisecond
+	}
+	return max(time.Until(*until), 0) + time.Millisecond
 }
 
 func (b *breaker) state() string { return b.cb.State().String() }
@@ -95,6 +100,9 @@ func verdict(ctx context.Context, a executor.Answer) error {
 }
 
 // unsent is the answer when nothing was sent and the run is to wait.
-func unsent(why string, wait time.Duration) executor.Answer {
-	return executor.Answer{Unsent: true, Error: "not sent: " + why, RetryAfter: wait}
+func unsent(code ledger.WaitCode, why string, wait time.Duration) executor.Answer {
+	return executor.Answer{
+		Unsent: true, Error: "not sent: " + why, RetryAfter: wait,
+		WaitsFor: ledger.WaitReason{Code: code, Text: why},
+	}
 }

@@ -70,7 +70,7 @@ func newTransport(c Config) *http.Transport {
 func (t *Targets) Call(ctx context.Context, c executor.Call) executor.Answer {
 	to, ok := t.byName[c.Call.Target]
 	if !ok {
-		return unsent("this process has no target "+quoted(c.Call.Target), notHereWait)
+		return unsent(ledger.NotConfigured, "this process has no target "+quoted(c.Call.Target), notHereWait)
 	}
 	a := to.breaker.do(ctx, func() executor.Answer { return t.attempt(ctx, to, c, nil) })
 	if a.Error != "" {
@@ -109,9 +109,9 @@ func (t *Targets) send(ctx context.Context, to *target, u *url.URL, c executor.C
 	if err := to.signer.sign(ctx, req, c.Call.Body, c.Call.Scopes); err != nil {
 		return req, unauthorized(ctx, asUnsigned(err))
 	}
-	if !c.SendUntil.IsZero() && !time.Now().Before(c.SendUntil) {
+	if c.TooLate(t.now()) {
 		// The ledger's clock rules: it finds the run expired.
-		return req, unsent("the run's time to be sent is over", 0)
+		return req, unsent(ledger.NotSent, "the run's time to be sent is over", 0)
 	}
 	res, err := t.transport.RoundTrip(req)
 	if err != nil {
@@ -124,7 +124,7 @@ func (t *Targets) send(ctx context.Context, to *target, u *url.URL, c executor.C
 	if r.code != "" && strings.Contains(req.Header.Get("Authorization"), r.code) {
 		r.code = "" // a target that sends the token back as a code
 	}
-	return req, classify(r, time.Now())
+	return req, classify(r, t.now())
 }
 
 // request builds the request without its credentials. Its body cannot be
@@ -172,9 +172,9 @@ func unauthorized(ctx context.Context, u *unsignedError) executor.Answer {
 		return executor.Answer{Kind: ledger.Refused, Reason: ledger.Unauthorized, Error: "not sent: " + u.why}
 	}
 	if errors.Is(ctx.Err(), context.Canceled) {
-		return unsent("the caller stopped", 0)
+		return unsent(ledger.NotSent, "the caller stopped", 0)
 	}
-	return unsent(u.why, u.wait)
+	return unsent(ledger.NoToken, u.why, u.wait)
 }
 
 // unsendable is the answer to a call that no attempt could send.

@@ -10,6 +10,8 @@ import (
 
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/clientcredentials"
+
+	"github.com/cronce/cronce/executor"
 )
 
 const (
@@ -120,15 +122,15 @@ func (g *grant) get(ctx context.Context) (string, error) {
 func (g *grant) now() (*pending, string, *unsignedError) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	now := time.Now()
-	if g.token != "" && now.Before(g.fresh) {
+	now := g.tokens.now()
+	if g.token != "" && !executor.Past(now, g.fresh) {
 		return nil, g.token, nil
 	}
 	if g.pending != nil {
 		return g.pending, "", nil
 	}
 	if now.Before(g.notUntil) {
-		if g.token != "" && now.Before(g.expires) {
+		if g.token != "" && !executor.Past(now, g.expires) {
 			return nil, g.token, nil
 		}
 		return nil, "", &unsignedError{why: g.failure.why, wait: g.notUntil.Sub(now)}
@@ -146,7 +148,7 @@ func (g *grant) now() (*pending, string, *unsignedError) {
 func (g *grant) fetch(ctx context.Context, p *pending) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTime)
 	defer cancel()
-	asked := time.Now()
+	asked := g.tokens.now()
 	t, err := g.config.Token(context.WithValue(ctx, oauth2.HTTPClient, g.tokens.client))
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -163,7 +165,7 @@ func (g *grant) fetch(ctx context.Context, p *pending) {
 		p.err = failure
 	default:
 		g.wait(failure)
-		if g.token != "" && time.Now().Before(g.expires) {
+		if g.token != "" && !executor.Past(g.tokens.now(), g.expires) {
 			p.token = g.token
 			return
 		}
@@ -175,7 +177,7 @@ func (g *grant) fetch(ctx context.Context, p *pending) {
 func (g *grant) wait(failure *unsignedError) {
 	g.holdOff = min(max(2*g.holdOff, firstHoldOff), maxHoldOff)
 	failure.wait = g.holdOff
-	g.failure, g.notUntil = failure, time.Now().Add(g.holdOff)
+	g.failure, g.notUntil = failure, g.tokens.now().Add(g.holdOff)
 }
 
 // drop forgets a token that a target refused.
@@ -190,6 +192,7 @@ func (g *grant) drop(token string) {
 // tokens owns the requests for tokens.
 type tokens struct {
 	client *http.Client
+	now    func() time.Time
 	ctx    context.Context
 	cancel context.CancelFunc
 	mu     sync.Mutex
@@ -197,9 +200,9 @@ type tokens struct {
 	wg     sync.WaitGroup
 }
 
-func newTokens(transport http.RoundTripper) *tokens {
+func newTokens(transport http.RoundTripper, now func() time.Time) *tokens {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &tokens{ctx: ctx, cancel: cancel, client: &http.Client{
+	return &tokens{now: now, ctx: ctx, cancel: cancel, client: &http.Client{
 		Transport:     transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/ledger"
 )
 
 // Probed is what came of one request of a probe.
@@ -35,7 +36,7 @@ var fieldsOfInterest = []string{
 func (t *Targets) Probe(ctx context.Context, c executor.Call, change func(http.Header)) Probed {
 	to, ok := t.byName[c.Call.Target]
 	if !ok {
-		return Probed{Answer: unsent("this process has no target "+quoted(c.Call.Target), 0)}
+		return Probed{Answer: unsent(ledger.NotConfigured, "this process has no target "+quoted(c.Call.Target), 0)}
 	}
 	p := &probe{edit: change}
 	got := Probed{Answer: t.attempt(ctx, to, c, p), Header: p.header}

@@ -40,6 +40,8 @@ type Config struct {
 	BreakerFailures int
 	// BreakerOpenFor is how long it stays open; default 5 s.
 	BreakerOpenFor time.Duration
+
+	now func() time.Time // reads this machine's clocks; default time.Now
 }
 
 // Targets calls the targets of one registry. It implements executor.Caller and
@@ -51,6 +53,7 @@ type Targets struct {
 	transport *http.Transport
 	tokens    *tokens
 	log       *slog.Logger
+	now       func() time.Time
 }
 
 var _ executor.Caller = (*Targets)(nil)
@@ -75,8 +78,9 @@ func New(c Config) (*Targets, error) {
 		userAgent: "cronce/" + c.Version,
 		inject:    c.Inject,
 		transport: transport,
-		tokens:    newTokens(transport),
+		tokens:    newTokens(transport, c.now),
 		log:       c.Logger,
+		now:       c.now,
 	}
 	var problems jobs.Problems
 	if !visible(t.userAgent) {
@@ -114,6 +118,9 @@ func idle(r *jobs.Registry, name string) bool {
 }
 
 func (c Config) withDefaults() Config {
+	if c.now == nil {
+		c.now = time.Now
+	}
 	if c.Lookup == nil {
 		c.Lookup = os.LookupEnv
 	}

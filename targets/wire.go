@@ -37,7 +37,7 @@ func (w *wire) broken(ctx context.Context, err error) executor.Answer {
 	case w.connected.Load():
 		return executor.Answer{Kind: ledger.Unknown, Error: cause(ctx, err) + "; the call may have been carried out"}
 	case stopped:
-		return unsent("the caller stopped", 0)
+		return unsent(ledger.NotSent, "the caller stopped", 0)
 	}
 	return executor.Answer{Kind: ledger.Failed, Error: cause(ctx, err) + "; nothing was sent"}
 }

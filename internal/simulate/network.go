@@ -47,7 +47,7 @@ func (n *network) Call(ctx context.Context, c executor.Call) executor.Answer {
 	switch {
 	case p.isDead():
 		return executor.Answer{Kind: ledger.Unknown, Error: "killed"}
-	case !c.SendUntil.IsZero() && !time.Now().Before(c.SendUntil):
+	case c.TooLate(time.Now()):
 		return executor.Answer{Unsent: true} // the last look, when all is ready to be sent
 	case way.unsent:
 		return executor.Answer{Unsent: true, RetryAfter: time.Second}

@@ -46,6 +46,7 @@ var groups = []struct {
 	{"overlap", overlapCases},
 	{"lease", leaseCases},
 	{"record", recordCases},
+	{"waits", waitsCases},
 	{"history", historyCases},
 	{"enter", enterCases},
 	{"door", doorCases},

@@ -88,7 +88,7 @@ func (l *Ledger) move(r *record, to ledger.State, why ledger.Reason) {
 		l.unseen++
 	}
 	l.leave(r)
-	r.State, r.Reason = to, why
+	r.State, r.Reason, r.WaitsFor = to, why, ledger.WaitReason{}
 	l.enter(r)
 	if to != ledger.Running {
 		l.unlease(r)

@@ -69,6 +69,7 @@ func (l *Ledger) record(o ledger.Outcome, now time.Time) ledger.Fate {
 	case ledger.Planned:
 		r.Attempt--
 		l.again(r, o, now)
+		r.WaitsFor = o.WaitsFor.Kept()
 	case ledger.Retrying:
 		r.Failures = o.Failures
 		l.again(r, o, now)

@@ -47,7 +47,7 @@ func (a *action) cancel(ctx context.Context) error {
 		return err
 	}
 	return a.change(ctx, `state = 'canceled', reason = 'operator', finished_at = now(), due_at = NULL,
-		slot = NULL, waiting = false, lease_token = '', by = $2, why = $3`, ids, clean(a.By), clean(a.Why))
+		slot = NULL, waiting = false, waits_for = NULL, lease_token = '', by = $2, why = $3`, ids, clean(a.By), clean(a.Why))
 }
 
 // Ack notes that somebody has seen dead runs.

@@ -75,6 +75,7 @@ WITH RECURSIVE ` + freeSlots + `, due AS MATERIALIZED (
 		leased_at = CASE WHEN ` + expired + ` THEN NULL ELSE now() END,
 		leased_by = CASE WHEN ` + expired + ` THEN '' ELSE $1 END,
 		lease_token = CASE WHEN ` + expired + ` THEN '' ELSE $2 END,
+		waits_for = NULL,
 		started_at = coalesce(r.started_at, now()),
 		send_before = coalesce(r.send_before, now() + r.horizon * interval '1 microsecond')
 	WHERE r.run_id = ANY (ARRAY(SELECT run_id FROM due))

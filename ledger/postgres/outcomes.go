@@ -22,6 +22,7 @@ type columns struct {
 	failures, waits, ns, statuses intArray
 	answers                       textArray
 	codes, errs, details, owners  textArray
+	waitsFor                      textArray
 }
 
 // outcomeKind is what outcomes have in common.
@@ -36,6 +37,7 @@ type outcomeKind struct {
 	answer                     ledger.Answer
 	status                     int
 	code, error, detail, owner string
+	waitsFor                   string
 }
 
 // columnsOf puts the outcomes in the order of their runs' ids, so that two
@@ -62,7 +64,7 @@ func newColumns(order []int, ids int) *columns {
 		tokens: newTextArray(1, 0), states: newTextArray(1, 0), reasons: newTextArray(1, 0), replayed: newBoolArray(1),
 		failures: newIntArray(1), waits: newIntArray(1), ns: newIntArray(1), statuses: newIntArray(1),
 		answers: newTextArray(1, 0), codes: newTextArray(1, 0), errs: newTextArray(1, 0), details: newTextArray(1, 0),
-		owners: newTextArray(1, 0),
+		owners: newTextArray(1, 0), waitsFor: newTextArray(1, 0),
 	}
 }
 
@@ -71,7 +73,7 @@ func (c *columns) add(o *ledger.Outcome) {
 	k := outcomeKind{
 		token: o.Token, state: o.State, reason: o.Reason, replayed: o.Replayed, failures: o.Failures,
 		wait: microseconds(max(o.Wait, 0)), n: a.N, answer: a.Answer, status: a.Status,
-		code: clean(a.Code), error: clean(a.Error), detail: clean(a.Detail), owner: a.Owner,
+		code: clean(a.Code), error: clean(a.Error), detail: clean(a.Detail), owner: a.Owner, waitsFor: waitsFor(o),
 	}
 	number, isNew := c.kinds.add(k)
 	if isNew {
@@ -81,6 +83,14 @@ func (c *columns) add(o *ledger.Outcome) {
 	c.runs.add(o.RunID)
 	c.started.addOrNull(a.StartedAt)
 	c.finished.addOrNull(a.FinishedAt)
+}
+
+// waitsFor is why a run that is given back was not sent.
+func waitsFor(o *ledger.Outcome) string {
+	if o.State != ledger.Planned {
+		return ""
+	}
+	return o.WaitsFor.Kept().String()
 }
 
 func (c *columns) addKind(k outcomeKind) {
@@ -97,12 +107,13 @@ func (c *columns) addKind(k outcomeKind) {
 	c.errs.add(k.error)
 	c.details.add(k.detail)
 	c.owners.add(k.owner)
+	c.waitsFor.add(k.waitsFor)
 }
 
 func (c *columns) arguments() []any {
 	return []any{
 		c.kindOf, c.runs, c.started, c.finished,
 		c.tokens, c.states, c.reasons, c.replayed, c.failures, c.waits,
-		c.ns, c.answers, c.statuses, c.codes, c.errs, c.details, c.owners,
+		c.ns, c.answers, c.statuses, c.codes, c.errs, c.details, c.owners, c.waitsFor,
 	}
 }

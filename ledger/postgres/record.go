@@ -22,9 +22,9 @@ WITH outcome AS (
 	FROM unnest($1::bigint[], $2::text[], $3::timestamptz[], $4::timestamptz[])
 		WITH ORDINALITY AS o (kind, run_id, started_at, finished_at, place)
 	LEFT JOIN unnest($5::text[], $6::text[], $7::text[], $8::boolean[], $9::bigint[], $10::bigint[],
-			$11::bigint[], $12::text[], $13::bigint[], $14::text[], $15::text[], $16::text[], $17::text[])
+			$11::bigint[], $12::text[], $13::bigint[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[])
 		WITH ORDINALITY AS k (token, state, reason, replayed, failures, wait,
-			n, answer, status, code, error, detail, owner, number)
+			n, answer, status, code, error, detail, owner, waits_for, number)
 		ON k.number = o.kind
 	ORDER BY o.place
 ), done AS (
@@ -36,6 +36,7 @@ WITH outcome AS (
 		due_at = CASE WHEN o.state IN ('planned', 'retrying') THEN now() + o.wait * interval '1 microsecond' END,
 		finished_at = CASE WHEN o.state NOT IN ('planned', 'retrying') THEN now() END,
 		slot = CASE WHEN o.state IN ('planned', 'retrying') THEN r.slot END,
+		waits_for = nullif(o.waits_for, ''),
 		first_started_at = CASE WHEN o.n = 1 THEN o.started_at ELSE r.first_started_at END,
 		first_finished_at = CASE WHEN o.n = 1 THEN o.finished_at ELSE r.first_finished_at END,
 		first_status = CASE WHEN o.n = 1 THEN o.status ELSE r.first_status END,

@@ -65,9 +65,9 @@ func (t *tx) settle(o ledger.Outcome) (changed int64, err error) {
 			append(answer(o), o.Failures, t.now+o.Wait.Microseconds())...)
 	case ledger.Planned:
 		return t.exec(`
-			UPDATE runs SET state = 'planned', attempt = attempt - 1, due_at = ?3
+			UPDATE runs SET state = 'planned', attempt = attempt - 1, due_at = ?3, waits_for = nullif(?4, '')
 			WHERE run_id = ?1 AND lease_token = ?2 AND state = 'running'`,
-			o.RunID, o.Token, t.now+o.Wait.Microseconds())
+			o.RunID, o.Token, t.now+o.Wait.Microseconds(), o.WaitsFor.Kept().String())
 	default:
 		return 0, fmt.Errorf("%q is no outcome: record succeeded, retrying, dead or planned", o.State)
 	}

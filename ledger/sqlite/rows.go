@@ -11,7 +11,7 @@ import (
 // runColumns are what scanRun reads, in its order.
 const runColumns = `runs.id, runs.run_id, runs.job_id, scheduled_at, until, count, trigger, state, reason,
 	runs.epoch, overlap, target, call, runs.body, attempt, failures, replayed, status,
-	due_at, waiting, send_before, lease_token, leased_by, leased_at,
+	due_at, waiting, waits_for, send_before, lease_token, leased_by, leased_at,
 	planned_at, started_at, finished_at, acked_at, rerun_id, by, why`
 
 // stored is a row of runs with what only the store knows of it.
@@ -28,19 +28,22 @@ type stored struct {
 func scanRun(row scanner) (stored, error) {
 	var s stored
 	var call, body []byte
-	var token *string
+	var token, waits *string
 	var scheduled, planned int64
 	var until, due, sendBefore, leased, started, finished, acked maybe
 	r := &s.Run
 	err := row.Scan(&s.key, &r.ID, &r.JobID, &scheduled, &until, &r.Count, &r.Trigger, &r.State, &r.Reason,
 		&r.Epoch, &s.overlap, &r.Call.Target, &call, &body, &r.Attempt, &r.Failures, &r.Replayed, &r.Status,
-		&due, &s.waiting, &sendBefore, &token, &s.holder, &leased,
+		&due, &s.waiting, &waits, &sendBefore, &token, &s.holder, &leased,
 		&planned, &started, &finished, &acked, &r.RerunID, &r.By, &r.Why)
 	if err != nil {
 		return s, err
 	}
 	if token != nil {
 		s.token = *token
+	}
+	if waits != nil {
+		r.WaitsFor = ledger.ParseWaitReason(*waits)
 	}
 	r.ScheduledAt, r.Until, r.SendBefore = at(scheduled), until.time(), sendBefore.time()
 	r.PlannedAt, r.StartedAt, r.FinishedAt, r.AckedAt = at(planned), started.time(), finished.time(), acked.time()

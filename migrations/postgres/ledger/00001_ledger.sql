@@ -73,6 +73,7 @@ CREATE TABLE {{schema}}.runs (
     takes_slot   boolean NOT NULL DEFAULT false, -- runs only with its job's slot
     waiting      boolean NOT NULL DEFAULT false, -- for the slot
     slot         text COLLATE "C",               -- the job's id while it has the slot
+    waits_for    text,                           -- why it was given back unsent: ledger.WaitReason
     state        text NOT NULL,
     reason       text NOT NULL DEFAULT '',
     trigger      text NOT NULL,

@@ -84,6 +84,7 @@ CREATE TABLE runs (
   due_at       INTEGER,
   slot         TEXT,                          -- its job's id while it holds the job's slot
   waiting      INTEGER NOT NULL DEFAULT 0,    -- for the slot
+  waits_for    TEXT,                          -- why it was given back unsent: ledger.WaitReason
   send_before  INTEGER,
   lease_token  TEXT,                          -- kept until the next lease: a repeated record is known by it
   leased_by    TEXT    NOT NULL DEFAULT '',

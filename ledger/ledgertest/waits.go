@@ -1,0 +1,75 @@
+package ledgertest
+
+import (
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+var waitsCases = []testCase{
+	{"a run given back unsent keeps why until its next lease", waitsKept},
+	{"a run that ends waits for nothing", waitsEnd},
+	{"the text of why a run waits is cut, and odd bytes do not keep it out", waitsBytes},
+}
+
+var breaker = ledger.WaitReason{Code: ledger.BreakerOpen, Text: "the breaker is open: calls all failed"}
+
+// refuse gives a lease back and says why.
+func refuse(w ledger.Work, why ledger.WaitReason) ledger.Outcome {
+	o := unsent(w, 0)
+	o.WaitsFor = why
+	return o
+}
+
+func waitsKept(b *bed) {
+	j, w := b.started("j")
+	for _, why := range []ledger.WaitReason{breaker, {Code: ledger.NoToken}, {}} {
+		b.record(refuse(w, why))
+		if r := b.is(j.id(0), ledger.Planned, ""); r.WaitsFor != why {
+			b.Errorf("waits for %+v, want %+v", r.WaitsFor, why)
+		}
+		if list := b.all("j"); len(list) != 1 || list[0].WaitsFor != why {
+			b.Errorf("listed %+v, want %+v", list, why)
+		}
+		w = b.take("p1", j.id(0))
+		if r := b.is(j.id(0), ledger.Running, ""); r.WaitsFor != (ledger.WaitReason{}) {
+			b.Errorf("leased, it waits for %+v", r.WaitsFor)
+		}
+	}
+	o := retrying(w, time.Hour)
+	o.WaitsFor = breaker
+	b.record(o)
+	if r := b.is(j.id(0), ledger.Retrying, ""); r.WaitsFor != (ledger.WaitReason{}) {
+		b.Errorf("sent, it waits for %+v", r.WaitsFor)
+	}
+}
+
+func waitsEnd(b *bed) {
+	j, w := b.started("j")
+	b.record(refuse(w, breaker))
+	b.canceled(j.id(0))
+	if r := b.get(j.id(0)); r.WaitsFor != (ledger.WaitReason{}) {
+		b.Errorf("canceled, it waits for %+v", r.WaitsFor)
+	}
+	j, w = b.started("k")
+	b.record(refuse(w, breaker))
+	b.pass(horizon + time.Second)
+	got := b.claim("p1", 1)
+	if len(got.Expired) != 1 || got.Expired[0].WaitsFor != (ledger.WaitReason{}) {
+		b.Errorf("expired %+v", got.Expired)
+	}
+	if r := b.is(j.id(0), ledger.Dead, ledger.KeyExpired); r.WaitsFor != (ledger.WaitReason{}) {
+		b.Errorf("dead, it waits for %+v", r.WaitsFor)
+	}
+}
+
+func waitsBytes(b *bed) {
+	j, w := b.started("j")
+	b.record(refuse(w, ledger.WaitReason{Code: ledger.NotSent, Text: "a\x00b\xff: " + strings.Repeat("\u00e4", ledger.WaitTextLimit)}))
+	got := b.get(j.id(0)).WaitsFor
+	if got.Code != ledger.NotSent || !strings.HasPrefix(got.Text, "a\uFFFDb\uFFFD: \u00e4") || !utf8.ValidString(got.Text) || len(got.Text) > ledger.WaitTextLimit+9 {
+		b.Errorf("kept %+v", got)
+	}
+}
