@@ -1,5 +1,7 @@
 package targets
 
+import "time"
+
 var (
 	RetryAfter    = retryAfter
 	ProblemCode   = problemCode
@@ -9,3 +11,6 @@ var (
 
 	InMilliseconds = inMilliseconds
 )
+
+// WithClock has the targets read another machine's clocks.
+func (c *Config) WithClock(now func() time.Time) { c.now = now }
