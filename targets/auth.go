@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -16,6 +17,8 @@ type signer interface {
 	// renew is told that the target answered 401 to req. It reports whether
 	// signing once more could make a difference.
 	renew(req *http.Request, scopes []string) bool
+	// secrets are the credentials that nothing kept or shown may repeat.
+	secrets() []string
 }
 
 // unsignedError says why a request could not be signed; nothing was sent.
@@ -33,6 +36,7 @@ type unsigned struct{}
 
 func (unsigned) sign(context.Context, *http.Request, []byte, []string) error { return nil }
 func (unsigned) renew(*http.Request, []string) bool                          { return false }
+func (unsigned) secrets() []string                                           { return nil }
 
 // bearer is auth type bearer: one token from the environment.
 type bearer struct{ authorization string }
@@ -43,6 +47,8 @@ func (b bearer) sign(_ context.Context, req *http.Request, _ []byte, _ []string)
 }
 
 func (bearer) renew(*http.Request, []string) bool { return false }
+
+func (b bearer) secrets() []string { return []string{strings.TrimPrefix(b.authorization, "Bearer ")} }
 
 // asUnsigned finds the reason in err; every error of a signer has one.
 func asUnsigned(err error) *unsignedError {

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/cronce/cronce/executor"
@@ -118,12 +117,10 @@ func (t *Targets) send(ctx context.Context, to *target, u *url.URL, c executor.C
 		return req, w.broken(ctx, err)
 	}
 	defer res.Body.Close()
-	watch.see(req, res)
+	watch.see(t, res)
 	r := reply{status: res.StatusCode, header: res.Header}
 	r.code, r.cut = readBody(res)
-	if r.code != "" && strings.Contains(req.Header.Get("Authorization"), r.code) {
-		r.code = "" // a target that sends the token back as a code
-	}
+	r.code = t.safeCode(r.code)
 	return req, classify(r, t.now())
 }
 

@@ -3,6 +3,7 @@ package targets
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -56,6 +57,20 @@ func (c *clientCredentials) renew(req *http.Request, scopes []string) bool {
 	return true
 }
 
+// secrets are the client's, as the token endpoint gets it, and the tokens.
+func (c *clientCredentials) secrets() []string {
+	list := []string{c.secret, url.QueryEscape(c.id) + ":" + url.QueryEscape(c.secret)}
+	if u, err := url.Parse(c.tokenURL); err == nil {
+		list = append(list, secretsOf(u)...)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, g := range c.grants {
+		list = append(list, g.secrets()...)
+	}
+	return list
+}
+
 // grant finds what is kept for a set of scopes; their order does not matter.
 func (c *clientCredentials) grant(scopes []string) *grant {
 	sorted := slices.Compact(slices.Sorted(slices.Values(scopes)))
@@ -83,6 +98,7 @@ type grant struct {
 
 	mu       sync.Mutex
 	token    string
+	former   string    // the token before; calls that carried it may still be under way
 	fresh    time.Time // until then the token is used without a thought
 	expires  time.Time // until then it is used if no other can be got
 	holdOff  time.Duration
@@ -157,7 +173,8 @@ func (g *grant) fetch(ctx context.Context, p *pending) {
 	life, failure := judgeToken(t, err, asked)
 	switch {
 	case failure == nil:
-		g.token, g.holdOff = t.AccessToken, 0
+		g.replace(t.AccessToken)
+		g.holdOff = 0
 		g.expires = asked.Add(life)
 		g.fresh = g.expires.Add(-min(refreshEarly, life/10))
 		p.token = g.token
@@ -185,8 +202,22 @@ func (g *grant) drop(token string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.token == token {
-		g.token = ""
+		g.replace("")
 	}
+}
+
+// replace keeps the former token as a secret that a target may still repeat.
+func (g *grant) replace(token string) {
+	if g.token != "" {
+		g.former = g.token
+	}
+	g.token = token
+}
+
+func (g *grant) secrets() []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return []string{g.token, g.former}
 }
 
 // tokens owns the requests for tokens.

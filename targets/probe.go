@@ -6,7 +6,6 @@ import (
 	"hash"
 	"io"
 	"net/http"
-	"strings"
 
 	"github.com/cronce/cronce/executor"
 	"github.com/cronce/cronce/ledger"
@@ -16,7 +15,7 @@ import (
 type Probed struct {
 	executor.Answer
 	// Header has those of the answer's fields that concern idempotency. A
-	// value in which the target repeats the call's credentials is not shown.
+	// value in which the target repeats a credential is not shown.
 	Header http.Header
 	// Body is the SHA-256 of the answer's body, of its first 64 KiB where it
 	// is longer. The body itself is not kept.
@@ -61,15 +60,14 @@ func (p *probe) change(h http.Header) {
 
 // see keeps what is of interest in an answer, and sums up its body as it is
 // read.
-func (p *probe) see(req *http.Request, res *http.Response) {
+func (p *probe) see(t *Targets, res *http.Response) {
 	if p == nil {
 		return
 	}
-	_, secret, _ := strings.Cut(req.Header.Get("Authorization"), " ")
 	p.header = http.Header{}
 	for _, name := range fieldsOfInterest {
 		for _, value := range res.Header.Values(name) {
-			if secret != "" && strings.Contains(value, secret) {
+			if t.reveals(value) {
 				value = "(not shown: it repeats the credentials)"
 			}
 			p.header.Add(name, value)

@@ -1,0 +1,112 @@
+package targets
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"net/url"
+	"strings"
+)
+
+const (
+	// redacted stands for a code that repeats a secret.
+	redacted = "redacted"
+	// shortest is the least number of letters and digits of a secret that are
+	// taken for a part of it; what has fewer in all says nothing.
+	shortest = 4
+	// window is how many letters and digits in a row of a secret are enough to
+	// be taken for a part of it within a longer text.
+	window = 8
+)
+
+// safeCode is a problem code, or that it is not shown: a target, or a proxy on
+// the way, can repeat the credentials that it was sent.
+func (t *Targets) safeCode(code string) string {
+	switch code {
+	case "", codeInProgress, codeMismatch, codeTooLate:
+		return code
+	}
+	if t.reveals(code) {
+		return redacted
+	}
+	return code
+}
+
+// reveals reports whether a text that a peer sent repeats one of this process's
+// secrets, or a part of one, in any usual encoding.
+func (t *Targets) reveals(text string) bool {
+	text = letters(text)
+	for _, target := range t.byName {
+		for _, secret := range target.secrets() {
+			for _, form := range forms(secret) {
+				if overlap(text, letters(form)) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// secrets are those of the target's credentials and of its URL.
+func (t *target) secrets() []string {
+	return append(t.signer.secrets(), secretsOf(t.base)...)
+}
+
+// secretsOf are the parts of a URL that may be secret: the values of its query,
+// and segments of its path that look drawn, as webhooks have.
+func secretsOf(u *url.URL) (out []string) {
+	if u == nil {
+		return nil
+	}
+	for _, values := range u.Query() {
+		out = append(out, values...)
+	}
+	for segment := range strings.SplitSeq(u.Path, "/") {
+		if len(segment) >= 12 && strings.ContainsAny(segment, "0123456789") {
+			out = append(out, segment)
+		}
+	}
+	return out
+}
+
+// forms are a secret and its usual encodings. Within a longer text, base64 has
+// one of three forms, by what stands before.
+func forms(secret string) []string {
+	quoted, _ := json.Marshal(secret) // of a string never fails
+	list := []string{secret, url.QueryEscape(secret), url.PathEscape(secret), string(quoted), hex.EncodeToString([]byte(secret))}
+	for before := range 3 {
+		coded := base64.RawStdEncoding.EncodeToString([]byte(strings.Repeat("x", before) + secret))
+		whole := coded[(before*8+5)/6:] // without what is not of the secret alone
+		list = append(list, whole[:max(len(whole)-1, 0)])
+	}
+	return list
+}
+
+// letters leaves the letters and digits of a text, in lower case: what a peer
+// puts between them, or makes of the others, does not hide a secret.
+func letters(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'A' && r <= 'Z':
+			return r + 'a' - 'A'
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+			return r
+		}
+		return -1
+	}, s)
+}
+
+// overlap reports whether one of the texts has a part of the other.
+func overlap(text, secret string) bool {
+	if len(text) < shortest || len(secret) < shortest {
+		return false
+	}
+	n := min(len(text), len(secret), window)
+	for i := range len(text) - n + 1 {
+		if strings.Contains(secret, text[i:i+n]) {
+			return true
+		}
+	}
+	return false
+}
