@@ -67,7 +67,17 @@ type JobStatus struct {
 	// work.
 	PurgedBefore time.Time
 	LastRun      *Run // the newest by ScheduledAt that is not a range; nil when none
+
+	// What became of the job's runs. The stores look back over its newest
+	// OutcomeWindow rows, ranges not counted.
+	LastOutcome  *Run      // the newest run that is succeeded or dead; nil when none
+	FailingSince time.Time // where that is dead: the first dead run after the last success; else zero
+	DeadUnseen   int       // all of its dead runs that nobody has acknowledged
 }
+
+// OutcomeWindow bounds how many rows of a job are read for its last outcome and
+// for how long it has been failing.
+const OutcomeWindow = 1000
 
 // Act is an operator's act on runs. Who, why and by which door is kept in the
 // audit, and who and why of the last act in the run's row. With IDs, each of

@@ -25,7 +25,7 @@ type Run struct {
 	Status   int  // HTTP status of the latest answer; 0 when there was none
 
 	NextAt     time.Time  // planned and retrying: not before this
-	WaitsFor   WaitReason // planned: why it was given back unsent; cleared by its next lease, or when it ends
+	WaitsFor   WaitReason // planned: why it was given back unsent; cleared by its next lease, or when it ends. See Waiter
 	SendBefore time.Time  // nothing is sent from here on; set at the first lease
 
 	LeasedBy    string // running: the process that holds the lease

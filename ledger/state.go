@@ -1,7 +1,5 @@
 package ledger
 
-import "strings"
-
 // State is where a run is in its life.
 //
 //	planned -> running -> succeeded
@@ -79,48 +77,6 @@ const (
 	ByOperator Trigger = "manual"   // `trigger`: a ~ id
 	ByRerun    Trigger = "rerun"    // `runs rerun`: a ~ id
 	ByEvent    Trigger = "event"    // a platform event that fits no instant: a ~ id
-)
-
-// WaitReason is why a run that is due is not sent. The ledger keeps the one that a
-// process gave with the run's last return, from then until its next lease.
-type WaitReason struct {
-	Code WaitCode
-	Text string // for a person; never a secret. At most WaitTextLimit bytes are kept
-}
-
-// WaitTextLimit bounds the text that a run's row keeps of a WaitReason.
-const WaitTextLimit = 300
-
-// Kept is the reason as a row keeps it: with valid UTF-8 without NUL, and cut to
-// WaitTextLimit.
-func (w WaitReason) Kept() WaitReason {
-	w.Text = strings.ReplaceAll(strings.ToValidUTF8(w.Text[:min(len(w.Text), WaitTextLimit)], "\uFFFD"), "\x00", "\uFFFD")
-	return w
-}
-
-// String is the code and the text, as stores keep them in one column; "" for the
-// zero value.
-func (w WaitReason) String() string {
-	if w.Text == "" {
-		return string(w.Code)
-	}
-	return string(w.Code) + ": " + w.Text
-}
-
-// ParseWaitReason reads what String wrote.
-func ParseWaitReason(s string) WaitReason {
-	code, text, _ := strings.Cut(s, ": ")
-	return WaitReason{WaitCode(code), text}
-}
-
-// WaitCode names a WaitReason. It is stable.
-type WaitCode string
-
-const (
-	NoToken       WaitCode = "no_token"              // the token endpoint gave no token
-	BreakerOpen   WaitCode = "breaker_open"          // the target's last calls all failed
-	NotConfigured WaitCode = "target_not_configured" // the process that leased the run does not have its target
-	NotSent       WaitCode = "not_sent"              // another cause, in the text
 )
 
 // Reason says why a run is in its state.

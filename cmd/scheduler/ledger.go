@@ -23,6 +23,7 @@ import (
 type store interface {
 	executor.Ledger
 	List(context.Context, ledger.Filter) ([]ledger.Run, error)
+	Waiting(ctx context.Context, ids []string) (map[string]ledger.WaitReason, error)
 	Jobs(context.Context) ([]ledger.JobStatus, error)
 	Events(ctx context.Context, jobID string, limit int) ([]ledger.Event, error)
 	Pause(ctx context.Context, jobID string, who ledger.Actor) error

@@ -1,6 +1,7 @@
 package simulate_test
 
 import (
+	"errors"
 	"context"
 	"fmt"
 	"slices"
@@ -216,6 +217,9 @@ func anyPlan(s *store) {
 		}
 		more, err := s.Store.Admit(ctx, again)
 		got.Leased = append(got.Leased, more.Leased...)
+		if errors.Is(err, ledger.ErrBadInstant) { // of this plan's own making: its executor is to ask again
+			err = ledger.ErrUnavailable
+		}
 		return got, err
 	}
 }

@@ -37,6 +37,9 @@ type Store interface {
 	// List returns a page of runs, newest ScheduledAt first, equal times by
 	// id descending in byte order.
 	List(context.Context, ledger.Filter) ([]ledger.Run, error)
+	// Waiting says why runs are not being sent: of those of the ids that are
+	// planned or retrying, by id.
+	Waiting(ctx context.Context, ids []string) (map[string]ledger.WaitReason, error)
 	// Jobs lists every job that the ledger has a row of, ended ones too, by
 	// id.
 	Jobs(context.Context) ([]ledger.JobStatus, error)

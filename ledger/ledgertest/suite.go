@@ -47,6 +47,7 @@ var groups = []struct {
 	{"lease", leaseCases},
 	{"record", recordCases},
 	{"waits", waitsCases},
+	{"why", whyCases},
 	{"history", historyCases},
 	{"enter", enterCases},
 	{"door", doorCases},

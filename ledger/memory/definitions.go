@@ -70,13 +70,17 @@ func (l *Ledger) Beat(ctx context.Context, id string) (ledger.Pulse, error) {
 		return ledger.Pulse{}, fmt.Errorf("process %q: %w", id, ledger.ErrNotFound)
 	}
 	p.seen = now
-	living := 0
+	return ledger.Pulse{Now: now, Living: l.living(now), Processes: l.alive(now)}, nil
+}
+
+// alive counts the processes that are alive.
+func (l *Ledger) alive(now time.Time) (n int) {
 	for _, p := range l.processes {
 		if p.lives(now) {
-			living++
+			n++
 		}
 	}
-	return ledger.Pulse{Now: now, Living: l.living(now), Processes: living}, nil
+	return n
 }
 
 // Retire forgets a process.

@@ -84,7 +84,7 @@ func (l *Ledger) Jobs(ctx context.Context) ([]ledger.JobStatus, error) {
 		return nil, err
 	}
 	defer l.mu.Unlock()
-	last := l.newest()
+	runs := l.byJob()
 	var list []ledger.JobStatus
 	for _, id := range slices.Sorted(maps.Keys(l.jobs)) {
 		j := l.jobs[id]
@@ -92,24 +92,28 @@ func (l *Ledger) Jobs(ctx context.Context) ([]ledger.JobStatus, error) {
 			Position: j.Position, Ended: j.hash == "", Body: slices.Clone(j.body), PausedAt: j.pausedAt, PausedBy: j.pausedBy,
 			PausedWhy: j.pausedWhy, PurgedBefore: j.purgedBefore,
 		}
-		if r := last[j]; r != nil {
-			run := r.Run
+		if mine := runs[j]; len(mine) > 0 {
+			run := mine[0].Run
 			s.LastRun = &run
+			addOutcomes(&s, mine)
 		}
 		list = append(list, s)
 	}
 	return list, nil
 }
 
-// newest is each job's last run that is no range.
-func (l *Ledger) newest() map[*job]*record {
-	last := map[*job]*record{}
+// byJob are each job's runs that are no ranges, newest first.
+func (l *Ledger) byJob() map[*job][]*record {
+	runs := map[*job][]*record{}
 	for _, r := range l.runs {
-		if r.Until.IsZero() && (last[r.job] == nil || older(last[r.job], r) < 0) {
-			last[r.job] = r
+		if r.Until.IsZero() {
+			runs[r.job] = append(runs[r.job], r)
 		}
 	}
-	return last
+	for _, mine := range runs {
+		slices.SortFunc(mine, func(a, b *record) int { return older(b, a) })
+	}
+	return runs
 }
 
 // Events lists a job's events, newest first.

@@ -83,7 +83,7 @@ func accountFor(ctx context.Context, tx pgx.Tx, e ledger.Entry, got *ledger.Ente
 	}
 	var token string
 	r, err := pgx.CollectOneRow(rows, func(row pgx.CollectableRow) (ledger.Run, error) {
-		return scanRun(prefixed{row, &token})
+		return scanRun(prefixed{row, []any{&token}})
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return false, nil

@@ -144,13 +144,16 @@ func indexOf(states []ledger.State) []string {
 // Jobs lists every job by id.
 func (l *Ledger) Jobs(ctx context.Context) ([]ledger.JobStatus, error) {
 	var list []ledger.JobStatus
-	last := map[string]*ledger.Run{}
+	byID := map[string]*ledger.JobStatus{}
 	var batch pgx.Batch
 	batch.Queue(`
 		SELECT job_id, epoch, watermark, ended_at IS NOT NULL, CASE WHEN ended_at IS NULL THEN body END,
 			paused_at, paused_by, paused_why, purged_before
 		FROM jobs ORDER BY job_id`).Query(func(rows pgx.Rows) (err error) {
 		list, err = pgx.CollectRows(rows, scanJobStatus)
+		for i := range list {
+			byID[list[i].JobID] = &list[i]
+		}
 		return err
 	})
 	batch.Queue(`
@@ -160,15 +163,15 @@ func (l *Ledger) Jobs(ctx context.Context) ([]ledger.JobStatus, error) {
 		) r`).Query(func(rows pgx.Rows) error {
 		runs, err := pgx.CollectRows(rows, scanRun)
 		for i := range runs {
-			last[runs[i].JobID] = &runs[i]
+			if j := byID[runs[i].JobID]; j != nil {
+				j.LastRun = &runs[i]
+			}
 		}
 		return err
 	})
+	addOutcomes(&batch, byID)
 	if err := l.pool.SendBatch(ctx, &batch).Close(); err != nil {
 		return nil, translate("list jobs", err)
-	}
-	for i := range list {
-		list[i].LastRun = last[list[i].JobID]
 	}
 	return list, nil
 }

@@ -3,6 +3,7 @@ package postgres
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,14 +44,14 @@ func scanRun(row pgx.CollectableRow) (ledger.Run, error) {
 	return r, err
 }
 
-// prefixed is a row with one column before those that its reader knows.
+// prefixed is a row with columns before those that its reader knows.
 type prefixed struct {
 	pgx.CollectableRow
-	first any
+	first []any
 }
 
 func (p prefixed) Scan(dest ...any) error {
-	return p.CollectableRow.Scan(append([]any{p.first}, dest...)...)
+	return p.CollectableRow.Scan(slices.Concat(p.first, dest)...)
 }
 
 // encodeCall is a call as the columns call and body hold it.

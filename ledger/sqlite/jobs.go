@@ -30,13 +30,17 @@ func (l *Ledger) Jobs(ctx context.Context) (list []ledger.JobStatus, err error) 
 			return err
 		}
 		last, err := queryTx(ctx, r, scanRun, lastRuns)
-		// Both are in the order of the job's id.
-		for i := range list {
-			if len(last) > 0 && last[0].JobID == list[i].JobID {
-				list[i].LastRun, last = &last[0].Run, last[1:]
-			}
+		if err != nil {
+			return err
 		}
-		return err
+		byID := make(map[string]*ledger.JobStatus, len(list))
+		for i := range list {
+			byID[list[i].JobID] = &list[i]
+		}
+		for i := range last {
+			byID[last[i].JobID].LastRun = &last[i].Run
+		}
+		return addOutcomes(ctx, r, byID)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list jobs: %w", err)

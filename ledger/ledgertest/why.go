@@ -1,0 +1,160 @@
+package ledgertest
+
+import (
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+var whyCases = []testCase{
+	{"a run that waits for the slot names the run that has it", whySlot},
+	{"a run of a job at its limit says so", whyLimit},
+	{"a run without a living process says so before all else", whyNoProcess},
+	{"a due run is queued, a later one is not due, one given back says why", whyOther},
+	{"only planned and retrying runs wait", whyOnly},
+	{"a job's last outcome passes over runs that did not run", outcomeLast},
+	{"a job fails since the first dead run after its last success", outcomeFailing},
+	{"a job counts its dead runs that nobody has acknowledged", outcomeUnseen},
+}
+
+// why is why one run waits.
+func (b *bed) why(runID string) ledger.WaitReason {
+	b.Helper()
+	got, err := b.Waiting(b.ctx, []string{runID, "none@2026-01-01T00:00:00Z"})
+	b.must(err)
+	return got[runID]
+}
+
+// waits fails unless a run waits for that code.
+func (b *bed) waits(runID string, want ledger.WaitCode) ledger.WaitReason {
+	b.Helper()
+	got := b.why(runID)
+	if got.Code != want {
+		b.Errorf("%s waits for %+v, want %s", runID, got, want)
+	}
+	return got
+}
+
+func whySlot(b *bed) {
+	j := b.job("j")
+	b.declare("p1", "v1-of-j", "j")
+	j.admit(j.leased(0, ledger.OverlapQueue), j.planned(1, ledger.OverlapQueue), j.planned(2, ledger.OverlapAllow))
+	if got := b.waits(j.id(1), ledger.SlotTaken); got.Text != "run "+j.id(0)+" has the job's slot" {
+		b.Errorf("text %q", got.Text)
+	}
+	b.waits(j.id(2), ledger.Queued)
+}
+
+func whyLimit(b *bed) {
+	j := b.job("j")
+	b.declare("p1", "v1-of-j", "j")
+	held, waits := j.leased(0, ledger.OverlapAllow), j.planned(1, ledger.OverlapAllow)
+	held.Call.MaxInFlight, waits.Call.MaxInFlight = 1, 1
+	j.admit(held, waits)
+	b.waits(j.id(1), ledger.LimitReached)
+}
+
+func whyNoProcess(b *bed) {
+	j, w := b.started("j")
+	b.record(refuse(w, breaker))
+	b.must(b.Retire(b.ctx, "p1"))
+	b.pass(2 * ledger.ProcessTTL)
+	b.waits(j.id(0), ledger.NoProcess)
+	b.declare("p2", "v1", "j")
+	b.waits(j.id(0), ledger.BreakerOpen)
+}
+
+func whyOther(b *bed) {
+	j := b.job("j")
+	b.declare("p1", "v1-of-j", "j")
+	work := j.admit(j.leased(0, ledger.OverlapAllow), j.planned(1, ledger.OverlapAllow), j.leased(2, ledger.OverlapAllow)).Leased
+	b.record(retrying(work[0], time.Hour), refuse(work[1], breaker))
+	b.waits(j.id(0), ledger.NotDue)
+	b.waits(j.id(1), ledger.Queued)
+	if got := b.waits(j.id(2), ledger.BreakerOpen); got != breaker {
+		b.Errorf("waits for %+v", got)
+	}
+}
+
+func whyOnly(b *bed) {
+	j, w := b.started("j")
+	b.waits(j.id(0), "")
+	b.record(succeeded(w))
+	b.waits(j.id(0), "")
+	got, err := b.Waiting(b.ctx, nil)
+	b.must(err)
+	if len(got) != 0 {
+		b.Errorf("of no runs %v wait", got)
+	}
+}
+
+// ends admits and takes the job's instants one after the other, and lets each
+// end in its state.
+func (j *job) ends(states ...ledger.State) {
+	j.Helper()
+	after := j.Watermark
+	for i, s := range states {
+		in := j.leased(i, ledger.OverlapSkip)
+		if s == ledger.Missed {
+			in = j.missed(i)
+		}
+		got, err := j.Admit(j.ctx, j.admission(ledger.Plan{JobID: j.JobID, Epoch: j.Epoch, After: after, Through: j.at(i), Instants: []ledger.Instant{in}}))
+		j.must(err)
+		after = j.at(i)
+		switch s {
+		case ledger.Dead:
+			j.record(dead(got.Leased[0], ledger.Exhausted))
+		case ledger.Succeeded:
+			j.record(succeeded(got.Leased[0]))
+		}
+	}
+}
+
+func outcomeLast(b *bed) {
+	if s := b.status(b.job("i").JobID); s.LastOutcome != nil || !s.FailingSince.IsZero() || s.DeadUnseen != 0 {
+		b.Errorf("without a run: %+v", s)
+	}
+	j := b.job("j")
+	j.ends(ledger.Succeeded, ledger.Missed)
+	s := b.status("j")
+	if s.LastRun == nil || s.LastRun.ID != j.id(1) || s.LastOutcome == nil || s.LastOutcome.ID != j.id(0) || !s.FailingSince.IsZero() {
+		b.Errorf("%+v", s)
+	}
+	k := b.job("k")
+	k.ends(ledger.Missed)
+	if s := b.status("k"); s.LastOutcome != nil {
+		b.Errorf("of a run that was missed: %+v", s.LastOutcome)
+	}
+}
+
+func outcomeFailing(b *bed) {
+	j := b.job("j")
+	j.ends(ledger.Dead, ledger.Succeeded, ledger.Dead, ledger.Missed, ledger.Dead, ledger.Missed)
+	s := b.status("j")
+	if s.LastOutcome == nil || s.LastOutcome.ID != j.id(4) || s.LastOutcome.State != ledger.Dead || !s.FailingSince.Equal(j.at(2)) {
+		b.Errorf("last %+v, failing since %s, want %s since %s", s.LastOutcome, s.FailingSince, j.id(4), j.at(2))
+	}
+	k := b.job("k")
+	k.ends(ledger.Missed, ledger.Dead, ledger.Dead)
+	if s := b.status("k"); !s.FailingSince.Equal(k.at(1)) {
+		b.Errorf("never well: failing since %s, want %s", s.FailingSince, k.at(1))
+	}
+	l := b.job("l")
+	l.ends(ledger.Dead, ledger.Succeeded)
+	if s := b.status("l"); !s.FailingSince.IsZero() || s.LastOutcome.ID != l.id(1) {
+		b.Errorf("well again: %+v", s)
+	}
+}
+
+func outcomeUnseen(b *bed) {
+	j := b.job("j")
+	j.ends(ledger.Dead, ledger.Dead, ledger.Succeeded, ledger.Dead)
+	b.job("k").ends(ledger.Dead)
+	if s := b.status("j"); s.DeadUnseen != 3 {
+		b.Errorf("%d dead runs, want 3", s.DeadUnseen)
+	}
+	b.changed(b.Ack(b.ctx, act(j.id(0), j.id(3))))(j.id(0), j.id(3))
+	if s := b.status("j"); s.DeadUnseen != 1 || b.status("k").DeadUnseen != 1 {
+		b.Errorf("%d dead runs left, want 1", s.DeadUnseen)
+	}
+}

@@ -1,0 +1,59 @@
+package memory
+
+import (
+	"context"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// Waiting says why runs are not being sent; see ledger.Waiter.
+func (l *Ledger) Waiting(ctx context.Context, ids []string) (map[string]ledger.WaitReason, error) {
+	now, err := l.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer l.mu.Unlock()
+	holder, running := map[*job]string{}, map[*job]int{}
+	for _, r := range l.runs {
+		if r.State == ledger.Running {
+			running[r.job]++
+		}
+		if r.slotted && !r.waiting && !r.State.Finished() {
+			holder[r.job] = r.ID
+		}
+	}
+	why := map[string]ledger.WaitReason{}
+	for _, id := range ids {
+		r := l.runs[id]
+		if r == nil || r.State != ledger.Planned && r.State != ledger.Retrying {
+			continue
+		}
+		why[id] = ledger.Waiter{
+			Run: r.Run, ForSlot: r.waiting, Holder: holder[r.job], Due: !now.Before(r.NextAt),
+			Running: running[r.job], Processes: l.alive(now),
+		}.Why()
+	}
+	return why, nil
+}
+
+// addOutcomes completes a job's status from its runs, newest first.
+func addOutcomes(s *ledger.JobStatus, runs []*record) {
+	for _, r := range runs {
+		if r.State == ledger.Dead && r.AckedAt.IsZero() {
+			s.DeadUnseen++
+		}
+	}
+	for _, r := range runs[:min(len(runs), ledger.OutcomeWindow)] {
+		if r.State != ledger.Succeeded && r.State != ledger.Dead {
+			continue
+		}
+		if s.LastOutcome == nil {
+			run := r.Run
+			s.LastOutcome = &run
+		}
+		if r.State == ledger.Succeeded {
+			return
+		}
+		s.FailingSince = r.ScheduledAt
+	}
+}

@@ -1,0 +1,54 @@
+package postgres
+
+import (
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// outcomesSQL finds each job's last outcome and, where that is dead, since when
+// the job has been failing. Both read the newest rows of a job, $1 at most, from
+// the end of its ids; nearly always the first row tells.
+const outcomesSQL = `
+	SELECT CASE WHEN r.state = 'dead' THEN (
+		SELECT min(d.scheduled_at) FROM (` + newestOfJob + `) d
+		WHERE d.state = 'dead' AND d.run_id > coalesce((
+			SELECT s.run_id FROM (` + newestOfJob + `) s WHERE s.state = 'succeeded' ORDER BY s.run_id DESC LIMIT 1), '')
+	) END, ` + runColumns + `
+	FROM jobs j CROSS JOIN LATERAL (
+		SELECT * FROM (` + newestOfJob + `) n WHERE n.state IN ('succeeded', 'dead') ORDER BY n.run_id DESC LIMIT 1
+	) r`
+
+const newestOfJob = `
+	SELECT * FROM runs WHERE run_id > j.job_id || '@' AND run_id < j.job_id || 'A' AND until IS NULL
+	ORDER BY run_id DESC LIMIT $1`
+
+// addOutcomes queues what completes the jobs' statuses, by id.
+func addOutcomes(batch *pgx.Batch, into map[string]*ledger.JobStatus) {
+	batch.Queue(outcomesSQL, ledger.OutcomeWindow).Query(func(rows pgx.Rows) error {
+		var since *time.Time
+		for rows.Next() {
+			run, err := scanRun(prefixed{rows, []any{&since}})
+			if err != nil {
+				return err
+			}
+			if j := into[run.JobID]; j != nil {
+				j.LastOutcome, j.FailingSince = &run, timeOf(since)
+			}
+		}
+		return rows.Err()
+	})
+	batch.Queue(`SELECT job_id, count(*) FROM runs WHERE state = 'dead' AND acked_at IS NULL GROUP BY job_id`).Query(func(rows pgx.Rows) error {
+		var id string
+		var n int
+		_, err := pgx.ForEachRow(rows, []any{&id, &n}, func() error {
+			if j := into[id]; j != nil {
+				j.DeadUnseen = n
+			}
+			return nil
+		})
+		return err
+	})
+}

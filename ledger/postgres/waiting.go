@@ -1,0 +1,73 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// Waiting says why runs are not being sent; see ledger.Waiter. Runs of a job are
+// counted only where a limit may keep one of its runs back.
+func (l *Ledger) Waiting(ctx context.Context, ids []string) (map[string]ledger.WaitReason, error) {
+	why := map[string]ledger.WaitReason{}
+	if len(ids) == 0 {
+		return why, nil
+	}
+	waiters, err := l.waiters(ctx, cleanAll(ids))
+	if err != nil {
+		return nil, translate("look why runs wait", err)
+	}
+	var limited []string
+	for _, w := range waiters {
+		if w.Due && w.Run.Call.MaxInFlight > 0 {
+			limited = append(limited, w.Run.JobID)
+		}
+	}
+	running, err := l.running(ctx, limited)
+	if err != nil {
+		return nil, translate("look why runs wait", err)
+	}
+	for _, w := range waiters {
+		w.Running = running[w.Run.JobID]
+		why[w.Run.ID] = w.Why()
+	}
+	return why, nil
+}
+
+func (l *Ledger) waiters(ctx context.Context, ids []string) ([]ledger.Waiter, error) {
+	rows, err := l.pool.Query(ctx, `
+		SELECT r.waiting, coalesce((SELECT h.run_id FROM runs h WHERE h.slot = r.job_id), ''), r.due_at <= now(),
+			(SELECT count(*) FROM processes WHERE `+isLiving+`), `+runColumns+`
+		FROM runs r WHERE r.run_id = ANY ($2::text[]) AND r.state IN ('planned', 'retrying')`,
+		microseconds(ledger.ProcessTTL), ids)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (w ledger.Waiter, err error) {
+		w.Run, err = scanRun(prefixed{row, []any{&w.ForSlot, &w.Holder, &w.Due, &w.Processes}})
+		return w, err
+	})
+}
+
+// running counts the jobs' running runs.
+func (l *Ledger) running(ctx context.Context, jobIDs []string) (map[string]int, error) {
+	counts := map[string]int{}
+	if len(jobIDs) == 0 {
+		return counts, nil
+	}
+	rows, err := l.pool.Query(ctx, `
+		SELECT job_id, count(*) FROM runs
+		WHERE due_at IS NOT NULL AND NOT waiting AND state = 'running' AND job_id = ANY ($1::text[]) GROUP BY job_id`, jobIDs)
+	if err != nil {
+		return nil, err
+	}
+	var id string
+	var n int
+	_, err = pgx.ForEachRow(rows, []any{&id, &n}, func() error {
+		counts[id] = n
+		return nil
+	})
+	return counts, err
+}

@@ -1,0 +1,69 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+const (
+	// lastOutcomes are the jobs' last outcomes, among the newest ?1 rows of each,
+	// from the end of its ids. Nearly always the first row tells.
+	lastOutcomes = `
+		SELECT ` + runColumns + ` FROM jobs JOIN runs ON runs.run_id = (
+			SELECT run_id FROM (
+				SELECT run_id, state FROM runs WHERE run_id > jobs.job_id || '@' AND run_id < jobs.job_id || 'A' AND until IS NULL
+				ORDER BY run_id DESC LIMIT ?1)
+			WHERE state IN ('succeeded', 'dead') ORDER BY run_id DESC LIMIT 1)`
+	// failingSince is of one job, ?2, whose last outcome is dead.
+	failingSince = `
+		WITH newest AS MATERIALIZED (
+			SELECT run_id, state, scheduled_at FROM runs
+			WHERE run_id > ?2 || '@' AND run_id < ?2 || 'A' AND until IS NULL ORDER BY run_id DESC LIMIT ?1)
+		SELECT min(scheduled_at) FROM newest
+		WHERE state = 'dead' AND run_id > coalesce((SELECT max(run_id) FROM newest WHERE state = 'succeeded'), '')`
+	unseenOfJobs = `SELECT job_id, count(*) FROM runs WHERE state = 'dead' AND acked_at IS NULL GROUP BY job_id`
+)
+
+// addOutcomes completes the jobs' statuses, by id.
+func addOutcomes(ctx context.Context, r *sql.Tx, jobs map[string]*ledger.JobStatus) error {
+	last, err := queryTx(ctx, r, scanRun, lastOutcomes, ledger.OutcomeWindow)
+	if err != nil {
+		return err
+	}
+	for i := range last {
+		j := jobs[last[i].JobID]
+		if j.LastOutcome = &last[i].Run; last[i].State != ledger.Dead {
+			continue
+		}
+		since, err := queryTx(ctx, r, scanMaybe, failingSince, ledger.OutcomeWindow, j.JobID)
+		if err != nil {
+			return err
+		}
+		j.FailingSince = since[0].time()
+	}
+	unseen, err := queryTx(ctx, r, scanCount, unseenOfJobs)
+	for _, c := range unseen {
+		if j := jobs[c.jobID]; j != nil {
+			j.DeadUnseen = c.n
+		}
+	}
+	return err
+}
+
+func scanMaybe(row scanner) (m maybe, err error) {
+	err = row.Scan(&m)
+	return m, err
+}
+
+// count is how many runs of a job there are.
+type count struct {
+	jobID string
+	n     int
+}
+
+func scanCount(row scanner) (c count, err error) {
+	err = row.Scan(&c.jobID, &c.n)
+	return c, err
+}
