@@ -72,7 +72,7 @@ func (w Waiter) Why() WaitReason {
 	limit := w.Run.Call.MaxInFlight
 	switch {
 	case w.Processes == 0:
-		return WaitReason{NoProcess, "no process works on this ledger; start one (cronce serve)"}
+		return WaitReason{NoProcess, "no process works on this ledger"}
 	case w.ForSlot && w.Holder != "":
 		return WaitReason{SlotTaken, "run " + w.Holder + " has the job's slot"}
 	case w.Run.WaitsFor.Code != "":
@@ -82,5 +82,5 @@ func (w Waiter) Why() WaitReason {
 	case limit > 0 && w.Running >= limit:
 		return WaitReason{LimitReached, fmt.Sprintf("%d runs of the job are running, and its maxInFlight is %d", w.Running, limit)}
 	}
-	return WaitReason{Queued, "due; the next process with room for it takes it"}
+	return WaitReason{Queued, "due, until a process has room for it"}
 }

@@ -41,6 +41,9 @@ type jobJSON struct {
 	PausedBy      string   `json:"pausedBy,omitempty"`
 	PausedWhy     string   `json:"pausedWhy,omitempty"`
 	LastRun       *runJSON `json:"lastRun"`
+	LastOutcome   *runJSON `json:"lastOutcome"` // the newest run that succeeded or died
+	FailingSince  string   `json:"failingSince,omitempty"`
+	Dead          int      `json:"deadUnacknowledged"`
 	knownToLedger bool
 }
 
@@ -61,10 +64,10 @@ func (a *app) jobsListCommand() *cobra.Command {
 			if a.json {
 				return printJSON(a.out, all)
 			}
-			t := a.table("JOB", "SCHEDULE", "NEXT", "CALLS", "LAST RUN", "STATE").
-				optional("LAST RUN", "NEXT", "SCHEDULE", "CALLS")
+			t := a.table("JOB", "SCHEDULE", "NEXT", "CALLS", "LAST RUN", "LAST OUTCOME", "STATE").
+				optional("LAST OUTCOME", "LAST RUN", "NEXT", "SCHEDULE", "CALLS").folding("LAST OUTCOME")
 			for _, j := range all {
-				t.row(j.ID, j.InWords, nextText(j.Next, j.Enabled), j.Method+" "+j.Target+" "+j.Path, lastRun(j), j.condition())
+				t.row(j.ID, j.InWords, nextText(j.Next, j.Enabled), j.Method+" "+j.Target+" "+j.Path, lastRun(j), j.outcome(), j.condition())
 			}
 			return t.flush()
 		},
@@ -75,7 +78,27 @@ func lastRun(j jobJSON) string {
 	if j.LastRun == nil {
 		return ""
 	}
-	return j.LastRun.ScheduledAt + " " + string(j.LastRun.State)
+	text := j.LastRun.ScheduledAt + " " + string(j.LastRun.State)
+	if j.LastRun.Waiting != nil {
+		text += " (" + string(j.LastRun.Waiting.Code) + ")"
+	}
+	return text
+}
+
+// outcome says whether the job's runs do what they are for: what became of the
+// last one that was sent, whatever was skipped since.
+func (j jobJSON) outcome() string {
+	var parts []string
+	if j.LastOutcome != nil && j.FailingSince == "" {
+		parts = append(parts, string(j.LastOutcome.State))
+	}
+	if j.FailingSince != "" {
+		parts = append(parts, "failing since "+j.FailingSince)
+	}
+	if j.Dead > 0 {
+		parts = append(parts, fmt.Sprintf("%d dead to acknowledge", j.Dead))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // condition says in a word whether the job is being planned.
@@ -105,6 +128,15 @@ func (a *app) jobsOf(ctx context.Context, reg *jobs.Registry) ([]jobJSON, error)
 		if err != nil {
 			return nil, err
 		}
+		var last []*ledger.Run
+		for _, st := range statuses {
+			if st.LastRun != nil {
+				last = append(last, st.LastRun)
+			}
+		}
+		if err := addWaiting(ctx, s, last...); err != nil {
+			return nil, err
+		}
 		for _, st := range statuses {
 			known[st.JobID] = st
 		}
@@ -129,6 +161,11 @@ func describeJob(j jobs.Job, st ledger.JobStatus, known bool, now time.Time) job
 		last := toJSON(*st.LastRun)
 		out.LastRun = &last
 	}
+	if st.LastOutcome != nil {
+		last := toJSON(*st.LastOutcome)
+		out.LastOutcome = &last
+	}
+	out.FailingSince, out.Dead = instant(st.FailingSince), st.DeadUnseen
 	return out
 }
 
@@ -175,7 +212,7 @@ func (a *app) printJob(ctx context.Context, j jobJSON) error {
 	for _, line := range [][2]string{
 		{"schedule", j.Schedule}, {"in words", j.InWords}, {"next", nextText(j.Next, j.Enabled)}, {"watermark", j.Watermark},
 		{"calls", j.Method + " " + j.Target + " " + j.Path}, {"scopes", strings.Join(j.Scopes, " ")}, {"key scope", j.KeyScope},
-		{"timeout", j.Timeout}, {"overlap", j.Overlap}, {"catch-up", j.CatchUp}, {"last run", lastRun(j)},
+		{"timeout", j.Timeout}, {"overlap", j.Overlap}, {"catch-up", j.CatchUp}, {"last run", lastRun(j)}, {"last outcome", j.outcome()},
 		{"state", j.condition()}, {"paused by", j.PausedBy}, {"paused why", j.PausedWhy},
 	} {
 		t.row(line[0], line[1])

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"time"
@@ -38,6 +39,7 @@ type runJSON struct {
 	Replayed    bool           `json:"replayed"`
 	Status      int            `json:"status,omitempty"`
 	NextAt      string         `json:"nextAt,omitempty"`
+	Waiting     *waitingJSON   `json:"waiting,omitempty"`
 	SendBefore  string         `json:"sendBefore,omitempty"`
 	PlannedAt   string         `json:"plannedAt,omitempty"`
 	StartedAt   string         `json:"startedAt,omitempty"`
@@ -46,6 +48,38 @@ type runJSON struct {
 	RerunID     string         `json:"rerunId,omitempty"`
 	By          string         `json:"by,omitempty"`
 	Why         string         `json:"why,omitempty"`
+}
+
+// waitingJSON is why a planned or retrying run is not being sent.
+type waitingJSON struct {
+	Code ledger.WaitCode `json:"code"`
+	Text string          `json:"text,omitempty"`
+}
+
+// waiting is nil for a run that waits for nothing.
+func waiting(why ledger.WaitReason) *waitingJSON {
+	if why.Code == "" {
+		return nil
+	}
+	return &waitingJSON{why.Code, why.Text}
+}
+
+// addWaiting sets why those of the runs that are not being sent wait.
+func addWaiting(ctx context.Context, l store, runs ...*ledger.Run) error {
+	var ids []string
+	for _, r := range runs {
+		if r.State == ledger.Planned || r.State == ledger.Retrying {
+			ids = append(ids, r.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	why, err := l.Waiting(ctx, ids)
+	for _, r := range runs {
+		r.WaitsFor = why[r.ID]
+	}
+	return err
 }
 
 func toJSON(r ledger.Run) runJSON {
@@ -57,7 +91,7 @@ func toJSON(r ledger.Run) runJSON {
 		AckedAt: moment(r.AckedAt), RerunID: r.RerunID, By: r.By, Why: r.Why,
 	}
 	if !r.State.Finished() {
-		j.NextAt = moment(r.NextAt)
+		j.NextAt, j.Waiting = moment(r.NextAt), waiting(r.WaitsFor)
 	}
 	return j
 }

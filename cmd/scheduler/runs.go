@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -89,6 +90,13 @@ func (a *app) runsListCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			waiters := make([]*ledger.Run, len(runs))
+			for i := range runs {
+				waiters[i] = &runs[i]
+			}
+			if err := addWaiting(c.Context(), l, waiters...); err != nil {
+				return err
+			}
 			return a.printRuns(runs)
 		},
 	}
@@ -98,14 +106,15 @@ func (a *app) runsListCommand() *cobra.Command {
 	return c
 }
 
+// printRuns shows, where a run that waits has no reason, why it does.
 func (a *app) printRuns(runs []ledger.Run) error {
 	if a.json {
 		return printJSON(a.out, runsJSON(runs))
 	}
 	t := a.table("RUN", "STATE", "REASON", "TRIGGER", "ATTEMPTS", "REPLAYED", "FINISHED").
-		optional("REASON", "FINISHED", "TRIGGER", "ATTEMPTS", "REPLAYED")
+		optional("REASON", "FINISHED", "TRIGGER", "ATTEMPTS", "REPLAYED").folding("REASON")
 	for _, r := range runs {
-		t.row(r.ID, stateText(r), string(r.Reason), string(r.Trigger), strconv.Itoa(r.Attempt), strconv.FormatBool(r.Replayed), moment(r.FinishedAt))
+		t.row(r.ID, stateText(r), cmp.Or(string(r.Reason), r.WaitsFor.String()), string(r.Trigger), strconv.Itoa(r.Attempt), strconv.FormatBool(r.Replayed), moment(r.FinishedAt))
 	}
 	return t.flush()
 }
@@ -154,6 +163,9 @@ func (a *app) runsShowCommand() *cobra.Command {
 			if err != nil {
 				return notFound(id, err)
 			}
+			if err := addWaiting(c.Context(), l, &run); err != nil {
+				return err
+			}
 			acts, err := actsOnRun(c.Context(), l, id)
 			if err != nil {
 				return err
@@ -184,7 +196,7 @@ func (a *app) printRun(r ledger.Run, attempts []ledger.Attempt, acts []ledger.Au
 	t := a.table("RUN", r.ID)
 	for _, line := range [][2]string{
 		{"job", r.JobID}, {"scheduled at", shown.ScheduledAt}, {"until", shown.Until}, {"trigger", string(r.Trigger)},
-		{"state", stateText(r)}, {"reason", string(r.Reason)}, {"replayed", strconv.FormatBool(r.Replayed)},
+		{"state", stateText(r)}, {"reason", string(r.Reason)}, {"waiting", r.WaitsFor.String()}, {"replayed", strconv.FormatBool(r.Replayed)},
 		{"calls", r.Call.Method + " " + r.Call.Target + " " + r.Call.Path}, {"send before", shown.SendBefore},
 		{"next attempt", shown.NextAt}, {"planned", shown.PlannedAt}, {"started", shown.StartedAt},
 		{"finished", shown.FinishedAt}, {"acknowledged", shown.AckedAt}, {"rerun as", r.RerunID},

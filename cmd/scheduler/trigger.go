@@ -163,6 +163,9 @@ func drivenText(r ledger.Run) string {
 	if r.Replayed {
 		text += ", replayed"
 	}
+	if r.WaitsFor.Code != "" {
+		text += "; waiting: " + r.WaitsFor.String()
+	}
 	if !r.State.Finished() {
 		text += "; a running scheduler goes on with it"
 	}

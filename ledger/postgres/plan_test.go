@@ -128,6 +128,8 @@ func look(t *testing.T, f *fleet, w ledger.Work) {
 	ctx := t.Context()
 	_, _, err := f.Get(ctx, w.RunID)
 	must(t, err)
+	_, err = f.Waiting(ctx, []string{w.RunID})
+	must(t, err)
 	for _, filter := range []ledger.Filter{
 		{},
 		{JobID: w.JobID},
