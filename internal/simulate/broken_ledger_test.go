@@ -1,8 +1,8 @@
 package simulate_test
 
 import (
-	"errors"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
