@@ -9,8 +9,8 @@
 // # Three doors
 //
 //   - [Kit.Handler] is net/http middleware. The handler gets a transaction
-//     through the engine's accessor (postgres.Tx(ctx), sqlite.Tx(ctx),
-//     mysql.Tx(ctx)) and writes through it.
+//     through the engine's accessor (postgres.Tx(ctx), pgsql.Tx(ctx),
+//     mysql.Tx(ctx), sqlite.Tx(ctx)) and writes through it.
 //   - [Kit.Do] and [Do] do the same for an event handler, or for any function.
 //   - [Kit.Call] and [Transport] are for effects outside the database.
 //

@@ -213,25 +213,10 @@ func (k *Kit) afterFailedCommit(ctx context.Context, c Claim, r Reply, cause err
 		return r, false, cause
 	}
 	if look.Record.Owner == c.Owner {
-		if look.Record.State == Calling {
-			return r, false, errors.Join(ErrTxEnded, k.usedUp(ctx, c), cause)
-		}
 		r.ExpiresAt = look.Record.ExpiresAt
 		return r, false, nil
 	}
 	return look.judge(c).answer(look)
-}
-
-// usedUp is for work that committed a store's mark of its key without the reply,
-// before the store's connection broke. What stands is not known; the mark would
-// for ever be taken for a call under way.
-func (k *Kit) usedUp(ctx context.Context, c Claim) error {
-	store, ok := k.store.(Reserver)
-	if !ok {
-		return nil
-	}
-	_, _, err := store.Settle(ctx, c, Reply{Status: http.StatusInternalServerError, Omitted: true})
-	return err
 }
 
 func (k *Kit) begin(ctx context.Context, c Claim) (tx Tx, look Look, err error) {

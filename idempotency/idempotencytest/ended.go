@@ -15,9 +15,6 @@ import (
 // of the work afterwards.
 var endedCases = map[string]func(*testing.T, Engine){
 	"work that ends the transaction and then fails is never repeated": func(t *testing.T, e Engine) {
-		if e.Trusting {
-			t.Skip("this engine does not pass the rule yet")
-		}
 		ends := map[string]func(context.Context) error{
 			"commit":   func(ctx context.Context) error { return e.End(ctx, true) },
 			"rollback": func(ctx context.Context) error { return e.End(ctx, false) },
@@ -57,9 +54,6 @@ var endedCases = map[string]func(*testing.T, Engine){
 		}
 	},
 	"an error of Do after the end of its transaction uses the key up": func(t *testing.T, e Engine) {
-		if e.Trusting {
-			t.Skip("this engine does not pass the rule yet")
-		}
 		k := kit(t, e.Store)
 		for n := range 3 {
 			_, err := k.Do(t.Context(), scope, "k", nil, func(ctx context.Context) error {
@@ -74,9 +68,6 @@ var endedCases = map[string]func(*testing.T, Engine){
 		usedUp(t, e, idempotency.Key{Scope: scope, Principal: "-", Value: "k"}, "once")
 	},
 	"work over MaxRun that has ended its transaction uses the key up": func(t *testing.T, e Engine) {
-		if e.Trusting {
-			t.Skip("this engine does not pass the rule yet")
-		}
 		// A busy machine may take all of a short MaxRun to come to the end.
 		for maxRun := 50 * time.Millisecond; maxRun <= patience; maxRun *= 2 {
 			name, ended := maxRun.String(), false

@@ -45,9 +45,6 @@ type Engine struct {
 	// Chain ends the transaction that ctx carries with a COMMIT, behind the kit's
 	// back, and begins another.
 	Chain func(ctx context.Context) error
-	// Trusting: a Rollback of the engine does not tell yet that the work had
-	// ended the transaction. An engine that sets this repeats such work.
-	Trusting bool
 	// Sleep runs a statement that lasts so long, in the transaction that ctx
 	// carries. Nil: no server runs statements for the process.
 	Sleep func(ctx context.Context, d time.Duration) error
@@ -60,7 +57,7 @@ type Engine struct {
 
 // Run runs the contract. open is called once a case.
 func Run(t *testing.T, open func(*testing.T) Engine) {
-	for _, group := range []map[string]func(*testing.T, Engine){handlerCases, headerCases, endedCases, doCases, raceCases, callCases, purgeCases} {
+	for _, group := range []map[string]func(*testing.T, Engine){handlerCases, headerCases, endedCases, doCases, raceCases, callCases, purgeCases, readyCases} {
 		for rule, check := range group {
 			t.Run(rule, func(t *testing.T) { check(t, open(t)) })
 		}

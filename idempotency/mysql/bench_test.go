@@ -28,7 +28,7 @@ func durable(b *testing.B) func(*testing.B) kitbench.Engine {
 		if err != nil {
 			b.Fatal(err)
 		}
-		db := open(b, dsn)
+		db := open(b, dsn+advised)
 		db.SetMaxOpenConns(16)
 		db.SetMaxIdleConns(16)
 		migrate(b, db)

@@ -1,7 +1,6 @@
 package mysql_test
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -10,13 +9,14 @@ import (
 
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/mysql"
+	"github.com/cronce/cronce/internal/testdb"
 )
 
 // uncommitted is a pool whose sessions see what is not committed yet.
-func uncommitted(t *testing.T, dsn string, w way, more string) *sql.DB {
+func uncommitted(t *testing.T, dsn string, more string) *sql.DB {
 	t.Helper()
 	for _, name := range []string{"transaction_isolation", "tx_isolation"} {
-		db := open(t, dsn+cmp.Or(w.parameters, "?")+"&"+name+"=%27READ-UNCOMMITTED%27"+more)
+		db := open(t, dsn+advised+"&"+name+"=%27READ-UNCOMMITTED%27"+more)
 		if db.PingContext(t.Context()) == nil {
 			return db
 		}
@@ -30,9 +30,9 @@ func uncommitted(t *testing.T, dsn string, w way, more string) *sql.DB {
 func TestAReplyThatIsNotCommittedIsNotReplayed(t *testing.T) {
 	for name, more := range map[string]string{"alone": "", "without autocommit": "&autocommit=0"} {
 		t.Run(name, func(t *testing.T) {
-			eachWay(t, func(t *testing.T, w way, fresh func(testing.TB) string) {
+			testdb.EachMySQL(t, func(t *testing.T, fresh func(testing.TB) string) {
 				dsn := fresh(t)
-				admin, db := open(t, dsn), uncommitted(t, dsn, w, more)
+				admin, db := open(t, dsn), uncommitted(t, dsn, more)
 				migrate(t, admin)
 				must(t, admin, "INSERT INTO idempotency_keys (scope, principal, `key`, request_hash, state, owner, created_at, expires_at)"+
 					" VALUES ('s', '-', 'done', 'f', 'done', 'o', 1, 9999999999999)")
@@ -45,7 +45,7 @@ func TestAReplyThatIsNotCommittedIsNotReplayed(t *testing.T) {
 					" VALUES ('s', '-', 'k', 'f', 'done', 'o', 1, 9999999999999)"); err != nil {
 					t.Fatal(err)
 				}
-				store := w.store(db)
+				store := mysql.New(db, mysql.Options{})
 				look := func(key string) *idempotency.Record {
 					look, err := store.Look(t.Context(), idempotency.Claim{MaxRun: time.Minute,
 						Key: idempotency.Key{Scope: "s", Principal: "-", Value: key}})
@@ -77,11 +77,11 @@ func TestAReplyThatIsNotCommittedIsNotReplayed(t *testing.T) {
 
 // A session may show no rows of a SELECT that does not say how many it wants.
 func TestASessionThatShowsNoRowsIsAnsweredAsEveryOther(t *testing.T) {
-	eachWay(t, func(t *testing.T, w way, fresh func(testing.TB) string) {
+	testdb.EachMySQL(t, func(t *testing.T, fresh func(testing.TB) string) {
 		dsn := fresh(t)
-		db := open(t, dsn+cmp.Or(w.parameters, "?")+"&sql_select_limit=0")
+		db := open(t, dsn+advised+"&sql_select_limit=0")
 		migrate(t, open(t, dsn))
-		store := w.store(db)
+		store := mysql.New(db, mysql.Options{})
 		claim := func(key string, sendBefore time.Time) idempotency.Claim {
 			return idempotency.Claim{Key: idempotency.Key{Scope: "s", Principal: "-", Value: key}, Fingerprint: "f", Owner: "o",
 				TTL: time.Hour, MaxRun: time.Minute, SendBefore: sendBefore}
@@ -126,12 +126,12 @@ func TestASessionThatShowsNoRowsIsAnsweredAsEveryOther(t *testing.T) {
 // Nor does a session without autocommit show what there was at the look-up
 // before, or keep the transaction that it began for it.
 func TestALookUpSeesWhatIsCommittedNow(t *testing.T) {
-	eachWay(t, func(t *testing.T, w way, fresh func(testing.TB) string) {
+	testdb.EachMySQL(t, func(t *testing.T, fresh func(testing.TB) string) {
 		dsn := fresh(t)
-		admin, db := open(t, dsn), open(t, dsn+cmp.Or(w.parameters, "?")+"&autocommit=0")
+		admin, db := open(t, dsn), open(t, dsn+advised+"&autocommit=0")
 		migrate(t, admin)
 		db.SetMaxOpenConns(1)
-		store := w.store(db)
+		store := mysql.New(db, mysql.Options{})
 		for _, step := range []struct {
 			statement string
 			stored    bool

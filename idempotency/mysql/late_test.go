@@ -1,21 +1,22 @@
 package mysql_test
 
 import (
-	"cmp"
 	"testing"
 	"time"
 
 	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/mysql"
+	"github.com/cronce/cronce/internal/testdb"
 )
 
 // The caller may have stopped asking at its send-before time itself, on a clock
 // that stands still there.
 func TestACallIsLateFromItsSendBeforeOn(t *testing.T) {
-	eachWay(t, func(t *testing.T, w way, fresh func(testing.TB) string) {
+	testdb.EachMySQL(t, func(t *testing.T, fresh func(testing.TB) string) {
 		dsn := fresh(t)
 		migrate(t, open(t, dsn))
-		db := open(t, dsn+cmp.Or(w.parameters, "?")+"&timestamp=1700000000.5")
-		store, now := w.store(db), time.UnixMilli(1_700_000_000_500)
+		db := open(t, dsn+advised+"&timestamp=1700000000.5")
+		store, now := mysql.New(db, mysql.Options{}), time.UnixMilli(1_700_000_000_500)
 		for _, tt := range []struct {
 			name       string
 			sendBefore time.Time

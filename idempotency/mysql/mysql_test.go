@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"fmt"
 	"net"
-	"strings"
 	"testing"
 	"time"
 
@@ -18,56 +17,38 @@ import (
 	"github.com/cronce/cronce/migrations"
 )
 
-// A way in which statements go to the server, and what the pool needs for it.
-type way struct {
-	name, parameters string
-	use              func(*mysql.Store)
-}
-
-// eachWay runs test on each engine in each of the ways that it takes.
-func eachWay(t *testing.T, test func(t *testing.T, w way, fresh func(testing.TB) string)) {
+func TestContract(t *testing.T) {
 	testdb.EachMySQL(t, func(t *testing.T, fresh func(testing.TB) string) {
-		for _, w := range []way{
-			{"compound", "", func(s *mysql.Store) { mysql.Use(s, mysql.Compound) }},
-			{"listed", "?multiStatements=true", func(s *mysql.Store) { mysql.Use(s, mysql.Listed) }},
-			{"singly", "", func(s *mysql.Store) { mysql.Use(s, mysql.Singly) }},
-		} {
-			t.Run(w.name, func(t *testing.T) {
-				if w.name == "compound" && strings.Contains(t.Name(), "/MySQL/") {
-					t.Skip("only MariaDB takes compound statements")
-				}
-				test(t, w, fresh)
-			})
-		}
+		idempotencytest.Run(t, func(t *testing.T) idempotencytest.Engine { return engine(t, fresh(t)) })
 	})
 }
 
-func (w way) store(db *sql.DB) *mysql.Store {
-	s := mysql.New(db, mysql.Options{})
-	w.use(s)
-	return s
-}
-
-func TestContract(t *testing.T) {
-	eachWay(t, func(t *testing.T, w way, fresh func(testing.TB) string) {
-		idempotencytest.Run(t, func(t *testing.T) idempotencytest.Engine { return engine(t, w, fresh(t)) })
+// The pool need not be as the package's documentation has it.
+func TestContractOnAnyPool(t *testing.T) {
+	testdb.EachMySQL(t, func(t *testing.T, fresh func(testing.TB) string) {
+		idempotencytest.Run(t, func(t *testing.T) idempotencytest.Engine {
+			dsn := fresh(t)
+			migrate(t, open(t, dsn))
+			return engineOn(t, dsn, nil)
+		})
 	})
 }
 
 func TestFaults(t *testing.T) {
-	eachWay(t, func(t *testing.T, w way, fresh func(testing.TB) string) {
+	testdb.EachMySQL(t, func(t *testing.T, fresh func(testing.TB) string) {
 		idempotencytest.RunFaults(t, idempotencytest.Service{
 			Fresh: func(t *testing.T) string {
 				dsn := fresh(t)
 				migrate(t, open(t, dsn))
 				return dsn
 			},
-			Open: func(t *testing.T, dsn string, f *idempotencytest.Fault) idempotencytest.Engine {
-				return engineOn(t, w, dsn, f)
-			},
+			Open: engineOn,
 		})
 	})
 }
+
+// advised are the DSN's parameters that the package's documentation advises.
+const advised = "?interpolateParams=true&wait_timeout=300"
 
 func open(t testing.TB, dsn string) *sql.DB { return openWith(t, dsn, nil) }
 
@@ -103,19 +84,18 @@ func migrate(t testing.TB, db *sql.DB) {
 	must(t, db, `CREATE TABLE effects (name VARCHAR(100))`)
 }
 
-func engine(t *testing.T, w way, dsn string) idempotencytest.Engine {
+func engine(t *testing.T, dsn string) idempotencytest.Engine {
 	migrate(t, open(t, dsn))
-	return engineOn(t, w, dsn, nil)
+	return engineOn(t, dsn+advised, nil)
 }
 
-func engineOn(t *testing.T, w way, dsn string, f *idempotencytest.Fault) idempotencytest.Engine {
-	db, other := openWith(t, dsn+w.parameters, f), open(t, dsn+w.parameters)
-	store := w.store(db)
+func engineOn(t *testing.T, dsn string, f *idempotencytest.Fault) idempotencytest.Engine {
+	db, other := openWith(t, dsn, f), open(t, dsn)
+	store := mysql.New(db, mysql.Options{})
 	return idempotencytest.Engine{
-		Trusting: true,
-		Store:    store,
-		Other:    w.store(other),
-		Down:     mysql.New(open(t, "nobody@tcp(127.0.0.1:1)/none"), mysql.Options{}),
+		Store: store,
+		Other: mysql.New(other, mysql.Options{}),
+		Down:  mysql.New(open(t, "nobody@tcp(127.0.0.1:1)/none"), mysql.Options{}),
 		Write: func(ctx context.Context, name string) error {
 			_, err := mysql.Tx(ctx).ExecContext(ctx, `INSERT INTO effects VALUES (?)`, name)
 			return err
@@ -140,6 +120,10 @@ func engineOn(t *testing.T, w way, dsn string, f *idempotencytest.Fault) idempot
 		},
 		End: func(ctx context.Context, commit bool) error {
 			_, err := mysql.Tx(ctx).ExecContext(ctx, map[bool]string{true: `COMMIT`, false: `ROLLBACK`}[commit])
+			return err
+		},
+		Chain: func(ctx context.Context) error {
+			_, err := mysql.Tx(ctx).ExecContext(ctx, `COMMIT AND CHAIN`)
 			return err
 		},
 		Within: func(commit bool, fn func(context.Context) error) error {

@@ -1,7 +1,6 @@
 package mysql_test
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -19,17 +18,17 @@ import (
 // A service's pool is the service's: what it has set for its sessions holds
 // during the work and after it.
 func TestAConnectionKeepsItsSessionsSettings(t *testing.T) {
-	eachWay(t, func(t *testing.T, w way, fresh func(testing.TB) string) {
+	testdb.EachMySQL(t, func(t *testing.T, fresh func(testing.TB) string) {
 		dsn := fresh(t)
 		migrate(t, open(t, dsn))
-		db := open(t, dsn+cmp.Or(w.parameters, "?")+"&wait_timeout=1234&innodb_lock_wait_timeout=7")
+		db := open(t, dsn+advised+"&wait_timeout=1234&innodb_lock_wait_timeout=7")
 		db.SetMaxOpenConns(1)
 		must(t, db, `SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE`)
 		connection := settings(t, db)
 		if connection.wait != 1234 || connection.lockWait != 7 || connection.isolation != "SERIALIZABLE" {
 			t.Fatalf("the connection began with %+v", connection)
 		}
-		k, err := idempotency.New(w.store(db), idempotency.Options{
+		k, err := idempotency.New(mysql.New(db, mysql.Options{}), idempotency.Options{
 			Principal: idempotency.SinglePrincipal("x"), MaxRun: 90500 * time.Millisecond, Wait: -1})
 		if err != nil {
 			t.Fatal(err)

@@ -6,10 +6,11 @@ import (
 
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/mysql"
+	"github.com/cronce/cronce/internal/testdb"
 )
 
 func TestATablesNameIsANameWhateverItIs(t *testing.T) {
-	eachWay(t, func(t *testing.T, w way, fresh func(testing.TB) string) {
+	testdb.EachMySQL(t, func(t *testing.T, fresh func(testing.TB) string) {
 		for _, tc := range []struct{ name, table, sql string }{
 			{"a word of SQL", "order", "`order`"},
 			{"a hyphen", "my-keys", "`my-keys`"},
@@ -18,11 +19,10 @@ func TestATablesNameIsANameWhateverItIs(t *testing.T) {
 		} {
 			t.Run(tc.name, func(t *testing.T) {
 				dsn := fresh(t)
-				db := open(t, dsn+w.parameters)
+				db := open(t, dsn+advised)
 				migrate(t, db)
 				must(t, db, `ALTER TABLE idempotency_keys RENAME TO `+tc.sql)
 				store := mysql.New(db, mysql.Options{Table: tc.table})
-				w.use(store)
 				kit, err := idempotency.New(store, idempotency.Options{Principal: idempotency.SinglePrincipal("x")})
 				if err != nil {
 					t.Fatal(err)

@@ -8,17 +8,15 @@ package postgres
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"strconv"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/internal/advisory"
 )
 
 // Options configure a [Store]. The zero value has the defaults.
@@ -117,17 +115,8 @@ func (s *Store) joined(ctx context.Context) (pgx.Tx, bool) {
 	return c.tx, true
 }
 
-// lock is the key's advisory lock. Two keys with one lock only wait for each
-// other.
-func (s *Store) lock(k idempotency.Key) int64 {
-	text := make([]byte, 0, 512)
-	for _, part := range []string{s.name, k.Scope, k.Principal, k.Value} {
-		text = append(strconv.AppendInt(text, int64(len(part)), 10), ':')
-		text = append(text, part...)
-	}
-	digest := sha256.Sum256(text)
-	return int64(binary.BigEndian.Uint64(digest[:]))
-}
+// lock is the key's advisory lock.
+func (s *Store) lock(k idempotency.Key) int64 { return advisory.Lock(s.name, k) }
 
 // unavailable is a failure of the exchange itself.
 func unavailable(doing string, err error) error {

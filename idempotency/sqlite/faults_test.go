@@ -28,7 +28,7 @@ func openWaiting(t *testing.T, path string, f *idempotencytest.Fault, patience t
 	if err != nil {
 		t.Fatal(err)
 	}
-	db := sql.OpenDB(sqlite.Keeping(faulty{plain, f, patience}))
+	db := sql.OpenDB(faulty{plain, f, patience})
 	t.Cleanup(func() { db.Close() })
 	return db
 }
@@ -44,44 +44,67 @@ func (c faulty) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	inner := opened.(sqlite.DriverConn)
+	inner := opened.(driverConn)
 	_, err = inner.ExecContext(ctx, fmt.Sprint(`PRAGMA busy_timeout = `, c.patience.Milliseconds()), nil)
-	return conn{inner, c.fault}, err
+	return &conn{driverConn: inner, fault: c.fault}, err
 }
 
+type driverConn interface {
+	driver.Conn
+	driver.ConnBeginTx
+	driver.ConnPrepareContext
+	driver.ExecerContext
+	driver.QueryerContext
+	driver.SessionResetter
+	driver.Validator
+}
+
+// breakIt is a statement that breaks the connection.
+const breakIt = `break the connection`
+
+// conn is a connection with a fault, on which nothing is said once it is broken.
 type conn struct {
-	sqlite.DriverConn
-	fault *idempotencytest.Fault
+	driverConn
+	fault  *idempotencytest.Fault
+	broken bool
 }
 
-func (c conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	return told(c.fault, func() (driver.Result, error) { return c.DriverConn.ExecContext(ctx, query, args) })
+func (c *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	c.broken = c.broken || query == breakIt
+	return told(c, func() (driver.Result, error) { return c.driverConn.ExecContext(ctx, query, args) })
 }
 
-func (c conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	return told(c.fault, func() (driver.Rows, error) { return c.DriverConn.QueryContext(ctx, query, args) })
+func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	return told(c, func() (driver.Rows, error) { return c.driverConn.QueryContext(ctx, query, args) })
 }
 
-func (c conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
-	s, err := c.DriverConn.PrepareContext(ctx, query)
-	return stmt{s, c.fault}, err
+func (c *conn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, error) {
+	inner, err := told(c, func() (driver.Tx, error) { return c.driverConn.BeginTx(ctx, o) })
+	return tx{c, inner}, err
 }
 
-type stmt struct {
-	driver.Stmt
-	fault *idempotencytest.Fault
+func (c *conn) IsValid() bool { return !c.broken && c.driverConn.IsValid() }
+
+type tx struct {
+	conn *conn
+	driver.Tx
 }
 
-func (s stmt) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
-	return told(s.fault, func() (driver.Result, error) { return s.Stmt.(driver.StmtExecContext).ExecContext(ctx, args) })
+func (t tx) Commit() error {
+	_, err := told(t.conn, func() (any, error) { return nil, t.Tx.Commit() })
+	return err
 }
 
-func (s stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
-	return told(s.fault, func() (driver.Rows, error) { return s.Stmt.(driver.StmtQueryContext).QueryContext(ctx, args) })
+func (t tx) Rollback() error {
+	_, err := told(t.conn, func() (any, error) { return nil, t.Tx.Rollback() })
+	return err
 }
 
-func told[T any](f *idempotencytest.Fault, say func() (T, error)) (answer T, err error) {
-	err = f.Say(func() error {
+func told[T any](c *conn, say func() (T, error)) (answer T, err error) {
+	if c.broken {
+		return answer, driver.ErrBadConn
+	}
+	err = c.fault.Say(func() error {
 		answer, err = say()
 		return err
 	})

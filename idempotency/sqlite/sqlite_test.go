@@ -3,10 +3,12 @@ package sqlite_test
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
+
+	modernc "modernc.org/sqlite"
 
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/idempotencytest"
@@ -14,6 +16,21 @@ import (
 )
 
 func TestContract(t *testing.T) { idempotencytest.Run(t, engine) }
+
+// A service may have opened its file without Open.
+func TestContractOnAnyPool(t *testing.T) {
+	idempotencytest.Run(t, func(t *testing.T) idempotencytest.Engine {
+		path := fresh(t)
+		deferred := strings.NewReplacer("busy_timeout%285000", "busy_timeout%2860000", "_txlock=immediate", "_txlock=deferred").Replace(sqlite.Source(path))
+		plain, err := modernc.NewConnector(deferred)
+		if err != nil {
+			t.Fatal(err)
+		}
+		db := sql.OpenDB(faulty{plain, nil, time.Minute})
+		t.Cleanup(func() { db.Close() })
+		return engineOn(t, path, db)
+	})
+}
 
 // open opens the file as one process does, with the tables in it.
 func open(t testing.TB, path string) *sql.DB {
@@ -59,7 +76,6 @@ func engineOn(t *testing.T, path string, db *sql.DB) idempotencytest.Engine {
 		Hasty:     sqlite.New(openFaulty(t, path, nil), sqlite.Options{}),
 		Down:      sqlite.New(down, sqlite.Options{}),
 		OneWriter: true,
-		Trusting:  true,
 		Write: func(ctx context.Context, name string) error {
 			_, err := sqlite.Tx(ctx).ExecContext(ctx, `INSERT INTO effects VALUES (?)`, name)
 			return err
@@ -74,30 +90,25 @@ func engineOn(t *testing.T, path string, db *sql.DB) idempotencytest.Engine {
 			must(t, db, `UPDATE idempotency_keys SET expires_at = expires_at - ?4, locked_until = locked_until - ?4, created_at = created_at - ?4
 				WHERE scope = ?1 AND principal = ?2 AND key = ?3`, k.Scope, k.Principal, k.Value, by.Milliseconds())
 		},
-		Kill: func(ctx context.Context) {
-			_ = sqlite.Tx(ctx).(interface {
-				Raw(func(any) error) error
-			}).Raw(func(any) error { return driver.ErrBadConn })
-		},
+		Kill: func(ctx context.Context) { _, _ = sqlite.Tx(ctx).Exec(breakIt) },
 		End: func(ctx context.Context, commit bool) error {
 			_, err := sqlite.Tx(ctx).ExecContext(ctx, ending(commit))
 			return err
 		},
+		Chain: func(ctx context.Context) error {
+			_, err := sqlite.Tx(ctx).ExecContext(ctx, `COMMIT; BEGIN IMMEDIATE`)
+			return err
+		},
 		Within: func(commit bool, fn func(context.Context) error) error {
-			conn, err := db.Conn(t.Context())
+			tx, err := db.BeginTx(t.Context(), nil)
 			if err != nil {
 				return err
 			}
-			defer conn.Close()
-			if _, err := conn.ExecContext(t.Context(), `BEGIN IMMEDIATE`); err != nil {
+			defer tx.Rollback()
+			if err := fn(store.WithTx(t.Context(), tx)); err != nil || !commit {
 				return err
 			}
-			if err := fn(store.WithTx(t.Context(), conn)); err != nil {
-				commit = false
-				defer t.Error(err)
-			}
-			_, err = conn.ExecContext(t.Context(), ending(commit))
-			return err
+			return tx.Commit()
 		},
 	}
 }
@@ -109,7 +120,9 @@ func ending(commit bool) string {
 	return `ROLLBACK`
 }
 
-func must(t testing.TB, db sqlite.Querier, query string, args ...any) {
+func must(t testing.TB, db interface {
+	ExecContext(context.Context, string, ...any) (sql.Result, error)
+}, query string, args ...any) {
 	t.Helper()
 	if _, err := db.ExecContext(t.Context(), query, args...); err != nil {
 		t.Fatal(err)

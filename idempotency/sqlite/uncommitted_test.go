@@ -19,7 +19,7 @@ import (
 // kit is of no use there, and says so.
 func TestAConnectionThatSeesWhatIsNotCommittedIsRefused(t *testing.T) {
 	path := fresh(t)
-	driver, err := modernc.NewConnector(sqlite.Source(path) + "&cache=shared&_pragma=read_uncommitted(1)")
+	driver, err := modernc.NewConnector(strings.Replace(sqlite.Source(path), "immediate", "deferred", 1) + "&cache=shared&_pragma=read_uncommitted(1)")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,8 +51,13 @@ VALUES ('s', '-', 'k', 'f', 'done', 'o', 1, 9999999999999)`); err != nil {
 	if err != nil {
 		t.Fatal(err)
 	}
+	joined, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer joined.Rollback()
 	for what, ctx := range map[string]context.Context{
-		"work": t.Context(), "work in a transaction handed in": store.WithTx(t.Context(), db),
+		"work": t.Context(), "work in a transaction handed in": store.WithTx(t.Context(), joined),
 	} {
 		_, err = k.Do(ctx, "s", "k", nil, func(context.Context) error { t.Error("it was run"); return nil })
 		refused(what, err)

@@ -110,6 +110,7 @@ var law = archtest.Law{
 		{Library: "github.com/jackc/puddle/v2", At: []string{"ledger/postgres", "idempotency/postgres"}, Why: "pgx's pool: its errors are translated where the driver's are"},
 		{Library: "modernc.org/sqlite", At: []string{"ledger/sqlite", "idempotency/sqlite", "migrations"}, Why: "the driver stays in its engine"},
 		{Library: "github.com/go-sql-driver/mysql", At: []string{"idempotency/mysql", "migrations", "internal/testdb"}, Why: "the driver stays in its engine"},
+		{Library: "github.com/lib/pq", At: nil, Why: "the engine on database/sql takes any driver; this one is for its tests"},
 		{Library: "github.com/nats-io/nats.go", At: []string{"idempotency/nats"}, Why: "the client stays in its engine"},
 		{Library: "github.com/nats-io/nats-server/v2", At: nil, Why: "the server is for tests"},
 		{Library: "github.com/pressly/goose/v3", At: []string{"migrations"}, Why: "tables are made in migrations alone"},

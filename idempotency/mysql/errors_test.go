@@ -24,25 +24,9 @@ func kitOn(t *testing.T, s *mysql.Store) *idempotency.Kit {
 	return k
 }
 
-var onServer = map[string]func(testing.TB) string{"MariaDB": testdb.MariaDB, "MySQL": testdb.MySQL}
-
-func heldUntil(t *testing.T, s *mysql.Store, key string) idempotency.Look {
-	t.Helper()
-	c := idempotency.Claim{Key: idempotency.Key{Scope: "s", Principal: "-", Value: key}, Fingerprint: "f", Owner: "o",
-		MaxRun: time.Minute, SendBefore: time.Now().Add(time.Hour)}
-	tx, look, err := s.Begin(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := tx.Commit(t.Context(), c, idempotency.Reply{}); err != nil {
-		t.Fatal(err)
-	}
-	return look
-}
-
-// Whichever statement of a batch fails: what was done is undone, the key is
+// Whichever statement of the kit's fails: what was done is undone, the key is
 // free or tells the truth, and the pool's connection is as it was.
-func TestAnErrorInEachPlaceOfABatch(t *testing.T) {
+func TestAnErrorOfEachStatement(t *testing.T) {
 	exec := func(statement string) func(context.Context) error {
 		return func(ctx context.Context) error {
 			_, err := mysql.Tx(ctx).ExecContext(ctx, statement)
@@ -60,20 +44,20 @@ func TestAnErrorInEachPlaceOfABatch(t *testing.T) {
 	}{
 		{"the claim is the victim of a deadlock, once", once("INSERT", 1213), nothing, nil, 1, nil, true},
 		{"the claim is refused", always("INSERT", 1644), nothing, idempotency.ErrUnavailable, 0, nil, false},
-		{"the savepoint is gone", "", exec(`ROLLBACK`), idempotency.ErrTxEnded, 0, idempotency.ErrTxEnded, true},
-		{"the savepoint is gone, the work is committed", "", exec(`COMMIT`), idempotency.ErrTxEnded, 1, idempotency.ErrTxEnded, true},
-		{"the savepoint is of another transaction", "", func(ctx context.Context) error {
+		{"the work has rolled back", "", exec(`ROLLBACK`), idempotency.ErrTxEnded, 0, idempotency.ErrTxEnded, true},
+		{"the work has committed", "", exec(`COMMIT`), idempotency.ErrTxEnded, 1, idempotency.ErrTxEnded, true},
+		{"the work has rolled back and begun again", "", func(ctx context.Context) error {
 			return errors.Join(exec(`ROLLBACK`)(ctx), exec(`START TRANSACTION`)(ctx), exec(`INSERT INTO effects VALUES ('lost')`)(ctx))
 		}, idempotency.ErrTxEnded, 0, idempotency.ErrTxEnded, true},
 		{"the record is refused", always("UPDATE", 1644), nothing, idempotency.ErrUnavailable, 0, nil, false},
-		{"the record is the victim of a deadlock", always("UPDATE", 1213), nothing, idempotency.ErrUnavailable, 0, nil, false},
-		{"the record has no row", "", exec(`DELETE FROM idempotency_keys`), idempotency.ErrLostRace, 0, nil, false},
+		{"the record is the victim of a deadlock", always("UPDATE", 1213), nothing, idempotency.ErrTxAborted, 0, nil, false},
+		{"the record has no row", "", exec(`DELETE FROM idempotency_keys`), idempotency.ErrTxEnded, 0, idempotency.ErrTxEnded, true},
 		{"the record's row is another's", "", exec(`UPDATE idempotency_keys SET owner = 'another'`), idempotency.ErrLostRace, 0, nil, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			eachWay(t, func(t *testing.T, w way, fresh func(testing.TB) string) {
+			testdb.EachMySQL(t, func(t *testing.T, fresh func(testing.TB) string) {
 				dsn := fresh(t)
-				admin, db := open(t, dsn), open(t, dsn+w.parameters)
+				admin, db := open(t, dsn), open(t, dsn+advised)
 				migrate(t, admin)
 				must(t, admin, `CREATE TABLE seen (n INT) ENGINE = MyISAM`)
 				db.SetMaxOpenConns(1)
@@ -81,7 +65,7 @@ func TestAnErrorInEachPlaceOfABatch(t *testing.T) {
 				if tt.trigger != "" {
 					must(t, admin, tt.trigger)
 				}
-				k := kitOn(t, w.store(db))
+				k := kitOn(t, mysql.New(db, mysql.Options{}))
 				do := func(work func(context.Context) error) (bool, error) {
 					return k.Do(t.Context(), "s", "k", nil, func(ctx context.Context) error {
 						return errors.Join(effect(ctx, mysql.Tx(ctx)), work(ctx))
@@ -144,16 +128,16 @@ func asItWas(t *testing.T, db *sql.DB, before session) {
 	}
 }
 
-// The isolation that is set for the transaction is set within its batch.
-func TestTheWorkIsReadCommittedWhateverTheSessionIs(t *testing.T) {
-	eachWay(t, func(t *testing.T, w way, fresh func(testing.TB) string) {
+// What a service has chosen for its sessions is not replaced.
+func TestTheWorkHasTheIsolationOfTheSession(t *testing.T) {
+	testdb.EachMySQL(t, func(t *testing.T, fresh func(testing.TB) string) {
 		dsn := fresh(t)
-		db, other := open(t, dsn+w.parameters), open(t, dsn+"?innodb_lock_wait_timeout=1")
+		db, other := open(t, dsn+advised), open(t, dsn)
 		migrate(t, other)
 		db.SetMaxOpenConns(1)
-		must(t, db, `SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE, READ ONLY`)
-		for n := range 2 {
-			if _, err := kitOn(t, w.store(db)).Do(t.Context(), "s", fmt.Sprint(n), nil, func(ctx context.Context) error {
+		for level, sees := range map[string]int{"READ COMMITTED": 1, "REPEATABLE READ": 0} {
+			must(t, db, `SET SESSION TRANSACTION ISOLATION LEVEL `+level)
+			if _, err := kitOn(t, mysql.New(db, mysql.Options{})).Do(t.Context(), "s", level, nil, func(ctx context.Context) error {
 				var before, after int
 				count := func(into *int) error {
 					return mysql.Tx(ctx).QueryRowContext(ctx, `SELECT COUNT(*) FROM effects`).Scan(into)
@@ -161,8 +145,8 @@ func TestTheWorkIsReadCommittedWhateverTheSessionIs(t *testing.T) {
 				err := count(&before)
 				must(t, other, `INSERT INTO effects VALUES ('another')`)
 				err = errors.Join(err, count(&after))
-				if after != before+1 {
-					t.Errorf("the work sees %d, and %d after another has committed one", before, after)
+				if after != before+sees {
+					t.Errorf("%s: the work sees %d, and %d after another has committed one", level, before, after)
 				}
 				return err
 			}); err != nil {
@@ -175,8 +159,8 @@ func TestTheWorkIsReadCommittedWhateverTheSessionIs(t *testing.T) {
 // A transaction that was handed in is its caller's: so is the id that its
 // session has given a row last.
 func TestTheCallersLastInsertIDStays(t *testing.T) {
-	eachWay(t, func(t *testing.T, w way, fresh func(testing.TB) string) {
-		db := open(t, fresh(t)+w.parameters)
+	testdb.EachMySQL(t, func(t *testing.T, fresh func(testing.TB) string) {
+		db := open(t, fresh(t)+advised)
 		migrate(t, db)
 		must(t, db, `CREATE TABLE numbered (id INT PRIMARY KEY AUTO_INCREMENT) AUTO_INCREMENT = 77`)
 		tx, err := db.BeginTx(t.Context(), nil)
@@ -187,7 +171,7 @@ func TestTheCallersLastInsertIDStays(t *testing.T) {
 		if _, err := tx.Exec(`INSERT INTO numbered VALUES ()`); err != nil {
 			t.Fatal(err)
 		}
-		s := w.store(db)
+		s := mysql.New(db, mysql.Options{})
 		if _, err := kitOn(t, s).Do(s.WithTx(t.Context(), tx), "s", "k", nil, func(ctx context.Context) error { return effect(ctx, mysql.Tx(ctx)) }); err != nil {
 			t.Fatal(err)
 		}

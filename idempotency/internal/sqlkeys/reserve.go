@@ -1,0 +1,175 @@
+package sqlkeys
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/cronce/cronce/idempotency"
+)
+
+// short bounds a transaction of the store's own that has no work in it.
+const short = 5 * time.Minute
+
+var committed = &sql.TxOptions{Isolation: sql.LevelReadCommitted}
+
+// Look implements [idempotency.Store]. It sees what is committed now, whatever
+// the isolation and autocommit of the pool's sessions are.
+func (s *Store) Look(ctx context.Context, c idempotency.Claim) (look idempotency.Look, err error) {
+	err = s.read(ctx, func(q Querier) (err error) {
+		look, _, err = Look(s.d.Statements().Look.Row(ctx, q, Of(c)))
+		return err
+	})
+	if err != nil {
+		return idempotency.Look{}, s.unavailable("look the key up", err)
+	}
+	return look, nil
+}
+
+// Reserve implements [idempotency.Reserver].
+func (s *Store) Reserve(ctx context.Context, c idempotency.Claim, lease time.Duration, takeOver bool) (look idempotency.Look, err error) {
+	err = s.alone(ctx, func(tx *sql.Tx) error {
+		var held bool
+		var err error
+		if takeOver {
+			v := Of(c)
+			v["lease"] = lease.Milliseconds()
+			held, err = s.d.Statements().TakeOver.Changed(ctx, tx, v)
+		} else {
+			held, err = s.d.Insert(ctx, tx, c, lease)
+		}
+		if err == nil {
+			look, _, err = Look(s.d.Statements().Look.Row(ctx, tx, Of(c)))
+		}
+		if held {
+			look.Record, look.Lapsed = nil, false
+		}
+		look.Held = held
+		return err
+	})
+	if err != nil {
+		return idempotency.Look{}, s.unavailable("reserve the key", err)
+	}
+	return look, nil
+}
+
+// Settle implements [idempotency.Reserver].
+func (s *Store) Settle(ctx context.Context, c idempotency.Claim, r idempotency.Reply) (expires time.Time, held bool, err error) {
+	v := Of(c)
+	if err := v.Reply(r); err != nil {
+		return time.Time{}, false, err
+	}
+	var look idempotency.Look
+	err = s.alone(ctx, func(tx *sql.Tx) error {
+		held, err = s.d.Statements().Settle.Changed(ctx, tx, v)
+		if err == nil && held {
+			look, _, err = Look(s.d.Statements().Look.Row(ctx, tx, v))
+		}
+		return err
+	})
+	if err != nil {
+		return time.Time{}, false, s.unavailable("settle the key", err)
+	}
+	if look.Record != nil {
+		expires = look.Record.ExpiresAt
+	}
+	return expires, held, nil
+}
+
+// Doubt implements [idempotency.Reserver].
+func (s *Store) Doubt(ctx context.Context, c idempotency.Claim) (held bool, err error) {
+	return s.owned(ctx, s.d.Statements().Doubt, c)
+}
+
+// Free implements [idempotency.Reserver].
+func (s *Store) Free(ctx context.Context, c idempotency.Claim) (held bool, err error) {
+	return s.owned(ctx, s.d.Statements().Free, c)
+}
+
+func (s *Store) owned(ctx context.Context, statement Statement, c idempotency.Claim) (held bool, err error) {
+	err = s.alone(ctx, func(tx *sql.Tx) error {
+		held, err = statement.Changed(ctx, tx, Of(c))
+		return err
+	})
+	if err != nil {
+		return false, s.unavailable("give the key up", err)
+	}
+	return held, nil
+}
+
+// PurgeBatch implements [idempotency.Purger].
+func (s *Store) PurgeBatch(ctx context.Context, p idempotency.Purge) (done idempotency.Purged, err error) {
+	err = s.alone(ctx, func(tx *sql.Tx) error {
+		done, err = s.d.Purge(ctx, tx, p)
+		return err
+	})
+	if err != nil {
+		return idempotency.Purged{}, s.unavailable("purge", err)
+	}
+	return done, nil
+}
+
+// CountExpired implements [idempotency.Purger].
+func (s *Store) CountExpired(ctx context.Context, scope string) (found map[string]int64, err error) {
+	err = s.read(ctx, func(q Querier) error {
+		found, err = counts(ctx, q, s.d.Statements().Count, Values{"now": Now(), "only": scope})
+		return err
+	})
+	if err != nil {
+		return nil, s.unavailable("count", err)
+	}
+	return found, nil
+}
+
+// alone runs fn in a transaction of its own, whatever ctx carries: what it
+// writes must be on disk before the world outside is touched. The victim of a
+// deadlock begins again.
+func (s *Store) alone(ctx context.Context, fn func(*sql.Tx) error) error {
+	if _, inside := s.outer(ctx); inside && s.turn != nil {
+		return errors.New("this database has one writer at a time: make external calls outside of the handler's transaction")
+	}
+	for {
+		t, err := s.begin(ctx, short, committed)
+		if err != nil {
+			return err
+		}
+		if err = fn(t.Tx); err == nil {
+			err = t.end(ctx, t.Tx.Commit)
+		} else {
+			_ = t.end(ctx, t.Tx.Rollback)
+		}
+		if err != nil {
+			t.discard()
+		}
+		t.release(ctx)
+		if err == nil || s.d.Means(err) != Victim || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+// read runs fn in a transaction that only reads; a database with one writer
+// reads beside it.
+func (s *Store) read(ctx context.Context, fn func(Querier) error) error {
+	conn, err := s.db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if s.turn != nil {
+		if _, err := s.d.Open(ctx, conn, 0); err != nil {
+			return err
+		}
+		return fn(conn)
+	}
+	tx, err := conn.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted, ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }()
+	if err := fn(tx); err != nil {
+		return err
+	}
+	return tx.Commit()
+}

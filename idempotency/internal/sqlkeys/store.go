@@ -1,0 +1,133 @@
+// Package sqlkeys is the key store on database/sql: what the engines for MySQL,
+// SQLite and PostgreSQL have in common. A [Dialect] has what differs.
+package sqlkeys
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/cronce/cronce/idempotency"
+)
+
+// Dialect is how one database claims keys and stores replies.
+type Dialect interface {
+	// Package is the engine's name, for errors.
+	Package() string
+	// Options begin a transaction of the store's own.
+	Options() *sql.TxOptions
+	// Open readies a connection for a transaction that may be silent for maxRun.
+	// restore, if not nil, gives the connection its own settings again.
+	Open(ctx context.Context, conn *sql.Conn, maxRun time.Duration) (restore func(context.Context) error, err error)
+	// Savepoint names the savepoint of a claim.
+	Savepoint(idempotency.Claim) string
+	// Claim tries to take the key in an open transaction and looks it up, in
+	// that order. joined: the transaction is the caller's.
+	Claim(ctx context.Context, tx *sql.Tx, c idempotency.Claim, joined bool) (Claimed, idempotency.Look, error)
+	// Statements are those that are alike in all databases.
+	Statements() Statements
+	// Insert takes the key under a lease, unless a live row has it.
+	Insert(context.Context, *sql.Tx, idempotency.Claim, time.Duration) (held bool, err error)
+	// Purge removes one batch in a transaction.
+	Purge(context.Context, *sql.Tx, idempotency.Purge) (idempotency.Purged, error)
+	// Check names what is wrong with a connection of the pool, and what to do.
+	Check(context.Context, *sql.Conn) []error
+	// Means tells what an error of the database means.
+	Means(error) Meaning
+}
+
+// Claimed is a key that a transaction has taken.
+type Claimed interface {
+	// Left reports whether the work has left the transaction, by a COMMIT or
+	// ROLLBACK of its own. False when it cannot be told. over: MaxRun has cut the
+	// work short.
+	Left(ctx context.Context, tx *sql.Tx, over bool) bool
+	// Placed is the owner of a row that the claim has placed, "" if it places
+	// none. A row that outlives the rollback has been committed by the work.
+	Placed() string
+	// Record stores the reply. It returns ErrTxEnded, ErrLostRace, ErrTxAborted
+	// or an error of the database.
+	Record(ctx context.Context, tx *sql.Tx, c idempotency.Claim, r idempotency.Reply, joined bool) (expires time.Time, err error)
+}
+
+// Meaning is what follows from an error of the database.
+type Meaning int
+
+const (
+	Unavailable Meaning = iota // it could not do what it was asked
+	Refused                    // it would not: the transaction cannot be committed
+	Victim                     // it ended the transaction in favour of another
+	NoSavepoint                // the savepoint is gone, and its transaction
+)
+
+// Statements are those that are alike in all databases. Look gives the columns
+// that [Look] reads.
+type Statements struct {
+	Look, TakeOver, Settle, Doubt, Free, Count Statement
+	Checks                                     []Statement
+}
+
+// Store keeps keys through database/sql.
+type Store struct {
+	db *sql.DB
+	d  Dialect
+	// turn holds one token while a transaction is open; nil: any number may be.
+	turn chan struct{}
+}
+
+// New makes a store. oneWriter has transactions take turns in this process.
+func New(db *sql.DB, d Dialect, oneWriter bool) *Store {
+	s := &Store{db: db, d: d}
+	if oneWriter {
+		s.turn = make(chan struct{}, 1)
+	}
+	return s
+}
+
+var (
+	_ idempotency.Store    = (*Store)(nil)
+	_ idempotency.Reserver = (*Store)(nil)
+	_ idempotency.Purger   = (*Store)(nil)
+	_ idempotency.Checker  = (*Store)(nil)
+)
+
+type contextKey struct{ engine string }
+
+// handed is a transaction under way, and the store that has it.
+type handed struct {
+	store *Store
+	tx    *sql.Tx
+}
+
+// WithTx hands a transaction of the caller's to the kit: work done under the
+// returned context joins it in a savepoint, and the caller commits its key or
+// rolls it back.
+func (s *Store) WithTx(ctx context.Context, tx *sql.Tx) context.Context {
+	return context.WithValue(ctx, contextKey{s.d.Package()}, handed{s, tx})
+}
+
+// Tx is the transaction of an engine's work. It panics when there is none.
+func Tx(ctx context.Context, engine string) *sql.Tx {
+	h, ok := ctx.Value(contextKey{engine}).(handed)
+	if !ok {
+		panic(engine + ".Tx: this context does not come from a handler or function that an idempotency kit on a store of package " + engine + " runs")
+	}
+	return h.tx
+}
+
+func (s *Store) outer(ctx context.Context) (*sql.Tx, bool) {
+	h, ok := ctx.Value(contextKey{s.d.Package()}).(handed)
+	return h.tx, ok && h.store == s
+}
+
+// unavailable is every failure of the database itself.
+func (s *Store) unavailable(doing string, err error) error {
+	return fmt.Errorf("%w: %s: %s: %w", idempotency.ErrUnavailable, s.d.Package(), doing, err)
+}
+
+// Joined implements [idempotency.Store].
+func (s *Store) Joined(ctx context.Context) bool {
+	_, joined := s.outer(ctx)
+	return joined
+}

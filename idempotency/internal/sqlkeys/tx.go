@@ -1,0 +1,222 @@
+package sqlkeys
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cronce/cronce/idempotency"
+)
+
+// tx is an open transaction, or a savepoint in one that was handed in.
+type tx struct {
+	*sql.Tx
+	store   *Store
+	conn    *sql.Conn // nil: handed in
+	cancel  context.CancelFunc
+	restore func(context.Context) error
+	claim   idempotency.Claim
+	claimed Claimed
+	mark    string          // the savepoint; handed in only
+	work    context.Context // of the work; nil: it has not begun
+}
+
+// Begin implements [idempotency.Store].
+func (s *Store) Begin(ctx context.Context, c idempotency.Claim) (idempotency.Tx, idempotency.Look, error) {
+	outer, join := s.outer(ctx)
+	if !join && len(s.turn) > 0 {
+		// A reply that is stored waits for no handler.
+		if look, err := s.Look(ctx, c); err != nil || stored(look) {
+			return settled{}, look, err
+		}
+	}
+	for {
+		t, err := s.open(ctx, c, outer, join)
+		if err != nil {
+			return nil, idempotency.Look{}, s.unavailable("begin", err)
+		}
+		var look idempotency.Look
+		t.claim = c
+		t.claimed, look, err = s.d.Claim(ctx, t.Tx, c, join)
+		switch {
+		case err == nil && look.Held && look.Record == nil:
+			return t, look, nil
+		case err == nil:
+			_ = t.Rollback(ctx)
+			return settled{}, look, nil
+		}
+		victim := s.d.Means(err) == Victim && ctx.Err() == nil
+		_ = t.Rollback(ctx)
+		switch {
+		case !victim:
+			return nil, idempotency.Look{}, s.unavailable("claim the key", err)
+		case join:
+			return nil, idempotency.Look{}, fmt.Errorf("%w: %w", idempotency.ErrTxAborted, err)
+		}
+	}
+}
+
+func stored(l idempotency.Look) bool {
+	return l.Record != nil && (l.Record.State == idempotency.Done || l.Record.State == idempotency.Omitted)
+}
+
+func (s *Store) open(ctx context.Context, c idempotency.Claim, outer *sql.Tx, join bool) (*tx, error) {
+	if !join {
+		return s.begin(ctx, c.MaxRun, s.d.Options())
+	}
+	t := &tx{Tx: outer, store: s, mark: s.d.Savepoint(c)}
+	_, err := outer.ExecContext(ctx, `SAVEPOINT `+t.mark)
+	return t, err
+}
+
+// begin opens a transaction that ctx bounds only until it is open: database/sql
+// rolls a transaction back when the context ends under which it was begun.
+func (s *Store) begin(ctx context.Context, maxRun time.Duration, o *sql.TxOptions) (t *tx, err error) {
+	if s.turn != nil {
+		select {
+		case s.turn <- struct{}{}:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	t = &tx{store: s, cancel: func() {}}
+	if t.conn, err = s.db.Conn(ctx); err != nil {
+		t.release(ctx)
+		return nil, err
+	}
+	if t.restore, err = s.d.Open(ctx, t.conn, maxRun); err == nil {
+		var own context.Context
+		own, t.cancel = context.WithCancel(context.WithoutCancel(ctx))
+		detach := context.AfterFunc(ctx, t.cancel)
+		if t.Tx, err = t.conn.BeginTx(own, o); !detach() && err == nil {
+			err = ctx.Err()
+		}
+	}
+	if err != nil {
+		t.discard()
+		t.release(ctx)
+		return nil, err
+	}
+	return t, nil
+}
+
+// Context implements [idempotency.Tx].
+func (t *tx) Context(ctx context.Context) context.Context {
+	t.work = ctx
+	return t.store.WithTx(ctx, t.Tx)
+}
+
+// Commit implements [idempotency.Tx].
+func (t *tx) Commit(ctx context.Context, c idempotency.Claim, r idempotency.Reply) (expires time.Time, err error) {
+	expires, err = t.claimed.Record(ctx, t.Tx, c, r, t.conn == nil)
+	if err != nil {
+		t.work = nil // what became of it is known
+		_ = t.Rollback(ctx)
+		return time.Time{}, t.explain(ctx, "store the reply", err)
+	}
+	if t.conn == nil {
+		if _, err = t.ExecContext(ctx, `RELEASE SAVEPOINT `+t.mark); err != nil {
+			return time.Time{}, t.explain(ctx, "store the reply", err)
+		}
+		return expires, nil
+	}
+	defer t.release(ctx)
+	if err = t.end(ctx, t.Tx.Commit); err != nil {
+		t.discard()
+		return time.Time{}, t.explain(ctx, "commit", err)
+	}
+	return expires, nil
+}
+
+// explain translates an error of the ending.
+func (t *tx) explain(ctx context.Context, doing string, err error) error {
+	for _, known := range []error{idempotency.ErrTxEnded, idempotency.ErrLostRace, idempotency.ErrTxAborted, idempotency.ErrUnavailable} {
+		if errors.Is(err, known) {
+			return err
+		}
+	}
+	meaning := t.store.d.Means(err)
+	switch {
+	case errors.Is(err, sql.ErrTxDone) && ctx.Err() == nil, meaning == NoSavepoint:
+		return fmt.Errorf("%w: %w", idempotency.ErrTxEnded, err)
+	case meaning == Refused || meaning == Victim:
+		return fmt.Errorf("%w: %w", idempotency.ErrTxAborted, err)
+	default:
+		return t.store.unavailable(doing, err)
+	}
+}
+
+// Rollback implements [idempotency.Tx].
+func (t *tx) Rollback(ctx context.Context) error {
+	left := t.work != nil && t.claimed.Left(ctx, t.Tx, t.work.Err() != nil)
+	var err error
+	if t.conn == nil {
+		if _, err = t.ExecContext(ctx, `ROLLBACK TO SAVEPOINT `+t.mark); err == nil {
+			_, err = t.ExecContext(ctx, `RELEASE SAVEPOINT `+t.mark)
+		}
+		left = left || t.work != nil && t.store.d.Means(err) == NoSavepoint
+	} else {
+		err = t.end(ctx, t.Tx.Rollback)
+		left = left || t.work != nil && (errors.Is(err, sql.ErrTxDone) && ctx.Err() == nil || t.stands(ctx))
+		if err != nil {
+			t.discard()
+		}
+		t.release(ctx)
+	}
+	if left {
+		return idempotency.ErrTxEnded
+	}
+	return nil
+}
+
+// stands reports whether the row of the claim is there after the rollback.
+func (t *tx) stands(ctx context.Context) bool {
+	placed := t.claimed.Placed()
+	if placed == "" {
+		return false
+	}
+	look, _, err := Look(t.store.d.Statements().Look.Row(ctx, t.conn, Of(t.claim)))
+	return err == nil && look.Record != nil && look.Record.Owner == placed
+}
+
+// end commits or rolls back, within ctx.
+func (t *tx) end(ctx context.Context, how func() error) error {
+	stop := context.AfterFunc(ctx, t.cancel)
+	defer stop()
+	return how()
+}
+
+// discard throws away a connection on which an ending has failed, and its
+// transaction with it.
+func (t *tx) discard() {
+	if t.conn != nil {
+		_ = t.conn.Raw(func(any) error { return driver.ErrBadConn })
+	}
+}
+
+// release gives the connection back with the settings that it had.
+func (t *tx) release(ctx context.Context) {
+	t.cancel()
+	if t.conn != nil {
+		if t.restore != nil && t.restore(ctx) != nil {
+			t.discard()
+		}
+		_ = t.conn.Close()
+	}
+	if t.store.turn != nil {
+		<-t.store.turn
+	}
+}
+
+// settled is no transaction: the key is somebody else's, and nothing is to be
+// done.
+type settled struct{}
+
+func (settled) Context(ctx context.Context) context.Context { return ctx }
+func (settled) Rollback(context.Context) error              { return nil }
+func (settled) Commit(context.Context, idempotency.Claim, idempotency.Reply) (time.Time, error) {
+	return time.Time{}, idempotency.ErrLostRace
+}

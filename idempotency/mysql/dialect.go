@@ -1,0 +1,309 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/internal/sqlkeys"
+)
+
+// dialect is how MySQL keeps keys.
+type dialect struct {
+	terms  sqlkeys.Terms
+	common sqlkeys.Statements
+
+	insert, reclaim, lookLocked, record, recordJoined, doomed sqlkeys.Statement
+
+	pool atomic.Pointer[pool]
+}
+
+// pool is what the sessions of the service's pool are taken to have in common.
+type pool struct {
+	silence int64 // their wait_timeout, in seconds
+	mariaDB bool
+}
+
+func newDialect(table string) *dialect {
+	// The database's clock goes by UTC, since a session's local time is ambiguous
+	// for an hour each autumn. It is the same throughout a statement.
+	const now = "(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)"
+	t := sqlkeys.Terms{Table: sqlkeys.Quote(table, "`"), Key: "`key`", Now: now, In: now + " + %s", At: "%s",
+		// The headers as they were written, whatever the connection's character set.
+		Since1970: "%s", ReadText: "CAST(%s AS BINARY)", WriteText: "CONVERT(CAST(%s AS BINARY) USING utf8mb4)"}
+	record := func(expires string) sqlkeys.Statement {
+		return t.Statement(`
+UPDATE {{table}} SET state = :state, response_status = :status, response_headers = {{write :headers}}, response_body = :body,
+       owner = :owner, expires_at = ` + expires + `
+WHERE {{key}} AND owner = :claim AND state = 'omitted' /*M!100600 AND @@in_transaction = 1 */`)
+	}
+	return &dialect{
+		terms: t, common: t.Common(),
+		// MySQL takes what is for MariaDB alone for a comment.
+		insert: t.Statement(`
+/*M!100600 SET STATEMENT innodb_lock_wait_timeout = 1 FOR */
+INSERT INTO {{table}} (scope, principal, {{keycolumn}}, request_hash, owner, state, response_status,
+                       locked_until, created_at, expires_at)
+VALUES (:scope, :principal, :key, :hash, :claim, :state, :status, {{in :lease}}, {{now}}, {{in :ttl}})`),
+		reclaim: t.Statement(`DELETE FROM {{table}} WHERE {{key}} AND {{expired}}`),
+		// A locking read sees what is committed now, whatever the isolation.
+		lookLocked: t.LookFor(` LOCK IN SHARE MODE`),
+		// The server answers the time of expiry as the id that a row was given. In
+		// a transaction of the caller's that would hide the id of the caller's row.
+		record:       record(`LAST_INSERT_ID({{in :ttl}})`),
+		recordJoined: record(`{{in :ttl}}`),
+		// The index on expires_at gives the order, and where to go on.
+		doomed: t.Statement(`
+SELECT scope, principal, {{keycolumn}}, expires_at FROM {{table}}
+WHERE {{expired}} AND expires_at >= :after AND (:only = '' OR scope = :only)
+ORDER BY expires_at LIMIT :limit FOR UPDATE SKIP LOCKED`),
+	}
+}
+
+func (d *dialect) Package() string                      { return name }
+func (d *dialect) Statements() sqlkeys.Statements       { return d.common }
+func (d *dialect) Options() *sql.TxOptions              { return nil } // the session's own isolation
+func (d *dialect) Savepoint(c idempotency.Claim) string { return "idempotent_" + c.Owner }
+func (d *dialect) claim(c idempotency.Claim) string     { return "claim:" + c.Owner }
+func (d *dialect) of(c idempotency.Claim) sqlkeys.Values {
+	v := sqlkeys.Of(c)
+	v["claim"] = d.claim(c)
+	return v
+}
+
+// sessions reads once what the pool's sessions are like.
+func (d *dialect) sessions(ctx context.Context, q sqlkeys.Querier) (*pool, error) {
+	if p := d.pool.Load(); p != nil {
+		return p, nil
+	}
+	p := &pool{}
+	row := q.QueryRowContext(ctx, `SELECT @@SESSION.wait_timeout, VERSION() LIKE '%MariaDB%' LIMIT 1`)
+	if err := row.Scan(&p.silence, &p.mariaDB); err != nil {
+		return nil, err
+	}
+	d.pool.Store(p)
+	return p, nil
+}
+
+// Open has the server end a session that is silent for longer than maxRun.
+func (d *dialect) Open(ctx context.Context, conn *sql.Conn, maxRun time.Duration) (func(context.Context) error, error) {
+	seconds := max(1, int64((maxRun+time.Second-1)/time.Second))
+	p, err := d.sessions(ctx, conn)
+	if err != nil || p.silence <= seconds {
+		return nil, err
+	}
+	_, err = conn.ExecContext(ctx, `SET @idempotency_wait = @@SESSION.wait_timeout, SESSION wait_timeout = ?`, seconds)
+	return func(ctx context.Context) error {
+		_, err := conn.ExecContext(ctx, `SET SESSION wait_timeout = @idempotency_wait`)
+		return err
+	}, err
+}
+
+// Claim implements [sqlkeys.Dialect]. The row says what is known of work that
+// commits by itself and of which nothing else is heard: that it was begun. It
+// expires as a reply does.
+func (d *dialect) Claim(ctx context.Context, tx *sql.Tx, c idempotency.Claim, _ bool) (sqlkeys.Claimed, idempotency.Look, error) {
+	p, err := d.sessions(ctx, tx)
+	if err != nil {
+		return nil, idempotency.Look{}, err
+	}
+	v := d.of(c)
+	v["state"], v["status"], v["lease"] = string(idempotency.Omitted), 500, nil
+	look, err := d.place(ctx, tx, v)
+	if err == nil && look.Held && !c.SendBefore.IsZero() {
+		var free idempotency.Look
+		free, _, err = sqlkeys.Look(d.common.Look.Row(ctx, tx, v))
+		look.Late = free.Late
+	}
+	return claimed{d, p.mariaDB, d.claim(c)}, look, err
+}
+
+// Insert implements [sqlkeys.Dialect].
+func (d *dialect) Insert(ctx context.Context, tx *sql.Tx, c idempotency.Claim, lease time.Duration) (bool, error) {
+	v := d.of(c)
+	v["claim"], v["state"], v["status"], v["lease"], v["ttl"] = c.Owner, string(idempotency.Calling), nil, lease.Milliseconds(), nil
+	look, err := d.place(ctx, tx, v)
+	return look.Held, err
+}
+
+// place inserts the key's row, in the place of an expired one too, or looks at
+// the one that is there.
+func (d *dialect) place(ctx context.Context, tx *sql.Tx, v sqlkeys.Values) (idempotency.Look, error) {
+	for range 2 {
+		_, err := d.insert.Exec(ctx, tx, v)
+		switch code(err) {
+		case duplicateKey:
+		case lockWaitTimeout:
+			return idempotency.Look{}, nil
+		default:
+			return idempotency.Look{Held: err == nil}, err
+		}
+		look, expired, err := sqlkeys.Look(d.lookLocked.Row(ctx, tx, v))
+		if code(err) == lockWaitTimeout {
+			return idempotency.Look{}, nil
+		}
+		if err != nil || !expired {
+			return look, err
+		}
+		if _, err := d.reclaim.Exec(ctx, tx, v); err != nil {
+			return idempotency.Look{}, err
+		}
+	}
+	return idempotency.Look{}, nil // somebody placed theirs in between: in flight
+}
+
+// claimed is a key whose row the transaction has placed.
+type claimed struct {
+	*dialect
+	mariaDB bool
+	owner   string // of the row
+}
+
+// Placed implements [sqlkeys.Claimed].
+func (d claimed) Placed() string { return d.owner }
+
+// Record implements [sqlkeys.Claimed]. The row is there unless the work has
+// rolled it back. That the work has committed it MariaDB tells with the same
+// statement.
+func (d claimed) Record(ctx context.Context, tx *sql.Tx, c idempotency.Claim, r idempotency.Reply, joined bool) (expires time.Time, err error) {
+	v := d.of(c)
+	if err := v.Reply(r); err != nil {
+		return expires, err
+	}
+	if in, err := d.stillIn(ctx, tx); err != nil {
+		return expires, err
+	} else if !in {
+		return expires, idempotency.ErrTxEnded
+	}
+	record := d.record
+	if joined {
+		record = d.recordJoined
+	}
+	result, err := record.Exec(ctx, tx, v)
+	if errors.Is(err, driver.ErrBadConn) {
+		err = fmt.Errorf("the connection is lost, or rows are open on it (close the rows of every query before the work returns): %w", err)
+	}
+	if err != nil {
+		return expires, err
+	}
+	stored, err := result.RowsAffected()
+	if err != nil {
+		return expires, err
+	}
+	if stored > 0 && !joined {
+		until, err := result.LastInsertId()
+		return sqlkeys.Time(until), err
+	}
+	look, _, err := sqlkeys.Look(d.common.Look.Row(ctx, tx, v))
+	switch {
+	case err != nil:
+		return expires, err
+	case stored > 0 && look.Record != nil:
+		return look.Record.ExpiresAt, nil
+	case stored == 0 && look.Record != nil && look.Record.Owner != d.owner:
+		return expires, idempotency.ErrLostRace
+	case stored == 0:
+		return expires, idempotency.ErrTxEnded
+	}
+	return expires, nil
+}
+
+// stillIn asks a server that has no word for it in [dialect.record].
+func (d claimed) stillIn(ctx context.Context, tx *sql.Tx) (bool, error) {
+	if d.mariaDB {
+		return true, nil
+	}
+	return savepoint(ctx, tx)
+}
+
+// savepoint reports whether a savepoint can be set: outside of a transaction
+// MySQL takes the statement and sets none.
+func savepoint(ctx context.Context, tx *sql.Tx) (bool, error) {
+	if _, err := tx.ExecContext(ctx, `SAVEPOINT idempotent_check`); err != nil {
+		return false, err
+	}
+	_, err := tx.ExecContext(ctx, `RELEASE SAVEPOINT idempotent_check`)
+	if code(err) == noSuchSavepoint {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Left implements [sqlkeys.Claimed]. After a ROLLBACK of the work's each
+// statement has been committed by itself. So has each after a deadlock, unless
+// that was the last thing to happen.
+func (d claimed) Left(ctx context.Context, tx *sql.Tx, _ bool) bool {
+	var in bool
+	var err error
+	if d.mariaDB {
+		err = tx.QueryRowContext(ctx, `SELECT @@in_transaction LIMIT 1`).Scan(&in)
+	} else {
+		in, err = savepoint(ctx, tx)
+	}
+	return err == nil && !in && !endedByServer(ctx, tx)
+}
+
+// endedByServer reports whether the last statement failed in a way that ends
+// the transaction.
+func endedByServer(ctx context.Context, tx *sql.Tx) bool {
+	var level, message string
+	var number uint16
+	err := tx.QueryRowContext(ctx, `SHOW ERRORS`).Scan(&level, &number, &message)
+	return err == nil && (number == deadlock || number == noSuchSavepoint)
+}
+
+// Check implements [sqlkeys.Dialect].
+func (d *dialect) Check(ctx context.Context, conn *sql.Conn) (problems []error) {
+	var ignored, isolation, completion, charset string
+	row := conn.QueryRowContext(ctx, `SHOW SESSION VARIABLES WHERE Variable_name IN ('tx_isolation', 'transaction_isolation')`)
+	if err := errors.Join(row.Scan(&ignored, &isolation),
+		conn.QueryRowContext(ctx, `SELECT @@SESSION.completion_type, @@SESSION.character_set_client LIMIT 1`).Scan(&completion, &charset)); err != nil {
+		return []error{err}
+	}
+	if completion != "NO_CHAIN" {
+		problems = append(problems, fmt.Errorf("mysql: the pool's sessions have completion_type %s, with which a transaction is open after each COMMIT; set it to NO_CHAIN", completion))
+	}
+	if !slices.Contains([]string{"utf8mb4", "utf8mb3", "utf8", "latin1", "ascii", "binary"}, charset) {
+		problems = append(problems, fmt.Errorf("mysql: the pool's connections have the character set %s, in which not every text can be sent; set charset=utf8mb4", charset))
+	}
+	if isolation == "READ-UNCOMMITTED" {
+		problems = append(problems, errors.New("mysql: the pool's sessions are READ UNCOMMITTED, so that work acts on what may yet be rolled back; set transaction_isolation to READ-COMMITTED or stricter"))
+	}
+	return problems
+}
+
+// Means implements [sqlkeys.Dialect].
+func (d *dialect) Means(err error) sqlkeys.Meaning {
+	switch code(err) {
+	case deadlock:
+		return sqlkeys.Victim
+	case noSuchSavepoint:
+		return sqlkeys.NoSavepoint
+	}
+	return sqlkeys.Unavailable
+}
+
+// Server error numbers.
+const (
+	duplicateKey    = 1062
+	lockWaitTimeout = 1205
+	deadlock        = 1213
+	noSuchSavepoint = 1305
+)
+
+// code is the server's error number, 0 when the error is not the server's.
+func code(err error) uint16 {
+	var e *mysql.MySQLError
+	if errors.As(err, &e) {
+		return e.Number
+	}
+	return 0
+}

@@ -1,0 +1,37 @@
+package pgsql_test
+
+import (
+	"database/sql"
+	"strings"
+	"testing"
+
+	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/idempotencytest"
+	"github.com/cronce/cronce/idempotency/pgsql"
+)
+
+// The error says what to do, before the first call is answered 503.
+func TestReadySaysWhatIsMissing(t *testing.T) {
+	for _, tt := range []struct{ name, statement, says string }{
+		{"nothing", `SELECT 1`, ""},
+		{"no table", `DROP TABLE accounting.idempotency_keys`, "create it with the migrations"},
+		{"no column", `ALTER TABLE accounting.idempotency_keys RENAME owner TO possessor`, "owner"},
+		{"no privilege", `SET ROLE pg_monitor`, "grant SELECT, INSERT, UPDATE and DELETE"},
+		{"no writes", `SET default_transaction_read_only = on`, "read-only"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			eachDriver(t, func(t *testing.T, open func(testing.TB, string, *idempotencytest.Fault) *sql.DB) {
+				db := open(t, database(t), nil)
+				db.SetMaxOpenConns(1)
+				must(t, db, tt.statement)
+				k, err := idempotency.New(pgsql.New(db, options), idempotency.Options{Principal: idempotency.SinglePrincipal("x")})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := k.Ready(t.Context()); (err == nil) != (tt.says == "") || err != nil && !strings.Contains(err.Error(), tt.says) {
+					t.Errorf("%v, want %q in it", err, tt.says)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,211 @@
+package pgsql
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/internal/advisory"
+	"github.com/cronce/cronce/idempotency/internal/sqlkeys"
+)
+
+// dialect is how PostgreSQL keeps keys.
+type dialect struct {
+	table  string // quoted, with its schema: the namespace of the locks
+	common sqlkeys.Statements
+
+	lock, join, record, missing, insert, purge sqlkeys.Statement
+}
+
+func newDialect(table string) *dialect {
+	t := sqlkeys.Terms{Table: table, Key: "key", Numbered: true, Now: "clock_timestamp()",
+		In:        "clock_timestamp() + CAST(%s AS bigint) * interval '1 ms'",
+		At:        "to_timestamp(CAST(%s AS bigint) / 1000.0)",
+		Since1970: "CAST(floor(extract(epoch FROM %s) * 1000) AS bigint)",
+		ReadText:  "CAST(%s AS text)", WriteText: "CAST(%s AS jsonb)"}
+	// The transaction's own time, by which it is known again.
+	const began = `CAST(extract(epoch FROM transaction_timestamp()) * 1000000 AS bigint)`
+	const conflict = `
+ON CONFLICT (key, principal, scope) DO UPDATE
+SET request_hash = excluded.request_hash, state = excluded.state, response_status = excluded.response_status,
+    response_headers = excluded.response_headers, response_body = excluded.response_body, owner = excluded.owner,
+    locked_until = excluded.locked_until, created_at = excluded.created_at, expires_at = excluded.expires_at
+WHERE k.{{expired}}`
+	return &dialect{
+		table: table, common: t.Common(),
+		// A statement of its own, before the look-up: the look-up's snapshot must
+		// be younger than the lock, or it misses the row of a holder who has just
+		// committed. After :maxrun the server ends a statement (unless the session
+		// has it end sooner), a transaction that waits for its process, and a
+		// connection whose client takes no data.
+		lock: t.Statement(`
+SELECT ` + began + `, 'read committed',
+       set_config('statement_timeout', CAST(CAST(1000 * extract(epoch FROM
+         least(nullif(CAST(current_setting('statement_timeout') AS interval), '0'), CAST(:maxrun AS bigint) * interval '1 ms'))
+         AS bigint) AS text), true) IS NOT NULL
+       AND set_config('idle_in_transaction_session_timeout', CAST(CAST(:maxrun AS bigint) AS text), true) IS NOT NULL
+       AND set_config('tcp_user_timeout', CAST(CAST(:maxrun AS bigint) AS text), true) IS NOT NULL
+       AND pg_try_advisory_xact_lock(:lock)`),
+		// The same in a transaction that was handed in, which keeps its own settings.
+		join: t.Statement(`
+SELECT ` + began + `, current_setting('transaction_isolation'), pg_try_advisory_xact_lock(:lock)`),
+
+		record: t.Statement(`
+INSERT INTO {{table}} AS k (scope, principal, key, request_hash, state, response_status, response_headers, response_body,
+       owner, created_at, expires_at)
+SELECT CAST(:scope AS text), CAST(:principal AS text), CAST(:key AS text), CAST(:hash AS text), CAST(:state AS text),
+       CAST(:status AS integer), {{write :headers}}, CAST(:body AS bytea), CAST(:owner AS text), {{now}}, {{in :ttl}}
+WHERE ` + began + ` = CAST(:began AS bigint)` + conflict + `
+RETURNING {{ms expires_at}}`),
+		// Why nothing was stored.
+		missing: t.Statement(`
+SELECT ` + began + ` = CAST(:began AS bigint), EXISTS (SELECT FROM {{table}} WHERE {{key}})`),
+
+		insert: t.Statement(`
+INSERT INTO {{table}} AS k (scope, principal, key, request_hash, state, owner, locked_until, created_at)
+VALUES (:scope, :principal, :key, :hash, 'calling', :owner, {{in :lease}}, {{now}})` + conflict),
+
+		// Rows that somebody has locked are left out. The index can end at the
+		// statement's time, which {{expired}} cannot give it: that clock moves.
+		purge: t.Statement(`
+WITH doomed AS (
+  SELECT ctid FROM {{table}}
+  WHERE {{expired}} AND expires_at <= statement_timestamp() AND expires_at >= {{at :after}}
+    AND (CAST(:only AS text) = '' OR scope = :only)
+  ORDER BY expires_at LIMIT :limit FOR UPDATE SKIP LOCKED
+)
+DELETE FROM {{table}} WHERE ctid = ANY (ARRAY(SELECT ctid FROM doomed)) AND {{expired}}
+RETURNING scope, {{ms expires_at}}`),
+	}
+}
+
+// savepoint tells later whether the work has ended the transaction.
+const savepoint = "idempotent_work"
+
+func (d *dialect) Package() string                    { return name }
+func (d *dialect) Statements() sqlkeys.Statements     { return d.common }
+func (d *dialect) Options() *sql.TxOptions            { return &sql.TxOptions{Isolation: sql.LevelReadCommitted} }
+func (d *dialect) Savepoint(idempotency.Claim) string { return "idempotent_claim" }
+
+// Open implements [sqlkeys.Dialect]: the settings are the transaction's.
+func (d *dialect) Open(context.Context, *sql.Conn, time.Duration) (func(context.Context) error, error) {
+	return nil, nil
+}
+
+// Claim implements [sqlkeys.Dialect]. A found record counts even when the lock
+// was not got, since then its holder is only another reader.
+func (d *dialect) Claim(ctx context.Context, tx *sql.Tx, c idempotency.Claim, joined bool) (sqlkeys.Claimed, idempotency.Look, error) {
+	v := sqlkeys.Of(c)
+	v["lock"], v["maxrun"] = advisory.Lock(d.table, c.Key), max(1, c.MaxRun.Milliseconds())
+	lock := d.lock
+	if joined {
+		lock = d.join
+	}
+	t := claimed{dialect: d}
+	var isolation string
+	var held bool
+	if err := lock.Row(ctx, tx, v).Scan(&t.began, &isolation, &held); err != nil {
+		return t, idempotency.Look{}, err
+	}
+	if isolation != "read committed" {
+		return t, idempotency.Look{}, fmt.Errorf("the transaction handed in is %s, in which it cannot be seen who was first with a key: begin it READ COMMITTED", isolation)
+	}
+	look, _, err := sqlkeys.Look(d.common.Look.Row(ctx, tx, v))
+	if look.Held = held; err == nil && held && look.Record == nil {
+		_, err = tx.ExecContext(ctx, `SAVEPOINT `+savepoint)
+	}
+	return t, look, err
+}
+
+// Insert implements [sqlkeys.Dialect].
+func (d *dialect) Insert(ctx context.Context, tx *sql.Tx, c idempotency.Claim, lease time.Duration) (bool, error) {
+	// A vendor is called on the strength of it: it must survive a crash.
+	if _, err := tx.ExecContext(ctx, `SET LOCAL synchronous_commit = on`); err != nil {
+		return false, err
+	}
+	v := sqlkeys.Of(c)
+	v["lease"] = lease.Milliseconds()
+	return d.insert.Changed(ctx, tx, v)
+}
+
+// claimed is a key whose lock the transaction has.
+type claimed struct {
+	*dialect
+	began int64
+}
+
+// Placed implements [sqlkeys.Claimed]: the lock is none that outlives anything.
+func (d claimed) Placed() string { return "" }
+
+// Record implements [sqlkeys.Claimed]. It stores nothing in any transaction but
+// the one that was begun.
+func (d claimed) Record(ctx context.Context, tx *sql.Tx, c idempotency.Claim, r idempotency.Reply, _ bool) (time.Time, error) {
+	v := sqlkeys.Of(c)
+	if err := v.Reply(r); err != nil {
+		return time.Time{}, err
+	}
+	v["began"] = d.began
+	var expires int64
+	err := d.record.Row(ctx, tx, v).Scan(&expires)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = d.why(ctx, tx, v)
+	}
+	return sqlkeys.Time(expires), err
+}
+
+// why tells why no row was stored.
+func (d claimed) why(ctx context.Context, tx *sql.Tx, v sqlkeys.Values) error {
+	var same, there bool
+	switch err := d.missing.Row(ctx, tx, v).Scan(&same, &there); {
+	case err != nil:
+		return err
+	case !same:
+		return idempotency.ErrTxEnded
+	case there:
+		return idempotency.ErrLostRace
+	}
+	return errors.New("the server has stored no row: a rule, a trigger or a policy of the table prevents that; remove it")
+}
+
+// Left implements [sqlkeys.Claimed]. It can be told of an aborted transaction
+// too.
+func (d claimed) Left(ctx context.Context, tx *sql.Tx, _ bool) bool {
+	_, err := tx.ExecContext(ctx, `ROLLBACK TO SAVEPOINT `+savepoint)
+	return d.Means(err) == sqlkeys.NoSavepoint
+}
+
+// Purge implements [sqlkeys.Dialect].
+func (d *dialect) Purge(ctx context.Context, tx *sql.Tx, p idempotency.Purge) (idempotency.Purged, error) {
+	// A batch that a crash of the server loses is removed again by the next purge.
+	if _, err := tx.ExecContext(ctx, `SET LOCAL synchronous_commit = off`); err != nil {
+		return idempotency.Purged{}, err
+	}
+	return sqlkeys.Removed(ctx, tx, d.purge, p)
+}
+
+// Check implements [sqlkeys.Dialect]. The isolation is the store's own.
+func (d *dialect) Check(context.Context, *sql.Conn) []error { return nil }
+
+// sqlState is what the errors of pgx and of lib/pq have in common.
+type sqlState interface{ SQLState() string }
+
+// Means implements [sqlkeys.Dialect].
+func (d *dialect) Means(err error) sqlkeys.Meaning {
+	var state sqlState
+	if !errors.As(err, &state) {
+		return sqlkeys.Unavailable
+	}
+	switch code := state.SQLState(); {
+	case code == "3B001" || code == "25P01": // invalid_savepoint_specification, no_active_sql_transaction
+		return sqlkeys.NoSavepoint
+	case code == "40001" || code == "40P01": // serialization_failure, deadlock_detected
+		return sqlkeys.Victim
+	case code == "25P02" || strings.HasPrefix(code, "23"): // in_failed_sql_transaction, a (deferred) constraint
+		return sqlkeys.Refused
+	}
+	return sqlkeys.Unavailable
+}

@@ -1,0 +1,63 @@
+// Package pgsql keeps idempotency keys in PostgreSQL, through database/sql:
+// for services on pgx's stdlib or lib/pq, and what stands on database/sql, such
+// as GORM, ent, bun, sqlx and sqlc. For services on pgx itself there is package
+// postgres. Both keep their keys in one table, with the same locks.
+//
+// Claim, work and reply are one READ COMMITTED transaction, whatever the role's
+// default. Close the rows of every query before the work returns: the connection
+// takes no other statement before that, and the work is rolled back.
+package pgsql
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"strings"
+
+	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/internal/sqlkeys"
+)
+
+// Options configure a [Store]. The zero value has the defaults.
+type Options struct {
+	Schema string // of the table; default "cronce"
+	Table  string // that holds the keys; default "idempotency_keys"
+}
+
+// Store keeps keys in one table.
+type Store struct{ *sqlkeys.Store }
+
+var (
+	_ idempotency.Store    = (*Store)(nil)
+	_ idempotency.Reserver = (*Store)(nil)
+	_ idempotency.Purger   = (*Store)(nil)
+	_ idempotency.Checker  = (*Store)(nil)
+)
+
+// New makes a store on db, which stays the caller's. The table comes from the
+// migrations (set keys, engine postgres).
+//
+// Every running handler holds one connection; a crowd waiting for one key holds
+// one in all. A [idempotency.Call] inside a handler needs a second one.
+func New(db *sql.DB, o Options) *Store {
+	table := quote(cmp.Or(o.Schema, "cronce")) + "." + quote(cmp.Or(o.Table, "idempotency_keys"))
+	return &Store{sqlkeys.New(db, newDialect(table), false)}
+}
+
+// Tx returns the transaction that the kit opened for the work whose context
+// this is. The kit ends it: work that commits it or rolls it back is answered
+// with [idempotency.ErrTxEnded] and is not repeated. Tx panics anywhere else: a
+// write outside of the transaction would not be protected.
+func Tx(ctx context.Context) *sql.Tx { return sqlkeys.Tx(ctx, name) }
+
+// WithTx hands a transaction of the caller's to the kit: work done under the
+// returned context joins it in a savepoint, and the caller commits its key or
+// rolls it back. It must be READ COMMITTED; any other is refused when a key is
+// claimed, since it could not see who was first.
+func (s *Store) WithTx(ctx context.Context, tx *sql.Tx) context.Context {
+	return s.Store.WithTx(ctx, tx)
+}
+
+const name = "pgsql"
+
+func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

@@ -1,0 +1,170 @@
+package pgsql_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/lib/pq"
+
+	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/idempotencytest"
+	"github.com/cronce/cronce/idempotency/pgsql"
+	"github.com/cronce/cronce/internal/testdb"
+	"github.com/cronce/cronce/migrations"
+)
+
+var options = pgsql.Options{Schema: "accounting"}
+
+// drivers open a pool on which the fault strikes.
+var drivers = map[string]func(t testing.TB, url string, f *idempotencytest.Fault) *sql.DB{
+	"pgx": func(t testing.TB, url string, f *idempotencytest.Fault) *sql.DB {
+		config, err := pgx.ParseConfig(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		config.DialFunc = dialer{f}.DialContext
+		return pool(t, stdlib.OpenDB(*config))
+	},
+	"pq": func(t testing.TB, url string, f *idempotencytest.Fault) *sql.DB {
+		connector, err := pq.NewConnector(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		connector.Dialer(dialer{f})
+		return pool(t, sql.OpenDB(connector))
+	},
+}
+
+func pool(t testing.TB, db *sql.DB) *sql.DB {
+	db.SetMaxOpenConns(8)
+	db.SetMaxIdleConns(8)
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+type dialer struct{ fault *idempotencytest.Fault }
+
+func (d dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	return d.fault.Conn(conn), nil
+}
+
+func (d dialer) Dial(network, address string) (net.Conn, error) {
+	return d.DialContext(context.Background(), network, address)
+}
+
+func (d dialer) DialTimeout(network, address string, timeout time.Duration) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	return d.DialContext(ctx, network, address)
+}
+
+// eachDriver runs test with each driver, on databases with the tables in them.
+func eachDriver(t *testing.T, test func(t *testing.T, open func(t testing.TB, url string, f *idempotencytest.Fault) *sql.DB)) {
+	for name, open := range drivers {
+		t.Run(name, func(t *testing.T) { test(t, open) })
+	}
+}
+
+func database(t testing.TB) (url string) {
+	t.Helper()
+	url = testdb.Postgres(t)
+	db := drivers["pgx"](t, url, nil)
+	if _, err := migrations.Up(t.Context(), db, migrations.Target{Engine: migrations.Postgres, Set: migrations.Keys, Schema: options.Schema}); err != nil {
+		t.Fatal(err)
+	}
+	must(t, db, `CREATE TABLE effects (name text)`)
+	return url
+}
+
+func must(t testing.TB, db *sql.DB, query string, args ...any) {
+	t.Helper()
+	if _, err := db.Exec(query, args...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestContract(t *testing.T) {
+	eachDriver(t, func(t *testing.T, open func(testing.TB, string, *idempotencytest.Fault) *sql.DB) {
+		idempotencytest.Run(t, func(t *testing.T) idempotencytest.Engine { return engineOn(t, open, database(t), nil) })
+	})
+}
+
+func TestFaults(t *testing.T) {
+	eachDriver(t, func(t *testing.T, open func(testing.TB, string, *idempotencytest.Fault) *sql.DB) {
+		idempotencytest.RunFaults(t, idempotencytest.Service{
+			Fresh: func(t *testing.T) string { return database(t) },
+			Open: func(t *testing.T, url string, f *idempotencytest.Fault) idempotencytest.Engine {
+				return engineOn(t, open, url, f)
+			},
+		})
+	})
+}
+
+func engineOn(t *testing.T, open func(testing.TB, string, *idempotencytest.Fault) *sql.DB, url string, f *idempotencytest.Fault) idempotencytest.Engine {
+	db, other := open(t, url, f), open(t, url, nil)
+	store := pgsql.New(db, options)
+	return idempotencytest.Engine{
+		Store: store,
+		Other: pgsql.New(other, options),
+		Down:  pgsql.New(open(t, "postgres://nobody@127.0.0.1:1/none?sslmode=disable", nil), options),
+		Write: func(ctx context.Context, name string) error {
+			_, err := pgsql.Tx(ctx).ExecContext(ctx, `INSERT INTO effects VALUES ($1)`, name)
+			return err
+		},
+		Written: func(name string) (n int) {
+			if err := other.QueryRow(`SELECT count(*) FROM effects WHERE name = $1`, name).Scan(&n); err != nil {
+				t.Error(err)
+			}
+			return n
+		},
+		Age: func(k idempotency.Key, by time.Duration) {
+			must(t, other, `UPDATE accounting.idempotency_keys
+				SET expires_at = expires_at - $4::interval, locked_until = locked_until - $4::interval, created_at = created_at - $4::interval
+				WHERE scope = $1 AND principal = $2 AND key = $3`, k.Scope, k.Principal, k.Value, by.String())
+		},
+		Kill: func(ctx context.Context) {
+			var pid int
+			if err := pgsql.Tx(ctx).QueryRowContext(ctx, `SELECT pg_backend_pid()`).Scan(&pid); err != nil {
+				t.Error(err)
+			}
+			must(t, other, `SELECT pg_terminate_backend($1, 60000)`, pid)
+		},
+		End: func(ctx context.Context, commit bool) error {
+			_, err := pgsql.Tx(ctx).ExecContext(ctx, map[bool]string{true: `COMMIT`, false: `ROLLBACK`}[commit])
+			return err
+		},
+		Chain: func(ctx context.Context) error {
+			_, err := pgsql.Tx(ctx).ExecContext(ctx, `COMMIT AND CHAIN`)
+			return err
+		},
+		Sleep: func(ctx context.Context, d time.Duration) error {
+			_, err := pgsql.Tx(ctx).ExecContext(ctx, fmt.Sprintf(`SELECT pg_sleep(%f)`, d.Seconds()))
+			return err
+		},
+		Flood: func(ctx context.Context) error {
+			_, err := pgsql.Tx(ctx).ExecContext(ctx, `SELECT repeat('x', 1000) FROM generate_series(1, 100000)`)
+			return err
+		},
+		Within: func(commit bool, fn func(context.Context) error) error {
+			tx, err := db.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelReadCommitted})
+			if err != nil {
+				return err
+			}
+			defer tx.Rollback()
+			if err := fn(store.WithTx(t.Context(), tx)); err != nil || !commit {
+				return err
+			}
+			return tx.Commit()
+		},
+	}
+}

@@ -1,0 +1,206 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	modernc "modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/internal/sqlkeys"
+)
+
+// dialect is how SQLite keeps keys. Times are by this process's clock: SQLite
+// has none of its own, and its functions ask the machine's as Go does.
+type dialect struct {
+	common                sqlkeys.Statements
+	insert, record, purge sqlkeys.Statement
+	committedOnly         atomic.Bool // the pool's connections see no more
+}
+
+func newDialect(table string) *dialect {
+	t := sqlkeys.Terms{Table: sqlkeys.Quote(table, `"`), Key: "key", Now: ":now", In: ":now + %s", At: "%s",
+		Since1970: "%s", ReadText: "%s", WriteText: "%s"}
+	return &dialect{
+		common: t.Common(),
+		// A row that is in the way is reclaimed if it has expired.
+		insert: t.Statement(`
+INSERT INTO {{table}} (scope, principal, key, request_hash, state, response_status, owner, locked_until, created_at, expires_at)
+VALUES (:scope, :principal, :key, :hash, :state, :status, :claim, {{in :lease}}, {{now}}, {{in :ttl}})
+ON CONFLICT (scope, principal, key) DO UPDATE
+SET request_hash = excluded.request_hash, state = excluded.state, response_status = excluded.response_status,
+    owner = excluded.owner, locked_until = excluded.locked_until, created_at = excluded.created_at,
+    expires_at = excluded.expires_at, response_headers = NULL, response_body = NULL
+WHERE {{expired}}`),
+		record: t.Statement(`
+UPDATE {{table}} SET state = :state, response_status = :status, response_headers = :headers, response_body = :body,
+       owner = :owner, expires_at = {{in :ttl}}
+WHERE {{key}} AND owner = :claim AND state = 'omitted'`),
+		// The index on expires_at gives the order, and where to go on.
+		purge: t.Statement(`
+DELETE FROM {{table}} WHERE (scope, principal, key) IN (
+  SELECT scope, principal, key FROM {{table}}
+  WHERE {{expired}} AND expires_at >= :after AND (:only = '' OR scope = :only)
+  ORDER BY expires_at LIMIT :limit)
+RETURNING scope, expires_at`),
+	}
+}
+
+// savepoint tells later whether the work has ended the transaction.
+const savepoint = "idempotent_work"
+
+func (d *dialect) Package() string                    { return name }
+func (d *dialect) Statements() sqlkeys.Statements     { return d.common }
+func (d *dialect) Options() *sql.TxOptions            { return nil }
+func (d *dialect) Savepoint(idempotency.Claim) string { return "idempotent_claim" }
+
+func values(c idempotency.Claim) sqlkeys.Values {
+	v := sqlkeys.Of(c)
+	v["claim"] = "claim:" + c.Owner
+	return v
+}
+
+// Open refuses a pool on whose connections a reply could be found that may yet
+// be rolled back. It asks one of them.
+func (d *dialect) Open(ctx context.Context, conn *sql.Conn, _ time.Duration) (func(context.Context) error, error) {
+	return nil, d.check(ctx, conn)
+}
+
+func (d *dialect) check(ctx context.Context, q sqlkeys.Querier) error {
+	if d.committedOnly.Load() {
+		return nil
+	}
+	var uncommitted bool
+	err := q.QueryRowContext(ctx, `PRAGMA read_uncommitted`).Scan(&uncommitted)
+	if err == nil && uncommitted {
+		err = errors.New("this connection reads what is not committed: leave PRAGMA read_uncommitted off, or open the file by sqlite.Open")
+	}
+	d.committedOnly.Store(err == nil)
+	return err
+}
+
+// Claim implements [sqlkeys.Dialect]. It writes first, and so has the write lock
+// of the database, which is the key's lock, whatever BEGIN took. The row says
+// what is known of work that commits by itself and of which nothing else is
+// heard: that it was begun. It expires as a reply does.
+func (d *dialect) Claim(ctx context.Context, tx *sql.Tx, c idempotency.Claim, joined bool) (t sqlkeys.Claimed, look idempotency.Look, err error) {
+	t = claimed{d, "claim:" + c.Owner}
+	if joined {
+		if err = d.check(ctx, tx); err != nil {
+			return t, look, err
+		}
+	}
+	v := values(c)
+	v["state"], v["status"], v["lease"] = string(idempotency.Omitted), 500, nil
+	held, err := d.insert.Changed(ctx, tx, v)
+	switch {
+	case err != nil:
+	case held:
+		look.Held, look.Late = true, !c.SendBefore.IsZero() && c.SendBefore.UnixMilli() <= v["now"].(int64)
+		_, err = tx.ExecContext(ctx, `SAVEPOINT `+savepoint)
+	default:
+		look, _, err = sqlkeys.Look(d.common.Look.Row(ctx, tx, v))
+	}
+	return t, look, err
+}
+
+// Insert implements [sqlkeys.Dialect].
+func (d *dialect) Insert(ctx context.Context, tx *sql.Tx, c idempotency.Claim, lease time.Duration) (bool, error) {
+	v := values(c)
+	v["claim"], v["state"], v["status"], v["lease"], v["ttl"] = c.Owner, string(idempotency.Calling), nil, lease.Milliseconds(), nil
+	return d.insert.Changed(ctx, tx, v)
+}
+
+// claimed is a key whose row the transaction has placed.
+type claimed struct {
+	*dialect
+	owner string // of the row
+}
+
+// Placed implements [sqlkeys.Claimed].
+func (d claimed) Placed() string { return d.owner }
+
+// Record implements [sqlkeys.Claimed].
+func (d claimed) Record(ctx context.Context, tx *sql.Tx, c idempotency.Claim, r idempotency.Reply, _ bool) (time.Time, error) {
+	if err := d.release(ctx, tx); err != nil {
+		return time.Time{}, err
+	}
+	v := values(c)
+	if err := v.Reply(r); err != nil {
+		return time.Time{}, err
+	}
+	stored, err := d.record.Changed(ctx, tx, v)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("%w: %s: store the reply: %w", idempotency.ErrUnavailable, name, err)
+	}
+	if stored {
+		return sqlkeys.Time(v["now"].(int64) + c.TTL.Milliseconds()), nil
+	}
+	look, _, err := sqlkeys.Look(d.common.Look.Row(ctx, tx, v))
+	if err == nil && look.Record != nil && look.Record.Owner != d.owner {
+		return time.Time{}, idempotency.ErrLostRace
+	}
+	return time.Time{}, errors.Join(idempotency.ErrTxEnded, err)
+}
+
+// release takes the work's savepoint away. SQLite says that it is busy under a
+// statement that writes and was left open.
+func (d claimed) release(ctx context.Context, tx *sql.Tx) error {
+	_, err := tx.ExecContext(ctx, `RELEASE `+savepoint)
+	switch code(err) {
+	case sqlite3.SQLITE_ERROR:
+		return fmt.Errorf("%w: %w", idempotency.ErrTxEnded, err)
+	case sqlite3.SQLITE_BUSY:
+		return fmt.Errorf("%w: close the rows of every query before you return: %w", idempotency.ErrTxAborted, err)
+	}
+	return err
+}
+
+// Left implements [sqlkeys.Claimed]. SQLite itself rolls back what it interrupts
+// when MaxRun is over.
+func (d claimed) Left(ctx context.Context, tx *sql.Tx, over bool) bool {
+	return !over && errors.Is(d.release(ctx, tx), idempotency.ErrTxEnded)
+}
+
+// Purge implements [sqlkeys.Dialect]. SQLite locks the database, not rows, so
+// nothing is skipped.
+func (d *dialect) Purge(ctx context.Context, tx *sql.Tx, p idempotency.Purge) (idempotency.Purged, error) {
+	return sqlkeys.Removed(ctx, tx, d.purge, p)
+}
+
+// Check implements [sqlkeys.Dialect].
+func (d *dialect) Check(ctx context.Context, conn *sql.Conn) (problems []error) {
+	if err := d.check(ctx, conn); err != nil {
+		problems = append(problems, fmt.Errorf("sqlite: %w", err))
+	}
+	var patience int
+	if err := conn.QueryRowContext(ctx, `PRAGMA busy_timeout`).Scan(&patience); err != nil || patience == 0 {
+		problems = append(problems, errors.Join(errors.New("sqlite: PRAGMA busy_timeout is 0, so that calls fail at once while another process writes; set it to 5000, or open the file by sqlite.Open"), err))
+	}
+	return problems
+}
+
+// Means implements [sqlkeys.Dialect].
+func (d *dialect) Means(err error) sqlkeys.Meaning {
+	switch code(err) {
+	case sqlite3.SQLITE_CONSTRAINT: // one that is checked at the commit
+		return sqlkeys.Refused
+	case sqlite3.SQLITE_ERROR:
+		return sqlkeys.NoSavepoint
+	}
+	return sqlkeys.Unavailable
+}
+
+// code is SQLite's primary result code, 0 when the error is not SQLite's.
+func code(err error) int {
+	var e *modernc.Error
+	if errors.As(err, &e) {
+		return e.Code() & 0xff
+	}
+	return sqlite3.SQLITE_OK
+}
