@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -18,13 +20,32 @@ import (
 // their requests cost.
 func BenchmarkHandler(b *testing.B) { kitbench.Handler(b, durable(b)) }
 
+// BenchmarkHandlerOverNetwork is BenchmarkHandler with 1 ms to the database and
+// back.
+func BenchmarkHandlerOverNetwork(b *testing.B) {
+	kitbench.Handler(b, durable(b, func(c *pgxpool.Config) {
+		c.ConnConfig.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
+			return distant{conn}, err
+		}
+	}))
+}
+
+// distant is a connection on which everything said takes 1 ms to come back.
+type distant struct{ net.Conn }
+
+func (c distant) Write(p []byte) (int, error) {
+	time.Sleep(time.Millisecond)
+	return c.Conn.Write(p)
+}
+
 func BenchmarkReplay(b *testing.B) { kitbench.Replay(b, durable(b)(b)) }
 
 func BenchmarkStorm(b *testing.B) { kitbench.Storm(b, durable(b)(b)) }
 
 // durable starts a server that syncs its commits; each engine opened is a
 // database on it and a pool of 16.
-func durable(b *testing.B) func(*testing.B) kitbench.Engine {
+func durable(b *testing.B, change ...func(*pgxpool.Config)) func(*testing.B) kitbench.Engine {
 	server, databases := testdb.PostgresServer(b), 0
 	return func(b *testing.B) kitbench.Engine {
 		databases++
@@ -33,7 +54,7 @@ func durable(b *testing.B) func(*testing.B) kitbench.Engine {
 			b.Fatal(err)
 		}
 		migrate(b, url)
-		p := pool(b, url, func(c *pgxpool.Config) { c.MaxConns = 16 })
+		p := pool(b, url, append(change, func(c *pgxpool.Config) { c.MaxConns = 16 })...)
 		must(b, p, `CREATE TABLE naive (key text PRIMARY KEY, state text NOT NULL, body bytea)`)
 		return kitbench.Engine{
 			Bare: func(ctx context.Context) error {
