@@ -206,9 +206,9 @@ func (p Purge) ended(r StoreReport) {
 	attrs := []any{"store", r.Name, "deleted", r.Deleted, "dryRun", p.DryRun}
 	switch {
 	case r.Err != nil:
-		p.Logger.Error("not purged to the end; what was removed stays removed", append(attrs, "error", r.Err)...)
+		p.Logger.Error("purge failed; removed keys stay removed", append(attrs, "error", r.Err)...)
 	case r.Left > 0:
-		p.Logger.Warn("the time for purging was over; the next purge goes on", append(attrs, "left", r.Left)...)
+		p.Logger.Warn("purge ran out of time; the next purge continues", append(attrs, "left", r.Left)...)
 	default:
 		p.Logger.Info("purged", attrs...)
 	}

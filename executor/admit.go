@@ -129,10 +129,10 @@ func (e *Executor) observeAdmitted(p ledger.Plan) {
 		if in.State == ledger.Planned {
 			continue
 		}
-		e.cfg.Logger.Warn("instants not run", "job", p.JobID, "run", in.RunID, "count", in.Count, "state", in.State, "reason", in.Reason)
+		e.cfg.Logger.Warn("scheduled times not run", "job", p.JobID, "run", in.RunID, "count", in.Count, "state", in.State, "reason", in.Reason)
 	}
 	for _, ev := range p.Events {
-		e.cfg.Logger.Warn("a local time does not exist; skipped", "job", p.JobID, "local", ev.Local, "zone", ev.Zone)
+		e.cfg.Logger.Warn("local time does not exist; skipped", "job", p.JobID, "local", ev.Local, "zone", ev.Zone)
 	}
 }
 

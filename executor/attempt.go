@@ -63,7 +63,7 @@ func (e *Executor) attempt(ctx context.Context, w ledger.Work) (o ledger.Outcome
 	}
 	if !e.held.holds(lease) {
 		e.held.drop(lease)
-		e.cfg.Logger.Warn("lease lapsed before the call; not sent from here", "run", w.RunID)
+		e.cfg.Logger.Warn("lease expired before the call; not sent", "run", w.RunID)
 		return ledger.Outcome{}, false
 	}
 	if !roomFor(ctx, min(attemptFloor, w.Call.Timeout)) {
@@ -123,7 +123,7 @@ func (e *Executor) logAttempt(w ledger.Work, a Answer, o ledger.Outcome, took ti
 	case ledger.Dead:
 		e.cfg.Logger.Error("run is dead", append(attrs, "reason", o.Reason, "error", a.Error)...)
 	default:
-		e.cfg.Logger.Warn("attempt failed; asking again under the same run-id",
+		e.cfg.Logger.Warn("attempt failed; retry scheduled",
 			append(attrs, "wait", o.Wait.Round(time.Millisecond).String(), "error", a.Error)...)
 	}
 }
@@ -135,7 +135,7 @@ func (e *Executor) logUnsent(w ledger.Work, a Answer, o ledger.Outcome) {
 	if e.queue.shut(w.Call.Target, time.Now()) {
 		level = slog.LevelDebug
 	}
-	e.cfg.Logger.Log(context.Background(), level, "run not sent; it waits, and no attempt is used up",
+	e.cfg.Logger.Log(context.Background(), level, "run not sent; waiting without using an attempt",
 		"run", w.RunID, "job", w.JobID, "target", w.Call.Target, "wait", o.Wait.Round(time.Millisecond).String(), "error", a.Error)
 }
 

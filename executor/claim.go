@@ -132,7 +132,7 @@ func (e *Executor) recallOnce(ctx context.Context) {
 
 func (e *Executor) reportExpired(runs []ledger.Run) {
 	for _, r := range runs {
-		e.cfg.Logger.Error("run is dead: its key may have been forgotten, so nothing more is sent",
+		e.cfg.Logger.Error("run is dead: its send-before time has passed",
 			"run", r.ID, "job", r.JobID, "reason", r.Reason, "attempts", r.Attempt)
 		e.cfg.Observer.Settled(ledger.Outcome{
 			Lease: ledger.Lease{RunID: r.ID}, State: ledger.Dead, Reason: r.Reason,

@@ -27,9 +27,9 @@ type Config struct {
 
 	// Process identifies this executor in the ledger; default random.
 	Process string
-	// MaxInFlight bounds the calls in flight in all; default 64.
+	// MaxInFlight is the maximum number of calls in flight; default 64.
 	MaxInFlight int
-	// Lease is how long a run stays with this process without a heartbeat;
+	// Lease is how long a run stays with a process that does not answer;
 	// heartbeats come three times as often. Default 30s.
 	Lease time.Duration
 	// Grace is what in-flight calls get to end in at a stop; default 25s.

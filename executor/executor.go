@@ -173,13 +173,13 @@ func (e *Executor) stop(ctx context.Context) {
 	e.recallOnce(ctx)
 	if !waitFor(ctx, &e.calls, e.cfg.Grace) {
 		in, _, _ := e.queue.size()
-		e.cfg.Logger.Warn("stopping with calls still in flight; their leases will lapse and another attempt asks again under the same run-id", "calls", in)
+		e.cfg.Logger.Warn("stopping with calls in flight; their leases will expire", "calls", in)
 	}
 	ctx, cancel := context.WithTimeout(ctx, e.cfg.Grace)
 	defer cancel()
 	e.rec.drain(ctx)
 	if err := e.asked("retire", time.Now(), e.cfg.Ledger.Retire(ctx, e.cfg.Process)); err != nil {
-		e.cfg.Logger.Warn("could not sign off from the ledger; this process counts as living for a while", "error", err)
+		e.cfg.Logger.Warn("failed to deregister; the process is considered alive until its heartbeat expires", "error", err)
 	}
 }
 
@@ -205,9 +205,9 @@ func (e *Executor) asked(op string, since time.Time, err error) error {
 	e.cfg.Observer.Asked(op, now.Sub(since), err)
 	switch fell, rose := e.health.note(op, err, now); {
 	case fell && err != nil && !final(err): // the final ones are Run's error
-		e.cfg.Logger.Error("the ledger does not answer; calls wait, nothing is lost, asking again", "operation", op, "error", err)
+		e.cfg.Logger.Error("ledger unavailable; retrying", "operation", op, "error", err)
 	case rose:
-		e.cfg.Logger.Info("the ledger answers", "operation", op)
+		e.cfg.Logger.Info("ledger available again", "operation", op)
 	}
 	return err
 }

@@ -111,6 +111,6 @@ func (e *Executor) renew(ctx context.Context) {
 	e.held.extend(leases, start.Add(e.cfg.Lease))
 	for _, l := range lost {
 		e.held.drop(l)
-		e.cfg.Logger.Warn("lease lost: another process has the run, or it was canceled; what comes of this attempt is not recorded", "run", l.RunID)
+		e.cfg.Logger.Warn("lease lost; the result of the attempt will be discarded", "run", l.RunID)
 	}
 }

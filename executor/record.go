@@ -158,7 +158,7 @@ func (r *recorder) flush(ctx context.Context) int {
 			r.reuse(batch)
 			return n
 		case ctx.Err() != nil:
-			r.e.cfg.Logger.Error("outcomes could not be recorded; their leases will lapse and another attempt asks again under the same run-ids", "runs", batch.len(), "error", err)
+			r.e.cfg.Logger.Error("outcomes not recorded; their leases will expire and the runs will be retried", "runs", batch.len(), "error", err)
 			return batch.len()
 		case !errors.Is(err, ledger.ErrUnavailable):
 			r.apart(ctx, batch, err)
@@ -184,7 +184,7 @@ func (r *recorder) apart(ctx context.Context, batch settled, err error) {
 	if batch.len() == 1 {
 		o := batch.outcomes[0]
 		r.e.held.drop(o.Lease)
-		r.e.cfg.Logger.Error("the ledger refuses this outcome; the run's lease will lapse", "run", o.RunID, "error", err)
+		r.e.cfg.Logger.Error("outcome rejected by the ledger; the lease will expire", "run", o.RunID, "error", err)
 		return
 	}
 	for i := range batch.outcomes {
@@ -218,7 +218,7 @@ func (r *recorder) settle(o ledger.Outcome, of ran, fate ledger.Fate) {
 	r.e.held.drop(o.Lease)
 	r.e.cfg.Observer.Settled(o, of.jobID, fate)
 	if fate == ledger.Late {
-		r.e.cfg.Logger.Warn("outcome refused: the lease was lost; another attempt has the run, or it was canceled", "run", o.RunID, "attempt", of.attempt, "state", o.State)
+		r.e.cfg.Logger.Warn("lease lost; result discarded", "run", o.RunID, "attempt", of.attempt, "state", o.State)
 		return
 	}
 	switch {

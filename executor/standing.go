@@ -148,7 +148,7 @@ func (e *Executor) takeUp(standings []ledger.Standing) (switches batch) {
 			continue
 		}
 		if held {
-			e.cfg.Logger.Warn("another definition of this job is current; this process does not plan it", "job", s.JobID)
+			e.cfg.Logger.Warn("another revision of the job is current; not planned by this process", "job", s.JobID)
 		}
 	}
 	return switches
@@ -166,7 +166,7 @@ func (e *Executor) switchOf(s ledger.Standing) (ledger.Plan, bool) {
 	if s.Hash != "" {
 		old, err := jobs.ParseDefinition(s.Body)
 		if err != nil {
-			e.cfg.Logger.Error("the ledger's definition of this job cannot be read; it stays as it is until a process that understands it ends it", "job", s.JobID, "error", err)
+			e.cfg.Logger.Error("definition in the ledger cannot be read; left to a process that can read it", "job", s.JobID, "error", err)
 			return plan, false
 		}
 		whole := planJob(old, s.Position, now, e.cfg.OnTime)
@@ -181,6 +181,6 @@ func (e *Executor) switchOf(s ledger.Standing) (ledger.Plan, bool) {
 		next = definitionOf(j)
 	}
 	plan.Next = &next
-	e.cfg.Logger.Info("switching the job to its current definition", "job", s.JobID, "removed", s.Winner == "")
+	e.cfg.Logger.Info("job switched to its current definition", "job", s.JobID, "removed", s.Winner == "")
 	return plan, true
 }

@@ -59,11 +59,11 @@ func TestLedgerThatOnlyReadsIsNotReadyAndIsAskedEverMoreSeldom(t *testing.T) {
 			t.Errorf("Ready after the outage = %v", err)
 		}
 		stop()
-		if n := strings.Count(log.String(), "does not answer"); n != 1 {
+		if n := strings.Count(log.String(), "ledger unavailable; retrying"); n != 1 {
 			t.Errorf("%d lines say that the ledger fails:\n%s", n, log.String())
 		}
-		if n := strings.Count(log.String(), "the ledger answers"); n != 1 {
-			t.Errorf("%d lines say that the ledger answers again", n)
+		if n := strings.Count(log.String(), "ledger available again"); n != 1 {
+			t.Errorf("%d lines say that the ledger is available again", n)
 		}
 	})
 }

@@ -108,7 +108,7 @@ const OutcomeWindow = 1000
 type Act struct {
 	Filter
 	Actor
-	// Force lets a redrive start beside another unfinished run of the job.
+	// Force lets a redrive start even if another run of the job is unfinished.
 	Force bool
 	// IncludeAcknowledged: a redrive without IDs takes acknowledged runs too.
 	IncludeAcknowledged bool

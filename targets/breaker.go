@@ -49,7 +49,7 @@ func newBreaker(target string, failures int, openFor time.Duration, log *slog.Lo
 				until := time.Now().Add(openFor)
 				b.until.Store(&until)
 			}
-			log.Info("breaker", "target", target, "from", from.String(), "to", to.String())
+			log.Info("circuit breaker changed state", "target", target, "from", from.String(), "to", to.String())
 		},
 	})
 	return b

@@ -90,7 +90,7 @@ func (t *Targets) attempt(ctx context.Context, to *target, c executor.Call, watc
 	}
 	req, a := t.send(ctx, to, u, c, watch)
 	if a.Status == http.StatusUnauthorized && to.signer.renew(req, c.Call.Scopes) {
-		t.log.Info("401: once more with a fresh token", "target", to.name, "run", c.RunID, "attempt", c.Attempt)
+		t.log.Info("unauthorized; retrying with a fresh token", "target", to.name, "run", c.RunID, "attempt", c.Attempt)
 		_, a = t.send(ctx, to, u, c, watch)
 	}
 	return a

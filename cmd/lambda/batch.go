@@ -111,7 +111,7 @@ func (h *handler) message(ctx context.Context, m message) error {
 		return err
 	}()
 	if err != nil {
-		h.log.Error("a message failed; the queue delivers it again", "message", m.ID, "error", err, "errorType", errorType(err))
+		h.log.Error("message failed; the queue will deliver it again", "message", m.ID, "error", err, "errorType", errorType(err))
 	}
 	return err
 }

@@ -46,7 +46,7 @@ func (h *handler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 		h.ledger.release()
 	}
 	if err != nil {
-		h.log.Error("the event failed; the platform is told so", "error", err, "errorType", errorType(err))
+		h.log.Error("event failed; error returned to the platform", "error", err, "errorType", errorType(err))
 		return nil, err
 	}
 	return json.Marshal(answer)

@@ -58,7 +58,7 @@ func (l libraryLog) Write(line []byte) (int, error) {
 	place, text, _ := strings.Cut(strings.TrimSpace(string(line)), ": ")
 	switch {
 	case !strings.Contains(place, runtimePackage):
-		l.log.Warn("a library's message is withheld", "source", place)
+		l.log.Warn("message of a library withheld", "source", place)
 	case !strings.Contains(text, `"errorType":"cronce.`): // those are logged where they arise
 		l.log.Error("lambda runtime", "source", place, "text", text)
 	}

@@ -28,9 +28,9 @@ func main() {
 	secrets := newSecrets(os.LookupEnv, logger)
 	h, err := secrets.handler(context.Background())
 	if err != nil {
-		logger.Error("the function cannot start", "error", err, "errorType", errorType(err))
+		logger.Error("function failed to start", "error", err, "errorType", errorType(err))
 		if err := reportInit(os.Getenv("AWS_LAMBDA_RUNTIME_API"), err); err != nil {
-			logger.Error("the platform could not be told why", "error", err)
+			logger.Error("init error not reported to the platform", "error", err)
 		}
 		os.Exit(1)
 	}

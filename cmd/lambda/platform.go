@@ -44,10 +44,10 @@ func (p *platformHandler) renewed(ctx context.Context) *handler {
 	}
 	h, err := p.secrets.handler(ctx)
 	if err != nil {
-		p.log.Error("a secret has changed and its new value cannot be used; the last one is used", "error", err)
+		p.log.Error("new value of a secret is invalid; last value used", "error", err)
 		return p.handler
 	}
-	p.log.Info("a secret has changed")
+	p.log.Info("secret refreshed")
 	p.handler.close()
 	p.handler = h
 	return h

@@ -96,7 +96,7 @@ func (s *secrets) changed(ctx context.Context) bool {
 	for ref, value := range s.known {
 		now, err := s.client.Get(ctx, ref)
 		if err != nil {
-			s.log.Warn("a secret could not be read again; its last value is used", "error", err)
+			s.log.Warn("secret not refreshed; last value used", "error", err)
 			s.due = time.Now().Add(secretsRetry)
 			return false
 		}

@@ -18,9 +18,9 @@ called back and may have its effect; what it answers is not recorded any more.
 Canceled instants can be run by "cronce backfill".`
 	cancel.Example = `  cronce runs cancel close-books@2026-11-21T00:00:00Z --why "done by hand"
   cronce runs cancel --job close-books --since 24h --why "done by hand"`
-	ack := a.actCommand("ack", "Acknowledge dead runs: they are seen, and may be purged", func(s store) actFunc { return s.Ack })
+	ack := a.actCommand("ack", "Acknowledge dead runs: they leave the alarm and may be purged", func(s store) actFunc { return s.Ack })
 	ack.Example = `  cronce runs ack --reason permanent --since 24h --why "route was renamed"`
-	redrive := a.actCommand("redrive", "Ask again for dead runs, under their own keys", func(s store) actFunc { return s.Redrive })
+	redrive := a.actCommand("redrive", "Retry dead runs under their own keys", func(s store) actFunc { return s.Redrive })
 	redrive.Long = `redrive asks again for dead runs, each under its own run-id and so its own key:
 if the target already applied the run, it answers with its stored response,
 final refusals included; "runs rerun" makes new work instead. Refused past the
@@ -72,9 +72,9 @@ func (a *app) actCommand(name, short string, pick func(store) actFunc) *cobra.Co
 	}
 	f.selection.flags(c)
 	f.who.flags(c, a)
-	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "only tell what would be done, and what would be left out")
+	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "only print what would be done and what would be left out")
 	if name == "redrive" {
-		c.Flags().BoolVar(&f.force, "force", false, "start beside another unfinished run of the job")
+		c.Flags().BoolVar(&f.force, "force", false, "start even if another run of the job is unfinished")
 		c.Flags().BoolVar(&f.includeAcknowledged, "include-acknowledged", false, "selected by flags: take acknowledged runs too")
 		c.Flags().BoolVar(&f.mayDouble, "may-double", false, "take runs that were rerun too; their work may be done twice")
 	}

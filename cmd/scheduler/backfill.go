@@ -32,17 +32,16 @@ func (a *app) backfillCommand() *cobra.Command {
 	var f backfillFlags
 	c := &cobra.Command{
 		Use:   "backfill JOB --from T --to T --why REASON",
-		Short: "Run a job's instants that were missed, skipped, superseded or canceled",
-		Long: `backfill moves the instants from --from up to --to that did not run to planned,
-each under its own run-id, one after the other. What ran, or is about to, is left
-as it is; what was never planned, or was purged, is refused. A running scheduler
-then makes the calls.
+		Short: "Run scheduled times that were missed, skipped, superseded or canceled",
+		Long: `backfill plans the scheduled times from --from to --to that did not run, each
+under its own run ID, one after the other. A running scheduler makes the calls.
+Times that ran or are about to run are left alone. Times that were never planned
+or were purged are refused.
 
-The instants are those of the job's schedule in the registry. What is listed as
-one row for many instants, and was planned before the job was last edited or
-enabled again, is refused: that schedule may have been another. A job that was
-removed has to be put back first; with "enabled: false" nothing else of it runs.
-A backfill that is interrupted is safe to run again.`,
+The times are those of the job's schedule in the registry. Times in a range row
+(one row for many times) that was planned before the job was last edited are
+refused, because the schedule may have been another. To backfill a removed job,
+add it again with "enabled: false". An interrupted backfill is safe to repeat.`,
 		Example: `  cronce backfill close-books --from 2026-11-20T00:00:00Z --why "outage" --dry-run`,
 		Args:    cobra.ExactArgs(1),
 		RunE:    func(c *cobra.Command, args []string) error { return a.backfill(c.Context(), args[0], f) },

@@ -30,17 +30,16 @@ func (a *app) checkCommand() *cobra.Command {
 	var noEnv bool
 	c := &cobra.Command{
 		Use:   "check",
-		Short: "Check the registry: syntax, schedules, environment, and that no key dies too early",
-		Long: `check lists everything that is wrong with the registry at once, each with its
-file:line:column and the fix, and for each job its schedule in words, when it is
-due next, its key scope, how long keys of that scope live, and the horizon: how
-long after its first attempt a run may still be sent. A key must outlive the
-horizon.
+		Short: "Validate the registry: syntax, schedules, environment and key retention",
+		Long: `check reports all problems of the registry at once, each with file:line:column
+and the fix. For each job it prints the schedule in words, the next scheduled
+time, the key scope, the TTL of its keys, and the horizon: how long after its
+first attempt a run may still be sent. The TTL must be longer than the horizon.
 
 A job whose scheduled times have all passed is a warning ("warnings" of --json).
 
-Exit 0: sound, warnings or not. Exit 2: problems. Nothing is started and nothing
-is called.`,
+Exit 0: valid, with or without warnings. Exit 2: problems. Nothing is started or
+called.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error { return a.check(noEnv) },
 	}

@@ -15,11 +15,11 @@ func (a *app) demoCommand() *cobra.Command {
 	var duration time.Duration
 	c := &cobra.Command{
 		Use:   "demo",
-		Short: "Watch it work: ticks, faults, and exactly one effect for each tick",
-		Long: `demo needs nothing: it starts a scheduler on an embedded ledger and an example
-target service, breaks the network between them, kills the scheduler, and shows
-at the end that the target applied each tick exactly once. All in a temporary
-directory and on loopback ports; under 30 seconds.
+		Short: "Watch it work: faults, and exactly one effect per scheduled time",
+		Long: `demo starts a scheduler on an embedded ledger and an example target service,
+breaks the network between them, kills the scheduler, and shows at the end that
+the target applied each scheduled time (tick) exactly once. It uses a temporary
+directory and loopback ports, and takes less than 30 seconds.
 
 Exit 0 only if effects = ticks, none doubled and none lost.`,
 		Args: cobra.NoArgs,
@@ -37,6 +37,6 @@ Exit 0 only if effects = ticks, none doubled and none lost.`,
 			return demo.Run(ctx, demo.Config{Binary: binary, Duration: duration, Out: a.out, Live: isTerminal(a.out)})
 		},
 	}
-	c.Flags().DurationVar(&duration, "duration", 15*time.Second, "how long to break things")
+	c.Flags().DurationVar(&duration, "duration", 15*time.Second, "how long to inject faults")
 	return c
 }

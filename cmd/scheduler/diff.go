@@ -23,16 +23,16 @@ func (a *app) diffCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "diff --config NEW [--against OLD]",
 		Short: "Show what an edited registry would change, and change nothing",
-		Long: `diff compares the registry file with what the ledger plans by now, or with
-another file (--against): for each job what would change, and the next instants,
-old beside new. It only reads; no job begins by it.
+		Long: `diff compares the registry file with the definitions in the ledger, or with
+another file (--against). For each job it prints what would change and the next
+scheduled times, old and new. It only reads.
 
-An edit that is served takes effect from then on: the old definition is planned
-up to that time and the new one from it, and nothing runs retroactively. A job
-that is removed or disabled ends; what was planned of it still runs.
+A new definition takes effect when a process serves it: the old one is planned up
+to that time and the new one from then on. Nothing runs retroactively. A job that
+is removed or disabled ends; its planned runs still run.
 
-Compared is what jobs are planned and called by. Authorization, keyTTLs,
-platform, keyStores and ledgerRetention are not part of it (see "cronce check").
+Only job definitions are compared: not authorization, keyTTLs, platform,
+keyStores and cleanup (see "cronce check").
 
 Exit 0: no change. Exit 3: changes.`,
 		Example: `  cronce diff --config edited.yaml
@@ -41,8 +41,8 @@ Exit 0: no change. Exit 3: changes.`,
 		RunE: func(c *cobra.Command, _ []string) error { return a.diff(c.Context(), f) },
 	}
 	c.Flags().StringVar(&f.against, "against", "", "compare with this registry `file` instead of the ledger")
-	c.Flags().StringVar(&f.from, "from", "", "show instants after this `time` ("+timeHelp+"; default now)")
-	c.Flags().IntVarP(&f.n, "count", "n", 3, "how many instants to show, of each side")
+	c.Flags().StringVar(&f.from, "from", "", "show scheduled times after this `time` ("+timeHelp+"; default now)")
+	c.Flags().IntVarP(&f.n, "count", "n", 3, "how many scheduled times to show per side")
 	return c
 }
 

@@ -13,7 +13,7 @@ import (
 func (a *app) exportCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "export",
-		Short: "Write the registry for a platform that fires it",
+		Short: "Export the registry for a platform",
 		Args:  knownCommand,
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}

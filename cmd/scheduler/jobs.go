@@ -50,7 +50,7 @@ type jobJSON struct {
 func (a *app) jobsListCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
-		Short: "List the registry's jobs, when each is due next, and its last run",
+		Short: "List jobs with the next scheduled time and the last run",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			reg, err := a.registry()
@@ -172,7 +172,7 @@ func describeJob(j jobs.Job, st ledger.JobStatus, known bool, now time.Time) job
 func (a *app) jobsShowCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "show JOB",
-		Short: "Show one job: its definition, where it stands, and what happened to it",
+		Short: "Show one job: its definition, state and history",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			reg, err := a.registry()

@@ -130,7 +130,7 @@ func (a *app) openPatiently(ctx context.Context, patience time.Duration, log *sl
 		if time.Now().Add(wait).After(deadline) {
 			return nil, fmt.Errorf("giving up on the ledger after %s; is the database up, and is --db right? %w", patience, err)
 		}
-		log.Warn("the ledger cannot be reached; asking again", "wait", wait.String(), "error", err)
+		log.Warn("ledger unreachable; retrying", "wait", wait.String(), "error", err)
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()

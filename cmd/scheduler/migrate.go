@@ -12,12 +12,12 @@ import (
 )
 
 func (a *app) migrateCommand() *cobra.Command {
-	c := &cobra.Command{Use: "migrate", Short: "Bring the ledger's tables up to date, or print them", Args: knownCommand,
+	c := &cobra.Command{Use: "migrate", Short: "Migrate the ledger's tables, or print them", Args: knownCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
 	c.AddCommand(
-		&cobra.Command{Use: "up", Short: "Apply what is pending to the ledger", Args: cobra.NoArgs,
+		&cobra.Command{Use: "up", Short: "Apply pending migrations to the ledger", Args: cobra.NoArgs,
 			RunE: func(c *cobra.Command, _ []string) error { return a.migrateUp(c.Context()) }},
-		&cobra.Command{Use: "status", Short: "Show what is applied to the ledger and what is pending", Args: cobra.NoArgs,
+		&cobra.Command{Use: "status", Short: "Show applied and pending migrations of the ledger", Args: cobra.NoArgs,
 			RunE: func(c *cobra.Command, _ []string) error { return a.migrateStatus(c.Context()) }},
 		a.migratePrintCommand(),
 	)

@@ -13,10 +13,10 @@ func (a *app) nextCommand() *cobra.Command {
 	var f nextFlags
 	c := &cobra.Command{
 		Use:   "next [JOB | --expr E [--tz Z] [--dst P]]",
-		Short: "Print the coming instants of a job or of an expression",
-		Long: `next prints the instants at which a job is due, or an expression would be: UTC,
-local time with its offset, and a mark where the clocks change between one
-instant and the next. --json prints an array of UTC RFC 3339 instants.`,
+		Short: "Print the next scheduled times of a job or an expression",
+		Long: `next prints the scheduled times of a job or an expression: UTC, local time with
+its offset, and a mark where the clocks change between two times. --json prints
+an array of UTC RFC 3339 times.`,
 		Example: `  cronce next release-commission-locks -n 5
   cronce next --expr "30 2 * * *" --tz America/New_York --from 2026-03-07T00:00:00Z
   cronce next --expr "cron(0 9 ? * MON#1 *)" --json`,
@@ -26,7 +26,7 @@ instant and the next. --json prints an array of UTC RFC 3339 instants.`,
 	c.Flags().StringVar(&f.expr, "expr", "", "an `expression` instead of a job")
 	c.Flags().StringVar(&f.tz, "tz", "", "its time `zone` (default UTC)")
 	c.Flags().StringVar(&f.dst, "dst", "", "its daylight saving `policy`: once, skip or wall (default once)")
-	c.Flags().StringVar(&f.from, "from", "", "print instants after this `time` ("+timeHelp+"; default now)")
+	c.Flags().StringVar(&f.from, "from", "", "print scheduled times after this `time` ("+timeHelp+"; default now)")
 	c.Flags().IntVarP(&f.n, "count", "n", 10, "how many")
 	return c
 }

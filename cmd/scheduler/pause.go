@@ -55,7 +55,7 @@ func (a *app) pauseCommand() *cobra.Command {
 	var w who
 	c := &cobra.Command{
 		Use:   "pause JOB --why REASON",
-		Short: "Skip a job's instants from now on; each is recorded as skipped (paused)",
+		Short: "Pause a job: its scheduled times are recorded as skipped (paused)",
 		Args:  cobra.ExactArgs(1),
 		RunE:  func(c *cobra.Command, args []string) error { return a.setPaused(c, args[0], w, true) },
 	}
@@ -67,7 +67,7 @@ func (a *app) resumeCommand() *cobra.Command {
 	var w who
 	c := &cobra.Command{
 		Use:   "resume JOB --why REASON",
-		Short: "Run a paused job's instants again, from now on; what was skipped stays skipped (see backfill)",
+		Short: "Resume a paused job; skipped times stay skipped (see backfill)",
 		Args:  cobra.ExactArgs(1),
 		RunE:  func(c *cobra.Command, args []string) error { return a.setPaused(c, args[0], w, false) },
 	}

@@ -24,19 +24,19 @@ func (a *app) probeCommand() *cobra.Command {
 	var f probeFlags
 	c := &cobra.Command{
 		Use:   "probe JOB | --url URL [--method M] [--path P] [--body JSON]",
-		Short: "Call a target to see whether it really applies a key once (it has real effects)",
-		Long: `probe calls a target under keys made for the occasion: a call, the same again,
-one with a changed body, several at the same time, and one without a key. It
-reports what the target made of them, with the fields of its answers.
+		Short: "Call a target to test that it applies each key once (real effects)",
+		Long: `probe calls a target with new keys: one call, the same call again, one with a
+changed body, several at the same time, and one without a key. It reports how
+the target answered.
 
 WARNING: these are real calls with real effects: at least two (one for each key
-it uses), and one for every call if the target is not idempotent. Probe a test
-environment. Nothing is kept in the ledger.
+it uses), and one per call if the target is not idempotent. Use a test
+environment. Nothing is written to the ledger.
 
 A JOB is called as the scheduler calls it, authorization included. A URL must be
 https, or http to this machine.
 
-Exit 0: idempotent. Exit 1: not, or not shown to be.`,
+Exit 0: idempotent. Exit 1: not idempotent, or not proven.`,
 		Example: `  cronce probe release-commission-locks
   cronce probe --url http://127.0.0.1:8080/v1/payments --body '{"cents":1}' --token-env TOKEN`,
 		Args: cobra.MaximumNArgs(1),

@@ -37,7 +37,7 @@ func (a *app) purgeCommand() *cobra.Command {
 	var f purgeFlags
 	c := &cobra.Command{
 		Use:   "purge",
-		Short: "Remove expired keys and old finished runs now, as the nightly purge does",
+		Short: "Remove expired keys and old runs now, as the nightly purge does",
 		Long: `purge removes the expired keys of every key store of the registry, and from the
 ledger the runs that finished before cleanup.ledgerRetention. With --scope or
 --store it removes only keys.
@@ -53,7 +53,7 @@ others; the exit code is then 1.`,
 		},
 	}
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "only count what would be removed")
-	c.Flags().BoolVar(&f.fullPace, "full-pace", false, "do not leave time to the stores' live traffic")
+	c.Flags().BoolVar(&f.fullPace, "full-pace", false, "do not pause between batches")
 	c.Flags().StringVar(&f.scope, "scope", "", "only keys of this key `scope`, a whole one")
 	c.Flags().StringVar(&f.store, "store", "", "only the key store of this `name`")
 	return c

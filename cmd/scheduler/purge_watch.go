@@ -85,7 +85,7 @@ func (w *purgeWatch) look(ctx context.Context) {
 	w.detail.Store(&text)
 	if now.Sub(w.reminded) >= purgeRemindEvery {
 		w.reminded = now
-		w.log.Error("the nightly purge is overdue: expired keys and finished runs pile up",
+		w.log.Error("nightly purge overdue",
 			"job", jobs.PurgeJobID, "since", instant(since), "hint", "cronce runs list --job "+jobs.PurgeJobID)
 	}
 }

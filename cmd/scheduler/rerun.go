@@ -17,11 +17,11 @@ func (a *app) rerunCommand() *cobra.Command {
 	var newKey, mayDouble bool
 	c := &cobra.Command{
 		Use:   "rerun RUN-ID --new-key --why REASON",
-		Short: "Run a finished run's call again as new work, under a new key",
-		Long: `rerun makes new work: a run under a new id (a ~ id), and so a new key, with the
-call of the run that it repeats. The target applies it again. A run whose
-outcome is unknown (its last attempt timed out or was lost), or that was rerun
-before, may have been applied already; repeating it needs --may-double.`,
+		Short: "Repeat a finished run as new work, under a new key",
+		Long: `rerun makes a new run with a new run ID (with ~), and so a new key, and the
+request of the run that it repeats. The target applies it again. --may-double is
+required if the work may have been done: the outcome of the run is unknown (its
+last attempt timed out or was lost), or it was rerun before.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if !newKey {
@@ -34,8 +34,8 @@ before, may have been applied already; repeating it needs --may-double.`,
 		},
 	}
 	w.flags(c, a)
-	c.Flags().BoolVar(&newKey, "new-key", false, "yes, as new work (required)")
-	c.Flags().BoolVar(&mayDouble, "may-double", false, "although the run may have been applied already")
+	c.Flags().BoolVar(&newKey, "new-key", false, "confirm that this is new work (required)")
+	c.Flags().BoolVar(&mayDouble, "may-double", false, "repeat it although the work may have been done")
 	return c
 }
 

@@ -78,9 +78,9 @@ func runAt(ctx context.Context, args []string, std streams, lookup func(string) 
 func (a *app) rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "cronce",
-		Short: "cron, once: scheduled admin calls whose every retry is a no-op",
-		Long: `cronce makes the calls of a registry when they are due, each under a run-id
-that is the target's idempotency key, so that every retry, by anyone, is safe.
+		Short: "cron, once: scheduled calls that are safe to repeat",
+		Long: `cronce calls the endpoints of a registry when they are due. Each call carries a
+run ID, which is the target's idempotency key, so every retry is safe.
 
 Start with:   cronce demo
 Then:         cronce check --config cronce.yaml
@@ -94,8 +94,8 @@ Then:         cronce check --config cronce.yaml
 	flags.StringVar(&a.config, "config", a.env("CRONCE_CONFIG", "cronce.yaml"), "the registry `file` (env CRONCE_CONFIG)")
 	flags.StringVar(&a.db, "db", "", "the ledger: sqlite:PATH or postgres://... (env CRONCE_DATABASE_URL; default sqlite:cronce.db)")
 	flags.BoolVar(&a.json, "json", false, "print JSON")
-	flags.BoolVar(&a.wide, "wide", false, "print every column, however narrow the terminal")
-	flags.BoolVar(&a.noMigrate, "no-migrate", false, "do not bring the ledger's tables up to date at start")
+	flags.BoolVar(&a.wide, "wide", false, "print all columns, even on a narrow terminal")
+	flags.BoolVar(&a.noMigrate, "no-migrate", false, "do not migrate the ledger's tables at start")
 	flags.StringVar(&a.logFormat, "log-format", "text", "text or json")
 	flags.StringVar(&a.logLevel, "log-level", "info", "debug, info, warn or error")
 	root.PersistentPreRunE = refuseEmpty

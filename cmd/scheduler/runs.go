@@ -66,7 +66,7 @@ func (a *app) runsListCommand() *cobra.Command {
 	var s selection
 	c := &cobra.Command{
 		Use:   "list",
-		Short: "List runs, the newest instant first",
+		Short: "List runs, newest scheduled time first",
 		Example: `  cronce runs list --state dead
   cronce runs list --job release-commission-locks --since 24h --json`,
 		Args: cobra.NoArgs,
@@ -102,7 +102,7 @@ func (a *app) runsListCommand() *cobra.Command {
 	}
 	s.flags(c)
 	c.Flags().StringSliceVar(&s.states, "state", nil, "only runs in these `states`, e.g. dead,missed")
-	c.Flags().IntVar(&s.limit, "limit", 100, "how many at the most")
+	c.Flags().IntVar(&s.limit, "limit", 100, "maximum number of runs")
 	return c
 }
 
@@ -150,7 +150,7 @@ type shownRun struct {
 func (a *app) runsShowCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "show RUN-ID",
-		Short: "Show one run with its attempts and every act of an operator on it",
+		Short: "Show one run with its attempts and the acts of operators",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			l, err := a.ledgerToRead(c.Context())

@@ -31,27 +31,27 @@ func (a *app) serveCommand() *cobra.Command {
 	var f serveFlags
 	c := &cobra.Command{
 		Use:   "serve",
-		Short: "Run the registry: plan, call, record, until stopped",
-		Long: `serve makes the registry's calls when they are due, on the ledger that --db names.
+		Short: "Run the registry until stopped",
+		Long: `serve calls the registry's jobs when they are due and records them in the ledger.
 Any number of processes may serve one PostgreSQL ledger; there is no leader. An
 embedded ledger (sqlite:PATH) is for one process: a second serve is refused.
 
 Ctrl-C, SIGTERM or SIGHUP stops it gracefully: nothing new is sent, calls in
-flight get --grace to end, and their outcomes are recorded. A second signal stops
-it at once, with exit code 1: what was in flight stays leased until --lease lapses
-and is then asked again under its run ID.
+flight have --grace to end, and their outcomes are recorded. A second signal stops
+it immediately with exit code 1: runs in flight stay leased until --lease expires
+and are then retried under their run IDs.
 
-On --listen: /healthz (the process lives), /readyz (it can plan and record),
+On --listen: /healthz (the process is alive), /readyz (it can plan and record),
 /metrics (Prometheus).`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.serve(c.Context(), f) },
 	}
 	c.Flags().StringVar(&f.listen, "listen", "127.0.0.1:9464", "`address` for health and metrics; empty: none")
 	c.Flags().Lookup("listen").Annotations = map[string][]string{mayBeEmpty: {"none"}}
-	c.Flags().IntVar(&f.maxInFlight, "max-in-flight", executor.DefaultMaxInFlight, "calls in flight in all")
-	c.Flags().DurationVar(&f.grace, "grace", executor.DefaultGrace, "what calls in flight get at a stop")
-	c.Flags().DurationVar(&f.lease, "lease", executor.DefaultLease, "how long a run stays with this process without a heartbeat")
-	c.Flags().DurationVar(&f.patience, "ledger-patience", ledgerPatience, "how long to ask a ledger that is down at the start")
+	c.Flags().IntVar(&f.maxInFlight, "max-in-flight", executor.DefaultMaxInFlight, "maximum calls in flight")
+	c.Flags().DurationVar(&f.grace, "grace", executor.DefaultGrace, "how long to wait for in-flight calls on shutdown")
+	c.Flags().DurationVar(&f.lease, "lease", executor.DefaultLease, "how long a run stays with a process that does not answer")
+	c.Flags().DurationVar(&f.patience, "ledger-patience", ledgerPatience, "how long to wait for the ledger at start")
 	return c
 }
 
@@ -167,9 +167,9 @@ func (a *app) listen(ctx context.Context, address string, e *executor.Executor, 
 	server := healthServer(ctx, e, m, warning)
 	go func() {
 		if err := server.Serve(l); err != nil && !errors.Is(err, errServerClosed) {
-			log.Error("health and metrics are not served any more", "error", err)
+			log.Error("health and metrics server failed", "error", err)
 		}
 	}()
-	log.Info("health and metrics", "address", l.Addr().String())
+	log.Info("serving health and metrics", "address", l.Addr().String())
 	return func() { server.Close() }, nil
 }

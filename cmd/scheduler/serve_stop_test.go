@@ -69,7 +69,7 @@ func TestSecondSignalStopsAtOnce(t *testing.T) {
 		eventually(t, "the graceful stop to begin", func() bool { return strings.Contains(p.log.String(), "signal=interrupt") })
 		p.signal(syscall.SIGTERM)
 		code, run := p.wait(), svc.first()
-		if code != exitFailed || !strings.Contains(p.log.String(), "stopped at once") || !strings.Contains(p.log.String(), run) {
+		if code != exitFailed || !strings.Contains(p.log.String(), "stopped immediately") || !strings.Contains(p.log.String(), run) {
 			t.Errorf("exit %d, run %s", code, run)
 		}
 		close(hang)

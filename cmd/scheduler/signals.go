@@ -42,10 +42,10 @@ func watchSignals(log *slog.Logger, lease time.Duration, leased func() []string)
 		if first == nil {
 			return
 		}
-		log.Info("stopping gracefully; a second signal stops at once", "signal", first.String())
+		log.Info("stopping gracefully; a second signal stops immediately", "signal", first.String())
 		if second := next(); second != nil {
 			ids := leased()
-			log.Error("stopped at once; runs stay leased until their leases lapse", "signal", second.String(),
+			log.Error("stopped immediately; runs stay leased until their leases expire", "signal", second.String(),
 				"runs", len(ids), "lease", lease.String(), "runIds", ids[:min(len(ids), listedLeases)])
 			os.Exit(exitFailed)
 		}

@@ -39,13 +39,13 @@ func TestSuspendedBeyondItsLeaseIsRefused(t *testing.T) {
 		before := one(t, db, run)
 		close(hang)
 		p.signal(syscall.SIGCONT)
-		eventually(t, "the late record to be refused", func() bool { return strings.Contains(p.log.String(), "outcome refused") })
+		eventually(t, "the late record to be refused", func() bool { return strings.Contains(p.log.String(), "lease lost; result discarded") })
 		p.terminate()
 		q.terminate()
 		if after := one(t, db, run); after != before || after.Attempts < 2 || !after.Replayed {
 			t.Errorf("the late finisher changed the run:\n%+v\n%+v", before, after)
 		}
-		if !strings.Contains(p.log.String(), run) || strings.Contains(q.log.String(), "outcome refused") {
+		if !strings.Contains(p.log.String(), run) || strings.Contains(q.log.String(), "lease lost; result discarded") {
 			t.Error("the refusal is not the suspended process's, or does not name its run")
 		}
 	})

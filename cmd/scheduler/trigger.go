@@ -17,12 +17,11 @@ func (a *app) triggerCommand() *cobra.Command {
 	var w who
 	c := &cobra.Command{
 		Use:   "trigger JOB",
-		Short: "Run a job now, beside its schedule, and wait for the end",
-		Long: `trigger makes a run now, under an id of its own (a ~ id): it never stands for a
-scheduled instant, and two in one second are two. This process makes the calls
-and waits for the end; a running scheduler may take over retries. When it is
-stopped before the end (Ctrl-C), a running scheduler goes on with the run. Who
-and why are kept in the ledger.
+		Short: "Run a job now, independent of its schedule, and wait",
+		Long: `trigger makes a run with a run ID of its own (with ~). It never replaces a
+scheduled run, and two triggers in one second are two runs. This process makes
+the calls and waits for the end. If you stop it (Ctrl-C), a running scheduler
+continues the run. The ledger keeps who triggered it and why.
 
 Exit 0: succeeded. Exit 1: dead, or stopped before the end.`,
 		Args: cobra.ExactArgs(1),

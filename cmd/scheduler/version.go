@@ -27,7 +27,7 @@ func buildVersion() string {
 func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "Print the version, Go's, and the time zone database's",
+		Short: "Print the versions of cronce, Go and the time zone database",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if a.json {
