@@ -18,9 +18,10 @@ import (
 // dialect is how SQLite keeps keys. Times are by this process's clock: SQLite
 // has none of its own, and its functions ask the machine's as Go does.
 type dialect struct {
-	common                sqlkeys.Statements
-	insert, record, purge sqlkeys.Statement
-	committedOnly         atomic.Bool // the pool's connections see no more
+	common          sqlkeys.Statements
+	insert, reclaim sqlkeys.Statement
+	record, purge   sqlkeys.Statement
+	committedOnly   atomic.Bool // the pool's connections see no more
 }
 
 func newDialect(table string) *dialect {
@@ -28,15 +29,10 @@ func newDialect(table string) *dialect {
 		Since1970: "%s", ReadText: "%s", WriteText: "%s"}
 	return &dialect{
 		common: t.Common(),
-		// A row that is in the way is reclaimed if it has expired.
 		insert: t.Statement(`
 INSERT INTO {{table}} (scope, principal, key, request_hash, state, response_status, owner, locked_until, created_at, expires_at)
-VALUES (:scope, :principal, :key, :hash, :state, :status, :claim, {{in :lease}}, {{now}}, {{in :ttl}})
-ON CONFLICT (scope, principal, key) DO UPDATE
-SET request_hash = excluded.request_hash, state = excluded.state, response_status = excluded.response_status,
-    owner = excluded.owner, locked_until = excluded.locked_until, created_at = excluded.created_at,
-    expires_at = excluded.expires_at, response_headers = NULL, response_body = NULL
-WHERE {{expired}}`),
+VALUES (:scope, :principal, :key, :hash, :state, :status, :claim, {{in :lease}}, {{now}}, {{in :ttl}})`),
+		reclaim: t.Statement(`DELETE FROM {{table}} WHERE {{key}} AND {{expired}}`),
 		record: t.Statement(`
 UPDATE {{table}} SET state = :state, response_status = :status, response_headers = :headers, response_body = :body,
        owner = :owner, expires_at = {{in :ttl}}
@@ -97,7 +93,7 @@ func (d *dialect) Claim(ctx context.Context, tx *sql.Tx, c idempotency.Claim, jo
 	}
 	v := values(c)
 	v["state"], v["status"], v["lease"] = string(idempotency.Omitted), 500, nil
-	held, err := d.insert.Changed(ctx, tx, v)
+	held, err := d.place(ctx, tx, v)
 	switch {
 	case err != nil:
 	case held:
@@ -113,7 +109,20 @@ func (d *dialect) Claim(ctx context.Context, tx *sql.Tx, c idempotency.Claim, jo
 func (d *dialect) Insert(ctx context.Context, tx *sql.Tx, c idempotency.Claim, lease time.Duration) (bool, error) {
 	v := values(c)
 	v["claim"], v["state"], v["status"], v["lease"], v["ttl"] = c.Owner, string(idempotency.Calling), nil, lease.Milliseconds(), nil
-	return d.insert.Changed(ctx, tx, v)
+	return d.place(ctx, tx, v)
+}
+
+// place inserts the key's row, in the place of an expired one too.
+func (d *dialect) place(ctx context.Context, tx *sql.Tx, v sqlkeys.Values) (held bool, err error) {
+	_, err = d.insert.Exec(ctx, tx, v)
+	if !inTheWay(err) {
+		return err == nil, err
+	}
+	if expired, err := d.reclaim.Changed(ctx, tx, v); err != nil || !expired {
+		return false, err
+	}
+	_, err = d.insert.Exec(ctx, tx, v)
+	return err == nil, err
 }
 
 // claimed is a key whose row the transaction has placed.
@@ -194,6 +203,12 @@ func (d *dialect) Means(err error) sqlkeys.Meaning {
 		return sqlkeys.NoSavepoint
 	}
 	return sqlkeys.Unavailable
+}
+
+// inTheWay reports whether a row with the key is there.
+func inTheWay(err error) bool {
+	var e *modernc.Error
+	return errors.As(err, &e) && e.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY
 }
 
 // code is SQLite's primary result code, 0 when the error is not SQLite's.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/cronce/cronce/idempotency"
@@ -152,18 +153,10 @@ func (s *Store) alone(ctx context.Context, fn func(*sql.Tx) error) error {
 // read runs fn in a transaction that only reads; a database with one writer
 // reads beside it.
 func (s *Store) read(ctx context.Context, fn func(Querier) error) error {
-	conn, err := s.db.Conn(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
 	if s.turn != nil {
-		if _, err := s.d.Open(ctx, conn, 0); err != nil {
-			return err
-		}
-		return fn(conn)
+		return s.readBeside(ctx, fn)
 	}
-	tx, err := conn.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted, ReadOnly: true})
+	tx, err := s.db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted, ReadOnly: true})
 	if err != nil {
 		return err
 	}
@@ -172,4 +165,51 @@ func (s *Store) read(ctx context.Context, fn func(Querier) error) error {
 		return err
 	}
 	return tx.Commit()
+}
+
+func (s *Store) readBeside(ctx context.Context, fn func(Querier) error) error {
+	if !s.opened.Load() {
+		conn, err := s.db.Conn(ctx)
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		if _, err := s.d.Open(ctx, conn, 0); err != nil {
+			return err
+		}
+		s.opened.Store(true)
+		return fn(conn)
+	}
+	return fn(&s.compiled)
+}
+
+// compiled is a database whose queries stay compiled on its connections:
+// compiling a look-up takes SQLite longer than running it.
+type compiled struct {
+	*sql.DB
+	mu         sync.Mutex
+	statements map[string]*sql.Stmt
+}
+
+// QueryRowContext is that of *sql.DB.
+func (c *compiled) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	if statement := c.statement(ctx, query); statement != nil {
+		return statement.QueryRowContext(ctx, args...)
+	}
+	return c.DB.QueryRowContext(ctx, query, args...)
+}
+
+// statement is nil when the query cannot be compiled; running it tells why.
+func (c *compiled) statement(ctx context.Context, query string) *sql.Stmt {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if statement := c.statements[query]; statement != nil {
+		return statement
+	}
+	statement, err := c.PrepareContext(ctx, query)
+	if err != nil {
+		return nil
+	}
+	c.statements[query] = statement
+	return statement
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/cronce/cronce/idempotency"
@@ -74,11 +75,14 @@ type Store struct {
 	d  Dialect
 	// turn holds one token while a transaction is open; nil: any number may be.
 	turn chan struct{}
+	// What reads beside that transaction.
+	opened   atomic.Bool // a connection of the pool is as the dialect wants it
+	compiled compiled
 }
 
 // New makes a store. oneWriter has transactions take turns in this process.
 func New(db *sql.DB, d Dialect, oneWriter bool) *Store {
-	s := &Store{db: db, d: d}
+	s := &Store{db: db, d: d, compiled: compiled{DB: db, statements: map[string]*sql.Stmt{}}}
 	if oneWriter {
 		s.turn = make(chan struct{}, 1)
 	}

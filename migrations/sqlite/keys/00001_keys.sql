@@ -2,6 +2,7 @@
 
 -- What a service remembers of the operations that it was asked for. Times are
 -- milliseconds since 1970. Without a rowid, storing a reply changes one page less.
+-- There are no CHECK constraints: SQLite would compile them with each statement.
 CREATE TABLE {{table}} (
   scope            TEXT    NOT NULL,
   principal        TEXT    NOT NULL,
@@ -9,16 +10,14 @@ CREATE TABLE {{table}} (
   request_hash     TEXT    NOT NULL,
   -- done, omitted: the reply is stored, without its body in the second case.
   -- calling, unknown: an external call under a lease, or lost; never purged.
-  state            TEXT    NOT NULL
-    -- not by IN, for which SQLite makes a table at each write
-    CHECK (state = 'done' OR state = 'omitted' OR state = 'calling' OR state = 'unknown'),
+  state            TEXT    NOT NULL,
   response_status  INTEGER,
   response_headers TEXT,
   response_body    BLOB,
   owner            TEXT    NOT NULL,
-  locked_until     INTEGER CHECK (locked_until IS NOT NULL OR state <> 'calling'),
+  locked_until     INTEGER,
   created_at       INTEGER NOT NULL,
-  expires_at       INTEGER CHECK ((expires_at IS NULL) = (state = 'calling' OR state = 'unknown')),
+  expires_at       INTEGER,
   PRIMARY KEY (scope, principal, key)
 ) WITHOUT ROWID;
 CREATE INDEX {{table}}_expires_at ON {{table}} (expires_at);
