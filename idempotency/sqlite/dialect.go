@@ -114,15 +114,17 @@ func (d *dialect) Insert(ctx context.Context, tx *sql.Tx, c idempotency.Claim, l
 
 // place inserts the key's row, in the place of an expired one too.
 func (d *dialect) place(ctx context.Context, tx *sql.Tx, v sqlkeys.Values) (held bool, err error) {
-	_, err = d.insert.Exec(ctx, tx, v)
-	if !inTheWay(err) {
-		return err == nil, err
+	held, err = d.insert.Changed(ctx, tx, v)
+	if inTheWay(err) {
+		if expired, err := d.reclaim.Changed(ctx, tx, v); err != nil || !expired {
+			return false, err
+		}
+		held, err = d.insert.Changed(ctx, tx, v)
 	}
-	if expired, err := d.reclaim.Changed(ctx, tx, v); err != nil || !expired {
-		return false, err
+	if err == nil && !held {
+		err = errors.New("SQLite has stored no row: a trigger of the table prevents that; remove it")
 	}
-	_, err = d.insert.Exec(ctx, tx, v)
-	return err == nil, err
+	return held, err
 }
 
 // claimed is a key whose row the transaction has placed.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -239,6 +240,16 @@ func TestAReplyThatCannotBeStoredLeavesNothingInTheCallersTransaction(t *testing
 	}
 	paid(t, k, "k2", true)
 	paid(t, k, "k3", false)
+}
+
+// Nor is anything done for a key whose row a trigger has kept from the table.
+func TestAClaimThatStoresNoRowDoesNoWork(t *testing.T) {
+	db := open(t, fresh(t))
+	must(t, db, `CREATE TRIGGER ignores BEFORE INSERT ON idempotency_keys BEGIN SELECT RAISE(IGNORE); END`)
+	_, err := kit(t, db, "").Do(t.Context(), "s", "k", nil, func(context.Context) error { t.Error("it was run"); return nil })
+	if !errors.Is(err, idempotency.ErrUnavailable) || !strings.Contains(err.Error(), "trigger") {
+		t.Error(err)
+	}
 }
 
 // SQLite leaves the transaction open whose commit it refuses; the pool must not
