@@ -54,7 +54,7 @@ func (c *capture) WriteHeader(status int) {
 func (c *capture) Write(p []byte) (int, error) {
 	c.WriteHeader(http.StatusOK)
 	if c.err == nil && c.body.Len()+len(p) > c.limit {
-		c.err = fmt.Errorf("%w: it has more than %d bytes", ErrReplyTooLarge, c.limit)
+		c.err = fmt.Errorf("%w: it has more bytes than MaxReplyBody (%d)", ErrReplyTooLarge, c.limit)
 	}
 	if c.err != nil {
 		return 0, c.err

@@ -65,6 +65,11 @@ func Do[T any](ctx context.Context, k *Kit, op Operation, fn func(context.Contex
 	return result, duplicate, err
 }
 
+// InTransaction reports whether ctx carries a transaction of the store, which Do
+// would join. A door that answers a caller must refuse then: it would answer
+// before that transaction is committed.
+func (k *Kit) InTransaction(ctx context.Context) bool { return k.store.Joined(ctx) }
+
 func (k *Kit) operation(op Operation) (Claim, error) {
 	set(&op.Principal, "-")
 	print, err := payloadFingerprint(op.Payload)
@@ -84,7 +89,7 @@ func (k *Kit) reply(value any) (Reply, Disposition, error) {
 		return Reply{}, Release, fmt.Errorf("the result cannot be stored as JSON: %w", err)
 	}
 	if len(body) > k.opt.MaxStoredBody {
-		return Reply{}, Release, fmt.Errorf("the result has %d bytes of JSON, more than MaxStoredBody (%d): return less, or a reference", len(body), k.opt.MaxStoredBody)
+		return Reply{}, Release, fmt.Errorf("%w: the result has %d bytes of JSON, more than MaxStoredBody (%d); return less, or a reference", ErrReplyTooLarge, len(body), k.opt.MaxStoredBody)
 	}
 	return Reply{Body: body}, Commit, nil
 }

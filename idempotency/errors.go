@@ -32,8 +32,9 @@ var (
 	// back. The key is free.
 	ErrTxAborted = errors.New("the work's transaction could not be committed and was rolled back")
 	// ErrReplyTooLarge is what a handler's Write returns past
-	// Options.MaxReplyBody. The work is rolled back and the key is free.
-	ErrReplyTooLarge = errors.New("the reply is larger than MaxReplyBody")
+	// Options.MaxReplyBody, and Do for a result past Options.MaxStoredBody. The
+	// work is rolled back and the key is free.
+	ErrReplyTooLarge = errors.New("the reply is too large")
 	// ErrConflict is for engines whose isolation is stricter than READ COMMITTED:
 	// the work, or its commit, failed because of another transaction (SQLSTATE
 	// 40001, 40P01). The kit runs the work again; a caller sees this error, which

@@ -1,0 +1,118 @@
+// Package grpc makes unary gRPC methods safe to repeat: interceptors in front of
+// an [idempotency.Kit]. It is a module of its own, so that a service without
+// gRPC does not get gRPC with the kit.
+//
+// [UnaryServerInterceptor] is the door of a server, as Kit.Handler is that of
+// net/http. Streams have no key ([StreamServerInterceptor]). A client names each
+// call by the metadata "idempotency-key", or lets [UnaryClientInterceptor] do it.
+package grpc
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/descriptorpb"
+
+	"github.com/cronce/cronce/idempotency"
+)
+
+// Metadata that the interceptors read and write.
+const (
+	MetadataKey        = "idempotency-key"
+	MetadataSendBefore = "cronce-send-before"  // of a call; RFC 3339
+	MetadataReplayed   = "idempotent-replayed" // header of a reply; "true", or absent
+)
+
+// Options configure [UnaryServerInterceptor]. Only Principal is required.
+type Options struct {
+	// Principal says who makes a call: an account or client id that the call's
+	// authentication has proved, never a token, which changes. Keys of two
+	// principals never meet. An error or "" is answered UNAUTHENTICATED.
+	Principal func(context.Context) (string, error)
+	// Skip names methods ("/shop.v1.Payments/Find") that need no key and pass
+	// through, besides those that declare idempotency_level = NO_SIDE_EFFECTS and
+	// those of gRPC's health service; default none.
+	Skip func(fullMethod string) bool
+	// Final names the codes of a handler's errors that are stored; default
+	// [DefaultFinal]. An error that is [idempotency.Final] is stored whatever its
+	// code.
+	Final func(codes.Code) bool
+	// Logger hears of failures that no caller is told of in full; default
+	// slog.Default().
+	Logger *slog.Logger
+}
+
+// Scope is the key scope of a method, "grpc:shop.v1.Payments/Pay", as
+// idempotency.Options.TTLs names it.
+func Scope(fullMethod string) string { return "grpc:" + strings.TrimPrefix(fullMethod, "/") }
+
+// UnaryServerInterceptor runs each unary method once for each key. The handler
+// gets the transaction through the engine's accessor (postgres.Tx(ctx)) and
+// writes through it; its reply is sent when the work and the reply are committed
+// together. An error rolls the work back. It must answer before its context ends
+// (MaxRun); the caller's leaving and the caller's deadline do not end it.
+//
+// A panic of the handler goes through, after the rollback. Chain interceptors
+// that recover, log and authenticate before this one, and none that opens a
+// transaction of the store: a call inside of one is refused.
+func UnaryServerInterceptor(kit *idempotency.Kit, o Options) (grpc.UnaryServerInterceptor, error) {
+	if kit == nil {
+		return nil, errors.New("idempotency/grpc: UnaryServerInterceptor needs a kit; make one with idempotency.New")
+	}
+	if o.Principal == nil {
+		return nil, errors.New("idempotency/grpc: Options.Principal is required: return whose key it is, such as the account that the call's token belongs to")
+	}
+	if o.Final == nil {
+		o.Final = DefaultFinal
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	i := &interceptor{kit: kit, opt: o}
+	return i.unary, nil
+}
+
+// DefaultFinal names the codes that the same call would get again:
+// INVALID_ARGUMENT, NOT_FOUND, ALREADY_EXISTS, FAILED_PRECONDITION and
+// OUT_OF_RANGE. Every other code leaves the key free, so that the call can be
+// tried again.
+func DefaultFinal(c codes.Code) bool {
+	switch c {
+	case codes.InvalidArgument, codes.NotFound, codes.AlreadyExists, codes.FailedPrecondition, codes.OutOfRange:
+		return true
+	default:
+		return false
+	}
+}
+
+type interceptor struct {
+	kit *idempotency.Kit
+	opt Options
+}
+
+// passes reports whether a method needs no key.
+func (i *interceptor) passes(fullMethod string) bool {
+	return strings.HasPrefix(fullMethod, "/grpc.health.v1.Health/") ||
+		(i.opt.Skip != nil && i.opt.Skip(fullMethod)) || hasNoSideEffects(fullMethod)
+}
+
+// hasNoSideEffects asks the method's definition, where the program has it.
+func hasNoSideEffects(fullMethod string) bool {
+	name := protoreflect.FullName(strings.ReplaceAll(strings.TrimPrefix(fullMethod, "/"), "/", "."))
+	found, err := protoregistry.GlobalFiles.FindDescriptorByName(name)
+	if err != nil {
+		return false
+	}
+	options, ok := found.Options().(*descriptorpb.MethodOptions)
+	return ok && options.GetIdempotencyLevel() == descriptorpb.MethodOptions_NO_SIDE_EFFECTS
+}
+
+// deterministic encodes equal messages alike, maps too.
+var deterministic = proto.MarshalOptions{Deterministic: true}

@@ -1,0 +1,399 @@
+package grpc_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/cronce/cronce/idempotency"
+	kitgrpc "github.com/cronce/cronce/idempotency/grpc"
+	"github.com/cronce/cronce/idempotency/postgres"
+)
+
+func TestAStormOfCallsHasOneEffect(t *testing.T) {
+	s := newService(t, nil)
+	answers := make([]answer, 40)
+	var all sync.WaitGroup
+	for n := range answers {
+		all.Go(func() { answers[n] = s.pay("order-1", 100) })
+	}
+	all.Wait()
+	first := 0
+	for _, a := range answers {
+		a.want(t, codes.OK, "")
+		if !proto.Equal(a.reply, answers[0].reply) {
+			t.Errorf("replied %v and %v", a.reply, answers[0].reply)
+		}
+		if !a.replayed {
+			first++
+		}
+	}
+	if first != 1 {
+		t.Errorf("%d calls were answered as the first, want 1", first)
+	}
+	s.wantRuns(1)
+	s.wantPayments(1)
+}
+
+func TestAReplyIsReplayed(t *testing.T) {
+	s := newService(t, nil)
+	first := s.pay("order-1", 100)
+	for _, key := range []string{"order-1", `"order-1"`} {
+		again := s.pay(key, 100)
+		again.want(t, codes.OK, "")
+		if first.replayed || !again.replayed || !proto.Equal(first.reply, again.reply) || again.reply.Fields["paid"].GetNumberValue() != 100 {
+			t.Errorf("%s: replied %+v, then %+v", key, first, again)
+		}
+	}
+	s.wantPayments(1)
+}
+
+// An empty message has no bytes, and is a reply all the same.
+func TestAnEmptyReplyIsReplayed(t *testing.T) {
+	s := newService(t, nil)
+	s.work = func(context.Context, *structpb.Struct) (any, error) { return &structpb.Struct{}, nil }
+	for n := range 2 {
+		if a := s.pay("order-1", 100); a.status.Code() != codes.OK || a.replayed != (n == 1) {
+			t.Errorf("call %d: %+v", n, a)
+		}
+	}
+	s.wantPayments(1)
+}
+
+// Scope, principal and key tell operations apart.
+func TestAKeyIsOneCallersForOneMethod(t *testing.T) {
+	s := newService(t, nil)
+	s.pay("order-1", 100).want(t, codes.OK, "")
+	for _, a := range []answer{
+		s.pay("order-2", 100),
+		s.call(by(t.Context(), kitgrpc.MetadataKey, "order-1"), refund, amount(100)),
+		s.call(metadata.AppendToOutgoingContext(t.Context(), "account", "bob", kitgrpc.MetadataKey, "order-1"), pay, amount(7)),
+	} {
+		if a.want(t, codes.OK, ""); a.replayed {
+			t.Error("replayed for another operation")
+		}
+	}
+	s.wantPayments(4)
+}
+
+func TestAnotherPayloadIsRefused(t *testing.T) {
+	s := newService(t, nil)
+	s.pay("order-1", 100).want(t, codes.OK, "")
+	s.pay("order-1", 101).want(t, codes.FailedPrecondition, idempotency.CodeMismatch)
+	s.wantPayments(1)
+}
+
+// The fields of a map travel in any order.
+func TestMapsInAnotherOrderAreTheSamePayload(t *testing.T) {
+	s := newService(t, nil)
+	for n := range 10 {
+		request := amount(100)
+		for _, name := range strings.Split("abcdefgh", "") {
+			request.Fields[name] = structpb.NewStringValue(name)
+		}
+		a := s.call(by(t.Context(), kitgrpc.MetadataKey, "order-1"), pay, request)
+		if a.want(t, codes.OK, ""); a.replayed != (n > 0) {
+			t.Errorf("call %d: replayed %t", n, a.replayed)
+		}
+	}
+	s.wantPayments(1)
+}
+
+// A handler's error rolls its work back. Some codes are the answer to every
+// repetition; the others leave the key free.
+func TestErrorsAreStoredByTheirCode(t *testing.T) {
+	s := newService(t, nil)
+	final := map[codes.Code]bool{codes.InvalidArgument: true, codes.NotFound: true, codes.AlreadyExists: true, codes.FailedPrecondition: true, codes.OutOfRange: true}
+	for code := codes.Canceled; code <= codes.Unauthenticated; code++ {
+		s.runs.Store(0)
+		s.work = func(context.Context, *structpb.Struct) (any, error) {
+			refused, err := status.New(code, "no such order").WithDetails(&errdetails.ErrorInfo{Domain: "shop", Reason: "GONE"})
+			check(t, err)
+			return nil, refused.Err()
+		}
+		for n := range 2 {
+			a := s.pay(code.String(), 100)
+			a.want(t, code, "")
+			if a.replayed != (n == 1 && final[code]) || a.status.Message() != "no such order" || len(a.status.Details()) != 1 {
+				t.Errorf("%s, call %d: %v, replayed %t", code, n, a.status, a.replayed)
+			}
+		}
+		s.wantRuns(map[bool]int32{true: 1, false: 2}[final[code]])
+	}
+	s.wantPayments(0)
+}
+
+func TestAnErrorThatIsNoStatusLeavesTheKeyFree(t *testing.T) {
+	s := newService(t, nil)
+	good := s.work
+	// Not even an error that the kit itself knows: it is the handler's.
+	for _, err := range []error{errors.New("no idea"), idempotency.ErrInProgress, idempotency.ErrMismatch} {
+		s.work = func(context.Context, *structpb.Struct) (any, error) { return nil, err }
+		s.pay("order-1", 100).want(t, codes.Unknown, "")
+	}
+	s.work = good
+	s.pay("order-1", 100).want(t, codes.OK, "")
+	s.wantRuns(4)
+	s.wantPayments(1)
+}
+
+func TestAnErrorThatIsMarkedFinalIsStored(t *testing.T) {
+	s := newService(t, nil)
+	s.work = func(context.Context, *structpb.Struct) (any, error) {
+		return nil, idempotency.Final(status.Error(codes.ResourceExhausted, "the card is empty"))
+	}
+	for n := range 2 {
+		a := s.pay("order-1", 100)
+		if a.want(t, codes.ResourceExhausted, ""); a.replayed != (n == 1) || a.status.Message() != "the card is empty" {
+			t.Errorf("call %d: %+v", n, a)
+		}
+	}
+	s.wantRuns(1)
+	s.wantPayments(0)
+}
+
+func TestAServiceNamesItsFinalCodes(t *testing.T) {
+	s := newService(t, func(_ *service, o *setup) {
+		o.door.Final = func(c codes.Code) bool { return c == codes.PermissionDenied }
+	})
+	for code, replayed := range map[codes.Code]bool{codes.PermissionDenied: true, codes.NotFound: false} {
+		s.work = func(context.Context, *structpb.Struct) (any, error) { return nil, status.Error(code, "") }
+		s.pay(code.String(), 100)
+		if a := s.pay(code.String(), 100); a.replayed != replayed {
+			t.Errorf("%s: replayed %t", code, a.replayed)
+		}
+	}
+}
+
+func TestAPanicLeavesTheKeyFree(t *testing.T) {
+	s := newService(t, nil)
+	good := s.work
+	s.work = func(context.Context, *structpb.Struct) (any, error) { panic("boom") }
+	if a := s.pay("order-1", 100); a.status.Message() != "panic: boom" {
+		t.Error(a.status)
+	}
+	s.wantPayments(0)
+	s.work = good
+	s.pay("order-1", 100).want(t, codes.OK, "")
+	s.wantPayments(1)
+}
+
+// blocking makes the handler wait, and tells when it does.
+func (s *service) blocking() (begun, release chan struct{}) {
+	begun, release = make(chan struct{}), make(chan struct{})
+	good := s.work
+	s.work = func(ctx context.Context, request *structpb.Struct) (any, error) {
+		close(begun)
+		<-release
+		return good(ctx, request)
+	}
+	return begun, release
+}
+
+func TestACallInFlight(t *testing.T) {
+	s := newService(t, func(_ *service, o *setup) { o.kit.Wait = -1 })
+	begun, release := s.blocking()
+	first := make(chan answer)
+	go func() { first <- s.pay("order-1", 100) }()
+	<-begun
+	s.pay("order-1", 100).want(t, codes.Aborted, idempotency.CodeInProgress)
+	close(release)
+	(<-first).want(t, codes.OK, "")
+	if a := s.pay("order-1", 100); !a.replayed {
+		t.Errorf("not replayed: %+v", a)
+	}
+	s.wantPayments(1)
+}
+
+// The caller's deadline ends its call, and not the work.
+func TestTheWorkOutlivesItsCaller(t *testing.T) {
+	s := newService(t, nil)
+	begun, release := s.blocking()
+	ctx, leave := context.WithCancel(by(t.Context(), kitgrpc.MetadataKey, "order-1"))
+	gone := make(chan answer)
+	go func() { gone <- s.call(ctx, pay, amount(100)) }()
+	<-begun
+	leave()
+	(<-gone).want(t, codes.Canceled, "")
+	close(release)
+	if a := s.pay("order-1", 100); a.status.Code() != codes.OK || !a.replayed {
+		t.Errorf("not replayed: %+v", a)
+	}
+	s.wantPayments(1)
+}
+
+func TestWorkThatTakesTooLong(t *testing.T) {
+	s := newService(t, func(_ *service, o *setup) { o.kit.MaxRun = time.Second })
+	s.work = func(ctx context.Context, _ *structpb.Struct) (any, error) {
+		<-ctx.Done()
+		return nil, status.FromContextError(ctx.Err()).Err()
+	}
+	s.pay("order-1", 100).want(t, codes.Unavailable, idempotency.CodeRunTooLong)
+	s.wantPayments(0)
+}
+
+func TestCallsThatNameNoOperation(t *testing.T) {
+	s := newService(t, nil)
+	for name, c := range map[string]struct {
+		metadata []string
+		code     codes.Code
+		reason   string
+	}{
+		"no key":          {[]string{"account", "alice"}, codes.InvalidArgument, idempotency.CodeMissingKey},
+		"a bad key":       {[]string{"account", "alice", "idempotency-key", "two words"}, codes.InvalidArgument, idempotency.CodeInvalidKey},
+		"an empty key":    {[]string{"account", "alice", "idempotency-key", ""}, codes.InvalidArgument, idempotency.CodeInvalidKey},
+		"two keys":        {[]string{"account", "alice", "idempotency-key", "a", "idempotency-key", "b"}, codes.InvalidArgument, idempotency.CodeInvalidKey},
+		"nobody":          {[]string{"idempotency-key", "a"}, codes.Unauthenticated, idempotency.CodeNoPrincipal},
+		"an empty name":   {[]string{"account", "", "idempotency-key", "a"}, codes.Unauthenticated, idempotency.CodeNoPrincipal},
+		"a long name":     {[]string{"account", strings.Repeat("a", 256), "idempotency-key", "a"}, codes.Unauthenticated, idempotency.CodeNoPrincipal},
+		"no time":         {[]string{"account", "alice", "idempotency-key", "a", "cronce-send-before", "soon"}, codes.InvalidArgument, idempotency.CodeInvalidRequest},
+		"an empty time":   {[]string{"account", "alice", "idempotency-key", "a", "cronce-send-before", ""}, codes.InvalidArgument, idempotency.CodeInvalidRequest},
+		"two times":       {[]string{"account", "alice", "idempotency-key", "a", "cronce-send-before", "2999-01-01T00:00:00Z", "cronce-send-before", "2999-01-01T00:00:00Z"}, codes.InvalidArgument, idempotency.CodeInvalidRequest},
+		"a time long ago": {[]string{"account", "alice", "idempotency-key", "a", "cronce-send-before", "2001-01-01T00:00:00Z"}, codes.FailedPrecondition, idempotency.CodeTooLate},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s.call(metadata.AppendToOutgoingContext(t.Context(), c.metadata...), pay, amount(100)).want(t, c.code, c.reason)
+		})
+	}
+	s.wantRuns(0)
+}
+
+// What is stored is told even then: nothing is done for it.
+func TestALateCallGetsTheStoredReply(t *testing.T) {
+	s := newService(t, nil)
+	in := func(until string) answer {
+		return s.call(by(t.Context(), kitgrpc.MetadataKey, "order-1", kitgrpc.MetadataSendBefore, until), pay, amount(100))
+	}
+	in("2999-01-01T00:00:00Z").want(t, codes.OK, "")
+	if a := in("2001-01-01T00:00:00Z"); a.status.Code() != codes.OK || !a.replayed {
+		t.Errorf("%+v", a)
+	}
+}
+
+func TestTheStoreIsDown(t *testing.T) {
+	s := newService(t, func(_ *service, o *setup) { o.database = "postgres://nobody@127.0.0.1:1/none" })
+	s.pay("order-1", 100).want(t, codes.Unavailable, idempotency.CodeUnavailable)
+	s.wantRuns(0)
+}
+
+func TestACommitThatTheDatabaseRefuses(t *testing.T) {
+	s := newService(t, nil)
+	good := s.work
+	s.work = func(ctx context.Context, request *structpb.Struct) (any, error) {
+		if _, err := postgres.Tx(ctx).Exec(ctx, `INSERT INTO payments (n) VALUES (1), (1)`); err != nil {
+			return nil, err
+		}
+		return good(ctx, request)
+	}
+	s.pay("order-1", 100).want(t, codes.Internal, idempotency.CodeTxAborted)
+	s.work = good
+	s.pay("order-1", 100).want(t, codes.OK, "")
+	s.wantPayments(1)
+}
+
+// The kit runs the work again, and the reply is the last run's.
+func TestWorkThatConflicts(t *testing.T) {
+	s := newService(t, func(s *service, _ *setup) {
+		s.store = postgres.New(s.pool, postgres.Options{Isolation: pgx.Serializable})
+	})
+	s.work = func(ctx context.Context, _ *structpb.Struct) (any, error) {
+		run := s.runs.Load()
+		if run == 1 {
+			_, err := postgres.Tx(ctx).Exec(ctx, `DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = '40001'; END $$`)
+			return nil, err
+		}
+		return structpb.NewStruct(map[string]any{"run": run})
+	}
+	for n := range 2 {
+		a := s.pay("order-1", 100)
+		if a.want(t, codes.OK, ""); a.replayed != (n == 1) || a.reply.Fields["run"].GetNumberValue() != 2 {
+			t.Errorf("call %d: %+v", n, a)
+		}
+	}
+	s.wantPayments(1)
+}
+
+// What stands of it is not known, so that it is not repeated.
+func TestWorkThatEndsItsTransaction(t *testing.T) {
+	s := newService(t, nil)
+	for name, err := range map[string]error{"succeeds": nil, "fails": errors.New("too late"), "final": status.Error(codes.NotFound, "")} {
+		s.runs.Store(0)
+		s.work = func(ctx context.Context, _ *structpb.Struct) (any, error) {
+			_, failure := postgres.Tx(ctx).Exec(ctx, `COMMIT`)
+			check(t, failure)
+			return &structpb.Struct{}, err
+		}
+		for range 2 {
+			s.pay(name, 100).want(t, codes.Internal, idempotency.CodeTxEnded)
+		}
+		s.wantRuns(1)
+	}
+}
+
+func TestAReplyThatIsTooLarge(t *testing.T) {
+	s := newService(t, func(_ *service, o *setup) { o.kit.MaxStoredBody = 1000 })
+	for _, err := range []error{nil, status.Error(codes.NotFound, strings.Repeat("x", 1000))} {
+		s.work = func(context.Context, *structpb.Struct) (any, error) {
+			return structpb.NewStringValue(strings.Repeat("x", 1000)), err
+		}
+		s.pay("order-1", 100).want(t, codes.Internal, idempotency.CodeReplyTooLarge)
+	}
+	s.wantRuns(2)
+	s.wantPayments(0)
+}
+
+func TestAReplyThatIsNoMessage(t *testing.T) {
+	s := newService(t, nil)
+	for _, reply := range []any{nil, "text"} {
+		s.work = func(context.Context, *structpb.Struct) (any, error) { return reply, nil }
+		s.pay("order-1", 100).want(t, codes.Internal, idempotency.CodeMisplaced)
+	}
+	s.wantPayments(0)
+}
+
+// A call inside of a transaction would be answered before its commit.
+func TestAnInterceptorInsideATransactionIsRefused(t *testing.T) {
+	s := newService(t, func(s *service, o *setup) {
+		o.outside = append(o.outside, func(ctx context.Context, request any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+			tx, err := s.pool.Begin(ctx)
+			check(t, err)
+			defer tx.Rollback(ctx)
+			return next(s.store.WithTx(ctx, tx), request)
+		})
+	})
+	s.pay("order-1", 100).want(t, codes.Internal, idempotency.CodeMisplaced)
+	s.wantRuns(0)
+}
+
+func TestAnInterceptorThatIsChainedTwiceIsRefused(t *testing.T) {
+	s := newService(t, func(s *service, o *setup) {
+		kit, err := idempotency.New(s.store, o.kit)
+		check(t, err)
+		door, err := kitgrpc.UnaryServerInterceptor(kit, o.door)
+		check(t, err)
+		o.inside = append(o.inside, door)
+	})
+	s.pay("order-1", 100).want(t, codes.Internal, idempotency.CodeMisplaced)
+	s.wantRuns(0)
+}
+
+func TestAnInterceptorNeedsAKitAndAPrincipal(t *testing.T) {
+	if _, err := kitgrpc.UnaryServerInterceptor(nil, kitgrpc.Options{Principal: account}); err == nil {
+		t.Error("made without a kit")
+	}
+	if _, err := kitgrpc.UnaryServerInterceptor(&idempotency.Kit{}, kitgrpc.Options{}); err == nil {
+		t.Error("made without a principal function")
+	}
+}
