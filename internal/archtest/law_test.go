@@ -148,7 +148,7 @@ func TestTheModuleKeepsItsLaw(t *testing.T) {
 }
 
 func TestNestedModulesLookForGoroutinesLeftBehind(t *testing.T) {
-	for _, root := range []string{"bench", "chaos", "idempotency/grpc", "idempotency/stripetest"} {
+	for _, root := range []string{"bench", "chaos", "examples/frameworks", "idempotency/grpc", "idempotency/stripetest"} {
 		module, err := archtest.Load("../../" + root)
 		if err != nil {
 			t.Fatal(err)
