@@ -71,6 +71,19 @@ func TestHealthChecksNeedNoKey(t *testing.T) {
 	}
 }
 
+// Payloads of other codecs than protobuf cannot be told apart.
+func TestARequestThatIsNoMessage(t *testing.T) {
+	s := newService(t, nil)
+	door, err := kitgrpc.UnaryServerInterceptor(s.kit, kitgrpc.Options{Principal: account})
+	check(t, err)
+	ctx := metadata.NewIncomingContext(t.Context(), metadata.Pairs("account", "alice", kitgrpc.MetadataKey, "order-1"))
+	_, err = door(ctx, "text", &grpc.UnaryServerInfo{FullMethod: pay}, func(context.Context, any) (any, error) {
+		t.Error("the handler ran")
+		return nil, nil
+	})
+	answer{status: status.Convert(err)}.want(t, codes.Internal, idempotency.CodeMisplaced)
+}
+
 func TestAStreamTakesNoKey(t *testing.T) {
 	s := newService(t, nil)
 	receive := func(more ...string) error {

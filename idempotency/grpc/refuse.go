@@ -23,21 +23,30 @@ const Domain = "github.com/cronce/cronce/idempotency"
 // cannot store its replies.
 var errNoMessage = errors.New("the idempotency interceptor serves methods whose requests and replies are protobuf messages that the program has registered: skip this one")
 
-// refusals are the kit's errors, in the order in which they count.
+// refusals are the kit's errors, in the order in which they count, and what a
+// caller is told.
 var refusals = []struct {
-	err    error
-	code   codes.Code
-	reason string
+	err             error
+	code            codes.Code
+	reason, message string
 }{
-	{idempotency.ErrTxEnded, codes.Internal, idempotency.CodeTxEnded},
-	{idempotency.ErrMismatch, codes.FailedPrecondition, idempotency.CodeMismatch},
-	{idempotency.ErrTooLate, codes.FailedPrecondition, idempotency.CodeTooLate},
-	{idempotency.ErrOutcomeUnknown, codes.FailedPrecondition, idempotency.CodeOutcomeUnknown},
-	{idempotency.ErrInProgress, codes.Aborted, idempotency.CodeInProgress},
-	{idempotency.ErrRunTooLong, codes.Unavailable, idempotency.CodeRunTooLong},
-	{idempotency.ErrReplyTooLarge, codes.Internal, idempotency.CodeReplyTooLarge},
-	{idempotency.ErrTxAborted, codes.Internal, idempotency.CodeTxAborted},
-	{errNoMessage, codes.Internal, idempotency.CodeMisplaced},
+	{idempotency.ErrTxEnded, codes.Internal, idempotency.CodeTxEnded,
+		"the operation ended its transaction itself: it is not known whether it was done, and it is not repeated under this key"},
+	{idempotency.ErrMismatch, codes.FailedPrecondition, idempotency.CodeMismatch,
+		"the idempotency key was used with another request: repeat that one, or use a new key"},
+	{idempotency.ErrTooLate, codes.FailedPrecondition, idempotency.CodeTooLate,
+		"the time in " + MetadataSendBefore + " has passed and no reply is stored: nothing was done"},
+	{idempotency.ErrOutcomeUnknown, codes.FailedPrecondition, idempotency.CodeOutcomeUnknown,
+		"a call to another system was made under this idempotency key and its outcome is not known: it is not repeated until that is settled"},
+	{idempotency.ErrInProgress, codes.Aborted, idempotency.CodeInProgress,
+		"the first call with this idempotency key is still in progress: ask again with the same key"},
+	{idempotency.ErrRunTooLong, codes.Unavailable, idempotency.CodeRunTooLong,
+		"the operation took longer than this service allows and was rolled back: ask again with the same key"},
+	{idempotency.ErrReplyTooLarge, codes.Internal, idempotency.CodeReplyTooLarge,
+		"the reply is larger than this service allows under an idempotency key: the operation was rolled back"},
+	{idempotency.ErrTxAborted, codes.Internal, idempotency.CodeTxAborted,
+		"the database refused to commit the operation and rolled it back: ask again with the same key"},
+	{errNoMessage, codes.Internal, idempotency.CodeMisplaced, errNoMessage.Error()},
 }
 
 // refuse answers for a call that was not committed. The handler's own error is
@@ -48,7 +57,8 @@ func (i *interceptor) refuse(ctx context.Context, op idempotency.Operation, err 
 		return f.cause
 	}
 	if answer == nil {
-		answer = refuse(codes.Unavailable, idempotency.CodeUnavailable, idempotency.ErrUnavailable.Error())
+		answer = refuse(codes.Unavailable, idempotency.CodeUnavailable,
+			"whether this idempotency key was used before cannot be looked up now: ask again with the same key")
 	}
 	if c := status.Code(answer); c == codes.Internal || c == codes.Unavailable {
 		i.opt.Logger.ErrorContext(ctx, "idempotent call failed", "code", c.String(),
@@ -67,7 +77,7 @@ func refusalOf(err error) error {
 	}
 	for _, r := range refusals {
 		if errors.Is(err, r.err) {
-			return refuse(r.code, r.reason, r.err.Error())
+			return refuse(r.code, r.reason, r.message)
 		}
 	}
 	return nil

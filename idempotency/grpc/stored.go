@@ -6,7 +6,6 @@ import (
 	rpc "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/protoadapt"
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/known/anypb"
 )
@@ -53,7 +52,9 @@ func storedReply(reply any) (stored, error) {
 }
 
 func storedStatus(s *status.Status) (stored, error) {
-	encoded, err := deterministic.Marshal(s.Proto())
+	p := s.Proto()
+	p.Message = string([]rune(p.Message)) // valid UTF-8, as gRPC sends it
+	encoded, err := deterministic.Marshal(p)
 	if err != nil {
 		return stored{}, fmt.Errorf("%w: %w", errNoMessage, err)
 	}
@@ -81,12 +82,8 @@ func (s stored) decode() (reply proto.Message, answer, err error) {
 }
 
 func messageOf(v any) (proto.Message, error) {
-	switch m := v.(type) {
-	case proto.Message:
+	if m, ok := v.(proto.Message); ok {
 		return m, nil
-	case protoadapt.MessageV1:
-		return protoadapt.MessageV2Of(m), nil
-	default:
-		return nil, fmt.Errorf("%w: %T", errNoMessage, v)
 	}
+	return nil, fmt.Errorf("%w: %T", errNoMessage, v)
 }

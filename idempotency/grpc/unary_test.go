@@ -164,6 +164,20 @@ func TestAnErrorThatIsMarkedFinalIsStored(t *testing.T) {
 	s.wantPayments(0)
 }
 
+// gRPC sends a message that is not UTF-8 with replacement characters.
+func TestAFinalErrorThatIsNotText(t *testing.T) {
+	s := newService(t, nil)
+	s.work = func(context.Context, *structpb.Struct) (any, error) {
+		return nil, status.Error(codes.InvalidArgument, "no \xff\xfe")
+	}
+	for n := range 2 {
+		a := s.pay("order-1", 100)
+		if a.want(t, codes.InvalidArgument, ""); a.replayed != (n == 1) || a.status.Message() != "no \uFFFD\uFFFD" {
+			t.Errorf("call %d: %+v", n, a)
+		}
+	}
+}
+
 func TestAServiceNamesItsFinalCodes(t *testing.T) {
 	s := newService(t, func(_ *service, o *setup) {
 		o.door.Final = func(c codes.Code) bool { return c == codes.PermissionDenied }
