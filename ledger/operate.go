@@ -67,6 +67,7 @@ type JobStatus struct {
 	// work.
 	PurgedBefore time.Time
 	LastRun      *Run // the newest by ScheduledAt that is not a range; nil when none
+	SlotRun      *Run // the unfinished run that has the job's slot; nil when it is free
 
 	// What became of the job's runs. The stores look back over its newest
 	// OutcomeWindow rows, ranges not counted.

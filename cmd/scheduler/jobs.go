@@ -41,7 +41,8 @@ type jobJSON struct {
 	PausedBy      string   `json:"pausedBy,omitempty"`
 	PausedWhy     string   `json:"pausedWhy,omitempty"`
 	LastRun       *runJSON `json:"lastRun"`
-	LastOutcome   *runJSON `json:"lastOutcome"` // the newest run that succeeded or died
+	SlotRun       *runJSON `json:"slotRun,omitempty"` // the unfinished run that has the job's slot
+	LastOutcome   *runJSON `json:"lastOutcome"`       // the newest run that succeeded or died
 	FailingSince  string   `json:"failingSince,omitempty"`
 	Dead          int      `json:"deadUnacknowledged"`
 	knownToLedger bool
@@ -85,10 +86,16 @@ func lastRun(j jobJSON) string {
 	return text
 }
 
-// outcome says whether the job's runs do what they are for: what became of the
-// last one that was sent, whatever was skipped since.
+// outcome says whether the job's runs do what they are for: which of them waits,
+// and what became of the last one that was sent, whatever was skipped since.
 func (j jobJSON) outcome() string {
 	var parts []string
+	for _, r := range []*runJSON{j.SlotRun, j.LastRun} {
+		if r != nil && r.Waiting != nil {
+			parts = append(parts, fmt.Sprintf("waiting since %s (%s)", r.ScheduledAt, r.Waiting.Code))
+			break
+		}
+	}
 	if j.LastOutcome != nil && j.FailingSince == "" {
 		parts = append(parts, string(j.LastOutcome.State))
 	}
@@ -128,13 +135,15 @@ func (a *app) jobsOf(ctx context.Context, reg *jobs.Registry) ([]jobJSON, error)
 		if err != nil {
 			return nil, err
 		}
-		var last []*ledger.Run
+		var shown []*ledger.Run
 		for _, st := range statuses {
-			if st.LastRun != nil {
-				last = append(last, st.LastRun)
+			for _, r := range []*ledger.Run{st.LastRun, st.SlotRun} {
+				if r != nil {
+					shown = append(shown, r)
+				}
 			}
 		}
-		if err := addWaiting(ctx, s, last...); err != nil {
+		if err := addWaiting(ctx, s, shown...); err != nil {
 			return nil, err
 		}
 		for _, st := range statuses {
@@ -157,16 +166,18 @@ func describeJob(j jobs.Job, st ledger.JobStatus, known bool, now time.Time) job
 		Enabled: !j.Disabled, knownToLedger: known, Next: nextOf(j, now),
 		Watermark: instant(st.Watermark), PausedAt: moment(st.PausedAt), PausedBy: st.PausedBy, PausedWhy: st.PausedWhy,
 	}
-	if st.LastRun != nil {
-		last := toJSON(*st.LastRun)
-		out.LastRun = &last
-	}
-	if st.LastOutcome != nil {
-		last := toJSON(*st.LastOutcome)
-		out.LastOutcome = &last
-	}
+	out.LastRun, out.SlotRun, out.LastOutcome = maybeJSON(st.LastRun), maybeJSON(st.SlotRun), maybeJSON(st.LastOutcome)
 	out.FailingSince, out.Dead = instant(st.FailingSince), st.DeadUnseen
 	return out
+}
+
+// maybeJSON is nil where there is no run.
+func maybeJSON(r *ledger.Run) *runJSON {
+	if r == nil {
+		return nil
+	}
+	out := toJSON(*r)
+	return &out
 }
 
 func (a *app) jobsShowCommand() *cobra.Command {

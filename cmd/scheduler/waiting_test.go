@@ -22,6 +22,7 @@ targets:
   svc: { urlEnv: SVC_URL, auth: { type: oauth2, tokenUrlEnv: TOKEN_URL, clientIdEnv: ID, clientSecretEnv: SECRET } }
 jobs:
   - { id: tick, schedule: "* * * * * *", target: svc, path: /tick, overlap: queue }
+  - { id: tock, schedule: "* * * * * *", target: svc, path: /tock }
 `)
 		serve := spawn(t, []string{"SVC_URL=" + broken.URL, "TOKEN_URL=" + broken.URL, "ID=me", "SECRET=cs-8e2d4b6a"},
 			"serve", "--config", config, "--db", db, "--listen", "")
@@ -42,13 +43,27 @@ jobs:
 		if out := show("jobs", "list", "--json"); !strings.Contains(out, `"code": "slot_taken"`) {
 			t.Errorf("jobs list --json: %s", out)
 		}
+		eventually(t, "a job whose run waits behind those that were skipped since", func() bool {
+			line := lineOf(show("jobs", "list"), "tock")
+			return strings.Contains(line, "Z skipped") && strings.Contains(line, "(no_token)")
+		})
 		serve.terminate()
 		first := ""
-		for _, r := range listRuns(t, db) {
+		for _, r := range listRuns(t, db, "--job", "tick") {
 			first = r.RunID // the oldest is the last
 		}
 		if out := show("runs", "show", first); !strings.Contains(out, "no_process") {
 			t.Errorf("runs show after the process is gone: %s", out)
 		}
 	})
+}
+
+// lineOf is the line of a table that begins with the word.
+func lineOf(table, word string) string {
+	for line := range strings.Lines(table) {
+		if strings.HasPrefix(line, word+" ") {
+			return line
+		}
+	}
+	return ""
 }

@@ -12,6 +12,7 @@ var whyCases = []testCase{
 	{"a run without a living process says so before all else", whyNoProcess},
 	{"a due run is queued, a later one is not due, one given back says why", whyOther},
 	{"only planned and retrying runs wait", whyOnly},
+	{"a job names the unfinished run that has its slot", slotRun},
 	{"a job's last outcome passes over runs that did not run", outcomeLast},
 	{"a job fails since the first dead run after its last success", outcomeFailing},
 	{"a job counts its dead runs that nobody has acknowledged", outcomeUnseen},
@@ -85,6 +86,23 @@ func whyOnly(b *bed) {
 	b.must(err)
 	if len(got) != 0 {
 		b.Errorf("of no runs %v wait", got)
+	}
+}
+
+func slotRun(b *bed) {
+	if s := b.status(b.job("i").JobID); s.SlotRun != nil {
+		b.Errorf("without a run: %+v", s.SlotRun)
+	}
+	j := b.job("j")
+	got := j.admit(j.leased(0, ledger.OverlapSkip), j.planned(1, ledger.OverlapSkip), j.planned(2, ledger.OverlapAllow))
+	b.record(refuse(got.Leased[0], breaker))
+	s := b.status("j")
+	if s.LastRun == nil || s.LastRun.ID != j.id(2) || s.SlotRun == nil || s.SlotRun.ID != j.id(0) || s.SlotRun.State != ledger.Planned {
+		b.Errorf("last %+v, in the slot %+v, want %s", s.LastRun, s.SlotRun, j.id(0))
+	}
+	b.canceled(j.id(0))
+	if s := b.status("j"); s.SlotRun != nil {
+		b.Errorf("a free slot has %+v", s.SlotRun)
 	}
 }
 

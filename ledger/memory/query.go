@@ -97,6 +97,10 @@ func (l *Ledger) Jobs(ctx context.Context) ([]ledger.JobStatus, error) {
 			s.LastRun = &run
 			addOutcomes(&s, mine)
 		}
+		if j.slot != nil {
+			run := j.slot.Run
+			s.SlotRun = &run
+		}
 		list = append(list, s)
 	}
 	return list, nil

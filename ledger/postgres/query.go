@@ -169,6 +169,15 @@ func (l *Ledger) Jobs(ctx context.Context) ([]ledger.JobStatus, error) {
 		}
 		return err
 	})
+	batch.Queue(`SELECT ` + runColumns + ` FROM runs r WHERE r.slot IS NOT NULL`).Query(func(rows pgx.Rows) error {
+		runs, err := pgx.CollectRows(rows, scanRun)
+		for i := range runs {
+			if j := byID[runs[i].JobID]; j != nil {
+				j.SlotRun = &runs[i]
+			}
+		}
+		return err
+	})
 	addOutcomes(&batch, byID)
 	if err := l.pool.SendBatch(ctx, &batch).Close(); err != nil {
 		return nil, translate("list jobs", err)

@@ -18,6 +18,7 @@ const (
 			SELECT id FROM runs WHERE run_id > jobs.job_id || '@' AND run_id < jobs.job_id || 'A' AND until IS NULL
 			ORDER BY run_id DESC LIMIT 1)
 		ORDER BY jobs.job_id`
+	slotRuns  = `SELECT ` + runColumns + ` FROM runs WHERE slot IS NOT NULL`
 	eventList = `
 		SELECT job_id, at, kind, local, zone FROM events WHERE job_id = ? ORDER BY id DESC LIMIT ?`
 )
@@ -39,6 +40,15 @@ func (l *Ledger) Jobs(ctx context.Context) (list []ledger.JobStatus, err error) 
 		}
 		for i := range last {
 			byID[last[i].JobID].LastRun = &last[i].Run
+		}
+		holders, err := queryTx(ctx, r, scanRun, slotRuns)
+		if err != nil {
+			return err
+		}
+		for i := range holders {
+			if j := byID[holders[i].JobID]; j != nil {
+				j.SlotRun = &holders[i].Run
+			}
 		}
 		return addOutcomes(ctx, r, byID)
 	})
