@@ -67,7 +67,10 @@ func TestSecondSignalStopsAtOnce(t *testing.T) {
 		eventually(t, "a call under way", func() bool { n, _ := svc.count(); return n > 0 })
 		p.signal(syscall.SIGINT)
 		eventually(t, "the graceful stop to begin", func() bool { return strings.Contains(p.log.String(), "signal=interrupt") })
-		p.signal(syscall.SIGTERM)
+		eventually(t, "a second signal, later than the first stop's, to be logged", func() bool {
+			_ = p.cmd.Process.Signal(syscall.SIGTERM) // the process may have ended
+			return strings.Contains(p.log.String(), "stopped immediately")
+		})
 		code, run := p.wait(), svc.first()
 		if code != exitFailed || !strings.Contains(p.log.String(), "stopped immediately") || !strings.Contains(p.log.String(), run) {
 			t.Errorf("exit %d, run %s", code, run)
@@ -78,6 +81,30 @@ func TestSecondSignalStopsAtOnce(t *testing.T) {
 		eventually(t, "the run to be finished", func() bool { return one(t, db, run).State == "succeeded" })
 		q.terminate()
 	})
+}
+
+// Signals that come together are one request to stop: timeout(1) signals the
+// process and its group, a closing terminal's shell its jobs.
+func TestSignalsThatComeTogetherStopGracefully(t *testing.T) {
+	t.Parallel()
+	svc := newService(t)
+	hang := make(chan struct{})
+	svc.set(hang)
+	db := "sqlite:" + filepath.Join(t.TempDir(), "l.db")
+	p := spawn(t, []string{"SVC_URL=" + svc.URL}, "serve", "--config", writeFile(t, everySecond), "--db", db, "--listen", "")
+	eventually(t, "a call under way", func() bool { n, _ := svc.count(); return n > 0 })
+	p.signal(syscall.SIGSTOP) // so that it gets both at once
+	p.signal(syscall.SIGTERM)
+	p.signal(syscall.SIGHUP)
+	p.signal(syscall.SIGCONT)
+	eventually(t, "the stop to be logged", func() bool { return strings.Contains(p.log.String(), "stopping gracefully") })
+	close(hang)
+	if code := p.wait(); code != exitDone || !strings.Contains(p.log.String(), "msg=stopped") {
+		t.Errorf("exit %d", code)
+	}
+	if run := one(t, db, svc.first()); run.State != "succeeded" {
+		t.Errorf("the run in flight is %s", run.State)
+	}
 }
 
 // One serve at a time has an embedded ledger, whatever it is called by; other

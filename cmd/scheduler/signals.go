@@ -18,11 +18,16 @@ func stopSignals() []os.Signal {
 	return signals
 }
 
+// oneStop is how long signals after the first belong to it: timeout(1) and shells
+// signal the process and then its group, and systemd may send SIGHUP right after
+// SIGTERM.
+const oneStop = 200 * time.Millisecond
+
 // listedLeases bounds the run IDs in one log line.
 const listedLeases = 20
 
 // watchSignals logs the signal that stops the process gracefully, and ends the
-// process at the second one. Runs that it holds then stay leased: it logs which.
+// process at a second one, later than oneStop. Runs that it holds then stay leased: it logs which.
 // The returned function ends the watch.
 func watchSignals(log *slog.Logger, lease time.Duration, leased func() []string) (end func()) {
 	signals := make(chan os.Signal, 2)
@@ -43,7 +48,12 @@ func watchSignals(log *slog.Logger, lease time.Duration, leased func() []string)
 			return
 		}
 		log.Info("stopping gracefully; a second signal stops immediately", "signal", first.String())
-		if second := next(); second != nil {
+		stopping := time.Now()
+		second := next()
+		for second != nil && time.Since(stopping) < oneStop {
+			second = next()
+		}
+		if second != nil {
 			ids := leased()
 			log.Error("stopped immediately; runs stay leased until their leases expire", "signal", second.String(),
 				"runs", len(ids), "lease", lease.String(), "runIds", ids[:min(len(ids), listedLeases)])
