@@ -41,7 +41,7 @@ func (f *fleet) evidence(ctx context.Context, healed time.Time, given map[string
 	return e, f.readCalls(&e)
 }
 
-// history adds the epochs, and what is wrong with them.
+// history adds the revisions, and what is wrong with them.
 func (f *fleet) history(ctx context.Context, s store, e *proof.Evidence) error {
 	turns, err := f.turns(ctx)
 	if err != nil {
@@ -55,10 +55,10 @@ func (f *fleet) history(ctx context.Context, s store, e *proof.Evidence) error {
 	for _, j := range all {
 		watermarks[j.JobID] = j.Watermark
 	}
-	list, wrong := epochsOf(turns, f.deployed, watermarks)
+	list, wrong := revisionsOf(turns, f.deployed, watermarks)
 	strange, err := foreign(e.Rows, list, e.Given)
 	for _, ep := range list {
-		e.Epochs = append(e.Epochs, ep.Epoch)
+		e.Revisions = append(e.Revisions, ep.Revision)
 	}
 	if err != nil {
 		return err

@@ -10,44 +10,44 @@ import (
 	"github.com/cronce/cronce/migrations"
 )
 
-// turn is a moment at which a job's epoch began or ended: which definition it
+// turn is a moment at which a job's revision began or ended: which definition it
 // stands on from then on, and from which instant.
 type turn struct {
-	jobID string
-	epoch int64
-	hash  string
-	ended bool // the job has no epoch from here on
-	at    time.Time
+	jobID    string
+	revision int64
+	hash     string
+	ended    bool // the job has no revision from here on
+	at       time.Time
 }
 
 // The ledger's database notes every turn itself, in the transaction that makes
 // it, so that a crash keeps both or neither. It takes the job's watermark, which
-// is the exact end of the old epoch and beginning of the new one, and the
+// is the exact end of the old revision and beginning of the new one, and the
 // definition, which the ledger's events do not name. The turns of one job are in
 // the order of n: its row is locked while it turns.
 const (
 	witnessPostgres = `
 CREATE TABLE public.chaos_turns (
 	n bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, job_id text NOT NULL,
-	epoch bigint NOT NULL, hash text NOT NULL, ended boolean NOT NULL, at bigint);
+	revision bigint NOT NULL, hash text NOT NULL, ended boolean NOT NULL, at bigint);
 CREATE FUNCTION public.chaos_turn() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-	INSERT INTO public.chaos_turns (job_id, epoch, hash, ended, at)
-	VALUES (NEW.job_id, NEW.epoch, NEW.hash, NEW.ended_at IS NOT NULL, extract(epoch FROM NEW.watermark) * 1000000);
+	INSERT INTO public.chaos_turns (job_id, revision, hash, ended, at)
+	VALUES (NEW.job_id, NEW.revision, NEW.hash, NEW.ended_at IS NOT NULL, extract(epoch FROM NEW.watermark) * 1000000);
 	RETURN NULL;
 END $$;
-CREATE TRIGGER chaos_turn AFTER INSERT OR UPDATE OF epoch, hash, ended_at ON cronce.jobs
+CREATE TRIGGER chaos_turn AFTER INSERT OR UPDATE OF revision, hash, ended_at ON cronce.jobs
 	FOR EACH ROW EXECUTE FUNCTION public.chaos_turn()`
 
 	witnessSQLite = `
 CREATE TABLE chaos_turns (
 	n INTEGER PRIMARY KEY, job_id TEXT NOT NULL,
-	epoch INTEGER NOT NULL, hash TEXT NOT NULL, ended INTEGER NOT NULL, at INTEGER);
+	revision INTEGER NOT NULL, hash TEXT NOT NULL, ended INTEGER NOT NULL, at INTEGER);
 CREATE TRIGGER chaos_begun AFTER INSERT ON jobs BEGIN ` + noteSQLite + ` END;
-CREATE TRIGGER chaos_turned AFTER UPDATE OF epoch, hash, ended_at ON jobs BEGIN ` + noteSQLite + ` END`
+CREATE TRIGGER chaos_turned AFTER UPDATE OF revision, hash, ended_at ON jobs BEGIN ` + noteSQLite + ` END`
 
-	noteSQLite = `INSERT INTO chaos_turns (job_id, epoch, hash, ended, at)
-		VALUES (NEW.job_id, NEW.epoch, NEW.hash, NEW.ended_at IS NOT NULL, NEW.watermark);`
+	noteSQLite = `INSERT INTO chaos_turns (job_id, revision, hash, ended, at)
+		VALUES (NEW.job_id, NEW.revision, NEW.hash, NEW.ended_at IS NOT NULL, NEW.watermark);`
 )
 
 // witness makes the ledger's tables and has the database note its turns.
@@ -74,11 +74,11 @@ func (f *fleet) witness(ctx context.Context) error {
 	})
 }
 
-// turns are all turns of all jobs, each job's in their order. An epoch 0 is
+// turns are all turns of all jobs, each job's in their order. An revision 0 is
 // none: an event came for a job that the ledger did not know yet.
 func (f *fleet) turns(ctx context.Context) (list []turn, err error) {
 	err = f.database(func(db *sql.DB) error {
-		rows, err := db.QueryContext(ctx, `SELECT job_id, epoch, hash, ended, at FROM chaos_turns WHERE epoch > 0 ORDER BY job_id, n`)
+		rows, err := db.QueryContext(ctx, `SELECT job_id, revision, hash, ended, at FROM chaos_turns WHERE revision > 0 ORDER BY job_id, n`)
 		if err != nil {
 			return err
 		}
@@ -86,7 +86,7 @@ func (f *fleet) turns(ctx context.Context) (list []turn, err error) {
 		for rows.Next() {
 			var t turn
 			var micros int64
-			if err := rows.Scan(&t.jobID, &t.epoch, &t.hash, &t.ended, &micros); err != nil {
+			if err := rows.Scan(&t.jobID, &t.revision, &t.hash, &t.ended, &micros); err != nil {
 				return err
 			}
 			t.at = time.UnixMicro(micros).UTC()

@@ -212,7 +212,7 @@ func (m *mortal) Call(ctx context.Context, c executor.Call) executor.Answer {
 	return m.life.caller.Call(ctx, c)
 }
 
-func (m *mortal) Record(ctx context.Context, o []ledger.Outcome) ([]ledger.Fate, error) {
+func (m *mortal) Record(ctx context.Context, o []ledger.Outcome) ([]ledger.RecordResult, error) {
 	if m.dead.Load() {
 		return nil, ledger.ErrUnavailable
 	}

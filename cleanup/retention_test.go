@@ -231,7 +231,7 @@ func TestExampleIsProven(t *testing.T) {
 // delays each call: breakers, queues, crashes, redrives, suspended processes
 // and platform retries are all just later sends of the same key.
 func TestNoAcceptedCallMeetsAForgottenKey(t *testing.T) {
-	epoch := time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
+	revision := time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
 	rapid.Check(t, func(t *rapid.T) {
 		r := drawRegistry(t)
 		if len(cleanup.Prove(r)) > 0 {
@@ -240,15 +240,15 @@ func TestNoAcceptedCallMeetsAForgottenKey(t *testing.T) {
 		j, _ := r.Job("pay")
 		ttl, _ := r.TTL(j.KeyScope)
 
-		// The ledger's clock is the reference; the first lease is at epoch.
-		sendBefore := epoch.Add(j.Retry.Horizon)
+		// The ledger's clock is the reference; the first lease is at revision.
+		sendBefore := revision.Add(j.Retry.Horizon)
 		target := keyStore{ttl: ttl}
 		// The executor sends nothing at or after sendBefore.
 		sends := rapid.SliceOfN(drawWithin(0, j.Retry.Horizon-1), 1, 20).Draw(t, "sends")
 		slices.Sort(sends)
 		for _, after := range sends {
 			skew := drawWithin(-cleanup.Skew, cleanup.Skew).Draw(t, "skew")
-			target.receive(t, epoch.Add(after+skew), sendBefore)
+			target.receive(t, revision.Add(after+skew), sendBefore)
 		}
 	})
 }

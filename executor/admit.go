@@ -54,7 +54,7 @@ func (e *Executor) planDue(ctx context.Context) {
 func (e *Executor) admit(ctx context.Context, b batch) bool {
 	e.markLeases(b.plans)
 	a := ledger.Admission{
-		Plans: b.plans, Owner: e.cfg.Process, Token: e.dice.token(), LeaseFor: e.cfg.Lease,
+		Plans: b.plans, Owner: e.cfg.Process, Token: e.random.token(), LeaseFor: e.cfg.Lease,
 	}
 	start := e.cfg.now()
 	got, err := e.cfg.Ledger.Admit(ctx, a)
@@ -67,14 +67,14 @@ func (e *Executor) admit(ctx context.Context, b batch) bool {
 	if startable(b.plans) > len(got.Leased) {
 		e.claims.want(time.Now())
 	}
-	return e.follow(b, got) > 0
+	return e.applyAdmission(b, got) > 0
 }
 
 func (e *Executor) markLeases(plans []ledger.Plan) {
 	b := e.queue.budget(time.Now())
 	for p := range plans {
-		for i := range plans[p].Instants {
-			in := &plans[p].Instants[i]
+		for i := range plans[p].Runs {
+			in := &plans[p].Runs[i]
 			in.Lease = in.State == ledger.Planned && b.spend(plans[p].JobID, in.Call)
 		}
 	}
@@ -83,7 +83,7 @@ func (e *Executor) markLeases(plans []ledger.Plan) {
 // startable counts the instants that are to run.
 func startable(plans []ledger.Plan) (n int) {
 	for _, p := range plans {
-		for _, in := range p.Instants {
+		for _, in := range p.Runs {
 			if in.State == ledger.Planned {
 				n++
 			}
@@ -93,7 +93,7 @@ func startable(plans []ledger.Plan) (n int) {
 }
 
 // follow moves the planner on and returns how many plans were admitted.
-func (e *Executor) follow(b batch, got ledger.Admitted) (admitted int) {
+func (e *Executor) applyAdmission(b batch, got ledger.Admitted) (admitted int) {
 	stale := map[string]ledger.Position{}
 	for _, s := range got.Stale {
 		stale[s.JobID] = s
@@ -103,9 +103,9 @@ func (e *Executor) follow(b batch, got ledger.Admitted) (admitted int) {
 		if !isStale {
 			admitted++
 			e.observeAdmitted(p)
-			at = ledger.Position{JobID: p.JobID, Epoch: p.Epoch, Watermark: p.Through}
+			at = ledger.Position{JobID: p.JobID, Revision: p.Revision, Watermark: p.Through}
 			if p.Next != nil {
-				continue // settle looks at the standings again
+				continue // settle looks at the assignments again
 			}
 		}
 		if place := b.places[i]; place >= 0 && !e.plan.reach(place, at) {
@@ -124,7 +124,7 @@ func (e *Executor) follow(b batch, got ledger.Admitted) (admitted int) {
 }
 
 func (e *Executor) observeAdmitted(p ledger.Plan) {
-	for _, in := range p.Instants {
+	for _, in := range p.Runs {
 		e.cfg.Observer.Admitted(p.JobID, in.State, in.Count)
 		if in.State == ledger.Planned {
 			continue
@@ -149,11 +149,11 @@ func (e *Executor) failed(err error) bool {
 		e.fatal = err
 	}
 	e.backoff = min(max(2*e.backoff, 100*time.Millisecond), 5*time.Second)
-	e.retryAt = time.Now().Add(jittered(e.backoff, 0.2, e.dice.share))
+	e.retryAt = time.Now().Add(jittered(e.backoff, 0.2, e.random.float64))
 	return true
 }
 
 // final reports whether asking the ledger again cannot help.
 func final(err error) bool {
-	return errors.Is(err, ledger.ErrOtherRegistry) || errors.Is(err, ledger.ErrSchema) || errors.Is(err, ledger.ErrBadInstant)
+	return errors.Is(err, ledger.ErrOtherRegistry) || errors.Is(err, ledger.ErrSchema) || errors.Is(err, ledger.ErrInvalidRun)
 }

@@ -81,7 +81,7 @@ func (e *Executor) attempt(ctx context.Context, w ledger.Work) (o ledger.Outcome
 	}
 	e.cfg.Observer.Answered(w, a, took)
 
-	o = judge(w, a, e.dice.share)
+	o = judge(w, a, e.random.float64)
 	if a.Unsent {
 		e.logUnsent(w, a, o)
 		return o, !c.TooLate(e.cfg.now())

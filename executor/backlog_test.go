@@ -41,7 +41,7 @@ func (l *slowRecords) Claim(ctx context.Context, c ledger.Claim) (ledger.Claimed
 	return got, err
 }
 
-func (l *slowRecords) Record(ctx context.Context, o []ledger.Outcome) ([]ledger.Fate, error) {
+func (l *slowRecords) Record(ctx context.Context, o []ledger.Outcome) ([]ledger.RecordResult, error) {
 	time.Sleep(50 * time.Millisecond)
 	fates, err := l.Ledger.Record(ctx, o)
 	l.leased(-len(fates))

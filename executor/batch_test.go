@@ -34,7 +34,7 @@ func (l *admissions) sofar() []int {
 func (l *admissions) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitted, error) {
 	n := 0
 	for _, p := range a.Plans {
-		n += len(p.Instants)
+		n += len(p.Runs)
 	}
 	l.mu.Lock()
 	l.rows = append(l.rows, n)

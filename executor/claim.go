@@ -26,7 +26,7 @@ func (e *Executor) claimDue(ctx context.Context) {
 }
 
 func (e *Executor) claim(ctx context.Context, limit int) {
-	c := ledger.Claim{Owner: e.cfg.Process, Token: e.dice.token(), Limit: limit, LeaseFor: e.cfg.Lease}
+	c := ledger.Claim{Owner: e.cfg.Process, Token: e.random.token(), Limit: limit, LeaseFor: e.cfg.Lease}
 	c.BusyTargets, c.BusyJobs = e.queue.busy(time.Now())
 	e.claims.taken()
 	start := e.cfg.now()
@@ -49,13 +49,13 @@ func (e *Executor) claim(ctx context.Context, limit int) {
 }
 
 // appointment is when to claim next, on this process's clock.
-type appointment struct {
+type claimTimer struct {
 	mu sync.Mutex
 	at time.Time
 }
 
 // want brings the appointment forward to at, never back.
-func (a *appointment) want(at time.Time) {
+func (a *claimTimer) want(at time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.at.IsZero() || at.Before(a.at) {
@@ -65,20 +65,20 @@ func (a *appointment) want(at time.Time) {
 
 // taken clears the appointment: it is kept now. What is wanted from here on
 // stands, even while the claim is under way.
-func (a *appointment) taken() {
+func (a *claimTimer) taken() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.at = time.Time{}
 }
 
 // wait is how long until the appointment; without one, none.
-func (a *appointment) wait() time.Duration {
+func (a *claimTimer) wait() time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return time.Until(a.at)
 }
 
-func (a *appointment) due() bool { return a.wait() <= 0 }
+func (a *claimTimer) due() bool { return a.wait() <= 0 }
 
 // accept queues work whose lease was asked for at that time.
 func (e *Executor) accept(work []ledger.Work, asked time.Time) {

@@ -101,20 +101,20 @@ func TestRollingDeployLosesAndDoublesNoInstant(t *testing.T) {
 	})
 }
 
-// late is a ledger whose first answer about standings takes its time.
+// late is a ledger whose first answer about assignments takes its time.
 type late struct {
 	executor.Ledger
 	by time.Duration
 }
 
-func (l *late) Standings(ctx context.Context, version string) ([]ledger.Standing, error) {
+func (l *late) Assignments(ctx context.Context, version string) ([]ledger.JobAssignment, error) {
 	time.Sleep(l.by)
 	l.by = 0
-	return l.Ledger.Standings(ctx, version)
+	return l.Ledger.Assignments(ctx, version)
 }
 
 // A process that stalls after its heartbeat counts as gone when it looks at the
-// standings. It must not take that for the removal of its jobs.
+// assignments. It must not take that for the removal of its jobs.
 func TestStallBeforeStandingsEndsNoJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, svc := memory.New(), applying()

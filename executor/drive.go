@@ -41,7 +41,7 @@ func (e *Executor) Drive(ctx context.Context, entry ledger.Entry) (ledger.Run, e
 	defer func() { cancel(); <-done }()
 
 	entry.YieldToDue = true
-	entry.Owner, entry.Token, entry.LeaseFor = e.cfg.Process, e.dice.token(), e.cfg.Lease
+	entry.Owner, entry.Token, entry.LeaseFor = e.cfg.Process, e.random.token(), e.cfg.Lease
 	for {
 		start := e.cfg.now()
 		got, err := e.cfg.Ledger.Enter(ctx, entry)
@@ -149,7 +149,7 @@ func (e *Executor) sleepUntil(ctx context.Context, run ledger.Run) bool {
 
 func (e *Executor) claimOne(ctx context.Context, runID string) (*ledger.Work, error) {
 	c := ledger.Claim{
-		Owner: e.cfg.Process, Token: e.dice.token(), Limit: 1, LeaseFor: e.cfg.Lease,
+		Owner: e.cfg.Process, Token: e.random.token(), Limit: 1, LeaseFor: e.cfg.Lease,
 		Only: []string{runID},
 	}
 	start := e.cfg.now()

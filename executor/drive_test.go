@@ -16,8 +16,8 @@ func entryOf(t *testing.T, reg *jobs.Registry, id string, at time.Time) ledger.E
 	t.Helper()
 	j, _ := reg.Job(id)
 	run := jobs.RunID(id, at)
-	return ledger.Entry{JobID: id, Instant: ledger.Instant{
-		RunID: run, At: at, Count: 1, State: ledger.Planned, Trigger: ledger.BySchedule,
+	return ledger.Entry{JobID: id, RunSpec: ledger.RunSpec{
+		RunID: run, ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.BySchedule,
 		Overlap: ledger.OverlapSkip, Call: executor.CallFor(j, run, at), Lease: true,
 	}}
 }
@@ -125,7 +125,7 @@ func TestDriveReturnsWhatTheLedgerHas(t *testing.T) {
 				t.Fatal(err)
 			}
 			run, err := e.Drive(t.Context(), entryOf(t, reg, "a", time.Now()))
-			if err != nil || run.State != ledger.Canceled || run.Reason != ledger.ByHand || run.By != "ann" {
+			if err != nil || run.State != ledger.Canceled || run.Reason != ledger.CanceledByOperator || run.By != "ann" {
 				t.Errorf("%s, and canceled meanwhile: %+v, %v", answered, run, err)
 			}
 			if len(svc.calls) != 1 {

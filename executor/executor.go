@@ -29,7 +29,7 @@ type Executor struct {
 	version string
 	living  []string // versions, at the last pulse
 	lost    []lostLease
-	claims  appointment
+	claims  claimTimer
 	batch   int           // rows of the last admission, while more is due than it took; 0: start small
 	slow    bool          // the last admission took long
 	stays   bool          // Run: this process lives longer than one beat
@@ -39,7 +39,7 @@ type Executor struct {
 	fatal   error // what asking again cannot mend
 
 	health health
-	dice   dice
+	random random
 	calls  sync.WaitGroup
 }
 
@@ -56,7 +56,7 @@ func New(cfg Config) (*Executor, error) {
 		poll:    pollEvery,
 		version: cfg.Registry.Version(),
 		health:  health{fails: map[string]trouble{}},
-		dice:    dice{source: cfg.Random},
+		random:  random{source: cfg.Random},
 		clock:   storeClock{local: cfg.now},
 	}
 	e.queue = newQueue(cfg.MaxInFlight, e.limitOf)
@@ -76,7 +76,7 @@ func (e *Executor) limitOf(target string) int {
 // that fails is asked again for as long as Run lasts. What asking again cannot
 // mend ends it at once: the ledger of another registry or of another schema, or
 // a plan that no ledger can keep (ledger.ErrOtherRegistry, ledger.ErrSchema,
-// ledger.ErrBadInstant).
+// ledger.ErrInvalidRun).
 func (e *Executor) Run(ctx context.Context) error {
 	e.stays = true
 	// What is recorded and renewed during the stop must survive ctx.

@@ -175,8 +175,8 @@ func TestDriveMakesOneRunToItsEnd(t *testing.T) {
 		j, _ := reg.Job("a")
 		at := time.Now().UTC().Truncate(time.Second)
 		id := jobs.RunIDWithToken("a", at, "x1")
-		run, err := e.Drive(t.Context(), ledger.Entry{JobID: "a", Instant: ledger.Instant{
-			RunID: id, At: at, Count: 1, State: ledger.Planned, Trigger: ledger.ByOperator,
+		run, err := e.Drive(t.Context(), ledger.Entry{JobID: "a", RunSpec: ledger.RunSpec{
+			RunID: id, ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.ByOperator,
 			Overlap: ledger.OverlapAllow, Call: executor.CallFor(j, id, at), Lease: true,
 		}})
 		if err != nil || run.State != ledger.Succeeded || run.Attempt != 3 {

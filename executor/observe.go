@@ -17,7 +17,7 @@ type Observer interface {
 	// Answered: an attempt ended, after took.
 	Answered(w ledger.Work, a Answer, took time.Duration)
 	// Settled: an outcome was recorded (or refused, the lease being lost).
-	Settled(o ledger.Outcome, jobID string, fate ledger.Fate)
+	Settled(o ledger.Outcome, jobID string, fate ledger.RecordResult)
 	// InFlight: calls under way and leased runs that wait for a place.
 	InFlight(calls, waiting int)
 	// Asked: the ledger answered an operation, or failed to.
@@ -27,9 +27,9 @@ type Observer interface {
 // Silent is an Observer that ignores everything; embed it to observe a part.
 type Silent struct{}
 
-func (Silent) Admitted(string, ledger.State, int)             {}
-func (Silent) Started(ledger.Work, time.Duration)             {}
-func (Silent) Answered(ledger.Work, Answer, time.Duration)    {}
-func (Silent) Settled(ledger.Outcome, string, ledger.Fate)    {}
-func (Silent) InFlight(int, int)                              {}
-func (Silent) Asked(op string, took time.Duration, err error) {}
+func (Silent) Admitted(string, ledger.State, int)                  {}
+func (Silent) Started(ledger.Work, time.Duration)                  {}
+func (Silent) Answered(ledger.Work, Answer, time.Duration)         {}
+func (Silent) Settled(ledger.Outcome, string, ledger.RecordResult) {}
+func (Silent) InFlight(int, int)                                   {}
+func (Silent) Asked(op string, took time.Duration, err error)      {}

@@ -76,11 +76,11 @@ func (f *fragile) broken() error {
 	return nil
 }
 
-func (f *fragile) Beat(ctx context.Context, p string) (ledger.Pulse, error) {
+func (f *fragile) Heartbeat(ctx context.Context, p string) (ledger.HeartbeatReply, error) {
 	if err := f.broken(); err != nil {
-		return ledger.Pulse{}, err
+		return ledger.HeartbeatReply{}, err
 	}
-	return f.Ledger.Beat(ctx, p)
+	return f.Ledger.Heartbeat(ctx, p)
 }
 
 func (f *fragile) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitted, error) {
@@ -104,7 +104,7 @@ func (f *fragile) Extend(ctx context.Context, l []ledger.Lease, d time.Duration)
 	return f.Ledger.Extend(ctx, l, d)
 }
 
-func (f *fragile) Record(ctx context.Context, o []ledger.Outcome) ([]ledger.Fate, error) {
+func (f *fragile) Record(ctx context.Context, o []ledger.Outcome) ([]ledger.RecordResult, error) {
 	if err := f.broken(); err != nil {
 		return nil, err
 	}

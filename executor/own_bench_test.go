@@ -77,9 +77,9 @@ func (l *yes) Admit(_ context.Context, a ledger.Admission) (ledger.Admitted, err
 	}
 	got := ledger.Admitted{Now: time.Now(), Leased: make([]ledger.Work, 0, len(a.Plans))}
 	for _, p := range a.Plans {
-		for _, in := range p.Instants {
+		for _, in := range p.Runs {
 			w := ledger.Work{
-				RunID: in.RunID, JobID: p.JobID, ScheduledAt: in.At, Trigger: in.Trigger, Attempt: 1,
+				RunID: in.RunID, JobID: p.JobID, ScheduledAt: in.ScheduledAt, Trigger: in.Trigger, Attempt: 1,
 				SendBefore: got.Now.Add(in.Call.Horizon), LeasedUntil: got.Now.Add(a.LeaseFor), Token: a.Token, Call: in.Call,
 			}
 			if in.Lease {
@@ -102,8 +102,8 @@ func (l *yes) Claim(_ context.Context, c ledger.Claim) (ledger.Claimed, error) {
 	return got, nil
 }
 
-func (l *yes) Record(_ context.Context, o []ledger.Outcome) ([]ledger.Fate, error) {
-	fates := make([]ledger.Fate, len(o))
+func (l *yes) Record(_ context.Context, o []ledger.Outcome) ([]ledger.RecordResult, error) {
+	fates := make([]ledger.RecordResult, len(o))
 	for i := range fates {
 		fates[i] = ledger.Recorded
 	}
@@ -115,17 +115,17 @@ func (l *yes) Record(_ context.Context, o []ledger.Outcome) ([]ledger.Fate, erro
 	return fates, nil
 }
 
-func (l *yes) Standings(context.Context, string) ([]ledger.Standing, error) {
-	all := make([]ledger.Standing, 0, l.registry.Len())
+func (l *yes) Assignments(context.Context, string) ([]ledger.JobAssignment, error) {
+	all := make([]ledger.JobAssignment, 0, l.registry.Len())
 	for i, j := range l.registry.All() {
-		at := ledger.Position{JobID: j.ID, Epoch: 1, Watermark: l.before}
-		all = append(all, ledger.Standing{Position: at, Hash: l.registry.Hash(i), Winner: l.registry.Hash(i)})
+		at := ledger.Position{JobID: j.ID, Revision: 1, Watermark: l.before}
+		all = append(all, ledger.JobAssignment{Position: at, Hash: l.registry.Hash(i), Desired: l.registry.Hash(i)})
 	}
 	return all, nil
 }
 
-func (l *yes) Beat(context.Context, string) (ledger.Pulse, error) {
-	return ledger.Pulse{Now: time.Now(), Living: []string{l.registry.Version()}, Processes: 1}, nil
+func (l *yes) Heartbeat(context.Context, string) (ledger.HeartbeatReply, error) {
+	return ledger.HeartbeatReply{Now: time.Now(), Living: []string{l.registry.Version()}, Processes: 1}, nil
 }
 
 func (l *yes) Extend(context.Context, []ledger.Lease, time.Duration) ([]ledger.Lease, error) {

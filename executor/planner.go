@@ -20,10 +20,10 @@ type planner struct {
 // entry is where a job stands. There may be a hundred thousand, so it holds
 // nothing that the registry has, and no pointer that the collector would follow.
 type entry struct {
-	epoch   int64
-	seconds int64 // of the watermark, since 1970
-	nanos   int32
-	planned bool // by this process
+	revision int64
+	seconds  int64 // of the watermark, since 1970
+	nanos    int32
+	planned  bool // by this process
 }
 
 func (e *entry) watermark() time.Time { return time.Unix(e.seconds, int64(e.nanos)).UTC() }
@@ -39,7 +39,7 @@ func newPlanner(r *jobs.Registry, onTime time.Duration) *planner {
 
 // put sets where the job at a place of the registry stands.
 func (p *planner) put(place int, at ledger.Position) {
-	p.entries[place] = entry{at.Epoch, at.Watermark.Unix(), int32(at.Watermark.Nanosecond()), true}
+	p.entries[place] = entry{at.Revision, at.Watermark.Unix(), int32(at.Watermark.Nanosecond()), true}
 	next := p.registry.Schedule(place).Next(at.Watermark)
 	if next.IsZero() {
 		p.heap.remove(place)
@@ -55,11 +55,11 @@ func (p *planner) drop(place int) {
 }
 
 // reach moves a job to where the ledger says that it stands; it reports false
-// where the epoch is another: somebody switched the job's definition.
+// where the revision is another: somebody switched the job's definition.
 func (p *planner) reach(place int, at ledger.Position) bool {
 	switch e := &p.entries[place]; {
 	case !e.planned:
-	case e.epoch != at.Epoch:
+	case e.revision != at.Revision:
 		p.drop(place)
 		return false
 	default:
@@ -86,9 +86,9 @@ type batch struct {
 
 func (b *batch) add(place int, plan ledger.Plan) {
 	b.plans, b.places = append(b.plans, plan), append(b.places, place)
-	b.rows += len(plan.Instants)
-	for i := range plan.Instants {
-		b.bytes += len(plan.Instants[i].Call.Body)
+	b.rows += len(plan.Runs)
+	for i := range plan.Runs {
+		b.bytes += len(plan.Runs[i].Call.Body)
 	}
 }
 
@@ -103,7 +103,7 @@ func (p *planner) due(now time.Time, limit int) (b batch) {
 			b.plans, b.places = make([]ledger.Plan, 0, min(limit, len(p.heap.nodes))), make([]int, 0, min(limit, len(p.heap.nodes)))
 		}
 		j, e := p.registry.At(place), &p.entries[place]
-		b.add(place, planJob(j, ledger.Position{JobID: j.ID, Epoch: e.epoch, Watermark: e.watermark()}, now, p.onTime))
+		b.add(place, planJob(j, ledger.Position{JobID: j.ID, Revision: e.revision, Watermark: e.watermark()}, now, p.onTime))
 		if b.full(limit) {
 			break
 		}
@@ -115,7 +115,7 @@ func (p *planner) due(now time.Time, limit int) (b batch) {
 func planJob(j jobs.Job, at ledger.Position, now time.Time, onTime time.Duration) ledger.Plan {
 	rows, through := instants(j, at.Watermark, now, onTime)
 	plan := ledger.Plan{
-		JobID: j.ID, Epoch: at.Epoch, After: at.Watermark, Through: through, Instants: rows,
+		JobID: j.ID, Revision: at.Revision, After: at.Watermark, Through: through, Runs: rows,
 	}
 	for g := range j.Parsed().Gaps(at.Watermark, through) {
 		plan.Events = append(plan.Events, ledger.Event{

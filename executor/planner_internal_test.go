@@ -10,8 +10,8 @@ import (
 
 func TestThePlannerPlansOnlyWhatItWasGivenAndWhatIsToCome(t *testing.T) {
 	instant := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	before := ledger.Position{JobID: "a", Epoch: 1, Watermark: instant.Add(-time.Millisecond)}
-	after := ledger.Position{JobID: "a", Epoch: 1, Watermark: instant}
+	before := ledger.Position{JobID: "a", Revision: 1, Watermark: instant.Add(-time.Millisecond)}
+	after := ledger.Position{JobID: "a", Revision: 1, Watermark: instant}
 	for rule, c := range map[string]struct {
 		schedule string
 		steps    func(p *planner)
@@ -23,10 +23,10 @@ func TestThePlannerPlansOnlyWhatItWasGivenAndWhatIsToCome(t *testing.T) {
 			p.drop(0)
 			p.reach(0, before)
 		}, time.Time{}},
-		"a job of another epoch is dropped": {"0 * * * *", func(p *planner) {
+		"a job of another revision is dropped": {"0 * * * *", func(p *planner) {
 			p.put(0, before)
-			if p.reach(0, ledger.Position{JobID: "a", Epoch: 2, Watermark: instant}) {
-				t.Error("reached, in another epoch")
+			if p.reach(0, ledger.Position{JobID: "a", Revision: 2, Watermark: instant}) {
+				t.Error("reached, in another revision")
 			}
 			p.reach(0, before)
 		}, time.Time{}},

@@ -7,14 +7,14 @@ import (
 	"github.com/google/uuid"
 )
 
-// dice is where an executor's lease tokens and jitter come from.
-type dice struct {
+// random is where an executor's lease tokens and jitter come from.
+type random struct {
 	mu     sync.Mutex
 	source rand.Source // nil: what nobody can foretell
 }
 
 // token is a lease's, fresh each time.
-func (d *dice) token() string {
+func (d *random) token() string {
 	if d.source == nil {
 		return uuid.NewString()
 	}
@@ -28,7 +28,7 @@ func (d *dice) token() string {
 }
 
 // share is a number in [0,1).
-func (d *dice) share() float64 {
+func (d *random) float64() float64 {
 	if d.source == nil {
 		return rand.Float64()
 	}

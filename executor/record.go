@@ -161,11 +161,11 @@ func (r *recorder) flush(ctx context.Context) int {
 			r.e.cfg.Logger.Error("outcomes not recorded; their leases will expire and the runs will be retried", "runs", batch.len(), "error", err)
 			return batch.len()
 		case !errors.Is(err, ledger.ErrUnavailable):
-			r.apart(ctx, batch, err)
+			r.writeIndividually(ctx, batch, err)
 			return batch.len()
 		}
 		wait = min(2*wait, 5*time.Second)
-		pause(ctx, jittered(wait, 0.2, r.e.dice.share))
+		pause(ctx, jittered(wait, 0.2, r.e.random.float64))
 	}
 	return 0
 }
@@ -180,7 +180,7 @@ func pause(ctx context.Context, d time.Duration) {
 
 // apart writes the outcomes one by one, so that one that the ledger cannot
 // take does not hold up the others.
-func (r *recorder) apart(ctx context.Context, batch settled, err error) {
+func (r *recorder) writeIndividually(ctx context.Context, batch settled, err error) {
 	if batch.len() == 1 {
 		o := batch.outcomes[0]
 		r.e.held.drop(o.Lease)
@@ -194,7 +194,7 @@ func (r *recorder) apart(ctx context.Context, batch settled, err error) {
 		case errors.Is(err, ledger.ErrUnavailable): // it went down meanwhile
 			r.keep(batch.outcomes[i], batch.runs[i])
 		default:
-			r.apart(ctx, batch.one(i), err)
+			r.writeIndividually(ctx, batch.one(i), err)
 		}
 	}
 }
@@ -214,10 +214,10 @@ func (r *recorder) write(ctx context.Context, batch settled) error {
 	return nil
 }
 
-func (r *recorder) settle(o ledger.Outcome, of ran, fate ledger.Fate) {
+func (r *recorder) settle(o ledger.Outcome, of ran, fate ledger.RecordResult) {
 	r.e.held.drop(o.Lease)
 	r.e.cfg.Observer.Settled(o, of.jobID, fate)
-	if fate == ledger.Late {
+	if fate == ledger.Fenced {
 		r.e.cfg.Logger.Warn("lease lost; result discarded", "run", o.RunID, "attempt", of.attempt, "state", o.State)
 		return
 	}

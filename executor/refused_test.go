@@ -24,7 +24,7 @@ type picky struct {
 	downs   int
 }
 
-func (p *picky) Record(ctx context.Context, o []ledger.Outcome) ([]ledger.Fate, error) {
+func (p *picky) Record(ctx context.Context, o []ledger.Outcome) ([]ledger.RecordResult, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
@@ -44,7 +44,7 @@ type named struct {
 	*testing.T
 }
 
-func (n named) Settled(o ledger.Outcome, jobID string, _ ledger.Fate) {
+func (n named) Settled(o ledger.Outcome, jobID string, _ ledger.RecordResult) {
 	if !strings.HasPrefix(o.RunID, jobID+"@") {
 		n.Errorf("%s is told as one of job %s", o.RunID, jobID)
 	}
@@ -73,8 +73,8 @@ type rejecting struct{ executor.Ledger }
 
 func (l rejecting) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitted, error) {
 	for _, p := range a.Plans {
-		if len(p.Instants) > 0 {
-			return ledger.Admitted{}, fmt.Errorf("%w: a fraction of a second", ledger.ErrBadInstant)
+		if len(p.Runs) > 0 {
+			return ledger.Admitted{}, fmt.Errorf("%w: a fraction of a second", ledger.ErrInvalidRun)
 		}
 	}
 	return l.Ledger.Admit(ctx, a)
@@ -90,7 +90,7 @@ func TestAPlanThatNoLedgerCanKeepEndsRun(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 		defer cancel()
-		if err := e.Run(ctx); !errors.Is(err, ledger.ErrBadInstant) || ctx.Err() != nil {
+		if err := e.Run(ctx); !errors.Is(err, ledger.ErrInvalidRun) || ctx.Err() != nil {
 			t.Errorf("Run = %v", err)
 		}
 	})
@@ -141,7 +141,7 @@ type givenBack struct {
 	runs []string
 }
 
-func (l *givenBack) Record(ctx context.Context, os []ledger.Outcome) ([]ledger.Fate, error) {
+func (l *givenBack) Record(ctx context.Context, os []ledger.Outcome) ([]ledger.RecordResult, error) {
 	for _, o := range os {
 		if o.State == ledger.Planned {
 			l.runs = append(l.runs, o.RunID)

@@ -109,7 +109,7 @@ func TestStopGivesBackWhatItDoesNotKnowItLeased(t *testing.T) {
 type mute struct{ executor.Ledger }
 
 func (l mute) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitted, error) {
-	if slices.ContainsFunc(a.Plans, func(p ledger.Plan) bool { return p.JobID == "late" && len(p.Instants) > 0 }) {
+	if slices.ContainsFunc(a.Plans, func(p ledger.Plan) bool { return p.JobID == "late" && len(p.Runs) > 0 }) {
 		<-ctx.Done()
 		return ledger.Admitted{}, ledger.ErrUnavailable
 	}
@@ -169,7 +169,7 @@ func TestStopEndsWhileTheLedgerIsDown(t *testing.T) {
 // silent answers to no record and no farewell either.
 type silent struct{ mute }
 
-func (silent) Record(ctx context.Context, _ []ledger.Outcome) ([]ledger.Fate, error) {
+func (silent) Record(ctx context.Context, _ []ledger.Outcome) ([]ledger.RecordResult, error) {
 	<-ctx.Done()
 	return nil, ledger.ErrUnavailable
 }

@@ -76,15 +76,15 @@ func TestATickMakesEveryBackfilledRun(t *testing.T) {
 		for i := range 3 {
 			at := from.Add(time.Duration(i) * time.Minute)
 			id := jobs.RunID("a", at)
-			b.Instants = append(b.Instants, ledger.Instant{
-				RunID: id, At: at, Count: 1, State: ledger.Planned, Trigger: ledger.ByBackfill, Call: executor.CallFor(j, id, at),
+			b.Runs = append(b.Runs, ledger.RunSpec{
+				RunID: id, ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.ByBackfill, Call: executor.CallFor(j, id, at),
 			})
 		}
 		if got, err := l.Backfill(t.Context(), b); err != nil || got.Planned != 3 {
 			t.Fatalf("%+v, %v", got, err)
 		}
 		tick(t, e, 50*time.Second)
-		for _, in := range b.Instants {
+		for _, in := range b.Runs {
 			if run, _, err := l.Get(t.Context(), in.RunID); err != nil || run.State != ledger.Succeeded {
 				t.Errorf("%s is %s after the tick (%v)", in.RunID, run.State, err)
 			}
@@ -186,7 +186,7 @@ func (l lame) Claim(ctx context.Context, c ledger.Claim) (ledger.Claimed, error)
 	return l.Ledger.Claim(ctx, c)
 }
 
-func (l lame) Record(ctx context.Context, o []ledger.Outcome) ([]ledger.Fate, error) {
+func (l lame) Record(ctx context.Context, o []ledger.Outcome) ([]ledger.RecordResult, error) {
 	if err := l.wait(ctx); err != nil {
 		return nil, err
 	}
@@ -244,8 +244,8 @@ func TestNothingOutlastsTheDeadlineByMoreThanTheGrace(t *testing.T) {
 			start = time.Now()
 			ctx, cancel = context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()
-			_, _ = e.Drive(ctx, ledger.Entry{JobID: "a", Instant: ledger.Instant{
-				RunID: jobs.RunID("a", at) + "~x", At: at, Count: 1, State: ledger.Planned, Trigger: ledger.ByEvent,
+			_, _ = e.Drive(ctx, ledger.Entry{JobID: "a", RunSpec: ledger.RunSpec{
+				RunID: jobs.RunID("a", at) + "~x", ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.ByEvent,
 				Overlap: ledger.OverlapAllow, Call: executor.CallFor(j, jobs.RunID("a", at)+"~x", at), Lease: true,
 			}})
 			if took := time.Since(start); took > 11*time.Second {

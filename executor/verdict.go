@@ -22,7 +22,7 @@ const (
 // Time falls into three parts: what is older than the job's catch-up window,
 // however short, is missed, what is late is judged by catchUp, what is on time
 // is planned.
-func instants(j jobs.Job, after, now time.Time, onTime time.Duration) (rows []ledger.Instant, through time.Time) {
+func instants(j jobs.Job, after, now time.Time, onTime time.Duration) (rows []ledger.RunSpec, through time.Time) {
 	s := j.Parsed()
 	late := latest(after, now.Add(-j.CatchUpWindow).Add(-1)) // the window's own end is in it
 	fresh := latest(after, now.Add(-onTime).Add(-1))
@@ -31,7 +31,7 @@ func instants(j jobs.Job, after, now time.Time, onTime time.Duration) (rows []le
 		rows = append(rows, lateRows(j, late, fresh, now)...)
 	}
 	if n := len(rows); n > planLimit {
-		return rows[:planLimit], rows[planLimit-1].At
+		return rows[:planLimit], rows[planLimit-1].ScheduledAt
 	}
 	for at := range s.Due(latest(late, fresh), now) {
 		rows = append(rows, planned(j, at, ledger.BySchedule))
@@ -40,7 +40,7 @@ func instants(j jobs.Job, after, now time.Time, onTime time.Duration) (rows []le
 }
 
 // lateRows judges (from, to] by the job's catchUp.
-func lateRows(j jobs.Job, from, to, now time.Time) (rows []ledger.Instant) {
+func lateRows(j jobs.Job, from, to, now time.Time) (rows []ledger.RunSpec) {
 	s := j.Parsed()
 	switch j.CatchUp {
 	case jobs.CatchUpNone:
@@ -58,35 +58,35 @@ func lateRows(j jobs.Job, from, to, now time.Time) (rows []ledger.Instant) {
 		return nil
 	}
 	if newest.After(to) {
-		return unplanned(j, from, to, ledger.Superseded, ledger.NewerInstant)
+		return unplanned(j, from, to, ledger.Superseded, ledger.NewerRun)
 	}
-	rows = unplanned(j, from, newest.Add(-1), ledger.Superseded, ledger.NewerInstant)
+	rows = unplanned(j, from, newest.Add(-1), ledger.Superseded, ledger.NewerRun)
 	return append(rows, planned(j, newest, ledger.ByCatchUp))
 }
 
 // unplanned makes the rows of the instants in (from, to], which do not run.
-func unplanned(j jobs.Job, from, to time.Time, state ledger.State, reason ledger.Reason) (rows []ledger.Instant) {
+func unplanned(j jobs.Job, from, to time.Time, state ledger.State, reason ledger.Reason) (rows []ledger.RunSpec) {
 	if !from.Before(to) {
 		return nil
 	}
 	s := j.Parsed()
-	row := ledger.Instant{Count: 1, State: state, Reason: reason, Trigger: ledger.BySchedule}
+	row := ledger.RunSpec{Count: 1, State: state, Reason: reason, Trigger: ledger.BySchedule}
 	if n := s.Count(from, to); n > rangeAbove {
-		row.At, row.Until, row.Count = s.Next(from), s.Last(to), n
-		row.RunID = jobs.RangeID(j.ID, row.At, row.Until)
-		return []ledger.Instant{row}
+		row.ScheduledAt, row.Until, row.Count = s.Next(from), s.Last(to), n
+		row.RunID = jobs.RangeID(j.ID, row.ScheduledAt, row.Until)
+		return []ledger.RunSpec{row}
 	}
 	for at := range s.Due(from, to) {
-		row.At, row.RunID = at, jobs.RunID(j.ID, at)
+		row.ScheduledAt, row.RunID = at, jobs.RunID(j.ID, at)
 		rows = append(rows, row)
 	}
 	return rows
 }
 
 // planned makes the row of an instant that runs.
-func planned(j jobs.Job, at time.Time, trigger ledger.Trigger) ledger.Instant {
-	in := ledger.Instant{
-		RunID: jobs.RunID(j.ID, at), At: at, Count: 1, State: ledger.Planned, Trigger: trigger,
+func planned(j jobs.Job, at time.Time, trigger ledger.Trigger) ledger.RunSpec {
+	in := ledger.RunSpec{
+		RunID: jobs.RunID(j.ID, at), ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: trigger,
 		Overlap: ledger.Overlap(j.Overlap),
 	}
 	if trigger == ledger.ByCatchUp && j.CatchUp == jobs.CatchUpAll && j.Overlap == jobs.OverlapSkip {

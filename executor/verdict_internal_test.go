@@ -25,7 +25,7 @@ func testJob(t testing.TB, j jobs.Job) jobs.Job {
 
 // told says the rows in short: state and reason, and how many instants in a
 // row have them.
-func told(rows []ledger.Instant) string {
+func told(rows []ledger.RunSpec) string {
 	var parts []string
 	var last string
 	var n int
@@ -65,15 +65,15 @@ func TestVerdicts(t *testing.T) {
 	}{
 		"on time":                    {jobs.Job{Schedule: "* * * * *"}, 30 * time.Second, "1 planned:schedule"},
 		"up to 30 s late is on time": {jobs.Job{Schedule: "*/10 * * * * *", CatchUp: jobs.CatchUpNone}, 31 * time.Second, "4 planned:schedule"},
-		"latest: an on-time instant supersedes late ones": {jobs.Job{Schedule: "* * * * *"}, 5 * time.Minute, "4 superseded:newer_instant, 1 planned:schedule"},
-		"latest: the newest late instant runs":            {jobs.Job{Schedule: "55 * * * *"}, 3 * time.Hour, "2 superseded:newer_instant, 1 planned:catchup"},
+		"latest: an on-time instant supersedes late ones": {jobs.Job{Schedule: "* * * * *"}, 5 * time.Minute, "4 superseded:newer_run, 1 planned:schedule"},
+		"latest: the newest late instant runs":            {jobs.Job{Schedule: "55 * * * *"}, 3 * time.Hour, "2 superseded:newer_run, 1 planned:catchup"},
 		"latest: only the newest is in the window":        {jobs.Job{Schedule: "30 * * * *", CatchUpWindow: time.Hour}, 3 * time.Hour, "2 missed:catch_up_window, 1 planned:catchup"},
 		"latest: nothing is in the window":                {jobs.Job{Schedule: "30 9 * * *", CatchUpWindow: time.Hour}, 3 * time.Hour, "1 missed:catch_up_window"},
 		"a window shorter than what counts as on time":    {jobs.Job{Schedule: "*/10 * * * * *", CatchUpWindow: 15 * time.Second}, 31 * time.Second, "2 missed:catch_up_window, 2 planned:schedule"},
 		"none":                       {jobs.Job{Schedule: "*/15 * * * *", CatchUp: jobs.CatchUpNone}, time.Hour, "3 missed:catch_up_none, 1 planned:schedule"},
 		"all":                        {jobs.Job{Schedule: "*/15 * * * *", CatchUp: jobs.CatchUpAll}, time.Hour, "3 planned:catchup, 1 planned:schedule"},
 		"all, older than the window": {jobs.Job{Schedule: "*/15 * * * *", CatchUp: jobs.CatchUpAll, CatchUpWindow: 20 * time.Minute}, time.Hour, "2 missed:catch_up_window, 1 planned:catchup, 1 planned:schedule"},
-		"a long gap is one row":      {jobs.Job{Schedule: "* * * * *"}, 20 * time.Hour, "1199 superseded:newer_instant in a range, 1 planned:schedule"},
+		"a long gap is one row":      {jobs.Job{Schedule: "* * * * *"}, 20 * time.Hour, "1199 superseded:newer_run in a range, 1 planned:schedule"},
 		"a year of seconds is one row": {jobs.Job{Schedule: "* * * * * *", CatchUp: jobs.CatchUpNone}, 365 * 24 * time.Hour,
 			"31449599 missed:catch_up_window in a range, 86370 missed:catch_up_none in a range, 31 planned:schedule"},
 		"not due": {jobs.Job{Schedule: "0 0 1 1 *"}, time.Hour, ""},
@@ -128,11 +128,11 @@ func TestEveryInstantHasOneVerdict(t *testing.T) {
 			for {
 				rows, through := instants(j, watermark, now, DefaultOnTime)
 				for _, r := range rows {
-					last := r.At
+					last := r.ScheduledAt
 					if r.Count > 1 {
 						last = r.Until
 					}
-					if !r.At.After(watermark) || last.After(through) {
+					if !r.ScheduledAt.After(watermark) || last.After(through) {
 						rt.Fatalf("row %s is not in (%s, %s]", r.RunID, watermark, through)
 					}
 					seen += r.Count

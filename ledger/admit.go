@@ -14,7 +14,7 @@ import (
 // retrying) and cannot be leased; its NextAt says nothing meanwhile. Each
 // Admit, Enter and Claim first gives a free slot to the oldest that waits. Runs
 // with ~ ids take no slot and do not wait for one, whatever their Overlap. The
-// slot is the job's, not its epoch's: edits and removal change nothing of it.
+// slot is the job's, not its revision's: edits and removal change nothing of it.
 type Overlap string
 
 const (
@@ -27,44 +27,44 @@ const (
 	OverlapAllow Overlap = "allow"
 )
 
-// Instant is one row that an admission is to write.
-type Instant struct {
+// RunSpec is one row that an admission is to write.
+type RunSpec struct {
 	// RunID is the job's id, "@" and At as 2006-01-02T15:04:05Z, then nothing,
 	// "~" and a token, or "/" and Until. Stores find a job's runs by it, and
-	// their order: see IDsOf.
-	RunID   string
-	At      time.Time // nominal, in whole seconds; else ErrBadInstant
-	Until   time.Time // a range's last instant, else zero
-	Count   int       // 1, or how many instants the range has
-	State   State     // Planned, Missed or Superseded
-	Reason  Reason    // for Missed and Superseded
-	Trigger Trigger
-	Overlap Overlap // Planned only
-	Call    Call    // Planned only
-	Lease   bool    // Planned only: can start now, so lease it on admission
+	// their order: see RunIDRange.
+	RunID       string
+	ScheduledAt time.Time // nominal, in whole seconds; else ErrInvalidRun
+	Until       time.Time // a range's last instant, else zero
+	Count       int       // 1, or how many instants the range has
+	State       State     // Planned, Missed or Superseded
+	Reason      Reason    // for Missed and Superseded
+	Trigger     Trigger
+	Overlap     Overlap // Planned only
+	Call        Call    // Planned only
+	Lease       bool    // Planned only: can start now, so lease it on admission
 }
 
-// BesideSchedule reports whether a run-id is one of ~ work: a trigger, a rerun
+// AdHoc reports whether a run-id is one of ~ work: a trigger, a rerun
 // or an event of its own. Such a run stands beside the schedule: it accounts
-// for no instant, takes no slot, has epoch 0 and raises no PurgedBefore.
-func BesideSchedule(runID string) bool {
+// for no instant, takes no slot, has revision 0 and raises no PurgedBefore.
+func AdHoc(runID string) bool {
 	return strings.Contains(runID, "~")
 }
 
 // Plan is all of one job's instants in (After, Through].
 type Plan struct {
-	JobID   string
-	Epoch   int64
-	After   time.Time // the watermark that the plan was made from
-	Through time.Time // the watermark after it
+	JobID    string
+	Revision int64
+	After    time.Time // the watermark that the plan was made from
+	Through  time.Time // the watermark after it
 	// Instants are the rows to write, oldest first, all of them in (After,
-	// Through]; else nothing of the Admission is written: ErrBadInstant.
-	Instants []Instant
+	// Through]; else nothing of the Admission is written: ErrInvalidRun.
+	Runs []RunSpec
 	// Events are what the ledger is to keep beside them (gap times).
 	Events []Event
-	// Next, when set, ends the epoch at Through and starts another one with
+	// Next, when set, ends the revision at Through and starts another one with
 	// this definition (an edit), or none (Next.Hash == "": removed), and
-	// records EpochEnded and EpochBegun, both at Through. The new epoch's
+	// records RevisionEnded and RevisionBegun, both at Through. The new revision's
 	// watermark is Through.
 	Next *Definition
 }
@@ -73,10 +73,10 @@ type Plan struct {
 // The store treats each plan whole or not at all:
 //
 //   - it locks the jobs' rows in id order, then judges;
-//   - a plan is admitted only if the job's epoch and watermark are those the
+//   - a plan is admitted only if the job's revision and watermark are those the
 //     plan was made from, it has not ended, and Through is not before After
 //     nor after the store's clock, so no instant is admitted twice, early, or
-//     for an outgoing epoch;
+//     for an outgoing revision;
 //   - rows that exist already (a platform event came first) stand as they are
 //     and are not leased here; a range row counts only the instants in it that
 //     have no row of their own, and is not written when that leaves none;
@@ -103,11 +103,11 @@ type Admitted struct {
 }
 
 // Position is where a job stands. Of a plan that was not admitted, it says
-// from where to plan anew: the epoch or watermark had moved, or Through was
+// from where to plan anew: the revision or watermark had moved, or Through was
 // ahead of the store's clock.
 type Position struct {
 	JobID     string
-	Epoch     int64
+	Revision  int64
 	Watermark time.Time
 }
 
@@ -119,10 +119,10 @@ type Position struct {
 // when the job is paused, and the slot decides overlap. An instant that the
 // store's clock has not reached yet is planned, not leased, and due at its
 // time. One at or before the job's PurgedBefore is ErrPurged. An instant of a
-// job that the ledger does not know makes a row for the job: epoch 0, ended.
+// job that the ledger does not know makes a row for the job: revision 0, ended.
 type Entry struct {
 	JobID string
-	Instant
+	RunSpec
 	// Actor: who made a trigger or a rerun, kept in the audit. It is empty for
 	// a platform event.
 	Actor
@@ -158,10 +158,10 @@ type Entered struct {
 }
 
 // Event is something about a job that is not a run and that no operator did: a
-// gap time that daylight saving skipped, a new epoch, the end of one.
+// gap time that daylight saving skipped, a new revision, the end of one.
 type Event struct {
 	JobID string
-	At    time.Time // actual; a gap's nearest instant; an epoch's first or last watermark
+	At    time.Time // actual; a gap's nearest instant; an revision's first or last watermark
 	Kind  EventKind
 	Local string // gap: the local time that does not exist, "2026-03-08T02:30:00"
 	Zone  string // gap: the time zone
@@ -171,7 +171,7 @@ type Event struct {
 type EventKind string
 
 const (
-	GapSkipped EventKind = "dst_gap"
-	EpochBegun EventKind = "epoch_begun"
-	EpochEnded EventKind = "epoch_ended"
+	GapSkipped    EventKind = "dst_gap"
+	RevisionBegun EventKind = "revision_begun"
+	RevisionEnded EventKind = "revision_ended"
 )

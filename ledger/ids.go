@@ -2,7 +2,7 @@ package ledger
 
 import "time"
 
-// IDsOf bounds the ids of a job's rows from one instant to another, both
+// RunIDRange bounds the ids of a job's rows from one instant to another, both
 // included and each open when zero: from <= id < below in byte order. A row in
 // these bounds is one of the job's, but may lie a second aside.
 //
@@ -10,7 +10,7 @@ import "time"
 // instants are of one length, and no job's id has an "@". So the ids of a job
 // lie together, apart from those of every other, and are in the order of time:
 // one index by id finds a run, a job's runs and its newest.
-func IDsOf(jobID string, first, last time.Time) (from, below string) {
+func RunIDRange(jobID string, first, last time.Time) (from, below string) {
 	from, below = jobID+"@", jobID+"A" // A follows @
 	if inIDs(first) {
 		from += instantText(first)
@@ -21,13 +21,13 @@ func IDsOf(jobID string, first, last time.Time) (from, below string) {
 	return from, below
 }
 
-// IDBounds bounds the ids that a filter by job can select, as IDsOf does.
+// IDBounds bounds the ids that a filter by job can select, as RunIDRange does.
 func (f Filter) IDBounds() (from, below string) {
 	last := f.Until
 	if f.Before != nil && (last.IsZero() || f.Before.ScheduledAt.Before(last)) {
 		last = f.Before.ScheduledAt
 	}
-	return IDsOf(f.JobID, f.Since, last)
+	return RunIDRange(f.JobID, f.Since, last)
 }
 
 // inIDs reports whether a time can be written with a year of four digits.

@@ -39,7 +39,7 @@ func TestTheIDsOfAJobLieTogetherAndInTheOrderOfTime(t *testing.T) {
 		{"a last of five digits bounds nothing", "a", never, three.AddDate(9000, 0, 0), "a@9999-12-31T23:59:59Z", true},
 		{"a first before the year 0 bounds nothing", "a", three.AddDate(-3000, 0, 0), never, "a@0000-01-01T00:00:00Z", true},
 	} {
-		from, below := ledger.IDsOf(tc.job, tc.first, tc.last)
+		from, below := ledger.RunIDRange(tc.job, tc.first, tc.last)
 		if in := from <= tc.id && tc.id < below; in != tc.in {
 			t.Errorf("%s: %q in [%q, %q): %v", tc.rule, tc.id, from, below, in)
 		}

@@ -16,9 +16,9 @@ var (
 	// ErrPurged: the instant is at or before its job's PurgedBefore. What
 	// became of it is no longer known, so it is not entered; only ~ work is.
 	ErrPurged = errors.New("the instant was purged from the ledger")
-	// ErrBadInstant: a run's id and its time are not of each other, or the time
+	// ErrInvalidRun: a run's id and its time are not of each other, or the time
 	// has a fraction of a second. Nothing was written: it is the caller's fault.
-	ErrBadInstant = errors.New("no run that the ledger can keep")
+	ErrInvalidRun = errors.New("no run that the ledger can keep")
 	// ErrMayDouble: the run that an Entry repeats is not finished, was rerun
 	// already, or is gone. Nothing was written.
 	ErrMayDouble = errors.New("the run was rerun already, is not finished, or is gone: look at it again")
@@ -57,7 +57,7 @@ type Cursor struct {
 type JobStatus struct {
 	Position
 	Ended bool
-	// Body is the current epoch's definition; nil when the job has ended.
+	// Body is the current revision's definition; nil when the job has ended.
 	Body []byte
 	// PausedAt, who and why of the pause that holds; zero: not paused.
 	PausedAt  time.Time
@@ -136,7 +136,7 @@ type Backfill struct {
 	JobID string
 	// Instants are the job's instants in the wanted span, each once, oldest
 	// first, with their calls. They come from the schedule of the job's current
-	// epoch: within a range row the store cannot tell an instant from another
+	// revision: within a range row the store cannot tell an instant from another
 	// time.
 	// Those whose row is missed, superseded, skipped or canceled become planned
 	// (backfill), due now and queued: they wait for the slot, oldest first,
@@ -148,10 +148,10 @@ type Backfill struct {
 	// of its own, the range's count falls by one, and the range row goes with
 	// its last instant. A range row's id, first and last instant never
 	// change; an instant's own row always goes before the range it lies in.
-	// Only a range row of the job's current epoch (of an ended job, its last)
-	// gives instants: in one of an earlier epoch, which another definition
+	// Only a range row of the job's current revision (of an ended job, its last)
+	// gives instants: in one of an earlier revision, which another definition
 	// planned, the time may never have been an instant, and is refused. Rows
-	// of their own are moved whatever their epoch.
+	// of their own are moved whatever their revision.
 	//
 	// A canceled run that was leased before keeps its call, SendBefore and
 	// attempt numbers, and is refused from SendBefore on; any other takes the
@@ -159,7 +159,7 @@ type Backfill struct {
 	// backfill back.
 	//
 	// A run that was rerun is refused: its work may have been done.
-	Instants []Instant
+	Runs []RunSpec
 	Actor
 	DryRun bool
 }
@@ -168,7 +168,7 @@ type Backfill struct {
 type Backfilled struct {
 	Planned int
 	Left    int // ran, or is about to
-	Refused int // never planned, purged, rerun, or in a range row of an earlier epoch
+	Refused int // never planned, purged, rerun, or in a range row of an earlier revision
 }
 
 // Counts is the ledger's state for metrics, cheap at any size.

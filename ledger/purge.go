@@ -12,7 +12,7 @@ import "time"
 //     past retention;
 //   - every unfinished run;
 //   - a dead run that nobody has acknowledged, until DeadRetention;
-//   - a run at an instant after its job's watermark while the job has an epoch
+//   - a run at an instant after its job's watermark while the job has an revision
 //     (an event came before the plan): its row is what keeps the plan from
 //     running it again.
 //

@@ -16,7 +16,7 @@ type Run struct {
 	Trigger     Trigger   //
 	State       State     //
 	Reason      Reason    // set in dead, skipped, missed, superseded, canceled
-	Epoch       int64     // the job's epoch that planned it; 0 for ~ runs
+	Revision    int64     // the job's revision that planned it; 0 for ~ runs
 	Call        Call      // frozen at admission
 
 	Attempt  int  // number of the latest attempt sent, or perhaps sent

@@ -83,20 +83,20 @@ const (
 type Reason string
 
 const (
-	Exhausted       Reason = "exhausted"        // dead: every retry was used
-	Permanent       Reason = "permanent"        // dead: an answer that a retry cannot change
-	Unauthorized    Reason = "unauthorized"     // dead: 401 with a fresh token
-	PayloadMismatch Reason = "payload_mismatch" // dead: the key is taken by another payload
-	KeyExpired      Reason = "key_expired"      // dead: past SendBefore, the key may be forgotten
-	Overlapped      Reason = "overlap"          // skipped: an earlier run of the job is unfinished
-	WhilePaused     Reason = "paused"           // skipped: the job was paused
-	CatchUpNone     Reason = "catch_up_none"    // missed: the job does not catch up
-	CatchUpWindow   Reason = "catch_up_window"  // missed: older than the job's window
-	NewerInstant    Reason = "newer_instant"    // superseded
-	ByHand          Reason = "operator"         // canceled
+	Exhausted          Reason = "exhausted"        // dead: every retry was used
+	Permanent          Reason = "permanent"        // dead: an answer that a retry cannot change
+	Unauthorized       Reason = "unauthorized"     // dead: 401 with a fresh token
+	PayloadMismatch    Reason = "payload_mismatch" // dead: the key is taken by another payload
+	KeyExpired         Reason = "key_expired"      // dead: past SendBefore, the key may be forgotten
+	Overlapped         Reason = "overlap"          // skipped: an earlier run of the job is unfinished
+	WhilePaused        Reason = "paused"           // skipped: the job was paused
+	CatchUpNone        Reason = "catch_up_none"    // missed: the job does not catch up
+	CatchUpWindow      Reason = "catch_up_window"  // missed: older than the job's window
+	NewerRun           Reason = "newer_run"        // superseded
+	CanceledByOperator Reason = "operator"         // canceled
 )
 
 // Reasons lists every reason.
 var Reasons = []Reason{
-	Exhausted, Permanent, Unauthorized, PayloadMismatch, KeyExpired, Overlapped, WhilePaused, CatchUpNone, CatchUpWindow, NewerInstant, ByHand,
+	Exhausted, Permanent, Unauthorized, PayloadMismatch, KeyExpired, Overlapped, WhilePaused, CatchUpNone, CatchUpWindow, NewerRun, CanceledByOperator,
 }

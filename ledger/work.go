@@ -79,16 +79,16 @@ type Outcome struct {
 	Attempt Attempt
 }
 
-// Fate is what became of one recorded Outcome.
-type Fate string
+// RecordResult is what became of one recorded Outcome.
+type RecordResult string
 
 const (
 	// Recorded: now, or before by an earlier try of this same record. A
 	// repeat is known by its token until the run is leased again.
-	Recorded Fate = "recorded"
-	// Late: the lease was lost: somebody else has or had the run, or it was
+	Recorded RecordResult = "recorded"
+	// Fenced: the lease was lost: somebody else has or had the run, or it was
 	// canceled. Nothing was changed.
-	Late Fate = "refused"
+	Fenced RecordResult = "fenced"
 )
 
 // Definition is one version of a job as a registry declares it.
@@ -110,9 +110,9 @@ type Declaration struct {
 	Definitions iter.Seq[Definition]
 }
 
-// Pulse is a heartbeat's answer. When Living differs from the last one's, the
-// standings may have changed.
-type Pulse struct {
+// HeartbeatReply is the answer to a heartbeat. When Living differs from the last one's, the
+// assignments may have changed.
+type HeartbeatReply struct {
 	Now    time.Time
 	Living []string // versions that living processes declare, sorted
 	// Processes counts the living, this one included. Who alone works on a
@@ -124,11 +124,11 @@ type Pulse struct {
 // Its own next heartbeat brings it back; only Retire makes the store forget it.
 const ProcessTTL = 30 * time.Second
 
-// Standing is one job in the ledger's eyes.
+// JobAssignment says which definition of a job is current and which one should be.
 //
-// Whoever asks for standings begins, of the jobs that have no epoch (never seen,
-// or ended before) those whose winner its version holds: the next epoch, from 1,
-// with the watermark now, never lower than before, and the event EpochBegun at it.
+// Whoever asks for assignments begins, of the jobs that have no revision (never seen,
+// or ended before) those whose winner its version holds: the next revision, from 1,
+// with the watermark now, never lower than before, and the event RevisionBegun at it.
 //
 // A job's winner is, of the definitions that living processes declare for it,
 // the one first declared last; a definition's first declaration is remembered
@@ -136,9 +136,9 @@ const ProcessTTL = 30 * time.Second
 // edited, removed (Winner == "") or fell back; then Body is the definition
 // that still stands, so that whoever holds the winner can plan it to its end
 // and switch.
-type Standing struct {
+type JobAssignment struct {
 	Position
-	Hash   string // of the current epoch; "" when the job has ended
-	Winner string
-	Body   []byte // of the current epoch; set only when Hash != Winner
+	Hash    string // of the current revision; "" when the job has ended
+	Desired string
+	Body    []byte // of the current revision; set only when Hash != Winner
 }

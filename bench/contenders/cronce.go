@@ -145,7 +145,7 @@ func (w *watcher) Asked(op string, _ time.Duration, err error) {
 	w.mu.Lock()
 	w.statements[op]++
 	w.mu.Unlock()
-	if op != "standings" || err != nil {
+	if op != "assignments" || err != nil {
 		return
 	}
 	if !w.declared.Swap(true) && time.Now().After(w.at) {
@@ -162,7 +162,7 @@ func (w *watcher) Admitted(_ string, _ ledger.State, n int) {
 	}
 }
 
-func (w *watcher) Settled(o ledger.Outcome, _ string, fate ledger.Fate) {
+func (w *watcher) Settled(o ledger.Outcome, _ string, fate ledger.RecordResult) {
 	if o.State != ledger.Succeeded || fate != ledger.Recorded {
 		return
 	}

@@ -42,7 +42,7 @@ type rest struct {
 }
 
 func (r *rest) Asked(op string, _ time.Duration, err error) {
-	if op != "standings" || err != nil || !r.at.IsZero() {
+	if op != "assignments" || err != nil || !r.at.IsZero() {
 		return
 	}
 	r.at = time.Now().Add(settleFor)

@@ -35,11 +35,11 @@ type taker struct {
 	late     []time.Duration
 }
 
-func (l *taker) Standings(context.Context, string) ([]ledger.Standing, error) {
-	all := make([]ledger.Standing, 0, l.registry.Len())
+func (l *taker) Assignments(context.Context, string) ([]ledger.JobAssignment, error) {
+	all := make([]ledger.JobAssignment, 0, l.registry.Len())
 	for i, j := range l.registry.All() {
-		at := ledger.Position{JobID: j.ID, Epoch: 1, Watermark: l.begun}
-		all = append(all, ledger.Standing{Position: at, Hash: l.registry.Hash(i), Winner: l.registry.Hash(i)})
+		at := ledger.Position{JobID: j.ID, Revision: 1, Watermark: l.begun}
+		all = append(all, ledger.JobAssignment{Position: at, Hash: l.registry.Hash(i), Desired: l.registry.Hash(i)})
 	}
 	return all, nil
 }
@@ -47,7 +47,7 @@ func (l *taker) Standings(context.Context, string) ([]ledger.Standing, error) {
 func (l *taker) Admit(_ context.Context, a ledger.Admission) (ledger.Admitted, error) {
 	late := time.Since(l.at)
 	for _, p := range a.Plans {
-		for range p.Instants {
+		for range p.Runs {
 			l.late = append(l.late, late)
 		}
 	}
@@ -57,8 +57,8 @@ func (l *taker) Admit(_ context.Context, a ledger.Admission) (ledger.Admitted, e
 	return ledger.Admitted{Now: time.Now()}, nil
 }
 
-func (l *taker) Beat(context.Context, string) (ledger.Pulse, error) {
-	return ledger.Pulse{Now: time.Now(), Living: []string{l.registry.Version()}, Processes: 1}, nil
+func (l *taker) Heartbeat(context.Context, string) (ledger.HeartbeatReply, error) {
+	return ledger.HeartbeatReply{Now: time.Now(), Living: []string{l.registry.Version()}, Processes: 1}, nil
 }
 
 func (l *taker) Claim(context.Context, ledger.Claim) (ledger.Claimed, error) {
@@ -82,6 +82,6 @@ func (l *taker) Get(context.Context, string) (ledger.Run, []ledger.Attempt, erro
 	return ledger.Run{}, nil, ledger.ErrNotFound
 }
 
-func (l *taker) Record(_ context.Context, o []ledger.Outcome) ([]ledger.Fate, error) {
-	return make([]ledger.Fate, len(o)), nil
+func (l *taker) Record(_ context.Context, o []ledger.Outcome) ([]ledger.RecordResult, error) {
+	return make([]ledger.RecordResult, len(o)), nil
 }

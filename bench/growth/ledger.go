@@ -26,7 +26,7 @@ type book struct {
 	*postgres.Ledger
 	database string
 	runs     int
-	stands   []ledger.Standing
+	stands   []ledger.JobAssignment
 	tokens   int
 	took     map[string][]time.Duration
 }
@@ -52,7 +52,7 @@ func openBook(ctx context.Context, d *rig.Databases, runs int) (*book, error) {
 	if err := resetReads(ctx, database); err != nil {
 		return nil, err
 	}
-	b.stands, err = b.Standings(ctx, "v1")
+	b.stands, err = b.Assignments(ctx, "v1")
 	return b, err
 }
 
@@ -66,7 +66,7 @@ func (b *book) declare(ctx context.Context) error {
 	if err := b.Declare(ctx, d); err != nil {
 		return err
 	}
-	_, err := b.Standings(ctx, "v1")
+	_, err := b.Assignments(ctx, "v1")
 	return err
 }
 
@@ -89,7 +89,7 @@ func fill(ctx context.Context, database string, runs int) error {
 		`SET synchronous_commit = off`,
 		`SET maintenance_work_mem = '512MB'`,
 		fmt.Sprintf(`
-		INSERT INTO cronce.runs (run_id, job_id, scheduled_at, planned_at, started_at, finished_at, send_before, epoch,
+		INSERT INTO cronce.runs (run_id, job_id, scheduled_at, planned_at, started_at, finished_at, send_before, revision,
 			state, reason, trigger, target, attempt, lease_token, leased_by, call, body,
 			first_started_at, first_finished_at, first_status, first_answer, first_code, first_error, first_detail, first_owner)
 		SELECT job || '@' || to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), job,
@@ -189,9 +189,9 @@ func (b *book) admission() ledger.Admission {
 		s := &b.stands[i]
 		at := s.Watermark.Truncate(time.Second).Add(time.Second)
 		a.Plans = append(a.Plans, ledger.Plan{
-			JobID: s.JobID, Epoch: s.Epoch, After: s.Watermark, Through: at,
-			Instants: []ledger.Instant{{
-				RunID: s.JobID + "@" + at.Format(time.RFC3339), At: at, Count: 1, State: ledger.Planned,
+			JobID: s.JobID, Revision: s.Revision, After: s.Watermark, Through: at,
+			Runs: []ledger.RunSpec{{
+				RunID: s.JobID + "@" + at.Format(time.RFC3339), ScheduledAt: at, Count: 1, State: ledger.Planned,
 				Trigger: ledger.BySchedule, Overlap: ledger.OverlapSkip,
 				Call: ledger.Call{Target: "SVC_URL", Method: "POST", Path: "/run", Body: []byte("{}"), Horizon: time.Hour},
 			}},

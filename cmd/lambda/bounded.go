@@ -68,16 +68,16 @@ func (b bounded) Declare(ctx context.Context, d ledger.Declaration) error {
 	return tell(ctx, func(ctx context.Context) error { return b.l.Declare(ctx, d) })
 }
 
-func (b bounded) Beat(ctx context.Context, process string) (ledger.Pulse, error) {
-	return ask(ctx, func(ctx context.Context) (ledger.Pulse, error) { return b.l.Beat(ctx, process) })
+func (b bounded) Heartbeat(ctx context.Context, process string) (ledger.HeartbeatReply, error) {
+	return ask(ctx, func(ctx context.Context) (ledger.HeartbeatReply, error) { return b.l.Heartbeat(ctx, process) })
 }
 
 func (b bounded) Retire(ctx context.Context, process string) error {
 	return tell(ctx, func(ctx context.Context) error { return b.l.Retire(ctx, process) })
 }
 
-func (b bounded) Standings(ctx context.Context, version string) ([]ledger.Standing, error) {
-	return ask(ctx, func(ctx context.Context) ([]ledger.Standing, error) { return b.l.Standings(ctx, version) })
+func (b bounded) Assignments(ctx context.Context, version string) ([]ledger.JobAssignment, error) {
+	return ask(ctx, func(ctx context.Context) ([]ledger.JobAssignment, error) { return b.l.Assignments(ctx, version) })
 }
 
 func (b bounded) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitted, error) {
@@ -102,8 +102,8 @@ func (b bounded) Extend(ctx context.Context, leases []ledger.Lease, d time.Durat
 	return b.l.Extend(ctx, leases, d)
 }
 
-func (b bounded) Record(ctx context.Context, outcomes []ledger.Outcome) ([]ledger.Fate, error) {
-	return ask(ctx, func(ctx context.Context) ([]ledger.Fate, error) { return b.l.Record(ctx, outcomes) })
+func (b bounded) Record(ctx context.Context, outcomes []ledger.Outcome) ([]ledger.RecordResult, error) {
+	return ask(ctx, func(ctx context.Context) ([]ledger.RecordResult, error) { return b.l.Record(ctx, outcomes) })
 }
 
 func (b bounded) Get(ctx context.Context, runID string) (run ledger.Run, attempts []ledger.Attempt, err error) {

@@ -124,11 +124,11 @@ func TestALateRepeatIsAnsweredFromTheLedger(t *testing.T) {
 	fn := tg.function(registryFile(t, releaseJob), db)
 	done, open := minute().Add(-30*time.Hour), minute().Add(-31*time.Hour)
 	for _, at := range []time.Time{done, open} {
-		i := ledger.Instant{
-			RunID: releaseRun(at), At: at, Count: 1, State: ledger.Planned, Trigger: ledger.BySchedule, Overlap: ledger.OverlapAllow,
+		i := ledger.RunSpec{
+			RunID: releaseRun(at), ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.BySchedule, Overlap: ledger.OverlapAllow,
 			Call: ledger.Call{Target: "membership", Method: "POST", Path: "/x", Timeout: time.Second, Horizon: time.Hour}, Lease: true,
 		}
-		e := ledger.Entry{JobID: "release", Instant: i, Owner: "test", Token: "t-" + at.Format("15"), LeaseFor: time.Minute}
+		e := ledger.Entry{JobID: "release", RunSpec: i, Owner: "test", Token: "t-" + at.Format("15"), LeaseFor: time.Minute}
 		if _, err := l.Enter(t.Context(), e); err != nil {
 			t.Fatal(err)
 		}

@@ -100,8 +100,8 @@ func (h *handler) ages() time.Duration {
 func (h *handler) entry(j jobs.Job, id identity) ledger.Entry {
 	entry := ledger.Entry{
 		JobID: j.ID,
-		Instant: ledger.Instant{
-			RunID: id.runID, At: id.at, Count: 1, State: ledger.Planned, Trigger: ledger.BySchedule,
+		RunSpec: ledger.RunSpec{
+			RunID: id.runID, ScheduledAt: id.at, Count: 1, State: ledger.Planned, Trigger: ledger.BySchedule,
 			Overlap: ledger.Overlap(j.Overlap), Call: executor.CallFor(j, id.runID, id.at), Lease: true,
 		},
 	}

@@ -12,15 +12,15 @@ import (
 // runsActCommands are the commands that move runs by hand. Each takes run-ids,
 // or selects many by job, time and reason.
 func (a *app) runsActCommands() []*cobra.Command {
-	cancel := a.actCommand("cancel", "Cancel planned, running or retrying runs", func(s store) actFunc { return s.Cancel })
+	cancel := a.actCommand("cancel", "Cancel planned, running or retrying runs", func(s ledger.Store) actFunc { return s.Cancel })
 	cancel.Long = `cancel takes runs out before they are finished. A call that is in flight is not
 called back and may have its effect; what it answers is not recorded any more.
 Canceled instants can be run by "cronce backfill".`
 	cancel.Example = `  cronce runs cancel close-books@2026-11-21T00:00:00Z --why "done by hand"
   cronce runs cancel --job close-books --since 24h --why "done by hand"`
-	ack := a.actCommand("ack", "Acknowledge dead runs: they leave the alarm and may be purged", func(s store) actFunc { return s.Ack })
+	ack := a.actCommand("ack", "Acknowledge dead runs: they leave the alarm and may be purged", func(s ledger.Store) actFunc { return s.Ack })
 	ack.Example = `  cronce runs ack --reason permanent --since 24h --why "route was renamed"`
-	redrive := a.actCommand("redrive", "Retry dead runs under their own keys", func(s store) actFunc { return s.Redrive })
+	redrive := a.actCommand("redrive", "Retry dead runs under their own keys", func(s ledger.Store) actFunc { return s.Redrive })
 	redrive.Long = `redrive asks again for dead runs, each under its own run-id and so its own key:
 if the target already applied the run, it answers with its stored response,
 final refusals included; "runs rerun" makes new work instead. Refused past the
@@ -45,7 +45,7 @@ type actFlags struct {
 	force, includeAcknowledged, mayDouble, dryRun bool
 }
 
-func (a *app) actCommand(name, short string, pick func(store) actFunc) *cobra.Command {
+func (a *app) actCommand(name, short string, pick func(ledger.Store) actFunc) *cobra.Command {
 	var f actFlags
 	c := &cobra.Command{
 		Use:   name + " [RUN-ID ...] --why REASON",

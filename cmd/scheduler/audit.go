@@ -29,7 +29,7 @@ func actsJSON(acts []ledger.Audit) []actJSON {
 }
 
 // actsOnRun is the whole history of a run's acts, oldest first.
-func actsOnRun(ctx context.Context, s store, runID string) ([]ledger.Audit, error) {
+func actsOnRun(ctx context.Context, s ledger.Store, runID string) ([]ledger.Audit, error) {
 	var all []ledger.Audit
 	f := ledger.AuditFilter{RunID: runID, Limit: ledger.MaxAuditPage}
 	for {

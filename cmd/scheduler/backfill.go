@@ -93,7 +93,7 @@ func (a *app) backfill(ctx context.Context, jobID string, f backfillFlags) error
 
 // sameSchedule refuses a registry whose schedule of the job is not the one
 // that the ledger plans by: its times need not be the job's instants.
-func sameSchedule(ctx context.Context, l store, j jobs.Job) error {
+func sameSchedule(ctx context.Context, l ledger.Store, j jobs.Job) error {
 	statuses, err := l.Jobs(ctx)
 	if err != nil {
 		return err
@@ -140,27 +140,27 @@ func (f backfillFlags) span(now time.Time) (from, to time.Time, err error) {
 
 // backfillAll goes through the span in batches, each a transaction of its own:
 // one that is interrupted is safe to run again.
-func (a *app) backfillAll(ctx context.Context, l store, j jobs.Job, from, to time.Time, f backfillFlags) (ledger.Backfilled, error) {
+func (a *app) backfillAll(ctx context.Context, l ledger.Store, j jobs.Job, from, to time.Time, f backfillFlags) (ledger.Backfilled, error) {
 	var done ledger.Backfilled
-	var batch []ledger.Instant
+	var batch []ledger.RunSpec
 	bar := newProgress(a, "backfilling "+j.ID, from, to)
 	defer bar.end()
 	flush := func() error {
 		if len(batch) == 0 {
 			return nil
 		}
-		got, err := l.Backfill(ctx, ledger.Backfill{JobID: j.ID, Instants: batch, Actor: f.actor(), DryRun: f.dryRun})
+		got, err := l.Backfill(ctx, ledger.Backfill{JobID: j.ID, Runs: batch, Actor: f.actor(), DryRun: f.dryRun})
 		done.Planned += got.Planned
 		done.Left += got.Left
 		done.Refused += got.Refused
-		bar.at(batch[len(batch)-1].At, done.Planned+done.Left+done.Refused)
+		bar.at(batch[len(batch)-1].ScheduledAt, done.Planned+done.Left+done.Refused)
 		batch = batch[:0]
 		return err
 	}
 	for at := range j.Parsed().Due(from.Add(-time.Second), to) {
 		id := jobs.RunID(j.ID, at)
-		batch = append(batch, ledger.Instant{
-			RunID: id, At: at, Count: 1, State: ledger.Planned, Trigger: ledger.ByBackfill,
+		batch = append(batch, ledger.RunSpec{
+			RunID: id, ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.ByBackfill,
 			Overlap: ledger.OverlapQueue, Call: executor.CallFor(j, id, at),
 		})
 		if len(batch) == backfillBatch {

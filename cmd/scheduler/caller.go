@@ -9,6 +9,7 @@ import (
 	"github.com/cronce/cronce/executor"
 	"github.com/cronce/cronce/internal/telemetry"
 	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
 	"github.com/cronce/cronce/targets"
 )
 
@@ -21,7 +22,7 @@ type caller struct {
 	tracing *telemetry.Tracing
 }
 
-func (a *app) caller(reg *jobs.Registry, s store, log *slog.Logger) (*caller, error) {
+func (a *app) caller(reg *jobs.Registry, s ledger.Store, log *slog.Logger) (*caller, error) {
 	tracing, err := telemetry.NewTracing(context.Background(), a.lookup)
 	if err != nil {
 		return nil, &exit{exitUsage, err}

@@ -42,7 +42,7 @@ func healthServer(ctx context.Context, e *executor.Executor, m *telemetry.Metric
 }
 
 // countsOf asks the ledger for its counts, for a scrape.
-func countsOf(ctx context.Context, s store) func() (ledger.Counts, error) {
+func countsOf(ctx context.Context, s ledger.Store) func() (ledger.Counts, error) {
 	return func() (ledger.Counts, error) {
 		ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 		defer cancel()

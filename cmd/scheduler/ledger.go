@@ -11,34 +11,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cronce/cronce/executor"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 	"github.com/cronce/cronce/ledger/postgres"
 	"github.com/cronce/cronce/ledger/postgres/migrate"
 	"github.com/cronce/cronce/ledger/sqlite"
 )
-
-// store is what the commands need of a ledger.
-type store interface {
-	executor.Ledger
-	List(context.Context, ledger.Filter) ([]ledger.Run, error)
-	Waiting(ctx context.Context, ids []string) (map[string]ledger.WaitReason, error)
-	Jobs(context.Context) ([]ledger.JobStatus, error)
-	Events(ctx context.Context, jobID string, limit int) ([]ledger.Event, error)
-	Pause(ctx context.Context, jobID string, who ledger.Actor) error
-	Resume(ctx context.Context, jobID string, who ledger.Actor) error
-	Cancel(context.Context, ledger.Act) (ledger.Acted, error)
-	Redrive(context.Context, ledger.Act) (ledger.Acted, error)
-	Ack(context.Context, ledger.Act) (ledger.Acted, error)
-	Backfill(context.Context, ledger.Backfill) (ledger.Backfilled, error)
-	Audit(context.Context, ledger.AuditFilter) ([]ledger.Audit, error)
-	PurgeRuns(context.Context, ledger.Purge) (ledger.Purged, error)
-	PurgeHistory(context.Context, ledger.HistoryPurge) (ledger.PurgedHistory, error)
-	Counts(context.Context) (ledger.Counts, error)
-	Ping(context.Context) error
-	Close() error
-}
 
 // databaseURL is the ledger's place: --db, else CRONCE_DATABASE_URL, else the
 // embedded default.
@@ -74,7 +52,7 @@ func reachableHost(u *neturl.URL) bool {
 }
 
 // openLedger opens the ledger and brings its tables up to date.
-func (a *app) openLedger(ctx context.Context) (store, error) {
+func (a *app) openLedger(ctx context.Context) (ledger.Store, error) {
 	kind, rest, err := engine(a.databaseURL())
 	if err != nil {
 		return nil, err
@@ -91,7 +69,7 @@ func (a *app) openLedger(ctx context.Context) (store, error) {
 }
 
 // open keeps a nil engine from becoming a store that is not nil.
-func open[S store](s S, err error) (store, error) {
+func open[S ledger.Store](s S, err error) (ledger.Store, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +78,7 @@ func open[S store](s S, err error) (store, error) {
 
 // existingLedger opens the ledger for a command that only looks at it or
 // changes what is in it: an embedded one is not made on the way.
-func (a *app) existingLedger(ctx context.Context) (store, error) {
+func (a *app) existingLedger(ctx context.Context) (ledger.Store, error) {
 	if !a.ledgerExists() {
 		return nil, a.noLedger()
 	}
@@ -109,7 +87,7 @@ func (a *app) existingLedger(ctx context.Context) (store, error) {
 
 // ledgerToRead opens the ledger for a command that only looks at it: no tables
 // are made or changed on the way.
-func (a *app) ledgerToRead(ctx context.Context) (store, error) {
+func (a *app) ledgerToRead(ctx context.Context) (ledger.Store, error) {
 	if !a.ledgerExists() {
 		return nil, a.noLedger()
 	}
@@ -120,7 +98,7 @@ func (a *app) ledgerToRead(ctx context.Context) (store, error) {
 
 // openPatiently opens the ledger, asking one that cannot be reached again for
 // a while.
-func (a *app) openPatiently(ctx context.Context, patience time.Duration, log *slog.Logger) (store, error) {
+func (a *app) openPatiently(ctx context.Context, patience time.Duration, log *slog.Logger) (ledger.Store, error) {
 	deadline := time.Now().Add(patience)
 	for wait := 500 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
 		s, err := a.openLedger(ctx)

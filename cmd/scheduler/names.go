@@ -79,7 +79,7 @@ func oneOf[T ~string](kind, name string, known []T) (T, error) {
 
 // knownJob refuses a job that neither the ledger nor the registry has. A job
 // that left the registry is known as long as the ledger has runs of it.
-func (a *app) knownJob(ctx context.Context, s store, id string) error {
+func (a *app) knownJob(ctx context.Context, s ledger.Store, id string) error {
 	if id == "" {
 		return nil
 	}
@@ -95,7 +95,7 @@ func (a *app) knownJob(ctx context.Context, s store, id string) error {
 }
 
 // jobNames are the jobs of the ledger and, where there is one, of the registry.
-func (a *app) jobNames(ctx context.Context, s store) (map[string]bool, error) {
+func (a *app) jobNames(ctx context.Context, s ledger.Store) (map[string]bool, error) {
 	names := map[string]bool{}
 	statuses, err := s.Jobs(ctx)
 	if err != nil {

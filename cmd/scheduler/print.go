@@ -65,7 +65,7 @@ func waiting(why ledger.WaitReason) *waitingJSON {
 }
 
 // addWaiting sets why those of the runs that are not being sent wait.
-func addWaiting(ctx context.Context, l store, runs ...*ledger.Run) error {
+func addWaiting(ctx context.Context, l ledger.Store, runs ...*ledger.Run) error {
 	var ids []string
 	for _, r := range runs {
 		if r.State == ledger.Planned || r.State == ledger.Retrying {

@@ -193,17 +193,17 @@ func missedSeconds(t *testing.T, config, path string, n int) time.Time {
 	d.must(err)
 	defer l.Close()
 	d.must(l.Declare(t.Context(), declaration(t, reg)))
-	standings, err := l.Standings(t.Context(), reg.Version())
+	assignments, err := l.Assignments(t.Context(), reg.Version())
 	d.must(err)
 	first, last := start.Add(time.Second), start.Add(time.Duration(n)*time.Second)
 	clock = last
-	for _, s := range standings {
+	for _, s := range assignments {
 		if s.JobID != "tick" {
 			continue
 		}
 		_, err := l.Admit(t.Context(), ledger.Admission{Owner: "p1", Token: "t1", LeaseFor: time.Minute, Plans: []ledger.Plan{{
-			JobID: s.JobID, Epoch: s.Epoch, After: s.Watermark, Through: last, Instants: []ledger.Instant{{
-				RunID: jobs.RangeID("tick", first, last), At: first, Until: last, Count: n,
+			JobID: s.JobID, Revision: s.Revision, After: s.Watermark, Through: last, Runs: []ledger.RunSpec{{
+				RunID: jobs.RangeID("tick", first, last), ScheduledAt: first, Until: last, Count: n,
 				State: ledger.Missed, Reason: ledger.CatchUpWindow, Trigger: ledger.BySchedule,
 			}},
 		}}})

@@ -17,10 +17,11 @@ import (
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/internal/keystores"
 	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
 )
 
 // purge makes the calls of the built-in job.
-func (a *app) purge(reg *jobs.Registry, s store, log *slog.Logger) *cleanup.Nightly {
+func (a *app) purge(reg *jobs.Registry, s ledger.Store, log *slog.Logger) *cleanup.Nightly {
 	p := cleanup.New(reg, keystores.Of(reg, a.lookup), s)
 	p.Logger = log
 	return &cleanup.Nightly{Purge: p}

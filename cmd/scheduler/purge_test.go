@@ -151,7 +151,7 @@ func TestBar(t *testing.T) {
 
 // purgeRuns is a ledger that has only runs of the purge.
 type purgeRuns struct {
-	store
+	ledger.Store
 	runs []ledger.Run // newest first
 }
 

@@ -23,7 +23,7 @@ const (
 // it asks the ledger.
 type purgeWatch struct {
 	job     jobs.Job
-	s       store
+	s       ledger.Store
 	metrics *telemetry.Purge
 	log     *slog.Logger
 	now     func() time.Time
@@ -35,7 +35,7 @@ type purgeWatch struct {
 
 // watchPurge counts what the purges of this process do, and watches that one
 // succeeds, until stop.
-func (a *app) watchPurge(ctx context.Context, reg *jobs.Registry, s store, c *caller, m *telemetry.Metrics, log *slog.Logger) (w *purgeWatch, stop func()) {
+func (a *app) watchPurge(ctx context.Context, reg *jobs.Registry, s ledger.Store, c *caller, m *telemetry.Metrics, log *slog.Logger) (w *purgeWatch, stop func()) {
 	metrics := m.Purge()
 	c.builtin.Purge.Observer = metrics
 	j, _ := reg.Job(jobs.PurgeJobID) // every registry has it

@@ -62,8 +62,8 @@ func (a *app) rerun(c *cobra.Command, runID string, w who, mayDouble bool) error
 	id := jobs.RunIDWithToken(run.JobID, run.ScheduledAt, uuid.Must(uuid.NewV7()).String())
 	return a.drive(c.Context(), reg, ledger.Entry{
 		JobID: run.JobID,
-		Instant: ledger.Instant{
-			RunID: id, At: run.ScheduledAt.Truncate(time.Second), Count: 1, State: ledger.Planned,
+		RunSpec: ledger.RunSpec{
+			RunID: id, ScheduledAt: run.ScheduledAt.Truncate(time.Second), Count: 1, State: ledger.Planned,
 			Trigger: ledger.ByRerun, Overlap: ledger.OverlapAllow, Call: run.Call, Lease: true,
 		},
 		Actor: w.actor(), RerunOf: run.ID, MayDouble: mayDouble,

@@ -35,16 +35,16 @@ func (d *desk) history() {
 	d.must(err)
 	defer l.Close()
 	d.must(l.Declare(d.Context(), declaration(d.T, reg)))
-	standings, err := l.Standings(d.Context(), reg.Version())
+	assignments, err := l.Assignments(d.Context(), reg.Version())
 	d.must(err)
 	clock = noon.Add(-time.Hour)
-	for _, s := range standings {
+	for _, s := range assignments {
 		if s.JobID != "release-locks" {
 			continue
 		}
 		j, _ := reg.Job(s.JobID)
 		got, err := l.Admit(d.Context(), ledger.Admission{Owner: "p1", Token: "t1", LeaseFor: time.Minute, Plans: []ledger.Plan{{
-			JobID: s.JobID, Epoch: s.Epoch, After: s.Watermark, Through: clock, Instants: fates(j),
+			JobID: s.JobID, Revision: s.Revision, After: s.Watermark, Through: clock, Runs: fates(j),
 		}}})
 		d.must(err)
 		if len(got.Stale) > 0 || len(got.Leased) != 4 {
@@ -83,20 +83,20 @@ func declaration(t *testing.T, reg *jobs.Registry) ledger.Declaration {
 
 // fates are the job's instants from one to eleven: a range that was missed, two
 // superseded, and seven that were planned, of which four are leased.
-func fates(j jobs.Job) []ledger.Instant {
+func fates(j jobs.Job) []ledger.RunSpec {
 	hour := func(n int) time.Time { return noon.Add(time.Duration(n-12) * time.Hour) }
-	missed := ledger.Instant{
-		RunID: jobs.RangeID(j.ID, hour(1), hour(3)), At: hour(1), Until: hour(3), Count: 3,
+	missed := ledger.RunSpec{
+		RunID: jobs.RangeID(j.ID, hour(1), hour(3)), ScheduledAt: hour(1), Until: hour(3), Count: 3,
 		State: ledger.Missed, Reason: ledger.CatchUpWindow, Trigger: ledger.BySchedule,
 	}
-	out := []ledger.Instant{missed}
+	out := []ledger.RunSpec{missed}
 	for n := 4; n <= 11; n++ {
 		id := jobs.RunID(j.ID, hour(n))
-		in := ledger.Instant{RunID: id, At: hour(n), Count: 1, State: ledger.Planned, Trigger: ledger.BySchedule,
+		in := ledger.RunSpec{RunID: id, ScheduledAt: hour(n), Count: 1, State: ledger.Planned, Trigger: ledger.BySchedule,
 			Overlap: ledger.OverlapAllow, Call: executor.CallFor(j, id, hour(n)), Lease: n <= 8}
 		switch n {
 		case 4:
-			in = ledger.Instant{RunID: id, At: hour(n), Count: 1, State: ledger.Superseded, Reason: ledger.NewerInstant, Trigger: ledger.BySchedule}
+			in = ledger.RunSpec{RunID: id, ScheduledAt: hour(n), Count: 1, State: ledger.Superseded, Reason: ledger.NewerRun, Trigger: ledger.BySchedule}
 		case 10, 11:
 			in.Overlap, in.Lease = ledger.OverlapSkip, false // ten takes the slot, eleven finds it taken
 		}

@@ -57,8 +57,8 @@ func (a *app) trigger(ctx context.Context, jobID string, w who) error {
 	id := jobs.RunIDWithToken(j.ID, now, uuid.Must(uuid.NewV7()).String())
 	return a.drive(ctx, reg, ledger.Entry{
 		JobID: j.ID,
-		Instant: ledger.Instant{
-			RunID: id, At: now, Count: 1, State: ledger.Planned, Trigger: ledger.ByOperator,
+		RunSpec: ledger.RunSpec{
+			RunID: id, ScheduledAt: now, Count: 1, State: ledger.Planned, Trigger: ledger.ByOperator,
 			Overlap: ledger.OverlapAllow, Call: executor.CallFor(j, id, now), Lease: true,
 		},
 		Actor: w.actor(),
@@ -115,7 +115,7 @@ const takenOver = 500 * time.Millisecond
 // toItsEnd drives a run until it is finished or ctx ends. A scheduler on the
 // same ledger may take over its retries; this process then waits with it, and
 // goes on should the other one die.
-func toItsEnd(ctx context.Context, e *executor.Executor, s store, entry ledger.Entry) (ledger.Run, error) {
+func toItsEnd(ctx context.Context, e *executor.Executor, s ledger.Store, entry ledger.Entry) (ledger.Run, error) {
 	for {
 		run, err := e.Drive(ctx, entry)
 		if err != nil && ctx.Err() == nil {

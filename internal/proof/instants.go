@@ -14,7 +14,7 @@ type account struct {
 	due    map[int64]bool // instants that must have a row, in Unix seconds
 	own    map[int64]int  // rows of their own
 	ranges []ledger.Run
-	later  []Epoch // open epochs, whose coming instants may have rows
+	later  []Revision // open revisions, whose coming instants may have rows
 }
 
 // instants compares each job's instants with its rows.
@@ -43,7 +43,7 @@ func (c *check) ownRows(jobID string, a *account, at int64) {
 	}
 	if !a.due[at] && !c.Given[id] && !a.coming(at) {
 		r := c.rows[id]
-		c.add(Stray, id, "%s in epoch %d, planned %s", r.State, r.Epoch, stamp(r.PlannedAt))
+		c.add(Stray, id, "%s in revision %d, planned %s", r.State, r.Revision, stamp(r.PlannedAt))
 	}
 }
 
@@ -92,7 +92,7 @@ func (c *check) accounts() map[string]*account {
 		}
 		return accounts[id]
 	}
-	for _, e := range c.Epochs {
+	for _, e := range c.Revisions {
 		a := of(e.JobID)
 		for at := range e.Schedule.Due(e.From, e.To) {
 			a.due[at.Unix()] = true
@@ -104,7 +104,7 @@ func (c *check) accounts() map[string]*account {
 	for _, r := range c.Rows {
 		c.count(r)
 		switch {
-		case ledger.BesideSchedule(r.ID):
+		case ledger.AdHoc(r.ID):
 		case !r.Until.IsZero():
 			a := of(r.JobID)
 			a.ranges = append(a.ranges, r)

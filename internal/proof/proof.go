@@ -36,9 +36,9 @@ import (
 	"github.com/cronce/cronce/schedule"
 )
 
-// Epoch is a time in which one definition of a job was current: its instants in
+// Revision is a time in which one definition of a job was current: its instants in
 // (From, To] are due.
-type Epoch struct {
+type Revision struct {
 	JobID    string
 	Schedule *schedule.Schedule
 	From, To time.Time
@@ -82,16 +82,16 @@ type Request struct {
 
 // Evidence is what a harness hands the checker.
 type Evidence struct {
-	Epochs []Epoch
+	Revisions []Revision
 	// Rows are the ledger's rows, and those that were purged as they last were.
 	Rows []ledger.Run
 	// Given are the run-ids of instants that came from a platform's schedule;
-	// they may be in no epoch.
+	// they may be in no revision.
 	Given    map[string]bool
 	Effects  []Effect
 	Requests []Request
 	// Always are the jobs that every process declared at all times: their
-	// epochs follow one another without a gap.
+	// revisions follow one another without a gap.
 	Always []string
 	// Due: runs planned up to then have had time to end.
 	Due time.Time
@@ -144,9 +144,9 @@ const (
 	Stuck      Rule = "a run does not end"
 	Unfenced   Rule = "an outcome was recorded by somebody who did not hold the lease"
 	Overlapped Rule = "two runs of a job had its slot"
-	Unsettled  Rule = "a declared job has no epoch"
+	Unsettled  Rule = "a declared job has no revision"
 	Dropped    Rule = "a job was ended by a process that declares it"
-	Gap        Rule = "a job that was always declared had no epoch for a while"
+	Gap        Rule = "a job that was always declared had no revision for a while"
 	SentLate   Rule = "a call was sent after its run's sendBefore"
 	Slow       Rule = "a run took longer than its horizon and a lease"
 	Forgotten  Rule = "an attempt is not in its run's history"
@@ -244,16 +244,16 @@ func (c *check) requests() {
 	}
 }
 
-// gaps finds times for which a job has no epoch that should have one.
+// gaps finds times for which a job has no revision that should have one.
 func (c *check) gaps() {
 	for _, id := range c.Always {
-		var list []Epoch
-		for _, e := range c.Epochs {
+		var list []Revision
+		for _, e := range c.Revisions {
 			if e.JobID == id {
 				list = append(list, e)
 			}
 		}
-		slices.SortFunc(list, func(a, b Epoch) int { return a.From.Compare(b.From) })
+		slices.SortFunc(list, func(a, b Revision) int { return a.From.Compare(b.From) })
 		for i := 1; i < len(list); i++ {
 			if !list[i].From.Equal(list[i-1].To) {
 				c.add(Gap, id, "from %s to %s", stamp(list[i-1].To), stamp(list[i].From))

@@ -37,8 +37,8 @@ func good(t *testing.T) proof.Evidence {
 		t.Fatal(err)
 	}
 	e := proof.Evidence{
-		Epochs: []proof.Epoch{{JobID: "a", Schedule: s, From: midnight, To: minute(3), Open: true}},
-		Always: []string{"a"}, Due: minute(3),
+		Revisions: []proof.Revision{{JobID: "a", Schedule: s, From: midnight, To: minute(3), Open: true}},
+		Always:    []string{"a"}, Due: minute(3),
 	}
 	for n := 1; n <= 3; n++ {
 		e.Rows = append(e.Rows, succeeded(n))
@@ -81,7 +81,7 @@ func TestRules(t *testing.T) {
 		{proof.Lost, func(e *proof.Evidence) { e.Rows, e.Effects = e.Rows[1:], e.Effects[1:] }},
 		{proof.Doubled, func(e *proof.Evidence) { e.Rows = append(e.Rows, e.Rows[0]) }},
 		{proof.Doubled, func(e *proof.Evidence) {
-			e.Epochs[0].To = minute(6)
+			e.Revisions[0].To = minute(6)
 			e.Rows = append(e.Rows, missed(4, 6, 3), missed(5, 6, 2))
 		}},
 		{proof.Stray, func(e *proof.Evidence) {
@@ -90,7 +90,7 @@ func TestRules(t *testing.T) {
 			e.Rows = append(e.Rows, r)
 		}},
 		{proof.Miscounted, func(e *proof.Evidence) {
-			e.Epochs[0].To = minute(6)
+			e.Revisions[0].To = minute(6)
 			e.Rows = append(e.Rows, missed(4, 6, 2))
 		}},
 		{proof.Miscounted, func(e *proof.Evidence) { e.Rows = append(e.Rows, missed(2, 3, 1)) }},
@@ -108,7 +108,7 @@ func TestRules(t *testing.T) {
 			e.Requests = append(e.Requests, proof.Request{RunID: id(1), Text: "POST /b"})
 		}},
 		{proof.Stuck, func(e *proof.Evidence) { e.Rows[0].State = ledger.Retrying }},
-		{proof.Unsettled, func(e *proof.Evidence) { e.Epochs[0].Open = false }},
+		{proof.Unsettled, func(e *proof.Evidence) { e.Revisions[0].Open = false }},
 		{proof.SentLate, func(e *proof.Evidence) {
 			e.Lag, e.Requests[0].Sent = time.Second, e.Rows[0].SendBefore.Add(2*time.Second)
 		}},
@@ -167,10 +167,10 @@ func TestRules(t *testing.T) {
 			e.Removed = []proof.Removal{{Run: e.Rows[0], At: minute(11), Retention: time.Minute, DeadRetention: time.Hour}}
 		}},
 		{proof.Gap, func(e *proof.Evidence) {
-			later := e.Epochs[0]
-			e.Epochs[0].To, e.Epochs[0].Open = minute(1), false
+			later := e.Revisions[0]
+			e.Revisions[0].To, e.Revisions[0].Open = minute(1), false
 			later.From = minute(1).Add(time.Second)
-			e.Epochs = append(e.Epochs, later)
+			e.Revisions = append(e.Revisions, later)
 		}},
 	} {
 		t.Run(string(c.rule), func(t *testing.T) {
@@ -191,7 +191,7 @@ func TestWhatIsNoViolation(t *testing.T) {
 		change func(*proof.Evidence)
 	}{
 		{"a range row counts what has no row of its own", func(e *proof.Evidence) {
-			e.Epochs[0].To = minute(6)
+			e.Revisions[0].To = minute(6)
 			e.Rows = append(e.Rows, ledger.Run{
 				ID: jobs.RangeID("a", minute(2), minute(6)), JobID: "a", ScheduledAt: minute(2), Until: minute(6), Count: 3, State: ledger.Missed,
 			})
@@ -200,7 +200,7 @@ func TestWhatIsNoViolation(t *testing.T) {
 			e.Rows, e.Effects = append(e.Rows, succeeded(4)), append(e.Effects, effect(4))
 		}},
 		{"a platform's schedule is not the ledger's", func(e *proof.Evidence) {
-			e.Epochs[0].From = minute(1)
+			e.Revisions[0].From = minute(1)
 			e.Given = map[string]bool{id(1): true}
 		}},
 		{"a dead run's effect may have been made", func(e *proof.Evidence) { e.Rows[0].State = ledger.Dead }},

@@ -21,22 +21,22 @@ type verdict struct {
 }
 
 // kept is the row that was written for an instant just now, if it was.
-func (w *Witness) kept(ctx context.Context, in ledger.Instant, now time.Time) (ledger.Run, bool) {
+func (w *Witness) kept(ctx context.Context, in ledger.RunSpec, now time.Time) (ledger.Run, bool) {
 	r, _, err := w.Store.Get(ctx, in.RunID)
 	return r, err == nil && r.PlannedAt.Equal(now)
 }
 
 // verdicts looks at the rows that a plan has written.
 func (w *Witness) verdicts(ctx context.Context, p ledger.Plan, now time.Time) {
-	list := w.epochs[p.JobID]
+	list := w.revisions[p.JobID]
 	if len(list) == 0 {
 		return
 	}
 	v := verdict{
 		job: list[len(list)-1].job, planned: true, through: p.Through,
-		cut: len(p.Instants) >= planLimit, paused: w.paused[p.JobID],
+		cut: len(p.Runs) >= planLimit, paused: w.paused[p.JobID],
 	}
-	for _, in := range p.Instants {
+	for _, in := range p.Runs {
 		if r, ok := w.kept(ctx, in, now); ok {
 			v.Run, v.taken = r, len(w.open[p.JobID]) > 0
 			w.judge(v)
@@ -92,7 +92,7 @@ func (v verdict) caughtUp() bool {
 
 // opened notes that a new row has its job's slot or waits for it.
 func (w *Witness) opened(o ledger.Overlap, r ledger.Run) {
-	if !r.State.Finished() && o != ledger.OverlapAllow && !ledger.BesideSchedule(r.ID) {
+	if !r.State.Finished() && o != ledger.OverlapAllow && !ledger.AdHoc(r.ID) {
 		w.hold(r.JobID, r.ID)
 	}
 }

@@ -17,19 +17,19 @@ import (
 // do not say: which definition was current when, what was purged, who held
 // which lease. It answers as the ledger behind it does, one request at a time.
 type Witness struct {
-	Store
-	mu     sync.Mutex
-	known  map[string]jobs.Job // by job and hash
-	holds  map[string]bool     // process and job -> it declares the job
-	epochs map[string][]epoch
-	runs   map[string]*history
-	slots  map[string]string // job -> the run that was leased last with the slot
-	now    func() time.Time  // the ledger's clock
-	paused map[string]bool
-	open   map[string]map[string]bool // job -> its unfinished runs that have the slot or wait for it
-	claims int
-	alive  time.Time     // the latest heartbeat of any process
-	down   time.Duration // all times without one
+	ledger.Store
+	mu        sync.Mutex
+	known     map[string]jobs.Job // by job and hash
+	holds     map[string]bool     // process and job -> it declares the job
+	revisions map[string][]revision
+	runs      map[string]*history
+	slots     map[string]string // job -> the run that was leased last with the slot
+	now       func() time.Time  // the ledger's clock
+	paused    map[string]bool
+	open      map[string]map[string]bool // job -> its unfinished runs that have the slot or wait for it
+	claims    int
+	alive     time.Time     // the latest heartbeat of any process
+	down      time.Duration // all times without one
 
 	purged   []ledger.Run
 	removed  []Removal
@@ -38,8 +38,8 @@ type Witness struct {
 	seen     []Violation
 }
 
-type epoch struct {
-	Epoch
+type revision struct {
+	Revision
 	number int64
 	job    jobs.Job
 }
@@ -68,15 +68,15 @@ type mark struct {
 }
 
 // NewWitness stands before a ledger that reads this clock.
-func NewWitness(s Store, now func() time.Time) *Witness {
+func NewWitness(s ledger.Store, now func() time.Time) *Witness {
 	return &Witness{
-		Store: s, known: map[string]jobs.Job{}, holds: map[string]bool{}, epochs: map[string][]epoch{},
+		Store: s, known: map[string]jobs.Job{}, holds: map[string]bool{}, revisions: map[string][]revision{},
 		runs: map[string]*history{}, slots: map[string]string{}, now: now, alive: time.Now(), paused: map[string]bool{},
 		open: map[string]map[string]bool{}, attempts: map[string][]ledger.Attempt{}, renewed: map[string]int{},
 	}
 }
 
-// Evidence is what the Witness knows, with the ledger's rows. Epochs that have
+// Evidence is what the Witness knows, with the ledger's rows. Revisions that have
 // not ended reach up to now.
 func (w *Witness) Evidence(ctx context.Context, now time.Time) (Evidence, error) {
 	w.mu.Lock()
@@ -97,12 +97,12 @@ func (w *Witness) Evidence(ctx context.Context, now time.Time) (Evidence, error)
 		}
 		e.Attempts[r.ID] = append(e.Attempts[r.ID], list...)
 	}
-	for _, id := range slices.Sorted(maps.Keys(w.epochs)) {
-		for _, ep := range w.epochs[id] {
+	for _, id := range slices.Sorted(maps.Keys(w.revisions)) {
+		for _, ep := range w.revisions[id] {
 			if ep.Open {
 				ep.To = now
 			}
-			e.Epochs = append(e.Epochs, ep.Epoch)
+			e.Revisions = append(e.Revisions, ep.Revision)
 		}
 	}
 	return e, nil
@@ -113,7 +113,7 @@ func (w *Witness) Evidence(ctx context.Context, now time.Time) (Evidence, error)
 func (w *Witness) Instants(jobID string, from, to time.Time) (list []time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, e := range w.epochs[jobID] {
+	for _, e := range w.revisions[jobID] {
 		end := to
 		if !e.Open && e.To.Before(to) {
 			end = e.To
@@ -140,21 +140,21 @@ func (w *Witness) saw(rule Rule, of, what string, args ...any) {
 	w.seen = append(w.seen, Violation{rule, of, fmt.Sprintf(what, args...)})
 }
 
-// begin notes an epoch that a job has from now on.
+// begin notes an revision that a job has from now on.
 func (w *Witness) begin(at ledger.Position, hash string) {
-	list := w.epochs[at.JobID]
-	if n := len(list); hash == "" || n > 0 && list[n-1].number >= at.Epoch {
+	list := w.revisions[at.JobID]
+	if n := len(list); hash == "" || n > 0 && list[n-1].number >= at.Revision {
 		return
 	}
 	job := w.known[at.JobID+" "+hash]
-	w.epochs[at.JobID] = append(list, epoch{
-		Epoch{JobID: at.JobID, Schedule: job.Parsed(), From: at.Watermark, Open: true}, at.Epoch, job,
+	w.revisions[at.JobID] = append(list, revision{
+		Revision{JobID: at.JobID, Schedule: job.Parsed(), From: at.Watermark, Open: true}, at.Revision, job,
 	})
 }
 
-// end notes that a job's epoch ended.
+// end notes that a job's revision ended.
 func (w *Witness) end(jobID string, at time.Time) {
-	if list := w.epochs[jobID]; len(list) > 0 {
+	if list := w.revisions[jobID]; len(list) > 0 {
 		last := &list[len(list)-1]
 		last.Open, last.To = false, at
 	}
@@ -177,7 +177,7 @@ func (w *Witness) leased(work ...ledger.Work) {
 			h.first = h.begun.at
 		}
 		h.token, h.active, h.call, h.notBefore = l.Token, true, l.Call, time.Time{}
-		if !h.slotted || h.forced || ledger.BesideSchedule(l.RunID) {
+		if !h.slotted || h.forced || ledger.AdHoc(l.RunID) {
 			continue
 		}
 		if other := w.slots[l.JobID]; other != "" && other != l.RunID && w.run(other).active {

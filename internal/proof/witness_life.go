@@ -14,10 +14,10 @@ import (
 const silence = 10 * time.Second
 
 // Beat notes that something lives.
-func (w *Witness) Beat(ctx context.Context, process string) (ledger.Pulse, error) {
+func (w *Witness) Heartbeat(ctx context.Context, process string) (ledger.HeartbeatReply, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	got, err := w.Store.Beat(ctx, process)
+	got, err := w.Store.Heartbeat(ctx, process)
 	if err == nil {
 		m := w.mark()
 		w.alive, w.down = m.at, m.down
@@ -108,7 +108,7 @@ func (w *Witness) due(r ledger.Run, now time.Time) bool {
 	case ledger.Retrying:
 		return r.NextAt.Before(now) && w.renewed[r.ID] == 0
 	}
-	return r.NextAt.Before(now) && (!w.run(r.ID).slotted || ledger.BesideSchedule(r.ID))
+	return r.NextAt.Before(now) && (!w.run(r.ID).slotted || ledger.AdHoc(r.ID))
 }
 
 // Pause notes that a job's instants are to be skipped.

@@ -29,11 +29,11 @@ func (w *Witness) Declare(ctx context.Context, d ledger.Declaration) error {
 	return w.Store.Declare(ctx, d)
 }
 
-// Standings notes the epochs that it begins.
-func (w *Witness) Standings(ctx context.Context, version string) ([]ledger.Standing, error) {
+// Assignments notes the revisions that it begins.
+func (w *Witness) Assignments(ctx context.Context, version string) ([]ledger.JobAssignment, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	list, err := w.Store.Standings(ctx, version)
+	list, err := w.Store.Assignments(ctx, version)
 	for _, s := range list {
 		w.begin(s.Position, s.Hash)
 	}
@@ -63,7 +63,7 @@ func (w *Witness) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitte
 }
 
 func (w *Witness) admitted(p ledger.Plan, owner string) {
-	for _, in := range p.Instants {
+	for _, in := range p.Runs {
 		w.planned(in)
 	}
 	if p.Next == nil {
@@ -73,11 +73,11 @@ func (w *Witness) admitted(p ledger.Plan, owner string) {
 		w.saw(Dropped, p.JobID, "at %s", stamp(p.Through))
 	}
 	w.end(p.JobID, p.Through)
-	w.begin(ledger.Position{JobID: p.JobID, Epoch: p.Epoch + 1, Watermark: p.Through}, p.Next.Hash)
+	w.begin(ledger.Position{JobID: p.JobID, Revision: p.Revision + 1, Watermark: p.Through}, p.Next.Hash)
 }
 
 // planned notes whether a new run takes the slot; one that is there stands.
-func (w *Witness) planned(in ledger.Instant) {
+func (w *Witness) planned(in ledger.RunSpec) {
 	if _, there := w.runs[in.RunID]; !there && in.State == ledger.Planned {
 		w.run(in.RunID).slotted = in.Overlap != ledger.OverlapAllow
 	}
@@ -92,8 +92,8 @@ func (w *Witness) Enter(ctx context.Context, e ledger.Entry) (ledger.Entered, er
 		return got, err
 	}
 	if got.Inserted {
-		w.planned(e.Instant)
-		if !ledger.BesideSchedule(e.RunID) {
+		w.planned(e.RunSpec)
+		if !ledger.AdHoc(e.RunID) {
 			w.judge(verdict{Run: got.Run, paused: w.paused[e.JobID], taken: len(w.open[e.JobID]) > 0})
 		}
 		w.opened(e.Overlap, got.Run)
@@ -121,7 +121,7 @@ func (w *Witness) Claim(ctx context.Context, c ledger.Claim) (ledger.Claimed, er
 }
 
 // Record notes what was recorded, and by whom.
-func (w *Witness) Record(ctx context.Context, outcomes []ledger.Outcome) ([]ledger.Fate, error) {
+func (w *Witness) Record(ctx context.Context, outcomes []ledger.Outcome) ([]ledger.RecordResult, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	fates, err := w.Store.Record(ctx, outcomes)
@@ -174,7 +174,7 @@ func (w *Witness) Backfill(ctx context.Context, b ledger.Backfill) (ledger.Backf
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	waited := map[string]bool{}
-	for _, in := range b.Instants {
+	for _, in := range b.Runs {
 		r, _, err := w.Store.Get(ctx, in.RunID)
 		waited[in.RunID] = err == nil && r.State == ledger.Planned
 	}
@@ -182,7 +182,7 @@ func (w *Witness) Backfill(ctx context.Context, b ledger.Backfill) (ledger.Backf
 	if err != nil {
 		return got, err
 	}
-	for _, in := range b.Instants {
+	for _, in := range b.Runs {
 		if r, _, err := w.Store.Get(ctx, in.RunID); err == nil && r.Trigger == ledger.ByBackfill {
 			w.run(in.RunID).slotted = true
 			if r.State == ledger.Planned && !waited[in.RunID] {

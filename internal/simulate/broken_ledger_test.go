@@ -8,27 +8,26 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/executor"
-	"github.com/cronce/cronce/internal/proof"
 	"github.com/cronce/cronce/internal/simulate"
 	"github.com/cronce/cronce/ledger"
 )
 
 // store is a broken ledger. A Witness asks it one request at a time.
 type store struct {
-	proof.Store
+	ledger.Store
 	w       simulate.World
 	n       int // of requests that throw dice
 	admit   func(*store, context.Context, ledger.Admission) (ledger.Admitted, error)
 	claim   func(*store, context.Context, ledger.Claim) (ledger.Claimed, error)
 	enter   func(*store, context.Context, ledger.Entry) (ledger.Entered, error)
-	record  func(*store, context.Context, []ledger.Outcome) ([]ledger.Fate, error)
+	record  func(*store, context.Context, []ledger.Outcome) ([]ledger.RecordResult, error)
 	extend  func(*store, context.Context, []ledger.Lease, time.Duration) ([]ledger.Lease, error)
-	stand   func(*store, context.Context, string) ([]ledger.Standing, error)
+	stand   func(*store, context.Context, string) ([]ledger.JobAssignment, error)
 	holders map[string]string // run -> the token of its latest lease
 }
 
 func ledgerOf(breaks func(*store)) simulate.Options {
-	return simulate.Options{Ledger: func(inner proof.Store, w simulate.World) proof.Store {
+	return simulate.Options{Ledger: func(inner ledger.Store, w simulate.World) ledger.Store {
 		s := &store{Store: inner, w: w, holders: map[string]string{}}
 		breaks(s)
 		return s
@@ -73,7 +72,7 @@ func (s *store) Enter(ctx context.Context, e ledger.Entry) (got ledger.Entered, 
 	return got, err
 }
 
-func (s *store) Record(ctx context.Context, o []ledger.Outcome) ([]ledger.Fate, error) {
+func (s *store) Record(ctx context.Context, o []ledger.Outcome) ([]ledger.RecordResult, error) {
 	if s.record != nil {
 		return s.record(s, ctx, o)
 	}
@@ -87,11 +86,11 @@ func (s *store) Extend(ctx context.Context, l []ledger.Lease, d time.Duration) (
 	return s.Store.Extend(ctx, l, d)
 }
 
-func (s *store) Standings(ctx context.Context, version string) ([]ledger.Standing, error) {
+func (s *store) Assignments(ctx context.Context, version string) ([]ledger.JobAssignment, error) {
 	if s.stand != nil {
 		return s.stand(s, ctx, version)
 	}
-	return s.Store.Standings(ctx, version)
+	return s.Store.Assignments(ctx, version)
 }
 
 func (s *store) hold(work []ledger.Work) {
@@ -102,7 +101,7 @@ func (s *store) hold(work []ledger.Work) {
 
 // unfenced records for whoever asks.
 func unfenced(s *store) {
-	s.record = func(s *store, ctx context.Context, outcomes []ledger.Outcome) ([]ledger.Fate, error) {
+	s.record = func(s *store, ctx context.Context, outcomes []ledger.Outcome) ([]ledger.RecordResult, error) {
 		outcomes = slices.Clone(outcomes)
 		for i := range outcomes {
 			if token := s.holders[outcomes[i].RunID]; token != "" {
@@ -146,7 +145,7 @@ func tokenless(s *store) {
 		}
 		return s.Store.Extend(ctx, l, d)
 	}
-	s.record = func(s *store, ctx context.Context, outcomes []ledger.Outcome) ([]ledger.Fate, error) {
+	s.record = func(s *store, ctx context.Context, outcomes []ledger.Outcome) ([]ledger.RecordResult, error) {
 		outcomes = slices.Clone(outcomes)
 		for i := range outcomes {
 			outcomes[i].Token = any
@@ -188,7 +187,7 @@ func watermarkFirst(s *store) {
 		moved.Plans = nil
 		for _, p := range a.Plans {
 			if p.Next == nil {
-				p.Instants = nil
+				p.Runs = nil
 				moved.Plans = append(moved.Plans, p)
 			}
 		}
@@ -208,8 +207,8 @@ func anyPlan(s *store) {
 		again.Plans = nil
 		for _, p := range a.Plans {
 			for _, at := range got.Stale {
-				if at.JobID == p.JobID && at.Epoch > 0 && p.Next == nil {
-					p.Epoch, p.After = at.Epoch, at.Watermark
+				if at.JobID == p.JobID && at.Revision > 0 && p.Next == nil {
+					p.Revision, p.After = at.Revision, at.Watermark
 					p.Through = later(p.Through, at.Watermark)
 					again.Plans = append(again.Plans, p)
 				}
@@ -217,7 +216,7 @@ func anyPlan(s *store) {
 		}
 		more, err := s.Store.Admit(ctx, again)
 		got.Leased = append(got.Leased, more.Leased...)
-		if errors.Is(err, ledger.ErrBadInstant) { // of this plan's own making: its executor is to ask again
+		if errors.Is(err, ledger.ErrInvalidRun) { // of this plan's own making: its executor is to ask again
 			err = ledger.ErrUnavailable
 		}
 		return got, err
@@ -234,10 +233,10 @@ func later(a, b time.Time) time.Time {
 // forgetful lets every start plan from now on.
 func forgetful(s *store) {
 	anyPlan(s)
-	s.stand = func(s *store, ctx context.Context, version string) ([]ledger.Standing, error) {
-		list, err := s.Store.Standings(ctx, version)
+	s.stand = func(s *store, ctx context.Context, version string) ([]ledger.JobAssignment, error) {
+		list, err := s.Store.Assignments(ctx, version)
 		for i := range list {
-			if list[i].Epoch > 1 || s.often(2) {
+			if list[i].Revision > 1 || s.often(2) {
 				list[i].Watermark = later(list[i].Watermark, s.w.Now())
 			}
 		}
@@ -262,7 +261,7 @@ func hastyEdit(s *store) {
 		a.Plans = slices.Clone(a.Plans)
 		for i := range a.Plans {
 			if a.Plans[i].Next != nil {
-				a.Plans[i].Instants = nil
+				a.Plans[i].Runs = nil
 			}
 		}
 		return s.Store.Admit(ctx, a)
@@ -273,9 +272,9 @@ func hastyEdit(s *store) {
 func shortRange(s *store) {
 	s.admit = func(s *store, ctx context.Context, a ledger.Admission) (ledger.Admitted, error) {
 		for _, p := range a.Plans {
-			for i := range p.Instants {
-				if !p.Instants[i].Until.IsZero() {
-					p.Instants[i].Count--
+			for i := range p.Runs {
+				if !p.Runs[i].Until.IsZero() {
+					p.Runs[i].Count--
 				}
 			}
 		}
@@ -288,9 +287,9 @@ func slotless(s *store) {
 	s.admit = func(s *store, ctx context.Context, a ledger.Admission) (ledger.Admitted, error) {
 		a.Plans = slices.Clone(a.Plans)
 		for i := range a.Plans {
-			a.Plans[i].Instants = slices.Clone(a.Plans[i].Instants)
-			for k := range a.Plans[i].Instants {
-				a.Plans[i].Instants[k].Overlap = ledger.OverlapAllow
+			a.Plans[i].Runs = slices.Clone(a.Plans[i].Runs)
+			for k := range a.Plans[i].Runs {
+				a.Plans[i].Runs[k].Overlap = ledger.OverlapAllow
 			}
 		}
 		return s.Store.Admit(ctx, a)
@@ -302,8 +301,8 @@ func timeless(s *store) {
 	const ever = 10_000 * time.Hour
 	s.admit = func(s *store, ctx context.Context, a ledger.Admission) (ledger.Admitted, error) {
 		for _, p := range a.Plans {
-			for i := range p.Instants {
-				p.Instants[i].Call.Horizon = ever
+			for i := range p.Runs {
+				p.Runs[i].Call.Horizon = ever
 			}
 		}
 		return s.Store.Admit(ctx, a)
@@ -325,7 +324,7 @@ func unfrozen(s *store) {
 
 // optimist takes one failure in ten for a success.
 func optimist(s *store) {
-	s.record = func(s *store, ctx context.Context, outcomes []ledger.Outcome) ([]ledger.Fate, error) {
+	s.record = func(s *store, ctx context.Context, outcomes []ledger.Outcome) ([]ledger.RecordResult, error) {
 		outcomes = slices.Clone(outcomes)
 		for i := range outcomes {
 			if outcomes[i].State == ledger.Dead && s.often(10) {

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/executor"
-	"github.com/cronce/cronce/internal/proof"
 	"github.com/cronce/cronce/internal/simulate"
 	"github.com/cronce/cronce/ledger"
 )
@@ -27,7 +26,7 @@ func hopeless(inner executor.Caller, _ simulate.World) executor.Caller {
 // recording changes outcomes on their way into the rows.
 func recording(change func(*store, *ledger.Outcome)) func(*store) {
 	return func(s *store) {
-		s.record = func(s *store, ctx context.Context, outcomes []ledger.Outcome) ([]ledger.Fate, error) {
+		s.record = func(s *store, ctx context.Context, outcomes []ledger.Outcome) ([]ledger.RecordResult, error) {
 			outcomes = slices.Clone(outcomes)
 			for i := range outcomes {
 				change(s, &outcomes[i])
@@ -70,7 +69,7 @@ func impatientRetry(_ *store, o *ledger.Outcome) {
 }
 
 // oblivious keeps no attempt whose lease lapsed.
-type oblivious struct{ proof.Store }
+type oblivious struct{ ledger.Store }
 
 func (o oblivious) Get(ctx context.Context, id string) (ledger.Run, []ledger.Attempt, error) {
 	r, list, err := o.Store.Get(ctx, id)
@@ -79,7 +78,7 @@ func (o oblivious) Get(ctx context.Context, id string) (ledger.Run, []ledger.Att
 
 // hasty purges at once, what is dead and unseen too if unseen.
 type hasty struct {
-	proof.Store
+	ledger.Store
 	unseen bool
 }
 
@@ -91,23 +90,23 @@ func (h hasty) PurgeRuns(ctx context.Context, p ledger.Purge) (ledger.Purged, er
 }
 
 // restless does not know of pauses.
-type restless struct{ proof.Store }
+type restless struct{ ledger.Store }
 
 func (restless) Pause(context.Context, string, ledger.Actor) error { return nil }
 
-func behind[S proof.Store](s func(proof.Store) S) simulate.Options {
-	return simulate.Options{Ledger: func(inner proof.Store, _ simulate.World) proof.Store { return s(inner) }}
+func behind[S ledger.Store](s func(ledger.Store) S) simulate.Options {
+	return simulate.Options{Ledger: func(inner ledger.Store, _ simulate.World) ledger.Store { return s(inner) }}
 }
 
 // planning changes instants on their way into the rows.
-func planning(change func(*store, *ledger.Instant)) func(*store) {
+func planning(change func(*store, *ledger.RunSpec)) func(*store) {
 	return func(s *store) {
 		s.admit = func(s *store, ctx context.Context, a ledger.Admission) (ledger.Admitted, error) {
 			a.Plans = slices.Clone(a.Plans)
 			for i := range a.Plans {
-				a.Plans[i].Instants = slices.Clone(a.Plans[i].Instants)
-				for k := range a.Plans[i].Instants {
-					change(s, &a.Plans[i].Instants[k])
+				a.Plans[i].Runs = slices.Clone(a.Plans[i].Runs)
+				for k := range a.Plans[i].Runs {
+					change(s, &a.Plans[i].Runs[k])
 				}
 			}
 			return s.Store.Admit(ctx, a)
@@ -116,14 +115,14 @@ func planning(change func(*store, *ledger.Instant)) func(*store) {
 }
 
 // neverLate catches nothing up.
-func neverLate(_ *store, in *ledger.Instant) {
+func neverLate(_ *store, in *ledger.RunSpec) {
 	if in.Trigger == ledger.ByCatchUp {
 		in.State, in.Reason, in.Lease = ledger.Missed, ledger.CatchUpNone, false
 	}
 }
 
 // shy skips as if something ran.
-func shy(s *store, in *ledger.Instant) {
+func shy(s *store, in *ledger.RunSpec) {
 	if in.State == ledger.Planned && in.Overlap == ledger.OverlapAllow && s.often(10) {
 		in.State, in.Reason, in.Lease = ledger.Skipped, ledger.Overlapped, false
 	}

@@ -76,7 +76,7 @@ func (s *script) slotted(jobID string) (left []ledger.Run) {
 	})
 	s.must(err)
 	for _, r := range runs {
-		if !ledger.BesideSchedule(r.ID) {
+		if !ledger.AdHoc(r.ID) {
 			left = append(left, r)
 		}
 	}

@@ -68,8 +68,8 @@ func (w *world) invokeAlone(reg *jobs.Registry, j jobs.Job, at time.Time, r *ran
 		return false
 	}
 	defer end()
-	run, err := e.Drive(ctx, ledger.Entry{JobID: j.ID, Instant: ledger.Instant{
-		RunID: id, At: at, Count: 1, State: ledger.Planned, Trigger: ledger.BySchedule,
+	run, err := e.Drive(ctx, ledger.Entry{JobID: j.ID, RunSpec: ledger.RunSpec{
+		RunID: id, ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.BySchedule,
 		Overlap: ledger.OverlapAllow, Call: executor.CallFor(j, id, at), Lease: true,
 	}})
 	if err != nil || run.State != ledger.Succeeded {

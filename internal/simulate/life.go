@@ -131,7 +131,7 @@ func (s *script) complete(e *proof.Evidence, due time.Time) {
 	}
 	e.Always = s.always()
 	open := map[string]bool{}
-	for _, ep := range e.Epochs {
+	for _, ep := range e.Revisions {
 		open[ep.JobID] = open[ep.JobID] || ep.Open
 	}
 	for _, j := range s.Current().Jobs() {

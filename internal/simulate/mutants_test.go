@@ -7,6 +7,7 @@ import (
 
 	"github.com/cronce/cronce/internal/proof"
 	"github.com/cronce/cronce/internal/simulate"
+	"github.com/cronce/cronce/ledger"
 )
 
 // mutantLives is how many lives a broken part has to give itself away.
@@ -51,10 +52,10 @@ var mutants = []struct {
 	{"in progress is not refused", simulate.Options{Caller: hopeless}, []proof.Rule{proof.Unfounded}},
 	{"retries are counted", ledgerOf(recording(tireless)), []proof.Rule{proof.Tireless}},
 	{"a retry waits", ledgerOf(recording(impatientRetry)), []proof.Rule{proof.Hasty}},
-	{"a lapsed lease's attempt is kept", behind(func(s proof.Store) oblivious { return oblivious{s} }), []proof.Rule{proof.Forgotten}},
-	{"a purge keeps rows for their time", behind(func(s proof.Store) hasty { return hasty{s, false} }), []proof.Rule{proof.Purged}},
-	{"a purge keeps the dead until they are seen", behind(func(s proof.Store) hasty { return hasty{s, true} }), []proof.Rule{proof.Purged}},
-	{"a paused job does not run", behind(func(s proof.Store) restless { return restless{s} }), []proof.Rule{proof.Paused}},
+	{"a lapsed lease's attempt is kept", behind(func(s ledger.Store) oblivious { return oblivious{s} }), []proof.Rule{proof.Forgotten}},
+	{"a purge keeps rows for their time", behind(func(s ledger.Store) hasty { return hasty{s, false} }), []proof.Rule{proof.Purged}},
+	{"a purge keeps the dead until they are seen", behind(func(s ledger.Store) hasty { return hasty{s, true} }), []proof.Rule{proof.Purged}},
+	{"a paused job does not run", behind(func(s ledger.Store) restless { return restless{s} }), []proof.Rule{proof.Paused}},
 	{"what is late is caught up as its job says", ledgerOf(planning(neverLate)), []proof.Rule{proof.CatchUp}},
 	{"an instant is skipped for a run that there is", ledgerOf(planning(shy)), []proof.Rule{proof.Unasked}},
 	{"nothing is leased for a busy target", ledgerOf(eager), []proof.Rule{proof.Busy}},

@@ -80,8 +80,8 @@ func (w *world) invoke(j jobs.Job, eventTime time.Time, r *rand.Rand) bool {
 	}
 	id := jobs.RunID(j.ID, at)
 	run, err := w.drive(w.Current(), "lambda", between(r, 10*time.Second, time.Minute), ledger.Entry{
-		JobID: j.ID, Instant: ledger.Instant{
-			RunID: id, At: at, Count: 1, State: ledger.Planned, Trigger: ledger.BySchedule,
+		JobID: j.ID, RunSpec: ledger.RunSpec{
+			RunID: id, ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.BySchedule,
 			Overlap: ledger.Overlap(j.Overlap), Call: executor.CallFor(j, id, at), Lease: true,
 		},
 	})

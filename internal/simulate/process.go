@@ -191,8 +191,8 @@ func (p *process) Declare(ctx context.Context, d ledger.Declaration) error {
 	return err
 }
 
-func (p *process) Beat(ctx context.Context, id string) (ledger.Pulse, error) {
-	got, err := through(ctx, p, "beat", func() (ledger.Pulse, error) { return p.ledger.Beat(ctx, id) })
+func (p *process) Heartbeat(ctx context.Context, id string) (ledger.HeartbeatReply, error) {
+	got, err := through(ctx, p, "beat", func() (ledger.HeartbeatReply, error) { return p.ledger.Heartbeat(ctx, id) })
 	got.Now = p.told(got.Now)
 	return got, err
 }
@@ -202,8 +202,8 @@ func (p *process) Retire(ctx context.Context, id string) error {
 	return err
 }
 
-func (p *process) Standings(ctx context.Context, version string) ([]ledger.Standing, error) {
-	return through(ctx, p, "standings", func() ([]ledger.Standing, error) { return p.ledger.Standings(ctx, version) })
+func (p *process) Assignments(ctx context.Context, version string) ([]ledger.JobAssignment, error) {
+	return through(ctx, p, "assignments", func() ([]ledger.JobAssignment, error) { return p.ledger.Assignments(ctx, version) })
 }
 
 func (p *process) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitted, error) {
@@ -232,8 +232,8 @@ func (p *process) Extend(ctx context.Context, l []ledger.Lease, d time.Duration)
 	return through(ctx, p, "extend", func() ([]ledger.Lease, error) { return p.ledger.Extend(ctx, l, d) })
 }
 
-func (p *process) Record(ctx context.Context, o []ledger.Outcome) ([]ledger.Fate, error) {
-	return through(ctx, p, "record", func() ([]ledger.Fate, error) { return p.ledger.Record(ctx, o) })
+func (p *process) Record(ctx context.Context, o []ledger.Outcome) ([]ledger.RecordResult, error) {
+	return through(ctx, p, "record", func() ([]ledger.RecordResult, error) { return p.ledger.Record(ctx, o) })
 }
 
 func (p *process) Get(ctx context.Context, runID string) (run ledger.Run, attempts []ledger.Attempt, err error) {

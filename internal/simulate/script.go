@@ -237,12 +237,12 @@ func (s *script) backfill() {
 	b := ledger.Backfill{JobID: id, Actor: ledger.Actor{By: "op", Why: "simulated"}, DryRun: s.IntN(8) == 0}
 	for _, at := range s.options.Instants(s.witness, j, from, to) {
 		run := jobs.RunID(id, at)
-		b.Instants = append(b.Instants, ledger.Instant{
-			RunID: run, At: at, Count: 1, State: ledger.Planned, Trigger: ledger.ByBackfill,
+		b.Runs = append(b.Runs, ledger.RunSpec{
+			RunID: run, ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.ByBackfill,
 			Overlap: ledger.OverlapQueue, Call: executor.CallFor(j, run, at),
 		})
 	}
-	if len(b.Instants) == 0 {
+	if len(b.Runs) == 0 {
 		return
 	}
 	got, err := s.ledger.Backfill(context.Background(), b)
@@ -258,8 +258,8 @@ func (s *script) trigger() {
 	}
 	at := s.Now().Truncate(time.Second)
 	id := jobs.RunIDWithToken(j.ID, at, fmt.Sprint("t", s.IntN(1e9)))
-	entry := ledger.Entry{JobID: j.ID, Actor: ledger.Actor{By: "op", Why: "simulated"}, Instant: ledger.Instant{
-		RunID: id, At: at, Count: 1, State: ledger.Planned, Trigger: ledger.ByOperator,
+	entry := ledger.Entry{JobID: j.ID, Actor: ledger.Actor{By: "op", Why: "simulated"}, RunSpec: ledger.RunSpec{
+		RunID: id, ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.ByOperator,
 		Overlap: ledger.OverlapAllow, Call: executor.CallFor(j, id, at), Lease: s.IntN(2) == 0,
 	}}
 	limit := between(s.Rand, time.Second, time.Minute)

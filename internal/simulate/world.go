@@ -29,7 +29,7 @@ import (
 // Options put broken parts into the system, to see whether the checker tells.
 // Their zero value is the product as it is.
 type Options struct {
-	Ledger func(proof.Store, World) proof.Store         // before the ledger, for every process
+	Ledger func(ledger.Store, World) ledger.Store       // before the ledger, for every process
 	Caller func(executor.Caller, World) executor.Caller // before the network, of every process
 	Asks   func(executor.Ledger, World) executor.Ledger // what an executor asks of its ledger
 	// Key makes a call's idempotency key; default its run-id.
@@ -92,7 +92,7 @@ type world struct {
 	weather weather
 	memory  *memory.Ledger
 	witness *proof.Witness
-	ledger  proof.Store // the witness, for processes
+	ledger  ledger.Store // the witness, for processes
 	targets map[string]*target
 	tasks   sync.WaitGroup // what goes on beside the script: calls at targets, events
 
@@ -127,7 +127,7 @@ func newWorld(seed uint64, o Options) *world {
 		w.options.Key = func(c executor.Call, _ World) string { return c.RunID }
 	}
 	w.weather = forecast(w.Dice("weather", 0))
-	var inner proof.Store = w.memory
+	var inner ledger.Store = w.memory
 	if o.Ledger != nil {
 		inner = o.Ledger(inner, w)
 	}

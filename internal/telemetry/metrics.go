@@ -39,7 +39,7 @@ var latencies = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5
 func NewMetrics() *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
-		instants: newPerJob("cronce_instants_total", "Instants admitted to the ledger by this process, by state.", "job", "state"),
+		instants: newPerJob("cronce_scheduled_times_total", "Scheduled times added to the ledger by this process, by state.", "job", "state"),
 		runs:     newPerJob("cronce_runs_total", "Outcomes recorded by this process, by the state that they led to.", "job", "state", "reason"),
 		attempts: counter("cronce_attempts_total", "Calls made, by answer and HTTP status (0: none).", "target", "answer", "status"),
 		late:     counter("cronce_records_refused_total", "Outcomes refused by the ledger because the lease was lost.", "job"),
@@ -98,8 +98,8 @@ func (m *Metrics) Answered(w ledger.Work, a executor.Answer, took time.Duration)
 	m.took.WithLabelValues(w.Call.Target).Observe(took.Seconds())
 }
 
-func (m *Metrics) Settled(o ledger.Outcome, jobID string, fate ledger.Fate) {
-	if fate == ledger.Late {
+func (m *Metrics) Settled(o ledger.Outcome, jobID string, fate ledger.RecordResult) {
+	if fate == ledger.Fenced {
 		m.late.WithLabelValues(jobID).Inc()
 		return
 	}

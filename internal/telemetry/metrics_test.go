@@ -29,13 +29,13 @@ func TestEachJobHasItsCounts(t *testing.T) {
 	m.Admitted("rent", ledger.Planned, 1)
 	m.Settled(ledger.Outcome{State: ledger.Succeeded}, "pay", ledger.Recorded)
 	m.Settled(ledger.Outcome{State: ledger.Dead, Reason: ledger.Permanent}, "pay", ledger.Recorded)
-	m.Settled(ledger.Outcome{State: ledger.Succeeded}, "rent", ledger.Late)
+	m.Settled(ledger.Outcome{State: ledger.Succeeded}, "rent", ledger.Fenced)
 	text := scrape(t, m)
 	for _, line := range []string{
-		"# TYPE cronce_instants_total counter",
-		`cronce_instants_total{job="pay",state="planned"} 3`,
-		`cronce_instants_total{job="pay",state="missed"} 500`,
-		`cronce_instants_total{job="rent",state="planned"} 1`,
+		"# TYPE cronce_scheduled_times_total counter",
+		`cronce_scheduled_times_total{job="pay",state="planned"} 3`,
+		`cronce_scheduled_times_total{job="pay",state="missed"} 500`,
+		`cronce_scheduled_times_total{job="rent",state="planned"} 1`,
 		`cronce_runs_total{job="pay",reason="",state="succeeded"} 1`,
 		`cronce_runs_total{job="pay",reason="permanent",state="dead"} 1`,
 		`cronce_records_refused_total{job="rent"} 1`,

@@ -9,10 +9,10 @@ import (
 )
 
 var admitCases = []testCase{
-	{"a job never seen before begins at epoch 1 with the watermark now", beginsNow},
+	{"a job never seen before begins at revision 1 with the watermark now", beginsNow},
 	{"each instant has one row and the watermark moves with it", admitsOnce},
 	{"a plan from an old watermark is refused and told where to plan from", staleWatermark},
-	{"a plan of another epoch is refused", staleEpoch},
+	{"a plan of another revision is refused", staleRevision},
 	{"a watermark never moves back", neverBack},
 	{"nothing is admitted before its time", neverEarly},
 	{"a plan of an unknown job is refused", unknownPlan},
@@ -31,13 +31,13 @@ var admitCases = []testCase{
 
 func beginsNow(b *bed) {
 	b.declare("p1", "v1", "j")
-	pulse, err := b.Beat(b.ctx, "p1")
+	pulse, err := b.Heartbeat(b.ctx, "p1")
 	b.must(err)
-	s := b.standings("v1")["j"]
-	if s.Epoch != 1 || s.Watermark.Before(pulse.Now) || s.Hash != "v1" || s.Winner != "v1" {
-		b.Errorf("standing %+v, want epoch 1 of v1 with a watermark not before %s", s, pulse.Now)
+	s := b.assignments("v1")["j"]
+	if s.Revision != 1 || s.Watermark.Before(pulse.Now) || s.Hash != "v1" || s.Desired != "v1" {
+		b.Errorf("standing %+v, want revision 1 of v1 with a watermark not before %s", s, pulse.Now)
 	}
-	if again := b.standings("v1")["j"]; !reflect.DeepEqual(again, s) {
+	if again := b.assignments("v1")["j"]; !reflect.DeepEqual(again, s) {
 		b.Errorf("the job was begun again: %+v after %+v", again, s)
 	}
 }
@@ -47,7 +47,7 @@ func admitsOnce(b *bed) {
 	j.admit(j.planned(0, ledger.OverlapAllow), j.planned(1, ledger.OverlapAllow))
 	for i := range 2 {
 		r := b.is(j.id(i), ledger.Planned, "")
-		if !r.ScheduledAt.Equal(j.at(i)) || r.Count != 1 || r.Epoch != j.Epoch || r.JobID != "j" || r.Trigger != ledger.BySchedule {
+		if !r.ScheduledAt.Equal(j.at(i)) || r.Count != 1 || r.Revision != j.Revision || r.JobID != "j" || r.Trigger != ledger.BySchedule {
 			b.Errorf("row %+v", r)
 		}
 		if !r.NextAt.Equal(j.at(i)) || r.PlannedAt.IsZero() || !r.SendBefore.IsZero() || r.Attempt != 0 {
@@ -78,18 +78,18 @@ func staleWatermark(b *bed) {
 	j := b.job("j")
 	j.admit(j.planned(0, ledger.OverlapAllow))
 	p := b.refused(j.plan(1, j.leased(0, ledger.OverlapAllow), j.leased(1, ledger.OverlapAllow)))
-	if p.JobID != "j" || p.Epoch != j.Epoch || !p.Watermark.Equal(j.at(0)) {
-		b.Errorf("position %+v, want epoch %d, watermark %s", p, j.Epoch, j.at(0))
+	if p.JobID != "j" || p.Revision != j.Revision || !p.Watermark.Equal(j.at(0)) {
+		b.Errorf("position %+v, want revision %d, watermark %s", p, j.Revision, j.at(0))
 	}
 	b.is(j.id(0), ledger.Planned, "")
 }
 
-func staleEpoch(b *bed) {
+func staleRevision(b *bed) {
 	j := b.job("j")
-	for _, epoch := range []int64{j.Epoch - 1, j.Epoch + 1} {
+	for _, revision := range []int64{j.Revision - 1, j.Revision + 1} {
 		p := j.plan(0, j.leased(0, ledger.OverlapAllow))
-		p.Epoch = epoch
-		if got := b.refused(p); got.Epoch != j.Epoch || !got.Watermark.Equal(j.Watermark) {
+		p.Revision = revision
+		if got := b.refused(p); got.Revision != j.Revision || !got.Watermark.Equal(j.Watermark) {
 			b.Errorf("position %+v, want %+v", got, j.Position)
 		}
 	}
@@ -108,25 +108,25 @@ func neverBack(b *bed) {
 func neverEarly(b *bed) {
 	j := b.job("j")
 	p := b.refused(j.plan(70, j.leased(0, ledger.OverlapAllow), j.leased(70, ledger.OverlapAllow)))
-	if !p.Watermark.Equal(j.Watermark) || p.Epoch != j.Epoch {
+	if !p.Watermark.Equal(j.Watermark) || p.Revision != j.Revision {
 		b.Errorf("position %+v, want %+v", p, j.Position)
 	}
 }
 
 func unknownPlan(b *bed) {
-	j := &job{bed: b, Position: ledger.Position{JobID: "nobody", Epoch: 1, Watermark: time.Now().Add(-time.Hour)}}
-	if p := b.refused(j.plan(0, j.planned(0, ledger.OverlapAllow))); p.JobID != "nobody" || p.Epoch != 0 {
+	j := &job{bed: b, Position: ledger.Position{JobID: "nobody", Revision: 1, Watermark: time.Now().Add(-time.Hour)}}
+	if p := b.refused(j.plan(0, j.planned(0, ledger.OverlapAllow))); p.JobID != "nobody" || p.Revision != 0 {
 		b.Errorf("position %+v, want only the job's name", p)
 	}
 }
 
 func plansApart(b *bed) {
 	b.declare("p1", "v1", "a", "b")
-	b.standings("v1")
+	b.assignments("v1")
 	b.pass(time.Hour)
 	ja, jb := b.now("a"), b.now("b")
 	old := ja.plan(0, ja.planned(0, ledger.OverlapAllow))
-	old.Epoch++
+	old.Revision++
 	got, err := b.Admit(b.ctx, b.admission(old, jb.plan(0, jb.leased(0, ledger.OverlapAllow))))
 	b.must(err)
 	if len(got.Stale) != 1 || got.Stale[0].JobID != "a" || !slices.Equal(runIDs(got.Leased), []string{jb.id(0)}) {
@@ -203,10 +203,10 @@ func watermarkExact(b *bed) {
 func verdictRows(b *bed) {
 	j := b.job("j")
 	old := j.missed(1)
-	old.State, old.Reason = ledger.Superseded, ledger.NewerInstant
+	old.State, old.Reason = ledger.Superseded, ledger.NewerRun
 	j.admit(j.missed(0), old)
 	b.is(j.id(0), ledger.Missed, ledger.CatchUpWindow)
-	r := b.is(j.id(1), ledger.Superseded, ledger.NewerInstant)
+	r := b.is(j.id(1), ledger.Superseded, ledger.NewerRun)
 	if r.FinishedAt.IsZero() || !r.NextAt.IsZero() || !r.StartedAt.IsZero() || r.Count != 1 {
 		b.Errorf("row %+v, want one that finished and never started", r)
 	}
@@ -257,9 +257,9 @@ func planEvents(b *bed) {
 func manyAdmitted(b *bed) {
 	ids := jobIDs(50)
 	b.declare("p1", "v1", ids...)
-	b.standings("v1")
+	b.assignments("v1")
 	b.pass(time.Hour)
-	at := b.standings("v1")
+	at := b.assignments("v1")
 	var plans []ledger.Plan
 	for _, id := range ids {
 		j := &job{bed: b, Position: at[id].Position}

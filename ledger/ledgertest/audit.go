@@ -141,7 +141,7 @@ func auditBackfill(b *bed) {
 	j.admit(j.missed(0), j.rangeOf(1, 3))
 	fill := ledger.Backfill{JobID: "j", Actor: who("ann", "outage"), DryRun: true}
 	for i := range 3 {
-		fill.Instants = append(fill.Instants, j.planned(i, ledger.OverlapQueue))
+		fill.Runs = append(fill.Runs, j.planned(i, ledger.OverlapQueue))
 	}
 	for range 2 {
 		_, err := b.Backfill(b.ctx, fill)

@@ -15,8 +15,8 @@ var backfillCases = []testCase{
 	{"a dry run counts the same and changes nothing", backfillDry},
 	{"never planned and purged instants are refused", backfillRefused},
 	{"an instant at or before purgedBefore is refused though its row is left", backfillPurged},
-	{"in a range row of an earlier epoch an instant is refused, one with a row of its own is not", backfillEarlierEpoch},
-	{"an ended job's last epoch is its current one", backfillEnded},
+	{"in a range row of an earlier revision an instant is refused, one with a row of its own is not", backfillEarlierRevision},
+	{"an ended job's last revision is its current one", backfillEnded},
 	{"a row of its own goes before the range that it lies in", backfillOwnInRange},
 	{"backfilled runs wait for the slot, oldest first, whatever the overlap", backfillQueued},
 	{"a scheduled instant is skipped while a backfill goes on", backfillThenSkip},
@@ -39,7 +39,7 @@ func (j *job) backfill(dry bool, is ...int) ledger.Backfilled {
 	j.Helper()
 	b := ledger.Backfill{JobID: j.JobID, Actor: ledger.Actor{By: "ann", Why: "outage"}, DryRun: dry}
 	for _, i := range is {
-		b.Instants = append(b.Instants, j.planned(i, ledger.OverlapAllow))
+		b.Runs = append(b.Runs, j.planned(i, ledger.OverlapAllow))
 	}
 	got, err := j.Backfill(j.ctx, b)
 	j.must(err)
@@ -51,7 +51,7 @@ func (j *job) filled(i int) {
 	j.Helper()
 	r := j.is(j.id(i), ledger.Planned, "")
 	if r.Trigger != ledger.ByBackfill || r.By != "ann" || r.Why != "outage" || r.Count != 1 || !r.Until.IsZero() ||
-		!r.FinishedAt.IsZero() || !r.ScheduledAt.Equal(j.at(i)) || r.Epoch != j.Epoch {
+		!r.FinishedAt.IsZero() || !r.ScheduledAt.Equal(j.at(i)) || r.Revision != j.Revision {
 		j.Errorf("row %+v", r)
 	}
 	j.sameCall("backfilled", r.Call, call(j.JobID))
@@ -60,7 +60,7 @@ func (j *job) filled(i int) {
 func backfills(b *bed) {
 	j := b.job("j")
 	old := j.missed(1)
-	old.State, old.Reason = ledger.Superseded, ledger.NewerInstant
+	old.State, old.Reason = ledger.Superseded, ledger.NewerRun
 	got := j.admit(j.missed(0), old, j.leased(2, ledger.OverlapSkip), j.planned(3, ledger.OverlapSkip), j.planned(4, ledger.OverlapAllow))
 	b.is(j.id(3), ledger.Skipped, ledger.Overlapped)
 	b.canceled(j.id(4))
@@ -137,7 +137,7 @@ func backfillPurged(b *bed) {
 	b.purge(ledger.Purge{})
 	b.canceled(j.id(0))
 	j.fill(ledger.Backfilled{Refused: 1}, 0)
-	b.is(j.id(0), ledger.Canceled, ledger.ByHand)
+	b.is(j.id(0), ledger.Canceled, ledger.CanceledByOperator)
 }
 
 func backfillOwnInRange(b *bed) {
@@ -155,9 +155,9 @@ func backfillOwnInRange(b *bed) {
 	}
 }
 
-// backfillEarlierEpoch: instant 0 has a row of its own, 1 was taken out of the
-// range from 1 to 3 before the edit, and the new epoch has a range from 4 to 5.
-func backfillEarlierEpoch(b *bed) {
+// backfillEarlierRevision: instant 0 has a row of its own, 1 was taken out of the
+// range from 1 to 3 before the edit, and the new revision has a range from 4 to 5.
+func backfillEarlierRevision(b *bed) {
 	j := b.job("j")
 	j.admit(j.missed(0), j.rangeOf(1, 3))
 	j.fill(ledger.Backfilled{Planned: 1}, 1)
@@ -174,10 +174,10 @@ func backfillEarlierEpoch(b *bed) {
 	j.filled(1)
 	k.filled(0)
 	if r := b.is(j.rangeID(1, 3), ledger.Missed, ledger.CatchUpWindow); r.Count != 2 {
-		b.Errorf("the earlier epoch's range counts %d, want its 2 still", r.Count)
+		b.Errorf("the earlier revision's range counts %d, want its 2 still", r.Count)
 	}
 	if r := b.get(k.rangeID(0, 1)); r.Count != 1 {
-		b.Errorf("the current epoch's range counts %d, want the 1 that is left", r.Count)
+		b.Errorf("the current revision's range counts %d, want the 1 that is left", r.Count)
 	}
 	if n := len(b.all("j")); n != 5 {
 		b.Errorf("%d rows, want 3 instants and 2 ranges", n)
@@ -222,7 +222,7 @@ func (j *job) backfillWith(path string) ledger.Backfilled {
 	j.Helper()
 	in := j.planned(0, ledger.OverlapSkip)
 	in.Call.Path = path
-	got, err := j.Backfill(j.ctx, ledger.Backfill{JobID: j.JobID, Instants: []ledger.Instant{in}, Actor: ledger.Actor{By: "ann", Why: "outage"}})
+	got, err := j.Backfill(j.ctx, ledger.Backfill{JobID: j.JobID, Runs: []ledger.RunSpec{in}, Actor: ledger.Actor{By: "ann", Why: "outage"}})
 	j.must(err)
 	return got
 }
@@ -256,7 +256,7 @@ func backfillExpired(b *bed) {
 	if got := j.backfillWith("/v2"); got.Refused != 1 {
 		b.Errorf("backfilled %+v, want it refused", got)
 	}
-	b.is(j.id(0), ledger.Canceled, ledger.ByHand)
+	b.is(j.id(0), ledger.Canceled, ledger.CanceledByOperator)
 }
 
 func backfillPaused(b *bed) {

@@ -21,7 +21,7 @@ const (
 type bed struct {
 	*testing.T
 	ctx context.Context
-	Store
+	ledger.Store
 	opened Opened
 	tokens int
 }
@@ -38,7 +38,7 @@ func (b *bed) pass(d time.Duration) {
 }
 
 // second is another replica's handle on the same data.
-func (b *bed) second() Store {
+func (b *bed) second() ledger.Store {
 	b.Helper()
 	if b.opened.Second == nil {
 		return b.Store
@@ -83,15 +83,15 @@ func (b *bed) declare(process, version string, ids ...string) {
 	}))
 }
 
-// standings are those that a process of this version sees, by job.
-func (b *bed) standings(version string) map[string]ledger.Standing {
+// assignments are those that a process of this version sees, by job.
+func (b *bed) assignments(version string) map[string]ledger.JobAssignment {
 	b.Helper()
-	list, err := b.Standings(b.ctx, version)
+	list, err := b.Assignments(b.ctx, version)
 	b.must(err)
-	m := map[string]ledger.Standing{}
+	m := map[string]ledger.JobAssignment{}
 	for _, s := range list {
 		if _, twice := m[s.JobID]; twice {
-			b.Errorf("Standings lists %s twice", s.JobID)
+			b.Errorf("Assignments lists %s twice", s.JobID)
 		}
 		m[s.JobID] = s
 	}
@@ -102,7 +102,7 @@ func (b *bed) standings(version string) map[string]ledger.Standing {
 func (b *bed) job(id string) *job {
 	b.Helper()
 	b.declare("process-of-"+id, "v1-of-"+id, id)
-	b.standings("v1-of-" + id)
+	b.assignments("v1-of-" + id)
 	b.pass(time.Hour)
 	return b.now(id)
 }
@@ -110,9 +110,9 @@ func (b *bed) job(id string) *job {
 // now reads where a job stands, beginning none.
 func (b *bed) now(id string) *job {
 	b.Helper()
-	s, ok := b.standings("")[id]
+	s, ok := b.assignments("")[id]
 	if !ok {
-		b.Fatalf("Standings does not list %s", id)
+		b.Fatalf("Assignments does not list %s", id)
 	}
 	return &job{bed: b, Position: s.Position}
 }

@@ -23,10 +23,10 @@ var definitionCases = []testCase{
 }
 
 // stands checks a job's current definition and its winner.
-func (b *bed) stands(id, hash, winner string) ledger.Standing {
+func (b *bed) stands(id, hash, winner string) ledger.JobAssignment {
 	b.Helper()
-	s, ok := b.standings("")[id]
-	if !ok || s.Hash != hash || s.Winner != winner {
+	s, ok := b.assignments("")[id]
+	if !ok || s.Hash != hash || s.Desired != winner {
 		b.Errorf("standing %+v, want %q with winner %q", s, hash, winner)
 	}
 	if body := string(s.Body); hash != winner && body != `{"hash":"`+hash+`"}` {
@@ -39,15 +39,15 @@ func (b *bed) stands(id, hash, winner string) ledger.Standing {
 func (b *bed) begun(id string) *job {
 	b.Helper()
 	b.declare("p1", "v1", id)
-	b.standings("v1")
+	b.assignments("v1")
 	b.pass(time.Hour)
 	b.beat("p1")
 	return b.now(id)
 }
 
-func (b *bed) beat(process string) ledger.Pulse {
+func (b *bed) beat(process string) ledger.HeartbeatReply {
 	b.Helper()
-	p, err := b.Beat(b.ctx, process)
+	p, err := b.Heartbeat(b.ctx, process)
 	b.must(err)
 	return p
 }
@@ -58,7 +58,7 @@ func otherRegistry(b *bed) {
 	if !errors.Is(err, ledger.ErrOtherRegistry) {
 		b.Errorf("declared by another registry: %v, want ErrOtherRegistry", err)
 	}
-	if _, err := b.Beat(b.ctx, "p2"); !errors.Is(err, ledger.ErrNotFound) {
+	if _, err := b.Heartbeat(b.ctx, "p2"); !errors.Is(err, ledger.ErrNotFound) {
 		b.Errorf("a refused process has a heartbeat: %v", err)
 	}
 	b.declare("p3", "v1", "j")
@@ -103,7 +103,7 @@ func retired(b *bed) {
 	if p := b.beat("p1"); !slices.Equal(p.Living, []string{"v1"}) {
 		b.Errorf("living %v, want v1", p.Living)
 	}
-	if _, err := b.Beat(b.ctx, "p2"); !errors.Is(err, ledger.ErrNotFound) {
+	if _, err := b.Heartbeat(b.ctx, "p2"); !errors.Is(err, ledger.ErrNotFound) {
 		b.Errorf("heartbeat of a retired process: %v, want ErrNotFound", err)
 	}
 }
@@ -140,34 +140,34 @@ func livingVersions(b *bed) {
 func beginsWithWinner(b *bed) {
 	b.declare("p1", "v1", "j")
 	b.declare("p2", "v2", "j")
-	s := b.standings("v1")["j"]
-	if s.JobID != "j" || s.Hash != "" || s.Winner != "v2" {
+	s := b.assignments("v1")["j"]
+	if s.JobID != "j" || s.Hash != "" || s.Desired != "v2" {
 		b.Errorf("standing %+v, want one that waits for v2", s)
 	}
-	if s := b.standings("v2")["j"]; s.Hash != "v2" || s.Epoch != 1 {
-		b.Errorf("standing %+v, want epoch 1 of v2", s)
+	if s := b.assignments("v2")["j"]; s.Hash != "v2" || s.Revision != 1 {
+		b.Errorf("standing %+v, want revision 1 of v2", s)
 	}
 }
 
 func begunOnce(b *bed) {
 	ids := jobIDs(20)
 	b.declare("p1", "v1", ids...)
-	stores := []Store{b.Store, b.second(), b.second()}
+	stores := []ledger.Store{b.Store, b.second(), b.second()}
 	var wg sync.WaitGroup
 	for _, s := range stores {
 		wg.Go(func() {
-			if _, err := s.Standings(b.ctx, "v1"); err != nil {
+			if _, err := s.Assignments(b.ctx, "v1"); err != nil {
 				b.Error(err)
 			}
 		})
 	}
 	wg.Wait()
-	got := b.standings("v1")
+	got := b.assignments("v1")
 	for _, id := range ids {
-		if got[id].Epoch != 1 {
-			b.Errorf("%s is in epoch %d, want 1", id, got[id].Epoch)
+		if got[id].Revision != 1 {
+			b.Errorf("%s is in revision %d, want 1", id, got[id].Revision)
 		}
-		if n := len(b.events(id, ledger.EpochBegun)); n != 1 {
+		if n := len(b.events(id, ledger.RevisionBegun)); n != 1 {
 			b.Errorf("%s was begun %d times", id, n)
 		}
 	}

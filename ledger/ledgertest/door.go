@@ -16,24 +16,24 @@ var doorCases = []testCase{
 
 func fractions(b *bed) {
 	for _, d := range []time.Duration{time.Nanosecond, 500 * time.Millisecond, time.Second - 1} {
-		b.closed(func(in *ledger.Instant) { in.At = in.At.Add(d) })
+		b.closed(func(in *ledger.RunSpec) { in.ScheduledAt = in.ScheduledAt.Add(d) })
 	}
 }
 
 func foreignIDs(b *bed) {
-	b.closed(func(in *ledger.Instant) { in.At = in.At.Add(time.Second) })
-	b.closed(func(in *ledger.Instant) { in.RunID = "other" + in.RunID[1:] })
-	b.closed(func(in *ledger.Instant) { in.RunID += "~" })
+	b.closed(func(in *ledger.RunSpec) { in.ScheduledAt = in.ScheduledAt.Add(time.Second) })
+	b.closed(func(in *ledger.RunSpec) { in.RunID = "other" + in.RunID[1:] })
+	b.closed(func(in *ledger.RunSpec) { in.RunID += "~" })
 }
 
 func unsendableIDs(b *bed) {
 	for _, token := range []string{"\x00", "\xff", "a b", "é", string(make([]byte, 10<<20))} {
-		b.closed(func(in *ledger.Instant) { in.RunID += "~" + token })
+		b.closed(func(in *ledger.RunSpec) { in.RunID += "~" + token })
 	}
 }
 
 // closed spoils the second of two instants, and finds every door closed to it.
-func (b *bed) closed(spoil func(*ledger.Instant)) {
+func (b *bed) closed(spoil func(*ledger.RunSpec)) {
 	b.Helper()
 	j := b.job("j")
 	good, bad := j.leased(0, ledger.OverlapAllow), j.leased(1, ledger.OverlapAllow)
@@ -43,13 +43,13 @@ func (b *bed) closed(spoil func(*ledger.Instant)) {
 		"Admit": func() error { _, err := b.Admit(b.ctx, b.admission(j.plan(5, good, bad))); return err },
 		"Enter": func() error { _, err := b.Enter(b.ctx, j.entry(bad)); return err },
 		"Backfill": func() error {
-			_, err := b.Backfill(b.ctx, ledger.Backfill{JobID: "j", Instants: []ledger.Instant{good, bad}})
+			_, err := b.Backfill(b.ctx, ledger.Backfill{JobID: "j", Runs: []ledger.RunSpec{good, bad}})
 			return err
 		},
 	}
 	for name, door := range doors {
-		if err := door(); !errors.Is(err, ledger.ErrBadInstant) || errors.Is(err, ledger.ErrUnavailable) {
-			b.Errorf("%s of %.80q at %s: %v, want ErrBadInstant", name, bad.RunID, bad.At, err)
+		if err := door(); !errors.Is(err, ledger.ErrInvalidRun) || errors.Is(err, ledger.ErrUnavailable) {
+			b.Errorf("%s of %.80q at %s: %v, want ErrInvalidRun", name, bad.RunID, bad.ScheduledAt, err)
 		}
 	}
 	if after := j.next().Watermark; !after.Equal(before) || len(b.all("j")) != runs {
@@ -68,8 +68,8 @@ func outsidePlan(b *bed) {
 		"beyond": k.plan(1, k.rangeOf(0, 2)),
 	} {
 		_, err := b.Admit(b.ctx, b.admission(j.plan(0, j.planned(0, ledger.OverlapAllow)), p))
-		if !errors.Is(err, ledger.ErrBadInstant) {
-			b.Errorf("an instant %s its plan: %v, want ErrBadInstant", name, err)
+		if !errors.Is(err, ledger.ErrInvalidRun) {
+			b.Errorf("an instant %s its plan: %v, want ErrInvalidRun", name, err)
 		}
 	}
 	if rows := append(b.all("j"), b.all("k")...); len(rows) != 0 || !j.next().Watermark.Equal(j.Watermark) {

@@ -27,12 +27,12 @@ var enterCases = []testCase{
 	{"an entry that needs no slot, or whose job is paused, does not yield", enteredWithoutYield},
 	{"an instant that has not come yet waits for its time", enteredEarly},
 	{"an instant that was purged is refused, ~ work is not", enteredPurged},
-	{"a job that the ledger does not know is entered without an epoch", enteredUnknown},
+	{"a job that the ledger does not know is entered without an revision", enteredUnknown},
 }
 
 // entry is an instant from outside the planner.
-func (j *job) entry(in ledger.Instant) ledger.Entry {
-	return ledger.Entry{JobID: j.JobID, Instant: in, Owner: "p1", Token: j.token(), LeaseFor: lease}
+func (j *job) entry(in ledger.RunSpec) ledger.Entry {
+	return ledger.Entry{JobID: j.JobID, RunSpec: in, Owner: "p1", Token: j.token(), LeaseFor: lease}
 }
 
 // beside is a trigger at the first instant, with its own id.
@@ -68,7 +68,7 @@ func triggered(b *bed) {
 		SendBefore: got.Now.Add(horizon), LeasedUntil: got.Now.Add(lease), Token: e.Token, Call: call("j"),
 	}})
 	r := b.is(e.RunID, ledger.Running, "")
-	if r.Epoch != 0 || r.By != "ann" || r.Why != "month end" || r.Count != 1 {
+	if r.Revision != 0 || r.By != "ann" || r.Why != "month end" || r.Count != 1 {
 		b.Errorf("row %+v", r)
 	}
 }
@@ -208,11 +208,11 @@ func enteredUnknown(b *bed) {
 	jobs, err := b.Jobs(b.ctx)
 	b.must(err)
 	i := slices.IndexFunc(jobs, func(s ledger.JobStatus) bool { return s.JobID == "new" })
-	if i < 0 || !jobs[i].Ended || jobs[i].Epoch != 0 {
-		b.Errorf("jobs %+v, want new, ended, without an epoch", jobs)
+	if i < 0 || !jobs[i].Ended || jobs[i].Revision != 0 {
+		b.Errorf("jobs %+v, want new, ended, without an revision", jobs)
 	}
 	b.declare("p1", "v1", "new")
-	if s := b.standings("v1")["new"]; s.Epoch != 1 || s.Watermark.Before(j.at(2)) {
-		b.Errorf("standing %+v, want epoch 1 from now", s)
+	if s := b.assignments("v1")["new"]; s.Revision != 1 || s.Watermark.Before(j.at(2)) {
+		b.Errorf("standing %+v, want revision 1 from now", s)
 	}
 }

@@ -65,7 +65,7 @@ func purgeProcesses(b *bed) {
 	b.beat("p2")
 	b.pass(2 * time.Minute)
 	b.forgets(ledger.PurgedHistory{Processes: 1})
-	if _, err := b.Beat(b.ctx, "p1"); !errors.Is(err, ledger.ErrNotFound) {
+	if _, err := b.Heartbeat(b.ctx, "p1"); !errors.Is(err, ledger.ErrNotFound) {
 		b.Errorf("a forgotten process: %v, want ErrNotFound", err)
 	}
 	b.declare("p1", "v1", "j")
@@ -73,7 +73,7 @@ func purgeProcesses(b *bed) {
 	if p := b.beat("p1"); p.Processes != 2 {
 		b.Errorf("%+v: want both alive again", p)
 	}
-	b.standings("v1")
+	b.assignments("v1")
 	b.stands("j", "v1", "v1")
 }
 
@@ -119,9 +119,9 @@ func purgeEndedJob(b *bed) {
 		b.Errorf("%+v: the job's row stays", s)
 	}
 	b.declare("p2", "v1", "j")
-	b.standings("v1")
-	if s := b.stands("j", "v1", "v1"); s.Epoch != 2 {
-		b.Errorf("%+v: want its second epoch", s)
+	b.assignments("v1")
+	if s := b.stands("j", "v1", "v1"); s.Revision != 2 {
+		b.Errorf("%+v: want its second revision", s)
 	}
 }
 
@@ -165,15 +165,15 @@ func purgeVersions(b *bed) {
 			b.Errorf("%+v: want %d names gone", got, want)
 		}
 	}
-	b.standings("v3")
+	b.assignments("v3")
 	b.stands("a", "v3", "v3")
 }
 
 // purgeWhileDeclaring: processes come, live and go while everything that nobody
 // needs is purged at once. Each finds its definitions as long as it lives.
 func purgeWhileDeclaring(b *bed) {
-	stores := []Store{b.Store, b.second(), b.second()}
-	b.each(stores, 2, func(s Store, token string) error {
+	stores := []ledger.Store{b.Store, b.second(), b.second()}
+	b.each(stores, 2, func(s ledger.Store, token string) error {
 		for i := range 6 {
 			process, version := token+strconv.Itoa(i), "v"+strconv.Itoa(i%2)
 			err := s.Declare(b.ctx, ledger.Declaration{
@@ -185,11 +185,11 @@ func purgeWhileDeclaring(b *bed) {
 			if _, err := s.PurgeHistory(b.ctx, ledger.HistoryPurge{}); err != nil {
 				return err
 			}
-			list, err := s.Standings(b.ctx, version)
+			list, err := s.Assignments(b.ctx, version)
 			if err != nil {
 				return err
 			}
-			if !slices.ContainsFunc(list, func(s ledger.Standing) bool { return s.JobID == "j" && s.Winner != "" }) {
+			if !slices.ContainsFunc(list, func(s ledger.JobAssignment) bool { return s.JobID == "j" && s.Desired != "" }) {
 				return errors.New("a living process's definition is gone: " + version)
 			}
 			if err := s.Retire(b.ctx, process); err != nil {

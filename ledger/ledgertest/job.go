@@ -36,30 +36,30 @@ func call(jobID string) ledger.Call {
 }
 
 // planned is the i-th instant, to run on time.
-func (j *job) planned(i int, o ledger.Overlap) ledger.Instant {
-	return ledger.Instant{
-		RunID: j.id(i), At: j.at(i), Count: 1, State: ledger.Planned,
+func (j *job) planned(i int, o ledger.Overlap) ledger.RunSpec {
+	return ledger.RunSpec{
+		RunID: j.id(i), ScheduledAt: j.at(i), Count: 1, State: ledger.Planned,
 		Trigger: ledger.BySchedule, Overlap: o, Call: call(j.JobID),
 	}
 }
 
 // leased is planned, to start in the admission.
-func (j *job) leased(i int, o ledger.Overlap) ledger.Instant {
+func (j *job) leased(i int, o ledger.Overlap) ledger.RunSpec {
 	in := j.planned(i, o)
 	in.Lease = true
 	return in
 }
 
 // missed is one instant that comes too late.
-func (j *job) missed(i int) ledger.Instant {
-	return ledger.Instant{
-		RunID: j.id(i), At: j.at(i), Count: 1,
+func (j *job) missed(i int) ledger.RunSpec {
+	return ledger.RunSpec{
+		RunID: j.id(i), ScheduledAt: j.at(i), Count: 1,
 		State: ledger.Missed, Reason: ledger.CatchUpWindow, Trigger: ledger.BySchedule,
 	}
 }
 
 // rangeOf is a range row over the i-th to the k-th instant.
-func (j *job) rangeOf(i, k int) ledger.Instant {
+func (j *job) rangeOf(i, k int) ledger.RunSpec {
 	in := j.missed(i)
 	in.RunID, in.Until, in.Count = j.rangeID(i, k), j.at(k), k-i+1
 	return in
@@ -70,8 +70,8 @@ func (j *job) rangeID(i, k int) string {
 }
 
 // plan is the job's instants up to the i-th.
-func (j *job) plan(through int, ins ...ledger.Instant) ledger.Plan {
-	return ledger.Plan{JobID: j.JobID, Epoch: j.Epoch, After: j.Watermark, Through: j.at(through), Instants: ins}
+func (j *job) plan(through int, ins ...ledger.RunSpec) ledger.Plan {
+	return ledger.Plan{JobID: j.JobID, Revision: j.Revision, After: j.Watermark, Through: j.at(through), Runs: ins}
 }
 
 // admission is one beat of process p1.
@@ -81,15 +81,15 @@ func (b *bed) admission(plans ...ledger.Plan) ledger.Admission {
 
 // admit makes a plan through the last of its instants, which must be admitted,
 // and moves the job on: i still counts from the watermark before.
-func (j *job) admit(ins ...ledger.Instant) ledger.Admitted {
+func (j *job) admit(ins ...ledger.RunSpec) ledger.Admitted {
 	j.Helper()
 	last := ins[len(ins)-1]
-	through := last.At
+	through := last.ScheduledAt
 	if !last.Until.IsZero() {
 		through = last.Until
 	}
 	got, err := j.Admit(j.ctx, j.admission(ledger.Plan{
-		JobID: j.JobID, Epoch: j.Epoch, After: j.Watermark, Through: through, Instants: ins,
+		JobID: j.JobID, Revision: j.Revision, After: j.Watermark, Through: through, Runs: ins,
 	}))
 	j.must(err)
 	if len(got.Stale) != 0 {

@@ -40,7 +40,7 @@ func live(b *bed, seed uint64) {
 		ids = append(ids, string(o))
 	}
 	b.declare("p1", "v1", ids...)
-	b.standings("v1")
+	b.assignments("v1")
 	b.pass(time.Hour)
 	for _, id := range ids {
 		l.jobs = append(l.jobs, b.now(id))
@@ -61,7 +61,7 @@ func (l *life) plan() {
 	i := l.IntN(len(l.jobs))
 	j, from := l.jobs[i], l.planned[i]
 	through := from + l.IntN(4)
-	var ins []ledger.Instant
+	var ins []ledger.RunSpec
 	for k := from; k <= through; k++ {
 		switch l.IntN(6) {
 		case 0:
@@ -77,7 +77,7 @@ func (l *life) plan() {
 	}
 	now := j.next()
 	got, err := l.Admit(l.ctx, l.admission(ledger.Plan{
-		JobID: j.JobID, Epoch: now.Epoch, After: now.Watermark, Through: j.at(through), Instants: ins,
+		JobID: j.JobID, Revision: now.Revision, After: now.Watermark, Through: j.at(through), Runs: ins,
 	}))
 	l.must(err)
 	early := j.at(through).After(got.Now)
@@ -127,7 +127,7 @@ func (l *life) finish() {
 	o := []ledger.Outcome{
 		succeeded(w), dead(w, ledger.Exhausted), retrying(w, 0), retrying(w, time.Minute), unsent(w, 0),
 	}[l.IntN(5)]
-	want := ledger.Late
+	want := ledger.Fenced
 	if l.holder[w.RunID] == w.Token {
 		want = ledger.Recorded
 		delete(l.holder, w.RunID)
@@ -207,7 +207,7 @@ func (l *life) check() {
 				l.Errorf("%s went from %s to %s", r.ID, was, r.State)
 			}
 			l.states[r.ID] = r.State
-			if ledger.BesideSchedule(r.ID) {
+			if ledger.AdHoc(r.ID) {
 				continue
 			}
 			if own[r.ScheduledAt] && r.Until.IsZero() {

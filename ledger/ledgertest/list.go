@@ -127,7 +127,7 @@ func listPages(b *bed) {
 	for _, tok := range []string{"a", "b", "C", "d"} { // five runs at one instant
 		b.entered(j.beside(tok))
 	}
-	var ins []ledger.Instant
+	var ins []ledger.RunSpec
 	for i := range 20 {
 		ins = append(ins, j.planned(i, ledger.OverlapAllow))
 	}
@@ -188,7 +188,7 @@ func jobStatuses(b *bed) {
 	if len(jobs) != 2 || jobs[0].JobID != "a" || jobs[1].JobID != "b" {
 		b.Fatalf("jobs %+v, want a and b", jobs)
 	}
-	if s := jobs[0]; s.LastRun != nil || s.Ended || s.Epoch != 1 || s.Watermark.IsZero() {
+	if s := jobs[0]; s.LastRun != nil || s.Ended || s.Revision != 1 || s.Watermark.IsZero() {
 		b.Errorf("status %+v, want one that has not run", s)
 	}
 	if s := jobs[1]; s.LastRun == nil || s.LastRun.ID != j.id(1) {

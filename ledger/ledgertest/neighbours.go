@@ -33,7 +33,7 @@ func (b *bed) neighbours() []*job {
 // besideAt is a trigger at the i-th instant.
 func (j *job) besideAt(i int, token string) ledger.Entry {
 	e := j.beside(token)
-	e.RunID, e.At, e.Lease = j.id(i)+"~"+token, j.at(i), false
+	e.RunID, e.ScheduledAt, e.Lease = j.id(i)+"~"+token, j.at(i), false
 	return e
 }
 

@@ -83,7 +83,7 @@ func (b *bed) unchanged(got ledger.Acted, err error) func(ids ...string) {
 func (b *bed) canceled(id string) {
 	b.Helper()
 	b.changed(b.Cancel(b.ctx, act(id)))(id)
-	if r := b.is(id, ledger.Canceled, ledger.ByHand); r.FinishedAt.IsZero() || r.LeasedBy != "" || !r.NextAt.IsZero() {
+	if r := b.is(id, ledger.Canceled, ledger.CanceledByOperator); r.FinishedAt.IsZero() || r.LeasedBy != "" || !r.NextAt.IsZero() {
 		b.Errorf("a canceled run is finished: %+v", r)
 	}
 }
@@ -255,7 +255,7 @@ func redriveSlot(b *bed) {
 func (b *bed) deaths(n int) *job {
 	b.Helper()
 	j := b.job("j")
-	var ins []ledger.Instant
+	var ins []ledger.RunSpec
 	for i := range n {
 		ins = append(ins, j.planned(i, ledger.OverlapQueue))
 	}

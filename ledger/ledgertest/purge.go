@@ -194,7 +194,7 @@ func purgeTied(b *bed) {
 	b.pass(10 * time.Minute)
 	p := ledger.Purge{Retention: time.Minute, DeadRetention: time.Hour, Batch: 1}
 	first := b.purge(p)
-	if first.Runs != 1 || !first.More || len(first.Next.Found) != 3 || !first.Next.After.Equal(j.besideAt(0, "a").At) {
+	if first.Runs != 1 || !first.More || len(first.Next.Found) != 3 || !first.Next.After.Equal(j.besideAt(0, "a").ScheduledAt) {
 		b.Fatalf("%+v: want one deleted and the three others of its time found", first)
 	}
 	revived := act(first.Next.Found[1])
@@ -247,7 +247,7 @@ func purgeTimeless(b *bed) {
 	var ids []string
 	for _, at := range []time.Time{time.Unix(0, 0), time.Unix(-1, 0), time.Date(1, 1, 1, 0, 0, 1, 0, time.UTC)} {
 		e := j.beside("x")
-		e.At, e.RunID = at, runID("j", at)+"~x"
+		e.ScheduledAt, e.RunID = at, runID("j", at)+"~x"
 		b.record(succeeded(*b.entered(e).Work))
 		ids = append(ids, e.RunID)
 	}

@@ -29,12 +29,12 @@ func jobIDs(n int) []string {
 }
 
 // fleet begins n jobs and returns replicas to work on them.
-func (b *bed) fleet(jobs, replicas int) []Store {
+func (b *bed) fleet(jobs, replicas int) []ledger.Store {
 	b.Helper()
 	b.declare("p1", "v1", jobIDs(jobs)...)
-	b.standings("v1")
+	b.assignments("v1")
 	b.pass(time.Hour)
-	stores := []Store{b.Store}
+	stores := []ledger.Store{b.Store}
 	for len(stores) < replicas {
 		stores = append(stores, b.second())
 	}
@@ -42,7 +42,7 @@ func (b *bed) fleet(jobs, replicas int) []Store {
 }
 
 // each runs f once for every replica, workers times at once.
-func (b *bed) each(stores []Store, workers int, f func(s Store, token string) error) {
+func (b *bed) each(stores []ledger.Store, workers int, f func(s ledger.Store, token string) error) {
 	b.Helper()
 	var wg sync.WaitGroup
 	for i, s := range stores {
@@ -62,9 +62,9 @@ const beats = 3
 
 // plansAt makes each job's plan for one round from where it stood: in an order
 // of its own, as replicas differ.
-func plansAt(standings []ledger.Standing, round int, o ledger.Overlap) []ledger.Plan {
+func plansAt(assignments []ledger.JobAssignment, round int, o ledger.Overlap) []ledger.Plan {
 	var plans []ledger.Plan
-	for _, s := range standings {
+	for _, s := range assignments {
 		first := &job{Position: s.Position}
 		plans = append(plans, first.plan(round, first.leased(round, o)))
 	}
@@ -76,12 +76,12 @@ func plansAt(standings []ledger.Standing, round int, o ledger.Overlap) []ledger.
 // round after round.
 func racePlans(b *bed) {
 	stores := b.fleet(300, 3)
-	begun, err := b.Standings(b.ctx, "v1")
+	begun, err := b.Assignments(b.ctx, "v1")
 	b.must(err)
 	var mu sync.Mutex
 	leased := map[string]int{}
 	for round := range beats {
-		b.each(stores, 4, func(s Store, token string) error {
+		b.each(stores, 4, func(s ledger.Store, token string) error {
 			plans := plansAt(begun, round, ledger.OverlapAllow)
 			for i := range plans {
 				if round > 0 {
@@ -121,7 +121,7 @@ func (b *bed) onceEach(given map[string]int, n int) {
 
 func raceClaims(b *bed) {
 	stores := b.fleet(40, 3)
-	begun, err := b.Standings(b.ctx, "v1")
+	begun, err := b.Assignments(b.ctx, "v1")
 	b.must(err)
 	var plans []ledger.Plan
 	for _, s := range begun {
@@ -133,7 +133,7 @@ func raceClaims(b *bed) {
 	b.must(err)
 	var mu sync.Mutex
 	leased := map[string]int{}
-	b.each(stores, 3, func(s Store, token string) error {
+	b.each(stores, 3, func(s ledger.Store, token string) error {
 		for empty := 0; empty < 3; {
 			got, err := s.Claim(b.ctx, ledger.Claim{Owner: token, Token: token, Limit: 7, LeaseFor: time.Hour})
 			if err != nil {
@@ -155,12 +155,12 @@ func raceClaims(b *bed) {
 
 func raceEntries(b *bed) {
 	j := b.job("j")
-	stores := []Store{b.Store, b.second(), b.second()}
+	stores := []ledger.Store{b.Store, b.second(), b.second()}
 	var mu sync.Mutex
 	inserted, leased := 0, 0
 	for i := range 10 {
-		b.each(stores, 2, func(s Store, token string) error {
-			e := ledger.Entry{JobID: "j", Instant: j.leased(i, ledger.OverlapAllow), Owner: token, Token: token, LeaseFor: lease}
+		b.each(stores, 2, func(s ledger.Store, token string) error {
+			e := ledger.Entry{JobID: "j", RunSpec: j.leased(i, ledger.OverlapAllow), Owner: token, Token: token, LeaseFor: lease}
 			got, err := s.Enter(b.ctx, e)
 			mu.Lock()
 			defer mu.Unlock()
@@ -180,7 +180,7 @@ func raceEntries(b *bed) {
 
 func racePlanEntry(b *bed) {
 	j := b.job("j")
-	stores := []Store{b.Store, b.second(), b.second()}
+	stores := []ledger.Store{b.Store, b.second(), b.second()}
 	for range 8 {
 		leased := map[string]int{}
 		var mu sync.Mutex
@@ -192,13 +192,13 @@ func racePlanEntry(b *bed) {
 			}
 		}
 		in := j.leased(0, ledger.OverlapAllow)
-		b.each(stores, 2, func(s Store, token string) error {
+		b.each(stores, 2, func(s ledger.Store, token string) error {
 			if strings.HasSuffix(token, "0") {
 				got, err := s.Admit(b.ctx, ledger.Admission{Plans: []ledger.Plan{j.plan(0, in)}, Owner: token, Token: token, LeaseFor: lease})
 				give(got.Leased...)
 				return err
 			}
-			got, err := s.Enter(b.ctx, ledger.Entry{JobID: "j", Instant: in, Owner: token, Token: token, LeaseFor: lease})
+			got, err := s.Enter(b.ctx, ledger.Entry{JobID: "j", RunSpec: in, Owner: token, Token: token, LeaseFor: lease})
 			if got.Work != nil {
 				give(*got.Work)
 			}
@@ -214,7 +214,7 @@ func raceTakeover(b *bed) {
 	b.pass(lease + time.Second)
 	var mu sync.Mutex
 	taken := map[string]int{}
-	b.each([]Store{b.Store, b.second(), b.second()}, 3, func(s Store, token string) error {
+	b.each([]ledger.Store{b.Store, b.second(), b.second()}, 3, func(s ledger.Store, token string) error {
 		got, err := s.Claim(b.ctx, ledger.Claim{Owner: token, Token: token, Limit: 10, LeaseFor: lease})
 		mu.Lock()
 		defer mu.Unlock()
@@ -234,7 +234,7 @@ func raceTakeover(b *bed) {
 func raceAll(b *bed) {
 	const jobs, instants = 20, 5
 	stores := b.fleet(jobs, 3)
-	begun, err := b.Standings(b.ctx, "v1")
+	begun, err := b.Assignments(b.ctx, "v1")
 	b.must(err)
 	var mu sync.Mutex
 	running, ran := map[string]bool{}, map[string]int{}
@@ -251,7 +251,7 @@ func raceAll(b *bed) {
 			}
 		}
 	}
-	b.each(stores, 2, func(s Store, token string) error {
+	b.each(stores, 2, func(s ledger.Store, token string) error {
 		for until := time.Now().Add(time.Minute); time.Now().Before(until); {
 			mu.Lock()
 			done := len(ran) == jobs*instants
@@ -262,7 +262,7 @@ func raceAll(b *bed) {
 			var plans []ledger.Plan
 			for _, st := range begun {
 				j := &job{Position: st.Position}
-				var ins []ledger.Instant
+				var ins []ledger.RunSpec
 				for i := range instants {
 					ins = append(ins, j.leased(i, ledger.OverlapQueue))
 				}

@@ -28,13 +28,13 @@ const mixedInstants = 40
 
 func raceMixed(b *bed) {
 	stores := b.fleet(8, 3)
-	begun, err := b.Standings(b.ctx, "v1")
+	begun, err := b.Assignments(b.ctx, "v1")
 	b.must(err)
 	m := &mixed{bed: b, first: map[string]*job{}, running: map[string]bool{}, given: map[string]int{}, skipped: map[ledger.Reason]int{}}
 	for _, s := range begun {
 		m.first[s.JobID] = &job{bed: b, Position: s.Position}
 	}
-	b.each(stores, 3, func(s Store, _ string) error {
+	b.each(stores, 3, func(s ledger.Store, _ string) error {
 		for until := time.Now().Add(2 * time.Minute); time.Now().Before(until); {
 			if done, err := m.turn(s); done || err != nil {
 				return err
@@ -46,7 +46,7 @@ func raceMixed(b *bed) {
 }
 
 // turn does one thing of each kind, and reports whether all is done.
-func (m *mixed) turn(s Store) (done bool, err error) {
+func (m *mixed) turn(s ledger.Store) (done bool, err error) {
 	jobs, err := s.Jobs(m.ctx)
 	if err != nil {
 		return false, err
@@ -102,7 +102,7 @@ func (m *mixed) turn(s Store) (done bool, err error) {
 }
 
 // instant is a job's i-th, of which everybody says the same.
-func (m *mixed) instant(jobID string, i int) ledger.Instant {
+func (m *mixed) instant(jobID string, i int) ledger.RunSpec {
 	return m.first[jobID].leased(i, m.overlap(jobID, i))
 }
 
@@ -112,21 +112,21 @@ func (m *mixed) overlap(jobID string, i int) ledger.Overlap {
 
 func (m *mixed) plan(at ledger.Position, next int) ledger.Plan {
 	last := min(next+rand.IntN(4), mixedInstants) - 1 // of none, at times
-	p := ledger.Plan{JobID: at.JobID, Epoch: at.Epoch, After: at.Watermark, Through: at.Watermark}
+	p := ledger.Plan{JobID: at.JobID, Revision: at.Revision, After: at.Watermark, Through: at.Watermark}
 	for i := next; i <= last; i++ {
 		in := m.instant(at.JobID, i)
 		in.Lease = rand.IntN(4) > 0
-		p.Instants, p.Through = append(p.Instants, in), in.At
+		p.Runs, p.Through = append(p.Runs, in), in.ScheduledAt
 	}
 	return p
 }
 
-func (m *mixed) event(s Store, jobID string, i int) error {
+func (m *mixed) event(s ledger.Store, jobID string, i int) error {
 	if i >= mixedInstants {
 		return nil
 	}
 	token := fmt.Sprint("event-", m.tokens.Add(1))
-	got, err := s.Enter(m.ctx, ledger.Entry{JobID: jobID, Instant: m.instant(jobID, i), Owner: token, Token: token, LeaseFor: time.Hour})
+	got, err := s.Enter(m.ctx, ledger.Entry{JobID: jobID, RunSpec: m.instant(jobID, i), Owner: token, Token: token, LeaseFor: time.Hour})
 	if err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (m *mixed) event(s Store, jobID string, i int) error {
 	return m.work(s, []ledger.Work{*got.Work})
 }
 
-func (m *mixed) pauses(s Store) error {
+func (m *mixed) pauses(s ledger.Store) error {
 	switch rand.IntN(12) {
 	case 0:
 		return s.Pause(m.ctx, "job-001", ledger.Actor{By: "ann", Why: "race"})
@@ -158,7 +158,7 @@ func (m *mixed) skip(n map[ledger.Reason]int) {
 }
 
 // work does all of it at once, and looks whether it has the slot alone.
-func (m *mixed) work(s Store, work []ledger.Work) error {
+func (m *mixed) work(s ledger.Store, work []ledger.Work) error {
 	m.hold(work, true)
 	m.hold(work, false)
 	var outcomes []ledger.Outcome

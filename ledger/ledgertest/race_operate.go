@@ -17,7 +17,7 @@ func raceRedrive(b *bed) {
 	j, _ := b.died("j")
 	var mu sync.Mutex
 	n := 0
-	b.each([]Store{b.Store, b.second(), b.second()}, 2, func(s Store, _ string) error {
+	b.each([]ledger.Store{b.Store, b.second(), b.second()}, 2, func(s ledger.Store, _ string) error {
 		a := act(j.id(0))
 		a.Force = true
 		got, err := s.Redrive(b.ctx, a)
@@ -37,11 +37,11 @@ func raceBackfill(b *bed) {
 	j.admit(j.rangeOf(0, instants-1))
 	fill := ledger.Backfill{JobID: "j", Actor: ledger.Actor{By: "ann", Why: "outage"}}
 	for i := range instants {
-		fill.Instants = append(fill.Instants, j.planned(i, ledger.OverlapSkip))
+		fill.Runs = append(fill.Runs, j.planned(i, ledger.OverlapSkip))
 	}
 	var mu sync.Mutex
 	planned := 0
-	b.each([]Store{b.Store, b.second(), b.second()}, 2, func(s Store, _ string) error {
+	b.each([]ledger.Store{b.Store, b.second(), b.second()}, 2, func(s ledger.Store, _ string) error {
 		got, err := s.Backfill(b.ctx, fill)
 		mu.Lock()
 		defer mu.Unlock()
@@ -58,17 +58,17 @@ func raceBackfill(b *bed) {
 // one order everywhere.
 func raceOperators(b *bed) {
 	stores := b.fleet(10, 3)
-	b.each(stores, 3, func(s Store, token string) error {
+	b.each(stores, 3, func(s ledger.Store, token string) error {
 		all := ledger.Act{Actor: ledger.Actor{By: token, Why: "race"}, Force: true}
 		var held []ledger.Work
 		moves := []func(round int) error{
 			func(int) error {
-				standings, err := s.Standings(b.ctx, "v1")
+				assignments, err := s.Assignments(b.ctx, "v1")
 				if err != nil {
 					return err
 				}
 				got, err := s.Admit(b.ctx, ledger.Admission{
-					Plans: plansAt(standings, 0, ledger.OverlapQueue), Owner: token, Token: token, LeaseFor: lease,
+					Plans: plansAt(assignments, 0, ledger.OverlapQueue), Owner: token, Token: token, LeaseFor: lease,
 				})
 				held = append(held, got.Leased...)
 				return err

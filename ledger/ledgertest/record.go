@@ -117,7 +117,7 @@ func recordFenced(b *bed) {
 	b.late(succeeded(ledger.Work{RunID: j.id(0), Attempt: 1}))
 	nobody := w
 	nobody.RunID = runID("nobody", w.ScheduledAt)
-	if f := b.fates(succeeded(nobody))[0]; f != ledger.Late {
+	if f := b.fates(succeeded(nobody))[0]; f != ledger.Fenced {
 		b.Errorf("record of a run that is not there: %s", f)
 	}
 }
@@ -154,7 +154,7 @@ func recordBatch(b *bed) {
 	forged := w[1]
 	forged.Token = b.token()
 	fates := b.fates(succeeded(w[3]), succeeded(forged), retrying(w[0], time.Hour), unsent(w[2], time.Hour))
-	want := []ledger.Fate{ledger.Recorded, ledger.Late, ledger.Recorded, ledger.Recorded}
+	want := []ledger.RecordResult{ledger.Recorded, ledger.Fenced, ledger.Recorded, ledger.Recorded}
 	if !slices.Equal(fates, want) {
 		b.Errorf("fates %v, want %v", fates, want)
 	}

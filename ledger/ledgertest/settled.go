@@ -144,14 +144,14 @@ func rerunBackfilled(b *bed) {
 	b.rerun(j, j.id(0), "r")
 	fill := ledger.Backfill{JobID: "j", Actor: who("ann", "outage")}
 	for i := range 2 {
-		fill.Instants = append(fill.Instants, j.planned(i, ledger.OverlapQueue))
+		fill.Runs = append(fill.Runs, j.planned(i, ledger.OverlapQueue))
 	}
 	done, err := b.Backfill(b.ctx, fill)
 	b.must(err)
 	if done != (ledger.Backfilled{Planned: 1, Refused: 1}) {
 		b.Errorf("%+v: want the one that was rerun refused", done)
 	}
-	b.is(j.id(0), ledger.Canceled, ledger.ByHand)
+	b.is(j.id(0), ledger.Canceled, ledger.CanceledByOperator)
 }
 
 func rerunListed(b *bed) {

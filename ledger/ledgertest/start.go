@@ -87,7 +87,7 @@ func callEmpty(b *bed) {
 func timesUTC(b *bed) {
 	j := b.job("j")
 	in := j.leased(0, ledger.OverlapSkip)
-	in.At = in.At.In(time.FixedZone("east", 5*3600))
+	in.ScheduledAt = in.ScheduledAt.In(time.FixedZone("east", 5*3600))
 	w := j.admit(in).Leased[0]
 	r := b.get(j.id(0))
 	for _, at := range []time.Time{

@@ -3,18 +3,20 @@ package ledgertest
 import (
 	"testing"
 	"time"
+
+	"github.com/cronce/cronce/ledger"
 )
 
 // Opened is what an engine's test hands the suite: an empty ledger and the
 // means to let time pass. Whatever it opens it closes in t.Cleanup.
 type Opened struct {
-	Store Store
+	Store ledger.Store
 	// Shift lets d pass, without waiting: it moves the clock that the store
 	// reads, on all its handles, forward by d.
 	Shift func(t *testing.T, d time.Duration)
 	// Second opens another handle on the same data, as a second replica has.
 	// Nil: the engine has but one handle, and the suite uses it for all.
-	Second func(t *testing.T) Store
+	Second func(t *testing.T) ledger.Store
 }
 
 // Run runs the contract against the ledgers that open returns, a fresh one for
@@ -52,7 +54,7 @@ var groups = []struct {
 	{"enter", enterCases},
 	{"door", doorCases},
 	{"definitions", definitionCases},
-	{"epoch", epochCases},
+	{"revision", revisionCases},
 	{"operate", operateCases},
 	{"settled", settledCases},
 	{"audit", auditCases},

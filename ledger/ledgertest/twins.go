@@ -77,7 +77,7 @@ func (w *twins) at(job string, i int) time.Time {
 }
 
 // ask tells both the same and compares what they say.
-func (w *twins) ask(what string, do func(Store) (any, error)) {
+func (w *twins) ask(what string, do func(ledger.Store) (any, error)) {
 	w.Helper()
 	var said [2]string
 	for i, o := range w.both {
@@ -98,7 +98,7 @@ func (w *twins) ask(what string, do func(Store) (any, error)) {
 }
 
 func (w *twins) category(err error) string {
-	for _, known := range []error{ledger.ErrNotFound, ledger.ErrPurged, ledger.ErrBadInstant, ledger.ErrMayDouble} {
+	for _, known := range []error{ledger.ErrNotFound, ledger.ErrPurged, ledger.ErrInvalidRun, ledger.ErrMayDouble} {
 		if errors.Is(err, known) {
 			return known.Error()
 		}
@@ -157,7 +157,7 @@ func (w *twins) coarse(v any) any {
 func (w *twins) compare() {
 	w.Helper()
 	w.runs = nil
-	w.ask("runs", func(s Store) (any, error) {
+	w.ask("runs", func(s ledger.Store) (any, error) {
 		runs, err := s.List(w.ctx, ledger.Filter{Limit: 100_000})
 		if w.runs == nil {
 			w.runs = slices.Clone(runs)
@@ -165,14 +165,14 @@ func (w *twins) compare() {
 		}
 		return runs, err
 	})
-	w.ask("jobs", func(s Store) (any, error) { return s.Jobs(w.ctx) })
-	w.ask("counts", func(s Store) (any, error) {
+	w.ask("jobs", func(s ledger.Store) (any, error) { return s.Jobs(w.ctx) })
+	w.ask("counts", func(s ledger.Store) (any, error) {
 		counts, err := s.Counts(w.ctx)
 		maps.DeleteFunc(counts.Unfinished, func(_ ledger.State, n int) bool { return n == 0 })
 		return counts, err
 	})
 	for _, job := range w.jobs {
-		w.ask("events", func(s Store) (any, error) { return s.Events(w.ctx, job, 1000) })
+		w.ask("events", func(s ledger.Store) (any, error) { return s.Events(w.ctx, job, 1000) })
 	}
 	w.ask("audit", w.audit)
 	w.story = slices.DeleteFunc(w.story, func(s string) bool {
@@ -182,7 +182,7 @@ func (w *twins) compare() {
 }
 
 // audit is the newest of the audit. Their ids may have gaps.
-func (w *twins) audit(s Store) (any, error) {
+func (w *twins) audit(s ledger.Store) (any, error) {
 	page, err := s.Audit(w.ctx, ledger.AuditFilter{Limit: 200})
 	for i := range page {
 		page[i].ID = 0
@@ -194,7 +194,7 @@ func (w *twins) audit(s Store) (any, error) {
 func (w *twins) histories() {
 	w.Helper()
 	for _, r := range w.runs {
-		w.ask("history", func(s Store) (any, error) {
+		w.ask("history", func(s ledger.Store) (any, error) {
 			_, attempts, err := s.Get(w.ctx, r.ID)
 			return attempts, err
 		})

@@ -42,7 +42,7 @@ func (w *twins) act() {
 		a.Filter = ledger.Filter{IDs: append(w.someRuns(), "none")}
 	}
 	doing := w.IntN(3)
-	w.ask(fmt.Sprintf("act %d %+v", doing, a), func(s Store) (any, error) {
+	w.ask(fmt.Sprintf("act %d %+v", doing, a), func(s ledger.Store) (any, error) {
 		got, err := []func() (ledger.Acted, error){
 			func() (ledger.Acted, error) { return s.Cancel(w.ctx, a) },
 			func() (ledger.Acted, error) { return s.Redrive(w.ctx, a) },
@@ -63,10 +63,10 @@ func (w *twins) backfill() {
 		if w.IntN(3) == 0 {
 			in := w.instant(b.JobID, i)
 			in.Trigger = ledger.ByBackfill
-			b.Instants = append(b.Instants, in)
+			b.Runs = append(b.Runs, in)
 		}
 	}
-	w.ask("backfill", func(s Store) (any, error) { return s.Backfill(w.ctx, b) })
+	w.ask("backfill", func(s ledger.Store) (any, error) { return s.Backfill(w.ctx, b) })
 }
 
 // purge asks for a batch only where no two runs are at one instant: which of
@@ -86,7 +86,7 @@ func (w *twins) purge() {
 	}
 	for range 3 {
 		var got ledger.Purged
-		w.ask(fmt.Sprintf("purge %+v", p), func(s Store) (_ any, err error) {
+		w.ask(fmt.Sprintf("purge %+v", p), func(s ledger.Store) (_ any, err error) {
 			got, err = s.PurgeRuns(w.ctx, p)
 			return got, err
 		})
@@ -100,7 +100,7 @@ func (w *twins) purge() {
 func (w *twins) pause() {
 	job := pick(w, append(slices.Clone(w.jobs), "unknown")...)
 	resume := w.IntN(2) == 0
-	w.ask(fmt.Sprint("pause, resume ", resume, job), func(s Store) (any, error) {
+	w.ask(fmt.Sprint("pause, resume ", resume, job), func(s ledger.Store) (any, error) {
 		if resume {
 			return nil, s.Resume(w.ctx, job, ledger.Actor{By: "me", Why: "test"})
 		}
@@ -113,7 +113,7 @@ func (w *twins) list() {
 	f := w.filter()
 	f.Limit = pick(w, -1, 1, 2, 7)
 	for more := true; more; {
-		w.ask(fmt.Sprintf("list %+v", f), func(s Store) (any, error) {
+		w.ask(fmt.Sprintf("list %+v", f), func(s ledger.Store) (any, error) {
 			runs, err := s.List(w.ctx, f)
 			if more = f.Limit > 0 && len(runs) == f.Limit; more && s == w.both[1].Store {
 				f.Before = &ledger.Cursor{ScheduledAt: runs[len(runs)-1].ScheduledAt, ID: runs[len(runs)-1].ID}

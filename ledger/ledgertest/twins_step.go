@@ -52,20 +52,20 @@ func (w *twins) pass(hours int) {
 func (w *twins) begin() {
 	w.version++
 	version := fmt.Sprint("v", w.version)
-	w.ask("standings", func(s Store) (any, error) {
+	w.ask("assignments", func(s ledger.Store) (any, error) {
 		d := ledger.Declaration{Process: "p", Registry: registry, Version: version, Definitions: definitions(version, w.jobs...)}
 		if err := s.Declare(w.ctx, d); err != nil {
 			return nil, err
 		}
-		return s.Standings(w.ctx, version)
+		return s.Assignments(w.ctx, version)
 	})
 }
 
-func (w *twins) instant(job string, i int) ledger.Instant {
+func (w *twins) instant(job string, i int) ledger.RunSpec {
 	c := call(job)
 	c.Horizon = twinHorizon
-	return ledger.Instant{
-		RunID: runID(job, w.at(job, i)), At: w.at(job, i), Count: 1, State: ledger.Planned, Trigger: ledger.BySchedule,
+	return ledger.RunSpec{
+		RunID: runID(job, w.at(job, i)), ScheduledAt: w.at(job, i), Count: 1, State: ledger.Planned, Trigger: ledger.BySchedule,
 		Overlap: pick(w, ledger.OverlapSkip, ledger.OverlapQueue, ledger.OverlapAllow), Call: c, Lease: w.IntN(3) > 0,
 	}
 }
@@ -84,13 +84,13 @@ func (w *twins) admit() {
 		w.Fatal(err)
 	}
 	for _, j := range jobs {
-		if w.IntN(3) == 0 || j.Epoch == 0 {
+		if w.IntN(3) == 0 || j.Revision == 0 {
 			continue
 		}
 		at.Plans = append(at.Plans, w.plan(j.Position))
 	}
 	w.Shuffle(len(at.Plans), func(i, k int) { at.Plans[i], at.Plans[k] = at.Plans[k], at.Plans[i] })
-	w.ask("admit", func(s Store) (any, error) {
+	w.ask("admit", func(s ledger.Store) (any, error) {
 		own, err := s.Jobs(w.ctx)
 		if err != nil {
 			return nil, err
@@ -119,7 +119,7 @@ func (w *twins) admit() {
 // plan is one of a job's next instants, most often a good one. Its After is
 // left open where it is where the job stands.
 func (w *twins) plan(at ledger.Position) ledger.Plan {
-	p := ledger.Plan{JobID: at.JobID, Epoch: at.Epoch}
+	p := ledger.Plan{JobID: at.JobID, Revision: at.Revision}
 	first := 0
 	for !w.at(at.JobID, first).After(at.Watermark) {
 		first++
@@ -130,7 +130,7 @@ func (w *twins) plan(at ledger.Position) ledger.Plan {
 	}
 	switch w.IntN(20) {
 	case 0:
-		p.Epoch--
+		p.Revision--
 	case 1:
 		p.After = w.at(at.JobID, 0).Add(-time.Hour)
 		first = 0
@@ -138,7 +138,7 @@ func (w *twins) plan(at ledger.Position) ledger.Plan {
 		last += 2
 	}
 	p.Through = w.at(at.JobID, last)
-	for i := first; i <= last && len(p.Instants) < 6; i++ {
+	for i := first; i <= last && len(p.Runs) < 6; i++ {
 		in := w.instant(at.JobID, i)
 		switch w.IntN(10) {
 		case 0:
@@ -151,8 +151,8 @@ func (w *twins) plan(at ledger.Position) ledger.Plan {
 				i = upTo
 			}
 		}
-		p.Instants = append(p.Instants, in)
-		if len(p.Instants) == 6 {
+		p.Runs = append(p.Runs, in)
+		if len(p.Runs) == 6 {
 			p.Through = w.at(at.JobID, i)
 		}
 	}
@@ -170,10 +170,10 @@ func (w *twins) plan(at ledger.Position) ledger.Plan {
 	return p
 }
 
-func (w *twins) verdict(in ledger.Instant) ledger.Instant {
+func (w *twins) verdict(in ledger.RunSpec) ledger.RunSpec {
 	in.State, in.Reason = ledger.Missed, ledger.CatchUpWindow
 	if w.IntN(2) == 0 {
-		in.State, in.Reason = ledger.Superseded, ledger.NewerInstant
+		in.State, in.Reason = ledger.Superseded, ledger.NewerRun
 	}
 	in.Lease, in.Overlap, in.Call = false, "", ledger.Call{}
 	return in
@@ -184,18 +184,18 @@ func (w *twins) enter() {
 	job := pick(w, append(slices.Clone(w.jobs), "unknown")...)
 	in := w.instant(job, w.IntN(w.hours+4))
 	if job != "unknown" && w.IntN(3) == 0 {
-		in.At = in.At.Add(time.Duration(30+w.tokens) * time.Second)
-		in.RunID, in.Overlap = runID(job, in.At)+"~t", ledger.OverlapAllow
+		in.ScheduledAt = in.ScheduledAt.Add(time.Duration(30+w.tokens) * time.Second)
+		in.RunID, in.Overlap = runID(job, in.ScheduledAt)+"~t", ledger.OverlapAllow
 	}
-	if w.IntN(3) == 0 && len(w.runs) > 0 && ledger.BesideSchedule(in.RunID) {
+	if w.IntN(3) == 0 && len(w.runs) > 0 && ledger.AdHoc(in.RunID) {
 		in.Trigger = ledger.ByRerun
 	}
-	e := ledger.Entry{JobID: job, Instant: in, Actor: ledger.Actor{By: "me", Why: "test"}, Owner: "p3", Token: w.token(), LeaseFor: twinLease}
+	e := ledger.Entry{JobID: job, RunSpec: in, Actor: ledger.Actor{By: "me", Why: "test"}, Owner: "p3", Token: w.token(), LeaseFor: twinLease}
 	if e.Trigger == ledger.ByRerun {
 		e.RerunOf, e.MayDouble = pick(w, w.runs...).ID, w.IntN(3) == 0
 	}
 	for range 1 + w.IntN(2) {
-		w.ask("enter "+in.RunID, func(s Store) (any, error) {
+		w.ask("enter "+in.RunID, func(s ledger.Store) (any, error) {
 			got, err := s.Enter(w.ctx, e)
 			if got.Work != nil {
 				w.hold([]ledger.Work{*got.Work})
@@ -224,7 +224,7 @@ func (w *twins) claim() {
 	if w.IntN(2) == 0 {
 		c.Only = append(w.someRuns(), "none")
 	}
-	w.ask(fmt.Sprint("claim ", c.Only), func(s Store) (any, error) {
+	w.ask(fmt.Sprint("claim ", c.Only), func(s ledger.Store) (any, error) {
 		got, err := s.Claim(w.ctx, c)
 		sortWork(got.Work)
 		w.hold(got.Work)
@@ -234,7 +234,7 @@ func (w *twins) claim() {
 		}
 		return got, err
 	})
-	w.ask("recall", func(s Store) (any, error) {
+	w.ask("recall", func(s ledger.Store) (any, error) {
 		got, err := s.Recall(w.ctx, c.Token)
 		return got, err
 	})
@@ -261,7 +261,7 @@ func (w *twins) record() {
 		outcomes = append(outcomes, o)
 	}
 	for range 1 + w.IntN(4)/3 {
-		w.ask("record", func(s Store) (any, error) {
+		w.ask("record", func(s ledger.Store) (any, error) {
 			fates, err := s.Record(w.ctx, outcomes)
 			return map[string]any{"outcomes": outcomes, "fates": fates}, err
 		})
@@ -279,7 +279,7 @@ func (w *twins) extend() {
 			leases = append(leases, ledger.Lease{RunID: h.RunID, Token: h.Token})
 		}
 	}
-	w.ask("extend", func(s Store) (any, error) {
+	w.ask("extend", func(s ledger.Store) (any, error) {
 		lost, err := s.Extend(w.ctx, leases, twinLease)
 		slices.SortFunc(lost, func(a, b ledger.Lease) int { return strings.Compare(a.RunID+a.Token, b.RunID+b.Token) })
 		return lost, err

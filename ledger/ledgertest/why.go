@@ -116,7 +116,7 @@ func (j *job) ends(states ...ledger.State) {
 		if s == ledger.Missed {
 			in = j.missed(i)
 		}
-		got, err := j.Admit(j.ctx, j.admission(ledger.Plan{JobID: j.JobID, Epoch: j.Epoch, After: after, Through: j.at(i), Instants: []ledger.Instant{in}}))
+		got, err := j.Admit(j.ctx, j.admission(ledger.Plan{JobID: j.JobID, Revision: j.Revision, After: after, Through: j.at(i), Runs: []ledger.RunSpec{in}}))
 		j.must(err)
 		after = j.at(i)
 		switch s {

@@ -88,7 +88,7 @@ func (b *bed) record(os ...ledger.Outcome) {
 	}
 }
 
-func (b *bed) fates(os ...ledger.Outcome) []ledger.Fate {
+func (b *bed) fates(os ...ledger.Outcome) []ledger.RecordResult {
 	b.Helper()
 	fates, err := b.Record(b.ctx, os)
 	b.must(err)
@@ -104,8 +104,8 @@ func (b *bed) late(o ledger.Outcome) {
 	before, _, err := b.Get(b.ctx, o.RunID)
 	b.must(err)
 	attempts := len(b.history(o.RunID))
-	if f := b.fates(o)[0]; f != ledger.Late {
-		b.Errorf("record of %s: %s, want %s", o.RunID, f, ledger.Late)
+	if f := b.fates(o)[0]; f != ledger.Fenced {
+		b.Errorf("record of %s: %s, want %s", o.RunID, f, ledger.Fenced)
 	}
 	after := b.get(o.RunID)
 	if after.State != before.State || after.Attempt != before.Attempt || after.LeasedBy != before.LeasedBy {

@@ -10,7 +10,7 @@ import (
 
 // Admit writes the plans' instants; see ledger.Admission for the rules.
 func (l *Ledger) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitted, error) {
-	if err := a.Check(); err != nil {
+	if err := a.Validate(); err != nil {
 		return ledger.Admitted{}, err
 	}
 	now, err := l.begin(ctx)
@@ -25,7 +25,7 @@ func (l *Ledger) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitted
 			got.Stale = append(got.Stale, position(j, p.JobID))
 			continue
 		}
-		for _, in := range p.Instants {
+		for _, in := range p.Runs {
 			r := l.insert(j, in, now)
 			if r == nil {
 				continue
@@ -49,7 +49,7 @@ func (l *Ledger) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitted
 // current reports whether a plan was made from where its job stands now, and
 // does not reach ahead of the clock.
 func current(j *job, p ledger.Plan, now time.Time) bool {
-	return j != nil && j.hash != "" && j.Epoch == p.Epoch && j.Watermark.Equal(p.After) &&
+	return j != nil && j.hash != "" && j.Revision == p.Revision && j.Watermark.Equal(p.After) &&
 		!p.Through.Before(p.After) && !p.Through.After(now)
 }
 
@@ -62,26 +62,26 @@ func position(j *job, id string) ledger.Position {
 
 // insert writes one instant's row, and returns nil where the instant is
 // accounted for without it.
-func (l *Ledger) insert(j *job, in ledger.Instant, now time.Time) *record {
+func (l *Ledger) insert(j *job, in ledger.RunSpec, now time.Time) *record {
 	if l.runs[in.RunID] != nil {
 		return nil
 	}
 	if !in.Until.IsZero() {
-		in.Count -= j.own(in.At, in.Until)
+		in.Count -= j.own(in.ScheduledAt, in.Until)
 		if in.Count <= 0 {
 			return nil
 		}
 	}
-	beside := ledger.BesideSchedule(in.RunID)
+	beside := ledger.AdHoc(in.RunID)
 	r := &record{job: j, Run: ledger.Run{
-		ID: in.RunID, JobID: j.JobID, ScheduledAt: in.At.UTC(), Count: in.Count, Trigger: in.Trigger,
+		ID: in.RunID, JobID: j.JobID, ScheduledAt: in.ScheduledAt.UTC(), Count: in.Count, Trigger: in.Trigger,
 		State: in.State, Reason: in.Reason, PlannedAt: now,
 	}}
 	if !in.Until.IsZero() {
 		r.Until = in.Until.UTC()
 	}
 	if !beside {
-		r.Epoch = j.Epoch
+		r.Revision = j.Revision
 	}
 	if in.State == ledger.Planned {
 		l.judge(r, in, beside)
@@ -94,7 +94,7 @@ func (l *Ledger) insert(j *job, in ledger.Instant, now time.Time) *record {
 }
 
 // judge decides what a planned instant does: skipped, waiting or due.
-func (l *Ledger) judge(r *record, in ledger.Instant, beside bool) {
+func (l *Ledger) judge(r *record, in ledger.RunSpec, beside bool) {
 	j := r.job
 	r.Call, r.NextAt, r.Count = in.Call, r.ScheduledAt, 1
 	if beside {
@@ -139,7 +139,7 @@ func (l *Ledger) startable(r *record) bool {
 
 // Enter writes one run from outside the planner; see ledger.Entry.
 func (l *Ledger) Enter(ctx context.Context, e ledger.Entry) (ledger.Entered, error) {
-	if err := e.Check(); err != nil {
+	if err := e.Validate(); err != nil {
 		return ledger.Entered{}, err
 	}
 	now, err := l.begin(ctx)
@@ -147,7 +147,7 @@ func (l *Ledger) Enter(ctx context.Context, e ledger.Entry) (ledger.Entered, err
 		return ledger.Entered{}, err
 	}
 	defer l.mu.Unlock()
-	beside := ledger.BesideSchedule(e.RunID)
+	beside := ledger.AdHoc(e.RunID)
 	if r := l.accounts(e, beside); r != nil {
 		got := ledger.Entered{Now: now, Run: r.Run}
 		if r.State == ledger.Running && r.token == e.Token && e.Token != "" {
@@ -160,7 +160,7 @@ func (l *Ledger) Enter(ctx context.Context, e ledger.Entry) (ledger.Entered, err
 		return got, nil
 	}
 	j := l.row(e.JobID)
-	if !beside && !e.At.After(j.purgedBefore) {
+	if !beside && !e.ScheduledAt.After(j.purgedBefore) {
 		return ledger.Entered{}, ledger.ErrPurged
 	}
 	if e.YieldToDue && !beside && e.State == ledger.Planned && e.Overlap != ledger.OverlapAllow && j.pausedAt.IsZero() {
@@ -171,7 +171,7 @@ func (l *Ledger) Enter(ctx context.Context, e ledger.Entry) (ledger.Entered, err
 	if err := l.markRerun(e); err != nil {
 		return ledger.Entered{}, err
 	}
-	r := l.insert(j, e.Instant, now)
+	r := l.insert(j, e.RunSpec, now)
 	r.By, r.Why = e.By, e.Why
 	if e.Act() != "" {
 		l.note(now, e.Audit())
@@ -217,7 +217,7 @@ func (l *Ledger) accounts(e ledger.Entry, beside bool) *record {
 		return r
 	}
 	if j := l.jobs[e.JobID]; j != nil && !beside {
-		return j.covering(e.At)
+		return j.covering(e.ScheduledAt)
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ var fillable = []ledger.State{ledger.Missed, ledger.Superseded, ledger.Skipped, 
 
 // Backfill makes instants that did not run planned; see ledger.Backfill.
 func (l *Ledger) Backfill(ctx context.Context, b ledger.Backfill) (ledger.Backfilled, error) {
-	if err := b.Check(); err != nil {
+	if err := b.Validate(); err != nil {
 		return ledger.Backfilled{}, err
 	}
 	now, err := l.begin(ctx)
@@ -26,10 +26,10 @@ func (l *Ledger) Backfill(ctx context.Context, b ledger.Backfill) (ledger.Backfi
 		return ledger.Backfilled{}, fmt.Errorf("job %q: %w", b.JobID, ledger.ErrNotFound)
 	}
 	var got ledger.Backfilled
-	for _, in := range b.Instants {
-		r, span := l.runs[in.RunID], j.giving(in.At)
+	for _, in := range b.Runs {
+		r, span := l.runs[in.RunID], j.giving(in.ScheduledAt)
 		switch {
-		case !in.At.After(j.purgedBefore), r == nil && span == nil:
+		case !in.ScheduledAt.After(j.purgedBefore), r == nil && span == nil:
 			got.Refused++
 			continue
 		case r != nil && !slices.Contains(fillable, r.State):
@@ -49,9 +49,9 @@ func (l *Ledger) Backfill(ctx context.Context, b ledger.Backfill) (ledger.Backfi
 }
 
 // giving is the range row that an instant can be taken out of, or nil: the
-// times of an earlier epoch's ranges are another definition's.
+// times of an earlier revision's ranges are another definition's.
 func (j *job) giving(at time.Time) *record {
-	if r := j.covering(at); r != nil && r.Epoch == j.Epoch {
+	if r := j.covering(at); r != nil && r.Revision == j.Revision {
 		return r
 	}
 	return nil
@@ -59,7 +59,7 @@ func (j *job) giving(at time.Time) *record {
 
 // fill makes one instant planned and waiting; r is its own row, or nil when it
 // stands in span.
-func (l *Ledger) fill(j *job, r, span *record, in ledger.Instant, b ledger.Backfill, now time.Time) {
+func (l *Ledger) fill(j *job, r, span *record, in ledger.RunSpec, b ledger.Backfill, now time.Time) {
 	if r == nil {
 		r = l.split(j, span, in, now)
 	} else {
@@ -76,10 +76,10 @@ func (l *Ledger) fill(j *job, r, span *record, in ledger.Instant, b ledger.Backf
 }
 
 // split takes one instant out of a range row into a row of its own.
-func (l *Ledger) split(j *job, span *record, in ledger.Instant, now time.Time) *record {
+func (l *Ledger) split(j *job, span *record, in ledger.RunSpec, now time.Time) *record {
 	r := &record{job: j, Run: ledger.Run{
-		ID: in.RunID, JobID: j.JobID, ScheduledAt: in.At.UTC(), Count: 1,
-		State: ledger.Planned, Epoch: span.Epoch, PlannedAt: now,
+		ID: in.RunID, JobID: j.JobID, ScheduledAt: in.ScheduledAt.UTC(), Count: 1,
+		State: ledger.Planned, Revision: span.Revision, PlannedAt: now,
 	}}
 	l.runs[r.ID] = r
 	l.enter(r)

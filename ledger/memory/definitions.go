@@ -59,18 +59,18 @@ func (l *Ledger) learn(d ledger.Definition, now time.Time) {
 }
 
 // Beat is a process's heartbeat.
-func (l *Ledger) Beat(ctx context.Context, id string) (ledger.Pulse, error) {
+func (l *Ledger) Heartbeat(ctx context.Context, id string) (ledger.HeartbeatReply, error) {
 	now, err := l.begin(ctx)
 	if err != nil {
-		return ledger.Pulse{}, err
+		return ledger.HeartbeatReply{}, err
 	}
 	defer l.mu.Unlock()
 	p := l.processes[id]
 	if p == nil {
-		return ledger.Pulse{}, fmt.Errorf("process %q: %w", id, ledger.ErrNotFound)
+		return ledger.HeartbeatReply{}, fmt.Errorf("process %q: %w", id, ledger.ErrNotFound)
 	}
 	p.seen = now
-	return ledger.Pulse{Now: now, Living: l.living(now), Processes: l.alive(now)}, nil
+	return ledger.HeartbeatReply{Now: now, Living: l.living(now), Processes: l.alive(now)}, nil
 }
 
 // alive counts the processes that are alive.
@@ -119,9 +119,9 @@ func (l *Ledger) winners(now time.Time) map[string]string {
 	return won
 }
 
-// Standings lists the jobs, and begins those that have no epoch and whose
+// Assignments lists the jobs, and begins those that have no revision and whose
 // winner the version holds.
-func (l *Ledger) Standings(ctx context.Context, version string) ([]ledger.Standing, error) {
+func (l *Ledger) Assignments(ctx context.Context, version string) ([]ledger.JobAssignment, error) {
 	now, err := l.begin(ctx)
 	if err != nil {
 		return nil, err
@@ -133,22 +133,22 @@ func (l *Ledger) Standings(ctx context.Context, version string) ([]ledger.Standi
 			l.found(j, hash, now)
 		}
 	}
-	var list []ledger.Standing
+	var list []ledger.JobAssignment
 	for id, j := range l.jobs {
 		if j.hash == "" && won[id] == "" {
 			continue
 		}
-		s := ledger.Standing{Position: j.Position, Hash: j.hash, Winner: won[id]}
-		if s.Hash != s.Winner {
+		s := ledger.JobAssignment{Position: j.Position, Hash: j.hash, Desired: won[id]}
+		if s.Hash != s.Desired {
 			s.Body = j.body
 		}
 		list = append(list, s)
 	}
-	slices.SortFunc(list, func(a, b ledger.Standing) int { return strings.Compare(a.JobID, b.JobID) })
+	slices.SortFunc(list, func(a, b ledger.JobAssignment) int { return strings.Compare(a.JobID, b.JobID) })
 	return list, nil
 }
 
-// found begins an epoch of a job that has none: nothing before now is due.
+// found begins an revision of a job that has none: nothing before now is due.
 func (l *Ledger) found(j *job, hash string, now time.Time) {
 	if now.After(j.Watermark) {
 		j.Watermark = now
@@ -156,9 +156,9 @@ func (l *Ledger) found(j *job, hash string, now time.Time) {
 	l.start(j, hash, l.bodies[j.JobID+" "+hash])
 }
 
-// turn ends a job's epoch at its watermark and starts the next, if there is one.
+// turn ends a job's revision at its watermark and starts the next, if there is one.
 func (l *Ledger) turn(j *job, next ledger.Definition, now time.Time) {
-	j.events = append(j.events, ledger.Event{JobID: j.JobID, At: j.Watermark, Kind: ledger.EpochEnded})
+	j.events = append(j.events, ledger.Event{JobID: j.JobID, At: j.Watermark, Kind: ledger.RevisionEnded})
 	j.hash, j.body, j.endedAt = "", nil, now
 	if next.Hash != "" {
 		l.start(j, next.Hash, next.Body)
@@ -166,7 +166,7 @@ func (l *Ledger) turn(j *job, next ledger.Definition, now time.Time) {
 }
 
 func (l *Ledger) start(j *job, hash string, body []byte) {
-	j.Epoch++
+	j.Revision++
 	j.hash, j.body = hash, body
-	j.events = append(j.events, ledger.Event{JobID: j.JobID, At: j.Watermark, Kind: ledger.EpochBegun})
+	j.events = append(j.events, ledger.Event{JobID: j.JobID, At: j.Watermark, Kind: ledger.RevisionBegun})
 }

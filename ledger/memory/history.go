@@ -164,7 +164,7 @@ func (s sweep) superseded(id, hash string) bool {
 	switch j := s.jobs[id]; {
 	case next != nil:
 		return s.past(next.at, s.Retention)
-	case j == nil, j.Epoch == 0:
+	case j == nil, j.Revision == 0:
 		return s.past(own.at, s.Retention)
 	default:
 		return j.hash == "" && s.past(j.endedAt, s.Retention)

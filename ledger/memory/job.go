@@ -11,9 +11,9 @@ import (
 // job is a job's row and its index of runs.
 type job struct {
 	ledger.Position
-	hash string // of the current epoch; "" when it has none
+	hash string // of the current revision; "" when it has none
 	body []byte
-	// endedAt is when the last epoch ended.
+	// endedAt is when the last revision ended.
 	endedAt time.Time
 
 	pausedAt            time.Time
@@ -28,7 +28,7 @@ type job struct {
 	ranges     []*record // oldest first, never overlapping
 }
 
-// row is the job's row, made when there is none: without an epoch.
+// row is the job's row, made when there is none: without an revision.
 func (l *Ledger) row(id string) *job {
 	j := l.jobs[id]
 	if j == nil {

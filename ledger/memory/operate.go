@@ -49,7 +49,7 @@ func (l *Ledger) Cancel(ctx context.Context, a ledger.Act) (ledger.Acted, error)
 		Act: a, kind: ledger.ActCancel, from: []ledger.State{ledger.Planned, ledger.Running, ledger.Retrying},
 		do: func(r *record, now time.Time) bool {
 			l.lapse(r, now)
-			l.finish(r, ledger.Canceled, ledger.ByHand, now)
+			l.finish(r, ledger.Canceled, ledger.CanceledByOperator, now)
 			return true
 		},
 	})

@@ -48,7 +48,7 @@ func purgeable(r *record, p ledger.Purge, now time.Time) bool {
 		return false
 	}
 	ahead := r.job.hash != "" && r.ScheduledAt.After(r.job.Watermark)
-	if ahead && !ledger.BesideSchedule(r.ID) {
+	if ahead && !ledger.AdHoc(r.ID) {
 		return false
 	}
 	keep := p.Retention
@@ -66,7 +66,7 @@ func (l *Ledger) purge(r *record) {
 	if !r.Until.IsZero() {
 		last = r.Until
 	}
-	if j := r.job; !ledger.BesideSchedule(r.ID) && last.After(j.purgedBefore) {
+	if j := r.job; !ledger.AdHoc(r.ID) && last.After(j.purgedBefore) {
 		j.purgedBefore = last
 	}
 }

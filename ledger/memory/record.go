@@ -37,26 +37,26 @@ func (l *Ledger) held(h ledger.Lease) *record {
 }
 
 // Record writes outcomes, each fenced by its lease.
-func (l *Ledger) Record(ctx context.Context, outcomes []ledger.Outcome) ([]ledger.Fate, error) {
+func (l *Ledger) Record(ctx context.Context, outcomes []ledger.Outcome) ([]ledger.RecordResult, error) {
 	now, err := l.begin(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer l.mu.Unlock()
-	fates := make([]ledger.Fate, len(outcomes))
+	fates := make([]ledger.RecordResult, len(outcomes))
 	for i, o := range outcomes {
 		fates[i] = l.record(o, now)
 	}
 	return fates, nil
 }
 
-func (l *Ledger) record(o ledger.Outcome, now time.Time) ledger.Fate {
+func (l *Ledger) record(o ledger.Outcome, now time.Time) ledger.RecordResult {
 	r := l.held(o.Lease)
 	if r == nil {
 		if r := l.runs[o.RunID]; r != nil && r.settled != "" && r.settled == o.Token {
 			return ledger.Recorded
 		}
-		return ledger.Late
+		return ledger.Fenced
 	}
 	l.queue.remove(r)
 	if o.Attempt.N != 0 {

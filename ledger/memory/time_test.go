@@ -17,8 +17,8 @@ import (
 func trigger(tb testing.TB, l *memory.Ledger, from, n int) {
 	tb.Helper()
 	for i := from; i < from+n; i++ {
-		_, err := l.Enter(context.Background(), ledger.Entry{JobID: "j", Instant: ledger.Instant{
-			RunID: fmt.Sprintf("j@%s~%d", time.Unix(int64(i), 0).UTC().Format(time.RFC3339), i), At: time.Unix(int64(i), 0), Count: 1,
+		_, err := l.Enter(context.Background(), ledger.Entry{JobID: "j", RunSpec: ledger.RunSpec{
+			RunID: fmt.Sprintf("j@%s~%d", time.Unix(int64(i), 0).UTC().Format(time.RFC3339), i), ScheduledAt: time.Unix(int64(i), 0), Count: 1,
 			State: ledger.Planned, Trigger: ledger.ByOperator, Call: ledger.Call{Horizon: time.Hour},
 		}})
 		if err != nil {
@@ -128,7 +128,7 @@ func BenchmarkAdmit(b *testing.B) {
 	if err := l.Declare(ctx, d); err != nil {
 		b.Fatal(err)
 	}
-	at, err := l.Standings(ctx, "v")
+	at, err := l.Assignments(ctx, "v")
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -137,9 +137,9 @@ func BenchmarkAdmit(b *testing.B) {
 		a := ledger.Admission{Owner: "p", Token: "t", LeaseFor: time.Minute}
 		for i := range at {
 			due := at[i].Watermark.Truncate(time.Second).Add(time.Second)
-			a.Plans = append(a.Plans, ledger.Plan{JobID: at[i].JobID, Epoch: at[i].Epoch, After: at[i].Watermark, Through: due,
-				Instants: []ledger.Instant{{
-					RunID: at[i].JobID + "@" + due.Format(time.RFC3339), At: due, Count: 1, State: ledger.Planned,
+			a.Plans = append(a.Plans, ledger.Plan{JobID: at[i].JobID, Revision: at[i].Revision, After: at[i].Watermark, Through: due,
+				Runs: []ledger.RunSpec{{
+					RunID: at[i].JobID + "@" + due.Format(time.RFC3339), ScheduledAt: due, Count: 1, State: ledger.Planned,
 					Lease: true, Overlap: ledger.OverlapSkip, Call: ledger.Call{Horizon: time.Hour},
 				}}})
 			at[i].Watermark = due
@@ -170,8 +170,8 @@ func TestASlotThatACancelFreesIsFilledAtOnce(t *testing.T) {
 		for n := range 2 {
 			_, err := l.Enter(ctx, ledger.Entry{
 				JobID: fmt.Sprint("j", job), Owner: "p", Token: id(job, n), LeaseFor: time.Hour + time.Duration(dice.IntN(6000))*time.Second,
-				Instant: ledger.Instant{
-					RunID: id(job, n), At: time.Date(2026, 1, 1, 0, 0, n, 0, time.UTC), Count: 1, State: ledger.Planned,
+				RunSpec: ledger.RunSpec{
+					RunID: id(job, n), ScheduledAt: time.Date(2026, 1, 1, 0, 0, n, 0, time.UTC), Count: 1, State: ledger.Planned,
 					Overlap: ledger.OverlapQueue, Call: ledger.Call{Horizon: time.Hour}, Lease: true,
 				},
 			})

@@ -14,7 +14,7 @@ import (
 // of nothing but runs, all but the rarest, are admitted in one statement.
 func (l *Ledger) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitted, error) {
 	got := ledger.Admitted{Skipped: map[ledger.Reason]int{}}
-	if err := a.Check(); err != nil {
+	if err := a.Validate(); err != nil {
 		return got, translate("admit", err)
 	}
 	plain, special := divideSpecial(a.Plans)
@@ -75,18 +75,18 @@ WITH turn AS MATERIALIZED (
 	SELECT CASE WHEN $23 THEN pg_advisory_xact_lock(` + turnKey + `)::text END
 ), plan AS (
 	SELECT * FROM unnest($1::text[], $2::bigint[], $3::timestamptz[], $4::timestamptz[], $24::bigint[])
-		WITH ORDINALITY AS p (job_id, epoch, after, through, instants, n)
+		WITH ORDINALITY AS p (job_id, revision, after, through, instants, n)
 ), locked AS MATERIALIZED (
-	SELECT p.n, j.job_id, j.epoch, j.paused_at IS NOT NULL AS paused, p.through, p.instants
+	SELECT p.n, j.job_id, j.revision, j.paused_at IS NOT NULL AS paused, p.through, p.instants
 	FROM jobs j JOIN plan p ON p.job_id = j.job_id
-	WHERE EXISTS (SELECT FROM turn) AND j.ended_at IS NULL AND j.epoch = p.epoch AND j.watermark = p.after
+	WHERE EXISTS (SELECT FROM turn) AND j.ended_at IS NULL AND j.revision = p.revision AND j.watermark = p.after
 		AND p.through >= p.after AND p.through <= now()
 	ORDER BY j.job_id
 	FOR UPDATE OF j
 ), moved AS (
 	UPDATE jobs j SET watermark = l.through FROM locked l WHERE j.job_id = l.job_id
 ), instant AS NOT MATERIALIZED (
-	SELECT i.*, l.job_id, l.epoch, l.paused, i.planned AND l.paused AS skip,
+	SELECT i.*, l.job_id, l.revision, l.paused, i.planned AND l.paused AS skip,
 		i.lease AND NOT l.paused AS starts, i.takes AND NOT l.paused AS takes_slot,
 		i.takes AND EXISTS (SELECT FROM runs w WHERE w.waiting)
 			AND EXISTS (SELECT FROM runs w WHERE w.waiting AND w.job_id = l.job_id) AS behind
@@ -102,9 +102,9 @@ WITH turn AS MATERIALIZED (
 	) i
 	JOIN locked l ON l.n = i.plan
 ), first AS (
-	INSERT INTO runs (run_id, job_id, scheduled_at, planned_at, epoch, trigger, state, reason, target, horizon, call, body,
+	INSERT INTO runs (run_id, job_id, scheduled_at, planned_at, revision, trigger, state, reason, target, horizon, call, body,
 		takes_slot, slot, attempt, started_at, send_before, leased_at, due_at, finished_at, lease_token, leased_by)
-	SELECT run_id, job_id, at, now(), epoch, trigger,
+	SELECT run_id, job_id, at, now(), revision, trigger,
 		CASE WHEN skip THEN 'skipped' WHEN starts THEN 'running' ELSE state END,
 		CASE WHEN skip THEN 'paused' ELSE reason END,
 		target, horizon, call, body,
@@ -124,9 +124,9 @@ WITH turn AS MATERIALIZED (
 ), complete AS MATERIALIZED (
 	SELECT (SELECT count(*) FROM first) = (SELECT sum(instants) FROM locked) AND NOT EXISTS (SELECT FROM locked WHERE paused) AS yes
 ), judged AS (
-	INSERT INTO runs (run_id, job_id, scheduled_at, planned_at, epoch, trigger, state, reason, target, horizon, call, body,
+	INSERT INTO runs (run_id, job_id, scheduled_at, planned_at, revision, trigger, state, reason, target, horizon, call, body,
 		takes_slot, waiting, due_at, finished_at)
-	SELECT run_id, job_id, at, now(), epoch, trigger,
+	SELECT run_id, job_id, at, now(), revision, trigger,
 		CASE WHEN queues THEN 'planned' ELSE 'skipped' END,
 		CASE WHEN queues THEN '' ELSE 'overlap' END,
 		target, horizon, call, body,
@@ -182,7 +182,7 @@ func (l *Ledger) admit(ctx context.Context, q querier, a ledger.Admission, plans
 // leased, each once: of those that are mine, or, if that is nil, of all that
 // were to be leased.
 func addLeased(work []ledger.Work, p *ledger.Plan, mine map[string]bool, token string, now, until time.Time) []ledger.Work {
-	for _, in := range p.Instants {
+	for _, in := range p.Runs {
 		if mine[in.RunID] || (mine == nil && leases(in)) {
 			delete(mine, in.RunID)
 			work = append(work, firstWork(p.JobID, in, token, now, until))
@@ -199,19 +199,19 @@ func count(m map[ledger.Reason]int, r ledger.Reason, n int) {
 
 // firstWork is the work of a run that was just inserted, leased. The store
 // keeps whole microseconds.
-func firstWork(jobID string, in ledger.Instant, token string, now, until time.Time) ledger.Work {
+func firstWork(jobID string, in ledger.RunSpec, token string, now, until time.Time) ledger.Work {
 	return ledger.Work{
-		RunID: in.RunID, JobID: jobID, ScheduledAt: in.At.UTC(), Trigger: in.Trigger, Attempt: 1,
+		RunID: in.RunID, JobID: jobID, ScheduledAt: in.ScheduledAt.UTC(), Trigger: in.Trigger, Attempt: 1,
 		SendBefore: now.Add(in.Call.Horizon.Truncate(time.Microsecond)), LeasedUntil: until, Token: token, Call: in.Call,
 	}
 }
 
 // leases reports whether an instant is to start now.
-func leases(in ledger.Instant) bool { return in.Lease && in.State == ledger.Planned }
+func leases(in ledger.RunSpec) bool { return in.Lease && in.State == ledger.Planned }
 
 // takesSlot reports whether a planned instant runs only with its job's slot.
-func takesSlot(in ledger.Instant) bool {
-	return in.State == ledger.Planned && in.Overlap != ledger.OverlapAllow && !ledger.BesideSchedule(in.RunID)
+func takesSlot(in ledger.RunSpec) bool {
+	return in.State == ledger.Planned && in.Overlap != ledger.OverlapAllow && !ledger.AdHoc(in.RunID)
 }
 
 // findStale says where the jobs stand whose plans were not admitted, read
@@ -234,7 +234,7 @@ func (l *Ledger) findStale(ctx context.Context, current []string, plain, special
 // positions are where jobs stand, in the order asked for.
 func (l *Ledger) positions(ctx context.Context, jobIDs []string) ([]ledger.Position, error) {
 	rows, err := l.pool.Query(ctx, `
-		SELECT s.job_id, coalesce(j.epoch, 0), j.watermark
+		SELECT s.job_id, coalesce(j.revision, 0), j.watermark
 		FROM unnest($1::text[]) WITH ORDINALITY AS s (job_id, n) LEFT JOIN jobs j ON j.job_id = s.job_id
 		ORDER BY s.n`, jobIDs)
 	if err != nil {
@@ -242,7 +242,7 @@ func (l *Ledger) positions(ctx context.Context, jobIDs []string) ([]ledger.Posit
 	}
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (p ledger.Position, err error) {
 		var watermark *time.Time
-		err = row.Scan(&p.JobID, &p.Epoch, &watermark)
+		err = row.Scan(&p.JobID, &p.Revision, &watermark)
 		p.Watermark = timeOf(watermark)
 		return p, err
 	})

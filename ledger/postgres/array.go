@@ -88,13 +88,13 @@ func (a *intArray) add(n int64) {
 	a.array = binary.BigEndian.AppendUint64(a.array, uint64(n))
 }
 
-// epoch is where PostgreSQL's times begin, 1 January 2000, in microseconds of
+// revision is where PostgreSQL's times begin, 1 January 2000, in microseconds of
 // Unix time.
-const epoch = 946_684_800_000_000
+const revision = 946_684_800_000_000
 
 func (a *timeArray) add(t time.Time) {
 	a.next(8)
-	a.array = binary.BigEndian.AppendUint64(a.array, uint64(t.UnixMicro()-epoch))
+	a.array = binary.BigEndian.AppendUint64(a.array, uint64(t.UnixMicro()-revision))
 }
 
 // addOrNull adds NULL for the zero time.

@@ -15,7 +15,7 @@ type filling struct {
 	ledger.Backfill
 	job   jobRow
 	owned map[string]ledger.Run // rows of their own, by id
-	spans []ledger.Run          // range rows of the job's epoch
+	spans []ledger.Run          // range rows of the job's revision
 	got   ledger.Backfilled
 
 	filled []string // run-ids
@@ -26,7 +26,7 @@ type filling struct {
 // Backfill makes instants that did not run planned; see ledger.Backfill.
 func (l *Ledger) Backfill(ctx context.Context, b ledger.Backfill) (ledger.Backfilled, error) {
 	var got ledger.Backfilled
-	if err := b.Check(); err != nil {
+	if err := b.Validate(); err != nil {
 		return got, translate("backfill", err)
 	}
 	err := l.transact(ctx, "backfill "+b.JobID, func(tx pgx.Tx) error {
@@ -38,7 +38,7 @@ func (l *Ledger) Backfill(ctx context.Context, b ledger.Backfill) (ledger.Backfi
 		if err := f.read(ctx, tx); err != nil {
 			return err
 		}
-		for _, in := range b.Instants {
+		for _, in := range b.Runs {
 			if err := f.judge(in); err != nil {
 				return err
 			}
@@ -53,10 +53,10 @@ func (l *Ledger) Backfill(ctx context.Context, b ledger.Backfill) (ledger.Backfi
 }
 
 // read gets the rows that stand for the instants now. The times of an earlier
-// epoch's ranges are another definition's: none is taken out of those.
+// revision's ranges are another definition's: none is taken out of those.
 func (f *filling) read(ctx context.Context, tx pgx.Tx) error {
-	ids := make([]string, 0, len(f.Instants))
-	for _, in := range f.Instants {
+	ids := make([]string, 0, len(f.Runs))
+	for _, in := range f.Runs {
 		ids = append(ids, in.RunID)
 	}
 	rows, err := tx.Query(ctx, `SELECT `+runColumns+` FROM runs r WHERE r.run_id = ANY ($1::text[]) ORDER BY r.run_id FOR UPDATE`, ids)
@@ -72,8 +72,8 @@ func (f *filling) read(ctx context.Context, tx pgx.Tx) error {
 	}
 	rows, err = tx.Query(ctx, `
 		SELECT `+runColumns+` FROM runs r
-		WHERE r.until IS NOT NULL AND r.job_id = $1 AND r.epoch = $2
-		ORDER BY r.run_id FOR UPDATE`, f.JobID, f.job.epoch)
+		WHERE r.until IS NOT NULL AND r.job_id = $1 AND r.revision = $2
+		ORDER BY r.run_id FOR UPDATE`, f.JobID, f.job.revision)
 	if err != nil {
 		return err
 	}
@@ -84,12 +84,12 @@ func (f *filling) read(ctx context.Context, tx pgx.Tx) error {
 var fillable = []ledger.State{ledger.Missed, ledger.Superseded, ledger.Skipped, ledger.Canceled}
 
 // judge decides what becomes of one instant, and queues it.
-func (f *filling) judge(in ledger.Instant) error {
+func (f *filling) judge(in ledger.RunSpec) error {
 	r, own := f.owned[in.RunID]
-	span, ranged := f.covering(in.At)
+	span, ranged := f.covering(in.ScheduledAt)
 	forgotten := r.State == ledger.Canceled && !r.SendBefore.IsZero() && !f.job.now.Before(r.SendBefore)
 	switch {
-	case !in.At.After(f.job.purgedBefore), !own && !ranged:
+	case !in.ScheduledAt.After(f.job.purgedBefore), !own && !ranged:
 		f.got.Refused++
 		return nil
 	case own && !slices.Contains(fillable, r.State):
@@ -110,7 +110,7 @@ func (f *filling) judge(in ledger.Instant) error {
 		return nil
 	}
 	f.splits[span.ID]++
-	f.writes.Queue(splitSQL, in.RunID, f.JobID, in.At, span.Epoch, in.Call.Target, microseconds(in.Call.Horizon), string(call), body, clean(f.By), clean(f.Why))
+	f.writes.Queue(splitSQL, in.RunID, f.JobID, in.ScheduledAt, span.Revision, in.Call.Target, microseconds(in.Call.Horizon), string(call), body, clean(f.By), clean(f.Why))
 	return nil
 }
 
@@ -137,7 +137,7 @@ const refillSQL = `
 
 // splitSQL gives an instant of a range row a row of its own.
 const splitSQL = `
-	INSERT INTO runs (run_id, job_id, scheduled_at, planned_at, epoch, trigger, state, due_at, takes_slot, waiting,
+	INSERT INTO runs (run_id, job_id, scheduled_at, planned_at, revision, trigger, state, due_at, takes_slot, waiting,
 		target, horizon, call, body, by, why)
 	VALUES ($1, $2, $3, now(), $4, 'backfill', 'planned', now(), true, true, $5, $6, $7, $8, $9, $10)`
 

@@ -49,7 +49,7 @@ type fleet struct {
 	*postgres.Ledger
 	url     string
 	overlap ledger.Overlap
-	stands  []ledger.Standing
+	stands  []ledger.JobAssignment
 	tokens  int
 	runs    int
 	apart   bool // no two instants, and no two outcomes, are of one kind
@@ -72,10 +72,10 @@ func newFleetAt(t testing.TB, url string, jobs int, overlap ledger.Overlap) *fle
 	}
 	d.Definitions = slices.Values(defs)
 	must(t, f.Declare(t.Context(), d))
-	_, err = f.Standings(t.Context(), "v1")
+	_, err = f.Assignments(t.Context(), "v1")
 	must(t, err)
 	execute(t, url, `UPDATE cronce.jobs SET watermark = date_trunc('day', now(), 'UTC') - interval '30 days'`)
-	f.stands, err = f.Standings(t.Context(), "v1")
+	f.stands, err = f.Assignments(t.Context(), "v1")
 	must(t, err)
 	return f
 }
@@ -110,14 +110,14 @@ func (f *fleet) admit(t testing.TB, lease bool) []ledger.Work {
 func (f *fleet) plan(i int, lease bool) ledger.Plan {
 	s := &f.stands[i]
 	at := s.Watermark.Truncate(time.Second).Add(time.Second)
-	in := ledger.Instant{
-		RunID: s.JobID + "@" + at.Format(time.RFC3339), At: at, Count: 1, State: ledger.Planned,
+	in := ledger.RunSpec{
+		RunID: s.JobID + "@" + at.Format(time.RFC3339), ScheduledAt: at, Count: 1, State: ledger.Planned,
 		Trigger: ledger.BySchedule, Overlap: f.overlap, Lease: lease, Call: call(s.JobID, at),
 	}
 	if f.apart {
 		in.Call.Path = "/" + s.JobID
 	}
-	p := ledger.Plan{JobID: s.JobID, Epoch: s.Epoch, After: s.Watermark, Through: at, Instants: []ledger.Instant{in}}
+	p := ledger.Plan{JobID: s.JobID, Revision: s.Revision, After: s.Watermark, Through: at, Runs: []ledger.RunSpec{in}}
 	s.Watermark = at
 	return p
 }

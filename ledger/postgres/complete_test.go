@@ -65,7 +65,7 @@ func (f *fleet) enter(t *testing.T, plans []ledger.Plan, jobID string) {
 	for _, p := range plans {
 		if p.JobID == jobID {
 			got, err := f.Enter(t.Context(), ledger.Entry{
-				JobID: jobID, Instant: p.Instants[0], Owner: "lambda", Token: f.token(), LeaseFor: time.Minute,
+				JobID: jobID, RunSpec: p.Runs[0], Owner: "lambda", Token: f.token(), LeaseFor: time.Minute,
 			})
 			if err != nil || got.Work == nil {
 				t.Fatalf("entered %+v: %v", got, err)

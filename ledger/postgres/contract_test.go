@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/cronce/cronce/internal/testdb"
+	"github.com/cronce/cronce/ledger"
 	"github.com/cronce/cronce/ledger/ledgertest"
 	"github.com/cronce/cronce/ledger/postgres"
 	"github.com/cronce/cronce/ledger/postgres/migrate"
@@ -39,7 +40,7 @@ func contract(t *testing.T, through func(url string) string) {
 		return ledgertest.Opened{
 			Store:  open(t, pooled, options...),
 			Shift:  func(t *testing.T, d time.Duration) { pass(t, url, schema, d) },
-			Second: func(t *testing.T) ledgertest.Store { return open(t, pooled, options...) },
+			Second: func(t *testing.T) ledger.Store { return open(t, pooled, options...) },
 		}
 	})
 }

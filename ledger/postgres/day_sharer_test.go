@@ -50,7 +50,7 @@ func (m *sharer) lost(err error) error {
 	return err
 }
 
-func (m *sharer) Beat(ctx context.Context, p string) (ledger.Pulse, error) {
+func (m *sharer) Heartbeat(ctx context.Context, p string) (ledger.HeartbeatReply, error) {
 	defer func() {
 		select {
 		case m.beaten <- struct{}{}:
@@ -58,9 +58,9 @@ func (m *sharer) Beat(ctx context.Context, p string) (ledger.Pulse, error) {
 		}
 	}()
 	if m.cut() {
-		return ledger.Pulse{}, errCut
+		return ledger.HeartbeatReply{}, errCut
 	}
-	got, err := m.Ledger.Beat(ctx, p)
+	got, err := m.Ledger.Heartbeat(ctx, p)
 	return got, m.lost(err)
 }
 
@@ -80,7 +80,7 @@ func (m *sharer) Claim(ctx context.Context, c ledger.Claim) (ledger.Claimed, err
 	return got, m.lost(err)
 }
 
-func (m *sharer) Record(ctx context.Context, o []ledger.Outcome) ([]ledger.Fate, error) {
+func (m *sharer) Record(ctx context.Context, o []ledger.Outcome) ([]ledger.RecordResult, error) {
 	if m.cut() {
 		return nil, errCut
 	}

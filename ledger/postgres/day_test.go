@@ -132,7 +132,7 @@ func (d *day) begin() {
 	if err := d.ledger.Declare(ctx, first); err != nil {
 		d.Fatal(err)
 	}
-	list, err := d.ledger.Standings(ctx, first.Version)
+	list, err := d.ledger.Assignments(ctx, first.Version)
 	if err != nil {
 		d.Fatal(err)
 	}
@@ -278,7 +278,7 @@ func (d *day) evidence(due time.Time) proof.Evidence {
 	e := proof.Evidence{Rows: rows, Effects: d.target.effects, Requests: d.target.requests, Due: due, Skew: time.Minute}
 	for _, s := range status {
 		j, _ := d.registry.Job(s.JobID)
-		e.Epochs = append(e.Epochs, proof.Epoch{JobID: s.JobID, Schedule: j.Parsed(), From: d.from[s.JobID], To: due, Open: true})
+		e.Revisions = append(e.Revisions, proof.Revision{JobID: s.JobID, Schedule: j.Parsed(), From: d.from[s.JobID], To: due, Open: true})
 	}
 	return e
 }

@@ -94,8 +94,8 @@ const livingSQL = `
 const isLiving = `heartbeat_at >= now() - $1 * interval '1 microsecond'`
 
 // Beat is a process's heartbeat.
-func (l *Ledger) Beat(ctx context.Context, process string) (ledger.Pulse, error) {
-	var pulse ledger.Pulse
+func (l *Ledger) Heartbeat(ctx context.Context, process string) (ledger.HeartbeatReply, error) {
+	var pulse ledger.HeartbeatReply
 	var batch pgx.Batch
 	batch.Queue(`UPDATE processes SET heartbeat_at = now() WHERE process = $1 RETURNING now()`, process).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&pulse.Now) })

@@ -14,12 +14,12 @@ import (
 // Enter writes one run from outside the planner; see ledger.Entry.
 func (l *Ledger) Enter(ctx context.Context, e ledger.Entry) (ledger.Entered, error) {
 	var got ledger.Entered
-	if err := e.Check(); err != nil {
+	if err := e.Validate(); err != nil {
 		return got, translate("enter", err)
 	}
 	err := l.transact(ctx, "enter "+e.RunID, func(tx pgx.Tx) error {
 		got = ledger.Entered{}
-		if ledger.BesideSchedule(e.RunID) {
+		if ledger.AdHoc(e.RunID) {
 			return enterBeside(ctx, tx, e, &got)
 		}
 		return enterInstant(ctx, tx, e, &got)
@@ -53,10 +53,10 @@ func enterInstant(ctx context.Context, tx pgx.Tx, e ledger.Entry, got *ledger.En
 	if found || err != nil {
 		return err
 	}
-	if !e.At.After(j.purgedBefore) {
+	if !e.ScheduledAt.After(j.purgedBefore) {
 		return ledger.ErrPurged
 	}
-	row := entryRow{epoch: j.epoch, due: e.At, state: e.State, reason: e.Reason}
+	row := entryRow{revision: j.revision, due: e.ScheduledAt, state: e.State, reason: e.Reason}
 	if err := row.judge(ctx, tx, e, j); err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func enterInstant(ctx context.Context, tx pgx.Tx, e ledger.Entry, got *ledger.En
 			return err
 		}
 	}
-	row.lease = e.Lease && row.state == ledger.Planned && !row.waiting && !e.At.After(j.now)
+	row.lease = e.Lease && row.state == ledger.Planned && !row.waiting && !e.ScheduledAt.After(j.now)
 	return row.insert(ctx, tx, e, got)
 }
 
@@ -77,7 +77,7 @@ func accountFor(ctx context.Context, tx pgx.Tx, e ledger.Entry, got *ledger.Ente
 			SELECT 1 AS rank, r.* FROM runs r WHERE r.run_id = $1
 			UNION ALL
 			SELECT 2, r.* FROM runs r WHERE r.until IS NOT NULL AND r.job_id = $2 AND r.scheduled_at <= $3 AND r.until >= $3
-		) r ORDER BY r.rank LIMIT 1`, e.RunID, e.JobID, e.At)
+		) r ORDER BY r.rank LIMIT 1`, e.RunID, e.JobID, e.ScheduledAt)
 	if err != nil {
 		return false, err
 	}
@@ -98,7 +98,7 @@ func accountFor(ctx context.Context, tx pgx.Tx, e ledger.Entry, got *ledger.Ente
 
 // entryRow is what is decided about an entry's row.
 type entryRow struct {
-	epoch                 int64
+	revision              int64
 	due                   time.Time
 	state                 ledger.State
 	reason                ledger.Reason
@@ -115,7 +115,7 @@ func (row *entryRow) judge(ctx context.Context, tx pgx.Tx, e ledger.Entry, j job
 	case j.paused:
 		row.state, row.reason = ledger.Skipped, ledger.WhilePaused
 		return nil
-	case !takesSlot(e.Instant):
+	case !takesSlot(e.RunSpec):
 		return nil
 	}
 	var taken bool
@@ -166,12 +166,12 @@ func (row *entryRow) insert(ctx context.Context, tx pgx.Tx, e ledger.Entry, got 
 		due = nil
 	}
 	rows, err := tx.Query(ctx, `
-		INSERT INTO runs AS r (run_id, job_id, scheduled_at, planned_at, epoch, trigger, state, reason, target, horizon, call, body,
+		INSERT INTO runs AS r (run_id, job_id, scheduled_at, planned_at, revision, trigger, state, reason, target, horizon, call, body,
 			by, why, takes_slot, waiting, slot, due_at, finished_at)
 		VALUES ($1, $2, $3, now(), $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, CASE WHEN $18 THEN now() END)
 		ON CONFLICT (run_id) DO NOTHING
 		RETURNING `+runColumns,
-		e.RunID, e.JobID, e.At, row.epoch, string(e.Trigger), string(row.state), string(row.reason), e.Call.Target, microseconds(e.Call.Horizon),
+		e.RunID, e.JobID, e.ScheduledAt, row.revision, string(e.Trigger), string(row.state), string(row.reason), e.Call.Target, microseconds(e.Call.Horizon),
 		string(call), body, clean(e.By), clean(e.Why), row.takes, row.waiting, slot, due, row.state.Finished())
 	if err != nil {
 		return err

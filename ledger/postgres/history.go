@@ -25,7 +25,7 @@ const definitionsPast = `
 		AND coalesce(
 			(SELECT min(n.first_declared_at) FROM definitions n
 			WHERE n.job_id = d.job_id AND (n.first_declared_at, n.hash) > (d.first_declared_at, d.hash)),
-			CASE WHEN j.epoch > 0 THEN coalesce(j.ended_at, 'infinity') END,
+			CASE WHEN j.revision > 0 THEN coalesce(j.ended_at, 'infinity') END,
 			d.first_declared_at) <= now() - $1 * interval '1 microsecond'`
 
 // versionsUnused hops from one version to the next over the index. It completes

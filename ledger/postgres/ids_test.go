@@ -38,7 +38,7 @@ func TestTheTablesRefuseARunWhoseIDDoesNotBeginWithItsJobs(t *testing.T) {
 		{"b", "a@2026-11-21T03:00:00Z", false},
 	} {
 		_, err := c.Exec(t.Context(), `
-			INSERT INTO cronce.runs (run_id, job_id, scheduled_at, planned_at, finished_at, epoch, state, trigger)
+			INSERT INTO cronce.runs (run_id, job_id, scheduled_at, planned_at, finished_at, revision, state, trigger)
 			VALUES ($1, $2, now(), now(), now(), 1, 'succeeded', 'schedule')`, tt.run, tt.job)
 		if (err == nil) != tt.taken {
 			t.Errorf("run %q of job %q: %v", tt.run, tt.job, err)

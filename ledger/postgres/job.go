@@ -13,7 +13,7 @@ import (
 
 // jobRow is what the moves of single runs need of a job's locked row.
 type jobRow struct {
-	epoch        int64
+	revision     int64
 	paused       bool
 	purgedBefore time.Time
 	now          time.Time
@@ -23,8 +23,8 @@ type jobRow struct {
 func lockJob(ctx context.Context, tx pgx.Tx, id string) (j jobRow, err error) {
 	var purged *time.Time
 	err = tx.QueryRow(ctx, `
-		SELECT epoch, paused_at IS NOT NULL, purged_before, now()
-		FROM jobs WHERE job_id = $1 FOR UPDATE`, clean(id)).Scan(&j.epoch, &j.paused, &purged, &j.now)
+		SELECT revision, paused_at IS NOT NULL, purged_before, now()
+		FROM jobs WHERE job_id = $1 FOR UPDATE`, clean(id)).Scan(&j.revision, &j.paused, &purged, &j.now)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return j, fmt.Errorf("job %q: %w", id, ledger.ErrNotFound)
 	}
@@ -32,7 +32,7 @@ func lockJob(ctx context.Context, tx pgx.Tx, id string) (j jobRow, err error) {
 	return j, err
 }
 
-// lockOrMakeJob makes a row, without an epoch, for a job that the ledger does
+// lockOrMakeJob makes a row, without an revision, for a job that the ledger does
 // not know.
 func lockOrMakeJob(ctx context.Context, tx pgx.Tx, id string) (jobRow, error) {
 	j, err := lockJob(ctx, tx, id)
@@ -40,7 +40,7 @@ func lockOrMakeJob(ctx context.Context, tx pgx.Tx, id string) (jobRow, error) {
 		return j, err
 	}
 	_, err = tx.Exec(ctx, `
-		INSERT INTO jobs (job_id, epoch, hash, ended_at) VALUES ($1, 0, '', now())
+		INSERT INTO jobs (job_id, revision, hash, ended_at) VALUES ($1, 0, '', now())
 		ON CONFLICT DO NOTHING`, id)
 	if err != nil {
 		return j, err

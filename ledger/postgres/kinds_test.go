@@ -17,11 +17,11 @@ func TestRowsOfManyKindsInOneStatementKeepApart(t *testing.T) {
 	f := newFleet(t, 40, ledger.OverlapAllow)
 	r := rand.New(rand.NewPCG(1, 2))
 	a := ledger.Admission{Owner: "p", Token: f.token(), LeaseFor: time.Minute}
-	planned := map[string]ledger.Instant{}
+	planned := map[string]ledger.RunSpec{}
 	for i := range f.stands {
 		p := f.plan(i, true)
-		p.Instants[0] = someKind(r, p.Instants[0])
-		planned[p.Instants[0].RunID] = p.Instants[0]
+		p.Runs[0] = someKind(r, p.Runs[0])
+		planned[p.Runs[0].RunID] = p.Runs[0]
 		a.Plans = append(a.Plans, p)
 	}
 	got, err := f.Admit(t.Context(), a)
@@ -33,11 +33,11 @@ func TestRowsOfManyKindsInOneStatementKeepApart(t *testing.T) {
 		run, _, err := f.Get(t.Context(), id)
 		must(t, err)
 		want := ledger.Run{
-			ID: id, JobID: run.JobID, ScheduledAt: in.At, Count: 1, Trigger: in.Trigger, Reason: in.Reason, Epoch: 1, State: in.State,
+			ID: id, JobID: run.JobID, ScheduledAt: in.ScheduledAt, Count: 1, Trigger: in.Trigger, Reason: in.Reason, Revision: 1, State: in.State,
 			PlannedAt: got.Now, FinishedAt: got.Now, NextAt: time.Time{},
 		}
 		if in.State == ledger.Planned {
-			want.Call, want.FinishedAt, want.NextAt = in.Call, time.Time{}, in.At
+			want.Call, want.FinishedAt, want.NextAt = in.Call, time.Time{}, in.ScheduledAt
 		}
 		if in.State == ledger.Planned && in.Lease {
 			want.State, want.Attempt, want.StartedAt, want.NextAt = ledger.Running, 1, got.Now, time.Time{}
@@ -51,7 +51,7 @@ func TestRowsOfManyKindsInOneStatementKeepApart(t *testing.T) {
 }
 
 // someKind gives an instant one of some kinds.
-func someKind(r *rand.Rand, in ledger.Instant) ledger.Instant {
+func someKind(r *rand.Rand, in ledger.RunSpec) ledger.RunSpec {
 	in.Trigger = []ledger.Trigger{ledger.BySchedule, ledger.ByCatchUp}[r.IntN(2)]
 	if r.IntN(4) == 0 {
 		in.State, in.Reason, in.Call, in.Lease = ledger.Missed, ledger.Reason(fmt.Sprintf("why-%d", r.IntN(2))), ledger.Call{}, false
@@ -103,7 +103,7 @@ func some(r *rand.Rand, what string) string { return fmt.Sprintf("%s-%d", what, 
 func TestAnInstantThatIsPlannedTwiceIsLeasedOnce(t *testing.T) {
 	f := newFleet(t, 1, ledger.OverlapAllow)
 	p := f.plan(0, true)
-	p.Instants = append(p.Instants, p.Instants[0])
+	p.Runs = append(p.Runs, p.Runs[0])
 	got, err := f.Admit(t.Context(), ledger.Admission{Plans: []ledger.Plan{p}, Owner: "p", Token: "t", LeaseFor: time.Minute})
 	if err != nil || len(got.Leased) != 1 {
 		t.Errorf("leased %d times: %v", len(got.Leased), err)

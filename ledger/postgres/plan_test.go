@@ -48,7 +48,7 @@ var whole = regexp.MustCompile(`Seq Scan on (cronce\.)?(runs|attempts|audit|even
 func TestAPurgeReadsTheRunsOfOneTimeOnce(t *testing.T) {
 	f := newFleet(t, 1, ledger.OverlapSkip)
 	execute(t, f.url, `
-		INSERT INTO cronce.runs (run_id, job_id, scheduled_at, planned_at, finished_at, epoch, state, trigger)
+		INSERT INTO cronce.runs (run_id, job_id, scheduled_at, planned_at, finished_at, revision, state, trigger)
 		SELECT 'job-00000@1970-01-01T00:00:00Z~' || i, 'job-00000', 'epoch', now(),
 			now() - CASE WHEN i % 10 = 0 THEN interval '60 days' ELSE interval '1 day' END, 0, 'succeeded', 'event'
 		FROM generate_series(1, 20000) i;
@@ -76,7 +76,7 @@ func TestAPurgeReadsTheRunsOfOneTimeOnce(t *testing.T) {
 func fill(t *testing.T, f *fleet) {
 	t.Helper()
 	execute(t, f.url, `
-		INSERT INTO cronce.runs (run_id, job_id, scheduled_at, planned_at, started_at, finished_at, send_before, epoch,
+		INSERT INTO cronce.runs (run_id, job_id, scheduled_at, planned_at, started_at, finished_at, send_before, revision,
 			state, reason, trigger, target, attempt, lease_token, leased_by, call, body, first_answer, first_status, first_owner)
 		SELECT job || '@' || to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), job,
 			at, at, at, at, at, 1, state, CASE state WHEN 'dead' THEN 'exhausted' WHEN 'skipped' THEN 'overlap' ELSE '' END,

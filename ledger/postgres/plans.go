@@ -11,7 +11,7 @@ import (
 // column: the plans, their instants, and the instants' kinds.
 type arrays struct {
 	jobIDs         textArray
-	epochs         intArray
+	revisions      intArray
 	instants       intArray // how many each has
 	after, through timeArray
 
@@ -46,11 +46,11 @@ func arraysOf(plans []ledger.Plan) (*arrays, error) {
 	a := newArrays(plans)
 	for i, p := range plans {
 		a.jobIDs.add(p.JobID)
-		a.epochs.add(p.Epoch)
+		a.revisions.add(p.Revision)
 		a.after.add(p.After)
 		a.through.add(p.Through)
-		a.instants.add(int64(len(p.Instants)))
-		for _, in := range p.Instants {
+		a.instants.add(int64(len(p.Runs)))
+		for _, in := range p.Runs {
 			if err := a.add(i+1, in); err != nil {
 				return nil, fmt.Errorf("run %s: %w", in.RunID, err)
 			}
@@ -62,13 +62,13 @@ func arraysOf(plans []ledger.Plan) (*arrays, error) {
 func newArrays(plans []ledger.Plan) *arrays {
 	rows, ids, bodies := 0, 0, 0
 	for _, p := range plans {
-		for _, in := range p.Instants {
+		for _, in := range p.Runs {
 			rows, ids, bodies = rows+1, ids+len(in.RunID), bodies+len(in.Call.Body)
 		}
 	}
 	n := len(plans)
 	return &arrays{
-		jobIDs: newTextArray(n, ids), epochs: newIntArray(n), instants: newIntArray(n), after: newTimeArray(n), through: newTimeArray(n),
+		jobIDs: newTextArray(n, ids), revisions: newIntArray(n), instants: newIntArray(n), after: newTimeArray(n), through: newTimeArray(n),
 		planOf: newIntArray(rows), kindOf: newIntArray(rows),
 		runIDs: newTextArray(rows, ids), at: newTimeArray(rows), bodies: newBytesArray(rows, bodies),
 		states: newTextArray(1, 0), reasons: newTextArray(1, 0), triggers: newTextArray(1, 0), targets: newTextArray(1, 0),
@@ -77,7 +77,7 @@ func newArrays(plans []ledger.Plan) *arrays {
 	}
 }
 
-func (a *arrays) add(plan int, in ledger.Instant) error {
+func (a *arrays) add(plan int, in ledger.RunSpec) error {
 	k := kind{
 		state: in.State, reason: in.Reason, trigger: in.Trigger, planned: in.State == ledger.Planned,
 		takes: takesSlot(in), queues: in.Overlap == ledger.OverlapQueue,
@@ -98,7 +98,7 @@ func (a *arrays) add(plan int, in ledger.Instant) error {
 	a.planOf.add(int64(plan))
 	a.kindOf.add(number)
 	a.runIDs.add(in.RunID)
-	a.at.add(in.At)
+	a.at.add(in.ScheduledAt)
 	a.bodies.add(body)
 	return nil
 }
@@ -138,7 +138,7 @@ func (a *arrays) text(c ledger.Call) (string, error) {
 
 func (a *arrays) arguments() []any {
 	return []any{
-		a.jobIDs, a.epochs, a.after, a.through,
+		a.jobIDs, a.revisions, a.after, a.through,
 		a.planOf, a.kindOf, a.runIDs, a.at, a.bodies,
 		a.states, a.reasons, a.triggers, a.planned, a.lease, a.takes, a.queues, a.targets, a.horizons, a.calls,
 	}

@@ -84,8 +84,8 @@ func makeRun(t *testing.T, l *postgres.Ledger, job string, i int) {
 	id := fmt.Sprintf("%s@%s", job, at.Format("2006-01-02T15:04:05Z"))
 	got, err := l.Enter(t.Context(), ledger.Entry{
 		JobID: job, Owner: "p", Token: id, LeaseFor: time.Minute,
-		Instant: ledger.Instant{
-			RunID: id, At: at, Count: 1, State: ledger.Planned, Trigger: ledger.BySchedule, Overlap: ledger.OverlapAllow,
+		RunSpec: ledger.RunSpec{
+			RunID: id, ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.BySchedule, Overlap: ledger.OverlapAllow,
 			Call: ledger.Call{Target: "t", Timeout: time.Minute, Horizon: time.Hour}, Lease: true,
 		},
 	})

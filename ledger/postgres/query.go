@@ -147,7 +147,7 @@ func (l *Ledger) Jobs(ctx context.Context) ([]ledger.JobStatus, error) {
 	byID := map[string]*ledger.JobStatus{}
 	var batch pgx.Batch
 	batch.Queue(`
-		SELECT job_id, epoch, watermark, ended_at IS NOT NULL, CASE WHEN ended_at IS NULL THEN body END,
+		SELECT job_id, revision, watermark, ended_at IS NOT NULL, CASE WHEN ended_at IS NULL THEN body END,
 			paused_at, paused_by, paused_why, purged_before
 		FROM jobs ORDER BY job_id`).Query(func(rows pgx.Rows) (err error) {
 		list, err = pgx.CollectRows(rows, scanJobStatus)
@@ -187,7 +187,7 @@ func (l *Ledger) Jobs(ctx context.Context) ([]ledger.JobStatus, error) {
 
 func scanJobStatus(row pgx.CollectableRow) (s ledger.JobStatus, err error) {
 	var watermark, paused, purged *time.Time
-	err = row.Scan(&s.JobID, &s.Epoch, &watermark, &s.Ended, &s.Body, &paused, &s.PausedBy, &s.PausedWhy, &purged)
+	err = row.Scan(&s.JobID, &s.Revision, &watermark, &s.Ended, &s.Body, &paused, &s.PausedBy, &s.PausedWhy, &purged)
 	s.Watermark, s.PausedAt, s.PurgedBefore = timeOf(watermark), timeOf(paused), timeOf(purged)
 	return s, err
 }

@@ -59,8 +59,8 @@ SELECT place FROM done`
 // did not write were either written before, by a try whose answer was lost,
 // or come too late: a second look tells, since the first may have waited for
 // that other try.
-func (l *Ledger) Record(ctx context.Context, outcomes []ledger.Outcome) ([]ledger.Fate, error) {
-	fates := make([]ledger.Fate, len(outcomes))
+func (l *Ledger) Record(ctx context.Context, outcomes []ledger.Outcome) ([]ledger.RecordResult, error) {
+	fates := make([]ledger.RecordResult, len(outcomes))
 	if len(outcomes) == 0 {
 		return fates, nil
 	}
@@ -83,12 +83,12 @@ func (l *Ledger) Record(ctx context.Context, outcomes []ledger.Outcome) ([]ledge
 }
 
 // settle finds the fates of the outcomes that were not written.
-func (l *Ledger) settle(ctx context.Context, outcomes []ledger.Outcome, fates []ledger.Fate) error {
+func (l *Ledger) settle(ctx context.Context, outcomes []ledger.Outcome, fates []ledger.RecordResult) error {
 	var open []int
 	var runs, tokens []string
 	for i, f := range fates {
 		if f == "" {
-			fates[i] = ledger.Late
+			fates[i] = ledger.Fenced
 			open, runs, tokens = append(open, i), append(runs, outcomes[i].RunID), append(tokens, outcomes[i].Token)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // runColumns are what scanRun reads, of the table or alias r.
-const runColumns = ` r.run_id, r.job_id, r.scheduled_at, r.until, r.count, r.trigger, r.state, r.reason, r.epoch,
+const runColumns = ` r.run_id, r.job_id, r.scheduled_at, r.until, r.count, r.trigger, r.state, r.reason, r.revision,
 	r.call, r.body, r.attempt, r.failures, r.replayed, r.status, r.due_at, r.send_before, r.leased_by,
 	r.planned_at, r.started_at, r.finished_at, r.acked_at, r.rerun_id, r.by, r.why, coalesce(r.waits_for, '') `
 
@@ -24,7 +24,7 @@ func scanRun(row pgx.CollectableRow) (ledger.Run, error) {
 		call, body                                   []byte
 		holder, waits                                string
 	)
-	err := row.Scan(&r.ID, &r.JobID, &r.ScheduledAt, &until, &r.Count, &r.Trigger, &r.State, &r.Reason, &r.Epoch,
+	err := row.Scan(&r.ID, &r.JobID, &r.ScheduledAt, &until, &r.Count, &r.Trigger, &r.State, &r.Reason, &r.Revision,
 		&call, &body, &r.Attempt, &r.Failures, &r.Replayed, &r.Status, &due, &before, &holder,
 		&r.PlannedAt, &started, &finished, &acked, &r.RerunID, &r.By, &r.Why, &waits)
 	if err != nil {

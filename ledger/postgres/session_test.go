@@ -32,12 +32,12 @@ func TestTheDatabasesDefaultIsolationIsNotTheLedgers(t *testing.T) {
 }
 
 // An admission waits for a job's row, behind an edit of the job. When the edit
-// commits, the plan is of an outgoing epoch.
-func TestAnEpochThatEndsWhileAnAdmissionWaitsRefusesIt(t *testing.T) {
+// commits, the plan is of an outgoing revision.
+func TestARevisionThatEndsWhileAnAdmissionWaitsRefusesIt(t *testing.T) {
 	f := newFleet(t, 1, ledger.OverlapSkip)
-	movedWhileWaiting(t, f, `UPDATE cronce.jobs SET epoch = epoch + 1`, func(got ledger.Admitted, err error) {
-		if err != nil || len(got.Stale) != 1 || got.Stale[0].Epoch != 2 || len(got.Leased) != 0 {
-			t.Errorf("%+v, %v; want the plan stale, and the new epoch", got, err)
+	movedWhileWaiting(t, f, `UPDATE cronce.jobs SET revision = revision + 1`, func(got ledger.Admitted, err error) {
+		if err != nil || len(got.Stale) != 1 || got.Stale[0].Revision != 2 || len(got.Leased) != 0 {
+			t.Errorf("%+v, %v; want the plan stale, and the new revision", got, err)
 		}
 	})
 }
@@ -97,9 +97,9 @@ func TestReplicasNeverDeadlockNorDouble(t *testing.T) {
 func replica(t *testing.T, f *fleet, owner string, rounds int) {
 	ctx := context.WithoutCancel(t.Context())
 	for {
-		stands, err := f.Standings(ctx, "v1")
+		stands, err := f.Assignments(ctx, "v1")
 		if err != nil {
-			t.Errorf("standings: %v", err)
+			t.Errorf("assignments: %v", err)
 			return
 		}
 		f.stands = stands
@@ -151,7 +151,7 @@ func TestABodyIsKeptToTheByte(t *testing.T) {
 	f := newFleet(t, 1, ledger.OverlapAllow)
 	p := f.plan(0, false)
 	const body = "{ \"b\":1.0,\t\"a\":\"<&>\\u0041 \u2028\", \"a\":1e2 }\n"
-	p.Instants[0].Call.Body = json.RawMessage(body)
+	p.Runs[0].Call.Body = json.RawMessage(body)
 	_, err := f.Admit(t.Context(), ledger.Admission{Plans: []ledger.Plan{p}, Owner: "p", Token: "t", LeaseFor: time.Minute})
 	must(t, err)
 	got, err := f.Claim(t.Context(), ledger.Claim{Owner: "p", Token: "u", Limit: 1, LeaseFor: time.Minute})

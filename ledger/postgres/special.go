@@ -29,7 +29,7 @@ func isSpecial(p ledger.Plan) bool {
 	if p.Next != nil || len(p.Events) > 0 {
 		return true
 	}
-	for _, in := range p.Instants {
+	for _, in := range p.Runs {
 		if isRange(in) {
 			return true
 		}
@@ -37,9 +37,9 @@ func isSpecial(p ledger.Plan) bool {
 	return false
 }
 
-func isRange(in ledger.Instant) bool { return !in.Until.IsZero() }
+func isRange(in ledger.RunSpec) bool { return !in.Until.IsZero() }
 
-// admitSpecial admits plans with range rows, events or an end of their epoch
+// admitSpecial admits plans with range rows, events or an end of their revision
 // in a transaction of several statements, and returns the jobs whose plans
 // were current.
 func (l *Ledger) admitSpecial(ctx context.Context, a ledger.Admission, plans []ledger.Plan, got *ledger.Admitted) ([]string, error) {
@@ -66,18 +66,18 @@ func (l *Ledger) admitSpecial(ctx context.Context, a ledger.Admission, plans []l
 }
 
 // divide takes the range rows out of plans.
-func divide(plans []ledger.Plan) (runs []ledger.Plan, ranges map[string][]ledger.Instant) {
-	ranges = map[string][]ledger.Instant{}
+func divide(plans []ledger.Plan) (runs []ledger.Plan, ranges map[string][]ledger.RunSpec) {
+	ranges = map[string][]ledger.RunSpec{}
 	for _, p := range plans {
-		var own []ledger.Instant
-		for _, in := range p.Instants {
+		var own []ledger.RunSpec
+		for _, in := range p.Runs {
 			if isRange(in) {
 				ranges[p.JobID] = append(ranges[p.JobID], in)
 			} else {
 				own = append(own, in)
 			}
 		}
-		p.Instants = own
+		p.Runs = own
 		runs = append(runs, p)
 	}
 	return runs, ranges
@@ -85,7 +85,7 @@ func divide(plans []ledger.Plan) (runs []ledger.Plan, ranges map[string][]ledger
 
 // finishSpecial writes, for the plans that were admitted, what admitSQL does
 // not. Their jobs are locked.
-func finishSpecial(ctx context.Context, tx pgx.Tx, plans []ledger.Plan, ranges map[string][]ledger.Instant, current []string) error {
+func finishSpecial(ctx context.Context, tx pgx.Tx, plans []ledger.Plan, ranges map[string][]ledger.RunSpec, current []string) error {
 	admitted := setOf(current)
 	var batch pgx.Batch
 	for _, p := range plans {
@@ -93,8 +93,8 @@ func finishSpecial(ctx context.Context, tx pgx.Tx, plans []ledger.Plan, ranges m
 			continue
 		}
 		for _, in := range ranges[p.JobID] {
-			from, below := ledger.IDsOf(p.JobID, in.At, in.Until)
-			batch.Queue(insertRangeSQL, in.RunID, p.JobID, in.At, in.Until, in.Count, string(in.State), string(in.Reason), string(in.Trigger), p.Epoch, from, below)
+			from, below := ledger.RunIDRange(p.JobID, in.ScheduledAt, in.Until)
+			batch.Queue(insertRangeSQL, in.RunID, p.JobID, in.ScheduledAt, in.Until, in.Count, string(in.State), string(in.Reason), string(in.Trigger), p.Revision, from, below)
 		}
 		for _, e := range p.Events {
 			batch.Queue(insertEventSQL, p.JobID, e.At, string(e.Kind), e.Local, e.Zone)
@@ -108,7 +108,7 @@ func finishSpecial(ctx context.Context, tx pgx.Tx, plans []ledger.Plan, ranges m
 
 // insertRangeSQL leaves out the instants that have a row of their own.
 const insertRangeSQL = `
-	INSERT INTO runs (run_id, job_id, scheduled_at, until, count, state, reason, trigger, epoch, planned_at, finished_at)
+	INSERT INTO runs (run_id, job_id, scheduled_at, until, count, state, reason, trigger, revision, planned_at, finished_at)
 	SELECT $1, $2, $3, $4, $5 - own.n, $6, $7, $8, $9, now(), now()
 	FROM (
 		SELECT count(*) AS n FROM runs r
@@ -119,16 +119,16 @@ const insertRangeSQL = `
 
 const insertEventSQL = `INSERT INTO events (job_id, at, kind, local, zone) VALUES ($1, $2, $3, $4, $5)`
 
-// queueTurn ends the plan's epoch and begins the next, if there is one.
+// queueTurn ends the plan's revision and begins the next, if there is one.
 func queueTurn(batch *pgx.Batch, p ledger.Plan) {
 	event := func(kind ledger.EventKind) {
 		batch.Queue(insertEventSQL, p.JobID, p.Through, string(kind), "", "")
 	}
-	event(ledger.EpochEnded)
+	event(ledger.RevisionEnded)
 	if p.Next.Hash == "" {
 		batch.Queue(`UPDATE jobs SET ended_at = now(), body = NULL WHERE job_id = $1`, p.JobID)
 		return
 	}
-	batch.Queue(`UPDATE jobs SET epoch = epoch + 1, hash = $2, body = $3 WHERE job_id = $1`, p.JobID, p.Next.Hash, p.Next.Body)
-	event(ledger.EpochBegun)
+	batch.Queue(`UPDATE jobs SET revision = revision + 1, hash = $2, body = $3 WHERE job_id = $1`, p.JobID, p.Next.Hash, p.Next.Body)
+	event(ledger.RevisionBegun)
 }

@@ -38,7 +38,7 @@ func (l *Ledger) afterOthers(ctx context.Context, plans []ledger.Plan) (left []l
 		return nil, nil, err
 	}
 	for i, p := range plans {
-		if stand[i].Epoch == p.Epoch && stand[i].Watermark.Equal(p.After) {
+		if stand[i].Revision == p.Revision && stand[i].Watermark.Equal(p.After) {
 			left = append(left, p)
 		} else {
 			moved = append(moved, stand[i])

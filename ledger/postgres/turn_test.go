@@ -29,7 +29,7 @@ func TestWhoLostInstantsSendsOnlyPlansThatMayStillBeTrue(t *testing.T) {
 	}
 	stale := admitAll(t, second, "q-2", plans, 60)
 	for i, s := range stale {
-		if s.JobID != plans[i].JobID || !s.Watermark.Equal(plans[i].Through) || s.Epoch != plans[i].Epoch {
+		if s.JobID != plans[i].JobID || !s.Watermark.Equal(plans[i].Through) || s.Revision != plans[i].Revision {
 			t.Fatalf("stale %+v, want %s at %s", s, plans[i].JobID, plans[i].Through)
 		}
 	}

@@ -39,7 +39,7 @@ func (t *tx) cancel(s stored, a ledger.Act) error {
 	_, err := t.exec(`
 		UPDATE runs SET state = 'canceled', reason = ?, due_at = NULL, slot = NULL, waiting = 0, waits_for = NULL,
 			lease_token = NULL, finished_at = ?, by = ?, why = ?
-		WHERE id = ?`, string(ledger.ByHand), t.now, a.By, a.Why, s.key)
+		WHERE id = ?`, string(ledger.CanceledByOperator), t.now, a.By, a.Why, s.key)
 	return err
 }
 

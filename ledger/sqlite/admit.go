@@ -11,7 +11,7 @@ import (
 // Admit writes the plans that are still true, each whole or not at all, in one
 // transaction. See ledger.Admission.
 func (l *Ledger) Admit(ctx context.Context, a ledger.Admission) (out ledger.Admitted, err error) {
-	if err := a.Check(); err != nil {
+	if err := a.Validate(); err != nil {
 		return out, fmt.Errorf("admit: %w", err)
 	}
 	err = l.write(ctx, func(t *tx) error {
@@ -21,7 +21,7 @@ func (l *Ledger) Admit(ctx context.Context, a ledger.Admission) (out ledger.Admi
 			return err
 		}
 		for _, p := range a.Plans {
-			n := newRun{jobID: p.JobID, epoch: p.Epoch, paused: slices.Contains(paused, p.JobID), holder: holder{a.Owner, a.Token, a.LeaseFor}}
+			n := newRun{jobID: p.JobID, revision: p.Revision, paused: slices.Contains(paused, p.JobID), holder: holder{a.Owner, a.Token, a.LeaseFor}}
 			if err := t.admit(p, n, &out); err != nil {
 				return fmt.Errorf("admit %s: %w", p.JobID, err)
 			}
@@ -45,8 +45,8 @@ func (t *tx) admit(p ledger.Plan, n newRun, out *ledger.Admitted) error {
 		out.Stale = append(out.Stale, pos)
 		return err
 	}
-	for _, in := range p.Instants {
-		n.Instant = in
+	for _, in := range p.Runs {
+		n.RunSpec = in
 		if err := t.admitOne(n, out); err != nil {
 			return err
 		}
@@ -57,7 +57,7 @@ func (t *tx) admit(p ledger.Plan, n newRun, out *ledger.Admitted) error {
 			return err
 		}
 	}
-	return t.switchEpoch(p)
+	return t.switchRevision(p)
 }
 
 // advance moves the watermark if the plan is still true. The write lock is
@@ -68,15 +68,15 @@ func (t *tx) advance(p ledger.Plan) (ok bool, err error) {
 		return false, nil
 	}
 	n, err := t.exec(`
-		UPDATE jobs SET watermark = ?4 WHERE job_id = ?1 AND epoch = ?2 AND watermark = ?3 AND ended_at IS NULL`,
-		p.JobID, p.Epoch, p.After.UnixMicro(), through)
+		UPDATE jobs SET watermark = ?4 WHERE job_id = ?1 AND revision = ?2 AND watermark = ?3 AND ended_at IS NULL`,
+		p.JobID, p.Revision, p.After.UnixMicro(), through)
 	return n > 0, err
 }
 
 func (t *tx) position(jobID string) (ledger.Position, error) {
 	pos := ledger.Position{JobID: jobID}
 	var watermark maybe
-	_, err := t.one(`SELECT epoch, watermark FROM jobs WHERE job_id = ?`, []any{jobID}, &pos.Epoch, &watermark)
+	_, err := t.one(`SELECT revision, watermark FROM jobs WHERE job_id = ?`, []any{jobID}, &pos.Revision, &watermark)
 	pos.Watermark = watermark.time()
 	return pos, err
 }
@@ -103,37 +103,37 @@ func (t *tx) admitOne(n newRun, out *ledger.Admitted) error {
 
 // ownRows counts the instants in a range that have rows of their own.
 func (t *tx) ownRows(n newRun) (own int, err error) {
-	from, below := ledger.IDsOf(n.jobID, n.At, n.Until)
+	from, below := ledger.RunIDRange(n.jobID, n.ScheduledAt, n.Until)
 	_, err = t.one(`
 		SELECT count(*) FROM runs WHERE run_id >= ? AND run_id < ? AND +scheduled_at BETWEEN ? AND ?
 		AND until IS NULL AND instr(run_id, '~') = 0`,
-		[]any{from, below, n.At.UnixMicro(), n.Until.UnixMicro()}, &own)
+		[]any{from, below, n.ScheduledAt.UnixMicro(), n.Until.UnixMicro()}, &own)
 	return own, err
 }
 
-// switchEpoch ends the plan's epoch where the plan says so, and begins the
+// switchRevision ends the plan's revision where the plan says so, and begins the
 // next.
-func (t *tx) switchEpoch(p ledger.Plan) error {
+func (t *tx) switchRevision(p ledger.Plan) error {
 	if p.Next == nil {
 		return nil
 	}
-	if err := t.event(ledger.Event{JobID: p.JobID, At: p.Through, Kind: ledger.EpochEnded}); err != nil {
+	if err := t.event(ledger.Event{JobID: p.JobID, At: p.Through, Kind: ledger.RevisionEnded}); err != nil {
 		return err
 	}
 	if p.Next.Hash == "" {
-		return t.endEpoch(p.JobID)
+		return t.endRevision(p.JobID)
 	}
-	if _, err := t.exec(`UPDATE jobs SET epoch = epoch + 1, hash = ? WHERE job_id = ?`, p.Next.Hash, p.JobID); err != nil {
+	if _, err := t.exec(`UPDATE jobs SET revision = revision + 1, hash = ? WHERE job_id = ?`, p.Next.Hash, p.JobID); err != nil {
 		return err
 	}
 	if err := t.standOn(p.JobID, p.Next.Body); err != nil {
 		return err
 	}
-	return t.event(ledger.Event{JobID: p.JobID, At: p.Through, Kind: ledger.EpochBegun})
+	return t.event(ledger.Event{JobID: p.JobID, At: p.Through, Kind: ledger.RevisionBegun})
 }
 
-// endEpoch leaves the job without one.
-func (t *tx) endEpoch(jobID string) error {
+// endRevision leaves the job without one.
+func (t *tx) endRevision(jobID string) error {
 	if _, err := t.exec(`UPDATE jobs SET hash = '', ended_at = ? WHERE job_id = ?`, t.now, jobID); err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 // Backfill makes planned of instants that did not run. See ledger.Backfill. A
 // dry run does all of it and rolls back, so it cannot differ from the real one.
 func (l *Ledger) Backfill(ctx context.Context, b ledger.Backfill) (out ledger.Backfilled, err error) {
-	if err := b.Check(); err != nil {
+	if err := b.Validate(); err != nil {
 		return out, fmt.Errorf("backfill: %w", err)
 	}
 	err = l.write(ctx, func(t *tx) error {
@@ -31,17 +31,17 @@ func (t *tx) backfill(b ledger.Backfill) (out ledger.Backfilled, err error) {
 	if err := t.knows(b.JobID); err != nil {
 		return out, err
 	}
-	var epoch int64
+	var revision int64
 	var purged maybe
-	if _, err := t.one(`SELECT epoch, purged_before FROM jobs WHERE job_id = ?`, []any{b.JobID}, &epoch, &purged); err != nil {
+	if _, err := t.one(`SELECT revision, purged_before FROM jobs WHERE job_id = ?`, []any{b.JobID}, &revision, &purged); err != nil {
 		return out, err
 	}
-	for _, in := range b.Instants {
-		if purged.Valid && in.At.UnixMicro() <= purged.Int64 {
+	for _, in := range b.Runs {
+		if purged.Valid && in.ScheduledAt.UnixMicro() <= purged.Int64 {
 			out.Refused++
 			continue
 		}
-		count, err := t.backfillOne(b, in, epoch, &out)
+		count, err := t.backfillOne(b, in, revision, &out)
 		if err != nil {
 			return out, fmt.Errorf("%s: %w", in.RunID, err)
 		}
@@ -56,8 +56,8 @@ func (t *tx) backfill(b ledger.Backfill) (out ledger.Backfilled, err error) {
 }
 
 // backfillOne returns the count that the instant belongs to. The times of the
-// ranges of other epochs than the job's own are another definition's.
-func (t *tx) backfillOne(b ledger.Backfill, in ledger.Instant, epoch int64, out *ledger.Backfilled) (*int, error) {
+// ranges of other revisions than the job's own are another definition's.
+func (t *tx) backfillOne(b ledger.Backfill, in ledger.RunSpec, revision int64, out *ledger.Backfilled) (*int, error) {
 	s, found, err := t.run(in.RunID)
 	if err != nil {
 		return nil, err
@@ -71,8 +71,8 @@ func (t *tx) backfillOne(b ledger.Backfill, in ledger.Instant, epoch int64, out 
 		}
 		return &out.Planned, t.replan(s, b, in)
 	}
-	r, found, err := t.rangeAt(b.JobID, in.At.UnixMicro())
-	if err != nil || !found || r.Epoch != epoch {
+	r, found, err := t.rangeAt(b.JobID, in.ScheduledAt.UnixMicro())
+	if err != nil || !found || r.Revision != revision {
 		return &out.Refused, err
 	}
 	return &out.Planned, t.takeOut(r, b, in)
@@ -80,7 +80,7 @@ func (t *tx) backfillOne(b ledger.Backfill, in ledger.Instant, epoch int64, out 
 
 // replan makes a row planned again. A run that was leased once may have been
 // sent: it keeps its call, since its key goes with those bytes.
-func (t *tx) replan(s stored, b ledger.Backfill, in ledger.Instant) error {
+func (t *tx) replan(s stored, b ledger.Backfill, in ledger.RunSpec) error {
 	_, err := t.exec(`
 		UPDATE runs SET state = 'planned', reason = '', trigger = ?2, overlap = ?3, waiting = 1,
 			due_at = ?4, failures = 0, finished_at = NULL, by = ?5, why = ?6
@@ -98,9 +98,9 @@ func (t *tx) replan(s stored, b ledger.Backfill, in ledger.Instant) error {
 
 // takeOut gives an instant of a range a row of its own. The range keeps its
 // bounds and counts one less.
-func (t *tx) takeOut(r stored, b ledger.Backfill, in ledger.Instant) error {
+func (t *tx) takeOut(r stored, b ledger.Backfill, in ledger.RunSpec) error {
 	in.Count, in.State, in.Reason, in.Trigger, in.Overlap = 1, ledger.Planned, "", ledger.ByBackfill, ledger.OverlapQueue
-	n := newRun{Instant: in, jobID: b.JobID, epoch: r.Epoch, by: b.By, why: b.Why}
+	n := newRun{RunSpec: in, jobID: b.JobID, revision: r.Revision, by: b.By, why: b.Why}
 	if _, err := t.put(n, false, true); err != nil {
 		return err
 	}

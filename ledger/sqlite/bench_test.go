@@ -48,7 +48,7 @@ type fleet struct {
 	*sqlite.Ledger
 	clock   *clock
 	overlap ledger.Overlap
-	stands  []ledger.Standing
+	stands  []ledger.JobAssignment
 	tokens  int
 }
 
@@ -72,7 +72,7 @@ func (f *fleet) begin(t testing.TB, jobs int) {
 		t.Fatal(err)
 	}
 	var err error
-	if f.stands, err = f.Standings(t.Context(), "v1"); err != nil {
+	if f.stands, err = f.Assignments(t.Context(), "v1"); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -100,13 +100,13 @@ func (f *fleet) admit(t testing.TB, lease bool) []ledger.Work {
 func idOf(jobID string, at time.Time) string { return jobID + "@" + at.UTC().Format(time.RFC3339) }
 
 // plan is the instant a second after the job's watermark.
-func (f *fleet) plan(s *ledger.Standing, overlap ledger.Overlap, lease bool) ledger.Plan {
+func (f *fleet) plan(s *ledger.JobAssignment, overlap ledger.Overlap, lease bool) ledger.Plan {
 	instant := s.Watermark.Truncate(time.Second).Add(time.Second)
-	in := ledger.Instant{
-		RunID: idOf(s.JobID, instant), At: instant, Count: 1, State: ledger.Planned,
+	in := ledger.RunSpec{
+		RunID: idOf(s.JobID, instant), ScheduledAt: instant, Count: 1, State: ledger.Planned,
 		Trigger: ledger.BySchedule, Overlap: overlap, Lease: lease, Call: call(s.JobID, instant),
 	}
-	p := ledger.Plan{JobID: s.JobID, Epoch: s.Epoch, After: s.Watermark, Through: instant, Instants: []ledger.Instant{in}}
+	p := ledger.Plan{JobID: s.JobID, Revision: s.Revision, After: s.Watermark, Through: instant, Runs: []ledger.RunSpec{in}}
 	s.Watermark = instant
 	return p
 }
@@ -159,8 +159,8 @@ func BenchmarkStandings(b *testing.B) {
 	f.Ledger = open(b, newFile(b), f.clock)
 	f.begin(b, 10_000)
 	for b.Loop() {
-		if list, err := f.Standings(b.Context(), "v1"); err != nil || len(list) != 10_000 {
-			b.Fatalf("%d standings: %v", len(list), err)
+		if list, err := f.Assignments(b.Context(), "v1"); err != nil || len(list) != 10_000 {
+			b.Fatalf("%d assignments: %v", len(list), err)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cronce/cronce/ledger"
 	"github.com/cronce/cronce/ledger/ledgertest"
 )
 
@@ -14,7 +15,7 @@ func TestContract(t *testing.T) {
 		return ledgertest.Opened{
 			Store:  open(t, path, &c),
 			Shift:  func(_ *testing.T, d time.Duration) { c.shift.Add(int64(d)) },
-			Second: func(t *testing.T) ledgertest.Store { return open(t, path, &c) },
+			Second: func(t *testing.T) ledger.Store { return open(t, path, &c) },
 		}
 	})
 }

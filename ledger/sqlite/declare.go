@@ -63,8 +63,8 @@ func (t *tx) declare(version string, d ledger.Definition) error {
 }
 
 // Beat is a process's heartbeat: ledger.ErrNotFound when it is not declared.
-func (l *Ledger) Beat(ctx context.Context, process string) (ledger.Pulse, error) {
-	var p ledger.Pulse
+func (l *Ledger) Heartbeat(ctx context.Context, process string) (ledger.HeartbeatReply, error) {
+	var p ledger.HeartbeatReply
 	err := l.write(ctx, func(t *tx) error {
 		n, err := t.exec(`UPDATE processes SET beat_at = ? WHERE process = ?`, t.now, process)
 		if err != nil {
@@ -80,7 +80,7 @@ func (l *Ledger) Beat(ctx context.Context, process string) (ledger.Pulse, error)
 		return err
 	})
 	if err != nil {
-		return ledger.Pulse{}, fmt.Errorf("heartbeat of process %s: %w", process, err)
+		return ledger.HeartbeatReply{}, fmt.Errorf("heartbeat of process %s: %w", process, err)
 	}
 	return p, nil
 }

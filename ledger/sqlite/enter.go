@@ -11,7 +11,7 @@ import (
 // accounted for already. See ledger.Entry. It returns ledger.ErrPurged for an
 // instant at or before the job's PurgedBefore.
 func (l *Ledger) Enter(ctx context.Context, e ledger.Entry) (out ledger.Entered, err error) {
-	if err := e.Check(); err != nil {
+	if err := e.Validate(); err != nil {
 		return out, fmt.Errorf("enter: %w", err)
 	}
 	err = l.write(ctx, func(t *tx) error {
@@ -26,12 +26,12 @@ func (l *Ledger) Enter(ctx context.Context, e ledger.Entry) (out ledger.Entered,
 
 func (t *tx) enter(e ledger.Entry) (ledger.Entered, error) {
 	out := ledger.Entered{Now: t.clock()}
-	n := newRun{Instant: e.Instant, jobID: e.JobID, by: e.By, why: e.Why, holder: holder{e.Owner, e.Token, e.LeaseFor}}
+	n := newRun{RunSpec: e.RunSpec, jobID: e.JobID, by: e.By, why: e.Why, holder: holder{e.Owner, e.Token, e.LeaseFor}}
 	there, found, err := t.accounts(e)
 	if err != nil {
 		return out, err
 	}
-	if e.YieldToDue && e.State == ledger.Planned && e.Overlap != ledger.OverlapAllow && !ledger.BesideSchedule(e.RunID) {
+	if e.YieldToDue && e.State == ledger.Planned && e.Overlap != ledger.OverlapAllow && !ledger.AdHoc(e.RunID) {
 		if out.Due, err = t.dueHolder(e, there, found); err != nil {
 			return out, err
 		}
@@ -87,10 +87,10 @@ func (t *tx) markRerun(e ledger.Entry) error {
 // range that it lies in.
 func (t *tx) accounts(e ledger.Entry) (stored, bool, error) {
 	s, found, err := t.run(e.RunID)
-	if found || err != nil || ledger.BesideSchedule(e.RunID) {
+	if found || err != nil || ledger.AdHoc(e.RunID) {
 		return s, found, err
 	}
-	return t.rangeAt(e.JobID, e.At.UnixMicro())
+	return t.rangeAt(e.JobID, e.ScheduledAt.UnixMicro())
 }
 
 // rangeAt finds the range row that covers an instant. Ranges of a job do not
@@ -106,22 +106,22 @@ func (t *tx) rangeAt(jobID string, instant int64) (s stored, found bool, err err
 	return rows[0], true, nil
 }
 
-// joinJob puts the run of an instant in its job's epoch. A job that the ledger
+// joinJob puts the run of an instant in its job's revision. A job that the ledger
 // does not know gets a row, so that it has a place for what is purged.
 func (t *tx) joinJob(n *newRun) error {
-	if ledger.BesideSchedule(n.RunID) {
+	if ledger.AdHoc(n.RunID) {
 		return nil
 	}
 	var purged maybe
-	found, err := t.one(`SELECT epoch, paused_at IS NOT NULL, purged_before FROM jobs WHERE job_id = ?`,
-		[]any{n.jobID}, &n.epoch, &n.paused, &purged)
+	found, err := t.one(`SELECT revision, paused_at IS NOT NULL, purged_before FROM jobs WHERE job_id = ?`,
+		[]any{n.jobID}, &n.revision, &n.paused, &purged)
 	switch {
 	case err != nil:
 		return err
 	case !found:
-		_, err := t.exec(`INSERT INTO jobs (job_id, epoch, hash, ended_at) VALUES (?, 0, '', ?)`, n.jobID, t.now)
+		_, err := t.exec(`INSERT INTO jobs (job_id, revision, hash, ended_at) VALUES (?, 0, '', ?)`, n.jobID, t.now)
 		return err
-	case purged.Valid && n.At.UnixMicro() <= purged.Int64:
+	case purged.Valid && n.ScheduledAt.UnixMicro() <= purged.Int64:
 		return ledger.ErrPurged
 	}
 	return nil

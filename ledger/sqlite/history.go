@@ -25,7 +25,7 @@ const definitionsPast = `
 	AND coalesce(
 		(SELECT n.first_declared_at FROM definitions n
 		WHERE n.job_id = definitions.job_id AND n.first_declared > definitions.first_declared ORDER BY n.first_declared LIMIT 1),
-		(SELECT coalesce(j.ended_at, ?1 + 1) FROM jobs j WHERE j.job_id = definitions.job_id AND j.epoch > 0),
+		(SELECT coalesce(j.ended_at, ?1 + 1) FROM jobs j WHERE j.job_id = definitions.job_id AND j.revision > 0),
 		first_declared_at) <= ?1`
 
 // versionsUnused hops from one version to the next over the index.

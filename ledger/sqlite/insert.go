@@ -8,12 +8,12 @@ import (
 
 // newRun is a row that an admission, an entry or a backfill is to write.
 type newRun struct {
-	ledger.Instant
-	jobID   string
-	epoch   int64
-	paused  bool
-	by, why string
-	holder  holder
+	ledger.RunSpec
+	jobID    string
+	revision int64
+	paused   bool
+	by, why  string
+	holder   holder
 }
 
 // holder is who is to get a lease, and for how long.
@@ -33,7 +33,7 @@ type written struct {
 
 // Two constraints can refuse the row, the run-id's and the slot's.
 const insertRun = `
-	INSERT INTO runs (run_id, job_id, scheduled_at, until, count, trigger, state, reason, epoch, overlap,
+	INSERT INTO runs (run_id, job_id, scheduled_at, until, count, trigger, state, reason, revision, overlap,
 		target, call, body, planned_at, finished_at, by, why,
 		due_at, slot, waiting, attempt, send_before, lease_token, leased_by, leased_at, started_at)
 	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?,  ?, ?, ?, ?, ?, ?, ?,  ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -42,7 +42,7 @@ const insertRun = `
 // insert writes the row, and decides what a planned one becomes: skipped,
 // waiting for the slot, leased, or claimable by anyone.
 func (t *tx) insert(n newRun) (written, error) {
-	beside := ledger.BesideSchedule(n.RunID)
+	beside := ledger.AdHoc(n.RunID)
 	if n.State == ledger.Planned && n.paused && !beside {
 		n.State, n.Reason = ledger.Skipped, ledger.WhilePaused
 	}
@@ -87,8 +87,8 @@ func (t *tx) put(n newRun, slot, waits bool) (written, error) {
 		attempt, owner, token, leasedAt = 1, n.holder.owner, n.holder.token, t.now
 		due, sendBefore = w.work.LeasedUntil.UnixMicro(), w.work.SendBefore.UnixMicro()
 	}
-	changed, err := t.exec(insertRun, n.RunID, n.jobID, n.At.UnixMicro(), micros(n.Until), n.Count,
-		string(n.Trigger), string(w.state), string(n.Reason), n.epoch, string(overlap),
+	changed, err := t.exec(insertRun, n.RunID, n.jobID, n.ScheduledAt.UnixMicro(), micros(n.Until), n.Count,
+		string(n.Trigger), string(w.state), string(n.Reason), n.revision, string(overlap),
 		n.Call.Target, call, body, t.now, finished, n.by, n.why,
 		due, slotOf, waits, attempt, sendBefore, token, owner, leasedAt, leasedAt)
 	if err != nil || changed == 0 {
@@ -109,16 +109,16 @@ func (n newRun) frozen() (call any, body []byte, err error) {
 // due is when the run may be claimed: an instant from its own time on, ~ work
 // and a backfill at once.
 func (n newRun) due(now int64) int64 {
-	if ledger.BesideSchedule(n.RunID) || n.Trigger == ledger.ByBackfill {
+	if ledger.AdHoc(n.RunID) || n.Trigger == ledger.ByBackfill {
 		return now
 	}
-	return n.At.UnixMicro()
+	return n.ScheduledAt.UnixMicro()
 }
 
 // firstLease is the work that the run's first holder gets.
 func (t *tx) firstLease(n newRun) *ledger.Work {
 	return &ledger.Work{
-		RunID: n.RunID, JobID: n.jobID, ScheduledAt: at(n.At.UnixMicro()), Trigger: n.Trigger, Attempt: 1,
+		RunID: n.RunID, JobID: n.jobID, ScheduledAt: at(n.ScheduledAt.UnixMicro()), Trigger: n.Trigger, Attempt: 1,
 		SendBefore:  at(t.now + n.Call.Horizon.Microseconds()),
 		LeasedUntil: at(t.now + n.holder.leaseFor.Microseconds()),
 		Token:       n.holder.token, Call: n.Call,

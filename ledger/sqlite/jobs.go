@@ -10,7 +10,7 @@ import (
 
 const (
 	jobList = `
-		SELECT jobs.job_id, epoch, watermark, ended_at IS NOT NULL, body, paused_at, paused_by, paused_why, purged_before
+		SELECT jobs.job_id, revision, watermark, ended_at IS NOT NULL, body, paused_at, paused_by, paused_why, purged_before
 		FROM jobs LEFT JOIN job_bodies ON job_bodies.job_id = jobs.job_id AND ended_at IS NULL
 		ORDER BY jobs.job_id`
 	lastRuns = `
@@ -60,7 +60,7 @@ func (l *Ledger) Jobs(ctx context.Context) (list []ledger.JobStatus, err error) 
 
 func scanJob(row scanner) (j ledger.JobStatus, err error) {
 	var watermark, paused, purged maybe
-	err = row.Scan(&j.JobID, &j.Epoch, &watermark, &j.Ended, &j.Body, &paused, &j.PausedBy, &j.PausedWhy, &purged)
+	err = row.Scan(&j.JobID, &j.Revision, &watermark, &j.Ended, &j.Body, &paused, &j.PausedBy, &j.PausedWhy, &purged)
 	j.Watermark, j.PausedAt, j.PurgedBefore = watermark.time(), paused.time(), purged.time()
 	return j, err
 }

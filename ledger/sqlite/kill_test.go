@@ -174,7 +174,7 @@ func writeUntilKilled(path string) error {
 	if err := l.Declare(ctx, d); err != nil {
 		return err
 	}
-	if _, err := l.Standings(ctx, "v1"); err != nil {
+	if _, err := l.Assignments(ctx, "v1"); err != nil {
 		return err
 	}
 	// A day is left to plan, a second at a time.
@@ -187,7 +187,7 @@ func writeUntilKilled(path string) error {
 }
 
 func writeOnce(ctx context.Context, l *sqlite.Ledger, token string) error {
-	stands, err := l.Standings(ctx, "v1")
+	stands, err := l.Assignments(ctx, "v1")
 	if err != nil {
 		return err
 	}
@@ -223,20 +223,20 @@ func writeOnce(ctx context.Context, l *sqlite.Ledger, token string) error {
 }
 
 // writtenPlan is a dozen instants to run and a range of missed ones.
-func writtenPlan(s ledger.Standing) ledger.Plan {
-	p := ledger.Plan{JobID: s.JobID, Epoch: s.Epoch, After: s.Watermark}
+func writtenPlan(s ledger.JobAssignment) ledger.Plan {
+	p := ledger.Plan{JobID: s.JobID, Revision: s.Revision, After: s.Watermark}
 	next := s.Watermark.Truncate(time.Second)
 	for i := range 12 {
 		next = next.Add(time.Second)
-		p.Instants = append(p.Instants, ledger.Instant{
-			RunID: idOf(s.JobID, next), At: next, Count: 1, State: ledger.Planned,
+		p.Runs = append(p.Runs, ledger.RunSpec{
+			RunID: idOf(s.JobID, next), ScheduledAt: next, Count: 1, State: ledger.Planned,
 			Trigger: ledger.BySchedule, Overlap: ledger.OverlapAllow, Call: call(s.JobID, next), Lease: i%2 == 0,
 		})
 	}
 	first := next.Add(time.Second)
 	next = next.Add(30 * time.Second)
-	p.Instants = append(p.Instants, ledger.Instant{
-		RunID: idOf(s.JobID, first) + "/" + next.Format(time.RFC3339), At: first, Until: next, Count: 30,
+	p.Runs = append(p.Runs, ledger.RunSpec{
+		RunID: idOf(s.JobID, first) + "/" + next.Format(time.RFC3339), ScheduledAt: first, Until: next, Count: 30,
 		State: ledger.Missed, Reason: ledger.CatchUpNone, Trigger: ledger.BySchedule,
 	})
 	p.Through = next

@@ -135,7 +135,7 @@ func TestTroubleIsUnavailabilityAndPasses(t *testing.T) {
 			if err := f.Exec(t.Context(), c.break_); err != nil {
 				t.Fatal(err)
 			}
-			before := append([]ledger.Standing(nil), f.stands...)
+			before := append([]ledger.JobAssignment(nil), f.stands...)
 			f.clock.shift.Add(int64(time.Hour))
 			a := ledger.Admission{Owner: "p", Token: "t", LeaseFor: time.Minute}
 			for i := range f.stands {

@@ -107,7 +107,7 @@ func (f *fleet) everything(t *testing.T) {
 		}
 	}
 	f.begin(t, 5)
-	_, err := f.Beat(ctx, "p")
+	_, err := f.Heartbeat(ctx, "p")
 	must(err)
 	work := f.admit(t, true)
 	f.record(t, work[:1])
@@ -141,7 +141,7 @@ func (f *fleet) everything(t *testing.T) {
 }
 
 // queueAndRange has a run wait for another, an entry, a range row, its backfill
-// and then, since only the current epoch's ranges give instants, an edit.
+// and then, since only the current revision's ranges give instants, an edit.
 func (f *fleet) queueAndRange(t *testing.T, must func(error)) {
 	t.Helper()
 	f.clock.shift.Add(int64(time.Hour))
@@ -149,11 +149,11 @@ func (f *fleet) queueAndRange(t *testing.T, must func(error)) {
 	p := f.plan(s, ledger.OverlapQueue, true)
 	p2 := f.plan(s, ledger.OverlapQueue, false)
 	first := s.Watermark.Add(time.Second)
-	missed := ledger.Instant{
-		RunID: idOf(s.JobID, first) + "/" + first.Add(time.Minute).Format(time.RFC3339), At: first, Until: first.Add(time.Minute), Count: 61,
+	missed := ledger.RunSpec{
+		RunID: idOf(s.JobID, first) + "/" + first.Add(time.Minute).Format(time.RFC3339), ScheduledAt: first, Until: first.Add(time.Minute), Count: 61,
 		State: ledger.Missed, Reason: ledger.CatchUpNone, Trigger: ledger.BySchedule,
 	}
-	p.Instants = append(p.Instants, p2.Instants[0], missed)
+	p.Runs = append(p.Runs, p2.Runs[0], missed)
 	p.Through = missed.Until
 	got, err := f.Admit(t.Context(), ledger.Admission{Plans: []ledger.Plan{p, p}, Owner: "p", Token: f.token(), LeaseFor: time.Minute})
 	must(err)
@@ -162,23 +162,23 @@ func (f *fleet) queueAndRange(t *testing.T, must func(error)) {
 	}
 	f.record(t, got.Leased)
 	in := missed
-	in.RunID, in.Until, in.Call = idOf(s.JobID, in.At), time.Time{}, p2.Instants[0].Call
-	done, err := f.Backfill(t.Context(), ledger.Backfill{JobID: s.JobID, Instants: []ledger.Instant{in}})
+	in.RunID, in.Until, in.Call = idOf(s.JobID, in.ScheduledAt), time.Time{}, p2.Runs[0].Call
+	done, err := f.Backfill(t.Context(), ledger.Backfill{JobID: s.JobID, Runs: []ledger.RunSpec{in}})
 	must(err)
 	if done.Planned != 1 {
 		t.Fatalf("%+v", done)
 	}
-	edit := ledger.Plan{JobID: s.JobID, Epoch: p.Epoch, After: p.Through, Through: p.Through, Next: &ledger.Definition{JobID: s.JobID, Hash: "h2"}}
+	edit := ledger.Plan{JobID: s.JobID, Revision: p.Revision, After: p.Through, Through: p.Through, Next: &ledger.Definition{JobID: s.JobID, Hash: "h2"}}
 	got, err = f.Admit(t.Context(), ledger.Admission{Plans: []ledger.Plan{edit}, Owner: "p", Token: f.token(), LeaseFor: time.Minute})
 	must(err)
 	if len(got.Stale) != 0 {
 		t.Fatalf("%+v", got)
 	}
-	_, err = f.Enter(t.Context(), ledger.Entry{JobID: s.JobID, Instant: p2.Instants[0]})
+	_, err = f.Enter(t.Context(), ledger.Entry{JobID: s.JobID, RunSpec: p2.Runs[0]})
 	must(err)
-	in.At = in.At.Add(time.Hour)
-	in.RunID = idOf("unknown", in.At)
-	_, err = f.Enter(t.Context(), ledger.Entry{JobID: "unknown", Instant: in})
+	in.ScheduledAt = in.ScheduledAt.Add(time.Hour)
+	in.RunID = idOf("unknown", in.ScheduledAt)
+	_, err = f.Enter(t.Context(), ledger.Entry{JobID: "unknown", RunSpec: in})
 	must(err)
 }
 

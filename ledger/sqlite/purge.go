@@ -133,7 +133,7 @@ func (t *tx) purge(p ledger.Purge, found []string) (gone int, err error) {
 			continue // revived meanwhile, or gone
 		}
 		gone++
-		if before, ok := newest[job]; !ledger.BesideSchedule(id) && (!ok || last > before) {
+		if before, ok := newest[job]; !ledger.AdHoc(id) && (!ok || last > before) {
 			newest[job] = last
 		}
 	}

@@ -9,12 +9,12 @@ import (
 
 // Record writes outcomes, each fenced by its lease's token, in one
 // transaction, and returns a fate for each, in order.
-func (l *Ledger) Record(ctx context.Context, outcomes []ledger.Outcome) (fates []ledger.Fate, err error) {
+func (l *Ledger) Record(ctx context.Context, outcomes []ledger.Outcome) (fates []ledger.RecordResult, err error) {
 	if len(outcomes) == 0 {
 		return nil, nil
 	}
 	err = l.write(ctx, func(t *tx) error {
-		fates = make([]ledger.Fate, 0, len(outcomes))
+		fates = make([]ledger.RecordResult, 0, len(outcomes))
 		var freed []string
 		for _, o := range outcomes {
 			fate, err := t.record(o)
@@ -34,7 +34,7 @@ func (l *Ledger) Record(ctx context.Context, outcomes []ledger.Outcome) (fates [
 	return fates, nil
 }
 
-func (t *tx) record(o ledger.Outcome) (ledger.Fate, error) {
+func (t *tx) record(o ledger.Outcome) (ledger.RecordResult, error) {
 	changed, err := t.settle(o)
 	if err != nil {
 		return "", err
@@ -96,12 +96,12 @@ func answer(o ledger.Outcome) []any {
 
 // fate tells a repeated record from one whose lease was lost: a lease's token
 // stays in the row until the next lease or a cancel.
-func (t *tx) fate(l ledger.Lease) (ledger.Fate, error) {
+func (t *tx) fate(l ledger.Lease) (ledger.RecordResult, error) {
 	known, err := t.one(`SELECT 1 FROM runs WHERE run_id = ? AND lease_token = ?`, []any{l.RunID, l.Token}, new(int))
 	if known {
 		return ledger.Recorded, err
 	}
-	return ledger.Late, err
+	return ledger.Fenced, err
 }
 
 // attempt adds to a run's history what its row does not hold.

@@ -10,7 +10,7 @@ import (
 
 // runColumns are what scanRun reads, in its order.
 const runColumns = `runs.id, runs.run_id, runs.job_id, scheduled_at, until, count, trigger, state, reason,
-	runs.epoch, overlap, target, call, runs.body, attempt, failures, replayed, status,
+	runs.revision, overlap, target, call, runs.body, attempt, failures, replayed, status,
 	due_at, waiting, waits_for, send_before, lease_token, leased_by, leased_at,
 	planned_at, started_at, finished_at, acked_at, rerun_id, by, why`
 
@@ -33,7 +33,7 @@ func scanRun(row scanner) (stored, error) {
 	var until, due, sendBefore, leased, started, finished, acked maybe
 	r := &s.Run
 	err := row.Scan(&s.key, &r.ID, &r.JobID, &scheduled, &until, &r.Count, &r.Trigger, &r.State, &r.Reason,
-		&r.Epoch, &s.overlap, &r.Call.Target, &call, &body, &r.Attempt, &r.Failures, &r.Replayed, &r.Status,
+		&r.Revision, &s.overlap, &r.Call.Target, &call, &body, &r.Attempt, &r.Failures, &r.Replayed, &r.Status,
 		&due, &s.waiting, &waits, &sendBefore, &token, &s.holder, &leased,
 		&planned, &started, &finished, &acked, &r.RerunID, &r.By, &r.Why)
 	if err != nil {

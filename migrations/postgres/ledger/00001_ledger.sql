@@ -34,8 +34,8 @@ CREATE TABLE {{schema}}.processes (
 -- locks its row here first, and several rows in the order of their ids.
 CREATE TABLE {{schema}}.jobs (
     job_id        text COLLATE "C" PRIMARY KEY,
-    epoch         bigint NOT NULL,
-    hash          text NOT NULL,  -- of the current or last epoch's definition
+    revision         bigint NOT NULL,
+    hash          text NOT NULL,  -- of the current or last revision's definition
     body          bytea,
     watermark     timestamptz,    -- everything up to here is in runs
     purged_before timestamptz,
@@ -63,7 +63,7 @@ CREATE TABLE {{schema}}.runs (
     -- Planned and retrying: not before this; running: the end of the lease.
     due_at       timestamptz,
     leased_at    timestamptz,
-    epoch        bigint NOT NULL,
+    revision        bigint NOT NULL,
     horizon      bigint NOT NULL DEFAULT 0, -- microseconds
     count        bigint NOT NULL DEFAULT 1,
     attempt      integer NOT NULL DEFAULT 0,
@@ -132,7 +132,7 @@ CREATE TABLE {{schema}}.attempts (
     PRIMARY KEY (run_id, n)
 );
 
--- What happens to a job and is no run and no act: gap times, epochs.
+-- What happens to a job and is no run and no act: gap times, revisions.
 CREATE TABLE {{schema}}.events (
     id     bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     job_id text COLLATE "C" NOT NULL,

@@ -36,12 +36,12 @@ CREATE TABLE processes (
 ) STRICT, WITHOUT ROWID;
 
 -- Where each job stands. An admission rewrites its jobs' rows, so they are
--- small; the definition of the current epoch stands beside them.
+-- small; the definition of the current revision stands beside them.
 CREATE TABLE jobs (
   job_id        TEXT    NOT NULL PRIMARY KEY,
-  epoch         INTEGER NOT NULL,
-  hash          TEXT    NOT NULL,             -- of the current epoch; '' when the job has ended
-  watermark     INTEGER,                      -- NULL: never had an epoch
+  revision         INTEGER NOT NULL,
+  hash          TEXT    NOT NULL,             -- of the current revision; '' when the job has ended
+  watermark     INTEGER,                      -- NULL: never had an revision
   purged_before INTEGER,
   ended_at      INTEGER,
   paused_at     INTEGER,
@@ -69,7 +69,7 @@ CREATE TABLE runs (
   trigger      TEXT    NOT NULL,
   state        TEXT    NOT NULL,
   reason       TEXT    NOT NULL,
-  epoch        INTEGER NOT NULL,
+  revision        INTEGER NOT NULL,
   overlap      TEXT    NOT NULL,              -- '' when the run takes no slot
   -- The request, frozen. The body is apart: no JSON keeps it to the byte.
   target       TEXT    NOT NULL DEFAULT '',
@@ -136,7 +136,7 @@ CREATE TABLE attempts (
   PRIMARY KEY (run, n)
 ) STRICT, WITHOUT ROWID;
 
--- What happens to a job and is no run and no act: gap times, epochs.
+-- What happens to a job and is no run and no act: gap times, revisions.
 CREATE TABLE events (
   id     INTEGER PRIMARY KEY AUTOINCREMENT,
   job_id TEXT    NOT NULL,

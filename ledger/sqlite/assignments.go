@@ -7,16 +7,16 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Standings begins the jobs that have no epoch and whose winner the version
-// holds, then lists every job that has an epoch or that a living process
+// Assignments begins the jobs that have no revision and whose winner the version
+// holds, then lists every job that has an revision or that a living process
 // declares, by id. See ledger.Standing.
-func (l *Ledger) Standings(ctx context.Context, version string) (list []ledger.Standing, err error) {
+func (l *Ledger) Assignments(ctx context.Context, version string) (list []ledger.JobAssignment, err error) {
 	err = l.write(ctx, func(t *tx) error {
-		if err := t.beginEpochs(version); err != nil {
+		if err := t.beginRevisions(version); err != nil {
 			return err
 		}
 		list, err = all(t, scanStanding, winners+`
-			SELECT coalesce(j.job_id, w.job_id), coalesce(j.epoch, 0), j.watermark, coalesce(j.hash, ''),
+			SELECT coalesce(j.job_id, w.job_id), coalesce(j.revision, 0), j.watermark, coalesce(j.hash, ''),
 				coalesce(w.hash, ''),
 				CASE WHEN j.hash <> coalesce(w.hash, '') THEN (SELECT body FROM job_bodies b WHERE b.job_id = j.job_id) END
 			FROM (SELECT job_id FROM jobs WHERE ended_at IS NULL UNION SELECT job_id FROM winner) AS listed
@@ -32,7 +32,7 @@ func (l *Ledger) Standings(ctx context.Context, version string) (list []ledger.S
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("standings: %w", err)
+		return nil, fmt.Errorf("assignments: %w", err)
 	}
 	return list, nil
 }
@@ -50,8 +50,8 @@ const winners = `
 		SELECT d.first_declared, d.job_id, d.hash FROM latest JOIN definitions d ON d.first_declared = latest.first_declared
 	)`
 
-// beginEpochs gives the jobs that have none their first or next epoch.
-func (t *tx) beginEpochs(version string) error {
+// beginRevisions gives the jobs that have none their first or next revision.
+func (t *tx) beginRevisions(version string) error {
 	type begin struct {
 		definition int64
 		jobID      string
@@ -72,10 +72,10 @@ func (t *tx) beginEpochs(version string) error {
 	for _, b := range list {
 		var from maybe
 		_, err := t.one(`
-			INSERT INTO jobs (job_id, epoch, hash, watermark)
+			INSERT INTO jobs (job_id, revision, hash, watermark)
 			SELECT job_id, 1, hash, ?2 FROM definitions WHERE first_declared = ?1
 			ON CONFLICT (job_id) DO UPDATE SET
-				epoch = epoch + 1, hash = excluded.hash, ended_at = NULL,
+				revision = revision + 1, hash = excluded.hash, ended_at = NULL,
 				watermark = max(excluded.watermark, coalesce(watermark, 0))
 			RETURNING watermark`, []any{b.definition, t.now}, &from)
 		if err != nil {
@@ -87,14 +87,14 @@ func (t *tx) beginEpochs(version string) error {
 		if err != nil {
 			return err
 		}
-		if err := t.event(ledger.Event{JobID: b.jobID, At: from.time(), Kind: ledger.EpochBegun}); err != nil {
+		if err := t.event(ledger.Event{JobID: b.jobID, At: from.time(), Kind: ledger.RevisionBegun}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// standOn keeps the body of the definition that the job's epoch stands on.
+// standOn keeps the body of the definition that the job's revision stands on.
 func (t *tx) standOn(jobID string, body []byte) error {
 	_, err := t.exec(`
 		INSERT INTO job_bodies (job_id, body) VALUES (?, ?)
@@ -102,12 +102,12 @@ func (t *tx) standOn(jobID string, body []byte) error {
 	return err
 }
 
-func scanStanding(row scanner) (s ledger.Standing, err error) {
+func scanStanding(row scanner) (s ledger.JobAssignment, err error) {
 	var watermark maybe
-	err = row.Scan(&s.JobID, &s.Epoch, &watermark, &s.Hash, &s.Winner, &s.Body)
+	err = row.Scan(&s.JobID, &s.Revision, &watermark, &s.Hash, &s.Desired, &s.Body)
 	s.Watermark = watermark.time()
-	if s.Winner == s.Hash {
-		s.Winner = s.Hash // one text, where there are very many
+	if s.Desired == s.Hash {
+		s.Desired = s.Hash // one text, where there are very many
 	}
 	return s, err
 }

@@ -31,23 +31,23 @@ func (s *story) at(minute int, second float64) time.Time {
 	return s.midnight.Add(time.Duration(minute)*time.Minute + time.Duration(second*float64(time.Second)))
 }
 
-// turn is the job's nth epoch, by a revision's definition.
+// turn is the job's nth revision, by a revision's definition.
 func (s *story) turn(job string, n int64, revision int, at time.Time) turn {
 	for key, d := range s.deployed.known {
 		if d.job.ID == job && d.revision == revision {
-			return turn{jobID: job, epoch: n, hash: key[len(job)+1:], at: at}
+			return turn{jobID: job, revision: n, hash: key[len(job)+1:], at: at}
 		}
 	}
 	panic("no such definition")
 }
 
 func (s *story) end(job string, n int64, at time.Time) turn {
-	return turn{jobID: job, epoch: n, ended: true, at: at}
+	return turn{jobID: job, revision: n, ended: true, at: at}
 }
 
-func TestEpochsRunFromTurnToTurn(t *testing.T) {
+func TestRevisionsRunFromTurnToTurn(t *testing.T) {
 	s := newStory(t, 3)
-	list, found := epochsOf([]turn{
+	list, found := revisionsOf([]turn{
 		s.turn("season", 1, 0, s.at(0, 1)), s.end("season", 1, s.at(1, 2.5)), s.turn("season", 2, 2, s.at(2, 3)), s.end("season", 2, s.at(2, 3.5)),
 		s.turn("moved", 1, 0, s.at(0, 1)), s.turn("moved", 2, 1, s.at(1, 2)),
 	}, s.deployed, map[string]time.Time{"moved": s.at(2, 9)})
@@ -67,11 +67,11 @@ func TestEpochsRunFromTurnToTurn(t *testing.T) {
 	}
 }
 
-// An epoch that is over before anything of it ran is checked like any other.
+// An revision that is over before anything of it ran is checked like any other.
 func TestAnInstantOfASeasonWithoutRowsIsLost(t *testing.T) {
 	s := newStory(t, 2)
-	list, _ := epochsOf([]turn{s.turn("season", 1, 0, s.at(0, 1)), s.end("season", 1, s.at(1, 0.5))}, s.deployed, nil)
-	found, tally := proof.Check(proof.Evidence{Epochs: []proof.Epoch{list[0].Epoch}})
+	list, _ := revisionsOf([]turn{s.turn("season", 1, 0, s.at(0, 1)), s.end("season", 1, s.at(1, 0.5))}, s.deployed, nil)
+	found, tally := proof.Check(proof.Evidence{Revisions: []proof.Revision{list[0].Revision}})
 	if tally.Instants != 59 || len(found) != 59 || found[0].Rule != proof.Lost {
 		t.Errorf("%d instants, found %v", tally.Instants, found)
 	}
@@ -83,24 +83,24 @@ func TestWhatNoFleetCanDo(t *testing.T) {
 		rule  proof.Rule
 		turns []turn
 	}{
-		{Undeclared, []turn{{jobID: "moved", epoch: 1, hash: "another", at: s.at(0, 1)}}},
+		{Undeclared, []turn{{jobID: "moved", revision: 1, hash: "another", at: s.at(0, 1)}}},
 		{Retroactive, []turn{s.turn("moved", 1, 0, s.at(0, 1)), s.turn("moved", 2, 1, s.at(0, 59))}},
 		{proof.Dropped, []turn{s.turn("payroll", 1, 0, s.at(0, 1)), s.end("payroll", 1, s.at(1, 1))}},
 		{proof.Dropped, []turn{s.turn("season", 1, 0, s.at(0, 1)), s.end("season", 1, s.at(0, 59))}},
 	} {
-		if _, found := epochsOf(c.turns, s.deployed, nil); len(found) != 1 || found[0].Rule != c.rule {
+		if _, found := revisionsOf(c.turns, s.deployed, nil); len(found) != 1 || found[0].Rule != c.rule {
 			t.Errorf("%s: found %v", c.rule, found)
 		}
 	}
 }
 
-func TestTheLedgersEventsTellOfTheSameEpochs(t *testing.T) {
+func TestTheLedgersEventsTellOfTheSameRevisions(t *testing.T) {
 	s := newStory(t, 3)
 	turns := []turn{
 		s.turn("moved", 1, 0, s.at(0, 1)), s.turn("season", 1, 0, s.at(0, 1)), s.turn("moved", 2, 1, s.at(1, 2)), s.end("season", 1, s.at(1, 3)),
 	}
-	begun := func(at time.Time) ledger.Event { return ledger.Event{Kind: ledger.EpochBegun, At: at} }
-	ended := func(at time.Time) ledger.Event { return ledger.Event{Kind: ledger.EpochEnded, At: at} }
+	begun := func(at time.Time) ledger.Event { return ledger.Event{Kind: ledger.RevisionBegun, At: at} }
+	ended := func(at time.Time) ledger.Event { return ledger.Event{Kind: ledger.RevisionEnded, At: at} }
 	gap := ledger.Event{Kind: ledger.GapSkipped, At: s.at(1, 0)}
 	for _, c := range []struct {
 		what, job string
@@ -118,15 +118,15 @@ func TestTheLedgersEventsTellOfTheSameEpochs(t *testing.T) {
 	}
 }
 
-func TestARunIsOfItsInstantsEpoch(t *testing.T) {
+func TestARunIsOfItsInstantsRevision(t *testing.T) {
 	s := newStory(t, 2)
-	list, _ := epochsOf([]turn{s.turn("moved", 1, 0, s.at(0, 1)), s.turn("moved", 2, 1, s.at(1, 2))}, s.deployed, nil)
-	row := func(at time.Time, epoch int64, revision int) ledger.Run {
-		body, err := json.Marshal(map[string]int{"revision": revision})
+	list, _ := revisionsOf([]turn{s.turn("moved", 1, 0, s.at(0, 1)), s.turn("moved", 2, 1, s.at(1, 2))}, s.deployed, nil)
+	row := func(at time.Time, revision int64, deployed int) ledger.Run {
+		body, err := json.Marshal(map[string]int{"revision": deployed})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return ledger.Run{ID: "moved@" + at.String(), JobID: "moved", ScheduledAt: at, Epoch: epoch, Call: ledger.Call{Body: body}}
+		return ledger.Run{ID: "moved@" + at.String(), JobID: "moved", ScheduledAt: at, Revision: revision, Call: ledger.Call{Body: body}}
 	}
 	for _, c := range []struct {
 		what  string
@@ -134,9 +134,9 @@ func TestARunIsOfItsInstantsEpoch(t *testing.T) {
 		given bool
 		bad   int
 	}{
-		{"the last instant of the outgoing epoch", row(s.at(1, 2), 1, 0), false, 0},
+		{"the last instant of the outgoing revision", row(s.at(1, 2), 1, 0), false, 0},
 		{"the first of the next", row(s.at(1, 3), 2, 1), false, 0},
-		{"planned by the outgoing epoch after its end", row(s.at(1, 3), 1, 0), false, 1},
+		{"planned by the outgoing revision after its end", row(s.at(1, 3), 1, 0), false, 1},
 		{"planned by the next before its beginning", row(s.at(1, 1), 2, 1), false, 1},
 		{"sent with the body of another revision", row(s.at(1, 3), 2, 0), false, 1},
 		{"given by a platform", row(s.at(1, 3), 2, 0), true, 0},

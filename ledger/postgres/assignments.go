@@ -19,24 +19,24 @@ WITH living AS (` + livingSQL + `), winner AS (
 	ORDER BY v.job_id, d.first_declared_at DESC, d.hash DESC
 )`
 
-// beginSQL begins an epoch of the jobs in $3, unless somebody else has done so
+// beginSQL begins an revision of the jobs in $3, unless somebody else has done so
 // since they were listed.
 const beginSQL = winnersSQL + `, begun AS (
-	INSERT INTO jobs AS j (job_id, epoch, hash, body, watermark)
+	INSERT INTO jobs AS j (job_id, revision, hash, body, watermark)
 	SELECT w.job_id, 1, w.hash, w.body, now()
 	FROM winner w JOIN version_jobs mine ON mine.version = $2 AND mine.job_id = w.job_id AND mine.hash = w.hash
 	WHERE w.job_id = ANY ($3::text[])
 	ORDER BY w.job_id
 	ON CONFLICT (job_id) DO UPDATE
-		SET epoch = j.epoch + 1, hash = excluded.hash, body = excluded.body, ended_at = NULL,
+		SET revision = j.revision + 1, hash = excluded.hash, body = excluded.body, ended_at = NULL,
 			watermark = greatest(j.watermark, excluded.watermark)
 		WHERE j.ended_at IS NOT NULL
 	RETURNING j.job_id, j.watermark
 )
-INSERT INTO events (job_id, at, kind) SELECT job_id, watermark, 'epoch_begun' FROM begun`
+INSERT INTO events (job_id, at, kind) SELECT job_id, watermark, 'revision_begun' FROM begun`
 
 const standingsSQL = winnersSQL + `
-SELECT coalesce(j.job_id, w.job_id) AS id, coalesce(j.epoch, 0), j.watermark,
+SELECT coalesce(j.job_id, w.job_id) AS id, coalesce(j.revision, 0), j.watermark,
 	CASE WHEN j.ended_at IS NULL THEN coalesce(j.hash, '') ELSE '' END, coalesce(w.hash, ''),
 	CASE WHEN j.ended_at IS NULL AND j.hash IS DISTINCT FROM w.hash THEN j.body END,
 	(j.job_id IS NULL OR j.ended_at IS NOT NULL) AND EXISTS (
@@ -45,13 +45,13 @@ FROM jobs j FULL JOIN winner w ON w.job_id = j.job_id
 WHERE j.ended_at IS NULL OR w.job_id IS NOT NULL
 ORDER BY id`
 
-// Standings lists the jobs, by id, and begins those that have no epoch and
+// Assignments lists the jobs, by id, and begins those that have no revision and
 // whose winner the version holds.
-func (l *Ledger) Standings(ctx context.Context, version string) ([]ledger.Standing, error) {
+func (l *Ledger) Assignments(ctx context.Context, version string) ([]ledger.JobAssignment, error) {
 	for {
-		list, begin, err := l.standings(ctx, version)
+		list, begin, err := l.assignments(ctx, version)
 		if err != nil || len(begin) == 0 {
-			return list, translate("standings", err)
+			return list, translate("assignments", err)
 		}
 		err = l.transact(ctx, "begin jobs", func(tx pgx.Tx) error {
 			_, err := tx.Exec(ctx, beginSQL, microseconds(ledger.ProcessTTL), version, begin)
@@ -63,20 +63,20 @@ func (l *Ledger) Standings(ctx context.Context, version string) ([]ledger.Standi
 	}
 }
 
-// standings are the jobs as they stand, and those that this version is to
+// assignments are the jobs as they stand, and those that this version is to
 // begin.
-func (l *Ledger) standings(ctx context.Context, version string) (list []ledger.Standing, begin []string, err error) {
+func (l *Ledger) assignments(ctx context.Context, version string) (list []ledger.JobAssignment, begin []string, err error) {
 	rows, err := l.pool.Query(ctx, standingsSQL, microseconds(ledger.ProcessTTL), version)
 	if err != nil {
 		return nil, nil, err
 	}
-	list, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (s ledger.Standing, err error) {
+	list, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (s ledger.JobAssignment, err error) {
 		var watermark *time.Time
 		var ours bool
-		err = row.Scan(&s.JobID, &s.Epoch, &watermark, &s.Hash, &s.Winner, &s.Body, &ours)
+		err = row.Scan(&s.JobID, &s.Revision, &watermark, &s.Hash, &s.Desired, &s.Body, &ours)
 		s.Watermark = timeOf(watermark)
-		if s.Winner == s.Hash {
-			s.Winner = s.Hash // one text, where there are very many
+		if s.Desired == s.Hash {
+			s.Desired = s.Hash // one text, where there are very many
 		}
 		if ours {
 			begin = append(begin, s.JobID)

@@ -10,49 +10,49 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// The epochs of a job are exact: the database notes each turn with the instant
+// The revisions of a job are exact: the database notes each turn with the instant
 // at which it is made, and the harness knows the schedule that each definition
-// has. Nothing is inferred from rows, so an epoch without rows is checked like
+// has. Nothing is inferred from rows, so an revision without rows is checked like
 // any other.
 //
 // What cannot be told from outside is which of two revisions is to win at a
 // moment at which processes of both are running, for that depends on whose
 // heartbeats have arrived. Of this the harness asks no more, and no less, than:
 //
-//   - an epoch stands on a definition that some revision has, and begins no
+//   - an revision stands on a definition that some revision has, and begins no
 //     earlier than the first process was started that declares it;
 //   - a job ends no earlier than the first process was started that does not
 //     declare it;
-//   - a job that every revision has is never without an epoch;
-//   - the ledger's own events tell of the same epochs;
-//   - every run is of the epoch that its instant lies in, and sends that
-//     epoch's body;
+//   - a job that every revision has is never without an revision;
+//   - the ledger's own events tell of the same revisions;
+//   - every run is of the revision that its instant lies in, and sends that
+//     revision's body;
 //   - once nothing is broken any more and all processes are of one revision,
 //     each job comes to stand on that revision's definition, or to end (await).
 const (
-	Undeclared  proof.Rule = "an epoch stands on a definition that nobody had"
+	Undeclared  proof.Rule = "an revision stands on a definition that nobody had"
 	Retroactive proof.Rule = "a definition was current before anybody had it"
 	Foreign     proof.Rule = "a run is of another definition than its instant's"
-	Misdated    proof.Rule = "the ledger tells an operator of an epoch otherwise than it was"
+	Misdated    proof.Rule = "the ledger tells an operator of an revision otherwise than it was"
 )
 
-// epoch is an epoch with what its runs must show.
-type epoch struct {
-	proof.Epoch
+// revision is an revision with what its runs must show.
+type revision struct {
+	proof.Revision
 	number   int64
 	revision int
 }
 
-// epochsOf makes the epochs out of the turns. Those that have not ended reach
+// revisionsOf makes the revisions out of the turns. Those that have not ended reach
 // up to their jobs' watermarks.
-func epochsOf(turns []turn, d *deployments, watermarks map[string]time.Time) (list []epoch, found []proof.Violation) {
+func revisionsOf(turns []turn, d *deployments, watermarks map[string]time.Time) (list []revision, found []proof.Violation) {
 	for i, t := range turns {
 		spec, ours := specOf(t.jobID)
 		if !ours {
 			continue // the purge, which is not due in the time
 		}
 		def, known := d.known[t.jobID+" "+t.hash]
-		name := fmt.Sprintf("%s, epoch %d", t.jobID, t.epoch)
+		name := fmt.Sprintf("%s, revision %d", t.jobID, t.revision)
 		switch {
 		case t.ended && spec.kind == seasonal && !d.without[t.jobID].IsZero() && !t.at.Before(d.without[t.jobID]):
 		case t.ended:
@@ -66,7 +66,7 @@ func epochsOf(turns []turn, d *deployments, watermarks map[string]time.Time) (li
 		if t.ended || !known {
 			continue
 		}
-		e := epoch{proof.Epoch{JobID: t.jobID, Schedule: def.job.Parsed(), From: t.at, To: watermarks[t.jobID], Open: true}, t.epoch, def.revision}
+		e := revision{proof.Revision{JobID: t.jobID, Schedule: def.job.Parsed(), From: t.at, To: watermarks[t.jobID], Open: true}, t.revision, def.revision}
 		if i+1 < len(turns) && turns[i+1].jobID == t.jobID {
 			e.To, e.Open = turns[i+1].at, false
 		}
@@ -75,15 +75,15 @@ func epochsOf(turns []turn, d *deployments, watermarks map[string]time.Time) (li
 	return list, found
 }
 
-// foreign finds runs that do not belong to the epoch that their instant lies
+// foreign finds runs that do not belong to the revision that their instant lies
 // in. Runs that a platform's event made first have the function's registry.
-func foreign(rows []ledger.Run, list []epoch, given map[string]bool) (found []proof.Violation, err error) {
-	of := map[string][]epoch{}
+func foreign(rows []ledger.Run, list []revision, given map[string]bool) (found []proof.Violation, err error) {
+	of := map[string][]revision{}
 	for _, e := range list {
 		of[e.JobID] = append(of[e.JobID], e)
 	}
 	for _, r := range rows {
-		if given[r.ID] || ledger.BesideSchedule(r.ID) || len(r.Call.Body) == 0 {
+		if given[r.ID] || ledger.AdHoc(r.ID) || len(r.Call.Body) == 0 {
 			continue
 		}
 		var body struct{ Revision int }
@@ -92,16 +92,16 @@ func foreign(rows []ledger.Run, list []epoch, given map[string]bool) (found []pr
 		}
 		for _, e := range of[r.JobID] {
 			inside := r.ScheduledAt.After(e.From) && (e.Open || !r.ScheduledAt.After(e.To))
-			if inside && (r.Epoch != e.number || body.Revision != e.revision) {
+			if inside && (r.Revision != e.number || body.Revision != e.revision) {
 				found = append(found, proof.Violation{Rule: Foreign, Of: r.ID, What: fmt.Sprintf(
-					"of epoch %d and revision %d, its instant's are %d and %d", r.Epoch, body.Revision, e.number, e.revision)})
+					"of revision %d and revision %d, its instant's are %d and %d", r.Revision, body.Revision, e.number, e.revision)})
 			}
 		}
 	}
 	return found, nil
 }
 
-// misdated compares what the ledger tells of a job's epochs, newest first, with
+// misdated compares what the ledger tells of a job's revisions, newest first, with
 // its turns. It tells of an edit as an end and a beginning.
 func misdated(jobID string, turns []turn, events []ledger.Event) (found []proof.Violation) {
 	var was, told []string
@@ -111,14 +111,14 @@ func misdated(jobID string, turns []turn, events []ledger.Event) (found []proof.
 			continue
 		}
 		if current {
-			was = append(was, fmt.Sprint(ledger.EpochEnded, " ", t.at.UTC()))
+			was = append(was, fmt.Sprint(ledger.RevisionEnded, " ", t.at.UTC()))
 		}
 		if current = !t.ended; current {
-			was = append(was, fmt.Sprint(ledger.EpochBegun, " ", t.at.UTC()))
+			was = append(was, fmt.Sprint(ledger.RevisionBegun, " ", t.at.UTC()))
 		}
 	}
 	for _, e := range slices.Backward(events) {
-		if e.Kind == ledger.EpochBegun || e.Kind == ledger.EpochEnded {
+		if e.Kind == ledger.RevisionBegun || e.Kind == ledger.RevisionEnded {
 			told = append(told, fmt.Sprint(e.Kind, " ", e.At.UTC()))
 		}
 	}

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Check is the door of every store: ErrBadInstant for plans that no schedule
+// Validate is called by every store first: ErrInvalidRun for plans that no schedule
 // makes, whose rows do not lie in (After, Through] or are not what Instant says.
-func (a Admission) Check() error {
-	var d door
+func (a Admission) Validate() error {
+	var d validator
 	for i := range a.Plans {
 		if err := d.plan(&a.Plans[i]); err != nil {
 			return err
@@ -18,24 +18,24 @@ func (a Admission) Check() error {
 	return nil
 }
 
-// Check is the door of every store: ErrBadInstant for what is no single run.
-func (e Entry) Check() error { return new(door).single(e.JobID, &e.Instant) }
+// Validate is called by every store first: ErrInvalidRun for what is no single run.
+func (e Entry) Validate() error { return new(validator).single(e.JobID, &e.RunSpec) }
 
-// Check is the door of every store: ErrBadInstant for anything but single runs.
-func (b Backfill) Check() error {
-	var d door
-	for i := range b.Instants {
-		if err := d.single(b.JobID, &b.Instants[i]); err != nil {
+// Validate is called by every store first: ErrInvalidRun for anything but single runs.
+func (b Backfill) Validate() error {
+	var d validator
+	for i := range b.Runs {
+		if err := d.single(b.JobID, &b.Runs[i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// door holds instants against their run-ids. Ids have whole seconds, so two
+// validator holds instants against their run-ids. Ids have whole seconds, so two
 // instants within one would be one run; and a job's runs are found, and paged,
 // in the order of their ids, which has to be that of their times.
-type door struct {
+type validator struct {
 	// The last time and how it is written: at the top of an hour a hundred
 	// thousand instants have the same.
 	last    time.Time
@@ -48,45 +48,45 @@ const (
 	instantLength = len("2006-01-02T15:04:05Z")
 )
 
-func (d *door) plan(p *Plan) error {
-	for i := range p.Instants {
-		in := &p.Instants[i]
+func (d *validator) plan(p *Plan) error {
+	for i := range p.Runs {
+		in := &p.Runs[i]
 		if err := d.instant(p.JobID, in); err != nil {
 			return err
 		}
-		if !in.At.After(p.After) || in.At.After(p.Through) || in.Until.After(p.Through) {
-			return in.bad("it is outside of its plan, which is of the instants after %s up to %s",
+		if !in.ScheduledAt.After(p.After) || in.ScheduledAt.After(p.Through) || in.Until.After(p.Through) {
+			return in.invalid("it is outside of its plan, which is of the instants after %s up to %s",
 				p.After.UTC().Format(time.RFC3339Nano), p.Through.UTC().Format(time.RFC3339Nano))
 		}
 	}
 	return nil
 }
 
-func (d *door) single(jobID string, in *Instant) error {
+func (d *validator) single(jobID string, in *RunSpec) error {
 	if !in.Until.IsZero() {
-		return in.bad("a range of instants comes from a plan only: give each instant its own run")
+		return in.invalid("a range of instants comes from a plan only: give each instant its own run")
 	}
 	return d.instant(jobID, in)
 }
 
-func (d *door) instant(jobID string, in *Instant) error {
+func (d *validator) instant(jobID string, in *RunSpec) error {
 	switch {
-	case in.At.Nanosecond() != 0 || in.Until.Nanosecond() != 0:
-		return in.bad("its time has a fraction of a second, and run-ids have none: truncate it to whole seconds first")
+	case in.ScheduledAt.Nanosecond() != 0 || in.Until.Nanosecond() != 0:
+		return in.invalid("its time has a fraction of a second, and run-ids have none: truncate it to whole seconds first")
 	case !d.named(jobID, in):
-		return in.bad(`a run-id has at most %d visible ASCII characters: its job's id, %.80q (without "@", "~" and "/"), "@" and its time, %s, then nothing, "~" and a token, or "/" and the end of its range`,
-			maxRunID, jobID, in.At.UTC().Format(time.RFC3339))
+		return in.invalid(`a run-id has at most %d visible ASCII characters: its job's id, %.80q (without "@", "~" and "/"), "@" and its time, %s, then nothing, "~" and a token, or "/" and the end of its range`,
+			maxRunID, jobID, in.ScheduledAt.UTC().Format(time.RFC3339))
 	}
 	return nil
 }
 
 // named reports whether the run-id is that of the job, At and Until.
-func (d *door) named(jobID string, in *Instant) bool {
+func (d *validator) named(jobID string, in *RunSpec) bool {
 	rest, ok := strings.CutPrefix(in.RunID, jobID)
 	if !ok || len(in.RunID) > maxRunID || !plain(jobID) {
 		return false
 	}
-	rest, ok = d.cut(rest, '@', in.At)
+	rest, ok = d.cut(rest, '@', in.ScheduledAt)
 	if ok && !in.Until.IsZero() {
 		rest, ok = d.cut(rest, '/', in.Until)
 		return ok && rest == ""
@@ -96,7 +96,7 @@ func (d *door) named(jobID string, in *Instant) bool {
 
 // cut takes a sign and the time after it, as a run-id has it, from the front of
 // a text.
-func (d *door) cut(text string, sign byte, t time.Time) (rest string, ok bool) {
+func (d *validator) cut(text string, sign byte, t time.Time) (rest string, ok bool) {
 	if d.length == 0 || !t.Equal(d.last) {
 		d.last, d.length = t, len(t.UTC().AppendFormat(d.written[:0], time.RFC3339))
 	}
@@ -125,6 +125,6 @@ func visible(s string) bool {
 	return true
 }
 
-func (in *Instant) bad(format string, args ...any) error {
-	return fmt.Errorf("%w: run %.200q at %s: %s", ErrBadInstant, in.RunID, in.At.UTC().Format(time.RFC3339Nano), fmt.Sprintf(format, args...))
+func (in *RunSpec) invalid(format string, args ...any) error {
+	return fmt.Errorf("%w: run %.200q at %s: %s", ErrInvalidRun, in.RunID, in.ScheduledAt.UTC().Format(time.RFC3339Nano), fmt.Sprintf(format, args...))
 }

@@ -47,11 +47,11 @@ func (e *Executor) declares(jobID string) (place int, hash string, held bool) {
 	return place, e.cfg.Registry.Hash(place), true
 }
 
-// heartbeat keeps this process among the living, and looks at the standings
+// heartbeat keeps this process among the living, and looks at the assignments
 // again when who lives has changed.
 func (e *Executor) heartbeat(ctx context.Context) {
 	start := e.cfg.now()
-	pulse, err := e.cfg.Ledger.Beat(ctx, e.cfg.Process)
+	pulse, err := e.cfg.Ledger.Heartbeat(ctx, e.cfg.Process)
 	if errors.Is(err, ledger.ErrNotFound) {
 		e.living = nil
 		e.declare(ctx)
@@ -73,18 +73,18 @@ func (e *Executor) heartbeat(ctx context.Context) {
 // go of the others, and switches those whose definition is no longer the
 // winner. It reports whether everything is settled.
 func (e *Executor) settle(ctx context.Context) bool {
-	for range 10 { // a switch moves the standings; others may switch beside us
+	for range 10 { // a switch moves the assignments; others may switch beside us
 		start := time.Now()
-		standings, err := e.cfg.Ledger.Standings(ctx, e.version)
-		if e.failed(e.asked("standings", start, err)) {
+		assignments, err := e.cfg.Ledger.Assignments(ctx, e.version)
+		if e.failed(e.asked("assignments", start, err)) {
 			return false
 		}
-		if e.unheard(standings) {
+		if e.heartbeatExpired(assignments) {
 			e.living = nil
 			signal(e.pulse) // back among the living first
 			return false
 		}
-		switched, ok := e.takeUpAll(ctx, standings)
+		switched, ok := e.takeUpAll(ctx, assignments)
 		if !ok {
 			return false
 		}
@@ -95,11 +95,11 @@ func (e *Executor) settle(ctx context.Context) bool {
 	return false
 }
 
-// takeUpAll takes up the standings in batches, since a new version may switch
+// takeUpAll takes up the assignments in batches, since a new version may switch
 // every job. It reports whether it switched any, and false for ok where the
 // ledger did not admit it.
-func (e *Executor) takeUpAll(ctx context.Context, standings []ledger.Standing) (switched, ok bool) {
-	for some := range slices.Chunk(standings, admitLimit) {
+func (e *Executor) takeUpAll(ctx context.Context, assignments []ledger.JobAssignment) (switched, ok bool) {
+	for some := range slices.Chunk(assignments, admitLimit) {
 		switches := e.takeUp(some)
 		if len(switches.plans) == 0 {
 			continue
@@ -117,9 +117,9 @@ func (e *Executor) takeUpAll(ctx context.Context, standings []ledger.Standing) (
 // the heartbeat and this look, longer than ledger.ProcessTTL; to act on it would
 // be to end jobs that nobody removed, and to lose their instants until somebody
 // begins them anew.
-func (e *Executor) unheard(standings []ledger.Standing) bool {
-	for _, s := range standings {
-		if s.Winner != "" {
+func (e *Executor) heartbeatExpired(assignments []ledger.JobAssignment) bool {
+	for _, s := range assignments {
+		if s.Desired != "" {
 			continue
 		}
 		if _, _, held := e.declares(s.JobID); held {
@@ -129,8 +129,8 @@ func (e *Executor) unheard(standings []ledger.Standing) bool {
 	return false
 }
 
-func (e *Executor) takeUp(standings []ledger.Standing) (switches batch) {
-	for _, s := range standings {
+func (e *Executor) takeUp(assignments []ledger.JobAssignment) (switches batch) {
+	for _, s := range assignments {
 		place, mine, held := e.declares(s.JobID)
 		switch {
 		case held && s.Hash == mine:
@@ -138,10 +138,10 @@ func (e *Executor) takeUp(standings []ledger.Standing) (switches batch) {
 		case held:
 			e.plan.drop(place)
 		}
-		if s.Hash == s.Winner {
+		if s.Hash == s.Desired {
 			continue
 		}
-		if s.Winner == "" || held && s.Winner == mine {
+		if s.Desired == "" || held && s.Desired == mine {
 			if plan, ok := e.switchOf(s); ok {
 				switches.add(place, plan)
 			}
@@ -157,9 +157,9 @@ func (e *Executor) takeUp(standings []ledger.Standing) (switches batch) {
 // switchOf plans a job's outgoing definition up to now and its next one, which
 // this process holds or nobody does, from there. A gap too long for one plan is
 // planned first, without the switch.
-func (e *Executor) switchOf(s ledger.Standing) (ledger.Plan, bool) {
+func (e *Executor) switchOf(s ledger.JobAssignment) (ledger.Plan, bool) {
 	now := e.clock.now()
-	plan := ledger.Plan{JobID: s.JobID, Epoch: s.Epoch, After: s.Watermark, Through: now}
+	plan := ledger.Plan{JobID: s.JobID, Revision: s.Revision, After: s.Watermark, Through: now}
 	if now.Before(s.Watermark) {
 		plan.Through = s.Watermark
 	}
@@ -173,14 +173,14 @@ func (e *Executor) switchOf(s ledger.Standing) (ledger.Plan, bool) {
 		if whole.Through.Before(now.Truncate(time.Second)) {
 			return whole, true
 		}
-		plan.Instants, plan.Events = whole.Instants, whole.Events
+		plan.Runs, plan.Events = whole.Runs, whole.Events
 	}
 	next := ledger.Definition{JobID: s.JobID}
-	if s.Winner != "" {
+	if s.Desired != "" {
 		j, _ := e.cfg.Registry.Job(s.JobID)
 		next = definitionOf(j)
 	}
 	plan.Next = &next
-	e.cfg.Logger.Info("job switched to its current definition", "job", s.JobID, "removed", s.Winner == "")
+	e.cfg.Logger.Info("job switched to its current definition", "job", s.JobID, "removed", s.Desired == "")
 	return plan, true
 }

@@ -46,18 +46,18 @@ func TestAnInstantGoesWithItsID(t *testing.T) {
 		{"128 characters", "a", "a@2026-11-21T03:00:00Z~" + strings.Repeat("x", 105), three, never, true},
 		{"129 characters", "a", "a@2026-11-21T03:00:00Z~" + strings.Repeat("x", 106), three, never, false},
 	} {
-		in := ledger.Instant{RunID: tc.id, At: tc.at, Until: tc.until}
-		plan := ledger.Plan{JobID: tc.job, After: tc.at.Add(-1), Through: tc.at.Add(10 * time.Hour), Instants: []ledger.Instant{in}}
-		err := ledger.Admission{Plans: []ledger.Plan{plan}}.Check()
-		if (err == nil) != tc.ok || err != nil && !errors.Is(err, ledger.ErrBadInstant) {
+		in := ledger.RunSpec{RunID: tc.id, ScheduledAt: tc.at, Until: tc.until}
+		plan := ledger.Plan{JobID: tc.job, After: tc.at.Add(-1), Through: tc.at.Add(10 * time.Hour), Runs: []ledger.RunSpec{in}}
+		err := ledger.Admission{Plans: []ledger.Plan{plan}}.Validate()
+		if (err == nil) != tc.ok || err != nil && !errors.Is(err, ledger.ErrInvalidRun) {
 			t.Errorf("%s: a plan with it: %v", tc.rule, err)
 		}
 		single := tc.ok && tc.until.IsZero()
 		for door, err := range map[string]error{
-			"entry":    ledger.Entry{JobID: tc.job, Instant: in}.Check(),
-			"backfill": ledger.Backfill{JobID: tc.job, Instants: []ledger.Instant{in}}.Check(),
+			"entry":    ledger.Entry{JobID: tc.job, RunSpec: in}.Validate(),
+			"backfill": ledger.Backfill{JobID: tc.job, Runs: []ledger.RunSpec{in}}.Validate(),
 		} {
-			if (err == nil) != single || err != nil && !errors.Is(err, ledger.ErrBadInstant) {
+			if (err == nil) != single || err != nil && !errors.Is(err, ledger.ErrInvalidRun) {
 				t.Errorf("%s: %s: %v", tc.rule, door, err)
 			}
 		}
@@ -72,12 +72,12 @@ func TestAPlansInstantsLieWithinIt(t *testing.T) {
 		}
 		return v
 	}
-	run := ledger.Instant{RunID: "a@2026-11-21T03:00:00Z", At: three}
-	span := ledger.Instant{RunID: "a@2026-11-21T03:00:00Z/2026-11-21T04:00:00Z", At: three, Until: three.Add(time.Hour)}
+	run := ledger.RunSpec{RunID: "a@2026-11-21T03:00:00Z", ScheduledAt: three}
+	span := ledger.RunSpec{RunID: "a@2026-11-21T03:00:00Z/2026-11-21T04:00:00Z", ScheduledAt: three, Until: three.Add(time.Hour)}
 	for _, tc := range []struct {
 		rule           string
 		after, through string
-		in             ledger.Instant
+		in             ledger.RunSpec
 		ok             bool
 	}{
 		{"the last", "2026-11-21T02:00:00Z", "2026-11-21T03:00:00Z", run, true},
@@ -87,9 +87,9 @@ func TestAPlansInstantsLieWithinIt(t *testing.T) {
 		{"a range up to the end", "2026-11-21T02:00:00Z", "2026-11-21T04:00:00Z", span, true},
 		{"a range that reaches beyond", "2026-11-21T02:00:00Z", "2026-11-21T03:59:59Z", span, false},
 	} {
-		p := ledger.Plan{JobID: "a", After: at(tc.after), Through: at(tc.through), Instants: []ledger.Instant{tc.in}}
-		err := ledger.Admission{Plans: []ledger.Plan{p}}.Check()
-		if (err == nil) != tc.ok || err != nil && !errors.Is(err, ledger.ErrBadInstant) {
+		p := ledger.Plan{JobID: "a", After: at(tc.after), Through: at(tc.through), Runs: []ledger.RunSpec{tc.in}}
+		err := ledger.Admission{Plans: []ledger.Plan{p}}.Validate()
+		if (err == nil) != tc.ok || err != nil && !errors.Is(err, ledger.ErrInvalidRun) {
 			t.Errorf("%s: %v", tc.rule, err)
 		}
 	}
@@ -98,13 +98,13 @@ func TestAPlansInstantsLieWithinIt(t *testing.T) {
 func BenchmarkCheck1000(b *testing.B) {
 	a := ledger.Admission{Plans: make([]ledger.Plan, 1000)}
 	for i := range a.Plans {
-		a.Plans[i] = ledger.Plan{JobID: "release-commission-locks", After: three.Add(-time.Hour), Through: three.Add(time.Hour), Instants: []ledger.Instant{
-			{RunID: "release-commission-locks@2026-11-21T03:00:00Z", At: three},
+		a.Plans[i] = ledger.Plan{JobID: "release-commission-locks", After: three.Add(-time.Hour), Through: three.Add(time.Hour), Runs: []ledger.RunSpec{
+			{RunID: "release-commission-locks@2026-11-21T03:00:00Z", ScheduledAt: three},
 		}}
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := a.Check(); err != nil {
+		if err := a.Validate(); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-var epochCases = []testCase{
-	{"an edit ends the epoch and begins the next in the plan's transaction", edited},
+var revisionCases = []testCase{
+	{"an edit ends the revision and begins the next in the plan's transaction", edited},
 	{"a refused plan does not switch the definition", refusedSwitch},
 	{"of two that switch at once one does", switchedOnce},
 	{"a job that an older living process declares is not removed", notRemovedYet},
@@ -18,7 +18,7 @@ var epochCases = []testCase{
 	{"the runs of a removed job go on to their end", removedGoesOn},
 	{"a re-added job begins anew with nothing before now", readded},
 	{"a pause outlives an edit, a removal and the return", pauseOutlives},
-	{"a listing has the definition of the current epoch and none of an ended job", listedDefinition},
+	{"a listing has the definition of the current revision and none of an ended job", listedDefinition},
 }
 
 func edited(b *bed) {
@@ -30,10 +30,10 @@ func edited(b *bed) {
 	b.must(err)
 	b.is(j.id(1), ledger.Planned, "")
 	s := b.stands("j", "v2", "v2")
-	if s.Epoch <= j.Epoch || !s.Watermark.Equal(j.at(1)) {
-		b.Errorf("standing %+v, want a later epoch from %s", s, j.at(1))
+	if s.Revision <= j.Revision || !s.Watermark.Equal(j.at(1)) {
+		b.Errorf("standing %+v, want a later revision from %s", s, j.at(1))
 	}
-	ended, begun := b.events("j", ledger.EpochEnded), b.events("j", ledger.EpochBegun)
+	ended, begun := b.events("j", ledger.RevisionEnded), b.events("j", ledger.RevisionBegun)
 	if len(ended) != 1 || len(begun) != 2 || !ended[0].At.Equal(j.at(1)) || !begun[0].At.Equal(j.at(1)) || !begun[1].At.Equal(j.Watermark) {
 		b.Errorf("events: ended %v, begun %v", ended, begun)
 	}
@@ -42,8 +42,8 @@ func edited(b *bed) {
 	b.refused(old)
 	k := j.next()
 	k.admit(k.planned(0, ledger.OverlapAllow))
-	if r := b.get(k.id(0)); r.Epoch != s.Epoch {
-		b.Errorf("planned under epoch %d, want %d", r.Epoch, s.Epoch)
+	if r := b.get(k.id(0)); r.Revision != s.Revision {
+		b.Errorf("planned under revision %d, want %d", r.Revision, s.Revision)
 	}
 }
 
@@ -76,8 +76,8 @@ func switchedOnce(b *bed) {
 	if won[0]+won[1]+won[2] != 1 {
 		b.Errorf("admitted %v, want one", won)
 	}
-	if n := len(b.events("j", ledger.EpochEnded)); n != 1 {
-		b.Errorf("%d epochs ended, want 1", n)
+	if n := len(b.events("j", ledger.RevisionEnded)); n != 1 {
+		b.Errorf("%d revisions ended, want 1", n)
 	}
 }
 
@@ -95,16 +95,16 @@ func removed(b *bed) {
 	b.must(b.Retire(b.ctx, "p1"))
 	b.end(j)
 	b.is(j.id(0), ledger.Planned, "")
-	if s, ok := b.standings("")["j"]; ok {
-		b.Errorf("Standings lists an ended job: %+v", s)
+	if s, ok := b.assignments("")["j"]; ok {
+		b.Errorf("Assignments lists an ended job: %+v", s)
 	}
 	st := b.status("j")
-	if !st.Ended || len(b.events("j", ledger.EpochEnded)) != 1 {
+	if !st.Ended || len(b.events("j", ledger.RevisionEnded)) != 1 {
 		b.Errorf("status %+v, want ended", st)
 	}
-	for _, epoch := range []int64{j.Epoch, st.Epoch, st.Epoch + 1} {
+	for _, revision := range []int64{j.Revision, st.Revision, st.Revision + 1} {
 		p := j.plan(1, j.leased(1, ledger.OverlapAllow))
-		p.Epoch, p.After = epoch, j.at(0)
+		p.Revision, p.After = revision, j.at(0)
 		b.refused(p)
 	}
 }
@@ -134,17 +134,17 @@ func readded(b *bed) {
 	b.pass(time.Hour)
 	b.declare("p2", "v1", "j")
 	now := b.beat("p2").Now
-	s := b.standings("v1")["j"]
-	if s.Hash != "v1" || s.Epoch <= j.Epoch || s.Watermark.Before(now) {
-		b.Errorf("standing %+v, want an epoch after %d that begins at %s", s, j.Epoch, now)
+	s := b.assignments("v1")["j"]
+	if s.Hash != "v1" || s.Revision <= j.Revision || s.Watermark.Before(now) {
+		b.Errorf("standing %+v, want an revision after %d that begins at %s", s, j.Revision, now)
 	}
-	if ended, begun := b.events("j", ledger.EpochEnded), b.events("j", ledger.EpochBegun); !ended[0].At.Equal(j.at(0)) || !begun[0].At.Equal(s.Watermark) {
+	if ended, begun := b.events("j", ledger.RevisionEnded), b.events("j", ledger.RevisionBegun); !ended[0].At.Equal(j.at(0)) || !begun[0].At.Equal(s.Watermark) {
 		b.Errorf("events: ended %v, begun %v, want them at %s and %s", ended, begun, j.at(0), s.Watermark)
 	}
 	p := j.plan(1, j.leased(1, ledger.OverlapAllow))
 	p.After = j.at(0)
 	b.refused(p)
-	p.Epoch = s.Epoch
+	p.Revision = s.Revision
 	b.refused(p)
 }
 
@@ -155,7 +155,7 @@ func pauseOutlives(b *bed) {
 	b.switchTo("j", "")
 	b.must(b.Retire(b.ctx, "p1"))
 	b.declare("p2", "v3", "j")
-	b.standings("v3")
+	b.assignments("v3")
 	b.pass(time.Hour)
 	k := j.next()
 	if got := k.admit(k.leased(0, ledger.OverlapSkip)); got.Skipped[ledger.WhilePaused] != 1 {
@@ -184,7 +184,7 @@ func listedDefinition(b *bed) {
 func (b *bed) switchTo(id, hash string) {
 	b.Helper()
 	j := b.now(id)
-	p := ledger.Plan{JobID: id, Epoch: j.Epoch, After: j.Watermark, Through: j.Watermark}
+	p := ledger.Plan{JobID: id, Revision: j.Revision, After: j.Watermark, Through: j.Watermark}
 	p.Next = &ledger.Definition{JobID: id, Hash: hash, Body: []byte(`{"hash":"` + hash + `"}`)}
 	got, err := b.Admit(b.ctx, b.admission(p))
 	b.must(err)

@@ -1,0 +1,82 @@
+package ledger
+
+import (
+	"context"
+	"time"
+)
+
+// Store is a ledger: all that executors and operators ask of one. Each type of
+// this package states the rules of the method that takes it, and package
+// ledgertest is the contract as a test suite. A consumer declares the part that
+// it uses as an interface of its own.
+//
+// Every method may return ErrUnavailable. It may then have been applied or not,
+// and is safe to repeat with the same arguments.
+type Store interface {
+	// Declare registers the process and its definitions and counts as its
+	// first heartbeat. The ledger belongs to the first registry that declares
+	// itself to it: ErrOtherRegistry for any other name.
+	Declare(context.Context, Declaration) error
+	// Heartbeat is the process's heartbeat, due well within ProcessTTL.
+	// ErrNotFound: the store forgot the process; declare again.
+	Heartbeat(ctx context.Context, process string) (HeartbeatReply, error)
+	// Retire takes the process out of the living at a graceful stop.
+	Retire(ctx context.Context, process string) error
+	// Assignments lists every job that has not ended or that a living process
+	// declares. A job that was never seen before, and whose desired definition the
+	// version holds, begins: revision 1, watermark now.
+	Assignments(ctx context.Context, version string) ([]JobAssignment, error)
+
+	Admit(context.Context, Admission) (Admitted, error)
+	Enter(context.Context, Entry) (Entered, error)
+	Claim(context.Context, Claim) (Claimed, error)
+	// Recall returns the work that is leased under a token: what an Admit,
+	// Enter or Claim whose answer was lost had leased.
+	Recall(ctx context.Context, token string) ([]Work, error)
+	// Extend moves the ends of the leases to now + d and returns those that
+	// are no longer held.
+	Extend(ctx context.Context, leases []Lease, d time.Duration) (lost []Lease, err error)
+	// Record writes the outcomes, each fenced by its lease's token, and
+	// returns one fate for each, in order. Repeating a record that was
+	// applied returns Recorded again. The slice is the caller's: what a store
+	// keeps of it beyond its return, it copies.
+	Record(context.Context, []Outcome) ([]RecordResult, error)
+
+	// Get returns one row by its id, a range row by its own, and the run's
+	// attempts by number. ErrNotFound for an id that has no row.
+	Get(ctx context.Context, runID string) (Run, []Attempt, error)
+	// List returns a page of runs, newest ScheduledAt first, equal times by
+	// id descending in byte order.
+	List(context.Context, Filter) ([]Run, error)
+	// Waiting says why runs are not being sent: of those of the ids that are
+	// planned or retrying, by id.
+	Waiting(ctx context.Context, ids []string) (map[string]WaitReason, error)
+	// Jobs lists every job that the ledger has a row of, ended ones too, by
+	// id.
+	Jobs(context.Context) ([]JobStatus, error)
+	// Events lists a job's events, the newest recorded first; a limit
+	// below 1 means 100. A job without any, known or not, has an empty list.
+	Events(ctx context.Context, jobID string, limit int) ([]Event, error)
+
+	// Pause makes the job's instants from now on skipped (paused). What was
+	// admitted before goes on. A paused job stays as it is: the first who and
+	// why stand, and nothing is recorded. The pause outlives edits, removal and
+	// re-adding of the job. ErrNotFound for an unknown job.
+	Pause(ctx context.Context, jobID string, who Actor) error
+	// Resume ends a pause; a job that is not paused stays as it is.
+	// ErrNotFound for an unknown job.
+	Resume(ctx context.Context, jobID string, who Actor) error
+	Cancel(context.Context, Act) (Acted, error)
+	Redrive(context.Context, Act) (Acted, error)
+	Ack(context.Context, Act) (Acted, error)
+	// Backfill: ErrNotFound for an unknown job.
+	Backfill(context.Context, Backfill) (Backfilled, error)
+	// Audit returns a page of the acts of operators, newest first.
+	Audit(context.Context, AuditFilter) ([]Audit, error)
+	PurgeRuns(context.Context, Purge) (Purged, error)
+	PurgeHistory(context.Context, HistoryPurge) (PurgedHistory, error)
+
+	Counts(context.Context) (Counts, error)
+	Ping(context.Context) error
+	Close() error
+}
