@@ -91,7 +91,7 @@ func (r *txRows) Next() bool {
 
 func (r *txRows) Close() {
 	r.Rows.Close()
-	r.end(r.Rows.Err())
+	_ = r.end(r.Rows.Err()) // kept for Err
 }
 
 func (r *txRows) Err() error {
