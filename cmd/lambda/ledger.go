@@ -2,13 +2,16 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 	"github.com/cronce/cronce/ledger/memory"
 	"github.com/cronce/cronce/ledger/postgres"
@@ -33,7 +36,7 @@ func newDatabase(dsn, registry string) (*database, error) {
 		if mode := queryMode(dsn); lacksTypes(mode) {
 			return nil, fmt.Errorf("CRONCE_DATABASE_URL asks for default_query_exec_mode=%s, which this binary is built without; leave it out, or write cache_describe, which prepares no statements by name either", mode)
 		}
-		if err := postgres.CheckURL(dsn); err != nil {
+		if err := checkHosts(dsn); err != nil {
 			return nil, fmt.Errorf("CRONCE_DATABASE_URL: %w", err)
 		}
 		return &database{url: dsn, registry: registry}, nil
@@ -41,6 +44,27 @@ func newDatabase(dsn, registry string) (*database, error) {
 		return nil, fmt.Errorf("CRONCE_DATABASE_URL names a SQLite file, which a Lambda loses with its machine and shares with nobody; name a PostgreSQL ledger (postgres://...), or unset it to run stateless")
 	}
 	return nil, fmt.Errorf("CRONCE_DATABASE_URL is not postgres://...; name a PostgreSQL ledger, or unset it to run stateless")
+}
+
+// checkHosts refuses a URL that no function can connect to, which would fail one
+// event after the other.
+func checkHosts(dsn string) error {
+	if strings.ContainsFunc(dsn, unicode.IsSpace) {
+		return errors.New("the URL holds white space, perhaps a trailing newline; store it without (the value is not shown)")
+	}
+	hosts, err := postgres.Hosts(dsn)
+	if err != nil {
+		return err
+	}
+	for _, host := range hosts {
+		switch {
+		case strings.HasPrefix(host, "/"):
+			return errors.New("the URL names no host, or a socket, and a Lambda has no database beside it; write postgres://user:password@host:5432/database?sslmode=verify-full")
+		case !jobs.ValidHost(host):
+			return errors.New("the URL's host cannot exist; it must be a DNS name or an IP address (the value is not shown)")
+		}
+	}
+	return nil
 }
 
 func isPostgres(dsn string) bool {

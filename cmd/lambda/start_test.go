@@ -32,6 +32,12 @@ func TestWhatEndsTheStart(t *testing.T) {
 		"another database":              {good, "", "mysql://secret@db/x", "not postgres://"},
 		"a URL with a bad port":         {good, "", "postgres://user:secret@db:port/x", "cannot be read"},
 		"a URL with a bad escape":       {good, "", "postgres://user:secret%zz@db/x", "cannot be read"},
+		"a URL without a host":          {good, "", "postgres://", "no host"},
+		"a URL of a socket":             {good, "", "postgres:///x?host=/run/secret", "socket"},
+		"a URL whose host cannot exist": {good, "", "postgres://user:secret@.../x", "host cannot exist"},
+		"a second host that cannot":     {good, "", "postgres://user:secret@db,.../x", "host cannot exist"},
+		"a URL and a newline":           {good, "", "postgres://user:secret@db/x\n", "trailing newline"},
+		"several hosts, IPv6":           {config: good, database: "postgres://user:p@db:5432,[::1]:5432/x"},
 		"a URL with a bad setting":      {good, "", "postgres://user:secret@db/x?sslmode=sometimes", "cannot be read"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,8 +1,17 @@
 package postgres
 
-// CheckURL reads a database's URL and connects to nothing. It returns an error
-// when Open could not read it either; the error does not show the URL.
-func CheckURL(url string) error {
-	_, err := defaults(nil).config(url)
-	return err
+// Hosts lists the hosts that a database's URL names, or that the environment has
+// in their place; one that begins with / is a socket's directory. It connects to
+// nothing. Its error, for a URL that Open could not read either, does not show
+// the URL.
+func Hosts(url string) ([]string, error) {
+	config, err := defaults(nil).config(url)
+	if err != nil {
+		return nil, err
+	}
+	hosts := []string{config.ConnConfig.Host}
+	for _, f := range config.ConnConfig.Fallbacks {
+		hosts = append(hosts, f.Host)
+	}
+	return hosts, nil
 }
