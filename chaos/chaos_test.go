@@ -53,6 +53,12 @@ func TestNothingIsLostOrDoubledOnSQLite(t *testing.T) {
 	sound(t, *duration, chaos.Setup{Embedded: true})
 }
 
+// Functions on a ledger of their own: each job goes on with its next event,
+// whatever became of the last one.
+func TestNothingIsLostOrDoubledByFunctionsAlone(t *testing.T) {
+	sound(t, *duration, chaos.Setup{FunctionsOnly: true, Function: function(t)})
+}
+
 // The harness itself: a target that does not keep keys is found out.
 func TestATargetWithoutTheKitIsFoundOut(t *testing.T) {
 	if err := run(t, 10*time.Second, chaos.Setup{Embedded: true, Keyless: true}); !errors.Is(err, chaos.ErrBroken) {

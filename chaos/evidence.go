@@ -19,11 +19,14 @@ import (
 type evidence struct {
 	proof.Evidence
 	calls, replays int // as the service saw them
+	deliveries     int // of the platforms, in all
 }
 
-// evidence reads it; given are the instants that platforms delivered.
-func (f *fleet) evidence(ctx context.Context, healed time.Time, given map[string]bool) (evidence, error) {
-	e := evidence{Evidence: proof.Evidence{Due: healed, Skew: time.Second, Given: given, Always: always()}}
+func (f *fleet) evidence(ctx context.Context, healed time.Time) (evidence, error) {
+	e := evidence{Evidence: proof.Evidence{Due: healed, Skew: time.Second, Given: map[string]bool{}}}
+	if !f.FunctionsOnly {
+		e.Always = always()
+	}
 	s, err := f.ledger(ctx)
 	if err != nil {
 		return e, err
@@ -32,6 +35,7 @@ func (f *fleet) evidence(ctx context.Context, healed time.Time, given map[string
 	if e.Rows, err = s.List(ctx, ledger.Filter{Limit: math.MaxInt32}); err != nil {
 		return e, err
 	}
+	f.told(&e)
 	if err := f.history(ctx, s, &e.Evidence); err != nil {
 		return e, err
 	}
@@ -39,6 +43,24 @@ func (f *fleet) evidence(ctx context.Context, healed time.Time, given map[string
 		return e, err
 	}
 	return e, f.readCalls(&e)
+}
+
+// told adds what the platforms delivered, and the events that a function on the
+// ledger called done without a row.
+func (f *fleet) told(e *evidence) {
+	rows := map[string]bool{}
+	for _, r := range e.Rows {
+		rows[r.ID] = true
+	}
+	for _, p := range f.platforms {
+		e.deliveries += p.deliveries
+		for id, done := range p.given {
+			e.Given[id] = true
+			if done && p.ledger && !rows[id] {
+				e.Seen = append(e.Seen, proof.Violation{Rule: proof.Lost, Of: id, What: "and its event was answered as done"})
+			}
+		}
+	}
 }
 
 // history adds the revisions, and what is wrong with them.
@@ -63,7 +85,7 @@ func (f *fleet) history(ctx context.Context, s store, e *proof.Evidence) error {
 	if err != nil {
 		return err
 	}
-	e.Seen = append(wrong, strange...)
+	e.Seen = append(append(e.Seen, wrong...), strange...)
 	for _, spec := range specs {
 		events, err := s.Events(ctx, spec.id, math.MaxInt32)
 		if err != nil {

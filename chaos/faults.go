@@ -137,7 +137,11 @@ func (b *breaker) victim() (*process, bool) {
 }
 
 func (b *breaker) kill() error {
-	if n := len(b.fleet.platforms); n > 0 && b.dice.IntN(4) == 0 {
+	functions := 1 // of four kills
+	if b.fleet.FunctionsOnly {
+		functions = 3
+	}
+	if n := len(b.fleet.platforms); n > 0 && b.dice.IntN(4) < functions {
 		p := b.fleet.platforms[b.dice.IntN(n)]
 		b.counts.Kills++
 		b.say("kill the function of %s", p.job)
@@ -195,7 +199,7 @@ func (b *breaker) crash() error {
 // deploy replaces the schedulers one after the other by ones with an edited
 // registry; one deploy in five is of the revision before.
 func (b *breaker) deploy() error {
-	if b.deploying > 0 {
+	if b.deploying > 0 || len(b.fleet.serves) == 0 {
 		return nil
 	}
 	b.counts.Deploys++

@@ -28,6 +28,9 @@ type Setup struct {
 	Function func(vars ...string) Function
 	Keyless  bool // the service does without the kit: things must be found doubled
 	Embedded bool // one scheduler on SQLite instead of three on PostgreSQL
+	// FunctionsOnly: functions on a ledger, without a scheduler or a tick. The
+	// service tells them to come back after they have ended.
+	FunctionsOnly bool
 }
 
 const (
@@ -59,16 +62,23 @@ func assemble(ctx context.Context, s Setup) (*fleet, error) {
 	if err := f.addService(); err != nil {
 		return nil, err
 	}
-	n := replicas
-	if s.Embedded {
-		n = 1
-	}
-	for i := range n {
+	for i := range s.schedulers() {
 		if err := f.addServe(i); err != nil {
 			return nil, err
 		}
 	}
 	return f, nil
+}
+
+// schedulers is how many there are.
+func (s Setup) schedulers() int {
+	switch {
+	case s.FunctionsOnly:
+		return 0
+	case s.Embedded:
+		return 1
+	}
+	return replicas
 }
 
 func prepare(ctx context.Context, database string) error {
@@ -111,6 +121,9 @@ func (f *fleet) addService() error {
 	}}
 	if f.Keyless {
 		f.service.env = append(f.service.env, envKeyless+"=1")
+	}
+	if f.FunctionsOnly {
+		f.service.env = append(f.service.env, envBusy+"=1")
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"sync"
 	"time"
 
 	"github.com/cronce/cronce/internal/fakelambda"
@@ -23,10 +22,10 @@ type platform struct {
 	job      string
 	every    time.Duration
 	dice     *rand.Rand
+	ledger   bool // that the function has one
 
-	mu         sync.Mutex
 	deliveries int
-	given      map[string]bool // the run-ids of the instants that were delivered
+	given      map[string]bool // the run-ids of what was delivered, and whether it was called done
 }
 
 const (
@@ -53,26 +52,23 @@ func (p *platform) fire(at time.Time) {
 		RequestID: p.job + "-" + stamp, Timeout: lambdaTimeout,
 		Payload: fmt.Sprintf(`{"jobId":%q,"scheduledAt":%q}`, p.job, stamp),
 	}
+	run := p.job + "@" + stamp
+	p.given[run] = false
 	for range lambdaTries {
-		p.mu.Lock()
 		p.deliveries++
-		p.given[p.job+"@"+stamp] = true
-		p.mu.Unlock()
 		out := p.function.Invoke(event)
+		p.given[run] = p.given[run] || out.Response != nil
 		if out.Response != nil && p.dice.IntN(5) > 0 {
 			return
 		}
 	}
 }
 
-func (p *platform) told() (deliveries int, given map[string]bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.deliveries, p.given
-}
-
 // addFunctions makes two functions: one on the schedulers' ledger, and one
-// without any, which only the service's keys keep from doing work twice.
+// without any, which only the service's keys keep from doing work twice. Where
+// there are no schedulers, three on the ledger get the same instants of a job whose
+// runs wait for one another, and three of one that skips: without a tick, only
+// such jobs' events finish what others leave.
 func (f *fleet) addFunctions(dice *rand.Rand) error {
 	if f.Function == nil || f.Embedded {
 		return nil
@@ -81,7 +77,19 @@ func (f *fleet) addFunctions(dice *rand.Rand) error {
 	if err != nil {
 		return err
 	}
-	for _, fn := range []struct{ name, job, db string }{{"lambda", "payroll", db}, {"stateless", "cloud", ""}} {
+	type function struct {
+		name, job, db string
+		every         time.Duration
+	}
+	functions := []function{{"lambda", "payroll", db, 2 * time.Second}, {"stateless", "cloud", "", 2 * time.Second}}
+	if f.FunctionsOnly {
+		functions = nil
+		for i := range 3 {
+			functions = append(functions, function{fmt.Sprint("queue-", i), "ledger-close", db, 2 * time.Second},
+				function{fmt.Sprint("skip-", i), "slow", db, 5 * time.Second})
+		}
+	}
+	for _, fn := range functions {
 		service, err := f.network.between(fn.name+"-service", serviceAddress(f.service))
 		if err != nil {
 			return err
@@ -91,7 +99,7 @@ func (f *fleet) addFunctions(dice *rand.Rand) error {
 			return err
 		}
 		f.platforms = append(f.platforms, &platform{
-			job: fn.job, every: 2 * time.Second, dice: rand.New(rand.NewPCG(dice.Uint64(), 0)), given: map[string]bool{},
+			job: fn.job, every: fn.every, dice: rand.New(rand.NewPCG(dice.Uint64(), 0)), ledger: fn.db != "", given: map[string]bool{},
 			function: f.Function("CRONCE_CONFIG="+config, "CRONCE_DATABASE_URL="+fn.db, "SERVICE_URL=http://"+service, envToken+"="+token),
 		})
 	}

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -36,6 +37,7 @@ const (
 	envDatabase = "CHAOS_SERVICE_DATABASE"
 	envCalls    = "CHAOS_SERVICE_CALLS"   // the file of calls
 	envKeyless  = "CHAOS_SERVICE_KEYLESS" // not empty: the service does without the kit
+	envBusy     = "CHAOS_SERVICE_BUSY"    // not empty: the service is too busy now and then
 	envToken    = "SERVICE_TOKEN"
 )
 
@@ -69,6 +71,9 @@ func ServeTarget() error {
 	if keyless() {
 		handler = work(func(context.Context) execer { return pool })
 	}
+	if os.Getenv(envBusy) != "" {
+		handler = busy(handler)
+	}
 	mux.Handle("POST /apply/{job}", &witness{file: calls, next: handler})
 	server := &http.Server{Addr: os.Getenv(envService), Handler: mux, ReadHeaderTimeout: 5 * time.Second}
 	go func() {
@@ -79,6 +84,19 @@ func ServeTarget() error {
 		return err
 	}
 	return nil
+}
+
+// busy turns one call in 25 away for longer than a function lives, so that all
+// deliveries of its event are used up before the run may be tried again.
+func busy(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if rand.IntN(25) == 0 {
+			w.Header().Set("Retry-After", strconv.Itoa(int((lambdaTimeout + 2*time.Second).Seconds())))
+			http.Error(w, "come back later", http.StatusServiceUnavailable)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 func principal(r *http.Request) (string, error) {

@@ -67,10 +67,9 @@ func (f *fleet) elsewhere(turns []turn) string {
 	return ""
 }
 
-// unfinished names something that is not done yet: a job that does not stand
-// on the deployed revision or is not planned up to the time, or a run planned
-// before it that has not ended.
-func (f *fleet) unfinished(ctx context.Context, s store, healed time.Time) (string, error) {
+// unplanned names a job that does not stand on the deployed revision or is not
+// planned up to the time.
+func (f *fleet) unplanned(ctx context.Context, s store, healed time.Time) (string, error) {
 	turns, err := f.turns(ctx)
 	if err != nil {
 		return "", err
@@ -85,6 +84,17 @@ func (f *fleet) unfinished(ctx context.Context, s store, healed time.Time) (stri
 	for _, j := range all {
 		if !j.Ended && j.Watermark.Before(healed.Truncate(time.Second)) && f.deployed.latest[j.JobID] != "" {
 			return fmt.Sprintf("%s is planned up to %s only", j.JobID, j.Watermark), nil
+		}
+	}
+	return "", nil
+}
+
+// unfinished names something that is not done yet: what schedulers have not
+// planned, or a run planned before the time that has not ended.
+func (f *fleet) unfinished(ctx context.Context, s store, healed time.Time) (string, error) {
+	if !f.FunctionsOnly {
+		if what, err := f.unplanned(ctx, s, healed); what != "" || err != nil {
+			return what, err
 		}
 	}
 	rows, err := s.List(ctx, ledger.Filter{States: []ledger.State{ledger.Planned, ledger.Running, ledger.Retrying}, Limit: math.MaxInt32})
