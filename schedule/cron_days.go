@@ -3,6 +3,8 @@ package schedule
 import (
 	"regexp"
 	"strconv"
+	"strings"
+	"sync"
 )
 
 // dayRule is an item of a day field that depends on the month: L, L-n, nW, LW
@@ -24,9 +26,11 @@ const (
 	lastOfWeek                     // AWS's L in day-of-week: every Saturday
 )
 
+// The expressions are compiled for the first item that may be such a rule, which
+// few schedules have.
 var (
-	domRule = regexp.MustCompile(`^(?i:(L)(?:-(\d+))?|(\d+)W|(LW))$`)
-	dowRule = regexp.MustCompile(`^(?i:(\w+)#(\d+)|(\d|[A-Z]{3})?L)$`)
+	domRule = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?i:(L)(?:-(\d+))?|(\d+)W|(LW))$`) })
+	dowRule = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?i:(\w+)#(\d+)|(\d|[A-Z]{3})?L)$`) })
 )
 
 // parseDayRule reads such an item; ok is false for any other.
@@ -41,7 +45,10 @@ func parseDayRule(i int, item span, u unit) (rule dayRule, ok bool, err error) {
 }
 
 func parseDomRule(item span, u unit) (dayRule, bool, error) {
-	m := domRule.FindStringSubmatch(item.text)
+	if !strings.ContainsAny(item.text, "LlWw") {
+		return dayRule{}, false, nil
+	}
+	m := domRule().FindStringSubmatch(item.text)
 	switch {
 	case m == nil:
 		return dayRule{}, false, nil
@@ -62,7 +69,10 @@ func parseDomRule(item span, u unit) (dayRule, bool, error) {
 }
 
 func parseDowRule(item span, u unit) (dayRule, bool, error) {
-	m := dowRule.FindStringSubmatch(item.text)
+	if !strings.ContainsAny(item.text, "Ll#") {
+		return dayRule{}, false, nil
+	}
+	m := dowRule().FindStringSubmatch(item.text)
 	switch {
 	case m == nil:
 		return dayRule{}, false, nil

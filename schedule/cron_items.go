@@ -2,7 +2,6 @@ package schedule
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 )
@@ -13,33 +12,63 @@ type valueRange struct {
 	all             bool // written as * or ?
 }
 
-var itemShape = regexp.MustCompile(`^(?:([*?])|(\w+)(?:-(\w+))?)(?:/(\d+))?$`)
+// itemParts are those of an item as it is written; "" where it has none. It is
+// not a regular expression since every process reads schedules at its start.
+type itemParts struct{ star, low, high, step string }
+
+// splitItem reads * or ?, a word or two with - between them, and perhaps / and a
+// number.
+func splitItem(text string) (p itemParts, ok bool) {
+	base, step, stepped := strings.Cut(text, "/")
+	if stepped && !all(step, isDigit) {
+		return p, false
+	}
+	p.step = step
+	if base == "*" || base == "?" {
+		p.star = base
+		return p, true
+	}
+	low, high, ranged := strings.Cut(base, "-")
+	p.low, p.high = low, high
+	return p, all(low, isWord) && (!ranged || all(high, isWord))
+}
+
+// all reports whether a text has characters, all of a kind.
+func all(text string, is func(rune) bool) bool {
+	return text != "" && !strings.ContainsFunc(text, func(c rune) bool { return !is(c) })
+}
+
+func isDigit(c rune) bool { return '0' <= c && c <= '9' }
+
+func isWord(c rune) bool {
+	return isDigit(c) || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_'
+}
 
 // parseRange reads an item, and refuses with the reason what cannot be meant.
 func parseRange(item span, u unit) (valueRange, error) {
-	m := itemShape.FindStringSubmatch(item.text)
-	if m == nil {
+	p, ok := splitItem(item.text)
+	if !ok {
 		return valueRange{}, item.fail(u.name, "%s", explain(item.text, u))
 	}
-	r := valueRange{low: u.min, high: u.end, step: 1, all: m[1] != ""}
+	r := valueRange{low: u.min, high: u.end, step: 1, all: p.star != ""}
 	var err error
 	if !r.all {
-		if r.low, err = u.value(item, m[2]); err != nil {
+		if r.low, err = u.value(item, p.low); err != nil {
 			return r, err
 		}
 		switch {
-		case m[3] != "":
-			if r.high, err = u.value(item, m[3]); err != nil {
+		case p.high != "":
+			if r.high, err = u.value(item, p.high); err != nil {
 				return r, err
 			}
-		case m[4] == "":
+		case p.step == "":
 			r.high = r.low
 		default:
 			r.high = max(r.low, u.end)
 		}
 	}
-	if m[4] != "" {
-		r.step, err = strconv.Atoi(m[4])
+	if p.step != "" {
+		r.step, err = strconv.Atoi(p.step)
 	}
 	switch {
 	case err != nil || r.step < 1:
@@ -47,7 +76,7 @@ func parseRange(item span, u unit) (valueRange, error) {
 	case r.step > u.end-u.min+1:
 		return r, item.fail(u.name, "a step of %d never matches twice: the field ends at %d; use @every for this period", r.step, u.end)
 	case r.low > r.high:
-		return r, item.fail(u.name, "the range runs backwards; write %s", r.forwards(u, m[2], m[3]))
+		return r, item.fail(u.name, "the range runs backwards; write %s", r.forwards(u, p.low, p.high))
 	}
 	return r, nil
 }

@@ -34,6 +34,7 @@ var built = sync.OnceValues(func() (dir string, err error) {
 	}
 	for _, args := range [][]string{
 		{"scripts/build-lambda", runtime.GOARCH, filepath.Join(dir, "bootstrap")},
+		{"scripts/build-lambda", runtime.GOARCH, filepath.Join(dir, "hello"), "./cmd/lambda/testdata/hello"},
 		{"go", "build", "-o", filepath.Join(dir, "cronce"), "./cmd/scheduler"},
 	} {
 		cmd := exec.Command(args[0], args[1:]...)
