@@ -82,5 +82,5 @@ func (w Waiter) Why() WaitReason {
 	case limit > 0 && w.Running >= limit:
 		return WaitReason{LimitReached, fmt.Sprintf("%d runs of the job are running, and its maxInFlight is %d", w.Running, limit)}
 	}
-	return WaitReason{Queued, "due, until a process has room for it"}
+	return WaitReason{Queued, "due; a process takes it when neither --max-in-flight nor its target's maxInFlight is reached"}
 }

@@ -90,11 +90,11 @@ func lastRun(j jobJSON) string {
 // and what became of the last one that was sent, whatever was skipped since.
 func (j jobJSON) outcome() string {
 	var parts []string
-	for _, r := range []*runJSON{j.SlotRun, j.LastRun} {
-		if r != nil && r.Waiting != nil {
-			parts = append(parts, fmt.Sprintf("waiting since %s (%s)", r.ScheduledAt, r.Waiting.Code))
-			break
-		}
+	switch {
+	case j.SlotRun != nil && j.SlotRun.Waiting != nil:
+		parts = append(parts, fmt.Sprintf("waiting since %s (%s)", j.SlotRun.ScheduledAt, j.SlotRun.Waiting.Code))
+	case j.LastRun != nil && j.LastRun.Waiting != nil: // earlier runs may wait too
+		parts = append(parts, fmt.Sprintf("waiting (%s)", j.LastRun.Waiting.Code))
 	}
 	if j.LastOutcome != nil && j.FailingSince == "" {
 		parts = append(parts, string(j.LastOutcome.State))

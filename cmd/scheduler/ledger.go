@@ -24,12 +24,17 @@ func (a *app) databaseURL() string {
 	if a.db != "" {
 		return a.db
 	}
-	return a.env("CRONCE_DATABASE_URL", "sqlite:cronce.db")
+	if url, set := a.lookup("CRONCE_DATABASE_URL"); set {
+		return url
+	}
+	return "sqlite:cronce.db"
 }
 
 // engine tells the two kinds of ledger apart.
 func engine(url string) (name, rest string, err error) {
 	switch {
+	case strings.TrimSpace(url) == "": // most come from another variable that is not set
+		return "", "", usage("the variable CRONCE_DATABASE_URL is empty; give it a value, or unset it for sqlite:cronce.db")
 	case strings.HasPrefix(url, "sqlite:"):
 		path := strings.TrimPrefix(strings.TrimPrefix(url, "sqlite:"), "//")
 		if path == "" {

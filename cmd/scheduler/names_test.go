@@ -64,6 +64,24 @@ func visit(c *cobra.Command, do func(*cobra.Command)) {
 	}
 }
 
+// A ledger's variable that is empty does not stand for the default, which would
+// be another ledger than the one that was meant.
+func TestEmptyLedgerVariableIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, value := range []string{"", " "} {
+		d := newDesk(t, membershipRegistry)
+		d.env["CRONCE_DATABASE_URL"] = value
+		for _, args := range [][]string{{"runs", "list"}, {"jobs", "list"}, {"migrate", "status"}, {"purge", "--dry-run"}} {
+			if code, out, errs := d.run(args...); code != exitUsage || out != "" || !strings.Contains(errs, "CRONCE_DATABASE_URL is empty") {
+				t.Errorf("%q: exit %d: %s%s", args, code, out, errs)
+			}
+		}
+		if code, out, errs := d.run("migrate", "up", "--db", "sqlite:"+d.path("named.db")); code != exitDone {
+			t.Errorf("with --db: exit %d: %s%s", code, out, errs)
+		}
+	}
+}
+
 // An act with an empty selector changes nothing.
 func TestEmptySelectorChangesNothing(t *testing.T) {
 	t.Parallel()
