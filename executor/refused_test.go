@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -181,10 +182,11 @@ func TestARunPastItsTimeLeavesItsTargetOpen(t *testing.T) {
 func TestARunsRowSaysWhyItWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		why := ledger.WaitReason{Code: ledger.NoToken, Text: "the token endpoint answered HTTP 500"}
-		broken := true
+		var broken atomic.Bool
+		broken.Store(true)
 		svc := newTarget(nil)
 		svc.answer = func(_ context.Context, c executor.Call, _ int) executor.Answer {
-			if broken {
+			if broken.Load() {
 				return executor.Answer{Unsent: true, RetryAfter: 5 * time.Second, WaitsFor: why}
 			}
 			return svc.apply(c)
@@ -197,7 +199,7 @@ func TestARunsRowSaysWhyItWaits(t *testing.T) {
 				t.Errorf("%s is %s and waits for %+v", r.ID, r.State, r.WaitsFor)
 			}
 		}
-		broken = false
+		broken.Store(false)
 		time.Sleep(10 * time.Second)
 		stop()
 		for _, r := range mustList(t, l, ledger.Filter{}) {

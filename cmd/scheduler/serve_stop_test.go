@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -15,6 +16,10 @@ import (
 // recorded, and no lease is left.
 func TestHangupStopsGracefully(t *testing.T) {
 	t.Parallel()
+	// A child inherits an ignored hangup, as under nohup, but not a handled one.
+	handled := make(chan os.Signal, 1)
+	signal.Notify(handled, syscall.SIGHUP)
+	t.Cleanup(func() { signal.Stop(handled) })
 	engines(t, func(t *testing.T, db string) {
 		svc := newService(t)
 		hang := make(chan struct{})
