@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -30,47 +29,6 @@ func BenchmarkInit(b *testing.B) {
 			for b.Loop() {
 				if _, err := newHandler(func(name string) (string, bool) { v, ok := env[name]; return v, ok }, slog.New(slog.DiscardHandler)); err != nil {
 					b.Fatal(err)
-				}
-			}
-		})
-	}
-}
-
-// BenchmarkColdStart is a process's whole way from its start to its first
-// answer, a refusal that needs neither ledger nor target.
-func BenchmarkColdStart(b *testing.B) {
-	config := registryFile(b, releaseJob)
-	info, err := os.Stat(binary(b, "bootstrap"))
-	if err != nil {
-		b.Fatal(err)
-	}
-	fn := fakelambda.New(b, binary(b, "bootstrap"),
-		"CRONCE_CONFIG="+config, "MEMBERSHIP_URL=http://127.0.0.1:1", "MEMBERSHIP_TOKEN=secret", "CRONCE_DATABASE_URL=")
-	for b.Loop() {
-		if out := fn.Invoke(fakelambda.Event{RequestID: "r", Payload: `{"tick":true}`}); out.Error == nil || !out.Cold {
-			b.Fatalf("outcome %+v", out)
-		}
-		fn.Kill()
-	}
-	b.ReportMetric(float64(info.Size())/1e6, "MB")
-}
-
-// BenchmarkWarm is one event at a process that waits for it: one call of a
-// target on this machine, each a run of its own, with and without a ledger.
-func BenchmarkWarm(b *testing.B) {
-	service := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-	b.Cleanup(service.Close)
-	db := testdb.Postgres(b)
-	if _, err := migrate.Up(b.Context(), db); err != nil {
-		b.Fatal(err)
-	}
-	for name, url := range map[string]string{"stateless": "", "postgres": db} {
-		b.Run(name, func(b *testing.B) {
-			fn := fakelambda.New(b, binary(b, "bootstrap"),
-				"CRONCE_CONFIG="+registryFile(b, releaseJob), "MEMBERSHIP_URL="+service.URL, "MEMBERSHIP_TOKEN=secret", "CRONCE_DATABASE_URL="+url)
-			for b.Loop() {
-				if out := fn.Invoke(fakelambda.Event{RequestID: "r", Payload: released()}); out.Error != nil || out.Crashed {
-					b.Fatalf("outcome %+v", out)
 				}
 			}
 		})
