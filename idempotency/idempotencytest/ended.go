@@ -84,6 +84,32 @@ var endedCases = map[string]func(*testing.T, Engine){
 		}
 		t.Error("the work never came to its end")
 	},
+	"work that ends its transaction and is cut short in a statement uses the key up": func(t *testing.T, e Engine) {
+		if e.Sleep == nil {
+			return
+		}
+		ends := map[string]func(context.Context) error{"commit": func(ctx context.Context) error { return e.End(ctx, true) }}
+		if e.Chain != nil {
+			ends["chain"] = e.Chain
+		}
+		for ending, end := range ends {
+			for maxRun := 100 * time.Millisecond; maxRun <= patience; maxRun *= 2 {
+				name, ended := ending+maxRun.String(), false
+				h := kit(t, e.Store).Handler(idempotency.Route{Scope: scope, MaxRun: maxRun}, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+					if ended = e.Write(r.Context(), name) == nil && end(r.Context()) == nil; ended {
+						_ = e.Sleep(r.Context(), 2*patience)
+					}
+				}))
+				if w := post(h, name, `{}`); w.Code < 500 {
+					t.Errorf("%s: answered %d", name, w.Code)
+				}
+				if ended {
+					usedUp(t, e, key(name), name)
+					break
+				}
+			}
+		}
+	},
 }
 
 // usedUp expects that a key has no more than one effect, that nothing runs under

@@ -167,8 +167,11 @@ type claimed struct {
 	owner   string // of the row
 }
 
-// Placed implements [sqlkeys.Claimed].
-func (d claimed) Placed() string { return d.owner }
+// Stands implements [sqlkeys.Claimed]: a row that outlives the rollback has been
+// committed by the work.
+func (d claimed) Stands(ctx context.Context, q sqlkeys.Querier, c idempotency.Claim) bool {
+	return sqlkeys.Owner(ctx, q, d.common.Look, c) == d.owner
+}
 
 // Record implements [sqlkeys.Claimed]. The row is there unless the work has
 // rolled it back. That the work has committed it MariaDB tells with the same

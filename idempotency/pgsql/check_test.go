@@ -17,6 +17,8 @@ func TestReadySaysWhatIsMissing(t *testing.T) {
 		{"no table", `DROP TABLE accounting.idempotency_keys`, "create it with the migrations"},
 		{"no column", `ALTER TABLE accounting.idempotency_keys RENAME owner TO possessor`, "owner"},
 		{"no privilege", `SET ROLE pg_monitor`, "grant SELECT, INSERT, UPDATE and DELETE"},
+		{"no unique index", `ALTER TABLE accounting.idempotency_keys DROP CONSTRAINT idempotency_keys_pkey`, "unique"},
+		{"a stricter default", `SET default_transaction_isolation = 'serializable'`, "READ COMMITTED"},
 		{"no writes", `SET default_transaction_read_only = on`, "read-only"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -18,7 +18,7 @@ type dialect struct {
 	table  string // quoted, with its schema: the namespace of the locks
 	common sqlkeys.Statements
 
-	lock, join, record, missing, insert, purge sqlkeys.Statement
+	lock, join, fate, record, missing, insert, purge sqlkeys.Statement
 }
 
 func newDialect(table string) *dialect {
@@ -26,7 +26,8 @@ func newDialect(table string) *dialect {
 		In:        "clock_timestamp() + CAST(%s AS bigint) * interval '1 ms'",
 		At:        "to_timestamp(CAST(%s AS bigint) / 1000.0)",
 		Since1970: "CAST(floor(extract(epoch FROM %s) * 1000) AS bigint)",
-		ReadText:  "CAST(%s AS text)", WriteText: "CAST(%s AS jsonb)"}
+		ReadText:  "CAST(%s AS text)", WriteText: "CAST(%s AS jsonb)",
+		OnDisk: "RETURNING CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'local', true) END"}
 	// The transaction's own time, by which it is known again.
 	const began = `CAST(extract(epoch FROM transaction_timestamp()) * 1000000 AS bigint)`
 	const conflict = `
@@ -35,39 +36,48 @@ SET request_hash = excluded.request_hash, state = excluded.state, response_statu
     response_headers = excluded.response_headers, response_body = excluded.response_body, owner = excluded.owner,
     locked_until = excluded.locked_until, created_at = excluded.created_at, expires_at = excluded.expires_at
 WHERE k.{{expired}}`
+	common := t.Common()
+	// The server refuses to plan it without the unique index.
+	common.Checks = append(common.Checks, t.Statement(`
+INSERT INTO {{table}} SELECT * FROM {{table}} WHERE {{key}} ON CONFLICT (key, principal, scope) DO NOTHING`))
 	return &dialect{
-		table: table, common: t.Common(),
+		table: table, common: common,
 		// A statement of its own, before the look-up: the look-up's snapshot must
 		// be younger than the lock, or it misses the row of a holder who has just
 		// committed. After :maxrun the server ends a statement (unless the session
 		// has it end sooner), a transaction that waits for its process, and a
-		// connection whose client takes no data.
+		// connection whose client takes no data. A transaction that may do the work
+		// gets its id at once, by which its fate is told when its connection is lost.
 		lock: t.Statement(`
-SELECT ` + began + `, 'read committed',
-       set_config('statement_timeout', CAST(CAST(1000 * extract(epoch FROM
+SELECT ` + began + `, 'read committed', held,
+       CASE WHEN held AND NOT EXISTS (SELECT FROM {{table}} WHERE {{key}} AND NOT COALESCE({{expired}}, FALSE)) THEN txid_current() END
+FROM (SELECT set_config('statement_timeout', CAST(CAST(1000 * extract(epoch FROM
          least(nullif(CAST(current_setting('statement_timeout') AS interval), '0'), CAST(:maxrun AS bigint) * interval '1 ms'))
          AS bigint) AS text), true) IS NOT NULL
        AND set_config('idle_in_transaction_session_timeout', CAST(CAST(:maxrun AS bigint) AS text), true) IS NOT NULL
        AND set_config('tcp_user_timeout', CAST(CAST(:maxrun AS bigint) AS text), true) IS NOT NULL
-       AND pg_try_advisory_xact_lock(:lock)`),
+       AND pg_try_advisory_xact_lock(:lock) AS held) locked`),
 		// The same in a transaction that was handed in, which keeps its own settings.
 		join: t.Statement(`
-SELECT ` + began + `, current_setting('transaction_isolation'), pg_try_advisory_xact_lock(:lock)`),
+SELECT ` + began + `, current_setting('transaction_isolation'), pg_try_advisory_xact_lock(:lock), NULL`),
+		fate: t.Statement(`SELECT txid_status(CAST(:id AS bigint)) = 'committed'`),
 
+		// It sets the work's limit off: that would end a commit's wait for its
+		// standby, with the work committed here alone.
 		record: t.Statement(`
 INSERT INTO {{table}} AS k (scope, principal, key, request_hash, state, response_status, response_headers, response_body,
        owner, created_at, expires_at)
 SELECT CAST(:scope AS text), CAST(:principal AS text), CAST(:key AS text), CAST(:hash AS text), CAST(:state AS text),
        CAST(:status AS integer), {{write :headers}}, CAST(:body AS bytea), CAST(:owner AS text), {{now}}, {{in :ttl}}
 WHERE ` + began + ` = CAST(:began AS bigint)` + conflict + `
-RETURNING {{ms expires_at}}`),
+RETURNING {{ms expires_at}}, CASE WHEN NOT CAST(:joined AS boolean) THEN set_config('statement_timeout', '0', true) END`),
 		// Why nothing was stored.
 		missing: t.Statement(`
 SELECT ` + began + ` = CAST(:began AS bigint), EXISTS (SELECT FROM {{table}} WHERE {{key}})`),
 
 		insert: t.Statement(`
 INSERT INTO {{table}} AS k (scope, principal, key, request_hash, state, owner, locked_until, created_at)
-VALUES (:scope, :principal, :key, :hash, 'calling', :owner, {{in :lease}}, {{now}})` + conflict),
+VALUES (:scope, :principal, :key, :hash, 'calling', :owner, {{in :lease}}, {{now}})` + conflict + ` {{ondisk}}`),
 
 		// Rows that somebody has locked are left out. The index can end at the
 		// statement's time, which {{expired}} cannot give it: that clock moves.
@@ -108,7 +118,7 @@ func (d *dialect) Claim(ctx context.Context, tx *sql.Tx, c idempotency.Claim, jo
 	t := claimed{dialect: d}
 	var isolation string
 	var held bool
-	if err := lock.Row(ctx, tx, v).Scan(&t.began, &isolation, &held); err != nil {
+	if err := lock.Row(ctx, tx, v).Scan(&t.began, &isolation, &held, &t.id); err != nil {
 		return t, idempotency.Look{}, err
 	}
 	if isolation != "read committed" {
@@ -123,10 +133,6 @@ func (d *dialect) Claim(ctx context.Context, tx *sql.Tx, c idempotency.Claim, jo
 
 // Insert implements [sqlkeys.Dialect].
 func (d *dialect) Insert(ctx context.Context, tx *sql.Tx, c idempotency.Claim, lease time.Duration) (bool, error) {
-	// A vendor is called on the strength of it: it must survive a crash.
-	if _, err := tx.ExecContext(ctx, `SET LOCAL synchronous_commit = on`); err != nil {
-		return false, err
-	}
 	v := sqlkeys.Of(c)
 	v["lease"] = lease.Milliseconds()
 	return d.insert.Changed(ctx, tx, v)
@@ -136,21 +142,26 @@ func (d *dialect) Insert(ctx context.Context, tx *sql.Tx, c idempotency.Claim, l
 type claimed struct {
 	*dialect
 	began int64
+	id    sql.NullInt64 // of the transaction; null: it is the caller's
 }
 
-// Placed implements [sqlkeys.Claimed]: the lock is none that outlives anything.
-func (d claimed) Placed() string { return "" }
+// Stands implements [sqlkeys.Claimed].
+func (d claimed) Stands(ctx context.Context, q sqlkeys.Querier, _ idempotency.Claim) bool {
+	var committed sql.NullBool
+	err := d.fate.Row(ctx, q, sqlkeys.Values{"id": d.id}).Scan(&committed)
+	return err == nil && committed.Bool
+}
 
 // Record implements [sqlkeys.Claimed]. It stores nothing in any transaction but
 // the one that was begun.
-func (d claimed) Record(ctx context.Context, tx *sql.Tx, c idempotency.Claim, r idempotency.Reply, _ bool) (time.Time, error) {
+func (d claimed) Record(ctx context.Context, tx *sql.Tx, c idempotency.Claim, r idempotency.Reply, joined bool) (time.Time, error) {
 	v := sqlkeys.Of(c)
 	if err := v.Reply(r); err != nil {
 		return time.Time{}, err
 	}
-	v["began"] = d.began
+	v["began"], v["joined"] = d.began, joined
 	var expires int64
-	err := d.record.Row(ctx, tx, v).Scan(&expires)
+	err := d.record.Row(ctx, tx, v).Scan(&expires, new(any))
 	if errors.Is(err, sql.ErrNoRows) {
 		err = d.why(ctx, tx, v)
 	}
@@ -187,8 +198,17 @@ func (d *dialect) Purge(ctx context.Context, tx *sql.Tx, p idempotency.Purge) (i
 	return sqlkeys.Removed(ctx, tx, d.purge, p)
 }
 
-// Check implements [sqlkeys.Dialect]. The isolation is the store's own.
-func (d *dialect) Check(context.Context, *sql.Conn) []error { return nil }
+// Check implements [sqlkeys.Dialect].
+func (d *dialect) Check(ctx context.Context, conn *sql.Conn) []error {
+	var isolation string
+	if err := conn.QueryRowContext(ctx, `SELECT current_setting('default_transaction_isolation')`).Scan(&isolation); err != nil {
+		return []error{err}
+	}
+	if isolation == "read committed" {
+		return nil
+	}
+	return []error{fmt.Errorf("pgsql: the sessions' default isolation is %s, and the kit's transactions are READ COMMITTED: use package postgres, whose Options.Isolation runs the work in a stricter one, or set default_transaction_isolation to 'read committed' for this pool", isolation)}
+}
 
 // sqlState is what the errors of pgx and of lib/pq have in common.
 type sqlState interface{ SQLState() string }

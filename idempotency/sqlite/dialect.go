@@ -133,8 +133,11 @@ type claimed struct {
 	owner string // of the row
 }
 
-// Placed implements [sqlkeys.Claimed].
-func (d claimed) Placed() string { return d.owner }
+// Stands implements [sqlkeys.Claimed]: a row that outlives the rollback has been
+// committed by the work.
+func (d claimed) Stands(ctx context.Context, q sqlkeys.Querier, c idempotency.Claim) bool {
+	return sqlkeys.Owner(ctx, q, d.common.Look, c) == d.owner
+}
 
 // Record implements [sqlkeys.Claimed].
 func (d claimed) Record(ctx context.Context, tx *sql.Tx, c idempotency.Claim, r idempotency.Reply, _ bool) (time.Time, error) {

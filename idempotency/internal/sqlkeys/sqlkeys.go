@@ -49,6 +49,15 @@ func Look(row *sql.Row) (look idempotency.Look, expired bool, err error) {
 	return look, false, err
 }
 
+// Owner is who the key's row names; empty without one.
+func Owner(ctx context.Context, q Querier, s Statement, c idempotency.Claim) string {
+	look, _, err := Look(s.Row(ctx, q, Of(c)))
+	if err != nil || look.Record == nil {
+		return ""
+	}
+	return look.Record.Owner
+}
+
 // Reply adds a reply's columns to the values.
 func (v Values) Reply(r idempotency.Reply) error {
 	v["state"], v["status"], v["headers"], v["body"] = string(idempotency.Done), nil, nil, r.Body

@@ -19,6 +19,7 @@ type Terms struct {
 	Since1970  string // the milliseconds of a column %s
 	ReadText   string // the column %s as text, as it was written
 	WriteText  string // the parameter %s as it is written there
+	OnDisk     string // ends a statement whose commit a crash must not lose; "": no commit is lost
 	Numbered   bool   // parameters are $1, $2; else ? in their order
 }
 
@@ -75,6 +76,8 @@ func (t Terms) term(name, of string) string {
 		return "expires_at <= {{now}}"
 	case "now":
 		return t.Now
+	case "ondisk":
+		return t.OnDisk
 	case "in":
 		return fmt.Sprintf(t.In, of)
 	case "at":
@@ -139,7 +142,7 @@ func (t Terms) Common() Statements {
 		Look:   t.LookFor(""),
 		TakeOver: t.Statement(`
 UPDATE {{table}} SET state = 'calling', owner = :owner, locked_until = {{in :lease}}
-WHERE {{key}} AND request_hash = :hash AND (state = 'unknown' OR (state = 'calling' AND locked_until <= {{now}}))`),
+WHERE {{key}} AND request_hash = :hash AND (state = 'unknown' OR (state = 'calling' AND locked_until <= {{now}})) {{ondisk}}`),
 		Settle: t.Statement(`
 UPDATE {{table}} SET state = :state, response_status = :status, response_headers = {{write :headers}},
        response_body = :body, locked_until = NULL, expires_at = {{in :ttl}}

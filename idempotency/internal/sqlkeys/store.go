@@ -44,9 +44,10 @@ type Claimed interface {
 	// ROLLBACK of its own. False when it cannot be told. over: MaxRun has cut the
 	// work short.
 	Left(ctx context.Context, tx *sql.Tx, over bool) bool
-	// Placed is the owner of a row that the claim has placed, "" if it places
-	// none. A row that outlives the rollback has been committed by the work.
-	Placed() string
+	// Stands reports, after the rollback, whether the work has committed the
+	// transaction of the claim before. q is the transaction's connection, or the
+	// pool if that is lost.
+	Stands(ctx context.Context, q Querier, c idempotency.Claim) bool
 	// Record stores the reply. It returns ErrTxEnded, ErrLostRace, ErrTxAborted
 	// or an error of the database.
 	Record(ctx context.Context, tx *sql.Tx, c idempotency.Claim, r idempotency.Reply, joined bool) (expires time.Time, err error)

@@ -159,27 +159,18 @@ func (t *tx) Rollback(ctx context.Context) error {
 		}
 		left = left || t.work != nil && t.store.d.Means(err) == NoSavepoint
 	} else {
-		err = t.end(ctx, t.Tx.Rollback)
-		left = left || t.work != nil && (errors.Is(err, sql.ErrTxDone) && ctx.Err() == nil || t.stands(ctx))
-		if err != nil {
+		var q Querier = t.conn
+		if err = t.end(ctx, t.Tx.Rollback); err != nil {
 			t.discard()
+			q = t.store.db
 		}
+		left = left || t.work != nil && (errors.Is(err, sql.ErrTxDone) && ctx.Err() == nil || t.claimed.Stands(ctx, q, t.claim))
 		t.release(ctx)
 	}
 	if left {
 		return idempotency.ErrTxEnded
 	}
 	return nil
-}
-
-// stands reports whether the row of the claim is there after the rollback.
-func (t *tx) stands(ctx context.Context) bool {
-	placed := t.claimed.Placed()
-	if placed == "" {
-		return false
-	}
-	look, _, err := Look(t.store.d.Statements().Look.Row(ctx, t.conn, Of(t.claim)))
-	return err == nil && look.Record != nil && look.Record.Owner == placed
 }
 
 // end commits or rolls back, within ctx.
