@@ -10,22 +10,25 @@ import (
 	"github.com/cronce/cronce/idempotency"
 )
 
-// scanLook reads the row of a look-up. reclaim: there is one, and it has expired.
-func scanLook(row pgx.Row) (look idempotency.Look, reclaim bool, err error) {
+// scanLook reads the row of a look-up, and more columns. reclaim: there is one,
+// and it has expired.
+func scanLook(row pgx.Row, more ...any) (look idempotency.Look, reclaim bool, err error) {
 	var r idempotency.Record
+	var state, hash, owner *string // null: there is no row
 	var status *int
 	var header []byte
 	var expires *time.Time
 	var expired, lapsed *bool // null: at no time
-	err = row.Scan(&r.State, &r.Fingerprint, &r.Owner, &status, &header, &r.Body, &expires, &expired, &lapsed)
+	err = row.Scan(append([]any{&state, &hash, &owner, &status, &header, &r.Body, &expires, &expired, &lapsed}, more...)...)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return look, false, nil
-	case err != nil:
+	case err != nil || state == nil:
 		return look, false, err
 	case expired != nil && *expired:
 		return look, true, nil
 	}
+	r.State, r.Fingerprint, r.Owner = idempotency.State(*state), *hash, *owner
 	r.Omitted = r.State == idempotency.Omitted
 	if status != nil {
 		r.Status = *status

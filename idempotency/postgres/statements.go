@@ -16,13 +16,16 @@ const expired = `expires_at <= clock_timestamp()`
 
 // statements are the store's SQL, with its table put in.
 type statements struct {
-	begin, lock, join, look, reclaim, record string
-	reserve, takeOver, settle, doubt, free   string
+	begin, lock, join, claim, look, reclaim, record string
+	reserve, takeOver, settle, doubt, free          string
 }
 
 func newStatements(table string, isolation pgx.TxIsoLevel) statements {
 	in := strings.NewReplacer("{{table}}", table, "{{expired}}", expired).Replace
 	const key = `scope = $1 AND principal = $2 AND key = $3`
+	// The predicates are null where the row has no such time.
+	const columns = `SELECT state, request_hash, owner, response_status, response_headers, response_body, expires_at,
+       {{expired}}, locked_until <= clock_timestamp()`
 	return statements{
 		begin: `BEGIN ISOLATION LEVEL ` + strings.ToUpper(string(isolation)) + ` READ WRITE`,
 
@@ -40,10 +43,12 @@ func newStatements(table string, isolation pgx.TxIsoLevel) statements {
 		join: `SELECT transaction_timestamp(), pg_try_advisory_xact_lock($1), clock_timestamp(),
        current_setting('transaction_isolation'), current_setting('statement_timeout'), current_setting('role')`,
 
-		// The predicates are null where the row has no such time.
-		look: in(`SELECT state, request_hash, owner, response_status, response_headers, response_body, expires_at,
-       {{expired}}, locked_until <= clock_timestamp()
-FROM {{table}} WHERE ` + key),
+		look: in(columns + ` FROM {{table}} WHERE ` + key),
+
+		// The look-up of a call that may do the work. Its transaction gets its id at
+		// once, by which its fate is told when its connection cannot tell it.
+		claim: in(columns + `, CASE WHEN state IS NULL OR {{expired}} THEN txid_current() END
+FROM (SELECT) one LEFT JOIN {{table}} ON ` + key),
 
 		reclaim: in(`DELETE FROM {{table}} WHERE ` + key + ` AND {{expired}}`),
 

@@ -29,6 +29,7 @@ type tx struct {
 type opening struct {
 	held      bool
 	began     time.Time // the transaction's own time, by which it is known again
+	id        *int64    // the transaction's; nil: a row was found
 	now       time.Time // by the database's clock
 	isolation string
 	timeout   string // statement_timeout from the work's end on
@@ -86,7 +87,7 @@ func (t *tx) open(ctx context.Context, c idempotency.Claim) (err error) {
 		b.BeginTx(pgx.TxOptions{BeginQuery: t.store.sql.begin})
 		b.Queue(t.store.sql.lock, t.store.lock(c.Key), milliseconds(c.MaxRun))
 	}
-	b.Queue(t.store.sql.look, c.Key.Scope, c.Key.Principal, c.Key.Value)
+	b.Queue(t.store.sql.claim, c.Key.Scope, c.Key.Principal, c.Key.Value)
 	results := t.conn.SendBatch(ctx, &b)
 	if t.pooled != nil {
 		t.own = results.Tx()
@@ -102,7 +103,7 @@ func (t *tx) open(ctx context.Context, c idempotency.Claim) (err error) {
 	}
 	if err == nil {
 		t.read = time.Now()
-		o.look, o.reclaim, err = scanLook(results.QueryRow())
+		o.look, o.reclaim, err = scanLook(results.QueryRow(), &o.id)
 	}
 	if err = errors.Join(err, results.Close()); err == nil {
 		return nil
@@ -129,22 +130,24 @@ func (t *tx) Context(ctx context.Context) context.Context { return t.store.WithT
 
 // Commit implements [idempotency.Tx]. One batch stores the reply and commits.
 func (t *tx) Commit(ctx context.Context, c idempotency.Claim, r idempotency.Reply) (expires time.Time, err error) {
+	err = t.work.end()
+	status := t.conn.PgConn().TxStatus()
+	if err == nil && status == 'E' {
+		if err = t.rollback(ctx); err == nil {
+			err = fmt.Errorf("%w: a statement of the work had failed", idempotency.ErrTxAborted)
+		}
+		return expires, err
+	}
 	defer func() {
 		if err != nil {
-			_ = t.undo(ctx)
+			_, _ = t.undo(ctx)
 		}
 		t.release()
 	}()
-	if err = t.work.end(); err != nil {
-		return expires, err
+	if err == nil && status == 'I' {
+		err = idempotency.ErrTxEnded
 	}
-	switch t.conn.PgConn().TxStatus() {
-	case 'I':
-		return expires, idempotency.ErrTxEnded
-	case 'E':
-		if err = t.again(t.work.life.conflict); err == nil {
-			err = fmt.Errorf("%w: a statement of the work had failed", idempotency.ErrTxAborted)
-		}
+	if err != nil {
 		return expires, err
 	}
 	reply, err := columns(r)
@@ -233,28 +236,35 @@ func (t *tx) again(cause error) error {
 
 // Rollback implements [idempotency.Tx].
 func (t *tx) Rollback(ctx context.Context) error {
-	defer t.release()
-	if t.work == nil {
-		return nil // nothing was sent
+	if t.work == nil { // nothing was sent
+		t.release()
+		return nil
 	}
 	_ = t.work.end()
-	if t.undo(ctx) {
+	return t.rollback(ctx)
+}
+
+// rollback rolls back and tells whether the work had ended the transaction.
+func (t *tx) rollback(ctx context.Context) error {
+	ended, known := t.undo(ctx)
+	t.release()
+	if ended || !known && t.store.committed(ctx, t.opened.id) {
 		return idempotency.ErrTxEnded
 	}
 	return t.again(t.work.life.conflict)
 }
 
-// undo rolls back and reports whether the work had ended the transaction. It
-// closes a connection that cannot be told to roll back; the server rolls back
-// when it sees that.
-func (t *tx) undo(ctx context.Context) (ended bool) {
+// undo rolls back and reports whether the work had ended the transaction, if
+// the connection knows. It closes one that cannot be told to roll back; the
+// server rolls back when it sees that.
+func (t *tx) undo(ctx context.Context) (ended, known bool) {
 	conn := t.conn.PgConn()
 	text := `ROLLBACK`
 	switch status := conn.TxStatus(); {
 	case t.conn.IsClosed():
-		return status == 'I' || t.work.life.suspect
+		return status == 'I' || t.work.life.suspect, false
 	case status == 'I':
-		return true
+		return true, true
 	case t.pooled == nil:
 		text = toSavepoint
 	case status == 'E': // the server can say nothing of an aborted transaction
@@ -265,16 +275,27 @@ func (t *tx) undo(ctx context.Context) (ended bool) {
 	results, err := conn.Exec(ctx, text).ReadAll()
 	if t.pooled == nil {
 		code, _ := refused(err)
-		return code == noSavepoint
+		return code == noSavepoint, true
 	}
 	if err != nil {
 		_ = t.conn.Close(ctx)
-		return ended
+		return ended, false
 	}
 	if len(results) == 2 {
-		ended = string(results[0].Rows[0][0]) != strconv.FormatInt(t.opened.began.UnixMicro(), 10)
+		return string(results[0].Rows[0][0]) != strconv.FormatInt(t.opened.began.UnixMicro(), 10), true
 	}
-	return ended
+	return ended, false
+}
+
+// committed reports whether a transaction was committed, as far as that can be
+// told.
+func (s *Store) committed(ctx context.Context, id *int64) bool {
+	if id == nil {
+		return false
+	}
+	var is *bool
+	err := s.pool.QueryRow(ctx, `SELECT txid_status($1) = 'committed'`, id).Scan(&is)
+	return err == nil && is != nil && *is
 }
 
 // over is a context that has ended: pgx sends nothing under it.

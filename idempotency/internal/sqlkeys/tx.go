@@ -1,6 +1,7 @@
 package sqlkeys
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -113,9 +114,11 @@ func (t *tx) Context(ctx context.Context) context.Context {
 func (t *tx) Commit(ctx context.Context, c idempotency.Claim, r idempotency.Reply) (expires time.Time, err error) {
 	expires, err = t.claimed.Record(ctx, t.Tx, c, r, t.conn == nil)
 	if err != nil {
-		t.work = nil // what became of it is known
-		_ = t.Rollback(ctx)
-		return time.Time{}, t.explain(ctx, "store the reply", err)
+		err = t.explain(ctx, "store the reply", err)
+		if !errors.Is(err, idempotency.ErrTxAborted) {
+			t.work = nil // what became of it is known
+		}
+		return time.Time{}, cmp.Or(t.Rollback(ctx), err)
 	}
 	if t.conn == nil {
 		if _, err = t.ExecContext(ctx, `RELEASE SAVEPOINT `+t.mark); err != nil {
