@@ -96,7 +96,7 @@ func report(out io.Writer, s Setup, c Counts, e evidence) error {
 		n    int
 	}{
 		{"instants", max(tally.Instants, len(e.Given))}, {"runs succeeded", tally.Succeeded},
-		{"instants skipped or superseded, as their jobs ask for", tally.Unrun},
+		{"scheduled times skipped or superseded, as their jobs ask for", tally.Unrun},
 		{"events delivered to Lambda functions", c.Deliveries},
 		{"calls", e.calls}, {"replays", e.replays}, {"effects", tally.Effects},
 		{"processes killed", c.Kills}, {"processes suspended", c.Suspensions},
@@ -107,7 +107,7 @@ func report(out io.Writer, s Setup, c Counts, e evidence) error {
 		fmt.Fprintf(out, "| %s | %d |\n", row.name, row.n)
 	}
 	if lost+doubled+other > 0 || tally.Succeeded == 0 {
-		return fmt.Errorf("%w: %d lost, %d doubled, %d other violations of %d instants", ErrBroken, lost, doubled, other, tally.Instants)
+		return fmt.Errorf("%w: %d lost, %d doubled, %d other violations of %d scheduled times", ErrBroken, lost, doubled, other, tally.Instants)
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ type Crowd struct {
 	health string // base URL of the scheduler's own
 
 	mu    sync.Mutex
-	calls map[string][]time.Duration // by instant: how late each call came
+	calls map[string][]time.Duration // by scheduled time: how late each call came
 	runs  map[string]int
 }
 
@@ -76,14 +76,14 @@ func (c *Crowd) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, "{}")
 }
 
-// Round is what became of one instant of all jobs.
+// Round is what became of one scheduled time of all jobs.
 type Round struct {
 	Instant       string
 	Calls         int
 	P50, P99, Max time.Duration // lateness
 }
 
-// Rounds are the instants that have been called, oldest first.
+// Rounds are the scheduled times that have been called, oldest first.
 func (c *Crowd) Rounds() []Round {
 	c.mu.Lock()
 	defer c.mu.Unlock()

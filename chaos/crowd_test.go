@@ -19,7 +19,7 @@ var (
 	soak  = flag.Duration("soak", 0, "how long a scheduler runs in peace, to see its memory stay")
 )
 
-// rounds is how many instants the load test watches, besides the first, in
+// rounds is how many scheduled times the load test watches, besides the first, in
 // which the scheduler's connections are new.
 const rounds = 3
 
@@ -48,7 +48,7 @@ func TestLoad(t *testing.T) {
 	})
 }
 
-// complete waits until so many instants have been called for every job.
+// complete waits until so many scheduled times have been called for every job.
 func complete(t *testing.T, c *chaos.Crowd, n int) {
 	t.Helper()
 	tick := time.NewTicker(200 * time.Millisecond)

@@ -4,7 +4,7 @@
 // swallows, cuts and resets. Processes are killed and suspended at random, and
 // replaced in the middle of their work by ones with an edited registry.
 //
-// It ends in the checker of internal/proof: every nominal instant has exactly
+// It ends in the checker of internal/proof: every scheduled time has exactly
 // one row in the ledger, every succeeded run exactly one effect in the target's
 // own database, no effect is without a run, and no run stays unfinished.
 //

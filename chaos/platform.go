@@ -15,7 +15,7 @@ type Function interface {
 	Kill()
 }
 
-// platform delivers one job's instants to a function, beside the schedulers:
+// platform delivers one job's scheduled times to a function, beside the schedulers:
 // again when a delivery fails, and now and then although it did not.
 type platform struct {
 	function Function
@@ -25,7 +25,7 @@ type platform struct {
 	ledger   bool // that the function has one
 
 	deliveries int
-	given      map[string]bool // the run-ids of what was delivered, and whether it was called done
+	given      map[string]bool // the run IDs of what was delivered, and whether it was called done
 }
 
 const (
@@ -66,7 +66,7 @@ func (p *platform) fire(at time.Time) {
 
 // addFunctions makes two functions: one on the schedulers' ledger, and one
 // without any, which only the service's keys keep from doing work twice. Where
-// there are no schedulers, three on the ledger get the same instants of a job whose
+// there are no schedulers, three on the ledger get the same scheduled times of a job whose
 // runs wait for one another, and three of one that skips: without a tick, only
 // such jobs' events finish what others leave.
 func (f *fleet) addFunctions(dice *rand.Rand) error {

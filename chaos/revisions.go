@@ -10,7 +10,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// The revisions of a job are exact: the database notes each turn with the instant
+// The revisions of a job are exact: the database notes each turn with the scheduled time
 // at which it is made, and the harness knows the schedule that each definition
 // has. Nothing is inferred from rows, so an revision without rows is checked like
 // any other.
@@ -25,14 +25,14 @@ import (
 //     declare it;
 //   - a job that every revision has is never without an revision;
 //   - the ledger's own events tell of the same revisions;
-//   - every run is of the revision that its instant lies in, and sends that
+//   - every run is of the revision that its scheduled time lies in, and sends that
 //     revision's body;
 //   - once nothing is broken any more and all processes are of one revision,
 //     each job comes to stand on that revision's definition, or to end (await).
 const (
 	Undeclared  proof.Rule = "an revision stands on a definition that nobody had"
 	Retroactive proof.Rule = "a definition was current before anybody had it"
-	Foreign     proof.Rule = "a run is of another definition than its instant's"
+	Foreign     proof.Rule = "a run is of another definition than its scheduled time's"
 	Misdated    proof.Rule = "the ledger tells an operator of an revision otherwise than it was"
 )
 
@@ -75,7 +75,7 @@ func revisionsOf(turns []turn, d *deployments, watermarks map[string]time.Time) 
 	return list, found
 }
 
-// foreign finds runs that do not belong to the revision that their instant lies
+// foreign finds runs that do not belong to the revision that their scheduled time lies
 // in. Runs that a platform's event made first have the function's registry.
 func foreign(rows []ledger.Run, list []revision, given map[string]bool) (found []proof.Violation, err error) {
 	of := map[string][]revision{}
@@ -94,7 +94,7 @@ func foreign(rows []ledger.Run, list []revision, given map[string]bool) (found [
 			inside := r.ScheduledAt.After(e.From) && (e.Open || !r.ScheduledAt.After(e.To))
 			if inside && (r.Revision != e.number || body.Revision != e.revision) {
 				found = append(found, proof.Violation{Rule: Foreign, Of: r.ID, What: fmt.Sprintf(
-					"of revision %d and revision %d, its instant's are %d and %d", r.Revision, body.Revision, e.number, e.revision)})
+					"of revision %d and revision %d, its scheduled time's are %d and %d", r.Revision, body.Revision, e.number, e.revision)})
 			}
 		}
 	}

@@ -73,7 +73,7 @@ func TestAnInstantOfASeasonWithoutRowsIsLost(t *testing.T) {
 	list, _ := revisionsOf([]turn{s.turn("season", 1, 0, s.at(0, 1)), s.end("season", 1, s.at(1, 0.5))}, s.deployed, nil)
 	found, tally := proof.Check(proof.Evidence{Revisions: []proof.Revision{list[0].Revision}})
 	if tally.Instants != 59 || len(found) != 59 || found[0].Rule != proof.Lost {
-		t.Errorf("%d instants, found %v", tally.Instants, found)
+		t.Errorf("%d scheduled times, found %v", tally.Instants, found)
 	}
 }
 
@@ -134,7 +134,7 @@ func TestARunIsOfItsInstantsRevision(t *testing.T) {
 		given bool
 		bad   int
 	}{
-		{"the last instant of the outgoing revision", row(s.at(1, 2), 1, 0), false, 0},
+		{"the last scheduled time of the outgoing revision", row(s.at(1, 2), 1, 0), false, 0},
 		{"the first of the next", row(s.at(1, 3), 2, 1), false, 0},
 		{"planned by the outgoing revision after its end", row(s.at(1, 3), 1, 0), false, 1},
 		{"planned by the next before its beginning", row(s.at(1, 1), 2, 1), false, 1},

@@ -41,7 +41,7 @@ func (f *fleet) await(ctx context.Context, missing func(context.Context, store) 
 }
 
 // unbegun names a job that has no revision yet: before it has one, none of its
-// instants is the ledger's, so nothing is broken and no event delivered.
+// scheduled times is the ledger's, so nothing is broken and no event delivered.
 func (f *fleet) unbegun(ctx context.Context, _ store) (string, error) {
 	turns, err := f.turns(ctx)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // turn is a moment at which a job's revision began or ended: which definition it
-// stands on from then on, and from which instant.
+// stands on from then on, and from which scheduled time.
 type turn struct {
 	jobID    string
 	revision int64

@@ -131,7 +131,7 @@ func (l *fateLife) upTo(d time.Duration) time.Duration {
 	return time.Duration(l.dice.Int64N(int64(d) + 1))
 }
 
-// live runs from just before the job's instant until nothing can be sent any
+// live runs from just before the job's scheduled time until nothing can be sent any
 // more, and longer than any key lives.
 func (l *fateLife) live() {
 	day := time.Now().Truncate(24 * time.Hour)

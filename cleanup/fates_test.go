@@ -93,7 +93,7 @@ func TestWhateverBecomesOfARunItHasOneEffect(t *testing.T) {
 		ttl, _ := r.TTL(j.KeyScope)
 		f := &fate{T: t, now: lease, ttl: ttl}
 		f.sendBefore = f.clock("ledger's clock").Add(j.Retry.Horizon)
-		if rapid.Bool().Draw(t, "stateless") { // a Lambda counts from the instant, which is earlier
+		if rapid.Bool().Draw(t, "stateless") { // a Lambda counts from the scheduled time, which is earlier
 			f.sendBefore = lease.Add(-drawWithin(0, time.Hour).Draw(t, "event's delay")).Add(j.Retry.Horizon)
 		}
 		f.live()

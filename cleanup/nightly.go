@@ -42,7 +42,7 @@ const Patience = 36 * time.Hour
 // Overdue reports whether the purge has gone without success for Patience,
 // counted from its last success or, before the first, from when the job was
 // first seen. One that is scheduled less often than nightly is overdue half a
-// day after the instant that it should have succeeded at.
+// day after the scheduled time that it should have succeeded at.
 func Overdue(j jobs.Job, last, now time.Time) bool {
 	if j.Disabled || !now.After(last.Add(Patience)) {
 		return false

@@ -17,7 +17,7 @@ const Skew = 5 * time.Minute
 // once its key may have been forgotten: TTL > Horizon + Skew.
 //
 // A run's sendBefore is its first lease plus the horizon (for a Lambda without
-// a ledger: its instant plus the horizon). Nothing is sent later, and the kit
+// a ledger: its scheduled time plus the horizon). Nothing is sent later, and the kit
 // refuses what arrives later by the target's clock. The key is claimed at the
 // first lease or after, on a clock at most Skew behind, so it expires after
 // first lease - Skew + TTL, which is after sendBefore. What breakers, queues,

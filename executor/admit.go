@@ -80,7 +80,7 @@ func (e *Executor) markLeases(plans []ledger.Plan) {
 	}
 }
 
-// startable counts the instants that are to run.
+// startable counts the scheduled times that are to run.
 func startable(plans []ledger.Plan) (n int) {
 	for _, p := range plans {
 		for _, in := range p.Runs {

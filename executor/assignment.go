@@ -115,7 +115,7 @@ func (e *Executor) takeUpAll(ctx context.Context, assignments []ledger.JobAssign
 // unheard reports whether the ledger counts this process as gone: nobody who
 // lives declares a job that it declares itself. That comes of a stall between
 // the heartbeat and this look, longer than ledger.ProcessTTL; to act on it would
-// be to end jobs that nobody removed, and to lose their instants until somebody
+// be to end jobs that nobody removed, and to lose their scheduled times until somebody
 // begins them anew.
 func (e *Executor) heartbeatExpired(assignments []ledger.JobAssignment) bool {
 	for _, s := range assignments {

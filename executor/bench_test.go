@@ -21,7 +21,7 @@ import (
 	"github.com/cronce/cronce/targets"
 )
 
-// BenchmarkRuns measures the whole path, instant to recorded outcome: many
+// BenchmarkRuns measures the whole path, scheduled time to recorded outcome: many
 // jobs that are due every second, more than can be run, each one POST to a
 // loopback target. Run it with a fixed count of runs:
 //

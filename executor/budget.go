@@ -6,7 +6,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// budget marks, instant by instant, what of a plan can start soon, so that the
+// budget marks, scheduled time by scheduled time, what of a plan can start soon, so that the
 // admission leases that much and leaves the rest to anyone.
 type budget struct {
 	left    int

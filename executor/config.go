@@ -35,7 +35,7 @@ type Config struct {
 	// Grace is what in-flight calls get to end in at a stop; default 25s.
 	Grace time.Duration
 
-	// OnTime is how late an instant may be planned and still count as on time;
+	// OnTime is how late a scheduled time may be planned and still count as on time;
 	// catchUp judges what is later. Default 30s. An executor that looks only
 	// once in a while (Tick) needs more than its pause.
 	OnTime time.Duration

@@ -88,7 +88,7 @@ func TestRollingDeployLosesAndDoublesNoInstant(t *testing.T) {
 		stop1()
 		runs := mustList(t, l, ledger.Filter{})
 		if len(runs) != 15 || len(svc.effects) != 15 || len(svc.calls) != 15 {
-			t.Errorf("%d runs, %d effects, %d calls of 15 instants", len(runs), len(svc.effects), len(svc.calls))
+			t.Errorf("%d runs, %d effects, %d calls of 15 scheduled times", len(runs), len(svc.effects), len(svc.calls))
 		}
 		paths := ""
 		slices.Reverse(runs)
@@ -130,7 +130,7 @@ func TestStallBeforeStandingsEndsNoJob(t *testing.T) {
 		want := int(time.Since(begun) / time.Second)
 		stop()
 		if runs := mustList(t, l, ledger.Filter{}); len(runs) != want {
-			t.Errorf("%d rows for %d instants", len(runs), want)
+			t.Errorf("%d rows for %d scheduled times", len(runs), want)
 		}
 	})
 }
@@ -153,7 +153,7 @@ func TestTheLongBacklogOfARemovedJobIsPlannedToItsEnd(t *testing.T) {
 		runs := mustList(t, l, ledger.Filter{JobID: "old", Limit: 10_000})
 		want := int(removed.Sub(runs[len(runs)-1].ScheduledAt)/time.Second) + 1
 		if len(runs) != want {
-			t.Errorf("%d runs of %d instants up to the removal", len(runs), want)
+			t.Errorf("%d runs of %d scheduled times up to the removal", len(runs), want)
 		}
 	})
 }

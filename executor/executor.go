@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	beatEvery  = time.Second     // the metronome: look for due instants and work
+	beatEvery  = time.Second     // the metronome: look for due scheduled times and work
 	pulseEvery = 5 * time.Second // heartbeat of the process; see ledger.ProcessTTL
 )
 
@@ -146,7 +146,7 @@ func (e *Executor) loop(ctx, calls context.Context, enough func() bool) error {
 	return e.fatal
 }
 
-// idle is how long nothing can be due: up to the next instant, the next retry
+// idle is how long nothing can be due: up to the next scheduled time, the next retry
 // or the end of the back-off from a failing ledger, whichever counts. Where the
 // recorder is behind, its next batch comes first, and wakes the loop.
 func (e *Executor) idle() time.Duration {

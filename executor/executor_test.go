@@ -45,7 +45,7 @@ func TestInstantsStartOnTime(t *testing.T) {
 		stop()
 		for i, c := range svc.calls {
 			if late := svc.times[i].Sub(c.ScheduledAt); late < 0 || late > 10*time.Millisecond {
-				t.Errorf("%s started %v after its instant", c.RunID, late)
+				t.Errorf("%s started %v after its scheduled time", c.RunID, late)
 			}
 		}
 	})
@@ -124,7 +124,7 @@ func TestTwoExecutorsMakeOneRunPerInstant(t *testing.T) {
 		stop1()
 		stop2()
 		if runs := mustList(t, l, ledger.Filter{}); len(runs) != 30 || len(svc.calls) != 30 {
-			t.Errorf("%d runs, %d calls of 30 instants", len(runs), len(svc.calls))
+			t.Errorf("%d runs, %d calls of 30 scheduled times", len(runs), len(svc.calls))
 		}
 	})
 }

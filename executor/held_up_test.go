@@ -14,7 +14,7 @@ import (
 	"github.com/cronce/cronce/ledger/memory"
 )
 
-// event works on one instant as a function does: one executor, one run, one
+// event works on one scheduled time as a function does: one executor, one run, one
 // deadline.
 func event(t *testing.T, l executor.Ledger, svc executor.Caller, overlap ledger.Overlap, at time.Time, limit time.Duration) (ledger.Run, error) {
 	t.Helper()

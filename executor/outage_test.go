@@ -139,7 +139,7 @@ func TestLedgerOutageLosesAndDoublesNothing(t *testing.T) {
 		stop()
 		runs := mustList(t, l, ledger.Filter{})
 		if len(runs) != 10 || len(svc.effects) != 10 {
-			t.Errorf("%d runs, %d effects of 10 instants", len(runs), len(svc.effects))
+			t.Errorf("%d runs, %d effects of 10 scheduled times", len(runs), len(svc.effects))
 			for _, r := range runs {
 				t.Logf("%s %s %s attempt %d", r.ID, r.State, r.Reason, r.Attempt)
 			}

@@ -12,9 +12,9 @@ import (
 )
 
 // BenchmarkOwnPart is what a run takes of the executor itself, from its due
-// instant to its outcome's record: the ledger takes and leases all that it is
+// scheduled time to its outcome's record: the ledger takes and leases all that it is
 // given, and the target answers at once. Run it with a fixed count of runs, which
-// are as many jobs that are due at one instant:
+// are as many jobs that are due at one scheduled time:
 //
 //	go test ./executor -run '^$' -bench OwnPart -benchtime 20000x
 func BenchmarkOwnPart(b *testing.B) {

@@ -7,14 +7,14 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// planner keeps the jobs that this process plans, each with its next instant,
+// planner keeps the jobs that this process plans, each with its next scheduled time,
 // in a heap: a look at the clock costs what is due, not what is registered.
 // It belongs to one goroutine.
 type planner struct {
 	registry *jobs.Registry
 	onTime   time.Duration
 	entries  []entry // one for each place in the registry
-	heap     dueHeap // of those that have an instant after their watermark
+	heap     dueHeap // of those that have a scheduled time after their watermark
 }
 
 // entry is where a job stands. There may be a hundred thousand, so it holds
@@ -68,7 +68,7 @@ func (p *planner) reach(place int, at ledger.Position) bool {
 	return true
 }
 
-// nextDue is the earliest instant of all jobs; zero when there is none.
+// nextDue is the earliest scheduled time of all jobs; zero when there is none.
 func (p *planner) nextDue() time.Time {
 	if len(p.heap.nodes) == 0 {
 		return time.Time{}
@@ -80,7 +80,7 @@ func (p *planner) nextDue() time.Time {
 type batch struct {
 	plans  []ledger.Plan
 	places []int // of each plan's job in the registry; -1: not there
-	rows   int   // instants in all plans
+	rows   int   // scheduled times in all plans
 	bytes  int   // of their requests' bodies
 }
 
@@ -95,7 +95,7 @@ func (b *batch) add(place int, plan ledger.Plan) {
 // full reports whether the batch has reached its bounds.
 func (b *batch) full(rows int) bool { return b.rows >= rows || b.bytes >= admitBytes }
 
-// due plans the jobs whose next instant has come, earliest first, until the
+// due plans the jobs whose next scheduled time has come, earliest first, until the
 // batch is full. The jobs stay where they are until reach.
 func (p *planner) due(now time.Time, limit int) (b batch) {
 	for place := range p.heap.upTo(now.Unix()) {
@@ -111,7 +111,7 @@ func (p *planner) due(now time.Time, limit int) (b batch) {
 	return b
 }
 
-// planJob accounts for the job's instants from where it stands up to now.
+// planJob accounts for the job's scheduled times from where it stands up to now.
 func planJob(j jobs.Job, at ledger.Position, now time.Time, onTime time.Duration) ledger.Plan {
 	rows, through := instants(j, at.Watermark, now, onTime)
 	plan := ledger.Plan{

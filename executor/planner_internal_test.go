@@ -36,8 +36,8 @@ func TestThePlannerPlansOnlyWhatItWasGivenAndWhatIsToCome(t *testing.T) {
 			p.put(0, after)
 		}, instant.Add(time.Hour)},
 		"a watermark before the full second leaves it due": {"0 * * * *", func(p *planner) { p.put(0, before) }, instant},
-		"the last instant of all is due":                   {"at(2026-11-21T12:00:00)", func(p *planner) { p.put(0, before) }, instant},
-		"after its last instant a job is never due": {"at(2026-11-21T12:00:00)", func(p *planner) {
+		"the last scheduled time of all is due":            {"at(2026-11-21T12:00:00)", func(p *planner) { p.put(0, before) }, instant},
+		"after its last scheduled time a job is never due": {"at(2026-11-21T12:00:00)", func(p *planner) {
 			p.put(0, before)
 			p.reach(0, after)
 		}, time.Time{}},

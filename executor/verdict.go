@@ -11,13 +11,13 @@ const (
 	// planLimit bounds the runs of one plan. A longer backlog that is to be
 	// caught up is planned in several, each moving the watermark.
 	planLimit = 1_000
-	// rangeAbove is how many instants with one verdict get rows of their own;
+	// rangeAbove is how many scheduled times with one verdict get rows of their own;
 	// more become one range row, so that a gap of any length is cheap.
 	rangeAbove = 100
 )
 
-// instants judges a job's instants in (after, now], oldest first, and returns
-// the rows to write and the instant up to which they account for everything.
+// scheduled times judges a job's scheduled times in (after, now], oldest first, and returns
+// the rows to write and the scheduled time up to which they account for everything.
 //
 // Time falls into three parts: what is older than the job's catch-up window,
 // however short, is missed, what is late is judged by catchUp, what is on time
@@ -64,7 +64,7 @@ func lateRows(j jobs.Job, from, to, now time.Time) (rows []ledger.RunSpec) {
 	return append(rows, planned(j, newest, ledger.ByCatchUp))
 }
 
-// unplanned makes the rows of the instants in (from, to], which do not run.
+// unplanned makes the rows of the scheduled times in (from, to], which do not run.
 func unplanned(j jobs.Job, from, to time.Time, state ledger.State, reason ledger.Reason) (rows []ledger.RunSpec) {
 	if !from.Before(to) {
 		return nil
@@ -83,7 +83,7 @@ func unplanned(j jobs.Job, from, to time.Time, state ledger.State, reason ledger
 	return rows
 }
 
-// planned makes the row of an instant that runs.
+// planned makes the row of a scheduled time that runs.
 func planned(j jobs.Job, at time.Time, trigger ledger.Trigger) ledger.RunSpec {
 	in := ledger.RunSpec{
 		RunID: jobs.RunID(j.ID, at), ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: trigger,

@@ -23,7 +23,7 @@ func testJob(t testing.TB, j jobs.Job) jobs.Job {
 	return j
 }
 
-// told says the rows in short: state and reason, and how many instants in a
+// told says the rows in short: state and reason, and how many scheduled times in a
 // row have them.
 func told(rows []ledger.RunSpec) string {
 	var parts []string
@@ -65,11 +65,11 @@ func TestVerdicts(t *testing.T) {
 	}{
 		"on time":                    {jobs.Job{Schedule: "* * * * *"}, 30 * time.Second, "1 planned:schedule"},
 		"up to 30 s late is on time": {jobs.Job{Schedule: "*/10 * * * * *", CatchUp: jobs.CatchUpNone}, 31 * time.Second, "4 planned:schedule"},
-		"latest: an on-time instant supersedes late ones": {jobs.Job{Schedule: "* * * * *"}, 5 * time.Minute, "4 superseded:newer_run, 1 planned:schedule"},
-		"latest: the newest late instant runs":            {jobs.Job{Schedule: "55 * * * *"}, 3 * time.Hour, "2 superseded:newer_run, 1 planned:catchup"},
-		"latest: only the newest is in the window":        {jobs.Job{Schedule: "30 * * * *", CatchUpWindow: time.Hour}, 3 * time.Hour, "2 missed:catch_up_window, 1 planned:catchup"},
-		"latest: nothing is in the window":                {jobs.Job{Schedule: "30 9 * * *", CatchUpWindow: time.Hour}, 3 * time.Hour, "1 missed:catch_up_window"},
-		"a window shorter than what counts as on time":    {jobs.Job{Schedule: "*/10 * * * * *", CatchUpWindow: 15 * time.Second}, 31 * time.Second, "2 missed:catch_up_window, 2 planned:schedule"},
+		"latest: an on-time scheduled time supersedes late ones": {jobs.Job{Schedule: "* * * * *"}, 5 * time.Minute, "4 superseded:newer_run, 1 planned:schedule"},
+		"latest: the newest late scheduled time runs":            {jobs.Job{Schedule: "55 * * * *"}, 3 * time.Hour, "2 superseded:newer_run, 1 planned:catchup"},
+		"latest: only the newest is in the window":               {jobs.Job{Schedule: "30 * * * *", CatchUpWindow: time.Hour}, 3 * time.Hour, "2 missed:catch_up_window, 1 planned:catchup"},
+		"latest: nothing is in the window":                       {jobs.Job{Schedule: "30 9 * * *", CatchUpWindow: time.Hour}, 3 * time.Hour, "1 missed:catch_up_window"},
+		"a window shorter than what counts as on time":           {jobs.Job{Schedule: "*/10 * * * * *", CatchUpWindow: 15 * time.Second}, 31 * time.Second, "2 missed:catch_up_window, 2 planned:schedule"},
 		"none":                       {jobs.Job{Schedule: "*/15 * * * *", CatchUp: jobs.CatchUpNone}, time.Hour, "3 missed:catch_up_none, 1 planned:schedule"},
 		"all":                        {jobs.Job{Schedule: "*/15 * * * *", CatchUp: jobs.CatchUpAll}, time.Hour, "3 planned:catchup, 1 planned:schedule"},
 		"all, older than the window": {jobs.Job{Schedule: "*/15 * * * *", CatchUp: jobs.CatchUpAll, CatchUpWindow: 20 * time.Minute}, time.Hour, "2 missed:catch_up_window, 1 planned:catchup, 1 planned:schedule"},
@@ -106,12 +106,12 @@ func TestCatchingUpAllIsPlannedInParts(t *testing.T) {
 		total, after = total+len(rows), through
 	}
 	if total != 3600 {
-		t.Errorf("%d instants of 3600", total)
+		t.Errorf("%d scheduled times of 3600", total)
 	}
 }
 
 // Whatever is planned in one step is planned the same way in two, as far as
-// the number of instants goes: none is lost or accounted for twice.
+// the number of scheduled times goes: none is lost or accounted for twice.
 func TestEveryInstantHasOneVerdict(t *testing.T) {
 	start := time.Date(2026, 3, 7, 0, 0, 0, 0, time.UTC)
 	schedules := []string{"* * * * * *", "*/7 * * * * *", "* * * * *", "30 2 * * *", "@every 7m", "0 0 29 2 *"}
@@ -145,7 +145,7 @@ func TestEveryInstantHasOneVerdict(t *testing.T) {
 			}
 		}
 		if want := j.Parsed().Count(start, watermark); seen != want {
-			rt.Fatalf("%d instants accounted for, of %d", seen, want)
+			rt.Fatalf("%d scheduled times accounted for, of %d", seen, want)
 		}
 	})
 }

@@ -46,7 +46,7 @@ func TestLedgerThatOnlyReadsIsNotReadyAndIsAskedEverMoreSeldom(t *testing.T) {
 		time.Sleep(time.Minute)
 		for range 30 {
 			if e.Ready() == nil {
-				t.Fatal("ready although no instant can be admitted")
+				t.Fatal("ready although no scheduled time can be admitted")
 			}
 			time.Sleep(time.Second)
 		}
@@ -100,7 +100,7 @@ func TestRunThatWaitsSaysWhyAndHasNotStarted(t *testing.T) {
 			t.Errorf("the reason is told %d times of 3:\n%s", n, log.String())
 		}
 		if !strings.Contains(log.String(), `"run":"a@`) {
-			t.Error("no run-id beside it")
+			t.Error("no run ID beside it")
 		}
 		if n := seen.n.Load(); n != 1 {
 			t.Errorf("%d attempts started of 1 sent", n)

@@ -4,7 +4,7 @@ import "time"
 
 const (
 	// PurgeJobID is the job that every registry has: the nightly removal of
-	// expired keys and of finished runs. It runs like any other (a run-id, a
+	// expired keys and of finished runs. It runs like any other (a run ID, a
 	// row in the ledger), is moved by cleanup.schedule, and stays listed when
 	// it is switched off, which takes a reason.
 	PurgeJobID = "purge-expired-keys"

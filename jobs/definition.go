@@ -45,7 +45,7 @@ type definition struct {
 func (j Job) Parsed() *schedule.Schedule { return j.schedule }
 
 // Definition is the job as canonical JSON, enough to plan it, and a hash that
-// changes with anything that could change its instants or its calls: the
+// changes with anything that could change its scheduled times or its calls: the
 // version of the time zone database is part of it. Equal jobs of a Registry
 // have equal definitions. The error is that of a Body that is no JSON, which a
 // job from a Registry never has.
@@ -123,7 +123,7 @@ type defaultBody struct {
 }
 
 // RequestBody is what every attempt of a run sends, byte for byte: the job's
-// own body, else {"jobId","runId","scheduledAt"} with the instant in UTC to the
+// own body, else {"jobId","runId","scheduledAt"} with the scheduled time in UTC to the
 // second. It is nil for GET and HEAD, and for a Body that is no JSON, which a
 // job from a Registry never has.
 func (j Job) RequestBody(runID string, scheduledAt time.Time) json.RawMessage {
@@ -147,7 +147,7 @@ func (j Job) RequestBody(runID string, scheduledAt time.Time) json.RawMessage {
 }
 
 // plainJSON reports whether JSON writes a text as it is, between quotes. It does
-// so with every job's id and run-id.
+// so with every job's id and run ID.
 func plainJSON(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {

@@ -37,7 +37,7 @@ func FuzzParseDefinition(f *testing.F) {
 		}
 		now := time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
 		if !back.Parsed().Next(now).Equal(j.Parsed().Next(now)) {
-			t.Fatalf("%s has another next instant when it is read again", body)
+			t.Fatalf("%s has another next scheduled time when it is read again", body)
 		}
 	})
 }

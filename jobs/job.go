@@ -55,7 +55,7 @@ type Retry struct {
 	Horizon time.Duration
 }
 
-// Overlap says what an instant does while an earlier run of its job is
+// Overlap says what a scheduled time does while an earlier run of its job is
 // unfinished.
 type Overlap string
 
@@ -65,7 +65,7 @@ const (
 	OverlapAllow Overlap = "allow"
 )
 
-// CatchUp says which of the instants that passed while nothing was running
+// CatchUp says which of the scheduled times that passed while nothing was running
 // are run late.
 type CatchUp string
 

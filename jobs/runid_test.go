@@ -32,7 +32,7 @@ func TestOnlyTheCanonicalRunIDIsRead(t *testing.T) {
 	const at = "@2026-11-21T03:00:00Z"
 	for _, tc := range []struct{ rule, id string }{
 		{"empty", ""},
-		{"no instant", "release"},
+		{"no scheduled time", "release"},
 		{"no job", at},
 		{"a job's id is lower case", "Release" + at},
 		{"a job's id has 64 characters at most", strings.Repeat("a", 65) + at},

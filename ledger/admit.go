@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Overlap says what an instant does while an earlier run of its job is
+// Overlap says what a scheduled time does while an earlier run of its job is
 // unfinished.
 //
 // Each job has one slot. Whoever gives it holds the job's row lock. A run that
@@ -21,7 +21,7 @@ const (
 	// OverlapSkip: takes the job's slot; becomes skipped (overlap) when the
 	// slot is taken or other runs wait for it.
 	OverlapSkip Overlap = "skip"
-	// OverlapQueue: takes the slot, or waits for it, oldest instant first.
+	// OverlapQueue: takes the slot, or waits for it, oldest scheduled time first.
 	OverlapQueue Overlap = "queue"
 	// OverlapAllow: takes no slot.
 	OverlapAllow Overlap = "allow"
@@ -34,8 +34,8 @@ type RunSpec struct {
 	// their order: see RunIDRange.
 	RunID       string
 	ScheduledAt time.Time // nominal, in whole seconds; else ErrInvalidRun
-	Until       time.Time // a range's last instant, else zero
-	Count       int       // 1, or how many instants the range has
+	Until       time.Time // a range's last scheduled time, else zero
+	Count       int       // 1, or how many scheduled times the range has
 	State       State     // Planned, Missed or Superseded
 	Reason      Reason    // for Missed and Superseded
 	Trigger     Trigger
@@ -44,20 +44,20 @@ type RunSpec struct {
 	Lease       bool    // Planned only: can start now, so lease it on admission
 }
 
-// AdHoc reports whether a run-id is one of ~ work: a trigger, a rerun
+// AdHoc reports whether a run ID is one of ~ work: a trigger, a rerun
 // or an event of its own. Such a run stands beside the schedule: it accounts
-// for no instant, takes no slot, has revision 0 and raises no PurgedBefore.
+// for no scheduled time, takes no slot, has revision 0 and raises no PurgedBefore.
 func AdHoc(runID string) bool {
 	return strings.Contains(runID, "~")
 }
 
-// Plan is all of one job's instants in (After, Through].
+// Plan is all of one job's scheduled times in (After, Through].
 type Plan struct {
 	JobID    string
 	Revision int64
 	After    time.Time // the watermark that the plan was made from
 	Through  time.Time // the watermark after it
-	// Instants are the rows to write, oldest first, all of them in (After,
+	// Scheduled times are the rows to write, oldest first, all of them in (After,
 	// Through]; else nothing of the Admission is written: ErrInvalidRun.
 	Runs []RunSpec
 	// Events are what the ledger is to keep beside them (gap times).
@@ -75,17 +75,17 @@ type Plan struct {
 //   - it locks the jobs' rows in id order, then judges;
 //   - a plan is admitted only if the job's revision and watermark are those the
 //     plan was made from, it has not ended, and Through is not before After
-//     nor after the store's clock, so no instant is admitted twice, early, or
+//     nor after the store's clock, so no scheduled time is admitted twice, early, or
 //     for an outgoing revision;
 //   - rows that exist already (a platform event came first) stand as they are
-//     and are not leased here; a range row counts only the instants in it that
+//     and are not leased here; a range row counts only the scheduled times in it that
 //     have no row of their own, and is not written when that leaves none;
-//   - a planned instant is due from its own time (NextAt is At); missed,
+//   - a planned scheduled time is due from its own time (NextAt is At); missed,
 //     superseded and skipped rows are finished at once (FinishedAt is now);
 //   - the watermark moves in the same transaction;
-//   - of a paused job every planned instant becomes skipped (paused);
+//   - of a paused job every planned scheduled time becomes skipped (paused);
 //   - the slot decides overlap (see Overlap);
-//   - instants marked Lease that ended up startable are leased under Token.
+//   - scheduled times marked Lease that ended up startable are leased under Token.
 type Admission struct {
 	Plans    []Plan
 	Owner    string // the process
@@ -98,7 +98,7 @@ type Admitted struct {
 	Now    time.Time // the store's clock
 	Leased []Work    // those leased to the caller now
 	Stale  []Position
-	// Skipped counts the instants that became skipped, by reason.
+	// Skipped counts the scheduled times that became skipped, by reason.
 	Skipped map[Reason]int
 }
 
@@ -115,10 +115,10 @@ type Position struct {
 // platform event. It moves no watermark.
 //
 // A ~ id is new work at once, of a paused, ended or unknown job too. The entry
-// of an instant is treated as an admission treats it: it is skipped (paused)
-// when the job is paused, and the slot decides overlap. An instant that the
+// of a scheduled time is treated as an admission treats it: it is skipped (paused)
+// when the job is paused, and the slot decides overlap. A scheduled time that the
 // store's clock has not reached yet is planned, not leased, and due at its
-// time. One at or before the job's PurgedBefore is ErrPurged. An instant of a
+// time. One at or before the job's PurgedBefore is ErrPurged. A scheduled time of a
 // job that the ledger does not know makes a row for the job: revision 0, ended.
 type Entry struct {
 	JobID string
@@ -132,7 +132,7 @@ type Entry struct {
 	RerunOf   string
 	MayDouble bool
 	// YieldToDue is for a caller who works on single runs where nobody else may
-	// claim what is due. Where the instant takes the slot of a job that is not
+	// claim what is due. Where the scheduled time takes the slot of a job that is not
 	// paused, and another run that holds the slot, or is first of those that
 	// wait for a free one, is due or its lease lapsed, nothing is written and
 	// Entered.Due names that run: claim it (Claim.Only), then enter again.
@@ -143,7 +143,7 @@ type Entry struct {
 	LeaseFor time.Duration
 }
 
-// Entered is what became of an Entry. Inserted is false where the instant was
+// Entered is what became of an Entry. Inserted is false where the scheduled time was
 // accounted for before: Run is then the row that accounts for it (perhaps a
 // range row). Work is set when the run was leased to the caller; an Entry
 // repeated under the same Token finds it again while that lease is held.
@@ -161,7 +161,7 @@ type Entered struct {
 // gap time that daylight saving skipped, a new revision, the end of one.
 type Event struct {
 	JobID string
-	At    time.Time // actual; a gap's nearest instant; an revision's first or last watermark
+	At    time.Time // actual; a gap's nearest scheduled time; an revision's first or last watermark
 	Kind  EventKind
 	Local string // gap: the local time that does not exist, "2026-03-08T02:30:00"
 	Zone  string // gap: the time zone

@@ -7,7 +7,7 @@
 //
 // # Guarantees that every store gives
 //
-//   - Every instant of a job after its first watermark is accounted for by
+//   - Every scheduled time of a job after its first watermark is accounted for by
 //     exactly one row: a run of its own, or one range row that counts it.
 //   - A watermark only moves forward, and moves in the same transaction that
 //     writes the rows it passes.

@@ -2,12 +2,12 @@ package ledger
 
 import "time"
 
-// RunIDRange bounds the ids of a job's rows from one instant to another, both
+// RunIDRange bounds the ids of a job's rows from one scheduled time to another, both
 // included and each open when zero: from <= id < below in byte order. A row in
 // these bounds is one of the job's, but may lie a second aside.
 //
-// An id begins with its job's id, "@" and its instant (see Instant.RunID), all
-// instants are of one length, and no job's id has an "@". So the ids of a job
+// An id begins with its job's id, "@" and its scheduled time (see Instant.RunID), all
+// scheduled times are of one length, and no job's id has an "@". So the ids of a job
 // lie together, apart from those of every other, and are in the order of time:
 // one index by id finds a run, a job's runs and its newest.
 func RunIDRange(jobID string, first, last time.Time) (from, below string) {
@@ -16,7 +16,7 @@ func RunIDRange(jobID string, first, last time.Time) (from, below string) {
 		from += instantText(first)
 	}
 	if inIDs(last) {
-		below = jobID + "@" + instantText(last) + "\x7f" // follows the ~ and the / after an instant
+		below = jobID + "@" + instantText(last) + "\x7f" // follows the ~ and the / after a scheduled time
 	}
 	return from, below
 }

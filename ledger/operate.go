@@ -13,9 +13,9 @@ var (
 	ErrUnavailable = errors.New("ledger unavailable")
 	// ErrOtherRegistry: the ledger belongs to a registry of another name.
 	ErrOtherRegistry = errors.New("the ledger belongs to another registry")
-	// ErrPurged: the instant is at or before its job's PurgedBefore. What
+	// ErrPurged: the scheduled time is at or before its job's PurgedBefore. What
 	// became of it is no longer known, so it is not entered; only ~ work is.
-	ErrPurged = errors.New("the instant was purged from the ledger")
+	ErrPurged = errors.New("the scheduled time was purged from the ledger")
 	// ErrInvalidRun: a run's id and its time are not of each other, or the time
 	// has a fraction of a second. Nothing was written: it is the caller's fault.
 	ErrInvalidRun = errors.New("no run that the ledger can keep")
@@ -63,7 +63,7 @@ type JobStatus struct {
 	PausedAt  time.Time
 	PausedBy  string
 	PausedWhy string
-	// PurgedBefore: no door admits an instant at or before it, except as ~
+	// PurgedBefore: no door admits a scheduled time at or before it, except as ~
 	// work.
 	PurgedBefore time.Time
 	LastRun      *Run // the newest by ScheduledAt that is not a range; nil when none
@@ -131,12 +131,12 @@ type Acted struct {
 	LeftOut map[Cause]int
 }
 
-// Backfill asks for the instants of a job that did not run to be run.
+// Backfill asks for the scheduled times of a job that did not run to be run.
 type Backfill struct {
 	JobID string
-	// Instants are the job's instants in the wanted span, each once, oldest
+	// Scheduled times are the job's scheduled times in the wanted span, each once, oldest
 	// first, with their calls. They come from the schedule of the job's current
-	// revision: within a range row the store cannot tell an instant from another
+	// revision: within a range row the store cannot tell a scheduled time from another
 	// time.
 	// Those whose row is missed, superseded, skipped or canceled become planned
 	// (backfill), due now and queued: they wait for the slot, oldest first,
@@ -144,13 +144,13 @@ type Backfill struct {
 	// left; those that have none, or are at or before PurgedBefore, are
 	// refused.
 	//
-	// An instant that stands in a range row is taken out of it: it gets a row
+	// A scheduled time that stands in a range row is taken out of it: it gets a row
 	// of its own, the range's count falls by one, and the range row goes with
-	// its last instant. A range row's id, first and last instant never
-	// change; an instant's own row always goes before the range it lies in.
+	// its last scheduled time. A range row's id, first and last scheduled time never
+	// change; a scheduled time's own row always goes before the range it lies in.
 	// Only a range row of the job's current revision (of an ended job, its last)
-	// gives instants: in one of an earlier revision, which another definition
-	// planned, the time may never have been an instant, and is refused. Rows
+	// gives scheduled times: in one of an earlier revision, which another definition
+	// planned, the time may never have been a scheduled time, and is refused. Rows
 	// of their own are moved whatever their revision.
 	//
 	// A canceled run that was leased before keeps its call, SendBefore and
@@ -164,7 +164,7 @@ type Backfill struct {
 	DryRun bool
 }
 
-// Backfilled counts what became of a Backfill's instants.
+// Backfilled counts what became of a Backfill's scheduled times.
 type Backfilled struct {
 	Planned int
 	Left    int // ran, or is about to

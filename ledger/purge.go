@@ -12,11 +12,11 @@ import "time"
 //     past retention;
 //   - every unfinished run;
 //   - a dead run that nobody has acknowledged, until DeadRetention;
-//   - a run at an instant after its job's watermark while the job has an revision
+//   - a run at a scheduled time after its job's watermark while the job has an revision
 //     (an event came before the plan): its row is what keeps the plan from
 //     running it again.
 //
-// In the same transaction the jobs' PurgedBefore rises to the newest instant
+// In the same transaction the jobs' PurgedBefore rises to the newest scheduled time
 // deleted; it is never lowered, and ~ runs do not raise it. Watermarks stay.
 type Purge struct {
 	Retention     time.Duration // since FinishedAt
@@ -44,7 +44,7 @@ type Purged struct {
 // room for yet stand in Found.
 type PurgeCursor struct {
 	After time.Time // runs scheduled up to it are not looked at again
-	Found []string  // run-ids up to After that were past their retention
+	Found []string  // run IDs up to After that were past their retention
 }
 
 // FullBatch is the number of runs that the purge may delete at once.

@@ -37,7 +37,7 @@ type Rejection struct {
 	Why   string
 }
 
-// Missing rejects a run-id that the selection does not have.
+// Missing rejects a run ID that the selection does not have.
 func Missing(runID string) Rejection {
 	return Rejection{runID, NotThere, "the ledger has no such run, or the other conditions leave it out"}
 }

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// Run is one row: one instant of a job, or (Count > 1) a range of instants
+// Run is one row: one scheduled time of a job, or (Count > 1) a range of scheduled times
 // that share one verdict. All times are UTC; a zero time means "not yet".
 type Run struct {
-	ID          string    // the run-id; a range row's is "<job>@<first>/<last>"
+	ID          string    // the run ID; a range row's is "<job>@<first>/<last>"
 	JobID       string    //
-	ScheduledAt time.Time // the nominal instant, whole seconds; a range's first
-	Until       time.Time // a range's last instant; zero for a run
-	Count       int       // instants it stands for; 1 for a run
+	ScheduledAt time.Time // the scheduled time, whole seconds; a range's first
+	Until       time.Time // a range's last scheduled time; zero for a run
+	Count       int       // scheduled times it stands for; 1 for a run
 	Trigger     Trigger   //
 	State       State     //
 	Reason      Reason    // set in dead, skipped, missed, superseded, canceled

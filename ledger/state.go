@@ -29,7 +29,7 @@ const (
 	Skipped State = "skipped"
 	// Missed: due while nothing planned it, and too late to catch up.
 	Missed State = "missed"
-	// Superseded: due while nothing planned it; a newer instant stands for it.
+	// Superseded: due while nothing planned it; a newer scheduled time stands for it.
 	Superseded State = "superseded"
 	// Canceled: an operator took it out.
 	Canceled State = "canceled"
@@ -76,7 +76,7 @@ const (
 	ByBackfill Trigger = "backfill" // moved to planned by an operator
 	ByOperator Trigger = "manual"   // `trigger`: a ~ id
 	ByRerun    Trigger = "rerun"    // `runs rerun`: a ~ id
-	ByEvent    Trigger = "event"    // a platform event that fits no instant: a ~ id
+	ByEvent    Trigger = "event"    // a platform event that fits no scheduled time: a ~ id
 )
 
 // Reason says why a run is in its state.

@@ -58,7 +58,7 @@ type Store interface {
 	// below 1 means 100. A job without any, known or not, has an empty list.
 	Events(ctx context.Context, jobID string, limit int) ([]Event, error)
 
-	// Pause makes the job's instants from now on skipped (paused). What was
+	// Pause makes the job's scheduled times from now on skipped (paused). What was
 	// admitted before goes on. A paused job stays as it is: the first who and
 	// why stand, and nothing is recorded. The pause outlives edits, removal and
 	// re-adding of the job. ErrNotFound for an unknown job.

@@ -32,12 +32,12 @@ func (b Backfill) Validate() error {
 	return nil
 }
 
-// validator holds instants against their run-ids. Ids have whole seconds, so two
-// instants within one would be one run; and a job's runs are found, and paged,
+// validator holds scheduled times against their run IDs. Ids have whole seconds, so two
+// scheduled times within one would be one run; and a job's runs are found, and paged,
 // in the order of their ids, which has to be that of their times.
 type validator struct {
 	// The last time and how it is written: at the top of an hour a hundred
-	// thousand instants have the same.
+	// thousand scheduled times have the same.
 	last    time.Time
 	written [2 * instantLength]byte
 	length  int
@@ -55,7 +55,7 @@ func (d *validator) plan(p *Plan) error {
 			return err
 		}
 		if !in.ScheduledAt.After(p.After) || in.ScheduledAt.After(p.Through) || in.Until.After(p.Through) {
-			return in.invalid("it is outside of its plan, which is of the instants after %s up to %s",
+			return in.invalid("it is outside of its plan, which is of the scheduled times after %s up to %s",
 				p.After.UTC().Format(time.RFC3339Nano), p.Through.UTC().Format(time.RFC3339Nano))
 		}
 	}
@@ -64,7 +64,7 @@ func (d *validator) plan(p *Plan) error {
 
 func (d *validator) single(jobID string, in *RunSpec) error {
 	if !in.Until.IsZero() {
-		return in.invalid("a range of instants comes from a plan only: give each instant its own run")
+		return in.invalid("a range of scheduled times comes from a plan only: give each scheduled time its own run")
 	}
 	return d.instant(jobID, in)
 }
@@ -72,15 +72,15 @@ func (d *validator) single(jobID string, in *RunSpec) error {
 func (d *validator) instant(jobID string, in *RunSpec) error {
 	switch {
 	case in.ScheduledAt.Nanosecond() != 0 || in.Until.Nanosecond() != 0:
-		return in.invalid("its time has a fraction of a second, and run-ids have none: truncate it to whole seconds first")
+		return in.invalid("its time has a fraction of a second, and run IDs have none: truncate it to whole seconds first")
 	case !d.named(jobID, in):
-		return in.invalid(`a run-id has at most %d visible ASCII characters: its job's id, %.80q (without "@", "~" and "/"), "@" and its time, %s, then nothing, "~" and a token, or "/" and the end of its range`,
+		return in.invalid(`a run ID has at most %d visible ASCII characters: its job's id, %.80q (without "@", "~" and "/"), "@" and its time, %s, then nothing, "~" and a token, or "/" and the end of its range`,
 			maxRunID, jobID, in.ScheduledAt.UTC().Format(time.RFC3339))
 	}
 	return nil
 }
 
-// named reports whether the run-id is that of the job, At and Until.
+// named reports whether the run ID is that of the job, At and Until.
 func (d *validator) named(jobID string, in *RunSpec) bool {
 	rest, ok := strings.CutPrefix(in.RunID, jobID)
 	if !ok || len(in.RunID) > maxRunID || !plain(jobID) {
@@ -94,7 +94,7 @@ func (d *validator) named(jobID string, in *RunSpec) bool {
 	return ok && (rest == "" || rest[0] == '~' && rest != "~" && visible(rest))
 }
 
-// cut takes a sign and the time after it, as a run-id has it, from the front of
+// cut takes a sign and the time after it, as a run ID has it, from the front of
 // a text.
 func (d *validator) cut(text string, sign byte, t time.Time) (rest string, ok bool) {
 	if d.length == 0 || !t.Equal(d.last) {

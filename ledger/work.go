@@ -36,7 +36,7 @@ type Claim struct {
 	// BusyTargets and BusyJobs have no room now: their runs are left.
 	BusyTargets []string
 	BusyJobs    []string
-	// Only, when not empty, narrows the claim to these run-ids: a process
+	// Only, when not empty, narrows the claim to these run IDs: a process
 	// that drives one run (a trigger, a platform event) claims its retries.
 	Only []string
 }

@@ -102,7 +102,7 @@ func TestAWSMeansTheSame(t *testing.T) {
 		want := slices.Collect(s.Due(at, at.Add(72*time.Hour)))
 		got := slices.Collect(same.Due(at, at.Add(72*time.Hour)))
 		if at.Year() >= 2026 && !slices.Equal(got, want) {
-			t.Fatalf("%s became %s: %d instants, want %d", s, aws.Expression, len(got), len(want))
+			t.Fatalf("%s became %s: %d scheduled times, want %d", s, aws.Expression, len(got), len(want))
 		}
 	})
 }

@@ -139,7 +139,7 @@ func compare(t interface {
 		t.Fatalf("%s %s %s: %s", s, zone, dst, firstDifference(got, want))
 	}
 	if n := schedule.Count(after, through); n != len(want) {
-		t.Fatalf("%s %s %s: counts %d instants, want %d", s, zone, dst, n, len(want))
+		t.Fatalf("%s %s %s: counts %d scheduled times, want %d", s, zone, dst, n, len(want))
 	}
 	var gaps []string
 	for g := range schedule.Gaps(after, through) {

@@ -9,7 +9,7 @@ import (
 	"github.com/cronce/cronce/schedule"
 )
 
-// Instants are UTC; the local story is in the rule.
+// Scheduled times are UTC; the local story is in the rule.
 func TestClockChanges(t *testing.T) {
 	const (
 		newYork  = "America/New_York"    // 2026: 8 March 02:00 -> 03:00, 1 November 02:00 -> 01:00
@@ -30,7 +30,7 @@ func TestClockChanges(t *testing.T) {
 		dst              schedule.DST
 		from, want       string
 	}{
-		{"a gap time fires at the first instant after the gap", newYork, "30 2 * * *", "once",
+		{"a gap time fires at the first scheduled time after the gap", newYork, "30 2 * * *", "once",
 			"2026-03-07T00:00", "2026-03-07T07:30 2026-03-08T07:00 2026-03-09T06:30"},
 		{"a gap time is skipped", newYork, "30 2 * * *", "skip",
 			"2026-03-07T00:00", "2026-03-07T07:30 2026-03-09T06:30"},

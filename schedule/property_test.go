@@ -86,7 +86,7 @@ func TestDueOfTwoIntervalsIsDueOfTheirUnion(t *testing.T) {
 		whole := slices.Collect(s.Due(a, c))
 		parts := slices.AppendSeq(slices.Collect(s.Due(a, b)), s.Due(b, c))
 		if !slices.Equal(whole, parts) {
-			t.Fatalf("%s: Due(%v, %v) has %d instants, split at %v %d", s, a, c, len(whole), b, len(parts))
+			t.Fatalf("%s: Due(%v, %v) has %d scheduled times, split at %v %d", s, a, c, len(whole), b, len(parts))
 		}
 		gaps := slices.AppendSeq(slices.Collect(s.Gaps(a, b)), s.Gaps(b, c))
 		if !slices.Equal(slices.Collect(s.Gaps(a, c)), gaps) {
@@ -114,7 +114,7 @@ func TestLastIsTheInverseOfNext(t *testing.T) {
 		}
 		if !next.IsZero() {
 			if got := s.Last(next); got != next {
-				t.Fatalf("%s: Last of its own instant %v = %v", s, next, got)
+				t.Fatalf("%s: Last of its own scheduled time %v = %v", s, next, got)
 			}
 			if got := s.Last(next.Add(-time.Nanosecond)); got != last {
 				t.Fatalf("%s: Last before %v = %v, want %v", s, next, got, last)

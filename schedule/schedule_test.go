@@ -31,7 +31,7 @@ func utc(t testing.TB, text string) time.Time {
 	return at
 }
 
-// coming returns the next n instants, without seconds where they are 0, and
+// coming returns the next n scheduled times, without seconds where they are 0, and
 // without the trailing ones that do not exist.
 func coming(s *schedule.Schedule, from time.Time, n int) []string {
 	var out []string
@@ -196,19 +196,19 @@ func TestDueCoversItsInterval(t *testing.T) {
 	}
 	for _, tt := range tests {
 		if got := due(tt.after, tt.through); got != tt.want {
-			t.Errorf("%s: %d instants, want %d", tt.rule, got, tt.want)
+			t.Errorf("%s: %d scheduled times, want %d", tt.rule, got, tt.want)
 		}
 	}
 	for at := range s.Due(utc(t, "2026-11-21T03:00"), utc(t, "2999-01-01T00:00")) {
 		if at != utc(t, "2026-11-21T04:00") {
-			t.Errorf("first instant %v", at)
+			t.Errorf("first scheduled time %v", at)
 		}
 		break // a consumer may stop at any time
 	}
 }
 
-// A planner that was down for long asks how many instants it missed. The very
-// first midnight is no instant: it is the zero time.
+// A planner that was down for long asks how many scheduled times it missed. The very
+// first midnight is no scheduled time: it is the zero time.
 func TestCountOfAges(t *testing.T) {
 	from, to := utc(t, "0001-01-01T00:00").Add(-1), utc(t, "9999-12-31T23:59:59")
 	const days = 3652059
@@ -239,7 +239,7 @@ func TestStringIsTheExpression(t *testing.T) {
 }
 
 // The first second of the year 1 is Go's zero time, which says that there is
-// no instant; none may lie on it and end a listing.
+// no scheduled time; none may lie on it and end a listing.
 func TestNoInstantIsTheZeroTime(t *testing.T) {
 	s := parse(t, "@daily", "", schedule.DSTOnce)
 	before, after := time.Time{}.AddDate(0, 0, -2), time.Time{}.AddDate(0, 0, 2)

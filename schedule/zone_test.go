@@ -33,7 +33,7 @@ func everyZone(t *testing.T) []string {
 }
 
 // A new zoneinfo.zip must come with its version, which is part of what a job's
-// instants depend on.
+// scheduled times depend on.
 func TestZoneVersionBelongsToTheDatabase(t *testing.T) {
 	const (
 		version = "2025c"

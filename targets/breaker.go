@@ -72,7 +72,7 @@ func (b *breaker) do(ctx context.Context, attempt func() executor.Answer) execut
 }
 
 // left is the time until the breaker lets a call through. The millisecond is
-// for gobreaker, which stays open at the very instant of its timeout.
+// for gobreaker, which stays open at the very scheduled time of its timeout.
 func (b *breaker) left() time.Duration {
 	until := b.until.Load()
 	if until == nil {

@@ -112,9 +112,9 @@ func TestIdentitiesCannotInjectHeaders(t *testing.T) {
 	ts := to(t, serve(t, func(http.ResponseWriter, *http.Request) { calls.Add(1) }).URL)
 	for rule, edit := range map[string]func(*executor.Call){
 		"a job id with a line break":     func(c *executor.Call) { c.JobID = "a\r\nX-Admin: yes" },
-		"a run-id with a line break":     func(c *executor.Call) { c.RunID = "a@b\nX-Admin: yes" },
+		"a run ID with a line break":     func(c *executor.Call) { c.RunID = "a@b\nX-Admin: yes" },
 		"a registry with a space":        func(c *executor.Call) { c.Registry = "acme x" },
-		"no run-id":                      func(c *executor.Call) { c.RunID = "" },
+		"no run ID":                      func(c *executor.Call) { c.RunID = "" },
 		"a method with a space":          func(c *executor.Call) { c.Call.Method = "POST /other HTTP/1.1\r\nX: y" },
 		"a path with a line break":       func(c *executor.Call) { c.Call.Path = "/a HTTP/1.1\r\nX-Admin: yes" },
 		"a query with a line break":      func(c *executor.Call) { c.Call.Path = "/a?b HTTP/1.1\r\nX-Admin: yes" },

@@ -100,7 +100,7 @@ func inWords(a executor.Answer) string {
 	case a.Kind == ledger.Failed:
 		what = "the target failed"
 	case a.Reason == ledger.PayloadMismatch:
-		what = "the target knows this run-id with another payload"
+		what = "the target knows this run ID with another payload"
 	case a.Reason == ledger.KeyExpired:
 		what = "the target refuses the run as too late"
 	case a.Reason == ledger.Unauthorized:

@@ -15,7 +15,7 @@ import (
 const mostFields = 11
 
 // setHeaders sets the fields that tell a target which run this is. The key is
-// sent bare, as Stripe's clients do; a run-id needs no quoting.
+// sent bare, as Stripe's clients do; a run ID needs no quoting.
 func setHeaders(h http.Header, c executor.Call, userAgent string) {
 	f := fields{h, make([]string, 0, 9)}
 	f.set("Idempotency-Key", c.RunID)

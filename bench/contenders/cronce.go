@@ -23,8 +23,8 @@ import (
 )
 
 // Cronce on PostgreSQL and on embedded SQLite: as many jobs as there are runs,
-// all due at one instant, every default as it is. The work begins at the
-// instant, so admission is part of it.
+// all due at one scheduled time, every default as it is. The work begins at the
+// scheduled time, so admission is part of it.
 var (
 	CroncePostgres = rig.Contender{Name: "cronce, PostgreSQL", Store: rig.PostgreSQL, Run: busy(runPostgres), Stored: storedPostgres}
 	CronceSQLite   = rig.Contender{Name: "cronce, SQLite", Store: rig.SQLite, Run: busy(runSQLite), Stored: storedSQLite}
@@ -118,7 +118,7 @@ func registry(n int, at time.Time) (*jobs.Registry, error) {
 	})
 }
 
-// watcher counts outcomes and notes when each instant was planned.
+// watcher counts outcomes and notes when each scheduled time was planned.
 type watcher struct {
 	executor.Silent
 	runs    int64
@@ -134,7 +134,7 @@ type watcher struct {
 	statements map[string]int
 }
 
-// Planned is what cronce says of a round: how late the instants were in the
+// Planned is what cronce says of a round: how late the scheduled times were in the
 // ledger, and how often the ledger was asked for what.
 type Planned struct {
 	rig.Late
@@ -149,7 +149,7 @@ func (w *watcher) Asked(op string, _ time.Duration, err error) {
 		return
 	}
 	if !w.declared.Swap(true) && time.Now().After(w.at) {
-		w.fail(errors.New("the jobs were declared only after the instant at which they are due; this machine needs more time for it"))
+		w.fail(errors.New("the jobs were declared only after the scheduled time at which they are due; this machine needs more time for it"))
 	}
 }
 

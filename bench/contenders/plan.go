@@ -11,7 +11,7 @@ import (
 )
 
 // Plan is cronce as far as what it has to compute: which jobs are due, and the
-// run-id and request of each, in its own batches and through its own loop. Its
+// run ID and request of each, in its own batches and through its own loop. Its
 // ledger takes every plan at once and leases nothing, so nothing is stored or called.
 var Plan = rig.Contender{Name: "cronce, the plan alone", Run: runPlan, Silent: true}
 

@@ -48,7 +48,7 @@ type Task struct {
 	Runs      int
 	Target    string // URL to POST to
 	Database  string
-	// At is the instant at which to begin, if the parent set it.
+	// At is the scheduled time at which to begin, if the parent set it.
 	At time.Time
 }
 
@@ -59,7 +59,7 @@ type line struct {
 	Error  string
 }
 
-// Begin tells the parent when the work begins: everything before that instant
+// Begin tells the parent when the work begins: everything before that scheduled time
 // is preparation and is not measured.
 func (t *Task) Begin(at time.Time) {
 	t.profile(at)

@@ -45,7 +45,7 @@ func (t *Target) Close() { t.p.stop() }
 type Calls struct {
 	Count int
 	Keys  int  // different Idempotency-Keys
-	Late  Late // of the arrivals, from the instant asked for
+	Late  Late // of the arrivals, from the scheduled time asked for
 }
 
 // Seen returns and forgets the calls.

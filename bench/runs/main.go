@@ -1,4 +1,4 @@
-// Command runs measures durable runs side by side: an instant or job stored,
+// Command runs measures durable runs side by side: a scheduled time or job stored,
 // one POST to a loopback target, its outcome stored.
 //
 //	make bench-peers

@@ -67,7 +67,7 @@ var expressions = []struct{ name, expr, zone string }{
 
 var from = time.Date(2026, 11, 21, 12, 34, 56, 0, time.UTC)
 
-// start is the same instant in the zone: cronexpr and gronx have no zone of
+// start is the same scheduled time in the zone: cronexpr and gronx have no zone of
 // their own and take that of the time.
 func start(b testing.TB, zone string) time.Time {
 	loc, err := time.LoadLocation(zone)
@@ -95,7 +95,7 @@ func BenchmarkNext(b *testing.B) {
 	}
 }
 
-// BenchmarkYear is what a planner does after a long silence: every instant of
+// BenchmarkYear is what a planner does after a long silence: every scheduled time of
 // a year, one after the other.
 func BenchmarkYear(b *testing.B) {
 	for _, l := range libraries {
@@ -128,7 +128,7 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-// What is measured is the same work: all of them name the same instants.
+// What is measured is the same work: all of them name the same scheduled times.
 func TestLibrariesAgree(t *testing.T) {
 	for _, e := range expressions {
 		want, err := libraries[0].parse(e.expr, e.zone)

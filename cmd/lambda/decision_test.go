@@ -18,19 +18,19 @@ var decisions = map[string]struct {
 	runID   string // "": refused
 	refusal string
 }{
-	"time of an instant":               {`{"jobId":"hourly","scheduledAt":"2000-01-01T00:00:00Z"}`, "hourly@2000-01-01T00:00:00Z", ""},
-	"time of an instant, and an id":    {`{"jobId":"hourly","scheduledAt":"2000-01-01T00:00:20Z","id":"x"}`, "hourly@2000-01-01T00:00:00Z", ""},
-	"time of none":                     {`{"jobId":"hourly","scheduledAt":"1999-12-31T23:30:00Z"}`, "", "has no id"},
-	"time of none, and an id":          {`{"jobId":"hourly","scheduledAt":"1999-12-31T23:30:00Z","id":"x"}`, "hourly@1999-12-31T23:30:00Z~x", ""},
-	"no time, an id":                   {`{"jobId":"hourly","id":"x"}`, "hourly@1970-01-01T00:00:00Z~x", ""},
-	"no time, a UUIDv7":                {`{"jobId":"hourly","id":"00dc6acf-ac00-7000-8000-000000000000"}`, "hourly@2000-01-01T00:00:00Z~00dc6acf-ac00-7000-8000-000000000000", ""},
-	"neither":                          {`{"jobId":"hourly"}`, "", "without scheduledAt and without id"},
-	"a rule's time of an instant":      {ruleEvent("e1", "hourly", "2000-01-01T00:00:00Z"), "hourly@2000-01-01T00:00:00Z", ""},
-	"a rule's time of none":            {ruleEvent("e1", "hourly", "1999-12-31T23:30:00Z"), "hourly@1999-12-31T23:30:00Z~e1", ""},
-	"a rule's, of the same minute":     {ruleEvent("e2", "hourly", "2000-01-01T00:00:59Z"), "hourly@2000-01-01T00:00:00Z", ""},
-	"a rule's event without an id":     {strings.Replace(ruleEvent("", "hourly", "2000-01-01T00:00:00Z"), `"id":"",`, "", 1), "", "has no id"},
-	"a rule's event without a time":    {ruleEvent("e1", "hourly", ""), "", "is not a time"},
-	"a rule's transformed to job + id": {`{"jobId":"hourly","id":"17793124-05d4-b198-2fde-7ededc63b103"}`, "hourly@1970-01-01T00:00:00Z~17793124-05d4-b198-2fde-7ededc63b103", ""},
+	"time of a scheduled time":            {`{"jobId":"hourly","scheduledAt":"2000-01-01T00:00:00Z"}`, "hourly@2000-01-01T00:00:00Z", ""},
+	"time of a scheduled time, and an id": {`{"jobId":"hourly","scheduledAt":"2000-01-01T00:00:20Z","id":"x"}`, "hourly@2000-01-01T00:00:00Z", ""},
+	"time of none":                        {`{"jobId":"hourly","scheduledAt":"1999-12-31T23:30:00Z"}`, "", "has no id"},
+	"time of none, and an id":             {`{"jobId":"hourly","scheduledAt":"1999-12-31T23:30:00Z","id":"x"}`, "hourly@1999-12-31T23:30:00Z~x", ""},
+	"no time, an id":                      {`{"jobId":"hourly","id":"x"}`, "hourly@1970-01-01T00:00:00Z~x", ""},
+	"no time, a UUIDv7":                   {`{"jobId":"hourly","id":"00dc6acf-ac00-7000-8000-000000000000"}`, "hourly@2000-01-01T00:00:00Z~00dc6acf-ac00-7000-8000-000000000000", ""},
+	"neither":                             {`{"jobId":"hourly"}`, "", "without scheduledAt and without id"},
+	"a rule's time of a scheduled time":   {ruleEvent("e1", "hourly", "2000-01-01T00:00:00Z"), "hourly@2000-01-01T00:00:00Z", ""},
+	"a rule's time of none":               {ruleEvent("e1", "hourly", "1999-12-31T23:30:00Z"), "hourly@1999-12-31T23:30:00Z~e1", ""},
+	"a rule's, of the same minute":        {ruleEvent("e2", "hourly", "2000-01-01T00:00:59Z"), "hourly@2000-01-01T00:00:00Z", ""},
+	"a rule's event without an id":        {strings.Replace(ruleEvent("", "hourly", "2000-01-01T00:00:00Z"), `"id":"",`, "", 1), "", "has no id"},
+	"a rule's event without a time":       {ruleEvent("e1", "hourly", ""), "", "is not a time"},
+	"a rule's transformed to job + id":    {`{"jobId":"hourly","id":"17793124-05d4-b198-2fde-7ededc63b103"}`, "hourly@1970-01-01T00:00:00Z~17793124-05d4-b198-2fde-7ededc63b103", ""},
 }
 
 func decisionHandler(t *testing.T) (*handler, *recorded) {

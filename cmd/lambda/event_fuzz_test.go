@@ -7,7 +7,7 @@ import (
 	"github.com/cronce/cronce/jobs"
 )
 
-// Whatever the platform delivers, a run that comes of it has a run-id that can
+// Whatever the platform delivers, a run that comes of it has a run ID that can
 // be read, of the event's own job, and the same one at every delivery.
 func FuzzEvent(f *testing.F) {
 	for _, seed := range []string{
@@ -39,7 +39,7 @@ func FuzzEvent(f *testing.F) {
 	})
 }
 
-// identifyPayload is the run-id of a payload; "" when it asks for no run.
+// identifyPayload is the run ID of a payload; "" when it asks for no run.
 func identifyPayload(reg *jobs.Registry, payload []byte, now time.Time) (runID, jobID string) {
 	s, err := parseShape(payload)
 	if err != nil {

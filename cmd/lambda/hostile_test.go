@@ -90,7 +90,7 @@ func TestAMessageThatHangsIsReportedAlone(t *testing.T) {
 	})
 }
 
-// Two ticks at once, in two processes, and the event of an instant beside them.
+// Two ticks at once, in two processes, and the event of a scheduled time beside them.
 func TestTicksAtOnceBesideEventsHaveOneEffectARun(t *testing.T) {
 	t.Parallel()
 	db, tg := testdb.Postgres(t), newTarget(t)

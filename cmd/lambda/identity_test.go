@@ -219,7 +219,7 @@ func TestATickRunsWhatIsDue(t *testing.T) {
 }
 
 // A tick a minute, itself late, finds what came due since the last one on time:
-// catchUp none would otherwise lose two of three instants.
+// catchUp none would otherwise lose two of three scheduled times.
 func TestATickTakesTwoMinutesAsOnTime(t *testing.T) {
 	t.Parallel()
 	db, tg := testdb.Postgres(t), newTarget(t)

@@ -13,18 +13,18 @@ import (
 )
 
 const (
-	// eventLate is how much later than its instant an event's time may be:
+	// eventLate is how much later than its scheduled time an event's time may be:
 	// AWS fires within the minute.
 	eventLate = time.Minute
 	// eventEarly is how far ahead of this machine's clock an event may be.
 	eventEarly = time.Minute
 )
 
-// timeless is the instant of work that says no time: only its id tells it from
-// other work, so its run-id cannot depend on when it is asked for.
+// timeless is the scheduled time of work that says no time: only its id tells it from
+// other work, so its run ID cannot depend on when it is asked for.
 var timeless = time.Unix(0, 0).UTC()
 
-// identity is an event's run: the run-id that everybody who fires this event
+// identity is an event's run: the run ID that everybody who fires this event
 // derives.
 type identity struct {
 	runID   string
@@ -39,7 +39,7 @@ var errTooLate = errors.New("too late to be sent")
 // only judges whether the event may still, and may already, be answered.
 func identify(j jobs.Job, e event, now time.Time) (identity, error) {
 	if e.rule && j.Parsed().Periodic() {
-		return identity{}, fmt.Errorf("job %q has the schedule %q, and AWS counts a rule's rate from the rule's creation, so its events fit no instant of the job; "+
+		return identity{}, fmt.Errorf("job %q has the schedule %q, and AWS counts a rule's rate from the rule's creation, so its events fit no scheduled time of the job; "+
 			"drive it with EventBridge Scheduler (cronce export cloudformation) or with a cron schedule", j.ID, j.Schedule)
 	}
 	run, err := fit(j, e)
@@ -50,7 +50,7 @@ func identify(j jobs.Job, e event, now time.Time) (identity, error) {
 		return run, nil
 	}
 	if age := now.Sub(run.at); age >= j.Retry.Horizon {
-		return run, ofKind(errTooLate, fmt.Errorf("the event for %s is %s old, and a call of job %q may be sent only within %s of its instant: the target may have forgotten the key; "+
+		return run, ofKind(errTooLate, fmt.Errorf("the event for %s is %s old, and a call of job %q may be sent only within %s of its scheduled time: the target may have forgotten the key; "+
 			"not sent. cronce backfill, or a new id, makes the call all the same", run.runID, age.Round(time.Second), j.ID, j.Retry.Horizon))
 	}
 	if ahead := run.at.Sub(now); ahead > eventEarly {
@@ -59,7 +59,7 @@ func identify(j jobs.Job, e event, now time.Time) (identity, error) {
 	return run, nil
 }
 
-// fit floors the event's time to the schedule. What fits no instant is work
+// fit floors the event's time to the schedule. What fits no scheduled time is work
 // beside the schedule, under the event's own id.
 func fit(j jobs.Job, e event) (identity, error) {
 	if e.at.IsZero() {
@@ -71,7 +71,7 @@ func fit(j jobs.Job, e event) (identity, error) {
 		return identity{runID: jobs.RunID(j.ID, last), at: last, instant: true}, nil
 	}
 	if e.id == "" {
-		return identity{}, fmt.Errorf("%s is no instant of job %q (schedule %q in %s; the last one before it is %s), and the event has no id to make other work of; is the schedule at AWS older than the registry?",
+		return identity{}, fmt.Errorf("%s is no scheduled time of job %q (schedule %q in %s; the last one before it is %s), and the event has no id to make other work of; is the schedule at AWS older than the registry?",
 			e.at.Format(time.RFC3339), j.ID, j.Schedule, j.Timezone, last.Format(time.RFC3339))
 	}
 	at := e.at.Truncate(time.Second)
@@ -88,7 +88,7 @@ func timeOf(id string) time.Time {
 	return time.Unix(seconds, nanos).UTC().Truncate(time.Second)
 }
 
-// token makes an event's id a part of a run-id. One that the grammar does not
+// token makes an event's id a part of a run ID. One that the grammar does not
 // take, or that is too long, is hashed: equal ids stay equal, others differ.
 func token(jobID, id string) string {
 	if _, _, _, err := jobs.ParseRunID(jobs.RunIDWithToken(jobID, timeless, id)); err == nil {

@@ -128,7 +128,7 @@ func (d *database) close() {
 
 // stateless is a ledger of one event's own, in memory. Since it does not know
 // of earlier deliveries, a run's last moment to be sent is counted from its
-// instant, which all deliveries share, and not from the first lease.
+// scheduled time, which all deliveries share, and not from the first lease.
 type stateless struct{ *memory.Ledger }
 
 var _ executor.Ledger = stateless{}

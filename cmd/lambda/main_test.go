@@ -73,7 +73,7 @@ type target struct {
 	url     string
 
 	mu    sync.Mutex
-	calls map[string]int // by run-id
+	calls map[string]int // by run ID
 	// after, when set, is called when the work is done and committed, before
 	// the answer goes out; the answer is lost when it returns false.
 	after func(n int) bool
@@ -190,7 +190,7 @@ func (tg *target) function(config, db string) *fakelambda.Environment {
 		"CRONCE_CONFIG="+config, "CRONCE_DATABASE_URL="+db, "MEMBERSHIP_URL="+tg.url, "MEMBERSHIP_TOKEN=secret")
 }
 
-// minute is the present minute: an instant of the job release.
+// minute is the present minute: a scheduled time of the job release.
 func minute() time.Time { return time.Now().UTC().Truncate(time.Minute) }
 
 func releaseEvent(at time.Time) string {

@@ -142,7 +142,7 @@ func TestOneEventInTwoProcessesAtOnceHasOneEffect(t *testing.T) {
 	})
 }
 
-// The daemon and the Lambda fire the same instants on one ledger.
+// The daemon and the Lambda fire the same scheduled times on one ledger.
 func TestBesideARunningDaemon(t *testing.T) {
 	t.Parallel()
 	db := testdb.Postgres(t)

@@ -9,13 +9,13 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// runsActCommands are the commands that move runs by hand. Each takes run-ids,
+// runsActCommands are the commands that move runs by hand. Each takes run IDs,
 // or selects many by job, time and reason.
 func (a *app) runsActCommands() []*cobra.Command {
 	cancel := a.actCommand("cancel", "Cancel planned, running or retrying runs", func(s ledger.Store) actFunc { return s.Cancel })
 	cancel.Long = `cancel takes runs out before they are finished. A call that is in flight is not
 called back and may have its effect; what it answers is not recorded any more.
-Canceled instants can be run by "cronce backfill".`
+Canceled scheduled times can be run by "cronce backfill".`
 	cancel.Example = `  cronce runs cancel close-books@2026-11-21T00:00:00Z --why "done by hand"
   cronce runs cancel --job close-books --since 24h --why "done by hand"`
 	ack := a.actCommand("ack", "Acknowledge dead runs: they leave the alarm and may be purged", func(s ledger.Store) actFunc { return s.Ack })

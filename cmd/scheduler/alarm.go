@@ -9,7 +9,7 @@ import (
 )
 
 // alarm wakes the executor by gocron: one metronome job for planning, one for
-// the heartbeat. gocron does not say for which instant it wakes, and need not:
+// the heartbeat. gocron does not say for which scheduled time it wakes, and need not:
 // what is due comes from the schedules.
 type alarm struct{ s gocron.Scheduler }
 

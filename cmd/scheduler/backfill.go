@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// backfillBatch is how many instants one transaction moves.
+	// backfillBatch is how many scheduled times one transaction moves.
 	backfillBatch = 500
-	// maxBackfill is how many instants one command takes on: more are hours of
+	// maxBackfill is how many scheduled times one command takes on: more are hours of
 	// work, and more likely a slip in a date.
 	maxBackfill = 1_000_000
 )
@@ -82,9 +82,9 @@ func (a *app) backfill(ctx context.Context, jobID string, f backfillFlags) error
 	case errors.Is(err, ledger.ErrNotFound):
 		return unknownJob(jobID)
 	case ctx.Err() != nil && !f.dryRun:
-		return fmt.Errorf("interrupted; %d instants were planned before that: run it again for the rest", done.Planned)
+		return fmt.Errorf("interrupted; %d scheduled times were planned before that: run it again for the rest", done.Planned)
 	case err != nil && !f.dryRun:
-		return fmt.Errorf("%w; %d instants were planned before that: run it again for the rest", err, done.Planned)
+		return fmt.Errorf("%w; %d scheduled times were planned before that: run it again for the rest", err, done.Planned)
 	case err != nil:
 		return err
 	}
@@ -92,7 +92,7 @@ func (a *app) backfill(ctx context.Context, jobID string, f backfillFlags) error
 }
 
 // sameSchedule refuses a registry whose schedule of the job is not the one
-// that the ledger plans by: its times need not be the job's instants.
+// that the ledger plans by: its times need not be the job's scheduled times.
 func sameSchedule(ctx context.Context, l ledger.Store, j jobs.Job) error {
 	statuses, err := l.Jobs(ctx)
 	if err != nil {
@@ -172,7 +172,7 @@ func (a *app) backfillAll(ctx context.Context, l ledger.Store, j jobs.Job, from,
 	return done, flush()
 }
 
-// backfilledJSON counts instants; of a dry run, what would have become of them.
+// backfilledJSON counts scheduled times; of a dry run, what would have become of them.
 type backfilledJSON struct {
 	Planned int  `json:"planned"`
 	Left    int  `json:"left"`    // they ran, or are about to
@@ -214,7 +214,7 @@ func (p *progress) at(t time.Time, n int) {
 		part = min(1, max(0, float64(t.Sub(p.from))/float64(span)))
 	}
 	full := int(part * width)
-	fmt.Fprintf(p.a.err, "\r%s [%s%s] %3.0f%% %d instants", p.what, strings.Repeat("#", full), strings.Repeat(".", width-full), 100*part, n)
+	fmt.Fprintf(p.a.err, "\r%s [%s%s] %3.0f%% %d scheduled times", p.what, strings.Repeat("#", full), strings.Repeat(".", width-full), 100*part, n)
 }
 
 func (p *progress) end() {

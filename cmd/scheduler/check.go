@@ -115,8 +115,8 @@ func checkedJobs(reg *jobs.Registry, now time.Time) []checkedJob {
 	return out
 }
 
-// nextOf is a job's next instant; empty when it is disabled, or never due
-// again: a schedule whose instants have all passed is legal.
+// nextOf is a job's next scheduled time; empty when it is disabled, or never due
+// again: a schedule whose scheduled times have all passed is legal.
 func nextOf(j jobs.Job, now time.Time) string {
 	if j.Disabled {
 		return ""

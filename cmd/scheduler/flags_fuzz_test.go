@@ -10,7 +10,7 @@ import (
 	"github.com/cronce/cronce/jobs"
 )
 
-// FuzzTimes: a time on the command line is an instant in years that the ledger
+// FuzzTimes: a time on the command line is a scheduled time in years that the ledger
 // can hold, or an error of usage that repeats what was given.
 func FuzzTimes(f *testing.F) {
 	for _, seed := range []string{"", "24h", "-1h", "1e9h", "2026-11-21T03:00:00Z", "2026-11-21T03:00:00+14:00", "2026-02-30T00:00:00Z", "0000-01-01T00:00:00Z", "9999-12-31T23:59:60Z", "now"} {

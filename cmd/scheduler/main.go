@@ -1,4 +1,4 @@
-// Command cronce runs a registry's scheduled admin calls, each under a run-id
+// Command cronce runs a registry's scheduled admin calls, each under a run ID
 // that is the target's idempotency key, and shows what became of them.
 //
 // This package only wires: one file a command, each calling the packages that

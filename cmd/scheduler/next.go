@@ -48,7 +48,7 @@ func (a *app) next(args []string, f nextFlags) error {
 	return a.printNext(s, comingInstants(s, from, f.n), from)
 }
 
-// startOf reads the flags --from and -n of a listing of instants.
+// startOf reads the flags --from and -n of a listing of scheduled times.
 func (a *app) startOf(from string, n int) (time.Time, error) {
 	if n < 1 || n > 100_000 {
 		return time.Time{}, usage("-n %d: give a number from 1 to 100000", n)
@@ -116,7 +116,7 @@ func (a *app) printNext(s *schedule.Schedule, instants []time.Time, from time.Ti
 	return t.flush()
 }
 
-// shift says how the local clock moved between two instants, if it did.
+// shift says how the local clock moved between two scheduled times, if it did.
 func shift(before, after time.Time) string {
 	_, was := before.Zone()
 	_, is := after.Zone()

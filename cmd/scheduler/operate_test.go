@@ -84,8 +84,8 @@ func newPartly(t *testing.T) (*partly, string) {
 	return p, p.URL
 }
 
-// Paused instants are skipped one by one, resumed ones run, and a backfill runs
-// what was skipped, under the instants' own run-ids and once each.
+// Paused scheduled times are skipped one by one, resumed ones run, and a backfill runs
+// what was skipped, under the scheduled times' own run IDs and once each.
 func TestPauseResumeAndBackfill(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, db string) {
@@ -93,7 +93,7 @@ func TestPauseResumeAndBackfill(t *testing.T) {
 		s := newSite(t, db, url)
 		eventually(t, "a first effect", func() bool { _, n := svc.count(); return n >= 1 })
 		s.do(0, "jobs", "pause", "tick", "--why", "audit")
-		eventually(t, "two paused instants", func() bool { return len(s.runs("--job", "tick", "--state", "skipped", "--reason", "paused")) >= 2 })
+		eventually(t, "two paused scheduled times", func() bool { return len(s.runs("--job", "tick", "--state", "skipped", "--reason", "paused")) >= 2 })
 		s.do(0, "jobs", "resume", "tick", "--why", "done")
 		skipped := s.runs("--job", "tick", "--state", "skipped")
 		first, last := skipped[len(skipped)-1], skipped[0]
@@ -106,7 +106,7 @@ func TestPauseResumeAndBackfill(t *testing.T) {
 			t.Fatalf("a dry run moved something: %d left of %d", len(again), len(skipped)-1)
 		}
 		s.do(0, append(span, "--why", "the audit is over")...)
-		eventually(t, "the skipped instants to have run", func() bool {
+		eventually(t, "the skipped scheduled times to have run", func() bool {
 			for _, r := range skipped {
 				if s.show(r.RunID).State != "succeeded" {
 					return false

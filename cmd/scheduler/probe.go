@@ -182,7 +182,7 @@ func (a *app) probe(ctx context.Context, reg *jobs.Registry, j jobs.Job, ttl tim
 	})
 }
 
-// newKey is a key of the job that nobody has used and no instant has.
+// newKey is a key of the job that nobody has used and no scheduled time has.
 func (p *prober) newKey() string {
 	return jobs.RunIDWithToken(p.job.ID, p.began, uuid.Must(uuid.NewV7()).String())
 }

@@ -127,7 +127,7 @@ func TestLedgerThatMayNotBeWritten(t *testing.T) {
 }
 
 // Ctrl-C in the middle of a triggered call: the run stays, and the next
-// scheduler asks again under its run-id.
+// scheduler asks again under its run ID.
 func TestInterruptedTriggerGoesOn(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, db string) {
@@ -168,7 +168,7 @@ func TestInterruptedBackfill(t *testing.T) {
 		p = spawn(t, []string{"USER=ann"}, append(span, "--why", "outage")...)
 		eventually(t, "the first to be planned", func() bool { return len(listRuns(t, "sqlite:"+path, "--state", "planned", "--limit", "1")) > 0 })
 		if code = p.terminate(); code > exitFailed || many > 500_000 {
-			t.Fatalf("of %d instants: exit %d: %s", many, code, p.log)
+			t.Fatalf("of %d scheduled times: exit %d: %s", many, code, p.log)
 		}
 	}
 	if !strings.Contains(p.log.String(), "run it again for the rest") {
@@ -180,7 +180,7 @@ func TestInterruptedBackfill(t *testing.T) {
 	}
 }
 
-// missedSeconds makes a ledger in which a scheduler was away for n instants of
+// missedSeconds makes a ledger in which a scheduler was away for n scheduled times of
 // the job that ticks each second, and returns the first.
 func missedSeconds(t *testing.T, config, path string, n int) time.Time {
 	t.Helper()

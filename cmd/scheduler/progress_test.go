@@ -25,9 +25,9 @@ func TestProgressBar(t *testing.T) {
 	p.end()
 	frames := strings.Split(b.String(), "\r")
 	want := []string{
-		"", "backfilling j [" + strings.Repeat(".", 30) + "]   0% 0 instants",
-		"backfilling j [" + strings.Repeat("#", 15) + strings.Repeat(".", 15) + "]  50% 30 instants",
-		"backfilling j [" + strings.Repeat("#", 30) + "] 100% 60 instants", "\x1b[K",
+		"", "backfilling j [" + strings.Repeat(".", 30) + "]   0% 0 scheduled times",
+		"backfilling j [" + strings.Repeat("#", 15) + strings.Repeat(".", 15) + "]  50% 30 scheduled times",
+		"backfilling j [" + strings.Repeat("#", 30) + "] 100% 60 scheduled times", "\x1b[K",
 	}
 	if strings.Join(frames, "|") != strings.Join(want, "|") {
 		t.Errorf("frames %q", frames)

@@ -73,7 +73,7 @@ func (a *app) rerun(c *cobra.Command, runID string, w who, mayDouble bool) error
 func mayRerun(run ledger.Run, attempts []ledger.Attempt, mayDouble bool) error {
 	switch {
 	case run.Count > 1:
-		return fmt.Errorf("%s stands for %d instants; run them with \"cronce backfill %s\"", run.ID, run.Count, run.JobID)
+		return fmt.Errorf("%s stands for %d scheduled times; run them with \"cronce backfill %s\"", run.ID, run.Count, run.JobID)
 	case !run.State.Finished():
 		return fmt.Errorf("%s is %s; wait for its end, or cancel it first", run.ID, run.State)
 	case run.Call.Method == "":

@@ -8,7 +8,7 @@ import (
 )
 
 // A refusal names a way that is open: only dead runs can be redriven, and only
-// an instant can be backfilled.
+// a scheduled time can be backfilled.
 func TestRerunOfAnUnknownOutcomeNamesAWayThatIsOpen(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

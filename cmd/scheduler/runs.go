@@ -121,7 +121,7 @@ func (a *app) printRuns(runs []ledger.Run) error {
 
 func stateText(r ledger.Run) string {
 	if r.Count > 1 {
-		return fmt.Sprintf("%s (%d instants)", r.State, r.Count)
+		return fmt.Sprintf("%s (%d times)", r.State, r.Count)
 	}
 	return string(r.State)
 }
@@ -175,7 +175,7 @@ func (a *app) runsShowCommand() *cobra.Command {
 	}
 }
 
-// notFound says what to do about a run-id that the ledger does not have.
+// notFound says what to do about a run ID that the ledger does not have.
 func notFound(id string, err error) error {
 	if errors.Is(err, ledger.ErrNotFound) {
 		return fmt.Errorf("the ledger has no run %q: it has no row of its own (\"cronce runs list\" shows those that have), was purged, or was never planned", id)

@@ -81,7 +81,7 @@ func declaration(t *testing.T, reg *jobs.Registry) ledger.Declaration {
 	return dec
 }
 
-// fates are the job's instants from one to eleven: a range that was missed, two
+// fates are the job's scheduled times from one to eleven: a range that was missed, two
 // superseded, and seven that were planned, of which four are leased.
 func fates(j jobs.Job) []ledger.RunSpec {
 	hour := func(n int) time.Time { return noon.Add(time.Duration(n-12) * time.Hour) }

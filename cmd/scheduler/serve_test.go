@@ -21,7 +21,7 @@ import (
 type service struct {
 	*httptest.Server
 	mu      sync.Mutex
-	calls   []string // "run-id attempt"
+	calls   []string // "run ID attempt"
 	effects map[string]int
 	hang    chan struct{} // not nil: calls wait for it after their effect
 }
@@ -156,7 +156,7 @@ func TestTwoServesMakeOneRunPerInstant(t *testing.T) {
 }
 
 // kill -9 between the effect and its answer: another process asks again under
-// the same run-id, and the target replays.
+// the same run ID, and the target replays.
 func TestKilledInMidCallFinishesUnderTheSameRunID(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, db string) {
@@ -203,7 +203,7 @@ func TestLedgerDownAtStartIsExitOne(t *testing.T) {
 }
 
 // The database goes down under a running scheduler: it says so on /readyz,
-// goes on when the database is back, and every instant has one run.
+// goes on when the database is back, and every scheduled time has one run.
 func TestLedgerDownWhileRunning(t *testing.T) {
 	t.Parallel()
 	server, svc := testdb.PostgresServer(t), newService(t)
@@ -230,7 +230,7 @@ func TestLedgerDownWhileRunning(t *testing.T) {
 	_, effects := svc.count()
 	first, last := runs[len(runs)-1].ScheduledAt, runs[0].ScheduledAt
 	if want := int(parse(t, last).Sub(parse(t, first)).Seconds()) + 1; len(runs) != want {
-		t.Errorf("%d runs for %d instants", len(runs), want)
+		t.Errorf("%d runs for %d scheduled times", len(runs), want)
 	}
 	runs = svc.begun(runs)
 	for _, r := range runs {

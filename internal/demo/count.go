@@ -11,9 +11,9 @@ import (
 
 // tally compares the ledger's runs with the target's effects.
 type tally struct {
-	ticks     int // instants that the ledger accounts for
+	ticks     int // scheduled times that the ledger accounts for
 	succeeded int
-	effects   int // run-ids that the target has applied
+	effects   int // run IDs that the target has applied
 	doubled   int // applied more than once
 	lost      int // succeeded without an effect, or given up
 	stray     int // effects that no run accounts for
@@ -108,8 +108,8 @@ func (d *demo) verdict(ctx context.Context) error {
 	d.view.clear(d)
 	f := d.faults
 	fmt.Fprintf(d.Out, `
-  ticks     %4d   nominal instants in the ledger, each with one run
-  effects   %4d   run-ids that the target applied
+  ticks     %4d   scheduled times in the ledger, each with one run
+  effects   %4d   run IDs that the target applied
   doubled   %4d   applied more than once
   lost      %4d   ticks without an effect
   calls     %4d   HTTP requests, retries included

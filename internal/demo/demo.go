@@ -60,7 +60,7 @@ const job = `  - id: %s
 // enough for calls to time out that nothing was done to.
 const moreRetries = 40
 
-// One path is one key scope: the jobs' keys differ by their run-ids.
+// One path is one key scope: the jobs' keys differ by their run IDs.
 var jobIDs = []string{"release-eu", "close-eu", "release-us", "close-us", "release-asia", "close-asia"}
 
 func registryText() string {

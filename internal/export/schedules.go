@@ -87,7 +87,7 @@ func (t *template) leaveToTick(j jobs.Job, why error) {
 	t.out.Ticked = append(t.out.Ticked, Ticked{j.ID, j.Schedule, why})
 }
 
-// inputOf is the event: AWS fills in the instant, which is the same on every
+// inputOf is the event: AWS fills in the scheduled time, which is the same on every
 // delivery. Its execution id and attempt number are not.
 func inputOf(j jobs.Job) string {
 	id, _ := json.Marshal(j.ID) // a text always has JSON

@@ -9,15 +9,15 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// account is one job's instants and what stands for them.
+// account is one job's scheduled times and what stands for them.
 type account struct {
-	due    map[int64]bool // instants that must have a row, in Unix seconds
+	due    map[int64]bool // scheduled times that must have a row, in Unix seconds
 	own    map[int64]int  // rows of their own
 	ranges []ledger.Run
-	later  []Revision // open revisions, whose coming instants may have rows
+	later  []Revision // open revisions, whose coming scheduled times may have rows
 }
 
-// instants compares each job's instants with its rows.
+// scheduled times compares each job's scheduled times with its rows.
 func (c *check) instants() {
 	accounts := c.accounts()
 	for _, id := range slices.Sorted(maps.Keys(accounts)) {
@@ -35,7 +35,7 @@ func (c *check) instants() {
 	}
 }
 
-// ownRows judges the rows of one instant of a job.
+// ownRows judges the rows of one scheduled time of a job.
 func (c *check) ownRows(jobID string, a *account, at int64) {
 	id := jobs.RunID(jobID, time.Unix(at, 0))
 	if n := a.own[at]; n > 1 {
@@ -60,7 +60,7 @@ func (a *account) coming(at int64) bool {
 func within(r ledger.Run, at int64) bool { return at >= r.ScheduledAt.Unix() && at <= r.Until.Unix() }
 
 // ranges checks the counts of a job's range rows, and returns how many of them
-// each instant lies in that has no row of its own.
+// each scheduled time lies in that has no row of its own.
 func (c *check) ranges(jobID string, a *account) map[int64]int {
 	covered := map[int64]int{}
 	for _, r := range a.ranges {
@@ -83,7 +83,7 @@ func (c *check) ranges(jobID string, a *account) map[int64]int {
 	return covered
 }
 
-// accounts sorts instants and rows by job.
+// accounts sorts scheduled times and rows by job.
 func (c *check) accounts() map[string]*account {
 	accounts := map[string]*account{}
 	of := func(id string) *account {

@@ -2,7 +2,7 @@
 // holds, what was declared to it, and what the targets' own records say, it
 // tells whether anything was lost or doubled:
 //
-//   - every nominal instant in the window is accounted for by exactly one row,
+//   - every scheduled time in the window is accounted for by exactly one row,
 //     range rows by their count, and no row stands for anything else;
 //   - every succeeded run has exactly one effect in its target's record, every
 //     other run at most one, and no effect is without a run;
@@ -17,7 +17,7 @@
 //
 // A Witness, where one can stand between the executors and the ledger, adds
 // what rows do not show afterwards: that only a lease's holder recorded an
-// outcome, that a job's slot held one run at a time, that no instant was
+// outcome, that a job's slot held one run at a time, that no scheduled time was
 // skipped, missed or superseded without the cause that its row gives, and none
 // run that a pause or the job's catchUp kept back, that claims took what was
 // due and nothing that was busy, that no retry came before its wait was over,
@@ -36,16 +36,16 @@ import (
 	"github.com/cronce/cronce/schedule"
 )
 
-// Revision is a time in which one definition of a job was current: its instants in
+// Revision is a time in which one definition of a job was current: its scheduled times in
 // (From, To] are due.
 type Revision struct {
 	JobID    string
 	Schedule *schedule.Schedule
 	From, To time.Time
-	Open     bool // it had not ended: later instants may have rows already
+	Open     bool // it had not ended: later scheduled times may have rows already
 }
 
-// Keyed is an instant that was given to a function without a ledger: the
+// Keyed is a scheduled time that was given to a function without a ledger: the
 // target's key alone protects it.
 type Keyed struct {
 	At, SendBefore time.Time
@@ -85,7 +85,7 @@ type Evidence struct {
 	Revisions []Revision
 	// Rows are the ledger's rows, and those that were purged as they last were.
 	Rows []ledger.Run
-	// Given are the run-ids of instants that came from a platform's schedule;
+	// Given are the run IDs of scheduled times that came from a platform's schedule;
 	// they may be in no revision.
 	Given    map[string]bool
 	Effects  []Effect
@@ -101,7 +101,7 @@ type Evidence struct {
 	Lag time.Duration
 	// Lead is how far a process's clock may be ahead of the ledger's.
 	Lead time.Duration
-	// Keyed are the instants of functions without a ledger, by run-id.
+	// Keyed are the scheduled times of functions without a ledger, by run ID.
 	Keyed map[string]Keyed
 	// Attempts are the runs' histories as the ledger keeps them; nil: not known.
 	Attempts map[string][]ledger.Attempt
@@ -130,15 +130,15 @@ type Evidence struct {
 type Rule string
 
 const (
-	Lost       Rule = "an instant has no row"
-	Doubled    Rule = "an instant has two rows"
-	Stray      Rule = "a row stands for no instant"
-	Miscounted Rule = "a range row counts other instants than its own"
+	Lost       Rule = "a scheduled time has no row"
+	Doubled    Rule = "a scheduled time has two rows"
+	Stray      Rule = "a row stands for no scheduled time"
+	Miscounted Rule = "a range row counts other scheduled times than its own"
 	NoEffect   Rule = "a succeeded run has no effect"
 	TwoEffects Rule = "a run has two effects"
 	NoRun      Rule = "an effect has no run"
 	Unplanned  Rule = "an effect of a run that was never to be called"
-	Early      Rule = "an effect before its instant"
+	Early      Rule = "an effect before its scheduled time"
 	Late       Rule = "work begun after the run's sendBefore"
 	Changed    Rule = "two calls of a run differ"
 	Stuck      Rule = "a run does not end"
@@ -157,7 +157,7 @@ const (
 	Unheeded   Rule = "an event was acknowledged, and has no effect"
 	Paused     Rule = "a pause was not kept, or was made up"
 	CatchUp    Rule = "what was late was not judged by the job's catchUp"
-	Unasked    Rule = "an instant was skipped for an overlap that was none"
+	Unasked    Rule = "a scheduled time was skipped for an overlap that was none"
 	Hasty      Rule = "a retry came before its wait was over"
 	Busy       Rule = "a run was leased for what was said to be busy"
 	Passed     Rule = "a claim that had room left what was due"
@@ -183,7 +183,7 @@ func (v Violation) String() string { return fmt.Sprintf("%s: %s %s", v.Rule, v.O
 type Tally struct {
 	Instants, Rows, Effects int
 	Succeeded, Replayed     int
-	Dead, Unrun             int // Unrun: skipped, missed, superseded, canceled instants
+	Dead, Unrun             int // Unrun: skipped, missed, superseded, canceled scheduled times
 }
 
 // Add sums two tallies.
@@ -206,7 +206,7 @@ func Check(e Evidence) ([]Violation, Tally) {
 	return c.found, c.tally
 }
 
-// looks are what is looked at, the instants first: they sort the rows.
+// looks are what is looked at, the scheduled times first: they sort the rows.
 var looks = []func(*check){
 	(*check).instants, (*check).gaps, // Lost, Doubled, Stray, Miscounted; Gap, Unsettled
 	(*check).effects,   // NoEffect, TwoEffects, NoRun, Unplanned, Early, Late

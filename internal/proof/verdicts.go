@@ -20,7 +20,7 @@ type verdict struct {
 	taken   bool // a run of the job had the slot, or waited for it
 }
 
-// kept is the row that was written for an instant just now, if it was.
+// kept is the row that was written for a scheduled time just now, if it was.
 func (w *Witness) kept(ctx context.Context, in ledger.RunSpec, now time.Time) (ledger.Run, bool) {
 	r, _, err := w.Store.Get(ctx, in.RunID)
 	return r, err == nil && r.PlannedAt.Equal(now)
@@ -64,12 +64,12 @@ func (w *Witness) judge(v verdict) {
 	}
 }
 
-// runs reports whether the instant is to be run, if the slot allows.
+// runs reports whether the scheduled time is to be run, if the slot allows.
 func (v verdict) runs() bool {
 	return v.State == ledger.Planned || v.State == ledger.Running || v.Reason == ledger.Overlapped
 }
 
-// caughtUp reports whether an instant that is late, or not, is treated as its
+// caughtUp reports whether a scheduled time that is late, or not, is treated as its
 // job's catchUp says. Processes plan up to the second, so that much is open.
 func (v verdict) caughtUp() bool {
 	at := v.ScheduledAt

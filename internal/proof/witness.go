@@ -108,7 +108,7 @@ func (w *Witness) Evidence(ctx context.Context, now time.Time) (Evidence, error)
 	return e, nil
 }
 
-// Instants are a job's instants in (from, to] by the definitions that planned
+// Scheduled times are a job's scheduled times in (from, to] by the definitions that planned
 // them.
 func (w *Witness) Instants(jobID string, from, to time.Time) (list []time.Time) {
 	w.mu.Lock()

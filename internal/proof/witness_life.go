@@ -111,7 +111,7 @@ func (w *Witness) due(r ledger.Run, now time.Time) bool {
 	return r.NextAt.Before(now) && (!w.run(r.ID).slotted || ledger.AdHoc(r.ID))
 }
 
-// Pause notes that a job's instants are to be skipped.
+// Pause notes that a job's scheduled times are to be skipped.
 func (w *Witness) Pause(ctx context.Context, jobID string, who ledger.Actor) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -268,7 +268,7 @@ func hastyEdit(s *store) {
 	}
 }
 
-// shortRange leaves an instant out of a range.
+// shortRange leaves a scheduled time out of a range.
 func shortRange(s *store) {
 	s.admit = func(s *store, ctx context.Context, a ledger.Admission) (ledger.Admitted, error) {
 		for _, p := range a.Plans {

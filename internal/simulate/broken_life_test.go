@@ -98,7 +98,7 @@ func behind[S ledger.Store](s func(ledger.Store) S) simulate.Options {
 	return simulate.Options{Ledger: func(inner ledger.Store, _ simulate.World) ledger.Store { return s(inner) }}
 }
 
-// planning changes instants on their way into the rows.
+// planning changes scheduled times on their way into the rows.
 func planning(change func(*store, *ledger.RunSpec)) func(*store) {
 	return func(s *store) {
 		s.admit = func(s *store, ctx context.Context, a ledger.Admission) (ledger.Admitted, error) {

@@ -27,7 +27,7 @@ func (w *world) mayDie(p *process, limit time.Duration) (spare func() bool) {
 	return time.AfterFunc(between(r, 0, pick(r, 100*time.Millisecond, limit)), p.kill).Stop
 }
 
-// goOn delivers the next instants of each job to functions that nothing befalls,
+// goOn delivers the next scheduled times of each job to functions that nothing befalls,
 // until nothing of its slot is left. What is left after all that patience is
 // stuck: in such a system nobody else works on it.
 func (s *script) goOn() (stuck []proof.Violation) {
@@ -69,7 +69,7 @@ func (s *script) everSlotted(jobID string) bool {
 	return jobID != jobs.PurgeJobID
 }
 
-// slotted are the unfinished runs of a job's instants.
+// slotted are the unfinished runs of a job's scheduled times.
 func (s *script) slotted(jobID string) (left []ledger.Run) {
 	runs, err := s.ledger.List(context.Background(), ledger.Filter{
 		JobID: jobID, States: []ledger.State{ledger.Planned, ledger.Running, ledger.Retrying}, Limit: 1 << 20,

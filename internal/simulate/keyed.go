@@ -79,7 +79,7 @@ func (w *world) invokeAlone(reg *jobs.Registry, j jobs.Job, at time.Time, r *ran
 	return true
 }
 
-// key notes an instant that was delivered, and whether it was acknowledged.
+// key notes a scheduled time that was delivered, and whether it was acknowledged.
 func (w *world) key(id string, at time.Time, horizon time.Duration, acknowledged bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -88,7 +88,7 @@ func (w *world) key(id string, at time.Time, horizon time.Duration, acknowledged
 }
 
 // alone is a ledger of one delivery's own. It knows of no earlier one, so the
-// last moment to send is counted from the instant, which all share.
+// last moment to send is counted from the scheduled time, which all share.
 type alone struct {
 	*memory.Ledger
 	firstLease bool // it is counted from its own lease

@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	eventAge    = time.Minute // an event is at most so much later than its instant
+	eventAge    = time.Minute // an event is at most so much later than its scheduled time
 	eventsALife = 150
 )
 
-// deliver plays a platform's schedule of one job: an event for each instant, a
+// deliver plays a platform's schedule of one job: an event for each scheduled time, a
 // little after it, delivered late, again, or not at all.
 func (w *world) deliver(jobID string) {
 	for n := range eventsALife {
@@ -45,7 +45,7 @@ func (w *world) deliver(jobID string) {
 	}
 }
 
-// give notes which instants an event of this one may be floored to.
+// give notes which scheduled times an event of this one may be floored to.
 func (w *world) give(j jobs.Job, next time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

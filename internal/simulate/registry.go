@@ -30,7 +30,7 @@ var shifts = []shift{
 	{"Asia/Kathmandu", time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)},
 }
 
-// schedules come often, so that a life of an hour has many instants; and at
+// schedules come often, so that a life of an hour has many scheduled times; and at
 // wall times around which clocks change.
 var schedules = []string{
 	"* * * * *", "* * * * *", "*/2 * * * *", "*/5 * * * *", "*/20 * * * * *", "@every 45s", "@every 90s",
@@ -44,7 +44,7 @@ type plan struct {
 	horizon time.Duration
 	jobs    []jobs.Job
 	// timed: a platform has the schedules too. An edit leaves them alone, since
-	// a store cannot tell the instants of a platform's other schedule from the
+	// a store cannot tell the scheduled times of a platform's other schedule from the
 	// job's own, and would leave them out of a range row's count.
 	timed bool
 }

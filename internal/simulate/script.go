@@ -225,7 +225,7 @@ func (s *script) cancel() {
 	s.note(func(t *Tally) { t.Cancels += len(got.Changed) })
 }
 
-// backfill asks for the instants of a span, by the schedules that planned them.
+// backfill asks for the scheduled times of a span, by the schedules that planned them.
 func (s *script) backfill() {
 	id := s.someJob().ID
 	j, ok := s.Current().Job(id)

@@ -98,12 +98,12 @@ func (s *sums) String() string {
 		n    int
 	}{
 		{"instants", c.Instants}, {"ledger rows", c.Rows}, {"runs succeeded", c.Succeeded}, {"of them by a stored answer", c.Replayed},
-		{"runs dead", c.Dead}, {"instants skipped, missed, superseded or canceled", c.Unrun}, {"effects", c.Effects},
+		{"runs dead", c.Dead}, {"scheduled times skipped, missed, superseded or canceled", c.Unrun}, {"effects", c.Effects},
 		{"calls that arrived", h.Calls}, {"calls or answers lost", h.LostCalls + h.LateCalls}, {"calls doubled on the way", h.Doubles},
 		{"process starts", h.Starts}, {"kills", h.Kills}, {"graceful stops", h.Stops}, {"suspensions", h.Freezes},
 		{"ledger outages", h.Outages}, {"ledger requests refused", h.Unavailable}, {"ledger answers lost", h.LostAnswers},
 		{"times with nothing running", h.Leaps}, {"clock jumps", h.Jumps}, {"platform events", h.Events}, {"events to functions without a ledger", h.Keyed}, {"ticks", h.Ticks},
-		{"registry edits", h.Edits}, {"pauses and resumes", h.Pauses}, {"backfilled instants", h.Backfills}, {"redriven runs", h.Redrives},
+		{"registry edits", h.Edits}, {"pauses and resumes", h.Pauses}, {"backfilled scheduled times", h.Backfills}, {"redriven runs", h.Redrives},
 		{"canceled runs", h.Cancels}, {"triggers", h.Triggers}, {"purged rows", h.Purges},
 	} {
 		fmt.Fprintf(&b, "| %s | %d |\n", row.what, row.n)

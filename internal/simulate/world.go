@@ -6,9 +6,9 @@
 // Everything random is drawn from the seed by name (which process, which
 // operation, which time), not from one stream, so that what one goroutine does
 // first changes nothing of what another draws. Everything takes a moment of its
-// own length, so that hardly two things happen at one virtual instant, and a
+// own length, so that hardly two things happen at one virtual scheduled time, and a
 // seed lives the same life again. What is left to chance is what the goroutines
-// of one process do first at one instant.
+// of one process do first at one scheduled time.
 package simulate
 
 import (
@@ -32,19 +32,19 @@ type Options struct {
 	Ledger func(ledger.Store, World) ledger.Store       // before the ledger, for every process
 	Caller func(executor.Caller, World) executor.Caller // before the network, of every process
 	Asks   func(executor.Ledger, World) executor.Ledger // what an executor asks of its ledger
-	// Key makes a call's idempotency key; default its run-id.
+	// Key makes a call's idempotency key; default its run ID.
 	Key    func(executor.Call, World) string
 	Target Flaws
 	// Careless processes look at the time a while before they send.
 	Careless bool
 	// FirstLease counts the time of a function without a ledger from its own
-	// lease, not from the instant.
+	// lease, not from the scheduled time.
 	FirstLease bool
-	// Floor makes the instant of a platform's event; default Schedule.Last.
+	// Floor makes the scheduled time of a platform's event; default Schedule.Last.
 	Floor func(s *schedule.Schedule, at time.Time) time.Time
 	// EventsOnly is a deployment of functions on a ledger: no daemon, no tick.
 	EventsOnly bool
-	// Instants are what an operator backfills of a span; default the instants
+	// Scheduled times are what an operator backfills of a span; default the scheduled times
 	// by the schedules that planned them.
 	Instants func(w *proof.Witness, j jobs.Job, from, to time.Time) []time.Time
 }
@@ -103,7 +103,7 @@ type world struct {
 	calm     bool          // no more faults
 	quiet    chan struct{} // closed with calm
 	given    map[string]bool
-	keyed    map[string]proof.Keyed // instants of functions without a ledger
+	keyed    map[string]proof.Keyed // scheduled times of functions without a ledger
 	healthy  time.Time              // real time: since then all is well
 	tally    Tally
 	born     int
@@ -228,7 +228,7 @@ func between(r *rand.Rand, from, to time.Duration) time.Duration {
 }
 
 // moment is how long the least thing takes. No two of a life take the same
-// time, or hardly ever: what happens at one instant happens in any order.
+// time, or hardly ever: what happens at one scheduled time happens in any order.
 func moment(r *rand.Rand) time.Duration { return between(r, 20*time.Microsecond, time.Millisecond) }
 
 func (w *world) moment(name string, n int) time.Duration { return moment(w.Dice(name, n)) }

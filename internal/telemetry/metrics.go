@@ -44,7 +44,7 @@ func NewMetrics() *Metrics {
 		attempts: counter("cronce_attempts_total", "Calls made, by answer and HTTP status (0: none).", "target", "answer", "status"),
 		late:     counter("cronce_records_refused_total", "Outcomes refused by the ledger because the lease was lost.", "job"),
 		lateness: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "cronce_lateness_seconds", Help: "From the nominal instant to the first attempt of scheduled runs.", Buckets: latencies,
+			Name: "cronce_lateness_seconds", Help: "From the scheduled time to the first attempt of scheduled runs.", Buckets: latencies,
 		}),
 		took:      histogram("cronce_attempt_seconds", "Duration of calls.", "target"),
 		inFlight:  gauge("cronce_calls_in_flight", "Calls under way."),

@@ -10,7 +10,7 @@ import (
 
 var admitCases = []testCase{
 	{"a job never seen before begins at revision 1 with the watermark now", beginsNow},
-	{"each instant has one row and the watermark moves with it", admitsOnce},
+	{"each scheduled time has one row and the watermark moves with it", admitsOnce},
 	{"a plan from an old watermark is refused and told where to plan from", staleWatermark},
 	{"a plan of another revision is refused", staleRevision},
 	{"a watermark never moves back", neverBack},
@@ -18,15 +18,15 @@ var admitCases = []testCase{
 	{"a plan of an unknown job is refused", unknownPlan},
 	{"one refused plan does not hold back another", plansApart},
 	{"a row that exists stands, and is not leased again", existingStands},
-	{"a range row counts only instants without a row of their own", rangeCountsRest},
-	{"a range row counts no instant of another job, whatever it is called", rangeAmongNeighbours},
-	{"a range whose instants all have rows is not written", rangeOfNone},
+	{"a range row counts only scheduled times without a row of their own", rangeCountsRest},
+	{"a range row counts no scheduled time of another job, whatever it is called", rangeAmongNeighbours},
+	{"a range whose scheduled times all have rows is not written", rangeOfNone},
 	{"a range of any length is one row", rangeLong},
 	{"the watermark is kept to the microsecond", watermarkExact},
-	{"missed and superseded instants are finished rows with their reason", verdictRows},
-	{"of a paused job planned instants are skipped and verdicts stand", pausedInstants},
+	{"missed and superseded scheduled times are finished rows with their reason", verdictRows},
+	{"of a paused job planned scheduled times are skipped and verdicts stand", pausedInstants},
 	{"events of a plan are kept with it", planEvents},
-	{"many instants of many jobs are one admission", manyAdmitted},
+	{"many scheduled times of many jobs are one admission", manyAdmitted},
 }
 
 func beginsNow(b *bed) {
@@ -51,7 +51,7 @@ func admitsOnce(b *bed) {
 			b.Errorf("row %+v", r)
 		}
 		if !r.NextAt.Equal(j.at(i)) || r.PlannedAt.IsZero() || !r.SendBefore.IsZero() || r.Attempt != 0 {
-			b.Errorf("a planned run is due at its instant and has nothing sent: %+v", r)
+			b.Errorf("a planned run is due at its scheduled time and has nothing sent: %+v", r)
 		}
 	}
 	if w := j.next().Watermark; !w.Equal(j.at(1)) {
@@ -152,11 +152,11 @@ func existingStands(b *bed) {
 func rangeCountsRest(b *bed) {
 	j := b.job("j")
 	b.entered(j.entry(j.planned(1, ledger.OverlapAllow)))
-	b.entered(j.beside("x")) // ~ work accounts for no instant
+	b.entered(j.beside("x")) // ~ work accounts for no scheduled time
 	j.admit(j.rangeOf(0, 4))
 	r := b.is(j.rangeID(0, 4), ledger.Missed, ledger.CatchUpWindow)
 	if r.Count != 4 || !r.ScheduledAt.Equal(j.at(0)) || !r.Until.Equal(j.at(4)) {
-		b.Errorf("range %+v, want 4 instants from %s to %s", r, j.at(0), j.at(4))
+		b.Errorf("range %+v, want 4 scheduled times from %s to %s", r, j.at(0), j.at(4))
 	}
 	if w := j.next().Watermark; !w.Equal(j.at(4)) {
 		b.Errorf("watermark %s, want %s", w, j.at(4))
@@ -169,7 +169,7 @@ func rangeOfNone(b *bed) {
 	b.entered(j.entry(j.planned(1, ledger.OverlapAllow)))
 	j.admit(j.rangeOf(0, 1))
 	if n := len(b.all("j")); n != 2 {
-		b.Errorf("%d rows for 2 instants", n)
+		b.Errorf("%d rows for 2 scheduled times", n)
 	}
 }
 

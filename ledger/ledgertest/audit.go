@@ -15,7 +15,7 @@ var auditCases = []testCase{
 	{"a run that no operator made or moved costs no row", auditNothing},
 	{"an act that changes nothing is not recorded", auditUnchanged},
 	{"a trigger and a rerun say who made them; a rerun is told of both runs", auditEntries},
-	{"a backfill is told of each instant that it planned", auditBackfill},
+	{"a backfill is told of each scheduled time that it planned", auditBackfill},
 	{"the audit is paged by job, by run and by who, newest first", auditPages},
 	{"the audit of a run outlives it", auditOutlives},
 	{"odd bytes in who and why are kept as far as the store can", auditOddBytes},

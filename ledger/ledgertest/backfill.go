@@ -9,17 +9,17 @@ import (
 )
 
 var backfillCases = []testCase{
-	{"missed, superseded, skipped and canceled instants become planned", backfills},
+	{"missed, superseded, skipped and canceled scheduled times become planned", backfills},
 	{"what ran, or is about to, is left", backfillLeft},
-	{"instants of a range row are taken out of it one by one", backfillRange},
+	{"scheduled times of a range row are taken out of it one by one", backfillRange},
 	{"a dry run counts the same and changes nothing", backfillDry},
-	{"never planned and purged instants are refused", backfillRefused},
-	{"an instant at or before purgedBefore is refused though its row is left", backfillPurged},
-	{"in a range row of an earlier revision an instant is refused, one with a row of its own is not", backfillEarlierRevision},
+	{"never planned and purged scheduled times are refused", backfillRefused},
+	{"a scheduled time at or before purgedBefore is refused though its row is left", backfillPurged},
+	{"in a range row of an earlier revision a scheduled time is refused, one with a row of its own is not", backfillEarlierRevision},
 	{"an ended job's last revision is its current one", backfillEnded},
 	{"a row of its own goes before the range that it lies in", backfillOwnInRange},
 	{"backfilled runs wait for the slot, oldest first, whatever the overlap", backfillQueued},
-	{"a scheduled instant is skipped while a backfill goes on", backfillThenSkip},
+	{"a scheduled time is skipped while a backfill goes on", backfillThenSkip},
 	{"a canceled run that was sent keeps its key, call and numbers", backfillCanceled},
 	{"a canceled run that was sent is refused past its sendBefore", backfillExpired},
 	{"a pause does not hold a backfill back", backfillPaused},
@@ -27,7 +27,7 @@ var backfillCases = []testCase{
 	{"an unknown job is not found", backfillUnknown},
 }
 
-// fill backfills these instants, of overlap allow, and checks the counts.
+// fill backfills these scheduled times, of overlap allow, and checks the counts.
 func (j *job) fill(want ledger.Backfilled, is ...int) {
 	j.Helper()
 	if got := j.backfill(false, is...); got != want {
@@ -46,7 +46,7 @@ func (j *job) backfill(dry bool, is ...int) ledger.Backfilled {
 	return got
 }
 
-// filled checks an instant that a backfill made planned.
+// filled checks a scheduled time that a backfill made planned.
 func (j *job) filled(i int) {
 	j.Helper()
 	r := j.is(j.id(i), ledger.Planned, "")
@@ -91,7 +91,7 @@ func backfillRange(b *bed) {
 	j.filled(3)
 	r := b.is(j.rangeID(0, 5), ledger.Missed, ledger.CatchUpWindow)
 	if r.Count != 4 || !r.ScheduledAt.Equal(j.at(0)) || !r.Until.Equal(j.at(5)) {
-		b.Errorf("range %+v, want the 4 instants that are left", r)
+		b.Errorf("range %+v, want the 4 scheduled times that are left", r)
 	}
 	b.record(succeeded(b.take("p1", j.id(2))))
 	j.fill(ledger.Backfilled{Planned: 4, Left: 2}, 0, 1, 2, 3, 4, 5)
@@ -99,7 +99,7 @@ func backfillRange(b *bed) {
 		b.Errorf("a range row that stands for nothing: %v, want ErrNotFound", err)
 	}
 	if n := len(b.all("j")); n != 6 {
-		b.Errorf("%d rows for 6 instants", n)
+		b.Errorf("%d rows for 6 scheduled times", n)
 	}
 }
 
@@ -151,11 +151,11 @@ func backfillOwnInRange(b *bed) {
 	got, err := b.Enter(b.ctx, j.entry(j.planned(0, ledger.OverlapAllow)))
 	b.must(err)
 	if got.Inserted || got.Run.ID != j.id(0) {
-		b.Errorf("entered %+v, want the instant's own row", got)
+		b.Errorf("entered %+v, want the scheduled time's own row", got)
 	}
 }
 
-// backfillEarlierRevision: instant 0 has a row of its own, 1 was taken out of the
+// backfillEarlierRevision: scheduled time 0 has a row of its own, 1 was taken out of the
 // range from 1 to 3 before the edit, and the new revision has a range from 4 to 5.
 func backfillEarlierRevision(b *bed) {
 	j := b.job("j")
@@ -180,7 +180,7 @@ func backfillEarlierRevision(b *bed) {
 		b.Errorf("the current revision's range counts %d, want the 1 that is left", r.Count)
 	}
 	if n := len(b.all("j")); n != 5 {
-		b.Errorf("%d rows, want 3 instants and 2 ranges", n)
+		b.Errorf("%d rows, want 3 scheduled times and 2 ranges", n)
 	}
 }
 
@@ -217,7 +217,7 @@ func backfillThenSkip(b *bed) {
 	k.nextIs(ledger.Planned, "")
 }
 
-// backfillWith backfills the first instant with another call.
+// backfillWith backfills the first scheduled time with another call.
 func (j *job) backfillWith(path string) ledger.Backfilled {
 	j.Helper()
 	in := j.planned(0, ledger.OverlapSkip)
@@ -273,7 +273,7 @@ func backfillTwice(b *bed) {
 	j.fill(ledger.Backfilled{Planned: 3}, 0, 1, 2)
 	j.fill(ledger.Backfilled{Left: 3}, 0, 1, 2)
 	if n := len(b.all("j")); n != 3 {
-		b.Errorf("%d rows for 3 instants", n)
+		b.Errorf("%d rows for 3 scheduled times", n)
 	}
 }
 

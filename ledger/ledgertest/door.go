@@ -8,10 +8,10 @@ import (
 )
 
 var doorCases = []testCase{
-	{"an instant with a fraction of a second is refused at every door, and nothing is written", fractions},
-	{"a run-id that is not of its job and its time is refused at every door, and nothing is written", foreignIDs},
-	{"a run-id that cannot be sent is refused at every door, and nothing is written", unsendableIDs},
-	{"an admission with an instant outside of its plan is refused whole", outsidePlan},
+	{"a scheduled time with a fraction of a second is refused at every door, and nothing is written", fractions},
+	{"a run ID that is not of its job and its time is refused at every door, and nothing is written", foreignIDs},
+	{"a run ID that cannot be sent is refused at every door, and nothing is written", unsendableIDs},
+	{"an admission with a scheduled time outside of its plan is refused whole", outsidePlan},
 }
 
 func fractions(b *bed) {
@@ -32,7 +32,7 @@ func unsendableIDs(b *bed) {
 	}
 }
 
-// closed spoils the second of two instants, and finds every door closed to it.
+// closed spoils the second of two scheduled times, and finds every door closed to it.
 func (b *bed) closed(spoil func(*ledger.RunSpec)) {
 	b.Helper()
 	j := b.job("j")
@@ -69,7 +69,7 @@ func outsidePlan(b *bed) {
 	} {
 		_, err := b.Admit(b.ctx, b.admission(j.plan(0, j.planned(0, ledger.OverlapAllow)), p))
 		if !errors.Is(err, ledger.ErrInvalidRun) {
-			b.Errorf("an instant %s its plan: %v, want ErrInvalidRun", name, err)
+			b.Errorf("a scheduled time %s its plan: %v, want ErrInvalidRun", name, err)
 		}
 	}
 	if rows := append(b.all("j"), b.all("k")...); len(rows) != 0 || !j.next().Watermark.Equal(j.Watermark) {

@@ -10,14 +10,14 @@ import (
 
 var enterCases = []testCase{
 	{"a trigger is new work at once, with who and why", triggered},
-	{"a trigger is due at once, whatever its instant", triggerDue},
+	{"a trigger is due at once, whatever its scheduled time", triggerDue},
 	{"two triggers in one second are two runs", twoTriggers},
 	{"an id entered before is not entered again", enteredBefore},
 	{"an entry repeated after a lost answer finds its lease", enteredRecalled},
-	{"an instant in a range row is accounted for", enteredInRange},
+	{"a scheduled time in a range row is accounted for", enteredInRange},
 	{"an entry moves no watermark and the plan goes round it", entryMovesNothing},
-	{"an instant of a paused job is skipped, a trigger is not", enteredPaused},
-	{"an instant obeys the slot as a planned one does", enteredOverlap},
+	{"a scheduled time of a paused job is skipped, a trigger is not", enteredPaused},
+	{"a scheduled time obeys the slot as a planned one does", enteredOverlap},
 	{"an entry that yields names the run that holds the slot and is due", enteredBehindDue},
 	{"an entry that yields names the run whose lease lapsed", enteredBehindLapsed},
 	{"an entry that yields is judged where the slot's holder is not due", enteredBehindBusy},
@@ -25,17 +25,17 @@ var enterCases = []testCase{
 	{"an entry that waits names the slot's holder once it is due", enteredWaitsBehindDue},
 	{"an entry that yields names the first of those that wait for a free slot", enteredBehindWaiting},
 	{"an entry that needs no slot, or whose job is paused, does not yield", enteredWithoutYield},
-	{"an instant that has not come yet waits for its time", enteredEarly},
-	{"an instant that was purged is refused, ~ work is not", enteredPurged},
+	{"a scheduled time that has not come yet waits for its time", enteredEarly},
+	{"a scheduled time that was purged is refused, ~ work is not", enteredPurged},
 	{"a job that the ledger does not know is entered without an revision", enteredUnknown},
 }
 
-// entry is an instant from outside the planner.
+// entry is a scheduled time from outside the planner.
 func (j *job) entry(in ledger.RunSpec) ledger.Entry {
 	return ledger.Entry{JobID: j.JobID, RunSpec: in, Owner: "p1", Token: j.token(), LeaseFor: lease}
 }
 
-// beside is a trigger at the first instant, with its own id.
+// beside is a trigger at the first scheduled time, with its own id.
 func (j *job) beside(token string) ledger.Entry {
 	in := j.leased(0, ledger.OverlapSkip)
 	in.RunID += "~" + token
@@ -137,7 +137,7 @@ func entryMovesNothing(b *bed) {
 	}
 	j.admit(j.planned(0, ledger.OverlapAllow), j.planned(3, ledger.OverlapAllow))
 	if n := len(b.all("j")); n != 2 {
-		b.Errorf("%d rows for 2 instants", n)
+		b.Errorf("%d rows for 2 scheduled times", n)
 	}
 }
 
@@ -146,7 +146,7 @@ func enteredPaused(b *bed) {
 	b.must(b.Pause(b.ctx, "j", ledger.Actor{By: "ann", Why: "audit"}))
 	got := b.entered(j.entry(j.leased(0, ledger.OverlapSkip)))
 	if got.Work != nil {
-		b.Error("an instant of a paused job was leased")
+		b.Error("a scheduled time of a paused job was leased")
 	}
 	b.is(j.id(0), ledger.Skipped, ledger.WhilePaused)
 	if got := b.entered(j.beside("x")); got.Work == nil {
@@ -188,7 +188,7 @@ func enteredPurged(b *bed) {
 	for i := range 2 {
 		_, err := b.Enter(b.ctx, j.entry(j.leased(i, ledger.OverlapAllow)))
 		if !errors.Is(err, ledger.ErrPurged) {
-			b.Errorf("entry of purged instant %d: %v, want ErrPurged", i, err)
+			b.Errorf("entry of purged scheduled time %d: %v, want ErrPurged", i, err)
 		}
 	}
 	b.entered(j.entry(j.leased(2, ledger.OverlapAllow)))

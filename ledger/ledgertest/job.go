@@ -13,12 +13,12 @@ type job struct {
 	ledger.Position
 }
 
-// at is the i-th instant after the watermark, a minute apart, from 0.
+// at is the i-th scheduled time after the watermark, a minute apart, from 0.
 func (j *job) at(i int) time.Time {
 	return j.Watermark.UTC().Truncate(time.Minute).Add(time.Duration(i+1) * time.Minute)
 }
 
-// id is the run-id of the i-th instant.
+// id is the run ID of the i-th scheduled time.
 func (j *job) id(i int) string { return runID(j.JobID, j.at(i)) }
 
 func runID(jobID string, at time.Time) string {
@@ -35,7 +35,7 @@ func call(jobID string) ledger.Call {
 	}
 }
 
-// planned is the i-th instant, to run on time.
+// planned is the i-th scheduled time, to run on time.
 func (j *job) planned(i int, o ledger.Overlap) ledger.RunSpec {
 	return ledger.RunSpec{
 		RunID: j.id(i), ScheduledAt: j.at(i), Count: 1, State: ledger.Planned,
@@ -50,7 +50,7 @@ func (j *job) leased(i int, o ledger.Overlap) ledger.RunSpec {
 	return in
 }
 
-// missed is one instant that comes too late.
+// missed is one scheduled time that comes too late.
 func (j *job) missed(i int) ledger.RunSpec {
 	return ledger.RunSpec{
 		RunID: j.id(i), ScheduledAt: j.at(i), Count: 1,
@@ -58,7 +58,7 @@ func (j *job) missed(i int) ledger.RunSpec {
 	}
 }
 
-// rangeOf is a range row over the i-th to the k-th instant.
+// rangeOf is a range row over the i-th to the k-th scheduled time.
 func (j *job) rangeOf(i, k int) ledger.RunSpec {
 	in := j.missed(i)
 	in.RunID, in.Until, in.Count = j.rangeID(i, k), j.at(k), k-i+1
@@ -69,7 +69,7 @@ func (j *job) rangeID(i, k int) string {
 	return j.id(i) + "/" + j.at(k).Format(time.RFC3339)
 }
 
-// plan is the job's instants up to the i-th.
+// plan is the job's scheduled times up to the i-th.
 func (j *job) plan(through int, ins ...ledger.RunSpec) ledger.Plan {
 	return ledger.Plan{JobID: j.JobID, Revision: j.Revision, After: j.Watermark, Through: j.at(through), Runs: ins}
 }
@@ -79,7 +79,7 @@ func (b *bed) admission(plans ...ledger.Plan) ledger.Admission {
 	return ledger.Admission{Plans: plans, Owner: "p1", Token: b.token(), LeaseFor: lease}
 }
 
-// admit makes a plan through the last of its instants, which must be admitted,
+// admit makes a plan through the last of its scheduled times, which must be admitted,
 // and moves the job on: i still counts from the watermark before.
 func (j *job) admit(ins ...ledger.RunSpec) ledger.Admitted {
 	j.Helper()

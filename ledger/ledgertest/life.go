@@ -20,7 +20,7 @@ type life struct {
 	*bed
 	*rand.Rand
 	jobs    []*job // where each began
-	planned []int  // how many instants of each were planned
+	planned []int  // how many scheduled times of each were planned
 	held    []ledger.Work
 	holder  map[string]string    // run -> the token that holds it
 	sent    map[string]int       // run -> its latest attempt number
@@ -56,7 +56,7 @@ func live(b *bed, seed uint64) {
 	l.drain()
 }
 
-// plan admits the next one to four instants of a job, of mixed verdicts.
+// plan admits the next one to four scheduled times of a job, of mixed verdicts.
 func (l *life) plan() {
 	i := l.IntN(len(l.jobs))
 	j, from := l.jobs[i], l.planned[i]
@@ -149,7 +149,7 @@ func (l *life) crash() {
 	}
 }
 
-// event enters an instant near the watermark, or a trigger.
+// event enters a scheduled time near the watermark, or a trigger.
 func (l *life) event() {
 	i := l.IntN(len(l.jobs))
 	j := l.jobs[i]
@@ -222,7 +222,7 @@ func (l *life) check() {
 			}
 		}
 		if accounted != l.planned[i] {
-			l.Errorf("%s: %d instants are accounted for, %d were planned", j.JobID, accounted, l.planned[i])
+			l.Errorf("%s: %d scheduled times are accounted for, %d were planned", j.JobID, accounted, l.planned[i])
 		}
 		if running > 1 && lifeOverlaps[i] != ledger.OverlapAllow {
 			l.Errorf("%s: %d runs at once", j.JobID, running)

@@ -124,7 +124,7 @@ func listOrder(b *bed) {
 
 func listPages(b *bed) {
 	j := b.job("j")
-	for _, tok := range []string{"a", "b", "C", "d"} { // five runs at one instant
+	for _, tok := range []string{"a", "b", "C", "d"} { // five runs at one scheduled time
 		b.entered(j.beside(tok))
 	}
 	var ins []ledger.RunSpec

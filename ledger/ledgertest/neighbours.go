@@ -30,7 +30,7 @@ func (b *bed) neighbours() []*job {
 	return jobs
 }
 
-// besideAt is a trigger at the i-th instant.
+// besideAt is a trigger at the i-th scheduled time.
 func (j *job) besideAt(i int, token string) ledger.Entry {
 	e := j.beside(token)
 	e.RunID, e.ScheduledAt, e.Lease = j.id(i)+"~"+token, j.at(i), false
@@ -97,12 +97,12 @@ func listBetweenSeconds(b *bed) {
 		since, until time.Time
 		want         []string
 	}{
-		{"since an instant", j.at(1), time.Time{}, []string{j.id(2), j.id(1)}},
+		{"since a scheduled time", j.at(1), time.Time{}, []string{j.id(2), j.id(1)}},
 		{"since just after it", j.at(1).Add(ms), time.Time{}, []string{j.id(2)}},
-		{"until an instant", time.Time{}, j.at(1), []string{j.id(0)}},
+		{"until a scheduled time", time.Time{}, j.at(1), []string{j.id(0)}},
 		{"until just after it", time.Time{}, j.at(1).Add(ms), []string{j.id(1), j.id(0)}},
 		{"from just before it to just after it", j.at(1).Add(-ms), j.at(1).Add(ms), []string{j.id(1)}},
-		{"a time that no run-id can have", j.at(0).AddDate(-3000, 0, 0), j.at(0).AddDate(9000, 0, 0), []string{j.id(2), j.id(1), j.id(0)}},
+		{"a time that no run ID can have", j.at(0).AddDate(-3000, 0, 0), j.at(0).AddDate(9000, 0, 0), []string{j.id(2), j.id(1), j.id(0)}},
 	} {
 		if got := b.page(ledger.Filter{JobID: "a", Since: c.since, Until: c.until}); !slices.Equal(got, c.want) {
 			b.Errorf("%s: %v, want %v", c.rule, got, c.want)
@@ -137,6 +137,6 @@ func rangeAmongNeighbours(b *bed) {
 	b.entered(j.besideAt(1, "x"))
 	j.admit(j.rangeOf(0, 3))
 	if r := b.get(j.rangeID(0, 3)); r.Count != 2 {
-		b.Errorf("the range counts %d of 4 instants, two of which have rows; want 2", r.Count)
+		b.Errorf("the range counts %d of 4 scheduled times, two of which have rows; want 2", r.Count)
 	}
 }

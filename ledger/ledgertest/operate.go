@@ -88,7 +88,7 @@ func (b *bed) canceled(id string) {
 	}
 }
 
-// died is a new job whose first instant, which took the slot, is dead.
+// died is a new job whose first scheduled time, which took the slot, is dead.
 func (b *bed) died(id string) (*job, ledger.Work) {
 	b.Helper()
 	j, w := b.started(id)
@@ -251,7 +251,7 @@ func redriveSlot(b *bed) {
 	j.nextIs(ledger.Skipped, ledger.Overlapped)
 }
 
-// deaths makes n instants of a job that took the slot, one after the other, die.
+// deaths makes n scheduled times of a job that took the slot, one after the other, die.
 func (b *bed) deaths(n int) *job {
 	b.Helper()
 	j := b.job("j")

@@ -8,16 +8,16 @@ import (
 )
 
 var overlapCases = []testCase{
-	{"skip: an instant that finds the slot taken is skipped", skipTaken},
+	{"skip: a scheduled time that finds the slot taken is skipped", skipTaken},
 	{"skip: the slot is kept through retries and given back at the end", skipThroughRetries},
 	{"skip: the slot is kept through a lapsed lease", skipThroughLapse},
 	{"skip: the slot is kept when a lease is given back unsent", skipThroughUnsent},
 	{"skip: another replica sees the slot", skipAcrossReplicas},
 	{"skip: dead and canceled give the slot back", skipAfterEnd},
 	{"skip: does not push in before those that wait", skipBehindWaiting},
-	{"queue: waits for the slot, oldest instant first", queueInOrder},
+	{"queue: waits for the slot, oldest scheduled time first", queueInOrder},
 	{"queue: waits through retries", queueThroughRetries},
-	{"queue: an older instant that comes later goes first", queueOldestFirst},
+	{"queue: an older scheduled time that comes later goes first", queueOldestFirst},
 	{"queue: a run that waits is not leased on admission", queueNotLeased},
 	{"queue: canceling one that waits lets the next go", queueCanceled},
 	{"allow: takes no slot and minds none", allowBeside},
@@ -25,7 +25,7 @@ var overlapCases = []testCase{
 	{"slots are each job's own", slotsApart},
 }
 
-// nextIs admits the next instant under skip and checks what became of it.
+// nextIs admits the next scheduled time under skip and checks what became of it.
 func (j *job) nextIs(state ledger.State, why ledger.Reason) *job {
 	j.Helper()
 	k := j.next()

@@ -104,7 +104,7 @@ func purgeWatermarks(b *bed) {
 		if s := b.status("j"); !s.PurgedBefore.Equal(j.at(1)) || !s.Watermark.Equal(j.at(1)) {
 			b.Errorf("status %+v, want purgedBefore and watermark %s", s, j.at(1))
 		}
-		b.purge(ledger.Purge{}) // the second one deletes the older instant
+		b.purge(ledger.Purge{}) // the second one deletes the older scheduled time
 	}
 	b.left("j")
 }
@@ -130,7 +130,7 @@ func purgeBeside(b *bed) {
 	}
 }
 
-// An event ran before the plan came to its instant.
+// An event ran before the plan came to its scheduled time.
 func purgeAhead(b *bed) {
 	j := b.job("j")
 	e := b.entered(j.entry(j.leased(2, ledger.OverlapSkip)))

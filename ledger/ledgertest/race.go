@@ -11,12 +11,12 @@ import (
 )
 
 var raceCases = []testCase{
-	{"three replicas that plan 300 jobs at once make one row an instant", racePlans},
+	{"three replicas that plan 300 jobs at once make one row a scheduled time", racePlans},
 	{"replicas that claim at once never share a run", raceClaims},
 	{"replicas that enter one event at once make one run", raceEntries},
-	{"a plan and an event of one instant make one run and one lease", racePlanEntry},
+	{"a plan and an event of one scheduled time make one run and one lease", racePlanEntry},
 	{"a lapsed lease is taken over by one", raceTakeover},
-	{"planning, claiming and recording at once run every instant once, one at a time", raceAll},
+	{"planning, claiming and recording at once run every scheduled time once, one at a time", raceAll},
 	{"what is planned at once, with events before it and pauses between, is told as it is written", raceMixed},
 }
 
@@ -57,7 +57,7 @@ func (b *bed) each(stores []ledger.Store, workers int, f func(s ledger.Store, to
 	wg.Wait()
 }
 
-// beats is how many rounds of instants a race plans, one instant a round.
+// beats is how many rounds of scheduled times a race plans, one scheduled time a round.
 const beats = 3
 
 // plansAt makes each job's plan for one round from where it stood: in an order
@@ -229,8 +229,8 @@ func raceTakeover(b *bed) {
 	}
 }
 
-// raceAll: half the workers plan queued instants, all of them claim and
-// record, until every instant has run. Of one job no two may run together.
+// raceAll: half the workers plan queued scheduled times, all of them claim and
+// record, until every scheduled time has run. Of one job no two may run together.
 func raceAll(b *bed) {
 	const jobs, instants = 20, 5
 	stores := b.fleet(jobs, 3)

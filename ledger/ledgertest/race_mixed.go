@@ -10,7 +10,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// mixed is a race of everything that writes instants: replicas plan the same
+// mixed is a race of everything that writes scheduled times: replicas plan the same
 // and overlapping ones, of all overlaps in one plan, events bring some before
 // their plan, and jobs are paused and resumed meanwhile.
 type mixed struct {
@@ -101,7 +101,7 @@ func (m *mixed) turn(s ledger.Store) (done bool, err error) {
 	return unfinished == 0 && m.planned(jobs), err
 }
 
-// instant is a job's i-th, of which everybody says the same.
+// scheduled time is a job's i-th, of which everybody says the same.
 func (m *mixed) instant(jobID string, i int) ledger.RunSpec {
 	return m.first[jobID].leased(i, m.overlap(jobID, i))
 }
@@ -207,7 +207,7 @@ func (m *mixed) check() {
 	for id := range m.first {
 		rows := m.all(id)
 		if len(rows) != mixedInstants {
-			m.Errorf("%s has %d rows, want one for each of %d instants", id, len(rows), mixedInstants)
+			m.Errorf("%s has %d rows, want one for each of %d scheduled times", id, len(rows), mixedInstants)
 		}
 		for _, r := range rows {
 			switch {

@@ -13,7 +13,7 @@ var revisionCases = []testCase{
 	{"a refused plan does not switch the definition", refusedSwitch},
 	{"of two that switch at once one does", switchedOnce},
 	{"a job that an older living process declares is not removed", notRemovedYet},
-	{"a removed job ends after its last instants and is planned no more", removed},
+	{"a removed job ends after its last scheduled times and is planned no more", removed},
 	{"an edit leaves the slot with its holder", editKeepsSlot},
 	{"the runs of a removed job go on to their end", removedGoesOn},
 	{"a re-added job begins anew with nothing before now", readded},
@@ -180,7 +180,7 @@ func listedDefinition(b *bed) {
 	}
 }
 
-// switchTo plans a job to a definition without any instants.
+// switchTo plans a job to a definition without any scheduled times.
 func (b *bed) switchTo(id, hash string) {
 	b.Helper()
 	j := b.now(id)
@@ -193,7 +193,7 @@ func (b *bed) switchTo(id, hash string) {
 	}
 }
 
-// end removes a job: its plan has one last instant.
+// end removes a job: its plan has one last scheduled time.
 func (b *bed) end(j *job) {
 	b.Helper()
 	p := j.plan(0, j.planned(0, ledger.OverlapAllow))

@@ -100,7 +100,7 @@ func timesUTC(b *bed) {
 	}
 }
 
-// sameWork compares work, times by the instant.
+// sameWork compares work, times by the scheduled time.
 func (b *bed) sameWork(got, want []ledger.Work) {
 	b.Helper()
 	plain := func(ws []ledger.Work) []ledger.Work {

@@ -48,7 +48,7 @@ func Alike(t *testing.T, seed uint64, steps int, one, other Opened) {
 const (
 	quarter   = 15 * time.Minute
 	twinLease = 90 * time.Minute
-	// twinHorizon and the retentions end between the hours and the instants.
+	// twinHorizon and the retentions end between the hours and the scheduled times.
 	twinHorizon = 5*time.Hour + quarter
 )
 
@@ -69,7 +69,7 @@ type twins struct {
 	story   []string
 }
 
-// at is a job's i-th instant; each job's are apart from every other's, and half
+// at is a job's i-th scheduled time; each job's are apart from every other's, and half
 // an hour from the hours that pass.
 func (w *twins) at(job string, i int) time.Time {
 	base := w.origin.UTC().Truncate(time.Second).Add(-30 * time.Minute)

@@ -69,7 +69,7 @@ func (w *twins) backfill() {
 	w.ask("backfill", func(s ledger.Store) (any, error) { return s.Backfill(w.ctx, b) })
 }
 
-// purge asks for a batch only where no two runs are at one instant: which of
+// purge asks for a batch only where no two runs are at one scheduled time: which of
 // those goes first is left to a ledger.
 func (w *twins) purge() {
 	p := ledger.Purge{Retention: time.Duration(w.IntN(8))*time.Hour + quarter, DryRun: w.IntN(5) == 0}

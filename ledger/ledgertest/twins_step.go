@@ -116,7 +116,7 @@ func (w *twins) admit() {
 	})
 }
 
-// plan is one of a job's next instants, most often a good one. Its After is
+// plan is one of a job's next scheduled times, most often a good one. Its After is
 // left open where it is where the job stands.
 func (w *twins) plan(at ledger.Position) ledger.Plan {
 	p := ledger.Plan{JobID: at.JobID, Revision: at.Revision}
@@ -179,7 +179,7 @@ func (w *twins) verdict(in ledger.RunSpec) ledger.RunSpec {
 	return in
 }
 
-// enter brings an instant, past or to come, or work beside the schedule.
+// enter brings a scheduled time, past or to come, or work beside the schedule.
 func (w *twins) enter() {
 	job := pick(w, append(slices.Clone(w.jobs), "unknown")...)
 	in := w.instant(job, w.IntN(w.hours+4))

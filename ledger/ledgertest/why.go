@@ -106,7 +106,7 @@ func slotRun(b *bed) {
 	}
 }
 
-// ends admits and takes the job's instants one after the other, and lets each
+// ends admits and takes the job's scheduled times one after the other, and lets each
 // end in its state.
 func (j *job) ends(states ...ledger.State) {
 	j.Helper()

@@ -116,7 +116,7 @@ func (b *bed) late(o ledger.Outcome) {
 	}
 }
 
-// started is a new job with its first instant leased, taking the slot.
+// started is a new job with its first scheduled time leased, taking the slot.
 func (b *bed) started(id string) (*job, ledger.Work) {
 	b.Helper()
 	j := b.job(id)

@@ -7,7 +7,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// yielding is an instant's entry that yields to what is due.
+// yielding is a scheduled time's entry that yields to what is due.
 func (j *job) yielding(i int, o ledger.Overlap) ledger.Entry {
 	e := j.entry(j.leased(i, o))
 	e.YieldToDue = true
@@ -23,7 +23,7 @@ func (b *bed) yields(e ledger.Entry, to string) {
 		b.Errorf("entry of %s: %+v; want nothing written, and %s named", e.RunID, got, to)
 	}
 	if _, _, err := b.Get(b.ctx, e.RunID); !errors.Is(err, ledger.ErrNotFound) {
-		b.Errorf("%s has a row (%v); its instant has not been judged", e.RunID, err)
+		b.Errorf("%s has a row (%v); its scheduled time has not been judged", e.RunID, err)
 	}
 }
 

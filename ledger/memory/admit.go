@@ -8,7 +8,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Admit writes the plans' instants; see ledger.Admission for the rules.
+// Admit writes the plans' scheduled times; see ledger.Admission for the rules.
 func (l *Ledger) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitted, error) {
 	if err := a.Validate(); err != nil {
 		return ledger.Admitted{}, err
@@ -60,7 +60,7 @@ func position(j *job, id string) ledger.Position {
 	return j.Position
 }
 
-// insert writes one instant's row, and returns nil where the instant is
+// insert writes one scheduled time's row, and returns nil where the scheduled time is
 // accounted for without it.
 func (l *Ledger) insert(j *job, in ledger.RunSpec, now time.Time) *record {
 	if l.runs[in.RunID] != nil {
@@ -93,7 +93,7 @@ func (l *Ledger) insert(j *job, in ledger.RunSpec, now time.Time) *record {
 	return r
 }
 
-// judge decides what a planned instant does: skipped, waiting or due.
+// judge decides what a planned scheduled time does: skipped, waiting or due.
 func (l *Ledger) judge(r *record, in ledger.RunSpec, beside bool) {
 	j := r.job
 	r.Call, r.NextAt, r.Count = in.Call, r.ScheduledAt, 1

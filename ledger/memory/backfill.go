@@ -11,7 +11,7 @@ import (
 
 var fillable = []ledger.State{ledger.Missed, ledger.Superseded, ledger.Skipped, ledger.Canceled}
 
-// Backfill makes instants that did not run planned; see ledger.Backfill.
+// Backfill makes scheduled times that did not run planned; see ledger.Backfill.
 func (l *Ledger) Backfill(ctx context.Context, b ledger.Backfill) (ledger.Backfilled, error) {
 	if err := b.Validate(); err != nil {
 		return ledger.Backfilled{}, err
@@ -48,7 +48,7 @@ func (l *Ledger) Backfill(ctx context.Context, b ledger.Backfill) (ledger.Backfi
 	return got, nil
 }
 
-// giving is the range row that an instant can be taken out of, or nil: the
+// giving is the range row that a scheduled time can be taken out of, or nil: the
 // times of an earlier revision's ranges are another definition's.
 func (j *job) giving(at time.Time) *record {
 	if r := j.covering(at); r != nil && r.Revision == j.Revision {
@@ -57,7 +57,7 @@ func (j *job) giving(at time.Time) *record {
 	return nil
 }
 
-// fill makes one instant planned and waiting; r is its own row, or nil when it
+// fill makes one scheduled time planned and waiting; r is its own row, or nil when it
 // stands in span.
 func (l *Ledger) fill(j *job, r, span *record, in ledger.RunSpec, b ledger.Backfill, now time.Time) {
 	if r == nil {
@@ -75,7 +75,7 @@ func (l *Ledger) fill(j *job, r, span *record, in ledger.RunSpec, b ledger.Backf
 	l.note(now, ledger.Audit{Act: ledger.ActBackfill, JobID: r.JobID, RunID: r.ID, Actor: b.Actor})
 }
 
-// split takes one instant out of a range row into a row of its own.
+// split takes one scheduled time out of a range row into a row of its own.
 func (l *Ledger) split(j *job, span *record, in ledger.RunSpec, now time.Time) *record {
 	r := &record{job: j, Run: ledger.Run{
 		ID: in.RunID, JobID: j.JobID, ScheduledAt: in.ScheduledAt.UTC(), Count: 1,

@@ -102,7 +102,7 @@ func (r *record) work() ledger.Work {
 	}
 }
 
-// Recall returns what is leased under a token, oldest instant first.
+// Recall returns what is leased under a token, oldest scheduled time first.
 func (l *Ledger) Recall(ctx context.Context, token string) ([]ledger.Work, error) {
 	if _, err := l.begin(ctx); err != nil {
 		return nil, err

@@ -38,7 +38,7 @@ func (l *Ledger) row(id string) *job {
 	return j
 }
 
-// older orders records by instant, then id.
+// older orders records by scheduled time, then id.
 func older(a, b *record) int {
 	return cmp.Or(a.ScheduledAt.Compare(b.ScheduledAt), cmp.Compare(a.ID, b.ID))
 }
@@ -57,7 +57,7 @@ func without(list []*record, r *record) []*record {
 	return list
 }
 
-// own counts the runs of their own at instants in [from, to].
+// own counts the runs of their own at scheduled times in [from, to].
 func (j *job) own(from, to time.Time) int {
 	byTime := func(r *record, t time.Time) int { return r.ScheduledAt.Compare(t) }
 	lo, _ := slices.BinarySearchFunc(j.instants, from, byTime)
@@ -71,7 +71,7 @@ func (j *job) own(from, to time.Time) int {
 	return n
 }
 
-// covering is the range row in which an instant lies, or nil.
+// covering is the range row in which a scheduled time lies, or nil.
 func (j *job) covering(at time.Time) *record {
 	for _, r := range j.ranges {
 		if !at.Before(r.ScheduledAt) && !at.After(r.Until) {

@@ -30,7 +30,7 @@ type Ledger struct {
 
 	jobs   map[string]*job
 	runs   map[string]*record
-	leases map[string]map[string]*record // token -> run-id -> the run leased under it
+	leases map[string]map[string]*record // token -> run ID -> the run leased under it
 	queue  queue                         // unfinished runs that do not wait for a slot
 	states map[ledger.State]int
 	unseen int // dead and not acknowledged

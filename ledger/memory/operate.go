@@ -9,7 +9,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Pause skips a job's instants from now on.
+// Pause skips a job's scheduled times from now on.
 func (l *Ledger) Pause(ctx context.Context, jobID string, who ledger.Actor) error {
 	return l.mark(ctx, jobID, func(j *job, now time.Time) {
 		if j.pausedAt.IsZero() {

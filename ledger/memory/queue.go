@@ -53,7 +53,7 @@ func (r *record) due() time.Time {
 	return r.NextAt
 }
 
-// dues is a heap by due time; equal ones go by instant, then id, so that a
+// dues is a heap by due time; equal ones go by scheduled time, then id, so that a
 // simulation repeats itself.
 type dues []*record
 

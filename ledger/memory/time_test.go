@@ -115,7 +115,7 @@ func BenchmarkClaimFromBacklog(b *testing.B) {
 	}
 }
 
-// Admission of one instant of each of 300 jobs, leased, then recorded.
+// Admission of one scheduled time of each of 300 jobs, leased, then recorded.
 func BenchmarkAdmit(b *testing.B) {
 	ctx := context.Background()
 	l := memory.New()

@@ -217,7 +217,7 @@ func idsOf(runs []ledger.Run) []string {
 	return ids
 }
 
-// older orders runs by instant, then id.
+// older orders runs by scheduled time, then id.
 func older(a, b ledger.Run) int {
 	if c := a.ScheduledAt.Compare(b.ScheduledAt); c != 0 {
 		return c

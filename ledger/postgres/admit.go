@@ -10,7 +10,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Admit writes the plans' instants; see ledger.Admission for the rules. Plans
+// Admit writes the plans' scheduled times; see ledger.Admission for the rules. Plans
 // of nothing but runs, all but the rarest, are admitted in one statement.
 func (l *Ledger) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitted, error) {
 	got := ledger.Admitted{Skipped: map[ledger.Reason]int{}}
@@ -56,20 +56,20 @@ type querier interface {
 // that had to be waited for is judged as it is then, not as it was. The rest is
 // derived from the rows locked.
 //
-// An instant comes as what is its own and the number of its kind: see arrays.
+// A scheduled time comes as what is its own and the number of its kind: see arrays.
 // The two are joined before the rest, by a hash: of the rows locked the planner
-// expects one, and would walk through all kinds for each instant.
+// expects one, and would walk through all kinds for each scheduled time.
 //
 // first writes every row that can be written without losing anything to the
 // slot; those that take the slot conflict where it is taken, by an uncommitted
 // run too. Losers are judged in a second insert. now() is read once, before any
-// waiting: an instant is never admitted early.
+// waiting: a scheduled time is never admitted early.
 //
 // The everyday batch is complete: no job is paused, and first wrote all. Then
 // nobody is judged, and no list says what was leased: it is what was to be. Nor
 // is it asked for each job whether its runs wait, when none at all does.
 //
-// turn is for those who have lost an instant to this process: see afterOthers.
+// turn is for those who have lost a scheduled time to this process: see afterOthers.
 const admitSQL = `
 WITH turn AS MATERIALIZED (
 	SELECT CASE WHEN $23 THEN pg_advisory_xact_lock(` + turnKey + `)::text END
@@ -206,10 +206,10 @@ func firstWork(jobID string, in ledger.RunSpec, token string, now, until time.Ti
 	}
 }
 
-// leases reports whether an instant is to start now.
+// leases reports whether a scheduled time is to start now.
 func leases(in ledger.RunSpec) bool { return in.Lease && in.State == ledger.Planned }
 
-// takesSlot reports whether a planned instant runs only with its job's slot.
+// takesSlot reports whether a planned scheduled time runs only with its job's slot.
 func takesSlot(in ledger.RunSpec) bool {
 	return in.State == ledger.Planned && in.Overlap != ledger.OverlapAllow && !ledger.AdHoc(in.RunID)
 }

@@ -18,12 +18,12 @@ type filling struct {
 	spans []ledger.Run          // range rows of the job's revision
 	got   ledger.Backfilled
 
-	filled []string // run-ids
+	filled []string // run IDs
 	writes pgx.Batch
-	splits map[string]int // instants to take out, by range row
+	splits map[string]int // scheduled times to take out, by range row
 }
 
-// Backfill makes instants that did not run planned; see ledger.Backfill.
+// Backfill makes scheduled times that did not run planned; see ledger.Backfill.
 func (l *Ledger) Backfill(ctx context.Context, b ledger.Backfill) (ledger.Backfilled, error) {
 	var got ledger.Backfilled
 	if err := b.Validate(); err != nil {
@@ -52,7 +52,7 @@ func (l *Ledger) Backfill(ctx context.Context, b ledger.Backfill) (ledger.Backfi
 	return got, err
 }
 
-// read gets the rows that stand for the instants now. The times of an earlier
+// read gets the rows that stand for the scheduled times now. The times of an earlier
 // revision's ranges are another definition's: none is taken out of those.
 func (f *filling) read(ctx context.Context, tx pgx.Tx) error {
 	ids := make([]string, 0, len(f.Runs))
@@ -83,7 +83,7 @@ func (f *filling) read(ctx context.Context, tx pgx.Tx) error {
 
 var fillable = []ledger.State{ledger.Missed, ledger.Superseded, ledger.Skipped, ledger.Canceled}
 
-// judge decides what becomes of one instant, and queues it.
+// judge decides what becomes of one scheduled time, and queues it.
 func (f *filling) judge(in ledger.RunSpec) error {
 	r, own := f.owned[in.RunID]
 	span, ranged := f.covering(in.ScheduledAt)
@@ -114,7 +114,7 @@ func (f *filling) judge(in ledger.RunSpec) error {
 	return nil
 }
 
-// covering is the range row that an instant can be taken out of.
+// covering is the range row that a scheduled time can be taken out of.
 func (f *filling) covering(at time.Time) (ledger.Run, bool) {
 	for _, r := range f.spans {
 		if !at.Before(r.ScheduledAt) && !at.After(r.Until) {
@@ -135,7 +135,7 @@ const refillSQL = `
 		body = CASE WHEN started_at IS NULL THEN $5 ELSE body END
 	WHERE run_id = $1`
 
-// splitSQL gives an instant of a range row a row of its own.
+// splitSQL gives a scheduled time of a range row a row of its own.
 const splitSQL = `
 	INSERT INTO runs (run_id, job_id, scheduled_at, planned_at, revision, trigger, state, due_at, takes_slot, waiting,
 		target, horizon, call, body, by, why)

@@ -52,7 +52,7 @@ type fleet struct {
 	stands  []ledger.JobAssignment
 	tokens  int
 	runs    int
-	apart   bool // no two instants, and no two outcomes, are of one kind
+	apart   bool // no two scheduled times, and no two outcomes, are of one kind
 }
 
 func newFleet(t testing.TB, jobs int, overlap ledger.Overlap) *fleet {
@@ -92,7 +92,7 @@ func (f *fleet) token() string {
 	return fmt.Sprintf("a-random-token-of-the-usual-size-%06d", f.tokens)
 }
 
-// admit plans one instant of each job.
+// admit plans one scheduled time of each job.
 func (f *fleet) admit(t testing.TB, lease bool) []ledger.Work {
 	t.Helper()
 	a := ledger.Admission{Owner: "p", Token: f.token(), LeaseFor: time.Minute}
@@ -106,7 +106,7 @@ func (f *fleet) admit(t testing.TB, lease bool) []ledger.Work {
 	return got.Leased
 }
 
-// plan is the first instant after the i-th job's watermark.
+// plan is the first scheduled time after the i-th job's watermark.
 func (f *fleet) plan(i int, lease bool) ledger.Plan {
 	s := &f.stands[i]
 	at := s.Watermark.Truncate(time.Second).Add(time.Second)

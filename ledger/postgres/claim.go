@@ -97,7 +97,7 @@ SELECT now(), ARRAY(SELECT job_id FROM free),
 type claimed struct {
 	now, nextAt time.Time
 	work        []ledger.Work
-	expired     []string // run-ids
+	expired     []string // run IDs
 	free        []string // jobs whose free slot somebody waits for
 }
 

@@ -10,14 +10,14 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// TestABatchLeasesWhatItWroteAndNothingElse: of a batch in which every instant
+// TestABatchLeasesWhatItWroteAndNothingElse: of a batch in which every scheduled time
 // is written as it was to be, the server says no ids.
 func TestABatchLeasesWhatItWroteAndNothingElse(t *testing.T) {
 	for _, tt := range []struct {
 		name       string
 		busy       string // whose last run still has the slot
 		paused     string
-		early      string // whose instant an event has brought before
+		early      string // whose scheduled time an event has brought before
 		leased     []string
 		overlapped int
 		skipped    int
@@ -59,7 +59,7 @@ func TestABatchLeasesWhatItWroteAndNothingElse(t *testing.T) {
 	}
 }
 
-// enter brings the planned instant of one job before its time's plan does.
+// enter brings the planned scheduled time of one job before its time's plan does.
 func (f *fleet) enter(t *testing.T, plans []ledger.Plan, jobID string) {
 	t.Helper()
 	for _, p := range plans {

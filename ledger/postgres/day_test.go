@@ -25,7 +25,7 @@ import (
 var theDay = time.Date(2027, 3, 14, 0, 0, 0, 0, time.UTC)
 
 // Executors share a database for a day of its clock, and are stopped and
-// killed at random. The checker finds one row for each instant and one effect
+// killed at random. The checker finds one row for each scheduled time and one effect
 // for each run that succeeded.
 func TestExecutorsShareADay(t *testing.T) {
 	for _, n := range []int{2, 5} {
@@ -116,7 +116,7 @@ func dayRegistry(t *testing.T) *jobs.Registry {
 }
 
 // begin begins every job before anybody plans it, to know from when on its
-// instants count.
+// scheduled times count.
 func (d *day) begin() {
 	ctx := d.Context()
 	var defs []ledger.Definition

@@ -36,7 +36,7 @@ func enterBeside(ctx context.Context, tx pgx.Tx, e ledger.Entry, got *ledger.Ent
 	return row.insert(ctx, tx, e, got)
 }
 
-// enterInstant writes the run of an instant under its job's rules.
+// enterInstant writes the run of a scheduled time under its job's rules.
 func enterInstant(ctx context.Context, tx pgx.Tx, e ledger.Entry, got *ledger.Entered) error {
 	j, err := lockOrMakeJob(ctx, tx, e.JobID)
 	if err != nil {
@@ -69,7 +69,7 @@ func enterInstant(ctx context.Context, tx pgx.Tx, e ledger.Entry, got *ledger.En
 	return row.insert(ctx, tx, e, got)
 }
 
-// accountFor looks for the row that accounts for the instant already: its own,
+// accountFor looks for the row that accounts for the scheduled time already: its own,
 // or a range row.
 func accountFor(ctx context.Context, tx pgx.Tx, e ledger.Entry, got *ledger.Entered) (bool, error) {
 	rows, err := tx.Query(ctx, `
@@ -106,7 +106,7 @@ type entryRow struct {
 	behind                bool // the slot is another's, or others wait for it
 }
 
-// judge decides what the instant does: skipped, waiting or due. The job's row
+// judge decides what the scheduled time does: skipped, waiting or due. The job's row
 // is locked, so that nobody gives the slot away meanwhile.
 func (row *entryRow) judge(ctx context.Context, tx pgx.Tx, e ledger.Entry, j jobRow) error {
 	switch {

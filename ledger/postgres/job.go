@@ -48,7 +48,7 @@ func lockOrMakeJob(ctx context.Context, tx pgx.Tx, id string) (jobRow, error) {
 	return lockJob(ctx, tx, id)
 }
 
-// Pause skips a job's instants from now on.
+// Pause skips a job's scheduled times from now on.
 func (l *Ledger) Pause(ctx context.Context, jobID string, who ledger.Actor) error {
 	return l.mark(ctx, ledger.Audit{Act: ledger.ActPause, JobID: jobID, Actor: who}, `
 		UPDATE jobs SET paused_at = now(), paused_by = $2, paused_why = $3

@@ -50,7 +50,7 @@ func TestRowsOfManyKindsInOneStatementKeepApart(t *testing.T) {
 	f.recordApart(t, r, got.Leased)
 }
 
-// someKind gives an instant one of some kinds.
+// someKind gives a scheduled time one of some kinds.
 func someKind(r *rand.Rand, in ledger.RunSpec) ledger.RunSpec {
 	in.Trigger = []ledger.Trigger{ledger.BySchedule, ledger.ByCatchUp}[r.IntN(2)]
 	if r.IntN(4) == 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Recall returns what is leased under a token, oldest instant first.
+// Recall returns what is leased under a token, oldest scheduled time first.
 func (l *Ledger) Recall(ctx context.Context, token string) ([]ledger.Work, error) {
 	rows, err := l.pool.Query(ctx, `
 		SELECT `+workColumns+` FROM runs r

@@ -40,7 +40,7 @@ import (
 // for concurrent use.
 type Ledger struct {
 	pool *sessions
-	// crowded: the last admission lost instants to another process.
+	// crowded: the last admission lost scheduled times to another process.
 	crowded atomic.Bool
 }
 

@@ -40,7 +40,7 @@ func TestNoStatementReadsAWholeTable(t *testing.T) {
 
 // whole matches a scan of all rows of a table that grows with the runs, an
 // index scan that throws away more rows than any job has, 1,000, and a join that
-// compares all instants or outcomes with all their kinds.
+// compares all scheduled times or outcomes with all their kinds.
 var whole = regexp.MustCompile(`Seq Scan on (cronce\.)?(runs|attempts|audit|events)|Rows Removed by .*: (\d{5,}|[2-9]\d{3})`)
 
 // A purge that deletes one run in ten of 20,000 at one time, in 20 batches, looks

@@ -8,7 +8,7 @@ import (
 )
 
 // arrays are plans as the parameters $1 to $19 and $24 of admitSQL, an array a
-// column: the plans, their instants, and the instants' kinds.
+// column: the plans, their scheduled times, and the scheduled times' kinds.
 type arrays struct {
 	jobIDs         textArray
 	revisions      intArray
@@ -30,7 +30,7 @@ type arrays struct {
 	lastText       string
 }
 
-// kind is what a job's instants have in common, and those of jobs that are
+// kind is what a job's scheduled times have in common, and those of jobs that are
 // called alike. call is the text of the call without its body.
 type kind struct {
 	state                         ledger.State

@@ -42,7 +42,7 @@ func TestARevisionThatEndsWhileAnAdmissionWaitsRefusesIt(t *testing.T) {
 	})
 }
 
-// An admission waits behind another replica's that admits the same instant.
+// An admission waits behind another replica's that admits the same scheduled time.
 func TestAWatermarkThatMovesWhileAnAdmissionWaitsRefusesIt(t *testing.T) {
 	f := newFleet(t, 1, ledger.OverlapSkip)
 	movedWhileWaiting(t, f, `UPDATE cronce.jobs SET watermark = watermark + interval '1 s'`, func(got ledger.Admitted, err error) {

@@ -106,7 +106,7 @@ func finishSpecial(ctx context.Context, tx pgx.Tx, plans []ledger.Plan, ranges m
 	return tx.SendBatch(ctx, &batch).Close()
 }
 
-// insertRangeSQL leaves out the instants that have a row of their own.
+// insertRangeSQL leaves out the scheduled times that have a row of their own.
 const insertRangeSQL = `
 	INSERT INTO runs (run_id, job_id, scheduled_at, until, count, state, reason, trigger, revision, planned_at, finished_at)
 	SELECT $1, $2, $3, $4, $5 - own.n, $6, $7, $8, $9, now(), now()

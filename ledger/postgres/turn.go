@@ -14,7 +14,7 @@ const crowd = 50
 // runs; every schema has its own.
 const turnKey = `1668444014, hashtext(current_schema())`
 
-// afterOthers is for a process that has lost instants to another, as happens
+// afterOthers is for a process that has lost scheduled times to another, as happens
 // when many are due at once: all processes plan the same ones, and to send them
 // all, wait for their rows and find them gone costs the database as much as an
 // admission. So the loser waits for the admission that is under way, looks which

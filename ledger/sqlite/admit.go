@@ -101,7 +101,7 @@ func (t *tx) admitOne(n newRun, out *ledger.Admitted) error {
 	return nil
 }
 
-// ownRows counts the instants in a range that have rows of their own.
+// ownRows counts the scheduled times in a range that have rows of their own.
 func (t *tx) ownRows(n newRun) (own int, err error) {
 	from, below := ledger.RunIDRange(n.jobID, n.ScheduledAt, n.Until)
 	_, err = t.one(`

@@ -8,7 +8,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Backfill makes planned of instants that did not run. See ledger.Backfill. A
+// Backfill makes planned of scheduled times that did not run. See ledger.Backfill. A
 // dry run does all of it and rolls back, so it cannot differ from the real one.
 func (l *Ledger) Backfill(ctx context.Context, b ledger.Backfill) (out ledger.Backfilled, err error) {
 	if err := b.Validate(); err != nil {
@@ -55,7 +55,7 @@ func (t *tx) backfill(b ledger.Backfill) (out ledger.Backfilled, err error) {
 	return out, t.promote(b.JobID)
 }
 
-// backfillOne returns the count that the instant belongs to. The times of the
+// backfillOne returns the count that the scheduled time belongs to. The times of the
 // ranges of other revisions than the job's own are another definition's.
 func (t *tx) backfillOne(b ledger.Backfill, in ledger.RunSpec, revision int64, out *ledger.Backfilled) (*int, error) {
 	s, found, err := t.run(in.RunID)
@@ -96,7 +96,7 @@ func (t *tx) replan(s stored, b ledger.Backfill, in ledger.RunSpec) error {
 	return err
 }
 
-// takeOut gives an instant of a range a row of its own. The range keeps its
+// takeOut gives a scheduled time of a range a row of its own. The range keeps its
 // bounds and counts one less.
 func (t *tx) takeOut(r stored, b ledger.Backfill, in ledger.RunSpec) error {
 	in.Count, in.State, in.Reason, in.Trigger, in.Overlap = 1, ledger.Planned, "", ledger.ByBackfill, ledger.OverlapQueue

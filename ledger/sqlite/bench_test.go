@@ -82,7 +82,7 @@ func (f *fleet) token() string {
 	return fmt.Sprintf("a-random-token-of-the-usual-size-%06d", f.tokens)
 }
 
-// admit plans one instant of each job.
+// admit plans one scheduled time of each job.
 func (f *fleet) admit(t testing.TB, lease bool) []ledger.Work {
 	t.Helper()
 	f.clock.shift.Add(int64(time.Second))
@@ -99,7 +99,7 @@ func (f *fleet) admit(t testing.TB, lease bool) []ledger.Work {
 
 func idOf(jobID string, at time.Time) string { return jobID + "@" + at.UTC().Format(time.RFC3339) }
 
-// plan is the instant a second after the job's watermark.
+// plan is the scheduled time a second after the job's watermark.
 func (f *fleet) plan(s *ledger.JobAssignment, overlap ledger.Overlap, lease bool) ledger.Plan {
 	instant := s.Watermark.Truncate(time.Second).Add(time.Second)
 	in := ledger.RunSpec{

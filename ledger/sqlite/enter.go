@@ -7,9 +7,9 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Enter writes one run from outside the planner, unless its instant is
+// Enter writes one run from outside the planner, unless its scheduled time is
 // accounted for already. See ledger.Entry. It returns ledger.ErrPurged for an
-// instant at or before the job's PurgedBefore.
+// scheduled time at or before the job's PurgedBefore.
 func (l *Ledger) Enter(ctx context.Context, e ledger.Entry) (out ledger.Entered, err error) {
 	if err := e.Validate(); err != nil {
 		return out, fmt.Errorf("enter: %w", err)
@@ -83,7 +83,7 @@ func (t *tx) markRerun(e ledger.Entry) error {
 	return err
 }
 
-// accounts finds the row that accounts for the entry's instant: its own, or a
+// accounts finds the row that accounts for the entry's scheduled time: its own, or a
 // range that it lies in.
 func (t *tx) accounts(e ledger.Entry) (stored, bool, error) {
 	s, found, err := t.run(e.RunID)
@@ -93,7 +93,7 @@ func (t *tx) accounts(e ledger.Entry) (stored, bool, error) {
 	return t.rangeAt(e.JobID, e.ScheduledAt.UnixMicro())
 }
 
-// rangeAt finds the range row that covers an instant. Ranges of a job do not
+// rangeAt finds the range row that covers a scheduled time. Ranges of a job do not
 // overlap, so only the last that begins by then can.
 func (t *tx) rangeAt(jobID string, instant int64) (s stored, found bool, err error) {
 	rows, err := all(t, scanRun, `
@@ -106,7 +106,7 @@ func (t *tx) rangeAt(jobID string, instant int64) (s stored, found bool, err err
 	return rows[0], true, nil
 }
 
-// joinJob puts the run of an instant in its job's revision. A job that the ledger
+// joinJob puts the run of a scheduled time in its job's revision. A job that the ledger
 // does not know gets a row, so that it has a place for what is purged.
 func (t *tx) joinJob(n *newRun) error {
 	if ledger.AdHoc(n.RunID) {

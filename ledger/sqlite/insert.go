@@ -22,7 +22,7 @@ type holder struct {
 	leaseFor     time.Duration
 }
 
-// written is what became of a newRun. When the run-id had a row before,
+// written is what became of a newRun. When the run ID had a row before,
 // inserted is false and the rest unset.
 type written struct {
 	inserted bool
@@ -31,7 +31,7 @@ type written struct {
 	work     *ledger.Work
 }
 
-// Two constraints can refuse the row, the run-id's and the slot's.
+// Two constraints can refuse the row, the run ID's and the slot's.
 const insertRun = `
 	INSERT INTO runs (run_id, job_id, scheduled_at, until, count, trigger, state, reason, revision, overlap,
 		target, call, body, planned_at, finished_at, by, why,
@@ -53,7 +53,7 @@ func (t *tx) insert(n newRun) (written, error) {
 	if w.inserted || err != nil {
 		return w, err
 	}
-	// The slot is taken, or the run-id has a row: then this changes nothing.
+	// The slot is taken, or the run ID has a row: then this changes nothing.
 	if n.Overlap == ledger.OverlapQueue {
 		return t.put(n, false, true)
 	}
@@ -106,7 +106,7 @@ func (n newRun) frozen() (call any, body []byte, err error) {
 	return freeze(n.Call)
 }
 
-// due is when the run may be claimed: an instant from its own time on, ~ work
+// due is when the run may be claimed: a scheduled time from its own time on, ~ work
 // and a backfill at once.
 func (n newRun) due(now int64) int64 {
 	if ledger.AdHoc(n.RunID) || n.Trigger == ledger.ByBackfill {

@@ -84,7 +84,7 @@ func scanEvent(row scanner) (e ledger.Event, err error) {
 	return e, err
 }
 
-// Pause makes the job's instants from now on skipped (paused); a paused job
+// Pause makes the job's scheduled times from now on skipped (paused); a paused job
 // stays as it is.
 func (l *Ledger) Pause(ctx context.Context, jobID string, who ledger.Actor) error {
 	err := l.write(ctx, func(t *tx) error {

@@ -83,7 +83,7 @@ func (w *writer) kill(t *testing.T) {
 	w.cmd.Wait() // killed, so it fails
 }
 
-// checkLedger counts, in the file itself, the instants of each job from its
+// checkLedger counts, in the file itself, the scheduled times of each job from its
 // first watermark on: each second has one row, or a range counts it. What was
 // leased by the killed can be finished, and no attempt is forgotten.
 func checkLedger(t *testing.T, path string, told map[string]int64) {
@@ -120,12 +120,12 @@ func checkLedger(t *testing.T, path string, told map[string]int64) {
 		if err := rows.Scan(&job, &watermark, &first, &last, &instants, &n); err != nil {
 			t.Fatal(err)
 		}
-		t.Logf("%s: %d instants in %d rows", job, instants, n)
+		t.Logf("%s: %d scheduled times in %d rows", job, instants, n)
 		if last != watermark {
-			t.Errorf("%s: the watermark is %d and the last row's instant %d", job, watermark, last)
+			t.Errorf("%s: the watermark is %d and the last row's scheduled time %d", job, watermark, last)
 		}
 		if want := watermark - first + 1; instants != want {
-			t.Errorf("%s: rows stand for %d instants, want %d", job, instants, want)
+			t.Errorf("%s: rows stand for %d scheduled times, want %d", job, instants, want)
 		}
 		if watermark < told[job] {
 			t.Errorf("%s: the watermark is %d, and %d was committed", job, watermark, told[job])
@@ -222,7 +222,7 @@ func writeOnce(ctx context.Context, l *sqlite.Ledger, token string) error {
 	return err
 }
 
-// writtenPlan is a dozen instants to run and a range of missed ones.
+// writtenPlan is a dozen scheduled times to run and a range of missed ones.
 func writtenPlan(s ledger.JobAssignment) ledger.Plan {
 	p := ledger.Plan{JobID: s.JobID, Revision: s.Revision, After: s.Watermark}
 	next := s.Watermark.Truncate(time.Second)

@@ -141,7 +141,7 @@ func (f *fleet) everything(t *testing.T) {
 }
 
 // queueAndRange has a run wait for another, an entry, a range row, its backfill
-// and then, since only the current revision's ranges give instants, an edit.
+// and then, since only the current revision's ranges give scheduled times, an edit.
 func (f *fleet) queueAndRange(t *testing.T, must func(error)) {
 	t.Helper()
 	f.clock.shift.Add(int64(time.Hour))

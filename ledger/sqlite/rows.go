@@ -87,7 +87,7 @@ func thaw(c *ledger.Call, call, body []byte) error {
 	return nil
 }
 
-// run reads the row of a run-id; found is false when there is none.
+// run reads the row of a run ID; found is false when there is none.
 func (t *tx) run(runID string) (s stored, found bool, err error) {
 	rows, err := all(t, scanRun, getRun, runID)
 	if err != nil || len(rows) == 0 {

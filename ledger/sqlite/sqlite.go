@@ -11,7 +11,7 @@
 //
 // The store's clock is the machine's, read once in each transaction after the
 // lock is had. A clock that is set back delays what is planned and leased, but
-// no instant is admitted twice: watermarks are compared, not trusted.
+// no scheduled time is admitted twice: watermarks are compared, not trusted.
 //
 // All processes have to be on one machine: SQLite's shared memory does not
 // reach across a network file system, and [Open] refuses the ones it knows.

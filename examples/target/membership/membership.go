@@ -131,7 +131,7 @@ func (s *Service) closeDay(r *http.Request) (any, error) {
 	return map[string]int{"cents": cents}, err
 }
 
-// Effects counts, for each run-id, how often its work was applied.
+// Effects counts, for each run ID, how often its work was applied.
 func (s *Service) Effects(ctx context.Context) (map[string]int, error) {
 	rows, err := s.db.QueryContext(ctx, `SELECT run_id, count(*) FROM (SELECT run_id FROM payouts UNION ALL SELECT run_id FROM closings) GROUP BY run_id`)
 	if err != nil {
