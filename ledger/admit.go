@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// Overlap says what a scheduled time does while an earlier run of its job is
-// unfinished.
+// Overlap is the policy for a scheduled time that comes while an earlier run of
+// its job is unfinished.
 //
-// Each job has one slot. Whoever gives it holds the job's row lock. A run that
-// has it keeps it through leases, lapses and retries until it is succeeded,
-// dead or canceled. A run that waits for it is planned (a redriven one
-// retrying) and cannot be leased; its NextAt says nothing meanwhile. Each
-// Admit, Enter and Claim first gives a free slot to the oldest that waits. Runs
-// with ~ ids take no slot and do not wait for one, whatever their Overlap. The
-// slot is the job's, not its revision's: edits and removal change nothing of it.
+// Each job has one slot, which a store gives under the lock of the job's row. A
+// run keeps the slot through leases and retries until it is succeeded, dead or
+// canceled. A run that waits for the slot is planned (a redriven run:
+// retrying), cannot be leased, and has no meaningful NextAt. Admit, Enter and
+// Claim first give a free slot to the oldest waiting run. Runs with ~ in their
+// ID take no slot and wait for none, whatever their Overlap. The slot belongs
+// to the job, not to a revision: an edit or a removal does not change it.
 type Overlap string
 
 const (
@@ -27,13 +27,13 @@ const (
 	OverlapAllow Overlap = "allow"
 )
 
-// RunSpec is one row that an admission is to write.
+// RunSpec is one row that an admission writes.
 type RunSpec struct {
-	// RunID is the job's id, "@" and At as 2006-01-02T15:04:05Z, then nothing,
-	// "~" and a token, or "/" and Until. Stores find a job's runs by it, and
-	// their order: see RunIDRange.
+	// RunID is the job's ID, "@" and ScheduledAt as 2006-01-02T15:04:05Z, then
+	// nothing, "~" and a token, or "/" and Until. Stores find a job's runs and
+	// their order by it: see RunIDRange.
 	RunID       string
-	ScheduledAt time.Time // nominal, in whole seconds; else ErrInvalidRun
+	ScheduledAt time.Time // in whole seconds; else ErrInvalidRun
 	Until       time.Time // a range's last scheduled time, else zero
 	Count       int       // 1, or how many scheduled times the range has
 	State       State     // Planned, Missed or Superseded
@@ -44,9 +44,9 @@ type RunSpec struct {
 	Lease       bool    // Planned only: can start now, so lease it on admission
 }
 
-// AdHoc reports whether a run ID is one of ~ work: a trigger, a rerun
-// or an event of its own. Such a run stands beside the schedule: it accounts
-// for no scheduled time, takes no slot, has revision 0 and raises no PurgedBefore.
+// AdHoc reports whether a run ID has a ~: a trigger, a rerun or an event of its
+// own. Such a run is independent of the schedule: it accounts for no scheduled
+// time, takes no slot, has revision 0 and does not raise PurgedBefore.
 func AdHoc(runID string) bool {
 	return strings.Contains(runID, "~")
 }
@@ -57,10 +57,10 @@ type Plan struct {
 	Revision int64
 	After    time.Time // the watermark that the plan was made from
 	Through  time.Time // the watermark after it
-	// Scheduled times are the rows to write, oldest first, all of them in (After,
-	// Through]; else nothing of the Admission is written: ErrInvalidRun.
+	// Runs are the rows to write, oldest first, all of them in (After, Through];
+	// otherwise nothing of the Admission is written: ErrInvalidRun.
 	Runs []RunSpec
-	// Events are what the ledger is to keep beside them (gap times).
+	// Events are recorded with them (local times in a gap).
 	Events []Event
 	// Next, when set, ends the revision at Through and starts another one with
 	// this definition (an edit), or none (Next.Hash == "": removed), and
@@ -69,23 +69,23 @@ type Plan struct {
 	Next *Definition
 }
 
-// Admission is what one beat of a planner asks for, at most one plan a job.
-// The store treats each plan whole or not at all:
+// Admission is what a planner writes at once, at most one plan per job. The
+// store admits each plan as a whole or not at all:
 //
-//   - it locks the jobs' rows in id order, then judges;
+//   - it locks the jobs' rows in the order of their IDs before it decides;
 //   - a plan is admitted only if the job's revision and watermark are those the
 //     plan was made from, it has not ended, and Through is not before After
 //     nor after the store's clock, so no scheduled time is admitted twice, early, or
 //     for an outgoing revision;
-//   - rows that exist already (a platform event came first) stand as they are
-//     and are not leased here; a range row counts only the scheduled times in it that
-//     have no row of their own, and is not written when that leaves none;
-//   - a planned scheduled time is due from its own time (NextAt is At); missed,
-//     superseded and skipped rows are finished at once (FinishedAt is now);
+//   - rows that exist already (a platform event came first) stay as they are
+//     and are not leased; a range row counts only its scheduled times that have
+//     no row of their own, and is not written if there are none;
+//   - a planned run is due at its scheduled time (NextAt is ScheduledAt);
+//     missed, superseded and skipped rows are finished (FinishedAt is now);
 //   - the watermark moves in the same transaction;
-//   - of a paused job every planned scheduled time becomes skipped (paused);
+//   - the planned runs of a paused job become skipped (paused);
 //   - the slot decides overlap (see Overlap);
-//   - scheduled times marked Lease that ended up startable are leased under Token.
+//   - runs marked Lease that can start are leased under Token.
 type Admission struct {
 	Plans    []Plan
 	Owner    string // the process
@@ -93,7 +93,7 @@ type Admission struct {
 	LeaseFor time.Duration
 }
 
-// Admitted is what became of an Admission.
+// Admitted is the result of an Admission.
 type Admitted struct {
 	Now    time.Time // the store's clock
 	Leased []Work    // those leased to the caller now
@@ -102,9 +102,9 @@ type Admitted struct {
 	Skipped map[Reason]int
 }
 
-// Position is where a job stands. Of a plan that was not admitted, it says
-// from where to plan anew: the revision or watermark had moved, or Through was
-// ahead of the store's clock.
+// Position is a job's revision and watermark. For a plan that was not admitted,
+// it is where to plan again from: the revision or watermark had moved, or
+// Through was ahead of the store's clock.
 type Position struct {
 	JobID     string
 	Revision  int64

@@ -1,9 +1,9 @@
-// Package ledger holds the nouns of cronce's durable record: runs, attempts,
-// their states and legal moves, and what is asked of a store that keeps them.
-// It does no I/O and reads no clock.
+// Package ledger defines cronce's durable record: runs, attempts, their states
+// and legal moves, and Store, the interface of the databases that keep them. It
+// does no I/O and reads no clock.
 //
-// The stores are in the packages below it (postgres, sqlite, memory); the
-// contract that each of them passes is package ledgertest.
+// Packages postgres, sqlite and memory implement Store; package ledgertest is
+// its contract as a test suite.
 //
 // # Guarantees that every store gives
 //

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Work is a leased run: what its holder needs to call and to record.
+// Work is a leased run with all that its holder needs to call and to record.
 type Work struct {
 	RunID       string
 	JobID       string
@@ -20,20 +20,20 @@ type Work struct {
 }
 
 // Claim asks for work that is due: planned and retrying runs whose NextAt has
-// come and that do not wait for the slot, and running ones whose lease has
-// lapsed; oldest NextAt (or lease's end) first. A lease is good before
-// LeasedUntil and lapsed from it on.
+// come and that do not wait for the slot, and running runs whose lease has
+// expired; oldest NextAt (or end of the lease) first. A lease is valid before
+// LeasedUntil and expired from then on.
 //
 // A run's first lease, here or on admission, sets StartedAt to now and
 // SendBefore to now + Call.Horizon; nothing changes them afterwards. Each lease
-// gives the run its next attempt number. A lapsed lease's attempt may have been
-// sent: it is kept in the history as lost, and uses up no retry (Failures).
+// gives the run its next attempt number. The attempt of an expired lease may
+// have been sent: it stays in the history as lost and uses up no retry.
 type Claim struct {
 	Owner    string
 	Token    string // random, fresh for each claim
 	Limit    int
 	LeaseFor time.Duration
-	// BusyTargets and BusyJobs have no room now: their runs are left.
+	// BusyTargets and BusyJobs are at their limits: their runs are not claimed.
 	BusyTargets []string
 	BusyJobs    []string
 	// Only, when not empty, narrows the claim to these run IDs: a process
@@ -41,7 +41,7 @@ type Claim struct {
 	Only []string
 }
 
-// Claimed is what a Claim got.
+// Claimed is the result of a Claim.
 type Claimed struct {
 	Now  time.Time
 	Work []Work
@@ -61,8 +61,8 @@ type Lease struct {
 	Token string
 }
 
-// Outcome is what came of a leased run. It is recorded as long as nobody else
-// took the run over, be its lease lapsed or not.
+// Outcome is the result of an attempt. It is recorded as long as no other
+// process has taken the run over, even if the lease has expired.
 type Outcome struct {
 	Lease
 	// State is Succeeded, Retrying or Dead; or Planned to give a lease back
@@ -79,15 +79,15 @@ type Outcome struct {
 	Attempt Attempt
 }
 
-// RecordResult is what became of one recorded Outcome.
+// RecordResult says whether an Outcome was recorded.
 type RecordResult string
 
 const (
 	// Recorded: now, or before by an earlier try of this same record. A
 	// repeat is known by its token until the run is leased again.
 	Recorded RecordResult = "recorded"
-	// Fenced: the lease was lost: somebody else has or had the run, or it was
-	// canceled. Nothing was changed.
+	// Fenced: the lease was lost, because another process took the run over or
+	// an operator canceled it. Nothing was changed.
 	Fenced RecordResult = "fenced"
 )
 
@@ -98,8 +98,8 @@ type Definition struct {
 	Body  []byte // the job, enough to plan it (JSON)
 }
 
-// Declaration is what a process says at its start: who it is and which
-// definitions it holds. Jobs that are disabled are not declared.
+// Declaration registers a process and the definitions that it has. Disabled jobs
+// are not declared.
 type Declaration struct {
 	Process  string // random, unique to the process
 	Registry string // the registry's name; a ledger belongs to one registry
@@ -110,35 +110,36 @@ type Declaration struct {
 	Definitions iter.Seq[Definition]
 }
 
-// HeartbeatReply is the answer to a heartbeat. When Living differs from the last one's, the
-// assignments may have changed.
+// HeartbeatReply is the answer to a heartbeat. If Living differs from the last
+// reply's, the assignments may have changed.
 type HeartbeatReply struct {
 	Now    time.Time
 	Living []string // versions that living processes declare, sorted
-	// Processes counts the living, this one included. Who alone works on a
-	// ledger leaves nothing to others.
+	// Processes counts the living processes, this one included. A process that
+	// is alone may lease further ahead.
 	Processes int
 }
 
-// ProcessTTL is how long after its last heartbeat a process counts as living.
-// Its own next heartbeat brings it back; only Retire makes the store forget it.
+// ProcessTTL is how long after its last heartbeat a process is considered alive.
+// Its next heartbeat revives it.
 const ProcessTTL = 30 * time.Second
 
 // JobAssignment says which definition of a job is current and which one should be.
 //
-// Whoever asks for assignments begins, of the jobs that have no revision (never seen,
-// or ended before) those whose winner its version holds: the next revision, from 1,
-// with the watermark now, never lower than before, and the event RevisionBegun at it.
+// Asking for assignments starts the jobs that have no revision (never seen, or
+// ended) and whose desired definition the caller's version holds: the next
+// revision, from 1, with the watermark now and never lower than before, and the
+// event RevisionBegun.
 //
-// A job's winner is, of the definitions that living processes declare for it,
-// the one first declared last; a definition's first declaration is remembered
-// when its processes are gone. Hash differs from Winner when the job was
-// edited, removed (Winner == "") or fell back; then Body is the definition
-// that still stands, so that whoever holds the winner can plan it to its end
-// and switch.
+// The desired definition of a job is the one that was first declared last, among
+// those that living processes declare. A definition's first declaration is
+// remembered when its processes are gone. Hash differs from Desired if the job
+// was edited, removed (Desired is "") or fell back. Body is then the current
+// definition, so that a process with the desired one can plan the current one
+// to its end and switch.
 type JobAssignment struct {
 	Position
 	Hash    string // of the current revision; "" when the job has ended
-	Desired string
-	Body    []byte // of the current revision; set only when Hash != Winner
+	Desired string // hash of the definition that should be current; "": none
+	Body    []byte // of the current revision; set only when Hash != Desired
 }

@@ -110,7 +110,7 @@ func TestGoldenUnknownNames(t *testing.T) {
 	for _, args := range [][]string{
 		{"runs", "list", "--job", "relase-locks"}, {"runs", "list", "--job", "zzzzzzzz", "--json"},
 		{"runs", "list", "--state", "ded"}, {"runs", "list", "--state", "dead,"}, {"runs", "list", "--reason", "exausted"}, {"runs", "list", "--reason", "zzzzzzzzzzzzz"},
-		{"runs", "cancel", "--job", "close-book", "--why", "x"}, {"runs", "ack", "--reason", "permanet", "--why", "x"}, {"runs", "redrive", "--job", "release_locks", "--since", "1d", "--why", "x"},
+		{"runs", "cancel", "--job", "close-book", "--why", "x"}, {"runs", "ack", "--reason", "overlp", "--why", "x"}, {"runs", "redrive", "--job", "release_locks", "--since", "1d", "--why", "x"},
 		{"jobs", "show", "close-boks"}, {"jobs", "pause", "close-boks", "--why", "x"}, {"jobs", "resume", "close-boks", "--why", "x", "--json"},
 		{"next", "close-boks"}, {"trigger", "close-boks"}, {"probe", "close-boks"}, {"backfill", "close-boks", "--from", "1d", "--why", "x"},
 		{"next", "--expr", "@daily", "--tz", "Europe/Londn"}, {"next", "--expr", "@daily", "--dst", "onc"},
