@@ -160,15 +160,16 @@ func (w *Witness) end(jobID string, at time.Time) {
 	}
 }
 
-// leased notes leases that somebody got now.
-func (w *Witness) leased(work ...ledger.Work) {
+// leased notes leases that a process got at a time of the store's clock. The
+// clock may have jumped since, so it is not read again.
+func (w *Witness) leased(now time.Time, work ...ledger.Work) {
 	for _, l := range work {
 		h := w.run(l.RunID)
 		if h.token == l.Token {
 			continue // the same lease, told again
 		}
-		if w.now().Add(time.Millisecond).Before(h.notBefore) {
-			w.saw(Hasty, l.RunID, "at %s, due at %s", stamp(w.now()), stamp(h.notBefore))
+		if now.Add(time.Millisecond).Before(h.notBefore) {
+			w.saw(Hasty, l.RunID, "at %s, due at %s", stamp(now), stamp(h.notBefore))
 		}
 		if h.begun.at.IsZero() {
 			h.begun = w.mark()
@@ -187,8 +188,8 @@ func (w *Witness) leased(work ...ledger.Work) {
 	}
 }
 
-// recorded notes outcomes that the ledger took.
-func (w *Witness) recorded(o ledger.Outcome) {
+// recorded notes an outcome that the ledger took at a time of its clock.
+func (w *Witness) recorded(o ledger.Outcome, at time.Time) {
 	h := w.run(o.RunID)
 	switch o.Token {
 	case h.settled: // told again
@@ -205,7 +206,7 @@ func (w *Witness) recorded(o ledger.Outcome) {
 	case ledger.Failed, ledger.Throttled, ledger.Unknown:
 		if h.failed++; h.failed <= len(h.call.Backoff) {
 			least := float64(h.call.Backoff[h.failed-1]) * (1 - max(h.call.Jitter, 0))
-			h.notBefore = w.now().Add(time.Duration(least))
+			h.notBefore = at.Add(time.Duration(least))
 		}
 	}
 }

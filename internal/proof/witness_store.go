@@ -58,7 +58,7 @@ func (w *Witness) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitte
 			w.admitted(p, a.Owner)
 		}
 	}
-	w.leased(got.Leased...)
+	w.leased(got.Now, got.Leased...)
 	return got, nil
 }
 
@@ -99,7 +99,7 @@ func (w *Witness) Enter(ctx context.Context, e ledger.Entry) (ledger.Entered, er
 		w.opened(e.Overlap, got.Run)
 	}
 	if got.Work != nil {
-		w.leased(*got.Work)
+		w.leased(got.Now, *got.Work)
 	}
 	return got, nil
 }
@@ -112,7 +112,7 @@ func (w *Witness) Claim(ctx context.Context, c ledger.Claim) (ledger.Claimed, er
 	for _, r := range got.Expired {
 		w.ended(r.ID, r.JobID)
 	}
-	w.leased(got.Work...)
+	w.leased(got.Now, got.Work...)
 	w.claimed(c, got.Work)
 	if err == nil && len(c.Only) == 0 && len(got.Work) < c.Limit {
 		err = w.left(ctx, c, got.Now)
@@ -124,13 +124,20 @@ func (w *Witness) Claim(ctx context.Context, c ledger.Claim) (ledger.Claimed, er
 func (w *Witness) Record(ctx context.Context, outcomes []ledger.Outcome) ([]ledger.RecordResult, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	fates, err := w.Store.Record(ctx, outcomes)
-	for i, f := range fates {
-		if f == ledger.Recorded {
-			w.recorded(outcomes[i])
+	// The clock may jump while the store records: the earlier reading is no
+	// later than a retry's time was counted from.
+	before := w.now()
+	results, err := w.Store.Record(ctx, outcomes)
+	at := before
+	if after := w.now(); after.Before(before) {
+		at = after
+	}
+	for i, r := range results {
+		if r == ledger.Recorded {
+			w.recorded(outcomes[i], at)
 		}
 	}
-	return fates, err
+	return results, err
 }
 
 // Cancel notes whose leases are gone.

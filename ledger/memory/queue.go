@@ -7,11 +7,12 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// queue orders the runs that a claim may take by when they are due. Time only
-// moves forward, so a run that has come due stays in ready until it is taken,
-// and the top of later is when there will be more.
+// queue orders the runs that a claim may take by when they are due. A run that
+// has come due stays in ready until it is taken or the clock is set back, and
+// the top of later is when there will be more.
 type queue struct {
 	ready, later dues
+	now          time.Time // of the last advance
 }
 
 func (q *queue) add(r *record) {
@@ -28,6 +29,14 @@ func (q *queue) remove(r *record) {
 
 // advance makes ready what is due now.
 func (q *queue) advance(now time.Time) {
+	if now.Before(q.now) {
+		ready := q.ready
+		q.ready = nil
+		for _, r := range ready {
+			q.add(r)
+		}
+	}
+	q.now = now
 	for len(q.later) > 0 && !q.later[0].due().After(now) {
 		r := heap.Pop(&q.later).(*record)
 		r.heap = &q.ready
