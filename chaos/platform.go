@@ -68,7 +68,7 @@ func (p *platform) fire(at time.Time) {
 // without any, which only the service's keys keep from doing work twice. Where
 // there are no schedulers, three on the ledger get the same scheduled times of a job whose
 // runs wait for one another, and three of one that skips: without a tick, only
-// such jobs' events finish what others leave.
+// the events of these jobs finish runs that earlier events left.
 func (f *fleet) addFunctions(dice *rand.Rand) error {
 	if f.Function == nil || f.Embedded {
 		return nil

@@ -12,31 +12,31 @@ import (
 
 // The revisions of a job are exact: the database notes each turn with the scheduled time
 // at which it is made, and the harness knows the schedule that each definition
-// has. Nothing is inferred from rows, so an revision without rows is checked like
+// has. Nothing is inferred from rows, so a revision without rows is checked like
 // any other.
 //
 // What cannot be told from outside is which of two revisions is to win at a
 // moment at which processes of both are running, for that depends on whose
 // heartbeats have arrived. Of this the harness asks no more, and no less, than:
 //
-//   - an revision stands on a definition that some revision has, and begins no
+//   - a revision stands on a definition that some revision has, and begins no
 //     earlier than the first process was started that declares it;
 //   - a job ends no earlier than the first process was started that does not
 //     declare it;
-//   - a job that every revision has is never without an revision;
+//   - a job that every revision has is never without a revision;
 //   - the ledger's own events tell of the same revisions;
 //   - every run is of the revision that its scheduled time lies in, and sends that
 //     revision's body;
 //   - once nothing is broken any more and all processes are of one revision,
 //     each job comes to stand on that revision's definition, or to end (await).
 const (
-	Undeclared  proof.Rule = "an revision stands on a definition that nobody had"
+	Undeclared  proof.Rule = "a revision stands on a definition that nobody had"
 	Retroactive proof.Rule = "a definition was current before anybody had it"
 	Foreign     proof.Rule = "a run is of another definition than its scheduled time's"
-	Misdated    proof.Rule = "the ledger tells an operator of an revision otherwise than it was"
+	Misdated    proof.Rule = "the ledger tells an operator of a revision otherwise than it was"
 )
 
-// revision is an revision with what its runs must show.
+// revision is a revision with what its runs must show.
 type revision struct {
 	proof.Revision
 	number   int64

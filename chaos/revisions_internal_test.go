@@ -67,7 +67,7 @@ func TestRevisionsRunFromTurnToTurn(t *testing.T) {
 	}
 }
 
-// An revision that is over before anything of it ran is checked like any other.
+// A revision that is over before anything of it ran is checked like any other.
 func TestAnInstantOfASeasonWithoutRowsIsLost(t *testing.T) {
 	s := newStory(t, 2)
 	list, _ := revisionsOf([]turn{s.turn("season", 1, 0, s.at(0, 1)), s.end("season", 1, s.at(1, 0.5))}, s.deployed, nil)

@@ -74,7 +74,7 @@ func (f *fleet) witness(ctx context.Context) error {
 	})
 }
 
-// turns are all turns of all jobs, each job's in their order. An revision 0 is
+// turns are all turns of all jobs, each job's in their order. A revision 0 is
 // none: an event came for a job that the ledger did not know yet.
 func (f *fleet) turns(ctx context.Context) (list []turn, err error) {
 	err = f.database(func(db *sql.DB) error {

@@ -161,7 +161,7 @@ type Entered struct {
 // gap time that daylight saving skipped, a new revision, the end of one.
 type Event struct {
 	JobID string
-	At    time.Time // actual; a gap's nearest scheduled time; an revision's first or last watermark
+	At    time.Time // actual; a gap's nearest scheduled time; a revision's first or last watermark
 	Kind  EventKind
 	Local string // gap: the local time that does not exist, "2026-03-08T02:30:00"
 	Zone  string // gap: the time zone

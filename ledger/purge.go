@@ -12,7 +12,7 @@ import "time"
 //     past retention;
 //   - every unfinished run;
 //   - a dead run that nobody has acknowledged, until DeadRetention;
-//   - a run at a scheduled time after its job's watermark while the job has an revision
+//   - a run at a scheduled time after its job's watermark while the job has a revision
 //     (an event came before the plan): its row is what keeps the plan from
 //     running it again.
 //

@@ -17,7 +17,7 @@ import (
 )
 
 // Fifty functions are woken at once on a server that takes twenty connections:
-// each waits for one, all answer, and none is kept from whoever looks at the
+// each waits for one, all answer, and none is taken from an operator who looks at the
 // runs afterwards.
 func TestMoreFunctionsThanConnectionsAllAnswer(t *testing.T) {
 	t.Parallel()

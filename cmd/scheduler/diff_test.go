@@ -29,7 +29,7 @@ func diffOf(t *testing.T, old, edited string) (int, diffJSON) {
 }
 
 // Each field that a job is planned or called by is a change of its own: what
-// would begin an revision is never shown as the same.
+// would begin a revision is never shown as the same.
 func TestDiffSeesEveryField(t *testing.T) {
 	t.Parallel()
 	for edit, want := range map[string]string{

@@ -171,7 +171,7 @@ func describeJob(j jobs.Job, st ledger.JobStatus, known bool, now time.Time) job
 	return out
 }
 
-// maybeJSON is nil where there is no run.
+// maybeJSON returns nil if there is no run.
 func maybeJSON(r *ledger.Run) *runJSON {
 	if r == nil {
 		return nil

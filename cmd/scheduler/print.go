@@ -17,7 +17,7 @@ func printJSON(w io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
-// scheduled time prints a time as the ledger means it: UTC, RFC 3339; "" for none.
+// instant prints a time as the ledger means it: UTC, RFC 3339; "" for none.
 func instant(t time.Time) string {
 	if t.IsZero() {
 		return ""

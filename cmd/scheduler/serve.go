@@ -71,7 +71,7 @@ func (f serveFlags) check() error {
 	return checkListen(f.listen)
 }
 
-// checkListen refuses what is no address; one that is taken is found out later.
+// checkListen refuses an invalid address. An address in use fails later.
 func checkListen(address string) error {
 	if address == "" {
 		return nil

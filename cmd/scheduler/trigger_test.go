@@ -42,7 +42,7 @@ jobs:
 	})
 }
 
-// Whoever triggers is recorded, without $USER and --why too.
+// The operator who triggers is recorded, also without $USER and --why.
 func TestTriggerRecordsWhoWithoutUser(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, db string) {

@@ -17,7 +17,7 @@ type account struct {
 	later  []Revision // open revisions, whose coming scheduled times may have rows
 }
 
-// scheduled times compares each job's scheduled times with its rows.
+// instants compares each job's scheduled times with its rows.
 func (c *check) instants() {
 	accounts := c.accounts()
 	for _, id := range slices.Sorted(maps.Keys(accounts)) {

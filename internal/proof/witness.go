@@ -108,7 +108,7 @@ func (w *Witness) Evidence(ctx context.Context, now time.Time) (Evidence, error)
 	return e, nil
 }
 
-// Scheduled times are a job's scheduled times in (from, to] by the definitions that planned
+// Instants returns the scheduled times of a job in (from, to] by the definitions that planned
 // them.
 func (w *Witness) Instants(jobID string, from, to time.Time) (list []time.Time) {
 	w.mu.Lock()
@@ -140,7 +140,7 @@ func (w *Witness) saw(rule Rule, of, what string, args ...any) {
 	w.seen = append(w.seen, Violation{rule, of, fmt.Sprintf(what, args...)})
 }
 
-// begin notes an revision that a job has from now on.
+// begin notes a revision that a job has from now on.
 func (w *Witness) begin(at ledger.Position, hash string) {
 	list := w.revisions[at.JobID]
 	if n := len(list); hash == "" || n > 0 && list[n-1].number >= at.Revision {

@@ -27,7 +27,7 @@ var enterCases = []testCase{
 	{"an entry that needs no slot, or whose job is paused, does not yield", enteredWithoutYield},
 	{"a scheduled time that has not come yet waits for its time", enteredEarly},
 	{"a scheduled time that was purged is refused, ~ work is not", enteredPurged},
-	{"a job that the ledger does not know is entered without an revision", enteredUnknown},
+	{"a job that the ledger does not know is entered without a revision", enteredUnknown},
 }
 
 // entry is a scheduled time from outside the planner.
@@ -209,7 +209,7 @@ func enteredUnknown(b *bed) {
 	b.must(err)
 	i := slices.IndexFunc(jobs, func(s ledger.JobStatus) bool { return s.JobID == "new" })
 	if i < 0 || !jobs[i].Ended || jobs[i].Revision != 0 {
-		b.Errorf("jobs %+v, want new, ended, without an revision", jobs)
+		b.Errorf("jobs %+v, want new, ended, without a revision", jobs)
 	}
 	b.declare("p1", "v1", "new")
 	if s := b.assignments("v1")["new"]; s.Revision != 1 || s.Watermark.Before(j.at(2)) {

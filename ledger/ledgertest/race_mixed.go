@@ -101,7 +101,7 @@ func (m *mixed) turn(s ledger.Store) (done bool, err error) {
 	return unfinished == 0 && m.planned(jobs), err
 }
 
-// scheduled time is a job's i-th, of which everybody says the same.
+// instant returns the spec of a job's i-th scheduled time, the same for every caller.
 func (m *mixed) instant(jobID string, i int) ledger.RunSpec {
 	return m.first[jobID].leased(i, m.overlap(jobID, i))
 }

@@ -136,7 +136,7 @@ func readded(b *bed) {
 	now := b.beat("p2").Now
 	s := b.assignments("v1")["j"]
 	if s.Hash != "v1" || s.Revision <= j.Revision || s.Watermark.Before(now) {
-		b.Errorf("standing %+v, want an revision after %d that begins at %s", s, j.Revision, now)
+		b.Errorf("standing %+v, want a revision after %d that begins at %s", s, j.Revision, now)
 	}
 	if ended, begun := b.events("j", ledger.RevisionEnded), b.events("j", ledger.RevisionBegun); !ended[0].At.Equal(j.at(0)) || !begun[0].At.Equal(s.Watermark) {
 		b.Errorf("events: ended %v, begun %v, want them at %s and %s", ended, begun, j.at(0), s.Watermark)

@@ -148,7 +148,7 @@ func (l *Ledger) Assignments(ctx context.Context, version string) ([]ledger.JobA
 	return list, nil
 }
 
-// found begins an revision of a job that has none: nothing before now is due.
+// found begins a revision of a job that has none: nothing before now is due.
 func (l *Ledger) found(j *job, hash string, now time.Time) {
 	if now.After(j.Watermark) {
 		j.Watermark = now

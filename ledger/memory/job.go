@@ -28,7 +28,7 @@ type job struct {
 	ranges     []*record // oldest first, never overlapping
 }
 
-// row is the job's row, made when there is none: without an revision.
+// row is the job's row, made when there is none: without a revision.
 func (l *Ledger) row(id string) *job {
 	j := l.jobs[id]
 	if j == nil {

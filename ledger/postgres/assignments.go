@@ -19,7 +19,7 @@ WITH living AS (` + livingSQL + `), winner AS (
 	ORDER BY v.job_id, d.first_declared_at DESC, d.hash DESC
 )`
 
-// beginSQL begins an revision of the jobs in $3, unless somebody else has done so
+// beginSQL begins a revision of the jobs in $3, unless somebody else has done so
 // since they were listed.
 const beginSQL = winnersSQL + `, begun AS (
 	INSERT INTO jobs AS j (job_id, revision, hash, body, watermark)

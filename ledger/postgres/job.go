@@ -32,7 +32,7 @@ func lockJob(ctx context.Context, tx pgx.Tx, id string) (j jobRow, err error) {
 	return j, err
 }
 
-// lockOrMakeJob makes a row, without an revision, for a job that the ledger does
+// lockOrMakeJob makes a row, without a revision, for a job that the ledger does
 // not know.
 func lockOrMakeJob(ctx context.Context, tx pgx.Tx, id string) (jobRow, error) {
 	j, err := lockJob(ctx, tx, id)

@@ -8,7 +8,7 @@ import (
 )
 
 // Assignments begins the jobs that have no revision and whose winner the version
-// holds, then lists every job that has an revision or that a living process
+// holds, then lists every job that has a revision or that a living process
 // declares, by id. See ledger.Standing.
 func (l *Ledger) Assignments(ctx context.Context, version string) (list []ledger.JobAssignment, err error) {
 	err = l.write(ctx, func(t *tx) error {
