@@ -13,7 +13,7 @@ const MaxRunID = 128
 // ErrBadRunID is wrapped by every error of ParseRunID.
 var ErrBadRunID = errors.New("not a run ID")
 
-// instantLayout is RFC 3339 in UTC to the second: the one way to write an
+// instantLayout is RFC 3339 in UTC to the second: the one way to write a
 // scheduled time in a run ID.
 const instantLayout = "2006-01-02T15:04:05Z"
 
