@@ -77,6 +77,19 @@ type Store interface {
 	PurgeHistory(context.Context, HistoryPurge) (PurgedHistory, error)
 
 	Counts(context.Context) (Counts, error)
+	// Recent returns the newest rows of each of the jobs, at most n of each,
+	// newest first, without ~ runs. It looks back over a job's newest
+	// OutcomeWindow rows.
+	Recent(ctx context.Context, jobIDs []string, n int) (map[string][]Cell, error)
+	// Days counts a job's rows scheduled in [since, until), without ~ runs. Its
+	// cost grows with the job's rows in the interval.
+	Days(ctx context.Context, jobID string, since, until time.Time) (Days, error)
+	// Timings is about all runs scheduled in [since, until), ~ runs too. Its cost
+	// grows with the rows in the interval.
+	Timings(ctx context.Context, since, until time.Time) (Timings, error)
+	// Processes lists the processes that the ledger knows, by id: see
+	// ProcessRetention.
+	Processes(context.Context) ([]Process, error)
 	Ping(context.Context) error
 	Close() error
 }

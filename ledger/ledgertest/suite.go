@@ -62,6 +62,7 @@ var groups = []struct {
 	{"purge", purgeCases},
 	{"purge of history", historyPurgeCases},
 	{"list", listCases},
+	{"overview", overviewCases},
 	{"life", lifeCases},
 	{"race", raceCases},
 	{"race of operators", raceOperateCases},

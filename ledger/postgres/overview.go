@@ -1,0 +1,125 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+const cellColumns = ` r.run_id, r.scheduled_at, r.until, r.count, r.state, r.reason, r.replayed, r.started_at, r.finished_at `
+
+func scanCell(row pgx.CollectableRow) (c ledger.Cell, err error) {
+	var until, started, finished *time.Time
+	err = row.Scan(&c.RunID, &c.ScheduledAt, &until, &c.Count, &c.State, &c.Reason, &c.Replayed, &started, &finished)
+	c.Until, c.StartedAt, c.FinishedAt = timeOf(until), timeOf(started), timeOf(finished)
+	return c, err
+}
+
+// Recent returns the newest rows of each of the jobs, from the end of its ids.
+func (l *Ledger) Recent(ctx context.Context, jobIDs []string, n int) (map[string][]ledger.Cell, error) {
+	cells := map[string][]ledger.Cell{}
+	rows, err := l.pool.Query(ctx, `
+		SELECT j.id, `+cellColumns+` FROM (SELECT DISTINCT unnest($1::text[]) AS id) j CROSS JOIN LATERAL (
+			SELECT * FROM (
+				SELECT * FROM runs WHERE run_id > j.id || '@' AND run_id < j.id || 'A' ORDER BY run_id DESC LIMIT $2
+			) newest WHERE strpos(run_id, '~') = 0 ORDER BY run_id DESC LIMIT $3
+		) r ORDER BY r.run_id DESC`, cleanAll(jobIDs), ledger.OutcomeWindow, max(n, 0))
+	if err != nil {
+		return nil, translate("list recent runs", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id string
+		c, err := scanCell(prefixed{rows, []any{&id}})
+		if err != nil {
+			return nil, translate("list recent runs", err)
+		}
+		cells[id] = append(cells[id], c)
+	}
+	return cells, translate("list recent runs", rows.Err())
+}
+
+// Days counts a job's scheduled times by day and state.
+func (l *Ledger) Days(ctx context.Context, jobID string, since, until time.Time) (d ledger.Days, err error) {
+	jobID = clean(jobID)
+	from, below := ledger.RunIDRange(jobID, since, until)
+	var batch pgx.Batch
+	// A UTC day is read from the id, whatever the session's time zone.
+	batch.Queue(`
+		SELECT substr(run_id, length($1) + 2, 10) AS day, state, sum(count)::bigint FROM runs
+		WHERE run_id >= $2 AND run_id < $3 AND scheduled_at >= $4 AND scheduled_at < $5
+			AND until IS NULL AND strpos(run_id, '~') = 0
+		GROUP BY day, state ORDER BY day, state COLLATE "C"`, jobID, from, below, since, until).Query(func(rows pgx.Rows) (err error) {
+		d.Counts, err = pgx.CollectRows(rows, scanDay)
+		return err
+	})
+	batch.Queue(`
+		SELECT `+cellColumns+` FROM runs r
+		WHERE r.job_id = $1 AND r.until IS NOT NULL AND r.scheduled_at < $3 AND r.until >= $2 ORDER BY r.run_id`,
+		jobID, since, until).Query(func(rows pgx.Rows) (err error) {
+		d.Ranges, err = pgx.CollectRows(rows, scanCell)
+		return err
+	})
+	return d, translate("count the days of job "+jobID, l.pool.SendBatch(ctx, &batch).Close())
+}
+
+func scanDay(row pgx.CollectableRow) (d ledger.DayCount, err error) {
+	var day string
+	if err = row.Scan(&day, &d.State, &d.Count); err != nil {
+		return d, err
+	}
+	d.Day, err = time.Parse(time.DateOnly, day)
+	return d, err
+}
+
+// timingsSQL counts rows by what Timings wants to know of them: ledger.TimingClass
+// of their lateness and duration, NULL where that is not asked for.
+const timingsSQL = `
+	SELECT state, sum(count)::bigint,
+		CASE WHEN started_at IS NOT NULL AND trigger IN ('schedule', 'catchup') THEN ` + classOf + `started_at - scheduled_at)::float8 * 1e6)) / ln(2))::int END,
+		CASE WHEN state = 'succeeded' THEN ` + classOf + `finished_at - started_at)::float8 * 1e6)) / ln(2))::int END
+	FROM runs WHERE scheduled_at >= $1 AND scheduled_at < $2 GROUP BY 1, 3, 4`
+
+const classOf = `floor(8 * ln(greatest(1.0::float8, extract(epoch FROM `
+
+// Timings is how the runs of an interval went.
+func (l *Ledger) Timings(ctx context.Context, since, until time.Time) (ledger.Timings, error) {
+	t := ledger.Timings{Counts: map[ledger.State]int{}, Lateness: ledger.Histogram{}, Durations: ledger.Histogram{}}
+	rows, err := l.pool.Query(ctx, timingsSQL, since, until)
+	if err != nil {
+		return t, translate("count timings", err)
+	}
+	var state ledger.State
+	var n int
+	var late, took *int
+	_, err = pgx.ForEachRow(rows, []any{&state, &n, &late, &took}, func() error {
+		t.Counts[state] += n
+		if late != nil {
+			t.Lateness[*late] += n
+		}
+		if took != nil {
+			t.Durations[*took] += n
+		}
+		return nil
+	})
+	return t, translate("count timings", err)
+}
+
+// Processes lists the processes by id.
+func (l *Ledger) Processes(ctx context.Context) ([]ledger.Process, error) {
+	rows, err := l.pool.Query(ctx, `
+		SELECT process, version, heartbeat_at, `+isLiving+`,
+			(SELECT count(*) FROM version_jobs v WHERE v.version = p.version), coalesce(r.n, 0)
+		FROM processes p LEFT JOIN (
+			SELECT leased_by, count(*) AS n FROM runs
+			WHERE due_at IS NOT NULL AND NOT waiting AND state = 'running' GROUP BY leased_by
+		) r ON r.leased_by = p.process ORDER BY process`, microseconds(ledger.ProcessTTL))
+	if err != nil {
+		return nil, translate("list processes", err)
+	}
+	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[ledger.Process])
+	return list, translate("list processes", err)
+}
