@@ -74,6 +74,18 @@ func Prove(r *jobs.Registry) jobs.Problems {
 	return problems
 }
 
+// CheckFile reads a registry's file and lists all that is wrong with it: what
+// jobs.CheckFile finds, and keys that do not outlive their calls. The registry is
+// nil unless the file itself is sound; it is run only when there is no problem.
+func CheckFile(path string, lookup func(string) (string, bool)) (*jobs.Registry, jobs.Problems) {
+	r, problems := jobs.CheckFile(path, lookup)
+	if r != nil {
+		problems = append(problems, Prove(r)...)
+		problems.Sort()
+	}
+	return r, problems
+}
+
 func (p Proof) refusal() string {
 	return fmt.Sprintf("keys of %q live %s (%s), but a call may be sent up to %s after the first (%s), and clocks may differ by %s: "+
 		"a late retry would pass for new work. %s",

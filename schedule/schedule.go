@@ -70,6 +70,16 @@ func (s *Schedule) Due(after, through time.Time) iter.Seq[time.Time] {
 	}
 }
 
+// Upcoming returns the next n scheduled times after t, fewer where the schedule
+// ends.
+func (s *Schedule) Upcoming(t time.Time, n int) []time.Time {
+	var times []time.Time
+	for next := s.Next(t); !next.IsZero() && len(times) < n; next = s.Next(next) {
+		times = append(times, next)
+	}
+	return times
+}
+
 // Count returns how many scheduled times Due has for the interval, in work that grows
 // with the interval's months and the zone's shifts, not with the scheduled times.
 func (s *Schedule) Count(after, through time.Time) int {

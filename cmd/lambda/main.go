@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"github.com/cronce/cronce/cleanup"
+	"github.com/cronce/cronce/internal/buildinfo"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/targets"
 )
@@ -60,7 +61,7 @@ func newHandler(lookup func(string) (string, bool), logger *slog.Logger) (*handl
 		}
 	}
 	remote, err := targets.New(targets.Config{
-		Registry: reg, Lookup: lookup, Version: buildVersion(), Logger: logger, MaxInFlight: maxAtOnce,
+		Registry: reg, Lookup: lookup, Version: buildinfo.Version(""), Logger: logger, MaxInFlight: maxAtOnce,
 	})
 	if err != nil {
 		return nil, ofKind(errConfiguration, err)
@@ -76,20 +77,9 @@ func soundRegistry(lookup func(string) (string, bool)) (*jobs.Registry, error) {
 	if !set || path == "" {
 		path = "cronce.yaml"
 	}
-	reg, err := jobs.Load(path)
-	if err != nil {
-		return nil, err
-	}
-	if problems := append(reg.CheckEnv(lookup), cleanup.Prove(reg)...); len(problems) > 0 {
-		problems.Sort()
+	reg, problems := cleanup.CheckFile(path, lookup)
+	if len(problems) > 0 {
 		return nil, problems
 	}
 	return reg, nil
-}
-
-func buildVersion() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
-		return info.Main.Version
-	}
-	return "dev"
 }

@@ -60,7 +60,7 @@ func (a *app) actCommand(name, short string, pick func(ledger.Store) actFunc) *c
 				return err
 			}
 			defer l.Close()
-			if err := a.knownJob(c.Context(), l, act.JobID); err != nil {
+			if err := a.operationsOn(l).KnownJob(c.Context(), act.JobID); err != nil {
 				return err
 			}
 			done, err := pick(l)(c.Context(), act)

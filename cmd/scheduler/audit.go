@@ -65,7 +65,7 @@ func (a *app) printActs(acts []ledger.Audit, ofJob bool) error {
 		if ofJob {
 			cells = slices.Insert(cells, 4, e.RunID)
 		}
-		t.row(cells...)
+		t.Row(cells...)
 	}
-	return t.flush()
+	return t.Flush()
 }

@@ -70,11 +70,11 @@ func (a *app) printCheck(reg *jobs.Registry, problems jobs.Problems) error {
 	}
 	if reg != nil {
 		t := a.table("JOB", "SCHEDULE", "NEXT", "KEY SCOPE", "KEYS LIVE", "HORIZON").
-			optional("NEXT", "SCHEDULE", "KEYS LIVE", "HORIZON", "KEY SCOPE").folding("SCHEDULE")
+			Optional("NEXT", "SCHEDULE", "KEYS LIVE", "HORIZON", "KEY SCOPE").Folding("SCHEDULE")
 		for _, j := range checkedJobs(reg, a.now()) {
-			t.row(j.ID, j.Schedule, nextText(j.Next, j.Enabled), j.KeyScope, j.TTL, j.Horizon)
+			t.Row(j.ID, j.Schedule, nextText(j.Next, j.Enabled), j.KeyScope, j.TTL, j.Horizon)
 		}
-		if err := t.flush(); err != nil {
+		if err := t.Flush(); err != nil {
 			return err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cronce/cronce/internal/demo"
+	"github.com/cronce/cronce/internal/terminal"
 )
 
 func (a *app) demoCommand() *cobra.Command {
@@ -34,7 +35,7 @@ Exit 0 only if effects = ticks, none doubled and none lost.`,
 			// A closed terminal or pipe must not leave a scheduler behind.
 			ctx, stop := signal.NotifyContext(c.Context(), append(stopSignals(), syscall.SIGPIPE)...)
 			defer stop()
-			return demo.Run(ctx, demo.Config{Binary: binary, Duration: duration, Out: a.out, Live: isTerminal(a.out)})
+			return demo.Run(ctx, demo.Config{Binary: binary, Duration: duration, Out: a.out, Live: terminal.Is(a.out)})
 		},
 	}
 	c.Flags().DurationVar(&duration, "duration", 15*time.Second, "how long to inject faults")

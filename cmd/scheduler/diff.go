@@ -2,11 +2,7 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -59,11 +55,11 @@ func (a *app) diff(ctx context.Context, f diffFlags) error {
 	if err != nil {
 		return err
 	}
-	edited, err := sideOf(reg)
+	edited, err := reg.Definitions()
 	if err != nil {
 		return err
 	}
-	d := compare(old, edited, from, f.n)
+	d := jobs.Compare(old, edited, from, f.n)
 	if err := a.printDiff(d); err != nil {
 		return err
 	}
@@ -73,127 +69,41 @@ func (a *app) diff(ctx context.Context, f diffFlags) error {
 	return nil
 }
 
-// side is one side of a comparison: the jobs that are planned, by id.
-type side struct {
-	registry string // its name; empty of a ledger
-	what     string
-	jobs     map[string]planned
-	paused   map[string]bool
-}
-
-// planned is a job as a ledger keeps it.
-type planned struct {
-	jobs.Job
-	zones string          // the version of the time zone database
-	body  json.RawMessage // nil: the default body
-}
-
-func (a *app) oldSide(ctx context.Context, file string) (side, error) {
+func (a *app) oldSide(ctx context.Context, file string) (jobs.Definitions, error) {
 	if file == "" {
 		return a.ledgerSide(ctx)
 	}
 	reg, err := jobs.Load(file)
 	if err != nil {
-		return side{}, err
+		return jobs.Definitions{}, err
 	}
-	s, err := sideOf(reg)
-	s.what = file
-	return s, err
+	d, err := reg.Definitions()
+	d.What = file
+	return d, err
 }
 
-// sideOf takes a registry's jobs through the form in which a ledger keeps
-// them, so that both sides are read alike.
-func sideOf(reg *jobs.Registry) (side, error) {
-	s := side{registry: reg.Name(), jobs: map[string]planned{}}
-	for _, j := range reg.Jobs() {
-		if j.Disabled {
-			continue
-		}
-		body, _, err := j.Definition()
-		if err != nil {
-			return s, err
-		}
-		if s.jobs[j.ID], err = readDefinition(body); err != nil {
-			return s, err
-		}
-	}
-	return s, nil
-}
-
-func (a *app) ledgerSide(ctx context.Context) (side, error) {
-	s := side{what: "the ledger", jobs: map[string]planned{}, paused: map[string]bool{}}
+func (a *app) ledgerSide(ctx context.Context) (jobs.Definitions, error) {
+	d := jobs.Definitions{What: "the ledger", Paused: map[string]bool{}}
 	if !a.ledgerExists() {
-		return s, fmt.Errorf("%w; or compare two files with --against", a.noLedger())
+		return d, fmt.Errorf("%w; or compare two files with --against", a.noLedger())
 	}
 	l, err := a.ledgerToRead(ctx)
 	if err != nil {
-		return s, err
+		return d, err
 	}
 	defer l.Close()
 	list, err := l.Jobs(ctx)
 	if err != nil {
-		return s, err
+		return d, err
 	}
 	for _, j := range list {
-		s.paused[j.JobID] = !j.PausedAt.IsZero()
+		d.Paused[j.JobID] = !j.PausedAt.IsZero()
 		if j.Ended {
 			continue
 		}
-		if s.jobs[j.JobID], err = readDefinition(j.Body); err != nil {
-			return s, err
+		if err := d.Add(j.Body); err != nil {
+			return d, err
 		}
 	}
-	return s, nil
-}
-
-func readDefinition(body []byte) (planned, error) {
-	j, err := jobs.ParseDefinition(body)
-	if err != nil {
-		return planned{}, err
-	}
-	var rest struct {
-		Zones string          `json:"zones"`
-		Body  json.RawMessage `json:"body"`
-	}
-	if err := json.Unmarshal(body, &rest); err != nil {
-		return planned{}, fmt.Errorf("the definition of job %q is damaged: %w", j.ID, err)
-	}
-	return planned{j, rest.Zones, rest.Body}, nil
-}
-
-// compare says for each job of either side what becomes of it.
-func compare(old, edited side, from time.Time, n int) diffJSON {
-	d := diffJSON{Against: old.what, Jobs: []jobDiff{}}
-	if old.registry != "" && old.registry != edited.registry {
-		d.Registry = &fieldDiff{Field: "name", Old: old.registry, New: edited.registry}
-		d.Changed = true
-	}
-	ids := maps.Clone(old.jobs)
-	maps.Copy(ids, edited.jobs)
-	for _, id := range slices.Sorted(maps.Keys(ids)) {
-		before, had := old.jobs[id]
-		after, has := edited.jobs[id]
-		j := jobDiff{ID: id, Paused: old.paused[id], Fields: []fieldDiff{}, OldNext: []string{}, NewNext: []string{}}
-		if had {
-			j.OldNext = texts(comingInstants(before.Parsed(), from, n))
-		}
-		if has {
-			j.NewNext = texts(comingInstants(after.Parsed(), from, n))
-		}
-		switch {
-		case !had:
-			j.Change, j.Fields = added, fieldsOf(after).against(nil)
-		case !has:
-			j.Change, j.Fields = removed, fields(nil).against(fieldsOf(before))
-		default:
-			j.Fields = fieldsOf(after).against(fieldsOf(before))
-			j.Change = same
-			if len(j.Fields) > 0 {
-				j.Change = changed
-			}
-		}
-		d.Changed = d.Changed || j.Change != same
-		d.Jobs = append(d.Jobs, j)
-	}
-	return d
+	return d, nil
 }

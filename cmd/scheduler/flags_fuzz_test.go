@@ -2,12 +2,9 @@ package main
 
 import (
 	"errors"
-	"net/url"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/cronce/cronce/jobs"
 )
 
 // FuzzTimes: a time on the command line is a scheduled time in years that the ledger
@@ -42,38 +39,6 @@ func checkTime(t *testing.T, text string, at time.Time, err error, zero bool) {
 	case at.UTC().Year() < -1 || at.UTC().Year() > 10_000:
 		t.Fatalf("%q gives the year %d", text, at.Year())
 	}
-}
-
-// FuzzProbeURL: what is probed is the host that was named, over TLS or on this
-// machine, and no message shows the URL, which may hold a password.
-func FuzzProbeURL(f *testing.F) {
-	for _, seed := range []string{
-		"https://h.example/v1/pay?x=1", "https://h.example", "http://127.0.0.1:1", "http://[::1]/a", "http://h.example", "https://u:s3cret@h/a",
-		"https://h/%2e%2e/a", "https://h/a#b", "https://h?", "//h/a", "https:h", "https://h:80:80/", "https://[::1%25lo]/",
-	} {
-		f.Add(seed, "")
-		f.Add(seed, "/other?y")
-	}
-	f.Fuzz(func(t *testing.T, text, path string) {
-		base, rest, err := split(text, path)
-		if err != nil {
-			if len(text) > 8 && strings.Contains(err.Error(), text) {
-				t.Fatalf("%q is in the message %v", text, err)
-			}
-			return
-		}
-		asked, err := url.Parse(text)
-		if err != nil {
-			t.Fatalf("%q was taken: %v", text, err)
-		}
-		b, err := url.Parse(base)
-		if err != nil || b.Host != asked.Host || b.User != nil || b.Scheme != "https" && !jobs.IsLoopback(b.Hostname()) {
-			t.Fatalf("%q gives the base %q: %v", text, base, err)
-		}
-		if path == "" && (b.Path != "" || !strings.HasPrefix(rest, "/")) || path != "" && rest != path {
-			t.Fatalf("%q, %q gives %q and %q", text, path, base, rest)
-		}
-	})
 }
 
 // FuzzLedgerURL: a ledger's URL is told apart by its scheme, and no message

@@ -66,11 +66,11 @@ func (a *app) jobsListCommand() *cobra.Command {
 				return printJSON(a.out, all)
 			}
 			t := a.table("JOB", "SCHEDULE", "NEXT", "CALLS", "LAST RUN", "LAST OUTCOME", "STATE").
-				optional("LAST OUTCOME", "LAST RUN", "NEXT", "SCHEDULE", "CALLS").folding("LAST OUTCOME")
+				Optional("LAST OUTCOME", "LAST RUN", "NEXT", "SCHEDULE", "CALLS").Folding("LAST OUTCOME")
 			for _, j := range all {
-				t.row(j.ID, j.InWords, nextText(j.Next, j.Enabled), j.Method+" "+j.Target+" "+j.Path, lastRun(j), j.outcome(), j.condition())
+				t.Row(j.ID, j.InWords, nextText(j.Next, j.Enabled), j.Method+" "+j.Target+" "+j.Path, lastRun(j), j.outcome(), j.condition())
 			}
-			return t.flush()
+			return t.Flush()
 		},
 	}
 }
@@ -226,12 +226,12 @@ func (a *app) printJob(ctx context.Context, j jobJSON) error {
 		{"timeout", j.Timeout}, {"overlap", j.Overlap}, {"catch-up", j.CatchUp}, {"last run", lastRun(j)}, {"last outcome", j.outcome()},
 		{"state", j.condition()}, {"paused by", j.PausedBy}, {"paused why", j.PausedWhy},
 	} {
-		t.row(line[0], line[1])
+		t.Row(line[0], line[1])
 	}
 	for _, e := range events {
-		t.row("event", strings.Join(strings.Fields(strings.Join([]string{e.At, e.Kind, e.Local, e.Zone}, " ")), " "))
+		t.Row("event", strings.Join(strings.Fields(strings.Join([]string{e.At, e.Kind, e.Local, e.Zone}, " ")), " "))
 	}
-	if err := t.flush(); err != nil {
+	if err := t.Flush(); err != nil {
 		return err
 	}
 	if len(acts) > 0 {

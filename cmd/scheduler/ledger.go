@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 	"github.com/cronce/cronce/ledger/postgres"
@@ -88,6 +89,19 @@ func (a *app) existingLedger(ctx context.Context) (ledger.Store, error) {
 		return nil, a.noLedger()
 	}
 	return a.openLedger(ctx)
+}
+
+// operations opens what operators ask and do, on the ledger that there is.
+func (a *app) operations(ctx context.Context) (*operations.Service, func(), error) {
+	l, err := a.existingLedger(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	return a.operationsOn(l), func() { l.Close() }, nil
+}
+
+func (a *app) operationsOn(l ledger.Store) *operations.Service {
+	return operations.New(operations.Config{Ledger: l, Now: a.now, Registry: a.registry})
 }
 
 // ledgerToRead opens the ledger for a command that only looks at it: no tables

@@ -93,9 +93,9 @@ func (a *app) printSteps(steps []migrations.Step, err error) error {
 		if applied == "" {
 			applied = "pending"
 		}
-		t.row(fmt.Sprint(s.Version), s.Name, applied)
+		t.Row(fmt.Sprint(s.Version), s.Name, applied)
 	}
-	return t.flush()
+	return t.Flush()
 }
 
 func (a *app) migratePrintCommand() *cobra.Command {

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -11,7 +9,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/cronce/cronce/internal/suggest"
-	"github.com/cronce/cronce/ledger"
 )
 
 // mayBeEmpty annotates the flags whose empty value has a meaning.
@@ -75,39 +72,4 @@ func oneOf[T ~string](kind, name string, known []T) (T, error) {
 		names[i] = string(k)
 	}
 	return "", unknown(kind, name, names, "valid "+kind+"s: "+strings.Join(names, ", "))
-}
-
-// knownJob refuses a job that neither the ledger nor the registry has. A job
-// that left the registry is known as long as the ledger has runs of it.
-func (a *app) knownJob(ctx context.Context, s ledger.Store, id string) error {
-	if id == "" {
-		return nil
-	}
-	runs, err := s.List(ctx, ledger.Filter{JobID: id, Limit: 1})
-	if err != nil || len(runs) > 0 {
-		return err
-	}
-	names, err := a.jobNames(ctx, s)
-	if err != nil || names[id] {
-		return err
-	}
-	return unknown("job", id, slices.Sorted(maps.Keys(names)), `"cronce jobs list" lists the jobs`)
-}
-
-// jobNames are the jobs of the ledger and, where there is one, of the registry.
-func (a *app) jobNames(ctx context.Context, s ledger.Store) (map[string]bool, error) {
-	names := map[string]bool{}
-	statuses, err := s.Jobs(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, st := range statuses {
-		names[st.JobID] = true
-	}
-	if reg, err := a.registry(); err == nil { // what is in the ledger can be asked without it
-		for _, id := range jobIDs(reg) {
-			names[id] = true
-		}
-	}
-	return names, nil
 }

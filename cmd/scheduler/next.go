@@ -45,7 +45,7 @@ func (a *app) next(args []string, f nextFlags) error {
 	if err != nil {
 		return err
 	}
-	return a.printNext(s, comingInstants(s, from, f.n), from)
+	return a.printNext(s, s.Upcoming(from, f.n), from)
 }
 
 // startOf reads the flags --from and -n of a listing of scheduled times.
@@ -85,14 +85,6 @@ func (a *app) scheduleOf(args []string, f nextFlags) (*schedule.Schedule, error)
 	return j.Parsed(), nil
 }
 
-func comingInstants(s *schedule.Schedule, from time.Time, n int) []time.Time {
-	out := make([]time.Time, 0, n)
-	for t := s.Next(from); !t.IsZero() && len(out) < n; t = s.Next(t) {
-		out = append(out, t)
-	}
-	return out
-}
-
 func (a *app) printNext(s *schedule.Schedule, instants []time.Time, from time.Time) error {
 	if a.json {
 		out := make([]string, len(instants))
@@ -106,14 +98,14 @@ func (a *app) printNext(s *schedule.Schedule, instants []time.Time, from time.Ti
 		_, err := fmt.Fprintf(a.out, "never after %s\n", instant(from))
 		return err
 	}
-	t := a.table("UTC", "LOCAL", "OFFSET", "CLOCKS").optional("LOCAL", "CLOCKS", "OFFSET")
+	t := a.table("UTC", "LOCAL", "OFFSET", "CLOCKS").Optional("LOCAL", "CLOCKS", "OFFSET")
 	before := from
 	for _, at := range instants {
 		local := at.In(s.Location())
-		t.row(instant(at), local.Format("Mon 2006-01-02 15:04:05 MST"), local.Format("-07:00"), shift(before.In(s.Location()), local))
+		t.Row(instant(at), local.Format("Mon 2006-01-02 15:04:05 MST"), local.Format("-07:00"), shift(before.In(s.Location()), local))
 		before = at
 	}
-	return t.flush()
+	return t.Flush()
 }
 
 // shift says how the local clock moved between two scheduled times, if it did.

@@ -90,7 +90,7 @@ func (a *app) setPaused(c *cobra.Command, jobID string, w who, paused bool) erro
 	}
 	switch err := act(c.Context(), jobID, w.actor()); {
 	case errors.Is(err, ledger.ErrNotFound):
-		return cmp.Or(a.knownJob(c.Context(), s, jobID), unknownJob(jobID))
+		return cmp.Or(a.operationsOn(s).KnownJob(c.Context(), jobID), unknownJob(jobID))
 	case err != nil:
 		return err
 	}

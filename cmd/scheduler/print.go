@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/cronce/cronce/internal/terminal"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -15,6 +16,15 @@ func printJSON(w io.Writer, v any) error {
 	enc.SetIndent("", "  ")
 	enc.SetEscapeHTML(false)
 	return enc.Encode(v)
+}
+
+// table returns a table for standard output, as wide as the terminal.
+func (a *app) table(columns ...string) *terminal.Table {
+	width := 0
+	if !a.wide {
+		width = terminal.Width(a.out)
+	}
+	return terminal.NewTable(a.out, width, columns...)
 }
 
 // instant prints a time as the ledger means it: UTC, RFC 3339; "" for none.

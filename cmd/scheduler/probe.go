@@ -2,17 +2,13 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
-	"net/url"
-	"slices"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/targets"
+	"github.com/cronce/cronce/targets/probe"
 )
 
 type probeFlags struct {
@@ -84,105 +80,32 @@ func (a *app) probeJob(ctx context.Context, id string, f probeFlags) error {
 		j.Timeout = f.timeout
 	}
 	ttl, _ := reg.TTL(j.KeyScope)
-	return a.probe(ctx, reg, j, ttl, j.Target, f)
+	return a.probe(ctx, reg, a.lookup, probe.Config{Job: j, TTL: ttl, ChangedBody: f.changed})
 }
 
-// probeURL makes a registry of the one target that it was given.
 func (a *app) probeURL(ctx context.Context, f probeFlags) error {
-	base, path, err := split(f.url, f.path)
+	u := probe.URL{URL: f.url, Method: f.method, Path: f.path, Body: f.body, TokenEnv: f.tokenEnv, Timeout: f.timeout}
+	reg, c, lookup, err := u.Registry(a.lookup)
 	if err != nil {
-		return err
+		return &exit{exitUsage, err}
 	}
-	if f.body != "" && !json.Valid([]byte(f.body)) {
-		return usage("--body is not JSON")
-	}
-	if err := changes(f.method); err != nil {
-		return err
-	}
-	const variable = "PROBED_URL"
-	target := jobs.Target{Name: "probed", URLEnv: variable}
-	if f.tokenEnv != "" {
-		target.Auth = jobs.Auth{Type: jobs.AuthBearer, TokenEnv: f.tokenEnv}
-	}
-	j := jobs.Job{ID: "probe", Schedule: "@yearly", Target: target.Name, Method: f.method, Path: path, Timeout: f.timeout}
-	if f.body != "" {
-		j.Body = json.RawMessage(f.body)
-	}
-	reg, err := jobs.NewRegistry(jobs.Name("cronce-probe"), target, j)
-	if err != nil {
-		return err
-	}
-	lookup := a.lookup
-	probing := *a
-	probing.lookup = func(name string) (string, bool) {
-		if name == variable {
-			return base, true
-		}
-		return lookup(name)
-	}
-	j, _ = reg.Job(j.ID)
-	return probing.probe(ctx, reg, j, 0, base, f)
+	c.ChangedBody = f.changed
+	return a.probe(ctx, reg, lookup, c)
 }
 
-// split divides a URL into a base and the path of the call, which is the
-// URL's own unless one is given.
-func split(text, path string) (base, rest string, err error) {
-	u, err := url.Parse(text)
-	switch {
-	case err != nil, u.Host == "", u.Scheme != "http" && u.Scheme != "https":
-		return "", "", usage("--url is not a URL such as https://membership.example.com/v1/payments")
-	case !jobs.ValidHost(u.Hostname()) || !jobs.ValidPort(u.Port()):
-		return "", "", usage("--url names a host or port that cannot exist: the host must be a DNS name or an IP address, the port 1 to 65535")
-	case u.Scheme == "http" && !jobs.IsLoopback(u.Hostname()):
-		return "", "", usage("--url is plain http to another machine: use https, or probe a job whose target has allowHTTP")
-	case u.User != nil:
-		return "", "", usage("--url must hold no user or password; name a variable that holds a token with --token-env")
-	case path != "":
-		return text, path, nil
+func (a *app) probe(ctx context.Context, reg *jobs.Registry, lookup func(string) (string, bool), c probe.Config) error {
+	if err := c.Check(); err != nil {
+		return &exit{exitUsage, err}
 	}
-	rest = u.EscapedPath()
-	if rest == "" {
-		rest = "/"
-	}
-	if u.RawQuery != "" {
-		rest += "?" + u.RawQuery
-	}
-	return (&url.URL{Scheme: u.Scheme, Host: u.Host}).String(), rest, nil
-}
-
-// changes refuses the methods that carry no key.
-func changes(method string) error {
-	if !slices.Contains([]string{"POST", "PUT", "PATCH", "DELETE"}, method) {
-		return usage("the method %s has no key to probe: POST, PUT, PATCH and DELETE have", method)
-	}
-	return nil
-}
-
-func (a *app) probe(ctx context.Context, reg *jobs.Registry, j jobs.Job, ttl time.Duration, name string, f probeFlags) error {
-	if err := changes(j.Method); err != nil {
-		return err
-	}
-	if j.Timeout <= 0 {
-		return usage("--timeout %s: give a time such as 30s", j.Timeout)
-	}
-	if f.changed != "" && !json.Valid([]byte(f.changed)) {
-		return usage("--changed-body is not JSON")
-	}
-	t, err := targets.New(targets.Config{Registry: reg, Lookup: a.lookup, Version: buildVersion()})
+	t, err := targets.New(targets.Config{Registry: reg, Lookup: lookup, Version: buildVersion()})
 	if err != nil {
 		return err
 	}
 	defer t.Close()
-	p := &prober{targets: t, registry: reg.Name(), job: j, changed: f.changed, began: a.now().UTC().Truncate(time.Second)}
-	if err := p.run(ctx); err != nil {
-		return fmt.Errorf("%w; calls that were sent may have had their effects", err)
+	c.Targets, c.Registry, c.Now = t, reg.Name(), a.now()
+	r, err := probe.Run(ctx, c)
+	if err != nil {
+		return err
 	}
-	return a.printProbe(probeJSON{
-		Target: name, Method: j.Method, Path: j.Path, Calls: p.calls, Checks: p.judge(ttl),
-	})
-}
-
-// newKey is a key of the job that nobody has used and no scheduled time has.
-func (p *prober) newKey() string {
-	return jobs.RunIDWithToken(p.job.ID, p.began, uuid.Must(uuid.NewV7()).String())
+	return a.printProbe(r)
 }

@@ -5,22 +5,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/cronce/cronce/targets/probe"
 )
 
-type probeJSON struct {
-	Idempotent bool         `json:"idempotent"`
-	Target     string       `json:"target"`
-	Method     string       `json:"method"`
-	Path       string       `json:"path"`
-	Checks     []probeCheck `json:"checks"`
-	Calls      []probeCall  `json:"calls"`
-}
-
-func (a *app) printProbe(r probeJSON) error {
-	r.Idempotent = true
-	for _, c := range r.Checks {
-		r.Idempotent = r.Idempotent && (c.Answer == yes || !c.Required)
-	}
+func (a *app) printProbe(r probe.Report) error {
 	if err := a.showProbe(r); err != nil {
 		return err
 	}
@@ -30,12 +19,12 @@ func (a *app) printProbe(r probeJSON) error {
 	return nil
 }
 
-func (a *app) showProbe(r probeJSON) error {
+func (a *app) showProbe(r probe.Report) error {
 	if a.json {
 		return printJSON(a.out, r)
 	}
 	keys := []string{""}
-	t := a.table("CALL", "KEY", "STATUS", "ANSWER", "TOOK", "FIELDS").optional("KEY", "FIELDS", "TOOK")
+	t := a.table("CALL", "KEY", "STATUS", "ANSWER", "TOOK", "FIELDS").Optional("KEY", "FIELDS", "TOOK")
 	for _, c := range r.Calls {
 		i := slices.Index(keys, c.Key)
 		if i < 0 {
@@ -45,9 +34,9 @@ func (a *app) showProbe(r probeJSON) error {
 		if i > 0 {
 			number = strconv.Itoa(i)
 		}
-		t.row(c.Call, number, strconv.Itoa(c.Status), string(c.Answer), c.Took, headerText(c.Headers))
+		t.Row(c.Call, number, strconv.Itoa(c.Status), string(c.Answer), c.Took, headerText(c.Headers))
 	}
-	if err := t.flush(); err != nil {
+	if err := t.Flush(); err != nil {
 		return err
 	}
 	for i, key := range keys[1:] {
@@ -60,9 +49,9 @@ func (a *app) showProbe(r probeJSON) error {
 		if !c.Required {
 			needed = "no"
 		}
-		t.row(c.Check, string(c.Answer), needed, c.Detail)
+		t.Row(c.Check, string(c.Answer), needed, c.Detail)
 	}
-	if err := t.flush(); err != nil {
+	if err := t.Flush(); err != nil {
 		return err
 	}
 	word := "idempotent"

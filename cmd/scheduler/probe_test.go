@@ -13,16 +13,17 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/examples/target/membership"
+	"github.com/cronce/cronce/targets/probe"
 )
 
-func probeOf(t *testing.T, d *desk, args ...string) (int, map[string]verdict, probeJSON) {
+func probeOf(t *testing.T, d *desk, args ...string) (int, map[string]probe.Verdict, probe.Report) {
 	t.Helper()
 	code, out, errs := d.run(append([]string{"probe", "--json"}, args...)...)
-	var got probeJSON
+	var got probe.Report
 	if err := json.Unmarshal([]byte(out), &got); err != nil {
 		t.Fatalf("exit %d: %s%s: %v", code, out, errs, err)
 	}
-	answers := map[string]verdict{}
+	answers := map[string]probe.Verdict{}
 	for _, c := range got.Checks {
 		answers[c.Check] = c.Answer
 	}
@@ -65,7 +66,7 @@ func TestProbeOfAnIdempotentJob(t *testing.T) {
 		t.Errorf("exit %d: %+v", code, got.Checks)
 	}
 	for check, answer := range answers {
-		if answer != yes {
+		if answer != probe.Yes {
 			t.Errorf("%s: %s", check, answer)
 		}
 	}
@@ -83,7 +84,7 @@ func TestProbeSeesKeysThatLiveShorterThanDeclared(t *testing.T) {
 	_, url := membershipService(t)
 	d := newDesk(t, exampleRegistry)
 	d.env["MEMBERSHIP_URL"] = url
-	if code, answers, got := probeOf(t, d, "close"); code != exitFailed || answers["expiry told"] != no || answers["one effect"] != yes {
+	if code, answers, got := probeOf(t, d, "close"); code != exitFailed || answers["expiry told"] != probe.No || answers["one effect"] != probe.Yes {
 		t.Errorf("exit %d: %+v", code, got.Checks)
 	}
 }
@@ -172,25 +173,25 @@ func TestProbeFindsWhatIsNotIdempotent(t *testing.T) {
 		defect string
 		code   int
 		check  string
-		answer verdict
+		answer probe.Verdict
 	}{
-		{"", 0, "one effect", yes},
-		{"refuses everything", 1, "new key accepted", no},
-		{"breaks", 1, "new key accepted", no},
-		{"says every answer is a replay", 1, "new key accepted", no},
-		{"ignores the key", 1, "one effect", no},
-		{"counts replays", 1, "one effect", no},
-		{"takes another body", 1, "mismatch refused", no},
-		{"mistakes a mismatch for a call in progress", 1, "mismatch refused", unclear},
-		{"answers a mismatch with 400", 1, "mismatch refused", unclear},
-		{"answers a mismatch with 422", 0, "mismatch refused", yes},
-		{"refuses duplicates for good", 1, "in flight handled", no},
-		{"asks duplicates to come back", 1, "one effect", unclear},
-		{"asks duplicates to come back", 1, "in flight handled", yes},
-		{"does not mark replays", 0, "replay marked", no},
-		{"takes calls without a key", 0, "key required", no},
-		{"does not tell the expiry", 0, "expiry told", no},
-		{"tells the expiry in words", 0, "expiry told", no},
+		{"", 0, "one effect", probe.Yes},
+		{"refuses everything", 1, "new key accepted", probe.No},
+		{"breaks", 1, "new key accepted", probe.No},
+		{"says every answer is a replay", 1, "new key accepted", probe.No},
+		{"ignores the key", 1, "one effect", probe.No},
+		{"counts replays", 1, "one effect", probe.No},
+		{"takes another body", 1, "mismatch refused", probe.No},
+		{"mistakes a mismatch for a call in progress", 1, "mismatch refused", probe.Unclear},
+		{"answers a mismatch with 400", 1, "mismatch refused", probe.Unclear},
+		{"answers a mismatch with 422", 0, "mismatch refused", probe.Yes},
+		{"refuses duplicates for good", 1, "in flight handled", probe.No},
+		{"asks duplicates to come back", 1, "one effect", probe.Unclear},
+		{"asks duplicates to come back", 1, "in flight handled", probe.Yes},
+		{"does not mark replays", 0, "replay marked", probe.No},
+		{"takes calls without a key", 0, "key required", probe.No},
+		{"does not tell the expiry", 0, "expiry told", probe.No},
+		{"tells the expiry in words", 0, "expiry told", probe.No},
 	} {
 		t.Run(c.defect+" "+c.check, func(t *testing.T) {
 			t.Parallel()

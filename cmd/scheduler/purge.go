@@ -10,12 +10,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
 	"github.com/cronce/cronce/cleanup"
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/internal/keystores"
+	"github.com/cronce/cronce/internal/telemetry"
+	"github.com/cronce/cronce/internal/terminal"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 )
@@ -25,6 +28,18 @@ func (a *app) purge(reg *jobs.Registry, s ledger.Store, log *slog.Logger) *clean
 	p := cleanup.New(reg, keystores.Of(reg, a.lookup), s)
 	p.Logger = log
 	return &cleanup.Nightly{Purge: p}
+}
+
+// watchPurge counts what the purges of this process do, and watches that one
+// succeeds, until stop.
+func (a *app) watchPurge(ctx context.Context, reg *jobs.Registry, s ledger.Store, c *caller, m *telemetry.Metrics, log *slog.Logger) (w *cleanup.Watch, stop func()) {
+	metrics := m.Purge()
+	c.builtin.Purge.Observer = metrics
+	w = cleanup.NewWatch(cleanup.WatchConfig{Registry: reg, Runs: s, Succeeded: metrics.Succeeded, Logger: log, Now: a.now})
+	ctx, cancel := context.WithCancel(ctx)
+	var group sync.WaitGroup
+	group.Go(func() { w.Run(ctx) })
+	return w, func() { cancel(); group.Wait() }
 }
 
 type purgeFlags struct {
@@ -76,7 +91,7 @@ func (a *app) purgeNow(ctx context.Context, f purgeFlags) error {
 		}
 	}
 	var show *bar
-	if isTerminal(a.err) && !f.dryRun {
+	if terminal.Is(a.err) && !f.dryRun {
 		if show, err = newBar(ctx, a.err, p); err != nil {
 			return err
 		}
@@ -197,15 +212,15 @@ func (a *app) printPurge(reg *jobs.Registry, r cleanup.Report) error {
 		verb = "would remove"
 	}
 	if len(r.Scopes) > 0 {
-		t := a.table("SCOPE", "KEYS", "TTL", "BY").optional("TTL", "BY")
+		t := a.table("SCOPE", "KEYS", "TTL", "BY").Optional("TTL", "BY")
 		for _, s := range r.Scopes {
 			ttl, rule := reg.TTL(s.Scope)
 			if rule == "" {
 				rule = "default"
 			}
-			t.row(s.Scope, strconv.FormatInt(s.Deleted, 10), ttl.String(), rule)
+			t.Row(s.Scope, strconv.FormatInt(s.Deleted, 10), ttl.String(), rule)
 		}
-		if err := t.flush(); err != nil {
+		if err := t.Flush(); err != nil {
 			return err
 		}
 	}

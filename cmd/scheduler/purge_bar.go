@@ -4,27 +4,20 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cronce/cronce/cleanup"
-)
-
-const (
-	barWidth = 30
-	barEvery = 100 * time.Millisecond
+	"github.com/cronce/cronce/internal/terminal"
 )
 
 // bar shows on one line how far a purge is: rows, rows a second, what is left.
 type bar struct {
-	w     io.Writer
+	line  *terminal.Line
 	total int64
 	start time.Time
 
-	mu    sync.Mutex
-	done  int64
-	drawn time.Time
+	done atomic.Int64
 }
 
 var _ cleanup.Observer = (*bar)(nil)
@@ -39,7 +32,7 @@ func newBar(ctx context.Context, w io.Writer, p cleanup.Purge) (*bar, error) {
 		fmt.Fprintln(w)
 		return nil, ctx.Err()
 	}
-	return &bar{w: w, total: report.Deleted + report.Runs, start: time.Now()}, nil
+	return &bar{line: terminal.NewLine(w), total: report.Deleted + report.Runs, start: time.Now()}, nil
 }
 
 // Removed implements cleanup.Observer.
@@ -57,35 +50,21 @@ func (b *bar) RemovedRuns(n int, _ time.Duration) { b.add(int64(n)) }
 // Ended implements cleanup.Observer.
 func (b *bar) Ended(cleanup.StoreReport) {}
 
-func (b *bar) add(n int64) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.done += n
-	if now := time.Now(); now.Sub(b.drawn) >= barEvery {
-		b.drawn = now
-		b.draw(now)
-	}
-}
+func (b *bar) add(n int64) { b.line.Show(b.text(b.done.Add(n))) }
 
-func (b *bar) end() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.draw(time.Now())
-	fmt.Fprintln(b.w)
-}
+func (b *bar) end() { b.line.Keep(b.text(b.done.Load())) }
 
-// draw writes over the line. The total is what had expired at the start; more
-// may have since.
-func (b *bar) draw(now time.Time) {
-	fmt.Fprintf(b.w, "\r\x1b[K%s", barText(b.done, max(b.total, b.done), now.Sub(b.start)))
+// text tells of the total that had expired at the start; more may have since.
+func (b *bar) text(done int64) string {
+	return barText(done, max(b.total, done), time.Since(b.start))
 }
 
 func barText(done, total int64, took time.Duration) string {
-	full := barWidth
+	part := 1.0
 	if total > 0 {
-		full = int(int64(barWidth) * done / total)
+		part = float64(done) / float64(total)
 	}
-	text := fmt.Sprintf("[%s%s] %d of %d", strings.Repeat("#", full), strings.Repeat(".", barWidth-full), done, total)
+	text := fmt.Sprintf("%s %d of %d", terminal.Bar(part), done, total)
 	if seconds := took.Seconds(); done > 0 && seconds > 0 {
 		rate := float64(done) / seconds
 		text += fmt.Sprintf("  %.0f/s", rate)

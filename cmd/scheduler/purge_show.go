@@ -33,15 +33,15 @@ func (a *app) printStores(r cleanup.Report) error {
 	t := a.table("STORE", "SCOPE", "REMOVED", "LEFT")
 	for _, s := range append(r.Stores, runs) {
 		for _, scope := range s.Scopes {
-			t.row(s.Name, scope.Scope, strconv.FormatInt(scope.Deleted, 10), "")
+			t.Row(s.Name, scope.Scope, strconv.FormatInt(scope.Deleted, 10), "")
 		}
 		left := strconv.FormatInt(s.Left, 10)
 		if s.Error != "" {
 			left = "failed"
 		}
-		t.row(s.Name, "in all", strconv.FormatInt(s.Deleted, 10), left)
+		t.Row(s.Name, "in all", strconv.FormatInt(s.Deleted, 10), left)
 	}
-	if err := t.flush(); err != nil || r.Omitted == 0 {
+	if err := t.Flush(); err != nil || r.Omitted == 0 {
 		return err
 	}
 	_, err := fmt.Fprintf(a.out, "%s with fewer keys are not listed\n", counted(int64(r.Omitted), "scope"))

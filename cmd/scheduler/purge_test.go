@@ -1,9 +1,7 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
-	"log/slog"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,9 +9,7 @@ import (
 
 	"github.com/cronce/cronce/cleanup"
 	"github.com/cronce/cronce/idempotency/sqlite"
-	"github.com/cronce/cronce/internal/telemetry"
 	"github.com/cronce/cronce/jobs"
-	"github.com/cronce/cronce/ledger"
 	"github.com/cronce/cronce/migrations"
 )
 
@@ -144,63 +140,6 @@ func TestBar(t *testing.T) {
 		t.Run(tc.rule, func(t *testing.T) {
 			if got := barText(tc.done, tc.total, tc.took); got != tc.want {
 				t.Errorf("got  %s\nwant %s", got, tc.want)
-			}
-		})
-	}
-}
-
-// purgeRuns is a ledger that has only runs of the purge.
-type purgeRuns struct {
-	ledger.Store
-	runs []ledger.Run // newest first
-}
-
-func (p *purgeRuns) List(_ context.Context, f ledger.Filter) (found []ledger.Run, err error) {
-	for _, r := range p.runs {
-		if len(f.States) == 0 || r.State == f.States[0] {
-			found = append(found, r)
-		}
-	}
-	return found, nil
-}
-
-func TestAPurgeOverdueIsSeen(t *testing.T) {
-	night := func(ago time.Duration, s ledger.State) ledger.Run {
-		return ledger.Run{ScheduledAt: noon.Add(-ago), FinishedAt: noon.Add(-ago), State: s}
-	}
-	for _, tc := range []struct {
-		rule string
-		runs []ledger.Run
-		want bool
-	}{
-		{"last night's succeeded", []ledger.Run{night(8*time.Hour, ledger.Succeeded)}, false},
-		{"last night's failed, the one before succeeded", []ledger.Run{night(8*time.Hour, ledger.Dead), night(32*time.Hour, ledger.Succeeded)}, false},
-		{"two nights failed", []ledger.Run{night(8*time.Hour, ledger.Dead), night(32*time.Hour, ledger.Dead), night(56*time.Hour, ledger.Succeeded)}, true},
-		{"none ever succeeded", []ledger.Run{night(8*time.Hour, ledger.Dead), night(32*time.Hour, ledger.Dead), night(56*time.Hour, ledger.Dead)}, true},
-		{"a process that has just begun", nil, false},
-	} {
-		t.Run(tc.rule, func(t *testing.T) {
-			reg, err := jobs.NewRegistry(jobs.Name("test"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			var log strings.Builder
-			j, _ := reg.Job(jobs.PurgeJobID)
-			w := &purgeWatch{
-				job: j, s: &purgeRuns{runs: tc.runs}, metrics: telemetry.NewMetrics().Purge(),
-				log: slog.New(slog.NewTextHandler(&log, nil)), now: func() time.Time { return noon }, started: noon,
-			}
-			w.look(t.Context())
-			w.look(t.Context())
-			if got := w.warning() != ""; got != tc.want {
-				t.Errorf("warning %q", w.warning())
-			}
-			if lines := strings.Count(log.String(), "overdue"); lines > 1 || (lines == 1) != tc.want {
-				t.Errorf("%d lines: %s", lines, log.String())
-			}
-			w.s = &purgeRuns{runs: []ledger.Run{night(time.Hour, ledger.Succeeded)}}
-			if w.look(t.Context()); w.warning() != "" {
-				t.Errorf("after a success: %q", w.warning())
 			}
 		})
 	}

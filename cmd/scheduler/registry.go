@@ -25,15 +25,11 @@ func (a *app) soundRegistry() (*jobs.Registry, error) {
 // checkRegistry lists all that is wrong with the registry; a nil lookup leaves
 // the environment out. The registry is nil unless its file is sound.
 func (a *app) checkRegistry(lookup func(string) (string, bool)) (*jobs.Registry, jobs.Problems) {
-	reg, problems := jobs.CheckFile(a.config, lookup)
-	if reg == nil {
-		return nil, problems
-	}
-	problems = append(problems, cleanup.Prove(reg)...)
-	if lookup != nil {
+	reg, problems := cleanup.CheckFile(a.config, lookup)
+	if reg != nil && lookup != nil {
 		problems = append(problems, keystores.Check(reg, lookup)...)
+		problems.Sort()
 	}
-	problems.Sort()
 	return reg, problems
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/jobs"
 )
 
@@ -128,10 +129,13 @@ func (a *app) report(err error) int {
 	code := exitFailed
 	var e *exit
 	var problems jobs.Problems
+	var refused *operations.Error
 	switch {
 	case errors.As(err, &e):
 		code, err = e.code, e.err
 	case errors.As(err, &problems):
+		code = exitUsage
+	case errors.As(err, &refused) && (refused.Code == operations.Invalid || refused.Code == operations.UnknownJob):
 		code = exitUsage
 	case errors.Is(err, context.Canceled):
 		err = errors.New("interrupted")

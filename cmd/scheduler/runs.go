@@ -85,7 +85,7 @@ func (a *app) runsListCommand() *cobra.Command {
 			defer l.Close()
 			runs, err := l.List(c.Context(), f)
 			if err == nil && len(runs) == 0 {
-				err = a.knownJob(c.Context(), l, f.JobID)
+				err = a.operationsOn(l).KnownJob(c.Context(), f.JobID)
 			}
 			if err != nil {
 				return err
@@ -112,11 +112,11 @@ func (a *app) printRuns(runs []ledger.Run) error {
 		return printJSON(a.out, runsJSON(runs))
 	}
 	t := a.table("RUN", "STATE", "REASON", "TRIGGER", "ATTEMPTS", "REPLAYED", "FINISHED").
-		optional("REASON", "FINISHED", "TRIGGER", "ATTEMPTS", "REPLAYED").folding("REASON")
+		Optional("REASON", "FINISHED", "TRIGGER", "ATTEMPTS", "REPLAYED").Folding("REASON")
 	for _, r := range runs {
-		t.row(r.ID, stateText(r), cmp.Or(string(r.Reason), r.WaitsFor.String()), string(r.Trigger), strconv.Itoa(r.Attempt), strconv.FormatBool(r.Replayed), moment(r.FinishedAt))
+		t.Row(r.ID, stateText(r), cmp.Or(string(r.Reason), r.WaitsFor.String()), string(r.Trigger), strconv.Itoa(r.Attempt), strconv.FormatBool(r.Replayed), moment(r.FinishedAt))
 	}
-	return t.flush()
+	return t.Flush()
 }
 
 func stateText(r ledger.Run) string {
@@ -202,10 +202,10 @@ func (a *app) printRun(r ledger.Run, attempts []ledger.Attempt, acts []ledger.Au
 		{"finished", shown.FinishedAt}, {"acknowledged", shown.AckedAt}, {"rerun as", r.RerunID},
 	} {
 		if strings.TrimSpace(line[1]) != "" {
-			t.row(line[0], line[1])
+			t.Row(line[0], line[1])
 		}
 	}
-	if err := t.flush(); err != nil {
+	if err := t.Flush(); err != nil {
 		return err
 	}
 	if len(acts) > 0 {
@@ -216,10 +216,10 @@ func (a *app) printRun(r ledger.Run, attempts []ledger.Attempt, acts []ledger.Au
 	}
 	fmt.Fprintln(a.out)
 	h := a.table("ATTEMPT", "STARTED", "TOOK", "ANSWER", "STATUS", "CODE", "ERROR").
-		optional("STARTED", "TOOK", "CODE")
+		Optional("STARTED", "TOOK", "CODE")
 	for _, at := range attempts {
-		h.row(strconv.Itoa(at.N), moment(at.StartedAt), at.FinishedAt.Sub(at.StartedAt).Round(time.Millisecond).String(),
+		h.Row(strconv.Itoa(at.N), moment(at.StartedAt), at.FinishedAt.Sub(at.StartedAt).Round(time.Millisecond).String(),
 			string(at.Answer), strconv.Itoa(at.Status), at.Code, at.Error)
 	}
-	return errors.Join(h.flush(), a.printPurges(attempts))
+	return errors.Join(h.Flush(), a.printPurges(attempts))
 }

@@ -130,7 +130,7 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 	metrics.Watch(calls.Breakers, countsOf(ctx, s))
 	watch, unwatch := a.watchPurge(ctx, reg, s, calls, metrics, log)
 	defer unwatch()
-	stop, err := a.listen(ctx, f.listen, e, metrics, watch.warning, log)
+	stop, err := a.listen(ctx, f.listen, e, metrics, watch.Warning, log)
 	if err != nil {
 		return err
 	}

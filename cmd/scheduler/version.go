@@ -3,10 +3,10 @@ package main
 import (
 	"fmt"
 	"runtime"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
+	"github.com/cronce/cronce/internal/buildinfo"
 	"github.com/cronce/cronce/schedule"
 )
 
@@ -14,15 +14,7 @@ import (
 // says what the Go tool knows.
 var version string
 
-func buildVersion() string {
-	if version != "" {
-		return version
-	}
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
-	}
-	return "(devel)"
-}
+func buildVersion() string { return buildinfo.Version(version) }
 
 func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{

@@ -45,6 +45,11 @@ var law = archtest.Law{
 			Why: "a target is called, whichever ledger the run is in",
 		},
 		{
+			In:  []string{"targets/probe"},
+			May: []string{"jobs", "ledger", "executor", "targets", "cleanup"},
+			Why: "a probe makes a target's calls and judges them by the retention proof",
+		},
+		{
 			In:  []string{"idempotency/..."},
 			May: []string{"idempotency", "idempotency/...", "migrations"},
 			Why: "a service takes the kit without the scheduler",
@@ -101,7 +106,7 @@ var law = archtest.Law{
 	Edges: []archtest.Edge{
 		{Library: "github.com/robfig/cron/v3", At: []string{"schedule"}, Why: "it parses schedules"},
 		{Library: "github.com/goccy/go-yaml", At: []string{"jobs"}, Why: "the registry's file is read in jobs alone"},
-		{Library: "github.com/google/uuid", At: []string{"executor", "jobs", "cmd/..."}, Why: "run IDs are derived; only the token of a ~ run and lease tokens are drawn"},
+		{Library: "github.com/google/uuid", At: []string{"executor", "jobs", "targets/probe", "internal/operations", "cmd/..."}, Why: "run IDs are derived; only the token of a ~ run and lease tokens are drawn"},
 		{Library: "github.com/go-co-op/gocron/v2", At: []string{"cmd/..."}, Why: "it is the alarm clock, and identity never comes from a wake-up"},
 		{Library: "github.com/spf13/cobra", At: []string{"cmd/..."}, Why: "the command line is cmd's"},
 		{Library: "github.com/spf13/pflag", At: []string{"cmd/scheduler"}, Why: "cobra hands out flags as its type"},

@@ -1,4 +1,4 @@
-package main
+package probe
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/executor"
-	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 	"github.com/cronce/cronce/targets"
 )
@@ -19,23 +18,20 @@ const atOnce = 4
 
 // prober makes a probe's calls and keeps what came of them.
 type prober struct {
-	targets  *targets.Targets
-	registry string
-	job      jobs.Job
-	changed  string // the other body; empty: the body with one more field
-	began    time.Time
+	Config
+	began time.Time
 
-	calls    []probeCall
-	first    probeCall
-	again    probeCall
-	mismatch probeCall
-	together []probeCall
-	keyless  probeCall
+	calls    []Call
+	first    Call
+	again    Call
+	mismatch Call
+	together []Call
+	keyless  Call
 }
 
-// probeCall is one call of a probe, in --json too.
-type probeCall struct {
-	Call    string              `json:"call"`
+// Call is one call of a probe and what came of it.
+type Call struct {
+	Call    string              `json:"call"` // what it tests, in words
 	Key     string              `json:"key"`
 	Status  int                 `json:"status"`
 	Answer  ledger.Answer       `json:"answer"` // what the scheduler would take it for
@@ -52,7 +48,7 @@ type probeCall struct {
 // that of being interrupted.
 func (p *prober) run(ctx context.Context) error {
 	key := p.newKey()
-	body := p.job.RequestBody(key, p.began)
+	body := p.Job.RequestBody(key, p.began)
 	p.first = p.keep(p.call(ctx, "first", key, body))
 	if p.first.accepted() {
 		p.again = p.keep(p.call(ctx, "the same again", key, body))
@@ -66,15 +62,15 @@ func (p *prober) run(ctx context.Context) error {
 	return nil
 }
 
-func (p *prober) keep(c probeCall) probeCall {
+func (p *prober) keep(c Call) Call {
 	p.calls = append(p.calls, c)
 	return c
 }
 
 func (p *prober) atTheSameTime(ctx context.Context) {
 	key := p.newKey()
-	body := p.job.RequestBody(key, p.began)
-	p.together = make([]probeCall, atOnce)
+	body := p.Job.RequestBody(key, p.began)
+	p.together = make([]Call, atOnce)
 	var calls sync.WaitGroup
 	for i := range p.together {
 		calls.Go(func() { p.together[i] = p.call(ctx, "at the same time", key, body) })
@@ -83,12 +79,12 @@ func (p *prober) atTheSameTime(ctx context.Context) {
 	p.calls = append(p.calls, p.together...)
 }
 
-func (p *prober) call(ctx context.Context, name, key string, body []byte) probeCall {
-	ctx, cancel := context.WithTimeout(ctx, p.job.Timeout)
+func (p *prober) call(ctx context.Context, name, key string, body []byte) Call {
+	ctx, cancel := context.WithTimeout(ctx, p.Job.Timeout)
 	defer cancel()
-	c := executor.Call{Registry: p.registry, Work: ledger.Work{
-		RunID: key, JobID: p.job.ID, ScheduledAt: p.began, Attempt: 1,
-		SendBefore: time.Now().Add(p.job.Retry.Horizon), Call: executor.CallFor(p.job, key, p.began),
+	c := executor.Call{Registry: p.Registry, Work: ledger.Work{
+		RunID: key, JobID: p.Job.ID, ScheduledAt: p.began, Attempt: 1,
+		SendBefore: time.Now().Add(p.Job.Retry.Horizon), Call: executor.CallFor(p.Job, key, p.began),
 	}}
 	c.Call.Body = body
 	var change func(http.Header)
@@ -97,8 +93,8 @@ func (p *prober) call(ctx context.Context, name, key string, body []byte) probeC
 		change = func(h http.Header) { h.Del("Idempotency-Key") }
 	}
 	start := time.Now()
-	got := p.targets.Probe(ctx, c, change)
-	return probeCall{
+	got := p.Targets.Probe(ctx, c, change)
+	return Call{
 		Call: name, Key: key, Status: got.Status, Answer: got.Kind, Code: got.Code, Headers: got.Header, Error: got.Error,
 		Took: time.Since(start).Round(time.Millisecond).String(), got: got, at: time.Now(),
 	}
@@ -107,8 +103,8 @@ func (p *prober) call(ctx context.Context, name, key string, body []byte) probeC
 // other is a body that says something else: one more field where it is an
 // object.
 func (p *prober) other(body []byte) []byte {
-	if p.changed != "" {
-		return []byte(p.changed)
+	if p.ChangedBody != "" {
+		return []byte(p.ChangedBody)
 	}
 	var object map[string]json.RawMessage
 	if json.Unmarshal(body, &object) != nil || object == nil {
@@ -122,13 +118,13 @@ func (p *prober) other(body []byte) []byte {
 	return changed
 }
 
-func (c probeCall) accepted() bool { return c.Answer == ledger.Fresh || c.Answer == ledger.Replay }
+func (c Call) accepted() bool { return c.Answer == ledger.Fresh || c.Answer == ledger.Replay }
 
-func (c probeCall) field(name string) string { return c.got.Header.Get(name) }
+func (c Call) field(name string) string { return c.got.Header.Get(name) }
 
 // alike reports whether two answers are the same to a client. A reply whose
 // body the target says it has not stored is compared without it.
-func alike(a, b probeCall) bool {
+func alike(a, b Call) bool {
 	return a.Status == b.Status && a.field("Location") == b.field("Location") &&
 		(a.got.Body == b.got.Body && a.field("Content-Type") == b.field("Content-Type") ||
 			a.field("Idempotency-Body") == "omitted" || b.field("Idempotency-Body") == "omitted")

@@ -1,4 +1,4 @@
-package main
+package probe
 
 import (
 	"fmt"
@@ -10,73 +10,73 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// probeCheck is one question about a target and its answer.
-type probeCheck struct {
+// Check is one question about a target and its answer.
+type Check struct {
 	Check    string  `json:"check"`
-	Answer   verdict `json:"answer"`
+	Answer   Verdict `json:"answer"`
 	Required bool    `json:"required"` // to be called idempotent
 	Detail   string  `json:"detail"`
 }
 
-type verdict string
+// Verdict answers a Check.
+type Verdict string
 
 const (
-	yes     verdict = "yes"
-	no      verdict = "no"
-	unclear verdict = "unclear"
+	Yes     Verdict = "yes"
+	No      Verdict = "no"
+	Unclear Verdict = "unclear"
 )
 
-// judge answers the questions. ttl is how long the registry says that the
-// target keeps keys; 0: it says nothing.
-func (p *prober) judge(ttl time.Duration) []probeCheck {
-	checks := []probeCheck{p.first.newWork()}
+// judge answers the questions.
+func (p *prober) judge() []Check {
+	checks := []Check{p.first.newWork()}
 	if !p.first.accepted() {
 		return checks
 	}
-	return append(checks, p.oneEffect(), p.marked(), p.refusesMismatch(), p.inFlight(), p.requiresKey(), p.expiry(ttl))
+	return append(checks, p.oneEffect(), p.marked(), p.refusesMismatch(), p.inFlight(), p.requiresKey(), p.expiry(p.TTL))
 }
 
-func (c probeCall) newWork() probeCheck {
-	k := probeCheck{Check: "new key accepted", Required: true, Answer: yes, Detail: c.inWords()}
+func (c Call) newWork() Check {
+	k := Check{Check: "new key accepted", Required: true, Answer: Yes, Detail: c.inWords()}
 	switch {
 	case !c.accepted():
-		k.Answer = no
+		k.Answer = No
 		k.Detail += "; without an accepted call nothing can be said: correct the path, the credentials or the body"
 	case c.Answer == ledger.Replay:
-		k.Answer = no
+		k.Answer = No
 		k.Detail = "a key that was never used is answered as a replay"
 	}
 	return k
 }
 
-func (p *prober) oneEffect() probeCheck {
-	k := probeCheck{Check: "one effect", Required: true, Answer: yes, Detail: "the same call again has the identical answer"}
+func (p *prober) oneEffect() Check {
+	k := Check{Check: "one effect", Required: true, Answer: Yes, Detail: "the same call again has the identical answer"}
 	switch {
 	case p.again.accepted() && alike(p.first, p.again):
 	case p.again.accepted():
-		k.Answer, k.Detail = no, "the same call again has another answer: "+difference(p.first, p.again)
+		k.Answer, k.Detail = No, "the same call again has another answer: "+difference(p.first, p.again)
 	default:
-		k.Answer, k.Detail = unclear, "the same call again: "+p.again.inWords()
+		k.Answer, k.Detail = Unclear, "the same call again: "+p.again.inWords()
 	}
 	return k
 }
 
-func (p *prober) marked() probeCheck {
+func (p *prober) marked() Check {
 	if p.again.Answer == ledger.Replay {
-		return probeCheck{"replay marked", yes, false, "Idempotent-Replayed: true"}
+		return Check{"replay marked", Yes, false, "Idempotent-Replayed: true"}
 	}
-	return probeCheck{"replay marked", no, false, "no Idempotent-Replayed: true; the ledger will not know replays from new work"}
+	return Check{"replay marked", No, false, "no Idempotent-Replayed: true; the ledger will not know replays from new work"}
 }
 
-func (p *prober) refusesMismatch() probeCheck {
-	k := probeCheck{Check: "mismatch refused", Required: true, Answer: unclear, Detail: p.mismatch.inWords()}
+func (p *prober) refusesMismatch() Check {
+	k := Check{Check: "mismatch refused", Required: true, Answer: Unclear, Detail: p.mismatch.inWords()}
 	conflict := p.mismatch.Status == http.StatusConflict || p.mismatch.Status == http.StatusUnprocessableEntity
 	switch {
 	case p.mismatch.accepted():
-		k.Answer = no
+		k.Answer = No
 		k.Detail += ": the key is accepted with another body"
 	case conflict && p.mismatch.Answer == ledger.Refused:
-		k.Answer = yes
+		k.Answer = Yes
 	default:
 		k.Detail += "; wanted 409 or 422 (if the target did not understand the changed body, give one with --changed-body)"
 	}
@@ -85,15 +85,15 @@ func (p *prober) refusesMismatch() probeCheck {
 
 // inFlight: of calls at the same time one may do the work; the others get its
 // answer, or are asked to come back.
-func (p *prober) inFlight() probeCheck {
-	k := probeCheck{Check: "in flight handled", Required: true, Answer: yes}
+func (p *prober) inFlight() Check {
+	k := Check{Check: "in flight handled", Required: true, Answer: Yes}
 	var done, later, worked int
-	var answer probeCall
+	var answer Call
 	for _, c := range p.together {
 		switch {
 		case c.accepted():
 			if done > 0 && !alike(answer, c) {
-				k.Answer, k.Detail = no, fmt.Sprintf("%d calls at the same time have different answers: %s", len(p.together), difference(answer, c))
+				k.Answer, k.Detail = No, fmt.Sprintf("%d calls at the same time have different answers: %s", len(p.together), difference(answer, c))
 				return k
 			}
 			answer = c
@@ -107,59 +107,59 @@ func (p *prober) inFlight() probeCheck {
 				k.Detail = ", without a Retry-After"
 			}
 		default:
-			k.Answer, k.Detail = no, "of calls at the same time one has "+c.inWords()
+			k.Answer, k.Detail = No, "of calls at the same time one has "+c.inWords()
 			return k
 		}
 	}
 	k.Detail = fmt.Sprintf("%d calls at the same time: %d have the one answer, %d are asked to come back%s", len(p.together), done, later, k.Detail)
 	switch {
 	case done == 0:
-		k.Answer = unclear
+		k.Answer = Unclear
 	case worked > 1 && p.again.Answer == ledger.Replay:
-		k.Answer = no
+		k.Answer = No
 		k.Detail = fmt.Sprintf("%d of %d calls at the same time did the work: their answers are no replays", worked, len(p.together))
 	}
 	return k
 }
 
-func (p *prober) requiresKey() probeCheck {
-	k := probeCheck{Check: "key required", Answer: yes, Detail: p.keyless.inWords()}
+func (p *prober) requiresKey() Check {
+	k := Check{Check: "key required", Answer: Yes, Detail: p.keyless.inWords()}
 	switch {
 	case p.keyless.accepted():
-		k.Answer = no
+		k.Answer = No
 		k.Detail += ": a caller that forgets its key is not protected"
 	case p.keyless.Answer != ledger.Refused:
-		k.Answer = unclear
+		k.Answer = Unclear
 	}
 	return k
 }
 
 // expiry compares with what the registry declares. The retention proof allows
 // the clocks cleanup.Skew, so as much is allowed here.
-func (p *prober) expiry(ttl time.Duration) probeCheck {
+func (p *prober) expiry(ttl time.Duration) Check {
 	const name, field = "expiry told", "Idempotency-Key-Expires"
 	text := p.first.field(field)
 	if text == "" {
-		return probeCheck{name, no, false, "no " + field + "; that keys live long enough cannot be seen"}
+		return Check{name, No, false, "no " + field + "; that keys live long enough cannot be seen"}
 	}
 	expires, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return probeCheck{name, no, false, field + " is not an RFC 3339 time"}
+		return Check{name, No, false, field + " is not an RFC 3339 time"}
 	}
 	lives := expires.Sub(p.first.at).Round(time.Second)
-	k := probeCheck{name, yes, false, fmt.Sprintf("keys live %s", lives)}
+	k := Check{name, Yes, false, fmt.Sprintf("keys live %s", lives)}
 	if ttl > 0 {
 		k.Required = true
 		k.Detail += fmt.Sprintf("; the registry declares %s", ttl)
 		if lives+cleanup.Skew < ttl {
-			k.Answer = no
+			k.Answer = No
 			k.Detail += ": lengthen the target's, or correct keyTTLs"
 		}
 	}
 	return k
 }
 
-func (c probeCall) inWords() string {
+func (c Call) inWords() string {
 	switch {
 	case c.Error != "":
 		return c.Error
@@ -169,7 +169,7 @@ func (c probeCall) inWords() string {
 	return "HTTP " + strconv.Itoa(c.Status)
 }
 
-func difference(a, b probeCall) string {
+func difference(a, b Call) string {
 	switch {
 	case a.Status != b.Status:
 		return fmt.Sprintf("HTTP %d, then HTTP %d", a.Status, b.Status)

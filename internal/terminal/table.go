@@ -1,14 +1,11 @@
-package main
+package terminal
 
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"golang.org/x/term"
 )
 
 const (
@@ -18,10 +15,10 @@ const (
 	foldedWidth = 24
 )
 
-// table prints rows in aligned columns. On a terminal it fits them into the
-// width: optional columns are left out, and long cells fold into further lines.
-// Elsewhere it prints all of them, one line a row.
-type table struct {
+// Table prints rows in aligned columns. Within a width it fits them: optional
+// columns are left out, and long cells fold into further lines. Without one it
+// prints all of them, one line a row.
+type Table struct {
 	w       io.Writer
 	width   int // 0: unlimited
 	columns []column
@@ -37,43 +34,36 @@ type column struct {
 	shown   bool
 }
 
-// table returns a table for standard output. Its last column folds.
-func (a *app) table(columns ...string) *table {
-	t := newTable(a.out, columns...)
-	if !a.wide {
-		t.width = terminalWidth(a.out)
-	}
-	return t
-}
-
-func newTable(w io.Writer, columns ...string) *table {
-	t := &table{w: w, columns: make([]column, len(columns))}
+// NewTable returns a table that Flush prints to w, within a width in
+// characters; 0 is no limit. Its last column folds.
+func NewTable(w io.Writer, width int, columns ...string) *Table {
+	t := &Table{w: w, width: width, columns: make([]column, len(columns))}
 	for i, name := range columns {
 		t.columns[i].name = strings.TrimSpace(name)
 	}
 	t.columns[len(columns)-1].folds = true
-	t.row(columns...)
+	t.Row(columns...)
 	return t
 }
 
-// optional names the columns that a narrow terminal may leave out, the most
+// Optional names the columns that a narrow terminal may leave out, the most
 // important first.
-func (t *table) optional(columns ...string) *table {
+func (t *Table) Optional(columns ...string) *Table {
 	for i, name := range columns {
 		t.column(name).rank = i + 1
 	}
 	return t
 }
 
-// folding names more columns whose cells may fold.
-func (t *table) folding(columns ...string) *table {
+// Folding names more columns whose cells may fold.
+func (t *Table) Folding(columns ...string) *Table {
 	for _, name := range columns {
 		t.column(name).folds = true
 	}
 	return t
 }
 
-func (t *table) column(name string) *column {
+func (t *Table) column(name string) *column {
 	for i := range t.columns {
 		if t.columns[i].name == name {
 			return &t.columns[i]
@@ -82,7 +72,8 @@ func (t *table) column(name string) *column {
 	panic("the table has no column " + name)
 }
 
-func (t *table) row(cells ...string) {
+// Row adds a row; an empty cell prints as "-".
+func (t *Table) Row(cells ...string) {
 	for i, c := range cells {
 		if c == "" {
 			c = "-"
@@ -102,8 +93,8 @@ func oneLine(r rune) rune {
 	return r
 }
 
-// flush prints the table, and below it the columns that were left out.
-func (t *table) flush() error {
+// Flush prints the table, and below it the columns that were left out.
+func (t *Table) Flush() error {
 	t.fit()
 	var text strings.Builder
 	for _, cells := range t.rows {
@@ -123,7 +114,7 @@ func (t *table) flush() error {
 }
 
 // fit chooses the columns to show and their widths.
-func (t *table) fit() {
+func (t *Table) fit() {
 	free := t.width + len(columnGap) // each column brings a gap, and the first needs none
 	for rank := range len(t.columns) + 1 {
 		for i := range t.columns {
@@ -150,7 +141,7 @@ func (t *table) fit() {
 	}
 }
 
-func (t *table) print(text *strings.Builder, cells []string) {
+func (t *Table) print(text *strings.Builder, cells []string) {
 	var folded [][]string
 	var widths []int
 	height := 0
@@ -193,24 +184,4 @@ func foldWords(text string, width int) []string {
 		}
 	}
 	return append(lines, line)
-}
-
-// isTerminal reports whether w is a terminal that can be drawn on.
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
-}
-
-// terminalWidth returns the characters in a line of w, 0 where that has no
-// limit.
-func terminalWidth(w io.Writer) int {
-	switch w := w.(type) {
-	case interface{ Columns() int }:
-		return w.Columns()
-	case *os.File:
-		if width, _, err := term.GetSize(int(w.Fd())); err == nil {
-			return width
-		}
-	}
-	return 0
 }

@@ -1,0 +1,117 @@
+package cleanup
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+)
+
+const (
+	watchEvery  = time.Minute
+	remindEvery = time.Hour
+)
+
+// Watch sees that the nightly purge succeeds, whichever process runs it: it asks
+// the ledger. Make it with NewWatch.
+type Watch struct {
+	job jobs.Job
+	WatchConfig
+
+	started  time.Time
+	reminded time.Time
+	detail   atomic.Pointer[string] // what is wrong; nil: nothing
+}
+
+// WatchConfig is what a Watch needs.
+type WatchConfig struct {
+	Registry *jobs.Registry
+	Runs     interface {
+		List(context.Context, ledger.Filter) ([]ledger.Run, error)
+	}
+	// Succeeded is told when a purge last succeeded, zero for never, and whether
+	// the next one is overdue.
+	Succeeded func(last time.Time, overdue bool)
+	Logger    *slog.Logger
+	Now       func() time.Time
+}
+
+// NewWatch returns a watch that looks when it is run.
+func NewWatch(c WatchConfig) *Watch {
+	j, _ := c.Registry.Job(jobs.PurgeJobID) // every registry has it
+	return &Watch{job: j, WatchConfig: c, started: c.Now()}
+}
+
+// Run looks every minute until ctx ends.
+func (w *Watch) Run(ctx context.Context) {
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	for {
+		w.Look(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// Look asks the ledger once, and logs an overdue purge once an hour. A ledger
+// that does not answer is somebody else's alarm.
+func (w *Watch) Look(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	last, err := w.lastSuccess(ctx)
+	if err != nil {
+		return
+	}
+	since := last
+	if since.IsZero() {
+		since = w.firstSeen(ctx)
+	}
+	now := w.Now()
+	overdue := Overdue(w.job, since, now)
+	w.Succeeded(last, overdue)
+	if !overdue {
+		w.detail.Store(nil)
+		w.reminded = time.Time{}
+		return
+	}
+	text := fmt.Sprintf("the nightly purge has not succeeded since %s; see \"cronce runs list --job %s\"", since.UTC().Format(time.RFC3339), w.job.ID)
+	w.detail.Store(&text)
+	if now.Sub(w.reminded) >= remindEvery {
+		w.reminded = now
+		w.Logger.Error("nightly purge overdue",
+			"job", w.job.ID, "since", since.UTC().Format(time.RFC3339), "hint", "cronce runs list --job "+w.job.ID)
+	}
+}
+
+func (w *Watch) lastSuccess(ctx context.Context) (time.Time, error) {
+	runs, err := w.Runs.List(ctx, ledger.Filter{JobID: w.job.ID, States: []ledger.State{ledger.Succeeded}, Limit: 1})
+	if err != nil || len(runs) == 0 {
+		return time.Time{}, err
+	}
+	return runs[0].FinishedAt, nil
+}
+
+// firstSeen is when the job's oldest run was due, as far as the ledger
+// remembers, else the start of this process.
+func (w *Watch) firstSeen(ctx context.Context) time.Time {
+	runs, err := w.Runs.List(ctx, ledger.Filter{JobID: w.job.ID, Limit: 100})
+	if err != nil || len(runs) == 0 {
+		return w.started
+	}
+	return runs[len(runs)-1].ScheduledAt
+}
+
+// Warning is what is wrong, "" when nothing is. It is safe for concurrent use.
+func (w *Watch) Warning() string {
+	if text := w.detail.Load(); text != nil {
+		return *text
+	}
+	return ""
+}

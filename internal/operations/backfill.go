@@ -1,0 +1,128 @@
+package operations
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+)
+
+const (
+	// backfillBatch is how many scheduled times one transaction moves.
+	backfillBatch = 500
+	// MaxBackfill is how many scheduled times one backfill takes on: more are hours
+	// of work, and more likely a slip in a date.
+	MaxBackfill = 1_000_000
+)
+
+// Backfill asks for the scheduled times of a job that did not run to be run.
+type Backfill struct {
+	JobID    string
+	From, To time.Time // both included
+	ledger.Actor
+	DryRun bool
+	// Progress, when not nil, is told after each batch how far it is.
+	Progress func(at time.Time, done ledger.Backfilled)
+}
+
+// Backfill plans the scheduled times of the span that did not run, in batches of
+// which each is a transaction of its own: one that is interrupted is safe to
+// repeat. The times are those of the job's schedule in the registry, which has to
+// be the one that the ledger plans by.
+func (s *Service) Backfill(ctx context.Context, b Backfill) (ledger.Backfilled, error) {
+	var done ledger.Backfilled
+	j, err := s.CheckBackfill(b)
+	if err == nil {
+		err = s.sameSchedule(ctx, j)
+	}
+	if err != nil {
+		return done, err
+	}
+	var batch []ledger.RunSpec
+	flush := func() error {
+		if len(batch) == 0 {
+			return nil
+		}
+		got, err := s.ledger.Backfill(ctx, ledger.Backfill{JobID: j.ID, Runs: batch, Actor: b.Actor, DryRun: b.DryRun})
+		done.Planned += got.Planned
+		done.Left += got.Left
+		done.Refused += got.Refused
+		if b.Progress != nil {
+			b.Progress(batch[len(batch)-1].ScheduledAt, done)
+		}
+		batch = batch[:0]
+		return err
+	}
+	for at := range j.Parsed().Due(b.From.Add(-time.Second), b.To) {
+		id := jobs.RunID(j.ID, at)
+		batch = append(batch, ledger.RunSpec{
+			RunID: id, ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.ByBackfill,
+			Overlap: ledger.OverlapQueue, Call: executor.CallFor(j, id, at),
+		})
+		if len(batch) == backfillBatch {
+			if err := flush(); err != nil {
+				return done, b.interrupted(ctx, done, err)
+			}
+		}
+	}
+	return done, b.interrupted(ctx, done, flush())
+}
+
+func (b Backfill) interrupted(ctx context.Context, done ledger.Backfilled, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, ledger.ErrNotFound):
+		return notServed(b.JobID)
+	case b.DryRun:
+		return err
+	case ctx.Err() != nil:
+		return fmt.Errorf("interrupted; %d scheduled times were planned before that: run it again for the rest", done.Planned)
+	}
+	return fmt.Errorf("%w; %d scheduled times were planned before that: run it again for the rest", err, done.Planned)
+}
+
+// CheckBackfill refuses what no ledger is needed to refuse: a job that the
+// registry does not have, and a span of too many scheduled times. It returns the
+// job.
+func (s *Service) CheckBackfill(b Backfill) (jobs.Job, error) {
+	if b.To.Before(b.From) {
+		return jobs.Job{}, refuse(Invalid, "the backfill ends before it begins: its end (to) must not be before its start (from)")
+	}
+	j, err := s.registered(b.JobID, "put a removed one back with \"enabled: false\" to backfill it")
+	if err != nil {
+		return j, err
+	}
+	if n := j.Parsed().Count(b.From.Add(-time.Second), b.To); n > MaxBackfill {
+		return j, refuse(Invalid, "%s is due %d times from %s to %s; at most %d are taken at once: split the time",
+			j.ID, n, b.From.UTC().Format(time.RFC3339), b.To.UTC().Format(time.RFC3339), MaxBackfill)
+	}
+	return j, nil
+}
+
+// sameSchedule refuses a registry whose schedule of the job is not the one that
+// the ledger plans by: its times need not be the job's scheduled times.
+func (s *Service) sameSchedule(ctx context.Context, j jobs.Job) error {
+	statuses, err := s.ledger.Jobs(ctx)
+	if err != nil {
+		return err
+	}
+	for _, st := range statuses {
+		if st.JobID != j.ID || st.Body == nil {
+			continue
+		}
+		current, err := jobs.ParseDefinition(st.Body)
+		if err != nil {
+			return fmt.Errorf("the ledger's definition of %s cannot be read by this version: %w", j.ID, err)
+		}
+		if current.Schedule != j.Schedule || current.Timezone != j.Timezone || current.DST != j.DST {
+			return refuse(Invalid, "the ledger plans %s by %q (%s), this registry says %q (%s): backfill with the registry that is served, or when this one is (\"cronce diff\" compares them)",
+				j.ID, current.Schedule, current.Timezone, j.Schedule, j.Timezone)
+		}
+	}
+	return nil
+}

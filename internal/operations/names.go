@@ -1,0 +1,79 @@
+package operations
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/cronce/cronce/internal/suggest"
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+)
+
+// registered finds one job of the registry.
+func (s *Service) registered(id, hint string) (jobs.Job, error) {
+	reg, err := s.registry()
+	if err != nil {
+		return jobs.Job{}, err
+	}
+	j, ok := reg.Job(id)
+	if !ok {
+		return j, unknownJob(id, registryJobs(reg), `"cronce jobs list" lists the registry's jobs; `+hint)
+	}
+	return j, nil
+}
+
+// KnownJob refuses a job that neither the ledger nor the registry has. A job that
+// left the registry is known as long as the ledger has runs of it. "" is no job.
+func (s *Service) KnownJob(ctx context.Context, id string) error {
+	if id == "" {
+		return nil
+	}
+	runs, err := s.ledger.List(ctx, ledger.Filter{JobID: id, Limit: 1})
+	if err != nil || len(runs) > 0 {
+		return err
+	}
+	names, err := s.jobNames(ctx)
+	if err != nil || names[id] {
+		return err
+	}
+	return unknownJob(id, slices.Sorted(maps.Keys(names)), `"cronce jobs list" lists the jobs`)
+}
+
+// jobNames are the jobs of the ledger and, where there is one, of the registry.
+func (s *Service) jobNames(ctx context.Context) (map[string]bool, error) {
+	names := map[string]bool{}
+	statuses, err := s.ledger.Jobs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, st := range statuses {
+		names[st.JobID] = true
+	}
+	if reg, err := s.registry(); err == nil {
+		for _, id := range registryJobs(reg) {
+			names[id] = true
+		}
+	}
+	return names, nil
+}
+
+func registryJobs(reg *jobs.Registry) []string {
+	ids := make([]string, 0, reg.Len())
+	for _, j := range reg.All() {
+		ids = append(ids, j.ID)
+	}
+	return ids
+}
+
+func unknownJob(id string, known []string, hint string) error {
+	suggestion := suggest.DidYouMean(id, known)
+	if suggestion == "" {
+		suggestion = ";"
+	}
+	return refuse(UnknownJob, "unknown job %q%s %s", id, suggestion, hint)
+}
+
+func notServed(id string) error {
+	return refuse(NotServed, "the ledger does not know the job %q: it does once a scheduler has served it", id)
+}

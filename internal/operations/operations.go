@@ -1,0 +1,60 @@
+// Package operations is what operators ask of a ledger and do to it, with the
+// rules and the words of every refusal. The command line, the API and the
+// dashboard are doors to it.
+package operations
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+)
+
+// Service answers for one ledger.
+type Service struct {
+	ledger   ledger.Store
+	registry func() (*jobs.Registry, error)
+	now      func() time.Time
+}
+
+// Config is what a Service needs.
+type Config struct {
+	Ledger ledger.Store
+	// Registry returns the registry that is served now. What is in the ledger can
+	// be asked without one.
+	Registry func() (*jobs.Registry, error)
+	Now      func() time.Time // default time.Now; the ledger has a clock of its own
+}
+
+// New returns a Service.
+func New(c Config) *Service {
+	s := &Service{ledger: c.Ledger, registry: c.Registry, now: c.Now}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	return s
+}
+
+// Error is a refusal: nothing was done.
+type Error struct {
+	Code    Code
+	Message string // what is wrong, what is accepted, what to do
+}
+
+func (e *Error) Error() string { return e.Message }
+
+// Code names the kind of a refusal. It is stable.
+type Code string
+
+const (
+	Invalid    Code = "invalid_request" // the question or the act makes no sense
+	UnknownJob Code = "unknown_job"     // neither the registry nor the ledger has it
+	NotServed  Code = "not_served"      // the registry has the job; the ledger has not seen it yet
+	UnknownRun Code = "unknown_run"     // the ledger has no such run
+	Conflict   Code = "conflict"        // the run or the job is not in a state for the act
+)
+
+func refuse(code Code, format string, args ...any) error {
+	return &Error{code, fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,78 @@
+// Package probe tests how a target treats idempotency keys, by real calls with
+// real effects: one call, the same call again, one with a changed body, several
+// at the same time, and one without a key.
+package probe
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/targets"
+)
+
+// Config says what to probe.
+type Config struct {
+	Targets  *targets.Targets
+	Registry string // its name, which the calls carry
+	Job      jobs.Job
+	Name     string // of the target in the report; empty: the registry's
+	// TTL is how long the registry says that the target keeps the job's keys; 0:
+	// it says nothing.
+	TTL time.Duration
+	// ChangedBody is the body of the call with a changed body; empty: the job's
+	// own with one more field.
+	ChangedBody string
+	Now         time.Time
+}
+
+// Report is what a target did with the keys.
+type Report struct {
+	Idempotent bool    `json:"idempotent"` // every required check is answered yes
+	Target     string  `json:"target"`
+	Method     string  `json:"method"`
+	Path       string  `json:"path"`
+	Checks     []Check `json:"checks"`
+	Calls      []Call  `json:"calls"`
+}
+
+// Run makes the calls: at least one, and two with an effect. It returns an error
+// when it is interrupted; calls that were sent may have had their effects.
+func Run(ctx context.Context, c Config) (Report, error) {
+	p := &prober{Config: c, began: c.Now.UTC().Truncate(time.Second)}
+	if err := p.run(ctx); err != nil {
+		return Report{}, fmt.Errorf("%w; calls that were sent may have had their effects", err)
+	}
+	r := Report{Idempotent: true, Target: cmp.Or(c.Name, c.Job.Target), Method: c.Job.Method, Path: c.Job.Path, Calls: p.calls, Checks: p.judge()}
+	for _, check := range r.Checks {
+		r.Idempotent = r.Idempotent && (check.Answer == Yes || !check.Required)
+	}
+	return r, nil
+}
+
+// Check refuses what cannot be probed: a method that carries no key, and a body
+// that is not JSON.
+func (c Config) Check() error {
+	switch {
+	case !slices.Contains([]string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}, c.Job.Method):
+		return fmt.Errorf("the method %s has no key to probe: POST, PUT, PATCH and DELETE have", c.Job.Method)
+	case c.Job.Timeout <= 0:
+		return fmt.Errorf("invalid timeout %s; use a time such as 30s", c.Job.Timeout)
+	case c.ChangedBody != "" && !json.Valid([]byte(c.ChangedBody)):
+		return errors.New("the changed body is not JSON")
+	}
+	return nil
+}
+
+// newKey is a key of the job that nobody has used and no scheduled time has.
+func (p *prober) newKey() string {
+	return jobs.RunIDWithToken(p.Job.ID, p.began, uuid.Must(uuid.NewV7()).String())
+}
