@@ -18,6 +18,10 @@ func (e *Executor) startCalls(ctx context.Context) {
 		}
 		e.calls.Go(func() { e.serve(ctx, w) })
 	}
+	e.tellInFlight()
+}
+
+func (e *Executor) tellInFlight() {
 	in, waiting, _ := e.queue.size()
 	e.cfg.Observer.InFlight(in, waiting)
 }

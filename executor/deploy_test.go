@@ -68,6 +68,32 @@ func TestEditIsNotRetroactive(t *testing.T) {
 	})
 }
 
+// A process that stops leaves its jobs to the others at once, not when its calls
+// have ended.
+func TestStopLeavesItsJobsBeforeItsCallsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, v1 := memory.New(), minutely("a")
+		v1.Schedule, v1.Overlap = "*/10 * * * * *", jobs.OverlapAllow
+		v2 := v1
+		v2.Path = "/v2"
+		slow := newTarget(nil)
+		slow.answer = func(_ context.Context, c executor.Call, _ int) executor.Answer {
+			time.Sleep(24 * time.Second)
+			return slow.apply(c)
+		}
+		old := applying()
+		_, stop1 := start(t, executor.Config{Registry: registry(t, v1), Ledger: l, Caller: old})
+		_, stop2 := start(t, executor.Config{Registry: registry(t, v2), Ledger: l, Caller: slow})
+		time.Sleep(15 * time.Second)
+		calls := len(old.runIDs())
+		stop2() // takes the rest of a call's 24 s
+		if got := len(old.runIDs()); got == calls {
+			t.Errorf("v1 made no call in the time that v2 took to stop")
+		}
+		stop1()
+	})
+}
+
 // v2 is deployed beside v1, and v1 restarts last: v2 stays current.
 func TestRollingDeployLosesAndDoublesNoInstant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

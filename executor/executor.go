@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cronce/cronce/ledger"
@@ -39,6 +40,7 @@ type Executor struct {
 	fatal   error // what asking again cannot mend
 
 	health health
+	turned atomic.Pointer[time.Time] // when the loop last came round
 	random random
 	calls  sync.WaitGroup
 }
@@ -95,6 +97,7 @@ func (e *Executor) Run(ctx context.Context) error {
 	cancel()
 	group.Wait()
 	waitFor(context.WithoutCancel(ctx), &e.calls, time.Second) // calls that outlasted the grace end with their context
+	e.tellInFlight()
 	return err
 }
 
@@ -119,6 +122,7 @@ func (e *Executor) loop(ctx, calls context.Context, enough func() bool) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for ctx.Err() == nil && e.fatal == nil {
+		e.turned.Store(new(time.Now()))
 		select { // a heartbeat that is due goes first, whatever else is
 		case <-e.pulse:
 			e.heartbeat(ctx)
@@ -167,17 +171,27 @@ func (e *Executor) idle() time.Duration {
 }
 
 // stop gives back what was leased and not sent, also by an admission or a claim
-// that the stop cut off, waits for what is in flight, records it and signs off.
+// that the stop cut off, leaves its jobs to others, waits for what is in flight
+// and records it.
 func (e *Executor) stop(ctx context.Context) {
 	e.giveBack(e.queue.drain(), 0, ledger.WaitReason{}) // first: a call that ends would take what waits
 	e.recallOnce(ctx)
+	var retired sync.WaitGroup
+	retired.Go(func() { e.retire(ctx) }) // not last: nobody would plan its jobs for as long as a call takes
+	defer retired.Wait()
 	if !waitFor(ctx, &e.calls, e.cfg.Grace) {
 		in, _, _ := e.queue.size()
 		e.cfg.Logger.Warn("stopping with calls in flight; their leases will expire", "calls", in)
 	}
+	record, cancel := context.WithTimeout(ctx, e.cfg.Grace)
+	defer cancel()
+	e.rec.drain(record)
+}
+
+// retire takes this process out of the living. Its leases stay its own.
+func (e *Executor) retire(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, e.cfg.Grace)
 	defer cancel()
-	e.rec.drain(ctx)
 	if err := e.asked("retire", time.Now(), e.cfg.Ledger.Retire(ctx, e.cfg.Process)); err != nil {
 		e.cfg.Logger.Warn("failed to deregister; the process is considered alive until its heartbeat expires", "error", err)
 	}
@@ -198,6 +212,16 @@ func waitFor(ctx context.Context, g *sync.WaitGroup, d time.Duration) bool {
 
 // Ready reports whether the executor can plan and record now: nil, or why not.
 func (e *Executor) Ready() error { return e.health.state(time.Now()) }
+
+// PlannerAge reports how long ago the planner last looked for what is due; 0
+// before its first look. It looks at least once a second, also while the ledger
+// fails; a ledger that neither answers nor fails holds it up.
+func (e *Executor) PlannerAge() time.Duration {
+	if turned := e.turned.Load(); turned != nil {
+		return time.Since(*turned)
+	}
+	return 0
+}
 
 // asked notes an answer of the ledger, for metrics, readiness and back-off.
 func (e *Executor) asked(op string, since time.Time, err error) error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,6 +28,33 @@ func TestGracefulStopRecordsWhatIsInFlight(t *testing.T) {
 		stop()
 		if run := mustList(t, l, ledger.Filter{})[0]; run.State != ledger.Succeeded {
 			t.Errorf("run = %+v", run)
+		}
+	})
+}
+
+// inFlight observes the number of calls that was told last.
+type inFlight struct {
+	executor.Silent
+	calls atomic.Int64
+}
+
+func (f *inFlight) InFlight(calls, _ int) { f.calls.Store(int64(calls)) }
+
+// A process goes on after an executor that it replaced: nothing of that stays in
+// its metrics.
+func TestAStoppedExecutorHasNoCallsInFlight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		svc, seen := newTarget(nil), &inFlight{}
+		svc.answer = func(_ context.Context, c executor.Call, _ int) executor.Answer {
+			time.Sleep(10 * time.Second)
+			return svc.apply(c)
+		}
+		_, stop := start(t, executor.Config{Registry: registry(t, minutely("a")), Ledger: memory.New(), Caller: svc, Observer: seen})
+		time.Sleep(time.Minute + time.Second)
+		before := seen.calls.Load()
+		stop()
+		if after := seen.calls.Load(); before != 1 || after != 0 {
+			t.Errorf("%d calls in flight before the stop, %d after it; want 1 and 0", before, after)
 		}
 	})
 }
