@@ -7,27 +7,35 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/internal/rollover"
 	"github.com/cronce/cronce/internal/telemetry"
 	"github.com/cronce/cronce/ledger"
 )
 
 var errServerClosed = http.ErrServerClosed
 
+// stalledAfter is how long the planner may look for nothing before the process
+// counts as hung: longer than a ledger that fails holds it up.
+const stalledAfter = 2 * time.Minute
+
 // healthServer answers what watches the process. A warning does not make it
 // less ready: traffic and calls go on.
-func healthServer(ctx context.Context, e *executor.Executor, m *telemetry.Metrics, warning func() string) *http.Server {
+func healthServer(ctx context.Context, fleet *rollover.Fleet[*instance], m *telemetry.Metrics) *http.Server {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		if age := fleet.Current().PlannerAge(); age > stalledAfter {
+			http.Error(w, "stalled: the planner has not looked for due runs for "+age.Round(time.Second).String(), http.StatusServiceUnavailable)
+			return
+		}
 		fmt.Fprintln(w, "ok")
 	})
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		if err := e.Ready(); err != nil {
+		if err := fleet.Current().Ready(); err != nil {
 			http.Error(w, "not ready: "+err.Error(), http.StatusServiceUnavailable)
 			return
 		}
 		fmt.Fprintln(w, "ready")
-		if text := warning(); text != "" {
+		for _, text := range servesDespite(fleet) {
 			fmt.Fprintln(w, "warning:", text)
 		}
 	})

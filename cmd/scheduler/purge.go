@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -30,16 +29,11 @@ func (a *app) purge(reg *jobs.Registry, s ledger.Store, log *slog.Logger) *clean
 	return &cleanup.Nightly{Purge: p}
 }
 
-// watchPurge counts what the purges of this process do, and watches that one
-// succeeds, until stop.
-func (a *app) watchPurge(ctx context.Context, reg *jobs.Registry, s ledger.Store, c *caller, m *telemetry.Metrics, log *slog.Logger) (w *cleanup.Watch, stop func()) {
-	metrics := m.Purge()
+// newPurgeWatch counts what the purges of these calls do, and prepares to watch
+// that one succeeds.
+func (a *app) newPurgeWatch(reg *jobs.Registry, s ledger.Store, c *caller, metrics *telemetry.Purge, log *slog.Logger) *cleanup.Watch {
 	c.builtin.Purge.Observer = metrics
-	w = cleanup.NewWatch(cleanup.WatchConfig{Registry: reg, Runs: s, Succeeded: metrics.Succeeded, Logger: log, Now: a.now})
-	ctx, cancel := context.WithCancel(ctx)
-	var group sync.WaitGroup
-	group.Go(func() { w.Run(ctx) })
-	return w, func() { cancel(); group.Wait() }
+	return cleanup.NewWatch(cleanup.WatchConfig{Registry: reg, Runs: s, Succeeded: metrics.Succeeded, Logger: log, Now: a.now})
 }
 
 type purgeFlags struct {

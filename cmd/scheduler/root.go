@@ -92,14 +92,21 @@ Then:         cronce check --config cronce.yaml
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	flags := root.PersistentFlags()
-	flags.StringVar(&a.config, "config", a.env("CRONCE_CONFIG", "cronce.yaml"), "the registry `file` (env CRONCE_CONFIG)")
+	flags.StringVar(&a.config, "config", "cronce.yaml", "the registry `file`")
 	flags.StringVar(&a.db, "db", "", "the ledger: sqlite:PATH or postgres://... (env CRONCE_DATABASE_URL; default sqlite:cronce.db)")
 	flags.BoolVar(&a.json, "json", false, "print JSON")
 	flags.BoolVar(&a.wide, "wide", false, "print all columns, even on a narrow terminal")
 	flags.BoolVar(&a.noMigrate, "no-migrate", false, "do not migrate the ledger's tables at start")
 	flags.StringVar(&a.logFormat, "log-format", "text", "text or json")
 	flags.StringVar(&a.logLevel, "log-level", "info", "debug, info, warn or error")
-	root.PersistentPreRunE = refuseEmpty
+	fromEnv(flags, "config", "no-migrate", "log-format", "log-level")
+	root.PersistentPreRunE = func(c *cobra.Command, args []string) error {
+		stopOnHangup(c)
+		if err := refuseEmpty(c, args); err != nil {
+			return err
+		}
+		return a.readEnv(c)
+	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usage("%w; run \"%s --help\" for its flags", err, c.CommandPath())
 	})
@@ -110,7 +117,7 @@ Then:         cronce check --config cronce.yaml
 func (a *app) commands() []*cobra.Command {
 	return []*cobra.Command{
 		a.demoCommand(), a.serveCommand(), a.checkCommand(), a.nextCommand(), a.diffCommand(),
-		a.jobsCommand(), a.triggerCommand(), a.backfillCommand(), a.runsCommand(), a.purgeCommand(), a.probeCommand(), a.exportCommand(), a.migrateCommand(), a.versionCommand(),
+		a.jobsCommand(), a.triggerCommand(), a.backfillCommand(), a.runsCommand(), a.purgeCommand(), a.probeCommand(), a.healthCommand(), a.exportCommand(), a.migrateCommand(), a.versionCommand(),
 	}
 }
 

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/internal/rollover"
 	"github.com/cronce/cronce/internal/telemetry"
 	"github.com/cronce/cronce/jobs"
 )
@@ -25,6 +25,7 @@ type serveFlags struct {
 	grace       time.Duration
 	lease       time.Duration
 	patience    time.Duration
+	watch       bool
 }
 
 func (a *app) serveCommand() *cobra.Command {
@@ -36,22 +37,29 @@ func (a *app) serveCommand() *cobra.Command {
 Any number of processes may serve one PostgreSQL ledger; there is no leader. An
 embedded ledger (sqlite:PATH) is for one process: a second serve is refused.
 
-Ctrl-C, SIGTERM or SIGHUP stops it gracefully: nothing new is sent, calls in
-flight have --grace to end, and their outcomes are recorded. A second signal stops
-it immediately with exit code 1: runs in flight stay leased until --lease expires
-and are then retried under their run IDs.
+Ctrl-C or SIGTERM stops it gracefully: nothing new is sent, calls in flight have
+--grace to end, and their outcomes are recorded. A second signal stops it
+immediately with exit code 1: runs in flight stay leased until --lease expires and
+are then retried under their run IDs.
 
-On --listen: /healthz (the process is alive), /readyz (it can plan and record),
-/metrics (Prometheus).`,
-		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return a.serve(c.Context(), f) },
+SIGHUP reads the registry again, and so does each change of it with --watch. A
+sound registry is switched to as in a rolling deploy: calls in flight end under the
+former one. A registry with problems is logged, and the former one stays.
+
+On --listen: /healthz (it looks for what is due), /readyz (it can plan and record),
+/metrics (Prometheus). In a container or pod, listen on :9464.`,
+		Args:        cobra.NoArgs,
+		Annotations: map[string]string{reloadsOnHangup: ""},
+		RunE:        func(c *cobra.Command, _ []string) error { return a.serve(c.Context(), f) },
 	}
-	c.Flags().StringVar(&f.listen, "listen", "127.0.0.1:9464", "`address` for health and metrics; empty: none")
+	c.Flags().StringVar(&f.listen, "listen", defaultListen, "`address` for health and metrics; empty: none")
 	c.Flags().Lookup("listen").Annotations = map[string][]string{mayBeEmpty: {"none"}}
 	c.Flags().IntVar(&f.maxInFlight, "max-in-flight", executor.DefaultMaxInFlight, "maximum calls in flight")
 	c.Flags().DurationVar(&f.grace, "grace", executor.DefaultGrace, "how long to wait for in-flight calls on shutdown")
 	c.Flags().DurationVar(&f.lease, "lease", executor.DefaultLease, "how long a run stays with a process that does not answer")
 	c.Flags().DurationVar(&f.patience, "ledger-patience", ledgerPatience, "how long to wait for the ledger at start")
+	c.Flags().BoolVar(&f.watch, "watch", false, "reload the registry when its file changes")
+	fromEnv(c.Flags(), "listen", "max-in-flight", "grace", "lease", "ledger-patience", "watch")
 	return c
 }
 
@@ -90,54 +98,51 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 	if err := f.check(); err != nil {
 		return err
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	hangups := a.watchHangups(cancel)
+	defer hangups.stop()
 	log, err := a.logger()
 	if err != nil {
 		return err
 	}
-	reg, err := a.soundRegistry()
+	files := rollover.NewWatch(a.reloadable()...)
+	reg, err := a.readRegistry()
 	if err != nil {
 		return err
 	}
-	// A large file's syntax tree is more than all that is needed from here on.
-	debug.FreeOSMemory()
-	s, err := a.openPatiently(ctx, f.patience, log)
+	store, err := a.openPatiently(ctx, f.patience, log)
 	if err != nil {
 		return err
 	}
-	defer s.Close()
+	defer store.Close()
 	unlock, err := a.lockLedger()
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	calls, err := a.caller(reg, s, log)
-	if err != nil {
-		return err
-	}
-	defer calls.Close()
-	alarm, err := newAlarm()
-	if err != nil {
-		return err
-	}
 	metrics := telemetry.NewMetrics()
-	e, err := executor.New(executor.Config{
-		Registry: reg, Ledger: s, Caller: calls, MaxInFlight: f.maxInFlight, Grace: f.grace, Lease: f.lease,
-		Logger: log, Observer: metrics, Alarm: alarm,
-	})
+	s := &server{app: a, flags: f, store: store, metrics: metrics, purges: metrics.Purge(), log: log}
+	first, err := s.instance(reg)
 	if err != nil {
 		return err
 	}
-	metrics.Watch(calls.Breakers, countsOf(ctx, s))
-	watch, unwatch := a.watchPurge(ctx, reg, s, calls, metrics, log)
-	defer unwatch()
-	stop, err := a.listen(ctx, f.listen, e, metrics, watch.Warning, log)
+	notify := notifier{log}
+	fleet := rollover.New(first, func() (*instance, error) { return s.successor(reg.Name()) }, s.observer(notify), log)
+	metrics.Watch(func() map[string]string { return fleet.Current().calls.Breakers() }, countsOf(ctx, store))
+	stop, err := a.listen(ctx, f.listen, fleet, metrics, log)
 	if err != nil {
 		return err
 	}
 	defer stop()
-	defer watchSignals(log, f.lease, e.Leased)()
-	log.Info("serving", "registry", reg.Name(), "jobs", reg.Len(), "ledger", engineOf(a.databaseURL()), "version", buildVersion())
-	err = e.Run(ctx)
+	defer watchSignals(log, f.lease, leasedBy(fleet))()
+	defer s.requestReloads(ctx, fleet, hangups, files)()
+	unwatch, err := notify.watch(ctx, fleet)
+	if err != nil {
+		return err
+	}
+	defer unwatch()
+	err = fleet.Run(ctx)
 	log.Info("stopped")
 	return err
 }
@@ -156,7 +161,7 @@ func (a *app) logger() (*slog.Logger, error) {
 }
 
 // listen serves health and metrics, until stop.
-func (a *app) listen(ctx context.Context, address string, e *executor.Executor, m *telemetry.Metrics, warning func() string, log *slog.Logger) (stop func(), err error) {
+func (a *app) listen(ctx context.Context, address string, fleet *rollover.Fleet[*instance], m *telemetry.Metrics, log *slog.Logger) (stop func(), err error) {
 	if address == "" {
 		return func() {}, nil
 	}
@@ -164,7 +169,7 @@ func (a *app) listen(ctx context.Context, address string, e *executor.Executor, 
 	if err != nil {
 		return nil, fmt.Errorf("--listen %s: %w; choose another address, or \"\" for none", address, err)
 	}
-	server := healthServer(ctx, e, m, warning)
+	server := healthServer(ctx, fleet, m)
 	go func() {
 		if err := server.Serve(l); err != nil && !errors.Is(err, errServerClosed) {
 			log.Error("health and metrics server failed", "error", err)

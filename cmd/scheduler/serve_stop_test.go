@@ -5,29 +5,23 @@ package main
 import (
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 )
 
-// A hangup, as of a closed terminal, stops serve like SIGTERM: outcomes are
-// recorded, and no lease is left.
-func TestHangupStopsGracefully(t *testing.T) {
+// SIGTERM stops serve gracefully: outcomes are recorded, and no lease is left.
+func TestSIGTERMStopsGracefully(t *testing.T) {
 	t.Parallel()
-	// A child inherits an ignored hangup, as under nohup, but not a handled one.
-	handled := make(chan os.Signal, 1)
-	signal.Notify(handled, syscall.SIGHUP)
-	t.Cleanup(func() { signal.Stop(handled) })
 	engines(t, func(t *testing.T, db string) {
 		svc := newService(t)
 		hang := make(chan struct{})
 		svc.set(hang)
 		p := spawn(t, []string{"SVC_URL=" + svc.URL}, "serve", "--config", writeFile(t, everySecond), "--db", db, "--listen", "")
 		eventually(t, "a call under way", func() bool { n, _ := svc.count(); return n > 0 })
-		p.signal(syscall.SIGHUP)
-		eventually(t, "the stop to be logged", func() bool { return strings.Contains(p.log.String(), "signal=hangup") })
+		p.signal(syscall.SIGTERM)
+		eventually(t, "the stop to be logged", func() bool { return strings.Contains(p.log.String(), "signal=terminated") })
 		close(hang)
 		if code := p.wait(); code != exitDone || !strings.Contains(p.log.String(), "msg=stopped") {
 			t.Errorf("exit %d", code)
@@ -41,8 +35,8 @@ func TestHangupStopsGracefully(t *testing.T) {
 	})
 }
 
-// nohup ignores hangups, and serve leaves it at that.
-func TestIgnoredHangupStaysIgnored(t *testing.T) {
+// Under nohup, a hangup reloads too and ends nothing.
+func TestHangupUnderNohup(t *testing.T) {
 	t.Parallel()
 	svc := newService(t)
 	db := "sqlite:" + filepath.Join(t.TempDir(), "l.db")
@@ -52,9 +46,10 @@ trap '' HUP
 trap 'cat log.$$ >&2; rm log.$$' EXIT
 until grep -q serving log.$$; do sleep 0.1; done
 kill -HUP $serve
+until grep -q "registry reloaded" log.$$; do sleep 0.1; done
 kill -TERM $serve
 wait $serve`)
-	if code != exitDone || !strings.Contains(errs, "signal=terminated") || strings.Contains(errs, "signal=hangup") {
+	if code != exitDone || !strings.Contains(errs, "signal=terminated") || !strings.Contains(errs, "msg=stopped") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 }
@@ -89,7 +84,7 @@ func TestSecondSignalStopsAtOnce(t *testing.T) {
 }
 
 // Signals that come together are one request to stop: timeout(1) signals the
-// process and its group, a closing terminal's shell its jobs.
+// process and its group.
 func TestSignalsThatComeTogetherStopGracefully(t *testing.T) {
 	t.Parallel()
 	svc := newService(t)
@@ -100,7 +95,7 @@ func TestSignalsThatComeTogetherStopGracefully(t *testing.T) {
 	eventually(t, "a call under way", func() bool { n, _ := svc.count(); return n > 0 })
 	p.signal(syscall.SIGSTOP) // so that it gets both at once
 	p.signal(syscall.SIGTERM)
-	p.signal(syscall.SIGHUP)
+	p.signal(syscall.SIGINT)
 	p.signal(syscall.SIGCONT)
 	eventually(t, "the stop to be logged", func() bool { return strings.Contains(p.log.String(), "stopping gracefully") })
 	close(hang)

@@ -1,26 +1,70 @@
 package main
 
 import (
+	"context"
+	"io"
 	"log/slog"
 	"os"
 	"os/signal"
 	"syscall"
 	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cronce/cronce/internal/terminal"
 )
 
-// stopSignals end a command gracefully. A hangup that is ignored, as by nohup,
-// stays so.
-func stopSignals() []os.Signal {
-	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
-	if !signal.Ignored(syscall.SIGHUP) {
-		signals = append(signals, syscall.SIGHUP)
+// stopSignals end every command gracefully.
+func stopSignals() []os.Signal { return []os.Signal{os.Interrupt, syscall.SIGTERM} }
+
+// reloadsOnHangup annotates the commands that a hangup does not stop.
+const reloadsOnHangup = "cronce_reloads_on_hangup"
+
+// stopOnHangup makes a hangup, as of a closed terminal, stop a command like the
+// other signals do. One that is ignored, as by nohup, stays so.
+func stopOnHangup(c *cobra.Command) {
+	if _, other := c.Annotations[reloadsOnHangup]; other || signal.Ignored(syscall.SIGHUP) {
+		return
 	}
-	return signals
+	ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGHUP)
+	context.AfterFunc(ctx, stop)
+	c.SetContext(ctx)
+}
+
+// hangups are the requests to reload.
+type hangups struct {
+	signals  chan os.Signal
+	output   io.Writer
+	terminal bool // the output was one at the start
+	gone     func()
+}
+
+// watchHangups takes hangups from here on. If the terminal that the process
+// writes to has gone, a hangup calls gone instead.
+func (a *app) watchHangups(gone func()) *hangups {
+	h := &hangups{signals: make(chan os.Signal, 1), output: a.err, terminal: terminal.Is(a.err), gone: gone}
+	signal.Notify(h.signals, syscall.SIGHUP)
+	return h
+}
+
+func (h *hangups) stop() { signal.Stop(h.signals) }
+
+// next waits for a request to reload; false when there will be none.
+func (h *hangups) next(ctx context.Context) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-h.signals:
+	}
+	if h.terminal && !terminal.Is(h.output) {
+		h.gone()
+		return false
+	}
+	return true
 }
 
 // oneStop is how long signals after the first belong to it: timeout(1) and shells
-// signal the process and then its group, and systemd may send SIGHUP right after
-// SIGTERM.
+// signal the process and then its group.
 const oneStop = 200 * time.Millisecond
 
 // listedLeases bounds the run IDs in one log line.

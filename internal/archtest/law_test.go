@@ -110,6 +110,7 @@ var law = archtest.Law{
 		{Library: "github.com/go-co-op/gocron/v2", At: []string{"cmd/..."}, Why: "it is the alarm clock, and identity never comes from a wake-up"},
 		{Library: "github.com/spf13/cobra", At: []string{"cmd/..."}, Why: "the command line is cmd's"},
 		{Library: "github.com/spf13/pflag", At: []string{"cmd/scheduler"}, Why: "cobra hands out flags as its type"},
+		{Library: "github.com/coreos/go-systemd/v22", At: []string{"cmd/scheduler"}, Why: "only the daemon has a service manager"},
 		{Library: "golang.org/x/term", At: []string{"cmd/...", "internal/..."}, Why: "only a command knows a terminal"},
 		{Library: "github.com/jackc/pgx/v5", At: []string{"ledger/postgres", "idempotency/postgres", "migrations", "internal/testdb", "examples/service"}, Why: "the driver stays in its engine, and a service opens its own pool"},
 		{Library: "github.com/jackc/puddle/v2", At: []string{"ledger/postgres", "idempotency/postgres"}, Why: "pgx's pool: its errors are translated where the driver's are"},

@@ -14,8 +14,8 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Metrics is an executor.Observer that counts for Prometheus. The names and
-// what they mean stand in docs/operations.md.
+// Metrics counts for Prometheus what the executors of a process do, each through
+// its own Executor. The names and what they mean stand in docs/operations.md.
 type Metrics struct {
 	registry  *prometheus.Registry
 	instants  *perJob
@@ -29,8 +29,6 @@ type Metrics struct {
 	ledger    *prometheus.HistogramVec
 	ledgerErr *prometheus.CounterVec
 }
-
-var _ executor.Observer = (*Metrics)(nil)
 
 // Latency buckets in seconds: a loopback call to a job's timeout.
 var latencies = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300}
@@ -104,11 +102,6 @@ func (m *Metrics) Settled(o ledger.Outcome, jobID string, fate ledger.RecordResu
 		return
 	}
 	m.runs.add(values{jobID, string(o.State), string(o.Reason)}, 1)
-}
-
-func (m *Metrics) InFlight(calls, waiting int) {
-	m.inFlight.Set(float64(calls))
-	m.waiting.Set(float64(waiting))
 }
 
 func (m *Metrics) Asked(op string, took time.Duration, err error) {

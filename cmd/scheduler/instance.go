@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+
+	"github.com/cronce/cronce/cleanup"
+	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/internal/telemetry"
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+)
+
+// server is what the instances of one process share.
+type server struct {
+	app     *app
+	flags   serveFlags
+	store   ledger.Store
+	metrics *telemetry.Metrics
+	purges  *telemetry.Purge
+	log     *slog.Logger
+}
+
+// instance serves one registry, from its reading to the next reload.
+type instance struct {
+	*executor.Executor
+	registry *jobs.Registry
+	calls    *caller
+	purge    *cleanup.Watch
+	server   *server
+}
+
+// readRegistry reads what an instance serves, and checks it whole.
+func (a *app) readRegistry() (*jobs.Registry, error) {
+	reg, err := a.soundRegistry()
+	if err == nil {
+		// A large file's syntax tree is more than all that is needed from here on.
+		debug.FreeOSMemory()
+	}
+	return reg, err
+}
+
+func (s *server) instance(reg *jobs.Registry) (*instance, error) {
+	calls, err := s.app.caller(reg, s.store, s.log)
+	if err != nil {
+		return nil, err
+	}
+	i := &instance{registry: reg, calls: calls, purge: s.app.newPurgeWatch(reg, s.store, calls, s.purges, s.log), server: s}
+	alarm, err := newAlarm()
+	if err == nil {
+		i.Executor, err = executor.New(executor.Config{
+			Registry: reg, Ledger: s.store, Caller: calls, Alarm: alarm, Logger: s.log, Observer: s.metrics.Executor(),
+			MaxInFlight: s.flags.maxInFlight, Grace: s.flags.grace, Lease: s.flags.lease,
+		})
+	}
+	if err != nil {
+		calls.Close()
+		return nil, err
+	}
+	return i, nil
+}
+
+// successor reads the registry again, for an instance that replaces another one
+// of this process.
+func (s *server) successor(name string) (*instance, error) {
+	reg, err := s.app.readRegistry()
+	if err != nil {
+		return nil, err
+	}
+	if reg.Name() != name {
+		return nil, fmt.Errorf("the registry is named %q now, but this process serves %q and a ledger belongs to one name; keep the name, or start another process with another ledger", reg.Name(), name)
+	}
+	return s.instance(reg)
+}
+
+// Run serves until ctx ends, then stops gracefully and releases what it holds.
+func (i *instance) Run(ctx context.Context) error {
+	defer i.calls.Close()
+	watching, unwatch := context.WithCancel(ctx)
+	var group sync.WaitGroup
+	group.Go(func() { i.purge.Run(watching) })
+	defer group.Wait()
+	defer unwatch()
+	i.server.log.Info("serving", "registry", i.registry.Name(), "jobs", i.registry.Len(),
+		"ledger", engineOf(i.server.app.databaseURL()), "version", buildVersion())
+	return i.Executor.Run(ctx)
+}
