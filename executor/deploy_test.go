@@ -83,6 +83,7 @@ func TestStopLeavesItsJobsBeforeItsCallsEnd(t *testing.T) {
 		}
 		old := applying()
 		_, stop1 := start(t, executor.Config{Registry: registry(t, v1), Ledger: l, Caller: old})
+		time.Sleep(time.Second)
 		_, stop2 := start(t, executor.Config{Registry: registry(t, v2), Ledger: l, Caller: slow})
 		time.Sleep(15 * time.Second)
 		calls := len(old.runIDs())
