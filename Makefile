@@ -67,7 +67,7 @@ lambda: $(CONFIG) ## dist/lambda-{arm64,amd64}.zip: the function (at most 12 MB)
 
 # The whole contract of the ledger, built as the Lambda builds it.
 test-lambda: $(WITH_DATABASES) ## the PostgreSQL engines and the function with the Lambda's build tags
-	$(WITH_DATABASES) $(GO) test -tags lambda.norpc,nopgxregisterdefaulttypes -timeout 10m ./ledger/postgres/... ./idempotency/postgres/... ./cmd/lambda
+	$(WITH_DATABASES) $(GO) test -tags lambda.norpc,nopgxregisterdefaulttypes,nethttpomithttp2 -timeout 10m ./ledger/postgres/... ./idempotency/postgres/... ./cmd/lambda
 
 check-cloudformation: ## hold the exported templates against AWS's own types and cdk-nag (needs npm; with the AWS CLI and cfn-lint, against these too)
 	scripts/check-cloudformation

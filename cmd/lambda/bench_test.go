@@ -35,8 +35,8 @@ func BenchmarkInit(b *testing.B) {
 	}
 }
 
-// BenchmarkBesideHello compares the function with one that does nothing, built
-// with the same flags. Each round asks all of them in turn, so that a machine that
+// BenchmarkBesideHello compares the function with one that does nothing, and with
+// one that makes the same call of a target, built with the same flags. Each round asks all of them in turn, so that a machine that
 // becomes busy is so for all; the ratios are those of the medians.
 func BenchmarkBesideHello(b *testing.B) {
 	service := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
@@ -53,6 +53,7 @@ func BenchmarkBesideHello(b *testing.B) {
 	const refused = `{"tick":true,"no":"event"}` // answered as soon as the process is ready
 	all := []*compared{
 		{name: "hello", fn: fakelambda.New(b, binary(b, "hello")), payload: func() string { return refused }},
+		{name: "hello-call", fn: fakelambda.New(b, binary(b, "hello"), "HELLO_URL="+service.URL), payload: func() string { return refused }},
 		{name: "stateless", fn: function(one, ""), payload: released},
 		{name: "ledger", fn: function(one, db), payload: released},
 		{name: "10-jobs", fn: function(registryFile(b, manyJobs(10)), ""), payload: func() string { return refused }},

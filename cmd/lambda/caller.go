@@ -33,15 +33,33 @@ func (h *handler) purge(lookup func(string) (string, bool)) executor.Caller {
 	for _, s := range h.reg.KeyStores() {
 		stores = append(stores, cleanup.Store{Name: s.Name, Open: func(ctx context.Context) (idempotency.Purger, func(), error) {
 			url, _ := lookup(s.URLEnv)
-			if !isPostgres(url) || lacksTypes(queryMode(url)) {
-				return nil, nil, fmt.Errorf("what %s names is not postgres://..., or asks for the query mode exec or simple_protocol, and a Lambda purges no other key store; run cronce purge --store %s where it can be reached (the value is not shown)", s.URLEnv, s.Name)
-			}
 			return open(keys.Open(ctx, url, keys.Options{Schema: s.Schema}))
 		}})
 	}
 	p := cleanup.New(h.reg, stores, runs{h})
 	p.Logger = h.log
 	return cleanup.Nightly{Purge: p}
+}
+
+// checkKeyStores refuses a key store that the nightly purge of this function cannot
+// reach; the purge would fail night after night. A stateless function purges nothing.
+func (h *handler) checkKeyStores(lookup func(string) (string, bool)) error {
+	if purge, _ := h.reg.Job(jobs.PurgeJobID); purge.Disabled || h.ledger == nil {
+		return nil
+	}
+	for _, s := range h.reg.KeyStores() {
+		url, _ := lookup(s.URLEnv)
+		switch mode := queryMode(url); {
+		case !isPostgres(url):
+			return fmt.Errorf("key store %q: %s is not postgres://..., and a Lambda purges no other key store; disable the purge in this function's registry (cleanup: { enabled: false, reason: ... }) and run cronce purge --store %s where the store can be reached (the value is not shown)", s.Name, s.URLEnv, s.Name)
+		case lacksTypes(mode):
+			return fmt.Errorf("key store %q: %s asks for default_query_exec_mode=%s, which this binary is built without; leave it out, or write cache_describe", s.Name, s.URLEnv, mode)
+		}
+		if err := checkHosts(url); err != nil {
+			return fmt.Errorf("key store %q: %s: %w", s.Name, s.URLEnv, err)
+		}
+	}
+	return nil
 }
 
 // open keeps a nil store from becoming a Purger that is not nil.

@@ -60,6 +60,9 @@ func newHandler(lookup func(string) (string, bool), logger *slog.Logger) (*handl
 			return nil, ofKind(errConfiguration, err)
 		}
 	}
+	if err := h.checkKeyStores(lookup); err != nil {
+		return nil, ofKind(errConfiguration, err)
+	}
 	remote, err := targets.New(targets.Config{
 		Registry: reg, Lookup: lookup, Version: buildinfo.Version(""), Logger: logger, MaxInFlight: maxAtOnce,
 	})

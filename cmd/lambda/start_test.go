@@ -70,3 +70,35 @@ func TestAStartThatFailsSaysWhy(t *testing.T) {
 		t.Errorf("the platform was told %+v", e)
 	}
 }
+
+// A key store that the function's nightly purge cannot reach ends the start too,
+// and matters to no function that purges nothing.
+func TestKeyStoresThatEndTheStart(t *testing.T) {
+	const db, keyStores = "postgres://127.0.0.1:1/none", "keyStores: [ { name: accounting, urlEnv: ACCOUNTING_DATABASE_URL } ]\n"
+	purged := registryFile(t, releaseJob+keyStores)
+	disabled := registryFile(t, releaseJob+keyStores+"cleanup: { enabled: false, reason: purged elsewhere }\n")
+	for name, tc := range map[string]struct{ config, database, store, want string }{
+		"PostgreSQL":            {purged, db, "postgres://user:secret@db/keys", ""},
+		"MySQL":                 {purged, db, "user:secret@tcp(db)/keys", "cronce purge --store accounting"},
+		"a newline":             {purged, db, "postgres://user:secret@db/keys\n", "trailing newline"},
+		"a bad port":            {purged, db, "postgres://user:secret@db:port/keys", "cannot be read"},
+		"no host":               {purged, db, "postgres:///keys", "no host"},
+		"a mode left out":       {purged, db, "postgres://user:secret@db/keys?default_query_exec_mode=exec", "cache_describe"},
+		"MySQL, not purged":     {disabled, db, "user:secret@tcp(db)/keys", ""},
+		"MySQL, without ledger": {purged, "", "user:secret@tcp(db)/keys", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			env := map[string]string{
+				"CRONCE_CONFIG": tc.config, "CRONCE_DATABASE_URL": tc.database, "ACCOUNTING_DATABASE_URL": tc.store,
+				"MEMBERSHIP_URL": "http://127.0.0.1:1", "MEMBERSHIP_TOKEN": "token",
+			}
+			_, err := newHandler(func(name string) (string, bool) { v, ok := env[name]; return v, ok }, slog.New(slog.DiscardHandler))
+			switch {
+			case tc.want == "" && err != nil, tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)):
+				t.Errorf("error %v, want %q", err, tc.want)
+			case err != nil && (strings.Contains(err.Error(), "secret") || errorType(err) != "cronce.BadConfiguration"):
+				t.Errorf("error %s: %v", errorType(err), err)
+			}
+		})
+	}
+}

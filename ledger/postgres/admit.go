@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/cronce/cronce/ledger"
 )
@@ -46,7 +47,9 @@ func (l *Ledger) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitted
 	return got, translate("admit", err)
 }
 
+// querier is the pool or a transaction.
 type querier interface {
+	Exec(context.Context, string, ...any) (pgconn.CommandTag, error)
 	Query(context.Context, string, ...any) (pgx.Rows, error)
 	QueryRow(context.Context, string, ...any) pgx.Row
 }

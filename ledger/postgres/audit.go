@@ -17,11 +17,11 @@ const noteSQL = `
 	FROM unnest($2::text[]) WITH ORDINALITY AS r (run_id, n) ORDER BY n`
 
 // note records an act, in its transaction, on each of the runs, or on the job.
-func note(ctx context.Context, tx pgx.Tx, a ledger.Audit, runIDs ...string) error {
+func note(ctx context.Context, q querier, a ledger.Audit, runIDs ...string) error {
 	if len(runIDs) == 0 {
 		return nil
 	}
-	_, err := tx.Exec(ctx, noteSQL, string(a.Act), runIDs, a.JobID, a.RerunID, clean(a.By), clean(a.Why), clean(string(a.Door)))
+	_, err := q.Exec(ctx, noteSQL, string(a.Act), runIDs, a.JobID, a.RerunID, clean(a.By), clean(a.Why), clean(string(a.Door)))
 	return err
 }
 

@@ -17,6 +17,13 @@ func (l *Ledger) Enter(ctx context.Context, e ledger.Entry) (ledger.Entered, err
 	if err := e.Validate(); err != nil {
 		return got, translate("enter", err)
 	}
+	if ledger.AdHoc(e.RunID) && e.RerunOf == "" && e.Act() == "" {
+		err := again(func() error {
+			got = ledger.Entered{}
+			return enterBeside(ctx, l.pool, e, &got)
+		})
+		return got, translate("enter "+e.RunID, err)
+	}
 	err := l.transact(ctx, "enter "+e.RunID, func(tx pgx.Tx) error {
 		got = ledger.Entered{}
 		if ledger.AdHoc(e.RunID) {
@@ -27,23 +34,16 @@ func (l *Ledger) Enter(ctx context.Context, e ledger.Entry) (ledger.Entered, err
 	return got, err
 }
 
-// enterBeside writes ~ work, which no rule of its job holds back.
-func enterBeside(ctx context.Context, tx pgx.Tx, e ledger.Entry, got *ledger.Entered) error {
-	if err := tx.QueryRow(ctx, `SELECT now()`).Scan(&got.Now); err != nil {
-		return err
-	}
-	row := entryRow{due: got.Now, state: e.State, lease: e.Lease}
-	return row.insert(ctx, tx, e, got)
+// enterBeside writes ~ work, which no rule of its job holds back. Where there is
+// nothing to note beside it, one statement does it, without a transaction.
+func enterBeside(ctx context.Context, q querier, e ledger.Entry, got *ledger.Entered) error {
+	row := entryRow{state: e.State, lease: e.Lease}
+	return row.insert(ctx, q, e, got)
 }
 
 // enterInstant writes the run of a scheduled time under its job's rules.
 func enterInstant(ctx context.Context, tx pgx.Tx, e ledger.Entry, got *ledger.Entered) error {
-	j, err := lockOrMakeJob(ctx, tx, e.JobID)
-	if err != nil {
-		return err
-	}
-	got.Now = j.now
-	found, err := accountFor(ctx, tx, e, got)
+	j, found, taken, err := standing(ctx, tx, e, got)
 	if err != nil {
 		return err
 	}
@@ -56,10 +56,8 @@ func enterInstant(ctx context.Context, tx pgx.Tx, e ledger.Entry, got *ledger.En
 	if !e.ScheduledAt.After(j.purgedBefore) {
 		return ledger.ErrPurged
 	}
-	row := entryRow{revision: j.revision, due: e.ScheduledAt, state: e.State, reason: e.Reason}
-	if err := row.judge(ctx, tx, e, j); err != nil {
-		return err
-	}
+	row := entryRow{revision: j.revision, due: &e.ScheduledAt, state: e.State, reason: e.Reason}
+	row.judge(e, j, taken)
 	if e.YieldToDue && row.behind {
 		if got.Due, err = dueInTheWay(ctx, tx, e); got.Due != "" || err != nil {
 			return err
@@ -69,18 +67,43 @@ func enterInstant(ctx context.Context, tx pgx.Tx, e ledger.Entry, got *ledger.En
 	return row.insert(ctx, tx, e, got)
 }
 
-// accountFor looks for the row that accounts for the scheduled time already: its own,
-// or a range row.
-func accountFor(ctx context.Context, tx pgx.Tx, e ledger.Entry, got *ledger.Entered) (bool, error) {
-	rows, err := tx.Query(ctx, `
-		SELECT r.lease_token, `+runColumns+` FROM (
-			SELECT 1 AS rank, r.* FROM runs r WHERE r.run_id = $1
-			UNION ALL
-			SELECT 2, r.* FROM runs r WHERE r.until IS NOT NULL AND r.job_id = $2 AND r.scheduled_at <= $3 AND r.until >= $3
-		) r ORDER BY r.rank LIMIT 1`, e.RunID, e.JobID, e.ScheduledAt)
-	if err != nil {
-		return false, err
+// standing locks the job's row, so that nobody gives the slot away meanwhile,
+// and looks whether a row accounts for the scheduled time already, and whether
+// the slot is another run's or others wait for it. The statements are sent
+// together, and each sees what was committed before the lock.
+func standing(ctx context.Context, tx pgx.Tx, e ledger.Entry, got *ledger.Entered) (j jobRow, found, taken bool, err error) {
+	look := func() error {
+		var batch pgx.Batch
+		queueLockJob(&batch, e.JobID, &j)
+		batch.Queue(accountSQL, e.RunID, e.JobID, e.ScheduledAt).Query(func(rows pgx.Rows) (err error) {
+			found, err = accounted(rows, e, got)
+			return err
+		})
+		batch.Queue(`
+			SELECT EXISTS (SELECT FROM runs WHERE slot = $1) OR EXISTS (SELECT FROM runs WHERE waiting AND job_id = $1)`,
+			e.JobID).QueryRow(func(row pgx.Row) error { return row.Scan(&taken) })
+		return tx.SendBatch(ctx, &batch).Close()
 	}
+	if err = look(); errors.Is(err, ledger.ErrNotFound) {
+		if err = makeJob(ctx, tx, e.JobID); err == nil {
+			err = look()
+		}
+	}
+	got.Now = j.now
+	return j, found, taken, err
+}
+
+// accountSQL finds the row that accounts for a scheduled time: its own, or a
+// range row.
+const accountSQL = `
+	SELECT r.lease_token, ` + runColumns + ` FROM (
+		SELECT 1 AS rank, r.* FROM runs r WHERE r.run_id = $1
+		UNION ALL
+		SELECT 2, r.* FROM runs r WHERE r.until IS NOT NULL AND r.job_id = $2 AND r.scheduled_at <= $3 AND r.until >= $3
+	) r ORDER BY r.rank LIMIT 1`
+
+// accounted reads what accountSQL found.
+func accounted(rows pgx.Rows, e ledger.Entry, got *ledger.Entered) (bool, error) {
 	var token string
 	r, err := pgx.CollectOneRow(rows, func(row pgx.CollectableRow) (ledger.Run, error) {
 		return scanRun(prefixed{row, []any{&token}})
@@ -99,39 +122,30 @@ func accountFor(ctx context.Context, tx pgx.Tx, e ledger.Entry, got *ledger.Ente
 // entryRow is what is decided about an entry's row.
 type entryRow struct {
 	revision              int64
-	due                   time.Time
+	due                   *time.Time // nil: now
 	state                 ledger.State
 	reason                ledger.Reason
 	takes, waiting, lease bool
 	behind                bool // the slot is another's, or others wait for it
 }
 
-// judge decides what the scheduled time does: skipped, waiting or due. The job's row
-// is locked, so that nobody gives the slot away meanwhile.
-func (row *entryRow) judge(ctx context.Context, tx pgx.Tx, e ledger.Entry, j jobRow) error {
+// judge decides what the scheduled time does: skipped, waiting or due.
+func (row *entryRow) judge(e ledger.Entry, j jobRow, taken bool) {
 	switch {
 	case row.state != ledger.Planned:
-		return nil
+		return
 	case j.paused:
 		row.state, row.reason = ledger.Skipped, ledger.WhilePaused
-		return nil
+		return
 	case !takesSlot(e.RunSpec):
-		return nil
+		return
 	}
-	var taken bool
-	err := tx.QueryRow(ctx, `
-		SELECT EXISTS (SELECT FROM runs WHERE slot = $1) OR EXISTS (SELECT FROM runs WHERE waiting AND job_id = $1)`,
-		e.JobID).Scan(&taken)
 	row.behind = taken
-	switch {
-	case err != nil:
-		return err
-	case taken && e.Overlap == ledger.OverlapSkip:
+	if taken && e.Overlap == ledger.OverlapSkip {
 		row.state, row.reason = ledger.Skipped, ledger.Overlapped
-	default:
-		row.takes, row.waiting = true, taken
+		return
 	}
-	return nil
+	row.takes, row.waiting = true, taken
 }
 
 // dueInTheWay is the run that an entry must wait for and that a claim may take
@@ -150,9 +164,9 @@ func dueInTheWay(ctx context.Context, tx pgx.Tx, e ledger.Entry) (id string, err
 	return id, err
 }
 
-// insert writes the row, or finds the one that another entry of the same
-// moment wrote.
-func (row *entryRow) insert(ctx context.Context, tx pgx.Tx, e ledger.Entry, got *ledger.Entered) error {
+// insert writes the row, leased if it is to be, or finds the one that another
+// entry of the same moment wrote.
+func (row *entryRow) insert(ctx context.Context, q querier, e ledger.Entry, got *ledger.Entered) error {
 	call, body, err := encodeCall(e.Call)
 	if err != nil {
 		return err
@@ -161,44 +175,62 @@ func (row *entryRow) insert(ctx context.Context, tx pgx.Tx, e ledger.Entry, got 
 	if row.takes && !row.waiting {
 		slot = &e.JobID
 	}
-	due := &row.due
-	if row.state.Finished() {
-		due = nil
+	owner, token := "", ""
+	if row.lease {
+		owner, token = e.Owner, e.Token
 	}
-	rows, err := tx.Query(ctx, `
+	rows, err := q.Query(ctx, `
 		INSERT INTO runs AS r (run_id, job_id, scheduled_at, planned_at, revision, trigger, state, reason, target, horizon, call, body,
-			by, why, takes_slot, waiting, slot, due_at, finished_at)
-		VALUES ($1, $2, $3, now(), $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, CASE WHEN $18 THEN now() END)
+			by, why, takes_slot, waiting, slot, due_at, finished_at,
+			attempt, started_at, leased_at, send_before, leased_by, lease_token)
+		VALUES ($1, $2, $3, now(), $4, $5, CASE WHEN $19 THEN 'running' ELSE $6 END, $7, $8, $9::bigint, $10, $11, $12, $13, $14, $15, $16,
+			CASE WHEN $19 THEN now() + $22 * interval '1 microsecond' WHEN NOT $18 THEN coalesce($17, now()) END,
+			CASE WHEN $18 THEN now() END,
+			CASE WHEN $19 THEN 1 ELSE 0 END, CASE WHEN $19 THEN now() END, CASE WHEN $19 THEN now() END,
+			CASE WHEN $19 THEN now() + $9::bigint * interval '1 microsecond' END, $20, $21)
 		ON CONFLICT (run_id) DO NOTHING
-		RETURNING `+runColumns,
+		RETURNING now(), `+runColumns,
 		e.RunID, e.JobID, e.ScheduledAt, row.revision, string(e.Trigger), string(row.state), string(row.reason), e.Call.Target, microseconds(e.Call.Horizon),
-		string(call), body, clean(e.By), clean(e.Why), row.takes, row.waiting, slot, due, row.state.Finished())
+		string(call), body, clean(e.By), clean(e.Why), row.takes, row.waiting, slot, row.due, row.state.Finished(),
+		row.lease, owner, token, microseconds(e.LeaseFor))
 	if err != nil {
 		return err
 	}
-	got.Run, err = pgx.CollectOneRow(rows, scanRun)
+	got.Run, err = pgx.CollectOneRow(rows, func(r pgx.CollectableRow) (ledger.Run, error) {
+		return scanRun(prefixed{r, []any{&got.Now}})
+	})
 	if errors.Is(err, pgx.ErrNoRows) {
-		found, err := accountFor(ctx, tx, e, got)
-		if err == nil && !found {
-			err = fmt.Errorf("%w: the run was deleted while it was entered; enter it again", ledger.ErrUnavailable)
-		}
+		return findEntry(ctx, q, e, got)
+	}
+	if err != nil {
 		return err
 	}
 	got.Inserted = true
-	if err == nil {
-		err = noteEntry(ctx, tx, e)
+	if row.lease {
+		w := workOf(got.Run, e.Token)
+		got.Work = &w
 	}
-	if err != nil || !row.lease {
+	return noteEntry(ctx, q, e)
+}
+
+// findEntry finds the row that kept an entry from being inserted.
+func findEntry(ctx context.Context, q querier, e ledger.Entry, got *ledger.Entered) error {
+	rows, err := q.Query(ctx, accountSQL, e.RunID, e.JobID, e.ScheduledAt)
+	if err != nil {
 		return err
 	}
-	return leaseEntry(ctx, tx, e, got)
+	found, err := accounted(rows, e, got)
+	if err == nil && !found {
+		err = fmt.Errorf("%w: the run was deleted while it was entered; enter it again", ledger.ErrUnavailable)
+	}
+	return err
 }
 
 // noteEntry records who made the run, and in the run that it repeats which run
 // repeats it.
-func noteEntry(ctx context.Context, tx pgx.Tx, e ledger.Entry) error {
+func noteEntry(ctx context.Context, q querier, e ledger.Entry) error {
 	if e.RerunOf != "" {
-		done, err := tx.Exec(ctx, `
+		done, err := q.Exec(ctx, `
 			UPDATE runs SET rerun_id = $2, by = $3, why = $4
 			WHERE run_id = $1 AND finished_at IS NOT NULL AND (rerun_id = '' OR $5)`,
 			clean(e.RerunOf), e.RunID, clean(e.By), clean(e.Why), e.MayDouble)
@@ -213,20 +245,5 @@ func noteEntry(ctx context.Context, tx pgx.Tx, e ledger.Entry) error {
 		return nil
 	}
 	a := e.Audit()
-	return note(ctx, tx, a, a.RunID)
-}
-
-func leaseEntry(ctx context.Context, tx pgx.Tx, e ledger.Entry, got *ledger.Entered) error {
-	rows, err := tx.Query(ctx, `
-		UPDATE runs r SET state = 'running', attempt = 1, started_at = now(), leased_at = now(), leased_by = $2, lease_token = $3,
-			send_before = now() + r.horizon * interval '1 microsecond', due_at = now() + $4 * interval '1 microsecond'
-		WHERE r.run_id = $1
-		RETURNING `+runColumns, e.RunID, e.Owner, e.Token, microseconds(e.LeaseFor))
-	if err != nil {
-		return err
-	}
-	got.Run, err = pgx.CollectExactlyOneRow(rows, scanRun)
-	w := workOf(got.Run, e.Token)
-	got.Work = &w
-	return err
+	return note(ctx, q, a, a.RunID)
 }

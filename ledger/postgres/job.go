@@ -21,31 +21,33 @@ type jobRow struct {
 
 // lockJob locks one job's row; ledger.ErrNotFound without one.
 func lockJob(ctx context.Context, tx pgx.Tx, id string) (j jobRow, err error) {
-	var purged *time.Time
-	err = tx.QueryRow(ctx, `
-		SELECT revision, paused_at IS NOT NULL, purged_before, now()
-		FROM jobs WHERE job_id = $1 FOR UPDATE`, clean(id)).Scan(&j.revision, &j.paused, &purged, &j.now)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return j, fmt.Errorf("job %q: %w", id, ledger.ErrNotFound)
-	}
-	j.purgedBefore = timeOf(purged)
-	return j, err
+	var batch pgx.Batch
+	queueLockJob(&batch, id, &j)
+	return j, tx.SendBatch(ctx, &batch).Close()
 }
 
-// lockOrMakeJob makes a row, without a revision, for a job that the ledger does
-// not know.
-func lockOrMakeJob(ctx context.Context, tx pgx.Tx, id string) (jobRow, error) {
-	j, err := lockJob(ctx, tx, id)
-	if !errors.Is(err, ledger.ErrNotFound) {
-		return j, err
-	}
-	_, err = tx.Exec(ctx, `
+// queueLockJob is lockJob as a part of a batch.
+func queueLockJob(batch *pgx.Batch, id string, j *jobRow) {
+	batch.Queue(`
+		SELECT revision, paused_at IS NOT NULL, purged_before, now()
+		FROM jobs WHERE job_id = $1 FOR UPDATE`, clean(id)).QueryRow(func(row pgx.Row) error {
+		var purged *time.Time
+		err := row.Scan(&j.revision, &j.paused, &purged, &j.now)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return fmt.Errorf("job %q: %w", id, ledger.ErrNotFound)
+		}
+		j.purgedBefore = timeOf(purged)
+		return err
+	})
+}
+
+// makeJob makes a row, without a revision, for a job that the ledger does not
+// know.
+func makeJob(ctx context.Context, tx pgx.Tx, id string) error {
+	_, err := tx.Exec(ctx, `
 		INSERT INTO jobs (job_id, revision, hash, ended_at) VALUES ($1, 0, '', now())
 		ON CONFLICT DO NOTHING`, id)
-	if err != nil {
-		return j, err
-	}
-	return lockJob(ctx, tx, id)
+	return err
 }
 
 // Pause skips a job's scheduled times from now on.

@@ -114,7 +114,8 @@ func (l *Ledger) closeWithin(ctx context.Context) {
 
 // check asks whether the database's ledger is one that can be used.
 func (l *Ledger) check(ctx context.Context, s settings) error {
-	if err := l.checkSchema(ctx, s.schema); err != nil || s.registry == "" {
+	owner, err := l.checkSchema(ctx, s.schema)
+	if err != nil || s.registry == "" || owner == s.registry {
 		return err
 	}
 	return l.transact(ctx, "look whose ledger it is", func(tx pgx.Tx) error { return claimRegistry(ctx, tx, s.registry) })
@@ -192,18 +193,22 @@ func utc(m *pgtype.Map) {
 	m.RegisterType(&pgtype.Type{Name: "_timestamptz", OID: pgtype.TimestamptzArrayOID, Codec: &pgtype.ArrayCodec{ElementType: stamp}})
 }
 
-func (l *Ledger) checkSchema(ctx context.Context, schema string) error {
+// checkSchema asks for the version of the tables, and whose ledger it is, in one
+// statement without parameters, which is not prepared: one round trip.
+func (l *Ledger) checkSchema(ctx context.Context, schema string) (owner string, err error) {
 	var have int64
-	err := again(func() error {
-		return l.pool.QueryRow(ctx, `SELECT coalesce(max(version_id), 0) FROM ledger_versions WHERE is_applied`).Scan(&have)
+	err = again(func() error {
+		return l.pool.QueryRow(ctx, `
+			SELECT (SELECT coalesce(max(version_id), 0) FROM ledger_versions WHERE is_applied),
+				coalesce((SELECT name FROM registry), '')`, pgx.QueryExecModeSimpleProtocol).Scan(&have, &owner)
 	})
 	if err != nil {
-		return translate("look at the schema "+schema, err)
+		return "", translate("look at the schema "+schema, err)
 	}
 	if have < Version {
-		return fmt.Errorf("%w: schema %s is at version %d and this program needs %d; run `cronce migrate up`", ledger.ErrSchema, schema, have, Version)
+		return "", fmt.Errorf("%w: schema %s is at version %d and this program needs %d; run `cronce migrate up`", ledger.ErrSchema, schema, have, Version)
 	}
-	return nil
+	return owner, nil
 }
 
 // Ping asks the database for an answer; ledger.ErrUnavailable when there is
