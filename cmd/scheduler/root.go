@@ -117,7 +117,7 @@ Then:         cronce check --config cronce.yaml
 func (a *app) commands() []*cobra.Command {
 	return []*cobra.Command{
 		a.demoCommand(), a.serveCommand(), a.checkCommand(), a.nextCommand(), a.diffCommand(),
-		a.jobsCommand(), a.triggerCommand(), a.backfillCommand(), a.runsCommand(), a.purgeCommand(), a.probeCommand(), a.healthCommand(), a.exportCommand(), a.migrateCommand(), a.versionCommand(),
+		a.jobsCommand(), a.triggerCommand(), a.backfillCommand(), a.runsCommand(), a.purgeCommand(), a.probeCommand(), a.conformCommand(), a.healthCommand(), a.exportCommand(), a.migrateCommand(), a.versionCommand(),
 	}
 }
 

@@ -50,6 +50,11 @@ var law = archtest.Law{
 			Why: "a probe makes a target's calls and judges them by the retention proof",
 		},
 		{
+			In:  []string{"targets/conform"},
+			May: []string{},
+			Why: "it tests a service from outside, in whatever language, and knows only the wire",
+		},
+		{
 			In:  []string{"idempotency/..."},
 			May: []string{"idempotency", "idempotency/...", "migrations"},
 			Why: "a service takes the kit without the scheduler",
@@ -112,7 +117,7 @@ var law = archtest.Law{
 		{Library: "github.com/spf13/pflag", At: []string{"cmd/scheduler"}, Why: "cobra hands out flags as its type"},
 		{Library: "github.com/coreos/go-systemd/v22", At: []string{"cmd/scheduler"}, Why: "only the daemon has a service manager"},
 		{Library: "golang.org/x/term", At: []string{"cmd/...", "internal/..."}, Why: "only a command knows a terminal"},
-		{Library: "github.com/jackc/pgx/v5", At: []string{"ledger/postgres", "idempotency/postgres", "migrations", "internal/testdb", "examples/service"}, Why: "the driver stays in its engine, and a service opens its own pool"},
+		{Library: "github.com/jackc/pgx/v5", At: []string{"ledger/postgres", "idempotency/postgres", "migrations", "internal/testdb", "examples/service", "examples/conform"}, Why: "the driver stays in its engine, and a service opens its own pool"},
 		{Library: "github.com/jackc/puddle/v2", At: []string{"ledger/postgres", "idempotency/postgres"}, Why: "pgx's pool: its errors are translated where the driver's are"},
 		{Library: "modernc.org/sqlite", At: []string{"ledger/sqlite", "idempotency/sqlite", "migrations"}, Why: "the driver stays in its engine"},
 		{Library: "github.com/go-sql-driver/mysql", At: []string{"idempotency/mysql", "migrations", "internal/testdb"}, Why: "the driver stays in its engine"},

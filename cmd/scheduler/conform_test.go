@@ -1,0 +1,74 @@
+package main
+
+import (
+	"encoding/json"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cronce/cronce/internal/testdb"
+	"github.com/cronce/cronce/targets/conform"
+)
+
+// goService builds the example in Go and returns a command that serves it.
+func goService(t *testing.T) (url string, command []string) {
+	t.Helper()
+	path := t.TempDir() + "/service"
+	if out, err := exec.Command("go", "build", "-o", path, "../../examples/conform").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	listener.Close()
+	return "http://" + address, []string{"env", "DATABASE_URL=" + testdb.Postgres(t), "LISTEN=" + address, path}
+}
+
+// The kit for Go keeps every rule, and the command starts a service again that
+// dies in the middle of its work.
+func TestConformOfTheExampleInGo(t *testing.T) {
+	t.Parallel()
+	url, command := goService(t)
+	d := newDesk(t, exampleRegistry)
+	junit := d.path("conform.xml")
+	code, out, errs := d.run(append([]string{"conform", "--json", "--url", url, "--junit", junit, "--"}, command...)...)
+	var report conform.Report
+	if err := json.Unmarshal([]byte(out), &report); err != nil {
+		t.Fatalf("exit %d: %s%s: %v", code, out, errs, err)
+	}
+	if code != 0 || !report.Conforms || report.Count(conform.Passed) != len(conform.Cases()) {
+		t.Errorf("exit %d: %+v\n%s", code, report, errs)
+	}
+	if !strings.Contains(errs, "started again") {
+		t.Errorf("the service did not die: %s", errs)
+	}
+	if text, err := os.ReadFile(junit); err != nil || strings.Count(string(text), "<testcase") != len(conform.Cases()) {
+		t.Errorf("%v: %s", err, text)
+	}
+	if _, err := net.DialTimeout("tcp", strings.TrimPrefix(url, "http://"), time.Second); err == nil {
+		t.Error("the service still runs")
+	}
+}
+
+func TestGoldenConform(t *testing.T) {
+	t.Parallel()
+	url := sloppyService(t)
+	d := newDesk(t, exampleRegistry)
+	out := &screen{width: 80}
+	var errs strings.Builder
+	args := []string{"conform", "--url", url, "--patience", "1ms", "--only", "one-effect,json-meaning,crash,scopes"}
+	if code := runAt(t.Context(), args, streams{strings.NewReader(""), out, &errs}, d.lookup, time.Now); code != exitFailed {
+		t.Errorf("exit %d: %s", code, &errs)
+	}
+	for line := range strings.Lines(out.String()) {
+		if len([]rune(line)) > 81 {
+			t.Errorf("more than 80 characters: %s", line)
+		}
+	}
+	golden(t, "conform", strings.ReplaceAll(out.String(), url, "http://127.0.0.1:PORT"))
+}

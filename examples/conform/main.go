@@ -1,0 +1,127 @@
+// Command conform is a service that follows the protocol of "cronce conform", on
+// PostgreSQL. Run it as
+//
+//	DATABASE_URL=postgres://... LISTEN=127.0.0.1:8080 go run ./examples/conform
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/pgsql"
+	"github.com/cronce/cronce/migrations"
+)
+
+const brief = time.Second
+
+func main() {
+	db, err := sql.Open("pgx", os.Getenv("DATABASE_URL"))
+	check(err)
+	handler, err := service(context.Background(), db, cmp.Or(os.Getenv("SCHEMA"), "conform"))
+	check(err)
+	log.Fatal(http.ListenAndServe(cmp.Or(os.Getenv("LISTEN"), "127.0.0.1:8080"), handler))
+}
+
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+type app struct {
+	db      *sql.DB
+	effects string // the table
+}
+
+func service(ctx context.Context, db *sql.DB, schema string) (http.Handler, error) {
+	a := app{db, `"` + schema + `".effects`}
+	if _, err := migrations.Up(ctx, db, migrations.Target{Engine: migrations.Postgres, Set: migrations.Keys, Schema: schema}); err != nil {
+		return nil, err
+	}
+	if _, err := db.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS `+a.effects+` (effect text PRIMARY KEY, operation text NOT NULL)`); err != nil {
+		return nil, err
+	}
+	kit, err := idempotency.New(pgsql.New(db, pgsql.Options{Schema: schema}), idempotency.Options{
+		Principal: bearer, Wait: 300 * time.Millisecond, MaxRun: 10 * time.Second,
+		TTLs: map[string]time.Duration{"conform:brief": brief},
+	})
+	if err != nil {
+		return nil, err
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /conform", func(w http.ResponseWriter, _ *http.Request) {
+		write(w, http.StatusOK, map[string]any{"protocol": 1, "crash": true, "briefSeconds": brief.Seconds()})
+	})
+	mux.HandleFunc("GET /conform/effects", a.count)
+	for path, scope := range map[string]string{"/conform/effects": "conform:effects", "/conform/brief": "conform:brief"} {
+		mux.Handle("POST "+path, kit.Handler(idempotency.Route{Scope: scope}, http.HandlerFunc(a.operate)))
+	}
+	return mux, kit.Ready(ctx)
+}
+
+// bearer is the caller: in the test protocol a token is its owner's name.
+func bearer(r *http.Request) (string, error) {
+	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if !ok || token == "" {
+		return "", errors.New("no bearer token")
+	}
+	return token, nil
+}
+
+func (a app) count(w http.ResponseWriter, r *http.Request) {
+	var n int
+	err := a.db.QueryRowContext(r.Context(), `SELECT count(*) FROM `+a.effects+` WHERE operation = $1`, r.FormValue("operation")).Scan(&n)
+	if err != nil {
+		http.Error(w, "try again", http.StatusServiceUnavailable)
+		return
+	}
+	write(w, http.StatusOK, map[string]any{"count": n})
+}
+
+func (a app) operate(w http.ResponseWriter, r *http.Request) {
+	asked := struct {
+		Operation string
+		Answer    int
+	}{Answer: http.StatusCreated}
+	if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
+		http.Error(w, "no JSON", http.StatusBadRequest)
+		return
+	}
+	effect := rand.Text()
+	if _, err := pgsql.Tx(r.Context()).ExecContext(r.Context(), `INSERT INTO `+a.effects+` VALUES ($1, $2)`, effect, asked.Operation); err != nil {
+		http.Error(w, "try again", http.StatusServiceUnavailable)
+		return
+	}
+	fault := r.Header.Get("Conform-Fault")
+	if fault == "crash" {
+		os.Exit(1)
+	}
+	if ms, err := strconv.Atoi(strings.TrimPrefix(fault, "hold=")); err == nil {
+		time.Sleep(time.Duration(ms) * time.Millisecond)
+	}
+	w.Header().Set("Location", "/conform/effects?operation="+asked.Operation)
+	w.Header().Set("Set-Cookie", "conform="+rand.Text())
+	write(w, asked.Answer, map[string]any{"operation": asked.Operation, "effect": effect})
+}
+
+func write(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	if err := json.NewEncoder(w).Encode(body); err != nil {
+		fmt.Fprintln(os.Stderr, "write the answer:", err)
+	}
+}

@@ -1,0 +1,241 @@
+package conform
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+)
+
+func mismatch(ctx context.Context, s *suite) error {
+	c := newCall()
+	first, err := s.fresh(ctx, c)
+	if err != nil {
+		return err
+	}
+	other := newCall()
+	other.keys = c.keys
+	if _, err := s.refused(ctx, other, codeMismatch, http.StatusConflict, http.StatusUnprocessableEntity); err != nil {
+		return err
+	}
+	if err := s.wantEffects(ctx, other.operation, 0); err != nil {
+		return fmt.Errorf("of the other payload: %w", err)
+	}
+	return s.again(ctx, c, first)
+}
+
+func jsonMeaning(ctx context.Context, s *suite) error {
+	c := newCall()
+	first, err := s.fresh(ctx, c)
+	if err != nil {
+		return err
+	}
+	c.body = fmt.Sprintf("{ \"answer\" : 2.01e2,\n\t\"operation\" : %q }", c.operation)
+	return s.again(ctx, c, first)
+}
+
+func sendBefore(value ...string) http.Header {
+	return http.Header{"Cronce-Send-Before": value}
+}
+
+func lateCall(ctx context.Context, s *suite) error {
+	c := newCall()
+	c.header = sendBefore(time.Now().Add(-24 * time.Hour).UTC().Format(time.RFC3339))
+	if _, err := s.refused(ctx, c, codeTooLate, http.StatusPreconditionFailed); err != nil {
+		return err
+	}
+	if err := s.wantEffects(ctx, c.operation, 0); err != nil {
+		return err
+	}
+	c.header = sendBefore(time.Now().Add(24 * time.Hour).In(time.FixedZone("", 5400)).Format(time.RFC3339Nano))
+	if _, err := s.fresh(ctx, c); err != nil {
+		return fmt.Errorf("in time: %w", err)
+	}
+	return s.wantEffects(ctx, c.operation, 1)
+}
+
+func lateReplay(ctx context.Context, s *suite) error {
+	c := newCall()
+	first, err := s.fresh(ctx, c)
+	if err != nil {
+		return err
+	}
+	c.header = sendBefore(time.Now().Add(-24 * time.Hour).UTC().Format(time.RFC3339))
+	return s.again(ctx, c, first)
+}
+
+func sendBeforeSyntax(ctx context.Context, s *suite) error {
+	later := time.Now().Add(24 * time.Hour).UTC().Format(time.RFC3339)
+	for _, header := range []http.Header{sendBefore("tomorrow"), sendBefore("2026-02-30T00:00:00Z"), sendBefore(later, later)} {
+		c := newCall()
+		c.header = header
+		a, err := s.do(ctx, c)
+		if err != nil {
+			return err
+		}
+		if a.status != http.StatusBadRequest {
+			return fmt.Errorf("Cronce-Send-Before %q: %s, want 400", header.Values("Cronce-Send-Before"), a)
+		}
+		if err := s.wantEffects(ctx, c.operation, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func principals(ctx context.Context, s *suite) error {
+	c := newCall()
+	first, err := s.fresh(ctx, c)
+	if err != nil {
+		return err
+	}
+	c.principal = "bob"
+	if _, err := s.fresh(ctx, c); err != nil {
+		return fmt.Errorf("another caller's: %w", err)
+	}
+	if err := s.wantEffects(ctx, c.operation, 2); err != nil {
+		return err
+	}
+	c.principal = ""
+	return s.again(ctx, c, first)
+}
+
+func unidentified(ctx context.Context, s *suite) error {
+	c := newCall()
+	c.principal = "-"
+	if _, err := s.refused(ctx, c, codeNoPrincipal, http.StatusUnauthorized); err != nil {
+		return err
+	}
+	return s.wantEffects(ctx, c.operation, 0)
+}
+
+func scopes(ctx context.Context, s *suite) error {
+	c := newCall()
+	if _, err := s.fresh(ctx, c); err != nil {
+		return err
+	}
+	c.path = "/conform/brief"
+	if _, err := s.fresh(ctx, c); err != nil {
+		return fmt.Errorf("of another operation: %w", err)
+	}
+	return s.wantEffects(ctx, c.operation, 2)
+}
+
+func missingKey(ctx context.Context, s *suite) error {
+	c := newCall()
+	c.keys = nil
+	if _, err := s.refused(ctx, c, codeMissingKey, http.StatusBadRequest); err != nil {
+		return err
+	}
+	return s.wantEffects(ctx, c.operation, 0)
+}
+
+func invalidKey(ctx context.Context, s *suite) error {
+	for _, keys := range [][]string{{""}, {"a b"}, {`"a`}, {`"a"b`}, {strings.Repeat("k", 129)}, {"\xc3\xa4"}, {"a", "b"}, {"a", "a"}} {
+		c := newCall()
+		c.keys = keys
+		a, err := s.do(ctx, c)
+		if err != nil {
+			return err
+		}
+		// Of an empty header a server may say that there is none.
+		if a.status != http.StatusBadRequest || a.code() != codeInvalidKey && a.code() != codeMissingKey {
+			return fmt.Errorf("Idempotency-Key %q: %s, want 400 %s", keys, a, codeInvalidKey)
+		}
+		if err := s.wantEffects(ctx, c.operation, 0); err != nil {
+			return err
+		}
+	}
+	c := newCall()
+	c.keys = []string{c.keys[0] + strings.Repeat("k", 128-len(c.keys[0]))}
+	_, err := s.fresh(ctx, c)
+	return err
+}
+
+func quotedKey(ctx context.Context, s *suite) error {
+	c := newCall()
+	first, err := s.fresh(ctx, c)
+	if err != nil {
+		return err
+	}
+	c.keys = []string{`"` + c.keys[0] + `"`}
+	if err := s.again(ctx, c, first); err != nil {
+		return err
+	}
+	return s.wantEffects(ctx, c.operation, 1)
+}
+
+func expires(a answer) (time.Time, error) {
+	text := a.header.Get("Idempotency-Key-Expires")
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return at, fmt.Errorf("Idempotency-Key-Expires is %q; want an RFC 3339 time", text)
+	}
+	return at, nil
+}
+
+func expiryTold(ctx context.Context, s *suite) error {
+	c := newCall()
+	first, err := s.fresh(ctx, c)
+	if err != nil {
+		return err
+	}
+	a, err := s.settle(ctx, c)
+	if err != nil {
+		return err
+	}
+	told, err := expires(first)
+	if err != nil {
+		return err
+	}
+	again, err := expires(a)
+	if err == nil && !told.Equal(again) {
+		err = fmt.Errorf("the first answer tells %s, and the repetition %s", told, again)
+	}
+	return err
+}
+
+func expiry(ctx context.Context, s *suite) error {
+	if s.service.BriefSeconds <= 0 {
+		return skip("the service has no key scope whose keys expire soon (briefSeconds)")
+	}
+	// A key that lives a second may expire before the repetition comes: then the
+	// repetition is new work, and the case is tried again.
+	remembered := false
+	err := s.eventually(ctx, func() error {
+		c := newCall()
+		c.path = "/conform/brief"
+		if _, err := s.fresh(ctx, c); err != nil {
+			return err
+		}
+		a, err := s.settle(ctx, c)
+		if err == nil && !a.replayed() {
+			err = errors.New("the key is forgotten at once")
+		}
+		if err != nil {
+			return err
+		}
+		remembered = true
+		return s.forgotten(ctx, c)
+	})
+	if err == nil && !remembered {
+		err = errors.New("the key was never remembered")
+	}
+	return err
+}
+
+// forgotten waits until the key of a call is new again.
+func (s *suite) forgotten(ctx context.Context, c call) error {
+	if err := s.eventually(ctx, func() error {
+		a, err := s.settle(ctx, c)
+		if err == nil && a.replayed() {
+			err = fmt.Errorf("the key is still replayed long after %v seconds", s.service.BriefSeconds)
+		}
+		return err
+	}); err != nil {
+		return err
+	}
+	return s.wantEffects(ctx, c.operation, 2)
+}

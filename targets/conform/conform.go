@@ -1,0 +1,164 @@
+package conform
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Config says what is tested and how patiently. Only URLs is required.
+type Config struct {
+	// URLs are the base URLs of the service's instances, which share one
+	// database. Calls go to each of them in turn.
+	URLs []string
+	// Client makes the calls; default one without a limit of connections. It must
+	// follow no redirects and repeat nothing.
+	Client *http.Client
+	// Callers is how many calls a storm has; default 20.
+	Callers int
+	// Patience is how long the suite waits for a service to come back, a key to
+	// become free or a key to expire; default 30s.
+	Patience time.Duration
+	// Hold is how long the work of the case in-flight takes: longer than the
+	// service waits for another call. Default 2.5s.
+	Hold time.Duration
+	// Only are the names of the cases to run; default all.
+	Only []string
+	// Progress hears of each case when it has ended.
+	Progress func(Result)
+}
+
+// Outcome is how a case ended.
+type Outcome string
+
+const (
+	Passed  Outcome = "passed"
+	Failed  Outcome = "failed"
+	Advised Outcome = "advised" // an advisory case failed: callers are safe, but served worse
+	Skipped Outcome = "skipped" // the service says that it cannot be tested so
+)
+
+// Result is what came of one case.
+type Result struct {
+	Case    string        `json:"case"`
+	Outcome Outcome       `json:"outcome"`
+	Rule    string        `json:"rule"`
+	Source  string        `json:"source"`
+	Detail  string        `json:"detail,omitempty"` // what was found; empty if it passed
+	Took    time.Duration `json:"-"`
+	Millis  int64         `json:"tookMillis"`
+}
+
+// Report is what came of all cases.
+type Report struct {
+	Conforms bool     `json:"conforms"`
+	URLs     []string `json:"urls"`
+	Results  []Result `json:"results"`
+}
+
+// Count counts the results with an outcome.
+func (r Report) Count(o Outcome) (n int) {
+	for _, result := range r.Results {
+		if result.Outcome == o {
+			n++
+		}
+	}
+	return n
+}
+
+// ErrNotReady: the service does not answer GET /conform as the protocol says.
+var ErrNotReady = errors.New("the service does not follow the conformance protocol")
+
+// Run runs all cases, one after the other, with new keys and operations. Its
+// error means that nothing could be tested, or that ctx ended.
+func Run(ctx context.Context, c Config) (Report, error) {
+	s, err := newSuite(c)
+	if err != nil {
+		return Report{}, err
+	}
+	if s.service, err = s.waitReady(ctx, 0); err != nil {
+		return Report{}, err
+	}
+	report := Report{Conforms: true, URLs: c.URLs}
+	for _, k := range cases {
+		if len(c.Only) > 0 && !slices.Contains(c.Only, k.name) {
+			continue
+		}
+		begin := time.Now()
+		result := Result{Case: k.name, Rule: k.rule, Source: k.source, Outcome: Passed}
+		err := k.run(ctx, s)
+		if ctx.Err() != nil {
+			return report, context.Cause(ctx)
+		}
+		var skipped skip
+		switch {
+		case errors.As(err, &skipped):
+			result.Outcome, result.Detail = Skipped, err.Error()
+		case err != nil && k.advisory:
+			result.Outcome, result.Detail = Advised, err.Error()
+		case err != nil:
+			result.Outcome, result.Detail = Failed, err.Error()
+			report.Conforms = false
+		}
+		result.Took = time.Since(begin)
+		result.Millis = result.Took.Milliseconds()
+		report.Results = append(report.Results, result)
+		if c.Progress != nil {
+			c.Progress(result)
+		}
+	}
+	return report, nil
+}
+
+// Cases are the names of all cases, in their order.
+func Cases() (names []string) {
+	for _, k := range cases {
+		names = append(names, k.name)
+	}
+	return names
+}
+
+// skip is why a case cannot be tested.
+type skip string
+
+func (s skip) Error() string { return string(s) }
+
+// ParseURL checks a base URL and returns it without a slash at its end.
+func ParseURL(text string) (string, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return "", fmt.Errorf("invalid base URL %q; use http://127.0.0.1:8080 or https://host/path, without user, query and fragment", text)
+	}
+	return strings.TrimRight(text, "/"), nil
+}
+
+// service is what GET /conform answers.
+type service struct {
+	Protocol     int     `json:"protocol"`
+	Crash        bool    `json:"crash"`
+	BriefSeconds float64 `json:"briefSeconds"`
+}
+
+// waitReady waits until an instance answers GET /conform.
+func (s *suite) waitReady(ctx context.Context, instance int) (found service, err error) {
+	err = s.eventually(ctx, func() error {
+		a, err := s.get(ctx, instance, "/conform")
+		if err != nil {
+			return err
+		}
+		if a.status != http.StatusOK || json.Unmarshal(a.body, &found) != nil || found.Protocol != 1 {
+			return fmt.Errorf("GET /conform: %s; want 200 and {\"protocol\": 1}", a)
+		}
+		return nil
+	})
+	if err != nil {
+		return found, fmt.Errorf("%w: %s: %w", ErrNotReady, s.urls[instance], err)
+	}
+	return found, nil
+}

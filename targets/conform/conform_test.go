@@ -1,0 +1,180 @@
+package conform_test
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cronce/cronce/targets/conform"
+)
+
+// serve starts instances of one service and runs the suite against them.
+func serve(t *testing.T, service http.Handler, instances int, patience time.Duration, only ...string) conform.Report {
+	t.Helper()
+	c := conform.Config{Patience: patience, Hold: 100 * time.Millisecond, Only: only}
+	for range instances {
+		s := httptest.NewServer(service)
+		t.Cleanup(s.Close)
+		c.URLs = append(c.URLs, s.URL)
+	}
+	report, err := conform.Run(t.Context(), c)
+	if err != nil {
+		t.Error(err)
+	}
+	return report
+}
+
+func results(r conform.Report) map[string]conform.Result {
+	by := map[string]conform.Result{}
+	for _, result := range r.Results {
+		by[result.Case] = result
+	}
+	return by
+}
+
+func TestAServiceThatKeepsTheRulesPassesEveryCase(t *testing.T) {
+	t.Parallel()
+	for _, instances := range []int{1, 3} {
+		report := serve(t, newFake(""), instances, 30*time.Second)
+		if !report.Conforms || report.Count(conform.Passed) != len(report.Results) {
+			t.Errorf("%d instances: %+v", instances, report)
+		}
+	}
+}
+
+// mutants are services with one defect each, and the case that finds it.
+var mutants = []struct {
+	defect, finds string
+	outcome       conform.Outcome
+}{
+	{"has no keys", "one-effect", conform.Failed},
+	{"answers repetitions with 409 for good", "one-effect", conform.Failed},
+	{"marks every answer", "one-effect", conform.Failed},
+	{"renders replays anew", "replay-bytes", conform.Failed},
+	{"does not mark replays", "replay-marked", conform.Failed},
+	{"replays cookies", "replay-headers", conform.Failed},
+	{"forgets the Location", "replay-headers", conform.Failed},
+	{"checks, then acts", "storm", conform.Failed},
+	{"breaks in flight", "in-flight", conform.Failed},
+	{"says not when to come back", "in-flight", conform.Failed},
+	{"stops with its caller", "lost-answer", conform.Failed},
+	{"takes half a body", "cut-request", conform.Failed},
+	{"commits the effect before the key", "crash", conform.Failed},
+	{"keeps the key of the dead", "crash", conform.Failed},
+	{"says that it cannot crash", "crash", conform.Skipped},
+	{"takes another payload", "mismatch", conform.Failed},
+	{"works for a mismatch", "mismatch", conform.Failed},
+	{"gives a mismatch no code", "mismatch", conform.Failed},
+	{"compares bytes", "json-meaning", conform.Advised},
+	{"ignores the send-before time", "late-call", conform.Failed},
+	{"refuses late callers of done work", "late-replay", conform.Failed},
+	{"takes any time", "send-before-syntax", conform.Failed},
+	{"knows one caller", "principals", conform.Failed},
+	{"takes anybody", "unidentified", conform.Failed},
+	{"knows one operation", "scopes", conform.Failed},
+	{"takes calls without a key", "missing-key", conform.Failed},
+	{"takes any key", "invalid-key", conform.Failed},
+	{"keeps the quotes", "quoted-key", conform.Failed},
+	{"stores failures", "temporary-failure", conform.Failed},
+	{"keeps the effect of a failure", "temporary-failure", conform.Failed},
+	{"forgets refusals", "final-refusal", conform.Failed},
+	{"keeps the effect of a refusal", "final-refusal", conform.Failed},
+	{"tells no expiry", "expiry-told", conform.Advised},
+	{"tells a new expiry each time", "expiry-told", conform.Advised},
+	{"never forgets", "expiry", conform.Failed},
+	{"forgets at once", "expiry", conform.Failed},
+}
+
+// They run at once, since each of them mostly waits.
+func TestEveryMutantIsFound(t *testing.T) {
+	t.Parallel()
+	var running sync.WaitGroup
+	for _, m := range mutants {
+		running.Go(func() {
+			report := serve(t, newFake(m.defect), 1, 3*time.Second, m.finds)
+			got := results(report)[m.finds]
+			if got.Outcome != m.outcome || got.Detail == "" || report.Conforms != (m.outcome != conform.Failed) {
+				t.Errorf("%s: %+v, conforms %t", m.defect, got, report.Conforms)
+			}
+		})
+	}
+	running.Wait()
+}
+
+func TestEveryCaseFindsAMutant(t *testing.T) {
+	t.Parallel()
+	finds := map[string]bool{}
+	for _, m := range mutants {
+		finds[m.finds] = true
+	}
+	for _, name := range conform.Cases() {
+		if !finds[name] {
+			t.Errorf("no mutant shows that the case %s can fail", name)
+		}
+	}
+}
+
+func TestWhatIsNoServiceOfTheProtocolIsToldSo(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewServer(http.NotFoundHandler())
+	defer s.Close()
+	for _, url := range []string{s.URL, "http://127.0.0.1:1"} {
+		_, err := conform.Run(t.Context(), conform.Config{URLs: []string{url}, Patience: time.Millisecond})
+		if !errors.Is(err, conform.ErrNotReady) || !strings.Contains(err.Error(), url) {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
+	if _, err := conform.Run(t.Context(), conform.Config{URLs: []string{s.URL}, Only: []string{"strom"}}); err == nil || !strings.Contains(err.Error(), "storm") {
+		t.Errorf("an unknown case: %v", err)
+	}
+	for _, url := range []string{"", "127.0.0.1:80", "ftp://a.test", "http://u:p@a.test", "http://a.test?x=1"} {
+		if _, err := conform.Run(t.Context(), conform.Config{URLs: []string{url}}); err == nil {
+			t.Errorf("%q is taken for a URL", url)
+		}
+	}
+}
+
+func TestJUnitSaysWhatFailedAndByWhichRule(t *testing.T) {
+	t.Parallel()
+	report := conform.Report{Results: []conform.Result{
+		{Case: "a", Outcome: conform.Passed, Rule: "r", Source: "s"},
+		{Case: "b", Outcome: conform.Failed, Rule: "r", Source: "s", Detail: `<two> & "three"`, Took: 1500 * time.Millisecond},
+		{Case: "c", Outcome: conform.Skipped, Detail: "why"},
+		{Case: "d", Outcome: conform.Advised, Detail: "slow"},
+	}}
+	var out bytes.Buffer
+	if err := report.WriteJUnit(&out); err != nil {
+		t.Fatal(err)
+	}
+	var suite struct {
+		Tests    int `xml:"tests,attr"`
+		Failures int `xml:"failures,attr"`
+		Skipped  int `xml:"skipped,attr"`
+		Cases    []struct {
+			Name    string `xml:"name,attr"`
+			Time    string `xml:"time,attr"`
+			Failure *struct {
+				Message string `xml:"message,attr"`
+				Text    string `xml:",chardata"`
+			} `xml:"failure"`
+		} `xml:"testcase"`
+	}
+	if err := xml.Unmarshal(out.Bytes(), &suite); err != nil {
+		t.Fatal(err)
+	}
+	if suite.Tests != 4 || suite.Failures != 1 || suite.Skipped != 1 || len(suite.Cases) != 4 {
+		t.Fatalf("%s", out.String())
+	}
+	if b := suite.Cases[1]; b.Time != "1.500" || b.Failure == nil || b.Failure.Message != `<two> & "three"` || b.Failure.Text != "rule: r\nsource: s" {
+		t.Errorf("%+v", b)
+	}
+	if suite.Cases[0].Failure != nil {
+		t.Error("what passed is reported as failed")
+	}
+}

@@ -1,0 +1,25 @@
+// Package conform tests over HTTP whether a service, in whatever language,
+// makes each call take effect once.
+//
+// The service under test follows a small protocol, version 1, below a base URL.
+// A bearer token is the name of its owner. Every answer is JSON.
+//
+//	GET  /conform
+//	     {"protocol": 1, "crash": true, "briefSeconds": 1}
+//	     crash: the service is started again when its process ends.
+//	     briefSeconds: how long /conform/brief remembers its keys; absent: not tested.
+//	GET  /conform/effects?operation=ID
+//	     {"count": 1}: the committed effects of an operation.
+//	POST /conform/effects
+//	     An idempotent operation. {"operation": "ID", "answer": 201}: it stores one
+//	     effect and answers with that status (default 201), a Location, a
+//	     Set-Cookie, and {"operation": "ID", "effect": "a token drawn anew"}.
+//	     The header Conform-Fault is no part of the payload. It tells the handler
+//	     what to do between the effect and the answer:
+//	       hold=MS   wait so many milliseconds
+//	       crash     end the process without cleaning up
+//	POST /conform/brief
+//	     The same in a key scope of its own, whose keys expire after briefSeconds.
+//
+// A service waits for another call with the same key for at most a second.
+package conform

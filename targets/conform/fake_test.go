@@ -1,0 +1,352 @@
+package conform_test
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+// fake is a service that follows the protocol in memory, with at most one defect.
+type fake struct {
+	defect string
+
+	mu      sync.Mutex
+	effects []string
+	keys    map[string]*record
+	flying  map[string]chan struct{}
+}
+
+// record is a stored key.
+type record struct {
+	payload string
+	status  int
+	header  http.Header
+	body    string
+	expires time.Time
+}
+
+const (
+	ttl      = time.Hour
+	briefTTL = 100 * time.Millisecond
+	wait     = 20 * time.Millisecond
+)
+
+func newFake(defect string) *fake {
+	return &fake{defect: defect, keys: map[string]*record{}, flying: map[string]chan struct{}{}}
+}
+
+func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch r.Method + " " + r.URL.Path {
+	case "GET /conform":
+		fmt.Fprintf(w, `{"protocol":1,"crash":%t,"briefSeconds":%v}`, f.defect != "says that it cannot crash", briefTTL.Seconds())
+	case "GET /conform/effects":
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		n := 0
+		for _, operation := range f.effects {
+			if operation == r.URL.Query().Get("operation") {
+				n++
+			}
+		}
+		fmt.Fprintf(w, `{"count":%d}`, n)
+	case "POST /conform/effects", "POST /conform/brief":
+		f.operate(w, r)
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+func problem(w http.ResponseWriter, status int, code string) {
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(status)
+	fmt.Fprintf(w, `{"code":%q}`, code)
+}
+
+// add commits an effect.
+func (f *fake) add(operation string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.effects = append(f.effects, operation)
+}
+
+func (f *fake) operate(w http.ResponseWriter, r *http.Request) {
+	name, ok := f.name(w, r)
+	if !ok {
+		return
+	}
+	sendBefore, ok := f.sendBefore(w, r)
+	if !ok {
+		return
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		if f.defect == "takes half a body" {
+			f.work(w, r, name, string(body), sendBefore)
+			return
+		}
+		problem(w, 400, "invalid_idempotency_request")
+		return
+	}
+	f.work(w, r, name, string(body), sendBefore)
+}
+
+// name is the key with its scope and principal.
+func (f *fake) name(w http.ResponseWriter, r *http.Request) (string, bool) {
+	keys := r.Header.Values("Idempotency-Key")
+	principal := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+	scope := r.URL.Path
+	switch {
+	case len(keys) == 0 && f.defect != "takes calls without a key":
+		problem(w, 400, "missing_idempotency_key")
+		return "", false
+	case len(keys) == 0:
+		keys = []string{rand.Text()}
+	case (len(keys) > 1 || !valid(keys[0])) && f.defect != "takes any key":
+		problem(w, 400, "invalid_idempotency_key")
+		return "", false
+	case principal == "" && f.defect != "takes anybody":
+		problem(w, 401, "unidentified_caller")
+		return "", false
+	}
+	if principal == "" || f.defect == "knows one caller" {
+		principal = "all"
+	}
+	if f.defect == "knows one operation" {
+		scope = "all"
+	}
+	key := keys[0]
+	if f.defect != "keeps the quotes" {
+		key = strings.Trim(key, `"`)
+	}
+	return scope + " " + principal + " " + key, true
+}
+
+func valid(key string) bool {
+	if text, quoted := strings.CutPrefix(key, `"`); quoted {
+		key, quoted = strings.CutSuffix(text, `"`)
+		if !quoted || strings.Contains(key, `"`) {
+			return false
+		}
+	}
+	return key != "" && len(key) <= 128 && !strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' })
+}
+
+func (f *fake) sendBefore(w http.ResponseWriter, r *http.Request) (at time.Time, ok bool) {
+	values := r.Header.Values("Cronce-Send-Before")
+	if len(values) == 0 {
+		return at, true
+	}
+	at, err := time.Parse(time.RFC3339, values[0])
+	if (err != nil || len(values) > 1) && f.defect != "takes any time" {
+		problem(w, 400, "invalid_idempotency_request")
+		return at, false
+	}
+	return at, true
+}
+
+func canonical(body string) string {
+	var v any
+	if json.Unmarshal([]byte(body), &v) != nil {
+		return body
+	}
+	text, _ := json.Marshal(v)
+	return string(text)
+}
+
+// stored answers from a record. false: there is none.
+func (f *fake) stored(w http.ResponseWriter, rec *record, payload string, late bool) bool {
+	if rec == nil || time.Now().After(rec.expires) && f.defect != "never forgets" {
+		return false
+	}
+	if rec.payload != payload && f.defect != "takes another payload" {
+		code := "idempotency_key_payload_mismatch"
+		if f.defect == "gives a mismatch no code" {
+			code = ""
+		}
+		if f.defect == "works for a mismatch" {
+			f.effects = append(f.effects, operation(payload))
+		}
+		problem(w, 409, code)
+		return true
+	}
+	switch {
+	case late && f.defect == "refuses late callers of done work":
+		problem(w, 412, "run_too_late")
+		return true
+	case f.defect == "answers repetitions with 409 for good":
+		problem(w, 409, "idempotency_key_in_progress")
+		return true
+	}
+	for name, values := range rec.header {
+		if (name != "Set-Cookie" || f.defect == "replays cookies") && (name != "Location" || f.defect != "forgets the Location") {
+			w.Header()[name] = values
+		}
+	}
+	if f.defect == "tells a new expiry each time" {
+		w.Header().Set("Idempotency-Key-Expires", time.Now().Add(ttl).Format(time.RFC3339Nano))
+	}
+	if f.defect != "does not mark replays" {
+		w.Header().Set("Idempotent-Replayed", "true")
+	}
+	w.WriteHeader(rec.status)
+	if f.defect == "renders replays anew" {
+		rec = &record{body: `{"effect":"` + rand.Text() + `"}`}
+	}
+	_, _ = io.WriteString(w, rec.body)
+	return true
+}
+
+// take takes the key, or answers. It waits for another call that has it.
+func (f *fake) take(w http.ResponseWriter, name, payload string, sendBefore time.Time) (release func(), ok bool) {
+	late := !sendBefore.IsZero() && time.Now().After(sendBefore)
+	until := time.After(wait)
+	for {
+		f.mu.Lock()
+		rec := f.keys[name]
+		if f.defect == "has no keys" {
+			rec = nil
+		}
+		if f.stored(w, rec, payload, late) {
+			f.mu.Unlock()
+			return nil, false
+		}
+		flight := f.flying[name]
+		if flight == nil || f.defect == "checks, then acts" {
+			done := make(chan struct{})
+			f.flying[name] = done
+			f.mu.Unlock()
+			release = func() {
+				f.mu.Lock()
+				defer f.mu.Unlock()
+				if f.flying[name] == done {
+					delete(f.flying, name)
+				}
+				close(done)
+			}
+			if late && f.defect != "ignores the send-before time" {
+				release()
+				problem(w, 412, "run_too_late")
+				return nil, false
+			}
+			return release, true
+		}
+		f.mu.Unlock()
+		select {
+		case <-flight:
+		case <-until:
+			switch f.defect {
+			case "breaks in flight":
+				problem(w, 500, "broken")
+			case "says not when to come back":
+				problem(w, 409, "idempotency_key_in_progress")
+			default:
+				w.Header().Set("Retry-After", "1")
+				problem(w, 409, "idempotency_key_in_progress")
+			}
+			return nil, false
+		}
+	}
+}
+
+func operation(body string) string {
+	var asked struct{ Operation string }
+	_ = json.Unmarshal([]byte(body), &asked)
+	return asked.Operation
+}
+
+func (f *fake) work(w http.ResponseWriter, r *http.Request, name, body string, sendBefore time.Time) {
+	payload := canonical(body)
+	if f.defect == "compares bytes" {
+		payload = body
+	}
+	release, ok := f.take(w, name, payload, sendBefore)
+	if !ok {
+		return
+	}
+	asked := struct {
+		Operation string
+		Answer    int
+	}{Answer: 201}
+	_ = json.Unmarshal([]byte(body), &asked)
+	if f.defect == "commits the effect before the key" {
+		f.add(asked.Operation)
+	}
+	if fault := r.Header.Get("Conform-Fault"); !f.fault(fault, r, asked.Operation) {
+		if f.defect != "keeps the key of the dead" {
+			release()
+		}
+		panic(http.ErrAbortHandler)
+	}
+	defer release()
+	rec := f.record(r, payload, asked.Operation, asked.Answer)
+	f.finish(rec, name, asked.Operation)
+	for name, values := range rec.header {
+		w.Header()[name] = values
+	}
+	if f.defect == "marks every answer" {
+		w.Header().Set("Idempotent-Replayed", "true")
+	}
+	w.WriteHeader(rec.status)
+	_, _ = io.WriteString(w, rec.body)
+}
+
+// fault is what happens in the middle of the work; false: nothing of it stands.
+func (f *fake) fault(fault string, r *http.Request, operation string) bool {
+	if fault == "crash" {
+		return false
+	}
+	var ms int
+	if _, err := fmt.Sscanf(fault, "hold=%d", &ms); err != nil {
+		return true
+	}
+	hangsUp := r.Context().Done()
+	if f.defect != "stops with its caller" {
+		hangsUp = nil
+	}
+	select {
+	case <-hangsUp:
+		f.add(operation) // it is done, and its key is not stored
+		return false
+	case <-time.After(time.Duration(ms) * time.Millisecond):
+		return true
+	}
+}
+
+func (f *fake) record(r *http.Request, payload, operation string, status int) *record {
+	life := ttl
+	if r.URL.Path == "/conform/brief" {
+		life = briefTTL
+		if f.defect == "forgets at once" {
+			life = -1
+		}
+	}
+	rec := &record{payload: payload, status: status, header: http.Header{}, expires: time.Now().Add(life)}
+	rec.header.Set("Content-Type", "application/json")
+	rec.header.Set("Location", "/conform/effects?operation="+operation)
+	rec.header.Set("Set-Cookie", "conform="+rand.Text())
+	if f.defect != "tells no expiry" {
+		rec.header.Set("Idempotency-Key-Expires", rec.expires.Format(time.RFC3339Nano))
+	}
+	rec.body = fmt.Sprintf(`{"operation":%q,"effect":%q}`, operation, rand.Text())
+	return rec
+}
+
+// finish commits the effect and the key together, by the status.
+func (f *fake) finish(rec *record, name, operation string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	final := rec.status < 400 || rec.status == 422
+	if rec.status < 400 && f.defect != "commits the effect before the key" ||
+		rec.status == 422 && f.defect == "keeps the effect of a refusal" ||
+		rec.status == 503 && f.defect == "keeps the effect of a failure" {
+		f.effects = append(f.effects, operation)
+	}
+	if final && (rec.status != 422 || f.defect != "forgets refusals") || f.defect == "stores failures" {
+		f.keys[name] = rec
+	}
+}

@@ -1,0 +1,240 @@
+package conform
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// suite makes the calls of the cases.
+type suite struct {
+	urls     []string
+	client   *http.Client
+	callers  int
+	patience time.Duration
+	hold     time.Duration
+	service  service
+	turn     atomic.Int64 // the instance that the next call goes to
+}
+
+func newSuite(c Config) (*suite, error) {
+	s := &suite{client: c.Client, callers: c.Callers, patience: c.Patience, hold: c.Hold}
+	for _, text := range c.URLs {
+		u, err := ParseURL(text)
+		if err != nil {
+			return nil, err
+		}
+		s.urls = append(s.urls, u)
+	}
+	if len(s.urls) == 0 {
+		return nil, errors.New("no URL to test")
+	}
+	for _, name := range c.Only {
+		if !slices.Contains(Cases(), name) {
+			return nil, fmt.Errorf("unknown case %q; the cases are %s", name, strings.Join(Cases(), ", "))
+		}
+	}
+	if s.client == nil {
+		// A transport of its own repeats no request whose connection is lost: none
+		// of its connections is used twice.
+		s.client = &http.Client{
+			Transport:     &http.Transport{DisableKeepAlives: true},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		}
+	}
+	if s.callers <= 0 {
+		s.callers = 20
+	}
+	if s.patience <= 0 {
+		s.patience = 30 * time.Second
+	}
+	if s.hold <= 0 {
+		s.hold = 2500 * time.Millisecond
+	}
+	return s, nil
+}
+
+// call is one call of an idempotent operation.
+type call struct {
+	path      string // default /conform/effects
+	keys      []string
+	principal string // default alice; "-": none
+	operation string
+	status    int    // that the handler answers; 0: 201
+	body      string // in the place of the usual one
+	fault     string
+	header    http.Header
+}
+
+// newCall is a call with a new key and a new operation.
+func newCall() call {
+	return call{keys: []string{"conform-" + rand.Text()}, operation: rand.Text()}
+}
+
+func (c call) payload() string {
+	if c.body != "" {
+		return c.body
+	}
+	if c.status == 0 {
+		c.status = http.StatusCreated
+	}
+	return fmt.Sprintf(`{"operation":%q,"answer":%d}`, c.operation, c.status)
+}
+
+// answer is what a service answers.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+func (a answer) String() string {
+	text := fmt.Sprintf("status %d", a.status)
+	if code := a.code(); code != "" {
+		return text + " " + code
+	}
+	if a.replayed() {
+		text += ", replayed"
+	}
+	return text
+}
+
+func (a answer) replayed() bool { return a.header.Get("Idempotent-Replayed") == "true" }
+
+// code is the one of a problem (RFC 9457).
+func (a answer) code() string {
+	var p struct{ Code string }
+	if !strings.HasPrefix(a.header.Get("Content-Type"), "application/problem+json") || json.Unmarshal(a.body, &p) != nil {
+		return ""
+	}
+	return p.Code
+}
+
+// later reports whether the caller is asked to come back.
+func (a answer) later() bool {
+	return a.code() == codeInProgress || a.status == http.StatusServiceUnavailable || a.status == http.StatusTooManyRequests
+}
+
+// do makes one call of the next instance.
+func (s *suite) do(ctx context.Context, c call) (answer, error) {
+	return s.doAt(ctx, s.next(), c)
+}
+
+func (s *suite) next() int { return int(s.turn.Add(1)) % len(s.urls) }
+
+func (s *suite) doAt(ctx context.Context, instance int, c call) (answer, error) {
+	r, err := s.request(ctx, instance, c, strings.NewReader(c.payload()))
+	if err != nil {
+		return answer{}, err
+	}
+	return s.send(r)
+}
+
+func (s *suite) request(ctx context.Context, instance int, c call, body io.Reader) (*http.Request, error) {
+	path := c.path
+	if path == "" {
+		path = "/conform/effects"
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.urls[instance]+path, body)
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	for name, values := range c.header {
+		r.Header[name] = values
+	}
+	r.Header["Idempotency-Key"] = c.keys
+	if c.principal == "" {
+		c.principal = "alice"
+	}
+	if c.principal != "-" {
+		r.Header.Set("Authorization", "Bearer "+c.principal)
+	}
+	if c.fault != "" {
+		r.Header.Set("Conform-Fault", c.fault)
+	}
+	return r, nil
+}
+
+func (s *suite) send(r *http.Request) (answer, error) {
+	ctx, cancel := context.WithTimeout(r.Context(), s.patience+s.hold)
+	defer cancel()
+	response, err := s.client.Do(r.WithContext(ctx))
+	if err != nil {
+		return answer{}, fmt.Errorf("no answer: %w", err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
+	if err != nil {
+		return answer{}, fmt.Errorf("no whole answer: %w", err)
+	}
+	return answer{response.StatusCode, response.Header, body}, nil
+}
+
+func (s *suite) get(ctx context.Context, instance int, path string) (answer, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.urls[instance]+path, http.NoBody)
+	if err != nil {
+		return answer{}, err
+	}
+	return s.send(r)
+}
+
+// effects counts an operation's effects.
+func (s *suite) effects(ctx context.Context, operation string) (int, error) {
+	a, err := s.get(ctx, s.next(), "/conform/effects?operation="+url.QueryEscape(operation))
+	if err != nil {
+		return 0, err
+	}
+	var counted struct{ Count *int }
+	if a.status != http.StatusOK || json.Unmarshal(a.body, &counted) != nil || counted.Count == nil {
+		return 0, fmt.Errorf("GET /conform/effects: %s; want 200 and {\"count\": 0}", a)
+	}
+	return *counted.Count, nil
+}
+
+// wantEffects is an error unless the operation has so many effects.
+func (s *suite) wantEffects(ctx context.Context, operation string, want int) error {
+	got, err := s.effects(ctx, operation)
+	if err == nil && got != want {
+		err = fmt.Errorf("the operation has %d effects, want %d", got, want)
+	}
+	return err
+}
+
+// settle repeats a call until it is neither lost nor asked to come back.
+func (s *suite) settle(ctx context.Context, c call) (a answer, err error) {
+	err = s.eventually(ctx, func() error {
+		var err error
+		if a, err = s.do(ctx, c); err == nil && a.later() {
+			err = fmt.Errorf("still %s", a)
+		}
+		return err
+	})
+	return a, err
+}
+
+// eventually tries until fn succeeds or the patience is over.
+func (s *suite) eventually(ctx context.Context, fn func() error) error {
+	end := time.Now().Add(s.patience)
+	pause := 10 * time.Millisecond
+	for {
+		err := fn()
+		if err == nil || ctx.Err() != nil || time.Now().After(end) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+		pause = min(2*pause, 250*time.Millisecond)
+	}
+}
