@@ -17,7 +17,7 @@ import (
 // serve starts instances of one service and runs the suite against them.
 func serve(t *testing.T, service http.Handler, instances int, patience time.Duration, only ...string) conform.Report {
 	t.Helper()
-	c := conform.Config{Patience: patience, Hold: 100 * time.Millisecond, Only: only}
+	c := conform.Config{Patience: patience, Hold: time.Second, Only: only}
 	for range instances {
 		s := httptest.NewServer(service)
 		t.Cleanup(s.Close)
