@@ -22,8 +22,14 @@ GOLANGCI = $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.1
 # share, runs a command, and stops them.
 WITH_DATABASES = bin/with-databases
 
+# The race detector watches all code but SQLite's, which is C translated to Go:
+# that takes most of the time and can show nothing of ours.
+RACE = -race -gcflags='modernc.org/...=-race=false'
+# The packages whose goroutines share state, quick enough for every `make test`.
+RACED = ./executor/... ./ledger/memory ./idempotency ./targets/... ./cleanup
+
 .DEFAULT_GOAL = help
-.PHONY: lambda test-lambda check-cloudformation help build test test-modules lint fmt bench bench-purge bench-peers fuzz simulate chaos load soak clean
+.PHONY: lambda test-lambda check-cloudformation help build test test-race test-modules lint fmt bench bench-purge bench-peers fuzz simulate chaos load soak clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,8 +37,14 @@ help: ## this list
 build: ## bin/cronce: the daemon and command line, static
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/cronce ./cmd/scheduler
 
-test: $(WITH_DATABASES) ## every test on every engine, with the race detector (SHORT=1: none that needs a server)
-	$(WITH_DATABASES) $(GO) test -race -shuffle=on -timeout 10m ./...
+# More packages at once than processors: many a test waits for a server or a lease.
+test: $(WITH_DATABASES) ## every test on every engine, and with the race detector what shares state (SHORT=1: none that needs a server)
+	$(WITH_DATABASES) $(GO) test -p 4 -shuffle=on -timeout 10m ./...
+	$(WITH_DATABASES) $(GO) test $(RACE) -p 4 -shuffle=on -timeout 10m $(RACED)
+
+# But for the simulation's mutants, which `make test` runs.
+test-race: $(WITH_DATABASES) ## every test with the race detector, which takes several times as long
+	$(WITH_DATABASES) $(GO) test $(RACE) -p 4 -shuffle=on -timeout 20m ./...
 
 test-modules: $(WITH_DATABASES) ## the tests of the nested modules, whose dependencies are not the product's
 	scripts/each-module $(WITH_DATABASES) $(GO) test -timeout 10m ./...

@@ -3,4 +3,4 @@
 package simulate_test
 
 // The race detector makes a life ten times as long.
-const defaultLives = 40
+const defaultLives = 10

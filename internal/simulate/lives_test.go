@@ -2,5 +2,5 @@
 
 package simulate_test
 
-// defaultLives have a hundred thousand runs, and take half a minute of two processors.
-const defaultLives = 500
+// defaultLives have ten thousand runs. `make simulate` has more.
+const defaultLives = 50

@@ -1,3 +1,5 @@
+//go:build !race
+
 package simulate_test
 
 import (
@@ -13,8 +15,15 @@ import (
 // mutantLives is how many lives a broken part has to give itself away.
 const mutantLives = 200
 
-// firstShown are seeds to begin with where what is broken shows seldom.
-var firstShown = map[string]uint64{"a backfill is of the schedule that planned": 500}
+// firstShown are the seeds to begin with where what is broken shows seldom.
+var firstShown = map[string]uint64{
+	"nothing is sent past sendBefore":                      9,
+	"a plan is admitted from where the job stands":         9,
+	"in progress is not done":                              11,
+	"a purge keeps the dead until they are seen":           26,
+	"a function's time is counted from the scheduled time": 53,
+	"a backfill is of the schedule that planned":           519,
+}
 
 // mutants are systems with one rule broken each, and what gives them away.
 var mutants = []struct {
@@ -68,8 +77,9 @@ var mutants = []struct {
 	{"a target refuses what is past sendBefore", simulate.Options{Target: simulate.Flaws{NeverTooOld: true}}, []proof.Rule{proof.Late, proof.TwoEffects}},
 }
 
-// The proof can fail: each rule, broken, is found out.
-func TestEveryBrokenRuleIsFoundOut(t *testing.T) {
+// The proof can fail: each rule, broken, is detected. The race detector would
+// make this ten times as long and has nothing to find in it.
+func TestEveryBrokenRuleIsDetected(t *testing.T) {
 	for _, m := range mutants {
 		t.Run(m.rule, func(t *testing.T) {
 			t.Parallel()

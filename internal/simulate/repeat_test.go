@@ -1,3 +1,5 @@
+//go:build !race
+
 package simulate_test
 
 import (
@@ -25,7 +27,7 @@ func history(e proof.Evidence) uint64 {
 
 // A seed is the whole of a life: lived again, it leaves the same history, to
 // the microsecond. What can still differ is what goroutines of one process do at
-// one virtual scheduled time, so a few may: half is far from what chance would leave.
+// one virtual time, so a few may: half is far from what chance would leave.
 func TestASeedRepeatsItself(t *testing.T) {
 	same := 0
 	for n := range uint64(20) {

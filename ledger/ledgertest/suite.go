@@ -20,12 +20,13 @@ type Opened struct {
 }
 
 // Run runs the contract against the ledgers that open returns, a fresh one for
-// each case.
+// each case. Cases run in parallel, so open is called concurrently.
 func Run(t *testing.T, open func(t *testing.T) Opened) {
 	for _, group := range groups {
 		t.Run(group.name, func(t *testing.T) {
 			for _, c := range group.cases {
 				t.Run(c.rule, func(t *testing.T) {
+					t.Parallel()
 					c.test(newBed(t, open(t)))
 				})
 			}

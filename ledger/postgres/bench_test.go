@@ -10,7 +10,7 @@ import (
 	"github.com/cronce/cronce/internal/testdb"
 	"github.com/cronce/cronce/ledger"
 	"github.com/cronce/cronce/ledger/postgres"
-	"github.com/cronce/cronce/ledger/postgres/migrate"
+	"github.com/cronce/cronce/migrations"
 )
 
 // BenchmarkAdmitRecord is the ledger's part of the usual run: admitted already
@@ -62,8 +62,7 @@ func newFleet(t testing.TB, jobs int, overlap ledger.Overlap) *fleet {
 
 func newFleetAt(t testing.TB, url string, jobs int, overlap ledger.Overlap) *fleet {
 	t.Helper()
-	_, err := migrate.Up(t.Context(), url)
-	must(t, err)
+	execute(t, url, tables(t, migrations.DefaultSchema))
 	f := &fleet{Ledger: open(t, url), url: url, overlap: overlap}
 	var defs []ledger.Definition
 	d := ledger.Declaration{Process: "p", Registry: "acme", Version: "v1"}
@@ -72,7 +71,7 @@ func newFleetAt(t testing.TB, url string, jobs int, overlap ledger.Overlap) *fle
 	}
 	d.Definitions = slices.Values(defs)
 	must(t, f.Declare(t.Context(), d))
-	_, err = f.Assignments(t.Context(), "v1")
+	_, err := f.Assignments(t.Context(), "v1")
 	must(t, err)
 	execute(t, url, `UPDATE cronce.jobs SET watermark = date_trunc('day', now(), 'UTC') - interval '30 days'`)
 	f.stands, err = f.Assignments(t.Context(), "v1")

@@ -2,16 +2,18 @@ package postgres_test
 
 import (
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/cronce/cronce/internal/testdb"
 	"github.com/cronce/cronce/ledger"
 	"github.com/cronce/cronce/ledger/ledgertest"
 	"github.com/cronce/cronce/ledger/postgres"
-	"github.com/cronce/cronce/ledger/postgres/migrate"
+	"github.com/cronce/cronce/migrations"
 )
 
 // TestContract runs the suite that every ledger passes, each case in a schema
@@ -28,19 +30,14 @@ func TestContractThroughPgBouncer(t *testing.T) {
 
 func contract(t *testing.T, through func(url string) string) {
 	url := testdb.Postgres(t)
-	pooled := through(url)
-	cases := 0
+	pooled, besides := through(url), connect(t, url)
+	var cases atomic.Int32
 	ledgertest.Run(t, func(t *testing.T) ledgertest.Opened {
-		cases++
-		schema := fmt.Sprintf("case_%d", cases)
-		options := []postgres.Option{postgres.Schema(schema), setClock(t, url, schema)}
-		if _, err := migrate.Up(t.Context(), url, options...); err != nil {
-			t.Fatal(err)
-		}
+		c := newClock(t, besides, fmt.Sprintf("case_%d", cases.Add(1)))
 		return ledgertest.Opened{
-			Store:  open(t, pooled, options...),
-			Shift:  func(t *testing.T, d time.Duration) { pass(t, url, schema, d) },
-			Second: func(t *testing.T) ledger.Store { return open(t, pooled, options...) },
+			Store:  open(t, pooled, c.options...),
+			Shift:  c.pass,
+			Second: func(t *testing.T) ledger.Store { return open(t, pooled, c.options...) },
 		}
 	})
 }
@@ -49,38 +46,64 @@ func contract(t *testing.T, through func(url string) string) {
 func migrated(t testing.TB) string {
 	t.Helper()
 	url := testdb.Postgres(t)
-	if _, err := migrate.Up(t.Context(), url); err != nil {
-		t.Fatal(err)
-	}
+	execute(t, url, tables(t, migrations.DefaultSchema))
 	return url
+}
+
+// tables is the SQL that makes the ledger's tables. It is sent in one round trip:
+// migrating step by step would take longer than most tests.
+func tables(t testing.TB, schema string) string {
+	t.Helper()
+	script, err := migrations.Print(migrations.Target{Engine: migrations.Postgres, Set: migrations.Ledger, Schema: schema})
+	must(t, err)
+	return script
 }
 
 func open(t testing.TB, url string, options ...postgres.Option) *postgres.Ledger {
 	t.Helper()
 	l, err := postgres.Open(t.Context(), url, options...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { l.Close() })
 	return l
 }
 
-// setClock gives a ledger's schema a clock that a test can move: a now() that is
-// found before the server's.
-func setClock(t testing.TB, url, schema string) postgres.Option {
+// connect returns a pool beside the ledger's.
+func connect(t testing.TB, url string) *pgxpool.Pool {
 	t.Helper()
-	execute(t, url, fmt.Sprintf(`
+	p, err := pgxpool.New(t.Context(), url)
+	must(t, err)
+	t.Cleanup(p.Close)
+	return p
+}
+
+// movedClock is the clock of the ledger in one schema, which a test can move: a
+// now() that is found before the server's.
+type movedClock struct {
+	pool    *pgxpool.Pool
+	schema  string
+	options []postgres.Option // of a ledger that reads it
+}
+
+// newClock makes the ledger's tables in the schema, and their clock.
+func newClock(t testing.TB, p *pgxpool.Pool, schema string) movedClock {
+	t.Helper()
+	script := tables(t, schema) + fmt.Sprintf(`
 		CREATE SCHEMA %[1]s_clock;
 		CREATE TABLE %[1]s_clock.ahead AS SELECT interval '0' AS d;
 		CREATE FUNCTION %[1]s_clock.now() RETURNS timestamptz STABLE LANGUAGE sql
-			AS 'SELECT pg_catalog.now() + d FROM %[1]s_clock.ahead'`, schema))
-	return postgres.Set("search_path", schema+"_clock, "+schema+", pg_catalog")
+			AS 'SELECT pg_catalog.now() + d FROM %[1]s_clock.ahead'`, schema)
+	_, err := p.Exec(t.Context(), script, pgx.QueryExecModeSimpleProtocol)
+	must(t, err)
+	return movedClock{p, schema, []postgres.Option{
+		postgres.Schema(schema), postgres.Set("search_path", schema+"_clock, "+schema+", pg_catalog"),
+	}}
 }
 
 // pass moves the clock on.
-func pass(t testing.TB, url, schema string, d time.Duration) {
+func (c movedClock) pass(t *testing.T, d time.Duration) {
 	t.Helper()
-	execute(t, url, fmt.Sprintf(`UPDATE %s_clock.ahead SET d = d + interval '%d microseconds'`, schema, d.Microseconds()))
+	_, err := c.pool.Exec(t.Context(), `UPDATE `+c.schema+`_clock.ahead SET d = d + $1::interval`, d)
+	must(t, err)
 }
 
 // execute runs statements past the ledger.

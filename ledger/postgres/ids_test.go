@@ -4,18 +4,12 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
-
-	"github.com/cronce/cronce/internal/testdb"
-	"github.com/cronce/cronce/ledger/postgres/migrate"
 )
 
 // TestTheTablesRefuseARunWhoseIDDoesNotBeginWithItsJobs: a job's runs are found
 // by their ids alone.
 func TestTheTablesRefuseARunWhoseIDDoesNotBeginWithItsJobs(t *testing.T) {
-	url := testdb.Postgres(t)
-	_, err := migrate.Up(t.Context(), url)
-	must(t, err)
-	c, err := pgx.Connect(t.Context(), url)
+	c, err := pgx.Connect(t.Context(), migrated(t))
 	must(t, err)
 	defer c.Close(t.Context())
 	for _, tt := range []struct {
