@@ -51,11 +51,11 @@ func TestAdmissions(t *testing.T) {
 		takes   time.Duration
 		want    string // rows of each admission at the full hour
 	}{
-		"begin with what the callers can take, and double": {"small", 1_700, 100, 0, "[100 200 400 500 500]"},
-		"of one caller soon are large":                     {"small", 1_600, 1, 0, "[1 2 4 8 16 32 64 128 256 500 500 89]"},
-		"of a ledger that is slow are larger":              {"small", 3_000, 100, 100 * time.Millisecond, "[100 200 400 800 1500]"},
-		"that take all that is due are one":                {"small", 10, 100, 0, "[10]"},
-		"hold about 1 MB of bodies":                        {strings.Repeat("x", 200<<10), 14, 100, 0, "[6 6 2]"},
+		"have at most 500 rows":             {"small", 1_700, 100, 0, "[500 500 500 200]"},
+		"do not wait for a caller":          {"small", 1_100, 1, 0, "[500 500 100]"},
+		"of a slow ledger are not larger":   {"small", 1_100, 100, 100 * time.Millisecond, "[500 500 100]"},
+		"that take all that is due are one": {"small", 10, 100, 0, "[10]"},
+		"hold about 1 MB of bodies":         {strings.Repeat("x", 200<<10), 14, 100, 0, "[6 6 2]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -37,20 +37,17 @@ const lookAgain = 20 * time.Millisecond
 func (e *Executor) Drive(ctx context.Context, entry ledger.Entry) (ledger.Run, error) {
 	keep, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{})
-	go func() { e.keepLeases(keep); close(done) }()
+	go func() { e.leases.run(keep); close(done) }()
 	defer func() { cancel(); <-done }()
 
 	entry.YieldToDue = true
-	entry.Owner, entry.Token, entry.LeaseFor = e.cfg.Process, e.random.token(), e.cfg.Lease
 	for {
-		start := e.cfg.now()
-		got, err := e.cfg.Ledger.Enter(ctx, entry)
-		if err = e.asked("enter", start, err); err != nil {
+		got, until, err := e.ledger.enter(ctx, entry)
+		if err != nil {
 			return ledger.Run{}, err
 		}
-		e.clock.set(got.Now, start)
 		if got.Due == "" {
-			return e.driveOn(ctx, got.Run, got.Work, start)
+			return e.driveOn(ctx, got.Run, got.Work, until)
 		}
 		if err := e.driveFirst(ctx, got.Due); err != nil {
 			return got.Run, err
@@ -64,8 +61,7 @@ func (e *Executor) driveFirst(ctx context.Context, runID string) error {
 	if !roomFor(ctx, attemptFloor) {
 		return fmt.Errorf("%w (%s)", ErrHeldUp, runID)
 	}
-	start := e.cfg.now()
-	work, err := e.claimOne(ctx, runID)
+	work, until, err := e.ledger.claimOne(ctx, runID)
 	if err != nil {
 		return err
 	}
@@ -73,50 +69,47 @@ func (e *Executor) driveFirst(ctx context.Context, runID string) error {
 		pause(ctx, lookAgain)
 		return nil
 	}
-	_, err = e.driveOn(ctx, ledger.Run{}, work, start)
+	_, err = e.driveOn(ctx, ledger.Run{}, work, until)
 	return err
 }
 
 // driveOn makes a run's calls until it is finished, ctx ends, or another process
-// has it. Its lease, if there is one, was asked for at start.
-func (e *Executor) driveOn(ctx context.Context, run ledger.Run, work *ledger.Work, start time.Time) (_ ledger.Run, err error) {
+// has it. Its lease, if there is one, lasts until then.
+func (e *Executor) driveOn(ctx context.Context, run ledger.Run, work *ledger.Work, until time.Time) (_ ledger.Run, err error) {
 	for {
 		if work != nil {
-			e.held.add([]ledger.Work{*work}, start.Add(e.cfg.Lease))
-			if run, err = e.driveOnce(ctx, *work); err != nil {
+			if run, err = e.driveOnce(ctx, *work, until); err != nil {
 				return run, err
 			}
 		}
-		if run.State.Finished() || run.State == ledger.Running && e.clock.now().Before(run.LeasedUntil) {
+		if run.State.Finished() || run.State == ledger.Running && e.ledger.clock.now().Before(run.LeasedUntil) {
 			return run, nil
 		}
 		if !e.sleepUntil(ctx, run) {
 			return run, nil
 		}
-		start = e.cfg.now()
-		if work, err = e.claimOne(ctx, run.ID); err != nil {
+		if work, until, err = e.ledger.claimOne(ctx, run.ID); err != nil {
 			return run, err
 		}
 		if work == nil {
-			return e.row(ctx, run.ID) // dead by now, another process has it, or it waits for its job's slot
+			return e.ledger.get(ctx, run.ID) // dead by now, another process has it, or it waits for its job's slot
 		}
 	}
 }
 
 // driveOnce makes one attempt, records it, and returns the run as the ledger
 // has it then.
-func (e *Executor) driveOnce(ctx context.Context, w ledger.Work) (ledger.Run, error) {
-	o, _ := e.attempt(ctx, w)
+func (e *Executor) driveOnce(ctx context.Context, w ledger.Work, until time.Time) (ledger.Run, error) {
+	r := e.work.begin(w, until)
+	o, _ := e.calls.attempts.attempt(ctx, r)
+	e.work.end(r, o)
 	after, cancel := e.afterwards(ctx)
 	defer cancel()
-	if o.State != "" {
-		e.rec.put(o, w)
-		e.rec.drain(after)
-	}
+	e.rec.drain(after)
 	if after.Err() != nil { // perhaps not recorded
 		return ledger.Run{ID: w.RunID}, errors.Join(ledger.ErrUnavailable, after.Err())
 	}
-	return e.row(after, w.RunID)
+	return e.ledger.get(after, w.RunID)
 }
 
 // afterwards outlasts ctx, so that what came of a call is recorded: its deadline,
@@ -129,38 +122,13 @@ func (e *Executor) afterwards(ctx context.Context) (context.Context, context.Can
 	return context.WithDeadline(context.WithoutCancel(ctx), end)
 }
 
-// row reads the run from the ledger.
-func (e *Executor) row(ctx context.Context, runID string) (ledger.Run, error) {
-	start := e.cfg.now()
-	run, _, err := e.cfg.Ledger.Get(ctx, runID)
-	return run, e.asked("get", start, err)
-}
-
 // sleepUntil waits for the run to be due; false where ctx ends first, or has no
 // time left for an attempt then.
 func (e *Executor) sleepUntil(ctx context.Context, run ledger.Run) bool {
-	wait := max(run.NextAt.Sub(e.clock.now())+driveMargin, 0)
+	wait := max(run.NextAt.Sub(e.ledger.clock.now())+driveMargin, 0)
 	if !roomFor(ctx, wait+min(attemptFloor, run.Call.Timeout)) {
 		return false
 	}
 	pause(ctx, wait)
 	return ctx.Err() == nil
-}
-
-func (e *Executor) claimOne(ctx context.Context, runID string) (*ledger.Work, error) {
-	c := ledger.Claim{
-		Owner: e.cfg.Process, Token: e.random.token(), Limit: 1, LeaseFor: e.cfg.Lease,
-		Only: []string{runID},
-	}
-	start := e.cfg.now()
-	got, err := e.cfg.Ledger.Claim(ctx, c)
-	if err = e.asked("claim", start, err); err != nil {
-		return nil, err
-	}
-	e.clock.set(got.Now, start)
-	e.reportExpired(got.Expired)
-	if len(got.Work) == 0 {
-		return nil, nil
-	}
-	return &got.Work[0], nil
 }

@@ -7,42 +7,31 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 )
 
 const (
-	beatEvery  = time.Second     // the metronome: look for due scheduled times and work
+	beatEvery  = time.Second     // look for due scheduled times and work
 	pulseEvery = 5 * time.Second // heartbeat of the process; see ledger.ProcessTTL
 )
 
 // Executor plans and runs one registry on one ledger. Make it with New; use
 // Run for as long as the process lives, or Drive for a single run.
 type Executor struct {
-	cfg   Config
-	clock storeClock
-	plan  *planner
-	queue *queue
-	held  *held
-	rec   *recorder
+	cfg     Config
+	ledger  *ledgerClient
+	plan    *planner
+	work    *workset
+	members *membership
+	admit   *admitter
+	claim   *claimer
+	calls   *dispatcher
+	rec     *recorder
+	leases  *leaseKeeper
 
-	beat, pulse, wake chan struct{} // each holds at most one signal
-
-	version string
-	living  []string // versions, at the last pulse
-	lost    []lostLease
-	claims  claimTimer
-	batch   int           // rows of the last admission, while more is due than it took; 0: start small
-	slow    bool          // the last admission took long
-	stays   bool          // Run: this process lives longer than one beat
-	poll    time.Duration // how often to claim when nothing is known to be due
-	retryAt time.Time     // on this process's clock: when to ask a ledger again that failed
-	backoff time.Duration
-	fatal   error // what asking again cannot mend
-
-	health health
-	turned atomic.Pointer[time.Time] // when the loop last came round
-	random random
-	calls  sync.WaitGroup
+	beat, pulse, wake signal
+	turned            atomic.Pointer[time.Time] // when the loop last came round
 }
 
 // New checks the configuration and prepares an executor. It touches neither
@@ -52,18 +41,33 @@ func New(cfg Config) (*Executor, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Executor{
-		cfg: cfg, plan: newPlanner(cfg.Registry, cfg.OnTime), held: newHeld(cfg.now),
-		beat: make(chan struct{}, 1), pulse: make(chan struct{}, 1), wake: make(chan struct{}, 1),
-		poll:    pollEvery,
-		version: cfg.Registry.Version(),
-		health:  health{fails: map[string]trouble{}},
-		random:  random{source: cfg.Random},
-		clock:   storeClock{local: cfg.now},
+	e := &Executor{cfg: cfg, beat: newSignal(), pulse: newSignal(), wake: newSignal()}
+	rnd := &random{source: cfg.Random}
+	e.ledger = newLedgerClient(cfg, rnd)
+	e.plan = newPlanner(cfg.Registry, cfg.OnTime)
+	e.work = newWorkset(cfg.MaxInFlight, e.limitOf, cfg.now)
+	e.leases = &leaseKeeper{ledger: e.ledger, work: e.work, logger: cfg.Logger}
+	e.claim = &claimer{ledger: e.ledger, work: e.work, timer: &claimTimer{}, poll: pollEvery}
+	e.admit = &admitter{
+		ledger: e.ledger, plan: e.plan, work: e.work, claims: e.claim.timer,
+		observer: cfg.Observer, logger: cfg.Logger,
 	}
-	e.queue = newQueue(cfg.MaxInFlight, e.limitOf)
-	e.queue.pace(firstAhead)
-	e.rec = newRecorder(e)
+	e.members = &membership{
+		ledger: e.ledger, registry: cfg.Registry, plan: e.plan, work: e.work, onTime: cfg.OnTime,
+		admit: e.admit.admit, pulse: e.pulse, logger: cfg.Logger,
+	}
+	e.admit.reassign = e.members.reassign
+	e.calls = &dispatcher{
+		work: e.work, wake: e.wake, observer: cfg.Observer,
+		attempts: &attempter{
+			registry: cfg.Registry.Name(), caller: cfg.Caller, ledger: e.ledger, work: e.work,
+			observer: cfg.Observer, logger: cfg.Logger,
+		},
+	}
+	e.rec = &recorder{
+		runs: e.work, write: e.ledger.record, recorded: e.recorded, wake: e.wake.send,
+		random: rnd, logger: cfg.Logger, writing: make(chan struct{}, 1),
+	}
 	return e, nil
 }
 
@@ -80,107 +84,103 @@ func (e *Executor) limitOf(target string) int {
 // a plan that no ledger can keep (ledger.ErrOtherRegistry, ledger.ErrSchema,
 // ledger.ErrInvalidRun).
 func (e *Executor) Run(ctx context.Context) error {
-	e.stays = true
+	e.members.stays = true
 	// What is recorded and renewed during the stop must survive ctx.
 	after, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	var group sync.WaitGroup
-	group.Go(func() { e.keepLeases(after) })
-	group.Go(func() { e.rec.run(after) })
-
+	wait := e.keep(after)
 	err := e.startAlarm()
 	if err == nil {
 		err = e.loop(ctx, after, func() bool { return false })
 	}
-	err = errors.Join(err, e.cfg.Alarm.Stop()) // one wake-up may stand although the other failed
+	err = errors.Join(err, e.cfg.Alarm.Stop()) // one wake-up may have been set although the other failed
 	e.stop(after)
 	cancel()
-	group.Wait()
-	waitFor(context.WithoutCancel(ctx), &e.calls, time.Second) // calls that outlasted the grace end with their context
-	e.tellInFlight()
+	wait()
+	waitFor(context.WithoutCancel(ctx), &e.calls.calls, time.Second) // calls that outlasted the grace end with their context
+	e.calls.observe()
 	return err
+}
+
+// keep renews leases and records outcomes until ctx ends. wait returns when both
+// have stopped.
+func (e *Executor) keep(ctx context.Context) (wait func()) {
+	var group sync.WaitGroup
+	group.Go(func() { e.leases.run(ctx) })
+	group.Go(func() { e.rec.run(ctx, e.work.unwritten, e.work.calling) })
+	return group.Wait
 }
 
 func (e *Executor) startAlarm() error {
 	return errors.Join(
-		e.cfg.Alarm.Every(beatEvery, "plan", func() { signal(e.beat) }),
-		e.cfg.Alarm.Every(pulseEvery, "heartbeat", func() { signal(e.pulse) }),
+		e.cfg.Alarm.Every(beatEvery, "plan", e.beat.send),
+		e.cfg.Alarm.Every(pulseEvery, "heartbeat", e.pulse.send),
 	)
 }
 
-func signal(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
-}
-
-// loop owns the planner: one goroutine plans, admits, claims and starts, until
-// ctx ends or enough.
+// loop is the one goroutine that plans, admits, claims and starts, until ctx ends
+// or enough.
 func (e *Executor) loop(ctx, calls context.Context, enough func() bool) error {
-	e.declare(ctx)
+	e.members.declare(ctx)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	for ctx.Err() == nil && e.fatal == nil {
+	for ctx.Err() == nil && e.ledger.backoff.fatal == nil {
 		e.turned.Store(new(time.Now()))
-		select { // a heartbeat that is due goes first, whatever else is
+		select { // a heartbeat that is due goes before all else
 		case <-e.pulse:
-			e.heartbeat(ctx)
+			e.members.heartbeat(ctx)
 		default:
 		}
-		e.recall(ctx, e.accept)
-		if !e.rec.behind() {
-			e.planDue(ctx)
-			e.claimDue(ctx)
+		e.ledger.recall(ctx, e.work.add)
+		if !e.work.behind() {
+			e.admit.planDue(ctx)
+			e.claim.claimDue(ctx)
 		}
-		e.startCalls(calls)
+		e.calls.start(calls)
 		if enough() {
 			return nil
 		}
-		timer.Reset(e.idle())
+		timer.Reset(e.untilNext())
 		select {
 		case <-ctx.Done():
 		case <-e.pulse:
-			signal(e.pulse)
+			e.pulse.send()
 		case <-e.beat:
 		case <-e.wake:
 		case <-timer.C:
 		}
 	}
-	return e.fatal
+	return e.ledger.backoff.fatal
 }
 
-// idle is how long nothing can be due: up to the next scheduled time, the next retry
-// or the end of the back-off from a failing ledger, whichever counts. Where the
-// recorder is behind, its next batch comes first, and wakes the loop.
-func (e *Executor) idle() time.Duration {
-	if wait := time.Until(e.retryAt); wait > 0 {
+// untilNext is how long nothing can be due: up to the next scheduled time, the
+// next claim or the end of the back-off from a failing ledger, whichever counts.
+// Where the recorder is behind, its next batch comes first, and wakes the loop.
+func (e *Executor) untilNext() time.Duration {
+	if wait := e.ledger.backoff.left(); wait > 0 {
 		return wait
 	}
 	wait := beatEvery
-	if e.rec.behind() {
+	if e.work.behind() {
 		return wait
 	}
 	if next := e.plan.nextDue(); !next.IsZero() {
-		wait = min(wait, next.Sub(e.clock.now()))
+		wait = min(wait, next.Sub(e.ledger.clock.now()))
 	}
-	if _, waiting, room := e.queue.size(); room > 0 && waiting <= room {
-		wait = min(wait, e.claims.wait())
-	}
-	return max(wait, 0)
+	return max(0, min(wait, e.claim.wait()))
 }
 
 // stop gives back what was leased and not sent, also by an admission or a claim
-// that the stop cut off, leaves its jobs to others, waits for what is in flight
-// and records it.
+// that the stop cut off, leaves its jobs to other processes, waits for what is in
+// flight and records it.
 func (e *Executor) stop(ctx context.Context) {
-	e.giveBack(e.queue.drain(), 0, ledger.WaitReason{}) // first: a call that ends would take what waits
-	e.recallOnce(ctx)
+	e.work.giveBackAll() // first: a call that ends would take what is queued
+	e.ledger.recallAtStop(ctx, e.cfg.Grace, e.work.addUnsent)
 	var retired sync.WaitGroup
-	retired.Go(func() { e.retire(ctx) }) // not last: nobody would plan its jobs for as long as a call takes
+	retired.Go(func() { e.retire(ctx) }) // not last: no process would plan its jobs for as long as a call takes
 	defer retired.Wait()
-	if !waitFor(ctx, &e.calls, e.cfg.Grace) {
-		in, _, _ := e.queue.size()
+	if !waitFor(ctx, &e.calls.calls, e.cfg.Grace) {
+		in, _, _ := e.work.size()
 		e.cfg.Logger.Warn("stopping with calls in flight; their leases will expire", "calls", in)
 	}
 	record, cancel := context.WithTimeout(ctx, e.cfg.Grace)
@@ -188,30 +188,43 @@ func (e *Executor) stop(ctx context.Context) {
 	e.rec.drain(record)
 }
 
-// retire takes this process out of the living. Its leases stay its own.
+// retire takes this process out of the living. It keeps its leases.
 func (e *Executor) retire(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, e.cfg.Grace)
 	defer cancel()
-	if err := e.asked("retire", time.Now(), e.cfg.Ledger.Retire(ctx, e.cfg.Process)); err != nil {
+	if err := e.ledger.retire(ctx); err != nil {
 		e.cfg.Logger.Warn("failed to deregister; the process is considered alive until its heartbeat expires", "error", err)
 	}
 }
 
-// waitFor waits for the group, at most d and until ctx ends.
-func waitFor(ctx context.Context, g *sync.WaitGroup, d time.Duration) bool {
-	done := make(chan struct{})
-	go func() { g.Wait(); close(done) }()
-	select {
-	case <-done:
-		return true
-	case <-ctx.Done():
-	case <-time.After(d):
+// recorded reports what the ledger made of an outcome, and has the loop claim
+// when its run, or one that waits for its slot, is due.
+func (e *Executor) recorded(r *run, result ledger.RecordResult) {
+	o := r.outcome
+	e.cfg.Observer.Settled(o, r.JobID, result)
+	if result == ledger.Fenced {
+		e.cfg.Logger.Warn("lease lost; result discarded", "run", o.RunID, "attempt", r.Attempt, "state", o.State)
+		return
 	}
-	return false
+	switch {
+	case !o.State.Finished():
+		e.claim.timer.want(time.Now().Add(o.Wait))
+	case e.mayWait(r):
+		e.claim.timer.want(time.Now())
+	}
+}
+
+// mayWait reports whether other runs of the job may wait for this one's slot.
+func (e *Executor) mayWait(r *run) bool {
+	if r.Trigger == ledger.ByBackfill {
+		return true
+	}
+	j, _ := e.cfg.Registry.Job(r.JobID)
+	return j.Overlap == jobs.OverlapQueue || j.CatchUp == jobs.CatchUpAll
 }
 
 // Ready reports whether the executor can plan and record now: nil, or why not.
-func (e *Executor) Ready() error { return e.health.state(time.Now()) }
+func (e *Executor) Ready() error { return e.ledger.ready() }
 
 // PlannerAge reports how long ago the planner last looked for what is due; 0
 // before its first look. It looks at least once a second, also while the ledger
@@ -221,17 +234,4 @@ func (e *Executor) PlannerAge() time.Duration {
 		return time.Since(*turned)
 	}
 	return 0
-}
-
-// asked notes an answer of the ledger, for metrics, readiness and back-off.
-func (e *Executor) asked(op string, since time.Time, err error) error {
-	now := time.Now()
-	e.cfg.Observer.Asked(op, now.Sub(since), err)
-	switch fell, rose := e.health.note(op, err, now); {
-	case fell && err != nil && !final(err): // the final ones are Run's error
-		e.cfg.Logger.Error("ledger unavailable; retrying", "operation", op, "error", err)
-	case rose:
-		e.cfg.Logger.Info("ledger available again", "operation", op)
-	}
-	return err
 }

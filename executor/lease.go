@@ -2,115 +2,101 @@ package executor
 
 import (
 	"context"
+	"log/slog"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/cronce/cronce/ledger"
 )
 
-// held are the leases of this process, from the moment they are got to the
-// moment the ledger has the outcome.
-type held struct {
-	now  func() time.Time
-	mu   sync.Mutex
-	runs map[string]lease
+// leaseKeeper renews the leases of the workset. A lease that is not renewed
+// lapses, and the run is claimed again by any process: see [ledger.Claim] and
+// claim.go, which takes lapsed leases over with all else that is due.
+type leaseKeeper struct {
+	ledger *ledgerClient
+	work   *workset
+	logger *slog.Logger
 }
 
-type lease struct {
-	token string
-	until time.Time // on this machine's clocks, counted from before it was asked for
-}
-
-func newHeld(now func() time.Time) *held { return &held{now: now, runs: map[string]lease{}} }
-
-// add notes leases that last until then.
-func (h *held) add(work []ledger.Work, until time.Time) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, w := range work {
-		h.runs[w.RunID] = lease{w.Token, until}
-	}
-}
-
-// extend notes that those of the leases that are still held last until then.
-func (h *held) extend(leases []ledger.Lease, until time.Time) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, l := range leases {
-		if h.runs[l.RunID].token == l.Token {
-			h.runs[l.RunID] = lease{l.Token, until}
-		}
-	}
-}
-
-func (h *held) drop(l ledger.Lease) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.runs[l.RunID].token == l.Token {
-		delete(h.runs, l.RunID)
-	}
-}
-
-// holds reports whether the lease is surely still ours. After a suspension it
-// may have lapsed without this process having been told.
-func (h *held) holds(l ledger.Lease) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	got, ok := h.runs[l.RunID]
-	return ok && got.token == l.Token && !Past(h.now(), got.until)
-}
-
-func (h *held) all() []ledger.Lease {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	out := make([]ledger.Lease, 0, len(h.runs))
-	for id, l := range h.runs {
-		out = append(out, ledger.Lease{RunID: id, Token: l.token})
-	}
-	return out
-}
-
-// Leased returns the run IDs that this process holds leases of, in their order.
-func (e *Executor) Leased() []string {
-	var ids []string
-	for _, l := range e.held.all() {
-		ids = append(ids, l.RunID)
-	}
-	slices.Sort(ids)
-	return ids
-}
-
-// keepLeases renews the leases three times as often as they lapse.
-func (e *Executor) keepLeases(ctx context.Context) {
-	tick := time.NewTicker(e.cfg.Lease / 3)
+// run renews three times as often as leases lapse, until ctx ends.
+func (k *leaseKeeper) run(ctx context.Context) {
+	tick := time.NewTicker(k.ledger.lease / 3)
 	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			e.renew(ctx)
+			k.renew(ctx)
 		}
 	}
 }
 
-func (e *Executor) renew(ctx context.Context) {
-	// What has waited here for a whole lease is more than this process can
-	// start: others may have a place for it.
-	e.giveBack(append(e.queue.stale(e.clock.now()), e.queue.excess()...), 0, ledger.WaitReason{})
-	leases := e.held.all()
+func (k *leaseKeeper) renew(ctx context.Context) {
+	k.work.giveBackSpare(k.ledger.clock.now())
+	leases := k.work.leases()
 	if len(leases) == 0 {
 		return
 	}
-	start := e.cfg.now()
-	lost, err := e.cfg.Ledger.Extend(ctx, leases, e.cfg.Lease)
-	if e.asked("extend", start, err) != nil {
-		return // the next beat tries again; a lease that lapses is safe
+	lost, until, err := k.ledger.extend(ctx, leases)
+	if err != nil {
+		return // the next tick tries again; a lease that lapses is safe
 	}
-	e.held.extend(leases, start.Add(e.cfg.Lease))
+	k.work.extend(leases, until)
 	for _, l := range lost {
-		e.held.drop(l)
-		e.cfg.Logger.Warn("lease lost; the result of the attempt will be discarded", "run", l.RunID)
+		k.work.lose(l)
+		k.logger.Warn("lease lost; the result of the attempt will be discarded", "run", l.RunID)
 	}
+}
+
+// leases lists what is to be renewed.
+func (s *workset) leases() []ledger.Lease {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make([]ledger.Lease, 0, len(s.runs))
+	for l, r := range s.runs {
+		if !r.lost {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// extend notes that those of the leases that are still here last until then.
+func (s *workset) extend(leases []ledger.Lease, until time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range leases {
+		if r := s.runs[l]; r != nil {
+			r.until = until
+		}
+	}
+}
+
+// lose notes that a lease is not ours any more. What is queued under it will not
+// be sent, and what comes of a call that is in flight will be refused.
+func (s *workset) lose(l ledger.Lease) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r := s.runs[l]; r != nil {
+		r.lost = true
+	}
+}
+
+// holds reports whether a run's lease is surely still ours. After a suspension
+// it may have lapsed without this process having been told.
+func (s *workset) holds(r *run) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !r.lost && !Past(s.now(), r.until)
+}
+
+// Leased returns the run IDs that this process holds leases of, in their order.
+func (e *Executor) Leased() []string {
+	var ids []string
+	for _, l := range e.work.leases() {
+		ids = append(ids, l.RunID)
+	}
+	slices.Sort(ids)
+	return ids
 }

@@ -45,7 +45,7 @@ func benchmarkDue(b *testing.B, n int, schedule string) {
 // planAll plans what is due as if a ledger had admitted it all.
 func planAll(p *planner, now time.Time) (rows int) {
 	for {
-		b := p.due(now, admitLimit)
+		b := p.due(now)
 		if len(b.plans) == 0 {
 			return rows
 		}

@@ -1,65 +1,77 @@
 package executor
 
 import (
+	"container/heap"
 	"time"
 
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 )
 
-// planner keeps the jobs that this process plans, each with its next scheduled time,
-// in a heap: a look at the clock costs what is due, not what is registered.
-// It belongs to one goroutine.
+const (
+	// admitLimit is about how many rows one admission writes: enough to batch
+	// well, few enough that nobody waits long for the jobs' rows, and that what
+	// is built for one statement takes little memory. With 500 a row costs as
+	// much processor time as with 2,000.
+	admitLimit = 500
+	// admitBytes is about how much of requests' bodies one admission holds.
+	admitBytes = 1 << 20
+)
+
+// planner knows what is due. It keeps the jobs that this process plans in a heap
+// by their next scheduled times, so that a look at the clock costs what is due and
+// not what is registered. It belongs to the loop's goroutine and does no I/O.
 type planner struct {
 	registry *jobs.Registry
 	onTime   time.Duration
-	entries  []entry // one for each place in the registry
-	heap     dueHeap // of those that have a scheduled time after their watermark
+	jobs     []plannedJob // one for each place in the registry
+	heap     dueHeap
 }
 
-// entry is where a job stands. There may be a hundred thousand, so it holds
-// nothing that the registry has, and no pointer that the collector would follow.
-type entry struct {
-	revision int64
-	seconds  int64 // of the watermark, since 1970
-	nanos    int32
-	planned  bool // by this process
+// plannedJob is where a job of the registry stands.
+type plannedJob struct {
+	place   int
+	at      ledger.Position
+	next    time.Time // the first scheduled time after the watermark
+	index   int       // in the heap; -1: not in it
+	planned bool      // by this process
 }
-
-func (e *entry) watermark() time.Time { return time.Unix(e.seconds, int64(e.nanos)).UTC() }
 
 func newPlanner(r *jobs.Registry, onTime time.Duration) *planner {
-	p := &planner{registry: r, onTime: onTime, entries: make([]entry, r.Len())}
-	p.heap.index = make([]int32, r.Len())
-	for i := range p.heap.index {
-		p.heap.index[i] = -1
+	p := &planner{registry: r, onTime: onTime, jobs: make([]plannedJob, r.Len())}
+	for i := range p.jobs {
+		p.jobs[i].place, p.jobs[i].index = i, -1
 	}
 	return p
 }
 
-// put sets where the job at a place of the registry stands.
+// put plans the job at a place of the registry from a position on.
 func (p *planner) put(place int, at ledger.Position) {
-	p.entries[place] = entry{at.Revision, at.Watermark.Unix(), int32(at.Watermark.Nanosecond()), true}
-	next := p.registry.Schedule(place).Next(at.Watermark)
-	if next.IsZero() {
-		p.heap.remove(place)
-		return
+	j := &p.jobs[place]
+	j.at, j.planned = at, true
+	j.next = p.registry.Schedule(place).Next(at.Watermark)
+	switch {
+	case j.next.IsZero():
+		p.heap.remove(j)
+	case j.index < 0:
+		heap.Push(&p.heap, j)
+	default:
+		heap.Fix(&p.heap, j.index)
 	}
-	p.heap.put(dueNode{next.Unix(), int32(place)})
 }
 
 // drop stops planning a job.
 func (p *planner) drop(place int) {
-	p.entries[place].planned = false
-	p.heap.remove(place)
+	p.jobs[place].planned = false
+	p.heap.remove(&p.jobs[place])
 }
 
-// reach moves a job to where the ledger says that it stands; it reports false
-// where the revision is another: somebody switched the job's definition.
+// reach moves a job to where the ledger says that it stands. It reports false
+// where the revision is another: another process switched the job's definition.
 func (p *planner) reach(place int, at ledger.Position) bool {
-	switch e := &p.entries[place]; {
-	case !e.planned:
-	case e.revision != at.Revision:
+	switch j := &p.jobs[place]; {
+	case !j.planned:
+	case j.at.Revision != at.Revision:
 		p.drop(place)
 		return false
 	default:
@@ -70,10 +82,44 @@ func (p *planner) reach(place int, at ledger.Position) bool {
 
 // nextDue is the earliest scheduled time of all jobs; zero when there is none.
 func (p *planner) nextDue() time.Time {
-	if len(p.heap.nodes) == 0 {
+	if len(p.heap) == 0 {
 		return time.Time{}
 	}
-	return time.Unix(p.heap.nodes[0].at, 0).UTC()
+	return p.heap[0].next
+}
+
+// due takes out the jobs whose next scheduled time has come, earliest first, and
+// plans them, until the batch is full. Each job comes back by reach, when the
+// ledger has answered, or by restore.
+func (p *planner) due(now time.Time) (b batch) {
+	for len(p.heap) > 0 && !p.heap[0].next.After(now) && !b.full() {
+		j := heap.Pop(&p.heap).(*plannedJob)
+		b.add(j.place, planJob(p.registry.At(j.place), j.at, now, p.onTime))
+	}
+	return b
+}
+
+// restore puts the jobs of a batch that was not admitted back to where they were.
+func (p *planner) restore(b batch) {
+	for _, place := range b.places {
+		if place >= 0 && p.jobs[place].planned {
+			p.put(place, p.jobs[place].at)
+		}
+	}
+}
+
+// planJob accounts for the job's scheduled times from where it stands up to now.
+func planJob(j jobs.Job, at ledger.Position, now time.Time, onTime time.Duration) ledger.Plan {
+	rows, through := verdicts(j, at.Watermark, now, onTime)
+	plan := ledger.Plan{
+		JobID: j.ID, Revision: at.Revision, After: at.Watermark, Through: through, Runs: rows,
+	}
+	for g := range j.Parsed().Gaps(at.Watermark, through) {
+		plan.Events = append(plan.Events, ledger.Event{
+			JobID: j.ID, At: g.At, Kind: ledger.GapSkipped, Local: g.Local, Zone: g.Zone,
+		})
+	}
+	return plan
 }
 
 // batch is what goes into one admission.
@@ -93,34 +139,51 @@ func (b *batch) add(place int, plan ledger.Plan) {
 }
 
 // full reports whether the batch has reached its bounds.
-func (b *batch) full(rows int) bool { return b.rows >= rows || b.bytes >= admitBytes }
+func (b *batch) full() bool { return b.rows >= admitLimit || b.bytes >= admitBytes }
 
-// due plans the jobs whose next scheduled time has come, earliest first, until the
-// batch is full. The jobs stay where they are until reach.
-func (p *planner) due(now time.Time, limit int) (b batch) {
-	for place := range p.heap.upTo(now.Unix()) {
-		if b.plans == nil {
-			b.plans, b.places = make([]ledger.Plan, 0, min(limit, len(p.heap.nodes))), make([]int, 0, min(limit, len(p.heap.nodes)))
-		}
-		j, e := p.registry.At(place), &p.entries[place]
-		b.add(place, planJob(j, ledger.Position{JobID: j.ID, Revision: e.revision, Watermark: e.watermark()}, now, p.onTime))
-		if b.full(limit) {
-			break
+// startable counts the scheduled times that are to run.
+func (b *batch) startable() (n int) {
+	for _, p := range b.plans {
+		for _, in := range p.Runs {
+			if in.State == ledger.Planned {
+				n++
+			}
 		}
 	}
-	return b
+	return n
 }
 
-// planJob accounts for the job's scheduled times from where it stands up to now.
-func planJob(j jobs.Job, at ledger.Position, now time.Time, onTime time.Duration) ledger.Plan {
-	rows, through := instants(j, at.Watermark, now, onTime)
-	plan := ledger.Plan{
-		JobID: j.ID, Revision: at.Revision, After: at.Watermark, Through: through, Runs: rows,
+// dueHeap orders jobs by their next scheduled times; see container/heap.
+type dueHeap []*plannedJob
+
+func (h dueHeap) Len() int           { return len(h) }
+func (h dueHeap) Less(a, b int) bool { return h[a].next.Before(h[b].next) }
+
+func (h dueHeap) Swap(a, b int) {
+	h[a], h[b] = h[b], h[a]
+	h[a].index, h[b].index = a, b
+}
+
+// Push is called by container/heap alone.
+func (h *dueHeap) Push(x any) {
+	j := x.(*plannedJob)
+	j.index = len(*h)
+	*h = append(*h, j)
+}
+
+// Pop is called by container/heap alone.
+func (h *dueHeap) Pop() any {
+	last := len(*h) - 1
+	j := (*h)[last]
+	(*h)[last] = nil
+	*h = (*h)[:last]
+	j.index = -1
+	return j
+}
+
+// remove takes out a job, if it is in the heap.
+func (h *dueHeap) remove(j *plannedJob) {
+	if j.index >= 0 {
+		heap.Remove(h, j.index)
 	}
-	for g := range j.Parsed().Gaps(at.Watermark, through) {
-		plan.Events = append(plan.Events, ledger.Event{
-			JobID: j.ID, At: g.At, Kind: ledger.GapSkipped, Local: g.Local, Zone: g.Zone,
-		})
-	}
-	return plan
 }

@@ -2,7 +2,6 @@ package executor
 
 import (
 	"context"
-	"log/slog"
 	"testing"
 	"time"
 
@@ -19,6 +18,19 @@ func (n never) Call(context.Context, Call) Answer {
 	return Answer{Kind: ledger.Fresh}
 }
 
+// attempterOf makes the attempts of an executor that calls the caller.
+func attempterOf(t *testing.T, c Caller) *attempter {
+	reg, err := jobs.NewRegistry(jobs.Name("test"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := New(Config{Registry: reg, Caller: c, Ledger: struct{ Ledger }{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e.calls.attempts
+}
+
 // What was leased in good time may reach its turn too late.
 func TestNothingIsCalledPastSendBeforeOrItsLease(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -30,10 +42,10 @@ func TestNothingIsCalledPastSendBeforeOrItsLease(t *testing.T) {
 		"after its lease has lapsed": {time.Minute, -time.Second, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := &Executor{cfg: Config{now: time.Now, Caller: never{t}, Observer: Silent{}, Logger: slog.New(slog.DiscardHandler)}, held: newHeld(time.Now), clock: storeClock{local: time.Now}, queue: newQueue(1, func(string) int { return 0 })}
+			a := attempterOf(t, never{t})
 			w := ledger.Work{RunID: "tick@2026-11-21T07:00:00Z", Token: "t", SendBefore: time.Now().Add(c.sendBefore), Call: ledger.Call{Timeout: time.Minute}}
-			e.held.add([]ledger.Work{w}, time.Now().Add(c.lease))
-			if o, _ := e.attempt(t.Context(), w); o.State != c.want || o.Reason != c.reason {
+			r := a.work.begin(w, time.Now().Add(c.lease))
+			if o, _ := a.attempt(t.Context(), r); o.State != c.want || o.Reason != c.reason {
 				t.Errorf("outcome %q %q, want %q %q", o.State, o.Reason, c.want, c.reason)
 			}
 		})
@@ -51,17 +63,13 @@ func (t *toldUntil) Call(_ context.Context, c Call) Answer {
 // A machine whose clock is hours ahead of the ledger's, or behind it, sends for
 // as long as the ledger's clock allows.
 func TestSendBeforeIsTheLedgersTimeOnAnyClock(t *testing.T) {
-	reg, err := jobs.NewRegistry(jobs.Name("test"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, skew := range []time.Duration{-5 * time.Hour, 0, 5 * time.Hour} {
 		var target toldUntil
-		e := &Executor{cfg: Config{now: time.Now, Registry: reg, Caller: &target, Observer: Silent{}, Logger: slog.New(slog.DiscardHandler)}, held: newHeld(time.Now), clock: storeClock{local: time.Now}}
-		e.clock.set(time.Now().Add(skew), time.Now())
-		w := ledger.Work{RunID: "r", Token: "t", SendBefore: e.clock.now().Add(time.Hour), Call: ledger.Call{Timeout: time.Minute}}
-		e.held.add([]ledger.Work{w}, time.Now().Add(time.Minute))
-		e.attempt(t.Context(), w)
+		a := attempterOf(t, &target)
+		clock := &a.ledger.clock
+		clock.set(time.Now().Add(skew), time.Now())
+		w := ledger.Work{RunID: "r", Token: "t", SendBefore: clock.now().Add(time.Hour), Call: ledger.Call{Timeout: time.Minute}}
+		a.attempt(t.Context(), a.work.begin(w, time.Now().Add(time.Minute)))
 		if left := time.Until(target.until); left < 59*time.Minute || left > time.Hour {
 			t.Errorf("a ledger %v from here: %v left to send, of an hour", skew, left)
 		}

@@ -2,7 +2,6 @@ package executor
 
 import (
 	"context"
-	"sync"
 	"time"
 )
 
@@ -18,7 +17,8 @@ const (
 // Tick plans everything that is due, makes the calls that are due, waits for
 // retries that are due soon, and returns: what Run does in one beat, for a
 // process that lives from one beat to the next. ctx's deadline bounds it, and
-// what it records and gives back at its end ends Config.Grace later; what it leaves is claimed by the next tick, or by whoever else works on the
+// what it records and gives back at its end ends Config.Grace later. What it
+// leaves is claimed by the next tick, or by another process that works on the
 // ledger. Ticks may overlap with each other and with Run.
 //
 // The process counts as living until the tick ends, so its definitions are
@@ -31,18 +31,16 @@ func (e *Executor) Tick(ctx context.Context) error {
 		after, cancel = context.WithDeadline(after, deadline.Add(e.cfg.Grace))
 	}
 	defer cancel()
-	var group sync.WaitGroup
-	group.Go(func() { e.keepLeases(after) })
-	group.Go(func() { e.rec.run(after) })
+	wait := e.keep(after)
 
-	e.poll, e.living = tickPoll, nil
-	e.health.forget() // what failed before this tick is not its error
-	e.claims.want(time.Now())
+	e.claim.poll, e.members.living = tickPoll, nil
+	e.ledger.health.forget() // what failed before this tick is not its error
+	e.claim.timer.want(time.Now())
 	err := e.loop(ctx, ctx, func() bool { return !roomFor(ctx, attemptFloor) || e.quiet() })
 	e.stop(after)
-	waitFor(after, &e.calls, time.Second)
+	waitFor(after, &e.calls.calls, time.Second)
 	cancel()
-	group.Wait()
+	wait()
 	if err != nil {
 		return err
 	}
@@ -51,21 +49,7 @@ func (e *Executor) Tick(ctx context.Context) error {
 
 // quiet reports whether nothing is under way and nothing is due soon.
 func (e *Executor) quiet() bool {
-	in, waiting, _ := e.queue.size()
 	next := e.plan.nextDue()
-	return in+waiting == 0 && e.rec.idle() && len(e.lost) == 0 && !time.Now().Before(e.retryAt) &&
-		e.claims.wait() > tickPatience && (next.IsZero() || next.After(e.clock.now()))
-}
-
-// idle reports whether every outcome has been written.
-func (r *recorder) idle() bool {
-	select {
-	case r.writing <- struct{}{}:
-		defer func() { <-r.writing }()
-	default:
-		return false
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return len(r.pending) == 0
+	return e.work.idle() && len(e.ledger.lost) == 0 && e.ledger.backoff.left() == 0 &&
+		e.claim.timer.wait() > tickPatience && (next.IsZero() || next.After(e.ledger.clock.now()))
 }

@@ -16,13 +16,13 @@ const (
 	rangeAbove = 100
 )
 
-// scheduled times judges a job's scheduled times in (after, now], oldest first, and returns
+// verdicts judges a job's scheduled times in (after, now], oldest first, and returns
 // the rows to write and the scheduled time up to which they account for everything.
 //
 // Time falls into three parts: what is older than the job's catch-up window,
 // however short, is missed, what is late is judged by catchUp, what is on time
 // is planned.
-func instants(j jobs.Job, after, now time.Time, onTime time.Duration) (rows []ledger.RunSpec, through time.Time) {
+func verdicts(j jobs.Job, after, now time.Time, onTime time.Duration) (rows []ledger.RunSpec, through time.Time) {
 	s := j.Parsed()
 	late := latest(after, now.Add(-j.CatchUpWindow).Add(-1)) // the window's own end is in it
 	fresh := latest(after, now.Add(-onTime).Add(-1))

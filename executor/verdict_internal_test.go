@@ -80,7 +80,7 @@ func TestVerdicts(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			rows, through := instants(testJob(t, tc.job), now.Add(-tc.after), now, DefaultOnTime)
+			rows, through := verdicts(testJob(t, tc.job), now.Add(-tc.after), now, DefaultOnTime)
 			if got := told(rows); got != tc.want {
 				t.Errorf("got  %s\nwant %s", got, tc.want)
 			}
@@ -96,7 +96,7 @@ func TestCatchingUpAllIsPlannedInParts(t *testing.T) {
 	j := testJob(t, jobs.Job{Schedule: "*/10 * * * * *", CatchUp: jobs.CatchUpAll})
 	after, total, plans := now.Add(-10*time.Hour), 0, 0
 	for after.Before(now) {
-		rows, through := instants(j, after, now, DefaultOnTime)
+		rows, through := verdicts(j, after, now, DefaultOnTime)
 		if len(rows) > planLimit+4 {
 			t.Fatalf("%d rows in one plan", len(rows))
 		}
@@ -126,7 +126,7 @@ func TestEveryInstantHasOneVerdict(t *testing.T) {
 		for range rapid.IntRange(1, 6).Draw(rt, "looks") {
 			now = now.Add(time.Duration(rapid.Int64Range(0, int64(6*time.Hour)).Draw(rt, "later")))
 			for {
-				rows, through := instants(j, watermark, now, DefaultOnTime)
+				rows, through := verdicts(j, watermark, now, DefaultOnTime)
 				for _, r := range rows {
 					last := r.ScheduledAt
 					if r.Count > 1 {

@@ -1,0 +1,48 @@
+package executor
+
+import (
+	"context"
+	"sync"
+)
+
+// dispatcher makes the attempts of queued runs, each in a goroutine that goes on
+// with the next run that has a place.
+type dispatcher struct {
+	work     *workset
+	attempts *attempter
+	wake     signal // sent when more work may be leased
+	observer Observer
+	calls    sync.WaitGroup
+}
+
+// start starts every run that has a place.
+func (d *dispatcher) start(ctx context.Context) {
+	for {
+		r, ok := d.work.take()
+		if !ok {
+			break
+		}
+		d.calls.Go(func() { d.serve(ctx, r) })
+	}
+	d.observe()
+}
+
+func (d *dispatcher) observe() {
+	in, waiting, _ := d.work.size()
+	d.observer.InFlight(in, waiting)
+}
+
+func (d *dispatcher) serve(ctx context.Context, r *run) {
+	for ok := true; ok; r, ok = d.work.take() {
+		target := r.Call.Target
+		o, shut := d.attempts.attempt(ctx, r)
+		d.work.end(r, o)
+		if shut {
+			d.work.shut(target, o.Wait, o.WaitsFor)
+		}
+		if d.work.low() {
+			d.wake.send()
+		}
+	}
+	d.wake.send()
+}

@@ -1,0 +1,221 @@
+package executor
+
+import "time"
+
+// How many runs may be leased ahead for each place among the calls: enough that a
+// fast target is never short of leased runs, few enough that a slow one's are left
+// for other processes. A process that is alone leases more, since a run that is not
+// leased with its admission costs a claim of its own, a fifth of all that it costs
+// (docs/decisions/0006). After a crash, as many wait for their leases to lapse.
+const (
+	leaseAhead      = 4
+	leaseAheadAlone = 75
+)
+
+// lanes are the queued runs, one lane a target, and the three limits: of calls in
+// all, of the target, of the job. Lanes take turns, so that one slow target with
+// a thousand runs does not hold up another's one. The workset guards them.
+type lanes struct {
+	max      int
+	alone    bool                    // no other process works on the ledger
+	limit    func(target string) int // 0: none of its own
+	all      tally
+	byTarget map[string]*lane
+	turns    []*lane
+	turn     int
+	jobs     map[string]*tally // of jobs that have a limit
+	others   tally             // of all other jobs
+}
+
+// lane is a target's queue, oldest first.
+type lane struct {
+	tally
+	target string
+	runs   []*run
+	shut   time.Time // nothing is leased for this target until then
+}
+
+// tally counts runs against a limit.
+type tally struct{ inFlight, waiting, limit int }
+
+func (t *tally) full() bool  { return t.limit > 0 && t.inFlight+t.waiting >= t.limit }
+func (t *tally) ready() bool { return t.limit == 0 || t.inFlight < t.limit }
+
+func newLanes(maxInFlight int, limit func(string) int) lanes {
+	return lanes{max: maxInFlight, limit: limit, byTarget: map[string]*lane{}, jobs: map[string]*tally{}}
+}
+
+// of returns a target's lane.
+func (q *lanes) of(target string) *lane {
+	l := q.byTarget[target]
+	if l == nil {
+		l = &lane{target: target, tally: tally{limit: q.limit(target)}}
+		q.byTarget[target] = l
+		q.turns = append(q.turns, l)
+	}
+	return l
+}
+
+// assign finds what a run counts against. Its limit is that of its own definition.
+func (q *lanes) assign(r *run) {
+	r.lane = q.of(r.Call.Target)
+	t, limit := q.jobs[r.JobID], r.Call.MaxInFlight
+	switch {
+	case t == nil && limit == 0:
+		t = &q.others
+	case t == nil:
+		t = &tally{limit: limit}
+		q.jobs[r.JobID] = t
+	default:
+		t.limit = limit
+	}
+	r.job = t
+}
+
+// counts are all that a run counts against.
+func (q *lanes) counts(r *run) [3]*tally { return [...]*tally{&q.all, &r.lane.tally, r.job} }
+
+// push queues a run.
+func (q *lanes) push(r *run) {
+	r.lane.runs = append(r.lane.runs, r)
+	for _, t := range q.counts(r) {
+		t.waiting++
+	}
+}
+
+// pop takes out the next run that has a place; nil: there is none.
+func (q *lanes) pop() *run {
+	if q.all.inFlight >= q.max || q.all.waiting == 0 {
+		return nil
+	}
+	for range q.turns {
+		l := q.turns[q.turn]
+		q.turn = (q.turn + 1) % len(q.turns)
+		if !l.ready() {
+			continue
+		}
+		for i, r := range l.runs {
+			if r.job.ready() {
+				q.cut(l, i)
+				return r
+			}
+		}
+	}
+	return nil
+}
+
+// cut takes out the run at i.
+func (q *lanes) cut(l *lane, i int) {
+	r := l.runs[i]
+	if i == 0 {
+		l.runs[0] = nil // the array keeps its place, not its request
+		l.runs = l.runs[1:]
+	} else {
+		l.runs = append(l.runs[:i:i], l.runs[i+1:]...)
+	}
+	q.unqueue(r)
+}
+
+func (q *lanes) unqueue(r *run) {
+	for _, t := range q.counts(r) {
+		t.waiting--
+	}
+}
+
+// start counts a run as in flight.
+func (q *lanes) start(r *run) {
+	for _, t := range q.counts(r) {
+		t.inFlight++
+	}
+}
+
+// stop frees the place of a run in flight.
+func (q *lanes) stop(r *run) {
+	for _, t := range q.counts(r) {
+		t.inFlight--
+	}
+	q.forget(r)
+}
+
+// forget drops the count of a job of which nothing is here any more.
+func (q *lanes) forget(r *run) {
+	if r.job != &q.others && r.job.inFlight+r.job.waiting == 0 {
+		delete(q.jobs, r.JobID)
+	}
+}
+
+// empty takes out all of a lane.
+func (q *lanes) empty(l *lane) []*run {
+	out := l.runs
+	l.runs = nil
+	for _, r := range out {
+		q.unqueue(r)
+		q.forget(r)
+	}
+	return out
+}
+
+// remove takes out the queued runs of which which says so.
+func (q *lanes) remove(which func(*run) bool) (out []*run) {
+	for _, l := range q.turns {
+		var kept []*run
+		for _, r := range l.runs {
+			if which(r) {
+				out = append(out, r)
+				q.unqueue(r)
+				q.forget(r)
+			} else {
+				kept = append(kept, r)
+			}
+		}
+		l.runs = kept
+	}
+	return out
+}
+
+// ahead is how many runs may be leased beside those in flight.
+func (q *lanes) ahead() int {
+	if q.alone {
+		return leaseAheadAlone * q.max
+	}
+	return leaseAhead * q.max
+}
+
+// low reports whether little is left to start: time to lease more.
+func (q *lanes) low() bool { return q.all.waiting <= (q.max+q.ahead())/4 }
+
+// room is how many more runs may be leased.
+func (q *lanes) room() int { return max(0, q.max+q.ahead()-q.all.inFlight-q.all.waiting) }
+
+// excess takes out what waits beyond ahead, the last of each lane.
+func (q *lanes) excess() (out []*run) {
+	waiting, limit := q.all.waiting, max(0, q.max+q.ahead()-q.all.inFlight)
+	if waiting <= limit {
+		return nil
+	}
+	for _, l := range q.turns {
+		runs := q.empty(l)
+		keep := len(runs) * limit / waiting
+		for _, r := range runs[:keep] {
+			q.assign(r)
+			q.push(r)
+		}
+		out = append(out, runs[keep:]...)
+	}
+	return out
+}
+
+// busy names the targets and jobs at their limits, and the targets that are shut.
+func (q *lanes) busy(now time.Time) (targets, jobIDs []string) {
+	for _, l := range q.turns {
+		if l.full() || now.Before(l.shut) {
+			targets = append(targets, l.target)
+		}
+	}
+	for id, t := range q.jobs {
+		if t.full() {
+			jobIDs = append(jobIDs, id)
+		}
+	}
+	return targets, jobIDs
+}

@@ -1,0 +1,186 @@
+package executor
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// ledgerClient asks the ledger for one executor. It owns all that follows from
+// the answers, whoever asked: the ledger's clock, which operations fail, when to
+// ask again after a failure, and the leases whose grant was lost with an answer.
+type ledgerClient struct {
+	ledger   Ledger
+	process  string
+	lease    time.Duration
+	now      func() time.Time // reads this machine's clocks
+	observer Observer
+	logger   *slog.Logger
+	random   *random
+
+	clock   storeClock
+	health  health
+	backoff backoff
+	lost    []lostGrant
+}
+
+func newLedgerClient(cfg Config, r *random) *ledgerClient {
+	return &ledgerClient{
+		ledger: cfg.Ledger, process: cfg.Process, lease: cfg.Lease, now: cfg.now,
+		observer: cfg.Observer, logger: cfg.Logger, random: r,
+		clock: storeClock{local: cfg.now}, health: health{fails: map[string]trouble{}},
+	}
+}
+
+// declare tells the ledger which definitions this process has.
+func (c *ledgerClient) declare(ctx context.Context, d ledger.Declaration) bool {
+	start := c.now()
+	d.Process = c.process
+	return !c.failed(c.asked("declare", start, c.ledger.Declare(ctx, d)))
+}
+
+// heartbeat keeps this process among the living.
+func (c *ledgerClient) heartbeat(ctx context.Context) (ledger.HeartbeatReply, error) {
+	start := c.now()
+	reply, err := c.ledger.Heartbeat(ctx, c.process)
+	if err == nil {
+		c.clock.set(reply.Now, start)
+	}
+	return reply, err
+}
+
+func (c *ledgerClient) retire(ctx context.Context) error {
+	start := c.now()
+	return c.asked("retire", start, c.ledger.Retire(ctx, c.process))
+}
+
+func (c *ledgerClient) assignments(ctx context.Context, version string) ([]ledger.JobAssignment, bool) {
+	start := c.now()
+	got, err := c.ledger.Assignments(ctx, version)
+	return got, !c.failed(c.asked("assignments", start, err))
+}
+
+// admit writes plans and leases the runs that they mark. The leases last until
+// the returned time on this machine's clocks, counted from before they were asked for.
+func (c *ledgerClient) admit(ctx context.Context, plans []ledger.Plan) (_ ledger.Admitted, until time.Time, ok bool) {
+	a := ledger.Admission{Plans: plans, Owner: c.process, Token: c.random.token(), LeaseFor: c.lease}
+	start := c.now()
+	got, err := c.ledger.Admit(ctx, a)
+	if c.failed(c.asked("admit", start, err)) {
+		c.lost = append(c.lost, lostGrant{a.Token, start})
+		return got, until, false
+	}
+	c.clock.set(got.Now, start)
+	return got, start.Add(c.lease), true
+}
+
+// claim leases due runs, but none of the targets and jobs that are busy.
+func (c *ledgerClient) claim(ctx context.Context, limit int, busyTargets, busyJobs []string) (_ ledger.Claimed, until time.Time, ok bool) {
+	claim := c.newClaim(limit)
+	claim.BusyTargets, claim.BusyJobs = busyTargets, busyJobs
+	start := c.now()
+	got, err := c.ledger.Claim(ctx, claim)
+	if c.failed(c.asked("claim", start, err)) {
+		c.lost = append(c.lost, lostGrant{claim.Token, start})
+		return got, until, false
+	}
+	c.clock.set(got.Now, start)
+	c.reportExpired(got.Expired)
+	return got, start.Add(c.lease), true
+}
+
+// claimOne leases one run, if it is due. It neither waits for the back-off nor
+// adds to it.
+func (c *ledgerClient) claimOne(ctx context.Context, runID string) (_ *ledger.Work, until time.Time, err error) {
+	claim := c.newClaim(1)
+	claim.Only = []string{runID}
+	start := c.now()
+	got, err := c.ledger.Claim(ctx, claim)
+	if err = c.asked("claim", start, err); err != nil {
+		return nil, until, err
+	}
+	c.clock.set(got.Now, start)
+	c.reportExpired(got.Expired)
+	if len(got.Work) == 0 {
+		return nil, until, nil
+	}
+	return &got.Work[0], start.Add(c.lease), nil
+}
+
+func (c *ledgerClient) newClaim(limit int) ledger.Claim {
+	return ledger.Claim{Owner: c.process, Token: c.random.token(), Limit: limit, LeaseFor: c.lease}
+}
+
+// reportExpired reports the runs that a claim found past their send-before times.
+func (c *ledgerClient) reportExpired(runs []ledger.Run) {
+	for _, r := range runs {
+		c.logger.Error("run is dead: its send-before time has passed",
+			"run", r.ID, "job", r.JobID, "reason", r.Reason, "attempts", r.Attempt)
+		c.observer.Settled(ledger.Outcome{
+			Lease: ledger.Lease{RunID: r.ID}, State: ledger.Dead, Reason: r.Reason,
+		}, r.JobID, ledger.Recorded)
+	}
+}
+
+// enter admits one run beside the plans, and leases it where it can start.
+func (c *ledgerClient) enter(ctx context.Context, entry ledger.Entry) (_ ledger.Entered, until time.Time, err error) {
+	entry.Owner, entry.Token, entry.LeaseFor = c.process, c.random.token(), c.lease
+	start := c.now()
+	got, err := c.ledger.Enter(ctx, entry)
+	if err = c.asked("enter", start, err); err != nil {
+		return got, until, err
+	}
+	c.clock.set(got.Now, start)
+	return got, start.Add(c.lease), nil
+}
+
+// extend renews leases. They last until the returned time, except for those that
+// are lost.
+func (c *ledgerClient) extend(ctx context.Context, leases []ledger.Lease) (lost []ledger.Lease, until time.Time, err error) {
+	start := c.now()
+	lost, err = c.ledger.Extend(ctx, leases, c.lease)
+	return lost, start.Add(c.lease), c.asked("extend", start, err)
+}
+
+func (c *ledgerClient) record(ctx context.Context, outcomes []ledger.Outcome) ([]ledger.RecordResult, error) {
+	start := c.now()
+	results, err := c.ledger.Record(ctx, outcomes)
+	return results, c.asked("record", start, err)
+}
+
+func (c *ledgerClient) get(ctx context.Context, runID string) (ledger.Run, error) {
+	start := c.now()
+	run, _, err := c.ledger.Get(ctx, runID)
+	return run, c.asked("get", start, err)
+}
+
+// asked notes an answer of the ledger for metrics and readiness.
+func (c *ledgerClient) asked(op string, since time.Time, err error) error {
+	c.observer.Asked(op, c.now().Sub(since), err)
+	switch fell, rose := c.health.note(op, err, time.Now()); {
+	case fell && err != nil && !final(err): // the final ones are Run's error
+		c.logger.Error("ledger unavailable; retrying", "operation", op, "error", err)
+	case rose:
+		c.logger.Info("ledger available again", "operation", op)
+	}
+	return err
+}
+
+// failed backs off from a ledger that does not answer, for longer each time
+// until none of its operations fails: what only reads may answer all the while.
+// Only the loop's goroutine calls it.
+func (c *ledgerClient) failed(err error) bool {
+	if err == nil {
+		if c.ready() == nil {
+			c.backoff.reset()
+		}
+		return false
+	}
+	c.backoff.fail(err, c.random.float64)
+	return true
+}
+
+// ready is nil when the ledger answers, else its latest failure.
+func (c *ledgerClient) ready() error { return c.health.state(time.Now()) }

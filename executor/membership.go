@@ -1,0 +1,84 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+)
+
+// membership keeps this process among those that work on the ledger, and decides
+// with it which jobs this process plans: those whose current definition it has.
+// It belongs to the loop's goroutine.
+type membership struct {
+	ledger   *ledgerClient
+	registry *jobs.Registry
+	plan     *planner
+	work     *workset
+	onTime   time.Duration
+	// admit writes the plans that switch jobs to other definitions.
+	admit  func(context.Context, batch) bool
+	pulse  signal
+	logger *slog.Logger
+
+	stays  bool     // this process lives longer than one beat
+	living []string // versions, at the last heartbeat; nil: take up the assignments anew
+}
+
+// declare tells the ledger which definitions this process has, and begins to
+// plan those that are current.
+func (m *membership) declare(ctx context.Context) {
+	d := ledger.Declaration{Registry: m.registry.Name(), Version: m.registry.Version(), Definitions: m.definitions}
+	if !m.ledger.declare(ctx, d) {
+		m.pulse.send() // a heartbeat of an unknown process declares again
+		return
+	}
+	m.heartbeat(ctx)
+}
+
+// definitions yields what this process declares.
+func (m *membership) definitions(yield func(ledger.Definition) bool) {
+	for _, j := range m.registry.All() {
+		if !j.Disabled && !yield(definitionOf(j)) {
+			return
+		}
+	}
+}
+
+// definitionOf is a job as it is declared.
+func definitionOf(j jobs.Job) ledger.Definition {
+	body, hash, _ := j.Definition() // a job from a registry has one
+	return ledger.Definition{JobID: j.ID, Hash: hash, Body: body}
+}
+
+// heartbeat says that this process lives, and takes up the assignments again
+// when the set of living processes has changed.
+func (m *membership) heartbeat(ctx context.Context) {
+	start := m.ledger.now()
+	reply, err := m.ledger.heartbeat(ctx)
+	if errors.Is(err, ledger.ErrNotFound) {
+		m.living = nil
+		m.declare(ctx)
+		return
+	}
+	if m.ledger.failed(m.ledger.asked("heartbeat", start, err)) {
+		return
+	}
+	m.work.setAlone(m.stays && reply.Processes == 1)
+	if m.living != nil && slices.Equal(m.living, reply.Living) {
+		return
+	}
+	if m.takeUpAssignments(ctx) {
+		m.living = reply.Living
+	}
+}
+
+// reassign takes up the assignments again at once.
+func (m *membership) reassign() {
+	m.living = nil
+	m.pulse.send()
+}

@@ -1,0 +1,241 @@
+package executor
+
+import (
+	"sync"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// run is a run of which this process has the lease.
+type run struct {
+	ledger.Work                // once ended, without its request
+	until       time.Time      // when the lease lapses, on this machine's clocks
+	lost        bool           // the ledger says that the lease lapsed
+	outcome     ledger.Outcome // of an ended run
+	lane        *lane          // its target's
+	job         *tally         // its job's
+}
+
+func (r *run) lease() ledger.Lease { return ledger.Lease{RunID: r.RunID, Token: r.Token} }
+
+// workset alone knows what this process has leased, from the lease to the moment
+// the ledger has the outcome. A run in it is
+//
+//   - queued: leased, and waiting for a place among the calls;
+//
+//   - calling: its attempt is being made;
+//
+//   - ended: its outcome is known and not yet in the ledger.
+//
+//     add -> queued -> take -> calling -> end -> ended -> remove
+//     \------------ giveBack ------------/
+type workset struct {
+	now       func() time.Time // reads this machine's clocks
+	unwritten signal           // sent when a run has ended
+
+	mu    sync.Mutex
+	runs  map[ledger.Lease]*run
+	ended []*run // oldest first, without those that are being written
+	lanes lanes
+}
+
+func newWorkset(maxInFlight int, limit func(target string) int, now func() time.Time) *workset {
+	return &workset{
+		now: now, unwritten: newSignal(), runs: map[ledger.Lease]*run{},
+		lanes: newLanes(maxInFlight, limit),
+	}
+}
+
+// add queues runs whose leases last until then.
+func (s *workset) add(work []ledger.Work, until time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, w := range work {
+		s.lanes.push(s.hold(w, until))
+	}
+}
+
+// addUnsent gives back runs that are not to be sent.
+func (s *workset) addUnsent(work []ledger.Work, until time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, w := range work {
+		s.giveBack([]*run{s.hold(w, until)}, 0, ledger.WaitReason{})
+	}
+}
+
+// begin takes over a run that has no need of a place: its caller makes the
+// attempt at once.
+func (s *workset) begin(w ledger.Work, until time.Time) *run {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.hold(w, until)
+	s.lanes.start(r)
+	return r
+}
+
+func (s *workset) hold(w ledger.Work, until time.Time) *run {
+	r := &run{Work: w, until: until}
+	s.lanes.assign(r)
+	s.runs[r.lease()] = r
+	return r
+}
+
+// take starts the next run that has a place, if any.
+func (s *workset) take() (*run, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.lanes.pop()
+	if r == nil {
+		return nil, false
+	}
+	s.lanes.start(r)
+	return r, true
+}
+
+// end frees the place of a run that was called. Its outcome is then to be
+// recorded; without a state, the run is forgotten.
+func (s *workset) end(r *run, o ledger.Outcome) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lanes.stop(r)
+	if o.State == "" {
+		delete(s.runs, r.lease())
+		return
+	}
+	s.conclude(r, o)
+}
+
+// conclude keeps what is needed to record a run and nothing else: while the
+// ledger is slow there may be many.
+func (s *workset) conclude(r *run, o ledger.Outcome) {
+	r.outcome = o
+	r.Work = ledger.Work{RunID: r.RunID, Token: r.Token, JobID: r.JobID, Trigger: r.Trigger, Attempt: r.Attempt}
+	s.ended = append(s.ended, r)
+	s.unwritten.send()
+}
+
+// giveBack ends queued runs unsent: they are due again after wait, for anyone.
+func (s *workset) giveBack(runs []*run, wait time.Duration, why ledger.WaitReason) {
+	for _, r := range runs {
+		s.conclude(r, ledger.Outcome{
+			Lease: r.lease(), State: ledger.Planned, Wait: wait, WaitsFor: why, Failures: r.Failures,
+		})
+	}
+}
+
+// giveBackAll gives back all that is queued.
+func (s *workset) giveBackAll() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.giveBack(s.lanes.remove(func(*run) bool { return true }), 0, ledger.WaitReason{})
+}
+
+// giveBackSpare gives back what this process cannot start soon and another may:
+// what has been queued for as long as its lease was first good for, and what is
+// leased too far ahead now that there are other processes.
+func (s *workset) giveBackSpare(ledgerNow time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	stale := func(r *run) bool { return !ledgerNow.Before(r.LeasedUntil) }
+	s.giveBack(s.lanes.remove(stale), 0, ledger.WaitReason{})
+	s.giveBack(s.lanes.excess(), 0, ledger.WaitReason{})
+}
+
+// setAlone notes whether this is the only process that works on the ledger.
+func (s *workset) setAlone(alone bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lanes.alone = alone
+}
+
+// shut leases nothing more for a target until wait is over, and gives back what
+// is queued for it.
+func (s *workset) shut(target string, wait time.Duration, why ledger.WaitReason) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.lanes.of(target)
+	l.shut = time.Now().Add(wait)
+	s.giveBack(s.lanes.empty(l), wait, why)
+}
+
+// isShut reports whether nothing is leased for a target.
+func (s *workset) isShut(target string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return time.Now().Before(s.lanes.of(target).shut)
+}
+
+// next takes up to n ended runs to be written, oldest first.
+func (s *workset) next(n int) []*run {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n = min(n, len(s.ended))
+	batch := s.ended[:n:n]
+	if s.ended = s.ended[n:]; len(s.ended) > 0 {
+		s.unwritten.send()
+	}
+	return batch
+}
+
+// again has runs written that next gave and the ledger did not take.
+func (s *workset) again(r *run) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = append(s.ended, r)
+	s.unwritten.send()
+}
+
+// remove forgets runs: their outcomes are recorded, or never will be.
+func (s *workset) remove(batch ...*run) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range batch {
+		delete(s.runs, r.lease())
+	}
+}
+
+// behind reports whether so many outcomes wait to be written that nothing more
+// is to be leased.
+func (s *workset) behind() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.ended) > recordBacklog
+}
+
+// idle reports whether nothing is leased: every outcome is in the ledger.
+func (s *workset) idle() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.runs) == 0
+}
+
+// calling reports whether calls are in flight.
+func (s *workset) calling() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lanes.all.inFlight > 0
+}
+
+// size is how many calls are in flight, how many runs wait, and how many more
+// may be leased.
+func (s *workset) size() (inFlight, waiting, room int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lanes.all.inFlight, s.lanes.all.waiting, s.lanes.room()
+}
+
+// low reports whether little is left to start: time to lease more.
+func (s *workset) low() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lanes.low()
+}
+
+// busy names the targets and jobs that nothing more is to be leased for.
+func (s *workset) busy() (targets, jobIDs []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lanes.busy(time.Now())
+}
