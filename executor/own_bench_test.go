@@ -35,17 +35,11 @@ func BenchmarkOwnPart(b *testing.B) {
 
 func manyJobs(b *testing.B, n int, at time.Time) *jobs.Registry {
 	b.Helper()
-	reg, err := jobs.NewRegistrySeq(func(yield func(jobs.Entry) bool) {
-		if !yield(jobs.Name("bench")) || !yield(jobs.Target{Name: "svc", URLEnv: "SVC_URL"}) {
-			return
-		}
-		for i := range n {
-			j := jobs.Job{ID: fmt.Sprintf("job-%06d", i), Schedule: "at(" + at.Format("2006-01-02T15:04:05") + ")", Target: "svc", Path: "/run"}
-			if !yield(j) {
-				return
-			}
-		}
-	})
+	entries := []jobs.Entry{jobs.Name("bench"), jobs.Target{Name: "svc", URLEnv: "SVC_URL"}}
+	for i := range n {
+		entries = append(entries, jobs.Job{ID: fmt.Sprintf("job-%06d", i), Schedule: "at(" + at.Format("2006-01-02T15:04:05") + ")", Target: "svc", Path: "/run"})
+	}
+	reg, err := jobs.NewRegistry(entries...)
 	if err != nil {
 		b.Fatal(err)
 	}

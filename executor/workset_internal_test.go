@@ -190,7 +190,7 @@ func TestAProcessThatIsAloneLeasesFurtherAhead(t *testing.T) {
 func TestWhatIsTooFarAheadIsGivenBackOnceThereIsAnotherProcess(t *testing.T) {
 	s := newWorkset(2, noLimit, time.Now)
 	s.setAlone(true)
-	work := append(workFor("a", "j", 120, 0), workFor("b", "k", 40, 2)...)
+	work := append(workFor("a", "j", 90, 0), workFor("b", "k", 30, 2)...)
 	for i := range work {
 		work[i].LeasedUntil = later()
 	}
@@ -204,7 +204,7 @@ func TestWhatIsTooFarAheadIsGivenBackOnceThereIsAnotherProcess(t *testing.T) {
 	s.giveBackSpare(time.Now())
 	got := s.next(1_000)
 	in, waiting, _ := s.size()
-	if in != 1 || waiting > 9 || waiting < 7 || len(got)+waiting != 159 {
+	if in != 1 || waiting > 9 || waiting < 7 || len(got)+waiting != 119 {
 		t.Errorf("%d in flight, %d wait, %d given back; want 1, about 9, and the rest", in, waiting, len(got))
 	}
 	s.giveBackSpare(time.Now())

@@ -18,11 +18,10 @@ import (
 var methods = []string{"POST", "PUT", "PATCH", "DELETE", "GET", "HEAD"}
 
 // checkJobs returns the jobs with their defaults applied.
-func (d *draft) checkJobs(p Platform) []kept {
-	firsts := make(map[string]int, d.count)
-	checked := make([]kept, 0, d.count+1)
-	for j := range d.jobs {
-		i := len(checked)
+func (d *draft) checkJobs(p Platform) []registered {
+	firsts := make(map[string]int, len(d.jobs))
+	checked := make([]registered, 0, len(d.jobs)+1)
+	for i, j := range d.jobs {
 		path := jobPath(i)
 		d.checkID(path+".id", j.ID, i, firsts)
 		j = j.withDefaults(p)
@@ -32,7 +31,7 @@ func (d *draft) checkJobs(p Platform) []kept {
 		j.schedule = d.parseSchedule(path, j)
 		d.checkCall(path, j)
 		d.checkTimes(path, j)
-		checked = append(checked, d.shared.keep(j, i))
+		checked = append(checked, registered{Job: j, at: i})
 	}
 	return checked
 }
@@ -162,6 +161,26 @@ func bodyless(method string) bool {
 	return method == "GET" || method == "HEAD"
 }
 
+// timing is what a schedule is parsed from.
+type timing struct {
+	expr, timezone string
+	dst            schedule.DST
+}
+
+// schedule parses each expression once: of many jobs, most have the schedule of
+// another.
+func (d *draft) schedule(j Job) (*schedule.Schedule, error) {
+	key := timing{j.Schedule, j.Timezone, j.DST}
+	if known := d.parsed[key]; known != nil {
+		return known, nil
+	}
+	parsed, err := schedule.Parse(j.Schedule, j.Timezone, j.DST)
+	if err == nil {
+		d.parsed[key] = parsed
+	}
+	return parsed, err
+}
+
 // parseSchedule places the parser's complaint: at the column that it names
 // where the text stands literally in the file, else at the value.
 func (d *draft) parseSchedule(path string, j Job) *schedule.Schedule {
@@ -172,7 +191,7 @@ func (d *draft) parseSchedule(path string, j Job) *schedule.Schedule {
 	if !oneOf(d, path+".dst", "dst", j.DST, schedule.DSTOnce, schedule.DSTSkip, schedule.DSTWall) {
 		return nil
 	}
-	parsed, err := d.shared.schedule(j)
+	parsed, err := d.schedule(j)
 	if err == nil {
 		return parsed
 	}

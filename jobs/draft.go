@@ -2,10 +2,11 @@ package jobs
 
 import (
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/cronce/cronce/schedule"
 )
 
 // draft is a registry in the making: its entries as given, and the problems
@@ -14,8 +15,7 @@ type draft struct {
 	*report
 	names     []Name
 	targets   []Target
-	jobs      iter.Seq[Job] // read as they are checked, not gathered
-	count     int           // of jobs
+	jobs      []Job
 	ttls      []KeyTTL
 	stores    []KeyStore
 	platforms []Platform
@@ -23,13 +23,13 @@ type draft struct {
 
 	declared map[string]Target
 	implied  map[string]string
-	shared   *sharer
+	parsed   map[timing]*schedule.Schedule
 	made     *Registry // by build, sound or not
 }
 
 // build checks everything, applies the defaults and makes the registry.
 func (d *draft) build() (*Registry, error) {
-	d.implied, d.shared = map[string]string{}, newSharer()
+	d.implied, d.parsed = map[string]string{}, map[timing]*schedule.Schedule{}
 	r := &Registry{source: d.source, implied: d.implied, ttls: d.ttls, stores: d.stores}
 	d.made = r
 	r.name = d.checkName()
@@ -44,7 +44,7 @@ func (d *draft) build() (*Registry, error) {
 	if err := d.err(); err != nil {
 		return nil, err
 	}
-	slices.SortFunc(r.jobs, func(a, b kept) int { return strings.Compare(a.id, b.id) })
+	slices.SortFunc(r.jobs, func(a, b registered) int { return strings.Compare(a.ID, b.ID) })
 	return r, r.hash()
 }
 
@@ -53,10 +53,8 @@ func (d *draft) nameJobs() {
 	if len(d.problems) == 0 {
 		return
 	}
-	i := 0
-	for j := range d.jobs {
+	for i, j := range d.jobs {
 		d.jobIDs[jobPath(i)] = j.ID
-		i++
 	}
 }
 
@@ -222,10 +220,10 @@ func (d *draft) checkCleanup() Cleanup {
 	return c
 }
 
-func (d *draft) builtin(c Cleanup, p Platform) kept {
+func (d *draft) builtin(c Cleanup, p Platform) registered {
 	j := purgeJob(c).withDefaults(p)
 	j.schedule = d.parseSchedule("cleanup", j)
-	return d.shared.keep(j, builtinAt)
+	return registered{Job: j, at: builtinAt}
 }
 
 // only takes the one entry of its kind, or the zero entry.

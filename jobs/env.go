@@ -57,7 +57,7 @@ func (e *environment) checkTarget(r *Registry, t Target) {
 func (r *Registry) idAt(path string) string {
 	for _, e := range r.jobs {
 		if e.at != builtinAt && jobPath(e.at) == path {
-			return e.id
+			return e.ID
 		}
 	}
 	return ""

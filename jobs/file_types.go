@@ -132,13 +132,8 @@ func (doc document) enter(d *draft) {
 	for _, name := range slices.Sorted(maps.Keys(doc.Targets)) {
 		doc.Targets[name].target(name).enter(d)
 	}
-	d.count = len(doc.Jobs)
-	d.jobs = func(yield func(Job) bool) {
-		for _, j := range doc.Jobs {
-			if !yield(j.job()) {
-				return
-			}
-		}
+	for _, j := range doc.Jobs {
+		j.job().enter(d)
 	}
 	for _, k := range doc.KeyTTLs {
 		KeyTTL{k.Scope, k.TTL.duration()}.enter(d)

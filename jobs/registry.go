@@ -17,7 +17,7 @@ import (
 // It is checked, has every default applied, and never changes.
 type Registry struct {
 	name     string
-	jobs     []kept // by id
+	jobs     []registered // by id
 	targets  map[string]Target
 	ttls     []KeyTTL
 	stores   []KeyStore
@@ -28,27 +28,22 @@ type Registry struct {
 	implied  map[string]string // targets made from targetUrlEnv: the path that did
 }
 
+// registered is a job of a registry.
+type registered struct {
+	Job
+	at   int               // its place among the jobs as given; builtinAt: built in
+	hash [sha256.Size]byte // of its definition
+}
+
+const builtinAt = -1
+
 // NewRegistry builds a registry from its entries, in any order. The same
 // entries in a file give the same registry. The error is Problems: all that is
 // wrong, not just the first.
 func NewRegistry(entries ...Entry) (*Registry, error) {
-	return NewRegistrySeq(slices.Values(entries))
-}
-
-// NewRegistrySeq is NewRegistry for very many jobs: entries yields them one by
-// one, and the same ones whenever it is ranged over, so that they need not be in
-// memory together.
-func NewRegistrySeq(entries iter.Seq[Entry]) (*Registry, error) {
 	d := &draft{report: newReport(source{})}
-	for e := range entries {
+	for _, e := range entries {
 		e.enter(d)
-	}
-	d.jobs = func(yield func(Job) bool) {
-		for e := range entries {
-			if j, ok := e.(interface{ job() Job }); ok && !yield(j.job()) {
-				return
-			}
-		}
 	}
 	return d.build()
 }
@@ -70,12 +65,11 @@ func (r *Registry) Jobs() []Job {
 	return list
 }
 
-// All yields what Jobs lists, one by one, each with its place in the list: a
-// large registry's list takes more memory than the registry.
+// All yields what Jobs lists, one by one, each with its place in the list.
 func (r *Registry) All() iter.Seq2[int, Job] {
 	return func(yield func(int, Job) bool) {
 		for i := range r.jobs {
-			if !yield(i, r.jobs[i].job()) {
+			if !yield(i, r.jobs[i].Job) {
 				return
 			}
 		}
@@ -86,11 +80,11 @@ func (r *Registry) All() iter.Seq2[int, Job] {
 func (r *Registry) Len() int { return len(r.jobs) }
 
 // At returns the job at a place.
-func (r *Registry) At(i int) Job { return r.jobs[i].job() }
+func (r *Registry) At(i int) Job { return r.jobs[i].Job }
 
 // Index returns a job's place.
 func (r *Registry) Index(id string) (i int, found bool) {
-	return slices.BinarySearchFunc(r.jobs, id, byID)
+	return slices.BinarySearchFunc(r.jobs, id, func(e registered, id string) int { return strings.Compare(e.ID, id) })
 }
 
 // Schedule is the schedule of the job at a place.

@@ -82,8 +82,7 @@ type Cleanup struct {
 
 func (n Name) enter(d *draft)     { d.names = append(d.names, n) }
 func (t Target) enter(d *draft)   { d.targets = append(d.targets, t) }
-func (j Job) enter(d *draft)      { d.count++ } // NewRegistrySeq takes it
-func (j Job) job() Job            { return j }
+func (j Job) enter(d *draft)      { d.jobs = append(d.jobs, j) }
 func (k KeyTTL) enter(d *draft)   { d.ttls = append(d.ttls, k) }
 func (s KeyStore) enter(d *draft) { d.stores = append(d.stores, s) }
 func (p Platform) enter(d *draft) { d.platforms = append(d.platforms, p) }

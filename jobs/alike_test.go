@@ -1,11 +1,9 @@
 package jobs_test
 
 import (
-	"errors"
 	"fmt"
 	"reflect"
 	"runtime"
-	"slices"
 	"testing"
 	"time"
 
@@ -82,12 +80,13 @@ func TestEachJobHasAPlaceByID(t *testing.T) {
 	}
 }
 
-// A hundred thousand jobs are to be planned in memory that a small machine has.
-func TestAJobOfALargeRegistryTakesUnder300Bytes(t *testing.T) {
+// A hundred thousand jobs, all due at once, are planned in 200 MB: a registry of
+// them takes less than half of it.
+func TestAJobOfALargeRegistryTakesUnder800Bytes(t *testing.T) {
 	const n = 10_000
 	before := heap()
 	r := many(t, n)
-	if each := (heap() - before) / n; each > 300 {
+	if each := (heap() - before) / n; each > 800 {
 		t.Errorf("%d bytes a job", each)
 	}
 	runtime.KeepAlive(r)
@@ -101,26 +100,6 @@ func many(t *testing.T, n int) *jobs.Registry {
 		}))
 	}
 	return build(t, entries...)
-}
-
-func TestEntriesOneByOneGiveTheSameRegistry(t *testing.T) {
-	entries := []jobs.Entry{jobs.Name("acme"), jobs.Platform{QueueAge: time.Minute}}
-	for _, j := range alike() {
-		entries = append(entries, j)
-	}
-	want, err := jobs.NewRegistry(entries...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := jobs.NewRegistrySeq(slices.Values(entries))
-	if err != nil || got.Version() != want.Version() || !reflect.DeepEqual(got.Jobs(), want.Jobs()) {
-		t.Errorf("%v: got %+v\nwant %+v", err, got, want)
-	}
-	_, err = jobs.NewRegistrySeq(slices.Values([]jobs.Entry{jobs.Name("acme"), jobs.Job{ID: "a"}}))
-	var problems jobs.Problems
-	if !errors.As(err, &problems) || problems[0].Job != "a" {
-		t.Errorf("a job without a schedule: %v", err)
-	}
 }
 
 // An entry may be a pointer, or have a job in it.
