@@ -14,6 +14,9 @@ RUNS ?= 2000
 DURATION ?= 2m
 JOBS ?= 10000
 
+# The modules that are released; the others are bench, chaos and the examples.
+RELEASED = ./... ./idempotency/... ./idempotency/grpc/... ./idempotency/nats/... ./internal/testdb/...
+
 # One version of the linter for every machine. It is built from source, about a
 # minute the first time, since a prebuilt binary lags behind the Go release.
 GOLANGCI = $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
@@ -29,7 +32,7 @@ RACE = -race -gcflags='modernc.org/...=-race=false'
 RACED = ./executor/... ./ledger/memory ./idempotency ./targets/... ./cleanup
 
 .DEFAULT_GOAL = help
-.PHONY: lambda test-lambda check-cloudformation help build test test-race test-modules lint fmt bench bench-purge bench-peers fuzz simulate chaos load soak clean
+.PHONY: tidy lambda test-lambda check-cloudformation help build test test-race test-modules lint fmt bench bench-purge bench-peers fuzz simulate chaos load soak clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,24 +42,29 @@ build: ## bin/cronce: the daemon and command line, static
 
 # More packages at once than processors: many a test waits for a server or a lease.
 test: $(WITH_DATABASES) ## every test on every engine, and with the race detector what shares state (SHORT=1: none that needs a server)
-	$(WITH_DATABASES) $(GO) test -p 4 -shuffle=on -timeout 10m ./...
+	$(WITH_DATABASES) $(GO) test -p 4 -shuffle=on -timeout 10m $(RELEASED)
 	$(WITH_DATABASES) $(GO) test $(RACE) -p 4 -shuffle=on -timeout 10m $(RACED)
 
 # But for the simulation's mutants, which `make test` runs.
 test-race: $(WITH_DATABASES) ## every test with the race detector, which takes several times as long
-	$(WITH_DATABASES) $(GO) test $(RACE) -p 4 -shuffle=on -timeout 20m ./...
+	$(WITH_DATABASES) $(GO) test $(RACE) -p 4 -shuffle=on -timeout 20m $(RELEASED)
 
-test-modules: $(WITH_DATABASES) ## the tests of the nested modules, whose dependencies are not the product's
-	scripts/each-module $(WITH_DATABASES) $(GO) test -timeout 10m ./...
+test-modules: $(WITH_DATABASES) ## every nested module with the versions of its own go.mod: vet all, test those that `make test` leaves out and gRPC
+	scripts/each-module -- $(GO) vet ./...
+	scripts/each-module bench chaos examples/frameworks idempotency/grpc idempotency/stripetest -- $(WITH_DATABASES) $(GO) test -timeout 10m ./...
 
-lint: ## format, vet, staticcheck and the rest of .golangci.yml
-	$(GOLANGCI) run
+lint: ## format, vet, staticcheck and the rest of .golangci.yml; go.mod and go.sum of every module
+	$(GOLANGCI) run $(RELEASED)
+	scripts/tidy -diff
+
+tidy: ## go mod tidy in every module, with the others taken from the tree
+	scripts/tidy
 
 fmt: ## format all Go code
 	gofmt -w .
 
 bench: $(WITH_DATABASES) ## every benchmark, on servers that write to disk (BENCH=regexp, COUNT=times)
-	$(WITH_DATABASES) -durable $(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) -timeout 60m ./...
+	$(WITH_DATABASES) -durable $(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) -timeout 60m $(RELEASED)
 
 bench-purge: $(WITH_DATABASES) ## the purge beside one DELETE, with 2,000 inserts/s (PURGE_KEYS=5000000: at full size)
 	$(WITH_DATABASES) -durable $(GO) test ./cleanup -run '^$$' -bench Purge -benchtime 1x -count $(COUNT) -timeout 0
@@ -65,7 +73,7 @@ bench-peers: $(WITH_DATABASES) ## beside other libraries (PEERS=runs, minute, gr
 	cd bench && ../$(WITH_DATABASES) -durable $(GO) run ./$(PEERS) $(ARGS)
 
 fuzz: $(WITH_DATABASES) ## every fuzz test, each for FUZZTIME
-	$(WITH_DATABASES) scripts/fuzz $(FUZZTIME)
+	$(WITH_DATABASES) scripts/fuzz $(FUZZTIME) $(RELEASED)
 
 simulate: ## RUNS lives of the whole system in virtual time under faults, from SEED on (SEED=n RUNS=1: that one again)
 	$(GO) test ./internal/simulate -run '^TestSimulation' -count 1 -timeout 0 -v -args -seed $(SEED) -lives $(RUNS)

@@ -4,7 +4,7 @@ go 1.26.0
 
 require (
 	github.com/adhocore/gronx v1.20.4
-	github.com/cronce/cronce v0.0.0
+	github.com/cronce/cronce v0.1.0
 	github.com/go-co-op/gocron/v2 v2.21.2
 	github.com/hashicorp/cronexpr v1.1.3
 	github.com/jackc/pgx/v5 v5.12.0
@@ -16,6 +16,7 @@ require (
 )
 
 require (
+	github.com/cronce/cronce/idempotency v0.1.0 // indirect
 	github.com/dustin/go-humanize v1.1.0 // indirect
 	github.com/goccy/go-yaml v1.19.2 // indirect
 	github.com/google/uuid v1.6.0 // indirect
@@ -46,5 +47,3 @@ require (
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.12.1 // indirect
 )
-
-replace github.com/cronce/cronce => ../

@@ -2,11 +2,11 @@ module github.com/cronce/cronce/chaos
 
 go 1.26.0
 
-replace github.com/cronce/cronce => ../
-
 require (
 	github.com/Shopify/toxiproxy/v2 v2.12.0
-	github.com/cronce/cronce v0.0.0-00010101000000-000000000000
+	github.com/cronce/cronce v0.1.0
+	github.com/cronce/cronce/idempotency v0.1.0
+	github.com/cronce/cronce/internal/testdb v0.1.0
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/prometheus/client_golang v1.25.0
 	github.com/rs/zerolog v1.33.0

@@ -9,7 +9,6 @@ import (
 
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/sqlite"
-	"github.com/cronce/cronce/migrations"
 )
 
 // exampleKit is a kit on a fresh database with a table of mails.
@@ -18,7 +17,7 @@ func exampleKit() (kit *idempotency.Kit, done func()) {
 	check(err)
 	db, err := sqlite.Open(filepath.Join(dir, "service.db"))
 	check(err)
-	_, err = migrations.Up(context.Background(), db, migrations.Target{Engine: migrations.SQLite, Set: migrations.Keys})
+	err = sqlite.New(db, sqlite.Options{}).CreateTable(context.Background())
 	check(err)
 	_, err = db.Exec(`CREATE TABLE mails (recipient TEXT)`)
 	check(err)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/sqlite"
-	"github.com/cronce/cronce/migrations"
 )
 
 // event is an EventBridge event, as a rule delivers it.
@@ -27,7 +26,7 @@ func service() (kit *idempotency.Kit, count func(table string) int, done func())
 	db, err := sqlite.Open(filepath.Join(dir, "service.db"))
 	must(err)
 	ctx := context.Background()
-	_, err = migrations.Up(ctx, db, migrations.Target{Engine: migrations.SQLite, Set: migrations.Keys})
+	err = sqlite.New(db, sqlite.Options{}).CreateTable(ctx)
 	must(err)
 	_, err = db.ExecContext(ctx, `CREATE TABLE commissions (detail TEXT); CREATE TABLE mails (detail TEXT)`)
 	must(err)

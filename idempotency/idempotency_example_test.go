@@ -11,7 +11,6 @@ import (
 
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/sqlite"
-	"github.com/cronce/cronce/migrations"
 )
 
 // A service with one route. The handler's insert, the key and the reply are
@@ -25,7 +24,7 @@ func Example() {
 	}
 	defer db.Close()
 	ctx := context.Background()
-	if _, err := migrations.Up(ctx, db, migrations.Target{Engine: migrations.SQLite, Set: migrations.Keys}); err != nil {
+	if err := sqlite.New(db, sqlite.Options{}).CreateTable(ctx); err != nil {
 		panic(err)
 	}
 	if _, err := db.ExecContext(ctx, `CREATE TABLE payments (amount INTEGER)`); err != nil {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/sqlite"
-	"github.com/cronce/cronce/migrations"
 )
 
 // wire is a kit behind a real HTTP server.
@@ -29,7 +28,7 @@ func newWire(t *testing.T) *wire {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	if _, err := migrations.Up(t.Context(), db, migrations.Target{Engine: migrations.SQLite, Set: migrations.Keys}); err != nil {
+	if err := sqlite.New(db, sqlite.Options{}).CreateTable(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	kit, err := idempotency.New(sqlite.New(db, sqlite.Options{}), idempotency.Options{

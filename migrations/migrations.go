@@ -1,11 +1,10 @@
-// Package migrations holds the tables of cronce as SQL files, embedded, and
-// applies or prints them. There are two sets, which live and are versioned
-// apart: the ledger's tables belong to the scheduler, the keys' table belongs
-// to each target service.
+// Package migrations applies or prints the tables of cronce. There are two sets,
+// which are versioned independently: the ledger's tables belong to the
+// scheduler, the table of keys belongs to each target service.
 //
-// A set is the directory <engine>/<set>; its files are goose migrations named
-// <version>_<what>.sql, in which {{schema}} and {{table}} stand for the names
-// chosen by the user.
+// The ledger's files are in the directory <engine>/ledger, the keys' in package
+// keytable of the kit. They are goose migrations named <version>_<what>.sql, in
+// which {{schema}} and {{table}} stand for the names chosen by the user.
 package migrations
 
 import (
@@ -15,14 +14,15 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"regexp"
 	"time"
 
 	"github.com/pressly/goose/v3"
+
+	"github.com/cronce/cronce/idempotency/keytable"
 )
 
-//go:embed */*/*.sql
-var files embed.FS
+//go:embed */ledger/*.sql
+var ledger embed.FS
 
 // Engine is a database system.
 type Engine string
@@ -44,8 +44,8 @@ const (
 
 // Defaults of Target.
 const (
-	DefaultSchema = "cronce"           // PostgreSQL only
-	DefaultTable  = "idempotency_keys" // the set Keys only
+	DefaultSchema = keytable.DefaultSchema // PostgreSQL only
+	DefaultTable  = keytable.DefaultTable  // the set Keys only
 )
 
 // Target says what to migrate, and under which names.
@@ -146,12 +146,9 @@ func pending(sources []*goose.Source) []Step {
 	return steps
 }
 
-var identifier = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,39}$`)
-
 // complete fills in the defaults and refuses names that would need quoting.
-// Forty characters leave room for the suffixes of index names.
 func (t Target) complete() (Target, error) {
-	if _, err := fs.ReadDir(files, t.dir()); err != nil {
+	if _, err := fs.ReadDir(t.files(), "."); err != nil {
 		return t, fmt.Errorf("no set %q for the engine %q; postgres and sqlite have ledger and keys, mysql has keys", t.Set, t.Engine)
 	}
 	if t.Schema != "" && t.Engine != Postgres {
@@ -164,14 +161,26 @@ func (t Target) complete() (Target, error) {
 		t.Table = DefaultTable
 	}
 	for _, name := range []string{t.Schema, t.Table} {
-		if !identifier.MatchString(name) {
-			return t, fmt.Errorf("%q cannot be a schema or table name: use up to 40 of a-z, 0-9 and _", name)
+		if err := keytable.CheckName(name); err != nil {
+			return t, err
 		}
 	}
 	return t, nil
 }
 
-func (t Target) dir() string { return string(t.Engine) + "/" + string(t.Set) }
+// files are the set's, in a directory of their own; none for an unknown engine or
+// set.
+func (t Target) files() fs.FS {
+	all, dir := fs.FS(ledger), string(t.Engine)+"/"+string(t.Set)
+	if t.Set == Keys {
+		all, dir = keytable.Files, string(t.Engine)
+	}
+	sub, err := fs.Sub(all, dir)
+	if err != nil { // not a path
+		return embed.FS{}
+	}
+	return sub
+}
 
 // versions is the name of the table that remembers which steps were applied.
 func (t Target) versions() string {
@@ -207,10 +216,6 @@ func (t Target) createSchema(ctx context.Context, db *sql.DB) error {
 }
 
 func (t Target) provider(db *sql.DB) (*goose.Provider, error) {
-	dir, err := fs.Sub(files, t.dir())
-	if err != nil {
-		return nil, err
-	}
 	options := []goose.ProviderOption{
 		goose.WithTableName(t.versions()),
 		goose.WithDisableGlobalRegistry(true),
@@ -219,7 +224,7 @@ func (t Target) provider(db *sql.DB) (*goose.Provider, error) {
 	if l := t.locker(db); l != nil {
 		options = append(options, goose.WithSessionLocker(l))
 	}
-	return goose.NewProvider(t.dialect(), db, rendered{dir, t.names()}, options...)
+	return goose.NewProvider(t.dialect(), db, rendered{t.files(), t.names()}, options...)
 }
 
 func (t Target) dialect() goose.Dialect {

@@ -11,6 +11,7 @@ import (
 
 	_ "github.com/jackc/pgx/v5/stdlib"
 
+	"github.com/cronce/cronce/idempotency/keytable"
 	"github.com/cronce/cronce/internal/testdb"
 	"github.com/cronce/cronce/migrations"
 )
@@ -60,6 +61,21 @@ func TestATableOfVersionsWithoutItsFirstRowIsCompleted(t *testing.T) {
 			t.Errorf("%d steps were done", len(done))
 		}
 	})
+}
+
+// The kit creates the table at a service's start; migrations can take over later.
+func TestUpTakesOverATableOfTheKit(t *testing.T) {
+	db := postgres(t)
+	statements, err := keytable.Create("postgres", "cronce", "idempotency_keys")
+	must(t, err)
+	for _, statement := range statements {
+		_, err := db.Exec(statement)
+		must(t, err)
+	}
+	keys := migrations.Target{Engine: migrations.Postgres, Set: migrations.Keys}
+	if done := up(t, db, keys); len(done) != len(status(t, db, keys)) {
+		t.Errorf("%d steps were done", len(done))
+	}
 }
 
 func upsWaitForOneAnother(t *testing.T, db *sql.DB, target migrations.Target) {

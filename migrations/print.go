@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"fmt"
 	"io/fs"
-	"path"
 	"strings"
 
 	"github.com/pressly/goose/v3"
@@ -21,7 +20,7 @@ func Print(t Target) (string, error) {
 		return "", err
 	}
 	// The pattern is constant and the names begin with zero-padded numbers.
-	files, err := fs.Glob(files, t.dir()+"/*.sql")
+	files, err := fs.Glob(t.files(), "*.sql")
 	if err != nil {
 		return "", err
 	}
@@ -39,12 +38,12 @@ func Print(t Target) (string, error) {
 }
 
 func (t Target) printFile(b *strings.Builder, name string) error {
-	text, err := files.ReadFile(name)
+	text, err := fs.ReadFile(t.files(), name)
 	if err != nil {
 		return err
 	}
 	up, _, _ := strings.Cut(string(text), "-- +goose Down")
-	fmt.Fprintf(b, "-- %s\n", path.Base(name))
+	fmt.Fprintf(b, "-- %s\n", name)
 	for line := range strings.Lines(t.names().Replace(up)) {
 		if !strings.HasPrefix(line, "-- +goose") {
 			b.WriteString(line)

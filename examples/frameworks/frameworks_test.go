@@ -22,7 +22,6 @@ import (
 
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/sqlite"
-	"github.com/cronce/cronce/migrations"
 )
 
 func TestMain(m *testing.M) {
@@ -43,7 +42,7 @@ func newService(t *testing.T) *service {
 	db, err := sqlite.Open(filepath.Join(t.TempDir(), "service.db"))
 	check(t, err)
 	t.Cleanup(func() { db.Close() })
-	_, err = migrations.Up(t.Context(), db, migrations.Target{Engine: migrations.SQLite, Set: migrations.Keys})
+	err = sqlite.New(db, sqlite.Options{}).CreateTable(t.Context())
 	check(t, err)
 	_, err = db.Exec(`CREATE TABLE payments (account TEXT)`)
 	check(t, err)

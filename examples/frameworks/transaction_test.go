@@ -14,9 +14,9 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/pgsql"
 	"github.com/cronce/cronce/idempotency/postgres"
 	"github.com/cronce/cronce/internal/testdb"
-	"github.com/cronce/cronce/migrations"
 )
 
 // transactions is a service on PostgreSQL whose middleware opens transactions.
@@ -26,7 +26,7 @@ func transactions(t *testing.T) (*pgxpool.Pool, *postgres.Store, *idempotency.Ki
 	db, err := sql.Open("pgx", url)
 	check(t, err)
 	defer db.Close()
-	_, err = migrations.Up(t.Context(), db, migrations.Target{Engine: migrations.Postgres, Set: migrations.Keys, Schema: "cronce"})
+	err = pgsql.New(db, pgsql.Options{}).CreateTable(t.Context())
 	check(t, err)
 	_, err = db.Exec(`CREATE TABLE payments (id serial PRIMARY KEY, amount int UNIQUE DEFERRABLE INITIALLY DEFERRED)`)
 	check(t, err)

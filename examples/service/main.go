@@ -15,7 +15,6 @@ import (
 
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/pgsql"
-	"github.com/cronce/cronce/migrations"
 )
 
 func main() {
@@ -25,11 +24,11 @@ func main() {
 }
 
 func service(ctx context.Context, db *sql.DB) http.Handler {
-	_, err := migrations.Up(ctx, db, migrations.Target{Engine: migrations.Postgres, Set: migrations.Keys, Schema: "cronce"})
+	store := pgsql.New(db, pgsql.Options{})
+	check(store.CreateTable(ctx))
+	_, err := db.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS payments (account text NOT NULL, cents bigint NOT NULL)`)
 	check(err)
-	_, err = db.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS payments (account text NOT NULL, cents bigint NOT NULL)`)
-	check(err)
-	kit, err := idempotency.New(pgsql.New(db, pgsql.Options{}), idempotency.Options{Principal: account})
+	kit, err := idempotency.New(store, idempotency.Options{Principal: account})
 	check(err)
 	check(kit.Ready(ctx)) // checks the table and the role's privileges now, not at the first call
 	mux := http.NewServeMux()

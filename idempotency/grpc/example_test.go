@@ -16,7 +16,6 @@ import (
 	"github.com/cronce/cronce/idempotency"
 	kitgrpc "github.com/cronce/cronce/idempotency/grpc"
 	"github.com/cronce/cronce/idempotency/sqlite"
-	"github.com/cronce/cronce/migrations"
 )
 
 // A server with one method. The handler's insert, the key and the reply are one
@@ -28,7 +27,7 @@ func ExampleUnaryServerInterceptor() {
 	must(err)
 	defer db.Close()
 	ctx := context.Background()
-	_, err = migrations.Up(ctx, db, migrations.Target{Engine: migrations.SQLite, Set: migrations.Keys})
+	err = sqlite.New(db, sqlite.Options{}).CreateTable(ctx)
 	must(err)
 	_, err = db.ExecContext(ctx, `CREATE TABLE payments (amount INTEGER)`)
 	must(err)

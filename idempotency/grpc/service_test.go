@@ -24,9 +24,9 @@ import (
 
 	"github.com/cronce/cronce/idempotency"
 	kitgrpc "github.com/cronce/cronce/idempotency/grpc"
+	"github.com/cronce/cronce/idempotency/pgsql"
 	"github.com/cronce/cronce/idempotency/postgres"
 	"github.com/cronce/cronce/internal/testdb"
-	"github.com/cronce/cronce/migrations"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -109,7 +109,7 @@ func (s *service) connect(url string) {
 	db, err := sql.Open("pgx", url)
 	check(s, err)
 	defer db.Close()
-	_, err = migrations.Up(s.Context(), db, migrations.Target{Engine: migrations.Postgres, Set: migrations.Keys, Schema: "cronce"})
+	err = pgsql.New(db, pgsql.Options{}).CreateTable(s.Context())
 	check(s, err)
 	_, err = db.Exec(`CREATE TABLE payments (amount int, n int UNIQUE DEFERRABLE INITIALLY DEFERRED)`)
 	check(s, err)

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/cronce/cronce/idempotency/internal/kitbench"
 	"github.com/cronce/cronce/idempotency/mysql"
-	"github.com/cronce/cronce/internal/kitbench"
 	"github.com/cronce/cronce/internal/testdb"
 )
 

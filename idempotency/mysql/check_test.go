@@ -14,7 +14,7 @@ import (
 func TestReadySaysWhatIsMissing(t *testing.T) {
 	for _, tt := range []struct{ name, statement, parameters, says string }{
 		{"nothing", "", advised, ""},
-		{"no table", `DROP TABLE idempotency_keys`, advised, "create it with the migrations"},
+		{"no table", `DROP TABLE idempotency_keys`, advised, "create it with CreateTable or the migrations"},
 		{"no column", `ALTER TABLE idempotency_keys CHANGE owner possessor VARCHAR(64)`, advised, "owner"},
 		{"chained transactions", "", advised + "&completion_type=1", "set it to NO_CHAIN"},
 		{"a narrow character set", "", "?charset=gbk", "set charset=utf8mb4"},

@@ -14,10 +14,12 @@ import (
 
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/internal/sqlkeys"
+	"github.com/cronce/cronce/idempotency/keytable"
 )
 
 // dialect is how MySQL keeps keys.
 type dialect struct {
+	table  string
 	terms  sqlkeys.Terms
 	common sqlkeys.Statements
 
@@ -46,7 +48,7 @@ UPDATE {{table}} SET state = :state, response_status = :status, response_headers
 WHERE {{key}} AND owner = :claim AND state = 'omitted' /*M!100600 AND @@in_transaction = 1 */`)
 	}
 	return &dialect{
-		terms: t, common: t.Common(),
+		table: table, terms: t, common: t.Common(),
 		// MySQL takes what is for MariaDB alone for a comment.
 		insert: t.Statement(`
 /*M!100600 SET STATEMENT innodb_lock_wait_timeout = 1 FOR */
@@ -261,6 +263,11 @@ func endedByServer(ctx context.Context, tx *sql.Tx) bool {
 	var number uint16
 	err := tx.QueryRowContext(ctx, `SHOW ERRORS`).Scan(&level, &number, &message)
 	return err == nil && (number == deadlock || number == noSuchSavepoint)
+}
+
+// Create implements [sqlkeys.Dialect].
+func (d *dialect) Create() ([]string, error) {
+	return keytable.Create("mysql", keytable.DefaultSchema, d.table)
 }
 
 // Check implements [sqlkeys.Dialect].

@@ -42,8 +42,8 @@ var (
 	_ idempotency.Purger   = (*Store)(nil)
 )
 
-// New makes a store on db, which stays the caller's. The table comes from the
-// migrations (set keys, engine mysql).
+// New makes a store on db, which stays the caller's.
+// [Store.CreateTable] creates the table, or your own migrations do.
 func New(db *sql.DB, o Options) *Store {
 	return &Store{sqlkeys.New(db, newDialect(cmp.Or(o.Table, "idempotency_keys")), false)}
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/cronce/cronce/idempotency/idempotencytest"
 	"github.com/cronce/cronce/idempotency/mysql"
 	"github.com/cronce/cronce/internal/testdb"
-	"github.com/cronce/cronce/migrations"
 )
 
 func TestContract(t *testing.T) {
@@ -78,7 +77,7 @@ func openWith(t testing.TB, dsn string, f *idempotencytest.Fault) *sql.DB {
 
 func migrate(t testing.TB, db *sql.DB) {
 	t.Helper()
-	if _, err := migrations.Up(t.Context(), db, migrations.Target{Engine: migrations.MySQL, Set: migrations.Keys}); err != nil {
+	if err := mysql.New(db, mysql.Options{}).CreateTable(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	must(t, db, `CREATE TABLE effects (name VARCHAR(100))`)

@@ -14,7 +14,6 @@ import (
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/nats"
 	"github.com/cronce/cronce/idempotency/sqlite"
-	"github.com/cronce/cronce/migrations"
 )
 
 // One handler of one event. The second delivery of the order, from another
@@ -44,7 +43,7 @@ func ExampleConsume() {
 	db, err := sqlite.Open(filepath.Join(dir, "service.db"))
 	must(err)
 	defer db.Close()
-	_, err = migrations.Up(ctx, db, migrations.Target{Engine: migrations.SQLite, Set: migrations.Keys})
+	err = sqlite.New(db, sqlite.Options{}).CreateTable(ctx)
 	must(err)
 	_, err = db.ExecContext(ctx, `CREATE TABLE commissions (data TEXT)`)
 	must(err)

@@ -20,10 +20,10 @@ import (
 
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/nats"
+	"github.com/cronce/cronce/idempotency/pgsql"
 	"github.com/cronce/cronce/idempotency/postgres"
 	"github.com/cronce/cronce/idempotency/sqlite"
 	"github.com/cronce/cronce/internal/testdb"
-	"github.com/cronce/cronce/migrations"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -74,7 +74,7 @@ func onSQLite(t *testing.T) database {
 	t.Helper()
 	db, err := sqlite.Open(filepath.Join(t.TempDir(), "service.db"))
 	check(t, err)
-	tables(t, db, migrations.SQLite)
+	tables(t, db, sqlite.New(db, sqlite.Options{}))
 	return database{db, sqlite.New(db, sqlite.Options{}), func(ctx context.Context, effect string) error {
 		_, err := sqlite.Tx(ctx).ExecContext(ctx, `INSERT INTO effects VALUES (?)`, effect)
 		return err
@@ -87,19 +87,18 @@ func onPostgres(t *testing.T) database {
 	check(t, err)
 	t.Cleanup(pool.Close)
 	db := stdlib.OpenDBFromPool(pool)
-	tables(t, db, migrations.Postgres)
+	tables(t, db, pgsql.New(db, pgsql.Options{}))
 	return database{db, postgres.New(pool, postgres.Options{}), func(ctx context.Context, effect string) error {
 		_, err := postgres.Tx(ctx).Exec(ctx, `INSERT INTO effects VALUES ($1)`, effect)
 		return err
 	}}
 }
 
-func tables(t *testing.T, db *sql.DB, engine migrations.Engine) {
+func tables(t *testing.T, db *sql.DB, store interface{ CreateTable(context.Context) error }) {
 	t.Helper()
 	t.Cleanup(func() { db.Close() })
-	_, err := migrations.Up(t.Context(), db, migrations.Target{Engine: engine, Set: migrations.Keys})
-	check(t, err)
-	_, err = db.Exec(`CREATE TABLE effects (name TEXT)`)
+	check(t, store.CreateTable(t.Context()))
+	_, err := db.Exec(`CREATE TABLE effects (name TEXT)`)
 	check(t, err)
 }
 

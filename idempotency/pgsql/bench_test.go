@@ -6,10 +6,9 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/cronce/cronce/idempotency/internal/kitbench"
 	"github.com/cronce/cronce/idempotency/pgsql"
-	"github.com/cronce/cronce/internal/kitbench"
 	"github.com/cronce/cronce/internal/testdb"
-	"github.com/cronce/cronce/migrations"
 )
 
 // BenchmarkHandler compares handlers with and without the kit, on pgx's stdlib.
@@ -23,7 +22,7 @@ func durable(b *testing.B, url string) kitbench.Engine {
 	db := drivers["pgx"](b, url, nil)
 	db.SetMaxOpenConns(16)
 	db.SetMaxIdleConns(16)
-	if _, err := migrations.Up(b.Context(), db, migrations.Target{Engine: migrations.Postgres, Set: migrations.Keys}); err != nil {
+	if err := pgsql.New(db, pgsql.Options{}).CreateTable(b.Context()); err != nil {
 		b.Fatal(err)
 	}
 	must(b, db, `DROP TABLE IF EXISTS effects, naive`)

@@ -14,7 +14,7 @@ import (
 func TestReadySaysWhatIsMissing(t *testing.T) {
 	for _, tt := range []struct{ name, statement, says string }{
 		{"nothing", `SELECT 1`, ""},
-		{"no table", `DROP TABLE accounting.idempotency_keys`, "create it with the migrations"},
+		{"no table", `DROP TABLE accounting.idempotency_keys`, "create it with CreateTable or the migrations"},
 		{"no column", `ALTER TABLE accounting.idempotency_keys RENAME owner TO possessor`, "owner"},
 		{"no privilege", `SET ROLE pg_monitor`, "grant SELECT, INSERT, UPDATE and DELETE"},
 		{"no unique index", `ALTER TABLE accounting.idempotency_keys DROP CONSTRAINT idempotency_keys_pkey`, "unique"},

@@ -11,17 +11,20 @@ import (
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/internal/advisory"
 	"github.com/cronce/cronce/idempotency/internal/sqlkeys"
+	"github.com/cronce/cronce/idempotency/keytable"
 )
 
 // dialect is how PostgreSQL keeps keys.
 type dialect struct {
+	names  Options
 	table  string // quoted, with its schema: the namespace of the locks
 	common sqlkeys.Statements
 
 	lock, join, fate, record, missing, insert, purge sqlkeys.Statement
 }
 
-func newDialect(table string) *dialect {
+func newDialect(names Options) *dialect {
+	table := quote(names.Schema) + "." + quote(names.Table)
 	t := sqlkeys.Terms{Table: table, Key: "key", Numbered: true, Now: "clock_timestamp()",
 		In:        "clock_timestamp() + CAST(%s AS bigint) * interval '1 ms'",
 		At:        "to_timestamp(CAST(%s AS bigint) / 1000.0)",
@@ -41,7 +44,7 @@ WHERE k.{{expired}}`
 	common.Checks = append(common.Checks, t.Statement(`
 INSERT INTO {{table}} SELECT * FROM {{table}} WHERE {{key}} ON CONFLICT (key, principal, scope) DO NOTHING`))
 	return &dialect{
-		table: table, common: common,
+		names: names, table: table, common: common,
 		// A statement of its own, before the look-up: the look-up's snapshot must
 		// be younger than the lock, or it misses the row of a holder who has just
 		// committed. After :maxrun the server ends a statement (unless the session
@@ -196,6 +199,11 @@ func (d *dialect) Purge(ctx context.Context, tx *sql.Tx, p idempotency.Purge) (i
 		return idempotency.Purged{}, err
 	}
 	return sqlkeys.Removed(ctx, tx, d.purge, p)
+}
+
+// Create implements [sqlkeys.Dialect].
+func (d *dialect) Create() ([]string, error) {
+	return keytable.Create("postgres", d.names.Schema, d.names.Table)
 }
 
 // Check implements [sqlkeys.Dialect].

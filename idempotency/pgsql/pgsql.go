@@ -16,6 +16,7 @@ import (
 
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/internal/sqlkeys"
+	"github.com/cronce/cronce/idempotency/keytable"
 )
 
 // Options configure a [Store]. The zero value has the defaults.
@@ -34,14 +35,14 @@ var (
 	_ idempotency.Checker  = (*Store)(nil)
 )
 
-// New makes a store on db, which stays the caller's. The table comes from the
-// migrations (set keys, engine postgres).
+// New makes a store on db, which stays the caller's.
+// [Store.CreateTable] creates the table, or your own migrations do.
 //
 // Every running handler holds one connection; a crowd waiting for one key holds
 // one in all. A [idempotency.Call] inside a handler needs a second one.
 func New(db *sql.DB, o Options) *Store {
-	table := quote(cmp.Or(o.Schema, "cronce")) + "." + quote(cmp.Or(o.Table, "idempotency_keys"))
-	return &Store{sqlkeys.New(db, newDialect(table), false)}
+	o.Schema, o.Table = cmp.Or(o.Schema, keytable.DefaultSchema), cmp.Or(o.Table, keytable.DefaultTable)
+	return &Store{sqlkeys.New(db, newDialect(o), false)}
 }
 
 // Tx returns the transaction that the kit opened for the work whose context

@@ -16,7 +16,6 @@ import (
 	"github.com/cronce/cronce/idempotency/idempotencytest"
 	"github.com/cronce/cronce/idempotency/pgsql"
 	"github.com/cronce/cronce/internal/testdb"
-	"github.com/cronce/cronce/migrations"
 )
 
 var options = pgsql.Options{Schema: "accounting"}
@@ -79,7 +78,7 @@ func database(t testing.TB) (url string) {
 	t.Helper()
 	url = testdb.Postgres(t)
 	db := drivers["pgx"](t, url, nil)
-	if _, err := migrations.Up(t.Context(), db, migrations.Target{Engine: migrations.Postgres, Set: migrations.Keys, Schema: options.Schema}); err != nil {
+	if err := pgsql.New(db, pgsql.Options{Schema: options.Schema}).CreateTable(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	must(t, db, `CREATE TABLE effects (name text)`)

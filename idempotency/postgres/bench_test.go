@@ -11,8 +11,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/cronce/cronce/idempotency/internal/kitbench"
 	"github.com/cronce/cronce/idempotency/postgres"
-	"github.com/cronce/cronce/internal/kitbench"
 	"github.com/cronce/cronce/internal/testdb"
 )
 

@@ -70,7 +70,7 @@ func (s *Store) problems(d standing) error {
 	}
 	for _, name := range columnNames {
 		if !slices.Contains(d.columns, name) {
-			add("the table %s has no column %q of type %s: apply the migrations of set keys", s.name, name, columnTypes[name])
+			add("the table %s has no column %q of type %s: create it with CreateTable or the migrations (set keys)", s.name, name, columnTypes[name])
 		}
 	}
 	if !d.unique {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/internal/advisory"
+	"github.com/cronce/cronce/idempotency/keytable"
 )
 
 // Options configure a [Store]. The zero value has the defaults.
@@ -37,6 +38,7 @@ type Options struct {
 // Store keeps keys in one table.
 type Store struct {
 	pool             *pgxpool.Pool
+	schema, table    string
 	name             string // schema and table, the namespace of the locks
 	isolation        pgx.TxIsoLevel
 	isolationDefault bool   // Options names none
@@ -52,19 +54,36 @@ var (
 	_ idempotency.Checker  = (*Store)(nil)
 )
 
-// New makes a store on pool, which stays the caller's. The table comes from the
-// migrations (set keys, engine postgres).
+// New makes a store on pool, which stays the caller's.
+// [Store.CreateTable] creates the table, or your own migrations do.
 //
 // Every running handler holds one connection; a crowd waiting for one key holds
 // one in all. A [idempotency.Call] inside a handler needs a second one.
 func New(pool *pgxpool.Pool, o Options) *Store {
-	table := pgx.Identifier{cmp.Or(o.Schema, "cronce"), cmp.Or(o.Table, "idempotency_keys")}.Sanitize()
+	o.Schema, o.Table = cmp.Or(o.Schema, keytable.DefaultSchema), cmp.Or(o.Table, keytable.DefaultTable)
+	table := pgx.Identifier{o.Schema, o.Table}.Sanitize()
 	isolation := cmp.Or(o.Isolation, pgx.ReadCommitted)
-	s := &Store{pool: pool, name: table, isolation: isolation, isolationDefault: o.Isolation == "", sql: newStatements(table, isolation), gone: newPurgeStatements(table)}
+	s := &Store{pool: pool, schema: o.Schema, table: o.Table, name: table, isolation: isolation, isolationDefault: o.Isolation == "", sql: newStatements(table, isolation), gone: newPurgeStatements(table)}
 	if o.Role != "" {
 		s.role = pgx.Identifier{o.Role}.Sanitize()
 	}
 	return s
+}
+
+// CreateTable creates the table of the keys and its schema unless the table
+// exists. Call it when the service starts; any number of processes may do so at
+// once. The names must be of a-z, 0-9 and _.
+func (s *Store) CreateTable(ctx context.Context) error {
+	statements, err := keytable.Create("postgres", s.schema, s.table)
+	for _, statement := range statements {
+		if err == nil {
+			_, err = s.pool.Exec(ctx, statement)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("postgres: create the table of the keys: %w", err)
+	}
+	return nil
 }
 
 type contextKey struct{}

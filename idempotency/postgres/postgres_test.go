@@ -2,7 +2,6 @@ package postgres_test
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"net"
 	"testing"
@@ -10,13 +9,11 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
-	_ "github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/idempotencytest"
 	"github.com/cronce/cronce/idempotency/postgres"
 	"github.com/cronce/cronce/internal/testdb"
-	"github.com/cronce/cronce/migrations"
 )
 
 func TestContract(t *testing.T) { idempotencytest.Run(t, engine) }
@@ -31,17 +28,12 @@ func database(t testing.TB) (url string) {
 
 func migrate(t testing.TB, url string) {
 	t.Helper()
-	db, err := sql.Open("pgx", url)
-	if err != nil {
+	p := pool(t, url)
+	if err := postgres.New(p, options).CreateTable(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close()
-	if _, err := migrations.Up(t.Context(), db, migrations.Target{Engine: migrations.Postgres, Set: migrations.Keys, Schema: "accounting"}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.Exec(`CREATE TABLE effects (name text)`); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p, `CREATE TABLE effects (name text)`)
+	p.Close() // a caller may count connections
 }
 
 var options = postgres.Options{Schema: "accounting"}
@@ -156,14 +148,8 @@ func must(t testing.TB, p *pgxpool.Pool, query string, args ...any) {
 func TestTablesAreNamespaces(t *testing.T) {
 	url := database(t)
 	p := pool(t, url)
-	db, err := sql.Open("pgx", url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	for _, target := range []migrations.Target{{Schema: "billing"}, {Schema: "accounting", Table: "payment_keys"}} {
-		target.Engine, target.Set = migrations.Postgres, migrations.Keys
-		if _, err := migrations.Up(t.Context(), db, target); err != nil {
+	for _, names := range []postgres.Options{{Schema: "billing"}, {Schema: "accounting", Table: "payment_keys"}} {
+		if err := postgres.New(p, names).CreateTable(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/cronce/cronce/idempotency/internal/kitbench"
 	"github.com/cronce/cronce/idempotency/sqlite"
-	"github.com/cronce/cronce/internal/kitbench"
 )
 
 // BenchmarkHandler compares handlers with and without the kit.

@@ -8,7 +8,7 @@ import (
 // The error says what to do, before the first call is answered 503.
 func TestReadySaysWhatIsMissing(t *testing.T) {
 	for _, tt := range []struct{ name, statement, says string }{
-		{"no table", `DROP TABLE idempotency_keys`, "create it with the migrations"},
+		{"no table", `DROP TABLE idempotency_keys`, "create it with CreateTable or the migrations"},
 		{"no column", `ALTER TABLE idempotency_keys RENAME COLUMN owner TO possessor`, "owner"},
 		{"no patience", `PRAGMA busy_timeout = 0`, "set it to 5000"},
 	} {

@@ -13,11 +13,13 @@ import (
 
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/internal/sqlkeys"
+	"github.com/cronce/cronce/idempotency/keytable"
 )
 
 // dialect is how SQLite keeps keys. Times are by this process's clock: SQLite
 // has none of its own, and its functions ask the machine's as Go does.
 type dialect struct {
+	table           string
 	common          sqlkeys.Statements
 	insert, reclaim sqlkeys.Statement
 	record, purge   sqlkeys.Statement
@@ -28,7 +30,7 @@ func newDialect(table string) *dialect {
 	t := sqlkeys.Terms{Table: sqlkeys.Quote(table, `"`), Key: "key", Now: ":now", In: ":now + %s", At: "%s",
 		Since1970: "%s", ReadText: "%s", WriteText: "%s"}
 	return &dialect{
-		common: t.Common(),
+		table: table, common: t.Common(),
 		insert: t.Statement(`
 INSERT INTO {{table}} (scope, principal, key, request_hash, state, response_status, owner, locked_until, created_at, expires_at)
 VALUES (:scope, :principal, :key, :hash, :state, :status, :claim, {{in :lease}}, {{now}}, {{in :ttl}})`),
@@ -185,6 +187,11 @@ func (d claimed) Left(ctx context.Context, tx *sql.Tx, over bool) bool {
 // nothing is skipped.
 func (d *dialect) Purge(ctx context.Context, tx *sql.Tx, p idempotency.Purge) (idempotency.Purged, error) {
 	return sqlkeys.Removed(ctx, tx, d.purge, p)
+}
+
+// Create implements [sqlkeys.Dialect].
+func (d *dialect) Create() ([]string, error) {
+	return keytable.Create("sqlite", keytable.DefaultSchema, d.table)
 }
 
 // Check implements [sqlkeys.Dialect].

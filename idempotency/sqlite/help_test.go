@@ -7,7 +7,6 @@ import (
 
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/sqlite"
-	"github.com/cronce/cronce/migrations"
 )
 
 func kit(t *testing.T, db *sql.DB, table string) *idempotency.Kit {
@@ -36,7 +35,7 @@ func paid(t *testing.T, k *idempotency.Kit, key string, again bool) {
 
 func migrate(t testing.TB, db *sql.DB, table string) {
 	t.Helper()
-	if _, err := migrations.Up(t.Context(), db, migrations.Target{Engine: migrations.SQLite, Set: migrations.Keys, Table: table}); err != nil {
+	if err := sqlite.New(db, sqlite.Options{Table: table}).CreateTable(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	must(t, db, `CREATE TABLE IF NOT EXISTS effects (name TEXT)`)

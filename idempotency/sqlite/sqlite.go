@@ -58,8 +58,8 @@ func source(path string) string {
 	return "file:" + escaped + "?" + settings.Encode()
 }
 
-// New makes a store on db, which stays the caller's. The table comes from the
-// migrations (set keys, engine sqlite).
+// New makes a store on db, which stays the caller's.
+// [Store.CreateTable] creates the table, or your own migrations do.
 func New(db *sql.DB, o Options) *Store {
 	return &Store{sqlkeys.New(db, newDialect(cmp.Or(o.Table, "idempotency_keys")), true)}
 }

@@ -20,7 +20,6 @@ import (
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/sqlite"
 	"github.com/cronce/cronce/idempotency/stripetest"
-	"github.com/cronce/cronce/migrations"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -43,7 +42,7 @@ func newService(t *testing.T, change func(*idempotency.Options)) *service {
 	db, err := sqlite.Open(filepath.Join(t.TempDir(), "charges.db"))
 	check(t, err)
 	t.Cleanup(func() { db.Close() })
-	_, err = migrations.Up(t.Context(), db, migrations.Target{Engine: migrations.SQLite, Set: migrations.Keys})
+	err = sqlite.New(db, sqlite.Options{}).CreateTable(t.Context())
 	check(t, err)
 	_, err = db.Exec(`CREATE TABLE charges (id INTEGER PRIMARY KEY, account TEXT, amount INTEGER, operation TEXT)`)
 	check(t, err)

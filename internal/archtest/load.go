@@ -18,7 +18,7 @@ import (
 )
 
 // Module is the source of one Go module, of every platform and build tag, with
-// the packages of nested modules and of testdata left out.
+// the packages of testdata left out, and of nested modules but those asked for.
 type Module struct {
 	Path     string
 	Packages map[string]*Package // by directory, slash-separated; "." is the root
@@ -39,8 +39,9 @@ type Package struct {
 	TestUses map[string]token.Position
 }
 
-// Load reads the module whose go.mod is in root.
-func Load(root string) (*Module, error) {
+// Load reads the module whose go.mod is in root, and the nested modules in the
+// directories given, whose packages count as the module's own.
+func Load(root string, nested ...string) (*Module, error) {
 	name, err := modulePath(filepath.Join(root, "go.mod"))
 	if err != nil {
 		return nil, err
@@ -54,7 +55,7 @@ func Load(root string) (*Module, error) {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && rel != "." && skipped(file) {
+		if d.IsDir() && rel != "." && skipped(file) && !slices.Contains(nested, filepath.ToSlash(rel)) {
 			return filepath.SkipDir
 		}
 		if d.IsDir() || filepath.Ext(file) != ".go" {

@@ -20,7 +20,6 @@ import (
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/pgsql"
 	"github.com/cronce/cronce/internal/testdb"
-	"github.com/cronce/cronce/migrations"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -32,7 +31,7 @@ func database(t *testing.T) *sql.DB {
 	check(t, err)
 	t.Cleanup(func() { db.Close() })
 	db.SetMaxOpenConns(8)
-	_, err = migrations.Up(t.Context(), db, migrations.Target{Engine: migrations.Postgres, Set: migrations.Keys, Schema: "cronce"})
+	err = pgsql.New(db, pgsql.Options{}).CreateTable(t.Context())
 	check(t, err)
 	_, err = db.Exec(`CREATE TABLE payments (id bigserial PRIMARY KEY, account text NOT NULL, amount bigint NOT NULL CHECK (amount > 0))`)
 	check(t, err)

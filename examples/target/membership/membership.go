@@ -20,7 +20,6 @@ import (
 
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/sqlite"
-	"github.com/cronce/cronce/migrations"
 )
 
 // Service keeps members' commissions in one SQLite file. A commission is held
@@ -56,7 +55,7 @@ func Open(ctx context.Context, path, token string, log *slog.Logger) (*Service, 
 }
 
 func (s *Service) prepare(ctx context.Context, log *slog.Logger) error {
-	if _, err := migrations.Up(ctx, s.db, migrations.Target{Engine: migrations.SQLite, Set: migrations.Keys}); err != nil {
+	if err := sqlite.New(s.db, sqlite.Options{}).CreateTable(ctx); err != nil {
 		return err
 	}
 	if _, err := s.db.ExecContext(ctx, tables); err != nil {

@@ -37,7 +37,7 @@ func (s *Store) Check(ctx context.Context, _ time.Duration) error {
 			err = errors.Join(rows.Err(), rows.Close())
 		}
 		if err != nil {
-			problems = append(problems, fmt.Errorf("%s: the table of the keys cannot be used: %w; create it with the migrations (set keys) and grant SELECT, INSERT, UPDATE and DELETE on it", s.d.Package(), err))
+			problems = append(problems, fmt.Errorf("%s: the table of the keys cannot be used: %w; create it with CreateTable or the migrations (set keys), and grant SELECT, INSERT, UPDATE and DELETE on it", s.d.Package(), err))
 			break
 		}
 	}
@@ -45,4 +45,20 @@ func (s *Store) Check(ctx context.Context, _ time.Duration) error {
 		return s.unavailable("check", errors.Join(problems...))
 	}
 	return errors.Join(append(problems, s.d.Check(ctx, conn)...)...)
+}
+
+// CreateTable creates the table of the keys, and on PostgreSQL its schema, unless
+// the table exists. Call it when the service starts; any number of processes may
+// do so at once. The names must be of a-z, 0-9 and _.
+func (s *Store) CreateTable(ctx context.Context) error {
+	statements, err := s.d.Create()
+	for _, statement := range statements {
+		if err == nil {
+			_, err = s.db.ExecContext(ctx, statement)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%s: create the table of the keys: %w", s.d.Package(), err)
+	}
+	return nil
 }

@@ -32,6 +32,8 @@ type Dialect interface {
 	Insert(context.Context, *sql.Tx, idempotency.Claim, time.Duration) (held bool, err error)
 	// Purge removes one batch in a transaction.
 	Purge(context.Context, *sql.Tx, idempotency.Purge) (idempotency.Purged, error)
+	// Create lists the statements that create the table unless it exists.
+	Create() ([]string, error)
 	// Check names what is wrong with a connection of the pool, and what to do.
 	Check(context.Context, *sql.Conn) []error
 	// Means tells what an error of the database means.

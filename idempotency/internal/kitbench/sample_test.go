@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cronce/cronce/internal/kitbench"
+	"github.com/cronce/cronce/idempotency/internal/kitbench"
 )
 
 func TestPercentileIsTheShortestTimeThatSoManyDoNotExceed(t *testing.T) {
