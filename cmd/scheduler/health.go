@@ -18,9 +18,9 @@ var errServerClosed = http.ErrServerClosed
 // counts as hung: longer than a ledger that fails holds it up.
 const stalledAfter = 2 * time.Minute
 
-// healthServer answers what watches the process. A warning does not make it
-// less ready: traffic and calls go on.
-func healthServer(ctx context.Context, fleet *rollover.Fleet[*instance], m *telemetry.Metrics) *http.Server {
+// healthMux answers what watches the process. A warning does not make it less
+// ready: traffic and calls go on.
+func healthMux(fleet *rollover.Fleet[*instance], m *telemetry.Metrics) *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		if age := fleet.Current().PlannerAge(); age > stalledAfter {
@@ -40,8 +40,12 @@ func healthServer(ctx context.Context, fleet *rollover.Fleet[*instance], m *tele
 		}
 	})
 	mux.Handle("GET /metrics", m.Handler())
+	return mux
+}
+
+func newServer(ctx context.Context, h http.Handler) *http.Server {
 	return &http.Server{
-		Handler:           mux,
+		Handler:           h,
 		ReadHeaderTimeout: 5 * time.Second,
 		IdleTimeout:       time.Minute,
 		MaxHeaderBytes:    16 << 10,

@@ -7,6 +7,8 @@ import (
 	"runtime/debug"
 	"sync"
 
+	"github.com/google/uuid"
+
 	"github.com/cronce/cronce/cleanup"
 	"github.com/cronce/cronce/executor"
 	"github.com/cronce/cronce/internal/telemetry"
@@ -31,6 +33,7 @@ type instance struct {
 	calls    *caller
 	purge    *cleanup.Watch
 	server   *server
+	process  string // its name in the ledger
 }
 
 // readRegistry reads what an instance serves, and checks it whole.
@@ -48,11 +51,11 @@ func (s *server) instance(reg *jobs.Registry) (*instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	i := &instance{registry: reg, calls: calls, purge: s.app.newPurgeWatch(reg, s.store, calls, s.purges, s.log), server: s}
+	i := &instance{process: uuid.NewString(), registry: reg, calls: calls, purge: s.app.newPurgeWatch(reg, s.store, calls, s.purges, s.log), server: s}
 	alarm, err := newAlarm()
 	if err == nil {
 		i.Executor, err = executor.New(executor.Config{
-			Registry: reg, Ledger: s.store, Caller: calls, Alarm: alarm, Logger: s.log, Observer: s.metrics.Executor(),
+			Process: i.process, Registry: reg, Ledger: s.store, Caller: calls, Alarm: alarm, Logger: s.log, Observer: s.metrics.Executor(),
 			MaxInFlight: s.flags.maxInFlight, Grace: s.flags.grace, Lease: s.flags.lease,
 		})
 	}

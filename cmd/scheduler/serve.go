@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -47,12 +48,13 @@ sound registry is switched to as in a rolling deploy: calls in flight end under 
 former one. A registry with problems is logged, and the former one stays.
 
 On --listen: /healthz (it looks for what is due), /readyz (it can plan and record),
-/metrics (Prometheus). In a container or pod, listen on :9464.`,
+/metrics (Prometheus); on a loopback address also the dashboard, at /. In a
+container or pod, listen on :9464.`,
 		Args:        cobra.NoArgs,
 		Annotations: map[string]string{reloadsOnHangup: ""},
 		RunE:        func(c *cobra.Command, _ []string) error { return a.serve(c.Context(), f) },
 	}
-	c.Flags().StringVar(&f.listen, "listen", defaultListen, "`address` for health and metrics; empty: none")
+	c.Flags().StringVar(&f.listen, "listen", defaultListen, "`address` for the dashboard, health and metrics; empty: none")
 	c.Flags().Lookup("listen").Annotations = map[string][]string{mayBeEmpty: {"none"}}
 	c.Flags().IntVar(&f.maxInFlight, "max-in-flight", executor.DefaultMaxInFlight, "maximum calls in flight")
 	c.Flags().DurationVar(&f.grace, "grace", executor.DefaultGrace, "how long to wait for in-flight calls on shutdown")
@@ -130,7 +132,9 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 	notify := notifier{log}
 	fleet := rollover.New(first, func() (*instance, error) { return s.successor(reg.Name()) }, s.observer(notify), log)
 	metrics.Watch(func() map[string]string { return fleet.Current().calls.Breakers() }, countsOf(ctx, store))
-	stop, err := a.listen(ctx, f.listen, fleet, metrics, log)
+	board := s.dashboard(fleet)
+	defer board.Close()
+	stop, err := a.listen(ctx, f.listen, healthMux(fleet, metrics), board, log)
 	if err != nil {
 		return err
 	}
@@ -160,8 +164,8 @@ func (a *app) logger() (*slog.Logger, error) {
 	return log, nil
 }
 
-// listen serves health and metrics, until stop.
-func (a *app) listen(ctx context.Context, address string, fleet *rollover.Fleet[*instance], m *telemetry.Metrics, log *slog.Logger) (stop func(), err error) {
+// listen serves health and metrics, and the dashboard, until stop.
+func (a *app) listen(ctx context.Context, address string, mux *http.ServeMux, board http.Handler, log *slog.Logger) (stop func(), err error) {
 	if address == "" {
 		return func() {}, nil
 	}
@@ -169,7 +173,8 @@ func (a *app) listen(ctx context.Context, address string, fleet *rollover.Fleet[
 	if err != nil {
 		return nil, fmt.Errorf("--listen %s: %w; choose another address, or \"\" for none", address, err)
 	}
-	server := healthServer(ctx, fleet, m)
+	mux.Handle("/", guarded(l.Addr(), board, log))
+	server := newServer(ctx, mux)
 	go func() {
 		if err := server.Serve(l); err != nil && !errors.Is(err, errServerClosed) {
 			log.Error("health and metrics server failed", "error", err)

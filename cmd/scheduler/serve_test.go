@@ -268,7 +268,7 @@ func parse(t *testing.T, text string) time.Time {
 	return at
 }
 
-var listens = regexp.MustCompile(`health and metrics"[^\n]*address"?[=:]"?([0-9.:]+)`)
+var listens = regexp.MustCompile(`health and metrics"[^\n]*address"?[=:]"?([0-9.:\[\]]+)`)
 
 // address is where the process serves health and metrics.
 func (p *process) address() (address string) {

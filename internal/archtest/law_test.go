@@ -70,6 +70,11 @@ var law = archtest.Law{
 			Why: "the purge orchestrates through ports; the SQL stands beside each engine's expiry predicate",
 		},
 		{
+			In:  []string{"web"},
+			May: []string{"jobs", "ledger", "schedule", "cleanup"},
+			Why: "the dashboard renders what its ports tell; cmd mounts it",
+		},
+		{
 			In:  []string{"examples/..."},
 			May: []string{"idempotency", "idempotency/...", "examples/...", "schedule", "jobs", "executor", "ledger", "ledger/...", "targets", "migrations"},
 			Why: "an example is what a user can write, and a user cannot import the rest",
@@ -101,6 +106,11 @@ var law = archtest.Law{
 			In:  []string{"targets"},
 			Not: []string{"database/sql/..."},
 			Why: "a target is an HTTP service; what is known of a run comes with the call",
+		},
+		{
+			In:  []string{"web"},
+			Not: []string{"database/sql/...", "syscall"},
+			Why: "the dashboard asks the ledger through its port",
 		},
 		{
 			In:  []string{"cleanup"},
@@ -165,7 +175,7 @@ func TestTheModuleKeepsItsLaw(t *testing.T) {
 }
 
 func TestNestedModulesLookForGoroutinesLeftBehind(t *testing.T) {
-	for _, root := range []string{"bench", "chaos", "examples/frameworks", "idempotency/stripetest"} {
+	for _, root := range []string{"bench", "chaos", "examples/frameworks", "idempotency/stripetest", "web/browsertest"} {
 		module, err := archtest.Load("../../" + root)
 		if err != nil {
 			t.Fatal(err)

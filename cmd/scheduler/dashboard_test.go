@@ -1,0 +1,45 @@
+package main
+
+import (
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Whoever reaches a loopback address by one of this machine's names sees the
+// dashboard; on another address nobody does, and the log says why.
+func TestTheDashboardIsForThisMachineOnly(t *testing.T) {
+	t.Parallel()
+	svc := newService(t)
+	config := writeFile(t, everySecond)
+	serve := func(listen string) *process {
+		return spawn(t, []string{"SVC_URL=" + svc.URL}, "serve", "--config", config, "--db", "sqlite:"+filepath.Join(t.TempDir(), "l.db"), "--listen", listen)
+	}
+	local, public := serve("127.0.0.1:0"), serve("0.0.0.0:0")
+	at := local.address()
+	if text := body(at, "/jobs/tick"); !strings.Contains(text, "every second") || !strings.Contains(local.log.String(), "url=http://"+at+"/") {
+		t.Errorf("the dashboard on %s is %s", at, text)
+	}
+	foreign, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+at+"/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	foreign.Host = "rebound.example"
+	if r, err := http.DefaultClient.Do(foreign); err != nil || r.StatusCode != http.StatusMisdirectedRequest {
+		t.Errorf("asked as %s: %v, %v", foreign.Host, r, err)
+	}
+	_, port, err := net.SplitHostPort(public.address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code := get("127.0.0.1:"+port, "/"); code != http.StatusForbidden || !strings.Contains(public.log.String(), "dashboard not served") {
+		t.Errorf("on every address: %d\n%s", code, public.log.String())
+	}
+	if get("127.0.0.1:"+port, "/healthz") != http.StatusOK {
+		t.Error("/healthz is not answered on every address")
+	}
+	local.terminate()
+	public.terminate()
+}

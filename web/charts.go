@@ -1,0 +1,203 @@
+package web
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// Charts are drawn in a box of 1000 by 100 that the style stretches; lines keep
+// their width. Their words stand beside them in HTML.
+const (
+	chartWidth  = 1000.0
+	chartHeight = 100.0
+)
+
+// bar is one rectangle of a chart.
+type bar struct {
+	Class      string
+	X, Y, W, H float64
+	Title      string
+	Link       string
+}
+
+// throughput is bars of what became of the scheduled times of each hour.
+type throughput struct {
+	Bars                 []bar
+	Total, OK, Dead, Not int // Not: skipped, missed, superseded, canceled
+	Most                 int // of an hour
+	Known, Of            int // hours
+	From                 time.Time
+	Label                string
+}
+
+func newThroughput(hours []hourOf) throughput {
+	t := throughput{Of: len(hours)}
+	for _, h := range hours {
+		ok, dead, not, all := outcomes(h.Counts)
+		t.OK, t.Dead, t.Not, t.Total = t.OK+ok, t.Dead+dead, t.Not+not, t.Total+all
+		t.Most = max(t.Most, all)
+		if h.Known {
+			t.Known++
+		}
+	}
+	if len(hours) > 0 {
+		t.From = hours[0].Start
+	}
+	width := chartWidth / float64(max(len(hours), 1))
+	for i, h := range hours {
+		ok, dead, not, all := outcomes(h.Counts)
+		y := chartHeight
+		title := fmt.Sprintf("%s UTC: %s", h.Start.Format("2 Jan 15:04"), plural(all, "scheduled time"))
+		if all > 0 {
+			title += fmt.Sprintf("; %s succeeded, %s dead, %s not run", thousands(ok), thousands(dead), thousands(not))
+		}
+		for _, part := range []struct {
+			class string
+			n     int
+		}{{"ok", ok}, {"other", all - ok - dead}, {"dead", dead}} {
+			if part.n == 0 {
+				continue
+			}
+			height := max(float64(part.n)/float64(max(t.Most, 1))*chartHeight, 1.5)
+			y -= height
+			t.Bars = append(t.Bars, bar{Class: part.class, X: round(float64(i)*width + width*0.12), Y: round(max(y, 0)), W: round(width * 0.76), H: round(height), Title: title})
+		}
+	}
+	t.Label = fmt.Sprintf("Scheduled times by hour: %s in all, %s succeeded, %s dead, %s not run", thousands(t.Total), thousands(t.OK), thousands(t.Dead), thousands(t.Not))
+	return t
+}
+
+// outcomes sums up counts: succeeded, dead, not run by a rule or an operator, all.
+func outcomes(counts map[ledger.State]int) (ok, dead, not, all int) {
+	for s, n := range counts {
+		all += n
+		switch s {
+		case ledger.Succeeded:
+			ok += n
+		case ledger.Dead:
+			dead += n
+		case ledger.Skipped, ledger.Missed, ledger.Superseded, ledger.Canceled:
+			not += n
+		}
+	}
+	return ok, dead, not, all
+}
+
+// quantiles is a line for each of the p50, p95 and p99 of every hour, on a
+// logarithmic scale, and those of all hours together.
+type quantiles struct {
+	Lines         []quantileLine
+	Top, Bottom   time.Duration // the scale's ends
+	P50, P95, P99 time.Duration
+	N             int
+	Label         string
+}
+
+type quantileLine struct{ Class, D string }
+
+func newQuantiles(what string, hours []hourOf, of func(ledger.Timings) ledger.Histogram) quantiles {
+	all := ledger.Histogram{}
+	for _, h := range hours {
+		all.Add(of(h.Timings))
+	}
+	q := quantiles{P50: all.Quantile(.5), P95: all.Quantile(.95), P99: all.Quantile(.99), N: all.Total()}
+	if q.N == 0 {
+		q.Label = what + ": no run yet"
+		return q
+	}
+	q.Label = fmt.Sprintf("%s of %s: median %s, 95th percentile %s, 99th percentile %s", what, plural(q.N, "run"), short(q.P50), short(q.P95), short(q.P99))
+	shares := []struct {
+		class string
+		q     float64
+	}{{"p50", .5}, {"p95", .95}, {"p99", .99}}
+	q.Top, q.Bottom = 0, math.MaxInt64
+	for _, h := range hours {
+		if hist := of(h.Timings); len(hist) > 0 {
+			q.Top, q.Bottom = max(q.Top, hist.Quantile(.99)), min(q.Bottom, hist.Quantile(.5))
+		}
+	}
+	q.Top, q.Bottom = q.Top*5/4, q.Bottom*3/4
+	for _, s := range shares {
+		var d strings.Builder
+		pen := "M"
+		for i, h := range hours {
+			hist := of(h.Timings)
+			if len(hist) == 0 {
+				pen = "M"
+				continue
+			}
+			x := (float64(i) + 0.5) * chartWidth / float64(len(hours))
+			fmt.Fprintf(&d, "%s%g %g", pen, round(x), round(q.y(hist.Quantile(s.q))))
+			if pen == "M" {
+				d.WriteString("h.1") // a point by itself is seen
+			}
+			pen = "L"
+		}
+		q.Lines = append(q.Lines, quantileLine{s.class, d.String()})
+	}
+	return q
+}
+
+// y is where a duration is on the scale.
+func (q quantiles) y(d time.Duration) float64 {
+	return chartHeight * (1 - logShare(d, 2*q.Bottom, q.Top))
+}
+
+// logShare is how far d is from half of the least to the most, 0 to 1.
+func logShare(d, least, most time.Duration) float64 {
+	low, high := math.Log(float64(max(least/2, 1))), math.Log(float64(max(most, 2)))
+	return min(max((math.Log(float64(max(d, 1)))-low)/max(high-low, 1e-9), 0), 1)
+}
+
+// durationBars are the durations of a job's last runs, oldest first.
+type durationBars struct {
+	Bars     []bar
+	Most     time.Duration // the scale is logarithmic, from half of the least
+	Least    time.Duration
+	P50, P95 time.Duration
+	N        int
+	Label    string
+}
+
+func newDurationBars(cells []ledger.Cell) durationBars {
+	d := durationBars{Least: math.MaxInt64}
+	hist := ledger.Histogram{}
+	var done []ledger.Cell
+	for _, c := range cells {
+		if c.State == ledger.Succeeded && !c.StartedAt.IsZero() {
+			done = append(done, c)
+			took := c.FinishedAt.Sub(c.StartedAt)
+			hist[ledger.TimingClass(took)]++
+			d.Most, d.Least = max(d.Most, took), min(d.Least, took)
+		}
+	}
+	d.N, d.P50, d.P95 = len(done), hist.Quantile(.5), hist.Quantile(.95)
+	width := chartWidth / float64(max(len(done), 30))
+	for i, c := range done {
+		took := c.FinishedAt.Sub(c.StartedAt)
+		height := max(chartHeight*logShare(took, d.Least, d.Most), 4)
+		d.Bars = append(d.Bars, bar{
+			Class: "ok", X: round(chartWidth - float64(i+1)*width + width*.1), Y: round(chartHeight - height), W: round(width * .8), H: round(height),
+			Title: fmt.Sprintf("%s UTC: %s", c.ScheduledAt.Format("2 Jan 15:04:05"), short(took)),
+		})
+	}
+	d.Label = fmt.Sprintf("Durations of the last %s that succeeded: median %s, 95th percentile %s, longest %s", plural(d.N, "run"), short(d.P50), short(d.P95), short(d.Most))
+	return d
+}
+
+func round(f float64) float64 { return math.Round(f*10) / 10 }
+
+// p95 is the 95th percentile of the durations of the cells that succeeded.
+func p95(cells []ledger.Cell) (time.Duration, bool) {
+	hist := ledger.Histogram{}
+	for _, c := range cells {
+		if c.State == ledger.Succeeded && !c.StartedAt.IsZero() {
+			hist[ledger.TimingClass(c.FinishedAt.Sub(c.StartedAt))]++
+		}
+	}
+	return hist.Quantile(.95), len(hist) > 0
+}

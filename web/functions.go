@@ -1,0 +1,102 @@
+package web
+
+import (
+	"fmt"
+	"html/template"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// functions are those of the templates. What they return as template.HTML is
+// made of numbers and fixed words only.
+var functions = template.FuncMap{
+	"when":     when,
+	"moment":   moment,
+	"clock":    func(t time.Time) string { return t.UTC().Format("15:04") },
+	"short":    short,
+	"plural":   plural,
+	"number":   thousands,
+	"glyph":    glyph,
+	"shape":    func(k kind) string { return shapeAt(k, 0, 0) },
+	"kind":     func(r ledger.Run) kind { return kindOf(r.State, r.Replayed) },
+	"kinds":    func() []kind { return kinds },
+	"runPath":  runPath,
+	"jobPath":  jobPath,
+	"runsPath": runsPath,
+	"because":  because,
+	"quote":    shellQuote,
+	"add":      func(a, b int) int { return a + b },
+	"dict":     dict,
+}
+
+// when is a time relative to now, which the script keeps so, with the exact time.
+func when(t, now time.Time) template.HTML {
+	if t.IsZero() {
+		return "–"
+	}
+	return timeElement(t, " data-relative", relative(t, now))
+}
+
+// moment is an exact time, UTC, to the second.
+func moment(t time.Time) template.HTML {
+	if t.IsZero() {
+		return "–"
+	}
+	return timeElement(t, "", t.UTC().Format("2006-01-02 15:04:05")+" UTC")
+}
+
+func timeElement(t time.Time, attribute, text string) template.HTML {
+	t = t.UTC()
+	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s UTC"%s>%s</time>`,
+		t.Format(time.RFC3339Nano), t.Format("2006-01-02 15:04:05"), attribute, template.HTMLEscapeString(text)))
+}
+
+// glyph is the shape of a kind, 12 by 14, decorative: its name stands beside it.
+func glyph(name any) template.HTML {
+	k := kind(fmt.Sprint(name))
+	if _, known := shapes[k]; !known {
+		k = none
+	}
+	return template.HTML(fmt.Sprintf(`<svg class="glyph %s" viewBox="-2 0 12 14" aria-hidden="true"><path class="c" d="%s"/></svg>`, k, shapeAt(k, 0, 0)))
+}
+
+func runPath(id string) string { return "/runs/" + url.PathEscape(id) }
+
+func jobPath(id string) string { return "/jobs/" + url.PathEscape(id) }
+
+// runsPath is the listing of runs with these filters: name, value, and so on.
+func runsPath(pairs ...string) string {
+	q := url.Values{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			q.Set(pairs[i], pairs[i+1])
+		}
+	}
+	if len(q) == 0 {
+		return "/runs"
+	}
+	return "/runs?" + q.Encode()
+}
+
+// shellQuote writes a word as a shell reads it.
+func shellQuote(s string) string {
+	plain := s != "" && strings.IndexFunc(s, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("@%_+=:,./-", r))
+	}) < 0
+	if plain {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// dict gives a template more than one value: name, value, and so on.
+func dict(pairs ...any) map[string]any {
+	m := map[string]any{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		m[fmt.Sprint(pairs[i])] = pairs[i+1]
+	}
+	return m
+}

@@ -1,0 +1,126 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// lateAfter is how long a due run may wait before the dashboard says so.
+const lateAfter = time.Minute
+
+// health is what is wrong now, on every page.
+type health struct {
+	Items  []attention
+	Alive  int // living processes
+	Counts ledger.Counts
+}
+
+// Trouble reports whether anything needs attention.
+func (h health) Trouble() bool { return len(h.Items) > 0 }
+
+// attention is one thing that needs somebody: what, what to do, and where.
+type attention struct {
+	Kind  kind // the shape and color
+	What  string
+	Do    string
+	Link  string
+	Since time.Time
+	CLI   string // the command that shows or does the same
+}
+
+// health asks what is wrong, cheaply at any size of the ledger.
+func (d *Dashboard) health(ctx context.Context) (health, error) {
+	counts, err := d.Ledger.Counts(ctx)
+	if err != nil {
+		return health{}, err
+	}
+	processes, err := d.Ledger.Processes(ctx)
+	if err != nil {
+		return health{}, err
+	}
+	h := health{Counts: counts}
+	for _, p := range processes {
+		if p.Alive {
+			h.Alive++
+		}
+	}
+	if h.Alive == 0 {
+		h.Items = append(h.Items, attention{
+			Kind: "missed", What: "No process works on this ledger", Do: "Nothing is planned or sent until one does. Start one.",
+			Link: "/processes", CLI: "cronce serve",
+		})
+	}
+	if now := d.now(); !counts.OldestDue.IsZero() && now.Sub(counts.OldestDue) > lateAfter {
+		h.Items = append(h.Items, attention{
+			Kind: "retrying", What: "Runs are due and not sent", Do: "The run's page says what each waits for.",
+			Link: runsPath("state", "planned,retrying"), Since: counts.OldestDue, CLI: "cronce runs list --state planned,retrying",
+		})
+	}
+	if n := counts.DeadUnseen; n > 0 {
+		h.Items = append(h.Items, attention{
+			Kind: "dead", What: plural(n, "dead run") + " nobody has acknowledged", Do: "Redrive them when the cause is mended, or acknowledge them.",
+			Link: runsPath("state", "dead", "unacked", "1"),
+		})
+	}
+	h.Items = append(h.Items, d.breakerTrouble()...)
+	serving := d.Serving()
+	if text := serving.PurgeWarning; text != "" {
+		h.Items = append(h.Items, attention{Kind: "missed", What: "The nightly purge is overdue", Do: text + ".", Link: "/keys", CLI: "cronce purge --dry-run"})
+	}
+	if text := serving.ReloadWarning; text != "" {
+		h.Items = append(h.Items, attention{Kind: "canceled", What: "The registry was not reloaded; the former one is served", Do: text + ".", CLI: "cronce check"})
+	}
+	return h, nil
+}
+
+func (d *Dashboard) breakerTrouble() (items []attention) {
+	for target, state := range d.Serving().Breakers {
+		if state != "closed" {
+			items = append(items, attention{
+				Kind: "canceled", What: fmt.Sprintf("The circuit breaker of target %s is %s", target, state),
+				Do: "Its last calls all failed. Its runs wait and use up no retry.", Link: "/targets",
+			})
+		}
+	}
+	slices.SortFunc(items, func(a, b attention) int { return cmp.Compare(a.What, b.What) })
+	return items
+}
+
+// deadGroup is dead runs with one cause.
+type deadGroup struct {
+	Job    string
+	Reason ledger.Reason
+	Status int
+	Count  int
+	More   bool // there are more than were looked at
+	Newest ledger.Run
+	Oldest ledger.Run
+}
+
+// groupDead groups runs, which come newest first, by job and cause.
+func groupDead(runs []ledger.Run) []deadGroup {
+	type key struct {
+		job    string
+		reason ledger.Reason
+		status int
+	}
+	place := map[key]int{}
+	var groups []deadGroup
+	for _, r := range runs {
+		k := key{r.JobID, r.Reason, r.Status}
+		i, known := place[k]
+		if !known {
+			i = len(groups)
+			place[k] = i
+			groups = append(groups, deadGroup{Job: r.JobID, Reason: r.Reason, Status: r.Status, Newest: r})
+		}
+		groups[i].Count += r.Count
+		groups[i].Oldest = r
+	}
+	return groups
+}

@@ -1,0 +1,135 @@
+package web
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// heatDays is how far back the calendar of a job goes.
+const heatDays = 90
+
+// heat is a calendar of a job's days: a column for each week, Monday on top.
+type heat struct {
+	Cells         []heatCell
+	Months        []heatMonth
+	Width, Height int
+	Total         int
+	Known, Of     int // days
+	Tally         []heatCount
+	Label         string
+}
+
+type heatCell struct {
+	Class, D, Title, Link string
+}
+
+type heatMonth struct {
+	X    int
+	Name string
+}
+
+type heatCount struct {
+	Kind  kind
+	Count int
+}
+
+const (
+	heatPitch = 21
+	heatSide  = 17
+	heatLeft  = 30
+	heatTop   = 18
+)
+
+// newHeat draws days. A day's color says how many of its scheduled times
+// succeeded; a day with trouble has the shape of the worst.
+func newHeat(jobID string, c dayCounts) heat {
+	h := heat{Known: c.Known, Of: len(c.Days), Height: heatTop + 7*heatPitch}
+	counts := map[ledger.State]int{}
+	most := 0
+	for _, d := range c.Days {
+		for s, n := range d.ByState {
+			counts[s] += n
+			h.Total += n
+		}
+		most = max(most, d.ByState[ledger.Succeeded])
+	}
+	week, month := 0, time.Month(0)
+	for i, d := range c.Days {
+		row := (int(d.Start.Weekday()) + 6) % 7
+		if i > 0 && row == 0 {
+			week++
+		}
+		x, y := heatLeft+week*heatPitch, heatTop+row*heatPitch
+		if row == 0 && d.Start.Month() != month && d.Start.Day() <= 7 {
+			month = d.Start.Month()
+			h.Months = append(h.Months, heatMonth{x, d.Start.Format("Jan")})
+		}
+		class, shape := heatLook(d, most)
+		h.Cells = append(h.Cells, heatCell{
+			Class: class, D: fmt.Sprintf("M%d %d%s", x, y, shape), Title: heatTitle(d),
+			Link: runsPath("job", jobID, "since", d.Start.Format(time.DateOnly), "until", d.Start.Add(day).Format(time.DateOnly)),
+		})
+		h.Width = x + heatPitch
+	}
+	for _, s := range ledger.States {
+		if counts[s] > 0 {
+			h.Tally = append(h.Tally, heatCount{kind(s), counts[s]})
+		}
+	}
+	h.Label = fmt.Sprintf("Calendar of %d days: %s", h.Of, plural(h.Total, "scheduled time"))
+	return h
+}
+
+func heatTitle(d oneDay) string {
+	counts := map[kind]int{}
+	total := 0
+	for s, n := range d.ByState {
+		counts[kind(s)] += n
+		total += n
+	}
+	date := d.Start.Format("Mon 2 Jan 2006")
+	switch {
+	case !d.Known:
+		return date + ": not counted yet"
+	case total == 0:
+		return date + ": no scheduled time"
+	}
+	return fmt.Sprintf("%s: %s; %s", date, plural(total, "scheduled time"), tally(counts))
+}
+
+// The shapes of a day, in a box of 17 by 17.
+const (
+	square  = "m3 0h11a3 3 0 0 1 3 3v11a3 3 0 0 1-3 3h-11a3 3 0 0 1-3-3v-11a3 3 0 0 1 3-3z"
+	crossed = square + "m1.2 3l4.3 4.3 4.3-4.3 1.7 1.7-4.3 4.3 4.3 4.3-1.7 1.7-4.3-4.3-4.3 4.3-1.7-1.7 4.3-4.3-4.3-4.3z"
+	hollow  = square + "m.5 2.5v12h10v-12z"
+	barred  = square + "m.5 7v3h10v-3z"
+	round4  = "m1 8.5a7.5 7.5 0 1 0 15 0a7.5 7.5 0 1 0-15 0z"
+	speck   = "m7 7h3v3h-3z"
+)
+
+// heatLook is a day's class and shape.
+func heatLook(d oneDay, most int) (class, shape string) {
+	by := d.ByState
+	ok, dead, not, all := outcomes(by)
+	switch {
+	case !d.Known || all == 0:
+		return "n0", speck
+	case dead > 0:
+		return "dead", crossed
+	case by[ledger.Missed] > 0:
+		return "missed", hollow
+	case ok == 0 && not == all:
+		return string(ledger.Skipped), barred
+	case ok == 0:
+		return string(ledger.Running), round4
+	case not > 0:
+		return level(ok, most), barred
+	}
+	return level(ok, most), square
+}
+
+func level(n, most int) string {
+	return fmt.Sprintf("n%d", 1+min(3, (4*n-1)/max(most, 1)))
+}

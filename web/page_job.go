@@ -1,0 +1,184 @@
+package web
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cronce/cronce/cleanup"
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+)
+
+const (
+	// recentCells are linked one by one on a job's page.
+	recentCells = 90
+	// durationRuns is how many of a job's last rows the durations are of.
+	durationRuns = 100
+	comingTimes  = 10
+	pastOnPage   = 10
+)
+
+type jobView struct {
+	Row       jobRow
+	Job       *jobs.Job // nil: not in the registry
+	Status    *ledger.JobStatus
+	Proof     *cleanup.Proof
+	Body      string
+	Cells     []jobCell
+	Heat      heat
+	Durations durationBars
+	Coming    []comingTime
+	Events    []ledger.Event
+	Acts      []ledger.Audit
+	Dead      []deadGroup
+	Answer    *whyAnswer
+	At        string
+	Policies  struct{ Overlap, CatchUp string }
+	Now       time.Time
+}
+
+// jobCell is one row of the ledger as a link.
+type jobCell struct {
+	Kind  kind
+	Link  string
+	Title string
+}
+
+// comingTime is a scheduled time to come, with what the local clock does before it.
+type comingTime struct {
+	At     time.Time
+	Local  string
+	Change string
+}
+
+func (d *Dashboard) job(r *http.Request) (view, error) {
+	id, ctx := r.PathValue("id"), r.Context()
+	v := jobView{Now: d.now(), At: r.URL.Query().Get("at")}
+	if err := d.findJob(r, id, &v); err != nil {
+		return view{}, err
+	}
+	cells, err := d.Ledger.Recent(ctx, []string{id}, durationRuns)
+	if err != nil {
+		return view{}, err
+	}
+	mine := cells[id]
+	v.Durations = newDurationBars(mine)
+	v.Row.Strip = newStrip(mine, stripCells)
+	for _, c := range slices.Backward(mine[:min(len(mine), recentCells)]) {
+		v.Cells = append(v.Cells, newJobCell(c))
+	}
+	if v.Status != nil {
+		s := d.scheduleOf(v)
+		days, err := d.countDays(ctx, *v.Status, s, heatDays)
+		if err != nil {
+			return view{}, err
+		}
+		v.Heat = newHeat(id, days)
+	}
+	if v.Job != nil {
+		v.Coming = comingTimesOf(*v.Job, v.Now)
+	}
+	if v.Events, err = d.Ledger.Events(ctx, id, pastOnPage); err != nil {
+		return view{}, err
+	}
+	if v.Acts, err = d.Ledger.Audit(ctx, ledger.AuditFilter{JobID: id, Limit: pastOnPage}); err != nil {
+		return view{}, err
+	}
+	dead, err := d.Ledger.List(ctx, ledger.Filter{JobID: id, States: []ledger.State{ledger.Dead}, Unacked: true, Limit: 100})
+	if err != nil {
+		return view{}, err
+	}
+	v.Dead = groupDead(dead)
+	if v.At != "" {
+		if v.Answer, err = d.why(ctx, v); err != nil {
+			return view{}, err
+		}
+	}
+	return view{Template: "job", Title: id + ": " + v.Row.State, Section: "Jobs", Data: v}, nil
+}
+
+// findJob looks the job up in the registry and in the ledger.
+func (d *Dashboard) findJob(r *http.Request, id string, v *jobView) error {
+	statuses, err := d.Ledger.Jobs(r.Context())
+	if err != nil {
+		return err
+	}
+	for i := range statuses {
+		if statuses[i].JobID == id {
+			v.Status = &statuses[i]
+		}
+	}
+	j, found := d.registry().Job(id)
+	switch {
+	case found:
+		v.Job, v.Row = &j, newJobRow(j, v.Status, v.Now)
+		v.Policies.Overlap, v.Policies.CatchUp = overlapWords[j.Overlap], catchUpWords[j.CatchUp]
+		next := cmp.Or(v.Row.Next, v.Now)
+		v.Body = pretty(j.RequestBody(ledgerRunID(id, next), next))
+		for _, p := range cleanup.Proofs(d.registry()) {
+			if p.JobID == id {
+				v.Proof = &p
+			}
+		}
+	case v.Status != nil:
+		v.Row = endedRow(id, v.Status)
+	default:
+		return missing("There is no job \""+id+"\" in the registry or in the ledger.", "The page Jobs lists all jobs.")
+	}
+	return nil
+}
+
+// ledgerRunID is the ID of the run at a time, as an example.
+func ledgerRunID(jobID string, at time.Time) string {
+	return jobID + "@" + at.UTC().Truncate(time.Second).Format(time.RFC3339)
+}
+
+func newJobCell(c ledger.Cell) jobCell {
+	k := kindOf(c.State, c.Replayed)
+	title := c.ScheduledAt.Format("2006-01-02 15:04:05") + " UTC: " + string(k)
+	if c.Count > 1 {
+		title = c.ScheduledAt.Format("2006-01-02 15:04:05") + " to " + c.Until.Format("2006-01-02 15:04:05") + " UTC: " + plural(c.Count, "scheduled time") + " " + string(k)
+	}
+	if c.Reason != "" {
+		title += " (" + strings.ReplaceAll(string(c.Reason), "_", " ") + ")"
+	}
+	return jobCell{k, runPath(c.RunID), title}
+}
+
+func comingTimesOf(j jobs.Job, now time.Time) (list []comingTime) {
+	s := j.Parsed()
+	before := now.In(s.Location())
+	for at := s.Next(now); !at.IsZero() && len(list) < comingTimes; at = s.Next(at) {
+		local := at.In(s.Location())
+		list = append(list, comingTime{at, local.Format("Mon 2 Jan 15:04 MST"), clockChange(before, local)})
+		before = local
+	}
+	return list
+}
+
+// clockChange says how the local clock moved between two times, if it did.
+func clockChange(before, after time.Time) string {
+	_, was := before.Zone()
+	_, is := after.Zone()
+	switch d := time.Duration(is-was) * time.Second; {
+	case d > 0:
+		return "clocks go forward " + short(d)
+	case d < 0:
+		return "clocks go back " + short(-d)
+	}
+	return ""
+}
+
+// pretty indents JSON for reading; what is none stays as it is.
+func pretty(body []byte) string {
+	var b bytes.Buffer
+	if err := json.Indent(&b, body, "", "  "); err != nil {
+		return string(body)
+	}
+	return b.String()
+}

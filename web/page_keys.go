@@ -1,0 +1,130 @@
+package web
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cronce/cronce/cleanup"
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+)
+
+type targetsView struct {
+	Rows []targetRow
+	Now  time.Time
+}
+
+type targetRow struct {
+	jobs.Target
+	Auth    string
+	Breaker string
+	Jobs    int
+	Waiting []ledger.Run // with a reason that concerns the target
+}
+
+// waitingRuns is how many unfinished runs are looked at for what waits.
+const waitingRuns = 200
+
+func (d *Dashboard) targets(r *http.Request) (view, error) {
+	v := targetsView{Now: d.now()}
+	states := d.Serving().Breakers
+	uses := map[string]int{}
+	for _, j := range d.registry().All() {
+		uses[j.Target]++
+	}
+	runs, err := d.Ledger.List(r.Context(), ledger.Filter{States: []ledger.State{ledger.Planned, ledger.Retrying}, Limit: waitingRuns})
+	if err != nil {
+		return view{}, err
+	}
+	for _, t := range d.registry().Targets() {
+		if t.Name == jobs.BuiltinTarget {
+			continue
+		}
+		row := targetRow{Target: t, Auth: string(t.Auth.Type), Breaker: states[t.Name], Jobs: uses[t.Name]}
+		for _, run := range runs {
+			if run.Call.Target == t.Name && run.WaitsFor.Code != "" {
+				row.Waiting = append(row.Waiting, run)
+			}
+		}
+		v.Rows = append(v.Rows, row)
+	}
+	title := plural(len(v.Rows), "target")
+	for _, row := range v.Rows {
+		if row.Breaker == "open" {
+			title = "Breaker open: " + row.Name
+		}
+	}
+	return view{Template: "targets", Title: title, Section: "Targets", Data: v}, nil
+}
+
+type keysView struct {
+	Proofs  []proofRow
+	Stores  []jobs.KeyStore
+	Cleanup jobs.Cleanup
+	Purges  []runRow
+	Last    *ledger.Run
+	Next    time.Time
+	Overdue bool
+	Now     time.Time
+}
+
+// proofRow is the retention proof of the jobs that share a key scope and its
+// numbers, as a bar of 1000: the horizon, the clocks' skew, and what is left.
+type proofRow struct {
+	cleanup.Proof
+	Jobs             []string
+	Used, Skewed     float64
+	Left             time.Duration
+	LeftX, LeftWidth float64
+}
+
+func (d *Dashboard) keys(r *http.Request) (view, error) {
+	ctx := r.Context()
+	v := keysView{Now: d.now(), Stores: d.registry().KeyStores(), Cleanup: d.registry().Cleanup(), Proofs: proofRows(cleanup.Proofs(d.registry()))}
+	runs, err := d.Ledger.List(ctx, ledger.Filter{JobID: jobs.PurgeJobID, Limit: 14})
+	if err != nil {
+		return view{}, err
+	}
+	if v.Purges, err = d.runRows(r, runs); err != nil {
+		return view{}, err
+	}
+	for i := range runs {
+		if runs[i].State == ledger.Succeeded && v.Last == nil {
+			v.Last = &runs[i]
+		}
+	}
+	if j, ok := d.registry().Job(jobs.PurgeJobID); ok && !j.Disabled {
+		v.Next = j.Parsed().Next(v.Now)
+	}
+	title := "Keys"
+	if d.Serving().PurgeWarning != "" {
+		v.Overdue, title = true, "Purge overdue"
+	}
+	return view{Template: "keys", Title: title, Section: "Keys", Data: v}, nil
+}
+
+func proofRows(proofs []cleanup.Proof) (rows []proofRow) {
+	type key struct {
+		scope        string
+		ttl, horizon time.Duration
+	}
+	place := map[key]int{}
+	for _, p := range proofs {
+		k := key{p.KeyScope, p.TTL, p.Horizon}
+		if i, known := place[k]; known {
+			rows[i].Jobs = append(rows[i].Jobs, p.JobID)
+			continue
+		}
+		place[k] = len(rows)
+		row := proofRow{Proof: p, Jobs: []string{p.JobID}, Left: p.TTL - p.Horizon - p.Skew}
+		scale := chartWidth / float64(max(p.TTL, p.Horizon+p.Skew))
+		row.Used, row.Skewed = round(float64(p.Horizon)*scale), round(max(float64(p.Skew)*scale, 4))
+		row.LeftX = row.Used + row.Skewed
+		row.LeftWidth = max(round(chartWidth-row.LeftX), 0)
+		rows = append(rows, row)
+	}
+	slices.SortFunc(rows, func(a, b proofRow) int { return strings.Compare(a.KeyScope, b.KeyScope) })
+	return rows
+}

@@ -1,0 +1,171 @@
+package web
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+type runView struct {
+	Run      ledger.Run
+	Kind     kind
+	Sentence string
+	Attempts []attemptView
+	Steps    []step
+	Body     string
+	Acts     []ledger.Audit
+	Job      string
+	Now      time.Time
+	// Left is the time until nothing is sent any more; 0 when that has passed or
+	// is not set.
+	Left time.Duration
+}
+
+type attemptView struct {
+	ledger.Attempt
+	Took time.Duration
+	Kind kind
+	bar
+}
+
+// step is one thing that happened to a run.
+type step struct {
+	Kind   kind
+	What   string
+	Detail string
+	At     time.Time
+	After  string // since the step before
+}
+
+func (d *Dashboard) run(r *http.Request) (view, error) {
+	id, ctx := strings.TrimSpace(r.PathValue("id")), r.Context()
+	run, attempts, err := d.Ledger.Get(ctx, id)
+	if errors.Is(err, ledger.ErrNotFound) {
+		return view{}, missing("The ledger has no run \""+id+"\".",
+			"It was purged, or was never planned. The job's page says what became of any time.")
+	}
+	if err != nil {
+		return view{}, err
+	}
+	waits, err := d.Ledger.Waiting(ctx, []string{id})
+	if err != nil {
+		return view{}, err
+	}
+	v := runView{Run: run, Job: run.JobID, Kind: kindOf(run.State, run.Replayed), Now: d.now(), Body: pretty(run.Call.Body)}
+	v.Sentence = sentence(run, waits[id], lastOf(attempts))
+	if v.Acts, err = d.Ledger.Audit(ctx, ledger.AuditFilter{RunID: id, Limit: 50}); err != nil {
+		return view{}, err
+	}
+	slices.Reverse(v.Acts)
+	v.Attempts = attemptViews(attempts)
+	v.Steps = steps(run, attempts, v.Acts)
+	if !run.SendBefore.IsZero() && run.SendBefore.After(v.Now) {
+		v.Left = run.SendBefore.Sub(v.Now)
+	}
+	return view{Template: "run", Title: fmt.Sprintf("%s: %s", v.Kind, id), Section: "Runs", Data: v}, nil
+}
+
+// answerKinds is how an attempt's answer looks.
+var answerKinds = map[ledger.Answer]kind{
+	ledger.Fresh: "succeeded", ledger.Replay: replayed, ledger.InProgress: "running", ledger.Throttled: "retrying",
+	ledger.Failed: "retrying", ledger.Refused: "dead", ledger.Unknown: "missed", ledger.Lost: "missed",
+}
+
+// answerWords is what an attempt's answer means.
+var answerWords = map[ledger.Answer]string{
+	ledger.Fresh: "success, the effect was made now", ledger.Replay: "success, a stored answer: the effect was made before",
+	ledger.InProgress: "an earlier call still runs", ledger.Throttled: "the target asked to wait", ledger.Failed: "the target failed",
+	ledger.Refused: "a final refusal", ledger.Unknown: "no answer: the effect may have been made", ledger.Lost: "the lease expired; it may have been sent",
+}
+
+// attemptViews places each attempt on one scale, from the first to the last.
+func attemptViews(attempts []ledger.Attempt) (list []attemptView) {
+	if len(attempts) == 0 {
+		return nil
+	}
+	var first, last time.Time
+	for _, a := range attempts {
+		if first.IsZero() || !a.StartedAt.IsZero() && a.StartedAt.Before(first) {
+			first = a.StartedAt
+		}
+		if a.FinishedAt.After(last) {
+			last = a.FinishedAt
+		}
+	}
+	span := max(float64(last.Sub(first)), 1)
+	for _, a := range attempts {
+		k, known := answerKinds[a.Answer]
+		if !known {
+			k = "retrying"
+		}
+		v := attemptView{Attempt: a, Kind: k}
+		if !a.StartedAt.IsZero() && !a.FinishedAt.IsZero() {
+			v.Took = a.FinishedAt.Sub(a.StartedAt)
+			v.X = round(float64(a.StartedAt.Sub(first)) / span * chartWidth)
+			v.W = max(round(float64(v.Took)/span*chartWidth), 6)
+			v.X = min(v.X, chartWidth-v.W)
+		}
+		list = append(list, v)
+	}
+	return list
+}
+
+// steps is the run's life in the order of time.
+func steps(r ledger.Run, attempts []ledger.Attempt, acts []ledger.Audit) []step {
+	var list []step
+	add := func(k kind, what, detail string, at time.Time) {
+		if !at.IsZero() {
+			list = append(list, step{Kind: k, What: what, Detail: detail, At: at})
+		}
+	}
+	if ledger.AdHoc(r.ID) {
+		add("planned", "Asked for", "new work beside the schedule ("+string(r.Trigger)+")", r.ScheduledAt)
+	} else {
+		add("planned", "Scheduled time", "the time that the run is for", r.ScheduledAt)
+	}
+	if r.Revision > 0 {
+		add("planned", "Planned", fmt.Sprintf("by revision %d of the job; its request is frozen from here on", r.Revision), r.PlannedAt)
+	} else {
+		add("planned", "Planned", "its request is frozen from here on", r.PlannedAt)
+	}
+	add("running", "First leased", "the send-before time was set: "+r.SendBefore.Format("2006-01-02 15:04:05")+" UTC", r.StartedAt)
+	for _, a := range attempts {
+		k, known := answerKinds[a.Answer]
+		if !known {
+			k = "retrying"
+		}
+		what := fmt.Sprintf("Attempt %d: %s", a.N, strings.ReplaceAll(string(a.Answer), "_", " "))
+		if a.Status > 0 {
+			what += fmt.Sprintf(" (%d)", a.Status)
+		}
+		at := a.FinishedAt
+		if at.IsZero() {
+			at = a.StartedAt
+		}
+		add(k, what, answerWords[a.Answer], at)
+	}
+	for _, a := range acts {
+		add("canceled", "Operator: "+string(a.Act), "by "+a.By+": "+a.Why, a.At)
+	}
+	if r.State.Finished() {
+		detail := ""
+		if r.Reason != "" {
+			detail = because(r.Reason)
+		}
+		add(kindOf(r.State, r.Replayed), "Recorded: "+string(kindOf(r.State, r.Replayed)), detail, r.FinishedAt)
+	} else if !r.NextAt.IsZero() && r.State != ledger.Running {
+		add(kind(r.State), "Next attempt", "not before this time", r.NextAt)
+	}
+	slices.SortStableFunc(list, func(a, b step) int { return a.At.Compare(b.At) })
+	for i := range list {
+		if i > 0 && list[i].At.After(list[i-1].At) {
+			list[i].After = "+" + short(list[i].At.Sub(list[i-1].At))
+		}
+	}
+	return list
+}

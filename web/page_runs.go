@@ -1,0 +1,232 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+const (
+	runsOnPage = 50
+	// groupedRuns is how many runs are looked at for their groups.
+	groupedRuns = 500
+)
+
+type runsView struct {
+	Filter  runFilter
+	Runs    []runRow
+	Groups  []runGroup
+	Grouped bool
+	More    string // the address of the next page
+	States  []ledger.State
+	Reasons []ledger.Reason
+	CLI     string
+	Looked  int
+	Now     time.Time
+	Any     bool // a filter is set
+	Toggle  string
+}
+
+// runFilter is a filter as it was written in the address.
+type runFilter struct {
+	Job, Reason, Since, Until string
+	States                    []string
+	Unacked                   bool
+}
+
+// Has reports whether a state is among those asked for.
+func (f runFilter) Has(s ledger.State) bool { return slices.Contains(f.States, string(s)) }
+
+type runRow struct {
+	ledger.Run
+	Kind kind
+	Wait ledger.WaitReason
+	Took time.Duration
+}
+
+// runGroup is runs of one job with one state, reason and answer.
+type runGroup struct {
+	Job    string
+	State  ledger.State
+	Reason ledger.Reason
+	Status int
+	Count  int
+	Newest time.Time
+	Oldest time.Time
+	Link   string
+}
+
+func (d *Dashboard) runs(r *http.Request) (view, error) {
+	q, ctx := r.URL.Query(), r.Context()
+	v := runsView{States: ledger.States, Reasons: ledger.Reasons, Now: d.now(), Grouped: q.Get("group") != ""}
+	f, err := v.Filter.parse(q)
+	if err != nil {
+		return view{}, err
+	}
+	if f.Before, err = cursor(q.Get("before")); err != nil {
+		return view{}, err
+	}
+	v.Any, v.CLI, v.Toggle = v.Filter.any(), v.Filter.command(), v.Filter.address("", !v.Grouped)
+	if f.Limit = runsOnPage + 1; v.Grouped {
+		f.Limit = groupedRuns
+	}
+	runs, err := d.Ledger.List(ctx, f)
+	if err != nil {
+		return view{}, err
+	}
+	v.Looked = len(runs)
+	title := "Runs"
+	if len(v.Filter.States) > 0 {
+		title = strings.Join(v.Filter.States, ", ") + " runs"
+	}
+	out := view{Template: "runs", Title: title, Section: "Runs"}
+	if v.Grouped {
+		v.Groups = groupRuns(runs)
+		out.Data = v
+		return out, nil
+	}
+	if len(runs) > runsOnPage {
+		runs = runs[:runsOnPage]
+		last := runs[len(runs)-1]
+		v.More = v.Filter.address(last.ID, false)
+	}
+	if v.Runs, err = d.runRows(r, runs); err != nil {
+		return view{}, err
+	}
+	out.Data = v
+	return out, nil
+}
+
+func (d *Dashboard) runRows(r *http.Request, runs []ledger.Run) ([]runRow, error) {
+	var ids []string
+	for _, run := range runs {
+		if run.State == ledger.Planned || run.State == ledger.Retrying {
+			ids = append(ids, run.ID)
+		}
+	}
+	waits, err := d.Ledger.Waiting(r.Context(), ids)
+	if err != nil {
+		return nil, err
+	}
+	var rows []runRow
+	for _, run := range runs {
+		row := runRow{Run: run, Kind: kindOf(run.State, run.Replayed), Wait: waits[run.ID]}
+		if !run.StartedAt.IsZero() && !run.FinishedAt.IsZero() {
+			row.Took = run.FinishedAt.Sub(run.StartedAt)
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+// parse reads the filters of an address and checks them.
+func (f *runFilter) parse(q url.Values) (ledger.Filter, error) {
+	f.Job, f.Reason, f.Since, f.Until = strings.TrimSpace(q.Get("job")), q.Get("reason"), strings.TrimSpace(q.Get("since")), strings.TrimSpace(q.Get("until"))
+	f.Unacked = q.Get("unacked") != ""
+	out := ledger.Filter{JobID: f.Job, Unacked: f.Unacked}
+	for _, list := range q["state"] {
+		for _, s := range strings.Split(list, ",") {
+			if s == "" {
+				continue
+			}
+			if !slices.Contains(ledger.States, ledger.State(s)) {
+				return out, invalid("There is no state \""+s+"\".", "Valid states: "+join(ledger.States)+".")
+			}
+			f.States = append(f.States, s)
+			out.States = append(out.States, ledger.State(s))
+		}
+	}
+	if f.Reason != "" {
+		if out.Reason = ledger.Reason(f.Reason); !slices.Contains(ledger.Reasons, out.Reason) {
+			return out, invalid("There is no reason \""+f.Reason+"\".", "Valid reasons: "+join(ledger.Reasons)+".")
+		}
+	}
+	var err error
+	if f.Since != "" {
+		if out.Since, err = parseTime(f.Since); err != nil {
+			return out, err
+		}
+	}
+	if f.Until != "" {
+		if out.Until, err = parseTime(f.Until); err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+func join[T ~string](list []T) string {
+	var words []string
+	for _, w := range list {
+		words = append(words, string(w))
+	}
+	return strings.Join(words, ", ")
+}
+
+func (f runFilter) any() bool {
+	return f.Job+f.Reason+f.Since+f.Until != "" || len(f.States) > 0 || f.Unacked
+}
+
+// address is the page with these filters, after a run, grouped or not.
+func (f runFilter) address(before string, grouped bool) string {
+	pairs := []string{
+		"job", f.Job, "state", strings.Join(f.States, ","), "reason", f.Reason, "since", f.Since, "until", f.Until, "before", before,
+	}
+	if f.Unacked {
+		pairs = append(pairs, "unacked", "1")
+	}
+	if grouped {
+		pairs = append(pairs, "group", "1")
+	}
+	return runsPath(pairs...)
+}
+
+// command is the same listing on the command line.
+func (f runFilter) command() string {
+	words := []string{"cronce runs list"}
+	for _, flag := range [][2]string{
+		{"--job", f.Job}, {"--state", strings.Join(f.States, ",")}, {"--reason", f.Reason}, {"--since", f.Since}, {"--until", f.Until},
+	} {
+		if flag[1] != "" {
+			words = append(words, flag[0], shellQuote(flag[1]))
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// cursor reads where a listing goes on: behind the run with this ID.
+func cursor(id string) (*ledger.Cursor, error) {
+	if id == "" {
+		return nil, nil
+	}
+	at, ok := scheduledAt(id)
+	if !ok {
+		return nil, invalid("\""+id+"\" is not a run ID.", "Follow the link \"Older\", or start with the newest.")
+	}
+	return &ledger.Cursor{ScheduledAt: at, ID: id}, nil
+}
+
+func groupRuns(runs []ledger.Run) []runGroup {
+	place := map[runGroup]int{}
+	var groups []runGroup
+	for _, r := range runs {
+		k := runGroup{Job: r.JobID, State: r.State, Reason: r.Reason, Status: r.Status}
+		i, known := place[k]
+		if !known {
+			i = len(groups)
+			place[k] = i
+			g := k
+			g.Newest = r.ScheduledAt
+			g.Link = runsPath("job", r.JobID, "state", string(r.State), "reason", string(r.Reason))
+			groups = append(groups, g)
+		}
+		groups[i].Count += r.Count
+		groups[i].Oldest = r.ScheduledAt
+	}
+	slices.SortStableFunc(groups, func(a, b runGroup) int { return b.Count - a.Count })
+	return groups
+}

@@ -1,0 +1,149 @@
+package web
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"html/template"
+	"net/http"
+	"path"
+	"regexp"
+	"strings"
+	"time"
+)
+
+//go:embed templates/*.html
+var templateFiles embed.FS
+
+//go:embed assets/*
+var assetFiles embed.FS
+
+// view is what a page's template gets, and how the page is called.
+type view struct {
+	Template string
+	Title    string // without the product's name
+	Section  string // the entry of the menu
+	Data     any
+}
+
+// frame is a whole page.
+type frame struct {
+	view
+	Registry, Engine, Version string
+	Health                    health
+	Menu                      []menuEntry
+	Assets                    map[string]string // name -> address
+	Now                       time.Time
+}
+
+type menuEntry struct {
+	Name, Path, Key string
+	Current         bool
+}
+
+var menu = []menuEntry{
+	{Name: "Overview", Path: "/", Key: "o"}, {Name: "Jobs", Path: "/jobs", Key: "j"}, {Name: "Runs", Path: "/runs", Key: "r"},
+	{Name: "Targets", Path: "/targets", Key: "t"}, {Name: "Keys", Path: "/keys", Key: "k"},
+	{Name: "Processes", Path: "/processes", Key: "p"}, {Name: "Audit", Path: "/audit", Key: "a"},
+}
+
+func (d *Dashboard) frame(v view, h health) frame {
+	f := frame{view: v, Registry: d.registry().Name(), Engine: d.Engine, Version: d.Version, Health: h, Assets: assetPaths, Now: d.now()}
+	for _, m := range menu {
+		m.Current = m.Name == v.Section
+		f.Menu = append(f.Menu, m)
+	}
+	return f
+}
+
+// pages are the templates, one set for each page, each within the layout.
+var pages = func() map[string]*template.Template {
+	sets := map[string]*template.Template{}
+	layout := template.Must(template.New("layout.html").Funcs(functions).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html"))
+	files, err := templateFiles.ReadDir("templates")
+	if err != nil {
+		panic(err) // they are in the binary
+	}
+	for _, f := range files {
+		name := strings.TrimSuffix(f.Name(), ".html")
+		if name != "layout" && name != "parts" {
+			sets[name] = template.Must(template.Must(layout.Clone()).ParseFS(templateFiles, "templates/"+f.Name()))
+		}
+	}
+	return sets
+}()
+
+// relativeTimes change with every second, and the script keeps them.
+var relativeTimes = regexp.MustCompile(` data-relative>[^<]*<`)
+
+// render writes a page. Pages of the same content have the same ETag, so that a
+// page which is left open costs little.
+func render(w http.ResponseWriter, r *http.Request, status int, f frame) error {
+	var page bytes.Buffer
+	if err := pages[f.Template].Execute(&page, f); err != nil {
+		http.Error(w, "this page could not be rendered; the log of this process has the cause", http.StatusInternalServerError)
+		return err
+	}
+	sum := sha256.Sum256(relativeTimes.ReplaceAll(page.Bytes(), nil))
+	tag := `"` + hex.EncodeToString(sum[:12]) + `"`
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("ETag", tag)
+	h.Set("Vary", "Accept-Encoding")
+	if status == http.StatusOK && r.Header.Get("If-None-Match") == tag {
+		w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	if !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		w.WriteHeader(status)
+		_, _ = w.Write(page.Bytes()) // the reader has gone
+		return nil
+	}
+	h.Set("Content-Encoding", "gzip")
+	w.WriteHeader(status)
+	z := gzip.NewWriter(w)
+	_, _ = z.Write(page.Bytes())
+	_ = z.Close()
+	return nil
+}
+
+// assetPaths have the hash of an asset in its address, so that a browser may
+// keep it and a new program has a new one.
+var assetPaths = func() map[string]string {
+	paths := map[string]string{}
+	files, err := assetFiles.ReadDir("assets")
+	if err != nil {
+		panic(err) // they are in the binary
+	}
+	for _, f := range files {
+		paths[f.Name()] = fmt.Sprintf("/assets/%s?%s", f.Name(), assetTag(f.Name()))
+	}
+	return paths
+}()
+
+func assetTag(name string) string {
+	content, _ := assetFiles.ReadFile("assets/" + name)
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:8])
+}
+
+var assetTypes = map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
+
+func serveAsset(w http.ResponseWriter, r *http.Request) {
+	name := r.PathValue("name")
+	content, err := assetFiles.ReadFile("assets/" + name)
+	if err != nil {
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", assetTypes[path.Ext(name)])
+	w.Header().Set("ETag", `"`+assetTag(name)+`"`)
+	w.Header().Set("Cache-Control", "no-cache")
+	if r.URL.RawQuery == assetTag(name) {
+		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+	}
+	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(content))
+}

@@ -1,0 +1,156 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+)
+
+// Ledger is the part of a ledger.Store that the pages read.
+type Ledger interface {
+	Get(ctx context.Context, runID string) (ledger.Run, []ledger.Attempt, error)
+	List(context.Context, ledger.Filter) ([]ledger.Run, error)
+	Waiting(ctx context.Context, ids []string) (map[string]ledger.WaitReason, error)
+	Jobs(context.Context) ([]ledger.JobStatus, error)
+	Events(ctx context.Context, jobID string, limit int) ([]ledger.Event, error)
+	Audit(context.Context, ledger.AuditFilter) ([]ledger.Audit, error)
+	Counts(context.Context) (ledger.Counts, error)
+	Recent(ctx context.Context, jobIDs []string, n int) (map[string][]ledger.Cell, error)
+	Days(ctx context.Context, jobID string, since, until time.Time) (ledger.Days, error)
+	Timings(ctx context.Context, since, until time.Time) (ledger.Timings, error)
+	Processes(context.Context) ([]ledger.Process, error)
+}
+
+// Config is what the dashboard shows and how.
+type Config struct {
+	Ledger  Ledger
+	Serving func() Serving
+	Version string // of the program
+	Engine  string // of the ledger: "postgres" or "sqlite"
+	Logger  *slog.Logger
+	Now     func() time.Time // default time.Now
+}
+
+// Serving is what the process works on now. A reload of the registry changes it.
+type Serving struct {
+	Registry *jobs.Registry
+	Process  string // its ID in the ledger
+	// Breakers says for each target in which state this process's circuit
+	// breaker is: "closed", "half-open" or "open".
+	Breakers      map[string]string
+	PurgeWarning  string // what is wrong with the nightly purge; "" when nothing is
+	ReloadWarning string // why the registry could not be reloaded; "" when it could
+}
+
+// Dashboard serves the pages. It is safe for concurrent use, starts work only
+// for a request, and keeps a bounded amount of counts between requests.
+type Dashboard struct {
+	Config
+	days    dayCache
+	hours   hourCache
+	coming  comingCache
+	handler http.Handler
+}
+
+// pageTimeout bounds what one page may ask of the ledger.
+const pageTimeout = 5 * time.Second
+
+// New returns the dashboard. Close it to end what it counts.
+func New(c Config) *Dashboard {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	d := &Dashboard{Config: c}
+	d.hours.init()
+	mux := http.NewServeMux()
+	for pattern, page := range map[string]func(*http.Request) (view, error){
+		"GET /{$}":          d.overview,
+		"GET /jobs":         d.jobs,
+		"GET /jobs/{id}":    d.job,
+		"GET /runs":         d.runs,
+		"GET /runs/{id...}": d.run,
+		"GET /targets":      d.targets,
+		"GET /keys":         d.keys,
+		"GET /processes":    d.processes,
+		"GET /audit":        d.audit,
+		"GET /{unknown...}": func(*http.Request) (view, error) {
+			return view{}, missing("There is no page at this address.", "Choose one in the menu above.")
+		},
+	} {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { d.serve(w, r, page) })
+	}
+	mux.HandleFunc("GET /assets/{name}", serveAsset)
+	d.handler = secure(mux)
+	return d
+}
+
+// Close waits for what the dashboard counts in the background.
+func (d *Dashboard) Close() { d.hours.close() }
+
+func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) { d.handler.ServeHTTP(w, r) }
+
+func (d *Dashboard) registry() *jobs.Registry { return d.Serving().Registry }
+
+func (d *Dashboard) now() time.Time { return d.Now().UTC() }
+
+// serve renders a page, or what went wrong with it.
+func (d *Dashboard) serve(w http.ResponseWriter, r *http.Request, page func(*http.Request) (view, error)) {
+	ctx, cancel := context.WithTimeout(r.Context(), pageTimeout)
+	defer cancel()
+	r = r.WithContext(ctx)
+	v, err := page(r)
+	status := http.StatusOK
+	if err != nil {
+		v, status = d.failure(r, err)
+	}
+	health, err := d.health(ctx)
+	if err != nil && status == http.StatusOK {
+		v, status = d.failure(r, err)
+	}
+	if err := render(w, r, status, d.frame(v, health)); err != nil {
+		d.Logger.Error("dashboard page not rendered", "path", r.URL.Path, "error", err)
+	}
+}
+
+// pageError is something wrong that the reader can mend.
+type pageError struct {
+	status       int
+	what, remedy string
+}
+
+func (e *pageError) Error() string { return e.what + " " + e.remedy }
+
+func missing(what, remedy string) error {
+	return &pageError{http.StatusNotFound, what, remedy}
+}
+
+func invalid(what, remedy string) error {
+	return &pageError{http.StatusBadRequest, what, remedy}
+}
+
+// failure is the page that says what went wrong.
+func (d *Dashboard) failure(r *http.Request, err error) (view, int) {
+	var known *pageError
+	switch {
+	case errors.As(err, &known):
+	case errors.Is(err, context.DeadlineExceeded):
+		known = &pageError{http.StatusGatewayTimeout, "The ledger did not answer within " + pageTimeout.String() + ".",
+			"Narrow the filters by job or by time, or look at the load of the database."}
+	default:
+		d.Logger.Warn("dashboard page failed", "path", r.URL.Path, "error", err)
+		known = &pageError{http.StatusServiceUnavailable, "The ledger cannot be read now.",
+			"This page tries again by itself. The log of this process has the cause; \"/readyz\" says when the ledger is back."}
+	}
+	return view{Template: "failure", Title: cmp.Or(http.StatusText(known.status), "Error"), Data: failureView{known.what, known.remedy}}, known.status
+}
+
+type failureView struct{ What, Remedy string }
