@@ -32,7 +32,7 @@ RACE = -race -gcflags='modernc.org/...=-race=false'
 RACED = ./executor/... ./ledger/memory ./idempotency ./targets/... ./cleanup
 
 .DEFAULT_GOAL = help
-.PHONY: tidy lambda test-lambda check-cloudformation help build test test-race test-modules lint fmt bench bench-purge bench-peers fuzz simulate chaos load soak clean
+.PHONY: tidy lambda test-lambda check-cloudformation help build test test-race test-modules lint fmt bench bench-purge bench-peers fuzz simulate chaos load soak screenshots clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -103,6 +103,10 @@ load: ## JOBS jobs due in the same second: how late they are, and the memory
 
 soak: ## a scheduler in peace for DURATION on each engine: memory and goroutines must stay
 	$(CHAOS) -run TestSoak -v -args -soak $(DURATION)
+
+# The pictures of the documentation, from a ledger with a made-up past.
+screenshots: ## a picture of each page of the dashboard, light, dark and narrow, to docs/images (see scripts/install-browser)
+	scripts/each-module web/browsertest -- $(GO) test -count 1 -run TestPictures . -args -pictures $(CURDIR)/docs/images
 
 clean: ## remove what was built
 	rm -rf bin dist

@@ -1,0 +1,236 @@
+package browsertest_test
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/cronce/cronce/internal/testdb"
+)
+
+// fast is a registry whose jobs are due all the time: one succeeds, one is
+// refused for good, one waits for its first time.
+const fast = `version: 1
+name: fast
+jobs:
+  - { id: tick, schedule: "* * * * * *", targetUrlEnv: SVC_URL, path: /tick, overlap: allow }
+  - { id: refused, schedule: "*/2 * * * * *", targetUrlEnv: SVC_URL, path: /refused, overlap: allow }
+  - { id: yearly, schedule: "0 0 1 1 *", timezone: Europe/Berlin, targetUrlEnv: SVC_URL, path: /yearly }
+`
+
+const hostileText = `<script>window.hurt=1</script><img src=x onerror="window.hurt=1">"'` + "`" + `{{.}}</pre></td>`
+
+// answer refuses what is asked of /refused, in words that try to be markup.
+func answer(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/refused" {
+		w.Header().Set("Content-Type", "application/problem+json")
+		w.WriteHeader(http.StatusUnprocessableEntity)
+		_, _ = w.Write([]byte(`{"code":` + quoted(hostileText) + `,"detail":` + quoted(hostileText) + `}`))
+		return
+	}
+	fine(w, r)
+}
+
+func writeConfig(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "cronce.yaml")
+	must(t, os.WriteFile(path, []byte(text), 0o600))
+	return path
+}
+
+// busy is a server on each engine, on PostgreSQL one of two replicas, whose
+// ledger has runs of every kind.
+func busy(t *testing.T, test func(t *testing.T, s *server)) {
+	for _, engine := range []string{"sqlite", "postgres"} {
+		t.Run(engine, func(t *testing.T) {
+			config, env := writeConfig(t, fast), target(t, answer)
+			db := "sqlite:" + filepath.Join(t.TempDir(), "ledger.db")
+			if engine == "postgres" {
+				db = testdb.Postgres(t)
+				serve(t, config, db, env)
+			}
+			s := serve(t, config, db, env)
+			s.run("jobs", "pause", "yearly", "--why", hostileText, "--by", "mallory")
+			eventually(t, "a run of each kind", func() bool {
+				return strings.Contains(s.run("runs", "list", "--state", "dead"), "refused@") &&
+					strings.Contains(s.run("runs", "list", "--state", "succeeded"), "tick@")
+			})
+			test(t, s)
+		})
+	}
+}
+
+var pagePaths = []string{
+	"/", "/?span=30d", "/jobs", "/jobs/tick", "/jobs/refused", "/jobs/yearly", "/jobs/yearly?at=2020-01-01", "/runs", "/runs?state=dead&group=1",
+	"/runs?job=nobody", "/targets", "/keys", "/processes", "/audit", "/nowhere",
+}
+
+// Each page, wide and narrow, light and dark: nothing that the browser complains
+// about, nothing that axe does, and no scrolling aside.
+func TestPagesAreSoundInABrowser(t *testing.T) {
+	busy(t, func(t *testing.T, s *server) {
+		b := open(t, s)
+		b.look(1280, "light")
+		b.visit("/runs?state=dead")
+		dead := eval[string](b, "document.querySelector('td.lead a').getAttribute('href')")
+		for _, path := range append(pagePaths, dead) {
+			for _, scheme := range []string{"light", "dark"} {
+				b.look(1280, scheme)
+				b.visit(path)
+				if path == "/nowhere" {
+					b.forgive() // the browser reports the 404
+				}
+				b.accessible(path + " " + scheme)
+			}
+			b.look(360, "light")
+			if wide := eval[int](b, "document.documentElement.scrollWidth"); wide > 360 {
+				t.Errorf("%s is %d px wide on a screen of 360", path, wide)
+			}
+			b.accessible(path + " narrow")
+			b.calm()
+		}
+	})
+}
+
+// axe is the program of the accessibility checks.
+var axe = sync.OnceValues(func() ([]byte, error) {
+	const path = "node_modules/axe-core/axe.min.js"
+	if _, err := os.Stat(path); err != nil {
+		if out, err := exec.Command("npm", "ci", "--silent").CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("npm ci: %w: %s; scripts/install-browser installs npm and the checks", err, out)
+		}
+	}
+	return os.ReadFile(path)
+})
+
+// accessible fails for what axe finds on the page.
+func (b *tab) accessible(page string) {
+	b.Helper()
+	source, err := axe()
+	must(b.T, err)
+	b.do(chromedp.Evaluate[chromedp.Void](string(source) + ";undefined"))
+	found := eval[[]string](b, `axe.run(document, {resultTypes: ["violations"]}).then((r) =>
+		r.violations.flatMap((v) => v.nodes.map((n) => v.id + ": " + n.html.slice(0, 200) + " " + n.failureSummary)))`)
+	for _, violation := range found {
+		b.Errorf("%s: axe: %s", page, violation)
+	}
+}
+
+// What targets and operators say stays text.
+func TestHostileTextStaysText(t *testing.T) {
+	busy(t, func(t *testing.T, s *server) {
+		b := open(t, s)
+		b.visit("/runs?state=dead")
+		dead := eval[string](b, "document.querySelector('td.lead a').getAttribute('href')")
+		s.run("runs", "ack", strings.TrimPrefix(dead, "/runs/"), "--why", hostileText, "--by", hostileText)
+		for path, where := range map[string]string{dead: "window.hurt", "/jobs/yearly": "window.hurt", "/audit": "window.hurt"} {
+			b.visit(path)
+			if text := b.text("main"); !strings.Contains(text, where) {
+				t.Errorf("%s does not show the text: %s", path, text)
+			}
+			if n := eval[int](b, "document.querySelectorAll('main script, main img, main [onerror]').length + (window.hurt ?? 0)"); n != 0 {
+				t.Errorf("%s: the text became markup", path)
+			}
+		}
+	})
+}
+
+// Without a script the pages say the same, and the filters work.
+func TestWithoutAScript(t *testing.T) {
+	busy(t, func(t *testing.T, s *server) {
+		b := open(t, s)
+		call(b, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+		for path, want := range map[string]string{
+			"/": "needs attention", "/jobs": "every second", "/jobs/refused": "dead", "/runs": "tick@", "/targets": "env:SVC_URL",
+			"/keys": "Retention proof", "/processes": "alive", "/audit": "mallory",
+		} {
+			b.visit(path)
+			text, err := chromedp.Run(b.ctx, chromedp.Text(chromedp.CSS("main")))
+			must(t, err)
+			if !strings.Contains(text, want) {
+				t.Errorf("%s does not have %q: %s", path, want, text)
+			}
+		}
+		b.visit("/jobs")
+		b.do(chromedp.SendKeys(chromedp.CSS("input[name=q]"), "yearly"+kb.Enter), chromedp.WaitReady(chromedp.CSS(`input[value="yearly"]`)))
+		text, err := chromedp.Run(b.ctx, chromedp.Text(chromedp.CSS("main table")))
+		must(t, err)
+		if !strings.Contains(text, "yearly") || strings.Contains(text, "refused") {
+			t.Errorf("the filter shows %s", text)
+		}
+	})
+}
+
+func TestKeyboardReachesAll(t *testing.T) {
+	busy(t, func(t *testing.T, s *server) {
+		b := open(t, s)
+		b.visit("/")
+		b.do(chromedp.KeyEvent(kb.Tab))
+		if got := eval[string](b, "document.activeElement.className"); got != "skip" {
+			t.Errorf("the first stop is %q, want the link to the content", got)
+		}
+		b.do(chromedp.KeyEvent("?"))
+		if !eval[bool](b, "document.getElementById('keys').open") {
+			t.Error("? does not show the keys")
+		}
+		b.do(chromedp.KeyEvent(kb.Escape), chromedp.KeyEvent("g"), chromedp.KeyEvent("r"))
+		eventually(t, "the page of the runs", func() bool { return eval[string](b, "location.pathname") == "/runs" })
+		b.do(chromedp.WaitReady(chromedp.CSS("form.filters")), chromedp.KeyEvent("/"))
+		eventually(t, "the first filter to have the focus", func() bool {
+			if eval[string](b, "document.activeElement.name ?? ''") == "job" {
+				return true
+			}
+			b.do(chromedp.KeyEvent("/"))
+			return false
+		})
+		// The protocol sends a character apart from its key, so that the key cannot
+		// keep it off.
+		eval[string](b, "document.activeElement.value = ''")
+		b.do(chromedp.KeyEvent("refused" + kb.Enter))
+		eventually(t, "the runs of one job", func() bool { return strings.Contains(eval[string](b, "location.search"), "job=refused") })
+	})
+}
+
+// A page that is left open follows the ledger and does not grow.
+func TestAnOpenPageFollowsAndDoesNotGrow(t *testing.T) {
+	busy(t, func(t *testing.T, s *server) {
+		b := open(t, s)
+		b.visit("/runs")
+		eval[bool](b, `(() => {
+			window.updates = 0;
+			new MutationObserver((list) => { for (const m of list) for (const n of m.addedNodes) if (n.id === "main") window.updates++; }).observe(document.body, {childList: true});
+			return true;
+		})()`)
+		size := func() int { return eval[int](b, "document.getElementsByTagName('*').length") }
+		first := b.text("td.lead a")
+		eventually(t, "the first update", func() bool { return eval[int](b, "window.updates") > 0 && b.text("td.lead a") != first })
+		eventually(t, "a full page", func() bool { return eval[int](b, "document.querySelectorAll('tbody tr').length") >= 20 })
+		before, rows := size(), eval[int](b, "document.querySelectorAll('tbody tr').length")
+		seen := eval[int](b, "window.updates")
+		eventually(t, "four more updates", func() bool { return eval[int](b, "window.updates") >= seen+4 })
+		if grown, more := size()-before, eval[int](b, "document.querySelectorAll('tbody tr').length")-rows; grown > 40*max(more, 1) {
+			t.Errorf("the page grew by %d elements with %d more runs", grown, more)
+		}
+	})
+}
+
+// Times are relative, and exact (UTC and local) in the document.
+func TestTimesAreExactOnHover(t *testing.T) {
+	busy(t, func(t *testing.T, s *server) {
+		b := open(t, s)
+		b.visit("/runs")
+		title := eval[string](b, "document.querySelector('td time').title")
+		if !strings.Contains(title, " UTC\n") || !strings.Contains(title, "CET") && !strings.Contains(title, "CEST") && !strings.Contains(title, "GMT+") {
+			t.Errorf("a time's title is %q, want UTC and the local time of Berlin", title)
+		}
+	})
+}

@@ -1,0 +1,306 @@
+package browsertest_test
+
+import (
+	"cmp"
+	"fmt"
+	"hash/fnv"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/ledger/sqlite"
+)
+
+// platform is the registry whose past the pictures show.
+const platform = `version: 1
+name: acme-platform
+targets:
+  membership: { urlEnv: SVC_URL }
+  billing: { urlEnv: SVC_URL, auth: { type: bearer, tokenEnv: BILLING_TOKEN }, maxInFlight: 8 }
+  crm: { urlEnv: SVC_URL }
+jobs:
+  - { id: release-commission-locks, schedule: "cron(0 * * * ? *)", target: membership, path: /v1/admin/commission-locks/release-expired, scopes: ["membership:admin"] }
+  - { id: charge-subscriptions, schedule: "*/15 * * * *", target: billing, path: /v1/admin/subscriptions/charge-due, overlap: queue }
+  - { id: close-books, schedule: "0 0 * * *", timezone: Europe/London, target: billing, path: /v1/admin/books/close-day, catchUp: all }
+  - { id: send-invoices, schedule: "30 6 * * *", timezone: Europe/Berlin, target: billing, path: /v1/admin/invoices/send }
+  - { id: sync-crm, schedule: "20 * * * *", target: crm, path: /v1/admin/sync }
+  - { id: expire-trials, schedule: "10 */4 * * *", target: membership, path: /v1/admin/trials/expire }
+  - { id: refresh-exchange-rates, schedule: "5 * * * *", target: billing, path: /v1/admin/rates/refresh, catchUp: none }
+  - { id: reconcile-payments, schedule: "30 2 * * *", timezone: Europe/Berlin, target: billing, path: /v1/admin/payments/reconcile, timeout: 2m }
+  - { id: report-usage, schedule: "0 7 * * MON", timezone: America/New_York, target: membership, path: /v1/admin/usage/report }
+  - { id: rotate-signing-keys, schedule: "0 4 1 * *", target: membership, path: /v1/admin/signing-keys/rotate }
+  - { id: archive-audit-log, schedule: "0 5 * * *", target: membership, path: /v1/admin/audit-log/archive, enabled: false }
+keyTTLs:
+  - { scope: "route:POST_/v1/admin/books/*", ttl: 168h }
+  - { scope: "route:POST_/v1/admin/payments/*", ttl: 72h }
+`
+
+// past makes a ledger with the days before now, on the ledger's own methods: an
+// outage, a night in which a target failed, a pause, and what operators did.
+type past struct {
+	*testing.T
+	*sqlite.Ledger
+	reg      *jobs.Registry
+	clock    time.Time
+	from, to time.Time
+	token    int
+	mark     map[string]ledger.Position
+}
+
+const pastDays = 90
+
+// writePast returns the addresses of a registry file and of a ledger.
+func writePast(t *testing.T, text string) (config, db string) {
+	t.Helper()
+	dir := t.TempDir()
+	config, path := filepath.Join(dir, "cronce.yaml"), filepath.Join(dir, "ledger.db")
+	must(t, os.WriteFile(config, []byte(text), 0o600))
+	reg, err := jobs.Load(config)
+	must(t, err)
+	now := time.Now().UTC().Truncate(time.Second)
+	p := &past{T: t, reg: reg, from: now.Add(-pastDays * 24 * time.Hour), to: now, mark: map[string]ledger.Position{}}
+	p.clock = p.from
+	p.Ledger, err = sqlite.Open(t.Context(), path, sqlite.Options{Now: func() time.Time { return p.clock }})
+	must(t, err)
+	p.live()
+	must(t, p.Close())
+	return config, "sqlite:" + path
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+type due struct {
+	job jobs.Job
+	at  time.Time
+}
+
+// live leads the registry through its past, in the order of time.
+func (p *past) live() {
+	p.begin()
+	outage := p.to.Add(-12 * 24 * time.Hour).Truncate(24 * time.Hour).Add(time.Hour)
+	outageEnd := outage.Add(9 * time.Hour)
+	pause := p.to.Add(-29 * time.Hour)
+	var list []due
+	for _, j := range p.reg.Jobs() {
+		if j.Disabled {
+			continue
+		}
+		for at := range j.Parsed().Due(p.from, p.to) {
+			list = append(list, due{j, at})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b due) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.job.ID, b.job.ID)) })
+	late := map[string][]due{}
+	paused, recovered := false, false
+	for _, d := range list {
+		if !paused && d.at.After(pause) {
+			paused = true
+			p.clock = pause
+			must(p.T, p.Pause(p.Context(), "expire-trials", ledger.Actor{By: "maria", Why: "the trial table is being migrated until Monday", Door: ledger.DoorCLI}))
+		}
+		if d.at.After(outage) && d.at.Before(outageEnd) {
+			late[d.job.ID] = append(late[d.job.ID], d)
+			continue
+		}
+		if !recovered && !d.at.Before(outageEnd) {
+			recovered = true
+			p.clock = outageEnd.Add(40 * time.Second)
+			p.catchUp(late)
+		}
+		p.run(d, ledger.BySchedule, 0)
+	}
+	p.clock = p.to
+	p.acts()
+}
+
+func (p *past) begin() {
+	p.declare()
+	list, err := p.Assignments(p.Context(), p.reg.Version())
+	must(p.T, err)
+	for _, s := range list {
+		p.mark[s.JobID] = s.Position
+	}
+}
+
+func (p *past) declare() {
+	must(p.T, p.Declare(p.Context(), ledger.Declaration{
+		Process: "seed", Registry: p.reg.Name(), Version: p.reg.Version(),
+		Definitions: func(yield func(ledger.Definition) bool) {
+			for _, j := range p.reg.Jobs() {
+				if j.Disabled {
+					continue
+				}
+				body, hash, err := j.Definition()
+				must(p.T, err)
+				if !yield(ledger.Definition{JobID: j.ID, Hash: hash, Body: body}) {
+					return
+				}
+			}
+		},
+	}))
+}
+
+func (p *past) spec(d due, trigger ledger.Trigger) ledger.RunSpec {
+	j := d.job
+	id := j.ID + "@" + d.at.Format(time.RFC3339)
+	return ledger.RunSpec{
+		RunID: id, ScheduledAt: d.at, Count: 1, State: ledger.Planned, Trigger: trigger, Overlap: ledger.Overlap(j.Overlap), Lease: true,
+		Call: ledger.Call{
+			Target: j.Target, Method: j.Method, Path: j.Path, Body: j.RequestBody(id, d.at), Scopes: j.Scopes, Timeout: j.Timeout,
+			Backoff: j.Retry.Backoff, Jitter: j.Retry.Jitter, MaxRetryAfter: j.Retry.MaxRetryAfter, Horizon: j.Retry.Horizon,
+		},
+	}
+}
+
+// admit plans a job's scheduled times through the last of them.
+func (p *past) admit(jobID string, through time.Time, specs ...ledger.RunSpec) []ledger.Work {
+	at := p.mark[jobID]
+	p.token++
+	got, err := p.Admit(p.Context(), ledger.Admission{
+		Plans: []ledger.Plan{{JobID: jobID, Revision: at.Revision, After: at.Watermark, Through: through, Runs: specs}},
+		Owner: "seed", Token: fmt.Sprint("t", p.token), LeaseFor: time.Hour,
+	})
+	must(p.T, err)
+	if len(got.Stale) > 0 {
+		p.Fatalf("plan of %s through %s: %+v", jobID, through, got.Stale)
+	}
+	at.Watermark = through
+	p.mark[jobID] = at
+	return got.Leased
+}
+
+// roll is a number from 0 to 999 that depends on the run only.
+func roll(d due, what string) int {
+	h := fnv.New32a()
+	fmt.Fprint(h, d.job.ID, d.at.Unix(), what)
+	return int(h.Sum32() % 1000)
+}
+
+func (p *past) run(d due, trigger ledger.Trigger, lateness time.Duration) {
+	started := d.at.Add(lateness + time.Duration(4+roll(d, "late")%60*roll(d, "later")/700)*time.Millisecond)
+	p.clock = started
+	leased := p.admit(d.job.ID, d.at, p.spec(d, trigger))
+	if len(leased) == 0 {
+		return // paused, or an earlier run is unfinished
+	}
+	p.finish(d, leased[0])
+}
+
+// finish makes a run's attempts.
+func (p *past) finish(d due, w ledger.Work) {
+	age := p.to.Sub(d.at)
+	night := age > 5*time.Hour && age < 10*time.Hour
+	old := age > 40*24*time.Hour && age < 41*24*time.Hour
+	took := time.Duration(60+roll(d, "took")%400) * time.Millisecond
+	if d.job.ID == "reconcile-payments" {
+		took *= 90
+	}
+	switch n := roll(d, "fate"); {
+	case d.job.ID == "sync-crm" && (night || old):
+		for range len(d.job.Retry.Backoff) {
+			w = p.again(w, ledger.Throttled, 503, "the target answered 503 Service Unavailable", 40*time.Millisecond)
+		}
+		p.end(w, ledger.Dead, ledger.Exhausted, ledger.Throttled, 503, "the target answered 503 Service Unavailable", 40*time.Millisecond)
+	case d.job.ID == "send-invoices" && age < 24*time.Hour:
+		p.end(w, ledger.Dead, ledger.Permanent, ledger.Refused, 422, "unknown currency \"XBT\" in invoice 4711", took)
+	case n < 25:
+		w = p.again(w, ledger.Unknown, 0, "no answer within 30s: the outcome is unknown", 30*time.Second)
+		p.end(w, ledger.Succeeded, "", ledger.Replay, 200, "", 9*time.Millisecond)
+	case n < 40:
+		w = p.again(w, ledger.Failed, 500, "the target answered 500 Internal Server Error", took)
+		p.end(w, ledger.Succeeded, "", ledger.Fresh, 200, "", took)
+	default:
+		p.end(w, ledger.Succeeded, "", ledger.Fresh, 200, "", took)
+	}
+}
+
+func (p *past) record(w ledger.Work, state ledger.State, reason ledger.Reason, wait time.Duration, a ledger.Attempt) {
+	failures := w.Failures
+	if state != ledger.Succeeded {
+		failures++
+	}
+	fates, err := p.Record(p.Context(), []ledger.Outcome{{
+		Lease: ledger.Lease{RunID: w.RunID, Token: w.Token}, State: state, Reason: reason, Replayed: a.Answer == ledger.Replay,
+		Failures: failures, Wait: wait, Attempt: a,
+	}})
+	must(p.T, err)
+	if fates[0] != ledger.Recorded {
+		p.Fatalf("record of %s: %s", w.RunID, fates[0])
+	}
+}
+
+func (p *past) attempt(w ledger.Work, answer ledger.Answer, status int, text string, took time.Duration) ledger.Attempt {
+	began := p.clock
+	p.clock = began.Add(took)
+	return ledger.Attempt{
+		RunID: w.RunID, N: w.Attempt, StartedAt: began, FinishedAt: p.clock, Answer: answer, Status: status, Error: text, Owner: "seed",
+	}
+}
+
+// again ends an attempt without a final answer, and leases the run for the next.
+func (p *past) again(w ledger.Work, answer ledger.Answer, status int, text string, took time.Duration) ledger.Work {
+	wait := w.Call.Backoff[min(w.Failures, len(w.Call.Backoff)-1)]
+	p.record(w, ledger.Retrying, "", wait, p.attempt(w, answer, status, text, took))
+	p.clock = p.clock.Add(wait)
+	p.token++
+	got, err := p.Claim(p.Context(), ledger.Claim{Owner: "seed", Token: fmt.Sprint("t", p.token), Limit: 1, LeaseFor: time.Hour, Only: []string{w.RunID}})
+	must(p.T, err)
+	if len(got.Work) != 1 {
+		p.Fatalf("%s cannot be leased again", w.RunID)
+	}
+	return got.Work[0]
+}
+
+func (p *past) end(w ledger.Work, state ledger.State, reason ledger.Reason, answer ledger.Answer, status int, text string, took time.Duration) {
+	p.record(w, state, reason, 0, p.attempt(w, answer, status, text, took))
+}
+
+// catchUp plans what was due in the outage, by each job's rule.
+func (p *past) catchUp(late map[string][]due) {
+	for id, list := range late {
+		last := list[len(list)-1]
+		switch {
+		case last.job.CatchUp == jobs.CatchUpNone:
+			p.admit(id, last.at, rangeOf(list, ledger.Missed, ledger.CatchUpNone))
+		case len(list) == 1 || last.job.CatchUp == jobs.CatchUpAll:
+			for _, d := range list {
+				p.run(d, ledger.ByCatchUp, p.clock.Sub(d.at))
+			}
+		default:
+			before := list[:len(list)-1]
+			p.admit(id, before[len(before)-1].at, rangeOf(before, ledger.Superseded, ledger.NewerRun))
+			p.run(last, ledger.ByCatchUp, p.clock.Sub(last.at))
+		}
+	}
+}
+
+func rangeOf(list []due, state ledger.State, reason ledger.Reason) ledger.RunSpec {
+	first, last := list[0].at, list[len(list)-1].at
+	spec := ledger.RunSpec{
+		RunID: list[0].job.ID + "@" + first.Format(time.RFC3339), ScheduledAt: first, Count: len(list), State: state, Reason: reason, Trigger: ledger.BySchedule,
+	}
+	if len(list) > 1 {
+		spec.RunID, spec.Until = spec.RunID+"/"+last.Format(time.RFC3339), last
+	}
+	return spec
+}
+
+// acts are what operators did since.
+func (p *past) acts() {
+	old := ledger.Act{
+		Filter: ledger.Filter{JobID: "sync-crm", States: []ledger.State{ledger.Dead}, Until: p.to.Add(-30 * 24 * time.Hour)},
+		Actor:  ledger.Actor{By: "jonas", Why: "the CRM was down for maintenance; the next sync had all changes", Door: ledger.DoorCLI},
+	}
+	_, err := p.Ack(p.Context(), old)
+	must(p.T, err)
+	p.clock = p.clock.Add(time.Second)
+}
