@@ -172,7 +172,7 @@ func (c call[T]) finish(ctx context.Context, result T) (Reply, error) {
 	var held bool
 	r.ExpiresAt, held, err = c.store.Settle(end, c.claim, r)
 	if err == nil && !held {
-		err = errLeaseLost
+		err = errLapsed
 	}
 	if err != nil {
 		return Reply{}, fmt.Errorf("%w: the call was made, but its result is not stored: %w", ErrOutcomeUnknown, err)
@@ -180,7 +180,7 @@ func (c call[T]) finish(ctx context.Context, result T) (Reply, error) {
 	return r, nil
 }
 
-var errLeaseLost = errors.New("the lease lapsed and another call has the key")
+var errLapsed = errors.New("the lease lapsed and another call has the key")
 
 // giveUp is Doubt or Free, when the work is over without a result. What cannot
 // be written now the lapsing lease says later.

@@ -10,6 +10,7 @@ const (
 	inFlight                // somebody else holds the key
 	unknown                 // an external call was made and lost
 	tooLate                 // the key is free, but perhaps only forgotten
+	accepted                // long work goes on under the key
 )
 
 // judge is the one decision order, for every door. An expired record is no
@@ -19,7 +20,7 @@ func (l Look) judge(c Claim) verdict {
 	switch r := l.Record; {
 	case r != nil && r.Fingerprint != c.Fingerprint:
 		return mismatch
-	case r != nil && r.State == Calling && !l.Lapsed:
+	case r != nil && (r.State == Accepted || r.State == Calling && !l.Lapsed):
 		return inFlight
 	case r != nil && (r.State == Calling || r.State == Unknown):
 		return unknown
@@ -27,6 +28,21 @@ func (l Look) judge(c Claim) verdict {
 		return replay
 	case !l.Held:
 		return inFlight
+	case l.Late:
+		return tooLate
+	default:
+		return doWork
+	}
+}
+
+// long is the decision for long work, of a look that took nothing. Work whose
+// lease has lapsed can be started again.
+func (l Look) long(c Claim) verdict {
+	switch r := l.Record; {
+	case r != nil && (r.Fingerprint != c.Fingerprint || r.State != Accepted):
+		return l.judge(c)
+	case r != nil && !l.Lapsed:
+		return accepted
 	case l.Late:
 		return tooLate
 	default:

@@ -43,6 +43,12 @@ var (
 	// ErrNotYours is what Commit and Rollback of a transaction that the kit
 	// handed out return. The transaction goes on.
 	ErrNotYours = errors.New("this transaction is committed or rolled back by the idempotency kit: return from the handler instead")
+	// ErrLeaseLost: long work has lost its key, because it did not renew its lease
+	// in time. Another worker may have started the work again.
+	ErrLeaseLost = errors.New("the lease on the idempotency key is lost")
+	// ErrShutdown: [Kit.Shutdown] was called. No long work begins, and the context
+	// of running work may have ended with this cause.
+	ErrShutdown = errors.New("the service is shutting down")
 	// ErrLostRace is for engines: a live record appeared while the work ran.
 	// The work was rolled back, and the caller is answered from that record.
 	ErrLostRace = errors.New("another call completed this idempotency key first")

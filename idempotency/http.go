@@ -34,7 +34,12 @@ type Route struct {
 	TTL time.Duration
 	// MaxRun overrides the kit's.
 	MaxRun time.Duration
-	// Policy overrides the kit's.
+	// Lease overrides the kit's; for [Kit.Accept] only.
+	Lease time.Duration
+	// Poll is the Retry-After of a 202, in whole seconds; default 10s. For
+	// [Kit.Accept] only.
+	Poll time.Duration
+	// Policy overrides the kit's. Accept has none.
 	Policy func(status int) Disposition
 }
 

@@ -17,6 +17,7 @@ type Kit struct {
 	opt    Options
 	gate   gate
 	scopes scopes
+	works  works
 
 	replayable []string // canonical names of headers
 }
@@ -41,6 +42,9 @@ type Options struct {
 	// 5m. The key of a stopped process is free at the latest this long after
 	// its last statement.
 	MaxRun time.Duration
+	// Lease is how long long work keeps its key without a [Work.Progress]; default
+	// 1m. After a worker's death its key is free at the latest this long after.
+	Lease time.Duration
 	// StoreTimeout bounds each exchange with the store; default 10s.
 	StoreTimeout time.Duration
 
@@ -116,7 +120,7 @@ func (o Options) checkLimits() error {
 		name  string
 		value int64
 	}{
-		{"TTL", int64(o.TTL)}, {"MaxRun", int64(o.MaxRun)}, {"StoreTimeout", int64(o.StoreTimeout)},
+		{"TTL", int64(o.TTL)}, {"MaxRun", int64(o.MaxRun)}, {"Lease", int64(o.Lease)}, {"StoreTimeout", int64(o.StoreTimeout)},
 		{"MaxRequestBody", o.MaxRequestBody}, {"MaxReplyBody", int64(o.MaxReplyBody)}, {"MaxStoredBody", int64(o.MaxStoredBody)},
 	} {
 		if limit.value < 0 {
@@ -135,6 +139,7 @@ func (o Options) complete() Options {
 	set(&o.TTL, 24*time.Hour)
 	set(&o.Wait, 5*time.Second)
 	set(&o.MaxRun, 5*time.Minute)
+	set(&o.Lease, time.Minute)
 	set(&o.StoreTimeout, 10*time.Second)
 	set(&o.MaxRequestBody, 1<<20)
 	set(&o.MaxReplyBody, 16<<20)

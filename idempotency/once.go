@@ -213,6 +213,9 @@ func (k *Kit) afterFailedCommit(ctx context.Context, c Claim, r Reply, cause err
 		return r, false, cause
 	}
 	if look.Record.Owner == c.Owner {
+		if look.Record.State == Accepted { // long work whose commit did not happen
+			return r, false, cause
+		}
 		r.ExpiresAt = look.Record.ExpiresAt
 		return r, false, nil
 	}

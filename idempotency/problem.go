@@ -33,6 +33,8 @@ const (
 	CodeReplyTooLarge   = "reply_too_large"
 	CodeTxAborted       = "transaction_aborted"
 	CodeTxEnded         = "transaction_ended_by_handler"
+	CodeShutdown        = "service_shutting_down"
+	CodeFailed          = "operation_failed" // the stored reply of long work that has failed for good
 )
 
 // WriteProblem is the default of Options.WriteProblem.
@@ -74,6 +76,9 @@ func (k *Kit) problemOf(err error) Problem {
 	case errors.Is(err, ErrInProgress):
 		return problem(http.StatusConflict, CodeInProgress, "In progress",
 			"The first request with this key is still running. Ask again with the same key after Retry-After.")
+	case errors.Is(err, ErrShutdown):
+		return problem(http.StatusServiceUnavailable, CodeShutdown, "Shutting down",
+			"This process starts no more long work. Ask again with the same key.")
 	case errors.Is(err, ErrRunTooLong):
 		return problem(http.StatusServiceUnavailable, CodeRunTooLong, "Took too long",
 			"The operation took longer than this service allows and was rolled back. Ask again with the same key.")

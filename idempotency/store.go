@@ -22,6 +22,10 @@ const (
 	// Unknown: the owner itself could not tell what came of the call. A
 	// reconciliation takes it out.
 	Unknown State = "unknown"
+	// Accepted: long work holds the key under a lease, and the body is its
+	// progress. Its owner finishes it or gives it up; once the lease has lapsed
+	// the next request starts the work again. It leaves by expiry too.
+	Accepted State = "accepted"
 )
 
 // Reply is what a call came to: what is sent, stored and sent again.
@@ -53,6 +57,8 @@ type Claim struct {
 	// MaxRun bounds the work. The store frees the key of a process that was
 	// stopped in the middle of it this long after its last statement.
 	MaxRun time.Duration
+	// Lease is for how long long work gets the key, from the store's answer on.
+	Lease time.Duration
 }
 
 // Look is what a store knows about a key at one moment of its own clock.
@@ -60,7 +66,7 @@ type Look struct {
 	// Record is the key's live record; nil when there is none or it has
 	// expired. A record is expired from the instant ExpiresAt on.
 	Record *Record
-	// Lapsed: the record is Calling and its lease has ended.
+	// Lapsed: the record is Calling or Accepted and its lease has ended.
 	Lapsed bool
 	// Held: the transaction at hand has the key to itself.
 	Held bool
@@ -118,6 +124,27 @@ type Reserver interface {
 	Doubt(ctx context.Context, c Claim) (held bool, err error)
 	// Free removes the key: nothing was done. held as for Settle.
 	Free(ctx context.Context, c Claim) (held bool, err error)
+}
+
+// Worker is a [Store] that can keep a key over long work. [Kit.Accept] and
+// [Kit.DoLong] need it. Accept, Renew and Abandon are one short transaction each.
+type Worker interface {
+	// Accept takes a key that is free, or whose long work with the same payload
+	// has lost its lease, for the claim's owner and Claim.Lease, and commits
+	// that. It takes nothing for a claim that is late. Held in its answer says
+	// whether it did; Record is the key's record then, whose body is the progress
+	// of an earlier worker, else what is in the way.
+	Accept(context.Context, Claim) (Look, error)
+	// Renew starts the lease anew and stores the progress, which is JSON; nil: no
+	// progress. held is false, and nothing is changed, when the claim's owner no
+	// longer has the key.
+	Renew(ctx context.Context, c Claim, progress []byte) (held bool, err error)
+	// Abandon removes the key; held as for Renew.
+	Abandon(ctx context.Context, c Claim) (held bool, err error)
+	// Resume opens a transaction that has the accepted key to itself. Its Commit
+	// stores the reply in the record's place, its Rollback leaves the record as
+	// it was. There is no transaction unless held, which is as for Renew.
+	Resume(context.Context, Claim) (tx Tx, held bool, err error)
 }
 
 // Checker is a [Store] that can tell before the first call what calls will need.

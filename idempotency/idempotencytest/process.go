@@ -38,6 +38,7 @@ func RunFaults(t *testing.T, s Service) {
 		return
 	}
 	t.Run("a process killed at any boundary leaves all or nothing", func(t *testing.T) { killed(t, s) })
+	t.Run("a process killed at any boundary of long work is replaced", func(t *testing.T) { killedWorker(t, s) })
 	t.Run("a process stopped at any boundary frees its key", func(t *testing.T) { stopped(t, s) })
 	t.Run("a process stopped or killed inside a statement frees its key", func(t *testing.T) { inside(t, s, inStatement) })
 	t.Run("a process stopped or killed while it reads a result frees its key", func(t *testing.T) { inside(t, s, inResult) })
@@ -51,6 +52,7 @@ type child struct {
 	At      int64
 	After   bool
 	Inside  string // inStatement, inResult, or nothing
+	Long    bool   // does long work
 	Stops   bool   // and goes on when it is told to; else it is killed
 	// MaxRun bounds its work, and so how long its key is taken once it is
 	// stopped; 0: the kit's default.
@@ -83,6 +85,10 @@ func beChild(t *testing.T, s Service, text string) {
 		return true
 	}}
 	e := s.Open(t, c.Address, f)
+	if c.Long {
+		fmt.Println(saysAnswered + worked(t, e, c.Key))
+		return
+	}
 	got := ordered(t, e, c.Key, func(ctx context.Context) error {
 		switch c.Inside {
 		case inStatement:

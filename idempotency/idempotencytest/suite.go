@@ -17,7 +17,7 @@ import (
 
 // Engine is a database with a store on it, empty and used by one case alone.
 type Engine struct {
-	// Store is under test. It must be a Reserver and a Purger too.
+	// Store is under test. It must be a Reserver, a Worker and a Purger too.
 	Store idempotency.Store
 	// Other is a second store on the same table, as another process has it.
 	Other idempotency.Store
@@ -57,7 +57,7 @@ type Engine struct {
 
 // Run runs the contract. open is called once a case.
 func Run(t *testing.T, open func(*testing.T) Engine) {
-	for _, group := range []map[string]func(*testing.T, Engine){handlerCases, headerCases, endedCases, doCases, raceCases, callCases, purgeCases, readyCases} {
+	for _, group := range []map[string]func(*testing.T, Engine){handlerCases, headerCases, endedCases, doCases, raceCases, callCases, longCases, purgeCases, readyCases} {
 		for rule, check := range group {
 			t.Run(rule, func(t *testing.T) { check(t, open(t)) })
 		}

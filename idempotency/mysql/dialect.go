@@ -23,7 +23,7 @@ type dialect struct {
 	terms  sqlkeys.Terms
 	common sqlkeys.Statements
 
-	insert, reclaim, lookLocked, record, recordJoined, doomed sqlkeys.Statement
+	insert, reclaim, lookLocked, record, recordJoined, resume, doomed sqlkeys.Statement
 
 	pool atomic.Pointer[pool]
 }
@@ -62,6 +62,10 @@ VALUES (:scope, :principal, :key, :hash, :claim, :state, :status, {{in :lease}},
 		// a transaction of the caller's that would hide the id of the caller's row.
 		record:       record(`LAST_INSERT_ID({{in :ttl}})`),
 		recordJoined: record(`{{in :ttl}}`),
+		// As after an insert, the row says that the outcome of the work is unknown.
+		resume: t.Statement(`
+UPDATE {{table}} SET state = 'omitted', response_status = 500, response_body = NULL, owner = :claim, locked_until = NULL, expires_at = {{in :ttl}}
+WHERE {{key}} AND owner = :owner AND state = 'accepted'`),
 		// The index on expires_at gives the order, and where to go on.
 		doomed: t.Statement(`
 SELECT scope, principal, {{keycolumn}}, expires_at FROM {{table}}
@@ -129,11 +133,19 @@ func (d *dialect) Claim(ctx context.Context, tx *sql.Tx, c idempotency.Claim, _ 
 }
 
 // Insert implements [sqlkeys.Dialect].
-func (d *dialect) Insert(ctx context.Context, tx *sql.Tx, c idempotency.Claim, lease time.Duration) (bool, error) {
-	v := d.of(c)
-	v["claim"], v["state"], v["status"], v["lease"], v["ttl"] = c.Owner, string(idempotency.Calling), nil, lease.Milliseconds(), nil
+func (d *dialect) Insert(ctx context.Context, tx *sql.Tx, v sqlkeys.Values) (bool, error) {
 	look, err := d.place(ctx, tx, v)
 	return look.Held, err
+}
+
+// Resume implements [sqlkeys.Dialect].
+func (d *dialect) Resume(ctx context.Context, tx *sql.Tx, c idempotency.Claim) (sqlkeys.Claimed, bool, error) {
+	p, err := d.sessions(ctx, tx)
+	if err != nil {
+		return nil, false, err
+	}
+	held, err := d.resume.Changed(ctx, tx, d.of(c))
+	return claimed{d, p.mariaDB, d.claim(c)}, held, err
 }
 
 // place inserts the key's row, in the place of an expired one too, or looks at
@@ -213,7 +225,7 @@ func (d claimed) Record(ctx context.Context, tx *sql.Tx, c idempotency.Claim, r 
 		return expires, err
 	case stored > 0 && look.Record != nil:
 		return look.Record.ExpiresAt, nil
-	case stored == 0 && look.Record != nil && look.Record.Owner != d.owner:
+	case stored == 0 && look.Record != nil && look.Record.Owner != d.owner && look.Record.Owner != c.Owner:
 		return expires, idempotency.ErrLostRace
 	case stored == 0:
 		return expires, idempotency.ErrTxEnded

@@ -40,6 +40,7 @@ var (
 	_ idempotency.Store    = (*Store)(nil)
 	_ idempotency.Reserver = (*Store)(nil)
 	_ idempotency.Purger   = (*Store)(nil)
+	_ idempotency.Worker   = (*Store)(nil)
 )
 
 // New makes a store on db, which stays the caller's.

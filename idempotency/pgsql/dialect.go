@@ -20,7 +20,7 @@ type dialect struct {
 	table  string // quoted, with its schema: the namespace of the locks
 	common sqlkeys.Statements
 
-	lock, join, fate, record, missing, insert, purge sqlkeys.Statement
+	lock, join, fate, record, missing, insert, resume, purge sqlkeys.Statement
 }
 
 func newDialect(names Options) *dialect {
@@ -79,8 +79,12 @@ RETURNING {{ms expires_at}}, CASE WHEN NOT CAST(:joined AS boolean) THEN set_con
 SELECT ` + began + ` = CAST(:began AS bigint), EXISTS (SELECT FROM {{table}} WHERE {{key}})`),
 
 		insert: t.Statement(`
-INSERT INTO {{table}} AS k (scope, principal, key, request_hash, state, owner, locked_until, created_at)
-VALUES (:scope, :principal, :key, :hash, 'calling', :owner, {{in :lease}}, {{now}})` + conflict + ` {{ondisk}}`),
+INSERT INTO {{table}} AS k (scope, principal, key, request_hash, state, owner, locked_until, created_at, expires_at)
+VALUES (:scope, :principal, :key, :hash, :state, :owner, {{in :lease}}, {{now}}, {{in :ttl}})` + conflict + ` {{ondisk}}`),
+
+		// It keeps the key from every other transaction until this one ends.
+		resume: t.Statement(`
+DELETE FROM {{table}} WHERE {{key}} AND owner = :owner AND state = 'accepted' RETURNING txid_current()`),
 
 		// Rows that somebody has locked are left out. The index can end at the
 		// statement's time, which {{expired}} cannot give it: that clock moves.
@@ -112,8 +116,7 @@ func (d *dialect) Open(context.Context, *sql.Conn, time.Duration) (func(context.
 // Claim implements [sqlkeys.Dialect]. A found record counts even when the lock
 // was not got, since then its holder is only another reader.
 func (d *dialect) Claim(ctx context.Context, tx *sql.Tx, c idempotency.Claim, joined bool) (sqlkeys.Claimed, idempotency.Look, error) {
-	v := sqlkeys.Of(c)
-	v["lock"], v["maxrun"] = advisory.Lock(d.table, c.Key), max(1, c.MaxRun.Milliseconds())
+	v := d.opening(c)
 	lock := d.lock
 	if joined {
 		lock = d.join
@@ -134,11 +137,33 @@ func (d *dialect) Claim(ctx context.Context, tx *sql.Tx, c idempotency.Claim, jo
 	return t, look, err
 }
 
-// Insert implements [sqlkeys.Dialect].
-func (d *dialect) Insert(ctx context.Context, tx *sql.Tx, c idempotency.Claim, lease time.Duration) (bool, error) {
+// opening are the values of a transaction's first statement.
+func (d *dialect) opening(c idempotency.Claim) sqlkeys.Values {
 	v := sqlkeys.Of(c)
-	v["lease"] = lease.Milliseconds()
+	v["lock"], v["maxrun"] = advisory.Lock(d.table, c.Key), max(1, c.MaxRun.Milliseconds())
+	return v
+}
+
+// Insert implements [sqlkeys.Dialect].
+func (d *dialect) Insert(ctx context.Context, tx *sql.Tx, v sqlkeys.Values) (bool, error) {
 	return d.insert.Changed(ctx, tx, v)
+}
+
+// Resume implements [sqlkeys.Dialect].
+func (d *dialect) Resume(ctx context.Context, tx *sql.Tx, c idempotency.Claim) (sqlkeys.Claimed, bool, error) {
+	v := d.opening(c)
+	t := claimed{dialect: d}
+	if err := d.lock.Row(ctx, tx, v).Scan(&t.began, new(string), new(bool), &t.id); err != nil {
+		return t, false, err
+	}
+	err := d.resume.Row(ctx, tx, v).Scan(&t.id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return t, false, nil
+	}
+	if err == nil {
+		_, err = tx.ExecContext(ctx, `SAVEPOINT `+savepoint)
+	}
+	return t, err == nil, err
 }
 
 // claimed is a key whose lock the transaction has.

@@ -32,6 +32,7 @@ var (
 	_ idempotency.Store    = (*Store)(nil)
 	_ idempotency.Reserver = (*Store)(nil)
 	_ idempotency.Purger   = (*Store)(nil)
+	_ idempotency.Worker   = (*Store)(nil)
 	_ idempotency.Checker  = (*Store)(nil)
 )
 

@@ -52,6 +52,7 @@ var (
 	_ idempotency.Reserver = (*Store)(nil)
 	_ idempotency.Purger   = (*Store)(nil)
 	_ idempotency.Checker  = (*Store)(nil)
+	_ idempotency.Worker   = (*Store)(nil)
 )
 
 // New makes a store on pool, which stays the caller's.

@@ -18,6 +18,7 @@ const expired = `expires_at <= clock_timestamp()`
 type statements struct {
 	begin, lock, join, claim, look, reclaim, record string
 	reserve, takeOver, settle, doubt, free          string
+	accept, renew, abandon, resume                  string
 }
 
 func newStatements(table string, isolation pgx.TxIsoLevel) statements {
@@ -89,6 +90,28 @@ RETURNING expires_at`),
 
 		doubt: in(`UPDATE {{table}} SET state = 'unknown', locked_until = NULL
 WHERE ` + key + ` AND owner = $4 AND state = 'calling'`),
+
+		// $6 is the lease, $7 the TTL after it, $8 the claim's send-before time.
+		accept: in(`INSERT INTO {{table}} AS k (scope, principal, key, request_hash, state, owner, locked_until, created_at, expires_at)
+SELECT $1, $2, $3, $4, 'accepted', $5, now + $6::bigint * interval '1 microsecond', now,
+       now + ($6::bigint + $7::bigint) * interval '1 microsecond'
+FROM (SELECT clock_timestamp() AS now) clock WHERE $8::timestamptz IS NULL OR $8::timestamptz > now
+ON CONFLICT (scope, principal, key) DO UPDATE
+SET request_hash = excluded.request_hash, state = 'accepted', owner = excluded.owner, locked_until = excluded.locked_until,
+    expires_at = excluded.expires_at, created_at = excluded.created_at, response_status = NULL, response_headers = NULL,
+    response_body = CASE WHEN k.state = 'accepted' AND k.expires_at > clock_timestamp() THEN k.response_body END
+WHERE k.{{expired}}
+   OR (k.state = 'accepted' AND k.request_hash = excluded.request_hash AND k.locked_until <= clock_timestamp())`),
+
+		renew: in(`UPDATE {{table}}
+SET locked_until = clock_timestamp() + $5::bigint * interval '1 microsecond', response_body = $7,
+    expires_at = clock_timestamp() + ($5::bigint + $6::bigint) * interval '1 microsecond'
+WHERE ` + key + ` AND owner = $4 AND state = 'accepted'`),
+
+		abandon: in(`DELETE FROM {{table}} WHERE ` + key + ` AND owner = $4 AND state = 'accepted'`),
+
+		// It keeps the key from every other transaction until this one ends.
+		resume: in(`DELETE FROM {{table}} WHERE ` + key + ` AND owner = $4 AND state = 'accepted' RETURNING txid_current()`),
 
 		free: in(`DELETE FROM {{table}} WHERE ` + key + ` AND owner = $4 AND state = 'calling'`),
 	}

@@ -23,6 +23,7 @@ type dialect struct {
 	common          sqlkeys.Statements
 	insert, reclaim sqlkeys.Statement
 	record, purge   sqlkeys.Statement
+	resume          sqlkeys.Statement
 	committedOnly   atomic.Bool // the pool's connections see no more
 }
 
@@ -39,6 +40,10 @@ VALUES (:scope, :principal, :key, :hash, :state, :status, :claim, {{in :lease}},
 UPDATE {{table}} SET state = :state, response_status = :status, response_headers = :headers, response_body = :body,
        owner = :owner, expires_at = {{in :ttl}}
 WHERE {{key}} AND owner = :claim AND state = 'omitted'`),
+		// As after an insert, the row says that the outcome of the work is unknown.
+		resume: t.Statement(`
+UPDATE {{table}} SET state = 'omitted', response_status = 500, response_body = NULL, owner = :claim, locked_until = NULL, expires_at = {{in :ttl}}
+WHERE {{key}} AND owner = :owner AND state = 'accepted'`),
 		// The index on expires_at gives the order, and where to go on.
 		purge: t.Statement(`
 DELETE FROM {{table}} WHERE (scope, principal, key) IN (
@@ -108,10 +113,17 @@ func (d *dialect) Claim(ctx context.Context, tx *sql.Tx, c idempotency.Claim, jo
 }
 
 // Insert implements [sqlkeys.Dialect].
-func (d *dialect) Insert(ctx context.Context, tx *sql.Tx, c idempotency.Claim, lease time.Duration) (bool, error) {
-	v := values(c)
-	v["claim"], v["state"], v["status"], v["lease"], v["ttl"] = c.Owner, string(idempotency.Calling), nil, lease.Milliseconds(), nil
+func (d *dialect) Insert(ctx context.Context, tx *sql.Tx, v sqlkeys.Values) (bool, error) {
 	return d.place(ctx, tx, v)
+}
+
+// Resume implements [sqlkeys.Dialect].
+func (d *dialect) Resume(ctx context.Context, tx *sql.Tx, c idempotency.Claim) (sqlkeys.Claimed, bool, error) {
+	held, err := d.resume.Changed(ctx, tx, values(c))
+	if err == nil && held {
+		_, err = tx.ExecContext(ctx, `SAVEPOINT `+savepoint)
+	}
+	return claimed{d, "claim:" + c.Owner}, held, err
 }
 
 // place inserts the key's row, in the place of an expired one too.
@@ -158,7 +170,7 @@ func (d claimed) Record(ctx context.Context, tx *sql.Tx, c idempotency.Claim, r 
 		return sqlkeys.Time(v["now"].(int64) + c.TTL.Milliseconds()), nil
 	}
 	look, _, err := sqlkeys.Look(d.common.Look.Row(ctx, tx, v))
-	if err == nil && look.Record != nil && look.Record.Owner != d.owner {
+	if err == nil && look.Record != nil && look.Record.Owner != d.owner && look.Record.Owner != c.Owner {
 		return time.Time{}, idempotency.ErrLostRace
 	}
 	return time.Time{}, errors.Join(idempotency.ErrTxEnded, err)

@@ -38,7 +38,7 @@ func (s *Store) Reserve(ctx context.Context, c idempotency.Claim, lease time.Dur
 			v["lease"] = lease.Milliseconds()
 			held, err = s.d.Statements().TakeOver.Changed(ctx, tx, v)
 		} else {
-			held, err = s.d.Insert(ctx, tx, c, lease)
+			held, err = s.d.Insert(ctx, tx, leased(c, idempotency.Calling, lease, nil))
 		}
 		if err == nil {
 			look, _, err = Look(s.d.Statements().Look.Row(ctx, tx, Of(c)))
@@ -53,6 +53,14 @@ func (s *Store) Reserve(ctx context.Context, c idempotency.Claim, lease time.Dur
 		return idempotency.Look{}, s.unavailable("reserve the key", err)
 	}
 	return look, nil
+}
+
+// leased are the values of a row under a lease; a nil ttl: it never expires.
+func leased(c idempotency.Claim, state idempotency.State, lease time.Duration, ttl any) Values {
+	v := Of(c)
+	v["state"], v["status"], v["claim"] = string(state), nil, c.Owner
+	v["lease"], v["ttl"] = lease.Milliseconds(), ttl
+	return v
 }
 
 // Settle implements [idempotency.Reserver].

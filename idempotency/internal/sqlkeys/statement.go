@@ -147,6 +147,14 @@ WHERE {{key}} AND request_hash = :hash AND (state = 'unknown' OR (state = 'calli
 UPDATE {{table}} SET state = :state, response_status = :status, response_headers = {{write :headers}},
        response_body = :body, locked_until = NULL, expires_at = {{in :ttl}}
 WHERE {{key}} AND owner = :owner AND state = 'calling'`),
+		Retake: t.Statement(`
+UPDATE {{table}} SET owner = :owner, locked_until = {{in :lease}}, created_at = {{now}}, expires_at = {{in :ttl}}
+WHERE {{key}} AND request_hash = :hash AND state = 'accepted' AND locked_until <= {{now}}`),
+		Renew: t.Statement(`
+UPDATE {{table}} SET locked_until = {{in :lease}}, expires_at = {{in :ttl}}, response_body = :body
+WHERE {{key}} AND owner = :owner AND state = 'accepted'`),
+		Abandon: t.Statement(`
+DELETE FROM {{table}} WHERE {{key}} AND owner = :owner AND state = 'accepted'`),
 		Doubt: t.Statement(`
 UPDATE {{table}} SET state = 'unknown', locked_until = NULL WHERE {{key}} AND owner = :owner AND state = 'calling'`),
 		Free: t.Statement(`

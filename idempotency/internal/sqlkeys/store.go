@@ -28,8 +28,12 @@ type Dialect interface {
 	Claim(ctx context.Context, tx *sql.Tx, c idempotency.Claim, joined bool) (Claimed, idempotency.Look, error)
 	// Statements are those that are alike in all databases.
 	Statements() Statements
-	// Insert takes the key under a lease, unless a live row has it.
-	Insert(context.Context, *sql.Tx, idempotency.Claim, time.Duration) (held bool, err error)
+	// Insert takes the key under a lease, unless a live row has it. The values are
+	// those of the claim, with state, lease and ttl.
+	Insert(context.Context, *sql.Tx, Values) (held bool, err error)
+	// Resume takes the key's accepted row, if the claim's owner has it, in an open
+	// transaction, which has the key to itself then.
+	Resume(context.Context, *sql.Tx, idempotency.Claim) (t Claimed, held bool, err error)
 	// Purge removes one batch in a transaction.
 	Purge(context.Context, *sql.Tx, idempotency.Purge) (idempotency.Purged, error)
 	// Create lists the statements that create the table unless it exists.
@@ -69,6 +73,7 @@ const (
 // that [Look] reads.
 type Statements struct {
 	Look, TakeOver, Settle, Doubt, Free, Count Statement
+	Retake, Renew, Abandon                     Statement
 	Checks                                     []Statement
 }
 
@@ -97,6 +102,7 @@ var (
 	_ idempotency.Reserver = (*Store)(nil)
 	_ idempotency.Purger   = (*Store)(nil)
 	_ idempotency.Checker  = (*Store)(nil)
+	_ idempotency.Worker   = (*Store)(nil)
 )
 
 type contextKey struct{ engine string }

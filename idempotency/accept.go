@@ -1,0 +1,223 @@
+package idempotency
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"time"
+)
+
+// Accept is for work that takes longer than a caller waits. The first request
+// with a key is answered 202 Accepted at once, and fn runs in this process
+// afterwards. Whoever repeats the request meanwhile gets 202 with Retry-After
+// (see [Route]) and the work's progress; once the work is finished, its reply.
+//
+//	{"progress": {"done": 1200, "of": 5000}}
+//
+// fn runs on a context that outlives the request; MaxRun does not apply to it,
+// but it must call [Work.Progress] at least once per lease. It commits its effect
+// and its reply with [Work.Finish]. What fn returns without having finished:
+//
+//   - nil: the work is done, and the reply is 204.
+//   - a [Final] error: the work has failed for good. The reply is 422.
+//   - another error, or a panic: the key is free, and the next request starts
+//     the work again.
+//
+// When the process dies, the next request after the lease has ended starts the
+// work again, in whichever process receives it; [Work.Former] has the progress of
+// the dead worker. What fn commits outside of Finish may then be repeated.
+//
+// Call [Kit.Shutdown] before the process ends. A key that was accepted is
+// answered by Accept alone: in another handler with the same scope it is in
+// progress.
+func (k *Kit) Accept(route Route, fn func(context.Context, *Work) error) http.Handler {
+	set(&route.Poll, 10*time.Second)
+	return &accepter{&handler{kit: k, route: route}, fn}
+}
+
+type accepter struct {
+	*handler
+	fn func(context.Context, *Work) error
+}
+
+func (a *accepter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch r.Method {
+	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace:
+		w.Header().Set("Allow", "POST, PUT, PATCH, DELETE")
+		http.Error(w, "Send this request with a method that changes something, and an Idempotency-Key.", http.StatusMethodNotAllowed)
+		return
+	}
+	c, body, bad := a.claim(w, r)
+	if bad != nil {
+		a.refuse(w, r, c.Key, *bad, errors.New(bad.Detail))
+		return
+	}
+	set(&c.Lease, a.route.Lease)
+	set(&c.Lease, a.kit.opt.Lease)
+	ctx := context.WithoutCancel(r.Context())
+	started, look, v, err := a.kit.accept(r.Context(), ctx, c)
+	switch {
+	case err != nil:
+	case v == replay:
+		sendReplay(w, r, look.Record.Reply)
+		return
+	case v == accepted:
+		a.tell(w, look.Record.Body)
+		return
+	case v != doWork:
+		_, _, err = v.answer(look)
+	}
+	if err != nil {
+		a.refuse(w, r, c.Key, a.kit.problemOf(err), err)
+		return
+	}
+	started.work.request = inner(started.ctx, r, body)
+	go a.run(started)
+	a.tell(w, started.work.former)
+}
+
+// tell answers that the work goes on.
+func (a *accepter) tell(w http.ResponseWriter, progress []byte) {
+	if len(progress) == 0 {
+		progress = []byte("null")
+	}
+	body, err := json.Marshal(map[string]json.RawMessage{"progress": progress})
+	if err != nil { // the row was not written by a kit
+		body = []byte(`{"progress":null}`)
+	}
+	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(a.route.Poll.Seconds()))))
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusAccepted)
+	w.Write(body)
+}
+
+// run does the work after its request was answered.
+func (a *accepter) run(s started) {
+	k := s.work.claim.Key
+	log := a.kit.opt.Logger.With("scope", k.Scope, "principal", k.Principal, "key", k.Value)
+	defer func() {
+		if p := recover(); p != nil {
+			log.ErrorContext(s.ctx, "long work panicked; the next request starts it again", "panic", p, "stack", string(debug.Stack()))
+		}
+	}()
+	err := s.run(a.fn, func(final *FinalError) (Reply, error) {
+		body, err := json.Marshal(problem(http.StatusUnprocessableEntity, CodeFailed, "The operation failed", final.Message))
+		return Reply{Status: http.StatusUnprocessableEntity, Header: http.Header{"Content-Type": {"application/problem+json"}}, Body: body}, err
+	})
+	if err != nil && !isFinal(err) {
+		log.ErrorContext(s.ctx, "long work failed; the next request starts it again", "error", err)
+	}
+}
+
+// DoLong is [Do] for work that takes longer than MaxRun: fn runs here, under a
+// lease on the key, as in [Kit.Accept]. It is for events: acknowledge the event
+// when DoLong returns nil or a [FinalError]. A second delivery while the work goes
+// on gets [ErrInProgress]; one that comes when the worker has died starts the work
+// again. ctx ends the work.
+func (k *Kit) DoLong(ctx context.Context, op Operation, fn func(context.Context, *Work) error) (duplicate bool, err error) {
+	c, err := k.operation(op)
+	if err != nil {
+		return false, err
+	}
+	if k.store.Joined(ctx) {
+		return false, errors.New("idempotency: DoLong in a transaction would hold it for as long as the work lasts; call it outside")
+	}
+	set(&c.Lease, k.opt.Lease)
+	started, look, v, err := k.accept(ctx, ctx, c)
+	if err != nil {
+		return false, err
+	}
+	if v != doWork {
+		r, duplicate, err := v.answer(look)
+		if err == nil && r.Status == finalStatus {
+			_, duplicate, err = decodedFinal[any](r, duplicate)
+		}
+		return duplicate, err
+	}
+	return false, started.run(fn, func(final *FinalError) (Reply, error) {
+		r, _, err := k.finalReply(final, nil)
+		return r, err
+	})
+}
+
+// started is work that holds its key.
+type started struct {
+	work *Work
+	ctx  context.Context // the work's, on its way from the request to the goroutine
+}
+
+// accept takes the key for long work that runs on ctx. Unless the verdict is
+// doWork the look says what the key is.
+func (k *Kit) accept(asking, ctx context.Context, c Claim) (s started, look Look, v verdict, err error) {
+	store, ok := k.store.(Worker)
+	if !ok {
+		return s, look, v, fmt.Errorf("idempotency: long work needs a store that can lease keys; %T cannot", k.store)
+	}
+	if err := c.Key.Validate(); err != nil {
+		return s, look, v, err
+	}
+	if look, err = k.look(asking, c); err != nil || look.Record != nil && look.long(c) != doWork {
+		return s, look, look.long(c), err
+	}
+	w := &Work{kit: k, store: store, claim: c, exchange: make(chan struct{}, 1)}
+	ctx, w.cancel = context.WithCancelCause(ctx)
+	if !k.works.add(w) {
+		w.cancel(nil)
+		return s, look, v, ErrShutdown
+	}
+	asked := time.Now() // before the store counts from it
+	within, cancel := k.exchange(context.WithoutCancel(asking))
+	defer cancel()
+	look, err = store.Accept(within, c)
+	if err != nil || !look.Held {
+		if err != nil {
+			w.free() // the answer may be lost, and the key ours
+		}
+		k.works.remove(w)
+		if v = look.long(c); v == doWork { // it was free only for a moment
+			v = inFlight
+		}
+		return s, look, v, explain(within, err)
+	}
+	if look.Record != nil {
+		w.former, w.last = look.Record.Body, look.Record.Body
+	}
+	w.lapse = time.AfterFunc(time.Until(asked.Add(c.Lease)), func() { w.cancel(ErrLeaseLost) })
+	return started{w, ctx}, look, doWork, nil
+}
+
+// run runs fn and finishes what it leaves unfinished.
+func (s started) run(fn func(context.Context, *Work) error, failed func(*FinalError) (Reply, error)) (err error) {
+	w := s.work
+	defer func() {
+		if w.is(working) {
+			w.free()
+		}
+		w.lapse.Stop()
+		w.kit.works.remove(w)
+	}()
+	err = fn(s.ctx, w)
+	if !w.is(working) {
+		return err
+	}
+	end := context.WithoutCancel(s.ctx)
+	if final := (*FinalError)(nil); errors.As(err, &final) {
+		return errors.Join(w.Finish(end, func(context.Context) (Reply, error) { return failed(final) }), err)
+	}
+	if err == nil {
+		err = w.Finish(end, func(context.Context) (Reply, error) { return Reply{Status: http.StatusNoContent}, nil })
+	}
+	return err
+}
+
+// free gives the key up. If that fails the lease ends by itself.
+func (w *Work) free() {
+	ctx, cancel := w.kit.ending(context.Background())
+	defer cancel()
+	_, _ = w.store.Abandon(ctx, w.claim)
+}

@@ -1,0 +1,418 @@
+package idempotencytest
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cronce/cronce/idempotency"
+)
+
+// longProcess is one process with a handler for long work, which the test conducts.
+type longProcess struct {
+	http.Handler
+	t       *testing.T
+	kit     *idempotency.Kit
+	started atomic.Int32
+	steps   chan longStep
+}
+
+type longStep struct {
+	do   func(context.Context, *idempotency.Work) error
+	last bool // its error is the work's
+	err  chan error
+}
+
+func longWork(t *testing.T, s idempotency.Store, change ...func(*idempotency.Options)) *longProcess {
+	p := &longProcess{t: t, kit: kit(t, s, change...), steps: make(chan longStep)}
+	p.Handler = p.kit.Accept(route, p.work)
+	t.Cleanup(func() {
+		over, cancel := context.WithCancel(context.Background())
+		cancel()
+		_ = p.kit.Shutdown(over)
+	})
+	return p
+}
+
+func (p *longProcess) work(ctx context.Context, w *idempotency.Work) error {
+	p.started.Add(1)
+	for {
+		select {
+		case s := <-p.steps:
+			err := s.do(ctx, w)
+			s.err <- err
+			if s.last {
+				return err
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// step has the work do something and returns how that went.
+func (p *longProcess) step(do func(context.Context, *idempotency.Work) error) error {
+	p.t.Helper()
+	return p.send(longStep{do: do})
+}
+
+// end has the work return.
+func (p *longProcess) end(do func(context.Context, *idempotency.Work) error) error {
+	p.t.Helper()
+	return p.send(longStep{do: do, last: true})
+}
+
+func (p *longProcess) send(s longStep) error {
+	p.t.Helper()
+	s.err = make(chan error, 1)
+	tooLong := time.After(patience)
+	select {
+	case p.steps <- s:
+	case <-tooLong:
+		p.t.Fatal("no work is running")
+	}
+	select {
+	case err := <-s.err:
+		return err
+	case <-tooLong:
+		p.t.Fatal("the work is stuck")
+		return nil
+	}
+}
+
+// until asks again until the answer has this status, and more holds.
+func (p *longProcess) until(status int, more func() bool) {
+	p.t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		w := post(p, "k", `{}`)
+		if w.Code == status && (more == nil || more()) {
+			return
+		}
+		if time.Now().After(deadline) {
+			p.t.Fatalf("still answered %d %s", w.Code, w.Body)
+		}
+	}
+}
+
+// lease is that of these processes.
+const lease = time.Minute
+
+// finish makes the effect "paid" and the reply "paid".
+func finish(e Engine) func(context.Context, *idempotency.Work) error {
+	return func(ctx context.Context, w *idempotency.Work) error {
+		return w.Finish(ctx, func(ctx context.Context) (idempotency.Reply, error) {
+			if err := e.Write(ctx, "paid"); err != nil {
+				return idempotency.Reply{}, err
+			}
+			return idempotency.JSONReply(http.StatusCreated, "paid")
+		})
+	}
+}
+
+func progress(state any) func(context.Context, *idempotency.Work) error {
+	return func(ctx context.Context, w *idempotency.Work) error { return w.Progress(ctx, state) }
+}
+
+const longDay = 24 * time.Hour
+
+// longCases are about work that outlasts its call.
+var longCases = map[string]func(*testing.T, Engine){
+	"long work is answered 202 at once, then with its progress, then with its reply": func(t *testing.T, e Engine) {
+		p, other := longWork(t, e.Store), longWork(t, e.Other)
+		first := post(p, "k", `{}`)
+		expect(t, first, http.StatusAccepted, `{"progress":null}`, false)
+		if first.Header().Get("Retry-After") != "10" {
+			t.Errorf("Retry-After is %q", first.Header().Get("Retry-After"))
+		}
+		ok(t, p.step(progress(map[string]int{"done": 7})))
+		expect(t, post(other, "k", `{}`), http.StatusAccepted, `{"progress":{"done":7}}`, false)
+		written(t, e, "paid", 0)
+		ok(t, p.end(finish(e)))
+		for _, h := range []http.Handler{p, other} {
+			w := post(h, "k", `{}`)
+			expect(t, w, http.StatusCreated, `"paid"`, true)
+			if w.Header().Get("Content-Type") != "application/json" {
+				t.Errorf("Content-Type is %q", w.Header().Get("Content-Type"))
+			}
+		}
+		written(t, e, "paid", 1)
+		started(t, 1, p)
+		started(t, 0, other)
+	},
+	"a crowd of first requests starts long work once": func(t *testing.T, e Engine) {
+		p, other := longWork(t, e.Store), longWork(t, e.Other)
+		for _, w := range crowd(8, func(i int) *httptest.ResponseRecorder { return post([]http.Handler{p, other}[i%2], "k", `{}`) }) {
+			if w.Code != http.StatusAccepted && w.Code != http.StatusConflict {
+				t.Errorf("answered %d %s", w.Code, w.Body)
+			}
+		}
+		if n := p.started.Load() + other.started.Load(); n > 1 {
+			t.Errorf("started %d times", n)
+		}
+	},
+	"progress renews the lease": func(t *testing.T, e Engine) {
+		p, other := longWork(t, e.Store), longWork(t, e.Other)
+		expect(t, post(p, "k", `{}`), http.StatusAccepted, "", false)
+		e.Age(key("k"), lease-5*time.Second)
+		ok(t, p.step(progress(1)))
+		e.Age(key("k"), 10*time.Second)
+		expect(t, post(other, "k", `{}`), http.StatusAccepted, `{"progress":1}`, false)
+		started(t, 0, other)
+	},
+	"a dead worker's key is taken over, with its progress": func(t *testing.T, e Engine) {
+		p, other := longWork(t, e.Store), longWork(t, e.Other)
+		expect(t, post(p, "k", `{}`), http.StatusAccepted, "", false)
+		ok(t, p.step(progress(map[string]int{"done": 7})))
+		e.Age(key("k"), lease)
+		expect(t, post(other, "k", `{}`), http.StatusAccepted, `{"progress":{"done":7}}`, false)
+		ok(t, other.end(func(ctx context.Context, w *idempotency.Work) error {
+			var former struct{ Done int }
+			if found, err := w.Former(&former); !found || err != nil || former.Done != 7 {
+				t.Errorf("the former progress: %t, %v, %+v", found, err, former)
+			}
+			return finish(e)(ctx, w)
+		}))
+		expect(t, post(other, "k", `{}`), http.StatusCreated, `"paid"`, true)
+		written(t, e, "paid", 1)
+	},
+	"of two workers only the one with the lease finishes": func(t *testing.T, e Engine) {
+		for _, last := range []bool{true, false} {
+			name := map[bool]string{true: "after", false: "before"}[last]
+			p, other := longWork(t, e.Store), longWork(t, e.Other)
+			expect(t, post(p, name, `{}`), http.StatusAccepted, "", false)
+			e.Age(key(name), lease)
+			expect(t, post(other, name, `{}`), http.StatusAccepted, "", false)
+			if last {
+				ok(t, other.end(finish(e)))
+			}
+			if err := p.end(finish(e)); !errors.Is(err, idempotency.ErrLeaseLost) {
+				t.Errorf("%s: the worker without the lease: %v", name, err)
+			}
+			if !last {
+				ok(t, other.end(finish(e)))
+			}
+			expect(t, post(other, name, `{}`), http.StatusCreated, `"paid"`, true)
+		}
+		written(t, e, "paid", 2)
+	},
+	"progress without the lease ends the work": func(t *testing.T, e Engine) {
+		p, other := longWork(t, e.Store), longWork(t, e.Other)
+		expect(t, post(p, "k", `{}`), http.StatusAccepted, "", false)
+		e.Age(key("k"), lease)
+		expect(t, post(other, "k", `{}`), http.StatusAccepted, "", false)
+		err := p.end(func(ctx context.Context, w *idempotency.Work) error {
+			err := w.Progress(ctx, 1)
+			if !errors.Is(context.Cause(ctx), idempotency.ErrLeaseLost) {
+				t.Errorf("the work's context: %v", context.Cause(ctx))
+			}
+			return err
+		})
+		if !errors.Is(err, idempotency.ErrLeaseLost) {
+			t.Error(err)
+		}
+		expect(t, post(p, "k", `{}`), http.StatusAccepted, `{"progress":null}`, false)
+	},
+	"a Finish that fails commits nothing and can be repeated": func(t *testing.T, e Engine) {
+		p := longWork(t, e.Store)
+		expect(t, post(p, "k", `{}`), http.StatusAccepted, "", false)
+		err := p.step(func(ctx context.Context, w *idempotency.Work) error {
+			return w.Finish(ctx, func(ctx context.Context) (idempotency.Reply, error) {
+				ok(t, e.Write(ctx, "paid"))
+				return idempotency.Reply{}, errNo
+			})
+		})
+		if !errors.Is(err, errNo) {
+			t.Fatal(err)
+		}
+		written(t, e, "paid", 0)
+		expect(t, post(p, "k", `{}`), http.StatusAccepted, "", false)
+		ok(t, p.end(finish(e)))
+		expect(t, post(p, "k", `{}`), http.StatusCreated, "", true)
+		written(t, e, "paid", 1)
+		started(t, 1, p)
+	},
+	"a Finish whose connection is lost can be repeated": func(t *testing.T, e Engine) {
+		p := longWork(t, e.Store)
+		expect(t, post(p, "k", `{}`), http.StatusAccepted, "", false)
+		err := p.step(func(ctx context.Context, w *idempotency.Work) error {
+			return w.Finish(ctx, func(ctx context.Context) (idempotency.Reply, error) {
+				ok(t, e.Write(ctx, "paid"))
+				e.Kill(ctx)
+				return idempotency.Reply{}, nil
+			})
+		})
+		if err == nil {
+			t.Fatal("finished without a connection")
+		}
+		ok(t, p.end(finish(e)))
+		expect(t, post(p, "k", `{}`), http.StatusCreated, "", true)
+		written(t, e, "paid", 1)
+	},
+	"a Finish that ends its transaction itself is never repeated": func(t *testing.T, e Engine) {
+		for _, commit := range []bool{true, false} {
+			name := map[bool]string{true: "commit", false: "rollback"}[commit]
+			p := longWork(t, e.Store)
+			expect(t, post(p, name, `{}`), http.StatusAccepted, "", false)
+			err := p.end(func(ctx context.Context, w *idempotency.Work) error {
+				return w.Finish(ctx, func(ctx context.Context) (idempotency.Reply, error) {
+					return idempotency.Reply{}, e.End(ctx, commit)
+				})
+			})
+			if !errors.Is(err, idempotency.ErrTxEnded) {
+				t.Errorf("%s: %v", name, err)
+			}
+			for range 2 {
+				if w := post(p, name, `{}`); w.Code < 500 {
+					t.Errorf("%s: answered %d %s", name, w.Code, w.Body)
+				}
+			}
+			started(t, 1, p)
+		}
+	},
+	"work that fails frees its key": func(t *testing.T, e Engine) {
+		p := longWork(t, e.Store)
+		for n, do := range []func(context.Context, *idempotency.Work) error{
+			func(context.Context, *idempotency.Work) error { return errNo },
+			finish(e),
+		} {
+			p.until(http.StatusAccepted, func() bool { return int(p.started.Load()) > n })
+			_ = p.end(do)
+		}
+		expect(t, post(p, "k", `{}`), http.StatusCreated, "", true)
+		written(t, e, "paid", 1)
+	},
+	"a final error is the reply of long work": func(t *testing.T, e Engine) {
+		p := longWork(t, e.Store)
+		expect(t, post(p, "k", `{}`), http.StatusAccepted, "", false)
+		_ = p.end(func(context.Context, *idempotency.Work) error { return idempotency.Final(errNo) })
+		p.until(http.StatusUnprocessableEntity, nil)
+		started(t, 1, p)
+	},
+	"long work that returns nil is done": func(t *testing.T, e Engine) {
+		p := longWork(t, e.Store)
+		expect(t, post(p, "k", `{}`), http.StatusAccepted, "", false)
+		ok(t, p.end(func(context.Context, *idempotency.Work) error { return nil }))
+		p.until(http.StatusNoContent, nil)
+		started(t, 1, p)
+	},
+	"another payload is refused while long work goes on, after it, and for a dead worker's key": func(t *testing.T, e Engine) {
+		p, other := longWork(t, e.Store), longWork(t, e.Other)
+		for n, before := range []func(){
+			func() { expect(t, post(p, "k", `{}`), http.StatusAccepted, "", false) },
+			func() { e.Age(key("k"), lease) },
+			func() { ok(t, p.end(finish(e))) },
+		} {
+			before()
+			if w := post(other, "k", `{"n":1}`); w.Code != http.StatusConflict || n > 3 {
+				t.Errorf("state %d: answered %d %s", n, w.Code, w.Body)
+			}
+		}
+		started(t, 0, other)
+	},
+	"a late request starts no long work, and takes none over": func(t *testing.T, e Engine) {
+		late := []string{idempotency.HeaderSendBefore, time.Now().Add(-longDay).UTC().Format(time.RFC3339)}
+		p := longWork(t, e.Store)
+		expect(t, post(p, "k", `{}`, late...), http.StatusPreconditionFailed, idempotency.CodeTooLate, false)
+		expect(t, post(p, "k", `{}`), http.StatusAccepted, "", false)
+		expect(t, post(p, "k", `{}`, late...), http.StatusAccepted, "", false)
+		e.Age(key("k"), lease)
+		expect(t, post(p, "k", `{}`, late...), http.StatusPreconditionFailed, idempotency.CodeTooLate, false)
+		ok(t, p.end(finish(e))) // nobody has taken it over
+		expect(t, post(p, "k", `{}`, late...), http.StatusCreated, "", true)
+		started(t, 1, p)
+	},
+	"an accepted key is in progress for the other doors": func(t *testing.T, e Engine) {
+		p := longWork(t, e.Store)
+		expect(t, post(p, "k", `{}`), http.StatusAccepted, "", false)
+		h := kit(t, e.Other, wait(-1)).Handler(route, pay(e, http.StatusCreated, "paid"))
+		expect(t, post(h, "k", `{}`), http.StatusConflict, idempotency.CodeInProgress, false)
+		ok(t, p.end(finish(e)))
+		expect(t, post(h, "k", `{}`), http.StatusCreated, `"paid"`, true)
+		written(t, e, "paid", 1)
+	},
+	"an abandoned key expires and is purged": func(t *testing.T, e Engine) {
+		p, other := longWork(t, e.Store), longWork(t, e.Other)
+		for _, k := range []string{"k", "purged"} {
+			expect(t, post(p, k, `{}`), http.StatusAccepted, "", false)
+			e.Age(key(k), lease+longDay)
+		}
+		expect(t, post(other, "k", `{"another":"payload"}`), http.StatusAccepted, `{"progress":null}`, false)
+		done, err := e.Store.(idempotency.Purger).PurgeBatch(t.Context(), idempotency.Purge{Limit: 10})
+		if err != nil || done.Rows != 1 {
+			t.Errorf("purged %d rows, %v", done.Rows, err)
+		}
+		expect(t, post(other, "k", `{"another":"payload"}`), http.StatusAccepted, "", false)
+	},
+	"shutdown waits for long work and starts no more": func(t *testing.T, e Engine) {
+		p := longWork(t, e.Store)
+		expect(t, post(p, "k", `{}`), http.StatusAccepted, "", false)
+		down := make(chan error, 1)
+		go func() { down <- p.kit.Shutdown(context.WithoutCancel(t.Context())) }()
+		quick := p.kit.Accept(idempotency.Route{Scope: "route:POST_/quick"}, func(context.Context, *idempotency.Work) error { return nil })
+		for deadline := time.Now().Add(patience); post(quick, rand.Text(), `{}`).Code != http.StatusServiceUnavailable; {
+			if time.Now().After(deadline) {
+				t.Fatal("work begins although the process shuts down")
+			}
+		}
+		expect(t, post(p, "k", `{}`), http.StatusAccepted, "", false)
+		ok(t, p.end(finish(e)))
+		ok(t, <-down)
+		written(t, e, "paid", 1)
+	},
+	"shutdown hands long work over at its deadline": func(t *testing.T, e Engine) {
+		p, other := longWork(t, e.Store), longWork(t, e.Other)
+		expect(t, post(p, "k", `{}`), http.StatusAccepted, "", false)
+		over, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := p.kit.Shutdown(over); !errors.Is(err, idempotency.ErrShutdown) {
+			t.Errorf("shutdown: %v", err)
+		}
+		expect(t, post(other, "k", `{}`), http.StatusAccepted, "", false)
+		ok(t, other.end(finish(e))) // at once, not when the lease has ended
+		written(t, e, "paid", 1)
+	},
+	"an event with long work is done once": func(t *testing.T, e Engine) {
+		op := idempotency.Operation{Scope: "event:report", Key: "1"}
+		k, other := kit(t, e.Store), kit(t, e.Other)
+		duplicate, err := k.DoLong(t.Context(), op, func(ctx context.Context, w *idempotency.Work) error {
+			ok(t, w.Progress(ctx, 1))
+			_, err := other.DoLong(ctx, op, func(context.Context, *idempotency.Work) error { return errNo })
+			if !errors.Is(err, idempotency.ErrInProgress) {
+				t.Errorf("a second delivery: %v", err)
+			}
+			return finish(e)(ctx, w)
+		})
+		if err != nil || duplicate {
+			t.Fatal(duplicate, err)
+		}
+		duplicate, err = other.DoLong(t.Context(), op, func(context.Context, *idempotency.Work) error { return errNo })
+		if err != nil || !duplicate {
+			t.Error(duplicate, err)
+		}
+		op.Key = "2"
+		for n := range 2 {
+			duplicate, err = k.DoLong(t.Context(), op, func(context.Context, *idempotency.Work) error { return idempotency.Final(errNo) })
+			if final := (*idempotency.FinalError)(nil); !errors.As(err, &final) || duplicate != (n > 0) {
+				t.Errorf("final error, delivery %d: duplicate %t, %v", n, duplicate, err)
+			}
+		}
+		written(t, e, "paid", 1)
+	},
+	"a store that is down starts no long work": func(t *testing.T, e Engine) {
+		p := longWork(t, e.Down)
+		expect(t, post(p, "k", `{}`), http.StatusServiceUnavailable, idempotency.CodeUnavailable, false)
+		started(t, 0, p)
+	},
+}
+
+func started(t *testing.T, want int32, p *longProcess) {
+	t.Helper()
+	if got := p.started.Load(); got != want {
+		t.Errorf("the work was started %d times, want %d", got, want)
+	}
+}

@@ -1,0 +1,94 @@
+package sqlkeys
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/cronce/cronce/idempotency"
+)
+
+// accepted are the values of a row of long work, which expires when nobody has
+// asked for the TTL after the lease.
+func accepted(c idempotency.Claim) Values {
+	return leased(c, idempotency.Accepted, c.Lease, (c.Lease + c.TTL).Milliseconds())
+}
+
+// Accept implements [idempotency.Worker]. It writes first: SQLite does not let a
+// transaction write that has read what another one has changed since.
+func (s *Store) Accept(ctx context.Context, c idempotency.Claim) (look idempotency.Look, err error) {
+	err = s.alone(ctx, func(tx *sql.Tx) error {
+		v := accepted(c)
+		held, err := s.d.Insert(ctx, tx, v)
+		if err == nil {
+			look, _, err = Look(s.d.Statements().Look.Row(ctx, tx, v))
+		}
+		r := look.Record
+		switch {
+		case err != nil:
+			return err
+		case held && look.Late:
+			look.Record = nil
+			_, err = s.d.Statements().Abandon.Exec(ctx, tx, v)
+			return err
+		case !held && r != nil && r.State == idempotency.Accepted && look.Lapsed && r.Fingerprint == c.Fingerprint && !look.Late:
+			if held, err = s.d.Statements().Retake.Changed(ctx, tx, v); err == nil {
+				look, _, err = Look(s.d.Statements().Look.Row(ctx, tx, v))
+			}
+		}
+		look.Held = held
+		return err
+	})
+	if err != nil {
+		return idempotency.Look{}, s.unavailable("accept the work", err)
+	}
+	return look, nil
+}
+
+// Renew implements [idempotency.Worker]. MySQL counts no row whose values are the
+// same as before, as of a second renewal within one millisecond.
+func (s *Store) Renew(ctx context.Context, c idempotency.Claim, progress []byte) (held bool, err error) {
+	err = s.alone(ctx, func(tx *sql.Tx) error {
+		v := accepted(c)
+		v["body"] = progress
+		held, err = s.d.Statements().Renew.Changed(ctx, tx, v)
+		if err != nil || held {
+			return err
+		}
+		look, _, err := Look(s.d.Statements().Look.Row(ctx, tx, v))
+		held = look.Record != nil && look.Record.State == idempotency.Accepted && look.Record.Owner == c.Owner
+		return err
+	})
+	if err != nil {
+		return false, s.unavailable("renew the lease", err)
+	}
+	return held, nil
+}
+
+// Abandon implements [idempotency.Worker].
+func (s *Store) Abandon(ctx context.Context, c idempotency.Claim) (held bool, err error) {
+	return s.owned(ctx, s.d.Statements().Abandon, c)
+}
+
+// Resume implements [idempotency.Worker].
+func (s *Store) Resume(ctx context.Context, c idempotency.Claim) (idempotency.Tx, bool, error) {
+	for {
+		t, err := s.begin(ctx, c.MaxRun, s.d.Options())
+		if err != nil {
+			return nil, false, s.unavailable("begin", err)
+		}
+		t.claim = c
+		var held bool
+		t.claimed, held, err = s.d.Resume(ctx, t.Tx, c)
+		if err == nil && held {
+			return t, true, nil
+		}
+		victim := err != nil && s.d.Means(err) == Victim && ctx.Err() == nil
+		_ = t.Rollback(ctx)
+		if err == nil {
+			return nil, false, nil
+		}
+		if !victim {
+			return nil, false, s.unavailable("resume the work", err)
+		}
+	}
+}

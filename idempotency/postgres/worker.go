@@ -1,0 +1,95 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/cronce/cronce/idempotency"
+)
+
+// Accept implements [idempotency.Worker]. It looks after it has written, in a new
+// statement, as Reserve does.
+func (s *Store) Accept(ctx context.Context, c idempotency.Claim) (look idempotency.Look, err error) {
+	var b pgx.Batch
+	var held, late bool
+	b.Queue(`BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE`)
+	b.Queue(s.sql.accept, c.Key.Scope, c.Key.Principal, c.Key.Value, c.Fingerprint, c.Owner,
+		c.Lease.Microseconds(), c.TTL.Microseconds(), optional(c.SendBefore))
+	b.Queue(s.sql.look, c.Key.Scope, c.Key.Principal, c.Key.Value)
+	b.Queue(`SELECT coalesce($1::timestamptz <= clock_timestamp(), false)`, optional(c.SendBefore))
+	b.Queue(`COMMIT`)
+	results := s.pool.SendBatch(ctx, &b)
+	_, err = results.Exec()
+	if err == nil {
+		tag, failed := results.Exec()
+		held, err = tag.RowsAffected() == 1, failed
+	}
+	if err == nil {
+		look, _, err = scanLook(results.QueryRow())
+	}
+	if err == nil {
+		err = results.QueryRow().Scan(&late)
+	}
+	if err = errors.Join(err, results.Close()); err != nil {
+		return idempotency.Look{}, unavailable("accept the work", err)
+	}
+	look.Held, look.Late = held, late
+	return look, nil
+}
+
+// Renew implements [idempotency.Worker].
+func (s *Store) Renew(ctx context.Context, c idempotency.Claim, progress []byte) (held bool, err error) {
+	tag, err := s.pool.Exec(ctx, s.sql.renew, c.Key.Scope, c.Key.Principal, c.Key.Value, c.Owner,
+		c.Lease.Microseconds(), c.TTL.Microseconds(), progress)
+	if err != nil {
+		return false, unavailable("renew the lease", err)
+	}
+	return tag.RowsAffected() == 1, nil
+}
+
+// Abandon implements [idempotency.Worker].
+func (s *Store) Abandon(ctx context.Context, c idempotency.Claim) (held bool, err error) {
+	return s.owned(ctx, s.sql.abandon, c)
+}
+
+// Resume implements [idempotency.Worker].
+func (s *Store) Resume(ctx context.Context, c idempotency.Claim) (idempotency.Tx, bool, error) {
+	pooled, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return nil, false, unavailable("connect", err)
+	}
+	t := &tx{store: s, pooled: pooled, conn: pooled.Conn()}
+	var b pgx.Batch
+	b.BeginTx(pgx.TxOptions{BeginQuery: s.sql.begin})
+	b.Queue(s.sql.lock, s.lock(c.Key), milliseconds(c.MaxRun))
+	b.Queue(s.sql.resume, c.Key.Scope, c.Key.Principal, c.Key.Value, c.Owner)
+	results := t.conn.SendBatch(ctx, &b)
+	t.own = results.Tx()
+	t.work = newWorkTx(t.own)
+	o := &t.opened
+	_, err = results.Exec()
+	if err == nil {
+		err = results.QueryRow().Scan(&o.began, &o.held, nil, nil, nil)
+		o.now, o.timeout, t.read = o.began, "0", time.Now()
+	}
+	if err == nil {
+		err = results.QueryRow().Scan(&o.id)
+	}
+	err = errors.Join(err, results.Close())
+	if err == nil {
+		return t, true, nil
+	}
+	_ = t.Rollback(ctx)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return nil, false, nil
+	case conflict(err):
+		return nil, false, fmt.Errorf("%w: %w", idempotency.ErrConflict, err)
+	default:
+		return nil, false, unavailable("resume the work", err)
+	}
+}
