@@ -160,7 +160,7 @@ func (l *Ledger) admit(ctx context.Context, q querier, a ledger.Admission, plans
 		leased            []string
 		paused, overlaped int
 	)
-	args := append(arrays.arguments(), a.Token, a.Owner, microseconds(a.LeaseFor), turn, arrays.instants)
+	args := append(arrays.arguments(), a.Token, a.Owner, microseconds(a.LeaseFor), turn, arrays.counts)
 	err = q.QueryRow(ctx, admitSQL, args...).Scan(&got.Now, &until, &numbers, &complete, &leased, &paused, &overlaped)
 	if err != nil {
 		return nil, err

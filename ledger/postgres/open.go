@@ -146,13 +146,12 @@ func (s settings) config(url string) (*pgxpool.Config, error) {
 	config.ConnConfig.RuntimeParams["application_name"] = s.name // which poolers take too
 	switch config.ConnConfig.DefaultQueryExecMode {
 	case pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol:
-		// They send parameters as text; an array is sent as it is. This one
-		// prepares no statements by name either.
+		// They need pgx's table of Go types, which the function is built
+		// without. This mode prepares no statements by name either.
 		config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 	}
 	config.AfterConnect = func(_ context.Context, c *pgx.Conn) error {
 		utc(c.TypeMap())
-		sendArrays(c.TypeMap())
 		return nil
 	}
 	if s.tune != nil {

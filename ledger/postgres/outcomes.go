@@ -3,6 +3,7 @@ package postgres
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/cronce/cronce/ledger"
 )
@@ -12,17 +13,17 @@ import (
 type columns struct {
 	order []int // where each came from in the outcomes
 
-	kindOf            intArray // from 1 on
-	runs              textArray
-	started, finished timeArray
+	kindOf            []int64 // from 1 on
+	runs              []string
+	started, finished []*time.Time
 
 	kinds                         distinct[outcomeKind]
-	tokens, states, reasons       textArray
-	replayed                      boolArray
-	failures, waits, ns, statuses intArray
-	answers                       textArray
-	codes, errs, details, owners  textArray
-	waitsFor                      textArray
+	tokens, states, reasons       []string
+	replayed                      []bool
+	failures, waits, ns, statuses []int64
+	answers                       []string
+	codes, errs, details, owners  []string
+	waitsFor                      []string
 }
 
 // outcomeKind is what outcomes have in common.
@@ -43,29 +44,15 @@ type outcomeKind struct {
 // columnsOf puts the outcomes in the order of their runs' ids, so that two
 // records, or a record and an act, lock runs in one order.
 func columnsOf(outcomes []ledger.Outcome) *columns {
-	order, ids := make([]int, len(outcomes)), 0
-	for i := range order {
-		order[i] = i
-		ids += len(outcomes[i].RunID)
+	c := &columns{order: make([]int, len(outcomes))}
+	for i := range c.order {
+		c.order[i] = i
 	}
-	slices.SortFunc(order, func(i, k int) int { return cmp.Compare(outcomes[i].RunID, outcomes[k].RunID) })
-	c := newColumns(order, ids)
-	for _, i := range order {
+	slices.SortFunc(c.order, func(i, k int) int { return cmp.Compare(outcomes[i].RunID, outcomes[k].RunID) })
+	for _, i := range c.order {
 		c.add(&outcomes[i])
 	}
 	return c
-}
-
-func newColumns(order []int, ids int) *columns {
-	n := len(order)
-	return &columns{
-		order: order, kindOf: newIntArray(n), runs: newTextArray(n, ids),
-		started: newTimeArray(n), finished: newTimeArray(n),
-		tokens: newTextArray(1, 0), states: newTextArray(1, 0), reasons: newTextArray(1, 0), replayed: newBoolArray(1),
-		failures: newIntArray(1), waits: newIntArray(1), ns: newIntArray(1), statuses: newIntArray(1),
-		answers: newTextArray(1, 0), codes: newTextArray(1, 0), errs: newTextArray(1, 0), details: newTextArray(1, 0),
-		owners: newTextArray(1, 0), waitsFor: newTextArray(1, 0),
-	}
 }
 
 func (c *columns) add(o *ledger.Outcome) {
@@ -79,10 +66,18 @@ func (c *columns) add(o *ledger.Outcome) {
 	if isNew {
 		c.addKind(k)
 	}
-	c.kindOf.add(number)
-	c.runs.add(o.RunID)
-	c.started.addOrNull(a.StartedAt)
-	c.finished.addOrNull(a.FinishedAt)
+	c.kindOf = append(c.kindOf, number)
+	c.runs = append(c.runs, o.RunID)
+	c.started = append(c.started, orNull(a.StartedAt))
+	c.finished = append(c.finished, orNull(a.FinishedAt))
+}
+
+// orNull is nil, which is sent as NULL, for the zero time.
+func orNull(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
 }
 
 // waitsFor is why a run that is given back was not sent.
@@ -94,20 +89,20 @@ func waitsFor(o *ledger.Outcome) string {
 }
 
 func (c *columns) addKind(k outcomeKind) {
-	c.tokens.add(k.token)
-	c.states.add(string(k.state))
-	c.reasons.add(string(k.reason))
-	c.replayed.add(k.replayed)
-	c.failures.add(int64(k.failures))
-	c.waits.add(k.wait)
-	c.ns.add(int64(k.n))
-	c.answers.add(string(k.answer))
-	c.statuses.add(int64(k.status))
-	c.codes.add(k.code)
-	c.errs.add(k.error)
-	c.details.add(k.detail)
-	c.owners.add(k.owner)
-	c.waitsFor.add(k.waitsFor)
+	c.tokens = append(c.tokens, k.token)
+	c.states = append(c.states, string(k.state))
+	c.reasons = append(c.reasons, string(k.reason))
+	c.replayed = append(c.replayed, k.replayed)
+	c.failures = append(c.failures, int64(k.failures))
+	c.waits = append(c.waits, k.wait)
+	c.ns = append(c.ns, int64(k.n))
+	c.answers = append(c.answers, string(k.answer))
+	c.statuses = append(c.statuses, int64(k.status))
+	c.codes = append(c.codes, k.code)
+	c.errs = append(c.errs, k.error)
+	c.details = append(c.details, k.detail)
+	c.owners = append(c.owners, k.owner)
+	c.waitsFor = append(c.waitsFor, k.waitsFor)
 }
 
 func (c *columns) arguments() []any {

@@ -3,35 +3,36 @@ package postgres
 import (
 	"fmt"
 	"reflect"
+	"time"
 
 	"github.com/cronce/cronce/ledger"
 )
 
 // arrays are plans as the parameters $1 to $19 and $24 of admitSQL, an array a
-// column: the plans, their scheduled times, and the scheduled times' kinds.
+// column: the plans, their runs, and the runs' kinds.
 type arrays struct {
-	jobIDs         textArray
-	revisions      intArray
-	instants       intArray // how many each has
-	after, through timeArray
+	jobIDs         []string
+	revisions      []int64
+	counts         []int64 // how many runs each has
+	after, through []time.Time
 
-	planOf, kindOf intArray // from 1 on
-	runIDs         textArray
-	at             timeArray
-	bodies         bytesArray
+	planOf, kindOf []int64 // from 1 on
+	runIDs         []string
+	at             []time.Time
+	bodies         [][]byte // nil: NULL
 
 	kinds                              distinct[kind]
-	states, reasons, triggers, targets textArray
-	planned, lease, takes, queues      boolArray
-	horizons                           intArray
-	calls                              textArray
+	states, reasons, triggers, targets []string
+	planned, lease, takes, queues      []bool
+	horizons                           []int64
+	calls                              []*string // nil: NULL
 
 	call, lastCall ledger.Call // without their bodies; lastText is the last one's
 	lastText       string
 }
 
-// kind is what a job's scheduled times have in common, and those of jobs that are
-// called alike. call is the text of the call without its body.
+// kind is what a job's runs have in common, and those of jobs whose calls differ
+// in their bodies alone. call is the text of the call without its body.
 type kind struct {
 	state                         ledger.State
 	reason                        ledger.Reason
@@ -43,13 +44,13 @@ type kind struct {
 }
 
 func arraysOf(plans []ledger.Plan) (*arrays, error) {
-	a := newArrays(plans)
+	a := &arrays{}
 	for i, p := range plans {
-		a.jobIDs.add(p.JobID)
-		a.revisions.add(p.Revision)
-		a.after.add(p.After)
-		a.through.add(p.Through)
-		a.instants.add(int64(len(p.Runs)))
+		a.jobIDs = append(a.jobIDs, p.JobID)
+		a.revisions = append(a.revisions, p.Revision)
+		a.after = append(a.after, p.After)
+		a.through = append(a.through, p.Through)
+		a.counts = append(a.counts, int64(len(p.Runs)))
 		for _, in := range p.Runs {
 			if err := a.add(i+1, in); err != nil {
 				return nil, fmt.Errorf("run %s: %w", in.RunID, err)
@@ -57,24 +58,6 @@ func arraysOf(plans []ledger.Plan) (*arrays, error) {
 		}
 	}
 	return a, nil
-}
-
-func newArrays(plans []ledger.Plan) *arrays {
-	rows, ids, bodies := 0, 0, 0
-	for _, p := range plans {
-		for _, in := range p.Runs {
-			rows, ids, bodies = rows+1, ids+len(in.RunID), bodies+len(in.Call.Body)
-		}
-	}
-	n := len(plans)
-	return &arrays{
-		jobIDs: newTextArray(n, ids), revisions: newIntArray(n), instants: newIntArray(n), after: newTimeArray(n), through: newTimeArray(n),
-		planOf: newIntArray(rows), kindOf: newIntArray(rows),
-		runIDs: newTextArray(rows, ids), at: newTimeArray(rows), bodies: newBytesArray(rows, bodies),
-		states: newTextArray(1, 0), reasons: newTextArray(1, 0), triggers: newTextArray(1, 0), targets: newTextArray(1, 0),
-		planned: newBoolArray(1), lease: newBoolArray(1), takes: newBoolArray(1), queues: newBoolArray(1),
-		horizons: newIntArray(1), calls: newTextArray(1, 0),
-	}
 }
 
 func (a *arrays) add(plan int, in ledger.RunSpec) error {
@@ -95,29 +78,29 @@ func (a *arrays) add(plan int, in ledger.RunSpec) error {
 	if isNew {
 		a.addKind(k)
 	}
-	a.planOf.add(int64(plan))
-	a.kindOf.add(number)
-	a.runIDs.add(in.RunID)
-	a.at.add(in.ScheduledAt)
-	a.bodies.add(body)
+	a.planOf = append(a.planOf, int64(plan))
+	a.kindOf = append(a.kindOf, number)
+	a.runIDs = append(a.runIDs, in.RunID)
+	a.at = append(a.at, in.ScheduledAt)
+	a.bodies = append(a.bodies, body)
 	return nil
 }
 
 func (a *arrays) addKind(k kind) {
-	a.states.add(string(k.state))
-	a.reasons.add(string(k.reason))
-	a.triggers.add(string(k.trigger))
-	a.planned.add(k.planned)
-	a.lease.add(k.lease)
-	a.takes.add(k.takes)
-	a.queues.add(k.queues)
-	a.targets.add(k.target)
-	a.horizons.add(k.horizon)
+	a.states = append(a.states, string(k.state))
+	a.reasons = append(a.reasons, string(k.reason))
+	a.triggers = append(a.triggers, string(k.trigger))
+	a.planned = append(a.planned, k.planned)
+	a.lease = append(a.lease, k.lease)
+	a.takes = append(a.takes, k.takes)
+	a.queues = append(a.queues, k.queues)
+	a.targets = append(a.targets, k.target)
+	a.horizons = append(a.horizons, k.horizon)
+	var call *string
 	if k.planned {
-		a.calls.add(k.call)
-	} else {
-		a.calls.null()
+		call = &k.call
 	}
+	a.calls = append(a.calls, call)
 }
 
 // text encodes a call without its body; one that is like the call before it is
