@@ -216,15 +216,19 @@ func (t Target) createSchema(ctx context.Context, db *sql.DB) error {
 }
 
 func (t Target) provider(db *sql.DB) (*goose.Provider, error) {
+	store, err := t.store()
+	if err != nil {
+		return nil, err
+	}
 	options := []goose.ProviderOption{
-		goose.WithTableName(t.versions()),
+		goose.WithStore(store),
 		goose.WithDisableGlobalRegistry(true),
 		goose.WithLogger(goose.NopLogger()),
 	}
 	if l := t.locker(db); l != nil {
 		options = append(options, goose.WithSessionLocker(l))
 	}
-	return goose.NewProvider(t.dialect(), db, rendered{t.files(), t.names()}, options...)
+	return goose.NewProvider(goose.DialectCustom, db, rendered{t.files(), t.names()}, options...)
 }
 
 func (t Target) dialect() goose.Dialect {

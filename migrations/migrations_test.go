@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib"
 
@@ -29,6 +30,27 @@ func TestUpAppliesOnceAndThenNothing(t *testing.T) {
 	for _, s := range status(t, db, postgresLedger) {
 		if s.AppliedAt.IsZero() {
 			t.Errorf("%+v is pending after Up", s)
+		}
+	}
+}
+
+// The servers of these tests are in other zones than UTC.
+func TestStatusHasTheTimeOfEachStep(t *testing.T) {
+	t.Run("PostgreSQL", func(t *testing.T) { statusHasTheTime(t, postgres(t), postgresLedger) })
+	testdb.EachMySQL(t, func(t *testing.T, fresh func(testing.TB) string) {
+		db, err := sql.Open("mysql", fresh(t)+"?parseTime=true")
+		must(t, err)
+		t.Cleanup(func() { db.Close() })
+		statusHasTheTime(t, db, migrations.Target{Engine: migrations.MySQL, Set: migrations.Keys})
+	})
+}
+
+func statusHasTheTime(t *testing.T, db *sql.DB, target migrations.Target) {
+	before := time.Now()
+	up(t, db, target)
+	for _, s := range status(t, db, target) {
+		if s.AppliedAt.Before(before.Add(-time.Minute)) || s.AppliedAt.After(time.Now().Add(time.Minute)) {
+			t.Errorf("%s was applied at %s, want about %s", s.Name, s.AppliedAt, before.UTC())
 		}
 	}
 }

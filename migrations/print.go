@@ -53,15 +53,15 @@ func (t Target) printFile(b *strings.Builder, name string) error {
 }
 
 func (t Target) printVersions(b *strings.Builder, files []string) error {
-	store, err := database.NewStore(t.dialect(), t.versions())
+	store, err := t.store()
 	if err != nil {
 		return err
 	}
-	var create recorder
-	if err := store.CreateVersionTable(context.Background(), &create); err != nil {
+	create, err := store.createSQL(context.Background())
+	if err != nil {
 		return err
 	}
-	fmt.Fprintf(b, "\n-- what has been applied\n%s;\n", create.query)
+	fmt.Fprintf(b, "\n-- what has been applied\n%s;\n", create)
 	fmt.Fprintf(b, "INSERT INTO %s (version_id, is_applied) VALUES (0, true)", t.versions())
 	for _, name := range files {
 		version, err := goose.NumericComponent(name)
