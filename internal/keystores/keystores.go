@@ -65,6 +65,8 @@ func checkAddress(address string) error {
 	switch {
 	case isFile && path == "":
 		return errors.New("sqlite: needs a file's path, as in sqlite:/var/lib/keys.db")
+	case path == ":memory:":
+		return errors.New("sqlite: a database in memory has no keys of a service; name the file in which the service keeps them, as in sqlite:/var/lib/keys.db")
 	case isFile:
 		return nil
 	case isPostgres(address):

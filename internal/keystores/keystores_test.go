@@ -185,7 +185,7 @@ func TestAddressesAreCheckedWithoutConnecting(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{
-		"garbage-s3cret", "redis://:s3cret@db", "http://db", "sqlite:", "postgres://u:s3cret@%zz", "postgres://u:s3cret@db:0/keys", "postgres://u:s3cret@db:99999/keys",
+		"garbage-s3cret", "redis://:s3cret@db", "http://db", "sqlite:", "sqlite::memory:", "postgres://u:s3cret@%zz", "postgres://u:s3cret@db:0/keys", "postgres://u:s3cret@db:99999/keys",
 		"postgres://u:s3cret@.../keys", "mysql://u:s3cret@", "mysql://u:s3cret@.../keys", "mysql://u:s3cret@db:0/keys", "mysql://u:s3cret@db:99999/keys",
 		"u:s3cret@tcp(...:3306)/keys", "u:s3cret@tcp(db:0)/keys", "u:s3cret@tcp(db:3306", "postgres://u:s3cret@db/keys?sslmode=perhaps",
 	} {
