@@ -31,8 +31,13 @@ func checkPath(path string) (string, error) {
 	case !info.IsDir():
 		return "", fmt.Errorf("open the ledger %s: %s is not a directory", path, dir)
 	}
-	if info, err := os.Stat(abs); err == nil && !info.Mode().IsRegular() {
+	switch info, err := os.Stat(abs); {
+	case err != nil: // created, or reported by SQLite
+	case !info.Mode().IsRegular():
 		return "", fmt.Errorf("open the ledger %s: it is not a file: name a file, such as %s", path, filepath.Join(abs, "cronce.db"))
+	case hardLinks(info) > 1:
+		return "", fmt.Errorf("open the ledger %s: the file has %d names (hard links), and SQLite keeps a log beside each name: "+
+			"processes that open it by different names destroy it; remove the other names, or use a symbolic link", path, hardLinks(info))
 	}
 	if name := networkFS(dir); name != "" {
 		return "", fmt.Errorf("open the ledger %s: it is on a network file system (%s), on which SQLite loses data: "+

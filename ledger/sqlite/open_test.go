@@ -21,12 +21,17 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 	if err := os.WriteFile(text, []byte(strings.Repeat("not a database\n", 100)), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	linked := filepath.Join(dir, "linked.db")
+	if err := os.Link(newFile(t), linked); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct{ name, path, want string }{
 		{"no name", "", "name a file"},
 		{"memory", ":memory:", "a ledger in memory would forget"},
 		{"a directory", dir, "name a file, such as " + filepath.Join(dir, "cronce.db")},
 		{"no such directory", filepath.Join(dir, "no", "ledger.db"), "create it first"},
 		{"a file for a directory", filepath.Join(text, "ledger.db"), "not a directory"},
+		{"a file of two names", linked, "2 names (hard links)"},
 		{"no database", text, "not an SQLite database: name another file"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
