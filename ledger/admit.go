@@ -137,7 +137,7 @@ type Entry struct {
 	// wait for a free one, is due or its lease lapsed, nothing is written and
 	// Entered.Due names that run: claim it (Claim.Only), then enter again.
 	YieldToDue bool
-	// Owner, Token and LeaseFor are used when Instant.Lease is set.
+	// Owner, Token and LeaseFor are used when RunSpec.Lease is set.
 	Owner    string
 	Token    string
 	LeaseFor time.Duration

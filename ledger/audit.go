@@ -2,15 +2,15 @@ package ledger
 
 import "time"
 
-// Actor is who acts by hand, why, and by which door. Who and why are required
-// of the caller.
+// Actor is the operator who acts, why, and by which interface. The caller must
+// set who and why.
 type Actor struct {
 	By   string
 	Why  string
 	Door Door
 }
 
-// Door is the way by which an act came in.
+// Door is the interface by which an action was requested.
 type Door string
 
 // DoorCLI is the command line.
@@ -33,7 +33,7 @@ const (
 // Audit is one act on one run, or on a job (RunID ""). A store writes it in the
 // transaction of the act, for each run or job that the act changed, and never
 // changes it afterwards. It outlives its run: only HistoryPurge deletes it, past
-// a retention of its own. What no operator did has no Audit.
+// a retention of its own. Actions of the system have no Audit.
 type Audit struct {
 	ID      int64     // unique in the ledger; a later act has a greater one
 	At      time.Time // on the store's clock

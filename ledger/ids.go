@@ -4,11 +4,11 @@ import "time"
 
 // RunIDRange bounds the ids of a job's rows from one scheduled time to another, both
 // included and each open when zero: from <= id < below in byte order. A row in
-// these bounds is one of the job's, but may lie a second aside.
+// these bounds is one of the job's, but may be one second outside of them.
 //
-// An id begins with its job's id, "@" and its scheduled time (see Instant.RunID), all
+// An id begins with its job's id, "@" and its scheduled time (see RunSpec.RunID), all
 // scheduled times are of one length, and no job's id has an "@". So the ids of a job
-// lie together, apart from those of every other, and are in the order of time:
+// are adjacent, separate from those of every other job, and in the order of time:
 // one index by id finds a run, a job's runs and its newest.
 func RunIDRange(jobID string, first, last time.Time) (from, below string) {
 	from, below = jobID+"@", jobID+"A" // A follows @

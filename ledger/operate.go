@@ -8,17 +8,17 @@ import (
 var (
 	// ErrNotFound: no such run or job.
 	ErrNotFound = errors.New("not found")
-	// ErrUnavailable: the store cannot be reached or is shutting down; the
-	// statement may or may not have been applied, and may be tried again.
+	// ErrUnavailable: the store cannot be reached or is shutting down. The
+	// statement may or may not have been applied; retrying it is safe.
 	ErrUnavailable = errors.New("ledger unavailable")
 	// ErrOtherRegistry: the ledger belongs to a registry of another name.
 	ErrOtherRegistry = errors.New("the ledger belongs to another registry")
-	// ErrPurged: the scheduled time is at or before its job's PurgedBefore. What
-	// became of it is no longer known, so it is not entered; only ~ work is.
+	// ErrPurged: the scheduled time is at or before its job's PurgedBefore. Whether
+	// it ran is no longer known, so it cannot be entered; only a run with ~ can.
 	ErrPurged = errors.New("the scheduled time was purged from the ledger")
-	// ErrInvalidRun: a run's id and its time are not of each other, or the time
-	// has a fraction of a second. Nothing was written: it is the caller's fault.
-	ErrInvalidRun = errors.New("no run that the ledger can keep")
+	// ErrInvalidRun: a run's ID does not match its time, or the time has a
+	// fraction of a second. Nothing was written; the caller is at fault.
+	ErrInvalidRun = errors.New("invalid run")
 	// ErrMayDouble: the run that an Entry repeats is not finished, was rerun
 	// already, or is gone. Nothing was written.
 	ErrMayDouble = errors.New("the run was rerun already, is not finished, or is gone: look at it again")
@@ -39,8 +39,9 @@ type Filter struct {
 	// NotRerun selects only runs that were not rerun (RerunID empty).
 	NotRerun bool
 	// Limit is a page's size, below 1 the default, 100; newest ScheduledAt
-	// first, equal times by ID descending in byte order. An Act takes the
-	// oldest so many, below 1 all.
+	// first, equal times by ID descending in byte order. An Act selects
+	// the oldest runs up to Limit, those that it then refuses included;
+	// below 1 all.
 	Limit int
 	// Before continues a listing after its last row (keyset, never an
 	// offset).
@@ -63,8 +64,8 @@ type JobStatus struct {
 	PausedAt  time.Time
 	PausedBy  string
 	PausedWhy string
-	// PurgedBefore: no door admits a scheduled time at or before it, except as ~
-	// work.
+	// PurgedBefore: no scheduled time at or before it is admitted or entered;
+	// runs with ~ are.
 	PurgedBefore time.Time
 	LastRun      *Run // the newest by ScheduledAt that is not a range; nil when none
 	SlotRun      *Run // the unfinished run that has the job's slot; nil when it is free
@@ -80,15 +81,14 @@ type JobStatus struct {
 // for how long it has been failing.
 const OutcomeWindow = 1000
 
-// Act is an operator's act on runs. Who, why and by which door is kept in the
-// audit, and who and why of the last act in the run's row. With IDs, each of
-// them that cannot be acted on, or does not exist, is refused in words. Without,
-// only runs in a state that the act moves are selected.
+// Act is an operator's action on runs. The audit keeps who acted, why and by which
+// interface; the run's row keeps who and why of the last action. With IDs, each ID
+// that does not exist or cannot be acted on is refused with a reason. Without IDs,
+// only runs in a state that the action applies to are selected.
 //
-// Whatever an act does, it does to the oldest ScheduledAt first, equal times by
-// ID: with a Limit those are the ones it takes, since they have the least time
-// left before their keys may be forgotten, and repeating the act goes on behind
-// them.
+// An action takes the oldest ScheduledAt first, equal times by ID: those runs have
+// the least time left before their keys may expire. With a Limit, repeating the
+// action continues after the runs that it changed.
 //
 //   - Cancel: planned, running, retrying -> canceled (operator). The slot is
 //     given back. A running run's attempt may have been sent: it stays counted
@@ -100,12 +100,12 @@ const OutcomeWindow = 1000
 //     without MayDouble with IDs too. Refused from SendBefore on, Force or not.
 //     Refused, unless forced, while a run of the job that this act did not
 //     redrive is unfinished (waiting and ~ runs count). A run that had taken
-//     the slot takes it again; where it is taken the run waits for it, so that
-//     the runs of one act go one after the other; forced, it starts beside
+//     the slot takes it again. If the slot is taken, the run waits for it, so
+//     that the runs of one action start one after the other; forced, it starts
 //     without the slot.
 //   - Ack: dead, acknowledged now. Without IDs it leaves out those that are
-//     acknowledged. Of a run acknowledged before, the first time, who and why
-//     stand, and it counts as changed.
+//     acknowledged. A run that was acknowledged before keeps its first
+//     time, who and why, and counts as changed.
 type Act struct {
 	Filter
 	Actor
@@ -121,7 +121,7 @@ type Act struct {
 	DryRun bool
 }
 
-// Acted is what became of each selected run.
+// Acted is the result of an Act for each selected run.
 type Acted struct {
 	Changed []Run // oldest ScheduledAt first
 	Refused []Rejection
@@ -140,7 +140,7 @@ type Backfill struct {
 	// time.
 	// Those whose row is missed, superseded, skipped or canceled become planned
 	// (backfill), due now and queued: they wait for the slot, oldest first,
-	// whatever Instant.Overlap says. Instants that have any other row are
+	// whatever RunSpec.Overlap says. Scheduled times that have any other row are
 	// left; those that have none, or are at or before PurgedBefore, are
 	// refused.
 	//

@@ -1,6 +1,6 @@
 package ledger
 
-// State is where a run is in its life.
+// State is the state of a run.
 //
 //	planned -> running -> succeeded
 //	              |-> retrying -> running ...
@@ -29,7 +29,7 @@ const (
 	Skipped State = "skipped"
 	// Missed: due while nothing planned it, and too late to catch up.
 	Missed State = "missed"
-	// Superseded: due while nothing planned it; a newer scheduled time stands for it.
+	// Superseded: due while nothing planned it; a newer scheduled time replaced it.
 	Superseded State = "superseded"
 	// Canceled: an operator took it out.
 	Canceled State = "canceled"
@@ -61,8 +61,7 @@ func CanMove(from, to State) bool {
 	return false
 }
 
-// Finished reports whether nothing more happens to a run in this state of
-// itself.
+// Finished reports whether a run in this state changes only if an operator acts.
 func (s State) Finished() bool {
 	return s != Planned && s != Running && s != Retrying
 }

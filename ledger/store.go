@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Store is a ledger: all that executors and operators ask of one. Each type of
+// Store is a ledger: every operation of executors and operators. Each type of
 // this package states the rules of the method that takes it, and package
 // ledgertest is the contract as a test suite. A consumer declares the part that
 // it uses as an interface of its own.
@@ -20,7 +20,7 @@ type Store interface {
 	// Heartbeat is the process's heartbeat, due well within ProcessTTL.
 	// ErrNotFound: the store forgot the process; declare again.
 	Heartbeat(ctx context.Context, process string) (HeartbeatReply, error)
-	// Retire takes the process out of the living at a graceful stop.
+	// Retire removes the process from the living ones on graceful shutdown.
 	Retire(ctx context.Context, process string) error
 	// Assignments lists every job that has not ended or that a living process
 	// declares. A job that was never seen before, and whose desired definition the
@@ -37,9 +37,9 @@ type Store interface {
 	// are no longer held.
 	Extend(ctx context.Context, leases []Lease, d time.Duration) (lost []Lease, err error)
 	// Record writes the outcomes, each fenced by its lease's token, and
-	// returns one fate for each, in order. Repeating a record that was
-	// applied returns Recorded again. The slice is the caller's: what a store
-	// keeps of it beyond its return, it copies.
+	// returns one result for each, in order. Repeating a record that was
+	// applied returns Recorded again. The slice belongs to the caller: a store
+	// copies what it keeps.
 	Record(context.Context, []Outcome) ([]RecordResult, error)
 
 	// Get returns one row by its id, a range row by its own, and the run's
@@ -48,8 +48,8 @@ type Store interface {
 	// List returns a page of runs, newest ScheduledAt first, equal times by
 	// id descending in byte order.
 	List(context.Context, Filter) ([]Run, error)
-	// Waiting says why runs are not being sent: of those of the ids that are
-	// planned or retrying, by id.
+	// Waiting returns why runs are not being sent, by ID, for those of the IDs
+	// that are planned or retrying.
 	Waiting(ctx context.Context, ids []string) (map[string]WaitReason, error)
 	// Jobs lists every job that the ledger has a row of, ended ones too, by
 	// id.
@@ -59,8 +59,8 @@ type Store interface {
 	Events(ctx context.Context, jobID string, limit int) ([]Event, error)
 
 	// Pause makes the job's scheduled times from now on skipped (paused). What was
-	// admitted before goes on. A paused job stays as it is: the first who and
-	// why stand, and nothing is recorded. The pause outlives edits, removal and
+	// admitted before continues. Pausing a paused job changes nothing: it keeps
+	// the first who and why, and nothing is recorded. The pause outlives edits, removal and
 	// re-adding of the job. ErrNotFound for an unknown job.
 	Pause(ctx context.Context, jobID string, who Actor) error
 	// Resume ends a pause; a job that is not paused stays as it is.

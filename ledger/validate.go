@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Validate is called by every store first: ErrInvalidRun for plans that no schedule
-// makes, whose rows do not lie in (After, Through] or are not what Instant says.
+// Validate returns ErrInvalidRun for plans whose rows do not lie in
+// (After, Through] or violate the rules of RunSpec. Every store calls it first.
 func (a Admission) Validate() error {
 	var d validator
 	for i := range a.Plans {
@@ -18,10 +18,12 @@ func (a Admission) Validate() error {
 	return nil
 }
 
-// Validate is called by every store first: ErrInvalidRun for what is no single run.
+// Validate returns ErrInvalidRun for anything but a single run. Every store calls
+// it first.
 func (e Entry) Validate() error { return new(validator).single(e.JobID, &e.RunSpec) }
 
-// Validate is called by every store first: ErrInvalidRun for anything but single runs.
+// Validate returns ErrInvalidRun for anything but single runs. Every store calls
+// it first.
 func (b Backfill) Validate() error {
 	var d validator
 	for i := range b.Runs {
@@ -32,8 +34,8 @@ func (b Backfill) Validate() error {
 	return nil
 }
 
-// validator holds scheduled times against their run IDs. Ids have whole seconds, so two
-// scheduled times within one would be one run; and a job's runs are found, and paged,
+// validator compares scheduled times with their run IDs. IDs have whole seconds, so
+// two scheduled times within one second would be one run; and a job's runs are found, and paged,
 // in the order of their ids, which has to be that of their times.
 type validator struct {
 	// The last time and how it is written: at the top of an hour a hundred

@@ -57,7 +57,7 @@ func ParseWaitReason(s string) WaitReason {
 	return WaitReason{WaitCode(code), text}
 }
 
-// Waiter is what a store knows of a planned or retrying run that waits.
+// Waiter is a store's data about a planned or retrying run that waits.
 type Waiter struct {
 	Run       Run
 	ForSlot   bool   // it waits for its job's slot
@@ -67,7 +67,7 @@ type Waiter struct {
 	Processes int // living
 }
 
-// Why is the first thing that keeps the run from being sent.
+// Why returns the first reason why the run is not being sent.
 func (w Waiter) Why() WaitReason {
 	limit := w.Run.Call.MaxInFlight
 	switch {

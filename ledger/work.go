@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Work is a leased run with all that its holder needs to call and to record.
+// Work is a leased run with everything that its holder needs to make the call and
+// to record the outcome.
 type Work struct {
 	RunID       string
 	JobID       string
@@ -83,8 +84,8 @@ type Outcome struct {
 type RecordResult string
 
 const (
-	// Recorded: now, or before by an earlier try of this same record. A
-	// repeat is known by its token until the run is leased again.
+	// Recorded: now, or by an earlier attempt to write the same record. A
+	// repetition is recognized by its token until the run is leased again.
 	Recorded RecordResult = "recorded"
 	// Fenced: the lease was lost, because another process took the run over or
 	// an operator canceled it. Nothing was changed.

@@ -12,7 +12,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// action is one act in the making: its runs, selected and locked.
+// action is an Act in progress: its runs, selected and locked.
 type action struct {
 	ledger.Act
 	kind    ledger.ActKind
@@ -30,7 +30,7 @@ type action struct {
 	stands map[string]*stand // of a redrive
 }
 
-// Cancel takes unfinished runs out.
+// Cancel moves unfinished runs to canceled.
 func (l *Ledger) Cancel(ctx context.Context, act ledger.Act) (ledger.Acted, error) {
 	from := []ledger.State{ledger.Planned, ledger.Running, ledger.Retrying}
 	return l.act(ctx, action{Act: act, kind: ledger.ActCancel, from: from, do: (*action).cancel})
@@ -50,7 +50,7 @@ func (a *action) cancel(ctx context.Context) error {
 		slot = NULL, waiting = false, waits_for = NULL, lease_token = '', by = $2, why = $3`, ids, clean(a.By), clean(a.Why))
 }
 
-// Ack notes that somebody has seen dead runs.
+// Ack records that an operator has seen dead runs.
 func (l *Ledger) Ack(ctx context.Context, act ledger.Act) (ledger.Acted, error) {
 	from := []ledger.State{ledger.Dead}
 	return l.act(ctx, action{Act: act, kind: ledger.ActAck, from: from, settled: act.SettledByAck(), do: (*action).acknowledge})
@@ -62,8 +62,8 @@ func (a *action) acknowledge(ctx context.Context) error {
 		why = CASE WHEN acked_at IS NULL THEN $3 ELSE why END`, idsOf(a.runs), clean(a.By), clean(a.Why))
 }
 
-// act selects runs, locks them (and, if asked to, their jobs first), does one
-// thing to those in the right state and records that.
+// act selects runs, locks them (and their jobs first, if a.jobs is set), applies
+// the action to those in the right state and writes the audit.
 func (l *Ledger) act(ctx context.Context, act action) (ledger.Acted, error) {
 	var got ledger.Acted
 	err := l.transact(ctx, string(act.kind), func(tx pgx.Tx) error {
@@ -88,7 +88,7 @@ func (l *Ledger) act(ctx context.Context, act action) (ledger.Acted, error) {
 	return got, err
 }
 
-// altered are the changed runs but those that were acknowledged before.
+// altered returns the changed runs except those that were acknowledged before.
 func (a *action) altered() (ids []string) {
 	for _, r := range a.got.Changed {
 		if a.kind != ledger.ActAck || !r.AckedAt.Before(a.now) {
@@ -162,8 +162,8 @@ func (a *action) selectRuns(ctx context.Context) error {
 	return a.refuse(a, ctx)
 }
 
-// matching are the ids of the runs that the filter selects, oldest first, and
-// the id of each one's job.
+// matching returns the IDs of the runs that the filter selects, oldest first, and
+// the ID of each run's job.
 func (a *action) matching(ctx context.Context) (ids, jobs []string, err error) {
 	if err := a.tx.QueryRow(ctx, `SELECT now()`).Scan(&a.now); err != nil {
 		return nil, nil, err

@@ -12,7 +12,7 @@ import (
 )
 
 // Admit writes the plans' scheduled times; see ledger.Admission for the rules. Plans
-// of nothing but runs, all but the rarest, are admitted in one statement.
+// that contain only runs, which is nearly always so, are admitted in one statement.
 func (l *Ledger) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitted, error) {
 	got := ledger.Admitted{Skipped: map[ledger.Reason]int{}}
 	if err := a.Validate(); err != nil {
@@ -59,20 +59,21 @@ type querier interface {
 // that had to be waited for is judged as it is then, not as it was. The rest is
 // derived from the rows locked.
 //
-// A scheduled time comes as what is its own and the number of its kind: see arrays.
-// The two are joined before the rest, by a hash: of the rows locked the planner
-// expects one, and would walk through all kinds for each scheduled time.
+// A scheduled time is sent as its own values and the number of its kind: see arrays.
+// The two are joined first, by a hash join: the planner expects a single locked row,
+// and would otherwise scan all kinds for each scheduled time.
 //
-// first writes every row that can be written without losing anything to the
-// slot; those that take the slot conflict where it is taken, by an uncommitted
-// run too. Losers are judged in a second insert. now() is read once, before any
-// waiting: a scheduled time is never admitted early.
+// "first" writes every row that does not depend on a taken slot. A row that takes
+// the slot conflicts if the slot is taken, also by an uncommitted run; it is decided
+// in a second insert. now() is read once, before any waiting: a scheduled time is
+// never admitted early.
 //
-// The everyday batch is complete: no job is paused, and first wrote all. Then
-// nobody is judged, and no list says what was leased: it is what was to be. Nor
-// is it asked for each job whether its runs wait, when none at all does.
+// The usual batch is complete: no job is paused, and "first" wrote all rows. Then
+// the second insert and the list of leased runs are skipped, since every requested
+// lease was given. If no run waits at all, no job is checked for waiting runs.
 //
-// turn is for those who have lost a scheduled time to this process: see afterOthers.
+// turn serializes admissions of processes that plan the same scheduled times: see
+// afterOthers.
 const admitSQL = `
 WITH turn AS MATERIALIZED (
 	SELECT CASE WHEN $23 THEN pg_advisory_xact_lock(` + turnKey + `)::text END
@@ -209,7 +210,7 @@ func firstWork(jobID string, in ledger.RunSpec, token string, now, until time.Ti
 	}
 }
 
-// leases reports whether a scheduled time is to start now.
+// leases reports whether a run is to be leased on admission.
 func leases(in ledger.RunSpec) bool { return in.Lease && in.State == ledger.Planned }
 
 // takesSlot reports whether a planned scheduled time runs only with its job's slot.
@@ -217,9 +218,9 @@ func takesSlot(in ledger.RunSpec) bool {
 	return in.State == ledger.Planned && in.Overlap != ledger.OverlapAllow && !ledger.AdHoc(in.RunID)
 }
 
-// findStale says where the jobs stand whose plans were not admitted, read
-// after the admission: the statement itself may have waited for whoever moved
-// them, and sees them as they were before.
+// findStale returns the positions of the jobs whose plans were not admitted. It
+// reads them after the admission: the statement itself may have waited for the
+// transaction that moved them, and sees them as they were before.
 func (l *Ledger) findStale(ctx context.Context, current []string, plain, special []ledger.Plan) ([]ledger.Position, error) {
 	if len(current) == len(plain)+len(special) {
 		return nil, nil
@@ -234,7 +235,7 @@ func (l *Ledger) findStale(ctx context.Context, current []string, plain, special
 	return l.positions(ctx, stale)
 }
 
-// positions are where jobs stand, in the order asked for.
+// positions returns the positions of jobs, in the given order.
 func (l *Ledger) positions(ctx context.Context, jobIDs []string) ([]ledger.Position, error) {
 	rows, err := l.pool.Query(ctx, `
 		SELECT s.job_id, coalesce(j.revision, 0), j.watermark

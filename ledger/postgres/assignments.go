@@ -19,8 +19,8 @@ WITH living AS (` + livingSQL + `), winner AS (
 	ORDER BY v.job_id, d.first_declared_at DESC, d.hash DESC
 )`
 
-// beginSQL begins a revision of the jobs in $3, unless somebody else has done so
-// since they were listed.
+// beginSQL begins a revision of the jobs in $3, unless another process has begun
+// one since they were listed.
 const beginSQL = winnersSQL + `, begun AS (
 	INSERT INTO jobs AS j (job_id, revision, hash, body, watermark)
 	SELECT w.job_id, 1, w.hash, w.body, now()
@@ -76,7 +76,7 @@ func (l *Ledger) assignments(ctx context.Context, version string) (list []ledger
 		err = row.Scan(&s.JobID, &s.Revision, &watermark, &s.Hash, &s.Desired, &s.Body, &ours)
 		s.Watermark = timeOf(watermark)
 		if s.Desired == s.Hash {
-			s.Desired = s.Hash // one text, where there are very many
+			s.Desired = s.Hash // share one string; there may be very many
 		}
 		if ours {
 			begin = append(begin, s.JobID)

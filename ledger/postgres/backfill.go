@@ -10,7 +10,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// filling is one Backfill in the making; its job is locked.
+// filling is a Backfill in progress; its job is locked.
 type filling struct {
 	ledger.Backfill
 	job   jobRow
@@ -52,8 +52,8 @@ func (l *Ledger) Backfill(ctx context.Context, b ledger.Backfill) (ledger.Backfi
 	return got, err
 }
 
-// read gets the rows that stand for the scheduled times now. The times of an earlier
-// revision's ranges are another definition's: none is taken out of those.
+// read gets the current rows of the scheduled times. Ranges of an earlier revision
+// belong to another definition: no time is taken out of them.
 func (f *filling) read(ctx context.Context, tx pgx.Tx) error {
 	ids := make([]string, 0, len(f.Runs))
 	for _, in := range f.Runs {
@@ -141,8 +141,8 @@ const splitSQL = `
 		target, horizon, call, body, by, why)
 	VALUES ($1, $2, $3, now(), $4, 'backfill', 'planned', now(), true, true, $5, $6, $7, $8, $9, $10)`
 
-// write does what was queued, shrinks the range rows and gives the slot away
-// if it is free.
+// write sends the queued statements, shrinks the range rows and gives the slot to
+// a waiting run if it is free.
 func (f *filling) write(ctx context.Context, tx pgx.Tx) error {
 	for _, span := range f.spans {
 		switch n := f.splits[span.ID]; {

@@ -10,8 +10,8 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Claim leases what is due; see ledger.Claim. Runs that another claim is
-// taking at this moment are left to it.
+// Claim leases due runs; see ledger.Claim. It skips runs that another claim has
+// locked.
 func (l *Ledger) Claim(ctx context.Context, c ledger.Claim) (ledger.Claimed, error) {
 	var got ledger.Claimed
 	for look := true; ; {
@@ -28,7 +28,7 @@ func (l *Ledger) Claim(ctx context.Context, c ledger.Claim) (ledger.Claimed, err
 		if err := l.addExpired(ctx, step.expired, &got); err != nil {
 			return got, translate("claim", err)
 		}
-		// The dead took places in the batch: there may be more behind them.
+		// Expired runs took places in the batch: there may be more work.
 		more := len(step.expired) > 0 || (look && len(step.free) > 0)
 		if !more || len(got.Work) >= c.Limit {
 			return got, nil
@@ -36,7 +36,7 @@ func (l *Ledger) Claim(ctx context.Context, c ledger.Claim) (ledger.Claimed, err
 		if err := l.grant(ctx, step.free); err != nil {
 			return got, err
 		}
-		// A slot that could not be given is no reason to look again.
+		// Do not look again for a slot that could not be given.
 		look = len(step.expired) > 0
 	}
 }
@@ -86,7 +86,7 @@ SELECT taken.*, CASE WHEN row_number() OVER () = 1 THEN ARRAY(SELECT run_id FROM
 // expired: the target may have forgotten the run's key.
 const expired = `r.send_before <= now()`
 
-// outlookSQL is what a claim says beside its work.
+// outlookSQL selects what a claim returns besides its work.
 const outlookSQL = `
 WITH RECURSIVE ` + freeSlots + `
 SELECT now(), ARRAY(SELECT job_id FROM free),
@@ -98,7 +98,7 @@ type claimed struct {
 	now, nextAt time.Time
 	work        []ledger.Work
 	expired     []string // run IDs
-	free        []string // jobs whose free slot somebody waits for
+	free        []string // jobs with a free slot and a waiting run
 }
 
 func (l *Ledger) claim(ctx context.Context, c ledger.Claim, limit int, look bool) (got claimed, err error) {

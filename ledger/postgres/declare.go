@@ -70,7 +70,7 @@ func declareSome(ctx context.Context, tx pgx.Tx, version string, ids, hashes []s
 	return tx.SendBatch(ctx, &batch).Close()
 }
 
-// claimRegistry makes the ledger the first comer's.
+// claimRegistry gives a new ledger to the registry that asks first.
 func claimRegistry(ctx context.Context, tx pgx.Tx, name string) error {
 	var owner string
 	err := tx.QueryRow(ctx, `
@@ -93,7 +93,7 @@ const livingSQL = `
 
 const isLiving = `heartbeat_at >= now() - $1 * interval '1 microsecond'`
 
-// Beat is a process's heartbeat.
+// Heartbeat renews a process's heartbeat.
 func (l *Ledger) Heartbeat(ctx context.Context, process string) (ledger.HeartbeatReply, error) {
 	var pulse ledger.HeartbeatReply
 	var batch pgx.Batch

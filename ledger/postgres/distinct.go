@@ -1,14 +1,14 @@
 package postgres
 
-// distinct numbers what rows have in common, from 1 on in the order in which it
-// first comes. Most batches have one such thing, or a few; it is sent once.
+// distinct numbers the distinct values that rows share, from 1 in the order of
+// their first occurrence, so that each is sent once. Most batches have one or a few.
 type distinct[T comparable] struct {
 	numbers map[T]int64
 	last    T
 	number  int64 // the last one's, 0 before the first
 }
 
-// add returns the thing's number, and whether it is new.
+// add returns the value's number, and whether it is new.
 func (d *distinct[T]) add(thing T) (number int64, isNew bool) {
 	if d.number > 0 && thing == d.last {
 		return d.number, false

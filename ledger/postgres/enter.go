@@ -29,20 +29,20 @@ func (l *Ledger) Enter(ctx context.Context, e ledger.Entry) (ledger.Entered, err
 		if ledger.AdHoc(e.RunID) {
 			return enterBeside(ctx, tx, e, &got)
 		}
-		return enterInstant(ctx, tx, e, &got)
+		return enterScheduled(ctx, tx, e, &got)
 	})
 	return got, err
 }
 
-// enterBeside writes ~ work, which no rule of its job holds back. Where there is
-// nothing to note beside it, one statement does it, without a transaction.
+// enterBeside writes a run with ~, which no rule of its job holds back. Without an
+// audit entry it takes one statement and no transaction.
 func enterBeside(ctx context.Context, q querier, e ledger.Entry, got *ledger.Entered) error {
 	row := entryRow{state: e.State, lease: e.Lease}
 	return row.insert(ctx, q, e, got)
 }
 
-// enterInstant writes the run of a scheduled time under its job's rules.
-func enterInstant(ctx context.Context, tx pgx.Tx, e ledger.Entry, got *ledger.Entered) error {
+// enterScheduled writes the run of a scheduled time under its job's rules.
+func enterScheduled(ctx context.Context, tx pgx.Tx, e ledger.Entry, got *ledger.Entered) error {
 	j, found, taken, err := standing(ctx, tx, e, got)
 	if err != nil {
 		return err
@@ -67,10 +67,10 @@ func enterInstant(ctx context.Context, tx pgx.Tx, e ledger.Entry, got *ledger.En
 	return row.insert(ctx, tx, e, got)
 }
 
-// standing locks the job's row, so that nobody gives the slot away meanwhile,
-// and looks whether a row accounts for the scheduled time already, and whether
-// the slot is another run's or others wait for it. The statements are sent
-// together, and each sees what was committed before the lock.
+// standing locks the job's row, so that the slot cannot change meanwhile. It looks
+// whether a row accounts for the scheduled time already, and whether another run
+// has the slot or waits for it. The statements are sent together, and each sees
+// everything that was committed before the lock.
 func standing(ctx context.Context, tx pgx.Tx, e ledger.Entry, got *ledger.Entered) (j jobRow, found, taken bool, err error) {
 	look := func() error {
 		var batch pgx.Batch
@@ -129,7 +129,7 @@ type entryRow struct {
 	behind                bool // the slot is another's, or others wait for it
 }
 
-// judge decides what the scheduled time does: skipped, waiting or due.
+// judge decides whether the scheduled time is skipped, waits or is due.
 func (row *entryRow) judge(e ledger.Entry, j jobRow, taken bool) {
 	switch {
 	case row.state != ledger.Planned:
@@ -164,8 +164,8 @@ func dueInTheWay(ctx context.Context, tx pgx.Tx, e ledger.Entry) (id string, err
 	return id, err
 }
 
-// insert writes the row, leased if it is to be, or finds the one that another
-// entry of the same moment wrote.
+// insert writes the row, leased if requested, or finds the row that a concurrent
+// entry wrote.
 func (row *entryRow) insert(ctx context.Context, q querier, e ledger.Entry, got *ledger.Entered) error {
 	call, body, err := encodeCall(e.Call)
 	if err != nil {

@@ -22,7 +22,7 @@ const (
 )
 
 // unavailable are the codes after which the same call may succeed: the server
-// stops, starts, is full, has become a standby, or has given up on us.
+// stops, starts, is full, has become a standby, or ended the session.
 var unavailable = []string{
 	serializationFailure, deadlockDetected,
 	"25006",                            // read_only_sql_transaction: a standby
@@ -82,14 +82,14 @@ func broken(err error) bool {
 		errors.Is(err, puddle.ErrClosedPool) || errors.Is(err, errPooler) || pgconn.SafeToRetry(err)
 }
 
-// hasCode reports whether the server said one of these codes.
+// hasCode reports whether the server returned one of these codes.
 func hasCode(err error, codes ...string) bool {
 	var fromServer *pgconn.PgError
 	return errors.As(err, &fromServer) && slices.Contains(codes, fromServer.Code)
 }
 
-// again runs fn anew when the database rolled it back in favour of another
-// transaction, or when its connection was the first to meet a pooler.
+// again repeats fn if the database rolled it back in favor of another transaction,
+// or if its connection was the first to detect a pooler.
 func again(fn func() error) error {
 	for range 3 {
 		if err := fn(); !hasCode(err, serializationFailure, deadlockDetected) && !errors.Is(err, errPooler) {

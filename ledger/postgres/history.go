@@ -8,13 +8,13 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// declareKey is the advisory lock that keeps a purge of definitions and a
-// declaration apart, which looks for what is there and then says that it is
-// needed; every schema has its own.
+// declareKey is the advisory lock that keeps a purge of definitions from running
+// during a declaration, which first reads the definitions and then marks them as
+// needed. Every schema has its own.
 const declareKey = `1668444015, hashtext(current_schema())`
 
-// definitionsPast are the definitions that nobody needs: superseded by another,
-// or of an ended job, for $1 microseconds.
+// definitionsPast are the definitions that are no longer needed: replaced by
+// another, or of an ended job, for $1 microseconds.
 const definitionsPast = `
 	FROM definitions d LEFT JOIN jobs j ON j.job_id = d.job_id
 	WHERE d.first_declared_at <= now() - $1 * interval '1 microsecond'
@@ -90,7 +90,7 @@ func (l *Ledger) PurgeHistory(ctx context.Context, p ledger.HistoryPurge) (ledge
 			{definitionsPart, microseconds(p.Retention), &got.Definitions},
 		} {
 			if step.n == &got.Definitions && got.Declared >= batch && !p.DryRun {
-				break // a list that nobody declares names them
+				break // a version that no process declares refers to them
 			}
 			if err := step.part.purge(ctx, tx, step.keep, batch, p.DryRun, step.n); err != nil {
 				return err

@@ -10,7 +10,7 @@ import (
 
 // outcomesSQL finds each job's last outcome and, where that is dead, since when
 // the job has been failing. Both read the newest rows of a job, $1 at most, from
-// the end of its ids; nearly always the first row tells.
+// the end of its IDs; nearly always the first row is enough.
 const outcomesSQL = `
 	SELECT CASE WHEN r.state = 'dead' THEN (
 		SELECT min(d.scheduled_at) FROM (` + newestOfJob + `) d

@@ -24,7 +24,7 @@ func (l *Ledger) Recall(ctx context.Context, token string) ([]ledger.Work, error
 	return work, translate("recall", err)
 }
 
-// Extend moves leases on and returns the lost ones, in order.
+// Extend renews leases and returns the lost ones, in order.
 func (l *Ledger) Extend(ctx context.Context, leases []ledger.Lease, d time.Duration) (lost []ledger.Lease, err error) {
 	if len(leases) == 0 {
 		return nil, nil

@@ -49,8 +49,8 @@ func limitCleanup(c *pgx.ConnConfig) {
 	}
 }
 
-// line is a connection whose deadlines are never far off. The driver sets one to
-// break off at once, or for its cleanup.
+// line is a connection that limits deadlines. The driver sets one to abort at
+// once, or for its cleanup.
 type line struct{ net.Conn }
 
 func (l line) SetDeadline(t time.Time) error {

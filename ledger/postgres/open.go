@@ -8,16 +8,16 @@
 //
 // # Locks
 //
-// Whoever plans a job's runs or gives its slot away first locks the job's row,
-// several rows in the order of their ids. Runs are locked after that, in the
-// order of theirs, or with SKIP LOCKED. Nothing that holds a run waits for a
-// job.
+// A transaction that plans a job's runs or gives its slot first locks the job's
+// row; several rows in the order of their IDs. It locks runs after that, in the
+// order of their IDs, or with SKIP LOCKED. A transaction that holds a run's lock
+// never waits for a job's.
 //
 // # Poolers
 //
 // A pooler in front of the database may pool sessions or transactions: the
-// ledger notices it and leaves nothing in a session; see sessions. It holds few
-// connections (PoolSize) and does not need one. Where a URL asks for the query
+// ledger detects it and leaves no settings in a session; see sessions. The ledger
+// holds few connections (PoolSize) and does not need a pooler. Where a URL asks for the query
 // modes exec or simple_protocol, it gets cache_describe.
 package postgres
 
@@ -68,9 +68,9 @@ func PoolSize(n int) Option { return func(s *settings) { s.poolSize = int32(n) }
 // function that waits for a call needs none.
 func IdleTime(d time.Duration) Option { return func(s *settings) { s.idle = d } }
 
-// Registry is the registry whose ledger this is to be: Open makes a new ledger
-// its own, and refuses that of another with ledger.ErrOtherRegistry. By default
-// Open does not ask, and Declare does.
+// Registry names the registry that owns the ledger: Open assigns a new ledger to
+// it, and returns ledger.ErrOtherRegistry for that of another. By default only
+// Declare checks it.
 func Registry(name string) Option { return func(s *settings) { s.registry = name } }
 
 // ApplicationName is what pg_stat_activity shows; default "cronce".
@@ -98,8 +98,8 @@ func Open(ctx context.Context, url string, options ...Option) (*Ledger, error) {
 	return l, nil
 }
 
-// closeWithin leaves what has not been closed when ctx ends to the background,
-// where cleanupTime bounds it.
+// closeWithin closes in the background, bounded by cleanupTime, what is not closed
+// when ctx ends.
 func (l *Ledger) closeWithin(ctx context.Context) {
 	closed := make(chan struct{})
 	go func() {
@@ -112,7 +112,7 @@ func (l *Ledger) closeWithin(ctx context.Context) {
 	}
 }
 
-// check asks whether the database's ledger is one that can be used.
+// check verifies that the database's ledger can be used.
 func (l *Ledger) check(ctx context.Context, s settings) error {
 	owner, err := l.checkSchema(ctx, s.schema)
 	if err != nil || s.registry == "" || owner == s.registry {
@@ -160,8 +160,8 @@ func (s settings) config(url string) (*pgxpool.Config, error) {
 	return config, nil
 }
 
-// session is what every statement of the ledger finds set, before the defaults of
-// role and database. No setting is a start-up parameter, since poolers refuse or
+// session returns the settings of every statement of the ledger, which override
+// those of role and database. No setting is a start-up parameter, since poolers refuse or
 // ignore those.
 func (s settings) session() map[string]string {
 	set := map[string]string{
@@ -218,7 +218,7 @@ func (l *Ledger) Ping(ctx context.Context) error { return translate("ping", l.po
 // new one. A process that may be frozen calls it before.
 func (l *Ledger) Release(ctx context.Context) {
 	for _, c := range l.pool.AcquireAllIdle(ctx) {
-		_ = c.Hijack().Close(ctx) // it is gone, one way or the other
+		_ = c.Hijack().Close(ctx) // closed in any case
 	}
 }
 

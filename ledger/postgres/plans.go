@@ -103,8 +103,8 @@ func (a *arrays) addKind(k kind) {
 	a.calls = append(a.calls, call)
 }
 
-// text encodes a call without its body; one that is like the call before it is
-// not encoded again.
+// text encodes a call without its body. A call equal to the one before it is not
+// encoded again.
 func (a *arrays) text(c ledger.Call) (string, error) {
 	a.call = c
 	a.call.Body = nil

@@ -7,8 +7,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// The methods below are the pool's, in a transaction of their own behind a
-// pooler.
+// The methods below are those of the pool. Behind a pooler each uses a transaction
+// of its own.
 
 func (s *sessions) Exec(ctx context.Context, sql string, args ...any) (tag pgconn.CommandTag, err error) {
 	if !s.pooler.Load() {

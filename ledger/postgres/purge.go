@@ -39,8 +39,8 @@ func (l *Ledger) PurgeRuns(ctx context.Context, p ledger.Purge) (got ledger.Purg
 		return got, nil
 	}
 	err = l.transact(ctx, "purge runs", func(tx pgx.Tx) error {
-		// Jobs before runs, like everybody; then nobody revives a run that
-		// still is as it was found.
+		// Jobs before runs, as in every transaction; then a run that is
+		// unchanged since it was found cannot be revived.
 		runs := got.Next.Found[:n]
 		if _, err := tx.Exec(ctx, lockJobsSQL, jobsOf(runs)); err != nil {
 			return err

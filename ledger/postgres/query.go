@@ -66,8 +66,8 @@ func (l *Ledger) List(ctx context.Context, f ledger.Filter) ([]ledger.Run, error
 	return runs, translate("list runs", err)
 }
 
-// conditions is a filter, whatever its limit, as a condition on runs r. Some
-// say the same thing twice, for the sake of a partial index.
+// conditions returns a filter, without its limit, as a condition on runs r. Some
+// conditions are redundant, for the sake of a partial index.
 func conditions(f ledger.Filter) (where string, args []any) {
 	parts := []string{"true"}
 	add := func(condition string, values ...any) {
@@ -204,8 +204,8 @@ func (l *Ledger) Events(ctx context.Context, jobID string, limit int) ([]ledger.
 	return events, translate("list events", err)
 }
 
-// Counts tallies the ledger; its cost grows with the unfinished and the
-// unseen dead runs only.
+// Counts counts the ledger's runs; its cost grows with the unfinished and the
+// unacknowledged dead runs only.
 func (l *Ledger) Counts(ctx context.Context) (ledger.Counts, error) {
 	c := ledger.Counts{Unfinished: map[ledger.State]int{}}
 	var batch pgx.Batch

@@ -11,11 +11,11 @@ import (
 // recordSQL writes all outcomes and their attempts at once. Only the holder of
 // a lease's token moves a running run. A run's first attempt is kept in its row.
 //
-// An outcome comes as what is its own and the number of its kind: see columns.
-// The two are put together before the runs are looked up, in the order of their
-// ids; and the join is LEFT, so that the planner expects as many rows as there
-// are outcomes. Expecting fewer it would make a plan for each record, or walk
-// through all kinds for each outcome.
+// An outcome is sent as its own values and the number of its kind: see columns.
+// The two are joined before the runs are looked up, in the order of their IDs. The
+// join is LEFT, so that the planner expects as many rows as there are outcomes. If
+// it expected fewer, it would plan each record anew, or scan all kinds for each
+// outcome.
 const recordSQL = `
 WITH outcome AS (
 	SELECT o.*, k.*
@@ -55,10 +55,10 @@ WITH outcome AS (
 )
 SELECT place FROM done`
 
-// Record writes outcomes, each fenced by its lease. Those that the statement
-// did not write were either written before, by a try whose answer was lost,
-// or come too late: a second look tells, since the first may have waited for
-// that other try.
+// Record writes outcomes, each fenced by its lease. An outcome that the statement
+// did not write was either written before, by a request whose reply was lost, or
+// is fenced. A second statement tells which, since the first may have waited for
+// that other request.
 func (l *Ledger) Record(ctx context.Context, outcomes []ledger.Outcome) ([]ledger.RecordResult, error) {
 	fates := make([]ledger.RecordResult, len(outcomes))
 	if len(outcomes) == 0 {
@@ -82,7 +82,7 @@ func (l *Ledger) Record(ctx context.Context, outcomes []ledger.Outcome) ([]ledge
 	return fates, translate("record", l.settle(ctx, outcomes, fates))
 }
 
-// settle finds the fates of the outcomes that were not written.
+// settle finds the results of the outcomes that were not written.
 func (l *Ledger) settle(ctx context.Context, outcomes []ledger.Outcome, fates []ledger.RecordResult) error {
 	var open []int
 	var runs, tokens []string

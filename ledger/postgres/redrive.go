@@ -9,8 +9,8 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Redrive asks dead runs again, under their own keys. The jobs are locked, so
-// that nobody gives their slots away or enters a run for them meanwhile.
+// Redrive makes dead runs due again, under their own keys. The jobs are locked, so
+// that no slot is given and no run is entered meanwhile.
 func (l *Ledger) Redrive(ctx context.Context, act ledger.Act) (ledger.Acted, error) {
 	return l.act(ctx, action{
 		Act: act, kind: ledger.ActRedrive, from: []ledger.State{ledger.Dead}, settled: act.SettledByRedrive(), jobs: true,
@@ -18,7 +18,7 @@ func (l *Ledger) Redrive(ctx context.Context, act ledger.Act) (ledger.Acted, err
 	})
 }
 
-// refuseRedrive takes out the runs that may not be redriven.
+// refuseRedrive removes the runs that may not be redriven.
 func (a *action) refuseRedrive(ctx context.Context) error {
 	var err error
 	if a.stands, err = a.standOf(ctx); err != nil {
@@ -52,13 +52,13 @@ func (a *action) redrive(ctx context.Context) error {
 	return err
 }
 
-// stand is what a redrive must know of a job.
+// stand is a job's state before a redrive.
 type stand struct {
 	busy  bool // a run of it is unfinished
 	taken bool // its slot is
 }
 
-// standOf reads how the selected runs' jobs stood before the act.
+// standOf reads the state of the selected runs' jobs before the action.
 func (a *action) standOf(ctx context.Context) (map[string]*stand, error) {
 	jobs := map[string]*stand{}
 	for _, r := range a.runs {

@@ -83,10 +83,9 @@ func timeOf(t *time.Time) time.Time {
 // microseconds is how statements take a duration: d * interval '1 microsecond'.
 func microseconds(d time.Duration) int64 { return d.Microseconds() }
 
-// clean makes a text from outside one that PostgreSQL takes: valid UTF-8
-// without NUL. An odd byte in a target's answer must not stop its record, and
-// one in an id that is asked for finds nothing: no row's id has the character
-// that stands for it.
+// clean makes a text from outside acceptable to PostgreSQL: valid UTF-8 without
+// NUL. An invalid byte in a target's answer must not prevent its record. An ID with
+// an invalid byte finds no row, since no ID contains the replacement character.
 func clean(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }

@@ -23,12 +23,12 @@ import (
 type sessions struct {
 	*pgxpool.Pool
 	settings map[string]string
-	pooler   atomic.Bool // a connection has met one
+	pooler   atomic.Bool // a connection went through one
 }
 
 // errPooler ends a connection that was made as if there were no pooler. The next
 // one is made for a pooler.
-var errPooler = errors.New("a pooler stands between this program and the database")
+var errPooler = errors.New("the connection goes through a pooler")
 
 func openSessions(ctx context.Context, config *pgxpool.Config, settings map[string]string) (*sessions, error) {
 	s := &sessions{settings: settings}
@@ -53,9 +53,8 @@ func openSessions(ctx context.Context, config *pgxpool.Config, settings map[stri
 	return s, err
 }
 
-// start gives a new session the ledger's settings if it is the ledger's own. A
-// pooler invents the process ID that it sends its clients, so the server names
-// another one.
+// start applies the ledger's settings to a new session, unless there is a pooler. A
+// pooler sends its clients a process ID of its own, which differs from the server's.
 func (s *sessions) start(ctx context.Context, c *pgx.Conn) error {
 	var own bool
 	results, err := c.PgConn().Exec(ctx, fmt.Sprintf(

@@ -24,8 +24,9 @@ const freeSlots = `
 const lockJobsSQL = `SELECT job_id FROM jobs WHERE job_id = ANY($1) ORDER BY job_id FOR UPDATE`
 
 // grantSQL gives free slots of jobs, whose rows are locked, to the oldest runs
-// that wait for them. Since whoever gives a slot has that lock, nobody else
-// gives it in between; but a run may be canceled in between, and waits no more.
+// that wait for them. Every transaction that gives a slot holds that lock, so no
+// other one can give it in between. A run may be canceled in between, and then no
+// longer waits.
 const grantSQL = `
 	UPDATE runs r SET waiting = false, slot = r.job_id
 	WHERE r.waiting AND r.run_id = ANY(ARRAY(
@@ -37,7 +38,7 @@ const grantSQL = `
 		WHERE NOT EXISTS (SELECT FROM runs h WHERE h.slot = j.id)
 	))`
 
-// grant locks the jobs and gives their free slots away.
+// grant locks the jobs and gives their free slots to waiting runs.
 func (l *Ledger) grant(ctx context.Context, jobIDs []string) error {
 	if len(jobIDs) == 0 {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// divideSpecial takes out the plans that need more than admitSQL: few, if any.
+// divideSpecial separates the plans that need more than admitSQL: few, if any.
 func divideSpecial(plans []ledger.Plan) (plain, special []ledger.Plan) {
 	if !slices.ContainsFunc(plans, isSpecial) {
 		return plans, nil

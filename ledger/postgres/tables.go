@@ -8,16 +8,16 @@ import (
 )
 
 // Version is the version of the tables that this package's statements need:
-// that of the newest file in migrations/postgres/ledger. It stands here as a
-// number so that a program which migrates nothing, such as a Lambda, carries
-// neither the files nor what applies them.
+// that of the newest file in migrations/postgres/ledger. It is a number, so that a
+// program which does not migrate, such as a Lambda, links neither the files nor
+// goose.
 const Version = 1
 
 const defaultSchema = "cronce"
 
-// Tables lends the ledger's database, and the name of the schema that its
-// tables are in, to do, and closes it afterwards. Package migrate below this
-// one makes the tables by it. Errors are those of Open.
+// Tables calls do with the ledger's database and the name of its schema, and closes
+// the database afterwards. Package migrate uses it to create the tables. Errors are
+// those of Open.
 func Tables(url string, do func(db *sql.DB, schema string) error, options ...Option) error {
 	s := defaults(options)
 	config, err := s.config(url)

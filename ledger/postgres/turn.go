@@ -6,22 +6,22 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// crowd is how many plans are worth a look at where their jobs stand before
-// they are sent: with fewer, losing them costs no more than the look.
+// crowd is the number of plans from which reading their jobs' positions first
+// pays: with fewer, sending plans in vain costs no more than the read.
 const crowd = 50
 
 // turnKey is the advisory lock that an admission holds while its statement
 // runs; every schema has its own.
 const turnKey = `1668444014, hashtext(current_schema())`
 
-// afterOthers is for a process that has lost scheduled times to another, as happens
-// when many are due at once: all processes plan the same ones, and to send them
-// all, wait for their rows and find them gone costs the database as much as an
-// admission. So the loser waits for the admission that is under way, looks which
-// jobs have moved on, and keeps the plans of the others.
+// afterOthers reduces the plans of a process whose last admission lost scheduled
+// times to another process. This happens when many are due at once: all processes
+// plan the same ones, and sending plans that turn out stale costs the database as
+// much as an admission. So the process waits for the admission in progress, reads
+// which jobs have moved on, and keeps the plans of the others.
 //
-// It decides nothing. The lock ends with the other's statement, whatever
-// becomes of its process; a plan that is kept here may still be lost.
+// It is an optimization only. The lock ends with the other process's statement,
+// even if that process dies; a plan that is kept here may still be stale.
 func (l *Ledger) afterOthers(ctx context.Context, plans []ledger.Plan) (left []ledger.Plan, moved []ledger.Position, err error) {
 	if len(plans) < crowd || !l.crowded.Load() {
 		return plans, nil, nil

@@ -8,8 +8,8 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Waiting says why runs are not being sent; see ledger.Waiter. Runs of a job are
-// counted only where a limit may keep one of its runs back.
+// Waiting returns why runs are not being sent; see ledger.Waiter. It counts a job's
+// runs only if the job has a limit.
 func (l *Ledger) Waiting(ctx context.Context, ids []string) (map[string]ledger.WaitReason, error) {
 	why := map[string]ledger.WaitReason{}
 	if len(ids) == 0 {

@@ -1,6 +1,6 @@
-// Package migrate makes the tables of the ledger on PostgreSQL and brings them
-// up to date. It is apart from package postgres so that a program whose tables
-// somebody else makes does not carry the migrations.
+// Package migrate creates and migrates the ledger's tables on PostgreSQL. It is
+// separate from package postgres, so that a program that does not migrate does not
+// link the migrations.
 package migrate
 
 import (
