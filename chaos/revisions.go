@@ -10,41 +10,42 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// The revisions of a job are exact: the database notes each turn with the scheduled time
-// at which it is made, and the harness knows the schedule that each definition
-// has. Nothing is inferred from rows, so a revision without rows is checked like
-// any other.
+// A job has revisions (in the ledger); the processes are deployments of a registry,
+// which has numbered versions here. The database records each begin and end of a
+// revision with its scheduled time, and the harness knows the schedule of each
+// definition. Nothing is inferred from rows, so a revision without rows is checked
+// like any other.
 //
-// What cannot be told from outside is which of two revisions is to win at a
-// moment at which processes of both are running, for that depends on whose
-// heartbeats have arrived. Of this the harness asks no more, and no less, than:
+// While processes of two deployments run, the heartbeats that have arrived decide
+// which definition wins. That cannot be observed from outside, so the harness
+// requires only the following:
 //
-//   - a revision stands on a definition that some revision has, and begins no
-//     earlier than the first process was started that declares it;
-//   - a job ends no earlier than the first process was started that does not
-//     declare it;
-//   - a job that every revision has is never without a revision;
-//   - the ledger's own events tell of the same revisions;
-//   - every run is of the revision that its scheduled time lies in, and sends that
-//     revision's body;
-//   - once nothing is broken any more and all processes are of one revision,
-//     each job comes to stand on that revision's definition, or to end (await).
+//   - a revision has a definition of some deployment, and begins no earlier than the
+//     first process that declares it was started;
+//   - a job ends no earlier than the first process that does not declare it was
+//     started;
+//   - a job that every deployment declares always has a revision;
+//   - the ledger's events describe the same revisions;
+//   - every run belongs to the revision that its scheduled time lies in, and sends
+//     that revision's body;
+//   - once all faults have ended and all processes are of one deployment, each job
+//     gets that deployment's definition, or ends (await).
 const (
-	Undeclared  proof.Rule = "a revision stands on a definition that nobody had"
-	Retroactive proof.Rule = "a definition was current before anybody had it"
-	Foreign     proof.Rule = "a run is of another definition than its scheduled time's"
-	Misdated    proof.Rule = "the ledger tells an operator of a revision otherwise than it was"
+	Undeclared  proof.Rule = "a revision has a definition that no process declared"
+	Retroactive proof.Rule = "a definition was current before a process declared it"
+	Foreign     proof.Rule = "a run has another definition than its scheduled time"
+	Misdated    proof.Rule = "the ledger's events differ from the revisions"
 )
 
-// revision is a revision with what its runs must show.
+// revision is a revision with the numbers that its runs must have.
 type revision struct {
 	proof.Revision
 	number   int64
 	revision int
 }
 
-// revisionsOf makes the revisions out of the turns. Those that have not ended reach
-// up to their jobs' watermarks.
+// revisionsOf derives the revisions from the turns. A revision that has not ended
+// extends to its job's watermark.
 func revisionsOf(turns []turn, d *deployments, watermarks map[string]time.Time) (list []revision, found []proof.Violation) {
 	for i, t := range turns {
 		spec, ours := specOf(t.jobID)
@@ -61,7 +62,7 @@ func revisionsOf(turns []turn, d *deployments, watermarks map[string]time.Time) 
 			found = append(found, proof.Violation{Rule: Undeclared, Of: name, What: t.hash})
 		case t.at.Before(def.since):
 			found = append(found, proof.Violation{Rule: Retroactive, Of: name,
-				What: fmt.Sprintf("from %s, revision %d was first started at %s", t.at, def.revision, def.since.UTC())})
+				What: fmt.Sprintf("from %s, deployment %d was first started at %s", t.at, def.revision, def.since.UTC())})
 		}
 		if t.ended || !known {
 			continue
@@ -94,15 +95,15 @@ func foreign(rows []ledger.Run, list []revision, given map[string]bool) (found [
 			inside := r.ScheduledAt.After(e.From) && (e.Open || !r.ScheduledAt.After(e.To))
 			if inside && (r.Revision != e.number || body.Revision != e.revision) {
 				found = append(found, proof.Violation{Rule: Foreign, Of: r.ID, What: fmt.Sprintf(
-					"of revision %d and revision %d, its scheduled time's are %d and %d", r.Revision, body.Revision, e.number, e.revision)})
+					"of revision %d and deployment %d, its scheduled time's are %d and %d", r.Revision, body.Revision, e.number, e.revision)})
 			}
 		}
 	}
 	return found, nil
 }
 
-// misdated compares what the ledger tells of a job's revisions, newest first, with
-// its turns. It tells of an edit as an end and a beginning.
+// misdated compares the ledger's events of a job's revisions, newest first, with its
+// turns. An edit is two events: an end and a beginning.
 func misdated(jobID string, turns []turn, events []ledger.Event) (found []proof.Violation) {
 	var was, told []string
 	current := false
@@ -128,7 +129,7 @@ func misdated(jobID string, turns []turn, events []ledger.Event) (found []proof.
 	return found
 }
 
-// always are the jobs that every revision has.
+// always lists the jobs that every deployment declares.
 func always() (ids []string) {
 	for _, s := range specs {
 		if s.kind != seasonal {

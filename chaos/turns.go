@@ -10,8 +10,8 @@ import (
 	"github.com/cronce/cronce/migrations"
 )
 
-// turn is a moment at which a job's revision began or ended: which definition it
-// stands on from then on, and from which scheduled time.
+// turn is the begin or the end of a job's revision: the definition that is current
+// from then on, and the scheduled time from which it is.
 type turn struct {
 	jobID    string
 	revision int64
@@ -75,7 +75,7 @@ func (f *fleet) witness(ctx context.Context) error {
 }
 
 // turns are all turns of all jobs, each job's in their order. A revision 0 is
-// none: an event came for a job that the ledger did not know yet.
+// not a revision: an event came for a job that the ledger did not know yet.
 func (f *fleet) turns(ctx context.Context) (list []turn, err error) {
 	err = f.database(func(db *sql.DB) error {
 		rows, err := db.QueryContext(ctx, `SELECT job_id, revision, hash, ended, at FROM chaos_turns WHERE revision > 0 ORDER BY job_id, n`)
@@ -97,7 +97,8 @@ func (f *fleet) turns(ctx context.Context) (list []turn, err error) {
 	return list, err
 }
 
-// database opens the ledger's database past the network, and past the ledger.
+// database opens the ledger's database directly, without the ledger and without the
+// faulty network.
 func (f *fleet) database(do func(*sql.DB) error) error {
 	driver, source := "pgx", f.Database
 	if f.Embedded {

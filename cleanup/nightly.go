@@ -36,7 +36,7 @@ func (n Nightly) Call(ctx context.Context, c executor.Call) executor.Answer {
 }
 
 // Patience is how long a nightly purge may go without success before that is
-// an alarm: one night and half a day to mend it.
+// an alarm: one night, and half a day to fix it.
 const Patience = 36 * time.Hour
 
 // Overdue reports whether the purge has gone without success for Patience,

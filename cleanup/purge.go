@@ -20,8 +20,7 @@ type Store struct {
 	Open func(context.Context) (keys idempotency.Purger, close func(), err error)
 }
 
-// Runs is the part of a ledger that forgets finished runs, and what it keeps
-// beside its runs.
+// Runs is the part of a ledger that deletes finished runs and old history.
 type Runs interface {
 	PurgeRuns(context.Context, ledger.Purge) (ledger.Purged, error)
 	PurgeHistory(context.Context, ledger.HistoryPurge) (ledger.PurgedHistory, error)
@@ -48,7 +47,7 @@ func (silent) Ended(StoreReport)                               {}
 // that finished before their retention. Make it with New.
 //
 // It can be stopped at any moment and run by several at once: each batch is a
-// transaction of its own, and whoever comes second finds less to do. It never
+// transaction of its own, and a second purge finds less to do. It never
 // removes a key that has not expired (see idempotency.Purger), nor an
 // unfinished run (see ledger.Purge).
 type Purge struct {
@@ -118,8 +117,7 @@ func (p Purge) clean(ctx context.Context, s Store) StoreReport {
 	return r
 }
 
-// remove purges at the pace and, if the time does not suffice, counts what is
-// left.
+// remove purges at the pace and counts what is left if the time runs out.
 func (p Purge) remove(ctx context.Context, keys idempotency.Purger, r *StoreReport) error {
 	done, err := p.Pace.Purge(ctx, keys, p.Scope, func(got idempotency.Purged, took time.Duration) {
 		for s, n := range got.Scopes {
@@ -137,7 +135,7 @@ func (p Purge) remove(ctx context.Context, keys idempotency.Purger, r *StoreRepo
 	return err
 }
 
-// forget purges the ledger's finished runs, then what it keeps beside them.
+// forget purges the ledger's finished runs, then its history.
 func (p Purge) forget(ctx context.Context) StoreReport {
 	r := StoreReport{Name: FinishedRuns}
 	ask := ledger.Purge{Retention: p.Retention, DeadRetention: p.DeadRetention}

@@ -23,8 +23,7 @@ type Report struct {
 	DryRun  bool  `json:"dryRun,omitempty"`
 	// Stores are the key stores in the registry's order.
 	Stores []StoreReport `json:"stores"`
-	// Ledger is how the purge of finished runs ended, where that is worth
-	// telling: it failed, or left some.
+	// Ledger is how the purge of finished runs ended, if it failed or left some.
 	Ledger *StoreReport `json:"ledger,omitempty"`
 	// ByDefault names the scopes whose keys live for the default TTL because
 	// no keyTTLs scope covers them.
@@ -39,7 +38,7 @@ type Scope struct {
 	Deleted int64  `json:"deleted"`
 }
 
-// StoreReport is what became of one store.
+// StoreReport is the result of one store.
 type StoreReport struct {
 	Name    string `json:"name"`
 	Deleted int64  `json:"deleted"`
@@ -59,7 +58,7 @@ func (r *StoreReport) fail(err error) {
 	}
 }
 
-// Left is how many expired keys and finished runs the time did not suffice for.
+// Left is how many expired keys and finished runs remain because the time ran out.
 func (r Report) Left() (n int64) {
 	for _, s := range r.Stores {
 		n += s.Left

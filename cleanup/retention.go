@@ -61,8 +61,8 @@ func Proofs(r *jobs.Registry) []Proof {
 func (p Proof) Holds() bool { return p.TTL > p.Horizon+p.Skew }
 
 // Prove returns a problem (jobs.CodeRetention) for each job whose keys do not
-// outlive its calls, with the numbers and the ways to mend it. A registry is
-// run only when there is none.
+// outlive its calls, with the numbers and the ways to fix it. A registry with a
+// problem is not run.
 func Prove(r *jobs.Registry) jobs.Problems {
 	var problems jobs.Problems
 	for _, p := range Proofs(r) {

@@ -16,8 +16,8 @@ const (
 	remindEvery = time.Hour
 )
 
-// Watch sees that the nightly purge succeeds, whichever process runs it: it asks
-// the ledger. Make it with NewWatch.
+// Watch checks in the ledger that the nightly purge succeeds, whichever process runs
+// it. Make it with NewWatch.
 type Watch struct {
 	job jobs.Job
 	WatchConfig
@@ -60,8 +60,8 @@ func (w *Watch) Run(ctx context.Context) {
 	}
 }
 
-// Look asks the ledger once, and logs an overdue purge once an hour. A ledger
-// that does not answer is somebody else's alarm.
+// Look asks the ledger once, and logs an overdue purge once an hour. It does not
+// report a ledger that does not answer; others do.
 func (w *Watch) Look(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -108,7 +108,7 @@ func (w *Watch) firstSeen(ctx context.Context) time.Time {
 	return runs[len(runs)-1].ScheduledAt
 }
 
-// Warning is what is wrong, "" when nothing is. It is safe for concurrent use.
+// Warning describes an overdue purge; "" when there is none. It is safe for concurrent use.
 func (w *Watch) Warning() string {
 	if text := w.detail.Load(); text != nil {
 		return *text

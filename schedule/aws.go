@@ -15,7 +15,7 @@ type AWS struct {
 	Align bool
 }
 
-// AWS translates the schedule for EventBridge Scheduler, or says what AWS
+// AWS translates the schedule for EventBridge Scheduler. Its error names what AWS
 // cannot express: seconds, both day fields at once, L-n and LW, and a DST policy
 // other than skip whose times a clock change moves.
 func (s *Schedule) AWS() (AWS, error) {
@@ -111,7 +111,7 @@ func (v values) awsDays() (string, error) {
 		case r.kind == nearestWeekday:
 			items = append(items, fmt.Sprintf("%dW", r.n))
 		default:
-			return "", fmt.Errorf("AWS cannot say %s; let a tick drive the job", r.describe())
+			return "", fmt.Errorf("AWS cannot express %s; let a tick drive the job", r.describe())
 		}
 	}
 	return awsItems(items, len(v.special), "day-of-month")

@@ -44,7 +44,7 @@ func isWord(c rune) bool {
 	return isDigit(c) || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_'
 }
 
-// parseRange reads an item, and refuses with the reason what cannot be meant.
+// parseRange reads an item; its error says why the item is invalid.
 func parseRange(item span, u unit) (valueRange, error) {
 	p, ok := splitItem(item.text)
 	if !ok {

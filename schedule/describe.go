@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Describe says the schedule in words, such as "every hour at minute 0, UTC".
+// Describe returns the schedule in words, such as "every hour at minute 0, UTC".
 func (s *Schedule) Describe() string {
 	if _, ok := s.expression.(interval); ok {
 		return s.expression.describe() // the same in every zone

@@ -1,6 +1,6 @@
 package schedule
 
-// DST says what a wall-clock schedule does when the clocks change.
+// DST is the policy of a wall-clock schedule for clock changes.
 type DST string
 
 const (
@@ -10,8 +10,8 @@ const (
 )
 
 // calendarGap is the longest gap that counts as daylight saving. A longer one
-// (Apia left out 30 December 2011) is a change of calendar: nobody's 02:30 was
-// moved, the day was not there. The bound is Vixie cron's.
+// (Apia skipped 30 December 2011) is a change of calendar: the whole day did not
+// exist. The bound is Vixie cron's.
 const calendarGap = 3 * hour
 
 // wallClock turns matching local times into scheduled times under a DST policy.
@@ -37,9 +37,8 @@ func newWallClock(p pattern, z *zone, dst DST, wildcard bool) *wallClock {
 // stride is further than any zone's offset, and any fold, reaches.
 const stride = 3 * day
 
-// maxEras bounds a search: a match that the zone swallowed each year for 400
-// years (02:30 on the last Sunday of March in Berlin, under skip) is swallowed
-// for good.
+// maxEras bounds a search: a match that falls into a gap each year for 400 years
+// (02:30 on the last Sunday of March in Berlin, under skip) never fires.
 const maxEras = 4 * cycleYears
 
 // next walks the eras from one time on, until a match falls into one.

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// Error says what is wrong with a schedule, where, and what to write
-// instead.
+// Error describes what is wrong with a schedule, where, and what to write instead.
 type Error struct {
 	// Field is the part of the schedule: "second", "minute", "hour",
 	// "day-of-month", "month", "day-of-week", "year", "rate", "@every", "at",
@@ -16,7 +15,7 @@ type Error struct {
 	// Column is where Text begins in the expression, from 1; 0 when it is not
 	// in the expression but in the timezone or the DST policy beside it.
 	Column  int
-	Message string // what is wrong and how to mend it
+	Message string // what is wrong and how to fix it
 }
 
 // Error reads like `invalid day-of-week "8" (column 9): valid values: 0-7 or SUN-SAT`.

@@ -9,10 +9,10 @@ import (
 
 var _ cron.Schedule = (*Schedule)(nil)
 
-// Schedule says when a job is due. It is a pure function of time: every
+// Schedule defines when a job is due. It is a pure function of time: every
 // replica and every restart computes the same scheduled times. They are UTC,
 // whole seconds, in the years 1 to 9999. A Schedule is immutable and safe for
-// concurrent use; docs/schedules.md has the syntax and the rules.
+// concurrent use; docs/schedules.md describes the syntax and the rules.
 type Schedule struct {
 	expr       string
 	dst        DST

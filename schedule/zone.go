@@ -19,7 +19,7 @@ import (
 
 // The time zone database is part of the program, so that every replica and the
 // Lambda compute the same scheduled times whatever the host has in /usr/share. How to
-// renew it stands in docs/decisions/0008-embedded-time-zones.md.
+// update it: docs/decisions/0008-embedded-time-zones.md.
 //
 //go:embed zoneinfo.zip
 var zoneArchive []byte

@@ -14,17 +14,18 @@ import (
 )
 
 const (
-	// defaultFailures in a row open a target's breaker. It is more than one
-	// run's retries, so that one job's trouble alone seldom opens it.
+	// defaultFailures in a row open a target's breaker. It is more than one run's
+	// retries, so that a single failing run seldom opens it.
 	defaultFailures = 10
 	// defaultOpenFor is how long a breaker then stays open.
 	defaultOpenFor = 5 * time.Second
-	// probeWait is what the others wait while one call tries a target out.
+	// probeWait is how long other calls wait while the half-open breaker tests the
+	// target by one call.
 	probeWait = time.Second
 )
 
 var (
-	errTarget    = errors.New("the target is in trouble")
+	errTarget    = errors.New("the target is failing")
 	errNoVerdict = errors.New("the attempt says nothing about the target")
 )
 
@@ -72,7 +73,7 @@ func (b *breaker) do(ctx context.Context, attempt func() executor.Answer) execut
 }
 
 // left is the time until the breaker lets a call through. The millisecond is
-// for gobreaker, which stays open at the very scheduled time of its timeout.
+// for gobreaker, which is still open exactly at its timeout.
 func (b *breaker) left() time.Duration {
 	until := b.until.Load()
 	if until == nil {
@@ -83,10 +84,9 @@ func (b *breaker) left() time.Duration {
 
 func (b *breaker) state() string { return b.cb.State().String() }
 
-// verdict says what an answer tells about the target's health: no connection,
-// no answer and a 5xx are trouble; any other answer, however unwelcome to the
-// run, comes from a target that works. A call that its caller stopped tells
-// nothing.
+// verdict decides what an answer means for the target's health: no connection, no
+// answer and a 5xx are failures; any other answer, even one that fails the run, comes
+// from a working target. A call that its caller stopped means nothing.
 func verdict(ctx context.Context, a executor.Answer) error {
 	switch {
 	case a.Unsent, a.Status == 0 && a.Kind == ledger.Refused:
@@ -99,7 +99,7 @@ func verdict(ctx context.Context, a executor.Answer) error {
 	return nil
 }
 
-// unsent is the answer when nothing was sent and the run is to wait.
+// unsent is the answer when nothing was sent and the run must wait.
 func unsent(code ledger.WaitCode, why string, wait time.Duration) executor.Answer {
 	return executor.Answer{
 		Unsent: true, Error: "not sent: " + why, RetryAfter: wait,

@@ -29,13 +29,12 @@ type reply struct {
 	cut bool
 }
 
-// classify says what a reply means for the run. now is when it arrived.
+// classify returns what a reply means for the run. now is when it arrived.
 //
-// A 2xx counts as soon as its headers are in, even if the body breaks off: the
-// status is the target's statement that it has done the work, and nothing in
-// the body could take it back. The reverse holds where the body decides (409,
-// 412, 422): cut off, the answer is unknown, since guessing could kill a run
-// whose first call is still working.
+// A 2xx counts as soon as its headers have arrived, even if the body is cut off: the
+// status is the target's statement that it has done the work, and the body cannot
+// revoke it. Where the body decides (409, 412, 422) a cut-off answer is unknown: a
+// guess could make a run dead whose first call is still in progress.
 func classify(r reply, now time.Time) executor.Answer {
 	a := executor.Answer{Status: r.status, Code: r.code}
 	switch s := r.status; {
@@ -87,7 +86,7 @@ func keyed(a *executor.Answer, r reply) {
 	}
 }
 
-// inWords says what an answer without success was, for the attempt's row.
+// inWords describes an unsuccessful answer, for the attempt's row.
 func inWords(a executor.Answer) string {
 	var what string
 	switch {

@@ -1,5 +1,5 @@
 // Package targets makes the calls: it turns a leased run into one HTTP request
-// to a target of the registry, and the target's answer into the ledger's words.
+// to a target of the registry, and the target's answer into the ledger's terms.
 //
 // # Guarantees
 //
@@ -14,5 +14,5 @@
 //     64 KiB of body, and never more than the context's deadline.
 //   - No secret, header value or body reaches an error, a log or an answer.
 //
-// A target is hostile until proven otherwise; so is a token endpoint.
+// Answers of targets and token endpoints are treated as hostile input.
 package targets

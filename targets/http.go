@@ -41,7 +41,7 @@ const (
 // it without a http.Client, which would read a hostile Location.
 //
 // It takes no proxy from the environment: HTTP_PROXY in a container would move
-// calls and their credentials through a third machine unasked. Answers are not
+// calls and their credentials through a third machine. Answers are not
 // decompressed, so that a small one cannot become a large one.
 func newTransport(c Config) *http.Transport {
 	return &http.Transport{
@@ -64,8 +64,8 @@ func newTransport(c Config) *http.Transport {
 //
 // Unsent answers come from an open breaker, a target that this process does not
 // have, a token endpoint in trouble, a run past its SendUntil, and a caller that
-// stopped before anything was sent. A connection that could not be made is a
-// Failed attempt: surely nothing was sent. Whatever breaks after that is Unknown.
+// stopped before anything was sent. A connection that could not be made is a Failed
+// attempt: nothing was sent. Any later failure is Unknown.
 func (t *Targets) Call(ctx context.Context, c executor.Call) executor.Answer {
 	to, ok := t.byName[c.Call.Target]
 	if !ok {
@@ -124,10 +124,11 @@ func (t *Targets) send(ctx context.Context, to *target, u *url.URL, c executor.C
 	return req, classify(r, t.now())
 }
 
-// request builds the request without its credentials. Its body cannot be
-// rewound, so that the transport, which takes Idempotency-Key for leave to send
-// again by itself, sends it once: every call has its attempt in the ledger. What
-// has no body it may send again, once its connection was closed: under its key.
+// request builds the request without its credentials. Its body cannot be rewound, so
+// that the transport sends it once: net/http would otherwise repeat a request that
+// has an Idempotency-Key, and every call must have its attempt in the ledger. The
+// transport may repeat a request without a body after its connection was closed,
+// under the same key.
 func (t *Targets) request(ctx context.Context, u *url.URL, c executor.Call) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, c.Call.Method, "", nil)
 	if err != nil {

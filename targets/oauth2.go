@@ -25,7 +25,7 @@ const (
 	// 6749, section 5.1, leaves it optional). A 401 corrects it.
 	unsaidLife = 5 * time.Minute
 	// firstHoldOff and maxHoldOff bound the growing pause after a token
-	// endpoint failed, in which it is left alone.
+	// endpoint failed, before the next request.
 	firstHoldOff = time.Second
 	maxHoldOff   = time.Minute
 )
@@ -99,10 +99,10 @@ type grant struct {
 	mu       sync.Mutex
 	token    string
 	former   string    // the token before; calls that carried it may still be under way
-	fresh    time.Time // until then the token is used without a thought
+	fresh    time.Time // until then the token is used unconditionally
 	expires  time.Time // until then it is used if no other can be got
 	holdOff  time.Duration
-	notUntil time.Time // the endpoint failed: it is left alone until then
+	notUntil time.Time // the endpoint failed: no request before then
 	failure  *unsignedError
 	pending  *pending
 }
@@ -190,7 +190,7 @@ func (g *grant) fetch(ctx context.Context, p *pending) {
 	}
 }
 
-// wait leaves the endpoint alone for a while, twice as long each time.
+// wait delays the next request to the endpoint, twice as long each time.
 func (g *grant) wait(failure *unsignedError) {
 	g.holdOff = min(max(2*g.holdOff, firstHoldOff), maxHoldOff)
 	failure.wait = g.holdOff

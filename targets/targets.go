@@ -17,7 +17,7 @@ import (
 	"github.com/cronce/cronce/jobs"
 )
 
-// Config says whom to call and how. Only Registry is required.
+// Config configures Targets. Only Registry is required.
 type Config struct {
 	Registry *jobs.Registry
 	// Lookup reads an environment variable; default os.LookupEnv. It is asked
@@ -104,7 +104,7 @@ func New(c Config) (*Targets, error) {
 }
 
 // idle reports whether a target is only there because disabled jobs name its
-// variable. Such a job keeps nobody from starting.
+// variable. Such a job does not keep a process from starting.
 func idle(r *jobs.Registry, name string) bool {
 	if !strings.HasPrefix(name, "env:") {
 		return false

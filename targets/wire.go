@@ -42,8 +42,8 @@ func (w *wire) broken(ctx context.Context, err error) executor.Answer {
 	return executor.Answer{Kind: ledger.Failed, Error: cause(ctx, err) + "; nothing was sent"}
 }
 
-// cause puts a failed request into our own words. The errors of net/http are
-// not passed on: they quote the URL and what the target sent.
+// cause describes a failed request in words of its own. The errors of net/http are
+// not passed on: they quote the URL and the target's answer.
 func cause(ctx context.Context, err error) string {
 	var dns *net.DNSError
 	var errno syscall.Errno

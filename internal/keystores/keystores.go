@@ -1,5 +1,5 @@
 // Package keystores opens the key stores of a registry for the purge: a store's
-// URL, which is in the environment, says which engine it is.
+// URL, which is in the environment, determines the engine.
 package keystores
 
 import (
@@ -32,7 +32,7 @@ func Of(reg *jobs.Registry, lookup func(string) (string, bool)) []cleanup.Store 
 			}
 			p, done, err := open(ctx, address, s.Schema)
 			if err != nil {
-				return nil, nil, fmt.Errorf("what %s names: %w", s.URLEnv, err)
+				return nil, nil, fmt.Errorf("the key store in the environment variable %s: %w", s.URLEnv, err)
 			}
 			return p, done, nil
 		}})
@@ -141,7 +141,7 @@ func opened[S idempotency.Purger](s S, done func(), err error) (idempotency.Purg
 // openFile does not make a file that is not there.
 func openFile(path string) (idempotency.Purger, func(), error) {
 	if _, err := os.Stat(path); path == "" || errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, errors.New("there is no such SQLite file; the service that keeps its keys in it makes it")
+		return nil, nil, errors.New("the SQLite file does not exist; the service that stores its keys in it creates it")
 	}
 	db, err := sqlite.Open(path)
 	if err != nil {

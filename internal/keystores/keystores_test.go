@@ -106,7 +106,7 @@ func TestSQLiteIsAPath(t *testing.T) {
 
 func TestAMissingSQLiteFileIsNotMade(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keys.db")
-	if _, err := purge(t, "sqlite:"+path, ""); err == nil || !strings.Contains(err.Error(), "no such SQLite file") {
+	if _, err := purge(t, "sqlite:"+path, ""); err == nil || !strings.Contains(err.Error(), "the SQLite file does not exist") {
 		t.Error(err)
 	}
 	if _, err := os.Stat(path); err == nil {

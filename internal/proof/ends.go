@@ -7,8 +7,8 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// spans finds runs that took too long: nothing is sent from a run's horizon on,
-// and whoever looks for work next makes it dead.
+// spans finds runs that took too long: nothing is sent after a run's horizon, and
+// the next claim makes it dead.
 func (c *check) spans() {
 	for _, id := range slices.Sorted(maps.Keys(c.Took)) {
 		if took, most := c.Took[id], c.rows[id].Call.Horizon+c.Spare; took > most {

@@ -1,6 +1,6 @@
-// Package proof is the checker that every harness ends in. From what the ledger
-// holds, what was declared to it, and what the targets' own records say, it
-// tells whether anything was lost or doubled:
+// Package proof is the checker of every harness. From the ledger's rows, the
+// definitions that were declared, and the targets' own records, it decides whether
+// anything was lost or doubled:
 //
 //   - every scheduled time in the window is accounted for by exactly one row,
 //     range rows by their count, and no row stands for anything else;
@@ -13,18 +13,19 @@
 //   - a dead run has a reason, and its history bears the reason out;
 //   - no run is unfinished when it should long have ended, and none took longer
 //     than its horizon and a lease;
-//   - what met no fault succeeded.
+//   - a run that met no fault succeeded.
 //
-// A Witness, where one can stand between the executors and the ledger, adds
-// what rows do not show afterwards: that only a lease's holder recorded an
-// outcome, that a job's slot held one run at a time, that no scheduled time was
-// skipped, missed or superseded without the cause that its row gives, and none
-// run that a pause or the job's catchUp kept back, that claims took what was
-// due and nothing that was busy, that no retry came before its wait was over,
-// and that no row was purged before its time.
+// A Witness, where a harness can put one between the executors and the ledger, adds
+// what the rows do not show afterwards:
 //
-// Evidence that a harness cannot give is not asked for: each rule judges what
-// is there.
+//   - only a lease's holder recorded an outcome;
+//   - a job's slot held one run at a time;
+//   - no scheduled time was skipped, missed or superseded without the cause that its
+//     row gives, and none ran that a pause or the job's catchUp excludes;
+//   - claims took all due runs, and none of a busy target or job;
+//   - no retry came before its wait was over, and no row was purged before its time.
+//
+// Evidence is optional: each rule checks the evidence that the harness provides.
 package proof
 
 import (
@@ -95,7 +96,7 @@ type Evidence struct {
 	Always []string
 	// Due: runs planned up to then have had time to end.
 	Due time.Time
-	// Skew is how far a target's clock may be from the ledger's.
+	// Skew is how far a target's clock may differ from the ledger's.
 	Skew time.Duration
 	// Lag is how far a sender's clock may be behind the ledger's.
 	Lag time.Duration
@@ -105,8 +106,8 @@ type Evidence struct {
 	Keyed map[string]Keyed
 	// Attempts are the runs' histories as the ledger keeps them; nil: not known.
 	Attempts map[string][]ledger.Attempt
-	// Renewed: the number of the last attempt before somebody gave a run its
-	// retries again (a redrive, a backfill).
+	// Renewed: the number of the last attempt before an operator renewed a run's
+	// retries (a redrive, a backfill).
 	Renewed map[string]int
 	// Answered: Requests say which calls were refused, and why.
 	Answered bool
@@ -132,7 +133,7 @@ type Rule string
 const (
 	Lost       Rule = "a scheduled time has no row"
 	Doubled    Rule = "a scheduled time has two rows"
-	Stray      Rule = "a row stands for no scheduled time"
+	Stray      Rule = "a row belongs to no scheduled time"
 	Miscounted Rule = "a range row counts other scheduled times than its own"
 	NoEffect   Rule = "a succeeded run has no effect"
 	TwoEffects Rule = "a run has two effects"
@@ -142,7 +143,7 @@ const (
 	Late       Rule = "work begun after the run's sendBefore"
 	Changed    Rule = "two calls of a run differ"
 	Stuck      Rule = "a run does not end"
-	Unfenced   Rule = "an outcome was recorded by somebody who did not hold the lease"
+	Unfenced   Rule = "an outcome was recorded by a process that did not hold the lease"
 	Overlapped Rule = "two runs of a job had its slot"
 	Unsettled  Rule = "a declared job has no revision"
 	Dropped    Rule = "a job was ended by a process that declares it"
@@ -150,17 +151,17 @@ const (
 	SentLate   Rule = "a call was sent after its run's sendBefore"
 	Slow       Rule = "a run took longer than its horizon and a lease"
 	Forgotten  Rule = "an attempt is not in its run's history"
-	Tireless   Rule = "a run was asked again more often than its retries allow"
+	Tireless   Rule = "a run was retried more often than its retries allow"
 	Unfounded  Rule = "a run is dead without a cause"
 	Wasted     Rule = "a run met no fault and did not succeed"
 	Purged     Rule = "a row was purged before its time"
 	Unheeded   Rule = "an event was acknowledged, and has no effect"
-	Paused     Rule = "a pause was not kept, or was made up"
-	CatchUp    Rule = "what was late was not judged by the job's catchUp"
-	Unasked    Rule = "a scheduled time was skipped for an overlap that was none"
+	Paused     Rule = "a run started during a pause, or was skipped without one"
+	CatchUp    Rule = "a late scheduled time was not handled as the job's catchUp says"
+	Unasked    Rule = "a scheduled time was skipped without an overlap"
 	Hasty      Rule = "a retry came before its wait was over"
-	Busy       Rule = "a run was leased for what was said to be busy"
-	Passed     Rule = "a claim that had room left what was due"
+	Busy       Rule = "a run of a busy target or job was leased"
+	Passed     Rule = "a claim with room left due runs unleased"
 )
 
 // Rules are all of them.

@@ -13,7 +13,7 @@ import (
 // silence is how long a system that lives may be without a heartbeat.
 const silence = 10 * time.Second
 
-// Beat notes that something lives.
+// Heartbeat records that a process is alive.
 func (w *Witness) Heartbeat(ctx context.Context, process string) (ledger.HeartbeatReply, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -12,9 +12,9 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Life lives one life of the system and returns the evidence that it leaves. It
-// must be called in a testing/synctest bubble, whose time it takes. err is that
-// something failed which no fault excuses.
+// Life simulates the system once and returns the evidence. It must be called in a
+// testing/synctest bubble, whose time it uses. err is a failure that no injected
+// fault explains.
 func Life(seed uint64, o Options) (proof.Evidence, Tally, error) {
 	w := newWorld(seed, o)
 	r := w.Dice("script", 0)
@@ -59,8 +59,8 @@ const patience = 2 * time.Hour
 // and what an answer takes on its way.
 const lag = 6 * time.Second
 
-// spare is what a run may take beyond its horizon and the time that clocks are
-// set back in all: the longest lease, and a minute until somebody has looked.
+// spare is how long a run may take beyond its horizon and the total time that clocks
+// are set back: the longest lease, and a minute until a process has looked.
 const spare = 30*time.Second + time.Minute
 
 // calm ends the storm, lets a healthy fleet finish, and gathers the evidence.

@@ -11,8 +11,8 @@ import (
 )
 
 // process is what stands between one executor and everything else. While it is
-// frozen nothing goes out or comes in; once it is killed nothing ever does, and
-// the goroutines that it leaves behind are a ghost that nobody hears.
+// frozen nothing goes out or comes in; once it is killed nothing ever does, whatever
+// the goroutines that it leaves behind still try.
 type process struct {
 	w      *world
 	id     string

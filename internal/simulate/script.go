@@ -11,7 +11,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// script is what befalls the system, step by step.
+// script is the sequence of faults and actions.
 type script struct {
 	*world
 	*rand.Rand

@@ -79,7 +79,7 @@ func (t *target) serve(c executor.Call, sent time.Time) executor.Answer {
 	return a
 }
 
-// rise ends an outage.
+// rise ends an outage of the target.
 func (t *target) rise() {
 	t.mu.Lock()
 	t.down = time.Time{}

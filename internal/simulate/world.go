@@ -1,14 +1,14 @@
 // Package simulate runs the whole system in virtual time: executors, a ledger,
 // targets that keep keys as the kit does, a platform that delivers events, and
-// operators, under every fault that a seed can think of. What comes of it is
-// evidence for package proof.
+// operators, under the faults that are drawn from a seed. The result is evidence for
+// package proof.
 //
 // Everything random is drawn from the seed by name (which process, which
 // operation, which time), not from one stream, so that what one goroutine does
-// first changes nothing of what another draws. Everything takes a moment of its
-// own length, so that hardly two things happen at one virtual scheduled time, and a
-// seed lives the same life again. What is left to chance is what the goroutines
-// of one process do first at one scheduled time.
+// first changes nothing of what another draws. Every operation takes a time of its
+// own length, so that two things hardly ever happen at the same virtual time, and a
+// seed repeats the same simulation. What remains to chance is the order of the
+// goroutines of one process at the same virtual time.
 package simulate
 
 import (
@@ -26,8 +26,8 @@ import (
 	"github.com/cronce/cronce/schedule"
 )
 
-// Options put broken parts into the system, to see whether the checker tells.
-// Their zero value is the product as it is.
+// Options replace parts of the system by broken ones, which the checker must
+// detect. The zero value is the product as it is.
 type Options struct {
 	Ledger func(ledger.Store, World) ledger.Store       // before the ledger, for every process
 	Caller func(executor.Caller, World) executor.Caller // before the network, of every process
@@ -44,8 +44,8 @@ type Options struct {
 	Floor func(s *schedule.Schedule, at time.Time) time.Time
 	// EventsOnly is a deployment of functions on a ledger: no daemon, no tick.
 	EventsOnly bool
-	// Scheduled times are what an operator backfills of a span; default the scheduled times
-	// by the schedules that planned them.
+	// Instants returns the scheduled times that an operator backfills of a span;
+	// by default those of the schedules that planned them.
 	Instants func(w *proof.Witness, j jobs.Job, from, to time.Time) []time.Time
 }
 
@@ -227,8 +227,8 @@ func between(r *rand.Rand, from, to time.Duration) time.Duration {
 	return from + time.Duration(r.Int64N(int64(to-from)+1))
 }
 
-// moment is how long the least thing takes. No two of a life take the same
-// time, or hardly ever: what happens at one scheduled time happens in any order.
+// moment is how long the shortest operation takes. Two operations hardly ever take
+// the same time: those at the same virtual time happen in any order.
 func moment(r *rand.Rand) time.Duration { return between(r, 20*time.Microsecond, time.Millisecond) }
 
 func (w *world) moment(name string, n int) time.Duration { return moment(w.Dice(name, n)) }

@@ -1,4 +1,4 @@
-// Package suggest finds the word that a mistyped one was meant to be.
+// Package suggest finds the word nearest to a mistyped one.
 package suggest
 
 import (

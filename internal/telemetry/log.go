@@ -11,7 +11,7 @@ import (
 func NewLogger(w io.Writer, format, level string) (*slog.Logger, error) {
 	var l slog.Level
 	if err := l.UnmarshalText([]byte(level)); err != nil {
-		return nil, fmt.Errorf("log level %q: there are debug, info, warn and error", level)
+		return nil, fmt.Errorf("unknown log level %q; valid levels: debug, info, warn, error", level)
 	}
 	opts := &slog.HandlerOptions{Level: l}
 	switch format {
@@ -20,5 +20,5 @@ func NewLogger(w io.Writer, format, level string) (*slog.Logger, error) {
 	case "json":
 		return slog.New(slog.NewJSONHandler(w, opts)), nil
 	}
-	return nil, fmt.Errorf("log format %q: there are text and json", format)
+	return nil, fmt.Errorf("unknown log format %q; valid formats: text, json", format)
 }

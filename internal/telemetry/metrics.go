@@ -15,7 +15,7 @@ import (
 )
 
 // Metrics counts for Prometheus what the executors of a process do, each through
-// its own Executor. The names and what they mean stand in docs/operations.md.
+// its own Executor. docs/operations.md lists the metrics.
 type Metrics struct {
 	registry  *prometheus.Registry
 	instants  *perJob

@@ -7,13 +7,13 @@ import (
 )
 
 // Servers listen between these ports, below those that systems give to outgoing
-// connections and to whoever listens on any (Linux from 32768 on, others from
+// connections and to listeners on port 0 (Linux from 32768 on, others from
 // 49152): a server that was stopped or crashed finds its port free when it
 // starts again, however many connections were made in the meantime.
 const portFrom, portTo = 15_000, 32_000
 
-// FreePort is a TCP port of the loopback address that nobody listened on a
-// moment ago, and that nobody is given by chance.
+// FreePort returns a TCP port of the loopback address that was free a moment ago and
+// that the system does not assign by itself.
 func FreePort() (port int, err error) {
 	for range 100 {
 		port = portFrom + rand.IntN(portTo-portFrom)

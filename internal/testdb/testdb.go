@@ -20,8 +20,8 @@
 // PATH, unless that is MariaDB's; or by Docker.
 //
 // Servers are started in a time zone that is not UTC and PostgreSQL with a
-// linguistic collation, so that code which relies on the server's zone, or on
-// its sorting strings as Go does, is found out.
+// linguistic collation, so that tests detect code which relies on the server's
+// zone, or on strings being sorted as Go does.
 package testdb
 
 import (

@@ -53,7 +53,7 @@ func expired(r *record, now time.Time) bool {
 	return !r.SendBefore.IsZero() && !now.Before(r.SendBefore)
 }
 
-// lapse ends a lease that nobody recorded; its attempt may have been sent.
+// lapse ends a lease without a recorded outcome; its attempt may have been sent.
 func (l *Ledger) lapse(r *record, now time.Time) {
 	if r.State != ledger.Running {
 		return

@@ -58,7 +58,7 @@ func (l *Ledger) learn(d ledger.Definition, now time.Time) {
 	}
 }
 
-// Beat is a process's heartbeat.
+// Heartbeat renews a process's heartbeat.
 func (l *Ledger) Heartbeat(ctx context.Context, id string) (ledger.HeartbeatReply, error) {
 	now, err := l.begin(ctx)
 	if err != nil {

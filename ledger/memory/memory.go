@@ -16,7 +16,7 @@ import (
 )
 
 // Ledger is a ledger in memory. Calls (ledger.Call) are kept and handed out
-// without copying what they point to: nobody may write to it.
+// without copying what they point to: callers must not modify it.
 type Ledger struct {
 	mu    sync.Mutex
 	ahead time.Duration // how far the clock was moved on by hand
@@ -76,9 +76,9 @@ func (l *Ledger) begin(ctx context.Context) (now time.Time, err error) {
 	return time.Now().Add(l.ahead).UTC().Truncate(time.Microsecond), nil
 }
 
-// move takes a run to another state and keeps the tallies. It is out of the
-// queue from then on, whose order must not change under it, until whoever
-// calls this then calls place.
+// move changes a run's state and keeps the counts. It removes the run from the
+// queue, whose order must not change while the run is in it; the caller then calls
+// place.
 func (l *Ledger) move(r *record, to ledger.State, why ledger.Reason) {
 	l.queue.remove(r)
 	if r.State == ledger.Dead && r.AckedAt.IsZero() {

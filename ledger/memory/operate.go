@@ -43,7 +43,7 @@ func (l *Ledger) mark(ctx context.Context, jobID string, change func(*job, time.
 	return nil
 }
 
-// Cancel takes unfinished runs out.
+// Cancel moves unfinished runs to canceled.
 func (l *Ledger) Cancel(ctx context.Context, a ledger.Act) (ledger.Acted, error) {
 	return l.act(ctx, action{
 		Act: a, kind: ledger.ActCancel, from: []ledger.State{ledger.Planned, ledger.Running, ledger.Retrying},
@@ -55,7 +55,7 @@ func (l *Ledger) Cancel(ctx context.Context, a ledger.Act) (ledger.Acted, error)
 	})
 }
 
-// Ack notes that somebody has seen dead runs.
+// Ack records that an operator has seen dead runs.
 func (l *Ledger) Ack(ctx context.Context, a ledger.Act) (ledger.Acted, error) {
 	return l.act(ctx, action{
 		Act: a, kind: ledger.ActAck, from: []ledger.State{ledger.Dead}, settled: a.SettledByAck(),
@@ -70,7 +70,7 @@ func (l *Ledger) Ack(ctx context.Context, a ledger.Act) (ledger.Acted, error) {
 	})
 }
 
-// Redrive asks dead runs again, under their own keys.
+// Redrive makes dead runs due again, under their own keys.
 func (l *Ledger) Redrive(ctx context.Context, a ledger.Act) (ledger.Acted, error) {
 	redriven := map[*job]int{}
 	return l.act(ctx, action{
@@ -103,7 +103,7 @@ type action struct {
 	do      func(*record, time.Time) (changed bool)
 }
 
-// act does one thing to each selected run, oldest first.
+// act applies the action to each selected run, oldest first.
 func (l *Ledger) act(ctx context.Context, a action) (ledger.Acted, error) {
 	now, err := l.begin(ctx)
 	if err != nil {

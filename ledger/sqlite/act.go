@@ -20,7 +20,7 @@ type action struct {
 	after   func(*tx, []string) error // the changed runs; nil: nothing
 }
 
-// Cancel takes unfinished runs out and gives their slots back. See ledger.Act.
+// Cancel moves unfinished runs to canceled and frees their slots. See ledger.Act.
 func (l *Ledger) Cancel(ctx context.Context, a ledger.Act) (ledger.Acted, error) {
 	return l.act(ctx, action{
 		Act: a, kind: ledger.ActCancel, from: []ledger.State{ledger.Planned, ledger.Running, ledger.Retrying},
@@ -43,7 +43,7 @@ func (t *tx) cancel(s stored, a ledger.Act) error {
 	return err
 }
 
-// Redrive asks dead runs' targets again, under the same keys. See ledger.Act.
+// Redrive makes dead runs due again, under their own keys. See ledger.Act.
 func (l *Ledger) Redrive(ctx context.Context, a ledger.Act) (ledger.Acted, error) {
 	others := map[string]string{} // by job: an unfinished run from before this act
 	return l.act(ctx, action{
@@ -74,8 +74,8 @@ func (t *tx) redrive(s stored, a ledger.Act) error {
 	return t.rejoin(s, a.Force)
 }
 
-// rejoin gives a redriven run its job's slot again; where that is taken the
-// run waits for it, or goes on without when forced.
+// rejoin gives a redriven run its job's slot again. If the slot is taken, the run
+// waits for it, or starts without it when forced.
 func (t *tx) rejoin(s stored, force bool) error {
 	n, err := t.exec(`
 		UPDATE runs SET slot = job_id WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM runs WHERE slot = ?2)`, s.key, s.JobID)
@@ -86,9 +86,8 @@ func (t *tx) rejoin(s stored, force bool) error {
 	return err
 }
 
-// unfinished names an unfinished run of the job, if it has one. It looks
-// through what is unfinished of all jobs; an index by job would cost every run
-// two writes.
+// unfinished returns the ID of an unfinished run of the job, if it has one. It scans
+// the unfinished runs of all jobs; an index by job would cost every run two writes.
 func (t *tx) unfinished(jobID string) (runID string, err error) {
 	_, err = t.one(`
 		SELECT run_id FROM runs WHERE due_at IS NOT NULL AND waiting = 0 AND job_id = ?1
@@ -110,8 +109,8 @@ func (l *Ledger) Ack(ctx context.Context, a ledger.Act) (ledger.Acted, error) {
 	})
 }
 
-// act does one thing to the selected runs that are in a state it moves, and
-// refuses the others.
+// act applies the action to the selected runs that are in a state it applies to,
+// and refuses the others.
 func (l *Ledger) act(ctx context.Context, a action) (out ledger.Acted, err error) {
 	err = l.write(ctx, func(t *tx) error {
 		out = ledger.Acted{}
@@ -134,7 +133,7 @@ func (l *Ledger) act(ctx context.Context, a action) (out ledger.Acted, err error
 	return out, nil
 }
 
-// act does it to the runs, and reads them as they are then.
+// act applies the action to the runs, and reads them again.
 func (t *tx) act(a action, runs []stored, out *ledger.Acted) error {
 	var ids []string
 	for _, s := range runs {

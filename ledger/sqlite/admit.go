@@ -8,8 +8,8 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Admit writes the plans that are still true, each whole or not at all, in one
-// transaction. See ledger.Admission.
+// Admit writes the plans that are still current, each as a whole or not at all, in
+// one transaction. See ledger.Admission.
 func (l *Ledger) Admit(ctx context.Context, a ledger.Admission) (out ledger.Admitted, err error) {
 	if err := a.Validate(); err != nil {
 		return out, fmt.Errorf("admit: %w", err)
@@ -60,8 +60,8 @@ func (t *tx) admit(p ledger.Plan, n newRun, out *ledger.Admitted) error {
 	return t.switchRevision(p)
 }
 
-// advance moves the watermark if the plan is still true. The write lock is
-// held, so what it compares cannot move before the commit.
+// advance moves the watermark if the plan is still current. The write lock is held,
+// so nothing that it compares can change before the commit.
 func (t *tx) advance(p ledger.Plan) (ok bool, err error) {
 	through := p.Through.UnixMicro()
 	if through < p.After.UnixMicro() || through > t.now {

@@ -9,7 +9,7 @@ import (
 
 // Assignments begins the jobs that have no revision and whose winner the version
 // holds, then lists every job that has a revision or that a living process
-// declares, by id. See ledger.Standing.
+// declares, by id. See ledger.JobAssignment.
 func (l *Ledger) Assignments(ctx context.Context, version string) (list []ledger.JobAssignment, err error) {
 	err = l.write(ctx, func(t *tx) error {
 		if err := t.beginRevisions(version); err != nil {
@@ -26,8 +26,8 @@ func (l *Ledger) Assignments(ctx context.Context, version string) (list []ledger
 		if err != nil {
 			return err
 		}
-		// A start read and wrote each job's definition: those pages are not
-		// wanted again soon.
+		// The start read and wrote each job's definition; those pages are not
+		// needed again soon.
 		_, err = t.exec(`PRAGMA shrink_memory`)
 		return err
 	})
@@ -94,7 +94,7 @@ func (t *tx) beginRevisions(version string) error {
 	return nil
 }
 
-// standOn keeps the body of the definition that the job's revision stands on.
+// standOn keeps the body of the current revision's definition.
 func (t *tx) standOn(jobID string, body []byte) error {
 	_, err := t.exec(`
 		INSERT INTO job_bodies (job_id, body) VALUES (?, ?)
@@ -107,7 +107,7 @@ func scanStanding(row scanner) (s ledger.JobAssignment, err error) {
 	err = row.Scan(&s.JobID, &s.Revision, &watermark, &s.Hash, &s.Desired, &s.Body)
 	s.Watermark = watermark.time()
 	if s.Desired == s.Hash {
-		s.Desired = s.Hash // one text, where there are very many
+		s.Desired = s.Hash // share one string; there may be very many
 	}
 	return s, err
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Backfill makes planned of scheduled times that did not run. See ledger.Backfill. A
-// dry run does all of it and rolls back, so it cannot differ from the real one.
+// Backfill makes scheduled times that did not run planned. See ledger.Backfill. A
+// dry run does the same and rolls back, so it cannot differ from the real one.
 func (l *Ledger) Backfill(ctx context.Context, b ledger.Backfill) (out ledger.Backfilled, err error) {
 	if err := b.Validate(); err != nil {
 		return out, fmt.Errorf("backfill: %w", err)
@@ -55,8 +55,8 @@ func (t *tx) backfill(b ledger.Backfill) (out ledger.Backfilled, err error) {
 	return out, t.promote(b.JobID)
 }
 
-// backfillOne returns the count that the scheduled time belongs to. The times of the
-// ranges of other revisions than the job's own are another definition's.
+// backfillOne returns the count that the scheduled time belongs to. Ranges of earlier
+// revisions belong to another definition: no time is taken out of them.
 func (t *tx) backfillOne(b ledger.Backfill, in ledger.RunSpec, revision int64, out *ledger.Backfilled) (*int, error) {
 	s, found, err := t.run(in.RunID)
 	if err != nil {

@@ -35,8 +35,8 @@ func (t *tx) claim(c ledger.Claim) (ledger.Claimed, error) {
 	return out, err
 }
 
-// claimBatch fills the claim once. Runs that turn out to be expired leave room
-// for others: then there may be more.
+// claimBatch fills the claim once. Expired runs leave room in the batch: then there
+// may be more work.
 func (t *tx) claimBatch(c ledger.Claim, out *ledger.Claimed) (more bool, err error) {
 	due, err := t.due(c, c.Limit-len(out.Work))
 	if err != nil {
@@ -55,7 +55,7 @@ func (t *tx) claimBatch(c ledger.Claim, out *ledger.Claimed) (more bool, err err
 	return len(freed) > 0, t.freed(freed)
 }
 
-// What a busy target or job has due is passed over in the index.
+// Due runs of busy targets and jobs are skipped in the index.
 const (
 	dueRuns = `
 		SELECT ` + runColumns + ` FROM runs
@@ -94,8 +94,8 @@ func (t *tx) take(s stored, c ledger.Claim, out *ledger.Claimed) (expired bool, 
 	return false, err
 }
 
-// lease gives the run its next attempt number. Its first lease, of all its
-// life, fixes SendBefore.
+// lease gives the run its next attempt number. The run's very first lease fixes
+// SendBefore.
 func (t *tx) lease(s stored, h holder) (ledger.Work, error) {
 	s.Attempt++
 	s.token = h.token

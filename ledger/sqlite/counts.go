@@ -18,8 +18,8 @@ const (
 			(SELECT min(due_at) FROM runs WHERE due_at <= ? AND waiting = 0 AND state IN ('planned', 'retrying'))`
 )
 
-// Counts reads what is unfinished and what is dead and unseen, from indexes
-// that hold nothing else.
+// Counts counts the unfinished and the unacknowledged dead runs, from indexes that
+// contain nothing else.
 func (l *Ledger) Counts(ctx context.Context) (ledger.Counts, error) {
 	out := ledger.Counts{Unfinished: map[ledger.State]int{ledger.Planned: 0, ledger.Running: 0, ledger.Retrying: 0}}
 	err := l.snapshot(ctx, func(r *sql.Tx) error {
@@ -44,7 +44,7 @@ func (l *Ledger) Counts(ctx context.Context) (ledger.Counts, error) {
 	return out, nil
 }
 
-// Ping says whether the file can be read.
+// Ping checks that the file can be read.
 func (l *Ledger) Ping(ctx context.Context) error {
 	_, err := query(ctx, l, text, `SELECT name FROM registry`)
 	if err != nil {

@@ -32,7 +32,7 @@ func (l *Ledger) Declare(ctx context.Context, d ledger.Declaration) error {
 	return nil
 }
 
-// own makes the ledger the registry's if it is nobody's yet.
+// own gives a new ledger to the registry.
 func (t *tx) own(registry string) error {
 	if _, err := t.exec(`INSERT INTO registry (one, name) VALUES (1, ?) ON CONFLICT DO NOTHING`, registry); err != nil {
 		return err
@@ -62,7 +62,8 @@ func (t *tx) declare(version string, d ledger.Definition) error {
 	return err
 }
 
-// Beat is a process's heartbeat: ledger.ErrNotFound when it is not declared.
+// Heartbeat renews a process's heartbeat. It returns ledger.ErrNotFound for a
+// process that is not declared.
 func (l *Ledger) Heartbeat(ctx context.Context, process string) (ledger.HeartbeatReply, error) {
 	var p ledger.HeartbeatReply
 	err := l.write(ctx, func(t *tx) error {
@@ -85,7 +86,8 @@ func (l *Ledger) Heartbeat(ctx context.Context, process string) (ledger.Heartbea
 	return p, nil
 }
 
-// Retire takes a process out of the living; one that is not declared is.
+// Retire removes a process from the living ones. For a process that is not declared
+// it does nothing.
 func (l *Ledger) Retire(ctx context.Context, process string) error {
 	err := l.write(ctx, func(t *tx) error {
 		_, err := t.exec(`DELETE FROM processes WHERE process = ?`, process)

@@ -69,7 +69,7 @@ func (t *tx) enter(e ledger.Entry) (ledger.Entered, error) {
 	return out, nil
 }
 
-// markRerun notes in the run that an entry repeats which run repeats it.
+// markRerun records in the repeated run which run repeats it.
 func (t *tx) markRerun(e ledger.Entry) error {
 	if e.RerunOf == "" {
 		return nil

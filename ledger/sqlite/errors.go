@@ -14,9 +14,9 @@ import (
 // errClosed: the caller closed the ledger.
 var errClosed = fmt.Errorf("%w: it was closed", ledger.ErrUnavailable)
 
-// hints say what to do, by SQLite's primary result code. Those that pass of
-// themselves, or once somebody has made room, are unavailability; the others
-// are of the file, and asking again does not help.
+// hints say what to do, by SQLite's primary result code. Conditions that are
+// temporary or that an operator can clear are unavailability; the others concern the
+// file, and a retry does not help.
 var hints = map[int]struct {
 	unavailable bool
 	hint        string
@@ -35,8 +35,8 @@ var hints = map[int]struct {
 	lib.SQLITE_CORRUPT:   {false, "the file is damaged: stop every process that uses it and restore a backup"},
 }
 
-// translate puts a driver's error in the ledger's terms, by its code. Errors
-// that are in them already stay.
+// translate maps a driver's error to the ledger's errors, by its code. It leaves
+// errors of the ledger unchanged.
 func translate(err error) error {
 	if err == nil || errors.Is(err, ledger.ErrUnavailable) {
 		return err

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// checkPath refuses, in the user's terms, what SQLite would refuse or accept
-// in its own.
+// checkPath refuses paths that SQLite would refuse with an unclear error, or would
+// accept although they cannot hold a ledger.
 func checkPath(path string) (string, error) {
 	if path == "" || path == ":memory:" {
 		return "", fmt.Errorf("open the ledger %q: name a file; a ledger in memory would forget what ran", path)
@@ -37,7 +37,7 @@ func checkPath(path string) (string, error) {
 		return "", fmt.Errorf("open the ledger %s: it is not a file: name a file, such as %s", path, filepath.Join(abs, "cronce.db"))
 	case hardLinks(info) > 1:
 		return "", fmt.Errorf("open the ledger %s: the file has %d names (hard links), and SQLite keeps a log beside each name: "+
-			"processes that open it by different names destroy it; remove the other names, or use a symbolic link", path, hardLinks(info))
+			"processes that open it by different names corrupt it; remove the other names, or use a symbolic link", path, hardLinks(info))
 	}
 	if name := networkFS(dir); name != "" {
 		return "", fmt.Errorf("open the ledger %s: it is on a network file system (%s), on which SQLite loses data: "+
@@ -46,9 +46,9 @@ func checkPath(path string) (string, error) {
 	return abs, nil
 }
 
-// createPrivate creates the file for its owner's eyes only, as the bodies of
-// calls are in it; SQLite would go by the umask. The files beside it take its
-// mode. What cannot be created here SQLite reports.
+// createPrivate creates the file readable for its owner only, since it contains the
+// bodies of calls; SQLite would use the umask. The files beside it get the same mode.
+// SQLite reports a file that cannot be created.
 func createPrivate(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

@@ -13,9 +13,9 @@ type part struct {
 	table, key, where string
 }
 
-// definitionsPast are superseded, or their job's last, and needed by nobody.
-// Those of a job that a later definition superseded count from its first
-// declaration, those of an ended job from its end.
+// definitionsPast are definitions that are replaced, or the last of an ended job,
+// and no longer needed. The age of a replaced definition counts from the first
+// declaration of its successor, that of an ended job's from the job's end.
 const definitionsPast = `
 	first_declared_at <= ?1
 	AND NOT EXISTS (
@@ -73,7 +73,7 @@ func (l *Ledger) PurgeHistory(ctx context.Context, p ledger.HistoryPurge) (out l
 		{definitionsPart, now.Add(-p.Retention).UnixMicro(), &out.Definitions},
 	} {
 		if step.n == &out.Definitions && out.Declared >= batch && !p.DryRun {
-			break // a list that nobody declares names them
+			break // a version that no process declares refers to them
 		}
 		if *step.n, err = l.purgePart(ctx, step.part, step.until, batch, p.DryRun); err != nil {
 			return ledger.PurgedHistory{}, fmt.Errorf("purge %s: %w", step.part.table, err)

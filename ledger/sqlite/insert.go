@@ -22,8 +22,8 @@ type holder struct {
 	leaseFor     time.Duration
 }
 
-// written is what became of a newRun. When the run ID had a row before,
-// inserted is false and the rest unset.
+// written is the result of a newRun. If the run ID had a row already, inserted is
+// false and the other fields are unset.
 type written struct {
 	inserted bool
 	state    ledger.State
@@ -98,7 +98,7 @@ func (t *tx) put(n newRun, slot, waits bool) (written, error) {
 	return w, nil
 }
 
-// frozen gives the call's columns; a row that was never to run has none.
+// frozen returns the call's columns; a row that is not to run has none.
 func (n newRun) frozen() (call any, body []byte, err error) {
 	if n.Call.Method == "" && n.Call.Target == "" {
 		return nil, nil, nil

@@ -9,7 +9,7 @@ import (
 
 const (
 	// lastOutcomes are the jobs' last outcomes, among the newest ?1 rows of each,
-	// from the end of its ids. Nearly always the first row tells.
+	// from the end of its ids. Nearly always the first row is enough.
 	lastOutcomes = `
 		SELECT ` + runColumns + ` FROM jobs JOIN runs ON runs.run_id = (
 			SELECT run_id FROM (

@@ -113,8 +113,8 @@ func (l *Ledger) Resume(ctx context.Context, jobID string, who ledger.Actor) err
 	return nil
 }
 
-// noted records the act of a change; without one, it makes sure that there
-// was a job to change.
+// noted records the operator's action if it changed anything. Otherwise it checks
+// that the job exists.
 func (t *tx) noted(changed int64, err error, a ledger.Audit) error {
 	if err != nil {
 		return err

@@ -8,8 +8,8 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// recall looks through the unfinished: an index by token would cost every run
-// two writes.
+// recall scans the unfinished runs: an index by token would cost every run two
+// writes.
 const recall = `
 	SELECT ` + runColumns + ` FROM runs
 	WHERE due_at IS NOT NULL AND waiting = 0 AND state = 'running' AND lease_token = ?

@@ -101,9 +101,9 @@ func bare(rows []stored) []ledger.Run {
 	return runs
 }
 
-// unfinishedOnly implies no more than the states beside it do. It names the
-// indexes in which there is nothing else: the newest and the oldest of all runs
-// may be a long way from the next that is unfinished.
+// unfinishedOnly is implied by the states beside it. It makes SQLite use the indexes
+// that contain only unfinished runs: in the index of all runs the next unfinished one
+// may be far from either end.
 const unfinishedOnly = `runs.id IN (
 	SELECT id FROM runs WHERE due_at IS NOT NULL AND waiting = 0 UNION ALL SELECT id FROM runs WHERE waiting = 1)`
 

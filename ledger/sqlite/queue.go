@@ -6,34 +6,34 @@ import (
 	"time"
 )
 
-// queue is where the processes on one file wait for its write lock. SQLite gives
-// the lock to whoever asks first after it is free, which is always the process
-// that has just given it up, while the others look again every few milliseconds:
-// one that writes without a pause would keep it for itself.
+// queue makes the processes that use one file take turns for its write lock.
+// SQLite gives a free lock to the first process that tries. That is nearly always
+// the process that has just released it, since the others poll every few
+// milliseconds: a process that writes without a pause would starve the others.
 //
-// So a process that wants the write lock first takes the queue's lock, and holds
-// it until it has the write lock. The one that has just committed then finds
-// another in the queue, and stands behind it. While nobody waits that costs two
-// system calls a transaction.
+// So a process that needs the write lock first takes the queue's lock, and holds it
+// until it has the write lock. A process that has just committed then waits behind
+// the process that holds the queue's lock. Without contention this costs two system
+// calls a transaction.
 //
-// The queue decides only who comes first. A process that cannot have its lock
-// in time, because it is held by one that is suspended, goes on without, and
-// does not ask for a while.
+// The queue decides the order only. A process that cannot get the queue's lock in
+// time, because a suspended process holds it, continues without it and does not try
+// again for a while.
 type queue struct {
 	path    string
 	file    *os.File  // nil: not opened yet
-	without time.Time // until then the queue is not asked
+	without time.Time // until then the queue is ignored
 }
 
 const (
-	// inQueue is longer than the process at the queue's head takes to see that
-	// the write lock is free.
+	// inQueue is how long to wait for the queue's lock: longer than its holder
+	// takes to notice that the write lock is free.
 	inQueue = 100 * time.Millisecond
-	// pastQueue is how long a queue that did not move is not asked.
+	// pastQueue is how long to ignore the queue after it did not move.
 	pastQueue = time.Second
 )
 
-// enter waits for the head of the queue, but not for long. leave follows.
+// enter waits up to inQueue for the queue's lock. The caller then calls leave.
 func (q *queue) enter(ctx context.Context) {
 	if time.Now().Before(q.without) || !q.open() {
 		return
@@ -52,15 +52,15 @@ func (q *queue) enter(ctx context.Context) {
 	}
 }
 
-// leave lets the next in. Who did not come in does no harm by it.
+// leave releases the queue's lock. It does nothing if enter did not get it.
 func (q *queue) leave() {
 	if q.file != nil {
 		unlock(q.file)
 	}
 }
 
-// open creates the file beside the ledger's, with its permissions, that the lock
-// is on. Where it cannot be had, the queue is not kept.
+// open creates the lock file beside the ledger's, with the same permissions. If that
+// fails, the queue is not used.
 func (q *queue) open() bool {
 	if q.file != nil {
 		return true

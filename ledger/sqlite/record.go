@@ -8,7 +8,7 @@ import (
 )
 
 // Record writes outcomes, each fenced by its lease's token, in one
-// transaction, and returns a fate for each, in order.
+// transaction, and returns a result for each, in order.
 func (l *Ledger) Record(ctx context.Context, outcomes []ledger.Outcome) (fates []ledger.RecordResult, err error) {
 	if len(outcomes) == 0 {
 		return nil, nil
@@ -69,7 +69,7 @@ func (t *tx) settle(o ledger.Outcome) (changed int64, err error) {
 			WHERE run_id = ?1 AND lease_token = ?2 AND state = 'running'`,
 			o.RunID, o.Token, t.now+o.Wait.Microseconds(), o.WaitsFor.Kept().String())
 	default:
-		return 0, fmt.Errorf("%q is no outcome: record succeeded, retrying, dead or planned", o.State)
+		return 0, fmt.Errorf("invalid outcome %q; valid outcomes: succeeded, retrying, dead, planned", o.State)
 	}
 }
 

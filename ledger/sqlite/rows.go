@@ -14,7 +14,7 @@ const runColumns = `runs.id, runs.run_id, runs.job_id, scheduled_at, until, coun
 	due_at, waiting, waits_for, send_before, lease_token, leased_by, leased_at,
 	planned_at, started_at, finished_at, acked_at, rerun_id, by, why`
 
-// stored is a row of runs with what only the store knows of it.
+// stored is a row of runs with its internal columns.
 type stored struct {
 	ledger.Run
 	key      int64 // the row's own
@@ -65,8 +65,8 @@ func (s stored) work() ledger.Work {
 	}
 }
 
-// freeze gives a call's columns. The body stands apart, because JSON in JSON
-// is rewritten, and every attempt has to send the same bytes.
+// freeze returns a call's columns. The body has a column of its own: JSON within
+// JSON would be rewritten, and every attempt must send the same bytes.
 func freeze(c ledger.Call) (call string, body []byte, err error) {
 	body, c.Body = c.Body, nil
 	b, err := json.Marshal(c)

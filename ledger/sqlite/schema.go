@@ -12,9 +12,9 @@ import (
 
 var schema = migrations.Target{Engine: migrations.SQLite, Set: migrations.Ledger}
 
-// migrate applies what is pending. Of several processes that start on one file
-// each step has one winner; a loser's step fails, on the lock or because the
-// tables are there by then, and it looks again.
+// migrate applies the pending steps. If several processes start on one file, one of
+// them applies each step. The others fail, on the lock or because the tables exist
+// by then, and check again.
 func migrate(ctx context.Context, db *sql.DB) error {
 	for wait := 10 * time.Millisecond; ; wait *= 2 {
 		_, err := migrations.Up(ctx, db, schema)
@@ -32,9 +32,9 @@ func migrate(ctx context.Context, db *sql.DB) error {
 	}
 }
 
-// checkSchema returns ledger.ErrSchema unless every step has been applied. Steps
-// of a newer program are no hindrance: an older one may still have to run beside
-// it, or instead of it.
+// checkSchema returns ledger.ErrSchema unless every step has been applied. Steps of
+// a newer program are allowed: an older one may still run beside it, or replace it
+// in a rollback.
 func checkSchema(ctx context.Context, db *sql.DB) error {
 	steps, err := migrations.Status(ctx, db, schema)
 	if err != nil {

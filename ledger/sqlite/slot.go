@@ -1,8 +1,7 @@
 package sqlite
 
-// Whoever frees a slot gives it to the next that waits, in the same
-// transaction; so where runs wait, the slot is taken, and nothing can slip in
-// before them.
+// A transaction that frees a slot gives it to the next waiting run. So the slot is
+// taken whenever runs wait, and no new run can overtake them.
 
 // promote gives the job's slot, if it is free, to the oldest run that waits.
 func (t *tx) promote(jobID string) error {

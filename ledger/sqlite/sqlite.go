@@ -4,14 +4,14 @@
 // Every method is one transaction, durable when it returns (write-ahead log,
 // synchronous FULL). Several processes may have one file open, a scheduler and
 // a command line for instance: SQLite's lock lets one of them write at a time,
-// and the others wait for up to [Options.BusyTimeout]. They wait in a queue, a
-// lock on the file PATH-queue, so that one that writes without a pause lets the
-// others in. A process that is killed, at whatever point, leaves the last
-// committed transaction.
+// and the others wait for up to [Options.BusyTimeout]. They take turns by a lock on
+// the file PATH-queue, so that a process that writes without a pause does not starve
+// the others. A process that is killed, at any point, leaves the last committed
+// transaction.
 //
-// The store's clock is the machine's, read once in each transaction after the
-// lock is had. A clock that is set back delays what is planned and leased, but
-// no scheduled time is admitted twice: watermarks are compared, not trusted.
+// The store's clock is the machine's, read once in each transaction after it has the
+// lock. A clock that is set back delays planning and leasing, but no scheduled time
+// is admitted twice: admission compares watermarks.
 //
 // All processes have to be on one machine: SQLite's shared memory does not
 // reach across a network file system, and [Open] refuses the ones it knows.

@@ -7,28 +7,28 @@ import (
 	"time"
 )
 
-// writer is the one connection that writes, with its prepared statements: to
-// parse a statement costs more than to run it.
+// writer is the single connection that writes, with its prepared statements: parsing
+// a statement costs more than running it.
 type writer struct {
 	conn  *sql.Conn
 	stmts map[string]*sql.Stmt
 }
 
 // tx is one write transaction. Its statements run on a context that is not
-// cancelled: to watch one costs a goroutine for each statement, and to
-// interrupt one costs the connection. The transaction as a whole is short.
+// canceled: watching a context costs a goroutine for each statement, and an interrupt
+// costs the connection. The transaction as a whole is short.
 type tx struct {
 	ctx context.Context
 	w   *writer
-	now int64 // the store's clock, read once, after the lock was had
+	now int64 // the store's clock, read once, with the lock held
 }
 
 // errRollback ends a transaction that was meant to leave nothing.
 var errRollback = errors.New("rolled back as asked")
 
-// write runs f in a transaction that holds the file's write lock, and commits
-// it. When it returns an error nothing was applied, except that a commit whose
-// own error says so may or may not have been.
+// write runs f in a transaction that holds the file's write lock, and commits it.
+// If it returns an error, nothing was applied; after an error of the commit itself,
+// the transaction may or may not have been applied.
 func (l *Ledger) write(ctx context.Context, f func(*tx) error) error {
 	select {
 	case <-l.turn:
@@ -56,8 +56,8 @@ func (l *Ledger) write(ctx context.Context, f func(*tx) error) error {
 	return translate(err)
 }
 
-// begin takes the file's write lock. It does the waiting for other processes
-// itself: SQLite's own waiting cannot be cut short by a context.
+// begin takes the file's write lock. It waits for other processes itself: a context
+// cannot interrupt SQLite's own waiting.
 func (l *Ledger) begin(ctx context.Context) (*writer, error) {
 	if err := l.openWriter(ctx); err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func (l *Ledger) openWriter(ctx context.Context) error {
 	return nil
 }
 
-// dropWriter gives the connection up, and with it what it had not committed.
+// dropWriter closes the connection, which discards what it had not committed.
 func (l *Ledger) dropWriter() error {
 	if l.writer == nil {
 		return nil

@@ -20,8 +20,8 @@ const (
 		GROUP BY job_id`
 )
 
-// Waiting says why runs are not being sent; see ledger.Waiter. Runs of a job are
-// counted only where a limit may keep one of its runs back.
+// Waiting returns why runs are not being sent; see ledger.Waiter. It counts a job's
+// runs only if the job has a limit.
 func (l *Ledger) Waiting(ctx context.Context, ids []string) (map[string]ledger.WaitReason, error) {
 	why := map[string]ledger.WaitReason{}
 	err := l.snapshot(ctx, func(r *sql.Tx) error {
