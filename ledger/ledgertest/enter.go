@@ -98,7 +98,7 @@ func enteredBefore(b *bed) {
 		}
 		got, err := b.Enter(b.ctx, e)
 		b.must(err)
-		if got.Inserted || got.Work != nil || got.Run.ID != e.RunID {
+		if got.Inserted || got.Work != nil || got.Run.ID != e.RunID || got.Now.IsZero() {
 			b.Errorf("entered again: %+v", got)
 		}
 	}
@@ -113,8 +113,8 @@ func enteredRecalled(b *bed) {
 	first := b.entered(e)
 	again, err := b.Enter(b.ctx, e)
 	b.must(err)
-	if again.Inserted || again.Work == nil {
-		b.Fatalf("repeated: %+v, want its work again", again)
+	if again.Inserted || again.Work == nil || again.Now.Before(first.Now) {
+		b.Fatalf("repeated: %+v, want its work again, and the time", again)
 	}
 	b.sameWork([]ledger.Work{*again.Work}, []ledger.Work{*first.Work})
 }

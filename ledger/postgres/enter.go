@@ -96,7 +96,7 @@ func standing(ctx context.Context, tx pgx.Tx, e ledger.Entry, got *ledger.Entere
 // accountSQL finds the row that accounts for a scheduled time: its own, or a
 // range row.
 const accountSQL = `
-	SELECT r.lease_token, ` + runColumns + ` FROM (
+	SELECT now(), r.lease_token, ` + runColumns + ` FROM (
 		SELECT 1 AS rank, r.* FROM runs r WHERE r.run_id = $1
 		UNION ALL
 		SELECT 2, r.* FROM runs r WHERE r.until IS NOT NULL AND r.job_id = $2 AND r.scheduled_at <= $3 AND r.until >= $3
@@ -106,7 +106,7 @@ const accountSQL = `
 func accounted(rows pgx.Rows, e ledger.Entry, got *ledger.Entered) (bool, error) {
 	var token string
 	r, err := pgx.CollectOneRow(rows, func(row pgx.CollectableRow) (ledger.Run, error) {
-		return scanRun(prefixed{row, []any{&token}})
+		return scanRun(prefixed{row, []any{&got.Now, &token}})
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return false, nil
