@@ -63,12 +63,12 @@ SELECT scope, COUNT(*) FROM ${table} WHERE ${EXPIRED} AND (? IS NULL OR scope = 
 
 /** mysqlTable is the migration of the table, as `cronce migrate print --set keys --engine mysql` prints it. */
 export const mysqlTable = (table: string, name: string) => `
-CREATE TABLE ${table} (
+CREATE TABLE IF NOT EXISTS ${table} (
   scope            VARBINARY(255) NOT NULL,
   principal        VARBINARY(255) NOT NULL,
   \`key\`            VARBINARY(128) NOT NULL,
   request_hash     VARCHAR(80)    NOT NULL,
-  state            ENUM('done', 'omitted', 'calling', 'unknown') NOT NULL,
+  state            ENUM('done', 'omitted', 'calling', 'unknown', 'accepted') NOT NULL,
   response_status  INT            NULL,
   response_headers MEDIUMTEXT     NULL,
   response_body    LONGBLOB       NULL,
@@ -78,7 +78,7 @@ CREATE TABLE ${table} (
   expires_at       BIGINT         NULL,
   PRIMARY KEY (scope, principal, \`key\`),
   INDEX ${name}_expires_at (expires_at),
-  CONSTRAINT ${name}_lease CHECK (locked_until IS NOT NULL OR state <> 'calling'),
+  CONSTRAINT ${name}_lease CHECK (locked_until IS NOT NULL OR state NOT IN ('calling', 'accepted')),
   CONSTRAINT ${name}_expiry CHECK ((expires_at IS NULL) = (state IN ('calling', 'unknown')))
 ) ENGINE = InnoDB CHARACTER SET utf8mb4;
 `;

@@ -120,7 +120,7 @@ SELECT scope, count(*) FROM ${table} WHERE ${EXPIRED} AND (CAST($1 AS text) IS N
 
 /** createTable is the migration of the table, as `cronce migrate print --set keys --engine postgres` prints it. */
 export const createTable = (schema: string, table: string, index: string) => `
-CREATE TABLE ${schema}.${table} (
+CREATE TABLE IF NOT EXISTS ${schema}.${table} (
   scope            text COLLATE "C" NOT NULL,
   principal        text COLLATE "C" NOT NULL,
   key              text COLLATE "C" NOT NULL,
@@ -135,5 +135,5 @@ CREATE TABLE ${schema}.${table} (
   expires_at       timestamptz,
   PRIMARY KEY (key, principal, scope)
 );
-CREATE INDEX ${index} ON ${schema}.${table} (expires_at);
+CREATE INDEX IF NOT EXISTS ${index} ON ${schema}.${table} (expires_at);
 `;

@@ -221,7 +221,7 @@ export class Settler<Tx> {
       throw cause;
     }
     const look = await this.#look(claim).catch(() => undefined);
-    if (look?.record === undefined) {
+    if (look?.record === undefined || look.record.state === "accepted") {
       throw cause instanceof LostRace ? inProgress() : cause;
     }
     const { record } = look;

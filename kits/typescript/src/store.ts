@@ -8,7 +8,8 @@ export type State =
   | "done" // the reply is stored
   | "omitted" // the work is done; status and headers are stored, the body is not
   | "calling" // an external call holds the key under a lease
-  | "unknown"; // nobody knows what came of an external call
+  | "unknown" // nobody knows what came of an external call
+  | "accepted"; // long work of the kit for Go holds the key under a lease
 
 /** KeyRecord is a stored key. */
 export interface KeyRecord {
@@ -114,7 +115,7 @@ export function judge(look: Look, claim: Claim): Verdict {
   if (record !== undefined && record.fingerprint !== claim.fingerprint) {
     return "mismatch";
   }
-  if (record?.state === "calling" && !look.lapsed) {
+  if (record?.state === "accepted" || (record?.state === "calling" && !look.lapsed)) {
     return "inFlight";
   }
   if (record?.state === "calling" || record?.state === "unknown") {

@@ -78,9 +78,9 @@ test("the commission locks are released once a night", async () => {
 });
 
 test("the table is that of the migrations", () => {
-  const file = new URL("../../../../migrations/postgres/keys/00001_keys.sql", import.meta.url);
+  const file = new URL("../../../../idempotency/keytable/postgres/00001_keys.sql", import.meta.url);
   const squeeze = (sql: string) => sql.replace(/--.*/g, "").replaceAll('"', "").replace(/\s+/g, " ").trim();
   const up = readFileSync(file, "utf8").split("-- +goose Down")[0]!;
   const filled = up.replaceAll("{{schema}}", "cronce").replaceAll("{{table}}", "idempotency_keys");
-  assert.equal(squeeze(keysTable()).replaceAll("COLLATE C ", "COLLATE C "), squeeze(filled));
+  assert.equal(squeeze(keysTable()), squeeze(filled));
 });

@@ -173,7 +173,7 @@ test("work that takes too long is rolled back", async () => {
 });
 
 test("the table is that of the migrations", () => {
-  const file = new URL("../../../../migrations/mysql/keys/00001_keys.sql", import.meta.url);
+  const file = new URL("../../../../idempotency/keytable/mysql/00001_keys.sql", import.meta.url);
   const squeeze = (sql: string) => sql.replace(/--.*/g, "").replaceAll("`", "").replace(/\s+/g, " ").trim();
   const up = readFileSync(file, "utf8").split("-- +goose Down")[0]!;
   assert.equal(squeeze(mysqlKeysTable()), squeeze(up.replaceAll("{{table}}", "idempotency_keys")));

@@ -229,3 +229,20 @@ test("options that contradict themselves are refused", () => {
     assert.throws(() => newKit(options), TypeError);
   }
 });
+
+test("a key that long work of another service holds is in flight", async () => {
+  const op = { scope: "long", key: "1" };
+  for (const lease of ["1 h", "-1 s"]) {
+    await db.pool.query(
+      `INSERT INTO idempotency_keys (scope, principal, key, request_hash, state, owner, locked_until, created_at, expires_at)
+       VALUES ($1, '-', $2, 'v1:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855', 'accepted', 'other',
+               now() + $3::interval, now(), now() + interval '1 day')`,
+      [op.scope, op.key, lease],
+    );
+    await assert.rejects(
+      newKit({ waitMs: 0 }).once(op, async () => {}),
+      is("idempotency_key_in_progress"),
+    );
+    await db.pool.query("DELETE FROM idempotency_keys WHERE scope = 'long'");
+  }
+});
