@@ -218,7 +218,7 @@ func (s *script) ack() {
 }
 
 func (s *script) cancel() {
-	a := s.act(ledger.Planned, ledger.Running, ledger.Retrying)
+	a := s.act(ledger.Unfinished...)
 	a.Limit = 1 + s.IntN(5)
 	got, err := s.ledger.Cancel(context.Background(), a)
 	s.must(err)
