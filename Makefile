@@ -13,6 +13,8 @@ SEED ?= 1
 RUNS ?= 2000
 DURATION ?= 2m
 JOBS ?= 10000
+# Stamped into bin/cronce; empty: what the Go tool knows of the commit.
+VERSION ?=
 
 # The modules that are released; the others are bench, chaos and the examples.
 RELEASED = ./... ./idempotency/... ./idempotency/grpc/... ./idempotency/nats/... ./internal/testdb/...
@@ -32,13 +34,13 @@ RACE = -race -gcflags='modernc.org/...=-race=false'
 RACED = ./executor/... ./ledger/memory ./idempotency ./targets/... ./cleanup
 
 .DEFAULT_GOAL = help
-.PHONY: tidy lambda test-lambda check-cloudformation help build test test-race test-modules test-node lint fmt bench bench-purge bench-peers fuzz simulate chaos load soak screenshots clean
+.PHONY: tidy lambda test-lambda check-cloudformation help build test test-race test-modules test-deploy lint fmt bench bench-purge bench-peers fuzz simulate chaos load soak screenshots clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## bin/cronce: the daemon and command line, static
-	CGO_ENABLED=0 $(GO) build -trimpath -o bin/cronce ./cmd/scheduler
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/cronce ./cmd/scheduler
 
 # More packages at once than processors: many a test waits for a server or a lease.
 test: $(WITH_DATABASES) ## every test on every engine, and with the race detector what shares state (SHORT=1: none that needs a server)
@@ -53,15 +55,15 @@ test-modules: $(WITH_DATABASES) ## every nested module with the versions of its 
 	scripts/each-module -- $(GO) vet ./...
 	scripts/each-module bench chaos examples/frameworks idempotency/grpc idempotency/stripetest -- $(WITH_DATABASES) $(GO) test -timeout 10m ./...
 
+test-deploy: ## deploy/ against the programs and schemas that read it (as root, it installs what is missing)
+	cd deploy/test && $(GO) vet ./... && $(GO) test -timeout 15m ./...
+
 lint: ## format, vet, staticcheck and the rest of .golangci.yml; go.mod and go.sum of every module
 	$(GOLANGCI) run $(RELEASED)
 	scripts/tidy -diff
 
 tidy: ## go mod tidy in every module, with the others taken from the tree
 	scripts/tidy
-
-test-node: $(WITH_DATABASES) ## the kit for TypeScript: format, types and tests, on PostgreSQL and MariaDB and beside the kit for Go (Node.js 20 or later, npm)
-	cd kits/typescript && npm ci --no-audit --no-fund && npm run lint && ../../$(WITH_DATABASES) npm test
 
 fmt: ## format all Go code
 	gofmt -w .
