@@ -46,6 +46,8 @@ type runJSON struct {
 	State       ledger.State   `json:"state"`
 	Reason      ledger.Reason  `json:"reason"`
 	Attempts    int            `json:"attempts"`
+	AcceptedAt  string         `json:"acceptedAt,omitempty"`
+	Progress    string         `json:"progress,omitempty"`
 	Replayed    bool           `json:"replayed"`
 	Status      int            `json:"status,omitempty"`
 	NextAt      string         `json:"nextAt,omitempty"`
@@ -98,6 +100,7 @@ func toJSON(r ledger.Run) runJSON {
 		Count: r.Count, Trigger: r.Trigger, State: r.State, Reason: r.Reason, Attempts: r.Attempt,
 		Replayed: r.Replayed, Status: r.Status, SendBefore: instant(r.SendBefore),
 		PlannedAt: moment(r.PlannedAt), StartedAt: moment(r.StartedAt), FinishedAt: moment(r.FinishedAt),
+		AcceptedAt: moment(r.AcceptedAt), Progress: r.Progress,
 		AckedAt: moment(r.AckedAt), RerunID: r.RerunID, By: r.By, Why: r.Why,
 	}
 	if !r.State.Finished() {

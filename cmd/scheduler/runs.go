@@ -199,6 +199,7 @@ func (a *app) printRun(r ledger.Run, attempts []ledger.Attempt, acts []ledger.Au
 		{"state", stateText(r)}, {"reason", string(r.Reason)}, {"waiting", r.WaitsFor.String()}, {"replayed", strconv.FormatBool(r.Replayed)},
 		{"calls", r.Call.Method + " " + r.Call.Target + " " + r.Call.Path}, {"send before", shown.SendBefore},
 		{"next attempt", shown.NextAt}, {"planned", shown.PlannedAt}, {"started", shown.StartedAt},
+		{"accepted", shown.AcceptedAt}, {"progress", r.Progress},
 		{"finished", shown.FinishedAt}, {"acknowledged", shown.AckedAt}, {"rerun as", r.RerunID},
 	} {
 		if strings.TrimSpace(line[1]) != "" {
