@@ -112,11 +112,7 @@ func (p Proof) arithmetic() string {
 		"lambdaEventAge " + short(t.Platform.LambdaEventAge),
 		"queueAge " + short(t.Platform.QueueAge),
 	}
-	sum := strings.Join(terms, " + ") + ", at least " + short(jobs.MinHorizon)
-	if t.Within > 0 {
-		sum += ", and async.within " + short(t.Within) + " on top"
-	}
-	return sum
+	return strings.Join(terms, " + ") + ", at least " + short(jobs.MinHorizon)
 }
 
 // remedy names the ways that would make the proof hold, each by itself.
@@ -135,7 +131,7 @@ func (p Proof) remedy() string {
 // default.
 func (p Proof) lower(room time.Duration) (ways []string) {
 	t := p.Terms
-	if p.Horizon != t.Sum() || room <= jobs.MinHorizon+t.Within {
+	if p.Horizon != t.Sum() || room <= jobs.MinHorizon {
 		return nil
 	}
 	excess := p.Horizon - room

@@ -65,13 +65,9 @@ func (w *Watch) Run(ctx context.Context) {
 func (w *Watch) Look(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	last, err := w.lastSuccess(ctx)
+	last, since, err := w.ask(ctx)
 	if err != nil {
 		return
-	}
-	since := last
-	if since.IsZero() {
-		since = w.firstSeen(ctx)
 	}
 	now := w.Now()
 	overdue := Overdue(w.job, since, now)
@@ -88,6 +84,22 @@ func (w *Watch) Look(ctx context.Context) {
 		w.Logger.Error("nightly purge overdue",
 			"job", w.job.ID, "since", since.UTC().Format(time.RFC3339), "hint", "cronce runs list --job "+w.job.ID)
 	}
+}
+
+// State asks the ledger once, and tells nobody: when a purge last succeeded, zero
+// for never, and whether the next one is overdue.
+func (w *Watch) State(ctx context.Context) (last time.Time, overdue bool, err error) {
+	last, since, err := w.ask(ctx)
+	return last, err == nil && Overdue(w.job, since, w.Now()), err
+}
+
+// ask returns the last success, and since when one is expected.
+func (w *Watch) ask(ctx context.Context) (last, since time.Time, err error) {
+	last, err = w.lastSuccess(ctx)
+	if since = last; err == nil && since.IsZero() {
+		since = w.firstSeen(ctx)
+	}
+	return last, since, err
 }
 
 func (w *Watch) lastSuccess(ctx context.Context) (time.Time, error) {

@@ -9,6 +9,7 @@ import (
 var (
 	Canonicalize  = canonicalize
 	CanonicalJSON = canonicalJSON
+	RetryAfter    = retryAfter
 	Replayable    = replayable
 	StoredHeader  = storedHeader
 

@@ -13,8 +13,10 @@ type Actor struct {
 // Door is the interface by which an action was requested.
 type Door string
 
-// DoorCLI is the command line.
-const DoorCLI Door = "cli"
+const (
+	DoorCLI Door = "cli" // the command line, on the ledger itself
+	DoorAPI Door = "api"
+)
 
 // ActKind names what an operator did.
 type ActKind string

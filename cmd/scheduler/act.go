@@ -1,26 +1,26 @@
 package main
 
 import (
-	"context"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/ledger"
 )
 
 // runsActCommands are the commands that move runs by hand. Each takes run IDs,
 // or selects many by job, time and reason.
 func (a *app) runsActCommands() []*cobra.Command {
-	cancel := a.actCommand("cancel", "Cancel planned, running or retrying runs", func(s ledger.Store) actFunc { return s.Cancel })
+	cancel := a.actCommand(operations.Cancel, "Cancel planned, running or retrying runs")
 	cancel.Long = `cancel takes runs out before they are finished. A call that is in flight is not
 called back and may have its effect; what it answers is not recorded any more.
 Canceled scheduled times can be run by "cronce backfill".`
 	cancel.Example = `  cronce runs cancel close-books@2026-11-21T00:00:00Z --why "done by hand"
   cronce runs cancel --job close-books --since 24h --why "done by hand"`
-	ack := a.actCommand("ack", "Acknowledge dead runs: they leave the alarm and may be purged", func(s ledger.Store) actFunc { return s.Ack })
+	ack := a.actCommand(operations.Ack, "Acknowledge dead runs: they leave the alarm and may be purged")
 	ack.Example = `  cronce runs ack --reason permanent --since 24h --why "route was renamed"`
-	redrive := a.actCommand("redrive", "Retry dead runs under their own keys", func(s ledger.Store) actFunc { return s.Redrive })
+	redrive := a.actCommand(operations.Redrive, "Retry dead runs under their own keys")
 	redrive.Long = `redrive asks again for dead runs, each under its own run-id and so its own key:
 if the target already applied the run, it answers with its stored response,
 final refusals included; "runs rerun" makes new work instead. Refused past the
@@ -36,8 +36,6 @@ needs --may-double: the target may then apply its work twice.`
 	return []*cobra.Command{cancel, ack, redrive, a.rerunCommand()}
 }
 
-type actFunc func(context.Context, ledger.Act) (ledger.Acted, error)
-
 // actFlags are those of the commands that act on runs.
 type actFlags struct {
 	selection
@@ -45,35 +43,32 @@ type actFlags struct {
 	force, includeAcknowledged, mayDouble, dryRun bool
 }
 
-func (a *app) actCommand(name, short string, pick func(ledger.Store) actFunc) *cobra.Command {
+func (a *app) actCommand(what operations.RunAct, short string) *cobra.Command {
 	var f actFlags
 	c := &cobra.Command{
-		Use:   name + " [RUN-ID ...] --why REASON",
+		Use:   string(what) + " [RUN-ID ...] --why REASON",
 		Short: short,
 		RunE: func(c *cobra.Command, ids []string) error {
 			act, err := f.act(a.now(), ids)
 			if err != nil {
 				return err
 			}
-			l, err := a.existingLedger(c.Context())
+			o, done, err := a.operator(c.Context(), a.existingLedger)
 			if err != nil {
 				return err
 			}
-			defer l.Close()
-			if err := a.operationsOn(l).KnownJob(c.Context(), act.JobID); err != nil {
-				return err
-			}
-			done, err := pick(l)(c.Context(), act)
+			defer done()
+			acted, err := o.Act(c.Context(), what, act)
 			if err != nil {
 				return err
 			}
-			return a.printActed(name, done, f.dryRun)
+			return a.printActed(what, acted)
 		},
 	}
 	f.selection.flags(c)
 	f.who.flags(c, a)
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "only print what would be done and what would be left out")
-	if name == "redrive" {
+	if what == operations.Redrive {
 		c.Flags().BoolVar(&f.force, "force", false, "start even if another run of the job is unfinished")
 		c.Flags().BoolVar(&f.includeAcknowledged, "include-acknowledged", false, "selected by flags: take acknowledged runs too")
 		c.Flags().BoolVar(&f.mayDouble, "may-double", false, "take runs that were rerun too; their work may be done twice")

@@ -9,7 +9,6 @@ import (
 
 	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/internal/terminal"
-	"github.com/cronce/cronce/ledger"
 )
 
 type backfillFlags struct {
@@ -51,25 +50,27 @@ func (a *app) backfill(ctx context.Context, jobID string, f backfillFlags) error
 	line := terminal.NewLine(a.err)
 	b := operations.Backfill{
 		JobID: jobID, From: from, To: to, Actor: f.actor(), DryRun: f.dryRun,
-		Progress: func(at time.Time, done ledger.Backfilled) { line.Show(backfilling(jobID, from, to, at, done)) },
+		Progress: func(at time.Time, done operations.Backfilled) { line.Show(backfilling(jobID, from, to, at, done)) },
 	}
-	if _, err := a.operationsOn(nil).CheckBackfill(b); err != nil { // before a ledger is looked for
-		return err
+	if a.server == "" {
+		if _, err := a.operationsOn(nil).CheckBackfill(b); err != nil { // before a ledger is looked for
+			return err
+		}
 	}
-	s, closeLedger, err := a.operations(ctx)
+	o, close, err := a.operator(ctx, a.existingLedger)
 	if err != nil {
 		return err
 	}
-	defer closeLedger()
-	done, err := s.Backfill(ctx, b)
+	defer close()
+	done, err := o.Backfill(ctx, b)
 	line.Clear()
 	if err != nil {
 		return err
 	}
-	return a.printBackfilled(done, f.dryRun)
+	return a.printBackfilled(done)
 }
 
-func backfilling(jobID string, from, to, at time.Time, done ledger.Backfilled) string {
+func backfilling(jobID string, from, to, at time.Time, done operations.Backfilled) string {
 	part := 1.0
 	if span := to.Sub(from); span > 0 {
 		part = float64(at.Sub(from)) / float64(span)
@@ -101,20 +102,12 @@ func (f backfillFlags) span(now time.Time) (from, to time.Time, err error) {
 	return from, to, nil
 }
 
-// backfilledJSON counts scheduled times; of a dry run, what would have become of them.
-type backfilledJSON struct {
-	Planned int  `json:"planned"`
-	Left    int  `json:"left"`    // they ran, or are about to
-	Refused int  `json:"refused"` // never planned, purged, or in a range that an earlier definition planned
-	DryRun  bool `json:"dryRun"`
-}
-
-func (a *app) printBackfilled(b ledger.Backfilled, dryRun bool) error {
+func (a *app) printBackfilled(b operations.Backfilled) error {
 	if a.json {
-		return printJSON(a.out, backfilledJSON{b.Planned, b.Left, b.Refused, dryRun})
+		return printJSON(a.out, b)
 	}
 	verb := "planned"
-	if dryRun {
+	if b.DryRun {
 		verb = "would be planned"
 	}
 	_, err := fmt.Fprintf(a.out, "%d %s, %d left (they ran, or are about to), %d refused (never planned, purged, or in a range that an earlier definition planned)\n", b.Planned, verb, b.Left, b.Refused)

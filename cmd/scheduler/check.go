@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/jobs"
 )
 
@@ -27,7 +28,7 @@ type checkedJob struct {
 }
 
 func (a *app) checkCommand() *cobra.Command {
-	var noEnv, stateless bool
+	var noEnv bool
 	c := &cobra.Command{
 		Use:   "check",
 		Short: "Validate the registry: syntax, schedules, environment and key retention",
@@ -38,29 +39,21 @@ first attempt a run may still be sent. The TTL must be longer than the horizon.
 
 A job whose scheduled times have all passed is a warning ("warnings" of --json).
 
---stateless also reports what a Lambda without a ledger cannot run, such as
-async.
-
 Exit 0: valid, with or without warnings. Exit 2: problems. Nothing is started or
 called.`,
 		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return a.check(noEnv, stateless) },
+		RunE: func(*cobra.Command, []string) error { return a.check(noEnv) },
 	}
 	c.Flags().BoolVar(&noEnv, "no-env", false, "do not look at the environment variables that the registry names")
-	c.Flags().BoolVar(&stateless, "stateless", false, "check for a Lambda without a ledger")
 	return c
 }
 
-func (a *app) check(noEnv, stateless bool) error {
+func (a *app) check(noEnv bool) error {
 	lookup := a.lookup
 	if noEnv {
 		lookup = nil
 	}
 	reg, problems := a.checkRegistry(lookup)
-	if stateless && reg != nil {
-		problems = append(problems, reg.Stateless()...)
-		problems.Sort()
-	}
 	if err := a.printCheck(reg, problems); err != nil {
 		return err
 	}
@@ -117,19 +110,10 @@ func checkedJobs(reg *jobs.Registry, now time.Time) []checkedJob {
 		ttl, _ := reg.TTL(j.KeyScope)
 		out = append(out, checkedJob{
 			ID: j.ID, Schedule: j.Parsed().Describe(), KeyScope: j.KeyScope,
-			TTL: ttl.String(), Horizon: j.Retry.Horizon.String(), Enabled: !j.Disabled, Next: nextOf(j, now),
+			TTL: ttl.String(), Horizon: j.Retry.Horizon.String(), Enabled: !j.Disabled, Next: operations.NextOf(j, now),
 		})
 	}
 	return out
-}
-
-// nextOf is a job's next scheduled time; empty when it is disabled, or never due
-// again: a schedule whose scheduled times have all passed is legal.
-func nextOf(j jobs.Job, now time.Time) string {
-	if j.Disabled {
-		return ""
-	}
-	return instant(j.Parsed().Next(now))
 }
 
 func nextText(next string, enabled bool) string {

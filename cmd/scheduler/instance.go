@@ -11,6 +11,7 @@ import (
 
 	"github.com/cronce/cronce/cleanup"
 	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/internal/telemetry"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
@@ -24,6 +25,9 @@ type server struct {
 	metrics *telemetry.Metrics
 	purges  *telemetry.Purge
 	log     *slog.Logger
+
+	reloadAccess func() error
+	apiKeys      idempotency.Store // nil: the API is not served
 }
 
 // instance serves one registry, from its reading to the next reload.
@@ -51,6 +55,9 @@ func (s *server) instance(reg *jobs.Registry) (*instance, error) {
 	if err != nil {
 		return nil, err
 	}
+	if p, ok := s.apiKeys.(idempotency.Purger); ok {
+		calls.builtin.Purge.Stores = append(calls.builtin.Purge.Stores, apiStore(p))
+	}
 	i := &instance{process: uuid.NewString(), registry: reg, calls: calls, purge: s.app.newPurgeWatch(reg, s.store, calls, s.purges, s.log), server: s}
 	alarm, err := newAlarm()
 	if err == nil {
@@ -69,6 +76,9 @@ func (s *server) instance(reg *jobs.Registry) (*instance, error) {
 // successor reads the registry again, for an instance that replaces another one
 // of this process.
 func (s *server) successor(name string) (*instance, error) {
+	if err := s.reloadAccess(); err != nil { // first: a token that was taken out is out, whatever the registry is
+		return nil, err
+	}
 	reg, err := s.app.readRegistry()
 	if err != nil {
 		return nil, err

@@ -136,6 +136,14 @@ func (a *app) openPatiently(ctx context.Context, patience time.Duration, log *sl
 	}
 }
 
+// ledgerIfAny is the ledger to read, nil where there is none yet.
+func (a *app) ledgerIfAny(ctx context.Context) (ledger.Store, error) {
+	if !a.ledgerExists() {
+		return nil, nil
+	}
+	return a.ledgerToRead(ctx)
+}
+
 func (a *app) noLedger() error {
 	return fmt.Errorf("there is no ledger at %s yet; \"cronce serve\" makes it, or name another one with --db", a.databaseURL())
 }

@@ -32,7 +32,7 @@ func TestEmptyValuesAreRefusedEverywhere(t *testing.T) {
 			}
 		})
 		if strings.ContainsAny(c.Use, "[A-Z") && len(positional(c)) > 0 {
-			refuses(t, command, "")
+			refuses(t, append(command, positional(c)[1:]...), "")
 		}
 	})
 	if strings.Join(allowed, " ") != "listen" {
@@ -42,8 +42,10 @@ func TestEmptyValuesAreRefusedEverywhere(t *testing.T) {
 
 // positional returns an argument for a command that takes one.
 func positional(c *cobra.Command) []string {
-	if c.ValidateArgs([]string{"x"}) == nil {
-		return []string{"x"}
+	for _, args := range [][]string{{"x"}, {"x", "1h"}} {
+		if c.ValidateArgs(args) == nil {
+			return args
+		}
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -47,23 +48,23 @@ func (s *site) do(code int, args ...string) string {
 	return out
 }
 
-func (s *site) runs(args ...string) []runJSON {
+func (s *site) runs(args ...string) []operations.Run {
 	s.Helper()
 	return listRuns(s.T, s.db, args...)
 }
 
-func (s *site) acted(code int, args ...string) actedJSON {
+func (s *site) acted(code int, args ...string) operations.Acted {
 	s.Helper()
-	var got actedJSON
+	var got operations.Acted
 	if err := json.Unmarshal([]byte(s.do(code, append(args, "--json", "--why", "test")...)), &got); err != nil {
 		s.Fatal(err)
 	}
 	return got
 }
 
-func (s *site) show(id string) shownRun {
+func (s *site) show(id string) operations.RunDetail {
 	s.Helper()
-	var got shownRun
+	var got operations.RunDetail
 	if err := json.Unmarshal([]byte(s.do(0, "runs", "show", id, "--json")), &got); err != nil {
 		s.Fatal(err)
 	}
@@ -97,7 +98,7 @@ func TestPauseResumeAndBackfill(t *testing.T) {
 		s.do(0, "jobs", "resume", "tick", "--why", "done")
 		skipped := s.runs("--job", "tick", "--state", "skipped")
 		first, last := skipped[len(skipped)-1], skipped[0]
-		var counted backfilledJSON
+		var counted operations.Backfilled
 		span := []string{"backfill", "tick", "--from", first.ScheduledAt, "--to", last.ScheduledAt, "--json"}
 		if err := json.Unmarshal([]byte(s.do(0, append(span, "--dry-run")...)), &counted); err != nil || counted.Planned != len(skipped) {
 			t.Fatalf("dry run %+v, %v: want %d", counted, err, len(skipped))
@@ -156,7 +157,7 @@ func TestRedriveRerunAndAck(t *testing.T) {
 		}
 
 		out := s.do(1, "runs", "rerun", id, "--new-key", "--why", "as new work", "--json")
-		var rerun runJSON
+		var rerun operations.Run
 		if err := json.Unmarshal([]byte(out), &rerun); err != nil || !strings.HasPrefix(rerun.RunID, id+"~") || rerun.State != "dead" || rerun.Trigger != "rerun" {
 			t.Errorf("rerun %+v, %v", rerun, err)
 		}
@@ -232,7 +233,7 @@ func TestCancelAndTrigger(t *testing.T) {
 		if got := s.acted(1, "runs", "cancel", id); len(got.Refused) != 1 {
 			t.Errorf("canceled twice: %+v", got)
 		}
-		var run runJSON
+		var run operations.Run
 		if err := json.Unmarshal([]byte(s.do(0, "trigger", "slow", "--json")), &run); err != nil || run.State != "succeeded" || run.Trigger != "manual" {
 			t.Errorf("triggered %+v, %v", run, err)
 		}

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
 	"os"
 	"os/user"
@@ -79,28 +77,22 @@ func (a *app) setPaused(c *cobra.Command, jobID string, w who, paused bool) erro
 	if err := w.check(); err != nil {
 		return err
 	}
-	s, err := a.existingLedger(c.Context())
+	o, done, err := a.operator(c.Context(), a.existingLedger)
 	if err != nil {
 		return err
 	}
-	defer s.Close()
-	act, done := s.Resume, "resumed"
+	defer done()
+	act := o.Resume
 	if paused {
-		act, done = s.Pause, "paused"
+		act = o.Pause
 	}
-	switch err := act(c.Context(), jobID, w.actor()); {
-	case errors.Is(err, ledger.ErrNotFound):
-		return cmp.Or(a.operationsOn(s).KnownJob(c.Context(), jobID), unknownJob(jobID))
-	case err != nil:
+	acted, err := act(c.Context(), jobID, w.actor())
+	if err != nil {
 		return err
 	}
 	if a.json {
-		return printJSON(a.out, map[string]string{"jobId": jobID, "state": done})
+		return printJSON(a.out, acted)
 	}
-	_, err = fmt.Fprintf(a.out, "%s %s\n", jobID, done)
+	_, err = fmt.Fprintf(a.out, "%s %s\n", acted.JobID, acted.State)
 	return err
-}
-
-func unknownJob(id string) error {
-	return fmt.Errorf("the ledger does not know the job %q: it does once a scheduler has served it", id)
 }

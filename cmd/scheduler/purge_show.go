@@ -6,18 +6,18 @@ import (
 	"strconv"
 
 	"github.com/cronce/cronce/cleanup"
-	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/internal/operations"
 )
 
 // printPurges shows what each attempt of a nightly purge removed, by store and
 // key scope. Other runs have no report.
-func (a *app) printPurges(attempts []ledger.Attempt) error {
+func (a *app) printPurges(attempts []operations.Attempt) error {
 	for _, at := range attempts {
 		var r cleanup.Report
 		if at.Detail == "" || json.Unmarshal([]byte(at.Detail), &r) != nil {
 			continue
 		}
-		fmt.Fprintf(a.out, "\nremoved by attempt %d\n", at.N)
+		fmt.Fprintf(a.out, "\nremoved by attempt %d\n", at.Attempt)
 		if err := a.printStores(r); err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cronce/cronce/cleanup"
 	"github.com/cronce/cronce/idempotency/sqlite"
+	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/migrations"
 )
@@ -112,7 +113,7 @@ func TestNightlyRunShowsCountsPerScope(t *testing.T) {
 		if code != exitDone {
 			t.Fatalf("trigger: exit %d: %s", code, errs)
 		}
-		var r runJSON
+		var r operations.Run
 		if err := json.Unmarshal([]byte(out), &r); err != nil {
 			t.Fatal(err)
 		}

@@ -17,7 +17,12 @@ import (
 const watchEvery = 2 * time.Second
 
 // reloadable are the files that a reload reads again.
-func (a *app) reloadable() []string { return []string{a.config} }
+func (a *app) reloadable(f serveFlags) []string {
+	if f.access == "" {
+		return []string{a.config}
+	}
+	return []string{a.config, f.access}
+}
 
 // requestReloads asks the fleet for a reload at each hangup and, with --watch,
 // at each change of a file, until stop. A hangup because the terminal has gone

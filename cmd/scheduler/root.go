@@ -50,6 +50,7 @@ type app struct {
 
 	config    string
 	db        string
+	server    string
 	json      bool
 	wide      bool
 	noMigrate bool
@@ -94,12 +95,13 @@ Then:         cronce check --config cronce.yaml
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.config, "config", "cronce.yaml", "the registry `file`")
 	flags.StringVar(&a.db, "db", "", "the ledger: sqlite:PATH or postgres://... (env CRONCE_DATABASE_URL; default sqlite:cronce.db)")
+	flags.StringVar(&a.server, "server", "", "ask this server's API instead of a ledger: its `URL`; token in CRONCE_TOKEN")
 	flags.BoolVar(&a.json, "json", false, "print JSON")
 	flags.BoolVar(&a.wide, "wide", false, "print all columns, even on a narrow terminal")
 	flags.BoolVar(&a.noMigrate, "no-migrate", false, "do not migrate the ledger's tables at start")
 	flags.StringVar(&a.logFormat, "log-format", "text", "text or json")
 	flags.StringVar(&a.logLevel, "log-level", "info", "debug, info, warn or error")
-	fromEnv(flags, "config", "no-migrate", "log-format", "log-level")
+	fromEnv(flags, "config", "server", "no-migrate", "log-format", "log-level")
 	root.PersistentPreRunE = func(c *cobra.Command, args []string) error {
 		stopOnHangup(c)
 		if err := refuseEmpty(c, args); err != nil {
@@ -111,13 +113,15 @@ Then:         cronce check --config cronce.yaml
 		return usage("%w; run \"%s --help\" for its flags", err, c.CommandPath())
 	})
 	root.AddCommand(a.commands()...)
+	a.completions(root)
 	return root
 }
 
 func (a *app) commands() []*cobra.Command {
 	return []*cobra.Command{
 		a.demoCommand(), a.serveCommand(), a.checkCommand(), a.nextCommand(), a.diffCommand(),
-		a.jobsCommand(), a.triggerCommand(), a.backfillCommand(), a.runsCommand(), a.purgeCommand(), a.probeCommand(), a.conformCommand(), a.healthCommand(), a.exportCommand(), a.migrateCommand(), a.versionCommand(),
+		a.statusCommand(), a.jobsCommand(), a.whyCommand(), a.triggerCommand(), a.backfillCommand(), a.runsCommand(), a.purgeCommand(),
+		a.probeCommand(), a.conformCommand(), a.healthCommand(), a.exportCommand(), a.migrateCommand(), a.accessCommand(), a.versionCommand(),
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -78,26 +79,16 @@ func (a *app) runsListCommand() *cobra.Command {
 			if f.Limit < 1 {
 				return usage("--limit %d: give a number from 1 on", f.Limit)
 			}
-			l, err := a.ledgerToRead(c.Context())
+			o, done, err := a.operator(c.Context(), a.ledgerToRead)
 			if err != nil {
 				return err
 			}
-			defer l.Close()
-			runs, err := l.List(c.Context(), f)
-			if err == nil && len(runs) == 0 {
-				err = a.operationsOn(l).KnownJob(c.Context(), f.JobID)
-			}
+			defer done()
+			page, err := o.Runs(c.Context(), f)
 			if err != nil {
 				return err
 			}
-			waiters := make([]*ledger.Run, len(runs))
-			for i := range runs {
-				waiters[i] = &runs[i]
-			}
-			if err := addWaiting(c.Context(), l, waiters...); err != nil {
-				return err
-			}
-			return a.printRuns(runs)
+			return a.printRuns(page.Runs)
 		},
 	}
 	s.flags(c)
@@ -107,44 +98,16 @@ func (a *app) runsListCommand() *cobra.Command {
 }
 
 // printRuns shows, where a run that waits has no reason, why it does.
-func (a *app) printRuns(runs []ledger.Run) error {
+func (a *app) printRuns(runs []operations.Run) error {
 	if a.json {
-		return printJSON(a.out, runsJSON(runs))
+		return printJSON(a.out, runs)
 	}
 	t := a.table("RUN", "STATE", "REASON", "TRIGGER", "ATTEMPTS", "REPLAYED", "FINISHED").
 		Optional("REASON", "FINISHED", "TRIGGER", "ATTEMPTS", "REPLAYED").Folding("REASON")
 	for _, r := range runs {
-		t.Row(r.ID, stateText(r), cmp.Or(string(r.Reason), r.WaitsFor.String()), string(r.Trigger), strconv.Itoa(r.Attempt), strconv.FormatBool(r.Replayed), moment(r.FinishedAt))
+		t.Row(r.RunID, r.StateText(), cmp.Or(string(r.Reason), r.Waiting.String()), string(r.Trigger), strconv.Itoa(r.Attempts), strconv.FormatBool(r.Replayed), r.FinishedAt)
 	}
 	return t.Flush()
-}
-
-func stateText(r ledger.Run) string {
-	if r.Count > 1 {
-		return fmt.Sprintf("%s (%d times)", r.State, r.Count)
-	}
-	return string(r.State)
-}
-
-type attemptJSON struct {
-	Attempt    int           `json:"attempt"`
-	StartedAt  string        `json:"startedAt"`
-	FinishedAt string        `json:"finishedAt"`
-	Answer     ledger.Answer `json:"answer"`
-	Status     int           `json:"status"`
-	Code       string        `json:"code,omitempty"`
-	Error      string        `json:"error,omitempty"`
-	Detail     string        `json:"detail,omitempty"`
-	Owner      string        `json:"owner"`
-}
-
-type shownRun struct {
-	runJSON
-	Target  string        `json:"target"`
-	Method  string        `json:"method"`
-	Path    string        `json:"path"`
-	History []attemptJSON `json:"history"`
-	Acts    []actJSON     `json:"acts"` // of operators, oldest first
 }
 
 func (a *app) runsShowCommand() *cobra.Command {
@@ -153,54 +116,31 @@ func (a *app) runsShowCommand() *cobra.Command {
 		Short: "Show one run with its attempts and the acts of operators",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			l, err := a.ledgerToRead(c.Context())
+			o, done, err := a.operator(c.Context(), a.ledgerToRead)
 			if err != nil {
 				return err
 			}
-			defer l.Close()
-			id := canonicalRunID(args[0])
-			run, attempts, err := l.Get(c.Context(), id)
-			if err != nil {
-				return notFound(id, err)
-			}
-			if err := addWaiting(c.Context(), l, &run); err != nil {
-				return err
-			}
-			acts, err := actsOnRun(c.Context(), l, id)
+			defer done()
+			run, err := o.Run(c.Context(), canonicalRunID(args[0]))
 			if err != nil {
 				return err
 			}
-			return a.printRun(run, attempts, acts)
+			return a.printRun(run)
 		},
 	}
 }
 
-// notFound says what to do about a run ID that the ledger does not have.
-func notFound(id string, err error) error {
-	if errors.Is(err, ledger.ErrNotFound) {
-		return fmt.Errorf("the ledger has no run %q: it has no row of its own (\"cronce runs list\" shows those that have), was purged, or was never planned", id)
-	}
-	return err
-}
-
-func (a *app) printRun(r ledger.Run, attempts []ledger.Attempt, acts []ledger.Audit) error {
-	shown := shownRun{toJSON(r), r.Call.Target, r.Call.Method, r.Call.Path, []attemptJSON{}, actsJSON(acts)}
-	for _, at := range attempts {
-		shown.History = append(shown.History, attemptJSON{
-			at.N, moment(at.StartedAt), moment(at.FinishedAt), at.Answer, at.Status, at.Code, at.Error, at.Detail, at.Owner,
-		})
-	}
+func (a *app) printRun(r operations.RunDetail) error {
 	if a.json {
-		return printJSON(a.out, shown)
+		return printJSON(a.out, r)
 	}
-	t := a.table("RUN", r.ID)
+	t := a.table("RUN", r.RunID)
 	for _, line := range [][2]string{
-		{"job", r.JobID}, {"scheduled at", shown.ScheduledAt}, {"until", shown.Until}, {"trigger", string(r.Trigger)},
-		{"state", stateText(r)}, {"reason", string(r.Reason)}, {"waiting", r.WaitsFor.String()}, {"replayed", strconv.FormatBool(r.Replayed)},
-		{"calls", r.Call.Method + " " + r.Call.Target + " " + r.Call.Path}, {"send before", shown.SendBefore},
-		{"next attempt", shown.NextAt}, {"planned", shown.PlannedAt}, {"started", shown.StartedAt},
-		{"accepted", shown.AcceptedAt}, {"progress", r.Progress},
-		{"finished", shown.FinishedAt}, {"acknowledged", shown.AckedAt}, {"rerun as", r.RerunID},
+		{"job", r.JobID}, {"scheduled at", r.ScheduledAt}, {"until", r.Until}, {"trigger", string(r.Trigger)},
+		{"state", r.StateText()}, {"reason", string(r.Reason)}, {"waiting", r.Waiting.String()}, {"replayed", strconv.FormatBool(r.Replayed)},
+		{"calls", r.Method + " " + r.Target + " " + r.Path}, {"send before", r.SendBefore},
+		{"next attempt", r.NextAt}, {"planned", r.PlannedAt}, {"started", r.StartedAt},
+		{"finished", r.FinishedAt}, {"acknowledged", r.AckedAt}, {"rerun as", r.RerunID},
 	} {
 		if strings.TrimSpace(line[1]) != "" {
 			t.Row(line[0], line[1])
@@ -209,18 +149,17 @@ func (a *app) printRun(r ledger.Run, attempts []ledger.Attempt, acts []ledger.Au
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	if len(acts) > 0 {
+	if len(r.Acts) > 0 {
 		fmt.Fprintln(a.out)
 	}
-	if err := a.printActs(acts, false); err != nil || len(attempts) == 0 {
+	if err := a.printActs(r.Acts, false); err != nil || len(r.History) == 0 {
 		return err
 	}
 	fmt.Fprintln(a.out)
 	h := a.table("ATTEMPT", "STARTED", "TOOK", "ANSWER", "STATUS", "CODE", "ERROR").
 		Optional("STARTED", "TOOK", "CODE")
-	for _, at := range attempts {
-		h.Row(strconv.Itoa(at.N), moment(at.StartedAt), at.FinishedAt.Sub(at.StartedAt).Round(time.Millisecond).String(),
-			string(at.Answer), strconv.Itoa(at.Status), at.Code, at.Error)
+	for _, at := range r.History {
+		h.Row(strconv.Itoa(at.Attempt), at.StartedAt, at.Took().String(), string(at.Answer), strconv.Itoa(at.Status), at.Code, at.Error)
 	}
-	return errors.Join(h.Flush(), a.printPurges(attempts))
+	return errors.Join(h.Flush(), a.printPurges(r.History))
 }

@@ -22,6 +22,7 @@ const ledgerPatience = time.Minute
 
 type serveFlags struct {
 	listen      string
+	access      string
 	maxInFlight int
 	grace       time.Duration
 	lease       time.Duration
@@ -48,20 +49,22 @@ sound registry is switched to as in a rolling deploy: calls in flight end under 
 former one. A registry with problems is logged, and the former one stays.
 
 On --listen: /healthz (it looks for what is due), /readyz (it can plan and record),
-/metrics (Prometheus); on a loopback address also the dashboard, at /. In a
-container or pod, listen on :9464.`,
+/metrics (Prometheus), /v1 (the API; see docs/api.md); on a loopback address also
+the dashboard, at /. In a container or pod, listen on :9464. The API then needs
+--access, which SIGHUP reads again too: without it only this machine is served.`,
 		Args:        cobra.NoArgs,
 		Annotations: map[string]string{reloadsOnHangup: ""},
 		RunE:        func(c *cobra.Command, _ []string) error { return a.serve(c.Context(), f) },
 	}
-	c.Flags().StringVar(&f.listen, "listen", defaultListen, "`address` for the dashboard, health and metrics; empty: none")
+	c.Flags().StringVar(&f.listen, "listen", defaultListen, "`address` for the dashboard, the API, health and metrics; empty: none")
 	c.Flags().Lookup("listen").Annotations = map[string][]string{mayBeEmpty: {"none"}}
+	c.Flags().StringVar(&f.access, "access", "", "the access `file`: who may use the API, and for what")
 	c.Flags().IntVar(&f.maxInFlight, "max-in-flight", executor.DefaultMaxInFlight, "maximum calls in flight")
 	c.Flags().DurationVar(&f.grace, "grace", executor.DefaultGrace, "how long to wait for in-flight calls on shutdown")
 	c.Flags().DurationVar(&f.lease, "lease", executor.DefaultLease, "how long a run stays with a process that does not answer")
 	c.Flags().DurationVar(&f.patience, "ledger-patience", ledgerPatience, "how long to wait for the ledger at start")
 	c.Flags().BoolVar(&f.watch, "watch", false, "reload the registry when its file changes")
-	fromEnv(c.Flags(), "listen", "max-in-flight", "grace", "lease", "ledger-patience", "watch")
+	fromEnv(c.Flags(), "listen", "access", "max-in-flight", "grace", "lease", "ledger-patience", "watch")
 	return c
 }
 
@@ -108,8 +111,12 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 	if err != nil {
 		return err
 	}
-	files := rollover.NewWatch(a.reloadable()...)
+	files := rollover.NewWatch(a.reloadable(f)...)
 	reg, err := a.readRegistry()
+	if err != nil {
+		return err
+	}
+	control, reloadAccess, err := a.apiAccess(f.access, f.listen, log)
 	if err != nil {
 		return err
 	}
@@ -124,7 +131,12 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 	}
 	defer unlock()
 	metrics := telemetry.NewMetrics()
-	s := &server{app: a, flags: f, store: store, metrics: metrics, purges: metrics.Purge(), log: log}
+	s := &server{app: a, flags: f, store: store, metrics: metrics, purges: metrics.Purge(), log: log, reloadAccess: reloadAccess}
+	closeKeys, err := s.openAPIKeys(ctx, control)
+	if err != nil {
+		return err
+	}
+	defer closeKeys()
 	first, err := s.instance(reg)
 	if err != nil {
 		return err
@@ -134,7 +146,13 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 	metrics.Watch(func() map[string]string { return fleet.Current().calls.Breakers() }, countsOf(ctx, store))
 	board := s.dashboard(fleet)
 	defer board.Close()
-	stop, err := a.listen(ctx, f.listen, healthMux(fleet, metrics), board, log)
+	mux := healthMux(fleet, metrics)
+	v1, err := s.api(control, fleet)
+	if err != nil {
+		return err
+	}
+	mux.Handle("/v1/", v1)
+	stop, err := a.listen(ctx, f.listen, mux, board, log)
 	if err != nil {
 		return err
 	}
@@ -164,7 +182,7 @@ func (a *app) logger() (*slog.Logger, error) {
 	return log, nil
 }
 
-// listen serves health and metrics, and the dashboard, until stop.
+// listen serves health, metrics, the API and the dashboard, until stop.
 func (a *app) listen(ctx context.Context, address string, mux *http.ServeMux, board http.Handler, log *slog.Logger) (stop func(), err error) {
 	if address == "" {
 		return func() {}, nil
@@ -177,7 +195,7 @@ func (a *app) listen(ctx context.Context, address string, mux *http.ServeMux, bo
 	server := newServer(ctx, mux)
 	go func() {
 		if err := server.Serve(l); err != nil && !errors.Is(err, errServerClosed) {
-			log.Error("health and metrics server failed", "error", err)
+			log.Error("server on --listen failed", "error", err)
 		}
 	}()
 	log.Info("serving health and metrics", "address", l.Addr().String())

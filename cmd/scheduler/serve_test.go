@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/internal/testdb"
 )
 
@@ -82,8 +83,8 @@ func (s *service) of(run string) (n int) {
 
 // begun are the runs but for those that a stop left to the next process: they
 // are unfinished, and were never sent.
-func (s *service) begun(runs []runJSON) []runJSON {
-	return slices.DeleteFunc(runs, func(r runJSON) bool {
+func (s *service) begun(runs []operations.Run) []operations.Run {
+	return slices.DeleteFunc(runs, func(r operations.Run) bool {
 		return (r.State == "planned" || r.State == "running") && s.of(r.RunID) == 0
 	})
 }
@@ -105,13 +106,13 @@ func engines(t *testing.T, test func(t *testing.T, db string)) {
 	t.Run("postgres", func(t *testing.T) { test(t, testdb.Postgres(t)) })
 }
 
-func listRuns(t *testing.T, db string, args ...string) []runJSON {
+func listRuns(t *testing.T, db string, args ...string) []operations.Run {
 	t.Helper()
 	code, out, errs := invoke(t, nil, append([]string{"runs", "list", "--json", "--limit", "10000", "--db", db}, args...)...)
 	if code != 0 {
 		t.Fatalf("runs list: exit %d: %s", code, errs)
 	}
-	var runs []runJSON
+	var runs []operations.Run
 	if err := json.Unmarshal([]byte(out), &runs); err != nil {
 		t.Fatal(err)
 	}

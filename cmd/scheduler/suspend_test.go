@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/cronce/cronce/internal/operations"
 )
 
 // A process that is suspended in mid-call for longer than its lease loses the
@@ -60,7 +62,7 @@ func TestSuspendedPastSendBeforeSendsNothing(t *testing.T) {
 		svc.Config.Handler = failing(svc)
 		p := spawn(t, []string{"SVC_URL=" + svc.URL}, "serve", "--config", writeFile(t, suspended("6s")), "--db", db, "--listen", "")
 		eventually(t, "a first call", func() bool { n, _ := svc.count(); return n > 0 })
-		var run runJSON
+		var run operations.Run
 		eventually(t, "a run to wait for its retry while the process is suspended", func() bool {
 			waiting := listRuns(t, db, "--state", "retrying")
 			if len(waiting) == 0 {
@@ -135,7 +137,7 @@ func failing(s *service) http.Handler {
 	})
 }
 
-func one(t *testing.T, db, run string) runJSON {
+func one(t *testing.T, db, run string) operations.Run {
 	t.Helper()
 	for _, r := range listRuns(t, db) {
 		if r.RunID == run {
@@ -143,7 +145,7 @@ func one(t *testing.T, db, run string) runJSON {
 		}
 	}
 	t.Fatalf("no run %s", run)
-	return runJSON{}
+	return operations.Run{}
 }
 
 func (p *process) signal(s syscall.Signal) {

@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
+	"github.com/cronce/cronce/api/remote"
 	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 )
@@ -42,27 +43,21 @@ Exit 0: succeeded. Exit 1: dead, or stopped before the end.`,
 const triggeredByHand = "triggered by hand"
 
 func (a *app) trigger(ctx context.Context, jobID string, w who) error {
+	if a.server != "" {
+		return a.remotely(ctx, func(s *remote.Server) (operations.Run, error) { return s.Trigger(ctx, jobID, w.actor()) })
+	}
 	reg, err := a.soundRegistry()
 	if err != nil {
 		return err
 	}
-	j, err := job(reg, jobID)
+	entry, err := a.operationsOn(nil).TriggerEntry(jobID, operations.NewToken(), w.actor())
 	if err != nil {
 		return err
 	}
-	if err := a.reachable(reg, j.Target); err != nil {
+	if err := a.reachable(reg, entry.Call.Target); err != nil {
 		return err
 	}
-	now := a.now().UTC().Truncate(time.Second)
-	id := jobs.RunIDWithToken(j.ID, now, uuid.Must(uuid.NewV7()).String())
-	return a.drive(ctx, reg, ledger.Entry{
-		JobID: j.ID,
-		RunSpec: ledger.RunSpec{
-			RunID: id, ScheduledAt: now, Count: 1, State: ledger.Planned, Trigger: ledger.ByOperator,
-			Overlap: ledger.OverlapAllow, Call: executor.CallFor(j, id, now), Lease: true,
-		},
-		Actor: w.actor(),
-	})
+	return a.drive(ctx, reg, entry)
 }
 
 // reachable refuses work that this process could not send anywhere: a target
@@ -102,11 +97,12 @@ func (a *app) drive(ctx context.Context, reg *jobs.Registry, entry ledger.Entry)
 		return err
 	}
 	defer watchSignals(log, executor.DefaultLease, e.Leased)()
+	entry.Lease = true // this process makes the calls
 	run, err := toItsEnd(ctx, e, s, entry)
 	if err != nil {
 		return err
 	}
-	return a.printDriven(run)
+	return a.printDriven(operations.RunOf(run))
 }
 
 // takenOver is how often a run is looked at that another process has.
@@ -136,13 +132,13 @@ func toItsEnd(ctx context.Context, e *executor.Executor, s ledger.Store, entry l
 	}
 }
 
-func (a *app) printDriven(r ledger.Run) error {
+func (a *app) printDriven(r operations.Run) error {
 	if a.json {
-		if err := printJSON(a.out, toJSON(r)); err != nil {
+		if err := printJSON(a.out, r); err != nil {
 			return err
 		}
 	} else {
-		fmt.Fprintf(a.out, "%s %s\n", r.ID, drivenText(r))
+		fmt.Fprintf(a.out, "%s %s\n", r.RunID, drivenText(r))
 	}
 	if r.State != ledger.Succeeded {
 		return &exit{code: exitFailed}
@@ -150,20 +146,20 @@ func (a *app) printDriven(r ledger.Run) error {
 	return nil
 }
 
-func drivenText(r ledger.Run) string {
+func drivenText(r operations.Run) string {
 	text := string(r.State)
 	if r.Reason != "" {
 		text += " (" + string(r.Reason) + ")"
 	}
-	text += fmt.Sprintf(", %d attempt", r.Attempt)
-	if r.Attempt != 1 {
+	text += fmt.Sprintf(", %d attempt", r.Attempts)
+	if r.Attempts != 1 {
 		text += "s"
 	}
 	if r.Replayed {
 		text += ", replayed"
 	}
-	if r.WaitsFor.Code != "" {
-		text += "; waiting: " + r.WaitsFor.String()
+	if r.Waiting != nil {
+		text += "; waiting: " + r.Waiting.String()
 	}
 	if !r.State.Finished() {
 		text += "; a running scheduler goes on with it"

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -51,12 +52,12 @@ func TestTriggerRecordsWhoWithoutUser(t *testing.T) {
 		config := writeFile(t, "version: 1\nname: test\njobs:\n  - { id: a, schedule: \"@yearly\", targetUrlEnv: SVC_URL, path: /a }\n")
 		args := []string{"--config", config, "--db", db, "--json"}
 		code, out, errs := invoke(t, map[string]string{"SVC_URL": svc.URL}, append([]string{"trigger", "a"}, args...)...)
-		var run runJSON
+		var run operations.Run
 		if err := json.Unmarshal([]byte(out), &run); code != 0 || err != nil {
 			t.Fatalf("exit %d, %v: %s%s", code, err, out, errs)
 		}
 		_, out, _ = invoke(t, nil, append([]string{"runs", "show", run.RunID}, args...)...)
-		var shown shownRun
+		var shown operations.RunDetail
 		if err := json.Unmarshal([]byte(out), &shown); err != nil || len(shown.Acts) != 1 {
 			t.Fatalf("%v: %s", err, out)
 		}

@@ -17,7 +17,6 @@ import (
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/internal/sqlkeys"
 	"github.com/cronce/cronce/idempotency/keytable"
-	"github.com/cronce/cronce/idempotency/purge"
 )
 
 // Options configure a [Store]. The zero value has the defaults.
@@ -32,7 +31,7 @@ type Store struct{ *sqlkeys.Store }
 var (
 	_ idempotency.Store    = (*Store)(nil)
 	_ idempotency.Reserver = (*Store)(nil)
-	_ purge.Store          = (*Store)(nil)
+	_ idempotency.Purger   = (*Store)(nil)
 	_ idempotency.Worker   = (*Store)(nil)
 	_ idempotency.Checker  = (*Store)(nil)
 )

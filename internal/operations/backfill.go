@@ -26,15 +26,23 @@ type Backfill struct {
 	ledger.Actor
 	DryRun bool
 	// Progress, when not nil, is told after each batch how far it is.
-	Progress func(at time.Time, done ledger.Backfilled)
+	Progress func(at time.Time, done Backfilled)
+}
+
+// Backfilled counts what became of the scheduled times; of a dry run, what would.
+type Backfilled struct {
+	Planned int  `json:"planned"`
+	Left    int  `json:"left"`    // they ran, or are about to
+	Refused int  `json:"refused"` // never planned, purged, rerun, or in a range that an earlier definition planned
+	DryRun  bool `json:"dryRun"`
 }
 
 // Backfill plans the scheduled times of the span that did not run, in batches of
 // which each is a transaction of its own: one that is interrupted is safe to
 // repeat. The times are those of the job's schedule in the registry, which has to
 // be the one that the ledger plans by.
-func (s *Service) Backfill(ctx context.Context, b Backfill) (ledger.Backfilled, error) {
-	var done ledger.Backfilled
+func (s *Service) Backfill(ctx context.Context, b Backfill) (Backfilled, error) {
+	done := Backfilled{DryRun: b.DryRun}
 	j, err := s.CheckBackfill(b)
 	if err == nil {
 		err = s.sameSchedule(ctx, j)
@@ -72,7 +80,7 @@ func (s *Service) Backfill(ctx context.Context, b Backfill) (ledger.Backfilled, 
 	return done, b.interrupted(ctx, done, flush())
 }
 
-func (b Backfill) interrupted(ctx context.Context, done ledger.Backfilled, err error) error {
+func (b Backfill) interrupted(ctx context.Context, done Backfilled, err error) error {
 	switch {
 	case err == nil:
 		return nil
@@ -93,7 +101,7 @@ func (s *Service) CheckBackfill(b Backfill) (jobs.Job, error) {
 	if b.To.Before(b.From) {
 		return jobs.Job{}, refuse(Invalid, "the backfill ends before it begins: its end (to) must not be before its start (from)")
 	}
-	j, err := s.registered(b.JobID, "put a removed one back with \"enabled: false\" to backfill it")
+	j, err := s.registered(b.JobID, "; put a removed one back with \"enabled: false\" to backfill it")
 	if err != nil {
 		return j, err
 	}

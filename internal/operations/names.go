@@ -18,7 +18,7 @@ func (s *Service) registered(id, hint string) (jobs.Job, error) {
 	}
 	j, ok := reg.Job(id)
 	if !ok {
-		return j, unknownJob(id, registryJobs(reg), `"cronce jobs list" lists the registry's jobs; `+hint)
+		return j, unknownJob(id, registryJobs(reg), "\"cronce jobs list\" lists the registry's jobs"+hint)
 	}
 	return j, nil
 }

@@ -15,6 +15,7 @@ import (
 type Service struct {
 	ledger   ledger.Store
 	registry func() (*jobs.Registry, error)
+	breakers func() map[string]string
 	now      func() time.Time
 }
 
@@ -24,12 +25,15 @@ type Config struct {
 	// Registry returns the registry that is served now. What is in the ledger can
 	// be asked without one.
 	Registry func() (*jobs.Registry, error)
+	// Breakers are the states of the targets' circuit breakers in this process; nil
+	// where it makes no calls.
+	Breakers func() map[string]string
 	Now      func() time.Time // default time.Now; the ledger has a clock of its own
 }
 
 // New returns a Service.
 func New(c Config) *Service {
-	s := &Service{ledger: c.Ledger, registry: c.Registry, now: c.Now}
+	s := &Service{ledger: c.Ledger, registry: c.Registry, breakers: c.Breakers, now: c.Now}
 	if s.now == nil {
 		s.now = time.Now
 	}

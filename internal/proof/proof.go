@@ -182,14 +182,14 @@ func (v Violation) String() string { return fmt.Sprintf("%s: %s %s", v.Rule, v.O
 
 // Tally counts what was checked.
 type Tally struct {
-	Times, Rows, Effects int
-	Succeeded, Replayed  int
-	Dead, Unrun          int // Unrun: skipped, missed, superseded, canceled scheduled times
+	Instants, Rows, Effects int
+	Succeeded, Replayed     int
+	Dead, Unrun             int // Unrun: skipped, missed, superseded, canceled scheduled times
 }
 
 // Add sums two tallies.
 func (t *Tally) Add(o Tally) {
-	t.Times += o.Times
+	t.Instants += o.Instants
 	t.Rows += o.Rows
 	t.Effects += o.Effects
 	t.Succeeded += o.Succeeded
@@ -209,7 +209,7 @@ func Check(e Evidence) ([]Violation, Tally) {
 
 // looks are what is looked at, the scheduled times first: they sort the rows.
 var looks = []func(*check){
-	(*check).scheduledTimes, (*check).gaps, // Lost, Doubled, Stray, Miscounted; Gap, Unsettled
+	(*check).instants, (*check).gaps, // Lost, Doubled, Stray, Miscounted; Gap, Unsettled
 	(*check).effects,   // NoEffect, TwoEffects, NoRun, Unplanned, Early, Late
 	(*check).keyed,     // of functions without a ledger: Unheeded
 	(*check).requests,  // Changed

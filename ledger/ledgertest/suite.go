@@ -49,7 +49,6 @@ var groups = []struct {
 	{"overlap", overlapCases},
 	{"lease", leaseCases},
 	{"record", recordCases},
-	{"accepted", acceptedCases},
 	{"waits", waitsCases},
 	{"why", whyCases},
 	{"history", historyCases},

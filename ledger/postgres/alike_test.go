@@ -10,9 +10,9 @@ import (
 	"github.com/cronce/cronce/ledger/memory"
 )
 
-// TestRandomOperationsMatchTheLedgerInMemory holds the statements against the
+// TestItTellsALifeAsTheLedgerInMemoryDoes holds the statements against the
 // plainest reading of the contract.
-func TestRandomOperationsMatchTheLedgerInMemory(t *testing.T) {
+func TestItTellsALifeAsTheLedgerInMemoryDoes(t *testing.T) {
 	url := testdb.Postgres(t)
 	besides := connect(t, url)
 	for seed := range uint64(4) {

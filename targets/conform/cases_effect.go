@@ -1,7 +1,6 @@
 package conform
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -83,7 +82,7 @@ func storm(ctx context.Context, s *suite) error {
 		calls.Go(func() { answers[i], errs[i] = s.do(ctx, c) })
 	}
 	calls.Wait()
-	if err := cmp.Or(errs...); err != nil {
+	if err := errors.Join(errs...); err != nil {
 		return err
 	}
 	stored, err := s.settle(ctx, c)
@@ -119,7 +118,7 @@ func inFlight(ctx context.Context, s *suite) error {
 		calls.Go(func() { answers[i], errs[i] = s.do(ctx, c) })
 	}
 	calls.Wait()
-	if err := cmp.Or(errs[:]...); err != nil {
+	if err := errors.Join(errs[:]...); err != nil {
 		return err
 	}
 	done := 0

@@ -1,0 +1,96 @@
+package access
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"strings"
+	"sync/atomic"
+)
+
+// File is the access control of an access file, which can be read again.
+type File struct {
+	path  string
+	rules atomic.Pointer[rules]
+}
+
+var _ Control = (*File)(nil)
+
+// Open reads an access file.
+func Open(path string) (*File, error) {
+	f := &File{path: path}
+	return f, f.Reload()
+}
+
+// Reload reads the file again. One with a mistake leaves the former rules.
+func (f *File) Reload() error {
+	r, err := read(f.path)
+	if err != nil {
+		return err
+	}
+	f.rules.Store(r)
+	return nil
+}
+
+// Identify implements Control. A token that is presented decides alone: a request
+// with a bad one is refused, whatever else it has.
+func (f *File) Identify(r *http.Request) (Identity, error) {
+	rules := f.rules.Load()
+	text, err := bearer(r)
+	switch {
+	case err != nil:
+		return Identity{}, err
+	case text != "":
+		return rules.byBearer(r, text)
+	case rules.proxy != nil && rules.proxy.trusts(r.RemoteAddr):
+		return rules.byProxy(r)
+	}
+	return Identity{}, unauthorized("the request proves no identity; send Authorization: Bearer and a token")
+}
+
+func (r *rules) byBearer(req *http.Request, text string) (Identity, error) {
+	if who, ok := r.byToken(text); ok {
+		return who, nil
+	}
+	if r.oidc != nil && strings.Count(text, ".") == 2 {
+		user, groups, err := r.oidc.verify(req.Context(), text)
+		if err != nil {
+			return Identity{}, err
+		}
+		return r.granted(user, groups)
+	}
+	return Identity{}, unauthorized("the token is not known, or was revoked")
+}
+
+func (r *rules) byProxy(req *http.Request) (Identity, error) {
+	names := req.Header.Values(r.proxy.user)
+	if len(names) != 1 || names[0] == "" || len(names[0]) > 200 || strings.ContainsFunc(names[0], control) {
+		return Identity{}, unauthorized("the proxy did not say who asks, once, in " + r.proxy.user)
+	}
+	var groups []string
+	if r.proxy.groups != "" {
+		for _, line := range req.Header.Values(r.proxy.groups) {
+			for name := range strings.SplitSeq(line, ",") {
+				groups = append(groups, strings.TrimSpace(name))
+			}
+		}
+	}
+	return r.granted(names[0], groups)
+}
+
+func (r *rules) granted(user string, groups []string) (Identity, error) {
+	role := r.role(user, groups)
+	if role == None {
+		return Identity{}, &Denied{http.StatusForbidden, "forbidden", "the access file grants " + user + " no role"}
+	}
+	return Identity{Name: user, Role: role}, nil
+}
+
+// NewToken returns a random token of 256 bits, and the hash by which an access
+// file names it.
+func NewToken() (token, hash string) {
+	token = "cronce_" + rand.Text() + rand.Text()
+	sum := sha256.Sum256([]byte(token))
+	return token, "sha256:" + hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,81 @@
+package api
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/cronce/cronce/api/access"
+	"github.com/cronce/cronce/ledger"
+)
+
+// decode reads the body, of which only the mutation's fields are allowed, and who
+// acts.
+func decode(w http.ResponseWriter, r *http.Request, fields []string) (*actRequest, []byte, error) {
+	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
+		return nil, nil, problem(http.StatusUnsupportedMediaType, "unsupported_media_type", "the body must be application/json")
+	}
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(readBody)) // a writer without one is a test's
+	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err != nil {
+		var tooLarge *http.MaxBytesError
+		if errors.As(err, &tooLarge) {
+			return nil, nil, err
+		}
+		return nil, nil, problem(http.StatusRequestTimeout, "body_incomplete", "the body did not arrive in 10 seconds")
+	}
+	var given map[string]json.RawMessage
+	if err := json.Unmarshal(text, &given); err != nil || given == nil || !utf8.Valid(text) {
+		return nil, nil, invalid("the body must be a JSON object")
+	}
+	for name := range given {
+		if !slices.Contains(fields, name) {
+			return nil, nil, invalid(fmt.Sprintf("unknown field %q; valid fields: %s", name, strings.Join(fields, ", ")))
+		}
+	}
+	a := &actRequest{id: r.PathValue("id")}
+	if err := json.Unmarshal(text, a); err != nil {
+		return nil, nil, invalid("the body is invalid: " + strings.TrimPrefix(err.Error(), "json: "))
+	}
+	if badText(a.id) {
+		return nil, nil, invalid("the path must be UTF-8 without control characters")
+	}
+	who := access.Of(r.Context())
+	if err := permitsFields(who, a); err != nil {
+		return nil, nil, err
+	}
+	a.actor = ledger.Actor{By: cmp.Or(who.Name, a.By), Why: a.Why, Door: ledger.DoorAPI}
+	return a, text, a.checkText()
+}
+
+// permitsFields refuses what only administrators may ask, and a name that is not
+// the proven one.
+func permitsFields(who access.Identity, a *actRequest) error {
+	if (a.Force || a.MayDouble || a.NewKey) && who.Role < access.Admin {
+		return forbidden("force, mayDouble and newKey are for administrators")
+	}
+	if who.Name != "" && a.By != "" && a.By != who.Name {
+		return forbidden(fmt.Sprintf("this request is made by %q; leave out by, or name it", who.Name))
+	}
+	return nil
+}
+
+func (a *actRequest) checkText() error {
+	switch {
+	case len(a.Why) > 1000, len(a.By) > 255:
+		return invalid("why takes up to 1000 bytes, by up to 255")
+	case a.actor.By == "":
+		return invalid("nobody's identity is proven on this address, so the body must say who acts (by)")
+	case strings.ContainsRune(a.Why+a.By, 0):
+		return invalid("why and by must not contain NUL")
+	}
+	return nil
+}

@@ -1,0 +1,11 @@
+// Package api serves operations over HTTP by the contract of openapi.yaml: what
+// operators ask of a ledger and do to it. Every mutation takes an idempotency key
+// through the kit, so that a request whose answer was lost can be repeated.
+package api
+
+import _ "embed"
+
+// Document is the contract (OpenAPI 3.1).
+//
+//go:embed openapi.yaml
+var Document []byte

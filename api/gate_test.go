@@ -1,0 +1,248 @@
+package api_test
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/cronce/cronce/api/access"
+	"github.com/cronce/cronce/internal/operations"
+)
+
+// Every route, by every role: what is allowed, and nothing else.
+func TestRolesMatrix(t *testing.T) {
+	path, tokens := accessFile(t, "")
+	control, err := access.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := onFile(t, control)
+	dead := runPath(s.run(2))
+	type row struct {
+		method, path, body string
+		least              string
+	}
+	rows := []row{}
+	for _, p := range []string{"/v1/status", "/v1/processes", "/v1/targets", "/v1/keys", "/v1/jobs", "/v1/jobs/tick", "/v1/jobs/tick/next", "/v1/runs", dead, "/v1/audit", "/v1/why?job=tick&at=2026-11-22T00:00:00Z"} {
+		rows = append(rows, row{"GET", p, "", "viewer"})
+	}
+	for _, p := range []string{"/v1/jobs/tock/pause", "/v1/jobs/tock/resume", "/v1/jobs/tock/trigger", dead + "/ack", runPath(s.run(0)) + "/cancel", dead + "/redrive"} {
+		rows = append(rows, row{"POST", p, `{"why":"a test"}`, "operator"})
+	}
+	rows = append(rows,
+		row{"POST", "/v1/runs/ack", `{"why":"a test","job":"tick"}`, "operator"},
+		row{"POST", "/v1/jobs/tick/backfill", `{"why":"a test","from":"2026-11-22T00:00:00Z","dryRun":true}`, "operator"},
+		row{"POST", dead + "/redrive", `{"why":"a test","force":true}`, "admin"},
+		row{"POST", "/v1/runs/redrive", `{"why":"a test","job":"tick","mayDouble":true}`, "admin"},
+		row{"POST", runPath(s.run(1)) + "/rerun", `{"why":"a test","newKey":true,"mayDouble":true}`, "admin"},
+	)
+	order := []string{"", "viewer", "operator", "admin"}
+	rank := func(role string) int {
+		for i, r := range order {
+			if r == role {
+				return i
+			}
+		}
+		return -1
+	}
+	for _, r := range rows {
+		for _, role := range order {
+			var fields []string
+			if role != "" {
+				fields = []string{"Authorization", "Bearer " + tokens[role]}
+			}
+			var body any
+			if r.body != "" {
+				body = r.body
+			}
+			a := s.send(r.method, r.path, body, fields...)
+			switch {
+			case role == "" && a.StatusCode != http.StatusUnauthorized,
+				role != "" && rank(role) < rank(r.least) && a.StatusCode != http.StatusForbidden,
+				role != "" && rank(role) >= rank(r.least) && a.StatusCode >= 300 && a.StatusCode != 409:
+				t.Errorf("%s %s %s as %q: %d %s", r.method, r.path, r.body, role, a.StatusCode, a.body)
+			}
+		}
+	}
+	var audit struct{ Acts []operations.Act }
+	s.get("/v1/audit", "Authorization", "Bearer "+tokens["viewer"]).into(t, &audit)
+	for _, a := range audit.Acts {
+		if a.By != "token:operator" && a.By != "token:admin" {
+			t.Errorf("the audit does not name who is proven: %+v", a)
+		}
+	}
+	if a := s.send("POST", "/v1/jobs/tock/pause", `{"why":"x","by":"somebody else"}`, "Authorization", "Bearer "+tokens["operator"]); a.StatusCode != http.StatusForbidden {
+		t.Errorf("under another name: %d", a.StatusCode)
+	}
+}
+
+// The body that a run sends is for operators; a viewer's answer has none.
+func TestFrozenBodiesAreHiddenFromViewers(t *testing.T) {
+	path, tokens := accessFile(t, "")
+	control, err := access.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := onFile(t, control)
+	for role, shown := range map[string]bool{"viewer": false, "operator": true, "admin": true} {
+		a := s.get(runPath(s.run(1)), "Authorization", "Bearer "+tokens[role])
+		if strings.Contains(string(a.body), "of the call") != shown {
+			t.Errorf("%s: %s", role, a.body)
+		}
+	}
+}
+
+// A token that was taken out of the file is out at the next reload; a file with a
+// mistake changes nothing.
+func TestTheAccessFileIsReadAgain(t *testing.T) {
+	path, tokens := accessFile(t, "")
+	control, err := access.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := onFile(t, control)
+	status := func(role string) int {
+		return s.get("/v1/status", "Authorization", "Bearer "+tokens[role]).StatusCode
+	}
+	text, _ := os.ReadFile(path)
+	s.must(os.WriteFile(path, []byte("version: 1\ntokens: ["), 0o600))
+	if err := control.Reload(); err == nil || status("viewer") != 200 {
+		t.Errorf("a broken file: %v, %d", err, status("viewer"))
+	}
+	s.must(os.WriteFile(path, []byte(strings.Replace(string(text), "name: viewer", "name: another", 1)), 0o600))
+	s.must(control.Reload())
+	if got := status("viewer"); got != 200 {
+		t.Errorf("renamed: %d", got)
+	}
+	lines := strings.Split(string(text), "\n")
+	s.must(os.WriteFile(path, []byte(strings.Join(append(lines[:2:2], lines[3:]...), "\n")), 0o600))
+	s.must(control.Reload())
+	if got := status("viewer"); got != 401 {
+		t.Errorf("taken out: %d", got)
+	}
+}
+
+// A proxy that is trusted names who asks; anybody else who sends its fields does
+// not.
+func TestForgedFieldsProveNothing(t *testing.T) {
+	for from, want := range map[string]int{"127.0.0.0/8": 200, "10.0.0.0/8": 401} {
+		path, tokens := accessFile(t, "proxy: { from: [\""+from+"\"], userHeader: X-User, groupsHeader: X-Groups }\ngrants:\n  - { role: viewer, groups: [staff] }\n  - { role: admin, users: [root@example.com] }\n")
+		control, err := access.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := onFile(t, control)
+		if a := s.get("/v1/status", "X-User", "ann", "X-Groups", "other, staff"); a.StatusCode != want {
+			t.Errorf("%s: %d %s", from, a.StatusCode, a.body)
+		}
+		if a := s.get("/v1/status", "X-User", "root@example.com", "X-Forwarded-For", "127.0.0.1"); a.StatusCode != want {
+			t.Errorf("%s, admin: %d", from, a.StatusCode)
+		}
+		// A bad token decides, whatever else is sent.
+		if a := s.get("/v1/status", "X-User", "ann", "X-Groups", "staff", "Authorization", "Bearer nonsense"); a.StatusCode != 401 {
+			t.Errorf("%s, bad token: %d", from, a.StatusCode)
+		}
+		if a := s.get("/v1/status", "Authorization", "Basic "+tokens["admin"]); a.StatusCode != 401 {
+			t.Errorf("basic: %d", a.StatusCode)
+		}
+	}
+	path, _ := accessFile(t, "proxy: { from: [\"127.0.0.0/8\"], userHeader: X-User }\ngrants: [{ role: viewer, users: [ann] }]\n")
+	control, err := access.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := onFile(t, control)
+	r, _ := http.NewRequest("GET", s.server.URL+"/v1/status", nil)
+	r.Header["X-User"] = []string{"ann", "root"}
+	res, err := s.server.Client().Do(r)
+	s.must(err)
+	res.Body.Close()
+	if res.StatusCode != 401 {
+		t.Errorf("two users: %d", res.StatusCode)
+	}
+	if a := s.get("/v1/status", "X-User", "bob"); a.StatusCode != 403 {
+		t.Errorf("no role: %d", a.StatusCode)
+	}
+}
+
+// A page of another site whose name resolves to this machine gets nothing, nor
+// does a browser's request from another origin.
+func TestLoopbackServesOnlyItsOwnNames(t *testing.T) {
+	s := onFile(t, loopback)
+	for host, want := range map[string]int{"": 200, "localhost:9464": 200, "[::1]:9464": 200, "evil.example:9464": 403, "127.0.0.1.evil.example": 403} {
+		r, _ := http.NewRequest("GET", s.server.URL+"/v1/status", nil)
+		if host != "" {
+			r.Host = host
+		}
+		res, err := s.server.Client().Do(r)
+		s.must(err)
+		res.Body.Close()
+		if res.StatusCode != want {
+			t.Errorf("%q: %d, want %d", host, res.StatusCode, want)
+		}
+		if res.Header.Get("Access-Control-Allow-Origin") != "" || res.Header.Get("X-Content-Type-Options") != "nosniff" || res.Header.Get("Content-Security-Policy") == "" {
+			t.Errorf("%q: fields %v", host, res.Header)
+		}
+	}
+}
+
+// One identity that asks too often is put off; another is not.
+func TestAnIdentityIsLimited(t *testing.T) {
+	path, tokens := accessFile(t, "")
+	control, err := access.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := onFile(t, control)
+	limited := 0
+	for range 600 {
+		if a := s.get("/v1/openapi.yaml", "Authorization", "Bearer "+tokens["viewer"]); a.StatusCode == http.StatusTooManyRequests {
+			if limited++; a.Header.Get("Retry-After") == "" {
+				t.Error("no Retry-After")
+			}
+		}
+	}
+	if limited == 0 {
+		t.Error("600 requests at once were all answered")
+	}
+	if a := s.get("/v1/status", "Authorization", "Bearer "+tokens["admin"]); a.StatusCode != 200 {
+		t.Errorf("another identity: %d", a.StatusCode)
+	}
+}
+
+// A client that announces a body and sends none, or nonsense, is answered or cut
+// off, and others are served meanwhile.
+func TestHostileClients(t *testing.T) {
+	s := onFile(t, loopback)
+	address := s.server.Listener.Addr().String()
+	slow, err := net.Dial("tcp", address)
+	s.must(err)
+	defer slow.Close()
+	fmt.Fprintf(slow, "POST /v1/jobs/tick/pause HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nIdempotency-Key: k\r\nContent-Length: 100\r\n\r\n{")
+	for _, raw := range []string{
+		"GET /v1/runs?" + strings.Repeat("a=b&", 4<<10) + " HTTP/1.1\r\nHost: localhost\r\n\r\n",
+		"GET /v1/status HTTP/1.1\r\nHost: localhost\r\nX: " + strings.Repeat("x", 2<<20) + "\r\n\r\n",
+		"BREW /v1/status HTTP/1.1\r\nHost: localhost\r\n\r\n",
+		"GET /v1/runs/%2e%2e%2f%2e%2e HTTP/1.1\r\nHost: localhost\r\n\r\n",
+		"POST /v1/jobs/tick/pause HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+	} {
+		conn, err := net.Dial("tcp", address)
+		s.must(err)
+		_, _ = conn.Write([]byte(raw)) // a server that has seen enough hangs up
+		res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err == nil {
+			if res.StatusCode < 400 || res.StatusCode >= 500 {
+				t.Errorf("%.60q: %d", raw, res.StatusCode)
+			}
+			res.Body.Close()
+		}
+		conn.Close()
+	}
+	if a := s.get("/v1/status"); a.StatusCode != 200 {
+		t.Errorf("meanwhile: %d", a.StatusCode)
+	}
+}

@@ -1,0 +1,148 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/cronce/cronce/api/access"
+	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/ledger"
+)
+
+// actRequest has the fields of every mutation; each takes its own of them.
+type actRequest struct {
+	By                  string         `json:"by"`
+	Why                 string         `json:"why"`
+	DryRun              bool           `json:"dryRun"`
+	From                *time.Time     `json:"from"`
+	To                  *time.Time     `json:"to"`
+	RunIDs              []string       `json:"runIds"`
+	Job                 string         `json:"job"`
+	State               []ledger.State `json:"state"`
+	Reason              ledger.Reason  `json:"reason"`
+	Since               *time.Time     `json:"since"`
+	Until               *time.Time     `json:"until"`
+	Limit               *int           `json:"limit"`
+	IncludeAcknowledged bool           `json:"includeAcknowledged"`
+	Force               bool           `json:"force"`
+	MayDouble           bool           `json:"mayDouble"`
+	NewKey              bool           `json:"newKey"`
+
+	id    string // the job or run of the path
+	actor ledger.Actor
+}
+
+// mutation does what a request asks; it returns what is answered.
+type mutation struct {
+	fields []string // of the body
+	status int
+	do     func(context.Context, *actRequest) (any, error)
+	// reconcile finds what a request whose outcome was lost had done; nil: the act
+	// only moves what is still to be moved, and is done again.
+	reconcile func(context.Context, *actRequest) (v any, done bool, err error)
+}
+
+func (s *server) acts() {
+	job := []string{"by", "why"}
+	s.post("/v1/jobs/{id}/pause", mutation{fields: job, do: func(ctx context.Context, a *actRequest) (any, error) { return s.ops.Pause(ctx, a.id, a.actor) }})
+	s.post("/v1/jobs/{id}/resume", mutation{fields: job, do: func(ctx context.Context, a *actRequest) (any, error) { return s.ops.Resume(ctx, a.id, a.actor) }})
+	s.post("/v1/jobs/{id}/trigger", mutation{fields: job, status: http.StatusCreated, do: s.trigger, reconcile: s.entered(ledger.ActTrigger)})
+	s.post("/v1/jobs/{id}/backfill", mutation{fields: []string{"by", "why", "dryRun", "from", "to"}, do: s.backfill})
+	s.post("/v1/runs/{id}/rerun", mutation{fields: []string{"by", "why", "newKey", "mayDouble"}, status: http.StatusCreated, do: s.rerun, reconcile: s.entered(ledger.ActRerun)})
+	for _, what := range []operations.RunAct{operations.Redrive, operations.Cancel, operations.Ack} {
+		one := []string{"by", "why", "dryRun"}
+		if what == operations.Redrive {
+			one = append(one, "force", "mayDouble")
+		}
+		many := append([]string{"runIds", "job", "state", "reason", "since", "until", "limit", "includeAcknowledged"}, one...)
+		do := func(ctx context.Context, a *actRequest) (any, error) { return s.act(ctx, what, a) }
+		s.post("/v1/runs/"+string(what), mutation{fields: many, do: do})
+		s.post("/v1/runs/{id}/"+string(what), mutation{fields: one, do: do})
+	}
+}
+
+// stored is what the kit keeps of an answer.
+type stored struct {
+	Status int             `json:"status"`
+	Body   json.RawMessage `json:"body"`
+}
+
+// post serves a mutation under an idempotency key.
+func (s *server) post(pattern string, m mutation) {
+	m.status = cmp.Or(m.status, http.StatusOK)
+	s.mux.HandleFunc("POST "+pattern, func(w http.ResponseWriter, r *http.Request) {
+		answer, duplicate, err := s.once(w, r, pattern, m)
+		if err != nil {
+			s.fail(w, r, err)
+			return
+		}
+		if duplicate {
+			w.Header().Set("Idempotent-Replayed", "true")
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(answer.Status)
+		w.Write(answer.Body)
+	})
+}
+
+func (s *server) once(w http.ResponseWriter, r *http.Request, pattern string, m mutation) (answer stored, duplicate bool, err error) {
+	if err := permit(r, access.Operator); err != nil {
+		return answer, false, err
+	}
+	header := r.Header.Values("Idempotency-Key")
+	if len(header) != 1 {
+		return answer, false, problem(http.StatusBadRequest, idempotency.CodeMissingKey, "a mutation needs one Idempotency-Key; send a new UUID, and the same one again when the answer was lost")
+	}
+	key, err := idempotency.ParseKey(header[0])
+	if err != nil {
+		return answer, false, err
+	}
+	a, text, err := decode(w, r, m.fields)
+	if err != nil {
+		return answer, false, err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), answerAct) // a client that goes does not stop an act halfway
+	defer cancel()
+	op := idempotency.Operation{
+		Scope: "api:POST_" + pattern, Principal: access.Of(r.Context()).Principal(), Key: key,
+		Payload: []byte(fmt.Sprintf(`[%q,%s]`, a.id, text)),
+	}
+	keep := func(v any, err error) (stored, error) {
+		if err != nil {
+			return stored{}, undone(err)
+		}
+		body, err := json.Marshal(v)
+		return stored{m.status, body}, err
+	}
+	effect := idempotency.Effect[stored]{
+		Do: func(ctx context.Context) (stored, error) { return keep(m.do(ctx, a)) },
+		Reconcile: func(ctx context.Context) (stored, bool, error) {
+			if m.reconcile == nil {
+				return stored{}, false, nil
+			}
+			v, done, err := m.reconcile(ctx, a)
+			if err != nil || !done {
+				return stored{}, false, err
+			}
+			answer, err := keep(v, nil)
+			return answer, true, err
+		},
+	}
+	return idempotency.Call(ctx, s.kit, op, effect)
+}
+
+// undone tells the kit which errors certainly left everything as it was.
+func undone(err error) error {
+	var refused *operations.Error
+	var p *Problem
+	if errors.As(err, &refused) || errors.As(err, &p) {
+		return fmt.Errorf("%w: %w", idempotency.ErrNotDone, err)
+	}
+	return err
+}

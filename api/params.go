@@ -1,0 +1,132 @@
+package api
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// params reads a query; err is the first thing that is wrong with it.
+type params struct {
+	values url.Values
+	err    error
+}
+
+// query takes a request's parameters, of which only those named are allowed: a
+// misspelt filter would select everything.
+func query(r *http.Request, allowed ...string) *params {
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return &params{err: invalid("the query is malformed; percent-encode its values")}
+	}
+	p := &params{values: values}
+	for name, given := range values {
+		switch {
+		case !slices.Contains(allowed, name):
+			p.fail("unknown parameter %q; valid parameters: %s", name, strings.Join(allowed, ", "))
+		case len(given) > 1 && name != "state":
+			p.fail("the parameter %s is given more than once", name)
+		case slices.Contains(given, ""):
+			p.fail("the parameter %s is empty; give it a value or leave it out", name)
+		case slices.ContainsFunc(given, badText):
+			p.fail("the parameter %s must be UTF-8 without control characters", name)
+		}
+	}
+	return p
+}
+
+func badText(s string) bool {
+	return !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f })
+}
+
+func (p *params) fail(format string, args ...any) {
+	if p.err == nil {
+		p.err = invalid(fmt.Sprintf(format, args...))
+	}
+}
+
+func (p *params) text(name string) string { return p.values.Get(name) }
+
+// time reads RFC 3339, zero for none.
+func (p *params) time(name string) time.Time {
+	text := p.text(name)
+	if text == "" {
+		return time.Time{}
+	}
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		p.fail("invalid %s %q; use a time such as 2026-11-21T03:00:00Z", name, text)
+	}
+	return t.UTC()
+}
+
+// count reads a number from 1 to most.
+func (p *params) count(name string, otherwise, most int) int {
+	text := p.text(name)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > most {
+		p.fail("invalid %s %q; it must be from 1 to %d", name, text, most)
+		return otherwise
+	}
+	return n
+}
+
+// oneOf reads values of which each must be known.
+func oneOf[T ~string](p *params, name string, known []T) (out []T) {
+	for _, text := range p.values[name] {
+		if !slices.Contains(known, T(text)) {
+			names := make([]string, len(known))
+			for i, k := range known {
+				names[i] = string(k)
+			}
+			p.fail("unknown %s %q; valid values: %s", name, text, strings.Join(names, ", "))
+			return nil
+		}
+		out = append(out, T(text))
+	}
+	return out
+}
+
+// position is the last row of a page, as a cursor has it.
+type position struct {
+	List string `json:"l"`
+	At   int64  `json:"a,omitempty"` // Unix seconds, or a number that orders the list
+	ID   string `json:"i,omitempty"`
+}
+
+// String is the cursor: opaque to clients.
+func (p position) String() string {
+	text, _ := json.Marshal(p) // strings and a number
+	return base64.RawURLEncoding.EncodeToString(text)
+}
+
+// earliestCursor and latestCursor bound the times of a cursor: years 0 to 9999.
+const earliestCursor, latestCursor = -62167219200, 253402300799
+
+func (p *params) cursor(list string) *position {
+	text := p.text("cursor")
+	if text == "" {
+		return nil
+	}
+	var at position
+	raw, err := base64.RawURLEncoding.DecodeString(text)
+	if err == nil {
+		err = json.Unmarshal(raw, &at)
+	}
+	timed := list == "runs" && (at.At < earliestCursor || at.At > latestCursor)
+	if err != nil || at.List != list || badText(at.ID) || timed {
+		p.fail("invalid cursor; use next of an answer of the same list")
+		return nil
+	}
+	return &at
+}

@@ -1,0 +1,168 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cronce/cronce/api/access"
+	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/ledger"
+)
+
+// Answers that are lists.
+type (
+	runPage struct {
+		operations.RunPage
+		Next string `json:"next,omitempty"`
+	}
+	jobPage struct {
+		Jobs []operations.Job `json:"jobs"`
+		Next string           `json:"next,omitempty"`
+	}
+	actPage struct {
+		Acts []operations.Act `json:"acts"`
+		Next string           `json:"next,omitempty"`
+	}
+	timeList struct {
+		Times []string `json:"times"`
+	}
+	processList struct {
+		Processes []operations.Process `json:"processes"`
+	}
+	targetList struct {
+		Targets []operations.Target `json:"targets"`
+	}
+	keyList struct {
+		Keys []operations.KeyRetention `json:"keys"`
+	}
+)
+
+func (s *server) reads() {
+	s.mux.HandleFunc("GET /v1/openapi.yaml", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/yaml")
+		w.Write(Document)
+	})
+	s.get("/v1/status", false, func(ctx context.Context, _ *http.Request) (any, error) { return s.ops.Status(ctx) })
+	s.get("/v1/processes", false, func(ctx context.Context, _ *http.Request) (any, error) {
+		list, err := s.ops.Processes(ctx)
+		return processList{list}, err
+	})
+	s.get("/v1/targets", false, func(context.Context, *http.Request) (any, error) {
+		list, err := s.ops.Targets()
+		return targetList{list}, err
+	})
+	s.get("/v1/keys", false, func(context.Context, *http.Request) (any, error) {
+		list, err := s.ops.Keys()
+		return keyList{list}, err
+	})
+	s.get("/v1/jobs", true, s.listJobs)
+	s.get("/v1/jobs/{id}", true, func(ctx context.Context, r *http.Request) (any, error) { return s.ops.Job(ctx, r.PathValue("id")) })
+	s.get("/v1/jobs/{id}/next", false, s.listNext)
+	s.get("/v1/runs", false, s.listRuns)
+	s.get("/v1/runs/{id}", true, s.getRun)
+	s.get("/v1/why", false, s.explain)
+	s.get("/v1/audit", false, s.listAudit)
+}
+
+func (s *server) listJobs(ctx context.Context, r *http.Request) (any, error) {
+	q := query(r, "limit", "cursor")
+	limit := q.count("limit", operations.DefaultPage, operations.MaxPage)
+	after := q.cursor("jobs")
+	if q.err != nil {
+		return nil, q.err
+	}
+	all, err := s.ops.Jobs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if after != nil {
+		i, found := slices.BinarySearchFunc(all, after.ID, func(j operations.Job, id string) int { return strings.Compare(j.ID, id) })
+		if found {
+			i++
+		}
+		all = all[i:]
+	}
+	page := jobPage{Jobs: all}
+	if len(all) > limit {
+		page.Jobs = all[:limit]
+		page.Next = position{List: "jobs", ID: all[limit-1].ID}.String()
+	}
+	return page, nil
+}
+
+func (s *server) listNext(_ context.Context, r *http.Request) (any, error) {
+	q := query(r, "after", "count")
+	after, n := q.time("after"), q.count("count", 10, operations.MaxPage)
+	if q.err != nil {
+		return nil, q.err
+	}
+	if after.IsZero() {
+		after = time.Now()
+	}
+	times, err := s.ops.Next(r.PathValue("id"), after, n)
+	return timeList{times}, err
+}
+
+func (s *server) listRuns(ctx context.Context, r *http.Request) (any, error) {
+	q := query(r, "job", "state", "reason", "since", "until", "limit", "cursor")
+	f := ledger.Filter{
+		JobID: q.text("job"), States: oneOf(q, "state", ledger.States), Since: q.time("since"), Until: q.time("until"),
+		Limit: q.count("limit", operations.DefaultPage, operations.MaxPage),
+	}
+	if reasons := oneOf(q, "reason", ledger.Reasons); len(reasons) > 0 {
+		f.Reason = reasons[0]
+	}
+	if p := q.cursor("runs"); p != nil {
+		f.Before = &ledger.Cursor{ScheduledAt: time.Unix(p.At, 0).UTC(), ID: p.ID}
+	}
+	if q.err != nil {
+		return nil, q.err
+	}
+	page, err := s.ops.Runs(ctx, f)
+	answer := runPage{RunPage: page}
+	if page.Next != nil {
+		answer.Next = position{List: "runs", At: page.Next.ScheduledAt.Unix(), ID: page.Next.ID}.String()
+	}
+	return answer, err
+}
+
+// getRun leaves the frozen request body out for viewers.
+func (s *server) getRun(ctx context.Context, r *http.Request) (any, error) {
+	run, err := s.ops.Run(ctx, r.PathValue("id"))
+	if permit(r, access.Operator) != nil {
+		run.Body = nil
+	}
+	return run, err
+}
+
+func (s *server) explain(ctx context.Context, r *http.Request) (any, error) {
+	q := query(r, "job", "at")
+	job, at := q.text("job"), q.time("at")
+	if q.err == nil && at.IsZero() {
+		q.err = invalid("the question needs a time: at=2026-11-21T03:00:00Z")
+	}
+	if q.err != nil {
+		return nil, q.err
+	}
+	return s.ops.Why(ctx, job, at)
+}
+
+func (s *server) listAudit(ctx context.Context, r *http.Request) (any, error) {
+	q := query(r, "job", "run", "by", "limit", "cursor")
+	f := ledger.AuditFilter{JobID: q.text("job"), RunID: q.text("run"), By: q.text("by"), Limit: q.count("limit", operations.DefaultPage, ledger.MaxAuditPage)}
+	if p := q.cursor("audit"); p != nil {
+		f.Before = p.At
+	}
+	if q.err != nil {
+		return nil, q.err
+	}
+	acts, err := s.ops.Audit(ctx, f)
+	page := actPage{Acts: acts}
+	if len(acts) == f.Limit {
+		page.Next = position{List: "audit", At: acts[len(acts)-1].ID}.String()
+	}
+	return page, err
+}

@@ -1,0 +1,200 @@
+package api_test
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+)
+
+// Each question is answered as the document says, on every engine.
+func TestEveryQuestionKeepsTheContract(t *testing.T) {
+	engines(t, func(s *site) {
+		at := url.QueryEscape(s.begin.Add(-time.Minute).Truncate(time.Minute).Format(time.RFC3339))
+		for _, path := range []string{
+			"/v1/status", "/v1/processes", "/v1/targets", "/v1/keys", "/v1/jobs", "/v1/jobs?limit=1", "/v1/jobs/tick", "/v1/jobs/tick/next?count=3",
+			"/v1/runs", "/v1/runs?job=tick&state=dead&state=succeeded&limit=1", "/v1/runs?reason=permanent", runPath(s.run(0)), runPath(s.run(2)),
+			"/v1/why?job=tick&at=" + at, "/v1/audit", "/v1/openapi.yaml",
+		} {
+			if a := s.get(path); a.StatusCode != http.StatusOK {
+				s.Errorf("%s: %d %s", path, a.StatusCode, a.body)
+			}
+		}
+		var status operations.Status
+		s.get("/v1/status").into(s.TB, &status)
+		if !status.Serving || len(status.Processes) != 1 || status.Processes[0].ID != "host-1" || status.Dead != 1 || status.Unfinished[ledger.Planned] != 1 {
+			s.Errorf("status %+v", status)
+		}
+		var targets struct{ Targets []operations.Target }
+		s.get("/v1/targets").into(s.TB, &targets)
+		if len(targets.Targets) != 1 || targets.Targets[0].Jobs != 2 || targets.Targets[0].Breaker != "closed" {
+			s.Errorf("targets %+v", targets)
+		}
+	})
+}
+
+func TestWrongQuestionsAreRefusedInWords(t *testing.T) {
+	s := onFile(t, loopback)
+	for path, want := range map[string]struct {
+		status int
+		code   string
+	}{
+		"/v1/jobs/tikc":                  {404, "unknown_job"},
+		"/v1/jobs/tick/next?count=0":     {400, "invalid_request"},
+		"/v1/jobs/tick/next?count=99999": {400, "invalid_request"},
+		"/v1/runs?job=tikc":              {404, "unknown_job"},
+		"/v1/runs?jbo=tick":              {400, "invalid_request"},
+		"/v1/runs?job=":                  {400, "invalid_request"},
+		"/v1/runs?job=a&job=b":           {400, "invalid_request"},
+		"/v1/runs?state=deaad":           {400, "invalid_request"},
+		"/v1/runs?limit=1001":            {400, "invalid_request"},
+		"/v1/runs?limit=1e2":             {400, "invalid_request"},
+		"/v1/runs?since=yesterday":       {400, "invalid_request"},
+		"/v1/runs?since=2026-11-22T00:00:00Z&until=2026-11-21T00:00:00Z": {400, "invalid_request"},
+		"/v1/runs?cursor=AAAA":               {400, "invalid_request"},
+		"/v1/runs?%zz":                       {400, "invalid_request"},
+		"/v1/runs?job=%00":                   {400, "invalid_request"},
+		"/v1/runs/tick@2020-01-01T00:00:00Z": {404, "unknown_run"},
+		"/v1/why?job=tick":                   {400, "invalid_request"},
+		"/v1/why?at=2026-11-22T00:00:00Z":    {400, "invalid_request"},
+		"/v1/nothing":                        {404, "not_found"},
+		"/v1/":                               {404, "not_found"},
+	} {
+		if a := s.get(path); a.StatusCode != want.status || a.code(t) != want.code {
+			t.Errorf("%s: %d %s, want %d %s", path, a.StatusCode, a.body, want.status, want.code)
+		}
+	}
+	if a := s.send(http.MethodDelete, "/v1/jobs/tick", nil); a.StatusCode != http.StatusMethodNotAllowed || a.Header.Get("Allow") != "GET" {
+		t.Errorf("DELETE: %d, Allow %q", a.StatusCode, a.Header.Get("Allow"))
+	}
+}
+
+func TestWhyExplainsAnyTime(t *testing.T) {
+	s := onFile(t, loopback)
+	for _, c := range []struct {
+		name, job string
+		at        time.Time
+		verdict   operations.Verdict
+		text      string
+	}{
+		{"succeeded", "tick", s.begin.Add(-time.Minute).Truncate(time.Minute), operations.Recorded, "is succeeded"},
+		{"dead", "tick", s.begin.Add(-2 * time.Minute).Truncate(time.Minute), operations.Recorded, "a retry cannot change"},
+		{"planned", "tick", s.begin.Truncate(time.Minute), operations.Recorded, "waiting because"},
+		{"between", "tick", s.begin.Truncate(time.Minute).Add(-30 * time.Second), operations.NotScheduled, "not scheduled"},
+		{"future", "tick", s.begin.Add(48 * time.Hour).Truncate(time.Minute), operations.Future, "has not come"},
+		{"before the job", "tock", s.begin.Add(-48 * time.Hour).Truncate(time.Hour), operations.BeforeJob, "first knew the job after"},
+	} {
+		var v operations.Explanation
+		s.get("/v1/why?job="+c.job+"&at="+url.QueryEscape(c.at.Format(time.RFC3339))).into(t, &v)
+		if v.Verdict != c.verdict || !strings.Contains(v.Text, c.text) || v.Next == "" || v.Previous == "" {
+			t.Errorf("%s: %+v, want %s with %q", c.name, v, c.verdict, c.text)
+		}
+	}
+}
+
+func TestAnETagSparesTheBody(t *testing.T) {
+	s := onFile(t, loopback)
+	for _, path := range []string{"/v1/jobs/tock", runPath(s.run(1))} {
+		first := s.get(path)
+		if again := s.get(path, "If-None-Match", first.Header.Get("ETag")); again.StatusCode != http.StatusNotModified || len(again.body) != 0 {
+			t.Errorf("%s again: %d %s", path, again.StatusCode, again.body)
+		}
+	}
+	before := s.get("/v1/jobs/tock").Header.Get("ETag")
+	s.act("/v1/jobs/tock/pause", map[string]any{})
+	if a := s.get("/v1/jobs/tock", "If-None-Match", before); a.StatusCode != http.StatusOK {
+		t.Errorf("after a change: %d", a.StatusCode)
+	}
+}
+
+// Whatever is written between the pages of a listing, each run that was there at
+// its beginning is on exactly one page, newest first.
+func TestPagesKeepTheirPlaceWhileRunsAreWritten(t *testing.T) {
+	base := onFile(t, loopback)
+	rapid.Check(t, func(r *rapid.T) {
+		s := base.inMemory()
+		defer s.server.Close()
+		j, _ := s.reg.Job("tick")
+		enter := func(minutes int) {
+			at := s.begin.Truncate(time.Minute).Add(time.Duration(minutes) * time.Minute)
+			id := jobs.RunIDWithToken("tick", at, operations.NewToken())
+			_, err := s.store.Enter(t.Context(), ledger.Entry{JobID: "tick", RunSpec: ledger.RunSpec{
+				RunID: id, ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.ByOperator, Overlap: ledger.OverlapAllow, Call: executor.CallFor(j, id, at),
+			}, Actor: ledger.Actor{By: "ann", Why: "a test", Door: ledger.DoorAPI}})
+			s.must(err)
+		}
+		minutes := rapid.IntRange(-5, 0)
+		for range rapid.IntRange(0, 12).Draw(r, "runs") {
+			enter(minutes.Draw(r, "minute"))
+		}
+		there := map[string]int{}
+		all, err := s.store.List(t.Context(), ledger.Filter{Limit: 1000})
+		s.must(err)
+		for _, run := range all {
+			there[run.ID] = 0
+		}
+		limit := rapid.IntRange(1, 5).Draw(r, "limit")
+		var seen []operations.Run
+		for next := ""; ; {
+			path := "/v1/runs?limit=" + string(rune('0'+limit))
+			if next != "" {
+				path += "&cursor=" + next
+			}
+			var page struct {
+				Runs []operations.Run
+				Next string
+			}
+			s.get(path).into(t, &page)
+			seen = append(seen, page.Runs...)
+			if next = page.Next; next == "" {
+				break
+			}
+			for range rapid.IntRange(0, 2).Draw(r, "written") {
+				enter(minutes.Draw(r, "minute"))
+			}
+		}
+		for _, run := range seen {
+			if _, known := there[run.RunID]; known {
+				there[run.RunID]++
+			}
+		}
+		for id, n := range there {
+			if n != 1 {
+				r.Fatalf("%s is on %d pages", id, n)
+			}
+		}
+		if !slices.IsSortedFunc(seen, func(a, b operations.Run) int { return strings.Compare(b.ScheduledAt, a.ScheduledAt) }) {
+			r.Fatal("not newest first")
+		}
+	})
+}
+
+// FuzzParameters: no query fails the server or breaks the contract.
+func FuzzParameters(f *testing.F) {
+	for _, q := range []string{"job=tick", "state=dead&state=x", "limit=-1", "cursor=eyJsIjoicnVucyJ9", "since=2026-11-22T00:00:00%2b01:00", "a=%ff", "job=tick&at=0000-01-01T00:00:00Z", "until=9999-12-31T23:59:59Z"} {
+		f.Add(q)
+	}
+	base := onFile(f, loopback)
+	f.Fuzz(func(t *testing.T, q string) {
+		s := *base
+		s.TB = t
+		u := url.URL{RawQuery: q}
+		if strings.ContainsAny(q, "#\n\r\t ") || strings.ContainsFunc(q, func(r rune) bool { return r < ' ' || r == 0x7f || r > '~' }) {
+			u.RawQuery = url.PathEscape(q)
+		}
+		for _, path := range []string{"/v1/runs", "/v1/audit", "/v1/why", "/v1/jobs", "/v1/jobs/tick/next"} {
+			if a := s.get(path + "?" + u.RawQuery); a.StatusCode >= 500 {
+				t.Fatalf("%s?%s: %d %s", path, q, a.StatusCode, a.body)
+			}
+		}
+	})
+}

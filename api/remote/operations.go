@@ -1,0 +1,175 @@
+package remote
+
+import (
+	"cmp"
+	"context"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/cronce/cronce/api"
+	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/ledger"
+)
+
+// Status tells how the ledger is being worked on.
+func (s *Server) Status(ctx context.Context) (v operations.Status, err error) {
+	return v, s.get(ctx, "/v1/status", nil, &v)
+}
+
+// Jobs lists the registry's jobs.
+func (s *Server) Jobs(ctx context.Context) ([]operations.Job, error) {
+	all := []operations.Job{}
+	query := url.Values{"limit": {strconv.Itoa(operations.MaxPage)}}
+	for {
+		var page struct {
+			Jobs []operations.Job `json:"jobs"`
+			Next string           `json:"next"`
+		}
+		if err := s.get(ctx, "/v1/jobs", query, &page); err != nil {
+			return nil, err
+		}
+		if all = append(all, page.Jobs...); page.Next == "" {
+			return all, nil
+		}
+		query.Set("cursor", page.Next)
+	}
+}
+
+// Job shows one job.
+func (s *Server) Job(ctx context.Context, id string) (v operations.JobDetail, err error) {
+	return v, s.get(ctx, "/v1/jobs/"+url.PathEscape(id), nil, &v)
+}
+
+// Runs lists runs, up to the filter's limit.
+func (s *Server) Runs(ctx context.Context, f ledger.Filter) (operations.RunPage, error) {
+	query := url.Values{}
+	set(query, "job", f.JobID)
+	set(query, "reason", string(f.Reason))
+	set(query, "since", timeText(f.Since))
+	set(query, "until", timeText(f.Until))
+	for _, st := range f.States {
+		query.Add("state", string(st))
+	}
+	all := operations.RunPage{Runs: []operations.Run{}}
+	for {
+		query.Set("limit", strconv.Itoa(min(f.Limit-len(all.Runs), operations.MaxPage)))
+		var page struct {
+			Runs []operations.Run `json:"runs"`
+			Next string           `json:"next"`
+		}
+		if err := s.get(ctx, "/v1/runs", query, &page); err != nil {
+			return all, err
+		}
+		all.Runs = append(all.Runs, page.Runs...)
+		if page.Next == "" || len(all.Runs) >= f.Limit {
+			return all, nil
+		}
+		query.Set("cursor", page.Next)
+	}
+}
+
+// Run shows one run.
+func (s *Server) Run(ctx context.Context, id string) (v operations.RunDetail, err error) {
+	return v, s.get(ctx, runPath(id), nil, &v)
+}
+
+// Why explains what became of a job at any time.
+func (s *Server) Why(ctx context.Context, jobID string, at time.Time) (v operations.Explanation, err error) {
+	return v, s.get(ctx, "/v1/why", url.Values{"job": {jobID}, "at": {timeText(at)}}, &v)
+}
+
+// actBody is the body of a mutation.
+type actBody struct {
+	By                  string         `json:"by,omitempty"`
+	Why                 string         `json:"why"`
+	DryRun              bool           `json:"dryRun,omitempty"`
+	From                string         `json:"from,omitempty"`
+	To                  string         `json:"to,omitempty"`
+	RunIDs              []string       `json:"runIds,omitempty"`
+	Job                 string         `json:"job,omitempty"`
+	State               []ledger.State `json:"state,omitempty"`
+	Reason              ledger.Reason  `json:"reason,omitempty"`
+	Since               string         `json:"since,omitempty"`
+	Until               string         `json:"until,omitempty"`
+	Limit               int            `json:"limit,omitempty"`
+	IncludeAcknowledged bool           `json:"includeAcknowledged,omitempty"`
+	Force               bool           `json:"force,omitempty"`
+	MayDouble           bool           `json:"mayDouble,omitempty"`
+	NewKey              bool           `json:"newKey,omitempty"`
+}
+
+// body says who acts only where no token proves it.
+func (s *Server) body(who ledger.Actor) actBody {
+	b := actBody{Why: who.Why}
+	if s.token == "" {
+		b.By = who.By
+	}
+	return b
+}
+
+// Pause makes the job's scheduled times skipped until Resume.
+func (s *Server) Pause(ctx context.Context, jobID string, who ledger.Actor) (v operations.JobActed, err error) {
+	return v, s.post(ctx, "/v1/jobs/"+url.PathEscape(jobID)+"/pause", s.body(who), &v)
+}
+
+// Resume ends a pause.
+func (s *Server) Resume(ctx context.Context, jobID string, who ledger.Actor) (v operations.JobActed, err error) {
+	return v, s.post(ctx, "/v1/jobs/"+url.PathEscape(jobID)+"/resume", s.body(who), &v)
+}
+
+// Trigger makes a run that starts now; a process that serves makes its calls.
+func (s *Server) Trigger(ctx context.Context, jobID string, who ledger.Actor) (v operations.Run, err error) {
+	return v, s.post(ctx, "/v1/jobs/"+url.PathEscape(jobID)+"/trigger", s.body(who), &v)
+}
+
+// Rerun repeats a finished run as new work.
+func (s *Server) Rerun(ctx context.Context, r operations.Rerun) (v operations.Run, err error) {
+	b := s.body(r.Actor)
+	b.NewKey, b.MayDouble = r.NewKey, r.MayDouble
+	return v, s.post(ctx, runPath(r.RunID)+"/rerun", b, &v)
+}
+
+// Backfill plans scheduled times that did not run.
+func (s *Server) Backfill(ctx context.Context, f operations.Backfill) (v operations.Backfilled, err error) {
+	b := s.body(f.Actor)
+	b.From, b.To, b.DryRun = timeText(f.From), timeText(f.To), f.DryRun
+	return v, s.post(ctx, "/v1/jobs/"+url.PathEscape(f.JobID)+"/backfill", b, &v)
+}
+
+// Act does something to the runs that the act selects. What one request may not
+// take at once it asks for again, as long as that changes anything.
+func (s *Server) Act(ctx context.Context, what operations.RunAct, act ledger.Act) (v operations.Acted, err error) {
+	b := s.body(act.Actor)
+	b.RunIDs, b.Job, b.State, b.Reason, b.Limit = act.IDs, act.JobID, act.States, act.Reason, cmp.Or(act.Limit, api.MaxBulk)
+	b.Since, b.Until = timeText(act.Since), timeText(act.Until)
+	b.IncludeAcknowledged, b.Force, b.MayDouble, b.DryRun = act.IncludeAcknowledged, act.Force, act.MayDouble, act.DryRun
+	changed := []operations.Run{}
+	for {
+		v = operations.Acted{}
+		if err := s.post(ctx, "/v1/runs/"+string(what), b, &v); err != nil {
+			return v, err
+		}
+		full := len(v.Changed) == b.Limit
+		changed = append(changed, v.Changed...)
+		if !full || act.Limit > 0 || act.DryRun || len(act.IDs) > 0 {
+			v.Changed, v.Counts.Changed = changed, len(changed)
+			return v, nil
+		}
+	}
+}
+
+func runPath(id string) string { return "/v1/runs/" + url.PathEscape(id) }
+
+func set(query url.Values, name, value string) {
+	if value != "" {
+		query.Set(name, value)
+	}
+}
+
+func timeText(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339Nano)
+}

@@ -1,0 +1,156 @@
+// Package remote asks a server of package api, in the types of the operations
+// that it serves. Every request that may be repeated is: while the ledger is
+// busy, and when an answer was lost, a mutation under its key.
+package remote
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/cronce/cronce/api"
+	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/jobs"
+)
+
+// Server is an API to ask.
+type Server struct {
+	base    *url.URL
+	token   string
+	agent   string
+	client  *http.Client
+	patient time.Duration // for how long a request is repeated
+}
+
+// Config says which server, and as whom.
+type Config struct {
+	URL string // https, or http to this machine
+	// Token is presented as a bearer token; empty: none. Without one an act says
+	// itself who acts.
+	Token   string
+	Version string // for User-Agent
+}
+
+// patience is for how long a request is repeated that was not answered.
+const patience = 30 * time.Second
+
+// maxAnswer bounds what is read of an answer.
+const maxAnswer = 64 << 20
+
+// New checks the address; it connects to nothing. No error shows the token.
+func New(c Config) (*Server, error) {
+	u, err := url.Parse(strings.TrimSuffix(c.URL, "/"))
+	switch {
+	case err != nil, u.Host == "", u.Scheme != "http" && u.Scheme != "https", !jobs.ValidHost(u.Hostname()), !jobs.ValidPort(u.Port()):
+		return nil, errors.New("the server must be a URL such as https://cronce.example.com")
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		return nil, errors.New("the server's URL must hold no user, password or query; give a token with CRONCE_TOKEN")
+	case u.Scheme == "http" && !jobs.IsLoopback(u.Hostname()):
+		return nil, errors.New("the server's URL is plain http to another machine, where anybody on the way could read the token; use https")
+	case strings.ContainsFunc(c.Token, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return nil, errors.New("CRONCE_TOKEN is not a token: it has spaces or characters that are not ASCII")
+	}
+	client := &http.Client{
+		Timeout: 90 * time.Second,
+		// A redirect could take the token elsewhere, and a POST would become a GET.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return &Server{base: u, token: c.Token, agent: "cronce/" + c.Version, client: client, patient: patience}, nil
+}
+
+// get asks a question.
+func (s *Server) get(ctx context.Context, path string, query url.Values, into any) error {
+	if len(query) > 0 {
+		path += "?" + query.Encode()
+	}
+	return s.ask(ctx, http.MethodGet, path, nil, into)
+}
+
+// post makes a mutation, under one key however often it is sent.
+func (s *Server) post(ctx context.Context, path string, body, into any) error {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	return s.ask(ctx, http.MethodPost, path, text, into)
+}
+
+// ask sends a request until it is answered or patience is at its end.
+func (s *Server) ask(ctx context.Context, method, path string, body []byte, into any) error {
+	key, began := uuid.NewString(), time.Now()
+	for wait := 200 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
+		again, err := s.once(ctx, method, path, key, body, into)
+		if err == nil || again < 0 || ctx.Err() != nil || time.Since(began)+wait > s.patient {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(max(wait, again)):
+		}
+	}
+}
+
+// final is once's answer for what is not asked again.
+const final = -1
+
+// once sends a request. again is how long to wait before it is repeated, final for
+// never.
+func (s *Server) once(ctx context.Context, method, path, key string, body []byte, into any) (again time.Duration, err error) {
+	r, err := http.NewRequestWithContext(ctx, method, s.base.String()+path, bytes.NewReader(body))
+	if err != nil {
+		return final, err
+	}
+	r.Header.Set("User-Agent", s.agent)
+	r.Header.Set("Accept", "application/json, application/problem+json")
+	if s.token != "" {
+		r.Header.Set("Authorization", "Bearer "+s.token)
+	}
+	if method == http.MethodPost {
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Idempotency-Key", key)
+	}
+	res, err := s.client.Do(r)
+	if err != nil {
+		return 0, fmt.Errorf("the server %s does not answer; is it running, and is --server right? %w", s.base, errors.Unwrap(err))
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	if err != nil {
+		return 0, fmt.Errorf("the answer of %s was cut short: %w", s.base, err)
+	}
+	if res.StatusCode >= 300 {
+		return s.refused(res, text)
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		return final, fmt.Errorf("%s answered what is not of its API; is --server right? %w", s.base, err)
+	}
+	return final, nil
+}
+
+// refused is what an answer that is no success says.
+func (s *Server) refused(res *http.Response, text []byte) (again time.Duration, err error) {
+	var p api.Problem
+	if json.Unmarshal(text, &p) != nil || p.Code == "" {
+		err := fmt.Errorf("%s answered HTTP %d, not as its API does; is --server right?", s.base, res.StatusCode)
+		if res.StatusCode == http.StatusBadGateway || res.StatusCode == http.StatusServiceUnavailable || res.StatusCode == http.StatusGatewayTimeout {
+			return 0, err
+		}
+		return final, err
+	}
+	err = &operations.Error{Code: operations.Code(p.Code), Message: p.Detail}
+	if seconds, bad := strconv.Atoi(res.Header.Get("Retry-After")); bad == nil {
+		return time.Duration(seconds) * time.Second, err
+	}
+	return final, err
+}

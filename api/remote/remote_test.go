@@ -1,0 +1,78 @@
+package remote_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/cronce/cronce/api/remote"
+	"github.com/cronce/cronce/ledger"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"), goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"))
+}
+
+func TestAServersAddressIsChecked(t *testing.T) {
+	for url, ok := range map[string]bool{
+		"https://cronce.example.com": true, "https://cronce.example.com/": true, "http://127.0.0.1:9464": true, "http://localhost:9464": true,
+		"http://cronce.example.com": false, "cronce.example.com": false, "ftp://h": false, "https://u:s3cret@h": false, "https://h?x=1": false, "https://h:99999": false, "": false,
+	} {
+		_, err := remote.New(remote.Config{URL: url, Token: "t0ken"})
+		if (err == nil) != ok {
+			t.Errorf("%q: %v", url, err)
+		}
+		if err != nil && (strings.Contains(err.Error(), "s3cret") || strings.Contains(err.Error(), "t0ken")) {
+			t.Errorf("%q: a secret is in %v", url, err)
+		}
+	}
+	if _, err := remote.New(remote.Config{URL: "https://h", Token: "a b"}); err == nil {
+		t.Error("a token with a space was taken")
+	}
+}
+
+// A redirect could take the token elsewhere.
+func TestARedirectIsNotFollowed(t *testing.T) {
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the redirect was followed") }))
+	defer other.Close()
+	server := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusTemporaryRedirect))
+	defer server.Close()
+	s, err := remote.New(remote.Config{URL: server.URL, Token: "t0ken"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Status(t.Context()); err == nil || !strings.Contains(err.Error(), "HTTP 307") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A mutation whose answer was lost is repeated under the same key.
+func TestAMutationIsRepeatedUnderItsKey(t *testing.T) {
+	var keys []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		keys = append(keys, r.Header.Get("Idempotency-Key"))
+		switch len(keys) {
+		case 1:
+			panic(http.ErrAbortHandler)
+		case 2:
+			w.Header().Set("Content-Type", "application/problem+json")
+			w.Header().Set("Retry-After", "0")
+			w.WriteHeader(http.StatusServiceUnavailable)
+			_, _ = w.Write([]byte(`{"code":"ledger_unavailable","detail":"busy"}`))
+		default:
+			_, _ = w.Write([]byte(`{"jobId":"tick","state":"paused"}`))
+		}
+	}))
+	defer server.Close()
+	s, err := remote.New(remote.Config{URL: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	done, err := s.Pause(t.Context(), "tick", ledger.Actor{By: "ann", Why: "x"})
+	if err != nil || done.State != "paused" || len(keys) != 3 || keys[0] == "" || keys[0] != keys[1] || keys[1] != keys[2] {
+		t.Errorf("%+v, %v, keys %q", done, err, keys)
+	}
+}

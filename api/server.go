@@ -1,0 +1,99 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/cronce/cronce/api/access"
+	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/internal/operations"
+)
+
+// Config is what a server needs.
+type Config struct {
+	Operations *operations.Service
+	// Keys stores the idempotency keys of mutations, on the ledger's engine.
+	Keys idempotency.Store
+	// Access says who may do what; see access.Loopback for a process that only its
+	// own machine can reach.
+	Access access.Control
+	Logger *slog.Logger
+}
+
+// Bounds on a request.
+const (
+	maxBody    = 1 << 20
+	maxQuery   = 8 << 10
+	readBody   = 10 * time.Second // for all of the body to arrive
+	answerRead = 30 * time.Second
+	answerAct  = time.Minute
+	maxReply   = 16 << 20
+)
+
+type server struct {
+	ops  *operations.Service
+	kit  *idempotency.Kit
+	log  *slog.Logger
+	mux  *http.ServeMux
+	gate *gate
+}
+
+// New returns the handler of /v1. It fails on a key store that the kit refuses.
+func New(c Config) (http.Handler, error) {
+	kit, err := idempotency.New(c.Keys, idempotency.Options{
+		Principal: func(*http.Request) (string, error) { return "", errors.New("keys are claimed by operation") },
+		TTL:       24 * time.Hour, MaxRun: answerAct + 10*time.Second, Wait: 5 * time.Second, MaxStoredBody: maxReply, Logger: c.Logger,
+	})
+	if err != nil {
+		return nil, err
+	}
+	s := &server{ops: c.Operations, kit: kit, log: c.Logger, mux: http.NewServeMux(), gate: newGate(c.Access, c.Logger)}
+	s.reads()
+	s.acts()
+	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.noRoute(w, r) })
+	return s.gate.wrap(s.mux), nil
+}
+
+// ask is a question: it returns what is answered as JSON.
+type ask func(context.Context, *http.Request) (any, error)
+
+// get serves a question to every role from viewer on.
+func (s *server) get(pattern string, tagged bool, answer ask) {
+	s.mux.HandleFunc("GET "+pattern, func(w http.ResponseWriter, r *http.Request) {
+		if err := permit(r, access.Viewer); err != nil {
+			s.fail(w, r, err)
+			return
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), answerRead)
+		defer cancel()
+		v, err := answer(ctx, r)
+		if err != nil {
+			s.fail(w, r, err)
+			return
+		}
+		s.write(w, r, v, tagged)
+	})
+}
+
+// noRoute tells a wrong method from a wrong path.
+func (s *server) noRoute(w http.ResponseWriter, r *http.Request) {
+	var allowed []string
+	for _, method := range []string{http.MethodGet, http.MethodPost} {
+		other := r.Clone(r.Context())
+		other.Method = method
+		if _, pattern := s.mux.Handler(other); pattern != "/" && pattern != "" {
+			allowed = append(allowed, method)
+		}
+	}
+	if len(allowed) == 0 {
+		s.fail(w, r, problem(http.StatusNotFound, "not_found", "no such resource; /v1/openapi.yaml lists them"))
+		return
+	}
+	for _, method := range allowed {
+		w.Header().Add("Allow", method)
+	}
+	s.fail(w, r, problem(http.StatusMethodNotAllowed, "method_not_allowed", "the resource does not take the method "+r.Method+"; use "+allowed[0]))
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cronce/cronce/api/access"
+)
+
+func (a *app) accessCommand() *cobra.Command {
+	c := &cobra.Command{Use: "access", Short: "Make tokens for the API, and check the access file", Args: knownCommand,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
+	c.AddCommand(a.accessTokenCommand(), a.accessCheckCommand())
+	return c
+}
+
+func (a *app) accessTokenCommand() *cobra.Command {
+	var role string
+	c := &cobra.Command{
+		Use:   "token NAME",
+		Short: "Print a new token for the API, and its line for the access file",
+		Long: `token prints a random token, once, to standard output, and the line that lets it in
+to standard error. The access file has only its hash.`,
+		Example: `  cronce access token ci --role operator`,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if _, err := access.ParseRole(role); err != nil {
+				return usage("--role: %w", err)
+			}
+			token, hash := access.NewToken()
+			if a.json {
+				return printJSON(a.out, map[string]string{"name": args[0], "role": role, "token": token, "hash": hash})
+			}
+			fmt.Fprintf(a.err, "put this line below \"tokens:\" of the access file:\n  - { name: %q, role: %s, hash: %q }\n", args[0], role, hash)
+			_, err := fmt.Fprintln(a.out, token)
+			return err
+		},
+	}
+	c.Flags().StringVar(&role, "role", "viewer", "viewer, operator or admin")
+	return c
+}
+
+func (a *app) accessCheckCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "check FILE",
+		Short: "Check an access file",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if _, err := access.Open(args[0]); err != nil {
+				return &exit{exitUsage, err}
+			}
+			_, err := fmt.Fprintln(a.out, "ok")
+			return err
+		},
+	}
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/cronce/cronce/api/remote"
+	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/ledger"
+)
+
+// operator answers and acts for the commands: a ledger that this process has
+// opened, or a server.
+type operator interface {
+	Status(context.Context) (operations.Status, error)
+	Jobs(context.Context) ([]operations.Job, error)
+	Job(ctx context.Context, id string) (operations.JobDetail, error)
+	Runs(context.Context, ledger.Filter) (operations.RunPage, error)
+	Run(ctx context.Context, id string) (operations.RunDetail, error)
+	Why(ctx context.Context, jobID string, at time.Time) (operations.Explanation, error)
+	Pause(ctx context.Context, jobID string, who ledger.Actor) (operations.JobActed, error)
+	Resume(ctx context.Context, jobID string, who ledger.Actor) (operations.JobActed, error)
+	Act(context.Context, operations.RunAct, ledger.Act) (operations.Acted, error)
+	Backfill(context.Context, operations.Backfill) (operations.Backfilled, error)
+}
+
+// operator is the server of --server, else the ledger that open opens.
+func (a *app) operator(ctx context.Context, open func(context.Context) (ledger.Store, error)) (o operator, done func(), err error) {
+	if a.server != "" {
+		s, err := a.remote()
+		return s, func() {}, err
+	}
+	l, err := open(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	return a.operationsOn(l), func() {
+		if l != nil {
+			l.Close()
+		}
+	}, nil
+}
+
+// remote is the server of --server.
+func (a *app) remote() (*remote.Server, error) {
+	if a.db != "" {
+		return nil, usage("--server and --db name two different places; give one")
+	}
+	s, err := remote.New(remote.Config{URL: a.server, Token: a.env("CRONCE_TOKEN", ""), Version: buildVersion()})
+	if err != nil {
+		return nil, &exit{exitUsage, fmt.Errorf("--server: %w", err)}
+	}
+	return s, nil
+}
+
+// remotely makes a run on a server and waits for its end, which the processes that
+// serve bring about.
+func (a *app) remotely(ctx context.Context, enter func(*remote.Server) (operations.Run, error)) error {
+	s, err := a.remote()
+	if err != nil {
+		return err
+	}
+	run, err := enter(s)
+	if err != nil {
+		return err
+	}
+	for !run.State.Finished() {
+		select {
+		case <-ctx.Done():
+			return a.printDriven(run)
+		case <-time.After(takenOver):
+		}
+		if shown, err := s.Run(ctx, run.RunID); err == nil {
+			run = shown.Run
+		} else if ctx.Err() == nil {
+			return err
+		}
+	}
+	return a.printDriven(run)
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/ledger"
+)
+
+func (a *app) statusCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "status",
+		Short: "Show who serves the ledger, and how late it is",
+		Long: `status shows the processes that work on the ledger, how long the oldest due run has
+been waiting, how many runs are unfinished or dead, and how the nightly purge does.
+
+Exit 0: a process serves. Exit 1: none does.`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			o, done, err := a.operator(c.Context(), a.ledgerToRead)
+			if err != nil {
+				return err
+			}
+			defer done()
+			s, err := o.Status(c.Context())
+			if err != nil {
+				return err
+			}
+			if err := a.printStatus(s); err != nil {
+				return err
+			}
+			if !s.Serving {
+				return &exit{code: exitFailed}
+			}
+			return nil
+		},
+	}
+}
+
+func (a *app) printStatus(s operations.Status) error {
+	if a.json {
+		return printJSON(a.out, s)
+	}
+	if len(s.Processes) > 0 {
+		t := a.table("PROCESS", "STATE", "HEARTBEAT", "DEFINITIONS", "RUNNING", "VERSION").Optional("HEARTBEAT", "RUNNING", "DEFINITIONS", "VERSION")
+		for _, p := range s.Processes {
+			state := "alive"
+			if !p.Alive {
+				state = "gone"
+			}
+			t.Row(p.ID, state, p.HeartbeatAt, strconv.Itoa(p.Definitions), strconv.Itoa(p.Running), p.Version)
+		}
+		if err := t.Flush(); err != nil {
+			return err
+		}
+		fmt.Fprintln(a.out)
+	}
+	var counts []string
+	for _, state := range []ledger.State{ledger.Planned, ledger.Running, ledger.Retrying} {
+		counts = append(counts, fmt.Sprintf("%d %s", s.Unfinished[state], state))
+	}
+	purge := "never succeeded"
+	if s.Purge.LastSuccess != "" {
+		purge = "last succeeded at " + s.Purge.LastSuccess
+	}
+	if s.Purge.Overdue {
+		purge += "; overdue"
+	}
+	serving := "serving"
+	if !s.Serving {
+		serving = "not serving: no process is alive; start \"cronce serve\""
+	}
+	_, err := fmt.Fprintf(a.out, "runs: %s, %d dead to acknowledge\nlateness: %s\nnightly purge: %s\n%s\n",
+		strings.Join(counts, ", "), s.Dead, time.Duration(s.Lateness*float64(time.Second)).Round(time.Second), purge, serving)
+	return err
+}

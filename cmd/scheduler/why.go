@@ -1,0 +1,55 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cronce/cronce/internal/operations"
+)
+
+func (a *app) whyCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "why JOB TIME",
+		Short: "Explain why a job ran, or did not, at a time",
+		Long: `why explains what became of a job at a time: the run or the range row that accounts
+for it and why it is in its state, or why there is none. TIME is RFC 3339, a date,
+a time of day, or an age such as 24h.`,
+		Example: `  cronce why close-books 2026-11-21T00:00:00Z
+  cronce why close-books 04:40`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(c *cobra.Command, args []string) error {
+			at, err := timeOrAge("time", args[1], a.now())
+			if err != nil {
+				return err
+			}
+			o, done, err := a.operator(c.Context(), a.ledgerToRead)
+			if err != nil {
+				return err
+			}
+			defer done()
+			v, err := o.Why(c.Context(), args[0], at)
+			if err != nil {
+				return err
+			}
+			return a.printWhy(v)
+		},
+	}
+}
+
+func (a *app) printWhy(v operations.Explanation) error {
+	if a.json {
+		return printJSON(a.out, v)
+	}
+	fmt.Fprintf(a.out, "%s at %s: %s\n%s\n", v.JobID, v.At, v.Verdict, v.Text)
+	if v.Run != nil {
+		fmt.Fprintf(a.out, "see \"cronce runs show %s\"\n", v.Run.RunID)
+	}
+	if v.Previous != "" || v.Next != "" {
+		t := a.table("SCHEDULED", "TIME")
+		t.Row("previous", v.Previous)
+		t.Row("next", v.Next)
+		return t.Flush()
+	}
+	return nil
+}

@@ -1,0 +1,152 @@
+package operations
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+)
+
+// NewToken is the part of a run ID that makes a trigger or a rerun new work.
+func NewToken() string { return uuid.Must(uuid.NewV7()).String() }
+
+// TriggerEntry is the run of a job that starts now, independent of its schedule.
+// Two of one token and one second are one run.
+func (s *Service) TriggerEntry(jobID, token string, who ledger.Actor) (ledger.Entry, error) {
+	if err := checkActor(who); err != nil {
+		return ledger.Entry{}, err
+	}
+	j, err := s.registered(jobID, "")
+	if err != nil {
+		return ledger.Entry{}, err
+	}
+	now := s.now().UTC().Truncate(time.Second)
+	id := jobs.RunIDWithToken(j.ID, now, token)
+	return ledger.Entry{
+		JobID: j.ID, Actor: who,
+		RunSpec: ledger.RunSpec{
+			RunID: id, ScheduledAt: now, Count: 1, State: ledger.Planned, Trigger: ledger.ByOperator,
+			Overlap: ledger.OverlapAllow, Call: executor.CallFor(j, id, now),
+		},
+	}, nil
+}
+
+// Rerun asks for a finished run to be repeated as new work.
+type Rerun struct {
+	RunID string
+	Token string // of the new run
+	// NewKey confirms that this is new work under a new key.
+	NewKey bool
+	// MayDouble repeats it although the work may have been done.
+	MayDouble bool
+	ledger.Actor
+}
+
+// RerunEntry is the run that repeats a finished run as new work, under a new key.
+func (s *Service) RerunEntry(ctx context.Context, r Rerun) (ledger.Entry, error) {
+	if !r.NewKey {
+		return ledger.Entry{}, refuse(Invalid, "a rerun makes new work under a new key; confirm it with newKey (--new-key), or ask again under the old one with redrive")
+	}
+	if err := checkActor(r.Actor); err != nil {
+		return ledger.Entry{}, err
+	}
+	run, attempts, err := s.ledger.Get(ctx, r.RunID)
+	if err != nil {
+		return ledger.Entry{}, notFound(r.RunID, err)
+	}
+	if err := mayRerun(run, attempts, r.MayDouble); err != nil {
+		return ledger.Entry{}, err
+	}
+	return ledger.Entry{
+		JobID: run.JobID, Actor: r.Actor, RerunOf: run.ID, MayDouble: r.MayDouble,
+		RunSpec: ledger.RunSpec{
+			RunID: jobs.RunIDWithToken(run.JobID, run.ScheduledAt, r.Token), ScheduledAt: run.ScheduledAt.Truncate(time.Second),
+			Count: 1, State: ledger.Planned, Trigger: ledger.ByRerun, Overlap: ledger.OverlapAllow, Call: run.Call,
+		},
+	}, nil
+}
+
+// Enter writes the entry; a process that serves makes its calls. Repeated, it
+// finds the run that it wrote.
+func (s *Service) Enter(ctx context.Context, e ledger.Entry) (Run, error) {
+	if err := s.servedTarget(e.Call.Target); err != nil {
+		return Run{}, err
+	}
+	got, err := s.ledger.Enter(ctx, e)
+	if errors.Is(err, ledger.ErrMayDouble) {
+		return Run{}, refuse(Conflict, "%v", err)
+	}
+	return RunOf(got.Run), err
+}
+
+// servedTarget refuses work that no process could send anywhere.
+func (s *Service) servedTarget(name string) error {
+	reg, err := s.registry()
+	if err != nil {
+		return err
+	}
+	if _, ok := reg.Target(name); !ok && name != jobs.BuiltinTarget {
+		return refuse(Conflict, "the registry has no target %q, which the run's call goes to; put it back first", name)
+	}
+	return nil
+}
+
+func mayRerun(run ledger.Run, attempts []ledger.Attempt, mayDouble bool) error {
+	switch {
+	case run.Count > 1:
+		return refuse(Conflict, "%s stands for %d scheduled times; run them with \"cronce backfill %s\"", run.ID, run.Count, run.JobID)
+	case !run.State.Finished():
+		return refuse(Conflict, "%s is %s; wait for its end, or cancel it first", run.ID, run.State)
+	case run.Call.Method == "":
+		return refuse(Conflict, "%s never ran; run it under its own id with \"cronce backfill %s\"", run.ID, run.JobID)
+	case !mayDouble && run.RerunID != "":
+		return refuse(Conflict, "%s was rerun as %s: act on that run, or say --may-double", run.ID, run.RerunID)
+	case !mayDouble && run.State != ledger.Succeeded && unknownOutcome(attempts):
+		return refuse(Conflict, "%s may have been applied: an attempt's outcome is unknown; %s--may-double", run.ID, underItsKey(run))
+	}
+	return nil
+}
+
+// underItsKey says how to ask again for a finished run without new work, where
+// there is a way.
+func underItsKey(run ledger.Run) string {
+	switch {
+	case run.State == ledger.Dead:
+		return `ask again under its own key with "cronce runs redrive", or say `
+	case run.State == ledger.Canceled && !strings.Contains(run.ID, "~"):
+		return fmt.Sprintf("ask again under its own key with \"cronce backfill %s\", or say ", run.JobID)
+	}
+	return "ask the target what became of it, then say "
+}
+
+// EnteredBy finds the run that an act since then made under a token.
+func (s *Service) EnteredBy(ctx context.Context, kind ledger.ActKind, jobID, token string, since time.Time) (Run, bool, error) {
+	f := ledger.AuditFilter{JobID: jobID, Limit: ledger.MaxAuditPage}
+	for {
+		acts, err := s.ledger.Audit(ctx, f)
+		if err != nil {
+			return Run{}, false, err
+		}
+		for _, e := range acts {
+			id := e.RunID
+			if kind == ledger.ActRerun {
+				id = e.RerunID
+			}
+			if e.Act == kind && strings.HasSuffix(id, "~"+token) {
+				run, _, err := s.ledger.Get(ctx, id)
+				return RunOf(run), err == nil, err
+			}
+		}
+		if len(acts) < f.Limit || acts[len(acts)-1].At.Before(since) {
+			return Run{}, false, nil
+		}
+		f.Before = acts[len(acts)-1].ID
+	}
+}

@@ -1,0 +1,204 @@
+package operations
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+)
+
+// Job is a job of the registry with what the ledger knows of it.
+type Job struct {
+	ID           string   `json:"id"`
+	Schedule     string   `json:"schedule"`
+	InWords      string   `json:"inWords"`
+	Timezone     string   `json:"timezone"`
+	DST          string   `json:"dst"`
+	Target       string   `json:"target"`
+	Method       string   `json:"method"`
+	Path         string   `json:"path"`
+	Scopes       []string `json:"scopes"`
+	KeyScope     string   `json:"keyScope"`
+	Timeout      string   `json:"timeout"`
+	Overlap      string   `json:"overlap"`
+	CatchUp      string   `json:"catchUp"`
+	Enabled      bool     `json:"enabled"`
+	State        JobState `json:"state"`
+	Next         string   `json:"next"` // empty: never again, or disabled
+	Watermark    string   `json:"watermark"`
+	PausedAt     string   `json:"pausedAt,omitempty"`
+	PausedBy     string   `json:"pausedBy,omitempty"`
+	PausedWhy    string   `json:"pausedWhy,omitempty"`
+	LastRun      *Run     `json:"lastRun"`
+	SlotRun      *Run     `json:"slotRun,omitempty"` // the unfinished run that has the job's slot
+	LastOutcome  *Run     `json:"lastOutcome"`       // the newest run that succeeded or died
+	FailingSince string   `json:"failingSince,omitempty"`
+	Dead         int      `json:"deadUnacknowledged"`
+}
+
+// JobState says whether a job is being planned.
+type JobState string
+
+const (
+	JobActive   JobState = "active"
+	JobPaused   JobState = "paused"
+	JobDisabled JobState = "disabled"
+	JobNew      JobState = "new" // no process has served it yet
+)
+
+// JobDetail is a job with its newest events and the acts of operators on it and
+// its runs, newest first.
+type JobDetail struct {
+	Job
+	Events []Event `json:"events"`
+	Acts   []Act   `json:"acts"`
+}
+
+// Event is something about a job that is not a run and that no operator did.
+type Event struct {
+	At    string `json:"at"`
+	Kind  string `json:"kind"`
+	Local string `json:"local,omitempty"`
+	Zone  string `json:"zone,omitempty"`
+}
+
+// Jobs lists the registry's jobs by id.
+func (s *Service) Jobs(ctx context.Context) ([]Job, error) {
+	reg, err := s.registry()
+	if err != nil {
+		return nil, err
+	}
+	known, err := s.statuses(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := []Job{}
+	for _, j := range reg.Jobs() {
+		out = append(out, s.describe(j, known))
+	}
+	return out, nil
+}
+
+// Job shows one job of the registry.
+func (s *Service) Job(ctx context.Context, id string) (JobDetail, error) {
+	j, err := s.registered(id, "")
+	if err != nil {
+		return JobDetail{}, err
+	}
+	known, err := s.statuses(ctx)
+	if err != nil {
+		return JobDetail{}, err
+	}
+	d := JobDetail{Job: s.describe(j, known), Events: []Event{}, Acts: []Act{}}
+	if s.ledger == nil {
+		return d, nil
+	}
+	if d.Acts, err = s.Audit(ctx, ledger.AuditFilter{JobID: id, Limit: ledger.MaxAuditPage}); err != nil {
+		return d, err
+	}
+	events, err := s.ledger.Events(ctx, id, 20)
+	for _, e := range events {
+		d.Events = append(d.Events, Event{actualTime(e.At), string(e.Kind), e.Local, e.Zone})
+	}
+	return d, err
+}
+
+// statuses are what the ledger knows of its jobs, by id; a ledger that is not
+// made yet knows nothing.
+func (s *Service) statuses(ctx context.Context) (map[string]ledger.JobStatus, error) {
+	known := map[string]ledger.JobStatus{}
+	if s.ledger == nil {
+		return known, nil
+	}
+	statuses, err := s.ledger.Jobs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var shown []*ledger.Run
+	for _, st := range statuses {
+		known[st.JobID] = st
+		for _, r := range []*ledger.Run{st.LastRun, st.SlotRun} {
+			if r != nil {
+				shown = append(shown, r)
+			}
+		}
+	}
+	return known, s.addWaiting(ctx, shown...)
+}
+
+func (s *Service) describe(j jobs.Job, known map[string]ledger.JobStatus) Job {
+	st, ok := known[j.ID]
+	v := Job{
+		ID: j.ID, Schedule: j.Schedule, InWords: j.Parsed().Describe(), Timezone: j.Timezone, DST: string(j.DST),
+		Target: j.Target, Method: j.Method, Path: j.Path, Scopes: append([]string{}, j.Scopes...),
+		KeyScope: j.KeyScope, Timeout: j.Timeout.String(), Overlap: string(j.Overlap), CatchUp: string(j.CatchUp),
+		Enabled: !j.Disabled, State: JobActive, Next: NextOf(j, s.now()),
+		Watermark: scheduledTime(st.Watermark), PausedAt: actualTime(st.PausedAt), PausedBy: st.PausedBy, PausedWhy: st.PausedWhy,
+		LastRun: runIf(st.LastRun), SlotRun: runIf(st.SlotRun), LastOutcome: runIf(st.LastOutcome),
+		FailingSince: scheduledTime(st.FailingSince), Dead: st.DeadUnseen,
+	}
+	switch {
+	case j.Disabled:
+		v.State = JobDisabled
+	case v.PausedAt != "":
+		v.State = JobPaused
+	case !ok || st.Ended:
+		v.State = JobNew
+	}
+	return v
+}
+
+// NextOf is a job's next scheduled time; empty when it is disabled, or never due
+// again: a schedule whose scheduled times have all passed is legal.
+func NextOf(j jobs.Job, now time.Time) string {
+	if j.Disabled {
+		return ""
+	}
+	return scheduledTime(j.Parsed().Next(now))
+}
+
+func runIf(r *ledger.Run) *Run {
+	if r == nil {
+		return nil
+	}
+	v := RunOf(*r)
+	return &v
+}
+
+// Outcome says whether the job's runs do what they are for: which of them waits,
+// and what became of the last one that was sent, whatever was skipped since.
+func (j Job) Outcome() string {
+	var parts []string
+	switch {
+	case j.SlotRun != nil && j.SlotRun.Waiting != nil:
+		parts = append(parts, fmt.Sprintf("waiting since %s (%s)", j.SlotRun.ScheduledAt, j.SlotRun.Waiting.Code))
+	case j.LastRun != nil && j.LastRun.Waiting != nil: // earlier runs may wait too
+		parts = append(parts, fmt.Sprintf("waiting (%s)", j.LastRun.Waiting.Code))
+	}
+	if j.LastOutcome != nil && j.FailingSince == "" {
+		parts = append(parts, string(j.LastOutcome.State))
+	}
+	if j.FailingSince != "" {
+		parts = append(parts, "failing since "+j.FailingSince)
+	}
+	if j.Dead > 0 {
+		parts = append(parts, fmt.Sprintf("%d dead to acknowledge", j.Dead))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Next lists the job's next n scheduled times after from.
+func (s *Service) Next(id string, from time.Time, n int) ([]string, error) {
+	j, err := s.registered(id, "")
+	if err != nil {
+		return nil, err
+	}
+	times := []string{}
+	for _, t := range j.Parsed().Upcoming(from, n) {
+		times = append(times, scheduledTime(t))
+	}
+	return times, nil
+}

@@ -1,0 +1,271 @@
+package operations
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// Run is a run as every door shows it. Times are RFC 3339, UTC; scheduled times
+// have whole seconds, actual times milliseconds.
+type Run struct {
+	RunID       string         `json:"runId"`
+	JobID       string         `json:"jobId"`
+	ScheduledAt string         `json:"scheduledAt"`
+	Until       string         `json:"until,omitempty"`
+	Count       int            `json:"count"`
+	Trigger     ledger.Trigger `json:"trigger"`
+	State       ledger.State   `json:"state"`
+	Reason      ledger.Reason  `json:"reason"`
+	Attempts    int            `json:"attempts"`
+	Replayed    bool           `json:"replayed"`
+	Status      int            `json:"status,omitempty"`
+	NextAt      string         `json:"nextAt,omitempty"`
+	Waiting     *Waiting       `json:"waiting,omitempty"`
+	SendBefore  string         `json:"sendBefore,omitempty"`
+	PlannedAt   string         `json:"plannedAt,omitempty"`
+	StartedAt   string         `json:"startedAt,omitempty"`
+	FinishedAt  string         `json:"finishedAt,omitempty"`
+	AckedAt     string         `json:"ackedAt,omitempty"`
+	RerunID     string         `json:"rerunId,omitempty"`
+	By          string         `json:"by,omitempty"`
+	Why         string         `json:"why,omitempty"`
+}
+
+// Waiting is why a planned or retrying run is not being sent.
+type Waiting struct {
+	Code ledger.WaitCode `json:"code"`
+	Text string          `json:"text,omitempty"`
+}
+
+// String is the code and the text; "" of a nil Waiting.
+func (w *Waiting) String() string {
+	if w == nil {
+		return ""
+	}
+	return ledger.WaitReason{Code: w.Code, Text: w.Text}.String()
+}
+
+// Attempt is one call made, or perhaps made, for a run.
+type Attempt struct {
+	Attempt    int           `json:"attempt"`
+	StartedAt  string        `json:"startedAt"`
+	FinishedAt string        `json:"finishedAt"`
+	Answer     ledger.Answer `json:"answer"`
+	Status     int           `json:"status"`
+	Code       string        `json:"code,omitempty"`
+	Error      string        `json:"error,omitempty"`
+	Detail     string        `json:"detail,omitempty"`
+	Owner      string        `json:"owner"`
+}
+
+// RunDetail is a run with its call, its attempts and the acts of operators.
+type RunDetail struct {
+	Run
+	Target string `json:"target"`
+	Method string `json:"method"`
+	Path   string `json:"path"`
+	// Body is what the run sends, frozen when it was planned. A door leaves it out
+	// for whoever may not see it.
+	Body    json.RawMessage `json:"body,omitempty"`
+	History []Attempt       `json:"history"`
+	Acts    []Act           `json:"acts"` // oldest first
+}
+
+// RunOf shows a run of the ledger.
+func RunOf(r ledger.Run) Run {
+	v := Run{
+		RunID: r.ID, JobID: r.JobID, ScheduledAt: scheduledTime(r.ScheduledAt), Until: scheduledTime(r.Until),
+		Count: r.Count, Trigger: r.Trigger, State: r.State, Reason: r.Reason, Attempts: r.Attempt,
+		Replayed: r.Replayed, Status: r.Status, SendBefore: scheduledTime(r.SendBefore),
+		PlannedAt: actualTime(r.PlannedAt), StartedAt: actualTime(r.StartedAt), FinishedAt: actualTime(r.FinishedAt),
+		AckedAt: actualTime(r.AckedAt), RerunID: r.RerunID, By: r.By, Why: r.Why,
+	}
+	if !r.State.Finished() {
+		v.NextAt = actualTime(r.NextAt)
+		if r.WaitsFor.Code != "" {
+			v.Waiting = &Waiting{r.WaitsFor.Code, r.WaitsFor.Text}
+		}
+	}
+	return v
+}
+
+func runsOf(runs []ledger.Run) []Run {
+	out := make([]Run, len(runs))
+	for i, r := range runs {
+		out[i] = RunOf(r)
+	}
+	return out
+}
+
+// scheduledTime is RFC 3339, UTC; "" for none.
+func scheduledTime(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+// actualTime has milliseconds.
+func actualTime(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02T15:04:05.000Z07:00")
+}
+
+// Page sizes of lists.
+const (
+	DefaultPage = 100
+	MaxPage     = 1000
+)
+
+// RunPage is a page of runs, newest scheduled time first.
+type RunPage struct {
+	Runs []Run `json:"runs"`
+	// Next continues the list; nil after its last row.
+	Next *ledger.Cursor `json:"-"`
+}
+
+// Runs lists a page of runs with why those that wait do. A filter by a job that
+// nobody knows is refused.
+func (s *Service) Runs(ctx context.Context, f ledger.Filter) (RunPage, error) {
+	if !f.Since.IsZero() && !f.Until.IsZero() && !f.Since.Before(f.Until) {
+		return RunPage{}, refuse(Invalid, "the end of the listing (until) is not after its start (since); nothing lies between them")
+	}
+	size := cmp.Or(f.Limit, DefaultPage)
+	f.Limit = size + 1 // one more tells whether there is a next page
+	runs, err := s.ledger.List(ctx, f)
+	if err == nil && len(runs) == 0 && f.Before == nil {
+		err = s.KnownJob(ctx, f.JobID)
+	}
+	if err != nil {
+		return RunPage{}, err
+	}
+	var page RunPage
+	if len(runs) > size {
+		runs = runs[:size]
+		last := runs[size-1]
+		page.Next = &ledger.Cursor{ScheduledAt: last.ScheduledAt, ID: last.ID}
+	}
+	waiters := make([]*ledger.Run, len(runs))
+	for i := range runs {
+		waiters[i] = &runs[i]
+	}
+	err = s.addWaiting(ctx, waiters...)
+	page.Runs = runsOf(runs)
+	return page, err
+}
+
+// Run shows one run.
+func (s *Service) Run(ctx context.Context, id string) (RunDetail, error) {
+	r, attempts, err := s.ledger.Get(ctx, id)
+	if err != nil {
+		return RunDetail{}, notFound(id, err)
+	}
+	if err := s.addWaiting(ctx, &r); err != nil {
+		return RunDetail{}, err
+	}
+	acts, err := s.actsOnRun(ctx, id)
+	if err != nil {
+		return RunDetail{}, err
+	}
+	v := RunDetail{Run: RunOf(r), Target: r.Call.Target, Method: r.Call.Method, Path: r.Call.Path, Body: r.Call.Body, History: []Attempt{}, Acts: acts}
+	for _, at := range attempts {
+		v.History = append(v.History, Attempt{
+			at.N, actualTime(at.StartedAt), actualTime(at.FinishedAt), at.Answer, at.Status, at.Code, at.Error, at.Detail, at.Owner,
+		})
+	}
+	return v, nil
+}
+
+// notFound says what to do about a run ID that the ledger does not have.
+func notFound(id string, err error) error {
+	if errors.Is(err, ledger.ErrNotFound) {
+		return refuse(UnknownRun, "the ledger has no run %q: it has no row of its own (\"cronce runs list\" shows those that have), was purged, or was never planned", id)
+	}
+	return err
+}
+
+// addWaiting sets why those of the runs that are not being sent wait.
+func (s *Service) addWaiting(ctx context.Context, runs ...*ledger.Run) error {
+	var ids []string
+	for _, r := range runs {
+		if r.State == ledger.Planned || r.State == ledger.Retrying {
+			ids = append(ids, r.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	why, err := s.ledger.Waiting(ctx, ids)
+	for _, r := range runs {
+		r.WaitsFor = why[r.ID]
+	}
+	return err
+}
+
+// Act is one act of an operator, as the audit has it.
+type Act struct {
+	ID      int64          `json:"id"`
+	At      string         `json:"at"`
+	Act     ledger.ActKind `json:"act"`
+	JobID   string         `json:"jobId"`
+	RunID   string         `json:"runId,omitempty"`
+	RerunID string         `json:"rerunId,omitempty"`
+	By      string         `json:"by"`
+	Why     string         `json:"why"`
+	Door    ledger.Door    `json:"door"`
+}
+
+// Audit lists a page of the acts of operators, newest first.
+func (s *Service) Audit(ctx context.Context, f ledger.AuditFilter) ([]Act, error) {
+	acts, err := s.ledger.Audit(ctx, f)
+	out := []Act{}
+	for _, e := range acts {
+		out = append(out, Act{e.ID, actualTime(e.At), e.Act, e.JobID, e.RunID, e.RerunID, e.By, e.Why, e.Door})
+	}
+	return out, err
+}
+
+// actsOnRun is the whole history of a run's acts, oldest first.
+func (s *Service) actsOnRun(ctx context.Context, runID string) ([]Act, error) {
+	all := []Act{}
+	f := ledger.AuditFilter{RunID: runID, Limit: ledger.MaxAuditPage}
+	for {
+		page, err := s.Audit(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, page...)
+		if len(page) < f.Limit {
+			slices.Reverse(all)
+			return all, nil
+		}
+		f.Before = page[len(page)-1].ID
+	}
+}
+
+// StateText is the state, and how many scheduled times a range row stands for.
+func (r Run) StateText() string {
+	if r.Count > 1 {
+		return fmt.Sprintf("%s (%d times)", r.State, r.Count)
+	}
+	return string(r.State)
+}
+
+// Took is how long the attempt lasted, to the millisecond.
+func (a Attempt) Took() time.Duration {
+	start, err := time.Parse(time.RFC3339, a.StartedAt)
+	end, err2 := time.Parse(time.RFC3339, a.FinishedAt)
+	if err != nil || err2 != nil {
+		return 0
+	}
+	return end.Sub(start)
+}

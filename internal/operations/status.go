@@ -1,0 +1,138 @@
+package operations
+
+import (
+	"context"
+
+	"github.com/cronce/cronce/cleanup"
+	"github.com/cronce/cronce/ledger"
+)
+
+// Status is whether the ledger is being worked on, and how well.
+type Status struct {
+	Registry  string    `json:"registry"`
+	At        string    `json:"at"`
+	Serving   bool      `json:"serving"` // a process is alive
+	Processes []Process `json:"processes"`
+	// Unfinished counts the planned, running and retrying runs.
+	Unfinished map[ledger.State]int `json:"unfinished"`
+	Dead       int                  `json:"deadUnacknowledged"`
+	// Lateness is how long the oldest due run has been waiting, in seconds.
+	Lateness float64     `json:"latenessSeconds"`
+	Purge    PurgeStatus `json:"purge"`
+}
+
+// PurgeStatus is how the nightly purge does.
+type PurgeStatus struct {
+	LastSuccess string `json:"lastSuccess,omitempty"`
+	Overdue     bool   `json:"overdue"`
+}
+
+// Process is an executor that works, or worked, on the ledger.
+type Process struct {
+	ID          string `json:"id"`      // random
+	Version     string `json:"version"` // of the definitions that it declares
+	HeartbeatAt string `json:"heartbeatAt"`
+	Alive       bool   `json:"alive"`
+	Definitions int    `json:"definitions"`
+	Running     int    `json:"running"`
+}
+
+// Processes lists who works on the ledger.
+func (s *Service) Processes(ctx context.Context) ([]Process, error) {
+	list, err := s.ledger.Processes(ctx)
+	out := []Process{}
+	for _, p := range list {
+		out = append(out, Process{p.ID, p.Version, actualTime(p.HeartbeatAt), p.Alive, p.Definitions, p.Running})
+	}
+	return out, err
+}
+
+// Status tells how the ledger is being worked on.
+func (s *Service) Status(ctx context.Context) (Status, error) {
+	v := Status{At: actualTime(s.now())}
+	var err error
+	if v.Processes, err = s.Processes(ctx); err != nil {
+		return v, err
+	}
+	for _, p := range v.Processes {
+		v.Serving = v.Serving || p.Alive
+	}
+	counts, err := s.ledger.Counts(ctx)
+	if err != nil {
+		return v, err
+	}
+	v.Unfinished, v.Dead = counts.Unfinished, counts.DeadUnseen
+	if v.Unfinished == nil {
+		v.Unfinished = map[ledger.State]int{}
+	}
+	if !counts.OldestDue.IsZero() {
+		v.Lateness = max(0, s.now().Sub(counts.OldestDue).Seconds())
+	}
+	reg, err := s.registry()
+	if err != nil {
+		return v, nil // what is in the ledger can be asked without it
+	}
+	v.Registry = reg.Name()
+	w := cleanup.NewWatch(cleanup.WatchConfig{Registry: reg, Runs: s.ledger, Now: s.now})
+	last, overdue, err := w.State(ctx)
+	v.Purge = PurgeStatus{actualTime(last), overdue}
+	return v, err
+}
+
+// Target is a target of the registry. Its address and credentials are not shown.
+type Target struct {
+	Name        string `json:"name"`
+	Auth        string `json:"auth"`
+	Jobs        int    `json:"jobs"` // enabled ones
+	MaxInFlight int    `json:"maxInFlight,omitempty"`
+	// Breaker is the state of its circuit breaker in the process that answers:
+	// closed, half-open or open; empty in a process that makes no calls.
+	Breaker string `json:"breaker,omitempty"`
+}
+
+// Targets lists the registry's targets by name.
+func (s *Service) Targets() ([]Target, error) {
+	reg, err := s.registry()
+	if err != nil {
+		return nil, err
+	}
+	breakers := map[string]string{}
+	if s.breakers != nil {
+		breakers = s.breakers()
+	}
+	out := []Target{}
+	for _, t := range reg.Targets() {
+		v := Target{Name: t.Name, Auth: string(t.Auth.Type), MaxInFlight: t.MaxInFlight, Breaker: breakers[t.Name]}
+		for _, j := range reg.Jobs() {
+			if j.Target == t.Name && !j.Disabled {
+				v.Jobs++
+			}
+		}
+		out = append(out, v)
+	}
+	return out, nil
+}
+
+// KeyRetention is the retention proof of one job: TTL > Horizon + Skew.
+type KeyRetention struct {
+	JobID    string  `json:"jobId"`
+	KeyScope string  `json:"keyScope"`
+	Rule     string  `json:"rule"` // the keyTTLs scope that the TTL is from; empty: the default
+	TTL      float64 `json:"ttlSeconds"`
+	Horizon  float64 `json:"horizonSeconds"`
+	Skew     float64 `json:"skewSeconds"`
+	Holds    bool    `json:"holds"`
+}
+
+// Keys lists the retention proof of every job that calls a target, by id.
+func (s *Service) Keys() ([]KeyRetention, error) {
+	reg, err := s.registry()
+	if err != nil {
+		return nil, err
+	}
+	out := []KeyRetention{}
+	for _, p := range cleanup.Proofs(reg) {
+		out = append(out, KeyRetention{p.JobID, p.KeyScope, p.Pattern, p.TTL.Seconds(), p.Horizon.Seconds(), p.Skew.Seconds(), p.Holds()})
+	}
+	return out, nil
+}
