@@ -21,6 +21,24 @@ func RunIDRange(jobID string, first, last time.Time) (from, below string) {
 	return from, below
 }
 
+// RunIDInterval bounds the ids of a job's rows scheduled in [since, until), and of
+// no others: scheduled times are in whole seconds.
+func RunIDInterval(jobID string, since, until time.Time) (from, below string) {
+	from, below = RunIDRange(jobID, wholeSecond(since), time.Time{})
+	if until = wholeSecond(until); inIDs(until) {
+		below = jobID + "@" + instantText(until)
+	}
+	return from, below
+}
+
+// wholeSecond is the first whole second at or after t.
+func wholeSecond(t time.Time) time.Time {
+	if t.Nanosecond() == 0 {
+		return t
+	}
+	return t.Truncate(time.Second).Add(time.Second)
+}
+
 // IDBounds bounds the ids that a filter by job can select, as RunIDRange does.
 func (f Filter) IDBounds() (from, below string) {
 	last := f.Until

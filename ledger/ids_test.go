@@ -7,6 +7,23 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
+func TestRunIDIntervalIsExact(t *testing.T) {
+	at := time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
+	for name, c := range map[string]struct {
+		since, until time.Time
+		from, below  string
+	}{
+		"whole seconds": {at, at.Add(time.Second), "a@2026-11-21T03:00:00Z", "a@2026-11-21T03:00:01Z"},
+		"fractions":     {at.Add(time.Nanosecond), at.Add(time.Second + time.Nanosecond), "a@2026-11-21T03:00:01Z", "a@2026-11-21T03:00:02Z"},
+		"open":          {time.Time{}, time.Time{}, "a@", "aA"},
+		"another zone":  {at.In(time.FixedZone("", 3600)), at.AddDate(9000, 0, 0), "a@2026-11-21T03:00:00Z", "aA"},
+	} {
+		if from, below := ledger.RunIDInterval("a", c.since, c.until); from != c.from || below != c.below {
+			t.Errorf("%s: %q to %q, want %q to %q", name, from, below, c.from, c.below)
+		}
+	}
+}
+
 func TestTheIDsOfAJobLieTogetherAndInTheOrderOfTime(t *testing.T) {
 	three := time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
 	berlin := time.FixedZone("CET", 3600)

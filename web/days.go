@@ -12,8 +12,10 @@ import (
 const day = 24 * time.Hour
 
 const (
-	// rowsAtOnce bounds how many rows one page counts.
-	rowsAtOnce = 20_000
+	// rowsAtOnce is how many rows are counted by one query, or those of one day.
+	rowsAtOnce = 3_000
+	// countFor is how long one request goes on counting; the next one goes on.
+	countFor = 40 * time.Millisecond
 	// cachedJobs bounds of how many jobs the days are kept.
 	cachedJobs = 256
 )
@@ -62,7 +64,7 @@ type oneDay struct {
 }
 
 // countDays counts the n days up to today. A job with very many scheduled times
-// is counted in pieces, newest first, one with each request.
+// is counted in pieces, newest first, over several requests.
 func (d *Dashboard) countDays(ctx context.Context, job ledger.JobStatus, s *schedule.Schedule, n int) (dayCounts, error) {
 	latest, err := d.Ledger.Audit(ctx, ledger.AuditFilter{JobID: job.JobID, Limit: 1})
 	if err != nil {
@@ -81,20 +83,25 @@ func (d *Dashboard) countDays(ctx context.Context, job ledger.JobStatus, s *sche
 	}
 	today := d.now().Truncate(day)
 	first := today.Add(-time.Duration(n-1) * day)
-	from := pieceStart(c.days, s, first, today)
-	got, err := d.Ledger.Days(ctx, job.JobID, from, today.Add(day))
-	if err != nil {
-		return dayCounts{}, err
-	}
-	counted := map[time.Time]map[ledger.State]int{}
-	for t := from; !t.After(today); t = t.Add(day) {
-		counted[t] = map[ledger.State]int{}
-	}
-	for _, dc := range got.Counts {
-		counted[dc.Day][dc.State] += dc.Count
-	}
-	for _, r := range got.Ranges {
-		c.ranges[r.RunID] = r
+	counted := map[time.Time]map[ledger.State]int{} // in this request
+	for began := time.Now(); time.Since(began) < countFor; {
+		from, through, left := nextPiece(c.days, counted, s, first, today)
+		if !left {
+			break
+		}
+		got, err := d.Ledger.Days(ctx, job.JobID, from, through.Add(day))
+		if err != nil {
+			return dayCounts{}, err
+		}
+		for t := from; !t.After(through); t = t.Add(day) {
+			counted[t] = map[ledger.State]int{}
+		}
+		for _, dc := range got.Counts {
+			counted[dc.Day][dc.State] += dc.Count
+		}
+		for _, r := range got.Ranges {
+			c.ranges[r.RunID] = r
+		}
 	}
 	out := dayCounts{}
 	for t := first; !t.After(today); t = t.Add(day) {
@@ -117,23 +124,30 @@ func (d *Dashboard) countDays(ctx context.Context, job ledger.JobStatus, s *sche
 	return out, nil
 }
 
-// pieceStart is the first day to count now: the oldest that is not known, unless
-// that is too much at once.
-func pieceStart(known map[time.Time]map[ledger.State]int, s *schedule.Schedule, first, today time.Time) time.Time {
-	from, rows := today, 0
+// nextPiece is the newest days that are neither known nor counted, as many as are
+// not too much at once.
+func nextPiece(known, counted map[time.Time]map[ledger.State]int, s *schedule.Schedule, first, today time.Time) (from, through time.Time, left bool) {
+	rows := 0
 	for t := today; !t.Before(first); t = t.Add(-day) {
-		if _, ok := known[t]; ok {
+		if known[t] != nil || counted[t] != nil {
+			if left {
+				break
+			}
 			continue
 		}
 		if s != nil {
 			rows += s.Count(t.Add(-time.Second), t.Add(day-time.Second))
 		}
-		if rows > rowsAtOnce && t.Before(today) {
-			break
+		switch {
+		case !left:
+			from, through, left = t, t, true
+		case rows > rowsAtOnce:
+			return from, through, true
+		default:
+			from = t
 		}
-		from = t
 	}
-	return from
+	return from, through, left
 }
 
 // final reports whether the counts of a day change by an act or a purge only.

@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -21,6 +22,7 @@ const (
 	durationRuns = 100
 	comingTimes  = 10
 	pastOnPage   = 10
+	deadLooked   = 500
 )
 
 type jobView struct {
@@ -89,17 +91,34 @@ func (d *Dashboard) job(r *http.Request) (view, error) {
 	if v.Acts, err = d.Ledger.Audit(ctx, ledger.AuditFilter{JobID: id, Limit: pastOnPage}); err != nil {
 		return view{}, err
 	}
-	dead, err := d.Ledger.List(ctx, ledger.Filter{JobID: id, States: []ledger.State{ledger.Dead}, Unacked: true, Limit: 100})
-	if err != nil {
+	if v.Dead, err = d.deadOf(ctx, v.Status); err != nil {
 		return view{}, err
 	}
-	v.Dead = groupDead(dead)
 	if v.At != "" {
 		if v.Answer, err = d.why(ctx, v); err != nil {
 			return view{}, err
 		}
 	}
 	return view{Template: "job", Title: id + ": " + v.Row.State, Section: "Jobs", Data: v}, nil
+}
+
+// deadOf groups a job's dead runs that nobody has acknowledged. It looks at the
+// newest of all jobs, which an index of their own has: a job may have millions of
+// rows, and none of these among them.
+func (d *Dashboard) deadOf(ctx context.Context, s *ledger.JobStatus) ([]deadGroup, error) {
+	if s == nil || s.DeadUnseen == 0 {
+		return nil, nil
+	}
+	dead, err := d.Ledger.List(ctx, ledger.Filter{States: []ledger.State{ledger.Dead}, Unacked: true, Limit: deadLooked})
+	if err != nil {
+		return nil, err
+	}
+	dead = slices.DeleteFunc(dead, func(r ledger.Run) bool { return r.JobID != s.JobID })
+	groups := groupDead(dead)
+	if len(groups) > 0 {
+		groups[len(groups)-1].More = len(dead) < s.DeadUnseen
+	}
+	return groups, nil
 }
 
 // findJob looks the job up in the registry and in the ledger.

@@ -14,6 +14,7 @@ import (
 
 func (a *app) demoCommand() *cobra.Command {
 	var duration time.Duration
+	var ui bool
 	c := &cobra.Command{
 		Use:   "demo",
 		Short: "Watch it work: faults, and exactly one effect per scheduled time",
@@ -21,6 +22,9 @@ func (a *app) demoCommand() *cobra.Command {
 breaks the network between them, kills the scheduler, and shows at the end that
 the target applied each scheduled time (tick) exactly once. It uses a temporary
 directory and loopback ports, and takes less than 30 seconds.
+
+With --ui it serves the dashboard, and goes on serving it after the count until
+Ctrl-C.
 
 Exit 0 only if effects = ticks, none doubled and none lost.`,
 		Args: cobra.NoArgs,
@@ -35,9 +39,10 @@ Exit 0 only if effects = ticks, none doubled and none lost.`,
 			// A closed terminal or pipe must not leave a scheduler behind.
 			ctx, stop := signal.NotifyContext(c.Context(), append(stopSignals(), syscall.SIGPIPE)...)
 			defer stop()
-			return demo.Run(ctx, demo.Config{Binary: binary, Duration: duration, Out: a.out, Live: terminal.Is(a.out)})
+			return demo.Run(ctx, demo.Config{Binary: binary, Duration: duration, Out: a.out, Live: terminal.Is(a.out), UI: ui})
 		},
 	}
+	c.Flags().BoolVar(&ui, "ui", false, "serve the dashboard too, and print its address")
 	c.Flags().DurationVar(&duration, "duration", 15*time.Second, "how long to inject faults")
 	return c
 }

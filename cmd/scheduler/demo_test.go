@@ -18,6 +18,26 @@ func TestDemoShowsOneEffectForEachTick(t *testing.T) {
 	}
 }
 
+// With --ui the demo can be watched, and looked at until it is stopped.
+func TestDemoCanBeWatched(t *testing.T) {
+	t.Parallel()
+	p := spawn(t, nil, "demo", "--duration", "1s", "--ui")
+	var address string
+	eventually(t, "the dashboard's address", func() bool {
+		_, rest, found := strings.Cut(p.log.String(), "Watch it in a browser: http://")
+		address, _, _ = strings.Cut(rest, "/")
+		return found && strings.Contains(rest, "/")
+	})
+	eventually(t, "runs on the dashboard", func() bool { return strings.Contains(body(address, "/runs"), "release-eu@") })
+	eventually(t, "the verdict", func() bool { return strings.Contains(p.log.String(), "until Ctrl-C") })
+	if text := body(address, "/jobs"); !strings.Contains(text, "close-asia") || !strings.Contains(p.log.String(), "effects = ticks") {
+		t.Errorf("after the verdict: %s\n%s", text, p.log)
+	}
+	if code := p.terminate(); code != exitDone {
+		t.Errorf("exit %d", code)
+	}
+}
+
 func TestDemoCanBeInterrupted(t *testing.T) {
 	t.Parallel()
 	p := spawn(t, nil, "demo", "--duration", "1m")

@@ -19,8 +19,10 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/examples/target/membership"
+	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 	"github.com/cronce/cronce/ledger/sqlite"
+	"github.com/cronce/cronce/web"
 )
 
 // Config says how to run the demo.
@@ -29,6 +31,7 @@ type Config struct {
 	Duration time.Duration // with faults; the run takes a few seconds more
 	Out      io.Writer
 	Live     bool // redraw a table instead of printing lines
+	UI       bool // serve the dashboard, also after the verdict, until the context ends
 }
 
 // registry is what the demo's scheduler runs: each job ticks every second.
@@ -89,7 +92,12 @@ func Run(ctx context.Context, c Config) error {
 	if err := d.run(ctx); err != nil {
 		return err
 	}
-	return d.verdict(ctx)
+	if err := d.verdict(ctx); err != nil || !c.UI {
+		return err
+	}
+	fmt.Fprintf(d.Out, "\nThe dashboard stays at %s until Ctrl-C.\n", d.url)
+	<-ctx.Done()
+	return nil
 }
 
 type demo struct {
@@ -100,6 +108,8 @@ type demo struct {
 	scheduler *scheduler
 	ledger    *sqlite.Ledger
 	servers   []*http.Server
+	board     *web.Dashboard // nil: not asked for
+	url       string         // of the dashboard
 	view      view
 }
 
@@ -124,7 +134,23 @@ func (d *demo) prepare(ctx context.Context) (err error) {
 		"MEMBERSHIP_URL=" + broken, "MEMBERSHIP_TOKEN=" + token,
 		"CRONCE_CONFIG=", "CRONCE_DATABASE_URL=",
 	}}
-	d.ledger, err = sqlite.Open(ctx, d.scheduler.ledger(), sqlite.Options{})
+	if d.ledger, err = sqlite.Open(ctx, d.scheduler.ledger(), sqlite.Options{}); err != nil || !d.UI {
+		return err
+	}
+	return d.openDashboard()
+}
+
+// openDashboard serves the dashboard from this process, which nobody kills.
+func (d *demo) openDashboard() error {
+	reg, err := jobs.Load(d.config())
+	if err != nil {
+		return err
+	}
+	d.board = web.New(web.Config{
+		Ledger: d.ledger, Engine: "sqlite", Version: "demo", Serving: func() web.Serving { return web.Serving{Registry: reg} },
+	})
+	address, err := d.serve(web.LocalOnly(d.board))
+	d.url = address + "/"
 	return err
 }
 
@@ -149,6 +175,9 @@ func (d *demo) close() {
 	for _, s := range d.servers {
 		s.Close()
 	}
+	if d.board != nil {
+		d.board.Close()
+	}
 	if d.ledger != nil {
 		d.ledger.Close()
 	}
@@ -161,6 +190,9 @@ func (d *demo) close() {
 // then heals the network, pauses the jobs and lets the scheduler finish.
 func (d *demo) run(ctx context.Context) error {
 	fmt.Fprintf(d.Out, "A scheduler, a target service, and a network between them that breaks. The scheduler is killed every %s.\n", killEvery)
+	if d.UI {
+		fmt.Fprintf(d.Out, "Watch it in a browser: %s\n", d.url)
+	}
 	if err := d.scheduler.start(d.config()); err != nil {
 		return fmt.Errorf("start the scheduler: %w", err)
 	}

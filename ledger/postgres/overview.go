@@ -45,14 +45,13 @@ func (l *Ledger) Recent(ctx context.Context, jobIDs []string, n int) (map[string
 // Days counts a job's scheduled times by day and state.
 func (l *Ledger) Days(ctx context.Context, jobID string, since, until time.Time) (d ledger.Days, err error) {
 	jobID = clean(jobID)
-	from, below := ledger.RunIDRange(jobID, since, until)
+	from, below := ledger.RunIDInterval(jobID, since, until)
 	var batch pgx.Batch
 	// A UTC day is read from the id, whatever the session's time zone.
 	batch.Queue(`
 		SELECT substr(run_id, length($1) + 2, 10) AS day, state, sum(count)::bigint FROM runs
-		WHERE run_id >= $2 AND run_id < $3 AND scheduled_at >= $4 AND scheduled_at < $5
-			AND until IS NULL AND strpos(run_id, '~') = 0
-		GROUP BY day, state ORDER BY day, state COLLATE "C"`, jobID, from, below, since, until).Query(func(rows pgx.Rows) (err error) {
+		WHERE run_id >= $2 AND run_id < $3 AND until IS NULL AND strpos(run_id, '~') = 0
+		GROUP BY day, state ORDER BY day, state COLLATE "C"`, jobID, from, below).Query(func(rows pgx.Rows) (err error) {
 		d.Counts, err = pgx.CollectRows(rows, scanDay)
 		return err
 	})

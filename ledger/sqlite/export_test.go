@@ -8,6 +8,9 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
+// DayCounts is the query of a job's days.
+const DayCounts = dayCounts
+
 // SelectRuns and SelectAudit are the queries of a filter.
 var (
 	SelectRuns  = selectRuns

@@ -140,8 +140,13 @@ func conditions(f ledger.Filter) (where []string, args []any) {
 		add(`run_id >= ? AND run_id < ?`, from, below)
 	}
 	if len(f.States) > 0 {
-		// Literal, not bound, so that an index of one state can serve.
-		add(`state IN (` + states(f.States) + `)`)
+		// Literal, not bound, so that an index of one state can serve: it does for =,
+		// and not for IN, whatever the list.
+		if len(f.States) == 1 {
+			add(`state = ` + states(f.States))
+		} else {
+			add(`state IN (` + states(f.States) + `)`)
+		}
 		if !slices.ContainsFunc(f.States, ledger.State.Finished) {
 			add(unfinishedOnly)
 		}

@@ -21,8 +21,7 @@ const (
 	// dayCounts reads the day from the id.
 	dayCounts = `
 		SELECT substr(run_id, length(?1) + 2, 10), state, sum(count) FROM runs
-		WHERE run_id >= ?2 AND run_id < ?3 AND scheduled_at >= ?4 AND scheduled_at < ?5
-			AND until IS NULL AND instr(run_id, '~') = 0
+		WHERE run_id >= ?2 AND run_id < ?3 AND until IS NULL AND instr(run_id, '~') = 0
 		GROUP BY 1, 2 ORDER BY 1, 2`
 	rangeRows = `
 		SELECT ` + cellColumns + ` FROM runs
@@ -87,9 +86,9 @@ func (l *Ledger) Recent(ctx context.Context, jobIDs []string, n int) (map[string
 
 // Days counts a job's scheduled times by day and state.
 func (l *Ledger) Days(ctx context.Context, jobID string, since, until time.Time) (d ledger.Days, err error) {
-	from, below := ledger.RunIDRange(jobID, since, until)
+	from, below := ledger.RunIDInterval(jobID, since, until)
 	err = l.snapshot(ctx, func(r *sql.Tx) error {
-		d.Counts, err = queryTx(ctx, r, scanDay, dayCounts, jobID, from, below, since.UnixMicro(), until.UnixMicro())
+		d.Counts, err = queryTx(ctx, r, scanDay, dayCounts, jobID, from, below)
 		if err != nil {
 			return err
 		}

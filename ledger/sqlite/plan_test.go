@@ -50,6 +50,25 @@ func TestEveryQueryUsesAnIndex(t *testing.T) {
 	}
 }
 
+// Dead runs that nobody has acknowledged are few among very many.
+func TestDeadRunsAreFoundByTheirIndex(t *testing.T) {
+	path := newFile(t)
+	open(t, path, &clock{})
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	q, _ := sqlite.SelectRuns(ledger.Filter{States: []ledger.State{ledger.Dead}, Unacked: true, Limit: 100}, "DESC")
+	if steps := strings.Join(explain(t, db, q), "; "); !strings.Contains(steps, "runs_dead") {
+		t.Errorf("%s\n\t%s", q, steps)
+	}
+	q = sqlite.DayCounts
+	if steps := strings.Join(explain(t, db, q), "; "); !strings.Contains(steps, "(run_id>? AND run_id<?)") {
+		t.Errorf("%s\n\t%s", q, steps)
+	}
+}
+
 var filters = []ledger.Filter{
 	{Limit: 100},
 	{IDs: []string{"a@b"}, Limit: 100},
