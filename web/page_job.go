@@ -35,6 +35,7 @@ type jobView struct {
 	Heat      heat
 	Durations durationBars
 	Coming    []comingTime
+	Change    []comingTime // around the next clock change
 	Events    []ledger.Event
 	Acts      []ledger.Audit
 	Dead      []deadGroup
@@ -83,7 +84,7 @@ func (d *Dashboard) job(r *http.Request) (view, error) {
 		v.Heat = newHeat(id, days)
 	}
 	if v.Job != nil {
-		v.Coming = comingTimesOf(*v.Job, v.Now)
+		v.Coming, v.Change = comingTimesOf(*v.Job, v.Now), atClockChange(*v.Job, v.Now)
 	}
 	if v.Events, err = d.Ledger.Events(ctx, id, pastOnPage); err != nil {
 		return view{}, err
@@ -178,6 +179,25 @@ func comingTimesOf(j jobs.Job, now time.Time) (list []comingTime) {
 		before = local
 	}
 	return list
+}
+
+// atClockChange are the last scheduled time before the zone's next clock change
+// within a year and the first after it; none where the clocks stay.
+func atClockChange(j jobs.Job, now time.Time) []comingTime {
+	s := j.Parsed()
+	_, was := now.In(s.Location()).Zone()
+	for t := now.Truncate(time.Hour); t.Before(now.AddDate(1, 0, 0)); t = t.Add(time.Hour) {
+		if _, is := t.In(s.Location()).Zone(); is == was {
+			continue
+		}
+		before, after := s.Last(t.Add(-time.Second)), s.Next(t.Add(-time.Second))
+		if after.IsZero() || !before.After(now) {
+			return nil
+		}
+		one, two := before.In(s.Location()), after.In(s.Location())
+		return []comingTime{{At: before, Local: one.Format("Mon 2 Jan 15:04 MST")}, {after, two.Format("Mon 2 Jan 15:04 MST"), clockChange(one, two)}}
+	}
+	return nil
 }
 
 // clockChange says how the local clock moved between two times, if it did.

@@ -309,6 +309,17 @@ func TestAPauseIsExplained(t *testing.T) {
 	}
 }
 
+// A job in a zone with daylight saving shows its times around the next change.
+func TestTheNextClockChangeIsShown(t *testing.T) {
+	s := newSite(t)
+	for path, want := range map[string]bool{"/jobs/paris": true, "/jobs/hourly": false} {
+		got := s.get(path).body
+		if found := strings.Contains(got, "At the next clock change") && regexp.MustCompile(`clocks go (forward|back) 1 h`).MatchString(got); found != want {
+			t.Errorf("%s: %v, want %v:\n%s", path, found, want, got)
+		}
+	}
+}
+
 // For any time the job's page tells what became of it.
 func TestWhyAnswersForAnyTime(t *testing.T) {
 	s := newSite(t)
