@@ -246,6 +246,15 @@ func (d *dialect) Check(ctx context.Context, conn *sql.Conn) []error {
 // sqlState is what the errors of pgx and of lib/pq have in common.
 type sqlState interface{ SQLState() string }
 
+// Advice implements [sqlkeys.Dialect].
+func (d *dialect) Advice(err error) string {
+	var state sqlState
+	if errors.As(err, &state) && state.SQLState() == advisory.OutOfMemory {
+		return advisory.Room
+	}
+	return ""
+}
+
 // Means implements [sqlkeys.Dialect].
 func (d *dialect) Means(err error) sqlkeys.Meaning {
 	var state sqlState

@@ -140,6 +140,9 @@ func (s *Store) lock(k idempotency.Key) int64 { return advisory.Lock(s.name, k) 
 
 // unavailable is a failure of the exchange itself.
 func unavailable(doing string, err error) error {
+	if e := (*pgconn.PgError)(nil); errors.As(err, &e) && e.Code == advisory.OutOfMemory {
+		doing += ": " + advisory.Room
+	}
 	return fmt.Errorf("%w: postgres: %s: %w", idempotency.ErrUnavailable, doing, err)
 }
 

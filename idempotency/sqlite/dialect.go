@@ -218,6 +218,9 @@ func (d *dialect) Check(ctx context.Context, conn *sql.Conn) (problems []error) 
 	return problems
 }
 
+// Advice implements [sqlkeys.Dialect].
+func (d *dialect) Advice(error) string { return "" }
+
 // Means implements [sqlkeys.Dialect].
 func (d *dialect) Means(err error) sqlkeys.Meaning {
 	switch code(err) {

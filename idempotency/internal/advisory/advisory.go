@@ -10,6 +10,13 @@ import (
 	"github.com/cronce/cronce/idempotency"
 )
 
+// OutOfMemory is the SQLSTATE of a server that has no room for another lock.
+const OutOfMemory = "53200"
+
+// Room is what to do then.
+const Room = "the server may have no room for more locks, of which each key takes one until its transaction ends: " +
+	"commit smaller batches, or raise max_locks_per_transaction"
+
 // Lock is the number of the key's advisory lock, for the quoted name of the
 // table with its schema. Two keys with one number only wait for each other.
 func Lock(table string, k idempotency.Key) int64 {

@@ -40,6 +40,8 @@ type Dialect interface {
 	Create() ([]string, error)
 	// Check names what is wrong with a connection of the pool, and what to do.
 	Check(context.Context, *sql.Conn) []error
+	// Advice says what to do about an error of the database; "": nothing special.
+	Advice(error) string
 	// Means tells what an error of the database means.
 	Means(error) Meaning
 }
@@ -136,6 +138,9 @@ func (s *Store) outer(ctx context.Context) (*sql.Tx, bool) {
 
 // unavailable is every failure of the database itself.
 func (s *Store) unavailable(doing string, err error) error {
+	if advice := s.d.Advice(err); advice != "" {
+		doing += ": " + advice
+	}
 	return fmt.Errorf("%w: %s: %s: %w", idempotency.ErrUnavailable, s.d.Package(), doing, err)
 }
 
