@@ -34,7 +34,7 @@ RACE = -race -gcflags='modernc.org/...=-race=false'
 RACED = ./executor/... ./ledger/memory ./idempotency ./targets/... ./cleanup
 
 .DEFAULT_GOAL = help
-.PHONY: tidy lambda test-lambda check-cloudformation help build test test-race test-modules test-deploy lint fmt bench bench-purge bench-peers fuzz simulate chaos load soak screenshots clean
+.PHONY: tidy lambda test-lambda check-cloudformation help build test test-race test-modules test-node test-deploy lint fmt bench bench-purge bench-peers fuzz simulate chaos load soak screenshots clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -64,6 +64,9 @@ lint: ## format, vet, staticcheck and the rest of .golangci.yml; go.mod and go.s
 
 tidy: ## go mod tidy in every module, with the others taken from the tree
 	scripts/tidy
+
+test-node: $(WITH_DATABASES) ## the kit for TypeScript: format, types and tests, on PostgreSQL and MariaDB and beside the kit for Go (Node.js 20 or later, npm)
+	cd kits/typescript && npm ci --no-audit --no-fund && npm run lint && ../../$(WITH_DATABASES) npm test
 
 fmt: ## format all Go code
 	gofmt -w .

@@ -95,7 +95,7 @@ func report(out io.Writer, s Setup, c Counts, e evidence) error {
 		name string
 		n    int
 	}{
-		{"instants", max(tally.Instants, len(e.Given))}, {"runs succeeded", tally.Succeeded},
+		{"scheduled times", max(tally.Times, len(e.Given))}, {"runs succeeded", tally.Succeeded},
 		{"scheduled times skipped or superseded, as their jobs ask for", tally.Unrun},
 		{"events delivered to Lambda functions", c.Deliveries},
 		{"calls", e.calls}, {"replays", e.replays}, {"effects", tally.Effects},
@@ -107,7 +107,7 @@ func report(out io.Writer, s Setup, c Counts, e evidence) error {
 		fmt.Fprintf(out, "| %s | %d |\n", row.name, row.n)
 	}
 	if lost+doubled+other > 0 || tally.Succeeded == 0 {
-		return fmt.Errorf("%w: %d lost, %d doubled, %d other violations of %d scheduled times", ErrBroken, lost, doubled, other, tally.Instants)
+		return fmt.Errorf("%w: %d lost, %d doubled, %d other violations of %d scheduled times", ErrBroken, lost, doubled, other, tally.Times)
 	}
 	return nil
 }

@@ -78,7 +78,7 @@ func (c *Crowd) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // Round is what became of one scheduled time of all jobs.
 type Round struct {
-	Instant       string
+	ScheduledAt   string
 	Calls         int
 	P50, P99, Max time.Duration // lateness
 }
@@ -92,7 +92,7 @@ func (c *Crowd) Rounds() []Round {
 		late = slices.Sorted(slices.Values(late))
 		list = append(list, Round{at, len(late), late[len(late)/2], late[len(late)*99/100], late[len(late)-1]})
 	}
-	slices.SortFunc(list, func(a, b Round) int { return strings.Compare(a.Instant, b.Instant) })
+	slices.SortFunc(list, func(a, b Round) int { return strings.Compare(a.ScheduledAt, b.ScheduledAt) })
 	return list
 }
 

@@ -36,7 +36,7 @@ func TestLoad(t *testing.T) {
 		must(t, err)
 		for i, r := range c.Rounds() {
 			if r.Calls != *crowd {
-				t.Errorf("%s: %d calls of %d jobs", r.Instant, r.Calls, *crowd)
+				t.Errorf("%s: %d calls of %d jobs", r.ScheduledAt, r.Calls, *crowd)
 			}
 			if i > 0 {
 				fmt.Printf("| %s | %d ms | %d ms | %d ms | %d MB | %d MB |\n", engine, r.P50.Milliseconds(), r.P99.Milliseconds(), r.Max.Milliseconds(), now>>20, peak>>20)

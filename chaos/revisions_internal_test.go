@@ -68,12 +68,12 @@ func TestRevisionsRunFromTurnToTurn(t *testing.T) {
 }
 
 // A revision that is over before anything of it ran is checked like any other.
-func TestAnInstantOfASeasonWithoutRowsIsLost(t *testing.T) {
+func TestAScheduledTimeWithoutARowIsLost(t *testing.T) {
 	s := newStory(t, 2)
 	list, _ := revisionsOf([]turn{s.turn("season", 1, 0, s.at(0, 1)), s.end("season", 1, s.at(1, 0.5))}, s.deployed, nil)
 	found, tally := proof.Check(proof.Evidence{Revisions: []proof.Revision{list[0].Revision}})
-	if tally.Instants != 59 || len(found) != 59 || found[0].Rule != proof.Lost {
-		t.Errorf("%d scheduled times, found %v", tally.Instants, found)
+	if tally.Times != 59 || len(found) != 59 || found[0].Rule != proof.Lost {
+		t.Errorf("%d scheduled times, found %v", tally.Times, found)
 	}
 }
 
@@ -118,7 +118,7 @@ func TestTheLedgersEventsTellOfTheSameRevisions(t *testing.T) {
 	}
 }
 
-func TestARunIsOfItsInstantsRevision(t *testing.T) {
+func TestARunHasTheRevisionOfItsScheduledTime(t *testing.T) {
 	s := newStory(t, 2)
 	list, _ := revisionsOf([]turn{s.turn("moved", 1, 0, s.at(0, 1)), s.turn("moved", 2, 1, s.at(1, 2))}, s.deployed, nil)
 	row := func(at time.Time, revision int64, deployed int) ledger.Run {

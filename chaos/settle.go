@@ -97,7 +97,7 @@ func (f *fleet) unfinished(ctx context.Context, s store, healed time.Time) (stri
 			return what, err
 		}
 	}
-	rows, err := s.List(ctx, ledger.Filter{States: []ledger.State{ledger.Planned, ledger.Running, ledger.Retrying}, Limit: math.MaxInt32})
+	rows, err := s.List(ctx, ledger.Filter{States: ledger.Unfinished, Limit: math.MaxInt32})
 	for _, r := range rows {
 		if !r.PlannedAt.After(healed) {
 			return fmt.Sprintf("%s is %s", r.ID, r.State), err

@@ -16,8 +16,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/cronce/cronce/cleanup"
-	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/postgres"
+	"github.com/cronce/cronce/idempotency/purge"
 	"github.com/cronce/cronce/internal/testdb"
 	"github.com/cronce/cronce/migrations"
 )
@@ -47,8 +47,8 @@ func BenchmarkPurge(b *testing.B) {
 		purge func(*bench) time.Duration
 	}{
 		{"one DELETE", (*bench).deleteAll},
-		{"full pace", func(x *bench) time.Duration { return x.purge(idempotency.Pace{Share: 1}) }},
-		{"default pace", func(x *bench) time.Duration { return x.purge(idempotency.Pace{}) }},
+		{"full pace", func(x *bench) time.Duration { return x.purge(purge.Pace{Share: 1}) }},
+		{"default pace", func(x *bench) time.Duration { return x.purge(purge.Pace{}) }},
 	} {
 		b.Run(way.name, func(b *testing.B) {
 			for range b.N {
@@ -242,9 +242,9 @@ func (x *bench) deleteAll() time.Duration {
 	return time.Since(start)
 }
 
-func (x *bench) purge(pace idempotency.Pace) time.Duration {
+func (x *bench) purge(pace purge.Pace) time.Duration {
 	x.Helper()
-	p := cleanup.New(ttls(x), []cleanup.Store{{Name: "db", Open: func(ctx context.Context) (idempotency.Purger, func(), error) {
+	p := cleanup.New(ttls(x), []cleanup.Store{{Name: "db", Open: func(ctx context.Context) (purge.Store, func(), error) {
 		return postgres.Open(ctx, x.url, postgres.Options{})
 	}}}, nil)
 	p.Pace = pace

@@ -10,9 +10,9 @@ import (
 	_ "github.com/go-sql-driver/mysql"
 	_ "github.com/jackc/pgx/v5/stdlib"
 
-	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/mysql"
 	"github.com/cronce/cronce/idempotency/postgres"
+	"github.com/cronce/cronce/idempotency/purge"
 	"github.com/cronce/cronce/idempotency/sqlite"
 	"github.com/cronce/cronce/internal/testdb"
 	"github.com/cronce/cronce/migrations"
@@ -22,7 +22,7 @@ import (
 type keys struct {
 	*testing.T
 	db     *sql.DB
-	open   func() (idempotency.Purger, func(), error)
+	open   func() (purge.Store, func(), error)
 	table  string
 	ago    string // SQL: the time that is so many milliseconds ago, as stored
 	column string // how the engine writes the column key
@@ -34,7 +34,7 @@ var engines = map[string]func(*testing.T) *keys{
 		k := newKeys(t, "pgx", url, migrations.Postgres)
 		k.table, k.column = "cronce.idempotency_keys", "key"
 		k.ago = "clock_timestamp() - %d * interval '1 millisecond'"
-		k.open = func() (idempotency.Purger, func(), error) {
+		k.open = func() (purge.Store, func(), error) {
 			return postgres.Open(t.Context(), url, postgres.Options{})
 		}
 		return k
@@ -49,7 +49,7 @@ var engines = map[string]func(*testing.T) *keys{
 		}
 		k := &keys{T: t, db: db, table: "idempotency_keys", column: "key", ago: "CAST(unixepoch('subsec') * 1000 AS INTEGER) - %d"}
 		k.migrate(migrations.SQLite)
-		k.open = func() (idempotency.Purger, func(), error) {
+		k.open = func() (purge.Store, func(), error) {
 			db, err := sqlite.Open(path)
 			return sqlite.New(db, sqlite.Options{}), func() { db.Close() }, err
 		}
@@ -61,7 +61,7 @@ func onMySQL(t *testing.T, dsn string) *keys {
 	k := newKeys(t, "mysql", dsn, migrations.MySQL)
 	k.table, k.column = "idempotency_keys", "`key`"
 	k.ago = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000 - %d"
-	k.open = func() (idempotency.Purger, func(), error) { return mysql.Open(dsn, mysql.Options{}) }
+	k.open = func() (purge.Store, func(), error) { return mysql.Open(dsn, mysql.Options{}) }
 	return k
 }
 
@@ -126,4 +126,4 @@ func (k *keys) left(scope string) (n int64) {
 	return n
 }
 
-func (k *keys) store(context.Context) (idempotency.Purger, func(), error) { return k.open() }
+func (k *keys) store(context.Context) (purge.Store, func(), error) { return k.open() }

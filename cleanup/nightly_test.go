@@ -26,7 +26,7 @@ func detail(t *testing.T, a executor.Answer) (r cleanup.Report) {
 
 func TestNightlyRunKeepsCountsPerScope(t *testing.T) {
 	b := &batches{rows: []int{3, 2}}
-	p := purge(t, cleanup.Store{Name: "db", Open: b.store})
+	p := purging(t, cleanup.Store{Name: "db", Open: b.store})
 	p.Runs = &forgetful{runs: 4}
 	a := cleanup.Nightly{Purge: p}.Call(t.Context(), executor.Call{})
 	r := detail(t, a)
@@ -37,7 +37,7 @@ func TestNightlyRunKeepsCountsPerScope(t *testing.T) {
 
 func TestNightlyRunFailsWhenAStoreDoesAndSaysWhatTheOthersDid(t *testing.T) {
 	good, bad := &batches{rows: []int{2}}, &batches{rows: []int{3}, err: idempotency.ErrUnavailable}
-	p := purge(t, cleanup.Store{Name: "bad", Open: bad.store}, cleanup.Store{Name: "good", Open: good.store})
+	p := purging(t, cleanup.Store{Name: "bad", Open: bad.store}, cleanup.Store{Name: "good", Open: good.store})
 	a := cleanup.Nightly{Purge: p}.Call(t.Context(), executor.Call{})
 	if a.Kind != ledger.Failed || !strings.Contains(a.Error, "key store bad") || detail(t, a).Deleted != 5 {
 		t.Errorf("%+v", a)
@@ -53,7 +53,7 @@ func TestNightlyRunEndsBeforeItsTimeoutAndReportsWhatIsLeft(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		start := time.Now()
-		a := cleanup.Nightly{Purge: purge(t, cleanup.Store{Name: "db", Open: b.store})}.Call(ctx, executor.Call{})
+		a := cleanup.Nightly{Purge: purging(t, cleanup.Store{Name: "db", Open: b.store})}.Call(ctx, executor.Call{})
 		r := detail(t, a)
 		if a.Kind != ledger.Fresh || r.Deleted != 54*3 || r.Left() != 546*3 {
 			t.Errorf("deleted %d, left %d: %+v", r.Deleted, r.Left(), a)

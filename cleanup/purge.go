@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/purge"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 )
@@ -17,7 +17,7 @@ type Store struct {
 	Name string
 	// Open is called when the store's turn comes, so that one that cannot be
 	// reached fails by itself. close is called when its purge is over.
-	Open func(context.Context) (keys idempotency.Purger, close func(), err error)
+	Open func(context.Context) (keys purge.Store, close func(), err error)
 }
 
 // Runs is the part of a ledger that deletes finished runs and old history.
@@ -48,7 +48,7 @@ func (silent) Ended(StoreReport)                               {}
 //
 // It can be stopped at any moment and run by several at once: each batch is a
 // transaction of its own, and a second purge finds less to do. It never
-// removes a key that has not expired (see idempotency.Purger), nor an
+// removes a key that has not expired (see purge.Store), nor an
 // unfinished run (see ledger.Purge).
 type Purge struct {
 	Stores []Store
@@ -60,7 +60,7 @@ type Purge struct {
 
 	Scope    string // of the keys; "": all
 	DryRun   bool   // counts what would be removed, and removes nothing
-	Pace     idempotency.Pace
+	Pace     purge.Pace
 	Observer Observer
 	Logger   *slog.Logger
 }
@@ -118,8 +118,8 @@ func (p Purge) clean(ctx context.Context, s Store) StoreReport {
 }
 
 // remove purges at the pace and counts what is left if the time runs out.
-func (p Purge) remove(ctx context.Context, keys idempotency.Purger, r *StoreReport) error {
-	done, err := p.Pace.Purge(ctx, keys, p.Scope, func(got idempotency.Purged, took time.Duration) {
+func (p Purge) remove(ctx context.Context, keys purge.Store, r *StoreReport) error {
+	done, err := p.Pace.Purge(ctx, keys, p.Scope, func(got purge.Removed, took time.Duration) {
 		for s, n := range got.Scopes {
 			r.scopes[s] += n
 		}

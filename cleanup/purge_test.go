@@ -11,6 +11,7 @@ import (
 
 	"github.com/cronce/cronce/cleanup"
 	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/purge"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 )
@@ -20,10 +21,10 @@ func ttls(t testing.TB) *jobs.Registry {
 	return registry(t, jobs.KeyTTL{Scope: payments, TTL: 168 * time.Hour}, jobs.KeyTTL{Scope: "event:*", TTL: 720 * time.Hour})
 }
 
-// purge of the given stores, in batches of three without pauses.
-func purge(t testing.TB, stores ...cleanup.Store) cleanup.Purge {
+// purging is a purge of the given stores, in batches of three without pauses.
+func purging(t testing.TB, stores ...cleanup.Store) cleanup.Purge {
 	p := cleanup.New(ttls(t), stores, nil)
-	p.Pace = idempotency.Pace{Batch: 3, Share: 1}
+	p.Pace = purge.Pace{Batch: 3, Share: 1}
 	return p
 }
 
@@ -36,7 +37,7 @@ func TestPurgeRemovesWhatHasExpiredAndNothingElse(t *testing.T) {
 		k.putUnfinished("calling")
 		k.putUnfinished("unknown")
 
-		report, err := purge(t, cleanup.Store{Name: "db", Open: k.store}).Run(t.Context())
+		report, err := purging(t, cleanup.Store{Name: "db", Open: k.store}).Run(t.Context())
 		want := []cleanup.Scope{{Scope: "event:a", Deleted: 4}, {Scope: "route:GET_/x", Deleted: 2}, {Scope: payments, Deleted: 7}}
 		if err != nil || report.Deleted != 13 || !slices.Equal(report.Scopes, want) {
 			t.Errorf("report %+v, %v", report, err)
@@ -54,7 +55,7 @@ func TestDryRunCountsWhatThePurgeRemoves(t *testing.T) {
 	onEveryEngine(t, func(t *testing.T, k *keys) {
 		k.put("a", 5, 0)
 		k.put("b", 2, 0)
-		p := purge(t, cleanup.Store{Name: "db", Open: k.store})
+		p := purging(t, cleanup.Store{Name: "db", Open: k.store})
 		p.DryRun = true
 		for range 2 {
 			if report, err := p.Run(t.Context()); err != nil || report.Deleted != 7 || !report.DryRun {
@@ -80,7 +81,7 @@ func TestTwoPurgesAtOnceShareTheWork(t *testing.T) {
 		for i := range reports {
 			group.Go(func() {
 				var err error
-				if reports[i], err = purge(t, cleanup.Store{Name: "db", Open: k.store}).Run(t.Context()); err != nil {
+				if reports[i], err = purging(t, cleanup.Store{Name: "db", Open: k.store}).Run(t.Context()); err != nil {
 					t.Error(err)
 				}
 			})
@@ -90,7 +91,7 @@ func TestTwoPurgesAtOnceShareTheWork(t *testing.T) {
 			t.Errorf("removed %d, left %d of 60", sum, k.left("a"))
 		}
 		// One may have seen only rows that the other was about to remove.
-		if report, err := purge(t, cleanup.Store{Name: "db", Open: k.store}).Run(t.Context()); err != nil || k.left("a") != 0 {
+		if report, err := purging(t, cleanup.Store{Name: "db", Open: k.store}).Run(t.Context()); err != nil || k.left("a") != 0 {
 			t.Errorf("%+v, %v; %d left", report, err, k.left("a"))
 		}
 	})
@@ -100,7 +101,7 @@ func TestAPurgeStoppedBetweenBatchesLosesNothing(t *testing.T) {
 	onEveryEngine(t, func(t *testing.T, k *keys) {
 		k.put("a", 20, 0)
 		ctx, stop := context.WithCancel(t.Context())
-		p := purge(t, cleanup.Store{Name: "db", Open: k.store})
+		p := purging(t, cleanup.Store{Name: "db", Open: k.store})
 		p.Observer = &stopper{after: 2, stop: stop}
 		report, err := p.Run(ctx)
 		if !errors.Is(err, context.Canceled) || report.Deleted != 6 || k.left("a") != 14 {
@@ -132,8 +133,8 @@ func TestAStoreThatFailsDoesNotStopTheOthers(t *testing.T) {
 	onEveryEngine(t, func(t *testing.T, k *keys) {
 		k.put("a", 4, 0)
 		down := errors.New("no route to host")
-		p := purge(t,
-			cleanup.Store{Name: "unreachable", Open: func(context.Context) (idempotency.Purger, func(), error) { return nil, nil, down }},
+		p := purging(t,
+			cleanup.Store{Name: "unreachable", Open: func(context.Context) (purge.Store, func(), error) { return nil, nil, down }},
 			cleanup.Store{Name: "db", Open: k.store},
 		)
 		report, err := p.Run(t.Context())
@@ -154,15 +155,15 @@ type batches struct {
 	err   error
 }
 
-func (b *batches) PurgeBatch(_ context.Context, p idempotency.Purge) (idempotency.Purged, error) {
+func (b *batches) PurgeBatch(_ context.Context, p purge.Batch) (purge.Removed, error) {
 	b.after = append(b.after, p.After)
 	if len(b.rows) == 0 {
-		return idempotency.Purged{Last: p.After}, b.err
+		return purge.Removed{Last: p.After}, b.err
 	}
 	time.Sleep(b.took)
 	n := min(b.rows[0], p.Limit)
 	b.rows = b.rows[1:]
-	return idempotency.Purged{Scopes: map[string]int64{"a": int64(n)}, Rows: n, Last: p.After.Add(time.Minute)}, nil
+	return purge.Removed{Scopes: map[string]int64{"a": int64(n)}, Rows: n, Last: p.After.Add(time.Minute)}, nil
 }
 
 func (b *batches) CountExpired(context.Context, string) (map[string]int64, error) {
@@ -173,13 +174,13 @@ func (b *batches) CountExpired(context.Context, string) (map[string]int64, error
 	return map[string]int64{"a": left}, nil
 }
 
-func (b *batches) store(context.Context) (idempotency.Purger, func(), error) {
+func (b *batches) store(context.Context) (purge.Store, func(), error) {
 	return b, func() {}, nil
 }
 
 func TestEachBatchGoesOnWhereTheLastOneEnded(t *testing.T) {
 	b := &batches{rows: []int{3, 3, 1}}
-	if _, err := purge(t, cleanup.Store{Name: "db", Open: b.store}).Run(t.Context()); err != nil {
+	if _, err := purging(t, cleanup.Store{Name: "db", Open: b.store}).Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	start := time.Time{}
@@ -190,7 +191,7 @@ func TestEachBatchGoesOnWhereTheLastOneEnded(t *testing.T) {
 
 func TestAStoreThatFailsInMidPurgeReportsWhatWasDone(t *testing.T) {
 	b := &batches{rows: []int{3, 3}, err: idempotency.ErrUnavailable}
-	report, err := purge(t, cleanup.Store{Name: "db", Open: b.store}).Run(t.Context())
+	report, err := purging(t, cleanup.Store{Name: "db", Open: b.store}).Run(t.Context())
 	if !errors.Is(err, idempotency.ErrUnavailable) || report.Deleted != 6 || report.Stores[0].Deleted != 6 {
 		t.Errorf("%+v, %v", report, err)
 	}
@@ -233,8 +234,8 @@ func (f *forgetful) PurgeHistory(_ context.Context, p ledger.HistoryPurge) (ledg
 
 func TestTheLedgersHistoryGoesAfterItsRuns(t *testing.T) {
 	runs := &forgetful{runs: 1500, history: 2500}
-	p := purge(t)
-	p.Runs, p.Pace = runs, idempotency.Pace{Share: 1, Batch: 1000}
+	p := purging(t)
+	p.Runs, p.Pace = runs, purge.Pace{Share: 1, Batch: 1000}
 	report, err := p.Run(t.Context())
 	if err != nil || report.Runs != 1500 || report.History != 2500 || report.Ledger != nil {
 		t.Errorf("%+v, %v", report, err)
@@ -252,7 +253,7 @@ func TestTheLedgersHistoryGoesAfterItsRuns(t *testing.T) {
 
 func TestFinishedRunsGoInBatchesPastTheRegistrysRetention(t *testing.T) {
 	runs := &forgetful{runs: 7}
-	p := purge(t)
+	p := purging(t)
 	p.Runs = runs
 	report, err := p.Run(t.Context())
 	if err != nil || report.Runs != 7 || report.Deleted != 0 || report.Ledger != nil {
@@ -271,7 +272,7 @@ func TestFinishedRunsGoInBatchesPastTheRegistrysRetention(t *testing.T) {
 
 func TestAPurgeGoesOnBehindRunsThatWereRevived(t *testing.T) {
 	runs := &forgetful{runs: 7, revives: true}
-	p := purge(t)
+	p := purging(t)
 	p.Runs = runs
 	if report, err := p.Run(t.Context()); err != nil || report.Runs != 5 || len(runs.asks) != 3 {
 		t.Errorf("%+v, %v, asked %d times: want 5 deleted of 7 in 3 batches", report, err, len(runs.asks))
@@ -280,7 +281,7 @@ func TestAPurgeGoesOnBehindRunsThatWereRevived(t *testing.T) {
 
 func TestALedgerThatFailsDoesNotStopTheKeys(t *testing.T) {
 	b := &batches{rows: []int{2}}
-	p := purge(t, cleanup.Store{Name: "db", Open: b.store})
+	p := purging(t, cleanup.Store{Name: "db", Open: b.store})
 	p.Runs = &forgetful{err: ledger.ErrUnavailable}
 	report, err := p.Run(t.Context())
 	if !errors.Is(err, ledger.ErrUnavailable) || report.Deleted != 2 || report.Ledger == nil || report.Ledger.Error == "" {

@@ -112,7 +112,11 @@ func (p Proof) arithmetic() string {
 		"lambdaEventAge " + short(t.Platform.LambdaEventAge),
 		"queueAge " + short(t.Platform.QueueAge),
 	}
-	return strings.Join(terms, " + ") + ", at least " + short(jobs.MinHorizon)
+	sum := strings.Join(terms, " + ") + ", at least " + short(jobs.MinHorizon)
+	if t.Within > 0 {
+		sum += ", and async.within " + short(t.Within) + " on top"
+	}
+	return sum
 }
 
 // remedy names the ways that would make the proof hold, each by itself.
@@ -131,7 +135,7 @@ func (p Proof) remedy() string {
 // default.
 func (p Proof) lower(room time.Duration) (ways []string) {
 	t := p.Terms
-	if p.Horizon != t.Sum() || room <= jobs.MinHorizon {
+	if p.Horizon != t.Sum() || room <= jobs.MinHorizon+t.Within {
 		return nil
 	}
 	excess := p.Horizon - room

@@ -50,10 +50,15 @@ func (t *attempter) attempt(ctx context.Context, r *run) (o ledger.Outcome, shut
 	}
 	t.observer.Answered(w, a, took)
 
-	o = judge(w, a, t.ledger.random.float64)
+	o = judge(w, a, t.ledger.clock.now(), t.ledger.random.float64)
 	if a.Unsent {
 		t.logUnsent(w, a, o)
 		return o, !c.TooLate(t.ledger.now())
+	}
+	o.Progress = plain(o.Progress)
+	if o.State == ledger.Accepted && !w.AcceptedAt.IsZero() {
+		t.logger.Debug("run still accepted", "run", w.RunID, "job", w.JobID, "wait", o.Wait.String())
+		return o, false // nothing new: no attempt in the history for each time that it is asked
 	}
 	o.Attempt = ledger.Attempt{
 		RunID: w.RunID, N: w.Attempt, StartedAt: now, FinishedAt: now.Add(took),
@@ -89,6 +94,8 @@ func (t *attempter) logAttempt(w ledger.Work, a Answer, o ledger.Outcome, took t
 	switch o.State {
 	case ledger.Succeeded:
 		t.logger.Info("run succeeded", attrs...)
+	case ledger.Accepted:
+		t.logger.Info("run accepted; the target works on", append(attrs, "wait", o.Wait.String())...)
 	case ledger.Dead:
 		t.logger.Error("run is dead", append(attrs, "reason", o.Reason, "error", a.Error)...)
 	default:

@@ -40,6 +40,7 @@ type Answer struct {
 	RetryAfter time.Duration // asked for by the target; 0: none
 	Reason     ledger.Reason // for ledger.Refused: what the run dies of
 	Error      string        // never a secret, never a body
+	Progress   string        // for ledger.Working: how far the target says that it is
 	Detail     string        // a built-in job's report
 	// Unsent: nothing was sent (the breaker is open, the target is not
 	// configured here); uses no attempt. RetryAfter says when to try again.

@@ -14,9 +14,9 @@ const (
 	unsentWait = time.Second
 )
 
-// judge turns an attempt's answer into the run's next state. It is pure; rnd
-// gives a number in [0,1) for the jitter.
-func judge(w ledger.Work, a Answer, rnd func() float64) ledger.Outcome {
+// judge turns an attempt's answer, which came at now on the ledger's clock, into
+// the run's next state. It is pure; rnd gives a number in [0,1) for the jitter.
+func judge(w ledger.Work, a Answer, now time.Time, rnd func() float64) ledger.Outcome {
 	o := ledger.Outcome{
 		Lease:    ledger.Lease{RunID: w.RunID, Token: w.Token},
 		Failures: w.Failures,
@@ -31,6 +31,14 @@ func judge(w ledger.Work, a Answer, rnd func() float64) ledger.Outcome {
 		o.State = ledger.Succeeded
 		o.Replayed = a.Kind == ledger.Replay
 		return o
+	case a.Kind == ledger.Working && w.Call.Within == 0:
+		o.State = ledger.Succeeded // a job without async takes a 202 for its answer
+		return o
+	case a.Kind != ledger.Refused && overdue(w, now):
+		o.State, o.Reason = ledger.Dead, ledger.NotCompleted
+		return o
+	case a.Kind == ledger.Working:
+		return accepted(o, w, a, now)
 	case a.Kind == ledger.InProgress:
 		// The first call still works on it: asking again is not a failure,
 		// and is bounded by SendBefore alone.
@@ -46,6 +54,25 @@ func judge(w ledger.Work, a Answer, rnd func() float64) ledger.Outcome {
 		return o
 	}
 	return afterFailure(o, w.Call, a, rnd)
+}
+
+// overdue reports whether the time for the work of an accepted run is over.
+func overdue(w ledger.Work, now time.Time) bool {
+	return !w.AcceptedAt.IsZero() && !now.Before(w.AcceptedAt.Add(w.Call.Within))
+}
+
+// accepted has a run asked again: after what the target asks for, or poll, and for
+// the last time when the time for its work is over. The target answers, so earlier
+// failures are over.
+func accepted(o ledger.Outcome, w ledger.Work, a Answer, now time.Time) ledger.Outcome {
+	o.State, o.Failures, o.Progress = ledger.Accepted, 0, a.Progress
+	o.Wait = capped(orElse(a.RetryAfter, w.Call.Poll), max(w.Call.MaxRetryAfter, w.Call.Poll))
+	left := w.Call.Within
+	if !w.AcceptedAt.IsZero() {
+		left = w.AcceptedAt.Add(w.Call.Within).Sub(now)
+	}
+	o.Wait = min(o.Wait, left)
+	return o
 }
 
 // waitReason is why a call was not sent, as the run's row has it.

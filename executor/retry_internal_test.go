@@ -41,7 +41,7 @@ func TestJudge(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			w := ledger.Work{RunID: "r", Token: "t", Failures: tc.failures, Call: testCall}
-			o := judge(w, tc.answer, func() float64 { return 0.5 })
+			o := judge(w, tc.answer, time.Time{}, func() float64 { return 0.5 })
 			if o.State != tc.state || o.Reason != tc.reason || o.Wait != tc.wait || o.Failures != tc.spent || o.Replayed != tc.replayed {
 				t.Errorf("judge = %+v", o)
 			}
@@ -67,9 +67,46 @@ func TestJitterStaysWithinItsFraction(t *testing.T) {
 func TestWhatFailedTogetherComesBackApart(t *testing.T) {
 	w := ledger.Work{Failures: 2, Call: testCall}
 	for rnd, want := range map[float64]time.Duration{0: 4 * time.Second, 0.25: 4500 * time.Millisecond, 0.75: 5500 * time.Millisecond} {
-		o := judge(w, Answer{Kind: ledger.Failed}, func() float64 { return rnd })
+		o := judge(w, Answer{Kind: ledger.Failed}, time.Time{}, func() float64 { return rnd })
 		if off := o.Wait - want; off.Abs() > time.Microsecond {
 			t.Errorf("at %v the third retry waits %v, want %v", rnd, o.Wait, want)
+		}
+	}
+}
+
+func TestJudgeOfLongWork(t *testing.T) {
+	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	call := testCall
+	call.Within, call.Poll = time.Hour, time.Minute
+	for name, tc := range map[string]struct {
+		accepted time.Duration // ago; negative: not yet
+		within   time.Duration
+		answer   Answer
+		state    ledger.State
+		reason   ledger.Reason
+		wait     time.Duration
+		failures int
+	}{
+		"without async a 202 is success":               {-1, 0, Answer{Kind: ledger.Working}, ledger.Succeeded, "", 0, 2},
+		"a 202 is asked again after poll":              {-1, time.Hour, Answer{Kind: ledger.Working}, ledger.Accepted, "", time.Minute, 0},
+		"Retry-After comes before poll":                {-1, time.Hour, Answer{Kind: ledger.Working, RetryAfter: 3 * time.Minute}, ledger.Accepted, "", 3 * time.Minute, 0},
+		"Retry-After is capped":                        {-1, time.Hour, Answer{Kind: ledger.Working, RetryAfter: 6 * time.Minute}, ledger.Accepted, "", 5 * time.Minute, 0},
+		"it is asked for the last time when it is due": {59*time.Minute + 30*time.Second, time.Hour, Answer{Kind: ledger.Working}, ledger.Accepted, "", 30 * time.Second, 0},
+		"then a 202 is too late":                       {time.Hour, time.Hour, Answer{Kind: ledger.Working}, ledger.Dead, ledger.NotCompleted, 0, 2},
+		"then a failure is too late":                   {time.Hour, time.Hour, Answer{Kind: ledger.Failed}, ledger.Dead, ledger.NotCompleted, 0, 2},
+		"then a success is a success":                  {time.Hour, time.Hour, Answer{Kind: ledger.Fresh}, ledger.Succeeded, "", 0, 2},
+		"then a refusal has its own reason":            {time.Hour, time.Hour, Answer{Kind: ledger.Refused, Reason: ledger.Unauthorized}, ledger.Dead, ledger.Unauthorized, 0, 3},
+		"then what was not sent is given back":         {time.Hour, time.Hour, Answer{Unsent: true}, ledger.Planned, "", time.Second, 2},
+		"a failure while it works is retried":          {time.Minute, time.Hour, Answer{Kind: ledger.Unknown}, ledger.Retrying, "", 5 * time.Second, 3},
+	} {
+		w := ledger.Work{RunID: "r", Failures: 2, Call: call}
+		w.Call.Within = tc.within
+		if tc.accepted >= 0 {
+			w.AcceptedAt = at.Add(-tc.accepted)
+		}
+		o := judge(w, tc.answer, at, func() float64 { return 0.5 })
+		if o.State != tc.state || o.Reason != tc.reason || o.Wait != tc.wait || o.Failures != tc.failures {
+			t.Errorf("%s: %+v", name, o)
 		}
 	}
 }

@@ -117,5 +117,7 @@ func CallFor(j jobs.Job, runID string, at time.Time) ledger.Call {
 		MaxRetryAfter: j.Retry.MaxRetryAfter,
 		Horizon:       j.Retry.Horizon,
 		MaxInFlight:   j.MaxInFlight,
+		Within:        j.Async.Within,
+		Poll:          j.Async.Poll,
 	}
 }

@@ -2,17 +2,22 @@ package idempotency
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/cronce/cronce/idempotency/internal/vendorkey"
 )
 
 // Effect is a call to the world outside, which no transaction can take back.
 type Effect[T any] struct {
 	// Do makes the call, once. Its context ends MaxRun after the kit began to
-	// reserve the key, before the lease does, and carries the vendor's key ([VendorKey]), which [Transport] sends. An error means that
-	// the outcome is unknown, unless it wraps [ErrNotDone].
+	// reserve the key, before the lease does. It carries the vendor's key
+	// ([VendorKey]), which the Transport of package vendor sends. An error means
+	// that the outcome is unknown, unless it wraps [ErrNotDone].
 	Do func(context.Context) (T, error)
 	// Reconcile finds out what came of a call that was lost, under the same
 	// vendor's key. done false without an error means that it certainly was
@@ -146,7 +151,7 @@ func (c call[T]) run(ctx context.Context, fn func(context.Context) (T, bool, err
 			_ = c.giveUp(ctx, c.store.Doubt)
 		}
 	}()
-	result, duplicate, err := fn(withVendorKey(running, c.claim.Key))
+	result, duplicate, err := fn(vendorkey.With(running, vendorKey(c.claim.Key)))
 	if errors.Is(err, ErrNotDone) {
 		settled = true
 		return Reply{}, false, errors.Join(err, c.giveUp(ctx, c.store.Free))
@@ -189,4 +194,14 @@ func (c call[T]) giveUp(ctx context.Context, how func(context.Context, Claim) (b
 	defer cancel()
 	_, err := how(end, c.claim)
 	return err
+}
+
+// VendorKey is the key under which a [Call] presents itself to the vendor: the
+// same whenever the operation is asked for, and in its reconciliation. "" when
+// ctx is not of a Call.
+func VendorKey(ctx context.Context) string { return vendorkey.Of(ctx) }
+
+func vendorKey(k Key) string {
+	h := sha256.Sum256(fmt.Appendf(nil, "%d:%s%d:%s%s", len(k.Scope), k.Scope, len(k.Principal), k.Principal, k.Value))
+	return hex.EncodeToString(h[:16])
 }

@@ -12,7 +12,7 @@
 //     through the engine's accessor (postgres.Tx(ctx), pgsql.Tx(ctx),
 //     mysql.Tx(ctx), sqlite.Tx(ctx)) and writes through it.
 //   - [Kit.Do] and [Do] do the same for an event handler, or for any function.
-//   - [Kit.Call] and [Transport] are for effects outside the database.
+//   - [Call] and package vendor are for effects outside the database.
 //
 // # What is guaranteed
 //

@@ -9,7 +9,6 @@ import (
 var (
 	Canonicalize  = canonicalize
 	CanonicalJSON = canonicalJSON
-	RetryAfter    = retryAfter
 	Replayable    = replayable
 	StoredHeader  = storedHeader
 

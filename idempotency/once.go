@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"time"
+
+	"github.com/cronce/cronce/idempotency/internal/pause"
 )
 
 // Disposition is what becomes of finished work.
@@ -104,7 +106,7 @@ func (k *Kit) lead(ctx context.Context, until time.Time, c Claim, f *flight, try
 	known := false
 	defer func() { k.gate.leave(f, known) }()
 	conflicts := 0
-	for pause := firstPause; ; pause = min(2*pause, maxPause) {
+	for again := firstPause; ; again = min(2*again, maxPause) {
 		a, err := try()
 		if err != nil {
 			return Reply{}, false, err
@@ -112,7 +114,7 @@ func (k *Kit) lead(ctx context.Context, until time.Time, c Claim, f *flight, try
 		v := a.look.judge(c)
 		if v == doWork {
 			r, replayed, err := a.do()
-			if conflicts++; errors.Is(err, ErrConflict) && conflicts < maxConflicts && wait(ctx, rand.N(pause)) {
+			if conflicts++; errors.Is(err, ErrConflict) && conflicts < maxConflicts && pause.For(ctx, rand.N(again)) {
 				continue
 			}
 			known = err == nil && !r.ExpiresAt.IsZero()
@@ -123,7 +125,7 @@ func (k *Kit) lead(ctx context.Context, until time.Time, c Claim, f *flight, try
 			known = v == replay || v == mismatch
 			return v.answer(a.look)
 		}
-		if !sleep(ctx, until, pause) {
+		if !sleep(ctx, until, again) {
 			return Reply{}, false, stopped(ctx)
 		}
 	}
@@ -272,7 +274,7 @@ const (
 func sleep(ctx context.Context, until time.Time, d time.Duration) bool {
 	ctx, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
-	return wait(ctx, d-rand.N(d/4))
+	return pause.For(ctx, d-rand.N(d/4))
 }
 
 // stopped says why waiting ended: the caller left, or the wait was over.

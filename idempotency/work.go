@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/cronce/cronce/idempotency/internal/pause"
 )
 
 // Work is one piece of long work: work that outlasts the call that started it.
@@ -173,7 +175,7 @@ func (w *Work) Finish(ctx context.Context, fn func(context.Context) (Reply, erro
 	}
 	for conflicts := 1; ; conflicts++ {
 		err := w.finish(ctx, fn)
-		if !errors.Is(err, ErrConflict) || conflicts == maxConflicts || !wait(ctx, rand.N(maxPause)) {
+		if !errors.Is(err, ErrConflict) || conflicts == maxConflicts || !pause.For(ctx, rand.N(maxPause)) {
 			return err
 		}
 	}

@@ -36,6 +36,8 @@ func alike() (list []jobs.Job) {
 		func(j *jobs.Job) { j.CatchUpWindow = time.Hour },
 		func(j *jobs.Job) { j.KeyScope = "event:x" },
 		func(j *jobs.Job) { j.MaxInFlight = 3 },
+		func(j *jobs.Job) { j.Async = jobs.Async{Within: time.Hour} },
+		func(j *jobs.Job) { j.Async = jobs.Async{Within: time.Hour, Poll: time.Second} },
 		func(j *jobs.Job) { j.Disabled = true },
 	} {
 		j := release(edit)

@@ -69,6 +69,9 @@ func (j Job) withDefaults(p Platform) Job {
 	setDefault(&j.KeyScope, "route:"+j.Method+"_"+route)
 	j.Scopes = slices.Clone(j.Scopes)
 	j.Retry = j.Retry.withDefaults()
+	if j.Async != (Async{}) {
+		setDefault(&j.Async.Poll, defaultPoll)
+	}
 	setDefault(&j.Retry.Horizon, Terms(j, p).Sum())
 	return j
 }
@@ -281,6 +284,29 @@ func (d *draft) checkTimes(path string, j Job) {
 	if j.Retry.Jitter > 1 || j.Retry.Jitter != j.Retry.Jitter {
 		d.add(path+".retry.jitter", CodeOutOfRange, "jitter %v is out of range; it is a fraction of the wait, from 0 to 1", j.Retry.Jitter)
 	}
+	d.checkAsync(path, j)
 	oneOf(d, path+".overlap", "overlap", j.Overlap, OverlapSkip, OverlapQueue, OverlapAllow)
 	oneOf(d, path+".catchUp", "catchUp", j.CatchUp, CatchUpNone, CatchUpLatest, CatchUpAll)
+}
+
+// defaultPoll is the default of Async.Poll.
+const defaultPoll = time.Minute
+
+// checkAsync refuses work that could not be asked for to its end.
+func (d *draft) checkAsync(path string, j Job) {
+	a := j.Async
+	if a == (Async{}) {
+		return
+	}
+	if a.Within == 0 {
+		d.add(path+".async.within", CodeMissingField, "within is missing; set it to how long the target may work after its first 202, e.g. 6h")
+	}
+	d.between(path+".async.within", a.Within, 0, maxAge)
+	d.between(path+".async.poll", a.Poll, 0, maxWait)
+	switch {
+	case a.Poll > 0 && a.Poll < time.Second:
+		d.add(path+".async.poll", CodeBadDuration, "poll %s is too short; the minimum is 1s", a.Poll)
+	case j.Retry.Horizon < a.Within:
+		d.add(path+".retry.horizon", CodeBadDuration, "horizon %s is shorter than async.within %s, so the run's key could expire during the work; set at least %s, or remove horizon", j.Retry.Horizon, a.Within, a.Within)
+	}
 }

@@ -38,6 +38,8 @@ type definition struct {
 	CatchUpWindow time.Duration   `json:"catchUpWindow"`
 	KeyScope      string          `json:"keyScope"`
 	MaxInFlight   int             `json:"maxInFlight,omitempty"`
+	Within        time.Duration   `json:"within,omitempty"`
+	Poll          time.Duration   `json:"poll,omitempty"`
 }
 
 // Parsed is the job's schedule; nil unless the job came from a Registry or
@@ -70,6 +72,7 @@ func (j Job) define() ([]byte, error) {
 		MaxRetryAfter: j.Retry.MaxRetryAfter, Horizon: j.Retry.Horizon,
 		Overlap: j.Overlap, CatchUp: j.CatchUp, CatchUpWindow: j.CatchUpWindow,
 		KeyScope: j.KeyScope, MaxInFlight: j.MaxInFlight,
+		Within: j.Async.Within, Poll: j.Async.Poll,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("definition of job %q: %w", j.ID, err)
@@ -107,6 +110,7 @@ func (d definition) job(parsed *schedule.Schedule) Job {
 		},
 		Overlap: d.Overlap, CatchUp: d.CatchUp, CatchUpWindow: d.CatchUpWindow,
 		KeyScope: d.KeyScope, MaxInFlight: d.MaxInFlight,
+		Async:    Async{Within: d.Within, Poll: d.Poll},
 		schedule: parsed,
 	}
 	if d.Body != nil {

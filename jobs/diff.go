@@ -164,6 +164,7 @@ func (j planned) fields() fields {
 		{"body", body}, {"timeout", j.Timeout.String()}, {"retry.backoff", waits(j.Retry.Backoff)},
 		{"retry.jitter", strconv.FormatFloat(j.Retry.Jitter, 'g', -1, 64)},
 		{"retry.maxRetryAfter", j.Retry.MaxRetryAfter.String()}, {"retry.horizon", j.Retry.Horizon.String()},
+		{"async", j.Async.String()},
 		{"overlap", string(j.Overlap)}, {"catchUp", string(j.CatchUp)}, {"catchUpWindow", j.CatchUpWindow.String()},
 		{"keyScope", j.KeyScope}, {"maxInFlight", limit},
 	}

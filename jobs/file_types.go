@@ -58,6 +58,7 @@ type fileJob struct {
 	CatchUpWindow *period    `yaml:"catchUpWindow" doc:"Scheduled times older than this are not caught up; default 24h."`
 	KeyScope      string     `yaml:"keyScope" doc:"Namespace of the key at the target; default route:METHOD_path."`
 	MaxInFlight   int        `yaml:"maxInFlight" doc:"Maximum calls of this job at once; default: the limit of the process."`
+	Async         *fileAsync `yaml:"async" doc:"The target may answer 202 Accepted and work on; see long-work.md. Default: a 202 is a success."`
 	Enabled       *bool      `yaml:"enabled" doc:"false: the job is not planned; default true."`
 }
 
@@ -66,6 +67,11 @@ type fileRetry struct {
 	Jitter        *float64 `yaml:"jitter" doc:"Random spread of each wait, as a fraction in both directions; default 0.2."`
 	MaxRetryAfter *period  `yaml:"maxRetryAfter" doc:"Longest Retry-After that is honored; default 5m."`
 	Horizon       *period  `yaml:"horizon" doc:"How long after its first lease a run may still be sent. Default: the sum of retries, timeouts and platform ages, at least 1h."`
+}
+
+type fileAsync struct {
+	Within *period `yaml:"within" doc:"How long after its first 202 the target may work; part of the default retry.horizon." required:"true"`
+	Poll   *period `yaml:"poll" doc:"How long after a 202 without Retry-After the target is asked again; default 1m, at least 1s."`
 }
 
 type fileTTL struct {
@@ -174,7 +180,16 @@ func (j fileJob) job() Job {
 	if j.Retry != nil {
 		job.Retry = j.Retry.retry()
 	}
+	if j.Async != nil {
+		job.Async = j.Async.async()
+	}
 	return job
+}
+
+func (a fileAsync) async() Async {
+	async := Async{Within: a.Within.duration(), Poll: a.Poll.duration()}
+	setDefault(&async.Poll, defaultPoll) // so that an empty async is not none
+	return async
 }
 
 func (r fileRetry) retry() Retry {

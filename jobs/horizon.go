@@ -12,12 +12,13 @@ type HorizonTerms struct {
 	Attempts int           // the first and every retry
 	Timeouts time.Duration // every attempt runs into its timeout
 	Platform Platform      // late delivery of one event
+	Within   time.Duration // the work of a target that answered 202
 }
 
 // Terms is the arithmetic of a job's default horizon under a platform. The
 // job has its defaults applied.
 func Terms(j Job, p Platform) HorizonTerms {
-	t := HorizonTerms{Attempts: len(j.Retry.Backoff) + 1, Platform: p}
+	t := HorizonTerms{Attempts: len(j.Retry.Backoff) + 1, Platform: p, Within: j.Async.Within}
 	for _, wait := range j.Retry.Backoff {
 		t.Backoff += wait + time.Duration(float64(wait)*max(0, j.Retry.Jitter))
 	}
@@ -25,8 +26,8 @@ func Terms(j Job, p Platform) HorizonTerms {
 	return t
 }
 
-// Sum is the horizon, at least MinHorizon.
+// Sum is the horizon: at least MinHorizon, and Within on top.
 func (t HorizonTerms) Sum() time.Duration {
 	sum := t.Backoff + t.Timeouts + t.Platform.EventAge + t.Platform.LambdaEventAge + t.Platform.QueueAge
-	return max(sum, MinHorizon)
+	return max(sum, MinHorizon) + t.Within
 }

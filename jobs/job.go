@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/cronce/cronce/schedule"
@@ -34,9 +35,26 @@ type Job struct {
 	CatchUpWindow time.Duration // default 24h
 	KeyScope      string        // default "route:<METHOD>_<path>"
 	MaxInFlight   int           // runs of this job at once; 0: the executor's limit
+	Async         Async         // the target may answer 202 and work on
 	Disabled      bool
 
 	schedule *schedule.Schedule // parsed by the registry
+}
+
+// Async says that the target may answer 202 Accepted and work on: the same request
+// is then sent again until it answers otherwise. The zero value means no: a 202 is
+// a success like any other 2xx.
+type Async struct {
+	Within time.Duration // how long after the first 202 the work may take
+	Poll   time.Duration // until it is asked again, without a Retry-After; default 1m
+}
+
+// String is "none", or both durations in words.
+func (a Async) String() string {
+	if a == (Async{}) {
+		return "none"
+	}
+	return fmt.Sprintf("within %s, poll %s", a.Within, a.Poll)
 }
 
 // Retry says when a failed call is asked again.
@@ -51,7 +69,7 @@ type Retry struct {
 	MaxRetryAfter time.Duration
 	// Horizon is how long after its first lease a run may still be sent;
 	// default: what retries, timeouts and the platform's event ages add up
-	// to, at least 1h. A key must outlive it.
+	// to, at least 1h, and Async.Within on top. A key must outlive it.
 	Horizon time.Duration
 }
 

@@ -94,6 +94,7 @@ const (
 	CodeDuplicateID      = "duplicate_id"        // two jobs of one id
 	CodeReservedID       = "reserved_id"         // a job that has the built-in job's id
 	CodeMissingSchedule  = "missing_schedule"    // a job without a schedule
+	CodeNeedsLedger      = "needs_ledger"        // nothing without a ledger can do that
 	CodeNeverAgain       = "never_again"         // a warning: every scheduled time has passed
 	CodeBadSchedule      = "bad_schedule"        // a schedule that cannot be read, or never fires
 	CodeBadTimezone      = "bad_timezone"        // no IANA time zone

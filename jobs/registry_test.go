@@ -55,6 +55,7 @@ func TestGoAndFileGiveTheSameRegistry(t *testing.T) {
 			ID: "release-commission-locks", Schedule: "cron(0 * * * ? *)",
 			TargetURLEnv: "MEMBERSHIP_URL", Path: "/v1/admin/commission-locks/release-expired",
 			Scopes: []string{"membership:admin"}, Body: map[string]string{"reason": "hold expired"},
+			Async: jobs.Async{Within: 6 * hour},
 		},
 		jobs.Target{Name: "membership", URLEnv: "MEMBERSHIP_URL", Auth: jobs.Auth{
 			Type: jobs.AuthOAuth2, TokenURLEnv: "AUTH_TOKEN_URL", ClientIDEnv: "AUTH_CLIENT_ID", ClientSecretEnv: "AUTH_CLIENT_SECRET"}},

@@ -90,11 +90,11 @@ const OutcomeWindow = 1000
 // the least time left before their keys may expire. With a Limit, repeating the
 // action continues after the runs that it changed.
 //
-//   - Cancel: planned, running, retrying -> canceled (operator). The slot is
+//   - Cancel: planned, running, retrying, accepted -> canceled (operator). The slot is
 //     given back. A running run's attempt may have been sent: it stays counted
 //     and is kept in the history as lost; its holder's record is refused.
 //   - Redrive: dead -> retrying, due now, under its own key, SendBefore and attempt numbers, with Failures 0 and no reason,
-//     FinishedAt or AckedAt. Without IDs it leaves out the runs that an operator
+//     FinishedAt, AckedAt or AcceptedAt. Without IDs it leaves out the runs that an operator
 //     has settled: the acknowledged ones, unless IncludeAcknowledged, and those
 //     that were rerun, unless MayDouble. A run that was rerun is refused
 //     without MayDouble with IDs too. Refused from SendBefore on, Force or not.
@@ -173,9 +173,9 @@ type Backfilled struct {
 
 // Counts is the ledger's state for metrics, cheap at any size.
 type Counts struct {
-	Unfinished map[State]int // planned, running, retrying
+	Unfinished map[State]int // planned, running, retrying, accepted
 	DeadUnseen int           // dead and not acknowledged
-	// OldestDue is the NextAt of the oldest planned or retrying run that is
+	// OldestDue is the NextAt of the oldest planned, retrying or accepted run that is
 	// due; zero when none. A run that waits for the slot is not due.
 	OldestDue time.Time
 }

@@ -24,8 +24,10 @@ type Run struct {
 	Replayed bool // the final answer was a stored one
 	Status   int  // HTTP status of the latest answer; 0 when there was none
 
-	NextAt     time.Time  // planned and retrying: not before this
+	NextAt     time.Time  // planned, retrying and accepted: not before this
 	WaitsFor   WaitReason // planned: why it was given back unsent; cleared by its next lease, or when it ends. See Waiter
+	AcceptedAt time.Time  // when the target first answered 202; zero: it has not, since the last redrive
+	Progress   string     // what it said of its progress last; at most ProgressLimit bytes
 	SendBefore time.Time  // nothing is sent from here on; set at the first lease
 
 	LeasedBy    string // running: the process that holds the lease
@@ -57,6 +59,11 @@ type Call struct {
 	MaxRetryAfter time.Duration   `json:"maxRetryAfter"`
 	Horizon       time.Duration   `json:"horizon"`
 	MaxInFlight   int             `json:"maxInFlight,omitempty"` // of the job; 0: no limit of its own
+	// Within is how long after its first 202 the target may work on; 0: a 202 is
+	// a success like any 2xx. Poll is the wait until it is asked again, where it
+	// names none.
+	Within time.Duration `json:"within,omitempty"`
+	Poll   time.Duration `json:"poll,omitempty"`
 }
 
 // Answer is what one attempt came to.
@@ -65,6 +72,7 @@ type Answer string
 const (
 	Fresh      Answer = "fresh"       // 2xx, the effect was made now
 	Replay     Answer = "replayed"    // 2xx, a stored answer: the effect was made before
+	Working    Answer = "accepted"    // 202: accepted, and not completed; uses no retry
 	InProgress Answer = "in_progress" // an earlier call still runs; uses no retry
 	Throttled  Answer = "throttled"   // 429 or 503
 	Failed     Answer = "failed"      // 408, 425, other 5xx
@@ -88,3 +96,10 @@ type Attempt struct {
 	Detail     string // a built-in job's report (JSON); empty for calls over HTTP
 	Owner      string // the process that made it
 }
+
+// ProgressLimit bounds the progress that a run's row keeps.
+const ProgressLimit = 1000
+
+// KeptProgress is a progress as a row keeps it: valid UTF-8 without NUL, and cut
+// to ProgressLimit.
+func KeptProgress(s string) string { return keptText(s, ProgressLimit) }

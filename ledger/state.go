@@ -1,13 +1,16 @@
 package ledger
 
+import "slices"
+
 // State is the state of a run.
 //
 //	planned -> running -> succeeded
 //	              |-> retrying -> running ...
+//	              |-> accepted -> running ...
 //	              |-> dead -> (redrive) retrying
 //	planned -> dead (given back unsent, and past its SendBefore since)
 //	planned -> skipped | missed | superseded -> (backfill) planned
-//	planned | running | retrying -> canceled -> (backfill) planned
+//	planned | running | retrying | accepted -> canceled -> (backfill) planned
 type State string
 
 const (
@@ -20,6 +23,9 @@ const (
 	// Retrying: an attempt ended without a final answer; due again at NextAt.
 	// A claim takes it out; so does a cancel.
 	Retrying State = "retrying"
+	// Accepted: the target answered 202 and works on; asked again at NextAt. The
+	// run keeps its job's slot. A claim takes it out; so does a cancel.
+	Accepted State = "accepted"
 	// Succeeded: the target answered 2xx. Final.
 	Succeeded State = "succeeded"
 	// Dead: no further attempt is made; the reason says why. Only an
@@ -36,12 +42,16 @@ const (
 )
 
 // States lists every state, in the order of a run's life.
-var States = []State{Planned, Running, Retrying, Succeeded, Dead, Skipped, Missed, Superseded, Canceled}
+var States = []State{Planned, Running, Retrying, Accepted, Succeeded, Dead, Skipped, Missed, Superseded, Canceled}
+
+// Unfinished lists the states of runs that something still happens to.
+var Unfinished = []State{Planned, Running, Retrying, Accepted}
 
 var moves = map[State][]State{
 	Planned:    {Running, Dead, Skipped, Missed, Superseded, Canceled},
-	Running:    {Running, Planned, Retrying, Succeeded, Dead, Canceled},
+	Running:    {Running, Planned, Retrying, Accepted, Succeeded, Dead, Canceled},
 	Retrying:   {Running, Dead, Canceled},
+	Accepted:   {Running, Dead, Canceled},
 	Dead:       {Retrying},
 	Skipped:    {Planned},
 	Missed:     {Planned},
@@ -63,7 +73,7 @@ func CanMove(from, to State) bool {
 
 // Finished reports whether a run in this state changes only if an operator acts.
 func (s State) Finished() bool {
-	return s != Planned && s != Running && s != Retrying
+	return !slices.Contains(Unfinished, s)
 }
 
 // Trigger says what made a run.
@@ -86,6 +96,7 @@ const (
 	Permanent          Reason = "permanent"        // dead: an answer that a retry cannot change
 	Unauthorized       Reason = "unauthorized"     // dead: 401 with a fresh token
 	PayloadMismatch    Reason = "payload_mismatch" // dead: the key is taken by another payload
+	NotCompleted       Reason = "not_completed"    // dead: accepted, and not completed within Call.Within
 	KeyExpired         Reason = "key_expired"      // dead: past SendBefore, the key may be forgotten
 	Overlapped         Reason = "overlap"          // skipped: an earlier run of the job is unfinished
 	WhilePaused        Reason = "paused"           // skipped: the job was paused
@@ -97,5 +108,5 @@ const (
 
 // Reasons lists every reason.
 var Reasons = []Reason{
-	Exhausted, Permanent, Unauthorized, PayloadMismatch, KeyExpired, Overlapped, WhilePaused, CatchUpNone, CatchUpWindow, NewerRun, CanceledByOperator,
+	Exhausted, Permanent, Unauthorized, PayloadMismatch, NotCompleted, KeyExpired, Overlapped, WhilePaused, CatchUpNone, CatchUpWindow, NewerRun, CanceledByOperator,
 }

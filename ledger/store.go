@@ -42,6 +42,9 @@ type Store interface {
 	// copies what it keeps.
 	Record(context.Context, []Outcome) ([]RecordResult, error)
 
+	// Report keeps what a target says of an accepted run outside of an answer.
+	Report(context.Context, Report) (Run, error)
+
 	// Get returns one row by its id, a range row by its own, and the run's
 	// attempts by number. ErrNotFound for an id that has no row.
 	Get(ctx context.Context, runID string) (Run, []Attempt, error)

@@ -11,7 +11,7 @@ import (
 
 var three = time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
 
-func TestAnInstantGoesWithItsID(t *testing.T) {
+func TestARunIDMatchesItsScheduledTime(t *testing.T) {
 	never, four := time.Time{}, three.Add(time.Hour)
 	for _, tc := range []struct {
 		rule, job, id string
@@ -64,7 +64,7 @@ func TestAnInstantGoesWithItsID(t *testing.T) {
 	}
 }
 
-func TestAPlansInstantsLieWithinIt(t *testing.T) {
+func TestAPlansRunsLieWithinIt(t *testing.T) {
 	at := func(s string) time.Time {
 		v, err := time.Parse(time.RFC3339Nano, s)
 		if err != nil {

@@ -38,8 +38,13 @@ const (
 // Kept is the reason as a row keeps it: valid UTF-8 without NUL, and cut to
 // WaitTextLimit.
 func (w WaitReason) Kept() WaitReason {
-	w.Text = strings.ReplaceAll(strings.ToValidUTF8(w.Text[:min(len(w.Text), WaitTextLimit)], "\uFFFD"), "\x00", "\uFFFD")
+	w.Text = keptText(w.Text, WaitTextLimit)
 	return w
+}
+
+// keptText makes a text that came from outside fit for every store.
+func keptText(s string, limit int) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(s[:min(len(s), limit)], "\uFFFD"), "\x00", "\uFFFD")
 }
 
 // String is the code and the text, as stores keep them in one column; "" for the

@@ -16,11 +16,12 @@ type Work struct {
 	Failures    int
 	SendBefore  time.Time
 	LeasedUntil time.Time
+	AcceptedAt  time.Time // of an earlier 202; see Run.AcceptedAt
 	Token       string
 	Call        Call
 }
 
-// Claim asks for work that is due: planned and retrying runs whose NextAt has
+// Claim asks for work that is due: planned, retrying and accepted runs whose NextAt has
 // come and that do not wait for the slot, and running runs whose lease has
 // expired; oldest NextAt (or end of the lease) first. A lease is valid before
 // LeasedUntil and expired from then on.
@@ -66,14 +67,16 @@ type Lease struct {
 // process has taken the run over, even if the lease has expired.
 type Outcome struct {
 	Lease
-	// State is Succeeded, Retrying or Dead; or Planned to give a lease back
-	// unsent, which has no Attempt and uses no attempt number: the run's is
-	// what it was before the lease.
+	// State is Succeeded, Retrying, Accepted or Dead; or Planned to give a lease
+	// back unsent. Planned, and Accepted without an Attempt (asked again, and
+	// still working), use no attempt number: the run's is what it was before the
+	// lease. The first Accepted since a redrive sets Run.AcceptedAt to now.
 	State    State
 	Reason   Reason
 	Replayed bool
 	Failures int           // the budget used, this attempt included
-	Wait     time.Duration // Retrying and Planned: due again after this, on the store's clock
+	Wait     time.Duration // Retrying, Accepted and Planned: due again after this, on the store's clock
+	Progress string        // Accepted: what the target said; empty leaves the last one
 	WaitsFor WaitReason    // Planned: why the run was not sent, if that is known
 	// Attempt is what is added to the run's history; its zero value (N == 0)
 	// adds nothing.

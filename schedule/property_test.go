@@ -46,7 +46,7 @@ var someTime = rapid.Custom(func(t *rapid.T) time.Time {
 	return time.Unix(rapid.Int64Range(0, 80*365*86400).Draw(t, "unix"), rapid.Int64Range(0, 999_999_999).Draw(t, "ns"))
 })
 
-func TestInstantsIncrease(t *testing.T) {
+func TestScheduledTimesIncrease(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, at := drawSchedule(t), someTime.Draw(t, "from")
 		for range 50 {

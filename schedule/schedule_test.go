@@ -145,7 +145,7 @@ func TestZoneOfAnExpression(t *testing.T) {
 	}
 }
 
-func TestInstantsAreWholeSecondsInUTC(t *testing.T) {
+func TestScheduledTimesAreWholeSecondsInUTC(t *testing.T) {
 	s := parse(t, "*/5 * * * * *", "America/New_York", "")
 	got := s.Next(utc(t, "2026-11-21T03:00:04").Add(999_999_999).In(s.Location()))
 	if want := utc(t, "2026-11-21T03:00:05"); got != want {
@@ -240,7 +240,7 @@ func TestStringIsTheExpression(t *testing.T) {
 
 // The first second of the year 1 is Go's zero time, which says that there is
 // no scheduled time; none may lie on it and end a listing.
-func TestNoInstantIsTheZeroTime(t *testing.T) {
+func TestNoScheduledTimeIsTheZeroTime(t *testing.T) {
 	s := parse(t, "@daily", "", schedule.DSTOnce)
 	before, after := time.Time{}.AddDate(0, 0, -2), time.Time{}.AddDate(0, 0, 2)
 	var due int

@@ -27,7 +27,14 @@ type reply struct {
 	code   string // the problem code, if there was one
 	// cut: the body did not arrive whole, so code may be missing.
 	cut bool
+	// async: the job lets its target answer 202 and work on. progress is what the
+	// body of such a 202 says.
+	async    bool
+	progress string
 }
+
+// accepted reports whether the target works on.
+func (r reply) accepted() bool { return r.async && r.status == http.StatusAccepted }
 
 // classify returns what a reply means for the run. now is when it arrived.
 //
@@ -40,6 +47,10 @@ func classify(r reply, now time.Time) executor.Answer {
 	switch s := r.status; {
 	case s >= 200 && s < 300:
 		a.Kind = success(r.header)
+		if r.accepted() { // replayed or not: a stored 202 does not say that the work is done
+			a.Kind, a.Progress = ledger.Working, r.progress
+			a.RetryAfter = retryAfter(r.header.Get("Retry-After"), now)
+		}
 		return a
 	case s == http.StatusConflict, s == http.StatusPreconditionFailed, s == http.StatusUnprocessableEntity:
 		keyed(&a, r)

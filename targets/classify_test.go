@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 	"github.com/cronce/cronce/targets"
 )
@@ -151,5 +152,66 @@ func TestRetryAfter(t *testing.T) {
 				t.Errorf("got %v, want %v", got, c.want)
 			}
 		})
+	}
+}
+
+// A 202 of a job with async says that the target works on, and how far it is.
+func TestWhatAnAcceptedAnswerSays(t *testing.T) {
+	json := func(body string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("Retry-After", "90")
+			w.WriteHeader(http.StatusAccepted)
+			_, _ = io.WriteString(w, body)
+		}
+	}
+	accepted := func(progress string) executor.Answer {
+		return executor.Answer{Kind: ledger.Working, Status: 202, RetryAfter: 90 * time.Second, Progress: progress}
+	}
+	for rule, c := range map[string]struct {
+		target http.HandlerFunc
+		want   executor.Answer
+	}{
+		"a text":                        {json(`{"progress":"3 of 9"}`), accepted("3 of 9")},
+		"a number":                      {json(`{"progress":0.25}`), accepted("0.25")},
+		"an object":                     {json(`{"progress": {"done": 3}}`), accepted(`{"done":3}`)},
+		"null":                          {json(`{"progress":null}`), accepted("")},
+		"no JSON":                       {json(`3 of 9`), accepted("")},
+		"no progress":                   {json(`{}`), accepted("")},
+		"one line, without controls":    {json(`{"progress":"3 \u001b[2Jof 9\nmore"}`), accepted("3 [2Jof 9")},
+		"plain text":                    {plain(202, "Content-Type", "text/plain"), executor.Answer{Kind: ledger.Working, Status: 202}},
+		"a stored 202 is not the end":   {plain(202, "Idempotent-Replayed", "true"), executor.Answer{Kind: ledger.Working, Status: 202}},
+		"another 2xx is":                {plain(204), executor.Answer{Kind: ledger.Fresh, Status: 204}},
+		"a secret that the target sees": {json(`{"progress":"token ` + bearerToken + `"}`), accepted("redacted")},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			ts := resolve(t, jobs.Target{Auth: jobs.Auth{Type: jobs.AuthBearer, TokenEnv: "MEMBERSHIP_TOKEN"}},
+				env{"MEMBERSHIP_URL": serve(t, c.target).URL, "MEMBERSHIP_TOKEN": bearerToken}, nil)
+			work := call()
+			work.Work.Call.Within = time.Hour
+			if got := attempt(t, ts, work, patience); got != c.want {
+				t.Errorf("%+v, want %+v", got, c.want)
+			}
+		})
+	}
+}
+
+// Only the target of long work learns where it may report, each run with a token
+// of its own.
+func TestCompletionFields(t *testing.T) {
+	var got http.Header
+	svc := serve(t, func(w http.ResponseWriter, r *http.Request) { got = r.Header; w.WriteHeader(http.StatusAccepted) })
+	ts := resolve(t, jobs.Target{}, env{"MEMBERSHIP_URL": svc.URL}, func(c *targets.Config) {
+		c.Completion = func(runID string) (string, string) { return "https://cronce/" + runID, "token of " + runID }
+	})
+	work := call()
+	attempt(t, ts, work, patience)
+	if got.Get("Cronce-Completion-Url") != "" || got.Get("Cronce-Completion-Token") != "" {
+		t.Errorf("without async: %v", got)
+	}
+	work.Work.Call.Within = time.Hour
+	attempt(t, ts, work, patience)
+	if got.Get("Cronce-Completion-Url") != "https://cronce/"+runID || got.Get("Cronce-Completion-Token") != "token of "+runID {
+		t.Errorf("with async: %v", got)
 	}
 }

@@ -36,6 +36,17 @@ func setHeaders(h http.Header, c executor.Call, userAgent string) {
 	}
 }
 
+// setCompletion tells the target of long work where it may report.
+func (t *Targets) setCompletion(h http.Header, c executor.Call) {
+	delete(h, "Cronce-Completion-Url")
+	delete(h, "Cronce-Completion-Token")
+	if t.complete != nil && c.Call.Within > 0 {
+		url, token := t.complete(c.RunID)
+		h.Set("Cronce-Completion-Url", url)
+		h.Set("Cronce-Completion-Token", token)
+	}
+}
+
 // inMilliseconds is RFC 3339 with milliseconds. Cutting off the rest makes the
 // time earlier, never later: the target refuses no later than we do. Package
 // time is several times as quick with RFC3339 as with a layout of our own.

@@ -118,9 +118,9 @@ func (t *Targets) send(ctx context.Context, to *target, u *url.URL, c executor.C
 	}
 	defer res.Body.Close()
 	watch.see(t, res)
-	r := reply{status: res.StatusCode, header: res.Header}
-	r.code, r.cut = readBody(res)
-	r.code = t.safeCode(r.code)
+	r := reply{status: res.StatusCode, header: res.Header, async: c.Call.Within > 0}
+	r.read(res)
+	r.code, r.progress = t.safeCode(r.code), t.safeProgress(r.progress)
 	return req, classify(r, t.now())
 }
 
@@ -141,27 +141,32 @@ func (t *Targets) request(ctx context.Context, u *url.URL, c executor.Call) (*ht
 	req.Header = make(http.Header, mostFields)
 	t.inject(ctx, req.Header)
 	setHeaders(req.Header, c, t.userAgent)
+	t.setCompletion(req.Header, c)
 	return req, nil
 }
 
-// readBody reads what an answer's body is needed for: an error's problem code,
-// and its end, so that the connection can be used again.
-func readBody(res *http.Response) (code string, cut bool) {
+// read reads what an answer's body is needed for: an error's problem code, the
+// progress of accepted work, and its end, so that the connection can be used again.
+func (r *reply) read(res *http.Response) {
 	if res.Body == http.NoBody {
-		return "", false
+		return
 	}
 	timer := time.AfterFunc(bodyTime, func() { _ = res.Body.Close() }) // ends a Read under way
 	defer timer.Stop()
 	var kept bytes.Buffer
-	if res.StatusCode >= 400 {
+	if r.status >= 400 || r.accepted() {
 		_, err := kept.ReadFrom(io.LimitReader(res.Body, maxBody))
-		cut = err != nil
-		code = problemCode(res.Header.Get("Content-Type"), kept.Bytes())
+		r.cut = err != nil
 	}
-	if !cut {
+	switch media := res.Header.Get("Content-Type"); {
+	case r.accepted():
+		r.progress = progressOf(media, kept.Bytes())
+	case r.status >= 400:
+		r.code = problemCode(media, kept.Bytes())
+	}
+	if !r.cut {
 		_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, maxDrain))
 	}
-	return code, cut
 }
 
 // unauthorized is the answer when a request could not be signed.

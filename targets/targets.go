@@ -29,6 +29,9 @@ type Config struct {
 	// request. Whatever it sets, it cannot change the fields that the package
 	// itself sends.
 	Inject func(context.Context, http.Header)
+	// Completion gives the address to which the target of a job with async may
+	// report on a run, and the token that it needs for that; nil: it may not.
+	Completion func(runID string) (url, token string)
 	// RootCAs verify the targets' certificates; default: the system's.
 	RootCAs *x509.CertPool
 	// Dial opens connections; default: net.Dialer with a limit of 10 s.
@@ -50,6 +53,7 @@ type Targets struct {
 	byName    map[string]*target
 	userAgent string
 	inject    func(context.Context, http.Header)
+	complete  func(runID string) (url, token string)
 	transport *http.Transport
 	tokens    *tokens
 	log       *slog.Logger
@@ -77,6 +81,7 @@ func New(c Config) (*Targets, error) {
 		byName:    map[string]*target{},
 		userAgent: "cronce/" + c.Version,
 		inject:    c.Inject,
+		complete:  c.Completion,
 		transport: transport,
 		tokens:    newTokens(transport, c.now),
 		log:       c.Logger,

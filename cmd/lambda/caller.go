@@ -6,8 +6,8 @@ import (
 
 	"github.com/cronce/cronce/cleanup"
 	"github.com/cronce/cronce/executor"
-	"github.com/cronce/cronce/idempotency"
 	keys "github.com/cronce/cronce/idempotency/postgres"
+	"github.com/cronce/cronce/idempotency/purge"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 )
@@ -31,7 +31,7 @@ func (c *caller) Call(ctx context.Context, call executor.Call) executor.Answer {
 func (h *handler) purge(lookup func(string) (string, bool)) executor.Caller {
 	var stores []cleanup.Store
 	for _, s := range h.reg.KeyStores() {
-		stores = append(stores, cleanup.Store{Name: s.Name, Open: func(ctx context.Context) (idempotency.Purger, func(), error) {
+		stores = append(stores, cleanup.Store{Name: s.Name, Open: func(ctx context.Context) (purge.Store, func(), error) {
 			url, _ := lookup(s.URLEnv)
 			return open(keys.Open(ctx, url, keys.Options{Schema: s.Schema}))
 		}})
@@ -63,7 +63,7 @@ func (h *handler) checkKeyStores(lookup func(string) (string, bool)) error {
 }
 
 // open keeps a nil store from becoming a Purger that is not nil.
-func open(s *keys.Store, done func(), err error) (idempotency.Purger, func(), error) {
+func open(s *keys.Store, done func(), err error) (purge.Store, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}

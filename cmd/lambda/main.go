@@ -60,6 +60,9 @@ func newHandler(lookup func(string) (string, bool), logger *slog.Logger) (*handl
 			return nil, ofKind(errConfiguration, err)
 		}
 	}
+	if problems := reg.Stateless(); h.ledger == nil && len(problems) > 0 {
+		return nil, ofKind(errConfiguration, problems)
+	}
 	if err := h.checkKeyStores(lookup); err != nil {
 		return nil, ofKind(errConfiguration, err)
 	}

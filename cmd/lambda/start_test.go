@@ -15,9 +15,12 @@ func TestWhatEndsTheStart(t *testing.T) {
 	good := registryFile(t, releaseJob)
 	forgets := registryFile(t, strings.Replace(releaseJob, "retry: {", "retry: { horizon: 30h,", 1))
 	stores := registryFile(t, releaseJob+"keyStores: [ { name: accounting, urlEnv: ACCOUNTING_DATABASE_URL } ]\n")
+	long := registryFile(t, strings.Replace(releaseJob, "retry: {", "async: { within: 1h }\n    retry: {", 1))
 	for name, tc := range map[string]struct {
 		config, without, database, want string
 	}{
+		"long work without a ledger":    {long, "", "", "async"},
+		"long work with a ledger":       {config: long, database: "postgres://127.0.0.1:1/none"},
 		"nothing":                       {config: good},
 		"a ledger that is empty":        {config: good, database: ""},
 		"a ledger on PostgreSQL":        {config: good, database: "postgres://127.0.0.1:1/none"},

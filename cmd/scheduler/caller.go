@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/cleanup"
+	"github.com/cronce/cronce/completion"
 	"github.com/cronce/cronce/executor"
 	"github.com/cronce/cronce/internal/telemetry"
 	"github.com/cronce/cronce/jobs"
@@ -20,6 +21,7 @@ type caller struct {
 	builtin *cleanup.Nightly
 	remote  executor.Caller
 	tracing *telemetry.Tracing
+	tokens  *completion.Tokens // nil: targets do not report
 }
 
 func (a *app) caller(reg *jobs.Registry, s ledger.Store, log *slog.Logger) (*caller, error) {
@@ -27,13 +29,19 @@ func (a *app) caller(reg *jobs.Registry, s ledger.Store, log *slog.Logger) (*cal
 	if err != nil {
 		return nil, &exit{exitUsage, err}
 	}
-	t, err := targets.New(targets.Config{
-		Registry: reg, Lookup: a.lookup, Version: buildVersion(), Logger: log, Inject: tracing.Inject,
-	})
+	tokens, err := completion.FromEnv(reg.Name(), a.lookup)
+	if err != nil {
+		return nil, &exit{exitUsage, err}
+	}
+	config := targets.Config{Registry: reg, Lookup: a.lookup, Version: buildVersion(), Logger: log, Inject: tracing.Inject}
+	if tokens != nil {
+		config.Completion = tokens.For
+	}
+	t, err := targets.New(config)
 	if err != nil {
 		return nil, err
 	}
-	return &caller{Targets: t, builtin: a.purge(reg, s, log), remote: tracing.Wrap(t), tracing: tracing}, nil
+	return &caller{Targets: t, builtin: a.purge(reg, s, log), remote: tracing.Wrap(t), tracing: tracing, tokens: tokens}, nil
 }
 
 func (c *caller) Call(ctx context.Context, call executor.Call) executor.Answer {

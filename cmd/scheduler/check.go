@@ -28,7 +28,7 @@ type checkedJob struct {
 }
 
 func (a *app) checkCommand() *cobra.Command {
-	var noEnv bool
+	var noEnv, stateless bool
 	c := &cobra.Command{
 		Use:   "check",
 		Short: "Validate the registry: syntax, schedules, environment and key retention",
@@ -39,21 +39,29 @@ first attempt a run may still be sent. The TTL must be longer than the horizon.
 
 A job whose scheduled times have all passed is a warning ("warnings" of --json).
 
+--stateless also reports what a Lambda without a ledger cannot run, such as
+async.
+
 Exit 0: valid, with or without warnings. Exit 2: problems. Nothing is started or
 called.`,
 		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return a.check(noEnv) },
+		RunE: func(*cobra.Command, []string) error { return a.check(noEnv, stateless) },
 	}
 	c.Flags().BoolVar(&noEnv, "no-env", false, "do not look at the environment variables that the registry names")
+	c.Flags().BoolVar(&stateless, "stateless", false, "check for a Lambda without a ledger")
 	return c
 }
 
-func (a *app) check(noEnv bool) error {
+func (a *app) check(noEnv, stateless bool) error {
 	lookup := a.lookup
 	if noEnv {
 		lookup = nil
 	}
 	reg, problems := a.checkRegistry(lookup)
+	if stateless && reg != nil {
+		problems = append(problems, reg.Stateless()...)
+		problems.Sort()
+	}
 	if err := a.printCheck(reg, problems); err != nil {
 		return err
 	}

@@ -20,13 +20,18 @@ func goService(t *testing.T) (url string, command []string) {
 	if out, err := exec.Command("go", "build", "-o", path, "../../examples/conform").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
+	address := freeAddress(t)
+	return "http://" + address, []string{"env", "DATABASE_URL=" + testdb.Postgres(t), "LISTEN=" + address, path}
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := listener.Addr().String()
-	listener.Close()
-	return "http://" + address, []string{"env", "DATABASE_URL=" + testdb.Postgres(t), "LISTEN=" + address, path}
+	defer listener.Close()
+	return listener.Addr().String()
 }
 
 // The kit for Go keeps every rule, and the command starts a service again that

@@ -40,6 +40,7 @@ func healthMux(fleet *rollover.Fleet[*instance], m *telemetry.Metrics) *http.Ser
 		}
 	})
 	mux.Handle("GET /metrics", m.Handler())
+	mountCompletion(mux, fleet)
 	return mux
 }
 

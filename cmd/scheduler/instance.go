@@ -12,6 +12,7 @@ import (
 	"github.com/cronce/cronce/cleanup"
 	"github.com/cronce/cronce/executor"
 	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/purge"
 	"github.com/cronce/cronce/internal/telemetry"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
@@ -55,7 +56,7 @@ func (s *server) instance(reg *jobs.Registry) (*instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p, ok := s.apiKeys.(idempotency.Purger); ok {
+	if p, ok := s.apiKeys.(purge.Store); ok {
 		calls.builtin.Purge.Stores = append(calls.builtin.Purge.Stores, apiStore(p))
 	}
 	i := &instance{process: uuid.NewString(), registry: reg, calls: calls, purge: s.app.newPurgeWatch(reg, s.store, calls, s.purges, s.log), server: s}

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cronce/cronce/cleanup"
-	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/purge"
 	"github.com/cronce/cronce/internal/keystores"
 	"github.com/cronce/cronce/internal/telemetry"
 	"github.com/cronce/cronce/internal/terminal"
@@ -157,7 +157,7 @@ func (a *app) purgeOf(ctx context.Context, reg *jobs.Registry, f purgeFlags) (cl
 	p := cleanup.New(reg, keystores.Of(reg, a.lookup), nil)
 	p.Scope, p.DryRun = f.scope, f.dryRun
 	if f.fullPace {
-		p.Pace = idempotency.Pace{Share: 1}
+		p.Pace = purge.Pace{Share: 1}
 	}
 	if f.store != "" {
 		p.Stores = slices.DeleteFunc(p.Stores, func(s cleanup.Store) bool { return s.Name != f.store })

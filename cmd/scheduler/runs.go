@@ -140,6 +140,7 @@ func (a *app) printRun(r operations.RunDetail) error {
 		{"state", r.StateText()}, {"reason", string(r.Reason)}, {"waiting", r.Waiting.String()}, {"replayed", strconv.FormatBool(r.Replayed)},
 		{"calls", r.Method + " " + r.Target + " " + r.Path}, {"send before", r.SendBefore},
 		{"next attempt", r.NextAt}, {"planned", r.PlannedAt}, {"started", r.StartedAt},
+		{"accepted", r.AcceptedAt}, {"progress", r.Progress},
 		{"finished", r.FinishedAt}, {"acknowledged", r.AckedAt}, {"rerun as", r.RerunID},
 	} {
 		if strings.TrimSpace(line[1]) != "" {

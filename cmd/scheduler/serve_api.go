@@ -9,7 +9,7 @@ import (
 	"github.com/cronce/cronce/api"
 	"github.com/cronce/cronce/api/access"
 	"github.com/cronce/cronce/cleanup"
-	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/purge"
 	"github.com/cronce/cronce/internal/keystores"
 	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/internal/rollover"
@@ -64,6 +64,6 @@ func (s *server) api(control access.Control, fleet *rollover.Fleet[*instance]) (
 }
 
 // apiStore lets the nightly purge remove the expired keys of the API.
-func apiStore(p idempotency.Purger) cleanup.Store {
-	return cleanup.Store{Name: "api", Open: func(context.Context) (idempotency.Purger, func(), error) { return p, func() {}, nil }}
+func apiStore(p purge.Store) cleanup.Store {
+	return cleanup.Store{Name: "api", Open: func(context.Context) (purge.Store, func(), error) { return p, func() {}, nil }}
 }

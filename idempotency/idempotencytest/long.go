@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/purge"
 )
 
 // longProcess is one process with a handler for long work, which the test conducts.
@@ -342,7 +343,7 @@ var longCases = map[string]func(*testing.T, Engine){
 			e.Age(key(k), lease+longDay)
 		}
 		expect(t, post(other, "k", `{"another":"payload"}`), http.StatusAccepted, `{"progress":null}`, false)
-		done, err := e.Store.(idempotency.Purger).PurgeBatch(t.Context(), idempotency.Purge{Limit: 10})
+		done, err := e.Store.(purge.Store).PurgeBatch(t.Context(), purge.Batch{Limit: 10})
 		if err != nil || done.Rows != 1 {
 			t.Errorf("purged %d rows, %v", done.Rows, err)
 		}

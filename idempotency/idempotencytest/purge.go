@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/purge"
 )
 
 // fill stores n completed keys, the n-th of which expired n minutes and an
@@ -26,11 +27,11 @@ func fill(t *testing.T, e Engine, n int) {
 var purgeCases = map[string]func(*testing.T, Engine){
 	"expired keys go in batches, oldest first, until fewer than a batch are left": func(t *testing.T, e Engine) {
 		fill(t, e, 7)
-		p := e.Store.(idempotency.Purger)
+		p := e.Store.(purge.Store)
 		got := map[string]int64{}
 		var after time.Time
 		for _, want := range []int{3, 3, 1, 0} {
-			done, err := p.PurgeBatch(t.Context(), idempotency.Purge{Limit: 3, After: after})
+			done, err := p.PurgeBatch(t.Context(), purge.Batch{Limit: 3, After: after})
 			ok(t, err)
 			if done.Rows != want || done.Last.Before(after) {
 				t.Fatalf("purged %+v after %v, want %d rows", done, after, want)
@@ -46,14 +47,14 @@ var purgeCases = map[string]func(*testing.T, Engine){
 	},
 	"a purge can be of one scope": func(t *testing.T, e Engine) {
 		fill(t, e, 4)
-		done, err := e.Store.(idempotency.Purger).PurgeBatch(t.Context(), idempotency.Purge{Scope: "scope-a", Limit: 10})
+		done, err := e.Store.(purge.Store).PurgeBatch(t.Context(), purge.Batch{Scope: "scope-a", Limit: 10})
 		if err != nil || !maps.Equal(done.Scopes, map[string]int64{"scope-a": 2}) {
 			t.Error(done, err)
 		}
 	},
 	"counting removes nothing and agrees with the purge": func(t *testing.T, e Engine) {
 		fill(t, e, 5)
-		p := e.Store.(idempotency.Purger)
+		p := e.Store.(purge.Store)
 		for range 2 {
 			counts, err := p.CountExpired(t.Context(), "")
 			if err != nil || !maps.Equal(counts, map[string]int64{"scope-a": 3, "scope-b": 2}) {
@@ -73,7 +74,7 @@ var purgeCases = map[string]func(*testing.T, Engine){
 		e.Age(chargeKey, 1000*time.Hour)
 		purge := func() {
 			t.Helper()
-			done, err := e.Other.(idempotency.Purger).PurgeBatch(t.Context(), idempotency.Purge{Limit: 100})
+			done, err := e.Other.(purge.Store).PurgeBatch(t.Context(), purge.Batch{Limit: 100})
 			if err != nil || done.Rows != 0 {
 				t.Fatal(done, err)
 			}
@@ -92,14 +93,14 @@ var purgeCases = map[string]func(*testing.T, Engine){
 			name := age.String()
 			post(k.Handler(route, pay(e, 200, "")), name, `{}`)
 			e.Age(key(name), age)
-			counts, err := e.Store.(idempotency.Purger).CountExpired(t.Context(), scope)
+			counts, err := e.Store.(purge.Store).CountExpired(t.Context(), scope)
 			ok(t, err)
 			look, err := e.Store.Look(t.Context(), idempotency.Claim{Key: key(name)})
 			ok(t, err)
 			if expired := counts[scope] == 1; expired != (look.Record == nil) || expired != (age >= 24*time.Hour) {
 				t.Errorf("aged %v: purge %t, claim %t", age, expired, look.Record == nil)
 			}
-			done, err := e.Store.(idempotency.Purger).PurgeBatch(t.Context(), idempotency.Purge{Limit: 10})
+			done, err := e.Store.(purge.Store).PurgeBatch(t.Context(), purge.Batch{Limit: 10})
 			if err != nil || done.Rows != int(counts[scope]) {
 				t.Error(done, err)
 			}
@@ -113,7 +114,7 @@ var purgeCases = map[string]func(*testing.T, Engine){
 				sum := 0
 				defer func() { total <- sum }()
 				for range 40 {
-					done, err := s.(idempotency.Purger).PurgeBatch(t.Context(), idempotency.Purge{Limit: 3})
+					done, err := s.(purge.Store).PurgeBatch(t.Context(), purge.Batch{Limit: 3})
 					if err != nil {
 						t.Error(err)
 					}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/purge"
 )
 
 // crowd makes n calls at once and collects their replies.
@@ -238,7 +239,7 @@ var raceCases = map[string]func(*testing.T, Engine){
 			go func() {
 				var failed error
 				for range 50 {
-					_, err := e.Other.(idempotency.Purger).PurgeBatch(t.Context(), idempotency.Purge{Limit: 10})
+					_, err := e.Other.(purge.Store).PurgeBatch(t.Context(), purge.Batch{Limit: 10})
 					failed = errors.Join(failed, err)
 				}
 				purged <- failed
@@ -249,7 +250,7 @@ var raceCases = map[string]func(*testing.T, Engine){
 			ok(t, <-purged)
 			written(t, e, "paid", 2*(n+1))
 			e.Age(key("k"), 25*time.Hour)
-			_, err := e.Store.(idempotency.Purger).PurgeBatch(t.Context(), idempotency.Purge{Limit: 10})
+			_, err := e.Store.(purge.Store).PurgeBatch(t.Context(), purge.Batch{Limit: 10})
 			ok(t, err)
 		}
 	},

@@ -7,12 +7,13 @@ import (
 
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/internal/sqlkeys"
+	"github.com/cronce/cronce/idempotency/purge"
 )
 
 // Purge implements [sqlkeys.Dialect]. The rows are locked, with those that
 // somebody else has locked left out, and then removed by their keys.
-func (d *dialect) Purge(ctx context.Context, tx *sql.Tx, p idempotency.Purge) (done idempotency.Purged, err error) {
-	done = idempotency.Purged{Scopes: map[string]int64{}, Last: p.After}
+func (d *dialect) Purge(ctx context.Context, tx *sql.Tx, p purge.Batch) (done purge.Removed, err error) {
+	done = purge.Removed{Scopes: map[string]int64{}, Last: p.After}
 	keys, err := d.lock(ctx, tx, p, &done)
 	for len(keys) > 0 && err == nil {
 		n := min(len(keys), removeAtOnce)
@@ -23,7 +24,7 @@ func (d *dialect) Purge(ctx context.Context, tx *sql.Tx, p idempotency.Purge) (d
 }
 
 // lock locks the batch's rows and counts them.
-func (d *dialect) lock(ctx context.Context, tx *sql.Tx, p idempotency.Purge, done *idempotency.Purged) (keys []idempotency.Key, err error) {
+func (d *dialect) lock(ctx context.Context, tx *sql.Tx, p purge.Batch, done *purge.Removed) (keys []idempotency.Key, err error) {
 	rows, err := d.doomed.Query(ctx, tx, sqlkeys.Batch(p))
 	if err != nil {
 		return nil, err

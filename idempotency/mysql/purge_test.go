@@ -3,8 +3,8 @@ package mysql_test
 import (
 	"testing"
 
-	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/mysql"
+	"github.com/cronce/cronce/idempotency/purge"
 	"github.com/cronce/cronce/internal/testdb"
 )
 
@@ -29,7 +29,7 @@ END IF`,
 				t.Fatal(err)
 			}
 		}
-		done, err := mysql.New(db, mysql.Options{}).PurgeBatch(t.Context(), idempotency.Purge{Limit: 10})
+		done, err := mysql.New(db, mysql.Options{}).PurgeBatch(t.Context(), purge.Batch{Limit: 10})
 		if err != nil || done.Rows != 2 || done.Scopes["s"] != 2 {
 			t.Errorf("%+v, %v", done, err)
 		}

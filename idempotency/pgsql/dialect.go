@@ -12,6 +12,7 @@ import (
 	"github.com/cronce/cronce/idempotency/internal/advisory"
 	"github.com/cronce/cronce/idempotency/internal/sqlkeys"
 	"github.com/cronce/cronce/idempotency/keytable"
+	"github.com/cronce/cronce/idempotency/purge"
 )
 
 // dialect is how PostgreSQL keeps keys.
@@ -218,10 +219,10 @@ func (d claimed) Left(ctx context.Context, tx *sql.Tx, _ bool) bool {
 }
 
 // Purge implements [sqlkeys.Dialect].
-func (d *dialect) Purge(ctx context.Context, tx *sql.Tx, p idempotency.Purge) (idempotency.Purged, error) {
+func (d *dialect) Purge(ctx context.Context, tx *sql.Tx, p purge.Batch) (purge.Removed, error) {
 	// A batch that a crash of the server loses is removed again by the next purge.
 	if _, err := tx.ExecContext(ctx, `SET LOCAL synchronous_commit = off`); err != nil {
-		return idempotency.Purged{}, err
+		return purge.Removed{}, err
 	}
 	return sqlkeys.Removed(ctx, tx, d.purge, p)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/internal/advisory"
 	"github.com/cronce/cronce/idempotency/keytable"
+	"github.com/cronce/cronce/idempotency/purge"
 )
 
 // Options configure a [Store]. The zero value has the defaults.
@@ -50,7 +51,7 @@ type Store struct {
 var (
 	_ idempotency.Store    = (*Store)(nil)
 	_ idempotency.Reserver = (*Store)(nil)
-	_ idempotency.Purger   = (*Store)(nil)
+	_ purge.Store          = (*Store)(nil)
 	_ idempotency.Checker  = (*Store)(nil)
 	_ idempotency.Worker   = (*Store)(nil)
 )

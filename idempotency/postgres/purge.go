@@ -8,7 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/purge"
 )
 
 // purgeStatements are the purge's SQL, with the table put in. $1 is a scope or
@@ -67,28 +67,28 @@ WHERE {{expired}} AND expires_at <= statement_timestamp() AND ($1 = '' OR scope 
 // patience is how long a batch waits for a row that somebody holds.
 const patience = 5 * time.Millisecond
 
-// PurgeBatch implements [idempotency.Purger]. It removes without locking first;
+// PurgeBatch implements [purge.Store]. It removes without locking first;
 // where that meets a row that somebody holds, or takes fewer than it may, it
 // goes on with what is free.
-func (s *Store) PurgeBatch(ctx context.Context, p idempotency.Purge) (idempotency.Purged, error) {
+func (s *Store) PurgeBatch(ctx context.Context, p purge.Batch) (purge.Removed, error) {
 	wait := strconv.FormatInt(patience.Milliseconds(), 10)
 	done, err := s.remove(ctx, s.gone.quick, &wait, p)
 	if code, _ := refused(err); code == "55P03" { // lock_not_available
-		done, err = idempotency.Purged{}, nil
+		done, err = purge.Removed{}, nil
 	}
 	if err == nil && done.Rows < p.Limit {
 		p.Limit -= done.Rows
-		var rest idempotency.Purged
+		var rest purge.Removed
 		rest, err = s.remove(ctx, s.gone.careful, nil, p)
 		done = sum(done, rest)
 	}
 	if err != nil {
-		return idempotency.Purged{}, unavailable("purge", err)
+		return purge.Removed{}, unavailable("purge", err)
 	}
 	return done, nil
 }
 
-func sum(a, b idempotency.Purged) idempotency.Purged {
+func sum(a, b purge.Removed) purge.Removed {
 	for scope, n := range a.Scopes {
 		b.Scopes[scope] += n
 	}
@@ -100,8 +100,8 @@ func sum(a, b idempotency.Purged) idempotency.Purged {
 }
 
 // remove runs one batch: settings, statement and commit in one round trip.
-func (s *Store) remove(ctx context.Context, statement string, wait *string, p idempotency.Purge) (idempotency.Purged, error) {
-	done := idempotency.Purged{Scopes: map[string]int64{}, Last: p.After}
+func (s *Store) remove(ctx context.Context, statement string, wait *string, p purge.Batch) (purge.Removed, error) {
+	done := purge.Removed{Scopes: map[string]int64{}, Last: p.After}
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
 		return done, err
@@ -131,7 +131,7 @@ func (s *Store) remove(ctx context.Context, statement string, wait *string, p id
 	return done, err
 }
 
-// CountExpired implements [idempotency.Purger].
+// CountExpired implements [purge.Store].
 func (s *Store) CountExpired(ctx context.Context, scope string) (map[string]int64, error) {
 	rows, err := s.pool.Query(ctx, s.gone.count, scope)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/postgres"
+	"github.com/cronce/cronce/idempotency/purge"
 )
 
 // expiring stores n keys of a scope, the i-th of which expires at the instant
@@ -32,7 +32,7 @@ func purgeStore(t *testing.T, url string) (*postgres.Store, func()) {
 // removed purges to the end in batches of limit, and returns the batches' rows.
 func removed(t *testing.T, s *postgres.Store, limit int) (rows []int) {
 	t.Helper()
-	ask := idempotency.Purge{Limit: limit}
+	ask := purge.Batch{Limit: limit}
 	for {
 		got, err := s.PurgeBatch(t.Context(), ask)
 		if err != nil {
@@ -106,7 +106,7 @@ func TestAPurgeLeavesARowThatSomebodyHoldsAndDoesNotWaitForIt(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var sum int
-	ask := idempotency.Purge{Limit: 10}
+	ask := purge.Batch{Limit: 10}
 	for range 4 {
 		got, err := s.PurgeBatch(ctx, ask)
 		if err != nil {

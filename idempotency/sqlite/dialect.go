@@ -14,6 +14,7 @@ import (
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/internal/sqlkeys"
 	"github.com/cronce/cronce/idempotency/keytable"
+	"github.com/cronce/cronce/idempotency/purge"
 )
 
 // dialect is how SQLite keeps keys. Times are by this process's clock: SQLite
@@ -197,7 +198,7 @@ func (d claimed) Left(ctx context.Context, tx *sql.Tx, over bool) bool {
 
 // Purge implements [sqlkeys.Dialect]. SQLite locks the database, not rows, so
 // nothing is skipped.
-func (d *dialect) Purge(ctx context.Context, tx *sql.Tx, p idempotency.Purge) (idempotency.Purged, error) {
+func (d *dialect) Purge(ctx context.Context, tx *sql.Tx, p purge.Batch) (purge.Removed, error) {
 	return sqlkeys.Removed(ctx, tx, d.purge, p)
 }
 

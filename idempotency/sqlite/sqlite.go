@@ -17,6 +17,7 @@ import (
 
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/internal/sqlkeys"
+	"github.com/cronce/cronce/idempotency/purge"
 )
 
 // Options configure a [Store]. The zero value has the defaults.
@@ -31,7 +32,7 @@ type Store struct{ *sqlkeys.Store }
 var (
 	_ idempotency.Store    = (*Store)(nil)
 	_ idempotency.Reserver = (*Store)(nil)
-	_ idempotency.Purger   = (*Store)(nil)
+	_ purge.Store          = (*Store)(nil)
 	_ idempotency.Worker   = (*Store)(nil)
 	_ idempotency.Checker  = (*Store)(nil)
 )

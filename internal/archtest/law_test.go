@@ -10,9 +10,14 @@ import (
 var law = archtest.Law{
 	Layers: []archtest.Layer{
 		{
-			In:  []string{"ledger", "idempotency", "idempotency/keytable", "internal/testdb/..."},
+			In:  []string{"ledger", "idempotency/keytable", "internal/testdb/..."},
 			May: []string{"internal/testdb"},
 			Why: "a leaf imports no other package of the module",
+		},
+		{
+			In:  []string{"idempotency"},
+			May: []string{"idempotency/internal/pause", "idempotency/internal/vendorkey"},
+			Why: "the kit knows no engine, and neither the purge nor the transport for vendors",
 		},
 		{
 			In:  []string{"migrations"},
@@ -66,7 +71,7 @@ var law = archtest.Law{
 		},
 		{
 			In:  []string{"cleanup"},
-			May: []string{"jobs", "ledger", "idempotency", "executor"},
+			May: []string{"jobs", "ledger", "idempotency/purge", "executor"},
 			Why: "the purge orchestrates through ports; the SQL stands beside each engine's expiry predicate",
 		},
 		{

@@ -128,6 +128,11 @@ func (t *template) check() {
 	if t.options.Tick && t.options.Stateless {
 		t.refuse("a tick needs the ledger; leave out one of --tick and --stateless")
 	}
+	if t.options.Stateless {
+		for _, p := range t.reg.Stateless() {
+			t.refuse("%w", p)
+		}
+	}
 }
 
 // timeouts are the function's: the least, with which one attempt of each job has

@@ -13,9 +13,9 @@ import (
 	"strings"
 
 	"github.com/cronce/cronce/cleanup"
-	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/mysql"
 	"github.com/cronce/cronce/idempotency/postgres"
+	"github.com/cronce/cronce/idempotency/purge"
 	"github.com/cronce/cronce/idempotency/sqlite"
 	"github.com/cronce/cronce/jobs"
 )
@@ -25,7 +25,7 @@ import (
 func Of(reg *jobs.Registry, lookup func(string) (string, bool)) []cleanup.Store {
 	var stores []cleanup.Store
 	for _, s := range reg.KeyStores() {
-		stores = append(stores, cleanup.Store{Name: s.Name, Open: func(ctx context.Context) (idempotency.Purger, func(), error) {
+		stores = append(stores, cleanup.Store{Name: s.Name, Open: func(ctx context.Context) (purge.Store, func(), error) {
 			address, ok := lookup(s.URLEnv)
 			if !ok || address == "" {
 				return nil, nil, fmt.Errorf("the environment variable %s is not set: the URL of the key store", s.URLEnv)
@@ -113,7 +113,7 @@ func isMySQL(address string) bool {
 }
 
 // open never repeats the URL in an error.
-func open(ctx context.Context, address, schema string) (idempotency.Purger, func(), error) {
+func open(ctx context.Context, address, schema string) (purge.Store, func(), error) {
 	path, isFile := strings.CutPrefix(address, "sqlite:")
 	switch {
 	case isFile:
@@ -131,7 +131,7 @@ func open(ctx context.Context, address, schema string) (idempotency.Purger, func
 }
 
 // opened keeps a nil store from becoming a Purger that is not nil.
-func opened[S idempotency.Purger](s S, done func(), err error) (idempotency.Purger, func(), error) {
+func opened[S purge.Store](s S, done func(), err error) (purge.Store, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
@@ -139,7 +139,7 @@ func opened[S idempotency.Purger](s S, done func(), err error) (idempotency.Purg
 }
 
 // openFile does not make a file that is not there.
-func openFile(path string) (idempotency.Purger, func(), error) {
+func openFile(path string) (purge.Store, func(), error) {
 	if _, err := os.Stat(path); path == "" || errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, errors.New("the SQLite file does not exist; the service that stores its keys in it creates it")
 	}

@@ -24,6 +24,8 @@ type Run struct {
 	State       ledger.State   `json:"state"`
 	Reason      ledger.Reason  `json:"reason"`
 	Attempts    int            `json:"attempts"`
+	AcceptedAt  string         `json:"acceptedAt,omitempty"` // of long work
+	Progress    string         `json:"progress,omitempty"`   // of long work, as the target tells it
 	Replayed    bool           `json:"replayed"`
 	Status      int            `json:"status,omitempty"`
 	NextAt      string         `json:"nextAt,omitempty"`
@@ -85,6 +87,7 @@ func RunOf(r ledger.Run) Run {
 		Count: r.Count, Trigger: r.Trigger, State: r.State, Reason: r.Reason, Attempts: r.Attempt,
 		Replayed: r.Replayed, Status: r.Status, SendBefore: scheduledTime(r.SendBefore),
 		PlannedAt: actualTime(r.PlannedAt), StartedAt: actualTime(r.StartedAt), FinishedAt: actualTime(r.FinishedAt),
+		AcceptedAt: actualTime(r.AcceptedAt), Progress: r.Progress,
 		AckedAt: actualTime(r.AckedAt), RerunID: r.RerunID, By: r.By, Why: r.Why,
 	}
 	if !r.State.Finished() {

@@ -161,6 +161,7 @@ var reasonTexts = map[ledger.Reason]string{
 	ledger.Exhausted:          "every retry was used",
 	ledger.Permanent:          "the target gave an answer that a retry cannot change",
 	ledger.Unauthorized:       "the target refused a fresh token",
+	ledger.NotCompleted:       "the target accepted the work, and did not complete it in time",
 	ledger.PayloadMismatch:    "the target knows the key with another payload",
 	ledger.KeyExpired:         "its send-before time passed, after which the target may have forgotten the key",
 	ledger.Overlapped:         "an earlier run of the job was unfinished",
@@ -181,6 +182,8 @@ func (r Run) Sentence() string {
 	switch {
 	case why != "":
 		text += ": " + why
+	case r.State == ledger.Accepted:
+		text += ": the target works on it"
 	case r.State == ledger.Running:
 		text += fmt.Sprintf(": attempt %d is under way", r.Attempts)
 	case r.Waiting != nil:

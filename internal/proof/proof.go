@@ -182,14 +182,14 @@ func (v Violation) String() string { return fmt.Sprintf("%s: %s %s", v.Rule, v.O
 
 // Tally counts what was checked.
 type Tally struct {
-	Instants, Rows, Effects int
-	Succeeded, Replayed     int
-	Dead, Unrun             int // Unrun: skipped, missed, superseded, canceled scheduled times
+	Times, Rows, Effects int
+	Succeeded, Replayed  int
+	Dead, Unrun          int // Unrun: skipped, missed, superseded, canceled scheduled times
 }
 
 // Add sums two tallies.
 func (t *Tally) Add(o Tally) {
-	t.Instants += o.Instants
+	t.Times += o.Times
 	t.Rows += o.Rows
 	t.Effects += o.Effects
 	t.Succeeded += o.Succeeded
@@ -209,7 +209,7 @@ func Check(e Evidence) ([]Violation, Tally) {
 
 // looks are what is looked at, the scheduled times first: they sort the rows.
 var looks = []func(*check){
-	(*check).instants, (*check).gaps, // Lost, Doubled, Stray, Miscounted; Gap, Unsettled
+	(*check).scheduledTimes, (*check).gaps, // Lost, Doubled, Stray, Miscounted; Gap, Unsettled
 	(*check).effects,   // NoEffect, TwoEffects, NoRun, Unplanned, Early, Late
 	(*check).keyed,     // of functions without a ledger: Unheeded
 	(*check).requests,  // Changed

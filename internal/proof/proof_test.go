@@ -50,7 +50,7 @@ func good(t *testing.T) proof.Evidence {
 
 func TestWholeEvidenceShowsNoViolation(t *testing.T) {
 	found, tally := proof.Check(good(t))
-	if len(found) > 0 || tally.Instants != 3 || tally.Succeeded != 3 || tally.Effects != 3 {
+	if len(found) > 0 || tally.Times != 3 || tally.Succeeded != 3 || tally.Effects != 3 {
 		t.Errorf("found %v, tally %+v", found, tally)
 	}
 }

@@ -108,9 +108,9 @@ func (w *Witness) Evidence(ctx context.Context, now time.Time) (Evidence, error)
 	return e, nil
 }
 
-// Instants returns the scheduled times of a job in (from, to] by the definitions that planned
-// them.
-func (w *Witness) Instants(jobID string, from, to time.Time) (list []time.Time) {
+// ScheduledTimes returns the scheduled times of a job in (from, to] by the definitions
+// that planned them.
+func (w *Witness) ScheduledTimes(jobID string, from, to time.Time) (list []time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, e := range w.revisions[jobID] {

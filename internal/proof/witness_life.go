@@ -90,7 +90,7 @@ func (w *Witness) left(ctx context.Context, c ledger.Claim, at time.Time) error 
 	}
 	now := at.Add(-time.Millisecond)
 	rows, err := w.Store.List(ctx, ledger.Filter{
-		States: []ledger.State{ledger.Planned, ledger.Running, ledger.Retrying}, Limit: math.MaxInt,
+		States: ledger.Unfinished, Limit: math.MaxInt,
 	})
 	for _, r := range rows {
 		if w.due(r, now) && !slices.Contains(c.BusyTargets, r.Call.Target) && !slices.Contains(c.BusyJobs, r.JobID) {
@@ -105,7 +105,7 @@ func (w *Witness) due(r ledger.Run, now time.Time) bool {
 	switch r.State {
 	case ledger.Running:
 		return r.LeasedUntil.Before(now)
-	case ledger.Retrying:
+	case ledger.Retrying, ledger.Accepted:
 		return r.NextAt.Before(now) && w.renewed[r.ID] == 0
 	}
 	return r.NextAt.Before(now) && (!w.run(r.ID).slotted || ledger.AdHoc(r.ID))

@@ -72,7 +72,7 @@ func (s *script) everSlotted(jobID string) bool {
 // slotted are the unfinished runs of a job's scheduled times.
 func (s *script) slotted(jobID string) (left []ledger.Run) {
 	runs, err := s.ledger.List(context.Background(), ledger.Filter{
-		JobID: jobID, States: []ledger.State{ledger.Planned, ledger.Running, ledger.Retrying}, Limit: 1 << 20,
+		JobID: jobID, States: ledger.Unfinished, Limit: 1 << 20,
 	})
 	s.must(err)
 	for _, r := range runs {

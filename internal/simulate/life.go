@@ -108,7 +108,7 @@ func (s *script) calm() (proof.Evidence, error) {
 // ended reports whether all is finished that was planned by then.
 func (s *script) ended(ctx context.Context, due time.Time) bool {
 	runs, err := s.ledger.List(ctx, ledger.Filter{
-		States: []ledger.State{ledger.Planned, ledger.Running, ledger.Retrying}, Limit: 1 << 20,
+		States: ledger.Unfinished, Limit: 1 << 20,
 	})
 	s.must(err)
 	for _, r := range runs {

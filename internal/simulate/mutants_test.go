@@ -50,7 +50,7 @@ var mutants = []struct {
 	{"the key is not from the clock", simulate.Options{Key: clockKey}, []proof.Rule{proof.TwoEffects}},
 	{"the key is not the attempt's", simulate.Options{Key: attemptKey}, []proof.Rule{proof.TwoEffects}},
 	{"a platform's time is floored to the schedule", simulate.Options{Floor: unfloored}, []proof.Rule{proof.Stray, proof.Doubled}},
-	{"a backfill is of the schedule that planned", simulate.Options{Instants: newestSchedule}, []proof.Rule{proof.Stray, proof.Miscounted}},
+	{"a backfill is of the schedule that planned", simulate.Options{ScheduledTimes: newestSchedule}, []proof.Rule{proof.Stray, proof.Miscounted}},
 	{"a purge keeps keys for their time", simulate.Options{Target: simulate.Flaws{PurgeAll: true}}, []proof.Rule{proof.TwoEffects}},
 	{"key and effect are one transaction", simulate.Options{Target: simulate.Flaws{KeyAfter: true}}, []proof.Rule{proof.TwoEffects}},
 	{"a key in flight is seen", simulate.Options{Target: simulate.Flaws{NoFlight: true}}, []proof.Rule{proof.TwoEffects}},

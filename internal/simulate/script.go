@@ -218,7 +218,7 @@ func (s *script) ack() {
 }
 
 func (s *script) cancel() {
-	a := s.act(ledger.Planned, ledger.Running, ledger.Retrying)
+	a := s.act(ledger.Unfinished...)
 	a.Limit = 1 + s.IntN(5)
 	got, err := s.ledger.Cancel(context.Background(), a)
 	s.must(err)
@@ -235,7 +235,7 @@ func (s *script) backfill() {
 	to := s.Now().Add(-between(s.Rand, 0, pick(s.Rand, time.Hour, 6*time.Hour)))
 	from := to.Add(-between(s.Rand, 0, pick(s.Rand, time.Hour, 6*time.Hour)))
 	b := ledger.Backfill{JobID: id, Actor: ledger.Actor{By: "op", Why: "simulated"}, DryRun: s.IntN(8) == 0}
-	for _, at := range s.options.Instants(s.witness, j, from, to) {
+	for _, at := range s.options.ScheduledTimes(s.witness, j, from, to) {
 		run := jobs.RunID(id, at)
 		b.Runs = append(b.Runs, ledger.RunSpec{
 			RunID: run, ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.ByBackfill,

@@ -97,7 +97,7 @@ func (s *sums) String() string {
 		what string
 		n    int
 	}{
-		{"instants", c.Instants}, {"ledger rows", c.Rows}, {"runs succeeded", c.Succeeded}, {"of them by a stored answer", c.Replayed},
+		{"scheduled times", c.Times}, {"ledger rows", c.Rows}, {"runs succeeded", c.Succeeded}, {"of them by a stored answer", c.Replayed},
 		{"runs dead", c.Dead}, {"scheduled times skipped, missed, superseded or canceled", c.Unrun}, {"effects", c.Effects},
 		{"calls that arrived", h.Calls}, {"calls or answers lost", h.LostCalls + h.LateCalls}, {"calls doubled on the way", h.Doubles},
 		{"process starts", h.Starts}, {"kills", h.Kills}, {"graceful stops", h.Stops}, {"suspensions", h.Freezes},

@@ -44,9 +44,9 @@ type Options struct {
 	Floor func(s *schedule.Schedule, at time.Time) time.Time
 	// EventsOnly is a deployment of functions on a ledger: no daemon, no tick.
 	EventsOnly bool
-	// Instants returns the scheduled times that an operator backfills of a span;
+	// ScheduledTimes returns the scheduled times that an operator backfills of a span;
 	// by default those of the schedules that planned them.
-	Instants func(w *proof.Witness, j jobs.Job, from, to time.Time) []time.Time
+	ScheduledTimes func(w *proof.Witness, j jobs.Job, from, to time.Time) []time.Time
 }
 
 // World is what a broken part may use of the system around it.
@@ -118,9 +118,9 @@ func newWorld(seed uint64, o Options) *world {
 	if w.options.Floor == nil {
 		w.options.Floor = (*schedule.Schedule).Last
 	}
-	if w.options.Instants == nil {
-		w.options.Instants = func(w *proof.Witness, j jobs.Job, from, to time.Time) []time.Time {
-			return w.Instants(j.ID, from, to)
+	if w.options.ScheduledTimes == nil {
+		w.options.ScheduledTimes = func(w *proof.Witness, j jobs.Job, from, to time.Time) []time.Time {
+			return w.ScheduledTimes(j.ID, from, to)
 		}
 	}
 	if w.options.Key == nil {

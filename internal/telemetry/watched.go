@@ -39,7 +39,7 @@ func (w *watched) Collect(c chan<- prometheus.Metric) {
 	if err != nil {
 		return // the ledger's own metrics say that it fails
 	}
-	for _, s := range []ledger.State{ledger.Planned, ledger.Running, ledger.Retrying} {
+	for _, s := range ledger.Unfinished {
 		c <- value(runsDesc, float64(counts.Unfinished[s]), string(s))
 	}
 	c <- value(deadDesc, float64(counts.DeadUnseen))

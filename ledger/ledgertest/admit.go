@@ -24,7 +24,7 @@ var admitCases = []testCase{
 	{"a range of any length is one row", rangeLong},
 	{"the watermark is kept to the microsecond", watermarkExact},
 	{"missed and superseded scheduled times are finished rows with their reason", verdictRows},
-	{"of a paused job planned scheduled times are skipped and verdicts stand", pausedInstants},
+	{"of a paused job planned scheduled times are skipped and verdicts stand", pausedTimes},
 	{"events of a plan are kept with it", planEvents},
 	{"many scheduled times of many jobs are one admission", manyAdmitted},
 }
@@ -213,7 +213,7 @@ func verdictRows(b *bed) {
 	b.idle()
 }
 
-func pausedInstants(b *bed) {
+func pausedTimes(b *bed) {
 	j := b.job("j")
 	b.must(b.Pause(b.ctx, "j", ledger.Actor{By: "ann", Why: "audit"}))
 	got := j.admit(j.missed(0), j.leased(1, ledger.OverlapSkip), j.leased(2, ledger.OverlapQueue), j.leased(3, ledger.OverlapAllow))

@@ -24,7 +24,7 @@ type mixed struct {
 	skipped map[ledger.Reason]int
 }
 
-const mixedInstants = 40
+const mixedTimes = 40
 
 func raceMixed(b *bed) {
 	stores := b.fleet(8, 3)
@@ -58,7 +58,7 @@ func (m *mixed) turn(s ledger.Store) (done bool, err error) {
 		for !m.first[j.JobID].at(next).After(j.Watermark) {
 			next++
 		}
-		if next >= mixedInstants {
+		if next >= mixedTimes {
 			continue
 		}
 		if rand.IntN(4) > 0 {
@@ -111,7 +111,7 @@ func (m *mixed) overlap(jobID string, i int) ledger.Overlap {
 }
 
 func (m *mixed) plan(at ledger.Position, next int) ledger.Plan {
-	last := min(next+rand.IntN(4), mixedInstants) - 1 // of none, at times
+	last := min(next+rand.IntN(4), mixedTimes) - 1 // of none, at times
 	p := ledger.Plan{JobID: at.JobID, Revision: at.Revision, After: at.Watermark, Through: at.Watermark}
 	for i := next; i <= last; i++ {
 		in := m.instant(at.JobID, i)
@@ -122,7 +122,7 @@ func (m *mixed) plan(at ledger.Position, next int) ledger.Plan {
 }
 
 func (m *mixed) event(s ledger.Store, jobID string, i int) error {
-	if i >= mixedInstants {
+	if i >= mixedTimes {
 		return nil
 	}
 	token := fmt.Sprint("event-", m.tokens.Add(1))
@@ -195,7 +195,7 @@ func (m *mixed) hold(work []ledger.Work, on bool) {
 // planned reports whether every job is planned to the end.
 func (m *mixed) planned(jobs []ledger.JobStatus) bool {
 	for _, j := range jobs {
-		if j.Watermark.Before(m.first[j.JobID].at(mixedInstants - 1)) {
+		if j.Watermark.Before(m.first[j.JobID].at(mixedTimes - 1)) {
 			return false
 		}
 	}
@@ -206,8 +206,8 @@ func (m *mixed) check() {
 	ran, skipped := 0, map[ledger.Reason]int{}
 	for id := range m.first {
 		rows := m.all(id)
-		if len(rows) != mixedInstants {
-			m.Errorf("%s has %d rows, want one for each of %d scheduled times", id, len(rows), mixedInstants)
+		if len(rows) != mixedTimes {
+			m.Errorf("%s has %d rows, want one for each of %d scheduled times", id, len(rows), mixedTimes)
 		}
 		for _, r := range rows {
 			switch {

@@ -49,6 +49,7 @@ var groups = []struct {
 	{"overlap", overlapCases},
 	{"lease", leaseCases},
 	{"record", recordCases},
+	{"accepted", acceptedCases},
 	{"waits", waitsCases},
 	{"why", whyCases},
 	{"history", historyCases},

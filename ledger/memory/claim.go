@@ -98,7 +98,7 @@ func (r *record) work() ledger.Work {
 	return ledger.Work{
 		RunID: r.ID, JobID: r.JobID, ScheduledAt: r.ScheduledAt, Trigger: r.Trigger,
 		Attempt: r.Attempt, Failures: r.Failures, SendBefore: r.SendBefore,
-		LeasedUntil: r.LeasedUntil, Token: r.token, Call: r.Call,
+		LeasedUntil: r.LeasedUntil, AcceptedAt: r.AcceptedAt, Token: r.token, Call: r.Call,
 	}
 }
 

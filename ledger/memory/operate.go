@@ -46,7 +46,7 @@ func (l *Ledger) mark(ctx context.Context, jobID string, change func(*job, time.
 // Cancel moves unfinished runs to canceled.
 func (l *Ledger) Cancel(ctx context.Context, a ledger.Act) (ledger.Acted, error) {
 	return l.act(ctx, action{
-		Act: a, kind: ledger.ActCancel, from: []ledger.State{ledger.Planned, ledger.Running, ledger.Retrying},
+		Act: a, kind: ledger.ActCancel, from: ledger.Unfinished,
 		do: func(r *record, now time.Time) bool {
 			l.lapse(r, now)
 			l.finish(r, ledger.Canceled, ledger.CanceledByOperator, now)
@@ -82,7 +82,7 @@ func (l *Ledger) Redrive(ctx context.Context, a ledger.Act) (ledger.Acted, error
 			j := r.job
 			redriven[j]++
 			l.move(r, ledger.Retrying, "")
-			r.Failures, r.NextAt, r.FinishedAt, r.AckedAt = 0, now, time.Time{}, time.Time{}
+			r.Failures, r.NextAt, r.FinishedAt, r.AckedAt, r.AcceptedAt = 0, now, time.Time{}, time.Time{}, time.Time{}
 			if r.slotted && (j.slot == nil || !a.Force) {
 				j.wait(r)
 				l.grant(j)

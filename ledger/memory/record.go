@@ -70,6 +70,18 @@ func (l *Ledger) record(o ledger.Outcome, now time.Time) ledger.RecordResult {
 		r.Attempt--
 		l.again(r, o, now)
 		r.WaitsFor = o.WaitsFor.Kept()
+	case ledger.Accepted:
+		if o.Attempt.N == 0 {
+			r.Attempt--
+		}
+		if r.AcceptedAt.IsZero() {
+			r.AcceptedAt = now
+		}
+		if o.Progress != "" {
+			r.Progress = ledger.KeptProgress(o.Progress)
+		}
+		r.Failures = o.Failures
+		l.again(r, o, now)
 	case ledger.Retrying:
 		r.Failures = o.Failures
 		l.again(r, o, now)

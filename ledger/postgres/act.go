@@ -32,8 +32,7 @@ type action struct {
 
 // Cancel moves unfinished runs to canceled.
 func (l *Ledger) Cancel(ctx context.Context, act ledger.Act) (ledger.Acted, error) {
-	from := []ledger.State{ledger.Planned, ledger.Running, ledger.Retrying}
-	return l.act(ctx, action{Act: act, kind: ledger.ActCancel, from: from, do: (*action).cancel})
+	return l.act(ctx, action{Act: act, kind: ledger.ActCancel, from: ledger.Unfinished, do: (*action).cancel})
 }
 
 func (a *action) cancel(ctx context.Context) error {

@@ -10,9 +10,9 @@ import (
 	"github.com/cronce/cronce/ledger/memory"
 )
 
-// TestItTellsALifeAsTheLedgerInMemoryDoes holds the statements against the
+// TestRandomOperationsMatchTheLedgerInMemory holds the statements against the
 // plainest reading of the contract.
-func TestItTellsALifeAsTheLedgerInMemoryDoes(t *testing.T) {
+func TestRandomOperationsMatchTheLedgerInMemory(t *testing.T) {
 	url := testdb.Postgres(t)
 	besides := connect(t, url)
 	for seed := range uint64(4) {

@@ -100,7 +100,7 @@ func (f *fleet) recordApart(t *testing.T, r *rand.Rand, work []ledger.Work) {
 func some(r *rand.Rand, what string) string { return fmt.Sprintf("%s-%d", what, r.IntN(2)) }
 
 // Its row is written once; a second call under its lease would be one too many.
-func TestAnInstantThatIsPlannedTwiceIsLeasedOnce(t *testing.T) {
+func TestAScheduledTimeThatIsPlannedTwiceIsLeasedOnce(t *testing.T) {
 	f := newFleet(t, 1, ledger.OverlapAllow)
 	p := f.plan(0, true)
 	p.Runs = append(p.Runs, p.Runs[0])

@@ -23,7 +23,7 @@ type columns struct {
 	failures, waits, ns, statuses []int64
 	answers                       []string
 	codes, errs, details, owners  []string
-	waitsFor                      []string
+	waitsFor, progress            []string
 }
 
 // outcomeKind is what outcomes have in common.
@@ -38,7 +38,7 @@ type outcomeKind struct {
 	answer                     ledger.Answer
 	status                     int
 	code, error, detail, owner string
-	waitsFor                   string
+	waitsFor, progress         string
 }
 
 // columnsOf puts the outcomes in the order of their runs' ids, so that two
@@ -61,6 +61,7 @@ func (c *columns) add(o *ledger.Outcome) {
 		token: o.Token, state: o.State, reason: o.Reason, replayed: o.Replayed, failures: o.Failures,
 		wait: microseconds(max(o.Wait, 0)), n: a.N, answer: a.Answer, status: a.Status,
 		code: clean(a.Code), error: clean(a.Error), detail: clean(a.Detail), owner: a.Owner, waitsFor: waitsFor(o),
+		progress: ledger.KeptProgress(o.Progress),
 	}
 	number, isNew := c.kinds.add(k)
 	if isNew {
@@ -103,12 +104,13 @@ func (c *columns) addKind(k outcomeKind) {
 	c.details = append(c.details, k.detail)
 	c.owners = append(c.owners, k.owner)
 	c.waitsFor = append(c.waitsFor, k.waitsFor)
+	c.progress = append(c.progress, k.progress)
 }
 
 func (c *columns) arguments() []any {
 	return []any{
 		c.kindOf, c.runs, c.started, c.finished,
 		c.tokens, c.states, c.reasons, c.replayed, c.failures, c.waits,
-		c.ns, c.answers, c.statuses, c.codes, c.errs, c.details, c.owners, c.waitsFor,
+		c.ns, c.answers, c.statuses, c.codes, c.errs, c.details, c.owners, c.waitsFor, c.progress,
 	}
 }

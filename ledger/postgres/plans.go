@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"fmt"
-	"reflect"
 	"time"
 
 	"github.com/cronce/cronce/ledger"
@@ -26,9 +25,6 @@ type arrays struct {
 	planned, lease, takes, queues      []bool
 	horizons                           []int64
 	calls                              []*string // nil: NULL
-
-	call, lastCall ledger.Call // without their bodies; lastText is the last one's
-	lastText       string
 }
 
 // kind is what a job's runs have in common, and those of jobs whose calls differ
@@ -68,11 +64,11 @@ func (a *arrays) add(plan int, in ledger.RunSpec) error {
 	}
 	var body []byte
 	if k.planned {
-		k.lease, body = leases(in), in.Call.Body
-		var err error
-		if k.call, err = a.text(in.Call); err != nil {
+		call, frozen, err := encodeCall(in.Call)
+		if err != nil {
 			return err
 		}
+		k.lease, k.call, body = leases(in), string(call), frozen
 	}
 	number, isNew := a.kinds.add(k)
 	if isNew {
@@ -101,22 +97,6 @@ func (a *arrays) addKind(k kind) {
 		call = &k.call
 	}
 	a.calls = append(a.calls, call)
-}
-
-// text encodes a call without its body. A call equal to the one before it is not
-// encoded again.
-func (a *arrays) text(c ledger.Call) (string, error) {
-	a.call = c
-	a.call.Body = nil
-	if a.lastText != "" && reflect.DeepEqual(&a.call, &a.lastCall) {
-		return a.lastText, nil
-	}
-	text, _, err := encodeCall(a.call)
-	if err != nil {
-		return "", err
-	}
-	a.lastCall, a.lastText = a.call, string(text)
-	return a.lastText, nil
 }
 
 func (a *arrays) arguments() []any {

@@ -22,20 +22,22 @@ WITH outcome AS (
 	FROM unnest($1::bigint[], $2::text[], $3::timestamptz[], $4::timestamptz[])
 		WITH ORDINALITY AS o (kind, run_id, started_at, finished_at, place)
 	LEFT JOIN unnest($5::text[], $6::text[], $7::text[], $8::boolean[], $9::bigint[], $10::bigint[],
-			$11::bigint[], $12::text[], $13::bigint[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[])
+			$11::bigint[], $12::text[], $13::bigint[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[], $19::text[])
 		WITH ORDINALITY AS k (token, state, reason, replayed, failures, wait,
-			n, answer, status, code, error, detail, owner, waits_for, number)
+			n, answer, status, code, error, detail, owner, waits_for, progress, number)
 		ON k.number = o.kind
 	ORDER BY o.place
 ), done AS (
 	UPDATE runs r SET
 		state = o.state, reason = o.reason, replayed = o.replayed,
 		failures = CASE WHEN o.state = 'planned' THEN r.failures ELSE o.failures END,
-		attempt = CASE WHEN o.state = 'planned' THEN r.attempt - 1 ELSE r.attempt END,
+		attempt = CASE WHEN o.state = 'planned' OR o.state = 'accepted' AND o.n = 0 THEN r.attempt - 1 ELSE r.attempt END,
 		status = CASE WHEN o.n = 0 THEN r.status ELSE o.status END,
-		due_at = CASE WHEN o.state IN ('planned', 'retrying') THEN now() + o.wait * interval '1 microsecond' END,
-		finished_at = CASE WHEN o.state NOT IN ('planned', 'retrying') THEN now() END,
-		slot = CASE WHEN o.state IN ('planned', 'retrying') THEN r.slot END,
+		due_at = CASE WHEN o.state IN ('planned', 'retrying', 'accepted') THEN now() + o.wait * interval '1 microsecond' END,
+		finished_at = CASE WHEN o.state NOT IN ('planned', 'retrying', 'accepted') THEN now() END,
+		slot = CASE WHEN o.state IN ('planned', 'retrying', 'accepted') THEN r.slot END,
+		accepted_at = CASE WHEN o.state = 'accepted' THEN coalesce(r.accepted_at, now()) ELSE r.accepted_at END,
+		progress = CASE WHEN o.progress <> '' THEN o.progress ELSE r.progress END,
 		waits_for = nullif(o.waits_for, ''),
 		first_started_at = CASE WHEN o.n = 1 THEN o.started_at ELSE r.first_started_at END,
 		first_finished_at = CASE WHEN o.n = 1 THEN o.finished_at ELSE r.first_finished_at END,

@@ -43,7 +43,7 @@ func (a *action) redrive(ctx context.Context) error {
 			j.taken = true
 		}
 	}
-	err := a.change(ctx, `state = 'retrying', reason = '', failures = 0, due_at = now(), finished_at = NULL, acked_at = NULL,
+	err := a.change(ctx, `state = 'retrying', reason = '', failures = 0, due_at = now(), finished_at = NULL, acked_at = NULL, accepted_at = NULL,
 		waiting = r.takes_slot AND r.run_id = ANY ($4::text[]), by = $2, why = $3`, idsOf(a.runs), clean(a.By), clean(a.Why), orEmpty(wait))
 	if err != nil {
 		return err

@@ -15,23 +15,24 @@ import (
 // runColumns are what scanRun reads, of the table or alias r.
 const runColumns = ` r.run_id, r.job_id, r.scheduled_at, r.until, r.count, r.trigger, r.state, r.reason, r.revision,
 	r.call, r.body, r.attempt, r.failures, r.replayed, r.status, r.due_at, r.send_before, r.leased_by,
-	r.planned_at, r.started_at, r.finished_at, r.acked_at, r.rerun_id, r.by, r.why, coalesce(r.waits_for, '') `
+	r.planned_at, r.started_at, r.finished_at, r.acked_at, r.rerun_id, r.by, r.why, coalesce(r.waits_for, ''), r.accepted_at, coalesce(r.progress, '') `
 
 func scanRun(row pgx.CollectableRow) (ledger.Run, error) {
 	var (
 		r                                            ledger.Run
 		until, due, before, started, finished, acked *time.Time
+		accepted                                     *time.Time
 		call, body                                   []byte
 		holder, waits                                string
 	)
 	err := row.Scan(&r.ID, &r.JobID, &r.ScheduledAt, &until, &r.Count, &r.Trigger, &r.State, &r.Reason, &r.Revision,
 		&call, &body, &r.Attempt, &r.Failures, &r.Replayed, &r.Status, &due, &before, &holder,
-		&r.PlannedAt, &started, &finished, &acked, &r.RerunID, &r.By, &r.Why, &waits)
+		&r.PlannedAt, &started, &finished, &acked, &r.RerunID, &r.By, &r.Why, &waits, &accepted, &r.Progress)
 	if err != nil {
 		return r, err
 	}
 	r.Until, r.SendBefore, r.StartedAt = timeOf(until), timeOf(before), timeOf(started)
-	r.FinishedAt, r.AckedAt = timeOf(finished), timeOf(acked)
+	r.FinishedAt, r.AckedAt, r.AcceptedAt = timeOf(finished), timeOf(acked), timeOf(accepted)
 	if waits != "" {
 		r.WaitsFor = ledger.ParseWaitReason(waits)
 	}

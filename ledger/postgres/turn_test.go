@@ -11,7 +11,7 @@ import (
 
 // Two processes plan a hundred jobs. The second has lost once; from then on it
 // looks where the jobs stand before it sends their plans.
-func TestWhoLostInstantsSendsOnlyPlansThatMayStillBeTrue(t *testing.T) {
+func TestAProcessThatLostScheduledTimesSendsOnlyCurrentPlans(t *testing.T) {
 	first := newFleet(t, 100, ledger.OverlapAllow)
 	second := open(t, first.url)
 	lost := plansOf(first, 100)

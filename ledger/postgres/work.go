@@ -8,7 +8,7 @@ import (
 )
 
 // workColumns are what a workScanner reads of a leased run.
-const workColumns = ` r.run_id, r.job_id, r.scheduled_at, r.trigger, r.attempt, r.failures, r.send_before, r.due_at, r.call, r.body `
+const workColumns = ` r.run_id, r.job_id, r.scheduled_at, r.trigger, r.attempt, r.failures, r.send_before, r.due_at, r.accepted_at, r.call, r.body `
 
 // workScanner reads leased runs, one row after the other into the same places:
 // a claim has hundreds of them.
@@ -16,6 +16,7 @@ type workScanner struct {
 	places        []any
 	work          ledger.Work
 	before, until pgtype.Timestamptz
+	accepted      pgtype.Timestamptz
 	call          callScanner
 	body          []byte
 }
@@ -25,7 +26,7 @@ func newWorkScanner(token string, more ...any) *workScanner {
 	s := &workScanner{work: ledger.Work{Token: token}}
 	w := &s.work
 	s.places = append([]any{
-		&w.RunID, &w.JobID, &w.ScheduledAt, &w.Trigger, &w.Attempt, &w.Failures, &s.before, &s.until, &s.call, &s.body,
+		&w.RunID, &w.JobID, &w.ScheduledAt, &w.Trigger, &w.Attempt, &w.Failures, &s.before, &s.until, &s.accepted, &s.call, &s.body,
 	}, more...)
 	return s
 }
@@ -35,7 +36,7 @@ func (s *workScanner) row(row pgx.CollectableRow) (ledger.Work, error) {
 		return ledger.Work{}, err
 	}
 	w := s.work
-	w.SendBefore, w.LeasedUntil = s.before.Time, s.until.Time
+	w.SendBefore, w.LeasedUntil, w.AcceptedAt = s.before.Time, s.until.Time, s.accepted.Time
 	w.Call = s.call.last
 	w.Call.Body = s.body
 	return w, nil
@@ -68,6 +69,6 @@ func (s *callScanner) ScanBytes(b []byte) (err error) {
 func workOf(r ledger.Run, token string) ledger.Work {
 	return ledger.Work{
 		RunID: r.ID, JobID: r.JobID, ScheduledAt: r.ScheduledAt, Trigger: r.Trigger, Attempt: r.Attempt,
-		Failures: r.Failures, SendBefore: r.SendBefore, LeasedUntil: r.LeasedUntil, Token: token, Call: r.Call,
+		Failures: r.Failures, SendBefore: r.SendBefore, LeasedUntil: r.LeasedUntil, AcceptedAt: r.AcceptedAt, Token: token, Call: r.Call,
 	}
 }

@@ -23,7 +23,7 @@ type action struct {
 // Cancel moves unfinished runs to canceled and frees their slots. See ledger.Act.
 func (l *Ledger) Cancel(ctx context.Context, a ledger.Act) (ledger.Acted, error) {
 	return l.act(ctx, action{
-		Act: a, kind: ledger.ActCancel, from: []ledger.State{ledger.Planned, ledger.Running, ledger.Retrying},
+		Act: a, kind: ledger.ActCancel, from: ledger.Unfinished,
 		do:    func(t *tx, s stored) (bool, error) { return true, t.cancel(s, a) },
 		after: (*tx).freed,
 	})
@@ -66,7 +66,7 @@ func (l *Ledger) Redrive(ctx context.Context, a ledger.Act) (ledger.Acted, error
 func (t *tx) redrive(s stored, a ledger.Act) error {
 	_, err := t.exec(`
 		UPDATE runs SET state = 'retrying', reason = '', failures = 0, due_at = ?2, finished_at = NULL, acked_at = NULL,
-			by = ?3, why = ?4
+			accepted_at = NULL, by = ?3, why = ?4
 		WHERE id = ?1`, s.key, t.now, a.By, a.Why)
 	if err != nil || s.overlap == "" {
 		return err

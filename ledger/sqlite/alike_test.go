@@ -9,9 +9,9 @@ import (
 	"github.com/cronce/cronce/ledger/memory"
 )
 
-// TestItTellsALifeAsTheLedgerInMemoryDoes holds the statements against the
+// TestRandomOperationsMatchTheLedgerInMemory holds the statements against the
 // plainest reading of the contract.
-func TestItTellsALifeAsTheLedgerInMemoryDoes(t *testing.T) {
+func TestRandomOperationsMatchTheLedgerInMemory(t *testing.T) {
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint("life ", seed), func(t *testing.T) {
 			var c clock

@@ -15,13 +15,13 @@ const (
 		SELECT state, count(*) FROM runs WHERE waiting = 1 GROUP BY state`
 	dueCounts = `
 		SELECT (SELECT count(*) FROM runs WHERE state = 'dead' AND acked_at IS NULL),
-			(SELECT min(due_at) FROM runs WHERE due_at <= ? AND waiting = 0 AND state IN ('planned', 'retrying'))`
+			(SELECT min(due_at) FROM runs WHERE due_at <= ? AND waiting = 0 AND state <> 'running')`
 )
 
 // Counts counts the unfinished and the unacknowledged dead runs, from indexes that
 // contain nothing else.
 func (l *Ledger) Counts(ctx context.Context) (ledger.Counts, error) {
-	out := ledger.Counts{Unfinished: map[ledger.State]int{ledger.Planned: 0, ledger.Running: 0, ledger.Retrying: 0}}
+	out := ledger.Counts{Unfinished: map[ledger.State]int{ledger.Planned: 0, ledger.Running: 0, ledger.Retrying: 0, ledger.Accepted: 0}}
 	err := l.snapshot(ctx, func(r *sql.Tx) error {
 		_, err := queryTx(ctx, r, func(row scanner) (none struct{}, err error) {
 			var state ledger.State

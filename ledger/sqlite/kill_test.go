@@ -22,7 +22,7 @@ const childEnv = "CRONCE_TEST_WRITER"
 
 // A writer is killed at random points of its transactions, time after time,
 // while another goes on beside it; then the ledger is looked at.
-func TestKilledWritersLeaveOneRowForEachInstant(t *testing.T) {
+func TestKilledWritersLeaveOneRowForEachScheduledTime(t *testing.T) {
 	path := newFile(t)
 	survivor := startWriter(t, path)
 	told := map[string]int64{}

@@ -12,7 +12,7 @@ import (
 const runColumns = `runs.id, runs.run_id, runs.job_id, scheduled_at, until, count, trigger, state, reason,
 	runs.revision, overlap, target, call, runs.body, attempt, failures, replayed, status,
 	due_at, waiting, waits_for, send_before, lease_token, leased_by, leased_at,
-	planned_at, started_at, finished_at, acked_at, rerun_id, by, why`
+	planned_at, started_at, finished_at, acked_at, rerun_id, by, why, accepted_at, progress`
 
 // stored is a row of runs with its internal columns.
 type stored struct {
@@ -28,14 +28,14 @@ type stored struct {
 func scanRun(row scanner) (stored, error) {
 	var s stored
 	var call, body []byte
-	var token, waits *string
+	var token, waits, progress *string
 	var scheduled, planned int64
-	var until, due, sendBefore, leased, started, finished, acked maybe
+	var until, due, sendBefore, leased, started, finished, acked, accepted maybe
 	r := &s.Run
 	err := row.Scan(&s.key, &r.ID, &r.JobID, &scheduled, &until, &r.Count, &r.Trigger, &r.State, &r.Reason,
 		&r.Revision, &s.overlap, &r.Call.Target, &call, &body, &r.Attempt, &r.Failures, &r.Replayed, &r.Status,
 		&due, &s.waiting, &waits, &sendBefore, &token, &s.holder, &leased,
-		&planned, &started, &finished, &acked, &r.RerunID, &r.By, &r.Why)
+		&planned, &started, &finished, &acked, &r.RerunID, &r.By, &r.Why, &accepted, &progress)
 	if err != nil {
 		return s, err
 	}
@@ -47,7 +47,10 @@ func scanRun(row scanner) (stored, error) {
 	}
 	r.ScheduledAt, r.Until, r.SendBefore = at(scheduled), until.time(), sendBefore.time()
 	r.PlannedAt, r.StartedAt, r.FinishedAt, r.AckedAt = at(planned), started.time(), finished.time(), acked.time()
-	s.leasedAt = leased.time()
+	s.leasedAt, r.AcceptedAt = leased.time(), accepted.time()
+	if progress != nil {
+		r.Progress = *progress
+	}
 	if r.State == ledger.Running {
 		r.LeasedBy, r.LeasedUntil = s.holder, due.time()
 	} else {
@@ -61,7 +64,7 @@ func (s stored) work() ledger.Work {
 	return ledger.Work{
 		RunID: s.ID, JobID: s.JobID, ScheduledAt: s.ScheduledAt, Trigger: s.Trigger,
 		Attempt: s.Attempt, Failures: s.Failures, SendBefore: s.SendBefore,
-		LeasedUntil: s.LeasedUntil, Token: s.token, Call: s.Call,
+		LeasedUntil: s.LeasedUntil, AcceptedAt: s.AcceptedAt, Token: s.token, Call: s.Call,
 	}
 }
 

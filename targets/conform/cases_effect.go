@@ -1,6 +1,7 @@
 package conform
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -82,7 +83,7 @@ func storm(ctx context.Context, s *suite) error {
 		calls.Go(func() { answers[i], errs[i] = s.do(ctx, c) })
 	}
 	calls.Wait()
-	if err := errors.Join(errs...); err != nil {
+	if err := cmp.Or(errs...); err != nil {
 		return err
 	}
 	stored, err := s.settle(ctx, c)
@@ -118,7 +119,7 @@ func inFlight(ctx context.Context, s *suite) error {
 		calls.Go(func() { answers[i], errs[i] = s.do(ctx, c) })
 	}
 	calls.Wait()
-	if err := errors.Join(errs[:]...); err != nil {
+	if err := cmp.Or(errs[:]...); err != nil {
 		return err
 	}
 	done := 0

@@ -82,8 +82,10 @@ func Run(ctx context.Context, c Config) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	if s.service, err = s.waitReady(ctx, 0); err != nil {
-		return Report{}, err
+	for instance := range s.urls {
+		if s.service, err = s.waitReady(ctx, instance); err != nil {
+			return Report{}, err
+		}
 	}
 	report := Report{Conforms: true, URLs: c.URLs}
 	for _, k := range cases {

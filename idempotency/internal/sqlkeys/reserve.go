@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/purge"
 )
 
 // short bounds a transaction of the store's own that has no work in it.
@@ -107,19 +108,19 @@ func (s *Store) owned(ctx context.Context, statement Statement, c idempotency.Cl
 	return held, nil
 }
 
-// PurgeBatch implements [idempotency.Purger].
-func (s *Store) PurgeBatch(ctx context.Context, p idempotency.Purge) (done idempotency.Purged, err error) {
+// PurgeBatch implements [purge.Store].
+func (s *Store) PurgeBatch(ctx context.Context, p purge.Batch) (done purge.Removed, err error) {
 	err = s.alone(ctx, func(tx *sql.Tx) error {
 		done, err = s.d.Purge(ctx, tx, p)
 		return err
 	})
 	if err != nil {
-		return idempotency.Purged{}, s.unavailable("purge", err)
+		return purge.Removed{}, s.unavailable("purge", err)
 	}
 	return done, nil
 }
 
-// CountExpired implements [idempotency.Purger].
+// CountExpired implements [purge.Store].
 func (s *Store) CountExpired(ctx context.Context, scope string) (found map[string]int64, err error) {
 	err = s.read(ctx, func(q Querier) error {
 		found, err = counts(ctx, q, s.d.Statements().Count, Values{"now": Now(), "only": scope})

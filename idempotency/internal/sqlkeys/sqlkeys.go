@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/purge"
 )
 
 // Quote makes an SQL identifier of a table's name, each part of a qualified one
@@ -78,13 +79,13 @@ func (v Values) Reply(r idempotency.Reply) error {
 }
 
 // Batch are the values of a purge's batch.
-func Batch(p idempotency.Purge) Values {
+func Batch(p purge.Batch) Values {
 	return Values{"now": Now(), "only": p.Scope, "after": max(0, p.After.UnixMilli()), "limit": p.Limit}
 }
 
 // Removed reads the scope and the expiry of the rows that a purge removes.
-func Removed(ctx context.Context, q Querier, s Statement, p idempotency.Purge) (idempotency.Purged, error) {
-	done := idempotency.Purged{Scopes: map[string]int64{}, Last: p.After}
+func Removed(ctx context.Context, q Querier, s Statement, p purge.Batch) (purge.Removed, error) {
+	done := purge.Removed{Scopes: map[string]int64{}, Last: p.After}
 	rows, err := s.Query(ctx, q, Batch(p))
 	if err != nil {
 		return done, err
@@ -102,7 +103,7 @@ func Removed(ctx context.Context, q Querier, s Statement, p idempotency.Purge) (
 }
 
 // Add counts a row that a purge removes.
-func Add(done *idempotency.Purged, scope string, expires int64) {
+func Add(done *purge.Removed, scope string, expires int64) {
 	done.Scopes[scope]++
 	done.Rows++
 	if at := Time(expires); at.After(done.Last) {

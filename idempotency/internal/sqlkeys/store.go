@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/purge"
 )
 
 // Dialect is how one database claims keys and stores replies.
@@ -35,7 +36,7 @@ type Dialect interface {
 	// transaction, which has the key to itself then.
 	Resume(context.Context, *sql.Tx, idempotency.Claim) (t Claimed, held bool, err error)
 	// Purge removes one batch in a transaction.
-	Purge(context.Context, *sql.Tx, idempotency.Purge) (idempotency.Purged, error)
+	Purge(context.Context, *sql.Tx, purge.Batch) (purge.Removed, error)
 	// Create lists the statements that create the table unless it exists.
 	Create() ([]string, error)
 	// Check names what is wrong with a connection of the pool, and what to do.
@@ -102,7 +103,7 @@ func New(db *sql.DB, d Dialect, oneWriter bool) *Store {
 var (
 	_ idempotency.Store    = (*Store)(nil)
 	_ idempotency.Reserver = (*Store)(nil)
-	_ idempotency.Purger   = (*Store)(nil)
+	_ purge.Store          = (*Store)(nil)
 	_ idempotency.Checker  = (*Store)(nil)
 	_ idempotency.Worker   = (*Store)(nil)
 )

@@ -60,7 +60,8 @@ CREATE TABLE {{schema}}.runs (
     finished_at  timestamptz,
     acked_at     timestamptz,
     send_before  timestamptz,
-    -- Planned and retrying: not before this; running: the end of the lease.
+    accepted_at  timestamptz, -- the first 202
+    -- Planned, retrying and accepted: not before this; running: the end of the lease.
     due_at       timestamptz,
     leased_at    timestamptz,
     revision        bigint NOT NULL,
@@ -74,6 +75,7 @@ CREATE TABLE {{schema}}.runs (
     waiting      boolean NOT NULL DEFAULT false, -- for the slot
     slot         text COLLATE "C",               -- the job's id while it has the slot
     waits_for    text,                           -- why it was given back unsent: ledger.WaitReason
+    progress     text,                           -- what the target said of it last
     state        text NOT NULL,
     reason       text NOT NULL DEFAULT '',
     trigger      text NOT NULL,
@@ -100,7 +102,7 @@ CREATE TABLE {{schema}}.runs (
     -- It begins with the job's id and "@". starts_with says the same, for more than
     -- the rest of a row's checks together: it counts characters.
     CHECK (run_id >= job_id || '@' AND run_id < job_id || 'A'),
-    CHECK (CASE WHEN state IN ('planned', 'running', 'retrying') THEN due_at IS NOT NULL AND finished_at IS NULL
+    CHECK (CASE WHEN state IN ('planned', 'running', 'retrying', 'accepted') THEN due_at IS NOT NULL AND finished_at IS NULL
         ELSE due_at IS NULL AND finished_at IS NOT NULL END),
     CHECK (slot IS NULL OR (due_at IS NOT NULL AND NOT waiting)),
     CHECK (NOT waiting OR state IN ('planned', 'retrying'))

@@ -79,13 +79,15 @@ CREATE TABLE runs (
   failures     INTEGER NOT NULL DEFAULT 0,
   replayed     INTEGER NOT NULL DEFAULT 0,
   status       INTEGER NOT NULL DEFAULT 0,
-  -- When somebody has to look at the run again: a planned or retrying run's
+  -- When somebody has to look at the run again: a planned, retrying or accepted run's
   -- next time, a running one's end of lease. NULL: finished.
   due_at       INTEGER,
   slot         TEXT,                          -- its job's id while it holds the job's slot
   waiting      INTEGER NOT NULL DEFAULT 0,    -- for the slot
   waits_for    TEXT,                          -- why it was given back unsent: ledger.WaitReason
   send_before  INTEGER,
+  accepted_at  INTEGER,                       -- the first 202
+  progress     TEXT,                          -- what the target said of it last
   lease_token  TEXT,                          -- kept until the next lease: a repeated record is known by it
   leased_by    TEXT    NOT NULL DEFAULT '',
   leased_at    INTEGER,

@@ -1,4 +1,4 @@
-package idempotency
+package purge
 
 import (
 	"context"
@@ -10,33 +10,35 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/cronce/cronce/idempotency"
 )
 
-// PurgeOptions configure a [PurgeHandler]. The zero value has the defaults.
-type PurgeOptions struct {
+// Options configure a [Handler]. The zero value has the defaults.
+type Options struct {
 	// Pace of the purge. For is 20 s by default, so that a job with the
 	// default timeout of 30 s sees the end.
 	Pace Pace
-	// WriteProblem answers with an error; default [WriteProblem].
-	WriteProblem func(http.ResponseWriter, *http.Request, Problem)
+	// WriteProblem answers with an error; default [idempotency.WriteProblem].
+	WriteProblem func(http.ResponseWriter, *http.Request, idempotency.Problem)
 }
 
-// PurgeAnswer is what a [PurgeHandler] says. Done is false when expired keys
+// Answer is what a [Handler] says. Done is false when expired keys
 // are left because the time was over: ask again, at once or the next night.
-type PurgeAnswer struct {
-	Deleted int64        `json:"deleted"`
-	Scopes  []PurgeScope `json:"scopes"` // by name
-	Done    bool         `json:"done"`
-	DryRun  bool         `json:"dryRun,omitempty"` // nothing was deleted; the numbers are what would be
+type Answer struct {
+	Deleted int64   `json:"deleted"`
+	Scopes  []Scope `json:"scopes"` // by name
+	Done    bool    `json:"done"`
+	DryRun  bool    `json:"dryRun,omitempty"` // nothing was deleted; the numbers are what would be
 }
 
-// PurgeScope is what was removed of one key scope.
-type PurgeScope struct {
+// Scope is what was removed of one key scope.
+type Scope struct {
 	Scope   string `json:"scope"`
 	Deleted int64  `json:"deleted"`
 }
 
-// PurgeHandler removes expired keys on POST: an admin endpoint for a service
+// Handler removes expired keys on POST: an admin endpoint for a service
 // whose database the scheduler cannot reach, called by a job like any other.
 // ?scope=S purges one key scope, ?dryRun=true only counts.
 //
@@ -44,15 +46,15 @@ type PurgeScope struct {
 // at once share the work. It asks nobody who they are: mount it behind
 // whatever guards the service's other admin endpoints.
 //
-// 200 with a [PurgeAnswer]; 400 for a query that it does not know, which might
+// 200 with a [Answer]; 400 for a query that it does not know, which might
 // be a misspelt dry run; 405 for another method; 503 when the store fails,
 // after which what was removed stays removed.
-func PurgeHandler(p Purger, o PurgeOptions) http.Handler {
+func Handler(p Store, o Options) http.Handler {
 	if o.Pace.For <= 0 {
 		o.Pace.For = 20 * time.Second
 	}
 	if o.WriteProblem == nil {
-		o.WriteProblem = WriteProblem
+		o.WriteProblem = idempotency.WriteProblem
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost {
@@ -62,18 +64,22 @@ func PurgeHandler(p Purger, o PurgeOptions) http.Handler {
 		}
 		asked, err := parsePurge(r.URL.RawQuery)
 		if err != nil {
-			o.WriteProblem(w, r, problem(http.StatusBadRequest, CodeInvalidRequest, "Invalid purge", err.Error()))
+			o.WriteProblem(w, r, problem(http.StatusBadRequest, idempotency.CodeInvalidRequest, "Invalid purge", err.Error()))
 			return
 		}
 		answer, err := asked.run(r.Context(), p, o.Pace)
 		if err != nil {
-			o.WriteProblem(w, r, problem(http.StatusServiceUnavailable, CodeUnavailable, "Key store unavailable",
+			o.WriteProblem(w, r, problem(http.StatusServiceUnavailable, idempotency.CodeUnavailable, "Key store unavailable",
 				"Not all expired keys could be removed. What was removed stays so; ask again."))
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(answer) // a caller that has gone asks again
 	})
+}
+
+func problem(status int, code, title, detail string) idempotency.Problem {
+	return idempotency.Problem{Type: "about:blank", Title: title, Status: status, Code: code, Detail: detail}
 }
 
 type purgeRequest struct {
@@ -101,25 +107,25 @@ func parsePurge(query string) (p purgeRequest, err error) {
 	return p, nil
 }
 
-func (q purgeRequest) run(ctx context.Context, p Purger, pace Pace) (PurgeAnswer, error) {
+func (q purgeRequest) run(ctx context.Context, p Store, pace Pace) (Answer, error) {
 	if q.dry {
 		counts, err := p.CountExpired(ctx, q.scope)
-		return purgeAnswer(counts, true, true), err
+		return answerOf(counts, true, true), err
 	}
 	counts := map[string]int64{}
-	done, err := pace.Purge(ctx, p, q.scope, func(got Purged, _ time.Duration) {
+	done, err := pace.Purge(ctx, p, q.scope, func(got Removed, _ time.Duration) {
 		for s, n := range got.Scopes {
 			counts[s] += n
 		}
 	})
-	return purgeAnswer(counts, done, false), err
+	return answerOf(counts, done, false), err
 }
 
-func purgeAnswer(counts map[string]int64, done, dry bool) PurgeAnswer {
-	a := PurgeAnswer{Scopes: []PurgeScope{}, Done: done, DryRun: dry}
+func answerOf(counts map[string]int64, done, dry bool) Answer {
+	a := Answer{Scopes: []Scope{}, Done: done, DryRun: dry}
 	for _, s := range slices.Sorted(maps.Keys(counts)) {
 		a.Deleted += counts[s]
-		a.Scopes = append(a.Scopes, PurgeScope{s, counts[s]})
+		a.Scopes = append(a.Scopes, Scope{s, counts[s]})
 	}
 	return a
 }

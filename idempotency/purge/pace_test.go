@@ -1,4 +1,4 @@
-package idempotency_test
+package purge_test
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/purge"
 )
 
 // table is a store whose batches take as long as it is told, a row at a time.
@@ -29,7 +29,7 @@ func (tb *table) batch(_ context.Context, limit int) (int, error) {
 	return n, nil
 }
 
-func each(t *testing.T, p idempotency.Pace, tb *table) (done bool) {
+func each(t *testing.T, p purge.Pace, tb *table) (done bool) {
 	t.Helper()
 	tb.start = time.Now()
 	done, err := p.Each(t.Context(), tb.batch)
@@ -57,7 +57,7 @@ func TestBatchesTakeTheirShareOfTheTime(t *testing.T) {
 		t.Run(tc.rule, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				tb := &table{rows: 25, row: steady(time.Millisecond)}
-				if !each(t, idempotency.Pace{Batch: 10, Share: tc.share}, tb) {
+				if !each(t, purge.Pace{Batch: 10, Share: tc.share}, tb) {
 					t.Error("not done")
 				}
 				if want := []time.Duration{0, tc.want, 2 * tc.want}; !slices.Equal(tb.begun, want) {
@@ -76,7 +76,7 @@ func TestPausesGrowWhileTheStoreIsSlowAndShrinkAfterwards(t *testing.T) {
 			}
 			return time.Millisecond
 		}}
-		each(t, idempotency.Pace{Batch: 10, Share: 0.5}, tb)
+		each(t, purge.Pace{Batch: 10, Share: 0.5}, tb)
 		pause := func(batch int) time.Duration {
 			return tb.begun[batch+1] - tb.begun[batch] - 10*tb.row(batch)
 		}
@@ -95,7 +95,7 @@ func TestBatchesThatTakeTooLongAreMadeSmaller(t *testing.T) {
 			}
 			return 10 * time.Microsecond
 		}}
-		each(t, idempotency.Pace{Share: 1}, tb)
+		each(t, purge.Pace{Share: 1}, tb)
 		if want := []int{100, 200, 400, 800, 1600, 800, 400, 200, 400}; !slices.Equal(tb.limits[:9], want) {
 			t.Errorf("limits %v, want %v first", tb.limits, want)
 		}
@@ -108,13 +108,13 @@ func TestBatchesThatTakeTooLongAreMadeSmaller(t *testing.T) {
 func TestBatchesBeginSmallAndAreLargerWhereNothingBesideThemMatters(t *testing.T) {
 	for _, tc := range []struct {
 		rule string
-		pace idempotency.Pace
+		pace purge.Pace
 		want []int
 	}{
-		{"at the default pace", idempotency.Pace{}, []int{100, 200, 400, 800, 1000, 1000, 1000}},
-		{"at full pace", idempotency.Pace{Share: 1}, []int{100, 200, 400, 800, 1600, 3200, 5000}},
-		{"as asked for", idempotency.Pace{Batch: 150}, []int{100, 150, 150, 150, 150, 150, 150}},
-		{"fewer than the first", idempotency.Pace{Batch: 7}, []int{7, 7, 7, 7, 7, 7, 7}},
+		{"at the default pace", purge.Pace{}, []int{100, 200, 400, 800, 1000, 1000, 1000}},
+		{"at full pace", purge.Pace{Share: 1}, []int{100, 200, 400, 800, 1600, 3200, 5000}},
+		{"as asked for", purge.Pace{Batch: 150}, []int{100, 150, 150, 150, 150, 150, 150}},
+		{"fewer than the first", purge.Pace{Batch: 7}, []int{7, 7, 7, 7, 7, 7, 7}},
 	} {
 		t.Run(tc.rule, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -134,7 +134,7 @@ func TestABatchIsNoLargerThanTheTimeLeftSufficesFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tb := &table{rows: 1000, row: steady(time.Millisecond)}
 		start := time.Now()
-		done := each(t, idempotency.Pace{Share: 1, For: 250 * time.Millisecond}, tb)
+		done := each(t, purge.Pace{Share: 1, For: 250 * time.Millisecond}, tb)
 		if want := []int{100, 100, 50}; done || !slices.Equal(tb.limits, want) || time.Since(start) != 250*time.Millisecond {
 			t.Errorf("done %t, limits %v after %v, want %v", done, tb.limits, time.Since(start), want)
 		}
@@ -144,7 +144,7 @@ func TestABatchIsNoLargerThanTheTimeLeftSufficesFor(t *testing.T) {
 func TestABatchIsNeverMadeTooSmallToGetOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tb := &table{rows: 5000, row: steady(time.Second)}
-		each(t, idempotency.Pace{Batch: 800, Share: 1}, tb)
+		each(t, purge.Pace{Batch: 800, Share: 1}, tb)
 		if least := slices.Min(tb.limits); least != 100 {
 			t.Errorf("the smallest batch was %d, want 100", least)
 		}
@@ -155,7 +155,7 @@ func TestNoPauseGoesPastTheBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tb := &table{rows: 1000, row: steady(10 * time.Millisecond)} // a pause of 900 ms after each batch of 100 ms
 		start := time.Now()
-		done := each(t, idempotency.Pace{Batch: 10, For: 950 * time.Millisecond}, tb)
+		done := each(t, purge.Pace{Batch: 10, For: 950 * time.Millisecond}, tb)
 		if took := time.Since(start); done || took != 950*time.Millisecond {
 			t.Errorf("done %t after %v", done, took)
 		}
@@ -165,7 +165,7 @@ func TestNoPauseGoesPastTheBound(t *testing.T) {
 func TestNoBatchIsBegunAfterTheBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tb := &table{rows: 1000, row: steady(time.Millisecond)}
-		if each(t, idempotency.Pace{Batch: 10, Share: 1, For: 55 * time.Millisecond}, tb) {
+		if each(t, purge.Pace{Batch: 10, Share: 1, For: 55 * time.Millisecond}, tb) {
 			t.Error("done, with rows left")
 		}
 		if len(tb.begun) != 6 || tb.rows != 945 { // the last one of five rows, for which the time sufficed
@@ -180,7 +180,7 @@ func TestAPurgeEndsWithItsContextAlsoInAPause(t *testing.T) {
 		ctx, stop := context.WithCancelCause(t.Context())
 		time.AfterFunc(100*time.Millisecond, func() { stop(stopped) })
 		tb := &table{rows: 1000, row: steady(10 * time.Millisecond), start: time.Now()}
-		done, err := idempotency.Pace{Batch: 1, Share: 0.01}.Each(ctx, tb.batch)
+		done, err := purge.Pace{Batch: 1, Share: 0.01}.Each(ctx, tb.batch)
 		if done || !errors.Is(err, stopped) || time.Since(tb.start) != 100*time.Millisecond {
 			t.Errorf("done %t, %v after %v", done, err, time.Since(tb.start))
 		}

@@ -1,10 +1,10 @@
-package idempotency_test
+package vendor_test
 
 import (
 	"testing"
 	"time"
 
-	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/vendor"
 )
 
 func FuzzRetryAfter(f *testing.F) {
@@ -13,7 +13,7 @@ func FuzzRetryAfter(f *testing.F) {
 	}
 	now := time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
 	f.Fuzz(func(t *testing.T, header string) {
-		if d := idempotency.RetryAfter(header, now); d < 0 {
+		if d := vendor.RetryAfter(header, now); d < 0 {
 			t.Fatalf("%q gives %v", header, d)
 		}
 	})

@@ -1,22 +1,24 @@
-package idempotency
+package purge
 
 import (
 	"context"
 	"time"
+
+	"github.com/cronce/cronce/idempotency/internal/pause"
 )
 
 const (
-	// DefaultPurgeBatch is Pace's batch: small enough that a commit beside it
+	// DefaultBatch is Pace's batch: small enough that a commit beside it
 	// does not wait long for the log that it wrote, which a server flushes in
 	// one go. With five times as many the slowest inserts beside a purge took
 	// twice as long, and the purge itself was hardly quicker.
-	DefaultPurgeBatch = 1000
-	// FullPaceBatch is Pace's batch where nothing beside it matters.
-	FullPaceBatch = 5000
-	// DefaultPurgeShare leaves nine tenths of the time to everybody else: a
+	DefaultBatch = 1000
+	// FullBatch is Pace's batch where nothing beside it matters.
+	FullBatch = 5000
+	// DefaultShare leaves nine tenths of the time to everybody else: a
 	// purge has the whole night, and the checkpoints that a quicker one causes
 	// are what inserts beside it wait for.
-	DefaultPurgeShare = 0.1
+	DefaultShare = 0.1
 
 	// longestBatch is what a batch should take at most: it is how long whoever
 	// wants to reuse one of its keys may wait.
@@ -30,12 +32,12 @@ const (
 // Pace says how hard a purge may work. The zero value is the default.
 type Pace struct {
 	// Batch is how many rows one transaction may remove; default
-	// DefaultPurgeBatch, or FullPaceBatch where Share is 1. The first batches
+	// DefaultBatch, or FullBatch where Share is 1. The first batches
 	// are of 100 rows and then of twice as many each, until one takes 50 ms;
 	// those that take over 100 ms are made smaller.
 	Batch int
 	// Share is the part of the time that may be spent in batches; default
-	// DefaultPurgeShare. From 1 on a purge never pauses. Below, it pauses up to
+	// DefaultShare. From 1 on a purge never pauses. Below, it pauses up to
 	// 4 times longer while a row takes more than twice its best time of late:
 	// the store is then busy with something more urgent.
 	Share float64
@@ -65,25 +67,25 @@ func (p Pace) Each(ctx context.Context, batch func(ctx context.Context, limit in
 		if err != nil || rows < limit {
 			return err == nil, err
 		}
-		rest(ctx, p.within(start, r.next(rows, time.Since(begun))))
+		pause.For(ctx, p.within(start, r.next(rows, time.Since(begun))))
 	}
 	return false, context.Cause(ctx)
 }
 
 // within ends a pause at the bound, so that what is left can still be counted
 // in the time behind it.
-func (p Pace) within(start time.Time, pause time.Duration) time.Duration {
+func (p Pace) within(start time.Time, idle time.Duration) time.Duration {
 	if p.For > 0 {
-		return min(pause, p.For-time.Since(start))
+		return min(idle, p.For-time.Since(start))
 	}
-	return pause
+	return idle
 }
 
 // Purge removes the expired keys of a scope ("" for all) from a store, at the
 // pace, each batch going on where the last one ended. It tells every batch to
 // removed, with how long it took, and returns as Each does.
-func (p Pace) Purge(ctx context.Context, from Purger, scope string, removed func(Purged, time.Duration)) (done bool, err error) {
-	ask := Purge{Scope: scope}
+func (p Pace) Purge(ctx context.Context, from Store, scope string, removed func(Removed, time.Duration)) (done bool, err error) {
+	ask := Batch{Scope: scope}
 	return p.Each(ctx, func(ctx context.Context, limit int) (int, error) {
 		ask.Limit = limit
 		begun := time.Now()
@@ -109,14 +111,14 @@ type rhythm struct {
 
 func newRhythm(p Pace) *rhythm {
 	if p.Share <= 0 {
-		p.Share = DefaultPurgeShare
+		p.Share = DefaultShare
 	}
 	switch {
 	case p.Batch > 0:
 	case p.Share >= 1:
-		p.Batch = FullPaceBatch
+		p.Batch = FullBatch
 	default:
-		p.Batch = DefaultPurgeBatch
+		p.Batch = DefaultBatch
 	}
 	return &rhythm{most: p.Batch, limit: min(p.Batch, leastBatch), idle: max(0, 1/p.Share-1), slow: 1}
 }
@@ -154,16 +156,4 @@ func (r *rhythm) next(rows int, took time.Duration) time.Duration {
 		r.limit = min(2*r.limit, r.most)
 	}
 	return min(time.Duration(float64(took)*r.idle*r.slow), longestPause)
-}
-
-func rest(ctx context.Context, d time.Duration) {
-	if d <= 0 {
-		return
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
-	}
 }

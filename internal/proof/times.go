@@ -17,14 +17,14 @@ type account struct {
 	later  []Revision // open revisions, whose coming scheduled times may have rows
 }
 
-// instants compares each job's scheduled times with its rows.
-func (c *check) instants() {
+// scheduledTimes compares each job's scheduled times with its rows.
+func (c *check) scheduledTimes() {
 	accounts := c.accounts()
 	for _, id := range slices.Sorted(maps.Keys(accounts)) {
 		a := accounts[id]
 		covered := c.ranges(id, a)
 		for _, at := range slices.Sorted(maps.Keys(a.due)) {
-			c.tally.Instants++
+			c.tally.Times++
 			if a.own[at] == 0 && covered[at] == 0 {
 				c.add(Lost, jobs.RunID(id, time.Unix(at, 0)), "")
 			}

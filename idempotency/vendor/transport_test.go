@@ -1,4 +1,4 @@
-package idempotency_test
+package vendor_test
 
 import (
 	"context"
@@ -12,11 +12,12 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/vendor"
 )
 
-// vendor answers each attempt with the next of its answers, and the last one
+// fake is a vendor that answers each attempt with the next of its answers, and the last one
 // for ever: a status, or 0 for a broken connection.
-type vendor struct {
+type fake struct {
 	answers []int
 	header  http.Header
 	keys    []string
@@ -25,7 +26,7 @@ type vendor struct {
 	start   time.Time
 }
 
-func (v *vendor) RoundTrip(r *http.Request) (*http.Response, error) {
+func (v *fake) RoundTrip(r *http.Request) (*http.Response, error) {
 	if v.start.IsZero() {
 		v.start = time.Now()
 	}
@@ -42,7 +43,7 @@ func (v *vendor) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: v.answers[n], Header: v.header, Body: io.NopCloser(strings.NewReader("answer"))}, nil
 }
 
-func post(t *testing.T, tr *idempotency.Transport, ctx context.Context) (int, error) {
+func post(t *testing.T, tr *vendor.Transport, ctx context.Context) (int, error) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(ctx, "POST", "http://vendor.test/charges", io.NopCloser(strings.NewReader("amount=100")))
 	if err != nil {
@@ -81,8 +82,8 @@ func TestTransportRetriesWhatMayPassAndNothingElse(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				v := &vendor{answers: c.answers, header: c.header}
-				status, err := post(t, &idempotency.Transport{Base: v}, t.Context())
+				v := &fake{answers: c.answers, header: c.header}
+				status, err := post(t, &vendor.Transport{Base: v}, t.Context())
 				if err != nil || status != c.status || len(v.keys) != c.attempts {
 					t.Errorf("%d after %d attempts (%v), want %d after %d", status, len(v.keys), err, c.status, c.attempts)
 				}
@@ -110,8 +111,8 @@ func TestTransportWaitsAsConfiguredOrAsAsked(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				v := &vendor{answers: []int{503}, header: http.Header{"Retry-After": {c.retryAfter}}}
-				tr := &idempotency.Transport{Base: v, Jitter: -1, MaxRetryAfter: time.Minute}
+				v := &fake{answers: []int{503}, header: http.Header{"Retry-After": {c.retryAfter}}}
+				tr := &vendor.Transport{Base: v, Jitter: -1, MaxRetryAfter: time.Minute}
 				if _, err := post(t, tr, t.Context()); err != nil {
 					t.Fatal(err)
 				}
@@ -129,8 +130,8 @@ func TestTransportJitterStaysInItsBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		seen := map[time.Duration]bool{}
 		for range 50 {
-			v := &vendor{answers: []int{503, 200}}
-			if _, err := post(t, &idempotency.Transport{Base: v}, t.Context()); err != nil {
+			v := &fake{answers: []int{503, 200}}
+			if _, err := post(t, &vendor.Transport{Base: v}, t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			if at := v.at[1]; at < 400*time.Millisecond || at > 600*time.Millisecond {
@@ -148,8 +149,8 @@ func TestTransportDoesNotWaitPastTheCallersDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		v := &vendor{answers: []int{503}}
-		status, err := post(t, &idempotency.Transport{Base: v, Jitter: -1}, ctx)
+		v := &fake{answers: []int{503}}
+		status, err := post(t, &vendor.Transport{Base: v, Jitter: -1}, ctx)
 		if err != nil || status != 503 || len(v.keys) != 2 || time.Since(v.start) > time.Second {
 			t.Errorf("%d %v, %d attempts, %v", status, err, len(v.keys), time.Since(v.start))
 		}
@@ -159,8 +160,8 @@ func TestTransportDoesNotWaitPastTheCallersDeadline(t *testing.T) {
 // One operation's retries say nothing of the next operation.
 func TestTransportSendsAnOperationWhoseHostHasFailedAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		v := &vendor{answers: []int{503, 503, 503, 503, 503, 200}}
-		tr := &idempotency.Transport{Base: v}
+		v := &fake{answers: []int{503, 503, 503, 503, 503, 200}}
+		tr := &vendor.Transport{Base: v}
 		for _, want := range []int{503, 200} {
 			if status, err := post(t, tr, t.Context()); err != nil || status != want {
 				t.Errorf("%d %v, want %d", status, err, want)
@@ -194,7 +195,7 @@ func TestTransportIsNotDoneOnlyIfNoAttemptWasSent(t *testing.T) {
 		{[]bool{false, false, false, false, true}, false},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			_, err := post(t, &idempotency.Transport{Base: &breaker{c.attempts}}, t.Context())
+			_, err := post(t, &vendor.Transport{Base: &breaker{c.attempts}}, t.Context())
 			if err == nil || errors.Is(err, idempotency.ErrNotDone) != c.notDone {
 				t.Errorf("%v: %v, certainly not done: want %t", c.attempts, err, c.notDone)
 			}
@@ -203,8 +204,8 @@ func TestTransportIsNotDoneOnlyIfNoAttemptWasSent(t *testing.T) {
 }
 
 func TestTransportGivesEachRequestItsOwnKeyAndKeepsTheCallers(t *testing.T) {
-	v := &vendor{answers: []int{200}}
-	tr := &idempotency.Transport{Base: v}
+	v := &fake{answers: []int{200}}
+	tr := &vendor.Transport{Base: v}
 	for range 2 {
 		if _, err := post(t, tr, t.Context()); err != nil {
 			t.Fatal(err)

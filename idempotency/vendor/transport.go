@@ -1,4 +1,5 @@
-package idempotency
+// Package vendor sends requests to services that understand idempotency keys.
+package vendor
 
 import (
 	"bytes"
@@ -12,11 +13,15 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/internal/pause"
+	"github.com/cronce/cronce/idempotency/internal/vendorkey"
 )
 
 // Transport is an [http.RoundTripper] for vendors that understand an
 // idempotency key. Every mutation gets one, the same on each of its retries:
-// the key that the request has already, else that of the [Call] whose context it
+// the key that the request has already, else that of the [idempotency.Call] whose context it
 // carries, else a random one.
 //
 // Retried are network errors, attempts past AttemptTimeout, 408, 425, 429 and
@@ -25,7 +30,7 @@ import (
 // Transport is ready, and safe for concurrent use.
 //
 // It has no circuit breaker: put one into Base, where it counts attempts of all
-// operations, and let its refusal wrap [ErrNotDone].
+// operations, and let its refusal wrap [idempotency.ErrNotDone].
 type Transport struct {
 	Base http.RoundTripper // default http.DefaultTransport
 	// Header carries the key; default Idempotency-Key.
@@ -49,10 +54,10 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	header := cmp.Or(t.Header, HeaderKey)
+	header := cmp.Or(t.Header, idempotency.HeaderKey)
 	key := r.Header.Get(header)
 	if key == "" && mutates(r.Method) {
-		key = cmp.Or(nextVendorKey(r.Context()), rand.Text())
+		key = cmp.Or(vendorkey.Next(r.Context()), rand.Text())
 	}
 	backoff := t.Backoff
 	if backoff == nil {
@@ -61,7 +66,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	sent := false
 	for n := 0; ; n++ {
 		response, err := t.attempt(r, header, key, body)
-		if refused := errors.Is(err, ErrNotDone); !refused {
+		if refused := errors.Is(err, idempotency.ErrNotDone); !refused {
 			sent = true
 		} else if sent {
 			err = errors.New(err.Error()) // it is about this attempt: an earlier one may have been heard
@@ -69,12 +74,12 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		if n == len(backoff) || !retryable(response, err) || r.Context().Err() != nil {
 			return response, err
 		}
-		pause := t.pause(backoff[n], response)
-		if deadline, ok := r.Context().Deadline(); ok && time.Until(deadline) < pause {
+		idle := t.pause(backoff[n], response)
+		if deadline, ok := r.Context().Deadline(); ok && time.Until(deadline) < idle {
 			return response, err
 		}
 		discard(response)
-		if !wait(r.Context(), pause) {
+		if !pause.For(r.Context(), idle) {
 			return nil, context.Cause(r.Context())
 		}
 	}
@@ -159,7 +164,7 @@ func readAll(r *http.Request) ([]byte, error) {
 	defer r.Body.Close()
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return nil, fmt.Errorf("%w: read the request's body: %w", ErrNotDone, err)
+		return nil, fmt.Errorf("%w: read the request's body: %w", idempotency.ErrNotDone, err)
 	}
 	return body, nil
 }
@@ -169,17 +174,6 @@ func discard(response *http.Response) {
 	if response != nil {
 		_, _ = io.CopyN(io.Discard, response.Body, 64<<10)
 		_ = response.Body.Close()
-	}
-}
-
-func wait(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 

@@ -1,0 +1,77 @@
+// Package completion lets a target report on a run that it accepted with 202: how
+// far it is, or that it is done. Each call of a job with async carries the address
+// for that and a token that is valid for the one run. A report decides nothing: a
+// run that is done is asked at once instead of at its next poll, and finishes by
+// the target's answer (see ledger.Report). So a target needs no report, and a stolen
+// token is good for a wrong progress and a call that would have been made later.
+package completion
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+// The variables that configure completion; either both are set or none.
+const (
+	EnvPublicURL = "CRONCE_PUBLIC_URL"        // where targets reach this process
+	EnvSecret    = "CRONCE_COMPLETION_SECRET" // the same in all processes of a registry
+)
+
+// minSecret is the shortest secret: 128 bits, if it is random hexadecimal.
+const minSecret = 32
+
+// Tokens makes and checks the addresses and tokens of one registry's runs.
+type Tokens struct {
+	base     string
+	registry string
+	secret   []byte
+}
+
+// FromEnv reads the configuration by lookup; nil where there is none. No error
+// shows the secret.
+func FromEnv(registry string, lookup func(string) (string, bool)) (*Tokens, error) {
+	base, _ := lookup(EnvPublicURL)
+	secret, _ := lookup(EnvSecret)
+	switch {
+	case base == "" && secret == "":
+		return nil, nil
+	case base == "" || secret == "":
+		return nil, fmt.Errorf("%s and %s belong together; set both, or neither", EnvPublicURL, EnvSecret)
+	}
+	return New(base, registry, secret)
+}
+
+// New checks the public URL, to which the paths of package completion are appended,
+// and the secret that the tokens are derived from.
+func New(publicURL, registry, secret string) (*Tokens, error) {
+	u, err := url.Parse(publicURL)
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+		return nil, errors.New(EnvPublicURL + " is not a URL that targets can call; use https://HOST with an optional path, without user, query and fragment")
+	}
+	if len(secret) < minSecret {
+		return nil, fmt.Errorf("%s is too short; use at least %d characters, e.g. the output of `openssl rand -hex 32`", EnvSecret, minSecret)
+	}
+	return &Tokens{base: strings.TrimSuffix(u.String(), "/"), registry: registry, secret: []byte(secret)}, nil
+}
+
+// For returns where the target of a run may report, and its token.
+func (t *Tokens) For(runID string) (address, token string) {
+	return t.base + "/v1/runs/" + url.PathEscape(runID) + "/completion", base64.RawURLEncoding.EncodeToString(t.mac(runID))
+}
+
+// Valid reports, in the same time for each wrong token, whether it is the run's.
+func (t *Tokens) Valid(runID, token string) bool {
+	got, err := base64.RawURLEncoding.DecodeString(token)
+	return hmac.Equal(got, t.mac(runID)) && err == nil
+}
+
+func (t *Tokens) mac(runID string) []byte {
+	h := hmac.New(sha256.New, t.secret)
+	fmt.Fprintf(h, "cronce completion\n%s\n%s", t.registry, runID)
+	return h.Sum(nil)
+}

@@ -1,0 +1,4 @@
+package vendor
+
+// RetryAfter is for the tests.
+var RetryAfter = retryAfter

@@ -1,0 +1,142 @@
+// The caller's side: a key that outlives a reload, a retry and a restart. It
+// needs nothing of Node.js, so that it runs in browsers too.
+
+/** uuidv7 is a UUID of version 7 (RFC 9562): a time in milliseconds, then random bits. */
+export function uuidv7(now: number = Date.now()): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  for (let i = 0; i < 6; i++) {
+    bytes[i] = Math.floor(now / 2 ** (8 * (5 - i))) % 256;
+  }
+  bytes[6] = (bytes[6]! & 0x0f) | 0x70;
+  bytes[8] = (bytes[8]! & 0x3f) | 0x80;
+  const hex = Array.from(bytes, (b) => b.toString(16).padStart(2, "0")).join("");
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}
+
+/** timeOf is the time in a UUID of version 7, in milliseconds. */
+export function timeOf(uuid: string): number {
+  return parseInt(uuid.replaceAll("-", "").slice(0, 12), 16);
+}
+
+/** KeyStorage is where pending keys are kept. `localStorage` is one. */
+export interface KeyStorage {
+  getItem(name: string): string | null | Promise<string | null>;
+  setItem(name: string, value: string): void | Promise<void>;
+  removeItem(name: string): void | Promise<void>;
+}
+
+/** memoryStorage keeps keys as long as the process lives. */
+export function memoryStorage(): KeyStorage {
+  const items = new Map<string, string>();
+  return {
+    getItem: (name) => items.get(name) ?? null,
+    setItem: (name, value) => void items.set(name, value),
+    removeItem: (name) => void items.delete(name),
+  };
+}
+
+/** KeyKeeperOptions configure a {@link KeyKeeper}. */
+export interface KeyKeeperOptions {
+  /** Where pending keys are kept; default in memory. In a browser pass `localStorage`. */
+  readonly storage?: KeyStorage;
+  /** Put before the operation's name in the storage; default "idempotency-key:". */
+  readonly prefix?: string;
+  /**
+   * For how long an operation is repeated, in milliseconds; default 12 h. It must be
+   * shorter than the server keeps keys. After it the server refuses the operation
+   * (412), unless it was done.
+   */
+  readonly repeatForMs?: number;
+}
+
+/** Pending is an operation of which it is not known whether it was done. */
+export interface Pending {
+  readonly key: string;
+  /** Idempotency-Key and Cronce-Send-Before. */
+  readonly headers: Readonly<Record<"Idempotency-Key" | "Cronce-Send-Before", string>>;
+}
+
+/**
+ * KeyKeeper gives an operation one key and keeps it until the operation's outcome
+ * is known, so that a retry after a lost answer, a reload or a crash repeats the
+ * operation and does not begin another one.
+ */
+export class KeyKeeper {
+  readonly #storage: KeyStorage;
+  readonly #prefix: string;
+  readonly #repeatForMs: number;
+  readonly #turns = new Map<string, Promise<unknown>>();
+
+  constructor(options: KeyKeeperOptions = {}) {
+    this.#storage = options.storage ?? memoryStorage();
+    this.#prefix = options.prefix ?? "idempotency-key:";
+    this.#repeatForMs = options.repeatForMs ?? 12 * 60 * 60 * 1000;
+    if (!(this.#repeatForMs > 0)) {
+      throw new TypeError("KeyKeeper: repeatForMs must be above 0");
+    }
+  }
+
+  /** pending returns the operation's key, which it draws and stores the first time. */
+  pending(operation: string): Promise<Pending> {
+    const name = this.#prefix + operation;
+    return this.#inTurn(name, async () => {
+      let key = await this.#storage.getItem(name);
+      if (key === null) {
+        key = uuidv7();
+        await this.#storage.setItem(name, key); // before it is used: a crash must not forget it
+      }
+      const before = new Date(timeOf(key) + this.#repeatForMs).toISOString();
+      return { key, headers: { "Idempotency-Key": key, "Cronce-Send-Before": before } };
+    });
+  }
+
+  /** forget ends an operation: the next one of this name gets a new key. */
+  forget(operation: string): Promise<void> {
+    const name = this.#prefix + operation;
+    return this.#inTurn(name, async () => this.#storage.removeItem(name));
+  }
+
+  /**
+   * send makes the operation's call. It forgets the key when the answer is the
+   * operation's outcome ({@link isOutcome}), and keeps it after every other answer
+   * and every error.
+   */
+  async send(operation: string, call: (pending: Pending) => Promise<Response>): Promise<Response> {
+    const response = await call(await this.pending(operation));
+    if (isOutcome(response.status) && !(response.status === 422 && (await isMismatch(response)))) {
+      await this.forget(operation);
+    }
+    return response;
+  }
+
+  /** #inTurn keeps two callers from drawing two keys for one operation. */
+  #inTurn<T>(name: string, fn: () => Promise<T>): Promise<T> {
+    const turn = (this.#turns.get(name) ?? Promise.resolve()).then(fn);
+    const ended = turn.then(
+      () => {},
+      () => {},
+    );
+    this.#turns.set(name, ended);
+    void ended.then(() => this.#turns.get(name) === ended && this.#turns.delete(name));
+    return turn;
+  }
+}
+
+/**
+ * isOutcome reports whether a status says what came of an operation: it was done,
+ * refused for good, or (412) not done and no longer to be done. After every other
+ * status it may have been done, or may be done by a repetition: 401, 403, 408,
+ * 409, 425, 429 and 5xx.
+ */
+export function isOutcome(status: number): boolean {
+  return (status >= 200 && status < 400) || [400, 404, 405, 410, 412, 413, 415, 422].includes(status);
+}
+
+/** isMismatch: a service may answer 422 for a key that belongs to another payload, which was perhaps done. */
+async function isMismatch(response: Response): Promise<boolean> {
+  const problem: unknown = await response
+    .clone()
+    .json()
+    .catch(() => undefined);
+  return (problem as { code?: unknown } | null | undefined)?.code === "idempotency_key_payload_mismatch";
+}

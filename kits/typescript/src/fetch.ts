@@ -1,0 +1,149 @@
+// Handlers of the Fetch API: a Request in, a Response out.
+
+import { asKitError, isSafe, tooLarge, type Exchange, type Ready, type Route } from "./http.js";
+import { KitError } from "./errors.js";
+import type { Kit } from "./kit.js";
+import { withoutOwn, type HttpReply } from "./reply.js";
+
+/** FetchOptions configure {@link fetchIdempotency}. */
+export interface FetchOptions {
+  /**
+   * Says who makes a request: an account or client ID that the request's
+   * authentication has proved, never a token, which changes. undefined or "" is
+   * answered 401. {@link singlePrincipal} is the explicit way to do without.
+   */
+  principal(request: Request): string | undefined | Promise<string | undefined>;
+}
+
+/** singlePrincipal puts all callers' keys under one name: for services with a single caller. */
+export const singlePrincipal = (name: string) => () => name;
+
+/**
+ * fetchIdempotency makes the wrapper `idempotent({ scope }, handler)` for handlers
+ * that take a Request, the transaction and more arguments.
+ */
+export function fetchIdempotency<Tx>(kit: Kit<Tx>, options: FetchOptions) {
+  return <Rest extends unknown[]>(
+    route: Route,
+    handler: (request: Request, tx: Tx, ...rest: Rest) => Response | Promise<Response>,
+  ): ((request: Request, ...rest: Rest) => Promise<Response>) => {
+    return async (request, ...rest) => {
+      if (isSafe(request.method)) {
+        return handler(request, noTransaction<Tx>(request.method), ...rest);
+      }
+      const url = new URL(request.url);
+      const seen = {
+        host: request.headers.get("host") ?? url.host,
+        target: url.pathname + url.search,
+        principal: async () => options.principal(request),
+        body: (limit: number) => readBody(request, limit),
+      };
+      return runFetch(kit, route, request, seen, (tx, body) => {
+        const init: RequestInit = { method: request.method, headers: request.headers, body, signal: null };
+        return handler(new Request(request.url, init), tx, ...rest);
+      });
+    };
+  };
+}
+
+/** @internal runFetch runs a handler that answers with a Response. */
+export async function runFetch<Tx>(
+  kit: Kit<Tx>,
+  route: Route,
+  request: Request,
+  seen: Pick<Exchange, "host" | "target" | "principal" | "body">,
+  handler: (tx: Tx, body: Uint8Array<ArrayBuffer>) => Response | Promise<Response>,
+  render: (answer: Ready) => Response = toResponse,
+): Promise<Response> {
+  const exchange: Exchange = {
+    method: request.method,
+    header: (name) => {
+      const value = request.headers.get(name);
+      return value === null ? [] : splitRepeated(name, value);
+    },
+    ...seen,
+  };
+  let full: HttpReply | undefined;
+  const answer = await kit.door.handle(exchange, route, async (tx, body) => {
+    const response = await handler(tx, body as Uint8Array<ArrayBuffer>);
+    full = await fullReply(response, kit.door.options.maxReplyBody);
+    return full;
+  });
+  if (answer.kind === "ready") {
+    return render(answer);
+  }
+  return toResponse({ ...full!, kind: "ready", headers: [...withoutOwn(full!.headers), ...answer.headers] });
+}
+
+/** The Fetch API joins repeated headers by a comma. No key and no time that a client means has one outside of quotes. */
+function splitRepeated(name: string, value: string): string[] {
+  if (name === "cronce-send-before") {
+    return value.split(", ");
+  }
+  if (name === "idempotency-key" && /^[^"]*, /.test(value)) {
+    return value.split(", ");
+  }
+  return name === "idempotency-key" ? (value.match(/^"(?:[^"\\]|\\.)*"(?=, )|.+/gs) ?? [value]) : [value];
+}
+
+/** readBody reads a body up to a limit. */
+export async function readBody(request: Request, limit: number): Promise<Uint8Array> {
+  if (request.bodyUsed) {
+    throw new KitError("request_body_consumed", "the body was read before");
+  }
+  if (Number(request.headers.get("content-length") ?? 0) > limit) {
+    throw tooLarge(limit);
+  }
+  try {
+    return await readStream(request.body, limit, () => tooLarge(limit));
+  } catch (error) {
+    throw asKitError(error);
+  }
+}
+
+async function readStream(
+  stream: ReadableStream<Uint8Array> | null,
+  limit: number,
+  past: () => Error,
+): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  if (stream !== null) {
+    for await (const chunk of stream as unknown as AsyncIterable<Uint8Array>) {
+      size += chunk.length;
+      if (size > limit) {
+        throw past();
+      }
+      chunks.push(chunk);
+    }
+  }
+  return Buffer.concat(chunks);
+}
+
+async function fullReply(response: Response, limit: number): Promise<HttpReply> {
+  const past = () => new KitError("reply_too_large", `the reply is larger than maxReplyBody (${limit})`);
+  const body = await readStream(response.body, limit, past);
+  return { status: response.status, headers: [...response.headers], body };
+}
+
+/** toResponse makes the Response of an answer. */
+export function toResponse(answer: Ready): Response {
+  const headers = new Headers();
+  for (const [name, value] of answer.headers) {
+    headers.append(name, value);
+  }
+  return new Response(sentBody(answer), { status: answer.status, headers });
+}
+
+/** noTransaction stands for the transaction of a method that needs no key: using it throws. */
+export function noTransaction<Tx>(method: string): Tx {
+  const refuse = () => {
+    throw new Error(`a ${method} request has no idempotency key and no transaction: read through the pool`);
+  };
+  return new Proxy({}, { get: refuse, set: refuse, has: refuse }) as Tx;
+}
+
+/** sentBody is an answer's body as a Response takes it, which has none with some statuses. */
+export function sentBody(answer: Ready): Buffer<ArrayBuffer> | null {
+  return [204, 205, 304].includes(answer.status) ? null : Buffer.from(answer.body);
+}

@@ -1,0 +1,101 @@
+// The adapter for Hono.
+
+import type { Context, Env, Handler, Input } from "hono";
+import { KitError } from "./errors.js";
+import { noTransaction, readBody, runFetch, sentBody } from "./fetch.js";
+import { asKitError, isSafe, tooLarge, type Ready, type Route } from "./http.js";
+import type { Kit } from "./kit.js";
+
+export { singlePrincipal } from "./fetch.js";
+
+/** HonoOptions configure {@link honoIdempotency}. */
+export interface HonoOptions<E extends Env> {
+  /**
+   * Says who makes a request: an account or client ID that the request's
+   * authentication has proved, never a token, which changes. undefined or "" is
+   * answered 401. `singlePrincipal` is the explicit way to do without.
+   */
+  principal(c: Context<E>): string | undefined | Promise<string | undefined>;
+}
+
+/** WithTx is an environment whose context has the transaction as `c.var.tx`. */
+export type WithTx<E extends Env, Tx> = E & { Variables: { tx: Tx } };
+
+/**
+ * honoIdempotency makes the wrapper `idempotent({ scope }, handler)` for routes. The
+ * handler finds its transaction in `c.var.tx`. Its response is held back until the
+ * work and the response are committed together.
+ */
+export function honoIdempotency<Tx, E extends Env = Env>(kit: Kit<Tx>, options: HonoOptions<E>) {
+  const running = new WeakSet<Request>();
+  return <P extends string, I extends Input>(
+    route: Route,
+    handler: (c: Context<WithTx<E, Tx>, P, I>) => Response | Promise<Response>,
+  ): Handler<E, P, I, Promise<Response>> => {
+    return async (context) => {
+      const c = context as unknown as Context<WithTx<E, Tx>, P, I>;
+      const request = c.req.raw;
+      const give = (tx: Tx) => (c as unknown as Context<{ Variables: { tx: Tx } }>).set("tx", tx);
+      if (isSafe(request.method)) {
+        give(noTransaction<Tx>(request.method));
+        return handler(c);
+      }
+      const incoming = (c.env as { incoming?: { url?: string } } | undefined)?.incoming;
+      const url = new URL(request.url);
+      const seen = {
+        host: request.headers.get("host") ?? url.host,
+        target: incoming?.url ?? url.pathname + url.search,
+        principal: async () => options.principal(c as unknown as Context<E>),
+        body: (limit: number) => contextBody(c, limit),
+      };
+      const render = (answer: Ready) => rendered(c as unknown as Context, answer);
+      if (running.has(request)) {
+        return render(kit.door.refuse(new KitError("idempotency_handler_misplaced", "the route is wrapped twice")));
+      }
+      running.add(request);
+      const run = (tx: Tx) => {
+        give(tx);
+        return handler(c);
+      };
+      return runFetch(kit, route, request, seen, run, render);
+    };
+  };
+}
+
+/** contextBody reads the body and keeps it for the handler, whatever middleware has read of it before. */
+async function contextBody(c: { req: Context["req"] }, limit: number): Promise<Uint8Array> {
+  const cache = c.req.bodyCache as { arrayBuffer?: Promise<ArrayBuffer> | ArrayBuffer };
+  if (!c.req.raw.bodyUsed && Object.keys(cache).length === 0) {
+    const body = await readBody(c.req.raw, limit);
+    cache.arrayBuffer = Promise.resolve(
+      body.buffer.slice(body.byteOffset, body.byteOffset + body.byteLength) as ArrayBuffer,
+    );
+    return body;
+  }
+  if (Object.keys(cache).length === 0) {
+    throw new KitError("request_body_consumed", "the body was read before, past c.req");
+  }
+  let body: Uint8Array;
+  try {
+    body = new Uint8Array(await c.req.arrayBuffer());
+  } catch (error) {
+    throw asKitError(error);
+  }
+  if (body.length > limit) {
+    throw tooLarge(limit);
+  }
+  return body;
+}
+
+/** rendered keeps the headers that middleware outside has set on the context. */
+function rendered(c: Context, answer: Ready): Response {
+  const response = c.newResponse(sentBody(answer), answer.status as 200);
+  for (const [name, value] of answer.headers) {
+    if (/^(vary|link)$/i.test(name)) {
+      response.headers.append(name, value); // lists, to which middleware has added too
+    } else {
+      response.headers.set(name, value);
+    }
+  }
+  return response;
+}

@@ -1,0 +1,227 @@
+// What every HTTP adapter does: read what names the call, run the handler once,
+// and say what is sent.
+
+import { KitError, replyTooLarge } from "./errors.js";
+import { requestFingerprint } from "./fingerprint.js";
+import { MAX_PRINCIPAL, parseKey } from "./key.js";
+import type { Complete } from "./options.js";
+import { problemOf, retryable } from "./problem.js";
+import {
+  accepts,
+  replayable,
+  sentHeaders,
+  storedHeaders,
+  withoutOwn,
+  type Disposition,
+  type HttpReply,
+  type Reply,
+} from "./reply.js";
+import type { Settler } from "./settle.js";
+import type { Claim } from "./store.js";
+
+/** Route is how one route uses its keys. */
+export interface Route {
+  /** The namespace of the route's keys, such as `admin:close-day`. It must not change while keys live. */
+  readonly scope: string;
+  /** Overrides the kit's TTL for the scope. */
+  readonly ttlMs?: number;
+  /** Overrides the kit's. */
+  readonly maxRunMs?: number;
+  /** Overrides the kit's. */
+  readonly policy?: (status: number) => Disposition;
+}
+
+/** Exchange is a request as an adapter sees it. */
+export interface Exchange {
+  readonly method: string;
+  /** The Host header. */
+  readonly host: string;
+  /** Path and query as the client sent them. */
+  readonly target: string;
+  /** Each value of a header, not joined where the framework can tell them apart. */
+  header(name: string): readonly string[];
+  /** Who makes the request; undefined or "" when it does not prove that. */
+  principal(): Promise<string | undefined>;
+  /** The body, in full. It throws a {@link KitError} `request_too_large` past the limit. */
+  body(limit: number): Promise<Uint8Array>;
+}
+
+/** Ready is a whole answer that the handler did not make: a stored reply, or an error of the kit. */
+export interface Ready {
+  readonly kind: "ready";
+  readonly status: number;
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly body: Uint8Array;
+}
+
+/** Answer is what is sent for a call. A fresh one is the handler's own reply, with these headers added. */
+export type Answer = Ready | { readonly kind: "fresh"; readonly headers: readonly (readonly [string, string])[] };
+
+const SAFE = new Set(["GET", "HEAD", "OPTIONS", "TRACE"]);
+
+/** isSafe reports whether a method needs no key. */
+export const isSafe = (method: string) => SAFE.has(method.toUpperCase());
+
+/** tooLarge is what {@link Exchange.body} throws. */
+export const tooLarge = (limit: number) =>
+  new KitError("request_too_large", `At most ${limit} bytes are accepted under an idempotency key.`);
+
+/** Door runs handlers of HTTP routes once for each key. */
+export class Door<Tx> {
+  readonly #replayable: Set<string>;
+
+  constructor(readonly settler: Settler<Tx>) {
+    this.#replayable = replayable(settler.options.replayHeaders);
+  }
+
+  get options(): Complete {
+    return this.settler.options;
+  }
+
+  /**
+   * handle runs the work in a transaction unless the key says otherwise. Errors of
+   * the work are thrown on, after the rollback; the kit's own become answers.
+   */
+  async handle(
+    exchange: Exchange,
+    route: Route,
+    work: (tx: Tx, body: Uint8Array, signal: AbortSignal) => Promise<HttpReply>,
+  ): Promise<Answer> {
+    const { maxReplyBody, maxStoredBody, policy } = this.options;
+    let claim: Claim | undefined;
+    let failure: { error: unknown } | undefined; // of the work
+    try {
+      const named = await this.#claim(exchange, route);
+      claim = named.claim;
+      const { reply, replayed } = await this.settler.once(claim, async (tx, signal) => {
+        let full: HttpReply;
+        try {
+          full = await work(tx, named.body, signal);
+        } catch (error) {
+          failure = { error };
+          throw error;
+        }
+        if (full.body.length > maxReplyBody) {
+          throw replyTooLarge(`the reply has ${full.body.length} bytes, more than maxReplyBody (${maxReplyBody})`);
+        }
+        return { reply: this.#stored(full, maxStoredBody), then: (route.policy ?? policy)(full.status) };
+      });
+      return replayed ? replay(reply, exchange) : { kind: "fresh", headers: expiry(reply) };
+    } catch (error) {
+      const own = error instanceof KitError && (failure?.error !== error || error.code === "reply_too_large");
+      if (!own) {
+        throw error;
+      }
+      return this.refuse(error, claim);
+    }
+  }
+
+  #stored(full: HttpReply, limit: number): Reply {
+    const omitted = full.body.length > limit;
+    return {
+      status: full.status,
+      headers: storedHeaders(withoutOwn(full.headers), this.#replayable),
+      body: omitted ? new Uint8Array() : full.body,
+      omitted,
+    };
+  }
+
+  /** refuse answers with an error of the kit. */
+  refuse(error: KitError, claim?: Claim): Ready {
+    const { mismatchStatus, renderProblem, logError } = this.options;
+    const problem = problemOf(error, mismatchStatus);
+    if (problem.status >= 500) {
+      logError("idempotent request failed", { code: problem.code, ...claim?.key, error });
+    }
+    const rendered = renderProblem(problem);
+    const headers = Object.entries(rendered.headers);
+    if (retryable(problem)) {
+      headers.push(["Retry-After", "1"]);
+    }
+    return { kind: "ready", status: rendered.status, headers, body: Buffer.from(rendered.body) };
+  }
+
+  async #claim(exchange: Exchange, route: Route): Promise<{ claim: Claim; body: Uint8Array }> {
+    const keys = exchange.header("idempotency-key");
+    if (keys.length === 0) {
+      throw new KitError("missing_idempotency_key", "the request has no Idempotency-Key header");
+    }
+    const value = parseKey(keys[0]!);
+    if (keys.length > 1) {
+      throw new KitError("invalid_idempotency_key", "invalid idempotency key: more than one Idempotency-Key header");
+    }
+    const principal = (await exchange.principal()) ?? "";
+    if (principal === "" || Buffer.byteLength(principal) > MAX_PRINCIPAL) {
+      throw new KitError("unidentified_caller", "the principal is empty or longer than 255 bytes");
+    }
+    const sendBefore = parseSendBefore(exchange.header("cronce-send-before"));
+    const body = await exchange.body(this.options.maxRequestBody);
+    const fingerprint = requestFingerprint(
+      {
+        method: exchange.method,
+        host: exchange.host,
+        target: exchange.target,
+        contentType: exchange.header("content-type")[0] ?? "",
+      },
+      body,
+    );
+    const claim = this.settler.claim({ scope: route.scope, principal, value }, fingerprint, route);
+    return { claim: { ...claim, ...(sendBefore && { sendBefore }) }, body };
+  }
+}
+
+const RFC3339 = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})([.,]\d+)?(Z|[+-]\d{2}:\d{2})$/;
+
+/** parseSendBefore: an empty header is not an absent one, and of two nobody knows which is meant. */
+export function parseSendBefore(values: readonly string[]): Date | undefined {
+  if (values.length === 0) {
+    return undefined;
+  }
+  const [, seconds, fraction, zone] = RFC3339.exec(values[0]!) ?? [];
+  const at = new Date(`${seconds}${(fraction ?? "").replace(",", ".").slice(0, 4)}${zone}`);
+  // JavaScript takes 30 February for 1 March.
+  const exists = new Date(`${seconds}Z`).toJSON()?.slice(0, 19) === seconds;
+  if (values.length > 1 || seconds === undefined || Number.isNaN(at.getTime()) || !exists) {
+    throw new KitError(
+      "invalid_idempotency_request",
+      "Cronce-Send-Before must be one RFC 3339 time, such as 2026-11-21T03:00:00Z.",
+    );
+  }
+  return at;
+}
+
+function expiry(reply: Reply): [string, string][] {
+  return reply.expiresAt ? [["Idempotency-Key-Expires", reply.expiresAt.toISOString()]] : [];
+}
+
+/** replay gives a stored reply, byte for byte. */
+function replay(reply: Reply, exchange: Exchange): Ready {
+  const headers: [string, string][] = [...sentHeaders(reply.headers)];
+  const own: [string, string][] = [["Idempotent-Replayed", "true"], ...expiry(reply)];
+  const encoding = headers.find(([name]) => name.toLowerCase() === "content-encoding")?.[1];
+  const acceptEncoding = exchange.header("accept-encoding");
+  const readable =
+    encoding === undefined ||
+    encoding.toLowerCase() === "identity" ||
+    accepts(acceptEncoding.length === 0 ? undefined : acceptEncoding.join(","), encoding);
+  if (reply.omitted || !readable) {
+    const bare = headers.filter(([name]) => !/^content-(encoding|type)$/i.test(name));
+    return {
+      kind: "ready",
+      status: reply.status,
+      headers: [...bare, ...own, ["Idempotency-Body", "omitted"]],
+      body: new Uint8Array(),
+    };
+  }
+  return { kind: "ready", status: reply.status, headers: [...headers, ...own], body: reply.body };
+}
+
+/** asKitError is the error that an adapter answers for a request that it cannot read. */
+export function asKitError(error: unknown): KitError {
+  if (error instanceof KitError) {
+    return error;
+  }
+  return new KitError("invalid_idempotency_request", "The request body could not be read to its end.", {
+    cause: error,
+  });
+}

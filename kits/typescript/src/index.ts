@@ -1,0 +1,23 @@
+// Makes the operations of a service take effect once, however often they are called.
+
+export { vendorKey, type Effect, type VendorCall } from "./call.js";
+export { FinalError, KitError, LostRace, NotDone, hasCode, type Code } from "./errors.js";
+export {
+  eventBridge,
+  natsMessage,
+  sqsBatch,
+  type EventBridgeEvent,
+  type NatsMessage,
+  type SqsBatchAnswer,
+  type SqsRecord,
+} from "./events.js";
+export { payloadFingerprint, requestFingerprint, type RequestLine } from "./fingerprint.js";
+export { canonicalJSON } from "./canonical.js";
+export type { Route } from "./http.js";
+export { EVENT_SCOPES, eventScope, parseKey, routeScope, type Key } from "./key.js";
+export { Kit, type Once, type Operation } from "./kit.js";
+export type { Options, RenderedProblem } from "./options.js";
+export type { Problem } from "./problem.js";
+export { purge, purgeHandler, type PurgeAnswer, type PurgeOptions } from "./purge.js";
+export { defaultPolicy, type Disposition, type Reply, type StoredHeaders } from "./reply.js";
+export type { Claim, KeyRecord, Look, OpenTx, PurgeBatch, Purged, State, Store, Verdict } from "./store.js";

@@ -1,0 +1,128 @@
+// The kit: the doors to a store, with their options.
+
+import { Caller, type Effect } from "./call.js";
+import { FinalError, KitError, replyTooLarge, transactionEnded } from "./errors.js";
+import { payloadFingerprint } from "./fingerprint.js";
+import { Door } from "./http.js";
+import { complete, type Options } from "./options.js";
+import type { Reply } from "./reply.js";
+import { Settler } from "./settle.js";
+import type { Claim, Store } from "./store.js";
+
+/** Operation names one piece of work for {@link Kit.once} and {@link Kit.callOnce}. */
+export interface Operation {
+  /** What happened and who handles it, such as `event:order.placed.v1/commission`. */
+  readonly scope: string;
+  /** Whose key it is; default "-", the service itself. */
+  readonly principal?: string;
+  /** The event's ID, or whatever names the operation in the scope. */
+  readonly key: string;
+  /**
+   * What must be the same on every repetition: a string or bytes are compared as
+   * they are (JSON text by its meaning), any other value by its JSON.
+   */
+  readonly payload?: unknown;
+  /** Overrides the kit's TTL for the scope. */
+  readonly ttlMs?: number;
+  /** Refuses to start work from then on. */
+  readonly sendBefore?: Date;
+}
+
+/** Once is what an operation came to. */
+export interface Once<T> {
+  readonly result: T;
+  /** It had been done before; nothing was run. */
+  readonly duplicate: boolean;
+}
+
+/** The status under which a final error is stored among the replies of `once`. */
+const FINAL = 422;
+
+/**
+ * Kit answers repeated calls from a store. A process needs one for each store.
+ * The HTTP adapters take it; events and vendor calls use its methods.
+ */
+export class Kit<Tx> {
+  /** @internal */
+  readonly door: Door<Tx>;
+  readonly #settler: Settler<Tx>;
+
+  constructor(
+    readonly store: Store<Tx>,
+    options: Options = {},
+  ) {
+    this.#settler = new Settler(store, complete(options));
+    this.door = new Door(this.#settler);
+  }
+
+  /**
+   * ready checks the store before the first call: its table, columns and
+   * privileges. Call it when the service starts. The error says what to do.
+   */
+  async ready(): Promise<void> {
+    await this.#settler.exchange("check the table", (signal) => this.store.check(signal));
+  }
+
+  /**
+   * once runs the work once for the operation's key, in a transaction, and stores
+   * its result as JSON for every repetition. An error of the work rolls it back and
+   * leaves the key free, unless it is a {@link FinalError}.
+   */
+  async once<T>(op: Operation, work: (tx: Tx, signal: AbortSignal) => Promise<T>): Promise<Once<T>> {
+    const settled = await this.#settler.once(this.#claim(op), async (tx, signal) => {
+      try {
+        return { reply: this.#reply(await work(tx, signal)), then: "commit" };
+      } catch (error) {
+        if (!(error instanceof FinalError)) {
+          throw error;
+        }
+        return { reply: { ...this.#reply({ error: error.message, result: null }), status: FINAL }, then: "record" };
+      }
+    });
+    return { result: decode<T>(settled.reply), duplicate: settled.replayed };
+  }
+
+  /**
+   * callOnce makes a call to the world outside at most once for the operation's
+   * key. It reserves the key and commits that, then makes the call, then stores its
+   * result. A process that dies in between leaves the outcome unknown: the next
+   * callOnce reconciles it, and never makes the call again unasked.
+   */
+  async callOnce<T>(op: Operation, effect: Effect<T>): Promise<Once<T>> {
+    const settled = await new Caller(this.#settler, this.#claim(op), effect, (result) => this.#reply(result)).call();
+    return { result: decode<T>(settled.reply), duplicate: settled.replayed };
+  }
+
+  #claim(op: Operation): Claim {
+    const key = { scope: op.scope, principal: op.principal ?? "-", value: op.key };
+    const claim = this.#settler.claim(key, payloadFingerprint(op.payload), op);
+    return { ...claim, ...(op.sendBefore && { sendBefore: op.sendBefore }) };
+  }
+
+  #reply(result: unknown): Reply {
+    const body = Buffer.from(JSON.stringify(result) ?? "null");
+    const { maxStoredBody } = this.#settler.options;
+    if (body.length > maxStoredBody) {
+      throw replyTooLarge(
+        `the result has ${body.length} bytes of JSON, more than maxStoredBody (${maxStoredBody}); return less, or a reference`,
+      );
+    }
+    return { status: 0, headers: {}, body, omitted: false };
+  }
+}
+
+function decode<T>(reply: Reply): T {
+  if (reply.omitted) {
+    throw transactionEnded();
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(Buffer.from(reply.body).toString());
+  } catch (cause) {
+    throw new KitError("transaction_aborted", "the stored result is not JSON", { cause });
+  }
+  if (reply.status === FINAL) {
+    throw new FinalError((value as { error: string }).error);
+  }
+  return value as T;
+}

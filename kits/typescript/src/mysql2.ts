@@ -1,0 +1,478 @@
+// Keys in MySQL 8 and MariaDB 10.6 or later, through mysql2.
+//
+// A transaction first inserts its key's row, which says that the outcome is
+// unknown; that uncommitted row is the key's lock. At the end the reply takes its
+// place.
+
+import type { Pool, PoolConnection } from "mysql2/promise";
+import { KitError, LostRace, transactionAborted, transactionEnded, unavailable } from "./errors.js";
+import { mysqlStatements, mysqlTable, type MysqlStatements } from "./mysqlsql.js";
+import { OVER, raced, refuseEnding } from "./raced.js";
+import type { Reply, StoredHeaders } from "./reply.js";
+import type { Claim, KeyRecord, Look, OpenTx, PurgeBatch, Purged, State, Store } from "./store.js";
+
+/**
+ * MysqlTx is the transaction that work writes through: a connection of mysql2. The
+ * kit commits it or rolls it back: `commit`, `rollback`, `release` and BEGIN throw.
+ */
+export type MysqlTx = PoolConnection;
+
+/** MysqlOptions say where the keys are. */
+export interface MysqlOptions {
+  /** In the connection's database, or qualified with another's name; default "idempotency_keys". */
+  readonly table?: string;
+}
+
+const quote = (name: string) =>
+  name
+    .split(".")
+    .map((part) => `\`${part.replaceAll("`", "``")}\``)
+    .join(".");
+
+/** mysqlKeysTable is the SQL that creates the table of the keys. */
+export function mysqlKeysTable(options: MysqlOptions = {}): string {
+  const table = options.table ?? "idempotency_keys";
+  return mysqlTable(quote(table), table.split(".").at(-1)!);
+}
+
+const DUPLICATE_KEY = 1062;
+const LOCK_WAIT_TIMEOUT = 1205;
+const DEADLOCK = 1213;
+const NO_SAVEPOINT = 1305;
+
+/** numberOf is the server's error number; undefined when the error is not the server's. */
+function numberOf(error: unknown): number | undefined {
+  const { errno, sqlState } = (error ?? {}) as { errno?: unknown; sqlState?: unknown };
+  return typeof errno === "number" && typeof sqlState === "string" ? errno : undefined;
+}
+
+type Row = (string | number | bigint | Buffer | null)[];
+
+/** Session is a connection of the pool, with what the kit knows of its state. */
+class Session {
+  broken = false;
+
+  private constructor(readonly connection: PoolConnection) {}
+
+  static async take(pool: Pool, signal: AbortSignal): Promise<Session> {
+    const connection = pool.getConnection();
+    try {
+      return new Session(await raced(connection, signal));
+    } catch (error) {
+      connection.then(
+        (late) => late.release(),
+        () => {},
+      );
+      throw unavailable("connect", error);
+    }
+  }
+
+  /** query runs a statement. A connection that gave no answer in time is not used again. */
+  async query(signal: AbortSignal, sql: string, values: unknown[] = []): Promise<{ rows: Row[]; changed: number }> {
+    try {
+      // Values as the driver reads them without the service's own type casts.
+      const options = { sql, values, rowsAsArray: true, typeCast: true, dateStrings: true } as const;
+      const [result] = await raced(this.connection.query(options), signal);
+      const { affectedRows } = result as { affectedRows?: number };
+      return { rows: Array.isArray(result) ? (result as unknown as Row[]) : [], changed: affectedRows ?? 0 };
+    } catch (error) {
+      this.broken ||= numberOf(error) === undefined;
+      throw error;
+    }
+  }
+
+  release(): void {
+    if (this.broken) {
+      this.connection.destroy();
+    } else {
+      this.connection.release();
+    }
+  }
+
+  async rollBack(signal: AbortSignal): Promise<void> {
+    if (!this.broken) {
+      await this.query(signal, "ROLLBACK").catch(() => {
+        this.broken = true;
+      });
+    }
+    this.release();
+  }
+}
+
+/** MysqlStore keeps keys in one table. */
+export class MysqlStore implements Store<MysqlTx> {
+  readonly #sql: MysqlStatements;
+  readonly #table: string;
+  #mariaDB: boolean | undefined;
+
+  /** The pool stays the caller's. */
+  constructor(
+    readonly pool: Pool,
+    options: MysqlOptions = {},
+  ) {
+    this.#table = quote(options.table ?? "idempotency_keys");
+    this.#sql = mysqlStatements(this.#table);
+  }
+
+  async begin(claim: Claim, signal: AbortSignal): Promise<{ open: OpenTx<MysqlTx>; look: Look }> {
+    for (;;) {
+      const session = await Session.take(this.pool, signal);
+      try {
+        const mariaDB = await this.#isMariaDB(session, signal);
+        // The server ends a session that is silent for longer than the work may take.
+        const seconds = Math.max(1, Math.ceil(claim.maxRunMs / 1000));
+        await session.query(signal, "SET @idempotency_wait = @@SESSION.wait_timeout, SESSION wait_timeout = ?", [
+          seconds,
+        ]);
+        await session.query(signal, "START TRANSACTION");
+        const row = { owner: `claim:${claim.owner}`, state: "omitted", status: 500, leaseMs: null, ttlMs: claim.ttlMs };
+        let look = await this.#place(session, claim, row, signal);
+        if (look.held && claim.sendBefore) {
+          const { rows } = await session.query(signal, this.#sql.look, lookValues(claim));
+          look = { ...look, late: lookOf(rows[0]!).late ?? false };
+        }
+        return { open: new OpenMysqlTx(this, this.#sql, session, claim, row.owner, mariaDB, look.held ?? false), look };
+      } catch (error) {
+        await session.rollBack(signal);
+        if (numberOf(error) !== DEADLOCK || signal.aborted) {
+          throw unavailable("claim the key", error);
+        }
+      }
+    }
+  }
+
+  async #isMariaDB(session: Session, signal: AbortSignal): Promise<boolean> {
+    this.#mariaDB ??= /mariadb/i.test(String((await session.query(signal, "SELECT VERSION()")).rows[0]![0]));
+    return this.#mariaDB;
+  }
+
+  /** #place inserts the key's row, in the place of an expired one too, or looks at the one that is there. */
+  async #place(
+    session: Session,
+    claim: Claim,
+    row: { owner: string; state: string; status: number | null; leaseMs: number | null; ttlMs: number | null },
+    signal: AbortSignal,
+  ): Promise<Look> {
+    const values = [...parts(claim), claim.fingerprint, row.owner, row.state, row.status, row.leaseMs, row.ttlMs];
+    for (let n = 0; n < 2; n++) {
+      try {
+        await session.query(signal, this.#sql.insert, values);
+        return { held: true };
+      } catch (error) {
+        if (numberOf(error) === LOCK_WAIT_TIMEOUT) {
+          return {};
+        }
+        if (numberOf(error) !== DUPLICATE_KEY) {
+          throw error;
+        }
+      }
+      let found: Row;
+      try {
+        found = (await session.query(signal, this.#sql.lookLocked, lookValues(claim))).rows[0]!;
+      } catch (error) {
+        if (numberOf(error) === LOCK_WAIT_TIMEOUT) {
+          return {};
+        }
+        throw error;
+      }
+      if (!Number(found[7])) {
+        return lookOf(found);
+      }
+      await session.query(signal, this.#sql.reclaim, parts(claim));
+    }
+    return {}; // somebody placed theirs in between: in flight
+  }
+
+  async look(claim: Claim, signal: AbortSignal): Promise<Look> {
+    const { rows } = await this.#alone("look the key up", signal, (s) =>
+      s.query(signal, this.#sql.look, lookValues(claim)),
+    );
+    return lookOf(rows[0]!);
+  }
+
+  async reserve(claim: Claim, leaseMs: number, takeOver: boolean, signal: AbortSignal): Promise<Look> {
+    return this.#alone("reserve the key", signal, async (session) => {
+      let held: boolean;
+      if (takeOver) {
+        const values = [claim.owner, leaseMs, ...parts(claim), claim.fingerprint];
+        held = (await session.query(signal, this.#sql.takeOver, values)).changed === 1;
+      } else {
+        const row = { owner: claim.owner, state: "calling", status: null, leaseMs, ttlMs: null };
+        held = (await this.#place(session, claim, row, signal)).held ?? false;
+      }
+      const look = lookOf((await session.query(signal, this.#sql.look, lookValues(claim))).rows[0]!);
+      return held ? { held, late: look.late ?? false } : { ...look, held };
+    });
+  }
+
+  async settle(claim: Claim, reply: Reply, signal: AbortSignal): Promise<Date | undefined> {
+    return this.#alone("settle the key", signal, async (session) => {
+      const values = [...columns(reply), claim.ttlMs, ...parts(claim), claim.owner];
+      if ((await session.query(signal, this.#sql.settle, values)).changed !== 1) {
+        return undefined;
+      }
+      return lookOf((await session.query(signal, this.#sql.look, lookValues(claim))).rows[0]!).record?.reply.expiresAt;
+    });
+  }
+
+  async doubt(claim: Claim, signal: AbortSignal): Promise<boolean> {
+    const values = [...parts(claim), claim.owner];
+    return this.#alone(
+      "give the key up",
+      signal,
+      async (s) => (await s.query(signal, this.#sql.doubt, values)).changed === 1,
+    );
+  }
+
+  async free(claim: Claim, signal: AbortSignal): Promise<boolean> {
+    const values = [...parts(claim), claim.owner];
+    return this.#alone(
+      "give the key up",
+      signal,
+      async (s) => (await s.query(signal, this.#sql.free, values)).changed === 1,
+    );
+  }
+
+  async check(signal: AbortSignal): Promise<void> {
+    const session = await Session.take(this.pool, signal);
+    try {
+      for (const sql of this.#sql.checks) {
+        await session.query(signal, sql);
+      }
+      const [completion, isolation] = (
+        await session
+          .query(signal, "SELECT @@SESSION.completion_type, @@SESSION.tx_isolation LIMIT 1")
+          .catch(() =>
+            session.query(signal, "SELECT @@SESSION.completion_type, @@SESSION.transaction_isolation LIMIT 1"),
+          )
+      ).rows[0]!;
+      if (String(completion) !== "NO_CHAIN") {
+        throw new Error(`mysql2: the pool's sessions have completion_type ${String(completion)}; set it to NO_CHAIN`);
+      }
+      if (String(isolation) === "READ-UNCOMMITTED") {
+        throw new Error(
+          "mysql2: the pool's sessions are READ UNCOMMITTED; set transaction_isolation to READ-COMMITTED or stricter",
+        );
+      }
+    } catch (error) {
+      if (numberOf(error) !== undefined) {
+        throw new Error(
+          `mysql2: the table ${this.#table} cannot be used: ${(error as Error).message}; create it (mysqlKeysTable, or cronce migrate print --set keys --engine mysql) and GRANT SELECT, INSERT, UPDATE, DELETE on it`,
+          { cause: error },
+        );
+      }
+      throw error;
+    } finally {
+      session.release();
+    }
+  }
+
+  /** The rows are locked, without those that somebody else has locked, and then removed by their keys. */
+  async purgeBatch(batch: PurgeBatch, signal: AbortSignal): Promise<Purged> {
+    return this.#alone("purge", signal, async (session) => {
+      const scope = batch.scope ?? null;
+      const values = [batch.after.getTime(), scope, scope, batch.limit];
+      const { rows } = await session.query(signal, this.#sql.doomed, values);
+      const scopes = new Map<string, number>();
+      let last = batch.after.getTime();
+      for (const [name, , , expires] of rows) {
+        scopes.set(String(name), (scopes.get(String(name)) ?? 0) + 1);
+        last = Math.max(last, Number(expires));
+      }
+      // Few enough for the server to look each key up: of a longer condition it may decide to read the whole table.
+      for (let at = 0; at < rows.length; at += 200) {
+        const some = rows.slice(at, at + 200);
+        await session.query(
+          signal,
+          this.#sql.remove(some.length),
+          some.flatMap((row) => row.slice(0, 3)),
+        );
+      }
+      return { scopes, rows: rows.length, last: new Date(last) };
+    });
+  }
+
+  async countExpired(scope: string | undefined, signal: AbortSignal): Promise<Map<string, number>> {
+    const values = [scope ?? null, scope ?? null];
+    const { rows } = await this.#alone("count", signal, (s) => s.query(signal, this.#sql.count, values));
+    return new Map(rows.map(([name, n]) => [String(name), Number(n)]));
+  }
+
+  /** #alone runs fn in a transaction of its own. The victim of a deadlock begins again. */
+  async #alone<T>(doing: string, signal: AbortSignal, fn: (session: Session) => Promise<T>): Promise<T> {
+    for (;;) {
+      const session = await Session.take(this.pool, signal);
+      try {
+        await session.query(signal, "SET TRANSACTION ISOLATION LEVEL READ COMMITTED");
+        await session.query(signal, "START TRANSACTION");
+        const result = await fn(session);
+        await session.query(signal, "COMMIT");
+        session.release();
+        return result;
+      } catch (error) {
+        await session.rollBack(signal);
+        if (numberOf(error) !== DEADLOCK || signal.aborted) {
+          throw unavailable(doing, error);
+        }
+      }
+    }
+  }
+
+  /** @internal owner is who the key's row names; what work has committed outlives the rollback. */
+  async owner(claim: Claim, signal: AbortSignal): Promise<string | undefined> {
+    return (await this.look(claim, signal)).record?.owner;
+  }
+}
+
+/** OpenMysqlTx is an open transaction of a store. */
+class OpenMysqlTx implements OpenTx<MysqlTx> {
+  #over = false;
+  #used = false;
+  readonly tx: MysqlTx;
+
+  constructor(
+    readonly store: MysqlStore,
+    readonly sql: MysqlStatements,
+    readonly session: Session,
+    readonly claim: Claim,
+    readonly owner: string,
+    readonly mariaDB: boolean,
+    readonly held: boolean, // the row is this transaction's
+  ) {
+    const refused = new Set<PropertyKey>([
+      "release",
+      "destroy",
+      "end",
+      "commit",
+      "rollback",
+      "beginTransaction",
+      "connection",
+    ]);
+    this.tx = new Proxy(session.connection, {
+      get: (connection, name) => {
+        if (refused.has(name)) {
+          return () => refuseEnding("COMMIT");
+        }
+        const value: unknown = Reflect.get(connection, name, connection);
+        if (name !== "query" && name !== "execute") {
+          return typeof value === "function" ? (value as (...args: unknown[]) => unknown).bind(connection) : value;
+        }
+        return (first: unknown, ...rest: unknown[]) => {
+          if (this.#over) {
+            throw new Error(OVER);
+          }
+          refuseEnding(typeof first === "string" ? first : (first as { sql?: unknown } | null)?.sql);
+          this.#used = true;
+          return (value as (...args: unknown[]) => unknown).call(connection, first, ...rest);
+        };
+      },
+    });
+  }
+
+  async commit(claim: Claim, reply: Reply, signal: AbortSignal): Promise<Date> {
+    this.#over = true;
+    try {
+      if (!(await this.#stillIn(signal))) {
+        throw transactionEnded();
+      }
+      const values = [...columns(reply), claim.owner, claim.ttlMs, ...parts(claim), this.owner];
+      const stored = (await this.session.query(signal, this.sql.record, values)).changed;
+      const look = lookOf((await this.session.query(signal, this.sql.look, lookValues(claim))).rows[0]!);
+      if (stored === 0) {
+        throw look.record !== undefined && look.record.owner !== this.owner
+          ? new LostRace("another call completed this idempotency key first")
+          : transactionEnded();
+      }
+      await this.session.query(signal, "COMMIT");
+      await this.#restore(signal);
+      this.session.release();
+      return look.record!.reply.expiresAt!;
+    } catch (error) {
+      await this.session.rollBack(signal);
+      if (error instanceof KitError || error instanceof LostRace) {
+        throw error;
+      }
+      throw numberOf(error) === DEADLOCK ? transactionAborted(error) : unavailable("store the reply and commit", error);
+    }
+  }
+
+  async rollback(signal: AbortSignal): Promise<void> {
+    this.#over = true;
+    let ended = this.#used && !this.session.broken && !(await this.#stillIn(signal).catch(() => true));
+    // After a deadlock the server itself has ended the transaction.
+    if (ended) {
+      const { rows } = await this.session.query(signal, "SHOW ERRORS").catch(() => ({ rows: [] as Row[] }));
+      ended = ![DEADLOCK, NO_SAVEPOINT].includes(Number(rows[0]?.[1]));
+    }
+    if (!this.session.broken) {
+      await this.session.query(signal, "ROLLBACK").catch(() => {
+        this.session.broken = true;
+      });
+      await this.#restore(signal);
+    }
+    this.session.release();
+    if (!ended && this.#used && this.held) {
+      ended = (await this.store.owner(this.claim, AbortSignal.timeout(5_000)).catch(() => undefined)) === this.owner;
+    }
+    if (ended) {
+      throw transactionEnded();
+    }
+  }
+
+  /** #stillIn reports whether the transaction is open: MySQL takes a savepoint outside of one, and sets none. */
+  async #stillIn(signal: AbortSignal): Promise<boolean> {
+    if (this.mariaDB) {
+      return Number((await this.session.query(signal, "SELECT @@in_transaction LIMIT 1")).rows[0]![0]) === 1;
+    }
+    await this.session.query(signal, "SAVEPOINT idempotent_check");
+    try {
+      await this.session.query(signal, "RELEASE SAVEPOINT idempotent_check");
+      return true;
+    } catch (error) {
+      if (numberOf(error) === NO_SAVEPOINT) {
+        return false;
+      }
+      throw error;
+    }
+  }
+
+  async #restore(signal: AbortSignal): Promise<void> {
+    if (!this.session.broken) {
+      await this.session.query(signal, "SET SESSION wait_timeout = @idempotency_wait").catch(() => {
+        this.session.broken = true;
+      });
+    }
+  }
+}
+
+const parts = (claim: Claim) =>
+  [claim.key.scope, claim.key.principal, claim.key.value].map((part) => Buffer.from(part));
+
+const lookValues = (claim: Claim) => [claim.sendBefore?.getTime() ?? null, ...parts(claim)];
+
+/** columns are a reply's: state, status, headers, body. */
+function columns(reply: Reply): (string | number | Buffer | null)[] {
+  const headers = Object.keys(reply.headers).length > 0 ? Buffer.from(JSON.stringify(reply.headers)) : null;
+  return [reply.omitted ? "omitted" : "done", reply.status || null, headers, Buffer.from(reply.body)];
+}
+
+function lookOf(row: Row): Look {
+  const [state, fingerprint, owner, status, headers, body, expires, expired, lapsed, late] = row;
+  const free: Look = { late: Number(late) === 1 };
+  if (state === null || state === undefined || Number(expired) === 1) {
+    return free;
+  }
+  const record: KeyRecord = {
+    state: String(state) as State,
+    fingerprint: String(fingerprint),
+    owner: String(owner),
+    reply: {
+      status: Number(status ?? 0),
+      headers: headers ? (JSON.parse(String(headers)) as StoredHeaders) : {},
+      body: body === null ? Buffer.alloc(0) : Buffer.from(body as Buffer),
+      omitted: String(state) === "omitted",
+      ...(expires !== null && expires !== undefined && { expiresAt: new Date(Number(expires)) }),
+    },
+  };
+  return { ...free, record, lapsed: Number(lapsed) === 1 };
+}

@@ -1,0 +1,420 @@
+// Keys in PostgreSQL, through pg. The work's transaction is READ COMMITTED.
+
+import { createHash } from "node:crypto";
+import type { Pool, PoolClient, QueryArrayResult } from "pg";
+import { KitError, LostRace, transactionAborted, transactionEnded, unavailable } from "./errors.js";
+import type { Key } from "./key.js";
+import { createTable, statements, type Statements } from "./pgsql.js";
+import { OVER, raced, refuseEnding } from "./raced.js";
+import type { Reply, StoredHeaders } from "./reply.js";
+import type { Claim, KeyRecord, Look, OpenTx, PurgeBatch, Purged, State, Store } from "./store.js";
+
+/**
+ * PgTx is the transaction that work writes through: a client of pg, for plain
+ * queries, Drizzle and Kysely. The kit commits it or rolls it back; its `release`
+ * and `end` throw, and so do BEGIN, COMMIT and ROLLBACK.
+ */
+export type PgTx = PoolClient;
+
+/** PgOptions say where the keys are. */
+export interface PgOptions {
+  /** Default "cronce". */
+  readonly schema?: string;
+  /** Default "idempotency_keys". */
+  readonly table?: string;
+}
+
+const quote = (name: string) => `"${name.replaceAll('"', '""')}"`;
+
+/** keysTable is the SQL that creates the table of the keys. */
+export function keysTable(options: PgOptions = {}): string {
+  const { schema = "cronce", table = "idempotency_keys" } = options;
+  return createTable(quote(schema), quote(table), quote(`${table}_expires_at`));
+}
+
+/**
+ * asPool makes a pool of one transaction, for libraries that want a pool:
+ * `new Kysely({ dialect: new PostgresDialect({ pool: asPool(tx) }) })`.
+ */
+export function asPool(tx: PgTx): { connect(): Promise<PoolClient>; end(): Promise<void> } {
+  const client = new Proxy(tx, {
+    get: (target, name) => (name === "release" ? () => {} : Reflect.get(target, name)),
+  });
+  return { connect: async () => client, end: async () => {} };
+}
+
+/** Values come as the server's text, whatever type parsers the service has set. */
+const RAW = { getTypeParser: () => (value: unknown) => value };
+
+type Row = (string | null)[];
+
+/** Connection is a client of the pool, with what the kit knows of its state. */
+class Connection {
+  readonly #onError = (error: Error) => {
+    this.broken ??= error;
+  };
+  broken: unknown;
+
+  private constructor(readonly client: PoolClient) {
+    // The server ends a session that is silent for too long. Without a listener
+    // that would end the process.
+    client.on("error", this.#onError);
+  }
+
+  static async take(pool: Pool, signal: AbortSignal): Promise<Connection> {
+    const client = pool.connect();
+    try {
+      return new Connection(await raced(client, signal));
+    } catch (error) {
+      client.then(
+        (late) => late.release(),
+        () => {},
+      );
+      throw unavailable("connect", error);
+    }
+  }
+
+  /** rows runs a statement. A connection that gave no answer in time is not used again. */
+  async rows(
+    signal: AbortSignal,
+    text: string,
+    values?: unknown[],
+  ): Promise<{ rows: Row[]; count: number; command: string }> {
+    const config = { text, rowMode: "array" as const, types: RAW, ...(values && { values }) };
+    try {
+      const result: QueryArrayResult<Row> | QueryArrayResult<Row>[] = await raced(
+        this.client.query<Row>(config as never) as unknown as Promise<QueryArrayResult<Row>>,
+        signal,
+      );
+      const last = Array.isArray(result) ? (result.find((r) => r.rows.length > 0) ?? result.at(-1)!) : result;
+      return { rows: last.rows, count: last.rowCount ?? 0, command: last.command };
+    } catch (error) {
+      if (refused(error) === undefined) {
+        this.broken ??= error;
+      }
+      throw error;
+    }
+  }
+
+  release(): void {
+    this.client.release(this.broken !== undefined);
+    // The pool listens again from here on; a destroyed client may yet complain.
+    if (this.broken === undefined) {
+      this.client.off("error", this.#onError);
+    }
+  }
+}
+
+/** refused is the SQLSTATE of an error by which the server would not do a statement, as opposed to being unable to. */
+function refused(error: unknown): string | undefined {
+  const { code, severity } = (error ?? {}) as { code?: unknown; severity?: unknown };
+  if (typeof code !== "string" || !/^[0-9A-Z]{5}$/.test(code) || severity === "FATAL" || severity === "PANIC") {
+    return undefined;
+  }
+  return /^(08|53|57|58)/.test(code) ? undefined : code; // connection, resources, operator, system
+}
+
+/** PgStore keeps keys in one table. */
+export class PgStore implements Store<PgTx> {
+  readonly #name: string; // schema and table, the namespace of the locks
+  readonly #sql: Statements;
+
+  /** The pool stays the caller's. Every running handler holds one connection; a crowd waiting for one key holds one in all. */
+  constructor(
+    readonly pool: Pool,
+    options: PgOptions = {},
+  ) {
+    this.#name = `${quote(options.schema ?? "cronce")}.${quote(options.table ?? "idempotency_keys")}`;
+    this.#sql = statements(this.#name);
+  }
+
+  async begin(claim: Claim, signal: AbortSignal): Promise<{ open: OpenTx<PgTx>; look: Look }> {
+    const connection = await Connection.take(this.pool, signal);
+    try {
+      const maxRun = Math.min(Math.max(1, Math.ceil(claim.maxRunMs)), 2 ** 31 - 1);
+      const begun = await connection.rows(signal, this.#sql.begin(lock(this.#name, claim.key), maxRun));
+      const [began, held] = begun.rows[0]!;
+      const looked = await connection.rows(signal, this.#sql.claim, keyAndSendBefore(claim));
+      const look = lookOf(looked.rows[0]!);
+      const open = new OpenPgTx(this, this.#sql, connection, began!, looked.rows[0]![10] ?? undefined);
+      return { open, look: { ...look, held: held === "t" } };
+    } catch (error) {
+      await rollBack(connection, signal);
+      throw unavailable("begin and look the key up", error);
+    }
+  }
+
+  async look(claim: Claim, signal: AbortSignal): Promise<Look> {
+    const { rows } = await this.#run("look the key up", this.#sql.look, keyAndSendBefore(claim), signal);
+    return lookOf(rows[0]!);
+  }
+
+  /** It writes first and looks after, in a new statement: a row that was committed meanwhile is not in the write's snapshot. */
+  async reserve(claim: Claim, leaseMs: number, takeOver: boolean, signal: AbortSignal): Promise<Look> {
+    const connection = await Connection.take(this.pool, signal);
+    try {
+      await connection.rows(signal, this.#sql.beginReserve);
+      const written = await connection.rows(signal, takeOver ? this.#sql.takeOver : this.#sql.reserve, [
+        ...parts(claim.key),
+        claim.fingerprint,
+        claim.owner,
+        leaseMs,
+      ]);
+      const { rows } = await connection.rows(signal, this.#sql.look, keyAndSendBefore(claim));
+      await connection.rows(signal, "COMMIT");
+      connection.release();
+      const look = lookOf(rows[0]!);
+      return written.count === 1 ? { held: true, late: look.late ?? false } : { ...look, held: false };
+    } catch (error) {
+      await rollBack(connection, signal);
+      throw unavailable("reserve the key", error);
+    }
+  }
+
+  async settle(claim: Claim, reply: Reply, signal: AbortSignal): Promise<Date | undefined> {
+    const { rows } = await this.#run(
+      "settle the key",
+      this.#sql.settle,
+      [...parts(claim.key), claim.owner, ...columns(reply), claim.ttlMs],
+      signal,
+    );
+    return rows[0] && new Date(Number(rows[0][0]));
+  }
+
+  doubt(claim: Claim, signal: AbortSignal): Promise<boolean> {
+    return this.#owned(this.#sql.doubt, claim, signal);
+  }
+
+  free(claim: Claim, signal: AbortSignal): Promise<boolean> {
+    return this.#owned(this.#sql.free, claim, signal);
+  }
+
+  async #owned(sql: string, claim: Claim, signal: AbortSignal): Promise<boolean> {
+    return (await this.#run("give the key up", sql, [...parts(claim.key), claim.owner], signal)).count === 1;
+  }
+
+  async check(signal: AbortSignal): Promise<void> {
+    const connection = await Connection.take(this.pool, signal);
+    try {
+      for (const sql of this.#sql.checks) {
+        await connection.rows(signal, sql);
+      }
+      const [isolation, standby] = (await connection.rows(signal, this.#sql.isolation)).rows[0]!;
+      if (standby === "t") {
+        throw new Error("pg: the server is a standby, which takes no keys: connect to the primary");
+      }
+      if (isolation !== "read committed") {
+        throw new Error(
+          `pg: the role's default isolation is ${isolation}, and the kit's transactions are READ COMMITTED: set default_transaction_isolation to 'read committed' for this pool`,
+        );
+      }
+    } catch (error) {
+      if (refused(error) !== undefined) {
+        throw new Error(
+          `pg: the table ${this.#name} cannot be used: ${(error as Error).message}; create it (keysTable, or cronce migrate print --set keys --engine postgres) and GRANT SELECT, INSERT, UPDATE, DELETE on it`,
+          { cause: error },
+        );
+      }
+      throw error;
+    } finally {
+      connection.release();
+    }
+  }
+
+  async purgeBatch(batch: PurgeBatch, signal: AbortSignal): Promise<Purged> {
+    const values = [batch.scope ?? null, batch.after.getTime(), batch.limit];
+    const { rows } = await this.#run("purge", this.#sql.purge, values, signal);
+    const scopes = new Map<string, number>();
+    let last = batch.after.getTime();
+    for (const [scope, expired] of rows) {
+      scopes.set(scope!, (scopes.get(scope!) ?? 0) + 1);
+      last = Math.max(last, Number(expired));
+    }
+    return { scopes, rows: rows.length, last: new Date(last) };
+  }
+
+  async countExpired(scope: string | undefined, signal: AbortSignal): Promise<Map<string, number>> {
+    const { rows } = await this.#run("count the expired keys", this.#sql.count, [scope ?? null], signal);
+    return new Map(rows.map(([name, n]) => [name!, Number(n)]));
+  }
+
+  /** @internal committed reports whether a transaction was committed, as far as that can be told. */
+  async committed(id: string, signal: AbortSignal): Promise<boolean> {
+    const { rows } = await this.#run("look the transaction up", this.#sql.fate, [id], signal);
+    return rows[0]?.[0] === "t";
+  }
+
+  /** #run runs a statement that is a transaction of its own. */
+  async #run(doing: string, sql: string, values: unknown[], signal: AbortSignal) {
+    const connection = await Connection.take(this.pool, signal);
+    try {
+      return await connection.rows(signal, sql, values);
+    } catch (error) {
+      throw unavailable(doing, error);
+    } finally {
+      connection.release();
+    }
+  }
+}
+
+/** OpenPgTx is an open transaction of a store. */
+class OpenPgTx implements OpenTx<PgTx> {
+  #over = false;
+  #used = false;
+  readonly tx: PgTx;
+
+  constructor(
+    readonly store: PgStore,
+    readonly sql: Statements,
+    readonly connection: Connection,
+    readonly began: string,
+    readonly id: string | undefined,
+  ) {
+    this.tx = new Proxy(connection.client, {
+      get: (client, name) => {
+        const value: unknown = Reflect.get(client, name);
+        if (name === "release" || name === "end" || name === "connect") {
+          return () => refuseEnding("COMMIT");
+        }
+        if (name !== "query") {
+          return typeof value === "function" ? (value as (...args: unknown[]) => unknown).bind(client) : value;
+        }
+        return (first: unknown, ...rest: unknown[]) => {
+          if (this.#over) {
+            throw new Error(OVER);
+          }
+          refuseEnding(typeof first === "string" ? first : (first as { text?: unknown } | null)?.text);
+          this.#used = true;
+          return (client.query as (...args: unknown[]) => unknown)(first, ...rest);
+        };
+      },
+    });
+  }
+
+  async commit(claim: Claim, reply: Reply, signal: AbortSignal): Promise<Date> {
+    this.#over = true;
+    let stored = false;
+    try {
+      const expiresAt = await this.#store(claim, reply, signal);
+      stored = true;
+      if ((await this.connection.rows(signal, "COMMIT")).command !== "COMMIT") {
+        throw transactionAborted();
+      }
+      this.connection.release();
+      return expiresAt;
+    } catch (error) {
+      await rollBack(this.connection, signal);
+      throw explain(error, stored);
+    }
+  }
+
+  async #store(claim: Claim, reply: Reply, signal: AbortSignal): Promise<Date> {
+    const { rows } = await this.connection.rows(signal, this.sql.record, [
+      ...parts(claim.key),
+      claim.fingerprint,
+      ...columns(reply),
+      claim.owner,
+      claim.ttlMs,
+      this.began,
+    ]);
+    if (rows[0] !== undefined) {
+      return new Date(Number(rows[0][0]));
+    }
+    const missing = await this.connection.rows(signal, this.sql.missing, [...parts(claim.key), this.began]);
+    const [same, there] = missing.rows[0]!;
+    if (same !== "t") {
+      throw transactionEnded();
+    }
+    if (there === "t") {
+      throw new LostRace("another call completed this idempotency key first");
+    }
+    throw transactionAborted(
+      new Error("the table did not store the key's row: drop the rule, trigger or policy that prevents it"),
+    );
+  }
+
+  async rollback(signal: AbortSignal): Promise<void> {
+    this.#over = true;
+    let ended = false;
+    if (this.#used) {
+      try {
+        await this.connection.rows(signal, "ROLLBACK TO SAVEPOINT idempotent_work");
+      } catch (error) {
+        // invalid_savepoint_specification, no_active_sql_transaction
+        ended = ["3B001", "25P01"].includes(refused(error) ?? "");
+      }
+    }
+    const lost = this.connection.broken !== undefined && this.#used;
+    await rollBack(this.connection, signal);
+    if (!ended && lost && this.id !== undefined) {
+      // The signal's time may be used up by the connection that gave no answer.
+      ended = await this.store.committed(this.id, AbortSignal.timeout(5_000)).catch(() => false);
+    }
+    if (ended) {
+      throw transactionEnded();
+    }
+  }
+}
+
+/** rollBack rolls back and gives the connection back, or ends a connection that cannot be told to. */
+async function rollBack(connection: Connection, signal: AbortSignal): Promise<void> {
+  if (connection.broken === undefined) {
+    await connection.rows(signal, "ROLLBACK").catch((error: unknown) => {
+      connection.broken ??= error;
+    });
+  }
+  connection.release();
+}
+
+/** explain translates an error of the ending. Once the record is stored what the server refuses is the work. */
+function explain(error: unknown, stored: boolean): unknown {
+  if (error instanceof KitError || error instanceof LostRace) {
+    return error;
+  }
+  const code = refused(error);
+  if (code === undefined) {
+    return unavailable("store the reply and commit", error);
+  }
+  if (!stored && code === "23505") {
+    return new LostRace("another call completed this idempotency key first", { cause: error });
+  }
+  return transactionAborted(error); // a statement of the work had failed, or a deferred constraint
+}
+
+/** lock is the number of the key's advisory lock, which all kits on one table share. */
+function lock(table: string, key: Key): bigint {
+  const text = [table, ...parts(key)].map((part) => `${Buffer.byteLength(part)}:${part}`).join("");
+  return createHash("sha256").update(text).digest().readBigInt64BE(0);
+}
+
+const parts = (key: Key): string[] => [key.scope, key.principal, key.value];
+
+const keyAndSendBefore = (claim: Claim) => [...parts(claim.key), claim.sendBefore?.getTime() ?? null];
+
+/** columns are a reply's: state, status, headers, body. */
+function columns(reply: Reply): (string | number | null)[] {
+  const headers = Object.keys(reply.headers).length > 0 ? JSON.stringify(reply.headers) : null;
+  const body = Buffer.from(reply.body).toString("base64");
+  return [reply.omitted ? "omitted" : "done", reply.status || null, headers, body];
+}
+
+function lookOf(row: Row): Look {
+  const [state, fingerprint, owner, status, headers, body, expires, expired, lapsed, late] = row;
+  const free: Look = { late: late === "t" };
+  if (state === null || state === undefined || expired === "t") {
+    return free;
+  }
+  const record: KeyRecord = {
+    state: state as State,
+    fingerprint: fingerprint!,
+    owner: owner!,
+    reply: {
+      status: Number(status ?? 0),
+      headers: headers ? (JSON.parse(headers) as StoredHeaders) : {},
+      body: Buffer.from(body ?? "", "base64"),
+      omitted: state === "omitted",
+      ...(expires && { expiresAt: new Date(Number(expires)) }),
+    },
+  };
+  return { ...free, record, lapsed: lapsed === "t" };
+}

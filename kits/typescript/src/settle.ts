@@ -1,0 +1,270 @@
+// The loop of every door: one caller a key and process tries, the others wait
+// for it, and each decides anew after every lost race.
+
+import { randomBytes } from "node:crypto";
+import * as timers from "node:timers/promises";
+import { checkKey, type Key } from "./key.js";
+import { inProgress, LostRace, mismatch, outcomeUnknown, runTooLong, hasCode, tooLate, unavailable } from "./errors.js";
+import { Gate, type Flight } from "./gate.js";
+import { ttlOf, type Complete } from "./options.js";
+import type { Disposition, Reply } from "./reply.js";
+import { judge, type Claim, type Look, type OpenTx, type Store, type Verdict } from "./store.js";
+
+/** Settled is what a call came to. */
+export interface Settled {
+  readonly reply: Reply;
+  /** The reply is a stored one. */
+  readonly replayed: boolean;
+}
+
+/** Attempt tries to take a key. */
+export interface Attempt {
+  readonly look: Look;
+  /** do is what follows if the key is the caller's. */
+  do(): Promise<Settled>;
+  /** drop ends the attempt otherwise. */
+  drop(): Promise<void>;
+}
+
+/** Work runs inside a transaction. The signal aborts when maxRunMs is over. */
+export type Work<Tx> = (tx: Tx, signal: AbortSignal) => Promise<{ reply: Reply; then: Disposition }>;
+
+const FIRST_PAUSE_MS = 5;
+const MAX_PAUSE_MS = 250;
+
+/** Settler does work once for each key. */
+export class Settler<Tx> {
+  readonly gate = new Gate();
+
+  constructor(
+    readonly store: Store<Tx>,
+    readonly options: Complete,
+  ) {}
+
+  /** claim fills in what every claim of this kit has. */
+  claim(key: Key, fingerprint: string, own: { ttlMs?: number | undefined; maxRunMs?: number | undefined }): Claim {
+    const { ttlsMs, ttlMs, maxRunMs } = this.options;
+    return {
+      key,
+      fingerprint,
+      owner: randomBytes(18).toString("base64url"),
+      ttlMs: own.ttlMs ?? ttlOf(key.scope, ttlsMs, ttlMs),
+      maxRunMs: own.maxRunMs ?? maxRunMs,
+    };
+  }
+
+  /** once does the work in a transaction unless the key says otherwise. */
+  once(claim: Claim, work: Work<Tx>): Promise<Settled> {
+    return this.settle(claim, async () => {
+      const { open, look } = await this.exchange("begin", (signal) => this.store.begin(claim, signal));
+      return {
+        look,
+        do: () => this.#run(open, claim, work),
+        drop: () => this.#rollback(open, claim),
+      };
+    });
+  }
+
+  async settle(claim: Claim, attempt: () => Promise<Attempt>): Promise<Settled> {
+    checkKey(claim.key);
+    const { waitMs, storeTimeoutMs } = this.options;
+    const until = Date.now() + waitMs;
+    // A last try, the work, its end, and a look at what came of it.
+    const due = until + claim.maxRunMs + 3 * storeTimeoutMs;
+    const name = JSON.stringify([claim.key.scope, claim.key.principal, claim.key.value]);
+    for (;;) {
+      const turn = await this.gate.enter(name, until, due);
+      switch (turn.do) {
+        case "quit": {
+          // The other call may only be reading what is stored.
+          const look = await this.#look(claim);
+          if (look.record === undefined) {
+            throw inProgress();
+          }
+          return answer(judge(look, claim), look);
+        }
+        case "lead":
+          return await this.#lead(turn.flight, until, claim, attempt);
+        case "look": {
+          const look = await this.#lookForAll(turn.flight, claim);
+          const verdict = judge(look, claim);
+          if (verdict === "replay" || verdict === "mismatch") {
+            return answer(verdict, look);
+          }
+          break;
+        }
+        case "know": {
+          const look: Look = turn.found === undefined ? {} : { record: turn.found };
+          const verdict = judge(look, claim);
+          if (verdict === "replay" || verdict === "mismatch") {
+            return answer(verdict, look);
+          }
+        }
+      }
+    }
+  }
+
+  /** exchange bounds one exchange with the store. */
+  exchange<T>(doing: string, fn: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const { storeTimeoutMs } = this.options;
+    const signal = AbortSignal.timeout(storeTimeoutMs);
+    return fn(signal).catch((error: unknown) => {
+      throw signal.aborted ? unavailable(`${doing}: no answer within ${storeTimeoutMs} ms`, error) : error;
+    });
+  }
+
+  async #lookForAll(flight: Flight, claim: Claim): Promise<Look> {
+    let look: Look | undefined;
+    try {
+      look = await this.#look(claim);
+      return look;
+    } finally {
+      this.gate.tell(flight, look && { found: look.record });
+    }
+  }
+
+  #look(claim: Claim): Promise<Look> {
+    return this.exchange("look the key up", (signal) => this.store.look(claim, signal));
+  }
+
+  async #lead(flight: Flight, until: number, claim: Claim, attempt: () => Promise<Attempt>): Promise<Settled> {
+    let known = false;
+    try {
+      for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, MAX_PAUSE_MS)) {
+        const a = await attempt();
+        const verdict = judge(a.look, claim);
+        if (verdict === "work") {
+          const settled = await a.do();
+          known = settled.reply.expiresAt !== undefined;
+          return settled;
+        }
+        await a.drop();
+        if (verdict !== "inFlight") {
+          known = verdict === "replay" || verdict === "mismatch";
+          return answer(verdict, a.look);
+        }
+        const left = until - Date.now();
+        if (left <= 0) {
+          throw inProgress();
+        }
+        // A little less than the pause, so that pollers drift apart.
+        await timers.setTimeout(Math.min(left, pause * (1 - Math.random() / 4)));
+      }
+    } finally {
+      this.gate.leave(flight, known);
+    }
+  }
+
+  /** #run does the work in the transaction and ends it. An error of the work is thrown on after the rollback. */
+  async #run(open: OpenTx<Tx>, claim: Claim, work: Work<Tx>): Promise<Settled> {
+    let done: { reply: Reply; then: Disposition };
+    try {
+      done = await bounded(claim.maxRunMs, (signal) => work(open.tx, signal));
+    } catch (error) {
+      await this.#rollback(open, claim);
+      throw error;
+    }
+    if (done.then === "commit") {
+      try {
+        const expiresAt = await this.exchange("store the reply and commit", (signal) =>
+          open.commit(claim, done.reply, signal),
+        );
+        return { reply: { ...done.reply, expiresAt }, replayed: false };
+      } catch (error) {
+        return await this.#afterFailedCommit(claim, done.reply, error);
+      }
+    }
+    await this.#rollback(open, claim);
+    return done.then === "release" ? { reply: done.reply, replayed: false } : await this.#record(claim, done.reply);
+  }
+
+  /**
+   * #rollback undoes the work. Of work that ended its transaction itself it is not
+   * known what stands, so the key is used up.
+   */
+  async #rollback(open: OpenTx<Tx>, claim: Claim): Promise<void> {
+    try {
+      await this.exchange("roll back", (signal) => open.rollback(signal));
+    } catch (error) {
+      if (hasCode(error, "transaction_ended_by_handler")) {
+        await this.#useUp(claim);
+        throw error;
+      }
+    }
+  }
+
+  /** #useUp records that the outcome of the key's work is unknown. */
+  async #useUp(claim: Claim): Promise<void> {
+    try {
+      await this.#record(claim, { status: 500, headers: {}, body: new Uint8Array(), omitted: true });
+    } catch (error) {
+      this.options.logError("idempotency key not used up", { ...claim.key, error });
+    }
+  }
+
+  /** #record stores a reply whose work was rolled back. If another call has the key by now, that one's reply counts. */
+  async #record(claim: Claim, reply: Reply): Promise<Settled> {
+    const { open, look } = await this.exchange("begin", (signal) => this.store.begin(claim, signal));
+    const verdict = judge(look, claim);
+    if (verdict !== "work" && verdict !== "tooLate") {
+      await this.#rollback(open, claim);
+      return answer(verdict, look);
+    }
+    const expiresAt = await this.exchange("store the reply", (signal) => open.commit(claim, reply, signal));
+    return { reply: { ...reply, expiresAt }, replayed: false };
+  }
+
+  /** #afterFailedCommit finds out what can be found out. A commit whose answer was lost is known by its owner. */
+  async #afterFailedCommit(claim: Claim, reply: Reply, cause: unknown): Promise<Settled> {
+    if (hasCode(cause, "transaction_ended_by_handler")) {
+      await this.#useUp(claim);
+      throw cause;
+    }
+    const look = await this.#look(claim).catch(() => undefined);
+    if (look?.record === undefined || look.record.state === "accepted") {
+      throw cause instanceof LostRace ? inProgress() : cause;
+    }
+    const { record } = look;
+    if (record.owner === claim.owner) {
+      return {
+        reply: { ...reply, ...(record.reply.expiresAt && { expiresAt: record.reply.expiresAt }) },
+        replayed: false,
+      };
+    }
+    return answer(judge(look, claim), look);
+  }
+}
+
+/** answer is what a caller is told when no work is to be done. */
+function answer(verdict: Verdict, look: Look): Settled {
+  switch (verdict) {
+    case "replay":
+      return { reply: look.record!.reply, replayed: true };
+    case "mismatch":
+      throw mismatch();
+    case "unknown":
+      throw outcomeUnknown();
+    case "tooLate":
+      throw tooLate();
+    default:
+      throw inProgress();
+  }
+}
+
+/** bounded waits for fn for at most so long. What fn does after that finds its transaction closed. */
+export async function bounded<T>(ms: number, fn: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const controller = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const over = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      const error = runTooLong();
+      controller.abort(error);
+      reject(error);
+    }, ms);
+  });
+  try {
+    return await Promise.race([fn(controller.signal), over]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

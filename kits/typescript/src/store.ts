@@ -1,0 +1,131 @@
+// The port to a database that keeps keys, and the one decision order of every door.
+
+import type { Key } from "./key.js";
+import type { Reply } from "./reply.js";
+
+/** Where a stored key is in its life. A key whose work runs in a transaction has no committed row until it is done. */
+export type State =
+  | "done" // the reply is stored
+  | "omitted" // the work is done; status and headers are stored, the body is not
+  | "calling" // an external call holds the key under a lease
+  | "unknown" // nobody knows what came of an external call
+  | "accepted"; // long work of the kit for Go holds the key under a lease
+
+/** KeyRecord is a stored key. */
+export interface KeyRecord {
+  readonly state: State;
+  readonly fingerprint: string;
+  /** The token of the call that wrote it. */
+  readonly owner: string;
+  readonly reply: Reply;
+}
+
+/** Claim is what a call asks of a store. */
+export interface Claim {
+  readonly key: Key;
+  readonly fingerprint: string;
+  /** Random, fresh for each call. */
+  readonly owner: string;
+  /** From completion to expiry. */
+  readonly ttlMs: number;
+  /** When the caller may have stopped asking. */
+  readonly sendBefore?: Date;
+  /** Bounds the work. The store frees the key of a stopped process this long after its last statement. */
+  readonly maxRunMs: number;
+}
+
+/** Look is what a store knows about a key at one moment of its own clock. */
+export interface Look {
+  /** The key's live record. A record is expired from the moment `expiresAt` on. */
+  readonly record?: KeyRecord;
+  /** The record is `calling` and its lease has ended. */
+  readonly lapsed?: boolean;
+  /** The transaction at hand has the key to itself. */
+  readonly held?: boolean;
+  /** The store's clock is at or past the claim's `sendBefore`. */
+  readonly late?: boolean;
+}
+
+/** OpenTx is an open transaction of a store. One of its two endings is called, once. */
+export interface OpenTx<Tx> {
+  /** What the work writes through. It throws once the work is over. */
+  readonly tx: Tx;
+  /**
+   * commit stores the reply and commits it together with the work. It throws
+   * {@link LostRace}, or a KitError `transaction_ended_by_handler`,
+   * `transaction_aborted` or `idempotency_store_unavailable`, after a rollback.
+   */
+  commit(claim: Claim, reply: Reply, signal: AbortSignal): Promise<Date>;
+  /** rollback frees the key and undoes the work. It throws only `transaction_ended_by_handler`. */
+  rollback(signal: AbortSignal): Promise<void>;
+}
+
+/** Purge asks for one batch. */
+export interface PurgeBatch {
+  /** Only this key scope; undefined for all. */
+  readonly scope?: string | undefined;
+  readonly limit: number;
+  /** `last` of the batch before, so that no batch walks through what that removed. */
+  readonly after: Date;
+}
+
+/** Purged is what one batch removed. */
+export interface Purged {
+  readonly scopes: Map<string, number>;
+  readonly rows: number;
+  readonly last: Date;
+}
+
+/**
+ * Store is a database that keeps keys. Every failure that is not the caller's own
+ * is a KitError `idempotency_store_unavailable`. A method gives up when its signal
+ * aborts.
+ */
+export interface Store<Tx> {
+  /** begin opens a transaction, tries to take the key in it and looks the key up, without waiting for its holder. */
+  begin(claim: Claim, signal: AbortSignal): Promise<{ open: OpenTx<Tx>; look: Look }>;
+  /** look sees what is committed, and takes nothing. */
+  look(claim: Claim, signal: AbortSignal): Promise<Look>;
+  /** reserve takes the key for the owner and commits that, for as long as the lease. */
+  reserve(claim: Claim, leaseMs: number, takeOver: boolean, signal: AbortSignal): Promise<Look>;
+  /** settle stores the reply of a reserved key; undefined when the owner no longer has it. */
+  settle(claim: Claim, reply: Reply, signal: AbortSignal): Promise<Date | undefined>;
+  /** doubt makes a reserved key unknown. */
+  doubt(claim: Claim, signal: AbortSignal): Promise<boolean>;
+  /** free removes a reserved key: nothing was done. */
+  free(claim: Claim, signal: AbortSignal): Promise<boolean>;
+  /** check throws an error that names what would fail calls, and says what to do. */
+  check(signal: AbortSignal): Promise<void>;
+  /** purgeBatch removes up to `limit` expired keys, oldest first, and leaves those that are locked. */
+  purgeBatch(batch: PurgeBatch, signal: AbortSignal): Promise<Purged>;
+  /** countExpired counts, by scope, what a purge would remove now. */
+  countExpired(scope: string | undefined, signal: AbortSignal): Promise<Map<string, number>>;
+}
+
+/** What a call does after a look at its key. */
+export type Verdict = "work" | "replay" | "mismatch" | "inFlight" | "unknown" | "tooLate";
+
+/**
+ * judge is the one decision order, for every door. An expired record is no
+ * record. A stored reply is given even to a call that comes too late: nothing is
+ * done for it, and it learns the outcome.
+ */
+export function judge(look: Look, claim: Claim): Verdict {
+  const { record } = look;
+  if (record !== undefined && record.fingerprint !== claim.fingerprint) {
+    return "mismatch";
+  }
+  if (record?.state === "accepted" || (record?.state === "calling" && !look.lapsed)) {
+    return "inFlight";
+  }
+  if (record?.state === "calling" || record?.state === "unknown") {
+    return "unknown";
+  }
+  if (record !== undefined) {
+    return "replay";
+  }
+  if (!look.held) {
+    return "inFlight";
+  }
+  return look.late ? "tooLate" : "work";
+}

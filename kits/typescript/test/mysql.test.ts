@@ -1,0 +1,180 @@
+// The kit on MariaDB or MySQL.
+
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { after, test } from "node:test";
+import { hasCode, Kit, purge, type Code, type Options } from "@cronce/idempotency";
+import { honoIdempotency, singlePrincipal } from "@cronce/idempotency/hono";
+import { mysqlKeysTable, MysqlStore, type MysqlTx } from "@cronce/idempotency/mysql2";
+import { Hono } from "hono";
+import { createPool, type RowDataPacket } from "mysql2/promise";
+import { testURL } from "./database.js";
+
+/** connection reads a DSN of go-sql-driver, user:password@tcp(host:port)/, or a URL. */
+function connection(): { host: string; port: number; user: string; password: string } {
+  const dsn = testURL("TEST_MYSQL_URL");
+  const [, user, password, host, port] = /^(?:mysql:\/\/)?([^:@]*):?([^@]*)@(?:tcp\()?([^:)/]+):?(\d*)/.exec(dsn) ?? [];
+  return { host: host!, port: Number(port || 3306), user: user!, password: password ?? "" };
+}
+
+const name = `node_${randomBytes(6).toString("hex")}`;
+const admin = createPool({ ...connection(), connectionLimit: 1 });
+await admin.query(`CREATE DATABASE ${name}`);
+const pool = createPool({ ...connection(), database: name, connectionLimit: 10 });
+await pool.query(mysqlKeysTable().trim().replace(/;$/, ""));
+await pool.query("CREATE TABLE effects (operation VARCHAR(100) NOT NULL) ENGINE = InnoDB");
+after(async () => {
+  await pool.end();
+  await admin.query(`DROP DATABASE ${name}`);
+  await admin.end();
+});
+
+const insert = "INSERT INTO effects VALUES (?)";
+const newKit = (options: Options = {}) => new Kit(new MysqlStore(pool), { logError: () => {}, ...options });
+const is = (code: Code) => (error: unknown) => hasCode(error, code);
+
+async function effects(operation: string): Promise<number> {
+  const [rows] = await pool.query<RowDataPacket[]>("SELECT count(*) AS n FROM effects WHERE operation = ?", [
+    operation,
+  ]);
+  return Number(rows[0]!["n"]);
+}
+
+const work = (operation: string) => async (tx: MysqlTx) => {
+  await tx.query(insert, [operation]);
+  return { operation, at: process.hrtime.bigint().toString() };
+};
+
+test("the service is ready, and told when its table is missing", async () => {
+  await newKit().ready();
+  await assert.rejects(new Kit(new MysqlStore(pool, { table: "nowhere" })).ready(), /create it/);
+});
+
+test("a route behind Hono replays the same bytes", async () => {
+  const idempotent = honoIdempotency(newKit(), { principal: singlePrincipal("shop") });
+  const app = new Hono();
+  app.post(
+    "/pay",
+    idempotent({ scope: "pay" }, async (c) => {
+      const { operation, status } = await c.req.json<{ operation: string; status?: number }>();
+      c.header("Location", "/ü".replace("ü", "%C3%BC"));
+      return c.json(await work(operation)(c.var.tx), (status ?? 201) as 201);
+    }),
+  );
+  const call = (key: string, body: object) =>
+    app.request("/pay", {
+      method: "POST",
+      headers: { "Idempotency-Key": key, "Content-Type": "application/json" },
+      body: JSON.stringify(body),
+    });
+  const first = await call("1", { operation: "route" });
+  const again = await call("1", { operation: "route" });
+  assert.equal(await again.text(), await first.text());
+  assert.equal(again.headers.get("Idempotent-Replayed"), "true");
+  for (const header of ["Location", "Content-Type", "Idempotency-Key-Expires"]) {
+    assert.equal(again.headers.get(header), first.headers.get(header));
+  }
+  assert.equal((await call("1", { operation: "other" })).status, 409);
+  for (const [status, replayed] of [
+    [422, "true"],
+    [503, null],
+  ] as const) {
+    await call(`s${status}`, { operation: "undone", status });
+    const answer = await call(`s${status}`, { operation: "undone", status });
+    assert.equal(answer.status, status);
+    assert.equal(answer.headers.get("Idempotent-Replayed"), replayed);
+  }
+  assert.equal(await effects("route"), 1);
+  assert.equal(await effects("undone"), 0);
+});
+
+test("of calls at once in several processes one works", async () => {
+  const op = { scope: "storm", key: "1" };
+  const kits = Array.from({ length: 4 }, () => newKit({ waitMs: 60_000 })); // each has a gate of its own
+  const done = await Promise.all(Array.from({ length: 80 }, (_, i) => kits[i % 4]!.once(op, work("storm"))));
+  assert.equal(new Set(done.map((d) => d.result.at)).size, 1);
+  assert.equal(done.filter((d) => !d.duplicate).length, 1);
+  assert.equal(await effects("storm"), 1);
+});
+
+test("a late call starts no work, and learns of work that is done", async () => {
+  const op = { scope: "late", key: "1", sendBefore: new Date(0) };
+  await assert.rejects(newKit().once(op, work("late")), is("run_too_late"));
+  await newKit().once({ ...op, sendBefore: new Date(Date.now() + 60_000) }, work("late"));
+  assert.equal((await newKit().once(op, work("late"))).duplicate, true);
+  assert.equal(await effects("late"), 1);
+});
+
+test("work that ends the transaction is told, and not repeated", async () => {
+  for (const sql of ["/**/ COMMIT", "/**/ ROLLBACK"]) {
+    for (const fails of [false, true]) {
+      const op = { scope: "ended", key: `${sql.slice(5)}-${fails}` };
+      const once = () =>
+        newKit().once(op, async (tx) => {
+          await tx.query(insert, [op.key]);
+          await tx.query(sql);
+          if (fails) {
+            throw new Error("no luck");
+          }
+        });
+      await assert.rejects(once(), is("transaction_ended_by_handler"));
+      await assert.rejects(once(), is("transaction_ended_by_handler"));
+      assert.equal(await effects(op.key), sql.includes("COMMIT") ? 1 : 0);
+    }
+  }
+  await newKit().once({ scope: "guard", key: "1" }, async (tx) => {
+    assert.throws(() => tx.commit(), /idempotency kit/);
+    assert.throws(() => tx.query("ROLLBACK"), /idempotency kit/);
+    assert.throws(() => tx.release(), /idempotency kit/);
+  });
+});
+
+test("an expired key is free, and a purge removes only what has expired", async () => {
+  const op = { scope: "brief", key: "1" };
+  await newKit().once(op, work("brief"));
+  await pool.query("UPDATE idempotency_keys SET expires_at = 1 WHERE scope = 'brief'");
+  assert.equal((await newKit().once({ ...op, payload: "another" }, work("brief"))).duplicate, false);
+  assert.equal(await effects("brief"), 2);
+  const rows = Array.from(
+    { length: 500 },
+    (_, i) => `('purge', '-', '${i}', 'h', 'done', 'o', 1, ${i < 450 ? 2 : 9e15})`,
+  );
+  await pool.query(
+    `INSERT INTO idempotency_keys (scope, principal, \`key\`, request_hash, state, owner, created_at, expires_at) VALUES ${rows.join(",")}`,
+  );
+  const removed = await purge(newKit(), { scope: "purge", batch: 300, share: 1 });
+  assert.deepEqual(removed, { deleted: 450, scopes: [{ scope: "purge", deleted: 450 }], done: true });
+});
+
+test("a vendor is called once, and an unknown outcome is reconciled", async () => {
+  const op = { scope: "vendor", key: "1" };
+  const lost = { do: () => Promise.reject(new Error("lost")) };
+  await assert.rejects(newKit().callOnce(op, lost), is("idempotency_outcome_unknown"));
+  await assert.rejects(newKit().callOnce(op, lost), is("idempotency_outcome_unknown"));
+  const found = await newKit().callOnce<number>(op, {
+    ...lost,
+    reconcile: async () => ({ done: true, result: 7 }),
+  });
+  assert.deepEqual(found, { result: 7, duplicate: true });
+  assert.deepEqual(await newKit().callOnce(op, { do: async () => 8 }), { result: 7, duplicate: true });
+});
+
+test("work that takes too long is rolled back", async () => {
+  const kit = newKit({ maxRunMs: 60 });
+  await assert.rejects(
+    kit.once({ scope: "long", key: "1" }, async (tx) => {
+      await tx.query(insert, ["long"]);
+      await new Promise((resolve) => setTimeout(resolve, 300));
+    }),
+    is("run_too_long"),
+  );
+  assert.equal(await effects("long"), 0);
+});
+
+test("the table is that of the migrations", () => {
+  const file = new URL("../../../../idempotency/keytable/mysql/00001_keys.sql", import.meta.url);
+  const squeeze = (sql: string) => sql.replace(/--.*/g, "").replaceAll("`", "").replace(/\s+/g, " ").trim();
+  const up = readFileSync(file, "utf8").split("-- +goose Down")[0]!;
+  assert.equal(squeeze(mysqlKeysTable()), squeeze(up.replaceAll("{{table}}", "idempotency_keys")));
+});

@@ -1,0 +1,20 @@
+package ledger
+
+import "errors"
+
+// ErrFinished: the run is finished, so there is nothing left to report on it.
+var ErrFinished = errors.New("the run is finished")
+
+// Report is what a target says of a run that it accepted, on its own account: how
+// far it is, or that it is done. It decides nothing: a run that is done is asked
+// at once instead of at its NextAt, and finishes by the target's answer. So a
+// report that is lost, repeated or wrong costs at most a wait or a call.
+//
+// The progress is kept of every unfinished run. Done makes an accepted run due
+// now; in every other state it changes nothing, since the run is being asked, or
+// has still to be. ErrNotFound: no such run. ErrFinished: nothing was changed.
+type Report struct {
+	RunID    string
+	Progress string // empty: the last one stands
+	Done     bool
+}

@@ -1,0 +1,58 @@
+package targets
+
+import (
+	"bytes"
+	"encoding/json"
+	"mime"
+	"strings"
+	"unicode"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// progressOf reads what the body of a 202 says of the work's progress: the member
+// "progress" of a JSON object, a text as it is and any other value as JSON, or the
+// first line of plain text. Any other body gives "".
+func progressOf(contentType string, body []byte) string {
+	media, _, _ := mime.ParseMediaType(contentType)
+	switch media {
+	case "application/json":
+		var said struct {
+			Progress json.RawMessage `json:"progress"`
+		}
+		if json.Unmarshal(body, &said) != nil {
+			return ""
+		}
+		var text string
+		if json.Unmarshal(said.Progress, &text) == nil {
+			return oneLine(text) // null is no progress
+		}
+		var compact bytes.Buffer
+		_ = json.Compact(&compact, said.Progress) // it is a part of valid JSON, or empty
+		return oneLine(compact.String())
+	case "text/plain":
+		return oneLine(string(body))
+	}
+	return ""
+}
+
+// oneLine is the first line of a text as the ledger keeps it and a terminal may
+// show it.
+func oneLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	line = strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return -1
+	}, line)
+	return ledger.KeptProgress(line)
+}
+
+// safeProgress is a progress, or that it is not shown: see safeCode.
+func (t *Targets) safeProgress(progress string) string {
+	if progress != "" && t.reveals(progress) {
+		return redacted
+	}
+	return progress
+}
