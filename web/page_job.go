@@ -139,7 +139,7 @@ func (d *Dashboard) findJob(r *http.Request, id string, v *jobView) error {
 		v.Job, v.Row = &j, newJobRow(j, v.Status, v.Now)
 		v.Policies.Overlap, v.Policies.CatchUp = overlapWords[j.Overlap], catchUpWords[j.CatchUp]
 		next := cmp.Or(v.Row.Next, v.Now)
-		v.Body = pretty(j.RequestBody(ledgerRunID(id, next), next))
+		v.Body = bodyFor(r, j.RequestBody(ledgerRunID(id, next), next))
 		for _, p := range cleanup.Proofs(d.registry()) {
 			if p.JobID == id {
 				v.Proof = &p

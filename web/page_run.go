@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cronce/cronce/api/access"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -56,7 +57,7 @@ func (d *Dashboard) run(r *http.Request) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	v := runView{Run: run, Job: run.JobID, Kind: kindOf(run.State, run.Replayed), Now: d.now(), Body: pretty(run.Call.Body)}
+	v := runView{Run: run, Job: run.JobID, Kind: kindOf(run.State, run.Replayed), Now: d.now(), Body: bodyFor(r, run.Call.Body)}
 	v.Sentence = sentence(run, waits[id], lastOf(attempts))
 	if v.Acts, err = d.Ledger.Audit(ctx, ledger.AuditFilter{RunID: id, Limit: 50}); err != nil {
 		return view{}, err
@@ -68,6 +69,14 @@ func (d *Dashboard) run(r *http.Request) (view, error) {
 		v.Left = run.SendBefore.Sub(v.Now)
 	}
 	return view{Template: "run", Title: fmt.Sprintf("%s: %s", v.Kind, id), Section: "Runs", Data: v}, nil
+}
+
+// bodyFor is a request's body for those who may see it: operators, as in the API.
+func bodyFor(r *http.Request, body []byte) string {
+	if access.Of(r.Context()).Role < access.Operator && len(body) > 0 {
+		return "hidden: seen by operators and admins"
+	}
+	return pretty(body)
 }
 
 // answerKinds is how an attempt's answer looks.

@@ -16,6 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/cronce/cronce/api/access"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 	"github.com/cronce/cronce/ledger/memory"
@@ -42,6 +43,7 @@ type site struct {
 	at    map[string]ledger.Position
 	now   web.Serving
 	token int
+	role  access.Role
 
 	mu    sync.Mutex
 	hours map[time.Time]int // how often each was read
@@ -68,7 +70,7 @@ func newSite(t *testing.T) *site {
 	must(t, os.WriteFile(path, []byte(registryText), 0o600))
 	reg, err := jobs.Load(path)
 	must(t, err)
-	s := &site{T: t, Ledger: memory.New(), reg: reg, at: map[string]ledger.Position{}, hours: map[time.Time]int{}}
+	s := &site{T: t, Ledger: memory.New(), reg: reg, at: map[string]ledger.Position{}, hours: map[time.Time]int{}, role: access.Operator}
 	s.now = web.Serving{Registry: reg, Process: "p1", Breakers: map[string]string{"env:SVC_URL": "closed"}}
 	s.board = web.New(web.Config{
 		Ledger: s, Serving: func() web.Serving { return s.now }, Engine: "memory", Version: "test", Now: s.clock,
@@ -201,6 +203,7 @@ type answer struct {
 func (s *site) get(path string, header ...string) answer {
 	s.Helper()
 	r := httptest.NewRequest(http.MethodGet, path, nil)
+	r = r.WithContext(access.With(r.Context(), access.Identity{Name: "ann", Role: s.role}))
 	for i := 0; i+1 < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}
@@ -305,6 +308,20 @@ func TestAPauseIsExplained(t *testing.T) {
 	} {
 		if got := s.get(path).body; !strings.Contains(got, want) {
 			t.Errorf("%s does not have %q:\n%s", path, want, got)
+		}
+	}
+}
+
+// A viewer does not see the bodies of requests, as in the API.
+func TestBodiesAreForOperators(t *testing.T) {
+	s := newSite(t)
+	s.day()
+	for role, want := range map[access.Role]bool{access.Viewer: false, access.Operator: true, access.Admin: true} {
+		s.role = role
+		for path, text := range map[string]string{"/runs/" + s.id("hourly", 0): "&#34;a&#34;: 1", "/jobs/hourly": "&#34;jobId&#34;"} {
+			if got := s.get(path).body; strings.Contains(got, text) != want {
+				t.Errorf("%s sees the body on %s: %v, want %v", role, path, !want, want)
+			}
 		}
 	}
 }

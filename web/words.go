@@ -44,6 +44,9 @@ func sentence(r ledger.Run, wait ledger.WaitReason, last *ledger.Attempt) string
 	case ledger.Dead:
 		return fmt.Sprintf("%s is dead: %s%s", these, because(r.Reason), answered(last)) + "."
 	}
+	if r.Reason == "" {
+		return fmt.Sprintf("%s %s %s.", these, wasOrWere(r), r.State)
+	}
 	return fmt.Sprintf("%s %s %s: %s.", these, wasOrWere(r), r.State, because(r.Reason))
 }
 

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"errors"
 	"log/slog"
 	"net"
 	"net/http"
 
+	"github.com/cronce/cronce/api/access"
 	"github.com/cronce/cronce/internal/rollover"
 	"github.com/cronce/cronce/web"
 )
@@ -24,16 +26,31 @@ func (s *server) dashboard(fleet *rollover.Fleet[*instance]) *web.Dashboard {
 	})
 }
 
-// guarded is the dashboard for a listener. Whoever reaches a loopback address is
-// on this machine; on any other address nobody gets in.
-func guarded(address net.Addr, d http.Handler, log *slog.Logger) http.Handler {
-	if tcp, ok := address.(*net.TCPAddr); ok && tcp.IP.IsLoopback() {
-		log.Info("serving the dashboard", "url", "http://"+address.String()+"/")
-		return web.LocalOnly(d)
+// guarded is the dashboard for those whom the access control knows; for nobody
+// where there is none.
+func guarded(address net.Addr, control access.Control, d http.Handler, log *slog.Logger) http.Handler {
+	if control == nil {
+		log.Warn("dashboard not served: --listen is not a loopback address and there is no access file",
+			"address", address.String(), "hint", "--access FILE with a proxy; see docs/dashboard.md")
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "the dashboard is served to this machine, or with an access file; see --access", http.StatusForbidden)
+		})
 	}
-	log.Warn("dashboard not served: --listen is not a loopback address, and anyone who reaches it could read the ledger",
-		"address", address.String(), "hint", "use --listen 127.0.0.1:9464 and a tunnel, such as ssh -L")
-	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		http.Error(w, "the dashboard is served on a loopback address only; see --listen", http.StatusForbidden)
+	log.Info("serving the dashboard", "url", "http://"+address.String()+"/")
+	identified := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		who, err := control.Identify(r)
+		if err != nil {
+			status := http.StatusServiceUnavailable
+			if denied := (*access.Denied)(nil); errors.As(err, &denied) {
+				status = denied.Status
+			}
+			http.Error(w, err.Error()+"; browsers reach the dashboard through a proxy that the access file trusts", status)
+			return
+		}
+		d.ServeHTTP(w, r.WithContext(access.With(r.Context(), who)))
 	})
+	if _, local := control.(access.Loopback); local {
+		return web.LocalOnly(identified)
+	}
+	return identified
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cronce/cronce/api/access"
 	"github.com/cronce/cronce/executor"
 	"github.com/cronce/cronce/internal/rollover"
 	"github.com/cronce/cronce/internal/telemetry"
@@ -152,7 +153,7 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 		return err
 	}
 	mux.Handle("/v1/", v1)
-	stop, err := a.listen(ctx, f.listen, mux, board, log)
+	stop, err := a.listen(ctx, f.listen, mux, control, board, log)
 	if err != nil {
 		return err
 	}
@@ -183,7 +184,7 @@ func (a *app) logger() (*slog.Logger, error) {
 }
 
 // listen serves health, metrics, the API and the dashboard, until stop.
-func (a *app) listen(ctx context.Context, address string, mux *http.ServeMux, board http.Handler, log *slog.Logger) (stop func(), err error) {
+func (a *app) listen(ctx context.Context, address string, mux *http.ServeMux, control access.Control, board http.Handler, log *slog.Logger) (stop func(), err error) {
 	if address == "" {
 		return func() {}, nil
 	}
@@ -191,7 +192,7 @@ func (a *app) listen(ctx context.Context, address string, mux *http.ServeMux, bo
 	if err != nil {
 		return nil, fmt.Errorf("--listen %s: %w; choose another address, or \"\" for none", address, err)
 	}
-	mux.Handle("/", guarded(l.Addr(), board, log))
+	mux.Handle("/", guarded(l.Addr(), control, board, log))
 	server := newServer(ctx, mux)
 	go func() {
 		if err := server.Serve(l); err != nil && !errors.Is(err, errServerClosed) {

@@ -76,7 +76,7 @@ var law = archtest.Law{
 		},
 		{
 			In:  []string{"web"},
-			May: []string{"jobs", "ledger", "schedule", "cleanup"},
+			May: []string{"jobs", "ledger", "schedule", "cleanup", "api/access"},
 			Why: "the dashboard renders what its ports tell; cmd mounts it",
 		},
 		{
