@@ -30,7 +30,8 @@ func TestConformOfTheExampleInPython(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &report); err != nil {
 		t.Fatalf("exit %d: %s%s: %v", code, out, errs, err)
 	}
-	if code != 0 || report.Count(conform.Passed) != len(conform.Cases()) {
+	// It has no long work.
+	if code != 0 || report.Count(conform.Skipped) != 3 || report.Count(conform.Passed) != len(conform.Cases())-3 {
 		t.Errorf("exit %d: %+v\n%s", code, report, errs)
 	}
 }

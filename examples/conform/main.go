@@ -64,12 +64,14 @@ func service(ctx context.Context, db *sql.DB, schema string) (http.Handler, erro
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /conform", func(w http.ResponseWriter, _ *http.Request) {
-		write(w, http.StatusOK, map[string]any{"protocol": 1, "crash": true, "briefSeconds": brief.Seconds()})
+		write(w, http.StatusOK, map[string]any{"protocol": 1, "crash": true, "briefSeconds": brief.Seconds(), "long": true})
 	})
 	mux.HandleFunc("GET /conform/effects", a.count)
 	for path, scope := range map[string]string{"/conform/effects": "conform:effects", "/conform/brief": "conform:brief"} {
 		mux.Handle("POST "+path, kit.Handler(idempotency.Route{Scope: scope}, http.HandlerFunc(a.operate)))
 	}
+	long := idempotency.Route{Scope: "conform:long", Lease: 1500 * time.Millisecond, Poll: time.Second}
+	mux.Handle("POST /conform/long", kit.Accept(long, a.work))
 	return mux, kit.Ready(ctx)
 }
 
@@ -93,29 +95,60 @@ func (a app) count(w http.ResponseWriter, r *http.Request) {
 }
 
 func (a app) operate(w http.ResponseWriter, r *http.Request) {
-	asked := struct {
-		Operation string
-		Answer    int
-	}{Answer: http.StatusCreated}
+	asked := order{Answer: http.StatusCreated}
 	if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
 		http.Error(w, "no JSON", http.StatusBadRequest)
 		return
 	}
-	effect := rand.Text()
-	if _, err := pgsql.Tx(r.Context()).ExecContext(r.Context(), `INSERT INTO `+a.effects+` VALUES ($1, $2)`, effect, asked.Operation); err != nil {
+	effect, err := a.store(r.Context(), asked)
+	if err != nil {
 		http.Error(w, "try again", http.StatusServiceUnavailable)
 		return
 	}
-	fault := r.Header.Get("Conform-Fault")
-	if fault == "crash" {
-		os.Exit(1)
-	}
-	if ms, err := strconv.Atoi(strings.TrimPrefix(fault, "hold=")); err == nil {
-		time.Sleep(time.Duration(ms) * time.Millisecond)
-	}
+	fault(r)
 	w.Header().Set("Location", "/conform/effects?operation="+asked.Operation)
 	w.Header().Set("Set-Cookie", "conform="+rand.Text())
 	write(w, asked.Answer, map[string]any{"operation": asked.Operation, "effect": effect})
+}
+
+// order is a request.
+type order struct {
+	Operation string
+	Answer    int
+}
+
+// store stores an effect in the kit's transaction.
+func (a app) store(ctx context.Context, asked order) (effect string, err error) {
+	effect = rand.Text()
+	_, err = pgsql.Tx(ctx).ExecContext(ctx, `INSERT INTO `+a.effects+` VALUES ($1, $2)`, effect, asked.Operation)
+	return effect, err
+}
+
+// fault does what the suite asks for between the effect and the answer.
+func fault(r *http.Request) {
+	asked := r.Header.Get("Conform-Fault")
+	if asked == "crash" {
+		os.Exit(1)
+	}
+	if ms, err := strconv.Atoi(strings.TrimPrefix(asked, "hold=")); err == nil {
+		time.Sleep(time.Duration(ms) * time.Millisecond)
+	}
+}
+
+// work is long work: the effect is committed when it is finished.
+func (a app) work(ctx context.Context, w *idempotency.Work) error {
+	var asked order
+	if err := json.NewDecoder(w.Request().Body).Decode(&asked); err != nil {
+		return idempotency.Final(err)
+	}
+	fault(w.Request())
+	return w.Finish(ctx, func(ctx context.Context) (idempotency.Reply, error) {
+		effect, err := a.store(ctx, asked)
+		if err != nil {
+			return idempotency.Reply{}, err
+		}
+		return idempotency.JSONReply(http.StatusCreated, map[string]any{"operation": asked.Operation, "effect": effect})
+	})
 }
 
 func write(w http.ResponseWriter, status int, body any) {

@@ -63,6 +63,12 @@ var cases = []testcase{
 		source: contract, run: finalRefusal},
 	{name: "expiry-told", rule: "Idempotency-Key-Expires tells when the key is forgotten, in every answer alike.",
 		source: "docs/targets.md; " + draft + ", section 2.3", advisory: true, run: expiryTold},
+	{name: "long-work", rule: "Long work is answered 202 with Retry-After until it is done, then with its stored answer.",
+		source: "docs/long-work.md; RFC 9110, section 15.3.3", run: longWork},
+	{name: "long-storm", rule: "Of many calls at once for long work one starts it, and it has one effect.",
+		source: "docs/long-work.md", run: longStorm},
+	{name: "long-crash", rule: "Long work whose process dies is started again by a later call, and has one effect.",
+		source: "docs/long-work.md", run: longCrash},
 	{name: "expiry", rule: "A key is remembered until it expires, and is new work after that.",
 		source: contract + ", rule 4; " + draft + ", section 2.3", run: expiry},
 }

@@ -83,9 +83,11 @@ func Run(ctx context.Context, c Config) (Report, error) {
 		return Report{}, err
 	}
 	for instance := range s.urls {
-		if s.service, err = s.waitReady(ctx, instance); err != nil {
+		found, err := s.waitReady(ctx, instance)
+		if err != nil {
 			return Report{}, err
 		}
+		s.service = found.and(s.service, instance == 0)
 	}
 	report := Report{Conforms: true, URLs: c.URLs}
 	for _, k := range cases {
@@ -145,6 +147,17 @@ type service struct {
 	Protocol     int     `json:"protocol"`
 	Crash        bool    `json:"crash"`
 	BriefSeconds float64 `json:"briefSeconds"`
+	Long         bool    `json:"long"`
+}
+
+// and is what both can do.
+func (s service) and(others service, first bool) service {
+	if !first {
+		s.Crash = s.Crash && others.Crash
+		s.Long = s.Long && others.Long
+		s.BriefSeconds = min(s.BriefSeconds, others.BriefSeconds)
+	}
+	return s
 }
 
 // waitReady waits until an instance answers GET /conform.

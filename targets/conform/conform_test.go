@@ -87,6 +87,12 @@ var mutants = []struct {
 	{"keeps the effect of a refusal", "final-refusal", conform.Failed},
 	{"tells no expiry", "expiry-told", conform.Advised},
 	{"tells a new expiry each time", "expiry-told", conform.Advised},
+	{"says that it has no long work", "long-work", conform.Skipped},
+	{"says not when to poll", "long-work", conform.Failed},
+	{"takes another payload for long work", "long-work", conform.Failed},
+	{"starts long work again and again", "long-storm", conform.Failed},
+	{"leaves long work to the dead", "long-crash", conform.Failed},
+	{"commits long work at its start", "long-crash", conform.Failed},
 	{"never forgets", "expiry", conform.Failed},
 	{"forgets at once", "expiry", conform.Failed},
 }

@@ -5,9 +5,10 @@
 // A bearer token is the name of its owner. Every answer is JSON.
 //
 //	GET  /conform
-//	     {"protocol": 1, "crash": true, "briefSeconds": 1}
+//	     {"protocol": 1, "crash": true, "briefSeconds": 1, "long": true}
 //	     crash: the service is started again when its process ends.
 //	     briefSeconds: how long /conform/brief remembers its keys; absent: not tested.
+//	     long: there is a /conform/long.
 //	GET  /conform/effects?operation=ID
 //	     {"count": 1}: the committed effects of an operation.
 //	POST /conform/effects
@@ -20,6 +21,11 @@
 //	       crash     end the process without cleaning up
 //	POST /conform/brief
 //	     The same in a key scope of its own, whose keys expire after briefSeconds.
+//
+//	POST /conform/long
+//	     The same in a key scope of its own, as long work: it is answered 202 with a
+//	     Retry-After until it is done. Conform-Fault is what happens in the middle of
+//	     the work. A dead worker loses its key after a second or two.
 //
 // A service waits for another call with the same key for at most a second.
 package conform

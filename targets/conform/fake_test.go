@@ -19,6 +19,14 @@ type fake struct {
 	effects []string
 	keys    map[string]*record
 	flying  map[string]chan struct{}
+	long    map[string]*longWork
+}
+
+// longWork is work that goes on, or went on until its process died.
+type longWork struct {
+	payload string
+	dead    bool
+	until   time.Time // its end, or the end of a dead worker's lease
 }
 
 // record is a stored key.
@@ -37,13 +45,13 @@ const (
 )
 
 func newFake(defect string) *fake {
-	return &fake{defect: defect, keys: map[string]*record{}, flying: map[string]chan struct{}{}}
+	return &fake{defect: defect, keys: map[string]*record{}, flying: map[string]chan struct{}{}, long: map[string]*longWork{}}
 }
 
 func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch r.Method + " " + r.URL.Path {
 	case "GET /conform":
-		fmt.Fprintf(w, `{"protocol":1,"crash":%t,"briefSeconds":%v}`, f.defect != "says that it cannot crash", briefTTL.Seconds())
+		fmt.Fprintf(w, `{"protocol":1,"crash":%t,"briefSeconds":%v,"long":%t}`, f.defect != "says that it cannot crash", briefTTL.Seconds(), f.defect != "says that it has no long work")
 	case "GET /conform/effects":
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -54,7 +62,7 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 		fmt.Fprintf(w, `{"count":%d}`, n)
-	case "POST /conform/effects", "POST /conform/brief":
+	case "POST /conform/effects", "POST /conform/brief", "POST /conform/long":
 		f.operate(w, r)
 	default:
 		http.NotFound(w, r)
@@ -92,7 +100,48 @@ func (f *fake) operate(w http.ResponseWriter, r *http.Request) {
 		problem(w, 400, "invalid_idempotency_request")
 		return
 	}
+	if r.URL.Path == "/conform/long" {
+		f.longCall(w, r, name, string(body))
+		return
+	}
 	f.work(w, r, name, string(body), sendBefore)
+}
+
+// longCall starts long work, looks at it, or starts it again. The work ends when somebody looks.
+func (f *fake) longCall(w http.ResponseWriter, r *http.Request, name, body string) {
+	payload := canonical(body)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.stored(w, f.keys[name], payload, false) {
+		return
+	}
+	work := f.long[name]
+	fault := r.Header.Get("Conform-Fault")
+	lapsed := work != nil && work.dead && time.Now().After(work.until) && f.defect != "leaves long work to the dead"
+	if work == nil || lapsed || f.defect == "starts long work again and again" {
+		work = &longWork{payload, fault == "crash", time.Now().Add(50 * time.Millisecond)}
+		f.long[name] = work
+		if f.defect == "starts long work again and again" || f.defect == "commits long work at its start" {
+			f.effects = append(f.effects, operation(body))
+		}
+		if work.dead {
+			panic(http.ErrAbortHandler)
+		}
+	}
+	if work.payload != payload && f.defect != "takes another payload for long work" {
+		problem(w, 409, "idempotency_key_payload_mismatch")
+		return
+	}
+	if work.dead || time.Now().Before(work.until) || f.defect == "starts long work again and again" && len(f.effects) < 3 {
+		if f.defect != "says not when to poll" {
+			w.Header().Set("Retry-After", "1")
+		}
+		w.WriteHeader(202)
+		return
+	}
+	f.effects = append(f.effects, operation(body))
+	f.keys[name] = f.record(r, payload, operation(body), 201)
+	f.stored(w, f.keys[name], payload, false)
 }
 
 // name is the key with its scope and principal.
