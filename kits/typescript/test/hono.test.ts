@@ -387,3 +387,54 @@ test("a route that is wrapped twice is refused, and reads pass without a transac
   assert.equal(await code(await s.call({ key: "t" })), "idempotency_handler_misplaced");
   assert.equal(await (await s.app.request("/read")).text(), "read");
 });
+
+test("the database ends the connection in the middle of the work: nothing stands, and the process lives", async () => {
+  const s = service();
+  let end = true;
+  s.app.post(
+    "/pay",
+    s.idempotent({ scope: "cut" }, async (c) => {
+      const { rows } = await c.var.tx.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
+      await c.var.tx.query(insert, ["cut"]);
+      if (end) {
+        await db.pool.query("SELECT pg_terminate_backend($1, 5000)", [rows[0]!.pid]);
+      }
+      return c.text("done");
+    }),
+  );
+  const cut = await s.call({ key: "c" });
+  assert.equal(cut.status, 503);
+  assert.equal(await code(cut), "idempotency_store_unavailable");
+  assert.equal(await db.effects("cut"), 0);
+  end = false;
+  assert.equal(await (await s.call({ key: "c" })).text(), "done");
+  assert.equal(await db.effects("cut"), 1);
+});
+
+test("a database that gives no answer is told of in time, and its connection is not used again", async () => {
+  const s = paying({ storeTimeoutMs: 300 });
+  const holder = await db.pool.connect();
+  await holder.query("BEGIN; LOCK TABLE idempotency_keys IN ACCESS EXCLUSIVE MODE");
+  try {
+    const answer = await s.call({ key: "silent", body: { operation: "silent" } });
+    assert.equal(answer.status, 503);
+    assert.equal(await code(answer), "idempotency_store_unavailable");
+  } finally {
+    await holder.query("ROLLBACK");
+    holder.release();
+  }
+  assert.equal((await s.call({ key: "silent", body: { operation: "silent" } })).status, 201);
+  assert.equal(await db.effects("silent"), 1);
+});
+
+test("a pool without a free connection is told of in time, and gets its connections back", async () => {
+  const s = paying({ storeTimeoutMs: 200 });
+  const clients = await Promise.all(Array.from({ length: 12 }, () => db.pool.connect()));
+  const answer = await s.call({ key: "full", body: { operation: "full" } });
+  assert.equal(await code(answer), "idempotency_store_unavailable");
+  for (const client of clients) {
+    client.release();
+  }
+  assert.equal((await s.call({ key: "full", body: { operation: "full" } })).status, 201);
+  assert.equal(await db.effects("full"), 1);
+});
