@@ -93,7 +93,7 @@ func TestGoldenErrors(t *testing.T) {
 		{"trigger", "nobody"}, {"diff"}, {"diff", "--against", "nowhere.yaml"}, {"diff", "-n", "0", "--against", "nowhere.yaml"},
 		{"probe"}, {"probe", "nobody"}, {"probe", "purge-expired-keys"}, {"probe", "close-books", "--method", "PUT"}, {"probe", "close-books", "--url", "http://127.0.0.1"},
 		{"conform"}, {"conform", "--url", "nonsense"}, {"conform", "--url", "http://127.0.0.1:1", "--only", "strom"}, {"conform", "--url", "http://127.0.0.1:1", "--callers", "1"},
-		{"conform", "--url", "http://127.0.0.1:1", "node"}, {"conform", "--url", "http://127.0.0.1:1", "--", "no-such-command"}, {"conform", "--url", "http://127.0.0.1:1", "--patience", "0s"},
+		{"conform", "--url", "http://127.0.0.1:1", "node"}, {"conform", "--url", "http://127.0.0.1:1", "--", "no-such-command"}, {"conform", "--url", "http://127.0.0.1:1", "--patience", "0s"}, {"conform", "--url", "http://127.0.0.1:1", "--junit", "no-such-directory/report.xml"},
 		{"probe", "--url", "nonsense"}, {"probe", "--url", "http://example.com/x"}, {"probe", "--url", "https://a:b@example.com/x"}, {"probe", "--url", "http://127.0.0.1/x", "--method", "GET"},
 		{"probe", "--url", "http://127.0.0.1/x", "--body", "{"}, {"probe", "--url", "http://127.0.0.1/x", "--changed-body", "{"}, {"probe", "--url", "http://127.0.0.1/x", "--token-env", "UNSET"},
 		{"check", "--config", "nowhere.yaml"}, {"check", "--config", "nowhere.yaml", "--json"}, {"check", "--config", ""}, {"runs", "list", "--db", ""},

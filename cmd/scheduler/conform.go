@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -71,6 +73,14 @@ func (a *app) conform(ctx context.Context, f conformFlags, command []string) err
 			return usage("--only: unknown case %q; the cases are %s", name, strings.Join(conform.Cases(), ", "))
 		}
 	}
+	junit := io.WriteCloser(discarded{})
+	if f.junit != "" {
+		file, err := os.Create(f.junit) // before the suite has run for nothing
+		if err != nil {
+			return usage("--junit: %w", err)
+		}
+		junit = file
+	}
 	if len(command) > 0 {
 		stop, err := a.supervise(ctx, command)
 		if err != nil {
@@ -80,12 +90,10 @@ func (a *app) conform(ctx context.Context, f conformFlags, command []string) err
 	}
 	report, err := conform.Run(ctx, conform.Config{URLs: f.urls, Only: f.only, Callers: f.callers, Patience: f.patience})
 	if err != nil {
-		return err
+		return errors.Join(err, junit.Close())
 	}
-	if f.junit != "" {
-		if err := writeJUnit(f.junit, report); err != nil {
-			return err
-		}
+	if err := errors.Join(report.WriteJUnit(junit), junit.Close()); err != nil {
+		return fmt.Errorf("--junit: %w", err)
 	}
 	if err := a.showConform(report); err != nil {
 		return err
@@ -96,17 +104,11 @@ func (a *app) conform(ctx context.Context, f conformFlags, command []string) err
 	return nil
 }
 
-func writeJUnit(path string, report conform.Report) error {
-	file, err := os.Create(path)
-	if err != nil {
-		return fmt.Errorf("--junit: %w", err)
-	}
-	if err := report.WriteJUnit(file); err != nil {
-		_ = file.Close()
-		return fmt.Errorf("--junit: %w", err)
-	}
-	return file.Close()
-}
+// discarded is where a report goes that nobody asked for.
+type discarded struct{}
+
+func (discarded) Write(p []byte) (int, error) { return len(p), nil }
+func (discarded) Close() error                { return nil }
 
 func (a *app) showConform(r conform.Report) error {
 	if a.json {
