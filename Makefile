@@ -13,6 +13,8 @@ SEED ?= 1
 RUNS ?= 2000
 DURATION ?= 2m
 JOBS ?= 10000
+# The versions of test-postgres-versions; empty: all.
+POSTGRES ?=
 # Stamped into bin/cronce; empty: what the Go tool knows of the commit.
 VERSION ?=
 
@@ -34,7 +36,7 @@ RACE = -race -gcflags='modernc.org/...=-race=false'
 RACED = ./executor/... ./ledger/memory ./idempotency ./targets/... ./cleanup
 
 .DEFAULT_GOAL = help
-.PHONY: tidy lambda test-lambda check-cloudformation help build test test-race test-modules test-node test-deploy lint fmt bench bench-purge bench-peers fuzz simulate chaos load soak screenshots clean
+.PHONY: tidy lambda test-lambda check-cloudformation help build test test-race test-modules test-node test-deploy test-postgres-versions lint fmt bench bench-purge bench-peers fuzz simulate chaos load soak screenshots clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -54,6 +56,9 @@ test-race: $(WITH_DATABASES) ## every test with the race detector, which takes s
 test-modules: $(WITH_DATABASES) ## every nested module with the versions of its own go.mod: vet all, test those that `make test` leaves out and gRPC
 	scripts/each-module -- $(GO) vet ./...
 	scripts/each-module bench chaos examples/frameworks idempotency/grpc idempotency/stripetest web/browsertest -- $(WITH_DATABASES) $(GO) test -timeout 10m ./...
+
+test-postgres-versions: $(WITH_DATABASES) ## the ledger and the kit on PostgreSQL 14 to 18, from npm packages (POSTGRES="14 18": on those)
+	scripts/test-postgres-versions $(POSTGRES) -- $(WITH_DATABASES) $(GO) test -count 1 -timeout 30m ./ledger/postgres/... ./idempotency/postgres/...
 
 test-deploy: ## deploy/ against the programs and schemas that read it (as root, it installs what is missing)
 	cd deploy/test && $(GO) vet ./... && $(GO) test -timeout 15m ./...
