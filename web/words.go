@@ -37,6 +37,8 @@ func sentence(r ledger.Run, wait ledger.WaitReason, last *ledger.Attempt) string
 		return fmt.Sprintf("%s succeeded with attempt %d.", these, r.Attempt)
 	case ledger.Running:
 		return fmt.Sprintf("%s is running: attempt %d is with process %s.", these, r.Attempt, r.LeasedBy)
+	case ledger.Accepted:
+		return these + " was accepted: the target works on it, and is asked again with the same request until it is done."
 	case ledger.Retrying:
 		return these + " is to be retried under the same key" + answered(last) + waiting(wait)
 	case ledger.Planned:
