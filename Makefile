@@ -114,7 +114,7 @@ chaos: ## real processes killed, networks cut and databases crashed for DURATION
 load: ## JOBS jobs due in the same second: how late they are, and the memory
 	$(CHAOS) -run TestLoad -v -args -jobs $(JOBS)
 
-soak: ## a scheduler in peace for DURATION on each engine: memory and goroutines must stay
+soak: ## a scheduler without faults for DURATION on each engine: memory and goroutines must not grow
 	$(CHAOS) -run TestSoak -v -args -soak $(DURATION)
 
 # The pictures of the documentation, from a ledger with a made-up past.
