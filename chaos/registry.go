@@ -42,7 +42,7 @@ var movedSchedules = []string{"* * * * * *", "*/3 * * * * *"}
 const registryHead = `version: 1
 name: chaos
 targets:
-  service: { urlEnv: SERVICE_URL, auth: { type: bearer, tokenEnv: SERVICE_TOKEN } }
+  service: { urlEnv: SERVICE_URL, auth: { type: bearer, token: { env: SERVICE_TOKEN } } }
 jobs:
 `
 

@@ -12,7 +12,7 @@ import (
 const halfWrong = `version: 1
 name: acme
 targets:
-  a: { urlEnv: A_URL, auth: { type: bearer, tokenEnv: "not a name" } }
+  a: { urlEnv: A_URL, auth: { type: bearer, token: { env: "not a name" } } }
 jobs:
   - { id: x, target: a, path: /x, schedule: nonsense }
   - { id: y, targetUrlEnv: Y_URL, path: /y, schedule: "@daily" }

@@ -85,6 +85,7 @@ func (d *draft) checkTargets() {
 		d.checkEntryName(path, "target", t.Name)
 		d.checkVariable(path+".urlEnv", "urlEnv", t.URLEnv, "the variable that holds the base URL")
 		t.Auth = d.checkAuth(path+".auth", t.Auth)
+		d.checkTLS(path+".tls", t.TLS)
 		d.atLeast(path+".maxInFlight", t.MaxInFlight, 0)
 		d.declared[t.Name] = t
 	}
@@ -122,33 +123,6 @@ func validVariable(name string) bool {
 		}
 	}
 	return name != "" && len(name) <= 128
-}
-
-func (d *draft) checkAuth(path string, a Auth) Auth {
-	if a.Type == "" {
-		a.Type = AuthNone
-	}
-	fields := []struct {
-		name, value, holds string
-		of                 AuthType
-	}{
-		{"tokenEnv", a.TokenEnv, "the variable that holds the token", AuthBearer},
-		{"tokenUrlEnv", a.TokenURLEnv, "the variable that holds the token endpoint's URL", AuthOAuth2},
-		{"clientIdEnv", a.ClientIDEnv, "the variable that holds the client's id", AuthOAuth2},
-		{"clientSecretEnv", a.ClientSecretEnv, "the variable that holds the client's secret", AuthOAuth2},
-	}
-	if !oneOf(d, path+".type", "type", a.Type, AuthNone, AuthBearer, AuthOAuth2) {
-		return a
-	}
-	for _, f := range fields {
-		switch {
-		case a.Type == f.of:
-			d.checkVariable(path+"."+f.name, f.name, f.value, f.holds)
-		case f.value != "":
-			d.add(path+"."+f.name, CodeNeedlessField, "%s belongs to type: %s, but the type is %s; remove it or change the type", f.name, f.of, a.Type)
-		}
-	}
-	return a
 }
 
 func (d *draft) checkTTLs() {

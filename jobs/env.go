@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"net/url"
@@ -44,13 +45,18 @@ func (e *environment) checkTarget(r *Registry, t Target) {
 	}
 	path := targetPath(t.Name)
 	e.url(path+".urlEnv", t.URLEnv, false, t.AllowHTTP)
-	switch t.Auth.Type {
-	case AuthBearer:
-		e.secret(path+".auth.tokenEnv", t.Auth.TokenEnv)
-	case AuthOAuth2:
+	if t.Auth.Type == AuthOAuth2 {
 		e.url(path+".auth.tokenUrlEnv", t.Auth.TokenURLEnv, true, t.AllowHTTP)
-		e.secret(path+".auth.clientIdEnv", t.Auth.ClientIDEnv)
-		e.secret(path+".auth.clientSecretEnv", t.Auth.ClientSecretEnv)
+	}
+	for _, f := range t.Auth.fields() {
+		if f.of == t.Auth.Type && f.secret != (Secret{}) {
+			e.secret(f.at(path+".auth"), f)
+		}
+	}
+	for _, f := range t.TLS.fields() {
+		if f.secret != (Secret{}) {
+			e.secret(f.at(path+".tls"), f)
+		}
 	}
 }
 
@@ -152,9 +158,16 @@ func IsLoopback(host string) bool {
 
 // secret: what ends in a newline or has a space in it was pasted wrongly, and
 // would break the header that it goes into.
-func (e *environment) secret(path, name string) {
-	value, ok := e.value(path, name)
-	if ok && !visibleASCII(value) {
-		e.add(path, CodeBadSecret, "the environment variable %s has white space, control or other characters that a secret cannot have, perhaps a trailing newline (its value is not shown)", name)
+func (e *environment) secret(path string, f authField) {
+	if f.secret.File == "" && !validVariable(f.secret.Env) { // of a registry that is not sound; said already
+		return
+	}
+	at := path + ".env"
+	if f.secret.File != "" {
+		at = path + ".file"
+	}
+	var p Problem
+	if _, err := f.read(e.lookup); errors.As(err, &p) {
+		e.add(at, p.Code, "%s", p.Message)
 	}
 }

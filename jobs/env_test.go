@@ -2,6 +2,8 @@ package jobs_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -12,11 +14,11 @@ import (
 const envFile = `name: acme
 targets:
   plain: { urlEnv: PLAIN_URL }
-  token: { urlEnv: TOKEN_API_URL, auth: { type: bearer, tokenEnv: TOKEN } }
+  token: { urlEnv: TOKEN_API_URL, auth: { type: bearer, token: { env: TOKEN } } }
   oauth:
     urlEnv: OAUTH_URL
     allowHTTP: true
-    auth: { type: oauth2, tokenUrlEnv: OAUTH_TOKEN_URL, clientIdEnv: OAUTH_ID, clientSecretEnv: OAUTH_SECRET }
+    auth: { type: oauth2, tokenUrlEnv: OAUTH_TOKEN_URL, clientId: { env: OAUTH_ID }, clientSecret: { env: OAUTH_SECRET } }
 jobs:
   - { id: short, schedule: '@daily', targetUrlEnv: SHORT_URL, path: /a }
   - { id: off, schedule: '@daily', targetUrlEnv: OFF_URL, path: /a, enabled: false }
@@ -55,8 +57,8 @@ func TestGoodEnvironmentHasNoProblems(t *testing.T) {
 
 func TestEveryUnsetVariableIsNamed(t *testing.T) {
 	want := []string{
-		"3:20  unset_variable", "4:20  unset_variable", "4:67  unset_variable",
-		"6:13  unset_variable", "8:40  unset_variable", "8:70  unset_variable", "8:97  unset_variable",
+		"3:20  unset_variable", "4:20  unset_variable", "4:71  unset_variable",
+		"6:13  unset_variable", "8:40  unset_variable", "8:74  unset_variable", "8:107  unset_variable",
 		"10:52 short unset_variable", "12:34  unset_variable",
 	}
 	if got := checkEnv(t, nil); !slices.Equal(got, want) {
@@ -84,9 +86,9 @@ func TestValuesInTheEnvironmentAreChecked(t *testing.T) {
 		{"http to localhost is allowed", "PLAIN_URL", "http://localhost:80", ""},
 		{"http to localhost in capitals is allowed", "PLAIN_URL", "http://LOCALHOST:80", ""},
 		{"http to IPv4 loopback written as IPv6 is allowed", "PLAIN_URL", "http://[::ffff:127.0.0.1]:80", ""},
-		{"a token with a newline", "TOKEN", "hush\n", "4:67  bad_secret"},
-		{"a token with a blank", "TOKEN", "Bearer hush", "4:67  bad_secret"},
-		{"a secret of other characters", "OAUTH_SECRET", "hüsh-hush", "8:97  bad_secret"},
+		{"a token with a newline", "TOKEN", "hush\n", "4:71  bad_secret"},
+		{"a token with a blank", "TOKEN", "Bearer hush", "4:71  bad_secret"},
+		{"a secret of other characters", "OAUTH_SECRET", "hüsh-hush", "8:107  bad_secret"},
 		{"a token endpoint is a URL", "OAUTH_TOKEN_URL", "hush", "8:40  bad_url"},
 	} {
 		t.Run(tc.rule, func(t *testing.T) {
@@ -94,6 +96,41 @@ func TestValuesInTheEnvironmentAreChecked(t *testing.T) {
 			env[tc.name] = tc.value
 			if got := strings.Join(checkEnv(t, env), "\n"); got != tc.want {
 				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestSecretsInFilesAreChecked(t *testing.T) {
+	dir := t.TempDir()
+	for _, tc := range []struct{ rule, auth, content, want string }{
+		{"a line break at the end is the file's", "type: bearer, token: { file: FILE }", "hush\r\n", ""},
+		{"one within is not", "type: bearer, token: { file: FILE }", "hush\nhush", jobs.CodeBadSecret},
+		{"an empty file", "type: bearer, token: { file: FILE }", "\n", jobs.CodeSecretFile},
+		{"a file without end", "type: bearer, token: { file: FILE }", strings.Repeat("hush", 1<<15), jobs.CodeSecretFile},
+		{"no file", "type: bearer, token: { file: FILE.none }", "", jobs.CodeSecretFile},
+		{"a directory", "type: bearer, token: { file: DIR }", "", jobs.CodeSecretFile},
+		{"a header's value may have blanks", "type: headers, headers: { X-A: { file: FILE } }", "ApiKey hush", ""},
+		{"but not at its ends", "type: headers, headers: { X-A: { file: FILE } }", "hush ", jobs.CodeBadSecret},
+		{"a key is PEM", "type: jwt, key: { file: FILE }", "hush", jobs.CodeBadSecret},
+	} {
+		t.Run(tc.rule, func(t *testing.T) {
+			file := filepath.Join(dir, strings.ReplaceAll(tc.rule, " ", "-"))
+			if err := os.WriteFile(file, []byte(tc.content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			auth := strings.NewReplacer("FILE", file, "DIR", dir).Replace(tc.auth)
+			r, err := jobs.Parse("cronce.yaml", []byte("name: acme\ntargets: { a: { urlEnv: A, auth: { "+auth+" } } }\n"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			problems := r.CheckEnv(func(string) (string, bool) { return "https://a.example", true })
+			got := ""
+			if len(problems) > 0 {
+				got = problems[0].Code
+			}
+			if got != tc.want || len(problems) > 1 || strings.Contains(problems.Error(), "hush") {
+				t.Errorf("got %q, want %q", problems, tc.want)
 			}
 		})
 	}

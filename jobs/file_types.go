@@ -28,16 +28,60 @@ type document struct {
 type fileTarget struct {
 	URLEnv      string    `yaml:"urlEnv" doc:"Name of the environment variable that holds the base URL." required:"true"`
 	Auth        *fileAuth `yaml:"auth" doc:"How calls are authorized; default none."`
+	TLS         *fileTLS  `yaml:"tls" doc:"How connections are made; default: the system's certificate authorities, no client certificate."`
 	AllowHTTP   bool      `yaml:"allowHTTP" doc:"Allow unencrypted http to another machine; default false."`
 	MaxInFlight int       `yaml:"maxInFlight" doc:"Maximum calls to this target at once; default: the limit of the process."`
 }
 
 type fileAuth struct {
-	Type            string `yaml:"type" doc:"none, bearer (one token) or oauth2 (client credentials)." enum:"none,bearer,oauth2" required:"true"`
-	TokenEnv        string `yaml:"tokenEnv" doc:"bearer: name of the variable that holds the token."`
-	TokenURLEnv     string `yaml:"tokenUrlEnv" doc:"oauth2: name of the variable that holds the token endpoint's URL."`
-	ClientIDEnv     string `yaml:"clientIdEnv" doc:"oauth2: name of the variable that holds the client's id."`
-	ClientSecretEnv string `yaml:"clientSecretEnv" doc:"oauth2: name of the variable that holds the client's secret."`
+	Type         string                 `yaml:"type" doc:"none; bearer, one token; oauth2, client credentials; basic, a user name and password; headers, fields such as X-Api-Key; jwt, a signed token for each call; hmac, a signature of each call (Standard Webhooks)." enum:"none,bearer,oauth2,basic,headers,jwt,hmac" required:"true"`
+	Token        *fileSecret            `yaml:"token" doc:"bearer: where the token is."`
+	TokenURLEnv  string                 `yaml:"tokenUrlEnv" doc:"oauth2: name of the variable that holds the token endpoint's URL."`
+	ClientID     *fileSecret            `yaml:"clientId" doc:"oauth2: where the client's id is."`
+	ClientSecret *fileSecret            `yaml:"clientSecret" doc:"oauth2: where the client's secret is."`
+	Username     *fileSecret            `yaml:"username" doc:"basic: where the user's name is."`
+	Password     *fileSecret            `yaml:"password" doc:"basic: where the password is."`
+	Headers      map[string]*fileSecret `yaml:"headers" doc:"headers: names of header fields, and where their values are."`
+	Key          *fileSecret            `yaml:"key" doc:"jwt: where the private key is, Ed25519 or P-256 in PEM (cronce keys generate)."`
+	NextKey      *fileSecret            `yaml:"nextKey" doc:"jwt: where the key is that will sign next; it is published already."`
+	Audience     string                 `yaml:"audience" doc:"jwt: the audience that the target expects; default the target's name."`
+	Secret       *fileSecret            `yaml:"secret" doc:"hmac: where the secret is: whsec_ and at least 24 bytes in base64."`
+	NextSecret   *fileSecret            `yaml:"nextSecret" doc:"hmac: where a second secret is; calls then have a signature of each."`
+}
+
+type fileTLS struct {
+	CA   *fileSecret `yaml:"ca" doc:"Where the certificates are, in PEM, that verify the target's; the system's then do not."`
+	Cert *fileSecret `yaml:"cert" doc:"Where the client's certificate is, in PEM, with those between it and its authority."`
+	Key  *fileSecret `yaml:"key" doc:"Where the client's private key is, in PEM."`
+}
+
+type fileSecret struct {
+	Env  string `yaml:"env" doc:"Name of the environment variable that holds the secret. In a Lambda the variable may hold {\"secretsManager\":\"ARN\"} or {\"ssm\":\"NAME\"}."`
+	File string `yaml:"file" doc:"Absolute path of the file that holds the secret. A line break at its end is ignored. A changed file is used within a second; if it cannot be read, the last value is kept."`
+}
+
+func (s *fileSecret) secret() Secret {
+	if s == nil {
+		return Secret{}
+	}
+	return Secret(*s)
+}
+
+func (a *fileAuth) auth() Auth {
+	auth := Auth{
+		Type: AuthType(a.Type), Token: a.Token.secret(),
+		TokenURLEnv: a.TokenURLEnv, ClientID: a.ClientID.secret(), ClientSecret: a.ClientSecret.secret(),
+		Username: a.Username.secret(), Password: a.Password.secret(),
+		Key: a.Key.secret(), NextKey: a.NextKey.secret(), Audience: a.Audience,
+		Secret: a.Secret.secret(), NextSecret: a.NextSecret.secret(),
+	}
+	if a.Headers != nil {
+		auth.Headers = map[string]Secret{}
+	}
+	for name, s := range a.Headers {
+		auth.Headers[name] = s.secret()
+	}
+	return auth
 }
 
 type fileJob struct {
@@ -160,8 +204,11 @@ func (t *fileTarget) target(name string) Target {
 		return Target{Name: name}
 	}
 	target := Target{Name: name, URLEnv: t.URLEnv, AllowHTTP: t.AllowHTTP, MaxInFlight: t.MaxInFlight}
-	if a := t.Auth; a != nil {
-		target.Auth = Auth{AuthType(a.Type), a.TokenEnv, a.TokenURLEnv, a.ClientIDEnv, a.ClientSecretEnv}
+	if t.Auth != nil {
+		target.Auth = t.Auth.auth()
+	}
+	if t.TLS != nil {
+		target.TLS = TLS{CA: t.TLS.CA.secret(), Cert: t.TLS.Cert.secret(), Key: t.TLS.Key.secret()}
 	}
 	return target
 }

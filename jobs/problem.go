@@ -103,6 +103,7 @@ const (
 	CodeNegativeDuration = "negative_duration"   // below zero
 	CodeZeroDuration     = "zero_duration"       // zero where nothing could happen in no time
 	CodeOutOfRange       = "out_of_range"        // a number outside of its range
+	CodeSecretFile       = "secret_file"         // the file of a secret is missing, empty or unreadable
 	CodeMissingTarget    = "missing_target"      // neither target nor targetUrlEnv
 	CodeTwoTargets       = "two_targets"         // both target and targetUrlEnv
 	CodeUnknownTarget    = "unknown_target"      // a target that is not declared

@@ -15,7 +15,7 @@ Every field of the registry file. The page is generated from the types that deco
 file, and [jobs/cronce.schema.json](../jobs/cronce.schema.json) is the JSON Schema for editors. An unknown field is an error.
 
 Durations have a unit: ` + "`500ms`, `30s`, `1h30m`, `24h`" + `. A field whose name ends in ` + "`Env`" + ` names an environment variable; the file
-itself holds no secret.
+itself holds no secret ([identity.md](identity.md)).
 `
 
 // The page lists what the decoder accepts: a field without a row cannot exist.

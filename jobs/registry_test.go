@@ -58,7 +58,7 @@ func TestGoAndFileGiveTheSameRegistry(t *testing.T) {
 			Async: jobs.Async{Within: 6 * hour},
 		},
 		jobs.Target{Name: "membership", URLEnv: "MEMBERSHIP_URL", Auth: jobs.Auth{
-			Type: jobs.AuthOAuth2, TokenURLEnv: "AUTH_TOKEN_URL", ClientIDEnv: "AUTH_CLIENT_ID", ClientSecretEnv: "AUTH_CLIENT_SECRET"}},
+			Type: jobs.AuthOAuth2, TokenURLEnv: "AUTH_TOKEN_URL", ClientID: jobs.Secret{Env: "AUTH_CLIENT_ID"}, ClientSecret: jobs.Secret{Env: "AUTH_CLIENT_SECRET"}}},
 		jobs.Name("acme-platform"),
 	)
 	if err != nil {
@@ -141,16 +141,16 @@ func TestZeroIsTheDefaultAndNoneHasItsOwnWord(t *testing.T) {
 }
 
 func TestShortFormMeansTheDeclaredTargetOfItsVariable(t *testing.T) {
-	auth := jobs.Auth{Type: jobs.AuthBearer, TokenEnv: "TOKEN"}
+	auth := jobs.Auth{Type: jobs.AuthBearer, Token: jobs.Secret{Env: "TOKEN"}}
 	r := build(t, release(nil), jobs.Target{Name: "acme", URLEnv: "ACME_URL", Auth: auth})
 	j := one(t, r, "release")
 	target, ok := r.Target(j.Target)
-	if j.Target != "acme" || j.TargetURLEnv != "" || !ok || target.Auth != auth || len(r.Targets()) != 1 {
+	if j.Target != "acme" || j.TargetURLEnv != "" || !ok || !reflect.DeepEqual(target.Auth, auth) || len(r.Targets()) != 1 {
 		t.Errorf("target %q, %+v", j.Target, r.Targets())
 	}
 	r = build(t, release(nil), release(func(j *jobs.Job) { j.ID = "b" }))
 	want := []jobs.Target{{Name: "env:ACME_URL", URLEnv: "ACME_URL", Auth: jobs.Auth{Type: jobs.AuthNone}}}
-	if got := r.Targets(); !slices.Equal(got, want) || one(t, r, "b").Target != "env:ACME_URL" {
+	if got := r.Targets(); !reflect.DeepEqual(got, want) || one(t, r, "b").Target != "env:ACME_URL" {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -16,30 +16,12 @@ type Target struct {
 	Name   string // [a-z0-9][a-z0-9._-]{0,63}
 	URLEnv string // the variable that holds the base URL
 	Auth   Auth
+	TLS    TLS
 	// AllowHTTP lets the URLs be http to a machine other than this one. Calls
 	// and tokens then travel readable.
 	AllowHTTP   bool
 	MaxInFlight int // calls at once; 0: the executor's limit
 }
-
-// Auth says how calls to a target are authorized. Secrets stay in the
-// environment: the fields are names of variables.
-type Auth struct {
-	Type            AuthType // default AuthNone
-	TokenEnv        string   // bearer
-	TokenURLEnv     string   // oauth2
-	ClientIDEnv     string   // oauth2
-	ClientSecretEnv string   // oauth2
-}
-
-// AuthType names a way to authorize calls.
-type AuthType string
-
-const (
-	AuthNone   AuthType = "none"   // no Authorization header; a job's scopes go nowhere
-	AuthBearer AuthType = "bearer" // one token from the environment, whatever the job's scopes
-	AuthOAuth2 AuthType = "oauth2" // client credentials (RFC 6749, 4.4) with the job's scopes
-)
 
 // KeyTTL says how long a target keeps the keys of a scope: an exact name, or a
 // prefix and a final *.

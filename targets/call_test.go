@@ -27,7 +27,7 @@ func TestWhatIsSent(t *testing.T) {
 		raw, _ := io.ReadAll(r.Body)
 		got, line, body, host = r.Header, r.Method+" "+r.RequestURI, string(raw), r.Host
 	})
-	ts := resolve(t, jobs.Target{Auth: jobs.Auth{Type: jobs.AuthBearer, TokenEnv: "TOKEN"}},
+	ts := resolve(t, jobs.Target{Auth: jobs.Auth{Type: jobs.AuthBearer, Token: jobs.Secret{Env: "TOKEN"}}},
 		env{"MEMBERSHIP_URL": s.URL + "/api/", "TOKEN": "s3cret"}, nil)
 	c := call()
 	c.Attempt = 3

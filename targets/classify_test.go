@@ -185,7 +185,7 @@ func TestWhatAnAcceptedAnswerSays(t *testing.T) {
 		"a secret that the target sees": {json(`{"progress":"token ` + bearerToken + `"}`), accepted("redacted")},
 	} {
 		t.Run(rule, func(t *testing.T) {
-			ts := resolve(t, jobs.Target{Auth: jobs.Auth{Type: jobs.AuthBearer, TokenEnv: "MEMBERSHIP_TOKEN"}},
+			ts := resolve(t, jobs.Target{Auth: jobs.Auth{Type: jobs.AuthBearer, Token: jobs.Secret{Env: "MEMBERSHIP_TOKEN"}}},
 				env{"MEMBERSHIP_URL": serve(t, c.target).URL, "MEMBERSHIP_TOKEN": bearerToken}, nil)
 			work := call()
 			work.Work.Call.Within = time.Hour

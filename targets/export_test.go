@@ -1,6 +1,9 @@
 package targets
 
-import "time"
+import (
+	"net"
+	"time"
+)
 
 var (
 	RetryAfter    = retryAfter
@@ -14,3 +17,6 @@ var (
 
 // WithClock has the targets read another machine's clocks.
 func (c *Config) WithClock(now func() time.Time) { c.now = now }
+
+// WithResolver has the targets look names up elsewhere.
+func (c *Config) WithResolver(r *net.Resolver) { c.resolver = r }

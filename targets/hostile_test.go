@@ -197,7 +197,7 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 	elsewhere := serve(t, func(w http.ResponseWriter, _ *http.Request) { visits.Add(1) })
 	for _, status := range []int{301, 302, 303, 307, 308} {
 		s := serve(t, plain(status, "Location", elsewhere.URL+"/steal"))
-		ts := resolve(t, jobs.Target{Auth: jobs.Auth{Type: jobs.AuthBearer, TokenEnv: "TOKEN"}},
+		ts := resolve(t, jobs.Target{Auth: jobs.Auth{Type: jobs.AuthBearer, Token: jobs.Secret{Env: "TOKEN"}}},
 			env{"MEMBERSHIP_URL": s.URL, "TOKEN": "s3cret"}, nil)
 		if got := attempt(t, ts, call(), patience); got.Kind != ledger.Refused || got.Reason != ledger.Permanent {
 			t.Errorf("%d: got %+v", status, got)
@@ -231,7 +231,7 @@ func TestNothingSecretReachesErrorsOrLogs(t *testing.T) {
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			var log bytes.Buffer
-			ts := resolve(t, jobs.Target{Auth: jobs.Auth{Type: jobs.AuthBearer, TokenEnv: "TOKEN"}},
+			ts := resolve(t, jobs.Target{Auth: jobs.Auth{Type: jobs.AuthBearer, Token: jobs.Secret{Env: "TOKEN"}}},
 				env{"MEMBERSHIP_URL": tcp(t, c.handle) + "/prefix-" + secret, "TOKEN": secret},
 				func(c *targets.Config) {
 					c.BreakerFailures = 1

@@ -45,7 +45,7 @@ const (
 // decompressed, so that a small one cannot become a large one.
 func newTransport(c Config) *http.Transport {
 	return &http.Transport{
-		Proxy:                  nil,
+		Proxy:                  c.Proxy,
 		DialContext:            c.Dial,
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: c.RootCAs},
 		TLSHandshakeTimeout:    connectTime,
@@ -89,8 +89,8 @@ func (t *Targets) attempt(ctx context.Context, to *target, c executor.Call, watc
 		return unsendable(why)
 	}
 	req, a := t.send(ctx, to, u, c, watch)
-	if a.Status == http.StatusUnauthorized && to.signer.renew(req, c.Call.Scopes) {
-		t.log.Info("unauthorized; retrying with a fresh token", "target", to.name, "run", c.RunID, "attempt", c.Attempt)
+	if a.Status == http.StatusUnauthorized && to.signer.renew(req, c) {
+		t.log.Info("unauthorized; retrying with fresh credentials", "target", to.name, "run", c.RunID, "attempt", c.Attempt)
 		_, a = t.send(ctx, to, u, c, watch)
 	}
 	return a
@@ -105,14 +105,18 @@ func (t *Targets) send(ctx context.Context, to *target, u *url.URL, c executor.C
 		return nil, unsendable("the job's method is not one of HTTP")
 	}
 	watch.change(req.Header)
-	if err := to.signer.sign(ctx, req, c.Call.Body, c.Call.Scopes); err != nil {
+	if err := to.signer.sign(ctx, req, c); err != nil {
 		return req, unauthorized(ctx, asUnsigned(err))
 	}
 	if c.TooLate(t.now()) {
 		// The ledger's clock rules: it finds the run expired.
 		return req, unsent(ledger.NotSent, "the run's time to be sent is over", 0)
 	}
-	res, err := t.transport.RoundTrip(req)
+	transport, err := t.transportOf(to)
+	if err != nil {
+		return req, unsent(ledger.NoToken, err.Error(), firstHoldOff)
+	}
+	res, err := transport.RoundTrip(req)
 	if err != nil {
 		return req, w.broken(ctx, err)
 	}

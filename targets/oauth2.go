@@ -34,15 +34,15 @@ const (
 type clientCredentials struct {
 	tokens   *tokens
 	tokenURL string
-	id       string
-	secret   string
+	id       *source
+	secret   *source
 
 	mu     sync.Mutex
 	grants map[string]*grant // by scopes
 }
 
-func (c *clientCredentials) sign(ctx context.Context, req *http.Request, _ []byte, scopes []string) error {
-	token, err := c.grant(scopes).get(ctx)
+func (c *clientCredentials) sign(ctx context.Context, req *http.Request, call executor.Call) error {
+	token, err := c.grant(call.Call.Scopes).get(ctx)
 	if err != nil {
 		return err
 	}
@@ -52,14 +52,20 @@ func (c *clientCredentials) sign(ctx context.Context, req *http.Request, _ []byt
 
 // renew drops the token that req carried, unless another call has replaced it
 // by now.
-func (c *clientCredentials) renew(req *http.Request, scopes []string) bool {
-	c.grant(scopes).drop(strings.TrimPrefix(req.Header.Get("Authorization"), "Bearer "))
+func (c *clientCredentials) renew(req *http.Request, call executor.Call) bool {
+	c.grant(call.Call.Scopes).drop(strings.TrimPrefix(req.Header.Get("Authorization"), "Bearer "))
 	return true
 }
 
 // secrets are the client's, as the token endpoint gets it, and the tokens.
 func (c *clientCredentials) secrets() []string {
-	list := []string{c.secret, url.QueryEscape(c.id) + ":" + url.QueryEscape(c.secret)}
+	var list []string
+	for _, secret := range c.secret.secrets() {
+		list = append(list, secret)
+		for _, id := range c.id.secrets() {
+			list = append(list, url.QueryEscape(id)+":"+url.QueryEscape(secret))
+		}
+	}
 	if u, err := url.Parse(c.tokenURL); err == nil {
 		list = append(list, secretsOf(u)...)
 	}
@@ -79,9 +85,7 @@ func (c *clientCredentials) grant(scopes []string) *grant {
 	defer c.mu.Unlock()
 	g := c.grants[key]
 	if g == nil {
-		g = &grant{tokens: c.tokens, config: clientcredentials.Config{
-			ClientID: c.id, ClientSecret: c.secret, TokenURL: c.tokenURL, Scopes: sorted,
-		}}
+		g = &grant{client: c, tokens: c.tokens, scopes: sorted}
 		if c.grants == nil {
 			c.grants = map[string]*grant{}
 		}
@@ -93,8 +97,9 @@ func (c *clientCredentials) grant(scopes []string) *grant {
 // grant keeps one token and asks for the next. However many calls need it, one
 // request is under way at a time.
 type grant struct {
+	client *clientCredentials
 	tokens *tokens
-	config clientcredentials.Config
+	scopes []string
 
 	mu       sync.Mutex
 	token    string
@@ -165,15 +170,14 @@ func (g *grant) fetch(ctx context.Context, p *pending) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTime)
 	defer cancel()
 	asked := g.tokens.now()
-	t, err := g.config.Token(context.WithValue(ctx, oauth2.HTTPClient, g.tokens.client))
+	token, life, failure := g.client.ask(ctx, g.scopes)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.pending = nil
 	defer close(p.done)
-	life, failure := judgeToken(t, err, asked)
 	switch {
 	case failure == nil:
-		g.replace(t.AccessToken)
+		g.replace(token)
 		g.holdOff = 0
 		g.expires = asked.Add(life)
 		g.fresh = g.expires.Add(-min(refreshEarly, life/10))
@@ -188,6 +192,30 @@ func (g *grant) fetch(ctx context.Context, p *pending) {
 		}
 		p.err = failure
 	}
+}
+
+// ask makes one request for a token. A client that is turned away is asked again
+// later where a file may hold other credentials by then.
+func (c *clientCredentials) ask(ctx context.Context, scopes []string) (token string, life time.Duration, failure *unsignedError) {
+	id, err := c.id.get()
+	if err != nil {
+		return "", 0, asUnsigned(err)
+	}
+	secret, err := c.secret.get()
+	if err != nil {
+		return "", 0, asUnsigned(err)
+	}
+	config := clientcredentials.Config{ClientID: id, ClientSecret: secret, TokenURL: c.tokenURL, Scopes: scopes}
+	asked := c.tokens.now()
+	t, err := config.Token(context.WithValue(ctx, oauth2.HTTPClient, c.tokens.client))
+	if life, failure = judgeToken(t, err, asked); failure == nil {
+		return t.AccessToken, life, nil
+	}
+	if failure.denied {
+		other := c.id.renew(id)
+		failure.denied = !c.secret.renew(secret) && !other
+	}
+	return "", 0, failure
 }
 
 // wait delays the next request to the endpoint, twice as long each time.

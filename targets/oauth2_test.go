@@ -18,7 +18,7 @@ import (
 	"github.com/cronce/cronce/targets"
 )
 
-var oauth2 = jobs.Target{Auth: jobs.Auth{Type: jobs.AuthOAuth2, TokenURLEnv: "TOKEN_URL", ClientIDEnv: "CLIENT_ID", ClientSecretEnv: "CLIENT_SECRET"}}
+var oauth2 = jobs.Target{Auth: jobs.Auth{Type: jobs.AuthOAuth2, TokenURLEnv: "TOKEN_URL", ClientID: jobs.Secret{Env: "CLIENT_ID"}, ClientSecret: jobs.Secret{Env: "CLIENT_SECRET"}}}
 
 func oauth2Env(target, token string) env {
 	return env{"MEMBERSHIP_URL": target, "TOKEN_URL": token, "CLIENT_ID": "cronce", "CLIENT_SECRET": "hush-hush"}

@@ -23,7 +23,7 @@ func probeAs(t *testing.T, target jobs.Target, e env, change func(http.Header)) 
 }
 
 func TestAProbeIsTheCallThatAJobMakes(t *testing.T) {
-	got := probeAs(t, jobs.Target{Auth: jobs.Auth{Type: jobs.AuthBearer, TokenEnv: "TOKEN"}}, env{"TOKEN": "s3cret", "MEMBERSHIP_URL": serve(t, func(w http.ResponseWriter, r *http.Request) {
+	got := probeAs(t, jobs.Target{Auth: jobs.Auth{Type: jobs.AuthBearer, Token: jobs.Secret{Env: "TOKEN"}}}, env{"TOKEN": "s3cret", "MEMBERSHIP_URL": serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer s3cret" || r.Header.Get("Idempotency-Key") != runID || r.URL.Path != "/v1/locks/release" {
 			t.Errorf("%s %v", r.URL, r.Header)
 		}

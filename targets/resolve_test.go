@@ -117,8 +117,8 @@ func TestJoin(t *testing.T) {
 
 func TestEverythingWrongComesAtOnceAndShowsNoValue(t *testing.T) {
 	registry, err := jobs.NewRegistry(jobs.Name("acme"),
-		jobs.Target{Name: "a", URLEnv: "A_URL", Auth: jobs.Auth{Type: jobs.AuthBearer, TokenEnv: "A_TOKEN"}},
-		jobs.Target{Name: "b", URLEnv: "B_URL", AllowHTTP: true, Auth: jobs.Auth{Type: jobs.AuthOAuth2, TokenURLEnv: "B_TOKEN_URL", ClientIDEnv: "B_ID", ClientSecretEnv: "B_SECRET"}},
+		jobs.Target{Name: "a", URLEnv: "A_URL", Auth: jobs.Auth{Type: jobs.AuthBearer, Token: jobs.Secret{Env: "A_TOKEN"}}},
+		jobs.Target{Name: "b", URLEnv: "B_URL", AllowHTTP: true, Auth: jobs.Auth{Type: jobs.AuthOAuth2, TokenURLEnv: "B_TOKEN_URL", ClientID: jobs.Secret{Env: "B_ID"}, ClientSecret: jobs.Secret{Env: "B_SECRET"}}},
 		jobs.Target{Name: "c", URLEnv: "C_URL"},
 	)
 	if err != nil {

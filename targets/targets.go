@@ -21,7 +21,8 @@ import (
 type Config struct {
 	Registry *jobs.Registry
 	// Lookup reads an environment variable; default os.LookupEnv. It is asked
-	// in New only: a changed variable takes a restart.
+	// in New only: a changed variable takes a restart, a changed file of a secret
+	// does not.
 	Lookup  func(string) (string, bool)
 	Version string       // for User-Agent: cronce/<version>; default "dev"
 	Logger  *slog.Logger // default: none
@@ -34,7 +35,14 @@ type Config struct {
 	Completion func(runID string) (url, token string)
 	// RootCAs verify the targets' certificates; default: the system's.
 	RootCAs *x509.CertPool
-	// Dial opens connections; default: net.Dialer with a limit of 10 s.
+	// Allow are the hosts, addresses and networks (CIDR) that may be called; none:
+	// all. Link-local addresses and those at which clouds give out credentials must
+	// always be allowed by address or network.
+	Allow []string
+	// Proxy says through which proxy a request goes; default: none.
+	Proxy func(*http.Request) (*url.URL, error)
+	// Dial opens connections; default: net.Dialer with a limit of 10 s, to what Allow
+	// allows. A Dial of the caller's own judges for itself.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// MaxInFlight is how many calls to one target the caller makes at once:
 	// as many idle connections are kept to it. Default 64.
@@ -44,7 +52,8 @@ type Config struct {
 	// BreakerOpenFor is how long it stays open; default 5 s.
 	BreakerOpenFor time.Duration
 
-	now func() time.Time // reads this machine's clocks; default time.Now
+	now      func() time.Time // reads this machine's clocks; default time.Now
+	resolver *net.Resolver    // default: the system's
 }
 
 // Targets calls the targets of one registry. It implements executor.Caller and
@@ -67,6 +76,7 @@ type target struct {
 	name    string
 	base    *url.URL
 	signer  signer
+	tls     *ownTLS // nil: as the others
 	breaker *breaker
 }
 
@@ -76,6 +86,15 @@ type target struct {
 // left unset: calls to it are then not sent.
 func New(c Config) (*Targets, error) {
 	c = c.withDefaults()
+	var problems jobs.Problems
+	allowed, err := parseAllowed(c.Allow)
+	if err != nil {
+		return nil, err
+	}
+	if c.Dial == nil {
+		c.Dial = allowed.dial(c.resolver)
+	}
+	c.Proxy = allowed.proxy(c.Proxy)
 	transport := newTransport(c)
 	t := &Targets{
 		byName:    map[string]*target{},
@@ -87,13 +106,12 @@ func New(c Config) (*Targets, error) {
 		log:       c.Logger,
 		now:       c.now,
 	}
-	var problems jobs.Problems
 	if !visible(t.userAgent) {
 		problems = append(problems, jobs.Problem{Code: jobs.CodeBadValue, Message: "the version must be visible ASCII without spaces"})
 	}
 	for _, entry := range c.Registry.Targets() {
-		r := resolver{lookup: c.Lookup, entry: entry}
-		resolved := &target{name: entry.Name, base: r.base(), signer: r.signer(t.tokens)}
+		r := resolver{lookup: c.Lookup, now: c.now, log: c.Logger, entry: entry}
+		resolved := &target{name: entry.Name, base: r.base(), signer: r.signer(t.tokens), tls: r.ownTLS(transport)}
 		resolved.breaker = newBreaker(entry.Name, c.BreakerFailures, c.BreakerOpenFor, c.Logger)
 		if len(r.problems) > 0 && idle(c.Registry, entry.Name) {
 			continue
@@ -138,9 +156,6 @@ func (c Config) withDefaults() Config {
 	if c.Inject == nil {
 		c.Inject = func(context.Context, http.Header) {}
 	}
-	if c.Dial == nil {
-		c.Dial = (&net.Dialer{Timeout: connectTime, KeepAlive: 15 * time.Second}).DialContext
-	}
 	if c.MaxInFlight <= 0 {
 		c.MaxInFlight = 64
 	}
@@ -158,6 +173,11 @@ func (c Config) withDefaults() Config {
 func (t *Targets) Close() {
 	t.tokens.close()
 	t.transport.CloseIdleConnections()
+	for _, target := range t.byName {
+		if target.tls != nil {
+			target.tls.close()
+		}
+	}
 }
 
 // Breakers says for each target in which state its breaker is: "closed",
@@ -173,6 +193,8 @@ func (t *Targets) Breakers() map[string]string {
 // resolver reads one target's variables and gathers what is wrong with them.
 type resolver struct {
 	lookup   func(string) (string, bool)
+	now      func() time.Time
+	log      *slog.Logger
 	entry    jobs.Target
 	problems jobs.Problems
 }
@@ -191,18 +213,30 @@ func (r *resolver) signer(tokens *tokens) signer {
 	auth := r.entry.Auth
 	switch auth.Type {
 	case jobs.AuthBearer:
-		return bearer{authorization: "Bearer " + r.secret(auth.TokenEnv)}
+		return bearer{r.source("token", auth.Token)}
+	case jobs.AuthBasic:
+		return basic{r.source("username", auth.Username), r.source("password", auth.Password)}
+	case jobs.AuthHeaders:
+		h := headers{}
+		for name, secret := range auth.Headers {
+			h[name] = r.source("headers."+name, secret)
+		}
+		return h
 	case jobs.AuthOAuth2:
 		return &clientCredentials{
 			tokens:   tokens,
 			tokenURL: r.tokenURL(auth.TokenURLEnv),
-			id:       r.secret(auth.ClientIDEnv),
-			secret:   r.secret(auth.ClientSecretEnv),
+			id:       r.source("clientId", auth.ClientID),
+			secret:   r.source("clientSecret", auth.ClientSecret),
 		}
+	case jobs.AuthJWT:
+		return r.jwt(auth)
+	case jobs.AuthHMAC:
+		return r.standardWebhooks(auth)
 	case jobs.AuthNone, "":
 		return unsigned{}
 	}
-	r.note(bad(jobs.CodeBadValue, "auth type %q is not one of none, bearer, oauth2", auth.Type))
+	r.note(bad(jobs.CodeBadValue, "auth type %q is not one of none, bearer, oauth2, basic, headers, jwt, hmac", auth.Type))
 	return unsigned{}
 }
 
@@ -219,16 +253,6 @@ func (r *resolver) tokenURL(env string) string {
 		return ""
 	}
 	return u.String()
-}
-
-// secret reads a token or credential. A line break at its end, the usual trace
-// of a file, would end the header field, so it is named rather than trimmed.
-func (r *resolver) secret(env string) string {
-	value, ok := r.value(env)
-	if ok && !visible(value) {
-		r.note(bad(jobs.CodeBadSecret, "%s holds white space, a line break or characters outside ASCII: set it to the bare secret", env))
-	}
-	return value
 }
 
 func (r *resolver) value(env string) (string, bool) {

@@ -47,9 +47,12 @@ func (w *wire) broken(ctx context.Context, err error) executor.Answer {
 func cause(ctx context.Context, err error) string {
 	var dns *net.DNSError
 	var errno syscall.Errno
+	var refused *notAllowed
 	var alert tls.AlertError
 	var record tls.RecordHeaderError
 	switch {
+	case errors.As(err, &refused):
+		return refused.why
 	case errors.Is(ctx.Err(), context.DeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
 		return "no answer within the attempt's time"
 	case errors.As(err, &dns) && dns.IsNotFound:

@@ -8,6 +8,7 @@ import (
 	"context"
 	"log"
 	"log/slog"
+	"net/http"
 	"os"
 	"runtime/debug"
 	"time"
@@ -66,8 +67,10 @@ func newHandler(lookup func(string) (string, bool), logger *slog.Logger) (*handl
 	if err := h.checkKeyStores(lookup); err != nil {
 		return nil, ofKind(errConfiguration, err)
 	}
+	allow, _ := lookup("CRONCE_ALLOW_TARGET")
 	remote, err := targets.New(targets.Config{
 		Registry: reg, Lookup: lookup, Version: buildinfo.Version(""), Logger: logger, MaxInFlight: maxAtOnce,
+		Allow: targets.SplitAllowed(allow), Proxy: http.ProxyFromEnvironment,
 	})
 	if err != nil {
 		return nil, ofKind(errConfiguration, err)

@@ -15,7 +15,7 @@ func TestWhatEndsTheStart(t *testing.T) {
 	good := registryFile(t, releaseJob)
 	forgets := registryFile(t, strings.Replace(releaseJob, "retry: {", "retry: { horizon: 30h,", 1))
 	stores := registryFile(t, releaseJob+"keyStores: [ { name: accounting, urlEnv: ACCOUNTING_DATABASE_URL } ]\n")
-	long := registryFile(t, strings.Replace(releaseJob, "retry: {", "async: { within: 1h }\n    retry: {", 1))
+	long := registryFile(t, strings.Replace(releaseJob, "retry: {", "async: { within: 1h }, retry: {", 1))
 	for name, tc := range map[string]struct {
 		config, without, database, want string
 	}{

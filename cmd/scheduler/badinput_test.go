@@ -10,7 +10,7 @@ import (
 const everythingWrong = `version: 1
 name: acme platform
 targets:
-  one: { urlEnv: ONE_URL, auth: { type: bearer, tokenEnv: ONE_TOKEN } }
+  one: { urlEnv: ONE_URL, auth: { type: bearer, token: { env: ONE_TOKEN } } }
   two: { urlEnv: TWO_URL }
 jobs:
   - { id: same, schedule: "@daily", target: one, path: /a }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"log/slog"
+	"net/http"
 	"time"
 
 	"github.com/cronce/cronce/cleanup"
@@ -25,7 +26,7 @@ type caller struct {
 }
 
 func (a *app) caller(reg *jobs.Registry, s ledger.Store, log *slog.Logger) (*caller, error) {
-	tracing, err := telemetry.NewTracing(context.Background(), a.lookup)
+	tracing, err := telemetry.NewTracing(context.Background(), a.lookup, log)
 	if err != nil {
 		return nil, &exit{exitUsage, err}
 	}
@@ -33,7 +34,10 @@ func (a *app) caller(reg *jobs.Registry, s ledger.Store, log *slog.Logger) (*cal
 	if err != nil {
 		return nil, &exit{exitUsage, err}
 	}
-	config := targets.Config{Registry: reg, Lookup: a.lookup, Version: buildVersion(), Logger: log, Inject: tracing.Inject}
+	config := targets.Config{
+		Registry: reg, Lookup: a.lookup, Version: buildVersion(), Logger: log, Inject: tracing.Inject,
+		Allow: targets.SplitAllowed(a.allowTarget), Proxy: http.ProxyFromEnvironment,
+	}
 	if tokens != nil {
 		config.Completion = tokens.For
 	}

@@ -12,7 +12,7 @@ name: acme-platform
 targets:
   membership:
     urlEnv: MEMBERSHIP_URL
-    auth: { type: bearer, tokenEnv: MEMBERSHIP_TOKEN }
+    auth: { type: bearer, token: { env: MEMBERSHIP_TOKEN } }
 jobs:
   - { id: release-locks, schedule: "*/20 * * * *", target: membership, path: /v1/admin/locks/release, scopes: ["membership:admin"], body: { reason: "hold expired" }, retry: { backoff: [1s, 1m], jitter: 0 } }
   - { id: close-books, schedule: "0 0 * * *", timezone: Europe/London, target: membership, path: /v1/admin/books/close, overlap: queue, maxInFlight: 1 }

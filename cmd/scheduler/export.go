@@ -17,7 +17,7 @@ func (a *app) exportCommand() *cobra.Command {
 		Args:  knownCommand,
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(a.exportCloudFormationCommand())
+	c.AddCommand(a.exportCloudFormationCommand(), a.exportJWKSCommand())
 	return c
 }
 

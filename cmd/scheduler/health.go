@@ -41,6 +41,7 @@ func healthMux(fleet *rollover.Fleet[*instance], m *telemetry.Metrics) *http.Ser
 	})
 	mux.Handle("GET /metrics", m.Handler())
 	mountCompletion(mux, fleet)
+	mux.Handle("GET "+jwksPath, jwksHandler(fleet))
 	return mux
 }
 

@@ -31,7 +31,7 @@ no other HTTP client.
 Exit 0 if the answer is 200, 1 otherwise.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := checkListen(listen); err != nil {
+			if err := checkListen("--listen", listen); err != nil {
 				return err
 			}
 			if timeout <= 0 {

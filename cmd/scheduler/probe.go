@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"net/http"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -97,7 +98,9 @@ func (a *app) probe(ctx context.Context, reg *jobs.Registry, lookup func(string)
 	if err := c.Check(); err != nil {
 		return &exit{exitUsage, err}
 	}
-	t, err := targets.New(targets.Config{Registry: reg, Lookup: lookup, Version: buildVersion()})
+	t, err := targets.New(targets.Config{
+		Registry: reg, Lookup: lookup, Version: buildVersion(), Allow: targets.SplitAllowed(a.allowTarget), Proxy: http.ProxyFromEnvironment,
+	})
 	if err != nil {
 		return err
 	}

@@ -47,7 +47,7 @@ func membershipService(t *testing.T) (*membership.Service, string) {
 const exampleRegistry = `version: 1
 name: acme-platform
 targets:
-  membership: { urlEnv: MEMBERSHIP_URL, auth: { type: bearer, tokenEnv: MEMBERSHIP_TOKEN } }
+  membership: { urlEnv: MEMBERSHIP_URL, auth: { type: bearer, token: { env: MEMBERSHIP_TOKEN } } }
 keyTTLs: [{ scope: "route:POST_/v1/admin/books/close-day", ttl: 48h }]
 jobs:
   - { id: release, schedule: "@daily", target: membership, path: /v1/admin/commission-locks/release-expired }

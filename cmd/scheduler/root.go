@@ -54,8 +54,10 @@ type app struct {
 	json      bool
 	wide      bool
 	noMigrate bool
-	logFormat string
-	logLevel  string
+	// allowTarget are hosts and networks, with commas between them.
+	allowTarget string
+	logFormat   string
+	logLevel    string
 }
 
 func run(ctx context.Context, args []string, std streams, lookup func(string) (string, bool)) int {
@@ -96,12 +98,13 @@ Then:         cronce check --config cronce.yaml
 	flags.StringVar(&a.config, "config", "cronce.yaml", "the registry `file`")
 	flags.StringVar(&a.db, "db", "", "the ledger: sqlite:PATH or postgres://... (env CRONCE_DATABASE_URL; default sqlite:cronce.db)")
 	flags.StringVar(&a.server, "server", "", "ask this server's API instead of a ledger: its `URL`; token in CRONCE_TOKEN")
+	flags.StringVar(&a.allowTarget, "allow-target", "", "call these `hosts` and networks (CIDR) alone, with commas between them")
 	flags.BoolVar(&a.json, "json", false, "print JSON")
 	flags.BoolVar(&a.wide, "wide", false, "print all columns, even on a narrow terminal")
 	flags.BoolVar(&a.noMigrate, "no-migrate", false, "do not migrate the ledger's tables at start")
 	flags.StringVar(&a.logFormat, "log-format", "text", "text or json")
 	flags.StringVar(&a.logLevel, "log-level", "info", "debug, info, warn or error")
-	fromEnv(flags, "config", "server", "no-migrate", "log-format", "log-level")
+	fromEnv(flags, "config", "allow-target", "server", "no-migrate", "log-format", "log-level")
 	root.PersistentPreRunE = func(c *cobra.Command, args []string) error {
 		stopOnHangup(c)
 		if err := refuseEmpty(c, args); err != nil {
@@ -121,7 +124,7 @@ func (a *app) commands() []*cobra.Command {
 	return []*cobra.Command{
 		a.demoCommand(), a.serveCommand(), a.checkCommand(), a.nextCommand(), a.diffCommand(),
 		a.statusCommand(), a.jobsCommand(), a.whyCommand(), a.triggerCommand(), a.backfillCommand(), a.runsCommand(), a.purgeCommand(),
-		a.probeCommand(), a.conformCommand(), a.healthCommand(), a.exportCommand(), a.migrateCommand(), a.accessCommand(), a.versionCommand(),
+		a.probeCommand(), a.conformCommand(), a.healthCommand(), a.exportCommand(), a.keysCommand(), a.migrateCommand(), a.accessCommand(), a.versionCommand(),
 	}
 }
 

@@ -23,6 +23,7 @@ const ledgerPatience = time.Minute
 
 type serveFlags struct {
 	listen      string
+	listenKeys  string
 	access      string
 	maxInFlight int
 	grace       time.Duration
@@ -50,22 +51,24 @@ sound registry is switched to as in a rolling deploy: calls in flight end under 
 former one. A registry with problems is logged, and the former one stays.
 
 On --listen: /healthz (it looks for what is due), /readyz (it can plan and record),
-/metrics (Prometheus), /v1 (the API; see docs/api.md); on a loopback address also
-the dashboard, at /. In a container or pod, listen on :9464. The API then needs
---access, which SIGHUP reads again too: without it only this machine is served.`,
+/metrics (Prometheus), /v1 (the API; see docs/api.md), /.well-known/jwks.json (the
+public keys of auth type jwt); on a loopback address also the dashboard, at /. In a
+container or pod, listen on :9464. The API then needs --access, which SIGHUP reads
+again too: without it only this machine is served.`,
 		Args:        cobra.NoArgs,
 		Annotations: map[string]string{reloadsOnHangup: ""},
 		RunE:        func(c *cobra.Command, _ []string) error { return a.serve(c.Context(), f) },
 	}
 	c.Flags().StringVar(&f.listen, "listen", defaultListen, "`address` for the dashboard, the API, health and metrics; empty: none")
 	c.Flags().Lookup("listen").Annotations = map[string][]string{mayBeEmpty: {"none"}}
+	c.Flags().StringVar(&f.listenKeys, "listen-jwks", "", "public `address` for /.well-known/jwks.json alone; without it none")
 	c.Flags().StringVar(&f.access, "access", "", "the access `file`: who may use the API, and for what")
 	c.Flags().IntVar(&f.maxInFlight, "max-in-flight", executor.DefaultMaxInFlight, "maximum calls in flight")
 	c.Flags().DurationVar(&f.grace, "grace", executor.DefaultGrace, "how long to wait for in-flight calls on shutdown")
 	c.Flags().DurationVar(&f.lease, "lease", executor.DefaultLease, "how long a run stays with a process that does not answer")
 	c.Flags().DurationVar(&f.patience, "ledger-patience", ledgerPatience, "how long to wait for the ledger at start")
 	c.Flags().BoolVar(&f.watch, "watch", false, "reload the registry when its file changes")
-	fromEnv(c.Flags(), "listen", "access", "max-in-flight", "grace", "lease", "ledger-patience", "watch")
+	fromEnv(c.Flags(), "listen", "listen-jwks", "access", "max-in-flight", "grace", "lease", "ledger-patience", "watch")
 	return c
 }
 
@@ -82,11 +85,14 @@ func (f serveFlags) check() error {
 	case f.patience < 0:
 		return usage("--ledger-patience %s: must not be negative; 0s asks once", f.patience)
 	}
-	return checkListen(f.listen)
+	if err := checkListen("--listen", f.listen); err != nil {
+		return err
+	}
+	return checkListen("--listen-jwks", f.listenKeys)
 }
 
 // checkListen refuses an invalid address. An address in use fails later.
-func checkListen(address string) error {
+func checkListen(flag, address string) error {
 	if address == "" {
 		return nil
 	}
@@ -95,7 +101,7 @@ func checkListen(address string) error {
 		_, err = net.LookupPort("tcp", port)
 	}
 	if err != nil || port == "" || host != "" && !jobs.ValidHost(host) {
-		return usage("invalid --listen %q; use HOST:PORT such as 127.0.0.1:9464, :9464 for every interface, or \"\" for none", address)
+		return usage("invalid %s %q; use HOST:PORT such as 127.0.0.1:9464, :9464 for every interface, or \"\" for none", flag, address)
 	}
 	return nil
 }
@@ -158,6 +164,11 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 		return err
 	}
 	defer stop()
+	stopKeys, err := listenKeys(ctx, f.listenKeys, fleet, log)
+	if err != nil {
+		return err
+	}
+	defer stopKeys()
 	defer watchSignals(log, f.lease, leasedBy(fleet))()
 	defer s.requestReloads(ctx, fleet, hangups, files)()
 	unwatch, err := notify.watch(ctx, fleet)

@@ -19,7 +19,7 @@ func TestListingsSayWhyARunWaits(t *testing.T) {
 		config := writeFile(t, `version: 1
 name: test
 targets:
-  svc: { urlEnv: SVC_URL, auth: { type: oauth2, tokenUrlEnv: TOKEN_URL, clientIdEnv: ID, clientSecretEnv: SECRET } }
+  svc: { urlEnv: SVC_URL, auth: { type: oauth2, tokenUrlEnv: TOKEN_URL, clientId: { env: ID }, clientSecret: { env: SECRET } } }
 jobs:
   - { id: tick, schedule: "* * * * * *", target: svc, path: /tick, overlap: queue }
   - { id: tock, schedule: "* * * * * *", target: svc, path: /tock }

@@ -151,6 +151,7 @@ var law = archtest.Law{
 		{Library: "github.com/nats-io/nats-server/v2", At: nil, Why: "the server is for tests"},
 		{Library: "github.com/pressly/goose/v3", At: []string{"migrations"}, Why: "tables are made in migrations alone"},
 		{Library: "github.com/sony/gobreaker/v2", At: []string{"targets"}, Why: "a breaker is a target's"},
+		{Library: "github.com/go-logr/logr", At: []string{"internal/telemetry"}, Why: "OpenTelemetry hands out its log as its type"},
 		{Library: "golang.org/x/oauth2", At: []string{"targets"}, Why: "tokens are for targets"},
 		{Library: "github.com/aws/aws-lambda-go", At: []string{"cmd/lambda"}, Why: "the Lambda is one binary, and the rest does not know AWS"},
 		{Library: "github.com/prometheus/client_golang", At: []string{"internal/telemetry", "cmd/..."}, Why: "packages tell what happened through ports; how it is counted is decided once"},

@@ -40,7 +40,7 @@ type Config struct {
 const registry = `version: 1
 name: demo
 targets:
-  membership: { urlEnv: MEMBERSHIP_URL, auth: { type: bearer, tokenEnv: MEMBERSHIP_TOKEN } }
+  membership: { urlEnv: MEMBERSHIP_URL, auth: { type: bearer, token: { env: MEMBERSHIP_TOKEN } } }
 jobs:
 `
 

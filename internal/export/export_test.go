@@ -116,6 +116,7 @@ func TestWhatAWSCannotExpressIsRefusedByName(t *testing.T) {
 		"a variable of a parameter's":  {[]jobs.Entry{job("a", "0 0 * * *"), jobs.Target{Name: "two", URLEnv: "ALARM_TOPIC"}}, tick, "the variable ALARM_TOPIC would be the parameter AlarmTopic"},
 		"a variable of a condition's":  {[]jobs.Entry{job("a", "0 0 * * *"), jobs.Target{Name: "two", URLEnv: "IN_VPC"}}, tick, "the variable IN_VPC would be the parameter InVpc"},
 		"a variable's name":            {[]jobs.Entry{job("a", "0 0 * * *"), jobs.Target{Name: "two", URLEnv: "_URL"}}, tick, "the variable _URL: Lambda takes names"},
+		"a secret in a file":           {[]jobs.Entry{job("a", "0 0 * * *"), jobs.Target{Name: "two", URLEnv: "TWO_URL", Auth: jobs.Auth{Type: jobs.AuthBearer, Token: jobs.Secret{File: "/run/token"}}}}, stateless, `target "two" takes a secret from the file /run/token, and the function has no such file`},
 		"too many variables":           {manyTargets(200), tick, "213 parameters, and CloudFormation takes 200"},
 		"too many schedules":           {manyJobs(470, 0), events, "471 enabled jobs"},
 		"disabled jobs take no room":   {manyJobs(469, 100), events, ""},

@@ -61,9 +61,12 @@ func (t *template) environment() object {
 	for _, target := range t.reg.Targets() {
 		e.add(target.URLEnv, false)
 		e.add(target.Auth.TokenURLEnv, false)
-		e.add(target.Auth.TokenEnv, true)
-		e.add(target.Auth.ClientIDEnv, true)
-		e.add(target.Auth.ClientSecretEnv, true)
+		for _, secret := range target.Secrets() {
+			if secret.File != "" {
+				t.refuse("target %q takes a secret from %s, and the function has no such file; refer to a variable ({ env: NAME }), which the template fills from Secrets Manager or SSM", target.Name, secret)
+			}
+			e.add(secret.Env, true)
+		}
 	}
 	if t.purges() {
 		for _, s := range t.reg.KeyStores() {

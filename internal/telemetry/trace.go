@@ -2,7 +2,9 @@ package telemetry
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
 
@@ -27,12 +29,17 @@ type Tracing struct {
 	tracer   trace.Tracer
 }
 
-// NewTracing sets tracing up as the environment says. Close flushes it.
-func NewTracing(ctx context.Context, lookup func(string) (string, bool)) (*Tracing, error) {
+// NewTracing sets tracing up as the environment says, and has OpenTelemetry report
+// to the log. Close flushes it.
+func NewTracing(ctx context.Context, lookup func(string) (string, bool), log *slog.Logger) (*Tracing, error) {
 	if !wanted(lookup) {
 		return &Tracing{}, nil
 	}
-	exporter, err := otlptracehttp.New(ctx)
+	if err := checkVariables(lookup); err != nil {
+		return nil, err
+	}
+	logOpenTelemetry(log)
+	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithProxy(proxyOf))
 	if err != nil {
 		return nil, fmt.Errorf("tracing, as the OTEL_ variables ask for it: %w", err)
 	}
@@ -40,7 +47,7 @@ func NewTracing(ctx context.Context, lookup func(string) (string, bool)) (*Traci
 		resource.WithAttributes(attribute.String("service.name", "cronce")),
 		resource.WithTelemetrySDK(), resource.WithFromEnv())
 	if err != nil {
-		return nil, fmt.Errorf("tracing: OTEL_RESOURCE_ATTRIBUTES or OTEL_SERVICE_NAME: %w", err)
+		return nil, errors.New("OTEL_RESOURCE_ATTRIBUTES must be pairs such as deployment.environment=prod, with other characters percent-encoded (its value is not shown)")
 	}
 	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(res))
 	return &Tracing{provider, provider.Tracer("github.com/cronce/cronce")}, nil

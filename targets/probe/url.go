@@ -30,7 +30,7 @@ func (u URL) Registry(lookup func(string) (string, bool)) (*jobs.Registry, Confi
 	}
 	target := jobs.Target{Name: "probed", URLEnv: urlVariable}
 	if u.TokenEnv != "" {
-		target.Auth = jobs.Auth{Type: jobs.AuthBearer, TokenEnv: u.TokenEnv}
+		target.Auth = jobs.Auth{Type: jobs.AuthBearer, Token: jobs.Secret{Env: u.TokenEnv}}
 	}
 	j := jobs.Job{ID: "probe", Schedule: "@yearly", Target: target.Name, Method: u.Method, Path: path, Timeout: u.Timeout}
 	if u.Body != "" {

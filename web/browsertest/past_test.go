@@ -20,7 +20,7 @@ const platform = `version: 1
 name: acme-platform
 targets:
   membership: { urlEnv: SVC_URL }
-  billing: { urlEnv: SVC_URL, auth: { type: bearer, tokenEnv: BILLING_TOKEN }, maxInFlight: 8 }
+  billing: { urlEnv: SVC_URL, auth: { type: bearer, token: { env: BILLING_TOKEN } }, maxInFlight: 8 }
   crm: { urlEnv: SVC_URL }
 jobs:
   - { id: release-commission-locks, schedule: "cron(0 * * * ? *)", target: membership, path: /v1/admin/commission-locks/release-expired, scopes: ["membership:admin"] }

@@ -1,0 +1,10 @@
+package verify
+
+import "time"
+
+// RemoteKeysAt is RemoteKeys with a clock.
+func RemoteKeysAt(url string, now func() time.Time) Keys {
+	k := RemoteKeys(url).(*remoteKeys)
+	k.now = now
+	return k
+}

@@ -1,0 +1,157 @@
+package jobs
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Auth says how calls to a target are authorized. It holds no secret: each is
+// referred to.
+type Auth struct {
+	Type AuthType // default AuthNone
+
+	Token              Secret            // bearer
+	TokenURLEnv        string            // oauth2: the variable that holds the token endpoint's URL
+	ClientID           Secret            // oauth2
+	ClientSecret       Secret            // oauth2
+	Username, Password Secret            // basic
+	Headers            map[string]Secret // headers: values by name
+	Key, NextKey       Secret            // jwt: private keys in PEM; NextKey is published and not used yet
+	Audience           string            // jwt: the claim aud; default the target's name
+	Secret, NextSecret Secret            // hmac; with NextSecret each call has two signatures
+}
+
+// AuthType names a way to authorize calls.
+type AuthType string
+
+const (
+	AuthNone    AuthType = "none"    // no Authorization header; a job's scopes go nowhere
+	AuthBearer  AuthType = "bearer"  // one token, whatever the job's scopes
+	AuthOAuth2  AuthType = "oauth2"  // client credentials (RFC 6749, 4.4) with the job's scopes
+	AuthBasic   AuthType = "basic"   // user name and password (RFC 7617)
+	AuthHeaders AuthType = "headers" // header fields with secret values, such as X-Api-Key
+	AuthJWT     AuthType = "jwt"     // a token for each call, signed with a key of this registry's
+	AuthHMAC    AuthType = "hmac"    // a signature of each call (Standard Webhooks)
+)
+
+// form is what values of a secret may look like.
+type form int
+
+const (
+	formToken       form = iota // visible ASCII
+	formField                   // visible ASCII and blanks within: a header field's value
+	formKey                     // PEM: a key that signs
+	formCertificate             // PEM
+	formPrivateKey              // PEM: a key of any kind
+)
+
+// authField is a secret of an Auth.
+type authField struct {
+	name, holds string
+	secret      Secret
+	of          AuthType
+	form        form
+	optional    bool
+}
+
+// fields are all the secrets that a target's auth can have, set or not.
+func (a Auth) fields() []authField {
+	list := []authField{
+		{"token", "the token", a.Token, AuthBearer, formToken, false},
+		{"clientId", "the client's id", a.ClientID, AuthOAuth2, formToken, false},
+		{"clientSecret", "the client's secret", a.ClientSecret, AuthOAuth2, formToken, false},
+		{"username", "the user's name", a.Username, AuthBasic, formToken, false},
+		{"password", "the password", a.Password, AuthBasic, formField, false},
+		{"key", "the private key that signs", a.Key, AuthJWT, formKey, false},
+		{"nextKey", "the private key that signs next", a.NextKey, AuthJWT, formKey, true},
+		{"secret", "the secret that signs", a.Secret, AuthHMAC, formToken, false},
+		{"nextSecret", "the secret that signs too", a.NextSecret, AuthHMAC, formToken, true},
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.Headers)) {
+		list = append(list, authField{"headers." + name, "the field's value", a.Headers[name], AuthHeaders, formField, false})
+	}
+	return list
+}
+
+// at is the field's path in the file.
+func (f authField) at(path string) string {
+	if name, is := strings.CutPrefix(f.name, "headers."); is {
+		return join(path+".headers", name)
+	}
+	return path + "." + f.name
+}
+
+func (d *draft) checkAuth(path string, a Auth) Auth {
+	if a.Type == "" {
+		a.Type = AuthNone
+	}
+	if !oneOf(d, path+".type", "type", a.Type, AuthNone, AuthBearer, AuthOAuth2, AuthBasic, AuthHeaders, AuthJWT, AuthHMAC) {
+		return a
+	}
+	if a.Type == AuthOAuth2 {
+		d.checkVariable(path+".tokenUrlEnv", "tokenUrlEnv", a.TokenURLEnv, "the variable that holds the token endpoint's URL")
+	} else if a.TokenURLEnv != "" {
+		d.needless(path+".tokenUrlEnv", "tokenUrlEnv", AuthOAuth2, a.Type)
+	}
+	for _, f := range a.fields() {
+		at := f.at(path)
+		switch {
+		case a.Type != f.of && f.secret != (Secret{}):
+			d.needless(at, f.name, f.of, a.Type)
+		case a.Type == f.of && (f.secret != (Secret{}) || !f.optional):
+			d.checkSecret(at, f)
+		}
+	}
+	switch {
+	case a.Type == AuthHeaders:
+		d.checkHeaders(path, a.Headers)
+	case a.Type == AuthJWT && a.Audience != "" && (!visibleASCII(a.Audience) || len(a.Audience) > 256):
+		d.add(path+".audience", CodeBadValue, "invalid audience; it has 1 to 256 visible ASCII characters")
+	case a.Type != AuthJWT && a.Audience != "":
+		d.needless(path+".audience", "audience", AuthJWT, a.Type)
+	}
+	return a
+}
+
+func (d *draft) needless(path, name string, of, is AuthType) {
+	d.add(path, CodeNeedlessField, "%s belongs to type: %s, but the type is %s; remove it or change the type", name, of, is)
+}
+
+// ownFields are the header fields that a call has, and those that say how it is
+// transported, in lower case.
+var ownFields = []string{
+	"idempotency-key", "content-type", "content-length", "content-encoding", "transfer-encoding", "host", "user-agent",
+	"connection", "upgrade", "te", "trailer", "keep-alive", "expect", "proxy-connection", "proxy-authorization",
+}
+
+func (d *draft) checkHeaders(path string, headers map[string]Secret) {
+	if len(headers) == 0 {
+		d.add(path+".headers", CodeMissingField, "headers is missing; set it to { X-Api-Key: { env: NAME } }, with a file or variable for each field")
+	}
+	seen := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		at, lower := join(path+".headers", name), strings.ToLower(name)
+		first, twice := seen[lower]
+		seen[lower] = name
+		switch {
+		case !fieldName(name):
+			d.add(at, CodeBadName, "invalid header name %s; a name has letters, digits and dashes", quoted(name))
+		case slices.Contains(ownFields, lower) || strings.HasPrefix(lower, "cronce-"):
+			d.add(at, CodeBadName, "the header %s is the call's own and cannot be set", name)
+		case twice:
+			d.add(at, CodeDuplicateName, "the headers %s and %s are one field; keep one", first, name)
+		}
+	}
+}
+
+// fieldName reports whether a name is a header field's (RFC 9110, section 5.1),
+// in the characters that are in use.
+func fieldName(name string) bool {
+	for i := range len(name) {
+		if c := name[i]; !upper(c) && !lowerOrDigit(c) && c != '-' && c != '_' {
+			return false
+		}
+	}
+	return name != "" && len(name) <= 128
+}

@@ -1,0 +1,147 @@
+package jobs
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Secret says where a secret is. Exactly one field is set, or none. The secret
+// itself is never in a registry.
+type Secret struct {
+	// Env is a variable that holds it; in a Lambda, the variable may hold a
+	// reference to AWS Secrets Manager or SSM instead.
+	Env string
+	// File is the absolute path of a file that holds it, such as a projected
+	// Kubernetes token. It is read again while the process runs.
+	File string
+}
+
+// String is where the secret is, for messages.
+func (s Secret) String() string {
+	if s.File != "" {
+		return "the file " + s.File
+	}
+	return "the environment variable " + s.Env
+}
+
+// maxSecret bounds a secret's file.
+const maxSecret = 64 << 10
+
+// Read returns the secret. A line break at the end of a file is not a part of it.
+// Errors are of type Problem and never show a value.
+func (s Secret) Read(lookup func(string) (string, bool)) (string, error) {
+	if s.File != "" {
+		return s.readFile()
+	}
+	switch value, set := lookup(s.Env); {
+	case !set:
+		return "", secretProblem(CodeUnsetVariable, "%s is not set", s)
+	case value == "":
+		return "", secretProblem(CodeUnsetVariable, "%s is empty", s)
+	default:
+		return value, nil
+	}
+}
+
+func (s Secret) readFile() (string, error) {
+	f, err := os.Open(s.File)
+	if err != nil {
+		return "", s.unreadable(err)
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && !info.Mode().IsRegular() {
+		return "", secretProblem(CodeSecretFile, "%s is not a regular file", s)
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
+	switch {
+	case err != nil:
+		return "", s.unreadable(err)
+	case len(text) > maxSecret:
+		return "", secretProblem(CodeSecretFile, "%s has more than %d bytes; a secret is shorter", s, maxSecret)
+	}
+	value := strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), "\r")
+	if value == "" {
+		return "", secretProblem(CodeSecretFile, "%s is empty", s)
+	}
+	return value, nil
+}
+
+func (s Secret) unreadable(err error) error {
+	why := "it cannot be read"
+	var path *os.PathError
+	if errors.As(err, &path) {
+		why = path.Err.Error()
+	}
+	return secretProblem(CodeSecretFile, "%s: %s; it must exist and be readable by this process", s, why)
+}
+
+func secretProblem(code, format string, args ...any) error {
+	return Problem{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// checkSecret never repeats a value: who mistakes the field writes the secret
+// itself into it.
+func (d *draft) checkSecret(path string, f authField) {
+	switch s := f.secret; {
+	case s == Secret{}:
+		d.add(path, CodeMissingField, "%s is missing; set it to { env: NAME } or { file: /PATH }, the variable or file that holds %s", f.name, f.holds)
+	case s.Env != "" && s.File != "":
+		d.add(path, CodeNeedlessField, "%s has both env and file; keep one", f.name)
+	case s.Env != "":
+		d.checkVariable(path+".env", f.name+".env", s.Env, "the variable that holds "+f.holds)
+	case !filepath.IsAbs(s.File) && !strings.HasPrefix(s.File, "/") || strings.ContainsFunc(s.File, control) || len(s.File) > 4096:
+		d.add(path+".file", CodeBadPath, "%s.file must be the absolute path of the file that holds %s, e.g. /run/secrets/token, not its content (not shown: it may be a secret)", f.name, f.holds)
+	}
+}
+
+func control(r rune) bool { return r < ' ' || r == 0x7f }
+
+// badForm says what is wrong with a secret's value, or "".
+func (f form) bad(value string) string {
+	switch f {
+	case formKey:
+		if !strings.Contains(value, "-----BEGIN PRIVATE KEY-----") {
+			return "holds no private key in PEM (PKCS #8); cronce keys generate makes one"
+		}
+	case formCertificate:
+		return pemForm(value, "CERTIFICATE")
+	case formPrivateKey:
+		return pemForm(value, "PRIVATE KEY")
+	case formField:
+		if !visibleASCII(strings.ReplaceAll(value, " ", "")) || strings.TrimSpace(value) != value {
+			return "has line breaks, blanks at its ends, control or other characters that a header field cannot have, perhaps a trailing newline"
+		}
+	default:
+		if !visibleASCII(value) {
+			return "has white space, control or other characters that a secret cannot have, perhaps a trailing newline"
+		}
+	}
+	return ""
+}
+
+// Read returns the secret of one of the auth's fields, named as in the file, such
+// as "token" or "headers.X-Api-Key", and checks its form. Errors are of type Problem
+// and never show a value.
+func (a Auth) Read(name string, lookup func(string) (string, bool)) (string, error) {
+	for _, f := range a.fields() {
+		if f.name == name {
+			return f.read(lookup)
+		}
+	}
+	return "", secretProblem(CodeMissingField, "%s is not a secret of type: %s", name, a.Type)
+}
+
+func (f authField) read(lookup func(string) (string, bool)) (string, error) {
+	value, err := f.secret.Read(lookup)
+	if err != nil {
+		return "", err
+	}
+	if why := f.form.bad(value); why != "" {
+		return "", secretProblem(CodeBadSecret, "%s %s (its value is not shown)", f.secret, why)
+	}
+	return value, nil
+}

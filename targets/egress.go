@@ -1,0 +1,149 @@
+package targets
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/cronce/cronce/jobs"
+)
+
+// notAllowed is the error of a connection that is not made. It shows no URL.
+type notAllowed struct{ why string }
+
+func (e *notAllowed) Error() string { return e.why }
+
+// egress says where connections may go. An address is judged when it has been looked
+// up, and the connection is made to that very address: a name that changes its
+// address in between leads nowhere else.
+type egress struct {
+	names    []string
+	networks []netip.Prefix
+	proxies  sync.Map // addresses of proxies, which are the operator's own
+}
+
+// SplitAllowed reads a list for Config.Allow, with commas between its items.
+func SplitAllowed(list string) []string {
+	if list == "" {
+		return nil
+	}
+	return strings.Split(list, ",")
+}
+
+// parseAllowed reads what Config.Allow takes: names of hosts, IP addresses and networks
+// (CIDR).
+func parseAllowed(list []string) (*egress, error) {
+	e := &egress{}
+	for _, item := range list {
+		item = strings.TrimSpace(item)
+		if network, err := netip.ParsePrefix(item); err == nil {
+			e.networks = append(e.networks, network.Masked())
+		} else if addr, err := netip.ParseAddr(item); err == nil {
+			e.networks = append(e.networks, netip.PrefixFrom(addr.Unmap(), addr.Unmap().BitLen()))
+		} else if jobs.ValidHost(item) {
+			e.names = append(e.names, strings.ToLower(strings.TrimSuffix(item, ".")))
+		} else {
+			return nil, bad(jobs.CodeBadValue, "%q cannot be allowed as a target; give a host name, an IP address, or a network such as 10.0.0.0/8", item)
+		}
+	}
+	return e, nil
+}
+
+// metadata are addresses beside the link-local ones at which clouds give out a
+// machine's credentials.
+var metadata = []netip.Addr{
+	netip.MustParseAddr("fd00:ec2::254"), netip.MustParseAddr("100.100.100.200"), netip.MustParseAddr("192.0.0.192"),
+}
+
+// nat64 is the prefix behind which a network gives IPv4 addresses (RFC 6052).
+var nat64 = netip.MustParsePrefix("64:ff9b::/96")
+
+// check judges the address of a host. Link-local, multicast and unspecified addresses
+// and those of metadata must be allowed as networks, whatever the name is.
+func (e *egress) check(host string, addr netip.Addr) error {
+	addr = addr.WithZone("").Unmap()
+	if nat64.Contains(addr) {
+		b := addr.As16()
+		addr = netip.AddrFrom4([4]byte(b[12:]))
+	}
+	for _, network := range e.networks {
+		if network.Contains(addr) {
+			return nil
+		}
+	}
+	special := addr.IsLinkLocalUnicast() || addr.IsMulticast() || addr.IsUnspecified() || slices.Contains(metadata, addr)
+	if !special && (len(e.names)+len(e.networks) == 0 || e.named(host)) {
+		return nil
+	}
+	return &notAllowed{fmt.Sprintf("the target's address %s is not allowed (--allow-target)", addr)}
+}
+
+func (e *egress) named(host string) bool {
+	return slices.Contains(e.names, strings.ToLower(strings.TrimSuffix(host, ".")))
+}
+
+// dial makes connections to addresses that are allowed.
+func (e *egress) dial(resolver *net.Resolver) func(ctx context.Context, network, address string) (net.Conn, error) {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		host, _, err := net.SplitHostPort(address)
+		if err != nil {
+			return nil, err
+		}
+		d := net.Dialer{Timeout: connectTime, KeepAlive: 15 * time.Second, Resolver: resolver}
+		if _, own := e.proxies.Load(address); !own {
+			d.Control = func(_, resolved string, _ syscall.RawConn) error {
+				at, err := netip.ParseAddrPort(resolved)
+				if err != nil {
+					return err
+				}
+				return e.check(host, at.Addr())
+			}
+		}
+		return d.DialContext(ctx, network, address)
+	}
+}
+
+// proxy asks for a request's proxy. What goes through one is judged by its host
+// alone: the proxy looks the address up.
+func (e *egress) proxy(of func(*http.Request) (*url.URL, error)) func(*http.Request) (*url.URL, error) {
+	if of == nil {
+		return nil
+	}
+	return func(r *http.Request) (*url.URL, error) {
+		u, err := of(r)
+		if err != nil {
+			return nil, &notAllowed{"the proxy's address cannot be read; check HTTPS_PROXY and HTTP_PROXY"}
+		}
+		if u == nil {
+			return nil, nil
+		}
+		e.proxies.Store(proxyAddress(u), true)
+		host := r.URL.Hostname()
+		if addr, err := netip.ParseAddr(host); err == nil {
+			return u, e.check(host, addr)
+		}
+		if len(e.names)+len(e.networks) > 0 && !e.named(host) {
+			return nil, &notAllowed{"the target's host is not allowed by its name (--allow-target), and a proxy looks its address up"}
+		}
+		return u, nil
+	}
+}
+
+func proxyAddress(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"https": "443", "socks5": "1080", "socks5h": "1080"}[u.Scheme]
+	}
+	if port == "" {
+		port = "80"
+	}
+	return net.JoinHostPort(u.Hostname(), port)
+}

@@ -1,0 +1,102 @@
+package targets
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/jobs"
+)
+
+// standardWebhooks is auth type hmac: a signature of the run, the time and the body
+// (https://www.standardwebhooks.com, symmetric signatures). While a secret is
+// rotated there are two, and a target takes either.
+type standardWebhooks struct {
+	secret, next *source // next may be nil
+	now          func() time.Time
+}
+
+func (s standardWebhooks) sign(_ context.Context, req *http.Request, c executor.Call) error {
+	id, at := webhookID(c.RunID), strconv.FormatInt(s.now().Unix(), 10)
+	var signatures []string
+	for _, source := range s.sources() {
+		text, err := source.get()
+		if err != nil {
+			return err
+		}
+		key, err := webhookSecret(text)
+		if err != nil {
+			return &unsignedError{why: source.name + " " + err.Error(), wait: firstHoldOff}
+		}
+		mac := hmac.New(sha256.New, key)
+		mac.Write([]byte(id + "." + at + "."))
+		mac.Write(c.Call.Body)
+		signatures = append(signatures, "v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)))
+	}
+	req.Header.Set("Webhook-Id", id)
+	req.Header.Set("Webhook-Timestamp", at)
+	req.Header.Set("Webhook-Signature", strings.Join(signatures, " "))
+	return nil
+}
+
+func (s standardWebhooks) sources() []*source {
+	if s.next == nil {
+		return []*source{s.secret}
+	}
+	return []*source{s.secret, s.next}
+}
+
+func (s standardWebhooks) renew(*http.Request, executor.Call) (changed bool) {
+	for _, source := range s.sources() {
+		if value, err := source.get(); err == nil {
+			changed = source.renew(value) || changed
+		}
+	}
+	return changed
+}
+
+func (s standardWebhooks) secrets() (list []string) {
+	for _, source := range s.sources() {
+		for _, text := range source.secrets() {
+			list = append(list, strings.TrimPrefix(text, "whsec_"))
+		}
+	}
+	return list
+}
+
+// webhookID is a run's ID without full stops: what is signed is id.time.body, of
+// which an id with a full stop could be read in two ways. No run ID has a
+// percent sign.
+func webhookID(runID string) string { return strings.ReplaceAll(runID, ".", "%2E") }
+
+var errNotAWebhookSecret = errors.New("must hold whsec_ followed by 24 to 64 bytes in base64")
+
+func webhookSecret(text string) ([]byte, error) {
+	coded, is := strings.CutPrefix(text, "whsec_")
+	key, err := base64.StdEncoding.DecodeString(coded)
+	if !is || err != nil || len(key) < 24 || len(key) > 64 {
+		return nil, errNotAWebhookSecret
+	}
+	return key, nil
+}
+
+// standardWebhooks reads the secrets; one that is none ends the start.
+func (r *resolver) standardWebhooks(auth jobs.Auth) standardWebhooks {
+	s := standardWebhooks{secret: r.source("secret", auth.Secret), now: r.now}
+	if auth.NextSecret != (jobs.Secret{}) {
+		s.next = r.source("nextSecret", auth.NextSecret)
+	}
+	for _, source := range s.sources() {
+		if _, err := webhookSecret(source.value); err != nil && source.value != "" {
+			r.note(bad(jobs.CodeBadSecret, "%s %s", source.name, err))
+		}
+	}
+	return s
+}

@@ -1,0 +1,192 @@
+package targets
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"log/slog"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/jobs"
+)
+
+// tokenLife is how long a call's token is valid at most. A call that its target
+// takes later than that is made again, under the same key.
+const tokenLife = 5 * time.Minute
+
+// jwt is auth type jwt: a token for each attempt, which says whose call of what
+// run it is, and what its body is.
+type jwt struct {
+	key, next *source // next may be nil
+	audience  string
+	now       func() time.Time
+
+	mu     sync.Mutex
+	parsed map[string]*signingKey // by the text of the key
+}
+
+// claims are those of RFC 7519, and the body's SHA-256 in base64url.
+type claims struct {
+	Issuer   string `json:"iss"` // the registry
+	Audience string `json:"aud"`
+	Subject  string `json:"sub"` // the job
+	ID       string `json:"jti"` // the run: the same in all attempts
+	IssuedAt int64  `json:"iat"`
+	Expires  int64  `json:"exp"`
+	Body     string `json:"body_sha256"`
+}
+
+func (j *jwt) sign(_ context.Context, req *http.Request, c executor.Call) error {
+	key, err := j.current()
+	if err != nil {
+		return err
+	}
+	now := j.now()
+	end := now.Add(tokenLife)
+	for _, bound := range []time.Time{c.SendUntil, c.SendBefore} {
+		if !bound.IsZero() && bound.Before(end) {
+			end = bound
+		}
+	}
+	sum := sha256.Sum256(c.Call.Body)
+	token, err := key.signJWS(claims{
+		Issuer: c.Registry, Audience: j.audience, Subject: c.JobID, ID: c.RunID,
+		IssuedAt: now.Unix(), Expires: end.Unix(), Body: b64(sum[:]),
+	})
+	if err != nil {
+		return &unsignedError{why: "the call could not be signed", wait: firstHoldOff}
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	return nil
+}
+
+// current is the key that signs now.
+func (j *jwt) current() (*signingKey, error) {
+	text, err := j.key.get()
+	if err != nil {
+		return nil, err
+	}
+	key, err := j.parse(text)
+	if err != nil {
+		return nil, &unsignedError{why: j.key.name + " " + err.Error(), wait: firstHoldOff}
+	}
+	return key, nil
+}
+
+func (j *jwt) parse(text string) (*signingKey, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if key := j.parsed[text]; key != nil {
+		return key, nil
+	}
+	key, err := parseKey(text)
+	if err != nil {
+		return nil, err
+	}
+	if len(j.parsed) >= 4 { // keys that have been rotated out
+		clear(j.parsed)
+	}
+	if j.parsed == nil {
+		j.parsed = map[string]*signingKey{}
+	}
+	j.parsed[text] = key
+	return key, nil
+}
+
+// renew signs again with a key that the file got meanwhile.
+func (j *jwt) renew(*http.Request, executor.Call) bool {
+	before, err := j.key.get()
+	return err == nil && j.key.renew(before)
+}
+
+// secrets are the keys without the lines of PEM that say what they are.
+func (j *jwt) secrets() (list []string) {
+	for _, s := range j.sources() {
+		for _, text := range s.secrets() {
+			if block, _ := pem.Decode([]byte(text)); block != nil {
+				list = append(list, base64.StdEncoding.EncodeToString(block.Bytes))
+			}
+		}
+	}
+	return list
+}
+
+func (j *jwt) sources() []*source {
+	if j.next == nil {
+		return []*source{j.key}
+	}
+	return []*source{j.key, j.next}
+}
+
+// public are the keys that a target may meet: the one that signs, the one before,
+// whose tokens may be under way, and the one that signs next.
+func (j *jwt) public() (keys []publicKey) {
+	for _, s := range j.sources() {
+		_, _ = s.get() // reads a changed file; the last value is published otherwise
+		for _, text := range s.secrets() {
+			if key, err := j.parse(text); err == nil {
+				keys = append(keys, key.public)
+			}
+		}
+	}
+	return keys
+}
+
+// JWKS is the set of the public keys with which the calls' tokens can be verified
+// (RFC 7517), for /.well-known/jwks.json. A registry without auth type jwt has an
+// empty one.
+func (t *Targets) JWKS() ([]byte, error) {
+	var keys []publicKey
+	for _, target := range t.byName {
+		if j, is := target.signer.(*jwt); is {
+			keys = append(keys, j.public()...)
+		}
+	}
+	return keySet(keys)
+}
+
+// JWKS is that of a registry whose calls this process does not make: of its targets,
+// only the keys are read. What is wrong with them comes back as jobs.Problems.
+func JWKS(reg *jobs.Registry, lookup func(string) (string, bool)) ([]byte, error) {
+	var keys []publicKey
+	var problems jobs.Problems
+	for _, entry := range reg.Targets() {
+		if entry.Auth.Type == jobs.AuthJWT {
+			r := resolver{lookup: lookup, now: time.Now, log: slog.New(slog.DiscardHandler), entry: entry}
+			keys = append(keys, r.jwt(entry.Auth).public()...)
+			problems = append(problems, r.problems...)
+		}
+	}
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	return keySet(keys)
+}
+
+func keySet(keys []publicKey) ([]byte, error) {
+	slices.SortFunc(keys, func(a, b publicKey) int { return cmp.Compare(a.ID, b.ID) })
+	set := map[string]any{"keys": append([]publicKey{}, slices.Compact(keys)...)}
+	text, err := json.MarshalIndent(set, "", "  ")
+	return append(text, '\n'), err
+}
+
+// jwt reads the keys; one that is no key ends the start.
+func (r *resolver) jwt(auth jobs.Auth) *jwt {
+	j := &jwt{key: r.source("key", auth.Key), audience: cmp.Or(auth.Audience, r.entry.Name), now: r.now}
+	if auth.NextKey != (jobs.Secret{}) {
+		j.next = r.source("nextKey", auth.NextKey)
+	}
+	for _, s := range j.sources() {
+		if _, err := j.parse(s.value); err != nil && s.value != "" {
+			r.note(bad(jobs.CodeBadSecret, "%s %s", s.name, err))
+		}
+	}
+	return j
+}

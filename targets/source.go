@@ -1,0 +1,98 @@
+package targets
+
+import (
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/cronce/cronce/jobs"
+)
+
+// rereadEvery is how long a secret from a file is used before the file is read
+// again. A rotated secret is so used within a second, and calls cost no reading.
+const rereadEvery = time.Second
+
+// source is one secret of a target. One from the environment is read once; one
+// from a file again while the process runs: a file that cannot be read any more
+// leaves the last value in use.
+type source struct {
+	name   string // for messages: where the secret is
+	read   func() (string, error)
+	static bool
+	now    func() time.Time
+	log    *slog.Logger
+
+	mu      sync.Mutex
+	value   string
+	former  string // the value before, which calls under way may carry
+	refused string // a target answered 401 to it
+	failure error  // of the last reading
+	due     time.Time
+}
+
+// source reads one secret of the target's auth; name is that of jobs.Auth.Read.
+func (r *resolver) source(name string, secret jobs.Secret) *source {
+	return r.sourceBy(name, secret, r.entry.Auth.Read)
+}
+
+func (r *resolver) sourceBy(name string, secret jobs.Secret, read func(string, func(string) (string, bool)) (string, error)) *source {
+	s := &source{
+		name: secret.String(), static: secret.File == "", now: r.now, log: r.log.With("target", r.entry.Name),
+		read: func() (string, error) { return read(name, r.lookup) },
+	}
+	s.value, s.failure = s.read()
+	s.due = s.now().Add(rereadEvery)
+	r.note(s.failure)
+	return s
+}
+
+// get returns the secret. It fails while a target refuses the last value and the
+// file holds no other that can be read: the call then waits.
+func (s *source) get() (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now := s.now(); !s.static && (!now.Before(s.due) || s.due.Sub(now) > rereadEvery) {
+		s.refresh(now)
+	}
+	if s.failure != nil && (s.value == "" || s.value == s.refused) {
+		return "", &unsignedError{why: s.failure.Error(), wait: firstHoldOff}
+	}
+	return s.value, nil
+}
+
+// refresh reads the file again. The caller holds the lock.
+func (s *source) refresh(now time.Time) {
+	s.due = now.Add(rereadEvery)
+	value, err := s.read()
+	switch {
+	case err != nil && s.failure == nil:
+		s.log.Warn("secret not read again; last value used", "secret", s.name, "error", err)
+	case err == nil && value != s.value:
+		s.former, s.value = s.value, value
+		s.log.Info("secret changed", "secret", s.name)
+	}
+	s.failure = err
+}
+
+// renew is told that a target refused a value, and reports whether there is
+// something else to try: another value, or to wait for one.
+func (s *source) renew(refused string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.static {
+		return false
+	}
+	s.refused = refused
+	s.refresh(s.now())
+	return s.value != refused || s.failure != nil
+}
+
+// secrets are the value and the one before.
+func (s *source) secrets() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.former == "" {
+		return []string{s.value}
+	}
+	return []string{s.value, s.former}
+}
