@@ -96,7 +96,7 @@ func TestStopLeavesItsJobsBeforeItsCallsEnd(t *testing.T) {
 }
 
 // v2 is deployed beside v1, and v1 restarts last: v2 stays current.
-func TestRollingDeployLosesAndDoublesNoInstant(t *testing.T) {
+func TestRollingDeployLosesAndDoublesNoScheduledTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, svc := memory.New(), applying()
 		v1 := registry(t, minutely("a"))

@@ -13,7 +13,7 @@ import (
 	"github.com/cronce/cronce/ledger/memory"
 )
 
-func TestEveryInstantRunsOnceUnderItsRunID(t *testing.T) {
+func TestEveryScheduledTimeRunsOnceUnderItsRunID(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, svc := memory.New(), applying()
 		_, stop := start(t, executor.Config{Registry: registry(t, minutely("a"), minutely("b")), Ledger: l, Caller: svc})
@@ -37,7 +37,7 @@ func TestEveryInstantRunsOnceUnderItsRunID(t *testing.T) {
 	})
 }
 
-func TestInstantsStartOnTime(t *testing.T) {
+func TestRunsStartOnTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		svc := applying()
 		_, stop := start(t, executor.Config{Registry: registry(t, minutely("a")), Ledger: memory.New(), Caller: svc})
@@ -114,7 +114,7 @@ func TestSlowTargetSucceedsWithOneEffect(t *testing.T) {
 	})
 }
 
-func TestTwoExecutorsMakeOneRunPerInstant(t *testing.T) {
+func TestTwoExecutorsMakeOneRunPerScheduledTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, svc := memory.New(), applying()
 		reg := registry(t, minutely("a"))

@@ -112,7 +112,7 @@ func TestCatchingUpAllIsPlannedInParts(t *testing.T) {
 
 // Whatever is planned in one step is planned the same way in two, as far as
 // the number of scheduled times goes: none is lost or accounted for twice.
-func TestEveryInstantHasOneVerdict(t *testing.T) {
+func TestEveryScheduledTimeHasOneVerdict(t *testing.T) {
 	start := time.Date(2026, 3, 7, 0, 0, 0, 0, time.UTC)
 	schedules := []string{"* * * * * *", "*/7 * * * * *", "* * * * *", "30 2 * * *", "@every 7m", "0 0 29 2 *"}
 	rapid.Check(t, func(rt *rapid.T) {

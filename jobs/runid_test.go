@@ -13,7 +13,7 @@ import (
 
 var three = time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
 
-func TestRunIDIsTheJobAndItsInstantInUTC(t *testing.T) {
+func TestRunIDIsTheJobAndItsScheduledTimeInUTC(t *testing.T) {
 	berlin := time.FixedZone("CET", 3600)
 	for _, tc := range []struct{ rule, got, want string }{
 		{"scheduled", jobs.RunID("release", three), "release@2026-11-21T03:00:00Z"},

@@ -31,7 +31,7 @@ type alarm struct {
 }
 
 func newAlarm(ctx context.Context, t *rig.Task) *alarm {
-	return &alarm{ctx: ctx, task: t, target: newPoster(t.Target), at: Instant(t.Runs), late: make([]time.Duration, t.Runs)}
+	return &alarm{ctx: ctx, task: t, target: newPoster(t.Target), at: DueTime(t.Runs), late: make([]time.Duration, t.Runs)}
 }
 
 func (a *alarm) ring(i int) {

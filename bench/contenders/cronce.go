@@ -67,7 +67,7 @@ func runSQLite(ctx context.Context, t *rig.Task, do work) error {
 func runCronce(ctx context.Context, t *rig.Task, l executor.Ledger) error {
 	at := t.At
 	if at.IsZero() {
-		at = Instant(t.Runs)
+		at = DueTime(t.Runs)
 	}
 	reg, err := registry(t.Runs, at)
 	if err != nil {
@@ -98,8 +98,8 @@ func execute(ctx context.Context, t *rig.Task, reg *jobs.Registry, l executor.Le
 	return e.Run(ctx)
 }
 
-// Instant is far enough ahead to declare n jobs before it.
-func Instant(n int) time.Time {
+// DueTime is a scheduled time far enough ahead to declare n jobs before it.
+func DueTime(n int) time.Time {
 	lead := 3*time.Second + time.Duration(n)*150*time.Microsecond
 	return time.Now().Add(lead).Truncate(time.Second).Add(time.Second).UTC()
 }

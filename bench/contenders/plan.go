@@ -16,7 +16,7 @@ import (
 var Plan = rig.Contender{Name: "cronce, the plan alone", Run: runPlan, Silent: true}
 
 func runPlan(ctx context.Context, t *rig.Task) error {
-	at := Instant(t.Runs)
+	at := DueTime(t.Runs)
 	reg, err := registry(t.Runs, at)
 	if err != nil {
 		return err

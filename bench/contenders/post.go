@@ -28,9 +28,9 @@ func newPoster(target string) *poster {
 func (p *poster) post(ctx context.Context, job string, at time.Time) (status int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	instant := at.UTC().Format(time.RFC3339)
-	id := job + "@" + instant
-	body := fmt.Sprintf(`{"jobId":%q,"runId":%q,"scheduledAt":%q}`, job, id, instant)
+	scheduledAt := at.UTC().Format(time.RFC3339)
+	id := job + "@" + scheduledAt
+	body := fmt.Sprintf(`{"jobId":%q,"runId":%q,"scheduledAt":%q}`, job, id, scheduledAt)
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url, strings.NewReader(body))
 	if err != nil {
 		return 0, err

@@ -92,7 +92,7 @@ func measureReplicas(ctx context.Context, b *rig.Bench, copies []int, runs, roun
 	results, extra := map[int][]rig.Result{}, map[int]int{}
 	for range rounds {
 		for _, n := range copies {
-			r, more, err := b.Together(ctx, contenders.CroncePostgres, n, runs, contenders.Instant)
+			r, more, err := b.Together(ctx, contenders.CroncePostgres, n, runs, contenders.DueTime)
 			if err != nil {
 				return err
 			}

@@ -27,7 +27,7 @@ type Contender struct {
 	// child: it finds the task in BENCH_TASK, prints the same lines, and ends
 	// with its standard input.
 	Command []string
-	// Silent: it calls nobody, which the target must confirm.
+	// Silent: it makes no call, which the target must confirm.
 	Silent bool
 	// Stored counts the outcomes in the database; nil: it stores none.
 	Stored func(ctx context.Context, database string) (int, error)

@@ -18,7 +18,7 @@ func TestWhatTheFunctionDoesNotNeedIsNotLinkedIn(t *testing.T) {
 		"github.com/pressly/goose/":              "the tables are made by cronce migrate up (import ledger/postgres/migrate there)",
 		"github.com/go-co-op/gocron/":            "the platform is the alarm clock",
 		"github.com/spf13/cobra":                 "there is no command line",
-		"github.com/prometheus/":                 "nobody scrapes a Lambda",
+		"github.com/prometheus/":                 "a Lambda is not scraped",
 		"go.opentelemetry.io/":                   "nothing exports traces here",
 		"github.com/nats-io/":                    "events come from AWS",
 		"text/template":                          "it brings reflection over all methods",

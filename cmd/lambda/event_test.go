@@ -130,7 +130,7 @@ func TestWhatIsNoEventSaysWhatWasGot(t *testing.T) {
 }
 
 // Stateless, every delivery of an event has the same last moment to be sent.
-func TestStatelessSendBeforeIsCountedFromTheInstant(t *testing.T) {
+func TestStatelessSendBeforeIsCountedFromTheScheduledTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, c := newTestHandler(t, fresh, jobs.Job{ID: "hourly", Schedule: "0 * * * *", Retry: jobs.Retry{Horizon: 2 * time.Hour}})
 		at := time.Now().UTC()

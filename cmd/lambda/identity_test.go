@@ -55,11 +55,11 @@ func nextOf(t *testing.T, config, job string, from time.Time, n int) []string {
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	var instants []string
-	if err := json.Unmarshal(out, &instants); err != nil {
+	var times []string
+	if err := json.Unmarshal(out, &times); err != nil {
 		t.Fatal(err)
 	}
-	return instants
+	return times
 }
 
 func ruleEvent(id, job, at string) string {
@@ -145,7 +145,7 @@ func TestALateRepeatIsAnsweredFromTheLedger(t *testing.T) {
 	tg.wantEffects()
 }
 
-func TestAnEventThatFitsNoInstantIsWorkUnderItsOwnID(t *testing.T) {
+func TestAnEventThatFitsNoScheduledTimeIsWorkUnderItsOwnID(t *testing.T) {
 	bothWays(t, func(t *testing.T, db string) {
 		tg := newTarget(t)
 		fn := tg.function(registryFile(t, strings.Replace(releaseJob, "* * * * *", "0 0 1 1 *", 1)), db)

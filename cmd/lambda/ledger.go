@@ -41,7 +41,7 @@ func newDatabase(dsn, registry string) (*database, error) {
 		}
 		return &database{url: dsn, registry: registry}, nil
 	case strings.HasPrefix(dsn, "sqlite:"):
-		return nil, fmt.Errorf("CRONCE_DATABASE_URL names a SQLite file, which a Lambda loses with its machine and shares with nobody; name a PostgreSQL ledger (postgres://...), or unset it to run stateless")
+		return nil, fmt.Errorf("CRONCE_DATABASE_URL names a SQLite file, which a Lambda cannot share and loses with its machine; name a PostgreSQL ledger (postgres://...), or unset it to run stateless")
 	}
 	return nil, fmt.Errorf("CRONCE_DATABASE_URL is not postgres://...; name a PostgreSQL ledger, or unset it to run stateless")
 }

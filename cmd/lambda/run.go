@@ -105,7 +105,7 @@ func (h *handler) entry(j jobs.Job, id identity) ledger.Entry {
 			Overlap: ledger.Overlap(j.Overlap), Call: executor.CallFor(j, id.runID, id.at), Lease: true,
 		},
 	}
-	if !id.instant {
+	if !id.scheduled {
 		entry.Trigger, entry.Overlap = ledger.ByEvent, ledger.OverlapAllow
 	}
 	if h.ledger == nil {

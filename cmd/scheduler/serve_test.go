@@ -141,7 +141,7 @@ func TestServeRunsTheRegistry(t *testing.T) {
 	})
 }
 
-func TestTwoServesMakeOneRunPerInstant(t *testing.T) {
+func TestTwoServesMakeOneRunPerScheduledTime(t *testing.T) {
 	t.Parallel()
 	db, svc := testdb.Postgres(t), newService(t)
 	config := writeFile(t, everySecond)

@@ -17,7 +17,7 @@ func (t *template) parameters() {
 		p[name] = object{"Type": "String", "Default": "", "AllowedPattern": "^(" + pattern + ")?$", "Description": description}
 		t.out.Conditions[condition] = notEmpty(ref(name))
 	}
-	optional("AlarmTopic", "HasAlarmTopic", `arn:[^:]+:sns:.+`, "ARN of the SNS topic for alarms; empty: alarms notify nobody")
+	optional("AlarmTopic", "HasAlarmTopic", `arn:[^:]+:sns:.+`, "ARN of the SNS topic for alarms; empty: alarms send no notification")
 	optional("KmsKeyArn", "HasKmsKey", `arn:[^:]+:kms:.+`, "ARN of a KMS key for the queue, the logs, the schedules, the function's variables and its secrets; empty: AWS's keys")
 	optional("PermissionsBoundary", "HasBoundary", `arn:[^:]+:iam::.+`, "ARN of the policy that bounds the roles; empty: none")
 	p["ReservedConcurrency"] = object{

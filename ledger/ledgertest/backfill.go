@@ -10,7 +10,7 @@ import (
 
 var backfillCases = []testCase{
 	{"missed, superseded, skipped and canceled scheduled times become planned", backfills},
-	{"what ran, or is about to, is left", backfillLeft},
+	{"runs that ran or are planned are left as they are", backfillLeft},
 	{"scheduled times of a range row are taken out of it one by one", backfillRange},
 	{"a dry run counts the same and changes nothing", backfillDry},
 	{"never planned and purged scheduled times are refused", backfillRefused},
@@ -23,7 +23,7 @@ var backfillCases = []testCase{
 	{"a canceled run that was sent keeps its key, call and numbers", backfillCanceled},
 	{"a canceled run that was sent is refused past its sendBefore", backfillExpired},
 	{"a pause does not hold a backfill back", backfillPaused},
-	{"repeated, it changes nothing", backfillTwice},
+	{"a repeated backfill changes nothing", backfillTwice},
 	{"an unknown job is not found", backfillUnknown},
 }
 

@@ -108,7 +108,7 @@ func (t *told) tell(o ledger.Outcome) {
 	t.want = append(t.want, *a)
 }
 
-// lost expects an attempt that nobody told.
+// lost expects an attempt whose outcome was not recorded.
 func (t *told) lost() {
 	t.want = append(t.want, ledger.Attempt{RunID: t.id(0), N: t.work.Attempt, Answer: ledger.Lost, Owner: "p1"})
 }

@@ -12,12 +12,12 @@ import (
 var historyPurgeCases = []testCase{
 	{"events go past the retention of runs, in batches", purgeEvents},
 	{"a killed process goes a day after its last heartbeat, and declares itself again", purgeProcesses},
-	{"a definition that a process declares, or a job stands on, stays", purgeNeeded},
+	{"a definition that a process declares or a job uses stays", purgeNeeded},
 	{"a definition goes once it was superseded for the retention", purgeSuperseded},
 	{"a definition of an ended job goes once the job has ended for the retention", purgeEndedJob},
 	{"an unfinished run of a definition that is gone is still sent", purgeUnderARun},
 	{"a definition that comes back after it was purged is the last one declared", purgeComesBack},
-	{"what versions no process declares consist of goes in batches", purgeVersions},
+	{"versions that no process declares are purged in batches", purgeVersions},
 	{"a process that declares itself while definitions are purged keeps its own", purgeWhileDeclaring},
 	{"a dry run of a purge of history counts and deletes nothing", purgeHistoryDry},
 }

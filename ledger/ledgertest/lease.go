@@ -16,8 +16,8 @@ var leaseCases = []testCase{
 	{"runs of busy targets and jobs are left", busyLeft},
 	{"a claim narrowed to named runs leaves the others", onlyNamed},
 	{"a lapsed lease is taken over by the next attempt and kept as lost", takeover},
-	{"the late finisher's record is refused", lateFinisher},
-	{"a lapsed lease that nobody took over still records and extends", lapsedUntaken},
+	{"a record after the lease was taken over is refused", lateFinisher},
+	{"a lapsed lease that was not taken over still records and extends", lapsedUntaken},
 	{"Extend moves the end of held leases and names the lost ones", extends},
 	{"Recall returns what is leased under the token", recalls},
 	{"a claim repeated under its token adds to it", claimRepeated},
@@ -61,7 +61,7 @@ func retryWaits(b *bed) {
 	b.record(retrying(w, 10*time.Minute))
 	r := b.is(j.id(0), ledger.Retrying, "")
 	if r.NextAt.Before(before.Add(10*time.Minute)) || r.LeasedBy != "" || !r.LeasedUntil.IsZero() {
-		b.Errorf("row %+v, want it due in 10 minutes, leased to nobody", r)
+		b.Errorf("row %+v, want it due in 10 minutes, without a lease", r)
 	}
 	if c := b.idle(); !c.NextAt.Equal(r.NextAt) {
 		b.Errorf("NextAt %s, want %s", c.NextAt, r.NextAt)
@@ -172,7 +172,7 @@ func lapsedUntaken(b *bed) {
 	lost, err := b.Extend(b.ctx, []ledger.Lease{{RunID: w.RunID, Token: w.Token}}, lease)
 	b.must(err)
 	if len(lost) != 0 {
-		b.Errorf("lost %v, want none: nobody took it over", lost)
+		b.Errorf("lost %v, want none: the lease was not taken over", lost)
 	}
 	b.idle()
 }

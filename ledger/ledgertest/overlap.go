@@ -14,7 +14,7 @@ var overlapCases = []testCase{
 	{"skip: the slot is kept when a lease is given back unsent", skipThroughUnsent},
 	{"skip: another replica sees the slot", skipAcrossReplicas},
 	{"skip: dead and canceled give the slot back", skipAfterEnd},
-	{"skip: does not push in before those that wait", skipBehindWaiting},
+	{"skip: does not go before runs that wait", skipBehindWaiting},
 	{"queue: waits for the slot, oldest scheduled time first", queueInOrder},
 	{"queue: waits through retries", queueThroughRetries},
 	{"queue: an older scheduled time that comes later goes first", queueOldestFirst},

@@ -14,7 +14,7 @@ var overviewCases = []testCase{
 	{"Recent tells what became of a row, and when", recentFields},
 	{"Recent looks back over a bounded number of rows", recentWindow},
 	{"the days of a job add up to its scheduled times", daysAddUp},
-	{"Days is bounded by time, and knows its neighbors apart", daysBounded},
+	{"Days is bounded by time, and does not count neighboring jobs", daysBounded},
 	{"Timings counts states, lateness of scheduled runs and durations of succeeded ones", timings},
 	{"Timings of another interval are empty", timingsElsewhere},
 	{"Processes tells who lives, what they declare and what they run", processes},

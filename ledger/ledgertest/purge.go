@@ -17,13 +17,13 @@ var purgeCases = []testCase{
 	{"~ work goes and does not raise purgedBefore", purgeBeside},
 	{"a run ahead of its job's watermark stays", purgeAhead},
 	{"batches are bounded and go on where the last ended", purgeBatches},
-	{"what was scheduled up to From is not looked at", purgeFrom},
-	{"runs of one scheduled time are looked at once", purgeTied},
+	{"runs scheduled up to From are not read", purgeFrom},
+	{"runs of one scheduled time are read once", purgeTied},
 	{"a run scheduled long ago stays as long as any after it has finished", purgeLate},
 	{"a run at the beginning of time, or before 1970, stays as long as any after it has finished, and goes", purgeTimeless},
 	{"a run redriven stays as long as any after its last end", purgeRedriven},
 	{"a run canceled before its time stays until its time is past retention", purgeCanceledEarly},
-	{"what is kept fills no batch", purgePastKept},
+	{"rows that are kept do not fill a batch", purgePastKept},
 	{"batches miss nothing, in whatever order runs finished and however long a range is", purgeAnyOrder},
 	{"a dry run counts and deletes nothing", purgeDry},
 }
@@ -226,7 +226,7 @@ func purgeDry(b *bed) {
 	}
 }
 
-// Its holder was away for days, and nobody took it over.
+// Its holder was suspended for days, and no process took it over.
 func purgeLate(b *bed) {
 	j, w := b.started("j")
 	b.pass(100 * time.Hour)

@@ -11,13 +11,13 @@ import (
 )
 
 var raceCases = []testCase{
-	{"three replicas that plan 300 jobs at once make one row a scheduled time", racePlans},
+	{"three replicas that plan 300 jobs at once make one row for each scheduled time", racePlans},
 	{"replicas that claim at once never share a run", raceClaims},
 	{"replicas that enter one event at once make one run", raceEntries},
 	{"a plan and an event of one scheduled time make one run and one lease", racePlanEntry},
 	{"a lapsed lease is taken over by one", raceTakeover},
 	{"planning, claiming and recording at once run every scheduled time once, one at a time", raceAll},
-	{"what is planned at once, with events before it and pauses between, is told as it is written", raceMixed},
+	{"concurrent plans, events and pauses return what they wrote", raceMixed},
 }
 
 func jobIDs(n int) []string {
@@ -232,7 +232,7 @@ func raceTakeover(b *bed) {
 // raceAll: half the workers plan queued scheduled times, all of them claim and
 // record, until every scheduled time has run. Of one job no two may run together.
 func raceAll(b *bed) {
-	const jobs, instants = 20, 5
+	const jobs, times = 20, 5
 	stores := b.fleet(jobs, 3)
 	begun, err := b.Assignments(b.ctx, "v1")
 	b.must(err)
@@ -254,7 +254,7 @@ func raceAll(b *bed) {
 	b.each(stores, 2, func(s ledger.Store, token string) error {
 		for until := time.Now().Add(time.Minute); time.Now().Before(until); {
 			mu.Lock()
-			done := len(ran) == jobs*instants
+			done := len(ran) == jobs*times
 			mu.Unlock()
 			if done {
 				return nil
@@ -263,10 +263,10 @@ func raceAll(b *bed) {
 			for _, st := range begun {
 				j := &job{Position: st.Position}
 				var ins []ledger.RunSpec
-				for i := range instants {
+				for i := range times {
 					ins = append(ins, j.leased(i, ledger.OverlapQueue))
 				}
-				plans = append(plans, j.plan(instants-1, ins...))
+				plans = append(plans, j.plan(times-1, ins...))
 			}
 			rand.Shuffle(len(plans), func(i, k int) { plans[i], plans[k] = plans[k], plans[i] })
 			admitted, err := s.Admit(b.ctx, ledger.Admission{Plans: plans, Owner: token, Token: token, LeaseFor: time.Hour})
@@ -290,5 +290,5 @@ func raceAll(b *bed) {
 		}
 		return nil
 	})
-	b.onceEach(ran, jobs*instants)
+	b.onceEach(ran, jobs*times)
 }

@@ -101,8 +101,8 @@ func (m *mixed) turn(s ledger.Store) (done bool, err error) {
 	return unfinished == 0 && m.planned(jobs), err
 }
 
-// instant returns the spec of a job's i-th scheduled time, the same for every caller.
-func (m *mixed) instant(jobID string, i int) ledger.RunSpec {
+// spec returns the spec of a job's i-th scheduled time, the same for every caller.
+func (m *mixed) spec(jobID string, i int) ledger.RunSpec {
 	return m.first[jobID].leased(i, m.overlap(jobID, i))
 }
 
@@ -114,7 +114,7 @@ func (m *mixed) plan(at ledger.Position, next int) ledger.Plan {
 	last := min(next+rand.IntN(4), mixedTimes) - 1 // of none, at times
 	p := ledger.Plan{JobID: at.JobID, Revision: at.Revision, After: at.Watermark, Through: at.Watermark}
 	for i := next; i <= last; i++ {
-		in := m.instant(at.JobID, i)
+		in := m.spec(at.JobID, i)
 		in.Lease = rand.IntN(4) > 0
 		p.Runs, p.Through = append(p.Runs, in), in.ScheduledAt
 	}
@@ -126,7 +126,7 @@ func (m *mixed) event(s ledger.Store, jobID string, i int) error {
 		return nil
 	}
 	token := fmt.Sprint("event-", m.tokens.Add(1))
-	got, err := s.Enter(m.ctx, ledger.Entry{JobID: jobID, RunSpec: m.instant(jobID, i), Owner: token, Token: token, LeaseFor: time.Hour})
+	got, err := s.Enter(m.ctx, ledger.Entry{JobID: jobID, RunSpec: m.spec(jobID, i), Owner: token, Token: token, LeaseFor: time.Hour})
 	if err != nil {
 		return err
 	}

@@ -32,11 +32,11 @@ func raceRedrive(b *bed) {
 }
 
 func raceBackfill(b *bed) {
-	const instants = 30
+	const count = 30
 	j := b.job("j")
-	j.admit(j.rangeOf(0, instants-1))
+	j.admit(j.rangeOf(0, count-1))
 	fill := ledger.Backfill{JobID: "j", Actor: ledger.Actor{By: "ann", Why: "outage"}}
-	for i := range instants {
+	for i := range count {
 		fill.Runs = append(fill.Runs, j.planned(i, ledger.OverlapSkip))
 	}
 	var mu sync.Mutex
@@ -48,8 +48,8 @@ func raceBackfill(b *bed) {
 		planned += got.Planned
 		return err
 	})
-	if n := len(b.all("j")); planned != instants || n != instants {
-		b.Errorf("planned %d in %d rows, want %d of each", planned, n, instants)
+	if n := len(b.all("j")); planned != count || n != count {
+		b.Errorf("planned %d in %d rows, want %d of each", planned, n, count)
 	}
 }
 

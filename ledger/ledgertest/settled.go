@@ -17,7 +17,7 @@ var settledCases = []testCase{
 	{"a redrive by id takes an acknowledged run, and a rerun one only if it may be done twice", settledByID},
 	{"a limit does not count what is left out", settledLimited},
 	{"a run is rerun once, unless it may be done twice, and never while it is unfinished", rerunOnce},
-	{"what was rerun is not backfilled", rerunBackfilled},
+	{"a scheduled time whose run was rerun is not backfilled", rerunBackfilled},
 	{"a listing can leave out what was rerun", rerunListed},
 	{"each refusal has its cause", causes},
 	{"a dry run of an act tells what it would do, and does nothing", actsDry},

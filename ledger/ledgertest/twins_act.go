@@ -61,7 +61,7 @@ func (w *twins) backfill() {
 	b := ledger.Backfill{JobID: pick(w, append(slices.Clone(w.jobs), "unknown")...), Actor: ledger.Actor{By: "me", Why: "test"}, DryRun: w.IntN(4) == 0}
 	for i := range w.hours + 2 {
 		if w.IntN(3) == 0 {
-			in := w.instant(b.JobID, i)
+			in := w.spec(b.JobID, i)
 			in.Trigger = ledger.ByBackfill
 			b.Runs = append(b.Runs, in)
 		}

@@ -61,7 +61,7 @@ func (w *twins) begin() {
 	})
 }
 
-func (w *twins) instant(job string, i int) ledger.RunSpec {
+func (w *twins) spec(job string, i int) ledger.RunSpec {
 	c := call(job)
 	c.Horizon = twinHorizon
 	return ledger.RunSpec{
@@ -139,7 +139,7 @@ func (w *twins) plan(at ledger.Position) ledger.Plan {
 	}
 	p.Through = w.at(at.JobID, last)
 	for i := first; i <= last && len(p.Runs) < 6; i++ {
-		in := w.instant(at.JobID, i)
+		in := w.spec(at.JobID, i)
 		switch w.IntN(10) {
 		case 0:
 			in = w.verdict(in)
@@ -182,7 +182,7 @@ func (w *twins) verdict(in ledger.RunSpec) ledger.RunSpec {
 // enter brings a scheduled time, past or to come, or work beside the schedule.
 func (w *twins) enter() {
 	job := pick(w, append(slices.Clone(w.jobs), "unknown")...)
-	in := w.instant(job, w.IntN(w.hours+4))
+	in := w.spec(job, w.IntN(w.hours+4))
 	if job != "unknown" && w.IntN(3) == 0 {
 		in.ScheduledAt = in.ScheduledAt.Add(time.Duration(30+w.tokens) * time.Second)
 		in.RunID, in.Overlap = runID(job, in.ScheduledAt)+"~t", ledger.OverlapAllow

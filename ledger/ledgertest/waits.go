@@ -11,7 +11,7 @@ import (
 var waitsCases = []testCase{
 	{"a run given back unsent keeps why until its next lease", waitsKept},
 	{"a run that ends waits for nothing", waitsEnd},
-	{"the text of why a run waits is cut, and odd bytes do not keep it out", waitsBytes},
+	{"the text of why a run waits is cut, and odd bytes are replaced", waitsBytes},
 }
 
 var breaker = ledger.WaitReason{Code: ledger.BreakerOpen, Text: "the breaker is open: calls all failed"}

@@ -15,7 +15,7 @@ var whyCases = []testCase{
 	{"a job names the unfinished run that has its slot", slotRun},
 	{"a job's last outcome passes over runs that did not run", outcomeLast},
 	{"a job fails since the first dead run after its last success", outcomeFailing},
-	{"a job counts its dead runs that nobody has acknowledged", outcomeUnseen},
+	{"a job counts its unacknowledged dead runs", outcomeUnseen},
 }
 
 // why is why one run waits.

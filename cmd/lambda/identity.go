@@ -27,9 +27,9 @@ var timeless = time.Unix(0, 0).UTC()
 // identity is an event's run: the run ID that everybody who fires this event
 // derives.
 type identity struct {
-	runID   string
-	at      time.Time
-	instant bool // one of the schedule's, else ~ work
+	runID     string
+	at        time.Time
+	scheduled bool // the time is one of the schedule, else ~ work
 }
 
 // errTooLate is of an event whose run may not be sent any more.
@@ -68,7 +68,7 @@ func fit(j jobs.Job, e event) (identity, error) {
 	}
 	last := j.Parsed().Last(e.at)
 	if !last.IsZero() && e.at.Sub(last) <= eventLate {
-		return identity{runID: jobs.RunID(j.ID, last), at: last, instant: true}, nil
+		return identity{runID: jobs.RunID(j.ID, last), at: last, scheduled: true}, nil
 	}
 	if e.id == "" {
 		return identity{}, fmt.Errorf("%s is no scheduled time of job %q (schedule %q in %s; the last one before it is %s), and the event has no id to make other work of; is the schedule at AWS older than the registry?",
