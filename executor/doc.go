@@ -1,7 +1,7 @@
 // Package executor runs a registry: it plans every due scheduled time, admits it to
-// the ledger, calls the target under the run's id, and records the outcome.
+// the ledger, calls the target under the run's ID, and records the outcome.
 //
-// # A run's way
+// # The path of a run
 //
 //	alarm, clock                                             ledger
 //	     |                                                      |

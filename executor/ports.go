@@ -32,7 +32,7 @@ type Call struct {
 	SendUntil time.Time
 }
 
-// Answer is one attempt's result, classified by whoever made it.
+// Answer is one attempt's result, classified by the Caller that made it.
 type Answer struct {
 	Kind       ledger.Answer
 	Status     int           // 0: no response

@@ -6,7 +6,7 @@
 // repeats the operation. The kit keeps what became of the key in the service's
 // own database and answers every repetition from there.
 //
-// # Three doors
+// # Three entry points
 //
 //   - [Kit.Handler] is net/http middleware. The handler gets a transaction
 //     through the engine's accessor (postgres.Tx(ctx), pgsql.Tx(ctx),
@@ -16,7 +16,7 @@
 //
 // # What is guaranteed
 //
-// Behind the first two doors the claim of the key, the effect and the stored
+// With the first two the claim of the key, the effect and the stored
 // reply are one transaction: a crash leaves all of it or nothing. Of any number
 // of calls with one key one does the work; the others get its reply, or are told
 // that it is still under way. A key is bound to its scope, to the principal that

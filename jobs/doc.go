@@ -5,7 +5,7 @@
 //
 // # Guarantees
 //
-//   - A Registry is validated as a whole before it exists. All that is wrong is
+//   - A Registry is validated as a whole before it exists. All problems are
 //     reported at once, as Problems, each with its place in the file and a code.
 //   - Equal registries have equal Versions, and equal jobs equal Definitions,
 //     in whatever order and form they were written.

@@ -139,7 +139,7 @@ type fileCleanup struct {
 	Schedule        string  `yaml:"schedule" doc:"When the purge runs, in UTC; default 30 3 * * *."`
 	Timeout         *period `yaml:"timeout" doc:"Time limit of one purge; default 1h."`
 	LedgerRetention *period `yaml:"ledgerRetention" doc:"How long finished runs are kept; default 720h."`
-	DeadRetention   *period `yaml:"deadRetention" doc:"How long dead runs that nobody acknowledged are kept; default 2160h."`
+	DeadRetention   *period `yaml:"deadRetention" doc:"How long unacknowledged dead runs are kept; default 2160h."`
 	AuditRetention  *period `yaml:"auditRetention" doc:"How long operators' acts are kept, with who and why; default 8760h."`
 	Enabled         *bool   `yaml:"enabled" doc:"false disables the purge and needs a reason; default true."`
 	Reason          string  `yaml:"reason" doc:"Why the purge is disabled."`

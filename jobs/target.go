@@ -55,7 +55,7 @@ type Cleanup struct {
 	Schedule        string        // in UTC; default "30 3 * * *"
 	Timeout         time.Duration // of one purge; default 1h
 	LedgerRetention time.Duration // finished runs, from their end; default 720h
-	DeadRetention   time.Duration // dead runs that nobody acknowledged; default 2160h
+	DeadRetention   time.Duration // unacknowledged dead runs; default 2160h
 	AuditRetention  time.Duration // operators' acts, who and why; default 8760h
 	// DisabledBecause switches the purge off, and says why: keys and runs then
 	// stay until something else removes them. Empty: the purge runs.

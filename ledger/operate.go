@@ -34,7 +34,7 @@ type Filter struct {
 	Reason Reason
 	Since  time.Time // ScheduledAt at or after
 	Until  time.Time // ScheduledAt before
-	// Unacked selects only runs that nobody has acknowledged (AckedAt zero).
+	// Unacked selects only unacknowledged runs (AckedAt zero).
 	Unacked bool
 	// NotRerun selects only runs that were not rerun (RerunID empty).
 	NotRerun bool
@@ -74,7 +74,7 @@ type JobStatus struct {
 	// OutcomeWindow rows, ranges not counted.
 	LastOutcome  *Run      // the newest run that is succeeded or dead; nil when none
 	FailingSince time.Time // where that is dead: the first dead run after the last success; else zero
-	DeadUnseen   int       // all of its dead runs that nobody has acknowledged
+	DeadUnseen   int       // all of its unacknowledged dead runs
 }
 
 // OutcomeWindow bounds how many rows of a job are read for its last outcome and

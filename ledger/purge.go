@@ -11,7 +11,7 @@ import "time"
 //   - a run that finished before its time (canceled), until its time too is
 //     past retention;
 //   - every unfinished run;
-//   - a dead run that nobody has acknowledged, until DeadRetention;
+//   - an unacknowledged dead run, until DeadRetention;
 //   - a run at a scheduled time after its job's watermark while the job has a revision
 //     (an event came before the plan): its row is what keeps the plan from
 //     running it again.
@@ -20,7 +20,7 @@ import "time"
 // deleted; it is never lowered, and ~ runs do not raise it. Watermarks stay.
 type Purge struct {
 	Retention     time.Duration // since FinishedAt
-	DeadRetention time.Duration // since FinishedAt, of dead runs nobody has acknowledged
+	DeadRetention time.Duration // since FinishedAt, of unacknowledged dead runs
 	Batch         int           // at most this many runs; below 1 the default, 1000
 	// From continues after an earlier batch: its Next. Zero: from the beginning.
 	From PurgeCursor

@@ -2,7 +2,7 @@
 // an [idempotency.Kit]. It is a module of its own, so that a service without
 // gRPC does not get gRPC with the kit.
 //
-// [UnaryServerInterceptor] is the door of a server, as Kit.Handler is that of
+// [UnaryServerInterceptor] does for a gRPC server what Kit.Handler does for
 // net/http. Streams have no key ([StreamServerInterceptor]). A client names each
 // call by the metadata "idempotency-key", or lets [UnaryClientInterceptor] do it.
 package grpc

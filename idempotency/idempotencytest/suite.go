@@ -1,6 +1,6 @@
-// Package idempotencytest is the contract of idempotency stores, executable.
-// Every engine runs it; each case is named by the rule that it defends. Many of
-// the rules are there because a well-known idempotency layer broke them.
+// Package idempotencytest is the contract of idempotency stores as a test suite.
+// Every engine runs it. Each case is named after the rule that it tests. Many
+// rules exist because a well-known idempotency layer breaks them.
 package idempotencytest
 
 import (

@@ -1,5 +1,5 @@
 // Package purge removes expired idempotency keys from a store, in small batches and
-// at a pace that leaves the database to others.
+// at a pace that leaves capacity for the service's own statements.
 package purge
 
 import (

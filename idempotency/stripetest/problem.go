@@ -1,4 +1,4 @@
-// Package stripetest holds the kit against Stripe's own clients for Go and
+// Package stripetest tests the kit with Stripe's own clients for Go and
 // Node.js: they retry by themselves, send bare keys, and decide by the shape of
 // an error's body or by a header. It is a module of its own, so that the client
 // is not a dependency of the product.

@@ -1,6 +1,6 @@
-// Package archtest reads a module's import graph and judges it by a law: which
-// package may know what, each ban with its reason. The module's own law is in
-// law_test.go.
+// Package archtest reads a module's import graph and checks it against a law:
+// which package may import what, with the reason for each ban. The module's own
+// law is in law_test.go.
 package archtest
 
 import (

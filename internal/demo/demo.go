@@ -1,7 +1,7 @@
 // Package demo runs the whole product on one machine for a few seconds: a
 // scheduler on an embedded ledger, a target service over real HTTP, a network
 // between them that breaks, and a scheduler process that is killed without
-// warning; and then counts what came of it.
+// warning. Then it counts the effects.
 package demo
 
 import (

@@ -1,9 +1,8 @@
-// Package export writes what runs a registry on a platform: a CloudFormation
-// template with a schedule for each job, the function, its queue and roles.
+// Package export generates the CloudFormation template that runs a registry on
+// AWS: a schedule for each job, the function, its queue and roles.
 //
-// The template sets how late AWS may deliver an event to what the registry's
-// platform section says, since that is what the proof that no key is forgotten
-// too soon counts with.
+// The template limits the age of events to the values of the registry's platform
+// section, because the retention proof assumes them.
 package export
 
 import (

@@ -1,6 +1,6 @@
-// Package operations is what operators ask of a ledger and do to it, with the
-// rules and the words of every refusal. The command line, the API and the
-// dashboard are doors to it.
+// Package operations has the operators' queries and actions on a ledger, with
+// their rules and error messages. The command line, the API and the dashboard
+// call it.
 package operations
 
 import (

@@ -1,4 +1,4 @@
-// Package telemetry shows what an executor does: Prometheus metrics,
+// Package telemetry exports what an executor does: Prometheus metrics,
 // OpenTelemetry traces, and the logger that both binaries use.
 package telemetry
 

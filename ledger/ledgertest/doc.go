@@ -1,6 +1,6 @@
-// Package ledgertest is the executable contract of a ledger: whatever passes
-// Run can stand behind the executor and the operators' commands.
+// Package ledgertest is the contract of a ledger as a test suite: a store that
+// passes Run works with the executor and with the operators' commands.
 //
-// Each case is named after the rule that it defends; the rules themselves
-// stand in package ledger, beside the type that they concern.
+// Each case is named after the rule that it tests. Package ledger documents the
+// rules, each at the type that it concerns.
 package ledgertest

@@ -1,8 +1,8 @@
 // Package memory is a ledger in the memory of one process: for tests, for
 // simulations in virtual time (it reads the clock by time.Now only, and starts
-// no goroutine), and as the plainest reading of the contract in ledgertest.
+// no goroutine), and as the simplest store that passes ledgertest.
 //
-// It is gone with its process, so it keeps no promise across a restart.
+// Its contents are lost when the process ends.
 // Several executors may share one; it is safe for concurrent use.
 package memory
 

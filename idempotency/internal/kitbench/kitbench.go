@@ -1,6 +1,6 @@
-// Package kitbench measures, for the benchmarks of every engine alike, what the
-// idempotency kit costs: one write behind the kit beside the same write in a
-// bare transaction and in one with a key table as it is usually written.
+// Package kitbench measures the cost of the idempotency kit on every engine: one
+// write behind the kit, compared with the same write in a bare transaction and
+// in one with a key table as it is usually written.
 package kitbench
 
 import (
