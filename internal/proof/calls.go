@@ -59,7 +59,7 @@ func (c *check) histories() {
 		}
 	}
 	for _, q := range c.Requests {
-		if r, ok := c.rows[q.RunID]; ok && r.State.Finished() && q.Attempt > 0 && !kept[q.RunID][q.Attempt] {
+		if r, ok := c.rows[q.RunID]; ok && r.State.Finished() && q.Attempt > 0 && !kept[q.RunID][q.Attempt] && q.Attempt > c.Returned[q.RunID] {
 			c.add(Forgotten, q.RunID, "a call says it is number %d", q.Attempt)
 		}
 	}

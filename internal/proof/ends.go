@@ -40,6 +40,8 @@ func (c *check) founded(r ledger.Run, refused bool) bool {
 	switch r.Reason {
 	case ledger.Exhausted:
 		return c.failed(r.ID) == len(r.Call.Backoff)+1
+	case ledger.NotCompleted:
+		return !r.AcceptedAt.IsZero() && !r.FinishedAt.Before(r.AcceptedAt.Add(r.Call.Within-c.Lead))
 	case ledger.KeyExpired:
 		return refused || !r.FinishedAt.Before(r.SendBefore.Add(-c.Lead))
 	case ledger.Permanent, ledger.Unauthorized, ledger.PayloadMismatch:

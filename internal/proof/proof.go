@@ -106,9 +106,12 @@ type Evidence struct {
 	Keyed map[string]Keyed
 	// Attempts are the runs' histories as the ledger keeps them; nil: not known.
 	Attempts map[string][]ledger.Attempt
-	// Renewed: the number of the last attempt before an operator renewed a run's
+	// Renewed: the number of the last attempt before an operator, or a target that accepted it, renewed a run's
 	// retries (a redrive, a backfill).
 	Renewed map[string]int
+	// Returned: the highest number of a call that was answered "still accepted",
+	// and is not in its run's history unless another attempt got it.
+	Returned map[string]int
 	// Answered: Requests say which calls were refused, and why.
 	Answered bool
 	// Removed are the rows that purges removed.

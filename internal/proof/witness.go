@@ -35,6 +35,7 @@ type Witness struct {
 	removed  []Removal
 	attempts map[string][]ledger.Attempt // of what was purged
 	renewed  map[string]int
+	returned map[string]int
 	seen     []Violation
 }
 
@@ -53,6 +54,7 @@ type history struct {
 	active  bool // leased before, and not ended since
 
 	call      ledger.Call
+	number    int       // of its latest lease's attempt
 	failed    int       // attempts, since its retries began anew
 	notBefore time.Time // on the ledger's clock: its next retry
 	begun     mark      // its first lease
@@ -72,7 +74,7 @@ func NewWitness(s ledger.Store, now func() time.Time) *Witness {
 	return &Witness{
 		Store: s, known: map[string]jobs.Job{}, holds: map[string]bool{}, revisions: map[string][]revision{},
 		runs: map[string]*history{}, slots: map[string]string{}, now: now, alive: time.Now(), paused: map[string]bool{},
-		open: map[string]map[string]bool{}, attempts: map[string][]ledger.Attempt{}, renewed: map[string]int{},
+		open: map[string]map[string]bool{}, attempts: map[string][]ledger.Attempt{}, renewed: map[string]int{}, returned: map[string]int{},
 	}
 }
 
@@ -87,7 +89,7 @@ func (w *Witness) Evidence(ctx context.Context, now time.Time) (Evidence, error)
 	}
 	e := Evidence{
 		Rows: append(slices.Clone(w.purged), rows...), Seen: slices.Clone(w.seen), Removed: w.removed,
-		Renewed: w.renewed, Attempts: maps.Clone(w.attempts),
+		Renewed: w.renewed, Returned: w.returned, Attempts: maps.Clone(w.attempts),
 	}
 	e.Took, e.Begun = w.took()
 	for _, r := range rows {
@@ -177,7 +179,7 @@ func (w *Witness) leased(now time.Time, work ...ledger.Work) {
 		if h.first.IsZero() {
 			h.first = h.begun.at
 		}
-		h.token, h.active, h.call, h.notBefore = l.Token, true, l.Call, time.Time{}
+		h.token, h.active, h.call, h.notBefore, h.number = l.Token, true, l.Call, time.Time{}, l.Attempt
 		if !h.slotted || h.forced || ledger.AdHoc(l.RunID) {
 			continue
 		}
@@ -201,6 +203,12 @@ func (w *Witness) recorded(o ledger.Outcome, at time.Time) {
 	h.settled = o.Token
 	if o.State.Finished() {
 		w.ended(o.RunID, jobOf(o.RunID))
+	}
+	if o.State == ledger.Accepted { // its target answers: it gets its retries back
+		h.failed, w.renewed[o.RunID] = 0, h.number
+		if o.Attempt.N == 0 {
+			w.renewed[o.RunID], w.returned[o.RunID] = h.number-1, h.number
+		}
 	}
 	switch o.Attempt.Answer {
 	case ledger.Failed, ledger.Throttled, ledger.Unknown:

@@ -105,7 +105,9 @@ func (w *Witness) due(r ledger.Run, now time.Time) bool {
 	switch r.State {
 	case ledger.Running:
 		return r.LeasedUntil.Before(now)
-	case ledger.Retrying, ledger.Accepted:
+	case ledger.Accepted:
+		return r.NextAt.Before(now)
+	case ledger.Retrying:
 		return r.NextAt.Before(now) && w.renewed[r.ID] == 0
 	}
 	return r.NextAt.Before(now) && (!w.run(r.ID).slotted || ledger.AdHoc(r.ID))

@@ -16,12 +16,14 @@ import (
 // delivery is made by a function that knows of no other, and only the target's
 // key makes them one.
 func (w *world) functions(r *rand.Rand, p plan) error {
-	p.jobs = []jobs.Job{p.job(r, "fn")}
+	j := p.job(r, "fn")
+	j.Async = jobs.Async{} // needs a ledger
+	p.jobs = []jobs.Job{j}
 	reg, err := p.registry()
 	if err != nil {
 		return err
 	}
-	j, _ := reg.Job("fn")
+	j, _ = reg.Job("fn")
 	w.tasks.Go(func() {
 		for n := range eventsALife {
 			next := j.Parsed().Next(w.Now())

@@ -74,6 +74,10 @@ var mutants = []struct {
 	{"a target without faults is believed", simulate.Options{Target: simulate.Flaws{Sullen: true}}, []proof.Rule{proof.Wasted}},
 	{"a key is the same for all functions", simulate.Options{Key: functionKey}, []proof.Rule{proof.TwoEffects}},
 	{"a function answers for what was done", simulate.Options{Target: simulate.Flaws{Forgets: true}}, []proof.Rule{proof.Unheeded}},
+	{"an accepted run keeps its job's slot", ledgerOf(unslotted), []proof.Rule{proof.Overlapped}},
+	{"an acceptance uses no retry", ledgerOf(recording(spending)), []proof.Rule{proof.Unfounded}},
+	{"accepted is not done", simulate.Options{Caller: credulous}, []proof.Rule{proof.NoEffect}},
+	{"only the worker that has the key finishes", simulate.Options{Target: simulate.Flaws{Unfenced: true}}, []proof.Rule{proof.TwoEffects}},
 	{"a target refuses what is past sendBefore", simulate.Options{Target: simulate.Flaws{NeverTooOld: true}}, []proof.Rule{proof.Late, proof.TwoEffects}},
 }
 

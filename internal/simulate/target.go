@@ -19,6 +19,7 @@ type Flaws struct {
 	NeverTooOld bool // calls past their sendBefore are taken
 	Sullen      bool // new work is refused, for good, once all is well
 	Forgets     bool // now and then the work is answered for, and not done
+	Unfenced    bool // a worker that lost its key finishes its work
 }
 
 // target is a service that keeps keys as the kit does: the effect and the key
@@ -34,6 +35,7 @@ type target struct {
 
 	mu       sync.Mutex
 	keys     map[string]*key
+	workers  int            // that have taken a key
 	calls    map[string]int // by run
 	effects  []proof.Effect
 	requests []proof.Request
@@ -45,6 +47,9 @@ type key struct {
 	payload string
 	status  int // 0: in flight
 	expires time.Time
+	// Of long work: who works on it, and until when it counts as alive.
+	worker int
+	alive  time.Time
 }
 
 func (w *world) newTarget(name string, ttl time.Duration) *target {
@@ -115,7 +120,9 @@ func (t *target) look(c executor.Call, name, payload string) (a executor.Answer,
 	switch {
 	case k != nil && k.payload != payload:
 		return executor.Answer{Kind: ledger.Refused, Status: 409, Reason: ledger.PayloadMismatch}, false
-	case k != nil && k.status == 0 && !t.flaws.NoFlight:
+	case k != nil && k.status == 0 && k.worker > 0 && now.Before(k.alive):
+		return executor.Answer{Kind: ledger.Working, Status: 202, Progress: "working"}, false
+	case k != nil && k.status == 0 && k.worker == 0 && !t.flaws.NoFlight:
 		return executor.Answer{Kind: ledger.InProgress, Status: 409, RetryAfter: time.Second}, false
 	case k != nil && k.status == 200:
 		t.w.note(func(tally *Tally) { tally.Replays++ })
@@ -131,6 +138,9 @@ func (t *target) look(c executor.Call, name, payload string) (a executor.Answer,
 
 // work does what the call asks for, in a transaction with its key.
 func (t *target) work(c executor.Call, name, payload string, r *rand.Rand) executor.Answer {
+	if c.Work.Call.Within > 0 {
+		return t.accept(c, name, payload, r)
+	}
 	begun := t.now()
 	now := t.w.weather
 	if t.w.isCalm() {
@@ -147,15 +157,15 @@ func (t *target) work(c executor.Call, name, payload string, r *rand.Rand) execu
 		delete(t.keys, name)
 		return executor.Answer{Kind: ledger.Failed, Status: 500}
 	case chance(r, now.permanent):
-		t.keys[name] = &key{payload, 422, t.now().Add(t.ttl)}
+		t.keys[name] = &key{payload: payload, status: 422, expires: t.now().Add(t.ttl)}
 		return executor.Answer{Kind: ledger.Refused, Status: 422, Reason: ledger.Permanent}
 	}
 	if t.flaws.Sullen && t.w.isCalm() {
-		t.keys[name] = &key{payload, 422, t.now().Add(t.ttl)}
+		t.keys[name] = &key{payload: payload, status: 422, expires: t.now().Add(t.ttl)}
 		return executor.Answer{Kind: ledger.Refused, Status: 422, Reason: ledger.Permanent}
 	}
 	if t.flaws.Forgets && chance(r, 0.1) {
-		t.keys[name] = &key{payload, 200, t.now().Add(t.ttl)}
+		t.keys[name] = &key{payload: payload, status: 200, expires: t.now().Add(t.ttl)}
 		return executor.Answer{Kind: ledger.Fresh, Status: 200}
 	}
 	broken := chance(r, now.broken)
@@ -163,7 +173,7 @@ func (t *target) work(c executor.Call, name, payload string, r *rand.Rand) execu
 	if t.flaws.KeyAfter && broken {
 		delete(t.keys, name)
 	} else {
-		t.keys[name] = &key{payload, 200, t.now().Add(t.ttl)}
+		t.keys[name] = &key{payload: payload, status: 200, expires: t.now().Add(t.ttl)}
 	}
 	if broken { // committed, and nobody was told
 		return executor.Answer{Kind: ledger.Failed, Status: 502}
