@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -40,8 +41,9 @@ type Call struct {
 	Error   string              `json:"error,omitempty"`
 	Took    string              `json:"took"`
 
-	got targets.Probed
-	at  time.Time
+	got   targets.Probed
+	at    time.Time
+	still int // how often it was answered 202 before
 }
 
 // run makes the calls, up to the first if that is not accepted. Its error is
@@ -50,11 +52,11 @@ func (p *prober) run(ctx context.Context) error {
 	key := p.newKey()
 	body := p.Job.RequestBody(key, p.began)
 	p.first = p.keep(p.call(ctx, "first", key, body))
-	if p.first.accepted() {
+	if p.first.done() {
 		p.again = p.keep(p.call(ctx, "the same again", key, body))
-		p.mismatch = p.keep(p.call(ctx, "a changed body", key, p.other(body)))
+		p.mismatch = p.keep(p.ask(ctx, "a changed body", key, p.other(body)))
 		p.atTheSameTime(ctx)
-		p.keyless = p.keep(p.call(ctx, "without a key", "", body))
+		p.keyless = p.keep(p.ask(ctx, "without a key", "", body))
 	}
 	if ctx.Err() != nil {
 		return errors.New("interrupted")
@@ -79,7 +81,27 @@ func (p *prober) atTheSameTime(ctx context.Context) {
 	p.calls = append(p.calls, p.together...)
 }
 
+// call makes a call. Of long work it asks again as the scheduler does, until the work
+// is done or its time is over.
 func (p *prober) call(ctx context.Context, name, key string, body []byte) Call {
+	end := time.Now().Add(p.Job.Async.Within)
+	for still := 0; ; still++ {
+		c := p.ask(ctx, name, key, body)
+		c.still = still
+		wait := cmp.Or(c.got.RetryAfter, p.Job.Async.Poll)
+		if c.Answer != ledger.Working || time.Now().Add(wait).After(end) {
+			return c
+		}
+		select {
+		case <-ctx.Done():
+			return c
+		case <-time.After(wait):
+		}
+	}
+}
+
+// ask makes one call.
+func (p *prober) ask(ctx context.Context, name, key string, body []byte) Call {
 	ctx, cancel := context.WithTimeout(ctx, p.Job.Timeout)
 	defer cancel()
 	c := executor.Call{Registry: p.Registry, Work: ledger.Work{
@@ -118,7 +140,10 @@ func (p *prober) other(body []byte) []byte {
 	return changed
 }
 
-func (c Call) accepted() bool { return c.Answer == ledger.Fresh || c.Answer == ledger.Replay }
+// accepted reports whether the target took the call for work, done or not.
+func (c Call) accepted() bool { return c.done() || c.Answer == ledger.Working }
+
+func (c Call) done() bool { return c.Answer == ledger.Fresh || c.Answer == ledger.Replay }
 
 func (c Call) field(name string) string { return c.got.Header.Get(name) }
 

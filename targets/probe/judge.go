@@ -30,7 +30,10 @@ const (
 // judge answers the questions.
 func (p *prober) judge() []Check {
 	checks := []Check{p.first.newWork()}
-	if !p.first.accepted() {
+	if p.Job.Async.Within > 0 && p.first.accepted() {
+		checks = append(checks, p.completes())
+	}
+	if !p.first.done() {
 		return checks
 	}
 	return append(checks, p.oneEffect(), p.marked(), p.refusesMismatch(), p.inFlight(), p.requiresKey(), p.expiry(p.TTL))
@@ -45,6 +48,20 @@ func (c Call) newWork() Check {
 	case c.Answer == ledger.Replay:
 		k.Answer = No
 		k.Detail = "a key that was never used is answered as a replay"
+	}
+	return k
+}
+
+// completes: of a job with async, the target answers 202 until the work is done, and
+// then something else.
+func (p *prober) completes() Check {
+	k := Check{Check: "202 until done", Required: true, Answer: Yes, Detail: fmt.Sprintf("%d answers 202, then HTTP %d", p.first.still, p.first.Status)}
+	switch {
+	case !p.first.done():
+		k.Answer = No
+		k.Detail = fmt.Sprintf("%d answers 202 within %s, and no other: the run would be dead (not_completed)", p.first.still+1, p.Job.Async.Within)
+	case p.first.still == 0:
+		k.Detail = "done at once, without a 202"
 	}
 	return k
 }
