@@ -1,7 +1,5 @@
 package jobs
 
-import "fmt"
-
 // Stateless lists the problems of running the registry without a ledger, as a
 // Lambda without CRONCE_DATABASE_URL does: nothing then remembers that a target
 // accepted a run, so jobs with async cannot be asked for again. The registry as it
@@ -10,8 +8,8 @@ func (r *Registry) Stateless() Problems {
 	found := Problems{}
 	for _, j := range r.All() {
 		if !j.Disabled && j.Async != (Async{}) {
-			found = append(found, r.JobProblem(j.ID, "async", CodeNeedsLedger, fmt.Sprintf(
-				"the job %q has async, which needs a ledger that remembers what its target accepted; give the function one (CRONCE_DATABASE_URL), or remove async", j.ID)))
+			found = append(found, r.JobProblem(j.ID, "async", CodeNeedsLedger,
+				"async needs a ledger that remembers what the target accepted; give the function one (CRONCE_DATABASE_URL), or remove async"))
 		}
 	}
 	found.Sort()
