@@ -84,6 +84,12 @@ func TestLinksOfPagesLeadSomewhere(t *testing.T) {
 	}
 }
 
+func TestTheReadmeStaysShort(t *testing.T) {
+	if n := strings.Count(pages(t)["README.md"], "\n"); n > 150 {
+		t.Errorf("README.md has %d lines, want at most 150: move reference to docs", n)
+	}
+}
+
 // A page that names a test, a benchmark, a make target or a file names one that
 // exists.
 func TestPagesNameWhatExists(t *testing.T) {
