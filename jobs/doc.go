@@ -11,6 +11,6 @@
 //     in whatever order and form they were written.
 //   - A run ID is derived from the job and the scheduled time alone (RunID), and
 //     only its one spelling is accepted (ParseRunID).
-//   - A registry holds no secret: it holds the names of the variables that have
-//     them, and no message repeats a variable's value.
+//   - A registry holds no secret: it holds the names of the variables and files
+//     that have them, and no message repeats their contents.
 package jobs
