@@ -150,23 +150,23 @@ func (p planned) next(from time.Time, n int) []string {
 // fields are a job's fields in words, in the order of the registry file.
 type fields []struct{ name, value string }
 
-func (j planned) fields() fields {
+func (p planned) fields() fields {
 	body, limit := "default", "none"
-	if j.body != nil {
-		body = string(j.body)
+	if p.body != nil {
+		body = string(p.body)
 	}
-	if j.MaxInFlight > 0 {
-		limit = strconv.Itoa(j.MaxInFlight)
+	if p.MaxInFlight > 0 {
+		limit = strconv.Itoa(p.MaxInFlight)
 	}
 	return fields{
-		{"schedule", j.Schedule}, {"timezone", j.Timezone}, {"dst", string(j.DST)}, {"time zone data", j.zones},
-		{"target", j.Target}, {"method", j.Method}, {"path", j.Path}, {"scopes", strings.Join(j.Scopes, " ")},
-		{"body", body}, {"timeout", j.Timeout.String()}, {"retry.backoff", waits(j.Retry.Backoff)},
-		{"retry.jitter", strconv.FormatFloat(j.Retry.Jitter, 'g', -1, 64)},
-		{"retry.maxRetryAfter", j.Retry.MaxRetryAfter.String()}, {"retry.horizon", j.Retry.Horizon.String()},
-		{"async", j.Async.String()},
-		{"overlap", string(j.Overlap)}, {"catchUp", string(j.CatchUp)}, {"catchUpWindow", j.CatchUpWindow.String()},
-		{"keyScope", j.KeyScope}, {"maxInFlight", limit},
+		{"schedule", p.Schedule}, {"timezone", p.Timezone}, {"dst", string(p.DST)}, {"time zone data", p.zones},
+		{"target", p.Target}, {"method", p.Method}, {"path", p.Path}, {"scopes", strings.Join(p.Scopes, " ")},
+		{"body", body}, {"timeout", p.Timeout.String()}, {"retry.backoff", waits(p.Retry.Backoff)},
+		{"retry.jitter", strconv.FormatFloat(p.Retry.Jitter, 'g', -1, 64)},
+		{"retry.maxRetryAfter", p.Retry.MaxRetryAfter.String()}, {"retry.horizon", p.Retry.Horizon.String()},
+		{"async", p.Async.String()},
+		{"overlap", string(p.Overlap)}, {"catchUp", string(p.CatchUp)}, {"catchUpWindow", p.CatchUpWindow.String()},
+		{"keyScope", p.KeyScope}, {"maxInFlight", limit},
 	}
 }
 

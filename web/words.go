@@ -133,7 +133,7 @@ func twoUnits(d, large time.Duration, largeName string, small time.Duration, sma
 // relative says how far a time is from now in one unit, as the script does.
 func relative(t, now time.Time) string {
 	gap := t.Sub(now).Round(time.Second)
-	text := ""
+	var text string
 	switch d := gap.Abs(); {
 	case d < time.Second:
 		return "now"

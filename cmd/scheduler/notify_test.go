@@ -23,7 +23,7 @@ type manager struct {
 
 func newManager(t *testing.T) *manager {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "notify") // short: a socket's path has 107 characters at most
+	dir, err := os.MkdirTemp("", "notify") //nolint:usetesting // short: a socket's path has 107 characters at most
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,11 +32,3 @@ func instant(t time.Time) string {
 	}
 	return t.UTC().Format(time.RFC3339)
 }
-
-// moment prints an actual time, to the millisecond.
-func moment(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.UTC().Format("2006-01-02T15:04:05.000Z07:00")
-}

@@ -23,7 +23,7 @@ func (i *interceptor) unary(ctx context.Context, request any, info *grpc.UnarySe
 	}
 	w := work{final: i.opt.Final, handle: func(ctx context.Context) (any, error) { return handler(ctx, request) }}
 	result, duplicate, err := idempotency.Do(ctx, i.kit, op, w.run)
-	_, final := err.(*idempotency.FinalError)
+	_, final := err.(*idempotency.FinalError) //nolint:errorlint // Do returns it unwrapped
 	switch {
 	case duplicate && (err == nil || final):
 		reply, answer, err := result.decode()
@@ -100,7 +100,7 @@ func (w *work) run(ctx context.Context) (stored, error) {
 	w.reply, w.err = w.handle(ctx)
 	final := (*idempotency.FinalError)(nil)
 	marked := errors.As(w.err, &final)
-	if marked && final == w.err && final.Unwrap() != nil {
+	if marked && final == w.err && final.Unwrap() != nil { //nolint:errorlint // not one that the handler wrapped
 		w.err = final.Unwrap() // which has the status
 	}
 	switch {
