@@ -22,13 +22,7 @@ const stalledAfter = 2 * time.Minute
 // ready: traffic and calls go on.
 func healthMux(fleet *rollover.Fleet[*instance], m *telemetry.Metrics) *http.ServeMux {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
-		if age := fleet.Current().PlannerAge(); age > stalledAfter {
-			http.Error(w, "stalled: the planner has not looked for due runs for "+age.Round(time.Second).String(), http.StatusServiceUnavailable)
-			return
-		}
-		fmt.Fprintln(w, "ok")
-	})
+	mux.Handle("GET /healthz", liveness(func() time.Duration { return fleet.Current().PlannerAge() }))
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		if err := fleet.Current().Ready(); err != nil {
 			http.Error(w, "not ready: "+err.Error(), http.StatusServiceUnavailable)
@@ -43,6 +37,18 @@ func healthMux(fleet *rollover.Fleet[*instance], m *telemetry.Metrics) *http.Ser
 	mountCompletion(mux, fleet)
 	mux.Handle("GET "+jwksPath, jwksHandler(fleet))
 	return mux
+}
+
+// liveness answers 503 once the planner has not looked for due runs for longer
+// than stalledAfter: restart the process.
+func liveness(plannerAge func() time.Duration) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		if age := plannerAge(); age > stalledAfter {
+			http.Error(w, "stalled: the planner has not looked for due runs for "+age.Round(time.Second).String(), http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprintln(w, "ok")
+	}
 }
 
 func newServer(ctx context.Context, h http.Handler) *http.Server {

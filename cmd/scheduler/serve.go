@@ -101,7 +101,7 @@ func checkListen(flag, address string) error {
 		_, err = net.LookupPort("tcp", port)
 	}
 	if err != nil || port == "" || host != "" && !jobs.ValidHost(host) {
-		return usage("invalid %s %q; use HOST:PORT such as 127.0.0.1:9464, :9464 for every interface, or \"\" for none", flag, address)
+		return usage("invalid %s %q; use HOST:PORT such as 127.0.0.1:9464, or :9464 for every interface", flag, address)
 	}
 	return nil
 }
