@@ -120,8 +120,8 @@ func build(t *testing.T, name, folder string) string {
 	}
 	path := filepath.Join(t.TempDir(), name)
 	cmd := exec.Command("go", "build", "-trimpath", "-o", path, "./cmd/"+folder)
-	cmd.Dir = ".." // the product's module
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	cmd.Dir = ".."                                             // the product's module
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=") // the tree's go.work, not one of this module alone
 	if text, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
