@@ -60,7 +60,7 @@ func New(c Config) (http.Handler, error) {
 // ask is a question: it returns what is answered as JSON.
 type ask func(context.Context, *http.Request) (any, error)
 
-// get serves a question to every role from viewer on.
+// get serves a question to every role, viewers included.
 func (s *server) get(pattern string, tagged bool, answer ask) {
 	s.mux.HandleFunc("GET "+pattern, func(w http.ResponseWriter, r *http.Request) {
 		if err := permit(r, access.Viewer); err != nil {

@@ -10,13 +10,13 @@ import (
 	"github.com/cronce/cronce/migrations"
 )
 
-// turn is the begin or the end of a job's revision: the definition that is current
-// from then on, and the scheduled time from which it is.
+// turn is the beginning or the end of a job's revision: the definition that becomes
+// current, and the scheduled time at which it does.
 type turn struct {
 	jobID    string
 	revision int64
 	hash     string
-	ended    bool // the job has no revision from here on
+	ended    bool // the job has no current revision afterwards
 	at       time.Time
 }
 

@@ -76,7 +76,7 @@ func Prove(r *jobs.Registry) jobs.Problems {
 
 // CheckFile reads a registry's file and lists all that is wrong with it: what
 // jobs.CheckFile finds, and keys that do not outlive their calls. The registry is
-// nil unless the file itself is sound; it is run only when there is no problem.
+// nil if the file itself has problems. Run it only if there are no problems.
 func CheckFile(path string, lookup func(string) (string, bool)) (*jobs.Registry, jobs.Problems) {
 	r, problems := jobs.CheckFile(path, lookup)
 	if r != nil {

@@ -32,7 +32,7 @@ type report struct {
 }
 
 // Handler takes reports at Pattern. Its answers: 200 with the run's state, 400 for a
-// body that is no report, 401 for a wrong token, 409 for a run that is finished or
+// malformed body, 401 for a wrong token, 409 for a run that is finished or
 // unknown, 503 while the ledger does not answer.
 func Handler(t *Tokens, l Reporter, log *slog.Logger) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

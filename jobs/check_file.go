@@ -5,7 +5,7 @@ import "errors"
 // CheckFile is Load and CheckEnv in one: all that is wrong with a registry file
 // and with the environment that it names, so that nobody has to mend the one to
 // hear of the other. A nil lookup leaves the environment out. The registry is
-// nil unless the file itself is sound.
+// nil if the file itself has problems.
 func CheckFile(path string, lookup func(string) (string, bool)) (*Registry, Problems) {
 	data, problem := read(path)
 	if problem != nil {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Whoever reaches a loopback address by one of this machine's names sees the
-// dashboard; on another address nobody does, and the log says why.
+// The dashboard answers on a loopback address, by one of this machine's names. On
+// any other address it does not, and the log says why.
 func TestTheDashboardIsForThisMachineOnly(t *testing.T) {
 	t.Parallel()
 	svc := newService(t)

@@ -24,7 +24,7 @@ another file (--against). For each job it prints what would change and the next
 scheduled times, old and new. It only reads.
 
 A new definition takes effect when a process serves it: the old one is planned up
-to that time and the new one from then on. Nothing runs retroactively. A job that
+to that time and the new one afterwards. Nothing runs retroactively. A job that
 is removed or disabled ends; its planned runs still run.
 
 Only job definitions are compared: not authorization, keyTTLs, platform,

@@ -45,7 +45,7 @@ type instance struct {
 func (a *app) readRegistry() (*jobs.Registry, error) {
 	reg, err := a.soundRegistry()
 	if err == nil {
-		// A large file's syntax tree is more than all that is needed from here on.
+		// The syntax tree of a large file takes more memory than the registry.
 		debug.FreeOSMemory()
 	}
 	return reg, err

@@ -93,8 +93,8 @@ func TestServeNotifiesSystemd(t *testing.T) {
 	}
 }
 
-// A ledger that does not answer is no reason to restart; a planner that is stuck
-// is, and before the first answer there is no readiness.
+// The watchdog restarts a process whose planner is stuck, but not one whose ledger
+// does not answer. The process is not ready before the ledger's first answer.
 func TestTheWatchdogFollowsThePlanner(t *testing.T) {
 	t.Parallel()
 	svc, m, server := newService(t), newManager(t), testdb.PostgresServer(t)

@@ -39,7 +39,7 @@ type hangups struct {
 	gone     func()
 }
 
-// watchHangups takes hangups from here on. If the terminal that the process
+// watchHangups starts to handle SIGHUP. If the terminal that the process
 // writes to has gone, a hangup calls gone instead.
 func (a *app) watchHangups(gone func()) *hangups {
 	h := &hangups{signals: make(chan os.Signal, 1), output: a.err, terminal: terminal.Is(a.err), gone: gone}
