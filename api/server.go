@@ -9,6 +9,7 @@ import (
 
 	"github.com/cronce/cronce/api/access"
 	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/store"
 	"github.com/cronce/cronce/internal/operations"
 )
 
@@ -16,7 +17,7 @@ import (
 type Config struct {
 	Operations *operations.Service
 	// Keys stores the idempotency keys of mutations, on the ledger's engine.
-	Keys idempotency.Store
+	Keys store.Store
 	// Access says who may do what; see access.Loopback for a process that only its
 	// own machine can reach.
 	Access access.Control

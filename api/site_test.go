@@ -24,7 +24,7 @@ import (
 	"github.com/cronce/cronce/api"
 	"github.com/cronce/cronce/api/access"
 	"github.com/cronce/cronce/executor"
-	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/store"
 	"github.com/cronce/cronce/internal/keystores"
 	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/internal/testdb"
@@ -58,7 +58,7 @@ type site struct {
 	testing.TB
 	server *httptest.Server
 	store  ledger.Store
-	keys   idempotency.Store
+	keys   store.Store
 	reg    *jobs.Registry
 	log    *bytes.Buffer
 	begin  time.Time // the first scheduled time

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/store"
 )
 
 // keyTable is the kit's store in memory, on a clock that wanders: what a
@@ -14,23 +15,23 @@ type keyTable struct {
 	skew func() time.Duration // how far its clock is off, at this moment
 
 	mu      sync.Mutex
-	records map[idempotency.Key]idempotency.Record
+	records map[idempotency.Key]store.Record
 	held    map[idempotency.Key]bool
 	effects map[idempotency.Key]int // committed, ever
 }
 
-var _ idempotency.Store = (*keyTable)(nil)
+var _ store.Store = (*keyTable)(nil)
 
 func newKeyTable(skew func() time.Duration) *keyTable {
 	return &keyTable{
-		skew: skew, records: map[idempotency.Key]idempotency.Record{},
+		skew: skew, records: map[idempotency.Key]store.Record{},
 		held: map[idempotency.Key]bool{}, effects: map[idempotency.Key]int{},
 	}
 }
 
 func (s *keyTable) now() time.Time { return time.Now().Add(s.skew()) }
 
-func (s *keyTable) look(c idempotency.Claim, now time.Time) (look idempotency.Look) {
+func (s *keyTable) look(c store.Claim, now time.Time) (look store.Look) {
 	if r, ok := s.records[c.Key]; ok && now.Before(r.ExpiresAt) {
 		look.Record = &r
 	}
@@ -38,13 +39,13 @@ func (s *keyTable) look(c idempotency.Claim, now time.Time) (look idempotency.Lo
 	return look
 }
 
-func (s *keyTable) Look(_ context.Context, c idempotency.Claim) (idempotency.Look, error) {
+func (s *keyTable) Look(_ context.Context, c store.Claim) (store.Look, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.look(c, s.now()), nil
 }
 
-func (s *keyTable) Begin(_ context.Context, c idempotency.Claim) (idempotency.Tx, idempotency.Look, error) {
+func (s *keyTable) Begin(_ context.Context, c store.Claim) (store.Tx, store.Look, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	look := s.look(c, s.now())
@@ -66,12 +67,12 @@ type keyTx struct {
 
 func (t *keyTx) Context(ctx context.Context) context.Context { return ctx }
 
-func (t *keyTx) Commit(_ context.Context, c idempotency.Claim, r idempotency.Reply) (time.Time, error) {
+func (t *keyTx) Commit(_ context.Context, c store.Claim, r idempotency.Reply) (time.Time, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := t.now()
 	r.ExpiresAt = now.Add(c.TTL)
-	t.records[c.Key] = idempotency.Record{State: idempotency.Done, Fingerprint: c.Fingerprint, Owner: c.Owner, Reply: r}
+	t.records[c.Key] = store.Record{State: store.Done, Fingerprint: c.Fingerprint, Owner: c.Owner, Reply: r}
 	t.effects[c.Key]++
 	delete(t.held, c.Key)
 	return r.ExpiresAt, nil

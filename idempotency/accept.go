@@ -10,6 +10,8 @@ import (
 	"runtime/debug"
 	"strconv"
 	"time"
+
+	"github.com/cronce/cronce/idempotency/store"
 )
 
 // Accept is for work that takes longer than a caller waits. The first request
@@ -151,18 +153,18 @@ type started struct {
 	ctx  context.Context // the work's, on its way from the request to the goroutine
 }
 
-// accept takes the key for long work that runs on ctx. Unless the verdict is
+// accept takes the key for long work that runs on ctx. Unless the decision is
 // doWork the look says what the key is.
-func (k *Kit) accept(asking, ctx context.Context, c Claim) (s started, look Look, v verdict, err error) {
-	store, ok := k.store.(Worker)
+func (k *Kit) accept(asking, ctx context.Context, c store.Claim) (s started, look store.Look, v decision, err error) {
+	store, ok := k.store.(store.Worker)
 	if !ok {
 		return s, look, v, fmt.Errorf("idempotency: long work needs a store that can lease keys; %T cannot", k.store)
 	}
 	if err := c.Key.Validate(); err != nil {
 		return s, look, v, err
 	}
-	if look, err = k.look(asking, c); err != nil || look.Record != nil && look.long(c) != doWork {
-		return s, look, look.long(c), err
+	if look, err = k.look(asking, c); err != nil || look.Record != nil && decideLong(look, c) != doWork {
+		return s, look, decideLong(look, c), err
 	}
 	w := &Work{kit: k, store: store, claim: c, exchange: make(chan struct{}, 1)}
 	ctx, w.cancel = context.WithCancelCause(ctx)
@@ -179,7 +181,7 @@ func (k *Kit) accept(asking, ctx context.Context, c Claim) (s started, look Look
 			w.free() // the answer may be lost, and the key ours
 		}
 		k.works.remove(w)
-		if v = look.long(c); v == doWork { // it was free only for a moment
+		if v = decideLong(look, c); v == doWork { // it was free only for a moment
 			v = inFlight
 		}
 		return s, look, v, explain(within, err)

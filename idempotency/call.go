@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/idempotency/internal/vendorkey"
+
+	"github.com/cronce/cronce/idempotency/store"
 )
 
 // Effect is a call to the world outside, which no transaction can take back.
@@ -46,7 +48,7 @@ func Call[T any](ctx context.Context, k *Kit, op Operation, e Effect[T]) (result
 	if err != nil {
 		return result, false, err
 	}
-	store, ok := k.store.(Reserver)
+	store, ok := k.store.(store.Reserver)
 	if !ok {
 		return result, false, fmt.Errorf("idempotency: Call needs a store that can reserve keys; %T cannot", k.store)
 	}
@@ -63,8 +65,8 @@ func Call[T any](ctx context.Context, k *Kit, op Operation, e Effect[T]) (result
 
 type call[T any] struct {
 	kit    *Kit
-	store  Reserver
-	claim  Claim
+	store  store.Reserver
+	claim  store.Claim
 	effect Effect[T]
 	began  time.Time // before the key was reserved, so that MaxRun is over before the lease is
 }
@@ -78,7 +80,7 @@ func (c call[T]) attempt(ctx context.Context) (attempt, error) {
 		_ = c.giveUp(ctx, c.store.Free)
 		return attempt{}, err
 	}
-	if c.effect.Reconcile == nil || look.judge(c.claim) != unknown {
+	if c.effect.Reconcile == nil || decide(look, c.claim) != unknown {
 		return attempt{look,
 			func() (Reply, bool, error) { return c.run(ctx, c.make) },
 			func() {
@@ -93,7 +95,7 @@ func (c call[T]) attempt(ctx context.Context) (attempt, error) {
 		_ = c.giveUp(ctx, c.store.Doubt)
 		return attempt{}, err
 	}
-	return attempt{Look{Held: look.Held},
+	return attempt{store.Look{Held: look.Held},
 		func() (Reply, bool, error) {
 			return c.run(ctx, func(ctx context.Context) (T, bool, error) { return c.reconcile(ctx, late) })
 		},
@@ -101,7 +103,7 @@ func (c call[T]) attempt(ctx context.Context) (attempt, error) {
 	}, nil
 }
 
-func (c call[T]) reserve(ctx context.Context, takeOver bool) (Look, error) {
+func (c call[T]) reserve(ctx context.Context, takeOver bool) (store.Look, error) {
 	ctx, cancel := c.kit.exchange(ctx)
 	defer cancel()
 	look, err := c.store.Reserve(ctx, c.claim, c.claim.MaxRun+c.kit.opt.StoreTimeout, takeOver)
@@ -189,7 +191,7 @@ var errLapsed = errors.New("the lease lapsed and another call has the key")
 
 // giveUp is Doubt or Free, when the work is over without a result. What cannot
 // be written now the lapsing lease says later.
-func (c call[T]) giveUp(ctx context.Context, how func(context.Context, Claim) (bool, error)) error {
+func (c call[T]) giveUp(ctx context.Context, how func(context.Context, store.Claim) (bool, error)) error {
 	end, cancel := c.kit.ending(ctx)
 	defer cancel()
 	_, err := how(end, c.claim)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/store"
 )
 
 // crowd is a store in memory for many keys, whose every exchange takes a random
@@ -29,7 +30,7 @@ type crowd struct {
 // kept is a record, and when it was seen.
 type kept struct {
 	key       idempotency.Key
-	record    *idempotency.Record
+	record    *store.Record
 	from, end int // end 0: it is live
 }
 
@@ -88,13 +89,13 @@ type outer struct{ end []func(commit bool) }
 
 func (*crowd) Joined(ctx context.Context) bool { return ctx.Value(outerKey{}) != nil }
 
-func (s *crowd) Begin(ctx context.Context, c idempotency.Claim) (idempotency.Tx, idempotency.Look, error) {
+func (s *crowd) Begin(ctx context.Context, c store.Claim) (store.Tx, store.Look, error) {
 	if err := s.exchange(ctx); err != nil {
-		return nil, idempotency.Look{}, err
+		return nil, store.Look{}, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	look := idempotency.Look{}
+	look := store.Look{}
 	if k := s.live[c.Key]; k != nil {
 		look.Record = k.record
 	} else if !s.held[c.Key] {
@@ -104,7 +105,7 @@ func (s *crowd) Begin(ctx context.Context, c idempotency.Claim) (idempotency.Tx,
 	return &crowded{crowd: s, key: c.Key, held: look.Held, outer: o}, look, nil
 }
 
-func (s *crowd) Look(ctx context.Context, c idempotency.Claim) (look idempotency.Look, err error) {
+func (s *crowd) Look(ctx context.Context, c store.Claim) (look store.Look, err error) {
 	if err := s.exchange(ctx); err != nil {
 		return look, err
 	}
@@ -128,7 +129,7 @@ func (s *crowd) forget(key idempotency.Key) {
 	}
 }
 
-func (s *crowd) store(c idempotency.Claim, r idempotency.Reply) {
+func (s *crowd) store(c store.Claim, r idempotency.Reply) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.instant++
@@ -157,7 +158,7 @@ type crowded struct {
 
 func (t *crowded) Context(ctx context.Context) context.Context { return ctx }
 
-func (t *crowded) Commit(ctx context.Context, c idempotency.Claim, r idempotency.Reply) (time.Time, error) {
+func (t *crowded) Commit(ctx context.Context, c store.Claim, r idempotency.Reply) (time.Time, error) {
 	if t.outer != nil {
 		t.outer.end = append(t.outer.end, func(commit bool) {
 			if commit {

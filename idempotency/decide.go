@@ -1,28 +1,30 @@
 package idempotency
 
-// verdict is what a call does after a look at its key.
-type verdict int
+import "github.com/cronce/cronce/idempotency/store"
+
+// decision is what a call does after a look at its key.
+type decision int
 
 const (
-	doWork   verdict = iota // the key is free and ours
-	replay                  // a reply is stored
-	mismatch                // another payload has the key
-	inFlight                // somebody else holds the key
-	unknown                 // an external call was made and lost
-	tooLate                 // the key is free, but perhaps only forgotten
-	accepted                // long work goes on under the key
+	doWork   decision = iota // the key is free and ours
+	replay                   // a reply is stored
+	mismatch                 // another payload has the key
+	inFlight                 // somebody else holds the key
+	unknown                  // an external call was made and lost
+	tooLate                  // the key is free, but perhaps only forgotten
+	accepted                 // long work goes on under the key
 )
 
-// judge is the one decision order, for every door. An expired record is no
+// decide is the one decision order, for every door. An expired record is no
 // record. A stored reply is given even to a call that comes too late: nothing
 // is done for it, and it learns the truth.
-func (l Look) judge(c Claim) verdict {
+func decide(l store.Look, c store.Claim) decision {
 	switch r := l.Record; {
 	case r != nil && r.Fingerprint != c.Fingerprint:
 		return mismatch
-	case r != nil && (r.State == Accepted || r.State == Calling && !l.Lapsed):
+	case r != nil && (r.State == store.Accepted || r.State == store.Calling && !l.Lapsed):
 		return inFlight
-	case r != nil && (r.State == Calling || r.State == Unknown):
+	case r != nil && (r.State == store.Calling || r.State == store.Unknown):
 		return unknown
 	case r != nil:
 		return replay
@@ -35,12 +37,12 @@ func (l Look) judge(c Claim) verdict {
 	}
 }
 
-// long is the decision for long work, of a look that took nothing. Work whose
+// decideLong is the decision for long work, of a look that took nothing. Work whose
 // lease has lapsed can be started again.
-func (l Look) long(c Claim) verdict {
+func decideLong(l store.Look, c store.Claim) decision {
 	switch r := l.Record; {
-	case r != nil && (r.Fingerprint != c.Fingerprint || r.State != Accepted):
-		return l.judge(c)
+	case r != nil && (r.Fingerprint != c.Fingerprint || r.State != store.Accepted):
+		return decide(l, c)
 	case r != nil && !l.Lapsed:
 		return accepted
 	case l.Late:
@@ -51,7 +53,7 @@ func (l Look) long(c Claim) verdict {
 }
 
 // answer is what the caller is told when no work is to be done.
-func (v verdict) answer(l Look) (Reply, bool, error) {
+func (v decision) answer(l store.Look) (Reply, bool, error) {
 	switch v {
 	case replay:
 		return l.Record.Reply, true, nil

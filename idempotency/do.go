@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"github.com/cronce/cronce/idempotency/store"
 )
 
 // Operation names one piece of work for [Do] and [Kit.Call].
@@ -70,11 +72,11 @@ func Do[T any](ctx context.Context, k *Kit, op Operation, fn func(context.Contex
 // before that transaction is committed.
 func (k *Kit) InTransaction(ctx context.Context) bool { return k.store.Joined(ctx) }
 
-func (k *Kit) operation(op Operation) (Claim, error) {
+func (k *Kit) operation(op Operation) (store.Claim, error) {
 	set(&op.Principal, "-")
 	print, err := payloadFingerprint(op.Payload)
 	if err != nil {
-		return Claim{}, fmt.Errorf("fingerprint of the payload of %s %s: %w", op.Scope, op.Key, err)
+		return store.Claim{}, fmt.Errorf("fingerprint of the payload of %s %s: %w", op.Scope, op.Key, err)
 	}
 	c := k.claim(Key{Scope: op.Scope, Principal: op.Principal, Value: op.Key}, print, op.TTL)
 	c.SendBefore = op.SendBefore

@@ -2,10 +2,13 @@ package idempotency
 
 import (
 	"errors"
-	"fmt"
+
+	"github.com/cronce/cronce/idempotency/store"
 )
 
 var (
+	// ErrInvalidKey: a key, scope or principal that cannot be stored.
+	ErrInvalidKey = store.ErrInvalidKey
 	// ErrMismatch: the key was used before with another payload. Repeat the
 	// first payload, or use a new key.
 	ErrMismatch = errors.New("the idempotency key was used with another payload")
@@ -17,7 +20,7 @@ var (
 	ErrTooLate = errors.New("the call arrived after its send-before time")
 	// ErrUnavailable: the key store could not be reached, or gave no answer in
 	// time. Ask again with the same key; what was done is found out then.
-	ErrUnavailable = errors.New("the idempotency store is unavailable")
+	ErrUnavailable = store.ErrUnavailable
 	// ErrOutcomeUnknown: an external call was made, or perhaps made, and
 	// nobody knows what came of it. A reconcile function or an operator must
 	// find out; the call is never repeated by itself.
@@ -26,11 +29,11 @@ var (
 	ErrRunTooLong = errors.New("the work took longer than MaxRun and was rolled back")
 	// ErrTxEnded: the work ended the kit's transaction itself. Whether its
 	// effects stand is not known, so the key is kept and nothing is run again.
-	ErrTxEnded = errors.New("the work committed or rolled back the kit's transaction: leave both to the kit")
+	ErrTxEnded = store.ErrTxEnded
 	// ErrTxAborted: the work's transaction could not be committed (a statement
 	// of the work had failed, a deferred constraint, a deadlock) and was rolled
 	// back. The key is free.
-	ErrTxAborted = errors.New("the work's transaction could not be committed and was rolled back")
+	ErrTxAborted = store.ErrTxAborted
 	// ErrReplyTooLarge is what a handler's Write returns past
 	// Options.MaxReplyBody, and Do for a result past Options.MaxStoredBody. The
 	// work is rolled back and the key is free.
@@ -39,17 +42,14 @@ var (
 	// the work, or its commit, failed because of another transaction (SQLSTATE
 	// 40001, 40P01). The kit runs the work again; a caller sees this error, which
 	// is an ErrTxAborted, only when that has failed several times.
-	ErrConflict = fmt.Errorf("%w: it conflicted with another transaction each time", ErrTxAborted)
+	ErrConflict = store.ErrConflict
 	// ErrNotYours is what Commit and Rollback of a transaction that the kit
 	// handed out return. The transaction goes on.
-	ErrNotYours = errors.New("this transaction is committed or rolled back by the idempotency kit: return from the handler instead")
+	ErrNotYours = store.ErrNotYours
 	// ErrLeaseLost: long work has lost its key, because it did not renew its lease
 	// in time. Another worker may have started the work again.
 	ErrLeaseLost = errors.New("the lease on the idempotency key is lost")
 	// ErrShutdown: [Kit.Shutdown] was called. No long work begins, and the context
 	// of running work may have ended with this cause.
 	ErrShutdown = errors.New("the service is shutting down")
-	// ErrLostRace is for engines: a live record appeared while the work ran.
-	// The work was rolled back, and the caller is answered from that record.
-	ErrLostRace = errors.New("another call completed this idempotency key first")
 )

@@ -3,6 +3,8 @@ package idempotency
 import (
 	"context"
 	"time"
+
+	"github.com/cronce/cronce/idempotency/store"
 )
 
 // What the tests of this package look at beside its API.
@@ -22,7 +24,7 @@ type (
 	Turn   = turn
 )
 
-func Found(f *flight) *Record { return f.found }
+func Found(f *flight) *store.Record { return f.found }
 
 const (
 	Leads = leads
@@ -34,9 +36,9 @@ const (
 func (g *gate) Enter(ctx context.Context, k Key) (*flight, turn) {
 	return g.enter(ctx, k, time.Now().Add(time.Hour), time.Now().Add(time.Minute))
 }
-func (g *gate) Leave(f *flight, known bool)            { g.leave(f, known) }
-func (g *gate) Tell(f *flight, found *Record, ok bool) { g.tell(f, found, ok) }
-func (g *gate) Len() int                               { return len(g.flights) }
+func (g *gate) Leave(f *flight, known bool)                  { g.leave(f, known) }
+func (g *gate) Tell(f *flight, found *store.Record, ok bool) { g.tell(f, found, ok) }
+func (g *gate) Len() int                                     { return len(g.flights) }
 
 // Scopes is how many default scopes are remembered.
 func (k *Kit) Scopes() int { return len(k.scopes.owners) }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/cronce/cronce/idempotency/store"
 )
 
 // gate lets one call for each key go to the store to claim it, while the
@@ -27,7 +29,7 @@ type flight struct {
 	baton   chan struct{} // one token: lead, or when the fate is known look
 	waiting int
 	told    chan struct{} // closed: found is read by all, and changed by none
-	found   *Record       // nil: nothing is stored
+	found   *store.Record // nil: nothing is stored
 }
 
 // turn is what a call does next at the gate.
@@ -100,7 +102,7 @@ func (g *gate) leave(f *flight, known bool) {
 
 // tell ends the caller's look at the key of a flight. If it came to nothing
 // another of those who wait looks.
-func (g *gate) tell(f *flight, found *Record, ok bool) {
+func (g *gate) tell(f *flight, found *store.Record, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if !ok {

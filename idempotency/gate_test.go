@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/store"
 )
 
 var gateKey = idempotency.Key{Scope: "s", Principal: "p", Value: "k"}
@@ -20,7 +21,7 @@ func TestGateLetsOneLeadAndOneLookForAll(t *testing.T) {
 		if turn != idempotency.Leads {
 			t.Fatal(turn)
 		}
-		found := &idempotency.Record{}
+		found := &store.Record{}
 		var looked, knew atomic.Int32
 		look := make(chan struct{})
 		for range 10 {

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/cronce/cronce/idempotency/store"
 )
 
 // Headers that the middleware reads and writes, in their canonical form.
@@ -114,14 +116,14 @@ func (h *handler) refuse(w http.ResponseWriter, r *http.Request, k Key, p Proble
 }
 
 // claim reads from the request what names it, and its body.
-func (h *handler) claim(w http.ResponseWriter, r *http.Request) (c Claim, body []byte, bad *Problem) {
-	refuse := func(status int, code, title, detail string) (Claim, []byte, *Problem) {
+func (h *handler) claim(w http.ResponseWriter, r *http.Request) (c store.Claim, body []byte, bad *Problem) {
+	refuse := func(status int, code, title, detail string) (store.Claim, []byte, *Problem) {
 		p := problem(status, code, title, detail)
-		return Claim{}, nil, &p
+		return store.Claim{}, nil, &p
 	}
-	misplaced := func(err error) (Claim, []byte, *Problem) {
+	misplaced := func(err error) (store.Claim, []byte, *Problem) {
 		p := h.kit.problemOf(err)
-		return Claim{}, nil, &p
+		return store.Claim{}, nil, &p
 	}
 	if h.kit.store.Joined(r.Context()) {
 		return misplaced(inTransaction)

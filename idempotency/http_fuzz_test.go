@@ -9,19 +9,20 @@ import (
 	"testing"
 
 	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/store"
 )
 
 // down is a store that cannot be reached; it notes what it is asked for.
-type down struct{ claims []idempotency.Claim }
+type down struct{ claims []store.Claim }
 
-func (s *down) Begin(_ context.Context, c idempotency.Claim) (idempotency.Tx, idempotency.Look, error) {
+func (s *down) Begin(_ context.Context, c store.Claim) (store.Tx, store.Look, error) {
 	s.claims = append(s.claims, c)
-	return nil, idempotency.Look{}, idempotency.ErrUnavailable
+	return nil, store.Look{}, idempotency.ErrUnavailable
 }
 
-func (s *down) Look(_ context.Context, c idempotency.Claim) (idempotency.Look, error) {
+func (s *down) Look(_ context.Context, c store.Claim) (store.Look, error) {
 	s.claims = append(s.claims, c)
-	return idempotency.Look{}, idempotency.ErrUnavailable
+	return store.Look{}, idempotency.ErrUnavailable
 }
 
 func (s *down) Joined(context.Context) bool { return false }

@@ -11,19 +11,20 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/store"
 )
 
 // untouched is a store that must not be asked.
 type untouched struct{ t *testing.T }
 
-func (s untouched) Begin(context.Context, idempotency.Claim) (idempotency.Tx, idempotency.Look, error) {
+func (s untouched) Begin(context.Context, store.Claim) (store.Tx, store.Look, error) {
 	s.t.Error("the store was asked")
-	return nil, idempotency.Look{}, idempotency.ErrUnavailable
+	return nil, store.Look{}, idempotency.ErrUnavailable
 }
 
-func (s untouched) Look(context.Context, idempotency.Claim) (idempotency.Look, error) {
+func (s untouched) Look(context.Context, store.Claim) (store.Look, error) {
 	s.t.Error("the store was asked")
-	return idempotency.Look{}, idempotency.ErrUnavailable
+	return store.Look{}, idempotency.ErrUnavailable
 }
 
 func (untouched) Joined(context.Context) bool { return false }
@@ -80,14 +81,14 @@ func TestARequestThatNamesNoOperationIsRefusedBeforeTheStoreIsAsked(t *testing.T
 }
 
 // overtaken is a store in which another process completes every key first.
-type overtaken struct{ idempotency.Tx }
+type overtaken struct{ store.Tx }
 
-func (s overtaken) Begin(context.Context, idempotency.Claim) (idempotency.Tx, idempotency.Look, error) {
-	return s, idempotency.Look{Held: true}, nil
+func (s overtaken) Begin(context.Context, store.Claim) (store.Tx, store.Look, error) {
+	return s, store.Look{Held: true}, nil
 }
 
-func (s overtaken) Look(_ context.Context, c idempotency.Claim) (idempotency.Look, error) {
-	return idempotency.Look{Record: &idempotency.Record{State: idempotency.Done, Fingerprint: c.Fingerprint,
+func (s overtaken) Look(_ context.Context, c store.Claim) (store.Look, error) {
+	return store.Look{Record: &store.Record{State: store.Done, Fingerprint: c.Fingerprint,
 		Reply: idempotency.Reply{Status: 201, Body: []byte("theirs")}}}, nil
 }
 
@@ -95,8 +96,8 @@ func (overtaken) Joined(context.Context) bool { return false }
 
 func (s overtaken) Context(ctx context.Context) context.Context { return ctx }
 
-func (s overtaken) Commit(context.Context, idempotency.Claim, idempotency.Reply) (time.Time, error) {
-	return time.Time{}, idempotency.ErrLostRace
+func (s overtaken) Commit(context.Context, store.Claim, idempotency.Reply) (time.Time, error) {
+	return time.Time{}, store.ErrLostRace
 }
 
 func TestALostRaceIsAnsweredByTheWinnersReply(t *testing.T) {
@@ -152,17 +153,5 @@ func TestAKitIsNotBuiltWithoutWhatItNeeds(t *testing.T) {
 		if _, err := build(); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
 		}
-	}
-}
-
-func TestTTLIsOfTheExactNameThenOfTheLongestWildcard(t *testing.T) {
-	ttls := map[string]time.Duration{"event:order": 1, "event:*": 2, "event:order*": 3, "*": 4}
-	for scope, want := range map[string]time.Duration{"event:order": 1, "event:order.placed": 3, "event:mail": 2, "route:POST_/": 4} {
-		if got := idempotency.TTL(scope, ttls, 9); got != want {
-			t.Errorf("%s: %d, want %d", scope, got, want)
-		}
-	}
-	if got := idempotency.TTL("x", nil, 9); got != 9 {
-		t.Error(got)
 	}
 }

@@ -2,11 +2,12 @@ package idempotency_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/ttl"
 )
 
 func TestParseKeyAcceptsBareAndQuotedKeys(t *testing.T) {
@@ -76,8 +77,7 @@ func TestTwoHandlersOfEventsNeverShareAScope(t *testing.T) {
 			t.Errorf("%q and %q share the scope %q", pair, other, scope)
 		}
 		seen[scope] = pair
-		ttl := idempotency.TTL(scope, map[string]time.Duration{idempotency.EventScopes: time.Hour}, time.Minute)
-		if ttl != time.Hour {
+		if pattern, _ := ttl.Match(scope, slices.Values([]string{"*", idempotency.EventScopes})); pattern != idempotency.EventScopes {
 			t.Errorf("%q is not of %s", scope, idempotency.EventScopes)
 		}
 	}

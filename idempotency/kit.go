@@ -6,14 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"time"
+
+	"github.com/cronce/cronce/idempotency/store"
+	"github.com/cronce/cronce/idempotency/ttl"
 )
 
-// Kit answers repeated calls from a [Store]. It is safe for concurrent use;
+// Kit answers repeated calls from a [store.Store]. It is safe for concurrent use;
 // a process needs one for each store.
 type Kit struct {
-	store  Store
+	store  store.Store
 	opt    Options
 	gate   gate
 	scopes scopes
@@ -84,7 +88,7 @@ func SinglePrincipal(name string) func(*http.Request) (string, error) {
 
 // New builds a kit on a store. It fails on options that contradict each other
 // and without a principal function.
-func New(store Store, o Options) (*Kit, error) {
+func New(store store.Store, o Options) (*Kit, error) {
 	if store == nil {
 		return nil, errors.New("idempotency: New needs a store, for example postgres.New(pool, postgres.Options{})")
 	}
@@ -103,9 +107,9 @@ func New(store Store, o Options) (*Kit, error) {
 // Ready checks the store before the first call: its table, columns, privileges
 // and settings. Call it when the service starts. The error names every problem
 // and says what to do; without Ready each call would be answered 503. A store
-// that is not a [Checker] is ready.
+// that is not a [store.Checker] is ready.
 func (k *Kit) Ready(ctx context.Context) error {
-	store, ok := k.store.(Checker)
+	store, ok := k.store.(store.Checker)
 	if !ok {
 		return nil
 	}
@@ -163,9 +167,16 @@ func set[T comparable](field *T, value T) {
 }
 
 // claim fills in what every claim of this kit has.
-func (k *Kit) claim(key Key, fingerprint string, ttl time.Duration) Claim {
-	if ttl <= 0 {
-		ttl = TTL(key.Scope, k.opt.TTLs, k.opt.TTL)
+func (k *Kit) claim(key Key, fingerprint string, life time.Duration) store.Claim {
+	if life <= 0 {
+		life = k.ttl(key.Scope)
 	}
-	return Claim{Key: key, Fingerprint: fingerprint, Owner: rand.Text(), TTL: ttl, MaxRun: k.opt.MaxRun}
+	return store.Claim{Key: key, Fingerprint: fingerprint, Owner: rand.Text(), TTL: life, MaxRun: k.opt.MaxRun}
+}
+
+func (k *Kit) ttl(scope string) time.Duration {
+	if pattern, ok := ttl.Match(scope, maps.Keys(k.opt.TTLs)); ok {
+		return k.opt.TTLs[pattern]
+	}
+	return k.opt.TTL
 }

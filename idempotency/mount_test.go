@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/store"
 )
 
 // answering is a handler that answers with its name.
@@ -53,7 +54,7 @@ func TestPatternsOfTwoHostsAreTwoScopes(t *testing.T) {
 }
 
 func TestAScopeHasThePatternOfItsRoute(t *testing.T) {
-	var claims []idempotency.Claim
+	var claims []store.Claim
 	for pattern, want := range map[string]string{
 		"POST /orders/{id}": "route:POST_/orders/{id}", "/orders/": "route:POST_/orders/",
 		"POST a.test/orders/1": "route:POST_a.test/orders/1", "a.test/": "route:POST_a.test/",

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/idempotency/internal/pause"
+
+	"github.com/cronce/cronce/idempotency/store"
 )
 
 // Disposition is what becomes of finished work.
@@ -29,7 +31,7 @@ type work func(context.Context) (Reply, Disposition, error)
 // attempt tries to take a key. do is what follows if the look says so; drop
 // ends the attempt otherwise.
 type attempt struct {
-	look Look
+	look store.Look
 	do   func() (r Reply, replayed bool, err error)
 	drop func()
 }
@@ -37,7 +39,7 @@ type attempt struct {
 // once does the work in a transaction unless the key says otherwise. replayed:
 // the reply is a stored one. Waiting is bounded by Options.Wait and by ctx; the
 // work only by the claim's MaxRun.
-func (k *Kit) once(ctx context.Context, c Claim, w work) (r Reply, replayed bool, err error) {
+func (k *Kit) once(ctx context.Context, c store.Claim, w work) (r Reply, replayed bool, err error) {
 	return k.settle(ctx, c, func() (attempt, error) {
 		tx, look, err := k.begin(ctx, c)
 		if err != nil {
@@ -52,7 +54,7 @@ func (k *Kit) once(ctx context.Context, c Claim, w work) (r Reply, replayed bool
 
 // settle is the loop of every door: one caller a key and process tries, the
 // others wait for it, and each decides anew after every lost race.
-func (k *Kit) settle(ctx context.Context, c Claim, try func() (attempt, error)) (r Reply, replayed bool, err error) {
+func (k *Kit) settle(ctx context.Context, c store.Claim, try func() (attempt, error)) (r Reply, replayed bool, err error) {
 	if err := c.Key.Validate(); err != nil {
 		return Reply{}, false, err
 	}
@@ -70,8 +72,8 @@ func (k *Kit) settle(ctx context.Context, c Claim, try func() (attempt, error)) 
 				return Reply{}, false, err
 			}
 		}
-		look := Look{Record: f.found}
-		if v := look.judge(c); v == replay || v == mismatch {
+		look := store.Look{Record: f.found}
+		if v := decide(look, c); v == replay || v == mismatch {
 			return v.answer(look)
 		}
 	}
@@ -82,8 +84,8 @@ func (k *Kit) settle(ctx context.Context, c Claim, try func() (attempt, error)) 
 // the record as it is at a moment of its own call, by the store's clock, and
 // committed. What it means each judges for itself: the payload is its own. Only
 // the caller whose look-up failed is told so; another makes it again.
-func (k *Kit) lookForAll(ctx context.Context, c Claim, f *flight) (err error) {
-	var look Look
+func (k *Kit) lookForAll(ctx context.Context, c store.Claim, f *flight) (err error) {
+	var look store.Look
 	ok := false
 	defer func() { k.gate.tell(f, look.Record, ok) }()
 	look, err = k.look(ctx, c)
@@ -93,16 +95,16 @@ func (k *Kit) lookForAll(ctx context.Context, c Claim, f *flight) (err error) {
 
 // lastLook is for a call that has waited long enough for another of this
 // process: that one may only be reading what is stored.
-func (k *Kit) lastLook(ctx context.Context, c Claim) (Reply, bool, error) {
+func (k *Kit) lastLook(ctx context.Context, c store.Claim) (Reply, bool, error) {
 	look, err := k.look(ctx, c)
 	if err == nil && look.Record != nil {
-		return look.judge(c).answer(look)
+		return decide(look, c).answer(look)
 	}
 	return Reply{}, false, stopped(ctx)
 }
 
 // lead tries until the key is ours, answered, or the wait is over.
-func (k *Kit) lead(ctx context.Context, until time.Time, c Claim, f *flight, try func() (attempt, error)) (Reply, bool, error) {
+func (k *Kit) lead(ctx context.Context, until time.Time, c store.Claim, f *flight, try func() (attempt, error)) (Reply, bool, error) {
 	known := false
 	defer func() { k.gate.leave(f, known) }()
 	conflicts := 0
@@ -111,7 +113,7 @@ func (k *Kit) lead(ctx context.Context, until time.Time, c Claim, f *flight, try
 		if err != nil {
 			return Reply{}, false, err
 		}
-		v := a.look.judge(c)
+		v := decide(a.look, c)
 		if v == doWork {
 			r, replayed, err := a.do()
 			if conflicts++; errors.Is(err, ErrConflict) && conflicts < maxConflicts && pause.For(ctx, rand.N(again)) {
@@ -133,7 +135,7 @@ func (k *Kit) lead(ctx context.Context, until time.Time, c Claim, f *flight, try
 
 // run does the work in the transaction and ends it. A panic of the work goes
 // through, after the rollback.
-func (k *Kit) run(ctx context.Context, tx Tx, c Claim, w work) (r Reply, replayed bool, err error) {
+func (k *Kit) run(ctx context.Context, tx store.Tx, c store.Claim, w work) (r Reply, replayed bool, err error) {
 	// The caller may hang up; the work goes on.
 	running, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.MaxRun)
 	defer cancel()
@@ -167,7 +169,7 @@ func (k *Kit) run(ctx context.Context, tx Tx, c Claim, w work) (r Reply, replaye
 
 // rollback undoes the work. Of work that ended its transaction itself it is not
 // known what stands, so the key is used up, as after a commit that found this.
-func (k *Kit) rollback(ctx context.Context, tx Tx, c Claim) error {
+func (k *Kit) rollback(ctx context.Context, tx store.Tx, c store.Claim) error {
 	end, cancel := k.ending(ctx)
 	defer cancel()
 	err := tx.Rollback(end)
@@ -179,7 +181,7 @@ func (k *Kit) rollback(ctx context.Context, tx Tx, c Claim) error {
 
 // useUp records that the outcome of the key's work is unknown, in a transaction
 // of its own: one that the context carries has been ended.
-func (k *Kit) useUp(c Claim) error {
+func (k *Kit) useUp(c store.Claim) error {
 	ctx, cancel := k.ending(context.Background())
 	defer cancel()
 	_, _, err := k.recordAlone(ctx, c, Reply{Status: http.StatusInternalServerError, Omitted: true})
@@ -188,12 +190,12 @@ func (k *Kit) useUp(c Claim) error {
 
 // recordAlone stores a reply whose work was rolled back. Between the two the
 // key was free: if another call has it by now, that one's reply counts.
-func (k *Kit) recordAlone(ctx context.Context, c Claim, r Reply) (Reply, bool, error) {
+func (k *Kit) recordAlone(ctx context.Context, c store.Claim, r Reply) (Reply, bool, error) {
 	tx, look, err := k.begin(ctx, c)
 	if err != nil {
 		return r, false, err
 	}
-	if v := look.judge(c); v != doWork && v != tooLate {
+	if v := decide(look, c); v != doWork && v != tooLate {
 		_ = tx.Rollback(ctx)
 		return v.answer(look)
 	}
@@ -203,7 +205,7 @@ func (k *Kit) recordAlone(ctx context.Context, c Claim, r Reply) (Reply, bool, e
 
 // afterFailedCommit finds out what can be found out. A commit whose answer was
 // lost is recognised by its owner.
-func (k *Kit) afterFailedCommit(ctx context.Context, c Claim, r Reply, cause error) (Reply, bool, error) {
+func (k *Kit) afterFailedCommit(ctx context.Context, c store.Claim, r Reply, cause error) (Reply, bool, error) {
 	if errors.Is(cause, ErrTxEnded) {
 		return r, false, errors.Join(cause, k.useUp(c))
 	}
@@ -215,23 +217,23 @@ func (k *Kit) afterFailedCommit(ctx context.Context, c Claim, r Reply, cause err
 		return r, false, cause
 	}
 	if look.Record.Owner == c.Owner {
-		if look.Record.State == Accepted { // long work whose commit did not happen
+		if look.Record.State == store.Accepted { // long work whose commit did not happen
 			return r, false, cause
 		}
 		r.ExpiresAt = look.Record.ExpiresAt
 		return r, false, nil
 	}
-	return look.judge(c).answer(look)
+	return decide(look, c).answer(look)
 }
 
-func (k *Kit) begin(ctx context.Context, c Claim) (tx Tx, look Look, err error) {
+func (k *Kit) begin(ctx context.Context, c store.Claim) (tx store.Tx, look store.Look, err error) {
 	ctx, cancel := k.exchange(ctx)
 	defer cancel()
 	tx, look, err = k.store.Begin(ctx, c)
 	return tx, look, explain(ctx, err)
 }
 
-func (k *Kit) look(ctx context.Context, c Claim) (look Look, err error) {
+func (k *Kit) look(ctx context.Context, c store.Claim) (look store.Look, err error) {
 	ctx, cancel := k.exchange(ctx)
 	defer cancel()
 	look, err = k.store.Look(ctx, c)

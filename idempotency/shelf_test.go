@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/store"
 )
 
 // shelf is a store in memory for one key. It counts what it is asked, and a test
 // can hold that up or have it fail.
 type shelf struct {
 	mu                     sync.Mutex
-	record                 *idempotency.Record
+	record                 *store.Record
 	held                   bool
 	late                   bool // the clock is past every send-before time
 	begins, looks, commits int
@@ -22,13 +23,13 @@ type shelf struct {
 	onCommit func(n int) error // called before the record is written
 }
 
-func (s *shelf) Begin(_ context.Context, c idempotency.Claim) (idempotency.Tx, idempotency.Look, error) {
+func (s *shelf) Begin(_ context.Context, c store.Claim) (store.Tx, store.Look, error) {
 	if err := s.begun(); err != nil {
-		return nil, idempotency.Look{}, err
+		return nil, store.Look{}, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	look := idempotency.Look{Record: s.record, Late: s.late && !c.SendBefore.IsZero()}
+	look := store.Look{Record: s.record, Late: s.late && !c.SendBefore.IsZero()}
 	if look.Held = !s.held && s.record == nil; look.Held {
 		s.held = true
 	}
@@ -48,62 +49,62 @@ func (s *shelf) begun() error {
 	return s.onBegin(n)
 }
 
-func (s *shelf) Look(ctx context.Context, _ idempotency.Claim) (idempotency.Look, error) {
+func (s *shelf) Look(ctx context.Context, _ store.Claim) (store.Look, error) {
 	s.mu.Lock()
 	s.looks++
 	n := s.looks
 	s.mu.Unlock()
 	if s.onLook != nil {
 		if err := s.onLook(ctx, n); err != nil {
-			return idempotency.Look{}, err
+			return store.Look{}, err
 		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return idempotency.Look{Record: s.record}, nil
+	return store.Look{Record: s.record}, nil
 }
 
 // put writes the record, or removes it.
-func (s *shelf) put(r *idempotency.Record) {
+func (s *shelf) put(r *store.Record) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.record = r
 }
 
-func done(c idempotency.Claim, r idempotency.Reply) *idempotency.Record {
+func done(c store.Claim, r idempotency.Reply) *store.Record {
 	r.ExpiresAt = time.Now().Add(time.Hour)
-	state := idempotency.Done
+	state := store.Done
 	if r.Omitted {
-		state = idempotency.Omitted
+		state = store.Omitted
 	}
-	return &idempotency.Record{State: state, Fingerprint: c.Fingerprint, Owner: c.Owner, Reply: r}
+	return &store.Record{State: state, Fingerprint: c.Fingerprint, Owner: c.Owner, Reply: r}
 }
 
 // Reserve, Settle, Doubt and Free make it a Reserver.
-func (s *shelf) Reserve(_ context.Context, c idempotency.Claim, _ time.Duration, takeOver bool) (idempotency.Look, error) {
+func (s *shelf) Reserve(_ context.Context, c store.Claim, _ time.Duration, takeOver bool) (store.Look, error) {
 	if err := s.begun(); err != nil {
-		return idempotency.Look{}, err
+		return store.Look{}, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	look := idempotency.Look{Record: s.record, Held: s.record == nil || takeOver, Late: s.late && !c.SendBefore.IsZero()}
+	look := store.Look{Record: s.record, Held: s.record == nil || takeOver, Late: s.late && !c.SendBefore.IsZero()}
 	if look.Held {
-		s.record = &idempotency.Record{State: idempotency.Calling, Fingerprint: c.Fingerprint, Owner: c.Owner}
+		s.record = &store.Record{State: store.Calling, Fingerprint: c.Fingerprint, Owner: c.Owner}
 	}
 	return look, nil
 }
 
-func (s *shelf) Settle(_ context.Context, c idempotency.Claim, r idempotency.Reply) (time.Time, bool, error) {
+func (s *shelf) Settle(_ context.Context, c store.Claim, r idempotency.Reply) (time.Time, bool, error) {
 	s.put(done(c, r))
 	return s.record.ExpiresAt, true, nil
 }
 
-func (s *shelf) Doubt(_ context.Context, c idempotency.Claim) (bool, error) {
-	s.put(&idempotency.Record{State: idempotency.Unknown, Fingerprint: c.Fingerprint, Owner: c.Owner})
+func (s *shelf) Doubt(_ context.Context, c store.Claim) (bool, error) {
+	s.put(&store.Record{State: store.Unknown, Fingerprint: c.Fingerprint, Owner: c.Owner})
 	return true, nil
 }
 
-func (s *shelf) Free(context.Context, idempotency.Claim) (bool, error) {
+func (s *shelf) Free(context.Context, store.Claim) (bool, error) {
 	s.put(nil)
 	return true, nil
 }
@@ -116,7 +117,7 @@ type shelved struct {
 
 func (t *shelved) Context(ctx context.Context) context.Context { return ctx }
 
-func (t *shelved) Commit(_ context.Context, c idempotency.Claim, r idempotency.Reply) (time.Time, error) {
+func (t *shelved) Commit(_ context.Context, c store.Claim, r idempotency.Reply) (time.Time, error) {
 	defer t.Rollback(context.Background())
 	t.shelf.mu.Lock()
 	t.shelf.commits++

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/store"
 )
 
 // answer is what one caller was told.
@@ -215,7 +216,7 @@ func TestAllWhoWaitedAreAnsweredByOneLookUp(t *testing.T) {
 // A leader who learns that another payload has the key knows its fate too.
 func TestACrowdWithAnotherPayloadCostsOneLookUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStorm(t, &shelf{record: &idempotency.Record{State: idempotency.Done, Fingerprint: "another's"}})
+		s := newStorm(t, &shelf{record: &store.Record{State: store.Done, Fingerprint: "another's"}})
 		s.waiting("Do", stormOperation, same(20)...)
 		if _, _, mismatches := s.count(idempotency.ErrMismatch); mismatches != 21 {
 			t.Errorf("%d were refused", mismatches)
@@ -231,7 +232,7 @@ func TestNothingButAStoredReplyIsShared(t *testing.T) {
 	late.SendBefore = time.Unix(1, 0)
 	print, err := idempotency.PayloadFingerprint(stormOperation.Payload)
 	must(err)
-	lost := &idempotency.Record{State: idempotency.Unknown, Fingerprint: print}
+	lost := &store.Record{State: store.Unknown, Fingerprint: print}
 	failed := errors.New("failed")
 	const others = 10
 	for rule, c := range map[string]struct {

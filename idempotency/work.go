@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/idempotency/internal/pause"
+
+	"github.com/cronce/cronce/idempotency/store"
 )
 
 // Work is one piece of long work: work that outlasts the call that started it.
@@ -22,8 +24,8 @@ import (
 // A Work is safe for concurrent use.
 type Work struct {
 	kit     *Kit
-	store   Worker
-	claim   Claim
+	store   store.Worker
+	claim   store.Claim
 	request *http.Request
 	former  json.RawMessage
 	cancel  context.CancelCauseFunc
@@ -136,7 +138,7 @@ func (w *Work) lose(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if r := look.Record; r != nil && r.Owner == w.claim.Owner && (r.State == Done || r.State == Omitted) {
+	if r := look.Record; r != nil && r.Owner == w.claim.Owner && (r.State == store.Done || r.State == store.Omitted) {
 		w.become(finished)
 		return nil
 	}
@@ -210,7 +212,7 @@ func (w *Work) finish(ctx context.Context, fn func(context.Context) (Reply, erro
 	case errors.Is(err, ErrTxEnded):
 		w.become(finished)
 		err = errors.Join(err, w.useUp())
-	case errors.Is(err, ErrLostRace):
+	case errors.Is(err, store.ErrLostRace):
 		return w.lose(ctx)
 	case err == nil:
 		w.become(finished)
@@ -230,7 +232,7 @@ func (w *Work) useUp() error {
 	return err
 }
 
-func (w *Work) resume(ctx context.Context) (Tx, bool, error) {
+func (w *Work) resume(ctx context.Context) (store.Tx, bool, error) {
 	ctx, cancel := w.kit.exchange(ctx)
 	defer cancel()
 	tx, held, err := w.store.Resume(ctx, w.claim)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cronce/cronce/idempotency/ttl"
 	"github.com/cronce/cronce/schedule"
 )
 
@@ -122,22 +123,15 @@ func (r *Registry) Target(name string) (Target, bool) {
 // TTL is how long keys of a scope live, and the KeyTTL scope that says so: an
 // exact one, else the longest that ends in * and fits, else "" for
 // DefaultKeyTTL.
-func (r *Registry) TTL(keyScope string) (ttl time.Duration, pattern string) {
-	ttl = DefaultKeyTTL
+func (r *Registry) TTL(keyScope string) (life time.Duration, pattern string) {
+	lives := make(map[string]time.Duration, len(r.ttls))
 	for _, k := range r.ttls {
-		if k.Scope == keyScope {
-			return k.TTL, k.Scope
-		}
-		if k.covers(keyScope) && len(k.Scope) > len(pattern) {
-			ttl, pattern = k.TTL, k.Scope
-		}
+		lives[k.Scope] = k.TTL
 	}
-	return ttl, pattern
-}
-
-func (k KeyTTL) covers(keyScope string) bool {
-	prefix, wild := strings.CutSuffix(k.Scope, "*")
-	return wild && strings.HasPrefix(keyScope, prefix)
+	if pattern, ok := ttl.Match(keyScope, maps.Keys(lives)); ok {
+		return lives[pattern], pattern
+	}
+	return DefaultKeyTTL, ""
 }
 
 // KeyTTLs lists the declared lives of keys, in the order of declaration.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/idempotency/retryafter"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -49,7 +50,7 @@ func classify(r reply, now time.Time) executor.Answer {
 		a.Kind = success(r.header)
 		if r.accepted() { // replayed or not: a stored 202 does not say that the work is done
 			a.Kind, a.Progress = ledger.Working, r.progress
-			a.RetryAfter = retryAfter(r.header.Get("Retry-After"), now)
+			a.RetryAfter = retryafter.Parse(r.header.Get("Retry-After"), now)
 		}
 		return a
 	case s == http.StatusConflict, s == http.StatusPreconditionFailed, s == http.StatusUnprocessableEntity:
@@ -64,7 +65,7 @@ func classify(r reply, now time.Time) executor.Answer {
 		a.Kind, a.Reason = ledger.Refused, ledger.Permanent
 	}
 	if a.Kind == ledger.Throttled || a.Kind == ledger.InProgress || a.Kind == ledger.Failed {
-		a.RetryAfter = retryAfter(r.header.Get("Retry-After"), now)
+		a.RetryAfter = retryafter.Parse(r.header.Get("Retry-After"), now)
 	}
 	a.Error = inWords(a)
 	return a

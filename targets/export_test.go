@@ -6,7 +6,6 @@ import (
 )
 
 var (
-	RetryAfter    = retryAfter
 	ProblemCode   = problemCode
 	ParseBase     = parseBase
 	ParseEndpoint = parseEndpoint

@@ -11,8 +11,8 @@ import (
 
 	"github.com/cronce/cronce/cleanup"
 	"github.com/cronce/cronce/executor"
-	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/purge"
+	"github.com/cronce/cronce/idempotency/store"
 	"github.com/cronce/cronce/internal/telemetry"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
@@ -28,7 +28,7 @@ type server struct {
 	log     *slog.Logger
 
 	reloadAccess func() error
-	apiKeys      idempotency.Store // nil: the API is not served
+	apiKeys      store.Store // nil: the API is not served
 }
 
 // instance serves one registry, from its reading to the next reload.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/store"
 )
 
 // charge is the operation of every case here, at a vendor who counts.
@@ -102,7 +103,7 @@ var callCases = map[string]func(*testing.T, Engine){
 	},
 	"a lease of no length has lapsed at once": func(t *testing.T, e Engine) {
 		reserve(t, e, "dead process", 0)
-		look, err := e.Store.Look(t.Context(), idempotency.Claim{Key: chargeKey})
+		look, err := e.Store.Look(t.Context(), store.Claim{Key: chargeKey})
 		if err != nil || !look.Lapsed {
 			t.Fatalf("%+v, %v", look, err)
 		}
@@ -151,7 +152,7 @@ var callCases = map[string]func(*testing.T, Engine){
 	},
 	"a reservation whose answer was lost is no call": func(t *testing.T, e Engine) {
 		var charges int
-		lossy := lossy{e.Store, e.Store.(idempotency.Reserver)}
+		lossy := lossy{e.Store, e.Store.(store.Reserver)}
 		if _, _, err := idempotency.Call(t.Context(), kit(t, lossy), charge, vendor(&charges, nil)); !errors.Is(err, idempotency.ErrUnavailable) {
 			t.Fatal(err)
 		}
@@ -163,7 +164,7 @@ var callCases = map[string]func(*testing.T, Engine){
 	"a lost call that could not be taken over stays unknown": func(t *testing.T, e Engine) {
 		var charges int
 		reserve(t, e, "dead process", 0)
-		lossy := lossy{e.Store, e.Store.(idempotency.Reserver)}
+		lossy := lossy{e.Store, e.Store.(store.Reserver)}
 		_, _, _ = idempotency.Call(t.Context(), kit(t, lossy), charge, reconciled(vendor(&charges, nil), 41, true, nil))
 		if _, _, err := idempotency.Call(t.Context(), kit(t, e.Other, wait(-1)), charge, vendor(&charges, nil)); !errors.Is(err, idempotency.ErrOutcomeUnknown) || charges != 0 {
 			t.Fatal(err, charges)
@@ -175,7 +176,7 @@ var callCases = map[string]func(*testing.T, Engine){
 	},
 	"a process that was suspended over its reservation does not call any more": func(t *testing.T, e Engine) {
 		var charges int
-		suspended := suspended{e.Store, e.Store.(idempotency.Reserver), func() {
+		suspended := suspended{e.Store, e.Store.(store.Reserver), func() {
 			e.Age(chargeKey, time.Hour)
 			_, _, err := idempotency.Call(t.Context(), kit(t, e.Other), charge, reconciled(vendor(&charges, nil), 0, false, nil))
 			ok(t, err)
@@ -216,7 +217,7 @@ var callCases = map[string]func(*testing.T, Engine){
 		stale := reserve(t, e, "stale", 0)
 		fresh := stale
 		fresh.Owner = "fresh"
-		r := e.Store.(idempotency.Reserver)
+		r := e.Store.(store.Reserver)
 		if look, err := r.Reserve(t.Context(), fresh, time.Minute, true); err != nil || !look.Held {
 			t.Fatal(look, err)
 		}
@@ -224,7 +225,7 @@ var callCases = map[string]func(*testing.T, Engine){
 		if err != nil || held {
 			t.Errorf("Settle: held %t, %v", held, err)
 		}
-		for name, end := range map[string]func(context.Context, idempotency.Claim) (bool, error){"Doubt": r.Doubt, "Free": r.Free} {
+		for name, end := range map[string]func(context.Context, store.Claim) (bool, error){"Doubt": r.Doubt, "Free": r.Free} {
 			if held, err := end(t.Context(), stale); err != nil || held {
 				t.Errorf("%s: held %t, %v", name, held, err)
 			}
@@ -240,7 +241,7 @@ var callCases = map[string]func(*testing.T, Engine){
 			go func() {
 				mine := c
 				mine.Owner = fmt.Sprint("owner ", n)
-				look, err := e.Store.(idempotency.Reserver).Reserve(context.Background(), mine, time.Minute, true)
+				look, err := e.Store.(store.Reserver).Reserve(context.Background(), mine, time.Minute, true)
 				if err != nil {
 					t.Error(err)
 				}
@@ -296,17 +297,17 @@ var callCases = map[string]func(*testing.T, Engine){
 }
 
 // reserve is a process that reserved the key and died.
-func reserve(t *testing.T, e Engine, owner string, lease time.Duration) idempotency.Claim {
+func reserve(t *testing.T, e Engine, owner string, lease time.Duration) store.Claim {
 	t.Helper()
 	// The fingerprint is taken from a real call of the same operation.
-	var c idempotency.Claim
-	spy := spy{Reserver: e.Store.(idempotency.Reserver), Store: e.Store, seen: &c}
+	var c store.Claim
+	spy := spy{Reserver: e.Store.(store.Reserver), Store: e.Store, seen: &c}
 	_, _, err := idempotency.Call(t.Context(), kit(t, spy), charge, vendor(new(int), idempotency.ErrNotDone))
 	if !errors.Is(err, idempotency.ErrNotDone) {
 		t.Fatal(err)
 	}
 	c.Owner = owner
-	look, err := e.Store.(idempotency.Reserver).Reserve(t.Context(), c, lease, false)
+	look, err := e.Store.(store.Reserver).Reserve(t.Context(), c, lease, false)
 	if err != nil || !look.Held {
 		t.Fatalf("%+v, %v", look, err)
 	}
@@ -315,26 +316,26 @@ func reserve(t *testing.T, e Engine, owner string, lease time.Duration) idempote
 
 // spy notes the claim of the last Reserve.
 type spy struct {
-	idempotency.Store
-	idempotency.Reserver
-	seen *idempotency.Claim
+	store.Store
+	store.Reserver
+	seen *store.Claim
 }
 
-func (s spy) Reserve(ctx context.Context, c idempotency.Claim, lease time.Duration, takeOver bool) (idempotency.Look, error) {
+func (s spy) Reserve(ctx context.Context, c store.Claim, lease time.Duration, takeOver bool) (store.Look, error) {
 	*s.seen = c
 	return s.Reserver.Reserve(ctx, c, lease, takeOver)
 }
 
 // lossy loses the answer of every Reserve that got the key.
 type lossy struct {
-	idempotency.Store
-	idempotency.Reserver
+	store.Store
+	store.Reserver
 }
 
-func (s lossy) Reserve(ctx context.Context, c idempotency.Claim, lease time.Duration, takeOver bool) (idempotency.Look, error) {
+func (s lossy) Reserve(ctx context.Context, c store.Claim, lease time.Duration, takeOver bool) (store.Look, error) {
 	look, err := s.Reserver.Reserve(ctx, c, lease, takeOver)
 	if err == nil && look.Held {
-		return idempotency.Look{}, idempotency.ErrUnavailable
+		return store.Look{}, idempotency.ErrUnavailable
 	}
 	return look, err
 }
@@ -342,12 +343,12 @@ func (s lossy) Reserve(ctx context.Context, c idempotency.Claim, lease time.Dura
 // suspended is a process that is suspended between its reservation and the
 // answer to it, while something happens.
 type suspended struct {
-	idempotency.Store
-	idempotency.Reserver
+	store.Store
+	store.Reserver
 	meanwhile func()
 }
 
-func (s suspended) Reserve(ctx context.Context, c idempotency.Claim, lease time.Duration, takeOver bool) (idempotency.Look, error) {
+func (s suspended) Reserve(ctx context.Context, c store.Claim, lease time.Duration, takeOver bool) (store.Look, error) {
 	look, err := s.Reserver.Reserve(ctx, c, lease, takeOver)
 	if err == nil && look.Held {
 		s.meanwhile()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/store"
 )
 
 const event = "event:order.placed.v1/"
@@ -247,7 +248,7 @@ var doCases = map[string]func(*testing.T, Engine){
 	},
 	"a key is expired from the very instant of its expiry": func(t *testing.T, e Engine) {
 		for n := range 50 { // mostly within the clock's own resolution
-			c := idempotency.Claim{Key: key(fmt.Sprint(n)), Fingerprint: "f", Owner: "o", MaxRun: time.Minute} // a TTL of nothing
+			c := store.Claim{Key: key(fmt.Sprint(n)), Fingerprint: "f", Owner: "o", MaxRun: time.Minute} // a TTL of nothing
 			tx, _, err := e.Store.Begin(t.Context(), c)
 			ok(t, err)
 			_, err = tx.Commit(t.Context(), c, idempotency.Reply{Status: 200})

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/store"
 )
 
 // endedCases are about work that ends the kit's transaction behind its back.
@@ -119,9 +120,9 @@ func usedUp(t *testing.T, e Engine, k idempotency.Key, name string) {
 	if n := e.Written(name); n > 1 {
 		t.Errorf("%s: %d effects", name, n)
 	}
-	look, err := e.Store.Look(t.Context(), idempotency.Claim{Key: k})
+	look, err := e.Store.Look(t.Context(), store.Claim{Key: k})
 	ok(t, err)
-	if look.Record == nil || look.Record.State != idempotency.Omitted || look.Record.ExpiresAt.IsZero() {
+	if look.Record == nil || look.Record.State != store.Omitted || look.Record.ExpiresAt.IsZero() {
 		t.Errorf("%s: its record is %+v", name, look.Record)
 	}
 }

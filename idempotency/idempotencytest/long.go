@@ -12,6 +12,7 @@ import (
 
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/purge"
+	"github.com/cronce/cronce/idempotency/store"
 )
 
 // longProcess is one process with a handler for long work, which the test conducts.
@@ -29,7 +30,7 @@ type longStep struct {
 	err  chan error
 }
 
-func longWork(t *testing.T, s idempotency.Store, change ...func(*idempotency.Options)) *longProcess {
+func longWork(t *testing.T, s store.Store, change ...func(*idempotency.Options)) *longProcess {
 	p := &longProcess{t: t, kit: kit(t, s, change...), steps: make(chan longStep)}
 	p.Handler = p.kit.Accept(route, p.work)
 	t.Cleanup(func() {

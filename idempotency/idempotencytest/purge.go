@@ -9,6 +9,7 @@ import (
 
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/purge"
+	"github.com/cronce/cronce/idempotency/store"
 )
 
 // fill stores n completed keys, the n-th of which expired n minutes and an
@@ -80,7 +81,7 @@ var purgeCases = map[string]func(*testing.T, Engine){
 			}
 		}
 		purge()
-		if held, err := e.Store.(idempotency.Reserver).Doubt(t.Context(), c); err != nil || !held {
+		if held, err := e.Store.(store.Reserver).Doubt(t.Context(), c); err != nil || !held {
 			t.Fatal(held, err)
 		}
 		e.Age(chargeKey, 1000*time.Hour)
@@ -95,7 +96,7 @@ var purgeCases = map[string]func(*testing.T, Engine){
 			e.Age(key(name), age)
 			counts, err := e.Store.(purge.Store).CountExpired(t.Context(), scope)
 			ok(t, err)
-			look, err := e.Store.Look(t.Context(), idempotency.Claim{Key: key(name)})
+			look, err := e.Store.Look(t.Context(), store.Claim{Key: key(name)})
 			ok(t, err)
 			if expired := counts[scope] == 1; expired != (look.Record == nil) || expired != (age >= 24*time.Hour) {
 				t.Errorf("aged %v: purge %t, claim %t", age, expired, look.Record == nil)
@@ -109,7 +110,7 @@ var purgeCases = map[string]func(*testing.T, Engine){
 	"two purges at once share the work": func(t *testing.T, e Engine) {
 		fill(t, e, 40)
 		total := make(chan int)
-		for _, s := range []idempotency.Store{e.Store, e.Other} {
+		for _, s := range []store.Store{e.Store, e.Other} {
 			go func() {
 				sum := 0
 				defer func() { total <- sum }()

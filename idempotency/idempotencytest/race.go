@@ -12,6 +12,7 @@ import (
 
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/purge"
+	"github.com/cronce/cronce/idempotency/store"
 )
 
 // crowd makes n calls at once and collects their replies.
@@ -60,7 +61,7 @@ var raceCases = map[string]func(*testing.T, Engine){
 		written(t, e, "paid", 1)
 	},
 	"a duplicate with another payload is refused when it has waited too": func(t *testing.T, e Engine) {
-		for _, other := range []idempotency.Store{e.Store, e.Other} {
+		for _, other := range []store.Store{e.Store, e.Other} {
 			first := kit(t, e.Store)
 			second := first
 			if other != e.Store {
@@ -183,7 +184,7 @@ var raceCases = map[string]func(*testing.T, Engine){
 			_, err := k.Do(ctx, "s", "k", nil, func(ctx context.Context) error { return e.Write(ctx, "inner") })
 			ok(t, err)
 			for _, asks := range []context.Context{t.Context(), ctx} {
-				look, err := e.Store.Look(asks, idempotency.Claim{Key: idempotency.Key{Scope: "s", Principal: "-", Value: "k"}})
+				look, err := e.Store.Look(asks, store.Claim{Key: idempotency.Key{Scope: "s", Principal: "-", Value: "k"}})
 				if err != nil || look.Record != nil {
 					t.Errorf("looked up %+v, %v", look.Record, err)
 				}

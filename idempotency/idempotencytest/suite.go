@@ -13,19 +13,20 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/store"
 )
 
 // Engine is a database with a store on it, empty and used by one case alone.
 type Engine struct {
 	// Store is under test. It must be a Reserver, a Worker and a Purger too.
-	Store idempotency.Store
+	Store store.Store
 	// Other is a second store on the same table, as another process has it.
-	Other idempotency.Store
+	Other store.Store
 	// Hasty is like Other, in a process that hardly waits where another one has
 	// the only lock. Nil: Other is.
-	Hasty idempotency.Store
+	Hasty store.Store
 	// Down is a store whose database cannot be reached.
-	Down idempotency.Store
+	Down store.Store
 	// Write makes the effect called name in the transaction that ctx carries.
 	// Making one twice is allowed, so that it can be counted.
 	Write func(ctx context.Context, name string) error
@@ -72,7 +73,7 @@ func Run(t *testing.T, open func(*testing.T) Engine) {
 const patience = time.Minute
 
 // kit makes a kit whose principal is the request's X-Caller, or "caller".
-func kit(t *testing.T, s idempotency.Store, change ...func(*idempotency.Options)) *idempotency.Kit {
+func kit(t *testing.T, s store.Store, change ...func(*idempotency.Options)) *idempotency.Kit {
 	t.Helper()
 	o := idempotency.Options{Principal: func(r *http.Request) (string, error) {
 		if who := r.Header.Get("X-Caller"); who != "" {

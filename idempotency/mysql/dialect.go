@@ -12,9 +12,9 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/internal/sqlkeys"
 	"github.com/cronce/cronce/idempotency/keytable"
+	"github.com/cronce/cronce/idempotency/store"
 )
 
 // dialect is how MySQL keeps keys.
@@ -74,12 +74,12 @@ ORDER BY expires_at LIMIT :limit FOR UPDATE SKIP LOCKED`),
 	}
 }
 
-func (d *dialect) Package() string                      { return name }
-func (d *dialect) Statements() sqlkeys.Statements       { return d.common }
-func (d *dialect) Options() *sql.TxOptions              { return nil } // the session's own isolation
-func (d *dialect) Savepoint(c idempotency.Claim) string { return "idempotent_" + c.Owner }
-func (d *dialect) claim(c idempotency.Claim) string     { return "claim:" + c.Owner }
-func (d *dialect) of(c idempotency.Claim) sqlkeys.Values {
+func (d *dialect) Package() string                { return name }
+func (d *dialect) Statements() sqlkeys.Statements { return d.common }
+func (d *dialect) Options() *sql.TxOptions        { return nil } // the session's own isolation
+func (d *dialect) Savepoint(c store.Claim) string { return "idempotent_" + c.Owner }
+func (d *dialect) claim(c store.Claim) string     { return "claim:" + c.Owner }
+func (d *dialect) of(c store.Claim) sqlkeys.Values {
 	v := sqlkeys.Of(c)
 	v["claim"] = d.claim(c)
 	return v
@@ -116,16 +116,16 @@ func (d *dialect) Open(ctx context.Context, conn *sql.Conn, maxRun time.Duration
 // Claim implements [sqlkeys.Dialect]. The row says what is known of work that
 // commits by itself and of which nothing else is heard: that it was begun. It
 // expires as a reply does.
-func (d *dialect) Claim(ctx context.Context, tx *sql.Tx, c idempotency.Claim, _ bool) (sqlkeys.Claimed, idempotency.Look, error) {
+func (d *dialect) Claim(ctx context.Context, tx *sql.Tx, c store.Claim, _ bool) (sqlkeys.Claimed, store.Look, error) {
 	p, err := d.sessions(ctx, tx)
 	if err != nil {
-		return nil, idempotency.Look{}, err
+		return nil, store.Look{}, err
 	}
 	v := d.of(c)
-	v["state"], v["status"], v["lease"] = string(idempotency.Omitted), 500, nil
+	v["state"], v["status"], v["lease"] = string(store.Omitted), 500, nil
 	look, err := d.place(ctx, tx, v)
 	if err == nil && look.Held && !c.SendBefore.IsZero() {
-		var free idempotency.Look
+		var free store.Look
 		free, _, err = sqlkeys.Look(d.common.Look.Row(ctx, tx, v))
 		look.Late = free.Late
 	}
@@ -139,7 +139,7 @@ func (d *dialect) Insert(ctx context.Context, tx *sql.Tx, v sqlkeys.Values) (boo
 }
 
 // Resume implements [sqlkeys.Dialect].
-func (d *dialect) Resume(ctx context.Context, tx *sql.Tx, c idempotency.Claim) (sqlkeys.Claimed, bool, error) {
+func (d *dialect) Resume(ctx context.Context, tx *sql.Tx, c store.Claim) (sqlkeys.Claimed, bool, error) {
 	p, err := d.sessions(ctx, tx)
 	if err != nil {
 		return nil, false, err
@@ -150,28 +150,28 @@ func (d *dialect) Resume(ctx context.Context, tx *sql.Tx, c idempotency.Claim) (
 
 // place inserts the key's row, in the place of an expired one too, or looks at
 // the one that is there.
-func (d *dialect) place(ctx context.Context, tx *sql.Tx, v sqlkeys.Values) (idempotency.Look, error) {
+func (d *dialect) place(ctx context.Context, tx *sql.Tx, v sqlkeys.Values) (store.Look, error) {
 	for range 2 {
 		_, err := d.insert.Exec(ctx, tx, v)
 		switch code(err) {
 		case duplicateKey:
 		case lockWaitTimeout:
-			return idempotency.Look{}, nil
+			return store.Look{}, nil
 		default:
-			return idempotency.Look{Held: err == nil}, err
+			return store.Look{Held: err == nil}, err
 		}
 		look, expired, err := sqlkeys.Look(d.lookLocked.Row(ctx, tx, v))
 		if code(err) == lockWaitTimeout {
-			return idempotency.Look{}, nil
+			return store.Look{}, nil
 		}
 		if err != nil || !expired {
 			return look, err
 		}
 		if _, err := d.reclaim.Exec(ctx, tx, v); err != nil {
-			return idempotency.Look{}, err
+			return store.Look{}, err
 		}
 	}
-	return idempotency.Look{}, nil // somebody placed theirs in between: in flight
+	return store.Look{}, nil // somebody placed theirs in between: in flight
 }
 
 // claimed is a key whose row the transaction has placed.
@@ -183,14 +183,14 @@ type claimed struct {
 
 // Stands implements [sqlkeys.Claimed]: a row that outlives the rollback has been
 // committed by the work.
-func (d claimed) Stands(ctx context.Context, q sqlkeys.Querier, c idempotency.Claim) bool {
+func (d claimed) Stands(ctx context.Context, q sqlkeys.Querier, c store.Claim) bool {
 	return sqlkeys.Owner(ctx, q, d.common.Look, c) == d.owner
 }
 
 // Record implements [sqlkeys.Claimed]. The row is there unless the work has
 // rolled it back. That the work has committed it MariaDB tells with the same
 // statement.
-func (d claimed) Record(ctx context.Context, tx *sql.Tx, c idempotency.Claim, r idempotency.Reply, joined bool) (expires time.Time, err error) {
+func (d claimed) Record(ctx context.Context, tx *sql.Tx, c store.Claim, r store.Reply, joined bool) (expires time.Time, err error) {
 	v := d.of(c)
 	if err := v.Reply(r); err != nil {
 		return expires, err
@@ -198,7 +198,7 @@ func (d claimed) Record(ctx context.Context, tx *sql.Tx, c idempotency.Claim, r 
 	if in, err := d.stillIn(ctx, tx); err != nil {
 		return expires, err
 	} else if !in {
-		return expires, idempotency.ErrTxEnded
+		return expires, store.ErrTxEnded
 	}
 	record := d.record
 	if joined {
@@ -226,9 +226,9 @@ func (d claimed) Record(ctx context.Context, tx *sql.Tx, c idempotency.Claim, r 
 	case stored > 0 && look.Record != nil:
 		return look.Record.ExpiresAt, nil
 	case stored == 0 && look.Record != nil && look.Record.Owner != d.owner && look.Record.Owner != c.Owner:
-		return expires, idempotency.ErrLostRace
+		return expires, store.ErrLostRace
 	case stored == 0:
-		return expires, idempotency.ErrTxEnded
+		return expires, store.ErrTxEnded
 	}
 	return expires, nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/mysql"
+	"github.com/cronce/cronce/idempotency/store"
 	"github.com/cronce/cronce/internal/testdb"
 )
 
@@ -52,7 +53,7 @@ func TestAnErrorOfEachStatement(t *testing.T) {
 		{"the record is refused", always("UPDATE", 1644), nothing, idempotency.ErrUnavailable, 0, nil, false},
 		{"the record is the victim of a deadlock", always("UPDATE", 1213), nothing, idempotency.ErrTxAborted, 0, nil, false},
 		{"the record has no row", "", exec(`DELETE FROM idempotency_keys`), idempotency.ErrTxEnded, 0, idempotency.ErrTxEnded, true},
-		{"the record's row is another's", "", exec(`UPDATE idempotency_keys SET owner = 'another'`), idempotency.ErrLostRace, 0, nil, false},
+		{"the record's row is another's", "", exec(`UPDATE idempotency_keys SET owner = 'another'`), store.ErrLostRace, 0, nil, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			testdb.EachMySQL(t, func(t *testing.T, fresh func(testing.TB) string) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/mysql"
+	"github.com/cronce/cronce/idempotency/store"
 	"github.com/cronce/cronce/internal/testdb"
 )
 
@@ -45,9 +46,9 @@ func TestAReplyThatIsNotCommittedIsNotReplayed(t *testing.T) {
 					" VALUES ('s', '-', 'k', 'f', 'done', 'o', 1, 9999999999999)"); err != nil {
 					t.Fatal(err)
 				}
-				store := mysql.New(db, mysql.Options{})
-				look := func(key string) *idempotency.Record {
-					look, err := store.Look(t.Context(), idempotency.Claim{MaxRun: time.Minute,
+				keys := mysql.New(db, mysql.Options{})
+				look := func(key string) *store.Record {
+					look, err := keys.Look(t.Context(), store.Claim{MaxRun: time.Minute,
 						Key: idempotency.Key{Scope: "s", Principal: "-", Value: key}})
 					if err != nil {
 						t.Error(err)
@@ -57,17 +58,17 @@ func TestAReplyThatIsNotCommittedIsNotReplayed(t *testing.T) {
 				if r := look("k"); r != nil {
 					t.Errorf("it sees what is not committed: %+v", r)
 				}
-				if r := look("done"); r == nil || r.State != idempotency.Done {
+				if r := look("done"); r == nil || r.State != store.Done {
 					t.Errorf("of what is committed it sees %+v", r)
 				}
 				work := func(ctx context.Context) error { return effect(ctx, mysql.Tx(ctx)) }
-				if _, err := kitOn(t, store).Do(t.Context(), "s", "k", nil, work); !errors.Is(err, idempotency.ErrInProgress) {
+				if _, err := kitOn(t, keys).Do(t.Context(), "s", "k", nil, work); !errors.Is(err, idempotency.ErrInProgress) {
 					t.Errorf("while the other call runs: %v", err)
 				}
 				if err := other.Rollback(); err != nil {
 					t.Fatal(err)
 				}
-				if again, err := kitOn(t, store).Do(t.Context(), "s", "k", nil, work); again || err != nil {
+				if again, err := kitOn(t, keys).Do(t.Context(), "s", "k", nil, work); again || err != nil {
 					t.Errorf("after the other was rolled back: %t, %v", again, err)
 				}
 			})
@@ -81,25 +82,25 @@ func TestASessionThatShowsNoRowsIsAnsweredAsEveryOther(t *testing.T) {
 		dsn := fresh(t)
 		db := open(t, dsn+advised+"&sql_select_limit=0")
 		migrate(t, open(t, dsn))
-		store := mysql.New(db, mysql.Options{})
-		claim := func(key string, sendBefore time.Time) idempotency.Claim {
-			return idempotency.Claim{Key: idempotency.Key{Scope: "s", Principal: "-", Value: key}, Fingerprint: "f", Owner: "o",
+		keys := mysql.New(db, mysql.Options{})
+		claim := func(key string, sendBefore time.Time) store.Claim {
+			return store.Claim{Key: idempotency.Key{Scope: "s", Principal: "-", Value: key}, Fingerprint: "f", Owner: "o",
 				TTL: time.Hour, MaxRun: time.Minute, SendBefore: sendBefore}
 		}
 		c := claim("late", time.UnixMilli(1))
-		tx, look, err := store.Begin(t.Context(), c)
+		tx, look, err := keys.Begin(t.Context(), c)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if tx.Rollback(t.Context()); !look.Held || !look.Late {
 			t.Errorf("a call that comes too late: %+v", look)
 		}
-		if look, err := store.Reserve(t.Context(), c, time.Minute, false); err != nil || !look.Late {
+		if look, err := keys.Reserve(t.Context(), c, time.Minute, false); err != nil || !look.Late {
 			t.Errorf("a reservation that comes too late: %+v, %v", look, err)
 		}
 		commits := func(ctx context.Context, key string) {
 			c := claim(key, time.Time{})
-			tx, _, err := store.Begin(ctx, c)
+			tx, _, err := keys.Begin(ctx, c)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -112,12 +113,12 @@ func TestASessionThatShowsNoRowsIsAnsweredAsEveryOther(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		commits(store.WithTx(t.Context(), outer), "joined")
+		commits(keys.WithTx(t.Context(), outer), "joined")
 		if err := outer.Rollback(); err != nil {
 			t.Fatal(err)
 		}
 		must(t, db, `UPDATE idempotency_keys SET expires_at = 1 WHERE state = 'done'`)
-		if counts, err := store.CountExpired(t.Context(), ""); err != nil || counts["s"] != 1 {
+		if counts, err := keys.CountExpired(t.Context(), ""); err != nil || counts["s"] != 1 {
 			t.Errorf("%v have expired, %v", counts, err)
 		}
 	})
@@ -131,7 +132,7 @@ func TestALookUpSeesWhatIsCommittedNow(t *testing.T) {
 		admin, db := open(t, dsn), open(t, dsn+advised+"&autocommit=0")
 		migrate(t, admin)
 		db.SetMaxOpenConns(1)
-		store := mysql.New(db, mysql.Options{})
+		keys := mysql.New(db, mysql.Options{})
 		for _, step := range []struct {
 			statement string
 			stored    bool
@@ -142,7 +143,7 @@ func TestALookUpSeesWhatIsCommittedNow(t *testing.T) {
 			{`DELETE FROM idempotency_keys`, false},
 		} {
 			must(t, admin, step.statement)
-			look, err := store.Look(t.Context(), idempotency.Claim{MaxRun: time.Minute,
+			look, err := keys.Look(t.Context(), store.Claim{MaxRun: time.Minute,
 				Key: idempotency.Key{Scope: "s", Principal: "-", Value: "k"}})
 			if err != nil || (look.Record != nil) != step.stored {
 				t.Errorf("after %s: %+v, %v", step.statement, look.Record, err)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/mysql"
+	"github.com/cronce/cronce/idempotency/store"
 	"github.com/cronce/cronce/internal/testdb"
 )
 
@@ -16,22 +17,22 @@ func TestACallIsLateFromItsSendBeforeOn(t *testing.T) {
 		dsn := fresh(t)
 		migrate(t, open(t, dsn))
 		db := open(t, dsn+advised+"&timestamp=1700000000.5")
-		store, now := mysql.New(db, mysql.Options{}), time.UnixMilli(1_700_000_000_500)
+		keys, now := mysql.New(db, mysql.Options{}), time.UnixMilli(1_700_000_000_500)
 		for _, tt := range []struct {
 			name       string
 			sendBefore time.Time
 			late       bool
 		}{{"at it", now, true}, {"a millisecond before it", now.Add(time.Millisecond), false}} {
-			c := idempotency.Claim{Key: idempotency.Key{Scope: "s", Principal: "-", Value: tt.name}, Fingerprint: "f", Owner: "o",
+			c := store.Claim{Key: idempotency.Key{Scope: "s", Principal: "-", Value: tt.name}, Fingerprint: "f", Owner: "o",
 				TTL: time.Hour, MaxRun: time.Minute, SendBefore: tt.sendBefore}
-			tx, look, err := store.Begin(t.Context(), c)
+			tx, look, err := keys.Begin(t.Context(), c)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if tx.Rollback(t.Context()); look.Late != tt.late {
 				t.Errorf("work %s: late %t", tt.name, look.Late)
 			}
-			if look, err := store.Reserve(t.Context(), c, time.Minute, false); err != nil || look.Late != tt.late {
+			if look, err := keys.Reserve(t.Context(), c, time.Minute, false); err != nil || look.Late != tt.late {
 				t.Errorf("a reservation %s: late %t, %v", tt.name, look.Late, err)
 			}
 		}

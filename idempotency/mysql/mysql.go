@@ -22,9 +22,9 @@ import (
 	"context"
 	"database/sql"
 
-	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/internal/sqlkeys"
 	"github.com/cronce/cronce/idempotency/purge"
+	"github.com/cronce/cronce/idempotency/store"
 )
 
 // Options configure a [Store]. The zero value has the defaults.
@@ -38,10 +38,10 @@ type Options struct {
 type Store struct{ *sqlkeys.Store }
 
 var (
-	_ idempotency.Store    = (*Store)(nil)
-	_ idempotency.Reserver = (*Store)(nil)
-	_ purge.Store          = (*Store)(nil)
-	_ idempotency.Worker   = (*Store)(nil)
+	_ store.Store    = (*Store)(nil)
+	_ store.Reserver = (*Store)(nil)
+	_ purge.Store    = (*Store)(nil)
+	_ store.Worker   = (*Store)(nil)
 )
 
 // New makes a store on db, which stays the caller's.
@@ -52,14 +52,14 @@ func New(db *sql.DB, o Options) *Store {
 
 // Tx returns the transaction that the kit opened for the work whose context
 // this is. The kit ends it: work that commits it or rolls it back is answered
-// with [idempotency.ErrTxEnded] and is not repeated. Tx panics anywhere else: a
+// with [store.ErrTxEnded] and is not repeated. Tx panics anywhere else: a
 // write outside of the transaction would not be protected.
 func Tx(ctx context.Context) *sql.Tx { return sqlkeys.Tx(ctx, name) }
 
 // WithTx hands a transaction of the caller's to the kit: work done under the
 // returned context joins it in a savepoint, and the caller commits its key or
 // rolls it back. A deadlock while the key is claimed rolls all of it back, as
-// MySQL does; the error is [idempotency.ErrTxAborted].
+// MySQL does; the error is [store.ErrTxAborted].
 func (s *Store) WithTx(ctx context.Context, tx *sql.Tx) context.Context {
 	return s.Store.WithTx(ctx, tx)
 }

@@ -5,9 +5,9 @@ import (
 	"database/sql"
 	"strings"
 
-	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/internal/sqlkeys"
 	"github.com/cronce/cronce/idempotency/purge"
+	"github.com/cronce/cronce/idempotency/store"
 )
 
 // Purge implements [sqlkeys.Dialect]. The rows are locked, with those that
@@ -24,14 +24,14 @@ func (d *dialect) Purge(ctx context.Context, tx *sql.Tx, p purge.Batch) (done pu
 }
 
 // lock locks the batch's rows and counts them.
-func (d *dialect) lock(ctx context.Context, tx *sql.Tx, p purge.Batch, done *purge.Removed) (keys []idempotency.Key, err error) {
+func (d *dialect) lock(ctx context.Context, tx *sql.Tx, p purge.Batch, done *purge.Removed) (keys []store.Key, err error) {
 	rows, err := d.doomed.Query(ctx, tx, sqlkeys.Batch(p))
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var k idempotency.Key
+		var k store.Key
 		var expires int64
 		if err := rows.Scan(&k.Scope, &k.Principal, &k.Value, &expires); err != nil {
 			return nil, err
@@ -46,7 +46,7 @@ func (d *dialect) lock(ctx context.Context, tx *sql.Tx, p purge.Batch, done *pur
 // condition it may decide to read the whole table.
 const removeAtOnce = 200
 
-func (d *dialect) remove(ctx context.Context, tx *sql.Tx, keys []idempotency.Key) error {
+func (d *dialect) remove(ctx context.Context, tx *sql.Tx, keys []store.Key) error {
 	const key = "(scope = ? AND principal = ? AND `key` = ?)"
 	args := make([]any, 0, 3*len(keys))
 	for _, k := range keys {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/mysql"
+	"github.com/cronce/cronce/idempotency/store"
 	"github.com/cronce/cronce/internal/testdb"
 )
 
@@ -26,8 +27,8 @@ func TestSessionsOfEveryKindCommit(t *testing.T) {
 				if err := db.PingContext(t.Context()); err != nil {
 					t.Skip(err) // the other engine's name
 				}
-				store := mysql.New(db, mysql.Options{})
-				k := kitOn(t, store)
+				keys := mysql.New(db, mysql.Options{})
+				k := kitOn(t, keys)
 				for n := range 2 {
 					key := fmt.Sprint(n)
 					for _, again := range []bool{false, true} {
@@ -35,7 +36,7 @@ func TestSessionsOfEveryKindCommit(t *testing.T) {
 						if got != again || err != nil {
 							t.Errorf("Do: duplicate %t, %v, want %t", got, err, again)
 						}
-						if _, err := store.Look(t.Context(), idempotency.Claim{Key: idempotency.Key{Scope: "s", Principal: "-", Value: key}}); err != nil {
+						if _, err := keys.Look(t.Context(), store.Claim{Key: idempotency.Key{Scope: "s", Principal: "-", Value: key}}); err != nil {
 							t.Error(err)
 						}
 					}
@@ -51,9 +52,9 @@ func TestSessionsOfEveryKindCommit(t *testing.T) {
 					}
 				}
 				// Seen from another session, so committed.
-				var keys int
-				if err := admin.QueryRow(`SELECT COUNT(*) FROM idempotency_keys WHERE state IN ('done', 'omitted')`).Scan(&keys); err != nil || keys != 6 {
-					t.Errorf("%d keys are stored, %v", keys, err)
+				var stored int
+				if err := admin.QueryRow(`SELECT COUNT(*) FROM idempotency_keys WHERE state IN ('done', 'omitted')`).Scan(&stored); err != nil || stored != 6 {
+					t.Errorf("%d keys are stored, %v", stored, err)
 				}
 				if n := effects(t, admin); n != 2 {
 					t.Errorf("%d effects", n)

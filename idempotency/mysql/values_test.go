@@ -12,6 +12,7 @@ import (
 
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/mysql"
+	"github.com/cronce/cronce/idempotency/store"
 	"github.com/cronce/cronce/internal/testdb"
 )
 
@@ -57,7 +58,7 @@ func TestEveryValueIsStoredAsItIs(t *testing.T) {
 
 func storesAsItIs(t *testing.T, s *mysql.Store, name string, reply idempotency.Reply) {
 	t.Helper()
-	c := idempotency.Claim{
+	c := store.Claim{
 		Key:         idempotency.Key{Scope: awkward + name, Principal: string(everyByte[:200]) + "'", Value: `'"\?` + fmt.Sprint(len(name))},
 		Fingerprint: `v1:'"\?`, Owner: `o'\"`, TTL: time.Hour, MaxRun: time.Minute}
 	tx, look, err := s.Begin(t.Context(), c)

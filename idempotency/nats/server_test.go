@@ -23,6 +23,7 @@ import (
 	"github.com/cronce/cronce/idempotency/pgsql"
 	"github.com/cronce/cronce/idempotency/postgres"
 	"github.com/cronce/cronce/idempotency/sqlite"
+	"github.com/cronce/cronce/idempotency/store"
 	"github.com/cronce/cronce/internal/testdb"
 )
 
@@ -49,15 +50,15 @@ type world struct {
 
 // fallible is a store that is down for a number of calls.
 type fallible struct {
-	idempotency.Store
+	store.Store
 	down  atomic.Int32
 	asked atomic.Int32
 }
 
-func (f *fallible) Begin(ctx context.Context, c idempotency.Claim) (idempotency.Tx, idempotency.Look, error) {
+func (f *fallible) Begin(ctx context.Context, c store.Claim) (store.Tx, store.Look, error) {
 	f.asked.Add(1)
 	if f.down.Add(-1) >= 0 {
-		return nil, idempotency.Look{}, fmt.Errorf("%w: out for lunch", idempotency.ErrUnavailable)
+		return nil, store.Look{}, fmt.Errorf("%w: out for lunch", idempotency.ErrUnavailable)
 	}
 	return f.Store.Begin(ctx, c)
 }
@@ -65,7 +66,7 @@ func (f *fallible) Begin(ctx context.Context, c idempotency.Claim) (idempotency.
 // database is a service's, with the keys' table and a table of effects.
 type database struct {
 	db   *sql.DB
-	keys idempotency.Store
+	keys store.Store
 	// write makes the effect in the kit's transaction.
 	write func(ctx context.Context, effect string) error
 }

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/internal/advisory"
 	"github.com/cronce/cronce/idempotency/internal/sqlkeys"
 	"github.com/cronce/cronce/idempotency/keytable"
 	"github.com/cronce/cronce/idempotency/purge"
+	"github.com/cronce/cronce/idempotency/store"
 )
 
 // dialect is how PostgreSQL keeps keys.
@@ -104,10 +104,10 @@ RETURNING scope, {{ms expires_at}}`),
 // savepoint tells later whether the work has ended the transaction.
 const savepoint = "idempotent_work"
 
-func (d *dialect) Package() string                    { return name }
-func (d *dialect) Statements() sqlkeys.Statements     { return d.common }
-func (d *dialect) Options() *sql.TxOptions            { return &sql.TxOptions{Isolation: sql.LevelReadCommitted} }
-func (d *dialect) Savepoint(idempotency.Claim) string { return "idempotent_claim" }
+func (d *dialect) Package() string                { return name }
+func (d *dialect) Statements() sqlkeys.Statements { return d.common }
+func (d *dialect) Options() *sql.TxOptions        { return &sql.TxOptions{Isolation: sql.LevelReadCommitted} }
+func (d *dialect) Savepoint(store.Claim) string   { return "idempotent_claim" }
 
 // Open implements [sqlkeys.Dialect]: the settings are the transaction's.
 func (d *dialect) Open(context.Context, *sql.Conn, time.Duration) (func(context.Context) error, error) {
@@ -116,7 +116,7 @@ func (d *dialect) Open(context.Context, *sql.Conn, time.Duration) (func(context.
 
 // Claim implements [sqlkeys.Dialect]. A found record counts even when the lock
 // was not got, since then its holder is only another reader.
-func (d *dialect) Claim(ctx context.Context, tx *sql.Tx, c idempotency.Claim, joined bool) (sqlkeys.Claimed, idempotency.Look, error) {
+func (d *dialect) Claim(ctx context.Context, tx *sql.Tx, c store.Claim, joined bool) (sqlkeys.Claimed, store.Look, error) {
 	v := d.opening(c)
 	lock := d.lock
 	if joined {
@@ -126,10 +126,10 @@ func (d *dialect) Claim(ctx context.Context, tx *sql.Tx, c idempotency.Claim, jo
 	var isolation string
 	var held bool
 	if err := lock.Row(ctx, tx, v).Scan(&t.began, &isolation, &held, &t.id); err != nil {
-		return t, idempotency.Look{}, err
+		return t, store.Look{}, err
 	}
 	if isolation != "read committed" {
-		return t, idempotency.Look{}, fmt.Errorf("the transaction handed in is %s, in which it cannot be seen who was first with a key: begin it READ COMMITTED", isolation)
+		return t, store.Look{}, fmt.Errorf("the transaction handed in is %s, in which it cannot be seen who was first with a key: begin it READ COMMITTED", isolation)
 	}
 	look, _, err := sqlkeys.Look(d.common.Look.Row(ctx, tx, v))
 	if look.Held = held; err == nil && held && look.Record == nil {
@@ -139,7 +139,7 @@ func (d *dialect) Claim(ctx context.Context, tx *sql.Tx, c idempotency.Claim, jo
 }
 
 // opening are the values of a transaction's first statement.
-func (d *dialect) opening(c idempotency.Claim) sqlkeys.Values {
+func (d *dialect) opening(c store.Claim) sqlkeys.Values {
 	v := sqlkeys.Of(c)
 	v["lock"], v["maxrun"] = advisory.Lock(d.table, c.Key), max(1, c.MaxRun.Milliseconds())
 	return v
@@ -151,7 +151,7 @@ func (d *dialect) Insert(ctx context.Context, tx *sql.Tx, v sqlkeys.Values) (boo
 }
 
 // Resume implements [sqlkeys.Dialect].
-func (d *dialect) Resume(ctx context.Context, tx *sql.Tx, c idempotency.Claim) (sqlkeys.Claimed, bool, error) {
+func (d *dialect) Resume(ctx context.Context, tx *sql.Tx, c store.Claim) (sqlkeys.Claimed, bool, error) {
 	v := d.opening(c)
 	t := claimed{dialect: d}
 	if err := d.lock.Row(ctx, tx, v).Scan(&t.began, new(string), new(bool), &t.id); err != nil {
@@ -175,7 +175,7 @@ type claimed struct {
 }
 
 // Stands implements [sqlkeys.Claimed].
-func (d claimed) Stands(ctx context.Context, q sqlkeys.Querier, _ idempotency.Claim) bool {
+func (d claimed) Stands(ctx context.Context, q sqlkeys.Querier, _ store.Claim) bool {
 	var committed sql.NullBool
 	err := d.fate.Row(ctx, q, sqlkeys.Values{"id": d.id}).Scan(&committed)
 	return err == nil && committed.Bool
@@ -183,7 +183,7 @@ func (d claimed) Stands(ctx context.Context, q sqlkeys.Querier, _ idempotency.Cl
 
 // Record implements [sqlkeys.Claimed]. It stores nothing in any transaction but
 // the one that was begun.
-func (d claimed) Record(ctx context.Context, tx *sql.Tx, c idempotency.Claim, r idempotency.Reply, joined bool) (time.Time, error) {
+func (d claimed) Record(ctx context.Context, tx *sql.Tx, c store.Claim, r store.Reply, joined bool) (time.Time, error) {
 	v := sqlkeys.Of(c)
 	if err := v.Reply(r); err != nil {
 		return time.Time{}, err
@@ -204,9 +204,9 @@ func (d claimed) why(ctx context.Context, tx *sql.Tx, v sqlkeys.Values) error {
 	case err != nil:
 		return err
 	case !same:
-		return idempotency.ErrTxEnded
+		return store.ErrTxEnded
 	case there:
-		return idempotency.ErrLostRace
+		return store.ErrLostRace
 	}
 	return errors.New("the server has stored no row: a rule, a trigger or a policy of the table prevents that; remove it")
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/pgsql"
 	"github.com/cronce/cronce/idempotency/postgres"
+	"github.com/cronce/cronce/idempotency/store"
 )
 
 // A service may have both doors on one table: a key that one has taken is in
@@ -21,7 +22,7 @@ func TestBothPackagesShareTheKeysOfATable(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer pool.Close()
-	stores := []idempotency.Store{
+	stores := []store.Store{
 		pgsql.New(drivers["pgx"](t, url, nil), options),
 		postgres.New(pool, postgres.Options{Schema: options.Schema}),
 	}

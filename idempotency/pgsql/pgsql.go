@@ -14,10 +14,10 @@ import (
 	"database/sql"
 	"strings"
 
-	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/internal/sqlkeys"
 	"github.com/cronce/cronce/idempotency/keytable"
 	"github.com/cronce/cronce/idempotency/purge"
+	"github.com/cronce/cronce/idempotency/store"
 )
 
 // Options configure a [Store]. The zero value has the defaults.
@@ -30,11 +30,11 @@ type Options struct {
 type Store struct{ *sqlkeys.Store }
 
 var (
-	_ idempotency.Store    = (*Store)(nil)
-	_ idempotency.Reserver = (*Store)(nil)
-	_ purge.Store          = (*Store)(nil)
-	_ idempotency.Worker   = (*Store)(nil)
-	_ idempotency.Checker  = (*Store)(nil)
+	_ store.Store    = (*Store)(nil)
+	_ store.Reserver = (*Store)(nil)
+	_ purge.Store    = (*Store)(nil)
+	_ store.Worker   = (*Store)(nil)
+	_ store.Checker  = (*Store)(nil)
 )
 
 // New makes a store on db, which stays the caller's.
@@ -49,7 +49,7 @@ func New(db *sql.DB, o Options) *Store {
 
 // Tx returns the transaction that the kit opened for the work whose context
 // this is. The kit ends it: work that commits it or rolls it back is answered
-// with [idempotency.ErrTxEnded] and is not repeated. Tx panics anywhere else: a
+// with [store.ErrTxEnded] and is not repeated. Tx panics anywhere else: a
 // write outside of the transaction would not be protected.
 func Tx(ctx context.Context) *sql.Tx { return sqlkeys.Tx(ctx, name) }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/idempotencytest"
 	"github.com/cronce/cronce/idempotency/pgsql"
+	"github.com/cronce/cronce/idempotency/store"
 )
 
 // A crash of the server must not forget that a vendor was called, nor who took
@@ -19,14 +20,14 @@ func TestAReservationIsOnDiskWhateverTheSessionSays(t *testing.T) {
 		eachDriver(t, func(t *testing.T, open func(testing.TB, string, *idempotencytest.Fault) *sql.DB) {
 			db := open(t, database(t)+"&synchronous_commit="+set, nil)
 			atCommit(t, db, "synchronous_commit")
-			store := pgsql.New(db, options)
-			c := idempotency.Claim{Key: idempotency.Key{Scope: "s", Principal: "p", Value: "k"}, Fingerprint: "f", Owner: "one", TTL: time.Hour}
-			_, err := store.Reserve(t.Context(), c, time.Hour, false)
+			keys := pgsql.New(db, options)
+			c := store.Claim{Key: idempotency.Key{Scope: "s", Principal: "p", Value: "k"}, Fingerprint: "f", Owner: "one", TTL: time.Hour}
+			_, err := keys.Reserve(t.Context(), c, time.Hour, false)
 			expectSeen(t, db, err, want)
-			_, err = store.Doubt(t.Context(), c)
+			_, err = keys.Doubt(t.Context(), c)
 			expectSeen(t, db, err, set) // what it loses the lease tells
 			c.Owner = "two"
-			_, err = store.Reserve(t.Context(), c, time.Hour, true)
+			_, err = keys.Reserve(t.Context(), c, time.Hour, true)
 			expectSeen(t, db, err, want)
 		})
 	}
@@ -38,8 +39,8 @@ func TestNoLimitOfTheWorkIsOnItsCommit(t *testing.T) {
 	eachDriver(t, func(t *testing.T, open func(testing.TB, string, *idempotencytest.Fault) *sql.DB) {
 		db := open(t, database(t), nil)
 		atCommit(t, db, "statement_timeout")
-		store := pgsql.New(db, options)
-		k, err := idempotency.New(store, idempotency.Options{Principal: idempotency.SinglePrincipal("x")})
+		keys := pgsql.New(db, options)
+		k, err := idempotency.New(keys, idempotency.Options{Principal: idempotency.SinglePrincipal("x")})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +55,7 @@ func TestNoLimitOfTheWorkIsOnItsCommit(t *testing.T) {
 		if _, err := tx.Exec(`SET LOCAL statement_timeout = '50s'`); err != nil {
 			t.Fatal(err)
 		}
-		_, err = k.Do(store.WithTx(t.Context(), tx), "s", "the caller's", nil, func(context.Context) error { return nil })
+		_, err = k.Do(keys.WithTx(t.Context(), tx), "s", "the caller's", nil, func(context.Context) error { return nil })
 		expectSeen(t, db, errors.Join(err, tx.Commit()), "50s")
 	})
 }

@@ -33,7 +33,7 @@ type standing struct {
 	rules                  []string // in the place of inserts
 }
 
-// Check implements [idempotency.Checker].
+// Check implements [store.Checker].
 func (s *Store) Check(ctx context.Context, _ time.Duration) error {
 	var d standing
 	err := s.pool.QueryRow(ctx, `

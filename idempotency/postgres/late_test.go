@@ -9,6 +9,7 @@ import (
 
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/postgres"
+	"github.com/cronce/cronce/idempotency/store"
 )
 
 // The caller may have stopped asking at its send-before time itself, on a clock
@@ -25,15 +26,15 @@ func TestACallIsLateFromItsSendBeforeOn(t *testing.T) {
 		"prepared": pool(t, url, stands),
 		"by pgx":   pool(t, url, stands, func(c *pgxpool.Config) { c.ConnConfig.Tracer = &tracer{} }),
 	} {
-		store := postgres.New(p, options)
+		keys := postgres.New(p, options)
 		for _, tt := range []struct {
 			name       string
 			sendBefore time.Time
 			late       bool
 		}{{"at it", now, true}, {"a microsecond before it", now.Add(time.Microsecond), false}} {
-			c := idempotency.Claim{Key: idempotency.Key{Scope: mode, Principal: "-", Value: tt.name}, Fingerprint: "f", Owner: "o",
+			c := store.Claim{Key: idempotency.Key{Scope: mode, Principal: "-", Value: tt.name}, Fingerprint: "f", Owner: "o",
 				TTL: time.Hour, MaxRun: time.Minute, SendBefore: tt.sendBefore}
-			tx, look, err := store.Begin(t.Context(), c)
+			tx, look, err := keys.Begin(t.Context(), c)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -41,7 +42,7 @@ func TestACallIsLateFromItsSendBeforeOn(t *testing.T) {
 				t.Errorf("%s: work %s: late %t", mode, tt.name, look.Late)
 			}
 			if err := pgx.BeginFunc(t.Context(), p, func(outer pgx.Tx) error {
-				tx, look, err := store.Begin(store.WithTx(t.Context(), outer), c)
+				tx, look, err := keys.Begin(keys.WithTx(t.Context(), outer), c)
 				if err == nil {
 					tx.Rollback(t.Context())
 				}
@@ -52,7 +53,7 @@ func TestACallIsLateFromItsSendBeforeOn(t *testing.T) {
 			}); err != nil {
 				t.Error(err)
 			}
-			if look, err := store.Reserve(t.Context(), c, time.Minute, false); err != nil || look.Late != tt.late {
+			if look, err := keys.Reserve(t.Context(), c, time.Minute, false); err != nil || look.Late != tt.late {
 				t.Errorf("%s: a reservation %s: late %t, %v", mode, tt.name, look.Late, err)
 			}
 		}

@@ -15,10 +15,10 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/internal/advisory"
 	"github.com/cronce/cronce/idempotency/keytable"
 	"github.com/cronce/cronce/idempotency/purge"
+	"github.com/cronce/cronce/idempotency/store"
 )
 
 // Options configure a [Store]. The zero value has the defaults.
@@ -49,11 +49,11 @@ type Store struct {
 }
 
 var (
-	_ idempotency.Store    = (*Store)(nil)
-	_ idempotency.Reserver = (*Store)(nil)
-	_ purge.Store          = (*Store)(nil)
-	_ idempotency.Checker  = (*Store)(nil)
-	_ idempotency.Worker   = (*Store)(nil)
+	_ store.Store    = (*Store)(nil)
+	_ store.Reserver = (*Store)(nil)
+	_ purge.Store    = (*Store)(nil)
+	_ store.Checker  = (*Store)(nil)
+	_ store.Worker   = (*Store)(nil)
 )
 
 // New makes a store on pool, which stays the caller's.
@@ -97,7 +97,7 @@ type current struct {
 
 // Tx returns the transaction that the kit opened for the work whose context
 // this is. Its Commit and Rollback change nothing and return
-// [idempotency.ErrNotYours]; Begin makes a savepoint, as ever. Tx panics
+// [store.ErrNotYours]; Begin makes a savepoint, as ever. Tx panics
 // anywhere else: a write outside of the transaction would not be protected.
 func Tx(ctx context.Context) pgx.Tx {
 	c, ok := ctx.Value(contextKey{}).(*current)
@@ -121,7 +121,7 @@ func (s *Store) WithTx(ctx context.Context, tx pgx.Tx) context.Context {
 	return context.WithValue(ctx, contextKey{}, &current{s, tx})
 }
 
-// Joined implements [idempotency.Store].
+// Joined implements [store.Store].
 func (s *Store) Joined(ctx context.Context) bool {
 	_, ok := s.joined(ctx)
 	return ok
@@ -137,14 +137,14 @@ func (s *Store) joined(ctx context.Context) (pgx.Tx, bool) {
 }
 
 // lock is the key's advisory lock.
-func (s *Store) lock(k idempotency.Key) int64 { return advisory.Lock(s.name, k) }
+func (s *Store) lock(k store.Key) int64 { return advisory.Lock(s.name, k) }
 
 // unavailable is a failure of the exchange itself.
 func unavailable(doing string, err error) error {
 	if e := (*pgconn.PgError)(nil); errors.As(err, &e) && e.Code == advisory.OutOfMemory {
 		doing += ": " + advisory.Room
 	}
-	return fmt.Errorf("%w: postgres: %s: %w", idempotency.ErrUnavailable, doing, err)
+	return fmt.Errorf("%w: postgres: %s: %w", store.ErrUnavailable, doing, err)
 }
 
 // refused reports whether the server understood the statement and would not do

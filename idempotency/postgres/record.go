@@ -7,13 +7,13 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/store"
 )
 
 // scanLook reads the row of a look-up, and more columns. reclaim: there is one,
 // and it has expired.
-func scanLook(row pgx.Row, more ...any) (look idempotency.Look, reclaim bool, err error) {
-	var r idempotency.Record
+func scanLook(row pgx.Row, more ...any) (look store.Look, reclaim bool, err error) {
+	var r store.Record
 	var state, hash, owner *string // null: there is no row
 	var status *int
 	var header []byte
@@ -28,8 +28,8 @@ func scanLook(row pgx.Row, more ...any) (look idempotency.Look, reclaim bool, er
 	case expired != nil && *expired:
 		return look, true, nil
 	}
-	r.State, r.Fingerprint, r.Owner = idempotency.State(*state), *hash, *owner
-	r.Omitted = r.State == idempotency.Omitted
+	r.State, r.Fingerprint, r.Owner = store.State(*state), *hash, *owner
+	r.Omitted = r.State == store.Omitted
 	if status != nil {
 		r.Status = *status
 	}
@@ -39,21 +39,21 @@ func scanLook(row pgx.Row, more ...any) (look idempotency.Look, reclaim bool, er
 	if header != nil {
 		err = json.Unmarshal(header, &r.Header)
 	}
-	return idempotency.Look{Record: &r, Lapsed: lapsed != nil && *lapsed}, false, err
+	return store.Look{Record: &r, Lapsed: lapsed != nil && *lapsed}, false, err
 }
 
 // reply is a reply as it is stored.
 type reply struct {
-	state  idempotency.State
+	state  store.State
 	status *int
 	header *string // not bytes, which without a described statement are no JSON
 	body   []byte
 }
 
-func columns(r idempotency.Reply) (reply, error) {
-	c := reply{state: idempotency.Done, body: r.Body}
+func columns(r store.Reply) (reply, error) {
+	c := reply{state: store.Done, body: r.Body}
 	if r.Omitted {
-		c.state = idempotency.Omitted
+		c.state = store.Omitted
 	}
 	if status := r.Status; status != 0 {
 		c.status = &status

@@ -7,13 +7,13 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/store"
 )
 
-// Reserve implements [idempotency.Reserver]. It writes first and looks after,
+// Reserve implements [store.Reserver]. It writes first and looks after,
 // in a new statement: a row that was committed meanwhile is in the way of the
 // write and not to be seen in its snapshot.
-func (s *Store) Reserve(ctx context.Context, c idempotency.Claim, lease time.Duration, takeOver bool) (look idempotency.Look, err error) {
+func (s *Store) Reserve(ctx context.Context, c store.Claim, lease time.Duration, takeOver bool) (look store.Look, err error) {
 	statement := s.sql.reserve
 	if takeOver {
 		statement = s.sql.takeOver
@@ -43,17 +43,17 @@ func (s *Store) Reserve(ctx context.Context, c idempotency.Claim, lease time.Dur
 		err = results.QueryRow().Scan(&late)
 	}
 	if err = errors.Join(err, results.Close()); err != nil {
-		return idempotency.Look{}, unavailable("reserve the key", err)
+		return store.Look{}, unavailable("reserve the key", err)
 	}
 	if held {
-		look = idempotency.Look{Held: true}
+		look = store.Look{Held: true}
 	}
 	look.Late = late
 	return look, nil
 }
 
-// Settle implements [idempotency.Reserver].
-func (s *Store) Settle(ctx context.Context, c idempotency.Claim, r idempotency.Reply) (expires time.Time, held bool, err error) {
+// Settle implements [store.Reserver].
+func (s *Store) Settle(ctx context.Context, c store.Claim, r store.Reply) (expires time.Time, held bool, err error) {
 	reply, err := columns(r)
 	if err != nil {
 		return expires, false, err
@@ -69,17 +69,17 @@ func (s *Store) Settle(ctx context.Context, c idempotency.Claim, r idempotency.R
 	return expires.UTC(), true, nil
 }
 
-// Doubt implements [idempotency.Reserver].
-func (s *Store) Doubt(ctx context.Context, c idempotency.Claim) (held bool, err error) {
+// Doubt implements [store.Reserver].
+func (s *Store) Doubt(ctx context.Context, c store.Claim) (held bool, err error) {
 	return s.owned(ctx, s.sql.doubt, c)
 }
 
-// Free implements [idempotency.Reserver].
-func (s *Store) Free(ctx context.Context, c idempotency.Claim) (held bool, err error) {
+// Free implements [store.Reserver].
+func (s *Store) Free(ctx context.Context, c store.Claim) (held bool, err error) {
 	return s.owned(ctx, s.sql.free, c)
 }
 
-func (s *Store) owned(ctx context.Context, statement string, c idempotency.Claim) (held bool, err error) {
+func (s *Store) owned(ctx context.Context, statement string, c store.Claim) (held bool, err error) {
 	tag, err := s.pool.Exec(ctx, statement, c.Key.Scope, c.Key.Principal, c.Key.Value, c.Owner)
 	if err != nil {
 		return false, unavailable("give the key up", err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/postgres"
+	"github.com/cronce/cronce/idempotency/store"
 	"github.com/cronce/cronce/internal/testdb"
 )
 
@@ -35,9 +36,9 @@ func TestAStandbyIsRefusedUntilItIsPromoted(t *testing.T) {
 			t.Errorf("%s was answered %d %v %s", key, w.Code, w.Header(), w.Body)
 		}
 	}
-	store := postgres.New(p, options)
-	done := idempotency.Claim{Key: idempotency.Key{Scope: scope, Principal: "caller", Value: "done"}}
-	if look, err := store.Look(t.Context(), done); err != nil || look.Record == nil {
+	keys := postgres.New(p, options)
+	done := store.Claim{Key: idempotency.Key{Scope: scope, Principal: "caller", Value: "done"}}
+	if look, err := keys.Look(t.Context(), done); err != nil || look.Record == nil {
 		t.Errorf("a look-up, which writes nothing: %+v, %v", look, err)
 	}
 

@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/store"
 )
 
 // tx is an open transaction, or a savepoint in one that was handed in.
@@ -34,7 +34,7 @@ type opening struct {
 	isolation string
 	timeout   string // statement_timeout from the work's end on
 	role      string // of a transaction that was handed in
-	look      idempotency.Look
+	look      store.Look
 	reclaim   bool // the key's expired row is in the way
 }
 
@@ -49,10 +49,10 @@ const (
 	beganAt = `SELECT (extract(epoch FROM transaction_timestamp()) * 1000000)::bigint`
 )
 
-// Begin implements [idempotency.Store]. One batch begins, tries the lock and
+// Begin implements [store.Store]. One batch begins, tries the lock and
 // looks the key up. A record that it finds counts even without the lock, whose
 // holder is then only another reader.
-func (s *Store) Begin(ctx context.Context, c idempotency.Claim) (idempotency.Tx, idempotency.Look, error) {
+func (s *Store) Begin(ctx context.Context, c store.Claim) (store.Tx, store.Look, error) {
 	t := &tx{store: s}
 	outer, joins := s.joined(ctx)
 	if joins {
@@ -60,7 +60,7 @@ func (s *Store) Begin(ctx context.Context, c idempotency.Claim) (idempotency.Tx,
 	} else {
 		pooled, err := s.pool.Acquire(ctx)
 		if err != nil {
-			return nil, idempotency.Look{}, unavailable("connect", err)
+			return nil, store.Look{}, unavailable("connect", err)
 		}
 		t.pooled, t.conn = pooled, pooled.Conn()
 	}
@@ -70,7 +70,7 @@ func (s *Store) Begin(ctx context.Context, c idempotency.Claim) (idempotency.Tx,
 	}
 	if err != nil {
 		_ = t.Rollback(ctx)
-		return nil, idempotency.Look{}, err
+		return nil, store.Look{}, err
 	}
 	o := t.opened
 	o.look.Held, o.look.Late = o.held, !c.SendBefore.IsZero() && !c.SendBefore.After(o.now)
@@ -78,7 +78,7 @@ func (s *Store) Begin(ctx context.Context, c idempotency.Claim) (idempotency.Tx,
 }
 
 // open sends the opening batch.
-func (t *tx) open(ctx context.Context, c idempotency.Claim) (err error) {
+func (t *tx) open(ctx context.Context, c store.Claim) (err error) {
 	var b pgx.Batch
 	if t.pooled == nil {
 		b.Queue(setSavepoint)
@@ -116,8 +116,8 @@ func (t *tx) open(ctx context.Context, c idempotency.Claim) (err error) {
 	return unavailable("begin and look the key up", err)
 }
 
-// Look implements [idempotency.Store].
-func (s *Store) Look(ctx context.Context, c idempotency.Claim) (idempotency.Look, error) {
+// Look implements [store.Store].
+func (s *Store) Look(ctx context.Context, c store.Claim) (store.Look, error) {
 	look, _, err := scanLook(s.pool.QueryRow(ctx, s.sql.look, c.Key.Scope, c.Key.Principal, c.Key.Value))
 	if err != nil {
 		return look, unavailable("look the key up", err)
@@ -125,16 +125,16 @@ func (s *Store) Look(ctx context.Context, c idempotency.Claim) (idempotency.Look
 	return look, nil
 }
 
-// Context implements [idempotency.Tx].
+// Context implements [store.Tx].
 func (t *tx) Context(ctx context.Context) context.Context { return t.store.WithTx(ctx, t.work) }
 
-// Commit implements [idempotency.Tx]. One batch stores the reply and commits.
-func (t *tx) Commit(ctx context.Context, c idempotency.Claim, r idempotency.Reply) (expires time.Time, err error) {
+// Commit implements [store.Tx]. One batch stores the reply and commits.
+func (t *tx) Commit(ctx context.Context, c store.Claim, r store.Reply) (expires time.Time, err error) {
 	err = t.work.end()
 	status := t.conn.PgConn().TxStatus()
 	if err == nil && status == 'E' {
 		if err = t.rollback(ctx); err == nil {
-			err = fmt.Errorf("%w: a statement of the work had failed", idempotency.ErrTxAborted)
+			err = fmt.Errorf("%w: a statement of the work had failed", store.ErrTxAborted)
 		}
 		return expires, err
 	}
@@ -145,7 +145,7 @@ func (t *tx) Commit(ctx context.Context, c idempotency.Claim, r idempotency.Repl
 		t.release()
 	}()
 	if err == nil && status == 'I' {
-		err = idempotency.ErrTxEnded
+		err = store.ErrTxEnded
 	}
 	if err != nil {
 		return expires, err
@@ -162,7 +162,7 @@ func (t *tx) Commit(ctx context.Context, c idempotency.Claim, r idempotency.Repl
 }
 
 // close sends the closing batch.
-func (t *tx) close(ctx context.Context, c idempotency.Claim, r reply, expires time.Time) (stored bool, err error) {
+func (t *tx) close(ctx context.Context, c store.Claim, r reply, expires time.Time) (stored bool, err error) {
 	if t.store.role != "" { // not in the batch, whose statements pgx may prepare first
 		if _, err = t.conn.Exec(ctx, `SET LOCAL ROLE `+t.store.role); err != nil {
 			return false, err
@@ -204,17 +204,17 @@ func (t *tx) commitError(stored bool, err error) error {
 	again := t.again(err)
 	switch {
 	case code == "42704" && !stored || code == noSavepoint: // undefined_object, see statements.record
-		return idempotency.ErrTxEnded
+		return store.ErrTxEnded
 	case again != nil:
 		return again
 	case code == "23505" && !stored: // unique_violation
-		return fmt.Errorf("%w: %w", idempotency.ErrLostRace, err)
+		return fmt.Errorf("%w: %w", store.ErrLostRace, err)
 	case code == "22023" && !stored: // invalid_parameter_value, see statements.record
-		return fmt.Errorf("%w: the table %s did not store the key's row: drop the rule, trigger or policy that prevents it", idempotency.ErrTxAborted, t.store.name)
+		return fmt.Errorf("%w: the table %s did not store the key's row: drop the rule, trigger or policy that prevents it", store.ErrTxAborted, t.store.name)
 	case code == "42501" && !stored: // insufficient_privilege
-		return fmt.Errorf("%w: %w: if the work changes its role, set Options.Role to the one that writes the keys", idempotency.ErrTxAborted, err)
+		return fmt.Errorf("%w: %w: if the work changes its role, set Options.Role to the one that writes the keys", store.ErrTxAborted, err)
 	default: // a deferred constraint
-		return fmt.Errorf("%w: %w", idempotency.ErrTxAborted, err)
+		return fmt.Errorf("%w: %w", store.ErrTxAborted, err)
 	}
 }
 
@@ -231,10 +231,10 @@ func (t *tx) again(cause error) error {
 	if t.store.isolation == pgx.ReadCommitted || !conflict(cause) {
 		return nil
 	}
-	return fmt.Errorf("%w: %w", idempotency.ErrConflict, cause)
+	return fmt.Errorf("%w: %w", store.ErrConflict, cause)
 }
 
-// Rollback implements [idempotency.Tx].
+// Rollback implements [store.Tx].
 func (t *tx) Rollback(ctx context.Context) error {
 	if t.work == nil { // nothing was sent
 		t.release()
@@ -249,7 +249,7 @@ func (t *tx) rollback(ctx context.Context) error {
 	ended, known := t.undo(ctx)
 	t.release()
 	if ended || !known && t.store.committed(ctx, t.opened.id) {
-		return idempotency.ErrTxEnded
+		return store.ErrTxEnded
 	}
 	return t.again(t.work.life.conflict)
 }

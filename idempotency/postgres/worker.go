@@ -8,12 +8,12 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/store"
 )
 
-// Accept implements [idempotency.Worker]. It looks after it has written, in a new
+// Accept implements [store.Worker]. It looks after it has written, in a new
 // statement, as Reserve does.
-func (s *Store) Accept(ctx context.Context, c idempotency.Claim) (look idempotency.Look, err error) {
+func (s *Store) Accept(ctx context.Context, c store.Claim) (look store.Look, err error) {
 	var b pgx.Batch
 	var held, late bool
 	b.Queue(`BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE`)
@@ -35,14 +35,14 @@ func (s *Store) Accept(ctx context.Context, c idempotency.Claim) (look idempoten
 		err = results.QueryRow().Scan(&late)
 	}
 	if err = errors.Join(err, results.Close()); err != nil {
-		return idempotency.Look{}, unavailable("accept the work", err)
+		return store.Look{}, unavailable("accept the work", err)
 	}
 	look.Held, look.Late = held, late
 	return look, nil
 }
 
-// Renew implements [idempotency.Worker].
-func (s *Store) Renew(ctx context.Context, c idempotency.Claim, progress []byte) (held bool, err error) {
+// Renew implements [store.Worker].
+func (s *Store) Renew(ctx context.Context, c store.Claim, progress []byte) (held bool, err error) {
 	tag, err := s.pool.Exec(ctx, s.sql.renew, c.Key.Scope, c.Key.Principal, c.Key.Value, c.Owner,
 		c.Lease.Microseconds(), c.TTL.Microseconds(), progress)
 	if err != nil {
@@ -51,13 +51,13 @@ func (s *Store) Renew(ctx context.Context, c idempotency.Claim, progress []byte)
 	return tag.RowsAffected() == 1, nil
 }
 
-// Abandon implements [idempotency.Worker].
-func (s *Store) Abandon(ctx context.Context, c idempotency.Claim) (held bool, err error) {
+// Abandon implements [store.Worker].
+func (s *Store) Abandon(ctx context.Context, c store.Claim) (held bool, err error) {
 	return s.owned(ctx, s.sql.abandon, c)
 }
 
-// Resume implements [idempotency.Worker].
-func (s *Store) Resume(ctx context.Context, c idempotency.Claim) (idempotency.Tx, bool, error) {
+// Resume implements [store.Worker].
+func (s *Store) Resume(ctx context.Context, c store.Claim) (store.Tx, bool, error) {
 	pooled, err := s.pool.Acquire(ctx)
 	if err != nil {
 		return nil, false, unavailable("connect", err)
@@ -88,7 +88,7 @@ func (s *Store) Resume(ctx context.Context, c idempotency.Claim) (idempotency.Tx
 	case errors.Is(err, pgx.ErrNoRows):
 		return nil, false, nil
 	case conflict(err):
-		return nil, false, fmt.Errorf("%w: %w", idempotency.ErrConflict, err)
+		return nil, false, fmt.Errorf("%w: %w", store.ErrConflict, err)
 	default:
 		return nil, false, unavailable("resume the work", err)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/store"
 )
 
 // workTx is the transaction as the work sees it, or a nested one that the work
@@ -44,7 +44,7 @@ func (t *workTx) ending(ctx context.Context, end func(context.Context) error) er
 	}
 	defer t.life.use.RUnlock()
 	if !t.nested {
-		return idempotency.ErrNotYours
+		return store.ErrNotYours
 	}
 	return end(ctx)
 }

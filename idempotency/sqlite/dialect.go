@@ -11,10 +11,10 @@ import (
 	modernc "modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
-	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/internal/sqlkeys"
 	"github.com/cronce/cronce/idempotency/keytable"
 	"github.com/cronce/cronce/idempotency/purge"
+	"github.com/cronce/cronce/idempotency/store"
 )
 
 // dialect is how SQLite keeps keys. Times are by this process's clock: SQLite
@@ -58,12 +58,12 @@ RETURNING scope, expires_at`),
 // savepoint tells later whether the work has ended the transaction.
 const savepoint = "idempotent_work"
 
-func (d *dialect) Package() string                    { return name }
-func (d *dialect) Statements() sqlkeys.Statements     { return d.common }
-func (d *dialect) Options() *sql.TxOptions            { return nil }
-func (d *dialect) Savepoint(idempotency.Claim) string { return "idempotent_claim" }
+func (d *dialect) Package() string                { return name }
+func (d *dialect) Statements() sqlkeys.Statements { return d.common }
+func (d *dialect) Options() *sql.TxOptions        { return nil }
+func (d *dialect) Savepoint(store.Claim) string   { return "idempotent_claim" }
 
-func values(c idempotency.Claim) sqlkeys.Values {
+func values(c store.Claim) sqlkeys.Values {
 	v := sqlkeys.Of(c)
 	v["claim"] = "claim:" + c.Owner
 	return v
@@ -92,7 +92,7 @@ func (d *dialect) check(ctx context.Context, q sqlkeys.Querier) error {
 // of the database, which is the key's lock, whatever BEGIN took. The row says
 // what is known of work that commits by itself and of which nothing else is
 // heard: that it was begun. It expires as a reply does.
-func (d *dialect) Claim(ctx context.Context, tx *sql.Tx, c idempotency.Claim, joined bool) (t sqlkeys.Claimed, look idempotency.Look, err error) {
+func (d *dialect) Claim(ctx context.Context, tx *sql.Tx, c store.Claim, joined bool) (t sqlkeys.Claimed, look store.Look, err error) {
 	t = claimed{d, "claim:" + c.Owner}
 	if joined {
 		if err = d.check(ctx, tx); err != nil {
@@ -100,7 +100,7 @@ func (d *dialect) Claim(ctx context.Context, tx *sql.Tx, c idempotency.Claim, jo
 		}
 	}
 	v := values(c)
-	v["state"], v["status"], v["lease"] = string(idempotency.Omitted), 500, nil
+	v["state"], v["status"], v["lease"] = string(store.Omitted), 500, nil
 	held, err := d.place(ctx, tx, v)
 	switch {
 	case err != nil:
@@ -119,7 +119,7 @@ func (d *dialect) Insert(ctx context.Context, tx *sql.Tx, v sqlkeys.Values) (boo
 }
 
 // Resume implements [sqlkeys.Dialect].
-func (d *dialect) Resume(ctx context.Context, tx *sql.Tx, c idempotency.Claim) (sqlkeys.Claimed, bool, error) {
+func (d *dialect) Resume(ctx context.Context, tx *sql.Tx, c store.Claim) (sqlkeys.Claimed, bool, error) {
 	held, err := d.resume.Changed(ctx, tx, values(c))
 	if err == nil && held {
 		_, err = tx.ExecContext(ctx, `SAVEPOINT `+savepoint)
@@ -150,12 +150,12 @@ type claimed struct {
 
 // Stands implements [sqlkeys.Claimed]: a row that outlives the rollback has been
 // committed by the work.
-func (d claimed) Stands(ctx context.Context, q sqlkeys.Querier, c idempotency.Claim) bool {
+func (d claimed) Stands(ctx context.Context, q sqlkeys.Querier, c store.Claim) bool {
 	return sqlkeys.Owner(ctx, q, d.common.Look, c) == d.owner
 }
 
 // Record implements [sqlkeys.Claimed].
-func (d claimed) Record(ctx context.Context, tx *sql.Tx, c idempotency.Claim, r idempotency.Reply, _ bool) (time.Time, error) {
+func (d claimed) Record(ctx context.Context, tx *sql.Tx, c store.Claim, r store.Reply, _ bool) (time.Time, error) {
 	if err := d.release(ctx, tx); err != nil {
 		return time.Time{}, err
 	}
@@ -165,16 +165,16 @@ func (d claimed) Record(ctx context.Context, tx *sql.Tx, c idempotency.Claim, r 
 	}
 	stored, err := d.record.Changed(ctx, tx, v)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("%w: %s: store the reply: %w", idempotency.ErrUnavailable, name, err)
+		return time.Time{}, fmt.Errorf("%w: %s: store the reply: %w", store.ErrUnavailable, name, err)
 	}
 	if stored {
 		return sqlkeys.Time(v["now"].(int64) + c.TTL.Milliseconds()), nil
 	}
 	look, _, err := sqlkeys.Look(d.common.Look.Row(ctx, tx, v))
 	if err == nil && look.Record != nil && look.Record.Owner != d.owner && look.Record.Owner != c.Owner {
-		return time.Time{}, idempotency.ErrLostRace
+		return time.Time{}, store.ErrLostRace
 	}
-	return time.Time{}, errors.Join(idempotency.ErrTxEnded, err)
+	return time.Time{}, errors.Join(store.ErrTxEnded, err)
 }
 
 // release takes the work's savepoint away. SQLite says that it is busy under a
@@ -183,9 +183,9 @@ func (d claimed) release(ctx context.Context, tx *sql.Tx) error {
 	_, err := tx.ExecContext(ctx, `RELEASE `+savepoint)
 	switch code(err) {
 	case sqlite3.SQLITE_ERROR:
-		return fmt.Errorf("%w: %w", idempotency.ErrTxEnded, err)
+		return fmt.Errorf("%w: %w", store.ErrTxEnded, err)
 	case sqlite3.SQLITE_BUSY:
-		return fmt.Errorf("%w: close the rows of every query before you return: %w", idempotency.ErrTxAborted, err)
+		return fmt.Errorf("%w: close the rows of every query before you return: %w", store.ErrTxAborted, err)
 	}
 	return err
 }
@@ -193,7 +193,7 @@ func (d claimed) release(ctx context.Context, tx *sql.Tx) error {
 // Left implements [sqlkeys.Claimed]. SQLite itself rolls back what it interrupts
 // when MaxRun is over.
 func (d claimed) Left(ctx context.Context, tx *sql.Tx, over bool) bool {
-	return !over && errors.Is(d.release(ctx, tx), idempotency.ErrTxEnded)
+	return !over && errors.Is(d.release(ctx, tx), store.ErrTxEnded)
 }
 
 // Purge implements [sqlkeys.Dialect]. SQLite locks the database, not rows, so

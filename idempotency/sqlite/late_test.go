@@ -7,6 +7,7 @@ import (
 
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/sqlite"
+	"github.com/cronce/cronce/idempotency/store"
 )
 
 // The caller may have stopped asking at its send-before time itself, on a clock
@@ -19,22 +20,22 @@ func TestACallIsLateFromItsSendBeforeOn(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer db.Close()
-		store, now := sqlite.New(db, sqlite.Options{}), time.Now()
+		keys, now := sqlite.New(db, sqlite.Options{}), time.Now()
 		for _, tt := range []struct {
 			name       string
 			sendBefore time.Time
 			late       bool
 		}{{"at it", now, true}, {"a millisecond before it", now.Add(time.Millisecond), false}} {
-			c := idempotency.Claim{Key: idempotency.Key{Scope: "s", Principal: "-", Value: tt.name}, Fingerprint: "f", Owner: "o",
+			c := store.Claim{Key: idempotency.Key{Scope: "s", Principal: "-", Value: tt.name}, Fingerprint: "f", Owner: "o",
 				TTL: time.Hour, MaxRun: time.Minute, SendBefore: tt.sendBefore}
-			tx, look, err := store.Begin(t.Context(), c)
+			tx, look, err := keys.Begin(t.Context(), c)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if tx.Rollback(t.Context()); look.Late != tt.late {
 				t.Errorf("work %s: late %t", tt.name, look.Late)
 			}
-			if look, err := store.Reserve(t.Context(), c, time.Minute, false); err != nil || look.Late != tt.late {
+			if look, err := keys.Reserve(t.Context(), c, time.Minute, false); err != nil || look.Late != tt.late {
 				t.Errorf("a reservation %s: late %t, %v", tt.name, look.Late, err)
 			}
 		}

@@ -11,41 +11,42 @@ import (
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/idempotencytest"
 	"github.com/cronce/cronce/idempotency/sqlite"
+	"github.com/cronce/cronce/idempotency/store"
 )
 
 // unfenced finishes whoever has the key.
 type unfenced struct{ *sqlite.Store }
 
-func (s unfenced) owned(ctx context.Context, c idempotency.Claim) idempotency.Claim {
+func (s unfenced) owned(ctx context.Context, c store.Claim) store.Claim {
 	if look, err := s.Look(ctx, c); err == nil && look.Record != nil {
 		c.Owner = look.Record.Owner
 	}
 	return c
 }
 
-func (s unfenced) Renew(ctx context.Context, c idempotency.Claim, progress []byte) (bool, error) {
+func (s unfenced) Renew(ctx context.Context, c store.Claim, progress []byte) (bool, error) {
 	return s.Store.Renew(ctx, s.owned(ctx, c), progress)
 }
 
-func (s unfenced) Resume(ctx context.Context, c idempotency.Claim) (idempotency.Tx, bool, error) {
+func (s unfenced) Resume(ctx context.Context, c store.Claim) (store.Tx, bool, error) {
 	c = s.owned(ctx, c)
 	tx, held, err := s.Store.Resume(ctx, c)
 	return owned{tx, c}, held, err
 }
 
 type owned struct {
-	idempotency.Tx
-	claim idempotency.Claim
+	store.Tx
+	claim store.Claim
 }
 
-func (o owned) Commit(ctx context.Context, _ idempotency.Claim, r idempotency.Reply) (time.Time, error) {
+func (o owned) Commit(ctx context.Context, _ store.Claim, r idempotency.Reply) (time.Time, error) {
 	return o.Tx.Commit(ctx, o.claim, r)
 }
 
 // stuck takes no key over.
 type stuck struct{ *sqlite.Store }
 
-func (s stuck) Accept(ctx context.Context, c idempotency.Claim) (idempotency.Look, error) {
+func (s stuck) Accept(ctx context.Context, c store.Claim) (store.Look, error) {
 	if look, err := s.Look(ctx, c); err != nil || look.Record != nil {
 		return look, err
 	}
@@ -55,13 +56,13 @@ func (s stuck) Accept(ctx context.Context, c idempotency.Claim) (idempotency.Loo
 // greedy takes over what is under a lease.
 type greedy struct{ *sqlite.Store }
 
-func (s greedy) Look(ctx context.Context, c idempotency.Claim) (idempotency.Look, error) {
+func (s greedy) Look(ctx context.Context, c store.Claim) (store.Look, error) {
 	look, err := s.Store.Look(ctx, c)
 	look.Lapsed = true
 	return look, err
 }
 
-func (s greedy) Accept(ctx context.Context, c idempotency.Claim) (idempotency.Look, error) {
+func (s greedy) Accept(ctx context.Context, c store.Claim) (store.Look, error) {
 	if look, err := s.Store.Look(ctx, c); err == nil && look.Record != nil {
 		former := c
 		former.Owner = look.Record.Owner
@@ -73,18 +74,18 @@ func (s greedy) Accept(ctx context.Context, c idempotency.Claim) (idempotency.Lo
 // forgetful renews nothing.
 type forgetful struct{ *sqlite.Store }
 
-func (forgetful) Renew(context.Context, idempotency.Claim, []byte) (bool, error) { return true, nil }
+func (forgetful) Renew(context.Context, store.Claim, []byte) (bool, error) { return true, nil }
 
 // mutants are stores that break a rule of long work, and the case of the contract
 // that detects each.
 var mutants = map[string]struct {
-	store func(*sqlite.Store) idempotency.Store
+	store func(*sqlite.Store) store.Store
 	rule  string
 }{
-	"unfenced":  {func(s *sqlite.Store) idempotency.Store { return unfenced{s} }, "of two workers only the one with the lease finishes"},
-	"stuck":     {func(s *sqlite.Store) idempotency.Store { return stuck{s} }, "a dead worker's key is taken over, with its progress"},
-	"greedy":    {func(s *sqlite.Store) idempotency.Store { return greedy{s} }, "long work is answered 202 at once, then with its progress, then with its reply"},
-	"forgetful": {func(s *sqlite.Store) idempotency.Store { return forgetful{s} }, "progress renews the lease"},
+	"unfenced":  {func(s *sqlite.Store) store.Store { return unfenced{s} }, "of two workers only the one with the lease finishes"},
+	"stuck":     {func(s *sqlite.Store) store.Store { return stuck{s} }, "a dead worker's key is taken over, with its progress"},
+	"greedy":    {func(s *sqlite.Store) store.Store { return greedy{s} }, "long work is answered 202 at once, then with its progress, then with its reply"},
+	"forgetful": {func(s *sqlite.Store) store.Store { return forgetful{s} }, "progress renews the lease"},
 }
 
 const mutantVariable = "SQLITE_MUTANT"

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/sqlite"
+	"github.com/cronce/cronce/idempotency/store"
 )
 
 // Connections that share a cache see what another has written and not committed
@@ -39,15 +40,15 @@ VALUES ('s', '-', 'k', 'f', 'done', 'o', 1, 9999999999999)`); err != nil {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	store := sqlite.New(db, sqlite.Options{})
-	c := idempotency.Claim{Key: idempotency.Key{Scope: "s", Principal: "-", Value: "k"}, Fingerprint: "f", Owner: "p", TTL: time.Hour}
-	look, err := store.Look(t.Context(), c)
+	keys := sqlite.New(db, sqlite.Options{})
+	c := store.Claim{Key: idempotency.Key{Scope: "s", Principal: "-", Value: "k"}, Fingerprint: "f", Owner: "p", TTL: time.Hour}
+	look, err := keys.Look(t.Context(), c)
 	if refused("a look-up", err); look.Record != nil {
 		t.Fatalf("it sees what is not committed: %+v", look.Record)
 	}
-	_, err = store.Reserve(t.Context(), c, time.Minute, false)
+	_, err = keys.Reserve(t.Context(), c, time.Minute, false)
 	refused("a reservation", err)
-	k, err := idempotency.New(store, idempotency.Options{Principal: idempotency.SinglePrincipal("x"), Wait: -1})
+	k, err := idempotency.New(keys, idempotency.Options{Principal: idempotency.SinglePrincipal("x"), Wait: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +58,7 @@ VALUES ('s', '-', 'k', 'f', 'done', 'o', 1, 9999999999999)`); err != nil {
 	}
 	defer joined.Rollback()
 	for what, ctx := range map[string]context.Context{
-		"work": t.Context(), "work in a transaction handed in": store.WithTx(t.Context(), joined),
+		"work": t.Context(), "work in a transaction handed in": keys.WithTx(t.Context(), joined),
 	} {
 		_, err = k.Do(ctx, "s", "k", nil, func(context.Context) error { t.Error("it was run"); return nil })
 		refused(what, err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/sqlite"
+	"github.com/cronce/cronce/idempotency/store"
 )
 
 func effects(t *testing.T, db *sql.DB, name string) (n int) {
@@ -81,7 +82,7 @@ func TestAWriteThatIsStillOpenAbortsTheWork(t *testing.T) {
 	db, other := open(t, path), open(t, path)
 	other.SetMaxOpenConns(1)
 	must(t, other, `PRAGMA busy_timeout = 60000`)
-	claim := idempotency.Claim{Key: idempotency.Key{Scope: "s", Principal: "p", Value: "k"}, Fingerprint: "f", Owner: "o", TTL: time.Hour}
+	claim := store.Claim{Key: idempotency.Key{Scope: "s", Principal: "p", Value: "k"}, Fingerprint: "f", Owner: "o", TTL: time.Hour}
 	tx, look, err := sqlite.New(db, sqlite.Options{}).Begin(t.Context(), claim)
 	if err != nil || !look.Held {
 		t.Fatal(look, err)

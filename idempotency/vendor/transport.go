@@ -11,12 +11,12 @@ import (
 	"io"
 	mathrand "math/rand/v2"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/internal/pause"
 	"github.com/cronce/cronce/idempotency/internal/vendorkey"
+	"github.com/cronce/cronce/idempotency/retryafter"
 )
 
 // Transport is an [http.RoundTripper] for vendors that understand an
@@ -119,19 +119,8 @@ func (t *Transport) pause(d time.Duration, response *http.Response) time.Duratio
 	if response == nil {
 		return d
 	}
-	asked := retryAfter(response.Header.Get("Retry-After"), time.Now())
+	asked := retryafter.Parse(response.Header.Get("Retry-After"), time.Now())
 	return max(d, min(asked, cmp.Or(t.MaxRetryAfter, 5*time.Minute)))
-}
-
-// retryAfter reads seconds or a date (RFC 9110, section 10.2.3).
-func retryAfter(header string, now time.Time) time.Duration {
-	if seconds, err := strconv.Atoi(header); err == nil && seconds >= 0 && seconds < 1<<31 {
-		return time.Duration(seconds) * time.Second
-	}
-	if at, err := http.ParseTime(header); err == nil {
-		return max(0, at.Sub(now))
-	}
-	return 0
 }
 
 func retryable(response *http.Response, err error) bool {

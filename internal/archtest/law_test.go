@@ -10,13 +10,13 @@ import (
 var law = archtest.Law{
 	Layers: []archtest.Layer{
 		{
-			In:  []string{"ledger", "idempotency/keytable", "internal/testdb/..."},
+			In:  []string{"ledger", "idempotency/store", "idempotency/keytable", "idempotency/ttl", "idempotency/retryafter", "internal/testdb/..."},
 			May: []string{"internal/testdb"},
 			Why: "a leaf imports no other package of the module",
 		},
 		{
 			In:  []string{"idempotency"},
-			May: []string{"idempotency/internal/pause", "idempotency/internal/vendorkey"},
+			May: []string{"idempotency/store", "idempotency/ttl", "idempotency/internal/pause", "idempotency/internal/vendorkey"},
 			Why: "the kit knows no engine, and neither the purge nor the transport for vendors",
 		},
 		{
@@ -31,7 +31,7 @@ var law = archtest.Law{
 		},
 		{
 			In:  []string{"jobs"},
-			May: []string{"schedule", "internal/suggest"},
+			May: []string{"schedule", "idempotency/ttl", "internal/suggest"},
 			Why: "a job has a schedule; everything else imports jobs",
 		},
 		{
@@ -51,7 +51,7 @@ var law = archtest.Law{
 		},
 		{
 			In:  []string{"targets"},
-			May: []string{"jobs", "ledger", "executor"},
+			May: []string{"jobs", "ledger", "executor", "idempotency/retryafter"},
 			Why: "a target is called, whichever ledger the run is in",
 		},
 		{
@@ -63,6 +63,12 @@ var law = archtest.Law{
 			In:  []string{"targets/conform"},
 			May: []string{},
 			Why: "it tests a service from outside, in whatever language, and knows only the wire",
+		},
+		{
+			In: []string{"idempotency/postgres", "idempotency/pgsql", "idempotency/mysql", "idempotency/sqlite",
+				"idempotency/internal/sqlkeys", "idempotency/internal/advisory"},
+			May: []string{"idempotency/store", "idempotency/keytable", "idempotency/purge", "idempotency/internal/..."},
+			Why: "an engine keeps keys and knows nothing of the kit that asks it",
 		},
 		{
 			In:  []string{"idempotency/..."},

@@ -5,9 +5,9 @@ import (
 	"database/sql"
 	"strings"
 
-	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/postgres"
 	"github.com/cronce/cronce/idempotency/sqlite"
+	"github.com/cronce/cronce/idempotency/store"
 	ledgerpostgres "github.com/cronce/cronce/ledger/postgres"
 	"github.com/cronce/cronce/migrations"
 )
@@ -17,7 +17,7 @@ const apiTable = "api_keys"
 
 // OfLedger opens the store of the API's idempotency keys in the ledger's database:
 // sqlite:PATH or a PostgreSQL URL. Its table is made unless keep is set.
-func OfLedger(ctx context.Context, url string, keep bool) (idempotency.Store, func(), error) {
+func OfLedger(ctx context.Context, url string, keep bool) (store.Store, func(), error) {
 	path, isFile := strings.CutPrefix(url, "sqlite:")
 	if isFile {
 		return ofFile(ctx, strings.TrimPrefix(path, "//"), keep)
@@ -34,7 +34,7 @@ func OfLedger(ctx context.Context, url string, keep bool) (idempotency.Store, fu
 	return postgres.Open(ctx, url, postgres.Options{Table: apiTable})
 }
 
-func ofFile(ctx context.Context, path string, keep bool) (idempotency.Store, func(), error) {
+func ofFile(ctx context.Context, path string, keep bool) (store.Store, func(), error) {
 	db, err := sqlite.Open(path)
 	if err != nil {
 		return nil, nil, err

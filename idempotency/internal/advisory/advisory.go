@@ -7,7 +7,7 @@ import (
 	"encoding/binary"
 	"strconv"
 
-	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/store"
 )
 
 // OutOfMemory is the SQLSTATE of a server that has no room for another lock.
@@ -19,7 +19,7 @@ const Room = "the server may have no room for more locks, of which each key take
 
 // Lock is the number of the key's advisory lock, for the quoted name of the
 // table with its schema. Two keys with one number only wait for each other.
-func Lock(table string, k idempotency.Key) int64 {
+func Lock(table string, k store.Key) int64 {
 	text := make([]byte, 0, 512)
 	for _, part := range []string{table, k.Scope, k.Principal, k.Value} {
 		text = append(strconv.AppendInt(text, int64(len(part)), 10), ':')

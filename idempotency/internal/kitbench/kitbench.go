@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/store"
 )
 
 // Engine is what is compared, on one database that keeps what it commits. Each
@@ -23,7 +24,7 @@ type Engine struct {
 	Naive func(ctx context.Context, key string) error // the same with look-up, key and outcome
 	// Effect is the write alone, in the transaction that the kit opened.
 	Effect func(ctx context.Context) error
-	Store  idempotency.Store
+	Store  store.Store
 	// Spent reads what was spent up to now, by unit; nil where nothing is read.
 	Spent func() map[string]float64
 }

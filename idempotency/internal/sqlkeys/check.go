@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/store"
 )
 
 // checks are statements without effect, for each of which the database wants
@@ -22,7 +22,7 @@ func (t Terms) checks() []Statement {
 	}
 }
 
-// Check implements [idempotency.Checker].
+// Check implements [store.Checker].
 func (s *Store) Check(ctx context.Context, _ time.Duration) error {
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
@@ -31,7 +31,7 @@ func (s *Store) Check(ctx context.Context, _ time.Duration) error {
 	defer conn.Close()
 	var problems []error
 	for _, statement := range s.d.Statements().Checks {
-		rows, err := statement.Query(ctx, conn, Of(idempotency.Claim{}))
+		rows, err := statement.Query(ctx, conn, Of(store.Claim{}))
 		if err == nil {
 			rows.Next()
 			err = errors.Join(rows.Err(), rows.Close())

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/purge"
+	"github.com/cronce/cronce/idempotency/store"
 )
 
 // short bounds a transaction of the store's own that has no work in it.
@@ -16,21 +16,21 @@ const short = 5 * time.Minute
 
 var committed = &sql.TxOptions{Isolation: sql.LevelReadCommitted}
 
-// Look implements [idempotency.Store]. It sees what is committed now, whatever
+// Look implements [store.Store]. It sees what is committed now, whatever
 // the isolation and autocommit of the pool's sessions are.
-func (s *Store) Look(ctx context.Context, c idempotency.Claim) (look idempotency.Look, err error) {
+func (s *Store) Look(ctx context.Context, c store.Claim) (look store.Look, err error) {
 	err = s.read(ctx, func(q Querier) (err error) {
 		look, _, err = Look(s.d.Statements().Look.Row(ctx, q, Of(c)))
 		return err
 	})
 	if err != nil {
-		return idempotency.Look{}, s.unavailable("look the key up", err)
+		return store.Look{}, s.unavailable("look the key up", err)
 	}
 	return look, nil
 }
 
-// Reserve implements [idempotency.Reserver].
-func (s *Store) Reserve(ctx context.Context, c idempotency.Claim, lease time.Duration, takeOver bool) (look idempotency.Look, err error) {
+// Reserve implements [store.Reserver].
+func (s *Store) Reserve(ctx context.Context, c store.Claim, lease time.Duration, takeOver bool) (look store.Look, err error) {
 	err = s.alone(ctx, func(tx *sql.Tx) error {
 		var held bool
 		var err error
@@ -39,7 +39,7 @@ func (s *Store) Reserve(ctx context.Context, c idempotency.Claim, lease time.Dur
 			v["lease"] = lease.Milliseconds()
 			held, err = s.d.Statements().TakeOver.Changed(ctx, tx, v)
 		} else {
-			held, err = s.d.Insert(ctx, tx, leased(c, idempotency.Calling, lease, nil))
+			held, err = s.d.Insert(ctx, tx, leased(c, store.Calling, lease, nil))
 		}
 		if err == nil {
 			look, _, err = Look(s.d.Statements().Look.Row(ctx, tx, Of(c)))
@@ -51,26 +51,26 @@ func (s *Store) Reserve(ctx context.Context, c idempotency.Claim, lease time.Dur
 		return err
 	})
 	if err != nil {
-		return idempotency.Look{}, s.unavailable("reserve the key", err)
+		return store.Look{}, s.unavailable("reserve the key", err)
 	}
 	return look, nil
 }
 
 // leased are the values of a row under a lease; a nil ttl: it never expires.
-func leased(c idempotency.Claim, state idempotency.State, lease time.Duration, ttl any) Values {
+func leased(c store.Claim, state store.State, lease time.Duration, ttl any) Values {
 	v := Of(c)
 	v["state"], v["status"], v["claim"] = string(state), nil, c.Owner
 	v["lease"], v["ttl"] = lease.Milliseconds(), ttl
 	return v
 }
 
-// Settle implements [idempotency.Reserver].
-func (s *Store) Settle(ctx context.Context, c idempotency.Claim, r idempotency.Reply) (expires time.Time, held bool, err error) {
+// Settle implements [store.Reserver].
+func (s *Store) Settle(ctx context.Context, c store.Claim, r store.Reply) (expires time.Time, held bool, err error) {
 	v := Of(c)
 	if err := v.Reply(r); err != nil {
 		return time.Time{}, false, err
 	}
-	var look idempotency.Look
+	var look store.Look
 	err = s.alone(ctx, func(tx *sql.Tx) error {
 		held, err = s.d.Statements().Settle.Changed(ctx, tx, v)
 		if err == nil && held {
@@ -87,17 +87,17 @@ func (s *Store) Settle(ctx context.Context, c idempotency.Claim, r idempotency.R
 	return expires, held, nil
 }
 
-// Doubt implements [idempotency.Reserver].
-func (s *Store) Doubt(ctx context.Context, c idempotency.Claim) (held bool, err error) {
+// Doubt implements [store.Reserver].
+func (s *Store) Doubt(ctx context.Context, c store.Claim) (held bool, err error) {
 	return s.owned(ctx, s.d.Statements().Doubt, c)
 }
 
-// Free implements [idempotency.Reserver].
-func (s *Store) Free(ctx context.Context, c idempotency.Claim) (held bool, err error) {
+// Free implements [store.Reserver].
+func (s *Store) Free(ctx context.Context, c store.Claim) (held bool, err error) {
 	return s.owned(ctx, s.d.Statements().Free, c)
 }
 
-func (s *Store) owned(ctx context.Context, statement Statement, c idempotency.Claim) (held bool, err error) {
+func (s *Store) owned(ctx context.Context, statement Statement, c store.Claim) (held bool, err error) {
 	err = s.alone(ctx, func(tx *sql.Tx) error {
 		held, err = statement.Changed(ctx, tx, Of(c))
 		return err

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/purge"
+	"github.com/cronce/cronce/idempotency/store"
 )
 
 // Quote makes an SQL identifier of a table's name, each part of a qualified one
@@ -29,7 +29,7 @@ func Time(milliseconds int64) time.Time { return time.UnixMilli(milliseconds).UT
 
 // Look reads what [Terms.LookFor] selects. expired: a row is there, and it is
 // none any more.
-func Look(row *sql.Row) (look idempotency.Look, expired bool, err error) {
+func Look(row *sql.Row) (look store.Look, expired bool, err error) {
 	var state, hash, owner, header sql.NullString
 	var status, expires sql.NullInt64
 	var body []byte
@@ -38,8 +38,8 @@ func Look(row *sql.Row) (look idempotency.Look, expired bool, err error) {
 		look.Lapsed = false
 		return look, expired, err
 	}
-	r := idempotency.Record{State: idempotency.State(state.String), Fingerprint: hash.String, Owner: owner.String}
-	r.Status, r.Body, r.Omitted = int(status.Int64), body, r.State == idempotency.Omitted
+	r := store.Record{State: store.State(state.String), Fingerprint: hash.String, Owner: owner.String}
+	r.Status, r.Body, r.Omitted = int(status.Int64), body, r.State == store.Omitted
 	if expires.Valid {
 		r.ExpiresAt = Time(expires.Int64)
 	}
@@ -51,7 +51,7 @@ func Look(row *sql.Row) (look idempotency.Look, expired bool, err error) {
 }
 
 // Owner is who the key's row names; empty without one.
-func Owner(ctx context.Context, q Querier, s Statement, c idempotency.Claim) string {
+func Owner(ctx context.Context, q Querier, s Statement, c store.Claim) string {
 	look, _, err := Look(s.Row(ctx, q, Of(c)))
 	if err != nil || look.Record == nil {
 		return ""
@@ -60,10 +60,10 @@ func Owner(ctx context.Context, q Querier, s Statement, c idempotency.Claim) str
 }
 
 // Reply adds a reply's columns to the values.
-func (v Values) Reply(r idempotency.Reply) error {
-	v["state"], v["status"], v["headers"], v["body"] = string(idempotency.Done), nil, nil, r.Body
+func (v Values) Reply(r store.Reply) error {
+	v["state"], v["status"], v["headers"], v["body"] = string(store.Done), nil, nil, r.Body
 	if r.Omitted {
-		v["state"] = string(idempotency.Omitted)
+		v["state"] = string(store.Omitted)
 	}
 	if r.Status != 0 {
 		v["status"] = int64(r.Status)

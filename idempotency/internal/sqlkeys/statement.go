@@ -7,7 +7,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/store"
 )
 
 // Terms are a database's words for what the statements say.
@@ -175,7 +175,7 @@ FROM (SELECT 1 AS one LIMIT 1) asked LEFT JOIN {{table}} ON {{key}} LIMIT 1` + l
 }
 
 // Of are the values of a claim. now is for databases without a clock.
-func Of(c idempotency.Claim) Values {
+func Of(c store.Claim) Values {
 	v := Values{
 		"scope": c.Key.Scope, "principal": c.Key.Principal, "key": c.Key.Value,
 		"hash": c.Fingerprint, "owner": c.Owner, "ttl": c.TTL.Milliseconds(), "now": Now(), "sendbefore": nil,

@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/purge"
+	"github.com/cronce/cronce/idempotency/store"
 )
 
 // Dialect is how one database claims keys and stores replies.
@@ -23,10 +23,10 @@ type Dialect interface {
 	// restore, if not nil, gives the connection its own settings again.
 	Open(ctx context.Context, conn *sql.Conn, maxRun time.Duration) (restore func(context.Context) error, err error)
 	// Savepoint names the savepoint of a claim.
-	Savepoint(idempotency.Claim) string
+	Savepoint(store.Claim) string
 	// Claim tries to take the key in an open transaction and looks it up, in
 	// that order. joined: the transaction is the caller's.
-	Claim(ctx context.Context, tx *sql.Tx, c idempotency.Claim, joined bool) (Claimed, idempotency.Look, error)
+	Claim(ctx context.Context, tx *sql.Tx, c store.Claim, joined bool) (Claimed, store.Look, error)
 	// Statements are those that are alike in all databases.
 	Statements() Statements
 	// Insert takes the key under a lease, unless a live row has it. The values are
@@ -34,7 +34,7 @@ type Dialect interface {
 	Insert(context.Context, *sql.Tx, Values) (held bool, err error)
 	// Resume takes the key's accepted row, if the claim's owner has it, in an open
 	// transaction, which has the key to itself then.
-	Resume(context.Context, *sql.Tx, idempotency.Claim) (t Claimed, held bool, err error)
+	Resume(context.Context, *sql.Tx, store.Claim) (t Claimed, held bool, err error)
 	// Purge removes one batch in a transaction.
 	Purge(context.Context, *sql.Tx, purge.Batch) (purge.Removed, error)
 	// Create lists the statements that create the table unless it exists.
@@ -56,10 +56,10 @@ type Claimed interface {
 	// Stands reports, after the rollback, whether the work has committed the
 	// transaction of the claim before. q is the transaction's connection, or the
 	// pool if that is lost.
-	Stands(ctx context.Context, q Querier, c idempotency.Claim) bool
+	Stands(ctx context.Context, q Querier, c store.Claim) bool
 	// Record stores the reply. It returns ErrTxEnded, ErrLostRace, ErrTxAborted
 	// or an error of the database.
-	Record(ctx context.Context, tx *sql.Tx, c idempotency.Claim, r idempotency.Reply, joined bool) (expires time.Time, err error)
+	Record(ctx context.Context, tx *sql.Tx, c store.Claim, r store.Reply, joined bool) (expires time.Time, err error)
 }
 
 // Meaning is what follows from an error of the database.
@@ -101,11 +101,11 @@ func New(db *sql.DB, d Dialect, oneWriter bool) *Store {
 }
 
 var (
-	_ idempotency.Store    = (*Store)(nil)
-	_ idempotency.Reserver = (*Store)(nil)
-	_ purge.Store          = (*Store)(nil)
-	_ idempotency.Checker  = (*Store)(nil)
-	_ idempotency.Worker   = (*Store)(nil)
+	_ store.Store    = (*Store)(nil)
+	_ store.Reserver = (*Store)(nil)
+	_ purge.Store    = (*Store)(nil)
+	_ store.Checker  = (*Store)(nil)
+	_ store.Worker   = (*Store)(nil)
 )
 
 type contextKey struct{ engine string }
@@ -142,10 +142,10 @@ func (s *Store) unavailable(doing string, err error) error {
 	if advice := s.d.Advice(err); advice != "" {
 		doing += ": " + advice
 	}
-	return fmt.Errorf("%w: %s: %s: %w", idempotency.ErrUnavailable, s.d.Package(), doing, err)
+	return fmt.Errorf("%w: %s: %s: %w", store.ErrUnavailable, s.d.Package(), doing, err)
 }
 
-// Joined implements [idempotency.Store].
+// Joined implements [store.Store].
 func (s *Store) Joined(ctx context.Context) bool {
 	_, joined := s.outer(ctx)
 	return joined

@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/store"
 )
 
 // tx is an open transaction, or a savepoint in one that was handed in.
@@ -19,14 +19,14 @@ type tx struct {
 	conn    *sql.Conn // nil: handed in
 	cancel  context.CancelFunc
 	restore func(context.Context) error
-	claim   idempotency.Claim
+	claim   store.Claim
 	claimed Claimed
 	mark    string          // the savepoint; handed in only
 	work    context.Context // of the work; nil: it has not begun
 }
 
-// Begin implements [idempotency.Store].
-func (s *Store) Begin(ctx context.Context, c idempotency.Claim) (idempotency.Tx, idempotency.Look, error) {
+// Begin implements [store.Store].
+func (s *Store) Begin(ctx context.Context, c store.Claim) (store.Tx, store.Look, error) {
 	outer, join := s.outer(ctx)
 	if !join && len(s.turn) > 0 {
 		// A reply that is stored waits for no handler.
@@ -37,9 +37,9 @@ func (s *Store) Begin(ctx context.Context, c idempotency.Claim) (idempotency.Tx,
 	for {
 		t, err := s.open(ctx, c, outer, join)
 		if err != nil {
-			return nil, idempotency.Look{}, s.unavailable("begin", err)
+			return nil, store.Look{}, s.unavailable("begin", err)
 		}
-		var look idempotency.Look
+		var look store.Look
 		t.claim = c
 		t.claimed, look, err = s.d.Claim(ctx, t.Tx, c, join)
 		switch {
@@ -53,18 +53,18 @@ func (s *Store) Begin(ctx context.Context, c idempotency.Claim) (idempotency.Tx,
 		_ = t.Rollback(ctx)
 		switch {
 		case !victim:
-			return nil, idempotency.Look{}, s.unavailable("claim the key", err)
+			return nil, store.Look{}, s.unavailable("claim the key", err)
 		case join:
-			return nil, idempotency.Look{}, fmt.Errorf("%w: %w", idempotency.ErrTxAborted, err)
+			return nil, store.Look{}, fmt.Errorf("%w: %w", store.ErrTxAborted, err)
 		}
 	}
 }
 
-func stored(l idempotency.Look) bool {
-	return l.Record != nil && (l.Record.State == idempotency.Done || l.Record.State == idempotency.Omitted)
+func stored(l store.Look) bool {
+	return l.Record != nil && (l.Record.State == store.Done || l.Record.State == store.Omitted)
 }
 
-func (s *Store) open(ctx context.Context, c idempotency.Claim, outer *sql.Tx, join bool) (*tx, error) {
+func (s *Store) open(ctx context.Context, c store.Claim, outer *sql.Tx, join bool) (*tx, error) {
 	if !join {
 		return s.begin(ctx, c.MaxRun, s.d.Options())
 	}
@@ -104,18 +104,18 @@ func (s *Store) begin(ctx context.Context, maxRun time.Duration, o *sql.TxOption
 	return t, nil
 }
 
-// Context implements [idempotency.Tx].
+// Context implements [store.Tx].
 func (t *tx) Context(ctx context.Context) context.Context {
 	t.work = ctx
 	return t.store.WithTx(ctx, t.Tx)
 }
 
-// Commit implements [idempotency.Tx].
-func (t *tx) Commit(ctx context.Context, c idempotency.Claim, r idempotency.Reply) (expires time.Time, err error) {
+// Commit implements [store.Tx].
+func (t *tx) Commit(ctx context.Context, c store.Claim, r store.Reply) (expires time.Time, err error) {
 	expires, err = t.claimed.Record(ctx, t.Tx, c, r, t.conn == nil)
 	if err != nil {
 		err = t.explain(ctx, "store the reply", err)
-		if !errors.Is(err, idempotency.ErrTxAborted) {
+		if !errors.Is(err, store.ErrTxAborted) {
 			t.work = nil // what became of it is known
 		}
 		return time.Time{}, cmp.Or(t.Rollback(ctx), err)
@@ -136,7 +136,7 @@ func (t *tx) Commit(ctx context.Context, c idempotency.Claim, r idempotency.Repl
 
 // explain translates an error of the ending.
 func (t *tx) explain(ctx context.Context, doing string, err error) error {
-	for _, known := range []error{idempotency.ErrTxEnded, idempotency.ErrLostRace, idempotency.ErrTxAborted, idempotency.ErrUnavailable} {
+	for _, known := range []error{store.ErrTxEnded, store.ErrLostRace, store.ErrTxAborted, store.ErrUnavailable} {
 		if errors.Is(err, known) {
 			return err
 		}
@@ -144,15 +144,15 @@ func (t *tx) explain(ctx context.Context, doing string, err error) error {
 	meaning := t.store.d.Means(err)
 	switch {
 	case errors.Is(err, sql.ErrTxDone) && ctx.Err() == nil, meaning == NoSavepoint:
-		return fmt.Errorf("%w: %w", idempotency.ErrTxEnded, err)
+		return fmt.Errorf("%w: %w", store.ErrTxEnded, err)
 	case meaning == Refused || meaning == Victim:
-		return fmt.Errorf("%w: %w", idempotency.ErrTxAborted, err)
+		return fmt.Errorf("%w: %w", store.ErrTxAborted, err)
 	default:
 		return t.store.unavailable(doing, err)
 	}
 }
 
-// Rollback implements [idempotency.Tx].
+// Rollback implements [store.Tx].
 func (t *tx) Rollback(ctx context.Context) error {
 	left := t.work != nil && t.claimed.Left(ctx, t.Tx, t.work.Err() != nil)
 	var err error
@@ -171,7 +171,7 @@ func (t *tx) Rollback(ctx context.Context) error {
 		t.release(ctx)
 	}
 	if left {
-		return idempotency.ErrTxEnded
+		return store.ErrTxEnded
 	}
 	return nil
 }
@@ -211,6 +211,6 @@ type settled struct{}
 
 func (settled) Context(ctx context.Context) context.Context { return ctx }
 func (settled) Rollback(context.Context) error              { return nil }
-func (settled) Commit(context.Context, idempotency.Claim, idempotency.Reply) (time.Time, error) {
-	return time.Time{}, idempotency.ErrLostRace
+func (settled) Commit(context.Context, store.Claim, store.Reply) (time.Time, error) {
+	return time.Time{}, store.ErrLostRace
 }

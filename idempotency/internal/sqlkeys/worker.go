@@ -4,18 +4,18 @@ import (
 	"context"
 	"database/sql"
 
-	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/store"
 )
 
 // accepted are the values of a row of long work, which expires when nobody has
 // asked for the TTL after the lease.
-func accepted(c idempotency.Claim) Values {
-	return leased(c, idempotency.Accepted, c.Lease, (c.Lease + c.TTL).Milliseconds())
+func accepted(c store.Claim) Values {
+	return leased(c, store.Accepted, c.Lease, (c.Lease + c.TTL).Milliseconds())
 }
 
-// Accept implements [idempotency.Worker]. It writes first: SQLite does not let a
+// Accept implements [store.Worker]. It writes first: SQLite does not let a
 // transaction write that has read what another one has changed since.
-func (s *Store) Accept(ctx context.Context, c idempotency.Claim) (look idempotency.Look, err error) {
+func (s *Store) Accept(ctx context.Context, c store.Claim) (look store.Look, err error) {
 	err = s.alone(ctx, func(tx *sql.Tx) error {
 		v := accepted(c)
 		held, err := s.d.Insert(ctx, tx, v)
@@ -30,7 +30,7 @@ func (s *Store) Accept(ctx context.Context, c idempotency.Claim) (look idempoten
 			look.Record = nil
 			_, err = s.d.Statements().Abandon.Exec(ctx, tx, v)
 			return err
-		case !held && r != nil && r.State == idempotency.Accepted && look.Lapsed && r.Fingerprint == c.Fingerprint && !look.Late:
+		case !held && r != nil && r.State == store.Accepted && look.Lapsed && r.Fingerprint == c.Fingerprint && !look.Late:
 			if held, err = s.d.Statements().Retake.Changed(ctx, tx, v); err == nil {
 				look, _, err = Look(s.d.Statements().Look.Row(ctx, tx, v))
 			}
@@ -39,14 +39,14 @@ func (s *Store) Accept(ctx context.Context, c idempotency.Claim) (look idempoten
 		return err
 	})
 	if err != nil {
-		return idempotency.Look{}, s.unavailable("accept the work", err)
+		return store.Look{}, s.unavailable("accept the work", err)
 	}
 	return look, nil
 }
 
-// Renew implements [idempotency.Worker]. MySQL counts no row whose values are the
+// Renew implements [store.Worker]. MySQL counts no row whose values are the
 // same as before, as of a second renewal within one millisecond.
-func (s *Store) Renew(ctx context.Context, c idempotency.Claim, progress []byte) (held bool, err error) {
+func (s *Store) Renew(ctx context.Context, c store.Claim, progress []byte) (held bool, err error) {
 	err = s.alone(ctx, func(tx *sql.Tx) error {
 		v := accepted(c)
 		v["body"] = progress
@@ -55,7 +55,7 @@ func (s *Store) Renew(ctx context.Context, c idempotency.Claim, progress []byte)
 			return err
 		}
 		look, _, err := Look(s.d.Statements().Look.Row(ctx, tx, v))
-		held = look.Record != nil && look.Record.State == idempotency.Accepted && look.Record.Owner == c.Owner
+		held = look.Record != nil && look.Record.State == store.Accepted && look.Record.Owner == c.Owner
 		return err
 	})
 	if err != nil {
@@ -64,13 +64,13 @@ func (s *Store) Renew(ctx context.Context, c idempotency.Claim, progress []byte)
 	return held, nil
 }
 
-// Abandon implements [idempotency.Worker].
-func (s *Store) Abandon(ctx context.Context, c idempotency.Claim) (held bool, err error) {
+// Abandon implements [store.Worker].
+func (s *Store) Abandon(ctx context.Context, c store.Claim) (held bool, err error) {
 	return s.owned(ctx, s.d.Statements().Abandon, c)
 }
 
-// Resume implements [idempotency.Worker].
-func (s *Store) Resume(ctx context.Context, c idempotency.Claim) (idempotency.Tx, bool, error) {
+// Resume implements [store.Worker].
+func (s *Store) Resume(ctx context.Context, c store.Claim) (store.Tx, bool, error) {
 	for {
 		t, err := s.begin(ctx, c.MaxRun, s.d.Options())
 		if err != nil {

@@ -1,4 +1,8 @@
-package idempotency
+// Package store is what an engine of the idempotency kit implements: a database
+// that keeps keys. A service has no need of it; it opens an engine (packages
+// postgres, pgsql, mysql, sqlite) and hands it to the kit. Package
+// idempotencytest is the contract that every engine passes.
+package store
 
 import (
 	"context"
@@ -16,7 +20,7 @@ const (
 	// Omitted: the work is done and its reply was too large:
 	// status and headers are stored, the body is not. It leaves by expiry.
 	Omitted State = "omitted"
-	// Calling: a [Kit.Call] holds the key under a lease. Its owner settles it
+	// Calling: a [idempotency.Kit.Call] holds the key under a lease. Its owner settles it
 	// or gives it up; once the lease has lapsed the outcome is unknown.
 	Calling State = "calling"
 	// Unknown: the owner itself could not tell what came of the call. A
@@ -110,7 +114,7 @@ type Tx interface {
 }
 
 // Reserver is a [Store] that can hold a key over work outside the database.
-// [Kit.Call] needs it. Every method is one short transaction of its own.
+// [idempotency.Kit.Call] needs it. Every method is one short transaction of its own.
 type Reserver interface {
 	// Reserve takes the key for the claim's owner and commits that, for as
 	// long as the lease. Held in its answer says whether it did; Record is
@@ -126,8 +130,8 @@ type Reserver interface {
 	Free(ctx context.Context, c Claim) (held bool, err error)
 }
 
-// Worker is a [Store] that can keep a key over long work. [Kit.Accept] and
-// [Kit.DoLong] need it. Accept, Renew and Abandon are one short transaction each.
+// Worker is a [Store] that can keep a key over long work. [idempotency.Kit.Accept] and
+// [idempotency.Kit.DoLong] need it. Accept, Renew and Abandon are one short transaction each.
 type Worker interface {
 	// Accept takes a key that is free, or whose long work with the same payload
 	// has lost its lease, for the claim's owner and Claim.Lease, and commits
@@ -148,7 +152,7 @@ type Worker interface {
 }
 
 // Checker is a [Store] that can tell before the first call what calls will need.
-// [Kit.Ready] asks it.
+// [idempotency.Kit.Ready] asks it.
 type Checker interface {
 	// Check returns an error for everything that would fail calls or weaken what
 	// the kit promises: the table and its columns, the privileges on it, the

@@ -1,4 +1,0 @@
-package vendor
-
-// RetryAfter is for the tests.
-var RetryAfter = retryAfter
