@@ -20,6 +20,10 @@ type Auth struct {
 	Key, NextKey       Secret            // jwt: private keys in PEM; NextKey is published and not used yet
 	Audience           string            // jwt: the claim aud; default the target's name
 	Secret, NextSecret Secret            // hmac; with NextSecret each call has two signatures
+	Region, Service    string            // sigv4: the AWS region and service that the target is in
+	AccessKeyID        Secret            // sigv4
+	SecretAccessKey    Secret            // sigv4
+	SessionToken       Secret            // sigv4: of temporary credentials
 }
 
 // AuthType names a way to authorize calls.
@@ -33,6 +37,7 @@ const (
 	AuthHeaders AuthType = "headers" // header fields with secret values, such as X-Api-Key
 	AuthJWT     AuthType = "jwt"     // a token for each call, signed with a key of this registry's
 	AuthHMAC    AuthType = "hmac"    // a signature of each call (Standard Webhooks)
+	AuthSigV4   AuthType = "sigv4"   // a signature of each call for AWS's IAM (Signature Version 4)
 )
 
 // form is what values of a secret may look like.
@@ -67,6 +72,9 @@ func (a Auth) fields() []authField {
 		{"nextKey", "the private key that signs next", a.NextKey, AuthJWT, formKey, true},
 		{"secret", "the secret that signs", a.Secret, AuthHMAC, formToken, false},
 		{"nextSecret", "the secret that signs too", a.NextSecret, AuthHMAC, formToken, true},
+		{"accessKeyId", "the access key's ID", a.AccessKeyID, AuthSigV4, formToken, false},
+		{"secretAccessKey", "the secret access key", a.SecretAccessKey, AuthSigV4, formToken, false},
+		{"sessionToken", "the session's token", a.SessionToken, AuthSigV4, formToken, true},
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.Headers)) {
 		list = append(list, authField{"headers." + name, "the field's value", a.Headers[name], AuthHeaders, formField, false})
@@ -86,7 +94,7 @@ func (d *draft) checkAuth(path string, a Auth) Auth {
 	if a.Type == "" {
 		a.Type = AuthNone
 	}
-	if !oneOf(d, path+".type", "type", a.Type, AuthNone, AuthBearer, AuthOAuth2, AuthBasic, AuthHeaders, AuthJWT, AuthHMAC) {
+	if !oneOf(d, path+".type", "type", a.Type, AuthNone, AuthBearer, AuthOAuth2, AuthBasic, AuthHeaders, AuthJWT, AuthHMAC, AuthSigV4) {
 		return a
 	}
 	if a.Type == AuthOAuth2 {
@@ -103,6 +111,8 @@ func (d *draft) checkAuth(path string, a Auth) Auth {
 			d.checkSecret(at, f)
 		}
 	}
+	d.checkAWSName(path+".region", "region", "eu-central-1", a.Region, a.Type)
+	d.checkAWSName(path+".service", "service", "execute-api", a.Service, a.Type)
 	switch {
 	case a.Type == AuthHeaders:
 		d.checkHeaders(path, a.Headers)
@@ -112,6 +122,22 @@ func (d *draft) checkAuth(path string, a Auth) Auth {
 		d.needless(path+".audience", "audience", AuthJWT, a.Type)
 	}
 	return a
+}
+
+// checkAWSName checks the region or the service of auth type sigv4. S3 has another
+// form of the signature.
+func (d *draft) checkAWSName(path, name, example, value string, is AuthType) {
+	switch {
+	case is != AuthSigV4 && value != "":
+		d.needless(path, name, AuthSigV4, is)
+	case is != AuthSigV4:
+	case value == "":
+		d.add(path, CodeMissingField, "%s is missing; set it to the AWS %[1]s that the target is in, e.g. %[2]s", name, example)
+	case strings.Trim(value, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || len(value) > 64:
+		d.add(path, CodeBadName, "invalid %s %s; an AWS %[1]s has lower-case letters, digits and dashes, e.g. %[3]s", name, quoted(value), example)
+	case name == "service" && strings.HasPrefix(value, "s3"):
+		d.add(path, CodeBadValue, "service %s is not supported; its requests are signed in another form", value)
+	}
 }
 
 func (d *draft) needless(path, name string, of, is AuthType) {

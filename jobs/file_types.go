@@ -34,7 +34,7 @@ type fileTarget struct {
 }
 
 type fileAuth struct {
-	Type         string                 `yaml:"type" doc:"none; bearer, one token; oauth2, client credentials; basic, a user name and password; headers, fields such as X-Api-Key; jwt, a signed token for each call; hmac, a signature of each call (Standard Webhooks)." enum:"none,bearer,oauth2,basic,headers,jwt,hmac" required:"true"`
+	Type         string                 `yaml:"type" doc:"none; bearer, one token; oauth2, client credentials; basic, a user name and password; headers, fields such as X-Api-Key; jwt, a signed token for each call; hmac, a signature of each call (Standard Webhooks); sigv4, a signature for AWS (IAM)." enum:"none,bearer,oauth2,basic,headers,jwt,hmac,sigv4" required:"true"`
 	Token        *fileSecret            `yaml:"token" doc:"bearer: where the token is."`
 	TokenURLEnv  string                 `yaml:"tokenUrlEnv" doc:"oauth2: name of the variable that holds the token endpoint's URL."`
 	ClientID     *fileSecret            `yaml:"clientId" doc:"oauth2: where the client's id is."`
@@ -47,6 +47,11 @@ type fileAuth struct {
 	Audience     string                 `yaml:"audience" doc:"jwt: the audience that the target expects; default the target's name."`
 	Secret       *fileSecret            `yaml:"secret" doc:"hmac: where the secret is: whsec_ and at least 24 bytes in base64."`
 	NextSecret   *fileSecret            `yaml:"nextSecret" doc:"hmac: where a second secret is; calls then have a signature of each."`
+	Region       string                 `yaml:"region" doc:"sigv4: the AWS region of the target, such as eu-central-1."`
+	Service      string                 `yaml:"service" doc:"sigv4: the AWS service that checks the signature: execute-api (API Gateway), lambda (function URLs) and others, not s3."`
+	AccessKeyID  *fileSecret            `yaml:"accessKeyId" doc:"sigv4: where the access key's ID is."`
+	SecretKey    *fileSecret            `yaml:"secretAccessKey" doc:"sigv4: where the secret access key is."`
+	SessionToken *fileSecret            `yaml:"sessionToken" doc:"sigv4: where the session's token is, for temporary credentials."`
 }
 
 type fileTLS struct {
@@ -74,6 +79,8 @@ func (a *fileAuth) auth() Auth {
 		Username: a.Username.secret(), Password: a.Password.secret(),
 		Key: a.Key.secret(), NextKey: a.NextKey.secret(), Audience: a.Audience,
 		Secret: a.Secret.secret(), NextSecret: a.NextSecret.secret(),
+		Region: a.Region, Service: a.Service,
+		AccessKeyID: a.AccessKeyID.secret(), SecretAccessKey: a.SecretKey.secret(), SessionToken: a.SessionToken.secret(),
 	}
 	if a.Headers != nil {
 		auth.Headers = map[string]Secret{}

@@ -123,6 +123,16 @@ func (f form) bad(value string) string {
 	return ""
 }
 
+// Reference says where the secret of one of the auth's fields is, named as in the file.
+func (a Auth) Reference(name string) Secret {
+	for _, f := range a.fields() {
+		if f.name == name {
+			return f.secret
+		}
+	}
+	return Secret{}
+}
+
 // Read returns the secret of one of the auth's fields, named as in the file, such
 // as "token" or "headers.X-Api-Key", and checks its form. Errors are of type Problem
 // and never show a value.

@@ -15,11 +15,12 @@ import (
 // complete but for what the signer adds, so that an implementation may sign
 // any part of it, the body's bytes included (HTTP Message Signatures, SigV4).
 type signer interface {
-	// sign adds the proof to req. Its errors are *unsignedError.
-	sign(ctx context.Context, req *http.Request, c executor.Call) error
-	// renew is told that the target answered 401 to req. It reports whether
-	// signing once more could make a difference.
-	renew(req *http.Request, c executor.Call) bool
+	// sign adds the proof to req and returns the secrets that it used, for renew. Its
+	// errors are *unsignedError.
+	sign(ctx context.Context, req *http.Request, c executor.Call) (used []string, err error)
+	// renew is told that the target refused a call that these secrets authorized. It
+	// reports whether signing once more could make a difference.
+	renew(used []string, c executor.Call) bool
 	// secrets are the credentials that nothing kept or shown may repeat.
 	secrets() []string
 }
@@ -37,89 +38,60 @@ func (e *unsignedError) Error() string { return e.why }
 // unsigned is auth type none.
 type unsigned struct{}
 
-func (unsigned) sign(context.Context, *http.Request, executor.Call) error { return nil }
-func (unsigned) renew(*http.Request, executor.Call) bool                  { return false }
-func (unsigned) secrets() []string                                        { return nil }
+func (unsigned) sign(context.Context, *http.Request, executor.Call) ([]string, error) {
+	return nil, nil
+}
+func (unsigned) renew([]string, executor.Call) bool { return false }
+func (unsigned) secrets() []string                  { return nil }
 
 // bearer is auth type bearer: one token.
-type bearer struct{ token *source }
+type bearer struct{ sources }
 
-func (b bearer) sign(_ context.Context, req *http.Request, _ executor.Call) error {
-	token, err := b.token.get()
-	if err != nil {
-		return err
+func (b bearer) sign(_ context.Context, req *http.Request, _ executor.Call) ([]string, error) {
+	used, err := b.get()
+	if err == nil {
+		req.Header.Set("Authorization", "Bearer "+used[0])
 	}
-	req.Header.Set("Authorization", "Bearer "+token)
-	return nil
+	return used, err
 }
 
-func (b bearer) renew(req *http.Request, _ executor.Call) bool {
-	return b.token.renew(strings.TrimPrefix(req.Header.Get("Authorization"), "Bearer "))
-}
+// basic is auth type basic (RFC 7617): the user's name and the password.
+type basic struct{ sources }
 
-func (b bearer) secrets() []string { return b.token.secrets() }
-
-// basic is auth type basic (RFC 7617).
-type basic struct{ username, password *source }
-
-func (b basic) sign(_ context.Context, req *http.Request, _ executor.Call) error {
-	username, err := b.username.get()
+func (b basic) sign(_ context.Context, req *http.Request, _ executor.Call) ([]string, error) {
+	used, err := b.get()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if strings.Contains(username, ":") {
-		return &unsignedError{why: b.username.name + " holds a user name with a colon, which basic authentication cannot send", denied: true}
+	if strings.Contains(used[0], ":") {
+		return nil, &unsignedError{why: b.sources[0].name + " holds a user name with a colon, which basic authentication cannot send", denied: true}
 	}
-	password, err := b.password.get()
-	if err != nil {
-		return err
-	}
-	req.SetBasicAuth(username, password)
-	return nil
-}
-
-func (b basic) renew(req *http.Request, _ executor.Call) bool {
-	username, password, _ := req.BasicAuth()
-	changed := b.username.renew(username)
-	return b.password.renew(password) || changed
+	req.SetBasicAuth(used[0], used[1])
+	return used, nil
 }
 
 func (b basic) secrets() (list []string) {
-	for _, password := range b.password.secrets() {
+	for _, password := range b.sources[1].secrets() {
 		list = append(list, password)
-		for _, username := range b.username.secrets() {
+		for _, username := range b.sources[0].secrets() {
 			list = append(list, base64.StdEncoding.EncodeToString([]byte(username+":"+password)))
 		}
 	}
 	return list
 }
 
-// headers is auth type headers: fields, by name, with secret values.
-type headers map[string]*source
-
-func (h headers) sign(_ context.Context, req *http.Request, _ executor.Call) error {
-	for name, s := range h {
-		value, err := s.get()
-		if err != nil {
-			return err
-		}
-		req.Header.Set(name, value)
-	}
-	return nil
+// headers is auth type headers: fields with secret values.
+type headers struct {
+	names []string
+	sources
 }
 
-func (h headers) renew(req *http.Request, _ executor.Call) (changed bool) {
-	for name, s := range h {
-		changed = s.renew(req.Header.Get(name)) || changed
+func (h headers) sign(_ context.Context, req *http.Request, _ executor.Call) ([]string, error) {
+	used, err := h.get()
+	for i := range used {
+		req.Header.Set(h.names[i], used[i])
 	}
-	return changed
-}
-
-func (h headers) secrets() (list []string) {
-	for _, s := range h {
-		list = append(list, s.secrets()...)
-	}
-	return list
+	return used, err
 }
 
 // asUnsigned finds the reason in err; every error of a signer has one.

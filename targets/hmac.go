@@ -19,21 +19,21 @@ import (
 // (https://www.standardwebhooks.com, symmetric signatures). While a secret is
 // rotated there are two, and a target takes either.
 type standardWebhooks struct {
-	secret, next *source // next may be nil
-	now          func() time.Time
+	sources // the secret, and perhaps the next one
+	now     func() time.Time
 }
 
-func (s standardWebhooks) sign(_ context.Context, req *http.Request, c executor.Call) error {
+func (s standardWebhooks) sign(_ context.Context, req *http.Request, c executor.Call) ([]string, error) {
+	used, err := s.get()
+	if err != nil {
+		return nil, err
+	}
 	id, at := webhookID(c.RunID), strconv.FormatInt(s.now().Unix(), 10)
 	var signatures []string
-	for _, source := range s.sources() {
-		text, err := source.get()
-		if err != nil {
-			return err
-		}
+	for i, text := range used {
 		key, err := webhookSecret(text)
 		if err != nil {
-			return &unsignedError{why: source.name + " " + err.Error(), wait: firstHoldOff}
+			return nil, &unsignedError{why: s.sources[i].name + " " + err.Error(), wait: firstHoldOff}
 		}
 		mac := hmac.New(sha256.New, key)
 		mac.Write([]byte(id + "." + at + "."))
@@ -43,30 +43,12 @@ func (s standardWebhooks) sign(_ context.Context, req *http.Request, c executor.
 	req.Header.Set("Webhook-Id", id)
 	req.Header.Set("Webhook-Timestamp", at)
 	req.Header.Set("Webhook-Signature", strings.Join(signatures, " "))
-	return nil
-}
-
-func (s standardWebhooks) sources() []*source {
-	if s.next == nil {
-		return []*source{s.secret}
-	}
-	return []*source{s.secret, s.next}
-}
-
-func (s standardWebhooks) renew(*http.Request, executor.Call) (changed bool) {
-	for _, source := range s.sources() {
-		if value, err := source.get(); err == nil {
-			changed = source.renew(value) || changed
-		}
-	}
-	return changed
+	return used, nil
 }
 
 func (s standardWebhooks) secrets() (list []string) {
-	for _, source := range s.sources() {
-		for _, text := range source.secrets() {
-			list = append(list, strings.TrimPrefix(text, "whsec_"))
-		}
+	for _, text := range s.sources.secrets() {
+		list = append(list, strings.TrimPrefix(text, "whsec_"))
 	}
 	return list
 }
@@ -88,12 +70,9 @@ func webhookSecret(text string) ([]byte, error) {
 }
 
 // standardWebhooks reads the secrets; one that is none ends the start.
-func (r *resolver) standardWebhooks(auth jobs.Auth) standardWebhooks {
-	s := standardWebhooks{secret: r.source("secret", auth.Secret), now: r.now}
-	if auth.NextSecret != (jobs.Secret{}) {
-		s.next = r.source("nextSecret", auth.NextSecret)
-	}
-	for _, source := range s.sources() {
+func (r *resolver) standardWebhooks() standardWebhooks {
+	s := standardWebhooks{r.sources("secret", "nextSecret"), r.now}
+	for _, source := range s.sources {
 		if _, err := webhookSecret(source.value); err != nil && source.value != "" {
 			r.note(bad(jobs.CodeBadSecret, "%s %s", source.name, err))
 		}

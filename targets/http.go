@@ -79,7 +79,7 @@ func (t *Targets) Call(ctx context.Context, c executor.Call) executor.Answer {
 }
 
 // attempt sends the request, and under a renewable credential once more after a
-// 401: the target refused to look at the first.
+// refusal: the target did not look at the first.
 func (t *Targets) attempt(ctx context.Context, to *target, c executor.Call, watch *probe) executor.Answer {
 	u, err := join(to.base, c.Call.Path)
 	if err != nil {
@@ -88,8 +88,8 @@ func (t *Targets) attempt(ctx context.Context, to *target, c executor.Call, watc
 	if why := malformed(c); why != "" {
 		return unsendable(why)
 	}
-	req, a := t.send(ctx, to, u, c, watch)
-	if a.Status == http.StatusUnauthorized && to.signer.renew(req, c) {
+	used, a := t.send(ctx, to, u, c, watch)
+	if a.Status == refusalOf(to.signer) && to.signer.renew(used, c) {
 		t.log.Info("unauthorized; retrying with fresh credentials", "target", to.name, "run", c.RunID, "attempt", c.Attempt)
 		_, a = t.send(ctx, to, u, c, watch)
 	}
@@ -97,35 +97,36 @@ func (t *Targets) attempt(ctx context.Context, to *target, c executor.Call, watc
 }
 
 // send signs and makes one request, which a probe (nil: none) may change before
-// and look at after.
-func (t *Targets) send(ctx context.Context, to *target, u *url.URL, c executor.Call, watch *probe) (*http.Request, executor.Answer) {
+// and look at after. It returns the secrets that signed it.
+func (t *Targets) send(ctx context.Context, to *target, u *url.URL, c executor.Call, watch *probe) ([]string, executor.Answer) {
 	w := newWire()
 	req, err := t.request(httptrace.WithClientTrace(ctx, &w.trace), u, c)
 	if err != nil {
 		return nil, unsendable("the job's method is not one of HTTP")
 	}
 	watch.change(req.Header)
-	if err := to.signer.sign(ctx, req, c); err != nil {
-		return req, unauthorized(ctx, asUnsigned(err))
+	used, err := to.signer.sign(ctx, req, c)
+	if err != nil {
+		return nil, unauthorized(ctx, asUnsigned(err))
 	}
 	if c.TooLate(t.now()) {
 		// The ledger's clock rules: it finds the run expired.
-		return req, unsent(ledger.NotSent, "the run's time to be sent is over", 0)
+		return used, unsent(ledger.NotSent, "the run's time to be sent is over", 0)
 	}
 	transport, err := t.transportOf(to)
 	if err != nil {
-		return req, unsent(ledger.NoToken, err.Error(), firstHoldOff)
+		return used, unsent(ledger.NoToken, err.Error(), firstHoldOff)
 	}
 	res, err := transport.RoundTrip(req)
 	if err != nil {
-		return req, w.broken(ctx, err)
+		return used, w.broken(ctx, err)
 	}
 	defer res.Body.Close()
 	watch.see(t, res)
 	r := reply{status: res.StatusCode, header: res.Header, async: c.Call.Within > 0}
 	r.read(res)
 	r.code, r.progress = t.safeCode(r.code), t.safeProgress(r.progress)
-	return req, classify(r, t.now())
+	return used, classify(r, t.now())
 }
 
 // request builds the request without its credentials. Its body cannot be rewound, so

@@ -24,9 +24,9 @@ const tokenLife = 5 * time.Minute
 // jwt is auth type jwt: a token for each attempt, which says whose call of what
 // run it is, and what its body is.
 type jwt struct {
-	key, next *source // next may be nil
-	audience  string
-	now       func() time.Time
+	sources  // the key that signs, and perhaps the next one
+	audience string
+	now      func() time.Time
 
 	mu     sync.Mutex
 	parsed map[string]*signingKey // by the text of the key
@@ -43,10 +43,14 @@ type claims struct {
 	Body     string `json:"body_sha256"`
 }
 
-func (j *jwt) sign(_ context.Context, req *http.Request, c executor.Call) error {
-	key, err := j.current()
+func (j *jwt) sign(_ context.Context, req *http.Request, c executor.Call) ([]string, error) {
+	text, err := j.sources[0].get()
 	if err != nil {
-		return err
+		return nil, err
+	}
+	key, err := j.parse(text)
+	if err != nil {
+		return nil, &unsignedError{why: j.sources[0].name + " " + err.Error(), wait: firstHoldOff}
 	}
 	now := j.now()
 	end := now.Add(tokenLife)
@@ -61,23 +65,10 @@ func (j *jwt) sign(_ context.Context, req *http.Request, c executor.Call) error 
 		IssuedAt: now.Unix(), Expires: end.Unix(), Body: b64(sum[:]),
 	})
 	if err != nil {
-		return &unsignedError{why: "the call could not be signed", wait: firstHoldOff}
+		return nil, &unsignedError{why: "the call could not be signed", wait: firstHoldOff}
 	}
 	req.Header.Set("Authorization", "Bearer "+token)
-	return nil
-}
-
-// current is the key that signs now.
-func (j *jwt) current() (*signingKey, error) {
-	text, err := j.key.get()
-	if err != nil {
-		return nil, err
-	}
-	key, err := j.parse(text)
-	if err != nil {
-		return nil, &unsignedError{why: j.key.name + " " + err.Error(), wait: firstHoldOff}
-	}
-	return key, nil
+	return []string{text}, nil
 }
 
 func (j *jwt) parse(text string) (*signingKey, error) {
@@ -100,35 +91,20 @@ func (j *jwt) parse(text string) (*signingKey, error) {
 	return key, nil
 }
 
-// renew signs again with a key that the file got meanwhile.
-func (j *jwt) renew(*http.Request, executor.Call) bool {
-	before, err := j.key.get()
-	return err == nil && j.key.renew(before)
-}
-
 // secrets are the keys without the lines of PEM that say what they are.
 func (j *jwt) secrets() (list []string) {
-	for _, s := range j.sources() {
-		for _, text := range s.secrets() {
-			if block, _ := pem.Decode([]byte(text)); block != nil {
-				list = append(list, base64.StdEncoding.EncodeToString(block.Bytes))
-			}
+	for _, text := range j.sources.secrets() {
+		if block, _ := pem.Decode([]byte(text)); block != nil {
+			list = append(list, base64.StdEncoding.EncodeToString(block.Bytes))
 		}
 	}
 	return list
 }
 
-func (j *jwt) sources() []*source {
-	if j.next == nil {
-		return []*source{j.key}
-	}
-	return []*source{j.key, j.next}
-}
-
 // public are the keys that a target may meet: the one that signs, the one before,
 // whose tokens may be under way, and the one that signs next.
 func (j *jwt) public() (keys []publicKey) {
-	for _, s := range j.sources() {
+	for _, s := range j.sources {
 		_, _ = s.get() // reads a changed file; the last value is published otherwise
 		for _, text := range s.secrets() {
 			if key, err := j.parse(text); err == nil {
@@ -179,11 +155,8 @@ func keySet(keys []publicKey) ([]byte, error) {
 
 // jwt reads the keys; one that is no key ends the start.
 func (r *resolver) jwt(auth jobs.Auth) *jwt {
-	j := &jwt{key: r.source("key", auth.Key), audience: cmp.Or(auth.Audience, r.entry.Name), now: r.now}
-	if auth.NextKey != (jobs.Secret{}) {
-		j.next = r.source("nextKey", auth.NextKey)
-	}
-	for _, s := range j.sources() {
+	j := &jwt{sources: r.sources("key", "nextKey"), audience: cmp.Or(auth.Audience, r.entry.Name), now: r.now}
+	for _, s := range j.sources {
 		if _, err := j.parse(s.value); err != nil && s.value != "" {
 			r.note(bad(jobs.CodeBadSecret, "%s %s", s.name, err))
 		}

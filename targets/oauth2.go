@@ -41,19 +41,19 @@ type clientCredentials struct {
 	grants map[string]*grant // by scopes
 }
 
-func (c *clientCredentials) sign(ctx context.Context, req *http.Request, call executor.Call) error {
+func (c *clientCredentials) sign(ctx context.Context, req *http.Request, call executor.Call) ([]string, error) {
 	token, err := c.grant(call.Call.Scopes).get(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	req.Header.Set("Authorization", "Bearer "+token)
-	return nil
+	return []string{token}, nil
 }
 
-// renew drops the token that req carried, unless another call has replaced it
+// renew drops the token that the call carried, unless another call has replaced it
 // by now.
-func (c *clientCredentials) renew(req *http.Request, call executor.Call) bool {
-	c.grant(call.Call.Scopes).drop(strings.TrimPrefix(req.Header.Get("Authorization"), "Bearer "))
+func (c *clientCredentials) renew(used []string, call executor.Call) bool {
+	c.grant(call.Call.Scopes).drop(used[0])
 	return true
 }
 

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cronce/cronce/executor"
 	"github.com/cronce/cronce/jobs"
 )
 
@@ -30,9 +31,15 @@ type source struct {
 	due     time.Time
 }
 
-// source reads one secret of the target's auth; name is that of jobs.Auth.Read.
-func (r *resolver) source(name string, secret jobs.Secret) *source {
-	return r.sourceBy(name, secret, r.entry.Auth.Read)
+// sources reads secrets of the target's auth, named as in jobs.Auth.Read. Those that
+// the registry may do without, and does, are left out.
+func (r *resolver) sources(names ...string) (list sources) {
+	for _, name := range names {
+		if secret := r.entry.Auth.Reference(name); secret != (jobs.Secret{}) {
+			list = append(list, r.sourceBy(name, secret, r.entry.Auth.Read))
+		}
+	}
+	return list
 }
 
 func (r *resolver) sourceBy(name string, secret jobs.Secret, read func(string, func(string) (string, bool)) (string, error)) *source {
@@ -95,4 +102,35 @@ func (s *source) secrets() []string {
 		return []string{s.value}
 	}
 	return []string{s.value, s.former}
+}
+
+// sources are all the secrets that authorize a call.
+type sources []*source
+
+// get returns their values, or the error of the first that has none.
+func (list sources) get() ([]string, error) {
+	values := make([]string, len(list))
+	for i, s := range list {
+		value, err := s.get()
+		if err != nil {
+			return nil, err
+		}
+		values[i] = value
+	}
+	return values, nil
+}
+
+// renew is told which values a target refused, the first of the list or all.
+func (list sources) renew(used []string, _ executor.Call) (changed bool) {
+	for i, value := range used {
+		changed = list[i].renew(value) || changed
+	}
+	return changed
+}
+
+func (list sources) secrets() (all []string) {
+	for _, s := range list {
+		all = append(all, s.secrets()...)
+	}
+	return all
 }

@@ -6,14 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/internal/sigv4"
 	"github.com/cronce/cronce/jobs"
 )
 
@@ -213,30 +216,32 @@ func (r *resolver) signer(tokens *tokens) signer {
 	auth := r.entry.Auth
 	switch auth.Type {
 	case jobs.AuthBearer:
-		return bearer{r.source("token", auth.Token)}
+		return bearer{r.sources("token")}
 	case jobs.AuthBasic:
-		return basic{r.source("username", auth.Username), r.source("password", auth.Password)}
+		return basic{r.sources("username", "password")}
 	case jobs.AuthHeaders:
-		h := headers{}
-		for name, secret := range auth.Headers {
-			h[name] = r.source("headers."+name, secret)
+		h := headers{names: slices.Sorted(maps.Keys(auth.Headers))}
+		for _, name := range h.names {
+			h.sources = append(h.sources, r.sources("headers."+name)...)
 		}
 		return h
 	case jobs.AuthOAuth2:
 		return &clientCredentials{
 			tokens:   tokens,
 			tokenURL: r.tokenURL(auth.TokenURLEnv),
-			id:       r.source("clientId", auth.ClientID),
-			secret:   r.source("clientSecret", auth.ClientSecret),
+			id:       r.sources("clientId")[0],
+			secret:   r.sources("clientSecret")[0],
 		}
 	case jobs.AuthJWT:
 		return r.jwt(auth)
 	case jobs.AuthHMAC:
-		return r.standardWebhooks(auth)
+		return r.standardWebhooks()
+	case jobs.AuthSigV4:
+		return sigV4{r.sources("accessKeyId", "secretAccessKey", "sessionToken"), sigv4.Scope{Region: auth.Region, Service: auth.Service}, r.now}
 	case jobs.AuthNone, "":
 		return unsigned{}
 	}
-	r.note(bad(jobs.CodeBadValue, "auth type %q is not one of none, bearer, oauth2, basic, headers, jwt, hmac", auth.Type))
+	r.note(bad(jobs.CodeBadValue, "auth type %q is not one of none, bearer, oauth2, basic, headers, jwt, hmac, sigv4", auth.Type))
 	return unsigned{}
 }
 

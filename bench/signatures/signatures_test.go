@@ -1,5 +1,5 @@
 // Package signatures holds what cronce signs against verifiers that know nothing of
-// it: jose and standardwebhooks, from npm.
+// it: jose, standardwebhooks and AWS's signer, from npm.
 package signatures
 
 import (
@@ -21,10 +21,14 @@ import (
 	"github.com/cronce/cronce/targets"
 )
 
-const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+const (
+	secret                    = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+	keyID, accessKey, session = "AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", "FwoGZXIvYXdzE=="
+)
 
 // received is a call as a target gets it.
 type received struct {
+	Target  string            `json:"target"`
 	Headers map[string]string `json:"headers"`
 	Body    string            `json:"body"`
 }
@@ -41,7 +45,7 @@ func signedCall(t *testing.T, auth jobs.Auth, env map[string]string) (got receiv
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		got = received{map[string]string{}, string(body)}
+		got = received{r.RequestURI, map[string]string{"host": r.Host}, string(body)}
 		for name := range r.Header {
 			got.Headers[strings.ToLower(name)] = r.Header.Get(name)
 		}
@@ -66,7 +70,7 @@ func signedCall(t *testing.T, auth jobs.Auth, env map[string]string) (got receiv
 	defer cancel()
 	a := ts.Call(ctx, executor.Call{Registry: "acme", Work: ledger.Work{
 		RunID: "re.lease@2026-11-21T03:00:00Z", JobID: "re.lease", Attempt: 1, SendBefore: time.Now().Add(time.Hour),
-		Call: ledger.Call{Target: "membership", Method: "POST", Path: "/v1", Body: json.RawMessage(`{"reason":"hold expired ü"}`)},
+		Call: ledger.Call{Target: "membership", Method: "POST", Path: "/v1/a%20b:c?b=2&a=%2B&a=1", Body: json.RawMessage(`{"reason":"hold expired ü"}`)},
 	}})
 	if a.Kind != ledger.Fresh {
 		t.Fatalf("%+v", a)
@@ -85,7 +89,7 @@ func TestIndependentVerifiersTakeWhatIsSigned(t *testing.T) {
 	if err := install(); err != nil {
 		t.Fatal(err)
 	}
-	env := map[string]string{"SECRET": secret, "OLD": "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDAAAA"}
+	env := map[string]string{"SECRET": secret, "OLD": "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDAAAA", "ID": keyID, "KEY": accessKey, "SESSION": session}
 	for name, kind := range map[string]targets.KeyType{"ED": targets.Ed25519, "EC": targets.ES256} {
 		key, err := targets.GenerateKey(kind)
 		if err != nil {
@@ -94,9 +98,13 @@ func TestIndependentVerifiersTakeWhatIsSigned(t *testing.T) {
 		env[name] = string(key)
 	}
 	for name, auth := range map[string]jobs.Auth{
-		"Ed25519":             {Type: jobs.AuthJWT, Key: jobs.Secret{Env: "ED"}, NextKey: jobs.Secret{Env: "EC"}},
-		"ES256":               {Type: jobs.AuthJWT, Key: jobs.Secret{Env: "EC"}, NextKey: jobs.Secret{Env: "ED"}},
-		"hmac":                {Type: jobs.AuthHMAC, Secret: jobs.Secret{Env: "SECRET"}},
+		"Ed25519": {Type: jobs.AuthJWT, Key: jobs.Secret{Env: "ED"}, NextKey: jobs.Secret{Env: "EC"}},
+		"ES256":   {Type: jobs.AuthJWT, Key: jobs.Secret{Env: "EC"}, NextKey: jobs.Secret{Env: "ED"}},
+		"hmac":    {Type: jobs.AuthHMAC, Secret: jobs.Secret{Env: "SECRET"}},
+		"sigv4": {
+			Type: jobs.AuthSigV4, Region: "eu-central-1", Service: "execute-api",
+			AccessKeyID: jobs.Secret{Env: "ID"}, SecretAccessKey: jobs.Secret{Env: "KEY"}, SessionToken: jobs.Secret{Env: "SESSION"},
+		},
 		"hmac, while rotated": {Type: jobs.AuthHMAC, Secret: jobs.Secret{Env: "OLD"}, NextSecret: jobs.Secret{Env: "SECRET"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -116,6 +124,7 @@ func judge(t *testing.T, jwks []byte, calls ...received) (verdicts []string) {
 	t.Helper()
 	asked, err := json.Marshal(map[string]any{
 		"jwks": json.RawMessage(jwks), "issuer": "acme", "audience": "membership", "secret": secret, "calls": calls,
+		"keys": map[string]string{"id": keyID, "secret": accessKey, "session": session},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -26,6 +26,7 @@ targets:
   oauth:   { urlEnv: SVC_URL, auth: { type: oauth2, tokenUrlEnv: TOKEN_URL, clientId: { env: NAME }, clientSecret: { env: CLIENT_SECRET } } }
   jwt:     { urlEnv: SVC_URL, auth: { type: jwt, key: { file: DIR/key.pem } } }
   hmac:    { urlEnv: SVC_URL, auth: { type: hmac, secret: { env: WEBHOOK_SECRET } } }
+  sigv4:   { urlEnv: SVC_URL, auth: { type: sigv4, region: eu-west-1, service: execute-api, accessKeyId: { env: NAME }, secretAccessKey: { env: AWS_KEY }, sessionToken: { env: AWS_SESSION } } }
 jobs:
 `
 
@@ -39,7 +40,7 @@ type echo struct {
 
 func (e *echo) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var sent []string
-	for _, name := range []string{"Authorization", "X-Api-Key", "Webhook-Signature"} {
+	for _, name := range []string{"Authorization", "X-Api-Key", "Webhook-Signature", "X-Amz-Security-Token"} {
 		if v := r.Header.Get(name); v != "" {
 			_, bare, two := strings.Cut(v, " ")
 			if !two {
@@ -77,6 +78,7 @@ func TestPlantedSecretsAreShownNowhere(t *testing.T) {
 	secrets := map[string]string{
 		"TOKEN": "tk-3f9a1c7e5d2b8840", "PASSWORD": "pw-8e2d4b6a0c1f5533", "API_KEY": "ak-77d1e0b94c3a2261", "CLIENT_SECRET": "cs-5b0a9f8e7d6c1177",
 		"WEBHOOK_SECRET": "whsec_" + base64.StdEncoding.EncodeToString([]byte("wh-0f1e2d3c4b5a69788796a5b4")), "ACCESS": "at-94c1d7e2f3a85b06", "OTEL": "ot-6c2b1a0f9e8d7744",
+		"AWS_KEY": "aw-1d2c3b4a59687709", "AWS_SESSION": "as-c0ffee1234567890",
 	}
 	for name, text := range map[string]string{"token": secrets["TOKEN"] + "\n", "key.pem": string(key)} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
@@ -102,7 +104,7 @@ func TestPlantedSecretsAreShownNowhere(t *testing.T) {
 	svc := httptest.NewServer(mux)
 	t.Cleanup(svc.Close)
 	registry := strings.ReplaceAll(planted, "DIR", dir)
-	all := []string{"bearer", "basic", "headers", "oauth", "jwt", "hmac"}
+	all := []string{"bearer", "basic", "headers", "oauth", "jwt", "hmac", "sigv4"}
 	for _, name := range all {
 		registry += fmt.Sprintf("  - { id: job-%s, schedule: '* * * * * *', target: %[1]s, path: /svc/%[1]s, overlap: skip, retry: { backoff: [] } }\n", name)
 	}
@@ -111,7 +113,7 @@ func TestPlantedSecretsAreShownNowhere(t *testing.T) {
 		"CRONCE_DATABASE_URL": "sqlite:" + filepath.Join(dir, "l.db"), "CRONCE_LOG_LEVEL": "debug",
 		"OTEL_EXPORTER_OTLP_ENDPOINT": svc.URL, "OTEL_EXPORTER_OTLP_HEADERS": "api-key=" + secrets["OTEL"], "OTEL_EXPORTER_OTLP_COMPRESSION": "none",
 	}
-	for _, name := range []string{"PASSWORD", "API_KEY", "CLIENT_SECRET", "WEBHOOK_SECRET"} {
+	for _, name := range []string{"PASSWORD", "API_KEY", "CLIENT_SECRET", "WEBHOOK_SECRET", "AWS_KEY", "AWS_SESSION"} {
 		vars[name] = secrets[name]
 	}
 	var env []string

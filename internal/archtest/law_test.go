@@ -51,7 +51,7 @@ var law = archtest.Law{
 		},
 		{
 			In:  []string{"targets"},
-			May: []string{"jobs", "ledger", "executor", "idempotency/retryafter"},
+			May: []string{"jobs", "ledger", "executor", "idempotency/retryafter", "internal/sigv4"},
 			Why: "a target is called, whichever ledger the run is in",
 		},
 		{

@@ -14,6 +14,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/cronce/cronce/internal/sigv4"
 )
 
 // Reference names a secret. Exactly one field is set.
@@ -105,8 +107,10 @@ func (c *Client) call(ctx context.Context, s service, region string, input, outp
 	if region == "" {
 		region = c.value("AWS_REGION")
 	}
-	keys := credentials{c.value("AWS_ACCESS_KEY_ID"), c.value("AWS_SECRET_ACCESS_KEY"), c.value("AWS_SESSION_TOKEN")}
-	if region == "" || keys.id == "" || keys.secret == "" {
+	keys := sigv4.Credentials{
+		AccessKeyID: c.value("AWS_ACCESS_KEY_ID"), SecretAccessKey: c.value("AWS_SECRET_ACCESS_KEY"), SessionToken: c.value("AWS_SESSION_TOKEN"),
+	}
+	if region == "" || keys.AccessKeyID == "" || keys.SecretAccessKey == "" {
 		return errors.New("the environment has no AWS_REGION, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; references to secrets are for AWS Lambda, which sets them")
 	}
 	body, err := json.Marshal(input)
@@ -119,7 +123,9 @@ func (c *Client) call(ctx context.Context, s service, region string, input, outp
 	}
 	req.Header.Set("Content-Type", "application/x-amz-json-1.1")
 	req.Header.Set("X-Amz-Target", s.target)
-	sign(req, body, keys, region, s.name, time.Now())
+	if err := sigv4.Sign(req, body, keys, sigv4.Scope{Region: region, Service: s.name}, time.Now()); err != nil {
+		return err
+	}
 	resp, err := c.HTTP.Do(req)
 	if err != nil {
 		return err

@@ -93,6 +93,32 @@ func TestLambdasOwnVariablesAreRefused(t *testing.T) {
 	}
 }
 
+// A function signs with the credentials of its role, which need no parameter.
+func TestAFunctionSignsWithItsOwnCredentials(t *testing.T) {
+	own := jobs.Auth{
+		Type: jobs.AuthSigV4, Region: "eu-west-1", Service: "lambda", AccessKeyID: jobs.Secret{Env: "AWS_ACCESS_KEY_ID"},
+		SecretAccessKey: jobs.Secret{Env: "AWS_SECRET_ACCESS_KEY"}, SessionToken: jobs.Secret{Env: "AWS_SESSION_TOKEN"},
+	}
+	other := jobs.Auth{Type: jobs.AuthBearer, Token: jobs.Secret{Env: "AWS_SESSION_TOKEN"}}
+	for _, tc := range []struct {
+		auth    jobs.Auth
+		refused bool
+	}{{own, false}, {other, true}} {
+		reg, err := jobs.NewRegistry(jobs.Name("acme"), jobs.Target{Name: "svc", URLEnv: "SVC_URL", Auth: tc.auth}, job("a", "0 0 * * *"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		template, err := export.CloudFormation(reg, export.Options{})
+		if (err != nil) != tc.refused {
+			t.Fatalf("%s: %v", tc.auth.Type, err)
+		}
+		var text bytes.Buffer
+		if err == nil && (template.Write(&text) != nil || strings.Contains(text.String(), "AWS_SECRET")) {
+			t.Errorf("the template has the function's own variables:\n%s", text.String())
+		}
+	}
+}
+
 func TestWhatAWSCannotExpressIsRefusedByName(t *testing.T) {
 	events, tick, stateless := export.Options{}, export.Options{Tick: true}, export.Options{Stateless: true}
 	long := func(j *jobs.Job) { j.Timeout = 20 * time.Minute; j.Retry.Backoff = []time.Duration{} }

@@ -65,7 +65,9 @@ func (t *template) environment() object {
 			if secret.File != "" {
 				t.refuse("target %q takes a secret from %s, and the function has no such file; refer to a variable ({ env: NAME }), which the template fills from Secrets Manager or SSM", target.Name, secret)
 			}
-			e.add(secret.Env, true)
+			if target.Auth.Type != jobs.AuthSigV4 || !ownCredentials[secret.Env] {
+				e.add(secret.Env, true)
+			}
 		}
 	}
 	if t.purges() {

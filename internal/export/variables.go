@@ -29,6 +29,9 @@ var reserved = map[string]bool{
 	"LAMBDA_TASK_ROOT":                true,
 }
 
+// ownCredentials are those of the function's role, with which it may sign calls.
+var ownCredentials = map[string]bool{"AWS_ACCESS_KEY_ID": true, "AWS_SECRET_ACCESS_KEY": true, "AWS_SESSION_TOKEN": true}
+
 // settable are the names that Lambda takes (the pattern of
 // EnvironmentVariableName in its API).
 var settable = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_]+$`)
