@@ -19,6 +19,8 @@ import (
 
 const planted = `version: 1
 name: test
+keyStores:
+  - { name: held, urlEnv: KEYS_URL }
 targets:
   bearer:  { urlEnv: SVC_URL, auth: { type: bearer, token: { file: DIR/token } } }
   basic:   { urlEnv: SVC_URL, auth: { type: basic, username: { env: NAME }, password: { env: PASSWORD } } }
@@ -40,7 +42,7 @@ type echo struct {
 
 func (e *echo) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var sent []string
-	for _, name := range []string{"Authorization", "X-Api-Key", "Webhook-Signature", "X-Amz-Security-Token"} {
+	for _, name := range []string{"Authorization", "X-Api-Key", "Webhook-Signature", "X-Amz-Security-Token", "Cronce-Completion-Token"} {
 		if v := r.Header.Get(name); v != "" {
 			_, bare, two := strings.Cut(v, " ")
 			if !two {
@@ -78,6 +80,7 @@ func TestPlantedSecretsAreShownNowhere(t *testing.T) {
 	secrets := map[string]string{
 		"TOKEN": "tk-3f9a1c7e5d2b8840", "PASSWORD": "pw-8e2d4b6a0c1f5533", "API_KEY": "ak-77d1e0b94c3a2261", "CLIENT_SECRET": "cs-5b0a9f8e7d6c1177",
 		"WEBHOOK_SECRET": "whsec_" + base64.StdEncoding.EncodeToString([]byte("wh-0f1e2d3c4b5a69788796a5b4")), "ACCESS": "at-94c1d7e2f3a85b06", "OTEL": "ot-6c2b1a0f9e8d7744",
+		"KEYS": "ks-19c3b5d7e9f01234", "ENDPOINT": "ep-2468ace013579bdf", "PATH": "hook-13579bdf2468ace0", "COMPLETION": "cm-a1b2c3d4e5f60718293a4b5c6d7e8f90",
 		"AWS_KEY": "aw-1d2c3b4a59687709", "AWS_SESSION": "as-c0ffee1234567890",
 	}
 	for name, text := range map[string]string{"token": secrets["TOKEN"] + "\n", "key.pem": string(key)} {
@@ -89,7 +92,7 @@ func TestPlantedSecretsAreShownNowhere(t *testing.T) {
 	var traces strings.Builder
 	var mu sync.Mutex
 	mux := http.NewServeMux()
-	mux.Handle("/svc/", target)
+	mux.Handle("/"+secrets["PATH"]+"/svc/", target)
 	mux.HandleFunc("/token", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprintf(w, `{"access_token":%q,"expires_in":3600}`, secrets["ACCESS"])
@@ -106,11 +109,12 @@ func TestPlantedSecretsAreShownNowhere(t *testing.T) {
 	registry := strings.ReplaceAll(planted, "DIR", dir)
 	all := []string{"bearer", "basic", "headers", "oauth", "jwt", "hmac", "sigv4"}
 	for _, name := range all {
-		registry += fmt.Sprintf("  - { id: job-%s, schedule: '* * * * * *', target: %[1]s, path: /svc/%[1]s, overlap: skip, retry: { backoff: [] } }\n", name)
+		registry += fmt.Sprintf("  - { id: job-%s, schedule: '* * * * * *', target: %[1]s, path: /svc/%[1]s, overlap: skip, async: { within: 1h }, retry: { backoff: [] } }\n", name)
 	}
 	vars := map[string]string{
-		"SVC_URL": svc.URL, "TOKEN_URL": svc.URL + "/token", "NAME": "me", "USER": "ann", "CRONCE_CONFIG": writeFile(t, registry),
+		"SVC_URL": svc.URL + "/" + secrets["PATH"], "TOKEN_URL": svc.URL + "/token?code=" + secrets["ENDPOINT"], "NAME": "me", "USER": "ann", "CRONCE_CONFIG": writeFile(t, registry),
 		"CRONCE_DATABASE_URL": "sqlite:" + filepath.Join(dir, "l.db"), "CRONCE_LOG_LEVEL": "debug",
+		"KEYS_URL": "postgres://cronce:" + secrets["KEYS"] + "@127.0.0.1:1/keys", "CRONCE_PUBLIC_URL": svc.URL, "CRONCE_COMPLETION_SECRET": secrets["COMPLETION"],
 		"OTEL_EXPORTER_OTLP_ENDPOINT": svc.URL, "OTEL_EXPORTER_OTLP_HEADERS": "api-key=" + secrets["OTEL"], "OTEL_EXPORTER_OTLP_COMPRESSION": "none",
 	}
 	for _, name := range []string{"PASSWORD", "API_KEY", "CLIENT_SECRET", "WEBHOOK_SECRET", "AWS_KEY", "AWS_SESSION"} {
@@ -124,18 +128,12 @@ func TestPlantedSecretsAreShownNowhere(t *testing.T) {
 	eventually(t, "a call of each target", func() bool { return target.called() == len(all) })
 	var shown strings.Builder
 	shown.WriteString(scrape(t, p))
+	dead := listRuns(t, vars["CRONCE_DATABASE_URL"])
+	shown.WriteString(everyEndpoint(t, p.address(), dead[len(dead)-1].RunID))
+	shown.WriteString(everyPage(t, p.address(), dead[len(dead)-1].RunID))
 	p.terminate()
 	shown.WriteString(p.log.String())
-	for _, command := range []string{"check", "check --json", "jobs list --json", "runs list --json", "runs list", "export jwks", "next job-jwt", "trigger job-basic --json"} {
-		_, out, errs := invoke(t, vars, strings.Fields(command)...)
-		shown.WriteString(out + errs)
-	}
-	for _, r := range listRuns(t, vars["CRONCE_DATABASE_URL"])[:len(all)] {
-		for _, form := range []string{"", " --json"} {
-			_, out, errs := invoke(t, vars, strings.Fields("runs show "+r.RunID+form)...)
-			shown.WriteString(out + errs)
-		}
-	}
+	shown.WriteString(everyCommand(t, vars, dead))
 	files, _ := filepath.Glob(filepath.Join(dir, "l.db*"))
 	for _, name := range files {
 		b, err := os.ReadFile(name)
