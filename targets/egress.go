@@ -57,6 +57,18 @@ func parseAllowed(list []string) (*egress, error) {
 	return e, nil
 }
 
+// Egress makes connections under the rules of Config.Allow and Config.Proxy, for who
+// calls a service that is not a registry's target. A request must be made with both.
+func Egress(allow []string, proxy func(*http.Request) (*url.URL, error)) (
+	dial func(ctx context.Context, network, address string) (net.Conn, error), through func(*http.Request) (*url.URL, error), err error,
+) {
+	e, err := parseAllowed(allow)
+	if err != nil {
+		return nil, nil, err
+	}
+	return e.dial(nil), e.proxy(proxy), nil
+}
+
 // metadata are addresses beside the link-local ones at which clouds give out a
 // machine's credentials.
 var metadata = []netip.Addr{

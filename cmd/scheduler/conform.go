@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cronce/cronce/targets"
 	"github.com/cronce/cronce/targets/conform"
 )
 
@@ -73,6 +75,10 @@ func (a *app) conform(ctx context.Context, f conformFlags, command []string) err
 			return usage("--only: unknown case %q; the cases are %s", name, strings.Join(conform.Cases(), ", "))
 		}
 	}
+	dial, proxy, err := targets.Egress(targets.SplitAllowed(a.allowTarget), http.ProxyFromEnvironment)
+	if err != nil {
+		return usage("--allow-target: %w", err)
+	}
 	junit := io.WriteCloser(discarded{})
 	if f.junit != "" {
 		file, err := os.Create(f.junit) // before the suite has run for nothing
@@ -88,7 +94,9 @@ func (a *app) conform(ctx context.Context, f conformFlags, command []string) err
 		}
 		defer stop()
 	}
-	report, err := conform.Run(ctx, conform.Config{URLs: f.urls, Only: f.only, Callers: f.callers, Patience: f.patience})
+	report, err := conform.Run(ctx, conform.Config{
+		URLs: f.urls, Only: f.only, Callers: f.callers, Patience: f.patience, Dial: dial, Proxy: proxy,
+	})
 	if err != nil {
 		return errors.Join(err, junit.Close())
 	}

@@ -3,9 +3,12 @@ package main
 import (
 	"encoding/json"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -57,6 +60,44 @@ func TestConformOfTheExampleInGo(t *testing.T) {
 	}
 	if _, err := net.DialTimeout("tcp", strings.TrimPrefix(url, "http://"), time.Second); err == nil {
 		t.Error("the service still runs")
+	}
+}
+
+// The suite calls where serve would, and nowhere else.
+func TestConformCallsWhereServeMay(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
+	t.Cleanup(s.Close)
+	d := newDesk(t, exampleRegistry)
+	for _, args := range [][]string{{"--url", s.URL, "--allow-target", "10.0.0.0/8"}, {"--url", "http://169.254.169.254"}} {
+		code, _, errs := d.run(append([]string{"conform", "--patience", "1ms"}, args...)...)
+		if code != exitFailed || !strings.Contains(errs, "is not allowed (--allow-target)") || asked.Load() != 0 {
+			t.Errorf("%v: exit %d after %d requests: %s", args, code, asked.Load(), errs)
+		}
+	}
+	if code, _, errs := d.run("conform", "--url", s.URL, "--allow-target", "10.0.0.0/99"); code != exitUsage || !strings.Contains(errs, "--allow-target") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+	if _, _, errs := d.run("conform", "--patience", "1ms", "--url", s.URL, "--allow-target", "127.0.0.1"); asked.Load() == 0 {
+		t.Errorf("not asked: %s", errs)
+	}
+}
+
+// A proxy of the environment is used, as by serve.
+func TestConformGoesThroughTheProxy(t *testing.T) {
+	t.Parallel()
+	var seen atomic.Value
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		seen.Store(r.RequestURI)
+		w.WriteHeader(http.StatusBadGateway)
+	}))
+	t.Cleanup(proxy.Close)
+	c := exec.Command(os.Args[0], "conform", "--patience", "1ms", "--url", "http://service.example")
+	c.Env = append(os.Environ(), "CRONCE_TEST_AS_BINARY=1", "HTTP_PROXY="+proxy.URL, "NO_PROXY=")
+	out, err := c.CombinedOutput()
+	if err == nil || seen.Load() != "http://service.example/conform" {
+		t.Errorf("the proxy saw %v: %v\n%s", seen.Load(), err, out)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -17,9 +18,10 @@ type Config struct {
 	// URLs are the base URLs of the service's instances, which share one
 	// database. Calls go to each of them in turn.
 	URLs []string
-	// Client makes the calls; default one without a limit of connections. It must
-	// follow no redirects and repeat nothing.
-	Client *http.Client
+	// Dial opens connections; default: net.Dialer.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// Proxy says through which proxy a request goes; default: none.
+	Proxy func(*http.Request) (*url.URL, error)
 	// Callers is how many calls a storm has; default 20.
 	Callers int
 	// Patience is how long the suite waits for a service to come back, a key to

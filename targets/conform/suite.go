@@ -27,7 +27,13 @@ type suite struct {
 }
 
 func newSuite(c Config) (*suite, error) {
-	s := &suite{client: c.Client, callers: c.Callers, patience: c.Patience, hold: c.Hold}
+	s := &suite{callers: c.Callers, patience: c.Patience, hold: c.Hold}
+	// A transport of its own repeats no request whose connection is lost: none
+	// of its connections is used twice.
+	s.client = &http.Client{
+		Transport:     &http.Transport{DisableKeepAlives: true, DialContext: c.Dial, Proxy: c.Proxy},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 	for _, text := range c.URLs {
 		u, err := ParseURL(text)
 		if err != nil {
@@ -41,14 +47,6 @@ func newSuite(c Config) (*suite, error) {
 	for _, name := range c.Only {
 		if !slices.Contains(Cases(), name) {
 			return nil, fmt.Errorf("unknown case %q; the cases are %s", name, strings.Join(Cases(), ", "))
-		}
-	}
-	if s.client == nil {
-		// A transport of its own repeats no request whose connection is lost: none
-		// of its connections is used twice.
-		s.client = &http.Client{
-			Transport:     &http.Transport{DisableKeepAlives: true},
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		}
 	}
 	if s.callers <= 0 {
