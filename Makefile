@@ -53,7 +53,7 @@ build: ## bin/cronce: the daemon and command line, static
 
 # More packages at once than processors: many a test waits for a server or a lease.
 test: $(WITH_DATABASES) ## every test on every engine, and with the race detector what shares state (SHORT=1: none that needs a server)
-	$(WITH_DATABASES) $(GO) test -p 4 -shuffle=on -timeout 10m $(RELEASED)
+	$(WITH_DATABASES) $(GO) test -p 4 -parallel 4 -shuffle=on -timeout 10m $(RELEASED)
 	$(WITH_DATABASES) $(GO) test $(RACE) -cpu 1 -p 4 -shuffle=on -timeout 10m $(RACED)
 
 # But for the simulation's mutants, which `make test` runs.

@@ -32,6 +32,9 @@ type engine struct {
 	create func(url, name string) (string, error)
 	// drop undoes create.
 	drop func(url, database string) error
+	// empty makes a used database as new under another name. Nil: create and drop
+	// are quick.
+	empty func(url, database, name string) (string, error)
 }
 
 // A recipe is how to run one server.
@@ -59,11 +62,15 @@ var (
 	errAbsent = errors.New("no such server on this machine")
 )
 
+// disposable is the variable which says that the server named by env ends with
+// the tests, whatever databases are left on it.
+func (e *engine) disposable() string { return e.env + "_DISPOSABLE" }
+
 // shared returns the server that the environment names, or else one that stops
 // when this process ends.
 func (e *engine) shared(d Durability) (*Server, error) {
 	if url := os.Getenv(e.env); url != "" {
-		s := &Server{URL: url, engine: e}
+		s := &Server{URL: url, engine: e, disposable: os.Getenv(e.disposable()) != ""}
 		if err := e.ping(url); err != nil {
 			return nil, fmt.Errorf("the server named by %s does not answer: %w", e.env, err)
 		}
@@ -159,7 +166,7 @@ func (e *engine) run(r *recipe, a *account, dir string, port int) (*Server, erro
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	s := &Server{URL: e.url(port), engine: e, recipe: r, keeper: k}
+	s := &Server{URL: e.url(port), engine: e, recipe: r, keeper: k, disposable: true}
 	if err := s.Start(); err != nil {
 		s.close()
 		return nil, err

@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"syscall"
-
-	"github.com/jackc/pgx/v5"
 )
 
 var postgres = &engine{
@@ -22,6 +20,7 @@ var postgres = &engine{
 	ping:    func(server string) error { return postgresExec(server, "SELECT 1") },
 	create:  postgresCreate,
 	drop:    postgresDrop,
+	empty:   postgresEmpty,
 }
 
 // postgresURL has no password: the server trusts this machine.
@@ -124,16 +123,4 @@ func postgresDrop(server, database string) error {
 		return err
 	}
 	return postgresExec(server, "DROP DATABASE "+u.Path[1:]+" WITH (FORCE)")
-}
-
-func postgresExec(server, statement string) error {
-	ctx, cancel := bounded()
-	defer cancel()
-	conn, err := pgx.Connect(ctx, server)
-	if err != nil {
-		return err
-	}
-	defer conn.Close(ctx)
-	_, err = conn.Exec(ctx, statement)
-	return err
 }

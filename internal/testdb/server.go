@@ -1,9 +1,11 @@
 package testdb
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 )
 
@@ -27,6 +29,9 @@ type Server struct {
 	engine *engine
 	recipe *recipe
 	keeper *keeper // nil: the server is not ours to stop
+	// disposable: what is left on the server goes with it.
+	disposable bool
+	idle       idle
 }
 
 // Start starts a stopped server and returns when it answers.
@@ -60,6 +65,27 @@ func (s *Server) Stop(mode Mode) error {
 // Create makes a fresh, empty database on the server and returns its URL. It
 // goes with the server.
 func (s *Server) Create(name string) (string, error) { return s.create(name) }
+
+// lend returns a fresh, empty database.
+func (s *Server) lend() (url string, err error) {
+	if url, ok := s.idle.take(); ok {
+		return url, nil
+	}
+	return s.create(anyName())
+}
+
+// takeBack empties a database for the next test, or drops it.
+func (s *Server) takeBack(database string) error {
+	if s.disposable && s.engine.empty != nil {
+		if url, err := s.engine.empty(s.URL, database, anyName()); err == nil {
+			s.idle.put(url)
+			return nil
+		}
+	}
+	return s.drop(database)
+}
+
+func anyName() string { return "cronce_" + strings.ToLower(rand.Text()[:16]) }
 
 func (s *Server) create(name string) (string, error) {
 	url, err := s.engine.create(s.URL, name)
@@ -105,6 +131,9 @@ func (s *Shared) Environ() []string {
 	env := os.Environ()
 	for _, server := range s.servers {
 		env = append(env, server.engine.env+"="+server.URL)
+		if server.disposable {
+			env = append(env, server.engine.disposable()+"=1")
+		}
 	}
 	return env
 }

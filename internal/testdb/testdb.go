@@ -26,10 +26,8 @@ package testdb
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"os"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -46,7 +44,7 @@ var shared = struct{ postgres, mariadb, oracle func() (*Server, error) }{
 }
 
 // Postgres returns the URL of a fresh, empty PostgreSQL database, which is
-// dropped when the test ends. The server is shared, runs without fsync and takes
+// emptied and used again, or dropped, when the test ends. The server is shared, runs without fsync and takes
 // 300 connections.
 func Postgres(t testing.TB) string {
 	t.Helper()
@@ -99,12 +97,12 @@ func fresh(t testing.TB, server func() (*Server, error)) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	url, err := s.create("cronce_" + strings.ToLower(rand.Text()[:16]))
+	url, err := s.lend()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := s.drop(url); err != nil {
+		if err := s.takeBack(url); err != nil {
 			t.Logf("the test's database stays behind: %v", err)
 		}
 	})
