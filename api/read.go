@@ -65,6 +65,7 @@ func (s *server) reads() {
 	s.get("/v1/runs/{id}", true, s.getRun)
 	s.get("/v1/why", false, s.explain)
 	s.get("/v1/audit", false, s.listAudit)
+	s.mux.HandleFunc("GET /v1/events", s.events)
 }
 
 func (s *server) listJobs(ctx context.Context, r *http.Request) (any, error) {

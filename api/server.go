@@ -40,6 +40,8 @@ type server struct {
 	log  *slog.Logger
 	mux  *http.ServeMux
 	gate *gate
+
+	streams streams
 }
 
 // New returns the handler of /v1. It fails on a key store that the kit refuses.
@@ -51,7 +53,7 @@ func New(c Config) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &server{ops: c.Operations, kit: kit, log: c.Logger, mux: http.NewServeMux(), gate: newGate(c.Access, c.Logger)}
+	s := &server{ops: c.Operations, kit: kit, log: c.Logger, mux: http.NewServeMux(), gate: newGate(c.Access, c.Logger), streams: streams{by: map[string]int{}}}
 	s.reads()
 	s.acts()
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.noRoute(w, r) })

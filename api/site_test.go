@@ -113,16 +113,20 @@ func (s *site) inMemory() *site {
 
 // replica is another process that serves the same ledger.
 func (s *site) replica(control access.Control) *httptest.Server {
-	h, err := api.New(api.Config{
-		Operations: operations.New(operations.Config{
-			Ledger: s.store, Registry: func() (*jobs.Registry, error) { return s.reg, nil }, Breakers: func() map[string]string { return map[string]string{"svc": "closed"} },
-		}),
-		Keys: s.keys, Access: control, Logger: slog.New(slog.NewTextHandler(s.log, nil)),
-	})
+	h, err := api.New(s.config(control))
 	s.must(err)
 	server := httptest.NewServer(h)
 	s.Cleanup(server.Close)
 	return server
+}
+
+func (s *site) config(control access.Control) api.Config {
+	return api.Config{
+		Operations: operations.New(operations.Config{
+			Ledger: s.store, Registry: func() (*jobs.Registry, error) { return s.reg, nil }, Breakers: func() map[string]string { return map[string]string{"svc": "closed"} },
+		}),
+		Keys: s.keys, Access: control, Logger: slog.New(slog.NewTextHandler(s.log, nil)),
+	}
 }
 
 func (s *site) must(err error) {

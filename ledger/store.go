@@ -51,6 +51,9 @@ type Store interface {
 	// List returns a page of runs, newest ScheduledAt first, equal times by
 	// id descending in byte order.
 	List(context.Context, Filter) ([]Run, error)
+	// Changes returns what changed after a position, "" for the present one: that
+	// has no runs. Its cost is bounded by MaxChanges, whatever the ledger's size.
+	Changes(ctx context.Context, after string) (Changes, error)
 	// Waiting returns why runs are not being sent, by ID, for those of the IDs
 	// that are planned or retrying.
 	Waiting(ctx context.Context, ids []string) (map[string]WaitReason, error)

@@ -17,6 +17,7 @@ type Service struct {
 	registry func() (*jobs.Registry, error)
 	breakers func() map[string]string
 	now      func() time.Time
+	feed     *feed
 }
 
 // Config is what a Service needs.
@@ -33,7 +34,7 @@ type Config struct {
 
 // New returns a Service.
 func New(c Config) *Service {
-	s := &Service{ledger: c.Ledger, registry: c.Registry, breakers: c.Breakers, now: c.Now}
+	s := &Service{ledger: c.Ledger, registry: c.Registry, breakers: c.Breakers, now: c.Now, feed: newFeed()}
 	if s.now == nil {
 		s.now = time.Now
 	}

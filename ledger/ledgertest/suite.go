@@ -64,6 +64,7 @@ var groups = []struct {
 	{"purge", purgeCases},
 	{"purge of history", historyPurgeCases},
 	{"list", listCases},
+	{"changes", changesCases},
 	{"overview", overviewCases},
 	{"life", lifeCases},
 	{"race", raceCases},

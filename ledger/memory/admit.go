@@ -121,6 +121,7 @@ func (l *Ledger) judge(r *record, in ledger.RunSpec, beside bool) {
 func (l *Ledger) keep(r *record, beside bool) {
 	j := r.job
 	l.runs[r.ID] = r
+	l.touch(r)
 	l.enter(r)
 	switch {
 	case !r.Until.IsZero():
@@ -208,6 +209,7 @@ func (l *Ledger) markRerun(e ledger.Entry) error {
 		return fmt.Errorf("run %q: %w", e.RerunOf, ledger.ErrMayDouble)
 	}
 	r.RerunID, r.By, r.Why = e.RunID, e.By, e.Why
+	l.touch(r)
 	return nil
 }
 

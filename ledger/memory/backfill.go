@@ -82,6 +82,8 @@ func (l *Ledger) split(j *job, span *record, in ledger.RunSpec, now time.Time) *
 		State: ledger.Planned, Revision: span.Revision, PlannedAt: now,
 	}}
 	l.runs[r.ID] = r
+	l.touch(r)
+	l.touch(span)
 	l.enter(r)
 	j.instants = put(j.instants, r)
 	if span.Count--; span.Count == 0 {

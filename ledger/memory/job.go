@@ -96,6 +96,7 @@ func (l *Ledger) grant(j *job) {
 	j.waiting = slices.Delete(j.waiting, 0, 1)
 	r.waiting = false
 	j.slot = r
+	l.touch(r)
 	l.place(r)
 }
 

@@ -35,7 +35,8 @@ type Ledger struct {
 	states map[ledger.State]int
 	unseen int // dead and not acknowledged
 	audit  []ledger.Audit
-	acts   int64 // the ID of the last entry of the audit
+	acts   int64  // the ID of the last entry of the audit
+	change uint64 // the position of the last change of a run
 }
 
 // New returns an empty ledger.
@@ -56,6 +57,7 @@ func New() *Ledger {
 type record struct {
 	ledger.Run
 	job      *job
+	changed  uint64 // the position of its last change
 	attempts []ledger.Attempt
 	token    string // of the lease, while running
 	settled  string // the token of the last lease that was recorded
@@ -81,6 +83,7 @@ func (l *Ledger) begin(ctx context.Context) (now time.Time, err error) {
 // place.
 func (l *Ledger) move(r *record, to ledger.State, why ledger.Reason) {
 	l.queue.remove(r)
+	l.touch(r)
 	if r.State == ledger.Dead && r.AckedAt.IsZero() {
 		l.unseen--
 	}

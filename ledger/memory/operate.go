@@ -124,6 +124,7 @@ func (l *Ledger) act(ctx context.Context, a action) (ledger.Acted, error) {
 		}
 		if !a.DryRun && a.do(r, now) {
 			r.By, r.Why = a.By, a.Why
+			l.touch(r)
 			l.note(now, ledger.Audit{Act: a.kind, JobID: r.JobID, RunID: r.ID, Actor: a.Actor})
 		}
 		got.Changed = append(got.Changed, r.Run)

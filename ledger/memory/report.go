@@ -21,6 +21,7 @@ func (l *Ledger) Report(ctx context.Context, report ledger.Report) (ledger.Run, 
 	case r.State.Finished():
 		return r.Run, fmt.Errorf("report on run %s: %w", report.RunID, ledger.ErrFinished)
 	}
+	l.touch(r)
 	if report.Progress != "" {
 		r.Progress = ledger.KeptProgress(report.Progress)
 	}

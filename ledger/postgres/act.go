@@ -191,7 +191,7 @@ func (a *action) matching(ctx context.Context) (ids, jobs []string, err error) {
 
 // change updates the runs in $1 and keeps them as changed, oldest first.
 func (a *action) change(ctx context.Context, set string, args ...any) error {
-	rows, err := a.tx.Query(ctx, `UPDATE runs r SET `+set+` WHERE r.run_id = ANY ($1::text[]) RETURNING `+runColumns, args...)
+	rows, err := a.tx.Query(ctx, `UPDATE runs r SET changed = DEFAULT, `+set+` WHERE r.run_id = ANY ($1::text[]) RETURNING `+runColumns, args...)
 	if err != nil {
 		return err
 	}

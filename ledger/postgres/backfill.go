@@ -127,7 +127,7 @@ func (f *filling) covering(at time.Time) (ledger.Run, bool) {
 // refillSQL makes a finished row planned. One that was leased before keeps its
 // call, by which its key is bound.
 const refillSQL = `
-	UPDATE runs SET state = 'planned', reason = '', trigger = 'backfill', due_at = now(), finished_at = NULL, failures = 0,
+	UPDATE runs SET changed = DEFAULT, state = 'planned', reason = '', trigger = 'backfill', due_at = now(), finished_at = NULL, failures = 0,
 		takes_slot = true, waiting = true, by = $6, why = $7,
 		target = CASE WHEN started_at IS NULL THEN $2 ELSE target END,
 		horizon = CASE WHEN started_at IS NULL THEN $3 ELSE horizon END,
@@ -150,7 +150,7 @@ func (f *filling) write(ctx context.Context, tx pgx.Tx) error {
 		case n >= span.Count:
 			f.writes.Queue(`DELETE FROM runs WHERE run_id = $1`, span.ID)
 		default:
-			f.writes.Queue(`UPDATE runs SET count = count - $2 WHERE run_id = $1`, span.ID, n)
+			f.writes.Queue(`UPDATE runs SET changed = DEFAULT, count = count - $2 WHERE run_id = $1`, span.ID, n)
 		}
 	}
 	f.writes.Queue(grantSQL, []string{f.JobID})

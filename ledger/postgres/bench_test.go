@@ -47,12 +47,13 @@ func BenchmarkAdmitClaimRecord(b *testing.B) {
 // further in each round.
 type fleet struct {
 	*postgres.Ledger
-	url     string
-	overlap ledger.Overlap
-	stands  []ledger.JobAssignment
-	tokens  int
-	runs    int
-	apart   bool // no two scheduled times, and no two outcomes, are of one kind
+	url      string
+	overlap  ledger.Overlap
+	stands   []ledger.JobAssignment
+	tokens   int
+	runs     int
+	position string // of changes
+	apart    bool   // no two scheduled times, and no two outcomes, are of one kind
 }
 
 func newFleet(t testing.TB, jobs int, overlap ledger.Overlap) *fleet {

@@ -66,6 +66,7 @@ WITH RECURSIVE ` + freeSlots + `, due AS MATERIALIZED (
 	ON CONFLICT DO NOTHING
 ), taken AS (
 	UPDATE runs r SET
+		changed = DEFAULT,
 		state = CASE WHEN ` + expired + ` THEN 'dead' ELSE 'running' END,
 		reason = CASE WHEN ` + expired + ` THEN 'key_expired' ELSE '' END,
 		attempt = CASE WHEN ` + expired + ` THEN r.attempt ELSE r.attempt + 1 END,

@@ -231,7 +231,7 @@ func findEntry(ctx context.Context, q querier, e ledger.Entry, got *ledger.Enter
 func noteEntry(ctx context.Context, q querier, e ledger.Entry) error {
 	if e.RerunOf != "" {
 		done, err := q.Exec(ctx, `
-			UPDATE runs SET rerun_id = $2, by = $3, why = $4
+			UPDATE runs SET changed = DEFAULT, rerun_id = $2, by = $3, why = $4
 			WHERE run_id = $1 AND finished_at IS NOT NULL AND (rerun_id = '' OR $5)`,
 			clean(e.RerunOf), e.RunID, clean(e.By), clean(e.Why), e.MayDouble)
 		if err != nil {

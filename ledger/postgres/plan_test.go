@@ -154,6 +154,9 @@ func look(t *testing.T, f *fleet, w ledger.Work) {
 	must(t, err)
 	_, err = f.Processes(ctx)
 	must(t, err)
+	changes, err := f.Changes(ctx, f.position)
+	must(t, err)
+	f.position = changes.Position
 }
 
 func leasesOf(work []ledger.Work) []ledger.Lease {

@@ -29,7 +29,7 @@ WITH outcome AS (
 	ORDER BY o.place
 ), done AS (
 	UPDATE runs r SET
-		state = o.state, reason = o.reason, replayed = o.replayed,
+		changed = DEFAULT, state = o.state, reason = o.reason, replayed = o.replayed,
 		failures = CASE WHEN o.state = 'planned' THEN r.failures ELSE o.failures END,
 		attempt = CASE WHEN o.state = 'planned' OR o.state = 'accepted' AND o.n = 0 THEN r.attempt - 1 ELSE r.attempt END,
 		status = CASE WHEN o.n = 0 THEN r.status ELSE o.status END,

@@ -14,6 +14,7 @@ func (l *Ledger) Report(ctx context.Context, report ledger.Report) (ledger.Run, 
 	id := clean(report.RunID)
 	rows, err := l.pool.Query(ctx, `
 		UPDATE runs r SET
+			changed = DEFAULT,
 			progress = coalesce(nullif($2, ''), r.progress),
 			due_at = CASE WHEN $3 AND r.state = 'accepted' THEN least(r.due_at, now()) ELSE r.due_at END
 		WHERE r.run_id = $1 AND r.due_at IS NOT NULL

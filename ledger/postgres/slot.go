@@ -28,7 +28,7 @@ const lockJobsSQL = `SELECT job_id FROM jobs WHERE job_id = ANY($1) ORDER BY job
 // other one can give it in between. A run may be canceled in between, and then no
 // longer waits.
 const grantSQL = `
-	UPDATE runs r SET waiting = false, slot = r.job_id
+	UPDATE runs r SET changed = DEFAULT, waiting = false, slot = r.job_id
 	WHERE r.waiting AND r.run_id = ANY(ARRAY(
 		SELECT (
 			SELECT w.run_id FROM runs w WHERE w.waiting AND w.job_id = j.id

@@ -37,7 +37,7 @@ func (t *tx) cancel(s stored, a ledger.Act) error {
 		}
 	}
 	_, err := t.exec(`
-		UPDATE runs SET state = 'canceled', reason = ?, due_at = NULL, slot = NULL, waiting = 0, waits_for = NULL,
+		UPDATE runs SET changed = `+nextChange+`, state = 'canceled', reason = ?, due_at = NULL, slot = NULL, waiting = 0, waits_for = NULL,
 			lease_token = NULL, finished_at = ?, by = ?, why = ?
 		WHERE id = ?`, string(ledger.CanceledByOperator), t.now, a.By, a.Why, s.key)
 	return err
@@ -65,7 +65,7 @@ func (l *Ledger) Redrive(ctx context.Context, a ledger.Act) (ledger.Acted, error
 
 func (t *tx) redrive(s stored, a ledger.Act) error {
 	_, err := t.exec(`
-		UPDATE runs SET state = 'retrying', reason = '', failures = 0, due_at = ?2, finished_at = NULL, acked_at = NULL,
+		UPDATE runs SET changed = `+nextChange+`, state = 'retrying', reason = '', failures = 0, due_at = ?2, finished_at = NULL, acked_at = NULL,
 			accepted_at = NULL, by = ?3, why = ?4
 		WHERE id = ?1`, s.key, t.now, a.By, a.Why)
 	if err != nil || s.overlap == "" {
@@ -102,7 +102,7 @@ func (l *Ledger) Ack(ctx context.Context, a ledger.Act) (ledger.Acted, error) {
 	return l.act(ctx, action{
 		Act: a, kind: ledger.ActAck, from: []ledger.State{ledger.Dead}, settled: a.SettledByAck(),
 		do: func(t *tx, s stored) (bool, error) {
-			n, err := t.exec(`UPDATE runs SET acked_at = ?, by = ?, why = ? WHERE id = ? AND acked_at IS NULL`,
+			n, err := t.exec(`UPDATE runs SET changed = `+nextChange+`, acked_at = ?, by = ?, why = ? WHERE id = ? AND acked_at IS NULL`,
 				t.now, a.By, a.Why, s.key)
 			return n > 0, err
 		},

@@ -82,7 +82,7 @@ func (t *tx) backfillOne(b ledger.Backfill, in ledger.RunSpec, revision int64, o
 // sent: it keeps its call, since its key goes with those bytes.
 func (t *tx) replan(s stored, b ledger.Backfill, in ledger.RunSpec) error {
 	_, err := t.exec(`
-		UPDATE runs SET state = 'planned', reason = '', trigger = ?2, overlap = ?3, waiting = 1,
+		UPDATE runs SET changed = `+nextChange+`, state = 'planned', reason = '', trigger = ?2, overlap = ?3, waiting = 1,
 			due_at = ?4, failures = 0, finished_at = NULL, by = ?5, why = ?6
 		WHERE id = ?1`, s.key, string(ledger.ByBackfill), string(ledger.OverlapQueue), t.now, b.By, b.Why)
 	if err != nil || !s.SendBefore.IsZero() {
@@ -108,6 +108,6 @@ func (t *tx) takeOut(r stored, b ledger.Backfill, in ledger.RunSpec) error {
 		_, err := t.exec(`DELETE FROM runs WHERE id = ?`, r.key)
 		return err
 	}
-	_, err := t.exec(`UPDATE runs SET count = count - 1 WHERE id = ?`, r.key)
+	_, err := t.exec(`UPDATE runs SET changed = `+nextChange+`, count = count - 1 WHERE id = ?`, r.key)
 	return err
 }

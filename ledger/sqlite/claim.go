@@ -104,7 +104,7 @@ func (t *tx) lease(s stored, h holder) (ledger.Work, error) {
 		s.StartedAt, s.SendBefore = t.clock(), at(t.now+s.Call.Horizon.Microseconds())
 	}
 	_, err := t.exec(`
-		UPDATE runs SET state = 'running', attempt = ?, due_at = ?, lease_token = ?, leased_by = ?, leased_at = ?,
+		UPDATE runs SET changed = `+nextChange+`, state = 'running', attempt = ?, due_at = ?, lease_token = ?, leased_by = ?, leased_at = ?,
 			started_at = ?, send_before = ?, waits_for = NULL
 		WHERE id = ?`,
 		s.Attempt, s.LeasedUntil.UnixMicro(), h.token, h.owner, t.now,
@@ -123,7 +123,7 @@ func (t *tx) lost(s stored) error {
 // expire makes a run dead whose key the target may have forgotten.
 func (t *tx) expire(s stored) (ledger.Run, error) {
 	_, err := t.exec(`
-		UPDATE runs SET state = 'dead', reason = ?, due_at = NULL, slot = NULL, waits_for = NULL, lease_token = NULL, finished_at = ?
+		UPDATE runs SET changed = `+nextChange+`, state = 'dead', reason = ?, due_at = NULL, slot = NULL, waits_for = NULL, lease_token = NULL, finished_at = ?
 		WHERE id = ?`, string(ledger.KeyExpired), t.now, s.key)
 	s.State, s.Reason, s.FinishedAt = ledger.Dead, ledger.KeyExpired, t.clock()
 	s.LeasedBy, s.LeasedUntil, s.NextAt, s.WaitsFor = "", time.Time{}, time.Time{}, ledger.WaitReason{}

@@ -75,7 +75,7 @@ func (t *tx) markRerun(e ledger.Entry) error {
 		return nil
 	}
 	n, err := t.exec(`
-		UPDATE runs SET rerun_id = ?2, by = ?3, why = ?4
+		UPDATE runs SET changed = `+nextChange+`, rerun_id = ?2, by = ?3, why = ?4
 		WHERE run_id = ?1 AND finished_at IS NOT NULL AND (rerun_id = '' OR ?5)`, e.RerunOf, e.RunID, e.By, e.Why, e.MayDouble)
 	if err == nil && n == 0 {
 		err = fmt.Errorf("run %s: %w", e.RerunOf, ledger.ErrMayDouble)

@@ -52,7 +52,7 @@ func (l *Ledger) Statements() []string {
 
 // Reads are the queries of the listings.
 func Reads() []string {
-	return []string{lastOutcomes, failingSince, unseenOfJobs, waitingRuns, slotHolders, runningOfJobs, jobList, lastRuns, slotRuns, eventList, unfinishedCounts, dueCounts, recall, getRun, getAttempts, countPurgeable, findPurgeable, tiedPurgeable, recentRows, dayCounts, rangeRows, timingCounts, processList}
+	return []string{lastOutcomes, failingSince, unseenOfJobs, waitingRuns, slotHolders, runningOfJobs, jobList, lastRuns, slotRuns, eventList, unfinishedCounts, dueCounts, recall, getRun, getAttempts, countPurgeable, getPosition, getChanges, findPurgeable, tiedPurgeable, recentRows, dayCounts, rangeRows, timingCounts, processList}
 }
 
 // EncodeCall is what the columns call and body hold; see freeze.

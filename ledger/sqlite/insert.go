@@ -33,10 +33,10 @@ type written struct {
 
 // Two constraints can refuse the row, the run ID's and the slot's.
 const insertRun = `
-	INSERT INTO runs (run_id, job_id, scheduled_at, until, count, trigger, state, reason, revision, overlap,
+	INSERT INTO runs (changed, run_id, job_id, scheduled_at, until, count, trigger, state, reason, revision, overlap,
 		target, call, body, planned_at, finished_at, by, why,
 		due_at, slot, waiting, attempt, send_before, lease_token, leased_by, leased_at, started_at)
-	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?,  ?, ?, ?, ?, ?, ?, ?,  ?, ?, ?, ?, ?, ?, ?, ?, ?)
+	VALUES (` + nextChange + `, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,  ?, ?, ?, ?, ?, ?, ?,  ?, ?, ?, ?, ?, ?, ?, ?, ?)
 	ON CONFLICT DO NOTHING`
 
 // insert writes the row, and decides what a planned one becomes: skipped,

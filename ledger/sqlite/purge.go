@@ -121,6 +121,9 @@ func (l *Ledger) findPurgeable(ctx context.Context, p ledger.Purge) (next ledger
 
 // purge deletes what was found and still is past its retention.
 func (t *tx) purge(p ledger.Purge, found []string) (gone int, err error) {
+	if _, err := t.exec(keepPosition); err != nil {
+		return 0, err
+	}
 	newest := map[string]int64{}
 	for _, id := range found {
 		var job string

@@ -55,23 +55,23 @@ func (t *tx) settle(o ledger.Outcome) (changed int64, err error) {
 	switch o.State {
 	case ledger.Succeeded, ledger.Dead:
 		return t.exec(`
-			UPDATE runs SET state = ?12, reason = ?13, replayed = ?14, failures = ?15, due_at = NULL, slot = NULL, finished_at = ?16,`+answered+`
+			UPDATE runs SET changed = `+nextChange+`, state = ?12, reason = ?13, replayed = ?14, failures = ?15, due_at = NULL, slot = NULL, finished_at = ?16,`+answered+`
 			WHERE run_id = ?1 AND lease_token = ?2 AND state = 'running'`,
 			append(answer(o), string(o.State), string(o.Reason), o.Replayed, o.Failures, t.now)...)
 	case ledger.Retrying:
 		return t.exec(`
-			UPDATE runs SET state = 'retrying', failures = ?12, due_at = ?13,`+answered+`
+			UPDATE runs SET changed = `+nextChange+`, state = 'retrying', failures = ?12, due_at = ?13,`+answered+`
 			WHERE run_id = ?1 AND lease_token = ?2 AND state = 'running'`,
 			append(answer(o), o.Failures, t.now+o.Wait.Microseconds())...)
 	case ledger.Accepted:
 		return t.exec(`
-			UPDATE runs SET state = 'accepted', failures = ?12, due_at = ?13, attempt = attempt - ?14,
+			UPDATE runs SET changed = `+nextChange+`, state = 'accepted', failures = ?12, due_at = ?13, attempt = attempt - ?14,
 				accepted_at = coalesce(accepted_at, ?15), progress = coalesce(nullif(?16, ''), progress),`+answered+`
 			WHERE run_id = ?1 AND lease_token = ?2 AND state = 'running'`,
 			append(answer(o), o.Failures, t.now+o.Wait.Microseconds(), o.Attempt.N == 0, t.now, ledger.KeptProgress(o.Progress))...)
 	case ledger.Planned:
 		return t.exec(`
-			UPDATE runs SET state = 'planned', attempt = attempt - 1, due_at = ?3, waits_for = nullif(?4, '')
+			UPDATE runs SET changed = `+nextChange+`, state = 'planned', attempt = attempt - 1, due_at = ?3, waits_for = nullif(?4, '')
 			WHERE run_id = ?1 AND lease_token = ?2 AND state = 'running'`,
 			o.RunID, o.Token, t.now+o.Wait.Microseconds(), o.WaitsFor.Kept().String())
 	default:

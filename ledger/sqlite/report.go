@@ -11,7 +11,7 @@ import (
 func (l *Ledger) Report(ctx context.Context, report ledger.Report) (run ledger.Run, err error) {
 	err = l.write(ctx, func(t *tx) error {
 		changed, err := t.exec(`
-			UPDATE runs SET progress = coalesce(nullif(?2, ''), progress),
+			UPDATE runs SET changed = `+nextChange+`, progress = coalesce(nullif(?2, ''), progress),
 				due_at = CASE WHEN ?3 AND state = 'accepted' THEN min(due_at, ?4) ELSE due_at END
 			WHERE run_id = ?1 AND due_at IS NOT NULL`,
 			report.RunID, ledger.KeptProgress(report.Progress), report.Done, t.now)

@@ -6,7 +6,7 @@ package sqlite
 // promote gives the job's slot, if it is free, to the oldest run that waits.
 func (t *tx) promote(jobID string) error {
 	_, err := t.exec(`
-		UPDATE runs SET waiting = 0, slot = job_id
+		UPDATE runs SET changed = `+nextChange+`, waiting = 0, slot = job_id
 		WHERE id = (SELECT id FROM runs WHERE waiting = 1 AND job_id = ?1 ORDER BY scheduled_at LIMIT 1)
 		  AND NOT EXISTS (SELECT 1 FROM runs WHERE slot = ?1)`, jobID)
 	return err

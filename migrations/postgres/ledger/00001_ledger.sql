@@ -90,6 +90,9 @@ CREATE TABLE {{schema}}.runs (
     rerun_id     text NOT NULL DEFAULT '', -- the run that repeats it as new work
     by           text NOT NULL DEFAULT '', -- of the last act; audit has all
     why          text NOT NULL DEFAULT '',
+    -- The transaction that changed the run last. The extension of a lease does not
+    -- set it: nothing that anybody sees has changed.
+    changed      xid8 NOT NULL DEFAULT pg_current_xact_id(),
     -- The first attempt, once it is recorded: few runs have another.
     first_started_at  timestamptz,
     first_finished_at timestamptz,
@@ -117,6 +120,8 @@ CREATE INDEX runs_ranges ON {{schema}}.runs (job_id, scheduled_at) WHERE until I
 -- Listings begin at its end, the purge of old runs at its beginning. Not by id
 -- too: a thousand runs of one instant share one index entry.
 CREATE INDEX runs_newest ON {{schema}}.runs (scheduled_at);
+-- Grows at its end only; the runs of one transaction share one index entry.
+CREATE INDEX runs_changed ON {{schema}}.runs (changed);
 
 -- The attempts that a run's row does not hold: those after the first, and those
 -- that were lost, the first too.

@@ -98,6 +98,9 @@ CREATE TABLE runs (
   rerun_id     TEXT    NOT NULL DEFAULT '',   -- the run that repeats it as new work
   by           TEXT    NOT NULL DEFAULT '',   -- of the last act; audit has all
   why          TEXT    NOT NULL DEFAULT '',
+  -- Where the run's last change stands among all changes of runs. The extension of
+  -- a lease is none: nothing that anybody sees has changed.
+  changed      INTEGER NOT NULL,
   -- The first attempt, once it is recorded: few runs have another.
   first_started_at  INTEGER,
   first_finished_at INTEGER,
@@ -117,9 +120,17 @@ CREATE UNIQUE INDEX runs_slot ON runs (slot) WHERE slot IS NOT NULL;
 CREATE INDEX runs_waiting ON runs (job_id, scheduled_at, state) WHERE waiting = 1;
 -- Listings begin at its end, the purge of old runs at its beginning.
 CREATE INDEX runs_newest ON runs (scheduled_at);
+CREATE INDEX runs_changed ON runs (changed);
 CREATE INDEX runs_ranges ON runs (job_id, scheduled_at) WHERE until IS NOT NULL;
 CREATE INDEX runs_dead ON runs (scheduled_at) WHERE state = 'dead' AND acked_at IS NULL;
 CREATE INDEX runs_settled ON runs (scheduled_at) WHERE state = 'dead' AND (acked_at IS NOT NULL OR rerun_id <> '');
+
+-- The last change before the last purge, so that no position is given twice: the
+-- run that changed last may be gone.
+CREATE TABLE purged_changes (
+  position INTEGER NOT NULL
+) STRICT;
+INSERT INTO purged_changes (position) VALUES (0);
 
 -- The attempts that a run's row does not hold: those after the first, and those
 -- that were lost, the first too. By the run's row and not by its run-id: what is recorded together then lies
@@ -175,6 +186,7 @@ CREATE INDEX audit_at ON audit (at);
 DROP TABLE audit;
 DROP TABLE events;
 DROP TABLE attempts;
+DROP TABLE purged_changes;
 DROP TABLE runs;
 DROP TABLE job_bodies;
 DROP TABLE jobs;

@@ -1,0 +1,100 @@
+package operations
+
+import (
+	"context"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// Changes are the runs that changed after a position.
+type Changes struct {
+	Runs     []Run // as they are now
+	Position string
+	// Lost: the changes cannot be told; list the runs again.
+	Lost bool
+}
+
+// ChangesEvery is how often a follower asks for changes.
+const ChangesEvery = 500 * time.Millisecond
+
+// askChanges bounds one look at the ledger for changes.
+const askChanges = 5 * time.Second
+
+// feed shares a look at the ledger among all who ask for changes after the same
+// position: followers soon have the same one.
+type feed struct {
+	turn  chan struct{} // holds one token
+	after string
+	at    time.Time
+	got   ledger.Changes
+}
+
+func newFeed() *feed {
+	f := &feed{turn: make(chan struct{}, 1)}
+	f.turn <- struct{}{}
+	return f
+}
+
+// Changes returns what changed after a position, "" for the present one. The
+// answer is at most ChangesEvery old.
+func (s *Service) Changes(ctx context.Context, after string) (Changes, error) {
+	f := s.feed
+	select {
+	case <-f.turn:
+	case <-ctx.Done():
+		return Changes{}, ctx.Err()
+	}
+	defer func() { f.turn <- struct{}{} }()
+	if after == "" || f.after != after || time.Since(f.at) >= ChangesEvery {
+		ctx, cancel := context.WithTimeout(ctx, askChanges)
+		defer cancel()
+		got, err := s.ledger.Changes(ctx, after)
+		if err != nil {
+			return Changes{}, err
+		}
+		f.after, f.at, f.got = after, time.Now(), got
+	}
+	return Changes{runsOf(f.got.Runs), f.got.Position, f.got.Lost}, nil
+}
+
+// Follow tells what changes from now on, until tell fails or the context ends: then
+// it returns nil. A ledger that fails is asked again.
+func (s *Service) Follow(ctx context.Context, jobID string, tell func(Changes) error) error {
+	if err := s.KnownJob(ctx, jobID); err != nil {
+		return err
+	}
+	got, err := s.Changes(ctx, "")
+	if err != nil {
+		return err
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(ChangesEvery):
+		}
+		next, err := s.Changes(ctx, got.Position)
+		if err != nil {
+			continue
+		}
+		got = next
+		if err := tell(got.Of(jobID)); err != nil {
+			return err
+		}
+	}
+}
+
+// Of are the changes of a job's runs; "" is every job.
+func (c Changes) Of(jobID string) Changes {
+	if jobID == "" {
+		return c
+	}
+	of := Changes{Position: c.Position, Lost: c.Lost}
+	for _, r := range c.Runs {
+		if r.JobID == jobID {
+			of.Runs = append(of.Runs, r)
+		}
+	}
+	return of
+}

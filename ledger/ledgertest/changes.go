@@ -1,0 +1,236 @@
+package ledgertest
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+var changesCases = []testCase{
+	{"every move of a run is a change, told once", changesOfALife},
+	{"acts of operators, reports and backfills are changes", changesByActs},
+	{"a run that gets the slot of another has changed", changesOfTheSlot},
+	{"a lease that is extended is no change", changesNotByLeases},
+	{"a position of which the ledger knows nothing is lost", changesUnknown},
+	{"too many changes at once are lost, and what follows is told", changesTooMany},
+	{"the purge of the run that changed last loses no later change", changesAfterPurge},
+	{"a reader beside writers misses no run", changesBesideWriters},
+}
+
+// follower reads changes from its position on.
+type follower struct {
+	*bed
+	at string
+}
+
+func (b *bed) follow() *follower {
+	b.Helper()
+	got, err := b.Changes(b.ctx, "")
+	b.must(err)
+	if len(got.Runs) != 0 || got.Lost {
+		b.Errorf("the latest position comes with %d runs, lost %t", len(got.Runs), got.Lost)
+	}
+	return &follower{b, got.Position}
+}
+
+// changes are those after the follower's position.
+func (f *follower) changes() ledger.Changes {
+	f.Helper()
+	got, err := f.Changes(f.ctx, f.at)
+	f.must(err)
+	f.at = got.Position
+	return got
+}
+
+// told checks which runs changed, in any order, and that they are told as they are.
+func (f *follower) told(want ...string) {
+	f.Helper()
+	got := f.changes()
+	var ids []string
+	for _, r := range got.Runs {
+		ids = append(ids, r.ID)
+		if now := f.get(r.ID); now.State != r.State || now.Reason != r.Reason || now.Attempt != r.Attempt || now.By != r.By {
+			f.Errorf("%s is told as %+v, and is %+v", r.ID, r, now)
+		}
+	}
+	slices.Sort(ids)
+	slices.Sort(want)
+	if got.Lost || !slices.Equal(ids, want) {
+		f.Errorf("%q changed (lost: %t), want %q", ids, got.Lost, want)
+	}
+	if again := f.changes(); len(again.Runs) != 0 || again.Lost {
+		f.Errorf("told again: %+v", again)
+	}
+}
+
+func changesOfALife(b *bed) {
+	f, j := b.follow(), b.job("j")
+	f.told()
+	j.admit(j.planned(0, ledger.OverlapAllow), j.missed(1), j.rangeOf(2, 4))
+	f.told(j.id(0), j.id(1), j.rangeID(2, 4))
+	w := b.take("p1", j.id(0))
+	f.told(j.id(0))
+	b.record(retrying(w, 0))
+	f.told(j.id(0))
+	w = b.take("p1", j.id(0))
+	b.record(retrying(w, 0))
+	f.told(j.id(0)) // two changes of it
+	b.record(succeeded(b.take("p1", j.id(0))))
+	f.told(j.id(0))
+	b.entered(j.beside("t"))
+	f.told(j.beside("t").RunID)
+}
+
+func changesByActs(b *bed) {
+	j, _ := b.died("j")
+	f, id := b.follow(), j.id(0)
+	for _, do := range []func(ledger.Act) (ledger.Acted, error){
+		func(a ledger.Act) (ledger.Acted, error) { return b.Ack(b.ctx, a) },
+		func(a ledger.Act) (ledger.Acted, error) { return b.Redrive(b.ctx, a) },
+		func(a ledger.Act) (ledger.Acted, error) { return b.Cancel(b.ctx, a) },
+	} {
+		_, err := do(act(id))
+		b.must(err)
+		f.told(id)
+	}
+	dry := act(id)
+	dry.DryRun = true
+	_, err := b.Redrive(b.ctx, dry)
+	b.must(err)
+	f.told()
+	e := j.repeat(id, "again")
+	b.entered(e)
+	f.told(id, e.RunID)
+	k := b.taken("k")
+	f.changes()
+	_, err = b.Report(b.ctx, ledger.Report{RunID: k.id(0), Progress: "half"})
+	b.must(err)
+	f.told(k.id(0))
+	m := b.job("m")
+	m.admit(m.rangeOf(0, 2))
+	f.changes()
+	_, err = b.Backfill(b.ctx, ledger.Backfill{JobID: "m", Runs: []ledger.RunSpec{m.planned(1, ledger.OverlapQueue)}, Actor: who("ann", "x")})
+	b.must(err)
+	f.told(m.id(1), m.rangeID(0, 2))
+}
+
+func changesOfTheSlot(b *bed) {
+	j := b.job("j")
+	w := j.admit(j.leased(0, ledger.OverlapQueue), j.planned(1, ledger.OverlapQueue)).Leased[0]
+	f := b.follow()
+	b.record(succeeded(w))
+	b.take("p1", j.id(1))
+	f.told(j.id(0), j.id(1))
+}
+
+func changesNotByLeases(b *bed) {
+	_, w := b.started("j")
+	f := b.follow()
+	_, err := b.Extend(b.ctx, []ledger.Lease{{RunID: w.RunID, Token: w.Token}}, time.Hour)
+	b.must(err)
+	b.beat("process-of-j")
+	f.told()
+}
+
+func changesUnknown(b *bed) {
+	j, _ := b.started("j")
+	f := b.follow()
+	for _, unknown := range []string{
+		"1000000000", "-1", "x", " ", "1 ", "9223372036854775807", "18446744073709551616", "1:2", "1:2:3:4", "1:2:x", "1:2:3,",
+		"1000000000:1000000000:", "18446744073709551615:18446744073709551615:", strings.Repeat("1", 10_000), "\x00",
+	} {
+		got, err := b.Changes(b.ctx, unknown)
+		b.must(err)
+		if !got.Lost || len(got.Runs) != 0 {
+			b.Errorf("after %.50q: %+v, want it lost", unknown, got)
+		}
+		f.at = got.Position
+	}
+	b.changed(b.Cancel(b.ctx, act(j.id(0))))(j.id(0))
+	f.told(j.id(0))
+}
+
+func changesTooMany(b *bed) {
+	j := b.job("j")
+	b.pass(72 * time.Hour)
+	j = b.now("j")
+	f := b.follow()
+	admit := func(n int) {
+		b.Helper()
+		var ins []ledger.RunSpec
+		for i := range n {
+			ins = append(ins, j.missed(i))
+		}
+		j.admit(ins...)
+		j = j.next()
+	}
+	admit(ledger.MaxChanges)
+	if got := f.changes(); got.Lost || len(got.Runs) != ledger.MaxChanges {
+		b.Errorf("%d changes: lost %t, %d told", ledger.MaxChanges, got.Lost, len(got.Runs))
+	}
+	admit(400)
+	admit(ledger.MaxChanges + 1 - 400)
+	if got := f.changes(); !got.Lost || len(got.Runs) != 0 {
+		b.Errorf("%d changes: lost %t, %d told", ledger.MaxChanges+1, got.Lost, len(got.Runs))
+	}
+	admit(1)
+	if got := f.changes(); got.Lost || len(got.Runs) != 1 {
+		b.Errorf("after that: %+v", got)
+	}
+}
+
+func changesAfterPurge(b *bed) {
+	_, w := b.started("j")
+	b.record(succeeded(w))
+	f := b.follow()
+	b.pass(48 * time.Hour)
+	k := b.job("k")
+	got, err := b.PurgeRuns(b.ctx, ledger.Purge{Retention: time.Hour, DeadRetention: time.Hour})
+	b.must(err)
+	if got.Runs != 1 {
+		b.Fatalf("%+v, want the run purged", got)
+	}
+	f.told()
+	k.admit(k.planned(0, ledger.OverlapAllow))
+	f.told(k.id(0))
+}
+
+func changesBesideWriters(b *bed) {
+	const writers, each = 4, 25
+	f := b.follow()
+	var want []string
+	var group sync.WaitGroup
+	for _, name := range []string{"a", "b", "c", "d"}[:writers] {
+		j, store := b.job(name), b.second()
+		for i := range each {
+			e := j.beside(string(rune('a' + i)))
+			want = append(want, e.RunID)
+			group.Go(func() {
+				if _, err := store.Enter(b.ctx, e); err != nil {
+					b.Error(err)
+				}
+			})
+		}
+	}
+	written := make(chan struct{})
+	go func() { group.Wait(); close(written) }()
+	seen := map[string]bool{}
+	for done := false; !done; {
+		select {
+		case <-written:
+			done = true // and what is there now is all
+		default:
+		}
+		for _, r := range f.changes().Runs {
+			seen[r.ID] = true
+		}
+	}
+	for _, id := range want {
+		if !seen[id] {
+			b.Errorf("%s was never told", id)
+		}
+	}
+}
