@@ -117,7 +117,7 @@ check-cloudformation: ## hold the exported templates against AWS's own types and
 CHAOS = cd chaos && $(GO) test -count 1 -timeout 0
 
 chaos: ## real processes killed, networks cut and databases crashed for DURATION on each engine (SEED=n: those faults again)
-	$(CHAOS) -run Doubled -v -args -duration $(DURATION) -seed $(SEED)
+	$(CHAOS) -run "Doubled|OneEffect" -v -args -duration $(DURATION) -seed $(SEED)
 
 load: ## JOBS jobs due in the same second: how late they are, and the memory
 	$(CHAOS) -run TestLoad -v -args -jobs $(JOBS)

@@ -26,11 +26,11 @@ var (
 	seed     = flag.Uint64("seed", 0, "of the faults; 0: a new one, which is printed")
 )
 
-// TestMain lets this binary be the target service, in a process of its own. Of
+// TestMain lets this binary be a target, in a process of its own. Of
 // the tests, every goroutine has ended when they have, but for what toxiproxy
 // leaves of connections that were cut while a toxic held their data.
 func TestMain(m *testing.M) {
-	if chaos.IsService() {
+	if chaos.IsTarget() {
 		if err := chaos.ServeTarget(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)

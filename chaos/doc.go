@@ -8,6 +8,9 @@
 // one row in the ledger, every succeeded run exactly one effect in the target's
 // own database, no effect is without a run, and no run stays unfinished.
 //
+// Long work goes through the same faults at each of its steps (LongWork), on each
+// engine that keeps keys, and with a target that has no kit.
+//
 // Without faults, the same processes show how late many jobs due at once are, and how
 // much memory a long run takes. It is a module of its own, so that the product does
 // not depend on its proxies.

@@ -21,7 +21,7 @@ import (
 // Setup is what a fleet is made of.
 type Setup struct {
 	Cronce   string // the built binary
-	Service  string // the program that is the target service; see IsService
+	Service  string // the program that is the target service; see IsTarget
 	Dir      string // for logs, registries and an embedded ledger
 	Database string // PostgreSQL: the service's, and the ledger's unless Embedded
 	// Function starts a Lambda function with variables; nil: there are none.

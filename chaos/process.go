@@ -66,13 +66,14 @@ func (p *process) alive() bool {
 	}
 }
 
-// kill ends the process at once: nothing is flushed, no handler runs.
+// kill ends the process at once, with all that it has started: nothing is flushed,
+// no handler runs.
 func (p *process) kill() {
 	if p.cmd == nil {
 		return
 	}
 	p.wanted.Store(true)
-	_ = p.cmd.Process.Kill()
+	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
 	<-p.ended
 }
 

@@ -41,12 +41,26 @@ const (
 	envToken    = "SERVICE_TOKEN"
 )
 
-// IsService reports whether this process is to be the target service.
-func IsService() bool { return os.Getenv(envService) != "" }
+// IsTarget reports whether this process is to be a target.
+func IsTarget() bool {
+	return os.Getenv(envService) != "" || os.Getenv(envWorker) != "" || os.Getenv(envWorkerPart) != ""
+}
 
-// ServeTarget is the target service: its handlers work through the kit's
-// transaction, now and then slowly, now and then failing after the work.
+// ServeTarget is the target that the environment asks for.
 func ServeTarget() error {
+	switch {
+	case os.Getenv(envWorkerPart) != "":
+		doScriptWork(os.Args[1])
+		return nil
+	case os.Getenv(envWorker) != "":
+		return serveWorker()
+	}
+	return serveService()
+}
+
+// serveService is the target service: its handlers work through the kit's
+// transaction, now and then slowly, now and then failing after the work.
+func serveService() error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	calls, err := os.OpenFile(os.Getenv(envCalls), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)

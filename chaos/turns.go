@@ -65,13 +65,18 @@ func (f *fleet) witness(ctx context.Context) error {
 	}
 	return f.database(func(db *sql.DB) error {
 		if !f.Embedded {
-			if _, err := migrations.Up(ctx, db, migrations.Target{Engine: migrations.Postgres, Set: migrations.Ledger}); err != nil {
+			if err := migrateLedger(ctx, db); err != nil {
 				return err
 			}
 		}
 		_, err := db.ExecContext(ctx, statements)
 		return err
 	})
+}
+
+func migrateLedger(ctx context.Context, db *sql.DB) error {
+	_, err := migrations.Up(ctx, db, migrations.Target{Engine: migrations.Postgres, Set: migrations.Ledger})
+	return err
 }
 
 // turns are all turns of all jobs, each job's in their order. A revision 0 is

@@ -155,7 +155,7 @@ type Backfill struct {
 	//
 	// A canceled run that was leased before keeps its call, SendBefore and
 	// attempt numbers, and is refused from SendBefore on; any other takes the
-	// call given here. Failures begin at 0 again. A pause does not hold a
+	// call given here. Failures begin at 0 again, and it has not been accepted. A pause does not hold a
 	// backfill back.
 	//
 	// A run that was rerun is refused: its work may have been done.

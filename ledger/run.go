@@ -26,7 +26,7 @@ type Run struct {
 
 	NextAt     time.Time  // planned, retrying and accepted: not before this
 	WaitsFor   WaitReason // planned: why it was given back unsent; cleared by its next lease, or when it ends. See Waiter
-	AcceptedAt time.Time  // when the target first answered 202; zero: it has not, since the last redrive
+	AcceptedAt time.Time  // when the target first answered 202; zero: it has not, since the last redrive or backfill
 	Progress   string     // what it said of its progress last; at most ProgressLimit bytes
 	SendBefore time.Time  // nothing is sent from here on; set at the first lease
 

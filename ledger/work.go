@@ -70,7 +70,7 @@ type Outcome struct {
 	// State is Succeeded, Retrying, Accepted or Dead; or Planned to give a lease
 	// back unsent. Planned, and Accepted without an Attempt (asked again, and
 	// still working), use no attempt number: the run's is what it was before the
-	// lease. The first Accepted since a redrive sets Run.AcceptedAt to now.
+	// lease. The first Accepted since a redrive or a backfill sets Run.AcceptedAt to now.
 	State    State
 	Reason   Reason
 	Replayed bool

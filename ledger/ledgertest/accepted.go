@@ -20,6 +20,8 @@ var acceptedCases = []testCase{
 	{"an accepted run past its send-before time is dead", acceptedExpires},
 	{"an accepted run can be canceled, and gives its slot back", acceptedCanceled},
 	{"a redriven run has not been accepted", acceptedRedriven},
+	{"a canceled run that is backfilled has not been accepted", acceptedBackfilled},
+	{"a pause leaves an accepted run alone", acceptedPaused},
 	{"a done report makes an accepted run due, and only that", reportDone},
 	{"a report keeps progress of unfinished runs only", reportProgress},
 }
@@ -192,6 +194,28 @@ func acceptedRedriven(b *bed) {
 	if r := b.is(j.id(0), ledger.Retrying, ""); !r.AcceptedAt.IsZero() {
 		b.Errorf("redriven, it was accepted at %s", r.AcceptedAt)
 	}
+}
+
+func acceptedBackfilled(b *bed) {
+	j := b.taken("j")
+	b.canceled(j.id(0))
+	j.fill(ledger.Backfilled{Planned: 1}, 0)
+	if r := b.is(j.id(0), ledger.Planned, ""); !r.AcceptedAt.IsZero() {
+		b.Errorf("backfilled, it was accepted at %s", r.AcceptedAt)
+	}
+	if w := b.take("p1", j.id(0)); !w.AcceptedAt.IsZero() {
+		b.Errorf("leased, it was accepted at %s", w.AcceptedAt)
+	}
+}
+
+func acceptedPaused(b *bed) {
+	j := b.taken("j")
+	b.must(b.Pause(b.ctx, "j", ledger.Actor{By: "ann", Why: "audit"}))
+	b.pass(time.Minute + time.Second)
+	b.record(still(b.take("p1", j.id(0)), time.Minute))
+	b.pass(time.Minute + time.Second)
+	b.record(succeeded(b.take("p1", j.id(0))))
+	b.is(j.id(0), ledger.Succeeded, "")
 }
 
 func reportDone(b *bed) {

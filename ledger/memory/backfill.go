@@ -68,7 +68,7 @@ func (l *Ledger) fill(j *job, r, span *record, in ledger.RunSpec, b ledger.Backf
 	if r.StartedAt.IsZero() {
 		r.Call = in.Call
 	}
-	r.Trigger, r.NextAt, r.FinishedAt, r.Failures = ledger.ByBackfill, now, time.Time{}, 0
+	r.Trigger, r.NextAt, r.FinishedAt, r.AcceptedAt, r.Failures = ledger.ByBackfill, now, time.Time{}, time.Time{}, 0
 	r.By, r.Why = b.By, b.Why
 	r.slotted = true
 	j.wait(r)

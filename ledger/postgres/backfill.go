@@ -127,7 +127,7 @@ func (f *filling) covering(at time.Time) (ledger.Run, bool) {
 // refillSQL makes a finished row planned. One that was leased before keeps its
 // call, by which its key is bound.
 const refillSQL = `
-	UPDATE runs SET changed = DEFAULT, state = 'planned', reason = '', trigger = 'backfill', due_at = now(), finished_at = NULL, failures = 0,
+	UPDATE runs SET changed = DEFAULT, state = 'planned', reason = '', trigger = 'backfill', due_at = now(), finished_at = NULL, accepted_at = NULL, failures = 0,
 		takes_slot = true, waiting = true, by = $6, why = $7,
 		target = CASE WHEN started_at IS NULL THEN $2 ELSE target END,
 		horizon = CASE WHEN started_at IS NULL THEN $3 ELSE horizon END,

@@ -83,7 +83,7 @@ func (t *tx) backfillOne(b ledger.Backfill, in ledger.RunSpec, revision int64, o
 func (t *tx) replan(s stored, b ledger.Backfill, in ledger.RunSpec) error {
 	_, err := t.exec(`
 		UPDATE runs SET changed = `+nextChange+`, state = 'planned', reason = '', trigger = ?2, overlap = ?3, waiting = 1,
-			due_at = ?4, failures = 0, finished_at = NULL, by = ?5, why = ?6
+			due_at = ?4, failures = 0, finished_at = NULL, accepted_at = NULL, by = ?5, why = ?6
 		WHERE id = ?1`, s.key, string(ledger.ByBackfill), string(ledger.OverlapQueue), t.now, b.By, b.Why)
 	if err != nil || !s.SendBefore.IsZero() {
 		return err
