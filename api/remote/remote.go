@@ -107,22 +107,18 @@ const final = -1
 // once sends a request. again is how long to wait before it is repeated, final for
 // never.
 func (s *Server) once(ctx context.Context, method, path, key string, body []byte, into any) (again time.Duration, err error) {
-	r, err := http.NewRequestWithContext(ctx, method, s.base.String()+path, bytes.NewReader(body))
+	r, err := s.request(ctx, method, path, body)
 	if err != nil {
 		return final, err
 	}
-	r.Header.Set("User-Agent", s.agent)
 	r.Header.Set("Accept", "application/json, application/problem+json")
-	if s.token != "" {
-		r.Header.Set("Authorization", "Bearer "+s.token)
-	}
 	if method == http.MethodPost {
 		r.Header.Set("Content-Type", "application/json")
 		r.Header.Set("Idempotency-Key", key)
 	}
 	res, err := s.client.Do(r)
 	if err != nil {
-		return 0, fmt.Errorf("the server %s does not answer; is it running, and is --server right? %w", s.base, errors.Unwrap(err))
+		return 0, s.noAnswer(err)
 	}
 	defer res.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
@@ -136,6 +132,23 @@ func (s *Server) once(ctx context.Context, method, path, key string, body []byte
 		return final, fmt.Errorf("%s answered what is not of its API; is --server right? %w", s.base, err)
 	}
 	return final, nil
+}
+
+// request is one in the client's name.
+func (s *Server) request(ctx context.Context, method, path string, body []byte) (*http.Request, error) {
+	r, err := http.NewRequestWithContext(ctx, method, s.base.String()+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("User-Agent", s.agent)
+	if s.token != "" {
+		r.Header.Set("Authorization", "Bearer "+s.token)
+	}
+	return r, nil
+}
+
+func (s *Server) noAnswer(err error) error {
+	return fmt.Errorf("the server %s does not answer; is it running, and is --server right? %w", s.base, errors.Unwrap(err))
 }
 
 // refused is what an answer that is no success says.

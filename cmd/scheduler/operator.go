@@ -18,6 +18,7 @@ type operator interface {
 	Job(ctx context.Context, id string) (operations.JobDetail, error)
 	Runs(context.Context, ledger.Filter) (operations.RunPage, error)
 	Run(ctx context.Context, id string) (operations.RunDetail, error)
+	Follow(ctx context.Context, jobID string, tell func(operations.Changes) error) error
 	Why(ctx context.Context, jobID string, at time.Time) (operations.Explanation, error)
 	Pause(ctx context.Context, jobID string, who ledger.Actor) (operations.JobActed, error)
 	Resume(ctx context.Context, jobID string, who ledger.Actor) (operations.JobActed, error)

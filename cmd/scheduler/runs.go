@@ -17,7 +17,7 @@ import (
 func (a *app) runsCommand() *cobra.Command {
 	c := &cobra.Command{Use: "runs", Short: "List and show runs, and act on them", Args: knownCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
-	c.AddCommand(a.runsListCommand(), a.runsShowCommand())
+	c.AddCommand(a.runsListCommand(), a.runsShowCommand(), a.runsFollowCommand())
 	c.AddCommand(a.runsActCommands()...)
 	return c
 }
