@@ -42,7 +42,7 @@ const builtinAt = -1
 // entries in a file give the same registry. The error is Problems: all that is
 // wrong, not just the first.
 func NewRegistry(entries ...Entry) (*Registry, error) {
-	d := &draft{report: newReport(source{})}
+	d := &draft{report: newReport(source{}), jobs: make([]Job, 0, len(entries))} // most entries are jobs
 	for _, e := range entries {
 		e.enter(d)
 	}
