@@ -54,20 +54,17 @@ func TestTheSpecificationsVector(t *testing.T) {
 	}
 }
 
-func TestWebhooks(t *testing.T) {
-	now := time.Now()
-	for name, tc := range map[string]struct {
-		edit func(*http.Request)
-		want int
-	}{
+// webhooks are calls that are signed at a time, and what they are answered.
+func webhooks(t *testing.T, now time.Time) map[string]webhookCase {
+	return map[string]webhookCase{
 		"signed": {func(*http.Request) {}, 200},
 		"signed with two secrets": {func(r *http.Request) {
-			r.Header.Set("Webhook-Signature", webhook(t, second, runID, now, "x")+" "+webhook(t, second, runID, time.Now(), body)+" "+r.Header.Get("Webhook-Signature"))
+			r.Header.Set("Webhook-Signature", webhook(t, second, runID, now, "x")+" "+webhook(t, second, runID, now, body)+" "+r.Header.Get("Webhook-Signature"))
 		}, 200},
 		"an ID with a full stop": {func(r *http.Request) {
 			r.Header.Set("Idempotency-Key", "a.b@2026-11-21T03:00:00Z")
 			r.Header.Set("Webhook-Id", "a%2Eb@2026-11-21T03:00:00Z")
-			r.Header.Set("Webhook-Signature", webhook(t, secret, "a%2Eb@2026-11-21T03:00:00Z", time.Now(), body))
+			r.Header.Set("Webhook-Signature", webhook(t, secret, "a%2Eb@2026-11-21T03:00:00Z", now, body))
 		}, 200},
 		"unsigned": {func(r *http.Request) { r.Header.Del("Webhook-Signature") }, 401},
 		"forged":   {func(r *http.Request) { r.Header.Set("Webhook-Signature", webhook(t, second, runID, now, body)) }, 401},
@@ -92,7 +89,16 @@ func TestWebhooks(t *testing.T) {
 			r.Header.Set("Webhook-Timestamp", strconv.FormatInt(at.Unix(), 10))
 			r.Header.Set("Webhook-Signature", webhook(t, secret, runID, at, body))
 		}, 401},
-	} {
+	}
+}
+
+type webhookCase struct {
+	edit func(*http.Request)
+	want int
+}
+
+func TestWebhooks(t *testing.T) {
+	for name, tc := range webhooks(t, time.Now()) {
 		t.Run(name, func(t *testing.T) {
 			v, err := verify.NewHMAC("acme", secret)
 			must(t, err)

@@ -151,11 +151,9 @@ func signES256(t *testing.T, key *ecdsa.PrivateKey, input []byte) []byte {
 	return append(r.FillBytes(make([]byte, 32)), s.FillBytes(make([]byte, 32))...)
 }
 
-// Each case is what an attacker, or a misconfigured caller, sends.
-func TestWhatTheRegistryDidNotSignIsRefused(t *testing.T) {
-	k := newKeys(t)
-	now := time.Now().Unix()
-	for name, edit := range map[string]func(x *token){
+// forgeries are what an attacker, or a misconfigured caller, sends.
+func (k keys) forgeries(now int64) map[string]func(x *token) {
+	return map[string]func(x *token){
 		"forged":                  func(x *token) { x.sign = func(in []byte) []byte { return ed25519.Sign(k.foreign, in) } },
 		"no signature":            func(x *token) { x.sign = func([]byte) []byte { return nil } },
 		"alg none":                func(x *token) { x.header["alg"] = "none"; x.sign = func([]byte) []byte { return nil } },
@@ -187,7 +185,12 @@ func TestWhatTheRegistryDidNotSignIsRefused(t *testing.T) {
 			x.header["alg"] = "HS256"
 			x.sign = func(in []byte) []byte { m := hmac.New(sha256.New, k.edPublic()); m.Write(in); return m.Sum(nil) }
 		},
-	} {
+	}
+}
+
+func TestWhatTheRegistryDidNotSignIsRefused(t *testing.T) {
+	k := newKeys(t)
+	for name, edit := range k.forgeries(time.Now().Unix()) {
 		t.Run(name, func(t *testing.T) {
 			x := k.token()
 			edit(x)
@@ -198,10 +201,9 @@ func TestWhatTheRegistryDidNotSignIsRefused(t *testing.T) {
 	}
 }
 
-func TestRequestsThatATokenIsNotForAreRefused(t *testing.T) {
-	k := newKeys(t)
-	good := k.token().String()
-	for name, edit := range map[string]func(*http.Request){
+// tampered are requests that a good token does not fit.
+func tampered(good string) map[string]func(*http.Request) {
+	return map[string]func(*http.Request){
 		"no token":       func(*http.Request) {},
 		"another scheme": func(r *http.Request) { r.Header.Set("Authorization", "Basic "+good) },
 		"two tokens":     func(r *http.Request) { r.Header["Authorization"] = []string{"Bearer " + good, "Bearer " + good} },
@@ -224,7 +226,13 @@ func TestRequestsThatATokenIsNotForAreRefused(t *testing.T) {
 		},
 		"no key":            func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+good); r.Header.Del("Idempotency-Key") },
 		"a token of 16 KiB": func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+strings.Repeat("a", 16<<10)) },
-	} {
+	}
+}
+
+func TestRequestsThatATokenIsNotForAreRefused(t *testing.T) {
+	k := newKeys(t)
+	good := k.token().String()
+	for name, edit := range tampered(good) {
 		t.Run(name, func(t *testing.T) {
 			if status, _, _ := send(t, k.verifier(t), edit); status != http.StatusUnauthorized {
 				t.Errorf("status %d", status)

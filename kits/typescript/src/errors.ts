@@ -17,7 +17,11 @@ export type Code =
   | "run_too_long"
   | "reply_too_large"
   | "transaction_aborted"
-  | "transaction_ended_by_handler";
+  | "transaction_ended_by_handler"
+  | "signature_refused"
+  | "verification_keys_unavailable"
+  | "lease_lost"
+  | "service_shutting_down";
 
 /** KitError is an error of the kit itself. Its code says what it means; `cause` says why. */
 export class KitError extends Error {
@@ -86,4 +90,6 @@ export const transactionAborted = (cause?: unknown) =>
     "the work's transaction could not be committed and was rolled back; the key is free",
     { cause },
   );
+export const leaseLost = () => new KitError("lease_lost", "the lease on the idempotency key is lost");
+export const shuttingDown = () => new KitError("service_shutting_down", "the service is shutting down");
 export const replyTooLarge = (message: string) => new KitError("reply_too_large", message);

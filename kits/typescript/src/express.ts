@@ -4,7 +4,7 @@ import type { OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from "no
 import type { Request, RequestHandler, Response } from "express";
 import { KitError, replyTooLarge } from "./errors.js";
 import { noTransaction } from "./fetch.js";
-import { isSafe, tooLarge, type Exchange, type Route } from "./http.js";
+import { isSafe, principalOf, tooLarge, type Exchange, type PrincipalOption, type Route } from "./http.js";
 import { headerOf, readIncoming } from "./incoming.js";
 import type { Kit } from "./kit.js";
 import type { HttpReply } from "./reply.js";
@@ -14,9 +14,9 @@ export interface ExpressOptions {
   /**
    * Says who makes a request: an account or client ID that the request's
    * authentication has proved, never a token, which changes. undefined or "" is
-   * answered 401.
+   * answered 401. For signed calls: a verifier.
    */
-  principal(request: Request): string | undefined | Promise<string | undefined>;
+  readonly principal: PrincipalOption<Request>;
 }
 
 const RAW = Symbol.for("@cronce/idempotency.rawBody");
@@ -49,7 +49,7 @@ export function expressIdempotency<Tx>(kit: Kit<Tx>, options: ExpressOptions) {
         host: request.headers.host ?? "",
         target: request.originalUrl,
         header: headerOf(request),
-        principal: async () => options.principal(request),
+        principal: principalOf(options.principal, request),
         body: (limit) => body(request, marks[RAW], limit),
       };
       const captured = new Capture(response);

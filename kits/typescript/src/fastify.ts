@@ -4,7 +4,16 @@ import { Readable } from "node:stream";
 import type { FastifyReply, FastifyRequest, RouteShorthandOptionsWithHandler } from "fastify";
 import { KitError } from "./errors.js";
 import { noTransaction } from "./fetch.js";
-import { asKitError, isSafe, tooLarge, type Answer, type Exchange, type Route } from "./http.js";
+import {
+  asKitError,
+  isSafe,
+  principalOf,
+  tooLarge,
+  type Answer,
+  type Exchange,
+  type PrincipalOption,
+  type Route,
+} from "./http.js";
 import { headerOf, readIncoming } from "./incoming.js";
 import type { Kit } from "./kit.js";
 import type { HttpReply } from "./reply.js";
@@ -14,9 +23,9 @@ export interface FastifyOptions {
   /**
    * Says who makes a request: an account or client ID that the request's
    * authentication has proved, never a token, which changes. undefined or "" is
-   * answered 401.
+   * answered 401. For signed calls: a verifier.
    */
-  principal(request: FastifyRequest): string | undefined | Promise<string | undefined>;
+  readonly principal: PrincipalOption<FastifyRequest>;
 }
 
 /** Held is a request whose reply waits for the commit. */
@@ -76,7 +85,7 @@ export function fastifyIdempotency<Tx>(kit: Kit<Tx>, options: FastifyOptions) {
         host: request.headers.host ?? "",
         target: request.raw.url ?? "",
         header: headerOf(request.raw),
-        principal: async () => options.principal(request),
+        principal: principalOf(options.principal, request),
         body: async (limit) => {
           if (held.raw.length > limit) {
             throw tooLarge(limit);

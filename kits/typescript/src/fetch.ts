@@ -1,6 +1,15 @@
 // Handlers of the Fetch API: a Request in, a Response out.
 
-import { asKitError, isSafe, tooLarge, type Exchange, type Ready, type Route } from "./http.js";
+import {
+  asKitError,
+  isSafe,
+  principalOf,
+  tooLarge,
+  type Exchange,
+  type PrincipalOption,
+  type Ready,
+  type Route,
+} from "./http.js";
 import { KitError } from "./errors.js";
 import type { Kit } from "./kit.js";
 import { withoutOwn, type HttpReply } from "./reply.js";
@@ -12,7 +21,7 @@ export interface FetchOptions {
    * authentication has proved, never a token, which changes. undefined or "" is
    * answered 401. {@link singlePrincipal} is the explicit way to do without.
    */
-  principal(request: Request): string | undefined | Promise<string | undefined>;
+  readonly principal: PrincipalOption<Request>;
 }
 
 /** singlePrincipal puts all callers' keys under one name: for services with a single caller. */
@@ -35,7 +44,7 @@ export function fetchIdempotency<Tx>(kit: Kit<Tx>, options: FetchOptions) {
       const seen = {
         host: request.headers.get("host") ?? url.host,
         target: url.pathname + url.search,
-        principal: async () => options.principal(request),
+        principal: principalOf(options.principal, request),
         body: (limit: number) => readBody(request, limit),
       };
       return runFetch(kit, route, request, seen, (tx, body) => {

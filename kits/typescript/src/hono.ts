@@ -3,7 +3,7 @@
 import type { Context, Env, Handler, Input } from "hono";
 import { KitError } from "./errors.js";
 import { noTransaction, readBody, runFetch, sentBody } from "./fetch.js";
-import { asKitError, isSafe, tooLarge, type Ready, type Route } from "./http.js";
+import { asKitError, isSafe, principalOf, tooLarge, type PrincipalOption, type Ready, type Route } from "./http.js";
 import type { Kit } from "./kit.js";
 
 export { singlePrincipal } from "./fetch.js";
@@ -15,7 +15,7 @@ export interface HonoOptions<E extends Env> {
    * authentication has proved, never a token, which changes. undefined or "" is
    * answered 401. `singlePrincipal` is the explicit way to do without.
    */
-  principal(c: Context<E>): string | undefined | Promise<string | undefined>;
+  readonly principal: PrincipalOption<Context<E>>;
 }
 
 /** WithTx is an environment whose context has the transaction as `c.var.tx`. */
@@ -45,7 +45,7 @@ export function honoIdempotency<Tx, E extends Env = Env>(kit: Kit<Tx>, options: 
       const seen = {
         host: request.headers.get("host") ?? url.host,
         target: incoming?.url ?? url.pathname + url.search,
-        principal: async () => options.principal(c as unknown as Context<E>),
+        principal: principalOf(options.principal, c as unknown as Context<E>),
         body: (limit: number) => contextBody(c, limit),
       };
       const render = (answer: Ready) => rendered(c as unknown as Context, answer);

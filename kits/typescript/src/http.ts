@@ -18,6 +18,7 @@ import {
 } from "./reply.js";
 import type { Settler } from "./settle.js";
 import type { Claim } from "./store.js";
+import type { Verifier } from "./verify.js";
 
 /** Route is how one route uses its keys. */
 export interface Route {
@@ -40,8 +41,8 @@ export interface Exchange {
   readonly target: string;
   /** Each value of a header, not joined where the framework can tell them apart. */
   header(name: string): readonly string[];
-  /** Who makes the request; undefined or "" when it does not prove that. */
-  principal(): Promise<string | undefined>;
+  /** Who makes the request (undefined or "" when it does not prove that), or what finds that out from its signature. */
+  readonly principal: (() => Promise<string | undefined>) | Verifier;
   /** The body, in full. It throws a {@link KitError} `request_too_large` past the limit. */
   body(limit: number): Promise<Uint8Array>;
 }
@@ -56,6 +57,18 @@ export interface Ready {
 
 /** Answer is what is sent for a call. A fresh one is the handler's own reply, with these headers added. */
 export type Answer = Ready | { readonly kind: "fresh"; readonly headers: readonly (readonly [string, string])[] };
+
+/**
+ * PrincipalOption says who makes a request: an account or client ID that the
+ * request's authentication has proved, never a token, which changes. undefined or ""
+ * is answered 401. Callers that sign their calls are known by a {@link Verifier}.
+ */
+export type PrincipalOption<R> = ((request: R) => string | undefined | Promise<string | undefined>) | Verifier;
+
+/** principalOf is the option for one request. */
+export function principalOf<R>(option: PrincipalOption<R>, request: R): Exchange["principal"] {
+  return typeof option === "function" ? async () => option(request) : option;
+}
 
 const SAFE = new Set(["GET", "HEAD", "OPTIONS", "TRACE"]);
 
@@ -136,12 +149,22 @@ export class Door<Tx> {
     const rendered = renderProblem(problem);
     const headers = Object.entries(rendered.headers);
     if (retryable(problem)) {
-      headers.push(["Retry-After", "1"]);
+      headers.push(["Retry-After", problem.code === "verification_keys_unavailable" ? "5" : "1"]);
+    }
+    if (problem.code === "signature_refused") {
+      headers.push(["WWW-Authenticate", 'Bearer error="invalid_token"']);
     }
     return { kind: "ready", status: rendered.status, headers, body: Buffer.from(rendered.body) };
   }
 
   async #claim(exchange: Exchange, route: Route): Promise<{ claim: Claim; body: Uint8Array }> {
+    const { maxRequestBody } = this.options;
+    let body: Uint8Array | undefined;
+    let principal: string | undefined;
+    if (typeof exchange.principal !== "function") {
+      body = await exchange.body(maxRequestBody);
+      principal = await exchange.principal.verify({ header: (name) => exchange.header(name), body });
+    }
     const keys = exchange.header("idempotency-key");
     if (keys.length === 0) {
       throw new KitError("missing_idempotency_key", "the request has no Idempotency-Key header");
@@ -150,12 +173,15 @@ export class Door<Tx> {
     if (keys.length > 1) {
       throw new KitError("invalid_idempotency_key", "invalid idempotency key: more than one Idempotency-Key header");
     }
-    const principal = (await exchange.principal()) ?? "";
+    if (typeof exchange.principal === "function") {
+      principal = await exchange.principal();
+    }
+    principal ??= "";
     if (principal === "" || Buffer.byteLength(principal) > MAX_PRINCIPAL) {
       throw new KitError("unidentified_caller", "the principal is empty or longer than 255 bytes");
     }
     const sendBefore = parseSendBefore(exchange.header("cronce-send-before"));
-    const body = await exchange.body(this.options.maxRequestBody);
+    body ??= await exchange.body(maxRequestBody);
     const fingerprint = requestFingerprint(
       {
         method: exchange.method,

@@ -4,9 +4,13 @@ import type { IncomingMessage } from "node:http";
 import { KitError } from "./errors.js";
 import { tooLarge, type Exchange } from "./http.js";
 
-/** headerOf reads a header's values apart, which Node.js joins or drops otherwise. */
+/**
+ * headerOf reads a header's values apart, which Node.js joins or drops otherwise. The
+ * requests of Fastify's `inject` have only the joined ones.
+ */
 export function headerOf(request: IncomingMessage): Exchange["header"] {
-  return (name) => request.headersDistinct[name] ?? [];
+  const distinct = request.headersDistinct as IncomingMessage["headersDistinct"] | undefined;
+  return (name) => (distinct === undefined ? [request.headers[name] ?? []].flat() : (distinct[name] ?? []));
 }
 
 /** readIncoming reads a request's body up to a limit. */

@@ -80,10 +80,23 @@ const texts: Record<Code, readonly [status: number, title: string, detail: strin
     "Defect in the service",
     "The operation ended its transaction itself. It is not known whether it was done, and it is not repeated under this key.",
   ],
+  signature_refused: [401, "Signature refused", ""],
+  verification_keys_unavailable: [
+    503,
+    "Keys unavailable",
+    "The caller's keys cannot be read at the moment. Send the same request again.",
+  ],
+  lease_lost: [409, "In progress", "Another worker has this key. Ask again with the same key after Retry-After."],
+  service_shutting_down: [503, "Shutting down", "This process starts no more long work. Ask again with the same key."],
 };
 
 /** Codes whose message says more than the fixed detail, and nothing that a caller may not know. */
-const TELLING = new Set<Code>(["invalid_idempotency_key", "invalid_idempotency_request", "request_too_large"]);
+const TELLING = new Set<Code>([
+  "invalid_idempotency_key",
+  "invalid_idempotency_request",
+  "request_too_large",
+  "signature_refused",
+]);
 
 /** problemOf is the answer for an error of the kit. */
 export function problemOf(error: KitError, mismatchStatus: number): Problem {
