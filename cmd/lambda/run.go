@@ -132,15 +132,22 @@ func drive(ctx context.Context, e *executor.Executor, entry ledger.Entry) (run l
 		if _, limited := ctx.Deadline(); limited && !timeFor(ctx, 2*askAgain) || ctx.Err() != nil {
 			return run, nil
 		}
+		if run.State == ledger.Accepted && !timeFor(ctx, time.Until(run.NextAt)) {
+			return run, nil // the target works on, and this process need not be paid for that
+		}
 		sleep(ctx, wait)
 	}
 }
 
 // verdict says whether the platform is to be told of a failure: of a run that
-// is not finished, always; of one that is dead, only where no ledger keeps it.
+// is not finished, always, unless its target has accepted it: the ledger has it
+// asked again, and deliveries would be used up long before the work is done; of one
+// that is dead, only where no ledger keeps it.
 func (h *handler) verdict(run ledger.Run) (answer, error) {
 	a := answer{RunID: run.ID, State: run.State, Reason: run.Reason, Attempts: run.Attempt, Replayed: run.Replayed}
 	switch {
+	case run.State == ledger.Accepted:
+		return a, nil
 	case !run.State.Finished():
 		return a, fmt.Errorf("run %s is %s after %d attempts: %w", run.ID, run.State, run.Attempt, errUnfinished)
 	case run.State == ledger.Dead && h.ledger == nil:

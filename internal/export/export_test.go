@@ -123,6 +123,7 @@ func TestWhatAWSCannotExpressIsRefusedByName(t *testing.T) {
 	events, tick, stateless := export.Options{}, export.Options{Tick: true}, export.Options{Stateless: true}
 	long := func(j *jobs.Job) { j.Timeout = 20 * time.Minute; j.Retry.Backoff = []time.Duration{} }
 	zoned := func(j *jobs.Job) { j.Timezone = "America/New_York" }
+	within := func(j *jobs.Job) { j.Async.Within = time.Hour }
 	for name, tc := range map[string]struct {
 		entry []jobs.Entry
 		by    export.Options
@@ -156,6 +157,8 @@ func TestWhatAWSCannotExpressIsRefusedByName(t *testing.T) {
 		"seconds, by a tick":           {[]jobs.Entry{job("a", "*/10 * * * * *")}, tick, ""},
 		"dst: once, by a tick":         {[]jobs.Entry{job("a", "30 2 * * *", zoned)}, tick, ""},
 		"dst: once, no change near":    {[]jobs.Entry{job("a", "0 12 * * *", zoned)}, events, ""},
+		"long work without a ledger":   {[]jobs.Entry{job("a", "0 0 * * *", within)}, stateless, "async needs a ledger"},
+		"long work with a ledger":      {[]jobs.Entry{job("a", "0 0 * * *", within)}, events, ""},
 		"a disabled job":               {[]jobs.Entry{job("a", "*/10 * * * * *", func(j *jobs.Job) { j.Disabled = true })}, events, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -169,6 +172,33 @@ func TestWhatAWSCannotExpressIsRefusedByName(t *testing.T) {
 				t.Errorf("error %v, want %q", err, tc.want)
 			}
 		})
+	}
+}
+
+// A tick asks the targets of accepted runs again, as often as their jobs want it.
+func TestTheTickComesAsOftenAsAcceptedRunsAreAskedAgain(t *testing.T) {
+	for poll, want := range map[time.Duration]string{
+		0:               "cron(0/5 * * * ? *)", // no long work
+		time.Minute:     "cron(* * * * ? *)",
+		5 * time.Minute: "cron(0/5 * * * ? *)",
+	} {
+		long := job("long", "0 0 * * *", func(j *jobs.Job) {
+			if poll > 0 {
+				j.Async = jobs.Async{Within: time.Hour, Poll: poll}
+			}
+		})
+		off := job("off", "0 0 * * *", func(j *jobs.Job) { j.Disabled, j.Async = true, jobs.Async{Within: time.Hour, Poll: time.Minute} })
+		reg, err := jobs.NewRegistry(jobs.Name("acme"), jobs.Target{Name: "svc", URLEnv: "SVC_URL"}, long, off)
+		if err != nil {
+			t.Fatal(err)
+		}
+		template, err := export.CloudFormation(reg, export.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := template.Resources["Tick"].Properties["ScheduleExpression"]; got != want {
+			t.Errorf("poll %s: the tick comes %s, want %s", poll, got, want)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/schedule"
@@ -39,11 +40,21 @@ func (t *template) tick() {
 	t.out.Resources["Tick"] = t.schedule(description, schedule.AWS{Expression: expression, Timezone: "UTC"}, `{"tick":true}`)
 }
 
+// tickOfEvents is how often the tick looks after what events left.
+const tickOfEvents = 5 * time.Minute
+
+// asksOften reports whether the target of a job's accepted run is asked again more often
+// than that.
+func asksOften(j jobs.Job) bool {
+	return !j.Disabled && j.Async.Within > 0 && j.Async.Poll < tickOfEvents
+}
+
 func (t *template) jobs() {
 	if t.options.Tick {
 		t.everyMinute = true
 		return
 	}
+	t.everyMinute = slices.ContainsFunc(t.reg.Jobs(), asksOften)
 	list := slices.DeleteFunc(slices.Clone(t.reg.Jobs()), func(j jobs.Job) bool {
 		return j.Disabled || t.options.Stateless && onLedger(j)
 	})
