@@ -33,6 +33,7 @@ type actRequest struct {
 	Force               bool           `json:"force"`
 	MayDouble           bool           `json:"mayDouble"`
 	NewKey              bool           `json:"newKey"`
+	Close               bool           `json:"close"`
 
 	id    string // the job or run of the path
 	actor ledger.Actor
@@ -55,6 +56,7 @@ func (s *server) acts() {
 	s.post("/v1/jobs/{id}/trigger", mutation{fields: job, status: http.StatusCreated, do: s.trigger, reconcile: s.entered(ledger.ActTrigger)})
 	s.post("/v1/jobs/{id}/backfill", mutation{fields: []string{"by", "why", "dryRun", "from", "to"}, do: s.backfill})
 	s.post("/v1/runs/{id}/rerun", mutation{fields: []string{"by", "why", "newKey", "mayDouble"}, status: http.StatusCreated, do: s.rerun, reconcile: s.entered(ledger.ActRerun)})
+	s.post("/v1/incidents/{id}/ack", mutation{fields: []string{"by", "why", "close"}, do: s.ackIncident})
 	for _, what := range []operations.RunAct{operations.Redrive, operations.Cancel, operations.Ack} {
 		one := []string{"by", "why", "dryRun"}
 		if what == operations.Redrive {

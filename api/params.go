@@ -81,6 +81,19 @@ func (p *params) count(name string, otherwise, most int) int {
 	return n
 }
 
+// flag reads true or false; false when it is left out.
+func (p *params) flag(name string) bool {
+	switch text := p.text(name); text {
+	case "", "false":
+		return false
+	case "true":
+		return true
+	default:
+		p.fail("invalid %s %q; valid values: true, false", name, text)
+		return false
+	}
+}
+
 // oneOf reads values of which each must be known.
 func oneOf[T ~string](p *params, name string, known []T) (out []T) {
 	for _, text := range p.values[name] {

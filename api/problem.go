@@ -36,9 +36,9 @@ func invalid(detail string) *Problem {
 var refusals = map[operations.Code]int{
 	operations.Invalid:    http.StatusBadRequest,
 	operations.UnknownJob: http.StatusNotFound,
-	operations.UnknownRun: http.StatusNotFound,
-	operations.NotServed:  http.StatusConflict,
-	operations.Conflict:   http.StatusConflict,
+	operations.UnknownRun: http.StatusNotFound, operations.UnknownIncident: http.StatusNotFound,
+	operations.NotServed: http.StatusConflict,
+	operations.Conflict:  http.StatusConflict,
 }
 
 // problemOf translates an error. What nobody outside needs to know stays in the log.

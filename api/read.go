@@ -66,6 +66,8 @@ func (s *server) reads() {
 	s.get("/v1/why", false, s.explain)
 	s.get("/v1/audit", false, s.listAudit)
 	s.mux.HandleFunc("GET /v1/events", s.events)
+	s.get("/v1/incidents", false, s.listIncidents)
+	s.get("/v1/incidents/{id}", true, s.getIncident)
 }
 
 func (s *server) listJobs(ctx context.Context, r *http.Request) (any, error) {

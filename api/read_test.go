@@ -23,7 +23,7 @@ func TestEveryQuestionKeepsTheContract(t *testing.T) {
 		for _, path := range []string{
 			"/v1/status", "/v1/processes", "/v1/targets", "/v1/keys", "/v1/jobs", "/v1/jobs?limit=1", "/v1/jobs/tick", "/v1/jobs/tick/next?count=3",
 			"/v1/runs", "/v1/runs?job=tick&state=dead&state=succeeded&limit=1", "/v1/runs?reason=permanent", runPath(s.run(0)), runPath(s.run(2)),
-			"/v1/why?job=tick&at=" + at, "/v1/audit", "/v1/openapi.yaml",
+			"/v1/why?job=tick&at=" + at, "/v1/audit", "/v1/incidents", "/v1/incidents?open=true&job=tick&limit=1", "/v1/incidents/1", "/v1/openapi.yaml",
 		} {
 			if a := s.get(path); a.StatusCode != http.StatusOK {
 				s.Errorf("%s: %d %s", path, a.StatusCode, a.body)
@@ -66,6 +66,11 @@ func TestWrongQuestionsAreRefusedInWords(t *testing.T) {
 		"/v1/runs/tick@2020-01-01T00:00:00Z": {404, "unknown_run"},
 		"/v1/why?job=tick":                   {400, "invalid_request"},
 		"/v1/why?at=2026-11-22T00:00:00Z":    {400, "invalid_request"},
+		"/v1/incidents?open=yes":             {400, "invalid_request"},
+		"/v1/incidents?job=tikc":             {404, "unknown_job"},
+		"/v1/incidents/0":                    {400, "invalid_request"},
+		"/v1/incidents/x":                    {400, "invalid_request"},
+		"/v1/incidents/99":                   {404, "unknown_incident"},
 		"/v1/nothing":                        {404, "not_found"},
 		"/v1/":                               {404, "not_found"},
 	} {

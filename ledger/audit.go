@@ -30,6 +30,9 @@ const (
 	ActCancel   ActKind = "cancel"
 	ActAck      ActKind = "ack"
 	ActBackfill ActKind = "backfill"
+
+	ActAckIncident   ActKind = "ack_incident"
+	ActCloseIncident ActKind = "close_incident"
 )
 
 // Audit is one act on one run, or on a job (RunID ""). A store writes it in the

@@ -175,6 +175,7 @@ type Backfilled struct {
 type Counts struct {
 	Unfinished map[State]int // planned, running, retrying, accepted
 	DeadUnseen int           // dead and not acknowledged
+	Incidents  int           // open
 	// OldestDue is the NextAt of the oldest planned, retrying or accepted run that is
 	// due; zero when none. A run that waits for the slot is not due.
 	OldestDue time.Time

@@ -62,6 +62,7 @@ func fullBatch(batch int) int {
 //
 //   - an act of an operator, for AuditRetention;
 //   - an event, for Retention after its time;
+//   - an incident, while it is open, and for Retention after its closing;
 //   - a process, for ProcessRetention after its last heartbeat, and with it the
 //     definitions that it declared;
 //   - a definition that any process of the ledger declares, or that is the
@@ -92,6 +93,7 @@ const ProcessRetention = 24 * time.Hour
 type PurgedHistory struct {
 	Audit       int
 	Events      int
+	Incidents   int
 	Processes   int
 	Declared    int // definitions' names in the lists of versions that no process declares
 	Definitions int
@@ -100,10 +102,10 @@ type PurgedHistory struct {
 
 // Total is the number of rows of all kinds.
 func (p PurgedHistory) Total() int {
-	return p.Audit + p.Events + p.Processes + p.Declared + p.Definitions
+	return p.Audit + p.Events + p.Incidents + p.Processes + p.Declared + p.Definitions
 }
 
 // Full reports whether a full batch of any kind was deleted.
 func (p PurgedHistory) Full(batch int) bool {
-	return max(p.Audit, p.Events, p.Processes, p.Declared, p.Definitions) >= batch
+	return max(p.Audit, p.Events, p.Incidents, p.Processes, p.Declared, p.Definitions) >= batch
 }

@@ -64,6 +64,10 @@ type Call struct {
 	// names none.
 	Within time.Duration `json:"within,omitempty"`
 	Poll   time.Duration `json:"poll,omitempty"`
+	// StartWithin and FinishWithin are how long after its scheduled time a run may
+	// take to its first lease and to its end before it is late; 0: any time.
+	StartWithin  time.Duration `json:"startWithin,omitempty"`
+	FinishWithin time.Duration `json:"finishWithin,omitempty"`
 }
 
 // Answer is what one attempt came to.

@@ -79,6 +79,23 @@ type Store interface {
 	Backfill(context.Context, Backfill) (Backfilled, error)
 	// Audit returns a page of the acts of operators, newest first.
 	Audit(context.Context, AuditFilter) ([]Audit, error)
+
+	// Incidents returns a page of incidents, newest first; the due ones oldest
+	// DueAt first.
+	Incidents(context.Context, IncidentFilter) ([]Incident, error)
+	// AckIncident: ErrNotFound for an unknown incident.
+	AckIncident(context.Context, IncidentAct) (Incident, error)
+	// Observe opens an incident of this cause for each trouble whose job has none
+	// open, and closes the open ones of the cause whose job has no trouble any
+	// more. An open one that still has its trouble stays as it is.
+	Observe(context.Context, IncidentCause, []Trouble) error
+	// MarkLate looks at up to limit unfinished runs whose time has come (see
+	// RunSpec.LateAt and Run.Late), opens the incidents of those that are late, and
+	// returns how many it looked at. It looks at each run once for each bound.
+	MarkLate(ctx context.Context, limit int) (int, error)
+	// Tell reports whether the Telling was done.
+	Tell(context.Context, Telling) (bool, error)
+
 	PurgeRuns(context.Context, Purge) (Purged, error)
 	PurgeHistory(context.Context, HistoryPurge) (PurgedHistory, error)
 

@@ -67,6 +67,12 @@ func (d *Dashboard) health(ctx context.Context) (health, error) {
 			Link: runsPath("state", "dead", "unacked", "1"),
 		})
 	}
+	if n := counts.Incidents; n > 0 {
+		h.Items = append(h.Items, attention{
+			Kind: "dead", What: plural(n, "open incident"), Do: "An incident closes with its job's next success. Acknowledge it to silence it.",
+			Link: "/jobs", CLI: "cronce incidents list",
+		})
+	}
 	h.Items = append(h.Items, d.breakerTrouble()...)
 	serving := d.Serving()
 	if text := serving.PurgeWarning; text != "" {

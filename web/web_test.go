@@ -281,11 +281,12 @@ func TestTroubleIsInTheTitleAndTheIcon(t *testing.T) {
 		t.Errorf("a calm overview:\n%s", got)
 	}
 	s.day()
+	must(t, s.Observe(t.Context(), ledger.CauseUnplanned, []ledger.Trouble{{JobID: "hourly"}}))
 	s.now.Breakers = map[string]string{"env:SVC_URL": "open"}
 	s.now.PurgeWarning, s.now.ReloadWarning = "the nightly purge has not succeeded since yesterday", "cronce.yaml:3:1: unknown field"
 	got := s.get("/").body
 	for _, want := range []string{
-		"(4) 4 problems", "favicon-trouble", "1 dead run nobody has acknowledged", "circuit breaker of target env:SVC_URL is open",
+		"(5) 5 problems", "favicon-trouble", "1 dead run nobody has acknowledged", "open incident", "cronce incidents list", "circuit breaker of target env:SVC_URL is open",
 		"nightly purge is overdue", "unknown field", "cronce runs redrive --job hourly --reason permanent",
 	} {
 		if !strings.Contains(got, want) {

@@ -97,6 +97,7 @@ type actBody struct {
 	Force               bool           `json:"force,omitempty"`
 	MayDouble           bool           `json:"mayDouble,omitempty"`
 	NewKey              bool           `json:"newKey,omitempty"`
+	Close               bool           `json:"close,omitempty"`
 }
 
 // body says who acts only where no token proves it.
@@ -157,6 +158,43 @@ func (s *Server) Act(ctx context.Context, what operations.RunAct, act ledger.Act
 			return v, nil
 		}
 	}
+}
+
+// Incidents lists incidents, up to the filter's limit.
+func (s *Server) Incidents(ctx context.Context, f ledger.IncidentFilter) (operations.IncidentPage, error) {
+	query := url.Values{}
+	set(query, "job", f.JobID)
+	if f.Open {
+		query.Set("open", "true")
+	}
+	all := operations.IncidentPage{Incidents: []operations.Incident{}}
+	for {
+		query.Set("limit", strconv.Itoa(min(f.Limit-len(all.Incidents), operations.MaxPage)))
+		var page struct {
+			Incidents []operations.Incident `json:"incidents"`
+			Next      string                `json:"next"`
+		}
+		if err := s.get(ctx, "/v1/incidents", query, &page); err != nil {
+			return all, err
+		}
+		all.Incidents = append(all.Incidents, page.Incidents...)
+		if page.Next == "" || len(all.Incidents) >= f.Limit {
+			return all, nil
+		}
+		query.Set("cursor", page.Next)
+	}
+}
+
+// Incident shows one incident.
+func (s *Server) Incident(ctx context.Context, id int64) (v operations.Incident, err error) {
+	return v, s.get(ctx, "/v1/incidents/"+strconv.FormatInt(id, 10), nil, &v)
+}
+
+// AckIncident acknowledges an open incident, or closes it.
+func (s *Server) AckIncident(ctx context.Context, a ledger.IncidentAct) (v operations.Incident, err error) {
+	b := s.body(a.Actor)
+	b.Close = a.Close
+	return v, s.post(ctx, "/v1/incidents/"+strconv.FormatInt(a.ID, 10)+"/ack", b, &v)
 }
 
 func runPath(id string) string { return "/v1/runs/" + url.PathEscape(id) }

@@ -34,10 +34,10 @@ func (a *app) jobsListCommand() *cobra.Command {
 			if a.json {
 				return printJSON(a.out, all)
 			}
-			t := a.table("JOB", "SCHEDULE", "NEXT", "CALLS", "LAST RUN", "LAST OUTCOME", "STATE").
-				Optional("LAST OUTCOME", "LAST RUN", "NEXT", "SCHEDULE", "CALLS").Folding("LAST OUTCOME")
+			t := a.table("JOB", "SCHEDULE", "NEXT", "CALLS", "LAST RUN", "LAST OUTCOME", "INCIDENTS", "STATE").
+				Optional("INCIDENTS", "LAST OUTCOME", "LAST RUN", "NEXT", "SCHEDULE", "CALLS").Folding("LAST OUTCOME", "INCIDENTS")
 			for _, j := range all {
-				t.Row(j.ID, j.InWords, nextText(j.Next, j.Enabled), j.Method+" "+j.Target+" "+j.Path, lastRun(j), j.Outcome(), string(j.State))
+				t.Row(j.ID, j.InWords, nextText(j.Next, j.Enabled), j.Method+" "+j.Target+" "+j.Path, lastRun(j), j.Outcome(), j.Trouble(), string(j.State))
 			}
 			return t.Flush()
 		},
@@ -83,7 +83,7 @@ func (a *app) printJob(j operations.JobDetail) error {
 	for _, line := range [][2]string{
 		{"schedule", j.Schedule}, {"in words", j.InWords}, {"next", nextText(j.Next, j.Enabled)}, {"watermark", j.Watermark},
 		{"calls", j.Method + " " + j.Target + " " + j.Path}, {"scopes", strings.Join(j.Scopes, " ")}, {"key scope", j.KeyScope},
-		{"timeout", j.Timeout}, {"overlap", j.Overlap}, {"catch-up", j.CatchUp}, {"last run", lastRun(j.Job)}, {"last outcome", j.Outcome()},
+		{"timeout", j.Timeout}, {"overlap", j.Overlap}, {"catch-up", j.CatchUp}, {"last run", lastRun(j.Job)}, {"last outcome", j.Outcome()}, {"incidents", j.Trouble()},
 		{"state", string(j.State)}, {"paused by", j.PausedBy}, {"paused why", j.PausedWhy},
 	} {
 		t.Row(line[0], line[1])

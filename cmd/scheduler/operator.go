@@ -24,6 +24,9 @@ type operator interface {
 	Resume(ctx context.Context, jobID string, who ledger.Actor) (operations.JobActed, error)
 	Act(context.Context, operations.RunAct, ledger.Act) (operations.Acted, error)
 	Backfill(context.Context, operations.Backfill) (operations.Backfilled, error)
+	Incidents(context.Context, ledger.IncidentFilter) (operations.IncidentPage, error)
+	Incident(ctx context.Context, id int64) (operations.Incident, error)
+	AckIncident(context.Context, ledger.IncidentAct) (operations.Incident, error)
 }
 
 // operator is the server of --server, else the ledger that open opens.

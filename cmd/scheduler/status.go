@@ -17,7 +17,8 @@ func (a *app) statusCommand() *cobra.Command {
 		Use:   "status",
 		Short: "Show who serves the ledger, and how late it is",
 		Long: `status shows the processes that work on the ledger, how long the oldest due run has
-been waiting, how many runs are unfinished or dead, and how the nightly purge does.
+been waiting, how many runs are unfinished or dead, how many incidents are open, and how the
+nightly purge does.
 
 Exit 0: a process serves. Exit 1: none does.`,
 		Args: cobra.NoArgs,
@@ -75,7 +76,7 @@ func (a *app) printStatus(s operations.Status) error {
 	if !s.Serving {
 		serving = "not serving: no process is alive; start \"cronce serve\""
 	}
-	_, err := fmt.Fprintf(a.out, "runs: %s, %d dead to acknowledge\nlateness: %s\nnightly purge: %s\n%s\n",
-		strings.Join(counts, ", "), s.Dead, time.Duration(s.Lateness*float64(time.Second)).Round(time.Second), purge, serving)
+	_, err := fmt.Fprintf(a.out, "runs: %s, %d dead to acknowledge\nincidents: %d open\nlateness: %s\nnightly purge: %s\n%s\n",
+		strings.Join(counts, ", "), s.Dead, s.Incidents, time.Duration(s.Lateness*float64(time.Second)).Round(time.Second), purge, serving)
 	return err
 }

@@ -12,31 +12,32 @@ import (
 
 // Job is a job of the registry with what the ledger knows of it.
 type Job struct {
-	ID           string   `json:"id"`
-	Schedule     string   `json:"schedule"`
-	InWords      string   `json:"inWords"`
-	Timezone     string   `json:"timezone"`
-	DST          string   `json:"dst"`
-	Target       string   `json:"target"`
-	Method       string   `json:"method"`
-	Path         string   `json:"path"`
-	Scopes       []string `json:"scopes"`
-	KeyScope     string   `json:"keyScope"`
-	Timeout      string   `json:"timeout"`
-	Overlap      string   `json:"overlap"`
-	CatchUp      string   `json:"catchUp"`
-	Enabled      bool     `json:"enabled"`
-	State        JobState `json:"state"`
-	Next         string   `json:"next"` // empty: never again, or disabled
-	Watermark    string   `json:"watermark"`
-	PausedAt     string   `json:"pausedAt,omitempty"`
-	PausedBy     string   `json:"pausedBy,omitempty"`
-	PausedWhy    string   `json:"pausedWhy,omitempty"`
-	LastRun      *Run     `json:"lastRun"`
-	SlotRun      *Run     `json:"slotRun,omitempty"` // the unfinished run that has the job's slot
-	LastOutcome  *Run     `json:"lastOutcome"`       // the newest run that succeeded or died
-	FailingSince string   `json:"failingSince,omitempty"`
-	Dead         int      `json:"deadUnacknowledged"`
+	ID           string        `json:"id"`
+	Schedule     string        `json:"schedule"`
+	InWords      string        `json:"inWords"`
+	Timezone     string        `json:"timezone"`
+	DST          string        `json:"dst"`
+	Target       string        `json:"target"`
+	Method       string        `json:"method"`
+	Path         string        `json:"path"`
+	Scopes       []string      `json:"scopes"`
+	KeyScope     string        `json:"keyScope"`
+	Timeout      string        `json:"timeout"`
+	Overlap      string        `json:"overlap"`
+	CatchUp      string        `json:"catchUp"`
+	Enabled      bool          `json:"enabled"`
+	State        JobState      `json:"state"`
+	Next         string        `json:"next"` // empty: never again, or disabled
+	Watermark    string        `json:"watermark"`
+	PausedAt     string        `json:"pausedAt,omitempty"`
+	PausedBy     string        `json:"pausedBy,omitempty"`
+	PausedWhy    string        `json:"pausedWhy,omitempty"`
+	LastRun      *Run          `json:"lastRun"`
+	SlotRun      *Run          `json:"slotRun,omitempty"` // the unfinished run that has the job's slot
+	LastOutcome  *Run          `json:"lastOutcome"`       // the newest run that succeeded or died
+	FailingSince string        `json:"failingSince,omitempty"`
+	Dead         int           `json:"deadUnacknowledged"`
+	Incidents    []JobIncident `json:"incidents"` // open ones
 }
 
 // JobState says whether a job is being planned.
@@ -108,10 +109,14 @@ func (s *Service) Job(ctx context.Context, id string) (JobDetail, error) {
 
 // statuses are what the ledger knows of its jobs, by id; a ledger that is not
 // made yet knows nothing.
-func (s *Service) statuses(ctx context.Context) (map[string]ledger.JobStatus, error) {
-	known := map[string]ledger.JobStatus{}
+func (s *Service) statuses(ctx context.Context) (map[string]status, error) {
+	known := map[string]status{}
 	if s.ledger == nil {
 		return known, nil
+	}
+	incidents, err := s.openIncidents(ctx)
+	if err != nil {
+		return nil, err
 	}
 	statuses, err := s.ledger.Jobs(ctx)
 	if err != nil {
@@ -119,7 +124,7 @@ func (s *Service) statuses(ctx context.Context) (map[string]ledger.JobStatus, er
 	}
 	var shown []*ledger.Run
 	for _, st := range statuses {
-		known[st.JobID] = st
+		known[st.JobID] = status{st, incidents[st.JobID]}
 		for _, r := range []*ledger.Run{st.LastRun, st.SlotRun} {
 			if r != nil {
 				shown = append(shown, r)
@@ -129,7 +134,13 @@ func (s *Service) statuses(ctx context.Context) (map[string]ledger.JobStatus, er
 	return known, s.addWaiting(ctx, shown...)
 }
 
-func (s *Service) describe(j jobs.Job, known map[string]ledger.JobStatus) Job {
+// status is what the ledger knows of a job.
+type status struct {
+	ledger.JobStatus
+	incidents []JobIncident
+}
+
+func (s *Service) describe(j jobs.Job, known map[string]status) Job {
 	st, ok := known[j.ID]
 	v := Job{
 		ID: j.ID, Schedule: j.Schedule, InWords: j.Parsed().Describe(), Timezone: j.Timezone, DST: string(j.DST),
@@ -138,7 +149,7 @@ func (s *Service) describe(j jobs.Job, known map[string]ledger.JobStatus) Job {
 		Enabled: !j.Disabled, State: JobActive, Next: NextOf(j, s.now()),
 		Watermark: scheduledTime(st.Watermark), PausedAt: actualTime(st.PausedAt), PausedBy: st.PausedBy, PausedWhy: st.PausedWhy,
 		LastRun: runIf(st.LastRun), SlotRun: runIf(st.SlotRun), LastOutcome: runIf(st.LastOutcome),
-		FailingSince: scheduledTime(st.FailingSince), Dead: st.DeadUnseen,
+		FailingSince: scheduledTime(st.FailingSince), Dead: st.DeadUnseen, Incidents: append([]JobIncident{}, st.incidents...),
 	}
 	switch {
 	case j.Disabled:
@@ -186,6 +197,19 @@ func (j Job) Outcome() string {
 	}
 	if j.Dead > 0 {
 		parts = append(parts, fmt.Sprintf("%d dead to acknowledge", j.Dead))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Trouble lists the job's open incidents in words; "" for none.
+func (j Job) Trouble() string {
+	var parts []string
+	for _, i := range j.Incidents {
+		text := fmt.Sprintf("%s (#%d)", i.Cause, i.ID)
+		if i.Acknowledged {
+			text += " acknowledged"
+		}
+		parts = append(parts, text)
 	}
 	return strings.Join(parts, ", ")
 }

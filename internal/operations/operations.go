@@ -57,7 +57,9 @@ const (
 	UnknownJob Code = "unknown_job"     // neither the registry nor the ledger has it
 	NotServed  Code = "not_served"      // the registry has the job; the ledger has not seen it yet
 	UnknownRun Code = "unknown_run"     // the ledger has no such run
-	Conflict   Code = "conflict"        // the run or the job is not in a state for the act
+
+	UnknownIncident Code = "unknown_incident" // the ledger has no such incident
+	Conflict        Code = "conflict"         // the run or the job is not in a state for the act
 )
 
 func refuse(code Code, format string, args ...any) error {

@@ -16,6 +16,7 @@ type Status struct {
 	// Unfinished counts the planned, running and retrying runs.
 	Unfinished map[ledger.State]int `json:"unfinished"`
 	Dead       int                  `json:"deadUnacknowledged"`
+	Incidents  int                  `json:"openIncidents"`
 	// Lateness is how long the oldest due run has been waiting, in seconds.
 	Lateness float64     `json:"latenessSeconds"`
 	Purge    PurgeStatus `json:"purge"`
@@ -61,7 +62,7 @@ func (s *Service) Status(ctx context.Context) (Status, error) {
 	if err != nil {
 		return v, err
 	}
-	v.Unfinished, v.Dead = counts.Unfinished, counts.DeadUnseen
+	v.Unfinished, v.Dead, v.Incidents = counts.Unfinished, counts.DeadUnseen, counts.Incidents
 	if v.Unfinished == nil {
 		v.Unfinished = map[ledger.State]int{}
 	}

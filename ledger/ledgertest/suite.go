@@ -67,6 +67,9 @@ var groups = []struct {
 	{"changes", changesCases},
 	{"overview", overviewCases},
 	{"life", lifeCases},
+	{"incident", incidentCases},
+	{"late", lateCases},
+	{"tell", tellCases},
 	{"race", raceCases},
 	{"race of operators", raceOperateCases},
 }

@@ -19,6 +19,7 @@ func (l *Ledger) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitted
 	}
 	defer l.mu.Unlock()
 	got := ledger.Admitted{Now: now, Skipped: map[ledger.Reason]int{}}
+	var missed []ledger.Problem
 	for _, p := range a.Plans {
 		j := l.jobs[p.JobID]
 		if !current(j, p, now) {
@@ -30,8 +31,11 @@ func (l *Ledger) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitted
 			if r == nil {
 				continue
 			}
-			if r.State == ledger.Skipped {
+			switch r.State {
+			case ledger.Skipped:
 				got.Skipped[r.Reason]++
+			case ledger.Missed:
+				missed = append(missed, ledger.Problem{JobID: r.JobID, RunID: r.ID, Reason: r.Reason, Count: r.Count})
 			}
 			if in.Lease && l.startable(r) {
 				got.Leased = append(got.Leased, l.lease(r, a.Owner, a.Token, now, a.LeaseFor))
@@ -43,6 +47,7 @@ func (l *Ledger) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitted
 			l.turn(j, *p.Next, now)
 		}
 	}
+	l.openIncidents(ledger.CauseMissed, missed, now)
 	return got, nil
 }
 
@@ -114,6 +119,10 @@ func (l *Ledger) judge(r *record, in ledger.RunSpec, beside bool) {
 	}
 	if r.State == ledger.Skipped {
 		r.NextAt = time.Time{}
+		return
+	}
+	if r.lateAt = in.LateAt(); !r.lateAt.IsZero() {
+		l.lates = append(l.lates, r)
 	}
 }
 

@@ -38,6 +38,7 @@ func (l *Ledger) Claim(ctx context.Context, c ledger.Claim) (ledger.Claimed, err
 			got.Work = append(got.Work, l.lease(r, c.Owner, c.Token, now, c.LeaseFor))
 		}
 	}
+	l.openIncidents(ledger.CauseDead, ledger.ProblemsOf(got.Expired), now)
 	for _, r := range left {
 		l.place(r)
 	}

@@ -20,10 +20,10 @@ func (l *Ledger) PurgeHistory(ctx context.Context, p ledger.HistoryPurge) (ledge
 	defer l.mu.Unlock()
 	batch := p.FullBatch()
 	if p.DryRun {
-		batch = len(l.audit) + len(l.processes) + l.known()
+		batch = len(l.audit) + len(l.incidents) + len(l.processes) + l.known()
 	}
 	s := sweep{Ledger: l, HistoryPurge: p, now: now, batch: batch}
-	got := ledger.PurgedHistory{Audit: s.acts(), Events: s.events(), Processes: s.dead(), Declared: s.declared()}
+	got := ledger.PurgedHistory{Audit: s.acts(), Events: s.events(), Incidents: s.closed(), Processes: s.dead(), Declared: s.declared()}
 	if p.DryRun || got.Declared < batch {
 		got.Definitions = s.definitions()
 	}
@@ -77,6 +77,21 @@ func (s sweep) events() (n int) {
 		if !s.DryRun {
 			s.jobs[id].events = kept
 		}
+	}
+	return n
+}
+
+func (s sweep) closed() (n int) {
+	kept := []*ledger.Incident{}
+	for _, i := range s.incidents {
+		if n < s.batch && !i.Open() && s.past(i.ClosedAt, s.Retention) {
+			n++
+		} else {
+			kept = append(kept, i)
+		}
+	}
+	if !s.DryRun {
+		s.Ledger.incidents = kept
 	}
 	return n
 }

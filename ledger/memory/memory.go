@@ -37,6 +37,10 @@ type Ledger struct {
 	audit  []ledger.Audit
 	acts   int64  // the ID of the last entry of the audit
 	change uint64 // the position of the last change of a run
+
+	incidents []*ledger.Incident // by ID
+	opened    int64              // the ID of the last incident
+	lates     []*record          // unfinished once, with a lateAt
 }
 
 // New returns an empty ledger.
@@ -64,6 +68,7 @@ type record struct {
 	leasedAt time.Time
 	slotted  bool // it takes the job's slot while unfinished
 	waiting  bool // it waits for the slot
+	lateAt   time.Time
 	heap     *dues
 	index    int // in heap
 }

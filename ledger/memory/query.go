@@ -135,7 +135,7 @@ func (l *Ledger) Events(ctx context.Context, jobID string, limit int) ([]ledger.
 	return events[:min(orDefault(limit, defaultLimit), len(events))], nil
 }
 
-// Counts tallies the ledger; its cost grows with the unfinished runs only.
+// Counts tallies the ledger; its cost grows with the unfinished runs and the incidents only.
 func (l *Ledger) Counts(ctx context.Context) (ledger.Counts, error) {
 	now, err := l.begin(ctx)
 	if err != nil {
@@ -143,6 +143,11 @@ func (l *Ledger) Counts(ctx context.Context) (ledger.Counts, error) {
 	}
 	defer l.mu.Unlock()
 	c := ledger.Counts{Unfinished: map[ledger.State]int{}, DeadUnseen: l.unseen}
+	for _, i := range l.incidents {
+		if i.Open() {
+			c.Incidents++
+		}
+	}
 	for s, n := range l.states {
 		if n > 0 && !s.Finished() {
 			c.Unfinished[s] = n

@@ -44,19 +44,24 @@ func (l *Ledger) Record(ctx context.Context, outcomes []ledger.Outcome) ([]ledge
 	}
 	defer l.mu.Unlock()
 	fates := make([]ledger.RecordResult, len(outcomes))
+	var ended ledger.Ended
 	for i, o := range outcomes {
-		fates[i] = l.record(o, now)
+		var written bool
+		if fates[i], written = l.record(o, now); written {
+			ended.Add(o)
+		}
 	}
+	l.changeIncidents(ended, now)
 	return fates, nil
 }
 
-func (l *Ledger) record(o ledger.Outcome, now time.Time) ledger.RecordResult {
+func (l *Ledger) record(o ledger.Outcome, now time.Time) (result ledger.RecordResult, written bool) {
 	r := l.held(o.Lease)
 	if r == nil {
 		if r := l.runs[o.RunID]; r != nil && r.settled != "" && r.settled == o.Token {
-			return ledger.Recorded
+			return ledger.Recorded, false
 		}
-		return ledger.Fenced
+		return ledger.Fenced, false
 	}
 	l.queue.remove(r)
 	if o.Attempt.N != 0 {
@@ -90,7 +95,7 @@ func (l *Ledger) record(o ledger.Outcome, now time.Time) ledger.RecordResult {
 		l.finish(r, o.State, o.Reason, now)
 	}
 	r.settled = o.Token
-	return ledger.Recorded
+	return ledger.Recorded, true
 }
 
 // again makes a run due after the outcome's wait.

@@ -99,15 +99,15 @@ WITH turn AS MATERIALIZED (
 		FROM unnest($5::bigint[], $6::bigint[], $7::text[], $8::timestamptz[], $9::bytea[])
 			WITH ORDINALITY AS i (plan, kind, run_id, at, body, n)
 		LEFT JOIN unnest($10::text[], $11::text[], $12::text[], $13::boolean[], $14::boolean[], $15::boolean[], $16::boolean[],
-				$17::text[], $18::bigint[], $19::text[])
-			WITH ORDINALITY AS k (state, reason, trigger, planned, lease, takes, queues, target, horizon, call, kind)
+				$17::text[], $18::bigint[], $19::text[], $25::bigint[])
+			WITH ORDINALITY AS k (state, reason, trigger, planned, lease, takes, queues, target, horizon, call, late, kind)
 			ON k.kind = i.kind
 		OFFSET 0
 	) i
 	JOIN locked l ON l.n = i.plan
 ), first AS (
 	INSERT INTO runs (run_id, job_id, scheduled_at, planned_at, revision, trigger, state, reason, target, horizon, call, body,
-		takes_slot, slot, attempt, started_at, send_before, leased_at, due_at, finished_at, lease_token, leased_by)
+		takes_slot, slot, attempt, started_at, send_before, leased_at, due_at, finished_at, lease_token, leased_by, late_at)
 	SELECT run_id, job_id, at, now(), revision, trigger,
 		CASE WHEN skip THEN 'skipped' WHEN starts THEN 'running' ELSE state END,
 		CASE WHEN skip THEN 'paused' ELSE reason END,
@@ -120,7 +120,8 @@ WITH turn AS MATERIALIZED (
 		CASE WHEN starts THEN now() + $22 * interval '1 microsecond' WHEN planned AND NOT paused THEN at END,
 		CASE WHEN skip OR NOT planned THEN now() END,
 		CASE WHEN starts THEN $20 ELSE '' END,
-		CASE WHEN starts THEN $21 ELSE '' END
+		CASE WHEN starts THEN $21 ELSE '' END,
+		CASE WHEN NOT skip THEN at + late * interval '1 microsecond' END
 	FROM instant WHERE NOT (takes_slot AND behind)
 	ORDER BY n
 	ON CONFLICT DO NOTHING
@@ -129,14 +130,15 @@ WITH turn AS MATERIALIZED (
 	SELECT (SELECT count(*) FROM first) = (SELECT sum(instants) FROM locked) AND NOT EXISTS (SELECT FROM locked WHERE paused) AS yes
 ), judged AS (
 	INSERT INTO runs (run_id, job_id, scheduled_at, planned_at, revision, trigger, state, reason, target, horizon, call, body,
-		takes_slot, waiting, due_at, finished_at)
+		takes_slot, waiting, due_at, finished_at, late_at)
 	SELECT run_id, job_id, at, now(), revision, trigger,
 		CASE WHEN queues THEN 'planned' ELSE 'skipped' END,
 		CASE WHEN queues THEN '' ELSE 'overlap' END,
 		target, horizon, call, body,
 		queues, queues,
 		CASE WHEN queues THEN at END,
-		CASE WHEN NOT queues THEN now() END
+		CASE WHEN NOT queues THEN now() END,
+		CASE WHEN queues THEN at + late * interval '1 microsecond' END
 	FROM instant WHERE (SELECT yes FROM complete) IS NOT TRUE AND takes_slot AND run_id NOT IN (SELECT run_id FROM first WHERE slot IS NOT NULL)
 	ON CONFLICT DO NOTHING
 	RETURNING state
@@ -161,7 +163,7 @@ func (l *Ledger) admit(ctx context.Context, q querier, a ledger.Admission, plans
 		leased            []string
 		paused, overlaped int
 	)
-	args := append(arrays.arguments(), a.Token, a.Owner, microseconds(a.LeaseFor), turn, arrays.counts)
+	args := append(arrays.arguments(), a.Token, a.Owner, microseconds(a.LeaseFor), turn, arrays.counts, arrays.lates)
 	err = q.QueryRow(ctx, admitSQL, args...).Scan(&got.Now, &until, &numbers, &complete, &leased, &paused, &overlaped)
 	if err != nil {
 		return nil, err

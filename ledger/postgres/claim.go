@@ -49,7 +49,7 @@ func (l *Ledger) Claim(ctx context.Context, c ledger.Claim) (ledger.Claimed, err
 // the planner thinks of the size of due. The first row carries the order, which
 // an UPDATE does not keep. Of a row that has never been leased send_before is
 // NULL, which is not expired.
-const claimSQL = `
+var claimSQL = `
 WITH RECURSIVE ` + freeSlots + `, due AS MATERIALIZED (
 	SELECT r.run_id, r.state, r.attempt, r.leased_at, r.leased_by
 	FROM runs r
@@ -81,7 +81,10 @@ WITH RECURSIVE ` + freeSlots + `, due AS MATERIALIZED (
 		send_before = coalesce(r.send_before, now() + r.horizon * interval '1 microsecond')
 	WHERE r.run_id = ANY (ARRAY(SELECT run_id FROM due))
 	RETURNING ` + workColumns + `, r.state
-)
+), problem AS (
+	SELECT job_id, 'key_expired' AS reason, '' AS error, max(run_id) AS run_id, count(*) AS n
+	FROM taken WHERE state = 'dead' GROUP BY job_id
+), ` + openingSQL("'dead'") + `
 SELECT taken.*, CASE WHEN row_number() OVER () = 1 THEN ARRAY(SELECT run_id FROM due) END FROM taken`
 
 // expired: the target may have forgotten the run's key.

@@ -182,17 +182,17 @@ func (row *entryRow) insert(ctx context.Context, q querier, e ledger.Entry, got 
 	rows, err := q.Query(ctx, `
 		INSERT INTO runs AS r (run_id, job_id, scheduled_at, planned_at, revision, trigger, state, reason, target, horizon, call, body,
 			by, why, takes_slot, waiting, slot, due_at, finished_at,
-			attempt, started_at, leased_at, send_before, leased_by, lease_token)
+			attempt, started_at, leased_at, send_before, leased_by, lease_token, late_at)
 		VALUES ($1, $2, $3, now(), $4, $5, CASE WHEN $19 THEN 'running' ELSE $6 END, $7, $8, $9::bigint, $10, $11, $12, $13, $14, $15, $16,
 			CASE WHEN $19 THEN now() + $22 * interval '1 microsecond' WHEN NOT $18 THEN coalesce($17, now()) END,
 			CASE WHEN $18 THEN now() END,
 			CASE WHEN $19 THEN 1 ELSE 0 END, CASE WHEN $19 THEN now() END, CASE WHEN $19 THEN now() END,
-			CASE WHEN $19 THEN now() + $9::bigint * interval '1 microsecond' END, $20, $21)
+			CASE WHEN $19 THEN now() + $9::bigint * interval '1 microsecond' END, $20, $21, $23)
 		ON CONFLICT (run_id) DO NOTHING
 		RETURNING now(), `+runColumns,
 		e.RunID, e.JobID, e.ScheduledAt, row.revision, string(e.Trigger), string(row.state), string(row.reason), e.Call.Target, microseconds(e.Call.Horizon),
 		string(call), body, clean(e.By), clean(e.Why), row.takes, row.waiting, slot, row.due, row.state.Finished(),
-		row.lease, owner, token, microseconds(e.LeaseFor))
+		row.lease, owner, token, microseconds(e.LeaseFor), orNull(e.LateAt()))
 	if err != nil {
 		return err
 	}

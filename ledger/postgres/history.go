@@ -55,6 +55,7 @@ func byTime(table, column string) part {
 var (
 	auditPart     = byTime("audit", "at")
 	eventsPart    = byTime("events", "at")
+	incidentsPart = byTime("incidents", "closed_at")
 	processesPart = byTime("processes", "heartbeat_at")
 	declaredPart  = part{
 		`WITH RECURSIVE ` + versionsUnused + ` SELECT count(*) FROM version_jobs v JOIN unused u ON u.version = v.version WHERE $1 >= 0`,
@@ -85,6 +86,7 @@ func (l *Ledger) PurgeHistory(ctx context.Context, p ledger.HistoryPurge) (ledge
 		}{
 			{auditPart, microseconds(p.AuditRetention), &got.Audit},
 			{eventsPart, microseconds(p.Retention), &got.Events},
+			{incidentsPart, microseconds(p.Retention), &got.Incidents},
 			{processesPart, microseconds(ledger.ProcessRetention), &got.Processes},
 			{declaredPart, 0, &got.Declared},
 			{definitionsPart, microseconds(p.Retention), &got.Definitions},

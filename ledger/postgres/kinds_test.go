@@ -54,7 +54,7 @@ func TestRowsOfManyKindsInOneStatementKeepApart(t *testing.T) {
 func someKind(r *rand.Rand, in ledger.RunSpec) ledger.RunSpec {
 	in.Trigger = []ledger.Trigger{ledger.BySchedule, ledger.ByCatchUp}[r.IntN(2)]
 	if r.IntN(4) == 0 {
-		in.State, in.Reason, in.Call, in.Lease = ledger.Missed, ledger.Reason(fmt.Sprintf("why-%d", r.IntN(2))), ledger.Call{}, false
+		in.State, in.Reason, in.Call, in.Lease = ledger.Superseded, ledger.Reason(fmt.Sprintf("why-%d", r.IntN(2))), ledger.Call{}, false
 		return in
 	}
 	in.Lease = r.IntN(4) > 0

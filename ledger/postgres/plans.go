@@ -7,7 +7,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// arrays are plans as the parameters $1 to $19 and $24 of admitSQL, an array a
+// arrays are plans as the parameters $1 to $19, $24 and $25 of admitSQL, an array a
 // column: the plans, their runs, and the runs' kinds.
 type arrays struct {
 	jobIDs         []string
@@ -25,6 +25,7 @@ type arrays struct {
 	planned, lease, takes, queues      []bool
 	horizons                           []int64
 	calls                              []*string // nil: NULL
+	lates                              []*int64  // nil: NULL
 }
 
 // kind is what a job's runs have in common, and those of jobs whose calls differ
@@ -37,6 +38,7 @@ type kind struct {
 	target                        string
 	horizon                       int64
 	call                          string
+	late                          int64 // microseconds after the scheduled time; 0: never
 }
 
 func arraysOf(plans []ledger.Plan) (*arrays, error) {
@@ -61,6 +63,9 @@ func (a *arrays) add(plan int, in ledger.RunSpec) error {
 		state: in.State, reason: in.Reason, trigger: in.Trigger, planned: in.State == ledger.Planned,
 		takes: takesSlot(in), queues: in.Overlap == ledger.OverlapQueue,
 		target: in.Call.Target, horizon: microseconds(in.Call.Horizon),
+	}
+	if at := in.LateAt(); !at.IsZero() {
+		k.late = microseconds(at.Sub(in.ScheduledAt))
 	}
 	var body []byte
 	if k.planned {
@@ -97,6 +102,11 @@ func (a *arrays) addKind(k kind) {
 		call = &k.call
 	}
 	a.calls = append(a.calls, call)
+	var late *int64
+	if k.late > 0 {
+		late = &k.late
+	}
+	a.lates = append(a.lates, late)
 }
 
 func (a *arrays) arguments() []any {

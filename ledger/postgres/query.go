@@ -220,6 +220,8 @@ func (l *Ledger) Counts(ctx context.Context) (ledger.Counts, error) {
 	})
 	batch.Queue(`SELECT count(*) FROM runs WHERE state = 'dead' AND acked_at IS NULL`).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&c.DeadUnseen) })
+	batch.Queue(`SELECT count(*) FROM incidents WHERE closed_at IS NULL`).
+		QueryRow(func(row pgx.Row) error { return row.Scan(&c.Incidents) })
 	batch.Queue(`
 		SELECT min(due_at) FROM runs
 		WHERE due_at <= now() AND due_at IS NOT NULL AND NOT waiting AND state <> 'running'`).QueryRow(func(row pgx.Row) error {

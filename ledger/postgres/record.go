@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -12,6 +13,9 @@ import (
 // a lease's token moves a running run. A run's first attempt is kept in its row.
 //
 // An outcome is sent as its own values and the number of its kind: see columns.
+// closed looks at the incidents that are open, usually none, and only then at done.
+// A dead outcome takes a second statement, in a transaction: see openIncidents.
+//
 // The two are joined before the runs are looked up, in the order of their IDs. The
 // join is LEFT, so that the planner expects as many rows as there are outcomes. If
 // it expected fewer, it would plan each record anew, or scan all kinds for each
@@ -49,7 +53,13 @@ WITH outcome AS (
 		first_owner = CASE WHEN o.n = 1 THEN o.owner ELSE r.first_owner END
 	FROM outcome o
 	WHERE r.run_id = o.run_id AND r.lease_token = o.token AND r.state = 'running'
-	RETURNING o.*
+	RETURNING o.*, r.job_id
+), closed AS (
+	UPDATE incidents i SET closed_at = now(), due_at = now(), version = i.version + 1,
+		closed_by = (SELECT max(d.run_id) FROM done d WHERE d.job_id = i.job_id AND d.state = 'succeeded')
+	WHERE i.closed_at IS NULL AND i.cause <> 'unplanned'
+		AND i.job_id IN (SELECT d.job_id FROM done d WHERE d.state = 'succeeded')
+		AND i.job_id NOT IN (SELECT d.job_id FROM done d WHERE d.state = 'dead')
 ), kept AS (
 	INSERT INTO attempts (run_id, n, started_at, finished_at, status, answer, code, error, detail, owner)
 	SELECT run_id, n, started_at, finished_at, status, answer, code, error, detail, owner FROM done WHERE n > 1
@@ -67,21 +77,43 @@ func (l *Ledger) Record(ctx context.Context, outcomes []ledger.Outcome) ([]ledge
 		return fates, nil
 	}
 	columns := columnsOf(outcomes)
-	var places []int
-	err := again(func() error {
-		rows, err := l.pool.Query(ctx, recordSQL, columns.arguments()...)
-		if err == nil {
-			places, err = pgx.CollectRows(rows, pgx.RowTo[int])
+	var written []int
+	err := again(func() (err error) {
+		if !slices.ContainsFunc(outcomes, func(o ledger.Outcome) bool { return o.State == ledger.Dead }) {
+			written, err = columns.record(ctx, l.pool)
+			return err
 		}
-		return err
+		return pgx.BeginFunc(ctx, l.pool, func(tx pgx.Tx) error {
+			if written, err = columns.record(ctx, tx); err != nil {
+				return err
+			}
+			var ended ledger.Ended
+			for _, i := range written {
+				ended.Add(outcomes[i])
+			}
+			return openIncidents(ctx, tx, ledger.CauseDead, ended.Dead)
+		})
 	})
 	if err != nil {
 		return nil, translate("record", err)
 	}
-	for _, p := range places {
-		fates[columns.order[p-1]] = ledger.Recorded
+	for _, i := range written {
+		fates[i] = ledger.Recorded
 	}
 	return fates, translate("record", l.settle(ctx, outcomes, fates))
+}
+
+// record writes the outcomes and returns which it wrote.
+func (c *columns) record(ctx context.Context, q querier) ([]int, error) {
+	rows, err := q.Query(ctx, recordSQL, c.arguments()...)
+	if err != nil {
+		return nil, err
+	}
+	places, err := pgx.CollectRows(rows, pgx.RowTo[int])
+	for i, p := range places {
+		places[i] = c.order[p-1]
+	}
+	return places, err
 }
 
 // settle finds the results of the outcomes that were not written.

@@ -29,18 +29,13 @@ func isSpecial(p ledger.Plan) bool {
 	if p.Next != nil || len(p.Events) > 0 {
 		return true
 	}
-	for _, in := range p.Runs {
-		if isRange(in) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.Runs, func(in ledger.RunSpec) bool { return isRange(in) || in.State == ledger.Missed })
 }
 
 func isRange(in ledger.RunSpec) bool { return !in.Until.IsZero() }
 
-// admitSpecial admits plans with range rows, events or an end of their revision
-// in a transaction of several statements, and returns the jobs whose plans
+// admitSpecial admits plans with missed or range rows, events or an end of their
+// revision in a transaction of several statements, and returns the jobs whose plans
 // were current.
 func (l *Ledger) admitSpecial(ctx context.Context, a ledger.Admission, plans []ledger.Plan, got *ledger.Admitted) ([]string, error) {
 	var current []string
@@ -53,6 +48,9 @@ func (l *Ledger) admitSpecial(ctx context.Context, a ledger.Admission, plans []l
 			return err
 		}
 		if err := finishSpecial(ctx, tx, plans, ranges, current); err != nil {
+			return err
+		}
+		if err := openMissed(ctx, tx, plans, current); err != nil {
 			return err
 		}
 		got.Now = before.Now
@@ -104,6 +102,32 @@ func finishSpecial(ctx context.Context, tx pgx.Tx, plans []ledger.Plan, ranges m
 		}
 	}
 	return tx.SendBatch(ctx, &batch).Close()
+}
+
+// openMissed opens the incidents of the rows that this transaction wrote as missed.
+func openMissed(ctx context.Context, tx pgx.Tx, plans []ledger.Plan, current []string) error {
+	admitted := setOf(current)
+	var ids []string
+	for _, p := range plans {
+		for _, in := range p.Runs {
+			if in.State == ledger.Missed && admitted[p.JobID] {
+				ids = append(ids, in.RunID)
+			}
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	rows, err := tx.Query(ctx, `
+		SELECT job_id, run_id, reason, '', count FROM runs WHERE run_id = ANY ($1::text[]) AND state = 'missed' AND planned_at = now()`, ids)
+	if err != nil {
+		return err
+	}
+	missed, err := pgx.CollectRows(rows, pgx.RowToStructByPos[ledger.Problem])
+	if err != nil {
+		return err
+	}
+	return openIncidents(ctx, tx, ledger.CauseMissed, missed)
 }
 
 // insertRangeSQL leaves out the scheduled times that have a row of their own.

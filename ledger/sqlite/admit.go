@@ -16,17 +16,18 @@ func (l *Ledger) Admit(ctx context.Context, a ledger.Admission) (out ledger.Admi
 	}
 	err = l.write(ctx, func(t *tx) error {
 		out = ledger.Admitted{Now: t.clock(), Skipped: map[ledger.Reason]int{}}
+		var missed []ledger.Problem
 		paused, err := all(t, text, `SELECT job_id FROM jobs WHERE paused_at IS NOT NULL`)
 		if err != nil {
 			return err
 		}
 		for _, p := range a.Plans {
 			n := newRun{jobID: p.JobID, revision: p.Revision, paused: slices.Contains(paused, p.JobID), holder: holder{a.Owner, a.Token, a.LeaseFor}}
-			if err := t.admit(p, n, &out); err != nil {
+			if err := t.admit(p, n, &out, &missed); err != nil {
 				return fmt.Errorf("admit %s: %w", p.JobID, err)
 			}
 		}
-		return nil
+		return t.openIncidents(ledger.CauseMissed, missed)
 	})
 	if err != nil {
 		return ledger.Admitted{}, err
@@ -34,8 +35,9 @@ func (l *Ledger) Admit(ctx context.Context, a ledger.Admission) (out ledger.Admi
 	return out, nil
 }
 
-// admit writes the rows of a plan; n is what they have in common.
-func (t *tx) admit(p ledger.Plan, n newRun, out *ledger.Admitted) error {
+// admit writes the rows of a plan; n is what they have in common. It adds to missed
+// those that were missed.
+func (t *tx) admit(p ledger.Plan, n newRun, out *ledger.Admitted, missed *[]ledger.Problem) error {
 	ok, err := t.advance(p)
 	if err != nil {
 		return err
@@ -47,7 +49,7 @@ func (t *tx) admit(p ledger.Plan, n newRun, out *ledger.Admitted) error {
 	}
 	for _, in := range p.Runs {
 		n.RunSpec = in
-		if err := t.admitOne(n, out); err != nil {
+		if err := t.admitOne(n, out, missed); err != nil {
 			return err
 		}
 	}
@@ -81,7 +83,7 @@ func (t *tx) position(jobID string) (ledger.Position, error) {
 	return pos, err
 }
 
-func (t *tx) admitOne(n newRun, out *ledger.Admitted) error {
+func (t *tx) admitOne(n newRun, out *ledger.Admitted, missed *[]ledger.Problem) error {
 	if !n.Until.IsZero() {
 		own, err := t.ownRows(n)
 		if n.Count -= own; err != nil || n.Count <= 0 {
@@ -95,8 +97,11 @@ func (t *tx) admitOne(n newRun, out *ledger.Admitted) error {
 	if w.work != nil {
 		out.Leased = append(out.Leased, *w.work)
 	}
-	if w.inserted && w.state == ledger.Skipped {
+	switch {
+	case w.inserted && w.state == ledger.Skipped:
 		out.Skipped[w.reason]++
+	case w.inserted && w.state == ledger.Missed:
+		*missed = append(*missed, ledger.Problem{JobID: n.jobID, RunID: n.RunID, Reason: n.Reason, Count: n.Count})
 	}
 	return nil
 }

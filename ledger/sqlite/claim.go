@@ -29,6 +29,9 @@ func (t *tx) claim(c ledger.Claim) (ledger.Claimed, error) {
 			return out, err
 		}
 	}
+	if err := t.openIncidents(ledger.CauseDead, ledger.ProblemsOf(out.Expired)); err != nil {
+		return out, err
+	}
 	var next maybe
 	_, err := t.one(`SELECT min(due_at) FROM runs WHERE due_at > ? AND waiting = 0`, []any{t.now}, &next)
 	out.NextAt = next.time()

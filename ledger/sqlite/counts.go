@@ -15,7 +15,8 @@ const (
 		SELECT state, count(*) FROM runs WHERE waiting = 1 GROUP BY state`
 	dueCounts = `
 		SELECT (SELECT count(*) FROM runs WHERE state = 'dead' AND acked_at IS NULL),
-			(SELECT min(due_at) FROM runs WHERE due_at <= ? AND waiting = 0 AND state <> 'running')`
+			(SELECT min(due_at) FROM runs WHERE due_at <= ? AND waiting = 0 AND state <> 'running'),
+			(SELECT count(*) FROM incidents WHERE closed_at IS NULL)`
 )
 
 // Counts counts the unfinished and the unacknowledged dead runs, from indexes that
@@ -34,7 +35,7 @@ func (l *Ledger) Counts(ctx context.Context) (ledger.Counts, error) {
 			return err
 		}
 		var oldest maybe
-		err = r.QueryRowContext(ctx, dueCounts, l.now().UnixMicro()).Scan(&out.DeadUnseen, &oldest)
+		err = r.QueryRowContext(ctx, dueCounts, l.now().UnixMicro()).Scan(&out.DeadUnseen, &oldest, &out.Incidents)
 		out.OldestDue = oldest.time()
 		return err
 	})

@@ -42,6 +42,7 @@ const versionsUnused = `
 var (
 	auditPart       = part{"audit", "id", `at <= ?1`}
 	eventsPart      = part{"events", "id", `at <= ?1`}
+	incidentsPart   = part{"incidents", "id", `closed_at <= ?1`}
 	processesPart   = part{"processes", "process", `beat_at <= ?1`}
 	declaredPart    = part{"version_jobs", "(version, definition)", versionsUnused}
 	definitionsPart = part{"definitions", "first_declared", definitionsPast}
@@ -68,6 +69,7 @@ func (l *Ledger) PurgeHistory(ctx context.Context, p ledger.HistoryPurge) (out l
 	}{
 		{auditPart, now.Add(-p.AuditRetention).UnixMicro(), &out.Audit},
 		{eventsPart, now.Add(-p.Retention).UnixMicro(), &out.Events},
+		{incidentsPart, now.Add(-p.Retention).UnixMicro(), &out.Incidents},
 		{processesPart, now.Add(-ledger.ProcessRetention).UnixMicro(), &out.Processes},
 		{declaredPart, 0, &out.Declared},
 		{definitionsPart, now.Add(-p.Retention).UnixMicro(), &out.Definitions},

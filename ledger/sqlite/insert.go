@@ -35,8 +35,8 @@ type written struct {
 const insertRun = `
 	INSERT INTO runs (changed, run_id, job_id, scheduled_at, until, count, trigger, state, reason, revision, overlap,
 		target, call, body, planned_at, finished_at, by, why,
-		due_at, slot, waiting, attempt, send_before, lease_token, leased_by, leased_at, started_at)
-	VALUES (` + nextChange + `, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,  ?, ?, ?, ?, ?, ?, ?,  ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		due_at, slot, waiting, attempt, send_before, lease_token, leased_by, leased_at, started_at, late_at)
+	VALUES (` + nextChange + `, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,  ?, ?, ?, ?, ?, ?, ?,  ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 	ON CONFLICT DO NOTHING`
 
 // insert writes the row, and decides what a planned one becomes: skipped,
@@ -90,7 +90,7 @@ func (t *tx) put(n newRun, slot, waits bool) (written, error) {
 	changed, err := t.exec(insertRun, n.RunID, n.jobID, n.ScheduledAt.UnixMicro(), micros(n.Until), n.Count,
 		string(n.Trigger), string(w.state), string(n.Reason), n.revision, string(overlap),
 		n.Call.Target, call, body, t.now, finished, n.by, n.why,
-		due, slotOf, waits, attempt, sendBefore, token, owner, leasedAt, leasedAt)
+		due, slotOf, waits, attempt, sendBefore, token, owner, leasedAt, leasedAt, micros(n.LateAt()))
 	if err != nil || changed == 0 {
 		return written{}, err
 	}

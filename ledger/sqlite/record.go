@@ -16,15 +16,22 @@ func (l *Ledger) Record(ctx context.Context, outcomes []ledger.Outcome) (fates [
 	err = l.write(ctx, func(t *tx) error {
 		fates = make([]ledger.RecordResult, 0, len(outcomes))
 		var freed []string
+		var ended ledger.Ended
 		for _, o := range outcomes {
-			fate, err := t.record(o)
+			fate, written, err := t.record(o)
 			if err != nil {
 				return fmt.Errorf("%s: %w", o.RunID, err)
 			}
 			fates = append(fates, fate)
+			if written {
+				ended.Add(o)
+			}
 			if fate == ledger.Recorded && o.State.Finished() {
 				freed = append(freed, o.RunID)
 			}
+		}
+		if err := t.changeIncidents(ended); err != nil {
+			return err
 		}
 		return t.freed(freed)
 	})
@@ -34,19 +41,20 @@ func (l *Ledger) Record(ctx context.Context, outcomes []ledger.Outcome) (fates [
 	return fates, nil
 }
 
-func (t *tx) record(o ledger.Outcome) (ledger.RecordResult, error) {
+func (t *tx) record(o ledger.Outcome) (result ledger.RecordResult, written bool, err error) {
 	changed, err := t.settle(o)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	if changed == 0 {
-		return t.fate(o.Lease)
+		result, err = t.fate(o.Lease)
+		return result, false, err
 	}
 	if o.Attempt.N > 1 {
 		o.Attempt.RunID = o.RunID
 		err = t.attempt(o.Attempt)
 	}
-	return ledger.Recorded, err
+	return ledger.Recorded, true, err
 }
 
 // settle moves the run if its lease is still held. The token stays in the row;

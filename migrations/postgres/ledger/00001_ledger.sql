@@ -60,6 +60,7 @@ CREATE TABLE {{schema}}.runs (
     finished_at  timestamptz,
     acked_at     timestamptz,
     send_before  timestamptz,
+    late_at      timestamptz, -- when to look whether it is late; NULL: never
     accepted_at  timestamptz, -- the first 202
     -- Planned, retrying and accepted: not before this; running: the end of the lease.
     due_at       timestamptz,
@@ -114,6 +115,7 @@ CREATE TABLE {{schema}}.runs (
 CREATE UNIQUE INDEX runs_slot ON {{schema}}.runs (slot) WHERE slot IS NOT NULL;
 CREATE INDEX runs_due ON {{schema}}.runs (due_at) WHERE due_at IS NOT NULL AND NOT waiting;
 CREATE INDEX runs_waiting ON {{schema}}.runs (job_id, scheduled_at) WHERE waiting;
+CREATE INDEX runs_late ON {{schema}}.runs (late_at) WHERE late_at IS NOT NULL AND due_at IS NOT NULL;
 CREATE INDEX runs_unseen ON {{schema}}.runs (scheduled_at, run_id) WHERE state = 'dead' AND acked_at IS NULL;
 CREATE INDEX runs_settled ON {{schema}}.runs (scheduled_at) WHERE state = 'dead' AND (acked_at IS NOT NULL OR rerun_id <> '');
 CREATE INDEX runs_ranges ON {{schema}}.runs (job_id, scheduled_at) WHERE until IS NOT NULL;
@@ -170,6 +172,34 @@ CREATE INDEX audit_of_rerun ON {{schema}}.audit (rerun_id) WHERE rerun_id <> '';
 CREATE INDEX audit_by ON {{schema}}.audit (by, id);
 CREATE INDEX audit_at ON {{schema}}.audit (at);
 
+-- Problems of jobs, open and past; at most one open of a job and a cause. Whoever
+-- writes them locks runs before.
+CREATE TABLE {{schema}}.incidents (
+    id        bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    job_id    text COLLATE "C" NOT NULL,
+    cause     text COLLATE "C" NOT NULL,
+    opened_at timestamptz NOT NULL,
+    last_at   timestamptz NOT NULL,
+    closed_at timestamptz,
+    acked_at  timestamptz,
+    due_at    timestamptz, -- when the notifier has to look at it
+    version   bigint NOT NULL DEFAULT 1,
+    count     bigint NOT NULL,
+    reopened  bigint NOT NULL DEFAULT 0,
+    settled   boolean NOT NULL DEFAULT false, -- closed by an operator
+    reason    text NOT NULL, -- of the last problem, as are error, run_id and last_at
+    error     text NOT NULL,
+    run_id    text NOT NULL,
+    closed_by text NOT NULL DEFAULT '',
+    acked_by  text NOT NULL DEFAULT '',
+    why       text NOT NULL DEFAULT '',
+    told      bytea -- the notifier's
+);
+CREATE UNIQUE INDEX incidents_open ON {{schema}}.incidents (job_id, cause) WHERE closed_at IS NULL;
+CREATE INDEX incidents_of_job ON {{schema}}.incidents (job_id, id);
+CREATE INDEX incidents_due ON {{schema}}.incidents (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX incidents_closed ON {{schema}}.incidents (closed_at) WHERE closed_at IS NOT NULL;
+
 -- +goose Down
-DROP TABLE {{schema}}.audit, {{schema}}.events, {{schema}}.attempts, {{schema}}.runs, {{schema}}.jobs,
+DROP TABLE {{schema}}.incidents, {{schema}}.audit, {{schema}}.events, {{schema}}.attempts, {{schema}}.runs, {{schema}}.jobs,
     {{schema}}.processes, {{schema}}.version_jobs, {{schema}}.definitions, {{schema}}.registry;

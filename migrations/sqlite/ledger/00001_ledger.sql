@@ -95,6 +95,7 @@ CREATE TABLE runs (
   started_at   INTEGER,
   finished_at  INTEGER,
   acked_at     INTEGER,
+  late_at      INTEGER,                       -- when to look whether it is late; NULL: never
   rerun_id     TEXT    NOT NULL DEFAULT '',   -- the run that repeats it as new work
   by           TEXT    NOT NULL DEFAULT '',   -- of the last act; audit has all
   why          TEXT    NOT NULL DEFAULT '',
@@ -122,6 +123,7 @@ CREATE INDEX runs_waiting ON runs (job_id, scheduled_at, state) WHERE waiting = 
 CREATE INDEX runs_newest ON runs (scheduled_at);
 CREATE INDEX runs_changed ON runs (changed);
 CREATE INDEX runs_ranges ON runs (job_id, scheduled_at) WHERE until IS NOT NULL;
+CREATE INDEX runs_late ON runs (late_at) WHERE late_at IS NOT NULL AND due_at IS NOT NULL;
 CREATE INDEX runs_dead ON runs (scheduled_at) WHERE state = 'dead' AND acked_at IS NULL;
 CREATE INDEX runs_settled ON runs (scheduled_at) WHERE state = 'dead' AND (acked_at IS NOT NULL OR rerun_id <> '');
 
@@ -182,7 +184,36 @@ CREATE INDEX audit_rerun ON audit (rerun_id) WHERE rerun_id <> '';
 CREATE INDEX audit_by ON audit (by, id);
 CREATE INDEX audit_at ON audit (at);
 
+-- Problems of jobs, open and past; at most one open of a job and a cause.
+CREATE TABLE incidents (
+  id        INTEGER PRIMARY KEY AUTOINCREMENT,
+  job_id    TEXT    NOT NULL,
+  cause     TEXT    NOT NULL,
+  reason    TEXT    NOT NULL,                 -- of the last problem, as are error, run_id and last_at
+  error     TEXT    NOT NULL,
+  run_id    TEXT    NOT NULL,
+  count     INTEGER NOT NULL,
+  reopened  INTEGER NOT NULL DEFAULT 0,
+  opened_at INTEGER NOT NULL,
+  last_at   INTEGER NOT NULL,
+  closed_at INTEGER,
+  closed_by TEXT    NOT NULL DEFAULT '',
+  settled   INTEGER NOT NULL DEFAULT 0,       -- closed by an operator
+  acked_at  INTEGER,
+  acked_by  TEXT    NOT NULL DEFAULT '',
+  why       TEXT    NOT NULL DEFAULT '',
+  version   INTEGER NOT NULL DEFAULT 1,
+  told      BLOB,                             -- the notifier's
+  due_at    INTEGER                           -- when the notifier has to look at it
+) STRICT;
+
+CREATE UNIQUE INDEX incidents_open ON incidents (job_id, cause) WHERE closed_at IS NULL;
+CREATE INDEX incidents_job ON incidents (job_id, id);
+CREATE INDEX incidents_due ON incidents (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX incidents_closed ON incidents (closed_at) WHERE closed_at IS NOT NULL;
+
 -- +goose Down
+DROP TABLE incidents;
 DROP TABLE audit;
 DROP TABLE events;
 DROP TABLE attempts;

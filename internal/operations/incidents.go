@@ -1,0 +1,116 @@
+package operations
+
+import (
+	"context"
+	"errors"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// Incident is an open or past problem of a job.
+type Incident struct {
+	ID       int64                `json:"id"`
+	JobID    string               `json:"jobId"`
+	Cause    ledger.IncidentCause `json:"cause"`
+	Reason   ledger.Reason        `json:"reason,omitempty"` // of the last problem
+	Error    string               `json:"error,omitempty"`  // of its last attempt
+	RunID    string               `json:"runId,omitempty"`  // the last problem's
+	Count    int                  `json:"count"`
+	Reopened int                  `json:"reopened"`
+	Open     bool                 `json:"open"`
+	OpenedAt string               `json:"openedAt"`
+	LastAt   string               `json:"lastAt"`
+	ClosedAt string               `json:"closedAt,omitempty"`
+	ClosedBy string               `json:"closedBy,omitempty"` // a run, or an operator
+	AckedAt  string               `json:"ackedAt,omitempty"`
+	AckedBy  string               `json:"ackedBy,omitempty"`
+	Why      string               `json:"why,omitempty"`
+}
+
+// State is "open", "acknowledged" or "closed".
+func (i Incident) State() string {
+	switch {
+	case !i.Open:
+		return "closed"
+	case i.AckedAt != "":
+		return "acknowledged"
+	}
+	return "open"
+}
+
+func incidentOf(i ledger.Incident) Incident {
+	return Incident{
+		ID: i.ID, JobID: i.JobID, Cause: i.Cause, Reason: i.Reason, Error: i.Error, RunID: i.RunID, Count: i.Count, Reopened: i.Reopened, Open: i.Open(),
+		OpenedAt: actualTime(i.OpenedAt), LastAt: actualTime(i.LastAt), ClosedAt: actualTime(i.ClosedAt), ClosedBy: i.ClosedBy,
+		AckedAt: actualTime(i.AckedAt), AckedBy: i.AckedBy, Why: i.Why,
+	}
+}
+
+// IncidentPage is a page of incidents, newest first.
+type IncidentPage struct {
+	Incidents []Incident
+	Next      int64 // the Before of the next page; 0: there is none
+}
+
+// Incidents lists a page of incidents.
+func (s *Service) Incidents(ctx context.Context, f ledger.IncidentFilter) (IncidentPage, error) {
+	page := IncidentPage{Incidents: []Incident{}}
+	if err := s.KnownJob(ctx, f.JobID); err != nil {
+		return page, err
+	}
+	f.Limit = f.PageSize()
+	list, err := s.ledger.Incidents(ctx, f)
+	for _, i := range list {
+		page.Incidents = append(page.Incidents, incidentOf(i))
+	}
+	if len(list) == f.Limit {
+		page.Next = list[len(list)-1].ID
+	}
+	return page, err
+}
+
+// Incident shows one incident.
+func (s *Service) Incident(ctx context.Context, id int64) (Incident, error) {
+	list, err := s.ledger.Incidents(ctx, ledger.IncidentFilter{ID: id})
+	if err != nil {
+		return Incident{}, err
+	}
+	if len(list) == 0 || id == 0 {
+		return Incident{}, unknownIncident(id)
+	}
+	return incidentOf(list[0]), nil
+}
+
+// AckIncident acknowledges an open incident, or closes it.
+func (s *Service) AckIncident(ctx context.Context, a ledger.IncidentAct) (Incident, error) {
+	if err := checkActor(a.Actor); err != nil {
+		return Incident{}, err
+	}
+	i, err := s.ledger.AckIncident(ctx, a)
+	if errors.Is(err, ledger.ErrNotFound) {
+		return Incident{}, unknownIncident(a.ID)
+	}
+	return incidentOf(i), err
+}
+
+func unknownIncident(id int64) error {
+	return refuse(UnknownIncident, `unknown incident %d; "cronce incidents list --all" lists those that the ledger keeps`, id)
+}
+
+// JobIncident is an open incident of a job, in a list of jobs.
+type JobIncident struct {
+	ID           int64                `json:"id"`
+	Cause        ledger.IncidentCause `json:"cause"`
+	Since        string               `json:"since"`
+	Acknowledged bool                 `json:"acknowledged"`
+}
+
+// openIncidents are the open incidents by job, of at most ledger.MaxIncidentPage.
+func (s *Service) openIncidents(ctx context.Context) (map[string][]JobIncident, error) {
+	list, err := s.ledger.Incidents(ctx, ledger.IncidentFilter{Open: true, Limit: ledger.MaxIncidentPage})
+	byJob := map[string][]JobIncident{}
+	for _, i := range list {
+		byJob[i.JobID] = append(byJob[i.JobID], JobIncident{i.ID, i.Cause, actualTime(i.OpenedAt), !i.AckedAt.IsZero()})
+	}
+	return byJob, err
+}

@@ -1,0 +1,41 @@
+package ledger
+
+import "time"
+
+// Reasons of an incident of CauseLate.
+const (
+	NotStarted  Reason = "not_started"  // Call.StartWithin after its scheduled time
+	NotFinished Reason = "not_finished" // Call.FinishWithin after its scheduled time
+)
+
+// LateAt is when a row that is written has to be looked at for being late: zero for
+// what its schedule did not make, and where its Call sets no bound.
+func (s RunSpec) LateAt() time.Time {
+	if s.State != Planned || AdHoc(s.RunID) || s.Trigger != BySchedule && s.Trigger != ByCatchUp {
+		return time.Time{}
+	}
+	switch start, finish := s.Call.StartWithin, s.Call.FinishWithin; {
+	case start > 0 && (finish == 0 || start < finish):
+		return s.ScheduledAt.Add(start)
+	case finish > 0:
+		return s.ScheduledAt.Add(finish)
+	}
+	return time.Time{}
+}
+
+// Late reports whether an unfinished run is late at a time, and when it has to be
+// looked at again; zero: never. A run on which an operator acted is not late.
+func (r Run) Late(now time.Time) (why Reason, next time.Time) {
+	if r.By != "" {
+		return "", time.Time{}
+	}
+	if within := r.Call.FinishWithin; within > 0 {
+		if next = r.ScheduledAt.Add(within); !now.Before(next) {
+			return NotFinished, time.Time{}
+		}
+	}
+	if within := r.Call.StartWithin; within > 0 && r.StartedAt.IsZero() && !now.Before(r.ScheduledAt.Add(within)) {
+		why = NotStarted
+	}
+	return why, next
+}

@@ -1,0 +1,196 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// changeIncidents closes and opens incidents after a record.
+func (l *Ledger) changeIncidents(e ledger.Ended, now time.Time) {
+	closing := e.Closing()
+	for _, i := range l.incidents {
+		if id := closing[i.JobID]; id != "" && i.Open() && i.Cause != ledger.CauseUnplanned {
+			closeIncident(i, id, now)
+		}
+	}
+	l.openIncidents(ledger.CauseDead, e.Dead, now)
+}
+
+func closeIncident(i *ledger.Incident, by string, now time.Time) {
+	i.ClosedAt, i.ClosedBy, i.DueAt = now, by, now
+	i.Version++
+}
+
+func (l *Ledger) openIncidents(cause ledger.IncidentCause, problems []ledger.Problem, now time.Time) {
+	for _, p := range ledger.PerJob(problems) {
+		l.openOne(cause, p, now)
+	}
+}
+
+func (l *Ledger) openOne(cause ledger.IncidentCause, p ledger.Problem, now time.Time) {
+	i := l.current(p.JobID, cause, now)
+	if i == nil {
+		l.opened++
+		i = &ledger.Incident{ID: l.opened, JobID: p.JobID, Cause: cause, OpenedAt: now}
+		l.incidents = append(l.incidents, i)
+	}
+	if !i.Open() {
+		i.Reopened++
+		i.ClosedAt, i.ClosedBy = time.Time{}, ""
+	}
+	i.Reason, i.Error, i.RunID, i.LastAt, i.DueAt = p.Reason, p.Error, p.RunID, now, now
+	i.Count += p.Count
+	i.Version++
+}
+
+// current is the incident that a problem belongs to: one that is open, or may be
+// opened again.
+func (l *Ledger) current(jobID string, cause ledger.IncidentCause, now time.Time) *ledger.Incident {
+	for _, i := range slices.Backward(l.incidents) {
+		if i.JobID != jobID || i.Cause != cause {
+			continue
+		}
+		if i.Open() || !i.Settled && now.Sub(i.ClosedAt) < ledger.ReopenWithin {
+			return i
+		}
+		return nil
+	}
+	return nil
+}
+
+// Incidents returns a page of incidents; see ledger.IncidentFilter.
+func (l *Ledger) Incidents(ctx context.Context, f ledger.IncidentFilter) ([]ledger.Incident, error) {
+	now, err := l.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer l.mu.Unlock()
+	var page []ledger.Incident
+	for _, i := range slices.Backward(l.incidents) {
+		if (f.ID == 0 || f.ID == i.ID) && (f.JobID == "" || f.JobID == i.JobID) && (!f.Open || i.Open()) &&
+			(!f.Due || !i.DueAt.IsZero() && !i.DueAt.After(now)) && (f.Before == 0 || i.ID < f.Before) {
+			page = append(page, *i)
+		}
+	}
+	if f.Due {
+		slices.SortFunc(page, func(a, b ledger.Incident) int { return cmp.Or(a.DueAt.Compare(b.DueAt), cmp.Compare(a.ID, b.ID)) })
+	}
+	return page[:min(len(page), f.PageSize())], nil
+}
+
+func (l *Ledger) incident(id int64) *ledger.Incident {
+	i, found := slices.BinarySearchFunc(l.incidents, id, func(i *ledger.Incident, id int64) int { return cmp.Compare(i.ID, id) })
+	if !found {
+		return nil
+	}
+	return l.incidents[i]
+}
+
+// AckIncident acknowledges or closes an incident.
+func (l *Ledger) AckIncident(ctx context.Context, a ledger.IncidentAct) (ledger.Incident, error) {
+	now, err := l.begin(ctx)
+	if err != nil {
+		return ledger.Incident{}, err
+	}
+	defer l.mu.Unlock()
+	i := l.incident(a.ID)
+	if i == nil {
+		return ledger.Incident{}, fmt.Errorf("incident %d: %w", a.ID, ledger.ErrNotFound)
+	}
+	if !a.Changes(*i) {
+		return *i, nil
+	}
+	l.note(now, a.Audit(*i))
+	i.Why = a.Why
+	if a.Close {
+		closeIncident(i, a.By, now)
+		i.Settled = true
+		return *i, nil
+	}
+	i.AckedAt, i.AckedBy, i.DueAt = now, a.By, now
+	i.Version++
+	return *i, nil
+}
+
+// Observe opens and closes the incidents of a cause.
+func (l *Ledger) Observe(ctx context.Context, cause ledger.IncidentCause, troubles []ledger.Trouble) error {
+	now, err := l.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer l.mu.Unlock()
+	var open []string
+	for _, i := range l.incidents {
+		if i.Cause == cause && i.Open() {
+			open = append(open, i.JobID)
+		}
+	}
+	closing, opening := ledger.Compare(open, troubles)
+	for _, i := range l.incidents {
+		if i.Cause == cause && i.Open() && slices.Contains(closing, i.JobID) {
+			closeIncident(i, "", now)
+		}
+	}
+	l.openIncidents(cause, opening, now)
+	return nil
+}
+
+// MarkLate opens the incidents of late runs.
+func (l *Ledger) MarkLate(ctx context.Context, limit int) (int, error) {
+	now, err := l.begin(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer l.mu.Unlock()
+	l.lates = slices.DeleteFunc(l.lates, func(r *record) bool { return r.lateAt.IsZero() || l.runs[r.ID] != r })
+	slices.SortFunc(l.lates, func(a, b *record) int { return cmp.Or(a.lateAt.Compare(b.lateAt), cmp.Compare(a.ID, b.ID)) })
+	var late []ledger.Problem
+	n := 0
+	for _, r := range l.lates {
+		if n == limit || r.lateAt.After(now) {
+			break
+		}
+		if r.State.Finished() {
+			continue
+		}
+		n++
+		why, next := r.Late(now)
+		r.lateAt = next
+		if why != "" {
+			late = append(late, ledger.Problem{JobID: r.JobID, RunID: r.ID, Reason: why, Count: 1})
+		}
+	}
+	l.openIncidents(ledger.CauseLate, late, now)
+	return n, nil
+}
+
+// Tell writes notifications with what their incident's notifier knows.
+func (l *Ledger) Tell(ctx context.Context, t ledger.Telling) (bool, error) {
+	if err := t.Validate(); err != nil {
+		return false, err
+	}
+	now, err := l.begin(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer l.mu.Unlock()
+	i := l.incident(t.ID)
+	if i == nil || i.Version != t.Version {
+		return false, nil
+	}
+	i.Told, i.DueAt = slices.Clone(t.Told), t.DueAt
+	i.Version++
+	for _, e := range t.Runs {
+		if r := l.insert(l.row(e.JobID), e.RunSpec, now); r != nil {
+			l.queue.remove(r)
+			r.NextAt = now
+			l.place(r)
+		}
+	}
+	return true, nil
+}
