@@ -13,33 +13,21 @@ const (
 	// one go. With five times as many the slowest inserts beside a purge took
 	// twice as long, and the purge itself was hardly quicker.
 	DefaultBatch = 1000
-	// FullBatch is Pace's batch where nothing beside it matters.
-	FullBatch = 5000
 	// DefaultShare leaves nine tenths of the time to everybody else: a
 	// purge has the whole night, and the checkpoints that a quicker one causes
 	// are what inserts beside it wait for.
 	DefaultShare = 0.1
 
-	// longestBatch is what a batch should take at most: it is how long whoever
-	// wants to reuse one of its keys may wait.
-	longestBatch = 100 * time.Millisecond
-	leastBatch   = 100
-
 	longestPause = 5 * time.Second
-	slowest      = 4 // times the normal pause, while the store is slow
 )
 
 // Pace says how hard a purge may work. The zero value is the default.
 type Pace struct {
-	// Batch is how many rows one transaction may remove; default
-	// DefaultBatch, or FullBatch where Share is 1. The first batches
-	// are of 100 rows and then of twice as many each, until one takes 50 ms;
-	// those that take over 100 ms are made smaller.
+	// Batch is how many rows one transaction may remove; default DefaultBatch.
 	Batch int
 	// Share is the part of the time that may be spent in batches; default
-	// DefaultShare. From 1 on a purge never pauses. Below, it pauses up to
-	// 4 times longer while a row takes more than twice its best time of late:
-	// the store is then busy with something more urgent.
+	// DefaultShare. From 1 on a purge never pauses. A store that is busy makes
+	// batches slower, and the pauses after them longer, 5 s at most.
 	Share float64
 	// For bounds the time: no batch is begun after it, nor one with more rows
 	// than the rest of it suffices for, going by the batch before. 0: until
@@ -52,13 +40,13 @@ type Pace struct {
 // Pace.For is over. Nothing is lost by stopping it at any moment: what was
 // removed stays removed, and the next purge goes on with the rest.
 func (p Pace) Each(ctx context.Context, batch func(ctx context.Context, limit int) (rows int, err error)) (done bool, err error) {
-	r := newRhythm(p)
+	if p.Batch <= 0 {
+		p.Batch = DefaultBatch
+	}
 	start := time.Now()
+	var row time.Duration // how long one took in the last batch; 0: none yet
 	for ctx.Err() == nil {
-		limit := r.limit
-		if p.For > 0 {
-			limit = min(limit, r.rowsIn(p.For-time.Since(start)))
-		}
+		limit := p.rowsIn(start, row)
 		if limit <= 0 {
 			return false, nil
 		}
@@ -67,16 +55,39 @@ func (p Pace) Each(ctx context.Context, batch func(ctx context.Context, limit in
 		if err != nil || rows < limit {
 			return err == nil, err
 		}
-		pause.For(ctx, p.within(start, r.next(rows, time.Since(begun))))
+		took := time.Since(begun)
+		row = max(took/time.Duration(rows), 1)
+		pause.For(ctx, p.pause(start, took))
 	}
 	return false, context.Cause(ctx)
 }
 
-// within ends a pause at the bound, so that what is left can still be counted
-// in the time behind it.
-func (p Pace) within(start time.Time, idle time.Duration) time.Duration {
+// rowsIn is how many rows the next batch may have, when the last ones took so
+// long each.
+func (p Pace) rowsIn(start time.Time, row time.Duration) int {
+	switch left := p.For - time.Since(start); {
+	case p.For <= 0:
+		return p.Batch
+	case left <= 0:
+		return 0
+	case row == 0:
+		return p.Batch
+	default:
+		return min(p.Batch, int(left/row))
+	}
+}
+
+// pause is how long to leave the store alone after a batch that took so long. It
+// ends with the bound, so that what is left can still be counted in the time
+// behind it.
+func (p Pace) pause(start time.Time, took time.Duration) time.Duration {
+	share := p.Share
+	if share <= 0 {
+		share = DefaultShare
+	}
+	idle := min(time.Duration(float64(took)*max(0, 1/share-1)), longestPause)
 	if p.For > 0 {
-		return min(idle, p.For-time.Since(start))
+		idle = min(idle, p.For-time.Since(start))
 	}
 	return idle
 }
@@ -97,63 +108,4 @@ func (p Pace) Purge(ctx context.Context, from Store, scope string, removed func(
 		removed(got, time.Since(begun))
 		return got.Rows, nil
 	})
-}
-
-// rhythm is a pace that listens to the store.
-type rhythm struct {
-	most  int
-	limit int
-	idle  float64       // pause for each unit of work
-	slow  float64       // times longer; 1 while the store is quick
-	row   time.Duration // how long one took in the last batch; 0: none yet
-	best  time.Duration // per row, of late
-}
-
-func newRhythm(p Pace) *rhythm {
-	if p.Share <= 0 {
-		p.Share = DefaultShare
-	}
-	switch {
-	case p.Batch > 0:
-	case p.Share >= 1:
-		p.Batch = FullBatch
-	default:
-		p.Batch = DefaultBatch
-	}
-	return &rhythm{most: p.Batch, limit: min(p.Batch, leastBatch), idle: max(0, 1/p.Share-1), slow: 1}
-}
-
-// rowsIn is how many rows can be removed in so much time.
-func (r *rhythm) rowsIn(left time.Duration) int {
-	switch {
-	case left <= 0:
-		return 0
-	case r.row == 0:
-		return r.limit
-	}
-	return int(left / r.row)
-}
-
-// next learns from a batch and says how long to pause after it. The best time
-// is forgotten within some dozen batches: a store that is slow throughout is
-// no reason to go on all night.
-func (r *rhythm) next(rows int, took time.Duration) time.Duration {
-	r.row = max(took/time.Duration(rows), 1)
-	if r.best == 0 || r.row < r.best {
-		r.best = r.row
-	} else {
-		r.best += r.best / 16
-	}
-	if r.row > 2*r.best {
-		r.slow = min(2*r.slow, slowest)
-	} else {
-		r.slow = max(r.slow/2, 1)
-	}
-	switch {
-	case took > longestBatch:
-		r.limit = max(r.limit/2, min(leastBatch, r.most))
-	case took < longestBatch/2:
-		r.limit = min(2*r.limit, r.most)
-	}
-	return min(time.Duration(float64(took)*r.idle*r.slow), longestPause)
 }
