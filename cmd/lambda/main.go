@@ -1,6 +1,6 @@
 // Command bootstrap runs a registry in AWS Lambda: a platform's event makes
 // the run that the daemon would make for the same scheduled time, under the same
-// run ID, by the same executor. docs/aws.md says which events there are and
+// run ID, by the same executor. docs/aws-events.md says which events there are and
 // what the platform is told.
 package main
 
