@@ -39,13 +39,14 @@ type Filter struct {
 	// NotRerun selects only runs that were not rerun (RerunID empty).
 	NotRerun bool
 	// Limit is a page's size, below 1 the default, 100; newest ScheduledAt
-	// first, equal times by ID descending in byte order. An Act selects
-	// the oldest runs up to Limit, those that it then refuses included;
-	// below 1 all.
+	// first, equal times by ID descending in byte order. An Act without
+	// IDs changes up to Limit runs, the oldest that it does not refuse; below 1 all.
 	Limit int
 	// Before continues a listing after its last row (keyset, never an
 	// offset).
 	Before *Cursor
+	// After selects only the runs that a listing shows before the cursor's row.
+	After *Cursor
 }
 
 // Cursor is the last row of a page.
@@ -124,6 +125,8 @@ type Act struct {
 // Acted is the result of an Act for each selected run.
 type Acted struct {
 	Changed []Run // oldest ScheduledAt first
+	// Refused are the selected runs that were refused; of an act with a Limit, those
+	// before its last changed run.
 	Refused []Rejection
 	// LeftOut counts the runs that an act without IDs left out as settled:
 	// Acknowledged, Rerun. They are not among the Refused, and no Limit counts

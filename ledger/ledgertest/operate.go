@@ -28,6 +28,8 @@ var operateCases = []testCase{
 	{"redrive: what waits past its sendBefore is never handed out", redriveWaitsTooLong},
 	{"an act without a limit reaches every run", actsUnlimited},
 	{"an act with a limit takes the oldest, and repeated it goes on behind them", actsLimited},
+	{"a limit does not count the runs that are refused", actsLimitedBehindRefused},
+	{"a limit is not for run IDs", actsLimitedIDs},
 	{"an act by job leaves other jobs, whatever they are called", actOnNeighbours},
 	{"ack: a dead run is seen once, with who and why", acks},
 	{"ack: only dead runs, and without ids those not seen yet", acksSelected},
@@ -324,6 +326,52 @@ func actsLimited(b *bed) {
 		b.actsOn(c.name, []string{j.id(1)}, c.do, force(ledger.Act{Filter: ledger.Filter{JobID: "j", Limit: 1}}))
 		b.actsOn(c.name, []string{k.id(1), j.id(2), k.id(2)}, c.do, force(ledger.Act{Filter: ledger.Filter{Limit: 100}}))
 	}
+}
+
+func actsLimitedBehindRefused(b *bed) {
+	first := b.job("expired")
+	die := func(name string, later time.Duration) *job {
+		j := &job{bed: b, Position: ledger.Position{JobID: name, Watermark: first.Watermark.Add(later)}}
+		for i := range 3 {
+			b.record(dead(*b.entered(j.entry(j.leased(i, ledger.OverlapAllow))).Work, ledger.Exhausted))
+		}
+		return j
+	}
+	die("expired", 0)
+	b.pass(horizon)
+	busy := die("busy", 30*time.Minute)
+	b.entered(busy.entry(busy.planned(3, ledger.OverlapAllow)))
+	die("free", time.Hour)
+	all, err := b.List(b.ctx, ledger.Filter{States: []ledger.State{ledger.Dead}})
+	b.must(err)
+	free := slices.DeleteFunc(all, func(r ledger.Run) bool { return r.JobID != "free" })
+	slices.SortFunc(free, func(a, b ledger.Run) int { return a.ScheduledAt.Compare(b.ScheduledAt) })
+	a := ledger.Act{Filter: ledger.Filter{Limit: 2}, Actor: who("ann", "asked"), DryRun: true}
+	for range 2 {
+		got, err := b.Redrive(b.ctx, a)
+		b.must(err)
+		if len(got.Changed) != 2 || got.Changed[0].ID != free[0].ID || got.Changed[1].ID != free[1].ID || len(got.Refused) != 6 {
+			b.Errorf("dry run %t: changed %+v, refused %+v: want the first two of %+v, behind six", a.DryRun, got.Changed, got.Refused, free)
+		}
+		a.DryRun = false
+	}
+	a.Limit = 100
+	got, err := b.Redrive(b.ctx, a)
+	b.must(err)
+	causes := map[ledger.Cause]int{}
+	for _, r := range got.Refused {
+		causes[r.Cause]++
+	}
+	if len(got.Changed) != 0 || causes[ledger.PastSendBefore] != 3 || causes[ledger.BesideAnother] != 4 {
+		b.Errorf("changed %+v, refused %+v", got.Changed, got.Refused)
+	}
+}
+
+func actsLimitedIDs(b *bed) {
+	j := b.deaths(3)
+	a := act(j.id(0), j.id(1), j.id(2))
+	a.Limit = 1
+	b.changed(b.Ack(b.ctx, a))(j.id(0), j.id(1), j.id(2))
 }
 
 // actsOn checks which runs an act changes, in which order.

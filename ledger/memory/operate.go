@@ -118,6 +118,9 @@ func (l *Ledger) act(ctx context.Context, a action) (ledger.Acted, error) {
 		}
 	}
 	for _, r := range selected {
+		if a.Limit > 0 && len(a.IDs) == 0 && len(got.Changed) == a.Limit {
+			break
+		}
 		if no, refused := a.judge(r, now); refused {
 			got.Refused = append(got.Refused, no)
 			continue
@@ -160,8 +163,5 @@ func (l *Ledger) selected(a action, out map[ledger.Cause]int) []*record {
 		})
 	}
 	slices.SortFunc(found, older)
-	if a.Limit > 0 && len(found) > a.Limit {
-		found = found[:a.Limit]
-	}
 	return found
 }

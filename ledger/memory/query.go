@@ -70,12 +70,13 @@ func matches(r *ledger.Run, f ledger.Filter) bool {
 		(f.Until.IsZero() || r.ScheduledAt.Before(f.Until)) &&
 		(!f.Unacked || r.AckedAt.IsZero()) &&
 		(!f.NotRerun || r.RerunID == "") &&
-		(f.Before == nil || before(r, *f.Before))
+		(f.Before == nil || beside(r, *f.Before) < 0) &&
+		(f.After == nil || beside(r, *f.After) > 0)
 }
 
-// before reports whether a listing shows r after the cursor's row.
-func before(r *ledger.Run, c ledger.Cursor) bool {
-	return cmp.Or(r.ScheduledAt.Compare(c.ScheduledAt), cmp.Compare(r.ID, c.ID)) < 0
+// beside compares a run with a cursor's row, in the order of time, then id.
+func beside(r *ledger.Run, c ledger.Cursor) int {
+	return cmp.Or(r.ScheduledAt.Compare(c.ScheduledAt), cmp.Compare(r.ID, c.ID))
 }
 
 // Jobs lists every job.

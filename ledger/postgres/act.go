@@ -18,9 +18,11 @@ type action struct {
 	kind    ledger.ActKind
 	from    []ledger.State // that the act moves
 	settled ledger.Settled
-	jobs    bool                                 // locks the jobs' rows first
-	refuse  func(*action, context.Context) error // nil: nothing
-	do      func(*action, context.Context) error
+	jobs    bool // locks the jobs' rows first
+	// refuse adds to got those of the runs that the act refuses, and returns the
+	// others; nil: all.
+	refuse func(*action, context.Context, []ledger.Run) ([]ledger.Run, error)
+	do     func(*action, context.Context) error
 
 	tx   pgx.Tx
 	now  time.Time
@@ -158,11 +160,13 @@ func (a *action) selectRuns(ctx context.Context) error {
 	if err != nil || a.refuse == nil || len(a.runs) == 0 {
 		return err
 	}
-	return a.refuse(a, ctx)
+	a.runs, err = a.refuse(a, ctx, a.runs)
+	return err
 }
 
 // matching returns the IDs of the runs that the filter selects, oldest first, and
-// the ID of each run's job.
+// the ID of each run's job. Those that it is to refuse leave room for others, and
+// are refused before anything is locked: there may be very many.
 func (a *action) matching(ctx context.Context) (ids, jobs []string, err error) {
 	if err := a.tx.QueryRow(ctx, `SELECT now()`).Scan(&a.now); err != nil {
 		return nil, nil, err
@@ -170,23 +174,52 @@ func (a *action) matching(ctx context.Context) (ids, jobs []string, err error) {
 	f := a.settled.Rest(a.Filter)
 	if len(f.IDs) == 0 {
 		f.States = ledger.Among(a.from, f.States)
+	} else {
+		f.Limit = 0
 	}
+	limit := f.Limit
+	for more := true; more; {
+		page, err := a.page(ctx, f)
+		if err != nil {
+			return nil, nil, err
+		}
+		fit := page
+		if limit > 0 && a.refuse != nil {
+			if fit, err = a.refuse(a, ctx, page); err != nil {
+				return nil, nil, err
+			}
+		}
+		for _, r := range fit {
+			ids, jobs = append(ids, r.ID), append(jobs, r.JobID)
+		}
+		if more = limit > 0 && len(page) == f.Limit && len(ids) < limit; more {
+			last := page[len(page)-1]
+			f.Limit, f.After = limit-len(ids), &ledger.Cursor{ScheduledAt: last.ScheduledAt, ID: last.ID}
+		}
+	}
+	return ids, jobs, nil
+}
+
+// page reads what refuse needs of the runs that a filter selects, oldest first.
+func (a *action) page(ctx context.Context, f ledger.Filter) ([]ledger.Run, error) {
 	where, args := conditions(f)
 	limit := ""
 	if f.Limit > 0 {
 		args = append(args, f.Limit)
 		limit = fmt.Sprintf("LIMIT $%d", len(args))
 	}
-	rows, err := a.tx.Query(ctx, `SELECT r.run_id, r.job_id FROM runs r WHERE `+where+` ORDER BY `+order(f, "ASC")+` `+limit, args...)
+	rows, err := a.tx.Query(ctx, `
+		SELECT r.run_id, r.job_id, r.scheduled_at, r.send_before, r.rerun_id FROM runs r
+		WHERE `+where+` ORDER BY `+order(f, "ASC")+` `+limit, args...)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	var id, job string
-	_, err = pgx.ForEachRow(rows, []any{&id, &job}, func() error {
-		ids, jobs = append(ids, id), append(jobs, job)
-		return nil
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (r ledger.Run, err error) {
+		var before *time.Time
+		err = row.Scan(&r.ID, &r.JobID, &r.ScheduledAt, &before, &r.RerunID)
+		r.SendBefore = timeOf(before)
+		return r, err
 	})
-	return ids, jobs, err
 }
 
 // change updates the runs in $1 and keeps them as changed, oldest first.

@@ -103,6 +103,9 @@ func conditions(f ledger.Filter) (where string, args []any) {
 	if f.NotRerun {
 		add("r.rerun_id = ''")
 	}
+	if f.After != nil {
+		add("(r.scheduled_at, r.run_id) > (?, ?)", f.After.ScheduledAt, clean(f.After.ID))
+	}
 	if f.Before != nil {
 		add("(r.scheduled_at, r.run_id) < (?, ?)", f.Before.ScheduledAt, clean(f.Before.ID))
 	}

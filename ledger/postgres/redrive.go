@@ -18,20 +18,19 @@ func (l *Ledger) Redrive(ctx context.Context, act ledger.Act) (ledger.Acted, err
 	})
 }
 
-// refuseRedrive removes the runs that may not be redriven.
-func (a *action) refuseRedrive(ctx context.Context) error {
-	var err error
-	if a.stands, err = a.standOf(ctx); err != nil {
-		return err
+// refuseRedrive refuses the runs that may not be redriven.
+func (a *action) refuseRedrive(ctx context.Context, runs []ledger.Run) (fit []ledger.Run, err error) {
+	if a.stands, err = a.standOf(ctx, runs); err != nil {
+		return nil, err
 	}
-	a.runs = slices.DeleteFunc(a.runs, func(r ledger.Run) bool {
-		no, refused := a.RefuseRedrive(r, a.now, a.stands[r.JobID].busy)
-		if refused {
+	for _, r := range runs {
+		if no, refused := a.RefuseRedrive(r, a.now, a.stands[r.JobID].busy); refused {
 			a.got.Refused = append(a.got.Refused, no)
+		} else {
+			fit = append(fit, r)
 		}
-		return refused
-	})
-	return nil
+	}
+	return fit, nil
 }
 
 func (a *action) redrive(ctx context.Context) error {
@@ -58,10 +57,10 @@ type stand struct {
 	taken bool // its slot is
 }
 
-// standOf reads the state of the selected runs' jobs before the action.
-func (a *action) standOf(ctx context.Context) (map[string]*stand, error) {
+// standOf reads the state of the runs' jobs before the action.
+func (a *action) standOf(ctx context.Context, runs []ledger.Run) (map[string]*stand, error) {
 	jobs := map[string]*stand{}
-	for _, r := range a.runs {
+	for _, r := range runs {
 		jobs[r.JobID] = &stand{}
 	}
 	rows, err := a.tx.Query(ctx, `SELECT r.job_id, r.slot IS NOT NULL FROM runs r WHERE `+unfinished)

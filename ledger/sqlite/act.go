@@ -190,24 +190,33 @@ func (t *tx) selected(a action, out *ledger.Acted) (fit []stored, err error) {
 	f := a.settled.Rest(a.Filter)
 	if len(f.IDs) == 0 {
 		f.States = ledger.Among(a.from, f.States)
+	} else {
+		f.Limit = 0
 	}
-	q, args := selectRuns(f, `ASC`)
-	rows, err := all(t, scanRun, q, args...)
-	if err != nil {
-		return nil, err
-	}
+	limit := f.Limit
 	found := map[string]bool{}
-	for _, s := range rows {
-		found[s.ID] = true
-		no, refused, err := t.judge(a, s)
-		switch {
-		case err != nil:
+	for more := true; more; {
+		q, args := selectRuns(f, `ASC`)
+		rows, err := all(t, scanRun, q, args...)
+		if err != nil {
 			return nil, err
-		case refused:
-			out.Refused = append(out.Refused, no)
-		default:
-			fit = append(fit, s)
 		}
+		for _, s := range rows {
+			found[s.ID] = true
+			no, refused, err := t.judge(a, s)
+			switch {
+			case err != nil:
+				return nil, err
+			case refused:
+				out.Refused = append(out.Refused, no)
+			default:
+				fit = append(fit, s)
+			}
+			f.After = &ledger.Cursor{ScheduledAt: s.ScheduledAt, ID: s.ID}
+		}
+		// Those that were refused left room.
+		more = limit > 0 && len(rows) == f.Limit && len(fit) < limit
+		f.Limit = limit - len(fit)
 	}
 	for _, id := range a.IDs {
 		if !found[id] {

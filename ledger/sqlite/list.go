@@ -166,6 +166,9 @@ func conditions(f ledger.Filter) (where []string, args []any) {
 	if f.NotRerun {
 		add(`rerun_id = ''`)
 	}
+	if f.After != nil {
+		add(`(scheduled_at, run_id) > (?, ?)`, f.After.ScheduledAt.UnixMicro(), f.After.ID)
+	}
 	if f.Before != nil {
 		add(`(scheduled_at, run_id) < (?, ?)`, f.Before.ScheduledAt.UnixMicro(), f.Before.ID)
 	}
