@@ -3,11 +3,10 @@ package jobs
 import (
 	"errors"
 	"fmt"
-	"net/netip"
 	"net/url"
-	"regexp"
-	"strconv"
 	"strings"
+
+	"github.com/cronce/cronce/internal/hosts"
 )
 
 // CheckEnv looks up, in the environment of the process that makes the calls,
@@ -104,56 +103,16 @@ func badURL(value string, allowHTTP bool) (code, why string) {
 	switch {
 	case err != nil || !visibleASCII(value) || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https":
 		return CodeBadURL, "must hold a URL such as https://membership.example.com"
-	case !ValidHost(u.Hostname()) || !ValidPort(u.Port()):
+	case !hosts.Valid(u.Hostname()) || !hosts.ValidPort(u.Port()):
 		return CodeBadURL, "holds a URL whose host or port cannot exist: the host must be a DNS name or an IP address, the port 1 to 65535"
 	case u.User != nil:
 		return CodeBadURL, "holds a URL with a user or password; say who calls with auth"
 	case strings.Contains(value, "#"):
 		return CodeBadURL, "holds a URL with a fragment (#...); remove it"
-	case u.Scheme == "http" && !allowHTTP && !IsLoopback(u.Hostname()):
+	case u.Scheme == "http" && !allowHTTP && !hosts.Loopback(u.Hostname()):
 		return CodeInsecureURL, "holds an http URL to another machine: calls and tokens would travel readable; use https, or declare the target with allowHTTP: true"
 	}
 	return "", ""
-}
-
-// ValidHost reports whether the host of a URL can exist: an IP address, or a
-// name of labels of up to 63 letters, digits, dashes and underscores, of which
-// the last is no number (RFC 1123, section 2.1), as resolvers differ in which
-// address such a name is.
-func ValidHost(host string) bool {
-	if _, err := netip.ParseAddr(host); err == nil {
-		return true
-	}
-	labels := strings.Split(strings.TrimSuffix(host, "."), ".")
-	for _, label := range labels {
-		if len(label) < 1 || len(label) > 63 || strings.ContainsFunc(label, notInHost) {
-			return false
-		}
-	}
-	return len(host) <= 254 && !numeric.MatchString(labels[len(labels)-1])
-}
-
-// numeric are the numbers that some resolvers read as a part of an IP address.
-var numeric = regexp.MustCompile(`^(?i)([0-9]+|0x[0-9a-f]*)$`)
-
-func notInHost(r rune) bool {
-	return r > 127 || !lowerOrDigit(byte(r)) && !upper(byte(r)) && r != '-' && r != '_'
-}
-
-// ValidPort reports whether the port of a URL is 1 to 65535, or left out.
-func ValidPort(port string) bool {
-	n, err := strconv.ParseUint(port, 10, 16)
-	return port == "" || err == nil && n > 0
-}
-
-// IsLoopback reports whether the host of a URL is surely this machine, to which
-// plain http may be spoken. The name localhost is (RFC 6761, section 6.3); other
-// names are not looked up.
-func IsLoopback(host string) bool {
-	if addr, err := netip.ParseAddr(host); err == nil {
-		return addr.Unmap().IsLoopback()
-	}
-	return strings.EqualFold(host, "localhost")
 }
 
 // secret: what ends in a newline or has a space in it was pasted wrongly, and

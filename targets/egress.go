@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/cronce/cronce/internal/hosts"
 	"github.com/cronce/cronce/jobs"
 )
 
@@ -48,7 +49,7 @@ func parseAllowed(list []string) (*egress, error) {
 			e.networks = append(e.networks, network.Masked())
 		} else if addr, err := netip.ParseAddr(item); err == nil {
 			e.networks = append(e.networks, netip.PrefixFrom(addr.Unmap(), addr.Unmap().BitLen()))
-		} else if jobs.ValidHost(item) {
+		} else if hosts.Valid(item) {
 			e.names = append(e.names, strings.ToLower(strings.TrimSuffix(item, ".")))
 		} else {
 			return nil, bad(jobs.CodeBadValue, "%q cannot be allowed as a target; give a host name, an IP address, or a network such as 10.0.0.0/8", item)

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/cronce/cronce/internal/hosts"
 	"github.com/cronce/cronce/jobs"
 )
 
@@ -36,13 +37,13 @@ func parseEndpoint(env, value string, allowHTTP bool) (*url.URL, error) {
 		return nil, bad(jobs.CodeBadURL, "%s is not a URL: set it to something like https://host or https://host/prefix", env)
 	case u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "":
 		return nil, bad(jobs.CodeBadURL, "%s must be an absolute https URL, like https://host/prefix", env)
-	case !jobs.ValidHost(u.Hostname()) || !jobs.ValidPort(u.Port()):
+	case !hosts.Valid(u.Hostname()) || !hosts.ValidPort(u.Port()):
 		return nil, bad(jobs.CodeBadURL, "%s names a host or port that cannot exist: the host must be a DNS name or an IP address, the port 1 to 65535", env)
 	case u.User != nil:
 		return nil, bad(jobs.CodeBadURL, "%s must hold no user name or password: give the credentials under the target's auth", env)
 	case u.Fragment != "":
 		return nil, bad(jobs.CodeBadURL, "%s must have no fragment (#...)", env)
-	case u.Scheme == "http" && !allowHTTP && !jobs.IsLoopback(u.Hostname()):
+	case u.Scheme == "http" && !allowHTTP && !hosts.Loopback(u.Hostname()):
 		return nil, bad(jobs.CodeInsecureURL, "%s is plain http to another machine: use https, or set allowHTTP on the target if the network between is trusted", env)
 	}
 	return u, nil

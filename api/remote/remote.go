@@ -19,8 +19,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/cronce/cronce/api"
+	"github.com/cronce/cronce/internal/hosts"
 	"github.com/cronce/cronce/internal/operations"
-	"github.com/cronce/cronce/jobs"
 )
 
 // Server is an API to ask.
@@ -51,11 +51,11 @@ const maxAnswer = 64 << 20
 func New(c Config) (*Server, error) {
 	u, err := url.Parse(strings.TrimSuffix(c.URL, "/"))
 	switch {
-	case err != nil, u.Host == "", u.Scheme != "http" && u.Scheme != "https", !jobs.ValidHost(u.Hostname()), !jobs.ValidPort(u.Port()):
+	case err != nil, u.Host == "", u.Scheme != "http" && u.Scheme != "https", !hosts.Valid(u.Hostname()), !hosts.ValidPort(u.Port()):
 		return nil, errors.New("the server must be a URL such as https://cronce.example.com")
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
 		return nil, errors.New("the server's URL must hold no user, password or query; give a token with CRONCE_TOKEN")
-	case u.Scheme == "http" && !jobs.IsLoopback(u.Hostname()):
+	case u.Scheme == "http" && !hosts.Loopback(u.Hostname()):
 		return nil, errors.New("the server's URL is plain http to another machine, where anybody on the way could read the token; use https")
 	case strings.ContainsFunc(c.Token, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return nil, errors.New("CRONCE_TOKEN is not a token: it has spaces or characters that are not ASCII")

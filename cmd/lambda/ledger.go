@@ -11,7 +11,7 @@ import (
 	"unicode"
 
 	"github.com/cronce/cronce/executor"
-	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/internal/hosts"
 	"github.com/cronce/cronce/ledger"
 	"github.com/cronce/cronce/ledger/memory"
 	"github.com/cronce/cronce/ledger/postgres"
@@ -52,15 +52,15 @@ func checkHosts(dsn string) error {
 	if strings.ContainsFunc(dsn, unicode.IsSpace) {
 		return errors.New("the URL holds white space, perhaps a trailing newline; store it without (the value is not shown)")
 	}
-	hosts, err := postgres.Hosts(dsn)
+	named, err := postgres.Hosts(dsn)
 	if err != nil {
 		return err
 	}
-	for _, host := range hosts {
+	for _, host := range named {
 		switch {
 		case strings.HasPrefix(host, "/"):
 			return errors.New("the URL names no host, or a socket, and a Lambda has no database beside it; write postgres://user:password@host:5432/database?sslmode=verify-full")
-		case !jobs.ValidHost(host):
+		case !hosts.Valid(host):
 			return errors.New("the URL's host cannot exist; it must be a DNS name or an IP address (the value is not shown)")
 		}
 	}

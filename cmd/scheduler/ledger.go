@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cronce/cronce/internal/hosts"
 	"github.com/cronce/cronce/internal/operations"
-	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 	"github.com/cronce/cronce/ledger/postgres"
 	"github.com/cronce/cronce/ledger/postgres/migrate"
@@ -54,7 +54,7 @@ func engine(url string) (name, rest string, err error) {
 // reachableHost reports whether a URL's host and port can exist. It may name
 // none, and several that the driver tries in turn.
 func reachableHost(u *neturl.URL) bool {
-	return u.Host == "" || strings.Contains(u.Host, ",") || jobs.ValidHost(u.Hostname()) && jobs.ValidPort(u.Port())
+	return u.Host == "" || strings.Contains(u.Host, ",") || hosts.Valid(u.Hostname()) && hosts.ValidPort(u.Port())
 }
 
 // openLedger opens the ledger and brings its tables up to date.

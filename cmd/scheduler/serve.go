@@ -13,9 +13,9 @@ import (
 
 	"github.com/cronce/cronce/api/access"
 	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/internal/hosts"
 	"github.com/cronce/cronce/internal/rollover"
 	"github.com/cronce/cronce/internal/telemetry"
-	"github.com/cronce/cronce/jobs"
 )
 
 // ledgerPatience is how long serve asks a ledger that is down at its start.
@@ -100,7 +100,7 @@ func checkListen(flag, address string) error {
 	if err == nil {
 		_, err = net.LookupPort("tcp", port)
 	}
-	if err != nil || port == "" || host != "" && !jobs.ValidHost(host) {
+	if err != nil || port == "" || host != "" && !hosts.Valid(host) {
 		return usage("invalid %s %q; use HOST:PORT such as 127.0.0.1:9464, or :9464 for every interface", flag, address)
 	}
 	return nil

@@ -31,7 +31,7 @@ var law = archtest.Law{
 		},
 		{
 			In:  []string{"jobs"},
-			May: []string{"schedule", "idempotency/ttl", "internal/suggest"},
+			May: []string{"schedule", "idempotency/ttl", "internal/hosts", "internal/suggest"},
 			Why: "a job has a schedule; everything else imports jobs",
 		},
 		{
@@ -51,12 +51,12 @@ var law = archtest.Law{
 		},
 		{
 			In:  []string{"targets"},
-			May: []string{"jobs", "ledger", "executor", "idempotency/retryafter", "internal/sigv4"},
+			May: []string{"jobs", "ledger", "executor", "idempotency/retryafter", "internal/sigv4", "internal/hosts"},
 			Why: "a target is called, whichever ledger the run is in",
 		},
 		{
 			In:  []string{"targets/probe"},
-			May: []string{"jobs", "ledger", "executor", "targets", "cleanup"},
+			May: []string{"jobs", "ledger", "executor", "targets", "cleanup", "internal/hosts"},
 			Why: "a probe makes a target's calls and judges them by the retention proof",
 		},
 		{

@@ -17,6 +17,7 @@ import (
 	"github.com/cronce/cronce/idempotency/postgres"
 	"github.com/cronce/cronce/idempotency/purge"
 	"github.com/cronce/cronce/idempotency/sqlite"
+	"github.com/cronce/cronce/internal/hosts"
 	"github.com/cronce/cronce/jobs"
 )
 
@@ -84,18 +85,18 @@ func checkAddress(address string) error {
 
 // checkHosts refuses hosts and ports that cannot exist.
 func checkHosts(address string) error {
-	_, hosts, isDSN := strings.Cut(address, "@tcp(")
+	_, list, isDSN := strings.Cut(address, "@tcp(")
 	if isDSN {
-		hosts, _, _ = strings.Cut(hosts, ")")
+		list, _, _ = strings.Cut(list, ")")
 	} else if u, err := url.Parse(address); err == nil {
-		hosts = u.Host
+		list = u.Host
 	}
-	if hosts == "" { // the driver's default, or a socket
+	if list == "" { // the driver's default, or a socket
 		return nil
 	}
-	for at := range strings.SplitSeq(hosts, ",") {
+	for at := range strings.SplitSeq(list, ",") {
 		u, err := url.Parse("//" + at)
-		if err != nil || !jobs.ValidHost(u.Hostname()) || !jobs.ValidPort(u.Port()) {
+		if err != nil || !hosts.Valid(u.Hostname()) || !hosts.ValidPort(u.Port()) {
 			return errors.New("its host or port cannot exist: the host must be a DNS name or an IP address, the port 1 to 65535")
 		}
 	}

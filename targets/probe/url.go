@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/cronce/cronce/internal/hosts"
 	"github.com/cronce/cronce/jobs"
 )
 
@@ -61,9 +62,9 @@ func (u URL) split() (base, path string, err error) {
 	switch {
 	case err != nil, at.Host == "", at.Scheme != "http" && at.Scheme != "https":
 		return "", "", errors.New("the URL must look like https://membership.example.com/v1/payments")
-	case !jobs.ValidHost(at.Hostname()) || !jobs.ValidPort(at.Port()):
+	case !hosts.Valid(at.Hostname()) || !hosts.ValidPort(at.Port()):
 		return "", "", errors.New("the URL's host or port cannot exist: the host must be a DNS name or an IP address, the port 1 to 65535")
-	case at.Scheme == "http" && !jobs.IsLoopback(at.Hostname()):
+	case at.Scheme == "http" && !hosts.Loopback(at.Hostname()):
 		return "", "", errors.New("the URL is plain http to another machine; use https, or probe a job whose target has allowHTTP")
 	case at.User != nil:
 		return "", "", errors.New("the URL must hold no user or password; name a variable that holds a token with --token-env")

@@ -8,7 +8,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/internal/hosts"
 	"github.com/cronce/cronce/targets/probe"
 )
 
@@ -40,7 +40,7 @@ func FuzzProbeURL(f *testing.F) {
 			t.Fatalf("%q was taken: %v", text, err)
 		}
 		b, err := url.Parse(base)
-		if err != nil || b.Host != asked.Host || b.User != nil || b.Scheme != "https" && !jobs.IsLoopback(b.Hostname()) {
+		if err != nil || b.Host != asked.Host || b.User != nil || b.Scheme != "https" && !hosts.Loopback(b.Hostname()) {
 			t.Fatalf("%q gives the base %q: %v", text, base, err)
 		}
 		if path == "" && (b.Path != "" || !strings.HasPrefix(rest, "/")) || path != "" && rest != path {

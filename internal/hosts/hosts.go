@@ -1,0 +1,50 @@
+// Package hosts judges the host and the port of an address before anything is
+// looked up: the same for the registry, the flags and the environment.
+package hosts
+
+import (
+	"net/netip"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Valid reports whether the host of a URL can exist: an IP address, or a
+// name of labels of up to 63 letters, digits, dashes and underscores, of which
+// the last is no number (RFC 1123, section 2.1), as resolvers differ in which
+// address such a name is.
+func Valid(host string) bool {
+	if _, err := netip.ParseAddr(host); err == nil {
+		return true
+	}
+	labels := strings.Split(strings.TrimSuffix(host, "."), ".")
+	for _, label := range labels {
+		if len(label) < 1 || len(label) > 63 || strings.ContainsFunc(label, notInHost) {
+			return false
+		}
+	}
+	return len(host) <= 254 && !numeric.MatchString(labels[len(labels)-1])
+}
+
+// numeric are the numbers that some resolvers read as a part of an IP address.
+var numeric = regexp.MustCompile(`^(?i)([0-9]+|0x[0-9a-f]*)$`)
+
+func notInHost(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '_'
+}
+
+// ValidPort reports whether the port of a URL is 1 to 65535, or left out.
+func ValidPort(port string) bool {
+	n, err := strconv.ParseUint(port, 10, 16)
+	return port == "" || err == nil && n > 0
+}
+
+// Loopback reports whether the host of a URL is surely this machine, to which
+// plain http may be spoken. The name localhost is (RFC 6761, section 6.3); other
+// names are not looked up.
+func Loopback(host string) bool {
+	if addr, err := netip.ParseAddr(host); err == nil {
+		return addr.Unmap().IsLoopback()
+	}
+	return strings.EqualFold(host, "localhost")
+}
