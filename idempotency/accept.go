@@ -34,9 +34,10 @@ import (
 // work again, in whichever process receives it; [Work.Former] has the progress of
 // the dead worker. What fn commits outside of Finish may then be repeated.
 //
-// Call [Kit.Shutdown] before the process ends. A key that was accepted is
-// answered by Accept alone: in another handler with the same scope it is in
-// progress.
+// Call [Kit.Shutdown] before the process ends. A key that was accepted belongs to
+// Accept and DoLong. In Handler, Do and Call with the same scope it is in progress,
+// also when its worker is dead, until long work takes it over or it expires (the
+// lease plus the TTL): only long work knows how to go on where the worker was.
 func (k *Kit) Accept(route Route, fn func(context.Context, *Work) error) http.Handler {
 	set(&route.Poll, 10*time.Second)
 	return &accepter{&handler{kit: k, route: route}, fn}

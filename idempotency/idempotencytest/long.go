@@ -337,6 +337,56 @@ var longCases = map[string]func(*testing.T, Engine){
 		expect(t, post(h, "k", `{}`), http.StatusCreated, `"paid"`, true)
 		written(t, e, "paid", 1)
 	},
+	"a dead worker's key stays in progress for the other doors, until long work takes it over or it expires": func(t *testing.T, e Engine) {
+		p, other := longWork(t, e.Store), longWork(t, e.Other)
+		k := kit(t, e.Other, wait(-1))
+		h := k.Handler(route, pay(e, http.StatusCreated, "paid"))
+		for _, name := range []string{"k", "expired"} {
+			expect(t, post(p, name, `{}`), http.StatusAccepted, "", false)
+			e.Age(key(name), lease)
+			w := post(h, name, `{}`)
+			expect(t, w, http.StatusConflict, idempotency.CodeInProgress, false)
+			if w.Header().Get("Retry-After") == "" {
+				t.Error("there is no Retry-After")
+			}
+		}
+		expect(t, post(other, "k", `{}`), http.StatusAccepted, "", false)
+		ok(t, other.end(finish(e)))
+		expect(t, post(h, "k", `{}`), http.StatusCreated, `"paid"`, true)
+		e.Age(key("expired"), longDay)
+		expect(t, post(h, "expired", `{}`), http.StatusCreated, "paid", false)
+		for range 2 { // the workers that were taken for dead
+			if err := p.end(finish(e)); !errors.Is(err, idempotency.ErrLeaseLost) {
+				t.Errorf("finished without the key: %v", err)
+			}
+		}
+		written(t, e, "paid", 2)
+	},
+	"an event's accepted key is in progress for Do and Call, also when its worker is dead": func(t *testing.T, e Engine) {
+		op := idempotency.Operation{Scope: key("1").Scope, Principal: key("1").Principal, Key: "1"}
+		k, other := kit(t, e.Store), kit(t, e.Other, wait(-1))
+		inProgress := func(after string) {
+			t.Helper()
+			if _, _, err := idempotency.Do(t.Context(), other, op, func(context.Context) (int, error) { return 0, errNo }); !errors.Is(err, idempotency.ErrInProgress) {
+				t.Errorf("%s, Do: %v", after, err)
+			}
+			effect := idempotency.Effect[int]{Do: func(context.Context) (int, error) { return 0, errNo }}
+			if _, _, err := idempotency.Call(t.Context(), other, op, effect); !errors.Is(err, idempotency.ErrInProgress) {
+				t.Errorf("%s, Call: %v", after, err)
+			}
+		}
+		_, err := k.DoLong(t.Context(), op, func(context.Context, *idempotency.Work) error {
+			inProgress("while it works")
+			e.Age(key("1"), lease)
+			inProgress("after its lease")
+			_, err := other.DoLong(t.Context(), op, finish(e))
+			return err
+		})
+		if err != nil && !errors.Is(err, idempotency.ErrLeaseLost) {
+			t.Error(err)
+		}
+		written(t, e, "paid", 1)
+	},
 	"an abandoned key expires and is purged": func(t *testing.T, e Engine) {
 		p, other := longWork(t, e.Store), longWork(t, e.Other)
 		for _, k := range []string{"k", "purged"} {
