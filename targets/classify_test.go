@@ -122,14 +122,18 @@ func TestProblemCode(t *testing.T) {
 
 // A 202 of a job with async says that the target works on, and how far it is.
 func TestWhatAnAcceptedAnswerSays(t *testing.T) {
-	json := func(body string) http.HandlerFunc {
+	typed := func(media, body string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "application/json")
+			w.Header()["Content-Type"] = nil // the server does not guess
+			if media != "" {
+				w.Header().Set("Content-Type", media)
+			}
 			w.Header().Set("Retry-After", "90")
 			w.WriteHeader(http.StatusAccepted)
 			_, _ = io.WriteString(w, body)
 		}
 	}
+	json := func(body string) http.HandlerFunc { return typed("application/json", body) }
 	accepted := func(progress string) executor.Answer {
 		return executor.Answer{Kind: ledger.Working, Status: 202, RetryAfter: 90 * time.Second, Progress: progress}
 	}
@@ -144,7 +148,12 @@ func TestWhatAnAcceptedAnswerSays(t *testing.T) {
 		"no JSON":                       {json(`3 of 9`), accepted("")},
 		"no progress":                   {json(`{}`), accepted("")},
 		"one line, without controls":    {json(`{"progress":"3 \u001b[2Jof 9\nmore"}`), accepted("3 [2Jof 9")},
-		"plain text":                    {plain(202, "Content-Type", "text/plain"), executor.Answer{Kind: ledger.Working, Status: 202}},
+		"plain text":                    {typed("text/plain", "3 of 9\nmore"), accepted("3 of 9")},
+		"JSON that is called text":      {typed("text/plain; charset=utf-8", `{"progress":"3 of 9"}`), accepted("3 of 9")},
+		"JSON without a type":           {typed("", `{"progress":"3 of 9"}`), accepted("3 of 9")},
+		"text without a type":           {typed("", "3 of 9"), accepted("3 of 9")},
+		"a kind of JSON":                {typed("application/vnd.acme+json", `{"progress":3}`), accepted("3")},
+		"a page":                        {typed("text/html", "<p>3 of 9</p>"), accepted("")},
 		"a stored 202 is not the end":   {plain(202, "Idempotent-Replayed", "true"), executor.Answer{Kind: ledger.Working, Status: 202}},
 		"another 2xx is":                {plain(204), executor.Answer{Kind: ledger.Fresh, Status: 204}},
 		"a secret that the target sees": {json(`{"progress":"token ` + bearerToken + `"}`), accepted("redacted")},

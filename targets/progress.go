@@ -12,28 +12,29 @@ import (
 
 // progressOf reads what the body of a 202 says of the work's progress: the member
 // "progress" of a JSON object, a text as it is and any other value as JSON, or the
-// first line of plain text. Any other body gives "".
+// first line of plain text. JSON is known by its form too, since servers call a body
+// without a type text/plain, or nothing. Any other body gives "".
 func progressOf(contentType string, body []byte) string {
 	media, _, _ := mime.ParseMediaType(contentType)
-	switch media {
-	case "application/json":
-		var said struct {
-			Progress json.RawMessage `json:"progress"`
-		}
-		if json.Unmarshal(body, &said) != nil {
-			return ""
-		}
-		var text string
-		if json.Unmarshal(said.Progress, &text) == nil {
-			return oneLine(text) // null is no progress
-		}
-		var compact bytes.Buffer
-		_ = json.Compact(&compact, said.Progress) // it is a part of valid JSON, or empty
-		return oneLine(compact.String())
-	case "text/plain":
-		return oneLine(string(body))
+	if media != "" && media != "text/plain" && media != "application/json" && !strings.HasSuffix(media, "+json") {
+		return ""
 	}
-	return ""
+	var said struct {
+		Progress json.RawMessage `json:"progress"`
+	}
+	if json.Unmarshal(body, &said) != nil {
+		if media == "" || media == "text/plain" {
+			return oneLine(string(body))
+		}
+		return ""
+	}
+	var text string
+	if json.Unmarshal(said.Progress, &text) == nil {
+		return oneLine(text) // null is no progress
+	}
+	var compact bytes.Buffer
+	_ = json.Compact(&compact, said.Progress) // it is a part of valid JSON, or empty
+	return oneLine(compact.String())
 }
 
 // oneLine is the first line of a text as the ledger keeps it and a terminal may

@@ -16,17 +16,18 @@ import (
 )
 
 type overviewView struct {
-	Health  health
-	Dead    []deadGroup
-	Coming  coming
-	Hours   throughput
-	Late    quantiles
-	Span    string // "24h" or "30d"
-	Now     time.Time
-	Strips  []jobRow
-	Running int
-	Retries int
-	Jobs    int
+	Health   health
+	Dead     []deadGroup
+	Coming   coming
+	Hours    throughput
+	Late     quantiles
+	Span     string // "24h" or "30d"
+	Now      time.Time
+	Strips   []jobRow
+	Running  int
+	Accepted int
+	Retries  int
+	Jobs     int
 }
 
 func (d *Dashboard) overview(r *http.Request) (view, error) {
@@ -59,7 +60,8 @@ func (d *Dashboard) overview(r *http.Request) (view, error) {
 	if v.Strips, err = d.overviewStrips(r); err != nil {
 		return view{}, err
 	}
-	v.Running, v.Retries = v.Health.Counts.Unfinished[ledger.Running], v.Health.Counts.Unfinished[ledger.Retrying]
+	unfinished := v.Health.Counts.Unfinished
+	v.Running, v.Accepted, v.Retries = unfinished[ledger.Running], unfinished[ledger.Accepted], unfinished[ledger.Retrying]
 	if v.Coming, err = d.comingHour(ctx); err != nil {
 		return view{}, err
 	}

@@ -82,13 +82,14 @@ func bodyFor(r *http.Request, body []byte) string {
 // answerKinds is how an attempt's answer looks.
 var answerKinds = map[ledger.Answer]kind{
 	ledger.Fresh: "succeeded", ledger.Replay: replayed, ledger.InProgress: "running", ledger.Throttled: "retrying",
-	ledger.Failed: "retrying", ledger.Refused: "dead", ledger.Unknown: "missed", ledger.Lost: "missed",
+	ledger.Working: "accepted",
+	ledger.Failed:  "retrying", ledger.Refused: "dead", ledger.Unknown: "missed", ledger.Lost: "missed",
 }
 
 // answerWords is what an attempt's answer means.
 var answerWords = map[ledger.Answer]string{
 	ledger.Fresh: "success, the effect was made now", ledger.Replay: "success, a stored answer: the effect was made before",
-	ledger.InProgress: "an earlier call still runs", ledger.Throttled: "the target asked to wait", ledger.Failed: "the target failed",
+	ledger.Working: "accepted: the target works on", ledger.InProgress: "an earlier call still runs", ledger.Throttled: "the target asked to wait", ledger.Failed: "the target failed",
 	ledger.Refused: "a final refusal", ledger.Unknown: "no answer: the effect may have been made", ledger.Lost: "the lease expired; it may have been sent",
 }
 

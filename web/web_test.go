@@ -313,6 +313,31 @@ func TestAPauseIsExplained(t *testing.T) {
 	}
 }
 
+func TestAcceptedWorkIsShownWithItsProgress(t *testing.T) {
+	s := newSite(t)
+	w := s.admit("hourly", s.spec("hourly", 0))[0]
+	_, err := s.Record(t.Context(), []ledger.Outcome{{
+		Lease: ledger.Lease{RunID: w.RunID, Token: w.Token}, State: ledger.Accepted, Wait: time.Minute, Progress: "40 of <100>",
+		Attempt: ledger.Attempt{RunID: w.RunID, N: w.Attempt, StartedAt: s.clock(), FinishedAt: s.clock(), Answer: ledger.Working, Status: 202},
+	}})
+	must(t, err)
+	for path, want := range map[string][]string{
+		"/": {"1 accepted by their targets"},
+		"/runs/" + w.RunID: {
+			"the target works on it", "<dt>Progress</dt><dd>40 of &lt;100&gt;</dd>", "<dt>Accepted</dt>", "<dt>Asked again</dt>", "cronce runs cancel",
+			"accepted: the target works on",
+		},
+		"/runs?state=accepted": {w.RunID},
+	} {
+		got := s.get(path).body
+		for _, part := range want {
+			if !strings.Contains(got, part) {
+				t.Errorf("%s does not have %q:\n%s", path, part, got)
+			}
+		}
+	}
+}
+
 // A viewer does not see the bodies of requests, as in the API.
 func TestBodiesAreForOperators(t *testing.T) {
 	s := newSite(t)

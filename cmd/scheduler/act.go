@@ -12,7 +12,7 @@ import (
 // runsActCommands are the commands that move runs by hand. Each takes run IDs,
 // or selects many by job, time and reason.
 func (a *app) runsActCommands() []*cobra.Command {
-	cancel := a.actCommand(operations.Cancel, "Cancel planned, running or retrying runs")
+	cancel := a.actCommand(operations.Cancel, "Cancel planned, running, retrying or accepted runs")
 	cancel.Long = `cancel takes runs out before they are finished. A call that is in flight is not
 called back and may have its effect; what it answers is not recorded any more.
 Canceled scheduled times can be run by "cronce backfill".`

@@ -62,7 +62,7 @@ func (a *app) printStatus(s operations.Status) error {
 		fmt.Fprintln(a.out)
 	}
 	var counts []string
-	for _, state := range []ledger.State{ledger.Planned, ledger.Running, ledger.Retrying} {
+	for _, state := range []ledger.State{ledger.Planned, ledger.Running, ledger.Accepted, ledger.Retrying} {
 		counts = append(counts, fmt.Sprintf("%d %s", s.Unfinished[state], state))
 	}
 	purge := "never succeeded"

@@ -13,7 +13,7 @@ type Status struct {
 	At        string    `json:"at"`
 	Serving   bool      `json:"serving"` // a process is alive
 	Processes []Process `json:"processes"`
-	// Unfinished counts the planned, running and retrying runs.
+	// Unfinished counts the planned, running, accepted and retrying runs.
 	Unfinished map[ledger.State]int `json:"unfinished"`
 	Dead       int                  `json:"deadUnacknowledged"`
 	Incidents  int                  `json:"openIncidents"`
