@@ -32,7 +32,7 @@ const idempotent = honoIdempotency(kit, {
 
 const app = new Hono();
 
-app.get("/conform", (c) => c.json({ protocol: 1, crash: true, briefSeconds: BRIEF_SECONDS }));
+app.get("/conform", (c) => c.json({ protocol: 1, crash: true, briefSeconds: BRIEF_SECONDS, long: true }));
 
 app.get("/conform/effects", async (c) => {
   const { rows } = await pool.query<{ n: string }>(
@@ -66,6 +66,29 @@ for (const [path, scope] of [
     }),
   );
 }
+
+// Long work: the effect is committed when it is finished.
+app.post(
+  "/conform/long",
+  idempotent.accept({ scope: "conform:long", leaseMs: 1_500, pollMs: 1_000 }, async (work) => {
+    const { operation, answer } = work.request.json<{ operation: string; answer?: number }>();
+    const [fault = ""] = work.request.header("conform-fault");
+    await work.progress({ done: 1, of: 2 });
+    if (fault === "crash") {
+      process.kill(process.pid, "SIGKILL");
+      await timers.setTimeout(60_000); // the signal takes a moment
+    }
+    if (fault.startsWith("hold=")) {
+      await timers.setTimeout(Number(fault.slice("hold=".length)));
+    }
+    await work.finish(async (tx) => {
+      const effect = randomUUID();
+      await tx.query(`INSERT INTO "${schema}".effects (effect, operation) VALUES ($1, $2)`, [effect, operation]);
+      const headers = { Location: `/conform/long?operation=${operation}`, "Set-Cookie": `conform=${randomUUID()}` };
+      return Response.json({ operation, effect, text: "Zürich  – 10 €" }, { status: answer ?? 201, headers });
+    });
+  }),
+);
 
 const [hostname = "127.0.0.1", port = "8080"] = (process.env["LISTEN"] ?? "127.0.0.1:8080").split(":");
 serve({ fetch: app.fetch, hostname, port: Number(port) }, (info) =>

@@ -4,9 +4,18 @@ import type { OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from "no
 import type { Request, RequestHandler, Response } from "express";
 import { KitError, replyTooLarge } from "./errors.js";
 import { noTransaction } from "./fetch.js";
-import { isSafe, principalOf, tooLarge, type Exchange, type PrincipalOption, type Route } from "./http.js";
+import {
+  isSafe,
+  principalOf,
+  tooLarge,
+  type Exchange,
+  type LongRoute,
+  type PrincipalOption,
+  type Route,
+} from "./http.js";
 import { headerOf, readIncoming } from "./incoming.js";
 import type { Kit } from "./kit.js";
+import type { Work } from "./work.js";
 import type { HttpReply } from "./reply.js";
 
 /** ExpressOptions configure {@link expressIdempotency}. */
@@ -37,21 +46,21 @@ export function keepRawBody(request: object, _response: unknown, body: Buffer): 
  * Where no body parser has run, `request.body` is the parsed JSON, or the bytes.
  */
 export function expressIdempotency<Tx>(kit: Kit<Tx>, options: ExpressOptions) {
-  return (route: Route, handler: (request: Request, response: Response, tx: Tx) => unknown): RequestHandler => {
+  const see = (request: Request): Exchange => ({
+    method: request.method,
+    host: request.headers.host ?? "",
+    target: request.originalUrl,
+    header: headerOf(request),
+    principal: principalOf(options.principal, request),
+    body: (limit) => body(request, (request as unknown as Record<symbol, unknown>)[RAW], limit),
+  });
+  const wrap = (route: Route, handler: (request: Request, response: Response, tx: Tx) => unknown): RequestHandler => {
     return async (request, response) => {
       if (isSafe(request.method)) {
         await handler(request, response, noTransaction<Tx>(request.method));
         return;
       }
       const marks = request as unknown as Record<symbol, unknown>;
-      const exchange: Exchange = {
-        method: request.method,
-        host: request.headers.host ?? "",
-        target: request.originalUrl,
-        header: headerOf(request),
-        principal: principalOf(options.principal, request),
-        body: (limit) => body(request, marks[RAW], limit),
-      };
       const captured = new Capture(response);
       if (marks[RUNNING] === true) {
         const answer = kit.door.refuse(new KitError("idempotency_handler_misplaced", "the route is wrapped twice"));
@@ -60,7 +69,7 @@ export function expressIdempotency<Tx>(kit: Kit<Tx>, options: ExpressOptions) {
       }
       marks[RUNNING] = true;
       let full: HttpReply | undefined;
-      const answer = await kit.door.handle(exchange, route, async (tx, bytes) => {
+      const answer = await kit.door.handle(see(request), route, async (tx, bytes) => {
         if (marks[RAW] === undefined) {
           request.body = parsed(request, bytes);
         }
@@ -74,6 +83,14 @@ export function expressIdempotency<Tx>(kit: Kit<Tx>, options: ExpressOptions) {
       }
     };
   };
+  /** accept is for long work: 202 at once, and fn afterwards. */
+  const accept =
+    (route: LongRoute, fn: (work: Work<Tx>) => unknown): RequestHandler =>
+    async (request, response) => {
+      const answer = await kit.door.accept(see(request), route, fn);
+      new Capture(response).send(answer, answer.headers);
+    };
+  return Object.assign(wrap, { accept });
 }
 
 async function body(request: Request, raw: unknown, limit: number): Promise<Uint8Array> {

@@ -1,7 +1,12 @@
 // The adapter for Fastify 5.
 
 import { Readable } from "node:stream";
-import type { FastifyReply, FastifyRequest, RouteShorthandOptionsWithHandler } from "fastify";
+import type {
+  FastifyReply,
+  FastifyRequest,
+  RouteShorthandOptionsWithHandler,
+  preParsingAsyncHookHandler,
+} from "fastify";
 import { KitError } from "./errors.js";
 import { noTransaction } from "./fetch.js";
 import {
@@ -11,11 +16,13 @@ import {
   tooLarge,
   type Answer,
   type Exchange,
+  type LongRoute,
   type PrincipalOption,
   type Route,
 } from "./http.js";
 import { headerOf, readIncoming } from "./incoming.js";
 import type { Kit } from "./kit.js";
+import type { Work } from "./work.js";
 import type { HttpReply } from "./reply.js";
 
 /** FastifyOptions configure {@link fastifyIdempotency}. */
@@ -43,22 +50,37 @@ interface Held {
  */
 export function fastifyIdempotency<Tx>(kit: Kit<Tx>, options: FastifyOptions) {
   const requests = new WeakMap<FastifyRequest, Held>();
-  return (
+  // Payloads are compared by their bytes, before the parser sees them.
+  const preParsing: preParsingAsyncHookHandler = async (request, reply, payload) => {
+    if (isSafe(request.method)) {
+      return payload;
+    }
+    const raw = await readIncoming(request.raw, kit.door.options.maxRequestBody).catch(asKitError);
+    if (raw instanceof KitError) {
+      return reply.send(replace(reply, kit.door.refuse(raw)));
+    }
+    requests.set(request, { raw });
+    return Object.assign(Readable.from([raw], { objectMode: false }), { receivedEncodedLength: raw.length });
+  };
+  const see = (request: FastifyRequest): Exchange => ({
+    method: request.method,
+    host: request.headers.host ?? "",
+    target: request.raw.url ?? "",
+    header: headerOf(request.raw),
+    principal: principalOf(options.principal, request),
+    body: async (limit) => {
+      const raw = requests.get(request)?.raw ?? Buffer.alloc(0);
+      if (raw.length > limit) {
+        throw tooLarge(limit);
+      }
+      return raw;
+    },
+  });
+  const wrap = (
     route: Route,
     handler: (request: FastifyRequest, reply: FastifyReply, tx: Tx) => unknown,
   ): RouteShorthandOptionsWithHandler => ({
-    // Payloads are compared by their bytes, before the parser sees them.
-    preParsing: async (request, reply, payload) => {
-      if (isSafe(request.method)) {
-        return payload;
-      }
-      const raw = await readIncoming(request.raw, kit.door.options.maxRequestBody).catch(asKitError);
-      if (raw instanceof KitError) {
-        return reply.send(replace(reply, kit.door.refuse(raw)));
-      }
-      requests.set(request, { raw });
-      return Object.assign(Readable.from([raw], { objectMode: false }), { receivedEncodedLength: raw.length });
-    },
+    preParsing,
 
     onSend: async (request, reply, payload) => {
       const held = requests.get(request);
@@ -80,24 +102,11 @@ export function fastifyIdempotency<Tx>(kit: Kit<Tx>, options: FastifyOptions) {
       if (isSafe(request.method) || held === undefined) {
         return handler(request, reply, noTransaction<Tx>(request.method));
       }
-      const exchange: Exchange = {
-        method: request.method,
-        host: request.headers.host ?? "",
-        target: request.raw.url ?? "",
-        header: headerOf(request.raw),
-        principal: principalOf(options.principal, request),
-        body: async (limit) => {
-          if (held.raw.length > limit) {
-            throw tooLarge(limit);
-          }
-          return held.raw;
-        },
-      };
       let settled!: { resolve(answer: Answer): void; reject(error: unknown): void };
       const committed = new Promise<Answer>((resolve, reject) => (settled = { resolve, reject }));
       committed.catch(() => {});
       let sent = false;
-      const answer = kit.door.handle(exchange, route, async (tx) => {
+      const answer = kit.door.handle(see(request), route, async (tx) => {
         const full = new Promise<HttpReply>((resolve) => {
           held.reply = (reply) => {
             sent = true;
@@ -123,6 +132,12 @@ export function fastifyIdempotency<Tx>(kit: Kit<Tx>, options: FastifyOptions) {
       return reply;
     },
   });
+  /** accept is for long work: 202 at once, and fn afterwards. It is a route's options. */
+  const accept = (route: LongRoute, fn: (work: Work<Tx>) => unknown): RouteShorthandOptionsWithHandler => ({
+    preParsing,
+    handler: async (request, reply) => reply.send(replace(reply, await kit.door.accept(see(request), route, fn))),
+  });
+  return Object.assign(wrap, { accept });
 }
 
 function finish(reply: FastifyReply, answer: Answer, body: Buffer): Buffer {

@@ -6,12 +6,14 @@ import {
   principalOf,
   tooLarge,
   type Exchange,
+  type LongRoute,
   type PrincipalOption,
   type Ready,
   type Route,
 } from "./http.js";
 import { KitError } from "./errors.js";
 import type { Kit } from "./kit.js";
+import type { Work } from "./work.js";
 import { withoutOwn, type HttpReply } from "./reply.js";
 
 /** FetchOptions configure {@link fetchIdempotency}. */
@@ -32,7 +34,16 @@ export const singlePrincipal = (name: string) => () => name;
  * that take a Request, the transaction and more arguments.
  */
 export function fetchIdempotency<Tx>(kit: Kit<Tx>, options: FetchOptions) {
-  return <Rest extends unknown[]>(
+  const see = (request: Request) => {
+    const url = new URL(request.url);
+    return exchangeOf(request, {
+      host: request.headers.get("host") ?? url.host,
+      target: url.pathname + url.search,
+      principal: principalOf(options.principal, request),
+      body: (limit: number) => readBody(request, limit),
+    });
+  };
+  const wrap = <Rest extends unknown[]>(
     route: Route,
     handler: (request: Request, tx: Tx, ...rest: Rest) => Response | Promise<Response>,
   ): ((request: Request, ...rest: Rest) => Promise<Response>) => {
@@ -40,31 +51,23 @@ export function fetchIdempotency<Tx>(kit: Kit<Tx>, options: FetchOptions) {
       if (isSafe(request.method)) {
         return handler(request, noTransaction<Tx>(request.method), ...rest);
       }
-      const url = new URL(request.url);
-      const seen = {
-        host: request.headers.get("host") ?? url.host,
-        target: url.pathname + url.search,
-        principal: principalOf(options.principal, request),
-        body: (limit: number) => readBody(request, limit),
-      };
-      return runFetch(kit, route, request, seen, (tx, body) => {
+      return runFetch(kit, route, see(request), (tx, body) => {
         const init: RequestInit = { method: request.method, headers: request.headers, body, signal: null };
         return handler(new Request(request.url, init), tx, ...rest);
       });
     };
   };
+  /** accept is for long work: 202 at once, and fn afterwards. */
+  const accept =
+    (route: LongRoute, fn: (work: Work<Tx>) => unknown) =>
+    async (request: Request): Promise<Response> =>
+      toResponse(await kit.door.accept(see(request), route, fn));
+  return Object.assign(wrap, { accept });
 }
 
-/** @internal runFetch runs a handler that answers with a Response. */
-export async function runFetch<Tx>(
-  kit: Kit<Tx>,
-  route: Route,
-  request: Request,
-  seen: Pick<Exchange, "host" | "target" | "principal" | "body">,
-  handler: (tx: Tx, body: Uint8Array<ArrayBuffer>) => Response | Promise<Response>,
-  render: (answer: Ready) => Response = toResponse,
-): Promise<Response> {
-  const exchange: Exchange = {
+/** @internal exchangeOf is a Request as the kit sees it. */
+export function exchangeOf(request: Request, seen: Pick<Exchange, "host" | "target" | "principal" | "body">): Exchange {
+  return {
     method: request.method,
     header: (name) => {
       const value = request.headers.get(name);
@@ -72,6 +75,16 @@ export async function runFetch<Tx>(
     },
     ...seen,
   };
+}
+
+/** @internal runFetch runs a handler that answers with a Response. */
+export async function runFetch<Tx>(
+  kit: Kit<Tx>,
+  route: Route,
+  exchange: Exchange,
+  handler: (tx: Tx, body: Uint8Array<ArrayBuffer>) => Response | Promise<Response>,
+  render: (answer: Ready) => Response = toResponse,
+): Promise<Response> {
   let full: HttpReply | undefined;
   const answer = await kit.door.handle(exchange, route, async (tx, body) => {
     const response = await handler(tx, body as Uint8Array<ArrayBuffer>);

@@ -2,9 +2,19 @@
 
 import type { Context, Env, Handler, Input } from "hono";
 import { KitError } from "./errors.js";
-import { noTransaction, readBody, runFetch, sentBody } from "./fetch.js";
-import { asKitError, isSafe, principalOf, tooLarge, type PrincipalOption, type Ready, type Route } from "./http.js";
+import { exchangeOf, noTransaction, readBody, runFetch, sentBody } from "./fetch.js";
+import {
+  asKitError,
+  isSafe,
+  principalOf,
+  tooLarge,
+  type LongRoute,
+  type PrincipalOption,
+  type Ready,
+  type Route,
+} from "./http.js";
 import type { Kit } from "./kit.js";
+import type { Work } from "./work.js";
 
 export { singlePrincipal } from "./fetch.js";
 
@@ -28,7 +38,18 @@ export type WithTx<E extends Env, Tx> = E & { Variables: { tx: Tx } };
  */
 export function honoIdempotency<Tx, E extends Env = Env>(kit: Kit<Tx>, options: HonoOptions<E>) {
   const running = new WeakSet<Request>();
-  return <P extends string, I extends Input>(
+  const see = (c: Context<E>) => {
+    const request = c.req.raw;
+    const incoming = (c.env as { incoming?: { url?: string } } | undefined)?.incoming;
+    const url = new URL(request.url);
+    return exchangeOf(request, {
+      host: request.headers.get("host") ?? url.host,
+      target: incoming?.url ?? url.pathname + url.search,
+      principal: principalOf(options.principal, c),
+      body: (limit: number) => contextBody(c, limit),
+    });
+  };
+  const wrap = <P extends string, I extends Input>(
     route: Route,
     handler: (c: Context<WithTx<E, Tx>, P, I>) => Response | Promise<Response>,
   ): Handler<E, P, I, Promise<Response>> => {
@@ -40,14 +61,6 @@ export function honoIdempotency<Tx, E extends Env = Env>(kit: Kit<Tx>, options: 
         give(noTransaction<Tx>(request.method));
         return handler(c);
       }
-      const incoming = (c.env as { incoming?: { url?: string } } | undefined)?.incoming;
-      const url = new URL(request.url);
-      const seen = {
-        host: request.headers.get("host") ?? url.host,
-        target: incoming?.url ?? url.pathname + url.search,
-        principal: principalOf(options.principal, c as unknown as Context<E>),
-        body: (limit: number) => contextBody(c, limit),
-      };
       const render = (answer: Ready) => rendered(c as unknown as Context, answer);
       if (running.has(request)) {
         return render(kit.door.refuse(new KitError("idempotency_handler_misplaced", "the route is wrapped twice")));
@@ -57,9 +70,18 @@ export function honoIdempotency<Tx, E extends Env = Env>(kit: Kit<Tx>, options: 
         give(tx);
         return handler(c);
       };
-      return runFetch(kit, route, request, seen, run, render);
+      return runFetch(kit, route, see(c as unknown as Context<E>), run, render);
     };
   };
+  /** accept is for long work: 202 at once, and fn afterwards. */
+  const accept =
+    <P extends string, I extends Input>(
+      route: LongRoute,
+      fn: (work: Work<Tx>) => unknown,
+    ): Handler<E, P, I, Promise<Response>> =>
+    async (c) =>
+      rendered(c as unknown as Context, await kit.door.accept(see(c as unknown as Context<E>), route, fn));
+  return Object.assign(wrap, { accept });
 }
 
 /** contextBody reads the body and keeps it for the handler, whatever middleware has read of it before. */

@@ -16,9 +16,11 @@ import {
   type HttpReply,
   type Reply,
 } from "./reply.js";
-import type { Settler } from "./settle.js";
+import { answer, type Settler } from "./settle.js";
 import type { Claim } from "./store.js";
 import type { Verifier } from "./verify.js";
+import type { Work } from "./work.js";
+import { Works } from "./works.js";
 
 /** Route is how one route uses its keys. */
 export interface Route {
@@ -30,6 +32,14 @@ export interface Route {
   readonly maxRunMs?: number;
   /** Overrides the kit's. */
   readonly policy?: (status: number) => Disposition;
+}
+
+/** LongRoute is how a route with long work uses its keys. */
+export interface LongRoute extends Omit<Route, "policy"> {
+  /** Overrides the kit's. */
+  readonly leaseMs?: number;
+  /** The Retry-After of a 202; default 10 s. */
+  readonly pollMs?: number;
 }
 
 /** Exchange is a request as an adapter sees it. */
@@ -82,9 +92,11 @@ export const tooLarge = (limit: number) =>
 /** Door runs handlers of HTTP routes once for each key. */
 export class Door<Tx> {
   readonly #replayable: Set<string>;
+  readonly works: Works<Tx>;
 
   constructor(readonly settler: Settler<Tx>) {
     this.#replayable = replayable(settler.options.replayHeaders);
+    this.works = new Works(settler, (full) => this.#stored(full, settler.options.maxStoredBody));
   }
 
   get options(): Complete {
@@ -129,6 +141,41 @@ export class Door<Tx> {
     }
   }
 
+  /**
+   * accept answers 202 and runs the work afterwards, unless the key says otherwise:
+   * 202 while it goes on, and its reply when it is done.
+   */
+  async accept(exchange: Exchange, route: LongRoute, fn: (work: Work<Tx>) => unknown): Promise<Ready> {
+    if (isSafe(exchange.method)) {
+      const body = "Send this request with a method that changes something, and an Idempotency-Key.";
+      return { kind: "ready", status: 405, headers: [["Allow", "POST, PUT, PATCH, DELETE"]], body: Buffer.from(body) };
+    }
+    let claim: Claim | undefined;
+    try {
+      const named = await this.#claim(exchange, route);
+      claim = { ...named.claim, leaseMs: route.leaseMs ?? this.options.leaseMs };
+      const { method, target } = exchange;
+      const { verdict, look, work } = await this.works.start(claim, {
+        method,
+        target,
+        header: (name) => exchange.header(name),
+        body: named.body,
+        json: <T>() => JSON.parse(Buffer.from(named.body).toString()) as T,
+      });
+      if (work !== undefined) {
+        this.works.run(work, fn, failed);
+      } else if (verdict !== "accepted") {
+        return replay(answer(verdict, look).reply, exchange);
+      }
+      return underWay(look.record?.reply.body, route.pollMs ?? 10_000);
+    } catch (error) {
+      if (!(error instanceof KitError)) {
+        throw error;
+      }
+      return this.refuse(error, claim);
+    }
+  }
+
   #stored(full: HttpReply, limit: number): Reply {
     const omitted = full.body.length > limit;
     return {
@@ -157,7 +204,7 @@ export class Door<Tx> {
     return { kind: "ready", status: rendered.status, headers, body: Buffer.from(rendered.body) };
   }
 
-  async #claim(exchange: Exchange, route: Route): Promise<{ claim: Claim; body: Uint8Array }> {
+  async #claim(exchange: Exchange, route: Omit<Route, "policy">): Promise<{ claim: Claim; body: Uint8Array }> {
     const { maxRequestBody } = this.options;
     let body: Uint8Array | undefined;
     let principal: string | undefined;
@@ -194,6 +241,27 @@ export class Door<Tx> {
     const claim = this.settler.claim({ scope: route.scope, principal, value }, fingerprint, route);
     return { claim: { ...claim, ...(sendBefore && { sendBefore }) }, body };
   }
+}
+
+/** failed is the stored reply of long work that has failed for good. */
+function failed(detail: string): Response {
+  const problem = { type: "about:blank", title: "The operation failed", status: 422, detail, code: "operation_failed" };
+  return Response.json(problem, { status: 422, headers: { "Content-Type": "application/problem+json" } });
+}
+
+/** underWay tells that the work goes on, and how far it is. */
+function underWay(progress: Uint8Array | undefined, pollMs: number): Ready {
+  let text = Buffer.from(progress ?? []).toString();
+  try {
+    JSON.parse(text);
+  } catch {
+    text = "null";
+  }
+  const headers = [
+    ["Retry-After", String(Math.ceil(pollMs / 1000))],
+    ["Content-Type", "application/json"],
+  ] as const;
+  return { kind: "ready", status: 202, headers, body: Buffer.from(`{"progress":${text}}`) };
 }
 
 const RFC3339 = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})([.,]\d+)?(Z|[+-]\d{2}:\d{2})$/;

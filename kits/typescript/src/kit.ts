@@ -64,6 +64,17 @@ export class Kit<Tx> {
   }
 
   /**
+   * shutdown ends long work before the process does. From then on requests that
+   * would start work are answered 503; those about running work still get 202. It
+   * waits for the work that runs, for at most `graceMs`. Then it aborts the work's
+   * signal, gives the keys up of what returns, so that the next request starts that
+   * again in another process, and throws `service_shutting_down`.
+   */
+  shutdown(graceMs = 25_000): Promise<void> {
+    return this.door.works.shutdown(graceMs);
+  }
+
+  /**
    * once runs the work once for the operation's key, in a transaction, and stores
    * its result as JSON for every repetition. An error of the work rolls it back and
    * leaves the key free, unless it is a {@link FinalError}.

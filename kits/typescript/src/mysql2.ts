@@ -9,7 +9,17 @@ import { KitError, LostRace, transactionAborted, transactionEnded, unavailable }
 import { mysqlStatements, mysqlTable, type MysqlStatements } from "./mysqlsql.js";
 import { OVER, raced, refuseEnding } from "./raced.js";
 import type { Reply, StoredHeaders } from "./reply.js";
-import type { Claim, KeyRecord, Look, OpenTx, PurgeBatch, Purged, State, Store } from "./store.js";
+import {
+  judgeLong,
+  type Claim,
+  type KeyRecord,
+  type Look,
+  type OpenTx,
+  type PurgeBatch,
+  type Purged,
+  type State,
+  type Store,
+} from "./store.js";
 
 /**
  * MysqlTx is the transaction that work writes through: a connection of mysql2. The
@@ -118,14 +128,8 @@ export class MysqlStore implements Store<MysqlTx> {
     for (;;) {
       const session = await Session.take(this.pool, signal);
       try {
-        const mariaDB = await this.#isMariaDB(session, signal);
-        // The server ends a session that is silent for longer than the work may take.
-        const seconds = Math.max(1, Math.ceil(claim.maxRunMs / 1000));
-        await session.query(signal, "SET @idempotency_wait = @@SESSION.wait_timeout, SESSION wait_timeout = ?", [
-          seconds,
-        ]);
-        await session.query(signal, "START TRANSACTION");
-        const row = { owner: `claim:${claim.owner}`, state: "omitted", status: 500, leaseMs: null, ttlMs: claim.ttlMs };
+        const mariaDB = await this.#open(session, claim, signal);
+        const row = { owner: claimant(claim), state: "omitted", status: 500, leaseMs: null, ttlMs: claim.ttlMs };
         let look = await this.#place(session, claim, row, signal);
         if (look.held && claim.sendBefore) {
           const { rows } = await session.query(signal, this.#sql.look, lookValues(claim));
@@ -139,6 +143,16 @@ export class MysqlStore implements Store<MysqlTx> {
         }
       }
     }
+  }
+
+  /** #open opens a transaction of work, and tells whether the server is MariaDB. */
+  async #open(session: Session, claim: Claim, signal: AbortSignal): Promise<boolean> {
+    const mariaDB = await this.#isMariaDB(session, signal);
+    // The server ends a session that is silent for longer than the work may take.
+    const seconds = Math.max(1, Math.ceil(claim.maxRunMs / 1000));
+    await session.query(signal, "SET @idempotency_wait = @@SESSION.wait_timeout, SESSION wait_timeout = ?", [seconds]);
+    await session.query(signal, "START TRANSACTION");
+    return mariaDB;
   }
 
   async #isMariaDB(session: Session, signal: AbortSignal): Promise<boolean> {
@@ -215,22 +229,77 @@ export class MysqlStore implements Store<MysqlTx> {
     });
   }
 
-  async doubt(claim: Claim, signal: AbortSignal): Promise<boolean> {
-    const values = [...parts(claim), claim.owner];
-    return this.#alone(
-      "give the key up",
-      signal,
-      async (s) => (await s.query(signal, this.#sql.doubt, values)).changed === 1,
-    );
+  doubt(claim: Claim, signal: AbortSignal): Promise<boolean> {
+    return this.#owned(this.#sql.doubt, claim, signal);
   }
 
-  async free(claim: Claim, signal: AbortSignal): Promise<boolean> {
+  free(claim: Claim, signal: AbortSignal): Promise<boolean> {
+    return this.#owned(this.#sql.free, claim, signal);
+  }
+
+  #owned(sql: string, claim: Claim, signal: AbortSignal): Promise<boolean> {
     const values = [...parts(claim), claim.owner];
-    return this.#alone(
-      "give the key up",
-      signal,
-      async (s) => (await s.query(signal, this.#sql.free, values)).changed === 1,
-    );
+    return this.#alone("give the key up", signal, async (s) => (await s.query(signal, sql, values)).changed === 1);
+  }
+
+  async accept(claim: Claim, signal: AbortSignal): Promise<Look> {
+    const [leaseMs, ttlMs] = lease(claim);
+    return this.#alone("accept the work", signal, async (session) => {
+      const row = { owner: claim.owner, state: "accepted", status: null, leaseMs: leaseMs!, ttlMs: ttlMs! };
+      let held = (await this.#place(session, claim, row, signal)).held ?? false;
+      const looked = async () => lookOf((await session.query(signal, this.#sql.look, lookValues(claim))).rows[0]!);
+      let look = await looked();
+      if (held && look.late) {
+        await session.query(signal, this.#sql.abandon, [...parts(claim), claim.owner]);
+        return { late: true, held: false };
+      }
+      if (!held && judgeLong(look, claim) === "work" && look.record !== undefined) {
+        const values = [claim.owner, leaseMs, ttlMs, ...parts(claim), claim.fingerprint];
+        held = (await session.query(signal, this.#sql.retake, values)).changed === 1;
+        look = await looked();
+      }
+      return { ...look, held };
+    });
+  }
+
+  /** A pool without the flag FOUND_ROWS counts no row whose values are the same as before. */
+  async renew(claim: Claim, progress: Uint8Array | undefined, signal: AbortSignal): Promise<boolean> {
+    const body = progress === undefined ? null : Buffer.from(progress);
+    return this.#alone("renew the lease", signal, async (session) => {
+      const values = [...lease(claim), body, ...parts(claim), claim.owner];
+      if ((await session.query(signal, this.#sql.renew, values)).changed === 1) {
+        return true;
+      }
+      const { record } = lookOf((await session.query(signal, this.#sql.look, lookValues(claim))).rows[0]!);
+      return record?.state === "accepted" && record.owner === claim.owner;
+    });
+  }
+
+  abandon(claim: Claim, signal: AbortSignal): Promise<boolean> {
+    return this.#owned(this.#sql.abandon, claim, signal);
+  }
+
+  async resume(claim: Claim, signal: AbortSignal): Promise<OpenTx<MysqlTx> | undefined> {
+    for (;;) {
+      const session = await Session.take(this.pool, signal);
+      let open: OpenTx<MysqlTx>;
+      try {
+        const mariaDB = await this.#open(session, claim, signal);
+        open = new OpenMysqlTx(this, this.#sql, session, claim, claimant(claim), mariaDB, true);
+        const values = [claimant(claim), Math.ceil(claim.ttlMs), ...parts(claim), claim.owner];
+        if ((await session.query(signal, this.#sql.resume, values)).changed === 1) {
+          return open;
+        }
+      } catch (error) {
+        await session.rollBack(signal);
+        if (numberOf(error) !== DEADLOCK || signal.aborted) {
+          throw unavailable("resume the work", error);
+        }
+        continue;
+      }
+      await open.rollback(signal);
+      return undefined;
+    }
   }
 
   async check(signal: AbortSignal): Promise<void> {
@@ -444,6 +513,12 @@ class OpenMysqlTx implements OpenTx<MysqlTx> {
     }
   }
 }
+
+/** claimant is the owner of a row whose transaction is open. */
+const claimant = (claim: Claim) => `claim:${claim.owner}`;
+
+/** lease is how long an accepted row is held, and how long it lives. */
+const lease = ({ leaseMs = 0, ttlMs }: Claim) => [Math.ceil(leaseMs), Math.ceil(leaseMs + ttlMs)];
 
 const parts = (claim: Claim) =>
   [claim.key.scope, claim.key.principal, claim.key.value].map((part) => Buffer.from(part));

@@ -43,6 +43,18 @@ UPDATE ${table} SET state = ?, response_status = ?, response_headers = ${WRITTEN
 WHERE ${KEY} AND owner = ? AND state = 'calling'`,
     doubt: `UPDATE ${table} SET state = 'unknown', locked_until = NULL WHERE ${KEY} AND owner = ? AND state = 'calling'`,
     free: `DELETE FROM ${table} WHERE ${KEY} AND owner = ? AND state = 'calling'`,
+    retake: `
+UPDATE ${table} SET owner = ?, locked_until = ${NOW} + ?, created_at = ${NOW}, expires_at = ${NOW} + ?
+WHERE ${KEY} AND request_hash = ? AND state = 'accepted' AND locked_until <= ${NOW}`,
+    renew: `
+UPDATE ${table} SET locked_until = ${NOW} + ?, expires_at = ${NOW} + ?, response_body = ?
+WHERE ${KEY} AND owner = ? AND state = 'accepted'`,
+    abandon: `DELETE FROM ${table} WHERE ${KEY} AND owner = ? AND state = 'accepted'`,
+    // As after an insert, the row says that the outcome of the work is unknown.
+    resume: `
+UPDATE ${table} SET state = 'omitted', response_status = 500, response_body = NULL, owner = ?, locked_until = NULL,
+       expires_at = ${NOW} + ?
+WHERE ${KEY} AND owner = ? AND state = 'accepted'`,
     // The index on expires_at gives the order, and where to go on.
     doomed: `
 SELECT scope, principal, \`key\`, expires_at FROM ${table}

@@ -12,8 +12,9 @@ export { singlePrincipal } from "./fetch.js";
  */
 export function nextIdempotency<Tx>(kit: Kit<Tx>, options: FetchOptions) {
   const wrap = fetchIdempotency(kit, options);
-  return <Context>(
+  const next = <Context>(
     route: Route,
     handler: (request: Request, tx: Tx, context: Context) => Response | Promise<Response>,
   ): ((request: Request, context: Context) => Promise<Response>) => wrap<[Context]>(route, handler);
+  return Object.assign(next, { accept: wrap.accept });
 }

@@ -13,6 +13,8 @@ export interface Options {
   readonly waitMs?: number;
   /** Bounds the work, which outlives its caller's disconnect; default 5 min. */
   readonly maxRunMs?: number;
+  /** How long long work keeps its key without a {@link Work.progress}; default 1 min. */
+  readonly leaseMs?: number;
   /** Bounds each exchange with the database; default 10 s. */
   readonly storeTimeoutMs?: number;
   /** Largest body of a request, in bytes; default 1 MiB. */
@@ -51,6 +53,7 @@ export function complete(options: Options): Complete {
     ttlsMs: {},
     waitMs: 5_000,
     maxRunMs: 5 * 60 * 1000,
+    leaseMs: 60_000,
     storeTimeoutMs: 10_000,
     maxRequestBody: MIB,
     maxReplyBody: 16 * MIB,
@@ -66,7 +69,13 @@ export function complete(options: Options): Complete {
     logError: (message, attributes) => console.error(message, attributes),
     ...(Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Options),
   };
-  const positive = { ...o.ttlsMs, ttlMs: o.ttlMs, maxRunMs: o.maxRunMs, storeTimeoutMs: o.storeTimeoutMs };
+  const positive = {
+    ...o.ttlsMs,
+    ttlMs: o.ttlMs,
+    maxRunMs: o.maxRunMs,
+    leaseMs: o.leaseMs,
+    storeTimeoutMs: o.storeTimeoutMs,
+  };
   for (const [name, value] of Object.entries(positive)) {
     if (!(value > 0 && value <= Number.MAX_SAFE_INTEGER)) {
       throw new TypeError(`idempotency: ${name} is ${value}; use a number of milliseconds above 0`);
@@ -78,8 +87,10 @@ export function complete(options: Options): Complete {
     }
   }
   // A timer of Node.js fires at once when it is set for longer than this.
-  if (o.maxRunMs + 3 * o.storeTimeoutMs + o.waitMs > 2 ** 31 - 1) {
-    throw new TypeError("idempotency: waitMs, maxRunMs and storeTimeoutMs together must be below 24 days");
+  if (Math.max(o.leaseMs, o.maxRunMs + 3 * o.storeTimeoutMs + o.waitMs) > 2 ** 31 - 1) {
+    throw new TypeError(
+      "idempotency: waitMs, maxRunMs and storeTimeoutMs together, and leaseMs, must be below 24 days",
+    );
   }
   if (o.mismatchStatus !== 409 && o.mismatchStatus !== 422) {
     throw new TypeError(`idempotency: mismatchStatus is ${String(o.mismatchStatus)}; use 409 or 422`);

@@ -131,9 +131,7 @@ export class PgStore implements Store<PgTx> {
   async begin(claim: Claim, signal: AbortSignal): Promise<{ open: OpenTx<PgTx>; look: Look }> {
     const connection = await Connection.take(this.pool, signal);
     try {
-      const maxRun = Math.min(Math.max(1, Math.ceil(claim.maxRunMs)), 2 ** 31 - 1);
-      const begun = await connection.rows(signal, this.#sql.begin(lock(this.#name, claim.key), maxRun));
-      const [began, held] = begun.rows[0]!;
+      const [began, held] = await this.#begin(connection, claim, signal);
       const looked = await connection.rows(signal, this.#sql.claim, keyAndSendBefore(claim));
       const look = lookOf(looked.rows[0]!);
       const open = new OpenPgTx(this, this.#sql, connection, began!, looked.rows[0]![10] ?? undefined);
@@ -191,6 +189,61 @@ export class PgStore implements Store<PgTx> {
 
   async #owned(sql: string, claim: Claim, signal: AbortSignal): Promise<boolean> {
     return (await this.#run("give the key up", sql, [...parts(claim.key), claim.owner], signal)).count === 1;
+  }
+
+  /** It looks after it has written, in a new statement, as reserve does. */
+  async accept(claim: Claim, signal: AbortSignal): Promise<Look> {
+    const connection = await Connection.take(this.pool, signal);
+    try {
+      await connection.rows(signal, "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE");
+      const written = await connection.rows(signal, this.#sql.accept, [
+        ...parts(claim.key),
+        claim.fingerprint,
+        claim.owner,
+        ...lease(claim),
+        claim.sendBefore?.getTime() ?? null,
+      ]);
+      const { rows } = await connection.rows(signal, this.#sql.look, keyAndSendBefore(claim));
+      await connection.rows(signal, "COMMIT");
+      connection.release();
+      return { ...lookOf(rows[0]!), held: written.count === 1 };
+    } catch (error) {
+      await rollBack(connection, signal);
+      throw unavailable("accept the work", error);
+    }
+  }
+
+  async renew(claim: Claim, progress: Uint8Array | undefined, signal: AbortSignal): Promise<boolean> {
+    const body = progress === undefined ? null : Buffer.from(progress).toString("base64");
+    const values = [...parts(claim.key), claim.owner, ...lease(claim), body];
+    return (await this.#run("renew the lease", this.#sql.renew, values, signal)).count === 1;
+  }
+
+  abandon(claim: Claim, signal: AbortSignal): Promise<boolean> {
+    return this.#owned(this.#sql.abandon, claim, signal);
+  }
+
+  async resume(claim: Claim, signal: AbortSignal): Promise<OpenTx<PgTx> | undefined> {
+    const connection = await Connection.take(this.pool, signal);
+    try {
+      const began = await this.#begin(connection, claim, signal);
+      const values = [...parts(claim.key), claim.owner, Math.ceil(claim.ttlMs)];
+      const { rows } = await connection.rows(signal, this.#sql.resume, values);
+      if (rows[0] !== undefined) {
+        return new OpenPgTx(this, this.#sql, connection, began[0]!, rows[0][0] ?? undefined);
+      }
+    } catch (error) {
+      await rollBack(connection, signal);
+      throw unavailable("resume the work", error);
+    }
+    await rollBack(connection, signal);
+    return undefined;
+  }
+
+  /** #begin opens a transaction and tries to take the key's lock: its time, and whether it did. */
+  async #begin(connection: Connection, claim: Claim, signal: AbortSignal): Promise<Row> {
+    const maxRun = Math.min(Math.max(1, Math.ceil(claim.maxRunMs)), 2 ** 31 - 1);
+    return (await connection.rows(signal, this.#sql.begin(lock(this.#name, claim.key), maxRun))).rows[0]!;
   }
 
   async check(signal: AbortSignal): Promise<void> {
@@ -390,6 +443,9 @@ function lock(table: string, key: Key): bigint {
 const parts = (key: Key): string[] => [key.scope, key.principal, key.value];
 
 const keyAndSendBefore = (claim: Claim) => [...parts(claim.key), claim.sendBefore?.getTime() ?? null];
+
+/** lease is how long an accepted row is held, and how long it lives. */
+const lease = ({ leaseMs = 0, ttlMs }: Claim) => [Math.ceil(leaseMs), Math.ceil(leaseMs + ttlMs)];
 
 /** columns are a reply's: state, status, headers, body. */
 function columns(reply: Reply): (string | number | null)[] {

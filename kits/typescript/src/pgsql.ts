@@ -11,9 +11,13 @@ const EXPIRED = `expires_at <= clock_timestamp()`;
 
 const KEY = `scope = $1 AND principal = $2 AND key = $3`;
 
-const later = (parameter: string) => `clock_timestamp() + CAST(${parameter} AS bigint) * interval '1 ms'`;
+const from = (time: string, parameter: string) => `${time} + CAST(${parameter} AS bigint) * interval '1 ms'`;
+const later = (parameter: string) => from("clock_timestamp()", parameter);
 const since1970 = (column: string) => `CAST(floor(extract(epoch FROM ${column}) * 1000) AS bigint)`;
 const at = (parameter: string) => `to_timestamp(CAST(${parameter} AS bigint) / 1000.0)`;
+
+/** The owner of a row of long work whose transaction is open. */
+const claimant = (owner: string) => `'claim:' || CAST(${owner} AS text)`;
 
 export type Statements = ReturnType<typeof statements>;
 
@@ -59,7 +63,7 @@ INSERT INTO ${table} AS k (scope, principal, key, request_hash, state, response_
        owner, created_at, expires_at)
 SELECT CAST($1 AS text), CAST($2 AS text), CAST($3 AS text), CAST($4 AS text), CAST($5 AS text), CAST($6 AS integer),
        CAST($7 AS jsonb), decode($8, 'base64'), CAST($9 AS text), clock_timestamp(), ${later("$10")}
-WHERE ${BEGAN} = CAST($11 AS bigint)${conflict}
+WHERE ${BEGAN} = CAST($11 AS bigint)${conflict} OR (k.owner = ${claimant("$9")} AND k.state = 'omitted')
 RETURNING ${since1970("expires_at")}, set_config('statement_timeout', '0', true)`,
 
     // Why nothing was stored.
@@ -90,6 +94,32 @@ RETURNING ${since1970("expires_at")}`,
 UPDATE ${table} SET state = 'unknown', locked_until = NULL WHERE ${KEY} AND owner = $4 AND state = 'calling'`,
 
     free: `DELETE FROM ${table} WHERE ${KEY} AND owner = $4 AND state = 'calling'`,
+
+    // A row that another worker has lost keeps its progress.
+    accept: `
+INSERT INTO ${table} AS k (scope, principal, key, request_hash, state, owner, locked_until, created_at, expires_at)
+SELECT CAST($1 AS text), CAST($2 AS text), CAST($3 AS text), CAST($4 AS text), 'accepted', CAST($5 AS text),
+       ${from("now", "$6")}, now, ${from("now", "$7")}
+FROM (SELECT clock_timestamp() AS now) clock WHERE CAST($8 AS bigint) IS NULL OR ${at("$8")} > now
+ON CONFLICT (key, principal, scope) DO UPDATE
+SET request_hash = excluded.request_hash, state = 'accepted', owner = excluded.owner, locked_until = excluded.locked_until,
+    expires_at = excluded.expires_at, created_at = excluded.created_at, response_status = NULL, response_headers = NULL,
+    response_body = CASE WHEN k.state = 'accepted' AND k.expires_at > clock_timestamp() THEN k.response_body END
+WHERE k.${EXPIRED}
+   OR (k.state = 'accepted' AND k.request_hash = excluded.request_hash AND k.locked_until <= clock_timestamp())`,
+
+    renew: `
+UPDATE ${table} SET locked_until = ${later("$5")}, expires_at = ${later("$6")}, response_body = decode($7, 'base64')
+WHERE ${KEY} AND owner = $4 AND state = 'accepted'`,
+
+    abandon: `DELETE FROM ${table} WHERE ${KEY} AND owner = $4 AND state = 'accepted'`,
+
+    // It keeps the key from every other transaction until this one ends. If the work
+    // ends it by a COMMIT of its own, the row says that the outcome is unknown.
+    resume: `
+UPDATE ${table} SET state = 'omitted', response_status = 500, response_body = NULL, owner = ${claimant("$4")},
+       locked_until = NULL, expires_at = ${later("$5")}
+WHERE ${KEY} AND owner = $4 AND state = 'accepted' RETURNING txid_current()`,
 
     // Rows that somebody has locked are left out. The index can end at the
     // statement's time, which the expiry predicate cannot give it: that clock moves.

@@ -59,7 +59,7 @@ export class Settler<Tx> {
       const { open, look } = await this.exchange("begin", (signal) => this.store.begin(claim, signal));
       return {
         look,
-        do: () => this.#run(open, claim, work),
+        do: () => this.run(open, claim, work),
         drop: () => this.#rollback(open, claim),
       };
     });
@@ -77,7 +77,7 @@ export class Settler<Tx> {
       switch (turn.do) {
         case "quit": {
           // The other call may only be reading what is stored.
-          const look = await this.#look(claim);
+          const look = await this.look(claim);
           if (look.record === undefined) {
             throw inProgress();
           }
@@ -116,14 +116,14 @@ export class Settler<Tx> {
   async #lookForAll(flight: Flight, claim: Claim): Promise<Look> {
     let look: Look | undefined;
     try {
-      look = await this.#look(claim);
+      look = await this.look(claim);
       return look;
     } finally {
       this.gate.tell(flight, look && { found: look.record });
     }
   }
 
-  #look(claim: Claim): Promise<Look> {
+  look(claim: Claim): Promise<Look> {
     return this.exchange("look the key up", (signal) => this.store.look(claim, signal));
   }
 
@@ -155,8 +155,8 @@ export class Settler<Tx> {
     }
   }
 
-  /** #run does the work in the transaction and ends it. An error of the work is thrown on after the rollback. */
-  async #run(open: OpenTx<Tx>, claim: Claim, work: Work<Tx>): Promise<Settled> {
+  /** run does the work in the transaction and ends it. An error of the work is thrown on after the rollback. */
+  async run(open: OpenTx<Tx>, claim: Claim, work: Work<Tx>): Promise<Settled> {
     let done: { reply: Reply; then: Disposition };
     try {
       done = await bounded(claim.maxRunMs, (signal) => work(open.tx, signal));
@@ -220,7 +220,7 @@ export class Settler<Tx> {
       await this.#useUp(claim);
       throw cause;
     }
-    const look = await this.#look(claim).catch(() => undefined);
+    const look = await this.look(claim).catch(() => undefined);
     if (look?.record === undefined || look.record.state === "accepted") {
       throw cause instanceof LostRace ? inProgress() : cause;
     }
@@ -236,7 +236,7 @@ export class Settler<Tx> {
 }
 
 /** answer is what a caller is told when no work is to be done. */
-function answer(verdict: Verdict, look: Look): Settled {
+export function answer(verdict: Verdict, look: Look): Settled {
   switch (verdict) {
     case "replay":
       return { reply: look.record!.reply, replayed: true };

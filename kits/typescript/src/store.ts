@@ -9,7 +9,7 @@ export type State =
   | "omitted" // the work is done; status and headers are stored, the body is not
   | "calling" // an external call holds the key under a lease
   | "unknown" // nobody knows what came of an external call
-  | "accepted"; // long work of the kit for Go holds the key under a lease
+  | "accepted"; // long work holds the key under a lease, and the body is its progress
 
 /** KeyRecord is a stored key. */
 export interface KeyRecord {
@@ -32,13 +32,15 @@ export interface Claim {
   readonly sendBefore?: Date;
   /** Bounds the work. The store frees the key of a stopped process this long after its last statement. */
   readonly maxRunMs: number;
+  /** For how long long work gets the key, from the store's answer on. */
+  readonly leaseMs?: number;
 }
 
 /** Look is what a store knows about a key at one moment of its own clock. */
 export interface Look {
   /** The key's live record. A record is expired from the moment `expiresAt` on. */
   readonly record?: KeyRecord;
-  /** The record is `calling` and its lease has ended. */
+  /** The record is `calling` or `accepted`, and its lease has ended. */
   readonly lapsed?: boolean;
   /** The transaction at hand has the key to itself. */
   readonly held?: boolean;
@@ -94,6 +96,22 @@ export interface Store<Tx> {
   doubt(claim: Claim, signal: AbortSignal): Promise<boolean>;
   /** free removes a reserved key: nothing was done. */
   free(claim: Claim, signal: AbortSignal): Promise<boolean>;
+  /**
+   * accept takes a key that is free, or whose long work with the same payload has
+   * lost its lease, for the owner and `leaseMs`, and commits that. It takes nothing
+   * for a claim that is late. If `held`, the record is the key's, with the progress of
+   * an earlier worker as its body; else it is what is in the way.
+   */
+  accept(claim: Claim, signal: AbortSignal): Promise<Look>;
+  /** renew starts the lease anew and stores the progress; false, and nothing is changed, when the owner no longer has the key. */
+  renew(claim: Claim, progress: Uint8Array | undefined, signal: AbortSignal): Promise<boolean>;
+  /** abandon removes an accepted key. */
+  abandon(claim: Claim, signal: AbortSignal): Promise<boolean>;
+  /**
+   * resume opens a transaction that has the accepted key to itself; undefined when
+   * the owner no longer has it. Its rollback leaves the record as it was.
+   */
+  resume(claim: Claim, signal: AbortSignal): Promise<OpenTx<Tx> | undefined>;
   /** check throws an error that names what would fail calls, and says what to do. */
   check(signal: AbortSignal): Promise<void>;
   /** purgeBatch removes up to `limit` expired keys, oldest first, and leaves those that are locked. */
@@ -103,7 +121,7 @@ export interface Store<Tx> {
 }
 
 /** What a call does after a look at its key. */
-export type Verdict = "work" | "replay" | "mismatch" | "inFlight" | "unknown" | "tooLate";
+export type Verdict = "work" | "replay" | "mismatch" | "inFlight" | "unknown" | "tooLate" | "accepted";
 
 /**
  * judge is the one decision order, for every door. An expired record is no
@@ -126,6 +144,18 @@ export function judge(look: Look, claim: Claim): Verdict {
   }
   if (!look.held) {
     return "inFlight";
+  }
+  return look.late ? "tooLate" : "work";
+}
+
+/** judgeLong is the decision for long work, of a look that took nothing. Work whose lease has ended can be started again. */
+export function judgeLong(look: Look, claim: Claim): Verdict {
+  const { record } = look;
+  if (record !== undefined && (record.fingerprint !== claim.fingerprint || record.state !== "accepted")) {
+    return judge(look, claim);
+  }
+  if (record !== undefined && !look.lapsed) {
+    return "accepted";
   }
   return look.late ? "tooLate" : "work";
 }

@@ -41,10 +41,10 @@ async function conform(env: Record<string, string>, ...others: number[]): Promis
   const [out] = await Promise.all([text(child.stdout), once(child, "close")]);
   const report = JSON.parse(out) as Report;
   assert.deepEqual(
-    report.results.filter((r) => r.outcome !== "passed" && !r.case.startsWith("long-")), // this kit has no long work
+    report.results.filter((r) => r.outcome !== "passed"),
     [],
   );
-  assert.ok(report.conforms && report.results.length >= 24);
+  assert.ok(report.conforms && report.results.length >= 27);
 }
 
 test("the kit conforms", async () => {
@@ -57,6 +57,49 @@ test("services in Go and TypeScript share one table", async () => {
   supervise(`${programs}/conform`, [], { ...env, LISTEN: `127.0.0.1:${port}` });
   await eventually(() => fetch(`http://127.0.0.1:${port}/conform`)); // it creates the tables
   await conform(env, port);
+});
+
+test("long work that one language began is finished by the other", async () => {
+  const env = await schema();
+  const services: Record<string, [string, string[]]> = {
+    Go: [`${programs}/conform`, []],
+    "Node.js": [process.execPath, [conformService]],
+  };
+  const ports: Record<string, number> = {};
+  for (const [name, [command, args]] of Object.entries(services)) {
+    const port = (ports[name] = await freePort());
+    supervise(command, args, { ...env, LISTEN: `127.0.0.1:${port}` });
+    await eventually(() => fetch(`http://127.0.0.1:${port}/conform`)); // it creates the tables
+  }
+  for (const [first, second] of [
+    ["Go", "Node.js"],
+    ["Node.js", "Go"],
+  ]) {
+    const ask = (name: string, fault: string) =>
+      fetch(`http://127.0.0.1:${ports[name]!}/conform/long`, {
+        method: "POST",
+        headers: {
+          Authorization: "Bearer alice",
+          "Content-Type": "application/json",
+          "Idempotency-Key": `taken-over-from-${first!}`,
+          "Conform-Fault": fault,
+        },
+        body: JSON.stringify({ operation: `of ${first!}` }),
+      });
+    await ask(first!, "crash").catch(() => {}); // it may die before it answers
+    const done = await eventually(async () => {
+      const answer = await ask(second!, "");
+      assert.equal(answer.status, 201);
+      return answer;
+    });
+    const text = await done.text();
+    const again = await eventually(() => ask(first!, ""));
+    assert.deepEqual([again.status, await again.text()], [201, text], `${first!} replays what ${second!} did`);
+    const counted = await fetch(
+      `http://127.0.0.1:${ports[second!]!}/conform/effects?operation=${encodeURIComponent(`of ${first!}`)}`,
+    );
+    assert.deepEqual(await counted.json(), { count: 1 });
+  }
 });
 
 test("a process that is killed again and again leaves each effect once", async () => {

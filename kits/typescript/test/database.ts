@@ -3,6 +3,8 @@
 import { randomBytes } from "node:crypto";
 import { after } from "node:test";
 import { keysTable, PgStore } from "@cronce/idempotency/pg";
+import { mysqlKeysTable, MysqlStore } from "@cronce/idempotency/mysql2";
+import { createPool, type RowDataPacket } from "mysql2/promise";
 import pg from "pg";
 
 export function testURL(name: "TEST_POSTGRES_URL" | "TEST_MYSQL_URL"): string {
@@ -49,3 +51,30 @@ export async function database(): Promise<Database> {
 }
 
 export const insert = "INSERT INTO effects VALUES ($1)";
+
+/** connection reads a DSN of go-sql-driver, user:password@tcp(host:port)/, or a URL. */
+function connection(): { host: string; port: number; user: string; password: string } {
+  const dsn = testURL("TEST_MYSQL_URL");
+  const [, user, password, host, port] = /^(?:mysql:\/\/)?([^:@]*):?([^@]*)@(?:tcp\()?([^:)/]+):?(\d*)/.exec(dsn) ?? [];
+  return { host: host!, port: Number(port || 3306), user: user!, password: password ?? "" };
+}
+
+/** mysqlDatabase is a database with the table of the keys and one of effects. */
+export async function mysqlDatabase() {
+  const name = `node_${randomBytes(6).toString("hex")}`;
+  const admin = createPool({ ...connection(), connectionLimit: 1 });
+  await admin.query(`CREATE DATABASE ${name}`);
+  const pool = createPool({ ...connection(), database: name, connectionLimit: 10 });
+  await pool.query(mysqlKeysTable().trim().replace(/;$/, ""));
+  await pool.query("CREATE TABLE effects (operation VARCHAR(100) NOT NULL) ENGINE = InnoDB");
+  after(async () => {
+    await pool.end();
+    await admin.query(`DROP DATABASE ${name}`);
+    await admin.end();
+  });
+  const effects = async (operation: string) => {
+    const sql = "SELECT count(*) AS n FROM effects WHERE operation = ?";
+    return Number((await pool.query<RowDataPacket[]>(sql, [operation]))[0][0]!["n"]);
+  };
+  return { pool, store: new MysqlStore(pool), effects };
+}

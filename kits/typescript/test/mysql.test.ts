@@ -1,45 +1,18 @@
 // The kit on MariaDB or MySQL.
 
 import assert from "node:assert/strict";
-import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { hasCode, Kit, purge, type Code, type Options } from "@cronce/idempotency";
 import { honoIdempotency, singlePrincipal } from "@cronce/idempotency/hono";
 import { mysqlKeysTable, MysqlStore, type MysqlTx } from "@cronce/idempotency/mysql2";
 import { Hono } from "hono";
-import { createPool, type RowDataPacket } from "mysql2/promise";
-import { testURL } from "./database.js";
+import { mysqlDatabase } from "./database.js";
 
-/** connection reads a DSN of go-sql-driver, user:password@tcp(host:port)/, or a URL. */
-function connection(): { host: string; port: number; user: string; password: string } {
-  const dsn = testURL("TEST_MYSQL_URL");
-  const [, user, password, host, port] = /^(?:mysql:\/\/)?([^:@]*):?([^@]*)@(?:tcp\()?([^:)/]+):?(\d*)/.exec(dsn) ?? [];
-  return { host: host!, port: Number(port || 3306), user: user!, password: password ?? "" };
-}
-
-const name = `node_${randomBytes(6).toString("hex")}`;
-const admin = createPool({ ...connection(), connectionLimit: 1 });
-await admin.query(`CREATE DATABASE ${name}`);
-const pool = createPool({ ...connection(), database: name, connectionLimit: 10 });
-await pool.query(mysqlKeysTable().trim().replace(/;$/, ""));
-await pool.query("CREATE TABLE effects (operation VARCHAR(100) NOT NULL) ENGINE = InnoDB");
-after(async () => {
-  await pool.end();
-  await admin.query(`DROP DATABASE ${name}`);
-  await admin.end();
-});
-
+const { pool, effects } = await mysqlDatabase();
 const insert = "INSERT INTO effects VALUES (?)";
 const newKit = (options: Options = {}) => new Kit(new MysqlStore(pool), { logError: () => {}, ...options });
 const is = (code: Code) => (error: unknown) => hasCode(error, code);
-
-async function effects(operation: string): Promise<number> {
-  const [rows] = await pool.query<RowDataPacket[]>("SELECT count(*) AS n FROM effects WHERE operation = ?", [
-    operation,
-  ]);
-  return Number(rows[0]!["n"]);
-}
 
 const work = (operation: string) => async (tx: MysqlTx) => {
   await tx.query(insert, [operation]);
