@@ -31,7 +31,7 @@ func newKeyTable(skew func() time.Duration) *keyTable {
 
 func (s *keyTable) now() time.Time { return time.Now().Add(s.skew()) }
 
-func (s *keyTable) look(c store.Claim, now time.Time) (look store.Look) {
+func (s *keyTable) look(c store.Claim, now time.Time) (look store.KeyStatus) {
 	if r, ok := s.records[c.Key]; ok && now.Before(r.ExpiresAt) {
 		look.Record = &r
 	}
@@ -39,13 +39,13 @@ func (s *keyTable) look(c store.Claim, now time.Time) (look store.Look) {
 	return look
 }
 
-func (s *keyTable) Look(_ context.Context, c store.Claim) (store.Look, error) {
+func (s *keyTable) Lookup(_ context.Context, c store.Claim) (store.KeyStatus, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.look(c, s.now()), nil
 }
 
-func (s *keyTable) Begin(_ context.Context, c store.Claim) (store.Tx, store.Look, error) {
+func (s *keyTable) Begin(_ context.Context, c store.Claim) (store.Tx, store.KeyStatus, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	look := s.look(c, s.now())

@@ -152,7 +152,7 @@ func (p Purge) forget(ctx context.Context) StoreReport {
 	if pace.Batch <= 0 {
 		pace.Batch = runsBatch
 	}
-	done, err := pace.Each(ctx, func(ctx context.Context, limit int) (int, error) {
+	done, err := pace.Run(ctx, func(ctx context.Context, limit int) (int, error) {
 		if runsGone {
 			beside.Batch = limit
 			got, err := p.Runs.PurgeHistory(ctx, beside)

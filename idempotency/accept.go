@@ -156,7 +156,7 @@ type started struct {
 
 // accept takes the key for long work that runs on ctx. Unless the decision is
 // doWork the look says what the key is.
-func (k *Kit) accept(asking, ctx context.Context, c store.Claim) (s started, look store.Look, v decision, err error) {
+func (k *Kit) accept(asking, ctx context.Context, c store.Claim) (s started, look store.KeyStatus, v decision, err error) {
 	store, ok := k.store.(store.Worker)
 	if !ok {
 		return s, look, v, fmt.Errorf("idempotency: long work needs a store that can lease keys; %T cannot", k.store)

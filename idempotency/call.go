@@ -95,7 +95,7 @@ func (c call[T]) attempt(ctx context.Context) (attempt, error) {
 		_ = c.giveUp(ctx, c.store.Doubt)
 		return attempt{}, err
 	}
-	return attempt{store.Look{Held: look.Held},
+	return attempt{store.KeyStatus{Held: look.Held},
 		func() (Reply, bool, error) {
 			return c.run(ctx, func(ctx context.Context) (T, bool, error) { return c.reconcile(ctx, late) })
 		},
@@ -103,7 +103,7 @@ func (c call[T]) attempt(ctx context.Context) (attempt, error) {
 	}, nil
 }
 
-func (c call[T]) reserve(ctx context.Context, takeOver bool) (store.Look, error) {
+func (c call[T]) reserve(ctx context.Context, takeOver bool) (store.KeyStatus, error) {
 	ctx, cancel := c.kit.exchange(ctx)
 	defer cancel()
 	look, err := c.store.Reserve(ctx, c.claim, c.claim.MaxRun+c.kit.opt.StoreTimeout, takeOver)

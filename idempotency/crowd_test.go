@@ -89,13 +89,13 @@ type outer struct{ end []func(commit bool) }
 
 func (*crowd) Joined(ctx context.Context) bool { return ctx.Value(outerKey{}) != nil }
 
-func (s *crowd) Begin(ctx context.Context, c store.Claim) (store.Tx, store.Look, error) {
+func (s *crowd) Begin(ctx context.Context, c store.Claim) (store.Tx, store.KeyStatus, error) {
 	if err := s.exchange(ctx); err != nil {
-		return nil, store.Look{}, err
+		return nil, store.KeyStatus{}, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	look := store.Look{}
+	look := store.KeyStatus{}
 	if k := s.live[c.Key]; k != nil {
 		look.Record = k.record
 	} else if !s.held[c.Key] {
@@ -105,7 +105,7 @@ func (s *crowd) Begin(ctx context.Context, c store.Claim) (store.Tx, store.Look,
 	return &crowded{crowd: s, key: c.Key, held: look.Held, outer: o}, look, nil
 }
 
-func (s *crowd) Look(ctx context.Context, c store.Claim) (look store.Look, err error) {
+func (s *crowd) Lookup(ctx context.Context, c store.Claim) (look store.KeyStatus, err error) {
 	if err := s.exchange(ctx); err != nil {
 		return look, err
 	}

@@ -18,7 +18,7 @@ const (
 // decide is the one decision order, for every door. An expired record is no
 // record. A stored reply is given even to a call that comes too late: nothing
 // is done for it, and it learns the truth.
-func decide(l store.Look, c store.Claim) decision {
+func decide(l store.KeyStatus, c store.Claim) decision {
 	switch r := l.Record; {
 	case r != nil && r.Fingerprint != c.Fingerprint:
 		return mismatch
@@ -39,7 +39,7 @@ func decide(l store.Look, c store.Claim) decision {
 
 // decideLong is the decision for long work, of a look that took nothing. Work whose
 // lease has lapsed can be started again.
-func decideLong(l store.Look, c store.Claim) decision {
+func decideLong(l store.KeyStatus, c store.Claim) decision {
 	switch r := l.Record; {
 	case r != nil && (r.Fingerprint != c.Fingerprint || r.State != store.Accepted):
 		return decide(l, c)
@@ -53,7 +53,7 @@ func decideLong(l store.Look, c store.Claim) decision {
 }
 
 // answer is what the caller is told when no work is to be done.
-func (v decision) answer(l store.Look) (Reply, bool, error) {
+func (v decision) answer(l store.KeyStatus) (Reply, bool, error) {
 	switch v {
 	case replay:
 		return l.Record.Reply, true, nil

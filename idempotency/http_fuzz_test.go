@@ -15,14 +15,14 @@ import (
 // down is a store that cannot be reached; it notes what it is asked for.
 type down struct{ claims []store.Claim }
 
-func (s *down) Begin(_ context.Context, c store.Claim) (store.Tx, store.Look, error) {
+func (s *down) Begin(_ context.Context, c store.Claim) (store.Tx, store.KeyStatus, error) {
 	s.claims = append(s.claims, c)
-	return nil, store.Look{}, idempotency.ErrUnavailable
+	return nil, store.KeyStatus{}, idempotency.ErrUnavailable
 }
 
-func (s *down) Look(_ context.Context, c store.Claim) (store.Look, error) {
+func (s *down) Lookup(_ context.Context, c store.Claim) (store.KeyStatus, error) {
 	s.claims = append(s.claims, c)
-	return store.Look{}, idempotency.ErrUnavailable
+	return store.KeyStatus{}, idempotency.ErrUnavailable
 }
 
 func (s *down) Joined(context.Context) bool { return false }

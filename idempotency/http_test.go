@@ -17,14 +17,14 @@ import (
 // untouched is a store that must not be asked.
 type untouched struct{ t *testing.T }
 
-func (s untouched) Begin(context.Context, store.Claim) (store.Tx, store.Look, error) {
+func (s untouched) Begin(context.Context, store.Claim) (store.Tx, store.KeyStatus, error) {
 	s.t.Error("the store was asked")
-	return nil, store.Look{}, idempotency.ErrUnavailable
+	return nil, store.KeyStatus{}, idempotency.ErrUnavailable
 }
 
-func (s untouched) Look(context.Context, store.Claim) (store.Look, error) {
+func (s untouched) Lookup(context.Context, store.Claim) (store.KeyStatus, error) {
 	s.t.Error("the store was asked")
-	return store.Look{}, idempotency.ErrUnavailable
+	return store.KeyStatus{}, idempotency.ErrUnavailable
 }
 
 func (untouched) Joined(context.Context) bool { return false }
@@ -83,12 +83,12 @@ func TestARequestThatNamesNoOperationIsRefusedBeforeTheStoreIsAsked(t *testing.T
 // overtaken is a store in which another process completes every key first.
 type overtaken struct{ store.Tx }
 
-func (s overtaken) Begin(context.Context, store.Claim) (store.Tx, store.Look, error) {
-	return s, store.Look{Held: true}, nil
+func (s overtaken) Begin(context.Context, store.Claim) (store.Tx, store.KeyStatus, error) {
+	return s, store.KeyStatus{Held: true}, nil
 }
 
-func (s overtaken) Look(_ context.Context, c store.Claim) (store.Look, error) {
-	return store.Look{Record: &store.Record{State: store.Done, Fingerprint: c.Fingerprint,
+func (s overtaken) Lookup(_ context.Context, c store.Claim) (store.KeyStatus, error) {
+	return store.KeyStatus{Record: &store.Record{State: store.Done, Fingerprint: c.Fingerprint,
 		Reply: idempotency.Reply{Status: 201, Body: []byte("theirs")}}}, nil
 }
 

@@ -31,7 +31,7 @@ type work func(context.Context) (Reply, Disposition, error)
 // attempt tries to take a key. do is what follows if the look says so; drop
 // ends the attempt otherwise.
 type attempt struct {
-	look store.Look
+	look store.KeyStatus
 	do   func() (r Reply, replayed bool, err error)
 	drop func()
 }
@@ -72,7 +72,7 @@ func (k *Kit) settle(ctx context.Context, c store.Claim, try func() (attempt, er
 				return Reply{}, false, err
 			}
 		}
-		look := store.Look{Record: f.found}
+		look := store.KeyStatus{Record: f.found}
 		if v := decide(look, c); v == replay || v == mismatch {
 			return v.answer(look)
 		}
@@ -85,7 +85,7 @@ func (k *Kit) settle(ctx context.Context, c store.Claim, try func() (attempt, er
 // committed. What it means each judges for itself: the payload is its own. Only
 // the caller whose look-up failed is told so; another makes it again.
 func (k *Kit) lookForAll(ctx context.Context, c store.Claim, f *flight) (err error) {
-	var look store.Look
+	var look store.KeyStatus
 	ok := false
 	defer func() { k.gate.tell(f, look.Record, ok) }()
 	look, err = k.look(ctx, c)
@@ -226,17 +226,17 @@ func (k *Kit) afterFailedCommit(ctx context.Context, c store.Claim, r Reply, cau
 	return decide(look, c).answer(look)
 }
 
-func (k *Kit) begin(ctx context.Context, c store.Claim) (tx store.Tx, look store.Look, err error) {
+func (k *Kit) begin(ctx context.Context, c store.Claim) (tx store.Tx, look store.KeyStatus, err error) {
 	ctx, cancel := k.exchange(ctx)
 	defer cancel()
 	tx, look, err = k.store.Begin(ctx, c)
 	return tx, look, explain(ctx, err)
 }
 
-func (k *Kit) look(ctx context.Context, c store.Claim) (look store.Look, err error) {
+func (k *Kit) look(ctx context.Context, c store.Claim) (look store.KeyStatus, err error) {
 	ctx, cancel := k.exchange(ctx)
 	defer cancel()
-	look, err = k.store.Look(ctx, c)
+	look, err = k.store.Lookup(ctx, c)
 	return look, explain(ctx, err)
 }
 

@@ -23,13 +23,13 @@ type shelf struct {
 	onCommit func(n int) error // called before the record is written
 }
 
-func (s *shelf) Begin(_ context.Context, c store.Claim) (store.Tx, store.Look, error) {
+func (s *shelf) Begin(_ context.Context, c store.Claim) (store.Tx, store.KeyStatus, error) {
 	if err := s.begun(); err != nil {
-		return nil, store.Look{}, err
+		return nil, store.KeyStatus{}, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	look := store.Look{Record: s.record, Late: s.late && !c.SendBefore.IsZero()}
+	look := store.KeyStatus{Record: s.record, Late: s.late && !c.SendBefore.IsZero()}
 	if look.Held = !s.held && s.record == nil; look.Held {
 		s.held = true
 	}
@@ -49,19 +49,19 @@ func (s *shelf) begun() error {
 	return s.onBegin(n)
 }
 
-func (s *shelf) Look(ctx context.Context, _ store.Claim) (store.Look, error) {
+func (s *shelf) Lookup(ctx context.Context, _ store.Claim) (store.KeyStatus, error) {
 	s.mu.Lock()
 	s.looks++
 	n := s.looks
 	s.mu.Unlock()
 	if s.onLook != nil {
 		if err := s.onLook(ctx, n); err != nil {
-			return store.Look{}, err
+			return store.KeyStatus{}, err
 		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return store.Look{Record: s.record}, nil
+	return store.KeyStatus{Record: s.record}, nil
 }
 
 // put writes the record, or removes it.
@@ -81,13 +81,13 @@ func done(c store.Claim, r idempotency.Reply) *store.Record {
 }
 
 // Reserve, Settle, Doubt and Free make it a Reserver.
-func (s *shelf) Reserve(_ context.Context, c store.Claim, _ time.Duration, takeOver bool) (store.Look, error) {
+func (s *shelf) Reserve(_ context.Context, c store.Claim, _ time.Duration, takeOver bool) (store.KeyStatus, error) {
 	if err := s.begun(); err != nil {
-		return store.Look{}, err
+		return store.KeyStatus{}, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	look := store.Look{Record: s.record, Held: s.record == nil || takeOver, Late: s.late && !c.SendBefore.IsZero()}
+	look := store.KeyStatus{Record: s.record, Held: s.record == nil || takeOver, Late: s.late && !c.SendBefore.IsZero()}
 	if look.Held {
 		s.record = &store.Record{State: store.Calling, Fingerprint: c.Fingerprint, Owner: c.Owner}
 	}

@@ -78,7 +78,7 @@ func (a *app) printSteps(steps []migrations.Step, err error) error {
 	}
 	out := []stepJSON{}
 	for _, s := range steps {
-		out = append(out, stepJSON{s.Version, s.Name, instant(s.AppliedAt)})
+		out = append(out, stepJSON{s.Version, s.Name, rfc3339(s.AppliedAt)})
 	}
 	if a.json {
 		return printJSON(a.out, out)

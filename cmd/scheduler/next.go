@@ -89,20 +89,20 @@ func (a *app) printNext(s *schedule.Schedule, instants []time.Time, from time.Ti
 	if a.json {
 		out := make([]string, len(instants))
 		for i, t := range instants {
-			out[i] = instant(t)
+			out[i] = rfc3339(t)
 		}
 		return printJSON(a.out, out)
 	}
 	fmt.Fprintf(a.out, "%s: %s\n", s, s.Describe())
 	if len(instants) == 0 {
-		_, err := fmt.Fprintf(a.out, "never after %s\n", instant(from))
+		_, err := fmt.Fprintf(a.out, "never after %s\n", rfc3339(from))
 		return err
 	}
 	t := a.table("UTC", "LOCAL", "OFFSET", "CLOCKS").Optional("LOCAL", "CLOCKS", "OFFSET")
 	before := from
 	for _, at := range instants {
 		local := at.In(s.Location())
-		t.Row(instant(at), local.Format("Mon 2006-01-02 15:04:05 MST"), local.Format("-07:00"), shift(before.In(s.Location()), local))
+		t.Row(rfc3339(at), local.Format("Mon 2006-01-02 15:04:05 MST"), local.Format("-07:00"), shift(before.In(s.Location()), local))
 		before = at
 	}
 	return t.Flush()

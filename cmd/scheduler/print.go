@@ -25,8 +25,8 @@ func (a *app) table(columns ...string) *terminal.Table {
 	return terminal.NewTable(a.out, width, columns...)
 }
 
-// instant prints a time as the ledger means it: UTC, RFC 3339; "" for none.
-func instant(t time.Time) string {
+// rfc3339 prints a time as the ledger means it: UTC, RFC 3339; "" for none.
+func rfc3339(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}

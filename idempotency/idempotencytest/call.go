@@ -103,7 +103,7 @@ var callCases = map[string]func(*testing.T, Engine){
 	},
 	"a lease of no length has lapsed at once": func(t *testing.T, e Engine) {
 		reserve(t, e, "dead process", 0)
-		look, err := e.Store.Look(t.Context(), store.Claim{Key: chargeKey})
+		look, err := e.Store.Lookup(t.Context(), store.Claim{Key: chargeKey})
 		if err != nil || !look.Lapsed {
 			t.Fatalf("%+v, %v", look, err)
 		}
@@ -321,7 +321,7 @@ type spy struct {
 	seen *store.Claim
 }
 
-func (s spy) Reserve(ctx context.Context, c store.Claim, lease time.Duration, takeOver bool) (store.Look, error) {
+func (s spy) Reserve(ctx context.Context, c store.Claim, lease time.Duration, takeOver bool) (store.KeyStatus, error) {
 	*s.seen = c
 	return s.Reserver.Reserve(ctx, c, lease, takeOver)
 }
@@ -332,10 +332,10 @@ type lossy struct {
 	store.Reserver
 }
 
-func (s lossy) Reserve(ctx context.Context, c store.Claim, lease time.Duration, takeOver bool) (store.Look, error) {
+func (s lossy) Reserve(ctx context.Context, c store.Claim, lease time.Duration, takeOver bool) (store.KeyStatus, error) {
 	look, err := s.Reserver.Reserve(ctx, c, lease, takeOver)
 	if err == nil && look.Held {
-		return store.Look{}, idempotency.ErrUnavailable
+		return store.KeyStatus{}, idempotency.ErrUnavailable
 	}
 	return look, err
 }
@@ -348,7 +348,7 @@ type suspended struct {
 	meanwhile func()
 }
 
-func (s suspended) Reserve(ctx context.Context, c store.Claim, lease time.Duration, takeOver bool) (store.Look, error) {
+func (s suspended) Reserve(ctx context.Context, c store.Claim, lease time.Duration, takeOver bool) (store.KeyStatus, error) {
 	look, err := s.Reserver.Reserve(ctx, c, lease, takeOver)
 	if err == nil && look.Held {
 		s.meanwhile()

@@ -253,7 +253,7 @@ var doCases = map[string]func(*testing.T, Engine){
 			ok(t, err)
 			_, err = tx.Commit(t.Context(), c, idempotency.Reply{Status: 200})
 			ok(t, err)
-			look, err := e.Store.Look(t.Context(), c)
+			look, err := e.Store.Lookup(t.Context(), c)
 			if err != nil || look.Record != nil {
 				t.Fatalf("round %d: %+v, %v", n, look.Record, err)
 			}

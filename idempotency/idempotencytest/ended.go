@@ -120,7 +120,7 @@ func usedUp(t *testing.T, e Engine, k idempotency.Key, name string) {
 	if n := e.Written(name); n > 1 {
 		t.Errorf("%s: %d effects", name, n)
 	}
-	look, err := e.Store.Look(t.Context(), store.Claim{Key: k})
+	look, err := e.Store.Lookup(t.Context(), store.Claim{Key: k})
 	ok(t, err)
 	if look.Record == nil || look.Record.State != store.Omitted || look.Record.ExpiresAt.IsZero() {
 		t.Errorf("%s: its record is %+v", name, look.Record)

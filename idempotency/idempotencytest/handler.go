@@ -116,7 +116,7 @@ var handlerCases = map[string]func(*testing.T, Engine){
 			k := kit(t, e.Store)
 			expect(t, post(k.Handler(route, pay(e, status, "")), name, `{}`), status, "", false)
 			written(t, e, "paid", 0)
-			if look, err := e.Store.Look(t.Context(), store.Claim{Key: key(name)}); err != nil || look.Record != nil {
+			if look, err := e.Store.Lookup(t.Context(), store.Claim{Key: key(name)}); err != nil || look.Record != nil {
 				t.Errorf("%d was stored (%v)", status, err)
 			}
 		}

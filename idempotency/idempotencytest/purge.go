@@ -96,7 +96,7 @@ var purgeCases = map[string]func(*testing.T, Engine){
 			e.Age(key(name), age)
 			counts, err := e.Store.(purge.Store).CountExpired(t.Context(), scope)
 			ok(t, err)
-			look, err := e.Store.Look(t.Context(), store.Claim{Key: key(name)})
+			look, err := e.Store.Lookup(t.Context(), store.Claim{Key: key(name)})
 			ok(t, err)
 			if expired := counts[scope] == 1; expired != (look.Record == nil) || expired != (age >= 24*time.Hour) {
 				t.Errorf("aged %v: purge %t, claim %t", age, expired, look.Record == nil)

@@ -184,7 +184,7 @@ var raceCases = map[string]func(*testing.T, Engine){
 			_, err := k.Do(ctx, "s", "k", nil, func(ctx context.Context) error { return e.Write(ctx, "inner") })
 			ok(t, err)
 			for _, asks := range []context.Context{t.Context(), ctx} {
-				look, err := e.Store.Look(asks, store.Claim{Key: idempotency.Key{Scope: "s", Principal: "-", Value: "k"}})
+				look, err := e.Store.Lookup(asks, store.Claim{Key: idempotency.Key{Scope: "s", Principal: "-", Value: "k"}})
 				if err != nil || look.Record != nil {
 					t.Errorf("looked up %+v, %v", look.Record, err)
 				}

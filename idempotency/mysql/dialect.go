@@ -57,7 +57,7 @@ INSERT INTO {{table}} (scope, principal, {{keycolumn}}, request_hash, owner, sta
 VALUES (:scope, :principal, :key, :hash, :claim, :state, :status, {{in :lease}}, {{now}}, {{in :ttl}})`),
 		reclaim: t.Statement(`DELETE FROM {{table}} WHERE {{key}} AND {{expired}}`),
 		// A locking read sees what is committed now, whatever the isolation.
-		lookLocked: t.LookFor(` LOCK IN SHARE MODE`),
+		lookLocked: t.LookupFor(` LOCK IN SHARE MODE`),
 		// The server answers the time of expiry as the id that a row was given. In
 		// a transaction of the caller's that would hide the id of the caller's row.
 		record:       record(`LAST_INSERT_ID({{in :ttl}})`),
@@ -116,17 +116,17 @@ func (d *dialect) Open(ctx context.Context, conn *sql.Conn, maxRun time.Duration
 // Claim implements [sqlkeys.Dialect]. The row says what is known of work that
 // commits by itself and of which nothing else is heard: that it was begun. It
 // expires as a reply does.
-func (d *dialect) Claim(ctx context.Context, tx *sql.Tx, c store.Claim, _ bool) (sqlkeys.Claimed, store.Look, error) {
+func (d *dialect) Claim(ctx context.Context, tx *sql.Tx, c store.Claim, _ bool) (sqlkeys.Claimed, store.KeyStatus, error) {
 	p, err := d.sessions(ctx, tx)
 	if err != nil {
-		return nil, store.Look{}, err
+		return nil, store.KeyStatus{}, err
 	}
 	v := d.of(c)
 	v["state"], v["status"], v["lease"] = string(store.Omitted), 500, nil
 	look, err := d.place(ctx, tx, v)
 	if err == nil && look.Held && !c.SendBefore.IsZero() {
-		var free store.Look
-		free, _, err = sqlkeys.Look(d.common.Look.Row(ctx, tx, v))
+		var free store.KeyStatus
+		free, _, err = sqlkeys.ScanStatus(d.common.Lookup.Row(ctx, tx, v))
 		look.Late = free.Late
 	}
 	return claimed{d, p.mariaDB, d.claim(c)}, look, err
@@ -150,28 +150,28 @@ func (d *dialect) Resume(ctx context.Context, tx *sql.Tx, c store.Claim) (sqlkey
 
 // place inserts the key's row, in the place of an expired one too, or looks at
 // the one that is there.
-func (d *dialect) place(ctx context.Context, tx *sql.Tx, v sqlkeys.Values) (store.Look, error) {
+func (d *dialect) place(ctx context.Context, tx *sql.Tx, v sqlkeys.Values) (store.KeyStatus, error) {
 	for range 2 {
 		_, err := d.insert.Exec(ctx, tx, v)
 		switch code(err) {
 		case duplicateKey:
 		case lockWaitTimeout:
-			return store.Look{}, nil
+			return store.KeyStatus{}, nil
 		default:
-			return store.Look{Held: err == nil}, err
+			return store.KeyStatus{Held: err == nil}, err
 		}
-		look, expired, err := sqlkeys.Look(d.lookLocked.Row(ctx, tx, v))
+		look, expired, err := sqlkeys.ScanStatus(d.lookLocked.Row(ctx, tx, v))
 		if code(err) == lockWaitTimeout {
-			return store.Look{}, nil
+			return store.KeyStatus{}, nil
 		}
 		if err != nil || !expired {
 			return look, err
 		}
 		if _, err := d.reclaim.Exec(ctx, tx, v); err != nil {
-			return store.Look{}, err
+			return store.KeyStatus{}, err
 		}
 	}
-	return store.Look{}, nil // somebody placed theirs in between: in flight
+	return store.KeyStatus{}, nil // somebody placed theirs in between: in flight
 }
 
 // claimed is a key whose row the transaction has placed.
@@ -184,7 +184,7 @@ type claimed struct {
 // Stands implements [sqlkeys.Claimed]: a row that outlives the rollback has been
 // committed by the work.
 func (d claimed) Stands(ctx context.Context, q sqlkeys.Querier, c store.Claim) bool {
-	return sqlkeys.Owner(ctx, q, d.common.Look, c) == d.owner
+	return sqlkeys.Owner(ctx, q, d.common.Lookup, c) == d.owner
 }
 
 // Record implements [sqlkeys.Claimed]. The row is there unless the work has
@@ -219,7 +219,7 @@ func (d claimed) Record(ctx context.Context, tx *sql.Tx, c store.Claim, r store.
 		until, err := result.LastInsertId()
 		return sqlkeys.Time(until), err
 	}
-	look, _, err := sqlkeys.Look(d.common.Look.Row(ctx, tx, v))
+	look, _, err := sqlkeys.ScanStatus(d.common.Lookup.Row(ctx, tx, v))
 	switch {
 	case err != nil:
 		return expires, err

@@ -4,4 +4,4 @@ package mysql
 var Parse = parse
 
 // LookUp is the statement that looks a key up.
-var LookUp = newDialect("idempotency_keys").common.Look.Text()
+var LookUp = newDialect("idempotency_keys").common.Lookup.Text()

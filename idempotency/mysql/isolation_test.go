@@ -48,7 +48,7 @@ func TestAReplyThatIsNotCommittedIsNotReplayed(t *testing.T) {
 				}
 				keys := mysql.New(db, mysql.Options{})
 				look := func(key string) *store.Record {
-					look, err := keys.Look(t.Context(), store.Claim{MaxRun: time.Minute,
+					look, err := keys.Lookup(t.Context(), store.Claim{MaxRun: time.Minute,
 						Key: idempotency.Key{Scope: "s", Principal: "-", Value: key}})
 					if err != nil {
 						t.Error(err)
@@ -143,7 +143,7 @@ func TestALookUpSeesWhatIsCommittedNow(t *testing.T) {
 			{`DELETE FROM idempotency_keys`, false},
 		} {
 			must(t, admin, step.statement)
-			look, err := keys.Look(t.Context(), store.Claim{MaxRun: time.Minute,
+			look, err := keys.Lookup(t.Context(), store.Claim{MaxRun: time.Minute,
 				Key: idempotency.Key{Scope: "s", Principal: "-", Value: "k"}})
 			if err != nil || (look.Record != nil) != step.stored {
 				t.Errorf("after %s: %+v, %v", step.statement, look.Record, err)

@@ -36,7 +36,7 @@ func TestSessionsOfEveryKindCommit(t *testing.T) {
 						if got != again || err != nil {
 							t.Errorf("Do: duplicate %t, %v, want %t", got, err, again)
 						}
-						if _, err := keys.Look(t.Context(), store.Claim{Key: idempotency.Key{Scope: "s", Principal: "-", Value: key}}); err != nil {
+						if _, err := keys.Lookup(t.Context(), store.Claim{Key: idempotency.Key{Scope: "s", Principal: "-", Value: key}}); err != nil {
 							t.Error(err)
 						}
 					}

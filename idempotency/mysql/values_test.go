@@ -71,7 +71,7 @@ func storesAsItIs(t *testing.T, s *mysql.Store, name string, reply idempotency.R
 		t.Errorf("%s: %v", name, err)
 		return
 	}
-	look, err = s.Look(t.Context(), c)
+	look, err = s.Lookup(t.Context(), c)
 	if err != nil || look.Record == nil {
 		t.Errorf("%s: %+v, %v", name, look, err)
 		return

@@ -55,10 +55,10 @@ type fallible struct {
 	asked atomic.Int32
 }
 
-func (f *fallible) Begin(ctx context.Context, c store.Claim) (store.Tx, store.Look, error) {
+func (f *fallible) Begin(ctx context.Context, c store.Claim) (store.Tx, store.KeyStatus, error) {
 	f.asked.Add(1)
 	if f.down.Add(-1) >= 0 {
-		return nil, store.Look{}, fmt.Errorf("%w: out for lunch", idempotency.ErrUnavailable)
+		return nil, store.KeyStatus{}, fmt.Errorf("%w: out for lunch", idempotency.ErrUnavailable)
 	}
 	return f.Store.Begin(ctx, c)
 }

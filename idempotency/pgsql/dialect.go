@@ -116,7 +116,7 @@ func (d *dialect) Open(context.Context, *sql.Conn, time.Duration) (func(context.
 
 // Claim implements [sqlkeys.Dialect]. A found record counts even when the lock
 // was not got, since then its holder is only another reader.
-func (d *dialect) Claim(ctx context.Context, tx *sql.Tx, c store.Claim, joined bool) (sqlkeys.Claimed, store.Look, error) {
+func (d *dialect) Claim(ctx context.Context, tx *sql.Tx, c store.Claim, joined bool) (sqlkeys.Claimed, store.KeyStatus, error) {
 	v := d.opening(c)
 	lock := d.lock
 	if joined {
@@ -126,12 +126,12 @@ func (d *dialect) Claim(ctx context.Context, tx *sql.Tx, c store.Claim, joined b
 	var isolation string
 	var held bool
 	if err := lock.Row(ctx, tx, v).Scan(&t.began, &isolation, &held, &t.id); err != nil {
-		return t, store.Look{}, err
+		return t, store.KeyStatus{}, err
 	}
 	if isolation != "read committed" {
-		return t, store.Look{}, fmt.Errorf("the transaction handed in is %s, in which it cannot be seen who was first with a key: begin it READ COMMITTED", isolation)
+		return t, store.KeyStatus{}, fmt.Errorf("the transaction handed in is %s, in which it cannot be seen who was first with a key: begin it READ COMMITTED", isolation)
 	}
-	look, _, err := sqlkeys.Look(d.common.Look.Row(ctx, tx, v))
+	look, _, err := sqlkeys.ScanStatus(d.common.Lookup.Row(ctx, tx, v))
 	if look.Held = held; err == nil && held && look.Record == nil {
 		_, err = tx.ExecContext(ctx, `SAVEPOINT `+savepoint)
 	}

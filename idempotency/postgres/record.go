@@ -12,7 +12,7 @@ import (
 
 // scanLook reads the row of a look-up, and more columns. reclaim: there is one,
 // and it has expired.
-func scanLook(row pgx.Row, more ...any) (look store.Look, reclaim bool, err error) {
+func scanLook(row pgx.Row, more ...any) (look store.KeyStatus, reclaim bool, err error) {
 	var r store.Record
 	var state, hash, owner *string // null: there is no row
 	var status *int
@@ -39,7 +39,7 @@ func scanLook(row pgx.Row, more ...any) (look store.Look, reclaim bool, err erro
 	if header != nil {
 		err = json.Unmarshal(header, &r.Header)
 	}
-	return store.Look{Record: &r, Lapsed: lapsed != nil && *lapsed}, false, err
+	return store.KeyStatus{Record: &r, Lapsed: lapsed != nil && *lapsed}, false, err
 }
 
 // reply is a reply as it is stored.

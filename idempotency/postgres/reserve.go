@@ -13,7 +13,7 @@ import (
 // Reserve implements [store.Reserver]. It writes first and looks after,
 // in a new statement: a row that was committed meanwhile is in the way of the
 // write and not to be seen in its snapshot.
-func (s *Store) Reserve(ctx context.Context, c store.Claim, lease time.Duration, takeOver bool) (look store.Look, err error) {
+func (s *Store) Reserve(ctx context.Context, c store.Claim, lease time.Duration, takeOver bool) (look store.KeyStatus, err error) {
 	statement := s.sql.reserve
 	if takeOver {
 		statement = s.sql.takeOver
@@ -43,10 +43,10 @@ func (s *Store) Reserve(ctx context.Context, c store.Claim, lease time.Duration,
 		err = results.QueryRow().Scan(&late)
 	}
 	if err = errors.Join(err, results.Close()); err != nil {
-		return store.Look{}, unavailable("reserve the key", err)
+		return store.KeyStatus{}, unavailable("reserve the key", err)
 	}
 	if held {
-		look = store.Look{Held: true}
+		look = store.KeyStatus{Held: true}
 	}
 	look.Late = late
 	return look, nil

@@ -38,7 +38,7 @@ func TestAStandbyIsRefusedUntilItIsPromoted(t *testing.T) {
 	}
 	keys := postgres.New(p, options)
 	done := store.Claim{Key: idempotency.Key{Scope: scope, Principal: "caller", Value: "done"}}
-	if look, err := keys.Look(t.Context(), done); err != nil || look.Record == nil {
+	if look, err := keys.Lookup(t.Context(), done); err != nil || look.Record == nil {
 		t.Errorf("a look-up, which writes nothing: %+v, %v", look, err)
 	}
 

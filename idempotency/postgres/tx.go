@@ -34,7 +34,7 @@ type opening struct {
 	isolation string
 	timeout   string // statement_timeout from the work's end on
 	role      string // of a transaction that was handed in
-	look      store.Look
+	look      store.KeyStatus
 	reclaim   bool // the key's expired row is in the way
 }
 
@@ -52,7 +52,7 @@ const (
 // Begin implements [store.Store]. One batch begins, tries the lock and
 // looks the key up. A record that it finds counts even without the lock, whose
 // holder is then only another reader.
-func (s *Store) Begin(ctx context.Context, c store.Claim) (store.Tx, store.Look, error) {
+func (s *Store) Begin(ctx context.Context, c store.Claim) (store.Tx, store.KeyStatus, error) {
 	t := &tx{store: s}
 	outer, joins := s.joined(ctx)
 	if joins {
@@ -60,7 +60,7 @@ func (s *Store) Begin(ctx context.Context, c store.Claim) (store.Tx, store.Look,
 	} else {
 		pooled, err := s.pool.Acquire(ctx)
 		if err != nil {
-			return nil, store.Look{}, unavailable("connect", err)
+			return nil, store.KeyStatus{}, unavailable("connect", err)
 		}
 		t.pooled, t.conn = pooled, pooled.Conn()
 	}
@@ -70,7 +70,7 @@ func (s *Store) Begin(ctx context.Context, c store.Claim) (store.Tx, store.Look,
 	}
 	if err != nil {
 		_ = t.Rollback(ctx)
-		return nil, store.Look{}, err
+		return nil, store.KeyStatus{}, err
 	}
 	o := t.opened
 	o.look.Held, o.look.Late = o.held, !c.SendBefore.IsZero() && !c.SendBefore.After(o.now)
@@ -116,8 +116,8 @@ func (t *tx) open(ctx context.Context, c store.Claim) (err error) {
 	return unavailable("begin and look the key up", err)
 }
 
-// Look implements [store.Store].
-func (s *Store) Look(ctx context.Context, c store.Claim) (store.Look, error) {
+// Lookup implements [store.Store].
+func (s *Store) Lookup(ctx context.Context, c store.Claim) (store.KeyStatus, error) {
 	look, _, err := scanLook(s.pool.QueryRow(ctx, s.sql.look, c.Key.Scope, c.Key.Principal, c.Key.Value))
 	if err != nil {
 		return look, unavailable("look the key up", err)

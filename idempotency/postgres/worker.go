@@ -13,7 +13,7 @@ import (
 
 // Accept implements [store.Worker]. It looks after it has written, in a new
 // statement, as Reserve does.
-func (s *Store) Accept(ctx context.Context, c store.Claim) (look store.Look, err error) {
+func (s *Store) Accept(ctx context.Context, c store.Claim) (look store.KeyStatus, err error) {
 	var b pgx.Batch
 	var held, late bool
 	b.Queue(`BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE`)
@@ -35,7 +35,7 @@ func (s *Store) Accept(ctx context.Context, c store.Claim) (look store.Look, err
 		err = results.QueryRow().Scan(&late)
 	}
 	if err = errors.Join(err, results.Close()); err != nil {
-		return store.Look{}, unavailable("accept the work", err)
+		return store.KeyStatus{}, unavailable("accept the work", err)
 	}
 	look.Held, look.Late = held, late
 	return look, nil

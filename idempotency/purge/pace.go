@@ -35,11 +35,11 @@ type Pace struct {
 	For time.Duration
 }
 
-// Each calls batch again and again, at the pace, until one removes fewer rows
+// Run calls batch again and again, at the pace, until one removes fewer rows
 // than its limit: then it is done. It is not done, without an error, when
 // Pace.For is over. Nothing is lost by stopping it at any moment: what was
 // removed stays removed, and the next purge goes on with the rest.
-func (p Pace) Each(ctx context.Context, batch func(ctx context.Context, limit int) (rows int, err error)) (done bool, err error) {
+func (p Pace) Run(ctx context.Context, batch func(ctx context.Context, limit int) (rows int, err error)) (done bool, err error) {
 	if p.Batch <= 0 {
 		p.Batch = DefaultBatch
 	}
@@ -94,10 +94,10 @@ func (p Pace) pause(start time.Time, took time.Duration) time.Duration {
 
 // Purge removes the expired keys of a scope ("" for all) from a store, at the
 // pace, each batch going on where the last one ended. It tells every batch to
-// removed, with how long it took, and returns as Each does.
+// removed, with how long it took, and returns as Run does.
 func (p Pace) Purge(ctx context.Context, from Store, scope string, removed func(Removed, time.Duration)) (done bool, err error) {
 	ask := Batch{Scope: scope}
-	return p.Each(ctx, func(ctx context.Context, limit int) (int, error) {
+	return p.Run(ctx, func(ctx context.Context, limit int) (int, error) {
 		ask.Limit = limit
 		begun := time.Now()
 		got, err := from.PurgeBatch(ctx, ask)

@@ -32,7 +32,7 @@ func (tb *table) batch(_ context.Context, limit int) (int, error) {
 func each(t *testing.T, p purge.Pace, tb *table) (done bool) {
 	t.Helper()
 	tb.start = time.Now()
-	done, err := p.Each(t.Context(), tb.batch)
+	done, err := p.Run(t.Context(), tb.batch)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func TestAPurgeEndsWithItsContextAlsoInAPause(t *testing.T) {
 		ctx, stop := context.WithCancelCause(t.Context())
 		time.AfterFunc(100*time.Millisecond, func() { stop(stopped) })
 		tb := &table{rows: 1000, row: steady(10 * time.Millisecond), start: time.Now()}
-		done, err := purge.Pace{Batch: 1, Share: 0.01}.Each(ctx, tb.batch)
+		done, err := purge.Pace{Batch: 1, Share: 0.01}.Run(ctx, tb.batch)
 		if done || !errors.Is(err, stopped) || time.Since(tb.start) != 100*time.Millisecond {
 			t.Errorf("done %t, %v after %v", done, err, time.Since(tb.start))
 		}

@@ -92,7 +92,7 @@ func (d *dialect) check(ctx context.Context, q sqlkeys.Querier) error {
 // of the database, which is the key's lock, whatever BEGIN took. The row says
 // what is known of work that commits by itself and of which nothing else is
 // heard: that it was begun. It expires as a reply does.
-func (d *dialect) Claim(ctx context.Context, tx *sql.Tx, c store.Claim, joined bool) (t sqlkeys.Claimed, look store.Look, err error) {
+func (d *dialect) Claim(ctx context.Context, tx *sql.Tx, c store.Claim, joined bool) (t sqlkeys.Claimed, look store.KeyStatus, err error) {
 	t = claimed{d, "claim:" + c.Owner}
 	if joined {
 		if err = d.check(ctx, tx); err != nil {
@@ -108,7 +108,7 @@ func (d *dialect) Claim(ctx context.Context, tx *sql.Tx, c store.Claim, joined b
 		look.Held, look.Late = true, !c.SendBefore.IsZero() && c.SendBefore.UnixMilli() <= v["now"].(int64)
 		_, err = tx.ExecContext(ctx, `SAVEPOINT `+savepoint)
 	default:
-		look, _, err = sqlkeys.Look(d.common.Look.Row(ctx, tx, v))
+		look, _, err = sqlkeys.ScanStatus(d.common.Lookup.Row(ctx, tx, v))
 	}
 	return t, look, err
 }
@@ -151,7 +151,7 @@ type claimed struct {
 // Stands implements [sqlkeys.Claimed]: a row that outlives the rollback has been
 // committed by the work.
 func (d claimed) Stands(ctx context.Context, q sqlkeys.Querier, c store.Claim) bool {
-	return sqlkeys.Owner(ctx, q, d.common.Look, c) == d.owner
+	return sqlkeys.Owner(ctx, q, d.common.Lookup, c) == d.owner
 }
 
 // Record implements [sqlkeys.Claimed].
@@ -170,7 +170,7 @@ func (d claimed) Record(ctx context.Context, tx *sql.Tx, c store.Claim, r store.
 	if stored {
 		return sqlkeys.Time(v["now"].(int64) + c.TTL.Milliseconds()), nil
 	}
-	look, _, err := sqlkeys.Look(d.common.Look.Row(ctx, tx, v))
+	look, _, err := sqlkeys.ScanStatus(d.common.Lookup.Row(ctx, tx, v))
 	if err == nil && look.Record != nil && look.Record.Owner != d.owner && look.Record.Owner != c.Owner {
 		return time.Time{}, store.ErrLostRace
 	}

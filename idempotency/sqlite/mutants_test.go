@@ -18,7 +18,7 @@ import (
 type unfenced struct{ *sqlite.Store }
 
 func (s unfenced) owned(ctx context.Context, c store.Claim) store.Claim {
-	if look, err := s.Look(ctx, c); err == nil && look.Record != nil {
+	if look, err := s.Lookup(ctx, c); err == nil && look.Record != nil {
 		c.Owner = look.Record.Owner
 	}
 	return c
@@ -46,8 +46,8 @@ func (o owned) Commit(ctx context.Context, _ store.Claim, r idempotency.Reply) (
 // stuck takes no key over.
 type stuck struct{ *sqlite.Store }
 
-func (s stuck) Accept(ctx context.Context, c store.Claim) (store.Look, error) {
-	if look, err := s.Look(ctx, c); err != nil || look.Record != nil {
+func (s stuck) Accept(ctx context.Context, c store.Claim) (store.KeyStatus, error) {
+	if look, err := s.Lookup(ctx, c); err != nil || look.Record != nil {
 		return look, err
 	}
 	return s.Store.Accept(ctx, c)
@@ -56,14 +56,14 @@ func (s stuck) Accept(ctx context.Context, c store.Claim) (store.Look, error) {
 // greedy takes over what is under a lease.
 type greedy struct{ *sqlite.Store }
 
-func (s greedy) Look(ctx context.Context, c store.Claim) (store.Look, error) {
-	look, err := s.Store.Look(ctx, c)
+func (s greedy) Lookup(ctx context.Context, c store.Claim) (store.KeyStatus, error) {
+	look, err := s.Store.Lookup(ctx, c)
 	look.Lapsed = true
 	return look, err
 }
 
-func (s greedy) Accept(ctx context.Context, c store.Claim) (store.Look, error) {
-	if look, err := s.Store.Look(ctx, c); err == nil && look.Record != nil {
+func (s greedy) Accept(ctx context.Context, c store.Claim) (store.KeyStatus, error) {
+	if look, err := s.Store.Lookup(ctx, c); err == nil && look.Record != nil {
 		former := c
 		former.Owner = look.Record.Owner
 		_, _ = s.Abandon(ctx, former)

@@ -65,8 +65,8 @@ type Claim struct {
 	Lease time.Duration
 }
 
-// Look is what a store knows about a key at one moment of its own clock.
-type Look struct {
+// KeyStatus is what a store knows about a key at one moment of its own clock.
+type KeyStatus struct {
 	// Record is the key's live record; nil when there is none or it has
 	// expired. A record is expired from the instant ExpiresAt on.
 	Record *Record
@@ -84,12 +84,12 @@ type Store interface {
 	// Begin opens a transaction, tries to take the key in it and looks the key
 	// up, in that order, without waiting for another holder. If the context
 	// carries a transaction of the store's kind, Begin joins it. The
-	// transaction is open when err is nil, whatever the Look says.
-	Begin(context.Context, Claim) (Tx, Look, error)
-	// Look looks the key up and takes nothing. It sees what is committed, and
+	// transaction is open when err is nil, whatever the KeyStatus says.
+	Begin(context.Context, Claim) (Tx, KeyStatus, error)
+	// Lookup looks the key up and takes nothing. It sees what is committed, and
 	// nothing that a transaction in the context has written: callers who waited
 	// together share what one of them sees.
-	Look(context.Context, Claim) (Look, error)
+	Lookup(context.Context, Claim) (KeyStatus, error)
 	// Joined reports whether the context carries a transaction that Begin would
 	// join.
 	Joined(context.Context) bool
@@ -120,7 +120,7 @@ type Reserver interface {
 	// long as the lease. Held in its answer says whether it did; Record is
 	// what stood there before, which is not nil for a key that was taken over
 	// from an owner whose outcome is unknown (takeOver).
-	Reserve(ctx context.Context, c Claim, lease time.Duration, takeOver bool) (Look, error)
+	Reserve(ctx context.Context, c Claim, lease time.Duration, takeOver bool) (KeyStatus, error)
 	// Settle stores the reply and starts the TTL. held is false, and nothing
 	// is changed, when the claim's owner no longer has the key.
 	Settle(ctx context.Context, c Claim, r Reply) (expires time.Time, held bool, err error)
@@ -138,7 +138,7 @@ type Worker interface {
 	// that. It takes nothing for a claim that is late. Held in its answer says
 	// whether it did; Record is the key's record then, whose body is the progress
 	// of an earlier worker, else what is in the way.
-	Accept(context.Context, Claim) (Look, error)
+	Accept(context.Context, Claim) (KeyStatus, error)
 	// Renew starts the lease anew and stores the progress, which is JSON; nil: no
 	// progress. held is false, and nothing is changed, when the claim's owner no
 	// longer has the key.

@@ -16,21 +16,21 @@ const short = 5 * time.Minute
 
 var committed = &sql.TxOptions{Isolation: sql.LevelReadCommitted}
 
-// Look implements [store.Store]. It sees what is committed now, whatever
+// Lookup implements [store.Store]. It sees what is committed now, whatever
 // the isolation and autocommit of the pool's sessions are.
-func (s *Store) Look(ctx context.Context, c store.Claim) (look store.Look, err error) {
+func (s *Store) Lookup(ctx context.Context, c store.Claim) (look store.KeyStatus, err error) {
 	err = s.read(ctx, func(q Querier) (err error) {
-		look, _, err = Look(s.d.Statements().Look.Row(ctx, q, Of(c)))
+		look, _, err = ScanStatus(s.d.Statements().Lookup.Row(ctx, q, Of(c)))
 		return err
 	})
 	if err != nil {
-		return store.Look{}, s.unavailable("look the key up", err)
+		return store.KeyStatus{}, s.unavailable("look the key up", err)
 	}
 	return look, nil
 }
 
 // Reserve implements [store.Reserver].
-func (s *Store) Reserve(ctx context.Context, c store.Claim, lease time.Duration, takeOver bool) (look store.Look, err error) {
+func (s *Store) Reserve(ctx context.Context, c store.Claim, lease time.Duration, takeOver bool) (look store.KeyStatus, err error) {
 	err = s.alone(ctx, func(tx *sql.Tx) error {
 		var held bool
 		var err error
@@ -42,7 +42,7 @@ func (s *Store) Reserve(ctx context.Context, c store.Claim, lease time.Duration,
 			held, err = s.d.Insert(ctx, tx, leased(c, store.Calling, lease, nil))
 		}
 		if err == nil {
-			look, _, err = Look(s.d.Statements().Look.Row(ctx, tx, Of(c)))
+			look, _, err = ScanStatus(s.d.Statements().Lookup.Row(ctx, tx, Of(c)))
 		}
 		if held {
 			look.Record, look.Lapsed = nil, false
@@ -51,7 +51,7 @@ func (s *Store) Reserve(ctx context.Context, c store.Claim, lease time.Duration,
 		return err
 	})
 	if err != nil {
-		return store.Look{}, s.unavailable("reserve the key", err)
+		return store.KeyStatus{}, s.unavailable("reserve the key", err)
 	}
 	return look, nil
 }
@@ -70,11 +70,11 @@ func (s *Store) Settle(ctx context.Context, c store.Claim, r store.Reply) (expir
 	if err := v.Reply(r); err != nil {
 		return time.Time{}, false, err
 	}
-	var look store.Look
+	var look store.KeyStatus
 	err = s.alone(ctx, func(tx *sql.Tx) error {
 		held, err = s.d.Statements().Settle.Changed(ctx, tx, v)
 		if err == nil && held {
-			look, _, err = Look(s.d.Statements().Look.Row(ctx, tx, v))
+			look, _, err = ScanStatus(s.d.Statements().Lookup.Row(ctx, tx, v))
 		}
 		return err
 	})

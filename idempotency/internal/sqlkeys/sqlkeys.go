@@ -27,9 +27,9 @@ func Now() int64 { return time.Now().UnixMilli() }
 // Time is a stored time.
 func Time(milliseconds int64) time.Time { return time.UnixMilli(milliseconds).UTC() }
 
-// Look reads what [Terms.LookFor] selects. expired: a row is there, and it is
+// ScanStatus reads what [Terms.LookupFor] selects. expired: a row is there, and it is
 // none any more.
-func Look(row *sql.Row) (look store.Look, expired bool, err error) {
+func ScanStatus(row *sql.Row) (look store.KeyStatus, expired bool, err error) {
 	var state, hash, owner, header sql.NullString
 	var status, expires sql.NullInt64
 	var body []byte
@@ -52,7 +52,7 @@ func Look(row *sql.Row) (look store.Look, expired bool, err error) {
 
 // Owner is who the key's row names; empty without one.
 func Owner(ctx context.Context, q Querier, s Statement, c store.Claim) string {
-	look, _, err := Look(s.Row(ctx, q, Of(c)))
+	look, _, err := ScanStatus(s.Row(ctx, q, Of(c)))
 	if err != nil || look.Record == nil {
 		return ""
 	}

@@ -139,7 +139,7 @@ func (s Statement) Changed(ctx context.Context, q Querier, v Values) (bool, erro
 func (t Terms) Common() Statements {
 	return Statements{
 		Checks: t.checks(),
-		Look:   t.LookFor(""),
+		Lookup: t.LookupFor(""),
 		TakeOver: t.Statement(`
 UPDATE {{table}} SET state = 'calling', owner = :owner, locked_until = {{in :lease}}
 WHERE {{key}} AND request_hash = :hash AND (state = 'unknown' OR (state = 'calling' AND locked_until <= {{now}})) {{ondisk}}`),
@@ -167,7 +167,7 @@ LIMIT 9223372036854775807`),
 
 // LookFor is a look-up with a lock. It has one row for a key without one too, and
 // a limit, since a MySQL session may have another for those that have none.
-func (t Terms) LookFor(lock string) Statement {
+func (t Terms) LookupFor(lock string) Statement {
 	return t.Statement(`
 SELECT state, request_hash, owner, response_status, {{read response_headers}}, response_body, {{ms expires_at}},
        COALESCE({{expired}}, FALSE), COALESCE(locked_until <= {{now}}, FALSE), COALESCE({{at :sendbefore}} <= {{now}}, FALSE)

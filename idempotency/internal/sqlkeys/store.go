@@ -26,7 +26,7 @@ type Dialect interface {
 	Savepoint(store.Claim) string
 	// Claim tries to take the key in an open transaction and looks it up, in
 	// that order. joined: the transaction is the caller's.
-	Claim(ctx context.Context, tx *sql.Tx, c store.Claim, joined bool) (Claimed, store.Look, error)
+	Claim(ctx context.Context, tx *sql.Tx, c store.Claim, joined bool) (Claimed, store.KeyStatus, error)
 	// Statements are those that are alike in all databases.
 	Statements() Statements
 	// Insert takes the key under a lease, unless a live row has it. The values are
@@ -72,12 +72,12 @@ const (
 	NoSavepoint                // the savepoint is gone, and its transaction
 )
 
-// Statements are those that are alike in all databases. Look gives the columns
-// that [Look] reads.
+// Statements are those that are alike in all databases. Lookup gives the columns
+// that [ScanStatus] reads.
 type Statements struct {
-	Look, TakeOver, Settle, Doubt, Free, Count Statement
-	Retake, Renew, Abandon                     Statement
-	Checks                                     []Statement
+	Lookup, TakeOver, Settle, Doubt, Free, Count Statement
+	Retake, Renew, Abandon                       Statement
+	Checks                                       []Statement
 }
 
 // Store keeps keys through database/sql.

@@ -26,20 +26,20 @@ type tx struct {
 }
 
 // Begin implements [store.Store].
-func (s *Store) Begin(ctx context.Context, c store.Claim) (store.Tx, store.Look, error) {
+func (s *Store) Begin(ctx context.Context, c store.Claim) (store.Tx, store.KeyStatus, error) {
 	outer, join := s.outer(ctx)
 	if !join && len(s.turn) > 0 {
 		// A reply that is stored waits for no handler.
-		if look, err := s.Look(ctx, c); err != nil || stored(look) {
+		if look, err := s.Lookup(ctx, c); err != nil || stored(look) {
 			return settled{}, look, err
 		}
 	}
 	for {
 		t, err := s.open(ctx, c, outer, join)
 		if err != nil {
-			return nil, store.Look{}, s.unavailable("begin", err)
+			return nil, store.KeyStatus{}, s.unavailable("begin", err)
 		}
-		var look store.Look
+		var look store.KeyStatus
 		t.claim = c
 		t.claimed, look, err = s.d.Claim(ctx, t.Tx, c, join)
 		switch {
@@ -53,14 +53,14 @@ func (s *Store) Begin(ctx context.Context, c store.Claim) (store.Tx, store.Look,
 		_ = t.Rollback(ctx)
 		switch {
 		case !victim:
-			return nil, store.Look{}, s.unavailable("claim the key", err)
+			return nil, store.KeyStatus{}, s.unavailable("claim the key", err)
 		case join:
-			return nil, store.Look{}, fmt.Errorf("%w: %w", store.ErrTxAborted, err)
+			return nil, store.KeyStatus{}, fmt.Errorf("%w: %w", store.ErrTxAborted, err)
 		}
 	}
 }
 
-func stored(l store.Look) bool {
+func stored(l store.KeyStatus) bool {
 	return l.Record != nil && (l.Record.State == store.Done || l.Record.State == store.Omitted)
 }
 

@@ -15,12 +15,12 @@ func accepted(c store.Claim) Values {
 
 // Accept implements [store.Worker]. It writes first: SQLite does not let a
 // transaction write that has read what another one has changed since.
-func (s *Store) Accept(ctx context.Context, c store.Claim) (look store.Look, err error) {
+func (s *Store) Accept(ctx context.Context, c store.Claim) (look store.KeyStatus, err error) {
 	err = s.alone(ctx, func(tx *sql.Tx) error {
 		v := accepted(c)
 		held, err := s.d.Insert(ctx, tx, v)
 		if err == nil {
-			look, _, err = Look(s.d.Statements().Look.Row(ctx, tx, v))
+			look, _, err = ScanStatus(s.d.Statements().Lookup.Row(ctx, tx, v))
 		}
 		r := look.Record
 		switch {
@@ -32,14 +32,14 @@ func (s *Store) Accept(ctx context.Context, c store.Claim) (look store.Look, err
 			return err
 		case !held && r != nil && r.State == store.Accepted && look.Lapsed && r.Fingerprint == c.Fingerprint && !look.Late:
 			if held, err = s.d.Statements().Retake.Changed(ctx, tx, v); err == nil {
-				look, _, err = Look(s.d.Statements().Look.Row(ctx, tx, v))
+				look, _, err = ScanStatus(s.d.Statements().Lookup.Row(ctx, tx, v))
 			}
 		}
 		look.Held = held
 		return err
 	})
 	if err != nil {
-		return store.Look{}, s.unavailable("accept the work", err)
+		return store.KeyStatus{}, s.unavailable("accept the work", err)
 	}
 	return look, nil
 }
@@ -54,7 +54,7 @@ func (s *Store) Renew(ctx context.Context, c store.Claim, progress []byte) (held
 		if err != nil || held {
 			return err
 		}
-		look, _, err := Look(s.d.Statements().Look.Row(ctx, tx, v))
+		look, _, err := ScanStatus(s.d.Statements().Lookup.Row(ctx, tx, v))
 		held = look.Record != nil && look.Record.State == store.Accepted && look.Record.Owner == c.Owner
 		return err
 	})
