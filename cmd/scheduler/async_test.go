@@ -5,13 +5,17 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/cgi"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/cronce/cronce/completion"
 	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/targets/probe"
 )
 
 // working is a target that works on and on. It is told where it may report.
@@ -160,4 +164,47 @@ func TestAcceptedWorkIsShownReportedAndCanceled(t *testing.T) {
 			t.Errorf("serve: exit %d", code)
 		}
 	})
+}
+
+// A shell script that answers 202 until its work is done takes part without a kit: in
+// a scheduled run, in a trigger, and in a probe.
+func TestAShellScriptIsATargetOfLongWork(t *testing.T) {
+	t.Parallel()
+	script, err := filepath.Abs("../../examples/shell/until-done")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	work := filepath.Join(dir, "work")
+	if err := os.WriteFile(work, []byte("#!/bin/sh\nfor i in 1 2; do echo \"$i of 2\"; sleep 1; done\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	svc := httptest.NewServer(&cgi.Handler{Path: script, Dir: dir, Env: []string{"DATA=" + dir, "WORK=" + work}})
+	t.Cleanup(svc.Close)
+	config := writeFile(t, strings.Replace(longJobs, "poll: 1h", "poll: 1s", 2))
+	env := map[string]string{"SVC_URL": svc.URL, "USER": "ann"}
+	code, out, errs := invoke(t, env, "trigger", "long", "--json", "--config", config, "--db", "sqlite:"+filepath.Join(dir, "ledger.db"))
+	var run operations.Run
+	if err := json.Unmarshal([]byte(out), &run); err != nil || code != 0 || run.State != "succeeded" || run.AcceptedAt == "" || !strings.HasSuffix(run.Progress, "of 2") {
+		t.Fatalf("trigger: exit %d, %s%s", code, out, errs)
+	}
+	_, out, errs = invoke(t, env, "probe", "long", "--json", "--config", config)
+	var report probe.Report
+	if err := json.Unmarshal([]byte(out), &report); err != nil {
+		t.Fatalf("%v: %s%s", err, out, errs)
+	}
+	for _, c := range report.Checks {
+		if (c.Check == "202 until done" || c.Check == "one effect") && c.Answer != probe.Yes {
+			t.Errorf("%+v", c)
+		}
+	}
+	var effects []byte
+	eventually(t, "the work of every key to end", func() bool {
+		keys, _ := filepath.Glob(filepath.Join(dir, "*.lock"))
+		effects, err = os.ReadFile(filepath.Join(dir, "effects"))
+		return err == nil && strings.Count(string(effects), "\n") == len(keys)
+	})
+	if strings.Count(string(effects), run.RunID+"\n") != 1 {
+		t.Errorf("effects %q", effects)
+	}
 }
