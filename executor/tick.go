@@ -9,13 +9,16 @@ const (
 	// tickPatience is how near a retry must be for a tick to wait for it; what
 	// is due later is left to the next tick.
 	tickPatience = 10 * time.Second
+	// tickEnough is after how long a tick waits for nothing any more: retries end,
+	// but accepted work can be due every few seconds for hours.
+	tickEnough = 45 * time.Second
 	// tickPoll is longer than any tick: within one, the ledger is asked for
 	// work when some is known to be due, and once after the last outcome.
 	tickPoll = 24 * time.Hour
 )
 
 // Tick plans everything that is due, makes the calls that are due, waits for
-// retries that are due soon, and returns: what Run does in one beat, for a
+// retries that are due soon (for less than a minute), and returns: what Run does in one beat, for a
 // process that lives from one beat to the next. ctx's deadline bounds it, and
 // what it records and gives back at its end ends Config.Grace later. What it
 // leaves is claimed by the next tick, or by another process that works on the
@@ -36,7 +39,8 @@ func (e *Executor) Tick(ctx context.Context) error {
 	e.claim.poll, e.members.living = tickPoll, nil
 	e.ledger.health.forget() // what failed before this tick is not its error
 	e.claim.timer.want(time.Now())
-	err := e.loop(ctx, ctx, func() bool { return !roomFor(ctx, attemptFloor) || e.quiet() })
+	enough := time.Now().Add(tickEnough)
+	err := e.loop(ctx, ctx, func() bool { return !roomFor(ctx, attemptFloor) || e.quiet(enough) })
 	e.stop(after)
 	waitFor(after, &e.calls.calls, time.Second)
 	cancel()
@@ -47,9 +51,13 @@ func (e *Executor) Tick(ctx context.Context) error {
 	return e.Ready()
 }
 
-// quiet reports whether nothing is under way and nothing is due soon.
-func (e *Executor) quiet() bool {
-	next := e.plan.nextDue()
+// quiet reports whether nothing is under way and nothing is due soon; from enough on,
+// whether nothing is due now.
+func (e *Executor) quiet(enough time.Time) bool {
+	next, patience := e.plan.nextDue(), tickPatience
+	if !time.Now().Before(enough) {
+		patience = 0
+	}
 	return e.work.idle() && len(e.ledger.lost) == 0 && e.ledger.backoff.left() == 0 &&
-		e.claim.timer.wait() > tickPatience && (next.IsZero() || next.After(e.ledger.clock.now()))
+		e.claim.timer.wait() > patience && (next.IsZero() || next.After(e.ledger.clock.now()))
 }

@@ -103,6 +103,29 @@ func TestATickReturnsWhenNothingIsDueSoon(t *testing.T) {
 	})
 }
 
+// Targets that work on and are asked every few seconds do not keep a tick going: the
+// next tick asks them again.
+func TestATickDoesNotStayForAcceptedWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, svc := memory.New(), worker(20*time.Minute)
+		j := longWork(time.Hour)
+		j.Schedule, j.Async.Poll = "* * * * *", 2*time.Second
+		e := ticker(t, l, svc, j)
+		time.Sleep(time.Minute)
+		for range 25 {
+			start := time.Now()
+			tick(t, e, 15*time.Minute)
+			if took := time.Since(start); took > time.Minute {
+				t.Fatalf("a tick took %s", took)
+			}
+			time.Sleep(time.Until(time.Now().Truncate(time.Minute).Add(time.Minute)))
+		}
+		if len(svc.effects) == 0 {
+			t.Error("the work was never finished")
+		}
+	})
+}
+
 // What cannot be sent before the deadline keeps its attempts and its retries
 // for the next tick.
 func TestATickEndsAtItsDeadline(t *testing.T) {
