@@ -276,6 +276,27 @@ var longCases = map[string]func(*testing.T, Engine){
 			started(t, 1, p)
 		}
 	},
+	"nobody starts the work between a commit of its own and the end of Finish": func(t *testing.T, e Engine) {
+		p, other := longWork(t, e.Store), longWork(t, e.Store)
+		expect(t, post(p, "k", `{}`), http.StatusAccepted, "", false)
+		err := p.end(func(ctx context.Context, w *idempotency.Work) error {
+			return w.Finish(ctx, func(ctx context.Context) (idempotency.Reply, error) {
+				ok(t, errors.Join(e.Write(ctx, "paid"), e.End(ctx, true)))
+				if w := post(other, "k", `{}`); w.Code == http.StatusAccepted {
+					t.Errorf("meanwhile answered %d %s", w.Code, w.Body)
+				}
+				return idempotency.Reply{}, nil
+			})
+		})
+		if !errors.Is(err, idempotency.ErrTxEnded) {
+			t.Error(err)
+		}
+		if w := post(other, "k", `{}`); w.Code < 500 {
+			t.Errorf("answered %d %s", w.Code, w.Body)
+		}
+		started(t, 0, other)
+		written(t, e, "paid", 1)
+	},
 	"work that fails frees its key": func(t *testing.T, e Engine) {
 		p := longWork(t, e.Store)
 		for n, do := range []func(context.Context, *idempotency.Work) error{

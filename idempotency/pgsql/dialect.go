@@ -73,7 +73,7 @@ INSERT INTO {{table}} AS k (scope, principal, key, request_hash, state, response
        owner, created_at, expires_at)
 SELECT CAST(:scope AS text), CAST(:principal AS text), CAST(:key AS text), CAST(:hash AS text), CAST(:state AS text),
        CAST(:status AS integer), {{write :headers}}, CAST(:body AS bytea), CAST(:owner AS text), {{now}}, {{in :ttl}}
-WHERE ` + began + ` = CAST(:began AS bigint)` + conflict + `
+WHERE ` + began + ` = CAST(:began AS bigint)` + conflict + ` OR (k.owner = 'claim:' || CAST(:owner AS text) AND k.state = 'omitted')
 RETURNING {{ms expires_at}}, CASE WHEN NOT CAST(:joined AS boolean) THEN set_config('statement_timeout', '0', true) END`),
 		// Why nothing was stored.
 		missing: t.Statement(`
@@ -83,9 +83,12 @@ SELECT ` + began + ` = CAST(:began AS bigint), EXISTS (SELECT FROM {{table}} WHE
 INSERT INTO {{table}} AS k (scope, principal, key, request_hash, state, owner, locked_until, created_at, expires_at)
 VALUES (:scope, :principal, :key, :hash, :state, :owner, {{in :lease}}, {{now}}, {{in :ttl}})` + conflict + ` {{ondisk}}`),
 
-		// It keeps the key from every other transaction until this one ends.
+		// It keeps the key from every other transaction until this one ends. If the work
+		// ends it by a COMMIT of its own, the row says that the outcome is unknown.
 		resume: t.Statement(`
-DELETE FROM {{table}} WHERE {{key}} AND owner = :owner AND state = 'accepted' RETURNING txid_current()`),
+UPDATE {{table}} SET state = 'omitted', response_status = 500, response_body = NULL, owner = 'claim:' || CAST(:owner AS text),
+       locked_until = NULL, expires_at = {{in :ttl}}
+WHERE {{key}} AND owner = :owner AND state = 'accepted' RETURNING txid_current()`),
 
 		// Rows that somebody has locked are left out. The index can end at the
 		// statement's time, which {{expired}} cannot give it: that clock moves.

@@ -18,7 +18,7 @@ const expired = `expires_at <= clock_timestamp()`
 type statements struct {
 	begin, lock, join, claim, look, reclaim, record string
 	reserve, takeOver, settle, doubt, free          string
-	accept, renew, abandon, resume                  string
+	accept, renew, abandon, resume, resumed         string
 }
 
 func newStatements(table string, isolation pgx.TxIsoLevel) statements {
@@ -110,8 +110,16 @@ WHERE ` + key + ` AND owner = $4 AND state = 'accepted'`),
 
 		abandon: in(`DELETE FROM {{table}} WHERE ` + key + ` AND owner = $4 AND state = 'accepted'`),
 
-		// It keeps the key from every other transaction until this one ends.
-		resume: in(`DELETE FROM {{table}} WHERE ` + key + ` AND owner = $4 AND state = 'accepted' RETURNING txid_current()`),
+		// It keeps the key from every other transaction until this one ends. If the work
+		// ends it by a COMMIT of its own, the row says that the outcome is unknown.
+		resume: in(`UPDATE {{table}}
+SET state = 'omitted', response_status = 500, response_body = NULL, owner = 'claim:' || $4::text, locked_until = NULL,
+    expires_at = clock_timestamp() + $5::bigint * interval '1 microsecond'
+WHERE ` + key + ` AND owner = $4 AND state = 'accepted' RETURNING txid_current()`),
+
+		// It makes room for the reply, in the transaction that was opened ($5) alone.
+		resumed: in(`DELETE FROM {{table}}
+WHERE ` + key + ` AND owner = 'claim:' || $4::text AND state = 'omitted' AND transaction_timestamp() = $5`),
 
 		free: in(`DELETE FROM {{table}} WHERE ` + key + ` AND owner = $4 AND state = 'calling'`),
 	}

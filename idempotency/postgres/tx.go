@@ -36,6 +36,7 @@ type opening struct {
 	role      string // of a transaction that was handed in
 	look      store.KeyStatus
 	reclaim   bool // the key's expired row is in the way
+	resumed   bool // the row of the key's long work is in the way
 }
 
 const (
@@ -171,6 +172,9 @@ func (t *tx) close(ctx context.Context, c store.Claim, r reply, expires time.Tim
 	var b pgx.Batch
 	if t.opened.reclaim {
 		b.Queue(t.store.sql.reclaim, c.Key.Scope, c.Key.Principal, c.Key.Value)
+	}
+	if t.opened.resumed {
+		b.Queue(t.store.sql.resumed, c.Key.Scope, c.Key.Principal, c.Key.Value, c.Owner, t.opened.began)
 	}
 	b.Queue(t.store.sql.record, c.Key.Scope, c.Key.Principal, c.Key.Value, c.Fingerprint, r.state, r.status, r.header,
 		r.body, c.Owner, expires, t.opened.began, t.opened.timeout).Exec(func(pgconn.CommandTag) error {

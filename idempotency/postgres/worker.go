@@ -66,7 +66,7 @@ func (s *Store) Resume(ctx context.Context, c store.Claim) (store.Tx, bool, erro
 	var b pgx.Batch
 	b.BeginTx(pgx.TxOptions{BeginQuery: s.sql.begin})
 	b.Queue(s.sql.lock, s.lock(c.Key), milliseconds(c.MaxRun))
-	b.Queue(s.sql.resume, c.Key.Scope, c.Key.Principal, c.Key.Value, c.Owner)
+	b.Queue(s.sql.resume, c.Key.Scope, c.Key.Principal, c.Key.Value, c.Owner, c.TTL.Microseconds())
 	results := t.conn.SendBatch(ctx, &b)
 	t.own = results.Tx()
 	t.work = newWorkTx(t.own)
@@ -74,7 +74,7 @@ func (s *Store) Resume(ctx context.Context, c store.Claim) (store.Tx, bool, erro
 	_, err = results.Exec()
 	if err == nil {
 		err = results.QueryRow().Scan(&o.began, &o.held, nil, nil, nil)
-		o.now, o.timeout, t.read = o.began, "0", time.Now()
+		o.now, o.timeout, o.resumed, t.read = o.began, "0", true, time.Now()
 	}
 	if err == nil {
 		err = results.QueryRow().Scan(&o.id)

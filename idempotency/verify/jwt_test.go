@@ -180,6 +180,7 @@ func (k keys) forgeries(now int64) map[string]func(x *token) {
 		"no key":                  func(x *token) { delete(x.claims, "jti") },
 		"another body":            func(x *token) { x.claims["body_sha256"] = b64(make([]byte, 32)) },
 		"no body":                 func(x *token) { delete(x.claims, "body_sha256") },
+		"a token of 9 KiB":        func(x *token) { x.claims["pad"] = strings.Repeat("a", 9<<10) },
 		"claims of another shape": func(x *token) { x.claims["exp"] = "soon" },
 		"HMAC with the public key": func(x *token) {
 			x.header["alg"] = "HS256"
