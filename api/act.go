@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -37,12 +36,25 @@ func (s *server) rerun(ctx context.Context, a *actRequest) (any, error) {
 	return s.ops.Enter(ctx, e)
 }
 
-// entered finds the run that a lost request had made.
-func (s *server) entered(kind ledger.ActKind) func(context.Context, *actRequest) (any, bool, error) {
+// entered, wasSet and acted find what a request had done whose answer was lost.
+func (s *server) entered(ctx context.Context, a *actRequest) (any, bool, error) {
+	return s.ops.Entered(ctx, a.actor.Request)
+}
+
+func (s *server) wasSet(state string) func(context.Context, *actRequest) (any, bool, error) {
 	return func(ctx context.Context, a *actRequest) (any, bool, error) {
-		jobID, _, _ := strings.Cut(a.id, "@")
-		return s.ops.EnteredBy(ctx, kind, jobID, token(ctx), time.Now().Add(-25*time.Hour))
+		return s.ops.WasSet(ctx, a.actor.Request, state)
 	}
+}
+
+func (s *server) acted(ctx context.Context, a *actRequest) (any, bool, error) {
+	return s.ops.Acted(ctx, a.actor.Request)
+}
+
+// repeated has a backfill go on where a lost request ended.
+func (*server) repeated(_ context.Context, a *actRequest) (any, bool, error) {
+	a.repeated = true
+	return nil, false, nil
 }
 
 func (s *server) backfill(ctx context.Context, a *actRequest) (any, error) {
@@ -53,7 +65,7 @@ func (s *server) backfill(ctx context.Context, a *actRequest) (any, error) {
 	if a.To != nil {
 		to = *a.To
 	}
-	return s.ops.Backfill(ctx, operations.Backfill{JobID: a.id, From: *a.From, To: to, Actor: a.actor, DryRun: a.DryRun})
+	return s.ops.Backfill(ctx, operations.Backfill{JobID: a.id, From: *a.From, To: to, Actor: a.actor, DryRun: a.DryRun, Repeated: a.repeated})
 }
 
 // MaxBulk bounds the runs of one act, each of which is in the answer.

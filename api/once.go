@@ -37,6 +37,8 @@ type actRequest struct {
 
 	id    string // the job or run of the path
 	actor ledger.Actor
+	// repeated: an earlier request with the key may have been done in part.
+	repeated bool
 }
 
 // mutation does what a request asks; it returns what is answered.
@@ -44,18 +46,18 @@ type mutation struct {
 	fields []string // of the body
 	status int
 	do     func(context.Context, *actRequest) (any, error)
-	// reconcile finds what a request whose outcome was lost had done; nil: the act
-	// only moves what is still to be moved, and is done again.
+	// reconcile finds what a request whose outcome was lost had done; nil: done
+	// again, it changes nothing.
 	reconcile func(context.Context, *actRequest) (v any, done bool, err error)
 }
 
 func (s *server) acts() {
 	job := []string{"by", "why"}
-	s.post("/v1/jobs/{id}/pause", mutation{fields: job, do: func(ctx context.Context, a *actRequest) (any, error) { return s.ops.Pause(ctx, a.id, a.actor) }})
-	s.post("/v1/jobs/{id}/resume", mutation{fields: job, do: func(ctx context.Context, a *actRequest) (any, error) { return s.ops.Resume(ctx, a.id, a.actor) }})
-	s.post("/v1/jobs/{id}/trigger", mutation{fields: job, status: http.StatusCreated, do: s.trigger, reconcile: s.entered(ledger.ActTrigger)})
-	s.post("/v1/jobs/{id}/backfill", mutation{fields: []string{"by", "why", "dryRun", "from", "to"}, do: s.backfill})
-	s.post("/v1/runs/{id}/rerun", mutation{fields: []string{"by", "why", "newKey", "mayDouble"}, status: http.StatusCreated, do: s.rerun, reconcile: s.entered(ledger.ActRerun)})
+	s.post("/v1/jobs/{id}/pause", mutation{fields: job, do: func(ctx context.Context, a *actRequest) (any, error) { return s.ops.Pause(ctx, a.id, a.actor) }, reconcile: s.wasSet("paused")})
+	s.post("/v1/jobs/{id}/resume", mutation{fields: job, do: func(ctx context.Context, a *actRequest) (any, error) { return s.ops.Resume(ctx, a.id, a.actor) }, reconcile: s.wasSet("resumed")})
+	s.post("/v1/jobs/{id}/trigger", mutation{fields: job, status: http.StatusCreated, do: s.trigger, reconcile: s.entered})
+	s.post("/v1/jobs/{id}/backfill", mutation{fields: []string{"by", "why", "dryRun", "from", "to"}, do: s.backfill, reconcile: s.repeated})
+	s.post("/v1/runs/{id}/rerun", mutation{fields: []string{"by", "why", "newKey", "mayDouble"}, status: http.StatusCreated, do: s.rerun, reconcile: s.entered})
 	s.post("/v1/incidents/{id}/ack", mutation{fields: []string{"by", "why", "close"}, do: s.ackIncident})
 	for _, what := range []operations.RunAct{operations.Redrive, operations.Cancel, operations.Ack} {
 		one := []string{"by", "why", "dryRun"}
@@ -64,8 +66,8 @@ func (s *server) acts() {
 		}
 		many := append([]string{"runIds", "job", "state", "reason", "since", "until", "limit", "includeAcknowledged"}, one...)
 		do := func(ctx context.Context, a *actRequest) (any, error) { return s.act(ctx, what, a) }
-		s.post("/v1/runs/"+string(what), mutation{fields: many, do: do})
-		s.post("/v1/runs/{id}/"+string(what), mutation{fields: one, do: do})
+		s.post("/v1/runs/"+string(what), mutation{fields: many, do: do, reconcile: s.acted})
+		s.post("/v1/runs/{id}/"+string(what), mutation{fields: one, do: do, reconcile: s.acted})
 	}
 }
 
@@ -115,6 +117,10 @@ func (s *server) once(w http.ResponseWriter, r *http.Request, pattern string, m 
 		Scope: "api:POST_" + pattern, Principal: access.Of(r.Context()).Principal(), Key: key,
 		Payload: []byte(fmt.Sprintf(`[%q,%s]`, a.id, text)),
 	}
+	named := func(ctx context.Context) *actRequest {
+		a.actor.Request = token(ctx)
+		return a
+	}
 	keep := func(v any, err error) (stored, error) {
 		if err != nil {
 			return stored{}, undone(err)
@@ -123,12 +129,12 @@ func (s *server) once(w http.ResponseWriter, r *http.Request, pattern string, m 
 		return stored{m.status, body}, err
 	}
 	effect := idempotency.Effect[stored]{
-		Do: func(ctx context.Context) (stored, error) { return keep(m.do(ctx, a)) },
+		Do: func(ctx context.Context) (stored, error) { return keep(m.do(ctx, named(ctx))) },
 		Reconcile: func(ctx context.Context) (stored, bool, error) {
 			if m.reconcile == nil {
 				return stored{}, false, nil
 			}
-			v, done, err := m.reconcile(ctx, a)
+			v, done, err := m.reconcile(ctx, named(ctx))
 			if err != nil || !done {
 				return stored{}, false, err
 			}

@@ -48,7 +48,7 @@ type server struct {
 func New(c Config) (http.Handler, error) {
 	kit, err := idempotency.New(c.Keys, idempotency.Options{
 		Principal: func(*http.Request) (string, error) { return "", errors.New("keys are claimed by operation") },
-		TTL:       24 * time.Hour, MaxRun: answerAct + 10*time.Second, Wait: 5 * time.Second, MaxStoredBody: maxReply, Logger: c.Logger,
+		TTL:       operations.RepeatedWithin, MaxRun: answerAct + 10*time.Second, Wait: 5 * time.Second, MaxStoredBody: maxReply, Logger: c.Logger,
 	})
 	if err != nil {
 		return nil, err

@@ -8,6 +8,9 @@ type Actor struct {
 	By   string
 	Why  string
 	Door Door
+	// Request names the request that asked for the act: by it, one that is repeated
+	// finds what it did. "" where nothing is repeated.
+	Request string
 }
 
 // Door is the interface by which an action was requested.
@@ -54,6 +57,8 @@ type AuditFilter struct {
 	JobID string // acts on the job and on its runs
 	RunID string // acts on the run, and the rerun that made it
 	By    string
+	// Request selects what one request did.
+	Request string
 	// Before continues a listing after its last ID.
 	Before int64
 	// Limit is a page's size: below 1 the default, 100; at most MaxAuditPage.

@@ -25,6 +25,9 @@ type Backfill struct {
 	From, To time.Time // both included
 	ledger.Actor
 	DryRun bool
+	// Repeated: the request may have been done in part, by a process that was lost.
+	// What it planned then is counted too.
+	Repeated bool
 	// Progress, when not nil, is told after each batch how far it is.
 	Progress func(at time.Time, done Backfilled)
 }
@@ -49,6 +52,13 @@ func (s *Service) Backfill(ctx context.Context, b Backfill) (Backfilled, error) 
 	}
 	if err != nil {
 		return done, err
+	}
+	if b.Repeated {
+		before, err := s.doneBy(ctx, b.Request)
+		if err != nil {
+			return done, err
+		}
+		done.Planned, done.Left = len(before), -len(before)
 	}
 	var batch []ledger.RunSpec
 	flush := func() error {

@@ -125,28 +125,3 @@ func underItsKey(run ledger.Run) string {
 	}
 	return "ask the target what became of it, then say "
 }
-
-// EnteredBy finds the run that an act since then made under a token.
-func (s *Service) EnteredBy(ctx context.Context, kind ledger.ActKind, jobID, token string, since time.Time) (Run, bool, error) {
-	f := ledger.AuditFilter{JobID: jobID, Limit: ledger.MaxAuditPage}
-	for {
-		acts, err := s.ledger.Audit(ctx, f)
-		if err != nil {
-			return Run{}, false, err
-		}
-		for _, e := range acts {
-			id := e.RunID
-			if kind == ledger.ActRerun {
-				id = e.RerunID
-			}
-			if e.Act == kind && strings.HasSuffix(id, "~"+token) {
-				run, _, err := s.ledger.Get(ctx, id)
-				return RunOf(run), err == nil, err
-			}
-		}
-		if len(acts) < f.Limit || acts[len(acts)-1].At.Before(since) {
-			return Run{}, false, nil
-		}
-		f.Before = acts[len(acts)-1].ID
-	}
-}

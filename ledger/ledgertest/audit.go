@@ -17,6 +17,7 @@ var auditCases = []testCase{
 	{"a trigger and a rerun are audited with who made them; a rerun for both runs", auditEntries},
 	{"a backfill is audited for each scheduled time that it planned", auditBackfill},
 	{"the audit is paged by job, by run and by who, newest first", auditPages},
+	{"the audit finds what one request did", auditRequests},
 	{"the audit of a run outlives it", auditOutlives},
 	{"odd bytes in who and why are kept as far as the store can", auditOddBytes},
 	{"the audit is purged past its own retention only, in batches", auditPurge},
@@ -196,6 +197,42 @@ func auditPages(b *bed) {
 			}
 		}
 		b.told(all, c.want...)
+	}
+}
+
+func auditRequests(b *bed) {
+	j := b.deaths(3)
+	by := func(request string) ledger.Actor {
+		return ledger.Actor{By: "ann", Why: "asked", Door: ledger.DoorAPI, Request: request}
+	}
+	one := act(j.id(0), j.id(1))
+	one.Actor = by("r1")
+	_, err := b.Ack(b.ctx, one)
+	b.must(err)
+	one.IDs, one.Actor = []string{j.id(2)}, by("r2")
+	_, err = b.Ack(b.ctx, one)
+	b.must(err)
+	e := j.repeat(j.id(2), "t")
+	e.Actor = by("r3")
+	b.entered(e)
+	b.must(b.Pause(b.ctx, "j", by("r4")))
+	m := b.job("m")
+	m.admit(m.rangeOf(0, 2))
+	_, err = b.Backfill(b.ctx, ledger.Backfill{JobID: "m", Runs: []ledger.RunSpec{m.planned(1, ledger.OverlapQueue)}, Actor: by("r5")})
+	b.must(err)
+	b.changed(b.Cancel(b.ctx, act(m.id(1))))(m.id(1))
+	for request, want := range map[string][]string{
+		"r1": {j.id(1), j.id(0)}, "r2": {j.id(2)}, "r3": {j.id(2)}, "r4": {""}, "r5": {m.id(1)}, "r6": nil, "r": nil,
+	} {
+		var got []string
+		for _, a := range b.audit(ledger.AuditFilter{Request: request}) {
+			if got = append(got, a.RunID); a.Request != request {
+				b.Errorf("%+v is of %q", a, request)
+			}
+		}
+		if !slices.Equal(got, want) {
+			b.Errorf("%s did something to %q, want %q", request, got, want)
+		}
 	}
 }
 

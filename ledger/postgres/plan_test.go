@@ -116,7 +116,7 @@ func workADay(t *testing.T, f *fleet) {
 	must(t, err)
 	_, err = f.PurgeHistory(ctx, ledger.HistoryPurge{Retention: time.Hour, AuditRetention: time.Hour})
 	must(t, err)
-	for _, page := range []ledger.AuditFilter{{}, {JobID: "job-00003"}, {By: "me", Before: 1000}, {RunID: got.Work[0].RunID}} {
+	for _, page := range []ledger.AuditFilter{{}, {JobID: "job-00003"}, {By: "me", Before: 1000}, {Request: "r"}, {RunID: got.Work[0].RunID}} {
 		_, err = f.Audit(ctx, page)
 		must(t, err)
 	}

@@ -164,12 +164,14 @@ CREATE TABLE {{schema}}.audit (
     rerun_id text COLLATE "C" NOT NULL DEFAULT '', -- the new run that a rerun made
     by       text COLLATE "C" NOT NULL,
     why      text NOT NULL,
-    door     text NOT NULL
+    door     text NOT NULL,
+    request  text COLLATE "C" NOT NULL DEFAULT '' -- names the request; '' where none is repeated
 );
 CREATE INDEX audit_of_job ON {{schema}}.audit (job_id, id);
 CREATE INDEX audit_of_run ON {{schema}}.audit (run_id, id) WHERE run_id <> '';
 CREATE INDEX audit_of_rerun ON {{schema}}.audit (rerun_id) WHERE rerun_id <> '';
 CREATE INDEX audit_by ON {{schema}}.audit (by, id);
+CREATE INDEX audit_of_request ON {{schema}}.audit (request, id) WHERE request <> '';
 CREATE INDEX audit_at ON {{schema}}.audit (at);
 
 -- Problems of jobs, open and past; at most one open of a job and a cause. Whoever

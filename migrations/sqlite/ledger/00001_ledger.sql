@@ -175,13 +175,15 @@ CREATE TABLE audit (
   rerun_id TEXT    NOT NULL,                  -- the new run that a rerun made
   by       TEXT    NOT NULL,
   why      TEXT    NOT NULL,
-  door     TEXT    NOT NULL
+  door     TEXT    NOT NULL,
+  request  TEXT    NOT NULL                   -- names the request; '' where none is repeated
 ) STRICT;
 
 CREATE INDEX audit_job ON audit (job_id, id);
 CREATE INDEX audit_run ON audit (run_id, id) WHERE run_id <> '';
 CREATE INDEX audit_rerun ON audit (rerun_id) WHERE rerun_id <> '';
 CREATE INDEX audit_by ON audit (by, id);
+CREATE INDEX audit_request ON audit (request, id) WHERE request <> '';
 CREATE INDEX audit_at ON audit (at);
 
 -- Problems of jobs, open and past; at most one open of a job and a cause.
