@@ -180,12 +180,18 @@ func (k *Kit) rollback(ctx context.Context, tx store.Tx, c store.Claim) error {
 }
 
 // useUp records that the outcome of the key's work is unknown, in a transaction
-// of its own: one that the context carries has been ended.
+// of its own: one that the context carries has been ended. It tries again while
+// the store is unavailable: the work's connection may be back in the pool, and
+// broken.
 func (k *Kit) useUp(c store.Claim) error {
 	ctx, cancel := k.ending(context.Background())
 	defer cancel()
-	_, _, err := k.recordAlone(ctx, c, Reply{Status: http.StatusInternalServerError, Omitted: true})
-	return err
+	for again := firstPause; ; again = min(2*again, maxPause) {
+		_, _, err := k.recordAlone(ctx, c, Reply{Status: http.StatusInternalServerError, Omitted: true})
+		if !errors.Is(err, ErrUnavailable) || !pause.For(ctx, again) {
+			return err
+		}
+	}
 }
 
 // recordAlone stores a reply whose work was rolled back. Between the two the

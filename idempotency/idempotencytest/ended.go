@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strconv"
 	"testing"
 	"time"
 
@@ -84,6 +85,20 @@ var endedCases = map[string]func(*testing.T, Engine){
 			return
 		}
 		t.Error("the work never came to its end")
+	},
+	"work that commits its transaction and loses its connection uses the key up": func(t *testing.T, e Engine) {
+		for _, status := range []int{201, 500} {
+			name := strconv.Itoa(status)
+			h := kit(t, e.Store).Handler(route, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				ok(t, e.Write(r.Context(), name))
+				ok(t, e.End(r.Context(), true))
+				e.Kill(r.Context())
+				w.WriteHeader(status)
+			}))
+			expect(t, post(h, name, `{}`), 500, "transaction_ended_by_handler", false)
+			expect(t, post(h, name, `{}`), 500, "", true)
+			usedUp(t, e, key(name), name)
+		}
 	},
 	"work that ends its transaction and is cut short in a statement uses the key up": func(t *testing.T, e Engine) {
 		if e.Sleep == nil {

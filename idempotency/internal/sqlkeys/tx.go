@@ -22,7 +22,8 @@ type tx struct {
 	claim   store.Claim
 	claimed Claimed
 	mark    string          // the savepoint; handed in only
-	work    context.Context // of the work; nil: it has not begun
+	work    context.Context // of the work; nil: it has not begun, or what became of it is known
+	tried   bool            // to store the reply, so that the work's savepoint may be gone
 }
 
 // Begin implements [store.Store].
@@ -115,8 +116,11 @@ func (t *tx) Commit(ctx context.Context, c store.Claim, r store.Reply) (expires 
 	expires, err = t.claimed.Record(ctx, t.Tx, c, r, t.conn == nil)
 	if err != nil {
 		err = t.explain(ctx, "store the reply", err)
-		if !errors.Is(err, store.ErrTxAborted) {
-			t.work = nil // what became of it is known
+		switch {
+		case errors.Is(err, store.ErrTxEnded), errors.Is(err, store.ErrLostRace):
+			t.work = nil
+		case !errors.Is(err, store.ErrTxAborted):
+			t.tried = true
 		}
 		return time.Time{}, cmp.Or(t.Rollback(ctx), err)
 	}
@@ -154,7 +158,7 @@ func (t *tx) explain(ctx context.Context, doing string, err error) error {
 
 // Rollback implements [store.Tx].
 func (t *tx) Rollback(ctx context.Context) error {
-	left := t.work != nil && t.claimed.Left(ctx, t.Tx, t.work.Err() != nil)
+	left := t.work != nil && !t.tried && t.claimed.Left(ctx, t.Tx, t.work.Err() != nil)
 	var err error
 	if t.conn == nil {
 		if _, err = t.ExecContext(ctx, `ROLLBACK TO SAVEPOINT `+t.mark); err == nil {
