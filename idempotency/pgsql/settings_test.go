@@ -60,6 +60,28 @@ func TestNoLimitOfTheWorkIsOnItsCommit(t *testing.T) {
 	})
 }
 
+// A session's own statement_timeout must not keep the key of a process that has
+// died for longer than MaxRun allows.
+func TestAStatementEndsByTheSessionsLimitOrMaxRunWhicheverIsSooner(t *testing.T) {
+	eachDriver(t, func(t *testing.T, open func(testing.TB, string, *idempotencytest.Fault) *sql.DB) {
+		url := database(t)
+		for set, want := range map[string]string{"0": "1min", "1h": "1min", "30s": "30s"} {
+			k, err := idempotency.New(pgsql.New(open(t, url+"&statement_timeout="+set, nil), options),
+				idempotency.Options{Principal: idempotency.SinglePrincipal("x"), MaxRun: time.Minute})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got string
+			_, err = k.Do(t.Context(), "s", set, nil, func(ctx context.Context) error {
+				return pgsql.Tx(ctx).QueryRowContext(ctx, `SHOW statement_timeout`).Scan(&got)
+			})
+			if err != nil || got != want {
+				t.Errorf("%s: %q, %v; want %s", set, got, err, want)
+			}
+		}
+	})
+}
+
 // atCommit has the commits that change a key's row tell a setting.
 func atCommit(t *testing.T, db *sql.DB, setting string) {
 	must(t, db, `CREATE TABLE seen (value text)`)

@@ -33,10 +33,12 @@ func newStatements(table string, isolation pgx.TxIsoLevel) statements {
 		// A statement of its own, before the look-up: the look-up's snapshot
 		// must be younger than the lock, or it misses the row of a holder who
 		// has just committed. $2 is MaxRun, after which the server ends a
-		// statement (unless the session has a limit of its own), a transaction
-		// that waits for its process, and a connection whose client takes no data.
+		// statement (unless the session has it end sooner), a transaction that
+		// waits for its process, and a connection whose client takes no data.
 		lock: `SELECT transaction_timestamp(), pg_try_advisory_xact_lock($1),
-       CASE current_setting('statement_timeout') WHEN '0' THEN set_config('statement_timeout', $2, true) END,
+       CASE WHEN current_setting('statement_timeout') = '0'
+              OR current_setting('statement_timeout')::interval > $2::text::bigint * interval '1 ms'
+            THEN set_config('statement_timeout', $2, true) END,
        set_config('idle_in_transaction_session_timeout', $2, true), set_config('tcp_user_timeout', $2, true)`,
 
 		// The same in a transaction that was handed in, which keeps its own
