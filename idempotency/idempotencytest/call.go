@@ -190,6 +190,18 @@ var callCases = map[string]func(*testing.T, Engine){
 			t.Error(got, duplicate, err, charges)
 		}
 	},
+	"the time that a reservation takes counts towards MaxRun": func(t *testing.T, e Engine) {
+		var reserved, ends time.Time
+		reserving := suspended{e.Store, e.Store.(store.Reserver), func() { reserved = time.Now() }}
+		_, _, err := idempotency.Call(t.Context(), kit(t, reserving, func(o *idempotency.Options) { o.MaxRun = patience }), charge,
+			idempotency.Effect[int]{Do: func(ctx context.Context) (int, error) {
+				ends, _ = ctx.Deadline()
+				return 1, nil
+			}})
+		if err != nil || !ends.Before(reserved.Add(patience)) {
+			t.Errorf("the call ends %v after the reservation, MaxRun is %v; %v", ends.Sub(reserved), patience, err)
+		}
+	},
 	"a reconciliation that outlasts MaxRun does not call any more": func(t *testing.T, e Engine) {
 		var charges int
 		reserve(t, e, "dead process", 0)

@@ -286,6 +286,12 @@ var handlerCases = map[string]func(*testing.T, Engine){
 			}
 		}
 	},
+	"a commit whose answer is lost is known by its owner": func(t *testing.T, e Engine) {
+		h := kit(t, deaf{e.Store}).Handler(route, pay(e, 201, "paid"))
+		expect(t, post(h, "k", `{}`), 201, "paid", false)
+		expect(t, post(h, "k", `{}`), 201, "paid", true)
+		written(t, e, "paid", 1)
+	},
 	"a client that reads slowly gets what is committed": func(t *testing.T, e Engine) {
 		k := kit(t, e.Store, func(o *idempotency.Options) { o.MaxStoredBody = 10 })
 		client := &slowClient{ResponseRecorder: httptest.NewRecorder(), meanwhile: func() { written(t, e, "paid", 1) }}
@@ -392,4 +398,21 @@ func (c *slowClient) EnableFullDuplex() error             { return c.tell(3) }
 func (c *slowClient) tell(what int64) error {
 	c.told = append(c.told, what)
 	return nil
+}
+
+// deaf does not hear the answer to a commit.
+type deaf struct{ store.Store }
+
+func (s deaf) Begin(ctx context.Context, c store.Claim) (store.Tx, store.KeyStatus, error) {
+	tx, look, err := s.Store.Begin(ctx, c)
+	return deafTx{tx}, look, err
+}
+
+type deafTx struct{ store.Tx }
+
+func (t deafTx) Commit(ctx context.Context, c store.Claim, r store.Reply) (time.Time, error) {
+	if _, err := t.Tx.Commit(ctx, c, r); err != nil {
+		return time.Time{}, err
+	}
+	return time.Time{}, store.ErrUnavailable
 }
