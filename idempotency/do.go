@@ -9,7 +9,7 @@ import (
 	"github.com/cronce/cronce/idempotency/store"
 )
 
-// Operation names one piece of work for [Do] and [Kit.Call].
+// Operation names one piece of work for [Do], [Kit.DoLong] and [Call].
 type Operation struct {
 	// Scope: what happened and who handles it, such as
 	// "event:order.placed.v1/commission"; two handlers of one event need two.

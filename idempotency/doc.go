@@ -1,31 +1,39 @@
-// Package idempotency makes a service's operations apply once, however often
-// they are asked for: a scheduler's retries, a client's, an event delivered
-// again, a call to a vendor whose answer was lost.
+// Package idempotency makes an operation of a service take effect once, however
+// often its callers repeat it: schedulers, clients, queues that deliver an event
+// again.
 //
-// A caller names each operation with a key and repeats the key whenever it
-// repeats the operation. The kit keeps what became of the key in the service's
-// own database and answers every repetition from there.
+// A caller names each operation with a key and sends the same key with each
+// repetition. The kit stores the reply under the key in the service's own
+// database, and answers each repetition with it.
 //
-// # Three entry points
+// A service opens an engine (package postgres, pgsql, mysql or sqlite), makes one
+// kit with [New], and calls [Kit.Ready] when it starts.
 //
-//   - [Kit.Handler] is net/http middleware. The handler gets a transaction
-//     through the engine's accessor (postgres.Tx(ctx), pgsql.Tx(ctx),
-//     mysql.Tx(ctx), sqlite.Tx(ctx)) and writes through it.
+// # Entry points
+//
+//   - [Kit.Handler] is net/http middleware. The handler writes through the
+//     transaction that the engine's function returns: postgres.Tx(ctx),
+//     pgsql.Tx(ctx), mysql.Tx(ctx) or sqlite.Tx(ctx).
 //   - [Kit.Do] and [Do] do the same for an event handler, or for any function.
+//   - [Kit.Accept] and [Kit.DoLong] are for work that takes longer than a caller
+//     waits.
 //   - [Call] and package vendor are for effects outside the database.
+//
+// Packages grpc and nats, each a module of its own, are the entry points for gRPC
+// methods and for events of NATS JetStream.
 //
 // # What is guaranteed
 //
-// With the first two the claim of the key, the effect and the stored
-// reply are one transaction: a crash leaves all of it or nothing. Of any number
-// of calls with one key one does the work; the others get its reply, or are told
-// that it is still under way. A key is bound to its scope, to the principal that
-// used it and to the payload that came with it.
+// With Handler and Do the claim of the key, the effect and the stored reply are
+// one transaction: a crash leaves all of it or nothing. Of any number of calls
+// with one key one does the work. The others get its reply, or are told that it
+// is still in progress. A key is bound to its scope, to the principal that used it
+// and to the payload that came with it.
 //
-// Not guaranteed: effects that bypass the transaction, and anything once the
-// key has expired. A caller says until when it may still be asking with the
-// header Cronce-Send-Before; the kit starts no work after that time.
+// Effects outside of the transaction are not protected. After a key has expired,
+// a call with it is new work; a caller that sends the header Cronce-Send-Before
+// gets no new work after that time.
 //
-// This package needs only the standard library. The engines are in the
-// packages below it; package idempotencytest is the contract they pass.
+// This package needs only the standard library. An engine of your own implements
+// package store and passes the contract of package idempotencytest.
 package idempotency

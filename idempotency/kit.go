@@ -43,8 +43,9 @@ type Options struct {
 	// negative: not at all.
 	Wait time.Duration
 	// MaxRun bounds the work, which outlives its caller's disconnect; default
-	// 5m. The key of a stopped process is free at the latest this long after
-	// its last statement.
+	// 5m. It also bounds how long the key of a process that died or stopped stays
+	// taken, in a way that depends on the engine: on PostgreSQL the key is free
+	// within twice MaxRun.
 	MaxRun time.Duration
 	// Lease is how long long work keeps its key without a [Work.Progress]; default
 	// 1m. After a worker's death its key is free at the latest this long after.

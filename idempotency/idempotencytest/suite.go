@@ -18,7 +18,8 @@ import (
 
 // Engine is a database with a store on it, empty and used by one case alone.
 type Engine struct {
-	// Store is under test. It must be a Reserver, a Worker and a Purger too.
+	// Store is under test. It must be a [store.Reserver], a [store.Worker],
+	// a [store.Checker] and a [purge.Store] too.
 	Store store.Store
 	// Other is a second store on the same table, as another process has it.
 	Other store.Store

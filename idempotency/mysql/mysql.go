@@ -34,7 +34,8 @@ type Options struct {
 	Table string
 }
 
-// Store keeps keys in one table.
+// Store keeps keys in one table. It is a [store.Store] for idempotency.New, and a
+// [purge.Store] for purge.Handler.
 type Store struct{ *sqlkeys.Store }
 
 var (
@@ -42,6 +43,7 @@ var (
 	_ store.Reserver = (*Store)(nil)
 	_ purge.Store    = (*Store)(nil)
 	_ store.Worker   = (*Store)(nil)
+	_ store.Checker  = (*Store)(nil)
 )
 
 // New makes a store on db, which stays the caller's.
@@ -49,6 +51,11 @@ var (
 func New(db *sql.DB, o Options) *Store {
 	return &Store{sqlkeys.New(db, newDialect(cmp.Or(o.Table, "idempotency_keys")), false)}
 }
+
+// CreateTable creates the table of the keys unless the table
+// exists. Call it when the service starts; any number of processes may do so at
+// once. The names must be of a-z, 0-9 and _.
+func (s *Store) CreateTable(ctx context.Context) error { return s.Store.CreateTable(ctx) }
 
 // Tx returns the transaction that the kit opened for the work whose context
 // this is. The kit ends it: work that commits it or rolls it back is answered

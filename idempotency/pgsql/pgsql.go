@@ -26,7 +26,8 @@ type Options struct {
 	Table  string // that holds the keys; default "idempotency_keys"
 }
 
-// Store keeps keys in one table.
+// Store keeps keys in one table. It is a [store.Store] for idempotency.New, and a
+// [purge.Store] for purge.Handler.
 type Store struct{ *sqlkeys.Store }
 
 var (
@@ -41,11 +42,16 @@ var (
 // [Store.CreateTable] creates the table, or your own migrations do.
 //
 // Every running handler holds one connection; a crowd waiting for one key holds
-// one in all. A [idempotency.Call] inside a handler needs a second one.
+// one in all. A Call inside a handler needs a second one.
 func New(db *sql.DB, o Options) *Store {
 	o.Schema, o.Table = cmp.Or(o.Schema, keytable.DefaultSchema), cmp.Or(o.Table, keytable.DefaultTable)
 	return &Store{sqlkeys.New(db, newDialect(o), false)}
 }
+
+// CreateTable creates the table of the keys and its schema unless the table
+// exists. Call it when the service starts; any number of processes may do so at
+// once. The names must be of a-z, 0-9 and _.
+func (s *Store) CreateTable(ctx context.Context) error { return s.Store.CreateTable(ctx) }
 
 // Tx returns the transaction that the kit opened for the work whose context
 // this is. The kit ends it: work that commits it or rolls it back is answered

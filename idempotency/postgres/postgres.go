@@ -36,7 +36,8 @@ type Options struct {
 	Role string
 }
 
-// Store keeps keys in one table.
+// Store keeps keys in one table. It is a [store.Store] for idempotency.New, and a
+// [purge.Store] for purge.Handler.
 type Store struct {
 	pool             *pgxpool.Pool
 	schema, table    string
@@ -60,7 +61,7 @@ var (
 // [Store.CreateTable] creates the table, or your own migrations do.
 //
 // Every running handler holds one connection; a crowd waiting for one key holds
-// one in all. A [idempotency.Call] inside a handler needs a second one.
+// one in all. A Call inside a handler needs a second one.
 func New(pool *pgxpool.Pool, o Options) *Store {
 	o.Schema, o.Table = cmp.Or(o.Schema, keytable.DefaultSchema), cmp.Or(o.Table, keytable.DefaultTable)
 	table := pgx.Identifier{o.Schema, o.Table}.Sanitize()

@@ -26,7 +26,8 @@ type Options struct {
 	Table string
 }
 
-// Store keeps keys in one SQLite database.
+// Store keeps keys in one table. It is a [store.Store] for idempotency.New, and a
+// [purge.Store] for purge.Handler.
 type Store struct{ *sqlkeys.Store }
 
 var (
@@ -65,6 +66,11 @@ func source(path string) string {
 func New(db *sql.DB, o Options) *Store {
 	return &Store{sqlkeys.New(db, newDialect(cmp.Or(o.Table, "idempotency_keys")), true)}
 }
+
+// CreateTable creates the table of the keys unless the table
+// exists. Call it when the service starts; any number of processes may do so at
+// once. The names must be of a-z, 0-9 and _.
+func (s *Store) CreateTable(ctx context.Context) error { return s.Store.CreateTable(ctx) }
 
 // Tx returns the transaction that the kit opened for the work whose context
 // this is. The kit ends it: work that commits it or rolls it back is answered

@@ -17,8 +17,8 @@ const (
 // Key identifies one operation. All three parts are compared byte by byte.
 type Key struct {
 	// Scope is the namespace of the key and the owner of its TTL: a route
-	// ("route:POST_/v1/payments"), or an event and who
-	// handles it ("event:order.placed.v1/commission").
+	// ("route:POST_/v1/payments"), or an event and who handles it
+	// ("event:order.placed.v1/commission").
 	Scope string
 	// Principal is whose key it is: the caller's identity, not its token.
 	Principal string

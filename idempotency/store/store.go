@@ -1,7 +1,10 @@
-// Package store is what an engine of the idempotency kit implements: a database
-// that keeps keys. A service has no need of it; it opens an engine (packages
-// postgres, pgsql, mysql, sqlite) and hands it to the kit. Package
-// idempotencytest is the contract that every engine passes.
+// Package store defines what an engine of the idempotency kit implements: [Store]
+// for Handler and Do, [Reserver] for Call, [Worker] for long work, and [Checker]
+// for Ready. Import it to write an engine for another database, and run the
+// contract of package idempotencytest on it.
+//
+// A service does not need this package: it opens one of the engines (packages
+// postgres, pgsql, mysql, sqlite) and hands it to idempotency.New.
 package store
 
 import (
@@ -20,8 +23,8 @@ const (
 	// Omitted: the work is done and its reply was too large:
 	// status and headers are stored, the body is not. It leaves by expiry.
 	Omitted State = "omitted"
-	// Calling: a [idempotency.Kit.Call] holds the key under a lease. Its owner settles it
-	// or gives it up; once the lease has lapsed the outcome is unknown.
+	// Calling: a Call holds the key under a lease. Its owner settles it or gives it
+	// up; once the lease has lapsed the outcome is unknown.
 	Calling State = "calling"
 	// Unknown: the owner itself could not tell what came of the call. A
 	// reconciliation takes it out.
@@ -58,8 +61,9 @@ type Claim struct {
 	TTL         time.Duration // from completion to expiry
 	// SendBefore is when the caller may have stopped asking; zero: never.
 	SendBefore time.Time
-	// MaxRun bounds the work. The store frees the key of a process that was
-	// stopped in the middle of it this long after its last statement.
+	// MaxRun bounds the work. The store has the database end a transaction that
+	// waits for its process for as long, which frees the key of a process that
+	// died or stopped.
 	MaxRun time.Duration
 	// Lease is for how long long work gets the key, from the store's answer on.
 	Lease time.Duration
@@ -113,13 +117,14 @@ type Tx interface {
 	Rollback(context.Context) error
 }
 
-// Reserver is a [Store] that can hold a key over work outside the database.
-// [idempotency.Kit.Call] needs it. Every method is one short transaction of its own.
+// Reserver is a [Store] that can hold a key over work outside the database, which
+// idempotency.Call needs. Every method is one short transaction of its own.
 type Reserver interface {
-	// Reserve takes the key for the claim's owner and commits that, for as
-	// long as the lease. Held in its answer says whether it did; Record is
-	// what stood there before, which is not nil for a key that was taken over
-	// from an owner whose outcome is unknown (takeOver).
+	// Reserve takes the key for the claim's owner and the lease, and commits that,
+	// so that a crash of the server does not forget it. It takes a key that is
+	// free; with takeOver, instead, one with the claim's payload whose outcome is
+	// unknown. Held in its answer says whether it did; Record is nil then, and else
+	// what is in the way.
 	Reserve(ctx context.Context, c Claim, lease time.Duration, takeOver bool) (KeyStatus, error)
 	// Settle stores the reply and starts the TTL. held is false, and nothing
 	// is changed, when the claim's owner no longer has the key.
@@ -130,8 +135,8 @@ type Reserver interface {
 	Free(ctx context.Context, c Claim) (held bool, err error)
 }
 
-// Worker is a [Store] that can keep a key over long work. [idempotency.Kit.Accept] and
-// [idempotency.Kit.DoLong] need it. Accept, Renew and Abandon are one short transaction each.
+// Worker is a [Store] that can keep a key over long work, which Kit.Accept and
+// Kit.DoLong need. Accept, Renew and Abandon are one short transaction each.
 type Worker interface {
 	// Accept takes a key that is free, or whose long work with the same payload
 	// has lost its lease, for the claim's owner and Claim.Lease, and commits
@@ -151,8 +156,7 @@ type Worker interface {
 	Resume(context.Context, Claim) (tx Tx, held bool, err error)
 }
 
-// Checker is a [Store] that can tell before the first call what calls will need.
-// [idempotency.Kit.Ready] asks it.
+// Checker is a [Store] that Kit.Ready can check before the first call.
 type Checker interface {
 	// Check returns an error for everything that would fail calls or weaken what
 	// the kit promises: the table and its columns, the privileges on it, the

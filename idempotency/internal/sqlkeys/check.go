@@ -47,9 +47,7 @@ func (s *Store) Check(ctx context.Context, _ time.Duration) error {
 	return errors.Join(append(problems, s.d.Check(ctx, conn)...)...)
 }
 
-// CreateTable creates the table of the keys, and on PostgreSQL its schema, unless
-// the table exists. Call it when the service starts; any number of processes may
-// do so at once. The names must be of a-z, 0-9 and _.
+// CreateTable creates the table, as the engines' packages document.
 func (s *Store) CreateTable(ctx context.Context) error {
 	statements, err := s.d.Create()
 	for _, statement := range statements {
