@@ -150,6 +150,21 @@ var callCases = map[string]func(*testing.T, Engine){
 			t.Fatal(got, duplicate, err)
 		}
 	},
+	"a call whose key was taken over meanwhile does not tell of its result": func(t *testing.T, e Engine) {
+		var charges int
+		slow := idempotency.Effect[int]{Do: func(context.Context) (int, error) {
+			e.Age(chargeKey, time.Hour)
+			_, _, err := idempotency.Call(t.Context(), kit(t, e.Other), charge, reconciled(vendor(&charges, nil), 41, true, nil))
+			return 1, err
+		}}
+		if _, _, err := idempotency.Call(t.Context(), kit(t, e.Store), charge, slow); !errors.Is(err, idempotency.ErrOutcomeUnknown) {
+			t.Error(err)
+		}
+		got, duplicate, err := idempotency.Call(t.Context(), kit(t, e.Store), charge, vendor(&charges, nil))
+		if err != nil || got != 41 || !duplicate || charges != 0 {
+			t.Error(got, duplicate, err, charges)
+		}
+	},
 	"a reservation whose answer was lost is no call": func(t *testing.T, e Engine) {
 		var charges int
 		lossy := lossy{e.Store, e.Store.(store.Reserver)}

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/internal/vendorkey"
 	"github.com/cronce/cronce/idempotency/vendor"
 )
 
@@ -221,5 +223,22 @@ func TestTransportGivesEachRequestItsOwnKeyAndKeepsTheCallers(t *testing.T) {
 	}
 	if v.keys[0] == v.keys[1] || v.keys[2] != "mine" || v.keys[3] != "" {
 		t.Errorf("keys %q", v.keys)
+	}
+}
+
+// A retry of the call sends them in the same order, and so under the same keys.
+func TestTransportNumbersTheRequestsOfOneCall(t *testing.T) {
+	v := &fake{answers: []int{200}}
+	tr := &vendor.Transport{Base: v}
+	for range 2 {
+		ctx := vendorkey.With(t.Context(), "order")
+		for range 2 {
+			if _, err := post(t, tr, ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if want := []string{"order", "order-2", "order", "order-2"}; !slices.Equal(v.keys, want) {
+		t.Errorf("keys %q, want %q", v.keys, want)
 	}
 }
