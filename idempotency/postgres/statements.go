@@ -120,8 +120,7 @@ SET state = 'omitted', response_status = 500, response_body = NULL, owner = 'cla
 WHERE ` + key + ` AND owner = $4 AND state = 'accepted' RETURNING txid_current()`),
 
 		// It makes room for the reply, in the transaction that was opened ($5) alone.
-		resumed: in(`DELETE FROM {{table}}
-WHERE ` + key + ` AND owner = 'claim:' || $4::text AND state = 'omitted' AND transaction_timestamp() = $5`),
+		resumed: in(`DELETE FROM {{table}} WHERE ` + key + ` AND owner = 'claim:' || $4::text AND state = 'omitted' AND transaction_timestamp() = $5`),
 
 		free: in(`DELETE FROM {{table}} WHERE ` + key + ` AND owner = $4 AND state = 'calling'`),
 	}
