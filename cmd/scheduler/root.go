@@ -116,6 +116,7 @@ Then:         cronce check --config cronce.yaml
 		return usage("%w; run \"%s --help\" for its flags", err, c.CommandPath())
 	})
 	root.AddCommand(a.commands()...)
+	a.packaging(root)
 	a.completions(root)
 	return root
 }

@@ -136,6 +136,31 @@ func Binary(t *testing.T) string {
 	return built.path
 }
 
+var pages = sync.OnceValues(func() (string, error) {
+	root, err := repository()
+	if err != nil {
+		return "", err
+	}
+	dir, err := scratch()
+	if err != nil {
+		return "", err
+	}
+	c := exec.Command("scripts/release-files", filepath.Join(dir, "release"), "2026-11-22")
+	c.Dir = root
+	if out, err := c.CombinedOutput(); err != nil {
+		return "", errors.Join(err, errors.New(string(out)))
+	}
+	return filepath.Join(dir, "release"), nil
+})
+
+// Release writes a release's manual pages and completions once.
+func Release(t *testing.T) string {
+	t.Helper()
+	dir, err := pages()
+	Must(t, err)
+	return dir
+}
+
 // Eventually asks until ok.
 func Eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
