@@ -19,6 +19,8 @@ type Door string
 const (
 	DoorCLI Door = "cli" // the command line, on the ledger itself
 	DoorAPI Door = "api"
+	// DoorDashboard is a form of the dashboard.
+	DoorDashboard Door = "dashboard"
 )
 
 // ActKind names what an operator did.

@@ -106,6 +106,7 @@ type deadGroup struct {
 	More   bool // there are more than were looked at
 	Newest ledger.Run
 	Oldest ledger.Run
+	Acts   []actLink
 }
 
 // groupDead groups runs, which come newest first, by job and cause.

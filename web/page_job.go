@@ -42,6 +42,7 @@ type jobView struct {
 	Answer    *whyAnswer
 	At        string
 	Policies  struct{ Overlap, CatchUp string }
+	Do        []actLink
 	Now       time.Time
 }
 
@@ -95,6 +96,10 @@ func (d *Dashboard) job(r *http.Request) (view, error) {
 	if v.Dead, err = d.deadOf(ctx, v.Status); err != nil {
 		return view{}, err
 	}
+	for i, g := range v.Dead {
+		v.Dead[i].Acts = d.deadActs(r, g.Job, g.Reason)
+	}
+	v.Do = d.jobActs(r, v)
 	if v.At != "" {
 		if v.Answer, err = d.why(ctx, v); err != nil {
 			return view{}, err

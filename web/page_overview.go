@@ -57,6 +57,9 @@ func (d *Dashboard) overview(r *http.Request) (view, error) {
 		v.Dead[len(v.Dead)-1].More = true
 	}
 	v.Dead = v.Dead[:min(len(v.Dead), 6)]
+	for i, g := range v.Dead {
+		v.Dead[i].Acts = d.deadActs(r, g.Job, g.Reason)
+	}
 	if v.Strips, err = d.overviewStrips(r); err != nil {
 		return view{}, err
 	}

@@ -21,6 +21,7 @@ type runView struct {
 	Body     string
 	Acts     []ledger.Audit
 	Job      string
+	Do       []actLink
 	Now      time.Time
 	// Left is the time until nothing is sent any more; 0 when that has passed or
 	// is not set.
@@ -63,6 +64,7 @@ func (d *Dashboard) run(r *http.Request) (view, error) {
 		return view{}, err
 	}
 	slices.Reverse(v.Acts)
+	v.Do = d.runActs(r, run)
 	v.Attempts = attemptViews(attempts)
 	v.Steps = steps(run, attempts, v.Acts)
 	if !run.SendBefore.IsZero() && run.SendBefore.After(v.Now) {

@@ -29,6 +29,8 @@ type runsView struct {
 	Now     time.Time
 	Any     bool // a filter is set
 	Toggle  string
+	Acts    []actLink // on all runs that match
+	Narrow  bool      // enough for such acts
 }
 
 // runFilter is a filter as it was written in the address.
@@ -58,6 +60,7 @@ type runGroup struct {
 	Newest time.Time
 	Oldest time.Time
 	Link   string
+	Acts   []actLink
 }
 
 func (d *Dashboard) runs(r *http.Request) (view, error) {
@@ -71,6 +74,9 @@ func (d *Dashboard) runs(r *http.Request) (view, error) {
 		return view{}, err
 	}
 	v.Any, v.CLI, v.Toggle = v.Filter.any(), v.Filter.command(), v.Filter.address("", !v.Grouped)
+	if v.Narrow = f.JobID != "" || f.Reason != "" || !f.Since.IsZero() || !f.Until.IsZero(); v.Narrow {
+		v.Acts = d.filterActs(r, v.Filter, f)
+	}
 	if f.Limit = runsOnPage + 1; v.Grouped {
 		f.Limit = groupedRuns
 	}
@@ -86,6 +92,11 @@ func (d *Dashboard) runs(r *http.Request) (view, error) {
 	out := view{Template: "runs", Title: title, Section: "Runs"}
 	if v.Grouped {
 		v.Groups = groupRuns(runs)
+		for i, g := range v.Groups {
+			if g.State == ledger.Dead {
+				v.Groups[i].Acts = d.deadActs(r, g.Job, g.Reason)
+			}
+		}
 		out.Data = v
 		return out, nil
 	}
@@ -187,7 +198,10 @@ func (f runFilter) address(before string, grouped bool) string {
 
 // command is the same listing on the command line.
 func (f runFilter) command() string {
-	words := []string{"cronce runs list"}
+	return strings.Join(append([]string{"cronce runs list"}, f.flags()...), " ")
+}
+
+func (f runFilter) flags() (words []string) {
 	for _, flag := range [][2]string{
 		{"--job", f.Job}, {"--state", strings.Join(f.States, ",")}, {"--reason", f.Reason}, {"--since", f.Since}, {"--until", f.Until},
 	} {
@@ -195,7 +209,7 @@ func (f runFilter) command() string {
 			words = append(words, flag[0], shellQuote(flag[1]))
 		}
 	}
-	return strings.Join(words, " ")
+	return words
 }
 
 // cursor reads where a listing goes on: behind the run with this ID.
@@ -211,16 +225,21 @@ func cursor(id string) (*ledger.Cursor, error) {
 }
 
 func groupRuns(runs []ledger.Run) []runGroup {
-	place := map[runGroup]int{}
+	type key struct {
+		job    string
+		state  ledger.State
+		reason ledger.Reason
+		status int
+	}
+	place := map[key]int{}
 	var groups []runGroup
 	for _, r := range runs {
-		k := runGroup{Job: r.JobID, State: r.State, Reason: r.Reason, Status: r.Status}
+		k := key{r.JobID, r.State, r.Reason, r.Status}
 		i, known := place[k]
 		if !known {
 			i = len(groups)
 			place[k] = i
-			g := k
-			g.Newest = r.ScheduledAt
+			g := runGroup{Job: r.JobID, State: r.State, Reason: r.Reason, Status: r.Status, Newest: r.ScheduledAt}
 			g.Link = runsPath("job", r.JobID, "state", string(r.State), "reason", string(r.Reason))
 			groups = append(groups, g)
 		}

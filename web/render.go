@@ -27,6 +27,8 @@ type view struct {
 	Title    string // without the product's name
 	Section  string // the entry of the menu
 	Data     any
+	Status   int  // default 200
+	Still    bool // it does not follow the ledger
 }
 
 // frame is a whole page.
@@ -35,6 +37,7 @@ type frame struct {
 	Registry, Engine, Version string
 	Health                    health
 	Menu                      []menuEntry
+	Notice                    *notice
 	Assets                    map[string]string // name -> address
 	Now                       time.Time
 }

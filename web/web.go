@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 )
@@ -31,10 +32,14 @@ type Ledger interface {
 type Config struct {
 	Ledger  Ledger
 	Serving func() Serving
-	Version string // of the program
-	Engine  string // of the ledger: "postgres" or "sqlite"
-	Logger  *slog.Logger
-	Now     func() time.Time // default time.Now
+	// Operations previews what acts would do, and API, the handler of /v1, does them.
+	// Without an API the dashboard changes nothing.
+	Operations *operations.Service
+	API        http.Handler
+	Version    string // of the program
+	Engine     string // of the ledger: "postgres" or "sqlite"
+	Logger     *slog.Logger
+	Now        func() time.Time // default time.Now
 }
 
 // Serving is what the process works on now. A reload of the registry changes it.
@@ -82,12 +87,14 @@ func New(c Config) *Dashboard {
 		"GET /keys":         d.keys,
 		"GET /processes":    d.processes,
 		"GET /audit":        d.audit,
+		"GET /act/{act}":    d.actPage,
 		"GET /{unknown...}": func(*http.Request) (view, error) {
 			return view{}, missing("There is no page at this address.", "Choose one in the menu above.")
 		},
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { d.serve(w, r, page) })
 	}
+	mux.HandleFunc("POST /act/{act}", d.send)
 	mux.HandleFunc("GET /assets/{name}", serveAsset)
 	d.handler = secure(mux)
 	return d
@@ -108,7 +115,7 @@ func (d *Dashboard) serve(w http.ResponseWriter, r *http.Request, page func(*htt
 	defer cancel()
 	r = r.WithContext(ctx)
 	v, err := page(r)
-	status := http.StatusOK
+	status := cmp.Or(v.Status, http.StatusOK)
 	if err != nil {
 		v, status = d.failure(r, err)
 	}
@@ -116,7 +123,9 @@ func (d *Dashboard) serve(w http.ResponseWriter, r *http.Request, page func(*htt
 	if err != nil && status == http.StatusOK {
 		v, status = d.failure(r, err)
 	}
-	if err := render(w, r, status, d.frame(v, health)); err != nil {
+	f := d.frame(v, health)
+	f.Notice = noticeOf(r)
+	if err := render(w, r, status, f); err != nil {
 		d.Logger.Error("dashboard page not rendered", "path", r.URL.Path, "error", err)
 	}
 }

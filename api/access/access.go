@@ -77,6 +77,20 @@ func Of(ctx context.Context) Identity {
 	return i
 }
 
+type doorKey struct{}
+
+// Through keeps by which door of this process a request of the API is made, where
+// no client made it.
+func Through(ctx context.Context, door string) context.Context {
+	return context.WithValue(ctx, doorKey{}, door)
+}
+
+// Door is what Through kept; "" for a client's request.
+func Door(ctx context.Context) string {
+	door, _ := ctx.Value(doorKey{}).(string)
+	return door
+}
+
 // Loopback lets everyone on this machine do everything. Mount it on a loopback
 // address only. The Host field must name the machine too: a page of another site
 // whose name was made to resolve to it (DNS rebinding) does not get in.

@@ -7,13 +7,15 @@ import (
 	"net/http"
 
 	"github.com/cronce/cronce/api/access"
+	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/internal/rollover"
 	"github.com/cronce/cronce/web"
 )
 
-// dashboard is what serve shows in a browser.
-func (s *server) dashboard(fleet *rollover.Fleet[*instance]) *web.Dashboard {
+// dashboard is what serve shows in a browser. Its forms are requests of the API.
+func (s *server) dashboard(fleet *rollover.Fleet[*instance], ops *operations.Service, v1 http.Handler) *web.Dashboard {
 	return web.New(web.Config{
+		Operations: ops, API: v1,
 		Ledger: s.store, Version: buildVersion(), Engine: engineOf(s.app.databaseURL()), Logger: s.log, Now: s.app.now,
 		Serving: func() web.Serving {
 			i := fleet.Current()

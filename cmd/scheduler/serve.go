@@ -151,13 +151,14 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 	notify := notifier{log}
 	fleet := rollover.New(first, func() (*instance, error) { return s.successor(reg.Name()) }, s.observer(notify), log)
 	metrics.Watch(func() map[string]string { return fleet.Current().calls.Breakers() }, countsOf(ctx, store))
-	board := s.dashboard(fleet)
-	defer board.Close()
 	mux := healthMux(fleet, metrics)
-	v1, err := s.api(control, fleet)
+	ops := s.operations(fleet)
+	v1, err := s.api(control, ops)
 	if err != nil {
 		return err
 	}
+	board := s.dashboard(fleet, ops, v1)
+	defer board.Close()
 	mux.Handle("/v1/", v1)
 	stop, err := a.listen(ctx, f.listen, mux, control, board, log)
 	if err != nil {

@@ -58,7 +58,7 @@
   // Live updates replace the page's main part, unless somebody is at work in it.
   const live = document.getElementById("live");
   let etag = "", failures = 0;
-  const busy = () => document.hidden || document.querySelector("main details[open], dialog[open]") ||
+  const busy = () => document.hidden || document.querySelector("main[data-still]") || document.querySelector("main details[open], dialog[open]") ||
     document.activeElement.closest("main form") || !getSelection().isCollapsed;
 
   async function refresh() {

@@ -18,12 +18,15 @@ import (
 )
 
 // fast is a registry whose jobs are due all the time: one succeeds, one is
-// refused for good, one waits for its first time.
+// refused for good, one is to be paused. Two wait for their first time; the target
+// asks for patience with one of them.
 const fast = `version: 1
 name: fast
 jobs:
   - { id: tick, schedule: "* * * * * *", targetUrlEnv: SVC_URL, path: /tick, overlap: allow }
   - { id: refused, schedule: "*/2 * * * * *", targetUrlEnv: SVC_URL, path: /refused, overlap: allow }
+  - { id: later, schedule: "0 0 1 1 *", targetUrlEnv: SVC_URL, path: /later }
+  - { id: nap, schedule: "*/2 * * * * *", targetUrlEnv: SVC_URL, path: /nap, overlap: allow }
   - { id: yearly, schedule: "0 0 1 1 *", timezone: Europe/Berlin, targetUrlEnv: SVC_URL, path: /yearly }
 `
 
@@ -35,6 +38,11 @@ func answer(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/problem+json")
 		w.WriteHeader(http.StatusUnprocessableEntity)
 		_, _ = w.Write([]byte(`{"code":` + quoted(hostileText) + `,"detail":` + quoted(hostileText) + `}`))
+		return
+	}
+	if r.URL.Path == "/later" {
+		w.Header().Set("Retry-After", "3600")
+		w.WriteHeader(http.StatusServiceUnavailable)
 		return
 	}
 	fine(w, r)
@@ -72,6 +80,7 @@ func busy(t *testing.T, test func(t *testing.T, s *server)) {
 var pagePaths = []string{
 	"/", "/?span=30d", "/jobs", "/jobs/tick", "/jobs/refused", "/jobs/yearly", "/jobs/yearly?at=2020-01-01", "/runs", "/runs?state=dead&group=1",
 	"/runs?job=nobody", "/targets", "/keys", "/processes", "/audit", "/nowhere",
+	"/act/pause?job=tick", "/act/backfill?job=nap&from=2020-01-01", "/act/redrive?job=refused&state=dead", "/act/resume?job=tick",
 }
 
 // Each page, wide and narrow, light and dark: nothing that the browser complains

@@ -1,0 +1,222 @@
+package web
+
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/cronce/cronce/api/access"
+	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/ledger"
+)
+
+// An act is what an operator does from the dashboard. Its page shows what it will
+// do; the form on that page is a request of the API.
+type act struct {
+	Name  string // in addresses and in the API
+	Verb  string
+	Least access.Role
+	// preview fills in what the act will do.
+	preview func(*Dashboard, *http.Request, *actView) error
+}
+
+var acts = map[string]act{
+	"pause":    {"pause", "Pause", access.Operator, (*Dashboard).previewPause},
+	"resume":   {"resume", "Resume", access.Operator, (*Dashboard).previewResume},
+	"trigger":  {"trigger", "Trigger", access.Operator, (*Dashboard).previewTrigger},
+	"backfill": {"backfill", "Backfill", access.Operator, (*Dashboard).previewBackfill},
+	"redrive":  {"redrive", "Redrive", access.Operator, (*Dashboard).previewRuns},
+	"cancel":   {"cancel", "Cancel", access.Operator, (*Dashboard).previewRuns},
+	"ack":      {"ack", "Acknowledge", access.Operator, (*Dashboard).previewRuns},
+	"rerun":    {"rerun", "Rerun", access.Admin, (*Dashboard).previewRerun},
+}
+
+// actView is the page of an act.
+type actView struct {
+	act
+	Subject string // what it acts on, in words
+	Back    string // the page of that
+	Lines   []string
+	// Refused says why the act cannot be done; the page then has no form.
+	Refused string
+	Problem string // why the server refused the form that was sent
+	Counts  []actCount
+	LeftOut []leftOut
+	Runs    []operations.Run // the first of those that it changes
+	More    int              // how many others it changes
+	Ask     *span            // of a backfill: the times to choose
+	Button  string
+	Hidden  []field // of the form
+	Key     string
+	Why, By string
+	NeedsBy bool // nothing proves who asks
+	CLI     string
+	Now     time.Time
+}
+
+type actCount struct {
+	Label string
+	Count int
+}
+
+// leftOut is how many runs an act leaves as they are, and why.
+type leftOut struct {
+	Count  int
+	Why    string
+	Option string // what takes them too
+	Link   string
+}
+
+type field struct{ Name, Value string }
+
+// span is an interval as it was written.
+type span struct{ Job, From, To string }
+
+// actLink leads to the page of an act.
+type actLink struct{ Name, Label, Path string }
+
+// allowed are those of the links whose acts the identity of a request may do.
+func (d *Dashboard) allowed(r *http.Request, links ...actLink) (list []actLink) {
+	for _, l := range links {
+		if d.API != nil && access.Of(r.Context()).Role >= acts[l.Name].Least {
+			l.Label = cmp.Or(l.Label, acts[l.Name].Verb)
+			list = append(list, l)
+		}
+	}
+	return list
+}
+
+func actPath(name string, pairs ...string) string {
+	return "/act/" + name + strings.TrimPrefix(runsPath(pairs...), "/runs")
+}
+
+// actOf finds the act of an address for whoever may do it.
+func (d *Dashboard) actOf(r *http.Request) (act, error) {
+	a, known := acts[r.PathValue("act")]
+	who := access.Of(r.Context())
+	switch {
+	case !known || d.API == nil:
+		return a, missing("There is no page at this address.", "Choose one in the menu above.")
+	case who.Role < a.Least:
+		return a, &pageError{http.StatusForbidden, "This needs the role " + a.Least.String() + ", and you are a " + who.Role.String() + ".",
+			"Ask somebody who has it; the access file grants roles."}
+	}
+	return a, nil
+}
+
+// actPage is the page of an act on what its query selects.
+func (d *Dashboard) actPage(r *http.Request) (view, error) {
+	v, err := d.newAct(r, r.URL.Query())
+	if err != nil {
+		return view{}, err
+	}
+	return v.view(), nil
+}
+
+func (d *Dashboard) newAct(r *http.Request, q url.Values) (*actView, error) {
+	a, err := d.actOf(r)
+	if err != nil {
+		return nil, err
+	}
+	v := &actView{act: a, Now: d.now(), Key: operations.NewToken(), NeedsBy: access.Of(r.Context()).Name == ""}
+	if v.NeedsBy {
+		v.By = rememberedName(r)
+	}
+	asked := r.Clone(r.Context())
+	asked.URL.RawQuery = q.Encode()
+	return v, a.preview(d, asked, v)
+}
+
+func (v *actView) view() view {
+	return view{Template: "act", Title: v.Verb + " " + v.Subject, Data: v, Still: true}
+}
+
+// hide keeps values for the form.
+func (v *actView) hide(pairs ...string) {
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			v.Hidden = append(v.Hidden, field{pairs[i], pairs[i+1]})
+		}
+	}
+}
+
+// refuse says on the page why the act cannot be done; other errors pass.
+func (v *actView) refuse(err error) error {
+	if refused, ok := operationsError(err); ok {
+		v.Refused = sentenceOf(refused.Message)
+		return nil
+	}
+	return err
+}
+
+// sentenceOf writes an error message as a sentence.
+func sentenceOf(text string) string {
+	if text == "" {
+		return ""
+	}
+	if first, rest, _ := strings.Cut(text, " "); !strings.ContainsAny(first, "@-_\"") {
+		text = strings.ToUpper(first[:1]) + first[1:] + " " + rest
+	}
+	return strings.TrimRight(text, ". ") + "."
+}
+
+// runActs are the acts that fit a run's state.
+func (d *Dashboard) runActs(r *http.Request, run ledger.Run) []actLink {
+	link := func(name string) actLink { return actLink{Name: name, Path: actPath(name, "run", run.ID)} }
+	switch {
+	case !run.State.Finished():
+		return d.allowed(r, link("cancel"))
+	case run.Count > 1:
+		return d.allowed(r, actLink{"backfill", "Backfill", actPath("backfill", "job", run.JobID,
+			"from", run.ScheduledAt.Format(time.RFC3339), "to", run.Until.Format(time.RFC3339))})
+	case run.State == ledger.Dead && run.AckedAt.IsZero():
+		return d.allowed(r, link("redrive"), link("ack"), link("rerun"))
+	case run.State == ledger.Dead:
+		return d.allowed(r, link("redrive"), link("rerun"))
+	case run.Call.Method == "" || run.State == ledger.Canceled && !ledger.AdHoc(run.ID):
+		at := run.ScheduledAt.Format(time.RFC3339)
+		return d.allowed(r, actLink{"backfill", "Run it after all", actPath("backfill", "job", run.JobID, "from", at, "to", at)})
+	}
+	return d.allowed(r, link("rerun"))
+}
+
+// jobActs are the acts that fit a job's state.
+func (d *Dashboard) jobActs(r *http.Request, v jobView) []actLink {
+	if v.Job == nil {
+		return nil
+	}
+	link := func(name string) actLink { return actLink{Name: name, Path: actPath(name, "job", v.Row.ID)} }
+	pause := link("pause")
+	switch {
+	case v.Status == nil:
+		return nil
+	case !v.Status.PausedAt.IsZero():
+		pause = link("resume")
+	}
+	return d.allowed(r, pause, link("trigger"), link("backfill"))
+}
+
+// deadActs are the acts on the dead runs of a job with one reason.
+func (d *Dashboard) deadActs(r *http.Request, job string, reason ledger.Reason) []actLink {
+	selection := []string{"job", job, "state", string(ledger.Dead), "reason", string(reason)}
+	return d.allowed(r, actLink{Name: "redrive", Path: actPath("redrive", selection...)}, actLink{Name: "ack", Path: actPath("ack", selection...)})
+}
+
+// filterActs are the acts on all runs of a filter that narrows the ledger down.
+func (d *Dashboard) filterActs(r *http.Request, f runFilter, parsed ledger.Filter) []actLink {
+	link := func(name, label string) actLink {
+		return actLink{name, label, actPath(name, "job", f.Job, "state", strings.Join(f.States, ","), "reason", f.Reason, "since", f.Since, "until", f.Until)}
+	}
+	var links []actLink
+	if len(f.States) == 0 || f.Has(ledger.Dead) {
+		links = append(links, link("redrive", "Redrive the dead…"), link("ack", "Acknowledge the dead…"))
+	}
+	for _, s := range ledger.States {
+		if !s.Finished() && (len(f.States) == 0 || f.Has(s)) && parsed.Reason == "" {
+			return d.allowed(r, append(links, link("cancel", "Cancel the unfinished…"))...)
+		}
+	}
+	return d.allowed(r, links...)
+}

@@ -1,0 +1,289 @@
+package web
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cronce/cronce/api/access"
+	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/ledger"
+)
+
+// nobody stands in a preview for who acts: nothing is written.
+var nobody = ledger.Actor{By: "preview", Why: "preview"}
+
+func operationsError(err error) (*operations.Error, bool) {
+	return errors.AsType[*operations.Error](err)
+}
+
+// subjectJob looks the job of an act up.
+func (d *Dashboard) subjectJob(r *http.Request, v *actView) (jobView, error) {
+	j := jobView{Now: v.Now}
+	id := strings.TrimSpace(r.URL.Query().Get("job"))
+	err := d.findJob(r, id, &j)
+	v.Subject, v.Back = id, jobPath(id)
+	v.hide("job", id)
+	if err == nil && j.Job == nil {
+		v.Refused = "The registry that this process serves does not have the job."
+	}
+	return j, err
+}
+
+func (d *Dashboard) previewPause(r *http.Request, v *actView) error {
+	j, err := d.subjectJob(r, v)
+	if err != nil {
+		return err
+	}
+	v.CLI, v.Button = "cronce jobs pause "+shellQuote(v.Subject)+why, "Pause the job"
+	switch {
+	case j.Status == nil:
+		v.Refused = "The ledger does not know the job yet: no process has planned it."
+	case !j.Status.PausedAt.IsZero():
+		v.Refused = fmt.Sprintf("The job is paused already, since %s by %s: %s", exact(j.Status.PausedAt), j.Status.PausedBy, j.Status.PausedWhy)
+	}
+	v.Lines = []string{"Its scheduled times from now on are skipped, until somebody resumes it."}
+	if !j.Row.Next.IsZero() {
+		v.Lines = append(v.Lines, "The first that is skipped: "+exact(j.Row.Next)+".")
+	}
+	v.Lines = append(v.Lines, "Runs that are planned or under way go on. Resume undoes the pause; a backfill runs what was skipped.")
+	return nil
+}
+
+func (d *Dashboard) previewResume(r *http.Request, v *actView) error {
+	j, err := d.subjectJob(r, v)
+	if err != nil {
+		return err
+	}
+	v.CLI, v.Button = "cronce jobs resume "+shellQuote(v.Subject)+why, "Resume the job"
+	if j.Status == nil || j.Status.PausedAt.IsZero() {
+		v.Refused = "The job is not paused."
+		return nil
+	}
+	v.Lines = []string{
+		fmt.Sprintf("It was paused on %s by %s: %s", exact(j.Status.PausedAt), j.Status.PausedBy, j.Status.PausedWhy),
+		"Its scheduled times from now on run again." + next(j.Row.Next),
+		"What was skipped stays skipped; a backfill runs it.",
+	}
+	return nil
+}
+
+func next(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return " The next is " + exact(t) + "."
+}
+
+func (d *Dashboard) previewTrigger(r *http.Request, v *actView) error {
+	j, err := d.subjectJob(r, v)
+	if err != nil || v.Refused != "" {
+		return err
+	}
+	v.CLI, v.Button = "cronce trigger "+shellQuote(v.Subject)+why, "Trigger the job"
+	e, err := d.Operations.TriggerEntry(v.Subject, "token", nobody)
+	if err != nil {
+		return v.refuse(err)
+	}
+	v.Lines = []string{
+		"One run starts now, beside the schedule, even if another run of the job is unfinished.",
+		fmt.Sprintf("It calls %s %s of target %s, under a key of its own: the target takes it for new work.", e.Call.Method, e.Call.Path, e.Call.Target),
+	}
+	if j.Status != nil && j.Status.SlotRun != nil {
+		v.Lines = append(v.Lines, "Another run is unfinished now: "+j.Status.SlotRun.ID+".")
+	}
+	return nil
+}
+
+func (d *Dashboard) previewBackfill(r *http.Request, v *actView) error {
+	if _, err := d.subjectJob(r, v); err != nil || v.Refused != "" {
+		return err
+	}
+	q := r.URL.Query()
+	v.Ask = &span{v.Subject, strings.TrimSpace(q.Get("from")), strings.TrimSpace(q.Get("to"))}
+	v.Lines = []string{"Its scheduled times that did not run (missed, skipped, superseded, canceled) are run, oldest first, one after the other."}
+	v.CLI = "cronce backfill " + shellQuote(v.Subject) + " --from 24h --dry-run"
+	if v.Ask.From == "" {
+		return nil
+	}
+	b := operations.Backfill{JobID: v.Subject, To: v.Now.Truncate(time.Second), Actor: nobody, DryRun: true}
+	var err error
+	if b.From, err = parseTime(v.Ask.From); err != nil {
+		return err
+	}
+	if v.Ask.To != "" {
+		if b.To, err = parseTime(v.Ask.To); err != nil {
+			return err
+		}
+	}
+	from, to := b.From.Format(time.RFC3339), b.To.Format(time.RFC3339)
+	v.hide("from", from, "to", to)
+	v.CLI = "cronce backfill " + shellQuote(v.Subject) + " --from " + from + " --to " + to + why
+	done, err := d.Operations.Backfill(r.Context(), b)
+	if err != nil {
+		return v.refuse(err)
+	}
+	v.Counts = []actCount{{"will run", done.Planned}, {"ran, or are about to", done.Left}, {"cannot be run", done.Refused}}
+	if v.Button = "Run " + plural(done.Planned, "scheduled time"); done.Planned == 0 {
+		v.Refused = "There is nothing to run between these times."
+	}
+	return nil
+}
+
+func (d *Dashboard) previewRerun(r *http.Request, v *actView) error {
+	q := r.URL.Query()
+	id, double := strings.TrimSpace(q.Get("run")), q.Get("mayDouble") != ""
+	v.Subject, v.Back, v.Button = id, runPath(id), "Rerun as new work"
+	v.CLI = "cronce runs rerun " + shellQuote(id) + " --new-key" + why
+	v.Lines = []string{"A new run repeats the work under a new key. The target takes it for new work and does it again."}
+	v.hide("run", id)
+	ask := operations.Rerun{RunID: id, Token: "token", NewKey: true, MayDouble: double, Actor: nobody}
+	if double {
+		v.hide("mayDouble", "1")
+		v.CLI = "cronce runs rerun " + shellQuote(id) + " --new-key --may-double" + why
+		v.Lines = append(v.Lines, "The work may then be done twice.")
+	}
+	e, err := d.Operations.RerunEntry(r.Context(), ask)
+	if err == nil {
+		v.Lines = append(v.Lines, fmt.Sprintf("It calls %s %s of target %s with the body of the first run.", e.Call.Method, e.Call.Path, e.Call.Target))
+		return nil
+	}
+	refused, ok := operationsError(err)
+	if !ok {
+		return err
+	}
+	if refused.Code == operations.UnknownRun {
+		return missing(sentenceOf(refused.Message), "The page Runs lists all runs.")
+	}
+	v.Refused = sentenceOf(refused.Message)
+	if ask.MayDouble = true; !double {
+		if _, err := d.Operations.RerunEntry(r.Context(), ask); err == nil {
+			v.LeftOut = []leftOut{{1, v.Refused, "Rerun it although the work may be done twice", actPath("rerun", "run", id, "mayDouble", "1")}}
+		}
+	}
+	return nil
+}
+
+// runLines says what an act does to runs.
+var runLines = map[string]string{
+	"redrive": "Each is sent again under its own key, with all its retries: a target that has done the work answers from its store, and nothing is done twice.",
+	"cancel":  "Each ends as canceled. A call that is under way may still have its effect.",
+	"ack":     "Each stays dead and counts as settled: it no longer asks for attention. This cannot be undone.",
+}
+
+const firstShown = 10
+
+// previewRuns is a dry run of an act on runs, by their IDs or by a filter.
+func (d *Dashboard) previewRuns(r *http.Request, v *actView) error {
+	q := r.URL.Query()
+	var written runFilter
+	f, err := written.parse(q)
+	if err != nil {
+		return err
+	}
+	v.Lines = []string{runLines[v.Name]}
+	a := ledger.Act{Filter: f, Actor: nobody, DryRun: true, Force: q.Get("force") != "", MayDouble: q.Get("mayDouble") != "", IncludeAcknowledged: q.Get("includeAcknowledged") != ""}
+	a.Unacked, a.Limit = false, operations.MaxPage
+	v.selected(q["run"], written, &a)
+	done, err := d.Operations.Act(r.Context(), operations.RunAct(v.Name), a)
+	if err != nil {
+		return v.refuse(err)
+	}
+	if len(a.IDs) == 1 && done.Counts.LeftOut[ledger.NotThere] == 1 {
+		return missing("The ledger has no run \""+a.IDs[0]+"\".", "It was purged, or was never planned.")
+	}
+	n := done.Counts.Changed
+	v.Button = v.Verb + " " + plural(n, "run")
+	v.Runs, v.More = done.Changed[:min(n, firstShown)], max(n-firstShown, 0)
+	selected := n + len(done.Refused)
+	if len(a.IDs) == 0 {
+		v.Counts = []actCount{{"will change", n}, {"left out", leftOutOf(done)}}
+		v.hide("limit", strconv.Itoa(selected))
+	}
+	if selected == operations.MaxPage && len(a.IDs) == 0 {
+		v.Lines = append(v.Lines, fmt.Sprintf("These are the oldest %s that match; do it again for the rest.", thousands(selected)))
+	}
+	d.addLeftOut(r, v, done, a)
+	if n == 0 {
+		v.Refused = "There is no run to " + strings.ToLower(v.Verb) + "."
+		if len(a.IDs) == 1 && len(done.Refused) == 1 {
+			v.Refused = sentenceOf(done.Refused[0].Why)
+		}
+	}
+	return nil
+}
+
+func leftOutOf(done operations.Acted) (n int) {
+	for _, c := range done.Counts.LeftOut {
+		n += c
+	}
+	return n
+}
+
+// selected keeps what the act selects, for the form and as a command.
+func (v *actView) selected(ids []string, f runFilter, a *ledger.Act) {
+	command := []string{"cronce runs", v.Name}
+	if a.IDs = ids; len(ids) > 0 {
+		v.Subject, v.Back = plural(len(ids), "run"), "/runs"
+		if len(ids) == 1 {
+			v.Subject, v.Back = ids[0], runPath(ids[0])
+		}
+		for _, id := range ids {
+			v.hide("run", id)
+			command = append(command, shellQuote(id))
+		}
+	} else {
+		v.Subject, v.Back = "runs by a filter", f.address("", false)
+		v.hide("job", f.Job, "state", strings.Join(f.States, ","), "reason", f.Reason, "since", f.Since, "until", f.Until)
+		command = append(command, f.flags()...)
+	}
+	for _, o := range []struct {
+		set        bool
+		name, flag string
+	}{{a.Force, "force", "--force"}, {a.MayDouble, "mayDouble", "--may-double"}, {a.IncludeAcknowledged, "includeAcknowledged", "--include-acknowledged"}} {
+		if o.set {
+			v.hide(o.name, "1")
+			command = append(command, o.flag)
+		}
+	}
+	v.CLI = strings.Join(command, " ") + why
+}
+
+// causeWords say why runs are left out, and what takes them too.
+var causeWords = map[ledger.Cause]struct {
+	why, option, param string
+	least              access.Role
+}{
+	ledger.NotThere:       {why: "not in the ledger"},
+	ledger.WrongState:     {why: "in a state that the act is not for"},
+	ledger.Acknowledged:   {"acknowledged by an operator", "Take them too", "includeAcknowledged", access.Operator},
+	ledger.Rerun:          {"done again as new work", "Take them too; their work may be done twice", "mayDouble", access.Admin},
+	ledger.PastSendBefore: {why: "past the send-before time: the target may have forgotten the key"},
+	ledger.BesideAnother:  {"waiting for another unfinished run of the job", "Start them beside it", "force", access.Admin},
+}
+
+func (d *Dashboard) addLeftOut(r *http.Request, v *actView, done operations.Acted, a ledger.Act) {
+	for _, cause := range ledger.Causes {
+		n := done.Counts.LeftOut[cause]
+		if n == 0 {
+			continue
+		}
+		words := causeWords[cause]
+		left := leftOut{Count: n, Why: words.why}
+		taken := words.param == "includeAcknowledged" && len(a.IDs) > 0 || v.Name != "redrive"
+		if words.param != "" && !taken && access.Of(r.Context()).Role >= words.least {
+			q := r.URL.Query()
+			q.Set(words.param, "1")
+			left.Option, left.Link = words.option, "/act/"+v.Name+"?"+q.Encode()
+		}
+		v.LeftOut = append(v.LeftOut, left)
+	}
+}
+
+const why = " --why 'REASON'"
+
+// exact is a time as a sentence has it.
+func exact(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") + " UTC" }

@@ -1,0 +1,251 @@
+package browsertest_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+const reason = `because "of" <b>the test</b>`
+
+// shown is the text of an element, without a script on the page.
+func (b *tab) shown(selector string) string {
+	b.Helper()
+	text, err := chromedp.Run(b.ctx, chromedp.Text(chromedp.CSS(selector)))
+	must(b.T, err)
+	return text
+}
+
+// sendForm fills in the form of an act's page, whose first field has the focus, by
+// the keyboard.
+func (b *tab) sendForm(who string) string {
+	b.Helper()
+	b.do(chromedp.KeyEvent(reason), chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(who), chromedp.KeyEvent(kb.Enter),
+		chromedp.WaitReady(chromedp.CSS(".notice, [role=alert]")))
+	return b.shown(".notice, [role=alert]")
+}
+
+// link follows the link to an act on a page.
+func (b *tab) link(page, act string) {
+	b.Helper()
+	b.visit(page)
+	b.do(chromedp.Focus(chromedp.CSS(`main .acts a[href^="/act/`+act+`"]`)), chromedp.KeyEvent(kb.Enter), chromedp.WaitReady(chromedp.CSS("form.sheet input[name=why]")))
+}
+
+func (s *server) json(v any, args ...string) {
+	s.t.Helper()
+	must(s.t, json.Unmarshal([]byte(s.run(append(args, "--json")...)), v))
+}
+
+func (s *server) paused(job string) bool {
+	s.t.Helper()
+	var shown struct {
+		State string `json:"state"`
+	}
+	s.json(&shown, "jobs", "show", job)
+	return shown.State == "paused"
+}
+
+type jsonRun struct {
+	RunID string `json:"runId"`
+	State string `json:"state"`
+	By    string `json:"by"`
+	Why   string `json:"why"`
+}
+
+func (s *server) runsOf(job, state string) []jsonRun {
+	s.t.Helper()
+	var list []jsonRun
+	args := []string{"runs", "list", "--job", job}
+	if state != "" {
+		args = append(args, "--state", state)
+	}
+	s.json(&list, args...)
+	return list
+}
+
+// Every act, by its form, with the keyboard and without a script.
+func TestActs(t *testing.T) {
+	busy(t, func(t *testing.T, s *server) {
+		s.run("jobs", "pause", "nap", "--why", "a test", "--by", "test")
+		b := open(t, s)
+		call(b, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+		says := func(got, want string) {
+			t.Helper()
+			if !strings.Contains(got, want) {
+				t.Fatalf("the page says %q, want %q", got, want)
+			}
+		}
+		shows := func(want string, args ...string) {
+			t.Helper()
+			if out := s.run(args...); !strings.Contains(out, want) {
+				t.Fatalf("cronce %q does not show %q: %s", args, want, out)
+			}
+		}
+
+		b.link("/jobs/yearly", "resume")
+		says(b.shown("main"), "It was paused on ")
+		says(b.sendForm("maria"), "Resumed.")
+		b.link("/jobs/yearly", "pause")
+		says(b.shown(".cli"), "cronce jobs pause yearly --why")
+		says(b.sendForm("maria"), "Paused.")
+		shows(reason, "jobs", "show", "yearly")
+		b.do(chromedp.Click(chromedp.CSS(".notice a")), chromedp.WaitReady(chromedp.CSS("form.sheet")))
+		says(b.sendForm("maria"), "Resumed.")
+
+		b.link("/jobs/later", "trigger")
+		says(b.shown("main"), "It calls POST /later")
+		says(b.sendForm("maria"), "Triggered")
+		eventually(t, "the triggered run to be retried", func() bool { return len(s.runsOf("later", "retrying")) == 1 })
+		held := s.runsOf("later", "retrying")[0].RunID
+		b.link(runPage(held), "cancel")
+		says(b.sendForm("maria"), "Canceled 1 run.")
+		if got := s.runsOf("later", "canceled"); len(got) != 1 || got[0].By != "maria" || got[0].Why != reason {
+			t.Fatalf("after the cancel: %+v", got)
+		}
+
+		dead := s.runsOf("refused", "dead")[0].RunID
+		b.link(runPage(dead), "redrive")
+		says(b.sendForm("maria"), "Redrove 1 run.")
+		shows("redrive", "runs", "show", dead)
+		eventually(t, "the redriven run to be dead again", func() bool { return strings.Contains(s.run("runs", "show", dead), "dead") })
+		b.link(runPage(dead), "rerun")
+		says(b.sendForm("maria"), "Rerun: this is the new run.")
+		b.link(runPage(dead), "ack")
+		says(b.sendForm("maria"), "Acknowledged 1 run.")
+		shows("ack", "runs", "show", dead)
+
+		eventually(t, "skipped times", func() bool { return len(s.runsOf("nap", "skipped")) > 1 })
+		b.visit("/jobs/nap")
+		b.do(chromedp.Click(chromedp.CSS(`main .acts a[href^="/act/backfill"]`)), chromedp.WaitReady(chromedp.CSS("input[name=from]")),
+			chromedp.KeyEvent(time.Now().UTC().Add(-time.Hour).Format("2006-01-02 15:04")), chromedp.KeyEvent(kb.Enter), chromedp.WaitReady(chromedp.CSS("form.sheet")))
+		says(b.shown("main"), "will run")
+		says(b.sendForm("maria"), "Backfill: ")
+		eventually(t, "the backfill", func() bool { return len(s.runsOf("nap", "succeeded")) > 1 })
+
+		b.link("/runs?job=refused&state=dead", "ack")
+		says(b.shown("main"), "will change")
+		says(b.shown(".cli"), "cronce runs ack --job refused --state dead")
+		says(b.sendForm("maria"), "Acknowledged ")
+		b.visit("/act/redrive?job=refused&state=dead")
+		says(b.shown("main"), "acknowledged by an operator")
+		shows(`"door": "dashboard"`, "runs", "show", dead, "--json")
+	})
+}
+
+func runPage(id string) string { return "/runs/" + url.PathEscape(id) }
+
+// A form that is sent twice, at once and later, is one act.
+func TestAFormSentTwiceIsOneAct(t *testing.T) {
+	busy(t, func(t *testing.T, s *server) {
+		b := open(t, s)
+		b.visit("/act/trigger?job=yearly")
+		statuses := eval[string](b, `(async () => {
+			const form = document.querySelector("form.sheet");
+			form.why.value = "a double click"; form.by.value = "maria";
+			const send = () => fetch(form.action, {method: "POST", body: new URLSearchParams(new FormData(form))}).then((r) => r.status + " " + new URL(r.url).pathname);
+			const twice = await Promise.all([send(), send()]);
+			return [...twice, await send()].join("\n");
+		})()`)
+		if got := s.runsOf("yearly", ""); len(got) != 1 {
+			t.Errorf("the form made %d runs: %+v\n%s", len(got), got, statuses)
+		}
+		changed := eval[string](b, `(async () => {
+			const form = document.querySelector("form.sheet");
+			form.why.value = "another reason";
+			const answer = await fetch(form.action, {method: "POST", body: new URLSearchParams(new FormData(form))});
+			return answer.status + await answer.text();
+		})()`)
+		if !strings.HasPrefix(changed, "409") || !strings.Contains(changed, "sent before, with other values") || len(s.runsOf("yearly", "")) != 1 {
+			t.Errorf("the same form with another reason: %s", changed)
+		}
+		b.forgive() // the browser reports the 409
+	})
+}
+
+// A form of another site does nothing, in a real browser.
+func TestAFormOfAnotherSiteIsRefused(t *testing.T) {
+	busy(t, func(t *testing.T, s *server) {
+		evil := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			fmt.Fprintf(w, `<!doctype html><main><form id="f" method="post" action="%s/act/pause"><input name="job" value="tick"><input name="why" value="x"><input name="by" value="x"><input name="key" value="0123456789abcdef0123"></form>
+				<script>document.getElementById("f").submit()</script></main>`, s.url)
+		}))
+		defer evil.Close()
+		for name, address := range map[string]string{"another port": evil.URL, "another name": strings.Replace(evil.URL, "127.0.0.1", "localhost", 1)} {
+			b := open(t, s)
+			b.do(chromedp.Navigate(address), chromedp.WaitReady(chromedp.CSS("section.card")))
+			if text := b.text("main"); !strings.Contains(text, "another site") {
+				t.Errorf("%s: the page says %q", name, text)
+			}
+			b.forgive() // it asked another site, and the browser reports the 403
+		}
+		if s.paused("tick") {
+			t.Error("the job was paused")
+		}
+	})
+}
+
+// Roles hide what is not allowed, and the server refuses it.
+func TestRolesHideActs(t *testing.T) {
+	access := filepath.Join(t.TempDir(), "access.yaml")
+	must(t, os.WriteFile(access, []byte(`version: 1
+proxy: { from: [127.0.0.1/32], userHeader: X-User }
+grants: [{ role: viewer, users: [vera] }, { role: operator, users: [oscar] }, { role: admin, users: [ada] }]
+`), 0o600))
+	config, env := writeConfig(t, fast), target(t, answer)
+	s := serve(t, config, "sqlite:"+filepath.Join(t.TempDir(), "ledger.db"), env, "CRONCE_ACCESS="+access)
+	eventually(t, "a dead run", func() bool { return len(s.runsOf("refused", "dead")) > 0 })
+	dead := s.runsOf("refused", "dead")[0].RunID
+	for user, want := range map[string]struct{ job, run string }{
+		"vera": {"", ""}, "oscar": {"Pause Trigger Backfill", "Redrive Acknowledge"}, "ada": {"Pause Trigger Backfill", "Redrive Acknowledge Rerun"},
+	} {
+		b := open(t, s)
+		call(b, network.SetExtraHTTPHeaders, network.SetExtraHTTPHeadersParams{Headers: network.Headers{"X-User": user}})
+		const links = `[...document.querySelectorAll(".side .acts a")].map((a) => a.textContent).join(" ")`
+		b.visit("/jobs/refused")
+		if got := eval[string](b, links); got != want.job {
+			t.Errorf("%s may do %q to a job, want %q", user, got, want.job)
+		}
+		b.visit(runPage(dead))
+		if got := eval[string](b, links); got != want.run {
+			t.Errorf("%s may do %q to a run, want %q", user, got, want.run)
+		}
+		if user == "vera" {
+			b.visit("/act/pause?job=tick")
+			if text := b.text("main"); !strings.Contains(text, "needs the role operator") {
+				t.Errorf("a viewer sees %q", text)
+			}
+			status := eval[int](b, `fetch("/act/pause", {method: "POST", body: new URLSearchParams({job: "tick", why: "x", key: "0123456789abcdef"})}).then((r) => r.status)`)
+			if status != http.StatusForbidden || s.paused("tick") {
+				t.Errorf("a viewer's form: %d", status)
+			}
+			b.forgive() // the browser reports the 403s
+		}
+		if user == "oscar" { // the proven name is the audit's, whatever a form says
+			b.visit("/act/pause?job=tick")
+			b.do(chromedp.KeyEvent(reason), chromedp.KeyEvent(kb.Enter), chromedp.WaitReady(chromedp.CSS(".notice")))
+			if out := s.run("jobs", "show", "tick"); !strings.Contains(out, "oscar") {
+				t.Errorf("the pause is not oscar's: %s", out)
+			}
+			s.run("jobs", "resume", "tick", "--why", "x", "--by", "test")
+			b.visit("/act/rerun?run=" + url.QueryEscape(dead))
+			if text := b.text("main"); !strings.Contains(text, "needs the role admin") {
+				t.Errorf("an operator sees %q", text)
+			}
+			b.forgive()
+		}
+	}
+}
