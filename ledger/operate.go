@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"errors"
+	"slices"
 	"time"
 )
 
@@ -47,6 +48,19 @@ type Filter struct {
 	Before *Cursor
 	// After selects only the runs that a listing shows before the cursor's row.
 	After *Cursor
+}
+
+// Exception is the one exceptional state that the filter selects, by its state or by
+// its reason; "" where it selects several, or others.
+func (f Filter) Exception() State {
+	state := f.Reason.State()
+	if state == "" && len(f.States) == 1 {
+		state = f.States[0]
+	}
+	if !slices.Contains(Exceptional, state) {
+		return ""
+	}
+	return state
 }
 
 // Cursor is the last row of a page.

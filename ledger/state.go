@@ -76,6 +76,9 @@ func (s State) Finished() bool {
 	return !slices.Contains(Unfinished, s)
 }
 
+// Exceptional lists the finished states other than Succeeded.
+var Exceptional = []State{Dead, Skipped, Missed, Superseded, Canceled}
+
 // Trigger says what made a run.
 type Trigger string
 
@@ -106,6 +109,23 @@ const (
 	NewerRun           Reason = "newer_run"        // superseded
 	CanceledByOperator Reason = "operator"         // canceled
 )
+
+// State is the state that a run with this reason is in; "" for no known reason.
+func (r Reason) State() State {
+	switch r {
+	case Exhausted, Permanent, Unauthorized, PayloadMismatch, NotCompleted, KeyExpired:
+		return Dead
+	case Overlapped, WhilePaused:
+		return Skipped
+	case CatchUpNone, CatchUpWindow:
+		return Missed
+	case NewerRun:
+		return Superseded
+	case CanceledByOperator:
+		return Canceled
+	}
+	return ""
+}
 
 // Reasons lists every reason.
 var Reasons = []Reason{

@@ -12,16 +12,18 @@ import (
 const day = 24 * time.Hour
 
 const (
-	// rowsAtOnce is how many rows are counted by one query, or those of one day.
+	// rowsAtOnce is about how many rows are counted by one query.
 	rowsAtOnce = 3_000
-	// countFor is how long one request goes on counting; the next one goes on.
-	countFor = 40 * time.Millisecond
+	// countFor is how long one request counts; the rest is counted in the background.
+	countFor = 20 * time.Millisecond
+	// recountAfter is how old the counts of rows that still change may be.
+	recountAfter = 3 * time.Second
 	// cachedJobs bounds of how many jobs the days are kept.
 	cachedJobs = 256
 )
 
-// dayCache keeps the counts of days that do not change any more: a day whose
-// scheduled times are all planned and finished changes by an operator's act or
+// dayCache keeps the counts of days that do not change any more: where all
+// scheduled times are planned and finished, they change by an operator's act or
 // a purge only. So a page counts what is new since the last one, and a process
 // whose pages nobody opens counts nothing.
 type dayCache struct {
@@ -29,12 +31,23 @@ type dayCache struct {
 	jobs map[string]*jobDays
 }
 
+// jobDays are the counts of one job. A day is counted in parts of as many hours as
+// have few enough rows, and kept as one when all of them are final.
 type jobDays struct {
-	mu     sync.Mutex
-	act    int64 // the newest act on the job or its runs when the days were counted
-	purged time.Time
-	days   map[time.Time]map[ledger.State]int // whole days
-	ranges map[string]ledger.Cell
+	mu       sync.Mutex
+	act      int64 // the newest act on the job or its runs when the days were counted
+	purged   time.Time
+	days     map[time.Time]map[ledger.State]int // whole days
+	parts    map[time.Time]dayPart              // of the other days
+	ranges   map[string]ledger.Cell
+	counting bool
+	forgets  int // how often all was forgotten
+}
+
+type dayPart struct {
+	counts map[ledger.State]int
+	final  bool
+	read   time.Time
 }
 
 func (c *dayCache) of(jobID string) *jobDays {
@@ -63,101 +76,206 @@ type oneDay struct {
 	ByState map[ledger.State]int
 }
 
-// countDays counts the n days up to today. A job with very many scheduled times
-// is counted in pieces, newest first, over several requests.
+// calendar is what days are counted for: the last n days of a job.
+type calendar struct {
+	job   ledger.JobStatus
+	s     *schedule.Schedule // nil: unknown
+	now   time.Time
+	first time.Time
+}
+
+// countDays counts the n days up to today, the newest first. A job with very many
+// scheduled times is counted on in the background.
 func (d *Dashboard) countDays(ctx context.Context, job ledger.JobStatus, s *schedule.Schedule, n int) (dayCounts, error) {
 	latest, err := d.Ledger.Audit(ctx, ledger.AuditFilter{JobID: job.JobID, Limit: 1})
 	if err != nil {
 		return dayCounts{}, err
 	}
-	c := d.days.of(job.JobID)
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	act := int64(0)
 	if len(latest) > 0 {
 		act = latest[0].ID
 	}
-	if c.days == nil || c.act != act || !c.purged.Equal(job.PurgedBefore) {
-		c.act, c.purged = act, job.PurgedBefore
-		c.days, c.ranges = map[time.Time]map[ledger.State]int{}, map[string]ledger.Cell{}
+	c := d.days.of(job.JobID)
+	now := d.now()
+	k := calendar{job, s, now, now.Truncate(day).Add(-time.Duration(n-1) * day)}
+	c.begin(act, k)
+	left, err := d.countParts(ctx, c, k, func(began time.Time) bool { return time.Since(began) < countFor })
+	if err != nil {
+		return dayCounts{}, err
 	}
-	today := d.now().Truncate(day)
-	first := today.Add(-time.Duration(n-1) * day)
-	counted := map[time.Time]map[ledger.State]int{} // in this request
-	for began := time.Now(); time.Since(began) < countFor; {
-		from, through, left := nextPiece(c.days, counted, s, first, today)
-		if !left {
-			break
-		}
-		got, err := d.Ledger.Days(ctx, job.JobID, from, through.Add(day))
-		if err != nil {
-			return dayCounts{}, err
-		}
-		for t := from; !t.After(through); t = t.Add(day) {
-			counted[t] = map[ledger.State]int{}
-		}
-		for _, dc := range got.Counts {
-			counted[dc.Day][dc.State] += dc.Count
-		}
-		for _, r := range got.Ranges {
-			c.ranges[r.RunID] = r
+	if left {
+		d.countOn(c, k)
+	}
+	return c.result(k), nil
+}
+
+// begin forgets what an act or a purge has changed since.
+func (c *jobDays) begin(act int64, k calendar) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.days == nil || c.act != act || !c.purged.Equal(k.job.PurgedBefore) {
+		c.act, c.purged = act, k.job.PurgedBefore
+		c.forgets++
+		c.days, c.parts, c.ranges = map[time.Time]map[ledger.State]int{}, map[time.Time]dayPart{}, map[string]ledger.Cell{}
+	}
+	for t := range c.days {
+		if t.Before(k.first) {
+			delete(c.days, t)
 		}
 	}
-	out := dayCounts{}
-	for t := first; !t.After(today); t = t.Add(day) {
-		counts, known := counted[t]
+}
+
+// countParts counts parts of days that are not known, the newest first, while it may
+// go on, and reports whether any is left.
+func (d *Dashboard) countParts(ctx context.Context, c *jobDays, k calendar, goOn func(began time.Time) bool) (left bool, err error) {
+	began := time.Now()
+	for t := k.now.Truncate(day); !t.Before(k.first); t = t.Add(-day) {
+		if c.whole(t) {
+			continue
+		}
+		size := k.part(t)
+		for from := t; from.Before(t.Add(day)) && !from.After(k.now); from = from.Add(size) {
+			if c.fresh(from, k.now) {
+				continue
+			}
+			if !goOn(began) {
+				return true, nil
+			}
+			if err := d.countPart(ctx, c, k, from, from.Add(size)); err != nil {
+				return false, err
+			}
+		}
+		c.close(t, size, k)
+	}
+	return false, nil
+}
+
+// part is the length of the parts in which a day is counted.
+func (k calendar) part(t time.Time) time.Duration {
+	if k.s == nil {
+		return day
+	}
+	rows := k.s.Count(t.Add(-time.Second), t.Add(day-time.Second))
+	for _, hours := range []time.Duration{24, 12, 6, 3} {
+		if rows*int(hours)/24 <= rowsAtOnce {
+			return hours * time.Hour
+		}
+	}
+	return time.Hour
+}
+
+func (c *jobDays) whole(t time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.days[t] != nil
+}
+
+func (c *jobDays) fresh(from, now time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p, known := c.parts[from]
+	return known && (p.final || now.Sub(p.read) < recountAfter)
+}
+
+func (d *Dashboard) countPart(ctx context.Context, c *jobDays, k calendar, from, to time.Time) error {
+	c.mu.Lock()
+	forgets, read := c.forgets, d.now()
+	c.mu.Unlock()
+	got, err := d.Ledger.Days(ctx, k.job.JobID, from, to)
+	if err != nil {
+		return err
+	}
+	p := dayPart{counts: map[ledger.State]int{}, final: !to.After(k.job.Watermark), read: read}
+	for _, dc := range got.Counts {
+		p.counts[dc.State] += dc.Count
+		p.final = p.final && (dc.Count == 0 || dc.State.Finished())
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.forgets != forgets {
+		return nil // an act or a purge may have come between
+	}
+	c.parts[from] = p
+	for _, r := range got.Ranges {
+		c.ranges[r.RunID] = r
+	}
+	return nil
+}
+
+// close keeps a day as one when all its parts are final.
+func (c *jobDays) close(t time.Time, size time.Duration, k calendar) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	sum := map[ledger.State]int{}
+	for from := t; from.Before(t.Add(day)); from = from.Add(size) {
+		p := c.parts[from]
+		if !p.final {
+			return
+		}
+		for state, n := range p.counts {
+			sum[state] += n
+		}
+	}
+	c.days[t] = sum
+	for from := t; from.Before(t.Add(day)); from = from.Add(size) {
+		delete(c.parts, from)
+	}
+}
+
+// countOn counts what a request left, in the background. It rests after each part as
+// long as that took.
+func (d *Dashboard) countOn(c *jobDays, k calendar) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.counting {
+		return
+	}
+	c.counting = true
+	d.background.Go(func(ctx context.Context) {
+		defer func() {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.counting = false
+		}()
+		last := time.Now()
+		_, _ = d.countParts(ctx, c, k, func(time.Time) bool { // the next request tries again
+			ok := rest(ctx, time.Since(last))
+			last = time.Now()
+			return ok
+		})
+	})
+}
+
+// result is what is counted by now.
+func (c *jobDays) result(k calendar) (out dayCounts) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for t := k.first; !t.After(k.now); t = t.Add(day) {
+		counts, known := c.days[t]
 		if !known {
-			counts, known = c.days[t]
-		} else if final(t, counts, job.Watermark) {
-			c.days[t] = counts
+			counts, known = c.sum(t, k)
 		}
 		if known {
 			out.Known++
 		}
-		out.Days = append(out.Days, oneDay{t, known, withRanges(t, counts, c.ranges, s)})
+		out.Days = append(out.Days, oneDay{t, known, withRanges(t, counts, c.ranges, k.s)})
 	}
-	for t := range c.days {
-		if t.Before(first) {
-			delete(c.days, t)
-		}
-	}
-	return out, nil
+	return out
 }
 
-// nextPiece is the newest days that are neither known nor counted, as many as are
-// not too much at once.
-func nextPiece(known, counted map[time.Time]map[ledger.State]int, s *schedule.Schedule, first, today time.Time) (from, through time.Time, left bool) {
-	rows := 0
-	for t := today; !t.Before(first); t = t.Add(-day) {
-		if known[t] != nil || counted[t] != nil {
-			if left {
-				break
-			}
-			continue
+// sum adds up the parts of a day, and reports whether none is missing.
+func (c *jobDays) sum(t time.Time, k calendar) (map[ledger.State]int, bool) {
+	sum, size := map[ledger.State]int{}, k.part(t)
+	for from := t; from.Before(t.Add(day)) && !from.After(k.now); from = from.Add(size) {
+		p, known := c.parts[from]
+		if !known {
+			return nil, false
 		}
-		if s != nil {
-			rows += s.Count(t.Add(-time.Second), t.Add(day-time.Second))
-		}
-		switch {
-		case !left:
-			from, through, left = t, t, true
-		case rows > rowsAtOnce:
-			return from, through, true
-		default:
-			from = t
+		for state, n := range p.counts {
+			sum[state] += n
 		}
 	}
-	return from, through, left
-}
-
-// final reports whether the counts of a day change by an act or a purge only.
-func final(t time.Time, counts map[ledger.State]int, watermark time.Time) bool {
-	for state, n := range counts {
-		if n > 0 && !state.Finished() {
-			return false
-		}
-	}
-	return !t.Add(day).After(watermark)
+	return sum, true
 }
 
 // withRanges adds to a day's counts its part of the range rows. A range row does

@@ -12,44 +12,34 @@ import (
 const (
 	// hoursKept is 30 days.
 	hoursKept = 30 * 24
-	// openFor is how long after its end an hour is looked at again: runs are
-	// retried, and late ones planned.
-	openFor = 24 * time.Hour
+	// settleFor is how long after its end an hour may still get runs that no job's
+	// watermark tells of: those that operators and the program enter.
+	settleFor = 2 * time.Minute
+	// readFor is how long one request reads hours; the others are read in the
+	// background.
+	readFor = 40 * time.Millisecond
 	// actsRead bounds how many acts of operators are looked through for the
 	// hours that they changed; more make all hours be counted again.
 	actsRead = 1000
 )
 
 // hourCache keeps how the runs of each of the last hours went. An hour is read
-// from the ledger by its index, once when it is closed, and only after somebody
-// opened a page that shows it.
+// from the ledger by its index, once when all its runs are finished, and only after
+// somebody opened a page that shows it. It is read again when a job's watermark
+// passes it, as a late catch-up makes it do, and when an operator acts on its runs.
 type hourCache struct {
 	mu      sync.Mutex
 	hours   map[time.Time]hour
+	marks   map[string]time.Time // the jobs' watermarks when they were last looked at
 	act     int64
 	filling bool
-
-	spawn func(func(context.Context)) // runs until close
-	stop  context.CancelFunc
-	group sync.WaitGroup
+	forgets int // how often hours were forgotten
 }
 
 type hour struct {
 	ledger.Timings
 	read  time.Time // when
 	final bool
-}
-
-func (c *hourCache) init() {
-	c.hours = map[time.Time]hour{}
-	ctx, stop := context.WithCancel(context.Background())
-	c.stop = stop
-	c.spawn = func(f func(context.Context)) { c.group.Go(func() { f(ctx) }) }
-}
-
-func (c *hourCache) close() {
-	c.stop()
-	c.group.Wait()
 }
 
 // hourOf is one hour of a chart.
@@ -59,76 +49,88 @@ type hourOf struct {
 	ledger.Timings
 }
 
-// lastHours are the n hours up to now, oldest first. The newest 25 are read at
-// once; older ones are read one after the other in the background.
-func (d *Dashboard) lastHours(ctx context.Context, n int) ([]hourOf, error) {
+// lastHours are the n hours up to now, oldest first. What is not known is read at
+// once, newest first, as far as the time allows, and then in the background.
+func (d *Dashboard) lastHours(ctx context.Context, n int, jobs []ledger.JobStatus) ([]hourOf, error) {
+	now := d.now()
+	d.hours.forgetPlanned(jobs, now)
 	if err := d.forgetActed(ctx); err != nil {
 		return nil, err
 	}
-	now := d.now()
 	current := now.Truncate(time.Hour)
-	var out []hourOf
-	missing := false
-	for i := n - 1; i >= 0; i-- {
+	out := make([]hourOf, n)
+	pending := false
+	began := time.Now()
+	for i := range n {
 		start := current.Add(-time.Duration(i) * time.Hour)
-		h, known := d.hours.get(start, now)
-		if !known && i <= 24 {
-			t, err := d.readHour(ctx, start)
-			if err != nil {
+		h, known, fresh := d.hours.get(start, now)
+		switch {
+		case fresh:
+		case time.Since(began) < readFor:
+			var err error
+			if h, err = d.readHour(ctx, start); err != nil {
 				return nil, err
 			}
-			h, known = t, true
+			known = true
+		default:
+			pending = true
 		}
-		missing = missing || !known
-		out = append(out, hourOf{start, known, h.Timings})
+		out[n-1-i] = hourOf{start, known, h.Timings}
 	}
-	if missing {
+	if pending {
 		d.fill(current, n)
 	}
 	return out, nil
 }
 
-// get is an hour that is known, and need not be read again yet.
-func (c *hourCache) get(start, now time.Time) (hour, bool) {
+// get is an hour that is known, perhaps of a while ago.
+func (c *hourCache) get(start, now time.Time) (h hour, known, fresh bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	h, ok := c.hours[start]
+	h, known = c.hours[start]
 	age := now.Sub(h.read)
 	switch {
-	case !ok:
-		return h, false
+	case !known:
+		return h, false, false
 	case h.final:
-		return h, true
+		return h, true, true
 	case now.Before(start.Add(2 * time.Hour)):
-		return h, age < 3*time.Second
+		return h, true, age < 3*time.Second
 	}
-	return h, age < time.Minute
+	return h, true, age < time.Minute
 }
 
 func (d *Dashboard) readHour(ctx context.Context, start time.Time) (hour, error) {
+	c := &d.hours
+	c.mu.Lock()
+	forgets, began := c.forgets, d.now()
+	c.mu.Unlock()
 	t, err := d.Ledger.Timings(ctx, start, start.Add(time.Hour))
 	if err != nil {
 		return hour{}, err
 	}
-	now := d.now()
-	h := hour{Timings: t, read: now, final: now.Sub(start) > openFor+time.Hour}
+	h := hour{Timings: t, read: began, final: began.Sub(start) > time.Hour+settleFor}
 	for state, n := range t.Counts {
 		if n > 0 && !state.Finished() {
 			h.final = false
 		}
 	}
-	d.hours.mu.Lock()
-	defer d.hours.mu.Unlock()
-	d.hours.hours[start] = h
-	for old := range d.hours.hours {
-		if now.Sub(old) > (hoursKept+1)*time.Hour {
-			delete(d.hours.hours, old)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	h.final = h.final && c.forgets == forgets // what was planned or acted on may have come between
+	if c.hours == nil {
+		c.hours = map[time.Time]hour{}
+	}
+	c.hours[start] = h
+	for old := range c.hours {
+		if began.Sub(old) > (hoursKept+1)*time.Hour {
+			delete(c.hours, old)
 		}
 	}
 	return h, nil
 }
 
-// fill reads the hours that are not known, newest first, in the background. It
+// fill reads the hours that are not fresh, newest first, in the background. It
 // rests after each as long as that took.
 func (d *Dashboard) fill(current time.Time, n int) {
 	c := &d.hours
@@ -138,7 +140,7 @@ func (d *Dashboard) fill(current time.Time, n int) {
 		return
 	}
 	c.filling = true
-	c.spawn(func(ctx context.Context) {
+	d.background.Go(func(ctx context.Context) {
 		defer func() {
 			c.mu.Lock()
 			defer c.mu.Unlock()
@@ -146,20 +148,46 @@ func (d *Dashboard) fill(current time.Time, n int) {
 		}()
 		for i := range n {
 			start := current.Add(-time.Duration(i) * time.Hour)
-			if _, known := c.get(start, d.now()); known {
+			if _, _, fresh := c.get(start, d.now()); fresh {
 				continue
 			}
 			began := time.Now()
 			if _, err := d.readHour(ctx, start); err != nil {
 				return // the next request tries again
 			}
-			select {
-			case <-ctx.Done():
+			if !rest(ctx, time.Since(began)) {
 				return
-			case <-time.After(time.Since(began)):
 			}
 		}
 	})
+}
+
+// forgetPlanned forgets the hours in which jobs were planned since it was last
+// asked: a job's rows come between its watermark before and after.
+func (c *hourCache) forgetPlanned(jobs []ledger.JobStatus, now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known := c.marks
+	c.marks = make(map[string]time.Time, len(jobs))
+	oldest := now.Add(-(hoursKept + 1) * time.Hour)
+	for _, j := range jobs {
+		c.marks[j.JobID] = j.Watermark
+		before, looked := known[j.JobID]
+		if !looked || !before.Before(j.Watermark) {
+			continue
+		}
+		if before.Before(oldest) {
+			before = oldest
+		}
+		for t := before.Truncate(time.Hour); !t.After(j.Watermark); t = t.Add(time.Hour) {
+			if c.hours[t].final {
+				delete(c.hours, t)
+			}
+			if t.Before(now.Add(-time.Hour)) {
+				c.forgets++
+			}
+		}
+	}
 }
 
 // forgetActed forgets the hours of runs that operators have acted on since it
@@ -185,12 +213,20 @@ func (d *Dashboard) forgetActed(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.act = latest
+	c.forgets++
 	if known > 0 && acts[len(acts)-1].ID > known+1 && len(acts) == actsRead {
 		clear(c.hours)
 		return nil
 	}
 	for _, a := range acts {
-		if at, ok := scheduledAt(a.RunID); ok && a.ID > known {
+		if a.ID <= known {
+			break
+		}
+		if a.Act == ledger.ActBackfill { // it takes scheduled times out of range rows of other hours
+			clear(c.hours)
+			return nil
+		}
+		if at, ok := scheduledAt(a.RunID); ok {
 			delete(c.hours, at.Truncate(time.Hour))
 		}
 	}

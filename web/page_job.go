@@ -108,18 +108,15 @@ func (d *Dashboard) job(r *http.Request) (view, error) {
 	return view{Template: "job", Title: id + ": " + v.Row.State, Section: "Jobs", Data: v}, nil
 }
 
-// deadOf groups a job's dead runs that nobody has acknowledged. It looks at the
-// newest of all jobs, which an index of their own has: a job may have millions of
-// rows, and none of these among them.
+// deadOf groups a job's dead runs that nobody has acknowledged.
 func (d *Dashboard) deadOf(ctx context.Context, s *ledger.JobStatus) ([]deadGroup, error) {
 	if s == nil || s.DeadUnseen == 0 {
 		return nil, nil
 	}
-	dead, err := d.Ledger.List(ctx, ledger.Filter{States: []ledger.State{ledger.Dead}, Unacked: true, Limit: deadLooked})
+	dead, err := d.Ledger.List(ctx, ledger.Filter{JobID: s.JobID, States: []ledger.State{ledger.Dead}, Unacked: true, Limit: deadLooked})
 	if err != nil {
 		return nil, err
 	}
-	dead = slices.DeleteFunc(dead, func(r ledger.Run) bool { return r.JobID != s.JobID })
 	groups := groupDead(dead)
 	if len(groups) > 0 {
 		groups[len(groups)-1].More = len(dead) < s.DeadUnseen

@@ -59,10 +59,11 @@ func (d *Dashboard) jobs(r *http.Request) (view, error) {
 	if v.State != "" && !slices.Contains(jobStates, v.State) {
 		return view{}, invalid("There is no job state \""+v.State+"\".", "Valid states: "+strings.Join(jobStates, ", ")+".")
 	}
-	rows, err := d.jobRows(r)
+	statuses, err := d.Ledger.Jobs(r.Context())
 	if err != nil {
 		return view{}, err
 	}
+	rows := d.jobRows(statuses)
 	v.All = len(rows)
 	counts := map[string]int{}
 	for _, row := range rows {
@@ -104,11 +105,7 @@ func pageAt(q url.Values, offset int) string {
 }
 
 // jobRows joins the registry's jobs with what the ledger knows, by id.
-func (d *Dashboard) jobRows(r *http.Request) ([]jobRow, error) {
-	statuses, err := d.Ledger.Jobs(r.Context())
-	if err != nil {
-		return nil, err
-	}
+func (d *Dashboard) jobRows(statuses []ledger.JobStatus) []jobRow {
 	byID := map[string]*ledger.JobStatus{}
 	for i := range statuses {
 		byID[statuses[i].JobID] = &statuses[i]
@@ -123,7 +120,7 @@ func (d *Dashboard) jobRows(r *http.Request) ([]jobRow, error) {
 		rows = append(rows, endedRow(id, s))
 	}
 	slices.SortFunc(rows, func(a, b jobRow) int { return strings.Compare(a.ID, b.ID) })
-	return rows, nil
+	return rows
 }
 
 func newJobRow(j jobs.Job, s *ledger.JobStatus, now time.Time) jobRow {

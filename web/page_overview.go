@@ -2,7 +2,6 @@ package web
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -37,12 +36,15 @@ func (d *Dashboard) overview(r *http.Request) (view, error) {
 	if r.URL.Query().Get("span") == "30d" {
 		v.Span, hours = "30d", hoursKept
 	}
-	var err error
-	if v.Health, err = d.health(ctx); err != nil {
+	statuses, err := d.Ledger.Jobs(ctx)
+	if err != nil {
 		return view{}, err
 	}
-	timings, err := d.lastHours(ctx, hours)
+	timings, err := d.lastHours(ctx, hours, statuses)
 	if err != nil {
+		return view{}, err
+	}
+	if v.Health, err = d.health(ctx); err != nil {
 		return view{}, err
 	}
 	v.Hours = newThroughput(groupHours(timings, hours/24))
@@ -60,14 +62,12 @@ func (d *Dashboard) overview(r *http.Request) (view, error) {
 	for i, g := range v.Dead {
 		v.Dead[i].Acts = d.deadActs(r, g.Job, g.Reason)
 	}
-	if v.Strips, err = d.overviewStrips(r); err != nil {
+	if v.Strips, err = d.overviewStrips(r, statuses); err != nil {
 		return view{}, err
 	}
 	unfinished := v.Health.Counts.Unfinished
 	v.Running, v.Accepted, v.Retries = unfinished[ledger.Running], unfinished[ledger.Accepted], unfinished[ledger.Retrying]
-	if v.Coming, err = d.comingHour(ctx); err != nil {
-		return view{}, err
-	}
+	v.Coming = d.comingHour(statuses)
 	title := "All is well"
 	if n := len(v.Health.Items); n > 0 {
 		title = plural(n, "problem")
@@ -79,11 +79,8 @@ func (d *Dashboard) overview(r *http.Request) (view, error) {
 const stripsOnOverview = 8
 
 // overviewStrips are the jobs in trouble, then those that ran last.
-func (d *Dashboard) overviewStrips(r *http.Request) ([]jobRow, error) {
-	rows, err := d.jobRows(r)
-	if err != nil {
-		return nil, err
-	}
+func (d *Dashboard) overviewStrips(r *http.Request, statuses []ledger.JobStatus) ([]jobRow, error) {
+	rows := d.jobRows(statuses)
 	rows = slices.DeleteFunc(rows, func(row jobRow) bool {
 		return row.State == "disabled" || row.State == "ended" || row.ID == jobs.PurgeJobID
 	})
@@ -167,17 +164,13 @@ type comingCache struct {
 }
 
 // comingHour is what the registry's jobs that are planned will do in 60 minutes.
-func (d *Dashboard) comingHour(ctx context.Context) (coming, error) {
+func (d *Dashboard) comingHour(statuses []ledger.JobStatus) coming {
 	c := &d.coming
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := d.now()
 	if now.Sub(c.at) < 5*time.Second && c.of == d.registry() {
-		return c.coming, nil
-	}
-	statuses, err := d.Ledger.Jobs(ctx)
-	if err != nil {
-		return coming{}, err
+		return c.coming
 	}
 	paused := map[string]bool{}
 	for _, s := range statuses {
@@ -204,7 +197,7 @@ func (d *Dashboard) comingHour(ctx context.Context) (coming, error) {
 	next.Bars = minuteBars(minutes)
 	next.Label = "The next 60 minutes: " + plural(next.Total, "scheduled time")
 	c.at, c.of, c.coming = now, d.registry(), next
-	return next, nil
+	return next
 }
 
 // addMinutes counts a schedule's times in the minutes from now, one by one as

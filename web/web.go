@@ -57,10 +57,11 @@ type Serving struct {
 // for a request, and keeps a bounded amount of counts between requests.
 type Dashboard struct {
 	Config
-	days    dayCache
-	hours   hourCache
-	coming  comingCache
-	handler http.Handler
+	days       dayCache
+	hours      hourCache
+	coming     comingCache
+	background background
+	handler    http.Handler
 }
 
 // pageTimeout bounds what one page may ask of the ledger.
@@ -75,7 +76,7 @@ func New(c Config) *Dashboard {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	d := &Dashboard{Config: c}
-	d.hours.init()
+	d.background.init()
 	mux := http.NewServeMux()
 	for pattern, page := range map[string]func(*http.Request) (view, error){
 		"GET /{$}":          d.overview,
@@ -101,7 +102,7 @@ func New(c Config) *Dashboard {
 }
 
 // Close waits for what the dashboard counts in the background.
-func (d *Dashboard) Close() { d.hours.close() }
+func (d *Dashboard) Close() { d.background.close() }
 
 func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) { d.handler.ServeHTTP(w, r) }
 

@@ -88,6 +88,9 @@ func conditions(f ledger.Filter) (where string, args []any) {
 		add("r.state = ANY (?::text[])", texts(f.States))
 		parts = append(parts, indexOf(f.States)...)
 	}
+	if state := f.Exception(); state != "" {
+		parts = append(parts, "r.state = '"+string(state)+"'") // literal: it implies the condition of the partial indexes
+	}
 	if f.Reason != "" {
 		add("r.reason = ?", clean(string(f.Reason)))
 	}
@@ -128,13 +131,10 @@ func texts[T ~string](list []T) []string {
 	return out
 }
 
-// indexOf implies the predicate of a partial index, where there is one for
-// these states, or lists what is in two of them: a bitmap of both is not
-// planned where another index has the order that is asked for.
+// indexOf lists what is in the two partial indexes of the unfinished runs, if these
+// are asked for: a bitmap of both is not planned where another index has the order
+// that is asked for.
 func indexOf(states []ledger.State) []string {
-	if len(states) == 1 && states[0] == ledger.Dead {
-		return []string{"r.state = 'dead'"}
-	}
 	for _, s := range states {
 		if s.Finished() {
 			return nil

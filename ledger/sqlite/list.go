@@ -107,6 +107,10 @@ func bare(rows []stored) []ledger.Run {
 const unfinishedOnly = `runs.id IN (
 	SELECT id FROM runs WHERE due_at IS NOT NULL AND waiting = 0 UNION ALL SELECT id FROM runs WHERE waiting = 1)`
 
+// exceptional is implied by the state beside it. SQLite uses the indexes of the exceptional
+// runs only for a query that says so.
+const exceptional = `state IN ('dead', 'skipped', 'missed', 'superseded', 'canceled')`
+
 // selectRuns is the query of a filter, the oldest first (ASC) or the newest
 // (DESC); a Limit below 1 is none.
 func selectRuns(f ledger.Filter, direction string) (string, []any) {
@@ -150,6 +154,10 @@ func conditions(f ledger.Filter) (where []string, args []any) {
 		if !slices.ContainsFunc(f.States, ledger.State.Finished) {
 			add(unfinishedOnly)
 		}
+	}
+	if state := f.Exception(); state != "" && len(f.IDs) == 0 && (f.JobID != "" || !f.Unacked) { // runs_dead has the unacknowledged of all jobs
+		add(`state = ` + states([]ledger.State{state}))
+		add(exceptional)
 	}
 	if f.Reason != "" {
 		add(`reason = ?`, string(f.Reason))

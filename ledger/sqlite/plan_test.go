@@ -79,6 +79,35 @@ var filters = []ledger.Filter{
 	{Since: time.Now(), Until: time.Now(), Limit: 100},
 }
 
+// Runs in a state that is rare are found by an index, in the order of the listing.
+func TestExceptionalRunsAreFoundByTheirIndex(t *testing.T) {
+	path := newFile(t)
+	open(t, path, &clock{})
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, state := range ledger.Exceptional {
+		for _, c := range []struct {
+			filter ledger.Filter
+			index  string
+		}{
+			{ledger.Filter{States: []ledger.State{state}, Limit: 50}, "runs_exceptions (state=?)"},
+			{ledger.Filter{States: []ledger.State{state}, Since: time.Now(), Limit: 50}, "runs_exceptions (state=? AND scheduled_at>?)"},
+			{ledger.Filter{JobID: "a", States: []ledger.State{state}, Limit: 50}, "runs_job_exceptions (state=? AND run_id>? AND run_id<?)"},
+			{ledger.Filter{Reason: ledger.Exhausted, Limit: 50}, "runs_exceptions (state=?)"},
+			{ledger.Filter{JobID: "a", States: []ledger.State{ledger.Dead}, Unacked: true, Limit: 50}, "runs_job_exceptions (state=? AND run_id>? AND run_id<?)"},
+		} {
+			q, _ := sqlite.SelectRuns(c.filter, "DESC")
+			steps := strings.Join(explain(t, db, q), "; ")
+			if !strings.Contains(steps, c.index) || strings.Contains(steps, "TEMP B-TREE") {
+				t.Errorf("%s\n\t%s\n\twant %s, and no sort", q, steps, c.index)
+			}
+		}
+	}
+}
+
 func explain(t *testing.T, db *sql.DB, q string) (steps []string) {
 	t.Helper()
 	if word := strings.Fields(q)[0]; word == "BEGIN" || word == "COMMIT" || word == "ROLLBACK" {

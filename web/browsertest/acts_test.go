@@ -120,7 +120,11 @@ func TestActs(t *testing.T) {
 		b.link(runPage(dead), "redrive")
 		says(b.sendForm("maria"), "Redrove 1 run.")
 		shows("redrive", "runs", "show", dead)
-		eventually(t, "the redriven run to be dead again", func() bool { return strings.Contains(s.run("runs", "show", dead), "dead") })
+		eventually(t, "the redriven run to be dead again", func() bool {
+			var shown jsonRun
+			s.json(&shown, "runs", "show", dead)
+			return shown.State == "dead"
+		})
 		b.link(runPage(dead), "rerun")
 		says(b.sendForm("maria"), "Rerun: this is the new run.")
 		b.link(runPage(dead), "ack")

@@ -117,6 +117,10 @@ CREATE INDEX runs_due ON {{schema}}.runs (due_at) WHERE due_at IS NOT NULL AND N
 CREATE INDEX runs_waiting ON {{schema}}.runs (job_id, scheduled_at) WHERE waiting;
 CREATE INDEX runs_late ON {{schema}}.runs (late_at) WHERE late_at IS NOT NULL AND due_at IS NOT NULL;
 CREATE INDEX runs_unseen ON {{schema}}.runs (scheduled_at, run_id) WHERE state = 'dead' AND acked_at IS NULL;
+-- The runs that are finished and not succeeded: few, and asked for by state among very
+-- many others, of all jobs or of one.
+CREATE INDEX runs_exceptions ON {{schema}}.runs (state, scheduled_at, run_id, reason) WHERE state IN ('dead', 'skipped', 'missed', 'superseded', 'canceled');
+CREATE INDEX runs_job_exceptions ON {{schema}}.runs (state, run_id, reason) WHERE state IN ('dead', 'skipped', 'missed', 'superseded', 'canceled');
 CREATE INDEX runs_settled ON {{schema}}.runs (scheduled_at) WHERE state = 'dead' AND (acked_at IS NOT NULL OR rerun_id <> '');
 CREATE INDEX runs_ranges ON {{schema}}.runs (job_id, scheduled_at) WHERE until IS NOT NULL;
 -- Listings begin at its end, the purge of old runs at its beginning. Not by id
