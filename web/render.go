@@ -38,6 +38,7 @@ type frame struct {
 	Health                    health
 	Menu                      []menuEntry
 	Notice                    *notice
+	Events                    string // the address of the stream of changes; "" for none
 	Assets                    map[string]string // name -> address
 	Now                       time.Time
 }
@@ -55,6 +56,9 @@ var menu = []menuEntry{
 
 func (d *Dashboard) frame(v view, h health) frame {
 	f := frame{view: v, Registry: d.registry().Name(), Engine: d.Engine, Version: d.Version, Health: h, Assets: assetPaths, Now: d.now()}
+	if d.API != nil {
+		f.Events = "/v1/events"
+	}
 	for _, m := range menu {
 		m.Current = m.Name == v.Section
 		f.Menu = append(f.Menu, m)

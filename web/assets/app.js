@@ -55,50 +55,100 @@
     }
   });
 
-  // Live updates replace the page's main part, unless somebody is at work in it.
+  // Live updates: the ledger's stream says when to look again, and only what differs
+  // is changed, so that focus, scroll and what is typed stay. Without the stream the
+  // page looks every few seconds.
   const live = document.getElementById("live");
-  let etag = "", failures = 0;
-  const busy = () => document.hidden || document.querySelector("main[data-still]") || document.querySelector("main details[open], dialog[open]") ||
-    document.activeElement.closest("main form") || !getSelection().isCollapsed;
+  const still = document.querySelector("main[data-still]");
+  let etag = "", failures = 0, looking = false, stream = null, looked = Date.now(), due = looked + 3000;
+  const on = () => !still && live.getAttribute("aria-pressed") === "true" && !document.hidden;
+  const busy = () => document.querySelector("dialog[open]") || !getSelection().isCollapsed;
 
   async function refresh() {
-    if (live.getAttribute("aria-pressed") !== "true" || busy()) return;
+    if (!on() || looking || busy()) return;
+    looking = true;
+    looked = Date.now();
+    due = looked + (stream?.readyState === EventSource.OPEN ? 15000 : 3000);
     try {
       const answer = await fetch(location.href, { headers: { "If-None-Match": etag }, cache: "no-store" });
-      if (answer.status === 304) { failures = 0; return; }
-      if (!answer.ok) throw new Error(answer.statusText);
-      const next = new DOMParser().parseFromString(await answer.text(), "text/html");
-      if (busy()) return;
-      etag = answer.headers.get("ETag") || "";
-      const path = focusPath();
-      document.title = next.title;
-      document.querySelector("link[rel=icon]").href = next.querySelector("link[rel=icon]").getAttribute("href");
-      document.querySelector(".brand").replaceWith(next.querySelector(".brand"));
-      document.querySelector("main").replaceWith(next.querySelector("main"));
-      ready(document);
-      if (path) document.querySelector(path)?.focus({ preventScroll: true });
+      if (answer.status !== 304) {
+        if (!answer.ok) throw new Error(answer.statusText);
+        const next = new DOMParser().parseFromString(await answer.text(), "text/html");
+        if (busy()) return;
+        etag = answer.headers.get("ETag") || "";
+        show(next);
+      }
       failures = 0;
     } catch {
       failures++;
+    } finally {
+      looking = false;
     }
     live.firstChild.textContent = failures > 1 ? "Not connected" : "Live";
   }
 
-  // A link keeps the focus over an update.
-  function focusPath() {
-    const link = document.activeElement.closest("main a[href]");
-    return link && "main a[href=" + JSON.stringify(link.getAttribute("href")) + "]";
+  function show(next) {
+    ready(next);
+    document.title = next.title;
+    const icon = document.querySelector("link[rel=icon]"), now = next.querySelector("link[rel=icon]").getAttribute("href");
+    if (icon.getAttribute("href") !== now) icon.href = now;
+    morph(document.querySelector(".brand"), next.querySelector(".brand"));
+    morph(document.querySelector("main"), next.querySelector("main"));
+  }
+
+  // morph makes an element like another one of the same name. Forms stay as they are.
+  function morph(old, next) {
+    if (old.nodeName === "FORM" || old.isEqualNode(next)) return;
+    for (const { name } of [...old.attributes]) if (!next.hasAttribute(name)) old.removeAttribute(name);
+    for (const { name, value } of next.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+    const rows = new Map(), rest = [];
+    for (const child of old.childNodes) rowKey(child) ? rows.set(rowKey(child), child) : rest.push(child);
+    let at = old.firstChild;
+    for (const child of [...next.childNodes]) {
+      let same = rows.get(rowKey(child));
+      if (same) rows.delete(rowKey(child));
+      else if (!rowKey(child) && rest.length && rest[0].nodeName === child.nodeName) same = rest.shift();
+      else same = child;
+      if (same === at) at = at.nextSibling;
+      else old.insertBefore(same, at);
+      if (same === child) continue;
+      if (same.nodeType === Node.ELEMENT_NODE) morph(same, child);
+      else if (same.data !== child.data) same.data = child.data;
+    }
+    for (const gone of [...rows.values(), ...rest]) gone.remove();
+  }
+
+  // rowKey names a row by what it is about, so that the focus stays with that.
+  const rowKey = (node) => (node.nodeName === "TR" && node.querySelector("td a[href]")?.getAttribute("href")) || "";
+
+  function follow() {
+    if (on() && !stream && document.documentElement.dataset.events) {
+      stream = new EventSource(document.documentElement.dataset.events);
+      const soon = () => { due = Math.min(due, looked + 2000); };
+      stream.addEventListener("run", soon);
+      stream.addEventListener("reload", soon);
+    } else if (!on() && stream) { // a browser has few connections for all its tabs
+      stream.close();
+      stream = null;
+    }
   }
 
   function ready(root) { times(root); copies(root); }
 
   ready(document);
-  live.hidden = false;
+  live.hidden = !!still;
   live.addEventListener("click", () => {
     live.setAttribute("aria-pressed", live.getAttribute("aria-pressed") !== "true");
+    follow();
+    refresh();
   });
-  setInterval(() => times(document), 1000);
-  setInterval(refresh, 3000);
+  document.addEventListener("visibilitychange", () => { follow(); refresh(); });
+  addEventListener("pagehide", () => { stream?.close(); stream = null; });
+  setInterval(() => {
+    times(document);
+    if (Date.now() >= due) refresh();
+  }, 1000);
+  follow();
 
   // Keys: g and a letter goes to a page, / to the first filter, ? shows them.
   const pages = { o: "/", j: "/jobs", r: "/runs", t: "/targets", k: "/keys", p: "/processes", a: "/audit" };
