@@ -198,7 +198,7 @@ func (f *fleet) close() {
 // store is what the harness asks of the ledger, past the network.
 type store interface {
 	List(context.Context, ledger.Filter) ([]ledger.Run, error)
-	Jobs(context.Context) ([]ledger.JobStatus, error)
+	Jobs(ctx context.Context, ids ...string) ([]ledger.JobStatus, error)
 	Events(ctx context.Context, jobID string, limit int) ([]ledger.Event, error)
 	Close() error
 }

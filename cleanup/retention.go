@@ -49,12 +49,17 @@ func Proofs(r *jobs.Registry) []Proof {
 		if j.Target == jobs.BuiltinTarget {
 			continue
 		}
-		p := Proof{JobID: j.ID, KeyScope: j.KeyScope, Skew: Skew}
-		p.TTL, p.Pattern = r.TTL(j.KeyScope)
-		p.Horizon, p.Terms = Horizon(j, r.Platform())
-		proofs = append(proofs, p)
+		proofs = append(proofs, ProofOf(r, j))
 	}
 	return proofs
+}
+
+// ProofOf is the arithmetic for one job of a registry.
+func ProofOf(r *jobs.Registry, j jobs.Job) Proof {
+	p := Proof{JobID: j.ID, KeyScope: j.KeyScope, Skew: Skew}
+	p.TTL, p.Pattern = r.TTL(j.KeyScope)
+	p.Horizon, p.Terms = Horizon(j, r.Platform())
+	return p
 }
 
 // Holds reports whether the key outlives every call that can be accepted.

@@ -58,8 +58,8 @@ type Store interface {
 	// that are planned or retrying.
 	Waiting(ctx context.Context, ids []string) (map[string]WaitReason, error)
 	// Jobs lists every job that the ledger has a row of, ended ones too, by
-	// id.
-	Jobs(context.Context) ([]JobStatus, error)
+	// id; with ids, only those of them.
+	Jobs(ctx context.Context, ids ...string) ([]JobStatus, error)
 	// Events lists a job's events, the newest recorded first; a limit
 	// below 1 means 100. A job without any, known or not, has an empty list.
 	Events(ctx context.Context, jobID string, limit int) ([]Event, error)

@@ -126,14 +126,12 @@ func (d *Dashboard) deadOf(ctx context.Context, s *ledger.JobStatus) ([]deadGrou
 
 // findJob looks the job up in the registry and in the ledger.
 func (d *Dashboard) findJob(r *http.Request, id string, v *jobView) error {
-	statuses, err := d.Ledger.Jobs(r.Context())
+	statuses, err := d.Ledger.Jobs(r.Context(), id)
 	if err != nil {
 		return err
 	}
-	for i := range statuses {
-		if statuses[i].JobID == id {
-			v.Status = &statuses[i]
-		}
+	if len(statuses) > 0 {
+		v.Status = &statuses[0]
 	}
 	j, found := d.registry().Job(id)
 	switch {
@@ -142,10 +140,9 @@ func (d *Dashboard) findJob(r *http.Request, id string, v *jobView) error {
 		v.Policies.Overlap, v.Policies.CatchUp = overlapWords[j.Overlap], catchUpWords[j.CatchUp]
 		next := cmp.Or(v.Row.Next, v.Now)
 		v.Body = bodyFor(r, j.RequestBody(ledgerRunID(id, next), next))
-		for _, p := range cleanup.Proofs(d.registry()) {
-			if p.JobID == id {
-				v.Proof = &p
-			}
+		if j.Target != jobs.BuiltinTarget {
+			proof := cleanup.ProofOf(d.registry(), j)
+			v.Proof = &proof
 		}
 	case v.Status != nil:
 		v.Row = endedRow(id, v.Status)

@@ -18,7 +18,7 @@ type Ledger interface {
 	Get(ctx context.Context, runID string) (ledger.Run, []ledger.Attempt, error)
 	List(context.Context, ledger.Filter) ([]ledger.Run, error)
 	Waiting(ctx context.Context, ids []string) (map[string]ledger.WaitReason, error)
-	Jobs(context.Context) ([]ledger.JobStatus, error)
+	Jobs(ctx context.Context, ids ...string) ([]ledger.JobStatus, error)
 	Events(ctx context.Context, jobID string, limit int) ([]ledger.Event, error)
 	Audit(context.Context, ledger.AuditFilter) ([]ledger.Audit, error)
 	Counts(context.Context) (ledger.Counts, error)

@@ -125,7 +125,7 @@ func (s *Service) CheckBackfill(b Backfill) (jobs.Job, error) {
 // sameSchedule refuses a registry whose schedule of the job is not the one that
 // the ledger plans by: its times need not be the job's scheduled times.
 func (s *Service) sameSchedule(ctx context.Context, j jobs.Job) error {
-	statuses, err := s.ledger.Jobs(ctx)
+	statuses, err := s.ledger.Jobs(ctx, j.ID)
 	if err != nil {
 		return err
 	}

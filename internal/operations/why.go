@@ -107,7 +107,7 @@ func (s *Service) unrecorded(j jobs.Job, registered, due bool, st ledger.JobStat
 
 // status is what the ledger knows of one job.
 func (s *Service) status(ctx context.Context, jobID string) (ledger.JobStatus, bool, error) {
-	all, err := s.ledger.Jobs(ctx)
+	all, err := s.ledger.Jobs(ctx, jobID)
 	for _, st := range all {
 		if st.JobID == jobID {
 			return st, true, err

@@ -3,6 +3,7 @@ package ledgertest
 import (
 	"context"
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -105,6 +106,11 @@ func (b *bed) status(id string) ledger.JobStatus {
 	i := slices.IndexFunc(jobs, func(s ledger.JobStatus) bool { return s.JobID == id })
 	if i < 0 {
 		b.Fatalf("Jobs does not list %s", id)
+	}
+	one, err := b.Jobs(b.ctx, id, "nobody")
+	b.must(err)
+	if len(one) != 1 || !reflect.DeepEqual(one[0], jobs[i]) {
+		b.Errorf("Jobs of %s alone: %+v, want %+v", id, one, jobs[i])
 	}
 	return jobs[i]
 }

@@ -80,7 +80,7 @@ func beside(r *ledger.Run, c ledger.Cursor) int {
 }
 
 // Jobs lists every job.
-func (l *Ledger) Jobs(ctx context.Context) ([]ledger.JobStatus, error) {
+func (l *Ledger) Jobs(ctx context.Context, ids ...string) ([]ledger.JobStatus, error) {
 	if _, err := l.begin(ctx); err != nil {
 		return nil, err
 	}
@@ -88,6 +88,9 @@ func (l *Ledger) Jobs(ctx context.Context) ([]ledger.JobStatus, error) {
 	runs := l.byJob()
 	var list []ledger.JobStatus
 	for _, id := range slices.Sorted(maps.Keys(l.jobs)) {
+		if len(ids) > 0 && !slices.Contains(ids, id) {
+			continue
+		}
 		j := l.jobs[id]
 		s := ledger.JobStatus{
 			Position: j.Position, Ended: j.hash == "", Body: slices.Clone(j.body), PausedAt: j.pausedAt, PausedBy: j.pausedBy,

@@ -9,8 +9,9 @@ import (
 )
 
 // outcomesSQL finds each job's last outcome and, where that is dead, since when
-// the job has been failing. Both read the newest rows of a job, $1 at most, from
-// the end of its IDs; nearly always the first row is enough.
+// the job has been failing. Both read the newest rows of a job, $2 at most, from
+// the end of its IDs. Nearly always a job's last run has succeeded, which is then
+// its last outcome, and is left out here.
 const outcomesSQL = `
 	SELECT CASE WHEN r.state = 'dead' THEN (
 		SELECT min(d.scheduled_at) FROM (` + newestOfJob + `) d
@@ -19,15 +20,16 @@ const outcomesSQL = `
 	) END, ` + runColumns + `
 	FROM jobs j CROSS JOIN LATERAL (
 		SELECT * FROM (` + newestOfJob + `) n WHERE n.state IN ('succeeded', 'dead') ORDER BY n.run_id DESC LIMIT 1
-	) r`
+	) r
+	WHERE ` + amongJobs + ` AND (r.state = 'dead' OR r.run_id <> (SELECT l.run_id FROM (` + newestOfJob + `) l ORDER BY l.run_id DESC LIMIT 1))`
 
 const newestOfJob = `
 	SELECT * FROM runs WHERE run_id > j.job_id || '@' AND run_id < j.job_id || 'A' AND until IS NULL
-	ORDER BY run_id DESC LIMIT $1`
+	ORDER BY run_id DESC LIMIT $2`
 
 // addOutcomes queues what completes the jobs' statuses, by id.
-func addOutcomes(batch *pgx.Batch, into map[string]*ledger.JobStatus) {
-	batch.Queue(outcomesSQL, ledger.OutcomeWindow).Query(func(rows pgx.Rows) error {
+func addOutcomes(batch *pgx.Batch, into map[string]*ledger.JobStatus, among []string) {
+	batch.Queue(outcomesSQL, among, ledger.OutcomeWindow).Query(func(rows pgx.Rows) error {
 		var since *time.Time
 		for rows.Next() {
 			run, err := scanRun(prefixed{rows, []any{&since}})

@@ -144,15 +144,19 @@ func indexOf(states []ledger.State) []string {
 		SELECT run_id FROM runs WHERE waiting UNION ALL SELECT run_id FROM runs WHERE due_at IS NOT NULL AND NOT waiting))`}
 }
 
-// Jobs lists every job by id.
-func (l *Ledger) Jobs(ctx context.Context) ([]ledger.JobStatus, error) {
+// Jobs lists every job, or those of the ids, by id.
+func (l *Ledger) Jobs(ctx context.Context, ids ...string) ([]ledger.JobStatus, error) {
+	var among []string // NULL: all
+	if len(ids) > 0 {
+		among = cleanAll(ids)
+	}
 	var list []ledger.JobStatus
 	byID := map[string]*ledger.JobStatus{}
 	var batch pgx.Batch
 	batch.Queue(`
 		SELECT job_id, revision, watermark, ended_at IS NOT NULL, CASE WHEN ended_at IS NULL THEN body END,
 			paused_at, paused_by, paused_why, purged_before
-		FROM jobs ORDER BY job_id`).Query(func(rows pgx.Rows) (err error) {
+		FROM jobs j WHERE `+amongJobs+` ORDER BY job_id`, among).Query(func(rows pgx.Rows) (err error) {
 		list, err = pgx.CollectRows(rows, scanJobStatus)
 		for i := range list {
 			byID[list[i].JobID] = &list[i]
@@ -163,7 +167,7 @@ func (l *Ledger) Jobs(ctx context.Context) ([]ledger.JobStatus, error) {
 		SELECT ` + runColumns + ` FROM jobs j CROSS JOIN LATERAL (
 			SELECT * FROM runs r WHERE r.run_id > j.job_id || '@' AND r.run_id < j.job_id || 'A' AND r.until IS NULL
 			ORDER BY r.run_id DESC LIMIT 1
-		) r`).Query(func(rows pgx.Rows) error {
+		) r WHERE `+amongJobs, among).Query(func(rows pgx.Rows) error {
 		runs, err := pgx.CollectRows(rows, scanRun)
 		for i := range runs {
 			if j := byID[runs[i].JobID]; j != nil {
@@ -181,12 +185,21 @@ func (l *Ledger) Jobs(ctx context.Context) ([]ledger.JobStatus, error) {
 		}
 		return err
 	})
-	addOutcomes(&batch, byID)
+	addOutcomes(&batch, byID, among)
 	if err := l.pool.SendBatch(ctx, &batch).Close(); err != nil {
 		return nil, translate("list jobs", err)
 	}
+	for i := range list {
+		if j := &list[i]; j.LastOutcome == nil && j.LastRun != nil && j.LastRun.State == ledger.Succeeded {
+			last := *j.LastRun
+			j.LastOutcome = &last
+		}
+	}
 	return list, nil
 }
+
+// amongJobs takes all jobs j where the list $1 is NULL.
+const amongJobs = `($1::text[] IS NULL OR j.job_id = ANY ($1))`
 
 func scanJobStatus(row pgx.CollectableRow) (s ledger.JobStatus, err error) {
 	var watermark, paused, purged *time.Time

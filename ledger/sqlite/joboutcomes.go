@@ -8,14 +8,15 @@ import (
 )
 
 const (
-	// lastOutcomes are the jobs' last outcomes, among the newest ?1 rows of each,
-	// from the end of its ids. Nearly always the first row is enough.
+	// lastOutcomes are the last outcomes of the jobs of ?1, among the newest ?2 rows of
+	// each, from the end of its ids.
 	lastOutcomes = `
 		SELECT ` + runColumns + ` FROM jobs JOIN runs ON runs.run_id = (
 			SELECT run_id FROM (
 				SELECT run_id, state FROM runs WHERE run_id > jobs.job_id || '@' AND run_id < jobs.job_id || 'A' AND until IS NULL
-				ORDER BY run_id DESC LIMIT ?1)
-			WHERE state IN ('succeeded', 'dead') ORDER BY run_id DESC LIMIT 1)`
+				ORDER BY run_id DESC LIMIT ?2)
+			WHERE state IN ('succeeded', 'dead') ORDER BY run_id DESC LIMIT 1)
+		WHERE ` + amongJobs
 	// failingSince is of one job, ?2, whose last outcome is dead.
 	failingSince = `
 		WITH newest AS MATERIALIZED (
@@ -26,15 +27,31 @@ const (
 	unseenOfJobs = `SELECT job_id, count(*) FROM runs WHERE state = 'dead' AND acked_at IS NULL GROUP BY job_id`
 )
 
-// addOutcomes completes the jobs' statuses, by id.
+// addOutcomes completes the jobs' statuses, by id. Nearly always a job's last run is
+// its last outcome.
 func addOutcomes(ctx context.Context, r *sql.Tx, jobs map[string]*ledger.JobStatus) error {
-	last, err := queryTx(ctx, r, scanRun, lastOutcomes, ledger.OutcomeWindow)
-	if err != nil {
-		return err
+	var others []string
+	for id, j := range jobs {
+		switch {
+		case j.LastRun == nil:
+		case j.LastRun.State == ledger.Succeeded || j.LastRun.State == ledger.Dead:
+			last := *j.LastRun
+			j.LastOutcome = &last
+		default:
+			others = append(others, id)
+		}
 	}
-	for i := range last {
-		j := jobs[last[i].JobID]
-		if j.LastOutcome = &last[i].Run; last[i].State != ledger.Dead {
+	if len(others) > 0 {
+		last, err := queryTx(ctx, r, scanRun, lastOutcomes, array(others), ledger.OutcomeWindow)
+		if err != nil {
+			return err
+		}
+		for i := range last {
+			jobs[last[i].JobID].LastOutcome = &last[i].Run
+		}
+	}
+	for _, j := range jobs {
+		if j.LastOutcome == nil || j.LastOutcome.State != ledger.Dead {
 			continue
 		}
 		since, err := queryTx(ctx, r, scanMaybe, failingSince, ledger.OutcomeWindow, j.JobID)

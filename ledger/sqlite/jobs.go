@@ -12,25 +12,31 @@ const (
 	jobList = `
 		SELECT jobs.job_id, revision, watermark, ended_at IS NOT NULL, body, paused_at, paused_by, paused_why, purged_before
 		FROM jobs LEFT JOIN job_bodies ON job_bodies.job_id = jobs.job_id AND ended_at IS NULL
-		ORDER BY jobs.job_id`
+		WHERE ` + amongJobs + ` ORDER BY jobs.job_id`
+	// amongJobs takes all jobs where the list ?1 is NULL.
+	amongJobs = `(?1 IS NULL OR jobs.job_id IN (SELECT value FROM json_each(?1)))`
 	lastRuns = `
 		SELECT ` + runColumns + ` FROM jobs JOIN runs ON runs.id = (
 			SELECT id FROM runs WHERE run_id > jobs.job_id || '@' AND run_id < jobs.job_id || 'A' AND until IS NULL
 			ORDER BY run_id DESC LIMIT 1)
-		ORDER BY jobs.job_id`
+		WHERE ` + amongJobs + ` ORDER BY jobs.job_id`
 	slotRuns  = `SELECT ` + runColumns + ` FROM runs WHERE slot IS NOT NULL`
 	eventList = `
 		SELECT job_id, at, kind, local, zone FROM events WHERE job_id = ? ORDER BY id DESC LIMIT ?`
 )
 
-// Jobs lists every job that the ledger has a row of, by id.
-func (l *Ledger) Jobs(ctx context.Context) (list []ledger.JobStatus, err error) {
+// Jobs lists every job that the ledger has a row of, or those of the ids, by id.
+func (l *Ledger) Jobs(ctx context.Context, ids ...string) (list []ledger.JobStatus, err error) {
+	var among any
+	if len(ids) > 0 {
+		among = array(ids)
+	}
 	err = l.snapshot(ctx, func(r *sql.Tx) error {
-		list, err = queryTx(ctx, r, scanJob, jobList)
+		list, err = queryTx(ctx, r, scanJob, jobList, among)
 		if err != nil {
 			return err
 		}
-		last, err := queryTx(ctx, r, scanRun, lastRuns)
+		last, err := queryTx(ctx, r, scanRun, lastRuns, among)
 		if err != nil {
 			return err
 		}

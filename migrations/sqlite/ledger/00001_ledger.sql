@@ -124,7 +124,7 @@ CREATE INDEX runs_newest ON runs (scheduled_at);
 CREATE INDEX runs_changed ON runs (changed);
 CREATE INDEX runs_ranges ON runs (job_id, scheduled_at) WHERE until IS NOT NULL;
 CREATE INDEX runs_late ON runs (late_at) WHERE late_at IS NOT NULL AND due_at IS NOT NULL;
-CREATE INDEX runs_dead ON runs (scheduled_at) WHERE state = 'dead' AND acked_at IS NULL;
+CREATE INDEX runs_dead ON runs (scheduled_at, job_id) WHERE state = 'dead' AND acked_at IS NULL;
 -- The runs that are finished and not succeeded: few, and asked for by state among very
 -- many others, of all jobs or of one. A query names the states as they are here.
 CREATE INDEX runs_exceptions ON runs (state, scheduled_at, run_id, reason) WHERE state IN ('dead', 'skipped', 'missed', 'superseded', 'canceled');
