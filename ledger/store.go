@@ -60,6 +60,9 @@ type Store interface {
 	// Jobs lists every job that the ledger has a row of, ended ones too, by
 	// id; with ids, only those of them.
 	Jobs(ctx context.Context, ids ...string) ([]JobStatus, error)
+	// Definitions lists what was declared of a job and is still kept, the latest
+	// first declared first; a limit below 1 means 100.
+	Definitions(ctx context.Context, jobID string, limit int) ([]Declared, error)
 	// Events lists a job's events, the newest recorded first; a limit
 	// below 1 means 100. A job without any, known or not, has an empty list.
 	Events(ctx context.Context, jobID string, limit int) ([]Event, error)

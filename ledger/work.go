@@ -102,6 +102,12 @@ type Definition struct {
 	Body  []byte // the job, enough to plan it (JSON)
 }
 
+// Declared is a definition and when a process first declared it.
+type Declared struct {
+	Definition
+	At time.Time
+}
+
 // Declaration registers a process and the definitions that it has. Disabled jobs
 // are not declared.
 type Declaration struct {

@@ -37,6 +37,7 @@ type jobView struct {
 	Coming    []comingTime
 	Change    []comingTime // around the next clock change
 	Events    []ledger.Event
+	Changes   []definitionChange
 	Acts      []ledger.Audit
 	Dead      []deadGroup
 	Answer    *whyAnswer
@@ -88,6 +89,9 @@ func (d *Dashboard) job(r *http.Request) (view, error) {
 		v.Coming, v.Change = comingTimesOf(*v.Job, v.Now), atClockChange(*v.Job, v.Now)
 	}
 	if v.Events, err = d.Ledger.Events(ctx, id, pastOnPage); err != nil {
+		return view{}, err
+	}
+	if v.Changes, err = d.changes(ctx, id, v.Now); err != nil {
 		return view{}, err
 	}
 	if v.Acts, err = d.Ledger.Audit(ctx, ledger.AuditFilter{JobID: id, Limit: pastOnPage}); err != nil {

@@ -1,8 +1,10 @@
 package web
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -60,14 +62,16 @@ func (d *Dashboard) targets(r *http.Request) (view, error) {
 }
 
 type keysView struct {
-	Proofs  []proofRow
-	Stores  []jobs.KeyStore
-	Cleanup jobs.Cleanup
-	Purges  []runRow
-	Last    *ledger.Run
-	Next    time.Time
-	Overdue bool
-	Now     time.Time
+	Proofs    []proofRow // those that fail first, then those with the least left
+	Scopes    int        // how many there are in all
+	Prev, Off string
+	Stores    []jobs.KeyStore
+	Cleanup   jobs.Cleanup
+	Purges    []runRow
+	Last      *ledger.Run
+	Next      time.Time
+	Overdue   bool
+	Now       time.Time
 }
 
 // proofRow is the retention proof of the jobs that share a key scope and its
@@ -82,7 +86,8 @@ type proofRow struct {
 
 func (d *Dashboard) keys(r *http.Request) (view, error) {
 	ctx := r.Context()
-	v := keysView{Now: d.now(), Stores: d.registry().KeyStores(), Cleanup: d.registry().Cleanup(), Proofs: proofRows(cleanup.Proofs(d.registry()))}
+	v := keysView{Now: d.now(), Stores: d.registry().KeyStores(), Cleanup: d.registry().Cleanup()}
+	v.pageOf(proofRows(cleanup.Proofs(d.registry())), r.URL.Query().Get("offset"))
 	runs, err := d.Ledger.List(ctx, ledger.Filter{JobID: jobs.PurgeJobID, Limit: 14})
 	if err != nil {
 		return view{}, err
@@ -125,6 +130,24 @@ func proofRows(proofs []cleanup.Proof) (rows []proofRow) {
 		row.LeftWidth = max(round(chartWidth-row.LeftX), 0)
 		rows = append(rows, row)
 	}
-	slices.SortFunc(rows, func(a, b proofRow) int { return strings.Compare(a.KeyScope, b.KeyScope) })
+	slices.SortFunc(rows, func(a, b proofRow) int {
+		return cmp.Or(cmp.Compare(a.Left, b.Left), strings.Compare(a.KeyScope, b.KeyScope))
+	})
 	return rows
+}
+
+const proofsOnPage = 40
+
+// pageOf takes the proofs of one page.
+func (v *keysView) pageOf(rows []proofRow, offset string) {
+	from, _ := strconv.Atoi(offset)
+	from = max(0, min(from, max(len(rows)-1, 0))) / proofsOnPage * proofsOnPage
+	to := min(from+proofsOnPage, len(rows))
+	v.Scopes, v.Proofs = len(rows), rows[from:to]
+	if from > 0 {
+		v.Prev = "/keys?offset=" + strconv.Itoa(from-proofsOnPage)
+	}
+	if to < len(rows) {
+		v.Off = "/keys?offset=" + strconv.Itoa(to)
+	}
 }

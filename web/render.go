@@ -38,7 +38,7 @@ type frame struct {
 	Health                    health
 	Menu                      []menuEntry
 	Notice                    *notice
-	Events                    string // the address of the stream of changes; "" for none
+	Events                    string            // the address of the stream of changes; "" for none
 	Assets                    map[string]string // name -> address
 	Now                       time.Time
 }

@@ -20,6 +20,7 @@ type Ledger interface {
 	Waiting(ctx context.Context, ids []string) (map[string]ledger.WaitReason, error)
 	Jobs(ctx context.Context, ids ...string) ([]ledger.JobStatus, error)
 	Events(ctx context.Context, jobID string, limit int) ([]ledger.Event, error)
+	Definitions(ctx context.Context, jobID string, limit int) ([]ledger.Declared, error)
 	Audit(context.Context, ledger.AuditFilter) ([]ledger.Audit, error)
 	Counts(context.Context) (ledger.Counts, error)
 	Recent(ctx context.Context, jobIDs []string, n int) (map[string][]ledger.Cell, error)

@@ -20,6 +20,7 @@ var definitionCases = []testCase{
 	{"the living versions are sorted and named once", livingVersions},
 	{"only a version that holds the winner begins a job", beginsWithWinner},
 	{"two replicas begin a job once", begunOnce},
+	{"what was declared is listed, the latest first declared first", declaredListed},
 }
 
 // stands checks a job's current definition and its winner.
@@ -170,5 +171,26 @@ func begunOnce(b *bed) {
 		if n := len(b.events(id, ledger.RevisionBegun)); n != 1 {
 			b.Errorf("%s was begun %d times", id, n)
 		}
+	}
+}
+
+func declaredListed(b *bed) {
+	b.declare("p1", "v1", "j", "k")
+	b.pass(time.Hour)
+	b.declare("p2", "v2", "j")
+	b.pass(time.Hour)
+	b.declare("p3", "v1", "j") // known: it keeps its place
+	got, err := b.Definitions(b.ctx, "j", 0)
+	b.must(err)
+	if len(got) != 2 || got[0].Hash != "v2" || got[1].Hash != "v1" || string(got[0].Body) != `{"hash":"v2"}` || got[0].At.Sub(got[1].At) < time.Hour {
+		b.Errorf("definitions %+v, want v2, and v1 an hour before it", got)
+	}
+	one, err := b.Definitions(b.ctx, "j", 1)
+	b.must(err)
+	if len(one) != 1 || one[0].Hash != "v2" {
+		b.Errorf("one definition: %+v, want v2", one)
+	}
+	if none, err := b.Definitions(b.ctx, "nobody", 0); err != nil || len(none) != 0 {
+		b.Errorf("definitions of nobody: %+v, %v", none, err)
 	}
 }

@@ -139,6 +139,22 @@ func (l *Ledger) Events(ctx context.Context, jobID string, limit int) ([]ledger.
 	return events[:min(orDefault(limit, defaultLimit), len(events))], nil
 }
 
+// Definitions lists what was declared of a job, the latest first declared first.
+func (l *Ledger) Definitions(ctx context.Context, jobID string, limit int) ([]ledger.Declared, error) {
+	if _, err := l.begin(ctx); err != nil {
+		return nil, err
+	}
+	defer l.mu.Unlock()
+	first := l.declared[jobID]
+	hashes := slices.SortedFunc(maps.Keys(first), func(a, b string) int { return first[b].order - first[a].order })
+	var list []ledger.Declared
+	for _, hash := range hashes[:min(orDefault(limit, defaultLimit), len(hashes))] {
+		def := ledger.Definition{JobID: jobID, Hash: hash, Body: slices.Clone(l.bodies[jobID+" "+hash])}
+		list = append(list, ledger.Declared{Definition: def, At: first[hash].at})
+	}
+	return list, nil
+}
+
 // Counts tallies the ledger; its cost grows with the unfinished runs and the incidents only.
 func (l *Ledger) Counts(ctx context.Context) (ledger.Counts, error) {
 	now, err := l.begin(ctx)

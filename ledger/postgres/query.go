@@ -208,6 +208,22 @@ func scanJobStatus(row pgx.CollectableRow) (s ledger.JobStatus, err error) {
 	return s, err
 }
 
+// Definitions lists what was declared of a job, the latest first declared first.
+func (l *Ledger) Definitions(ctx context.Context, jobID string, limit int) ([]ledger.Declared, error) {
+	rows, err := l.pool.Query(ctx, `
+		SELECT job_id, hash, body, first_declared_at FROM definitions
+		WHERE job_id = $1 ORDER BY first_declared_at DESC, hash DESC LIMIT $2`, clean(jobID), orDefault(limit, defaultLimit))
+	if err != nil {
+		return nil, translate("list definitions", err)
+	}
+	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (d ledger.Declared, err error) {
+		err = row.Scan(&d.JobID, &d.Hash, &d.Body, &d.At)
+		d.At = d.At.UTC()
+		return d, err
+	})
+	return list, translate("list definitions", err)
+}
+
 // Events lists a job's events, the newest recorded first.
 func (l *Ledger) Events(ctx context.Context, jobID string, limit int) ([]ledger.Event, error) {
 	rows, err := l.pool.Query(ctx, `

@@ -21,6 +21,8 @@ const (
 			ORDER BY run_id DESC LIMIT 1)
 		WHERE ` + amongJobs + ` ORDER BY jobs.job_id`
 	slotRuns  = `SELECT ` + runColumns + ` FROM runs WHERE slot IS NOT NULL`
+	declaredList = `
+		SELECT job_id, hash, body, first_declared_at FROM definitions WHERE job_id = ? ORDER BY first_declared DESC LIMIT ?`
 	eventList = `
 		SELECT job_id, at, kind, local, zone FROM events WHERE job_id = ? ORDER BY id DESC LIMIT ?`
 )
@@ -69,6 +71,23 @@ func scanJob(row scanner) (j ledger.JobStatus, err error) {
 	err = row.Scan(&j.JobID, &j.Revision, &watermark, &j.Ended, &j.Body, &paused, &j.PausedBy, &j.PausedWhy, &purged)
 	j.Watermark, j.PausedAt, j.PurgedBefore = watermark.time(), paused.time(), purged.time()
 	return j, err
+}
+
+// Definitions lists what was declared of a job, the latest first declared first.
+func (l *Ledger) Definitions(ctx context.Context, jobID string, limit int) ([]ledger.Declared, error) {
+	if limit <= 0 {
+		limit = 100
+	}
+	list, err := query(ctx, l, func(row scanner) (d ledger.Declared, err error) {
+		var first int64
+		err = row.Scan(&d.JobID, &d.Hash, &d.Body, &first)
+		d.At = at(first)
+		return d, err
+	}, declaredList, jobID, limit)
+	if err != nil {
+		return nil, fmt.Errorf("definitions of %s: %w", jobID, err)
+	}
+	return list, nil
 }
 
 // Events lists a job's events, the newest recorded first; limit 0 means 100.
