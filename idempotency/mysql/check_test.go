@@ -31,6 +31,13 @@ func TestReadySaysWhatIsMissing(t *testing.T) {
 			})
 		})
 	}
+	t.Run("an isolation that reads what is not committed", func(t *testing.T) {
+		testdb.EachMySQL(t, func(t *testing.T, fresh func(testing.TB) string) {
+			dsn := fresh(t)
+			migrate(t, open(t, dsn))
+			says(t, kitOn(t, mysql.New(uncommitted(t, dsn, ""), mysql.Options{})).Ready(t.Context()), "READ-COMMITTED or stricter")
+		})
+	})
 	t.Run("no privilege", func(t *testing.T) {
 		testdb.EachMySQL(t, func(t *testing.T, fresh func(testing.TB) string) {
 			dsn := fresh(t)

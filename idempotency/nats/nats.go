@@ -109,6 +109,9 @@ func Consume(ctx context.Context, kit *idempotency.Kit, consumer jetstream.Consu
 	if err := o.complete(kit, fn); err != nil {
 		return err
 	}
+	if kit.InTransaction(ctx) {
+		return errors.New("nats: the context carries a transaction of yours, which commits after the events are acknowledged: call Consume without it")
+	}
 	info, err := consumer.Info(ctx)
 	if err != nil {
 		return fmt.Errorf("nats: ask for the consumer's configuration: %w", err)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/nats"
+	"github.com/cronce/cronce/idempotency/sqlite"
 )
 
 func TestAnEventPublishedTwiceIsHandledOnce(t *testing.T) {
@@ -254,5 +255,14 @@ func TestConsumeRefuses(t *testing.T) {
 		if err := nats.Consume(t.Context(), tc.kit, tc.c, tc.o, tc.fn); err == nil {
 			t.Errorf("%s: accepted", tc.rule)
 		}
+	}
+	tx, err := w.db.Begin()
+	check(t, err)
+	defer tx.Rollback()
+	joined, err := idempotency.New(w.keys, idempotency.Options{Principal: idempotency.SinglePrincipal("-")})
+	check(t, err)
+	ctx := w.keys.(*sqlite.Store).WithTx(t.Context(), tx)
+	if err := nats.Consume(ctx, joined, explicit, options(), fine); err == nil || !strings.Contains(err.Error(), "transaction of yours") {
+		t.Errorf("in a transaction of the caller's: %v", err)
 	}
 }

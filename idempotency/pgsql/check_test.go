@@ -19,6 +19,8 @@ func TestReadySaysWhatIsMissing(t *testing.T) {
 		{"no privilege", `SET ROLE pg_monitor`, "grant SELECT, INSERT, UPDATE and DELETE"},
 		{"no unique index", `ALTER TABLE accounting.idempotency_keys DROP CONSTRAINT idempotency_keys_pkey`, "unique"},
 		{"a stricter default", `SET default_transaction_isolation = 'serializable'`, "READ COMMITTED"},
+		{"a rule", `CREATE RULE nothing AS ON INSERT TO accounting.idempotency_keys DO INSTEAD NOTHING`, "drop them"},
+		{"a column of one's own", `ALTER TABLE accounting.idempotency_keys ADD tenant text NOT NULL`, "tenant"},
 		{"no writes", `SET default_transaction_read_only = on`, "read-only"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

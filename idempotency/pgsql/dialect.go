@@ -236,15 +236,27 @@ func (d *dialect) Create() ([]string, error) {
 }
 
 // Check implements [sqlkeys.Dialect].
-func (d *dialect) Check(ctx context.Context, conn *sql.Conn) []error {
-	var isolation string
-	if err := conn.QueryRowContext(ctx, `SELECT current_setting('default_transaction_isolation')`).Scan(&isolation); err != nil {
+func (d *dialect) Check(ctx context.Context, conn *sql.Conn) (problems []error) {
+	var isolation, rules, columns string
+	if err := conn.QueryRowContext(ctx, `
+SELECT current_setting('default_transaction_isolation'),
+       (SELECT COALESCE(string_agg(rulename, ', '), '') FROM pg_rewrite r WHERE r.ev_class = t.id AND r.ev_type = '3' AND r.is_instead),
+       (SELECT COALESCE(string_agg(attname, ', '), '') FROM pg_attribute a WHERE a.attrelid = t.id AND attnum > 0 AND NOT attisdropped
+          AND attnotnull AND NOT atthasdef AND attidentity = '' AND attname NOT IN ('scope', 'principal', 'key', 'request_hash', 'state',
+          'response_status', 'response_headers', 'response_body', 'owner', 'locked_until', 'created_at', 'expires_at'))
+FROM (SELECT to_regclass($1) AS id) t`, d.table).Scan(&isolation, &rules, &columns); err != nil {
 		return []error{err}
 	}
-	if isolation == "read committed" {
-		return nil
+	if rules != "" {
+		problems = append(problems, fmt.Errorf("pgsql: the rules %s of the table %s keep rows from being stored: drop them", rules, d.table))
 	}
-	return []error{fmt.Errorf("pgsql: the sessions' default isolation is %s, and the kit's transactions are READ COMMITTED: use package postgres, whose Options.Isolation runs the work in a stricter one, or set default_transaction_isolation to 'read committed' for this pool", isolation)}
+	if columns != "" {
+		problems = append(problems, fmt.Errorf("pgsql: the columns %s of the table %s must not be null and have no default: the kit does not set them, so give them one", columns, d.table))
+	}
+	if isolation == "read committed" {
+		return problems
+	}
+	return append(problems, fmt.Errorf("pgsql: the sessions' default isolation is %s, and the kit's transactions are READ COMMITTED: use package postgres, whose Options.Isolation runs the work in a stricter one, or set default_transaction_isolation to 'read committed' for this pool", isolation))
 }
 
 // sqlState is what the errors of pgx and of lib/pq have in common.

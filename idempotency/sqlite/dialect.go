@@ -216,6 +216,10 @@ func (d *dialect) Check(ctx context.Context, conn *sql.Conn) (problems []error) 
 	if err := conn.QueryRowContext(ctx, `PRAGMA busy_timeout`).Scan(&patience); err != nil || patience == 0 {
 		problems = append(problems, errors.Join(errors.New("sqlite: PRAGMA busy_timeout is 0, so that calls fail at once while another process writes; set it to 5000, or open the file by sqlite.Open"), err))
 	}
+	var synchronous int
+	if err := conn.QueryRowContext(ctx, `PRAGMA synchronous`).Scan(&synchronous); err != nil || synchronous < 2 {
+		problems = append(problems, errors.Join(errors.New("sqlite: PRAGMA synchronous is below FULL, so that a crash of the machine may forget that a call to a vendor was made; set it to FULL, or open the file by sqlite.Open"), err))
+	}
 	return problems
 }
 
