@@ -1,0 +1,150 @@
+package api_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/cronce/cronce/api/access"
+	"github.com/cronce/cronce/internal/testdb"
+	"github.com/cronce/cronce/ledger"
+)
+
+// benchRuns is how many finished runs the ledger has: CRONCE_BENCH_RUNS.
+func benchRuns(b *testing.B) int {
+	text := os.Getenv("CRONCE_BENCH_RUNS")
+	if text == "" {
+		return 100_000
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return n
+}
+
+// BenchmarkLists asks for each list of a large ledger, one request after another,
+// and reports the median and the 95th percentile in milliseconds.
+func BenchmarkLists(b *testing.B) {
+	for engine, address := range map[string]func() string{
+		"sqlite":   func() string { return "sqlite:" + filepath.Join(b.TempDir(), "ledger.db") },
+		"postgres": func() string { return testdb.Postgres(b) },
+	} {
+		b.Run(engine, func(b *testing.B) {
+			where, runs := address(), benchRuns(b)
+			s := newSite(b, where, everyone{})
+			began := time.Now()
+			s.fill(where, runs)
+			b.Logf("%d runs filled in %s", runs, time.Since(began).Round(time.Second))
+			for _, path := range s.lists() {
+				name, _, _ := strings.Cut(strings.TrimPrefix(path, "/v1/"), "&cursor")
+				b.Run(name, func(b *testing.B) { s.measure(b, path) })
+			}
+		})
+	}
+}
+
+// everyone is each an identity of its own, so that no rate limit is met.
+type everyone struct{}
+
+func (everyone) Identify(r *http.Request) (access.Identity, error) {
+	return access.Identity{Name: r.Header.Get("X-Request"), Role: access.Admin}, nil
+}
+
+// lists are the paths of lists: their first pages, some with filters, and a page
+// from the middle of the ledger.
+func (s *site) lists() []string {
+	s.Helper()
+	middle := time.Now().Add(-30 * 24 * time.Hour).UTC().Format(time.RFC3339)
+	var page struct{ Next string }
+	s.get("/v1/runs?job=tick&limit=100&until="+middle, "X-Request", "lists").into(s.TB, &page)
+	if page.Next == "" {
+		s.Fatal("the ledger has no middle")
+	}
+	return []string{
+		"/v1/runs", "/v1/runs?limit=1000", "/v1/runs?job=tick", "/v1/runs?job=tick&limit=50&cursor=" + page.Next, "/v1/runs?state=dead",
+		"/v1/runs?state=running&state=planned", "/v1/runs?limit=50&until=" + url.QueryEscape(middle), "/v1/jobs", "/v1/audit", "/v1/incidents", "/v1/processes", "/v1/status",
+	}
+}
+
+func (s *site) measure(b *testing.B, path string) {
+	var took []time.Duration
+	for i := 0; b.Loop(); i++ {
+		r, err := http.NewRequestWithContext(b.Context(), http.MethodGet, s.server.URL+path, nil)
+		s.must(err)
+		r.Header.Set("X-Request", strconv.Itoa(i%1000))
+		begin := time.Now()
+		res, err := s.server.Client().Do(r)
+		s.must(err)
+		_, err = io.Copy(io.Discard, res.Body)
+		s.must(err)
+		res.Body.Close()
+		if took = append(took, time.Since(begin)); res.StatusCode != http.StatusOK {
+			b.Fatalf("%s: %d", path, res.StatusCode)
+		}
+	}
+	slices.Sort(took)
+	at := func(share float64) float64 {
+		return float64(took[int(share*float64(len(took)-1))].Microseconds()) / 1000
+	}
+	b.ReportMetric(at(0.5), "p50-ms")
+	b.ReportMetric(at(0.95), "p95-ms")
+	b.ReportMetric(0, "ns/op")
+}
+
+// fill writes finished runs of the last 60 days beside the site's own: of a hundred
+// jobs, one of which is tick; one run in a hundred is dead, one in ten of those not
+// acknowledged, one in ten is skipped.
+func (s *site) fill(where string, runs int) {
+	s.Helper()
+	driver, source := "pgx", where
+	text := `
+		WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %[1]d),
+		r AS (SELECT i, CASE i %% 100 WHEN 0 THEN 'tick' ELSE 'job-' || (i %% 100) END AS job, unixepoch() - 86400 - (%[1]d - i) * 5184000 / %[1]d AS at,
+			CASE WHEN i %% 97 = 0 THEN 'dead' WHEN i %% 10 = 0 THEN 'skipped' ELSE 'succeeded' END AS state FROM n)
+		INSERT INTO runs (run_id, job_id, scheduled_at, planned_at, started_at, finished_at, send_before, revision, changed, count,
+			state, reason, trigger, overlap, target, attempt, leased_by, acked_at, call, body, first_started_at, first_finished_at, first_status, first_answer, first_code, first_error, first_detail, first_owner)
+		SELECT job || '@' || strftime('%%Y-%%m-%%dT%%H:%%M:%%SZ', at, 'unixepoch') || '~' || i, job, at * 1000000, at * 1000000, at * 1000000, at * 1000000, at * 1000000, 1, i, 1,
+			state, CASE state WHEN 'dead' THEN 'exhausted' WHEN 'skipped' THEN 'overlap' ELSE '' END, 'schedule', '', 'svc', 1, 'p',
+			CASE WHEN state = 'dead' AND i %% 10 <> 0 THEN at * 1000000 END, '{"Target":"svc","Method":"POST","Path":"/x"}', CAST('{}' AS BLOB), at * 1000000, at * 1000000, 200, 'fresh', '', '', '', 'p' FROM r;
+		ANALYZE`
+	if path, isFile := strings.CutPrefix(where, "sqlite:"); isFile {
+		driver, source = "sqlite", path+"?_pragma=busy_timeout(600000)"
+	} else {
+		text = `
+		SET synchronous_commit = off;
+		SET maintenance_work_mem = '256MB';
+		CREATE TEMP TABLE kept AS SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'cronce' AND tablename = 'runs' AND indexname <> 'runs_pkey';
+		DO $$ DECLARE i record; BEGIN FOR i IN SELECT * FROM kept LOOP EXECUTE 'DROP INDEX cronce.' || i.indexname; END LOOP; END $$;
+		INSERT INTO cronce.runs (run_id, job_id, scheduled_at, planned_at, started_at, finished_at, send_before, revision,
+			state, reason, trigger, target, attempt, leased_by, acked_at, call, body, first_started_at, first_finished_at, first_status, first_answer, first_code, first_error, first_detail, first_owner)
+		SELECT job || '@' || to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') || '~' || i, job, at, at, at, at, at, 1,
+			state, CASE state WHEN 'dead' THEN 'exhausted' WHEN 'skipped' THEN 'overlap' ELSE '' END, 'schedule', 'svc', 1, 'p',
+			CASE WHEN state = 'dead' AND i %% 10 <> 0 THEN at END, '{"target":"svc"}', '{}', at, at, 200, 'fresh', '', '', '', 'p'
+		FROM generate_series(1, %[1]d) i, LATERAL (SELECT CASE i %% 100 WHEN 0 THEN 'tick' ELSE 'job-' || (i %% 100) END AS job,
+			date_trunc('second', now() - interval '1 day' - interval '60 days' * (1 - i / %[1]d.0)) AS at,
+			CASE WHEN i %% 97 = 0 THEN 'dead' WHEN i %% 10 = 0 THEN 'skipped' ELSE 'succeeded' END AS state) x;
+		DO $$ DECLARE i record; BEGIN FOR i IN SELECT * FROM kept LOOP EXECUTE i.indexdef; END LOOP; END $$;
+		ANALYZE cronce.runs`
+	}
+	db, err := sql.Open(driver, source)
+	s.must(err)
+	defer db.Close()
+	_, err = db.ExecContext(context.WithoutCancel(s.Context()), fmt.Sprintf(text, runs))
+	s.must(err)
+	if page, err := s.store.List(s.Context(), ledger.Filter{JobID: "tick", Limit: 100}); err != nil || len(page) < min(100, runs/100) {
+		s.Fatalf("%d runs of tick, %v", len(page), err)
+	}
+}
