@@ -182,24 +182,3 @@ func TestPagesKeepTheirPlaceWhileRunsAreWritten(t *testing.T) {
 		}
 	})
 }
-
-// FuzzParameters: no query fails the server or breaks the contract.
-func FuzzParameters(f *testing.F) {
-	for _, q := range []string{"job=tick", "state=dead&state=x", "limit=-1", "cursor=eyJsIjoicnVucyJ9", "since=2026-11-22T00:00:00%2b01:00", "a=%ff", "job=tick&at=0000-01-01T00:00:00Z", "until=9999-12-31T23:59:59Z"} {
-		f.Add(q)
-	}
-	base := onFile(f, loopback)
-	f.Fuzz(func(t *testing.T, q string) {
-		s := *base
-		s.TB = t
-		u := url.URL{RawQuery: q}
-		if strings.ContainsAny(q, "#\n\r\t ") || strings.ContainsFunc(q, func(r rune) bool { return r < ' ' || r == 0x7f || r > '~' }) {
-			u.RawQuery = url.PathEscape(q)
-		}
-		for _, path := range []string{"/v1/runs", "/v1/audit", "/v1/why", "/v1/jobs", "/v1/jobs/tick/next"} {
-			if a := s.get(path + "?" + u.RawQuery); a.StatusCode >= 500 {
-				t.Fatalf("%s?%s: %d %s", path, q, a.StatusCode, a.body)
-			}
-		}
-	})
-}

@@ -1,0 +1,151 @@
+package api_test
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/google/uuid"
+
+	"github.com/cronce/cronce/api"
+	"github.com/cronce/cronce/api/access"
+	"github.com/cronce/cronce/internal/operations"
+)
+
+// route is an operation of the document.
+type route struct{ id, method, path string }
+
+// routes are all operations of the document.
+func routes(t testing.TB) (all []route) {
+	t.Helper()
+	var doc struct {
+		Paths map[string]map[string]struct {
+			OperationID string `yaml:"operationId"`
+		} `yaml:"paths"`
+	}
+	if err := yaml.Unmarshal(api.Document, &doc); err != nil {
+		t.Fatal(err)
+	}
+	for path, methods := range doc.Paths {
+		for method, operation := range methods {
+			all = append(all, route{operation.OperationID, strings.ToUpper(method), path})
+		}
+	}
+	slices.SortFunc(all, func(a, b route) int { return strings.Compare(a.id, b.id) })
+	return all
+}
+
+// ask is a request that a role may make and the roles below it may not.
+type ask struct{ least, id, query, body string }
+
+// asks are requests of every operation of the document.
+func (s *site) asks() map[string][]ask {
+	dead, succeeded, planned := s.run(2), s.run(1), s.run(0)
+	viewer := []ask{{least: "viewer"}}
+	of := func(id string) []ask { return []ask{{least: "viewer", id: id}} }
+	const why = `{"why":"a test"}`
+	operator := func(id string) []ask { return []ask{{least: "operator", id: id, body: why}} }
+	many := func() []ask { return []ask{{least: "operator", body: `{"why":"a test","job":"tick","dryRun":true}`}} }
+	return map[string][]ask{
+		"getDocument": viewer, "getStatus": viewer, "listProcesses": viewer, "listTargets": viewer, "listKeys": viewer,
+		"listJobs": viewer, "getJob": of("tick"), "listNext": of("tick"), "listRuns": viewer, "getRun": of(succeeded), "listAudit": viewer,
+		"explain":      {{least: "viewer", query: "?job=tick&at=2026-11-22T00:00:00Z"}},
+		"streamEvents": viewer, "listIncidents": viewer, "getIncident": of("1"),
+		"ackIncident": operator("1"),
+		"pauseJob":    operator("tock"), "resumeJob": operator("tock"), "triggerJob": operator("tock"),
+		"backfillJob": {{least: "operator", id: "tick", body: `{"why":"a test","from":"2026-11-22T00:00:00Z","dryRun":true}`}},
+		"ackRun":      operator(dead), "cancelRun": operator(planned), "ackRuns": many(), "cancelRuns": many(),
+		"redriveRun": {
+			{least: "operator", id: dead, body: why}, {least: "admin", id: dead, body: `{"why":"a test","force":true}`},
+			{least: "admin", id: dead, body: `{"why":"a test","mayDouble":true}`},
+		},
+		"redriveRuns": append(many(), ask{least: "admin", body: `{"why":"a test","job":"tick","force":true,"dryRun":true}`},
+			ask{least: "admin", body: `{"why":"a test","job":"tick","mayDouble":true,"dryRun":true}`}),
+		"rerunRun": {{least: "admin", id: succeeded, body: `{"why":"a test","newKey":true,"mayDouble":true}`}},
+	}
+}
+
+// Every operation of the document, by every role: what is allowed, and nothing
+// else. One that is added to the document without a request here fails.
+func TestRolesMatrix(t *testing.T) {
+	path, tokens := accessFile(t, "")
+	control, err := access.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := onFile(t, control)
+	asks, order := s.asks(), []string{"", "viewer", "operator", "admin"}
+	for _, r := range routes(t) {
+		if len(asks[r.id]) == 0 {
+			t.Errorf("%s (%s %s) has no request in this test", r.id, r.method, r.path)
+		}
+		for _, a := range asks[r.id] {
+			for rank, role := range order {
+				status := s.askAs(r, a, tokens[role])
+				switch least := slices.Index(order, a.least); {
+				case role == "" && status != http.StatusUnauthorized,
+					role != "" && rank < least && status != http.StatusForbidden,
+					rank >= least && status >= 300 && status != http.StatusConflict:
+					t.Errorf("%s %+v as %q: %d", r.id, a, role, status)
+				}
+			}
+		}
+		delete(asks, r.id)
+	}
+	if len(asks) > 0 {
+		t.Errorf("the document has not: %v", asks)
+	}
+	var audit struct{ Acts []operations.Act }
+	s.get("/v1/audit", "Authorization", "Bearer "+tokens["viewer"]).into(t, &audit)
+	for _, a := range audit.Acts {
+		if a.By != "token:operator" && a.By != "token:admin" {
+			t.Errorf("the audit does not name who is proven: %+v", a)
+		}
+	}
+	if a := s.send("POST", "/v1/jobs/tock/pause", `{"why":"x","by":"somebody else"}`, "Authorization", "Bearer "+tokens["operator"]); a.StatusCode != http.StatusForbidden {
+		t.Errorf("under another name: %d", a.StatusCode)
+	}
+}
+
+// askAs makes a request and returns its status, of a stream before its end.
+func (s *site) askAs(r route, a ask, token string) int {
+	s.Helper()
+	path := strings.Replace(r.path, "/{id}", strings.TrimPrefix(runPath(a.id), "/v1/runs"), 1) + a.query
+	req, err := http.NewRequestWithContext(s.Context(), r.method, s.server.URL+path, strings.NewReader(a.body))
+	s.must(err)
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	if a.body != "" {
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Idempotency-Key", uuid.NewString())
+	}
+	res, err := s.server.Client().Do(req)
+	s.must(err)
+	res.Body.Close()
+	return res.StatusCode
+}
+
+// No route takes a method that the document does not have for it, and none is
+// missing: each answers 405 with the methods that it takes.
+func TestEveryRouteTakesItsMethodsOnly(t *testing.T) {
+	s := onFile(t, loopback)
+	methods := map[string][]string{}
+	for _, r := range routes(t) {
+		methods[r.path] = append(methods[r.path], r.method)
+	}
+	for path, takes := range methods {
+		for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"} {
+			if slices.Contains(takes, method) {
+				continue
+			}
+			status := s.askAs(route{method: method, path: path}, ask{id: "tick"}, "")
+			run := method == http.MethodGet && status == http.StatusNotFound && strings.HasPrefix(path, "/v1/runs/") // whose ID is cancel
+			if status != http.StatusMethodNotAllowed && !run {
+				t.Errorf("%s %s: %d", method, path, status)
+			}
+		}
+	}
+}
