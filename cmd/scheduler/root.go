@@ -123,7 +123,7 @@ Then:         cronce check --config cronce.yaml
 
 func (a *app) commands() []*cobra.Command {
 	return []*cobra.Command{
-		a.demoCommand(), a.serveCommand(), a.checkCommand(), a.nextCommand(), a.diffCommand(),
+		a.demoCommand(), a.serveCommand(), a.importCommand(), a.checkCommand(), a.nextCommand(), a.diffCommand(),
 		a.statusCommand(), a.jobsCommand(), a.whyCommand(), a.triggerCommand(), a.backfillCommand(), a.runsCommand(), a.incidentsCommand(), a.purgeCommand(),
 		a.probeCommand(), a.conformCommand(), a.healthCommand(), a.exportCommand(), a.keysCommand(), a.migrateCommand(), a.accessCommand(), a.versionCommand(),
 	}

@@ -86,6 +86,11 @@ var law = archtest.Law{
 			Why: "the dashboard renders what its ports tell, previews acts by the operators' own code and asks the API to do them; cmd mounts it",
 		},
 		{
+			In:  []string{"internal/importer"},
+			May: []string{"jobs", "schedule"},
+			Why: "an import is a pure function of the files' bytes",
+		},
+		{
 			In:  []string{"examples/..."},
 			May: []string{"idempotency", "idempotency/...", "examples/...", "schedule", "jobs", "executor", "ledger", "ledger/...", "targets", "migrations"},
 			Why: "an example is what a user can write, and a user cannot import the rest",
@@ -102,6 +107,11 @@ var law = archtest.Law{
 			// os is not among them: file.go reads the registry's file.
 			Not: []string{"net", "net/http/...", "database/sql/...", "os/exec", "os/signal", "syscall", "log", "log/slog"},
 			Why: "registries are computed, never fetched; a call is the executor's",
+		},
+		{
+			In:  []string{"internal/importer"},
+			Not: []string{"net/http/...", "os/exec", "log", "log/slog"},
+			Why: "an import calls nothing and writes nothing",
 		},
 		{
 			In:  []string{"ledger"},
@@ -136,7 +146,7 @@ var law = archtest.Law{
 	},
 	Edges: []archtest.Edge{
 		{Library: "github.com/robfig/cron/v3", At: []string{"schedule"}, Why: "it parses schedules"},
-		{Library: "github.com/goccy/go-yaml", At: []string{"jobs", "api/access"}, Why: "the registry's file is read in jobs alone, the access file in api/access"},
+		{Library: "github.com/goccy/go-yaml", At: []string{"jobs", "api/access", "internal/importer"}, Why: "the registry's file is read in jobs alone, the access file in api/access, manifests in internal/importer"},
 		{Library: "github.com/google/uuid", At: []string{"executor", "jobs", "targets/probe", "internal/operations", "api", "api/remote", "cmd/..."}, Why: "run IDs are derived; only the token of a ~ run and lease tokens are drawn"},
 		{Library: "github.com/go-co-op/gocron/v2", At: []string{"cmd/..."}, Why: "it is the alarm clock, and identity never comes from a wake-up"},
 		{Library: "github.com/spf13/cobra", At: []string{"cmd/..."}, Why: "the command line is cmd's"},

@@ -1,0 +1,232 @@
+package importer
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cronce/cronce/jobs"
+)
+
+// builder collects what the files say.
+type builder struct {
+	options     Options
+	targets     []*target
+	targetNames map[string]bool
+	variables   map[string]string // what each variable to set holds, by its name
+	origins     map[string]string // what tells the values of a variable apart; holds secrets
+	jobs        []job
+	ids         map[string]bool
+	differences []Difference
+	refused     int
+}
+
+// target is a service that imported jobs call.
+type target struct {
+	name, urlEnv string
+	base         string // what urlEnv holds; empty if only the source's environment says it
+	allowHTTP    bool
+	auth         auth
+	ca           string // file of certificates
+	identity     string // equal for jobs that may share the target; holds secrets, never printed
+}
+
+// job is one entry of the registry.
+type job struct {
+	id, schedule, timezone, dst string
+	target                      *target
+	method, path, body          string
+	timeout                     time.Duration
+	backoff                     []time.Duration
+	hasBackoff                  bool
+	overlap, catchUp            string
+	catchUpWindow               time.Duration
+	disabled                    bool
+	from                        string // file:line, for its comment
+}
+
+// entry is one entry of a source while it is read.
+type entry struct {
+	file        string
+	line        int
+	name        string // what its id is made of
+	notes       []note
+	job         job
+	call        call
+	placeholder string // why the call itself is not known; the job is then disabled
+}
+
+type note struct {
+	aspect      Aspect
+	text        string
+	replaceable bool // what surrounds the command may retry, too
+}
+
+func (e *entry) note(aspect Aspect, format string, args ...any) {
+	e.notes = append(e.notes, note{aspect: aspect, text: fmt.Sprintf(format, args...)})
+}
+
+// noRetries says that the job does not retry, as its source.
+func (e *entry) noRetries() {
+	e.retry(0, 0, 0)
+	e.notes = append(e.notes, note{Retries, "the source does not retry, so neither does the job; remove retry once the target applies each Idempotency-Key once", true})
+}
+
+// refuse records an entry that gets no job, and why.
+func (b *builder) refuse(e *entry, err error) {
+	b.refused++
+	why := err.Error()
+	if name := slug(e.name); name != "" && !looksSecret(e.name) {
+		why = name + ": " + why
+	}
+	b.add(Difference{File: e.file, Line: e.line, Aspect: NotImported, Text: why})
+}
+
+func (b *builder) add(d Difference) { b.differences = append(b.differences, d) }
+
+// enter makes a job of a complete entry, or refuses it.
+func (b *builder) enter(e *entry) {
+	j, t, err := b.build(e)
+	if err == nil {
+		err = b.sound(j, t)
+	}
+	if err != nil {
+		b.refuse(e, err)
+		return
+	}
+	if !b.targetNames[t.name] {
+		b.targetNames[t.name] = true
+		b.targets = append(b.targets, t)
+	}
+	for name, holds := range t.variables() {
+		b.variables[name] = holds
+	}
+	b.ids[j.id] = true
+	b.jobs = append(b.jobs, j)
+	for _, n := range e.notes {
+		b.add(Difference{File: e.file, Line: e.line, Job: j.id, Aspect: n.aspect, Text: n.text})
+	}
+}
+
+func (b *builder) build(e *entry) (job, *target, error) {
+	j := e.job
+	j.from = Difference{File: e.file, Line: e.line}.Place()
+	j.dst = cmp.Or(j.dst, "once")
+	if e.placeholder != "" {
+		e.note(Call, "the job is disabled: %s; set its target, method, path and body, and remove enabled: false", e.placeholder)
+		j.disabled, j.method = true, "POST"
+		j.id = b.unique(cmp.Or(slug(e.name), "job"), b.ids)
+		j.path = "/" + j.id
+		j.target = &target{name: b.unique(j.id, b.targetNames), urlEnv: b.claim(variable(j.id)+"_URL", e.placeholder), identity: "\x00" + j.id}
+		return j, j.target, nil
+	}
+	at, err := e.call.place()
+	if err != nil {
+		return j, nil, err
+	}
+	j.method, j.path = e.call.method, at.path
+	if j.body, err = e.call.jsonBody(); err != nil {
+		return j, nil, err
+	}
+	e.noteCall()
+	if j.timeout = e.call.timeout; j.timeout == 0 {
+		e.note(Timeout, "the source sets no time limit for a call; cronce ends an attempt after 30s")
+	}
+	route, _, _ := strings.Cut(at.path, "?")
+	id := cmp.Or(slug(e.name), slug(path.Base(strings.TrimSuffix(route, "/"))), "job")
+	j.id = b.unique(id, b.ids)
+	j.target = b.targetFor(e, at)
+	return j, j.target, nil
+}
+
+// noteCall notes what every imported call does differently.
+func (e *entry) noteCall() {
+	c := e.call
+	noted := slices.ContainsFunc(e.notes, func(n note) bool { return n.aspect == Body })
+	if !c.hasData && !noted && c.method != "GET" && c.method != "HEAD" {
+		e.note(Body, "the source sends no body; cronce sends {jobId, runId, scheduledAt} as JSON")
+	}
+	if c.hasData && !c.jsonType {
+		e.note(Headers, "Content-Type is application/json; the source does not set it")
+	}
+}
+
+// sound reads the job as a registry of its own, so that whatever the source holds, the
+// whole registry is valid.
+func (b *builder) sound(j job, t *target) error {
+	alone := &builder{options: Options{Name: "imported"}, targets: []*target{t}, jobs: []job{j}}
+	_, err := jobs.Parse("", []byte(alone.render("")))
+	var problems jobs.Problems
+	switch {
+	case err == nil:
+		return nil
+	case asProblems(err, &problems):
+		return fmt.Errorf("%s", problems[0].Message)
+	}
+	return err
+}
+
+// unique adds a number to a name that is taken.
+func (b *builder) unique(name string, taken map[string]bool) string {
+	free := name
+	for n := 2; taken[free]; n++ {
+		free = fmt.Sprintf("%s-%d", name, n)
+	}
+	return free
+}
+
+// targetFor finds or makes the target of a call. Calls share one when their base URL
+// and their credentials are the same.
+func (b *builder) targetFor(e *entry, at place) *target {
+	c := e.call
+	identity := strings.Join(append([]string{at.base, at.urlEnv, c.ca}, c.credentials()...), "\x00")
+	for _, t := range b.targets {
+		if t.identity == identity {
+			return t
+		}
+	}
+	name := b.unique(cmp.Or(slug(at.host), slug(strings.TrimSuffix(strings.ToLower(at.urlEnv), "_url")), "target"), b.targetNames)
+	t := &target{name: name, base: at.base, urlEnv: at.urlEnv, identity: identity, ca: c.ca}
+	if t.urlEnv == "" {
+		t.urlEnv = b.claim(variable(at.host)+"_URL", at.base)
+	}
+	if u, err := url.Parse(at.base); err == nil && u.Scheme == "http" && !loopback(u.Hostname()) {
+		t.allowHTTP = true
+		e.note(Network, "the call is unencrypted http; the target has allowHTTP: true")
+	}
+	t.auth = b.authOf(&c, variable(name))
+	for _, n := range t.auth.names() {
+		e.note(Secrets, "set %s in the environment of cronce: %s", n, t.auth.holds[n])
+	}
+	return t
+}
+
+// claim returns the variable's name, with a number behind it if the name is taken for
+// a value of another origin.
+func (b *builder) claim(name, origin string) string {
+	free := name
+	for n := 2; ; n++ {
+		if taken, known := b.origins[free]; !known || taken == origin {
+			b.origins[free] = origin
+			return free
+		}
+		free = fmt.Sprintf("%s_%d", name, n)
+	}
+}
+
+func loopback(host string) bool {
+	return host == "localhost" || host == "::1" || strings.HasPrefix(host, "127.")
+}
+
+// variables are those that the target needs, with what each holds.
+func (t *target) variables() map[string]string {
+	all := map[string]string{t.urlEnv: cmp.Or(t.base, "the base URL")}
+	for name, holds := range t.auth.holds {
+		all[name] = holds
+	}
+	return all
+}

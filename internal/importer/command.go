@@ -1,0 +1,169 @@
+package importer
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// readLine reads a command line of a shell into the entry's call.
+func (e *entry) readLine(line, stdin string) error {
+	c, err := parseShell(line)
+	if err != nil {
+		return err
+	}
+	if c.redirects {
+		e.note(Output, "redirected output is not taken over; cronce records the status of each call")
+	}
+	if c.fallback {
+		e.note(Retries, "the source hides failures (|| true); in cronce a failed run is dead and visible")
+	}
+	return e.readCommand(c.words, stdin)
+}
+
+// readCommand reads the words of a command: wrappers such as flock, then curl or wget.
+func (e *entry) readCommand(words []word, stdin string) error {
+	words, err := e.unwrap(words)
+	if err != nil {
+		return err
+	}
+	if len(words) == 0 {
+		return errors.New("no command; cronce imports calls of curl and wget")
+	}
+	name, ok := words[0].literal(e.call.env)
+	if !ok {
+		return errors.New("the command is a variable; cronce imports calls of curl and wget")
+	}
+	switch base := path.Base(name); base {
+	case "curl":
+		return e.readCurl(words[1:], stdin)
+	case "wget":
+		return e.readWget(words[1:])
+	case "sh", "bash", "ash", "dash", "zsh":
+		return e.readShell(words[1:], stdin)
+	default:
+		return fmt.Errorf("the command %q is not curl or wget; give the work an HTTP endpoint, or leave it where it is", short(base))
+	}
+}
+
+// short is a command's name, if it is one.
+func short(name string) string {
+	if looksSecret(name) || len(name) > 40 || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return "(not shown)"
+	}
+	return name
+}
+
+// readShell reads sh -c 'LINE'.
+func (e *entry) readShell(words []word, stdin string) error {
+	for i, w := range words {
+		text, ok := w.literal(nil)
+		switch {
+		case !ok || !strings.HasPrefix(text, "-"):
+			return errors.New("the command is a shell script; cronce imports calls of curl and wget")
+		case strings.HasSuffix(text, "c") && i+1 < len(words):
+			line, ok := words[i+1].literal(nil)
+			if !ok {
+				return errors.New("the shell's command line has a variable of an outer shell")
+			}
+			return e.readLine(line, stdin)
+		}
+	}
+	return errors.New("the command is a shell without -c; cronce imports calls of curl and wget")
+}
+
+// unwrap removes what stands in front of a command and what that means for the job.
+func (e *entry) unwrap(words []word) ([]word, error) {
+	for len(words) > 0 {
+		name, value, assigns := words[0].cut('=')
+		if variable, ok := name.literal(nil); assigns && ok && isName(variable) {
+			v, ok := value.literal(e.call.env)
+			if !ok {
+				return nil, errors.New("the command sets a variable to a value that only the shell knows")
+			}
+			e.setVariable(variable, v)
+			words = words[1:]
+			continue
+		}
+		text, _ := words[0].literal(e.call.env)
+		rest := words[1:]
+		switch path.Base(text) {
+		case "exec", "chronic", "nohup", "command", "env":
+		case "nice", "ionice":
+			rest = skipFlags(rest, "-n", "-c", "-p")
+			e.note(Output, "%s is not taken over; the call runs in cronce", path.Base(text))
+		case "timeout":
+			var err error
+			if rest, err = e.readTimeout(rest); err != nil {
+				return nil, err
+			}
+		case "flock":
+			rest = e.readFlock(rest)
+		default:
+			return words, nil
+		}
+		words = rest
+	}
+	return nil, nil
+}
+
+func (e *entry) setVariable(name, value string) {
+	own := map[string]string{name: value}
+	for n, v := range e.call.env {
+		if n != name {
+			own[n] = v
+		}
+	}
+	e.call.env = own
+}
+
+// skipFlags removes flags in front; those that are named have a value in the next word.
+func skipFlags(words []word, valued ...string) []word {
+	for len(words) > 0 {
+		flag, _ := words[0].literal(nil)
+		if !strings.HasPrefix(flag, "-") {
+			return words
+		}
+		words = words[1:]
+		if slices.Contains(valued, flag) && len(words) > 0 {
+			words = words[1:]
+		}
+	}
+	return words
+}
+
+func (e *entry) readTimeout(words []word) ([]word, error) {
+	words = skipFlags(words, "-s", "--signal", "-k", "--kill-after")
+	if len(words) == 0 {
+		return nil, errors.New("timeout without a duration")
+	}
+	text, _ := words[0].literal(e.call.env)
+	limit, err := seconds(text)
+	if err != nil {
+		return nil, errors.New("timeout with a duration that cannot be read")
+	}
+	e.limit(limit)
+	return words[1:], nil
+}
+
+// readFlock reads a lock around the command: with -n a run is skipped while another one
+// works, without it a run waits.
+func (e *entry) readFlock(words []word) []word {
+	e.job.overlap = "queue"
+	rest := skipFlags(words, "-w", "--wait", "--timeout", "-E", "--conflict-exit-code")
+	for _, w := range words[:len(words)-len(rest)] {
+		flag, _ := w.literal(nil)
+		if short := !strings.HasPrefix(flag, "--") && strings.Contains(flag, "n"); short || flag == "--nonblock" || flag == "--nb" {
+			e.job.overlap = "skip"
+		}
+	}
+	if len(rest) < 2 {
+		return nil
+	}
+	if flag, _ := rest[1].literal(nil); flag == "-c" {
+		return append([]word{literal("sh")}, rest[1:]...)
+	}
+	return rest[1:]
+}

@@ -1,0 +1,201 @@
+package importer
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/cronce/cronce/schedule"
+)
+
+// crontab reads the lines of a crontab as cronie and Vixie cron do (man 5 crontab).
+type crontab struct {
+	*builder
+	file    string
+	zone    string // of CRON_TZ, for the lines below it
+	badZone bool
+	env     map[string]string
+	lines   map[string]int // of variables
+	assumed bool           // the zone's default has been noted
+}
+
+func (b *builder) crontab(f File) {
+	c := &crontab{builder: b, file: f.Name, env: map[string]string{}, lines: map[string]int{}}
+	for n, line := range strings.Split(string(f.Data), "\n") {
+		line = strings.TrimLeft(strings.TrimSuffix(line, "\r"), " \t")
+		switch {
+		case line == "" || line[0] == '#':
+		case c.assignment(line, n+1):
+		default:
+			c.job(line, n+1)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.lines)) {
+		if text := string(f.Data); strings.Contains(text, "$"+name) || strings.Contains(text, "${"+name) {
+			continue
+		}
+		c.add(Difference{File: c.file, Line: c.lines[name], Aspect: Output, Text: fmt.Sprintf("the variable %s is for the commands; the registry has none", short(name))})
+	}
+}
+
+// assignment reads a line NAME=VALUE.
+func (c *crontab) assignment(line string, n int) bool {
+	name, value, is := strings.Cut(line, "=")
+	name = strings.Trim(strings.TrimSpace(name), `"'`)
+	if !is || !isName(name) {
+		return false
+	}
+	value = strings.TrimSpace(value)
+	if len(value) > 1 && (value[0] == '"' || value[0] == '\'') && value[len(value)-1] == value[0] {
+		value = value[1 : len(value)-1]
+	}
+	note := func(aspect Aspect, format string, args ...any) {
+		c.add(Difference{File: c.file, Line: n, Aspect: aspect, Text: fmt.Sprintf(format, args...)})
+	}
+	switch name {
+	case "CRON_TZ":
+		_, err := schedule.Parse("0 0 * * *", value, "")
+		if c.zone, c.badZone = value, err != nil; err != nil {
+			note(TimeZone, "CRON_TZ is not a time zone; the jobs below are not imported")
+		}
+	case "TZ":
+		note(TimeZone, "TZ sets the zone of commands, not of schedules; CRON_TZ sets that of schedules")
+	case "MAILTO", "MAILFROM":
+		note(Output, "%s is not taken over; incidents can notify (docs/operations.md)", name)
+	case "RANDOM_DELAY":
+		note(Times, "RANDOM_DELAY is not taken over; each run begins at its scheduled time")
+	default:
+		c.lines[name] = n
+	}
+	c.env[name] = value
+	return true
+}
+
+func (c *crontab) job(line string, n int) {
+	e := &entry{file: c.file, line: n}
+	e.call.env = maps.Clone(c.env)
+	if err := c.read(e, line); err != nil {
+		c.refuse(e, err)
+		return
+	}
+	if !c.assumed && c.zone == "" {
+		c.assumed = true
+		e.note(TimeZone, "the crontab runs in the zone of its machine, which the file does not say; the jobs have %s (--timezone sets another)", c.options.Timezone)
+	}
+	c.enter(e)
+}
+
+func (c *crontab) read(e *entry, line string) error {
+	if c.badZone {
+		return errors.New("its CRON_TZ is not a time zone")
+	}
+	expression, rest, err := cutSchedule(strings.TrimPrefix(line, "-"))
+	if err != nil {
+		return err
+	}
+	if c.options.System {
+		user := strings.IndexAny(rest, " \t")
+		if user < 0 {
+			return errors.New("the line has no command after its user")
+		}
+		rest = strings.TrimLeft(rest[user:], " \t")
+	}
+	e.job.schedule, e.job.timezone = expression, c.options.Timezone
+	if c.zone != "" {
+		e.job.timezone = c.zone
+	}
+	if !scheduleLike.MatchString(expression) { // an error would repeat words that may be a command's
+		return errors.New("the line does not begin with a schedule")
+	}
+	if _, err := schedule.Parse(expression, e.job.timezone, ""); err != nil {
+		return err
+	}
+	e.job.overlap, e.job.catchUp = "allow", "none"
+	command, stdin := cutPercent(rest)
+	if err := e.readLine(command, stdin); err != nil {
+		if words := strings.Fields(rest); !c.options.System && len(words) > 1 && (strings.HasSuffix(words[1], "curl") || strings.HasSuffix(words[1], "wget")) {
+			return errors.New("the word before the command looks like a user; --system reads lines with users")
+		}
+		return err
+	}
+	if e.job.overlap == "allow" {
+		e.note(Overlaps, "as in the source, a run begins while the last one still works (overlap: allow); the default is skip")
+	}
+	return nil
+}
+
+// scheduleLike matches five fields of numbers, three-letter names and signs, and the
+// names that nickname returns.
+var scheduleLike = regexp.MustCompile(`^(@[a-z]+|([0-9*,/?#~-]|[A-Za-z]{1,3}\b){1,60}( ([0-9*,/?#~-]|[A-Za-z]{1,3}\b){1,60}){4})$`)
+
+// cutSchedule splits a line into its schedule and the rest.
+func cutSchedule(line string) (expression, rest string, err error) {
+	fields, rest := 5, line
+	if strings.HasPrefix(line, "@") {
+		fields = 1
+	}
+	var words []string
+	for range fields {
+		rest = strings.TrimLeft(rest, " \t")
+		end := strings.IndexAny(rest, " \t")
+		if end < 0 {
+			return "", "", errors.New("the line has fewer than five schedule fields and a command")
+		}
+		words, rest = append(words, rest[:end]), rest[end:]
+	}
+	rest = strings.TrimLeft(rest, " \t")
+	if rest == "" {
+		return "", "", errors.New("the line has no command")
+	}
+	if fields == 1 {
+		expression, err = nickname(words[0])
+		return expression, rest, err
+	}
+	day, week := words[2], words[4]
+	if (day[0] == '*' || week[0] == '*') && restricted(day) && restricted(week) {
+		return "", "", errors.New("cron fires on days that match both day-of-month and day-of-week, because one of them begins with *; in cronce either suffices, and it cannot express both")
+	}
+	return strings.Join(words, " "), rest, nil
+}
+
+// restricted reports whether a field of days leaves out any.
+func restricted(field string) bool {
+	return !slices.ContainsFunc(strings.Split(field, ","), func(item string) bool { return item == "*" || item == "*/1" || item == "?" })
+}
+
+// nickname is the schedule of @daily and the like.
+func nickname(word string) (string, error) {
+	switch lower := strings.ToLower(word); lower {
+	case "@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly":
+		return lower, nil
+	case "@every_minute":
+		return "* * * * *", nil
+	case "@reboot":
+		return "", errors.New("@reboot has no time; cronce calls at scheduled times")
+	}
+	return "", errors.New("an unknown @ schedule; known: @yearly, @annually, @monthly, @weekly, @daily, @midnight, @hourly")
+}
+
+// cutPercent splits a command from its standard input: the first % that no backslash
+// precedes ends it, the others are line breaks.
+func cutPercent(text string) (command, stdin string) {
+	var parts []string
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		switch {
+		case text[i] == '\\' && i+1 < len(text) && text[i+1] == '%':
+			b.WriteByte('%')
+			i++
+		case text[i] == '%':
+			parts = append(parts, b.String())
+			b.Reset()
+		default:
+			b.WriteByte(text[i])
+		}
+	}
+	parts = append(parts, b.String())
+	return parts[0], strings.Join(parts[1:], "\n")
+}

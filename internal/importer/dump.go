@@ -1,0 +1,105 @@
+package importer
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// object is a JSON object of a dump and the line on which it begins.
+type object struct {
+	file   string
+	line   int
+	fields json.RawMessage
+}
+
+// objects lists the objects of a dump: those of its documents one after the other, and
+// those of the lists in them under the names given.
+func objects(f File, lists ...string) ([]object, error) {
+	if !json.Valid(bytes.TrimSpace(f.Data)) {
+		return documents(f, lists)
+	}
+	return within(f, f.Data, 0, lists)
+}
+
+// documents reads several JSON documents in one file, as commands append them.
+func documents(f File, lists []string) ([]object, error) {
+	decoder := json.NewDecoder(bytes.NewReader(f.Data))
+	var all []object
+	for {
+		var raw json.RawMessage
+		err := decoder.Decode(&raw)
+		if errors.Is(err, io.EOF) {
+			return all, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d: not JSON; dump with --format=json (gcloud) or --output json (aws)", f.Name, lineAt(f.Data, int(decoder.InputOffset())))
+		}
+		found, err := within(f, raw, int(decoder.InputOffset())-len(raw), lists)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+}
+
+// within lists the objects of one document that begins at an offset of the file.
+func within(f File, raw json.RawMessage, at int, lists []string) ([]object, error) {
+	lead := len(raw) - len(bytes.TrimLeft(raw, " \t\r\n"))
+	raw, at = raw[lead:], at+lead
+	switch {
+	case len(raw) == 0:
+		return nil, nil
+	case raw[0] == '[':
+		return items(f, raw, at, lists)
+	case raw[0] != '{':
+		return nil, fmt.Errorf("%s:%d: not an object; the importer reads the JSON that the command line prints", f.Name, lineAt(f.Data, at))
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &fields); err != nil {
+		return nil, fmt.Errorf("%s:%d: not an object", f.Name, lineAt(f.Data, at))
+	}
+	for _, name := range lists {
+		if list := fields[name]; len(list) > 0 && list[0] == '[' {
+			return items(f, list, at+max(0, bytes.Index(raw, list)), lists)
+		}
+	}
+	return []object{{f.Name, lineAt(f.Data, at), raw}}, nil
+}
+
+func items(f File, list json.RawMessage, at int, lists []string) ([]object, error) {
+	decoder := json.NewDecoder(bytes.NewReader(list))
+	if _, err := decoder.Token(); err != nil {
+		return nil, fmt.Errorf("%s:%d: not a list", f.Name, lineAt(f.Data, at))
+	}
+	var all []object
+	for decoder.More() {
+		var raw json.RawMessage
+		if err := decoder.Decode(&raw); err != nil {
+			return nil, fmt.Errorf("%s:%d: not JSON", f.Name, lineAt(f.Data, at+int(decoder.InputOffset())))
+		}
+		if len(raw) > 0 && raw[0] == '[' {
+			return nil, fmt.Errorf("%s:%d: a list within a list", f.Name, lineAt(f.Data, at))
+		}
+		found, err := within(f, raw, at+int(decoder.InputOffset())-len(raw), lists)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	return all, nil
+}
+
+func lineAt(data []byte, offset int) int {
+	return 1 + bytes.Count(data[:min(max(offset, 0), len(data))], []byte("\n"))
+}
+
+// decode reads an object into a struct.
+func (o object) decode(to any) error {
+	if err := json.Unmarshal(o.fields, to); err != nil {
+		return fmt.Errorf("%s:%d: a field of an unexpected type", o.file, o.line)
+	}
+	return nil
+}

@@ -1,0 +1,230 @@
+package importer
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/cronce/cronce/schedule"
+)
+
+// awsObject is what the importer reads of the AWS CLI's output: a schedule
+// (scheduler get-schedule), a rule (events list-rules, describe-rule), targets of a
+// rule (events list-targets-by-rule) or an API destination (events
+// describe-api-destination).
+type awsObject struct {
+	Name      string
+	GroupName string
+	State     string
+
+	ScheduleExpression         string
+	ScheduleExpressionTimezone string
+	FlexibleTimeWindow         *struct {
+		Mode                   string
+		MaximumWindowInMinutes int
+	}
+	StartDate, EndDate any
+	EventPattern       string
+	Target             *awsTarget
+
+	Rule    string // of Targets
+	Targets []awsTarget
+
+	ARN                string `json:"Arn"`
+	ApiDestinationArn  string
+	InvocationEndpoint string
+	HttpMethod         string
+}
+
+type awsTarget struct {
+	Arn            string
+	Input          string
+	InputPath      string
+	RetryPolicy    *struct{ MaximumRetryAttempts *int }
+	HttpParameters *struct {
+		PathParameterValues   []string
+		HeaderParameters      map[string]string
+		QueryStringParameters map[string]string
+	}
+}
+
+// eventBridge reads all files together: a rule, its targets and their API destinations
+// are printed by different commands.
+func (b *builder) eventBridge(files []File) error {
+	var schedules []object
+	targets, destinations := map[string][]awsTarget{}, map[string]awsObject{}
+	for _, f := range files {
+		found, err := objects(f, "Schedules", "Rules", "ApiDestinations")
+		if err != nil {
+			return err
+		}
+		for _, o := range found {
+			var a awsObject
+			if err := o.decode(&a); err != nil {
+				return err
+			}
+			switch {
+			case a.ApiDestinationArn != "":
+				destinations[a.ApiDestinationArn] = a
+			case a.Targets != nil && a.ScheduleExpression == "":
+				targets[a.Rule] = append(targets[a.Rule], a.Targets...)
+			default:
+				schedules = append(schedules, o)
+			}
+		}
+	}
+	for _, o := range schedules {
+		var a awsObject
+		if err := o.decode(&a); err != nil {
+			return err
+		}
+		e := &entry{file: o.file, line: o.line, name: a.Name}
+		if a.Target == nil {
+			list := append(slices.Clone(targets[a.Name]), a.Targets...)
+			if len(targets) == 1 && len(schedules) == 1 { // list-targets-by-rule does not name the rule
+				list = append(list, targets[""]...)
+			}
+			if len(list) > 1 {
+				e.note(NotImported, "the rule has %d targets; only the first is imported", len(list))
+			}
+			if len(list) > 0 {
+				a.Target = &list[0]
+			}
+		}
+		if err := e.awsSchedule(a, destinations); err != nil {
+			b.refuse(e, err)
+			continue
+		}
+		b.enter(e)
+	}
+	return nil
+}
+
+func (e *entry) awsSchedule(a awsObject, destinations map[string]awsObject) error {
+	switch {
+	case a.ScheduleExpression == "" && a.EventPattern != "":
+		return errors.New("the rule waits for events and has no schedule")
+	case a.ScheduleExpression == "":
+		return errors.New("the object has no ScheduleExpression; dump with aws scheduler get-schedule, which list-schedules does not replace")
+	}
+	e.job.schedule, e.job.timezone = a.ScheduleExpression, cmp.Or(a.ScheduleExpressionTimezone, "UTC")
+	e.job.dst = string(schedule.DSTSkip)
+	s, err := schedule.Parse(e.job.schedule, e.job.timezone, schedule.DSTSkip)
+	if err != nil {
+		return err
+	}
+	switch {
+	case strings.HasPrefix(a.ScheduleExpression, "rate("):
+		e.note(Times, "the period counts from 1970-01-01T00:00:00Z, not from the creation of the schedule")
+	case s.Location().String() != "UTC":
+		e.note(ClockChange, "dst: skip keeps the source's times: none in the hour that is skipped, one in the hour that is repeated; once, the default, also fires for the skipped hour")
+	}
+	if w := a.FlexibleTimeWindow; w != nil && w.Mode == "FLEXIBLE" {
+		e.note(Times, "the flexible window of %d minutes is not taken over; runs begin at the scheduled time", w.MaximumWindowInMinutes)
+	}
+	if a.StartDate != nil || a.EndDate != nil {
+		e.note(Times, "StartDate and EndDate are not taken over; the schedule has no begin and no end")
+	}
+	e.job.disabled, e.job.overlap = a.State == "DISABLED", "allow"
+	e.note(Overlaps, "as in the source, a run begins while the last one still works (overlap: allow); the default is skip")
+	e.note(MissedTimes, "scheduled times that pass while cronce is down are caught up: the latest one, for 24h")
+	if a.Target == nil {
+		e.placeholder = "the files do not say what the schedule calls (aws scheduler get-schedule and aws events list-targets-by-rule print it)"
+		return nil
+	}
+	return e.awsTarget(*a.Target, destinations)
+}
+
+func (e *entry) awsTarget(t awsTarget, destinations map[string]awsObject) error {
+	if err := e.awsCall(t, destinations); err != nil || e.placeholder != "" {
+		return err
+	}
+	if p := t.RetryPolicy; p != nil && p.MaximumRetryAttempts != nil && *p.MaximumRetryAttempts == 0 {
+		e.noRetries()
+	} else {
+		e.note(Retries, "AWS retries for up to 24h; the job retries after 500ms, 2s, 5s and 30s, and is then dead and visible")
+	}
+	switch {
+	case t.InputPath != "":
+		e.note(Body, "InputPath is not taken over")
+	case strings.Contains(t.Input, "<aws.scheduler."):
+		return errors.New("the input has placeholders of AWS (<aws.scheduler...>); cronce sends a fixed body")
+	case t.Input != "" && e.call.method != "GET" && e.call.method != "HEAD":
+		e.call.data, e.call.hasData, e.call.jsonType = []word{literal(t.Input)}, true, true
+	case t.Input == "":
+		e.note(Body, "AWS sends its event as the body; cronce sends {jobId, runId, scheduledAt}")
+	}
+	return nil
+}
+
+var (
+	apiDestination = regexp.MustCompile(`^arn:aws[a-z-]*:events:[a-z0-9-]+:[0-9]*:api-destination/`)
+	apiGateway     = regexp.MustCompile(`^arn:aws[a-z-]*:execute-api:([a-z0-9-]+):[0-9]*:([a-z0-9]+)/([^/]+)/([A-Z]+)/(.*)$`)
+	awsService     = regexp.MustCompile(`^arn:aws[a-z-]*:([a-z0-9-]+):`)
+)
+
+// awsCall reads what HTTP request a target is. Other targets are placeholders.
+func (e *entry) awsCall(t awsTarget, destinations map[string]awsObject) error {
+	if m := apiGateway.FindStringSubmatch(t.Arn); m != nil {
+		e.call.method, e.call.sigv4 = m[4], [2]string{m[1], "execute-api"}
+		e.call.url = literal(fmt.Sprintf("https://%s.execute-api.%s.amazonaws.com/%s/%s", m[2], m[1], m[3], m[5]))
+		e.note(Network, "the target is called at its public address with a signature (sigv4) of credentials that cronce needs")
+		return e.awsParameters(t)
+	}
+	if !apiDestination.MatchString(t.Arn) {
+		service := "an AWS service"
+		if m := awsService.FindStringSubmatch(t.Arn); m != nil {
+			service = m[1]
+		}
+		e.placeholder = fmt.Sprintf("the source calls %s, and cronce calls HTTP endpoints", service)
+		return nil
+	}
+	d, known := destinations[t.Arn]
+	if !known {
+		e.placeholder = "the source calls an API destination that is not in the files (aws events describe-api-destination prints it)"
+		return nil
+	}
+	e.call.method, e.call.url = cmp.Or(d.HttpMethod, "POST"), literal(d.InvocationEndpoint)
+	e.job.disabled = true
+	e.note(Secrets, "the job is disabled: the credentials are in the connection of EventBridge and are not exported; give the target auth and remove enabled: false")
+	return e.awsParameters(t)
+}
+
+// awsParameters puts path, query and headers into the call.
+func (e *entry) awsParameters(t awsTarget) error {
+	p := t.HttpParameters
+	if p == nil {
+		p = new(struct {
+			PathParameterValues   []string
+			HeaderParameters      map[string]string
+			QueryStringParameters map[string]string
+		})
+	}
+	text, _ := e.call.url.literal(nil)
+	for _, value := range p.PathParameterValues {
+		text = strings.Replace(text, "*", url.PathEscape(value), 1)
+	}
+	if strings.Contains(text, "*") {
+		return errors.New("the path has a * without a value in PathParameterValues")
+	}
+	for i, name := range slices.Sorted(maps.Keys(p.QueryStringParameters)) {
+		join := "&"
+		if i == 0 && !strings.Contains(text, "?") {
+			join = "?"
+		}
+		text += join + url.QueryEscape(name) + "=" + url.QueryEscape(p.QueryStringParameters[name])
+	}
+	e.call.url = literal(text)
+	for _, name := range slices.Sorted(maps.Keys(p.HeaderParameters)) {
+		e.header(name, literal(p.HeaderParameters[name]))
+	}
+	if e.call.sigv4[0] != "" && len(e.call.headers) > 0 {
+		return errors.New("the call has a signature and secret headers; a target has one kind of authorization")
+	}
+	return nil
+}

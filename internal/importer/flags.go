@@ -1,0 +1,150 @@
+package importer
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// flags reads the options of curl and wget: long ones with = or in two words, short
+// ones in clusters.
+type flags struct {
+	words  []word
+	long   map[string]option
+	short  map[byte]string // the long name of a short one
+	accept func(name string, value word) error
+	other  func(word) error // what is not an option
+}
+
+// option says whether an option has a value.
+type option bool
+
+const (
+	bare   option = false
+	valued option = true
+)
+
+func (f *flags) read() error {
+	for plain := false; len(f.words) > 0; {
+		w := f.words[0]
+		f.words = f.words[1:]
+		text := ""
+		if len(w) > 0 && !w[0].variable {
+			text = w[0].text
+		}
+		var err error
+		switch {
+		case plain || len(text) < 2 || text[0] != '-':
+			err = f.other(w)
+		case text == "--":
+			plain = true
+		case text[1] == '-':
+			err = f.readLong(w)
+		default:
+			err = f.readShort(w, text)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *flags) readLong(w word) error {
+	name, value, inline := w.cut('=')
+	text, ok := name.literal(nil)
+	if !ok {
+		return errors.New("an option's name has a variable")
+	}
+	text = text[2:]
+	kind, known := f.long[text]
+	switch {
+	case !known:
+		return fmt.Errorf("the option --%s is not known to the importer", short(text))
+	case kind == bare:
+		return f.accept(text, nil)
+	case !inline:
+		return f.next(text)
+	}
+	return f.accept(text, value)
+}
+
+// next gives the option the following word.
+func (f *flags) next(name string) error {
+	if len(f.words) == 0 {
+		return fmt.Errorf("the option --%s has no value", name)
+	}
+	value := f.words[0]
+	f.words = f.words[1:]
+	return f.accept(name, value)
+}
+
+func (f *flags) readShort(w word, text string) error {
+	for i := 1; i < len(text); i++ {
+		name, known := f.short[text[i]]
+		if !known {
+			return fmt.Errorf("the option -%s is not known to the importer", short(text[i:i+1]))
+		}
+		if f.long[name] == bare {
+			if err := f.accept(name, nil); err != nil {
+				return err
+			}
+			continue
+		}
+		if value := append(textPart(text[i+1:]), w[1:]...); len(value) > 0 {
+			return f.accept(name, value)
+		}
+		return f.next(name)
+	}
+	if len(w) > 1 {
+		return errors.New("an option's name has a variable")
+	}
+	return nil
+}
+
+// limit shortens the call's time limit.
+func (e *entry) limit(d time.Duration) {
+	if d > 0 && (e.call.timeout == 0 || d < e.call.timeout) {
+		e.call.timeout = d
+	}
+}
+
+// seconds reads a number of seconds, or with a unit of the shell's tools: s, m, h, d.
+func seconds(text string) (time.Duration, error) {
+	unit := time.Second
+	for suffix, u := range map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour, "d": 24 * time.Hour} {
+		if number, is := strings.CutSuffix(text, suffix); is {
+			text, unit = number, u
+			break
+		}
+	}
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsNaN(n) || n < 0 || n*unit.Seconds() > (30*24*time.Hour).Seconds() {
+		return 0, errors.New("not a duration")
+	}
+	return time.Duration(n * float64(unit)).Round(time.Millisecond), nil
+}
+
+// doubling are n waits, each twice the one before, up to a longest.
+func doubling(n int, first, longest time.Duration) []time.Duration {
+	waits := []time.Duration{}
+	for wait := first; len(waits) < min(n, maxRetries); wait *= 2 {
+		wait = min(wait, longest)
+		waits = append(waits, wait)
+	}
+	return waits
+}
+
+// maxRetries is how many of a source's retries are taken over.
+const maxRetries = 20
+
+// retry takes over the source's retries.
+func (e *entry) retry(n int, first, longest time.Duration) {
+	e.job.backoff, e.job.hasBackoff = doubling(n, first, longest), true
+	if n > maxRetries {
+		e.note(Retries, "the source retries %d times; the first %d are taken over", n, maxRetries)
+	}
+}

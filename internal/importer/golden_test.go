@@ -1,0 +1,62 @@
+package importer_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/cronce/cronce/internal/importer"
+	"github.com/cronce/cronce/jobs"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var sources = []importer.Source{importer.Crontab, importer.Kubernetes, importer.EventBridge, importer.CloudScheduler, importer.Vercel}
+
+func testdata(t testing.TB, source importer.Source) importer.File {
+	t.Helper()
+	data, err := os.ReadFile("testdata/" + string(source) + ".txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return importer.File{Name: string(source), Data: data}
+}
+
+func text(r importer.Result) string {
+	b := &strings.Builder{}
+	fmt.Fprintf(b, "%s--- jobs %d, refused %d\n", r.Registry, r.Jobs, r.Refused)
+	for _, d := range r.Differences {
+		fmt.Fprintf(b, "%s | %s | %s | %s\n", d.Place(), d.Job, d.Aspect, d.Text)
+	}
+	return b.String()
+}
+
+// Each source's file has one entry of each kind, with PLANTED in all places where
+// people put secrets. UPDATE_GOLDEN=1 writes the results anew.
+func TestImportsAreWhatTheGoldenFilesSay(t *testing.T) {
+	for _, source := range sources {
+		result, err := importer.Import(source, []importer.File{testdata(t, source)}, importer.Options{Name: "acme"})
+		if err != nil {
+			t.Errorf("%s: %v", source, err)
+			continue
+		}
+		got, golden := text(result), "testdata/"+string(source)+".golden"
+		if os.Getenv("UPDATE_GOLDEN") != "" {
+			if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if want, err := os.ReadFile(golden); err != nil || got != string(want) {
+			t.Errorf("%s: got\n%s\nwant (%v)\n%s", source, got, err, want)
+		}
+		if strings.Contains(got, "PLANTED") {
+			t.Errorf("%s: a secret is in the result:\n%s", source, got)
+		}
+		if _, err := jobs.Parse("imported", []byte(result.Registry)); err != nil {
+			t.Errorf("%s: %v", source, err)
+		}
+	}
+}

@@ -1,0 +1,280 @@
+package importer
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+
+	"github.com/cronce/cronce/schedule"
+)
+
+// manifest is what the importer reads of a CronJob, or of a List of them.
+type manifest struct {
+	Kind     string `yaml:"kind"`
+	Metadata struct {
+		Name      string `yaml:"name"`
+		Namespace string `yaml:"namespace"`
+	} `yaml:"metadata"`
+	Items []manifest  `yaml:"items"`
+	Spec  cronJobSpec `yaml:"spec"`
+}
+
+type cronJobSpec struct {
+	Schedule                string `yaml:"schedule"`
+	TimeZone                string `yaml:"timeZone"`
+	Suspend                 bool   `yaml:"suspend"`
+	ConcurrencyPolicy       string `yaml:"concurrencyPolicy"`
+	StartingDeadlineSeconds *int64 `yaml:"startingDeadlineSeconds"`
+	JobTemplate             struct {
+		Spec struct {
+			BackoffLimit          *int   `yaml:"backoffLimit"`
+			ActiveDeadlineSeconds *int64 `yaml:"activeDeadlineSeconds"`
+			Parallelism           *int   `yaml:"parallelism"`
+			Completions           *int   `yaml:"completions"`
+			Template              struct {
+				Spec podSpec `yaml:"spec"`
+			} `yaml:"template"`
+		} `yaml:"spec"`
+	} `yaml:"jobTemplate"`
+}
+
+type podSpec struct {
+	InitContainers []container `yaml:"initContainers"`
+	Containers     []container `yaml:"containers"`
+}
+
+type container struct {
+	Image   string   `yaml:"image"`
+	Command []string `yaml:"command"`
+	Args    []string `yaml:"args"`
+	Env     []struct {
+		Name      string  `yaml:"name"`
+		Value     *string `yaml:"value"`
+		ValueFrom struct {
+			Secret *keyRef `yaml:"secretKeyRef"`
+			Config *keyRef `yaml:"configMapKeyRef"`
+		} `yaml:"valueFrom"`
+	} `yaml:"env"`
+}
+
+type keyRef struct {
+	Name string `yaml:"name"`
+	Key  string `yaml:"key"`
+}
+
+func (b *builder) kubernetes(files []File) error {
+	for _, f := range files {
+		documents, err := manifests(f)
+		if err != nil {
+			return err
+		}
+		for _, d := range documents {
+			b.manifest(f.Name, d.line, d.manifest)
+		}
+	}
+	return nil
+}
+
+type located struct {
+	line     int
+	manifest manifest
+}
+
+// manifests decodes the documents of a file. Aliases are refused: a few lines of them
+// can stand for gigabytes.
+func manifests(f File) (found []located, err error) {
+	defer func() { // the YAML parser has paths on which malformed input makes it panic
+		if recover() != nil {
+			found, err = nil, fmt.Errorf("%s is not YAML", f.Name)
+		}
+	}()
+	tokens := lexer.Tokenize(strings.ReplaceAll(string(f.Data), "\r\n", "\n"))
+	depth := 0
+	for _, t := range tokens {
+		switch t.Type {
+		case token.AliasType:
+			return nil, fmt.Errorf("%s:%d: YAML aliases are not read; kubectl get cronjobs -o yaml prints manifests without them", f.Name, t.Position.Line)
+		case token.MappingStartType, token.SequenceStartType:
+			depth++
+		case token.MappingEndType, token.SequenceEndType:
+			depth--
+		}
+		if depth > 100 || t.Position != nil && t.Position.IndentNum > 200 {
+			return nil, fmt.Errorf("%s:%d: nested too deeply", f.Name, t.Position.Line)
+		}
+	}
+	file, err := parser.Parse(tokens, 0)
+	if err != nil {
+		line := 0
+		var bad yaml.Error
+		if errors.As(err, &bad) && bad.GetToken() != nil {
+			line = bad.GetToken().Position.Line
+		}
+		return nil, fmt.Errorf("%s:%d: not YAML; a template must be rendered first, e.g. with helm template", f.Name, line)
+	}
+	for _, document := range file.Docs {
+		if document.Body == nil || document.Body.Type() == ast.NullType || document.Body.Type() == ast.CommentType {
+			continue
+		}
+		d := located{line: document.Body.GetToken().Position.Line}
+		if err := yaml.NodeToValue(document.Body, &d.manifest); err != nil {
+			return nil, fmt.Errorf("%s:%d: not a manifest; the importer reads CronJobs, as kubectl get cronjobs -o yaml prints them", f.Name, d.line)
+		}
+		found = append(found, d)
+	}
+	return found, nil
+}
+
+func (b *builder) manifest(file string, line int, m manifest) {
+	if strings.HasSuffix(m.Kind, "List") {
+		for _, item := range m.Items {
+			b.manifest(file, line, item)
+		}
+		return
+	}
+	e := &entry{file: file, line: line, name: m.Metadata.Name}
+	if m.Kind != "CronJob" {
+		b.refuse(e, fmt.Errorf("the kind %q is not CronJob", short(m.Kind)))
+		return
+	}
+	if err := b.cronJob(e, m); err != nil {
+		b.refuse(e, err)
+		return
+	}
+	b.enter(e)
+}
+
+func (b *builder) cronJob(e *entry, m manifest) error {
+	spec := m.Spec
+	e.job.schedule, e.job.timezone = spec.Schedule, cmp.Or(spec.TimeZone, b.options.Timezone)
+	e.job.dst = string(schedule.DSTWall)
+	s, err := schedule.Parse(spec.Schedule, e.job.timezone, schedule.DSTWall)
+	if err != nil {
+		return err
+	}
+	e.job.timezone = s.Location().String()
+	e.noteCronJob(spec, s)
+	e.job.disabled = spec.Suspend
+	pod := spec.JobTemplate.Spec.Template.Spec
+	if len(pod.Containers) != 1 || len(pod.InitContainers) > 0 {
+		return fmt.Errorf("the pod has %s and %s; cronce imports a single container that runs curl or wget", plural(len(pod.Containers), "container"), plural(len(pod.InitContainers), "init container"))
+	}
+	if err := e.container(m.Metadata.Namespace, pod.Containers[0]); err != nil {
+		return err
+	}
+	e.podRetries(spec.JobTemplate.Spec.BackoffLimit)
+	return nil
+}
+
+func (e *entry) noteCronJob(spec cronJobSpec, s *schedule.Schedule) {
+	if spec.TimeZone == "" && !strings.Contains(spec.Schedule, "TZ=") {
+		e.note(TimeZone, "without timeZone, the schedule is in the zone of the control plane, which the file does not say; the job has %s (--timezone sets another)", e.job.timezone)
+	}
+	if strings.HasPrefix(strings.TrimSpace(spec.Schedule), "@every") {
+		e.note(Times, "@every counts from 1970-01-01T00:00:00Z, not from the last start")
+	}
+	if e.job.timezone != "UTC" && !strings.HasPrefix(s.String(), "@every") {
+		e.note(ClockChange, "dst: wall keeps the source's times: none in the hour that is skipped, both in the hour that is repeated; once, the default, fires one time in each")
+	}
+	switch spec.ConcurrencyPolicy {
+	case "Forbid":
+		e.job.overlap = "skip"
+	case "Replace":
+		e.job.overlap = "skip"
+		e.note(Overlaps, "concurrencyPolicy Replace stops the running pod; cronce never stops a call, so the job skips the new run")
+	default:
+		e.job.overlap = "allow"
+		e.note(Overlaps, "as in the source, a run begins while the last one still works (overlap: allow); the default is skip")
+	}
+	e.job.catchUp = "latest"
+	if d := spec.StartingDeadlineSeconds; d != nil && *d > 0 {
+		e.job.catchUpWindow = time.Duration(min(*d, 366*24*3600)) * time.Second
+	} else {
+		e.note(MissedTimes, "without startingDeadlineSeconds, Kubernetes starts a missed run however late it is; cronce does for 24h (catchUpWindow)")
+	}
+	job := spec.JobTemplate.Spec
+	if n := job.Completions; n != nil && *n > 1 {
+		e.note(Effects, "completions: %d; cronce makes one call per scheduled time", *n)
+	} else if n := job.Parallelism; n != nil && *n > 1 {
+		e.note(Effects, "parallelism: %d; cronce makes one call per scheduled time", *n)
+	}
+	if d := job.ActiveDeadlineSeconds; d != nil && *d > 0 {
+		e.limit(time.Duration(min(*d, 30*24*3600)) * time.Second)
+	}
+}
+
+// container reads the command of a container.
+func (e *entry) container(namespace string, c container) error {
+	e.call.env, e.call.origins = map[string]string{}, map[string]string{}
+	for _, v := range c.Env {
+		switch {
+		case v.Value != nil:
+			e.call.env[v.Name] = *v.Value
+		case v.ValueFrom.Secret != nil:
+			e.call.origins[v.Name] = fmt.Sprintf("secret %s/%s/%s", namespace, v.ValueFrom.Secret.Name, v.ValueFrom.Secret.Key)
+		case v.ValueFrom.Config != nil:
+			e.call.origins[v.Name] = fmt.Sprintf("config %s/%s/%s", namespace, v.ValueFrom.Config.Name, v.ValueFrom.Config.Key)
+		}
+	}
+	var words []word
+	for _, text := range append(append([]string{}, c.Command...), c.Args...) {
+		words = append(words, dependent(text))
+	}
+	if len(c.Command) == 0 {
+		image, _, _ := strings.Cut(c.Image, "@")
+		name := image[strings.LastIndexByte(image, '/')+1:]
+		if name, _, _ = strings.Cut(name, ":"); name != "curl" {
+			return errors.New("the container has no command; what its image runs is not known")
+		}
+		words = append([]word{literal("curl")}, words...)
+	}
+	return e.readCommand(words, "")
+}
+
+// podRetries takes over what Kubernetes does with a pod that failed.
+func (e *entry) podRetries(limit *int) {
+	n := 6 // the default of backoffLimit
+	if limit != nil {
+		n = max(0, *limit)
+	}
+	if len(e.job.backoff) > 0 {
+		e.note(Retries, "curl's retries are taken over; those of the pod (backoffLimit %d) are not", n)
+		return
+	}
+	e.notes = slices.DeleteFunc(e.notes, func(n note) bool {
+		return n.aspect == Retries && strings.HasPrefix(n.text, "the source does not retry")
+	})
+	e.retry(n, 10*time.Second, 6*time.Minute)
+	e.note(Retries, "backoffLimit %d: the waits of Kubernetes, 10s doubling to 6m, as a list", n)
+}
+
+// dependent reads the $(NAME) references that Kubernetes puts values into; $$ is a $.
+func dependent(text string) word {
+	var w word
+	var plain strings.Builder
+	for text != "" {
+		end := strings.IndexByte(text, ')')
+		switch {
+		case strings.HasPrefix(text, "$$"):
+			plain.WriteByte('$')
+			text = text[2:]
+		case strings.HasPrefix(text, "$(") && end > 0 && isName(text[2:end]):
+			w = append(append(w, textPart(plain.String())...), part{text[2:end], true})
+			plain.Reset()
+			text = text[end+1:]
+		default:
+			plain.WriteByte(text[0])
+			text = text[1:]
+		}
+	}
+	return append(w, textPart(plain.String())...)
+}

@@ -1,0 +1,150 @@
+package importer
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// render writes the registry. Texts from the source are quoted, so that none of them
+// is YAML of its own.
+func (b *builder) render(source Source) string {
+	w := &strings.Builder{}
+	if source != "" {
+		b.renderHead(w, source)
+	}
+	fmt.Fprintf(w, "version: 1\nname: %s\n", quote(b.options.Name))
+	fmt.Fprint(w, "targets:\n")
+	for _, t := range b.targets {
+		t.render(w)
+	}
+	fmt.Fprint(w, "jobs:\n")
+	for _, j := range b.jobs {
+		j.render(w)
+	}
+	return w.String()
+}
+
+func (b *builder) renderHead(w *strings.Builder, source Source) {
+	fmt.Fprintf(w, "# Imported from %s by cronce import. Read what it printed on standard error: not all is the same.\n", source)
+	fmt.Fprint(w, "# The name below identifies the caller of every idempotency key: choose it before the first run, and never change it.\n")
+	fmt.Fprint(w, "#\n# The environment of cronce needs:\n")
+	for _, name := range slices.Sorted(maps.Keys(b.variables)) {
+		fmt.Fprintf(w, "#   %s  %s\n", name, comment(b.variables[name]))
+	}
+}
+
+func (t *target) render(w *strings.Builder) {
+	fmt.Fprintf(w, "  %s:\n    urlEnv: %s\n", quote(t.name), quote(t.urlEnv))
+	if t.allowHTTP {
+		fmt.Fprint(w, "    allowHTTP: true\n")
+	}
+	if t.ca != "" {
+		fmt.Fprintf(w, "    tls: { ca: { file: %s } }\n", quote(t.ca))
+	}
+	a := t.auth
+	if a.kind == "" {
+		return
+	}
+	fmt.Fprintf(w, "    auth:\n      type: %s\n", a.kind)
+	if a.kind == "sigv4" {
+		fmt.Fprintf(w, "      region: %s\n      service: %s\n", quote(a.sigv4[0]), quote(a.sigv4[1]))
+	}
+	for _, field := range slices.Sorted(maps.Keys(a.fields)) {
+		fmt.Fprintf(w, "      %s: { env: %s }\n", field, quote(a.fields[field]))
+	}
+	if len(a.headers) > 0 {
+		fmt.Fprint(w, "      headers:\n")
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.headers)) {
+		fmt.Fprintf(w, "        %s: { env: %s }\n", quote(name), quote(a.headers[name]))
+	}
+}
+
+func (j job) render(w *strings.Builder) {
+	field := func(name, value string) { fmt.Fprintf(w, "    %s: %s\n", name, value) }
+	if j.from != "" {
+		fmt.Fprintf(w, "  # %s\n", comment(j.from))
+	}
+	fmt.Fprintf(w, "  - id: %s\n", quote(j.id))
+	field("schedule", strconv.QuoteToASCII(j.schedule))
+	if j.timezone != "UTC" {
+		field("timezone", quote(j.timezone))
+		if j.dst != "once" {
+			field("dst", j.dst)
+		}
+	}
+	field("target", quote(j.target.name))
+	field("method", quote(j.method))
+	field("path", quote(j.path))
+	if j.body != "" {
+		body := strconv.QuoteToASCII(j.body)
+		if comment(j.body) == j.body { // single quotes need no escapes within
+			body = "'" + strings.ReplaceAll(j.body, "'", "''") + "'"
+		}
+		field("body", body)
+	}
+	if j.timeout > 0 {
+		field("timeout", duration(j.timeout))
+	}
+	if j.hasBackoff {
+		waits := make([]string, len(j.backoff))
+		for i, wait := range j.backoff {
+			waits[i] = duration(wait)
+		}
+		field("retry", "{ backoff: ["+strings.Join(waits, ", ")+"] }")
+	}
+	if j.overlap != "" && j.overlap != "skip" {
+		field("overlap", j.overlap)
+	}
+	if j.catchUp != "" && j.catchUp != "latest" {
+		field("catchUp", j.catchUp)
+	}
+	if j.catchUpWindow > 0 {
+		field("catchUpWindow", duration(j.catchUpWindow))
+	}
+	if j.disabled {
+		field("enabled", "false")
+	}
+}
+
+// duration is without the zero units of Go's form: 5m, not 5m0s.
+func duration(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}
+
+// comment is a text that cannot leave its line.
+func comment(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return '?'
+		}
+		return r
+	}, text)
+}
+
+// plain matches texts that YAML reads as strings without quotes.
+var plain = regexp.MustCompile(`^[A-Za-z/_][A-Za-z0-9/_.-]*$`)
+
+// quote is a YAML scalar.
+func quote(text string) string {
+	switch strings.ToLower(text) {
+	case "true", "false", "null", "yes", "no", "on", "off", "y", "n", ".inf", ".nan":
+	default:
+		if plain.MatchString(text) {
+			return text
+		}
+	}
+	return strconv.QuoteToASCII(text)
+}

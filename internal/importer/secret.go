@@ -1,0 +1,193 @@
+package importer
+
+import (
+	"cmp"
+	"maps"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+var (
+	// secretName matches names of fields, parameters and headers that hold secrets.
+	secretName = regexp.MustCompile(`(?i)(auth|token|secret|passw|pwd|api[-_]?key|access[-_]?key|private[-_]?key|credential|signature|session|cookie|jwt|^key$|^sig$|^code$|^pass$)`)
+	// secretPrefix matches what well-known issuers put in front of their secrets.
+	secretPrefix = regexp.MustCompile(`^(sk_|pk_live|rk_|gh[pousr]_|github_pat_|glpat-|xox[abprs]-|AKIA|ASIA|eyJ|whsec_|ya29\.|SG\.|Bearer |Basic )`)
+	tokenLike    = regexp.MustCompile(`^[A-Za-z0-9_+/=.~-]{20,}$`)
+)
+
+// looksSecret reports whether a value has the form of a secret, whatever it is called.
+func looksSecret(value string) bool {
+	if secretPrefix.MatchString(value) {
+		return true
+	}
+	return tokenLike.MatchString(value) && strings.ContainsAny(value, "0123456789") &&
+		strings.ToLower(value) != value && strings.ToUpper(value) != value
+}
+
+// secretQuery is the name of a query parameter that looks like a secret.
+func secretQuery(query string) string {
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return ""
+	}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if secretName.MatchString(name) || slices.ContainsFunc(values[name], looksSecret) {
+			return printable(name)
+		}
+	}
+	return ""
+}
+
+func secretPath(path string) bool {
+	return slices.ContainsFunc(strings.Split(path, "/"), looksSecret)
+}
+
+// secretField is the name of a field anywhere in a JSON value that looks like a
+// secret. A value without a name is called "value".
+func secretField(value any) string {
+	switch v := value.(type) {
+	case string:
+		if looksSecret(v) {
+			return "value"
+		}
+	case []any:
+		for _, item := range v {
+			if field := secretField(item); field != "" {
+				return field
+			}
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			text, isText := v[name].(string)
+			if isText && text != "" && secretName.MatchString(name) || looksSecret(name) {
+				return printable(name)
+			}
+			if field := secretField(v[name]); field == "value" {
+				return printable(name)
+			} else if field != "" {
+				return field
+			}
+		}
+	}
+	return ""
+}
+
+// printable hides a name that is itself like a secret, and one that is too long to be
+// a name.
+func printable(name string) string {
+	if looksSecret(name) || len(name) > 64 {
+		return "(not shown)"
+	}
+	return name
+}
+
+// auth is a target's authorization: for each field the variable that holds it.
+type auth struct {
+	kind    string // a type of the registry; "" for none
+	fields  map[string]string
+	headers map[string]string
+	sigv4   [2]string
+	holds   map[string]string // what each variable holds, by its name
+}
+
+func (a auth) names() []string { return slices.Sorted(maps.Keys(a.holds)) }
+
+// credentials tell targets apart: equal slices mean equal authorization. They hold
+// secrets.
+func (c *call) credentials() []string {
+	words := []word{c.user}
+	out := []string{c.sigv4[0], c.sigv4[1]}
+	for _, h := range c.headers {
+		words, out = append(words, h.value), append(out, strings.ToLower(h.name))
+	}
+	for _, w := range words {
+		out = append(out, w.key())
+		for _, p := range w {
+			if p.variable {
+				out = append(out, c.origin(p.text))
+			}
+		}
+	}
+	return out
+}
+
+// authOf makes references of the call's credentials. Variables that the source reads a
+// secret from keep their names, if they are free; the others begin with the prefix.
+func (b *builder) authOf(c *call, prefix string) auth {
+	a := auth{fields: map[string]string{}, headers: map[string]string{}, holds: map[string]string{}}
+	refer := func(w word, otherwise, holds string) string {
+		name := b.claim(cmp.Or(w.variable(), otherwise), w.key()+c.origin(w.variable()))
+		a.holds[name] = holds
+		return name
+	}
+	switch {
+	case c.sigv4[0] != "":
+		a.kind, a.sigv4 = "sigv4", c.sigv4
+		a.fields["accessKeyId"] = refer(nil, "AWS_ACCESS_KEY_ID", "the access key's ID")
+		a.fields["secretAccessKey"] = refer(nil, "AWS_SECRET_ACCESS_KEY", "the secret access key")
+	case c.hasUser && len(c.headers) == 0:
+		a.kind = "basic"
+		name, password, _ := c.user.cut(':')
+		a.fields["username"] = refer(name, prefix+"_USER", "the user's name")
+		a.fields["password"] = refer(password, prefix+"_PASSWORD", "the password")
+	case !c.hasUser && len(c.headers) == 1 && c.bearer() != nil:
+		a.kind = "bearer"
+		a.fields["token"] = refer(c.bearer(), prefix+"_TOKEN", "the bearer token")
+	case c.hasUser || len(c.headers) > 0:
+		a.kind = "headers"
+		for _, h := range c.headers {
+			a.headers[h.name] = refer(h.value, prefix+"_"+variable(h.name), "the whole value of the header "+h.name)
+		}
+		if c.hasUser {
+			a.headers["Authorization"] = refer(nil, prefix+"_AUTHORIZATION", `"Basic " and the base64 of user:password`)
+		}
+	}
+	return a
+}
+
+// origin tells values of one variable's name apart.
+func (c *call) origin(name string) string {
+	if name == "" {
+		return ""
+	}
+	return "\x00" + cmp.Or(c.origins[name], c.env[name])
+}
+
+// bearer is the token of an Authorization header of that kind.
+func (c *call) bearer() word {
+	h := c.headers[0]
+	if !strings.EqualFold(h.name, "Authorization") {
+		return nil
+	}
+	return h.value.cutPrefix("Bearer ")
+}
+
+// harmless are header fields whose values are never secret. Every other field becomes
+// a reference.
+var harmless = []string{"accept", "accept-language", "cache-control", "content-language", "pragma", "prefer", "x-requested-with"}
+
+// header sorts one header of the source: cronce's own, harmless, or a reference.
+func (e *entry) header(name string, value word) {
+	lower := strings.ToLower(name)
+	switch {
+	case lower == "content-type":
+		text, _ := value.literal(e.call.env)
+		if kind, _, _ := strings.Cut(strings.ToLower(text), ";"); strings.TrimSpace(kind) == "application/json" {
+			e.call.jsonType = true
+		} else {
+			e.note(Headers, "Content-Type is not taken over; cronce sends application/json")
+			e.call.jsonType = true
+		}
+	case lower == "idempotency-key":
+		e.note(Headers, "Idempotency-Key is not taken over; cronce sends the run ID")
+	case slices.Contains([]string{"user-agent", "host", "content-length", "connection", "expect", "transfer-encoding", "te", "trailer", "upgrade",
+		"keep-alive", "content-encoding", "proxy-connection", "proxy-authorization"}, lower) || strings.HasPrefix(lower, "cronce-"):
+		e.note(Headers, "the header %s is not taken over; cronce sets it itself or not at all", printable(name))
+	case slices.Contains(harmless, lower):
+		e.note(Headers, "the header %s is not taken over", name)
+	default:
+		e.call.headers = append(e.call.headers, header{name, value})
+	}
+}

@@ -1,0 +1,52 @@
+package importer
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/cronce/cronce/schedule"
+)
+
+type vercelCron struct {
+	Path     *string `json:"path"`
+	Schedule string  `json:"schedule"`
+}
+
+// vercel reads the crons of vercel.json. Vercel calls the production deployment with
+// GET, in UTC, with the variable CRON_SECRET as bearer token.
+func (b *builder) vercel(files []File) error {
+	for _, f := range files {
+		found, err := objects(f, "crons")
+		if err != nil {
+			return err
+		}
+		for _, o := range found {
+			var cron vercelCron
+			if err := o.decode(&cron); err != nil {
+				return err
+			}
+			if cron.Path == nil {
+				return fmt.Errorf("%s:%d: no crons; vercel.json lists them as \"crons\": [{ \"path\", \"schedule\" }]", f.Name, o.line)
+			}
+			b.vercelCron(&entry{file: f.Name, line: o.line}, cron)
+		}
+	}
+	return nil
+}
+
+func (b *builder) vercelCron(e *entry, cron vercelCron) {
+	if _, err := schedule.Parse(cron.Schedule, "UTC", ""); err != nil {
+		b.refuse(e, err)
+		return
+	}
+	e.job.schedule, e.job.timezone, e.job.overlap = cron.Schedule, "UTC", "allow"
+	e.call.method = "GET"
+	e.call.url = word{{"VERCEL_PROJECT_URL", true}, {text: "/" + strings.TrimLeft(*cron.Path, "/")}}
+	e.header("Authorization", word{{text: "Bearer "}, {"CRON_SECRET", true}})
+	e.noRetries()
+	e.note(Overlaps, "as in the source, a run begins while the last one still works (overlap: allow); the default is skip")
+	e.note(Headers, "User-Agent is not vercel-cron/1.0, and x-vercel-cron headers are not sent")
+	e.note(Times, "Vercel's plans may fire within the minute or hour; cronce fires at the scheduled time")
+	e.note(Network, "Vercel calls the production deployment; set VERCEL_PROJECT_URL to its address")
+	b.enter(e)
+}

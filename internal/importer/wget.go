@@ -1,0 +1,149 @@
+package importer
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// wgetOptions are wget's options that the importer knows.
+var wgetOptions = map[string]option{
+	"method": valued, "header": valued, "post-data": valued, "body-data": valued, "post-file": valued, "body-file": valued,
+	"user": valued, "http-user": valued, "password": valued, "http-password": valued, "auth-no-challenge": bare,
+	"timeout": valued, "connect-timeout": valued, "read-timeout": valued, "dns-timeout": valued, "tries": valued, "waitretry": valued, "retry-connrefused": bare, "retry-on-http-error": valued,
+	"quiet": bare, "no-verbose": bare, "verbose": bare, "output-document": valued, "output-file": valued, "append-output": valued, "spider": bare,
+	"server-response": bare, "show-progress": bare, "delete-after": bare, "content-on-error": bare, "debug": bare, "progress": valued, "directory-prefix": valued,
+	"no-check-certificate": bare, "ca-certificate": valued, "max-redirect": valued, "user-agent": valued, "referer": valued, "no-cache": bare, "no-proxy": bare,
+	"no-cookies": bare, "no-hsts": bare, "inet4-only": bare, "inet6-only": bare, "https-only": bare, "secure-protocol": valued,
+	"certificate": valued, "private-key": valued, "load-cookies": valued, "input-file": valued, "recursive": bare, "mirror": bare, "execute": valued,
+}
+
+var wgetShort = map[byte]string{
+	'q': "quiet", 'v': "verbose", 'O': "output-document", 'o': "output-file", 'a': "append-output", 'T': "timeout", 't': "tries",
+	'S': "server-response", 'd': "debug", 'U': "user-agent", '4': "inet4-only", '6': "inet6-only", 'i': "input-file", 'r': "recursive",
+	'm': "mirror", 'e': "execute", 'P': "directory-prefix",
+}
+
+// wgetRefused are options without which the call would be another one.
+var wgetRefused = []string{"post-file", "body-file", "certificate", "private-key", "load-cookies", "input-file", "recursive", "mirror", "execute"}
+
+type wget struct {
+	*entry
+	tries          int
+	user, password word
+	spider, hasURL bool
+	quiet          bool
+}
+
+func (e *entry) readWget(words []word) error {
+	// GNU wget writes -nv and -nc with one dash.
+	words = slices.DeleteFunc(slices.Clone(words), func(w word) bool {
+		text, _ := w.literal(nil)
+		return text == "-nv" || text == "-nc"
+	})
+	g := &wget{entry: e, tries: 20}
+	f := &flags{words: words, long: wgetOptions, short: wgetShort, accept: g.accept, other: g.setURL}
+	if err := f.read(); err != nil {
+		return err
+	}
+	return g.finish()
+}
+
+func (g *wget) setURL(w word) error {
+	if g.hasURL {
+		return errors.New("the command has several URLs; give each a job")
+	}
+	g.hasURL, g.call.url = true, w
+	return nil
+}
+
+func (g *wget) accept(name string, value word) error {
+	if slices.Contains(wgetRefused, name) {
+		return fmt.Errorf("wget --%s cannot be taken over", name)
+	}
+	switch name {
+	case "header":
+		field, value, colon := value.cut(':')
+		text, ok := field.literal(g.call.env)
+		if !colon || !ok || text == "" {
+			return errors.New("a header that is not written as \"Name: value\"")
+		}
+		g.header(text, value.trimLeft())
+	case "post-data", "body-data":
+		g.call.data, g.call.hasData = []word{value}, true
+		if name == "post-data" {
+			g.call.method = "POST"
+		}
+	case "user", "http-user":
+		g.user = value
+	case "password", "http-password":
+		g.password = value
+	case "spider":
+		g.spider = true
+	case "quiet", "no-verbose", "verbose", "output-document", "output-file", "append-output", "server-response", "show-progress",
+		"delete-after", "content-on-error", "debug", "progress", "directory-prefix":
+		g.quiet = true
+	default:
+		return g.acceptText(name, value)
+	}
+	return nil
+}
+
+func (g *wget) acceptText(name string, value word) (err error) {
+	text, ok := value.literal(g.call.env)
+	if !ok {
+		return fmt.Errorf("the value of wget --%s is a variable", name)
+	}
+	var d time.Duration
+	switch name {
+	case "method":
+		g.call.method = strings.ToUpper(text)
+	case "timeout", "read-timeout":
+		d, err = seconds(text)
+		g.limit(d)
+	case "tries":
+		g.tries, err = strconv.Atoi(text)
+	case "ca-certificate":
+		g.call.ca = text
+	case "no-check-certificate":
+		g.note(Network, "--no-check-certificate is not taken over; cronce verifies certificates (tls: { ca: { file: ... } } names your own authority)")
+	case "user-agent", "referer", "no-cache":
+		g.note(Headers, "--%s is not taken over", name)
+	case "auth-no-challenge", "retry-connrefused", "no-cookies", "no-hsts":
+	default:
+		g.note(Network, "--%s is not taken over", name)
+	}
+	if err != nil {
+		return fmt.Errorf("the value of wget --%s cannot be read", name)
+	}
+	return nil
+}
+
+func (g *wget) finish() error {
+	switch {
+	case !g.hasURL:
+		return errors.New("wget has no URL")
+	case g.call.ca != "" && g.call.ca[0] != '/':
+		return errors.New("wget --ca-certificate is a relative path; write an absolute one")
+	case g.call.method == "" && g.spider:
+		g.call.method = "HEAD"
+	case g.call.method == "":
+		g.call.method = "GET"
+	}
+	if g.user != nil || g.password != nil {
+		g.call.user, g.call.hasUser = append(append(append(word{}, g.user...), literal(":")...), g.password...), true
+	}
+	g.note(Network, "wget follows redirects; cronce follows none, so write the final URL")
+	if g.tries != 1 {
+		g.notes = append(g.notes, note{Retries, "wget asks again after lost connections only; the job retries unclear and temporary failures, as cronce does by default", true})
+	} else {
+		g.noRetries()
+	}
+	if g.quiet {
+		g.note(Output, "options about output are not taken over; cronce records the status of each call")
+	}
+	return nil
+}
