@@ -7,12 +7,16 @@ import (
 	"strings"
 )
 
+// SchemaURL is where editors find the schema of this format of the registry file.
+const SchemaURL = "https://raw.githubusercontent.com/cronce/cronce/main/jobs/cronce.schema.json"
+
 // Schema is the registry file's JSON Schema (draft 2020-12), made from the
 // types that the file is decoded into, for editors. It says less than Load
 // checks. jobs/cronce.schema.json is a copy.
 func Schema() ([]byte, error) {
 	root := schemaOf(reflect.TypeFor[document]())
 	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+	root["$id"] = SchemaURL
 	root["title"] = "cronce registry"
 	text, err := json.MarshalIndent(root, "", "  ")
 	return append(text, '\n'), err

@@ -26,6 +26,9 @@ func TestSchemaDescribesEveryField(t *testing.T) {
 	if err := json.Unmarshal(data, &root); err != nil {
 		t.Fatal(err)
 	}
+	if root["$id"] != jobs.SchemaURL {
+		t.Errorf("$id is %v, want %s", root["$id"], jobs.SchemaURL)
+	}
 	if n := describe(t, "", root); n < 50 {
 		t.Errorf("only %d fields", n)
 	}

@@ -87,7 +87,8 @@ func (a *app) rootCommand() *cobra.Command {
 run ID, which is the target's idempotency key, so every retry is safe.
 
 Start with:   cronce demo
-Then:         cronce check --config cronce.yaml
+Then:         cronce init, or cronce import crontab FILE
+              cronce check --config cronce.yaml
               cronce serve --config cronce.yaml`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -123,7 +124,7 @@ Then:         cronce check --config cronce.yaml
 
 func (a *app) commands() []*cobra.Command {
 	return []*cobra.Command{
-		a.demoCommand(), a.serveCommand(), a.importCommand(), a.checkCommand(), a.nextCommand(), a.diffCommand(),
+		a.demoCommand(), a.serveCommand(), a.initCommand(), a.importCommand(), a.schemaCommand(), a.checkCommand(), a.nextCommand(), a.diffCommand(),
 		a.statusCommand(), a.jobsCommand(), a.whyCommand(), a.triggerCommand(), a.backfillCommand(), a.runsCommand(), a.incidentsCommand(), a.purgeCommand(),
 		a.probeCommand(), a.conformCommand(), a.healthCommand(), a.exportCommand(), a.keysCommand(), a.migrateCommand(), a.accessCommand(), a.versionCommand(),
 	}

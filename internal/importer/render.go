@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/cronce/cronce/jobs"
 )
 
 // render writes the registry. Texts from the source are quoted, so that none of them
@@ -30,6 +32,7 @@ func (b *builder) render(source Source) string {
 }
 
 func (b *builder) renderHead(w *strings.Builder, source Source) {
+	fmt.Fprintf(w, "# yaml-language-server: $schema=%s\n", jobs.SchemaURL)
 	fmt.Fprintf(w, "# Imported from %s by cronce import. Read what it printed on standard error: not all is the same.\n", source)
 	fmt.Fprint(w, "# The name below identifies the caller of every idempotency key: choose it before the first run, and never change it.\n")
 	fmt.Fprint(w, "#\n# The environment of cronce needs:\n")

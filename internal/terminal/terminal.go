@@ -9,7 +9,7 @@ import (
 	"golang.org/x/term"
 )
 
-// A screen is a writer that stands for a terminal of so many columns.
+// A screen is a reader or writer that stands for a terminal of so many columns.
 type screen interface{ Columns() int }
 
 // Is reports whether w is a terminal that can be drawn on.
@@ -19,6 +19,17 @@ func Is(w io.Writer) bool {
 		return true
 	case *os.File:
 		return term.IsTerminal(int(w.Fd()))
+	}
+	return false
+}
+
+// IsInput reports whether a person at a terminal types what r reads.
+func IsInput(r io.Reader) bool {
+	switch r := r.(type) {
+	case screen:
+		return true
+	case *os.File:
+		return term.IsTerminal(int(r.Fd()))
 	}
 	return false
 }
