@@ -236,7 +236,7 @@ func (v *actView) selected(ids []string, f runFilter, a *ledger.Act) {
 			command = append(command, shellQuote(id))
 		}
 	} else {
-		v.Subject, v.Back = "runs by a filter", f.address("", false)
+		v.Subject, v.Back = f.words(), f.address("", false)
 		v.hide("job", f.Job, "state", strings.Join(f.States, ","), "reason", f.Reason, "since", f.Since, "until", f.Until)
 		command = append(command, f.flags()...)
 	}
@@ -261,7 +261,7 @@ var causeWords = map[ledger.Cause]struct {
 	ledger.WrongState:     {why: "in a state that the act is not for"},
 	ledger.Acknowledged:   {"acknowledged by an operator", "Take them too", "includeAcknowledged", access.Operator},
 	ledger.Rerun:          {"done again as new work", "Take them too; their work may be done twice", "mayDouble", access.Admin},
-	ledger.PastSendBefore: {why: "past the send-before time: the target may have forgotten the key"},
+	ledger.PastSendBefore: {why: "past the send-before time: the target may have forgotten the key; rerun one as new work on its page"},
 	ledger.BesideAnother:  {"waiting for another unfinished run of the job", "Start them beside it", "force", access.Admin},
 }
 

@@ -130,10 +130,22 @@ func (c *jobDays) begin(act int64, k calendar) {
 func (d *Dashboard) countParts(ctx context.Context, c *jobDays, k calendar, goOn func(began time.Time) bool) (left bool, err error) {
 	began := time.Now()
 	for t := k.now.Truncate(day); !t.Before(k.first); t = t.Add(-day) {
+		size := k.part(t)
+		if size == day {
+			if from := c.few(t, k); !from.After(t) {
+				if !goOn(began) {
+					return true, nil
+				}
+				if err := d.countPart(ctx, c, k, from, t.Add(day), day); err != nil {
+					return false, err
+				}
+				t = from
+			}
+			continue
+		}
 		if c.whole(t) {
 			continue
 		}
-		size := k.part(t)
 		for from := t; from.Before(t.Add(day)) && !from.After(k.now); from = from.Add(size) {
 			if c.fresh(from, k.now) {
 				continue
@@ -141,7 +153,7 @@ func (d *Dashboard) countParts(ctx context.Context, c *jobDays, k calendar, goOn
 			if !goOn(began) {
 				return true, nil
 			}
-			if err := d.countPart(ctx, c, k, from, from.Add(size)); err != nil {
+			if err := d.countPart(ctx, c, k, from, from.Add(size), size); err != nil {
 				return false, err
 			}
 		}
@@ -164,6 +176,22 @@ func (k calendar) part(t time.Time) time.Duration {
 	return time.Hour
 }
 
+// few is the first of the days up to t that are not known and have few enough rows
+// for one query together; after t where t is known.
+func (c *jobDays) few(t time.Time, k calendar) time.Time {
+	from := t.Add(day)
+	for rows := 0; !t.Before(k.first) && !c.whole(t) && !c.fresh(t, k.now); t = t.Add(-day) {
+		if k.s != nil {
+			rows += k.s.Count(t.Add(-time.Second), t.Add(day-time.Second))
+		}
+		if rows > rowsAtOnce && t.Before(from.Add(-day)) {
+			break
+		}
+		from = t
+	}
+	return from
+}
+
 func (c *jobDays) whole(t time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -177,7 +205,9 @@ func (c *jobDays) fresh(from, now time.Time) bool {
 	return known && (p.final || now.Sub(p.read) < recountAfter)
 }
 
-func (d *Dashboard) countPart(ctx context.Context, c *jobDays, k calendar, from, to time.Time) error {
+// countPart counts an interval by one query, in parts of a size: a part of a day, or
+// days.
+func (d *Dashboard) countPart(ctx context.Context, c *jobDays, k calendar, from, to time.Time, size time.Duration) error {
 	c.mu.Lock()
 	forgets, read := c.forgets, d.now()
 	c.mu.Unlock()
@@ -185,17 +215,30 @@ func (d *Dashboard) countPart(ctx context.Context, c *jobDays, k calendar, from,
 	if err != nil {
 		return err
 	}
-	p := dayPart{counts: map[ledger.State]int{}, final: !to.After(k.job.Watermark), read: read}
-	for _, dc := range got.Counts {
-		p.counts[dc.State] += dc.Count
-		p.final = p.final && (dc.Count == 0 || dc.State.Finished())
+	parts := map[time.Time]dayPart{}
+	for t := from; t.Before(to); t = t.Add(size) {
+		p := dayPart{counts: map[ledger.State]int{}, final: !t.Add(size).After(k.job.Watermark), read: read}
+		for _, dc := range got.Counts {
+			if size < day || dc.Day.Equal(t) {
+				p.counts[dc.State] += dc.Count
+				p.final = p.final && (dc.Count == 0 || dc.State.Finished())
+			}
+		}
+		parts[t] = p
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.forgets != forgets {
 		return nil // an act or a purge may have come between
 	}
-	c.parts[from] = p
+	for t, p := range parts {
+		if size == day && p.final {
+			c.days[t] = p.counts
+			delete(c.parts, t)
+			continue
+		}
+		c.parts[t] = p
+	}
 	for _, r := range got.Ranges {
 		c.ranges[r.RunID] = r
 	}

@@ -196,6 +196,20 @@ func (f runFilter) address(before string, grouped bool) string {
 	return runsPath(pairs...)
 }
 
+// words are what the filter selects, for a heading.
+func (f runFilter) words() string {
+	text := "runs"
+	if len(f.States) > 0 {
+		text = strings.Join(f.States, " or ") + " runs"
+	}
+	for _, part := range [][2]string{{" of ", f.Job}, {", ", strings.ReplaceAll(f.Reason, "_", " ")}, {" since ", f.Since}, {" until ", f.Until}} {
+		if part[1] != "" {
+			text += part[0] + part[1]
+		}
+	}
+	return text
+}
+
 // command is the same listing on the command line.
 func (f runFilter) command() string {
 	return strings.Join(append([]string{"cronce runs list"}, f.flags()...), " ")

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -58,6 +59,9 @@ func writePast(t *testing.T, text string) (config, db string) {
 	t.Helper()
 	dir := t.TempDir()
 	config, path := filepath.Join(dir, "cronce.yaml"), filepath.Join(dir, "ledger.db")
+	must(t, os.WriteFile(config, []byte(formerly.Replace(text)), 0o600))
+	former, err := jobs.Load(config)
+	must(t, err)
 	must(t, os.WriteFile(config, []byte(text), 0o600))
 	reg, err := jobs.Load(config)
 	must(t, err)
@@ -66,6 +70,8 @@ func writePast(t *testing.T, text string) (config, db string) {
 	p.clock = p.from
 	p.Ledger, err = sqlite.Open(t.Context(), path, sqlite.Options{Now: func() time.Time { return p.clock }})
 	must(t, err)
+	p.declareAs("former", former)
+	p.clock = p.clock.Add(time.Minute)
 	p.live()
 	must(t, p.Close())
 	return config, "sqlite:" + path
@@ -131,11 +137,16 @@ func (p *past) begin() {
 	}
 }
 
-func (p *past) declare() {
+// formerly is what the registry was before.
+var formerly = strings.NewReplacer(`schedule: "20 * * * *", target: crm`, `schedule: "20 */2 * * *", timeout: 10s, target: crm`)
+
+func (p *past) declare() { p.declareAs("seed", p.reg) }
+
+func (p *past) declareAs(process string, reg *jobs.Registry) {
 	must(p.T, p.Declare(p.Context(), ledger.Declaration{
-		Process: "seed", Registry: p.reg.Name(), Version: p.reg.Version(),
+		Process: process, Registry: reg.Name(), Version: reg.Version(),
 		Definitions: func(yield func(ledger.Definition) bool) {
-			for _, j := range p.reg.Jobs() {
+			for _, j := range reg.Jobs() {
 				if j.Disabled {
 					continue
 				}
