@@ -171,10 +171,15 @@ func (d *Dashboard) runActs(r *http.Request, run ledger.Run) []actLink {
 	case run.Count > 1:
 		return d.allowed(r, actLink{"backfill", "Backfill", actPath("backfill", "job", run.JobID,
 			"from", run.ScheduledAt.Format(time.RFC3339), "to", run.Until.Format(time.RFC3339))})
-	case run.State == ledger.Dead && run.AckedAt.IsZero():
-		return d.allowed(r, link("redrive"), link("ack"), link("rerun"))
 	case run.State == ledger.Dead:
-		return d.allowed(r, link("redrive"), link("rerun"))
+		var links []actLink
+		if run.SendBefore.IsZero() || d.now().Before(run.SendBefore) {
+			links = append(links, link("redrive"))
+		}
+		if run.AckedAt.IsZero() {
+			links = append(links, link("ack"))
+		}
+		return d.allowed(r, append(links, link("rerun"))...)
 	case run.Call.Method == "" || run.State == ledger.Canceled && !ledger.AdHoc(run.ID):
 		at := run.ScheduledAt.Format(time.RFC3339)
 		return d.allowed(r, actLink{"backfill", "Run it after all", actPath("backfill", "job", run.JobID, "from", at, "to", at)})

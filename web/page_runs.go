@@ -14,6 +14,8 @@ const (
 	runsOnPage = 50
 	// groupedRuns is how many runs are looked at for their groups.
 	groupedRuns = 500
+	// groupsOnPage are the largest of them.
+	groupsOnPage = 50
 )
 
 type runsView struct {
@@ -26,6 +28,7 @@ type runsView struct {
 	Reasons []ledger.Reason
 	CLI     string
 	Looked  int
+	Rest    int // groups that are not shown
 	Now     time.Time
 	Any     bool // a filter is set
 	Toggle  string
@@ -92,6 +95,8 @@ func (d *Dashboard) runs(r *http.Request) (view, error) {
 	out := view{Template: "runs", Title: title, Section: "Runs"}
 	if v.Grouped {
 		v.Groups = groupRuns(runs)
+		v.Rest = max(len(v.Groups)-groupsOnPage, 0)
+		v.Groups = v.Groups[:len(v.Groups)-v.Rest]
 		for i, g := range v.Groups {
 			if g.State == ledger.Dead {
 				v.Groups[i].Acts = d.deadActs(r, g.Job, g.Reason)

@@ -2,10 +2,13 @@ package web_test
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -502,5 +505,75 @@ func TestAClosedHourIsReadOnce(t *testing.T) {
 	}
 	if got := s.get("/?span=30d").body; !strings.Contains(got, "<dt>accounted for</dt><dd>41</dd>") {
 		t.Errorf("the last 30 days do not have 41 scheduled times:\n%s", got)
+	}
+}
+
+// What a late catch-up plans in hours that were counted long ago is shown.
+func TestALateCatchUpIsCounted(t *testing.T) {
+	s := newSite(t)
+	counted := func(want string) bool {
+		body := s.get("/?span=30d").body
+		return !strings.Contains(body, "hours are counted") && strings.Contains(body, "<dt>accounted for</dt><dd>"+want+"</dd>")
+	}
+	for _, want := range []string{"0", "41"} {
+		for deadline := time.Now().Add(time.Minute); !counted(want); time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("the last 30 days do not have %s scheduled times within a minute:\n%s", want, s.get("/?span=30d").body)
+			}
+		}
+		if want == "0" {
+			s.day()
+		}
+	}
+}
+
+// The dashboard asks the API in the client's name, once for each form.
+func TestAFormIsARequestOfTheAPI(t *testing.T) {
+	s := newSite(t)
+	var asked []string
+	api := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		must(t, err)
+		asked = append(asked, r.Method+" "+r.URL.EscapedPath()+" "+r.Header.Get("Idempotency-Key")+" "+r.Header.Get("Sec-Fetch-Site")+" "+access.Door(r.Context())+" "+string(body))
+		fmt.Fprint(w, `{"counts":{"changed":1,"leftOut":{}},"changed":[{"runId":"a@2026-01-01T00:00:00Z"}],"refused":[]}`)
+	})
+	s.board.API = api
+	r := httptest.NewRequest(http.MethodPost, "/act/ack", strings.NewReader(url.Values{
+		"key": {"a-key-of-the-form"}, "run": {"a@b/c"}, "why": {"seen"}, "by": {"ann"},
+	}.Encode()))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	w := httptest.NewRecorder()
+	s.board.ServeHTTP(w, r.WithContext(access.With(r.Context(), access.Identity{Role: access.Operator})))
+	want := `POST /v1/runs/a@b%2Fc/ack a-key-of-the-form same-origin dashboard {"by":"ann","why":"seen"}`
+	if len(asked) != 1 || asked[0] != want {
+		t.Errorf("asked %q, want %q", asked, want)
+	}
+	to := w.Header().Get("Location")
+	if w.Code != http.StatusSeeOther || !strings.HasPrefix(to, "/runs/a@b%2Fc?done=") {
+		t.Errorf("answered %d, to %q", w.Code, to)
+	}
+	for role, want := range map[access.Role]int{access.Viewer: http.StatusForbidden, access.None: http.StatusForbidden} {
+		w := httptest.NewRecorder()
+		s.board.ServeHTTP(w, r.WithContext(access.With(r.Context(), access.Identity{Role: role})))
+		if w.Code != want || len(asked) != 1 {
+			t.Errorf("a %s's form: %d, and the API was asked %d times", role, w.Code, len(asked))
+		}
+	}
+}
+
+// A page claims no act that its browser did not make.
+func TestANoticeIsOfThisBrowser(t *testing.T) {
+	s := newSite(t)
+	if got := s.get("/jobs?done=0123"); strings.Contains(got.body, `class="notice"`) {
+		t.Error("an address alone makes a notice")
+	}
+	r := httptest.NewRequest(http.MethodGet, "/jobs?done=0123", nil)
+	text := base64.RawURLEncoding.EncodeToString([]byte(`{"Text":"<b>done</b>","Undo":"u","Link":"javascript:alert(1)"}`))
+	r.AddCookie(&http.Cookie{Name: "cronce-done-0123", Value: text})
+	w := httptest.NewRecorder()
+	s.board.ServeHTTP(w, r.WithContext(access.With(r.Context(), access.Identity{Role: access.Viewer})))
+	if body := w.Body.String(); !strings.Contains(body, "&lt;b&gt;done&lt;/b&gt;") || strings.Contains(body, "javascript:") || strings.Contains(body, "<b>done") {
+		t.Errorf("a notice that another site wrote: %s", body)
 	}
 }

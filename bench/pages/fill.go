@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -94,11 +95,16 @@ func openSQLite(ctx context.Context, dir string, runs int) (ledger.Store, error)
 		return nil, err
 	}
 	defer db.Close()
-	for _, statement := range []string{
+	drop, create, err := indexes(ctx, db)
+	if err != nil {
+		return nil, err
+	}
+	for _, statement := range slices.Concat(drop, []string{
 		fmt.Sprintf(`
 		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %[1]d),
-		x AS (SELECT i, CASE i %% 10 WHEN 0 THEN '%[3]s' ELSE printf('job-%%05d', i %% %[2]d) END AS job,
-			unixepoch() - 60 - cast((%[1]d - i) * (%[4]d * 86400.0 / %[1]d) AS INTEGER) AS at, `+states+` AS state FROM n)
+		x AS (SELECT i, CASE WHEN i <= %[1]d / 10 THEN '%[3]s' ELSE printf('job-%%05d', (i - %[1]d / 10 - 1) * 10 / 9 * %[2]d / %[1]d) END AS job,
+			unixepoch() - 60 - cast((1 - CASE WHEN i <= %[1]d / 10 THEN i * 10.0 / %[1]d
+				ELSE ((i - %[1]d / 10 - 1) * 10 / 9 * %[2]d %% %[1]d) * 1.0 / %[1]d END) * %[4]d * 86400 AS INTEGER) AS at, `+states+` AS state FROM n)
 		INSERT INTO runs (changed, `+columns+`)
 		SELECT i, job || '@' || strftime('%%Y-%%m-%%dT%%H:%%M:%%SZ', at, 'unixepoch'), job, at * 1000000, at * 1000000,
 			at * 1000000 + i %% 997 * 1000, at * 1000000 + i %% 997 * 1000 + i %% 313 * 5000,
@@ -107,12 +113,30 @@ func openSQLite(ctx context.Context, dir string, runs int) (ledger.Store, error)
 			at * 1000000, at * 1000000, 200, 'fresh', '', '', '', 'p'
 		FROM x WHERE true ON CONFLICT DO NOTHING`, runs, jobCount, busiestJob, spanDays),
 		`UPDATE jobs SET watermark = unixepoch() * 1000000`,
-	} {
+	}, create) {
 		if _, err := db.ExecContext(ctx, statement); err != nil {
 			return nil, err
 		}
 	}
 	return l, nil
+}
+
+// indexes are the statements that take the indexes off the runs, whose filling they
+// slow down tenfold, and those that put them back.
+func indexes(ctx context.Context, db *sql.DB) (drop, create []string, err error) {
+	rows, err := db.QueryContext(ctx, `SELECT name, sql FROM sqlite_master WHERE type = 'index' AND tbl_name = 'runs' AND sql IS NOT NULL`)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name, text string
+		if err := rows.Scan(&name, &text); err != nil {
+			return nil, nil, err
+		}
+		drop, create = append(drop, `DROP INDEX `+name), append(create, text)
+	}
+	return drop, create, rows.Err()
 }
 
 func openPostgres(ctx context.Context, d *rig.Databases, runs int) (ledger.Store, error) {
@@ -144,8 +168,10 @@ func openPostgres(ctx context.Context, d *rig.Databases, runs int) (ledger.Store
 			CASE WHEN state = 'dead' AND i %% 1000 > 3 THEN at END, at, 1,
 			1, state, `+reasons+`, 'schedule', 'SVC_URL', 1, 'p', '{"target":"SVC_URL"}', '{}',
 			at, at, 200, 'fresh', '', '', '', 'p'
-		FROM generate_series(1, %[1]d) i, LATERAL (SELECT CASE i %% 10 WHEN 0 THEN '%[3]s' ELSE 'job-' || lpad((i %% %[2]d)::text, 5, '0') END AS job,
-			date_trunc('second', now() - interval '60 s' - (%[1]d - i) * (interval '%[4]d days' / %[1]d)) AS at, `+states+` AS state) x
+		FROM generate_series(1, %[1]d::bigint) i, LATERAL (SELECT
+			CASE WHEN i <= %[1]d / 10 THEN '%[3]s' ELSE 'job-' || lpad(((i - %[1]d / 10 - 1) * 10 / 9 * %[2]d / %[1]d)::text, 5, '0') END AS job,
+			date_trunc('second', now() - interval '60 s' - (1 - CASE WHEN i <= %[1]d / 10 THEN i * 10.0 / %[1]d
+				ELSE ((i - %[1]d / 10 - 1) * 10 / 9 * %[2]d %% %[1]d) * 1.0 / %[1]d END) * interval '%[4]d days') AS at, `+states+` AS state) x
 		ON CONFLICT DO NOTHING`, runs, jobCount, busiestJob, spanDays),
 		`UPDATE cronce.jobs SET watermark = now()`, `VACUUM ANALYZE`, `CHECKPOINT`,
 	} {

@@ -22,7 +22,7 @@ func shown() map[string]string {
 	return map[string]string{
 		"overview": "/", "jobs": "/jobs", "job": "/jobs/sync-crm", "job-clean": "/jobs/charge-subscriptions",
 		"runs": "/runs", "dead": "/runs?state=dead&group=1", "targets": "/targets", "keys": "/keys", "processes": "/processes", "audit": "/audit",
-		"act-pause": "/act/pause?job=charge-subscriptions", "act-redrive": "/act/redrive?job=sync-crm&state=dead",
+		"act-pause": "/act/pause?job=charge-subscriptions", "act-ack": "/act/ack?job=sync-crm&state=dead",
 		"act-backfill": "/act/backfill?job=refresh-exchange-rates&from=" + url.QueryEscape(time.Now().UTC().Add(-15*24*time.Hour).Format("2006-01-02 15:04")),
 	}
 }
