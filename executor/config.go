@@ -27,6 +27,9 @@ type Config struct {
 
 	// Process identifies this executor in the ledger; default random.
 	Process string
+	// Host and Program, the program's version, tell a person which process it is; may
+	// be empty.
+	Host, Program string
 	// MaxInFlight is the maximum number of calls in flight; default 64.
 	MaxInFlight int
 	// Lease is how long a run stays with a process that does not answer;

@@ -53,7 +53,7 @@ func New(cfg Config) (*Executor, error) {
 		observer: cfg.Observer, logger: cfg.Logger,
 	}
 	e.members = &membership{
-		ledger: e.ledger, registry: cfg.Registry, plan: e.plan, work: e.work, onTime: cfg.OnTime,
+		ledger: e.ledger, registry: cfg.Registry, plan: e.plan, work: e.work, onTime: cfg.OnTime, host: cfg.Host, program: cfg.Program,
 		admit: e.admit.admit, pulse: e.pulse, logger: cfg.Logger,
 	}
 	e.admit.reassign = e.members.reassign

@@ -20,6 +20,8 @@ type membership struct {
 	plan     *planner
 	work     *workset
 	onTime   time.Duration
+	// host and program are shown to a person.
+	host, program string
 	// admit writes the plans that switch jobs to other definitions.
 	admit  func(context.Context, batch) bool
 	pulse  signal
@@ -32,7 +34,7 @@ type membership struct {
 // declare tells the ledger which definitions this process has, and begins to
 // plan those that are current.
 func (m *membership) declare(ctx context.Context) {
-	d := ledger.Declaration{Registry: m.registry.Name(), Version: m.registry.Version(), Definitions: m.definitions}
+	d := ledger.Declaration{Registry: m.registry.Name(), Version: m.registry.Version(), Host: m.host, Program: m.program, Definitions: m.definitions}
 	if !m.ledger.declare(ctx, d) {
 		m.pulse.send() // a heartbeat of an unknown process declares again
 		return

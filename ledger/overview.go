@@ -106,4 +106,6 @@ type Process struct {
 	Alive       bool // its last heartbeat is at most ProcessTTL old
 	Definitions int  // how many it declares
 	Running     int  // runs leased to it
+	Host        string
+	Program     string // the version of the program
 }

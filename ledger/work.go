@@ -114,6 +114,8 @@ type Declaration struct {
 	Process  string // random, unique to the process
 	Registry string // the registry's name; a ledger belongs to one registry
 	Version  string // identifies the set of definitions
+	Host     string // the machine's name, for a person; may be empty
+	Program  string // the program's version, for a person; may be empty
 	// Definitions yields them by job id, and the same ones whenever it is asked.
 	// A store takes them one by one or in batches, so that those of a large
 	// registry are never in memory together. Required.

@@ -23,7 +23,8 @@ jobs:
 func TestGolden(t *testing.T) {
 	seven, eight := "release-locks@2026-11-21T07:00:00Z", "release-locks@2026-11-21T08:00:00Z"
 	for name, commands := range map[string][][]string{
-		"check": {{"check"}, {"check", "--json"}},
+		"status": {{"status"}, {"status", "--json"}},
+		"check":  {{"check"}, {"check", "--json"}},
 		"next": {
 			{"next", "close-books", "-n", "3"}, {"next", "close-books", "-n", "3", "--json"},
 			{"next", "new-year"}, {"next", "new-year", "--json"},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"os"
 	"runtime/debug"
 	"sync"
 
@@ -60,10 +61,11 @@ func (s *server) instance(reg *jobs.Registry) (*instance, error) {
 		calls.builtin.Purge.Stores = append(calls.builtin.Purge.Stores, apiStore(p))
 	}
 	i := &instance{process: uuid.NewString(), registry: reg, calls: calls, purge: s.app.newPurgeWatch(reg, s.store, calls, s.purges, s.log), server: s}
+	host, _ := os.Hostname() // only shown
 	alarm, err := newAlarm()
 	if err == nil {
 		i.Executor, err = executor.New(executor.Config{
-			Process: i.process, Registry: reg, Ledger: s.store, Caller: calls, Alarm: alarm, Logger: s.log, Observer: s.metrics.Executor(),
+			Process: i.process, Host: host, Program: buildVersion(), Registry: reg, Ledger: s.store, Caller: calls, Alarm: alarm, Logger: s.log, Observer: s.metrics.Executor(),
 			MaxInFlight: s.flags.maxInFlight, Grace: s.flags.grace, Lease: s.flags.lease,
 		})
 	}

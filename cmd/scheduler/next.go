@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -21,7 +22,7 @@ an array of UTC RFC 3339 times.`,
   cronce next --expr "30 2 * * *" --tz America/New_York --from 2026-03-07T00:00:00Z
   cronce next --expr "cron(0 9 ? * MON#1 *)" --json`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error { return a.next(args, f) },
+		RunE: func(c *cobra.Command, args []string) error { return a.next(c.Context(), args, f) },
 	}
 	c.Flags().StringVar(&f.expr, "expr", "", "an `expression` instead of a job")
 	c.Flags().StringVar(&f.tz, "tz", "", "its time `zone` (default UTC)")
@@ -36,12 +37,12 @@ type nextFlags struct {
 	n                   int
 }
 
-func (a *app) next(args []string, f nextFlags) error {
+func (a *app) next(ctx context.Context, args []string, f nextFlags) error {
 	from, err := a.startOf(f.from, f.n)
 	if err != nil {
 		return err
 	}
-	s, err := a.scheduleOf(args, f)
+	s, err := a.scheduleOf(ctx, args, f)
 	if err != nil {
 		return err
 	}
@@ -59,7 +60,7 @@ func (a *app) startOf(from string, n int) (time.Time, error) {
 	return timeOrAge("from", from, a.now())
 }
 
-func (a *app) scheduleOf(args []string, f nextFlags) (*schedule.Schedule, error) {
+func (a *app) scheduleOf(ctx context.Context, args []string, f nextFlags) (*schedule.Schedule, error) {
 	switch {
 	case f.expr != "" && len(args) > 0:
 		return nil, usage("give a job or --expr, not both")
@@ -74,6 +75,9 @@ func (a *app) scheduleOf(args []string, f nextFlags) (*schedule.Schedule, error)
 	case f.tz != "" || f.dst != "":
 		return nil, usage("--tz and --dst belong to --expr; a job has its own")
 	}
+	if a.server != "" {
+		return a.scheduleAt(ctx, args[0])
+	}
 	reg, err := a.registry()
 	if err != nil {
 		return nil, err
@@ -83,6 +87,19 @@ func (a *app) scheduleOf(args []string, f nextFlags) (*schedule.Schedule, error)
 		return nil, err
 	}
 	return j.Parsed(), nil
+}
+
+// scheduleAt is the schedule of a job that the server of --server has.
+func (a *app) scheduleAt(ctx context.Context, jobID string) (*schedule.Schedule, error) {
+	s, err := a.remote()
+	if err != nil {
+		return nil, err
+	}
+	j, err := s.Job(ctx, jobID)
+	if err != nil {
+		return nil, err
+	}
+	return schedule.Parse(j.Schedule, j.Timezone, schedule.DST(j.DST))
 }
 
 func (a *app) printNext(s *schedule.Schedule, instants []time.Time, from time.Time) error {

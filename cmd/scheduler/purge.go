@@ -59,6 +59,9 @@ others; the exit code is then 1.`,
   cronce purge --store accounting --scope route:POST_/v1/payments`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if err := a.directly(); err != nil {
+				return err
+			}
 			return a.purgeNow(c.Context(), f)
 		},
 	}

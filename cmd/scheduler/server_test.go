@@ -41,7 +41,7 @@ func TestCommandsWorkThroughAServer(t *testing.T) {
 			{"jobs", "pause", "tick", "--why", "a test"}, {"jobs", "list"}, {"jobs", "list", "--json"}, {"jobs", "show", "tick"}, {"jobs", "show", "tock"},
 			{"runs", "list"}, {"runs", "list", "--job", "tick", "--state", "succeeded", "--json"}, {"runs", "list", "--job", "nobody"}, {"runs", "show", run.RunID}, {"runs", "show", run.RunID, "--json"},
 			{"runs", "show", "tick@2020-01-01T00:00:00Z"}, {"runs", "ack", run.RunID, "--why", "a test"}, {"runs", "redrive", "--job", "tick", "--dry-run"},
-			{"why", "tick", run.ScheduledAt}, {"why", "tick", "2030-01-01T00:00:00Z", "--json"}, {"why", "nobody", "1h"},
+			{"why", "tick", run.ScheduledAt}, {"why", "tick", "2030-01-01T00:00:00Z", "--json"}, {"why", "nobody", "1h"}, {"next", "tick", "-n", "3"}, {"next", "tick", "-n", "3", "--json"}, {"next", "nobody"}, {"next", "tick", "--tz", "UTC"},
 			{"backfill", "tick", "--from", "2020-01-01T00:00:00Z", "--to", "2020-02-01T00:00:00Z", "--dry-run"}, {"backfill", "nobody", "--from", "1h", "--dry-run"},
 			{"jobs", "resume", "tick", "--why", "a test"}, {"jobs", "pause", "nobody", "--why", "a test"},
 		} {
@@ -54,6 +54,11 @@ func TestCommandsWorkThroughAServer(t *testing.T) {
 		code, out, _ = invoke(t, env, "runs", "rerun", run.RunID, "--new-key", "--why", "a test")
 		if code != 0 || !strings.Contains(out, "succeeded") {
 			t.Errorf("rerun: exit %d, %s", code, out)
+		}
+		for _, args := range [][]string{{"diff", "--config", config}, {"purge", "--dry-run", "--config", config}, {"diff", "--config", config, "--db", db}} {
+			if code, out := at(args...); code != exitUsage || !strings.Contains(out, "leave out --server and CRONCE_SERVER") {
+				t.Errorf("%v: exit %d, %s", args, code, out)
+			}
 		}
 		if code, out := at("__complete", "jobs", "show", "ti"); code != 0 || !strings.HasPrefix(out, "tick\n") {
 			t.Errorf("completion: exit %d, %s", code, out)

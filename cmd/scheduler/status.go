@@ -48,13 +48,14 @@ func (a *app) printStatus(s operations.Status) error {
 		return printJSON(a.out, s)
 	}
 	if len(s.Processes) > 0 {
-		t := a.table("PROCESS", "STATE", "HEARTBEAT", "DEFINITIONS", "RUNNING", "VERSION").Optional("HEARTBEAT", "RUNNING", "DEFINITIONS", "VERSION")
+		t := a.table("PROCESS", "HOST", "STATE", "HEARTBEAT", "DEFINITIONS", "RUNNING", "PROGRAM", "VERSION").
+			Optional("HEARTBEAT", "RUNNING", "DEFINITIONS", "VERSION", "PROGRAM")
 		for _, p := range s.Processes {
 			state := "alive"
 			if !p.Alive {
 				state = "gone"
 			}
-			t.Row(p.ID, state, p.HeartbeatAt, strconv.Itoa(p.Definitions), strconv.Itoa(p.Running), p.Version)
+			t.Row(p.ID, p.Host, state, p.HeartbeatAt, strconv.Itoa(p.Definitions), strconv.Itoa(p.Running), p.Program, p.Version)
 		}
 		if err := t.Flush(); err != nil {
 			return err

@@ -31,6 +31,8 @@ type PurgeStatus struct {
 // Process is an executor that works, or worked, on the ledger.
 type Process struct {
 	ID          string `json:"id"`      // random
+	Host        string `json:"host"`    // its machine's name, as it says itself
+	Program     string `json:"program"` // its version of cronce
 	Version     string `json:"version"` // of the definitions that it declares
 	HeartbeatAt string `json:"heartbeatAt"`
 	Alive       bool   `json:"alive"`
@@ -43,7 +45,7 @@ func (s *Service) Processes(ctx context.Context) ([]Process, error) {
 	list, err := s.ledger.Processes(ctx)
 	out := []Process{}
 	for _, p := range list {
-		out = append(out, Process{p.ID, p.Version, actualTime(p.HeartbeatAt), p.Alive, p.Definitions, p.Running})
+		out = append(out, Process{p.ID, p.Host, p.Program, p.Version, actualTime(p.HeartbeatAt), p.Alive, p.Definitions, p.Running})
 	}
 	return out, err
 }

@@ -208,7 +208,9 @@ func processes(b *bed) {
 	b.declare("p1", "v1", "j", "k")
 	b.assignments("v1")
 	b.pass(ledger.ProcessTTL + time.Hour)
-	b.declare("p2", "v2", "j")
+	b.must(b.Declare(b.ctx, ledger.Declaration{
+		Process: "p2", Registry: registry, Version: "v2", Host: "host-2", Program: "1.2.3", Definitions: definitions("v2", "j"),
+	}))
 	j := b.now("j")
 	got, err := b.Admit(b.ctx, ledger.Admission{
 		Plans: []ledger.Plan{j.plan(0, j.leased(0, ledger.OverlapAllow))}, Owner: "p2", Token: b.token(), LeaseFor: lease,
@@ -222,7 +224,7 @@ func processes(b *bed) {
 		}
 		list[i].HeartbeatAt = time.Time{}
 	}
-	want := []ledger.Process{{ID: "p1", Version: "v1", Definitions: 2}, {ID: "p2", Version: "v2", Alive: true, Definitions: 1, Running: 1}}
+	want := []ledger.Process{{ID: "p1", Version: "v1", Definitions: 2}, {ID: "p2", Version: "v2", Alive: true, Definitions: 1, Running: 1, Host: "host-2", Program: "1.2.3"}}
 	if !slices.Equal(list, want) {
 		b.Errorf("processes %+v, want %+v", list, want)
 	}

@@ -15,6 +15,8 @@ import (
 type process struct {
 	version string
 	seen    time.Time // its last heartbeat
+	host    string
+	program string
 }
 
 // Declare registers a process and its definitions.
@@ -34,7 +36,7 @@ func (l *Ledger) Declare(ctx context.Context, d ledger.Declaration) error {
 		l.learn(def, now)
 	}
 	l.versions[d.Version] = held
-	l.processes[d.Process] = &process{version: d.Version, seen: now}
+	l.processes[d.Process] = &process{version: d.Version, seen: now, host: d.Host, program: d.Program}
 	return nil
 }
 

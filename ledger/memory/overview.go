@@ -115,7 +115,7 @@ func (l *Ledger) Processes(ctx context.Context) ([]ledger.Process, error) {
 		p := l.processes[id]
 		list = append(list, ledger.Process{
 			ID: id, Version: p.version, HeartbeatAt: p.seen, Alive: p.lives(now),
-			Definitions: len(l.versions[p.version]), Running: running[id],
+			Definitions: len(l.versions[p.version]), Running: running[id], Host: p.host, Program: p.program,
 		})
 	}
 	return list, nil

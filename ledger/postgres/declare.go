@@ -26,8 +26,9 @@ func (l *Ledger) Declare(ctx context.Context, d ledger.Declaration) error {
 		var batch pgx.Batch
 		batch.Queue(`DELETE FROM version_jobs WHERE version = $1 AND job_id <> ALL ($2::text[])`, d.Version, orEmpty(ids))
 		batch.Queue(`
-			INSERT INTO processes (process, version, heartbeat_at) VALUES ($1, $2, now())
-			ON CONFLICT (process) DO UPDATE SET version = excluded.version, heartbeat_at = now()`, d.Process, d.Version)
+			INSERT INTO processes (process, version, heartbeat_at, host, program) VALUES ($1, $2, now(), $3, $4)
+			ON CONFLICT (process) DO UPDATE SET version = excluded.version, heartbeat_at = now(), host = excluded.host, program = excluded.program`,
+			d.Process, d.Version, clean(d.Host), clean(d.Program))
 		return tx.SendBatch(ctx, &batch).Close()
 	})
 }

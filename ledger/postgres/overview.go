@@ -111,7 +111,7 @@ func (l *Ledger) Timings(ctx context.Context, since, until time.Time) (ledger.Ti
 func (l *Ledger) Processes(ctx context.Context) ([]ledger.Process, error) {
 	rows, err := l.pool.Query(ctx, `
 		SELECT process, version, heartbeat_at, `+isLiving+`,
-			(SELECT count(*) FROM version_jobs v WHERE v.version = p.version), coalesce(r.n, 0)
+			(SELECT count(*) FROM version_jobs v WHERE v.version = p.version), coalesce(r.n, 0), host, program
 		FROM processes p LEFT JOIN (
 			SELECT leased_by, count(*) AS n FROM runs
 			WHERE due_at IS NOT NULL AND NOT waiting AND state = 'running' GROUP BY leased_by

@@ -21,9 +21,9 @@ func (l *Ledger) Declare(ctx context.Context, d ledger.Declaration) error {
 			}
 		}
 		_, err := t.exec(`
-			INSERT INTO processes (process, version, beat_at) VALUES (?, ?, ?)
-			ON CONFLICT (process) DO UPDATE SET version = excluded.version, beat_at = excluded.beat_at`,
-			d.Process, d.Version, t.now)
+			INSERT INTO processes (process, version, beat_at, host, program) VALUES (?, ?, ?, ?, ?)
+			ON CONFLICT (process) DO UPDATE SET version = excluded.version, beat_at = excluded.beat_at, host = excluded.host, program = excluded.program`,
+			d.Process, d.Version, t.now, d.Host, d.Program)
 		return err
 	})
 	if err != nil {

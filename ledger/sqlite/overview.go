@@ -39,7 +39,7 @@ const (
 
 	processList = `
 		SELECT process, version, beat_at, beat_at > ?1,
-			(SELECT count(*) FROM version_jobs v WHERE v.version = p.version), coalesce(r.n, 0)
+			(SELECT count(*) FROM version_jobs v WHERE v.version = p.version), coalesce(r.n, 0), host, program
 		FROM processes p LEFT JOIN (
 			SELECT leased_by, count(*) AS n FROM runs
 			WHERE due_at IS NOT NULL AND waiting = 0 AND state = 'running' GROUP BY leased_by
@@ -139,7 +139,7 @@ func (l *Ledger) Timings(ctx context.Context, since, until time.Time) (ledger.Ti
 func (l *Ledger) Processes(ctx context.Context) ([]ledger.Process, error) {
 	list, err := query(ctx, l, func(row scanner) (p ledger.Process, err error) {
 		var beat int64
-		err = row.Scan(&p.ID, &p.Version, &beat, &p.Alive, &p.Definitions, &p.Running)
+		err = row.Scan(&p.ID, &p.Version, &beat, &p.Alive, &p.Definitions, &p.Running, &p.Host, &p.Program)
 		p.HeartbeatAt = at(beat)
 		return p, err
 	}, processList, l.now().UnixMicro()-ledger.ProcessTTL.Microseconds())

@@ -27,7 +27,9 @@ CREATE TABLE {{schema}}.version_jobs (
 CREATE TABLE {{schema}}.processes (
     process      text COLLATE "C" PRIMARY KEY,
     version      text COLLATE "C" NOT NULL,
-    heartbeat_at timestamptz NOT NULL
+    heartbeat_at timestamptz NOT NULL,
+    host         text NOT NULL DEFAULT '',
+    program      text NOT NULL DEFAULT '' -- its version
 );
 
 -- Where each job stands. Whoever writes runs of a job, or takes its slot,

@@ -32,7 +32,9 @@ CREATE TABLE version_jobs (
 CREATE TABLE processes (
   process TEXT    NOT NULL PRIMARY KEY,
   version TEXT    NOT NULL,
-  beat_at INTEGER NOT NULL
+  beat_at INTEGER NOT NULL,
+  host    TEXT    NOT NULL,
+  program TEXT    NOT NULL                     -- its version
 ) STRICT, WITHOUT ROWID;
 
 -- Where each job stands. An admission rewrites its jobs' rows, so they are
