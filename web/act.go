@@ -156,7 +156,8 @@ func sentenceOf(text string) string {
 	if text == "" {
 		return ""
 	}
-	if first, rest, _ := strings.Cut(text, " "); !strings.ContainsAny(first, "@-_\"") {
+	switch first, rest, _ := strings.Cut(text, " "); first { // others may be a job's name
+	case "a", "an", "another", "invalid", "it", "its", "nobody's", "the", "this", "unknown", "why":
 		text = strings.ToUpper(first[:1]) + first[1:] + " " + rest
 	}
 	return strings.TrimRight(text, ". ") + "."

@@ -238,7 +238,9 @@ func (v *actView) selected(ids []string, f runFilter, a *ledger.Act) {
 	} else {
 		v.Subject, v.Back = f.words(), f.address("", false)
 		v.hide("job", f.Job, "state", strings.Join(f.States, ","), "reason", f.Reason, "since", f.Since, "until", f.Until)
-		command = append(command, f.flags()...)
+		narrow := f
+		narrow.States = nil // the command takes the states that the act is for
+		command = append(command, narrow.flags()...)
 	}
 	for _, o := range []struct {
 		set        bool
@@ -249,7 +251,9 @@ func (v *actView) selected(ids []string, f runFilter, a *ledger.Act) {
 			command = append(command, o.flag)
 		}
 	}
-	v.CLI = strings.Join(command, " ") + why
+	if v.CLI = strings.Join(command, " ") + why; v.Name == "cancel" && len(f.States) > 0 {
+		v.CLI = "" // the command takes all unfinished runs
+	}
 }
 
 // causeWords say why runs are left out, and what takes them too.

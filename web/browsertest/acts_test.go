@@ -141,7 +141,7 @@ func TestActs(t *testing.T) {
 
 		b.link("/runs?job=refused&state=dead", "ack")
 		says(b.shown("main"), "will change")
-		says(b.shown(".cli"), "cronce runs ack --job refused --state dead")
+		says(b.shown(".cli"), "cronce runs ack --job refused --why")
 		says(b.sendForm("maria"), "Acknowledged ")
 		b.visit("/act/redrive?job=refused&state=dead")
 		says(b.shown("main"), "acknowledged by an operator")
