@@ -69,8 +69,9 @@ func (h *HMAC) verify(r *http.Request, body []byte) (string, error) {
 	if age := now.Sub(time.Unix(seconds, 0)); age > skew || age < -skew {
 		return "", refused("the call is too old, or of the future; are the clocks apart?")
 	}
-	// A run ID has no percent sign, so this is what cronce made the ID of.
-	if len(r.Header.Values("Idempotency-Key")) != 1 || strings.ReplaceAll(r.Header.Get("Idempotency-Key"), ".", "%2E") != id {
+	// Of the key that the ID was made of, there is one alone: a key that has %2E itself
+	// must not pass for it, as a recorded call would then work again under that key.
+	if len(r.Header.Values("Idempotency-Key")) != 1 || r.Header.Get("Idempotency-Key") != strings.ReplaceAll(id, "%2E", ".") {
 		return "", refused("the signature is for another idempotency key")
 	}
 	return h.principal, nil

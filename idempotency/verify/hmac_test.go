@@ -66,6 +66,11 @@ func webhooks(t *testing.T, now time.Time) map[string]webhookCase {
 			r.Header.Set("Webhook-Id", "a%2Eb@2026-11-21T03:00:00Z")
 			r.Header.Set("Webhook-Signature", webhook(t, secret, "a%2Eb@2026-11-21T03:00:00Z", now, body))
 		}, 200},
+		"a swapped key, spelled as the ID": {func(r *http.Request) {
+			r.Header.Set("Idempotency-Key", "a%2Eb@2026-11-21T03:00:00Z")
+			r.Header.Set("Webhook-Id", "a%2Eb@2026-11-21T03:00:00Z")
+			r.Header.Set("Webhook-Signature", webhook(t, secret, "a%2Eb@2026-11-21T03:00:00Z", now, body))
+		}, 401},
 		"unsigned": {func(r *http.Request) { r.Header.Del("Webhook-Signature") }, 401},
 		"forged":   {func(r *http.Request) { r.Header.Set("Webhook-Signature", webhook(t, second, runID, now, body)) }, 401},
 		"of another version": {func(r *http.Request) {

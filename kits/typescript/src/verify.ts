@@ -198,9 +198,10 @@ export function hmacVerifier(options: HmacOptions): Verifier {
       if (Math.abs((options.now ?? Date.now)() - Number(at) * 1000) > (options.skewMs ?? 5 * 60_000)) {
         throw refused("the call is too old, or of the future; are the clocks apart?");
       }
-      // A run ID has no percent sign, so this is what cronce made the ID of.
+      // Of the key that the ID was made of, there is one alone: a key that has %2E itself
+      // must not pass for it, as a recorded call would then work again under that key.
       const given = call.header("idempotency-key");
-      if (given.length !== 1 || given[0]!.replaceAll(".", "%2E") !== id) {
+      if (given.length !== 1 || given[0] !== id.replaceAll("%2E", ".")) {
         throw refused("the signature is for another idempotency key");
       }
       return options.principal;
