@@ -10,16 +10,16 @@ import (
 )
 
 // Valid reports whether the host of a URL can exist: an IP address, or a
-// name of labels of up to 63 letters, digits, dashes and underscores, of which
-// the last is no number (RFC 1123, section 2.1), as resolvers differ in which
-// address such a name is.
+// name of labels of up to 63 letters, digits, dashes and underscores. No label begins
+// or ends with a dash, and the last is no number (RFC 1123, section 2.1), as resolvers
+// differ in which address such a name is.
 func Valid(host string) bool {
 	if _, err := netip.ParseAddr(host); err == nil {
 		return true
 	}
 	labels := strings.Split(strings.TrimSuffix(host, "."), ".")
 	for _, label := range labels {
-		if len(label) < 1 || len(label) > 63 || strings.ContainsFunc(label, notInHost) {
+		if len(label) < 1 || len(label) > 63 || strings.Trim(label, "-") != label || strings.ContainsFunc(label, notInHost) {
 			return false
 		}
 	}

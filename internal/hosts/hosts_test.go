@@ -14,7 +14,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestHostsAndPortsThatCanExist(t *testing.T) {
 	for _, host := range []string{
-		"localhost", "membership.example.com", "membership.example.com.", "svc_1.internal", "10.0.0.1", "::1", "fe80::1%eth0",
+		"localhost", "membership.example.com", "membership.example.com.", "svc_1.internal", "10.0.0.1", "::1", "fe80::1%eth0", "a-b.c--d.example", "_dmarc.example_.internal",
 		"xn--mnchen-3ya.example", "1.example", strings.Repeat("a", 63) + ".example",
 	} {
 		if !hosts.Valid(host) {
@@ -22,7 +22,7 @@ func TestHostsAndPortsThatCanExist(t *testing.T) {
 		}
 	}
 	for _, host := range []string{
-		"", ".", "..", "...", "a..b", ".a", "a b", "a/b", "münchen.example", "256.1.1.1", "127.1", "1.2.3.0x7f", "2130706433",
+		"", ".", "..", "...", "a..b", ".a", "-", "-a", "a-", "a.-.b", "a-.example", "a.-example", "a b", "a/b", "münchen.example", "256.1.1.1", "127.1", "1.2.3.0x7f", "2130706433",
 		strings.Repeat("a", 64) + ".example", strings.Repeat("a.", 127) + "example", "a\x00",
 	} {
 		if hosts.Valid(host) {
