@@ -22,6 +22,9 @@ type notAllowed struct{ why string }
 
 func (e *notAllowed) Error() string { return e.why }
 
+// Permanent says that another try has the same end.
+func (e *notAllowed) Permanent() bool { return true }
+
 // egress says where connections may go. An address is judged when it has been looked
 // up, and the connection is made to that very address: a name that changes its
 // address in between leads nowhere else.
@@ -45,7 +48,7 @@ func parseAllowed(list []string) (*egress, error) {
 	e := &egress{}
 	for _, item := range list {
 		item = strings.TrimSpace(item)
-		if network, err := netip.ParsePrefix(item); err == nil {
+		if network, err := netip.ParsePrefix(item); err == nil && !network.Addr().Is4In6() {
 			e.networks = append(e.networks, network.Masked())
 		} else if addr, err := netip.ParseAddr(item); err == nil {
 			e.networks = append(e.networks, netip.PrefixFrom(addr.Unmap(), addr.Unmap().BitLen()))
@@ -73,30 +76,54 @@ func Egress(allow []string, proxy func(*http.Request) (*url.URL, error)) (
 // metadata are addresses beside the link-local ones at which clouds give out a
 // machine's credentials.
 var metadata = []netip.Addr{
-	netip.MustParseAddr("fd00:ec2::254"), netip.MustParseAddr("100.100.100.200"), netip.MustParseAddr("192.0.0.192"),
+	netip.MustParseAddr("fd00:ec2::254"), netip.MustParseAddr("fd00:ec2::23"), // Amazon EC2; EKS
+	netip.MustParseAddr("fd20:ce::254"),                                              // Google Cloud
+	netip.MustParseAddr("168.63.129.16"),                                             // Azure
+	netip.MustParseAddr("100.100.100.200"), netip.MustParseAddr("fd00:100::100:200"), // Alibaba Cloud
+	netip.MustParseAddr("192.0.0.192"), netip.MustParseAddr("fd00:c1::a9fe:a9fe"), // Oracle Cloud
+	netip.MustParseAddr("fd00:a9fe:a9fe::1"), netip.MustParseAddr("fd00:42::42"), // Linode; Scaleway
 }
 
-// nat64 is the prefix behind which a network gives IPv4 addresses (RFC 6052).
-var nat64 = netip.MustParsePrefix("64:ff9b::/96")
+// carriers are networks of IPv6 whose addresses carry one of IPv4, and where in them.
+var carriers = []struct {
+	network netip.Prefix
+	at      int
+}{
+	{netip.MustParsePrefix("64:ff9b::/96"), 12},   // NAT64 (RFC 6052)
+	{netip.MustParsePrefix("64:ff9b:1::/48"), 12}, // NAT64 of a network's own (RFC 8215)
+	{netip.MustParsePrefix("2002::/16"), 2},       // 6to4 (RFC 3056)
+}
+
+// carried is the address of IPv4 to which a connection is made by way of addr: addr
+// itself where there is none.
+func carried(addr netip.Addr) netip.Addr {
+	for _, c := range carriers {
+		if c.network.Contains(addr) {
+			b := addr.As16()
+			return netip.AddrFrom4([4]byte(b[c.at:]))
+		}
+	}
+	return addr
+}
 
 // check judges the address of a host. Link-local, multicast and unspecified addresses
 // and those of metadata must be allowed as networks, whatever the name is.
 func (e *egress) check(host string, addr netip.Addr) error {
 	addr = addr.WithZone("").Unmap()
-	if nat64.Contains(addr) {
-		b := addr.As16()
-		addr = netip.AddrFrom4([4]byte(b[12:]))
-	}
+	inner := carried(addr)
 	for _, network := range e.networks {
-		if network.Contains(addr) {
+		if network.Contains(addr) || network.Contains(inner) {
 			return nil
 		}
 	}
-	special := addr.IsLinkLocalUnicast() || addr.IsMulticast() || addr.IsUnspecified() || slices.Contains(metadata, addr)
-	if !special && (len(e.names)+len(e.networks) == 0 || e.named(host)) {
+	if !special(inner) && (len(e.names)+len(e.networks) == 0 || e.named(host)) {
 		return nil
 	}
-	return &notAllowed{fmt.Sprintf("the target's address %s is not allowed (--allow-target)", addr)}
+	return &notAllowed{fmt.Sprintf("the target's address %s is not allowed (--allow-target)", inner)}
+}
+
+func special(addr netip.Addr) bool {
+	return addr.IsLinkLocalUnicast() || addr.IsMulticast() || addr.IsUnspecified() || slices.Contains(metadata, addr)
 }
 
 func (e *egress) named(host string) bool {

@@ -92,21 +92,30 @@ func TestWhereCallsMayGo(t *testing.T) {
 		allow    []string
 		goes     bool
 	}{
-		"anywhere":                         {"svc.example", "127.0.0.1", nil, true},
-		"to a name":                        {"svc.example", "127.0.0.1", []string{"other.example", "SVC.example."}, true},
-		"to a network":                     {"svc.example", "127.0.0.1", []string{"127.0.0.0/8"}, true},
-		"to an address":                    {"svc.example", "127.0.0.1", []string{"127.0.0.1"}, true},
-		"not to another name":              {"svc.example", "127.0.0.1", []string{"other.example"}, false},
-		"not to a name that ends alike":    {"svc.example", "127.0.0.1", []string{"example"}, false},
-		"not to another network":           {"svc.example", "127.0.0.1", []string{"10.0.0.0/8"}, false},
-		"not to a link-local address":      {"svc.example", "169.254.169.254", nil, false},
-		"not by a name that is allowed":    {"svc.example", "169.254.169.254", []string{"svc.example"}, false},
-		"not to a cloud's metadata":        {"svc.example", "100.100.100.200", nil, false},
-		"not to every interface":           {"svc.example", "0.0.0.0", nil, false},
-		"not to the literal":               {"169.254.169.254", "", nil, false},
-		"not to the literal in IPv6":       {"[::ffff:169.254.169.254]", "", nil, false},
-		"not to it behind NAT64":           {"[64:ff9b::a9fe:a9fe]", "", nil, false},
-		"not to a link-local IPv6 literal": {"[fe80::1]", "", nil, false},
+		"anywhere":                              {"svc.example", "127.0.0.1", nil, true},
+		"to a name":                             {"svc.example", "127.0.0.1", []string{"other.example", "SVC.example."}, true},
+		"to a network":                          {"svc.example", "127.0.0.1", []string{"127.0.0.0/8"}, true},
+		"to an address":                         {"svc.example", "127.0.0.1", []string{"127.0.0.1"}, true},
+		"not to another name":                   {"svc.example", "127.0.0.1", []string{"other.example"}, false},
+		"not to a name that ends alike":         {"svc.example", "127.0.0.1", []string{"example"}, false},
+		"not to another network":                {"svc.example", "127.0.0.1", []string{"10.0.0.0/8"}, false},
+		"not to a link-local address":           {"svc.example", "169.254.169.254", nil, false},
+		"not by a name that is allowed":         {"svc.example", "169.254.169.254", []string{"svc.example"}, false},
+		"not to a cloud's metadata":             {"svc.example", "100.100.100.200", nil, false},
+		"not to Azure's WireServer":             {"svc.example", "168.63.129.16", nil, false},
+		"not to Google's metadata in IPv6":      {"[fd20:ce::254]", "", nil, false},
+		"not to the credentials of pods":        {"[fd00:ec2::23]", "", nil, false},
+		"not to Scaleway's metadata":            {"[fd00:42::42]", "", nil, false},
+		"not to every interface":                {"svc.example", "0.0.0.0", nil, false},
+		"not to the literal":                    {"169.254.169.254", "", nil, false},
+		"not to the literal in IPv6":            {"[::ffff:169.254.169.254]", "", nil, false},
+		"not to it behind NAT64":                {"[64:ff9b::a9fe:a9fe]", "", nil, false},
+		"not to it behind a NAT64 of one's own": {"[64:ff9b:1::a9fe:a9fe]", "", nil, false},
+		"not to it behind 6to4":                 {"[2002:a9fe:a9fe::1]", "", nil, false},
+		"not to Oracle's metadata in IPv6":      {"[fd00:c1::a9fe:a9fe]", "", nil, false},
+		"not to Alibaba's metadata in IPv6":     {"[fd00:100::100:200]", "", nil, false},
+		"not to Linode's metadata in IPv6":      {"[fd00:a9fe:a9fe::1]", "", nil, false},
+		"not to a link-local IPv6 literal":      {"[fe80::1]", "", nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			resolver, _ := names(t, tc.at)
@@ -143,7 +152,7 @@ func TestANameThatChangesItsAddressLeadsNowhereElse(t *testing.T) {
 }
 
 func TestWhatCannotBeAllowedEndsTheStart(t *testing.T) {
-	for _, item := range []string{"", "http://svc", "10.0.0.0/33", "a b", "*.example"} {
+	for _, item := range []string{"", "-", "http://svc", "10.0.0.0/33", "::ffff:10.0.0.0/104", "a b", "*.example"} {
 		_, err := targets.New(targets.Config{Registry: registry(t, jobs.Target{}), Lookup: env{"MEMBERSHIP_URL": nobody}.lookup, Allow: []string{item}})
 		if err == nil {
 			t.Errorf("%q is taken", item)
