@@ -18,7 +18,8 @@ type Config struct {
 	// URLs are the base URLs of the service's instances, which share one
 	// database. Calls go to each of them in turn.
 	URLs []string
-	// Dial opens connections; default: net.Dialer.
+	// Dial opens connections; default: net.Dialer. An error of it or of Proxy with the
+	// method Permanent() bool, which is true, ends the wait for a service at once.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Proxy says through which proxy a request goes; default: none.
 	Proxy func(*http.Request) (*url.URL, error)

@@ -2,8 +2,12 @@ package conform_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/xml"
 	"errors"
+	"io"
+	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -145,6 +149,29 @@ func TestWhatIsNoServiceOfTheProtocolIsToldSo(t *testing.T) {
 		}
 	}
 }
+
+// A wait for what cannot change would be as long as the patience: an hour.
+func TestWhatCannotChangeIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewTLSServer(http.NotFoundHandler())
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	defer s.Close()
+	never := func(context.Context, string, string) (net.Conn, error) { return nil, notAllowed{} }
+	for name, c := range map[string]conform.Config{
+		"a certificate that is not trusted": {URLs: []string{s.URL}},
+		"a connection that is not allowed":  {URLs: []string{s.URL}, Dial: never},
+	} {
+		c.Patience = time.Hour
+		if _, err := conform.Run(t.Context(), c); !errors.Is(err, conform.ErrNotReady) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+type notAllowed struct{}
+
+func (notAllowed) Error() string   { return "not allowed" }
+func (notAllowed) Permanent() bool { return true }
 
 func TestJUnitSaysWhatFailedAndByWhichRule(t *testing.T) {
 	t.Parallel()

@@ -3,6 +3,7 @@ package conform
 import (
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -220,13 +221,13 @@ func (s *suite) settle(ctx context.Context, c call) (a answer, err error) {
 	return a, err
 }
 
-// eventually tries until fn succeeds or the patience is over.
+// eventually tries until fn succeeds, its error is permanent, or the patience is over.
 func (s *suite) eventually(ctx context.Context, fn func() error) error {
 	end := time.Now().Add(s.patience)
 	pause := 10 * time.Millisecond
 	for {
 		err := fn()
-		if err == nil || ctx.Err() != nil || time.Now().After(end) {
+		if err == nil || permanent(err) || ctx.Err() != nil || time.Now().After(end) {
 			return err
 		}
 		select {
@@ -235,4 +236,12 @@ func (s *suite) eventually(ctx context.Context, fn func() error) error {
 		}
 		pause = min(2*pause, 250*time.Millisecond)
 	}
+}
+
+// permanent reports whether another try has the same end: Config.Dial or Config.Proxy
+// says so of a connection, or the service's certificate is refused.
+func permanent(err error) bool {
+	var told interface{ Permanent() bool }
+	var certificate *tls.CertificateVerificationError
+	return errors.As(err, &told) && told.Permanent() || errors.As(err, &certificate)
 }
