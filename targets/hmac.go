@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/executor"
-	"github.com/cronce/cronce/jobs"
 )
 
 // standardWebhooks is auth type hmac: a signature of the run, the time and the body
@@ -71,11 +70,9 @@ func webhookSecret(text string) ([]byte, error) {
 
 // standardWebhooks reads the secrets; one that is none ends the start.
 func (r *resolver) standardWebhooks() standardWebhooks {
-	s := standardWebhooks{r.sources("secret", "nextSecret"), r.now}
-	for _, source := range s.sources {
-		if _, err := webhookSecret(source.value); err != nil && source.value != "" {
-			r.note(bad(jobs.CodeBadSecret, "%s %s", source.name, err))
-		}
+	usable := func(text string) error {
+		_, err := webhookSecret(text)
+		return err
 	}
-	return s
+	return standardWebhooks{r.usableSources(usable, "secret", "nextSecret"), r.now}
 }

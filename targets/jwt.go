@@ -155,11 +155,6 @@ func keySet(keys []publicKey) ([]byte, error) {
 
 // jwt reads the keys; one that is no key ends the start.
 func (r *resolver) jwt(auth jobs.Auth) *jwt {
-	j := &jwt{sources: r.sources("key", "nextKey"), audience: cmp.Or(auth.Audience, r.entry.Name), now: r.now}
-	for _, s := range j.sources {
-		if _, err := j.parse(s.value); err != nil && s.value != "" {
-			r.note(bad(jobs.CodeBadSecret, "%s %s", s.name, err))
-		}
-	}
-	return j
+	usable := func(text string) error { return CheckKey([]byte(text)) }
+	return &jwt{sources: r.usableSources(usable, "key", "nextKey"), audience: cmp.Or(auth.Audience, r.entry.Name), now: r.now}
 }

@@ -136,21 +136,15 @@ func TestTheClaimsOfAToken(t *testing.T) {
 func TestKeysRotate(t *testing.T) {
 	dir := t.TempDir()
 	current, next := filepath.Join(dir, "current.pem"), filepath.Join(dir, "next.pem")
-	write := func(file, content string) {
-		t.Helper()
-		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
 	first, second, third := newKey(t, targets.Ed25519), newKey(t, targets.ES256), newKey(t, targets.Ed25519)
-	write(current, first)
-	write(next, second)
+	write(t, current, first)
+	write(t, next, second)
 	now := time.Now()
 	ts := resolve(t, jobs.Target{Auth: jobs.Auth{Type: jobs.AuthJWT, Key: jobs.Secret{File: current}, NextKey: jobs.Secret{File: next}}},
 		env{"MEMBERSHIP_URL": nobody}, func(c *targets.Config) { c.WithClock(func() time.Time { return now }) })
 	before := kids(t, jwks(t, ts))
-	write(current, second)
-	write(next, third)
+	write(t, current, second)
+	write(t, next, third)
 	now = now.Add(time.Second)
 	after := kids(t, jwks(t, ts))
 	if len(before) != 2 || len(after) != 3 {
@@ -185,6 +179,39 @@ func TestKeysAndSecretsThatAreNoneEndTheStart(t *testing.T) {
 				t.Errorf("error %v", err)
 			}
 		})
+	}
+}
+
+// While a file is being written, calls are signed with what it held before.
+func TestHalfOfAKeyOrSecretLeavesTheLastOne(t *testing.T) {
+	for name, tc := range map[string]struct {
+		auth func(jobs.Secret) jobs.Auth
+		text string
+	}{
+		"jwt":  {func(s jobs.Secret) jobs.Auth { return jobs.Auth{Type: jobs.AuthJWT, Key: s} }, newKey(t, targets.Ed25519)},
+		"hmac": {func(s jobs.Secret) jobs.Auth { return jobs.Auth{Type: jobs.AuthHMAC, Secret: s} }, "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var called int
+			s := serve(t, func(http.ResponseWriter, *http.Request) { called++ })
+			file, now := filepath.Join(t.TempDir(), "secret"), time.Now()
+			write(t, file, tc.text)
+			ts := resolve(t, jobs.Target{Auth: tc.auth(jobs.Secret{File: file})}, env{"MEMBERSHIP_URL": s.URL},
+				func(c *targets.Config) { c.WithClock(func() time.Time { return now }) })
+			published := string(jwks(t, ts))
+			write(t, file, tc.text[:len(tc.text)/2])
+			now = now.Add(time.Minute)
+			if a := attempt(t, ts, call(), patience); a.Kind != ledger.Fresh || called != 1 || string(jwks(t, ts)) != published {
+				t.Errorf("%+v after %d calls; published %s", a, called, jwks(t, ts))
+			}
+		})
+	}
+}
+
+func write(t *testing.T, file, content string) {
+	t.Helper()
+	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -34,10 +34,28 @@ type source struct {
 // sources reads secrets of the target's auth, named as in jobs.Auth.Read. Those that
 // the registry may do without, and does, are left out.
 func (r *resolver) sources(names ...string) (list sources) {
+	return r.usableSources(func(string) error { return nil }, names...)
+}
+
+// usableSources are secrets of which usable says what is wrong with a value. One that
+// is not usable, such as half of a file that is being written, does not replace the
+// last value.
+func (r *resolver) usableSources(usable func(string) error, names ...string) (list sources) {
 	for _, name := range names {
-		if secret := r.entry.Auth.Reference(name); secret != (jobs.Secret{}) {
-			list = append(list, r.sourceBy(name, secret, r.entry.Auth.Read))
+		secret := r.entry.Auth.Reference(name)
+		if secret == (jobs.Secret{}) {
+			continue
 		}
+		list = append(list, r.sourceBy(name, secret, func(name string, lookup func(string) (string, bool)) (string, error) {
+			text, err := r.entry.Auth.Read(name, lookup)
+			if err != nil {
+				return "", err
+			}
+			if err := usable(text); err != nil {
+				return "", bad(jobs.CodeBadSecret, "%s %s", secret, err)
+			}
+			return text, nil
+		}))
 	}
 	return list
 }
