@@ -111,15 +111,24 @@ func (a *app) rotateKeys(key, next string, kind targets.KeyType) error {
 	return nil
 }
 
-// replaceFile puts another file in a file's place, whole and for its owner alone.
+// replaceFile puts another file in a file's place, whole, and for those who may read
+// it now: whoever rotates is often not the user that serve runs as.
 func replaceFile(path string, content []byte) error {
+	path, err := filepath.EvalSymlinks(path) // a link stays one
+	if err != nil {
+		return err
+	}
+	former, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
 		return err
 	}
 	defer os.Remove(f.Name()) // gone by then, if all went well
 	_, err = f.Write(content)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+	if err = errors.Join(err, keepAccess(f, former), f.Sync(), f.Close()); err != nil {
 		return err
 	}
 	return os.Rename(f.Name(), path)

@@ -2,9 +2,12 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -81,6 +84,46 @@ func TestKeysAreMadePublishedAndRotated(t *testing.T) {
 	if err != nil || len(left) != 3 {
 		t.Errorf("files left behind: %v, %v", left, err)
 	}
+}
+
+// Who rotates is often not the user that serve runs as, which must read the new keys.
+func TestRotatedKeysCanBeReadByTheSameUsers(t *testing.T) {
+	d := newKeyDesk(t)
+	d.ok("keys", "generate", d.path("real"))
+	d.ok("keys", "generate", d.path("next"))
+	if err := errors.Join(os.Symlink(d.path("real"), d.path("current")), os.Chmod(d.path("real"), 0o640)); err != nil {
+		t.Skipf("no links or modes here: %v", err)
+	}
+	if os.Geteuid() == 0 {
+		if err := os.Chown(d.path("real"), 1234, 2345); err != nil {
+			t.Fatal(err)
+		}
+	}
+	former, err := os.Stat(d.path("current"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.ok("keys", "rotate", "--key", d.path("current"), "--next-key", d.path("next"))
+	for _, name := range []string{"real", "current"} {
+		info, err := os.Stat(d.path(name))
+		if err != nil || info.Mode() != former.Mode() || fmt.Sprint(owner(info)) != fmt.Sprint(owner(former)) || os.SameFile(info, former) {
+			t.Errorf("%s: %v, %v", name, info, err)
+		}
+	}
+	if link, err := os.Lstat(d.path("current")); err != nil || link.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the link is gone: %v, %v", link, err)
+	}
+}
+
+// owner are the user and the group, where the system has them.
+func owner(info os.FileInfo) (ids []uint64) {
+	system := reflect.Indirect(reflect.ValueOf(info.Sys()))
+	for _, name := range []string{"Uid", "Gid"} {
+		if field := system.FieldByName(name); field.IsValid() {
+			ids = append(ids, field.Uint())
+		}
+	}
+	return ids
 }
 
 func TestKeysAreNotLost(t *testing.T) {
