@@ -116,9 +116,6 @@ func (s *Service) status(ctx context.Context, jobID string) (ledger.JobStatus, b
 	return ledger.JobStatus{}, false, err
 }
 
-// coveringPages bounds the rows that are looked through for a range row.
-const coveringPages = 10
-
 // covering is the row that accounts for a job's scheduled time: its own, else the
 // range row that it lies in.
 func (s *Service) covering(ctx context.Context, jobID string, at time.Time) (ledger.Run, bool, error) {
@@ -126,22 +123,15 @@ func (s *Service) covering(ctx context.Context, jobID string, at time.Time) (led
 	if !errors.Is(err, ledger.ErrNotFound) {
 		return run, err == nil, err
 	}
-	f := ledger.Filter{JobID: jobID, Until: at.Add(time.Second), Limit: MaxPage, States: []ledger.State{ledger.Missed, ledger.Superseded, ledger.Skipped}}
-	for range coveringPages {
-		rows, err := s.ledger.List(ctx, f)
-		if err != nil {
-			return run, false, err
+	days, err := s.ledger.Days(ctx, jobID, at, at.Add(time.Second))
+	if err != nil {
+		return run, false, err
+	}
+	for _, r := range days.Ranges {
+		if !at.Before(r.ScheduledAt) && !at.After(r.Until) && s.scheduledIn(jobID, at) {
+			run, _, err := s.ledger.Get(ctx, r.RunID)
+			return run, err == nil, err
 		}
-		for _, r := range rows {
-			if r.Count > 1 && !r.Until.Before(at) {
-				return r, s.scheduledIn(jobID, at), nil
-			}
-		}
-		if len(rows) < MaxPage {
-			break
-		}
-		last := rows[len(rows)-1]
-		f.Before = &ledger.Cursor{ScheduledAt: last.ScheduledAt, ID: last.ID}
 	}
 	return run, false, nil
 }
