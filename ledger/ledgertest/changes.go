@@ -154,9 +154,9 @@ func changesUnknown(b *bed) {
 }
 
 func changesTooMany(b *bed) {
-	j := b.job("j")
+	b.job("j")
 	b.pass(72 * time.Hour)
-	j = b.now("j")
+	j := b.now("j")
 	f := b.follow()
 	admit := func(n int) {
 		b.Helper()
