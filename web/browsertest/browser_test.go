@@ -98,6 +98,17 @@ func (b *tab) forgive() {
 	b.complaints = nil
 }
 
+// forgiveEach waits for n complaints with a text, which may come late, and forgets all.
+func (b *tab) forgiveEach(n int, text string) {
+	b.Helper()
+	eventually(b.T, "complaints about "+text, func() bool {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		return strings.Count(strings.Join(b.complaints, "\n"), text) >= n
+	})
+	b.forgive()
+}
+
 // patience is for a busy machine.
 const patience = 2 * time.Minute
 
