@@ -38,10 +38,10 @@ func FromEnv(registry string, lookup func(string) (string, bool)) (*Tokens, erro
 	base, _ := lookup(EnvPublicURL)
 	secret, _ := lookup(EnvSecret)
 	switch {
-	case base == "" && secret == "":
-		return nil, nil
-	case base == "" || secret == "":
-		return nil, fmt.Errorf("%s and %s belong together; set both, or neither", EnvPublicURL, EnvSecret)
+	case secret == "":
+		return nil, nil // the URL alone is for links in notifications
+	case base == "":
+		return nil, fmt.Errorf("%s needs %s; set both, or neither", EnvSecret, EnvPublicURL)
 	}
 	return New(base, registry, secret)
 }

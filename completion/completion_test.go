@@ -65,8 +65,8 @@ func TestConfigurationIsWholeAndSafe(t *testing.T) {
 	for name, tc := range map[string]struct{ url, secret, want string }{
 		"none":             {"", "", ""},
 		"both":             {"https://cronce.example.com", secret, ""},
-		"no secret":        {"https://cronce.example.com", "", "belong together"},
-		"no URL":           {"", secret, "belong together"},
+		"no secret":        {"https://cronce.example.com", "", ""},
+		"no URL":           {"", secret, "needs CRONCE_PUBLIC_URL"},
 		"a short secret":   {"https://cronce.example.com", "hunter2", "too short"},
 		"no host":          {"cronce", secret, "not a URL"},
 		"a user in it":     {"https://ann:hunter2@cronce.example.com", secret, "not a URL"},

@@ -119,5 +119,7 @@ func CallFor(j jobs.Job, runID string, at time.Time) ledger.Call {
 		MaxInFlight:   j.MaxInFlight,
 		Within:        j.Async.Within,
 		Poll:          j.Async.Poll,
+		StartWithin:   j.Alarm.StartWithin,
+		FinishWithin:  j.Alarm.FinishWithin,
 	}
 }

@@ -24,6 +24,7 @@ type Auth struct {
 	AccessKeyID        Secret            // sigv4
 	SecretAccessKey    Secret            // sigv4
 	SessionToken       Secret            // sigv4: of temporary credentials
+	RoutingKey         Secret            // routingKey
 }
 
 // AuthType names a way to authorize calls.
@@ -37,7 +38,9 @@ const (
 	AuthHeaders AuthType = "headers" // header fields with secret values, such as X-Api-Key
 	AuthJWT     AuthType = "jwt"     // a token for each call, signed with a key of this registry's
 	AuthHMAC    AuthType = "hmac"    // a signature of each call (Standard Webhooks)
-	AuthSigV4   AuthType = "sigv4"   // a signature of each call for AWS's IAM (Signature Version 4)
+	// AuthRoutingKey is of a channel: PagerDuty's key, which its API takes in the body.
+	AuthRoutingKey AuthType = "routingKey"
+	AuthSigV4      AuthType = "sigv4" // a signature of each call for AWS's IAM (Signature Version 4)
 )
 
 // form is what values of a secret may look like.
@@ -69,6 +72,7 @@ func (a Auth) fields() []authField {
 		{"username", "the user's name", a.Username, AuthBasic, formToken, false},
 		{"password", "the password", a.Password, AuthBasic, formField, false},
 		{"key", "the private key that signs", a.Key, AuthJWT, formKey, false},
+		{"routingKey", "the integration key", a.RoutingKey, AuthRoutingKey, formToken, false},
 		{"nextKey", "the private key that signs next", a.NextKey, AuthJWT, formKey, true},
 		{"secret", "the secret that signs", a.Secret, AuthHMAC, formToken, false},
 		{"nextSecret", "the secret that signs too", a.NextSecret, AuthHMAC, formToken, true},

@@ -13,7 +13,7 @@ import (
 const (
 	maxWait     = 30 * 24 * time.Hour       // timeouts, waits, ages
 	maxAge      = 10 * 366 * 24 * time.Hour // lives of keys and rows
-	maxBackoff  = 50                        // retries
+	maxBackoff  = 100                       // retries
 	maxKeyScope = 255                       // bytes; the widest that every key store's column holds
 	maxPath     = 2048                      // bytes
 	maxBody     = 256 << 10                 // bytes

@@ -20,10 +20,17 @@ var methods = []string{"POST", "PUT", "PATCH", "DELETE", "GET", "HEAD"}
 // checkJobs returns the jobs with their defaults applied.
 func (d *draft) checkJobs(p Platform) []registered {
 	firsts := make(map[string]int, len(d.jobs))
+	byDefault := only(d, "alarm", d.alarms)
+	d.checkAlarm("alarm", byDefault)
 	checked := make([]registered, 0, len(d.jobs)+1)
 	for i, j := range d.jobs {
 		path := jobPath(i)
 		d.checkID(path+".id", j.ID, i, firsts)
+		if j.Alarm != (Alarm{}) {
+			d.checkAlarm(path+".alarm", j.Alarm.inherit(Alarm{}))
+		}
+		j.Alarm = j.Alarm.inherit(byDefault)
+		d.checkContinuation(path+".retry", j.Retry)
 		j = j.withDefaults(p)
 		j.Target = d.checkTarget(path, j)
 		j.TargetURLEnv = ""
@@ -84,7 +91,56 @@ func (r Retry) withDefaults() Retry {
 	setDefault(&r.Jitter, 0.2)
 	r.Jitter = max(r.Jitter, 0)
 	setDefault(&r.MaxRetryAfter, 5*time.Minute)
+	return r.continued()
+}
+
+// continued adds the waits that For asks for.
+func (r Retry) continued() Retry {
+	if r.For <= 0 {
+		return r
+	}
+	setDefault(&r.MaxBackoff, defaultMaxBackoff)
+	wait, sum := 250*time.Millisecond, time.Duration(0)
+	for _, wait = range r.Backoff {
+		sum += wait
+	}
+	for len(r.Backoff) <= maxBackoff {
+		wait = min(max(2*wait, time.Millisecond), r.MaxBackoff)
+		if sum += wait; sum > r.For {
+			break
+		}
+		r.Backoff = append(r.Backoff, wait)
+	}
 	return r
+}
+
+// defaultMaxBackoff is the default of Retry.MaxBackoff.
+const defaultMaxBackoff = 5 * time.Minute
+
+// checkContinuation refuses a continuation that adds nothing, or too much.
+func (d *draft) checkContinuation(path string, r Retry) {
+	d.between(path+".for", r.For, 0, maxWait)
+	d.between(path+".maxBackoff", r.MaxBackoff, 0, maxWait)
+	if r.For == 0 && r.MaxBackoff != 0 {
+		d.add(path+".maxBackoff", CodeNeedlessField, "maxBackoff belongs to for; add for, e.g. `for: 30m`, or remove it")
+	}
+	if r.For <= 0 || r.MaxBackoff < 0 {
+		return
+	}
+	listed := Retry{Backoff: r.Backoff}.withDefaults().Backoff
+	var sum, last time.Duration
+	for _, last = range listed {
+		sum += last
+	}
+	setDefault(&r.MaxBackoff, defaultMaxBackoff)
+	switch whole := r.withDefaults().Backoff; {
+	case r.For < sum:
+		d.add(path+".for", CodeBadDuration, "for %s is shorter than the waits of backoff together, %s; set at least that, or remove for", r.For, sum)
+	case r.MaxBackoff < last:
+		d.add(path+".maxBackoff", CodeBadDuration, "maxBackoff %s is shorter than the last wait of backoff, %s; set at least that", r.MaxBackoff, last)
+	case len(whole) > maxBackoff && len(listed) <= maxBackoff:
+		d.add(path+".for", CodeOutOfRange, "for %s takes more than %d retries with waits of at most %s; raise maxBackoff", r.For, maxBackoff, r.MaxBackoff)
+	}
 }
 
 // checkTarget returns the name of the job's target. A variable that a declared

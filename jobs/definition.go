@@ -40,6 +40,8 @@ type definition struct {
 	MaxInFlight   int             `json:"maxInFlight,omitempty"`
 	Within        time.Duration   `json:"within,omitempty"`
 	Poll          time.Duration   `json:"poll,omitempty"`
+	StartWithin   time.Duration   `json:"startWithin,omitempty"`
+	FinishWithin  time.Duration   `json:"finishWithin,omitempty"`
 }
 
 // Parsed is the job's schedule; nil unless the job came from a Registry or
@@ -72,7 +74,7 @@ func (j Job) define() ([]byte, error) {
 		MaxRetryAfter: j.Retry.MaxRetryAfter, Horizon: j.Retry.Horizon,
 		Overlap: j.Overlap, CatchUp: j.CatchUp, CatchUpWindow: j.CatchUpWindow,
 		KeyScope: j.KeyScope, MaxInFlight: j.MaxInFlight,
-		Within: j.Async.Within, Poll: j.Async.Poll,
+		Within: j.Async.Within, Poll: j.Async.Poll, StartWithin: j.Alarm.StartWithin, FinishWithin: j.Alarm.FinishWithin,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("definition of job %q: %w", j.ID, err)
@@ -111,6 +113,7 @@ func (d definition) job(parsed *schedule.Schedule) Job {
 		Overlap: d.Overlap, CatchUp: d.CatchUp, CatchUpWindow: d.CatchUpWindow,
 		KeyScope: d.KeyScope, MaxInFlight: d.MaxInFlight,
 		Async:    Async{Within: d.Within, Poll: d.Poll},
+		Alarm:    Alarm{StartWithin: d.StartWithin, FinishWithin: d.FinishWithin},
 		schedule: parsed,
 	}
 	if d.Body != nil {

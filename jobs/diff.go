@@ -164,7 +164,7 @@ func (p planned) fields() fields {
 		{"body", body}, {"timeout", p.Timeout.String()}, {"retry.backoff", waits(p.Retry.Backoff)},
 		{"retry.jitter", strconv.FormatFloat(p.Retry.Jitter, 'g', -1, 64)},
 		{"retry.maxRetryAfter", p.Retry.MaxRetryAfter.String()}, {"retry.horizon", p.Retry.Horizon.String()},
-		{"async", p.Async.String()},
+		{"async", p.Async.String()}, {"alarm", p.Alarm.String()},
 		{"overlap", string(p.Overlap)}, {"catchUp", string(p.CatchUp)}, {"catchUpWindow", p.CatchUpWindow.String()},
 		{"keyScope", p.KeyScope}, {"maxInFlight", limit},
 	}

@@ -21,6 +21,10 @@ type draft struct {
 	platforms []Platform
 	cleanups  []Cleanup
 
+	alarms     []Alarm
+	channels   []Channel
+	heartbeats []Heartbeat
+
 	declared map[string]Target
 	implied  map[string]string
 	parsed   map[timing]*schedule.Schedule
@@ -39,6 +43,7 @@ func (d *draft) build() (*Registry, error) {
 	r.platform = d.checkPlatform()
 	r.cleanup = d.checkCleanup()
 	r.jobs = append(d.checkJobs(r.platform), d.builtin(r.cleanup, r.platform))
+	r.channels, r.heartbeat = d.checkChannels(), d.checkHeartbeat()
 	r.targets = d.declared
 	d.nameJobs()
 	if err := d.err(); err != nil {

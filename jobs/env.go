@@ -16,7 +16,15 @@ import (
 func (r *Registry) CheckEnv(lookup func(string) (string, bool)) Problems {
 	env := &environment{report: newReport(r.source), lookup: lookup}
 	for _, t := range r.Targets() {
-		env.checkTarget(r, t)
+		if !strings.HasPrefix(t.Name, channelPrefix) && t.Name != HeartbeatTarget {
+			env.checkTarget(r, t)
+		}
+	}
+	for i, c := range r.channels {
+		env.checkChannel(fmt.Sprintf("notifications[%d]", i), c)
+	}
+	if r.heartbeat != (Heartbeat{}) {
+		env.url("heartbeat.urlEnv", r.heartbeat.URLEnv, false, false)
 	}
 	if r.cleanup.DisabledBecause == "" {
 		for i, s := range r.stores {
@@ -55,6 +63,17 @@ func (e *environment) checkTarget(r *Registry, t Target) {
 	for _, f := range t.TLS.fields() {
 		if f.secret != (Secret{}) {
 			e.secret(f.at(path+".tls"), f)
+		}
+	}
+}
+
+func (e *environment) checkChannel(path string, c Channel) {
+	if c.URLEnv != "" {
+		e.url(path+".urlEnv", c.URLEnv, false, false)
+	}
+	for _, f := range c.secrets() {
+		if f.secret != (Secret{}) {
+			e.secret(path+"."+f.name, f)
 		}
 	}
 }

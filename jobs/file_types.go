@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -23,6 +24,9 @@ type document struct {
 	Platform  *filePlatform          `yaml:"platform" doc:"How late AWS may deliver an event when a Lambda runs jobs."`
 	KeyStores []fileStore            `yaml:"keyStores" doc:"Databases whose expired keys the nightly purge removes."`
 	Cleanup   *fileCleanup           `yaml:"cleanup" doc:"The built-in nightly purge."`
+	Alarm     *fileAlarm             `yaml:"alarm" doc:"When a run is late: the default of every job; default never."`
+	Channels  []fileChannel          `yaml:"notifications" doc:"Where incidents are told; see notifications.md."`
+	Heartbeat *fileHeartbeat         `yaml:"heartbeat" doc:"An address that is pinged while planning is current; see notifications.md."`
 }
 
 type fileTarget struct {
@@ -110,14 +114,56 @@ type fileJob struct {
 	KeyScope      string     `yaml:"keyScope" doc:"Namespace of the key at the target; default route:METHOD_path."`
 	MaxInFlight   int        `yaml:"maxInFlight" doc:"Maximum calls of this job at once; default: the limit of the process."`
 	Async         *fileAsync `yaml:"async" doc:"The target may answer 202 Accepted and work on; see long-work.md. Default: a 202 is a success."`
+	Alarm         *fileAlarm `yaml:"alarm" doc:"When a run of this job is late; default that of the registry."`
 	Enabled       *bool      `yaml:"enabled" doc:"false: the job is not planned; default true."`
 }
 
 type fileRetry struct {
 	Backoff       *[]delay `yaml:"backoff" doc:"The wait before each retry; default [500ms, 2s, 5s, 30s], [] for none."`
+	For           *period  `yaml:"for" doc:"Continues backoff with waits that double up to maxBackoff, as long as all of them add up to at most this; default: backoff is not continued."`
+	MaxBackoff    *period  `yaml:"maxBackoff" doc:"Longest wait of the continuation; default 5m."`
 	Jitter        *float64 `yaml:"jitter" doc:"Random spread of each wait, as a fraction in both directions; default 0.2."`
 	MaxRetryAfter *period  `yaml:"maxRetryAfter" doc:"Longest Retry-After that is honored; default 5m."`
 	Horizon       *period  `yaml:"horizon" doc:"How long after its first lease a run may still be sent. Default: the sum of retries, timeouts and platform ages, at least 1h."`
+}
+
+type fileAlarm struct {
+	StartWithin  *delay `yaml:"startWithin" doc:"How long after its scheduled time a run may start; 0s: any time."`
+	FinishWithin *delay `yaml:"finishWithin" doc:"How long after its scheduled time a run may finish; 0s: any time."`
+}
+
+type fileChannel struct {
+	Name   string      `yaml:"name" doc:"Name of the channel. Its notifications are runs of the job notify-NAME." required:"true"`
+	Type   string      `yaml:"type" doc:"webhook, slack, pagerduty, alertmanager or email." enum:"webhook,slack,pagerduty,alertmanager,email" required:"true"`
+	URLEnv string      `yaml:"urlEnv" doc:"webhook, slack, alertmanager: name of the variable that holds the address. pagerduty: default https://events.pagerduty.com."`
+	Key    *fileSecret `yaml:"key" doc:"pagerduty: where the integration key is."`
+	Secret *fileSecret `yaml:"secret" doc:"webhook: where the secret that signs is: whsec_ and at least 24 bytes in base64; default not signed."`
+	SMTP   *fileSecret `yaml:"smtp" doc:"email: where the server's address is: smtp://USER:PASSWORD@HOST:587 (STARTTLS) or smtps://USER:PASSWORD@HOST:465."`
+	From   string      `yaml:"from" doc:"email: the sender; default cronce@ and the name of the machine."`
+	To     []string    `yaml:"to" doc:"email: the addresses."`
+	Jobs   []string    `yaml:"jobs" doc:"Only incidents of these jobs: IDs, or patterns with * and ?; default every job."`
+	On     []string    `yaml:"on" doc:"Only incidents of these causes: dead, missed, late, unplanned, overdue; default every cause."`
+	After  int         `yaml:"after" doc:"How many problems an incident must have before it is told; default 1."`
+	Remind *period     `yaml:"remind" doc:"How often an open incident that nobody has acknowledged is told again; default never."`
+}
+
+type fileHeartbeat struct {
+	URLEnv string  `yaml:"urlEnv" doc:"Name of the variable that holds the address." required:"true"`
+	Every  *period `yaml:"every" doc:"How often it is pinged; default 1m."`
+}
+
+func (a *fileAlarm) alarm() Alarm {
+	if a == nil {
+		return Alarm{}
+	}
+	return Alarm{a.StartWithin.orNone(), a.FinishWithin.orNone()}
+}
+
+func (c fileChannel) channel() Channel {
+	return Channel{
+		Name: c.Name, Type: ChannelType(c.Type), URLEnv: c.URLEnv, Key: c.Key.secret(), Secret: c.Secret.secret(), SMTP: c.SMTP.secret(),
+		From: c.From, To: c.To, Jobs: c.Jobs, On: c.On, After: c.After, Remind: c.Remind.duration(),
+	}
 }
 
 type fileAsync struct {
@@ -204,6 +250,15 @@ func (doc document) enter(d *draft) {
 	if doc.Cleanup != nil {
 		doc.Cleanup.cleanup(d).enter(d)
 	}
+	if doc.Alarm != nil {
+		doc.Alarm.alarm().inherit(Alarm{}).enter(d)
+	}
+	for _, c := range doc.Channels {
+		c.channel().enter(d)
+	}
+	if h := doc.Heartbeat; h != nil {
+		Heartbeat{h.URLEnv, cmp.Or(h.Every.duration(), defaultEvery)}.enter(d)
+	}
 }
 
 func (t *fileTarget) target(name string) Target {
@@ -237,6 +292,7 @@ func (j fileJob) job() Job {
 	if j.Async != nil {
 		job.Async = j.Async.async()
 	}
+	job.Alarm = j.Alarm.alarm()
 	return job
 }
 
@@ -247,7 +303,7 @@ func (a fileAsync) async() Async {
 }
 
 func (r fileRetry) retry() Retry {
-	retry := Retry{MaxRetryAfter: r.MaxRetryAfter.duration(), Horizon: r.Horizon.duration()}
+	retry := Retry{For: r.For.duration(), MaxBackoff: r.MaxBackoff.duration(), MaxRetryAfter: r.MaxRetryAfter.duration(), Horizon: r.Horizon.duration()}
 	if r.Backoff != nil {
 		retry.Backoff = make([]time.Duration, len(*r.Backoff))
 		for i, wait := range *r.Backoff {

@@ -36,6 +36,7 @@ type Job struct {
 	KeyScope      string        // default "route:<METHOD>_<path>"
 	MaxInFlight   int           // runs of this job at once; 0: the executor's limit
 	Async         Async         // the target may answer 202 and work on
+	Alarm         Alarm         // default the registry's
 	Disabled      bool
 
 	schedule *schedule.Schedule // parsed by the registry
@@ -67,6 +68,11 @@ type Retry struct {
 	Jitter float64
 	// MaxRetryAfter caps what a target may ask for; default 5m.
 	MaxRetryAfter time.Duration
+	// For, when set, continues Backoff: each wait is twice the last, at most
+	// MaxBackoff (default 5m), as long as all waits add up to at most For. A job of a
+	// Registry has the whole list in Backoff.
+	For        time.Duration
+	MaxBackoff time.Duration
 	// Horizon is how long after its first lease a run may still be sent;
 	// default: what retries, timeouts and the platform's event ages add up
 	// to, at least 1h, and Async.Within on top. A key must outlive it.

@@ -17,16 +17,18 @@ import (
 // Registry is what a cronce runs: jobs, their targets, and how long keys live.
 // It is checked, has every default applied, and never changes.
 type Registry struct {
-	name     string
-	jobs     []registered // by id
-	targets  map[string]Target
-	ttls     []KeyTTL
-	stores   []KeyStore
-	platform Platform
-	cleanup  Cleanup
-	version  string
-	source   source
-	implied  map[string]string // targets made from targetUrlEnv: the path that did
+	name      string
+	jobs      []registered // by id
+	targets   map[string]Target
+	ttls      []KeyTTL
+	stores    []KeyStore
+	platform  Platform
+	cleanup   Cleanup
+	channels  []Channel
+	heartbeat Heartbeat
+	version   string
+	source    source
+	implied   map[string]string // targets made from targetUrlEnv: the path that did
 }
 
 // registered is a job of a registry.

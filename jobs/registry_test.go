@@ -55,8 +55,15 @@ func TestGoAndFileGiveTheSameRegistry(t *testing.T) {
 			ID: "release-commission-locks", Schedule: "cron(0 * * * ? *)",
 			TargetURLEnv: "MEMBERSHIP_URL", Path: "/v1/admin/commission-locks/release-expired",
 			Scopes: []string{"membership:admin"}, Body: map[string]string{"reason": "hold expired"},
-			Async: jobs.Async{Within: 6 * hour},
+			Async: jobs.Async{Within: 6 * hour}, Retry: jobs.Retry{For: hour / 2}, Alarm: jobs.Alarm{StartWithin: 5 * time.Minute},
 		},
+		jobs.Alarm{StartWithin: time.Minute, FinishWithin: hour},
+		jobs.Channel{Name: "oncall", Type: jobs.ChannelPagerDuty, Key: jobs.Secret{Env: "PD_KEY"}, On: []string{"dead", "late", "missed"}, Remind: 6 * hour},
+		jobs.Channel{Name: "ops", Type: jobs.ChannelSlack, URLEnv: "SLACK_URL", Jobs: []string{"release-*"}, After: 2},
+		jobs.Channel{Name: "hub", Type: jobs.ChannelWebhook, URLEnv: "HUB_URL", Secret: jobs.Secret{Env: "HUB_SECRET"}},
+		jobs.Channel{Name: "am", Type: jobs.ChannelAlertmanager, URLEnv: "ALERTMANAGER_URL"},
+		jobs.Channel{Name: "mail", Type: jobs.ChannelEmail, SMTP: jobs.Secret{Env: "SMTP_URL"}, To: []string{"ops@example.com"}},
+		jobs.Heartbeat{URLEnv: "HEALTHCHECK_URL"},
 		jobs.Target{Name: "membership", URLEnv: "MEMBERSHIP_URL", Auth: jobs.Auth{
 			Type: jobs.AuthOAuth2, TokenURLEnv: "AUTH_TOKEN_URL", ClientID: jobs.Secret{Env: "AUTH_CLIENT_ID"}, ClientSecret: jobs.Secret{Env: "AUTH_CLIENT_SECRET"}}},
 		jobs.Name("acme-platform"),
@@ -70,6 +77,7 @@ func TestGoAndFileGiveTheSameRegistry(t *testing.T) {
 	for _, pair := range [][2]any{
 		{fromFile.Targets(), fromGo.Targets()}, {fromFile.KeyTTLs(), fromGo.KeyTTLs()}, {fromFile.KeyStores(), fromGo.KeyStores()},
 		{fromFile.Platform(), fromGo.Platform()}, {fromFile.Cleanup(), fromGo.Cleanup()},
+		{fromFile.Channels(), fromGo.Channels()}, {fromFile.Heartbeat(), fromGo.Heartbeat()},
 	} {
 		if !reflect.DeepEqual(pair[0], pair[1]) {
 			t.Errorf("file %+v\ngo   %+v", pair[0], pair[1])
@@ -222,7 +230,7 @@ func TestProblemsInGoNameTheJob(t *testing.T) {
 		release(nil),
 		jobs.Cleanup{}, jobs.Cleanup{}, jobs.Platform{}, jobs.Platform{},
 		jobs.Target{Name: "x", URLEnv: "X"}, jobs.Target{Name: "x", URLEnv: "X"},
-		jobs.Job{Retry: jobs.Retry{Horizon: -1, MaxRetryAfter: -1, Backoff: make([]time.Duration, 51), Jitter: 2}, CatchUpWindow: -1},
+		jobs.Job{Retry: jobs.Retry{Horizon: -1, MaxRetryAfter: -1, Backoff: make([]time.Duration, 101), Jitter: 2}, CatchUpWindow: -1},
 		jobs.KeyTTL{Scope: "a", TTL: -1},
 		jobs.Name("a"), jobs.Name("b"),
 	)

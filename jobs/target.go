@@ -3,7 +3,7 @@ package jobs
 import "time"
 
 // Entry is a part of a registry: a Name, Target, Job, KeyTTL, KeyStore,
-// Platform or Cleanup.
+// Platform, Cleanup, Alarm, Channel or Heartbeat.
 type Entry interface{ enter(*draft) }
 
 // Name is the registry's name, required: the principal that every executor of
@@ -15,8 +15,10 @@ type Name string
 type Target struct {
 	Name   string // [a-z0-9][a-z0-9._-]{0,63}
 	URLEnv string // the variable that holds the base URL
-	Auth   Auth
-	TLS    TLS
+	// URL is the base URL of a built-in target that has no variable.
+	URL  string
+	Auth Auth
+	TLS  TLS
 	// AllowHTTP lets the URLs be http to a machine other than this one. Calls
 	// and tokens then travel readable.
 	AllowHTTP   bool

@@ -52,6 +52,7 @@ type Call struct {
 	Method        string          `json:"method"`
 	Path          string          `json:"path"`
 	Body          json.RawMessage `json:"body,omitempty"`
+	ContentType   string          `json:"contentType,omitempty"` // of the body; empty: application/json
 	Scopes        []string        `json:"scopes,omitempty"`
 	Timeout       time.Duration   `json:"timeout"`
 	Backoff       []time.Duration `json:"backoff"`

@@ -1,6 +1,7 @@
 package targets
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -32,7 +33,7 @@ func setHeaders(h http.Header, c executor.Call, userAgent string) {
 	delete(h, "Authorization")
 	delete(h, "Content-Type")
 	if len(c.Call.Body) > 0 {
-		f.set("Content-Type", "application/json")
+		f.set("Content-Type", cmp.Or(c.Call.ContentType, "application/json"))
 	}
 }
 
@@ -87,6 +88,9 @@ func malformed(c executor.Call) string {
 // the job's own part of the URL without its query.
 func named(to *target, c executor.Call) string {
 	path, _, _ := strings.Cut(c.Call.Path, "?")
+	if path == "" { // a channel's address is whole, and not shown
+		return fmt.Sprintf("%s %s: ", to.name, printable(c.Call.Method))
+	}
 	return fmt.Sprintf("%s %s %s: ", to.name, printable(c.Call.Method), printable(path))
 }
 

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/cronce/cronce/executor"
@@ -81,7 +82,7 @@ func (t *Targets) Call(ctx context.Context, c executor.Call) executor.Answer {
 // attempt sends the request, and under a renewable credential once more after a
 // refusal: the target did not look at the first.
 func (t *Targets) attempt(ctx context.Context, to *target, c executor.Call, watch *probe) executor.Answer {
-	u, err := join(to.base, c.Call.Path)
+	u, err := to.address(c.Call.Path)
 	if err != nil {
 		return unsendable("the job's path " + err.Error())
 	}
@@ -94,6 +95,14 @@ func (t *Targets) attempt(ctx context.Context, to *target, c executor.Call, watc
 		_, a = t.send(ctx, to, u, c, watch)
 	}
 	return a
+}
+
+// address is where a call goes. The address of a channel or a heartbeat is whole.
+func (to *target) address(path string) (*url.URL, error) {
+	if path == "" && strings.Contains(to.name, ":") && !strings.HasPrefix(to.name, "env:") {
+		return to.base, nil
+	}
+	return join(to.base, path)
 }
 
 // send signs and makes one request, which a probe (nil: none) may change before

@@ -203,6 +203,11 @@ type resolver struct {
 }
 
 func (r *resolver) base() *url.URL {
+	if r.entry.URLEnv == "" && r.entry.URL != "" {
+		u, err := parseBase("the address of target "+r.entry.Name, r.entry.URL, false)
+		r.note(err)
+		return u
+	}
 	value, ok := r.value(r.entry.URLEnv)
 	if !ok {
 		return nil
@@ -238,6 +243,8 @@ func (r *resolver) signer(tokens *tokens) signer {
 		return r.standardWebhooks()
 	case jobs.AuthSigV4:
 		return sigV4{r.sources("accessKeyId", "secretAccessKey", "sessionToken"), sigv4.Scope{Region: auth.Region, Service: auth.Service}, r.now}
+	case jobs.AuthRoutingKey:
+		return routingKey{r.sources("routingKey")}
 	case jobs.AuthNone, "":
 		return unsigned{}
 	}

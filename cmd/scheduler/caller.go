@@ -12,6 +12,7 @@ import (
 	"github.com/cronce/cronce/internal/telemetry"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/notify/mail"
 	"github.com/cronce/cronce/targets"
 )
 
@@ -21,6 +22,7 @@ type caller struct {
 	*targets.Targets
 	builtin *cleanup.Nightly
 	remote  executor.Caller
+	mail    *mail.Caller
 	tracing *telemetry.Tracing
 	tokens  *completion.Tokens // nil: targets do not report
 }
@@ -45,12 +47,25 @@ func (a *app) caller(reg *jobs.Registry, s ledger.Store, log *slog.Logger) (*cal
 	if err != nil {
 		return nil, err
 	}
-	return &caller{Targets: t, builtin: a.purge(reg, s, log), remote: tracing.Wrap(t), tracing: tracing, tokens: tokens}, nil
+	dial, _, err := targets.Egress(config.Allow, nil)
+	if err != nil {
+		t.Close()
+		return nil, err
+	}
+	mails, err := mail.New(mail.Config{Registry: reg, Lookup: a.lookup, Dial: dial})
+	if err != nil {
+		t.Close()
+		return nil, err
+	}
+	return &caller{Targets: t, mail: mails, builtin: a.purge(reg, s, log), remote: tracing.Wrap(t), tracing: tracing, tokens: tokens}, nil
 }
 
 func (c *caller) Call(ctx context.Context, call executor.Call) executor.Answer {
 	if call.Work.Call.Target == jobs.BuiltinTarget {
 		return c.builtin.Call(ctx, call)
+	}
+	if c.mail.Has(call.Work.Call.Target) {
+		return c.mail.Call(ctx, call)
 	}
 	return c.remote.Call(ctx, call)
 }

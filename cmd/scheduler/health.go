@@ -69,3 +69,20 @@ func countsOf(ctx context.Context, s ledger.Store) func() (ledger.Counts, error)
 		return s.Counts(ctx)
 	}
 }
+
+// troublesOf asks the ledger what is wrong with single jobs, for a scrape.
+func troublesOf(ctx context.Context, s ledger.Store) func() (telemetry.Troubles, error) {
+	return func() (t telemetry.Troubles, err error) {
+		ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+		defer cancel()
+		if t.Incidents, err = s.Incidents(ctx, ledger.IncidentFilter{Open: true, Limit: ledger.MaxIncidentPage}); err != nil {
+			return t, err
+		}
+		dead, err := s.List(ctx, ledger.Filter{States: []ledger.State{ledger.Dead}, Unacked: true, Limit: 1000})
+		t.Dead = map[string]int{}
+		for _, r := range dead {
+			t.Dead[r.JobID] += r.Count
+		}
+		return t, err
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime/debug"
 	"sync"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/cronce/cronce/internal/telemetry"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/notify"
 )
 
 // server is what the instances of one process share.
@@ -38,6 +40,8 @@ type instance struct {
 	registry *jobs.Registry
 	calls    *caller
 	purge    *cleanup.Watch
+	notify   *notify.Watch
+	beat     *notify.Heartbeat // nil: none
 	server   *server
 	process  string // its name in the ledger
 }
@@ -62,6 +66,9 @@ func (s *server) instance(reg *jobs.Registry) (*instance, error) {
 	}
 	i := &instance{process: uuid.NewString(), registry: reg, calls: calls, purge: s.app.newPurgeWatch(reg, s.store, calls, s.purges, s.log), server: s}
 	host, _ := os.Hostname() // only shown
+	i.notify = notify.NewWatch(notify.Config{
+		Registry: reg, Ledger: s.store, PublicURL: s.flags.publicURL, Purge: i.purge.State, Logger: s.log, Now: s.app.now,
+	})
 	alarm, err := newAlarm()
 	if err == nil {
 		i.Executor, err = executor.New(executor.Config{
@@ -73,7 +80,21 @@ func (s *server) instance(reg *jobs.Registry) (*instance, error) {
 		calls.Close()
 		return nil, err
 	}
+	if h := reg.Heartbeat(); h.Every > 0 {
+		i.beat = &notify.Heartbeat{Registry: reg.Name(), Every: h.Every, Caller: calls, Ready: i.planning, Logger: s.log}
+	}
 	return i, nil
+}
+
+// planning is nil while planning is current.
+func (i *instance) planning() error {
+	if err := i.Ready(); err != nil {
+		return err
+	}
+	if age := i.PlannerAge(); age > stalledAfter {
+		return fmt.Errorf("the planner has not looked for what is due for %s", age.Round(time.Second))
+	}
+	return nil
 }
 
 // successor reads the registry again, for an instance that replaces another one
@@ -98,6 +119,10 @@ func (i *instance) Run(ctx context.Context) error {
 	watching, unwatch := context.WithCancel(ctx)
 	var group sync.WaitGroup
 	group.Go(func() { i.purge.Run(watching) })
+	group.Go(func() { i.notify.Run(watching) })
+	if i.beat != nil {
+		group.Go(func() { i.beat.Run(watching) })
+	}
 	defer group.Wait()
 	defer unwatch()
 	i.server.log.Info("serving", "registry", i.registry.Name(), "jobs", i.registry.Len(),

@@ -19,6 +19,9 @@ import (
 
 const planted = `version: 1
 name: test
+notifications:
+  - { name: hub, type: webhook, urlEnv: SVC_URL, secret: { env: WEBHOOK_SECRET } }
+  - { name: pd, type: pagerduty, urlEnv: SVC_URL, key: { env: API_KEY } }
 keyStores:
   - { name: held, urlEnv: KEYS_URL }
 targets:

@@ -30,6 +30,7 @@ type serveFlags struct {
 	lease       time.Duration
 	patience    time.Duration
 	watch       bool
+	publicURL   string
 }
 
 func (a *app) serveCommand() *cobra.Command {
@@ -68,7 +69,8 @@ again too: without it only this machine is served.`,
 	c.Flags().DurationVar(&f.lease, "lease", executor.DefaultLease, "how long a run stays with a process that does not answer")
 	c.Flags().DurationVar(&f.patience, "ledger-patience", ledgerPatience, "how long to wait for the ledger at start")
 	c.Flags().BoolVar(&f.watch, "watch", false, "reload the registry when its file changes")
-	fromEnv(c.Flags(), "listen", "listen-jwks", "access", "max-in-flight", "grace", "lease", "ledger-patience", "watch")
+	c.Flags().StringVar(&f.publicURL, "public-url", "", "the `URL` at which people reach the dashboard, for links in notifications")
+	fromEnv(c.Flags(), "public-url", "listen", "listen-jwks", "access", "max-in-flight", "grace", "lease", "ledger-patience", "watch")
 	return c
 }
 
@@ -82,6 +84,8 @@ func (f serveFlags) check() error {
 		return usage("--lease %s: at least 1s, such as 30s; it is renewed while a call lasts", f.lease)
 	case f.grace < time.Second:
 		return usage("--grace %s: at least 1s, in which outcomes are recorded", f.grace)
+	case f.publicURL != "" && !validPublicURL(f.publicURL):
+		return badPublicURL(f.publicURL)
 	case f.patience < 0:
 		return usage("--ledger-patience %s: must not be negative; 0s asks once", f.patience)
 	}
@@ -150,7 +154,7 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 	}
 	notify := notifier{log}
 	fleet := rollover.New(first, func() (*instance, error) { return s.successor(reg.Name()) }, s.observer(notify), log)
-	metrics.Watch(func() map[string]string { return fleet.Current().calls.Breakers() }, countsOf(ctx, store))
+	metrics.Watch(func() map[string]string { return fleet.Current().calls.Breakers() }, countsOf(ctx, store), troublesOf(ctx, store))
 	mux := healthMux(fleet, metrics)
 	ops := s.operations(fleet)
 	v1, err := s.api(control, ops)

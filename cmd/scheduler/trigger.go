@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -68,9 +69,9 @@ func (a *app) reachable(reg *jobs.Registry, name string) error {
 	switch {
 	case name == jobs.BuiltinTarget:
 		return nil
-	case !ok:
+	case !ok && !strings.HasPrefix(name, "notify:"):
 		return usage("the registry has no target %q, which the run's call goes to; put it back first", name)
-	case a.env(t.URLEnv, "") == "":
+	case t.URLEnv != "" && a.env(t.URLEnv, "") == "":
 		return usage("the environment variable %s is not set: the base URL of the target %q", t.URLEnv, name)
 	}
 	return nil

@@ -81,6 +81,16 @@ var law = archtest.Law{
 			Why: "the purge orchestrates through ports; the SQL stands beside each engine's expiry predicate",
 		},
 		{
+			In:  []string{"notify"},
+			May: []string{"jobs", "ledger", "executor"},
+			Why: "what is told follows from the ledger; how it is sent is a caller's business",
+		},
+		{
+			In:  []string{"notify/mail"},
+			May: []string{"notify", "jobs", "ledger", "executor", "internal/hosts"},
+			Why: "a message is one call",
+		},
+		{
 			In:  []string{"web"},
 			May: []string{"jobs", "ledger", "schedule", "cleanup", "api/access", "internal/operations"},
 			Why: "the dashboard renders what its ports tell, previews acts by the operators' own code and asks the API to do them; cmd mounts it",
@@ -168,6 +178,8 @@ var law = archtest.Law{
 		{Library: "github.com/pressly/goose/v3", At: []string{"migrations"}, Why: "tables are made in migrations alone"},
 		{Library: "github.com/sony/gobreaker/v2", At: []string{"targets"}, Why: "a breaker is a target's"},
 		{Library: "github.com/go-logr/logr", At: []string{"internal/telemetry"}, Why: "OpenTelemetry hands out its log as its type"},
+		{Library: "github.com/wneessen/go-mail", At: []string{"notify/mail"}, Why: "mail is sent in one place, which the Lambda does not carry"},
+		{Library: "github.com/emersion/go-smtp", At: nil, Why: "the server is for tests"},
 		{Library: "golang.org/x/oauth2", At: []string{"targets"}, Why: "tokens are for targets"},
 		{Library: "github.com/aws/aws-lambda-go", At: []string{"cmd/lambda"}, Why: "the Lambda is one binary, and the rest does not know AWS"},
 		{Library: "github.com/prometheus/client_golang", At: []string{"internal/telemetry", "cmd/..."}, Why: "packages tell what happened through ports; how it is counted is decided once"},

@@ -59,7 +59,9 @@ func (t *template) environment() object {
 		e.add(databaseVariable, true)
 	}
 	for _, target := range t.reg.Targets() {
-		e.add(target.URLEnv, false)
+		if target.URLEnv != "" {
+			e.add(target.URLEnv, false)
+		}
 		e.add(target.Auth.TokenURLEnv, false)
 		for _, secret := range target.Secrets() {
 			if secret.File != "" {

@@ -20,6 +20,7 @@ type Metrics struct {
 	registry  *prometheus.Registry
 	instants  *perJob
 	runs      *perJob
+	succeeded *perJob
 	attempts  *prometheus.CounterVec
 	late      *prometheus.CounterVec
 	lateness  prometheus.Histogram
@@ -36,11 +37,12 @@ var latencies = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5
 // NewMetrics makes the metrics, in a registry of their own.
 func NewMetrics() *Metrics {
 	m := &Metrics{
-		registry: prometheus.NewRegistry(),
-		instants: newPerJob("cronce_scheduled_times_total", "Scheduled times added to the ledger by this process, by state.", "job", "state"),
-		runs:     newPerJob("cronce_runs_total", "Outcomes recorded by this process, by the state that they led to.", "job", "state", "reason"),
-		attempts: counter("cronce_attempts_total", "Calls made, by answer and HTTP status (0: none).", "target", "answer", "status"),
-		late:     counter("cronce_records_refused_total", "Outcomes refused by the ledger because the lease was lost.", "job"),
+		registry:  prometheus.NewRegistry(),
+		instants:  newPerJob("cronce_scheduled_times_total", "Scheduled times added to the ledger by this process, by state.", "job", "state"),
+		runs:      newPerJob("cronce_runs_total", "Outcomes recorded by this process, by the state that they led to.", "job", "state", "reason"),
+		succeeded: gaugePerJob("cronce_last_success_timestamp_seconds", "When this process last recorded a success of the job, Unix time.", "job"),
+		attempts:  counter("cronce_attempts_total", "Calls made, by answer and HTTP status (0: none).", "target", "answer", "status"),
+		late:      counter("cronce_records_refused_total", "Outcomes refused by the ledger because the lease was lost.", "job"),
 		lateness: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "cronce_lateness_seconds", Help: "From the scheduled time to the first attempt of scheduled runs.", Buckets: latencies,
 		}),
@@ -50,7 +52,7 @@ func NewMetrics() *Metrics {
 		ledger:    histogram("cronce_ledger_seconds", "Duration of the ledger's answers.", "operation"),
 		ledgerErr: counter("cronce_ledger_errors_total", "Failed questions to the ledger.", "operation"),
 	}
-	m.registry.MustRegister(m.instants, m.runs, m.attempts, m.late, m.lateness, m.took, m.inFlight, m.waiting,
+	m.registry.MustRegister(m.instants, m.runs, m.succeeded, m.attempts, m.late, m.lateness, m.took, m.inFlight, m.waiting,
 		m.ledger, m.ledgerErr, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -73,9 +75,9 @@ func (m *Metrics) Handler() http.Handler {
 }
 
 // Watch adds what is read when the metrics are: the state of the breakers and
-// the ledger's counts. Both may take as long as a scrape may.
-func (m *Metrics) Watch(breakers func() map[string]string, counts func() (ledger.Counts, error)) {
-	m.registry.MustRegister(&watched{breakers, counts})
+// the ledger's counts and troubles. Each may take as long as a scrape may.
+func (m *Metrics) Watch(breakers func() map[string]string, counts func() (ledger.Counts, error), troubles func() (Troubles, error)) {
+	m.registry.MustRegister(&watched{breakers, counts, troubles})
 }
 
 func (m *Metrics) Admitted(jobID string, state ledger.State, n int) {
@@ -102,6 +104,9 @@ func (m *Metrics) Settled(o ledger.Outcome, jobID string, fate ledger.RecordResu
 		return
 	}
 	m.runs.add(values{jobID, string(o.State), string(o.Reason)}, 1)
+	if o.State == ledger.Succeeded {
+		m.succeeded.set(values{jobID}, float64(time.Now().UnixMilli())/1000)
+	}
 }
 
 func (m *Metrics) Asked(op string, took time.Duration, err error) {

@@ -12,6 +12,7 @@ import (
 // kilobyte in two dozen pieces: there may be a hundred thousand jobs.
 type perJob struct {
 	desc   *prometheus.Desc
+	kind   prometheus.ValueType
 	labels int
 
 	mu     sync.Mutex
@@ -23,8 +24,21 @@ type values [3]string
 
 func newPerJob(name, help string, labels ...string) *perJob {
 	return &perJob{
-		desc: prometheus.NewDesc(name, help, labels, nil), labels: len(labels), counts: map[values]float64{},
+		desc: prometheus.NewDesc(name, help, labels, nil), kind: prometheus.CounterValue, labels: len(labels), counts: map[values]float64{},
 	}
+}
+
+// gaugePerJob is a perJob whose values are set.
+func gaugePerJob(name, help string, labels ...string) *perJob {
+	p := newPerJob(name, help, labels...)
+	p.kind = prometheus.GaugeValue
+	return p
+}
+
+func (p *perJob) set(of values, v float64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.counts[of] = v
 }
 
 func (p *perJob) add(of values, n int) {
@@ -41,6 +55,6 @@ func (p *perJob) Collect(c chan<- prometheus.Metric) {
 	counts := maps.Clone(p.counts)
 	p.mu.Unlock()
 	for of, n := range counts {
-		c <- prometheus.MustNewConstMetric(p.desc, prometheus.CounterValue, n, of[:p.labels]...)
+		c <- prometheus.MustNewConstMetric(p.desc, p.kind, n, of[:p.labels]...)
 	}
 }

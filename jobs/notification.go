@@ -1,0 +1,289 @@
+package jobs
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Alarm says when a run is late. In a registry it is the default of every job; the
+// zero value means never. In Go, a negative bound of a job means none.
+type Alarm struct {
+	StartWithin  time.Duration // from the scheduled time to the first lease
+	FinishWithin time.Duration // from the scheduled time to the end
+}
+
+// String is "none", or the bounds in words.
+func (a Alarm) String() string {
+	var parts []string
+	for _, b := range []struct {
+		name   string
+		within time.Duration
+	}{{"startWithin", a.StartWithin}, {"finishWithin", a.FinishWithin}} {
+		if b.within > 0 {
+			parts = append(parts, b.name+" "+b.within.String())
+		}
+	}
+	if len(parts) == 0 {
+		return "none"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// inherit fills the bounds that a job leaves open, and ends what it has none of.
+func (a Alarm) inherit(from Alarm) Alarm {
+	setDefault(&a.StartWithin, from.StartWithin)
+	setDefault(&a.FinishWithin, from.FinishWithin)
+	return Alarm{max(a.StartWithin, 0), max(a.FinishWithin, 0)}
+}
+
+func (d *draft) checkAlarm(path string, a Alarm) {
+	d.between(path+".startWithin", a.StartWithin, 0, maxWait)
+	d.between(path+".finishWithin", a.FinishWithin, 0, maxWait)
+	if a.StartWithin > 0 && a.FinishWithin > 0 && a.FinishWithin < a.StartWithin {
+		d.add(path+".finishWithin", CodeBadDuration, "finishWithin %s is shorter than startWithin %s; a run finishes after it starts", a.FinishWithin, a.StartWithin)
+	}
+}
+
+// Channel is where incidents are told. What it needs depends on its type.
+type Channel struct {
+	Name string // [a-z0-9][a-z0-9._-]{0,47}
+	Type ChannelType
+	// URLEnv is the variable that holds the address: of a webhook, of Slack's
+	// incoming webhook, of Alertmanager. PagerDuty has a default.
+	URLEnv string
+	Key    Secret   // PagerDuty: the integration key
+	Secret Secret   // webhook: the secret that signs; none: not signed
+	SMTP   Secret   // email: smtp://user:password@host:587 or smtps://
+	From   string   // email: default cronce@ and this machine's name
+	To     []string // email
+	// Jobs are IDs of jobs, or patterns with * and ?; none: every job.
+	Jobs []string
+	On   []string // causes; none: every cause
+	// After is how many problems an incident must have before it is told; default 1.
+	After int
+	// Remind is how often an open incident is told again; 0: never.
+	Remind time.Duration
+}
+
+// ChannelType is a kind of channel.
+type ChannelType string
+
+const (
+	ChannelWebhook      ChannelType = "webhook" // CloudEvents, signed as Standard Webhooks
+	ChannelSlack        ChannelType = "slack"
+	ChannelPagerDuty    ChannelType = "pagerduty"    // Events API v2
+	ChannelAlertmanager ChannelType = "alertmanager" // API v2
+	ChannelEmail        ChannelType = "email"
+)
+
+// Heartbeat is the alarm for a scheduler that does nothing any more: an address that
+// is pinged while planning is current.
+type Heartbeat struct {
+	URLEnv string        // the variable that holds the address; "": none
+	Every  time.Duration // default 1m
+}
+
+func (a Alarm) enter(d *draft)     { d.alarms = append(d.alarms, a) }
+func (c Channel) enter(d *draft)   { d.channels = append(d.channels, c) }
+func (h Heartbeat) enter(d *draft) { d.heartbeats = append(d.heartbeats, h) }
+
+// channelPrefix begins the names of channels' targets; a declared target has no colon.
+const channelPrefix = "notify:"
+
+// HeartbeatTarget is the target that a Heartbeat pings.
+const HeartbeatTarget = "heartbeat:"
+
+// pagerDutyURL is where events go whose channel names no variable.
+const pagerDutyURL = "https://events.pagerduty.com"
+
+// defaultEvery is the default of Heartbeat.Every.
+const defaultEvery = time.Minute
+
+// JobID is the job of the channel's notifications, which are its ~ runs.
+func (c Channel) JobID() string { return "notify-" + c.Name }
+
+// Target is the name of the target that notifications are sent to.
+func (c Channel) Target() string { return channelPrefix + c.Name }
+
+// Takes reports whether an incident of the job and the cause is told here. The
+// incidents of a channel's own notifications are told in other channels.
+func (c Channel) Takes(jobID, cause string) bool {
+	if jobID == c.JobID() || len(c.On) > 0 && !slices.Contains(c.On, cause) {
+		return false
+	}
+	return len(c.Jobs) == 0 || slices.ContainsFunc(c.Jobs, func(pattern string) bool {
+		match, _ := path.Match(pattern, jobID) // a checked pattern
+		return match
+	})
+}
+
+// asTarget is what the channel's notifications are sent to; an email is not sent over
+// HTTP.
+func (c Channel) asTarget() Target {
+	t := Target{Name: c.Target(), URLEnv: c.URLEnv, Auth: Auth{Type: AuthNone}}
+	switch {
+	case c.Type == ChannelWebhook && c.Secret != Secret{}:
+		t.Auth = Auth{Type: AuthHMAC, Secret: c.Secret}
+	case c.Type == ChannelPagerDuty:
+		t.Auth = Auth{Type: AuthRoutingKey, RoutingKey: c.Key}
+		if c.URLEnv == "" {
+			t.URL = pagerDutyURL
+		}
+	}
+	return t
+}
+
+// Causes are what a channel can be asked to tell.
+var Causes = []string{"dead", "missed", "late", "unplanned", "overdue"}
+
+func (d *draft) checkChannels() []Channel {
+	seen := map[string]bool{}
+	for i := range d.channels {
+		c := &d.channels[i]
+		at := fmt.Sprintf("notifications[%d]", i)
+		d.checkEntryName(at+".name", "channel", c.Name)
+		if len(c.Name) > 48 {
+			d.add(at+".name", CodeBadName, "the channel name %s is too long; the maximum is 48 characters", quoted(c.Name))
+		}
+		if seen[c.Name] {
+			d.add(at+".name", CodeDuplicateName, "duplicate channel %q; rename one", c.Name)
+		}
+		seen[c.Name] = true
+		if slices.ContainsFunc(d.jobs, func(j Job) bool { return j.ID == c.JobID() }) {
+			d.add(at+".name", CodeDuplicateID, "the channel's notifications are runs of the job %q, which the registry has too; rename one", c.JobID())
+		}
+		if oneOf(d, at+".type", "type", c.Type, ChannelWebhook, ChannelSlack, ChannelPagerDuty, ChannelAlertmanager, ChannelEmail) {
+			d.checkChannelFields(at, *c)
+		}
+		d.checkSelection(at, *c)
+		setDefault(&c.After, 1)
+		d.atLeast(at+".after", c.After, 1)
+		d.between(at+".remind", c.Remind, 0, maxWait)
+		if c.Remind > 0 && c.Remind < time.Minute {
+			d.add(at+".remind", CodeBadDuration, "remind %s is too short; the minimum is 1m", c.Remind)
+		}
+		if c.Type != ChannelEmail {
+			d.declared[c.Target()] = c.asTarget()
+		}
+	}
+	return d.channels
+}
+
+// checkChannelFields requires what the type needs, and refuses what it has no use for.
+func (d *draft) checkChannelFields(at string, c Channel) {
+	needs := func(field string, set, may, must bool, what string) {
+		switch {
+		case set && !may:
+			d.add(at+"."+field, CodeNeedlessField, "%s has no meaning for type: %s; remove it or change the type", field, c.Type)
+		case !set && must:
+			d.add(at+"."+field, CodeMissingField, "%s is missing; set it to %s", field, what)
+		}
+	}
+	email := c.Type == ChannelEmail
+	http := c.Type == ChannelWebhook || c.Type == ChannelSlack || c.Type == ChannelAlertmanager
+	needs("urlEnv", c.URLEnv != "", !email, http, "the name of the variable that holds the address")
+	if c.URLEnv != "" && !email {
+		d.checkVariable(at+".urlEnv", "urlEnv", c.URLEnv, "the variable that holds the address")
+	}
+	pd := c.Type == ChannelPagerDuty
+	needs("key", c.Key != Secret{}, pd, pd, "where the integration key is, e.g. { env: PD_KEY }")
+	needs("secret", c.Secret != Secret{}, c.Type == ChannelWebhook, false, "")
+	needs("smtp", c.SMTP != Secret{}, email, email, "where the server's address is, e.g. { env: SMTP_URL } with smtp://user:password@host:587")
+	needs("to", len(c.To) > 0, email, email, "the addresses, e.g. [ops@example.com]")
+	needs("from", c.From != "", email, false, "")
+	for _, f := range c.secrets() {
+		if f.secret != (Secret{}) {
+			d.checkSecret(at+"."+f.name, f)
+		}
+	}
+	for i, address := range c.To {
+		if !plainAddress(address) {
+			d.add(fmt.Sprintf("%s.to[%d]", at, i), CodeBadValue, "invalid address %s; use a plain one such as ops@example.com", quoted(address))
+		}
+	}
+	if c.From != "" && !plainAddress(c.From) {
+		d.add(at+".from", CodeBadValue, "invalid address %s; use a plain one such as cronce@example.com", quoted(c.From))
+	}
+}
+
+func (c Channel) secrets() []authField {
+	return []authField{
+		{"key", "the integration key", c.Key, AuthRoutingKey, formToken, true},
+		{"secret", "the secret that signs", c.Secret, AuthHMAC, formToken, true},
+		{"smtp", "the server's address", c.SMTP, AuthNone, formToken, true},
+	}
+}
+
+// plainAddress is a mail address without a name: visible ASCII around one @.
+func plainAddress(s string) bool {
+	local, domain, found := strings.Cut(s, "@")
+	return found && local != "" && domain != "" && len(s) <= 254 && visibleASCII(s) && !strings.ContainsAny(s, `<>(),;:"\[]`) && !strings.Contains(domain, "@")
+}
+
+func (d *draft) checkSelection(at string, c Channel) {
+	for i, pattern := range c.Jobs {
+		if _, err := path.Match(pattern, ""); err != nil || pattern == "" || !visibleASCII(pattern) {
+			d.add(fmt.Sprintf("%s.jobs[%d]", at, i), CodeBadValue, "invalid pattern %s; use a job's ID, in which * stands for any characters and ? for one", quoted(pattern))
+		}
+	}
+	for i, cause := range c.On {
+		oneOf(d, fmt.Sprintf("%s.on[%d]", at, i), "cause", cause, Causes...)
+	}
+}
+
+func (d *draft) checkHeartbeat() Heartbeat {
+	h := only(d, "heartbeat", d.heartbeats)
+	if h == (Heartbeat{}) {
+		return h
+	}
+	setDefault(&h.Every, defaultEvery)
+	d.checkVariable("heartbeat.urlEnv", "urlEnv", h.URLEnv, "the variable that holds the address")
+	d.between("heartbeat.every", h.Every, 0, maxWait)
+	if h.Every > 0 && h.Every < time.Second {
+		d.add("heartbeat.every", CodeBadDuration, "every %s is too short; the minimum is 1s", h.Every)
+	}
+	d.declared[HeartbeatTarget] = Target{Name: HeartbeatTarget, URLEnv: h.URLEnv, Auth: Auth{Type: AuthNone}}
+	return h
+}
+
+// Channels lists where incidents are told, in the order of declaration.
+func (r *Registry) Channels() []Channel { return slices.Clone(r.channels) }
+
+// Channel returns one channel.
+func (r *Registry) Channel(name string) (Channel, bool) {
+	for _, c := range r.channels {
+		if c.Name == name {
+			return c, true
+		}
+	}
+	return Channel{}, false
+}
+
+// Heartbeat is what is pinged while planning is current; its zero value is nothing.
+func (r *Registry) Heartbeat() Heartbeat { return r.heartbeat }
+
+// Alarms reports whether any enabled job has a bound.
+func (r *Registry) Alarms() bool {
+	for _, j := range r.All() {
+		if !j.Disabled && j.Alarm != (Alarm{}) {
+			return true
+		}
+	}
+	return false
+}
+
+// ChannelProblem is a problem with a field of the channel i, in the order of Channels.
+func (r *Registry) ChannelProblem(i int, field string, err error) Problem {
+	found := newReport(r.source)
+	code := CodeBadSecret
+	var p Problem
+	if errors.As(err, &p) {
+		code, err = p.Code, errors.New(p.Message)
+	}
+	found.add(fmt.Sprintf("notifications[%d].%s", i, field), code, "%s", err)
+	return found.problems[0]
+}

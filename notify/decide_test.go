@@ -1,0 +1,155 @@
+package notify_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/notify"
+)
+
+var begin = time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
+
+// life is one incident and what a channel is told of it.
+type life struct {
+	*testing.T
+	ledger.Incident
+	channel jobs.Channel
+	now     time.Time
+}
+
+func newLife(t *testing.T, c jobs.Channel) *life {
+	c.Name = "ops"
+	return &life{T: t, channel: c, now: begin, Incident: ledger.Incident{ID: 1, JobID: "j", Cause: ledger.CauseDead, Count: 1, OpenedAt: begin, LastAt: begin}}
+}
+
+// after lets time pass and checks what is told then, "" for nothing.
+func (l *life) after(d time.Duration, want notify.Event) {
+	l.Helper()
+	l.now = l.now.Add(d)
+	got, err := notify.Decide(l.Incident, []jobs.Channel{l.channel}, l.now)
+	if err != nil {
+		l.Fatal(err)
+	}
+	var event notify.Event
+	if len(got.Notices) > 0 {
+		event = got.Notices[0].Event
+	}
+	if event != want || len(got.Notices) > 1 {
+		l.Errorf("%s after the beginning: told %q, want %q", l.now.Sub(begin), event, want)
+	}
+	again, err := notify.Decide(l.Incident, []jobs.Channel{l.channel}, l.now)
+	if err != nil || string(again.Told) != string(got.Told) {
+		l.Errorf("the same question has another answer: %s, %s (%v)", got.Told, again.Told, err)
+	}
+	l.Told, l.DueAt = got.Told, got.DueAt
+}
+
+func (l *life) closes() { l.ClosedAt = l.now }
+
+func (l *life) opens() {
+	l.ClosedAt = time.Time{}
+	l.Count++
+	l.Reopened++
+}
+
+func (l *life) due(want time.Duration) {
+	l.Helper()
+	if want == 0 && !l.DueAt.IsZero() || want != 0 && !l.DueAt.Equal(begin.Add(want)) {
+		l.Errorf("due at %s, want %s after the beginning", l.DueAt, want)
+	}
+}
+
+func TestAProblemAndItsEndAreToldOnce(t *testing.T) {
+	l := newLife(t, jobs.Channel{})
+	l.after(0, notify.Opened)
+	l.due(0)
+	l.Count++
+	l.after(time.Minute, "")
+	l.closes()
+	l.after(0, notify.Recovered)
+	l.after(24*time.Hour, "")
+	l.due(0)
+}
+
+func TestAnEndIsNotToldToWhomTheProblemWasNot(t *testing.T) {
+	l := newLife(t, jobs.Channel{After: 3})
+	l.after(0, "")
+	l.Count++
+	l.after(0, "")
+	l.closes()
+	l.after(0, "")
+	l.opens()
+	l.after(0, notify.Opened)
+}
+
+func TestAnOpenProblemIsRemindedOfUntilItIsAcknowledged(t *testing.T) {
+	l := newLife(t, jobs.Channel{Remind: 6 * time.Hour})
+	l.after(0, notify.Opened)
+	l.due(6 * time.Hour)
+	l.after(5*time.Hour, "")
+	l.after(time.Hour, notify.Reminded)
+	l.due(12 * time.Hour)
+	l.AckedAt = l.now
+	l.after(24*time.Hour, "")
+	l.due(0)
+	l.closes()
+	l.after(0, notify.Recovered)
+}
+
+func TestAnAcknowledgedProblemIsNotTold(t *testing.T) {
+	l := newLife(t, jobs.Channel{})
+	l.AckedAt = l.now
+	l.after(0, "")
+	l.closes()
+	l.after(0, "")
+}
+
+func TestTheEndOfAFlappingProblemIsHeldBack(t *testing.T) {
+	l := newLife(t, jobs.Channel{})
+	l.after(0, notify.Opened)
+	l.closes()
+	l.after(0, notify.Recovered)
+	l.opens()
+	l.after(time.Minute, notify.Opened)
+	l.closes()
+	l.after(0, notify.Recovered)
+	l.opens()
+	l.after(time.Minute, notify.Opened)
+	for range 20 {
+		l.closes()
+		l.after(time.Minute, "")
+		l.opens()
+		l.after(time.Minute, "")
+	}
+	l.closes()
+	l.after(0, "")
+	if l.DueAt.Sub(l.now) != ledger.ReopenWithin {
+		t.Errorf("due %s later", l.DueAt.Sub(l.now))
+	}
+	l.after(ledger.ReopenWithin, notify.Recovered)
+}
+
+func TestAnOperatorsCloseIsToldAtOnce(t *testing.T) {
+	l := newLife(t, jobs.Channel{})
+	l.Reopened = 5
+	l.after(0, notify.Opened)
+	l.closes()
+	l.Settled = true
+	l.after(0, notify.Recovered)
+}
+
+func TestEachChannelIsToldByItsOwnRules(t *testing.T) {
+	channels := []jobs.Channel{
+		{Name: "all"}, {Name: "other", Jobs: []string{"x-*"}}, {Name: "late", On: []string{"late"}}, {Name: "patient", After: 2}, {Name: "self"},
+	}
+	i := ledger.Incident{ID: 1, JobID: "notify-self", Cause: ledger.CauseDead, Count: 1}
+	d, err := notify.Decide(i, channels, begin)
+	if err != nil || len(d.Notices) != 1 || d.Notices[0].Channel.Name != "all" {
+		t.Errorf("%+v, %v", d, err)
+	}
+	if _, err := notify.Decide(ledger.Incident{Told: []byte("{")}, channels, begin); err == nil {
+		t.Error("damaged knowledge was taken")
+	}
+}

@@ -1,0 +1,55 @@
+package notify
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+)
+
+// Heartbeat pings an address while planning is current, in the way of healthchecks.io:
+// the address itself for success, /start when the process begins, /fail with the
+// cause when it cannot plan. A process that does nothing any more pings nothing.
+type Heartbeat struct {
+	Registry string // its name
+	Every    time.Duration
+	Caller   executor.Caller // calls jobs.HeartbeatTarget
+	Ready    func() error    // nil: planning is current
+	Logger   *slog.Logger
+
+	failing bool
+}
+
+// Run pings until ctx ends.
+func (h *Heartbeat) Run(ctx context.Context) {
+	h.ping(ctx, "/start", "")
+	tick := time.NewTicker(h.Every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if err := h.Ready(); err != nil {
+			h.ping(ctx, "/fail", err.Error())
+		} else {
+			h.ping(ctx, "", "")
+		}
+	}
+}
+
+func (h *Heartbeat) ping(ctx context.Context, path, text string) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	call := ledger.Call{Target: jobs.HeartbeatTarget, Method: "POST", Path: path, ContentType: "text/plain; charset=utf-8", Body: []byte(text)}
+	a := h.Caller.Call(ctx, executor.Call{Registry: h.Registry, Work: ledger.Work{RunID: "heartbeat", JobID: "heartbeat", Attempt: 1, Call: call}})
+	failing := a.Kind != ledger.Fresh && a.Kind != ledger.Replay
+	if failing && !h.failing && ctx.Err() == nil {
+		h.Logger.Warn("heartbeat not delivered; trying again", "error", a.Error)
+	}
+	h.failing = failing
+}

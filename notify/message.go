@@ -1,0 +1,119 @@
+package notify
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// Message is what a notification says, whichever channel it goes to.
+type Message struct {
+	Registry string
+	Event    Event
+	Incident ledger.Incident
+	At       time.Time
+	Link     string // to the dashboard; "" when its address is not known
+}
+
+// NewMessage writes a message; publicURL is the dashboard's, or "".
+func NewMessage(registry, publicURL string, event Event, i ledger.Incident, now time.Time) Message {
+	m := Message{Registry: registry, Event: event, Incident: i, At: now}
+	if publicURL != "" {
+		m.Link = strings.TrimSuffix(publicURL, "/") + "/jobs/" + url.PathEscape(i.JobID)
+		if i.RunID != "" && !strings.Contains(i.RunID, "/") {
+			m.Link = strings.TrimSuffix(publicURL, "/") + "/runs/" + url.PathEscape(i.RunID)
+		}
+	}
+	return m
+}
+
+// Title is one line: which job, and what is wrong with it.
+func (m Message) Title() string {
+	i := m.Incident
+	switch {
+	case m.Event == Recovered && i.Settled:
+		return fmt.Sprintf("[%s] %s: closed by %s: %s", m.Registry, i.JobID, i.ClosedBy, what(i))
+	case m.Event == Recovered:
+		return fmt.Sprintf("[%s] %s: recovered: %s", m.Registry, i.JobID, what(i))
+	case Flapping(i):
+		return fmt.Sprintf("[%s] %s: flapping: %s", m.Registry, i.JobID, what(i))
+	case m.Event == Reminded:
+		return fmt.Sprintf("[%s] %s: still %s", m.Registry, i.JobID, what(i))
+	}
+	return fmt.Sprintf("[%s] %s: %s", m.Registry, i.JobID, what(i))
+}
+
+// what is the problem in words.
+func what(i ledger.Incident) string {
+	switch i.Cause {
+	case ledger.CauseDead:
+		return fmt.Sprintf("dead runs (%s)", i.Reason)
+	case ledger.CauseMissed:
+		return "missed scheduled times"
+	case ledger.CauseLate:
+		if i.Reason == ledger.NotStarted {
+			return "a run has not started in time"
+		}
+		return "a run has not finished in time"
+	case ledger.CauseUnplanned:
+		return "no process plans the job"
+	case ledger.CauseOverdue:
+		return "the purge is overdue"
+	}
+	return string(i.Cause)
+}
+
+// Line is a fact of a message.
+type Line struct{ Name, Value string }
+
+// Lines are the facts, and what to do next.
+func (m Message) Lines() (lines []Line) {
+	i := m.Incident
+	add := func(name, value string) {
+		if value != "" {
+			lines = append(lines, Line{name, value})
+		}
+	}
+	add("since", i.OpenedAt.UTC().Format(time.RFC3339))
+	add("problems", fmt.Sprint(i.Count))
+	add("last run", i.RunID)
+	add("last error", i.Error)
+	if m.Event == Recovered {
+		add("closed at", i.ClosedAt.UTC().Format(time.RFC3339))
+		add("closed by", i.ClosedBy)
+	}
+	add("dashboard", m.Link)
+	add("command", m.Command())
+	return lines
+}
+
+// Command shows the problem on the command line.
+func (m Message) Command() string {
+	i := m.Incident
+	if i.RunID != "" {
+		return "cronce runs show " + i.RunID
+	}
+	return fmt.Sprintf("cronce incidents show %d", i.ID)
+}
+
+// Text is the whole message as plain text.
+func (m Message) Text() string {
+	var b strings.Builder
+	b.WriteString(m.Title() + "\n\n")
+	for _, l := range m.Lines() {
+		fmt.Fprintf(&b, "%s: %s\n", l.Name, l.Value)
+	}
+	if m.Event != Recovered && m.Incident.ID > 0 {
+		fmt.Fprintf(&b, "\nTo silence it: cronce incidents ack %d --why \"...\"\n", m.Incident.ID)
+	}
+	return b.String()
+}
+
+// Key names the incident to a receiver that joins its events: the same in all of
+// them, and in no other incident of any registry.
+func (m Message) Key() string {
+	return fmt.Sprintf("cronce/%s/%s/%s/%d", m.Registry, m.Incident.JobID, m.Incident.Cause, m.Incident.ID)
+}

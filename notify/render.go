@@ -1,0 +1,162 @@
+package notify
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+)
+
+// request is what a channel's receiver takes.
+type request struct {
+	path, contentType string
+	body              any
+}
+
+// render writes the message in the form of the channel. id names the notification.
+func render(m Message, c jobs.Channel, id string) request {
+	switch c.Type {
+	case jobs.ChannelSlack:
+		return request{body: slack(m)}
+	case jobs.ChannelPagerDuty:
+		return request{path: "/v2/enqueue", body: pagerDuty(m)}
+	case jobs.ChannelAlertmanager:
+		return request{path: "/api/v2/alerts", body: []any{alert(m, c)}}
+	case jobs.ChannelEmail:
+		return request{body: Email{From: c.From, To: c.To, Subject: m.Title(), Text: m.Text(), Thread: m.Key()}}
+	}
+	return request{contentType: "application/cloudevents+json", body: cloudEvent(m, id)}
+}
+
+// Email is the body of a notification by email.
+type Email struct {
+	From    string   `json:"from"`
+	To      []string `json:"to"`
+	Subject string   `json:"subject"`
+	Text    string   `json:"text"`
+	Thread  string   `json:"thread"` // joins the messages of one incident
+}
+
+// cloudEvent is https://github.com/cloudevents/spec/blob/v1.0.2/cloudevents/formats/json-format.md.
+func cloudEvent(m Message, id string) any {
+	i := m.Incident
+	data := map[string]any{
+		"registry": m.Registry, "incident": i.ID, "key": m.Key(), "jobId": i.JobID, "cause": i.Cause, "count": i.Count,
+		"openedAt": i.OpenedAt.UTC().Format(time.RFC3339), "title": m.Title(), "text": m.Text(), "command": m.Command(), "flapping": Flapping(i),
+	}
+	for name, value := range map[string]string{"reason": string(i.Reason), "error": i.Error, "runId": i.RunID, "link": m.Link} {
+		if value != "" {
+			data[name] = value
+		}
+	}
+	if !i.Open() {
+		data["closedAt"] = i.ClosedAt.UTC().Format(time.RFC3339)
+	}
+	return map[string]any{
+		"specversion": "1.0", "id": id, "source": "/cronce/" + m.Registry, "type": "cronce.incident." + string(m.Event), "subject": i.JobID,
+		"time": m.At.UTC().Format(time.RFC3339), "datacontenttype": "application/json", "data": data,
+	}
+}
+
+// slack is https://api.slack.com/messaging/webhooks: text, in which &, < and > are
+// escaped.
+func slack(m Message) any {
+	escape := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
+	sign := ":red_circle: "
+	if m.Event == Recovered {
+		sign = ":large_green_circle: "
+	}
+	var b strings.Builder
+	b.WriteString(sign + "*" + escape.Replace(m.Title()) + "*")
+	for _, l := range m.Lines() {
+		value := escape.Replace(l.Value)
+		switch l.Name {
+		case "dashboard":
+			value = "<" + value + ">"
+		case "command", "last error", "last run":
+			value = "`" + strings.ReplaceAll(value, "`", "'") + "`"
+		}
+		b.WriteString("\n" + l.Name + ": " + value)
+	}
+	return map[string]string{"text": b.String()}
+}
+
+// pagerDuty is the Events API v2, https://developer.pagerduty.com/docs/events-api-v2.
+// The call adds the routing key.
+func pagerDuty(m Message) any {
+	if m.Event == Recovered {
+		return map[string]any{"event_action": "resolve", "dedup_key": m.Key()}
+	}
+	details := map[string]string{}
+	for _, l := range m.Lines() {
+		details[l.Name] = l.Value
+	}
+	event := map[string]any{
+		"event_action": "trigger", "dedup_key": m.Key(), "client": "cronce",
+		"payload": map[string]any{
+			"summary": cut(m.Title(), 1024), "source": m.Registry, "severity": "error", "component": m.Incident.JobID, "class": m.Incident.Cause,
+			"timestamp": m.Incident.LastAt.UTC().Format(time.RFC3339), "custom_details": details,
+		},
+	}
+	if m.Link != "" {
+		event["client_url"] = m.Link
+		event["links"] = []any{map[string]string{"href": m.Link, "text": "dashboard"}}
+	}
+	return event
+}
+
+// alert is of Alertmanager's API v2. The labels identify the incident. Alertmanager
+// forgets an alert that ends, so an open one ends after the next reminder, or far
+// away.
+func alert(m Message, c jobs.Channel) any {
+	ends := m.At.AddDate(1, 0, 0)
+	switch {
+	case m.Event == Recovered:
+		ends = m.Incident.ClosedAt
+	case c.Remind > 0:
+		ends = m.At.Add(2 * c.Remind)
+	}
+	a := map[string]any{
+		"labels": map[string]string{
+			"alertname": "CronceIncident", "registry": m.Registry, "job_id": m.Incident.JobID, "cause": string(m.Incident.Cause), "incident": fmt.Sprint(m.Incident.ID),
+		},
+		"annotations": map[string]string{"summary": m.Title(), "description": m.Text()},
+		"startsAt":    m.Incident.OpenedAt.UTC().Format(time.RFC3339Nano), "endsAt": ends.UTC().Format(time.RFC3339Nano),
+	}
+	if m.Link != "" {
+		a["generatorURL"] = m.Link
+	}
+	return a
+}
+
+func cut(s string, most int) string { return strings.ToValidUTF8(s[:min(len(s), most)], "") }
+
+// Retries of a notification: the default list, continued for an hour.
+var backoff = []time.Duration{
+	500 * time.Millisecond, 2 * time.Second, 5 * time.Second, 30 * time.Second,
+	time.Minute, 2 * time.Minute, 4 * time.Minute, 5 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 15 * time.Minute,
+}
+
+const (
+	timeout = 30 * time.Second
+	horizon = 4 * time.Hour
+)
+
+// CallOf is the call that delivers a message to a channel, frozen in its run.
+func CallOf(m Message, c jobs.Channel, id string) (ledger.Call, error) {
+	r := render(m, c, id)
+	var body bytes.Buffer
+	enc := json.NewEncoder(&body)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(r.body); err != nil {
+		return ledger.Call{}, fmt.Errorf("write the notification for channel %s: %w", c.Name, err)
+	}
+	return ledger.Call{
+		Target: c.Target(), Method: "POST", Path: r.path, Body: bytes.TrimSpace(body.Bytes()), ContentType: r.contentType,
+		Timeout: timeout, Backoff: backoff, Jitter: 0.2, MaxRetryAfter: 15 * time.Minute, Horizon: horizon,
+	}, nil
+}

@@ -1,0 +1,59 @@
+package notify_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/notify"
+)
+
+// What each channel is sent for a problem and for its end; UPDATE_GOLDEN=1 rewrites it.
+func TestWhatEachChannelIsSent(t *testing.T) {
+	open := ledger.Incident{
+		ID: 12, JobID: "close-books", Cause: ledger.CauseDead, Reason: ledger.Exhausted, Error: "books POST /close: HTTP 503 <b>&`x`", Count: 3,
+		RunID: "close-books@2026-11-22T10:00:00Z", OpenedAt: begin, LastAt: begin.Add(time.Minute),
+	}
+	closed := open
+	closed.ClosedAt, closed.ClosedBy = begin.Add(time.Hour), "close-books@2026-11-22T11:00:00Z"
+	for _, c := range []jobs.Channel{
+		{Name: "hub", Type: jobs.ChannelWebhook}, {Name: "ops", Type: jobs.ChannelSlack}, {Name: "oncall", Type: jobs.ChannelPagerDuty},
+		{Name: "am", Type: jobs.ChannelAlertmanager, Remind: time.Hour}, {Name: "mail", Type: jobs.ChannelEmail, To: []string{"ops@example.com"}},
+	} {
+		var got strings.Builder
+		for event, i := range map[notify.Event]ledger.Incident{notify.Opened: open, notify.Recovered: closed} {
+			call, err := notify.CallOf(notify.NewMessage("acme", "https://cronce.example.com/", event, i, begin.Add(time.Minute)), c, "run-id-"+string(event))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var body any
+			if err := json.Unmarshal(call.Body, &body); err != nil {
+				t.Fatal(err)
+			}
+			pretty, _ := json.MarshalIndent(body, "", "  ")
+			text := string(event) + " " + call.Method + " " + call.Target + " " + call.Path + " " + call.ContentType + "\n" + string(pretty) + "\n"
+			if event == notify.Opened {
+				rest := got.String()
+				got.Reset()
+				got.WriteString(text + rest)
+			} else {
+				got.WriteString(text)
+			}
+		}
+		file := filepath.Join("testdata", string(c.Type)+".golden")
+		if os.Getenv("UPDATE_GOLDEN") != "" {
+			if err := os.WriteFile(file, []byte(got.String()), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(file)
+		if err != nil || got.String() != string(want) {
+			t.Errorf("differs from %s (%v):\n%s", file, err, got.String())
+		}
+	}
+}
