@@ -14,6 +14,11 @@ import (
 // transaction is open is expired in it.
 const expired = `expires_at <= clock_timestamp()`
 
+// lookColumns is what a look-up reads. The predicates are null where the row has no
+// such time.
+const lookColumns = `SELECT state, request_hash, owner, response_status, response_headers, response_body, expires_at,
+       {{expired}}, locked_until <= clock_timestamp()`
+
 // statements are the store's SQL, with its table put in.
 type statements struct {
 	begin, lock, join, claim, look, reclaim, record string
@@ -24,9 +29,6 @@ type statements struct {
 func newStatements(table string, isolation pgx.TxIsoLevel) statements {
 	in := strings.NewReplacer("{{table}}", table, "{{expired}}", expired).Replace
 	const key = `scope = $1 AND principal = $2 AND key = $3`
-	// The predicates are null where the row has no such time.
-	const columns = `SELECT state, request_hash, owner, response_status, response_headers, response_body, expires_at,
-       {{expired}}, locked_until <= clock_timestamp()`
 	return statements{
 		begin: `BEGIN ISOLATION LEVEL ` + strings.ToUpper(string(isolation)) + ` READ WRITE`,
 
@@ -46,11 +48,11 @@ func newStatements(table string, isolation pgx.TxIsoLevel) statements {
 		join: `SELECT transaction_timestamp(), pg_try_advisory_xact_lock($1), clock_timestamp(),
        current_setting('transaction_isolation'), current_setting('statement_timeout'), current_setting('role')`,
 
-		look: in(columns + ` FROM {{table}} WHERE ` + key),
+		look: in(lookColumns + ` FROM {{table}} WHERE ` + key),
 
 		// The look-up of a call that may do the work. Its transaction gets its id at
 		// once, by which its fate is told when its connection cannot tell it.
-		claim: in(columns + `, CASE WHEN state IS NULL OR {{expired}} THEN txid_current() END
+		claim: in(lookColumns + `, CASE WHEN state IS NULL OR {{expired}} THEN txid_current() END
 FROM (SELECT) one LEFT JOIN {{table}} ON ` + key),
 
 		reclaim: in(`DELETE FROM {{table}} WHERE ` + key + ` AND {{expired}}`),
