@@ -71,6 +71,14 @@ func webhooks(t *testing.T, now time.Time) map[string]webhookCase {
 			r.Header.Set("Webhook-Id", "a%2Eb@2026-11-21T03:00:00Z")
 			r.Header.Set("Webhook-Signature", webhook(t, secret, "a%2Eb@2026-11-21T03:00:00Z", now, body))
 		}, 401},
+		"two keys": {func(r *http.Request) { r.Header.Add("Idempotency-Key", "other") }, 401},
+		// What is signed is ID.TIME.BODY: the same text, cut at another full stop.
+		"an ID that has the time": {func(r *http.Request) {
+			at := strconv.FormatInt(now.Unix(), 10)
+			r.Header.Set("Webhook-Signature", webhook(t, secret, runID, now, at+"."+body))
+			r.Header.Set("Webhook-Id", runID+"."+at)
+			r.Header.Set("Idempotency-Key", runID+"."+at)
+		}, 401},
 		"unsigned": {func(r *http.Request) { r.Header.Del("Webhook-Signature") }, 401},
 		"forged":   {func(r *http.Request) { r.Header.Set("Webhook-Signature", webhook(t, second, runID, now, body)) }, 401},
 		"of another version": {func(r *http.Request) {

@@ -58,6 +58,23 @@ func TestVariablesThatCannotBeReadAreRefused(t *testing.T) {
 	}
 }
 
+// OpenTelemetry logs the values that it goes on without; its words alone are passed on.
+func TestOpenTelemetrysOwnLogIsWordsAlone(t *testing.T) {
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
+	t.Setenv("OTEL_BSP_MAX_QUEUE_SIZE", "hush")
+	var log lockedLog
+	tracing, err := telemetry.NewTracing(t.Context(), os.LookupEnv, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tracing.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if text := log.String(); !strings.Contains(text, "OpenTelemetry reports") || strings.Contains(text, "hush") {
+		t.Errorf("log %s", text)
+	}
+}
+
 // once makes one attempt.
 type once struct{}
 
