@@ -1,4 +1,4 @@
-package signatures
+package signatures_test
 
 import (
 	"testing"

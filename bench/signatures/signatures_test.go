@@ -1,6 +1,6 @@
 // Package signatures holds what cronce signs against verifiers that know nothing of
 // it: jose, standardwebhooks and AWS's signer, from npm.
-package signatures
+package signatures_test
 
 import (
 	"context"
