@@ -87,6 +87,12 @@ func TestConfigurationIsWholeAndSafe(t *testing.T) {
 func TestHandler(t *testing.T) {
 	keys := tokens(t, "acme")
 	_, token := keys.For(runID)
+	safe := func(id, progress string) string {
+		if id != runID || strings.Contains(progress, "hunter2") {
+			return "redacted"
+		}
+		return progress
+	}
 	for name, tc := range map[string]struct {
 		token, body string
 		err         error
@@ -97,6 +103,10 @@ func TestHandler(t *testing.T) {
 		"done":           {token, `{"state":"succeeded"}`, nil, 200, "", &ledger.Report{RunID: runID, Done: true}},
 		"failed":         {token, `{"state":"failed","detail":"disk\nfull\u001b[2J"}`, nil, 200, "", &ledger.Report{RunID: runID, Progress: "disk full[2J", Done: true}},
 		"working":        {token, `{"state":"working","progress":"40 of 100","more":1}`, nil, 200, "", &ledger.Report{RunID: runID, Progress: "40 of 100"}},
+		"a number":       {token, `{"state":"working","progress":0.25}`, nil, 200, "", &ledger.Report{RunID: runID, Progress: "0.25"}},
+		"an object":      {token, `{"state":"working","progress":{"done": 3},"detail":"of 9"}`, nil, 200, "", &ledger.Report{RunID: runID, Progress: `{"done":3} of 9`}},
+		"null":           {token, `{"state":"working","progress":null}`, nil, 200, "", &ledger.Report{RunID: runID}},
+		"a secret":       {token, `{"state":"failed","detail":"sent hunter2"}`, nil, 200, "", &ledger.Report{RunID: runID, Progress: "redacted", Done: true}},
 		"a wrong token":  {token + "A", `{"state":"succeeded"}`, nil, 401, "completion_token_invalid", nil},
 		"no token":       {"", `{"state":"succeeded"}`, nil, 401, "completion_token_invalid", nil},
 		"another state":  {token, `{"state":"done"}`, nil, 400, "completion_invalid", nil},
@@ -111,7 +121,7 @@ func TestHandler(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := &reports{err: tc.err}
 			mux := http.NewServeMux()
-			mux.Handle(completion.Pattern, completion.Handler(keys, l, slog.New(slog.DiscardHandler)))
+			mux.Handle(completion.Pattern, completion.Handler(keys, l, safe, slog.New(slog.DiscardHandler)))
 			r := httptest.NewRequest(http.MethodPost, "/v1/runs/"+url.PathEscape(runID)+"/completion", strings.NewReader(tc.body))
 			if tc.token != "" {
 				r.Header.Set("Authorization", "Bearer "+tc.token)

@@ -26,15 +26,16 @@ type Reporter interface {
 
 // report is the body of a request.
 type report struct {
-	State    string `json:"state"` // working, succeeded or failed
-	Progress string `json:"progress"`
-	Detail   string `json:"detail"`
+	State    string          `json:"state"`    // working, succeeded or failed
+	Progress json.RawMessage `json:"progress"` // any value, as in the body of a 202
+	Detail   string          `json:"detail"`
 }
 
 // Handler takes reports at Pattern. Its answers: 200 with the run's state, 400 for a
 // malformed body, 401 for a wrong token, 409 for a run that is finished or
-// unknown, 503 while the ledger does not answer.
-func Handler(t *Tokens, l Reporter, log *slog.Logger) http.Handler {
+// unknown, 503 while the ledger does not answer. What safe returns for a run's
+// progress is kept: a target may repeat the secrets that it was sent.
+func Handler(t *Tokens, l Reporter, safe func(runID, progress string) string, log *slog.Logger) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		runID := r.PathValue("id")
 		if !t.Valid(runID, tokenOf(r)) {
@@ -45,7 +46,7 @@ func Handler(t *Tokens, l Reporter, log *slog.Logger) http.Handler {
 		if !ok {
 			return
 		}
-		run, err := l.Report(r.Context(), ledger.Report{RunID: runID, Progress: said.text(), Done: said.State != "working"})
+		run, err := l.Report(r.Context(), ledger.Report{RunID: runID, Progress: safe(runID, said.text()), Done: said.State != "working"})
 		switch {
 		case errors.Is(err, ledger.ErrFinished), errors.Is(err, ledger.ErrNotFound):
 			fail(w, http.StatusConflict, "run_finished", "The run is finished; nothing was changed.")
@@ -85,7 +86,7 @@ func read(w http.ResponseWriter, r *http.Request) (said report, ok bool) {
 
 // text is what the run keeps: the progress and the detail, in one line.
 func (r report) text() string {
-	text := strings.Join(strings.Fields(r.Progress+" "+r.Detail), " ")
+	text := strings.Join(strings.Fields(ledger.ProgressText(r.Progress)+" "+r.Detail), " ")
 	return strings.Map(func(c rune) rune {
 		if unicode.IsPrint(c) {
 			return c

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"bytes"
 	"encoding/json"
 	"time"
 )
@@ -104,6 +105,18 @@ type Attempt struct {
 
 // ProgressLimit bounds the progress that a run's row keeps.
 const ProgressLimit = 1000
+
+// ProgressText is a JSON value as a progress: a string as it is, null and nothing as
+// "", any other value as JSON.
+func ProgressText(value json.RawMessage) string {
+	var text string
+	if json.Unmarshal(value, &text) == nil { // null leaves it empty
+		return text
+	}
+	var compact bytes.Buffer
+	_ = json.Compact(&compact, value) // it is a part of valid JSON, or empty
+	return compact.String()
+}
 
 // KeptProgress is a progress as a row keeps it: valid UTF-8 without NUL, and cut
 // to ProgressLimit.

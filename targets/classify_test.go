@@ -174,7 +174,11 @@ func TestWhatAnAcceptedAnswerSays(t *testing.T) {
 // of its own.
 func TestCompletionFields(t *testing.T) {
 	var got http.Header
-	svc := serve(t, func(w http.ResponseWriter, r *http.Request) { got = r.Header; w.WriteHeader(http.StatusAccepted) })
+	svc := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		got = r.Header
+		w.WriteHeader(http.StatusAccepted)
+		_, _ = w.Write([]byte("asked with " + r.Header.Get("Cronce-Completion-Token")))
+	})
 	ts := resolve(t, jobs.Target{}, env{"MEMBERSHIP_URL": svc.URL}, func(c *targets.Config) {
 		c.Completion = func(runID string) (string, string) { return "https://cronce/" + runID, "token of " + runID }
 	})
@@ -184,7 +188,9 @@ func TestCompletionFields(t *testing.T) {
 		t.Errorf("without async: %v", got)
 	}
 	work.Work.Call.Within = time.Hour
-	attempt(t, ts, work, patience)
+	if a := attempt(t, ts, work, patience); a.Progress != "redacted" {
+		t.Errorf("a progress that repeats the token is kept as %q", a.Progress)
+	}
 	if got.Get("Cronce-Completion-Url") != "https://cronce/"+runID || got.Get("Cronce-Completion-Token") != "token of "+runID {
 		t.Errorf("with async: %v", got)
 	}

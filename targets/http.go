@@ -134,7 +134,7 @@ func (t *Targets) send(ctx context.Context, to *target, u *url.URL, c executor.C
 	watch.see(t, res)
 	r := reply{status: res.StatusCode, header: res.Header, async: c.Call.Within > 0}
 	r.read(res)
-	r.code, r.progress = t.safeCode(r.code), t.safeProgress(r.progress)
+	r.code, r.progress = t.safeCode(r.code), t.SafeProgress(c.RunID, r.progress)
 	return used, classify(r, t.now())
 }
 

@@ -1,7 +1,6 @@
 package targets
 
 import (
-	"bytes"
 	"encoding/json"
 	"mime"
 	"strings"
@@ -28,13 +27,7 @@ func progressOf(contentType string, body []byte) string {
 		}
 		return ""
 	}
-	var text string
-	if json.Unmarshal(said.Progress, &text) == nil {
-		return oneLine(text) // null is no progress
-	}
-	var compact bytes.Buffer
-	_ = json.Compact(&compact, said.Progress) // it is a part of valid JSON, or empty
-	return oneLine(compact.String())
+	return oneLine(ledger.ProgressText(said.Progress))
 }
 
 // oneLine is the first line of a text as the ledger keeps it and a terminal may
@@ -50,9 +43,18 @@ func oneLine(text string) string {
 	return ledger.KeptProgress(line)
 }
 
-// safeProgress is a progress, or that it is not shown: see safeCode.
-func (t *Targets) safeProgress(progress string) string {
-	if progress != "" && t.reveals(progress) {
+// SafeProgress is what a target says of a run's progress, or "redacted" where it
+// repeats a secret that this process sends: see safeCode.
+func (t *Targets) SafeProgress(runID, progress string) string {
+	if progress == "" {
+		return ""
+	}
+	var own []string
+	if t.complete != nil {
+		_, token := t.complete(runID)
+		own = append(own, token)
+	}
+	if t.reveals(progress, own...) {
 		return redacted
 	}
 	return progress

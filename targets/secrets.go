@@ -33,15 +33,23 @@ func (t *Targets) safeCode(code string) string {
 }
 
 // reveals reports whether a text that a peer sent repeats one of this process's
-// secrets, or a part of one, in any usual encoding.
-func (t *Targets) reveals(text string) bool {
+// secrets or one of those given, or a part of one, in any usual encoding.
+func (t *Targets) reveals(text string, more ...string) bool {
 	text = letters(text)
 	for _, target := range t.byName {
-		for _, secret := range target.secrets() {
-			for _, form := range forms(secret) {
-				if overlap(text, letters(form)) {
-					return true
-				}
+		if repeats(text, target.secrets()) {
+			return true
+		}
+	}
+	return repeats(text, more)
+}
+
+// repeats reports whether a text of letters has a part of one of the secrets.
+func repeats(text string, secrets []string) bool {
+	for _, secret := range secrets {
+		for _, form := range forms(secret) {
+			if overlap(text, letters(form)) {
+				return true
 			}
 		}
 	}

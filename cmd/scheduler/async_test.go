@@ -127,6 +127,9 @@ func TestAcceptedWorkIsShownReportedAndCanceled(t *testing.T) {
 		if out := do(0, "runs", "show", id); !strings.Contains(out, "asked 1 times") {
 			t.Errorf("shown as\n%s", out)
 		}
+		if out := do(0, "jobs", "show", runs[0].JobID); !strings.Contains(out, "within 1h0m0s, poll 1h0m0s") || !strings.Contains(out, id+" accepted") {
+			t.Errorf("its job is shown as\n%s", out)
+		}
 
 		svc.mu.Lock()
 		others := svc.token[other]
@@ -143,6 +146,15 @@ func TestAcceptedWorkIsShownReportedAndCanceled(t *testing.T) {
 			t.Errorf("progress: %d %s", code, body)
 		}
 		if r := show(id); r.Progress != "half" {
+			t.Errorf("run %+v", r)
+		}
+		svc.mu.Lock()
+		own := svc.token[id]
+		svc.mu.Unlock()
+		if code, body := svc.tell(t, server, id, `{"state":"working","progress":{"token":"`+own+`"}}`, ""); code != http.StatusOK {
+			t.Errorf("progress with a secret: %d %s", code, body)
+		}
+		if r := show(id); r.Progress != "redacted" {
 			t.Errorf("run %+v", r)
 		}
 		if code, body := svc.tell(t, server, id, `{"state":"succeeded"}`, ""); code != http.StatusOK {

@@ -11,6 +11,7 @@ import (
 func mountCompletion(mux *http.ServeMux, fleet *rollover.Fleet[*instance]) {
 	first := fleet.Current()
 	if tokens := first.calls.tokens; tokens != nil {
-		mux.Handle(completion.Pattern, completion.Handler(tokens, first.server.store, first.server.log))
+		safe := func(runID, progress string) string { return fleet.Current().calls.SafeProgress(runID, progress) }
+		mux.Handle(completion.Pattern, completion.Handler(tokens, first.server.store, safe, first.server.log))
 	}
 }
