@@ -33,7 +33,7 @@ name: acme
 jobs:
   - { id: hourly, schedule: "0 * * * *", targetUrlEnv: SVC_URL, path: /v1/admin/work }
   - { id: paris, schedule: "30 2 * * *", timezone: Europe/Paris, targetUrlEnv: SVC_URL, path: /v1/admin/paris }
-  - { id: off, schedule: "@daily", targetUrlEnv: SVC_URL, path: /v1/admin/off, enabled: false }
+  - { id: off, schedule: "@daily", targetUrlEnv: SVC_URL, path: /v1/admin/off, enabled: false, async: { within: 6h } }
 `
 
 // site is a dashboard over a ledger in memory.
@@ -331,6 +331,7 @@ func TestAcceptedWorkIsShownWithItsProgress(t *testing.T) {
 			"accepted: the target works on",
 		},
 		"/runs?state=accepted": {w.RunID},
+		"/jobs/off":            {"after a 202 asked every 1 min for up to 6 h"}, "/jobs/hourly": {"none: a 202 is a success"},
 	} {
 		got := s.get(path).body
 		for _, part := range want {

@@ -55,6 +55,14 @@ func lastRun(j operations.Job) string {
 	return text
 }
 
+// slot is the run that has the job's slot, and its state.
+func slot(j operations.Job) string {
+	if j.SlotRun == nil {
+		return ""
+	}
+	return j.SlotRun.RunID + " " + string(j.SlotRun.State)
+}
+
 func (a *app) jobsShowCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "show JOB",
@@ -83,7 +91,8 @@ func (a *app) printJob(j operations.JobDetail) error {
 	for _, line := range [][2]string{
 		{"schedule", j.Schedule}, {"in words", j.InWords}, {"next", nextText(j.Next, j.Enabled)}, {"watermark", j.Watermark},
 		{"calls", j.Method + " " + j.Target + " " + j.Path}, {"scopes", strings.Join(j.Scopes, " ")}, {"key scope", j.KeyScope},
-		{"timeout", j.Timeout}, {"overlap", j.Overlap}, {"catch-up", j.CatchUp}, {"last run", lastRun(j.Job)}, {"last outcome", j.Outcome()}, {"incidents", j.Trouble()},
+		{"timeout", j.Timeout}, {"async", j.Async.String()}, {"overlap", j.Overlap}, {"catch-up", j.CatchUp},
+		{"slot", slot(j.Job)}, {"last run", lastRun(j.Job)}, {"last outcome", j.Outcome()}, {"incidents", j.Trouble()},
 		{"state", string(j.State)}, {"paused by", j.PausedBy}, {"paused why", j.PausedWhy},
 	} {
 		t.Row(line[0], line[1])

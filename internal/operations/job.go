@@ -25,6 +25,7 @@ type Job struct {
 	Timeout      string        `json:"timeout"`
 	Overlap      string        `json:"overlap"`
 	CatchUp      string        `json:"catchUp"`
+	Async        *Async        `json:"async,omitempty"` // nil: a 202 is a success
 	Enabled      bool          `json:"enabled"`
 	State        JobState      `json:"state"`
 	Next         string        `json:"next"` // empty: never again, or disabled
@@ -38,6 +39,20 @@ type Job struct {
 	FailingSince string        `json:"failingSince,omitempty"`
 	Dead         int           `json:"deadUnacknowledged"`
 	Incidents    []JobIncident `json:"incidents"` // open ones
+}
+
+// Async says how long the target of long work may work on after a 202.
+type Async struct {
+	Within string `json:"within"`
+	Poll   string `json:"poll"`
+}
+
+// String is "none" of a nil Async.
+func (a *Async) String() string {
+	if a == nil {
+		return "none"
+	}
+	return "within " + a.Within + ", poll " + a.Poll
 }
 
 // JobState says whether a job is being planned.
@@ -150,6 +165,9 @@ func (s *Service) describe(j jobs.Job, known map[string]status) Job {
 		Watermark: scheduledTime(st.Watermark), PausedAt: actualTime(st.PausedAt), PausedBy: st.PausedBy, PausedWhy: st.PausedWhy,
 		LastRun: runIf(st.LastRun), SlotRun: runIf(st.SlotRun), LastOutcome: runIf(st.LastOutcome),
 		FailingSince: scheduledTime(st.FailingSince), Dead: st.DeadUnseen, Incidents: append([]JobIncident{}, st.incidents...),
+	}
+	if j.Async != (jobs.Async{}) {
+		v.Async = &Async{j.Async.Within.String(), j.Async.Poll.String()}
 	}
 	switch {
 	case j.Disabled:
