@@ -210,6 +210,21 @@ func TestAShellScriptIsATargetOfLongWork(t *testing.T) {
 			t.Errorf("%+v", c)
 		}
 	}
+	for _, key := range []string{"-v", "", "a/b"} { // -v is an option of grep
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, svc.URL+"/long", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Idempotency-Key", key)
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = res.Body.Close()
+		if res.StatusCode != http.StatusBadRequest {
+			t.Errorf("the key %q is answered %d", key, res.StatusCode)
+		}
+	}
 	var effects []byte
 	eventually(t, "the work of every key to end", func() bool {
 		keys, _ := filepath.Glob(filepath.Join(dir, "*.lock"))
