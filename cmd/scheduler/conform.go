@@ -98,7 +98,7 @@ func (a *app) conform(ctx context.Context, f conformFlags, command []string) err
 		URLs: f.urls, Only: f.only, Callers: f.callers, Patience: f.patience, Dial: dial, Proxy: proxy,
 	})
 	if err != nil {
-		return errors.Join(err, junit.Close())
+		return errors.Join(err, junit.Close(), removeEmpty(f.junit))
 	}
 	if err := errors.Join(report.WriteJUnit(junit), junit.Close()); err != nil {
 		return fmt.Errorf("--junit: %w", err)
@@ -110,6 +110,15 @@ func (a *app) conform(ctx context.Context, f conformFlags, command []string) err
 		return &exit{code: exitFailed}
 	}
 	return nil
+}
+
+// removeEmpty removes a report's file that nothing was written to: an empty file is
+// no XML. What is no file, such as /dev/stdout, stays.
+func removeEmpty(path string) error {
+	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() || info.Size() > 0 {
+		return nil
+	}
+	return os.Remove(path)
 }
 
 // discarded is where a report goes that nobody asked for.

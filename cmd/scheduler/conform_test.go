@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -72,10 +73,13 @@ func TestConformCallsWhereServeMay(t *testing.T) {
 	d := newDesk(t, exampleRegistry)
 	for _, args := range [][]string{{"--url", s.URL, "--allow-target", "10.0.0.0/8"}, {"--url", "http://169.254.169.254"}} {
 		// An hour of patience: an answer that cannot change ends the wait for the service.
-		code, _, errs := d.run(append([]string{"conform", "--patience", "1h"}, args...)...)
+		code, _, errs := d.run(append([]string{"conform", "--patience", "1h", "--junit", d.path("none.xml")}, args...)...)
 		if code != exitFailed || !strings.Contains(errs, "is not allowed (--allow-target)") || asked.Load() != 0 {
 			t.Errorf("%v: exit %d after %d requests: %s", args, code, asked.Load(), errs)
 		}
+	}
+	if _, err := os.Stat(d.path("none.xml")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("an empty report is left: %v", err)
 	}
 	if code, _, errs := d.run("conform", "--url", s.URL, "--allow-target", "10.0.0.0/99"); code != exitUsage || !strings.Contains(errs, "--allow-target") {
 		t.Errorf("exit %d: %s", code, errs)
