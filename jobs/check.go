@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-
-	"github.com/cronce/cronce/internal/suggest"
 )
 
 // Bounds that keep sums of durations from overflowing, and typing errors from
@@ -45,7 +43,7 @@ func oneOf[S ~string](d *draft, path, what string, got S, allowed ...S) bool {
 		names[i] = string(a)
 	}
 	d.add(path, CodeBadValue, "unknown %s %s; valid values: %s%s",
-		what, quoted(string(got)), strings.Join(names, ", "), suggest.DidYouMean(string(got), names))
+		what, quoted(string(got)), strings.Join(names, ", "), didYouMean(string(got), names))
 	return false
 }
 

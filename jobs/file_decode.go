@@ -9,8 +9,6 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
-
-	"github.com/cronce/cronce/internal/suggest"
 )
 
 // maxValues bounds what aliases may expand to: a file of MaxFileSize has no
@@ -120,7 +118,7 @@ func (d *decoder) structure(path string, n ast.Node, to reflect.Value) {
 		i := slices.IndexFunc(fields, func(f fileField) bool { return f.name == e.name })
 		if i < 0 {
 			d.addAt(join(path, e.name), e.at, CodeUnknownField, "unknown field %s%s%s",
-				quoted(e.name), within(path), suggest.DidYouMean(e.name, fieldNames(fields)))
+				quoted(e.name), within(path), didYouMean(e.name, fieldNames(fields)))
 			continue
 		}
 		d.value(join(path, e.name), e.value, to.Field(i))

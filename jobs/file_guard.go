@@ -76,13 +76,13 @@ func (r *report) parseYAML(text string) (root ast.Node) {
 	}
 	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
-		r.syntaxError(err)
+		r.syntaxError(text, err)
 		return nil
 	}
 	return r.oneDocument(file)
 }
 
-func (r *report) syntaxError(err error) {
+func (r *report) syntaxError(text string, err error) {
 	at, message := spot{1, 1, 0}, err.Error()
 	var bad yaml.Error
 	if errors.As(err, &bad) {
@@ -93,6 +93,12 @@ func (r *report) syntaxError(err error) {
 	}
 	if strings.Contains(message, "'\t'") {
 		message = "a tab in the indentation; YAML indents with spaces"
+	}
+	if lines := strings.Split(text, "\n"); at.line <= len(lines) {
+		if why, column := unquoted(lines[at.line-1]); why != "" {
+			r.addAt("", spot{at.line, column, 0}, CodeSyntax, "%s", why)
+			return
+		}
 	}
 	r.addAt("", at, CodeSyntax, "the file is not YAML: %s", message)
 }

@@ -20,7 +20,7 @@ type asker struct {
 }
 
 // asks reports whether a person can be asked.
-func (a *app) asks() bool { return terminal.IsInput(a.in) && terminal.Is(a.err) && !a.json }
+func (a *app) asks() bool { return terminal.IsInput(a.in) && terminal.Is(a.err) }
 
 // asker returns an asker. Its reader ends with the input, or with the process.
 func (a *app) asker(ctx context.Context) *asker {

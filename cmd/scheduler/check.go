@@ -30,7 +30,7 @@ type checkedJob struct {
 func (a *app) checkCommand() *cobra.Command {
 	var noEnv, stateless bool
 	c := &cobra.Command{
-		Use:   "check",
+		Use:   "check [FILE]",
 		Short: "Validate the registry: syntax, schedules, environment and key retention",
 		Long: `check reports all problems of the registry at once, each with file:line:column
 and the fix. For each job it prints the schedule in words, the next scheduled
@@ -44,8 +44,16 @@ async.
 
 Exit 0: valid, with or without warnings. Exit 2: problems. Nothing is started or
 called.`,
-		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return a.check(noEnv, stateless) },
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				if c.Flags().Changed("config") {
+					return usage("give FILE or --config, not both")
+				}
+				a.config = args[0]
+			}
+			return a.check(noEnv, stateless)
+		},
 	}
 	c.Flags().BoolVar(&noEnv, "no-env", false, "do not look at the environment variables that the registry names")
 	c.Flags().BoolVar(&stateless, "stateless", false, "check for a Lambda without a ledger")
@@ -87,9 +95,7 @@ func (a *app) printCheck(reg *jobs.Registry, problems jobs.Problems) error {
 			return err
 		}
 	}
-	for _, p := range problems {
-		fmt.Fprintln(a.err, p.Error())
-	}
+	a.printProblems(problems)
 	for _, w := range warnings(reg, a.now()) {
 		fmt.Fprintln(a.err, "warning:", w.Error())
 	}

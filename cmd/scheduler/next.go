@@ -21,7 +21,7 @@ an array of UTC RFC 3339 times.`,
 		Example: `  cronce next release-commission-locks -n 5
   cronce next --expr "30 2 * * *" --tz America/New_York --from 2026-03-07T00:00:00Z
   cronce next --expr "cron(0 9 ? * MON#1 *)" --json`,
-		Args: cobra.MaximumNArgs(1),
+		Args: oneExpression,
 		RunE: func(c *cobra.Command, args []string) error { return a.next(c.Context(), args, f) },
 	}
 	c.Flags().StringVar(&f.expr, "expr", "", "an `expression` instead of a job")
@@ -30,6 +30,15 @@ an array of UTC RFC 3339 times.`,
 	c.Flags().StringVar(&f.from, "from", "", "print scheduled times after this `time` ("+timeHelp+"; default now)")
 	c.Flags().IntVarP(&f.n, "count", "n", 10, "how many")
 	return c
+}
+
+// oneExpression knows what the shell makes of a schedule without quotes: several words,
+// with the names of files for each *.
+func oneExpression(c *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return usage("%d words instead of one job; a schedule needs quotes, because the shell puts file names in place of *: cronce next --expr \"0 3 * * *\"", len(args))
+	}
+	return nil
 }
 
 type nextFlags struct {

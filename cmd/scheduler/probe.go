@@ -1,7 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -15,6 +18,7 @@ import (
 type probeFlags struct {
 	url, method, path, body, changed, tokenEnv string
 	timeout                                    time.Duration
+	yes                                        bool
 }
 
 func (a *app) probeCommand() *cobra.Command {
@@ -23,12 +27,13 @@ func (a *app) probeCommand() *cobra.Command {
 		Use:   "probe JOB | --url URL [--method M] [--path P] [--body JSON]",
 		Short: "Call a target to test that it applies each key once (real effects)",
 		Long: `probe calls a target with new keys: one call, the same call again, one with a
-changed body, several at the same time, and one without a key. It reports how
-the target answered.
+changed body, four at the same time, and one without a key: 8 calls, or one if the
+first fails. It reports how the target answered.
 
 WARNING: these are real calls with real effects: at least two (one for each key
 it uses), and one per call if the target is not idempotent. Use a test
-environment. Nothing is written to the ledger.
+environment. Nothing is written to the ledger. On a terminal probe asks first;
+--yes answers.
 
 A JOB is called as the scheduler calls it, authorization included. A URL must be
 https, or http to this machine.
@@ -61,6 +66,7 @@ Exit 0: idempotent. Exit 1: not idempotent, or not proven.`,
 	c.Flags().StringVar(&f.body, "body", "", "what to send to the URL, as `JSON` (default the body that jobs send)")
 	c.Flags().StringVar(&f.tokenEnv, "token-env", "", "a `variable` that holds a bearer token for the URL")
 	c.Flags().StringVar(&f.changed, "changed-body", "", "the other body, as `JSON`, where the target would not take one more field")
+	c.Flags().BoolVar(&f.yes, "yes", false, "do not ask before the calls")
 	c.Flags().DurationVar(&f.timeout, "timeout", 30*time.Second, "of each call (a job: its own, unless given)")
 	return c
 }
@@ -81,7 +87,7 @@ func (a *app) probeJob(ctx context.Context, id string, f probeFlags) error {
 		j.Timeout = f.timeout
 	}
 	ttl, _ := reg.TTL(j.KeyScope)
-	return a.probe(ctx, reg, a.lookup, probe.Config{Job: j, TTL: ttl, ChangedBody: f.changed})
+	return a.probe(ctx, reg, a.lookup, probe.Config{Job: j, TTL: ttl, ChangedBody: f.changed}, f.yes)
 }
 
 func (a *app) probeURL(ctx context.Context, f probeFlags) error {
@@ -91,12 +97,20 @@ func (a *app) probeURL(ctx context.Context, f probeFlags) error {
 		return &exit{exitUsage, err}
 	}
 	c.ChangedBody = f.changed
-	return a.probe(ctx, reg, lookup, c)
+	return a.probe(ctx, reg, lookup, c, f.yes)
 }
 
-func (a *app) probe(ctx context.Context, reg *jobs.Registry, lookup func(string) (string, bool), c probe.Config) error {
+func (a *app) probe(ctx context.Context, reg *jobs.Registry, lookup func(string) (string, bool), c probe.Config, yes bool) error {
 	if err := c.Check(); err != nil {
 		return &exit{exitUsage, err}
+	}
+	if !yes && a.asks() {
+		question := fmt.Sprintf("probe makes up to %d real calls, %s %s of %s, with real effects. Make them?", probe.MaxCalls, c.Job.Method, c.Job.Path, cmp.Or(c.Name, c.Job.Target))
+		if sure, err := a.asker(ctx).confirm(question); err != nil {
+			return err
+		} else if !sure {
+			return errors.New("no call was made")
+		}
 	}
 	t, err := targets.New(targets.Config{
 		Registry: reg, Lookup: lookup, Version: buildVersion(), Allow: targets.SplitAllowed(a.allowTarget), Proxy: http.ProxyFromEnvironment,

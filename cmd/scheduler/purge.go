@@ -190,6 +190,10 @@ func storeNames(reg *jobs.Registry) (names []string) {
 // there has none.
 func (a *app) withRuns(ctx context.Context, p cleanup.Purge) (cleanup.Purge, func(), error) {
 	if !a.ledgerExists() {
+		if len(p.Stores) == 0 {
+			return p, nil, errors.New("nothing to purge: no ledger exists yet (\"cronce serve\" makes it; --db names another), and the registry has no keyStores")
+		}
+		fmt.Fprintln(a.err, "no ledger exists yet; only the key stores are purged (--db names another ledger)")
 		return p, func() {}, nil
 	}
 	s, err := a.openLedger(ctx)

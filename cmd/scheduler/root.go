@@ -92,9 +92,11 @@ Then:         cronce init, or cronce import crontab FILE
               cronce serve --config cronce.yaml`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
+		Version:       versionLine(),
 		Args:          knownCommand,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
+	root.SetVersionTemplate("{{.Version}}\n")
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.config, "config", "cronce.yaml", "the registry `file`")
 	flags.StringVar(&a.db, "db", "", "the ledger: sqlite:PATH or postgres://... (env CRONCE_DATABASE_URL; default sqlite:cronce.db)")
@@ -158,8 +160,8 @@ func (a *app) report(err error) int {
 	}
 	switch {
 	case err == nil:
-	case errors.As(err, &problems): // a line each, to be found by editors
-		fmt.Fprintln(a.err, err)
+	case errors.As(err, &problems):
+		a.printProblems(problems)
 	default:
 		fmt.Fprintln(a.err, "cronce:", err)
 	}

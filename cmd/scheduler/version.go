@@ -16,6 +16,10 @@ var version string
 
 func buildVersion() string { return buildinfo.Version(version) }
 
+func versionLine() string {
+	return fmt.Sprintf("cronce %s, %s, time zones %s", buildVersion(), runtime.Version(), schedule.ZoneVersion())
+}
+
 func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
@@ -27,7 +31,7 @@ func (a *app) versionCommand() *cobra.Command {
 					"version": buildVersion(), "go": runtime.Version(), "zones": schedule.ZoneVersion(),
 				})
 			}
-			_, err := fmt.Fprintf(a.out, "cronce %s, %s, time zones %s\n", buildVersion(), runtime.Version(), schedule.ZoneVersion())
+			_, err := fmt.Fprintln(a.out, versionLine())
 			return err
 		},
 	}

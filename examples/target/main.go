@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"log"
 	"log/slog"
+	"net"
 	"net/http"
 	"os"
 	"os/signal"
@@ -40,13 +41,17 @@ func serve(ctx context.Context, listen, path string) error {
 		return err
 	}
 	defer service.Close()
-	server := &http.Server{Addr: listen, Handler: logged(service.Handler()), ReadHeaderTimeout: 5 * time.Second}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", listen)
+	if err != nil {
+		return fmt.Errorf("cannot serve on %s; choose another address with -listen: %w", listen, err)
+	}
+	server := &http.Server{Handler: logged(service.Handler()), ReadHeaderTimeout: 5 * time.Second}
 	go func() {
 		<-ctx.Done()
 		_ = server.Shutdown(context.WithoutCancel(ctx)) // handlers in progress end first
 	}()
-	log.Printf("membership service on http://%s", listen)
-	if err := server.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
+	log.Printf("membership service on http://%s", listener.Addr())
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return nil

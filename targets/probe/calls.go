@@ -17,6 +17,9 @@ import (
 // atOnce is how many calls are sent at the same time.
 const atOnce = 4
 
+// MaxCalls is how many calls a probe makes at most; of long work it asks more often.
+const MaxCalls = 4 + atOnce
+
 // prober makes a probe's calls and keeps what came of them.
 type prober struct {
 	Config

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/cronce/cronce/internal/terminal"
+	"github.com/cronce/cronce/jobs"
+)
+
+// printProblems prints a line for each problem, to be found by editors. On a terminal
+// the line of the file follows, with a caret below the place.
+func (a *app) printProblems(problems jobs.Problems) {
+	files := map[string][]string{}
+	for _, p := range problems {
+		fmt.Fprintln(a.err, p.Error())
+		if p.Line == 0 || !terminal.Is(a.err) {
+			continue
+		}
+		lines, known := files[p.File]
+		if !known {
+			text, err := os.ReadFile(p.File)
+			if err == nil && len(text) <= jobs.MaxFileSize {
+				lines = strings.Split(string(text), "\n")
+			}
+			files[p.File] = lines
+		}
+		if p.Line <= len(lines) {
+			fmt.Fprint(a.err, caret(lines[p.Line-1], p.Column, terminal.Width(a.err)))
+		}
+	}
+}
+
+// caret is a line of a file with a caret below a column. What would move the cursor is
+// a blank, and of a long line only the part around the column is shown.
+func caret(line string, column, width int) string {
+	const indent = "    "
+	text := []rune(strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || 0x80 <= r && r < 0xa0 {
+			return ' '
+		}
+		return r
+	}, strings.TrimRight(line, "\r")))
+	column = min(max(column, 1), len(text)+1)
+	if room := width - len(indent); width > 0 && len(text) > room && room > 0 {
+		from := min(max(0, column-1-room/2), len(text)-room)
+		text, column = text[from:from+room], column-from
+	}
+	return indent + string(text) + "\n" + indent + strings.Repeat(" ", column-1) + "^\n"
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+func TestATerminalShowsTheLineAndACaret(t *testing.T) {
+	d := newDesk(t, exportable)
+	file := d.write("wrong.yaml", strings.Replace(exportable, `"0 * * * *"`, `"61 * * * *"`, 1))
+	want := "    " + `  - { id: hourly, schedule: "61 * * * *", targetUrlEnv: SVC_URL, path: /hourly }`
+	code, _, shown := d.typed(t.Context(), "", "check", file)
+	lines := strings.Split(shown, "\n")
+	if code != exitUsage || len(lines) < 3 || !strings.HasSuffix(lines[2], "^") {
+		t.Fatalf("exit %d: %s", code, shown)
+	}
+	if at := len(lines[2]) - 1; !strings.Contains(want, strings.TrimSpace(lines[1])) || !strings.HasPrefix(lines[1][at:], "61 ") {
+		t.Errorf("the caret is not below the minute:\n%s", shown)
+	}
+	for _, line := range lines[1:3] {
+		if len(line) > 80 {
+			t.Errorf("%d columns: %s", len(line), line)
+		}
+	}
+	if _, _, errs := d.run("check", file); strings.Contains(errs, "^") {
+		t.Errorf("a caret without a terminal: %s", errs)
+	}
+}
+
+func TestCheckTakesAFile(t *testing.T) {
+	d := newDesk(t, "not: a registry")
+	file := d.write("good.yaml", exportable)
+	if code, out, errs := d.run("check", "--no-env", file); code != 0 {
+		t.Errorf("exit %d: %s%s", code, out, errs)
+	}
+	if code, _, errs := d.run("check", file, "--config", file); code != exitUsage || !strings.Contains(errs, "not both") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+}
+
+func TestVersionIsAFlagToo(t *testing.T) {
+	_, command, _ := invoke(t, nil, "version")
+	if code, flag, errs := invoke(t, nil, "--version"); code != 0 || flag != command {
+		t.Errorf("exit %d: %q, want %q; %s", code, flag, command, errs)
+	}
+}
+
+func TestAScheduleThatTheShellExpandedIsRecognized(t *testing.T) {
+	code, _, errs := invoke(t, nil, "next", "--expr", "0", "3", "README.md", "cmd", "docs")
+	if code != exitUsage || !strings.Contains(errs, "needs quotes") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+}
+
+// A probe has effects: at a terminal it is confirmed, and anything but yes is no.
+func TestProbeAsksBeforeItCalls(t *testing.T) {
+	var calls atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		calls.Add(1)
+		w.WriteHeader(http.StatusNotFound)
+	}))
+	defer server.Close()
+	d := newDesk(t, exportable)
+	for _, answer := range []string{"\n", "n\n", "what\n", ""} {
+		code, _, shown := d.typed(t.Context(), answer, "probe", "--url", server.URL+"/x")
+		if code != exitFailed || calls.Load() != 0 || !strings.Contains(shown, "up to 8 real calls") {
+			t.Fatalf("answer %q: exit %d, %d calls: %s", answer, code, calls.Load(), shown)
+		}
+	}
+	if d.typed(t.Context(), "y\n", "probe", "--url", server.URL+"/x"); calls.Load() == 0 {
+		t.Error("yes makes no call")
+	}
+	calls.Store(0)
+	if _, _, shown := d.typed(t.Context(), "", "probe", "--yes", "--url", server.URL+"/x"); calls.Load() == 0 || strings.Contains(shown, "real calls") {
+		t.Errorf("--yes: %d calls: %s", calls.Load(), shown)
+	}
+}
+
+func TestPurgeWithoutALedgerSaysSo(t *testing.T) {
+	d := newDesk(t, exportable)
+	if code, out, errs := d.run("purge"); code != exitFailed || out != "" || !strings.Contains(errs, "no ledger exists yet") {
+		t.Errorf("exit %d: %s%s", code, out, errs)
+	}
+}

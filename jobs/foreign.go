@@ -1,0 +1,50 @@
+package jobs
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/cronce/cronce/internal/suggest"
+)
+
+// foreign are names of fields and values in other schedulers, in lower case, and what
+// they are called here.
+var foreign = map[string][]string{
+	"cron": {"schedule"}, "crontab": {"schedule"}, "cronexpression": {"schedule"}, "scheduleexpression": {"schedule"}, "expression": {"schedule"},
+	"url": {"urlEnv", "targetUrlEnv"}, "uri": {"urlEnv", "targetUrlEnv"}, "baseurl": {"urlEnv", "targetUrlEnv"}, "endpoint": {"urlEnv", "path"},
+	"tz": {"timezone"}, "zone": {"timezone"}, "scheduleexpressiontimezone": {"timezone"},
+	"concurrencypolicy": {"overlap"}, "concurrency": {"overlap"}, "misfire": {"catchUp"}, "misfirepolicy": {"catchUp"}, "catchup": {"catchUp"},
+	"startingdeadlineseconds": {"catchUpWindow"}, "retries": {"retry"}, "retryconfig": {"retry"}, "retrypolicy": {"retry"}, "backofflimit": {"retry"},
+	"suspend": {"enabled"}, "disabled": {"enabled"}, "paused": {"enabled"}, "payload": {"body"}, "data": {"body"}, "input": {"body"},
+	"deadline": {"timeout"}, "attemptdeadline": {"timeout"}, "activedeadlineseconds": {"timeout"}, "name": {"id"}, "service": {"target"},
+	"forbid": {"skip"}, "drop": {"skip"}, "replace": {"skip"}, "wait": {"queue"}, "parallel": {"allow"}, "concurrent": {"allow"},
+	"last": {"latest"}, "one": {"latest"}, "every": {"all"}, "never": {"none"}, "false": {"none"}, "token": {"bearer"}, "iam": {"sigv4"},
+}
+
+// didYouMean suggests the word that another scheduler's name stands for, else the
+// nearest one.
+func didYouMean(word string, words []string) string {
+	for _, ours := range foreign[strings.ToLower(word)] {
+		if slices.Contains(words, ours) {
+			return fmt.Sprintf("; did you mean %q?", ours)
+		}
+	}
+	return suggest.DidYouMean(word, words)
+}
+
+// bareSchedule matches a schedule that YAML does not read as text: * begins an alias,
+// and @ is reserved.
+var bareSchedule = regexp.MustCompile(`^\s*(?:-\s+)?(?:\{.*?)?["']?schedule["']?\s*:\s*([*@][^,}#]*)`)
+
+// unquoted explains a syntax error on a line with a schedule that lacks its quotes, or
+// is empty. The column is the schedule's, from 1.
+func unquoted(line string) (message string, column int) {
+	found := bareSchedule.FindStringSubmatchIndex(line)
+	if found == nil {
+		return "", 0
+	}
+	value := strings.TrimSpace(line[found[2]:found[3]])
+	return fmt.Sprintf("the schedule needs quotes, because * and @ have a meaning of their own in YAML; write schedule: %s", quoted(value)), len([]rune(line[:found[2]])) + 1
+}
