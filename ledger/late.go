@@ -10,15 +10,15 @@ const (
 
 // LateAt is when a row that is written has to be looked at for being late: zero for
 // what its schedule did not make, and where its Call sets no bound.
-func (s RunSpec) LateAt() time.Time {
-	if s.State != Planned || AdHoc(s.RunID) || s.Trigger != BySchedule && s.Trigger != ByCatchUp {
+func (in RunSpec) LateAt() time.Time {
+	if in.State != Planned || AdHoc(in.RunID) || in.Trigger != BySchedule && in.Trigger != ByCatchUp {
 		return time.Time{}
 	}
-	switch start, finish := s.Call.StartWithin, s.Call.FinishWithin; {
+	switch start, finish := in.Call.StartWithin, in.Call.FinishWithin; {
 	case start > 0 && (finish == 0 || start < finish):
-		return s.ScheduledAt.Add(start)
+		return in.ScheduledAt.Add(start)
 	case finish > 0:
-		return s.ScheduledAt.Add(finish)
+		return in.ScheduledAt.Add(finish)
 	}
 	return time.Time{}
 }
