@@ -57,8 +57,8 @@ func repeats(text string, secrets []string) bool {
 }
 
 // secrets are those of the target's credentials and of its URL.
-func (t *target) secrets() []string {
-	return append(t.signer.secrets(), secretsOf(t.base)...)
+func (to *target) secrets() []string {
+	return append(to.signer.secrets(), secretsOf(to.base)...)
 }
 
 // secretsOf are the parts of a URL that may be secret: the values of its query,
