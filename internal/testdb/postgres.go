@@ -78,7 +78,8 @@ func postgresDocker(port int, d Durability) *recipe {
 }
 
 func postgresSettings(d Durability) []string {
-	settings := []string{"-c", "max_connections=300", "-c", "timezone=Asia/Kathmandu"}
+	// Tests of all packages share the table of locks, and some take thousands.
+	settings := []string{"-c", "max_connections=300", "-c", "max_locks_per_transaction=512", "-c", "timezone=Asia/Kathmandu"}
 	if d == Volatile {
 		settings = append(settings, "-c", "fsync=off", "-c", "full_page_writes=off")
 	}

@@ -53,7 +53,8 @@ func TestAPoolersSessionsKeepTheirSettings(t *testing.T) {
 	defer conn.Close(t.Context())
 	var succeeded, locks int
 	must(t, conn.QueryRow(t.Context(), `
-		SELECT (SELECT count(*) FROM cronce.runs WHERE state = 'succeeded'), (SELECT count(*) FROM pg_locks WHERE locktype = 'advisory')`).Scan(&succeeded, &locks))
+		SELECT (SELECT count(*) FROM cronce.runs WHERE state = 'succeeded'), (SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'
+			AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))`).Scan(&succeeded, &locks))
 	if succeeded != 160 || locks != 0 {
 		t.Errorf("%d runs succeeded and %d locks were left behind; want 160 and none", succeeded, locks)
 	}
