@@ -130,7 +130,7 @@ func TestAGoroutineThatStillRunsAStatementRollsTheWorkBack(t *testing.T) {
 			_, err := tx.Exec(context.Background(), `INSERT INTO effects SELECT 'stray' FROM pg_sleep(600)`)
 			done <- err
 		}()
-		for count(t, p, `SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%pg_sleep(600)%' AND pid <> pg_backend_pid()`) == 0 {
+		for count(t, p, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state = 'active' AND query LIKE '%pg_sleep(600)%' AND pid <> pg_backend_pid()`) == 0 {
 			must(t, p, `SELECT pg_sleep(0.01)`)
 		}
 		w.WriteHeader(http.StatusCreated)

@@ -65,7 +65,8 @@ func TestATerminatedSessionIsUnavailableOnceThenReplaced(t *testing.T) {
 		failed <- err
 	}()
 	waitForLock(t, url)
-	execute(t, url, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'cronce' AND wait_event_type = 'Lock'`)
+	execute(t, url, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+		WHERE datname = current_database() AND application_name = 'cronce' AND wait_event_type = 'Lock'`)
 	if err := <-failed; !errors.Is(err, ledger.ErrUnavailable) {
 		t.Errorf("error %v, want %v", err, ledger.ErrUnavailable)
 	}
