@@ -175,6 +175,12 @@ func cutRequest(ctx context.Context, s *suite) error {
 	if a, err := s.send(r); err == nil && a.status < 400 {
 		return fmt.Errorf("a request whose body ended early: %s", a)
 	}
+	// The service may notice the end of the connection later than this side does.
+	select {
+	case <-time.After(noticed):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	if err := s.wantEffects(ctx, c.operation, 0); err != nil {
 		return err
 	}
@@ -183,6 +189,9 @@ func cutRequest(ctx context.Context, s *suite) error {
 	}
 	return s.wantEffects(ctx, c.operation, 1)
 }
+
+// noticed is how long a service may take to see that a connection has ended.
+const noticed = 500 * time.Millisecond
 
 // cutBody ends the connection in the place of the last byte.
 type cutBody struct {
