@@ -18,8 +18,8 @@ const (
 )
 
 // events streams what changes, as server-sent events. Every event but the last of
-// a look at the ledger is without an id: whoever is cut off between them gets all
-// of them again.
+// a look at the ledger has no id: a client that loses its connection between them
+// gets all of them again.
 func (s *server) events(w http.ResponseWriter, r *http.Request) {
 	job, after, err := s.eventsQuery(r)
 	if err == nil {
@@ -68,7 +68,7 @@ func (s *server) firstChanges(ctx context.Context, after string) (operations.Cha
 }
 
 // follow writes changes until the client goes, is too slow, or may no longer read
-// them. A ledger that fails meanwhile is asked again.
+// them. It retries when the ledger fails.
 func (s *server) follow(r *http.Request, st *stream, job string, got operations.Changes) {
 	for {
 		st.tell(got.Of(job))

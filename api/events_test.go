@@ -102,7 +102,7 @@ func (e *events) next() event {
 	}
 }
 
-// begun waits for the stream's first id: what changes from then on is told.
+// begun waits for the stream's first id: every later change is sent.
 func (e *events) begun() *events {
 	e.Helper()
 	for ev := range e.got {

@@ -50,7 +50,7 @@ func (s *server) ackIncident(ctx context.Context, a *actRequest) (any, error) {
 func incidentID(text string) (int64, error) {
 	id, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || id < 1 {
-		return 0, invalid("an incident's ID is a number from 1 on")
+		return 0, invalid("invalid incident ID; an ID must be an integer of at least 1")
 	}
 	return id, nil
 }

@@ -18,9 +18,9 @@ import (
 // silence is how long a stream may send nothing, heartbeats included.
 const silence = 45 * time.Second
 
-// Follow tells what changes from now on, until tell fails or the context ends: then
-// it returns nil. A stream that ends is opened again where it ended, for as long
-// as a request is repeated.
+// Follow calls tell with every change after its start, until tell fails or the
+// context ends, and then returns nil. It reopens a stream that ends, at the same
+// position, for as long as requests are retried.
 func (s *Server) Follow(ctx context.Context, jobID string, tell func(operations.Changes) error) error {
 	f := follower{Server: s, path: "/v1/events", tell: tell, heard: time.Now()}
 	if jobID != "" {

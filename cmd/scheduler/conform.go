@@ -113,7 +113,7 @@ func (a *app) conform(ctx context.Context, f conformFlags, command []string) err
 }
 
 // removeEmpty removes a report's file that nothing was written to: an empty file is
-// no XML. What is no file, such as /dev/stdout, stays.
+// no XML. It leaves anything but a regular file, such as /dev/stdout.
 func removeEmpty(path string) error {
 	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() || info.Size() > 0 {
 		return nil

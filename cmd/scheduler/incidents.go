@@ -152,7 +152,7 @@ To repeat either changes nothing.`,
 func incidentID(text string) (int64, error) {
 	id, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || id < 1 {
-		return 0, usage("invalid incident %q; an ID is a number from 1 on, as \"cronce incidents list\" shows it", text)
+		return 0, usage("invalid incident %q; an ID must be an integer of at least 1, as \"cronce incidents list\" shows it", text)
 	}
 	return id, nil
 }

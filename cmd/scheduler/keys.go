@@ -112,7 +112,7 @@ func (a *app) rotateKeys(key, next string, kind targets.KeyType) error {
 }
 
 // replaceFile puts another file in a file's place, whole, and for those who may read
-// it now: whoever rotates is often not the user that serve runs as.
+// it now: the user who rotates keys is often not the user that serve runs as.
 func replaceFile(path string, content []byte) error {
 	path, err := filepath.EvalSymlinks(path) // a link stays one
 	if err != nil {

@@ -18,7 +18,7 @@ func (a *app) runsFollowCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "follow",
 		Short: "Print runs as they change, until interrupted",
-		Long: `follow prints a line for each run that changes from now on: when it was found, the
+		Long: `follow prints a line for each run that changes after it starts: when it was found, the
 run, its state, and its reason or why it waits. A run that changes twice within half a
 second is printed once. With --json each line is a run as JSON. When more than 1000
 runs change at once it says so on standard error and goes on.`,

@@ -59,7 +59,7 @@ type Engine struct {
 
 // Run runs the contract. open is called once a case; cases run in parallel.
 func Run(t *testing.T, open func(*testing.T) Engine) {
-	for _, group := range []map[string]func(*testing.T, Engine){handlerCases, headerCases, endedCases, doCases, raceCases, callCases, longCases, purgeCases, readyCases} {
+	for _, group := range []map[string]func(*testing.T, Engine){handlerCases, headerCases, endedCases, doCases, raceCases, callCases, longCases, longWorkerCases, purgeCases, readyCases} {
 		for rule, check := range group {
 			t.Run(rule, func(t *testing.T) {
 				t.Parallel()

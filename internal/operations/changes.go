@@ -58,8 +58,8 @@ func (s *Service) Changes(ctx context.Context, after string) (Changes, error) {
 	return Changes{runsOf(f.got.Runs), f.got.Position, f.got.Lost}, nil
 }
 
-// Follow tells what changes from now on, until tell fails or the context ends: then
-// it returns nil. A ledger that fails is asked again.
+// Follow calls tell with every change after its start, until tell fails or the
+// context ends, and then returns nil. It retries when the ledger fails.
 func (s *Service) Follow(ctx context.Context, jobID string, tell func(Changes) error) error {
 	if err := s.KnownJob(ctx, jobID); err != nil {
 		return err

@@ -1,0 +1,155 @@
+package idempotencytest
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/cronce/cronce/idempotency"
+)
+
+// longWorkerCases are about the worker of long work: its lease, and how it finishes.
+var longWorkerCases = map[string]func(*testing.T, Engine){
+	"progress renews the lease": func(t *testing.T, e Engine) {
+		p, other := longWork(t, e.Store), longWork(t, e.Other)
+		expect(t, post(p, "k", `{}`), http.StatusAccepted, "", false)
+		e.Age(key("k"), lease-5*time.Second)
+		ok(t, p.step(progress(1)))
+		e.Age(key("k"), 10*time.Second)
+		expect(t, post(other, "k", `{}`), http.StatusAccepted, `{"progress":1}`, false)
+		started(t, 0, other)
+	},
+	"a dead worker's key is taken over, with its progress": func(t *testing.T, e Engine) {
+		p, other := longWork(t, e.Store), longWork(t, e.Other)
+		expect(t, post(p, "k", `{}`), http.StatusAccepted, "", false)
+		ok(t, p.step(progress(map[string]int{"done": 7})))
+		e.Age(key("k"), lease)
+		expect(t, post(other, "k", `{}`), http.StatusAccepted, `{"progress":{"done":7}}`, false)
+		ok(t, other.end(func(ctx context.Context, w *idempotency.Work) error {
+			var former struct{ Done int }
+			if found, err := w.Former(&former); !found || err != nil || former.Done != 7 {
+				t.Errorf("the former progress: %t, %v, %+v", found, err, former)
+			}
+			return finish(e)(ctx, w)
+		}))
+		expect(t, post(other, "k", `{}`), http.StatusCreated, `"paid"`, true)
+		written(t, e, "paid", 1)
+	},
+	"of two workers only the one with the lease finishes": func(t *testing.T, e Engine) {
+		for _, last := range []bool{true, false} {
+			name := map[bool]string{true: "after", false: "before"}[last]
+			p, other := longWork(t, e.Store), longWork(t, e.Other)
+			expect(t, post(p, name, `{}`), http.StatusAccepted, "", false)
+			e.Age(key(name), lease)
+			expect(t, post(other, name, `{}`), http.StatusAccepted, "", false)
+			if last {
+				ok(t, other.end(finish(e)))
+			}
+			if err := p.end(finish(e)); !errors.Is(err, idempotency.ErrLeaseLost) {
+				t.Errorf("%s: the worker without the lease: %v", name, err)
+			}
+			if !last {
+				ok(t, other.end(finish(e)))
+			}
+			expect(t, post(other, name, `{}`), http.StatusCreated, `"paid"`, true)
+		}
+		written(t, e, "paid", 2)
+	},
+	"progress without the lease ends the work": func(t *testing.T, e Engine) {
+		p, other := longWork(t, e.Store), longWork(t, e.Other)
+		expect(t, post(p, "k", `{}`), http.StatusAccepted, "", false)
+		e.Age(key("k"), lease)
+		expect(t, post(other, "k", `{}`), http.StatusAccepted, "", false)
+		err := p.end(func(ctx context.Context, w *idempotency.Work) error {
+			err := w.Progress(ctx, 1)
+			if !errors.Is(context.Cause(ctx), idempotency.ErrLeaseLost) {
+				t.Errorf("the work's context: %v", context.Cause(ctx))
+			}
+			return err
+		})
+		if !errors.Is(err, idempotency.ErrLeaseLost) {
+			t.Error(err)
+		}
+		expect(t, post(p, "k", `{}`), http.StatusAccepted, `{"progress":null}`, false)
+	},
+	"a Finish that fails commits nothing and can be repeated": func(t *testing.T, e Engine) {
+		p := longWork(t, e.Store)
+		expect(t, post(p, "k", `{}`), http.StatusAccepted, "", false)
+		err := p.step(func(ctx context.Context, w *idempotency.Work) error {
+			return w.Finish(ctx, func(ctx context.Context) (idempotency.Reply, error) {
+				ok(t, e.Write(ctx, "paid"))
+				return idempotency.Reply{}, errNo
+			})
+		})
+		if !errors.Is(err, errNo) {
+			t.Fatal(err)
+		}
+		written(t, e, "paid", 0)
+		expect(t, post(p, "k", `{}`), http.StatusAccepted, "", false)
+		ok(t, p.end(finish(e)))
+		expect(t, post(p, "k", `{}`), http.StatusCreated, "", true)
+		written(t, e, "paid", 1)
+		started(t, 1, p)
+	},
+	"a Finish whose connection is lost can be repeated": func(t *testing.T, e Engine) {
+		p := longWork(t, e.Store)
+		expect(t, post(p, "k", `{}`), http.StatusAccepted, "", false)
+		err := p.step(func(ctx context.Context, w *idempotency.Work) error {
+			return w.Finish(ctx, func(ctx context.Context) (idempotency.Reply, error) {
+				ok(t, e.Write(ctx, "paid"))
+				e.Kill(ctx)
+				return idempotency.Reply{}, nil
+			})
+		})
+		if err == nil {
+			t.Fatal("finished without a connection")
+		}
+		ok(t, p.end(finish(e)))
+		expect(t, post(p, "k", `{}`), http.StatusCreated, "", true)
+		written(t, e, "paid", 1)
+	},
+	"a Finish that ends its transaction itself is never repeated": func(t *testing.T, e Engine) {
+		for _, commit := range []bool{true, false} {
+			name := map[bool]string{true: "commit", false: "rollback"}[commit]
+			p := longWork(t, e.Store)
+			expect(t, post(p, name, `{}`), http.StatusAccepted, "", false)
+			err := p.end(func(ctx context.Context, w *idempotency.Work) error {
+				return w.Finish(ctx, func(ctx context.Context) (idempotency.Reply, error) {
+					return idempotency.Reply{}, e.End(ctx, commit)
+				})
+			})
+			if !errors.Is(err, idempotency.ErrTxEnded) {
+				t.Errorf("%s: %v", name, err)
+			}
+			for range 2 {
+				if w := post(p, name, `{}`); w.Code < 500 {
+					t.Errorf("%s: answered %d %s", name, w.Code, w.Body)
+				}
+			}
+			started(t, 1, p)
+		}
+	},
+	"nobody starts the work between a commit of its own and the end of Finish": func(t *testing.T, e Engine) {
+		p, other := longWork(t, e.Store), longWork(t, e.Store)
+		expect(t, post(p, "k", `{}`), http.StatusAccepted, "", false)
+		err := p.end(func(ctx context.Context, w *idempotency.Work) error {
+			return w.Finish(ctx, func(ctx context.Context) (idempotency.Reply, error) {
+				ok(t, errors.Join(e.Write(ctx, "paid"), e.End(ctx, true)))
+				if w := post(other, "k", `{}`); w.Code == http.StatusAccepted {
+					t.Errorf("meanwhile answered %d %s", w.Code, w.Body)
+				}
+				return idempotency.Reply{}, nil
+			})
+		})
+		if !errors.Is(err, idempotency.ErrTxEnded) {
+			t.Error(err)
+		}
+		if w := post(other, "k", `{}`); w.Code < 500 {
+			t.Errorf("answered %d %s", w.Code, w.Body)
+		}
+		started(t, 0, other)
+		written(t, e, "paid", 1)
+	},
+}
