@@ -91,12 +91,12 @@ func TestWhyExplainsAnyTime(t *testing.T) {
 		verdict   operations.Verdict
 		text      string
 	}{
-		{"succeeded", "tick", s.begin.Add(-time.Minute).Truncate(time.Minute), operations.Recorded, "is succeeded"},
+		{"succeeded", "tick", s.begin.Add(-time.Minute).Truncate(time.Minute), operations.Recorded, "succeeded with attempt 1"},
 		{"dead", "tick", s.begin.Add(-2 * time.Minute).Truncate(time.Minute), operations.Recorded, "a retry cannot change"},
 		{"planned", "tick", s.begin.Truncate(time.Minute), operations.Recorded, "waiting because"},
-		{"between", "tick", s.begin.Truncate(time.Minute).Add(-30 * time.Second), operations.NotScheduled, "not scheduled"},
-		{"future", "tick", s.begin.Add(48 * time.Hour).Truncate(time.Minute), operations.Future, "has not come"},
-		{"before the job", "tock", s.begin.Add(-48 * time.Hour).Truncate(time.Hour), operations.BeforeJob, "first knew the job after"},
+		{"between", "tick", s.begin.Truncate(time.Minute).Add(-30 * time.Second), operations.NotScheduled, "not a scheduled time of this job"},
+		{"future", "tick", s.begin.Add(48 * time.Hour).Truncate(time.Minute), operations.Future, "a scheduled time to come"},
+		{"before the job", "tock", s.begin.Add(-48 * time.Hour).Truncate(time.Hour), operations.BeforeJob, "the job did not exist then"},
 	} {
 		var v operations.Explanation
 		s.get("/v1/why?job="+c.job+"&at="+url.QueryEscape(c.at.Format(time.RFC3339))).into(t, &v)

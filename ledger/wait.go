@@ -87,5 +87,5 @@ func (w Waiter) Why() WaitReason {
 	case limit > 0 && w.Running >= limit:
 		return WaitReason{LimitReached, fmt.Sprintf("%d runs of the job are running, and its maxInFlight is %d", w.Running, limit)}
 	}
-	return WaitReason{Queued, "due; a process takes it when neither --max-in-flight nor its target's maxInFlight is reached"}
+	return WaitReason{Queued, "it is due, and a process takes it once neither --max-in-flight nor its target's maxInFlight is reached"}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -26,7 +27,7 @@ var functions = template.FuncMap{
 	"runPath":  runPath,
 	"jobPath":  jobPath,
 	"runsPath": runsPath,
-	"because":  because,
+	"because":  operations.Because,
 	"quote":    shellQuote,
 	"add":      func(a, b int) int { return a + b },
 	"dict":     dict,

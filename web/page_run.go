@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/api/access"
+	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -59,7 +60,8 @@ func (d *Dashboard) run(r *http.Request) (view, error) {
 		return view{}, err
 	}
 	v := runView{Run: run, Job: run.JobID, Kind: kindOf(run.State, run.Replayed), Now: d.now(), Body: bodyFor(r, run.Call.Body)}
-	v.Sentence = sentence(run, waits[id], lastOf(attempts))
+	run.WaitsFor = waits[id]
+	v.Sentence = operations.Sentence(run, attempts)
 	if v.Acts, err = d.Ledger.Audit(ctx, ledger.AuditFilter{RunID: id, Limit: 50}); err != nil {
 		return view{}, err
 	}
@@ -167,7 +169,7 @@ func steps(r ledger.Run, attempts []ledger.Attempt, acts []ledger.Audit) []step 
 	if r.State.Finished() {
 		detail := ""
 		if r.Reason != "" {
-			detail = because(r.Reason)
+			detail = operations.Because(r.Reason)
 		}
 		add(kindOf(r.State, r.Replayed), "Recorded: "+string(kindOf(r.State, r.Replayed)), detail, r.FinishedAt)
 	} else if !r.NextAt.IsZero() && r.State != ledger.Running {

@@ -33,8 +33,8 @@ type Ledger interface {
 type Config struct {
 	Ledger  Ledger
 	Serving func() Serving
-	// Operations previews what acts would do, and API, the handler of /v1, does them.
-	// Without an API the dashboard changes nothing.
+	// Operations explains what became of a time and previews what acts would do. API,
+	// the handler of /v1, does them: without it the dashboard changes nothing.
 	Operations *operations.Service
 	API        http.Handler
 	Version    string // of the program

@@ -20,6 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/cronce/cronce/api/access"
+	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 	"github.com/cronce/cronce/ledger/memory"
@@ -77,6 +78,7 @@ func newSite(t *testing.T) *site {
 	s.now = web.Serving{Registry: reg, Process: "p1", Breakers: map[string]string{"env:SVC_URL": "closed"}}
 	s.board = web.New(web.Config{
 		Ledger: s, Serving: func() web.Serving { return s.now }, Engine: "memory", Version: "test", Now: s.clock,
+		Operations: operations.New(operations.Config{Ledger: s, Registry: func() (*jobs.Registry, error) { return s.now.Registry, nil }, Now: s.clock}),
 	})
 	t.Cleanup(s.board.Close)
 	must(t, s.Declare(t.Context(), ledger.Declaration{Process: "p1", Registry: "acme", Version: reg.Version(), Definitions: func(yield func(ledger.Definition) bool) {

@@ -23,6 +23,8 @@ import (
 	"github.com/cronce/cronce/api/access"
 	"github.com/cronce/cronce/bench/contenders"
 	"github.com/cronce/cronce/bench/rig"
+	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 	"github.com/cronce/cronce/web"
 )
@@ -86,9 +88,13 @@ func measure(ctx context.Context, name string, store ledger.Store, rounds int) e
 	if err != nil || len(newest) == 0 {
 		return fmt.Errorf("no run of %s: %w", busiestJob, err)
 	}
-	board := web.New(web.Config{Ledger: store, Engine: name, Version: "bench", Serving: func() web.Serving {
-		return web.Serving{Registry: reg, Process: "p", Breakers: map[string]string{}}
-	}})
+	board := web.New(web.Config{
+		Ledger: store, Engine: name, Version: "bench",
+		Serving: func() web.Serving {
+			return web.Serving{Registry: reg, Process: "p", Breakers: map[string]string{}}
+		},
+		Operations: operations.New(operations.Config{Ledger: store, Registry: func() (*jobs.Registry, error) { return reg, nil }}),
+	})
 	defer board.Close()
 	var rows [][]string
 	for _, path := range pages(newest[0].ID) {

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/examples/target/membership"
+	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 	"github.com/cronce/cronce/ledger/sqlite"
@@ -148,6 +149,7 @@ func (d *demo) openDashboard() error {
 	}
 	d.board = web.New(web.Config{
 		Ledger: d.ledger, Engine: "sqlite", Version: "demo", Serving: func() web.Serving { return web.Serving{Registry: reg} },
+		Operations: operations.New(operations.Config{Ledger: d.ledger, Registry: func() (*jobs.Registry, error) { return reg, nil }}),
 	})
 	address, err := d.serve(web.LocalOnly(d.board))
 	d.url = address + "/"

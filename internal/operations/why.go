@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/cronce/cronce/jobs"
@@ -28,7 +29,7 @@ type Explanation struct {
 	JobID   string  `json:"jobId"`
 	At      string  `json:"at"`
 	Verdict Verdict `json:"verdict"`
-	Text    string  `json:"text"` // one sentence
+	Text    string  `json:"text"` // a sentence
 	// Run is the row that accounts for the time, perhaps a range row.
 	Run *Run `json:"run,omitempty"`
 	// Previous and Next are the scheduled times around At.
@@ -52,7 +53,7 @@ func (s *Service) Why(ctx context.Context, jobID string, at time.Time) (Explanat
 	if registered {
 		v.Previous, v.Next = scheduledTime(j.Parsed().Last(at.Add(-time.Second))), scheduledTime(j.Parsed().Next(at))
 	}
-	run, found, err := s.covering(ctx, jobID, at)
+	run, attempts, found, err := s.covering(ctx, jobID, at)
 	if err != nil {
 		return v, err
 	}
@@ -61,15 +62,19 @@ func (s *Service) Why(ctx context.Context, jobID string, at time.Time) (Explanat
 			return v, err
 		}
 		r := RunOf(run)
-		v.Verdict, v.Run, v.Text = Recorded, &r, r.Sentence()
+		v.Verdict, v.Run, v.Text = Recorded, &r, Sentence(run, attempts)
 		return v, nil
 	}
 	status, known, err := s.status(ctx, jobID)
 	if err != nil {
 		return v, err
 	}
+	serving, err := s.serving(ctx)
+	if err != nil {
+		return v, err
+	}
 	due := registered && j.Parsed().Last(at).Equal(at)
-	v.Verdict, v.Text = s.unrecorded(j, registered, due, status, known, at)
+	v.Verdict, v.Text = s.unrecorded(j, registered, due, status, known && serving, at)
 	return v, nil
 }
 
@@ -80,29 +85,35 @@ func emptyJob(id string) error {
 	return nil
 }
 
-// unrecorded explains a time that no row accounts for.
-func (s *Service) unrecorded(j jobs.Job, registered, due bool, st ledger.JobStatus, known bool, at time.Time) (Verdict, string) {
+// unrecorded explains a time that no row accounts for. served means that the
+// ledger knows the job and that a living process works on the ledger.
+func (s *Service) unrecorded(j jobs.Job, registered, due bool, st ledger.JobStatus, served bool, at time.Time) (Verdict, string) {
+	when := scheduledTime(at)
 	switch {
-	case known && !st.PurgedBefore.IsZero() && !at.After(st.PurgedBefore):
-		return Purged, "what happened then was purged from the ledger, which knows nothing of the job at or before " + scheduledTime(st.PurgedBefore)
+	case !st.PurgedBefore.IsZero() && !at.After(st.PurgedBefore):
+		return Purged, "What happened at " + when + " was purged: the ledger keeps nothing of this job at or before " + scheduledTime(st.PurgedBefore) + "."
 	case !registered:
-		return NotScheduled, "the job left the registry, and the ledger has no run of it at that time"
+		return NotScheduled, "This job is not in the registry, and the ledger has no run of it at " + when + "."
 	case !due:
-		return NotScheduled, "the job is not scheduled at that time: its schedule is " + j.Schedule + " (" + j.Timezone + ")"
+		return NotScheduled, when + " is not a scheduled time of this job: its schedule is " + j.Schedule + " (" + j.Timezone + ")."
 	case j.Disabled:
-		return DisabledJob, "the job is disabled in the registry"
+		return DisabledJob, when + " is a scheduled time of this job, and the registry has the job disabled."
+	case at.After(s.now()) && st.PausedAt.IsZero():
+		return Future, when + " is a scheduled time to come."
 	case at.After(s.now()):
-		text := "the time has not come; the job is planned for it"
-		if known && !st.PausedAt.IsZero() {
-			text = "the time has not come; the job is paused by " + st.PausedBy + " (" + st.PausedWhy + "), and the run will be skipped unless it is resumed"
-		}
-		return Future, text
-	case !known || st.Ended:
-		return NotPlanned, "waiting because no living process serves the job: no process has planned it yet"
-	case !at.After(st.Watermark):
-		return BeforeJob, "the ledger first knew the job after that time, or another definition held then"
+		return Future, fmt.Sprintf("%s is a scheduled time to come, and its run will be skipped unless the job is resumed: %s paused it (%s).", when, st.PausedBy, st.PausedWhy)
+	case !st.Watermark.IsZero() && !at.After(st.Watermark):
+		return BeforeJob, "The ledger has no run for " + when + ": the job did not exist then, or had another schedule."
+	case !served || st.Ended:
+		return NotPlanned, when + " is not planned yet, waiting because no living process serves this job."
 	}
-	return NotPlanned, "waiting because the time is due and not planned yet: the job is planned up to " + scheduledTime(st.Watermark) + "; is a process serving?"
+	return NotPlanned, when + " is not planned yet, waiting because the job is planned up to " + scheduledTime(st.Watermark) + " only."
+}
+
+// serving reports whether a living process works on the ledger.
+func (s *Service) serving(ctx context.Context) (bool, error) {
+	list, err := s.ledger.Processes(ctx)
+	return slices.ContainsFunc(list, func(p ledger.Process) bool { return p.Alive }), err
 }
 
 // status is what the ledger knows of one job.
@@ -116,24 +127,24 @@ func (s *Service) status(ctx context.Context, jobID string) (ledger.JobStatus, b
 	return ledger.JobStatus{}, false, err
 }
 
-// covering is the row that accounts for a job's scheduled time: its own, else the
-// range row that it lies in.
-func (s *Service) covering(ctx context.Context, jobID string, at time.Time) (ledger.Run, bool, error) {
-	run, _, err := s.ledger.Get(ctx, jobs.RunID(jobID, at))
+// covering is the row that accounts for a job's scheduled time, with its attempts:
+// its own row, else the range row that it lies in.
+func (s *Service) covering(ctx context.Context, jobID string, at time.Time) (ledger.Run, []ledger.Attempt, bool, error) {
+	run, attempts, err := s.ledger.Get(ctx, jobs.RunID(jobID, at))
 	if !errors.Is(err, ledger.ErrNotFound) {
-		return run, err == nil, err
+		return run, attempts, err == nil, err
 	}
 	days, err := s.ledger.Days(ctx, jobID, at, at.Add(time.Second))
 	if err != nil {
-		return run, false, err
+		return run, nil, false, err
 	}
 	for _, r := range days.Ranges {
 		if !at.Before(r.ScheduledAt) && !at.After(r.Until) && s.scheduledIn(jobID, at) {
-			run, _, err := s.ledger.Get(ctx, r.RunID)
-			return run, err == nil, err
+			run, attempts, err := s.ledger.Get(ctx, r.RunID)
+			return run, attempts, err == nil, err
 		}
 	}
-	return run, false, nil
+	return run, nil, false, nil
 }
 
 // scheduledIn reports whether a time within a range row is one of the job's, as
@@ -145,55 +156,4 @@ func (s *Service) scheduledIn(jobID string, at time.Time) bool {
 	}
 	j, ok := reg.Job(jobID)
 	return !ok || j.Parsed().Last(at).Equal(at)
-}
-
-var reasonTexts = map[ledger.Reason]string{
-	ledger.Exhausted:          "every retry was used",
-	ledger.Permanent:          "the target gave an answer that a retry cannot change",
-	ledger.Unauthorized:       "the target refused a fresh token",
-	ledger.NotCompleted:       "the target accepted the work, and did not complete it in time",
-	ledger.PayloadMismatch:    "the target knows the key with another payload",
-	ledger.KeyExpired:         "its send-before time passed, after which the target may have forgotten the key",
-	ledger.Overlapped:         "an earlier run of the job was unfinished",
-	ledger.WhilePaused:        "the job was paused",
-	ledger.CatchUpNone:        "nothing planned it in time, and the job does not catch up",
-	ledger.CatchUpWindow:      "nothing planned it in time, and it was older than the job's catch-up window",
-	ledger.NewerRun:           "nothing planned it in time, and a newer scheduled time stands for it",
-	ledger.CanceledByOperator: "an operator canceled it",
-}
-
-// Sentence says why the run is in its state.
-func (r Run) Sentence() string {
-	text := r.RunID + " is " + string(r.State)
-	if r.Count > 1 {
-		text = fmt.Sprintf("%s stands for %d scheduled times, which are %s", r.RunID, r.Count, r.State)
-	}
-	why := reasonTexts[r.Reason]
-	switch {
-	case why != "":
-		text += ": " + why
-	case r.State == ledger.Accepted:
-		text += ": the target works on it"
-	case r.State == ledger.Running:
-		text += fmt.Sprintf(": attempt %d is under way", r.Attempts)
-	case r.Waiting != nil:
-		text += ", waiting because " + r.Waiting.reason()
-	case r.Replayed:
-		text += ": the target answered from its stored response"
-	}
-	if r.By != "" {
-		text += fmt.Sprintf(" (last act by %s: %s)", r.By, r.Why)
-	}
-	return text
-}
-
-// reason is the wait code in words.
-func (w *Waiting) reason() string {
-	if w.Text != "" {
-		return w.Text
-	}
-	if w.Code == ledger.NotDue {
-		return "its time, or its retry's, has not come"
-	}
-	return string(w.Code)
 }

@@ -1,0 +1,99 @@
+package operations
+
+import (
+	"fmt"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// reasonTexts say what a reason means for a run.
+var reasonTexts = map[ledger.Reason]string{
+	ledger.Exhausted:          "every retry was used and none had a final answer",
+	ledger.Permanent:          "the target gave a final answer that a retry cannot change",
+	ledger.Unauthorized:       "the target refused a fresh token (401)",
+	ledger.NotCompleted:       "the target accepted the work and did not complete it in time",
+	ledger.PayloadMismatch:    "the target has this key with another payload",
+	ledger.KeyExpired:         "its send-before time passed, and the target may have forgotten its key",
+	ledger.Overlapped:         "an earlier run of the job was unfinished, and the job's overlap policy is skip",
+	ledger.WhilePaused:        "the job was paused",
+	ledger.CatchUpNone:        "no process planned in time, and the job does not catch up (catchUp: none)",
+	ledger.CatchUpWindow:      "no process planned in time, and the job's catchUpWindow had passed",
+	ledger.NewerRun:           "no process planned in time, and the newest scheduled time runs instead (catchUp: latest)",
+	ledger.CanceledByOperator: "an operator canceled it",
+}
+
+// Because says what a reason means for a run; an unknown one stays as it is.
+func Because(r ledger.Reason) string {
+	if text, ok := reasonTexts[r]; ok {
+		return text
+	}
+	return string(r)
+}
+
+// Sentence says in one sentence what became of a run, and why. WaitsFor of a run
+// that waits is what the ledger's Waiting returned. The attempts are the run's.
+func Sentence(r ledger.Run, attempts []ledger.Attempt) string {
+	text := "This run " + became(r, attempts)
+	if r.Count > 1 {
+		text = fmt.Sprintf("These %d scheduled times were %s%s", r.Count, r.State, colon(r.Reason))
+	}
+	if r.By != "" {
+		text += fmt.Sprintf(" (last act by %s: %s)", r.By, r.Why)
+	}
+	return text + "."
+}
+
+// became is the state of a run that stands for one scheduled time, in words.
+func became(r ledger.Run, attempts []ledger.Attempt) string {
+	switch r.State {
+	case ledger.Succeeded:
+		if r.Replayed {
+			return "succeeded: the target answered with the stored answer of an earlier call, so the effect was made once"
+		}
+		return fmt.Sprintf("succeeded with attempt %d", r.Attempt)
+	case ledger.Running:
+		return fmt.Sprintf("is running: attempt %d is with process %s", r.Attempt, r.LeasedBy)
+	case ledger.Accepted:
+		return "was accepted: the target works on it, and is asked again with the same request until it is done"
+	case ledger.Retrying:
+		return "is to be retried under the same key" + waiting(r.WaitsFor) + latest(attempts)
+	case ledger.Planned:
+		return "is planned" + waiting(r.WaitsFor)
+	case ledger.Dead:
+		return "is dead" + colon(r.Reason) + latest(attempts)
+	}
+	return "was " + string(r.State) + colon(r.Reason)
+}
+
+func colon(r ledger.Reason) string {
+	if r == "" {
+		return ""
+	}
+	return ": " + Because(r)
+}
+
+// latest is the answer of the last attempt that had one.
+func latest(attempts []ledger.Attempt) string {
+	if len(attempts) == 0 {
+		return ""
+	}
+	switch a := attempts[len(attempts)-1]; {
+	case a.Status > 0:
+		return fmt.Sprintf("; the latest answer was %d", a.Status)
+	case a.Answer == ledger.Unknown:
+		return "; the outcome of the latest attempt is unknown"
+	}
+	return ""
+}
+
+func waiting(w ledger.WaitReason) string {
+	switch {
+	case w.Code == "":
+		return ""
+	case w.Text != "":
+		return ", waiting because " + w.Text
+	case w.Code == ledger.NotDue:
+		return ", waiting because its time, or its retry's, has not come"
+	}
+	return fmt.Sprintf(", waiting (%s)", w.Code)
+}
