@@ -43,7 +43,7 @@ BUBBLED = $$($(IMPORTS) $(1) | awk '/testing.synctest/ {print $$1}')
 UNBUBBLED = $$($(IMPORTS) $(1) | awk '!/testing.synctest/ {print $$1}')
 
 .DEFAULT_GOAL = help
-.PHONY: tidy lambda test-lambda check-cloudformation help build test test-race test-modules test-node test-deploy test-postgres-versions lint fmt bench bench-purge bench-peers fuzz simulate chaos load soak screenshots clean
+.PHONY: tidy lambda test-lambda check-cloudformation check-terraform help build test test-race test-modules test-node test-deploy test-postgres-versions lint fmt bench bench-purge bench-peers fuzz simulate chaos load soak screenshots clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -112,6 +112,9 @@ test-lambda: $(WITH_DATABASES) ## the PostgreSQL engines and the function with t
 
 check-cloudformation: ## hold the exported templates against AWS's own types and cdk-nag (needs npm; with the AWS CLI and cfn-lint, against these too)
 	scripts/check-cloudformation
+
+check-terraform: ## hold the exported configurations against the schema of hashicorp/aws (needs npm; with terraform and its registry, against these too)
+	scripts/check-terraform
 
 # Not cached, and with a story as long as it takes.
 CHAOS = cd chaos && $(GO) test -count 1 -timeout 0

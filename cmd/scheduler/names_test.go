@@ -116,7 +116,7 @@ func TestGoldenUnknownNames(t *testing.T) {
 		{"jobs", "show", "close-boks"}, {"jobs", "pause", "close-boks", "--why", "x"}, {"jobs", "resume", "close-boks", "--why", "x", "--json"},
 		{"next", "close-boks"}, {"trigger", "close-boks"}, {"probe", "close-boks"}, {"backfill", "close-boks", "--from", "1d", "--why", "x"},
 		{"next", "--expr", "@daily", "--tz", "Europe/Londn"}, {"next", "--expr", "@daily", "--dst", "onc"},
-		{"migrate", "print", "--set", "key"}, {"migrate", "print", "--engine", "postgre"}, {"export", "cloudformation", "--architecture", "arm"},
+		{"migrate", "print", "--set", "key"}, {"migrate", "print", "--engine", "postgre"}, {"export", "cloudformation", "--architecture", "arm"}, {"export", "terafrm"}, {"export", "terraform", "--secrets", "vault"},
 		{"purge", "--store", "accountin"}, {"purge", "--scope", "route:POST_/v1/admin/lock/release"}, {"probe", "--url", "http://127.0.0.1/x", "--method", "PST"},
 		{"serve", "--log-level", "inf"}, {"serve", "--log-format", "jsn"}, {"chek"}, {"runs", "lst"},
 	} {

@@ -1,5 +1,7 @@
-// Package export generates the CloudFormation template that runs a registry on
-// AWS: a schedule for each job, the function, its queue and roles.
+// Package export generates what runs a registry on AWS: a schedule for each job,
+// the function, its queue, roles and alarms. The model of these resources is a
+// CloudFormation template; Terraform's configuration is translated from it,
+// property by property, so that the two cannot differ.
 //
 // The template limits the age of events to the values of the registry's platform
 // section, because the retention proof assumes them.
@@ -29,6 +31,9 @@ type Options struct {
 	Stateless bool
 	// Secrets says where the function finds its secrets; default SecretsManager.
 	Secrets Secrets
+	// SecretNames is what the names of the secrets begin with: a variable's secret
+	// bears that and the variable's name. "": a parameter names each secret.
+	SecretNames string
 }
 
 // Secrets is where a function finds its secrets.
@@ -57,9 +62,19 @@ const (
 // answerMargin is what a function needs beside its calls.
 const answerMargin = 5 * time.Second
 
-// CloudFormation makes the template, or says of everything that AWS does not
-// take what to do instead.
+// CloudFormation makes the template, or returns an error for everything that AWS
+// does not take.
 func CloudFormation(r *jobs.Registry, o Options) (*Template, error) {
+	t := build(r, o)
+	t.limits()
+	if len(t.problems) > 0 {
+		return nil, errors.Join(t.problems...)
+	}
+	return t.out, nil
+}
+
+// build makes the model of both formats.
+func build(r *jobs.Registry, o Options) *template {
 	o = o.withDefaults()
 	t := &template{reg: r, options: o, out: newTemplate(r.Name()), variables: map[string]string{}}
 	t.check()
@@ -69,10 +84,17 @@ func CloudFormation(r *jobs.Registry, o Options) (*Template, error) {
 	t.schedules()
 	t.alarms()
 	t.names()
-	if len(t.problems) > 0 {
-		return nil, errors.Join(t.problems...)
+	return t
+}
+
+// limits refuses what does not fit into one template of CloudFormation.
+func (t *template) limits() {
+	if n := len(t.out.Parameters); n > maxParameters {
+		t.refuse("the registry names so many variables that the template would have %d parameters, and CloudFormation takes %d; share targets, or split the registry", n, maxParameters)
 	}
-	return t.out, nil
+	if t.scheduled > maxSchedules {
+		t.refuse("the registry has %d enabled jobs, and a template has room for %d schedules; let a tick drive them (--tick), or split the registry", t.scheduled, maxSchedules)
+	}
 }
 
 func (o Options) withDefaults() Options {
@@ -99,8 +121,10 @@ type template struct {
 	problems []error
 	// variables are those that the registry names, by their parameters' names.
 	variables map[string]string
-	// references are the parameters that name secrets.
-	references []string
+	// secrets are the ARNs of the secrets that the function reads.
+	secrets []any
+	// scheduled counts the enabled jobs that could have a schedule.
+	scheduled int
 	// everyMinute: the tick drives jobs, and not only what events left.
 	everyMinute bool
 }
@@ -124,6 +148,7 @@ func (t *template) check() {
 	if s := t.options.Secrets; s != SecretsManager && s != SSM && s != Plain {
 		t.refuse("unknown place of secrets %q; valid: secretsmanager, ssm, plain", s)
 	}
+	t.checkSecretNames()
 	if t.options.Tick && t.options.Stateless {
 		t.refuse("a tick needs the ledger; leave out one of --tick and --stateless")
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,40 +18,67 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
+// exports are the options of the golden files.
+var exports = map[string]export.Options{
+	"schedules": {},
+	"stateless": {Stateless: true, Secrets: export.Plain},
+	"ssm":       {Secrets: export.SSM},
+	"named":     {SecretNames: "acme/jobs/"},
+	"tick":      {Tick: true, Architecture: "x86_64", Code: "function.zip", Config: "conf/jobs.yaml"},
+}
+
 func TestCloudFormation(t *testing.T) {
-	for name, o := range map[string]export.Options{
-		"schedules": {},
-		"stateless": {Stateless: true, Secrets: export.Plain},
-		"ssm":       {Secrets: export.SSM},
-		"tick":      {Tick: true, Architecture: "x86_64", Code: "function.zip", Config: "conf/jobs.yaml"},
-	} {
+	for name, o := range exports {
 		t.Run(name, func(t *testing.T) {
-			reg, err := jobs.Load(filepath.Join("testdata", name+".yaml"))
+			template, err := export.CloudFormation(load(t, name), o)
 			if err != nil {
 				t.Fatal(err)
 			}
-			template, err := export.CloudFormation(reg, o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var got bytes.Buffer
-			if err := template.Write(&got); err != nil {
-				t.Fatal(err)
-			}
-			golden := filepath.Join("testdata", name+".golden.json")
-			if *update {
-				if err := os.WriteFile(golden, got.Bytes(), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !bytes.Equal(got.Bytes(), want) {
-				t.Errorf("differs from %s (go test -update writes it anew):\n%s", golden, got.String())
-			}
+			golden(t, name+".golden.json", template.Write)
 		})
+	}
+}
+
+func TestTerraform(t *testing.T) {
+	for name, o := range exports {
+		t.Run(name, func(t *testing.T) {
+			configuration, err := export.Terraform(load(t, name), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden(t, name+".golden.tf.json", configuration.Write)
+		})
+	}
+}
+
+func load(t *testing.T, name string) *jobs.Registry {
+	t.Helper()
+	reg, err := jobs.Load(filepath.Join("testdata", name+".yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reg
+}
+
+// golden holds what is written against a file.
+func golden(t *testing.T, name string, write func(io.Writer) error) {
+	t.Helper()
+	var got bytes.Buffer
+	if err := write(&got); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(file, got.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got.Bytes(), want) {
+		t.Errorf("differs from %s (go test -update writes it anew):\n%s", file, got.String())
 	}
 }
 

@@ -77,9 +77,6 @@ func (t *template) environment() object {
 			e.add(s.URLEnv, true)
 		}
 	}
-	if n := len(t.out.Parameters); n > maxParameters {
-		t.refuse("the registry names so many variables that the template would have %d parameters, and CloudFormation takes %d; share targets, or split the registry", n, maxParameters)
-	}
 	if e.size > maxEnvironment {
 		t.refuse("the function's variables would have about %d bytes, and Lambda takes %d; share targets, keep secrets in SSM under short names (--secrets ssm), or split the registry", e.size, maxEnvironment)
 	}
@@ -105,6 +102,10 @@ func (e *environment) add(name string, secret bool) {
 	}
 	if why := unsettable(name); why != "" {
 		e.refuse("the variable %s: %s; name another in the registry, such as APP_%[1]s", name, why)
+		return
+	}
+	if secret && e.options.SecretNames != "" {
+		e.addNamed(name)
 		return
 	}
 	id := logicalID("", lower(name))
@@ -133,34 +134,16 @@ func (e *environment) parameter(name, id string, secret bool) (parameter, value 
 	case SecretsManager:
 		p["AllowedPattern"] = "^arn:[^:]+:secretsmanager:.+$"
 		p["Description"] = "ARN of the Secrets Manager secret with the function's variable " + name
-		e.references = append(e.references, id)
+		e.secrets = append(e.secrets, ref(id))
 		return p, substitute(`{"secretsManager":"${` + id + `}"}`), len(`{"secretsManager":""}`) + assumedARN
 	case SSM:
 		p["AllowedPattern"] = "^/.+$"
 		p["Description"] = "Name, from / on, of the parameter in SSM with the function's variable " + name
-		e.references = append(e.references, id)
+		e.secrets = append(e.secrets, parameterARN("${"+id+"}"))
 		return p, substitute(`{"ssm":"${` + id + `}"}`), len(`{"ssm":""}`) + assumedParameter
 	}
 	p["NoEcho"] = true
 	return p, ref(id), assumedSecret
-}
-
-// secretStatements let the function read the secrets that parameters name.
-func (t *template) secretStatements() []object {
-	if len(t.references) == 0 {
-		return nil
-	}
-	var resources []object
-	action := "secretsmanager:GetSecretValue"
-	for _, id := range t.references {
-		if t.options.Secrets == SSM {
-			action = "ssm:GetParameter"
-			resources = append(resources, substitute("arn:${AWS::Partition}:ssm:${AWS::Region}:${AWS::AccountId}:parameter${"+id+"}"))
-			continue
-		}
-		resources = append(resources, ref(id))
-	}
-	return []object{statement([]string{action}, resources)}
 }
 
 // names refuses variables whose parameters would bear the name of a resource or

@@ -37,7 +37,8 @@ func (t *template) tick() {
 	if t.everyMinute {
 		expression, description = "cron(* * * * ? *)", "every minute, what is due"
 	}
-	t.out.Resources["Tick"] = t.schedule(description, schedule.AWS{Expression: expression, Timezone: "UTC"}, `{"tick":true}`)
+	// No job's ID begins with an underscore.
+	t.out.Resources["Tick"] = t.schedule("_tick", description, schedule.AWS{Expression: expression, Timezone: "UTC"}, `{"tick":true}`)
 }
 
 // tickOfEvents is how often the tick looks after what events left.
@@ -58,10 +59,7 @@ func (t *template) jobs() {
 	list := slices.DeleteFunc(slices.Clone(t.reg.Jobs()), func(j jobs.Job) bool {
 		return j.Disabled || t.options.Stateless && onLedger(j)
 	})
-	if len(list) > maxSchedules {
-		t.refuse("the registry has %d enabled jobs, and a template has room for %d schedules; let a tick drive them (--tick), or split the registry", len(list), maxSchedules)
-		return
-	}
+	t.scheduled = len(list)
 	for _, j := range list {
 		t.scheduleJob(j)
 	}
@@ -82,10 +80,10 @@ func (t *template) scheduleJob(j jobs.Job) {
 	}
 	id := logicalID("Job", j.ID)
 	if other, taken := t.out.Resources[id]; taken {
-		t.refuse("the jobs %q and %q would be one resource, %s, of the template; rename one of them", other.Properties["Description"], j.ID, id)
+		t.refuse("the jobs %q and %q would be one resource, %s, of the template; rename one of them", other.Name, j.ID, id)
 		return
 	}
-	t.out.Resources[id] = t.schedule(j.ID, at, inputOf(j))
+	t.out.Resources[id] = t.schedule(j.ID, j.ID, at, inputOf(j))
 }
 
 // leaveToTick has the tick drive a job that AWS cannot express.
@@ -105,8 +103,8 @@ func inputOf(j jobs.Job) string {
 	return `{"jobId":` + string(id) + `,"scheduledAt":"<aws.scheduler.scheduled-time>"}`
 }
 
-func (t *template) schedule(description string, at schedule.AWS, input string) Resource {
-	return Resource{Type: "AWS::Scheduler::Schedule", Properties: object{
+func (t *template) schedule(name, description string, at schedule.AWS, input string) Resource {
+	return Resource{Name: name, Type: "AWS::Scheduler::Schedule", Properties: object{
 		"Description":                description,
 		"GroupName":                  ref("Schedules"),
 		"ScheduleExpression":         at.Expression,

@@ -31,6 +31,8 @@ type Ticked struct {
 
 // Resource is one resource of a template.
 type Resource struct {
+	// Name is that of a schedule in its group. CloudFormation makes names of its own.
+	Name                string         `json:"-"`
 	Type                string         `json:"Type"`
 	DeletionPolicy      string         `json:"DeletionPolicy,omitempty"`
 	UpdateReplacePolicy string         `json:"UpdateReplacePolicy,omitempty"`
