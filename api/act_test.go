@@ -41,7 +41,7 @@ func TestOneKeyIsOneRunAndTwoKeysAreTwo(t *testing.T) {
 		}
 		var audit struct{ Acts []operations.Act }
 		s.get("/v1/audit?job=tick").into(s.TB, &audit)
-		if len(audit.Acts) != 2 || audit.Acts[0].Door != ledger.DoorAPI || audit.Acts[0].By != "ann" {
+		if len(audit.Acts) != 2 || audit.Acts[0].Via != ledger.ViaAPI || audit.Acts[0].By != "ann" {
 			s.Errorf("audit %+v", audit.Acts)
 		}
 	})

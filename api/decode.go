@@ -52,7 +52,7 @@ func decode(w http.ResponseWriter, r *http.Request, fields []string) (*actReques
 	if err := permitsFields(who, a); err != nil {
 		return nil, nil, err
 	}
-	a.actor = ledger.Actor{By: cmp.Or(who.Name, a.By), Why: a.Why, Door: cmp.Or(ledger.Door(access.Door(r.Context())), ledger.DoorAPI)}
+	a.actor = ledger.Actor{By: cmp.Or(who.Name, a.By), Why: a.Why, Via: cmp.Or(ledger.Via(access.Via(r.Context())), ledger.ViaAPI)}
 	return a, text, a.checkText()
 }
 

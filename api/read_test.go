@@ -134,7 +134,7 @@ func TestPagesKeepTheirPlaceWhileRunsAreWritten(t *testing.T) {
 			id := jobs.RunIDWithToken("tick", at, operations.NewToken())
 			_, err := s.store.Enter(t.Context(), ledger.Entry{JobID: "tick", RunSpec: ledger.RunSpec{
 				RunID: id, ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.ByOperator, Overlap: ledger.OverlapAllow, Call: executor.CallFor(j, id, at),
-			}, Actor: ledger.Actor{By: "ann", Why: "a test", Door: ledger.DoorAPI}})
+			}, Actor: ledger.Actor{By: "ann", Why: "a test", Via: ledger.ViaAPI}})
 			s.must(err)
 		}
 		minutes := rapid.IntRange(-5, 0)

@@ -15,7 +15,7 @@ const (
 	accepted                 // long work goes on under the key
 )
 
-// decide is the one decision order, for every door. An expired record is no
+// decide is the one decision order, for every entry point. An expired record is no
 // record. A stored reply is given even to a call that comes too late: nothing
 // is done for it, and it learns the truth.
 func decide(l store.KeyStatus, c store.Claim) decision {

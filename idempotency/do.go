@@ -68,7 +68,7 @@ func Do[T any](ctx context.Context, k *Kit, op Operation, fn func(context.Contex
 }
 
 // InTransaction reports whether ctx carries a transaction of the store, which Do
-// would join. A door that answers a caller must refuse then: it would answer
+// would join. An entry point that answers a caller must refuse then: it would answer
 // before that transaction is committed.
 func (k *Kit) InTransaction(ctx context.Context) bool { return k.store.Joined(ctx) }
 

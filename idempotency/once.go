@@ -52,7 +52,7 @@ func (k *Kit) once(ctx context.Context, c store.Claim, w work) (r Reply, replaye
 	})
 }
 
-// settle is the loop of every door: one caller a key and process tries, the
+// settle is the loop of every entry point: one caller a key and process tries, the
 // others wait for it, and each decides anew after every lost race.
 func (k *Kit) settle(ctx context.Context, c store.Claim, try func() (attempt, error)) (r Reply, replayed bool, err error) {
 	if err := c.Key.Validate(); err != nil {

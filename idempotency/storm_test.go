@@ -58,8 +58,8 @@ func (s *storm) run(context.Context) (int, error) {
 	return 42, s.work(n)
 }
 
-// Doors of the kit, each as an operation that is asked for.
-var doors = map[string]func(*storm, context.Context, idempotency.Operation) (duplicate bool, err error){
+// The kit's entry points, each as an operation that is asked for.
+var entryPoints = map[string]func(*storm, context.Context, idempotency.Operation) (duplicate bool, err error){
 	"Do": func(s *storm, ctx context.Context, op idempotency.Operation) (bool, error) {
 		got, duplicate, err := idempotency.Do(ctx, s.kit, op, s.run)
 		if err == nil && got != 42 {
@@ -99,8 +99,8 @@ var doors = map[string]func(*storm, context.Context, idempotency.Operation) (dup
 
 type leaveKey struct{}
 
-// ask starts a caller at a door, who leaves by the function under leaveKey.
-func (s *storm) ask(door string, op idempotency.Operation) {
+// ask starts a caller at an entry point, who leaves by the function under leaveKey.
+func (s *storm) ask(entry string, op idempotency.Operation) {
 	s.all.Go(func() {
 		ctx, leave := context.WithCancel(s.t.Context())
 		defer leave()
@@ -114,13 +114,13 @@ func (s *storm) ask(door string, op idempotency.Operation) {
 			defer s.mu.Unlock()
 			s.answers = append(s.answers, a)
 		}()
-		a.duplicate, a.err = doors[door](s, ctx, op)
+		a.duplicate, a.err = entryPoints[entry](s, ctx, op)
 	})
 }
 
 // waiting starts a leader, whom the shelf holds up as it begins, then the others,
 // who wait for it, and lets the leader go on.
-func (s *storm) waiting(door string, leader idempotency.Operation, others ...idempotency.Operation) {
+func (s *storm) waiting(entry string, leader idempotency.Operation, others ...idempotency.Operation) {
 	release, next := make(chan struct{}), s.shelf.onBegin
 	s.shelf.onBegin = func(n int) error {
 		if n == 1 {
@@ -131,10 +131,10 @@ func (s *storm) waiting(door string, leader idempotency.Operation, others ...ide
 		}
 		return nil
 	}
-	s.ask(door, leader)
+	s.ask(entry, leader)
 	synctest.Wait()
 	for _, op := range others {
-		s.ask(door, op)
+		s.ask(entry, op)
 	}
 	synctest.Wait()
 	close(release)
@@ -192,16 +192,16 @@ func TestAllWhoWaitedAreAnsweredByOneLookUp(t *testing.T) {
 		"and those who come too late get what is stored":  {late: true, others: append(same(2), late), duplicates: 3, did: 1, begins: 1},
 		"and one who waited alone looks as it always did": {stored: true, others: same(1), duplicates: 2, begins: 1},
 	} {
-		for door := range doors {
-			t.Run(rule+", "+door, func(t *testing.T) {
+		for entry := range entryPoints {
+			t.Run(rule+", "+entry, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					s := newStorm(t, &shelf{late: c.late})
 					if c.stored {
-						_, err := doors[door](s, t.Context(), stormOperation)
+						_, err := entryPoints[entry](s, t.Context(), stormOperation)
 						must(err)
 						s.shelf.begins = 0
 					}
-					s.waiting(door, stormOperation, c.others...)
+					s.waiting(entry, stormOperation, c.others...)
 					duplicates, did, mismatches := s.count(idempotency.ErrMismatch)
 					if duplicates != c.duplicates || did != c.did || mismatches != c.mismatches || s.runs != 1 {
 						t.Errorf("%d duplicates, %d did it, %d mismatches, %d runs; want %+v", duplicates, did, mismatches, s.runs, c)

@@ -5,22 +5,22 @@ import "time"
 // Actor is the operator who acts, why, and by which interface. The caller must
 // set who and why.
 type Actor struct {
-	By   string
-	Why  string
-	Door Door
+	By  string
+	Why string
+	Via Via
 	// Request names the request that asked for the act: by it, one that is repeated
 	// finds what it did. "" where nothing is repeated.
 	Request string
 }
 
-// Door is the interface by which an action was requested.
-type Door string
+// Via is the interface by which an action was requested.
+type Via string
 
 const (
-	DoorCLI Door = "cli" // the command line, on the ledger itself
-	DoorAPI Door = "api"
-	// DoorDashboard is a form of the dashboard.
-	DoorDashboard Door = "dashboard"
+	ViaCLI Via = "cli" // the command line, on the ledger itself
+	ViaAPI Via = "api"
+	// ViaDashboard is a form of the dashboard.
+	ViaDashboard Via = "dashboard"
 )
 
 // ActKind names what an operator did.

@@ -53,12 +53,12 @@ func TestARunIDMatchesItsScheduledTime(t *testing.T) {
 			t.Errorf("%s: a plan with it: %v", tc.rule, err)
 		}
 		single := tc.ok && tc.until.IsZero()
-		for door, err := range map[string]error{
+		for method, err := range map[string]error{
 			"entry":    ledger.Entry{JobID: tc.job, RunSpec: in}.Validate(),
 			"backfill": ledger.Backfill{JobID: tc.job, Runs: []ledger.RunSpec{in}}.Validate(),
 		} {
 			if (err == nil) != single || err != nil && !errors.Is(err, ledger.ErrInvalidRun) {
-				t.Errorf("%s: %s: %v", tc.rule, door, err)
+				t.Errorf("%s: %s: %v", tc.rule, method, err)
 			}
 		}
 	}

@@ -127,7 +127,7 @@ func (a *recorded) Write(p []byte) (int, error) { return a.body.Write(p) }
 
 // askAPI makes a request of the API in the name of the client of a request.
 func (d *Dashboard) askAPI(r *http.Request, path, key string, body []byte) *recorded {
-	inner := r.Clone(access.Through(r.Context(), string(ledger.DoorDashboard)))
+	inner := r.Clone(access.WithVia(r.Context(), string(ledger.ViaDashboard)))
 	inner.URL, _ = url.Parse(path) // its parts are escaped
 	inner.RequestURI = path
 	inner.Header.Set("Content-Type", "application/json")

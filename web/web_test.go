@@ -308,7 +308,7 @@ func TestTroubleIsInTheTitleAndTheIcon(t *testing.T) {
 
 func TestAPauseIsExplained(t *testing.T) {
 	s := newSite(t)
-	must(t, s.Pause(t.Context(), "paris", ledger.Actor{By: "ann", Why: "until the migration is done", Door: ledger.DoorCLI}))
+	must(t, s.Pause(t.Context(), "paris", ledger.Actor{By: "ann", Why: "until the migration is done", Via: ledger.ViaCLI}))
 	for path, want := range map[string]string{
 		"/jobs/paris": "until the migration is done", "/jobs?state=paused": "/jobs/paris", "/audit?by=ann": "until the migration is done",
 	} {
@@ -396,7 +396,7 @@ func TestTheCalendarAddsUp(t *testing.T) {
 			t.Fatalf("the calendar does not have 41 scheduled times, 38 of them missed:\n%s", got)
 		}
 	}
-	_, err := s.Ack(t.Context(), ledger.Act{Filter: ledger.Filter{IDs: []string{s.id("hourly", 1)}}, Actor: ledger.Actor{By: "ann", Why: "seen", Door: ledger.DoorCLI}})
+	_, err := s.Ack(t.Context(), ledger.Act{Filter: ledger.Filter{IDs: []string{s.id("hourly", 1)}}, Actor: ledger.Actor{By: "ann", Why: "seen", Via: ledger.ViaCLI}})
 	must(t, err)
 	if got := s.get("/jobs/hourly").body; !strings.Contains(got, "41 scheduled times") || !strings.Contains(got, "seen") {
 		t.Errorf("after an act:\n%s", got)
@@ -500,7 +500,7 @@ func TestAClosedHourIsReadOnce(t *testing.T) {
 	if n := s.read(dead); n != 1 {
 		t.Errorf("a closed hour was read %d times", n)
 	}
-	_, err := s.Ack(t.Context(), ledger.Act{Filter: ledger.Filter{IDs: []string{s.id("hourly", 1)}}, Actor: ledger.Actor{By: "ann", Why: "seen", Door: ledger.DoorCLI}})
+	_, err := s.Ack(t.Context(), ledger.Act{Filter: ledger.Filter{IDs: []string{s.id("hourly", 1)}}, Actor: ledger.Actor{By: "ann", Why: "seen", Via: ledger.ViaCLI}})
 	must(t, err)
 	wait()
 	if n := s.read(dead); n != 2 {
@@ -537,7 +537,7 @@ func TestAFormIsARequestOfTheAPI(t *testing.T) {
 	api := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		must(t, err)
-		asked = append(asked, r.Method+" "+r.URL.EscapedPath()+" "+r.Header.Get("Idempotency-Key")+" "+r.Header.Get("Sec-Fetch-Site")+" "+access.Door(r.Context())+" "+string(body))
+		asked = append(asked, r.Method+" "+r.URL.EscapedPath()+" "+r.Header.Get("Idempotency-Key")+" "+r.Header.Get("Sec-Fetch-Site")+" "+access.Via(r.Context())+" "+string(body))
 		fmt.Fprint(w, `{"counts":{"changed":1,"leftOut":{}},"changed":[{"runId":"a@2026-01-01T00:00:00Z"}],"refused":[]}`)
 	})
 	s.board.API = api

@@ -77,18 +77,18 @@ func Of(ctx context.Context) Identity {
 	return i
 }
 
-type doorKey struct{}
+type viaKey struct{}
 
-// Through keeps by which door of this process a request of the API is made, where
-// no client made it.
-func Through(ctx context.Context, door string) context.Context {
-	return context.WithValue(ctx, doorKey{}, door)
+// WithVia says by which interface of this process a request reaches the API. A
+// client's request has none.
+func WithVia(ctx context.Context, via string) context.Context {
+	return context.WithValue(ctx, viaKey{}, via)
 }
 
-// Door is what Through kept; "" for a client's request.
-func Door(ctx context.Context) string {
-	door, _ := ctx.Value(doorKey{}).(string)
-	return door
+// Via returns what WithVia said; "" for a client's request.
+func Via(ctx context.Context) string {
+	via, _ := ctx.Value(viaKey{}).(string)
+	return via
 }
 
 // Loopback lets everyone on this machine do everything. Mount it on a loopback

@@ -65,7 +65,7 @@ func binary(t testing.TB, name string) string {
 }
 
 // target is the example's service, which uses the idempotency kit, behind a
-// door that a test can hold.
+// entry point that a test can call.
 type target struct {
 	t       *testing.T
 	service *membership.Service

@@ -86,7 +86,7 @@ jobs:
 `
 )
 
-// Accepted work is shown with its progress by every door, is asked for at once when its
+// Accepted work is shown with its progress by every interface, is asked for at once when its
 // target reports, and is over for both when an operator cancels it.
 func TestAcceptedWorkIsShownReportedAndCanceled(t *testing.T) {
 	t.Parallel()

@@ -11,9 +11,9 @@ func (a *app) printActs(acts []operations.Act, ofJob bool) error {
 	if len(acts) == 0 {
 		return nil
 	}
-	columns := []string{"ACT", "AT", "BY", "DOOR", "WHY"}
+	columns := []string{"ACT", "AT", "BY", "VIA", "WHY"}
 	if ofJob {
-		columns = []string{"ACT", "AT", "BY", "DOOR", "RUN", "WHY"}
+		columns = []string{"ACT", "AT", "BY", "VIA", "RUN", "WHY"}
 	}
 	t := a.table(columns...)
 	for _, e := range acts {
@@ -21,7 +21,7 @@ func (a *app) printActs(acts []operations.Act, ofJob bool) error {
 		if e.RerunID != "" {
 			why += " (" + e.RunID + " rerun as " + e.RerunID + ")"
 		}
-		cells := []string{string(e.Act), e.At, e.By, string(e.Door), why}
+		cells := []string{string(e.Act), e.At, e.By, string(e.Via), why}
 		if ofJob {
 			cells = slices.Insert(cells, 4, e.RunID)
 		}

@@ -164,7 +164,7 @@ func TestRedriveRerunAndAck(t *testing.T) {
 		for _, either := range []string{id, rerun.RunID} {
 			acts := s.show(either).Acts
 			if last := acts[len(acts)-1]; last.Act != ledger.ActRerun || last.RunID != id || last.RerunID != rerun.RunID ||
-				last.By != "ann" || last.Why != "as new work" || last.Door != ledger.DoorCLI {
+				last.By != "ann" || last.Why != "as new work" || last.Via != ledger.ViaCLI {
 				t.Errorf("the acts on %s: %+v", either, acts)
 			}
 		}

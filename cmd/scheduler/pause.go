@@ -17,7 +17,7 @@ type who struct{ by, why string }
 
 // actor is who acts, as the ledger records it.
 func (w *who) actor() ledger.Actor {
-	return ledger.Actor{By: w.by, Why: w.why, Door: ledger.DoorCLI}
+	return ledger.Actor{By: w.by, Why: w.why, Via: ledger.ViaCLI}
 }
 
 func (w *who) flags(c *cobra.Command, a *app) {

@@ -55,16 +55,16 @@ func TestMethodsWithoutSideEffectsNeedNoKey(t *testing.T) {
 
 func TestMethodsThatAreSkippedNeedNoKey(t *testing.T) {
 	s := newService(t, func(_ *service, o *setup) {
-		o.door.Skip = func(method string) bool { return method == refund }
+		o.options.Skip = func(method string) bool { return method == refund }
 	})
 	s.call(by(t.Context()), refund, amount(1)).want(t, codes.OK, "")
 	s.call(by(t.Context()), pay, amount(1)).want(t, codes.InvalidArgument, idempotency.CodeMissingKey)
 }
 
 func TestHealthChecksNeedNoKey(t *testing.T) {
-	door, err := kitgrpc.UnaryServerInterceptor(&idempotency.Kit{}, kitgrpc.Options{Principal: account})
+	interceptor, err := kitgrpc.UnaryServerInterceptor(&idempotency.Kit{}, kitgrpc.Options{Principal: account})
 	check(t, err)
-	reply, err := door(t.Context(), nil, &grpc.UnaryServerInfo{FullMethod: "/grpc.health.v1.Health/Check"},
+	reply, err := interceptor(t.Context(), nil, &grpc.UnaryServerInfo{FullMethod: "/grpc.health.v1.Health/Check"},
 		func(context.Context, any) (any, error) { return "serving", nil })
 	if reply != "serving" || err != nil {
 		t.Error(reply, err)
@@ -74,10 +74,10 @@ func TestHealthChecksNeedNoKey(t *testing.T) {
 // Payloads of other codecs than protobuf cannot be told apart.
 func TestARequestThatIsNoMessage(t *testing.T) {
 	s := newService(t, nil)
-	door, err := kitgrpc.UnaryServerInterceptor(s.kit, kitgrpc.Options{Principal: account})
+	interceptor, err := kitgrpc.UnaryServerInterceptor(s.kit, kitgrpc.Options{Principal: account})
 	check(t, err)
 	ctx := metadata.NewIncomingContext(t.Context(), metadata.Pairs("account", "alice", kitgrpc.MetadataKey, "order-1"))
-	_, err = door(ctx, "text", &grpc.UnaryServerInfo{FullMethod: pay}, func(context.Context, any) (any, error) {
+	_, err = interceptor(ctx, "text", &grpc.UnaryServerInfo{FullMethod: pay}, func(context.Context, any) (any, error) {
 		t.Error("the handler ran")
 		return nil, nil
 	})

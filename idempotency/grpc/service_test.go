@@ -54,7 +54,7 @@ type service struct {
 // setup is what a test changes of a service.
 type setup struct {
 	kit      idempotency.Options
-	door     kitgrpc.Options
+	options  kitgrpc.Options
 	outside  []grpc.UnaryServerInterceptor // of the kit's
 	inside   []grpc.UnaryServerInterceptor
 	dial     []grpc.DialOption
@@ -68,7 +68,7 @@ func newService(t *testing.T, change func(*service, *setup)) *service {
 	}}
 	o := setup{
 		kit:     idempotency.Options{Principal: idempotency.SinglePrincipal("-"), Wait: time.Minute, StoreTimeout: time.Minute},
-		door:    kitgrpc.Options{Principal: account},
+		options: kitgrpc.Options{Principal: account},
 		outside: []grpc.UnaryServerInterceptor{recovers},
 	}
 	s.connect(testdb.Postgres(t))
@@ -82,10 +82,10 @@ func newService(t *testing.T, change func(*service, *setup)) *service {
 	var err error
 	s.kit, err = idempotency.New(s.store, o.kit)
 	check(t, err)
-	door, err := kitgrpc.UnaryServerInterceptor(s.kit, o.door)
+	interceptor, err := kitgrpc.UnaryServerInterceptor(s.kit, o.options)
 	check(t, err)
 	server := grpc.NewServer(
-		grpc.ChainUnaryInterceptor(slices.Concat(o.outside, []grpc.UnaryServerInterceptor{door}, o.inside)...),
+		grpc.ChainUnaryInterceptor(slices.Concat(o.outside, []grpc.UnaryServerInterceptor{interceptor}, o.inside)...),
 		grpc.ChainStreamInterceptor(kitgrpc.StreamServerInterceptor()))
 	server.RegisterService(s.description(), s)
 	listener := bufconn.Listen(1 << 20)
@@ -128,12 +128,12 @@ func newPool(t *testing.T, url string) *pgxpool.Pool {
 // description is what protoc-gen-go-grpc makes of a service.
 func (s *service) description() *grpc.ServiceDesc {
 	unary := func(name string) grpc.MethodDesc {
-		return grpc.MethodDesc{MethodName: name, Handler: func(server any, ctx context.Context, decode func(any) error, door grpc.UnaryServerInterceptor) (any, error) {
+		return grpc.MethodDesc{MethodName: name, Handler: func(server any, ctx context.Context, decode func(any) error, interceptor grpc.UnaryServerInterceptor) (any, error) {
 			request := &structpb.Struct{}
 			if err := decode(request); err != nil {
 				return nil, err
 			}
-			return door(ctx, request, &grpc.UnaryServerInfo{Server: server, FullMethod: "/shop.v1.Payments/" + name},
+			return interceptor(ctx, request, &grpc.UnaryServerInfo{Server: server, FullMethod: "/shop.v1.Payments/" + name},
 				func(ctx context.Context, request any) (any, error) { return s.handle(ctx, request.(*structpb.Struct)) })
 		}}
 	}

@@ -180,7 +180,7 @@ func TestAFinalErrorThatIsNotText(t *testing.T) {
 
 func TestAServiceNamesItsFinalCodes(t *testing.T) {
 	s := newService(t, func(_ *service, o *setup) {
-		o.door.Final = func(c codes.Code) bool { return c == codes.PermissionDenied }
+		o.options.Final = func(c codes.Code) bool { return c == codes.PermissionDenied }
 	})
 	for code, replayed := range map[codes.Code]bool{codes.PermissionDenied: true, codes.NotFound: false} {
 		s.work = func(context.Context, *structpb.Struct) (any, error) { return nil, status.Error(code, "") }
@@ -395,9 +395,9 @@ func TestAnInterceptorThatIsChainedTwiceIsRefused(t *testing.T) {
 	s := newService(t, func(s *service, o *setup) {
 		kit, err := idempotency.New(s.store, o.kit)
 		check(t, err)
-		door, err := kitgrpc.UnaryServerInterceptor(kit, o.door)
+		interceptor, err := kitgrpc.UnaryServerInterceptor(kit, o.options)
 		check(t, err)
-		o.inside = append(o.inside, door)
+		o.inside = append(o.inside, interceptor)
 	})
 	s.pay("order-1", 100).want(t, codes.Internal, idempotency.CodeMisplaced)
 	s.wantRuns(0)

@@ -209,7 +209,7 @@ var longCases = map[string]func(*testing.T, Engine){
 		expect(t, post(p, "k", `{}`, late...), http.StatusCreated, "", true)
 		started(t, 1, p)
 	},
-	"an accepted key is in progress for the other doors": func(t *testing.T, e Engine) {
+	"an accepted key is in progress for the other entry points": func(t *testing.T, e Engine) {
 		p := longWork(t, e.Store)
 		expect(t, post(p, "k", `{}`), http.StatusAccepted, "", false)
 		h := kit(t, e.Other, wait(-1)).Handler(route, pay(e, http.StatusCreated, "paid"))
@@ -218,7 +218,7 @@ var longCases = map[string]func(*testing.T, Engine){
 		expect(t, post(h, "k", `{}`), http.StatusCreated, `"paid"`, true)
 		written(t, e, "paid", 1)
 	},
-	"a dead worker's key stays in progress for the other doors, until long work takes it over or it expires": func(t *testing.T, e Engine) {
+	"a dead worker's key stays in progress for the other entry points, until long work takes it over or it expires": func(t *testing.T, e Engine) {
 		p, other := longWork(t, e.Store), longWork(t, e.Other)
 		k := kit(t, e.Other, wait(-1))
 		h := k.Handler(route, pay(e, http.StatusCreated, "paid"))

@@ -6,50 +6,53 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/cronce/cronce/idempotency/store"
 )
 
-// Reserve implements [store.Reserver]. It writes first and looks after,
-// in a new statement: a row that was committed meanwhile is in the way of the
-// write and not to be seen in its snapshot.
-func (s *Store) Reserve(ctx context.Context, c store.Claim, lease time.Duration, takeOver bool) (look store.KeyStatus, err error) {
+// Reserve implements [store.Reserver].
+func (s *Store) Reserve(ctx context.Context, c store.Claim, lease time.Duration, takeOver bool) (store.KeyStatus, error) {
 	statement := s.sql.reserve
 	if takeOver {
 		statement = s.sql.takeOver
 	}
 	var b pgx.Batch
-	var held, late bool
 	b.Queue(`BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE`)
 	// A crash of the server must not forget the key: the call was made.
 	b.Queue(`SELECT set_config('synchronous_commit', 'local', true) WHERE current_setting('synchronous_commit') = 'off'`)
-	b.Queue(statement, c.Key.Scope, c.Key.Principal, c.Key.Value, c.Fingerprint, c.Owner, lease.Microseconds())
-	b.Queue(s.sql.look, c.Key.Scope, c.Key.Principal, c.Key.Value)
-	b.Queue(`SELECT coalesce($1::timestamptz <= clock_timestamp(), false)`, optional(c.SendBefore))
-	b.Queue(`COMMIT`)
-	results := s.pool.SendBatch(ctx, &b)
-	_, err = results.Exec()
-	if err == nil {
-		_, err = results.Exec()
-	}
-	if err == nil {
-		tag, failed := results.Exec()
-		held, err = tag.RowsAffected() == 1, failed
-	}
-	if err == nil {
-		look, _, err = scanLook(results.QueryRow())
-	}
-	if err == nil {
-		err = results.QueryRow().Scan(&late)
-	}
-	if err = errors.Join(err, results.Close()); err != nil {
+	write := b.Queue(statement, c.Key.Scope, c.Key.Principal, c.Key.Value, c.Fingerprint, c.Owner, lease.Microseconds())
+	look, err := s.commitAndLook(ctx, &b, write, c)
+	if err != nil {
 		return store.KeyStatus{}, unavailable("reserve the key", err)
 	}
-	if held {
-		look = store.KeyStatus{Held: true}
+	if look.Held {
+		look = store.KeyStatus{Held: true, Late: look.Late}
 	}
-	look.Late = late
 	return look, nil
+}
+
+// commitAndLook ends the batch, whose last statement writes the key, and sends it
+// in one round trip. It looks in a statement of its own after the write: the
+// snapshot of the write does not show a row that was committed meanwhile and that
+// the write met.
+func (s *Store) commitAndLook(ctx context.Context, b *pgx.Batch, write *pgx.QueuedQuery, c store.Claim) (look store.KeyStatus, err error) {
+	var held, late bool
+	write.Exec(func(tag pgconn.CommandTag) error {
+		held = tag.RowsAffected() == 1
+		return nil
+	})
+	b.Queue(s.sql.look, c.Key.Scope, c.Key.Principal, c.Key.Value).QueryRow(func(row pgx.Row) (err error) {
+		look, _, err = scanLook(row)
+		return err
+	})
+	b.Queue(`SELECT coalesce($1::timestamptz <= clock_timestamp(), false)`, optional(c.SendBefore)).QueryRow(func(row pgx.Row) error {
+		return row.Scan(&late)
+	})
+	b.Queue(`COMMIT`)
+	err = s.pool.SendBatch(ctx, b).Close()
+	look.Held, look.Late = held, late
+	return look, err
 }
 
 // Settle implements [store.Reserver].

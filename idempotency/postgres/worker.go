@@ -11,33 +11,16 @@ import (
 	"github.com/cronce/cronce/idempotency/store"
 )
 
-// Accept implements [store.Worker]. It looks after it has written, in a new
-// statement, as Reserve does.
-func (s *Store) Accept(ctx context.Context, c store.Claim) (look store.KeyStatus, err error) {
+// Accept implements [store.Worker].
+func (s *Store) Accept(ctx context.Context, c store.Claim) (store.KeyStatus, error) {
 	var b pgx.Batch
-	var held, late bool
 	b.Queue(`BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE`)
-	b.Queue(s.sql.accept, c.Key.Scope, c.Key.Principal, c.Key.Value, c.Fingerprint, c.Owner,
+	write := b.Queue(s.sql.accept, c.Key.Scope, c.Key.Principal, c.Key.Value, c.Fingerprint, c.Owner,
 		c.Lease.Microseconds(), c.TTL.Microseconds(), optional(c.SendBefore))
-	b.Queue(s.sql.look, c.Key.Scope, c.Key.Principal, c.Key.Value)
-	b.Queue(`SELECT coalesce($1::timestamptz <= clock_timestamp(), false)`, optional(c.SendBefore))
-	b.Queue(`COMMIT`)
-	results := s.pool.SendBatch(ctx, &b)
-	_, err = results.Exec()
-	if err == nil {
-		tag, failed := results.Exec()
-		held, err = tag.RowsAffected() == 1, failed
-	}
-	if err == nil {
-		look, _, err = scanLook(results.QueryRow())
-	}
-	if err == nil {
-		err = results.QueryRow().Scan(&late)
-	}
-	if err = errors.Join(err, results.Close()); err != nil {
+	look, err := s.commitAndLook(ctx, &b, write, c)
+	if err != nil {
 		return store.KeyStatus{}, unavailable("accept the work", err)
 	}
-	look.Held, look.Late = held, late
 	return look, nil
 }
 

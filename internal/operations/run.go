@@ -12,7 +12,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Run is a run as every door shows it. Times are RFC 3339, UTC; scheduled times
+// Run is a run as every interface shows it. Times are RFC 3339, UTC; scheduled times
 // have whole seconds, actual times milliseconds.
 type Run struct {
 	RunID       string         `json:"runId"`
@@ -73,7 +73,7 @@ type RunDetail struct {
 	Target string `json:"target"`
 	Method string `json:"method"`
 	Path   string `json:"path"`
-	// Body is what the run sends, frozen when it was planned. A door leaves it out
+	// Body is what the run sends, frozen when it was planned. An interface leaves it out
 	// for whoever may not see it.
 	Body    json.RawMessage `json:"body,omitempty"`
 	History []Attempt       `json:"history"`
@@ -224,7 +224,7 @@ type Act struct {
 	RerunID string         `json:"rerunId,omitempty"`
 	By      string         `json:"by"`
 	Why     string         `json:"why"`
-	Door    ledger.Door    `json:"door"`
+	Via     ledger.Via     `json:"via"`
 }
 
 // Audit lists a page of the acts of operators, newest first.
@@ -232,7 +232,7 @@ func (s *Service) Audit(ctx context.Context, f ledger.AuditFilter) ([]Act, error
 	acts, err := s.ledger.Audit(ctx, f)
 	out := []Act{}
 	for _, e := range acts {
-		out = append(out, Act{e.ID, actualTime(e.At), e.Act, e.JobID, e.RunID, e.RerunID, e.By, e.Why, e.Door})
+		out = append(out, Act{e.ID, actualTime(e.At), e.Act, e.JobID, e.RunID, e.RerunID, e.By, e.Why, e.Via})
 	}
 	return out, err
 }

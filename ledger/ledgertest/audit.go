@@ -30,12 +30,12 @@ func (b *bed) audit(f ledger.AuditFilter) []ledger.Audit {
 	return page
 }
 
-// told checks an audit, newest first, each act as "kind job run by why door".
+// told checks an audit, newest first, each act as "kind job run by why via".
 func (b *bed) told(got []ledger.Audit, want ...string) {
 	b.Helper()
 	var texts []string
 	for i, a := range got {
-		texts = append(texts, fmt.Sprintf("%s %s %s by %s: %s (%s)", a.Act, a.JobID, a.RunID, a.By, a.Why, a.Door))
+		texts = append(texts, fmt.Sprintf("%s %s %s by %s: %s (%s)", a.Act, a.JobID, a.RunID, a.By, a.Why, a.Via))
 		if a.At.IsZero() || a.At.Location() != time.UTC || a.ID == 0 || i > 0 && got[i-1].ID <= a.ID {
 			b.Errorf("%+v: want a time in UTC and ids that fall", a)
 		}
@@ -45,7 +45,7 @@ func (b *bed) told(got []ledger.Audit, want ...string) {
 	}
 }
 
-func who(by, why string) ledger.Actor { return ledger.Actor{By: by, Why: why, Door: ledger.DoorCLI} }
+func who(by, why string) ledger.Actor { return ledger.Actor{By: by, Why: why, Via: ledger.ViaCLI} }
 
 func auditAppends(b *bed) {
 	j, _ := b.died("j")
@@ -203,7 +203,7 @@ func auditPages(b *bed) {
 func auditRequests(b *bed) {
 	j := b.deaths(3)
 	by := func(request string) ledger.Actor {
-		return ledger.Actor{By: "ann", Why: "asked", Door: ledger.DoorAPI, Request: request}
+		return ledger.Actor{By: "ann", Why: "asked", Via: ledger.ViaAPI, Request: request}
 	}
 	one := act(j.id(0), j.id(1))
 	one.Actor = by("r1")
@@ -247,7 +247,7 @@ func auditOutlives(b *bed) {
 
 func auditOddBytes(b *bed) {
 	b.job("j")
-	odd := ledger.Actor{By: "a\x00b\xff", Why: "c\xfe\x00", Door: "d\x00"}
+	odd := ledger.Actor{By: "a\x00b\xff", Why: "c\xfe\x00", Via: "d\x00"}
 	b.must(b.Pause(b.ctx, "j", odd))
 	if got := b.audit(ledger.AuditFilter{By: odd.By}); len(got) != 1 || got[0].Act != ledger.ActPause {
 		b.Errorf("by that name: %+v, want the pause", got)

@@ -245,7 +245,7 @@ func incidentAnother(b *bed) {
 
 func (b *bed) ack(id int64, end bool) ledger.Incident {
 	b.Helper()
-	i, err := b.AckIncident(b.ctx, ledger.IncidentAct{ID: id, Close: end, Actor: ledger.Actor{By: "ann", Why: "on it", Door: ledger.DoorCLI}})
+	i, err := b.AckIncident(b.ctx, ledger.IncidentAct{ID: id, Close: end, Actor: ledger.Actor{By: "ann", Why: "on it", Via: ledger.ViaCLI}})
 	b.must(err)
 	return i
 }

@@ -54,7 +54,7 @@ var groups = []struct {
 	{"why", whyCases},
 	{"history", historyCases},
 	{"enter", enterCases},
-	{"door", doorCases},
+	{"invalid run", invalidRunCases},
 	{"definitions", definitionCases},
 	{"revision", revisionCases},
 	{"operate", operateCases},

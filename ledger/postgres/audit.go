@@ -12,7 +12,7 @@ import (
 
 // noteSQL records one act on each run in $2; the run's id begins with its job's.
 const noteSQL = `
-	INSERT INTO audit (at, act, job_id, run_id, rerun_id, by, why, door, request)
+	INSERT INTO audit (at, act, job_id, run_id, rerun_id, by, why, via, request)
 	SELECT now(), $1, coalesce(nullif($3, ''), split_part(run_id, '@', 1)), run_id, $4, $5, $6, $7, $8
 	FROM unnest($2::text[]) WITH ORDINALITY AS r (run_id, n) ORDER BY n`
 
@@ -21,7 +21,7 @@ func note(ctx context.Context, q querier, a ledger.Audit, runIDs ...string) erro
 	if len(runIDs) == 0 {
 		return nil
 	}
-	_, err := q.Exec(ctx, noteSQL, string(a.Act), runIDs, a.JobID, a.RerunID, clean(a.By), clean(a.Why), clean(string(a.Door)), clean(a.Request))
+	_, err := q.Exec(ctx, noteSQL, string(a.Act), runIDs, a.JobID, a.RerunID, clean(a.By), clean(a.Why), clean(string(a.Via)), clean(a.Request))
 	return err
 }
 
@@ -33,7 +33,7 @@ func (l *Ledger) Audit(ctx context.Context, f ledger.AuditFilter) ([]ledger.Audi
 		return nil, translate("list the audit", err)
 	}
 	page, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (a ledger.Audit, err error) {
-		err = row.Scan(&a.ID, &a.At, &a.Act, &a.JobID, &a.RunID, &a.RerunID, &a.By, &a.Why, &a.Door, &a.Request)
+		err = row.Scan(&a.ID, &a.At, &a.Act, &a.JobID, &a.RunID, &a.RerunID, &a.By, &a.Why, &a.Via, &a.Request)
 		return a, err
 	})
 	return page, translate("list the audit", err)
@@ -63,6 +63,6 @@ func selectAudit(f ledger.AuditFilter) (string, []any) {
 		add("id < ?", f.Before)
 	}
 	args = append(args, f.PageSize())
-	return fmt.Sprintf(`SELECT id, at, act, job_id, run_id, rerun_id, by, why, door, request FROM audit
+	return fmt.Sprintf(`SELECT id, at, act, job_id, run_id, rerun_id, by, why, via, request FROM audit
 		WHERE %s ORDER BY id DESC LIMIT $%d`, strings.Join(where, " AND "), len(args)), args
 }

@@ -11,8 +11,8 @@ import (
 // note adds an act to the audit.
 func (t *tx) note(a ledger.Audit) error {
 	_, err := t.exec(`
-		INSERT INTO audit (at, act, job_id, run_id, rerun_id, by, why, door, request) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		t.now, string(a.Act), a.JobID, a.RunID, a.RerunID, a.By, a.Why, string(a.Door), a.Request)
+		INSERT INTO audit (at, act, job_id, run_id, rerun_id, by, why, via, request) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		t.now, string(a.Act), a.JobID, a.RunID, a.RerunID, a.By, a.Why, string(a.Via), a.Request)
 	return err
 }
 
@@ -48,13 +48,13 @@ func selectAudit(f ledger.AuditFilter) (string, []any) {
 	if f.Before != 0 {
 		add(`id < ?`, f.Before)
 	}
-	return `SELECT id, at, act, job_id, run_id, rerun_id, by, why, door, request FROM audit WHERE ` + strings.Join(where, ` AND `) +
+	return `SELECT id, at, act, job_id, run_id, rerun_id, by, why, via, request FROM audit WHERE ` + strings.Join(where, ` AND `) +
 		` ORDER BY id DESC LIMIT ?`, append(args, f.PageSize())
 }
 
 func scanAudit(row scanner) (a ledger.Audit, err error) {
 	var when int64
-	err = row.Scan(&a.ID, &when, &a.Act, &a.JobID, &a.RunID, &a.RerunID, &a.By, &a.Why, &a.Door, &a.Request)
+	err = row.Scan(&a.ID, &when, &a.Act, &a.JobID, &a.RunID, &a.RerunID, &a.By, &a.Why, &a.Via, &a.Request)
 	a.At = at(when)
 	return a, err
 }

@@ -145,7 +145,7 @@ func TestActs(t *testing.T) {
 		says(b.sendForm("maria"), "Acknowledged ")
 		b.visit("/act/redrive?job=refused&state=dead")
 		says(b.shown("main"), "acknowledged by an operator")
-		shows(`"door": "dashboard"`, "runs", "show", dead, "--json")
+		shows(`"via": "dashboard"`, "runs", "show", dead, "--json")
 	})
 }
 

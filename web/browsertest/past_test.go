@@ -111,7 +111,7 @@ func (p *past) live() {
 		if !paused && d.at.After(pause) {
 			paused = true
 			p.clock = pause
-			must(p.T, p.Pause(p.Context(), "expire-trials", ledger.Actor{By: "maria", Why: "the trial table is being migrated until Monday", Door: ledger.DoorCLI}))
+			must(p.T, p.Pause(p.Context(), "expire-trials", ledger.Actor{By: "maria", Why: "the trial table is being migrated until Monday", Via: ledger.ViaCLI}))
 		}
 		if d.at.After(outage) && d.at.Before(outageEnd) {
 			late[d.job.ID] = append(late[d.job.ID], d)
@@ -309,7 +309,7 @@ func rangeOf(list []due, state ledger.State, reason ledger.Reason) ledger.RunSpe
 func (p *past) acts() {
 	old := ledger.Act{
 		Filter: ledger.Filter{JobID: "sync-crm", States: []ledger.State{ledger.Dead}, Until: p.to.Add(-30 * 24 * time.Hour)},
-		Actor:  ledger.Actor{By: "jonas", Why: "the CRM was down for maintenance; the next sync had all changes", Door: ledger.DoorCLI},
+		Actor:  ledger.Actor{By: "jonas", Why: "the CRM was down for maintenance; the next sync had all changes", Via: ledger.ViaCLI},
 	}
 	_, err := p.Ack(p.Context(), old)
 	must(p.T, err)

@@ -63,17 +63,17 @@ export function expressIdempotency<Tx>(kit: Kit<Tx>, options: ExpressOptions) {
       const marks = request as unknown as Record<symbol, unknown>;
       const captured = new Capture(response);
       if (marks[RUNNING] === true) {
-        const answer = kit.door.refuse(new KitError("idempotency_handler_misplaced", "the route is wrapped twice"));
+        const answer = kit.http.refuse(new KitError("idempotency_handler_misplaced", "the route is wrapped twice"));
         captured.send(answer, []);
         return;
       }
       marks[RUNNING] = true;
       let full: HttpReply | undefined;
-      const answer = await kit.door.handle(see(request), route, async (tx, bytes) => {
+      const answer = await kit.http.handle(see(request), route, async (tx, bytes) => {
         if (marks[RAW] === undefined) {
           request.body = parsed(request, bytes);
         }
-        full = await captured.run(kit.door.options.maxReplyBody, () => handler(request, response, tx));
+        full = await captured.run(kit.http.options.maxReplyBody, () => handler(request, response, tx));
         return full;
       });
       if (answer.kind === "ready") {
@@ -87,7 +87,7 @@ export function expressIdempotency<Tx>(kit: Kit<Tx>, options: ExpressOptions) {
   const accept =
     (route: LongRoute, fn: (work: Work<Tx>) => unknown): RequestHandler =>
     async (request, response) => {
-      const answer = await kit.door.accept(see(request), route, fn);
+      const answer = await kit.http.accept(see(request), route, fn);
       new Capture(response).send(answer, answer.headers);
     };
   return Object.assign(wrap, { accept });

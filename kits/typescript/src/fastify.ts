@@ -55,9 +55,9 @@ export function fastifyIdempotency<Tx>(kit: Kit<Tx>, options: FastifyOptions) {
     if (isSafe(request.method)) {
       return payload;
     }
-    const raw = await readIncoming(request.raw, kit.door.options.maxRequestBody).catch(asKitError);
+    const raw = await readIncoming(request.raw, kit.http.options.maxRequestBody).catch(asKitError);
     if (raw instanceof KitError) {
-      return reply.send(replace(reply, kit.door.refuse(raw)));
+      return reply.send(replace(reply, kit.http.refuse(raw)));
     }
     requests.set(request, { raw });
     return Object.assign(Readable.from([raw], { objectMode: false }), { receivedEncodedLength: raw.length });
@@ -89,7 +89,7 @@ export function fastifyIdempotency<Tx>(kit: Kit<Tx>, options: FastifyOptions) {
       }
       const { reply: settle } = held;
       delete held.reply;
-      const body = await bytesOf(payload, kit.door.options.maxReplyBody);
+      const body = await bytesOf(payload, kit.http.options.maxReplyBody);
       const headers = Object.entries(reply.getHeaders()).flatMap(([name, value]) =>
         [value ?? []].flat().map((v): [string, string] => [name, String(v)]),
       );
@@ -106,7 +106,7 @@ export function fastifyIdempotency<Tx>(kit: Kit<Tx>, options: FastifyOptions) {
       const committed = new Promise<Answer>((resolve, reject) => (settled = { resolve, reject }));
       committed.catch(() => {});
       let sent = false;
-      const answer = kit.door.handle(see(request), route, async (tx) => {
+      const answer = kit.http.handle(see(request), route, async (tx) => {
         const full = new Promise<HttpReply>((resolve) => {
           held.reply = (reply) => {
             sent = true;
@@ -135,7 +135,7 @@ export function fastifyIdempotency<Tx>(kit: Kit<Tx>, options: FastifyOptions) {
   /** accept is for long work: 202 at once, and fn afterwards. It is a route's options. */
   const accept = (route: LongRoute, fn: (work: Work<Tx>) => unknown): RouteShorthandOptionsWithHandler => ({
     preParsing,
-    handler: async (request, reply) => reply.send(replace(reply, await kit.door.accept(see(request), route, fn))),
+    handler: async (request, reply) => reply.send(replace(reply, await kit.http.accept(see(request), route, fn))),
   });
   return Object.assign(wrap, { accept });
 }

@@ -61,7 +61,7 @@ export function fetchIdempotency<Tx>(kit: Kit<Tx>, options: FetchOptions) {
   const accept =
     (route: LongRoute, fn: (work: Work<Tx>) => unknown) =>
     async (request: Request): Promise<Response> =>
-      toResponse(await kit.door.accept(see(request), route, fn));
+      toResponse(await kit.http.accept(see(request), route, fn));
   return Object.assign(wrap, { accept });
 }
 
@@ -86,9 +86,9 @@ export async function runFetch<Tx>(
   render: (answer: Ready) => Response = toResponse,
 ): Promise<Response> {
   let full: HttpReply | undefined;
-  const answer = await kit.door.handle(exchange, route, async (tx, body) => {
+  const answer = await kit.http.handle(exchange, route, async (tx, body) => {
     const response = await handler(tx, body as Uint8Array<ArrayBuffer>);
-    full = await fullReply(response, kit.door.options.maxReplyBody);
+    full = await fullReply(response, kit.http.options.maxReplyBody);
     return full;
   });
   if (answer.kind === "ready") {

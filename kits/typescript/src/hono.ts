@@ -63,7 +63,7 @@ export function honoIdempotency<Tx, E extends Env = Env>(kit: Kit<Tx>, options: 
       }
       const render = (answer: Ready) => rendered(c as unknown as Context, answer);
       if (running.has(request)) {
-        return render(kit.door.refuse(new KitError("idempotency_handler_misplaced", "the route is wrapped twice")));
+        return render(kit.http.refuse(new KitError("idempotency_handler_misplaced", "the route is wrapped twice")));
       }
       running.add(request);
       const run = (tx: Tx) => {
@@ -80,7 +80,7 @@ export function honoIdempotency<Tx, E extends Env = Env>(kit: Kit<Tx>, options: 
       fn: (work: Work<Tx>) => unknown,
     ): Handler<E, P, I, Promise<Response>> =>
     async (c) =>
-      rendered(c as unknown as Context, await kit.door.accept(see(c as unknown as Context<E>), route, fn));
+      rendered(c as unknown as Context, await kit.http.accept(see(c as unknown as Context<E>), route, fn));
   return Object.assign(wrap, { accept });
 }
 

@@ -89,8 +89,8 @@ export const isSafe = (method: string) => SAFE.has(method.toUpperCase());
 export const tooLarge = (limit: number) =>
   new KitError("request_too_large", `At most ${limit} bytes are accepted under an idempotency key.`);
 
-/** Door runs handlers of HTTP routes once for each key. */
-export class Door<Tx> {
+/** HttpHandlers runs handlers of HTTP routes once for each key. */
+export class HttpHandlers<Tx> {
   readonly #replayable: Set<string>;
   readonly works: Works<Tx>;
 

@@ -1,9 +1,9 @@
-// The kit: the doors to a store, with their options.
+// The kit: the entry points to a store, with their options.
 
 import { Caller, type Effect } from "./call.js";
 import { FinalError, KitError, replyTooLarge, transactionEnded } from "./errors.js";
 import { payloadFingerprint } from "./fingerprint.js";
-import { Door } from "./http.js";
+import { HttpHandlers } from "./http.js";
 import { complete, type Options } from "./options.js";
 import type { Reply } from "./reply.js";
 import { Settler } from "./settle.js";
@@ -44,7 +44,7 @@ const FINAL = 422;
  */
 export class Kit<Tx> {
   /** @internal */
-  readonly door: Door<Tx>;
+  readonly http: HttpHandlers<Tx>;
   readonly #settler: Settler<Tx>;
 
   constructor(
@@ -52,7 +52,7 @@ export class Kit<Tx> {
     options: Options = {},
   ) {
     this.#settler = new Settler(store, complete(options));
-    this.door = new Door(this.#settler);
+    this.http = new HttpHandlers(this.#settler);
   }
 
   /**
@@ -71,7 +71,7 @@ export class Kit<Tx> {
    * again in another process, and throws `service_shutting_down`.
    */
   shutdown(graceMs = 25_000): Promise<void> {
-    return this.door.works.shutdown(graceMs);
+    return this.http.works.shutdown(graceMs);
   }
 
   /**

@@ -1,4 +1,4 @@
-// The loop of every door: one caller a key and process tries, the others wait
+// The loop of every entry point: one caller a key and process tries, the others wait
 // for it, and each decides anew after every lost race.
 
 import { randomBytes } from "node:crypto";

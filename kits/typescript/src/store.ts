@@ -1,4 +1,4 @@
-// The port to a database that keeps keys, and the one decision order of every door.
+// The port to a database that keeps keys, and the one decision order of every entry point.
 
 import type { Key } from "./key.js";
 import type { Reply } from "./reply.js";
@@ -124,7 +124,7 @@ export interface Store<Tx> {
 export type Verdict = "work" | "replay" | "mismatch" | "inFlight" | "unknown" | "tooLate" | "accepted";
 
 /**
- * judge is the one decision order, for every door. An expired record is no
+ * judge is the one decision order, for every entry point. An expired record is no
  * record. A stored reply is given even to a call that comes too late: nothing is
  * done for it, and it learns the outcome.
  */

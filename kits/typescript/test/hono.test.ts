@@ -89,7 +89,7 @@ test("of a storm one call works and all get its answer", async () => {
   assert.equal(bodies.size, 1);
   assert.equal(answers.filter((a) => a.headers.get("Idempotent-Replayed") === null).length, 1);
   assert.equal(await db.effects("storm"), 1);
-  assert.equal(s.kit.door.settler.gate.size, 0, "the gate remembers a key");
+  assert.equal(s.kit.http.settler.gate.size, 0, "the gate remembers a key");
 });
 
 test("another payload is refused", async () => {

@@ -170,7 +170,7 @@ CREATE TABLE {{schema}}.audit (
     rerun_id text COLLATE "C" NOT NULL DEFAULT '', -- the new run that a rerun made
     by       text COLLATE "C" NOT NULL,
     why      text NOT NULL,
-    door     text NOT NULL,
+    via      text NOT NULL,
     request  text COLLATE "C" NOT NULL DEFAULT '' -- names the request; '' where none is repeated
 );
 CREATE INDEX audit_of_job ON {{schema}}.audit (job_id, id);

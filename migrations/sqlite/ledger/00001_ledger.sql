@@ -181,7 +181,7 @@ CREATE TABLE audit (
   rerun_id TEXT    NOT NULL,                  -- the new run that a rerun made
   by       TEXT    NOT NULL,
   why      TEXT    NOT NULL,
-  door     TEXT    NOT NULL,
+  via      TEXT    NOT NULL,
   request  TEXT    NOT NULL                   -- names the request; '' where none is repeated
 ) STRICT;
 

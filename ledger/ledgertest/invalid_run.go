@@ -7,39 +7,39 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-var doorCases = []testCase{
-	{"a scheduled time with a fraction of a second is refused at every door, and nothing is written", fractions},
-	{"a run ID that is not of its job and its time is refused at every door, and nothing is written", foreignIDs},
-	{"a run ID that cannot be sent is refused at every door, and nothing is written", unsendableIDs},
+var invalidRunCases = []testCase{
+	{"a scheduled time with a fraction of a second is refused by every method, and nothing is written", fractions},
+	{"a run ID that is not of its job and its time is refused by every method, and nothing is written", foreignIDs},
+	{"a run ID that cannot be sent is refused by every method, and nothing is written", unsendableIDs},
 	{"an admission with a scheduled time outside of its plan is refused whole", outsidePlan},
 }
 
 func fractions(b *bed) {
 	for _, d := range []time.Duration{time.Nanosecond, 500 * time.Millisecond, time.Second - 1} {
-		b.closed(func(in *ledger.RunSpec) { in.ScheduledAt = in.ScheduledAt.Add(d) })
+		b.refusedByAll(func(in *ledger.RunSpec) { in.ScheduledAt = in.ScheduledAt.Add(d) })
 	}
 }
 
 func foreignIDs(b *bed) {
-	b.closed(func(in *ledger.RunSpec) { in.ScheduledAt = in.ScheduledAt.Add(time.Second) })
-	b.closed(func(in *ledger.RunSpec) { in.RunID = "other" + in.RunID[1:] })
-	b.closed(func(in *ledger.RunSpec) { in.RunID += "~" })
+	b.refusedByAll(func(in *ledger.RunSpec) { in.ScheduledAt = in.ScheduledAt.Add(time.Second) })
+	b.refusedByAll(func(in *ledger.RunSpec) { in.RunID = "other" + in.RunID[1:] })
+	b.refusedByAll(func(in *ledger.RunSpec) { in.RunID += "~" })
 }
 
 func unsendableIDs(b *bed) {
 	for _, token := range []string{"\x00", "\xff", "a b", "é", string(make([]byte, 10<<20))} {
-		b.closed(func(in *ledger.RunSpec) { in.RunID += "~" + token })
+		b.refusedByAll(func(in *ledger.RunSpec) { in.RunID += "~" + token })
 	}
 }
 
-// closed spoils the second of two scheduled times, and finds every door closed to it.
-func (b *bed) closed(spoil func(*ledger.RunSpec)) {
+// refusedByAll spoils the second of two scheduled times, and checks that every method refuses it.
+func (b *bed) refusedByAll(spoil func(*ledger.RunSpec)) {
 	b.Helper()
 	j := b.job("j")
 	good, bad := j.leased(0, ledger.OverlapAllow), j.leased(1, ledger.OverlapAllow)
 	spoil(&bad)
 	before, runs := j.next().Watermark, len(b.all("j"))
-	doors := map[string]func() error{
+	methods := map[string]func() error{
 		"Admit": func() error { _, err := b.Admit(b.ctx, b.admission(j.plan(5, good, bad))); return err },
 		"Enter": func() error { _, err := b.Enter(b.ctx, j.entry(bad)); return err },
 		"Backfill": func() error {
@@ -47,8 +47,8 @@ func (b *bed) closed(spoil func(*ledger.RunSpec)) {
 			return err
 		},
 	}
-	for name, door := range doors {
-		if err := door(); !errors.Is(err, ledger.ErrInvalidRun) || errors.Is(err, ledger.ErrUnavailable) {
+	for name, call := range methods {
+		if err := call(); !errors.Is(err, ledger.ErrInvalidRun) || errors.Is(err, ledger.ErrUnavailable) {
 			b.Errorf("%s of %.80q at %s: %v, want ErrInvalidRun", name, bad.RunID, bad.ScheduledAt, err)
 		}
 	}

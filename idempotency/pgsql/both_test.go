@@ -13,7 +13,7 @@ import (
 	"github.com/cronce/cronce/idempotency/store"
 )
 
-// A service may have both doors on one table: a key that one has taken is in
+// A service may use both packages on one table: a key that one has taken is in
 // flight for the other, and each replays what the other has stored.
 func TestBothPackagesShareTheKeysOfATable(t *testing.T) {
 	url := database(t)
