@@ -132,11 +132,11 @@ func (s *server) listRuns(ctx context.Context, r *http.Request) (any, error) {
 	return answer, err
 }
 
-// getRun leaves the frozen request body out for viewers.
+// getRun leaves the frozen request's headers and body out for viewers.
 func (s *server) getRun(ctx context.Context, r *http.Request) (any, error) {
 	run, err := s.ops.Run(ctx, r.PathValue("id"))
 	if permit(r, access.Operator) != nil {
-		run.Body = nil
+		run.Headers, run.Body = nil, nil
 	}
 	return run, err
 }

@@ -111,6 +111,7 @@ func CallFor(j jobs.Job, runID string, at time.Time) ledger.Call {
 		Path:          j.Path,
 		Body:          j.RequestBody(runID, at),
 		Scopes:        j.Scopes,
+		Headers:       j.RequestHeaders(runID, at),
 		Timeout:       j.Timeout,
 		Backoff:       j.Retry.Backoff,
 		Jitter:        j.Retry.Jitter,

@@ -38,6 +38,13 @@ func alike() (list []jobs.Job) {
 		func(j *jobs.Job) { j.MaxInFlight = 3 },
 		func(j *jobs.Job) { j.Async = jobs.Async{Within: time.Hour} },
 		func(j *jobs.Job) { j.Async = jobs.Async{Within: time.Hour, Poll: time.Second} },
+		func(j *jobs.Job) { j.Description = "says what it does" },
+		func(j *jobs.Job) { j.Owner = "Billing" },
+		func(j *jobs.Job) { j.Labels = map[string]string{"a": "b"} },
+		func(j *jobs.Job) { j.Labels = map[string]string{"a": "c"} },
+		func(j *jobs.Job) { j.Headers = map[string]string{"X-A": "b"} },
+		func(j *jobs.Job) { j.Headers = map[string]string{"X-A": "{{jobId}}"} },
+		func(j *jobs.Job) { j.Body = "{{registry}}" },
 		func(j *jobs.Job) { j.Disabled = true },
 	} {
 		j := release(edit)

@@ -148,13 +148,6 @@ func (d *draft) needless(path, name string, of, is AuthType) {
 	d.add(path, CodeNeedlessField, "%s belongs to type: %s, but the type is %s; remove it or change the type", name, of, is)
 }
 
-// ownFields are the header fields that a call has, and those that say how it is
-// transported, in lower case.
-var ownFields = []string{
-	"idempotency-key", "content-type", "content-length", "content-encoding", "transfer-encoding", "host", "user-agent",
-	"connection", "upgrade", "te", "trailer", "keep-alive", "expect", "proxy-connection", "proxy-authorization",
-}
-
 func (d *draft) checkHeaders(path string, headers map[string]Secret) {
 	if len(headers) == 0 {
 		d.add(path+".headers", CodeMissingField, "headers is missing; set it to { X-Api-Key: { env: NAME } }, with a file or variable for each field")
@@ -167,7 +160,7 @@ func (d *draft) checkHeaders(path string, headers map[string]Secret) {
 		switch {
 		case !fieldName(name):
 			d.add(at, CodeBadName, "invalid header name %s; a name has letters, digits and dashes", quoted(name))
-		case slices.Contains(ownFields, lower) || strings.HasPrefix(lower, "cronce-"):
+		case isOwnField(lower):
 			d.add(at, CodeBadName, "the header %s is the call's own and cannot be set", name)
 		case twice:
 			d.add(at, CodeDuplicateName, "the headers %s and %s are one field; keep one", first, name)

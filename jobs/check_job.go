@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -18,7 +19,7 @@ import (
 var methods = []string{"POST", "PUT", "PATCH", "DELETE", "GET", "HEAD"}
 
 // checkJobs returns the jobs with their defaults applied.
-func (d *draft) checkJobs(p Platform) []registered {
+func (d *draft) checkJobs(p Platform, defaults Defaults) []registered {
 	firsts := make(map[string]int, len(d.jobs))
 	byDefault := only(d, "alarm", d.alarms)
 	d.checkAlarm("alarm", byDefault)
@@ -30,11 +31,15 @@ func (d *draft) checkJobs(p Platform) []registered {
 			d.checkAlarm(path+".alarm", j.Alarm.inherit(Alarm{}))
 		}
 		j.Alarm = j.Alarm.inherit(byDefault)
+		d.checkAbout(path, j.About)
+		j.About = j.About.inherit(defaults)
 		d.checkContinuation(path+".retry", j.Retry)
 		j = j.withDefaults(p)
 		j.Target = d.checkTarget(path, j)
 		j.TargetURLEnv = ""
 		j.Body = d.checkBody(path+".body", j)
+		d.checkJobHeaders(path+".headers", j)
+		j.registry = d.made.name
 		j.schedule = d.parseSchedule(path, j)
 		d.checkCall(path, j)
 		d.checkTimes(path, j)
@@ -75,6 +80,7 @@ func (j Job) withDefaults(p Platform) Job {
 	route, _, _ := strings.Cut(j.Path, "?")
 	setDefault(&j.KeyScope, "route:"+j.Method+"_"+route)
 	j.Scopes = slices.Clone(j.Scopes)
+	j.Headers = maps.Clone(j.Headers)
 	j.Retry = j.Retry.withDefaults()
 	if j.Async != (Async{}) {
 		setDefault(&j.Async.Poll, defaultPoll)
@@ -200,6 +206,10 @@ func (d *draft) checkBody(path string, j Job) any {
 		return nil
 	case len(body) > maxBody:
 		d.add(path, CodeBadBody, "the body has %d bytes as JSON, the maximum is %d; let the target look up the data", len(body), maxBody)
+		return nil
+	}
+	if most, ok := d.checkPlaceholders(path, string(body)); !ok || most > maxBody {
+		d.add(path, CodeBadBody, "the body can have %d bytes with the values of its placeholders, the maximum is %d", most, maxBody)
 		return nil
 	}
 	return json.RawMessage(body)

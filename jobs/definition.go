@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -28,6 +29,7 @@ type definition struct {
 	Path          string          `json:"path"`
 	Scopes        []string        `json:"scopes,omitempty"`
 	Body          json.RawMessage `json:"body,omitempty"`
+	Registry      string          `json:"registry,omitempty"` // where the rest depends on it
 	Timeout       time.Duration   `json:"timeout"`
 	Backoff       []time.Duration `json:"backoff"`
 	Jitter        float64         `json:"jitter"`
@@ -42,6 +44,11 @@ type definition struct {
 	Poll          time.Duration   `json:"poll,omitempty"`
 	StartWithin   time.Duration   `json:"startWithin,omitempty"`
 	FinishWithin  time.Duration   `json:"finishWithin,omitempty"`
+
+	Headers     map[string]string `json:"headers,omitempty"`
+	Description string            `json:"description,omitempty"`
+	Owner       string            `json:"owner,omitempty"`
+	Labels      map[string]string `json:"labels,omitempty"`
 }
 
 // Parsed is the job's schedule; nil unless the job came from a Registry or
@@ -49,8 +56,8 @@ type definition struct {
 func (j Job) Parsed() *schedule.Schedule { return j.schedule }
 
 // Definition is the job as canonical JSON, enough to plan it, and a hash that
-// changes with anything that could change its scheduled times or its calls: the
-// version of the time zone database is part of it. Equal jobs of a Registry
+// changes with anything that could change its scheduled times or its calls, and with
+// what it says to people: the version of the time zone database is part of it. Equal jobs of a Registry
 // have equal definitions. The error is that of a Body that is no JSON, which a
 // job from a Registry never has.
 func (j Job) Definition() (body []byte, hash string, err error) {
@@ -75,6 +82,8 @@ func (j Job) define() ([]byte, error) {
 		Overlap: j.Overlap, CatchUp: j.CatchUp, CatchUpWindow: j.CatchUpWindow,
 		KeyScope: j.KeyScope, MaxInFlight: j.MaxInFlight,
 		Within: j.Async.Within, Poll: j.Async.Poll, StartWithin: j.Alarm.StartWithin, FinishWithin: j.Alarm.FinishWithin,
+		Headers: j.Headers, Description: j.Description, Owner: j.Owner, Labels: j.Labels,
+		Registry: j.registryIfNamed(sent),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("definition of job %q: %w", j.ID, err)
@@ -114,12 +123,23 @@ func (d definition) job(parsed *schedule.Schedule) Job {
 		KeyScope: d.KeyScope, MaxInFlight: d.MaxInFlight,
 		Async:    Async{Within: d.Within, Poll: d.Poll},
 		Alarm:    Alarm{StartWithin: d.StartWithin, FinishWithin: d.FinishWithin},
+		Headers:  d.Headers,
+		About:    About{Description: d.Description, Owner: d.Owner, Labels: d.Labels},
 		schedule: parsed,
+		registry: d.Registry,
 	}
 	if d.Body != nil {
 		j.Body = d.Body
 	}
 	return j
+}
+
+// registryIfNamed is the registry's name where a call of the job could have it.
+func (j Job) registryIfNamed(body []byte) string {
+	if j.headersVary() || hasPlaceholder(string(body)) {
+		return j.registry
+	}
+	return ""
 }
 
 // defaultBody has its fields in the order in which they are sent.
@@ -130,7 +150,7 @@ type defaultBody struct {
 }
 
 // RequestBody is what every attempt of a run sends, byte for byte: the job's
-// own body, else {"jobId","runId","scheduledAt"} with the scheduled time in UTC to the
+// own body with its placeholders' values, else {"jobId","runId","scheduledAt"} with the scheduled time in UTC to the
 // second. It is nil for GET and HEAD, and for a Body that is no JSON, which a
 // job from a Registry never has.
 func (j Job) RequestBody(runID string, scheduledAt time.Time) json.RawMessage {
@@ -139,7 +159,11 @@ func (j Job) RequestBody(runID string, scheduledAt time.Time) json.RawMessage {
 	}
 	if j.Body != nil {
 		body, _ := j.ownBody()
-		return body
+		if !bytes.Contains(body, []byte(openPlaceholder)) {
+			return body
+		}
+		value := j.placeholders(runID, scheduledAt)
+		return json.RawMessage(expand(string(body), func(name string) string { return inJSON(value(name)) }))
 	}
 	if !plainJSON(j.ID) || !plainJSON(runID) {
 		body, _ := encodeJSON(defaultBody{j.ID, runID, scheduledAt.UTC().Format(instantLayout)})
@@ -162,6 +186,15 @@ func plainJSON(s string) bool {
 		}
 	}
 	return true
+}
+
+// inJSON is a text as JSON has it within a string.
+func inJSON(text string) string {
+	if plainJSON(text) {
+		return text
+	}
+	quoted, _ := encodeJSON(text)
+	return string(quoted[1 : len(quoted)-1])
 }
 
 func (j Job) ownBody() (json.RawMessage, error) {

@@ -32,6 +32,8 @@ func TestEveryDefaultOfAJob(t *testing.T) {
 func TestDefinitionsRoundTrip(t *testing.T) {
 	r := build(t, release(func(j *jobs.Job) {
 		j.Body, j.Scopes, j.MaxInFlight = map[string]string{"a": "<&>"}, []string{"x"}, 2
+		j.Headers = map[string]string{"X-Edition": "2 of {{registry}}"}
+		j.About = jobs.About{Description: "Früh <b>&amp;", Owner: "Billing", Labels: map[string]string{"b": "2", "a": "1"}}
 		j.Timezone, j.Retry.Backoff = "Europe/London", []time.Duration{}
 	}))
 	for _, j := range r.Jobs() {

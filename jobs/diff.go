@@ -161,12 +161,13 @@ func (p planned) fields() fields {
 	return fields{
 		{"schedule", p.Schedule}, {"timezone", p.Timezone}, {"dst", string(p.DST)}, {"time zone data", p.zones},
 		{"target", p.Target}, {"method", p.Method}, {"path", p.Path}, {"scopes", strings.Join(p.Scopes, " ")},
-		{"body", body}, {"timeout", p.Timeout.String()}, {"retry.backoff", waits(p.Retry.Backoff)},
+		{"body", body}, {"headers", headerText(p.Headers)}, {"timeout", p.Timeout.String()}, {"retry.backoff", waits(p.Retry.Backoff)},
 		{"retry.jitter", strconv.FormatFloat(p.Retry.Jitter, 'g', -1, 64)},
 		{"retry.maxRetryAfter", p.Retry.MaxRetryAfter.String()}, {"retry.horizon", p.Retry.Horizon.String()},
 		{"async", p.Async.String()}, {"alarm", p.Alarm.String()},
 		{"overlap", string(p.Overlap)}, {"catchUp", string(p.CatchUp)}, {"catchUpWindow", p.CatchUpWindow.String()},
 		{"keyScope", p.KeyScope}, {"maxInFlight", limit},
+		{"description", p.Description}, {"owner", p.Owner}, {"labels", p.LabelText()},
 	}
 }
 

@@ -21,6 +21,7 @@ type draft struct {
 	platforms []Platform
 	cleanups  []Cleanup
 
+	defaults   []Defaults
 	alarms     []Alarm
 	channels   []Channel
 	heartbeats []Heartbeat
@@ -42,7 +43,8 @@ func (d *draft) build() (*Registry, error) {
 	d.checkStores()
 	r.platform = d.checkPlatform()
 	r.cleanup = d.checkCleanup()
-	r.jobs = append(d.checkJobs(r.platform), d.builtin(r.cleanup, r.platform))
+	defaults := d.checkDefaults()
+	r.jobs = append(d.checkJobs(r.platform, defaults), d.builtin(r.cleanup, r.platform, defaults))
 	r.channels, r.heartbeat = d.checkChannels(), d.checkHeartbeat()
 	r.targets = d.declared
 	d.nameJobs()
@@ -199,8 +201,15 @@ func (d *draft) checkCleanup() Cleanup {
 	return c
 }
 
-func (d *draft) builtin(c Cleanup, p Platform) registered {
+func (d *draft) checkDefaults() Defaults {
+	defaults := only(d, "defaults", d.defaults)
+	d.checkAbout("defaults", About{Owner: defaults.Owner, Labels: defaults.Labels})
+	return defaults
+}
+
+func (d *draft) builtin(c Cleanup, p Platform, defaults Defaults) registered {
 	j := purgeJob(c).withDefaults(p)
+	j.About = j.About.inherit(defaults)
 	j.schedule = d.parseSchedule("cleanup", j)
 	return registered{Job: j, at: builtinAt}
 }

@@ -24,6 +24,7 @@ type document struct {
 	Platform  *filePlatform          `yaml:"platform" doc:"How late AWS may deliver an event when a Lambda runs jobs."`
 	KeyStores []fileStore            `yaml:"keyStores" doc:"Databases whose expired keys the nightly purge removes."`
 	Cleanup   *fileCleanup           `yaml:"cleanup" doc:"The built-in nightly purge."`
+	Defaults  *fileDefaults          `yaml:"defaults" doc:"What every job has, unless it says otherwise."`
 	Alarm     *fileAlarm             `yaml:"alarm" doc:"When a run is late: the default of every job; default never."`
 	Channels  []fileChannel          `yaml:"notifications" doc:"Where incidents are told; see notifications.md."`
 	Heartbeat *fileHeartbeat         `yaml:"heartbeat" doc:"An address that is pinged while planning is current; see notifications.md."`
@@ -96,26 +97,30 @@ func (a *fileAuth) auth() Auth {
 }
 
 type fileJob struct {
-	ID            string     `yaml:"id" doc:"[a-z0-9][a-z0-9._-]{0,63}; part of every run ID." required:"true"`
-	Schedule      string     `yaml:"schedule" doc:"Crontab (five fields, or six with seconds first), @every, @hourly and other names, AWS cron(), rate() or at(). See schedules.md." required:"true"`
-	Target        string     `yaml:"target" doc:"Name of one of targets; or use targetUrlEnv."`
-	TargetURLEnv  string     `yaml:"targetUrlEnv" doc:"Short form of target: name of the variable that holds the base URL. It selects the declared target with that variable, or else a target without authorization."`
-	Path          string     `yaml:"path" doc:"Absolute path, joined to the base URL." required:"true"`
-	Scopes        []string   `yaml:"scopes" doc:"Authorization scopes that the call's token carries."`
-	Method        string     `yaml:"method" doc:"Default POST." enum:"POST,PUT,PATCH,DELETE,GET,HEAD"`
-	Timezone      string     `yaml:"timezone" doc:"IANA time zone of the schedule; default UTC."`
-	DST           string     `yaml:"dst" doc:"When clocks change: once (default), skip or wall." enum:"once,skip,wall"`
-	Body          yamlBody   `yaml:"body" doc:"JSON body of the call, the same on every attempt; a string is JSON text. Default {jobId, runId, scheduledAt}."`
-	Timeout       *period    `yaml:"timeout" doc:"Time limit of one attempt; default 30s."`
-	Retry         *fileRetry `yaml:"retry" doc:"When a failed call is retried."`
-	Overlap       string     `yaml:"overlap" doc:"While an earlier run of the job is unfinished: skip (default), queue or allow." enum:"skip,queue,allow"`
-	CatchUp       string     `yaml:"catchUp" doc:"Which of the scheduled times that were missed while nothing ran are run late: none, latest (default) or all." enum:"none,latest,all"`
-	CatchUpWindow *period    `yaml:"catchUpWindow" doc:"Scheduled times older than this are not caught up; default 24h."`
-	KeyScope      string     `yaml:"keyScope" doc:"Namespace of the key at the target; default route:METHOD_path."`
-	MaxInFlight   int        `yaml:"maxInFlight" doc:"Maximum calls of this job at once; default: the limit of the process."`
-	Async         *fileAsync `yaml:"async" doc:"The target may answer 202 Accepted and work on; see long-work.md. Default: a 202 is a success."`
-	Alarm         *fileAlarm `yaml:"alarm" doc:"When a run of this job is late; default that of the registry."`
-	Enabled       *bool      `yaml:"enabled" doc:"false: the job is not planned; default true."`
+	ID            string            `yaml:"id" doc:"[a-z0-9][a-z0-9._-]{0,63}; part of every run ID." required:"true"`
+	Schedule      string            `yaml:"schedule" doc:"Crontab (five fields, or six with seconds first), @every, @hourly and other names, AWS cron(), rate() or at(). See schedules.md." required:"true"`
+	Target        string            `yaml:"target" doc:"Name of one of targets; or use targetUrlEnv."`
+	TargetURLEnv  string            `yaml:"targetUrlEnv" doc:"Short form of target: name of the variable that holds the base URL. It selects the declared target with that variable, or else a target without authorization."`
+	Path          string            `yaml:"path" doc:"Absolute path, joined to the base URL." required:"true"`
+	Scopes        []string          `yaml:"scopes" doc:"Authorization scopes that the call's token carries."`
+	Method        string            `yaml:"method" doc:"Default POST." enum:"POST,PUT,PATCH,DELETE,GET,HEAD"`
+	Timezone      string            `yaml:"timezone" doc:"IANA time zone of the schedule; default UTC."`
+	DST           string            `yaml:"dst" doc:"When clocks change: once (default), skip or wall." enum:"once,skip,wall"`
+	Body          yamlBody          `yaml:"body" doc:"JSON body of the call, the same on every attempt; a string is JSON text. Strings may have placeholders such as {{scheduledAt}}; see requests.md. Default {jobId, runId, scheduledAt}."`
+	Headers       map[string]string `yaml:"headers" doc:"Header fields of the call, the same on every attempt; placeholders as in body. No secrets: they belong to the target's auth."`
+	Timeout       *period           `yaml:"timeout" doc:"Time limit of one attempt; default 30s."`
+	Retry         *fileRetry        `yaml:"retry" doc:"When a failed call is retried."`
+	Overlap       string            `yaml:"overlap" doc:"While an earlier run of the job is unfinished: skip (default), queue or allow." enum:"skip,queue,allow"`
+	CatchUp       string            `yaml:"catchUp" doc:"Which of the scheduled times that were missed while nothing ran are run late: none, latest (default) or all." enum:"none,latest,all"`
+	CatchUpWindow *period           `yaml:"catchUpWindow" doc:"Scheduled times older than this are not caught up; default 24h."`
+	KeyScope      string            `yaml:"keyScope" doc:"Namespace of the key at the target; default route:METHOD_path."`
+	MaxInFlight   int               `yaml:"maxInFlight" doc:"Maximum calls of this job at once; default: the limit of the process."`
+	Async         *fileAsync        `yaml:"async" doc:"The target may answer 202 Accepted and work on; see long-work.md. Default: a 202 is a success."`
+	Alarm         *fileAlarm        `yaml:"alarm" doc:"When a run of this job is late; default that of the registry."`
+	Description   string            `yaml:"description" doc:"What the job does, in one line of at most 500 characters."`
+	Owner         string            `yaml:"owner" doc:"Who looks after the job: a team or a person, at most 100 characters. Notifications name the owner. Default that of defaults."`
+	Labels        map[string]string `yaml:"labels" doc:"Up to 20 names with values, each of at most 63 characters, such as team: billing; jobs list --label filters by them. Those of defaults are added."`
+	Enabled       *bool             `yaml:"enabled" doc:"false: the job is not planned; default true."`
 }
 
 type fileRetry struct {
@@ -125,6 +130,11 @@ type fileRetry struct {
 	Jitter        *float64 `yaml:"jitter" doc:"Random spread of each wait, as a fraction in both directions; default 0.2."`
 	MaxRetryAfter *period  `yaml:"maxRetryAfter" doc:"Longest Retry-After that is honored; default 5m."`
 	Horizon       *period  `yaml:"horizon" doc:"How long after its first lease a run may still be sent. Default: the sum of retries, timeouts and platform ages, at least 1h."`
+}
+
+type fileDefaults struct {
+	Owner  string            `yaml:"owner" doc:"The owner of each job that names none."`
+	Labels map[string]string `yaml:"labels" doc:"Labels of every job; a job's own label of the same name wins."`
 }
 
 type fileAlarm struct {
@@ -250,6 +260,9 @@ func (doc document) enter(d *draft) {
 	if doc.Cleanup != nil {
 		doc.Cleanup.cleanup(d).enter(d)
 	}
+	if doc.Defaults != nil {
+		Defaults(*doc.Defaults).enter(d)
+	}
 	if doc.Alarm != nil {
 		doc.Alarm.alarm().inherit(Alarm{}).enter(d)
 	}
@@ -278,7 +291,7 @@ func (t *fileTarget) target(name string) Target {
 func (j fileJob) job() Job {
 	job := Job{
 		ID: j.ID, Schedule: j.Schedule, Timezone: j.Timezone, DST: schedule.DST(j.DST),
-		Target: j.Target, TargetURLEnv: j.TargetURLEnv, Method: j.Method, Path: j.Path, Scopes: j.Scopes,
+		Target: j.Target, TargetURLEnv: j.TargetURLEnv, Method: j.Method, Path: j.Path, Scopes: j.Scopes, Headers: j.Headers,
 		Timeout: j.Timeout.duration(), Overlap: Overlap(j.Overlap),
 		CatchUp: CatchUp(j.CatchUp), CatchUpWindow: j.CatchUpWindow.duration(),
 		KeyScope: j.KeyScope, MaxInFlight: j.MaxInFlight, Disabled: j.Enabled != nil && !*j.Enabled,
@@ -293,6 +306,7 @@ func (j fileJob) job() Job {
 		job.Async = j.Async.async()
 	}
 	job.Alarm = j.Alarm.alarm()
+	job.About = About{Description: j.Description, Owner: j.Owner, Labels: j.Labels}
 	return job
 }
 

@@ -19,6 +19,7 @@ var foreign = map[string][]string{
 	"startingdeadlineseconds": {"catchUpWindow"}, "retries": {"retry"}, "retryconfig": {"retry"}, "retrypolicy": {"retry"}, "backofflimit": {"retry"},
 	"suspend": {"enabled"}, "disabled": {"enabled"}, "paused": {"enabled"}, "payload": {"body"}, "data": {"body"}, "input": {"body"},
 	"deadline": {"timeout"}, "attemptdeadline": {"timeout"}, "activedeadlineseconds": {"timeout"}, "name": {"id"}, "service": {"target"},
+	"tags": {"labels"}, "annotations": {"labels"}, "desc": {"description"}, "comment": {"description"}, "team": {"owner"},
 	"forbid": {"skip"}, "drop": {"skip"}, "replace": {"skip"}, "wait": {"queue"}, "parallel": {"allow"}, "concurrent": {"allow"},
 	"last": {"latest"}, "one": {"latest"}, "every": {"all"}, "never": {"none"}, "false": {"none"}, "token": {"bearer"}, "iam": {"sigv4"},
 }

@@ -25,8 +25,13 @@ type Job struct {
 	Path         string   // absolute, joined to the base URL
 	Scopes       []string // authorization scopes that the call's token carries
 	// Body is sent on every attempt alike: any value that encoding/json can
-	// marshal. Default: {"jobId","runId","scheduledAt"}.
+	// marshal. Default: {"jobId","runId","scheduledAt"}. Strings in it may have
+	// placeholders: {{jobId}}, {{runId}}, {{scheduledAt}}, {{previousAt}}, {{nextAt}}
+	// and {{registry}}.
 	Body any
+	// Headers are further header fields, with placeholders as in Body: no secrets, and
+	// none of a call's own.
+	Headers map[string]string
 
 	Timeout       time.Duration // of one attempt; default 30s
 	Retry         Retry
@@ -37,9 +42,11 @@ type Job struct {
 	MaxInFlight   int           // runs of this job at once; 0: the executor's limit
 	Async         Async         // the target may answer 202 and work on
 	Alarm         Alarm         // default the registry's
+	About                       // for people: no part of what a call sends
 	Disabled      bool
 
 	schedule *schedule.Schedule // parsed by the registry
+	registry string             // its name
 }
 
 // Async says that the target may answer 202 Accepted and work on: the same request

@@ -114,6 +114,7 @@ const (
 	CodeBadScope         = "bad_scope"           // authorization scope, key scope or key scope pattern
 	CodeDuplicateScope   = "duplicate_scope"     // one scope twice
 	CodeBadBody          = "bad_body"            // a body that is no JSON, or where none is sent
+	CodeBadPlaceholder   = "bad_placeholder"     // {{...}} that names none
 	CodeMissingField     = "missing_field"       // a field that its neighbours require
 	CodeNeedlessField    = "needless_field"      // a field that its neighbours make meaningless
 	CodeBadVariable      = "bad_variable_name"   // not the name of an environment variable

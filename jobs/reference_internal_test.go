@@ -71,6 +71,8 @@ func typeName(t reflect.Type, enum string) string {
 		return "list of " + typeName(t.Elem(), "") + "s"
 	case s["type"] == "array":
 		return "list"
+	case t.Kind() == reflect.Map && structIn(t) == nil:
+		return "map of strings"
 	case s["type"] == "object" && t.Kind() == reflect.Map:
 		return "map by name"
 	default:

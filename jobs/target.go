@@ -3,7 +3,7 @@ package jobs
 import "time"
 
 // Entry is a part of a registry: a Name, Target, Job, KeyTTL, KeyStore,
-// Platform, Cleanup, Alarm, Channel or Heartbeat.
+// Platform, Cleanup, Defaults, Alarm, Channel or Heartbeat.
 type Entry interface{ enter(*draft) }
 
 // Name is the registry's name, required: the principal that every executor of

@@ -49,18 +49,21 @@ type Run struct {
 // frozen in the run's row at admission: a retry after an edit of the registry,
 // by whichever process, is byte-identical.
 type Call struct {
-	Target        string          `json:"target"`
-	Method        string          `json:"method"`
-	Path          string          `json:"path"`
-	Body          json.RawMessage `json:"body,omitempty"`
-	ContentType   string          `json:"contentType,omitempty"` // of the body; empty: application/json
-	Scopes        []string        `json:"scopes,omitempty"`
-	Timeout       time.Duration   `json:"timeout"`
-	Backoff       []time.Duration `json:"backoff"`
-	Jitter        float64         `json:"jitter"`
-	MaxRetryAfter time.Duration   `json:"maxRetryAfter"`
-	Horizon       time.Duration   `json:"horizon"`
-	MaxInFlight   int             `json:"maxInFlight,omitempty"` // of the job; 0: no limit of its own
+	Target      string          `json:"target"`
+	Method      string          `json:"method"`
+	Path        string          `json:"path"`
+	Body        json.RawMessage `json:"body,omitempty"`
+	ContentType string          `json:"contentType,omitempty"` // of the body; empty: application/json
+	Scopes      []string        `json:"scopes,omitempty"`
+	// Headers are the job's own header fields; those of a store are shared, and not to
+	// be written to.
+	Headers       map[string]string `json:"headers,omitempty"`
+	Timeout       time.Duration     `json:"timeout"`
+	Backoff       []time.Duration   `json:"backoff"`
+	Jitter        float64           `json:"jitter"`
+	MaxRetryAfter time.Duration     `json:"maxRetryAfter"`
+	Horizon       time.Duration     `json:"horizon"`
+	MaxInFlight   int               `json:"maxInFlight,omitempty"` // of the job; 0: no limit of its own
 	// Within is how long after its first 202 the target may work on; 0: a 202 is
 	// a success like any 2xx. Poll is the wait until it is asked again, where it
 	// names none.

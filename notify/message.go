@@ -16,6 +16,7 @@ type Message struct {
 	Incident ledger.Incident
 	At       time.Time
 	Link     string // to the dashboard; "" when its address is not known
+	Owner    string // of the job; "" when it has none
 }
 
 // NewMessage writes a message; publicURL is the dashboard's, or "".
@@ -77,6 +78,7 @@ func (m Message) Lines() (lines []Line) {
 			lines = append(lines, Line{name, value})
 		}
 	}
+	add("owner", m.Owner)
 	add("since", i.OpenedAt.UTC().Format(time.RFC3339))
 	add("problems", fmt.Sprint(i.Count))
 	add("last run", i.RunID)

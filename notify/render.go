@@ -48,7 +48,7 @@ func cloudEvent(m Message, id string) any {
 		"registry": m.Registry, "incident": i.ID, "key": m.Key(), "jobId": i.JobID, "cause": i.Cause, "count": i.Count,
 		"openedAt": i.OpenedAt.UTC().Format(time.RFC3339), "title": m.Title(), "text": m.Text(), "command": m.Command(), "flapping": Flapping(i),
 	}
-	for name, value := range map[string]string{"reason": string(i.Reason), "error": i.Error, "runId": i.RunID, "link": m.Link} {
+	for name, value := range map[string]string{"reason": string(i.Reason), "error": i.Error, "runId": i.RunID, "link": m.Link, "owner": m.Owner} {
 		if value != "" {
 			data[name] = value
 		}

@@ -27,7 +27,9 @@ func TestWhatEachChannelIsSent(t *testing.T) {
 	} {
 		var got strings.Builder
 		for event, i := range map[notify.Event]ledger.Incident{notify.Opened: open, notify.Recovered: closed} {
-			call, err := notify.CallOf(notify.NewMessage("acme", "https://cronce.example.com/", event, i, begin.Add(time.Minute)), c, "run-id-"+string(event))
+			m := notify.NewMessage("acme", "https://cronce.example.com/", event, i, begin.Add(time.Minute))
+			m.Owner = "<!channel> Billing & *friends*"
+			call, err := notify.CallOf(m, c, "run-id-"+string(event))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -206,7 +206,11 @@ func (w *Watch) tellOne(ctx context.Context, i ledger.Incident) (bool, error) {
 func (w *Watch) entry(n Notice, i ledger.Incident, now time.Time) (ledger.Entry, error) {
 	at := now.UTC().Truncate(time.Second)
 	id := jobs.RunIDWithToken(n.Channel.JobID(), at, "i"+strconv.FormatInt(i.ID, 10)+"."+strconv.FormatInt(i.Version, 10)+"-"+string(n.Event))
-	call, err := CallOf(NewMessage(w.Registry.Name(), w.PublicURL, n.Event, i, now), n.Channel, id)
+	m := NewMessage(w.Registry.Name(), w.PublicURL, n.Event, i, now)
+	if j, known := w.Registry.Job(i.JobID); known {
+		m.Owner = j.Owner
+	}
+	call, err := CallOf(m, n.Channel, id)
 	return ledger.Entry{JobID: n.Channel.JobID(), RunSpec: ledger.RunSpec{
 		RunID: id, ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.ByIncident, Overlap: ledger.OverlapAllow, Call: call,
 	}}, err

@@ -33,6 +33,8 @@ func TestWhatIsSent(t *testing.T) {
 	c.Attempt = 3
 	c.SendBefore = time.Date(2126, 11, 21, 5, 0, 0, 1_999_999, time.FixedZone("", 3600))
 	c.Call.Path = "/v1/locks%2Frelease?dry=0&q=%C3%A4"
+	// The second and the third are from a row that was changed by hand.
+	c.Call.Headers = map[string]string{"x-edition": "2; beta", "idempotency-key": "another", "Cronce-Attempt": "1"}
 	if a := attempt(t, ts, c, patience); a.Kind != ledger.Fresh {
 		t.Fatalf("got %+v", a)
 	}
@@ -55,6 +57,7 @@ func TestWhatIsSent(t *testing.T) {
 		"Cronce-Send-Before":  "2126-11-21T04:00:00.001Z", // cut off, not rounded up
 		"Authorization":       "Bearer s3cret",
 		"User-Agent":          "cronce/1.2.3",
+		"X-Edition":           "2; beta",
 		"Content-Type":        "application/json",
 		"Content-Length":      "25",
 	} {

@@ -37,6 +37,17 @@ func setHeaders(h http.Header, c executor.Call, userAgent string) {
 	}
 }
 
+// setOwn sets the job's own fields; a registry allows none that a call has, a row
+// changed by hand could.
+func setOwn(h http.Header, own map[string]string) {
+	for name, value := range own {
+		canonical := http.CanonicalHeaderKey(name)
+		if _, taken := h[canonical]; !taken {
+			h[canonical] = []string{value}
+		}
+	}
+}
+
 // setCompletion tells the target of long work where it may report.
 func (t *Targets) setCompletion(h http.Header, c executor.Call) {
 	delete(h, "Cronce-Completion-Url")

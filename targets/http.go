@@ -156,6 +156,7 @@ func (t *Targets) request(ctx context.Context, u *url.URL, c executor.Call) (*ht
 	t.inject(ctx, req.Header)
 	setHeaders(req.Header, c, t.userAgent)
 	t.setCompletion(req.Header, c)
+	setOwn(req.Header, c.Call.Headers)
 	return req, nil
 }
 

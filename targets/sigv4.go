@@ -4,7 +4,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,7 +33,7 @@ func (s sigV4) sign(_ context.Context, req *http.Request, c executor.Call) ([]st
 	}
 	sum := sha256.Sum256(c.Call.Body)
 	req.Header.Set("X-Amz-Content-Sha256", hex.EncodeToString(sum[:])) // some services want it, the others take it
-	var own []string
+	own := slices.Collect(maps.Keys(c.Call.Headers))
 	for name := range req.Header {
 		if name == "Idempotency-Key" || strings.HasPrefix(name, "Cronce-") {
 			own = append(own, name)

@@ -59,13 +59,13 @@ func TestCallsAreSignedForAWS(t *testing.T) {
 		env{"MEMBERSHIP_URL": s.URL + "/prod/", "ID": "AKID", "SECRET": "hush/+=", "SESSION": "session=="}, nil)
 	for _, path := range []string{"/v1/locks", "/v1/a%20b/c:d;e@f/%C3%BC?b=2&a=1&a=%2B+", "/"} {
 		c := call()
-		c.Call.Path = path
+		c.Call.Path, c.Call.Headers = path, map[string]string{"X-Edition": "2;  beta"}
 		if a := attempt(t, ts, c, patience); a.Kind != ledger.Fresh {
 			t.Errorf("%s: %+v", path, a)
 		}
 	}
 	signed := target.last.Get("Authorization")
-	for _, want := range []string{"content-type;cronce-attempt;", ";cronce-send-before;", ";host;idempotency-key;x-amz-content-sha256;x-amz-date;x-amz-security-token,"} {
+	for _, want := range []string{"content-type;cronce-attempt;", ";cronce-send-before;", ";host;idempotency-key;x-amz-content-sha256;x-amz-date;x-amz-security-token;x-edition,"} {
 		if !strings.Contains(signed, want) {
 			t.Errorf("%s signs no %s", signed, want)
 		}

@@ -30,6 +30,7 @@ type jobView struct {
 	Job       *jobs.Job // nil: not in the registry
 	Status    *ledger.JobStatus
 	Proof     *cleanup.Proof
+	Headers   []string
 	Body      string
 	Cells     []jobCell
 	Heat      heat
@@ -143,6 +144,7 @@ func (d *Dashboard) findJob(r *http.Request, id string, v *jobView) error {
 		v.Job, v.Row = &j, newJobRow(j, v.Status, v.Now)
 		v.Policies.Overlap, v.Policies.CatchUp = overlapWords[j.Overlap], catchUpWords[j.CatchUp]
 		next := cmp.Or(v.Row.Next, v.Now)
+		v.Headers = headersFor(r, j.RequestHeaders(ledgerRunID(id, next), next))
 		v.Body = bodyFor(r, j.RequestBody(ledgerRunID(id, next), next))
 		if j.Target != jobs.BuiltinTarget {
 			proof := cleanup.ProofOf(d.registry(), j)

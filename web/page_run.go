@@ -3,6 +3,7 @@ package web
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -19,6 +20,7 @@ type runView struct {
 	Sentence string
 	Attempts []attemptView
 	Steps    []step
+	Headers  []string
 	Body     string
 	Acts     []ledger.Audit
 	Job      string
@@ -59,7 +61,7 @@ func (d *Dashboard) run(r *http.Request) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	v := runView{Run: run, Job: run.JobID, Kind: kindOf(run.State, run.Replayed), Now: d.now(), Body: bodyFor(r, run.Call.Body)}
+	v := runView{Run: run, Job: run.JobID, Kind: kindOf(run.State, run.Replayed), Now: d.now(), Headers: headersFor(r, run.Call.Headers), Body: bodyFor(r, run.Call.Body)}
 	run.WaitsFor = waits[id]
 	v.Sentence = operations.Sentence(run, attempts)
 	if v.Acts, err = d.Ledger.Audit(ctx, ledger.AuditFilter{RunID: id, Limit: 50}); err != nil {
@@ -81,6 +83,17 @@ func bodyFor(r *http.Request, body []byte) string {
 		return "hidden: seen by operators and admins"
 	}
 	return pretty(body)
+}
+
+// headersFor are a request's own headers for those who may see its body.
+func headersFor(r *http.Request, headers map[string]string) (lines []string) {
+	if access.Of(r.Context()).Role < access.Operator {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		lines = append(lines, name+": "+headers[name])
+	}
+	return lines
 }
 
 // answerKinds is how an attempt's answer looks.

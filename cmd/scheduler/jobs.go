@@ -17,10 +17,13 @@ func (a *app) jobsCommand() *cobra.Command {
 }
 
 func (a *app) jobsListCommand() *cobra.Command {
-	return &cobra.Command{
+	var f jobFilter
+	c := &cobra.Command{
 		Use:   "list",
 		Short: "List jobs with the next scheduled time and the last run",
-		Args:  cobra.NoArgs,
+		Example: `  cronce jobs list --owner "Billing team"
+  cronce jobs list --label env=prod --label tier`,
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			o, done, err := a.operator(c.Context(), a.ledgerIfAny)
 			if err != nil {
@@ -28,6 +31,9 @@ func (a *app) jobsListCommand() *cobra.Command {
 			}
 			defer done()
 			all, err := o.Jobs(c.Context())
+			if err == nil {
+				all, err = f.apply(all)
+			}
 			if err != nil {
 				return err
 			}
@@ -42,6 +48,9 @@ func (a *app) jobsListCommand() *cobra.Command {
 			return t.Flush()
 		},
 	}
+	c.Flags().StringVar(&f.owner, "owner", "", "only jobs of this `owner`")
+	c.Flags().StringArrayVar(&f.labels, "label", nil, "only jobs with this label: `name=value`, or a name for any value; may be repeated")
+	return c
 }
 
 func lastRun(j operations.Job) string {
@@ -93,6 +102,7 @@ func (a *app) printJob(j operations.JobDetail) error {
 		{"calls", j.Method + " " + j.Target + " " + j.Path}, {"scopes", strings.Join(j.Scopes, " ")}, {"key scope", j.KeyScope},
 		{"timeout", j.Timeout}, {"async", j.Async.String()}, {"overlap", j.Overlap}, {"catch-up", j.CatchUp},
 		{"slot", slot(j.Job)}, {"last run", lastRun(j.Job)}, {"last outcome", j.Outcome()}, {"incidents", j.Trouble()},
+		{"description", j.Description}, {"owner", j.Owner}, {"labels", labelText(j.Job)},
 		{"state", string(j.State)}, {"paused by", j.PausedBy}, {"paused why", j.PausedWhy},
 	} {
 		t.Row(line[0], line[1])

@@ -39,6 +39,10 @@ type Job struct {
 	FailingSince string        `json:"failingSince,omitempty"`
 	Dead         int           `json:"deadUnacknowledged"`
 	Incidents    []JobIncident `json:"incidents"` // open ones
+
+	Description string            `json:"description,omitempty"`
+	Owner       string            `json:"owner,omitempty"`
+	Labels      map[string]string `json:"labels,omitempty"`
 }
 
 // Async says how long the target of long work may work on after a 202.
@@ -166,6 +170,7 @@ func (s *Service) describe(j jobs.Job, known map[string]status) Job {
 		LastRun: runIf(st.LastRun), SlotRun: runIf(st.SlotRun), LastOutcome: runIf(st.LastOutcome),
 		FailingSince: scheduledTime(st.FailingSince), Dead: st.DeadUnseen, Incidents: append([]JobIncident{}, st.incidents...),
 	}
+	v.Description, v.Owner, v.Labels = j.Description, j.Owner, j.Labels
 	if j.Async != (jobs.Async{}) {
 		v.Async = &Async{j.Async.Within.String(), j.Async.Poll.String()}
 	}

@@ -73,11 +73,12 @@ type RunDetail struct {
 	Target string `json:"target"`
 	Method string `json:"method"`
 	Path   string `json:"path"`
-	// Body is what the run sends, frozen when it was planned. An interface leaves it out
-	// for whoever may not see it.
-	Body    json.RawMessage `json:"body,omitempty"`
-	History []Attempt       `json:"history"`
-	Acts    []Act           `json:"acts"` // oldest first
+	// Headers and Body are what the run sends, frozen when it was planned. An interface
+	// leaves them out for whoever may not see them.
+	Headers map[string]string `json:"headers,omitempty"`
+	Body    json.RawMessage   `json:"body,omitempty"`
+	History []Attempt         `json:"history"`
+	Acts    []Act             `json:"acts"` // oldest first
 }
 
 // RunOf shows a run of the ledger.
@@ -179,7 +180,7 @@ func (s *Service) Run(ctx context.Context, id string) (RunDetail, error) {
 	if err != nil {
 		return RunDetail{}, err
 	}
-	v := RunDetail{Run: RunOf(r), Target: r.Call.Target, Method: r.Call.Method, Path: r.Call.Path, Body: r.Call.Body, History: []Attempt{}, Acts: acts}
+	v := RunDetail{Run: RunOf(r), Target: r.Call.Target, Method: r.Call.Method, Path: r.Call.Path, Headers: r.Call.Headers, Body: r.Call.Body, History: []Attempt{}, Acts: acts}
 	for _, at := range attempts {
 		v.History = append(v.History, Attempt{
 			at.N, actualTime(at.StartedAt), actualTime(at.FinishedAt), at.Answer, at.Status, at.Code, at.Error, at.Detail, at.Owner,

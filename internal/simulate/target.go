@@ -69,7 +69,7 @@ func (t *target) now() time.Time { return t.w.Now().Add(t.skew) }
 // serve answers one call, which left its sender at that time.
 func (t *target) serve(c executor.Call, sent time.Time) executor.Answer {
 	name := c.Registry + " " + t.w.options.Key(c, t.w)
-	payload := fmt.Sprintf("%s %s %s %s", c.Work.Call.Method, c.Work.Call.Path, c.Work.Call.Body, c.Work.Call.Scopes)
+	payload := fmt.Sprintf("%s %s %s %s %s", c.Work.Call.Method, c.Work.Call.Path, c.Work.Call.Body, c.Work.Call.Scopes, c.Work.Call.Headers)
 	t.mu.Lock()
 	t.calls[c.RunID]++
 	n := t.calls[c.RunID]

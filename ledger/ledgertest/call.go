@@ -14,7 +14,7 @@ import (
 func FuzzCall(f *testing.F, encode func(ledger.Call) (call, body []byte, err error), decode func(call, body []byte) (ledger.Call, error)) {
 	for _, seed := range []string{
 		`{"target":"t","method":"POST","path":"/a","timeout":30000000000,"backoff":[500000000],"jitter":0.2,"maxRetryAfter":1,"horizon":1}`,
-		`{"target":null,"scopes":[],"body":{"a":1}}`, `{"jitter":1e400}`, `{"timeout":9e99}`, `[]`, `null`, `{"target":"\ud800"}`,
+		`{"target":null,"scopes":[],"body":{"a":1},"headers":{}}`, `{"headers":{"X-Edition":"2"}}`, `{"jitter":1e400}`, `{"timeout":9e99}`, `[]`, `null`, `{"target":"\ud800"}`,
 	} {
 		f.Add([]byte(seed), []byte(`{"a":1}`))
 		f.Add([]byte(seed), []byte(nil))
@@ -50,6 +50,9 @@ func withoutEmpty(c *ledger.Call) ledger.Call {
 	}
 	if len(c.Backoff) == 0 {
 		c.Backoff = nil
+	}
+	if len(c.Headers) == 0 {
+		c.Headers = nil
 	}
 	if len(c.Body) == 0 {
 		c.Body = nil

@@ -30,6 +30,7 @@ func call(jobID string) ledger.Call {
 	return ledger.Call{
 		Target: "target-of-" + jobID, Method: "POST", Path: "/v1/admin/work",
 		Body: json.RawMessage(`{"z": 1,"a":"<` + jobID + `> & é"}`), Scopes: []string{"work:admin"},
+		Headers: map[string]string{"X-Edition": "<2> \"é\"", "X-Job": jobID},
 		Timeout: 30 * time.Second, Backoff: []time.Duration{time.Second, 2 * time.Second},
 		Jitter: 0.2, MaxRetryAfter: time.Minute, Horizon: horizon, MaxInFlight: 3,
 	}

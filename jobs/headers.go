@@ -1,0 +1,109 @@
+package jobs
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Bounds of a job's headers.
+const (
+	maxHeaders     = 20
+	maxHeaderValue = 1024 // bytes, with the longest values of its placeholders
+)
+
+// ownFields are the header fields that a call has, and those that say how it is
+// transported, in lower case.
+var ownFields = []string{
+	"idempotency-key", "content-type", "content-length", "content-encoding", "transfer-encoding", "host", "user-agent",
+	"connection", "upgrade", "te", "trailer", "keep-alive", "expect", "proxy-connection", "proxy-authorization",
+}
+
+// tracingFields are set for each call where tracing is on.
+var tracingFields = []string{"traceparent", "tracestate", "baggage"}
+
+// authFields are set by an auth type, or hold secrets by their names, in lower case.
+var authFields = []string{
+	"authorization", "cookie", "x-api-key", "api-key", "apikey", "x-auth-token", "x-access-token", "x-amz-date", "x-amz-security-token",
+	"x-amz-content-sha256", "webhook-id", "webhook-timestamp", "webhook-signature",
+}
+
+func isOwnField(lower string) bool {
+	return slices.Contains(ownFields, lower) || strings.HasPrefix(lower, "cronce-")
+}
+
+// checkJobHeaders refuses fields that a call has anyway, and those that hold secrets:
+// the values stand in the registry and in the ledger.
+func (d *draft) checkJobHeaders(path string, j Job) {
+	if len(j.Headers) > maxHeaders {
+		d.add(path, CodeOutOfRange, "headers has %d fields, the maximum is %d", len(j.Headers), maxHeaders)
+		return
+	}
+	auth := map[string]bool{}
+	for name := range d.declared[j.Target].Auth.Headers {
+		auth[strings.ToLower(name)] = true
+	}
+	seen := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(j.Headers)) {
+		at, lower := join(path, name), strings.ToLower(name)
+		first, twice := seen[lower]
+		seen[lower] = name
+		switch {
+		case !fieldName(name):
+			d.add(at, CodeBadName, "invalid header name %s; a name has letters, digits and dashes", quoted(name))
+		case slices.Contains(authFields, lower):
+			d.add(at, CodeBadName, "the header %s belongs to the target's auth, whose values come from variables or files; the registry holds no secrets", name)
+		case isOwnField(lower) || slices.Contains(tracingFields, lower):
+			d.add(at, CodeBadName, "the header %s is the call's own and cannot be set", name)
+		case auth[lower]:
+			d.add(at, CodeDuplicateName, "the header %s is set by the auth of target %s; remove one", name, j.Target)
+		case twice:
+			d.add(at, CodeDuplicateName, "the headers %s and %s are one field; keep one", first, name)
+		default:
+			d.checkHeaderValue(at, name, j.Headers[name])
+		}
+	}
+}
+
+func (d *draft) checkHeaderValue(path, name, value string) {
+	n, ok := d.checkPlaceholders(path, value)
+	switch {
+	case !ok:
+	case value == "" || !visibleASCII(strings.ReplaceAll(value, " ", "x")) || strings.TrimSpace(value) != value:
+		d.add(path, CodeBadValue, "invalid value of header %s; a value has visible ASCII characters, and spaces only between them", name)
+	case n > maxHeaderValue:
+		d.add(path, CodeOutOfRange, "the value of header %s can have %d bytes, the maximum is %d", name, n, maxHeaderValue)
+	}
+}
+
+// RequestHeaders is the job's own header fields as every attempt of a run sends them.
+// The map is not to be written to.
+func (j Job) RequestHeaders(runID string, scheduledAt time.Time) map[string]string {
+	if !j.headersVary() {
+		return j.Headers
+	}
+	headers := make(map[string]string, len(j.Headers))
+	for name, value := range j.Headers {
+		headers[name] = expand(value, j.placeholders(runID, scheduledAt))
+	}
+	return headers
+}
+
+func (j Job) headersVary() bool {
+	for _, value := range j.Headers {
+		if hasPlaceholder(value) {
+			return true
+		}
+	}
+	return false
+}
+
+// headerText is headers in words, by name.
+func headerText(headers map[string]string) string {
+	lines := make([]string, 0, len(headers))
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		lines = append(lines, name+": "+headers[name])
+	}
+	return strings.Join(lines, ", ")
+}

@@ -1,0 +1,115 @@
+package jobs
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// placeholderNames are what {{...}} may name in a body and in the values of headers.
+// Each is a function of the registry, the run ID and the scheduled time alone.
+var placeholderNames = []string{"jobId", "runId", "scheduledAt", "previousAt", "nextAt", "registry"}
+
+const (
+	openPlaceholder  = "{{" // written twice, it stands for itself
+	closePlaceholder = "}}"
+)
+
+func hasPlaceholder(text string) bool { return strings.Contains(text, openPlaceholder) }
+
+// piece is the front of a text: what precedes a placeholder, and its name.
+type piece struct {
+	before string
+	named  bool
+	name   string
+	open   bool // the placeholder has no end
+}
+
+// cutPiece cuts the first piece off a text. An escaped {{ ends a piece without a name.
+func cutPiece(text string) (p piece, rest string) {
+	before, after, found := strings.Cut(text, openPlaceholder)
+	if !found {
+		return piece{before: before}, ""
+	}
+	if literal, is := strings.CutPrefix(after, openPlaceholder); is {
+		return piece{before: before + openPlaceholder}, literal
+	}
+	name, rest, closed := strings.Cut(after, closePlaceholder)
+	return piece{before, true, strings.TrimSpace(name), !closed}, rest
+}
+
+// expand puts the values of a checked text's placeholders into it.
+func expand(text string, value func(name string) string) string {
+	var b strings.Builder
+	for text != "" {
+		var p piece
+		p, text = cutPiece(text)
+		b.WriteString(p.before)
+		if p.named {
+			b.WriteString(value(p.name))
+		}
+	}
+	return b.String()
+}
+
+// placeholders are the values for a run. previousAt and nextAt are the scheduled times
+// strictly before and after scheduledAt, which of a run beside the schedule is the time
+// at which it was asked for; they are empty where there is none.
+func (j Job) placeholders(runID string, scheduledAt time.Time) func(name string) string {
+	return func(name string) string {
+		switch name {
+		case "jobId":
+			return j.ID
+		case "runId":
+			return runID
+		case "registry":
+			return j.registry
+		case "scheduledAt":
+			return instantText(scheduledAt)
+		case "previousAt":
+			return instantText(j.schedule.Last(scheduledAt.Add(-time.Second)))
+		case "nextAt":
+			return instantText(j.schedule.Next(scheduledAt))
+		}
+		return ""
+	}
+}
+
+func instantText(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return string(appendInstant(nil, at))
+}
+
+// checkPlaceholders refuses unknown ones. It returns how many bytes the text has at
+// most with their values.
+func (d *draft) checkPlaceholders(path, text string) (most int, ok bool) {
+	for text != "" {
+		var p piece
+		p, text = cutPiece(text)
+		most += len(p.before)
+		switch {
+		case !p.named:
+		case p.open || !letters(p.name):
+			d.add(path, CodeBadPlaceholder, `{{ must be followed by a name and }}; valid names: %s; write {{{{ for a literal {{`, strings.Join(placeholderNames, ", "))
+			return 0, false
+		case !slices.Contains(placeholderNames, p.name):
+			d.add(path, CodeBadPlaceholder, `unknown placeholder %s; valid names: %s%s; write {{{{ for a literal {{`,
+				quoted(p.name), strings.Join(placeholderNames, ", "), didYouMean(p.name, placeholderNames))
+			return 0, false
+		default:
+			most += MaxRunID
+		}
+	}
+	return most, true
+}
+
+func letters(s string) bool {
+	for i := range len(s) {
+		if !upper(s[i]) && (!lowerOrDigit(s[i]) || s[i] <= '9') && s[i] != '_' {
+			return false
+		}
+	}
+	return s != ""
+}
