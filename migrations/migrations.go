@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"time"
 
 	"github.com/pressly/goose/v3"
@@ -62,7 +63,7 @@ type Target struct {
 // Step is one migration.
 type Step struct {
 	Version   int64
-	Name      string    // the file's name
+	Name      string    // the file's name; empty: a newer program's, which this one does not have
 	AppliedAt time.Time // zero: pending
 }
 
@@ -99,8 +100,9 @@ func Up(ctx context.Context, db *sql.DB, t Target) ([]Step, error) {
 	return steps, nil
 }
 
-// Status lists every step of the set, oldest first. It changes nothing. On MySQL
-// it needs a connection with the driver's parseTime=true.
+// Status lists every step of the set, oldest first, and those that a newer program
+// has applied. It changes nothing. On MySQL it needs a connection with the driver's
+// parseTime=true.
 func Status(ctx context.Context, db *sql.DB, t Target) ([]Step, error) {
 	t, err := t.complete()
 	if err != nil {
@@ -120,6 +122,33 @@ func Status(ctx context.Context, db *sql.DB, t Target) ([]Step, error) {
 	steps := make([]Step, 0, len(found))
 	for _, s := range found {
 		steps = append(steps, Step{Version: s.Source.Version, Name: s.Source.Path, AppliedAt: s.AppliedAt.UTC()})
+	}
+	newer, err := t.newer(ctx, db, steps)
+	if err != nil {
+		return nil, fmt.Errorf("migration status of %s/%s: %w", t.Engine, t.Set, err)
+	}
+	return append(steps, newer...), nil
+}
+
+// newer lists what was applied after the last of the known steps.
+func (t Target) newer(ctx context.Context, db *sql.DB, known []Step) (steps []Step, err error) {
+	store, err := t.store()
+	if err != nil {
+		return nil, err
+	}
+	all, err := store.ListMigrations(ctx, db)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range slices.Backward(all) {
+		if m.Version <= known[len(known)-1].Version || !m.IsApplied {
+			continue
+		}
+		found, err := store.GetMigration(ctx, db, m.Version)
+		if err != nil {
+			return nil, err
+		}
+		steps = append(steps, Step{Version: m.Version, AppliedAt: found.Timestamp.UTC()})
 	}
 	return steps, nil
 }

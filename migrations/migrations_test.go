@@ -135,6 +135,22 @@ func TestStatusOfAnUntouchedDatabaseChangesNothing(t *testing.T) {
 	}
 }
 
+// A former version that runs beside a newer one, or replaces it in a rollback.
+func TestStatusListsWhatANewerProgramApplied(t *testing.T) {
+	db := postgres(t)
+	up(t, db, postgresLedger)
+	known := len(status(t, db, postgresLedger))
+	_, err := db.Exec(`INSERT INTO cronce.ledger_versions (version_id, is_applied) VALUES (90001, true), (90002, true)`)
+	must(t, err)
+	newer := status(t, db, postgresLedger)[known:]
+	if len(newer) != 2 || newer[0].Version != 90001 || newer[1].Version != 90002 || newer[0].Name != "" || newer[0].AppliedAt.IsZero() {
+		t.Errorf("after the known steps %+v", newer)
+	}
+	if done := up(t, db, postgresLedger); len(done) != 0 {
+		t.Errorf("Up did %+v on newer tables", done)
+	}
+}
+
 func TestTwoSchemasAreTwoLedgers(t *testing.T) {
 	db := postgres(t)
 	other := postgresLedger

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
+	"log/slog"
 
 	"github.com/spf13/cobra"
 
@@ -32,43 +34,65 @@ func (a *app) migrateUp(ctx context.Context) error {
 	if kind == "postgres" {
 		return a.printSteps(migrate.Up(ctx, rest))
 	}
-	return a.onFile(rest, func(db *sql.DB) ([]migrations.Step, error) {
+	return a.printSteps(onFile(rest, func(db *sql.DB) ([]migrations.Step, error) {
 		return migrations.Up(ctx, db, migrations.Target{Engine: migrations.SQLite, Set: migrations.Ledger})
-	})
+	}))
 }
 
-func (a *app) migrateStatus(ctx context.Context) error {
+func (a *app) migrateStatus(ctx context.Context) error { return a.printSteps(a.ledgerSteps(ctx)) }
+
+// ledgerSteps are the migrations of the ledger that is there.
+func (a *app) ledgerSteps(ctx context.Context) ([]migrations.Step, error) {
 	kind, rest, err := engine(a.databaseURL())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if kind == "postgres" {
-		return a.printSteps(migrate.Status(ctx, rest))
+		return migrate.Status(ctx, rest)
 	}
 	if !a.ledgerExists() {
-		return a.noLedger()
+		return nil, a.noLedger()
 	}
-	return a.onFile(rest, func(db *sql.DB) ([]migrations.Step, error) {
+	return onFile(rest, func(db *sql.DB) ([]migrations.Step, error) {
 		return migrations.Status(ctx, db, migrations.Target{Engine: migrations.SQLite, Set: migrations.Ledger})
 	})
 }
 
-func (a *app) onFile(path string, do func(*sql.DB) ([]migrations.Step, error)) error {
+// warnOfNewerTables logs that a newer program has migrated the tables: this one may
+// be what a deploy leaves behind.
+func (a *app) warnOfNewerTables(ctx context.Context, log *slog.Logger) {
+	steps, err := a.ledgerSteps(ctx)
+	if err != nil {
+		log.Warn("could not read which migrations the ledger has", "error", err)
+		return
+	}
+	known := int64(0)
+	for _, s := range steps {
+		if s.Name != "" {
+			known = s.Version
+		}
+	}
+	if last := steps[len(steps)-1].Version; last > known {
+		log.Warn("the ledger's tables are newer than this program", "tables", last, "program", known)
+	}
+}
+
+func onFile(path string, do func(*sql.DB) ([]migrations.Step, error)) ([]migrations.Step, error) {
 	db, err := sql.Open("sqlite", path)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer db.Close()
 	steps, err := do(db)
 	if err != nil {
 		err = fmt.Errorf("%w; is %s an SQLite database that this user can write?", err, path)
 	}
-	return a.printSteps(steps, err)
+	return steps, err
 }
 
 type stepJSON struct {
 	Version   int64  `json:"version"`
-	Name      string `json:"name"`
+	Name      string `json:"name"`      // empty: of a newer version of cronce
 	AppliedAt string `json:"appliedAt"` // empty: pending
 }
 
@@ -93,7 +117,7 @@ func (a *app) printSteps(steps []migrations.Step, err error) error {
 		if applied == "" {
 			applied = "pending"
 		}
-		t.Row(fmt.Sprint(s.Version), s.Name, applied)
+		t.Row(fmt.Sprint(s.Version), cmp.Or(s.Name, "(of a newer version of cronce)"), applied)
 	}
 	return t.Flush()
 }

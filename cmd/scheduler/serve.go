@@ -141,6 +141,7 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 		return err
 	}
 	defer unlock()
+	a.warnOfNewerTables(ctx, log)
 	metrics := telemetry.NewMetrics()
 	s := &server{app: a, flags: f, store: store, metrics: metrics, purges: metrics.Purge(), log: log, reloadAccess: reloadAccess}
 	closeKeys, err := s.openAPIKeys(ctx, control)
