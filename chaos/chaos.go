@@ -120,5 +120,12 @@ func (s Setup) kind() string {
 	case s.Embedded:
 		return "1 scheduler on SQLite"
 	}
-	return fmt.Sprintf("%d schedulers on PostgreSQL", replicas)
+	kind := fmt.Sprintf("%d schedulers on PostgreSQL", replicas)
+	if s.Pooled != "" {
+		kind += " through a pooler"
+	}
+	if s.Next != "" {
+		kind += ", upgraded and rolled back"
+	}
+	return kind
 }

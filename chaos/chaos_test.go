@@ -17,7 +17,6 @@ import (
 
 	"github.com/cronce/cronce/chaos"
 	"github.com/cronce/cronce/internal/fakelambda"
-	"github.com/cronce/cronce/internal/testdb"
 )
 
 var (
@@ -40,45 +39,52 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2/toxics.(*ToxicStub).Run"))
 }
 
-// crashing is a PostgreSQL whose stops are crashes.
-type crashing struct{ *testdb.Server }
-
-func (c crashing) Crash() error { return c.Stop(testdb.Immediate) }
-
 func TestNothingIsLostOrDoubledOnPostgreSQL(t *testing.T) {
-	sound(t, *duration, chaos.Setup{Function: function(t)})
+	sound(t, *duration, chaos.Setup{Function: function(t)}, oneServer)
 }
 
 func TestNothingIsLostOrDoubledOnSQLite(t *testing.T) {
-	sound(t, *duration, chaos.Setup{Embedded: true})
+	sound(t, *duration, chaos.Setup{Embedded: true}, oneServer)
 }
 
 // Functions on a ledger of their own: each job goes on with its next event,
 // whatever became of the last one.
 func TestNothingIsLostOrDoubledByFunctionsAlone(t *testing.T) {
-	sound(t, *duration, chaos.Setup{FunctionsOnly: true, Function: function(t)})
+	sound(t, *duration, chaos.Setup{FunctionsOnly: true, Function: function(t)}, oneServer)
+}
+
+// The first crash ends the primary for good, and its synchronous standby is
+// promoted.
+func TestNothingIsLostOrDoubledWhenAStandbyIsPromoted(t *testing.T) {
+	sound(t, *duration, chaos.Setup{Function: function(t)}, withStandby)
+}
+
+// The pooler and the server behind it crash in turns.
+func TestNothingIsLostOrDoubledThroughPgBouncer(t *testing.T) {
+	sound(t, *duration, chaos.Setup{Function: function(t)}, throughPgBouncer)
 }
 
 // The harness can fail: a target that does not keep keys is detected.
 func TestATargetWithoutTheKitIsDetected(t *testing.T) {
-	if err := run(t, 10*time.Second, chaos.Setup{Embedded: true, Keyless: true}); !errors.Is(err, chaos.ErrBroken) {
+	if err := run(t, 10*time.Second, &chaos.Setup{Embedded: true, Keyless: true}, oneServer); !errors.Is(err, chaos.ErrBroken) {
 		t.Errorf("got %v, want doubled effects detected", err)
 	}
 }
 
-func sound(t *testing.T, d time.Duration, s chaos.Setup) {
+// sound returns the directory of the logs.
+func sound(t *testing.T, d time.Duration, s chaos.Setup, on func(*testing.T, *chaos.Setup) chaos.Server) (logs string) {
 	t.Helper()
-	if err := run(t, d, s); err != nil {
+	if err := run(t, d, &s, on); err != nil {
 		t.Fatalf("seed %d: %v", *seed, err)
 	}
+	return s.Dir
 }
 
-func run(t *testing.T, d time.Duration, s chaos.Setup) error {
+// run breaks a fleet; on starts its database and puts the URL in the setup.
+func run(t *testing.T, d time.Duration, s *chaos.Setup, on func(*testing.T, *chaos.Setup) chaos.Server) (err error) {
 	t.Helper()
-	server := testdb.PostgresServer(t)
-	database, err := server.Create("chaos")
-	must(t, err)
-	s.Database, s.Cronce, s.Dir = database, build(t, "cronce", "scheduler"), workDir(t)
+	server := on(t, s)
+	s.Cronce, s.Dir = build(t, "cronce", "scheduler"), workDir(t)
 	s.Service, err = os.Executable()
 	must(t, err)
 	story, err := os.Create(filepath.Join(s.Dir, "story.log"))
@@ -88,7 +94,7 @@ func run(t *testing.T, d time.Duration, s chaos.Setup) error {
 		*seed = rand.Uint64()
 	}
 	fmt.Printf("seed %d, %v, logs in %s\n", *seed, d, s.Dir)
-	return chaos.Run(context.Background(), s, crashing{server}, *seed, d, io.MultiWriter(story, os.Stdout))
+	return chaos.Run(context.Background(), *s, server, *seed, d, io.MultiWriter(story, os.Stdout))
 }
 
 // workDir is a directory that stays when the test fails: its logs are needed.
@@ -112,14 +118,16 @@ func function(t *testing.T) func(...string) chaos.Function {
 	return func(vars ...string) chaos.Function { return fakelambda.New(t, bootstrap, vars...) }
 }
 
-// build builds a program of the product's, as `make build` does.
-func build(t *testing.T, name, folder string) string {
+// build builds a program of the product's, as `make build` does, with flags of the go
+// command besides.
+func build(t *testing.T, name, folder string, flags ...string) string {
 	t.Helper()
 	if *binaries != "" {
 		return filepath.Join(*binaries, name)
 	}
 	path := filepath.Join(t.TempDir(), name)
-	cmd := exec.Command("go", "build", "-trimpath", "-o", path, "./cmd/"+folder)
+	args := append([]string{"build", "-trimpath", "-o", path}, flags...)
+	cmd := exec.Command("go", append(args, "./cmd/"+folder)...)
 	cmd.Dir = ".."                                             // the product's module
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=") // the tree's go.work, not one of this module alone
 	if text, err := cmd.CombinedOutput(); err != nil {

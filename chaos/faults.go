@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"time"
 )
@@ -41,8 +42,12 @@ type mend struct {
 	do func(context.Context) error
 }
 
-// run breaks things until the time is up, and mends everything.
+// run breaks things until the time is up, and mends everything. Whatever the dice
+// say, there are two deploys and a crash.
 func (b *breaker) run(ctx context.Context, d time.Duration) error {
+	b.later(d/5, func(context.Context) error { return b.deploy() })
+	b.later(d/2, func(context.Context) error { return b.crash() })
+	b.later(d*3/5, func(context.Context) error { return b.deploy() })
 	for end := time.Now().Add(d); time.Now().Before(end); {
 		if err := b.wait(ctx, time.Now().Add(b.between(150*time.Millisecond, 800*time.Millisecond))); err != nil {
 			return err
@@ -207,30 +212,33 @@ func (b *breaker) deploy() error {
 	if b.dice.IntN(5) == 0 && b.revision > 1 {
 		b.revision -= 2
 	}
-	revision := b.revision
-	b.say("deploy revision %d", revision)
+	revision, program := b.revision, b.fleet.Cronce
+	if b.fleet.Next != "" && b.counts.Deploys%2 == 1 {
+		program = b.fleet.Next
+	}
+	b.say("deploy revision %d by %s", revision, filepath.Base(program))
 	var wait time.Duration
 	for _, p := range b.fleet.serves {
 		b.deploying++
 		wait += b.between(100*time.Millisecond, 1500*time.Millisecond)
-		b.later(wait, func(context.Context) error { return b.replaceOnceFree(p, revision) })
+		b.later(wait, func(context.Context) error { return b.replaceOnceFree(p, program, revision) })
 	}
 	return nil
 }
 
 // replaceOnceFree waits for a process that is down or suspended.
-func (b *breaker) replaceOnceFree(p *process, revision int) error {
+func (b *breaker) replaceOnceFree(p *process, program string, revision int) error {
 	if b.busy[p] {
-		b.later(200*time.Millisecond, func(context.Context) error { return b.replaceOnceFree(p, revision) })
+		b.later(200*time.Millisecond, func(context.Context) error { return b.replaceOnceFree(p, program, revision) })
 		return nil
 	}
 	b.deploying--
-	return b.replace(p, revision)
+	return b.replace(p, program, revision)
 }
 
-// replace asks a scheduler to end and starts it anew with the revision. One
-// that the network keeps from ending in time is killed, as platforms do.
-func (b *breaker) replace(p *process, revision int) error {
+// replace asks a scheduler to end and starts the program in its place with the
+// revision. One that the network keeps from ending in time is killed, as platforms do.
+func (b *breaker) replace(p *process, program string, revision int) error {
 	if err := p.askToEnd(); err != nil {
 		return fmt.Errorf("%s ended although nobody asked: %w\n%s", p.name, err, p.tail(30))
 	}
@@ -244,5 +252,6 @@ func (b *breaker) replace(p *process, revision int) error {
 	if err := b.fleet.deployed.note(revision, time.Now()); err != nil {
 		return err
 	}
+	p.args[0] = program
 	return p.start()
 }

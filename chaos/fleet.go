@@ -1,12 +1,14 @@
 package chaos
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"net/url"
 	"path/filepath"
+	"strings"
 	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // migrations go through database/sql
@@ -21,9 +23,11 @@ import (
 // Setup is what a fleet is made of.
 type Setup struct {
 	Cronce   string // the built binary
+	Next     string // that of the next release, to which every other deploy goes; empty: there is none
 	Service  string // the program that is the target service; see IsTarget
 	Dir      string // for logs, registries and an embedded ledger
 	Database string // PostgreSQL: the service's, and the ledger's unless Embedded
+	Pooled   string // Database through a pooler, for the processes; empty: Database
 	// Function starts a Lambda function with variables; nil: there are none.
 	Function func(vars ...string) Function
 	Keyless  bool // the service does without the kit: things must be found doubled
@@ -95,19 +99,25 @@ func prepare(ctx context.Context, database string) error {
 	return err
 }
 
-// over leads a PostgreSQL URL over a new link.
-func (f *fleet) over(name, database string) (string, error) {
-	u, err := url.Parse(database)
+// toDatabase is the database's URL for a process, over new links: one for each
+// host that it names.
+func (f *fleet) toDatabase(name string) (string, error) {
+	u, err := url.Parse(cmp.Or(f.Pooled, f.Database))
 	if err != nil {
 		return "", err
 	}
-	address, err := f.network.between(name, u.Host)
-	u.Host = address
-	return u.String(), err
+	hosts := strings.Split(u.Host, ",")
+	for i, host := range hosts {
+		if hosts[i], err = f.network.between(fmt.Sprintf("%s-%d", name, i+1), host); err != nil {
+			return "", err
+		}
+	}
+	u.Host = strings.Join(hosts, ",")
+	return u.String(), nil
 }
 
 func (f *fleet) addService() error {
-	database, err := f.over("service-database", f.Database)
+	database, err := f.toDatabase("service-database")
 	if err != nil {
 		return err
 	}
@@ -135,7 +145,7 @@ func (f *fleet) addServe(i int) error {
 	db := "sqlite:" + f.ledgerFile()
 	if !f.Embedded {
 		var err error
-		if db, err = f.over(name+"-ledger", f.Database); err != nil {
+		if db, err = f.toDatabase(name + "-ledger"); err != nil {
 			return err
 		}
 	}

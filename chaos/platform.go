@@ -73,7 +73,7 @@ func (f *fleet) addFunctions(dice *rand.Rand) error {
 	if f.Function == nil || f.Embedded {
 		return nil
 	}
-	db, err := f.over("lambda-ledger", f.Database)
+	db, err := f.toDatabase("lambda-ledger")
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,12 @@ import (
 // knows, as by default.
 func PgBouncer(t testing.TB, database string) string {
 	t.Helper()
+	return PgBouncerServer(t, database).URL
+}
+
+// PgBouncerServer is PgBouncer for tests that crash it by Stop(Immediate).
+func PgBouncerServer(t testing.TB, database string) *Server {
+	t.Helper()
 	skipIfShort(t)
 	u, err := url.Parse(database)
 	if err != nil {
@@ -40,7 +46,7 @@ func PgBouncer(t testing.TB, database string) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.close)
-	return s.URL
+	return s
 }
 
 func onPort(u *url.URL, port int) string {
@@ -82,6 +88,7 @@ max_client_conn = 500
 	}
 	return &recipe{
 		serve: []string{binary, file}, ready: onPort(to, port),
-		fast: syscall.SIGTERM, immediate: syscall.SIGTERM,
+		// By SIGTERM it waits for its clients, from 1.23 on.
+		fast: syscall.SIGTERM, immediate: syscall.SIGKILL,
 	}, nil
 }
