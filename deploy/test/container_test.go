@@ -120,6 +120,7 @@ exec env -i "$@"`
 	if out := bed.Run(t, nil, inside(config.Healthcheck.Test[1:]...)...); out != "ok\n" {
 		t.Errorf("the health check prints %q", out)
 	}
+	bed.Run(t, nil, inside("/usr/bin/cronce", "status")...) // fails unless a process serves
 	if out := bed.Run(t, nil, inside("/usr/bin/cronce", "version")...); !strings.HasPrefix(out, "cronce 1.2.3,") {
 		t.Errorf("version %q", out)
 	}

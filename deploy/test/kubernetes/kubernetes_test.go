@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
+	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	monitoring "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
@@ -56,13 +59,21 @@ type manifests struct {
 	configs  map[string]string // cronce.yaml by the ConfigMap's name
 	claims   []string          // volume claims, by the name of the pod's volume
 	policies []meta.LabelSelector
+	pooler   *pooler
+}
+
+// pooler is what a PgBouncer in front of the ledger consists of.
+type pooler struct {
+	settings string // pgbouncer.ini
+	pods     core.PodTemplateSpec
+	policies []meta.LabelSelector
 }
 
 func gather(t *testing.T, documents [][]byte) (m manifests) {
 	t.Helper()
 	m.configs = map[string]string{}
 	for _, d := range documents {
-		if len(bytes.TrimSpace(d)) == 0 {
+		if len(bytes.TrimSpace(d)) == 0 || m.gatherPooler(object(t, d)) {
 			continue
 		}
 		switch o := object(t, d).(type) {
@@ -90,6 +101,31 @@ func gather(t *testing.T, documents [][]byte) (m manifests) {
 	return m
 }
 
+// gatherPooler takes what belongs to PgBouncer.
+func (m *manifests) gatherPooler(o any) bool {
+	named, ok := o.(meta.Object)
+	if !ok || !strings.HasPrefix(named.GetName(), "pgbouncer") {
+		return false
+	}
+	if m.pooler == nil {
+		m.pooler = &pooler{}
+	}
+	switch o := o.(type) {
+	case *apps.Deployment:
+		m.pooler.pods = o.Spec.Template
+		m.pooler.policies = append(m.pooler.policies, *o.Spec.Selector)
+	case *core.ConfigMap:
+		m.pooler.settings = o.Data["pgbouncer.ini"]
+	case *core.Service:
+		m.pooler.policies = append(m.pooler.policies, meta.LabelSelector{MatchLabels: o.Spec.Selector})
+	case *policy.PodDisruptionBudget:
+		m.pooler.policies = append(m.pooler.policies, *o.Spec.Selector)
+	case *networking.NetworkPolicy:
+		m.pooler.policies = append(m.pooler.policies, o.Spec.PodSelector)
+	}
+	return true
+}
+
 // hold checks what holds for each rendering: the pods are restricted, probed,
 // selected, stopped patiently, and mount what they read.
 func (m manifests) hold(t *testing.T) {
@@ -97,22 +133,9 @@ func (m manifests) hold(t *testing.T) {
 	if m.selector == nil || len(m.pods.Spec.Containers) != 1 {
 		t.Fatalf("no workload with one container among %v", m.kinds)
 	}
-	for _, s := range append(m.policies, *m.selector) {
-		for name, value := range s.MatchLabels {
-			if m.pods.Labels[name] != value {
-				t.Errorf("a selector wants %s=%s, and the pods have %v", name, value, m.pods.Labels)
-			}
-		}
-		if len(s.MatchLabels) == 0 {
-			t.Error("a selector selects everything")
-		}
-	}
+	selects(t, m.pods, append(m.policies, *m.selector))
+	restricted(t, m.pods)
 	spec, c := m.pods.Spec, m.pods.Spec.Containers[0]
-	security, pod := c.SecurityContext, spec.SecurityContext
-	if security == nil || pod == nil || !*security.ReadOnlyRootFilesystem || *security.AllowPrivilegeEscalation || !slices.Contains(security.Capabilities.Drop, "ALL") ||
-		!*pod.RunAsNonRoot || *pod.RunAsUser == 0 || pod.SeccompProfile == nil || *spec.AutomountServiceAccountToken {
-		t.Errorf("the pods are not restricted: %+v %+v", security, pod)
-	}
 	if c.LivenessProbe == nil || c.LivenessProbe.HTTPGet.Path != "/healthz" || c.StartupProbe == nil || c.ReadinessProbe == nil || c.ReadinessProbe.HTTPGet.Path != "/readyz" {
 		t.Error("a probe is missing")
 	}
@@ -135,6 +158,30 @@ func (m manifests) hold(t *testing.T) {
 		}
 	}
 	m.holdSettings(t, c)
+}
+
+func selects(t *testing.T, pods core.PodTemplateSpec, selectors []meta.LabelSelector) {
+	t.Helper()
+	for _, s := range selectors {
+		for name, value := range s.MatchLabels {
+			if pods.Labels[name] != value {
+				t.Errorf("a selector wants %s=%s, and the pods have %v", name, value, pods.Labels)
+			}
+		}
+		if len(s.MatchLabels) == 0 {
+			t.Error("a selector selects everything")
+		}
+	}
+}
+
+func restricted(t *testing.T, pods core.PodTemplateSpec) {
+	t.Helper()
+	spec := pods.Spec
+	security, pod := spec.Containers[0].SecurityContext, spec.SecurityContext
+	if security == nil || pod == nil || !*security.ReadOnlyRootFilesystem || *security.AllowPrivilegeEscalation || !slices.Contains(security.Capabilities.Drop, "ALL") ||
+		!*pod.RunAsNonRoot || *pod.RunAsUser == 0 || pod.SeccompProfile == nil || *spec.AutomountServiceAccountToken {
+		t.Errorf("the pods are not restricted: %+v %+v", security, pod)
+	}
 }
 
 // holdSettings lets the binary judge the registry and every CRONCE_ variable.
@@ -171,6 +218,7 @@ func TestKustomize(t *testing.T) {
 	for dir, want := range map[string]string{
 		"base":                "[ConfigMap Deployment NetworkPolicy PodDisruptionBudget Service ServiceAccount]",
 		"overlays/production": "[ConfigMap Deployment Namespace NetworkPolicy PodDisruptionBudget Service ServiceAccount ServiceMonitor]",
+		"overlays/pgbouncer":  "[ConfigMap Deployment NetworkPolicy PodDisruptionBudget Service ServiceAccount]", // and the pooler's
 		"overlays/single":     "[ConfigMap Deployment NetworkPolicy PersistentVolumeClaim Service ServiceAccount]",
 	} {
 		t.Run(dir, func(t *testing.T) {
@@ -181,6 +229,52 @@ func TestKustomize(t *testing.T) {
 			m.hold(t)
 		})
 	}
+}
+
+// PgBouncer starts with the file of the overlay, and listens where the Service sends
+// its clients.
+func TestPgBouncerReadsItsSettings(t *testing.T) {
+	program := bed.Tool(t, "/usr/sbin/pgbouncer")
+	p := kustomized(t, "overlays/pgbouncer").pooler
+	selects(t, p.pods, p.policies)
+	restricted(t, p.pods)
+	if len(p.policies) != 4 || !strings.Contains(p.settings, fmt.Sprintf("listen_port = %d\n", p.pods.Spec.Containers[0].Ports[0].ContainerPort)) {
+		t.Errorf("%d selectors, and settings\n%s", len(p.policies), p.settings)
+	}
+	dir, err := os.MkdirTemp("", "cronce-pgbouncer-") // every account may read it
+	bed.Must(t, err)
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	bed.Must(t, os.Chmod(dir, 0o755))
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	bed.Must(t, err)
+	address := free.Addr().(*net.TCPAddr)
+	free.Close()
+	settings := strings.NewReplacer("listen_port = 6432", fmt.Sprintf("listen_port = %d", address.Port), "/etc/pgbouncer-users", dir).Replace(p.settings)
+	bed.Must(t, os.WriteFile(filepath.Join(dir, "userlist.txt"), []byte(`"cronce" "secret"`+"\n"), 0o644))
+	bed.Must(t, os.WriteFile(filepath.Join(dir, "pgbouncer.ini"), []byte(settings), 0o644))
+	var out bytes.Buffer
+	command := exec.CommandContext(t.Context(), program, filepath.Join(dir, "pgbouncer.ini"))
+	command.Stdout, command.Stderr = &out, &out
+	if os.Geteuid() == 0 { // it refuses to run as root
+		command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	}
+	bed.Must(t, command.Start())
+	ended := make(chan error, 1)
+	go func() { ended <- command.Wait() }()
+	bed.Eventually(t, "PgBouncer to listen", func() bool {
+		select {
+		case err := <-ended:
+			t.Fatalf("it ended: %v\n%s", err, out.String())
+		default:
+		}
+		c, err := net.Dial("tcp", address.String())
+		if err == nil {
+			c.Close()
+		}
+		return err == nil
+	})
+	bed.Must(t, command.Process.Kill())
+	<-ended
 }
 
 // render is helm template.
