@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -48,7 +49,8 @@ func (s *server) wasSet(state string) func(context.Context, *actRequest) (any, b
 }
 
 func (s *server) acted(ctx context.Context, a *actRequest) (any, bool, error) {
-	return s.ops.Acted(ctx, a.actor.Request)
+	done, found, err := s.ops.Acted(ctx, a.actor.Request)
+	return a.part(done), found, err
 }
 
 // repeated has a backfill go on where a lost request ended.
@@ -68,13 +70,47 @@ func (s *server) backfill(ctx context.Context, a *actRequest) (any, error) {
 	return s.ops.Backfill(ctx, operations.Backfill{JobID: a.id, From: *a.From, To: to, Actor: a.actor, DryRun: a.DryRun, Repeated: a.repeated})
 }
 
-// MaxBulk bounds the runs of one act, each of which is in the answer.
+// MaxBulk bounds the runs that one request changes, and the refused ones that its
+// answer lists.
 const MaxBulk = 10_000
+
+// actPart is what a request did of an act that may take several.
+type actPart struct {
+	operations.Acted
+	// Next is the cursor of the next request, "" after the last; Request is what a
+	// further part of a redrive continues.
+	Next    string `json:"next,omitempty"`
+	Request string `json:"request,omitempty"`
+}
+
+// limit is how many runs the request may change.
+func (a *actRequest) limit() int {
+	if a.Limit == nil {
+		return operations.MaxPage
+	}
+	return *a.Limit
+}
+
+func (a *actRequest) part(done operations.Acted) actPart {
+	p := actPart{Acted: done}
+	p.Refused = p.Refused[:min(len(p.Refused), MaxBulk)]
+	if a.id != "" {
+		return p
+	}
+	p.Request = cmp.Or(a.Continues, a.actor.Request)
+	if n := len(p.Changed); len(a.RunIDs) == 0 && n > 0 && n == a.limit() {
+		last := p.Changed[n-1]
+		at, _ := time.Parse(time.RFC3339, last.ScheduledAt) // written by operations
+		p.Next = position{List: "acts", At: at.Unix(), ID: last.RunID}.String()
+	}
+	return p
+}
 
 func (s *server) act(ctx context.Context, what operations.RunAct, a *actRequest) (any, error) {
 	act := ledger.Act{
 		Actor: a.actor, Force: a.Force, IncludeAcknowledged: a.IncludeAcknowledged, MayDouble: a.MayDouble, DryRun: a.DryRun,
-		Filter: ledger.Filter{IDs: a.RunIDs, JobID: a.Job, States: a.State, Reason: a.Reason, Limit: operations.MaxPage},
+		Filter:    ledger.Filter{IDs: a.RunIDs, JobID: a.Job, States: a.State, Reason: a.Reason, Limit: a.limit()},
+		Continues: a.Continues,
 	}
 	if a.id != "" {
 		act.IDs = []string{a.id}
@@ -85,8 +121,12 @@ func (s *server) act(ctx context.Context, what operations.RunAct, a *actRequest)
 	if a.Until != nil {
 		act.Until = *a.Until
 	}
-	if a.Limit != nil {
-		act.Limit = *a.Limit
+	if a.Cursor != "" {
+		p, err := parsePosition(a.Cursor, "acts")
+		if err != nil {
+			return nil, err
+		}
+		act.After = &ledger.Cursor{ScheduledAt: time.Unix(p.At, 0).UTC(), ID: p.ID}
 	}
 	if err := checkSelection(act); err != nil {
 		return nil, err
@@ -95,7 +135,7 @@ func (s *server) act(ctx context.Context, what operations.RunAct, a *actRequest)
 	if err == nil && a.id != "" && len(done.Refused) == 1 && done.Refused[0].Cause == ledger.NotThere {
 		return nil, problem(http.StatusNotFound, string(operations.UnknownRun), done.Refused[0].Why)
 	}
-	return done, err
+	return a.part(done), err
 }
 
 func checkSelection(act ledger.Act) error {
@@ -103,7 +143,9 @@ func checkSelection(act ledger.Act) error {
 	case len(act.IDs) > operations.MaxPage:
 		return invalid(fmt.Sprintf("runIds takes up to %d run IDs at once", operations.MaxPage))
 	case act.Limit < 1 || act.Limit > MaxBulk:
-		return invalid(fmt.Sprintf("limit must be from 1 to %d; repeat the act for more", MaxBulk))
+		return invalid(fmt.Sprintf("limit must be from 1 to %d; send next of the answer as cursor for more", MaxBulk))
+	case len(act.Continues) > 100 || badText(act.Continues):
+		return invalid("continues must be the request of an answer")
 	}
 	for _, id := range act.IDs {
 		if id == "" || len(id) > 300 || badText(id) {

@@ -29,6 +29,8 @@ type actRequest struct {
 	Since               *time.Time     `json:"since"`
 	Until               *time.Time     `json:"until"`
 	Limit               *int           `json:"limit"`
+	Cursor              string         `json:"cursor"`
+	Continues           string         `json:"continues"`
 	IncludeAcknowledged bool           `json:"includeAcknowledged"`
 	Force               bool           `json:"force"`
 	MayDouble           bool           `json:"mayDouble"`
@@ -64,7 +66,10 @@ func (s *server) acts() {
 		if what == operations.Redrive {
 			one = append(one, "force", "mayDouble")
 		}
-		many := append([]string{"runIds", "job", "state", "reason", "since", "until", "limit", "includeAcknowledged"}, one...)
+		many := append([]string{"runIds", "job", "state", "reason", "since", "until", "limit", "cursor", "includeAcknowledged"}, one...)
+		if what == operations.Redrive {
+			many = append(many, "continues")
+		}
 		do := func(ctx context.Context, a *actRequest) (any, error) { return s.act(ctx, what, a) }
 		s.post("/v1/runs/"+string(what), mutation{fields: many, do: do, reconcile: s.acted})
 		s.post("/v1/runs/{id}/"+string(what), mutation{fields: one, do: do, reconcile: s.acted})
@@ -119,6 +124,9 @@ func (s *server) once(w http.ResponseWriter, r *http.Request, pattern string, m 
 	}
 	named := func(ctx context.Context) *actRequest {
 		a.actor.Request = token(ctx)
+		if a.Continues != "" {
+			a.actor.Request = ledger.PartOf(a.Continues, a.actor.Request)
+		}
 		return a
 	}
 	keep := func(v any, err error) (stored, error) {

@@ -131,15 +131,23 @@ func (p *params) cursor(list string) *position {
 	if text == "" {
 		return nil
 	}
+	at, err := parsePosition(text, list)
+	if err != nil && p.err == nil {
+		p.err = err
+	}
+	return at
+}
+
+// parsePosition reads a cursor of a list.
+func parsePosition(text, list string) (*position, error) {
 	var at position
 	raw, err := base64.RawURLEncoding.DecodeString(text)
 	if err == nil {
 		err = json.Unmarshal(raw, &at)
 	}
-	timed := list == "runs" && (at.At < earliestCursor || at.At > latestCursor)
+	timed := list != "audit" && list != "incidents" && (at.At < earliestCursor || at.At > latestCursor)
 	if err != nil || at.List != list || badText(at.ID) || timed {
-		p.fail("invalid cursor; use next of an answer of the same list")
-		return nil
+		return nil, invalid("invalid cursor; use next of an answer of the same list")
 	}
-	return &at
+	return &at, nil
 }

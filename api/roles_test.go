@@ -78,6 +78,9 @@ func TestRolesMatrix(t *testing.T) {
 	s := onFile(t, control)
 	asks, order := s.asks(), []string{"", "viewer", "operator", "admin"}
 	for _, r := range routes(t) {
+		if r.id == "reportRun" {
+			continue // with a run's token: TestReportsOfTargetsFollowTheDocument
+		}
 		if len(asks[r.id]) == 0 {
 			t.Errorf("%s (%s %s) has no request in this test", r.id, r.method, r.path)
 		}

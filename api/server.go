@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/api/access"
+	"github.com/cronce/cronce/completion"
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/store"
 	"github.com/cronce/cronce/internal/operations"
@@ -56,6 +57,9 @@ func New(c Config) (http.Handler, error) {
 	s := &server{ops: c.Operations, kit: kit, log: c.Logger, mux: http.NewServeMux(), gate: newGate(c.Access, c.Logger), streams: streams{by: map[string]int{}}}
 	s.reads()
 	s.acts()
+	s.mux.HandleFunc(completion.Pattern, func(w http.ResponseWriter, r *http.Request) {
+		s.fail(w, r, problem(http.StatusNotFound, "not_found", "this process takes no reports of targets: "+completion.EnvSecret+" is not set"))
+	})
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.noRoute(w, r) })
 	return s.gate.wrap(s.mux), nil
 }

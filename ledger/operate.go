@@ -131,10 +131,17 @@ type Act struct {
 	// MayDouble: a redrive takes runs that were rerun too. The target may then
 	// apply their work twice.
 	MayDouble bool
+	// Continues is the Request of a redrive by the same By of which this is a further
+	// part: the runs of its other parts do not count as unfinished runs beside it.
+	// The Request of a further part is PartOf(Continues, name).
+	Continues string
 	// DryRun changes nothing: Changed are the runs that would be changed, as
 	// they are.
 	DryRun bool
 }
+
+// PartOf names a request that continues another one.
+func PartOf(request, name string) string { return request + "/" + name }
 
 // Acted is the result of an Act for each selected run.
 type Acted struct {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -93,6 +94,8 @@ type actBody struct {
 	Since               string         `json:"since,omitempty"`
 	Until               string         `json:"until,omitempty"`
 	Limit               int            `json:"limit,omitempty"`
+	Cursor              string         `json:"cursor,omitempty"`
+	Continues           string         `json:"continues,omitempty"`
 	IncludeAcknowledged bool           `json:"includeAcknowledged,omitempty"`
 	Force               bool           `json:"force,omitempty"`
 	MayDouble           bool           `json:"mayDouble,omitempty"`
@@ -138,24 +141,48 @@ func (s *Server) Backfill(ctx context.Context, f operations.Backfill) (v operati
 	return v, s.post(ctx, "/v1/jobs/"+url.PathEscape(f.JobID)+"/backfill", b, &v)
 }
 
-// Act does something to the runs that the act selects. What one request may not
-// take at once it asks for again, as long as that changes anything.
-func (s *Server) Act(ctx context.Context, what operations.RunAct, act ledger.Act) (v operations.Acted, err error) {
+// Act does something to the runs that the act selects, in as many requests as the
+// server needs for them.
+func (s *Server) Act(ctx context.Context, what operations.RunAct, act ledger.Act) (operations.Acted, error) {
 	b := s.body(act.Actor)
-	b.RunIDs, b.Job, b.State, b.Reason, b.Limit = act.IDs, act.JobID, act.States, act.Reason, cmp.Or(act.Limit, api.MaxBulk)
+	b.Job, b.State, b.Reason, b.Limit = act.JobID, act.States, act.Reason, cmp.Or(act.Limit, api.MaxBulk)
 	b.Since, b.Until = timeText(act.Since), timeText(act.Until)
 	b.IncludeAcknowledged, b.Force, b.MayDouble, b.DryRun = act.IncludeAcknowledged, act.Force, act.MayDouble, act.DryRun
-	changed := []operations.Run{}
-	for {
-		v = operations.Acted{}
-		if err := s.post(ctx, "/v1/runs/"+string(what), b, &v); err != nil {
-			return v, err
+	all := operations.Acted{
+		DryRun: act.DryRun, Changed: []operations.Run{}, Refused: []operations.Rejection{},
+		Counts: operations.ActCounts{LeftOut: map[ledger.Cause]int{}},
+	}
+	selections := [][]string{nil} // by the filter
+	if len(act.IDs) > 0 {
+		selections = slices.Collect(slices.Chunk(act.IDs, operations.MaxPage))
+	}
+	for _, b.RunIDs = range selections {
+		for more := true; more; more = b.Cursor != "" && act.Limit == 0 {
+			var part struct {
+				operations.Acted
+				Next    string `json:"next"`
+				Request string `json:"request"`
+			}
+			if err := s.post(ctx, "/v1/runs/"+string(what), b, &part); err != nil {
+				return all, err
+			}
+			add(&all, part.Acted, b.Cursor == "")
+			if b.Cursor = part.Next; what == operations.Redrive {
+				b.Continues = part.Request
+			}
 		}
-		full := len(v.Changed) == b.Limit
-		changed = append(changed, v.Changed...)
-		if !full || act.Limit > 0 || act.DryRun || len(act.IDs) > 0 {
-			v.Changed, v.Counts.Changed = changed, len(changed)
-			return v, nil
+	}
+	return all, nil
+}
+
+// add adds a part of an act. What the filter leaves out as settled is counted by its
+// first part.
+func add(all *operations.Acted, part operations.Acted, first bool) {
+	all.Changed, all.Refused = append(all.Changed, part.Changed...), append(all.Refused, part.Refused...)
+	all.Counts.Changed += part.Counts.Changed
+	for cause, n := range part.Counts.LeftOut {
+		if first || cause != ledger.Acknowledged && cause != ledger.Rerun {
+			all.Counts.LeftOut[cause] += n
 		}
 	}
 }

@@ -43,9 +43,6 @@ Exit 0: no change. Exit 3: changes.`,
 }
 
 func (a *app) diff(ctx context.Context, f diffFlags) error {
-	if err := a.directly(); err != nil {
-		return err
-	}
 	from, err := a.startOf(f.from, f.n)
 	if err != nil {
 		return err

@@ -46,15 +46,6 @@ func (a *app) operator(ctx context.Context, open func(context.Context) (ledger.S
 	}, nil
 }
 
-// directly refuses --server for a command that works on a ledger itself: without
-// it, the command would act on another ledger than the one that is meant.
-func (a *app) directly() error {
-	if a.server == "" {
-		return nil
-	}
-	return usage("this command works on a ledger itself, not through a server; leave out --server and CRONCE_SERVER, and name the ledger with --db")
-}
-
 // remote is the server of --server.
 func (a *app) remote() (*remote.Server, error) {
 	if a.db != "" {

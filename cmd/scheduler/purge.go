@@ -58,12 +58,7 @@ others; the exit code is then 1.`,
 		Example: `  cronce purge --dry-run
   cronce purge --store accounting --scope route:POST_/v1/payments`,
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if err := a.directly(); err != nil {
-				return err
-			}
-			return a.purgeNow(c.Context(), f)
-		},
+		RunE: func(c *cobra.Command, _ []string) error { return a.purgeNow(c.Context(), f) },
 	}
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "only count what would be removed")
 	c.Flags().BoolVar(&f.fullPace, "full-pace", false, "do not pause between batches")

@@ -113,7 +113,10 @@ Then:         cronce init, or cronce import crontab FILE
 		if err := refuseEmpty(c, args); err != nil {
 			return err
 		}
-		return a.readEnv(c)
+		if err := a.readEnv(c); err != nil {
+			return err
+		}
+		return a.refuseServer(c)
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usage("%w; run \"%s --help\" for its flags", err, c.CommandPath())

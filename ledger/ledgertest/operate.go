@@ -25,6 +25,7 @@ var operateCases = []testCase{
 	{"redrive: only from dead", redriveDeadOnly},
 	{"redrive: takes the slot again", redriveSlot},
 	{"redrive: many runs of one act go one after the other", redriveMany},
+	{"redrive: in parts, each goes on with the former", redriveParts},
 	{"redrive: a forced run leaves the slot to its holder", redriveForced},
 	{"redrive: what waits past its sendBefore is never handed out", redriveWaitsTooLong},
 	{"an act without a limit reaches every run", actsUnlimited},
@@ -393,6 +394,37 @@ func (b *bed) actsOn(name string, want []string, do func(context.Context, ledger
 	if !slices.Equal(ids, want) || len(got.Refused) != 0 {
 		b.Errorf("%s with the limit %d changed %v, refused %v: want %v", name, a.Limit, ids, got.Refused, want)
 	}
+}
+
+func redriveParts(b *bed) {
+	j := b.deaths(4)
+	part := func(by, continues, request string, refused bool, want ...string) {
+		b.Helper()
+		a := ledger.Act{Filter: ledger.Filter{JobID: "j", Limit: 1}, Actor: ledger.Actor{By: by, Why: "asked", Request: request}, Continues: continues}
+		got, err := b.Redrive(b.ctx, a)
+		b.must(err)
+		var ids []string
+		for _, r := range got.Changed {
+			ids = append(ids, r.ID)
+		}
+		if !slices.Equal(ids, want) || refused != (len(got.Refused) > 0) {
+			b.Fatalf("%s by %s after %q changed %v, refused %+v: want %v", request, by, continues, ids, got.Refused, want)
+		}
+	}
+	part("ann", "", "r", false, j.id(0))
+	part("ann", "", "other", true)
+	part("bob", "r", ledger.PartOf("r", "2"), true)
+	part("ann", "r", ledger.PartOf("r", "2"), false, j.id(1))
+	part("ann", "r", ledger.PartOf("r", "3"), false, j.id(2))
+	part("ann", ledger.PartOf("r", "3"), "r/3/4", true)
+	part("ann", "rr", ledger.PartOf("rr", "2"), true)
+	if a, c := b.get(j.id(0)), b.get(j.id(2)); a.State != ledger.Retrying || c.State != ledger.Retrying {
+		b.Errorf("%+v, %+v: want both retrying", a, c)
+	}
+	b.take("p1", j.id(0)) // the later parts' runs wait for the slot
+	b.canceled(j.id(0))
+	b.entered(j.entry(j.planned(4, ledger.OverlapAllow)))
+	part("ann", "r", ledger.PartOf("r", "4"), true)
 }
 
 func redriveForced(b *bed) {

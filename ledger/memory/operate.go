@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/cronce/cronce/ledger"
@@ -70,12 +71,32 @@ func (l *Ledger) Ack(ctx context.Context, a ledger.Act) (ledger.Acted, error) {
 	})
 }
 
+// redrivenBy counts, by job, the unfinished runs that the parts of a redrive that it
+// continues have redriven.
+func (l *Ledger) redrivenBy(a ledger.Act) map[*job]int {
+	n, seen := map[*job]int{}, map[string]bool{}
+	for _, e := range l.audit {
+		part := a.Continues != "" && (e.Request == a.Continues || strings.HasPrefix(e.Request, ledger.PartOf(a.Continues, "")))
+		if !part || e.Act != ledger.ActRedrive || e.By != a.By || seen[e.RunID] {
+			continue
+		}
+		seen[e.RunID] = true
+		if r := l.runs[e.RunID]; r != nil && !r.State.Finished() {
+			n[r.job]++
+		}
+	}
+	return n
+}
+
 // Redrive makes dead runs due again, under their own keys.
 func (l *Ledger) Redrive(ctx context.Context, a ledger.Act) (ledger.Acted, error) {
-	redriven := map[*job]int{}
+	var redriven map[*job]int // unfinished runs of the action, by job
 	return l.act(ctx, action{
 		Act: a, kind: ledger.ActRedrive, from: []ledger.State{ledger.Dead}, settled: a.SettledByRedrive(),
 		refuse: func(r *record, now time.Time) (ledger.Rejection, bool) {
+			if redriven == nil {
+				redriven = l.redrivenBy(a)
+			}
 			return a.RefuseRedrive(r.Run, now, r.job.unfinished > redriven[r.job])
 		},
 		do: func(r *record, now time.Time) bool {

@@ -53,7 +53,7 @@ func (a *action) redrive(ctx context.Context) error {
 
 // stand is a job's state before a redrive.
 type stand struct {
-	busy  bool // a run of it is unfinished
+	busy  bool // a run of it that no part of the action redrove is unfinished
 	taken bool // its slot is
 }
 
@@ -63,15 +63,19 @@ func (a *action) standOf(ctx context.Context, runs []ledger.Run) (map[string]*st
 	for _, r := range runs {
 		jobs[r.JobID] = &stand{}
 	}
-	rows, err := a.tx.Query(ctx, `SELECT r.job_id, r.slot IS NOT NULL FROM runs r WHERE `+unfinished)
+	rows, err := a.tx.Query(ctx, `
+		SELECT r.job_id, r.slot IS NOT NULL, $1 <> '' AND EXISTS (
+			SELECT FROM audit a WHERE a.run_id = r.run_id AND a.run_id <> '' AND a.act = 'redrive' AND a.by = $2
+				AND (a.request = $1 OR starts_with(a.request, $1 || '/')))
+		FROM runs r WHERE `+unfinished, clean(a.Continues), clean(a.By))
 	if err != nil {
 		return nil, err
 	}
 	var id string
-	var taken bool
-	_, err = pgx.ForEachRow(rows, []any{&id, &taken}, func() error {
+	var taken, continued bool
+	_, err = pgx.ForEachRow(rows, []any{&id, &taken, &continued}, func() error {
 		if j := jobs[id]; j != nil {
-			j.busy, j.taken = true, j.taken || taken
+			j.busy, j.taken = j.busy || !continued, j.taken || taken
 		}
 		return nil
 	})

@@ -51,7 +51,7 @@ func (l *Ledger) Redrive(ctx context.Context, a ledger.Act) (ledger.Acted, error
 		refuse: func(t *tx, s stored) (no ledger.Rejection, refused bool, err error) {
 			other, known := others[s.JobID]
 			if !known {
-				if other, err = t.unfinished(s.JobID); err != nil {
+				if other, err = t.unfinished(s.JobID, a); err != nil {
 					return no, false, err
 				}
 				others[s.JobID] = other
@@ -86,14 +86,18 @@ func (t *tx) rejoin(s stored, force bool) error {
 	return err
 }
 
-// unfinished returns the ID of an unfinished run of the job, if it has one. It scans
-// the unfinished runs of all jobs; an index by job would cost every run two writes.
-func (t *tx) unfinished(jobID string) (runID string, err error) {
+// unfinished returns the ID of an unfinished run of the job that the act does not
+// continue, if it has one. It scans the unfinished runs of all jobs; an index by job
+// would cost every run two writes.
+func (t *tx) unfinished(jobID string, a ledger.Act) (runID string, err error) {
+	const beside = `job_id = ?1 AND (?2 = '' OR NOT EXISTS (
+			SELECT 1 FROM audit WHERE audit.run_id = runs.run_id AND audit.run_id <> '' AND audit.act = 'redrive' AND audit.by = ?3
+				AND (audit.request = ?2 OR substr(audit.request, 1, length(?2) + 1) = ?2 || '/')))`
 	_, err = t.one(`
-		SELECT run_id FROM runs WHERE due_at IS NOT NULL AND waiting = 0 AND job_id = ?1
+		SELECT run_id FROM runs WHERE due_at IS NOT NULL AND waiting = 0 AND `+beside+`
 		UNION ALL
-		SELECT run_id FROM runs WHERE waiting = 1 AND job_id = ?1
-		LIMIT 1`, []any{jobID}, &runID)
+		SELECT run_id FROM runs WHERE waiting = 1 AND `+beside+`
+		LIMIT 1`, []any{jobID, a.Continues, a.By}, &runID)
 	return runID, err
 }
 
