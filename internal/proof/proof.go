@@ -23,7 +23,11 @@
 //   - no scheduled time was skipped, missed or superseded without the cause that its
 //     row gives, and none ran that a pause or the job's catchUp excludes;
 //   - claims took all due runs, and none of a busy target or job;
-//   - no retry came before its wait was over, and no row was purged before its time.
+//   - no retry came before its wait was over, and no row was purged before its time;
+//   - each problem is counted in an incident of its job and cause, of which one is
+//     open at a time, and the job's next success closes it;
+//   - each channel was told of what it takes in turn: of the problem, of its lasting,
+//     of its end; of nothing else, of nothing twice, and not of its own failures.
 //
 // Evidence is optional: each rule checks the evidence that the harness provides.
 package proof
@@ -33,6 +37,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 	"github.com/cronce/cronce/schedule"
 )
@@ -126,6 +131,14 @@ type Evidence struct {
 	// Spare is what a run may take beyond its horizon: a lease, and how often
 	// processes look.
 	Spare time.Duration
+	// Problems are how many dead runs and missed scheduled times each job had; nil:
+	// not known.
+	Problems map[Problems]int
+	// Incidents are the ledger's, and Channels where they are told. Up to Watched, on
+	// the ledger's clock, a process was there to tell them, without a fault.
+	Incidents []ledger.Incident
+	Channels  []jobs.Channel
+	Watched   time.Time
 	// Seen are the violations that a Witness saw as they happened.
 	Seen []Violation
 }
@@ -165,6 +178,13 @@ const (
 	Hasty      Rule = "a retry came before its wait was over"
 	Busy       Rule = "a run of a busy target or job was leased"
 	Passed     Rule = "a claim with room left due runs unleased"
+	Unopened   Rule = "a problem is in no incident"
+	Unclosed   Rule = "an incident is open after its job's success"
+	Twofold    Rule = "a job has two open incidents of one cause"
+	Baseless   Rule = "an incident or a notification has no cause"
+	Untold     Rule = "a channel was not told"
+	Misled     Rule = "a channel was told out of turn"
+	Echoed     Rule = "a channel was told of its own failures"
 )
 
 // Rules are all of them.
@@ -172,6 +192,7 @@ var Rules = []Rule{
 	Lost, Doubled, Stray, Miscounted, NoEffect, TwoEffects, NoRun, Unplanned, Early, Late, Changed, Stuck,
 	Unfenced, Overlapped, Unsettled, Dropped, Gap, SentLate, Slow, Forgotten, Tireless, Unfounded, Wasted, Purged,
 	Unheeded, Paused, CatchUp, Unasked, Hasty, Busy, Passed,
+	Unopened, Unclosed, Twofold, Baseless, Untold, Misled, Echoed,
 }
 
 // Violation is one finding.
@@ -188,6 +209,7 @@ type Tally struct {
 	Times, Rows, Effects int
 	Succeeded, Replayed  int
 	Dead, Unrun          int // Unrun: skipped, missed, superseded, canceled scheduled times
+	Incidents, Notices   int
 }
 
 // Add sums two tallies.
@@ -199,6 +221,8 @@ func (t *Tally) Add(o Tally) {
 	t.Replayed += o.Replayed
 	t.Dead += o.Dead
 	t.Unrun += o.Unrun
+	t.Incidents += o.Incidents
+	t.Notices += o.Notices
 }
 
 // Check returns every violation that the evidence shows; none is the proof.
@@ -224,6 +248,8 @@ var looks = []func(*check){
 	(*check).deaths,    // Unfounded
 	(*check).wasted,    // Wasted
 	(*check).removals,  // Purged
+	(*check).incidents, // Unopened, Baseless
+	(*check).notices,   // Baseless, Untold, Misled, Echoed
 }
 
 type check struct {

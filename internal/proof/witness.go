@@ -36,6 +36,7 @@ type Witness struct {
 	attempts map[string][]ledger.Attempt // of what was purged
 	renewed  map[string]int
 	returned map[string]int
+	problems map[Problems]int
 	seen     []Violation
 }
 
@@ -75,6 +76,7 @@ func NewWitness(s ledger.Store, now func() time.Time) *Witness {
 		Store: s, known: map[string]jobs.Job{}, holds: map[string]bool{}, revisions: map[string][]revision{},
 		runs: map[string]*history{}, slots: map[string]string{}, now: now, alive: time.Now(), paused: map[string]bool{},
 		open: map[string]map[string]bool{}, attempts: map[string][]ledger.Attempt{}, renewed: map[string]int{}, returned: map[string]int{},
+		problems: map[Problems]int{},
 	}
 }
 
@@ -90,6 +92,10 @@ func (w *Witness) Evidence(ctx context.Context, now time.Time) (Evidence, error)
 	e := Evidence{
 		Rows: append(slices.Clone(w.purged), rows...), Seen: slices.Clone(w.seen), Removed: w.removed,
 		Renewed: w.renewed, Returned: w.returned, Attempts: maps.Clone(w.attempts),
+		Problems: maps.Clone(w.problems),
+	}
+	if e.Incidents, err = w.incidents(ctx, ledger.IncidentFilter{}); err != nil {
+		return e, err
 	}
 	e.Took, e.Begun = w.took()
 	for _, r := range rows {

@@ -56,6 +56,11 @@ func (w *Witness) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitte
 		if !stale[p.JobID] {
 			w.verdicts(ctx, p, got.Now)
 			w.admitted(p, a.Owner)
+			for _, in := range p.Runs {
+				if r, written := w.kept(ctx, in, got.Now); written {
+					w.missed(r)
+				}
+			}
 		}
 	}
 	w.leased(got.Now, got.Leased...)
@@ -112,6 +117,7 @@ func (w *Witness) Claim(ctx context.Context, c ledger.Claim) (ledger.Claimed, er
 	for _, r := range got.Expired {
 		w.ended(r.ID, r.JobID)
 	}
+	w.died(ledger.ProblemsOf(got.Expired))
 	w.leased(got.Now, got.Work...)
 	w.claimed(c, got.Work)
 	if err == nil && len(c.Only) == 0 && len(got.Work) < c.Limit {
@@ -132,10 +138,18 @@ func (w *Witness) Record(ctx context.Context, outcomes []ledger.Outcome) ([]ledg
 	if after := w.now(); after.Before(before) {
 		at = after
 	}
+	var ended ledger.Ended
 	for i, r := range results {
-		if r == ledger.Recorded {
-			w.recorded(outcomes[i], at)
+		if r != ledger.Recorded {
+			continue
 		}
+		if o := outcomes[i]; w.run(o.RunID).settled != o.Token {
+			ended.Add(o)
+		}
+		w.recorded(outcomes[i], at)
+	}
+	if err == nil {
+		err = w.ends(ctx, ended)
 	}
 	return results, err
 }

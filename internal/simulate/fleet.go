@@ -47,6 +47,7 @@ func (w *world) start(m *member, reg *jobs.Registry) error {
 			w.fail(err)
 		}
 	})
+	w.watch(ctx, p, reg)
 	w.note(func(t *Tally) { t.Starts++ })
 	return nil
 }

@@ -23,6 +23,9 @@ func Life(seed uint64, o Options) (proof.Evidence, Tally, error) {
 	time.Sleep(time.Until(around.at.Add(-between(r, 0, 2*time.Hour))))
 
 	s.plan = firstPlan(r, around.zone)
+	if !o.EventsOnly {
+		s.plan.addChannels(w.Dice("channels", 0))
+	}
 	reg, err := s.plan.registry()
 	if err != nil {
 		return proof.Evidence{}, w.tally, err
@@ -30,6 +33,12 @@ func Life(seed uint64, o Options) (proof.Evidence, Tally, error) {
 	w.versions = []*jobs.Registry{reg}
 	w.newTarget("books", s.plan.ttl())
 	w.newTarget("members", s.plan.ttl())
+	for _, c := range s.plan.channels {
+		w.newTarget(c.Target(), 48*time.Hour)
+	}
+	if len(s.plan.channels) > 0 {
+		w.tasks.Go(w.attend)
+	}
 	for range 1 + r.IntN(5) {
 		s.members = append(s.members, &member{})
 	}
@@ -99,6 +108,7 @@ func (s *script) calm() (proof.Evidence, error) {
 	e, err := s.witness.Evidence(ctx, now.Add(-5*time.Second))
 	s.must(err)
 	s.complete(&e, due)
+	e.Channels, e.Watched = s.plan.channels, now
 	e.Seen = append(e.Seen, stuck...)
 	// A call of a process that stopped while suspended outlives the evidence.
 	time.Sleep(time.Until(s.thawed) + 5*time.Minute)

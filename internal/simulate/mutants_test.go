@@ -3,6 +3,7 @@
 package simulate_test
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"testing"
@@ -79,6 +80,19 @@ var mutants = []struct {
 	{"accepted is not done", simulate.Options{Caller: credulous}, []proof.Rule{proof.NoEffect}},
 	{"only the worker that has the key finishes", simulate.Options{Target: simulate.Flaws{Unfenced: true}}, []proof.Rule{proof.TwoEffects}},
 	{"a target refuses what is past sendBefore", simulate.Options{Target: simulate.Flaws{NeverTooOld: true}}, []proof.Rule{proof.Late, proof.TwoEffects}},
+	{"an incident opens in the transaction of the record", behind(func(s ledger.Store) deaf { return deaf{s} }), []proof.Rule{proof.Unopened}},
+	{"a success closes its job's incidents", behind(func(s ledger.Store) grudge { return grudge{s} }), []proof.Rule{proof.Unclosed}},
+	{"a problem adds to the incident that is open", behind(func(s ledger.Store) splitting { return splitting{s} }), []proof.Rule{proof.Twofold}},
+	{"an incident counts a problem once", behind(func(s ledger.Store) counting { return counting{s} }), []proof.Rule{proof.Baseless}},
+	{"a notification is written with what is told", tellingBy(forgetting), []proof.Rule{proof.Untold}},
+	{"an incident is told as it is", tellingBy(heedless), []proof.Rule{proof.Baseless}},
+	{"an incident that lasts is told again", tellingBy(unreminding), []proof.Rule{proof.Untold}},
+	{"a notification has one key", tellingBy(doubling), []proof.Rule{proof.Misled}},
+	{"a channel's failures are told in others", tellingBy(echoing), []proof.Rule{proof.Echoed}},
+}
+
+func tellingBy(change func(context.Context, ledger.Store, *ledger.Telling) error) simulate.Options {
+	return behind(func(s ledger.Store) telling { return telling{s, change} })
 }
 
 // The proof can fail: each rule, broken, is detected. The race detector would

@@ -47,6 +47,9 @@ type plan struct {
 	// a store cannot tell the scheduled times of a platform's other schedule from the
 	// job's own, and would leave them out of a range row's count.
 	timed bool
+	// channels are where incidents are told, and alarm says when a run is late.
+	channels []jobs.Channel
+	alarm    jobs.Alarm
 }
 
 // firstPlan draws a registry around a shift.
@@ -125,6 +128,12 @@ func (p plan) registry() (*jobs.Registry, error) {
 	}
 	for _, j := range p.jobs {
 		entries = append(entries, j)
+	}
+	for _, c := range p.channels {
+		entries = append(entries, c)
+	}
+	if p.alarm != (jobs.Alarm{}) {
+		entries = append(entries, p.alarm)
 	}
 	reg, err := jobs.NewRegistry(entries...)
 	if err != nil {

@@ -99,6 +99,7 @@ func (s *sums) String() string {
 	}{
 		{"scheduled times", c.Times}, {"ledger rows", c.Rows}, {"runs succeeded", c.Succeeded}, {"of them by a stored answer", c.Replayed},
 		{"runs dead", c.Dead}, {"scheduled times skipped, missed, superseded or canceled", c.Unrun}, {"effects", c.Effects},
+		{"incidents", c.Incidents}, {"notifications", c.Notices},
 		{"calls that arrived", h.Calls}, {"calls or answers lost", h.LostCalls + h.LateCalls}, {"calls doubled on the way", h.Doubles},
 		{"process starts", h.Starts}, {"kills", h.Kills}, {"graceful stops", h.Stops}, {"suspensions", h.Freezes},
 		{"ledger outages", h.Outages}, {"ledger requests refused", h.Unavailable}, {"ledger answers lost", h.LostAnswers},

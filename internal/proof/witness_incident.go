@@ -1,0 +1,123 @@
+package proof
+
+import (
+	"context"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// Problems names what an incident is about.
+type Problems struct {
+	JobID string
+	Cause ledger.IncidentCause
+}
+
+// ends looks at the incidents that a record opened and closed.
+func (w *Witness) ends(ctx context.Context, e ledger.Ended) error {
+	w.died(e.Dead)
+	closing := e.Closing()
+	if len(e.Dead) == 0 && len(closing) == 0 {
+		return nil
+	}
+	open, err := w.openIncidents(ctx)
+	if err != nil {
+		return err
+	}
+	for _, p := range ledger.PerJob(e.Dead) {
+		if i := open[Problems{p.JobID, ledger.CauseDead}]; i.RunID != p.RunID {
+			w.saw(Unopened, p.RunID, "dead; the open incident is of %q", i.RunID)
+		}
+	}
+	for of, i := range open {
+		if id := closing[of.JobID]; id != "" && of.Cause != ledger.CauseUnplanned {
+			w.saw(Unclosed, of.JobID, "incident %d (%s), after the success of %s", i.ID, of.Cause, id)
+		}
+	}
+	return nil
+}
+
+// died counts the problems of dead runs.
+func (w *Witness) died(list []ledger.Problem) {
+	for _, p := range list {
+		w.problems[Problems{p.JobID, ledger.CauseDead}] += p.Count
+	}
+}
+
+// missed counts the missed scheduled times that a plan has just written.
+func (w *Witness) missed(r ledger.Run) {
+	if r.State == ledger.Missed {
+		w.problems[Problems{r.JobID, ledger.CauseMissed}] += r.Count
+	}
+}
+
+// openIncidents are those that are open now.
+func (w *Witness) openIncidents(ctx context.Context) (map[Problems]ledger.Incident, error) {
+	list, err := w.incidents(ctx, ledger.IncidentFilter{Open: true})
+	open := map[Problems]ledger.Incident{}
+	for _, i := range list {
+		of := Problems{i.JobID, i.Cause}
+		if other, twice := open[of]; twice {
+			w.saw(Twofold, i.JobID, "%s: %d and %d", i.Cause, i.ID, other.ID)
+		}
+		open[of] = i
+	}
+	return open, err
+}
+
+// incidents are all that a filter selects.
+func (w *Witness) incidents(ctx context.Context, f ledger.IncidentFilter) (all []ledger.Incident, err error) {
+	f.Limit = ledger.MaxIncidentPage
+	for {
+		page, err := w.Store.Incidents(ctx, f)
+		all = append(all, page...)
+		if err != nil || len(page) < f.Limit {
+			return all, err
+		}
+		f.Before = page[len(page)-1].ID
+	}
+}
+
+// Tell looks whether what is told is so.
+func (w *Witness) Tell(ctx context.Context, t ledger.Telling) (bool, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	before, err := w.incidents(ctx, ledger.IncidentFilter{ID: t.ID})
+	if err != nil {
+		return false, err
+	}
+	done, err := w.Store.Tell(ctx, t)
+	if err != nil || !done {
+		return done, err
+	}
+	for _, e := range t.Runs {
+		n, ok := noticeOf(e.RunID)
+		if !ok || len(before) == 0 || !n.fits(before[0]) {
+			w.saw(Baseless, e.RunID, "of %+v", before)
+		}
+		if _, _, err := w.Store.Get(ctx, e.RunID); err != nil {
+			w.saw(Untold, e.RunID, "its run was not written")
+		}
+	}
+	return true, nil
+}
+
+// MarkLate is one request at a time.
+func (w *Witness) MarkLate(ctx context.Context, limit int) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.Store.MarkLate(ctx, limit)
+}
+
+// Observe is one request at a time.
+func (w *Witness) Observe(ctx context.Context, cause ledger.IncidentCause, troubles []ledger.Trouble) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.Store.Observe(ctx, cause, troubles)
+}
+
+// AckIncident is one request at a time.
+func (w *Witness) AckIncident(ctx context.Context, a ledger.IncidentAct) (ledger.Incident, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.Store.AckIncident(ctx, a)
+}
