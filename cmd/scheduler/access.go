@@ -29,8 +29,8 @@ to standard error. The access file has only its hash.`,
 				return usage("--role: %w", err)
 			}
 			token, hash := access.NewToken()
-			if a.json {
-				return printJSON(a.out, map[string]string{"name": args[0], "role": role, "token": token, "hash": hash})
+			if a.encoded() {
+				return a.encode(map[string]string{"name": args[0], "role": role, "token": token, "hash": hash})
 			}
 			fmt.Fprintf(a.err, "put this line below \"tokens:\" of the access file:\n  - { name: %q, role: %s, hash: %q }\n", args[0], role, hash)
 			_, err := fmt.Fprintln(a.out, token)

@@ -18,8 +18,8 @@ var causeTexts = map[ledger.Cause]string{
 }
 
 func (a *app) printActed(what operations.RunAct, done operations.Acted) error {
-	if a.json {
-		if err := printJSON(a.out, done); err != nil {
+	if a.encoded() {
+		if err := a.encode(done); err != nil {
 			return err
 		}
 	} else {

@@ -15,7 +15,7 @@ func (a *app) printActs(acts []operations.Act, ofJob bool) error {
 	if ofJob {
 		columns = []string{"ACT", "AT", "BY", "VIA", "RUN", "WHY"}
 	}
-	t := a.table(columns...)
+	t := a.details(columns...)
 	for _, e := range acts {
 		why := e.Why
 		if e.RerunID != "" {

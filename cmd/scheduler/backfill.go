@@ -103,8 +103,8 @@ func (f backfillFlags) span(now time.Time) (from, to time.Time, err error) {
 }
 
 func (a *app) printBackfilled(b operations.Backfilled) error {
-	if a.json {
-		return printJSON(a.out, b)
+	if a.encoded() {
+		return a.encode(b)
 	}
 	verb := "planned"
 	if b.DryRun {

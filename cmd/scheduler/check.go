@@ -80,8 +80,8 @@ func (a *app) check(noEnv, stateless bool) error {
 }
 
 func (a *app) printCheck(reg *jobs.Registry, problems jobs.Problems) error {
-	if a.json {
-		return printJSON(a.out, checkJSON{
+	if a.encoded() {
+		return a.encode(checkJSON{
 			OK: len(problems) == 0, Problems: append([]jobs.Problem{}, problems...), Warnings: warnings(reg, a.now()), Jobs: checkedJobs(reg, a.now()),
 		})
 	}

@@ -36,7 +36,7 @@ func TestGolden(t *testing.T) {
 		"incidents": {
 			{"incidents", "list"}, {"incidents", "list", "--json"}, {"incidents", "show", "2"}, {"incidents", "show", "1", "--json"}, {"incidents", "show", "99"},
 			{"incidents", "show", "two"}, {"incidents", "ack", "2"}, {"incidents", "ack", "2", "--why", "known"}, {"incidents", "ack", "1", "--close", "--why", "done", "--json"},
-			{"incidents", "list", "--all"}, {"incidents", "list", "--limit", "0"},
+			{"incidents", "list", "--closed"}, {"incidents", "list", "--limit", "0"},
 		},
 		"runs-list":   {{"runs", "list"}, {"runs", "list", "--state", "dead,missed", "--since", "24h", "--json"}, {"runs", "list", "--job", "close-books"}, {"runs", "list", "--job", "close-books", "--json"}},
 		"runs-show":   {{"runs", "show", seven}, {"runs", "show", seven, "--json"}, {"runs", "show", "release-locks@2026-11-21T01:00:00Z/2026-11-21T03:00:00Z"}},

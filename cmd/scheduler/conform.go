@@ -128,8 +128,8 @@ func (discarded) Write(p []byte) (int, error) { return len(p), nil }
 func (discarded) Close() error                { return nil }
 
 func (a *app) showConform(r conform.Report) error {
-	if a.json {
-		return printJSON(a.out, r)
+	if a.encoded() {
+		return a.encode(r)
 	}
 	t := a.table("CASE", "RESULT", "RULE")
 	for _, result := range r.Results {

@@ -8,8 +8,8 @@ import (
 )
 
 func (a *app) printDiff(d jobs.Diff) error {
-	if a.json {
-		return printJSON(a.out, d)
+	if a.encoded() {
+		return a.encode(d)
 	}
 	if d.Registry != nil {
 		fmt.Fprintf(a.out, "the registry's name: %s -> %s; another name is another caller at every target, and needs a ledger of its own\n\n", d.Registry.Old, d.Registry.New)
@@ -35,7 +35,7 @@ var introducing = []string{"schedule", "timezone", "target", "method", "path", "
 
 func (a *app) printJobDiff(j jobs.JobDiff) error {
 	fmt.Fprintf(a.out, "%s: %s%s\n", j.ID, j.Change, pauseNote(j))
-	t := a.table("  FIELD", "OLD", "NEW").Folding("OLD")
+	t := a.details("  FIELD", "OLD", "NEW").Folding("OLD")
 	for _, f := range j.Fields {
 		if j.Change != jobs.Changed && !slices.Contains(introducing, f.Field) {
 			continue

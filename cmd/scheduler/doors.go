@@ -26,7 +26,7 @@ var doors = map[string]door{
 
 	"demo": offline, "serve": offline, "init": offline, "schema": offline, "check": offline, "probe": offline, "conform": offline, "health": offline,
 	"import crontab": offline, "import kubernetes": offline, "import eventbridge": offline, "import cloud-scheduler": offline, "import vercel": offline,
-	"export cloudformation": offline, "export jwks": offline, "keys generate": offline, "keys rotate": offline, "access token": offline, "access check": offline,
+	"export cloudformation": offline, "export terraform": offline, "export jwks": offline, "keys generate": offline, "keys rotate": offline, "access token": offline, "access check": offline,
 	"notify test": offline, "migrate print": offline, "version": offline, "man": offline,
 }
 

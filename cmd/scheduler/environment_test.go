@@ -29,7 +29,7 @@ func TestEveryFlagOfServeHasADocumentedVariable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	unheeded := map[string]bool{"json": true, "wide": true, "help": true, "server": true} // they are about what other commands ask and print
+	unheeded := map[string]bool{"json": true, "output": true, "wide": true, "color": true, "utc": true, "local": true, "help": true, "server": true} // they are about what other commands ask and print
 	flags := 0
 	each := func(f *pflag.Flag) {
 		if unheeded[f.Name] {

@@ -30,7 +30,7 @@ type desk struct {
 func newDesk(t *testing.T, registry string) *desk {
 	t.Helper()
 	d := &desk{T: t, dir: t.TempDir(), env: map[string]string{
-		"USER": "ann", "MEMBERSHIP_URL": "https://membership.example.com", "MEMBERSHIP_TOKEN": "s3cret",
+		"USER": "ann", "NO_COLOR": "1", "MEMBERSHIP_URL": "https://membership.example.com", "MEMBERSHIP_TOKEN": "s3cret",
 	}}
 	d.env["CRONCE_CONFIG"] = d.write("cronce.yaml", registry)
 	d.env["CRONCE_DATABASE_URL"] = "sqlite:" + d.path("ledger.db")

@@ -75,8 +75,8 @@ func (a *app) health(ctx context.Context, listen, path string) error {
 	if answer.StatusCode != http.StatusOK {
 		return fmt.Errorf("%s: HTTP %d: %s", path, answer.StatusCode, text)
 	}
-	if a.json {
-		return printJSON(a.out, map[string]string{"answer": text})
+	if a.encoded() {
+		return a.encode(map[string]string{"answer": text})
 	}
 	_, err = fmt.Fprintln(a.out, text)
 	return err

@@ -17,8 +17,8 @@ import (
 )
 
 type importFlags struct {
-	name, timezone, output string
-	system                 bool
+	name, timezone, to string
+	system             bool
 }
 
 func (a *app) importCommand() *cobra.Command {
@@ -36,7 +36,7 @@ table names them.`,
 	}
 	c.AddCommand(
 		a.importSource(importer.Crontab, "crontab files (- is standard input)", "  crontab -l | cronce import crontab --timezone Europe/London - > cronce.yaml\n  cronce import crontab --system /etc/crontab /etc/cron.d/billing"),
-		a.importSource(importer.Kubernetes, "CronJob manifests, YAML or JSON", "  kubectl get cronjobs -o yaml | cronce import kubernetes - -o cronce.yaml\n  cronce import kubernetes cronjob.yaml"),
+		a.importSource(importer.Kubernetes, "CronJob manifests, YAML or JSON", "  kubectl get cronjobs -o yaml | cronce import kubernetes - --to cronce.yaml\n  cronce import kubernetes cronjob.yaml"),
 		a.importSource(importer.EventBridge, "JSON that the AWS CLI printed", "  aws scheduler get-schedule --name nightly > nightly.json\n  aws events list-rules > rules.json\n  aws events list-targets-by-rule --rule close-day > targets.json\n  cronce import eventbridge nightly.json rules.json targets.json"),
 		a.importSource(importer.CloudScheduler, "JSON that gcloud printed", "  gcloud scheduler jobs list --format=json | cronce import cloud-scheduler -"),
 		a.importSource(importer.Vercel, "vercel.json", "  cronce import vercel vercel.json"),
@@ -54,7 +54,7 @@ func (a *app) importSource(source importer.Source, what, example string) *cobra.
 		RunE:    func(_ *cobra.Command, files []string) error { return a.importFiles(source, files, f) },
 	}
 	c.Flags().StringVar(&f.name, "name", "imported", "the registry's `name`, which identifies the caller of every key")
-	c.Flags().StringVarP(&f.output, "output", "o", "", "write the registry into this new `file`")
+	c.Flags().StringVar(&f.to, "to", "", "write the registry into this new `file`")
 	if source == importer.Crontab || source == importer.Kubernetes {
 		c.Flags().StringVar(&f.timezone, "timezone", "UTC", "the `zone` of schedules for which the source states none")
 	}
@@ -82,9 +82,9 @@ func (a *app) importFiles(source importer.Source, names []string, f importFlags)
 		return &exit{exitUsage, err}
 	}
 	if err == nil {
-		err = a.writeImport(result, f.output)
+		err = a.writeImport(result, f.to)
 	}
-	if a.json {
+	if a.encoded() {
 		return err
 	}
 	if shown := a.printDifferences(result); err == nil {
@@ -120,16 +120,16 @@ func (a *app) sourceFile(name string) (importer.File, error) {
 }
 
 // writeImport prints the registry, or writes a file that did not exist.
-func (a *app) writeImport(result importer.Result, output string) error {
-	if output != "" {
-		if err := writeNew(output, result.Registry); err != nil {
+func (a *app) writeImport(result importer.Result, to string) error {
+	if to != "" {
+		if err := writeNew(to, result.Registry); err != nil {
 			return err
 		}
 	}
 	switch {
-	case a.json:
-		return printJSON(a.out, result)
-	case output == "":
+	case a.encoded():
+		return a.encode(result)
+	case to == "":
 		_, err := io.WriteString(a.out, result.Registry)
 		return err
 	}

@@ -14,7 +14,7 @@ const crontabWithSecret = "CRON_TZ=Europe/London\n0 3 * * * curl -fH 'Authorizat
 func TestAnImportedRegistryPassesCheck(t *testing.T) {
 	d := newDesk(t, exportable)
 	out := d.path("imported.yaml")
-	code, stdout, errs := d.run("import", "crontab", d.write("crontab", crontabWithSecret), "-o", out, "--name", "acme")
+	code, stdout, errs := d.run("import", "crontab", d.write("crontab", crontabWithSecret), "--to", out, "--name", "acme")
 	if code != 0 || stdout != "" || !strings.Contains(errs, "imported: 1; not imported: 1") || !strings.Contains(errs, "crontab:3") {
 		t.Fatalf("exit %d: %s%s", code, stdout, errs)
 	}
@@ -25,7 +25,7 @@ func TestAnImportedRegistryPassesCheck(t *testing.T) {
 	if code, stdout, errs := d.run("check", "--no-env", "--config", out); code != 0 || !strings.Contains(stdout, "at 03:00, Europe/London") {
 		t.Errorf("check: exit %d: %s%s", code, stdout, errs)
 	}
-	if code, _, errs := d.run("import", "crontab", d.path("crontab"), "-o", out); code != exitUsage || !strings.Contains(errs, "is not overwritten") {
+	if code, _, errs := d.run("import", "crontab", d.path("crontab"), "--to", out); code != exitUsage || !strings.Contains(errs, "is not overwritten") {
 		t.Errorf("a second import: exit %d: %s", code, errs)
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 
@@ -25,44 +26,61 @@ an hour after that opens it again.`,
 
 func (a *app) incidentsListCommand() *cobra.Command {
 	f := ledger.IncidentFilter{}
-	all := false
+	var l listing
+	closed := false
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List open incidents, newest first",
 		Example: `  cronce incidents list
-  cronce incidents list --all --job close-books`,
+  cronce incidents list --closed --job close-books`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if f.Limit < 1 || f.Limit > ledger.MaxIncidentPage {
-				return usage("--limit %d: must be from 1 to %d", f.Limit, ledger.MaxIncidentPage)
+			if err := l.check(c); err != nil {
+				return err
 			}
-			f.Open = !all
+			f.Open = !closed
 			o, done, err := a.operator(c.Context(), a.ledgerToRead)
 			if err != nil {
 				return err
 			}
 			defer done()
-			page, err := o.Incidents(c.Context(), f)
+			list, err := incidents(c.Context(), o, f, l.rows())
 			if err != nil {
 				return err
 			}
-			return a.printIncidents(page.Incidents)
+			list, note := cut(l, list)
+			defer a.tell(note)
+			return a.printIncidents(list)
 		},
 	}
 	c.Flags().StringVar(&f.JobID, "job", "", "only incidents of this `job`")
-	c.Flags().BoolVar(&all, "all", false, "closed incidents too")
-	c.Flags().IntVar(&f.Limit, "limit", 100, "maximum number of incidents")
+	c.Flags().BoolVar(&closed, "closed", false, "list closed incidents too")
+	l.flags(c, "incidents")
 	return c
 }
 
+// incidents lists up to n, page by page.
+func incidents(ctx context.Context, o operator, f ledger.IncidentFilter, n int) ([]operations.Incident, error) {
+	list := []operations.Incident{}
+	for {
+		f.Limit = n - len(list) // a ledger gives a page, a server all
+		page, err := o.Incidents(ctx, f)
+		list = append(list, page.Incidents...)
+		if err != nil || page.Next == 0 || len(list) >= n {
+			return list, err
+		}
+		f.Before = page.Next
+	}
+}
+
 func (a *app) printIncidents(list []operations.Incident) error {
-	if a.json {
-		return printJSON(a.out, list)
+	if a.encoded() {
+		return a.encode(list)
 	}
 	t := a.table("ID", "JOB", "CAUSE", "REASON", "SINCE", "COUNT", "STATE", "ERROR").
 		Optional("ERROR", "REASON", "COUNT").Folding("ERROR")
 	for _, i := range list {
-		t.Row(strconv.FormatInt(i.ID, 10), i.JobID, string(i.Cause), string(i.Reason), i.OpenedAt, strconv.Itoa(i.Count), i.State(), i.Error)
+		t.Row(strconv.FormatInt(i.ID, 10), i.JobID, string(i.Cause), string(i.Reason), i.OpenedAt, strconv.Itoa(i.Count), a.state(i.State()), i.Error)
 	}
 	return t.Flush()
 }
@@ -92,13 +110,13 @@ func (a *app) incidentsShowCommand() *cobra.Command {
 }
 
 func (a *app) printIncident(i operations.Incident) error {
-	if a.json {
-		return printJSON(a.out, i)
+	if a.encoded() {
+		return a.encode(i)
 	}
-	t := a.table("INCIDENT", strconv.FormatInt(i.ID, 10))
+	t := a.details("INCIDENT", strconv.FormatInt(i.ID, 10))
 	for _, line := range [][2]string{
 		{"job", i.JobID}, {"cause", string(i.Cause)}, {"reason", string(i.Reason)}, {"error", i.Error}, {"last run", i.RunID},
-		{"count", strconv.Itoa(i.Count)}, {"reopened", strconv.Itoa(i.Reopened)}, {"state", i.State()}, {"opened", i.OpenedAt}, {"last problem", i.LastAt},
+		{"count", strconv.Itoa(i.Count)}, {"reopened", strconv.Itoa(i.Reopened)}, {"state", a.state(i.State())}, {"opened", i.OpenedAt}, {"last problem", i.LastAt},
 		{"acknowledged", i.AckedAt}, {"acknowledged by", i.AckedBy}, {"closed", i.ClosedAt}, {"closed by", i.ClosedBy}, {"why", i.Why},
 	} {
 		if line[1] != "" {
@@ -137,8 +155,8 @@ To repeat either changes nothing.`,
 			if err != nil {
 				return err
 			}
-			if a.json {
-				return printJSON(a.out, i)
+			if a.encoded() {
+				return a.encode(i)
 			}
 			_, err = fmt.Fprintf(a.out, "incident %d of %s (%s) %s\n", i.ID, i.JobID, i.Cause, i.State())
 			return err

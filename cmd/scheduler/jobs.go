@@ -37,13 +37,13 @@ func (a *app) jobsListCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if a.json {
-				return printJSON(a.out, all)
+			if a.encoded() {
+				return a.encode(all)
 			}
 			t := a.table("JOB", "SCHEDULE", "NEXT", "CALLS", "LAST RUN", "LAST OUTCOME", "INCIDENTS", "STATE").
-				Optional("INCIDENTS", "LAST OUTCOME", "LAST RUN", "NEXT", "SCHEDULE", "CALLS").Folding("LAST OUTCOME", "INCIDENTS")
+				Optional("NEXT", "INCIDENTS", "LAST OUTCOME", "LAST RUN", "SCHEDULE", "CALLS").Folding("LAST OUTCOME", "INCIDENTS")
 			for _, j := range all {
-				t.Row(j.ID, j.InWords, nextText(j.Next, j.Enabled), j.Method+" "+j.Target+" "+j.Path, lastRun(j), j.Outcome(), j.Trouble(), string(j.State))
+				t.Row(j.ID, j.InWords, nextText(j.Next, j.Enabled), j.Method+" "+j.Target+" "+j.Path, lastRun(j), a.state(j.Outcome()), j.Trouble(), a.state(string(j.State)))
 			}
 			return t.Flush()
 		},
@@ -93,17 +93,17 @@ func (a *app) jobsShowCommand() *cobra.Command {
 }
 
 func (a *app) printJob(j operations.JobDetail) error {
-	if a.json {
-		return printJSON(a.out, j)
+	if a.encoded() {
+		return a.encode(j)
 	}
-	t := a.table("JOB", j.ID)
+	t := a.details("JOB", j.ID)
 	for _, line := range [][2]string{
 		{"schedule", j.Schedule}, {"in words", j.InWords}, {"next", nextText(j.Next, j.Enabled)}, {"watermark", j.Watermark},
 		{"calls", j.Method + " " + j.Target + " " + j.Path}, {"scopes", strings.Join(j.Scopes, " ")}, {"key scope", j.KeyScope},
 		{"timeout", j.Timeout}, {"async", j.Async.String()}, {"overlap", j.Overlap}, {"catch-up", j.CatchUp},
-		{"slot", slot(j.Job)}, {"last run", lastRun(j.Job)}, {"last outcome", j.Outcome()}, {"incidents", j.Trouble()},
+		{"slot", slot(j.Job)}, {"last run", lastRun(j.Job)}, {"last outcome", a.state(j.Outcome())}, {"incidents", j.Trouble()},
 		{"description", j.Description}, {"owner", j.Owner}, {"labels", labelText(j.Job)},
-		{"state", string(j.State)}, {"paused by", j.PausedBy}, {"paused why", j.PausedWhy},
+		{"state", a.state(string(j.State))}, {"paused by", j.PausedBy}, {"paused why", j.PausedWhy},
 	} {
 		t.Row(line[0], line[1])
 	}

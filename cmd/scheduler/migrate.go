@@ -104,14 +104,14 @@ func (a *app) printSteps(steps []migrations.Step, err error) error {
 	for _, s := range steps {
 		out = append(out, stepJSON{s.Version, s.Name, rfc3339(s.AppliedAt)})
 	}
-	if a.json {
-		return printJSON(a.out, out)
+	if a.encoded() {
+		return a.encode(out)
 	}
 	if len(out) == 0 {
 		_, err := fmt.Fprintln(a.out, "nothing to do: the tables are up to date")
 		return err
 	}
-	t := a.table("VERSION", "NAME", "APPLIED AT")
+	t := a.details("VERSION", "NAME", "APPLIED AT")
 	for _, s := range out {
 		applied := s.AppliedAt
 		if applied == "" {

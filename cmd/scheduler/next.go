@@ -112,19 +112,19 @@ func (a *app) scheduleAt(ctx context.Context, jobID string) (*schedule.Schedule,
 }
 
 func (a *app) printNext(s *schedule.Schedule, instants []time.Time, from time.Time) error {
-	if a.json {
+	if a.encoded() {
 		out := make([]string, len(instants))
 		for i, t := range instants {
 			out[i] = rfc3339(t)
 		}
-		return printJSON(a.out, out)
+		return a.encode(out)
 	}
 	fmt.Fprintf(a.out, "%s: %s\n", s, s.Describe())
 	if len(instants) == 0 {
 		_, err := fmt.Fprintf(a.out, "never after %s\n", rfc3339(from))
 		return err
 	}
-	t := a.table("UTC", "LOCAL", "OFFSET", "CLOCKS").Optional("LOCAL", "CLOCKS", "OFFSET")
+	t := a.table("UTC", "LOCAL", "OFFSET", "CLOCKS").Showing(nil).Optional("LOCAL", "CLOCKS", "OFFSET")
 	before := from
 	for _, at := range instants {
 		local := at.In(s.Location())

@@ -97,8 +97,8 @@ func (a *app) testChannel(ctx context.Context, name, publicURL string) error {
 func (a *app) printTested(t tested) error {
 	var err error
 	switch {
-	case a.json:
-		err = printJSON(a.out, t)
+	case a.encoded():
+		err = a.encode(t)
 	case t.Accepted:
 		_, err = fmt.Fprintf(a.out, "channel %s (%s): accepted with status %d\n", t.Channel, t.Type, t.Status)
 	default:

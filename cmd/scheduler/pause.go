@@ -90,8 +90,8 @@ func (a *app) setPaused(c *cobra.Command, jobID string, w who, paused bool) erro
 	if err != nil {
 		return err
 	}
-	if a.json {
-		return printJSON(a.out, acted)
+	if a.encoded() {
+		return a.encode(acted)
 	}
 	_, err = fmt.Fprintf(a.out, "%s %s\n", acted.JobID, acted.State)
 	return err

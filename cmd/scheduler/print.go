@@ -1,20 +1,10 @@
 package main
 
 import (
-	"encoding/json"
-	"io"
 	"time"
 
 	"github.com/cronce/cronce/internal/terminal"
 )
-
-// printJSON prints one JSON value, indented, with a final newline.
-func printJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
-}
 
 // table returns a table for standard output, as wide as the terminal.
 func (a *app) table(columns ...string) *terminal.Table {
@@ -22,7 +12,16 @@ func (a *app) table(columns ...string) *terminal.Table {
 	if !a.wide {
 		width = terminal.Width(a.out)
 	}
-	return terminal.NewTable(a.out, width, columns...)
+	t := terminal.NewTable(a.out, width, columns...).Showing(a.times)
+	if a.colored(a.out) {
+		t.Coloring(colorOf)
+	}
+	return t
+}
+
+// details returns a table about one thing, which shows times in full.
+func (a *app) details(columns ...string) *terminal.Table {
+	return a.table(columns...).Showing(a.timesInFull)
 }
 
 // rfc3339 prints a time as the ledger means it: UTC, RFC 3339; "" for none.

@@ -20,8 +20,8 @@ func (a *app) printProbe(r probe.Report) error {
 }
 
 func (a *app) showProbe(r probe.Report) error {
-	if a.json {
-		return printJSON(a.out, r)
+	if a.encoded() {
+		return a.encode(r)
 	}
 	keys := []string{""}
 	t := a.table("CALL", "KEY", "STATUS", "ANSWER", "TOOK", "FIELDS").Optional("KEY", "FIELDS", "TOOK")

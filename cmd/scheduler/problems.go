@@ -27,25 +27,29 @@ func (a *app) printProblems(problems jobs.Problems) {
 			files[p.File] = lines
 		}
 		if p.Line <= len(lines) {
-			fmt.Fprint(a.err, caret(lines[p.Line-1], p.Column, terminal.Width(a.err)))
+			text, mark := caret(lines[p.Line-1], p.Column, terminal.Width(a.err))
+			if a.colored(a.err) {
+				mark = terminal.Red.Paint(mark)
+			}
+			fmt.Fprintf(a.err, "%s\n%s\n", text, mark)
 		}
 	}
 }
 
-// caret is a line of a file with a caret below a column. What would move the cursor is
+// caret is a line of a file, and the caret below a column. What would move the cursor is
 // a blank, and of a long line only the part around the column is shown.
-func caret(line string, column, width int) string {
+func caret(line string, column, width int) (text, mark string) {
 	const indent = "    "
-	text := []rune(strings.Map(func(r rune) rune {
+	shown := []rune(strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || 0x80 <= r && r < 0xa0 {
 			return ' '
 		}
 		return r
 	}, strings.TrimRight(line, "\r")))
-	column = min(max(column, 1), len(text)+1)
-	if room := width - len(indent); width > 0 && len(text) > room && room > 0 {
-		from := min(max(0, column-1-room/2), len(text)-room)
-		text, column = text[from:from+room], column-from
+	column = min(max(column, 1), len(shown)+1)
+	if room := width - len(indent); width > 0 && len(shown) > room && room > 0 {
+		from := min(max(0, column-1-room/2), len(shown)-room)
+		shown, column = shown[from:from+room], column-from
 	}
-	return indent + string(text) + "\n" + indent + strings.Repeat(" ", column-1) + "^\n"
+	return indent + string(shown), indent + strings.Repeat(" ", column-1) + "^"
 }

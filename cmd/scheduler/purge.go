@@ -200,8 +200,8 @@ func (a *app) withRuns(ctx context.Context, p cleanup.Purge) (cleanup.Purge, fun
 }
 
 func (a *app) printPurge(reg *jobs.Registry, r cleanup.Report) error {
-	if a.json {
-		return printJSON(a.out, r)
+	if a.encoded() {
+		return a.encode(r)
 	}
 	verb := "removed"
 	if r.DryRun {

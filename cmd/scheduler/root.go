@@ -48,12 +48,17 @@ type app struct {
 	lookup func(string) (string, bool)
 	now    func() time.Time // for what is shown and read; the ledger has a clock of its own
 
-	config    string
-	db        string
-	server    string
-	json      bool
-	wide      bool
-	noMigrate bool
+	config string
+	db     string
+	server string
+	wide   bool
+	// outputFlag and jsonFlag are what output is read from.
+	outputFlag string
+	jsonFlag   bool
+	output     output
+	color      string
+	utc, local bool
+	noMigrate  bool
 	// allowTarget are hosts and networks, with commas between them.
 	allowTarget string
 	logFormat   string
@@ -102,8 +107,12 @@ Then:         cronce init, or cronce import crontab FILE
 	flags.StringVar(&a.db, "db", "", "the ledger: sqlite:PATH or postgres://... (env CRONCE_DATABASE_URL; default sqlite:cronce.db)")
 	flags.StringVar(&a.server, "server", "", "ask this server's API instead of a ledger: its `URL`; token in CRONCE_TOKEN")
 	flags.StringVar(&a.allowTarget, "allow-target", "", "call these `hosts` and networks (CIDR) alone, with commas between them")
-	flags.BoolVar(&a.json, "json", false, "print JSON")
+	flags.StringVarP(&a.outputFlag, "output", "o", string(asTable), "print a table, json, yaml, or the IDs alone: id")
+	flags.BoolVar(&a.jsonFlag, "json", false, "short for --output json")
 	flags.BoolVar(&a.wide, "wide", false, "print all columns, even on a narrow terminal")
+	flags.StringVar(&a.color, "color", "auto", "auto (on a terminal, unless NO_COLOR is set), always or never")
+	flags.BoolVar(&a.utc, "utc", false, "on a terminal, print times in UTC instead of distances from now")
+	flags.BoolVar(&a.local, "local", false, "print times of tables in this machine's time zone")
 	flags.BoolVar(&a.noMigrate, "no-migrate", false, "do not migrate the ledger's tables at start")
 	flags.StringVar(&a.logFormat, "log-format", "text", "text or json")
 	flags.StringVar(&a.logLevel, "log-level", "info", "debug, info, warn or error")
@@ -116,7 +125,7 @@ Then:         cronce init, or cronce import crontab FILE
 		if err := a.readEnv(c); err != nil {
 			return err
 		}
-		return a.refuseServer(c)
+		return errors.Join(a.refuseServer(c), a.readOutput(c), a.readLooks())
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usage("%w; run \"%s --help\" for its flags", err, c.CommandPath())

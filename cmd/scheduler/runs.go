@@ -26,7 +26,6 @@ func (a *app) runsCommand() *cobra.Command {
 type selection struct {
 	job, reason, since, until string
 	states                    []string
-	limit                     int
 }
 
 func (s *selection) flags(c *cobra.Command) {
@@ -37,7 +36,7 @@ func (s *selection) flags(c *cobra.Command) {
 }
 
 func (s *selection) filter(now time.Time) (ledger.Filter, error) {
-	f := ledger.Filter{JobID: s.job, Limit: s.limit}
+	f := ledger.Filter{JobID: s.job}
 	var err error
 	if s.reason != "" {
 		if f.Reason, err = oneOf("reason", s.reason, ledger.Reasons); err != nil {
@@ -65,6 +64,7 @@ func (s *selection) filter(now time.Time) (ledger.Filter, error) {
 
 func (a *app) runsListCommand() *cobra.Command {
 	var s selection
+	var l listing
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List runs, newest scheduled time first",
@@ -76,9 +76,10 @@ func (a *app) runsListCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if f.Limit < 1 {
-				return usage("--limit %d: give a number from 1 on", f.Limit)
+			if err := l.check(c); err != nil {
+				return err
 			}
+			f.Limit = l.rows()
 			o, done, err := a.operator(c.Context(), a.ledgerToRead)
 			if err != nil {
 				return err
@@ -88,24 +89,26 @@ func (a *app) runsListCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.printRuns(page.Runs)
+			runs, note := cut(l, page.Runs)
+			defer a.tell(note)
+			return a.printRuns(runs)
 		},
 	}
 	s.flags(c)
 	c.Flags().StringSliceVar(&s.states, "state", nil, "only runs in these `states`, e.g. dead,missed")
-	c.Flags().IntVar(&s.limit, "limit", 100, "maximum number of runs")
+	l.flags(c, "runs")
 	return c
 }
 
 // printRuns shows, where a run that waits has no reason, why it does.
 func (a *app) printRuns(runs []operations.Run) error {
-	if a.json {
-		return printJSON(a.out, runs)
+	if a.encoded() {
+		return a.encode(runs)
 	}
 	t := a.table("RUN", "STATE", "REASON", "TRIGGER", "ATTEMPTS", "REPLAYED", "FINISHED").
 		Optional("REASON", "FINISHED", "TRIGGER", "ATTEMPTS", "REPLAYED").Folding("REASON")
 	for _, r := range runs {
-		t.Row(r.RunID, r.StateText(), cmp.Or(string(r.Reason), r.Waiting.String()), string(r.Trigger), strconv.Itoa(r.Attempts), strconv.FormatBool(r.Replayed), r.FinishedAt)
+		t.Row(r.RunID, a.state(r.StateText()), cmp.Or(string(r.Reason), r.Waiting.String()), string(r.Trigger), strconv.Itoa(r.Attempts), strconv.FormatBool(r.Replayed), r.FinishedAt)
 	}
 	return t.Flush()
 }
@@ -131,13 +134,13 @@ func (a *app) runsShowCommand() *cobra.Command {
 }
 
 func (a *app) printRun(r operations.RunDetail) error {
-	if a.json {
-		return printJSON(a.out, r)
+	if a.encoded() {
+		return a.encode(r)
 	}
-	t := a.table("RUN", r.RunID)
+	t := a.details("RUN", r.RunID)
 	for _, line := range [][2]string{
 		{"job", r.JobID}, {"scheduled at", r.ScheduledAt}, {"until", r.Until}, {"trigger", string(r.Trigger)},
-		{"state", r.StateText()}, {"reason", string(r.Reason)}, {"waiting", r.Waiting.String()}, {"replayed", strconv.FormatBool(r.Replayed)},
+		{"state", a.state(r.StateText())}, {"reason", string(r.Reason)}, {"waiting", r.Waiting.String()}, {"replayed", strconv.FormatBool(r.Replayed)},
 		{"calls", r.Method + " " + r.Target + " " + r.Path}, {"send before", r.SendBefore},
 		{"next attempt", r.NextAt}, {"planned", r.PlannedAt}, {"started", r.StartedAt},
 		{"accepted", r.AcceptedAt}, {"progress", r.Progress},
@@ -157,7 +160,7 @@ func (a *app) printRun(r operations.RunDetail) error {
 		return err
 	}
 	fmt.Fprintln(a.out)
-	h := a.table("ATTEMPT", "STARTED", "TOOK", "ANSWER", "STATUS", "CODE", "ERROR").
+	h := a.details("ATTEMPT", "STARTED", "TOOK", "ANSWER", "STATUS", "CODE", "ERROR").
 		Optional("STARTED", "TOOK", "CODE")
 	for _, at := range r.History {
 		h.Row(strconv.Itoa(at.Attempt), at.StartedAt, at.Took().String(), string(at.Answer), strconv.Itoa(at.Status), at.Code, at.Error)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -55,17 +56,33 @@ func (a *app) printChanges(got operations.Changes, states []ledger.State) error 
 		if len(states) > 0 && !slices.Contains(states, r.State) {
 			continue
 		}
-		line := fmt.Sprintf("%s  %s  %s  %s", a.now().UTC().Format("2006-01-02T15:04:05Z"), r.RunID, r.StateText(), cmp.Or(string(r.Reason), r.Waiting.String()))
-		if a.json {
-			text, err := json.Marshal(r)
-			if err != nil {
-				return err
-			}
-			line = string(text)
-		}
-		if _, err := fmt.Fprintln(a.out, line); err != nil {
+		if err := a.printChange(r); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (a *app) printChange(r operations.Run) error {
+	switch a.output {
+	case asJSON: // a line each
+		return json.NewEncoder(a.out).Encode(r)
+	case asYAML: // a document each
+		if _, err := fmt.Fprintln(a.out, "---"); err != nil {
+			return err
+		}
+		return a.encode(r)
+	case asID:
+		return a.encode(r)
+	}
+	now := a.now().UTC()
+	if a.local {
+		now = a.now().Local()
+	}
+	state := a.state(r.StateText())
+	if a.colored(a.out) {
+		state = colorOf(state).Paint(state)
+	}
+	_, err := fmt.Fprintf(a.out, "%s  %s  %s  %s\n", now.Format(time.RFC3339), r.RunID, state, cmp.Or(string(r.Reason), r.Waiting.String()))
+	return err
 }

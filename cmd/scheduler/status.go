@@ -44,8 +44,8 @@ Exit 0: a process serves. Exit 1: none does.`,
 }
 
 func (a *app) printStatus(s operations.Status) error {
-	if a.json {
-		return printJSON(a.out, s)
+	if a.encoded() {
+		return a.encode(s)
 	}
 	if len(s.Processes) > 0 {
 		t := a.table("PROCESS", "HOST", "STATE", "HEARTBEAT", "DEFINITIONS", "RUNNING", "PROGRAM", "VERSION").
@@ -55,7 +55,7 @@ func (a *app) printStatus(s operations.Status) error {
 			if !p.Alive {
 				state = "gone"
 			}
-			t.Row(p.ID, p.Host, state, p.HeartbeatAt, strconv.Itoa(p.Definitions), strconv.Itoa(p.Running), p.Program, p.Version)
+			t.Row(p.ID, p.Host, a.state(state), p.HeartbeatAt, strconv.Itoa(p.Definitions), strconv.Itoa(p.Running), p.Program, p.Version)
 		}
 		if err := t.Flush(); err != nil {
 			return err
@@ -68,7 +68,7 @@ func (a *app) printStatus(s operations.Status) error {
 	}
 	purge := "never succeeded"
 	if s.Purge.LastSuccess != "" {
-		purge = "last succeeded at " + s.Purge.LastSuccess
+		purge = "last succeeded at " + a.timesInFull(s.Purge.LastSuccess)
 	}
 	if s.Purge.Overdue {
 		purge += "; overdue"

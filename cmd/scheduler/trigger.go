@@ -134,8 +134,8 @@ func toItsEnd(ctx context.Context, e *executor.Executor, s ledger.Store, entry l
 }
 
 func (a *app) printDriven(r operations.Run) error {
-	if a.json {
-		if err := printJSON(a.out, r); err != nil {
+	if a.encoded() {
+		if err := a.encode(r); err != nil {
 			return err
 		}
 	} else {

@@ -26,9 +26,9 @@ func (a *app) versionCommand() *cobra.Command {
 		Short: "Print the versions of cronce, Go and the time zone database",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if a.json {
-				return printJSON(a.out, map[string]string{
-					"version": buildVersion(), "go": runtime.Version(), "zones": schedule.ZoneVersion(),
+			if a.encoded() {
+				return a.encode(map[string]any{
+					"version": buildVersion(), "go": runtime.Version(), "zones": schedule.ZoneVersion(), "output": outputVersion,
 				})
 			}
 			_, err := fmt.Fprintln(a.out, versionLine())

@@ -38,15 +38,15 @@ a time of day, or an age such as 24h.`,
 }
 
 func (a *app) printWhy(v operations.Explanation) error {
-	if a.json {
-		return printJSON(a.out, v)
+	if a.encoded() {
+		return a.encode(v)
 	}
 	fmt.Fprintf(a.out, "%s at %s: %s\n%s\n", v.JobID, v.At, v.Verdict, v.Text)
 	if v.Run != nil {
 		fmt.Fprintf(a.out, "see \"cronce runs show %s\"\n", v.Run.RunID)
 	}
 	if v.Previous != "" || v.Next != "" {
-		t := a.table("SCHEDULED", "TIME")
+		t := a.details("SCHEDULED", "TIME")
 		t.Row("previous", v.Previous)
 		t.Row("next", v.Next)
 		return t.Flush()

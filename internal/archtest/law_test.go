@@ -156,7 +156,7 @@ var law = archtest.Law{
 	},
 	Edges: []archtest.Edge{
 		{Library: "github.com/robfig/cron/v3", At: []string{"schedule"}, Why: "it parses schedules"},
-		{Library: "github.com/goccy/go-yaml", At: []string{"jobs", "api/access", "internal/importer"}, Why: "the registry's file is read in jobs alone, the access file in api/access, manifests in internal/importer"},
+		{Library: "github.com/goccy/go-yaml", At: []string{"jobs", "api/access", "internal/importer", "cmd/scheduler"}, Why: "the registry's file is read in jobs alone, the access file in api/access, manifests in internal/importer; cmd/scheduler writes YAML (-o yaml)"},
 		{Library: "github.com/google/uuid", At: []string{"executor", "jobs", "targets/probe", "internal/operations", "api", "api/remote", "cmd/..."}, Why: "run IDs are derived; only the token of a ~ run and lease tokens are drawn"},
 		{Library: "github.com/go-co-op/gocron/v2", At: []string{"cmd/..."}, Why: "it is the alarm clock, and identity never comes from a wake-up"},
 		{Library: "github.com/spf13/cobra", At: []string{"cmd/..."}, Why: "the command line is cmd's"},

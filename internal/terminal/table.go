@@ -23,6 +23,8 @@ type Table struct {
 	width   int // 0: unlimited
 	columns []column
 	rows    [][]string
+	show    func(cell string) string
+	color   func(cell string) Color
 }
 
 type column struct {
@@ -72,11 +74,26 @@ func (t *Table) column(name string) *column {
 	panic("the table has no column " + name)
 }
 
+// Showing sets how the cells of further rows are shown.
+func (t *Table) Showing(show func(cell string) string) *Table {
+	t.show = show
+	return t
+}
+
+// Coloring sets the color of each cell, as it is shown.
+func (t *Table) Coloring(color func(cell string) Color) *Table {
+	t.color = color
+	return t
+}
+
 // Row adds a row; an empty cell prints as "-".
 func (t *Table) Row(cells ...string) {
 	for i, c := range cells {
 		if c == "" {
 			c = "-"
+		}
+		if t.show != nil {
+			c = t.show(c)
 		}
 		cells[i] = strings.Map(oneLine, c)
 		t.columns[i].natural = max(t.columns[i].natural, utf8.RuneCountInString(cells[i]))
@@ -144,6 +161,7 @@ func (t *Table) fit() {
 func (t *Table) print(text *strings.Builder, cells []string) {
 	var folded [][]string
 	var widths []int
+	var colors []Color
 	height := 0
 	for i, c := range t.columns {
 		if !c.shown {
@@ -153,7 +171,11 @@ func (t *Table) print(text *strings.Builder, cells []string) {
 		if c.width < c.natural {
 			lines = foldWords(cells[i], c.width)
 		}
-		folded, widths, height = append(folded, lines), append(widths, c.width), max(height, len(lines))
+		color := Plain
+		if t.color != nil {
+			color = t.color(cells[i])
+		}
+		folded, widths, colors, height = append(folded, lines), append(widths, c.width), append(colors, color), max(height, len(lines))
 	}
 	for n := range height {
 		var line strings.Builder
@@ -162,7 +184,8 @@ func (t *Table) print(text *strings.Builder, cells []string) {
 			if n < len(lines) {
 				cell = lines[n]
 			}
-			fmt.Fprintf(&line, "%-*s%s", widths[i], cell, columnGap)
+			padding := strings.Repeat(" ", max(0, widths[i]-utf8.RuneCountInString(cell)))
+			line.WriteString(colors[i].Paint(cell) + padding + columnGap)
 		}
 		text.WriteString(strings.TrimRight(line.String(), " ") + "\n")
 	}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/spf13/cobra"
+
+	"github.com/cronce/cronce/internal/operations"
+)
+
+// output is the form in which a command prints what it found or did.
+type output string
+
+const (
+	asTable output = "table"
+	asJSON  output = "json"
+	asYAML  output = "yaml"
+	asID    output = "id" // one ID a line, for other commands
+)
+
+var outputs = []output{asTable, asJSON, asYAML, asID}
+
+// outputVersion is that of the shapes of JSON and YAML, as docs/operations.md has
+// them. A field that is renamed, removed or given another type raises it.
+const outputVersion = 1
+
+// withIDs are the commands that print jobs, runs or incidents.
+var withIDs = []string{
+	"jobs list", "jobs show", "jobs pause", "jobs resume", "runs list", "runs show", "runs follow", "runs cancel", "runs ack",
+	"runs redrive", "runs rerun", "trigger", "incidents list", "incidents show", "incidents ack",
+}
+
+// readOutput decides on the form by --output and --json.
+func (a *app) readOutput(c *cobra.Command) error {
+	chosen, err := oneOf("output", a.outputFlag, outputs)
+	if err != nil {
+		return err
+	}
+	if a.jsonFlag {
+		if c.Flags().Changed("output") && chosen != asJSON {
+			return usage("--json and --output %s contradict each other; give one", chosen)
+		}
+		chosen = asJSON
+	}
+	command := strings.Join(strings.Fields(c.CommandPath())[1:], " ")
+	if chosen == asID && !slices.Contains(withIDs, command) {
+		return usage("\"%s\" prints nothing that has an ID; valid outputs: table, json, yaml", c.CommandPath())
+	}
+	a.output = chosen
+	return nil
+}
+
+// encoded reports whether output is for programs, and not a table.
+func (a *app) encoded() bool { return a.output != asTable && a.output != "" }
+
+// encode prints one value for programs.
+func (a *app) encode(v any) error {
+	switch a.output {
+	case asID:
+		for _, id := range idsOf(v) {
+			fmt.Fprintln(a.out, id)
+		}
+		return nil
+	case asYAML:
+		text, err := json.Marshal(v)
+		if err == nil {
+			text, err = yaml.JSONToYAML(text)
+		}
+		if err != nil {
+			return err
+		}
+		_, err = a.out.Write(text)
+		return err
+	}
+	enc := json.NewEncoder(a.out)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+// idsOf are the IDs of what the commands of withIDs print.
+func idsOf(v any) (ids []string) {
+	switch v := v.(type) {
+	case []operations.Job:
+		for _, j := range v {
+			ids = append(ids, j.ID)
+		}
+	case []operations.Run:
+		for _, r := range v {
+			ids = append(ids, r.RunID)
+		}
+	case []operations.Incident:
+		for _, i := range v {
+			ids = append(ids, strconv.FormatInt(i.ID, 10))
+		}
+	case operations.JobDetail:
+		ids = []string{v.ID}
+	case operations.JobActed:
+		ids = []string{v.JobID}
+	case operations.RunDetail:
+		ids = []string{v.RunID}
+	case operations.Run:
+		ids = []string{v.RunID}
+	case operations.Incident:
+		ids = []string{strconv.FormatInt(v.ID, 10)}
+	case operations.Acted:
+		return idsOf(v.Changed)
+	}
+	return ids
+}
