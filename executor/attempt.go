@@ -99,7 +99,7 @@ func (t *attempter) logAttempt(w ledger.Work, a Answer, o ledger.Outcome, took t
 	case ledger.Dead:
 		t.logger.Error("run is dead", append(attrs, "reason", o.Reason, "error", a.Error)...)
 	default:
-		t.logger.Warn("attempt failed; retry scheduled",
+		t.logger.Log(context.Background(), levelOf(a), "attempt failed; retry scheduled",
 			append(attrs, "wait", o.Wait.Round(time.Millisecond).String(), "error", a.Error)...)
 	}
 }
@@ -107,12 +107,21 @@ func (t *attempter) logAttempt(w ledger.Work, a Answer, o ledger.Outcome, took t
 // logUnsent says why a run waits. The first of a target's runs stands for
 // those that meet the same while nothing is leased for that target.
 func (t *attempter) logUnsent(w ledger.Work, a Answer, o ledger.Outcome) {
-	level := slog.LevelWarn
+	level := levelOf(a)
 	if t.work.isShut(w.Call.Target) {
 		level = slog.LevelDebug
 	}
 	t.logger.Log(context.Background(), level, "run not sent; waiting without using an attempt",
 		"run", w.RunID, "job", w.JobID, "target", w.Call.Target, "wait", o.Wait.Round(time.Millisecond).String(), "error", a.Error)
+}
+
+// levelOf is the level of what failed. In an outage there is a failure every few
+// seconds, for hours, and each says what the first said.
+func levelOf(a Answer) slog.Level {
+	if a.Outage {
+		return slog.LevelDebug
+	}
+	return slog.LevelWarn
 }
 
 // textLimit bounds what a target's answer can add to the ledger.

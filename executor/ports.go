@@ -49,6 +49,9 @@ type Answer struct {
 	Unsent bool
 	// WaitsFor says why a run was Unsent, for the run's row.
 	WaitsFor ledger.WaitReason
+	// Outage: the target was known to be failing. The caller logs when that begins
+	// and ends, so that the executor logs no attempt that fails meanwhile.
+	Outage bool
 }
 
 // Caller makes attempts. It is handed a context whose deadline is the end of

@@ -22,6 +22,8 @@ const (
 	// probeWait is how long other calls wait while the half-open breaker tests the
 	// target by one call.
 	probeWait = time.Second
+	// outageReminder is how often the log repeats that a target still fails.
+	outageReminder = 10 * time.Minute
 )
 
 var (
@@ -35,10 +37,14 @@ var (
 type breaker struct {
 	cb    *gobreaker.CircuitBreaker[executor.Answer]
 	until atomic.Pointer[time.Time] // when the open state ends; nil: it never began
+	log   *slog.Logger
+
+	// Of the outage; gobreaker's lock guards them.
+	since, logged time.Time
 }
 
 func newBreaker(target string, failures int, openFor time.Duration, log *slog.Logger) *breaker {
-	b := &breaker{}
+	b := &breaker{log: log.With("target", target)}
 	b.cb = gobreaker.NewCircuitBreaker[executor.Answer](gobreaker.Settings{
 		Name:        target,
 		MaxRequests: 1,
@@ -50,10 +56,26 @@ func newBreaker(target string, failures int, openFor time.Duration, log *slog.Lo
 				until := time.Now().Add(openFor)
 				b.until.Store(&until)
 			}
-			log.Info("circuit breaker changed state", "target", target, "from", from.String(), "to", to.String())
+			b.logChange(from, to)
 		},
 	})
 	return b
+}
+
+// logChange writes a line when an outage begins, now and then while it lasts, and when
+// it ends, however often the target is tried out meanwhile.
+func (b *breaker) logChange(from, to gobreaker.State) {
+	now := time.Now()
+	switch {
+	case from == gobreaker.StateClosed:
+		b.since, b.logged = now, now
+		b.log.Warn("circuit breaker opened; runs wait without using attempts")
+	case to == gobreaker.StateClosed:
+		b.log.Info("circuit breaker closed", "open", now.Sub(b.since).Round(time.Millisecond).String())
+	case to == gobreaker.StateOpen && now.Sub(b.logged) >= outageReminder:
+		b.logged = now
+		b.log.Warn("circuit breaker still open", "open", now.Sub(b.since).Round(time.Second).String())
+	}
 }
 
 // do makes the attempt if the breaker lets it through; otherwise the answer is
@@ -61,13 +83,14 @@ func newBreaker(target string, failures int, openFor time.Duration, log *slog.Lo
 func (b *breaker) do(ctx context.Context, attempt func() executor.Answer) executor.Answer {
 	a, err := b.cb.Execute(func() (executor.Answer, error) {
 		a := attempt()
+		a.Outage = !a.Unsent && b.cb.State() != gobreaker.StateClosed
 		return a, verdict(ctx, a)
 	})
 	switch {
 	case errors.Is(err, gobreaker.ErrOpenState):
-		return unsent(ledger.BreakerOpen, "the breaker is open: the target's last calls all failed", b.left())
+		return outage("the breaker is open: the target's last calls all failed", b.left())
 	case errors.Is(err, gobreaker.ErrTooManyRequests):
-		return unsent(ledger.BreakerOpen, "the breaker is half-open: another call is trying the target out", probeWait)
+		return outage("the breaker is half-open: another call is trying the target out", probeWait)
 	}
 	return a
 }
@@ -97,6 +120,13 @@ func verdict(ctx context.Context, a executor.Answer) error {
 		return errTarget
 	}
 	return nil
+}
+
+// outage is the answer when the breaker does not let a call through.
+func outage(why string, wait time.Duration) executor.Answer {
+	a := unsent(ledger.BreakerOpen, why, wait)
+	a.Outage = true
+	return a
 }
 
 // unsent is the answer when nothing was sent and the run must wait.
