@@ -207,6 +207,8 @@ func (e *Executor) recorded(r *run, result ledger.RecordResult) {
 		return
 	}
 	switch {
+	case e.claim.poll == tickPoll: // what is known to be due is the end of this run's lease
+		e.claim.timer.want(time.Now())
 	case !o.State.Finished():
 		e.claim.timer.want(time.Now().Add(o.Wait))
 	case e.mayWait(r):

@@ -34,9 +34,9 @@ func (e *Executor) Tick(ctx context.Context) error {
 		after, cancel = context.WithDeadline(after, deadline.Add(e.cfg.Grace))
 	}
 	defer cancel()
+	e.claim.poll, e.members.living = tickPoll, nil
 	wait := e.keep(after)
 
-	e.claim.poll, e.members.living = tickPoll, nil
 	e.ledger.health.forget() // what failed before this tick is not its error
 	e.claim.timer.want(time.Now())
 	enough := time.Now().Add(tickEnough)

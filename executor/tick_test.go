@@ -277,3 +277,41 @@ func TestNothingOutlastsTheDeadlineByMoreThanTheGrace(t *testing.T) {
 		})
 	}
 }
+
+// A tick does not wait for the end of a lease that it has itself taken and given up: a
+// platform is paid for that time.
+func TestATickDoesNotWaitForItsOwnLeases(t *testing.T) {
+	for name, a := range map[string]executor.Answer{
+		"made":       {Kind: ledger.Fresh, Status: 200},
+		"given back": {Unsent: true, RetryAfter: time.Minute, WaitsFor: ledger.WaitReason{Code: ledger.NotConfigured}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := memory.New()
+				e, err := executor.New(executor.Config{
+					Registry: registry(t, minutely("a")), Ledger: l, Lease: 10 * time.Second,
+					Caller: newTarget(func(context.Context, executor.Call, int) executor.Answer { return a }),
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				at := time.Now().UTC().Truncate(time.Second)
+				id := jobs.RunIDWithToken("a", at, "x")
+				if _, err := l.Enter(t.Context(), ledger.Entry{JobID: "a", RunSpec: ledger.RunSpec{
+					RunID: id, ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.ByEvent, Overlap: ledger.OverlapAllow,
+					Call: ledger.Call{Target: "svc", Method: "POST", Path: "/a", Timeout: time.Second, Horizon: time.Hour},
+				}}); err != nil {
+					t.Fatal(err)
+				}
+				begun := time.Now()
+				tick(t, e, 50*time.Second)
+				if took := time.Since(begun); took > time.Second {
+					t.Errorf("the tick took %v", took)
+				}
+				if runs := mustList(t, l, ledger.Filter{IDs: []string{id}}); len(runs) != 1 || runs[0].StartedAt.IsZero() {
+					t.Errorf("runs %+v", runs)
+				}
+			})
+		})
+	}
+}
