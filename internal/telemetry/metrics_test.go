@@ -3,8 +3,10 @@ package telemetry_test
 import (
 	"fmt"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cronce/cronce/internal/telemetry"
 	"github.com/cronce/cronce/ledger"
@@ -64,5 +66,71 @@ func TestAJobsCountsTakeLittle(t *testing.T) {
 	})
 	if made > 1 {
 		t.Errorf("%.0f allocations for each job", made)
+	}
+}
+
+// watch adds what a ledger has, and what is wrong with single jobs.
+func watch(m *telemetry.Metrics, counts ledger.Counts, troubles func() (telemetry.Troubles, error)) {
+	m.Watch(func() map[string]string { return nil }, func() (ledger.Counts, error) { return counts, nil }, troubles)
+}
+
+func TestTheTroublesOfJobs(t *testing.T) {
+	m := telemetry.NewMetrics()
+	watch(m, ledger.Counts{Incidents: 2, DeadUnseen: 3}, func() (telemetry.Troubles, error) {
+		return telemetry.Troubles{
+			Incidents: []ledger.Incident{{JobID: "pay", Cause: ledger.CauseDead}, {JobID: "rent", Cause: ledger.CauseLate}},
+			Dead:      map[string]int{"pay": 3},
+		}, nil
+	})
+	text := scrape(t, m)
+	for _, line := range []string{
+		"cronce_incidents_open 2", "cronce_dead_runs_unacknowledged 3",
+		`cronce_incident_open{cause="dead",job="pay"} 1`, `cronce_incident_open{cause="late",job="rent"} 1`,
+		`cronce_job_dead_runs_unacknowledged{job="pay"} 3`,
+	} {
+		if !strings.Contains(text, line+"\n") {
+			t.Errorf("no line %s", line)
+		}
+	}
+}
+
+// Without an incident and a dead run there is no series of any job, and the ledger is
+// not asked for them.
+func TestHealthyJobsHaveNoTroubles(t *testing.T) {
+	m := telemetry.NewMetrics()
+	watch(m, ledger.Counts{}, func() (telemetry.Troubles, error) {
+		t.Error("the ledger was asked")
+		return telemetry.Troubles{}, nil
+	})
+	text := scrape(t, m)
+	if !strings.Contains(text, "cronce_incidents_open 0\n") || strings.Contains(text, "cronce_incident_open{") || strings.Contains(text, "cronce_job_dead_runs_unacknowledged{") {
+		t.Errorf("got\n%s", text)
+	}
+}
+
+// What a scrape cannot read is left out; the rest is served.
+func TestAScrapeWithoutTheTroubles(t *testing.T) {
+	m := telemetry.NewMetrics()
+	watch(m, ledger.Counts{Incidents: 1}, func() (telemetry.Troubles, error) { return telemetry.Troubles{}, ledger.ErrUnavailable })
+	if text := scrape(t, m); !strings.Contains(text, "cronce_incidents_open 1\n") || strings.Contains(text, "cronce_incident_open{") {
+		t.Errorf("got\n%s", text)
+	}
+}
+
+func TestTheLastSuccessOfAJob(t *testing.T) {
+	m := telemetry.NewMetrics()
+	before := time.Now()
+	m.Settled(ledger.Outcome{State: ledger.Succeeded}, "pay", ledger.Recorded)
+	m.Settled(ledger.Outcome{State: ledger.Dead, Reason: ledger.Permanent}, "rent", ledger.Recorded)
+	m.Settled(ledger.Outcome{State: ledger.Succeeded}, "gone", ledger.Fenced)
+	text := scrape(t, m)
+	_, rest, found := strings.Cut(text, `cronce_last_success_timestamp_seconds{job="pay"} `)
+	value, _, _ := strings.Cut(rest, "\n")
+	at, err := strconv.ParseFloat(value, 64)
+	if !found || err != nil || at < float64(before.UnixMilli())/1000 || at > float64(time.Now().UnixMilli()+1)/1000 {
+		t.Errorf("last success %q (%v), want now", value, err)
+	}
+	if n := strings.Count(text, "cronce_last_success_timestamp_seconds{"); n != 1 {
+		t.Errorf("%d jobs have a last success, want the one that had one", n)
 	}
 }
