@@ -122,5 +122,6 @@ func CallFor(j jobs.Job, runID string, at time.Time) ledger.Call {
 		Poll:          j.Async.Poll,
 		StartWithin:   j.Alarm.StartWithin,
 		FinishWithin:  j.Alarm.FinishWithin,
+		Heartbeat:     j.HeartbeatURLEnv != "",
 	}
 }

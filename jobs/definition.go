@@ -49,6 +49,7 @@ type definition struct {
 	Description string            `json:"description,omitempty"`
 	Owner       string            `json:"owner,omitempty"`
 	Labels      map[string]string `json:"labels,omitempty"`
+	Heartbeat   string            `json:"heartbeat,omitempty"`
 }
 
 // Parsed is the job's schedule; nil unless the job came from a Registry or
@@ -83,7 +84,7 @@ func (j Job) define() ([]byte, error) {
 		KeyScope: j.KeyScope, MaxInFlight: j.MaxInFlight,
 		Within: j.Async.Within, Poll: j.Async.Poll, StartWithin: j.Alarm.StartWithin, FinishWithin: j.Alarm.FinishWithin,
 		Headers: j.Headers, Description: j.Description, Owner: j.Owner, Labels: j.Labels,
-		Registry: j.registryIfNamed(sent),
+		Heartbeat: j.HeartbeatURLEnv, Registry: j.registryIfNamed(sent),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("definition of job %q: %w", j.ID, err)
@@ -127,6 +128,8 @@ func (d definition) job(parsed *schedule.Schedule) Job {
 		About:    About{Description: d.Description, Owner: d.Owner, Labels: d.Labels},
 		schedule: parsed,
 		registry: d.Registry,
+
+		HeartbeatURLEnv: d.Heartbeat,
 	}
 	if d.Body != nil {
 		j.Body = d.Body

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -164,7 +165,7 @@ func (p planned) fields() fields {
 		{"body", body}, {"headers", headerText(p.Headers)}, {"timeout", p.Timeout.String()}, {"retry.backoff", waits(p.Retry.Backoff)},
 		{"retry.jitter", strconv.FormatFloat(p.Retry.Jitter, 'g', -1, 64)},
 		{"retry.maxRetryAfter", p.Retry.MaxRetryAfter.String()}, {"retry.horizon", p.Retry.Horizon.String()},
-		{"async", p.Async.String()}, {"alarm", p.Alarm.String()},
+		{"async", p.Async.String()}, {"alarm", p.Alarm.String()}, {"heartbeat", cmp.Or(p.HeartbeatURLEnv, "none")},
 		{"overlap", string(p.Overlap)}, {"catchUp", string(p.CatchUp)}, {"catchUpWindow", p.CatchUpWindow.String()},
 		{"keyScope", p.KeyScope}, {"maxInFlight", limit},
 		{"description", p.Description}, {"owner", p.Owner}, {"labels", p.LabelText()},

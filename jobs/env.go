@@ -16,7 +16,7 @@ import (
 func (r *Registry) CheckEnv(lookup func(string) (string, bool)) Problems {
 	env := &environment{report: newReport(r.source), lookup: lookup}
 	for _, t := range r.Targets() {
-		if !strings.HasPrefix(t.Name, channelPrefix) && t.Name != HeartbeatTarget {
+		if !strings.HasPrefix(t.Name, channelPrefix) && !strings.HasPrefix(t.Name, HeartbeatTarget) {
 			env.checkTarget(r, t)
 		}
 	}
@@ -25,6 +25,12 @@ func (r *Registry) CheckEnv(lookup func(string) (string, bool)) Problems {
 	}
 	if r.heartbeat != (Heartbeat{}) {
 		env.url("heartbeat.urlEnv", r.heartbeat.URLEnv, false, false)
+	}
+	for _, j := range r.jobs {
+		if j.HeartbeatURLEnv != "" && !j.Disabled {
+			env.jobIDs[jobPath(j.at)] = j.ID
+			env.url(jobPath(j.at)+".heartbeat.urlEnv", j.HeartbeatURLEnv, false, false)
+		}
 	}
 	if r.cleanup.DisabledBecause == "" {
 		for i, s := range r.stores {

@@ -120,6 +120,7 @@ type fileJob struct {
 	Description   string            `yaml:"description" doc:"What the job does, in one line of at most 500 characters."`
 	Owner         string            `yaml:"owner" doc:"Who looks after the job: a team or a person, at most 100 characters. Notifications name the owner. Default that of defaults."`
 	Labels        map[string]string `yaml:"labels" doc:"Up to 20 names with values, each of at most 63 characters, such as team: billing; jobs list --label filters by them. Those of defaults are added."`
+	Heartbeat     *fileBeat         `yaml:"heartbeat" doc:"An address that is told of each run's start and end; see notifications.md. Default none."`
 	Enabled       *bool             `yaml:"enabled" doc:"false: the job is not planned; default true."`
 }
 
@@ -155,6 +156,10 @@ type fileChannel struct {
 	On     []string    `yaml:"on" doc:"Only incidents of these causes: dead, missed, late, unplanned, overdue; default every cause."`
 	After  int         `yaml:"after" doc:"How many problems an incident must have before it is told; default 1."`
 	Remind *period     `yaml:"remind" doc:"How often an open incident that nobody has acknowledged is told again; default never."`
+}
+
+type fileBeat struct {
+	URLEnv string `yaml:"urlEnv" doc:"Name of the variable that holds the address." required:"true"`
 }
 
 type fileHeartbeat struct {
@@ -245,7 +250,10 @@ func (doc document) enter(d *draft) {
 	for _, name := range slices.Sorted(maps.Keys(doc.Targets)) {
 		doc.Targets[name].target(name).enter(d)
 	}
-	for _, j := range doc.Jobs {
+	for i, j := range doc.Jobs {
+		if j.Heartbeat != nil && j.Heartbeat.URLEnv == "" {
+			d.checkVariable(jobPath(i)+".heartbeat.urlEnv", "urlEnv", "", "the variable that holds the address")
+		}
 		j.job().enter(d)
 	}
 	for _, k := range doc.KeyTTLs {
@@ -306,6 +314,9 @@ func (j fileJob) job() Job {
 		job.Async = j.Async.async()
 	}
 	job.Alarm = j.Alarm.alarm()
+	if j.Heartbeat != nil {
+		job.HeartbeatURLEnv = j.Heartbeat.URLEnv
+	}
 	job.About = About{Description: j.Description, Owner: j.Owner, Labels: j.Labels}
 	return job
 }

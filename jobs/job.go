@@ -43,7 +43,10 @@ type Job struct {
 	Async         Async         // the target may answer 202 and work on
 	Alarm         Alarm         // default the registry's
 	About                       // for people: no part of what a call sends
-	Disabled      bool
+	// HeartbeatURLEnv is the variable that holds the address that is told of each
+	// run's start and end, in the way of healthchecks.io; "": none.
+	HeartbeatURLEnv string
+	Disabled        bool
 
 	schedule *schedule.Schedule // parsed by the registry
 	registry string             // its name

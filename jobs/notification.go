@@ -80,28 +80,14 @@ const (
 	ChannelEmail        ChannelType = "email"
 )
 
-// Heartbeat is the alarm for a scheduler that does nothing any more: an address that
-// is pinged while planning is current.
-type Heartbeat struct {
-	URLEnv string        // the variable that holds the address; "": none
-	Every  time.Duration // default 1m
-}
-
-func (a Alarm) enter(d *draft)     { d.alarms = append(d.alarms, a) }
-func (c Channel) enter(d *draft)   { d.channels = append(d.channels, c) }
-func (h Heartbeat) enter(d *draft) { d.heartbeats = append(d.heartbeats, h) }
+func (a Alarm) enter(d *draft)   { d.alarms = append(d.alarms, a) }
+func (c Channel) enter(d *draft) { d.channels = append(d.channels, c) }
 
 // channelPrefix begins the names of channels' targets; a declared target has no colon.
 const channelPrefix = "notify:"
 
-// HeartbeatTarget is the target that a Heartbeat pings.
-const HeartbeatTarget = "heartbeat:"
-
 // pagerDutyURL is where events go whose channel names no variable.
 const pagerDutyURL = "https://events.pagerduty.com"
-
-// defaultEvery is the default of Heartbeat.Every.
-const defaultEvery = time.Minute
 
 // JobID is the job of the channel's notifications, which are its ~ runs.
 func (c Channel) JobID() string { return "notify-" + c.Name }
@@ -235,21 +221,6 @@ func (d *draft) checkSelection(at string, c Channel) {
 	}
 }
 
-func (d *draft) checkHeartbeat() Heartbeat {
-	h := only(d, "heartbeat", d.heartbeats)
-	if h == (Heartbeat{}) {
-		return h
-	}
-	setDefault(&h.Every, defaultEvery)
-	d.checkVariable("heartbeat.urlEnv", "urlEnv", h.URLEnv, "the variable that holds the address")
-	d.between("heartbeat.every", h.Every, 0, maxWait)
-	if h.Every > 0 && h.Every < time.Second {
-		d.add("heartbeat.every", CodeBadDuration, "every %s is too short; the minimum is 1s", h.Every)
-	}
-	d.declared[HeartbeatTarget] = Target{Name: HeartbeatTarget, URLEnv: h.URLEnv, Auth: Auth{Type: AuthNone}}
-	return h
-}
-
 // Channels lists where incidents are told, in the order of declaration.
 func (r *Registry) Channels() []Channel { return slices.Clone(r.channels) }
 
@@ -262,9 +233,6 @@ func (r *Registry) Channel(name string) (Channel, bool) {
 	}
 	return Channel{}, false
 }
-
-// Heartbeat is what is pinged while planning is current; its zero value is nothing.
-func (r *Registry) Heartbeat() Heartbeat { return r.heartbeat }
 
 // Alarms reports whether any enabled job has a bound.
 func (r *Registry) Alarms() bool {

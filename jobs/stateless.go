@@ -2,14 +2,21 @@ package jobs
 
 // Stateless lists the problems of running the registry without a ledger, as a
 // Lambda without CRONCE_DATABASE_URL does: nothing then remembers that a target
-// accepted a run, so jobs with async cannot be asked for again. The registry as it
-// is remains valid.
+// accepted a run, so jobs with async cannot be asked for again, and pings of heartbeats
+// are runs in a ledger. The registry as it is remains valid.
 func (r *Registry) Stateless() Problems {
 	found := Problems{}
 	for _, j := range r.All() {
-		if !j.Disabled && j.Async != (Async{}) {
+		if j.Disabled {
+			continue
+		}
+		if j.Async != (Async{}) {
 			found = append(found, r.JobProblem(j.ID, "async", CodeNeedsLedger,
 				"async needs a ledger that remembers what the target accepted; give the function one (CRONCE_DATABASE_URL), or remove async"))
+		}
+		if j.HeartbeatURLEnv != "" {
+			found = append(found, r.JobProblem(j.ID, "heartbeat", CodeNeedsLedger,
+				"heartbeat needs a ledger that holds its pings; give the function one (CRONCE_DATABASE_URL), or remove heartbeat"))
 		}
 	}
 	found.Sort()

@@ -73,6 +73,8 @@ type Call struct {
 	// take to its first lease and to its end before it is late; 0: any time.
 	StartWithin  time.Duration `json:"startWithin,omitempty"`
 	FinishWithin time.Duration `json:"finishWithin,omitempty"`
+	// Heartbeat: the job's heartbeat is told of this run.
+	Heartbeat bool `json:"heartbeat,omitempty"`
 }
 
 // Answer is what one attempt came to.

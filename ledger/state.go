@@ -88,7 +88,7 @@ const (
 	ByBackfill Trigger = "backfill" // moved to planned by an operator
 	ByOperator Trigger = "manual"   // `trigger`: a ~ id
 	ByRerun    Trigger = "rerun"    // `runs rerun`: a ~ id
-	ByIncident Trigger = "incident" // a notification of an incident: a ~ id
+	ByIncident Trigger = "incident" // a notification, of an incident or to a heartbeat: a ~ id
 	ByEvent    Trigger = "event"    // a platform event that fits no scheduled time: a ~ id
 )
 

@@ -12,7 +12,7 @@ import (
 
 // Heartbeat pings an address while planning is current, in the way of healthchecks.io:
 // the address itself for success, /start when the process begins, /fail with the
-// cause when it cannot plan. A process that does nothing any more pings nothing.
+// cause when it cannot plan, /log when it stops. A process that does nothing any more pings nothing.
 type Heartbeat struct {
 	Registry string // its name
 	Every    time.Duration
@@ -31,15 +31,23 @@ func (h *Heartbeat) Run(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+			h.ping(last, "/log", "the process stops, or reads its registry again")
+			cancel()
 			return
 		case <-tick.C:
 		}
-		if err := h.Ready(); err != nil {
-			h.ping(ctx, "/fail", err.Error())
-		} else {
-			h.ping(ctx, "", "")
-		}
+		h.Report(ctx, h.Ready())
 	}
+}
+
+// Report pings once: success, or a failure with its cause.
+func (h *Heartbeat) Report(ctx context.Context, problem error) {
+	if problem != nil {
+		h.ping(ctx, "/fail", problem.Error())
+		return
+	}
+	h.ping(ctx, "", "")
 }
 
 func (h *Heartbeat) ping(ctx context.Context, path, text string) {

@@ -21,24 +21,38 @@ type Ledger interface {
 	Tell(context.Context, ledger.Telling) (bool, error)
 }
 
+// Runs is the part of a ledger.Store that tells heartbeats of jobs.
+type Runs interface {
+	Changes(ctx context.Context, after string) (ledger.Changes, error)
+	List(context.Context, ledger.Filter) ([]ledger.Run, error)
+	Get(ctx context.Context, runID string) (ledger.Run, []ledger.Attempt, error)
+	Enter(context.Context, ledger.Entry) (ledger.Entered, error)
+}
+
 // Config is what a Watch needs.
 type Config struct {
 	Registry  *jobs.Registry
 	Ledger    Ledger
+	Runs      Runs   // nil: heartbeats of jobs are not told
 	PublicURL string // of the dashboard, for links; "": none
 	// Purge says when a purge last succeeded, and whether the next is overdue; nil: it
 	// is not watched.
-	Purge  func(context.Context) (last time.Time, overdue bool, err error)
-	Logger *slog.Logger
-	Now    func() time.Time
+	Purge func(context.Context) (last time.Time, overdue bool, err error)
+	// Planned: the planner was here already. Otherwise it has a minute until the first
+	// look at what is not planned.
+	Planned bool
+	Logger  *slog.Logger
+	Now     func() time.Time
 }
 
 // Watch finds problems and writes notifications. Any number may share a ledger.
 type Watch struct {
 	Config
 	channels []jobs.Channel
+	pings    *pings
 	observed time.Time // when the jobs and the purge were last looked at
 	failed   bool
+	told     int // notifications, since NewWatch
 }
 
 const (
@@ -52,7 +66,11 @@ const (
 
 // NewWatch returns a Watch that looks when it is run.
 func NewWatch(c Config) *Watch {
-	return &Watch{Config: c, channels: c.Registry.Channels(), observed: c.Now()} // the planner comes first
+	w := &Watch{Config: c, channels: c.Registry.Channels(), pings: newPings(c.Runs, c.Registry)}
+	if !c.Planned {
+		w.observed = c.Now()
+	}
+	return w
 }
 
 // Run looks every few seconds until ctx ends.
@@ -60,7 +78,7 @@ func (w *Watch) Run(ctx context.Context) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for {
-		err := w.Look(ctx)
+		_, err := w.Look(ctx)
 		if ctx.Err() != nil {
 			return
 		}
@@ -76,8 +94,15 @@ func (w *Watch) Run(ctx context.Context) {
 	}
 }
 
-// Look finds what is wrong now and writes the notifications that are due.
-func (w *Watch) Look(ctx context.Context) error {
+// Look finds what is wrong now, writes the notifications that are due, and returns how
+// many it wrote.
+func (w *Watch) Look(ctx context.Context) (written int, err error) {
+	before := w.told + w.pings.written
+	err = w.look(ctx)
+	return w.told + w.pings.written - before, err
+}
+
+func (w *Watch) look(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	if w.Registry.Alarms() {
@@ -93,6 +118,9 @@ func (w *Watch) Look(ctx context.Context) error {
 			return err
 		}
 		w.observed = now
+	}
+	if err := w.pings.look(ctx, w.Now()); err != nil {
+		return err
 	}
 	if len(w.channels) == 0 {
 		return nil
@@ -193,6 +221,7 @@ func (w *Watch) tellOne(ctx context.Context, i ledger.Incident) (bool, error) {
 	}
 	done, err := w.Ledger.Tell(ctx, t)
 	if done {
+		w.told += len(t.Runs)
 		for n, e := range t.Runs {
 			w.Logger.Info("notification written", "channel", d.Notices[n].Channel.Name, "event", string(d.Notices[n].Event),
 				"incident", i.ID, "job", i.JobID, "cause", string(i.Cause), "run", e.RunID)

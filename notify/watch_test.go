@@ -83,6 +83,27 @@ func (m *mortal) Tell(ctx context.Context, t ledger.Telling) (done bool, err err
 	return done, m.answer(err)
 }
 
+func (m *mortal) Changes(ctx context.Context, after string) (c ledger.Changes, err error) {
+	if m.step() {
+		c, err = m.Store.Changes(ctx, after)
+	}
+	return c, m.answer(err)
+}
+
+func (m *mortal) List(ctx context.Context, f ledger.Filter) (list []ledger.Run, err error) {
+	if m.step() {
+		list, err = m.Store.List(ctx, f)
+	}
+	return list, m.answer(err)
+}
+
+func (m *mortal) Enter(ctx context.Context, e ledger.Entry) (got ledger.Entered, err error) {
+	if m.step() {
+		got, err = m.Store.Enter(ctx, e)
+	}
+	return got, m.answer(err)
+}
+
 // scene is a ledger with one job, and the channels that are told of it.
 type scene struct {
 	*testing.T
@@ -126,9 +147,11 @@ func (s *scene) ends(jobID string, state ledger.State) {
 
 // watch is a process that lives for so many steps on the ledger.
 func (s *scene) watch(steps int, after bool) error {
-	return notify.NewWatch(notify.Config{
-		Registry: s.registry, Ledger: &mortal{Store: s.Store, steps: steps, after: after}, Logger: slog.New(slog.DiscardHandler), Now: time.Now,
+	l := &mortal{Store: s.Store, steps: steps, after: after}
+	_, err := notify.NewWatch(notify.Config{
+		Registry: s.registry, Ledger: l, Runs: l, Logger: slog.New(slog.DiscardHandler), Now: time.Now,
 	}).Look(context.Background())
+	return err
 }
 
 // told are the events of a channel, in the order in which they were written.
@@ -300,7 +323,7 @@ func TestJobsThatNoProcessPlansAndAnOverduePurgeAreFound(t *testing.T) {
 		})
 		look := func(after time.Duration) (open []string) {
 			time.Sleep(after)
-			if err := w.Look(t.Context()); err != nil {
+			if _, err := w.Look(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			list, err := s.Incidents(t.Context(), ledger.IncidentFilter{Open: true})

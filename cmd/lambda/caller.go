@@ -17,11 +17,15 @@ import (
 type caller struct {
 	remote executor.Caller
 	purge  executor.Caller
+	mails  map[string]bool // the targets of channels of type email
 }
 
 func (c *caller) Call(ctx context.Context, call executor.Call) executor.Answer {
 	if call.Work.Call.Target == jobs.BuiltinTarget {
 		return c.purge.Call(ctx, call)
+	}
+	if c.mails[call.Work.Call.Target] {
+		return noMail
 	}
 	return c.remote.Call(ctx, call)
 }

@@ -28,6 +28,8 @@ type handler struct {
 	// ledger is the database's; nil: stateless, each event gets a ledger in
 	// memory and the target's key alone protects.
 	ledger *database
+	// publicURL is the dashboard's, for links in notifications; "": none.
+	publicURL string
 }
 
 // close ends what the handler holds.
@@ -109,11 +111,9 @@ func (h *handler) tick(ctx context.Context, s shape) (any, error) {
 	if h.ledger == nil {
 		return nil, ofKind(errRefused, errTickStateless)
 	}
-	e, err := h.executor(ctx)
+	err := h.beat(ctx)
+	h.report(ctx, err)
 	if err != nil {
-		return nil, err
-	}
-	if err := e.Tick(ctx); err != nil {
 		return nil, err
 	}
 	h.log.Info("tick finished") // an alarm counts these (package export)

@@ -75,7 +75,8 @@ func newHandler(lookup func(string) (string, bool), logger *slog.Logger) (*handl
 	if err != nil {
 		return nil, ofKind(errConfiguration, err)
 	}
-	h.caller = &caller{remote: remote, purge: h.purge(lookup)}
+	h.caller = &caller{remote: remote, purge: h.purge(lookup), mails: h.mails()}
+	h.publicURL, _ = lookup("CRONCE_PUBLIC_URL")
 	return h, nil
 }
 

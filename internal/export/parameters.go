@@ -72,6 +72,12 @@ func (t *template) environment() object {
 			}
 		}
 	}
+	for _, c := range t.reg.Channels() { // not called over HTTP, so no target; the registry names the variable all the same
+		if c.SMTP.File != "" {
+			t.refuse("channel %q takes a secret from %s, and the function has no such file; refer to a variable ({ env: NAME })", c.Name, c.SMTP)
+		}
+		e.add(c.SMTP.Env, true)
+	}
 	if t.purges() {
 		for _, s := range t.reg.KeyStores() {
 			e.add(s.URLEnv, true)

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/notify"
+)
+
+// beat plans and works on what is due, then looks for incidents. The notifications that
+// it writes are runs that are due: they are worked on at once.
+func (h *handler) beat(ctx context.Context) error {
+	if err := h.work(ctx); err != nil {
+		return err
+	}
+	l, err := h.ledger.open(ctx)
+	if err != nil {
+		return err
+	}
+	w := notify.NewWatch(notify.Config{Registry: h.reg, Ledger: l, Runs: l, PublicURL: h.publicURL, Planned: true, Logger: h.log, Now: time.Now})
+	for timeFor(ctx, 2*askAgain) { // what is left is the next tick's
+		written, err := w.Look(ctx)
+		if err != nil || written == 0 {
+			return err
+		}
+		if err := h.work(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (h *handler) work(ctx context.Context) error {
+	e, err := h.executor(ctx)
+	if err != nil {
+		return err
+	}
+	return e.Tick(ctx)
+}
+
+// report pings the registry's heartbeat: a tick that finished has planned.
+func (h *handler) report(ctx context.Context, problem error) {
+	if beat := h.reg.Heartbeat(); beat.Every > 0 {
+		(&notify.Heartbeat{Registry: h.reg.Name(), Caller: h.caller, Logger: h.log}).Report(ctx, problem)
+	}
+}
+
+// mails are the targets to which this function sends nothing: what sends mail would add
+// a third to the binary, and each cold start loads it.
+func (h *handler) mails() map[string]bool {
+	targets := map[string]bool{}
+	for _, c := range h.reg.Channels() {
+		if c.Type == jobs.ChannelEmail {
+			h.log.Warn("channel of type email is left to a process that runs cronce serve on the same ledger", "channel", c.Name)
+			targets[c.Target()] = true
+		}
+	}
+	return targets
+}
+
+// noMail leaves a mail to others, and keeps the ticks to come from trying.
+var noMail = executor.Answer{
+	Unsent: true, RetryAfter: 5 * time.Minute, Error: noMailText, WaitsFor: ledger.WaitReason{Code: ledger.NotConfigured, Text: noMailText},
+}
+
+const noMailText = "not sent: a Lambda sends no email; run cronce serve on the same ledger, or use another type of channel"

@@ -1,0 +1,67 @@
+package jobs
+
+import (
+	"slices"
+	"time"
+)
+
+// Heartbeat is the alarm for a scheduler that does nothing any more: an address that
+// is pinged while planning is current.
+type Heartbeat struct {
+	URLEnv string        // the variable that holds the address; "": none
+	Every  time.Duration // default 1m
+}
+
+func (h Heartbeat) enter(d *draft) { d.heartbeats = append(d.heartbeats, h) }
+
+// HeartbeatTarget is the target that a Heartbeat pings, and begins the names of those of
+// jobs.
+const HeartbeatTarget = "heartbeat:"
+
+// defaultEvery is the default of Heartbeat.Every.
+const defaultEvery = time.Minute
+
+func (d *draft) checkHeartbeat() Heartbeat {
+	h := only(d, "heartbeat", d.heartbeats)
+	if h == (Heartbeat{}) {
+		return h
+	}
+	setDefault(&h.Every, defaultEvery)
+	d.checkVariable("heartbeat.urlEnv", "urlEnv", h.URLEnv, "the variable that holds the address")
+	d.between("heartbeat.every", h.Every, 0, maxWait)
+	if h.Every > 0 && h.Every < time.Second {
+		d.add("heartbeat.every", CodeBadDuration, "every %s is too short; the minimum is 1s", h.Every)
+	}
+	d.declared[HeartbeatTarget] = Target{Name: HeartbeatTarget, URLEnv: h.URLEnv, Auth: Auth{Type: AuthNone}}
+	return h
+}
+
+// Heartbeat is what is pinged while planning is current; its zero value is nothing.
+func (r *Registry) Heartbeat() Heartbeat { return r.heartbeat }
+
+// maxBeating is the longest ID of a job with a heartbeat: its pings are runs of a job
+// too.
+const maxBeating = 54
+
+// HeartbeatJobID is the job of the pings of this one's heartbeat, which are its ~ runs.
+func (j Job) HeartbeatJobID() string { return "heartbeat-" + j.ID }
+
+// HeartbeatTarget is the name of the target that this job's pings are sent to.
+func (j Job) HeartbeatTarget() string { return HeartbeatTarget + j.ID }
+
+func (d *draft) checkJobHeartbeat(path string, j Job) {
+	if j.HeartbeatURLEnv == "" {
+		return
+	}
+	path += ".heartbeat.urlEnv"
+	d.checkVariable(path, "urlEnv", j.HeartbeatURLEnv, "the variable that holds the address")
+	if len(j.ID) > maxBeating {
+		d.add(path, CodeBadID, "the id of a job with a heartbeat has at most %d characters, since its pings are runs of the job heartbeat-ID; shorten the id, or remove heartbeat", maxBeating)
+	}
+	if slices.ContainsFunc(d.jobs, func(other Job) bool { return other.ID == j.HeartbeatJobID() }) {
+		d.add(path, CodeDuplicateID, "the pings are runs of the job %q, which the registry has too; rename one of the jobs", j.HeartbeatJobID())
+	}
+	if !j.Disabled {
+		d.declared[j.HeartbeatTarget()] = Target{Name: j.HeartbeatTarget(), URLEnv: j.HeartbeatURLEnv, Auth: Auth{Type: AuthNone}}
+	}
+}

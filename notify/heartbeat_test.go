@@ -1,0 +1,65 @@
+package notify_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/notify"
+)
+
+// receiver keeps what it is pinged with.
+type receiver struct {
+	got  []string
+	down bool
+}
+
+func (r *receiver) Call(ctx context.Context, c executor.Call) executor.Answer {
+	if c.Call.Target != jobs.HeartbeatTarget || ctx.Err() != nil {
+		return executor.Answer{Kind: ledger.Refused, Error: "not a ping"}
+	}
+	r.got = append(r.got, c.Call.Path+" "+string(c.Call.Body))
+	if r.down {
+		return executor.Answer{Kind: ledger.Failed, Error: "HTTP 500"}
+	}
+	return executor.Answer{Kind: ledger.Fresh, Status: 200}
+}
+
+// What the receiver is told from the start of a process to its stop, and what is
+// logged of a receiver that is down for a while.
+func TestTheHeartbeatOfAProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var problem error
+		var log bytes.Buffer
+		r := &receiver{}
+		h := &notify.Heartbeat{
+			Registry: "acme", Every: time.Minute, Caller: r, Ready: func() error { return problem }, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); h.Run(ctx) }()
+		time.Sleep(time.Minute + time.Second)
+		problem, r.down = errors.New("the ledger is down"), true
+		time.Sleep(2 * time.Minute)
+		problem, r.down = nil, false
+		time.Sleep(time.Minute)
+		stop()
+		<-done
+		want := []string{"/start ", " ", "/fail the ledger is down", "/fail the ledger is down", " ", "/log the process stops, or reads its registry again"}
+		if !slices.Equal(r.got, want) {
+			t.Errorf("pinged %q, want %q", r.got, want)
+		}
+		if n := strings.Count(log.String(), "heartbeat not delivered"); n != 1 {
+			t.Errorf("%d warnings of one outage:\n%s", n, log.String())
+		}
+	})
+}
