@@ -241,7 +241,7 @@ func TestPgBouncerReadsItsSettings(t *testing.T) {
 	if len(p.policies) != 4 || !strings.Contains(p.settings, fmt.Sprintf("listen_port = %d\n", p.pods.Spec.Containers[0].Ports[0].ContainerPort)) {
 		t.Errorf("%d selectors, and settings\n%s", len(p.policies), p.settings)
 	}
-	dir, err := os.MkdirTemp("", "cronce-pgbouncer-") // every account may read it
+	dir, err := os.MkdirTemp("", "cronce-pgbouncer-") //nolint:usetesting // another account reads it, and TempDir's parent is ours alone
 	bed.Must(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	bed.Must(t, os.Chmod(dir, 0o755))
