@@ -92,6 +92,16 @@ type JobStatus struct {
 	DeadUnseen   int       // all of its unacknowledged dead runs
 }
 
+// JobState is what a list of very many jobs needs of each of them. Its fields mean
+// what they mean in a JobStatus.
+type JobState struct {
+	JobID     string
+	Ended     bool
+	Watermark time.Time
+	PausedAt  time.Time
+	Failing   bool // FailingSince is set
+}
+
 // OutcomeWindow bounds how many rows of a job are read for its last outcome and
 // for how long it has been failing.
 const OutcomeWindow = 1000

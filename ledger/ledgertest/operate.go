@@ -113,6 +113,15 @@ func (b *bed) status(id string) ledger.JobStatus {
 	if len(one) != 1 || !reflect.DeepEqual(one[0], jobs[i]) {
 		b.Errorf("Jobs of %s alone: %+v, want %+v", id, one, jobs[i])
 	}
+	states, err := b.JobStates(b.ctx)
+	b.must(err)
+	for k, s := range jobs {
+		want := ledger.JobState{JobID: s.JobID, Ended: s.Ended, Watermark: s.Watermark, PausedAt: s.PausedAt, Failing: !s.FailingSince.IsZero()}
+		if len(states) != len(jobs) || !reflect.DeepEqual(states[k], want) {
+			b.Errorf("JobStates: %+v, want %+v", states, want)
+			break
+		}
+	}
 	return jobs[i]
 }
 

@@ -166,6 +166,7 @@ func (w *twins) compare() {
 		return runs, err
 	})
 	w.ask("jobs", func(s ledger.Store) (any, error) { return s.Jobs(w.ctx) })
+	w.ask("job states", func(s ledger.Store) (any, error) { return s.JobStates(w.ctx) })
 	w.ask("counts", func(s ledger.Store) (any, error) {
 		counts, err := s.Counts(w.ctx)
 		maps.DeleteFunc(counts.Unfinished, func(_ ledger.State, n int) bool { return n == 0 })
@@ -176,7 +177,7 @@ func (w *twins) compare() {
 	}
 	w.ask("audit", w.audit)
 	w.story = slices.DeleteFunc(w.story, func(s string) bool {
-		return strings.Contains(s, "h runs: ") || strings.Contains(s, "h jobs: ") || strings.Contains(s, "h counts: ") ||
+		return strings.Contains(s, "h runs: ") || strings.Contains(s, "h jobs: ") || strings.Contains(s, "h job states: ") || strings.Contains(s, "h counts: ") ||
 			strings.Contains(s, "h events: ") || strings.Contains(s, "h audit: ")
 	})
 }

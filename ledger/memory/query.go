@@ -110,6 +110,21 @@ func (l *Ledger) Jobs(ctx context.Context, ids ...string) ([]ledger.JobStatus, e
 	return list, nil
 }
 
+// JobStates lists every job in brief, by id.
+func (l *Ledger) JobStates(ctx context.Context) ([]ledger.JobState, error) {
+	jobs, err := l.Jobs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var list []ledger.JobState
+	for _, j := range jobs {
+		list = append(list, ledger.JobState{
+			JobID: j.JobID, Ended: j.Ended, Watermark: j.Watermark, PausedAt: j.PausedAt, Failing: !j.FailingSince.IsZero(),
+		})
+	}
+	return list, nil
+}
+
 // byJob are each job's runs that are no ranges, newest first.
 func (l *Ledger) byJob() map[*job][]*record {
 	runs := map[*job][]*record{}

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"context"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -27,6 +28,27 @@ const newestOfJob = `
 	SELECT * FROM runs WHERE run_id > j.job_id || '@' AND run_id < j.job_id || 'A' AND until IS NULL
 	ORDER BY run_id DESC LIMIT $2`
 
+// JobStates lists every job in brief, by id.
+func (l *Ledger) JobStates(ctx context.Context) ([]ledger.JobState, error) {
+	rows, err := l.pool.Query(ctx, `
+		SELECT j.job_id, j.ended_at IS NOT NULL, j.watermark, j.paused_at, coalesce((
+			SELECT n.state = 'dead' FROM (
+				SELECT run_id, state FROM runs
+				WHERE run_id > j.job_id || '@' AND run_id < j.job_id || 'A' AND until IS NULL ORDER BY run_id DESC LIMIT $1
+			) n WHERE n.state IN ('succeeded', 'dead') ORDER BY n.run_id DESC LIMIT 1), false)
+		FROM jobs j ORDER BY j.job_id`, ledger.OutcomeWindow)
+	if err != nil {
+		return nil, translate("list jobs", err)
+	}
+	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (s ledger.JobState, err error) {
+		var watermark, paused *time.Time
+		err = row.Scan(&s.JobID, &s.Ended, &watermark, &paused, &s.Failing)
+		s.Watermark, s.PausedAt = timeOf(watermark), timeOf(paused)
+		return s, err
+	})
+	return list, translate("list jobs", err)
+}
+
 // addOutcomes queues what completes the jobs' statuses, by id.
 func addOutcomes(batch *pgx.Batch, into map[string]*ledger.JobStatus, among []string) {
 	batch.Queue(outcomesSQL, among, ledger.OutcomeWindow).Query(func(rows pgx.Rows) error {
@@ -42,7 +64,9 @@ func addOutcomes(batch *pgx.Batch, into map[string]*ledger.JobStatus, among []st
 		}
 		return rows.Err()
 	})
-	batch.Queue(`SELECT job_id, count(*) FROM runs WHERE state = 'dead' AND acked_at IS NULL GROUP BY job_id`).Query(func(rows pgx.Rows) error {
+	batch.Queue(`
+		SELECT job_id, count(*) FROM runs
+		WHERE state = 'dead' AND acked_at IS NULL AND ($1::text[] IS NULL OR job_id = ANY ($1)) GROUP BY job_id`, among).Query(func(rows pgx.Rows) error {
 		var id string
 		var n int
 		_, err := pgx.ForEachRow(rows, []any{&id, &n}, func() error {

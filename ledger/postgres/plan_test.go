@@ -144,6 +144,8 @@ func look(t *testing.T, f *fleet, w ledger.Work) {
 	}
 	_, err = f.Jobs(ctx)
 	must(t, err)
+	_, err = f.JobStates(ctx)
+	must(t, err)
 	_, err = f.Counts(ctx)
 	must(t, err)
 	_, err = f.Recent(ctx, []string{w.JobID, "job-00003"}, 30)

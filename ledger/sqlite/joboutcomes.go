@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"fmt"
 
 	"github.com/cronce/cronce/ledger"
 )
@@ -26,6 +27,32 @@ const (
 		WHERE state = 'dead' AND run_id > coalesce((SELECT max(run_id) FROM newest WHERE state = 'succeeded'), '')`
 	unseenOfJobs = `SELECT job_id, count(*) FROM runs WHERE state = 'dead' AND acked_at IS NULL GROUP BY job_id`
 )
+
+// jobStates looks behind a job's last row only where that is no outcome.
+const jobStates = `
+	SELECT job_id, ended_at IS NOT NULL, watermark, paused_at, coalesce((
+		SELECT CASE state WHEN 'succeeded' THEN 0 WHEN 'dead' THEN 1 ELSE (
+			SELECT state = 'dead' FROM (
+				SELECT run_id, state FROM runs WHERE run_id > jobs.job_id || '@' AND run_id < jobs.job_id || 'A' AND until IS NULL
+				ORDER BY run_id DESC LIMIT ?1)
+			WHERE state IN ('succeeded', 'dead') ORDER BY run_id DESC LIMIT 1) END
+		FROM runs WHERE run_id > jobs.job_id || '@' AND run_id < jobs.job_id || 'A' AND until IS NULL
+		ORDER BY run_id DESC LIMIT 1), 0)
+	FROM jobs ORDER BY job_id`
+
+// JobStates lists every job in brief, by id.
+func (l *Ledger) JobStates(ctx context.Context) ([]ledger.JobState, error) {
+	list, err := query(ctx, l, func(row scanner) (s ledger.JobState, err error) {
+		var watermark, paused maybe
+		err = row.Scan(&s.JobID, &s.Ended, &watermark, &paused, &s.Failing)
+		s.Watermark, s.PausedAt = watermark.time(), paused.time()
+		return s, err
+	}, jobStates, ledger.OutcomeWindow)
+	if err != nil {
+		return nil, fmt.Errorf("list jobs: %w", err)
+	}
+	return list, nil
+}
 
 // addOutcomes completes the jobs' statuses, by id. Nearly always a job's last run is
 // its last outcome.
