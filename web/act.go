@@ -23,15 +23,18 @@ type act struct {
 }
 
 var acts = map[string]act{
-	"pause":    {"pause", "Pause", access.Operator, (*Dashboard).previewPause},
-	"resume":   {"resume", "Resume", access.Operator, (*Dashboard).previewResume},
-	"trigger":  {"trigger", "Trigger", access.Operator, (*Dashboard).previewTrigger},
-	"backfill": {"backfill", "Backfill", access.Operator, (*Dashboard).previewBackfill},
-	"redrive":  {"redrive", "Redrive", access.Operator, (*Dashboard).previewRuns},
-	"cancel":   {"cancel", "Cancel", access.Operator, (*Dashboard).previewRuns},
-	"ack":      {"ack", "Acknowledge", access.Operator, (*Dashboard).previewRuns},
-	"rerun":    {"rerun", "Rerun", access.Admin, (*Dashboard).previewRerun},
+	"pause":     {"pause", "Pause", access.Operator, (*Dashboard).previewPause},
+	"resume":    {"resume", "Resume", access.Operator, (*Dashboard).previewResume},
+	"trigger":   {"trigger", "Trigger", access.Operator, (*Dashboard).previewTrigger},
+	"backfill":  {"backfill", "Backfill", access.Operator, (*Dashboard).previewBackfill},
+	"redrive":   {"redrive", "Redrive", access.Operator, (*Dashboard).previewRuns},
+	"cancel":    {"cancel", "Cancel", access.Operator, (*Dashboard).previewRuns},
+	"ack":       {"ack", "Acknowledge", access.Operator, (*Dashboard).previewRuns},
+	"rerun":     {"rerun", "Rerun", access.Admin, (*Dashboard).previewRerun},
+	ackIncident: {ackIncident, "Acknowledge", access.Operator, (*Dashboard).previewIncident},
 }
+
+const ackIncident = "ack-incident"
 
 // actView is the page of an act.
 type actView struct {
@@ -174,18 +177,48 @@ func (d *Dashboard) runActs(r *http.Request, run ledger.Run) []actLink {
 			"from", run.ScheduledAt.Format(time.RFC3339), "to", run.Until.Format(time.RFC3339))})
 	case run.State == ledger.Dead:
 		var links []actLink
-		if run.SendBefore.IsZero() || d.now().Before(run.SendBefore) {
+		if sendable(run, d.now()) {
 			links = append(links, link("redrive"))
 		}
 		if run.AckedAt.IsZero() {
 			links = append(links, link("ack"))
 		}
 		return d.allowed(r, append(links, link("rerun"))...)
-	case run.Call.Method == "" || run.State == ledger.Canceled && !ledger.AdHoc(run.ID):
+	case notRun(run):
 		at := run.ScheduledAt.Format(time.RFC3339)
 		return d.allowed(r, actLink{"backfill", "Run it after all", actPath("backfill", "job", run.JobID, "from", at, "to", at)})
 	}
 	return d.allowed(r, link("rerun"))
+}
+
+// runCommands are the commands that show a run and do what fits its state.
+func runCommands(run ledger.Run, now time.Time) []string {
+	id := shellQuote(run.ID)
+	list := []string{"cronce runs show " + id}
+	switch {
+	case !run.State.Finished():
+		return append(list, "cronce runs cancel "+id+why)
+	case run.Count > 1:
+		return append(list, "cronce backfill "+shellQuote(run.JobID)+" --from "+run.ScheduledAt.Format(time.RFC3339)+" --to "+run.Until.Format(time.RFC3339)+why)
+	case run.State == ledger.Dead && sendable(run, now):
+		list = append(list, "cronce runs redrive "+id+why)
+	case notRun(run):
+		at := run.ScheduledAt.Format(time.RFC3339)
+		return append(list, "cronce backfill "+shellQuote(run.JobID)+" --from "+at+" --to "+at+why)
+	}
+	if run.State == ledger.Dead && run.AckedAt.IsZero() {
+		list = append(list, "cronce runs ack "+id+why)
+	}
+	return append(list, "cronce runs rerun "+id+" --new-key"+why)
+}
+
+// notRun reports whether a scheduled time did not run, so that a backfill runs it.
+func notRun(run ledger.Run) bool {
+	switch run.State {
+	case ledger.Skipped, ledger.Missed, ledger.Superseded, ledger.Canceled:
+		return !ledger.AdHoc(run.ID)
+	}
+	return false
 }
 
 // jobActs are the acts that fit a job's state.
@@ -202,12 +235,6 @@ func (d *Dashboard) jobActs(r *http.Request, v jobView) []actLink {
 		pause = link("resume")
 	}
 	return d.allowed(r, pause, link("trigger"), link("backfill"))
-}
-
-// deadActs are the acts on the dead runs of a job with one reason.
-func (d *Dashboard) deadActs(r *http.Request, job string, reason ledger.Reason) []actLink {
-	selection := []string{"job", job, "state", string(ledger.Dead), "reason", string(reason)}
-	return d.allowed(r, actLink{Name: "redrive", Path: actPath("redrive", selection...)}, actLink{Name: "ack", Path: actPath("ack", selection...)})
 }
 
 // filterActs are the acts on all runs of a filter that narrows the ledger down.

@@ -88,6 +88,8 @@ func apiRequest(name string, form url.Values) (path string, body []byte, err err
 	case name == "rerun":
 		path = "/v1/runs/" + url.PathEscape(form.Get("run")) + "/" + name
 		fields["newKey"] = true
+	case name == ackIncident:
+		path = "/v1/incidents/" + url.PathEscape(form.Get("incident")) + "/ack"
 	case len(ids) == 1:
 		path = "/v1/runs/" + url.PathEscape(ids[0]) + "/" + name
 	case len(ids) > 1:
@@ -165,6 +167,7 @@ func (d *Dashboard) sendAgain(r *http.Request, status int, done actDone) (view, 
 // actDone is what the API answers, of any act: a result or a problem.
 type actDone struct {
 	RunID   string                `json:"runId"`
+	JobID   string                `json:"jobId"`
 	Changed []operations.Run      `json:"changed"`
 	Refused json.RawMessage       `json:"refused"` // a list, or a backfill's count
 	Counts  *operations.ActCounts `json:"counts"`
@@ -198,6 +201,8 @@ func (d actDone) told(name string, form url.Values) (n notice, path string) {
 		return notice{"Triggered: this is the new run.", "Cancel it", actPath("cancel", "run", d.RunID)}, runPath(d.RunID)
 	case "rerun":
 		return notice{"Rerun: this is the new run.", "Cancel it", actPath("cancel", "run", d.RunID)}, runPath(d.RunID)
+	case ackIncident:
+		return notice{Text: "Acknowledged. The incident asks for no attention until it closes."}, jobPath(d.JobID)
 	case "backfill":
 		undo := actPath("cancel", "job", job, "state", "planned,retrying", "since", form.Get("from"), "until", secondAfter(form.Get("to")))
 		return notice{"Backfill: " + plural(d.Planned, "scheduled time") + " planned.", "Cancel those that have not run", undo}, jobPath(job)

@@ -31,6 +31,10 @@ type attention struct {
 	Link  string
 	Since time.Time
 	CLI   string // the command that shows or does the same
+	// Incident is the one that it is; 0 for none.
+	Incident int64
+	Acts     []actLink
+	OfDead   bool // it is about the unacknowledged dead runs
 }
 
 // health asks what is wrong, cheaply at any size of the ledger.
@@ -64,15 +68,14 @@ func (d *Dashboard) health(ctx context.Context) (health, error) {
 	if n := counts.DeadUnseen; n > 0 {
 		h.Items = append(h.Items, attention{
 			Kind: "dead", What: plural(n, "dead run") + " nobody has acknowledged", Do: "Redrive them when the cause is mended, or acknowledge them.",
-			Link: runsPath("state", "dead", "unacked", "1"),
+			Link: runsPath("state", "dead", "unacked", "1", "group", "1"), OfDead: true,
 		})
 	}
-	if n := counts.Incidents; n > 0 {
-		h.Items = append(h.Items, attention{
-			Kind: "dead", What: plural(n, "open incident"), Do: "An incident closes with its job's next success. Acknowledge it to silence it.",
-			Link: "/jobs", CLI: "cronce incidents list",
-		})
+	incidents, err := d.incidentTrouble(ctx, counts)
+	if err != nil {
+		return health{}, err
 	}
+	h.Items = append(h.Items, incidents...)
 	h.Items = append(h.Items, d.breakerTrouble()...)
 	serving := d.Serving()
 	if text := serving.PurgeWarning; text != "" {
@@ -95,39 +98,4 @@ func (d *Dashboard) breakerTrouble() (items []attention) {
 	}
 	slices.SortFunc(items, func(a, b attention) int { return cmp.Compare(a.What, b.What) })
 	return items
-}
-
-// deadGroup is dead runs with one cause.
-type deadGroup struct {
-	Job    string
-	Reason ledger.Reason
-	Status int
-	Count  int
-	More   bool // there are more than were looked at
-	Newest ledger.Run
-	Oldest ledger.Run
-	Acts   []actLink
-}
-
-// groupDead groups runs, which come newest first, by job and cause.
-func groupDead(runs []ledger.Run) []deadGroup {
-	type key struct {
-		job    string
-		reason ledger.Reason
-		status int
-	}
-	place := map[key]int{}
-	var groups []deadGroup
-	for _, r := range runs {
-		k := key{r.JobID, r.Reason, r.Status}
-		i, known := place[k]
-		if !known {
-			i = len(groups)
-			place[k] = i
-			groups = append(groups, deadGroup{Job: r.JobID, Reason: r.Reason, Status: r.Status, Newest: r})
-		}
-		groups[i].Count += r.Count
-		groups[i].Oldest = r
-	}
-	return groups
 }

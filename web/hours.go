@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -16,8 +17,9 @@ const (
 	// watermark tells of: those that operators and the program enter.
 	settleFor = 2 * time.Minute
 	// readFor is how long one request reads hours; the others are read in the
-	// background.
-	readFor = 40 * time.Millisecond
+	// background, and while they are, a request reads the newest hours only.
+	readFor     = 20 * time.Millisecond
+	newestHours = 2
 	// actsRead bounds how many acts of operators are looked through for the
 	// hours that they changed; more make all hours be counted again.
 	actsRead = 1000
@@ -51,7 +53,7 @@ type hourOf struct {
 
 // lastHours are the n hours up to now, oldest first. What is not known is read at
 // once, newest first, as far as the time allows, and then in the background.
-func (d *Dashboard) lastHours(ctx context.Context, n int, jobs []ledger.JobStatus) ([]hourOf, error) {
+func (d *Dashboard) lastHours(ctx context.Context, n int, jobs []ledger.JobState) ([]hourOf, error) {
 	now := d.now()
 	d.hours.forgetPlanned(jobs, now)
 	if err := d.forgetActed(ctx); err != nil {
@@ -59,14 +61,14 @@ func (d *Dashboard) lastHours(ctx context.Context, n int, jobs []ledger.JobStatu
 	}
 	current := now.Truncate(time.Hour)
 	out := make([]hourOf, n)
-	pending := false
+	pending, filling := false, d.hours.isFilling()
 	began := time.Now()
 	for i := range n {
 		start := current.Add(-time.Duration(i) * time.Hour)
 		h, known, fresh := d.hours.get(start, now)
 		switch {
 		case fresh:
-		case time.Since(began) < readFor:
+		case i < newestHours || !filling && time.Since(began) < readFor:
 			var err error
 			if h, err = d.readHour(ctx, start); err != nil {
 				return nil, err
@@ -81,6 +83,12 @@ func (d *Dashboard) lastHours(ctx context.Context, n int, jobs []ledger.JobStatu
 		d.fill(current, n)
 	}
 	return out, nil
+}
+
+func (c *hourCache) isFilling() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.filling
 }
 
 // get is an hour that is known, perhaps of a while ago.
@@ -164,7 +172,7 @@ func (d *Dashboard) fill(current time.Time, n int) {
 
 // forgetPlanned forgets the hours in which jobs were planned since it was last
 // asked: a job's rows come between its watermark before and after.
-func (c *hourCache) forgetPlanned(jobs []ledger.JobStatus, now time.Time) {
+func (c *hourCache) forgetPlanned(jobs []ledger.JobState, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	known := c.marks
@@ -231,6 +239,37 @@ func (d *Dashboard) forgetActed(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+func known(hours []hourOf) (n int) {
+	for _, h := range hours {
+		if h.Known {
+			n++
+		}
+	}
+	return n
+}
+
+// groupHours joins each n hours into one.
+func groupHours(hours []hourOf, n int) []hourOf {
+	if n <= 1 {
+		return hours
+	}
+	var out []hourOf
+	for chunk := range slices.Chunk(hours, n) {
+		one := hourOf{Start: chunk[0].Start, Known: true}
+		one.Counts, one.Lateness, one.Durations = map[ledger.State]int{}, ledger.Histogram{}, ledger.Histogram{}
+		for _, h := range chunk {
+			one.Known = one.Known && h.Known
+			for s, c := range h.Counts {
+				one.Counts[s] += c
+			}
+			one.Lateness.Add(h.Lateness)
+			one.Durations.Add(h.Durations)
+		}
+		out = append(out, one)
+	}
+	return out
 }
 
 // scheduledAt reads a run's scheduled time from its ID.

@@ -41,6 +41,7 @@ type jobView struct {
 	Changes   []definitionChange
 	Acts      []ledger.Audit
 	Dead      []deadGroup
+	Incidents []attention
 	Answer    *whyAnswer
 	At        string
 	Policies  struct{ Overlap, CatchUp string }
@@ -102,7 +103,10 @@ func (d *Dashboard) job(r *http.Request) (view, error) {
 		return view{}, err
 	}
 	for i, g := range v.Dead {
-		v.Dead[i].Acts = d.deadActs(r, g.Job, g.Reason)
+		v.Dead[i].Acts = d.deadActs(r, g.Job, g.Reason, g.Sendable)
+	}
+	if v.Incidents, err = d.jobIncidents(r, id); err != nil {
+		return view{}, err
 	}
 	v.Do = d.jobActs(r, v)
 	if v.At != "" {
@@ -122,7 +126,7 @@ func (d *Dashboard) deadOf(ctx context.Context, s *ledger.JobStatus) ([]deadGrou
 	if err != nil {
 		return nil, err
 	}
-	groups := groupDead(dead)
+	groups := groupDead(dead, d.now())
 	if len(groups) > 0 {
 		groups[len(groups)-1].More = len(dead) < s.DeadUnseen
 	}

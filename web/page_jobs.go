@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"slices"
@@ -36,18 +37,17 @@ type stateCount struct {
 
 // jobRow is a job in a list.
 type jobRow struct {
-	ID       string
-	Words    string // the schedule
-	Expr     string
-	Next     time.Time
-	State    string // active, failing, paused, disabled, ended, new
-	Since    time.Time
-	Dead     int
-	Strip    strip
-	P95      time.Duration
-	HasP95   bool
-	Last     *ledger.Run
-	LastKind kind
+	ID     string
+	Words  string // the schedule
+	Expr   string
+	Next   time.Time
+	State  string // one of jobStates
+	Since  time.Time
+	By     string // who paused it
+	Dead   int
+	Strip  strip
+	P95    time.Duration
+	HasP95 bool
 }
 
 // jobStates are the states of a job, those that need somebody first.
@@ -59,37 +59,38 @@ func (d *Dashboard) jobs(r *http.Request) (view, error) {
 	if v.State != "" && !slices.Contains(jobStates, v.State) {
 		return view{}, invalid("There is no job state \""+v.State+"\".", "Valid states: "+strings.Join(jobStates, ", ")+".")
 	}
-	statuses, err := d.Ledger.Jobs(r.Context())
+	states, err := d.Ledger.JobStates(r.Context())
 	if err != nil {
 		return view{}, err
 	}
-	rows := d.jobRows(statuses)
-	v.All = len(rows)
+	briefs := d.briefs(states)
+	v.All = len(briefs)
 	counts := map[string]int{}
-	for _, row := range rows {
-		counts[row.State]++
+	for _, b := range briefs {
+		counts[b.state]++
 	}
 	for _, s := range jobStates {
 		if counts[s] > 0 {
 			v.States = append(v.States, stateCount{s, counts[s]})
 		}
 	}
-	rows = slices.DeleteFunc(rows, func(row jobRow) bool {
-		return v.State != "" && row.State != v.State || !strings.Contains(row.ID+" "+row.Words, v.Query)
-	})
-	v.Total = len(rows)
+	briefs = slices.DeleteFunc(briefs, func(b brief) bool { return v.State != "" && b.state != v.State || !b.matches(v.Query) })
+	v.Total = len(briefs)
 	offset, _ := strconv.Atoi(q.Get("offset"))
-	offset = max(0, min(offset, max(len(rows)-1, 0)/jobsOnPage*jobsOnPage))
-	end := min(offset+jobsOnPage, len(rows))
+	offset = max(0, min(offset, max(v.Total-1, 0)/jobsOnPage*jobsOnPage))
+	end := min(offset+jobsOnPage, v.Total)
 	v.From, v.To = offset+1, end
 	if offset > 0 {
 		v.Prev = pageAt(q, max(0, offset-jobsOnPage))
 	}
-	if end < len(rows) {
+	if end < v.Total {
 		v.Off = pageAt(q, end)
 	}
-	v.Rows = rows[offset:end]
-	if err := d.addStrips(r, v.Rows); err != nil {
+	var ids []string
+	for _, b := range briefs[offset:end] {
+		ids = append(ids, b.id)
+	}
+	if v.Rows, err = d.readRows(r.Context(), ids); err != nil {
 		return view{}, err
 	}
 	title := plural(v.All, "job")
@@ -104,72 +105,121 @@ func pageAt(q url.Values, offset int) string {
 	return "/jobs?" + q.Encode()
 }
 
-// jobRows joins the registry's jobs with what the ledger knows, by id.
-func (d *Dashboard) jobRows(statuses []ledger.JobStatus) []jobRow {
+// brief is what the list knows of a job that it does not show.
+type brief struct {
+	id, state string
+	job       *jobs.Job // nil: not in the registry
+}
+
+// matches reports whether a text is in the job's ID or in its schedule's words.
+func (b brief) matches(text string) bool {
+	return strings.Contains(b.id, text) || b.job != nil && strings.Contains(b.job.Parsed().Describe(), text)
+}
+
+// briefs joins the registry's jobs with those that the ledger knows, by id.
+func (d *Dashboard) briefs(states []ledger.JobState) []brief {
+	known := map[string]ledger.JobState{}
+	for _, s := range states {
+		known[s.JobID] = s
+	}
+	var list []brief
+	for _, j := range d.registry().All() {
+		s, found := known[j.ID]
+		list = append(list, brief{j.ID, stateOf(&j, s, found), &j})
+		delete(known, j.ID)
+	}
+	for id, s := range known {
+		list = append(list, brief{id, stateOf(nil, s, true), nil})
+	}
+	slices.SortFunc(list, func(a, b brief) int { return strings.Compare(a.id, b.id) })
+	return list
+}
+
+// stateOf is a job's state in one word. Without a registry's job it is another
+// process's, or has ended.
+func stateOf(j *jobs.Job, s ledger.JobState, known bool) string {
+	switch {
+	case j != nil && j.Disabled:
+		return "disabled"
+	case !known:
+		return "new"
+	case j == nil && s.Ended:
+		return "ended"
+	case !s.PausedAt.IsZero():
+		return "paused"
+	case s.Failing:
+		return "failing"
+	}
+	return "active"
+}
+
+// readRows reads jobs in full, in the order of their IDs.
+func (d *Dashboard) readRows(ctx context.Context, ids []string) ([]jobRow, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	statuses, err := d.Ledger.Jobs(ctx, ids...)
+	if err != nil {
+		return nil, err
+	}
 	byID := map[string]*ledger.JobStatus{}
 	for i := range statuses {
 		byID[statuses[i].JobID] = &statuses[i]
 	}
+	cells, err := d.Ledger.Recent(ctx, ids, stripCells)
+	if err != nil {
+		return nil, err
+	}
 	now := d.now()
 	var rows []jobRow
-	for _, j := range d.registry().All() {
-		rows = append(rows, newJobRow(j, byID[j.ID], now))
-		delete(byID, j.ID)
+	for _, id := range ids {
+		var row jobRow
+		j, registered := d.registry().Job(id)
+		switch s := byID[id]; {
+		case registered:
+			row = newJobRow(j, s, now)
+		case s != nil:
+			row = endedRow(id, s)
+		default:
+			continue // it is gone meanwhile
+		}
+		row.Strip = newStrip(cells[id], stripCells)
+		row.P95, row.HasP95 = p95(cells[id])
+		rows = append(rows, row)
 	}
-	for id, s := range byID {
-		rows = append(rows, endedRow(id, s))
-	}
-	slices.SortFunc(rows, func(a, b jobRow) int { return strings.Compare(a.ID, b.ID) })
-	return rows
+	return rows, nil
 }
 
 func newJobRow(j jobs.Job, s *ledger.JobStatus, now time.Time) jobRow {
-	row := jobRow{ID: j.ID, Words: j.Parsed().Describe(), Expr: j.Schedule, State: "active"}
+	row := jobRow{ID: j.ID, Words: j.Parsed().Describe(), Expr: j.Schedule, State: "new"}
 	if !j.Disabled {
 		row.Next = j.Parsed().Next(now)
 	}
-	if s != nil {
-		row.Dead, row.Last = s.DeadUnseen, s.LastRun
-		if row.Last != nil {
-			row.LastKind = kindOf(row.Last.State, row.Last.Replayed)
-		}
-	}
-	switch {
-	case j.Disabled:
-		row.State = "disabled"
-	case s == nil:
-		row.State = "new"
-	case !s.PausedAt.IsZero():
-		row.State, row.Since = "paused", s.PausedAt
-	case !s.FailingSince.IsZero():
-		row.State, row.Since = "failing", s.FailingSince
-	}
+	row.know(&j, s)
 	return row
+}
+
+// know adds what the ledger knows of the job.
+func (row *jobRow) know(j *jobs.Job, s *ledger.JobStatus) {
+	brief := ledger.JobState{}
+	if s != nil {
+		row.Dead = s.DeadUnseen
+		brief = ledger.JobState{Ended: s.Ended, PausedAt: s.PausedAt, Failing: !s.FailingSince.IsZero()}
+	}
+	switch row.State = stateOf(j, brief, s != nil); row.State {
+	case "paused":
+		row.Since, row.By = s.PausedAt, s.PausedBy
+	case "failing":
+		row.Since = s.FailingSince
+	}
 }
 
 // endedRow is a job that the ledger knows and the registry does not have.
 func endedRow(id string, s *ledger.JobStatus) jobRow {
-	row := jobRow{ID: id, Words: "not in this process's registry", State: "ended", Dead: s.DeadUnseen, Last: s.LastRun}
+	row := jobRow{ID: id, Words: "not in this process's registry"}
 	if j, err := jobs.ParseDefinition(s.Body); err == nil && len(s.Body) > 0 {
-		row.Words, row.Expr, row.State = j.Parsed().Describe(), j.Schedule, "active"
+		row.Words, row.Expr = j.Parsed().Describe(), j.Schedule
 	}
+	row.know(nil, s)
 	return row
-}
-
-// addStrips adds what the ledger knows of the last scheduled times.
-func (d *Dashboard) addStrips(r *http.Request, rows []jobRow) error {
-	ids := make([]string, len(rows))
-	for i, row := range rows {
-		ids[i] = row.ID
-	}
-	cells, err := d.Ledger.Recent(r.Context(), ids, stripCells)
-	if err != nil {
-		return err
-	}
-	for i := range rows {
-		mine := cells[rows[i].ID]
-		rows[i].Strip = newStrip(mine, stripCells)
-		rows[i].P95, rows[i].HasP95 = p95(mine)
-	}
-	return nil
 }

@@ -88,7 +88,7 @@ func (d *Dashboard) keys(r *http.Request) (view, error) {
 	ctx := r.Context()
 	v := keysView{Now: d.now(), Stores: d.registry().KeyStores(), Cleanup: d.registry().Cleanup()}
 	v.pageOf(proofRows(cleanup.Proofs(d.registry())), r.URL.Query().Get("offset"))
-	runs, err := d.Ledger.List(ctx, ledger.Filter{JobID: jobs.PurgeJobID, Limit: 14})
+	runs, err := d.Ledger.List(ctx, ledger.Filter{JobID: jobs.PurgeJobID, Limit: 7})
 	if err != nil {
 		return view{}, err
 	}

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -18,6 +19,7 @@ type runView struct {
 	Run      ledger.Run
 	Kind     kind
 	Sentence string
+	Pause    *ledger.Audit // that a skipped run fell into; nil where it is not known
 	Attempts []attemptView
 	Steps    []step
 	Headers  []string
@@ -25,6 +27,7 @@ type runView struct {
 	Acts     []ledger.Audit
 	Job      string
 	Do       []actLink
+	Commands []string
 	Now      time.Time
 	// Left is the time until nothing is sent any more; 0 when that has passed or
 	// is not set.
@@ -63,18 +66,37 @@ func (d *Dashboard) run(r *http.Request) (view, error) {
 	}
 	v := runView{Run: run, Job: run.JobID, Kind: kindOf(run.State, run.Replayed), Now: d.now(), Headers: headersFor(r, run.Call.Headers), Body: bodyFor(r, run.Call.Body)}
 	run.WaitsFor = waits[id]
+	if run.Reason == ledger.WhilePaused {
+		if v.Pause, err = d.pauseOf(ctx, run); err != nil {
+			return view{}, err
+		}
+	}
 	v.Sentence = operations.Sentence(run, attempts)
 	if v.Acts, err = d.Ledger.Audit(ctx, ledger.AuditFilter{RunID: id, Limit: 50}); err != nil {
 		return view{}, err
 	}
 	slices.Reverse(v.Acts)
-	v.Do = d.runActs(r, run)
+	v.Do, v.Commands = d.runActs(r, run), runCommands(run, v.Now)
 	v.Attempts = attemptViews(attempts)
 	v.Steps = steps(run, attempts, v.Acts)
 	if !run.SendBefore.IsZero() && run.SendBefore.After(v.Now) {
 		v.Left = run.SendBefore.Sub(v.Now)
 	}
 	return view{Template: "run", Title: fmt.Sprintf("%s: %s", v.Kind, id), Section: "Runs", Data: v}, nil
+}
+
+// actsOfPause is how many acts on a job are looked through for a pause.
+const actsOfPause = 200
+
+// pauseOf finds the pause that a skipped run fell into.
+func (d *Dashboard) pauseOf(ctx context.Context, run ledger.Run) (*ledger.Audit, error) {
+	acts, err := d.Ledger.Audit(ctx, ledger.AuditFilter{JobID: run.JobID, Limit: actsOfPause})
+	for _, a := range acts {
+		if a.Act == ledger.ActPause && !a.At.After(run.PlannedAt) {
+			return &a, err
+		}
+	}
+	return nil, err
 }
 
 // bodyFor is a request's body for those who may see it: operators, as in the API.

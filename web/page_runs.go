@@ -62,8 +62,10 @@ type runGroup struct {
 	Count  int
 	Newest time.Time
 	Oldest time.Time
-	Link   string
-	Acts   []actLink
+	// Sendable: at least one of them may still be sent under its key.
+	Sendable bool
+	Link     string
+	Acts     []actLink
 }
 
 func (d *Dashboard) runs(r *http.Request) (view, error) {
@@ -94,12 +96,12 @@ func (d *Dashboard) runs(r *http.Request) (view, error) {
 	}
 	out := view{Template: "runs", Title: title, Section: "Runs"}
 	if v.Grouped {
-		v.Groups = groupRuns(runs)
+		v.Groups = groupRuns(runs, v.Now)
 		v.Rest = max(len(v.Groups)-groupsOnPage, 0)
 		v.Groups = v.Groups[:len(v.Groups)-v.Rest]
 		for i, g := range v.Groups {
 			if g.State == ledger.Dead {
-				v.Groups[i].Acts = d.deadActs(r, g.Job, g.Reason)
+				v.Groups[i].Acts = d.deadActs(r, g.Job, g.Reason, g.Sendable)
 			}
 		}
 		out.Data = v
@@ -243,7 +245,7 @@ func cursor(id string) (*ledger.Cursor, error) {
 	return &ledger.Cursor{ScheduledAt: at, ID: id}, nil
 }
 
-func groupRuns(runs []ledger.Run) []runGroup {
+func groupRuns(runs []ledger.Run, now time.Time) []runGroup {
 	type key struct {
 		job    string
 		state  ledger.State
@@ -264,6 +266,7 @@ func groupRuns(runs []ledger.Run) []runGroup {
 		}
 		groups[i].Count += r.Count
 		groups[i].Oldest = r.ScheduledAt
+		groups[i].Sendable = groups[i].Sendable || sendable(r, now)
 	}
 	slices.SortStableFunc(groups, func(a, b runGroup) int { return b.Count - a.Count })
 	return groups

@@ -27,15 +27,15 @@ type view struct {
 	Title    string // without the product's name
 	Section  string // the entry of the menu
 	Data     any
-	Status   int  // default 200
-	Still    bool // it does not follow the ledger
+	Status   int     // default 200
+	Still    bool    // it does not follow the ledger
+	Health   *health // nil: the page has not asked
 }
 
 // frame is a whole page.
 type frame struct {
 	view
 	Registry, Engine, Version string
-	Health                    health
 	Menu                      []menuEntry
 	Notice                    *notice
 	Events                    string            // the address of the stream of changes; "" for none
@@ -54,8 +54,8 @@ var menu = []menuEntry{
 	{Name: "Processes", Path: "/processes", Key: "p"}, {Name: "Audit", Path: "/audit", Key: "a"},
 }
 
-func (d *Dashboard) frame(v view, h health) frame {
-	f := frame{view: v, Registry: d.registry().Name(), Engine: d.Engine, Version: d.Version, Health: h, Assets: assetPaths, Now: d.now()}
+func (d *Dashboard) frame(v view) frame {
+	f := frame{view: v, Registry: d.registry().Name(), Engine: d.Engine, Version: d.Version, Assets: assetPaths, Now: d.now()}
 	if d.API != nil {
 		f.Events = "/v1/events"
 	}

@@ -19,6 +19,7 @@ type Ledger interface {
 	List(context.Context, ledger.Filter) ([]ledger.Run, error)
 	Waiting(ctx context.Context, ids []string) (map[string]ledger.WaitReason, error)
 	Jobs(ctx context.Context, ids ...string) ([]ledger.JobStatus, error)
+	JobStates(ctx context.Context) ([]ledger.JobState, error)
 	Events(ctx context.Context, jobID string, limit int) ([]ledger.Event, error)
 	Definitions(ctx context.Context, jobID string, limit int) ([]ledger.Declared, error)
 	Audit(context.Context, ledger.AuditFilter) ([]ledger.Audit, error)
@@ -27,6 +28,7 @@ type Ledger interface {
 	Days(ctx context.Context, jobID string, since, until time.Time) (ledger.Days, error)
 	Timings(ctx context.Context, since, until time.Time) (ledger.Timings, error)
 	Processes(context.Context) ([]ledger.Process, error)
+	Incidents(context.Context, ledger.IncidentFilter) ([]ledger.Incident, error)
 }
 
 // Config is what the dashboard shows and how.
@@ -121,11 +123,14 @@ func (d *Dashboard) serve(w http.ResponseWriter, r *http.Request, page func(*htt
 	if err != nil {
 		v, status = d.failure(r, err)
 	}
-	health, err := d.health(ctx)
-	if err != nil && status == http.StatusOK {
-		v, status = d.failure(r, err)
+	if v.Health == nil {
+		h, err := d.health(ctx)
+		if err != nil && status == http.StatusOK {
+			v, status = d.failure(r, err)
+		}
+		v.Health = &h
 	}
-	f := d.frame(v, health)
+	f := d.frame(v)
 	f.Notice = noticeOf(r)
 	if err := render(w, r, status, f); err != nil {
 		d.Logger.Error("dashboard page not rendered", "path", r.URL.Path, "error", err)

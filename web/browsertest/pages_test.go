@@ -10,10 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/cdproto/heapprofiler"
-	"github.com/chromedp/cdproto/performance"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -84,7 +81,7 @@ func busy(t *testing.T, test func(t *testing.T, s *server)) {
 var pagePaths = []string{
 	"/", "/?span=30d", "/jobs", "/jobs/tick", "/jobs/refused", "/jobs/yearly", "/jobs/yearly?at=2020-01-01", "/runs", "/runs?state=dead&group=1",
 	"/runs?job=nobody", "/targets", "/keys", "/processes", "/audit", "/nowhere",
-	"/act/pause?job=tick", "/act/backfill?job=nap&from=2020-01-01", "/act/redrive?job=refused&state=dead", "/act/resume?job=tick",
+	"/act/pause?job=tick", "/act/backfill?job=nap&from=2020-01-01", "/act/redrive?job=refused&state=dead", "/act/resume?job=tick", "/act/ack-incident?incident=1",
 }
 
 // Each page, wide and narrow, light and dark: nothing that the browser complains
@@ -211,83 +208,6 @@ func TestKeyboardReachesAll(t *testing.T) {
 		b.do(chromedp.KeyEvent("refused" + kb.Enter))
 		eventually(t, "the runs of one job", func() bool { return strings.Contains(eval[string](b, "location.search"), "job=refused") })
 	})
-}
-
-// A page that is left open follows the ledger by its stream, and an update leaves the
-// focus and the scroll where they are.
-func TestAnOpenPageFollows(t *testing.T) {
-	busy(t, func(t *testing.T, s *server) {
-		b := open(t, s)
-		b.look(1280, "light")
-		b.visit("/runs?job=refused")
-		eventually(t, "a page that scrolls", func() bool {
-			return eval[bool](b, "document.documentElement.scrollHeight > innerHeight + 100 && document.querySelectorAll('tbody tr').length > 5")
-		})
-		if text := eval[string](b, "performance.getEntriesByType('resource').map((r) => new URL(r.name).pathname).join()+document.documentElement.dataset.events"); !strings.Contains(text, "/v1/events") {
-			t.Errorf("the page follows no stream: %s", text)
-		}
-		focused := eval[string](b, `(() => {
-			const link = document.querySelectorAll("td.lead a")[3];
-			scrollTo(0, 90); link.focus({preventScroll: true});
-			window.kept = link; window.first = document.querySelector("td.lead a").href;
-			return link.href;
-		})()`)
-		eventually(t, "an update", func() bool { return eval[bool](b, "document.querySelector('td.lead a').href !== window.first") })
-		if got := eval[string](b, "document.activeElement.href + ' ' + scrollY + ' ' + (document.activeElement === window.kept)"); got != focused+" 90 true" {
-			t.Errorf("after the update the focus is on %s, want %s", got, focused)
-		}
-	})
-}
-
-// A page that is left open for an hour looks at the ledger some hundred times, and
-// does not grow.
-func TestAnOpenPageDoesNotGrow(t *testing.T) {
-	busy(t, func(t *testing.T, s *server) {
-		b := open(t, s)
-		eventually(t, "a page of fifty runs", func() bool {
-			b.visit("/runs")
-			return eval[int](b, "document.querySelectorAll('tbody tr').length") == 50
-		})
-		eval[bool](b, `(() => {
-			const real = window.fetch; window.looks = 0;
-			window.fetch = async (...args) => { const answer = await real(...args); window.looks++; return answer; };
-			return true;
-		})()`)
-		looks := func(n int) {
-			t.Helper()
-			eval[bool](b, fmt.Sprintf(`(async () => {
-				for (const end = window.looks + %d; window.looks < end;) {
-					document.dispatchEvent(new Event("visibilitychange"));
-					await new Promise((done) => setTimeout(done, 20));
-				}
-				return true;
-			})()`, n))
-		}
-		looks(40)
-		before := b.size()
-		looks(200)
-		after := b.size()
-		t.Logf("before %v, after 200 updates %v", before, after)
-		for name, n := range after {
-			if n > before[name]*1.5 {
-				t.Errorf("%s grew from %.0f to %.0f", name, before[name], n)
-			}
-		}
-	})
-}
-
-// size is what a page holds after a collection of garbage.
-func (b *tab) size() map[string]float64 {
-	b.Helper()
-	call(b, performance.Enable, performance.EnableParams{})
-	call(b, heapprofiler.CollectGarbage, cdp.Empty{})
-	out := map[string]float64{}
-	for _, m := range call(b, performance.GetMetrics, cdp.Empty{}).Metrics {
-		if m.Name == "Nodes" || m.Name == "JSEventListeners" || m.Name == "JSHeapUsedSize" {
-			out[m.Name] = m.Value
-		}
-	}
-	return out
 }
 
 // Times are relative, and exact (UTC and local) in the document.

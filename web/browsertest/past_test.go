@@ -3,7 +3,6 @@ package browsertest_test
 import (
 	"cmp"
 	"fmt"
-	"hash/fnv"
 	"os"
 	"path/filepath"
 	"slices"
@@ -28,7 +27,7 @@ jobs:
   - { id: charge-subscriptions, schedule: "*/15 * * * *", target: billing, path: /v1/admin/subscriptions/charge-due, overlap: queue }
   - { id: close-books, schedule: "0 0 * * *", timezone: Europe/London, target: billing, path: /v1/admin/books/close-day, catchUp: all }
   - { id: send-invoices, schedule: "30 6 * * *", timezone: Europe/Berlin, target: billing, path: /v1/admin/invoices/send }
-  - { id: sync-crm, schedule: "20 * * * *", target: crm, path: /v1/admin/sync }
+  - { id: sync-crm, schedule: "20 * * * *", target: crm, path: /v1/admin/sync, retry: { horizon: 20h } }
   - { id: expire-trials, schedule: "10 */4 * * *", target: membership, path: /v1/admin/trials/expire }
   - { id: refresh-exchange-rates, schedule: "5 * * * *", target: billing, path: /v1/admin/rates/refresh, catchUp: none }
   - { id: reconcile-payments, schedule: "30 2 * * *", timezone: Europe/Berlin, target: billing, path: /v1/admin/payments/reconcile, timeout: 2m }
@@ -52,10 +51,9 @@ type past struct {
 	mark     map[string]ledger.Position
 }
 
-const pastDays = 90
-
-// writePast returns the addresses of a registry file and of a ledger.
-func writePast(t *testing.T, text string) (config, db string) {
+// writePast returns the addresses of a registry file and of a ledger with as many
+// days.
+func writePast(t *testing.T, text string, days int) (config, db string) {
 	t.Helper()
 	dir := t.TempDir()
 	config, path := filepath.Join(dir, "cronce.yaml"), filepath.Join(dir, "ledger.db")
@@ -66,7 +64,7 @@ func writePast(t *testing.T, text string) (config, db string) {
 	reg, err := jobs.Load(config)
 	must(t, err)
 	now := time.Now().UTC().Truncate(time.Second)
-	p := &past{T: t, reg: reg, from: now.Add(-pastDays * 24 * time.Hour), to: now, mark: map[string]ledger.Position{}}
+	p := &past{T: t, reg: reg, from: now.AddDate(0, 0, -days), to: now, mark: map[string]ledger.Position{}}
 	p.clock = p.from
 	p.Ledger, err = sqlite.Open(t.Context(), path, sqlite.Options{Now: func() time.Time { return p.clock }})
 	must(t, err)
@@ -144,7 +142,7 @@ func (p *past) declare() { p.declareAs("seed", p.reg) }
 
 func (p *past) declareAs(process string, reg *jobs.Registry) {
 	must(p.T, p.Declare(p.Context(), ledger.Declaration{
-		Process: process, Registry: reg.Name(), Version: reg.Version(),
+		Process: process, Registry: reg.Name(), Version: reg.Version(), Host: "scheduler-1", Program: "v1.4.0",
 		Definitions: func(yield func(ledger.Definition) bool) {
 			for _, j := range reg.Jobs() {
 				if j.Disabled {
@@ -187,92 +185,6 @@ func (p *past) admit(jobID string, through time.Time, specs ...ledger.RunSpec) [
 	at.Watermark = through
 	p.mark[jobID] = at
 	return got.Leased
-}
-
-// roll is a number from 0 to 999 that depends on the run only.
-func roll(d due, what string) int {
-	h := fnv.New32a()
-	fmt.Fprint(h, d.job.ID, d.at.Unix(), what)
-	return int(h.Sum32() % 1000)
-}
-
-func (p *past) run(d due, trigger ledger.Trigger, lateness time.Duration) {
-	started := d.at.Add(lateness + time.Duration(4+roll(d, "late")%60*roll(d, "later")/700)*time.Millisecond)
-	p.clock = started
-	leased := p.admit(d.job.ID, d.at, p.spec(d, trigger))
-	if len(leased) == 0 {
-		return // paused, or an earlier run is unfinished
-	}
-	p.finish(d, leased[0])
-}
-
-// finish makes a run's attempts.
-func (p *past) finish(d due, w ledger.Work) {
-	age := p.to.Sub(d.at)
-	night := age > 5*time.Hour && age < 10*time.Hour
-	old := age > 40*24*time.Hour && age < 41*24*time.Hour
-	took := time.Duration(60+roll(d, "took")%400) * time.Millisecond
-	if d.job.ID == "reconcile-payments" {
-		took *= 90
-	}
-	switch n := roll(d, "fate"); {
-	case d.job.ID == "sync-crm" && (night || old):
-		for range len(d.job.Retry.Backoff) {
-			w = p.again(w, ledger.Throttled, 503, "the target answered 503 Service Unavailable", 40*time.Millisecond)
-		}
-		p.end(w, ledger.Dead, ledger.Exhausted, ledger.Throttled, 503, "the target answered 503 Service Unavailable", 40*time.Millisecond)
-	case d.job.ID == "send-invoices" && age < 24*time.Hour:
-		p.end(w, ledger.Dead, ledger.Permanent, ledger.Refused, 422, "unknown currency \"XBT\" in invoice 4711", took)
-	case n < 25:
-		w = p.again(w, ledger.Unknown, 0, "no answer within 30s: the outcome is unknown", 30*time.Second)
-		p.end(w, ledger.Succeeded, "", ledger.Replay, 200, "", 9*time.Millisecond)
-	case n < 40:
-		w = p.again(w, ledger.Failed, 500, "the target answered 500 Internal Server Error", took)
-		p.end(w, ledger.Succeeded, "", ledger.Fresh, 200, "", took)
-	default:
-		p.end(w, ledger.Succeeded, "", ledger.Fresh, 200, "", took)
-	}
-}
-
-func (p *past) record(w ledger.Work, state ledger.State, reason ledger.Reason, wait time.Duration, a ledger.Attempt) {
-	failures := w.Failures
-	if state != ledger.Succeeded {
-		failures++
-	}
-	fates, err := p.Record(p.Context(), []ledger.Outcome{{
-		Lease: ledger.Lease{RunID: w.RunID, Token: w.Token}, State: state, Reason: reason, Replayed: a.Answer == ledger.Replay,
-		Failures: failures, Wait: wait, Attempt: a,
-	}})
-	must(p.T, err)
-	if fates[0] != ledger.Recorded {
-		p.Fatalf("record of %s: %s", w.RunID, fates[0])
-	}
-}
-
-func (p *past) attempt(w ledger.Work, answer ledger.Answer, status int, text string, took time.Duration) ledger.Attempt {
-	began := p.clock
-	p.clock = began.Add(took)
-	return ledger.Attempt{
-		RunID: w.RunID, N: w.Attempt, StartedAt: began, FinishedAt: p.clock, Answer: answer, Status: status, Error: text, Owner: "seed",
-	}
-}
-
-// again ends an attempt without a final answer, and leases the run for the next.
-func (p *past) again(w ledger.Work, answer ledger.Answer, status int, text string, took time.Duration) ledger.Work {
-	wait := w.Call.Backoff[min(w.Failures, len(w.Call.Backoff)-1)]
-	p.record(w, ledger.Retrying, "", wait, p.attempt(w, answer, status, text, took))
-	p.clock = p.clock.Add(wait)
-	p.token++
-	got, err := p.Claim(p.Context(), ledger.Claim{Owner: "seed", Token: fmt.Sprint("t", p.token), Limit: 1, LeaseFor: time.Hour, Only: []string{w.RunID}})
-	must(p.T, err)
-	if len(got.Work) != 1 {
-		p.Fatalf("%s cannot be leased again", w.RunID)
-	}
-	return got.Work[0]
-}
-
-func (p *past) end(w ledger.Work, state ledger.State, reason ledger.Reason, answer ledger.Answer, status int, text string, took time.Duration) {
-	p.record(w, state, reason, 0, p.attempt(w, answer, status, text, took))
 }
 
 // catchUp plans what was due in the outage, by each job's rule.

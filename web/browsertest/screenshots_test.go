@@ -2,15 +2,17 @@ package browsertest_test
 
 import (
 	"bytes"
+	"cmp"
 	"flag"
 	"image"
 	"image/color"
-	"image/color/palette"
 	"image/draw"
 	"image/png"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 )
@@ -32,7 +34,7 @@ func TestPictures(t *testing.T) {
 	if *pictures == "" {
 		t.Skip("pictures are written on demand: make screenshots")
 	}
-	config, db := writePast(t, platform)
+	config, db := writePast(t, platform, 90)
 	s := serve(t, config, db, target(t, fine))
 	b := open(t, s)
 	b.look(1280, "light")
@@ -47,7 +49,7 @@ func TestPictures(t *testing.T) {
 		}{{"", "light", 1280}, {"-dark", "dark", 1280}, {"-narrow", "light", 360}} {
 			b.look(look.width, look.scheme)
 			b.visit(path)
-			eval[bool](b, "document.fonts.ready.then(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true)))))")
+			eval[bool](b, "scrollTo(0, 0); document.fonts.ready.then(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true)))))")
 			must(t, os.WriteFile(filepath.Join(*pictures, name+look.suffix+".png"), small(t, b.picture()), 0o600))
 		}
 	}
@@ -56,8 +58,7 @@ func TestPictures(t *testing.T) {
 // highest is where a picture of a long page is cut off.
 const highest = 2000
 
-// small writes a picture with 256 colors: its own most frequent ones, and some of
-// each kind for the rare.
+// small writes a picture with 256 colors at most.
 func small(t *testing.T, picture []byte) []byte {
 	t.Helper()
 	img, err := png.Decode(bytes.NewReader(picture))
@@ -70,6 +71,8 @@ func small(t *testing.T, picture []byte) []byte {
 	return out.Bytes()
 }
 
+// frequent are the colors of a palette: the most frequent first, each as far from
+// those before it as is needed to have at most 256.
 func frequent(img image.Image) color.Palette {
 	counts := map[color.RGBA]int{}
 	for y := img.Bounds().Min.Y; y < img.Bounds().Max.Y; y++ {
@@ -77,16 +80,32 @@ func frequent(img image.Image) color.Palette {
 			counts[color.RGBAModel.Convert(img.At(x, y)).(color.RGBA)]++
 		}
 	}
-	var out color.Palette
-	for len(out) < 200 && len(counts) > 0 {
-		var best color.RGBA
-		for c, n := range counts {
-			if n > counts[best] {
-				best = c
+	byCount := slices.SortedFunc(maps.Keys(counts), func(a, b color.RGBA) int {
+		return cmp.Or(counts[b]-counts[a], cmp.Compare(hue(a), hue(b)))
+	})
+	for apart := 0; ; apart += 2 {
+		var out color.Palette
+		for _, c := range byCount {
+			if !slices.ContainsFunc(out, func(o color.Color) bool { return near(o.(color.RGBA), c, apart) }) {
+				out = append(out, c)
+			}
+			if len(out) > 256 {
+				break
 			}
 		}
-		out = append(out, best)
-		delete(counts, best)
+		if len(out) <= 256 {
+			return out
+		}
 	}
-	return append(out, palette.WebSafe[:256-len(out)]...)
+}
+
+func hue(c color.RGBA) int { return int(c.R)<<16 | int(c.G)<<8 | int(c.B) }
+
+func near(a, b color.RGBA, apart int) bool {
+	for _, d := range []int{int(a.R) - int(b.R), int(a.G) - int(b.G), int(a.B) - int(b.B)} {
+		if d > apart || d < -apart {
+			return false
+		}
+	}
+	return true
 }

@@ -1,0 +1,110 @@
+package web
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/schedule"
+)
+
+// coming is the next hour: how many scheduled times in each minute, and the first.
+type coming struct {
+	Bars  []bar
+	Total int
+	First []comingRun
+	From  time.Time
+	Label string
+	More  int
+}
+
+type comingRun struct {
+	Job string
+	At  time.Time
+}
+
+// comingCache keeps what is coming: it is the same for a while.
+type comingCache struct {
+	mu     sync.Mutex
+	at     time.Time
+	of     *jobs.Registry
+	coming coming
+}
+
+// comingHour is what the registry's jobs that are planned will do in 60 minutes.
+func (d *Dashboard) comingHour(states []ledger.JobState) coming {
+	c := &d.coming
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := d.now()
+	if now.Sub(c.at) < 5*time.Second && c.of == d.registry() {
+		return c.coming
+	}
+	paused := map[string]bool{}
+	for _, s := range states {
+		paused[s.JobID] = !s.PausedAt.IsZero()
+	}
+	next := coming{From: now}
+	var minutes [60]int
+	for i, j := range d.registry().All() {
+		if j.Disabled || paused[j.ID] {
+			continue
+		}
+		s := d.registry().Schedule(i)
+		first := s.Next(now)
+		if first.IsZero() || !first.Before(now.Add(time.Hour)) {
+			continue
+		}
+		next.First = append(next.First, comingRun{j.ID, first})
+		next.Total += addMinutes(&minutes, s, first, now)
+	}
+	slices.SortFunc(next.First, func(a, b comingRun) int { return cmp.Or(a.At.Compare(b.At), strings.Compare(a.Job, b.Job)) })
+	if len(next.First) > 6 {
+		next.First, next.More = next.First[:6], len(next.First)-6
+	}
+	next.Bars = minuteBars(minutes)
+	next.Label = "The next 60 minutes: " + plural(next.Total, "scheduled time")
+	c.at, c.of, c.coming = now, d.registry(), next
+	return next
+}
+
+// addMinutes counts a schedule's times in the minutes from now, one by one as
+// long as they are few.
+func addMinutes(minutes *[60]int, s *schedule.Schedule, first, now time.Time) (total int) {
+	end := now.Add(time.Hour)
+	if s.Count(now, end) > len(minutes) {
+		for m := range minutes {
+			from := now.Add(time.Duration(m) * time.Minute)
+			n := s.Count(from, from.Add(time.Minute))
+			minutes[m] += n
+			total += n
+		}
+		return total
+	}
+	for t := first; !t.IsZero() && t.Before(end); t = s.Next(t) {
+		minutes[int(t.Sub(now)/time.Minute)]++
+		total++
+	}
+	return total
+}
+
+func minuteBars(minutes [60]int) (bars []bar) {
+	most := slices.Max(minutes[:])
+	width := chartWidth / 60
+	for m, n := range minutes {
+		if n == 0 {
+			continue
+		}
+		height := max(chartHeight*float64(n)/float64(most), 6)
+		bars = append(bars, bar{
+			Class: "next", X: round(float64(m)*width + width*.15), Y: round(chartHeight - height), W: round(width * .7), H: round(height),
+			Title: fmt.Sprintf("in %d min: %s", m, plural(n, "scheduled time")),
+		})
+	}
+	return bars
+}

@@ -1,0 +1,133 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/ledger"
+)
+
+const (
+	// incidentsLooked is how many open incidents are looked at.
+	incidentsLooked = 50
+	// incidentsShown is how many of them are things that need attention by themselves.
+	incidentsShown = 5
+)
+
+// incidentTrouble is the open incidents that nobody has acknowledged. Those of dead
+// runs are left out: the runs themselves ask for attention until somebody acts on
+// them. So is that of the purge while this process warns of it.
+func (d *Dashboard) incidentTrouble(ctx context.Context, counts ledger.Counts) (items []attention, err error) {
+	if counts.Incidents == 0 {
+		return nil, nil
+	}
+	list, err := d.Ledger.Incidents(ctx, ledger.IncidentFilter{Open: true, Limit: incidentsLooked})
+	if err != nil {
+		return nil, err
+	}
+	more := 0
+	for _, i := range list {
+		switch {
+		case !i.AckedAt.IsZero(), i.Cause == ledger.CauseDead, i.Cause == ledger.CauseOverdue && d.Serving().PurgeWarning != "":
+		case len(items) == incidentsShown:
+			more++
+		default:
+			items = append(items, incidentItem(i))
+		}
+	}
+	if more > 0 {
+		items = append(items, attention{Kind: "dead", What: plural(more, "more open incident"), Do: "These are older.", CLI: "cronce incidents list"})
+	}
+	return items, nil
+}
+
+// incidentKinds are the looks of the causes.
+var incidentKinds = map[ledger.IncidentCause]kind{
+	ledger.CauseDead: "dead", ledger.CauseMissed: "missed", ledger.CauseLate: "retrying", ledger.CauseUnplanned: "missed", ledger.CauseOverdue: "missed",
+}
+
+func incidentItem(i ledger.Incident) attention {
+	a := attention{
+		Kind: cmp.Or(incidentKinds[i.Cause], "dead"), What: incidentWords(i), Link: jobPath(i.JobID), Since: i.OpenedAt, Incident: i.ID,
+		Do:  "An open incident: it closes with the job's next success, and an acknowledgement silences it.",
+		CLI: fmt.Sprintf("cronce incidents ack %d%s", i.ID, why),
+	}
+	if i.Error != "" {
+		a.Do = sentenceOf(i.Error) + " " + a.Do
+	}
+	return a
+}
+
+func incidentWords(i ledger.Incident) string {
+	switch i.Cause {
+	case ledger.CauseDead:
+		return i.JobID + " fails: " + operations.Because(i.Reason)
+	case ledger.CauseMissed:
+		return i.JobID + " missed " + plural(i.Count, "scheduled time")
+	case ledger.CauseLate:
+		if i.Reason == ledger.NotFinished {
+			return i.JobID + " is late: it has not finished in time"
+		}
+		return i.JobID + " is late: it has not started in time"
+	case ledger.CauseUnplanned:
+		return "No process plans " + i.JobID
+	case ledger.CauseOverdue:
+		return "The nightly purge is overdue"
+	}
+	return i.JobID + ": " + string(i.Cause)
+}
+
+// jobIncidents are the open incidents of a job, acknowledged ones too.
+func (d *Dashboard) jobIncidents(r *http.Request, jobID string) (items []attention, err error) {
+	list, err := d.Ledger.Incidents(r.Context(), ledger.IncidentFilter{JobID: jobID, Open: true, Limit: incidentsShown})
+	for _, i := range list {
+		a := incidentItem(i)
+		if a.Link = ""; i.RunID != "" {
+			a.Link = runPath(i.RunID)
+		}
+		if a.Acts = d.incidentActs(r, i.ID); !i.AckedAt.IsZero() {
+			a.Do, a.CLI, a.Acts = "Acknowledged by "+i.AckedBy+": "+sentenceOf(i.Why), "", nil
+		}
+		items = append(items, a)
+	}
+	return items, err
+}
+
+func (d *Dashboard) incidentActs(r *http.Request, id int64) []actLink {
+	return d.allowed(r, actLink{Name: ackIncident, Path: actPath(ackIncident, "incident", strconv.FormatInt(id, 10))})
+}
+
+// previewIncident is the page of the act on one incident.
+func (d *Dashboard) previewIncident(r *http.Request, v *actView) error {
+	text := r.URL.Query().Get("incident")
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || id < 1 {
+		return invalid("\""+text+"\" is not the number of an incident.", "The overview lists the open ones.")
+	}
+	list, err := d.Ledger.Incidents(r.Context(), ledger.IncidentFilter{ID: id})
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		return missing("The ledger has no incident "+text+".", "The overview lists the open ones.")
+	}
+	i := list[0]
+	v.Subject, v.Back, v.Button = "the incident of "+i.JobID, jobPath(i.JobID), "Acknowledge the incident"
+	v.CLI = fmt.Sprintf("cronce incidents ack %d%s", id, why)
+	v.Lines = []string{
+		incidentWords(i) + ". It is open since " + exact(i.OpenedAt) + ".",
+		"It stays open until the job's next success, and no longer asks for attention. This cannot be undone.",
+	}
+	v.hide("incident", text)
+	switch {
+	case !i.Open():
+		v.Refused = "The incident is closed already, since " + exact(i.ClosedAt) + "."
+	case !i.AckedAt.IsZero():
+		v.Refused = "The incident is acknowledged already, by " + i.AckedBy + ": " + sentenceOf(i.Why)
+	}
+	return nil
+}

@@ -1,0 +1,67 @@
+package web_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// An acknowledged incident asks for no attention, and the job's page still has it.
+func TestAnAcknowledgedIncidentIsSilent(t *testing.T) {
+	s := newSite(t)
+	must(t, s.Observe(t.Context(), ledger.CauseUnplanned, []ledger.Trouble{{JobID: "paris", Error: "<b>nobody</b>"}}))
+	for _, path := range []string{"/", "/jobs/paris"} {
+		if got := s.get(path).body; !strings.Contains(got, "No process plans paris") || !strings.Contains(got, "&lt;b&gt;nobody") {
+			t.Errorf("%s does not say what is wrong:\n%s", path, got)
+		}
+	}
+	list, err := s.Incidents(t.Context(), ledger.IncidentFilter{Open: true})
+	must(t, err)
+	_, err = s.AckIncident(t.Context(), ledger.IncidentAct{ID: list[0].ID, Actor: ledger.Actor{By: "ann", Why: "known until Monday", Via: ledger.ViaCLI}})
+	must(t, err)
+	if got := s.get("/").body; !strings.Contains(got, "<title>All is well") {
+		t.Errorf("an acknowledged incident asks for attention:\n%s", got)
+	}
+	if got := s.get("/jobs/paris").body; !strings.Contains(got, "Acknowledged by ann: known until Monday.") {
+		t.Errorf("the job's page does not say who acknowledged it:\n%s", got)
+	}
+}
+
+// What cannot be redriven is not offered for it.
+func TestDeadRunsPastTheirSendBeforeTimeAreNotRedriven(t *testing.T) {
+	s := newSite(t)
+	s.day()
+	dead := "/runs/" + s.id("hourly", 1)
+	paths := []string{"/", "/jobs/hourly", "/runs?state=dead&group=1", dead}
+	for _, path := range paths {
+		if got := s.get(path).body; !strings.Contains(got, "runs redrive") && path != paths[2] {
+			t.Errorf("%s does not offer to redrive:\n%s", path, got)
+		}
+	}
+	s.Pass(30 * 24 * time.Hour)
+	for _, path := range paths {
+		if got := s.get(path).body; strings.Contains(got, "runs redrive") || strings.Contains(got, "/act/redrive") {
+			t.Errorf("%s offers to redrive what may not be sent any more:\n%s", path, got)
+		}
+	}
+	if got := s.get("/").body; !strings.Contains(got, "send-before time has passed") {
+		t.Errorf("the overview does not say what to do instead:\n%s", got)
+	}
+}
+
+// Very many incidents stay few lines.
+func TestManyIncidentsAreAFewLines(t *testing.T) {
+	s := newSite(t)
+	var list []ledger.Trouble
+	for i := range 20 {
+		list = append(list, ledger.Trouble{JobID: fmt.Sprint("job-", i)})
+	}
+	must(t, s.Observe(t.Context(), ledger.CauseUnplanned, list))
+	got := s.get("/").body
+	if n := strings.Count(got, "No process plans job-"); n != 5 || !strings.Contains(got, "15 more open incidents") {
+		t.Errorf("%d of 20 incidents:\n%s", n, got)
+	}
+}

@@ -1,0 +1,86 @@
+package web_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cronce/cronce/web"
+)
+
+func TestHeadersKeepOthersOut(t *testing.T) {
+	s := newSite(t)
+	for _, path := range []string{"/", "/nowhere", "/assets/app.js"} {
+		h := s.get(path).Header()
+		for name, want := range map[string]string{
+			"Content-Security-Policy": "default-src 'none'", "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY",
+			"Referrer-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin",
+		} {
+			if !strings.Contains(h.Get(name), want) {
+				t.Errorf("%s: %s is %q, want %q", path, name, h.Get(name), want)
+			}
+		}
+		if strings.Contains(h.Get("Content-Security-Policy"), "unsafe") {
+			t.Errorf("%s: the policy is %s", path, h.Get("Content-Security-Policy"))
+		}
+	}
+}
+
+func TestPagesAnswerReadsOnly(t *testing.T) {
+	s := newSite(t)
+	for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodDelete} {
+		w := httptest.NewRecorder()
+		s.board.ServeHTTP(w, httptest.NewRequest(method, "/jobs/hourly", strings.NewReader("x=1")))
+		if w.Code != http.StatusMethodNotAllowed {
+			t.Errorf("%s: %d, want 405", method, w.Code)
+		}
+	}
+}
+
+// A page that says the same is not sent again; only relative times differ.
+func TestAnUnchangedPageIsNotSentAgain(t *testing.T) {
+	s := newSite(t)
+	first := s.get("/keys")
+	s.Pass(3 * time.Second)
+	again := s.get("/keys", "If-None-Match", first.Header().Get("ETag"))
+	if again.Code != http.StatusNotModified || again.body != "" {
+		t.Errorf("%d with %d bytes, want 304 without any", again.Code, len(again.body))
+	}
+	s.now.PurgeWarning = "overdue"
+	if changed := s.get("/keys", "If-None-Match", first.Header().Get("ETag")); changed.Code != http.StatusOK {
+		t.Errorf("%d although the purge is overdue", changed.Code)
+	}
+}
+
+func TestAssetsAreKeptByTheirContent(t *testing.T) {
+	s := newSite(t)
+	address := regexp.MustCompile(`/assets/app\.css\?[0-9a-f]+`).FindString(s.get("/").body)
+	for path, want := range map[string]string{address: "immutable", "/assets/app.css": "no-cache", "/assets/app.css?other": "no-cache"} {
+		got := s.get(path)
+		if got.Code != http.StatusOK || !strings.Contains(got.Header().Get("Cache-Control"), want) || got.Header().Get("Content-Type") != "text/css; charset=utf-8" {
+			t.Errorf("%s: %d, %v", path, got.Code, got.Header())
+		}
+	}
+	if got := s.get("/assets/nothing.js"); got.Code != http.StatusNotFound {
+		t.Errorf("an unknown asset: %d", got.Code)
+	}
+}
+
+func TestOnlyThisMachinesNamesAreAnswered(t *testing.T) {
+	handler := web.LocalOnly(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }))
+	for host, want := range map[string]int{
+		"localhost:9464": 200, "127.0.0.1:9464": 200, "[::1]:9464": 200, "LOCALHOST": 200, "127.0.0.1": 200,
+		"evil.example:9464": 421, "localhost.evil.example": 421, "10.0.0.1:9464": 421, "": 421, "127.0.0.1.evil.example": 421,
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.Host = host
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, r)
+		if w.Code != want {
+			t.Errorf("host %q: %d, want %d", host, w.Code, want)
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package web
+
+import (
+	"context"
+	"slices"
+
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+)
+
+const (
+	// stripsOnOverview is of how many jobs the overview shows the last runs.
+	stripsOnOverview = 8
+	// newestLooked is how many runs are looked at for the jobs that ran last.
+	newestLooked = 50
+)
+
+// overviewStrips are the jobs in trouble, then those that ran last. Only these are
+// read in full.
+func (d *Dashboard) overviewStrips(ctx context.Context, states []ledger.JobState, dead []deadGroup) ([]jobRow, error) {
+	chosen, err := d.chooseStrips(ctx, states, dead)
+	if err != nil {
+		return nil, err
+	}
+	return d.readRows(ctx, chosen)
+}
+
+// chooseStrips are the IDs of those jobs: failing, with dead runs, paused, then the
+// others by their newest run. dead are the newest of the dead runs.
+func (d *Dashboard) chooseStrips(ctx context.Context, states []ledger.JobState, dead []deadGroup) (chosen []string, err error) {
+	ends := map[string]bool{jobs.PurgeJobID: true}
+	failing := map[string]bool{}
+	for _, s := range states {
+		ends[s.JobID] = ends[s.JobID] || s.Ended
+		failing[s.JobID] = s.Failing
+	}
+	for _, j := range d.registry().All() {
+		ends[j.ID] = ends[j.ID] || j.Disabled
+	}
+	add := func(id string) {
+		if len(chosen) < stripsOnOverview && !ends[id] && !slices.Contains(chosen, id) {
+			chosen = append(chosen, id)
+		}
+	}
+	for _, g := range dead {
+		if failing[g.Job] {
+			add(g.Job)
+		}
+	}
+	for _, s := range states {
+		if s.Failing {
+			add(s.JobID)
+		}
+	}
+	for _, g := range dead {
+		add(g.Job)
+	}
+	for _, s := range states {
+		if !s.PausedAt.IsZero() {
+			add(s.JobID)
+		}
+	}
+	if len(chosen) == stripsOnOverview {
+		return chosen, nil
+	}
+	newest, err := d.Ledger.List(ctx, ledger.Filter{Limit: newestLooked})
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range newest {
+		add(r.JobID)
+	}
+	for _, j := range d.registry().All() {
+		add(j.ID)
+	}
+	return chosen, nil
+}
