@@ -48,6 +48,7 @@ type form int
 
 const (
 	formToken       form = iota // visible ASCII
+	formUser                    // visible ASCII without a colon (RFC 7617, section 2)
 	formField                   // visible ASCII and blanks within: a header field's value
 	formKey                     // PEM: a key that signs
 	formCertificate             // PEM
@@ -69,7 +70,7 @@ func (a Auth) fields() []authField {
 		{"token", "the token", a.Token, AuthBearer, formToken, false},
 		{"clientId", "the client's id", a.ClientID, AuthOAuth2, formToken, false},
 		{"clientSecret", "the client's secret", a.ClientSecret, AuthOAuth2, formToken, false},
-		{"username", "the user's name", a.Username, AuthBasic, formToken, false},
+		{"username", "the user's name", a.Username, AuthBasic, formUser, false},
 		{"password", "the password", a.Password, AuthBasic, formField, false},
 		{"key", "the private key that signs", a.Key, AuthJWT, formKey, false},
 		{"routingKey", "the integration key", a.RoutingKey, AuthRoutingKey, formToken, false},

@@ -103,6 +103,9 @@ func TestValuesInTheEnvironmentAreChecked(t *testing.T) {
 
 func TestSecretsInFilesAreChecked(t *testing.T) {
 	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "user"), []byte("ann"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, tc := range []struct{ rule, auth, content, want string }{
 		{"a line break at the end is the file's", "type: bearer, token: { file: FILE }", "hush\r\n", ""},
 		{"one within is not", "type: bearer, token: { file: FILE }", "hush\nhush", jobs.CodeBadSecret},
@@ -111,6 +114,8 @@ func TestSecretsInFilesAreChecked(t *testing.T) {
 		{"no file", "type: bearer, token: { file: FILE.none }", "", jobs.CodeSecretFile},
 		{"a directory", "type: bearer, token: { file: DIR }", "", jobs.CodeSecretFile},
 		{"a header's value may have blanks", "type: headers, headers: { X-A: { file: FILE } }", "ApiKey hush", ""},
+		{"a user name has no colon", "type: basic, password: { file: DIR/user }, username: { file: FILE }", "ann:hush", jobs.CodeBadSecret},
+		{"a password may have one", "type: basic, username: { file: DIR/user }, password: { file: FILE }", "ann:hush", ""},
 		{"but not at its ends", "type: headers, headers: { X-A: { file: FILE } }", "hush ", jobs.CodeBadSecret},
 		{"a key is PEM", "type: jwt, key: { file: FILE }", "hush", jobs.CodeBadSecret},
 	} {

@@ -85,12 +85,13 @@ func (d *decoder) inside(path, anchor string, decode func()) {
 var (
 	delayType  = reflect.TypeFor[delay]()
 	periodType = reflect.TypeFor[period]()
+	spanType   = reflect.TypeFor[span]()
 	bodyType   = reflect.TypeFor[yamlBody]()
 )
 
 func (d *decoder) plain(path string, n ast.Node, to reflect.Value) {
 	switch to.Type() {
-	case delayType, periodType:
+	case delayType, periodType, spanType:
 		d.duration(path, n, to)
 		return
 	case bodyType:

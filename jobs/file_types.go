@@ -182,13 +182,13 @@ func (c fileChannel) channel() Channel {
 }
 
 type fileAsync struct {
-	Within *period `yaml:"within" doc:"How long after its first 202 the target may work; part of the default retry.horizon." required:"true"`
+	Within *span   `yaml:"within" doc:"How long after its first 202 the target may work; part of the default retry.horizon." required:"true"`
 	Poll   *period `yaml:"poll" doc:"How long after a 202 without Retry-After the target is asked again; default 1m, at least 1s."`
 }
 
 type fileTTL struct {
-	Scope string  `yaml:"scope" doc:"A key scope, or a prefix followed by *." required:"true"`
-	TTL   *period `yaml:"ttl" doc:"How long the target keeps these keys." required:"true"`
+	Scope string `yaml:"scope" doc:"A key scope, or a prefix followed by *." required:"true"`
+	TTL   *span  `yaml:"ttl" doc:"How long the target keeps these keys." required:"true"`
 }
 
 type filePlatform struct {
@@ -213,14 +213,18 @@ type fileCleanup struct {
 	Reason          string  `yaml:"reason" doc:"Why the purge is disabled."`
 }
 
-// delay is a duration that may be zero; period one that may not.
+// delay is a duration that may be zero; period one that may not, and that has a
+// default; span one that has none.
 type (
 	delay  time.Duration
 	period time.Duration
+	span   time.Duration
 )
 
 // yamlBody is a body as JSON; nil when none is written.
 type yamlBody json.RawMessage
+
+func (s *span) duration() time.Duration { return (*period)(s).duration() }
 
 func (p *period) duration() time.Duration {
 	if p == nil {

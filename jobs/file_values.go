@@ -184,6 +184,8 @@ func (d *decoder) duration(path string, n ast.Node, to reflect.Value) {
 		d.add(path, CodeNegativeDuration, "%s %s is negative; use a positive duration", field(path), got)
 	case got == 0 && to.Type() == periodType:
 		d.add(path, CodeZeroDuration, "%s must be greater than zero; remove it for the default", field(path))
+	case got == 0 && to.Type() == spanType:
+		d.add(path, CodeZeroDuration, "%s must be greater than zero, e.g. 6h", field(path))
 	default:
 		to.SetInt(int64(got))
 	}

@@ -29,7 +29,7 @@ const durationPattern = `^(0|([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+)$`
 
 func schemaOf(t reflect.Type) schema {
 	switch t {
-	case delayType, periodType:
+	case delayType, periodType, spanType:
 		return schema{"type": "string", "pattern": durationPattern}
 	case bodyType:
 		return schema{}

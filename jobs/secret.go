@@ -115,6 +115,11 @@ func (f form) bad(value string) string {
 		if !visibleASCII(strings.ReplaceAll(value, " ", "")) || strings.TrimSpace(value) != value {
 			return "has line breaks, blanks at its ends, control or other characters that a header field cannot have, perhaps a trailing newline"
 		}
+	case formUser:
+		if strings.Contains(value, ":") {
+			return "has a colon, which basic authentication cannot send in a user name"
+		}
+		return formToken.bad(value)
 	default:
 		if !visibleASCII(value) {
 			return "has white space, control or other characters that a secret cannot have, perhaps a trailing newline"

@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/cronce/cronce/executor"
@@ -62,9 +61,6 @@ func (b basic) sign(_ context.Context, req *http.Request, _ executor.Call) ([]st
 	used, err := b.get()
 	if err != nil {
 		return nil, err
-	}
-	if strings.Contains(used[0], ":") {
-		return nil, &unsignedError{why: b.sources[0].name + " holds a user name with a colon, which basic authentication cannot send", denied: true}
 	}
 	req.SetBasicAuth(used[0], used[1])
 	return used, nil

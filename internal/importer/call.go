@@ -19,8 +19,9 @@ import (
 type call struct {
 	method   string
 	url      word
-	headers  []header
-	data     []word // joined by &, as curl does
+	headers  []header          // references
+	harmless map[string]string // taken over as they are
+	data     []word            // joined by &, as curl does
 	hasData  bool
 	jsonType bool // the source sends Content-Type: application/json
 	user     word // name:password

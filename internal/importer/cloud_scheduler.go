@@ -17,6 +17,7 @@ type cloudJob struct {
 	Name            string      `json:"name"`
 	Schedule        string      `json:"schedule"`
 	TimeZone        string      `json:"timeZone"`
+	Description     string      `json:"description"`
 	State           string      `json:"state"`
 	AttemptDeadline string      `json:"attemptDeadline"`
 	HTTP            *cloudHTTP  `json:"httpTarget"`
@@ -68,6 +69,7 @@ func (b *builder) cloudScheduler(files []File) error {
 var everyInterval = regexp.MustCompile(`^every ([1-9][0-9]{0,4}) (minutes?|mins?|hours?)$`)
 
 func (b *builder) cloudJob(e *entry, j cloudJob) error {
+	e.describe(j.Description)
 	e.job.schedule, e.job.timezone = j.Schedule, cmp.Or(j.TimeZone, "Etc/UTC")
 	if e.job.timezone == "Etc/UTC" {
 		e.job.timezone = "UTC"

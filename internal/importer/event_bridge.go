@@ -18,9 +18,10 @@ import (
 // rule (events list-targets-by-rule) or an API destination (events
 // describe-api-destination).
 type awsObject struct {
-	Name      string
-	GroupName string
-	State     string
+	Name        string
+	GroupName   string
+	Description string
+	State       string
 
 	ScheduleExpression         string
 	ScheduleExpressionTimezone string
@@ -42,11 +43,13 @@ type awsObject struct {
 }
 
 type awsTarget struct {
-	Arn            string
-	Input          string
-	InputPath      string
-	RetryPolicy    *struct{ MaximumRetryAttempts *int }
-	HttpParameters *struct {
+	Arn         string
+	Input       string
+	InputPath   string
+	RetryPolicy *struct{ MaximumRetryAttempts *int }
+
+	DeadLetterConfig *struct{ Arn string }
+	HttpParameters   *struct {
 		PathParameterValues   []string
 		HeaderParameters      map[string]string
 		QueryStringParameters map[string]string
@@ -112,6 +115,7 @@ func (e *entry) awsSchedule(a awsObject, destinations map[string]awsObject) erro
 	case a.ScheduleExpression == "":
 		return errors.New("the object has no ScheduleExpression; dump with aws scheduler get-schedule, which list-schedules does not replace")
 	}
+	e.describe(a.Description)
 	e.job.schedule, e.job.timezone = a.ScheduleExpression, cmp.Or(a.ScheduleExpressionTimezone, "UTC")
 	e.job.dst = string(schedule.DSTSkip)
 	s, err := schedule.Parse(e.job.schedule, e.job.timezone, schedule.DSTSkip)
@@ -141,6 +145,9 @@ func (e *entry) awsSchedule(a awsObject, destinations map[string]awsObject) erro
 }
 
 func (e *entry) awsTarget(t awsTarget, destinations map[string]awsObject) error {
+	if d := t.DeadLetterConfig; d != nil && d.Arn != "" {
+		e.note(Retries, "the dead-letter queue is not used; a dead run stays in the ledger with its reason (cronce runs list --state dead) and opens an incident")
+	}
 	if err := e.awsCall(t, destinations); err != nil || e.placeholder != "" {
 		return err
 	}

@@ -74,6 +74,9 @@ func (j job) render(w *strings.Builder) {
 		fmt.Fprintf(w, "  # %s\n", comment(j.from))
 	}
 	fmt.Fprintf(w, "  - id: %s\n", quote(j.id))
+	if j.description != "" {
+		field("description", strconv.Quote(j.description))
+	}
 	field("schedule", strconv.QuoteToASCII(j.schedule))
 	if j.timezone != "UTC" {
 		field("timezone", quote(j.timezone))
@@ -84,6 +87,13 @@ func (j job) render(w *strings.Builder) {
 	field("target", quote(j.target.name))
 	field("method", quote(j.method))
 	field("path", quote(j.path))
+	if len(j.headers) > 0 {
+		fields := make([]string, 0, len(j.headers))
+		for _, name := range slices.Sorted(maps.Keys(j.headers)) {
+			fields = append(fields, quote(name)+": "+strconv.QuoteToASCII(j.headers[name]))
+		}
+		field("headers", "{ "+strings.Join(fields, ", ")+" }")
+	}
 	if j.body != "" {
 		body := strconv.QuoteToASCII(j.body)
 		if comment(j.body) == j.body { // single quotes need no escapes within

@@ -186,7 +186,15 @@ func (e *entry) header(name string, value word) {
 		"keep-alive", "content-encoding", "proxy-connection", "proxy-authorization"}, lower) || strings.HasPrefix(lower, "cronce-"):
 		e.note(Headers, "the header %s is not taken over; cronce sets it itself or not at all", printable(name))
 	case slices.Contains(harmless, lower):
-		e.note(Headers, "the header %s is not taken over", name)
+		text, known := value.literal(e.call.env)
+		if !known || text == "" || len(text) > 256 || looksSecret(text) || strings.Contains(text, "{{") || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) {
+			e.note(Headers, "the header %s is not taken over", name)
+			return
+		}
+		if e.call.harmless == nil {
+			e.call.harmless = map[string]string{}
+		}
+		e.call.harmless[name] = text
 	default:
 		e.call.headers = append(e.call.headers, header{name, value})
 	}
