@@ -3,8 +3,6 @@ package api
 import (
 	"context"
 	"net/http"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/cronce/cronce/api/access"
@@ -77,23 +75,16 @@ func (s *server) listJobs(ctx context.Context, r *http.Request) (any, error) {
 	if q.err != nil {
 		return nil, q.err
 	}
-	all, err := s.ops.Jobs(ctx)
-	if err != nil {
-		return nil, err
-	}
+	last := ""
 	if after != nil {
-		i, found := slices.BinarySearchFunc(all, after.ID, func(j operations.Job, id string) int { return strings.Compare(j.ID, id) })
-		if found {
-			i++
-		}
-		all = all[i:]
+		last = after.ID
 	}
-	page := jobPage{Jobs: all}
-	if len(all) > limit {
-		page.Jobs = all[:limit]
-		page.Next = position{List: "jobs", ID: all[limit-1].ID}.String()
+	list, more, err := s.ops.JobsAfter(ctx, last, limit)
+	page := jobPage{Jobs: list}
+	if more {
+		page.Next = position{List: "jobs", ID: list[limit-1].ID}.String()
 	}
-	return page, nil
+	return page, err
 }
 
 func (s *server) listNext(_ context.Context, r *http.Request) (any, error) {

@@ -182,3 +182,33 @@ func TestPagesKeepTheirPlaceWhileRunsAreWritten(t *testing.T) {
 		}
 	})
 }
+
+// A page of jobs asks the ledger for its own jobs only; pages have each job once.
+func TestJobsComeInPages(t *testing.T) {
+	s := onFile(t, loopback)
+	var ids []string
+	for next := ""; ; {
+		path := "/v1/jobs?limit=1"
+		if next != "" {
+			path += "&cursor=" + next
+		}
+		var page struct {
+			Jobs []operations.Job
+			Next string
+		}
+		s.get(path).into(t, &page)
+		for _, j := range page.Jobs {
+			ids = append(ids, j.ID)
+		}
+		if next = page.Next; next == "" {
+			break
+		}
+	}
+	if want := []string{jobs.PurgeJobID, "tick", "tock"}; !slices.Equal(ids, want) {
+		t.Errorf("the pages have %v, want %v", ids, want)
+	}
+	var two struct{ Jobs []operations.Job }
+	if s.get("/v1/jobs?limit=2").into(t, &two); len(two.Jobs) != 2 || two.Jobs[1].LastRun == nil || two.Jobs[1].Watermark == "" {
+		t.Errorf("the page lacks what the ledger knows: %+v", two.Jobs)
+	}
+}

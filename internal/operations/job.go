@@ -3,6 +3,8 @@ package operations
 import (
 	"context"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -87,19 +89,34 @@ type Event struct {
 
 // Jobs lists the registry's jobs by id.
 func (s *Service) Jobs(ctx context.Context) ([]Job, error) {
+	list, _, err := s.JobsAfter(ctx, "", math.MaxInt)
+	return list, err
+}
+
+// JobsAfter lists up to limit of the registry's jobs whose ids follow another, by id,
+// and whether there are more.
+func (s *Service) JobsAfter(ctx context.Context, after string, limit int) (list []Job, more bool, err error) {
 	reg, err := s.registry()
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	known, err := s.statuses(ctx)
+	of := slices.DeleteFunc(slices.Clone(reg.Jobs()), func(j jobs.Job) bool { return j.ID <= after })
+	if more = len(of) > limit; more {
+		of = of[:limit]
+	}
+	ids := make([]string, len(of))
+	for i, j := range of {
+		ids[i] = j.ID
+	}
+	known, err := s.statuses(ctx, ids...)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	out := []Job{}
-	for _, j := range reg.Jobs() {
-		out = append(out, s.describe(j, known))
+	list = []Job{}
+	for _, j := range of {
+		list = append(list, s.describe(j, known))
 	}
-	return out, nil
+	return list, more, nil
 }
 
 // Job shows one job of the registry.
@@ -108,7 +125,7 @@ func (s *Service) Job(ctx context.Context, id string) (JobDetail, error) {
 	if err != nil {
 		return JobDetail{}, err
 	}
-	known, err := s.statuses(ctx)
+	known, err := s.statuses(ctx, id)
 	if err != nil {
 		return JobDetail{}, err
 	}
@@ -126,18 +143,18 @@ func (s *Service) Job(ctx context.Context, id string) (JobDetail, error) {
 	return d, err
 }
 
-// statuses are what the ledger knows of its jobs, by id; a ledger that is not
+// statuses are what the ledger knows of the jobs, by id; a ledger that is not
 // made yet knows nothing.
-func (s *Service) statuses(ctx context.Context) (map[string]status, error) {
+func (s *Service) statuses(ctx context.Context, ids ...string) (map[string]status, error) {
 	known := map[string]status{}
-	if s.ledger == nil {
+	if s.ledger == nil || len(ids) == 0 {
 		return known, nil
 	}
 	incidents, err := s.openIncidents(ctx)
 	if err != nil {
 		return nil, err
 	}
-	statuses, err := s.ledger.Jobs(ctx)
+	statuses, err := s.ledger.Jobs(ctx, ids...)
 	if err != nil {
 		return nil, err
 	}
