@@ -1,6 +1,10 @@
 package postgres
 
-import "github.com/jackc/pgx/v5/pgxpool"
+import (
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+)
 
 // Tune changes the connections' configuration after everything else.
 func Tune(f func(*pgxpool.Config)) Option { return func(s *settings) { s.tune = f } }
@@ -18,3 +22,12 @@ var (
 
 // AfterOthers is what an admission sends of its plans, and what it does not.
 var AfterOthers = (*Ledger).afterOthers
+
+// RecordWithoutIncidents takes the part that closes incidents out of the statement
+// that records, until it is put back.
+func RecordWithoutIncidents() (restore func()) {
+	whole := recordSQL
+	begin, end := strings.Index(whole, "), closed AS ("), strings.Index(whole, "), kept AS (")
+	recordSQL = whole[:begin] + whole[end:]
+	return func() { recordSQL = whole }
+}

@@ -13,14 +13,15 @@ import (
 // a lease's token moves a running run. A run's first attempt is kept in its row.
 //
 // An outcome is sent as its own values and the number of its kind: see columns.
-// closed looks at the incidents that are open, usually none, and only then at done.
+// closed first looks whether any incident is open. Usually none is, and nothing is
+// looked up for each outcome.
 // A dead outcome takes a second statement, in a transaction: see openIncidents.
 //
 // The two are joined before the runs are looked up, in the order of their IDs. The
 // join is LEFT, so that the planner expects as many rows as there are outcomes. If
 // it expected fewer, it would plan each record anew, or scan all kinds for each
 // outcome.
-const recordSQL = `
+var recordSQL = `
 WITH outcome AS (
 	SELECT o.*, k.*
 	FROM unnest($1::bigint[], $2::text[], $3::timestamptz[], $4::timestamptz[])
@@ -57,9 +58,11 @@ WITH outcome AS (
 ), closed AS (
 	UPDATE incidents i SET closed_at = now(), due_at = now(), version = i.version + 1,
 		closed_by = (SELECT max(d.run_id) FROM done d WHERE d.job_id = i.job_id AND d.state = 'succeeded')
-	WHERE i.closed_at IS NULL AND i.cause <> 'unplanned'
-		AND i.job_id IN (SELECT d.job_id FROM done d WHERE d.state = 'succeeded')
-		AND i.job_id NOT IN (SELECT d.job_id FROM done d WHERE d.state = 'dead')
+	WHERE i.closed_at IS NULL AND i.id = ANY (CASE WHEN EXISTS (SELECT FROM incidents o WHERE o.closed_at IS NULL) THEN ARRAY(
+		SELECT o.id FROM incidents o
+		WHERE o.closed_at IS NULL AND o.cause <> 'unplanned' AND o.job_id IN (SELECT d.job_id FROM done d WHERE d.state = 'succeeded')
+			AND o.job_id NOT IN (SELECT d.job_id FROM done d WHERE d.state = 'dead')
+	) END)
 ), kept AS (
 	INSERT INTO attempts (run_id, n, started_at, finished_at, status, answer, code, error, detail, owner)
 	SELECT run_id, n, started_at, finished_at, status, answer, code, error, detail, owner FROM done WHERE n > 1
