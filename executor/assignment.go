@@ -105,8 +105,9 @@ func (m *membership) takeUp(assignments []ledger.JobAssignment) (switches batch)
 }
 
 // switchOf plans a job's outgoing definition up to now and its next one, which
-// this process has or no process has, from there. A gap too long for one plan is
-// planned first, without the switch.
+// this process has or no process has, from there. A run that its spread delays is
+// planned at once: its scheduled time belongs to the outgoing definition. A gap too long
+// for one plan is planned first, without the switch.
 func (m *membership) switchOf(s ledger.JobAssignment) (ledger.Plan, bool) {
 	now := m.ledger.clock.now()
 	plan := ledger.Plan{JobID: s.JobID, Revision: s.Revision, After: s.Watermark, Through: now}
@@ -119,7 +120,7 @@ func (m *membership) switchOf(s ledger.JobAssignment) (ledger.Plan, bool) {
 			m.logger.Error("definition in the ledger cannot be read; left to a process that can read it", "job", s.JobID, "error", err)
 			return plan, false
 		}
-		whole := planJob(old, s.Position, now, m.onTime)
+		whole := planJob(old, s.Position, now, now, m.onTime)
 		if whole.Through.Before(now.Truncate(time.Second)) {
 			return whole, true
 		}

@@ -46,7 +46,7 @@ func (t *attempter) attempt(ctx context.Context, r *run) (o ledger.Outcome, shut
 	a := t.call(ctx, c)
 	took := time.Since(start)
 	if !a.Unsent {
-		t.observer.Started(w, now.Sub(w.ScheduledAt))
+		t.observer.Started(w, now.Sub(w.ScheduledAt)-w.Call.Delay)
 	}
 	t.observer.Answered(w, a, took)
 

@@ -32,7 +32,7 @@ type planner struct {
 type plannedJob struct {
 	place   int
 	at      ledger.Position
-	next    time.Time // the first scheduled time after the watermark
+	next    time.Time // when the first scheduled time after the watermark is due
 	index   int       // in the heap; -1: not in it
 	planned bool      // by this process
 }
@@ -49,7 +49,7 @@ func newPlanner(r *jobs.Registry, onTime time.Duration) *planner {
 func (p *planner) put(place int, at ledger.Position) {
 	j := &p.jobs[place]
 	j.at, j.planned = at, true
-	j.next = p.registry.Schedule(place).Next(at.Watermark)
+	j.next = p.registry.NextDue(place, at.Watermark)
 	switch {
 	case j.next.IsZero():
 		p.heap.remove(j)
@@ -80,7 +80,7 @@ func (p *planner) reach(place int, at ledger.Position) bool {
 	return true
 }
 
-// nextDue is the earliest scheduled time of all jobs; zero when there is none.
+// nextDue is when the first scheduled time of all jobs is due; zero when there is none.
 func (p *planner) nextDue() time.Time {
 	if len(p.heap) == 0 {
 		return time.Time{}
@@ -94,7 +94,8 @@ func (p *planner) nextDue() time.Time {
 func (p *planner) due(now time.Time) (b batch) {
 	for len(p.heap) > 0 && !p.heap[0].next.After(now) && !b.full() {
 		j := heap.Pop(&p.heap).(*plannedJob)
-		b.add(j.place, planJob(p.registry.At(j.place), j.at, now, p.onTime))
+		job := p.registry.At(j.place)
+		b.add(j.place, planJob(job, j.at, now, job.DueBy(now), p.onTime))
 	}
 	return b
 }
@@ -108,9 +109,9 @@ func (p *planner) restore(b batch) {
 	}
 }
 
-// planJob accounts for the job's scheduled times from where it stands up to now.
-func planJob(j jobs.Job, at ledger.Position, now time.Time, onTime time.Duration) ledger.Plan {
-	rows, through := verdicts(j, at.Watermark, now, onTime)
+// planJob accounts for the job's scheduled times from where it stands up to due.
+func planJob(j jobs.Job, at ledger.Position, now, due time.Time, onTime time.Duration) ledger.Plan {
+	rows, through := verdicts(j, at.Watermark, now, due, onTime)
 	plan := ledger.Plan{
 		JobID: j.ID, Revision: at.Revision, After: at.Watermark, Through: through, Runs: rows,
 	}

@@ -87,7 +87,7 @@ func TestALocalTimeThatDoesNotExistIsAnEventOfItsJob(t *testing.T) {
 			continue
 		}
 		after := time.Date(2026, 3, 8, 0, 0, 0, 0, time.UTC)
-		plan := planJob(j, ledger.Position{JobID: j.ID, Revision: 1, Watermark: after}, after.Add(12*time.Hour), 30*time.Second)
+		plan := planJob(j, ledger.Position{JobID: j.ID, Revision: 1, Watermark: after}, after.Add(12*time.Hour), after.Add(12*time.Hour), 30*time.Second)
 		if len(plan.Runs) != 0 || len(plan.Events) != 1 || plan.Events[0].Kind != ledger.GapSkipped || plan.Events[0].Local != "2026-03-08T02:30:00" {
 			t.Errorf("%+v, %+v: want one event and no run", plan.Runs, plan.Events)
 		}

@@ -16,31 +16,32 @@ const (
 	rangeAbove = 100
 )
 
-// verdicts judges a job's scheduled times in (after, now], oldest first, and returns
-// the rows to write and the scheduled time up to which they account for everything.
+// verdicts judges a job's scheduled times in (after, due], oldest first, and returns
+// the rows to write and the scheduled time up to which they account for everything. due
+// is now, or before the scheduled time whose delay has not passed.
 //
 // Time falls into three parts: what is older than the job's catch-up window,
 // however short, is missed, what is late is judged by catchUp, what is on time
 // is planned.
-func verdicts(j jobs.Job, after, now time.Time, onTime time.Duration) (rows []ledger.RunSpec, through time.Time) {
+func verdicts(j jobs.Job, after, now, due time.Time, onTime time.Duration) (rows []ledger.RunSpec, through time.Time) {
 	s := j.Parsed()
-	late := latest(after, now.Add(-j.CatchUpWindow).Add(-1)) // the window's own end is in it
-	fresh := latest(after, now.Add(-onTime).Add(-1))
+	late := latest(after, j.DueBy(now.Add(-j.CatchUpWindow).Add(-1))) // the window's own end is in it
+	fresh := latest(after, j.DueBy(now.Add(-onTime).Add(-1)))
 	rows = unplanned(j, after, late, ledger.Missed, ledger.CatchUpWindow)
 	if late.Before(fresh) {
-		rows = append(rows, lateRows(j, late, fresh, now)...)
+		rows = append(rows, lateRows(j, late, fresh, due)...)
 	}
 	if n := len(rows); n > planLimit {
 		return rows[:planLimit], rows[planLimit-1].ScheduledAt
 	}
-	for at := range s.Due(latest(late, fresh), now) {
+	for at := range s.Due(latest(late, fresh), due) {
 		rows = append(rows, planned(j, at, ledger.BySchedule))
 	}
-	return rows, latest(after, now.Truncate(time.Second))
+	return rows, latest(after, due.Truncate(time.Second))
 }
 
-// lateRows judges (from, to] by the job's catchUp.
-func lateRows(j jobs.Job, from, to, now time.Time) (rows []ledger.RunSpec) {
+// lateRows judges (from, to] by the job's catchUp; the scheduled times up to due are due.
+func lateRows(j jobs.Job, from, to, due time.Time) (rows []ledger.RunSpec) {
 	s := j.Parsed()
 	switch j.CatchUp {
 	case jobs.CatchUpNone:
@@ -53,7 +54,7 @@ func lateRows(j jobs.Job, from, to, now time.Time) (rows []ledger.RunSpec) {
 		}
 		return rows
 	}
-	newest := s.Last(now)
+	newest := s.Last(due)
 	if !newest.After(from) {
 		return nil
 	}
@@ -93,6 +94,7 @@ func planned(j jobs.Job, at time.Time, trigger ledger.Trigger) ledger.RunSpec {
 		in.Overlap = ledger.OverlapQueue // what is caught up must not skip its own kind
 	}
 	in.Call = CallFor(j, in.RunID, at)
+	in.Call.Delay = j.DueAt(at).Sub(at)
 	return in
 }
 

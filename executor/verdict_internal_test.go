@@ -80,7 +80,7 @@ func TestVerdicts(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			rows, through := verdicts(testJob(t, tc.job), now.Add(-tc.after), now, DefaultOnTime)
+			rows, through := verdicts(testJob(t, tc.job), now.Add(-tc.after), now, now, DefaultOnTime)
 			if got := told(rows); got != tc.want {
 				t.Errorf("got  %s\nwant %s", got, tc.want)
 			}
@@ -96,7 +96,7 @@ func TestCatchingUpAllIsPlannedInParts(t *testing.T) {
 	j := testJob(t, jobs.Job{Schedule: "*/10 * * * * *", CatchUp: jobs.CatchUpAll})
 	after, total, plans := now.Add(-10*time.Hour), 0, 0
 	for after.Before(now) {
-		rows, through := verdicts(j, after, now, DefaultOnTime)
+		rows, through := verdicts(j, after, now, now, DefaultOnTime)
 		if len(rows) > planLimit+4 {
 			t.Fatalf("%d rows in one plan", len(rows))
 		}
@@ -115,9 +115,14 @@ func TestCatchingUpAllIsPlannedInParts(t *testing.T) {
 func TestEveryScheduledTimeHasOneVerdict(t *testing.T) {
 	start := time.Date(2026, 3, 7, 0, 0, 0, 0, time.UTC)
 	schedules := []string{"* * * * * *", "*/7 * * * * *", "* * * * *", "30 2 * * *", "@every 7m", "0 0 29 2 *"}
+	spreads := map[string]time.Duration{ // the shortest time between two scheduled times, or less
+		"* * * * * *": time.Second, "*/7 * * * * *": 4 * time.Second, "* * * * *": time.Minute, "30 2 * * *": 3 * time.Hour,
+		"@every 7m": 7 * time.Minute, "0 0 29 2 *": 10 * time.Hour,
+	}
 	rapid.Check(t, func(rt *rapid.T) {
+		expression := rapid.SampledFrom(schedules).Draw(rt, "schedule")
 		j := testJob(t, jobs.Job{
-			Schedule: rapid.SampledFrom(schedules).Draw(rt, "schedule"), Timezone: "America/New_York",
+			Schedule: expression, Timezone: "America/New_York", Spread: rapid.SampledFrom([]time.Duration{0, spreads[expression]}).Draw(rt, "spread"),
 			CatchUp:       rapid.SampledFrom([]jobs.CatchUp{jobs.CatchUpNone, jobs.CatchUpLatest, jobs.CatchUpAll}).Draw(rt, "catchUp"),
 			CatchUpWindow: time.Duration(rapid.OneOf(rapid.IntRange(1, 60), rapid.IntRange(60, 100_000)).Draw(rt, "window")) * time.Second,
 		})
@@ -126,7 +131,7 @@ func TestEveryScheduledTimeHasOneVerdict(t *testing.T) {
 		for range rapid.IntRange(1, 6).Draw(rt, "looks") {
 			now = now.Add(time.Duration(rapid.Int64Range(0, int64(6*time.Hour)).Draw(rt, "later")))
 			for {
-				rows, through := verdicts(j, watermark, now, DefaultOnTime)
+				rows, through := verdicts(j, watermark, now, j.DueBy(now), DefaultOnTime)
 				for _, r := range rows {
 					last := r.ScheduledAt
 					if r.Count > 1 {
@@ -135,9 +140,12 @@ func TestEveryScheduledTimeHasOneVerdict(t *testing.T) {
 					if !r.ScheduledAt.After(watermark) || last.After(through) {
 						rt.Fatalf("row %s is not in (%s, %s]", r.RunID, watermark, through)
 					}
+					if r.State == ledger.Planned && r.ScheduledAt.Add(r.Call.Delay).After(now) {
+						rt.Fatalf("%s is planned at %s, before its delay of %s has passed", r.RunID, now, r.Call.Delay)
+					}
 					seen += r.Count
 				}
-				done := !through.After(watermark) || !through.Before(now.Truncate(time.Second))
+				done := !through.After(watermark) || !through.Before(j.DueBy(now).Truncate(time.Second))
 				watermark = through
 				if done {
 					break

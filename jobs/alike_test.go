@@ -42,6 +42,8 @@ func alike() (list []jobs.Job) {
 		func(j *jobs.Job) { j.Owner = "Billing" },
 		func(j *jobs.Job) { j.Labels = map[string]string{"a": "b"} },
 		func(j *jobs.Job) { j.Labels = map[string]string{"a": "c"} },
+		func(j *jobs.Job) { j.Spread = time.Hour },
+		func(j *jobs.Job) { j.Spread = time.Minute },
 		func(j *jobs.Job) { j.Headers = map[string]string{"X-A": "b"} },
 		func(j *jobs.Job) { j.Headers = map[string]string{"X-A": "{{jobId}}"} },
 		func(j *jobs.Job) { j.Body = "{{registry}}" },

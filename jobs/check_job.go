@@ -43,6 +43,7 @@ func (d *draft) checkJobs(p Platform, defaults Defaults) []registered {
 		j.schedule = d.parseSchedule(path, j)
 		d.checkCall(path, j)
 		d.checkTimes(path, j)
+		d.checkSpread(path+".spread", j)
 		d.checkJobHeartbeat(path, j)
 		checked = append(checked, registered{Job: j, at: i})
 	}

@@ -45,6 +45,7 @@ type definition struct {
 	StartWithin   time.Duration   `json:"startWithin,omitempty"`
 	FinishWithin  time.Duration   `json:"finishWithin,omitempty"`
 
+	Spread      time.Duration     `json:"spread,omitempty"`
 	Headers     map[string]string `json:"headers,omitempty"`
 	Description string            `json:"description,omitempty"`
 	Owner       string            `json:"owner,omitempty"`
@@ -83,7 +84,7 @@ func (j Job) define() ([]byte, error) {
 		Overlap: j.Overlap, CatchUp: j.CatchUp, CatchUpWindow: j.CatchUpWindow,
 		KeyScope: j.KeyScope, MaxInFlight: j.MaxInFlight,
 		Within: j.Async.Within, Poll: j.Async.Poll, StartWithin: j.Alarm.StartWithin, FinishWithin: j.Alarm.FinishWithin,
-		Headers: j.Headers, Description: j.Description, Owner: j.Owner, Labels: j.Labels,
+		Spread: j.Spread, Headers: j.Headers, Description: j.Description, Owner: j.Owner, Labels: j.Labels,
 		Heartbeat: j.HeartbeatURLEnv, Registry: j.registryIfNamed(sent),
 	})
 	if err != nil {
@@ -125,6 +126,7 @@ func (d definition) job(parsed *schedule.Schedule) Job {
 		Async:    Async{Within: d.Within, Poll: d.Poll},
 		Alarm:    Alarm{StartWithin: d.StartWithin, FinishWithin: d.FinishWithin},
 		Headers:  d.Headers,
+		Spread:   d.Spread,
 		About:    About{Description: d.Description, Owner: d.Owner, Labels: d.Labels},
 		schedule: parsed,
 		registry: d.Registry,
@@ -137,9 +139,10 @@ func (d definition) job(parsed *schedule.Schedule) Job {
 	return j
 }
 
-// registryIfNamed is the registry's name where a call of the job could have it.
+// registryIfNamed is the registry's name where a call of the job, or its delay, could
+// depend on it.
 func (j Job) registryIfNamed(body []byte) string {
-	if j.headersVary() || hasPlaceholder(string(body)) {
+	if j.Spread > 0 || j.headersVary() || hasPlaceholder(string(body)) {
 		return j.registry
 	}
 	return ""

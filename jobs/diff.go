@@ -152,7 +152,10 @@ func (p planned) next(from time.Time, n int) []string {
 type fields []struct{ name, value string }
 
 func (p planned) fields() fields {
-	body, limit := "default", "none"
+	body, limit, spread := "default", "none", "none"
+	if p.Spread > 0 {
+		spread = p.Spread.String()
+	}
 	if p.body != nil {
 		body = string(p.body)
 	}
@@ -161,7 +164,7 @@ func (p planned) fields() fields {
 	}
 	return fields{
 		{"schedule", p.Schedule}, {"timezone", p.Timezone}, {"dst", string(p.DST)}, {"time zone data", p.zones},
-		{"target", p.Target}, {"method", p.Method}, {"path", p.Path}, {"scopes", strings.Join(p.Scopes, " ")},
+		{"spread", spread}, {"target", p.Target}, {"method", p.Method}, {"path", p.Path}, {"scopes", strings.Join(p.Scopes, " ")},
 		{"body", body}, {"headers", headerText(p.Headers)}, {"timeout", p.Timeout.String()}, {"retry.backoff", waits(p.Retry.Backoff)},
 		{"retry.jitter", strconv.FormatFloat(p.Retry.Jitter, 'g', -1, 64)},
 		{"retry.maxRetryAfter", p.Retry.MaxRetryAfter.String()}, {"retry.horizon", p.Retry.Horizon.String()},

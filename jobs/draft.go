@@ -29,12 +29,13 @@ type draft struct {
 	declared map[string]Target
 	implied  map[string]string
 	parsed   map[timing]*schedule.Schedule
+	gaps     map[timing]gap
 	made     *Registry // by build, sound or not
 }
 
 // build checks everything, applies the defaults and makes the registry.
 func (d *draft) build() (*Registry, error) {
-	d.implied, d.parsed = map[string]string{}, map[timing]*schedule.Schedule{}
+	d.implied, d.parsed, d.gaps = map[string]string{}, map[timing]*schedule.Schedule{}, map[timing]gap{}
 	r := &Registry{source: d.source, implied: d.implied, ttls: d.ttls, stores: d.stores}
 	d.made = r
 	r.name = d.checkName()

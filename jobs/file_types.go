@@ -107,6 +107,7 @@ type fileJob struct {
 	Timezone      string            `yaml:"timezone" doc:"IANA time zone of the schedule; default UTC."`
 	DST           string            `yaml:"dst" doc:"When clocks change: once (default), skip or wall." enum:"once,skip,wall"`
 	Body          yamlBody          `yaml:"body" doc:"JSON body of the call, the same on every attempt; a string is JSON text. Strings may have placeholders such as {{scheduledAt}}; see requests.md. Default {jobId, runId, scheduledAt}."`
+	Spread        *period           `yaml:"spread" doc:"Delays each run by a fixed time of less than this, in whole seconds, so that jobs of one time do not start together; see schedules.md. At most the shortest time between two scheduled times. Default: no delay."`
 	Headers       map[string]string `yaml:"headers" doc:"Header fields of the call, the same on every attempt; placeholders as in body. No secrets: they belong to the target's auth."`
 	Timeout       *period           `yaml:"timeout" doc:"Time limit of one attempt; default 30s."`
 	Retry         *fileRetry        `yaml:"retry" doc:"When a failed call is retried."`
@@ -306,6 +307,7 @@ func (j fileJob) job() Job {
 		Target: j.Target, TargetURLEnv: j.TargetURLEnv, Method: j.Method, Path: j.Path, Scopes: j.Scopes, Headers: j.Headers,
 		Timeout: j.Timeout.duration(), Overlap: Overlap(j.Overlap),
 		CatchUp: CatchUp(j.CatchUp), CatchUpWindow: j.CatchUpWindow.duration(),
+		Spread:   j.Spread.duration(),
 		KeyScope: j.KeyScope, MaxInFlight: j.MaxInFlight, Disabled: j.Enabled != nil && !*j.Enabled,
 	}
 	if j.Body != nil {

@@ -20,6 +20,7 @@ var foreign = map[string][]string{
 	"suspend": {"enabled"}, "disabled": {"enabled"}, "paused": {"enabled"}, "payload": {"body"}, "data": {"body"}, "input": {"body"},
 	"deadline": {"timeout"}, "attemptdeadline": {"timeout"}, "activedeadlineseconds": {"timeout"}, "name": {"id"}, "service": {"target"},
 	"tags": {"labels"}, "annotations": {"labels"}, "desc": {"description"}, "comment": {"description"}, "team": {"owner"},
+	"jitter": {"spread"}, "flexibletimewindow": {"spread"}, "randomizeddelaysec": {"spread"}, "randomdelay": {"spread"}, "splay": {"spread"},
 	"forbid": {"skip"}, "drop": {"skip"}, "replace": {"skip"}, "wait": {"queue"}, "parallel": {"allow"}, "concurrent": {"allow"},
 	"last": {"latest"}, "one": {"latest"}, "every": {"all"}, "never": {"none"}, "false": {"none"}, "token": {"bearer"}, "iam": {"sigv4"},
 }

@@ -40,9 +40,12 @@ type Job struct {
 	CatchUpWindow time.Duration // default 24h
 	KeyScope      string        // default "route:<METHOD>_<path>"
 	MaxInFlight   int           // runs of this job at once; 0: the executor's limit
-	Async         Async         // the target may answer 202 and work on
-	Alarm         Alarm         // default the registry's
-	About                       // for people: no part of what a call sends
+	// Spread delays each run by a fixed time of less than this, in whole seconds; see
+	// DueAt. It is at most the shortest time between two scheduled times.
+	Spread time.Duration
+	Async  Async // the target may answer 202 and work on
+	Alarm  Alarm // default the registry's
+	About        // for people: no part of what a call sends
 	// HeartbeatURLEnv is the variable that holds the address that is told of each
 	// run's start and end, in the way of healthchecks.io; "": none.
 	HeartbeatURLEnv string

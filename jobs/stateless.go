@@ -2,13 +2,18 @@ package jobs
 
 // Stateless lists the problems of running the registry without a ledger, as a
 // Lambda without CRONCE_DATABASE_URL does: nothing then remembers that a target
-// accepted a run, so jobs with async cannot be asked for again, and pings of heartbeats
-// are runs in a ledger. The registry as it is remains valid.
+// accepted a run, so jobs with async cannot be asked for again; pings of heartbeats are
+// runs in a ledger, and nothing waits for the delay of a spread. The registry as it is
+// remains valid.
 func (r *Registry) Stateless() Problems {
 	found := Problems{}
 	for _, j := range r.All() {
 		if j.Disabled {
 			continue
+		}
+		if j.Spread > 0 {
+			found = append(found, r.JobProblem(j.ID, "spread", CodeNeedsLedger,
+				"spread needs a ledger, whose ticks wait for the delay; give the function one (CRONCE_DATABASE_URL), or remove spread"))
 		}
 		if j.Async != (Async{}) {
 			found = append(found, r.JobProblem(j.ID, "async", CodeNeedsLedger,

@@ -4,8 +4,8 @@ import "time"
 
 // Reasons of an incident of CauseLate.
 const (
-	NotStarted  Reason = "not_started"  // Call.StartWithin after its scheduled time
-	NotFinished Reason = "not_finished" // Call.FinishWithin after its scheduled time
+	NotStarted  Reason = "not_started"  // Call.StartWithin after its scheduled time and delay
+	NotFinished Reason = "not_finished" // Call.FinishWithin after them
 )
 
 // LateAt is when a row that is written has to be looked at for being late: zero for
@@ -16,9 +16,9 @@ func (in RunSpec) LateAt() time.Time {
 	}
 	switch start, finish := in.Call.StartWithin, in.Call.FinishWithin; {
 	case start > 0 && (finish == 0 || start < finish):
-		return in.ScheduledAt.Add(start)
+		return in.ScheduledAt.Add(in.Call.Delay + start)
 	case finish > 0:
-		return in.ScheduledAt.Add(finish)
+		return in.ScheduledAt.Add(in.Call.Delay + finish)
 	}
 	return time.Time{}
 }
@@ -29,12 +29,13 @@ func (r Run) Late(now time.Time) (why Reason, next time.Time) {
 	if r.By != "" {
 		return "", time.Time{}
 	}
+	due := r.ScheduledAt.Add(r.Call.Delay)
 	if within := r.Call.FinishWithin; within > 0 {
-		if next = r.ScheduledAt.Add(within); !now.Before(next) {
+		if next = due.Add(within); !now.Before(next) {
 			return NotFinished, time.Time{}
 		}
 	}
-	if within := r.Call.StartWithin; within > 0 && r.StartedAt.IsZero() && !now.Before(r.ScheduledAt.Add(within)) {
+	if within := r.Call.StartWithin; within > 0 && r.StartedAt.IsZero() && !now.Before(due.Add(within)) {
 		why = NotStarted
 	}
 	return why, next

@@ -69,8 +69,11 @@ type Call struct {
 	// names none.
 	Within time.Duration `json:"within,omitempty"`
 	Poll   time.Duration `json:"poll,omitempty"`
-	// StartWithin and FinishWithin are how long after its scheduled time a run may
-	// take to its first lease and to its end before it is late; 0: any time.
+	// Delay is how long after its scheduled time the run was to start, by its job's
+	// spread; 0 for runs beside the schedule.
+	Delay time.Duration `json:"delay,omitempty"`
+	// StartWithin and FinishWithin are how long after its scheduled time and the delay
+	// a run may take to its first lease and to its end before it is late; 0: any time.
 	StartWithin  time.Duration `json:"startWithin,omitempty"`
 	FinishWithin time.Duration `json:"finishWithin,omitempty"`
 	// Heartbeat: the job's heartbeat is told of this run.

@@ -174,7 +174,7 @@ func (w *Watch) unplanned(assignments []ledger.JobAssignment, now time.Time) (li
 		if !known || j.Parsed() == nil {
 			continue
 		}
-		if next := j.Parsed().Next(s.Watermark); !next.IsZero() && now.Sub(next) > unplannedAfter {
+		if next := j.Parsed().Next(s.Watermark); !next.IsZero() && now.Sub(j.DueAt(next)) > unplannedAfter {
 			list = append(list, ledger.Trouble{JobID: s.JobID, Error: "not planned since the scheduled time " + next.UTC().Format(time.RFC3339)})
 		}
 	}

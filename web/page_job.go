@@ -61,6 +61,7 @@ type comingTime struct {
 	At     time.Time
 	Local  string
 	Change string
+	Start  time.Time // by the job's spread; zero: at that time
 }
 
 func (d *Dashboard) job(r *http.Request) (view, error) {
@@ -184,7 +185,11 @@ func comingTimesOf(j jobs.Job, now time.Time) (list []comingTime) {
 	before := now.In(s.Location())
 	for at := s.Next(now); !at.IsZero() && len(list) < comingTimes; at = s.Next(at) {
 		local := at.In(s.Location())
-		list = append(list, comingTime{at, local.Format("Mon 2 Jan 15:04 MST"), clockChange(before, local)})
+		coming := comingTime{At: at, Local: local.Format("Mon 2 Jan 15:04 MST"), Change: clockChange(before, local)}
+		if j.Spread > 0 {
+			coming.Start = j.DueAt(at)
+		}
+		list = append(list, coming)
 		before = local
 	}
 	return list
@@ -204,7 +209,7 @@ func atClockChange(j jobs.Job, now time.Time) []comingTime {
 			return nil
 		}
 		one, two := before.In(s.Location()), after.In(s.Location())
-		return []comingTime{{At: before, Local: one.Format("Mon 2 Jan 15:04 MST")}, {after, two.Format("Mon 2 Jan 15:04 MST"), clockChange(one, two)}}
+		return []comingTime{{At: before, Local: one.Format("Mon 2 Jan 15:04 MST")}, {At: after, Local: two.Format("Mon 2 Jan 15:04 MST"), Change: clockChange(one, two)}}
 	}
 	return nil
 }

@@ -100,7 +100,7 @@ func (a *app) printJob(j operations.JobDetail) error {
 	for _, line := range [][2]string{
 		{"schedule", j.Schedule}, {"in words", j.InWords}, {"next", nextText(j.Next, j.Enabled)}, {"watermark", j.Watermark},
 		{"calls", j.Method + " " + j.Target + " " + j.Path}, {"scopes", strings.Join(j.Scopes, " ")}, {"key scope", j.KeyScope},
-		{"timeout", j.Timeout}, {"async", j.Async.String()}, {"overlap", j.Overlap}, {"catch-up", j.CatchUp},
+		{"timeout", j.Timeout}, {"async", j.Async.String()}, {"overlap", j.Overlap}, {"catch-up", j.CatchUp}, {"spread", j.Spread},
 		{"slot", slot(j.Job)}, {"last run", lastRun(j.Job)}, {"last outcome", a.state(j.Outcome())}, {"incidents", j.Trouble()},
 		{"description", j.Description}, {"owner", j.Owner}, {"labels", labelText(j.Job)},
 		{"state", a.state(string(j.State))}, {"paused by", j.PausedBy}, {"paused why", j.PausedWhy},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/schedule"
 )
 
@@ -16,8 +17,9 @@ func (a *app) nextCommand() *cobra.Command {
 		Use:   "next [JOB | --expr E [--tz Z] [--dst P]]",
 		Short: "Print the next scheduled times of a job or an expression",
 		Long: `next prints the scheduled times of a job or an expression: UTC, local time with
-its offset, and a mark where the clocks change between two times. --json prints
-an array of UTC RFC 3339 times.`,
+its offset, and a mark where the clocks change between two times. STARTS is when
+the run starts, if the job has a spread. --json prints an array of the scheduled
+times: UTC, RFC 3339.`,
 		Example: `  cronce next release-commission-locks -n 5
   cronce next --expr "30 2 * * *" --tz America/New_York --from 2026-03-07T00:00:00Z
   cronce next --expr "cron(0 9 ? * MON#1 *)" --json`,
@@ -51,7 +53,7 @@ func (a *app) next(ctx context.Context, args []string, f nextFlags) error {
 	if err != nil {
 		return err
 	}
-	s, err := a.scheduleOf(ctx, args, f)
+	s, err := a.timetableOf(ctx, args, f)
 	if err != nil {
 		return err
 	}
@@ -69,49 +71,83 @@ func (a *app) startOf(from string, n int) (time.Time, error) {
 	return timeOrAge("from", from, a.now())
 }
 
-func (a *app) scheduleOf(ctx context.Context, args []string, f nextFlags) (*schedule.Schedule, error) {
+// timetable is when a job is scheduled, and when its runs start.
+type timetable struct {
+	*schedule.Schedule
+	starts func(at time.Time) time.Time // nil: at the scheduled times
+}
+
+func (a *app) timetableOf(ctx context.Context, args []string, f nextFlags) (timetable, error) {
 	switch {
 	case f.expr != "" && len(args) > 0:
-		return nil, usage("give a job or --expr, not both")
+		return timetable{}, usage("give a job or --expr, not both")
 	case f.expr != "":
 		s, err := schedule.Parse(f.expr, f.tz, schedule.DST(f.dst))
 		if err != nil {
-			return nil, &exit{exitUsage, err}
+			return timetable{}, &exit{exitUsage, err}
 		}
-		return s, nil
+		return timetable{Schedule: s}, nil
 	case len(args) == 0:
-		return nil, usage("give a job of the registry, or an expression with --expr")
+		return timetable{}, usage("give a job of the registry, or an expression with --expr")
 	case f.tz != "" || f.dst != "":
-		return nil, usage("--tz and --dst belong to --expr; a job has its own")
+		return timetable{}, usage("--tz and --dst belong to --expr; a job has its own")
 	}
 	if a.server != "" {
-		return a.scheduleAt(ctx, args[0])
+		return a.timetableAt(ctx, args[0])
 	}
 	reg, err := a.registry()
 	if err != nil {
-		return nil, err
+		return timetable{}, err
 	}
 	j, err := job(reg, args[0])
 	if err != nil {
-		return nil, err
+		return timetable{}, err
 	}
-	return j.Parsed(), nil
+	return timetableFor(j), nil
 }
 
-// scheduleAt is the schedule of a job that the server of --server has.
-func (a *app) scheduleAt(ctx context.Context, jobID string) (*schedule.Schedule, error) {
+func timetableFor(j jobs.Job) timetable {
+	t := timetable{Schedule: j.Parsed()}
+	if j.Spread > 0 {
+		t.starts = j.DueAt
+	}
+	return t
+}
+
+// timetableAt is that of a job that the server of --server has. The delays of a spread
+// are computed here, as the server computes them.
+func (a *app) timetableAt(ctx context.Context, jobID string) (timetable, error) {
 	s, err := a.remote()
 	if err != nil {
-		return nil, err
+		return timetable{}, err
 	}
 	j, err := s.Job(ctx, jobID)
 	if err != nil {
-		return nil, err
+		return timetable{}, err
 	}
-	return schedule.Parse(j.Schedule, j.Timezone, schedule.DST(j.DST))
+	if j.Spread == "" {
+		parsed, err := schedule.Parse(j.Schedule, j.Timezone, schedule.DST(j.DST))
+		return timetable{Schedule: parsed}, err
+	}
+	status, err := s.Status(ctx)
+	if err != nil {
+		return timetable{}, err
+	}
+	spread, err := time.ParseDuration(j.Spread)
+	if err != nil {
+		return timetable{}, err
+	}
+	reg, err := jobs.NewRegistry(jobs.Name(status.Registry), jobs.Job{
+		ID: j.ID, Schedule: j.Schedule, Timezone: j.Timezone, DST: schedule.DST(j.DST), Spread: spread, TargetURLEnv: "URL", Path: "/",
+	})
+	if err != nil {
+		return timetable{}, err
+	}
+	same, _ := reg.Job(j.ID)
+	return timetableFor(same), nil
 }
 
-func (a *app) printNext(s *schedule.Schedule, instants []time.Time, from time.Time) error {
+func (a *app) printNext(s timetable, instants []time.Time, from time.Time) error {
 	if a.encoded() {
 		out := make([]string, len(instants))
 		for i, t := range instants {
@@ -124,11 +160,19 @@ func (a *app) printNext(s *schedule.Schedule, instants []time.Time, from time.Ti
 		_, err := fmt.Fprintf(a.out, "never after %s\n", rfc3339(from))
 		return err
 	}
-	t := a.table("UTC", "LOCAL", "OFFSET", "CLOCKS").Showing(nil).Optional("LOCAL", "CLOCKS", "OFFSET")
+	columns := []string{"UTC", "LOCAL", "OFFSET", "CLOCKS"}
+	if s.starts != nil {
+		columns = []string{"UTC", "STARTS", "LOCAL", "OFFSET", "CLOCKS"}
+	}
+	t := a.table(columns...).Showing(nil).Optional("LOCAL", "CLOCKS", "OFFSET")
 	before := from
 	for _, at := range instants {
 		local := at.In(s.Location())
-		t.Row(rfc3339(at), local.Format("Mon 2006-01-02 15:04:05 MST"), local.Format("-07:00"), shift(before.In(s.Location()), local))
+		cells := []string{rfc3339(at)}
+		if s.starts != nil {
+			cells = append(cells, rfc3339(s.starts(at)))
+		}
+		t.Row(append(cells, local.Format("Mon 2006-01-02 15:04:05 MST"), local.Format("-07:00"), shift(before.In(s.Location()), local))...)
 		before = at
 	}
 	return t.Flush()

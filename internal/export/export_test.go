@@ -233,8 +233,10 @@ func TestTheTickComesAsOftenAsAcceptedRunsAreAskedAgain(t *testing.T) {
 // What AWS cannot express, the tick drives, and the caller is told; nothing is
 // lost when the template is exported and deployed again.
 func TestTheTickDrivesWhatAWSCannotExpress(t *testing.T) {
+	spread := job("spread", "0 * * * *")
+	spread.Spread = time.Minute
 	reg, err := jobs.NewRegistry(jobs.Name("acme"), jobs.Target{Name: "svc", URLEnv: "SVC_URL"},
-		job("seven", "rate(7 minutes)"), job("seconds", "*/10 * * * * *"), job("hourly", "0 * * * *"))
+		job("seven", "rate(7 minutes)"), job("seconds", "*/10 * * * * *"), job("hourly", "0 * * * *"), spread)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,10 +248,10 @@ func TestTheTickDrivesWhatAWSCannotExpress(t *testing.T) {
 	for _, j := range template.Ticked {
 		ticked = append(ticked, j.JobID)
 	}
-	if !slices.Equal(ticked, []string{"seconds", "seven"}) {
+	if !slices.Equal(ticked, []string{"seconds", "seven", "spread"}) {
 		t.Errorf("the tick drives %v", template.Ticked)
 	}
-	for id, want := range map[string]bool{"JobSeven": false, "JobSeconds": false, "JobHourly": true, "Tick": true} {
+	for id, want := range map[string]bool{"JobSeven": false, "JobSeconds": false, "JobHourly": true, "JobSpread": false, "Tick": true} {
 		if _, got := template.Resources[id]; got != want {
 			t.Errorf("%s: %v, want %v", id, got, want)
 		}

@@ -69,10 +69,16 @@ func (t *template) jobs() {
 // its scheduled times, and AWS refuses a StartDate that has passed.
 var errCounted = errors.New("AWS counts a rate from the deployment unless it divides the hour or the day")
 
+// errSpread: AWS's flexible time window would draw a delay of its own.
+var errSpread = errors.New("its spread delays each run, and AWS would choose another delay")
+
 func (t *template) scheduleJob(j jobs.Job) {
 	at, err := j.Parsed().AWS()
 	if err == nil && at.Align {
 		err = errCounted
+	}
+	if err == nil && j.Spread > 0 {
+		err = errSpread
 	}
 	if err != nil {
 		t.leaveToTick(j, err)

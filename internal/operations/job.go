@@ -27,6 +27,7 @@ type Job struct {
 	Timeout      string        `json:"timeout"`
 	Overlap      string        `json:"overlap"`
 	CatchUp      string        `json:"catchUp"`
+	Spread       string        `json:"spread,omitempty"`
 	Async        *Async        `json:"async,omitempty"` // nil: a 202 is a success
 	Enabled      bool          `json:"enabled"`
 	State        JobState      `json:"state"`
@@ -186,6 +187,9 @@ func (s *Service) describe(j jobs.Job, known map[string]status) Job {
 		Watermark: scheduledTime(st.Watermark), PausedAt: actualTime(st.PausedAt), PausedBy: st.PausedBy, PausedWhy: st.PausedWhy,
 		LastRun: runIf(st.LastRun), SlotRun: runIf(st.SlotRun), LastOutcome: runIf(st.LastOutcome),
 		FailingSince: scheduledTime(st.FailingSince), Dead: st.DeadUnseen, Incidents: append([]JobIncident{}, st.incidents...),
+	}
+	if j.Spread > 0 {
+		v.Spread = j.Spread.String()
 	}
 	v.Description, v.Owner, v.Labels = j.Description, j.Owner, j.Labels
 	if j.Async != (jobs.Async{}) {

@@ -104,6 +104,8 @@ func (s *Service) unrecorded(j jobs.Job, registered, due bool, st ledger.JobStat
 		return Future, fmt.Sprintf("%s is a scheduled time to come, and its run will be skipped unless the job is resumed: %s paused it (%s).", when, st.PausedBy, st.PausedWhy)
 	case !st.Watermark.IsZero() && !at.After(st.Watermark):
 		return BeforeJob, "The ledger has no run for " + when + ": the job did not exist then, or had another schedule."
+	case j.DueAt(at).After(s.now()):
+		return Future, when + " is a scheduled time whose run starts at " + scheduledTime(j.DueAt(at)) + ": the job has a spread of " + j.Spread.String() + "."
 	case !served || st.Ended:
 		return NotPlanned, when + " is not planned yet, waiting because no living process serves this job."
 	}

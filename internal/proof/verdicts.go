@@ -76,7 +76,10 @@ func (v verdict) caughtUp() bool {
 	if !v.Until.IsZero() {
 		at = v.Until
 	}
-	late, newest := v.through.Sub(at), !v.job.Parsed().Last(v.through).After(at)
+	late, newest := v.through.Sub(v.job.DueAt(at)), !v.job.Parsed().Last(v.through).After(at)
+	if v.State == ledger.Missed || v.State == ledger.Superseded { // a plan ends before a time that its spread delays
+		late = max(late, v.PlannedAt.Sub(v.job.DueAt(at)))
+	}
 	switch {
 	case v.Reason == ledger.CatchUpNone:
 		return v.job.CatchUp == jobs.CatchUpNone && (v.cut || late > executor.DefaultOnTime-time.Second)

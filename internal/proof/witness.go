@@ -109,12 +109,19 @@ func (w *Witness) Evidence(ctx context.Context, now time.Time) (Evidence, error)
 		for _, ep := range w.revisions[id] {
 			if ep.Open {
 				ep.To = now
+				if ep.job.Spread > 0 {
+					ep.To = ep.job.DueBy(now.Add(-planning))
+				}
 			}
 			e.Revisions = append(e.Revisions, ep.Revision)
 		}
 	}
 	return e, nil
 }
+
+// planning is how long after its delay a run may be planned at the end of a life, which
+// ends well after the last scheduled times, but not after their delays.
+const planning = 10 * time.Second
 
 // ScheduledTimes returns the scheduled times of a job in (from, to] by the definitions
 // that planned them.

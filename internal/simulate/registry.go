@@ -83,6 +83,10 @@ func (p plan) job(r *rand.Rand, id string) jobs.Job {
 	if len(j.Path)%3 == 0 { // drawn already: every other choice stays as it was
 		j.Async = jobs.Async{Within: p.horizon / 2, Poll: 2 * time.Second}
 	}
+	if len(j.Path)%2 == 0 {
+		j.Spread = 15 * time.Second // less than the shortest gap of all schedules
+		j.Headers = map[string]string{"X-Interval": "{{previousAt}}/{{scheduledAt}}/{{nextAt}}"}
+	}
 	return j
 }
 

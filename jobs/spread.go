@@ -1,0 +1,93 @@
+package jobs
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"time"
+)
+
+// DueAt is when the run of a scheduled time starts: at it, or a fixed delay of less than
+// Spread later. The delay is a pure function of the registry's name, the job's ID and
+// the scheduled time, so that every process computes the same one: the first eight
+// bytes of the SHA-256 of "<registry> <run ID>", as a big-endian number, modulo the
+// seconds of Spread. It ends before the next scheduled time, however near the clocks
+// move that one.
+func (j Job) DueAt(at time.Time) time.Time {
+	window := j.Spread
+	if window <= 0 || at.IsZero() {
+		return at
+	}
+	if next := j.schedule.Next(at); !next.IsZero() {
+		window = min(window, next.Sub(at))
+	}
+	text := append(make([]byte, 0, 2*MaxRunID), j.registry...)
+	text = append(append(text, ' '), j.ID...)
+	sum := sha256.Sum256(appendInstant(append(text, '@'), at))
+	return at.Add(time.Duration(binary.BigEndian.Uint64(sum[:8])%uint64(window/time.Second)) * time.Second)
+}
+
+// DueBy is the time up to which the scheduled times are due at t: t, or just before the
+// one whose delay has not passed.
+func (j Job) DueBy(t time.Time) time.Time {
+	if j.Spread <= 0 {
+		return t
+	}
+	if last := j.schedule.Last(t); j.DueAt(last).After(t) {
+		return last.Add(-1)
+	}
+	return t
+}
+
+// NextDue is DueAt of the first scheduled time after a time, of the job at a place; zero
+// when there is none.
+func (r *Registry) NextDue(i int, after time.Time) time.Time {
+	j := &r.jobs[i].Job
+	next := j.schedule.Next(after)
+	if j.Spread == 0 {
+		return next
+	}
+	return j.DueAt(next)
+}
+
+// gap is the shortest time between two scheduled times of a schedule, and the first of
+// the two.
+type gap struct {
+	length time.Duration
+	from   time.Time
+}
+
+// gapTimes is how many scheduled times are looked at for the shortest gap: a year of
+// daily ones. DueAt sees to a shorter one that comes later.
+const gapTimes = 400
+
+// shortestGap looks at fixed times, so that a registry is judged alike on every day.
+func (d *draft) shortestGap(j Job) gap {
+	key := timing{j.Schedule, j.Timezone, j.DST}
+	if known, ok := d.gaps[key]; ok {
+		return known
+	}
+	var shortest gap
+	var before time.Time
+	for _, at := range j.schedule.Upcoming(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(-time.Second), gapTimes) {
+		if length := at.Sub(before); !before.IsZero() && (shortest.length == 0 || length < shortest.length) {
+			shortest = gap{length, before}
+		}
+		before = at
+	}
+	d.gaps[key] = shortest
+	return shortest
+}
+
+func (d *draft) checkSpread(path string, j Job) {
+	d.between(path, j.Spread, 0, maxWait)
+	switch {
+	case j.Spread <= 0 || j.schedule == nil:
+	case j.Spread%time.Second != 0:
+		d.add(path, CodeBadDuration, "spread %s is not a number of whole seconds; use e.g. 30s or 5m", j.Spread)
+	default:
+		if g := d.shortestGap(j); g.length > 0 && j.Spread > g.length {
+			d.add(path, CodeBadDuration, "spread %s is longer than %s, the shortest time between two scheduled times (%s and %s); set at most %[2]s",
+				j.Spread, g.length, instantText(g.from), instantText(g.from.Add(g.length)))
+		}
+	}
+}
