@@ -100,7 +100,7 @@ func run(t *testing.T, d time.Duration, s *chaos.Setup, on func(*testing.T, *cha
 // workDir is a directory that stays when the test fails: its logs are needed.
 func workDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "cronce-chaos-")
+	dir, err := os.MkdirTemp("", "cronce-chaos-") //nolint:usetesting // TempDir does not stay
 	must(t, err)
 	t.Cleanup(func() {
 		if t.Failed() {

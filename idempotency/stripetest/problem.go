@@ -12,8 +12,6 @@ import (
 	"github.com/cronce/cronce/idempotency"
 )
 
-const shouldRetry = "Stripe-Should-Retry"
-
 // WriteProblem is an Options.WriteProblem for services whose callers use
 // Stripe's client libraries.
 //

@@ -162,7 +162,7 @@ func TestATransactionInsideGORMIsASavepoint(t *testing.T) {
 			check(t, tx.Create(&Payment{Amount: 1}).Error)
 			return refused
 		})
-		if err != refused {
+		if !errors.Is(err, refused) {
 			t.Errorf("the inner transaction returned %v", err)
 		}
 		return session.Create(p).Error
