@@ -101,7 +101,7 @@ fuzz: $(WITH_DATABASES) ## every fuzz test, each for FUZZTIME
 simulate: ## RUNS lives of the whole system in virtual time under faults, from SEED on (SEED=n RUNS=1: that one again)
 	$(GO) test ./internal/simulate -run '^TestSimulation' -count 1 -timeout 0 -v -args -seed $(SEED) -lives $(RUNS)
 
-lambda: $(CONFIG) ## dist/lambda-{arm64,amd64}.zip: the function (at most 12.25 MB) and the registry CONFIG, the same bytes each time; refuses what check refuses
+lambda: $(CONFIG) ## dist/lambda-{arm64,amd64}.zip: the function (at most 12 MB) and the registry CONFIG, the same bytes each time; refuses what check refuses
 	$(GO) run ./cmd/scheduler check --no-env --config $(CONFIG) >/dev/null
 	for arch in arm64 amd64; do \
 		GO="$(GO)" scripts/build-lambda $$arch bin/lambda-$$arch/bootstrap && \

@@ -37,7 +37,7 @@ func everyZone(t *testing.T) []string {
 func TestZoneVersionBelongsToTheDatabase(t *testing.T) {
 	const (
 		version = "2025c"
-		sum     = "8f55634d05f8bca1f7bc7c69c5933428c69357e0bdf565e5ba224e3f88ff12e8"
+		sum     = "9f3e68be65296bab517ba6dbbecca9a3b9cda407bfbe647630f6b93b83615507"
 	)
 	data, err := os.ReadFile("zoneinfo.zip")
 	if err != nil {
