@@ -125,7 +125,7 @@ Then:         cronce init, or cronce import crontab FILE
 		if err := a.readEnv(c); err != nil {
 			return err
 		}
-		return errors.Join(a.refuseServer(c), a.readOutput(c), a.readLooks())
+		return errors.Join(a.refuseServer(c), a.readOutput(c), a.checkDisplayFlags())
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usage("%w; run \"%s --help\" for its flags", err, c.CommandPath())

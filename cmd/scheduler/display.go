@@ -10,8 +10,9 @@ import (
 	"github.com/cronce/cronce/internal/terminal"
 )
 
-// readLooks refuses flags on colors and times that contradict each other.
-func (a *app) readLooks() error {
+// checkDisplayFlags returns a usage error if the flags for colors and times have
+// unknown values or contradict each other.
+func (a *app) checkDisplayFlags() error {
 	if _, err := oneOf("color", a.color, []string{"auto", "always", "never"}); err != nil {
 		return err
 	}
@@ -33,13 +34,13 @@ func (a *app) colored(w io.Writer) bool {
 	return terminal.Is(w) && a.env("NO_COLOR", "") == "" && a.env("TERM", "") != "dumb"
 }
 
-// look is how a state is shown on a terminal.
-type look struct {
+// stateStyle is the symbol and the color of a state on a terminal.
+type stateStyle struct {
 	symbol string
 	color  terminal.Color
 }
 
-var looks = map[string]look{
+var stateStyles = map[string]stateStyle{
 	"planned": {"○", terminal.Plain}, "running": {"●", terminal.Blue}, "accepted": {"◐", terminal.Blue}, "retrying": {"↻", terminal.Yellow},
 	"succeeded": {"✓", terminal.Green}, "dead": {"✗", terminal.Red}, "missed": {"!", terminal.Yellow},
 	"skipped": {"–", terminal.Faint}, "superseded": {"–", terminal.Faint}, "canceled": {"–", terminal.Faint},
@@ -52,7 +53,7 @@ var looks = map[string]look{
 // terminal or in color.
 func (a *app) state(text string) string {
 	word, _, _ := strings.Cut(text, " ")
-	if l, known := looks[word]; known && (terminal.Is(a.out) || a.colored(a.out)) {
+	if l, known := stateStyles[word]; known && (terminal.Is(a.out) || a.colored(a.out)) {
 		return l.symbol + " " + text
 	}
 	return text
@@ -62,7 +63,7 @@ func (a *app) state(text string) string {
 func colorOf(text string) terminal.Color {
 	words := strings.Fields(text)
 	if len(words) > 1 {
-		if l, known := looks[words[1]]; known && l.symbol == words[0] {
+		if l, known := stateStyles[words[1]]; known && l.symbol == words[0] {
 			return l.color
 		}
 	}

@@ -54,19 +54,19 @@ func TestEveryCommandAsksTheServerOrRefusesIt(t *testing.T) {
 		args := append(strings.Fields(name), arguments[name]...)
 		asked.Store(0)
 		code, out, errs := invoke(t, nil, append(args, "--server", server.URL)...)
-		switch doors[name] {
-		case byAPI:
+		switch backends[name] {
+		case serverOrLedger:
 			if code != exitFailed || asked.Load() == 0 || !strings.Contains(errs, "not for you") {
 				t.Errorf("%s: %d requests, exit %d: %s%s", name, asked.Load(), code, out, errs)
 			}
-		case onLedger, offline:
+		case ledgerOnly, noBackend:
 			if code != exitUsage || asked.Load() != 0 || !strings.Contains(errs, "leave out --server") {
 				t.Errorf("%s: %d requests, exit %d: %s%s", name, asked.Load(), code, out, errs)
 			}
 		default:
-			t.Errorf("doors does not have the command %q", name)
+			t.Errorf("backends lacks the command %q", name)
 		}
-		if doors[name] == onLedger {
+		if backends[name] == ledgerOnly {
 			if code, _, errs := invoke(t, map[string]string{"CRONCE_SERVER": server.URL}, args...); code != exitUsage || !strings.Contains(errs, "CRONCE_SERVER") {
 				t.Errorf("%s with the variable: exit %d: %s", name, code, errs)
 			}
