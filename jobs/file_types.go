@@ -1,14 +1,7 @@
 package jobs
 
 import (
-	"cmp"
 	"encoding/json"
-	"fmt"
-	"maps"
-	"slices"
-	"time"
-
-	"github.com/cronce/cronce/schedule"
 )
 
 // The types of the registry file. The decoder and the JSON Schema are both
@@ -24,10 +17,10 @@ type document struct {
 	Platform  *filePlatform          `yaml:"platform" doc:"How late AWS may deliver an event when a Lambda runs jobs."`
 	KeyStores []fileStore            `yaml:"keyStores" doc:"Databases whose expired keys the nightly purge removes."`
 	Cleanup   *fileCleanup           `yaml:"cleanup" doc:"The built-in nightly purge."`
-	Defaults  *fileDefaults          `yaml:"defaults" doc:"What every job has, unless it says otherwise."`
-	Alarm     *fileAlarm             `yaml:"alarm" doc:"When a run is late: the default of every job; default never."`
-	Channels  []fileChannel          `yaml:"notifications" doc:"Where incidents are told; see notifications.md."`
-	Heartbeat *fileHeartbeat         `yaml:"heartbeat" doc:"An address that is pinged while planning is current; see notifications.md."`
+	Defaults  *fileDefaults          `yaml:"defaults" doc:"Values for every job that does not set its own."`
+	Alarm     *fileAlarm             `yaml:"alarm" doc:"When a run is late, as in jobs.alarm; the default of every job. Default never."`
+	Channels  []fileChannel          `yaml:"notifications" doc:"Where notifications of incidents are sent; see notifications.md."`
+	Heartbeat *fileHeartbeat         `yaml:"heartbeat" doc:"An address that cronce requests regularly while it plans on time; see notifications.md."`
 }
 
 type fileTarget struct {
@@ -48,7 +41,7 @@ type fileAuth struct {
 	Password     *fileSecret            `yaml:"password" doc:"basic: where the password is."`
 	Headers      map[string]*fileSecret `yaml:"headers" doc:"headers: names of header fields, and where their values are."`
 	Key          *fileSecret            `yaml:"key" doc:"jwt: where the private key is, Ed25519 or P-256 in PEM (cronce keys generate)."`
-	NextKey      *fileSecret            `yaml:"nextKey" doc:"jwt: where the key is that will sign next; it is published already."`
+	NextKey      *fileSecret            `yaml:"nextKey" doc:"jwt: where the key is that will replace key at the next rotation; serve publishes it already."`
 	Audience     string                 `yaml:"audience" doc:"jwt: the audience that the target expects; default the target's name."`
 	Secret       *fileSecret            `yaml:"secret" doc:"hmac: where the secret is: whsec_ and at least 24 bytes in base64."`
 	NextSecret   *fileSecret            `yaml:"nextSecret" doc:"hmac: where a second secret is; calls then have a signature of each."`
@@ -60,40 +53,14 @@ type fileAuth struct {
 }
 
 type fileTLS struct {
-	CA   *fileSecret `yaml:"ca" doc:"Where the certificates are, in PEM, that verify the target's; the system's then do not."`
-	Cert *fileSecret `yaml:"cert" doc:"Where the client's certificate is, in PEM, with those between it and its authority."`
+	CA   *fileSecret `yaml:"ca" doc:"Where the certificate authorities are, in PEM, that verify the target's certificate. They replace those of the system."`
+	Cert *fileSecret `yaml:"cert" doc:"Where the client's certificate is, in PEM, followed by its intermediate certificates."`
 	Key  *fileSecret `yaml:"key" doc:"Where the client's private key is, in PEM."`
 }
 
 type fileSecret struct {
 	Env  string `yaml:"env" doc:"Name of the environment variable that holds the secret. In a Lambda the variable may hold {\"secretsManager\":\"ARN\"} or {\"ssm\":\"NAME\"}."`
 	File string `yaml:"file" doc:"Absolute path of the file that holds the secret. A line break at its end is ignored. A changed file is used within a second; if it cannot be read, the last value is kept."`
-}
-
-func (s *fileSecret) secret() Secret {
-	if s == nil {
-		return Secret{}
-	}
-	return Secret(*s)
-}
-
-func (a *fileAuth) auth() Auth {
-	auth := Auth{
-		Type: AuthType(a.Type), Token: a.Token.secret(),
-		TokenURLEnv: a.TokenURLEnv, ClientID: a.ClientID.secret(), ClientSecret: a.ClientSecret.secret(),
-		Username: a.Username.secret(), Password: a.Password.secret(),
-		Key: a.Key.secret(), NextKey: a.NextKey.secret(), Audience: a.Audience,
-		Secret: a.Secret.secret(), NextSecret: a.NextSecret.secret(),
-		Region: a.Region, Service: a.Service,
-		AccessKeyID: a.AccessKeyID.secret(), SecretAccessKey: a.SecretKey.secret(), SessionToken: a.SessionToken.secret(),
-	}
-	if a.Headers != nil {
-		auth.Headers = map[string]Secret{}
-	}
-	for name, s := range a.Headers {
-		auth.Headers[name] = s.secret()
-	}
-	return auth
 }
 
 type fileJob struct {
@@ -107,12 +74,12 @@ type fileJob struct {
 	Timezone      string            `yaml:"timezone" doc:"IANA time zone of the schedule; default UTC."`
 	DST           string            `yaml:"dst" doc:"When clocks change: once (default), skip or wall." enum:"once,skip,wall"`
 	Body          yamlBody          `yaml:"body" doc:"JSON body of the call, the same on every attempt; a string is JSON text. Strings may have placeholders such as {{scheduledAt}}; see requests.md. Default {jobId, runId, scheduledAt}."`
-	Spread        *period           `yaml:"spread" doc:"Delays each run by a fixed time of less than this, in whole seconds, so that jobs of one time do not start together; see schedules.md. At most the shortest time between two scheduled times. Default: no delay."`
+	Spread        *period           `yaml:"spread" doc:"Delays each run by a fixed time of less than this, in whole seconds, so that jobs with the same scheduled time do not start together; see schedules.md. At most the shortest time between two scheduled times. Default: no delay."`
 	Headers       map[string]string `yaml:"headers" doc:"Header fields of the call, the same on every attempt; placeholders as in body. No secrets: they belong to the target's auth."`
 	Timeout       *period           `yaml:"timeout" doc:"Time limit of one attempt; default 30s."`
 	Retry         *fileRetry        `yaml:"retry" doc:"When a failed call is retried."`
 	Overlap       string            `yaml:"overlap" doc:"While an earlier run of the job is unfinished: skip (default), queue or allow." enum:"skip,queue,allow"`
-	CatchUp       string            `yaml:"catchUp" doc:"Which of the scheduled times that were missed while nothing ran are run late: none, latest (default) or all." enum:"none,latest,all"`
+	CatchUp       string            `yaml:"catchUp" doc:"Which scheduled times run late after a time in which no process planned them: none, latest (default) or all." enum:"none,latest,all"`
 	CatchUpWindow *period           `yaml:"catchUpWindow" doc:"Scheduled times older than this are not caught up; default 24h."`
 	KeyScope      string            `yaml:"keyScope" doc:"Namespace of the key at the target; default route:METHOD_path."`
 	MaxInFlight   int               `yaml:"maxInFlight" doc:"Maximum calls of this job at once; default: the limit of the process."`
@@ -121,7 +88,7 @@ type fileJob struct {
 	Description   string            `yaml:"description" doc:"What the job does, in one line of at most 500 characters."`
 	Owner         string            `yaml:"owner" doc:"Who looks after the job: a team or a person, at most 100 characters. Notifications name the owner. Default that of defaults."`
 	Labels        map[string]string `yaml:"labels" doc:"Up to 20 names with values, each of at most 63 characters, such as team: billing; jobs list --label filters by them. Those of defaults are added."`
-	Heartbeat     *fileBeat         `yaml:"heartbeat" doc:"An address that is told of each run's start and end; see notifications.md. Default none."`
+	Heartbeat     *fileBeat         `yaml:"heartbeat" doc:"An address that cronce requests at each run's start and end; see notifications.md. Default none."`
 	Enabled       *bool             `yaml:"enabled" doc:"false: the job is not planned; default true."`
 }
 
@@ -155,8 +122,8 @@ type fileChannel struct {
 	To     []string    `yaml:"to" doc:"email: the addresses."`
 	Jobs   []string    `yaml:"jobs" doc:"Only incidents of these jobs: IDs, or patterns with * and ?; default every job."`
 	On     []string    `yaml:"on" doc:"Only incidents of these causes: dead, missed, late, unplanned, overdue; default every cause."`
-	After  int         `yaml:"after" doc:"How many problems an incident must have before it is told; default 1."`
-	Remind *period     `yaml:"remind" doc:"How often an open incident that nobody has acknowledged is told again; default never."`
+	After  int         `yaml:"after" doc:"How many problems an incident must have before its first notification; default 1."`
+	Remind *period     `yaml:"remind" doc:"How often the notification is repeated while the incident is open and not acknowledged; default never."`
 }
 
 type fileBeat struct {
@@ -165,21 +132,7 @@ type fileBeat struct {
 
 type fileHeartbeat struct {
 	URLEnv string  `yaml:"urlEnv" doc:"Name of the variable that holds the address." required:"true"`
-	Every  *period `yaml:"every" doc:"How often it is pinged; default 1m."`
-}
-
-func (a *fileAlarm) alarm() Alarm {
-	if a == nil {
-		return Alarm{}
-	}
-	return Alarm{a.StartWithin.orNone(), a.FinishWithin.orNone()}
-}
-
-func (c fileChannel) channel() Channel {
-	return Channel{
-		Name: c.Name, Type: ChannelType(c.Type), URLEnv: c.URLEnv, Key: c.Key.secret(), Secret: c.Secret.secret(), SMTP: c.SMTP.secret(),
-		From: c.From, To: c.To, Jobs: c.Jobs, On: c.On, After: c.After, Remind: c.Remind.duration(),
-	}
+	Every  *period `yaml:"every" doc:"How often cronce requests it; default 1m."`
 }
 
 type fileAsync struct {
@@ -209,167 +162,10 @@ type fileCleanup struct {
 	Timeout         *period `yaml:"timeout" doc:"Time limit of one purge; default 1h."`
 	LedgerRetention *period `yaml:"ledgerRetention" doc:"How long finished runs are kept; default 720h."`
 	DeadRetention   *period `yaml:"deadRetention" doc:"How long unacknowledged dead runs are kept; default 2160h."`
-	AuditRetention  *period `yaml:"auditRetention" doc:"How long operators' acts are kept, with who and why; default 8760h."`
+	AuditRetention  *period `yaml:"auditRetention" doc:"How long the audit of operators' actions is kept; default 8760h."`
 	Enabled         *bool   `yaml:"enabled" doc:"false disables the purge and needs a reason; default true."`
 	Reason          string  `yaml:"reason" doc:"Why the purge is disabled."`
 }
 
-// delay is a duration that may be zero; period one that may not, and that has a
-// default; span one that has none.
-type (
-	delay  time.Duration
-	period time.Duration
-	span   time.Duration
-)
-
 // yamlBody is a body as JSON; nil when none is written.
 type yamlBody json.RawMessage
-
-func (s *span) duration() time.Duration { return (*period)(s).duration() }
-
-func (p *period) duration() time.Duration {
-	if p == nil {
-		return 0
-	}
-	return time.Duration(*p)
-}
-
-// orNone is Platform's way to write an age: none is negative.
-func (s *delay) orNone() time.Duration {
-	switch {
-	case s == nil:
-		return 0
-	case *s == 0:
-		return -1
-	}
-	return time.Duration(*s)
-}
-
-// enter hands the document's entries to the draft. Paths in the file and in
-// the draft are the same.
-func (doc document) enter(d *draft) {
-	if doc.Version != nil && *doc.Version != 1 {
-		d.add("version", CodeFormatVersion, "unsupported version %d; this program reads version 1", *doc.Version)
-	}
-	Name(doc.Name).enter(d)
-	for _, name := range slices.Sorted(maps.Keys(doc.Targets)) {
-		doc.Targets[name].target(name).enter(d)
-	}
-	for i, j := range doc.Jobs {
-		if j.Heartbeat != nil && j.Heartbeat.URLEnv == "" {
-			d.checkVariable(jobPath(i)+".heartbeat.urlEnv", "urlEnv", "", "the variable that holds the address")
-		}
-		j.job().enter(d)
-	}
-	for _, k := range doc.KeyTTLs {
-		KeyTTL{k.Scope, k.TTL.duration()}.enter(d)
-	}
-	for _, s := range doc.KeyStores {
-		KeyStore(s).enter(d)
-	}
-	if p := doc.Platform; p != nil {
-		Platform{p.EventAge.orNone(), p.LambdaEventAge.orNone(), p.QueueAge.orNone()}.enter(d)
-	}
-	if doc.Cleanup != nil {
-		doc.Cleanup.cleanup(d).enter(d)
-	}
-	if doc.Defaults != nil {
-		Defaults(*doc.Defaults).enter(d)
-	}
-	if doc.Alarm != nil {
-		doc.Alarm.alarm().inherit(Alarm{}).enter(d)
-	}
-	for _, c := range doc.Channels {
-		c.channel().enter(d)
-	}
-	if h := doc.Heartbeat; h != nil {
-		Heartbeat{h.URLEnv, cmp.Or(h.Every.duration(), defaultEvery)}.enter(d)
-	}
-}
-
-func (t *fileTarget) target(name string) Target {
-	if t == nil {
-		return Target{Name: name}
-	}
-	target := Target{Name: name, URLEnv: t.URLEnv, AllowHTTP: t.AllowHTTP, MaxInFlight: t.MaxInFlight}
-	if t.Auth != nil {
-		target.Auth = t.Auth.auth()
-	}
-	if t.TLS != nil {
-		target.TLS = TLS{CA: t.TLS.CA.secret(), Cert: t.TLS.Cert.secret(), Key: t.TLS.Key.secret()}
-	}
-	return target
-}
-
-func (j fileJob) job() Job {
-	job := Job{
-		ID: j.ID, Schedule: j.Schedule, Timezone: j.Timezone, DST: schedule.DST(j.DST),
-		Target: j.Target, TargetURLEnv: j.TargetURLEnv, Method: j.Method, Path: j.Path, Scopes: j.Scopes, Headers: j.Headers,
-		Timeout: j.Timeout.duration(), Overlap: Overlap(j.Overlap),
-		CatchUp: CatchUp(j.CatchUp), CatchUpWindow: j.CatchUpWindow.duration(),
-		Spread:   j.Spread.duration(),
-		KeyScope: j.KeyScope, MaxInFlight: j.MaxInFlight, Disabled: j.Enabled != nil && !*j.Enabled,
-	}
-	if j.Body != nil {
-		job.Body = json.RawMessage(j.Body)
-	}
-	if j.Retry != nil {
-		job.Retry = j.Retry.retry()
-	}
-	if j.Async != nil {
-		job.Async = j.Async.async()
-	}
-	job.Alarm = j.Alarm.alarm()
-	if j.Heartbeat != nil {
-		job.HeartbeatURLEnv = j.Heartbeat.URLEnv
-	}
-	job.About = About{Description: j.Description, Owner: j.Owner, Labels: j.Labels}
-	return job
-}
-
-func (a fileAsync) async() Async {
-	async := Async{Within: a.Within.duration(), Poll: a.Poll.duration()}
-	setDefault(&async.Poll, defaultPoll) // so that an empty async is not none
-	return async
-}
-
-func (r fileRetry) retry() Retry {
-	retry := Retry{For: r.For.duration(), MaxBackoff: r.MaxBackoff.duration(), MaxRetryAfter: r.MaxRetryAfter.duration(), Horizon: r.Horizon.duration()}
-	if r.Backoff != nil {
-		retry.Backoff = make([]time.Duration, len(*r.Backoff))
-		for i, wait := range *r.Backoff {
-			retry.Backoff[i] = time.Duration(wait)
-		}
-	}
-	if r.Jitter != nil {
-		retry.Jitter = *r.Jitter
-		if retry.Jitter == 0 {
-			retry.Jitter = -1 // Retry's way to write none
-		}
-	}
-	return retry
-}
-
-func (c fileCleanup) cleanup(d *draft) Cleanup {
-	off := c.Enabled != nil && !*c.Enabled
-	switch {
-	case off && c.Reason == "":
-		d.add("cleanup.enabled", CodeMissingReason, "without the nightly purge, expired keys and old runs accumulate; add `reason` with what removes them instead, or remove `enabled: false`")
-	case !off && c.Reason != "":
-		d.add("cleanup.reason", CodeNeedlessField, "reason belongs to `enabled: false`; remove it")
-	}
-	return Cleanup{
-		Schedule: c.Schedule, Timeout: c.Timeout.duration(),
-		LedgerRetention: c.LedgerRetention.duration(), DeadRetention: c.DeadRetention.duration(), AuditRetention: c.AuditRetention.duration(),
-		DisabledBecause: c.Reason,
-	}
-}
-
-// parseDuration reads Go's durations. The error says what to write.
-func parseDuration(text string) (time.Duration, error) {
-	d, err := time.ParseDuration(text)
-	if err != nil {
-		return 0, fmt.Errorf("invalid duration %s; use numbers with units, e.g. 500ms, 30s, 1h30m (a day is 24h)", quoted(text))
-	}
-	return d, nil
-}

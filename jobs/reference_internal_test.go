@@ -18,11 +18,15 @@ Durations have a unit: ` + "`500ms`, `30s`, `1h30m`, `24h`" + `. A field whose n
 itself holds no secret ([identity.md](identity.md)).
 `
 
+var secretType = reflect.TypeFor[fileSecret]()
+
 // The page lists what the decoder accepts: a field without a row cannot exist.
 func TestReferenceIsCurrent(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(referenceIntro)
-	writeReference(&b, "The file", reflect.TypeFor[document]())
+	writeReference(&b, "", reflect.TypeFor[document](), map[reflect.Type]bool{})
+	b.WriteString("\n## Secrets\n\nWhere a secret is; the file never holds the secret itself. Set one of the two fields.\n\n")
+	writeFields(&b, reflect.TypeFor[fileSecret]())
 	const file = "../docs/registry.md"
 	if os.Getenv("UPDATE_GOLDEN") != "" {
 		if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
@@ -38,9 +42,27 @@ func TestReferenceIsCurrent(t *testing.T) {
 	}
 }
 
-// writeReference writes one table for a struct, then those of the structs in it.
-func writeReference(b *strings.Builder, title string, t reflect.Type) {
-	fmt.Fprintf(b, "\n## %s\n\n| field | type | |\n|---|---|---|\n", title)
+// writeReference writes a section for a struct, then those of the structs in it.
+// A type that several fields have gets one section.
+func writeReference(b *strings.Builder, path string, t reflect.Type, written map[reflect.Type]bool) {
+	title, prefix := "The file", ""
+	if path != "" {
+		title, prefix = "`"+path+"`", path+"."
+	}
+	fmt.Fprintf(b, "\n## %s\n\n", title)
+	writeFields(b, t)
+	for _, f := range fieldsOf(t) {
+		inner := structIn(f.Type)
+		if inner == nil || inner == secretType || written[inner] {
+			continue
+		}
+		written[inner] = true
+		writeReference(b, prefix+f.name, inner, written)
+	}
+}
+
+func writeFields(b *strings.Builder, t reflect.Type) {
+	b.WriteString("| field | type | |\n|---|---|---|\n")
 	for _, f := range fieldsOf(t) {
 		required := ""
 		if f.Tag.Get("required") == "true" {
@@ -49,11 +71,6 @@ func writeReference(b *strings.Builder, title string, t reflect.Type) {
 		doc := strings.NewReplacer("|", `\|`, "*", `\*`).Replace(f.Tag.Get("doc"))
 		fmt.Fprintf(b, "| `%s` | %s | %s%s |\n", f.name, typeName(f.Type, f.Tag.Get("enum")), required, doc)
 	}
-	for _, f := range fieldsOf(t) {
-		if inner := structIn(f.Type); inner != nil {
-			writeReference(b, "`"+f.name+"`", inner)
-		}
-	}
 }
 
 func typeName(t reflect.Type, enum string) string {
@@ -61,6 +78,10 @@ func typeName(t reflect.Type, enum string) string {
 		t = t.Elem()
 	}
 	switch s := schemaOf(t); {
+	case t == secretType:
+		return "[secret](#secrets)"
+	case structIn(t) == secretType:
+		return "map of [secrets](#secrets)"
 	case enum != "":
 		return "`" + strings.ReplaceAll(enum, ",", "`, `") + "`"
 	case s["pattern"] != nil:
