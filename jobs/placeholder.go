@@ -17,6 +17,11 @@ const (
 
 func hasPlaceholder(text string) bool { return strings.Contains(text, openPlaceholder) }
 
+// EscapePlaceholders returns a text that is sent as the given one is written.
+func EscapePlaceholders(text string) string {
+	return strings.ReplaceAll(text, openPlaceholder, openPlaceholder+openPlaceholder)
+}
+
 // piece is the front of a text: what precedes a placeholder, and its name.
 type piece struct {
 	before string

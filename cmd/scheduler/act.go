@@ -53,7 +53,7 @@ func (a *app) actCommand(what operations.RunAct, short string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			o, done, err := a.operator(c.Context(), a.existingLedger)
+			o, done, err := a.operator(c.Context(), a.existingLedger, f.job)
 			if err != nil {
 				return err
 			}

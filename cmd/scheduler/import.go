@@ -83,6 +83,8 @@ func (a *app) importFiles(source importer.Source, names []string, f importFlags)
 	}
 	if err == nil {
 		err = a.writeImport(result, f.to)
+	} else if len(result.Differences) == 0 {
+		err = fmt.Errorf("%w: no file has an entry of %s", err, source)
 	}
 	if a.encoded() {
 		return err
@@ -116,7 +118,10 @@ func (a *app) sourceFile(name string) (importer.File, error) {
 		in = file
 	}
 	data, err := io.ReadAll(io.LimitReader(in, importer.MaxFileSize+1))
-	return importer.File{Name: filepath.Base(name), Data: data}, err
+	if err != nil {
+		return importer.File{}, &exit{exitUsage, err}
+	}
+	return importer.File{Name: filepath.Base(name), Data: data}, nil
 }
 
 // writeImport prints the registry, or writes a file that did not exist.

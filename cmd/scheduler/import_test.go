@@ -57,6 +57,8 @@ func TestImportRefusesWhatItCannotUse(t *testing.T) {
 		says string
 	}{
 		{[]string{"crontab", file, "--timezone", "Europe/Lodnon"}, exitUsage, `did you mean "Europe/London"?`},
+		{[]string{"crontab", d.dir}, exitUsage, "directory"},
+		{[]string{"crontab", d.write("empty", "")}, exitFailed, "no entry could be imported: no file has an entry of crontab"},
 		{[]string{"crontab", file, "--name", "a b"}, exitUsage, "name"},
 		{[]string{"crontab", d.path("missing")}, exitUsage, "no such file"},
 		{[]string{"crontab", only}, exitFailed, "no entry could be imported"},

@@ -39,7 +39,7 @@ func (a *app) incidentsListCommand() *cobra.Command {
 				return err
 			}
 			f.Open = !closed
-			o, done, err := a.operator(c.Context(), a.ledgerToRead)
+			o, done, err := a.operator(c.Context(), a.ledgerToRead, f.JobID)
 			if err != nil {
 				return err
 			}

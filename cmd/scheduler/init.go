@@ -46,6 +46,9 @@ The first line names the JSON schema, so that editors complete and check the fil
 }
 
 func (a *app) initRegistry(ctx context.Context, c *cobra.Command, f firstJob) error {
+	if a.config == "-" {
+		return usage("init writes a file; name it with --config, e.g. --config cronce.yaml")
+	}
 	if _, err := os.Lstat(a.config); !errors.Is(err, fs.ErrNotExist) {
 		return usage("%s exists and is not overwritten; name another file with --config", a.config)
 	}
@@ -57,11 +60,10 @@ func (a *app) initRegistry(ctx context.Context, c *cobra.Command, f firstJob) er
 			return err
 		}
 	}
-	text := f.registry()
-	if _, err := jobs.Parse(a.config, []byte(text)); err != nil {
-		return err
+	if err := f.check(); err != nil {
+		return &exit{exitUsage, err}
 	}
-	if err := writeNew(a.config, text); err != nil {
+	if err := writeNew(a.config, f.registry()); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(a.out, "wrote %s\nnext: export %s=https://... && cronce check --config %[1]s\n", a.config, f.urlEnv)
@@ -127,26 +129,29 @@ func (f *firstJob) check() error {
 
 func (f *firstJob) registry() string {
 	return strings.NewReplacer(
-		"SCHEMA", jobs.SchemaURL, "NAME", strconv.Quote(f.name), "ID", strconv.Quote(f.id), "SCHEDULE", strconv.Quote(f.schedule),
-		"ZONE", strconv.Quote(f.timezone), "VARIABLE", strconv.Quote(f.urlEnv), "PATH", strconv.Quote(f.path),
+		"<schema>", jobs.SchemaURL, "<name>", strconv.Quote(f.name), "<id>", strconv.Quote(f.id), "<schedule>", strconv.Quote(f.schedule),
+		"<zone>", strconv.Quote(f.timezone), "<variable>", strconv.Quote(f.urlEnv), "<path>", strconv.Quote(f.path),
 	).Replace(newRegistry)
 }
 
-const newRegistry = `# yaml-language-server: $schema=SCHEMA
+const newRegistry = `# yaml-language-server: $schema=<schema>
 # The registry of cronce: which HTTP calls are due when. "cronce check" validates it; docs/registry.md has every field.
 version: 1
 # Targets know the caller of each idempotency key by this name. Never change it.
-name: NAME
+name: <name>
 targets:
   service:
-    urlEnv: VARIABLE               # the environment variable that holds the base URL
+    # The environment variable that holds the base URL.
+    urlEnv: <variable>
     # auth: { type: bearer, token: { env: SERVICE_TOKEN } }   # or oauth2, basic, headers, jwt, hmac, sigv4
 jobs:
-  - id: ID                         # part of every run ID, so a new id is a new job
-    schedule: SCHEDULE             # always in quotes; "cronce next" prints the next scheduled times
-    timezone: ZONE
+  # The id is part of every run ID, so a new id is a new job.
+  - id: <id>
+    # Always in quotes; "cronce next" prints the next scheduled times.
+    schedule: <schedule>
+    timezone: <zone>
     target: service
-    path: PATH
+    path: <path>
     # What follows are the defaults.
     # method: POST
     # timeout: 30s                 # of one attempt

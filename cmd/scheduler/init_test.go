@@ -41,6 +41,11 @@ func TestInitWritesARegistryThatCheckAccepts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, comment := range []string{"part of every run ID,", "# The environment variable that"} { // of the answers, nothing is in the comments
+		if !strings.Contains(string(text), comment) {
+			t.Errorf("no %q in\n%s", comment, text)
+		}
+	}
 	if first, _, _ := strings.Cut(string(text), "\n"); first != "# yaml-language-server: $schema="+jobs.SchemaURL {
 		t.Errorf("the first line is %q", first)
 	}
@@ -52,6 +57,23 @@ func TestInitWritesARegistryThatCheckAccepts(t *testing.T) {
 	}
 	if after, _ := os.ReadFile(file); !bytes.Equal(text, after) {
 		t.Error("the second init changed the file")
+	}
+}
+
+// What a flag gets wrong is told without a place in a file that nobody has seen.
+func TestInitRefusesWrongFlags(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, exportable)
+	for _, test := range []struct{ flag, value, says string }{
+		{"--schedule", "61 * * * *", "cronce: invalid minute"}, {"--job", "Bad Id", `cronce: invalid id "Bad Id"`}, {"--path", "x", `cronce: the path "x" must begin with /`},
+		{"--name", "a: b", `cronce: invalid name "a: b"`}, {"--timezone", "Europe/Lodnon", `did you mean "Europe/London"?`},
+	} {
+		if code, out, errs := d.run("init", "--config", d.path("new.yaml"), test.flag, test.value); code != exitUsage || out != "" || !strings.Contains(errs, test.says) || strings.Contains(errs, ".yaml") || d.exists("new.yaml") {
+			t.Errorf("%s %s: exit %d: %s%s", test.flag, test.value, code, out, errs)
+		}
+	}
+	if code, _, errs := d.run("init", "--config", "-"); code != exitUsage || !strings.Contains(errs, "init writes a file") {
+		t.Errorf("--config -: exit %d: %s", code, errs)
 	}
 }
 

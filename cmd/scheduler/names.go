@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -43,11 +45,24 @@ func emptyValue(v pflag.Value) bool {
 // unknown is the error for a name that is none of those known, with the nearest
 // of them.
 func unknown(kind, name string, known []string, hint string) error {
-	suggestion := suggest.DidYouMean(name, known)
-	if suggestion == "" {
-		suggestion = ";"
+	return usage("unknown %s %q%s %s", kind, name, cmp.Or(suggest.DidYouMean(name, known), ";"), hint)
+}
+
+// nearestFlag suggests a flag where the error is a mistyped one.
+func nearestFlag(c *cobra.Command, err error) string {
+	var missing *pflag.NotExistError
+	if !errors.As(err, &missing) {
+		return ";"
 	}
-	return usage("unknown %s %q%s %s", kind, name, suggestion, hint)
+	written := cmp.Or(missing.GetSpecifiedShortnames(), missing.GetSpecifiedName()) // -limit is meant as --limit
+	var known []string
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			known = append(known, f.Name)
+		}
+	})
+	suggestion := suggest.DidYouMean(written, known)
+	return cmp.Or(strings.Replace(suggestion, `"`, `"--`, 1), ";")
 }
 
 // knownCommand are the arguments of a command that only has commands below it.

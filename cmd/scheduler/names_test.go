@@ -210,3 +210,47 @@ func TestTimesAreTakenEverywhere(t *testing.T) {
 		}
 	}
 }
+
+// A mistyped flag gets the nearest of the command's own and of the global ones.
+func TestMistypedFlagsGetASuggestion(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, membershipRegistry)
+	for args, want := range map[string]string{
+		"runs list --sinc 7d":  `unknown flag: --sinc; did you mean "--since"? run "cronce runs list --help" for its flags`,
+		"runs list --sinc=7d":  `did you mean "--since"?`,
+		"runs list -limit 3":   `did you mean "--limit"?`,
+		"jobs list --jsn":      `did you mean "--json"?`,
+		"--confg x check":      `did you mean "--config"?`,
+		"check --zzzzzzzzz":    `unknown flag: --zzzzzzzzz; run "cronce check --help"`,
+		"runs list --zz":       `unknown flag: --zz; run`,
+		"runs list --limit":    `flag needs an argument: --limit; run`,
+		"runs list --limit=xy": `parsing "xy": invalid syntax; run`,
+	} {
+		if code, out, errs := d.run(strings.Fields(args)...); code != exitUsage || out != "" || !strings.Contains(errs, want) {
+			t.Errorf("%s: exit %d: %s%s", args, code, out, errs)
+		}
+	}
+}
+
+// Where there is no ledger yet, a mistyped job is told before the ledger's absence.
+func TestUnknownJobsAreToldWithoutALedger(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, membershipRegistry)
+	for _, command := range []string{
+		"runs list --job JOB", "runs follow --job JOB", "runs redrive --job JOB --why x", "incidents list --job JOB", "why JOB 1h",
+		"jobs pause JOB --why x", "backfill JOB --from 2026-11-20 --to 2026-11-21 --why x",
+	} {
+		for job, want := range map[string]struct {
+			code int
+			says string
+		}{
+			"close-boks":  {exitUsage, `unknown job "close-boks"; did you mean "close-books"?`},
+			"close-books": {exitFailed, "there is no ledger"},
+		} {
+			args := strings.Fields(strings.ReplaceAll(command, "JOB", job))
+			if code, out, errs := d.run(args...); code != want.code || out != "" || !strings.Contains(errs, want.says) || d.exists("ledger.db") {
+				t.Errorf("%s: exit %d: %s%s", args, code, out, errs)
+			}
+		}
+	}
+}

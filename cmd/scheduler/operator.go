@@ -29,11 +29,15 @@ type operator interface {
 	AckIncident(context.Context, ledger.IncidentAct) (operations.Incident, error)
 }
 
-// operator is the server of --server, else the ledger that open opens.
-func (a *app) operator(ctx context.Context, open func(context.Context) (ledger.Store, error)) (o operator, done func(), err error) {
+// operator is the server of --server, else the ledger that open opens. Where there is no
+// ledger yet, a job that the command names and the registry does not have is refused first.
+func (a *app) operator(ctx context.Context, open func(context.Context) (ledger.Store, error), jobIDs ...string) (o operator, done func(), err error) {
 	if a.server != "" {
 		s, err := a.remote()
 		return s, func() {}, err
+	}
+	if err := a.refuseUnknownJobs(jobIDs); err != nil {
+		return nil, nil, err
 	}
 	l, err := open(ctx)
 	if err != nil {
@@ -44,6 +48,26 @@ func (a *app) operator(ctx context.Context, open func(context.Context) (ledger.S
 			l.Close()
 		}
 	}, nil
+}
+
+// refuseUnknownJobs refuses jobs that only a ledger could know, where there is none.
+func (a *app) refuseUnknownJobs(ids []string) error {
+	if a.ledgerExists() {
+		return nil
+	}
+	reg, err := a.registry()
+	if err != nil {
+		return nil //nolint:nilerr // what is missing first is the ledger
+	}
+	for _, id := range ids {
+		if id == "" {
+			continue
+		}
+		if _, err := job(reg, id); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // remote is the server of --server.

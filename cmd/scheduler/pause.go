@@ -77,7 +77,7 @@ func (a *app) setPaused(c *cobra.Command, jobID string, w who, paused bool) erro
 	if err := w.check(); err != nil {
 		return err
 	}
-	o, done, err := a.operator(c.Context(), a.existingLedger)
+	o, done, err := a.operator(c.Context(), a.existingLedger, jobID)
 	if err != nil {
 		return err
 	}

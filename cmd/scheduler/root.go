@@ -128,7 +128,7 @@ Then:         cronce init, or cronce import crontab FILE
 		return errors.Join(a.refuseServer(c), a.readOutput(c), a.checkDisplayFlags())
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usage("%w; run \"%s --help\" for its flags", err, c.CommandPath())
+		return usage("%w%s run \"%s --help\" for its flags", err, nearestFlag(c, err), c.CommandPath())
 	})
 	root.AddCommand(a.commands()...)
 	a.packaging(root)

@@ -80,7 +80,7 @@ func (a *app) runsListCommand() *cobra.Command {
 				return err
 			}
 			f.Limit = l.rows()
-			o, done, err := a.operator(c.Context(), a.ledgerToRead)
+			o, done, err := a.operator(c.Context(), a.ledgerToRead, s.job)
 			if err != nil {
 				return err
 			}

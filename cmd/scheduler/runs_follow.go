@@ -35,7 +35,7 @@ runs change at once it says so on standard error and goes on.`,
 				}
 				states = append(states, state)
 			}
-			o, done, err := a.operator(c.Context(), a.ledgerToRead)
+			o, done, err := a.operator(c.Context(), a.ledgerToRead, job)
 			if err != nil {
 				return err
 			}

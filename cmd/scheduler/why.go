@@ -23,7 +23,7 @@ a time of day, or an age such as 24h.`,
 			if err != nil {
 				return err
 			}
-			o, done, err := a.operator(c.Context(), a.ledgerToRead)
+			o, done, err := a.operator(c.Context(), a.ledgerToRead, args[0])
 			if err != nil {
 				return err
 			}

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/cronce/cronce/jobs"
 )
@@ -43,7 +41,8 @@ type job struct {
 	target                      *target
 	method, path, body          string
 	headers                     map[string]string // harmless ones, with their values
-	description                 string
+	description, owner          string
+	labels                      map[string]string
 	timeout                     time.Duration
 	backoff                     []time.Duration
 	hasBackoff                  bool
@@ -52,9 +51,6 @@ type job struct {
 	disabled                    bool
 	from                        string // file:line, for its comment
 }
-
-// maxDescription is that of a registry.
-const maxDescription = 500
 
 // entry is one entry of a source while it is read.
 type entry struct {
@@ -75,19 +71,6 @@ type note struct {
 
 func (e *entry) note(aspect Aspect, format string, args ...any) {
 	e.notes = append(e.notes, note{aspect: aspect, text: fmt.Sprintf(format, args...)})
-}
-
-// describe takes over what the source says about the job.
-func (e *entry) describe(text string) {
-	text = strings.Join(strings.Fields(text), " ")
-	switch {
-	case strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) || utf8.RuneCountInString(text) > maxDescription:
-		e.note(Description, "the description is not taken over: a registry's has at most %d printable characters", maxDescription)
-	case slices.ContainsFunc(strings.Fields(text), looksSecret):
-		e.note(Description, "the description is not taken over: it holds what looks like a secret")
-	default:
-		e.job.description = text
-	}
 }
 
 // noRetries says that the job does not retry, as its source.

@@ -135,7 +135,7 @@ func (c *call) jsonBody() (string, error) {
 	if field := secretField(value); field != "" {
 		return "", fmt.Errorf("the body's field %q looks like a secret, and a registry holds none; send it as a header", field)
 	}
-	return compact.String(), nil
+	return jobs.EscapePlaceholders(compact.String()), nil
 }
 
 func asProblems(err error, problems *jobs.Problems) bool {

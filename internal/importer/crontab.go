@@ -115,6 +115,9 @@ func (c *crontab) read(e *entry, line string) error {
 	}
 	e.job.overlap, e.job.catchUp = "allow", "none"
 	command, stdin := cutPercent(rest)
+	if strings.HasSuffix(command, `\`) {
+		return errors.New("the line ends with a backslash; cron does not continue a command on the next line")
+	}
 	if err := e.readLine(command, stdin); err != nil {
 		if words := strings.Fields(rest); !c.options.System && len(words) > 1 && (strings.HasSuffix(words[1], "curl") || strings.HasSuffix(words[1], "wget")) {
 			return errors.New("the word before the command looks like a user; --system reads lines with users")

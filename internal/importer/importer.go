@@ -79,8 +79,8 @@ const (
 	Headers     Aspect = "headers"
 	Secrets     Aspect = "secrets" // values to set in the environment
 	Body        Aspect = "body"
-	Description Aspect = "description"
-	Network     Aspect = "network" // TLS, proxies, redirects
+	Description Aspect = "description" // owner and labels too
+	Network     Aspect = "network"     // TLS, proxies, redirects
 	Output      Aspect = "output"
 	Effects     Aspect = "effects"
 )

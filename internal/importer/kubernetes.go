@@ -21,8 +21,10 @@ import (
 type manifest struct {
 	Kind     string `yaml:"kind"`
 	Metadata struct {
-		Name      string `yaml:"name"`
-		Namespace string `yaml:"namespace"`
+		Name        string            `yaml:"name"`
+		Namespace   string            `yaml:"namespace"`
+		Labels      map[string]string `yaml:"labels"`
+		Annotations map[string]string `yaml:"annotations"`
 	} `yaml:"metadata"`
 	Items []manifest  `yaml:"items"`
 	Spec  cronJobSpec `yaml:"spec"`
@@ -163,6 +165,8 @@ func (b *builder) cronJob(e *entry, m manifest) error {
 	}
 	e.job.timezone = s.Location().String()
 	e.noteCronJob(spec, s)
+	e.label(m.Metadata.Labels)
+	e.annotate(m.Metadata.Annotations)
 	e.job.disabled = spec.Suspend
 	pod := spec.JobTemplate.Spec.Template.Spec
 	if len(pod.Containers) != 1 || len(pod.InitContainers) > 0 {

@@ -77,6 +77,12 @@ func (j job) render(w *strings.Builder) {
 	if j.description != "" {
 		field("description", strconv.Quote(j.description))
 	}
+	if j.owner != "" {
+		field("owner", strconv.Quote(j.owner))
+	}
+	if len(j.labels) > 0 {
+		field("labels", flow(j.labels))
+	}
 	field("schedule", strconv.QuoteToASCII(j.schedule))
 	if j.timezone != "UTC" {
 		field("timezone", quote(j.timezone))
@@ -88,11 +94,7 @@ func (j job) render(w *strings.Builder) {
 	field("method", quote(j.method))
 	field("path", quote(j.path))
 	if len(j.headers) > 0 {
-		fields := make([]string, 0, len(j.headers))
-		for _, name := range slices.Sorted(maps.Keys(j.headers)) {
-			fields = append(fields, quote(name)+": "+strconv.QuoteToASCII(j.headers[name]))
-		}
-		field("headers", "{ "+strings.Join(fields, ", ")+" }")
+		field("headers", flow(j.headers))
 	}
 	if j.body != "" {
 		body := strconv.QuoteToASCII(j.body)
@@ -123,6 +125,15 @@ func (j job) render(w *strings.Builder) {
 	if j.disabled {
 		field("enabled", "false")
 	}
+}
+
+// flow is a mapping on one line.
+func flow(fields map[string]string) string {
+	words := make([]string, 0, len(fields))
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		words = append(words, quote(name)+": "+strconv.Quote(fields[name]))
+	}
+	return "{ " + strings.Join(words, ", ") + " }"
 }
 
 // duration is without the zero units of Go's form: 5m, not 5m0s.

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/cronce/cronce/jobs"
 )
 
 var (
@@ -187,14 +189,14 @@ func (e *entry) header(name string, value word) {
 		e.note(Headers, "the header %s is not taken over; cronce sets it itself or not at all", printable(name))
 	case slices.Contains(harmless, lower):
 		text, known := value.literal(e.call.env)
-		if !known || text == "" || len(text) > 256 || looksSecret(text) || strings.Contains(text, "{{") || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) {
+		if !known || text == "" || len(text) > 256 || looksSecret(text) || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) {
 			e.note(Headers, "the header %s is not taken over", name)
 			return
 		}
 		if e.call.harmless == nil {
 			e.call.harmless = map[string]string{}
 		}
-		e.call.harmless[name] = text
+		e.call.harmless[name] = jobs.EscapePlaceholders(text)
 	default:
 		e.call.headers = append(e.call.headers, header{name, value})
 	}
