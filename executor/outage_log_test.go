@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,14 +21,15 @@ import (
 func TestAnOutageAddsNoLineForEachWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		calls, down := 0, true
+		var calls atomic.Int64
+		var down atomic.Bool
+		down.Store(true)
 		svc := newTarget(nil)
 		svc.answer = func(_ context.Context, c executor.Call, _ int) executor.Answer {
-			if !down {
+			if !down.Load() {
 				return svc.apply(c)
 			}
-			calls++
-			if calls%2 == 0 {
+			if calls.Add(1)%2 == 0 {
 				return executor.Answer{Kind: ledger.Failed, Status: 500, Error: "HTTP 500", Outage: true}
 			}
 			return executor.Answer{
@@ -44,11 +46,11 @@ func TestAnOutageAddsNoLineForEachWait(t *testing.T) {
 			Registry: registry(t, patient), Ledger: memory.New(), Caller: svc, Logger: slog.New(slog.NewTextHandler(&log, nil)),
 		})
 		time.Sleep(20 * time.Minute)
-		down = false
+		down.Store(false)
 		time.Sleep(5 * time.Minute)
 		stop()
-		if calls < 100 {
-			t.Fatalf("%d calls in the outage", calls)
+		if n := calls.Load(); n < 100 {
+			t.Fatalf("%d calls in the outage", n)
 		}
 		for _, message := range []string{"run not sent", "attempt failed"} {
 			if n := strings.Count(log.String(), message); n > 0 {

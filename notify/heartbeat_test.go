@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,14 +20,30 @@ import (
 
 // receiver keeps what it is pinged with.
 type receiver struct {
-	got  []string
-	down bool
+	mu      sync.Mutex
+	got     []string
+	down    bool
+	problem error // what the process reports meanwhile
+}
+
+func (r *receiver) set(problem error, down bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.problem, r.down = problem, down
+}
+
+func (r *receiver) ready() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.problem
 }
 
 func (r *receiver) Call(ctx context.Context, c executor.Call) executor.Answer {
 	if c.Call.Target != jobs.HeartbeatTarget || ctx.Err() != nil {
 		return executor.Answer{Kind: ledger.Refused, Error: "not a ping"}
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.got = append(r.got, c.Call.Path+" "+string(c.Call.Body))
 	if r.down {
 		return executor.Answer{Kind: ledger.Failed, Error: "HTTP 500"}
@@ -38,19 +55,18 @@ func (r *receiver) Call(ctx context.Context, c executor.Call) executor.Answer {
 // logged of a receiver that is down for a while.
 func TestTheHeartbeatOfAProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var problem error
 		var log bytes.Buffer
 		r := &receiver{}
 		h := &notify.Heartbeat{
-			Registry: "acme", Every: time.Minute, Caller: r, Ready: func() error { return problem }, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+			Registry: "acme", Every: time.Minute, Caller: r, Ready: r.ready, Logger: slog.New(slog.NewTextHandler(&log, nil)),
 		}
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { defer close(done); h.Run(ctx) }()
 		time.Sleep(time.Minute + time.Second)
-		problem, r.down = errors.New("the ledger is down"), true
+		r.set(errors.New("the ledger is down"), true)
 		time.Sleep(2 * time.Minute)
-		problem, r.down = nil, false
+		r.set(nil, false)
 		time.Sleep(time.Minute)
 		stop()
 		<-done

@@ -92,13 +92,15 @@ func (m Message) Lines() (lines []Line) {
 	return lines
 }
 
-// Command shows the problem on the command line.
+// Command shows the problem on the command line; a test has none.
 func (m Message) Command() string {
-	i := m.Incident
-	if i.RunID != "" {
+	switch i := m.Incident; {
+	case i.RunID != "":
 		return "cronce runs show " + i.RunID
+	case i.ID > 0:
+		return fmt.Sprintf("cronce incidents show %d", i.ID)
 	}
-	return fmt.Sprintf("cronce incidents show %d", i.ID)
+	return ""
 }
 
 // Text is the whole message as plain text.

@@ -46,9 +46,9 @@ func cloudEvent(m Message, id string) any {
 	i := m.Incident
 	data := map[string]any{
 		"registry": m.Registry, "incident": i.ID, "key": m.Key(), "jobId": i.JobID, "cause": i.Cause, "count": i.Count,
-		"openedAt": i.OpenedAt.UTC().Format(time.RFC3339), "title": m.Title(), "text": m.Text(), "command": m.Command(), "flapping": Flapping(i),
+		"openedAt": i.OpenedAt.UTC().Format(time.RFC3339), "title": m.Title(), "text": m.Text(), "flapping": Flapping(i),
 	}
-	for name, value := range map[string]string{"reason": string(i.Reason), "error": i.Error, "runId": i.RunID, "link": m.Link, "owner": m.Owner} {
+	for name, value := range map[string]string{"reason": string(i.Reason), "error": i.Error, "runId": i.RunID, "link": m.Link, "owner": m.Owner, "command": m.Command()} {
 		if value != "" {
 			data[name] = value
 		}

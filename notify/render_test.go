@@ -59,3 +59,14 @@ func TestWhatEachChannelIsSent(t *testing.T) {
 		}
 	}
 }
+
+// A test is of no incident and no run, so it names no command that shows one.
+func TestATestNamesNoCommand(t *testing.T) {
+	for _, kind := range []jobs.ChannelType{jobs.ChannelWebhook, jobs.ChannelSlack, jobs.ChannelPagerDuty, jobs.ChannelAlertmanager, jobs.ChannelEmail} {
+		c := jobs.Channel{Name: "ops", Type: kind, To: []string{"ops@example.com"}}
+		call, err := notify.CallOf(notify.Test("acme", "", c, begin), c, "id")
+		if err != nil || !strings.Contains(string(call.Body), "test") || strings.Contains(string(call.Body), "command") {
+			t.Errorf("%s: %v, %s", kind, err, call.Body)
+		}
+	}
+}

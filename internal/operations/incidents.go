@@ -94,7 +94,7 @@ func (s *Service) AckIncident(ctx context.Context, a ledger.IncidentAct) (Incide
 }
 
 func unknownIncident(id int64) error {
-	return refuse(UnknownIncident, `unknown incident %d; "cronce incidents list --all" lists those that the ledger keeps`, id)
+	return refuse(UnknownIncident, `unknown incident %d; "cronce incidents list --closed --all" lists those that the ledger keeps`, id)
 }
 
 // JobIncident is an open incident of a job, in a list of jobs.
