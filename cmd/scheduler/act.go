@@ -88,7 +88,7 @@ func (f *actFlags) act(now time.Time, ids []string) (ledger.Act, error) {
 		act.IDs = append(act.IDs, canonicalRunID(id))
 	}
 	if len(ids) == 0 && act.JobID == "" && act.Reason == "" && act.Since.IsZero() && act.Until.IsZero() {
-		return act, usage("say which runs: run-ids, or --job, --since, --until, --reason")
+		return act, usage("no runs are selected; name their run IDs, or use --job, --since, --until or --reason")
 	}
 	if f.dryRun {
 		return act, nil

@@ -43,8 +43,11 @@ func (a *app) printActedText(what operations.RunAct, done operations.Acted) {
 		fmt.Fprintf(a.err, "%s refused: %s\n", r.RunID, r.Why)
 	}
 	verb := "done"
+	if what == operations.Redrive { // the processes that serve call
+		verb = "queued"
+	}
 	if done.DryRun {
-		verb = "would be done"
+		verb = "would be " + verb
 	}
 	left := 0
 	for _, n := range done.Counts.LeftOut {
