@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"time"
@@ -53,12 +55,44 @@ func liveness(plannerAge func() time.Duration) http.HandlerFunc {
 
 func newServer(ctx context.Context, h http.Handler) *http.Server {
 	return &http.Server{
-		Handler:           h,
+		Handler:           inTime(h),
 		ReadHeaderTimeout: 5 * time.Second,
 		IdleTimeout:       time.Minute,
 		MaxHeaderBytes:    16 << 10,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 	}
+}
+
+// readBody is how long a request's body may take to arrive.
+const readBody = 10 * time.Second
+
+// inTime bounds how long a body takes to arrive. Before it answers, the standard
+// library waits for the rest of one that no handler reads, for as long as the
+// client likes.
+func inTime(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ContentLength != 0 {
+			conn := http.NewResponseController(w)
+			_ = conn.SetReadDeadline(time.Now().Add(readBody)) // every connection has one
+			r.Body = &arriving{r.Body, conn}
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// arriving is a body. Once it is there the deadline ends: a later one would cancel
+// the request.
+type arriving struct {
+	io.ReadCloser
+	conn *http.ResponseController
+}
+
+func (b *arriving) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if errors.Is(err, io.EOF) {
+		_ = b.conn.SetReadDeadline(time.Time{}) // as above
+	}
+	return n, err
 }
 
 // countsOf asks the ledger for its counts, for a scrape.
