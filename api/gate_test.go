@@ -86,7 +86,7 @@ func TestForgedFieldsProveNothing(t *testing.T) {
 			t.Errorf("basic: %d", a.StatusCode)
 		}
 	}
-	path, _ := accessFile(t, "proxy: { from: [\"127.0.0.0/8\"], userHeader: X-User }\ngrants: [{ role: viewer, users: [ann] }]\n")
+	path, _ := accessFile(t, "proxy: { from: [\"127.0.0.0/8\"], userHeader: X-User }\ngrants: [{ role: viewer, users: [ann, \"token:ann\"] }]\n")
 	control, err := access.Open(path)
 	if err != nil {
 		t.Fatal(err)
@@ -102,6 +102,9 @@ func TestForgedFieldsProveNothing(t *testing.T) {
 	}
 	if a := s.get("/v1/status", "X-User", "bob"); a.StatusCode != 403 {
 		t.Errorf("no role: %d", a.StatusCode)
+	}
+	if a := s.get("/v1/status", "X-User", "token:ann"); a.StatusCode != 401 {
+		t.Errorf("a user named like a token: %d", a.StatusCode)
 	}
 }
 

@@ -79,7 +79,12 @@ func (r *rules) byProxy(req *http.Request) (Identity, error) {
 	return r.granted(names[0], groups)
 }
 
+// granted is a user with their role. One that is named like a token would be taken
+// for it in the audit, and share its idempotency keys and its rate.
 func (r *rules) granted(user string, groups []string) (Identity, error) {
+	if strings.HasPrefix(user, tokenPrefix) {
+		return Identity{}, unauthorized("a user's name must not begin with " + tokenPrefix + ", as those of tokens do")
+	}
 	role := r.role(user, groups)
 	if role == None {
 		return Identity{}, &Denied{http.StatusForbidden, "forbidden", "the access file grants " + user + " no role"}

@@ -191,6 +191,9 @@ func (r *rules) role(user string, groups []string) Role {
 	return role
 }
 
+// tokenPrefix begins the name of an identity that a token proves.
+const tokenPrefix = "token:"
+
 // byToken looks all tokens through, so that the time tells nothing.
 func (r *rules) byToken(text string) (Identity, bool) {
 	sum := sha256.Sum256([]byte(text))
@@ -198,7 +201,7 @@ func (r *rules) byToken(text string) (Identity, bool) {
 	found := 0
 	for _, t := range r.tokens {
 		if same := subtle.ConstantTimeCompare(sum[:], t.hash); same == 1 {
-			who, found = Identity{Name: "token:" + t.name, Role: t.role}, 1
+			who, found = Identity{Name: tokenPrefix + t.name, Role: t.role}, 1
 		}
 	}
 	return who, found == 1
