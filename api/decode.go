@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -32,13 +33,16 @@ func decode(w http.ResponseWriter, r *http.Request, fields []string) (*actReques
 		}
 		return nil, nil, problem(http.StatusRequestTimeout, "body_incomplete", "the body did not arrive in 10 seconds")
 	}
-	var given map[string]json.RawMessage
-	if err := json.Unmarshal(text, &given); err != nil || given == nil || !utf8.Valid(text) {
+	given, ok := names(text)
+	if !ok {
 		return nil, nil, invalid("the body must be a JSON object")
 	}
-	for name := range given {
-		if !slices.Contains(fields, name) {
+	for i, name := range given {
+		switch {
+		case !slices.Contains(fields, name):
 			return nil, nil, invalid(fmt.Sprintf("unknown field %q; valid fields: %s", name, strings.Join(fields, ", ")))
+		case slices.Contains(given[:i], name):
+			return nil, nil, invalid(fmt.Sprintf("the field %q is given more than once", name))
 		}
 	}
 	a := &actRequest{id: r.PathValue("id")}
@@ -54,6 +58,25 @@ func decode(w http.ResponseWriter, r *http.Request, fields []string) (*actReques
 	}
 	a.actor = ledger.Actor{By: cmp.Or(who.Name, a.By), Why: a.Why, Via: cmp.Or(ledger.Via(access.Via(r.Context())), ledger.ViaAPI)}
 	return a, text, a.checkText()
+}
+
+// names are those of a JSON object's members, in order: one that comes twice could
+// mean one thing to a proxy that checks requests and another here.
+func names(text []byte) (all []string, ok bool) {
+	if !json.Valid(text) || !utf8.Valid(text) || !bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("{")) {
+		return nil, false
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	_, err := d.Token() // the brace
+	for err == nil && d.More() {
+		var name json.Token
+		var value json.RawMessage
+		if name, err = d.Token(); err == nil {
+			all = append(all, fmt.Sprint(name))
+			err = d.Decode(&value)
+		}
+	}
+	return all, err == nil
 }
 
 // permitsFields refuses what only administrators may ask, and a name that is not
