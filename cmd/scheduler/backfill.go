@@ -87,10 +87,10 @@ func (f backfillFlags) span(now time.Time) (from, to time.Time, err error) {
 			return from, to, err
 		}
 	}
-	if from, err = timeOrAge("from", f.from, now); err != nil {
+	if from, err = timeOrAge("--from", f.from, now); err != nil {
 		return from, to, err
 	}
-	if to, err = timeOrAge("to", f.to, now); err != nil {
+	if to, err = timeOrAge("--to", f.to, now); err != nil {
 		return from, to, err
 	}
 	if to.IsZero() {

@@ -16,7 +16,7 @@ func FuzzTimes(f *testing.F) {
 	now := time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
 	a := &app{now: func() time.Time { return now }}
 	f.Fuzz(func(t *testing.T, text string) {
-		since, err := timeOrAge("since", text, now)
+		since, err := timeOrAge("--since", text, now)
 		checkTime(t, text, since, err, text == "")
 		from, err := a.startOf(text, 1)
 		checkTime(t, text, from, err, false)

@@ -17,8 +17,12 @@ import (
 const mayBeEmpty = "cronce_may_be_empty"
 
 // refuseEmpty refuses empty flags and arguments: most come from a variable that
-// is not set, and would select everything.
+// is not set, and would select everything. A shell that asks for completions after
+// a space has begun an empty word.
 func refuseEmpty(c *cobra.Command, args []string) error {
+	if c.Name() == cobra.ShellCompRequestCmd {
+		return nil
+	}
 	for _, arg := range args {
 		if strings.TrimSpace(arg) == "" {
 			return usage("an argument of \"%s\" is empty; give it a value (is the variable that it comes from set?)", c.CommandPath())

@@ -181,13 +181,13 @@ func TestTimesAndAges(t *testing.T) {
 		"-1h": "", "7": "", "d": "", "7d-1h": "", "-7d": "", "1h7d": "", "1d2w": "", "999999999w": "", "106751d": "1734-08-13T12:00:00Z", "106752d": "", "106751d24h": "",
 		"2026-02-30": "", "24:00": "", "4:40pm": "", "yesterday": "", "2026-11": "",
 	} {
-		at, err := timeOrAge("since", text, noon)
+		at, err := timeOrAge("--since", text, noon)
 		if got := rfc3339(at); got != want || (err == nil) != (want != "") {
 			t.Errorf("%s gives %s, %v; want %s", text, got, err, want)
 		}
 	}
 	local := time.FixedZone("", 14*3600) // already tomorrow there
-	if at, err := timeOrAge("since", "11:00", noon.In(local)); err != nil || rfc3339(at) != "2026-11-21T11:00:00Z" {
+	if at, err := timeOrAge("--since", "11:00", noon.In(local)); err != nil || rfc3339(at) != "2026-11-21T11:00:00Z" {
 		t.Errorf("%s, %v", at, err)
 	}
 }

@@ -68,7 +68,7 @@ func (a *app) startOf(from string, n int) (time.Time, error) {
 	if from == "" {
 		return a.now().UTC(), nil
 	}
-	return timeOrAge("from", from, a.now())
+	return timeOrAge("--from", from, a.now())
 }
 
 // timetable is when a job is scheduled, and when its runs start.

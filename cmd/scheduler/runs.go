@@ -43,10 +43,10 @@ func (s *selection) filter(now time.Time) (ledger.Filter, error) {
 			return f, err
 		}
 	}
-	if f.Since, err = timeOrAge("since", s.since, now); err != nil {
+	if f.Since, err = timeOrAge("--since", s.since, now); err != nil {
 		return f, err
 	}
-	if f.Until, err = timeOrAge("until", s.until, now); err != nil {
+	if f.Until, err = timeOrAge("--until", s.until, now); err != nil {
 		return f, err
 	}
 	if !f.Since.IsZero() && !f.Until.IsZero() && !f.Since.Before(f.Until) {

@@ -63,6 +63,11 @@ func TestCommandsWorkThroughAServer(t *testing.T) {
 		if code, out := at("__complete", "jobs", "show", "ti"); code != 0 || !strings.HasPrefix(out, "tick\n") {
 			t.Errorf("completion: exit %d, %s", code, out)
 		}
+		for _, begun := range [][]string{{"jobs", "show", ""}, {"runs", "show", ""}, {"runs", "list", "--job", ""}, {"runs", "list", "--state", ""}, {"runs", "list", "--reason", ""}} {
+			if code, out := at(append([]string{"__complete"}, begun...)...); code != 0 || strings.HasPrefix(out, ":") || strings.Contains(out, "is empty") {
+				t.Errorf("completion of %q: exit %d, %s", begun, code, out)
+			}
+		}
 		if code := p.terminate(); code != 0 {
 			t.Errorf("serve: exit %d", code)
 		}

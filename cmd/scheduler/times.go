@@ -19,10 +19,10 @@ var absoluteLayouts = []string{
 	"2006-01-02 15:04:05", "2006-01-02 15:04", time.DateOnly,
 }
 
-// timeOrAge reads the value of a flag that takes a time: absolute, an age
+// timeOrAge reads a flag or an argument that is a time: absolute, an age
 // before now, or a time of day (UTC), which is the last such time. An empty
 // text is the zero time.
-func timeOrAge(flag, text string, now time.Time) (time.Time, error) {
+func timeOrAge(name, text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
@@ -39,7 +39,7 @@ func timeOrAge(flag, text string, now time.Time) (time.Time, error) {
 			return lastTimeOfDay(t, now.UTC()), nil
 		}
 	}
-	return time.Time{}, usage("invalid --%s %q; use a time such as 2026-11-21T03:00:00Z, 2026-11-21 or 04:40 (UTC), or an age such as 90m, 24h, 7d or 2w", flag, text)
+	return time.Time{}, usage("invalid %s %q; use a time such as 2026-11-21T03:00:00Z, 2026-11-21 or 04:40 (UTC), or an age such as 90m, 24h, 7d or 2w", name, text)
 }
 
 func lastTimeOfDay(of, now time.Time) time.Time {

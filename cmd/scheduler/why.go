@@ -19,7 +19,7 @@ a time of day, or an age such as 24h.`,
   cronce why close-books 04:40`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
-			at, err := timeOrAge("time", args[1], a.now())
+			at, err := timeOrAge("TIME", args[1], a.now())
 			if err != nil {
 				return err
 			}
