@@ -1,0 +1,140 @@
+package remote_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pb33f/libopenapi"
+	validator "github.com/pb33f/libopenapi-validator"
+
+	"github.com/cronce/cronce/api"
+	"github.com/cronce/cronce/api/remote"
+	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/ledger"
+)
+
+// unused are the operations that no command asks through a server: one run is acted
+// on as a list of one, and the rest is for other programs.
+var unused = []string{
+	"ackRun", "cancelRun", "getDocument", "listAudit", "listKeys", "listNext", "listProcesses", "listTargets", "redriveRun", "reportRun",
+}
+
+// operation is an operation of the document.
+type operation struct {
+	id, method string
+	path       *regexp.Regexp
+}
+
+func document(t *testing.T) (validator.Validator, []operation) {
+	t.Helper()
+	doc, err := libopenapi.NewDocument(api.Document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, errs := validator.NewValidator(doc)
+	if len(errs) > 0 {
+		t.Fatal(errs[0])
+	}
+	model, err := doc.BuildV3Model()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []operation
+	for path, item := range model.Model.Paths.PathItems.FromOldest() {
+		pattern := regexp.MustCompile("^" + regexp.MustCompile(`\{\w+\}`).ReplaceAllString(path, "[^/]+") + "$")
+		for method, o := range item.GetOperations().FromOldest() {
+			all = append(all, operation{o.OperationId, strings.ToUpper(method), pattern})
+		}
+	}
+	return v, all
+}
+
+// Every request of the client is one that the document describes, and an operation
+// that it has no method for is left out on purpose.
+func TestTheClientAsksWhatTheDocumentDescribes(t *testing.T) {
+	contract, all := document(t)
+	var mu sync.Mutex
+	left := map[string]bool{}
+	for _, o := range all {
+		left[o.id] = true
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, o := range all {
+			if o.method == r.Method && o.path.MatchString(r.URL.EscapedPath()) && (!strings.Contains(o.path.String(), "[^/]+") || !exact(all, r)) {
+				delete(left, o.id)
+			}
+		}
+		if ok, errs := contract.ValidateHttpRequestSync(r); !ok {
+			t.Errorf("%s %s: %v", r.Method, r.URL, errs)
+		}
+		if strings.HasSuffix(r.URL.Path, "/events") {
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = io.WriteString(w, "event: reload\ndata: {}\nid: 1\n\n")
+			return
+		}
+		_, _ = io.WriteString(w, "{}")
+	}))
+	defer server.Close()
+	s, err := remote.New(remote.Config{URL: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	askAll(t, s)
+	var names []string
+	for name := range left {
+		names = append(names, name)
+	}
+	if slices.Sort(names); !slices.Equal(names, unused) {
+		t.Errorf("the client has no request for %q, want %q", names, unused)
+	}
+}
+
+// exact reports whether a path without parameters is the request's.
+func exact(all []operation, r *http.Request) bool {
+	return slices.ContainsFunc(all, func(o operation) bool {
+		return o.method == r.Method && !strings.Contains(o.path.String(), "[^/]+") && o.path.MatchString(r.URL.EscapedPath())
+	})
+}
+
+func askAll(t *testing.T, s *remote.Server) {
+	t.Helper()
+	ctx, who, at := t.Context(), ledger.Actor{By: "ann", Why: "a test"}, time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
+	const run = "tick@2026-11-21T03:00:00Z"
+	acts := ledger.Act{Filter: ledger.Filter{JobID: "tick", States: []ledger.State{ledger.Dead}, Reason: ledger.Exhausted, Since: at, Until: at.Add(time.Hour)}, Actor: who}
+	errs := map[string]error{}
+	_, errs["status"] = s.Status(ctx)
+	_, errs["jobs"] = s.Jobs(ctx)
+	_, errs["job"] = s.Job(ctx, "tick")
+	_, errs["runs"] = s.Runs(ctx, ledger.Filter{JobID: "tick", States: []ledger.State{ledger.Dead, ledger.Missed}, Since: at, Until: at.Add(time.Hour), Limit: 10})
+	_, errs["run"] = s.Run(ctx, run)
+	_, errs["why"] = s.Why(ctx, "tick", at)
+	_, errs["pause"] = s.Pause(ctx, "tick", who)
+	_, errs["resume"] = s.Resume(ctx, "tick", who)
+	_, errs["trigger"] = s.Trigger(ctx, "tick", who)
+	_, errs["rerun"] = s.Rerun(ctx, operations.Rerun{RunID: run, NewKey: true, Actor: who})
+	_, errs["backfill"] = s.Backfill(ctx, operations.Backfill{JobID: "tick", From: at, To: at.Add(time.Hour), DryRun: true, Actor: who})
+	for _, what := range []operations.RunAct{operations.Redrive, operations.Cancel, operations.Ack} {
+		_, errs[string(what)] = s.Act(ctx, what, acts)
+		_, errs[string(what)+" of a list"] = s.Act(ctx, what, ledger.Act{Filter: ledger.Filter{IDs: []string{run}}, Actor: who})
+	}
+	_, errs["incidents"] = s.Incidents(ctx, ledger.IncidentFilter{JobID: "tick", Open: true, Limit: 10})
+	_, errs["incident"] = s.Incident(ctx, 7)
+	_, errs["ack of an incident"] = s.AckIncident(ctx, ledger.IncidentAct{ID: 7, Close: true, Actor: who})
+	for what, err := range errs {
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if err := s.Follow(ctx, "tick", func(operations.Changes) error { return errEnough }); err == nil {
+		t.Error("events: told nothing")
+	}
+}
