@@ -31,7 +31,7 @@ var (
 )
 
 // work is what is done with a ledger once it is open.
-type work func(context.Context, *rig.Task, executor.Ledger) error
+type work func(context.Context, *rig.Task, ledger.Store) error
 
 func busy(run func(context.Context, *rig.Task, work) error) func(context.Context, *rig.Task) error {
 	return func(ctx context.Context, t *rig.Task) error { return run(ctx, t, runCronce) }
@@ -64,12 +64,12 @@ func runSQLite(ctx context.Context, t *rig.Task, do work) error {
 	return do(ctx, t, l)
 }
 
-func runCronce(ctx context.Context, t *rig.Task, l executor.Ledger) error {
+func runCronce(ctx context.Context, t *rig.Task, l ledger.Store) error {
 	at := t.At
 	if at.IsZero() {
 		at = DueTime(t.Runs)
 	}
-	reg, err := registry(t.Runs, at)
+	reg, err := registry(t.Runs, at, 0)
 	if err != nil {
 		return err
 	}
@@ -104,10 +104,13 @@ func DueTime(n int) time.Time {
 	return time.Now().Add(lead).Truncate(time.Second).Add(time.Second).UTC()
 }
 
-func registry(n int, at time.Time) (*jobs.Registry, error) {
+// registry has n jobs that are due once, at one time or, in equal parts, at each full
+// second of a while from it.
+func registry(n int, at time.Time, over time.Duration) (*jobs.Registry, error) {
 	entries := []jobs.Entry{jobs.Name("bench"), jobs.Target{Name: "svc", URLEnv: "SVC_URL"}}
 	for i := range n {
-		entries = append(entries, jobs.Job{ID: fmt.Sprintf("job-%06d", i), Schedule: "at(" + at.Format("2006-01-02T15:04:05") + ")", Target: "svc", Path: "/run"})
+		due := at.Add((over * time.Duration(i) / time.Duration(n)).Truncate(time.Second))
+		entries = append(entries, jobs.Job{ID: fmt.Sprintf("job-%06d", i), Schedule: "at(" + due.Format("2006-01-02T15:04:05") + ")", Target: "svc", Path: "/run"})
 	}
 	return jobs.NewRegistry(entries...)
 }

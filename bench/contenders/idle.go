@@ -6,6 +6,7 @@ import (
 
 	"github.com/cronce/cronce/bench/rig"
 	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/ledger"
 )
 
 const (
@@ -24,8 +25,8 @@ var Idle = []rig.Contender{
 
 func idle(run func(context.Context, *rig.Task, work) error) func(context.Context, *rig.Task) error {
 	return func(ctx context.Context, t *rig.Task) error {
-		return run(ctx, t, func(ctx context.Context, t *rig.Task, l executor.Ledger) error {
-			reg, err := registry(t.Runs, time.Now().Add(24*time.Hour))
+		return run(ctx, t, func(ctx context.Context, t *rig.Task, l ledger.Store) error {
+			reg, err := registry(t.Runs, time.Now().Add(24*time.Hour), 0)
 			if err != nil {
 				return err
 			}

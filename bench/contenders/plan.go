@@ -17,7 +17,7 @@ var Plan = rig.Contender{Name: "cronce, the plan alone", Run: runPlan, Silent: t
 
 func runPlan(ctx context.Context, t *rig.Task) error {
 	at := DueTime(t.Runs)
-	reg, err := registry(t.Runs, at)
+	reg, err := registry(t.Runs, at, 0)
 	if err != nil {
 		return err
 	}
