@@ -107,10 +107,13 @@ func sum(d ledger.Days) (n int) {
 	return n
 }
 
+// The job begins just before a midnight, where its first day is shortest.
 func daysAddUp(b *bed) {
+	now := time.Now().UTC()
+	b.pass(now.Truncate(24 * time.Hour).Add(48*time.Hour - 50*time.Second).Sub(now))
 	j := b.job("j")
-	midnight := j.Watermark.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
-	i := int(midnight.Sub(j.at(0)) / time.Minute) // the scheduled time at midnight
+	midnight := j.at(2).Truncate(24 * time.Hour).Add(24 * time.Hour) // two scheduled times or more after the first
+	i := int(midnight.Sub(j.at(0)) / time.Minute)                    // the scheduled time at midnight
 	b.pass(time.Until(midnight) + 2*time.Hour)
 	j.admit(j.missed(i-2), j.missed(i-1), j.missed(i), j.rangeOf(i+1, i+5), j.planned(i+6, ledger.OverlapAllow))
 	b.entered(j.besideAt(i+6, "x"))
