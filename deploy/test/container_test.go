@@ -101,19 +101,20 @@ func TestTheImage(t *testing.T) {
 		t.Fatalf("settings %+v", config)
 	}
 
-	dir, address := t.TempDir(), freeAddress(t)
+	dir, volume, address := t.TempDir(), t.TempDir(), freeAddress(t)
+	bed.Must(t, os.Chown(volume, 65532, 65532))
 	bed.Must(t, os.WriteFile(filepath.Join(dir, "cronce.yaml"), []byte("version: 1\nname: image\n"), 0o644))
 	env := append(slices.Clone(config.Env), "CRONCE_LISTEN="+address)
 	inside := func(command ...string) []string {
 		script := `set -e
 mount --bind "$0" "$0"
 mount --bind "$1" "$0/etc/cronce"
-mount -t tmpfs -o uid=65532,gid=65532,mode=0700 tmpfs "$0/var/lib/cronce"
+mount --bind "$2" "$0/var/lib/cronce"
 mount -o remount,bind,ro "$0"
-root=$0; shift
+shift 2
 exec env -i "$@"`
 		chroot := append([]string{"chroot", "--userspec=65532:65532", rootfs}, command...)
-		return append(append([]string{"unshare", "--mount", "--propagation", "private", "sh", "-c", script, rootfs, dir}, env...), chroot...)
+		return append(append([]string{"unshare", "--mount", "--propagation", "private", "sh", "-c", script, rootfs, dir, volume}, env...), chroot...)
 	}
 	start(t, nil, inside(command...)...)
 	bed.Eventually(t, "the container to be ready", func() bool { return status("http://"+address+"/readyz") == http.StatusOK })
