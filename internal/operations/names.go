@@ -43,11 +43,11 @@ func (s *Service) KnownJob(ctx context.Context, id string) error {
 // jobNames are the jobs of the ledger and, where there is one, of the registry.
 func (s *Service) jobNames(ctx context.Context) (map[string]bool, error) {
 	names := map[string]bool{}
-	statuses, err := s.ledger.Jobs(ctx)
+	states, err := s.ledger.JobStates(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for _, st := range statuses {
+	for _, st := range states {
 		names[st.JobID] = true
 	}
 	if reg, err := s.registry(); err == nil {
