@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	pathpkg "path"
 	"strconv"
 	"strings"
 	"time"
@@ -109,6 +110,9 @@ func apiRequest(name string, form url.Values) (path string, body []byte, err err
 		if limit, err := strconv.Atoi(form.Get("limit")); err == nil {
 			fields["limit"] = limit
 		}
+	}
+	if err == nil && pathpkg.Clean(path) != path { // the API would send the client to another address
+		err = missing("The form names no job, run or incident.", "Open the page of what you mean, and choose the act there.")
 	}
 	body, _ = json.Marshal(fields) // strings, numbers and booleans
 	return path, body, err

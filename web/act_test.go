@@ -3,14 +3,17 @@ package web_test
 import (
 	"encoding/base64"
 	"fmt"
+	"html"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cronce/cronce/api/access"
+	"github.com/cronce/cronce/ledger"
 )
 
 // The dashboard asks the API in the client's name, once for each form.
@@ -61,5 +64,58 @@ func TestANoticeIsOfThisBrowser(t *testing.T) {
 	s.board.ServeHTTP(w, r.WithContext(access.With(r.Context(), access.Identity{Role: access.Viewer})))
 	if body := w.Body.String(); !strings.Contains(body, "&lt;b&gt;done&lt;/b&gt;") || strings.Contains(body, "evil.example") || strings.Contains(body, "<b>done") {
 		t.Errorf("a notice that another site wrote: %s", body)
+	}
+}
+
+// A scheduled time that did not run is offered a backfill, which runs it under its own
+// key; never a rerun, which makes new work.
+func TestWhatDidNotRunIsOfferedABackfill(t *testing.T) {
+	s := newSite(t)
+	s.board.API, s.role = http.NotFoundHandler(), access.Admin
+	states := []ledger.State{ledger.Skipped, ledger.Missed, ledger.Superseded}
+	for i, state := range states {
+		s.admit("hourly", ledger.RunSpec{
+			RunID: s.id("hourly", i), ScheduledAt: s.time("hourly", i), Count: 1, State: state, Reason: ledger.WhilePaused, Trigger: ledger.BySchedule,
+		})
+	}
+	several := s.rangeSpec("hourly", len(states), len(states)+5, ledger.Missed, ledger.CatchUpWindow)
+	s.admit("hourly", several)
+	s.record(s.admit("hourly", s.spec("hourly", len(states)+6))[0], ledger.Succeeded, "", ledger.Attempt{Answer: ledger.Fresh, Status: 200})
+	link := func(from, to time.Time) string {
+		return "/act/backfill?" + url.Values{"job": {"hourly"}, "from": {from.Format(time.RFC3339)}, "to": {to.Format(time.RFC3339)}}.Encode()
+	}
+	want := map[string]string{several.RunID: link(several.ScheduledAt, several.Until), s.id("hourly", len(states)+6): ""}
+	for i := range states {
+		want[s.id("hourly", i)] = link(s.time("hourly", i), s.time("hourly", i))
+	}
+	for id, path := range want {
+		got := html.UnescapeString(s.get("/runs/" + url.PathEscape(id)).body)
+		if strings.Contains(got, `href="/act/backfill`) != (path != "") || !strings.Contains(got, `href="`+path+`"`) && path != "" {
+			t.Errorf("%s: want the link %q:\n%s", id, path, got)
+		}
+		if offered := strings.Contains(got, `href="/act/rerun`); offered != (path == "") {
+			t.Errorf("%s: a rerun is offered: %v", id, offered)
+		}
+		s.role = access.Viewer
+		if got := s.get("/runs/" + url.PathEscape(id)).body; strings.Contains(got, `href="/act/`) {
+			t.Errorf("%s: offers a viewer an act", id)
+		}
+		s.role = access.Admin
+	}
+}
+
+// A form that names nothing is refused before the API is asked for another address.
+func TestAFormThatNamesNothingIsRefused(t *testing.T) {
+	s := newSite(t)
+	s.board.API = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("the API is asked for %s", r.URL) })
+	for _, form := range []string{"pause job=", "pause job=.", "trigger job=..", "backfill job=..", "ack run=..", "rerun run=", "ack-incident incident=.."} {
+		name, fields, _ := strings.Cut(form, " ")
+		r := httptest.NewRequest(http.MethodPost, "/act/"+name, strings.NewReader(fields+"&key=a-key&why=w&by=b"))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		w := httptest.NewRecorder()
+		s.board.ServeHTTP(w, r.WithContext(access.With(r.Context(), access.Identity{Role: access.Admin})))
+		if w.Code != http.StatusNotFound || !strings.Contains(w.Body.String(), "names no job, run or incident") {
+			t.Errorf("%s: %d\n%s", form, w.Code, w.Body)
+		}
 	}
 }

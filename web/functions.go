@@ -16,6 +16,7 @@ import (
 var functions = template.FuncMap{
 	"when":     when,
 	"moment":   moment,
+	"written":  written,
 	"clock":    func(t time.Time) string { return t.UTC().Format("15:04") },
 	"short":    short,
 	"plural":   plural,
@@ -29,6 +30,7 @@ var functions = template.FuncMap{
 	"runsPath": runsPath,
 	"because":  operations.Because,
 	"quote":    shellQuote,
+	"words":    func(command string) []string { return strings.Split(command, " ") },
 	"add":      func(a, b int) int { return a + b },
 	"dict":     dict,
 }
@@ -47,6 +49,15 @@ func moment(t time.Time) template.HTML {
 		return "–"
 	}
 	return timeElement(t, "", t.UTC().Format("2006-01-02 15:04:05")+" UTC")
+}
+
+// written is the moment of a time that the API has written.
+func written(text string) template.HTML {
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return "–"
+	}
+	return moment(t)
 }
 
 func timeElement(t time.Time, attribute, text string) template.HTML {

@@ -78,7 +78,7 @@ func TestTroubleIsInTheTitleAndTheIcon(t *testing.T) {
 	got := s.get("/").body
 	for _, want := range []string{
 		"(6) 6 problems", "favicon-trouble", "1 dead run nobody has acknowledged", "No process plans hourly", "hourly missed ", "cronce incidents ack ", "circuit breaker of target env:SVC_URL is open",
-		"nightly purge is overdue", "unknown field", "cronce runs redrive --job hourly --reason permanent",
+		"nightly purge is overdue", "unknown field", `cronce runs redrive <span class="nowrap">--job</span> hourly <span class="nowrap">--reason</span> permanent`,
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the overview does not have %q:\n%s", want, got)
@@ -200,7 +200,7 @@ func TestJobsAreFoundByWordAndState(t *testing.T) {
 			t.Errorf("%s lists %d jobs, want %s alone:\n%s", path, n, want, got)
 		}
 	}
-	if got := s.get("/jobs").body; !strings.Contains(got, "failing (1)") || !strings.Contains(got, "paused (1)") || !strings.Contains(got, "by ann") {
+	if got := s.get("/jobs").body; !strings.Contains(got, "failing (1)") || !strings.Contains(got, "paused (1)") || !strings.Contains(got, "by <bdi>ann</bdi>") {
 		t.Errorf("the jobs by state:\n%s", got)
 	}
 }

@@ -136,6 +136,8 @@
   function ready(root) { times(root); copies(root); }
 
   ready(document);
+  const first = document.querySelector("[data-focus]"); // not where the focus would hide the preview above it
+  if (first && !matchMedia("(pointer: coarse)").matches && first.getBoundingClientRect().bottom < innerHeight) first.focus();
   live.hidden = !!still;
   live.addEventListener("click", () => {
     live.setAttribute("aria-pressed", live.getAttribute("aria-pressed") !== "true");

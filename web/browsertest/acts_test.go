@@ -28,11 +28,10 @@ func (b *tab) shown(selector string) string {
 	return text
 }
 
-// sendForm fills in the form of an act's page, whose first field has the focus, by
-// the keyboard.
+// sendForm fills in the form of an act's page by the keyboard.
 func (b *tab) sendForm(who string) string {
 	b.Helper()
-	b.do(chromedp.KeyEvent(reason), chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(who), chromedp.KeyEvent(kb.Enter),
+	b.do(chromedp.Focus(chromedp.CSS("form.sheet input[name=why]")), chromedp.KeyEvent(reason), chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(who), chromedp.KeyEvent(kb.Enter),
 		chromedp.WaitReady(chromedp.CSS(".notice, [role=alert]")))
 	return b.shown(".notice, [role=alert]")
 }
@@ -153,6 +152,28 @@ func TestActs(t *testing.T) {
 	})
 }
 
+// An act's page has the focus on its first field only where the preview above stays in
+// sight.
+func TestAPreviewIsSeenBeforeTheForm(t *testing.T) {
+	busy(t, func(t *testing.T, s *server) {
+		b := open(t, s)
+		const place = `[scrollY, document.activeElement.name ?? ""].join(" ")`
+		b.look(1280, "light")
+		b.visit("/act/pause?job=tick")
+		if got := eval[string](b, place); got != "0 why" {
+			t.Errorf("wide: scroll and focus are %q, want the focus on the reason", got)
+		}
+		b.look(360, "light")
+		eventually(t, "a preview that is longer than the screen", func() bool {
+			b.visit("/act/ack?job=refused&state=dead")
+			return eval[bool](b, `document.querySelector("form.sheet").getBoundingClientRect().top > innerHeight`)
+		})
+		if got := eval[string](b, place); got != "0 " {
+			t.Errorf("narrow: scroll and focus are %q, want the top of the page", got)
+		}
+	})
+}
+
 func runPage(id string) string { return "/runs/" + url.PathEscape(id) }
 
 // A form that is sent twice, at once and later, is one act.
@@ -244,7 +265,7 @@ grants: [{ role: viewer, users: [vera] }, { role: operator, users: [oscar] }, { 
 		}
 		if user == "oscar" { // the proven name is the audit's, whatever a form says
 			b.visit("/act/pause?job=tick")
-			b.do(chromedp.KeyEvent(reason), chromedp.KeyEvent(kb.Enter), chromedp.WaitReady(chromedp.CSS(".notice")))
+			b.do(chromedp.Focus(chromedp.CSS("form.sheet input[name=why]")), chromedp.KeyEvent(reason), chromedp.KeyEvent(kb.Enter), chromedp.WaitReady(chromedp.CSS(".notice")))
 			if out := s.run("jobs", "show", "tick"); !strings.Contains(out, "oscar") {
 				t.Errorf("the pause is not oscar's: %s", out)
 			}
