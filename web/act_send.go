@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	pathpkg "path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -153,6 +155,9 @@ func (d *Dashboard) sendAgain(r *http.Request, status int, done actDone) (view, 
 		done.Detail = done.why()
 	}
 	v, err := d.newAct(r, r.PostForm)
+	if err != nil && status == http.StatusServiceUnavailable {
+		v, err = sameAct(r, v), nil
+	}
 	if err != nil || done.Code == "forbidden" {
 		return view{}, &pageError{status, sentenceOf(done.Detail), "Nothing was done."}
 	}
@@ -160,12 +165,31 @@ func (d *Dashboard) sendAgain(r *http.Request, status int, done actDone) (view, 
 	switch {
 	case done.Code == "idempotency_key_mismatch" || strings.Contains(done.Code, "mismatch"):
 		v.Problem = "This form was sent before, with other values, and was done then. Look at the page of what it acts on before you send it again."
-	case status == http.StatusServiceUnavailable || status == http.StatusConflict && strings.Contains(done.Code, "progress"):
-		v.Key = r.PostForm.Get("key") // the outcome may be unknown: the same form is the same act
+	case status == http.StatusServiceUnavailable:
+		v.Key, v.Problem = r.PostForm.Get("key"), "The ledger did not answer in time, so this may have been done or not. Send the form again from this page: it is done once."
+	case status == http.StatusConflict && strings.Contains(done.Code, "progress"):
+		v.Key = r.PostForm.Get("key")
 	}
 	out := v.view()
 	out.Status = status
 	return out, nil
+}
+
+// sameAct is an act's page with the form that was sent, where the ledger cannot be read
+// for a preview.
+func sameAct(r *http.Request, v *actView) *actView {
+	same := &actView{act: v.act, Back: "/", Button: "Send it again", Now: v.Now, NeedsBy: v.NeedsBy}
+	same.Lines = []string{"What was asked for. The ledger cannot be read now, so there is no preview."}
+	for _, name := range slices.Sorted(maps.Keys(r.PostForm)) {
+		if name == "key" || name == "why" || name == "by" {
+			continue
+		}
+		for _, value := range r.PostForm[name] {
+			same.hide(name, value)
+			same.Lines = append(same.Lines, name+": "+value)
+		}
+	}
+	return same
 }
 
 // actDone is what the API answers, of any act: a result or a problem.

@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"html"
 	"io"
@@ -116,6 +117,34 @@ func TestAFormThatNamesNothingIsRefused(t *testing.T) {
 		s.board.ServeHTTP(w, r.WithContext(access.With(r.Context(), access.Identity{Role: access.Admin})))
 		if w.Code != http.StatusNotFound || !strings.Contains(w.Body.String(), "names no job, run or incident") {
 			t.Errorf("%s: %d\n%s", form, w.Code, w.Body)
+		}
+	}
+}
+
+// After an answer that leaves open what was done, the same form is sent again under the
+// same key, even if the ledger cannot be read.
+func TestAnUnknownOutcomeIsAskedForAgain(t *testing.T) {
+	s := newSite(t)
+	s.board.API = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		fmt.Fprint(w, `{"code":"ledger_unavailable","detail":"the ledger did not answer in time"}`)
+	})
+	for _, down := range []error{nil, errors.New("connection refused")} {
+		s.down = down
+		form := url.Values{"key": {"the-first-key"}, "job": {"hourly"}, "why": {"a <b>reason</b>"}}
+		r := httptest.NewRequest(http.MethodPost, "/act/trigger", strings.NewReader(form.Encode()))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		w := httptest.NewRecorder()
+		s.board.ServeHTTP(w, r.WithContext(access.With(r.Context(), access.Identity{Name: "ann", Role: access.Operator})))
+		for _, want := range []string{
+			"may have been done or not", `action="/act/trigger" method="post"`, `name="key" value="the-first-key"`, `name="job" value="hourly"`, "a &lt;b&gt;reason&lt;/b&gt;",
+		} {
+			if !strings.Contains(w.Body.String(), want) {
+				t.Errorf("ledger down (%v): no %q:\n%s", down, want, w.Body)
+			}
+		}
+		if w.Code != http.StatusServiceUnavailable || strings.Contains(w.Body.String(), "Nothing was done") {
+			t.Errorf("ledger down (%v): %d\n%s", down, w.Code, w.Body)
 		}
 	}
 }

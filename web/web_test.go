@@ -45,8 +45,16 @@ type site struct {
 	token int
 	role  access.Role
 
+	down  error // the answer of a ledger that cannot be reached
 	mu    sync.Mutex
 	hours map[time.Time]int // how often each was read
+}
+
+func (s *site) Jobs(ctx context.Context, ids ...string) ([]ledger.JobStatus, error) {
+	if s.down != nil {
+		return nil, s.down
+	}
+	return s.Ledger.Jobs(ctx, ids...)
 }
 
 // Timings counts what is asked for.
