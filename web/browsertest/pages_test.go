@@ -105,6 +105,9 @@ func TestPagesAreSoundInABrowser(t *testing.T) {
 			if wide := eval[int](b, "document.documentElement.scrollWidth"); wide > 360 {
 				t.Errorf("%s is %d px wide on a screen of 360", path, wide)
 			}
+			if hidden := eval[int](b, `(({scrollWidth: all, clientWidth: seen}) => all - seen)(document.querySelector("nav.main"))`); hidden > 0 {
+				t.Errorf("%s: %d px of the menu are out of sight on a screen of 360", path, hidden)
+			}
 			b.accessible(path + " narrow")
 			b.calm()
 		}

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -40,6 +41,14 @@ func TestPictures(t *testing.T) {
 	b.look(1280, "light")
 	b.visit("/runs?state=dead&job=sync-crm")
 	dead := eval[string](b, "document.querySelector('td.lead a').getAttribute('href')")
+	eventually(t, "all hours and days to be counted", func() bool {
+		counting := false
+		for _, path := range []string{"/", "/jobs/sync-crm", "/jobs/charge-subscriptions"} {
+			b.visit(path)
+			counting = counting || strings.Contains(b.text("main"), " are counted")
+		}
+		return !counting
+	})
 	paths := shown()
 	paths["run"] = dead
 	for name, path := range paths {
