@@ -50,6 +50,14 @@ func caret(line string, column, width int) (text, mark string) {
 	if room := width - len(indent); width > 0 && len(shown) > room && room > 0 {
 		from := min(max(0, column-1-room/2), len(shown)-room)
 		shown, column = shown[from:from+room], column-from
+		for terminal.Columns(string(shown)) > room { // wide characters
+			if len(shown) > column {
+				shown = shown[:len(shown)-1]
+			} else {
+				shown, column = shown[1:], column-1
+			}
+		}
 	}
-	return indent + string(shown), indent + strings.Repeat(" ", column-1) + "^"
+	before := string(shown[:column-1])
+	return indent + string(shown), indent + strings.Repeat(" ", terminal.Columns(before)) + "^"
 }

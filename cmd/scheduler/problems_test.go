@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/cronce/cronce/internal/terminal"
 )
 
 func TestATerminalShowsTheLineAndACaret(t *testing.T) {
@@ -27,6 +29,23 @@ func TestATerminalShowsTheLineAndACaret(t *testing.T) {
 	}
 	if _, _, errs := d.run("check", file); strings.Contains(errs, "^") {
 		t.Errorf("a caret without a terminal: %s", errs)
+	}
+}
+
+// Before the place stand characters that take two columns, or none.
+func TestTheCaretFollowsWideCharacters(t *testing.T) {
+	d := newDesk(t, exportable)
+	for _, description := range []string{"日本", "e\u0301e\u0301", "🎉", strings.Repeat("日本", 200)} {
+		wrong := strings.Replace(exportable, "{ id: hourly, ", "{ description: \""+description+"\", id: hourly, ", 1)
+		_, _, shown := d.typed(t.Context(), "", "check", d.write("wide.yaml", strings.Replace(wrong, `"0 * * * *"`, `"61 * * * *"`, 1)))
+		lines := strings.Split(shown, "\n")
+		if len(lines) < 3 || !strings.HasSuffix(lines[2], "^") {
+			t.Fatal(shown)
+		}
+		before, _, found := strings.Cut(lines[1], `61 * *`)
+		if caret := len(lines[2]) - 1; !found || terminal.Columns(before) != caret || terminal.Columns(lines[1]) > 80 {
+			t.Errorf("the caret is in column %d of\n%s", caret, shown)
+		}
 	}
 }
 

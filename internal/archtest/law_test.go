@@ -167,6 +167,7 @@ var law = archtest.Law{
 		{Library: "github.com/pb33f/libopenapi", At: nil, Why: "it is for tests"},
 		{Library: "github.com/pb33f/libopenapi-validator", At: nil, Why: "it is for tests"},
 		{Library: "golang.org/x/term", At: []string{"cmd/...", "internal/..."}, Why: "only a command knows a terminal"},
+		{Library: "golang.org/x/text", At: []string{"internal/terminal"}, Why: "only a terminal has columns"},
 		{Library: "github.com/jackc/pgx/v5", At: []string{"ledger/postgres", "idempotency/postgres", "migrations", "internal/testdb", "examples/service", "examples/conform"}, Why: "the driver stays in its engine, and a service opens its own pool"},
 		{Library: "github.com/jackc/puddle/v2", At: []string{"ledger/postgres", "idempotency/postgres"}, Why: "pgx's pool: its errors are translated where the driver's are"},
 		{Library: "modernc.org/sqlite", At: []string{"ledger/sqlite", "idempotency/sqlite", "migrations"}, Why: "the driver stays in its engine"},

@@ -5,7 +5,6 @@ import (
 	"io"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 )
 
 const (
@@ -96,7 +95,7 @@ func (t *Table) Row(cells ...string) {
 			c = t.show(c)
 		}
 		cells[i] = strings.Map(oneLine, c)
-		t.columns[i].natural = max(t.columns[i].natural, utf8.RuneCountInString(cells[i]))
+		t.columns[i].natural = max(t.columns[i].natural, Columns(cells[i]))
 	}
 	t.rows = append(t.rows, cells)
 }
@@ -184,7 +183,7 @@ func (t *Table) print(text *strings.Builder, cells []string) {
 			if n < len(lines) {
 				cell = lines[n]
 			}
-			padding := strings.Repeat(" ", max(0, widths[i]-utf8.RuneCountInString(cell)))
+			padding := strings.Repeat(" ", max(0, widths[i]-Columns(cell)))
 			line.WriteString(colors[i].Paint(cell) + padding + columnGap)
 		}
 		text.WriteString(strings.TrimRight(line.String(), " ") + "\n")
@@ -200,7 +199,7 @@ func foldWords(text string, width int) []string {
 		switch {
 		case line == "":
 			line = word
-		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) <= width:
+		case Columns(line)+1+Columns(word) <= width:
 			line += " " + word
 		default:
 			lines, line = append(lines, line), word
