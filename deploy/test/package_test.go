@@ -2,9 +2,13 @@ package deploy_test
 
 import (
 	"bytes"
+	"math"
 	"os"
 	"path/filepath"
+	"regexp"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -125,6 +129,32 @@ func TestTheDebianPackageInstalls(t *testing.T) {
 	dpkg("--remove", "cronce")
 	if _, err := os.Stat(filepath.Join(root, "usr/bin/cronce")); !os.IsNotExist(err) {
 		t.Error("the program is still there")
+	}
+}
+
+// A megabyte more or less is no news; more is a reason to ask what came in.
+func TestTheBinaryWeighsWhatTheManualSays(t *testing.T) {
+	said := regexp.MustCompile(`The binary is (\d+) MB`).FindSubmatch(bed.Read(t, "docs/deploy.md"))
+	if said == nil {
+		t.Fatal("docs/deploy.md does not say what the binary weighs")
+	}
+	want, err := strconv.Atoi(string(said[1]))
+	bed.Must(t, err)
+	info, err := os.Stat(bed.Binary(t))
+	bed.Must(t, err)
+	if got := float64(info.Size()) / 1e6; runtime.GOOS+"/"+runtime.GOARCH == "linux/amd64" && math.Abs(got-float64(want)) > 1.5 {
+		t.Errorf("the binary weighs %.1f MB, docs/deploy.md says %d MB", got, want)
+	}
+}
+
+// The workflow and the manual name one version of GoReleaser.
+func TestOneVersionOfGoReleaser(t *testing.T) {
+	pinned := regexp.MustCompile(`(?m)^ +version: (v[\d.]+)$`).FindSubmatch(bed.Read(t, ".github/workflows/release.yml"))
+	if pinned == nil {
+		t.Fatal("the workflow pins no version")
+	}
+	if named := "goreleaser/v2@" + string(pinned[1]) + " "; !strings.Contains(string(bed.Read(t, "CONTRIBUTING.md")), named) {
+		t.Errorf("CONTRIBUTING.md does not name %s", named)
 	}
 }
 
