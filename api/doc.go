@@ -1,6 +1,6 @@
-// Package api serves operations over HTTP by the contract of openapi.yaml: what
-// operators ask of a ledger and do to it. Every mutation takes an idempotency key
-// through the kit, so that a request whose answer was lost can be repeated.
+// Package api serves operators' queries and actions on a ledger over HTTP, by the
+// contract of openapi.yaml. Every mutation takes an idempotency key through the
+// kit, so that a request whose answer was lost can be repeated.
 package api
 
 import _ "embed"

@@ -14,7 +14,7 @@ import (
 	"github.com/cronce/cronce/internal/operations"
 )
 
-// Config is what a server needs.
+// Config configures New.
 type Config struct {
 	Operations *operations.Service
 	// Keys stores the idempotency keys of mutations, on the ledger's engine.

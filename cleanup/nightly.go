@@ -19,8 +19,8 @@ type Nightly struct{ Purge Purge }
 
 var _ executor.Caller = Nightly{}
 
-// Call purges within nine tenths of the time that the call has; what is left
-// then is counted, reported, and the next night's.
+// Call purges within nine tenths of the time that the call has; what is left is
+// counted, reported, and removed the next night.
 func (n Nightly) Call(ctx context.Context, c executor.Call) executor.Answer {
 	p := n.Purge
 	p.Logger = p.Logger.With("run", c.RunID)
@@ -36,7 +36,7 @@ func (n Nightly) Call(ctx context.Context, c executor.Call) executor.Answer {
 }
 
 // Patience is how long a nightly purge may go without success before that is
-// an alarm: one night, and half a day to fix it.
+// a problem: one night, and half a day to fix it.
 const Patience = 36 * time.Hour
 
 // Overdue reports whether the purge has gone without success for Patience,

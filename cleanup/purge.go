@@ -15,8 +15,8 @@ import (
 // Store is one database of keys.
 type Store struct {
 	Name string
-	// Open is called when the store's turn comes, so that one that cannot be
-	// reached fails by itself. close is called when its purge is over.
+	// Open is called when the purge of this store begins, so that a store that
+	// cannot be reached fails alone. close is called when its purge is over.
 	Open func(context.Context) (keys purge.Store, close func(), err error)
 }
 
@@ -26,7 +26,7 @@ type Runs interface {
 	PurgeHistory(context.Context, ledger.HistoryPurge) (ledger.PurgedHistory, error)
 }
 
-// Observer is told what a purge removes. Its methods are called from several
+// Observer receives what a purge removes. Its methods are called from several
 // goroutines and must not block.
 type Observer interface {
 	// Removed: one batch of keys, by key scope.
@@ -65,7 +65,7 @@ type Purge struct {
 	Logger   *slog.Logger
 }
 
-// New is the purge that a registry asks for.
+// New returns the purge that a registry configures.
 func New(r *jobs.Registry, stores []Store, runs Runs) Purge {
 	c := r.Cleanup()
 	return Purge{
@@ -74,9 +74,9 @@ func New(r *jobs.Registry, stores []Store, runs Runs) Purge {
 	}
 }
 
-// Run purges all stores side by side, and the ledger. A store that fails does
-// not stop the others; the error is then what became of each that failed, and
-// the report holds what was done all the same.
+// Run purges all stores in parallel, and the ledger. A store that fails does not
+// stop the others; the error then names each store that failed, and the report has
+// what was removed.
 func (p Purge) Run(ctx context.Context) (Report, error) {
 	stores := make([]StoreReport, len(p.Stores))
 	var group sync.WaitGroup

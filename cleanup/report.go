@@ -58,7 +58,8 @@ func (r *StoreReport) fail(err error) {
 	}
 }
 
-// Left is how many expired keys and finished runs remain because the time ran out.
+// Left returns how many expired keys and finished runs remain because the time ran
+// out.
 func (r Report) Left() (n int64) {
 	for _, s := range r.Stores {
 		n += s.Left
@@ -103,8 +104,8 @@ func byName(counts map[string]int64) (scopes []Scope) {
 	return scopes
 }
 
-// Detail is the report as JSON of at most limit bytes: of more scopes than
-// fit, those with the most keys, and how many were left out.
+// Detail returns the report as JSON of at most limit bytes. If not all scopes fit,
+// it has those with the most keys, and how many were left out.
 func (r Report) Detail(limit int) string {
 	for {
 		text, err := json.Marshal(r)

@@ -34,14 +34,14 @@ type Proof struct {
 	Skew  time.Duration
 }
 
-// Horizon is how long after its first lease a run of the job may be sent, and
-// what its retries, timeouts and the platform's event ages add up to. The job
-// is from a registry, so the two agree unless it sets retry.horizon.
+// Horizon returns how long after its first lease a run of the job may be sent, and
+// the parts of the default horizon. The job must be from a registry; the two differ
+// only if it sets retry.horizon.
 func Horizon(j jobs.Job, p jobs.Platform) (time.Duration, jobs.HorizonTerms) {
 	return j.Retry.Horizon, jobs.Terms(j, p)
 }
 
-// Proofs is the arithmetic for every job that calls a target, disabled ones
+// Proofs returns the Proof for every job that calls a target, disabled ones
 // included, by id. Built-in jobs have no key at a target.
 func Proofs(r *jobs.Registry) []Proof {
 	var proofs []Proof
@@ -54,7 +54,7 @@ func Proofs(r *jobs.Registry) []Proof {
 	return proofs
 }
 
-// ProofOf is the arithmetic for one job of a registry.
+// ProofOf returns the Proof for one job of a registry.
 func ProofOf(r *jobs.Registry, j jobs.Job) Proof {
 	p := Proof{JobID: j.ID, KeyScope: j.KeyScope, Skew: Skew}
 	p.TTL, p.Pattern = r.TTL(j.KeyScope)
@@ -79,9 +79,9 @@ func Prove(r *jobs.Registry) jobs.Problems {
 	return problems
 }
 
-// CheckFile reads a registry's file and lists all that is wrong with it: what
+// CheckFile reads a registry's file and lists all of its problems: what
 // jobs.CheckFile finds, and keys that do not outlive their calls. The registry is
-// nil if the file itself has problems. Run it only if there are no problems.
+// nil if the file itself has problems. Do not run the registry if there are problems.
 func CheckFile(path string, lookup func(string) (string, bool)) (*jobs.Registry, jobs.Problems) {
 	r, problems := jobs.CheckFile(path, lookup)
 	if r != nil {

@@ -27,31 +27,31 @@ type Watch struct {
 	detail   atomic.Pointer[string] // what is wrong; nil: nothing
 }
 
-// WatchConfig is what a Watch needs.
+// WatchConfig configures a Watch.
 type WatchConfig struct {
 	Registry *jobs.Registry
 	Runs     interface {
 		List(context.Context, ledger.Filter) ([]ledger.Run, error)
 	}
-	// Succeeded is told when a purge last succeeded, zero for never, and whether
-	// the next one is overdue.
+	// Succeeded is called with the time of the last successful purge, zero for
+	// never, and whether the next one is overdue.
 	Succeeded func(last time.Time, overdue bool)
 	Logger    *slog.Logger
 	Now       func() time.Time
 }
 
-// NewWatch returns a watch that looks when it is run.
+// NewWatch returns a Watch. It checks nothing until Run or Check is called.
 func NewWatch(c WatchConfig) *Watch {
 	j, _ := c.Registry.Job(jobs.PurgeJobID) // every registry has it
 	return &Watch{job: j, WatchConfig: c, started: c.Now()}
 }
 
-// Run looks every minute until ctx ends.
+// Run calls Check every minute until ctx ends.
 func (w *Watch) Run(ctx context.Context) {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	for {
-		w.Look(ctx)
+		w.Check(ctx)
 		select {
 		case <-ctx.Done():
 			return
@@ -60,9 +60,9 @@ func (w *Watch) Run(ctx context.Context) {
 	}
 }
 
-// Look asks the ledger once, and logs an overdue purge once an hour. It does not
-// report a ledger that does not answer; others do.
-func (w *Watch) Look(ctx context.Context) {
+// Check asks the ledger once, and logs an overdue purge once an hour. It does not
+// report a ledger that does not answer.
+func (w *Watch) Check(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	last, since, err := w.ask(ctx)
@@ -86,8 +86,8 @@ func (w *Watch) Look(ctx context.Context) {
 	}
 }
 
-// State asks the ledger once, and tells nobody: when a purge last succeeded, zero
-// for never, and whether the next one is overdue.
+// State asks the ledger once and returns when a purge last succeeded, zero for
+// never, and whether the next one is overdue. It logs nothing.
 func (w *Watch) State(ctx context.Context) (last time.Time, overdue bool, err error) {
 	last, since, err := w.ask(ctx)
 	return last, err == nil && Overdue(w.job, since, w.Now()), err
@@ -120,7 +120,8 @@ func (w *Watch) firstSeen(ctx context.Context) time.Time {
 	return runs[len(runs)-1].ScheduledAt
 }
 
-// Warning describes an overdue purge; "" when there is none. It is safe for concurrent use.
+// Warning returns a description of an overdue purge; "" when there is none. It is
+// safe for concurrent use.
 func (w *Watch) Warning() string {
 	if text := w.detail.Load(); text != nil {
 		return *text

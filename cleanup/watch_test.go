@@ -50,8 +50,8 @@ func TestAPurgeOverdueIsSeen(t *testing.T) {
 				Registry: reg, Runs: &purgeRuns{runs: tc.runs}, Succeeded: func(_ time.Time, overdue bool) { told = overdue },
 				Logger: slog.New(slog.NewTextHandler(&log, nil)), Now: func() time.Time { return noon },
 			})
-			w.Look(t.Context())
-			w.Look(t.Context())
+			w.Check(t.Context())
+			w.Check(t.Context())
 			if got := w.Warning() != ""; got != tc.want || told != tc.want {
 				t.Errorf("warning %q, told %t", w.Warning(), told)
 			}
@@ -59,7 +59,7 @@ func TestAPurgeOverdueIsSeen(t *testing.T) {
 				t.Errorf("%d lines: %s", lines, log.String())
 			}
 			w.Runs = &purgeRuns{runs: []ledger.Run{night(time.Hour, ledger.Succeeded)}}
-			if w.Look(t.Context()); w.Warning() != "" {
+			if w.Check(t.Context()); w.Warning() != "" {
 				t.Errorf("after a success: %q", w.Warning())
 			}
 		})

@@ -2,8 +2,8 @@
 // far it is, or that it is done. Each call of a job with async carries the address
 // for that and a token that is valid for the one run. A report decides nothing: a
 // run that is done is asked at once instead of at its next poll, and finishes by
-// the target's answer (see ledger.Report). So a target needs no report, and a stolen
-// token is good for a wrong progress and a call that would have been made later.
+// the target's answer (see ledger.Report). So a target need not report, and a
+// stolen token allows only a wrong progress text and an earlier call.
 package completion
 
 import (
@@ -16,7 +16,7 @@ import (
 	"strings"
 )
 
-// The variables that configure completion; either both are set or none.
+// The variables that configure completion; set both or neither.
 const (
 	EnvPublicURL = "CRONCE_PUBLIC_URL"        // where targets reach this process
 	EnvSecret    = "CRONCE_COMPLETION_SECRET" // the same in all processes of a registry
@@ -32,8 +32,8 @@ type Tokens struct {
 	secret   []byte
 }
 
-// FromEnv reads the configuration by lookup; nil where there is none. No error
-// shows the secret.
+// FromEnv reads the configuration by lookup. It returns nil if neither variable is
+// set. No error shows the secret.
 func FromEnv(registry string, lookup func(string) (string, bool)) (*Tokens, error) {
 	base, _ := lookup(EnvPublicURL)
 	secret, _ := lookup(EnvSecret)

@@ -13,7 +13,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Pattern is where a Handler stands in an http.ServeMux.
+// Pattern is the pattern of a Handler in an http.ServeMux.
 const Pattern = "POST /v1/runs/{id}/completion"
 
 // maxBody bounds a report.
@@ -31,10 +31,10 @@ type report struct {
 	Detail   string          `json:"detail"`
 }
 
-// Handler takes reports at Pattern. Its answers: 200 with the run's state, 400 for a
-// malformed body, 401 for a wrong token, 409 for a run that is finished or
-// unknown, 503 while the ledger does not answer. What safe returns for a run's
-// progress is kept: a target may repeat the secrets that it was sent.
+// Handler serves reports at Pattern. Its answers: 200 with the run's state, 400 for
+// a malformed body, 401 for a wrong token, 409 for a run that is finished or
+// unknown, 503 while the ledger does not answer. The ledger keeps what safe returns
+// for a run's progress, since a target may repeat the secrets that it was sent.
 func Handler(t *Tokens, l Reporter, safe func(runID, progress string) string, log *slog.Logger) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		runID := r.PathValue("id")

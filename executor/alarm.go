@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Alarm wakes the executor. It decides when to look, never what is due: that
-// comes from the schedules and the ledger's clock, so an alarm that is late,
-// early or doubled changes nothing but lateness.
+// Alarm wakes the executor. It decides when the executor checks for due runs, never
+// what is due: that follows from the schedules and the ledger's clock, so an alarm
+// that is late, early or doubled changes nothing but lateness.
 type Alarm interface {
 	// Every calls wake each d until Stop. wake never blocks.
 	Every(d time.Duration, name string, wake func()) error

@@ -10,7 +10,8 @@ import (
 // clock can be set back. What must not happen too late is judged by both: the
 // stricter wins. A time from time.Now has a reading of each.
 
-// Past reports whether t has come on either clock. Both times are from time.Now.
+// Past reports whether t has come by the wall clock or by the monotonic clock. Both
+// times are from time.Now.
 func Past(now, t time.Time) bool {
 	return !now.Before(t) || !now.Round(0).Before(t.Round(0))
 }

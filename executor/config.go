@@ -35,17 +35,17 @@ type Config struct {
 	// Lease is how long a run stays with a process that does not answer;
 	// heartbeats come three times as often. Default 30s.
 	Lease time.Duration
-	// Grace is what in-flight calls get to end in at a stop; default 25s.
+	// Grace is how long to wait for in-flight calls on shutdown; default 25s.
 	Grace time.Duration
 
-	// OnTime is how late a scheduled time may be planned and still count as on time;
-	// catchUp judges what is later. Default 30s. An executor that looks only
-	// once in a while (Tick) needs more than its pause.
+	// OnTime is how late a scheduled time may be planned and still count as on
+	// time; catchUp judges what is later. Default 30s. An executor that plans only
+	// now and then (Tick) needs more than its pause.
 	OnTime time.Duration
 
-	// Random gives the lease tokens and the jitter of waits, so that a
-	// simulation repeats itself. Whoever knows it knows the tokens; the
-	// default cannot be foretold. It is used under a lock.
+	// Random gives the lease tokens and the jitter of waits, so that a simulation
+	// repeats itself. Whoever knows it knows the tokens; the default cannot be
+	// predicted. It is used under a lock.
 	Random rand.Source
 
 	Logger   *slog.Logger // default: none

@@ -24,7 +24,7 @@
 //	                  +-> given back unsent: recorded as planned again
 //
 // The Executor itself wires these parts and loops (executor.go); Drive and Tick
-// (drive.go, tick.go) use the same parts for one run and for one beat. membership
+// (drive.go, tick.go) use the same parts for one run and for one pass. membership
 // (membership.go, assignment.go) decides which jobs the planner has. ledgerClient
 // (ledgerclient.go) makes every call of the ledger.
 //

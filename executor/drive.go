@@ -14,22 +14,22 @@ import (
 const driveMargin = 2 * time.Millisecond
 
 // ErrHeldUp is Drive's error where ctx has no time left to work on the run that
-// holds the job's slot. The entry has not been judged and may be made again.
+// holds the job's slot. Nothing was written for the entry, which may be made again.
 var ErrHeldUp = errors.New("no time left to finish the earlier run that holds the job's slot")
 
 // lookAgain is how long to wait before looking again at a run that another
 // process is claiming.
 const lookAgain = 20 * time.Millisecond
 
-// Drive enters one run and makes its calls until it is finished or ctx ends:
-// a trigger, a rerun, a platform's event. It returns the run as the ledger has
-// it then, whatever the target answered: a run that an operator cancels during
-// its call is canceled. A run that was accounted for before is driven on if it
-// is due, and returned as it is if it is finished or another process holds it.
+// Drive enters one run and makes its calls until it is finished or ctx ends: a
+// trigger, a rerun, a platform's event. It returns the run as the ledger has it
+// then, whatever the target answered: a run that an operator cancels during its
+// call is canceled. If the ledger already has the run, Drive continues it if it is
+// due, and returns it as it is if it is finished or leased to another process.
 //
 // Where another run holds the job's slot and is due, or its lease lapsed, Drive
-// makes that run's calls first: where only events are worked on, nobody else
-// does.
+// makes that run's calls first: a process that works only on events is then the
+// only one that can.
 //
 // ctx's deadline bounds the attempts: one that cannot end in time is not
 // started. What came of them is recorded within Config.Grace after it. Drive

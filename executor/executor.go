@@ -78,10 +78,10 @@ func (e *Executor) limitOf(target string) int {
 
 // Run plans and executes until ctx ends, then stops gracefully: nothing new is
 // planned, claimed or sent; calls in flight get Config.Grace to end and their
-// outcomes are recorded; what is left keeps its lease, which lapses. A ledger
-// that fails is asked again for as long as Run lasts. What asking again cannot
-// mend ends it at once: the ledger of another registry or of another schema, or
-// a plan that no ledger can keep (ledger.ErrOtherRegistry, ledger.ErrSchema,
+// outcomes are recorded; what is left keeps its lease, which lapses. While the
+// ledger fails, Run keeps retrying. Errors that cannot go away by themselves end it
+// at once: the ledger of another registry or of another schema, or a plan that no
+// ledger can keep (ledger.ErrOtherRegistry, ledger.ErrSchema,
 // ledger.ErrInvalidRun).
 func (e *Executor) Run(ctx context.Context) error {
 	e.members.stays = true
@@ -228,9 +228,9 @@ func (e *Executor) mayWait(r *run) bool {
 // Ready reports whether the executor can plan and record now: nil, or why not.
 func (e *Executor) Ready() error { return e.ledger.ready() }
 
-// PlannerAge reports how long ago the planner last looked for what is due; 0
-// before its first look. It looks at least once a second, also while the ledger
-// fails; a ledger that neither answers nor fails holds it up.
+// PlannerAge returns how long ago the planner last checked for due runs; 0 before
+// its first check. It checks at least once a second, also while the ledger returns
+// errors; a ledger that does not respond at all blocks it.
 func (e *Executor) PlannerAge() time.Duration {
 	if turned := e.turned.Load(); turned != nil {
 		return time.Since(*turned)

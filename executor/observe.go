@@ -6,13 +6,13 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Observer is told what happens, for metrics. Its methods are called from
+// Observer receives what happens, for metrics. Its methods are called from
 // many goroutines and must not block.
 type Observer interface {
 	// Admitted: n scheduled times of a plan were written, by state.
 	Admitted(jobID string, state ledger.State, n int)
-	// Started: an attempt was sent; it began late after the scheduled time.
-	// Told once its answer is there: what could not be sent never started.
+	// Started: an attempt was sent; it began late after the scheduled time. It is
+	// called when the answer is there: a call that could not be sent never started.
 	Started(w ledger.Work, late time.Duration)
 	// Answered: an attempt ended, after took.
 	Answered(w ledger.Work, a Answer, took time.Duration)

@@ -23,7 +23,7 @@ type Ledger interface {
 	Get(ctx context.Context, runID string) (ledger.Run, []ledger.Attempt, error)
 }
 
-// Call is one attempt to be made.
+// Call describes one attempt for a Caller to make.
 type Call struct {
 	ledger.Work
 	Registry string // the registry's name: the principal at the target
@@ -38,7 +38,7 @@ type Answer struct {
 	Status     int           // 0: no response
 	Code       string        // the problem code, if the answer had one
 	RetryAfter time.Duration // asked for by the target; 0: none
-	Reason     ledger.Reason // for ledger.Refused: what the run dies of
+	Reason     ledger.Reason // for ledger.Refused: why the run is dead
 	Error      string        // never a secret, never a body
 	Progress   string        // for ledger.Working: how far the target says that it is
 	Detail     string        // a built-in job's report

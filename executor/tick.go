@@ -18,11 +18,11 @@ const (
 )
 
 // Tick plans everything that is due, makes the calls that are due, waits for
-// retries that are due soon (for less than a minute), and returns: what Run does in one beat, for a
-// process that lives from one beat to the next. ctx's deadline bounds it, and
-// what it records and gives back at its end ends Config.Grace later. What it
-// leaves is claimed by the next tick, or by another process that works on the
-// ledger. Ticks may overlap with each other and with Run.
+// retries that are due soon (for less than a minute), and returns: one pass of what
+// Run does continuously, for a process that lives only during the pass. ctx's
+// deadline bounds it, and what it records and gives back at its end ends
+// Config.Grace later. What it leaves is claimed by the next tick, or by another
+// process that works on the ledger. Ticks may overlap with each other and with Run.
 //
 // The process counts as living until the tick ends, so its definitions are
 // taken up as Run would. The error is that of a ledger that did not answer.

@@ -14,16 +14,17 @@ import (
 	"github.com/cronce/cronce/idempotency/store"
 )
 
-// Accept is for work that takes longer than a caller waits. The first request
-// with a key is answered 202 Accepted at once, and fn runs in this process
-// afterwards. Whoever repeats the request meanwhile gets 202 with Retry-After
-// (see [Route]) and the work's progress; once the work is finished, its reply.
+// Accept returns a handler for work that takes longer than a caller waits. The
+// first request with a key is answered 202 Accepted at once, and fn runs in this
+// process afterwards. A repetition of the request meanwhile gets 202 with
+// Retry-After (see [Route]) and the work's progress; once the work is finished, its
+// reply.
 //
 //	{"progress": {"done": 1200, "of": 5000}}
 //
 // fn runs on a context that outlives the request; MaxRun does not apply to it,
 // but it must call [Work.Progress] at least once per lease. It commits its effect
-// and its reply with [Work.Finish]. What fn returns without having finished:
+// and its reply with [Work.Finish]. If fn returns without having finished:
 //
 //   - nil: the work is done, and the reply is 204.
 //   - a [Final] error: the work has failed for good. The reply is 422.

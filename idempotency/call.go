@@ -32,17 +32,17 @@ type Effect[T any] struct {
 // certainly had no effect, so that the key is free again.
 var ErrNotDone = errors.New("the call was certainly not made")
 
-// Call makes an external call at most once for the operation's key. First the
-// key is reserved, and that is committed; then the call is made; then its result
-// is stored. A process that dies in between leaves the key reserved until its
-// lease (MaxRun and StoreTimeout together) lapses; after that the outcome is
-// unknown, and the next Call reconciles it: it is never made again unasked.
+// Call makes an external call at most once for the operation's key. First the key
+// is reserved, and that is committed; then the call is made; then its result is
+// stored. A process that dies in between leaves the key reserved until its lease
+// (MaxRun and StoreTimeout together) lapses; after that the outcome is unknown, and
+// the next Call reconciles it: it is never made again unless Reconcile allows it.
 //
-// duplicate: the result is a stored one, or a reconciled one.
+// duplicate reports whether the result is a stored or a reconciled one.
 // Errors besides those of Do: [ErrOutcomeUnknown].
 //
 // Call commits on its own. Inside a handler's transaction it needs a second
-// connection, and what it did stands even if the handler's work is rolled back.
+// connection, and its effect remains even if the handler's work is rolled back.
 func Call[T any](ctx context.Context, k *Kit, op Operation, e Effect[T]) (result T, duplicate bool, err error) {
 	c, err := k.operation(op)
 	if err != nil {

@@ -14,7 +14,7 @@ type Operation struct {
 	// Scope: what happened and who handles it, such as
 	// "event:order.placed.v1/commission"; two handlers of one event need two.
 	Scope string
-	// Principal is whose key it is; default "-", the service itself.
+	// Principal owns the key; default "-", the service itself.
 	Principal string
 	// Key: the event's id, or whatever names the operation in the scope.
 	Key string
@@ -28,9 +28,9 @@ type Operation struct {
 	SendBefore time.Time
 }
 
-// Do runs fn once for the key, in a transaction that fn gets through the
-// engine's accessor, or in the one that ctx already carries. duplicate: it had
-// been done before, and fn was not run. An error of fn rolls its work back and
+// Do runs fn once for the key, in a transaction that fn gets through the engine's
+// accessor, or in the one that ctx already carries. duplicate reports that it had
+// been done before and that fn was not run. An error of fn rolls its work back and
 // leaves the key free, unless it is [Final].
 func (k *Kit) Do(ctx context.Context, scope, key string, payload any, fn func(context.Context) error) (duplicate bool, err error) {
 	_, duplicate, err = Do(ctx, k, Operation{Scope: scope, Key: key, Payload: payload},

@@ -19,11 +19,11 @@ var (
 	// stored. Nothing was done.
 	ErrTooLate = errors.New("the call arrived after its send-before time")
 	// ErrUnavailable: the key store could not be reached, or gave no answer in
-	// time. Ask again with the same key; what was done is found out then.
+	// time. Repeat the call with the same key; the kit then finds what was done.
 	ErrUnavailable = store.ErrUnavailable
-	// ErrOutcomeUnknown: an external call was made, or perhaps made, and
-	// nobody knows what came of it. A reconcile function or an operator must
-	// find out; the call is never repeated by itself.
+	// ErrOutcomeUnknown: an external call was made, or perhaps made, and nobody
+	// knows what came of it. A reconcile function or an operator must find out; the
+	// kit never repeats the call by itself.
 	ErrOutcomeUnknown = errors.New("the outcome of the external call is unknown")
 	// ErrRunTooLong: the work outlasted MaxRun and was rolled back.
 	ErrRunTooLong = errors.New("the work took longer than MaxRun and was rolled back")

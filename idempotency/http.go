@@ -26,7 +26,7 @@ const (
 // ExpiresLayout is how [HeaderExpires] is written; time.RFC3339 parses it.
 const ExpiresLayout = "2006-01-02T15:04:05.000Z07:00"
 
-// Route is how one route uses its keys. The zero Route has the defaults.
+// Route configures one route. The zero Route has the defaults.
 type Route struct {
 	// Scope of the route's keys; default [RouteScope] of the request's method
 	// and of the pattern that it matched ([http.Request.Pattern]). It is needed
@@ -45,7 +45,7 @@ type Route struct {
 	Policy func(status int) Disposition
 }
 
-// RouteScope is the usual scope of a route, "route:POST_/v1/payments", with the
+// RouteScope returns the default scope of a route, "route:POST_/v1/payments", with the
 // host before the path if its pattern has one.
 func RouteScope(method, path string) string { return "route:" + method + "_" + path }
 

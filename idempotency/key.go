@@ -17,17 +17,17 @@ const (
 // Key identifies one operation. All three parts are compared byte by byte.
 type Key = store.Key
 
-// Reply is what a call came to: what is sent, stored and sent again.
+// Reply is the result of a call: it is sent, stored, and sent again.
 type Reply = store.Reply
 
 // EventScopes is, in Options.TTLs, every scope that [EventScope] makes. Events
 // come back for longer than calls do: as long as their queue or bus keeps them.
 const EventScopes = "event:*"
 
-// EventScope is the scope of an event's keys for one of its handlers,
-// "event:order.placed.v1/commission", so that each handler of the event does
-// its part. Renaming either makes every event new to the handler. Of two
-// different pairs no scope is the same: a slash in the event's name is escaped.
+// EventScope returns the scope of an event's keys for one of its handlers,
+// "event:order.placed.v1/commission", so that each handler of the event does its
+// part. Renaming either makes every event new to the handler. Two different pairs
+// never have the same scope: a slash in the event's name is escaped.
 func EventScope(event, handler string) string {
 	return "event:" + strings.NewReplacer("%", "%25", "/", "%2F").Replace(event) + "/" + handler
 }

@@ -28,7 +28,7 @@ type Kit struct {
 
 // Options configure a [Kit]. Only Principal is required.
 type Options struct {
-	// Principal says who makes a request: an account or client id that the
+	// Principal returns who makes a request: an account or client id that the
 	// request's authentication has proved, never a token, which changes. Keys
 	// of two principals never meet. An error or "" is answered 401.
 	// [SinglePrincipal] is the explicit way to do without.
@@ -63,7 +63,7 @@ type Options struct {
 	// MaxStoredBody is what is stored of a reply, in bytes; of a larger one
 	// only status and headers are. Default 1 MiB.
 	MaxStoredBody int
-	// Policy says what becomes of a handler's work, by its status; default
+	// Policy decides what the kit does with a handler's work, by its status; default
 	// [DefaultPolicy].
 	Policy func(status int) Disposition
 	// ReplayHeaders are replayed besides the default ones (Content-Type,
@@ -76,13 +76,14 @@ type Options struct {
 	// WriteProblem writes the kit's own error answers; default
 	// application/problem+json (RFC 9457) with a code.
 	WriteProblem func(http.ResponseWriter, *http.Request, Problem)
-	// Logger hears of failures that no caller is told of in full; default
+	// Logger logs failures whose details no caller gets; default
 	// slog.Default().
 	Logger *slog.Logger
 }
 
-// SinglePrincipal puts all callers' keys under one name: for services with a
-// single caller, or whose keys cannot be guessed.
+// SinglePrincipal returns a function for Options.Principal that gives all callers
+// the same name. It is for services with a single caller, or whose keys cannot be
+// guessed.
 func SinglePrincipal(name string) func(*http.Request) (string, error) {
 	return func(*http.Request) (string, error) { return name, nil }
 }

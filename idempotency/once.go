@@ -13,7 +13,7 @@ import (
 	"github.com/cronce/cronce/idempotency/store"
 )
 
-// Disposition is what becomes of finished work.
+// Disposition is what the kit does with finished work.
 type Disposition int
 
 const (

@@ -70,7 +70,7 @@ func (w *Work) Former(v any) (bool, error) {
 // renewals is how often a lease is renewed at most while it lasts.
 const renewals = 20
 
-// Progress renews the lease and stores state, as JSON, for those who ask. Call it
+// Progress renews the lease and stores state, as JSON, for later requests. Call it
 // as often as you like, and at least a few times per lease: it writes at most
 // twenty times per lease and skips what comes sooner. It returns [ErrLeaseLost]
 // when the worker has lost the key, and [ErrUnavailable] when the store gave no
@@ -252,7 +252,7 @@ func (k *Kit) final(r Reply) (Reply, error) {
 	return Reply{Status: r.Status, Header: storedHeader(r.Header, k.replayable), Body: r.Body}, nil
 }
 
-// JSONReply is a reply with a value as its body.
+// JSONReply returns a reply with a value, encoded as JSON, as its body.
 func JSONReply(status int, value any) (Reply, error) {
 	body, err := json.Marshal(value)
 	if err != nil {

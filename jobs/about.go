@@ -17,16 +17,15 @@ const (
 	maxLabel       = 63 // a label's name, and its value
 )
 
-// About says what a job is for and who looks after it. It is part of the job's
-// definition, so a change of it is a new revision, which diff and the history show.
-// No call has it.
+// About describes a job to people: its purpose, owner and labels. It is part of the
+// job's definition, so a change of it is a new revision. It is not sent to targets.
 type About struct {
 	Description string            // one line
 	Owner       string            // a team or a person; default the registry's
 	Labels      map[string]string // for filters; those of Defaults are added
 }
 
-// Defaults is what every job of a registry has, unless it says otherwise.
+// Defaults are the values of every job of a registry that sets none of its own.
 type Defaults struct {
 	Owner  string
 	Labels map[string]string // a job's label of the same name wins
@@ -50,7 +49,7 @@ func (a About) inherit(from Defaults) About {
 	return a
 }
 
-// LabelText is the labels in words, by name.
+// LabelText returns the labels as text, sorted by name.
 func (a About) LabelText() string {
 	words := make([]string, 0, len(a.Labels))
 	for _, name := range slices.Sorted(maps.Keys(a.Labels)) {

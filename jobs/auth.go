@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Auth says how calls to a target are authorized. It holds no secret: each is
-// referred to.
+// Auth says how calls to a target are authorized. It holds references to secrets,
+// never the secrets.
 type Auth struct {
 	Type AuthType // default AuthNone
 
@@ -31,7 +31,7 @@ type Auth struct {
 type AuthType string
 
 const (
-	AuthNone    AuthType = "none"    // no Authorization header; a job's scopes go nowhere
+	AuthNone    AuthType = "none"    // no Authorization header; a job's scopes are not used
 	AuthBearer  AuthType = "bearer"  // one token, whatever the job's scopes
 	AuthOAuth2  AuthType = "oauth2"  // client credentials (RFC 6749, 4.4) with the job's scopes
 	AuthBasic   AuthType = "basic"   // user name and password (RFC 7617)

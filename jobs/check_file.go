@@ -2,10 +2,10 @@ package jobs
 
 import "errors"
 
-// CheckFile is Load and CheckEnv in one: all that is wrong with a registry file
-// and with the environment that it names, so that nobody has to mend the one to
-// hear of the other. A nil lookup leaves the environment out. The registry is
-// nil if the file itself has problems.
+// CheckFile is Load and CheckEnv in one: all that is wrong with a registry file and
+// with the environment that it names, so that one call reports all problems. A nil
+// lookup leaves the environment out. The registry is nil if the file itself has
+// problems.
 func CheckFile(path string, lookup func(string) (string, bool)) (*Registry, Problems) {
 	data, problem := read(path)
 	if problem != nil {

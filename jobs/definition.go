@@ -53,15 +53,15 @@ type definition struct {
 	Heartbeat   string            `json:"heartbeat,omitempty"`
 }
 
-// Parsed is the job's schedule; nil unless the job came from a Registry or
+// Parsed returns the job's schedule; nil unless the job came from a Registry or
 // from ParseDefinition.
 func (j Job) Parsed() *schedule.Schedule { return j.schedule }
 
-// Definition is the job as canonical JSON, enough to plan it, and a hash that
-// changes with anything that could change its scheduled times or its calls, and with
-// what it says to people: the version of the time zone database is part of it. Equal jobs of a Registry
-// have equal definitions. The error is that of a Body that is no JSON, which a
-// job from a Registry never has.
+// Definition returns the job as canonical JSON, enough to plan it, and a hash that
+// changes with anything that could change its scheduled times, its calls or its
+// description. The version of the time zone database is part of it. Equal jobs of a
+// Registry have equal definitions. The error is that of a Body that is no JSON,
+// which a job from a Registry never has.
 func (j Job) Definition() (body []byte, hash string, err error) {
 	if body, err = j.define(); err != nil {
 		return nil, "", err
@@ -93,7 +93,7 @@ func (j Job) define() ([]byte, error) {
 	return body, nil
 }
 
-// ParseDefinition is Definition's inverse, with the schedule parsed by this
+// ParseDefinition returns the job of a Definition, with the schedule parsed by this
 // process's time zones. Fields it does not know are ignored; a definition of
 // another version is refused.
 func ParseDefinition(body []byte) (Job, error) {
@@ -155,10 +155,11 @@ type defaultBody struct {
 	ScheduledAt string `json:"scheduledAt"`
 }
 
-// RequestBody is what every attempt of a run sends, byte for byte: the job's
-// own body with its placeholders' values, else {"jobId","runId","scheduledAt"} with the scheduled time in UTC to the
-// second. It is nil for GET and HEAD, and for a Body that is no JSON, which a
-// job from a Registry never has.
+// RequestBody returns the body that every attempt of a run sends, byte for byte:
+// the job's own body with its placeholders' values, else
+// {"jobId","runId","scheduledAt"} with the scheduled time in UTC to the second. It
+// is nil for GET and HEAD, and for a Body that is no JSON, which a job from a
+// Registry never has.
 func (j Job) RequestBody(runID string, scheduledAt time.Time) json.RawMessage {
 	if bodyless(j.Method) {
 		return nil

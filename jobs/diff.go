@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Change is what becomes of a job.
+// Change is the kind of difference between a job's old and new definition.
 type Change string
 
 const (
@@ -30,7 +30,7 @@ type Diff struct {
 	Jobs     []JobDiff  `json:"jobs"` // of either side, by id
 }
 
-// JobDiff is what becomes of one job.
+// JobDiff is the difference of one job.
 type JobDiff struct {
 	ID      string      `json:"id"`
 	Change  Change      `json:"change"`
@@ -47,7 +47,7 @@ type FieldDiff struct {
 	New   string `json:"new"`
 }
 
-// Definitions are the jobs that a registry or a ledger plans: one side of a Diff.
+// Definitions is one side of a Diff: the jobs that a registry or a ledger plans.
 type Definitions struct {
 	What     string // the side's name for people
 	Registry string // the registry's name; empty of a ledger
@@ -62,8 +62,8 @@ type planned struct {
 	body  json.RawMessage // nil: the default body
 }
 
-// Definitions takes the enabled jobs through the form in which a ledger keeps
-// them, so that a registry and a ledger are read alike.
+// Definitions returns the enabled jobs, encoded and decoded as a ledger stores
+// them, so that a registry and a ledger compare alike.
 func (r *Registry) Definitions() (Definitions, error) {
 	d := Definitions{Registry: r.Name()}
 	for _, j := range r.Jobs() {
@@ -101,7 +101,7 @@ func (d *Definitions) Add(text []byte) error {
 	return nil
 }
 
-// Compare says for each job of either side what becomes of it, with its next n
+// Compare returns the difference of each job of either side, with its next n
 // scheduled times after from on both sides.
 func Compare(old, edited Definitions, from time.Time, n int) Diff {
 	d := Diff{Against: old.What, Jobs: []JobDiff{}}

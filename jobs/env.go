@@ -10,9 +10,9 @@ import (
 )
 
 // CheckEnv looks up, in the environment of the process that makes the calls,
-// everything that the registry names in it: base URLs, secrets, and the key
-// stores' URLs. It is apart from Load, so that a registry can be checked where
-// its secrets are not. No message ever holds a variable's value.
+// everything that the registry names in it: base URLs, secrets, and the key stores'
+// URLs. It is separate from Load, so that a registry can be checked where its
+// secrets are not available. No message holds a variable's value.
 func (r *Registry) CheckEnv(lookup func(string) (string, bool)) Problems {
 	env := &environment{report: newReport(r.source), lookup: lookup}
 	for _, t := range r.Targets() {

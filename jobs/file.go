@@ -16,7 +16,7 @@ const MaxFileSize = 1 << 20
 
 // Load reads a registry file (YAML, of which JSON is a part). The error is
 // Problems: everything that is wrong with the file, each with its line and
-// column. What the file names in the environment is looked at by CheckEnv.
+// column. Load does not read the environment; CheckEnv does.
 func Load(path string) (*Registry, error) {
 	data, problem := read(path)
 	if problem != nil {
@@ -62,7 +62,7 @@ func tooBig(what string) *Problem {
 		"%s; the maximum is %d; if it is a registry, split it, each part with its own name", what, MaxFileSize)}
 }
 
-// Parse makes a registry of a file's content; file is its name in problems.
+// Parse returns the registry in a file's content; file is its name in problems.
 func Parse(file string, data []byte) (*Registry, error) {
 	d, err := parse(file, data)
 	if err != nil {

@@ -77,8 +77,8 @@ func (d *draft) checkHeaderValue(path, name, value string) {
 	}
 }
 
-// RequestHeaders is the job's own header fields as every attempt of a run sends them.
-// The map is not to be written to.
+// RequestHeaders returns the job's own header fields as every attempt of a run
+// sends them. Do not modify the map.
 func (j Job) RequestHeaders(runID string, scheduledAt time.Time) map[string]string {
 	if !j.headersVary() {
 		return j.Headers

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Heartbeat is the alarm for a scheduler that does nothing any more: an address that
-// is pinged while planning is current.
+// Heartbeat is an address that is pinged while planning is current, so that its
+// receiver notices when no scheduler runs.
 type Heartbeat struct {
 	URLEnv string        // the variable that holds the address; "": none
 	Every  time.Duration // default 1m
@@ -14,8 +14,8 @@ type Heartbeat struct {
 
 func (h Heartbeat) enter(d *draft) { d.heartbeats = append(d.heartbeats, h) }
 
-// HeartbeatTarget is the target that a Heartbeat pings, and begins the names of those of
-// jobs.
+// HeartbeatTarget is the name of the target that a Heartbeat pings, and the prefix
+// of the names of the targets that heartbeats of jobs ping.
 const HeartbeatTarget = "heartbeat:"
 
 // defaultEvery is the default of Heartbeat.Every.
@@ -36,17 +36,19 @@ func (d *draft) checkHeartbeat() Heartbeat {
 	return h
 }
 
-// Heartbeat is what is pinged while planning is current; its zero value is nothing.
+// Heartbeat returns the address that is pinged while planning is current; the zero
+// value means none.
 func (r *Registry) Heartbeat() Heartbeat { return r.heartbeat }
 
 // maxBeating is the longest ID of a job with a heartbeat: its pings are runs of a job
 // too.
 const maxBeating = 54
 
-// HeartbeatJobID is the job of the pings of this one's heartbeat, which are its ~ runs.
+// HeartbeatJobID returns the ID of the job whose ~ runs are the pings of this job's
+// heartbeat.
 func (j Job) HeartbeatJobID() string { return "heartbeat-" + j.ID }
 
-// HeartbeatTarget is the name of the target that this job's pings are sent to.
+// HeartbeatTarget returns the name of the target that this job's pings are sent to.
 func (j Job) HeartbeatTarget() string { return HeartbeatTarget + j.ID }
 
 func (d *draft) checkJobHeartbeat(path string, j Job) {

@@ -5,8 +5,8 @@ import "time"
 // MinHorizon is the shortest horizon that a job gets by default.
 const MinHorizon = time.Hour
 
-// HorizonTerms are what a job's default horizon adds up to: how long after its
-// first lease a run may at worst still have to be sent.
+// HorizonTerms are the parts whose sum is a job's default horizon: the longest time
+// after its first lease at which a run may still have to be sent.
 type HorizonTerms struct {
 	Backoff  time.Duration // every wait, each stretched by the whole jitter
 	Attempts int           // the first and every retry
@@ -15,8 +15,8 @@ type HorizonTerms struct {
 	Within   time.Duration // the work of a target that answered 202
 }
 
-// Terms is the arithmetic of a job's default horizon under a platform. The
-// job has its defaults applied.
+// Terms returns the parts of a job's default horizon under a platform. The job must
+// have its defaults applied.
 func Terms(j Job, p Platform) HorizonTerms {
 	t := HorizonTerms{Attempts: len(j.Retry.Backoff) + 1, Platform: p, Within: j.Async.Within}
 	for _, wait := range j.Retry.Backoff {
@@ -26,7 +26,7 @@ func Terms(j Job, p Platform) HorizonTerms {
 	return t
 }
 
-// Sum is the horizon: at least MinHorizon, and Within on top.
+// Sum returns the horizon: at least MinHorizon, plus Within.
 func (t HorizonTerms) Sum() time.Duration {
 	sum := t.Backoff + t.Timeouts + t.Platform.EventAge + t.Platform.LambdaEventAge + t.Platform.QueueAge
 	return max(sum, MinHorizon) + t.Within

@@ -29,8 +29,8 @@ type Job struct {
 	// placeholders: {{jobId}}, {{runId}}, {{scheduledAt}}, {{previousAt}}, {{nextAt}}
 	// and {{registry}}.
 	Body any
-	// Headers are further header fields, with placeholders as in Body: no secrets, and
-	// none of a call's own.
+	// Headers are further header fields, with placeholders as in Body: no secrets,
+	// and no fields that every call has.
 	Headers map[string]string
 
 	Timeout       time.Duration // of one attempt; default 30s
@@ -46,8 +46,8 @@ type Job struct {
 	Async  Async // the target may answer 202 and work on
 	Alarm  Alarm // default the registry's
 	About        // for people: no part of what a call sends
-	// HeartbeatURLEnv is the variable that holds the address that is told of each
-	// run's start and end, in the way of healthchecks.io; "": none.
+	// HeartbeatURLEnv is the variable that holds the address that is pinged at each
+	// run's start and end, in the form of healthchecks.io; "": none.
 	HeartbeatURLEnv string
 	Disabled        bool
 
@@ -63,7 +63,7 @@ type Async struct {
 	Poll   time.Duration // until it is asked again, without a Retry-After; default 1m
 }
 
-// String is "none", or both durations in words.
+// String returns "none", or both durations in words.
 func (a Async) String() string {
 	if a == (Async{}) {
 		return "none"
@@ -71,7 +71,7 @@ func (a Async) String() string {
 	return fmt.Sprintf("within %s, poll %s", a.Within, a.Poll)
 }
 
-// Retry says when a failed call is asked again.
+// Retry defines when a failed call is made again.
 type Retry struct {
 	// Backoff is the wait before each retry; after the last, the run is dead.
 	// Default 500ms, 2s, 5s, 30s. An empty, non-nil slice: no retries.
@@ -92,8 +92,8 @@ type Retry struct {
 	Horizon time.Duration
 }
 
-// Overlap says what a scheduled time does while an earlier run of its job is
-// unfinished.
+// Overlap is the policy for a scheduled time that comes while an earlier run of its
+// job is unfinished.
 type Overlap string
 
 const (
@@ -102,8 +102,8 @@ const (
 	OverlapAllow Overlap = "allow"
 )
 
-// CatchUp says which of the scheduled times that passed while nothing was running
-// are run late.
+// CatchUp is the policy for scheduled times that passed while nothing was running:
+// which of them run late.
 type CatchUp string
 
 const (

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// Alarm says when a run is late. In a registry it is the default of every job; the
+// Alarm defines when a run is late. In a registry it is the default of every job; the
 // zero value means never. In Go, a negative bound of a job means none.
 type Alarm struct {
 	StartWithin  time.Duration // from the scheduled time to the first lease
 	FinishWithin time.Duration // from the scheduled time to the end
 }
 
-// String is "none", or the bounds in words.
+// String returns "none", or the bounds in words.
 func (a Alarm) String() string {
 	var parts []string
 	for _, b := range []struct {
@@ -48,7 +48,7 @@ func (d *draft) checkAlarm(path string, a Alarm) {
 	}
 }
 
-// Channel is where incidents are told. What it needs depends on its type.
+// Channel is a receiver of notifications. Which fields it needs depends on its type.
 type Channel struct {
 	Name string // [a-z0-9][a-z0-9._-]{0,47}
 	Type ChannelType
@@ -63,9 +63,10 @@ type Channel struct {
 	// Jobs are IDs of jobs, or patterns with * and ?; none: every job.
 	Jobs []string
 	On   []string // causes; none: every cause
-	// After is how many problems an incident must have before it is told; default 1.
+	// After is how many problems an incident must have before its first
+	// notification; default 1.
 	After int
-	// Remind is how often an open incident is told again; 0: never.
+	// Remind is how often the notification of an open incident is repeated; 0: never.
 	Remind time.Duration
 }
 
@@ -89,14 +90,15 @@ const channelPrefix = "notify:"
 // pagerDutyURL is where events go whose channel names no variable.
 const pagerDutyURL = "https://events.pagerduty.com"
 
-// JobID is the job of the channel's notifications, which are its ~ runs.
+// JobID returns the ID of the job whose ~ runs are the channel's notifications.
 func (c Channel) JobID() string { return "notify-" + c.Name }
 
-// Target is the name of the target that notifications are sent to.
+// Target returns the name of the target that notifications are sent to.
 func (c Channel) Target() string { return channelPrefix + c.Name }
 
-// Takes reports whether an incident of the job and the cause is told here. The
-// incidents of a channel's own notifications are told in other channels.
+// Takes reports whether the channel gets notifications of incidents of the job and
+// the cause. A channel does not get those of incidents about its own notifications;
+// other channels do.
 func (c Channel) Takes(jobID, cause string) bool {
 	if jobID == c.JobID() || len(c.On) > 0 && !slices.Contains(c.On, cause) {
 		return false
@@ -123,7 +125,7 @@ func (c Channel) asTarget() Target {
 	return t
 }
 
-// Causes are what a channel can be asked to tell.
+// Causes lists the causes of incidents that a channel can select.
 var Causes = []string{"dead", "missed", "late", "unplanned", "overdue"}
 
 func (d *draft) checkChannels() []Channel {
@@ -221,7 +223,7 @@ func (d *draft) checkSelection(at string, c Channel) {
 	}
 }
 
-// Channels lists where incidents are told, in the order of declaration.
+// Channels lists the receivers of notifications, in the order of declaration.
 func (r *Registry) Channels() []Channel { return slices.Clone(r.channels) }
 
 // Channel returns one channel.
@@ -234,7 +236,7 @@ func (r *Registry) Channel(name string) (Channel, bool) {
 	return Channel{}, false
 }
 
-// Alarms reports whether any enabled job has a bound.
+// Alarms reports whether any enabled job has an Alarm.
 func (r *Registry) Alarms() bool {
 	for _, j := range r.All() {
 		if !j.Disabled && j.Alarm != (Alarm{}) {
@@ -244,7 +246,8 @@ func (r *Registry) Alarms() bool {
 	return false
 }
 
-// ChannelProblem is a problem with a field of the channel i, in the order of Channels.
+// ChannelProblem returns a Problem with a field of the channel i, in the order of
+// Channels.
 func (r *Registry) ChannelProblem(i int, field string, err error) Problem {
 	found := newReport(r.source)
 	code := CodeBadSecret

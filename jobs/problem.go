@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Problem is one thing that is wrong with a registry, where it is, and what to
-// do about it. Line and Column count from 1, columns in characters; both are 0
-// in a registry built in Go, which has no file.
+// Problem is one mistake in a registry: where it is, and how to fix it. Line and
+// Column count from 1, columns in characters; both are 0 in a registry built in Go,
+// which has no file.
 type Problem struct {
 	File    string `json:"file"`
 	Line    int    `json:"line"`
@@ -36,8 +36,8 @@ func (p Problem) Error() string {
 	return b.String()
 }
 
-// Problems is every problem found, in the order of the file. As an error it
-// has one line for each.
+// Problems lists every problem found, in the order of the file. Its Error has one
+// line for each.
 type Problems []Problem
 
 func (ps Problems) Error() string {

@@ -14,7 +14,7 @@ import (
 	"github.com/cronce/cronce/schedule"
 )
 
-// Registry is what a cronce runs: jobs, their targets, and how long keys live.
+// Registry is what a cronce process runs: jobs, their targets, and how long keys live.
 // It is checked, has every default applied, and never changes.
 type Registry struct {
 	name      string
@@ -40,9 +40,9 @@ type registered struct {
 
 const builtinAt = -1
 
-// NewRegistry builds a registry from its entries, in any order. The same
-// entries in a file give the same registry. The error is Problems: all that is
-// wrong, not just the first.
+// NewRegistry builds a registry from its entries, in any order. The same entries in
+// a file give the same registry. The error is Problems: all mistakes, not just the
+// first.
 func NewRegistry(entries ...Entry) (*Registry, error) {
 	d := &draft{report: newReport(source{}), jobs: make([]Job, 0, len(entries))} // most entries are jobs
 	for _, e := range entries {
@@ -51,7 +51,7 @@ func NewRegistry(entries ...Entry) (*Registry, error) {
 	return d.build()
 }
 
-// Name is the registry's name.
+// Name returns the registry's name.
 func (r *Registry) Name() string { return r.name }
 
 // Version identifies the set of definitions: two registries of one version
@@ -59,7 +59,7 @@ func (r *Registry) Name() string { return r.name }
 func (r *Registry) Version() string { return r.version }
 
 // Jobs lists every job by id, the built-in one and disabled ones included. The
-// slices within a job are the registry's own: not to be written to.
+// slices within a job belong to the registry; do not modify them.
 func (r *Registry) Jobs() []Job {
 	list := make([]Job, len(r.jobs))
 	for i, j := range r.All() {
@@ -68,7 +68,7 @@ func (r *Registry) Jobs() []Job {
 	return list
 }
 
-// All yields what Jobs lists, one by one, each with its place in the list.
+// All yields the jobs that Jobs lists, each with its index in the list.
 func (r *Registry) All() iter.Seq2[int, Job] {
 	return func(yield func(int, Job) bool) {
 		for i := range r.jobs {
@@ -79,22 +79,22 @@ func (r *Registry) All() iter.Seq2[int, Job] {
 	}
 }
 
-// Len is how many jobs there are. Each has a place, from 0 to Len()-1 by id.
+// Len returns the number of jobs. Their indexes are 0 to Len()-1, sorted by id.
 func (r *Registry) Len() int { return len(r.jobs) }
 
-// At returns the job at a place.
+// At returns the job at index i.
 func (r *Registry) At(i int) Job { return r.jobs[i].Job }
 
-// Index returns a job's place.
+// Index returns a job's index in Jobs.
 func (r *Registry) Index(id string) (i int, found bool) {
 	return slices.BinarySearchFunc(r.jobs, id, func(e registered, id string) int { return strings.Compare(e.ID, id) })
 }
 
-// Schedule is the schedule of the job at a place.
+// Schedule returns the schedule of the job at index i.
 func (r *Registry) Schedule(i int) *schedule.Schedule { return r.jobs[i].schedule }
 
-// Hash is the hash of the definition of the job at a place, that which
-// Job.Definition computes.
+// Hash returns the hash of the definition of the job at index i, as
+// [Job.Definition] computes it.
 func (r *Registry) Hash(i int) string { return hex.EncodeToString(r.jobs[i].hash[:]) }
 
 // Job returns one job.
@@ -122,8 +122,8 @@ func (r *Registry) Target(name string) (Target, bool) {
 	return t, ok
 }
 
-// TTL is how long keys of a scope live, and the KeyTTL scope that says so: an
-// exact one, else the longest that ends in * and fits, else "" for
+// TTL returns how long keys of a scope are kept, and the KeyTTL scope that decides
+// this: an exact one, else the longest that ends in * and fits, else "" for
 // DefaultKeyTTL.
 func (r *Registry) TTL(keyScope string) (life time.Duration, pattern string) {
 	lives := make(map[string]time.Duration, len(r.ttls))
@@ -136,20 +136,20 @@ func (r *Registry) TTL(keyScope string) (life time.Duration, pattern string) {
 	return DefaultKeyTTL, ""
 }
 
-// KeyTTLs lists the declared lives of keys, in the order of declaration.
+// KeyTTLs lists the declared TTLs of keys, in the order of declaration.
 func (r *Registry) KeyTTLs() []KeyTTL { return slices.Clone(r.ttls) }
 
 // KeyStores lists what the nightly purge cleans, in the order of declaration.
 func (r *Registry) KeyStores() []KeyStore { return slices.Clone(r.stores) }
 
-// Platform is what AWS may add to the age of a call; 0 is none.
+// Platform returns how much AWS may add to the age of a call; 0 is none.
 func (r *Registry) Platform() Platform { return r.platform }
 
-// Cleanup says what the nightly purge keeps.
+// Cleanup returns the configuration of the nightly purge.
 func (r *Registry) Cleanup() Cleanup { return r.cleanup }
 
-// JobProblem is a problem with a job's field ("keyScope", "retry.horizon"),
-// with the place of the field, or of the job where it stands by default.
+// JobProblem returns a Problem with a job's field ("keyScope", "retry.horizon"),
+// with the place of the field, or of the job where the field has its default.
 func (r *Registry) JobProblem(jobID, field, code, message string) Problem {
 	path := "" // the built-in job's: the file
 	if i, found := r.Index(jobID); found && r.jobs[i].at != builtinAt {
@@ -162,8 +162,8 @@ func (r *Registry) JobProblem(jobID, field, code, message string) Problem {
 	}
 }
 
-// Warnings returns what is legal and seldom meant: enabled jobs that have no
-// scheduled time after now.
+// Warnings returns problems that do not make the registry invalid: enabled jobs
+// that have no scheduled time after now.
 func (r *Registry) Warnings(now time.Time) Problems {
 	found := Problems{}
 	for i, j := range r.All() {
@@ -176,7 +176,7 @@ func (r *Registry) Warnings(now time.Time) Problems {
 	return found
 }
 
-// KeyStoreProblem is a problem with the address of the key store i, in the order
+// KeyStoreProblem returns a Problem with the address of the key store i, in the order
 // of KeyStores, with the place of the field that names its variable.
 func (r *Registry) KeyStoreProblem(i int, code, message string) Problem {
 	found := newReport(r.source)

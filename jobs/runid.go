@@ -17,8 +17,9 @@ var ErrBadRunID = errors.New("not a run ID")
 // scheduled time in a run ID.
 const instantLayout = "2006-01-02T15:04:05Z"
 
-// RunID is the run ID of a job's scheduled time, "<job>@<scheduled time>": derived from the
-// schedule and nothing else, so whoever computes it gets the same key.
+// RunID returns the run ID of a job's scheduled time, "<job>@<scheduled time>":
+// derived from the schedule and nothing else, so whoever computes it gets the same
+// key.
 func RunID(jobID string, at time.Time) string {
 	b := append(make([]byte, 0, MaxRunID), jobID...)
 	return string(appendInstant(append(b, '@'), at))
@@ -30,23 +31,23 @@ func appendInstant(b []byte, at time.Time) []byte {
 	return at.UTC().AppendFormat(b, time.RFC3339)
 }
 
-// RunIDWithToken is the run ID of work that is new by intent (a trigger, a
+// RunIDWithToken returns the run ID of work that is meant to be new (a trigger, a
 // rerun), "<job>@<scheduled time>~<token>". The token is a UUIDv7, or a platform's
 // event id; one that comes from outside must be checked with ParseRunID.
 func RunIDWithToken(jobID string, at time.Time, token string) string {
 	return RunID(jobID, at) + "~" + token
 }
 
-// RangeID names a ledger row that stands for every scheduled time of a job from one
-// scheduled time to another, both included: "<job>@<from>/<to>". It is no run ID and
-// is never sent.
+// RangeID returns the ID of a ledger row that stands for every scheduled time of a
+// job from one scheduled time to another, both included: "<job>@<from>/<to>". It is
+// not a run ID and is never sent.
 func RangeID(jobID string, from, to time.Time) string {
 	return RunID(jobID, from) + "/" + to.UTC().Format(instantLayout)
 }
 
-// ParseRunID takes a run ID apart; token is empty for a scheduled run. Only the
-// form that RunID and RunIDWithToken write is accepted, so two texts never name
-// one run, and a run ID is always safe in an HTTP header. Errors wrap
+// ParseRunID splits a run ID into its parts; token is empty for a scheduled run.
+// Only the form that RunID and RunIDWithToken write is accepted, so two texts never
+// name one run, and a run ID is always safe in an HTTP header. Errors wrap
 // ErrBadRunID.
 func ParseRunID(id string) (jobID string, at time.Time, token string, err error) {
 	if len(id) > MaxRunID {

@@ -10,7 +10,7 @@ import (
 // SchemaURL is where editors find the schema of this format of the registry file.
 const SchemaURL = "https://raw.githubusercontent.com/cronce/cronce/main/jobs/cronce.schema.json"
 
-// Schema is the registry file's JSON Schema (draft 2020-12), made from the
+// Schema returns the registry file's JSON Schema (draft 2020-12), made from the
 // types that the file is decoded into, for editors. It says less than Load
 // checks. jobs/cronce.schema.json is a copy.
 func Schema() ([]byte, error) {

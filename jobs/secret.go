@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Secret says where a secret is. Exactly one field is set, or none. The secret
+// Secret is a reference to a secret. Exactly one field is set, or none. The secret
 // itself is never in a registry.
 type Secret struct {
 	// Env is a variable that holds it; in a Lambda, the variable may hold a
@@ -20,7 +20,7 @@ type Secret struct {
 	File string
 }
 
-// String is where the secret is, for messages.
+// String returns where the secret is, for messages.
 func (s Secret) String() string {
 	if s.File != "" {
 		return "the file " + s.File
@@ -128,7 +128,8 @@ func (f form) bad(value string) string {
 	return ""
 }
 
-// Reference says where the secret of one of the auth's fields is, named as in the file.
+// Reference returns where the secret of one of the auth's fields is, named as in
+// the file.
 func (a Auth) Reference(name string) Secret {
 	for _, f := range a.fields() {
 		if f.name == name {

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// DueAt is when the run of a scheduled time starts: at it, or a fixed delay of less than
-// Spread later. The delay is a pure function of the registry's name, the job's ID and
-// the scheduled time, so that every process computes the same one: the first eight
-// bytes of the SHA-256 of "<registry> <run ID>", as a big-endian number, modulo the
-// seconds of Spread. It ends before the next scheduled time, however near the clocks
-// move that one.
+// DueAt returns when the run of a scheduled time is due to start: at it, or a fixed
+// delay of less than Spread later. The delay is a pure function of the registry's
+// name, the job's ID and the scheduled time, so that every process computes the
+// same one: the first eight bytes of the SHA-256 of "<registry> <run ID>", as a
+// big-endian number, modulo the seconds of Spread. It ends before the next
+// scheduled time, also where a clock change makes the interval shorter.
 func (j Job) DueAt(at time.Time) time.Time {
 	window := j.Spread
 	if window <= 0 || at.IsZero() {
@@ -26,8 +26,9 @@ func (j Job) DueAt(at time.Time) time.Time {
 	return at.Add(time.Duration(binary.BigEndian.Uint64(sum[:8])%uint64(window/time.Second)) * time.Second)
 }
 
-// DueBy is the time up to which the scheduled times are due at t: t, or just before the
-// one whose delay has not passed.
+// DueBy returns the time up to which scheduled times are due at t, with their
+// delays: t, or a time just before the first scheduled time whose delay has not
+// passed.
 func (j Job) DueBy(t time.Time) time.Time {
 	if j.Spread <= 0 {
 		return t
@@ -38,8 +39,8 @@ func (j Job) DueBy(t time.Time) time.Time {
 	return t
 }
 
-// NextDue is DueAt of the first scheduled time after a time, of the job at a place; zero
-// when there is none.
+// NextDue returns DueAt of the first scheduled time after a time, of the job at
+// index i; zero if there is none.
 func (r *Registry) NextDue(i int, after time.Time) time.Time {
 	j := &r.jobs[i].Job
 	next := j.schedule.Next(after)

@@ -1,10 +1,10 @@
 package jobs
 
 // Stateless lists the problems of running the registry without a ledger, as a
-// Lambda without CRONCE_DATABASE_URL does: nothing then remembers that a target
-// accepted a run, so jobs with async cannot be asked for again; pings of heartbeats are
-// runs in a ledger, and nothing waits for the delay of a spread. The registry as it is
-// remains valid.
+// Lambda without CRONCE_DATABASE_URL does: without a ledger nothing stores that a
+// target accepted a run, so targets of jobs with async cannot be asked again; pings
+// of heartbeats are runs in a ledger; and nothing waits for the delay of a spread.
+// The registry itself remains valid.
 func (r *Registry) Stateless() Problems {
 	found := Problems{}
 	for _, j := range r.All() {

@@ -6,8 +6,8 @@ import "time"
 // Platform, Cleanup, Defaults, Alarm, Channel or Heartbeat.
 type Entry interface{ enter(*draft) }
 
-// Name is the registry's name, required: the principal that every executor of
-// the registry shows to a target. Two registries never share one. It matches
+// Name is the registry's name, required: the principal under which targets keep the
+// keys of its calls. Two registries never share one. It matches
 // [a-zA-Z0-9][a-zA-Z0-9._-]{0,63}.
 type Name string
 
@@ -19,20 +19,20 @@ type Target struct {
 	URL  string
 	Auth Auth
 	TLS  TLS
-	// AllowHTTP lets the URLs be http to a machine other than this one. Calls
-	// and tokens then travel readable.
+	// AllowHTTP lets the URLs be http to a machine other than this one. Calls and
+	// tokens are then sent unencrypted.
 	AllowHTTP   bool
 	MaxInFlight int // calls at once; 0: the executor's limit
 }
 
-// KeyTTL says how long a target keeps the keys of a scope: an exact name, or a
-// prefix and a final *.
+// KeyTTL is how long a target keeps the keys of a scope, which is an exact name, or
+// a prefix and a final *.
 type KeyTTL struct {
 	Scope string
 	TTL   time.Duration
 }
 
-// DefaultKeyTTL is the life of a key whose scope no KeyTTL covers.
+// DefaultKeyTTL is the TTL of a key whose scope no KeyTTL covers.
 const DefaultKeyTTL = 24 * time.Hour
 
 // KeyStore is a database whose idempotency keys the nightly purge removes once
@@ -43,24 +43,25 @@ type KeyStore struct {
 	Schema string // empty: where the connection's search finds the table
 }
 
-// Platform says how late AWS may deliver an event when a Lambda runs jobs: what
-// the exported template sets, and what a run's horizon allows for. In Go, zero
-// stands for the default and a negative age for none.
+// Platform is how late AWS may deliver an event when a Lambda runs jobs. The
+// exported template sets these bounds, and a run's horizon includes them. In Go,
+// zero stands for the default and a negative age for none.
 type Platform struct {
 	EventAge       time.Duration // EventBridge's retries; default 1h
 	LambdaEventAge time.Duration // Lambda's asynchronous queue; default 1h
 	QueueAge       time.Duration // an SQS queue between them; default 0
 }
 
-// Cleanup says when the built-in job PurgeJobID runs and what it keeps.
+// Cleanup configures the built-in job PurgeJobID: when it runs, and how long it
+// keeps what it deletes.
 type Cleanup struct {
 	Schedule        string        // in UTC; default "30 3 * * *"
 	Timeout         time.Duration // of one purge; default 1h
 	LedgerRetention time.Duration // finished runs, from their end; default 720h
 	DeadRetention   time.Duration // unacknowledged dead runs; default 2160h
 	AuditRetention  time.Duration // operators' acts, who and why; default 8760h
-	// DisabledBecause switches the purge off, and says why: keys and runs then
-	// stay until something else removes them. Empty: the purge runs.
+	// DisabledBecause, when set, disables the purge and is the reason: keys and
+	// runs then stay until something else removes them. Empty: the purge runs.
 	DisabledBecause string
 }
 

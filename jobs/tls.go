@@ -2,7 +2,7 @@ package jobs
 
 import "strings"
 
-// TLS is how connections to a target are made, where the default does not do. It is
+// TLS is how connections to a target are made, if not by the default. It is
 // for the target's own address, not for a token endpoint.
 type TLS struct {
 	CA        Secret // certificates, in PEM, that verify the target's; none: the system's
@@ -27,7 +27,7 @@ func (t TLS) Read(name string, lookup func(string) (string, bool)) (string, erro
 	return "", secretProblem(CodeMissingField, "%s is not a part of tls", name)
 }
 
-// Secrets are those that a target refers to, in a fixed order.
+// Secrets returns the secrets that a target refers to, in a fixed order.
 func (t Target) Secrets() (list []Secret) {
 	for _, f := range append(t.Auth.fields(), t.TLS.fields()...) {
 		if f.secret != (Secret{}) {

@@ -143,7 +143,7 @@ type Entry struct {
 	LeaseFor time.Duration
 }
 
-// Entered is what became of an Entry. Inserted is false where the scheduled time was
+// Entered is the result of an Entry. Inserted is false where the scheduled time was
 // accounted for before: Run is then the row that accounts for it (perhaps a
 // range row). Work is set when the run was leased to the caller; an Entry
 // repeated under the same Token finds it again while that lease is held.

@@ -8,8 +8,8 @@ type Actor struct {
 	By  string
 	Why string
 	Via Via
-	// Request names the request that asked for the act: by it, one that is repeated
-	// finds what it did. "" where nothing is repeated.
+	// Request names the request that asked for the act, so that a repeated request
+	// finds what it did. "" if requests are not repeated.
 	Request string
 }
 
@@ -23,7 +23,7 @@ const (
 	ViaDashboard Via = "dashboard"
 )
 
-// ActKind names what an operator did.
+// ActKind is the kind of an operator's action.
 type ActKind string
 
 const (
@@ -70,7 +70,7 @@ type AuditFilter struct {
 // MaxAuditPage is the largest page of the audit.
 const MaxAuditPage = 1000
 
-// PageSize is the number of entries that the filter asks for.
+// PageSize returns the number of entries that the filter selects at most.
 func (f AuditFilter) PageSize() int {
 	if f.Limit < 1 {
 		return 100
@@ -78,7 +78,7 @@ func (f AuditFilter) PageSize() int {
 	return min(f.Limit, MaxAuditPage)
 }
 
-// Act is the kind of act that made the entry's run, "" for a run that no
+// Act returns the kind of act that made the entry's run, "" for a run that no
 // operator made.
 func (e Entry) Act() ActKind {
 	switch e.Trigger {
@@ -90,7 +90,7 @@ func (e Entry) Act() ActKind {
 	return ""
 }
 
-// Audit is what the store records of an entry that it inserted.
+// Audit returns the audit entry that the store writes with the entry's run.
 func (e Entry) Audit() Audit {
 	a := Audit{Act: e.Act(), JobID: e.JobID, RunID: e.RunID, Actor: e.Actor}
 	if e.RerunOf != "" {

@@ -1,6 +1,6 @@
 package ledger
 
-// MaxChanges bounds how many changed runs Changes returns at once.
+// MaxChanges is the maximum number of changed runs that Changes returns at once.
 const MaxChanges = 1000
 
 // Changes are the runs that changed after a position. A run that was planned,
@@ -9,9 +9,10 @@ const MaxChanges = 1000
 type Changes struct {
 	// Runs are as they are now, in no order: a run that changed twice is there once.
 	Runs []Run
-	// Position is where to go on: of one store's form, printable ASCII, short.
+	// Position is where to continue: a short printable ASCII text, in the form of
+	// the store.
 	Position string
-	// Lost: the changes cannot be told, since more than MaxChanges runs changed, or
+	// Lost: the changes are not listed, because more than MaxChanges runs changed, or
 	// the ledger has never been at the position. Runs is then empty: list the runs
 	// again, and go on from Position.
 	Lost bool

@@ -2,9 +2,9 @@ package ledger
 
 import "time"
 
-// RunIDRange bounds the ids of a job's rows from one scheduled time to another, both
-// included and each open when zero: from <= id < below in byte order. A row in
-// these bounds is one of the job's, but may be one second outside of them.
+// RunIDRange returns bounds of the ids of a job's rows from one scheduled time to
+// another, both included and each open when zero: from <= id < below in byte order.
+// A row in these bounds is one of the job's, but may be one second outside of them.
 //
 // An id begins with its job's id, "@" and its scheduled time (see RunSpec.RunID), all
 // scheduled times are of one length, and no job's id has an "@". So the ids of a job
@@ -21,8 +21,8 @@ func RunIDRange(jobID string, first, last time.Time) (from, below string) {
 	return from, below
 }
 
-// RunIDInterval bounds the ids of a job's rows scheduled in [since, until), and of
-// no others: scheduled times are in whole seconds.
+// RunIDInterval returns bounds of the ids of a job's rows scheduled in [since,
+// until), and of no others: scheduled times are in whole seconds.
 func RunIDInterval(jobID string, since, until time.Time) (from, below string) {
 	from, below = RunIDRange(jobID, wholeSecond(since), time.Time{})
 	if until = wholeSecond(until); inIDs(until) {
@@ -39,7 +39,8 @@ func wholeSecond(t time.Time) time.Time {
 	return t.Truncate(time.Second).Add(time.Second)
 }
 
-// IDBounds bounds the ids that a filter by job can select, as RunIDRange does.
+// IDBounds returns bounds of the ids that a filter by job can select, as RunIDRange
+// does.
 func (f Filter) IDBounds() (from, below string) {
 	last := f.Until
 	if f.Before != nil && (last.IsZero() || f.Before.ScheduledAt.Before(last)) {

@@ -44,9 +44,10 @@ type Incident struct {
 	Why     string // the operator's reason, of the acknowledgement or the closing
 
 	Version int64 // changes with the incident; see Telling
-	// Told is what its notifier knows of it: opaque to the store.
+	// Told is what the notifier stores about the notifications that it sent; opaque
+	// to the store.
 	Told []byte
-	// DueAt is when the notifier has to look at it: now, after each opening,
+	// DueAt is when the notifier has to check it: now, after each opening,
 	// acknowledgement and closing; zero: never.
 	DueAt time.Time
 }
@@ -73,11 +74,11 @@ const (
 	IncidentErrorLimit = 500
 )
 
-// KeptError is an error as an incident keeps it: valid UTF-8 without NUL, and cut
-// to IncidentErrorLimit.
+// KeptError returns an error as an incident stores it: valid UTF-8 without NUL, and
+// cut to IncidentErrorLimit.
 func KeptError(s string) string { return keptText(s, IncidentErrorLimit) }
 
-// Open reports whether the problem lasts.
+// Open reports whether the incident is open.
 func (i Incident) Open() bool { return i.ClosedAt.IsZero() }
 
 // IncidentFilter selects a page of incidents, the newest (by ID) first. Zero
@@ -98,7 +99,7 @@ type IncidentFilter struct {
 // MaxIncidentPage is the largest page of incidents.
 const MaxIncidentPage = 1000
 
-// PageSize is the number of incidents that the filter asks for.
+// PageSize returns the number of incidents that the filter selects at most.
 func (f IncidentFilter) PageSize() int {
 	if f.Limit < 1 {
 		return 100
@@ -108,7 +109,7 @@ func (f IncidentFilter) PageSize() int {
 
 // IncidentAct is an operator's act on one open incident. The audit keeps it. An
 // acknowledgement silences the incident; it stays open. Close also closes it: the
-// next problem then opens a new one. To repeat either changes nothing and is no
+// next problem then opens a new one. Repeating either changes nothing and is not an
 // error.
 type IncidentAct struct {
 	ID    int64
@@ -154,7 +155,7 @@ func (a IncidentAct) Changes(i Incident) bool {
 	return i.Open() && (a.Close || i.AckedAt.IsZero())
 }
 
-// Audit is what a store records of an act that changed the incident.
+// Audit returns the audit entry of an act that changed the incident.
 func (a IncidentAct) Audit(i Incident) Audit {
 	entry := Audit{Act: ActAckIncident, JobID: i.JobID, Actor: a.Actor}
 	if a.Close {

@@ -8,8 +8,8 @@ const (
 	NotFinished Reason = "not_finished" // Call.FinishWithin after them
 )
 
-// LateAt is when a row that is written has to be looked at for being late: zero for
-// what its schedule did not make, and where its Call sets no bound.
+// LateAt returns when to check whether the run is late: zero for a run that its
+// schedule did not make, and if its Call sets no bound.
 func (in RunSpec) LateAt() time.Time {
 	if in.State != Planned || AdHoc(in.RunID) || in.Trigger != BySchedule && in.Trigger != ByCatchUp {
 		return time.Time{}
@@ -23,8 +23,8 @@ func (in RunSpec) LateAt() time.Time {
 	return time.Time{}
 }
 
-// Late reports whether an unfinished run is late at a time, and when it has to be
-// looked at again; zero: never. A run on which an operator acted is not late.
+// Late reports why an unfinished run is late at a time, and when to check it again;
+// zero: never. A run on which an operator acted is not late.
 func (r Run) Late(now time.Time) (why Reason, next time.Time) {
 	if r.By != "" {
 		return "", time.Time{}

@@ -50,8 +50,8 @@ type Filter struct {
 	After *Cursor
 }
 
-// Exception is the one exceptional state that the filter selects, by its state or by
-// its reason; "" where it selects several, or others.
+// Exception returns the one exceptional state that the filter selects, by state or
+// by reason; "" if it selects several, or other states.
 func (f Filter) Exception() State {
 	state := f.Reason.State()
 	if state == "" && len(f.States) == 1 {
@@ -85,15 +85,15 @@ type JobStatus struct {
 	LastRun      *Run // the newest by ScheduledAt that is not a range; nil when none
 	SlotRun      *Run // the unfinished run that has the job's slot; nil when it is free
 
-	// What became of the job's runs. The stores look back over its newest
-	// OutcomeWindow rows, ranges not counted.
+	// The results of the job's runs, from its newest OutcomeWindow rows, ranges not
+	// counted.
 	LastOutcome  *Run      // the newest run that is succeeded or dead; nil when none
 	FailingSince time.Time // where that is dead: the first dead run after the last success; else zero
 	DeadUnseen   int       // all of its unacknowledged dead runs
 }
 
-// JobState is what a list of very many jobs needs of each of them. Its fields mean
-// what they mean in a JobStatus.
+// JobState is the part of a job's row that a list of very many jobs needs. Its
+// fields mean what they mean in a JobStatus.
 type JobState struct {
 	JobID     string
 	Ended     bool
@@ -150,7 +150,7 @@ type Act struct {
 	DryRun bool
 }
 
-// PartOf names a request that continues another one.
+// PartOf returns the name of a request that continues another one.
 func PartOf(request, name string) string { return request + "/" + name }
 
 // Acted is the result of an Act for each selected run.
@@ -198,7 +198,7 @@ type Backfill struct {
 	DryRun bool
 }
 
-// Backfilled counts what became of a Backfill's scheduled times.
+// Backfilled counts a Backfill's scheduled times by result.
 type Backfilled struct {
 	Planned int
 	Left    int // ran, or is about to

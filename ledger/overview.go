@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Cell is what became of one row, in as little as an overview of many rows
-// needs. Its fields mean what they mean in a Run.
+// Cell is the part of a row that an overview of many rows needs. Its fields mean
+// what they mean in a Run.
 type Cell struct {
 	RunID       string
 	ScheduledAt time.Time
@@ -26,7 +26,7 @@ type DayCount struct {
 	Count int
 }
 
-// Days is what became of a job's scheduled times, by the day. The sum of all
+// Days counts a job's scheduled times by day and state. The sum of all
 // counts is the number of the scheduled times that the ledger accounts for.
 type Days struct {
 	Counts []DayCount // of rows that stand for one scheduled time, by day, then state
@@ -52,14 +52,14 @@ type Histogram map[int]int
 // classesPerOctave makes a class 9 % wide.
 const classesPerOctave = 8
 
-// TimingClass is the class of a duration in a Histogram: eight times its
+// TimingClass returns the class of a duration in a Histogram: eight times its
 // logarithm to the base 2 in microseconds, rounded down, where anything below 1
 // microsecond counts as 1.
 func TimingClass(d time.Duration) int {
 	return int(math.Floor(classesPerOctave * math.Log2(float64(max(d.Microseconds(), 1)))))
 }
 
-// Total is how many durations the histogram has.
+// Total returns the number of durations in the histogram.
 func (h Histogram) Total() (n int) {
 	for _, count := range h {
 		n += count
@@ -67,14 +67,14 @@ func (h Histogram) Total() (n int) {
 	return n
 }
 
-// Add counts those of another histogram too.
+// Add adds the counts of another histogram.
 func (h Histogram) Add(other Histogram) {
 	for class, count := range other {
 		h[class] += count
 	}
 }
 
-// Quantile is the duration that a share q of all does not exceed, 0 < q <= 1,
+// Quantile returns the duration that a share q of all does not exceed, 0 < q <= 1,
 // within 5 %: the middle of its class. It is 0 for an empty histogram.
 func (h Histogram) Quantile(q float64) time.Duration {
 	if len(h) == 0 {

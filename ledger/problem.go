@@ -15,7 +15,7 @@ type Problem struct {
 	Count  int
 }
 
-// ProblemsOf are runs that are dead without an outcome.
+// ProblemsOf returns the problems of runs that are dead without an outcome.
 func ProblemsOf(dead []Run) (list []Problem) {
 	for _, r := range dead {
 		list = append(list, Problem{JobID: r.JobID, RunID: r.ID, Reason: r.Reason, Count: r.Count})
@@ -23,8 +23,8 @@ func ProblemsOf(dead []Run) (list []Problem) {
 	return list
 }
 
-// PerJob merges the problems of each job, by job: the counts add up, and the one with
-// the greatest run ID is the last.
+// PerJob merges the problems of each job: it adds their counts, and takes the rest
+// from the problem with the greatest run ID.
 func PerJob(list []Problem) (merged []Problem) {
 	list = slices.Clone(list)
 	slices.SortFunc(list, func(a, b Problem) int { return cmp.Or(cmp.Compare(a.JobID, b.JobID), cmp.Compare(a.RunID, b.RunID)) })
@@ -40,7 +40,7 @@ func PerJob(list []Problem) (merged []Problem) {
 	return merged
 }
 
-// Ended gathers what the outcomes of one Record do to incidents.
+// Ended collects the effects of one Record's outcomes on incidents.
 type Ended struct {
 	Dead []Problem
 	// succeeded is each job's greatest run ID.
@@ -69,7 +69,7 @@ func (e *Ended) Closing() map[string]string {
 	return e.succeeded
 }
 
-// Compare says what Observe changes, given the jobs whose incidents are open.
+// Compare returns what Observe changes, given the jobs whose incidents are open.
 func Compare(open []string, troubles []Trouble) (closing []string, opening []Problem) {
 	was, is := map[string]bool{}, map[string]bool{}
 	for _, job := range open {

@@ -29,25 +29,25 @@ type Purge struct {
 	DryRun bool
 }
 
-// Purged is what became of a Purge.
+// Purged is the result of a Purge.
 type Purged struct {
 	Runs int // deleted, a range row counted as one
 	// Next is where the next batch goes on.
 	Next PurgeCursor
-	// More: a full batch was found, so ask again, From Next. Runs may be fewer
-	// all the same: what is revived before it is deleted stays.
+	// More: a full batch was found, so ask again, From Next. Runs may still be
+	// fewer: a run that is revived before it is deleted stays.
 	More bool
 }
 
-// PurgeCursor is how far a purge has looked. Many runs may have one scheduled
-// time, most of them kept: they are looked at once, and those that no batch had
-// room for yet stand in Found.
+// PurgeCursor is the position of a purge. Many runs may have one scheduled time,
+// and most of them may be kept: the purge reads them once, and Found lists those
+// that no batch had room for yet.
 type PurgeCursor struct {
-	After time.Time // runs scheduled up to it are not looked at again
+	After time.Time // runs scheduled up to it are not read again
 	Found []string  // run IDs up to After that were past their retention
 }
 
-// FullBatch is the number of runs that the purge may delete at once.
+// FullBatch returns the number of runs that the purge may delete at once.
 func (p Purge) FullBatch() int { return fullBatch(p.Batch) }
 
 func fullBatch(batch int) int {
@@ -82,7 +82,7 @@ type HistoryPurge struct {
 	DryRun bool
 }
 
-// FullBatch is the number of rows of each kind that the purge may delete at once.
+// FullBatch returns the number of rows of each kind that the purge may delete at once.
 func (p HistoryPurge) FullBatch() int { return fullBatch(p.Batch) }
 
 // ProcessRetention is how long a process that was killed is kept after its last
@@ -100,7 +100,7 @@ type PurgedHistory struct {
 	More        bool // a full batch of some kind was deleted: ask again
 }
 
-// Total is the number of rows of all kinds.
+// Total returns the number of rows of all kinds.
 func (p PurgedHistory) Total() int {
 	return p.Audit + p.Events + p.Incidents + p.Processes + p.Declared + p.Definitions
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Cause says why an Act left a run as it was.
+// Cause is why an Act left a run as it was.
 type Cause string
 
 const (
@@ -26,7 +26,7 @@ const (
 	BesideAnother Cause = "beside_another"
 )
 
-// Causes lists every cause, in the order in which they are told.
+// Causes lists every cause, in the order in which commands print them.
 var Causes = []Cause{NotThere, WrongState, Acknowledged, Rerun, PastSendBefore, BesideAnother}
 
 // Rejection is a run that an Act left as it was, and why: the cause, and words
@@ -37,12 +37,12 @@ type Rejection struct {
 	Why   string
 }
 
-// Missing rejects a run ID that the selection does not have.
+// Missing returns the Rejection of a run ID that the selection does not have.
 func Missing(runID string) Rejection {
 	return Rejection{runID, NotThere, "the ledger has no such run, or the other conditions leave it out"}
 }
 
-// Misplaced rejects a run whose state the act does not move.
+// Misplaced returns the Rejection of a run in whose state the act is not possible.
 func Misplaced(r Run, from []State) Rejection {
 	names := make([]string, len(from))
 	for i, s := range from {
@@ -51,9 +51,9 @@ func Misplaced(r Run, from []State) Rejection {
 	return Rejection{r.ID, WrongState, fmt.Sprintf("it is %s; this is for runs that are %s", r.State, strings.Join(names, " or "))}
 }
 
-// RefuseRedrive is the rule of Act for a dead run: a Rejection, and true where the
-// run may not be redriven. other is whether a run of its job that the act does
-// not redrive is unfinished.
+// RefuseRedrive applies the rules of Act to a dead run: it returns a Rejection and
+// true if the run may not be redriven. other is whether a run of its job that the
+// act does not redrive is unfinished.
 func (a Act) RefuseRedrive(r Run, now time.Time, other bool) (Rejection, bool) {
 	switch {
 	case r.RerunID != "" && !a.MayDouble:
@@ -67,29 +67,29 @@ func (a Act) RefuseRedrive(r Run, now time.Time, other bool) (Rejection, bool) {
 	return Rejection{}, false
 }
 
-// Settled is which of its selection an act leaves out without looking at each
-// run. One that is both is counted as Acknowledged.
+// Settled selects the runs that an act leaves out because an operator has settled
+// them. A run that is both is counted as Acknowledged.
 type Settled struct {
 	Acknowledged bool
 	Rerun        bool
 }
 
-// SettledByRedrive is what a redrive leaves out.
+// SettledByRedrive returns which runs a redrive leaves out.
 func (a Act) SettledByRedrive() Settled {
 	many := len(a.IDs) == 0
 	return Settled{Acknowledged: many && !a.IncludeAcknowledged, Rerun: many && !a.MayDouble}
 }
 
-// SettledByAck is what an acknowledgement leaves out.
+// SettledByAck returns which runs an acknowledgement leaves out.
 func (a Act) SettledByAck() Settled { return Settled{Acknowledged: len(a.IDs) == 0} }
 
-// Rest is the filter without the runs that are left out.
+// Rest returns the filter without the runs that are left out.
 func (s Settled) Rest(f Filter) Filter {
 	f.Unacked, f.NotRerun = f.Unacked || s.Acknowledged, f.NotRerun || s.Rerun
 	return f
 }
 
-// Cause is why a run is left out, "" where it is not.
+// Cause returns why a run is left out; "" if it is not.
 func (s Settled) Cause(acknowledged, rerun bool) Cause {
 	switch {
 	case s.Acknowledged && acknowledged:

@@ -2,13 +2,13 @@ package ledger
 
 import "errors"
 
-// ErrFinished: the run is finished, so there is nothing left to report on it.
+// ErrFinished is the error of a Report on a finished run.
 var ErrFinished = errors.New("the run is finished")
 
-// Report is what a target says of a run that it accepted, on its own account: how
-// far it is, or that it is done. It decides nothing: a run that is done is asked
-// at once instead of at its NextAt, and finishes by the target's answer. So a
-// report that is lost, repeated or wrong costs at most a wait or a call.
+// Report is a target's report on a run that it accepted: how far it is, or that it
+// is done. It decides nothing: a run that is done is asked at once instead of at
+// its NextAt, and finishes by the target's answer. So a report that is lost,
+// repeated or wrong costs at most a wait or a call.
 //
 // The progress is kept of every unfinished run. Done makes an accepted run due
 // now; in every other state it changes nothing, since the run is being asked, or

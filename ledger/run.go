@@ -55,8 +55,8 @@ type Call struct {
 	Body        json.RawMessage `json:"body,omitempty"`
 	ContentType string          `json:"contentType,omitempty"` // of the body; empty: application/json
 	Scopes      []string        `json:"scopes,omitempty"`
-	// Headers are the job's own header fields; those of a store are shared, and not to
-	// be written to.
+	// Headers are the job's own header fields; do not modify those that a store
+	// returned: they are shared.
 	Headers       map[string]string `json:"headers,omitempty"`
 	Timeout       time.Duration     `json:"timeout"`
 	Backoff       []time.Duration   `json:"backoff"`
@@ -76,11 +76,11 @@ type Call struct {
 	// a run may take to its first lease and to its end before it is late; 0: any time.
 	StartWithin  time.Duration `json:"startWithin,omitempty"`
 	FinishWithin time.Duration `json:"finishWithin,omitempty"`
-	// Heartbeat: the job's heartbeat is told of this run.
+	// Heartbeat: the job's heartbeat is pinged at this run's start and end.
 	Heartbeat bool `json:"heartbeat,omitempty"`
 }
 
-// Answer is what one attempt came to.
+// Answer is the result of one attempt.
 type Answer string
 
 const (
@@ -114,8 +114,8 @@ type Attempt struct {
 // ProgressLimit bounds the progress that a run's row keeps.
 const ProgressLimit = 1000
 
-// ProgressText is a JSON value as a progress: a string as it is, null and nothing as
-// "", any other value as JSON.
+// ProgressText returns a JSON value as a progress: a string as it is, null and
+// nothing as "", any other value as JSON.
 func ProgressText(value json.RawMessage) string {
 	var text string
 	if json.Unmarshal(value, &text) == nil { // null leaves it empty
@@ -126,6 +126,6 @@ func ProgressText(value json.RawMessage) string {
 	return compact.String()
 }
 
-// KeptProgress is a progress as a row keeps it: valid UTF-8 without NUL, and cut
-// to ProgressLimit.
+// KeptProgress returns a progress as a run's row stores it: valid UTF-8 without
+// NUL, and cut to ProgressLimit.
 func KeptProgress(s string) string { return keptText(s, ProgressLimit) }

@@ -44,7 +44,7 @@ const (
 // States lists every state, in the order of a run's life.
 var States = []State{Planned, Running, Retrying, Accepted, Succeeded, Dead, Skipped, Missed, Superseded, Canceled}
 
-// Unfinished lists the states of runs that something still happens to.
+// Unfinished lists the states that are not final.
 var Unfinished = []State{Planned, Running, Retrying, Accepted}
 
 var moves = map[State][]State{
@@ -110,7 +110,7 @@ const (
 	CanceledByOperator Reason = "operator"         // canceled
 )
 
-// State is the state that a run with this reason is in; "" for no known reason.
+// State returns the state that a run with this reason is in; "" for an unknown reason.
 func (r Reason) State() State {
 	switch r {
 	case Exhausted, Permanent, Unauthorized, PayloadMismatch, NotCompleted, KeyExpired:

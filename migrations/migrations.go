@@ -49,7 +49,7 @@ const (
 	DefaultTable  = keytable.DefaultTable  // the set Keys only
 )
 
-// Target says what to migrate, and under which names.
+// Target selects what to migrate, and under which names.
 type Target struct {
 	Engine Engine
 	Set    Set

@@ -9,7 +9,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Event is what is told of an incident.
+// Event is the kind of a notification.
 type Event string
 
 const (
@@ -41,16 +41,17 @@ type known struct {
 // Flapping reports whether an incident opens and closes again and again.
 func Flapping(i ledger.Incident) bool { return i.Reopened >= flappingFrom }
 
-// Decision is what a notifier does about an incident at a time.
+// Decision is the result of Decide: what to send, what to store, and when to decide
+// again.
 type Decision struct {
 	Notices []Notice
 	Told    []byte
 	DueAt   time.Time // when to decide again; zero: when the incident changes
 }
 
-// Decide says what the channels are to be told of an incident now. It follows from
-// its arguments alone. A channel is told once of the problem, again each Remind as
-// long as nobody has acknowledged it, and once of its end.
+// Decide returns the notifications of an incident that are due now. The result
+// depends only on the arguments. A channel gets one notification of the problem,
+// further ones each Remind while nobody has acknowledged it, and one of its end.
 func Decide(i ledger.Incident, channels []jobs.Channel, now time.Time) (Decision, error) {
 	told := map[string]known{}
 	if len(i.Told) > 0 {

@@ -10,9 +10,10 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Heartbeat pings an address while planning is current, in the way of healthchecks.io:
-// the address itself for success, /start when the process begins, /fail with the
-// cause when it cannot plan, /log when it stops. A process that does nothing any more pings nothing.
+// Heartbeat pings an address while planning is current, in the way of
+// healthchecks.io: the address itself for success, /start when the process begins,
+// /fail with the cause when it cannot plan, /log when it stops. A process that has
+// stopped working sends no pings.
 type Heartbeat struct {
 	Registry string // its name
 	Every    time.Duration
@@ -41,7 +42,7 @@ func (h *Heartbeat) Run(ctx context.Context) {
 	}
 }
 
-// Report pings once: success, or a failure with its cause.
+// Report sends one ping: success if problem is nil, else failure with its cause.
 func (h *Heartbeat) Report(ctx context.Context, problem error) {
 	if problem != nil {
 		h.ping(ctx, "/fail", problem.Error())

@@ -9,7 +9,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Message is what a notification says, whichever channel it goes to.
+// Message is the content of a notification, for any type of channel.
 type Message struct {
 	Registry string
 	Event    Event
@@ -19,7 +19,7 @@ type Message struct {
 	Owner    string // of the job; "" when it has none
 }
 
-// NewMessage writes a message; publicURL is the dashboard's, or "".
+// NewMessage returns a message; publicURL is the dashboard's, or "".
 func NewMessage(registry, publicURL string, event Event, i ledger.Incident, now time.Time) Message {
 	m := Message{Registry: registry, Event: event, Incident: i, At: now}
 	if publicURL != "" {
@@ -31,7 +31,7 @@ func NewMessage(registry, publicURL string, event Event, i ledger.Incident, now 
 	return m
 }
 
-// Title is one line: which job, and what is wrong with it.
+// Title returns one line: which job, and what is wrong with it.
 func (m Message) Title() string {
 	i := m.Incident
 	switch {
@@ -67,10 +67,10 @@ func what(i ledger.Incident) string {
 	return string(i.Cause)
 }
 
-// Line is a fact of a message.
+// Line is one fact of a message, such as the job or the last error.
 type Line struct{ Name, Value string }
 
-// Lines are the facts, and what to do next.
+// Lines returns the facts, and what to do next.
 func (m Message) Lines() (lines []Line) {
 	i := m.Incident
 	add := func(name, value string) {
@@ -103,7 +103,7 @@ func (m Message) Command() string {
 	return ""
 }
 
-// Text is the whole message as plain text.
+// Text returns the whole message as plain text.
 func (m Message) Text() string {
 	var b strings.Builder
 	b.WriteString(m.Title() + "\n\n")
@@ -116,8 +116,9 @@ func (m Message) Text() string {
 	return b.String()
 }
 
-// Key names the incident to a receiver that joins its events: the same in all of
-// them, and in no other incident of any registry.
+// Key returns the name under which a receiver groups the events of the incident. It
+// is the same for all of its events, and differs from that of every other incident
+// of any registry.
 func (m Message) Key() string {
 	return fmt.Sprintf("cronce/%s/%s/%s/%d", m.Registry, m.Incident.JobID, m.Incident.Cause, m.Incident.ID)
 }

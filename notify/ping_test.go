@@ -92,7 +92,7 @@ func (s *scene) pinger() *notify.Watch {
 
 func look(t *testing.T, w *notify.Watch) {
 	t.Helper()
-	if _, err := w.Look(context.Background()); err != nil {
+	if _, err := w.Check(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 }

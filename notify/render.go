@@ -146,7 +146,8 @@ const (
 	horizon = 4 * time.Hour
 )
 
-// CallOf is the call that delivers a message to a channel, frozen in its run.
+// CallOf returns the call that delivers a message to a channel, to be frozen in its
+// run.
 func CallOf(m Message, c jobs.Channel, id string) (ledger.Call, error) {
 	r := render(m, c, id)
 	var body bytes.Buffer

@@ -21,7 +21,7 @@ type Ledger interface {
 	Tell(context.Context, ledger.Telling) (bool, error)
 }
 
-// Runs is the part of a ledger.Store that tells heartbeats of jobs.
+// Runs is the part of a ledger.Store that heartbeats of jobs need.
 type Runs interface {
 	Changes(ctx context.Context, after string) (ledger.Changes, error)
 	List(context.Context, ledger.Filter) ([]ledger.Run, error)
@@ -29,17 +29,17 @@ type Runs interface {
 	Enter(context.Context, ledger.Entry) (ledger.Entered, error)
 }
 
-// Config is what a Watch needs.
+// Config configures a Watch. Registry, Ledger, Logger and Now are required.
 type Config struct {
 	Registry  *jobs.Registry
 	Ledger    Ledger
-	Runs      Runs   // nil: heartbeats of jobs are not told
+	Runs      Runs   // nil: no pings of jobs' heartbeats
 	PublicURL string // of the dashboard, for links; "": none
-	// Purge says when a purge last succeeded, and whether the next is overdue; nil: it
-	// is not watched.
+	// Purge returns when a purge last succeeded, and whether the next is overdue;
+	// nil: the purge is not watched.
 	Purge func(context.Context) (last time.Time, overdue bool, err error)
-	// Planned: the planner was here already. Otherwise it has a minute until the first
-	// look at what is not planned.
+	// Planned: the planner has already run. Otherwise it has a minute before the
+	// first check for jobs that are not planned.
 	Planned bool
 	Logger  *slog.Logger
 	Now     func() time.Time
@@ -64,7 +64,7 @@ const (
 	unplannedAfter = 5 * time.Minute
 )
 
-// NewWatch returns a Watch that looks when it is run.
+// NewWatch returns a Watch. It checks nothing until Run or Check is called.
 func NewWatch(c Config) *Watch {
 	w := &Watch{Config: c, channels: c.Registry.Channels(), pings: newPings(c.Runs, c.Registry)}
 	if !c.Planned {
@@ -73,12 +73,12 @@ func NewWatch(c Config) *Watch {
 	return w
 }
 
-// Run looks every few seconds until ctx ends.
+// Run calls Check every few seconds until ctx ends.
 func (w *Watch) Run(ctx context.Context) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for {
-		_, err := w.Look(ctx)
+		_, err := w.Check(ctx)
 		if ctx.Err() != nil {
 			return
 		}
@@ -94,15 +94,15 @@ func (w *Watch) Run(ctx context.Context) {
 	}
 }
 
-// Look finds what is wrong now, writes the notifications that are due, and returns how
-// many it wrote.
-func (w *Watch) Look(ctx context.Context) (written int, err error) {
+// Check finds the current problems, writes the notifications that are due, and
+// returns how many it wrote.
+func (w *Watch) Check(ctx context.Context) (written int, err error) {
 	before := w.told + w.pings.written
-	err = w.look(ctx)
+	err = w.check(ctx)
 	return w.told + w.pings.written - before, err
 }
 
-func (w *Watch) look(ctx context.Context) error {
+func (w *Watch) check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	if w.Registry.Alarms() {
@@ -245,7 +245,7 @@ func (w *Watch) entry(n Notice, i ledger.Incident, now time.Time) (ledger.Entry,
 	}}, err
 }
 
-// Test is a message that says that a channel works.
+// Test returns a message that says that a channel works.
 func Test(registry, publicURL string, c jobs.Channel, now time.Time) Message {
 	return NewMessage(registry, publicURL, Opened, ledger.Incident{
 		JobID: c.JobID(), Cause: "test", Error: fmt.Sprintf("this is a test of channel %s; nothing is wrong", c.Name),

@@ -150,7 +150,7 @@ func (s *scene) watch(steps int, after bool) error {
 	l := &mortal{Store: s.Store, steps: steps, after: after}
 	_, err := notify.NewWatch(notify.Config{
 		Registry: s.registry, Ledger: l, Runs: l, Logger: slog.New(slog.DiscardHandler), Now: time.Now,
-	}).Look(context.Background())
+	}).Check(context.Background())
 	return err
 }
 
@@ -323,7 +323,7 @@ func TestJobsThatNoProcessPlansAndAnOverduePurgeAreFound(t *testing.T) {
 		})
 		look := func(after time.Duration) (open []string) {
 			time.Sleep(after)
-			if _, err := w.Look(t.Context()); err != nil {
+			if _, err := w.Check(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			list, err := s.Incidents(t.Context(), ledger.IncidentFilter{Open: true})

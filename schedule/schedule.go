@@ -103,5 +103,5 @@ func scheduledTime(unix int64) time.Time {
 // String returns the expression that the schedule was parsed from.
 func (s *Schedule) String() string { return s.expr }
 
-// Location returns the zone in which the expression is read.
+// Location returns the time zone of the expression.
 func (s *Schedule) Location() *time.Location { return s.zone.loc }

@@ -9,7 +9,7 @@
 //     a fresh token.
 //   - A request goes to the host that the target's variable names, under its
 //     path prefix, over TLS 1.2 or later unless the host is this machine or the
-//     registry allows plain HTTP. No proxy is taken from the environment.
+//     registry allows plain HTTP. A proxy is used only if Config.Proxy names one.
 //   - What a target answers costs bounded memory and time: 64 KiB of headers,
 //     64 KiB of body, and never more than the context's deadline.
 //   - No secret, header value or body reaches an error, a log or an answer.

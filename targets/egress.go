@@ -61,8 +61,9 @@ func parseAllowed(list []string) (*egress, error) {
 	return e, nil
 }
 
-// Egress makes connections under the rules of Config.Allow and Config.Proxy, for who
-// calls a service that is not a registry's target. A request must be made with both.
+// Egress returns functions that open connections and choose proxies under the rules
+// of Config.Allow and Config.Proxy, for calls of a service that is not a target of
+// a registry. A request must be made with both.
 func Egress(allow []string, proxy func(*http.Request) (*url.URL, error)) (
 	dial func(ctx context.Context, network, address string) (net.Conn, error), through func(*http.Request) (*url.URL, error), err error,
 ) {

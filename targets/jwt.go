@@ -115,7 +115,7 @@ func (j *jwt) public() (keys []publicKey) {
 	return keys
 }
 
-// JWKS is the set of the public keys with which the calls' tokens can be verified
+// JWKS returns the set of the public keys with which the calls' tokens can be verified
 // (RFC 7517), for /.well-known/jwks.json. A registry without auth type jwt has an
 // empty one.
 func (t *Targets) JWKS() ([]byte, error) {
@@ -128,8 +128,8 @@ func (t *Targets) JWKS() ([]byte, error) {
 	return keySet(keys)
 }
 
-// JWKS is that of a registry whose calls this process does not make: of its targets,
-// only the keys are read. What is wrong with them comes back as jobs.Problems.
+// JWKS returns the key set of a registry whose calls this process does not make. It
+// reads only the targets' keys. The error is [jobs.Problems].
 func JWKS(reg *jobs.Registry, lookup func(string) (string, bool)) ([]byte, error) {
 	var keys []publicKey
 	var problems jobs.Problems

@@ -23,7 +23,7 @@ const (
 	ES256   KeyType = "ES256" // ECDSA on P-256 with SHA-256 (RFC 7518)
 )
 
-// GenerateKey makes a private key, in PEM (PKCS #8).
+// GenerateKey returns a new private key, in PEM (PKCS #8).
 func GenerateKey(t KeyType) ([]byte, error) {
 	var key crypto.Signer
 	var err error

@@ -11,7 +11,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Probed is what came of one request of a probe.
+// Probed is the result of one request of a probe.
 type Probed struct {
 	executor.Answer
 	// Header has those of the answer's fields that concern idempotency. A
@@ -28,10 +28,9 @@ var fieldsOfInterest = []string{
 	headerReplayed, "Idempotency-Key-Expires", "Idempotency-Body", "Retry-After", "Content-Type", "Location",
 }
 
-// Probe makes a call as Call does, authorization included, for someone who
-// wants to see how a target treats keys: no breaker stands before it, and
-// change, when not nil, may edit the request's fields before it is signed. It
-// has the effects that the call has.
+// Probe makes a call as Call does, authorization included, to see how a target
+// treats keys: no circuit breaker stops it, and change, when not nil, may edit the
+// request's fields before it is signed. It has the effects that the call has.
 func (t *Targets) Probe(ctx context.Context, c executor.Call, change func(http.Header)) Probed {
 	to, ok := t.byName[c.Call.Target]
 	if !ok {

@@ -43,8 +43,8 @@ func oneLine(text string) string {
 	return ledger.KeptProgress(line)
 }
 
-// SafeProgress is what a target says of a run's progress, or "redacted" where it
-// repeats a secret that this process sends: see safeCode.
+// SafeProgress returns a target's text about a run's progress, or "redacted" if it
+// repeats a secret that this process sends.
 func (t *Targets) SafeProgress(runID, progress string) string {
 	if progress == "" {
 		return ""

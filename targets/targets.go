@@ -23,9 +23,9 @@ import (
 // Config configures Targets. Only Registry is required.
 type Config struct {
 	Registry *jobs.Registry
-	// Lookup reads an environment variable; default os.LookupEnv. It is asked
-	// in New only: a changed variable takes a restart, a changed file of a secret
-	// does not.
+	// Lookup reads an environment variable; default os.LookupEnv. It is called in
+	// New only: a changed variable needs a restart, a changed file of a secret does
+	// not.
 	Lookup  func(string) (string, bool)
 	Version string       // for User-Agent: cronce/<version>; default "dev"
 	Logger  *slog.Logger // default: none
@@ -38,14 +38,14 @@ type Config struct {
 	Completion func(runID string) (url, token string)
 	// RootCAs verify the targets' certificates; default: the system's.
 	RootCAs *x509.CertPool
-	// Allow are the hosts, addresses and networks (CIDR) that may be called; none:
-	// all. Link-local addresses and those at which clouds give out credentials must
-	// always be allowed by address or network.
+	// Allow lists the hosts, addresses and networks (CIDR) that may be called;
+	// none: all. Link-local addresses and those at which clouds give out
+	// credentials must always be allowed by address or network.
 	Allow []string
-	// Proxy says through which proxy a request goes; default: none.
+	// Proxy returns the proxy for a request; default: none.
 	Proxy func(*http.Request) (*url.URL, error)
 	// Dial opens connections; default: net.Dialer with a limit of 10 s, to what Allow
-	// allows. A Dial of the caller's own judges for itself.
+	// allows. A Dial that is set must apply its own rules.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// MaxInFlight is how many calls to one target the caller makes at once:
 	// as many idle connections are kept to it. Default 64.
@@ -83,10 +83,10 @@ type target struct {
 	breaker *breaker
 }
 
-// New resolves every target's base URL and credentials from the environment.
-// All that is wrong with them comes back at once, as jobs.Problems; no problem
-// shows a value. A target that only disabled jobs name, by its variable, may be
-// left unset: calls to it are then not sent.
+// New resolves every target's base URL and credentials from the environment. The
+// error is [jobs.Problems] with all mistakes; none shows a value. A target that
+// only disabled jobs name, by its variable, may be left unset: calls to it are then
+// not sent.
 func New(c Config) (*Targets, error) {
 	c = c.withDefaults()
 	var problems jobs.Problems
@@ -183,7 +183,7 @@ func (t *Targets) Close() {
 	}
 }
 
-// Breakers says for each target in which state its breaker is: "closed",
+// Breakers returns the state of each target's circuit breaker: "closed",
 // "half-open" or "open".
 func (t *Targets) Breakers() map[string]string {
 	states := make(map[string]string, len(t.byName))

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// LocalOnly lets through requests that name this machine. A page elsewhere whose
+// LocalOnly allows only requests that name this machine. A page elsewhere whose
 // name resolves to a loopback address (DNS rebinding) does not get in.
 func LocalOnly(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

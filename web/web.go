@@ -31,7 +31,7 @@ type Ledger interface {
 	Incidents(context.Context, ledger.IncidentFilter) ([]ledger.Incident, error)
 }
 
-// Config is what the dashboard shows and how.
+// Config configures the dashboard.
 type Config struct {
 	Ledger  Ledger
 	Serving func() Serving
@@ -45,12 +45,12 @@ type Config struct {
 	Now        func() time.Time // default time.Now
 }
 
-// Serving is what the process works on now. A reload of the registry changes it.
+// Serving is the current state of the process. A reload of the registry changes it.
 type Serving struct {
 	Registry *jobs.Registry
 	Process  string // its ID in the ledger
-	// Breakers says for each target in which state this process's circuit
-	// breaker is: "closed", "half-open" or "open".
+	// Breakers has the state of this process's circuit breaker for each target:
+	// "closed", "half-open" or "open".
 	Breakers      map[string]string
 	PurgeWarning  string // what is wrong with the nightly purge; "" when nothing is
 	ReloadWarning string // why the registry could not be reloaded; "" when it could
@@ -70,7 +70,7 @@ type Dashboard struct {
 // pageTimeout bounds what one page may ask of the ledger.
 const pageTimeout = 5 * time.Second
 
-// New returns the dashboard. Close it to end what it counts.
+// New returns the dashboard. Close it to end its background work.
 func New(c Config) *Dashboard {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -104,7 +104,7 @@ func New(c Config) *Dashboard {
 	return d
 }
 
-// Close waits for what the dashboard counts in the background.
+// Close ends the background work of the dashboard and waits for it.
 func (d *Dashboard) Close() { d.background.close() }
 
 func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) { d.handler.ServeHTTP(w, r) }

@@ -1,6 +1,6 @@
-// Package access says who makes a request of the API and what they may do. An
+// Package access identifies who makes a request of the API and what they may do. An
 // access file names tokens by their hashes, an OIDC issuer, and proxies that have
-// proved who asks; without one only the machine itself is served.
+// proved who asks; without a file only requests from the machine itself are allowed.
 package access
 
 import (
@@ -46,7 +46,7 @@ type Identity struct {
 // Principal names the identity for limits and keys, the unproven one too.
 func (i Identity) Principal() string { return cmp.Or(i.Name, "anyone on this machine") }
 
-// Denied is a request that is not let in.
+// Denied is the error of a request that is refused.
 type Denied struct {
 	Status  int
 	Code    string
@@ -59,19 +59,19 @@ func unauthorized(message string) error {
 	return &Denied{http.StatusUnauthorized, "unauthorized", message}
 }
 
-// Control says who makes a request; a *Denied error refuses it.
+// Control identifies who makes a request; a *Denied error refuses it.
 type Control interface {
 	Identify(*http.Request) (Identity, error)
 }
 
 type contextKey struct{}
 
-// With keeps the identity of a request.
+// With returns a context that carries the identity of a request.
 func With(ctx context.Context, i Identity) context.Context {
 	return context.WithValue(ctx, contextKey{}, i)
 }
 
-// Of returns the identity of a request, that of nobody if none was kept.
+// Of returns the identity that With stored, or the zero Identity.
 func Of(ctx context.Context) Identity {
 	i, _ := ctx.Value(contextKey{}).(Identity)
 	return i
@@ -79,13 +79,13 @@ func Of(ctx context.Context) Identity {
 
 type viaKey struct{}
 
-// WithVia says by which interface of this process a request reaches the API. A
-// client's request has none.
+// WithVia returns a context that names the interface of this process through which
+// a request reaches the API, such as the dashboard. A client's request has none.
 func WithVia(ctx context.Context, via string) context.Context {
 	return context.WithValue(ctx, viaKey{}, via)
 }
 
-// Via returns what WithVia said; "" for a client's request.
+// Via returns the interface that WithVia stored; "" for a client's request.
 func Via(ctx context.Context) string {
 	via, _ := ctx.Value(viaKey{}).(string)
 	return via

@@ -23,7 +23,7 @@ func Open(path string) (*File, error) {
 	return f, f.Reload()
 }
 
-// Reload reads the file again. One with a mistake leaves the former rules.
+// Reload reads the file again. A file with a mistake changes nothing.
 func (f *File) Reload() error {
 	r, err := read(f.path)
 	if err != nil {
@@ -33,8 +33,8 @@ func (f *File) Reload() error {
 	return nil
 }
 
-// Identify implements Control. A token that is presented decides alone: a request
-// with a bad one is refused, whatever else it has.
+// Identify implements Control. If a request has a token, only the token counts: a
+// request with an invalid token is refused, even if it comes from a trusted proxy.
 func (f *File) Identify(r *http.Request) (Identity, error) {
 	rules := f.rules.Load()
 	text, err := bearer(r)

@@ -13,7 +13,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Status tells how the ledger is being worked on.
+// Status returns who works on the ledger, and its backlog.
 func (s *Server) Status(ctx context.Context) (v operations.Status, err error) {
 	return v, s.get(ctx, "/v1/status", nil, &v)
 }
@@ -75,7 +75,7 @@ func (s *Server) Run(ctx context.Context, id string) (v operations.RunDetail, er
 	return v, s.get(ctx, runPath(id), nil, &v)
 }
 
-// Why explains what became of a job at any time.
+// Why explains why a job ran, or did not, at a time.
 func (s *Server) Why(ctx context.Context, jobID string, at time.Time) (v operations.Explanation, err error) {
 	return v, s.get(ctx, "/v1/why", url.Values{"job": {jobID}, "at": {timeText(at)}}, &v)
 }
@@ -112,7 +112,7 @@ func (s *Server) body(who ledger.Actor) actBody {
 	return b
 }
 
-// Pause makes the job's scheduled times skipped until Resume.
+// Pause pauses the job: its scheduled times are skipped until Resume.
 func (s *Server) Pause(ctx context.Context, jobID string, who ledger.Actor) (v operations.JobActed, err error) {
 	return v, s.post(ctx, "/v1/jobs/"+url.PathEscape(jobID)+"/pause", s.body(who), &v)
 }
@@ -141,8 +141,8 @@ func (s *Server) Backfill(ctx context.Context, f operations.Backfill) (v operati
 	return v, s.post(ctx, "/v1/jobs/"+url.PathEscape(f.JobID)+"/backfill", b, &v)
 }
 
-// Act does something to the runs that the act selects, in as many requests as the
-// server needs for them.
+// Act cancels, redrives or acknowledges the runs that the act selects, in as many
+// requests as the server needs for them.
 func (s *Server) Act(ctx context.Context, what operations.RunAct, act ledger.Act) (operations.Acted, error) {
 	b := s.body(act.Actor)
 	b.Job, b.State, b.Reason, b.Limit = act.JobID, act.States, act.Reason, cmp.Or(act.Limit, api.MaxBulk)

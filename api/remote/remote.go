@@ -1,6 +1,6 @@
-// Package remote asks a server of package api, in the types of the operations
-// that it serves. Every request that may be repeated is: while the ledger is
-// busy, and when an answer was lost, a mutation under its key.
+// Package remote is a client of package api, with the types of the operations that
+// it serves. It repeats requests while the ledger is busy and when an answer was
+// lost; a mutation is repeated under its idempotency key.
 package remote
 
 import (
@@ -23,7 +23,7 @@ import (
 	"github.com/cronce/cronce/internal/operations"
 )
 
-// Server is an API to ask.
+// Server is a client of one API server.
 type Server struct {
 	base    *url.URL
 	token   string
@@ -32,11 +32,11 @@ type Server struct {
 	patient time.Duration // for how long a request is repeated
 }
 
-// Config says which server, and as whom.
+// Config names the server and the token. URL is required.
 type Config struct {
 	URL string // https, or http to this machine
-	// Token is presented as a bearer token; empty: none. Without one an act says
-	// itself who acts.
+	// Token is presented as a bearer token; empty: none. Without a token each
+	// action names who acts.
 	Token   string
 	Version string // for User-Agent
 }

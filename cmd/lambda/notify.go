@@ -22,7 +22,7 @@ func (h *handler) beat(ctx context.Context) error {
 	}
 	w := notify.NewWatch(notify.Config{Registry: h.reg, Ledger: l, Runs: l, PublicURL: h.publicURL, Planned: true, Logger: h.log, Now: time.Now})
 	for timeFor(ctx, 2*askAgain) { // what is left is the next tick's
-		written, err := w.Look(ctx)
+		written, err := w.Check(ctx)
 		if err != nil || written == 0 {
 			return err
 		}

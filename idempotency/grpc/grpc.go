@@ -32,7 +32,7 @@ const (
 
 // Options configure [UnaryServerInterceptor]. Only Principal is required.
 type Options struct {
-	// Principal says who makes a call: an account or client id that the call's
+	// Principal returns who makes a call: an account or client id that the call's
 	// authentication has proved, never a token, which changes. Keys of two
 	// principals never meet. An error or "" is answered UNAUTHENTICATED.
 	Principal func(context.Context) (string, error)
@@ -44,12 +44,12 @@ type Options struct {
 	// [DefaultFinal]. An error that is [idempotency.Final] is stored whatever its
 	// code.
 	Final func(codes.Code) bool
-	// Logger hears of failures that no caller is told of in full; default
+	// Logger logs failures whose details no caller gets; default
 	// slog.Default().
 	Logger *slog.Logger
 }
 
-// Scope is the key scope of a method, "grpc:shop.v1.Payments/Pay", as
+// Scope returns the key scope of a method, "grpc:shop.v1.Payments/Pay", as
 // idempotency.Options.TTLs names it.
 func Scope(fullMethod string) string { return "grpc:" + strings.TrimPrefix(fullMethod, "/") }
 
@@ -79,7 +79,7 @@ func UnaryServerInterceptor(kit *idempotency.Kit, o Options) (grpc.UnaryServerIn
 	return i.unary, nil
 }
 
-// DefaultFinal names the codes that the same call would get again:
+// DefaultFinal reports whether the same call would get the code again:
 // INVALID_ARGUMENT, NOT_FOUND, ALREADY_EXISTS, FAILED_PRECONDITION and
 // OUT_OF_RANGE. Every other code leaves the key free, so that the call can be
 // tried again.

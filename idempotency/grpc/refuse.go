@@ -14,7 +14,7 @@ import (
 	"github.com/cronce/cronce/idempotency"
 )
 
-// Domain is that of the google.rpc.ErrorInfo in the kit's own errors. The reason
+// Domain is the domain of the google.rpc.ErrorInfo in the kit's own errors. The reason
 // in it is one of the codes of [idempotency.Problem], such as
 // idempotency.CodeMismatch.
 const Domain = "github.com/cronce/cronce/idempotency"

@@ -6,9 +6,9 @@ import (
 	"sync/atomic"
 )
 
-// A Fault strikes a service at one boundary between the things that it says to
-// its database: before the n-th is said, or when it has been said and the
-// answer is not read yet. The nil Fault never strikes.
+// Fault interrupts a service at one point of its exchange with the database: before
+// it sends the n-th message or statement, or after it has sent it and before it
+// reads the answer. The nil Fault never interrupts.
 type Fault struct {
 	at     int64
 	after  bool
@@ -19,7 +19,8 @@ type Fault struct {
 
 var errBroken = errors.New("the connection broke")
 
-// Say says one thing to the database, unless the fault prevents that.
+// Say runs it, which sends one message or statement to the database, unless the
+// fault prevents that.
 func (f *Fault) Say(it func() error) error {
 	if f == nil || f.said.Add(1) != f.at {
 		return it()
@@ -37,7 +38,7 @@ func (f *Fault) Say(it func() error) error {
 	return it()
 }
 
-// Conn is a connection to a database server on which each message counts.
+// Conn returns a connection to a database server on which each message is counted.
 func (f *Fault) Conn(c net.Conn) net.Conn {
 	if f == nil {
 		return c

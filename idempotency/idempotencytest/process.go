@@ -22,8 +22,8 @@ import (
 type Service struct {
 	// Fresh makes an empty database and returns its address.
 	Fresh func(*testing.T) (address string)
-	// Open opens the database at the address. All that the engine's Store says
-	// to it, in messages or statements, is said through f.
+	// Open opens the database at the address. All messages or statements that the
+	// engine's Store sends must go through f.
 	Open func(t *testing.T, address string, f *Fault) Engine
 }
 

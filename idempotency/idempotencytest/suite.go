@@ -23,8 +23,8 @@ type Engine struct {
 	Store store.Store
 	// Other is a second store on the same table, as another process has it.
 	Other store.Store
-	// Hasty is like Other, in a process that hardly waits where another one has
-	// the only lock. Nil: Other is.
+	// Hasty is like Other, but hardly waits for a lock that another process has.
+	// Nil: Other is used.
 	Hasty store.Store
 	// Down is a store whose database cannot be reached.
 	Down store.Store
@@ -36,7 +36,7 @@ type Engine struct {
 	// Age moves all times of a key's row into the past.
 	Age func(k idempotency.Key, by time.Duration)
 	// Kill breaks the connection of the transaction that ctx carries, so that
-	// nothing more can be said on it.
+	// nothing more can be sent on it.
 	Kill func(ctx context.Context)
 	// End commits the transaction that ctx carries, or rolls it back, behind
 	// the kit's back.

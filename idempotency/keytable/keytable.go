@@ -27,8 +27,8 @@ const (
 
 var identifier = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,39}$`)
 
-// CheckName refuses a name that would need quoting. Forty characters leave room
-// for the suffixes of index names.
+// CheckName returns an error for a name that would need quoting or is longer than
+// forty characters. Forty characters leave room for the suffixes of index names.
 func CheckName(name string) error {
 	if !identifier.MatchString(name) {
 		return fmt.Errorf("%q cannot be a schema or table name: use up to 40 of a-z, 0-9 and _, not beginning with a digit", name)

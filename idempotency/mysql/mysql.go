@@ -7,7 +7,7 @@
 // for a second on MariaDB and for innodb_lock_wait_timeout on MySQL, and one
 // waits for each process.
 //
-// The pool is the service's own. These parameters of its DSN spare round trips:
+// The pool is the service's own. These parameters of its DSN save round trips:
 //
 //	interpolateParams=true   the driver prepares no statements
 //	wait_timeout=300         at most MaxRun: the server itself frees the key of a process that was stopped

@@ -12,11 +12,11 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// Open makes a store on a small pool of its own, for a program that only looks
-// after the keys of a service, such as a purge. It takes the driver's own form,
-// user:password@tcp(host:3306)/database, and mysql://user:password@host:3306/database
-// with the driver's parameters. It does not connect yet. No error shows the
-// address. close ends the pool.
+// Open makes a store on a small pool of its own, for a program that only maintains
+// the keys of a service, such as a purge. It takes the driver's own form,
+// user:password@tcp(host:3306)/database, and
+// mysql://user:password@host:3306/database with the driver's parameters. It does
+// not connect yet. No error shows the address. close ends the pool.
 func Open(address string, o Options) (s *Store, close func(), err error) {
 	config, err := parse(address)
 	if err != nil {

@@ -57,22 +57,22 @@ type Options struct {
 	// stream's order. No event is fetched before a worker is free for it.
 	Workers int
 	// Backoff is the pause after each failed delivery, the last one repeated;
-	// default 500ms, 2s, 5s, 30s. Each is made up to a quarter longer, by chance.
+	// default 500ms, 2s, 5s, 30s. Each is lengthened at random, by up to a quarter.
 	Backoff []time.Duration
 	// MaxDeliver gives an event up when the handler fails at this delivery or
 	// a later one; default the consumer's. A consumer's own MaxDeliver also
 	// counts deliveries that a crash or a shutdown ended, and drops the event
 	// without telling GiveUp, so leave that one unlimited, or larger.
 	MaxDeliver int
-	// GiveUp hears of an event before it is terminated: the place to keep it
-	// for a person. Its context ends after 30 s. If it fails the event is
-	// delivered again instead. It may hear of one event twice.
+	// GiveUp is called before an event is terminated, for example to store it for
+	// an operator. Its context ends after 30 s. If it fails the event is delivered
+	// again instead. It may be called twice for one event.
 	GiveUp func(ctx context.Context, msg jetstream.Msg, why error) error
-	// Logger hears of every failure; default slog.Default().
+	// Logger logs every failure; default slog.Default().
 	Logger *slog.Logger
 }
 
-// MsgID is the publisher's id of a message, its header Nats-Msg-Id.
+// MsgID returns the publisher's id of a message, its header Nats-Msg-Id.
 func MsgID(msg jetstream.Msg) (string, error) {
 	id := msg.Headers().Get(natsgo.MsgIdHdr)
 	if id == "" {
@@ -81,9 +81,9 @@ func MsgID(msg jetstream.Msg) (string, error) {
 	return id, nil
 }
 
-// Stored names a message by its place in the stream and when it got there: the
-// same for every delivery, another for every publication. It is for publishers
-// that give their events no id.
+// Stored returns an id made of a message's sequence number in the stream and the
+// time at which it was stored: the same for every delivery, a new one for every
+// publication. It is for publishers that give their events no id.
 func Stored(msg jetstream.Msg) (string, error) {
 	meta, err := msg.Metadata()
 	if err != nil {
@@ -103,8 +103,9 @@ func Stored(msg jetstream.Msg) (string, error) {
 // key store is down) the event is held and asked about again, which uses up no
 // delivery.
 //
-// Acknowledgements are not waited for; one that is lost costs a delivery that
-// changes nothing. Drain the connection after Consume to send the last ones.
+// Consume does not wait for acknowledgements; one that is lost causes a further
+// delivery, which changes nothing. Drain the connection after Consume to send the
+// last ones.
 func Consume(ctx context.Context, kit *idempotency.Kit, consumer jetstream.Consumer, o Options, fn Handler) error {
 	if err := o.complete(kit, fn); err != nil {
 		return err

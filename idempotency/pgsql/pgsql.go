@@ -1,7 +1,7 @@
-// Package pgsql keeps idempotency keys in PostgreSQL, through database/sql:
-// for services on pgx's stdlib or lib/pq, and what stands on database/sql, such
-// as GORM, ent, bun, sqlx and sqlc. For services on pgx itself there is package
-// postgres. Both keep their keys in one table, with the same locks.
+// Package pgsql keeps idempotency keys in PostgreSQL, through database/sql: for
+// services on pgx's stdlib or lib/pq, and libraries on database/sql, such as GORM,
+// ent, bun, sqlx and sqlc. Services on pgx itself use package postgres.
+// Both keep their keys in one table, with the same locks.
 //
 // Claim, work and reply are one READ COMMITTED transaction, whatever the role's
 // default. Close the rows of every query before the work returns: the connection
@@ -41,7 +41,7 @@ var (
 // New makes a store on db, which stays the caller's.
 // [Store.CreateTable] creates the table, or your own migrations do.
 //
-// Every running handler holds one connection; a crowd waiting for one key holds
+// Every running handler holds one connection; calls that wait for the same key hold
 // one in all. A Call inside a handler needs a second one.
 func New(db *sql.DB, o Options) *Store {
 	o.Schema, o.Table = cmp.Or(o.Schema, keytable.DefaultSchema), cmp.Or(o.Table, keytable.DefaultTable)

@@ -10,10 +10,10 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// Open makes a store on a small pool of its own, for a program that only looks
-// after the keys of a service, such as a purge. Without Options.Schema the
-// table is where the connection's search path finds it, else in "cronce". No
-// error shows the URL. close ends the pool.
+// Open makes a store on a small pool of its own, for a program that only maintains
+// the keys of a service, such as a purge. Without Options.Schema the table is where
+// the connection's search path finds it, else in "cronce". No error shows the URL.
+// close ends the pool.
 func Open(ctx context.Context, url string, o Options) (s *Store, close func(), err error) {
 	config, err := parse(url)
 	if err != nil {

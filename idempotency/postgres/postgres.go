@@ -30,9 +30,9 @@ type Options struct {
 	// work again, up to ten times in all, when the server refuses it because of
 	// another transaction (SQLSTATE 40001, 40P01).
 	Isolation pgx.TxIsoLevel
-	// Role writes the keys. Set it when handlers take another one (SET LOCAL
-	// ROLE): the kit takes it before it stores a reply, at the cost of a round
-	// trip. Default: the role that the work leaves.
+	// Role stores the keys. Set it if handlers change the role (SET LOCAL ROLE):
+	// the kit sets Role before it stores a reply, at the cost of a round trip.
+	// Default: the role that is set when the work ends.
 	Role string
 }
 
@@ -60,7 +60,7 @@ var (
 // New makes a store on pool, which stays the caller's.
 // [Store.CreateTable] creates the table, or your own migrations do.
 //
-// Every running handler holds one connection; a crowd waiting for one key holds
+// Every running handler holds one connection; calls that wait for the same key hold
 // one in all. A Call inside a handler needs a second one.
 func New(pool *pgxpool.Pool, o Options) *Store {
 	o.Schema, o.Table = cmp.Or(o.Schema, keytable.DefaultSchema), cmp.Or(o.Table, keytable.DefaultTable)

@@ -32,7 +32,7 @@ type Answer struct {
 	DryRun  bool    `json:"dryRun,omitempty"` // nothing was deleted; the numbers are what would be
 }
 
-// Scope is what was removed of one key scope.
+// Scope is the number of keys removed of one key scope.
 type Scope struct {
 	Scope   string `json:"scope"`
 	Deleted int64  `json:"deleted"`
@@ -42,9 +42,9 @@ type Scope struct {
 // whose database the scheduler cannot reach, called by a job like any other.
 // ?scope=S purges one key scope, ?dryRun=true only counts.
 //
-// It needs no idempotency key, since a repetition finds less to do, and calls
-// at once share the work. It asks nobody who they are: mount it behind
-// whatever guards the service's other admin endpoints.
+// It needs no idempotency key, since a repetition finds less to do, and calls at
+// once share the work. It does not authenticate callers: mount it behind the
+// authentication of the service's other admin endpoints.
 //
 // 200 with a [Answer]; 400 for a query that it does not know, which might
 // be a misspelt dry run; 405 for another method; 503 when the store fails,

@@ -13,15 +13,16 @@ const (
 	// one go. With five times as many the slowest inserts beside a purge took
 	// twice as long, and the purge itself was hardly quicker.
 	DefaultBatch = 1000
-	// DefaultShare leaves nine tenths of the time to everybody else: a
-	// purge has the whole night, and the checkpoints that a quicker one causes
-	// are what inserts beside it wait for.
+	// DefaultShare leaves nine tenths of the time to other statements: a purge has
+	// the whole night, and the checkpoints that a quicker one causes are what
+	// inserts beside it wait for.
 	DefaultShare = 0.1
 
 	longestPause = 5 * time.Second
 )
 
-// Pace says how hard a purge may work. The zero value is the default.
+// Pace limits the share of time and the size of batches of a purge. The zero value
+// is the default.
 type Pace struct {
 	// Batch is how many rows one transaction may remove; default DefaultBatch.
 	Batch int
@@ -92,9 +93,9 @@ func (p Pace) pause(start time.Time, took time.Duration) time.Duration {
 	return idle
 }
 
-// Purge removes the expired keys of a scope ("" for all) from a store, at the
-// pace, each batch going on where the last one ended. It tells every batch to
-// removed, with how long it took, and returns as Run does.
+// Purge removes the expired keys of a scope ("" for all) from a store, at the pace,
+// each batch continuing where the last one ended. It calls removed after every batch,
+// with the time that the batch took, and returns as Run does.
 func (p Pace) Purge(ctx context.Context, from Store, scope string, removed func(Removed, time.Duration)) (done bool, err error) {
 	ask := Batch{Scope: scope}
 	return p.Run(ctx, func(ctx context.Context, limit int) (int, error) {

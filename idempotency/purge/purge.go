@@ -20,7 +20,7 @@ type Store interface {
 	CountExpired(ctx context.Context, scope string) (map[string]int64, error)
 }
 
-// Batch asks for one batch.
+// Batch selects the keys of one batch.
 type Batch struct {
 	Scope string // only this key scope; "" for all
 	Limit int    // rows at most; at least 1
@@ -30,7 +30,7 @@ type Batch struct {
 	After time.Time
 }
 
-// Removed is what one batch did.
+// Removed is the result of one batch.
 type Removed struct {
 	Scopes map[string]int64 // rows removed, per key scope
 	Rows   int              // rows removed in all; fewer than the limit: done

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Max is the longest wait that [Parse] returns. Callers have bounds of their own,
-// usually far below it.
+// Max is the longest wait that [Parse] returns. Callers usually apply a much lower
+// bound of their own.
 const Max = 24 * time.Hour
 
 // Parse reads a Retry-After field, which is a number of seconds or an HTTP date

@@ -1,9 +1,9 @@
 // Package sqlite keeps idempotency keys in SQLite, through database/sql and
 // modernc.org/sqlite.
 //
-// SQLite has one writer at a time. A handler holds the write lock from its
-// first statement to its reply, so handlers of all keys take turns; replays
-// only read, and wait for nobody (in WAL mode).
+// SQLite has one writer at a time. A handler holds the write lock from its first
+// statement to its reply, so handlers of all keys take turns; replays only read,
+// and do not wait (in WAL mode).
 package sqlite
 
 import (
@@ -39,7 +39,7 @@ var (
 )
 
 // Open opens a database file as the store wants it: WAL, every commit on disk
-// before it is answered, five seconds of patience with other processes, and
+// before it is answered, a busy timeout of five seconds, and
 // transactions that take the write lock when they begin. Up to 16 connections
 // stay open for the replays.
 func Open(path string) (*sql.DB, error) {

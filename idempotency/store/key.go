@@ -20,7 +20,7 @@ type Key struct {
 	// ("route:POST_/v1/payments"), or an event and who handles it
 	// ("event:order.placed.v1/commission").
 	Scope string
-	// Principal is whose key it is: the caller's identity, not its token.
+	// Principal owns the key: the caller's identity, not its token.
 	Principal string
 	// Value is what the caller sent, 1 to 128 characters of printable ASCII.
 	Value string

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// State is where a stored key is in its life. A key whose work runs in a
+// State is the state of a stored key. A key whose work runs in a
 // transaction has no committed row until it is done.
 type State string
 
@@ -35,7 +35,7 @@ const (
 	Accepted State = "accepted"
 )
 
-// Reply is what a call came to: what is sent, stored and sent again.
+// Reply is the result of a call: it is sent, stored, and sent again.
 type Reply struct {
 	Status  int         // HTTP status; 0 behind Do and Call, but 422 for a final error of Do
 	Header  http.Header // only those that are replayed
@@ -53,7 +53,7 @@ type Record struct {
 	Reply
 }
 
-// Claim is what a call asks of a store.
+// Claim is a call's request for a key.
 type Claim struct {
 	Key         Key
 	Fingerprint string        // of the payload
@@ -69,10 +69,10 @@ type Claim struct {
 	Lease time.Duration
 }
 
-// KeyStatus is what a store knows about a key at one moment of its own clock.
+// KeyStatus is a store's view of a key at one time of its own clock.
 type KeyStatus struct {
 	// Record is the key's live record; nil when there is none or it has
-	// expired. A record is expired from the instant ExpiresAt on.
+	// expired. A record is expired from ExpiresAt on.
 	Record *Record
 	// Lapsed: the record is Calling or Accepted and its lease has ended.
 	Lapsed bool
@@ -90,18 +90,18 @@ type Store interface {
 	// carries a transaction of the store's kind, Begin joins it. The
 	// transaction is open when err is nil, whatever the KeyStatus says.
 	Begin(context.Context, Claim) (Tx, KeyStatus, error)
-	// Lookup looks the key up and takes nothing. It sees what is committed, and
-	// nothing that a transaction in the context has written: callers who waited
-	// together share what one of them sees.
+	// Lookup looks the key up and takes nothing. It sees only committed rows, not
+	// those that a transaction in the context has written: all callers that waited
+	// share the result.
 	Lookup(context.Context, Claim) (KeyStatus, error)
 	// Joined reports whether the context carries a transaction that Begin would
 	// join.
 	Joined(context.Context) bool
 }
 
-// Tx is an open transaction of a [Store]. One of its two endings is called,
-// once. A Commit that fails has rolled the transaction back, or has left that
-// to the database (ErrUnavailable).
+// Tx is an open transaction of a [Store]. Exactly one of Commit and Rollback is
+// called, once. A Commit that fails has rolled the transaction back, or has left
+// that to the database (ErrUnavailable).
 type Tx interface {
 	// Context hands the transaction on, for the engine's typed accessor.
 	Context(context.Context) context.Context
@@ -109,8 +109,8 @@ type Tx interface {
 	// returns the time of expiry. ErrLostRace: a live record was in the way;
 	// ErrTxEnded: the work had ended the transaction.
 	Commit(context.Context, Claim, Reply) (time.Time, error)
-	// Rollback frees the key and undoes the work; what the database does not
-	// hear it finds out by itself. In a transaction that Begin joined, it undoes
+	// Rollback frees the key and undoes the work. If the database does not receive
+	// it, it rolls back by itself. In a transaction that Begin joined, it undoes
 	// only what was done since. It returns nil or one of these: ErrTxEnded, the
 	// work had ended the transaction, so that its effects may stand; ErrConflict,
 	// the work failed because of another transaction and can be done again.

@@ -9,8 +9,8 @@ import (
 )
 
 // Match returns the pattern that decides a scope's TTL: the scope's exact name,
-// else the longest of those ending in * whose beginning the scope has. ok is
-// false when there is none.
+// else the longest pattern that ends in * and matches. ok is false when there is
+// none.
 func Match(scope string, patterns iter.Seq[string]) (pattern string, ok bool) {
 	for p := range patterns {
 		if p == scope {

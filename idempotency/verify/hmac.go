@@ -47,7 +47,8 @@ func NewHMAC(principal string, secrets ...string) (*HMAC, error) {
 	return h, nil
 }
 
-// Middleware refuses what is not signed, with 401, and hands on what is.
+// Middleware answers 401 to requests without a valid signature and passes the
+// others to next.
 func (h *HMAC) Middleware(next http.Handler) http.Handler { return middleware(h, h.MaxBody, next) }
 
 func (h *HMAC) verify(r *http.Request, body []byte) (string, error) {

@@ -28,7 +28,8 @@ type JWT struct {
 	Now      func() time.Time // default time.Now
 }
 
-// Middleware refuses what is not signed, with 401, and hands on what is.
+// Middleware answers 401 to requests without a valid signature and passes the
+// others to next.
 func (j JWT) Middleware(next http.Handler) http.Handler {
 	if j.Issuer == "" || j.Audience == "" || j.Keys == nil {
 		panic("verify: JWT needs Issuer, Audience and Keys")

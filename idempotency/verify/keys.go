@@ -110,7 +110,7 @@ const (
 
 // RemoteKeys reads a registry's key set from a URL when it is first needed, again
 // after five minutes, and for a token of a key that it does not have, at most every
-// ten seconds. A set that cannot be read again stays in use.
+// ten seconds. If the set cannot be read again, the last one stays in use.
 func RemoteKeys(url string) Keys {
 	return &remoteKeys{url: url, now: time.Now, client: &http.Client{
 		Timeout:       keysTime,

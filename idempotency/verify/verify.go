@@ -34,15 +34,16 @@ const (
 	retryAfter = "5"
 )
 
-// ErrRefused is the error of a call that is not from whom it says, or not for
-// this service. Its text says why and repeats nothing of the call.
+// ErrRefused is the error of a call whose signature is not valid for its sender,
+// this service or its body. Its text says why and repeats nothing of the call.
 var ErrRefused = errors.New("signature refused")
 
-// ErrUnavailable is the error of a call that cannot be judged at the moment: the
-// keys could not be read.
+// ErrUnavailable is the error of a call that cannot be verified at the moment,
+// because the keys could not be read.
 var ErrUnavailable = errors.New("keys unavailable")
 
-// CodeUnavailable is the code of the problem that answers such a call, with 503.
+// CodeUnavailable is the code of the problem that answers a call with 503 while the
+// keys cannot be read.
 const CodeUnavailable = "verification_keys_unavailable"
 
 // CodeRefused is the code of the problem that answers a refused call, with 401.
@@ -51,7 +52,7 @@ const CodeRefused = "signature_refused"
 type principalKey struct{}
 
 // Principal returns the caller that a middleware of this package has verified. It is
-// for [idempotency.Options]. Without a middleware before it, it is an error.
+// for [idempotency.Options]. Without a middleware of this package it returns an error.
 func Principal(r *http.Request) (string, error) {
 	if p, ok := r.Context().Value(principalKey{}).(string); ok {
 		return p, nil

@@ -44,7 +44,8 @@ type Caller struct {
 
 var _ executor.Caller = (*Caller)(nil)
 
-// New checks that the address of every server can be read. No error shows it.
+// New returns a Caller. It checks that the address of every mail server can be
+// read; no error shows the address.
 func New(c Config) (*Caller, error) {
 	if c.Dial == nil {
 		c.Dial = (&net.Dialer{}).DialContext

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Config says what is tested and how patiently. Only URLs is required.
+// Config configures Run. Only URLs is required.
 type Config struct {
 	// URLs are the base URLs of the service's instances, which share one
 	// database. Calls go to each of them in turn.
@@ -21,7 +21,7 @@ type Config struct {
 	// Dial opens connections; default: net.Dialer. An error of it or of Proxy with the
 	// method Permanent() bool, which is true, ends the wait for a service at once.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Proxy says through which proxy a request goes; default: none.
+	// Proxy returns the proxy for a request; default: none.
 	Proxy func(*http.Request) (*url.URL, error)
 	// Callers is how many calls a storm has; default 20.
 	Callers int
@@ -31,9 +31,9 @@ type Config struct {
 	// Hold is how long the work of the case in-flight takes: longer than the
 	// service waits for another call. Default 2.5s.
 	Hold time.Duration
-	// Only are the names of the cases to run; default all.
+	// Only lists the names of the cases to run; default all.
 	Only []string
-	// Progress hears of each case when it has ended.
+	// Progress is called with each result when its case has ended.
 	Progress func(Result)
 }
 
@@ -47,7 +47,7 @@ const (
 	Skipped Outcome = "skipped" // the service says that it cannot be tested so
 )
 
-// Result is what came of one case.
+// Result is the result of one case.
 type Result struct {
 	Case    string        `json:"case"`
 	Outcome Outcome       `json:"outcome"`
@@ -58,14 +58,14 @@ type Result struct {
 	Millis  int64         `json:"tookMillis"`
 }
 
-// Report is what came of all cases.
+// Report has the results of all cases.
 type Report struct {
 	Conforms bool     `json:"conforms"`
 	URLs     []string `json:"urls"`
 	Results  []Result `json:"results"`
 }
 
-// Count counts the results with an outcome.
+// Count returns the number of results with an outcome.
 func (r Report) Count(o Outcome) (n int) {
 	for _, result := range r.Results {
 		if result.Outcome == o {
@@ -75,7 +75,8 @@ func (r Report) Count(o Outcome) (n int) {
 	return n
 }
 
-// ErrNotReady: the service does not answer GET /conform as the protocol says.
+// ErrNotReady means that the service does not answer GET /conform as the protocol
+// says.
 var ErrNotReady = errors.New("the service does not follow the conformance protocol")
 
 // Run runs all cases, one after the other, with new keys and operations. Its
@@ -123,7 +124,7 @@ func Run(ctx context.Context, c Config) (Report, error) {
 	return report, nil
 }
 
-// Cases are the names of all cases, in their order.
+// Cases returns the names of all cases, in their order.
 func Cases() (names []string) {
 	for _, k := range cases {
 		names = append(names, k.name)

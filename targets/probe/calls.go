@@ -17,7 +17,7 @@ import (
 // atOnce is how many calls are sent at the same time.
 const atOnce = 4
 
-// MaxCalls is how many calls a probe makes at most; of long work it asks more often.
+// MaxCalls is the maximum number of calls of a probe; a probe of long work makes more.
 const MaxCalls = 4 + atOnce
 
 // prober makes a probe's calls and keeps what came of them.
@@ -33,7 +33,7 @@ type prober struct {
 	keyless  Call
 }
 
-// Call is one call of a probe and what came of it.
+// Call is one call of a probe and its result.
 type Call struct {
 	Call    string              `json:"call"` // what it tests, in words
 	Key     string              `json:"key"`

@@ -19,7 +19,7 @@ import (
 	"github.com/cronce/cronce/targets"
 )
 
-// Config says what to probe.
+// Config selects what to probe. Targets and Job are required.
 type Config struct {
 	Targets  *targets.Targets
 	Registry string // its name, which the calls carry
@@ -34,7 +34,7 @@ type Config struct {
 	Now         time.Time
 }
 
-// Report is what a target did with the keys.
+// Report is the result of a probe.
 type Report struct {
 	Idempotent bool    `json:"idempotent"` // every required check is answered yes
 	Target     string  `json:"target"`
@@ -58,8 +58,8 @@ func Run(ctx context.Context, c Config) (Report, error) {
 	return r, nil
 }
 
-// Check refuses what cannot be probed: a method that carries no key, and a body
-// that is not JSON.
+// Check returns an error for what cannot be probed: a method that carries no key,
+// and a body that is not JSON.
 func (c Config) Check() error {
 	switch {
 	case !slices.Contains([]string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}, c.Job.Method):

@@ -10,7 +10,7 @@ import (
 	"github.com/cronce/cronce/jobs"
 )
 
-// URL is a target that no registry has.
+// URL is a target to probe that is in no registry.
 type URL struct {
 	URL, Method string
 	Path        string // a path and query under the URL; empty: the URL's own
@@ -22,8 +22,8 @@ type URL struct {
 // urlVariable is where the registry of a URL finds its address.
 const urlVariable = "PROBED_URL"
 
-// Registry makes a registry of the one job that calls the URL, says what to probe
-// there, and wraps lookup so that it has the URL's address.
+// Registry returns a registry with one job that calls the URL, the probe's
+// configuration, and a lookup that also has the URL's address.
 func (u URL) Registry(lookup func(string) (string, bool)) (*jobs.Registry, Config, func(string) (string, bool), error) {
 	base, path, err := u.split()
 	if err != nil {
