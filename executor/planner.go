@@ -14,7 +14,7 @@ const (
 	// is built for one statement takes little memory. With 500 a row costs as
 	// much processor time as with 2,000.
 	admitLimit = 500
-	// admitBytes is about how much of requests' bodies one admission holds.
+	// admitBytes is about how much of requests' bodies and headers one admission holds.
 	admitBytes = 1 << 20
 )
 
@@ -128,7 +128,7 @@ type batch struct {
 	plans  []ledger.Plan
 	places []int // of each plan's job in the registry; -1: not there
 	rows   int   // scheduled times in all plans
-	bytes  int   // of their requests' bodies
+	bytes  int   // of their requests' bodies and headers
 }
 
 func (b *batch) add(place int, plan ledger.Plan) {
@@ -136,6 +136,9 @@ func (b *batch) add(place int, plan ledger.Plan) {
 	b.rows += len(plan.Runs)
 	for i := range plan.Runs {
 		b.bytes += len(plan.Runs[i].Call.Body)
+		for name, value := range plan.Runs[i].Call.Headers {
+			b.bytes += len(name) + len(value)
+		}
 	}
 }
 

@@ -1,6 +1,8 @@
 package executor
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -54,5 +56,20 @@ func TestThePlannerPlansOnlyWhatItWasGivenAndWhatIsToCome(t *testing.T) {
 				t.Errorf("next due at %v, want %v", got, c.want)
 			}
 		})
+	}
+}
+
+// The headers of calls count as their bodies do: an admission stays small.
+func TestABatchIsFullByItsHeadersToo(t *testing.T) {
+	headers := map[string]string{}
+	for i := range 20 {
+		headers[fmt.Sprint("X-", i)] = strings.Repeat("x", 1024)
+	}
+	var b batch
+	for n := 1; !b.full(); n++ {
+		b.add(0, ledger.Plan{Runs: []ledger.RunSpec{{Call: ledger.Call{Headers: headers}}}})
+		if n > admitBytes/(20*1024)+1 {
+			t.Fatalf("not full with %d calls of 20 KiB", n)
+		}
 	}
 }

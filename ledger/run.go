@@ -70,7 +70,8 @@ type Call struct {
 	Within time.Duration `json:"within,omitempty"`
 	Poll   time.Duration `json:"poll,omitempty"`
 	// Delay is how long after its scheduled time the run was to start, by its job's
-	// spread; 0 for runs beside the schedule.
+	// spread. A rerun copies it from the run that it repeats, and no other run beside the
+	// schedule has one.
 	Delay time.Duration `json:"delay,omitempty"`
 	// StartWithin and FinishWithin are how long after its scheduled time and the delay
 	// a run may take to its first lease and to its end before it is late; 0: any time.

@@ -14,6 +14,7 @@ var lateCases = []testCase{
 	{"a run that is not finished in time is late", lateFinish},
 	{"a run that ended, or started in time, is not late", lateNot},
 	{"a run that waits for the slot is late", lateWaiting},
+	{"a run is late only after its delay too", lateDelayed},
 	{"what its schedule did not make is never late", lateAdHoc},
 }
 
@@ -134,6 +135,34 @@ func lateWaiting(b *bed) {
 	b.marks()
 	if i := b.incident("j"); i.RunID != in.RunID || i.Reason != ledger.NotStarted {
 		b.Errorf("incident %+v", i)
+	}
+}
+
+func lateDelayed(b *bed) {
+	j := b.job("j")
+	in := j.bounded(0, ledger.OverlapAllow, time.Hour, 2*time.Hour)
+	in.Call.Delay = 5 * time.Hour
+	j.admit(in)
+	j.until(0, 6*time.Hour-time.Second)
+	if n := b.marks(); n != 0 {
+		b.Errorf("looked at %d runs before their time", n)
+	}
+	j.until(0, 6*time.Hour+time.Second)
+	b.marks()
+	if i := b.incident("j"); i.Reason != ledger.NotStarted || i.RunID != in.RunID || i.Count != 1 {
+		b.Errorf("incident %+v", i)
+	}
+	j.until(0, 7*time.Hour-time.Second)
+	if n := b.marks(); n != 0 {
+		b.Errorf("looked at %d runs before their end was due", n)
+	}
+	j.until(0, 7*time.Hour+time.Second)
+	b.marks()
+	if i := b.incident("j"); i.Reason != ledger.NotFinished || i.Count != 2 {
+		b.Errorf("incident %+v", i)
+	}
+	if got := b.get(in.RunID).Call.Delay; got != in.Call.Delay {
+		b.Errorf("the ledger has a delay of %s, want %s", got, in.Call.Delay)
 	}
 }
 
