@@ -210,7 +210,10 @@ func (d *draft) checkBody(path string, j Job) any {
 		d.add(path, CodeBadBody, "the body has %d bytes as JSON, the maximum is %d; let the target look up the data", len(body), maxBody)
 		return nil
 	}
-	if most, ok := d.checkPlaceholders(path, string(body)); !ok || most > maxBody {
+	switch most, ok := d.checkPlaceholders(path, string(body)); {
+	case !ok:
+		return nil
+	case most > maxBody:
 		d.add(path, CodeBadBody, "the body can have %d bytes with the values of its placeholders, the maximum is %d", most, maxBody)
 		return nil
 	}

@@ -40,13 +40,19 @@ func didYouMean(word string, words []string) string {
 // and @ is reserved.
 var bareSchedule = regexp.MustCompile(`^\s*(?:-\s+)?(?:\{.*?)?["']?schedule["']?\s*:\s*([*@][^,}#]*)`)
 
-// unquoted explains a syntax error on a line with a schedule that lacks its quotes, or
-// is empty. The column is the schedule's, from 1.
+// barePlaceholder matches a value with a placeholder that is not in quotes: { begins a
+// map.
+var barePlaceholder = regexp.MustCompile(`[:\[,]\s+([^\s"'{},\[]*\s?\{\{\s*[A-Za-z]+\s*\}\})`)
+
+// unquoted explains a syntax error on a line with a schedule or a placeholder that lacks
+// its quotes, or is empty. The column is the value's, from 1.
 func unquoted(line string) (message string, column int) {
-	found := bareSchedule.FindStringSubmatchIndex(line)
-	if found == nil {
-		return "", 0
+	if found := bareSchedule.FindStringSubmatchIndex(line); found != nil {
+		value := strings.TrimSpace(line[found[2]:found[3]])
+		return fmt.Sprintf("the schedule needs quotes, because * and @ have a meaning of their own in YAML; write schedule: %s", quoted(value)), len([]rune(line[:found[2]])) + 1
 	}
-	value := strings.TrimSpace(line[found[2]:found[3]])
-	return fmt.Sprintf("the schedule needs quotes, because * and @ have a meaning of their own in YAML; write schedule: %s", quoted(value)), len([]rune(line[:found[2]])) + 1
+	if found := barePlaceholder.FindStringSubmatchIndex(line); found != nil {
+		return fmt.Sprintf("a value with a placeholder needs quotes, because { begins a map in YAML; write e.g. %s", quoted(line[found[2]:found[3]])), len([]rune(line[:found[2]])) + 1
+	}
+	return "", 0
 }

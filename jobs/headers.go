@@ -16,7 +16,7 @@ const (
 // ownFields are the header fields that a call has, and those that say how it is
 // transported, in lower case.
 var ownFields = []string{
-	"idempotency-key", "content-type", "content-length", "content-encoding", "transfer-encoding", "host", "user-agent",
+	"idempotency-key", "content-type", "content-length", "content-encoding", "accept-encoding", "transfer-encoding", "host", "user-agent",
 	"connection", "upgrade", "te", "trailer", "keep-alive", "expect", "proxy-connection", "proxy-authorization",
 }
 
