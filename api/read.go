@@ -24,9 +24,6 @@ type (
 		Acts []operations.Act `json:"acts"`
 		Next string           `json:"next,omitempty"`
 	}
-	timeList struct {
-		Times []string `json:"times"`
-	}
 	processList struct {
 		Processes []operations.Process `json:"processes"`
 	}
@@ -93,11 +90,7 @@ func (s *server) listNext(_ context.Context, r *http.Request) (any, error) {
 	if q.err != nil {
 		return nil, q.err
 	}
-	if after.IsZero() {
-		after = time.Now()
-	}
-	times, err := s.ops.Next(r.PathValue("id"), after, n)
-	return timeList{times}, err
+	return s.ops.Next(r.PathValue("id"), after, n)
 }
 
 func (s *server) listRuns(ctx context.Context, r *http.Request) (any, error) {

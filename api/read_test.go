@@ -21,7 +21,7 @@ func TestEveryQuestionKeepsTheContract(t *testing.T) {
 	engines(t, func(s *site) {
 		at := url.QueryEscape(s.begin.Add(-time.Minute).Truncate(time.Minute).Format(time.RFC3339))
 		for _, path := range []string{
-			"/v1/status", "/v1/processes", "/v1/targets", "/v1/keys", "/v1/jobs", "/v1/jobs?limit=1", "/v1/jobs/tick", "/v1/jobs/tick/next?count=3",
+			"/v1/status", "/v1/processes", "/v1/targets", "/v1/keys", "/v1/jobs", "/v1/jobs?limit=1", "/v1/jobs/tick", "/v1/jobs/tick/next?count=3", "/v1/jobs/tock/next",
 			"/v1/runs", "/v1/runs?job=tick&state=dead&state=succeeded&limit=1", "/v1/runs?reason=permanent", runPath(s.run(0)), runPath(s.run(2)),
 			"/v1/why?job=tick&at=" + at, "/v1/audit", "/v1/incidents", "/v1/incidents?open=true&job=tick&limit=1", "/v1/incidents/1", "/v1/openapi.yaml",
 		} {
@@ -40,6 +40,27 @@ func TestEveryQuestionKeepsTheContract(t *testing.T) {
 			s.Errorf("targets %+v", targets)
 		}
 	})
+}
+
+// A scheduled time whose run its spread delays is to come, until the run starts.
+func TestNextTimesOfAJobWithASpreadSayWhenItsRunsStart(t *testing.T) {
+	s := onFile(t, loopback)
+	j, _ := s.reg.Job("tock")
+	var got, plain operations.Upcoming
+	s.get("/v1/jobs/tock/next?count=2").into(s.TB, &got)
+	if len(got.Times) != 2 || len(got.Starts) != 2 {
+		t.Fatalf("%+v", got)
+	}
+	for i, text := range got.Times {
+		at, err := time.Parse(time.RFC3339, text)
+		if start := j.DueAt(at).Format(time.RFC3339); err != nil || got.Starts[i] != start || !j.DueAt(at).After(s.begin) {
+			t.Errorf("%s starts at %s, want %s; %v", text, got.Starts[i], start, err)
+		}
+	}
+	s.get("/v1/jobs/tick/next?count=2").into(s.TB, &plain)
+	if len(plain.Times) != 2 || plain.Starts != nil {
+		t.Errorf("%+v", plain)
+	}
 }
 
 func TestWrongQuestionsAreRefusedInWords(t *testing.T) {

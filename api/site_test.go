@@ -81,7 +81,7 @@ func newSite(t testing.TB, url string, control access.Control) *site {
 	s := &site{TB: t, log: &bytes.Buffer{}}
 	reg, err := jobs.NewRegistry(jobs.Name("acme"), jobs.Target{Name: "svc", URLEnv: "SVC_URL"},
 		jobs.Job{ID: "tick", Schedule: "* * * * *", Target: "svc", Path: "/tick", Body: json.RawMessage(`{"secret":"of the call"}`)},
-		jobs.Job{ID: "tock", Schedule: "0 * * * *", Target: "svc", Path: "/tock"})
+		jobs.Job{ID: "tock", Schedule: "0 * * * *", Spread: time.Hour, Target: "svc", Path: "/tock"})
 	s.must(err)
 	s.reg = reg
 	if path, isFile := strings.CutPrefix(url, "sqlite:"); isFile {

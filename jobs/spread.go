@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"time"
+
+	"github.com/cronce/cronce/schedule"
 )
 
 // DueAt returns when the run of a scheduled time is due to start: at it, or a fixed
@@ -39,6 +41,10 @@ func (j Job) DueBy(t time.Time) time.Time {
 	return t
 }
 
+// NextRun returns the first scheduled time whose run starts after t. It is before t
+// while the delay of its run has not passed.
+func (j Job) NextRun(t time.Time) time.Time { return j.schedule.Next(j.DueBy(t)) }
+
 // NextDue returns DueAt of the first scheduled time after a time, of the job at
 // index i; zero if there is none.
 func (r *Registry) NextDue(i int, after time.Time) time.Time {
@@ -67,16 +73,28 @@ func (d *draft) shortestGap(j Job) gap {
 	if known, ok := d.gaps[key]; ok {
 		return known
 	}
-	var shortest gap
+	shortest := shortestGap(j.schedule)
+	d.gaps[key] = shortest
+	return shortest
+}
+
+func shortestGap(s *schedule.Schedule) (shortest gap) {
 	var before time.Time
-	for _, at := range j.schedule.Upcoming(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(-time.Second), gapTimes) {
+	for _, at := range s.Upcoming(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(-time.Second), gapTimes) {
 		if length := at.Sub(before); !before.IsZero() && (shortest.length == 0 || length < shortest.length) {
 			shortest = gap{length, before}
 		}
 		before = at
 	}
-	d.gaps[key] = shortest
 	return shortest
+}
+
+// MaxSpread is the longest spread that a job with the schedule can have.
+func MaxSpread(s *schedule.Schedule) time.Duration {
+	if g := shortestGap(s); g.length > 0 {
+		return min(g.length, maxWait)
+	}
+	return maxWait
 }
 
 func (d *draft) checkSpread(path string, j Job) {

@@ -88,6 +88,11 @@ func TestDelaysEndBeforeTheNextScheduledTime(t *testing.T) {
 		if !delayed {
 			t.Errorf("%s: no run is delayed", tc.schedule)
 		}
+		for at := range j.Parsed().Due(tc.from, until) {
+			if due := j.DueAt(at); !j.NextRun(due.Add(-1)).Equal(at) || !j.NextRun(due).Equal(j.Parsed().Next(at)) {
+				t.Fatalf("%s: the run of %s starts at %s; the next run before and at that time are those of %s and %s", tc.schedule, at, due, j.NextRun(due.Add(-1)), j.NextRun(due))
+			}
+		}
 		i, _ := r.Index("release")
 		if got, want := r.NextDue(i, tc.from), j.DueAt(j.Parsed().Next(tc.from)); !got.Equal(want) {
 			t.Errorf("next due at %s, want %s", got, want)

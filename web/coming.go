@@ -10,7 +10,6 @@ import (
 
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
-	"github.com/cronce/cronce/schedule"
 )
 
 // coming is the next hour: how many scheduled times in each minute, and the first.
@@ -51,17 +50,17 @@ func (d *Dashboard) comingHour(states []ledger.JobState) coming {
 	}
 	next := coming{From: now}
 	var minutes [60]int
-	for i, j := range d.registry().All() {
+	for _, j := range d.registry().All() {
 		if j.Disabled || paused[j.ID] {
 			continue
 		}
-		s := d.registry().Schedule(i)
-		first := s.Next(now)
-		if first.IsZero() || !first.Before(now.Add(time.Hour)) {
+		first := j.NextRun(now)
+		start := j.DueAt(first)
+		if first.IsZero() || !start.Before(now.Add(time.Hour)) {
 			continue
 		}
-		next.First = append(next.First, comingRun{j.ID, first})
-		next.Total += addMinutes(&minutes, s, first, now)
+		next.First = append(next.First, comingRun{j.ID, start})
+		next.Total += addMinutes(&minutes, j, first, now)
 	}
 	slices.SortFunc(next.First, func(a, b comingRun) int { return cmp.Or(a.At.Compare(b.At), strings.Compare(a.Job, b.Job)) })
 	if len(next.First) > 6 {
@@ -73,9 +72,10 @@ func (d *Dashboard) comingHour(states []ledger.JobState) coming {
 	return next
 }
 
-// addMinutes counts a schedule's times in the minutes from now, one by one as
+// addMinutes counts the minutes from now in which a job's runs start, one by one as
 // long as they are few.
-func addMinutes(minutes *[60]int, s *schedule.Schedule, first, now time.Time) (total int) {
+func addMinutes(minutes *[60]int, j jobs.Job, first, now time.Time) (total int) {
+	s := j.Parsed()
 	end := now.Add(time.Hour)
 	if s.Count(now, end) > len(minutes) {
 		for m := range minutes {
@@ -86,8 +86,8 @@ func addMinutes(minutes *[60]int, s *schedule.Schedule, first, now time.Time) (t
 		}
 		return total
 	}
-	for t := first; !t.IsZero() && t.Before(end); t = s.Next(t) {
-		minutes[int(t.Sub(now)/time.Minute)]++
+	for t := first; !t.IsZero() && j.DueAt(t).Before(end); t = s.Next(t) {
+		minutes[int(j.DueAt(t).Sub(now)/time.Minute)]++
 		total++
 	}
 	return total

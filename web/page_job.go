@@ -183,7 +183,7 @@ func newJobCell(c ledger.Cell) jobCell {
 func comingTimesOf(j jobs.Job, now time.Time) (list []comingTime) {
 	s := j.Parsed()
 	before := now.In(s.Location())
-	for at := s.Next(now); !at.IsZero() && len(list) < comingTimes; at = s.Next(at) {
+	for at := j.NextRun(now); !at.IsZero() && len(list) < comingTimes; at = s.Next(at) {
 		local := at.In(s.Location())
 		coming := comingTime{At: at, Local: local.Format("Mon 2 Jan 15:04 MST"), Change: clockChange(before, local)}
 		if j.Spread > 0 {

@@ -40,8 +40,9 @@ type jobRow struct {
 	ID     string
 	Words  string // the schedule
 	Expr   string
-	Next   time.Time
-	State  string // one of jobStates
+	Next   time.Time // the scheduled time of its next run
+	Start  time.Time // of that run
+	State  string    // one of jobStates
 	Since  time.Time
 	By     string // who paused it
 	Dead   int
@@ -193,7 +194,8 @@ func (d *Dashboard) readRows(ctx context.Context, ids []string) ([]jobRow, error
 func newJobRow(j jobs.Job, s *ledger.JobStatus, now time.Time) jobRow {
 	row := jobRow{ID: j.ID, Words: j.Parsed().Describe(), Expr: j.Schedule, State: "new"}
 	if !j.Disabled {
-		row.Next = j.Parsed().Next(now)
+		row.Next = j.NextRun(now)
+		row.Start = j.DueAt(row.Next)
 	}
 	row.know(&j, s)
 	return row

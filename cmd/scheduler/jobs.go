@@ -98,7 +98,7 @@ func (a *app) printJob(j operations.JobDetail) error {
 	}
 	t := a.details("JOB", j.ID)
 	for _, line := range [][2]string{
-		{"schedule", j.Schedule}, {"in words", j.InWords}, {"next", nextText(j.Next, j.Enabled)}, {"watermark", j.Watermark},
+		{"schedule", j.Schedule}, {"in words", j.InWords}, {"next", nextText(j.Next, j.Enabled)}, {"starts", j.Starts}, {"watermark", j.Watermark},
 		{"calls", j.Method + " " + j.Target + " " + j.Path}, {"scopes", strings.Join(j.Scopes, " ")}, {"key scope", j.KeyScope},
 		{"timeout", j.Timeout}, {"async", j.Async.String()}, {"overlap", j.Overlap}, {"catch-up", j.CatchUp}, {"spread", j.Spread},
 		{"slot", slot(j.Job)}, {"last run", lastRun(j.Job)}, {"last outcome", a.state(j.Outcome())}, {"incidents", j.Trouble()},

@@ -18,8 +18,8 @@ func (a *app) nextCommand() *cobra.Command {
 		Short: "Print the next scheduled times of a job or an expression",
 		Long: `next prints the scheduled times of a job or an expression: UTC, local time with
 its offset, and a mark where the clocks change between two times. STARTS is when
-the run starts, if the job has a spread. --json prints an array of the scheduled
-times: UTC, RFC 3339.`,
+the run starts, if the job has a spread; a scheduled time whose run has not started
+yet is listed too. --json prints an array of the scheduled times: UTC, RFC 3339.`,
 		Example: `  cronce next release-commission-locks -n 5
   cronce next --expr "30 2 * * *" --tz America/New_York --from 2026-03-07T00:00:00Z
   cronce next --expr "cron(0 9 ? * MON#1 *)" --json`,
@@ -57,6 +57,9 @@ func (a *app) next(ctx context.Context, args []string, f nextFlags) error {
 	if err != nil {
 		return err
 	}
+	if f.from == "" && s.spread != nil {
+		from = s.spread.DueBy(from)
+	}
 	return a.printNext(s, s.Upcoming(from, f.n), from)
 }
 
@@ -74,7 +77,7 @@ func (a *app) startOf(from string, n int) (time.Time, error) {
 // timetable is when a job is scheduled, and when its runs start.
 type timetable struct {
 	*schedule.Schedule
-	starts func(at time.Time) time.Time // nil: at the scheduled times
+	spread *jobs.Job // nil: its runs start at the scheduled times
 }
 
 func (a *app) timetableOf(ctx context.Context, args []string, f nextFlags) (timetable, error) {
@@ -109,7 +112,7 @@ func (a *app) timetableOf(ctx context.Context, args []string, f nextFlags) (time
 func timetableFor(j jobs.Job) timetable {
 	t := timetable{Schedule: j.Parsed()}
 	if j.Spread > 0 {
-		t.starts = j.DueAt
+		t.spread = &j
 	}
 	return t
 }
@@ -161,7 +164,7 @@ func (a *app) printNext(s timetable, instants []time.Time, from time.Time) error
 		return err
 	}
 	columns := []string{"UTC", "LOCAL", "OFFSET", "CLOCKS"}
-	if s.starts != nil {
+	if s.spread != nil {
 		columns = []string{"UTC", "STARTS", "LOCAL", "OFFSET", "CLOCKS"}
 	}
 	t := a.table(columns...).Showing(nil).Optional("LOCAL", "CLOCKS", "OFFSET")
@@ -169,8 +172,8 @@ func (a *app) printNext(s timetable, instants []time.Time, from time.Time) error
 	for _, at := range instants {
 		local := at.In(s.Location())
 		cells := []string{rfc3339(at)}
-		if s.starts != nil {
-			cells = append(cells, rfc3339(s.starts(at)))
+		if s.spread != nil {
+			cells = append(cells, rfc3339(s.spread.DueAt(at)))
 		}
 		t.Row(append(cells, local.Format("Mon 2006-01-02 15:04:05 MST"), local.Format("-07:00"), shift(before.In(s.Location()), local))...)
 		before = at

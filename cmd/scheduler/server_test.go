@@ -19,7 +19,8 @@ func TestCommandsWorkThroughAServer(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, db string) {
 		svc := newService(t)
-		config := writeFile(t, strings.Replace(everySecond, `"* * * * * *"`, `"0 0 1 1 *"`, 1))
+		config := writeFile(t, strings.Replace(everySecond, `"* * * * * *"`, `"0 0 1 1 *"`, 1)+
+			`  - { id: spread, schedule: "@hourly", spread: 1h, targetUrlEnv: SVC_URL, path: /spread }`+"\n")
 		p := spawn(t, []string{"SVC_URL=" + svc.URL}, "serve", "--config", config, "--db", db, "--listen", "127.0.0.1:0")
 		server := "http://" + p.address()
 		env := map[string]string{"CRONCE_SERVER": server, "USER": "ann"}
@@ -41,7 +42,7 @@ func TestCommandsWorkThroughAServer(t *testing.T) {
 			{"jobs", "pause", "tick", "--why", "a test"}, {"jobs", "list"}, {"jobs", "list", "--json"}, {"jobs", "show", "tick"}, {"jobs", "show", "tock"},
 			{"runs", "list"}, {"runs", "list", "--job", "tick", "--state", "succeeded", "--json"}, {"runs", "list", "--job", "nobody"}, {"runs", "show", run.RunID}, {"runs", "show", run.RunID, "--json"},
 			{"runs", "show", "tick@2020-01-01T00:00:00Z"}, {"runs", "ack", run.RunID, "--why", "a test"}, {"runs", "redrive", "--job", "tick", "--dry-run"},
-			{"why", "tick", run.ScheduledAt}, {"why", "tick", "2030-01-01T00:00:00Z", "--json"}, {"why", "nobody", "1h"}, {"next", "tick", "-n", "3"}, {"next", "tick", "-n", "3", "--json"}, {"next", "nobody"}, {"next", "tick", "--tz", "UTC"},
+			{"why", "tick", run.ScheduledAt}, {"why", "tick", "2030-01-01T00:00:00Z", "--json"}, {"why", "nobody", "1h"}, {"next", "tick", "-n", "3"}, {"next", "tick", "-n", "3", "--json"}, {"next", "nobody"}, {"next", "spread", "-n", "3", "--from", "2026-11-22T00:00:00Z"}, {"next", "tick", "--tz", "UTC"},
 			{"backfill", "tick", "--from", "2020-01-01T00:00:00Z", "--to", "2020-02-01T00:00:00Z", "--dry-run"}, {"backfill", "nobody", "--from", "1h", "--dry-run"},
 			{"jobs", "resume", "tick", "--why", "a test"}, {"jobs", "pause", "nobody", "--why", "a test"},
 		} {

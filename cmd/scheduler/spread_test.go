@@ -36,6 +36,12 @@ func TestASpreadIsShown(t *testing.T) {
 		t.Error(out)
 	}
 	d.ok("migrate", "up")
+	if out := d.ok("next", "release", "-n", "1"); !at.Equal(noon) || !strings.Contains(out, rfc3339(at)+"  "+starts) {
+		t.Errorf("within its delay, the run is still to start: %s", out)
+	}
+	if out := strings.Join(strings.Fields(d.ok("jobs", "show", "release")), " "); !strings.Contains(out, "next "+rfc3339(at)+" starts "+starts) {
+		t.Error(out)
+	}
 	if out := d.ok("why", "release", rfc3339(at)); !strings.Contains(out, "whose run starts at "+starts+": the job has a spread of 1h0m0s") {
 		t.Error(out)
 	}

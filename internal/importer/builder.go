@@ -43,7 +43,7 @@ type job struct {
 	headers                     map[string]string // harmless ones, with their values
 	description, owner          string
 	labels                      map[string]string
-	timeout                     time.Duration
+	timeout, spread             time.Duration
 	backoff                     []time.Duration
 	hasBackoff                  bool
 	overlap, catchUp            string

@@ -9,7 +9,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/schedule"
 )
 
@@ -128,8 +130,8 @@ func (e *entry) awsSchedule(a awsObject, destinations map[string]awsObject) erro
 	case s.Location().String() != "UTC":
 		e.note(ClockChange, "dst: skip keeps the source's times: none in the hour that is skipped, one in the hour that is repeated; once, the default, also fires for the skipped hour")
 	}
-	if w := a.FlexibleTimeWindow; w != nil && w.Mode == "FLEXIBLE" {
-		e.note(Times, "the flexible window of %d minutes is not taken over; runs begin at the scheduled time", w.MaximumWindowInMinutes)
+	if w := a.FlexibleTimeWindow; w != nil && w.Mode == "FLEXIBLE" && w.MaximumWindowInMinutes > 0 {
+		e.spread(time.Duration(w.MaximumWindowInMinutes)*time.Minute, jobs.MaxSpread(s))
 	}
 	if a.StartDate != nil || a.EndDate != nil {
 		e.note(Times, "StartDate and EndDate are not taken over; the schedule has no begin and no end")
@@ -142,6 +144,15 @@ func (e *entry) awsSchedule(a awsObject, destinations map[string]awsObject) erro
 		return nil
 	}
 	return e.awsTarget(*a.Target, destinations)
+}
+
+// spread takes a flexible time window over.
+func (e *entry) spread(window, most time.Duration) {
+	e.job.spread = min(window, most)
+	e.note(Times, "the flexible window is a spread of %s: cronce delays each run by a fixed time of less than that, AWS by one that it chooses; the run ID has the scheduled time", duration(e.job.spread))
+	if window > most {
+		e.note(Times, "the flexible window of %s is longer than the shortest time between two scheduled times, which a spread cannot exceed", duration(window))
+	}
 }
 
 func (e *entry) awsTarget(t awsTarget, destinations map[string]awsObject) error {

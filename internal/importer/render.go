@@ -90,6 +90,9 @@ func (j job) render(w *strings.Builder) {
 			field("dst", j.dst)
 		}
 	}
+	if j.spread > 0 {
+		field("spread", duration(j.spread))
+	}
 	field("target", quote(j.target.name))
 	field("method", quote(j.method))
 	field("path", quote(j.path))

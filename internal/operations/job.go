@@ -31,7 +31,8 @@ type Job struct {
 	Async        *Async        `json:"async,omitempty"` // nil: a 202 is a success
 	Enabled      bool          `json:"enabled"`
 	State        JobState      `json:"state"`
-	Next         string        `json:"next"` // empty: never again, or disabled
+	Next         string        `json:"next"`             // empty: never again, or disabled
+	Starts       string        `json:"starts,omitempty"` // the run of Next, by the job's spread
 	Watermark    string        `json:"watermark"`
 	PausedAt     string        `json:"pausedAt,omitempty"`
 	PausedBy     string        `json:"pausedBy,omitempty"`
@@ -189,7 +190,7 @@ func (s *Service) describe(j jobs.Job, known map[string]status) Job {
 		FailingSince: scheduledTime(st.FailingSince), Dead: st.DeadUnseen, Incidents: append([]JobIncident{}, st.incidents...),
 	}
 	if j.Spread > 0 {
-		v.Spread = j.Spread.String()
+		v.Spread, v.Starts = j.Spread.String(), StartOf(j, s.now())
 	}
 	v.Description, v.Owner, v.Labels = j.Description, j.Owner, j.Labels
 	if j.Async != (jobs.Async{}) {
@@ -206,13 +207,21 @@ func (s *Service) describe(j jobs.Job, known map[string]status) Job {
 	return v
 }
 
-// NextOf is a job's next scheduled time; empty when it is disabled, or never due
+// NextOf is the scheduled time of a job's next run; empty when it is disabled, or never due
 // again: a schedule whose scheduled times have all passed is legal.
 func NextOf(j jobs.Job, now time.Time) string {
 	if j.Disabled {
 		return ""
 	}
-	return scheduledTime(j.Parsed().Next(now))
+	return scheduledTime(j.NextRun(now))
+}
+
+// StartOf is when the run of NextOf starts; empty when that is at its scheduled time.
+func StartOf(j jobs.Job, now time.Time) string {
+	if j.Disabled || j.Spread == 0 {
+		return ""
+	}
+	return scheduledTime(j.DueAt(j.NextRun(now)))
 }
 
 func runIf(r *ledger.Run) *Run {
@@ -258,15 +267,29 @@ func (j Job) Trouble() string {
 	return strings.Join(parts, ", ")
 }
 
-// Next lists the job's next n scheduled times after from.
-func (s *Service) Next(id string, from time.Time, n int) ([]string, error) {
+// Upcoming are scheduled times to come, and when their runs start, one for each; no
+// starts for a job without a spread.
+type Upcoming struct {
+	Times  []string `json:"times"`
+	Starts []string `json:"starts,omitempty"`
+}
+
+// Next lists n of the job's scheduled times: those after a time, or, where that is zero,
+// those whose runs are to start.
+func (s *Service) Next(id string, after time.Time, n int) (Upcoming, error) {
 	j, err := s.registered(id, "")
 	if err != nil {
-		return nil, err
+		return Upcoming{}, err
 	}
-	times := []string{}
-	for _, t := range j.Parsed().Upcoming(from, n) {
-		times = append(times, scheduledTime(t))
+	if after.IsZero() {
+		after = j.DueBy(s.now())
 	}
-	return times, nil
+	list := Upcoming{Times: []string{}}
+	for _, at := range j.Parsed().Upcoming(after, n) {
+		list.Times = append(list.Times, scheduledTime(at))
+		if j.Spread > 0 {
+			list.Starts = append(list.Starts, scheduledTime(j.DueAt(at)))
+		}
+	}
+	return list, nil
 }
