@@ -17,7 +17,7 @@ func (a *app) demoCommand() *cobra.Command {
 	var ui bool
 	c := &cobra.Command{
 		Use:   "demo",
-		Short: "Watch it work: faults, and exactly one effect per scheduled time",
+		Short: "Show it at work: faults, and exactly one effect per scheduled time",
 		Long: `demo starts a scheduler on an embedded ledger and an example target service,
 breaks the network between them, kills the scheduler, and shows at the end that
 the target applied each scheduled time (tick) exactly once. It uses a temporary

@@ -17,7 +17,7 @@ import (
 )
 
 func (a *app) notifyCommand() *cobra.Command {
-	c := &cobra.Command{Use: "notify", Short: "Test the channels that incidents are told in", Args: knownCommand,
+	c := &cobra.Command{Use: "notify", Short: "Test the channels that receive notifications", Args: knownCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
 	c.AddCommand(a.notifyTestCommand())
 	return c

@@ -61,13 +61,13 @@ Exit 0: idempotent. Exit 1: not idempotent, or not proven.`,
 		},
 	}
 	c.Flags().StringVar(&f.url, "url", "", "a `URL` instead of a job")
-	c.Flags().StringVar(&f.method, "method", "POST", "of the URL: POST, PUT, PATCH or DELETE")
+	c.Flags().StringVar(&f.method, "method", "POST", "the `method` for the URL: POST, PUT, PATCH or DELETE")
 	c.Flags().StringVar(&f.path, "path", "", "a `path` and query under the URL")
 	c.Flags().StringVar(&f.body, "body", "", "what to send to the URL, as `JSON` (default the body that jobs send)")
 	c.Flags().StringVar(&f.tokenEnv, "token-env", "", "a `variable` that holds a bearer token for the URL")
 	c.Flags().StringVar(&f.changed, "changed-body", "", "the other body, as `JSON`, where the target would not take one more field")
 	c.Flags().BoolVar(&f.yes, "yes", false, "do not ask before the calls")
-	c.Flags().DurationVar(&f.timeout, "timeout", 30*time.Second, "of each call (a job: its own, unless given)")
+	c.Flags().DurationVar(&f.timeout, "timeout", 30*time.Second, "time limit of each call (default for a JOB: its own)")
 	return c
 }
 

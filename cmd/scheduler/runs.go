@@ -116,7 +116,7 @@ func (a *app) printRuns(runs []operations.Run) error {
 func (a *app) runsShowCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "show RUN-ID",
-		Short: "Show one run with its attempts and the acts of operators",
+		Short: "Show one run with its attempts and the actions of operators",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			o, done, err := a.operator(c.Context(), a.ledgerToRead)
