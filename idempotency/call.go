@@ -28,8 +28,8 @@ type Effect[T any] struct {
 	Reconcile func(context.Context) (result T, done bool, err error)
 }
 
-// ErrNotDone is for [Effect.Do]: wrapped in its error, it says that the call
-// certainly had no effect, so that the key is free again.
+// ErrNotDone reports that an external call had no effect. [Effect.Do] wraps it in
+// its error where that is certain; the key is then free again.
 var ErrNotDone = errors.New("the call was certainly not made")
 
 // Call makes an external call at most once for the operation's key. First the key
@@ -198,9 +198,9 @@ func (c call[T]) giveUp(ctx context.Context, how func(context.Context, store.Cla
 	return err
 }
 
-// VendorKey is the key under which a [Call] presents itself to the vendor: the
-// same whenever the operation is asked for, and in its reconciliation. "" when
-// ctx is not of a Call.
+// VendorKey returns the idempotency key that a [Call] sends to the vendor. All
+// attempts of one operation and its reconciliation send the same key. It returns ""
+// when ctx does not belong to a Call.
 func VendorKey(ctx context.Context) string { return vendorkey.Of(ctx) }
 
 func vendorKey(k Key) string {

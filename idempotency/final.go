@@ -16,8 +16,8 @@ type FinalError struct {
 
 func (e *FinalError) Error() string { return e.Message }
 
-// Unwrap returns what was given to [Final]; nil from a repetition, which knows
-// the text alone.
+// Unwrap returns the error that was given to [Final]. It returns nil for a
+// repetition: the store keeps the text only.
 func (e *FinalError) Unwrap() error { return e.cause }
 
 // Final marks an error of the work of [Do] as one that every repetition would

@@ -20,8 +20,9 @@ type Key = store.Key
 // Reply is the result of a call: it is sent, stored, and sent again.
 type Reply = store.Reply
 
-// EventScopes is, in Options.TTLs, every scope that [EventScope] makes. Events
-// come back for longer than calls do: as long as their queue or bus keeps them.
+// EventScopes is the pattern of the scopes that [EventScope] returns, for
+// Options.TTLs. A queue or bus may deliver an event again for as long as it keeps
+// it, which is longer than a caller retries.
 const EventScopes = "event:*"
 
 // EventScope returns the scope of an event's keys for one of its handlers,

@@ -46,7 +46,7 @@ type Scope struct {
 // once share the work. It does not authenticate callers: mount it behind the
 // authentication of the service's other admin endpoints.
 //
-// 200 with a [Answer]; 400 for a query that it does not know, which might
+// 200 with an [Answer]; 400 for a query that it does not know, which might
 // be a misspelt dry run; 405 for another method; 503 when the store fails,
 // after which what was removed stays removed.
 func Handler(p Store, o Options) http.Handler {
