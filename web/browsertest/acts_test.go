@@ -1,6 +1,7 @@
 package browsertest_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -28,19 +29,41 @@ func (b *tab) shown(selector string) string {
 	return text
 }
 
+// focus moves the focus to an element. A page that is still loading may replace the
+// element after it was found; it is then found again.
+func (b *tab) focus(selector string) {
+	b.Helper()
+	eventually(b.T, "the focus on "+selector, func() bool {
+		ctx, cancel := context.WithTimeout(b.ctx, patience)
+		defer cancel()
+		err := chromedp.Do(ctx, chromedp.Focus(chromedp.CSS(selector)))
+		if err != nil && !strings.Contains(err.Error(), "No node with given id") {
+			b.Fatal(err)
+		}
+		return err == nil
+	})
+}
+
 // sendForm fills in the form of an act's page by the keyboard.
 func (b *tab) sendForm(who string) string {
 	b.Helper()
-	b.do(chromedp.Focus(chromedp.CSS("form.sheet input[name=why]")), chromedp.KeyEvent(reason), chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(who), chromedp.KeyEvent(kb.Enter),
+	b.focus("form.sheet input[name=why]")
+	b.do(chromedp.KeyEvent(reason), chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(who), chromedp.KeyEvent(kb.Enter),
 		chromedp.WaitReady(chromedp.CSS(".notice, [role=alert]")))
 	return b.shown(".notice, [role=alert]")
 }
 
-// link follows the link to an act on a page.
+// link follows the link to an act on a page. A live update may take the focus
+// between two keys; the link is then followed again.
 func (b *tab) link(page, act string) {
 	b.Helper()
-	b.visit(page)
-	b.do(chromedp.Focus(chromedp.CSS(`main .acts a[href^="/act/`+act+`"]`)), chromedp.KeyEvent(kb.Enter), chromedp.WaitReady(chromedp.CSS("form.sheet input[name=why]")))
+	eventually(b.T, "the form to "+act, func() bool {
+		b.visit(page)
+		b.focus(`main .acts a[href^="/act/` + act + `"]`)
+		ctx, cancel := context.WithTimeout(b.ctx, patience/4)
+		defer cancel()
+		return chromedp.Do(ctx, chromedp.KeyEvent(kb.Enter), chromedp.WaitReady(chromedp.CSS("form.sheet input[name=why]"))) == nil
+	})
 }
 
 func (s *server) json(v any, args ...string) {
@@ -265,7 +288,8 @@ grants: [{ role: viewer, users: [vera] }, { role: operator, users: [oscar] }, { 
 		}
 		if user == "oscar" { // the proven name is the audit's, whatever a form says
 			b.visit("/act/pause?job=tick")
-			b.do(chromedp.Focus(chromedp.CSS("form.sheet input[name=why]")), chromedp.KeyEvent(reason), chromedp.KeyEvent(kb.Enter), chromedp.WaitReady(chromedp.CSS(".notice")))
+			b.focus("form.sheet input[name=why]")
+			b.do(chromedp.KeyEvent(reason), chromedp.KeyEvent(kb.Enter), chromedp.WaitReady(chromedp.CSS(".notice")))
 			if out := s.run("jobs", "show", "tick"); !strings.Contains(out, "oscar") {
 				t.Errorf("the pause is not oscar's: %s", out)
 			}
