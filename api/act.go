@@ -74,9 +74,9 @@ func (s *server) backfill(ctx context.Context, a *actRequest) (any, error) {
 // answer lists.
 const MaxBulk = 10_000
 
-// actPart is what a request did of an act that may take several.
+// actPart is what a request did of an action that may take several.
 type actPart struct {
-	operations.Acted
+	operations.RunActionResult
 	// Next is the cursor of the next request, "" after the last; Request is what a
 	// further part of a redrive continues.
 	Next    string `json:"next,omitempty"`
@@ -91,8 +91,8 @@ func (a *actRequest) limit() int {
 	return *a.Limit
 }
 
-func (a *actRequest) part(done operations.Acted) actPart {
-	p := actPart{Acted: done}
+func (a *actRequest) part(done operations.RunActionResult) actPart {
+	p := actPart{RunActionResult: done}
 	p.Refused = p.Refused[:min(len(p.Refused), MaxBulk)]
 	if a.id != "" {
 		return p
@@ -106,8 +106,8 @@ func (a *actRequest) part(done operations.Acted) actPart {
 	return p
 }
 
-func (s *server) act(ctx context.Context, what operations.RunAct, a *actRequest) (any, error) {
-	act := ledger.Act{
+func (s *server) act(ctx context.Context, what operations.RunAction, a *actRequest) (any, error) {
+	act := ledger.Action{
 		Actor: a.actor, Force: a.Force, IncludeAcknowledged: a.IncludeAcknowledged, MayDouble: a.MayDouble, DryRun: a.DryRun,
 		Filter:    ledger.Filter{IDs: a.RunIDs, JobID: a.Job, States: a.State, Reason: a.Reason, Limit: a.limit()},
 		Continues: a.Continues,
@@ -132,13 +132,13 @@ func (s *server) act(ctx context.Context, what operations.RunAct, a *actRequest)
 		return nil, err
 	}
 	done, err := s.ops.Act(ctx, what, act)
-	if err == nil && a.id != "" && len(done.Refused) == 1 && done.Refused[0].Cause == ledger.NotThere {
+	if err == nil && a.id != "" && len(done.Refused) == 1 && done.Refused[0].Cause == ledger.RejectedNotFound {
 		return nil, problem(http.StatusNotFound, string(operations.UnknownRun), done.Refused[0].Why)
 	}
 	return a.part(done), err
 }
 
-func checkSelection(act ledger.Act) error {
+func checkSelection(act ledger.Action) error {
 	switch {
 	case len(act.IDs) > operations.MaxPage:
 		return invalid(fmt.Sprintf("runIds takes up to %d run IDs at once", operations.MaxPage))

@@ -39,7 +39,7 @@ func TestOneKeyIsOneRunAndTwoKeysAreTwo(t *testing.T) {
 		if e := s.send("POST", "/v1/jobs/tick/trigger", `{"by":"ann","why":"else"}`, "Idempotency-Key", "one"); e.StatusCode != 409 || e.code(s.TB) != "idempotency_key_payload_mismatch" {
 			s.Errorf("another body: %d %s", e.StatusCode, e.body)
 		}
-		var audit struct{ Acts []operations.Act }
+		var audit struct{ Acts []operations.AuditEntry }
 		s.get("/v1/audit?job=tick").into(s.TB, &audit)
 		if len(audit.Acts) != 2 || audit.Acts[0].Via != ledger.ViaAPI || audit.Acts[0].By != "ann" {
 			s.Errorf("audit %+v", audit.Acts)
@@ -100,7 +100,7 @@ func TestActsOnRunsAndJobs(t *testing.T) {
 		}
 		var run operations.RunDetail
 		s.get(runPath(s.run(2))).into(s.TB, &run)
-		if len(run.Acts) != 2 || run.Acts[0].Act != ledger.ActAck || run.Acts[1].Act != ledger.ActRedrive {
+		if len(run.Acts) != 2 || run.Acts[0].Act != ledger.ActionAck || run.Acts[1].Act != ledger.ActionRedrive {
 			s.Errorf("acts %+v", run.Acts)
 		}
 	})
@@ -129,6 +129,11 @@ func TestWrongActsAreRefusedAndDoNothing(t *testing.T) {
 		{"/v1/jobs/tick/pause", `{"by":"a","why":"b"`, nil, 400, "invalid_request"},
 		{"/v1/jobs/tick/pause", `{"by":7,"why":"b"}`, nil, 400, "invalid_request"},
 		{"/v1/jobs/tick/pause", `{"by":"a","why":"` + strings.Repeat("x", 1001) + `"}`, nil, 400, "invalid_request"},
+		{"/v1/jobs/tick/pause", `{"by":"` + strings.Repeat("x", 256) + `","why":"b"}`, nil, 400, "invalid_request"},
+		{"/v1/jobs/tick/pause", `{"by":"a\u0000","why":"b"}`, nil, 400, "invalid_request"},
+		{"/v1/jobs/tick/pause", `{"by":"token:ci","why":"b"}`, nil, 400, "invalid_request"},
+		{"/v1/jobs/tick/backfill", `{"by":"token:ci","why":"b","from":"2026-01-01T00:00:00Z","to":"2026-01-01T00:00:00Z"}`, nil, 400, "invalid_request"},
+		{"/v1/jobs/tick/backfill", `{"by":"a","why":" ","from":"2026-01-01T00:00:00Z","to":"2026-01-01T00:00:00Z"}`, nil, 400, "invalid_request"},
 		{"/v1/jobs/tick/pause", `{"by":"a","why":"` + strings.Repeat("x", 2<<20) + `"}`, nil, 413, "request_too_large"},
 		{"/v1/jobs/tick/pause", `{"by":"a","why":"b"}`, []string{"Content-Type", "text/plain"}, 415, "unsupported_media_type"},
 		{"/v1/jobs/tick/pause", `{"by":"a","why":"b"}`, []string{"Idempotency-Key", ""}, 400, "invalid_idempotency_key"},
@@ -158,7 +163,7 @@ func TestWrongActsAreRefusedAndDoNothing(t *testing.T) {
 	if res.StatusCode != http.StatusBadRequest {
 		t.Errorf("without a key: %d", res.StatusCode)
 	}
-	var audit struct{ Acts []operations.Act }
+	var audit struct{ Acts []operations.AuditEntry }
 	s.get("/v1/audit").into(t, &audit)
 	if len(audit.Acts) != 0 {
 		t.Errorf("something was done: %+v", audit.Acts)
@@ -207,7 +212,7 @@ func TestATriggerWhoseLedgerAnswerWasLostIsOneRun(t *testing.T) {
 		if again.StatusCode != http.StatusCreated {
 			s.Fatalf("%d %s", again.StatusCode, again.body)
 		}
-		var audit struct{ Acts []operations.Act }
+		var audit struct{ Acts []operations.AuditEntry }
 		s.get("/v1/audit").into(s.TB, &audit)
 		if len(audit.Acts) != 1 || !json.Valid(again.body) || !strings.Contains(string(again.body), audit.Acts[0].RunID) {
 			s.Errorf("%+v; %s", audit.Acts, again.body)

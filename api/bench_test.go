@@ -20,14 +20,16 @@ import (
 
 	"github.com/cronce/cronce/api/access"
 	"github.com/cronce/cronce/internal/testdb"
+	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 )
 
-// benchRuns is how many finished runs the ledger has: CRONCE_BENCH_RUNS.
-func benchRuns(b *testing.B) int {
-	text := os.Getenv("CRONCE_BENCH_RUNS")
+// number is a variable of the environment, or the default.
+func number(b *testing.B, name string, byDefault int) int {
+	b.Helper()
+	text := os.Getenv(name)
 	if text == "" {
-		return 100_000
+		return byDefault
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil {
@@ -46,7 +48,7 @@ func BenchmarkLists(b *testing.B) {
 		"postgres": func() string { return testdb.Postgres(b) },
 	} {
 		b.Run(engine, func(b *testing.B) {
-			where, runs := address(), benchRuns(b)
+			where, runs := address(), number(b, "CRONCE_BENCH_RUNS", 100_000)
 			s := newSite(b, where, everyone{})
 			began := time.Now()
 			s.fill(where, runs)
@@ -165,4 +167,72 @@ func (s *site) fill(where string, runs int) {
 	if page, err := s.store.List(s.Context(), ledger.Filter{JobID: "tick", Limit: 100}); err != nil || len(page) < min(100, runs/100) {
 		s.Fatalf("%d runs of tick, %v", len(page), err)
 	}
+}
+
+// BenchmarkManyJobs asks for each list of a ledger of very many jobs (CRONCE_BENCH_JOBS)
+// in the middle of a scheduled time that all of them share: a third of its runs has
+// succeeded, a third is running, and a third is due.
+func BenchmarkManyJobs(b *testing.B) {
+	for engine, address := range map[string]func() string{
+		"sqlite":   func() string { return "sqlite:" + filepath.Join(b.TempDir(), "ledger.db") },
+		"postgres": func() string { return testdb.Postgres(b) },
+	} {
+		b.Run(engine, func(b *testing.B) {
+			where := address()
+			s := newSite(b, where, everyone{})
+			s.fillJobs(where, number(b, "CRONCE_BENCH_JOBS", 20_000))
+			for _, path := range []string{
+				"/v1/status", "/v1/processes", "/v1/runs?limit=50", "/v1/runs?state=dead", "/v1/runs?job=job-000001", "/v1/runs?job=job-000002&state=dead",
+				"/v1/jobs?limit=50", "/v1/jobs/job-000002", "/v1/audit", "/v1/incidents", "/v1/incidents?job=job-000002",
+			} {
+				b.Run(strings.TrimPrefix(path, "/v1/"), func(b *testing.B) { s.measure(b, path) })
+			}
+		})
+	}
+}
+
+// fillJobs declares more jobs, and gives each a run of one scheduled time.
+func (s *site) fillJobs(where string, n int) {
+	s.Helper()
+	tick, _ := s.reg.Job("tick")
+	all := []jobs.Job{tick}
+	for i := range n {
+		all = append(all, jobs.Job{ID: fmt.Sprintf("job-%06d", i), Schedule: "0 0 1 1 *", Target: "svc", Path: "/x", Overlap: jobs.OverlapQueue})
+	}
+	options := []jobs.Entry{jobs.Name("acme"), jobs.Target{Name: "svc", URLEnv: "SVC_URL"}}
+	for _, j := range all {
+		options = append(options, j)
+	}
+	var err error
+	s.reg, err = jobs.NewRegistry(options...)
+	s.must(err)
+	var defs []ledger.Definition
+	for _, j := range s.reg.Jobs() {
+		body, hash, err := j.Definition()
+		s.must(err)
+		defs = append(defs, ledger.Definition{JobID: j.ID, Hash: hash, Body: body})
+	}
+	s.must(s.store.Declare(s.Context(), ledger.Declaration{Process: "host-1", Registry: "acme", Version: s.reg.Version(), Definitions: slices.Values(defs)}))
+	_, err = s.store.Assignments(s.Context(), s.reg.Version())
+	s.must(err)
+	states := `CASE job_n % 3 WHEN 0 THEN 'succeeded' WHEN 1 THEN 'running' ELSE 'planned' END`
+	driver, source, text := "pgx", where, `
+		INSERT INTO cronce.runs (run_id, job_id, scheduled_at, planned_at, started_at, finished_at, due_at, revision, state, trigger, target, leased_by, slot, takes_slot, call, body)
+		SELECT j.job_id || '@' || to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), j.job_id, at, at, at, CASE state WHEN 'succeeded' THEN at END,
+			CASE WHEN state <> 'succeeded' THEN at + interval '1 day' * CASE state WHEN 'running' THEN 1 ELSE 0 END END, 1, state, 'schedule', 'svc', 'host-1',
+			CASE WHEN state <> 'succeeded' THEN j.job_id END, true, '{"target":"svc"}', '{}'
+		FROM (SELECT job_id, date_trunc('second', now()) AS at, `+states+` AS state FROM (SELECT job_id, row_number() OVER () AS job_n FROM cronce.jobs WHERE job_id LIKE 'job-%') n) j`
+	if path, isFile := strings.CutPrefix(where, "sqlite:"); isFile {
+		driver, source, text = "sqlite", path+"?_pragma=busy_timeout(600000)", `
+		INSERT INTO runs (run_id, job_id, scheduled_at, planned_at, started_at, finished_at, due_at, revision, changed, count, state, reason, trigger, overlap, target, leased_by, slot, call, body)
+		SELECT job_id || '@' || strftime('%Y-%m-%dT%H:%M:%SZ', at, 'unixepoch'), job_id, at * 1000000, at * 1000000, at * 1000000, CASE state WHEN 'succeeded' THEN at * 1000000 END,
+			CASE state WHEN 'planned' THEN at * 1000000 WHEN 'running' THEN (at + 86400) * 1000000 END, 1, job_n, 1, state, '', 'schedule', 'queue', 'svc', 'host-1',
+			CASE WHEN state <> 'succeeded' THEN job_id END, '{"target":"svc"}', CAST('{}' AS BLOB)
+		FROM (SELECT job_id, job_n, unixepoch() AS at, `+states+` AS state FROM (SELECT job_id, row_number() OVER () AS job_n FROM jobs WHERE job_id LIKE 'job-%'))`
+	}
+	db, err := sql.Open(driver, source)
+	s.must(err)
+	defer db.Close()
+	_, err = db.ExecContext(s.Context(), text)
+	s.must(err)
 }

@@ -65,7 +65,7 @@ func TestReportsOfTargetsFollowTheDocument(t *testing.T) {
 func (s *site) accept(id string) {
 	s.Helper()
 	j, _ := s.reg.Job("tick")
-	call := executor.CallFor(j, id, s.begin)
+	call := executor.FrozenCall(j, id, s.begin)
 	call.Within = time.Hour
 	at, err := time.Parse(time.RFC3339, strings.TrimPrefix(id, "tick@"))
 	s.must(err)
@@ -75,7 +75,7 @@ func (s *site) accept(id string) {
 	s.must(err)
 	_, err = s.store.Record(s.Context(), []ledger.Outcome{{
 		Lease: ledger.Lease{RunID: id, Token: got.Work.Token}, State: ledger.Accepted, Wait: time.Hour,
-		Attempt: ledger.Attempt{RunID: id, N: 1, StartedAt: got.Now, FinishedAt: got.Now, Answer: ledger.Working, Status: http.StatusAccepted, Owner: "host-1"},
+		Attempt: ledger.Attempt{RunID: id, N: 1, StartedAt: got.Now, FinishedAt: got.Now, Answer: ledger.AnswerAccepted, Status: http.StatusAccepted, Owner: "host-1"},
 	}})
 	s.must(err)
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -27,11 +28,7 @@ func decode(w http.ResponseWriter, r *http.Request, fields []string) (*actReques
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(readBody)) // a writer without one is a test's
 	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
-		var tooLarge *http.MaxBytesError
-		if errors.As(err, &tooLarge) {
-			return nil, nil, err
-		}
-		return nil, nil, problem(http.StatusRequestTimeout, "body_incomplete", "the body did not arrive in 10 seconds")
+		return nil, nil, unread(err)
 	}
 	given, ok := names(text)
 	if !ok {
@@ -52,12 +49,27 @@ func decode(w http.ResponseWriter, r *http.Request, fields []string) (*actReques
 	if badText(a.id) {
 		return nil, nil, invalid("the path must be UTF-8 without control characters")
 	}
-	who := access.Of(r.Context())
+	who := access.FromContext(r.Context())
 	if err := permitsFields(who, a); err != nil {
 		return nil, nil, err
 	}
-	a.actor = ledger.Actor{By: cmp.Or(who.Name, a.By), Why: a.Why, Via: cmp.Or(ledger.Via(access.Via(r.Context())), ledger.ViaAPI)}
-	return a, text, a.checkText()
+	a.actor = ledger.Actor{By: cmp.Or(who.Name, a.By), Proven: who.Name != "", Why: a.Why, Via: cmp.Or(ledger.Via(access.Via(r.Context())), ledger.ViaAPI)}
+	if a.actor.By == "" {
+		return nil, nil, invalid("nobody's identity is proven on this address, so the body must say who acts (by)")
+	}
+	return a, text, nil
+}
+
+// unread translates an error of reading a body.
+func unread(err error) error {
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return err
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return problem(http.StatusRequestTimeout, "body_incomplete", "the body did not arrive in 10 seconds")
+	}
+	return invalid("the body is cut off or wrongly encoded; send as many bytes as Content-Length says, or valid chunks")
 }
 
 // names are those of a JSON object's members, in order: one that comes twice could
@@ -87,18 +99,6 @@ func permitsFields(who access.Identity, a *actRequest) error {
 	}
 	if who.Name != "" && a.By != "" && a.By != who.Name {
 		return forbidden(fmt.Sprintf("this request is made by %q; leave out by, or name it", who.Name))
-	}
-	return nil
-}
-
-func (a *actRequest) checkText() error {
-	switch {
-	case len(a.Why) > 1000, len(a.By) > 255:
-		return invalid("why takes up to 1000 bytes, by up to 255")
-	case a.actor.By == "":
-		return invalid("nobody's identity is proven on this address, so the body must say who acts (by)")
-	case strings.ContainsRune(a.Why+a.By, 0):
-		return invalid("why and by must not contain NUL")
 	}
 	return nil
 }

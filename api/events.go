@@ -21,15 +21,17 @@ const (
 // a look at the ledger has no id: a client that loses its connection between them
 // gets all of them again.
 func (s *server) events(w http.ResponseWriter, r *http.Request) {
-	job, after, err := s.eventsQuery(r)
-	if err == nil {
-		err = s.streams.enter(access.Of(r.Context()).Principal())
-	}
+	leave, err := s.gate.streams.enter(access.FromContext(r.Context()).Principal())
 	if err != nil {
 		s.fail(w, r, err)
 		return
 	}
-	defer s.streams.leave(access.Of(r.Context()).Principal())
+	defer leave()
+	job, after, err := s.eventsQuery(r)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
 	got, err := s.firstChanges(r.Context(), after)
 	if err != nil {
 		s.fail(w, r, err)
@@ -97,7 +99,7 @@ func (s *server) mayStay(r *http.Request, st *stream) bool {
 	}
 	st.checked = time.Now()
 	who, err := s.gate.control.Identify(r)
-	return err == nil && who.Role >= access.Viewer && who.Principal() == access.Of(r.Context()).Principal()
+	return err == nil && who.Role >= access.Viewer && who.Principal() == access.FromContext(r.Context()).Principal()
 }
 
 // stream writes events to one client.

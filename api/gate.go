@@ -1,25 +1,48 @@
 package api
 
 import (
-	"log/slog"
 	"net/http"
 
 	"github.com/cronce/cronce/api/access"
 )
 
-// gate stands before every request: it bounds and identifies it.
-type gate struct {
-	control access.Control
-	csrf    *http.CrossOriginProtection
-	limits  *limiter
-	log     *slog.Logger
+// Gate admits requests. It identifies who makes a request, and limits how many requests
+// an identity makes in a second and has in progress. The API and the dashboard of a
+// process share one Gate.
+type Gate struct {
+	control  access.Control
+	rates    *access.RateLimiter
+	requests *concurrencyLimit
+	streams  *concurrencyLimit
 }
 
-func newGate(c access.Control, log *slog.Logger) *gate {
-	return &gate{control: c, csrf: http.NewCrossOriginProtection(), limits: newLimiter(), log: log}
+// NewGate returns a Gate that identifies requests by an access control.
+func NewGate(control access.Control) *Gate {
+	return &Gate{control: control, rates: access.NewRateLimiter(), requests: newRequests(), streams: newStreams()}
 }
 
-func (g *gate) wrap(next http.Handler) http.Handler {
+// Admit returns the identity that makes a request, and counts the request. Its error is a
+// *Problem.
+func (g *Gate) Admit(r *http.Request) (access.Identity, error) {
+	who, err := g.control.Identify(r)
+	if err != nil {
+		return who, problemOf(err)
+	}
+	if !g.rates.Allow(who.Principal()) {
+		return who, problem(http.StatusTooManyRequests, "too_many_requests", "this identity asks more often than 100 times a second; ask again after Retry-After")
+	}
+	return who, nil
+}
+
+// Begin counts an admitted request as in progress until end is called. If too many are
+// in progress, it returns a *Problem.
+func (g *Gate) Begin(who access.Identity) (end func(), err error) {
+	return g.requests.enter(who.Principal())
+}
+
+// guard stands before every request of the API.
+func (s *server) guard(next http.Handler) http.Handler {
+	csrf := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Cache-Control", "no-store")
@@ -27,43 +50,54 @@ func (g *gate) wrap(next http.Handler) http.Handler {
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("X-Content-Type-Options", "nosniff")
-		who, err := g.admit(r)
+		r, err := s.admit(r, csrf)
 		if err != nil {
 			writeProblem(w, problemOf(err))
 			return
 		}
-		next.ServeHTTP(w, r.WithContext(access.With(r.Context(), who)))
+		next.ServeHTTP(w, r)
 	})
 }
 
-// admit says who makes a request that may go on.
-func (g *gate) admit(r *http.Request) (access.Identity, error) {
+// admit returns a request that may go on, with who makes it. One that comes through
+// another interface of this process was admitted by that.
+func (s *server) admit(r *http.Request, csrf *http.CrossOriginProtection) (*http.Request, error) {
 	if len(r.URL.RawQuery) > maxQuery {
-		return access.Identity{}, problem(http.StatusRequestURITooLong, "query_too_long", "the query is longer than 8 KiB")
+		return nil, problem(http.StatusRequestURITooLong, "query_too_long", "the query is longer than 8 KiB")
 	}
-	if err := g.csrf.Check(r); err != nil {
-		return access.Identity{}, forbidden("the request comes from another site; the API takes none from browsers of other origins")
+	if err := csrf.Check(r); err != nil {
+		return nil, forbidden("the request comes from another site; the API takes none from browsers of other origins")
 	}
-	who, err := g.control.Identify(r)
+	if access.Via(r.Context()) != "" {
+		return r, nil
+	}
+	who, err := s.gate.Admit(r)
 	if err != nil {
-		if !g.limits.allow("refused:" + remoteHost(r)) {
-			return who, tooMany
-		}
-		return who, err
+		return nil, err
 	}
-	if !g.limits.allow(who.Principal()) {
-		return who, tooMany
-	}
-	return who, nil
+	return r.WithContext(access.NewContext(r.Context(), who)), nil
 }
 
-var tooMany = problem(http.StatusTooManyRequests, "too_many_requests", "this identity asks more often than 100 times a second; ask again after Retry-After")
+// handle serves a pattern, and counts its requests as in progress.
+func (s *server) handle(pattern string, h http.HandlerFunc) {
+	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		if access.Via(r.Context()) == "" {
+			end, err := s.gate.Begin(access.FromContext(r.Context()))
+			if err != nil {
+				s.fail(w, r, err)
+				return
+			}
+			defer end()
+		}
+		h(w, r)
+	})
+}
 
 func forbidden(detail string) error { return problem(http.StatusForbidden, "forbidden", detail) }
 
 // permit refuses a request whose identity has less than a role.
 func permit(r *http.Request, least access.Role) error {
-	if who := access.Of(r.Context()); who.Role < least {
+	if who := access.FromContext(r.Context()); who.Role < least {
 		return forbidden("this needs the role " + least.String() + ", and " + who.Principal() + " is a " + who.Role.String())
 	}
 	return nil

@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"bufio"
+	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
@@ -103,6 +104,11 @@ func TestForgedFieldsProveNothing(t *testing.T) {
 	if a := s.get("/v1/status", "X-User", "bob"); a.StatusCode != 403 {
 		t.Errorf("no role: %d", a.StatusCode)
 	}
+	for _, name := range []string{"ot\xffto", "ot\tto", strings.Repeat("x", 201), ""} {
+		if a := s.get("/v1/status", "X-User", name); a.StatusCode != 401 {
+			t.Errorf("the user %q: %d %s", name, a.StatusCode, a.body)
+		}
+	}
 	if a := s.get("/v1/status", "X-User", "token:ann"); a.StatusCode != 401 {
 		t.Errorf("a user named like a token: %d", a.StatusCode)
 	}
@@ -202,4 +208,27 @@ func TestHostileClients(t *testing.T) {
 		t.Fatalf("the body that never came: %+v, %v", res, err)
 	}
 	res.Body.Close()
+}
+
+// A body that fails before its time is up is a mistake of the request, not a late one.
+func TestABodyThatCannotBeReadIsInvalid(t *testing.T) {
+	s := onFile(t, loopback)
+	for name, rest := range map[string]string{
+		"a malformed chunk": "Transfer-Encoding: chunked\r\n\r\nzz\r\n",
+		"cut off":           "Content-Length: 100\r\n\r\n{",
+	} {
+		conn, err := net.Dial("tcp", s.server.Listener.Addr().String())
+		s.must(err)
+		fmt.Fprintf(conn, "POST /v1/jobs/tick/pause HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nIdempotency-Key: k\r\n%s", rest)
+		s.must(conn.(*net.TCPConn).CloseWrite())
+		res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		s.must(err)
+		var p api.Problem
+		s.must(json.NewDecoder(res.Body).Decode(&p))
+		if res.StatusCode != http.StatusBadRequest || p.Code != "invalid_request" {
+			t.Errorf("%s: %d %+v", name, res.StatusCode, p)
+		}
+		res.Body.Close()
+		conn.Close()
+	}
 }

@@ -14,8 +14,7 @@ type incidentPage struct {
 	Next      string                `json:"next,omitempty"`
 }
 
-func (s *server) listIncidents(ctx context.Context, r *http.Request) (any, error) {
-	q := query(r, "job", "open", "limit", "cursor")
+func (s *server) listIncidents(ctx context.Context, _ *http.Request, q *params) (any, error) {
 	f := ledger.IncidentFilter{JobID: q.text("job"), Open: q.flag("open"), Limit: q.count("limit", operations.DefaultPage, operations.MaxPage)}
 	if p := q.cursor("incidents"); p != nil {
 		f.Before = p.At
@@ -31,7 +30,7 @@ func (s *server) listIncidents(ctx context.Context, r *http.Request) (any, error
 	return answer, err
 }
 
-func (s *server) getIncident(ctx context.Context, r *http.Request) (any, error) {
+func (s *server) getIncident(ctx context.Context, r *http.Request, _ *params) (any, error) {
 	id, err := incidentID(r.PathValue("id"))
 	if err != nil {
 		return nil, err
@@ -44,7 +43,7 @@ func (s *server) ackIncident(ctx context.Context, a *actRequest) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.ops.AckIncident(ctx, ledger.IncidentAct{ID: id, Close: a.Close, Actor: a.actor})
+	return s.ops.AckIncident(ctx, ledger.IncidentAction{ID: id, Close: a.Close, Actor: a.actor})
 }
 
 func incidentID(text string) (int64, error) {

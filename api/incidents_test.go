@@ -16,10 +16,10 @@ type incidentList struct {
 // The hour of the site has a dead run.
 func TestIncidentsAreListedByPage(t *testing.T) {
 	engines(t, func(s *site) {
-		s.must(s.store.Observe(s.Context(), ledger.CauseUnplanned, []ledger.Trouble{{JobID: "tock", Error: "nobody"}}))
+		s.must(s.store.ReconcileIncidents(s.Context(), ledger.IncidentUnplanned, []ledger.JobProblem{{JobID: "tock", Error: "nobody"}}))
 		var all, first, rest incidentList
 		s.get("/v1/incidents").into(s.TB, &all)
-		if len(all.Incidents) != 2 || all.Incidents[0].Cause != ledger.CauseUnplanned || all.Incidents[1].Cause != ledger.CauseDead {
+		if len(all.Incidents) != 2 || all.Incidents[0].Cause != ledger.IncidentUnplanned || all.Incidents[1].Cause != ledger.IncidentDead {
 			s.Fatalf("incidents %+v", all)
 		}
 		s.get("/v1/incidents?limit=1").into(s.TB, &first)
@@ -30,7 +30,7 @@ func TestIncidentsAreListedByPage(t *testing.T) {
 		var jobs struct{ Jobs []operations.Job }
 		s.get("/v1/jobs").into(s.TB, &jobs)
 		for _, j := range jobs.Jobs {
-			if j.ID == "tick" && (len(j.Incidents) == 0 || j.Incidents[0].Cause != ledger.CauseDead) {
+			if j.ID == "tick" && (len(j.Incidents) == 0 || j.Incidents[0].Cause != ledger.IncidentDead) {
 				s.Errorf("job %+v", j)
 			}
 		}

@@ -61,7 +61,7 @@ func (s *server) acts() {
 	s.post("/v1/jobs/{id}/backfill", mutation{fields: []string{"by", "why", "dryRun", "from", "to"}, do: s.backfill, reconcile: s.repeated})
 	s.post("/v1/runs/{id}/rerun", mutation{fields: []string{"by", "why", "newKey", "mayDouble"}, status: http.StatusCreated, do: s.rerun, reconcile: s.entered})
 	s.post("/v1/incidents/{id}/ack", mutation{fields: []string{"by", "why", "close"}, do: s.ackIncident})
-	for _, what := range []operations.RunAct{operations.Redrive, operations.Cancel, operations.Ack} {
+	for _, what := range []operations.RunAction{operations.Redrive, operations.Cancel, operations.Ack} {
 		one := []string{"by", "why", "dryRun"}
 		if what == operations.Redrive {
 			one = append(one, "force", "mayDouble")
@@ -85,7 +85,7 @@ type stored struct {
 // post serves a mutation under an idempotency key.
 func (s *server) post(pattern string, m mutation) {
 	m.status = cmp.Or(m.status, http.StatusOK)
-	s.mux.HandleFunc("POST "+pattern, func(w http.ResponseWriter, r *http.Request) {
+	s.handle("POST "+pattern, func(w http.ResponseWriter, r *http.Request) {
 		answer, duplicate, err := s.once(w, r, pattern, m)
 		if err != nil {
 			s.fail(w, r, err)
@@ -104,40 +104,36 @@ func (s *server) once(w http.ResponseWriter, r *http.Request, pattern string, m 
 	if err := permit(r, access.Operator); err != nil {
 		return answer, false, err
 	}
-	header := r.Header.Values("Idempotency-Key")
-	if len(header) != 1 {
-		return answer, false, problem(http.StatusBadRequest, idempotency.CodeMissingKey, "a mutation needs one Idempotency-Key; send a new UUID, and the same one again when the answer was lost")
-	}
-	key, err := idempotency.ParseKey(header[0])
-	if err != nil {
+	if err := m.checkQuery(r); err != nil {
 		return answer, false, err
 	}
 	a, text, err := decode(w, r, m.fields)
 	if err != nil {
 		return answer, false, err
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), answerAct) // a client that goes does not stop an act halfway
+	if a.DryRun {
+		answer, err = m.preview(r, a)
+		return answer, false, err
+	}
+	key, err := keyOf(r)
+	if err != nil {
+		return answer, false, err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), answerAct) // a client that goes does not stop an action halfway
 	defer cancel()
 	op := idempotency.Operation{
-		Scope: "api:POST_" + pattern, Principal: access.Of(r.Context()).Principal(), Key: key,
+		Scope: "api:POST_" + pattern, Principal: access.FromContext(r.Context()).Principal(), Key: key,
 		Payload: []byte(fmt.Sprintf(`[%q,%s]`, a.id, text)),
 	}
 	named := func(ctx context.Context) *actRequest {
 		a.actor.Request = token(ctx)
 		if a.Continues != "" {
-			a.actor.Request = ledger.PartOf(a.Continues, a.actor.Request)
+			a.actor.Request = ledger.PartRequestName(a.Continues, a.actor.Request)
 		}
 		return a
 	}
-	keep := func(v any, err error) (stored, error) {
-		if err != nil {
-			return stored{}, undone(err)
-		}
-		body, err := json.Marshal(v)
-		return stored{m.status, body}, err
-	}
 	effect := idempotency.Effect[stored]{
-		Do: func(ctx context.Context) (stored, error) { return keep(m.do(ctx, named(ctx))) },
+		Do: func(ctx context.Context) (stored, error) { return m.answer(m.do(ctx, named(ctx))) },
 		Reconcile: func(ctx context.Context) (stored, bool, error) {
 			if m.reconcile == nil {
 				return stored{}, false, nil
@@ -146,11 +142,46 @@ func (s *server) once(w http.ResponseWriter, r *http.Request, pattern string, m 
 			if err != nil || !done {
 				return stored{}, false, err
 			}
-			answer, err := keep(v, nil)
+			answer, err := m.answer(v, nil)
 			return answer, true, err
 		},
 	}
 	return idempotency.Call(ctx, s.kit, op, effect)
+}
+
+// checkQuery refuses every parameter. A dryRun in the query would otherwise act.
+func (m mutation) checkQuery(r *http.Request) error {
+	q := query(r)
+	for _, name := range m.fields {
+		if q.values.Has(name) {
+			return invalid(fmt.Sprintf("the field %q belongs in the body; an action takes no query parameters", name))
+		}
+	}
+	return q.err
+}
+
+// preview does a dry run. It changes nothing, so that it may be asked again freely:
+// it takes no key, and none is stored.
+func (m mutation) preview(r *http.Request, a *actRequest) (stored, error) {
+	ctx, cancel := context.WithTimeout(r.Context(), answerAct)
+	defer cancel()
+	return m.answer(m.do(ctx, a))
+}
+
+func (m mutation) answer(v any, err error) (stored, error) {
+	if err != nil {
+		return stored{}, undone(err)
+	}
+	body, err := json.Marshal(v)
+	return stored{m.status, body}, err
+}
+
+func keyOf(r *http.Request) (string, error) {
+	header := r.Header.Values("Idempotency-Key")
+	if len(header) != 1 {
+		return "", problem(http.StatusBadRequest, idempotency.CodeMissingKey, "a mutation needs one Idempotency-Key; send a new UUID, and the same one again when the answer was lost")
+	}
+	return idempotency.ParseKey(header[0])
 }
 
 // undone tells the kit which errors certainly left everything as it was.

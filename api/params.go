@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -30,7 +31,7 @@ func query(r *http.Request, allowed ...string) *params {
 	for name, given := range values {
 		switch {
 		case !slices.Contains(allowed, name):
-			p.fail("unknown parameter %q; valid parameters: %s", name, strings.Join(allowed, ", "))
+			p.fail("unknown parameter %q; valid parameters: %s", name, cmp.Or(strings.Join(allowed, ", "), "none"))
 		case len(given) > 1 && name != "state":
 			p.fail("the parameter %s is given more than once", name)
 		case slices.Contains(given, ""):
@@ -61,10 +62,11 @@ func (p *params) time(name string) time.Time {
 		return time.Time{}
 	}
 	t, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		p.fail("invalid %s %q; use a time such as 2026-11-21T03:00:00Z", name, text)
+	t = t.UTC() // may be in another year than the text
+	if err != nil || t.Year() < 0 || t.Year() > 9999 {
+		p.fail("invalid %s %q; use a time such as 2026-11-21T03:00:00Z, of the years 0 to 9999 in UTC", name, text)
 	}
-	return t.UTC()
+	return t
 }
 
 // count reads a number from 1 to most.
@@ -94,8 +96,12 @@ func (p *params) flag(name string) bool {
 	}
 }
 
-// oneOf reads values of which each must be known.
+// oneOf reads values of which each must be known. There may be as many as are known.
 func oneOf[T ~string](p *params, name string, known []T) (out []T) {
+	if len(p.values[name]) > len(known) {
+		p.fail("the parameter %s is given more than %d times", name, len(known))
+		return nil
+	}
 	for _, text := range p.values[name] {
 		if !slices.Contains(known, T(text)) {
 			names := make([]string, len(known))
@@ -138,6 +144,9 @@ func (p *params) cursor(list string) *position {
 	return at
 }
 
+// maxCursor is far more than String writes.
+const maxCursor = 1000
+
 // parsePosition reads a cursor of a list.
 func parsePosition(text, list string) (*position, error) {
 	var at position
@@ -146,7 +155,7 @@ func parsePosition(text, list string) (*position, error) {
 		err = json.Unmarshal(raw, &at)
 	}
 	timed := list != "audit" && list != "incidents" && (at.At < earliestCursor || at.At > latestCursor)
-	if err != nil || at.List != list || badText(at.ID) || timed {
+	if err != nil || len(text) > maxCursor || at.List != list || badText(at.ID) || timed {
 		return nil, invalid("invalid cursor; use next of an answer of the same list")
 	}
 	return &at, nil

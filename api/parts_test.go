@@ -28,26 +28,26 @@ func (s *site) die(n int) {
 		}})
 		s.must(err)
 		_, err = s.store.Record(s.Context(), []ledger.Outcome{{
-			Lease: ledger.Lease{RunID: id, Token: got.Work.Token}, State: ledger.Dead, Reason: ledger.Exhausted,
-			Attempt: ledger.Attempt{RunID: id, N: 1, StartedAt: got.Now, FinishedAt: got.Now, Answer: ledger.Failed, Status: 500, Owner: "host-1"},
+			Lease: ledger.Lease{RunID: id, Token: got.Work.Token}, State: ledger.Dead, Reason: ledger.ReasonExhausted,
+			Attempt: ledger.Attempt{RunID: id, N: 1, StartedAt: got.Now, FinishedAt: got.Now, Answer: ledger.AnswerFailed, Status: 500, Owner: "host-1"},
 		}})
 		s.must(err)
 	}
 }
 
-// The command line acts through a server on however many runs the act selects, and
+// The command line acts through a server on however many runs the action selects, and
 // counts each once: more than one request takes, and more IDs.
 func TestAnActOfManyRequestsIsWhole(t *testing.T) {
 	s := onFile(t, loopback).inMemory()
 	server, err := remote.New(remote.Config{URL: s.server.URL})
 	s.must(err)
-	_, err = s.store.Cancel(t.Context(), ledger.Act{Filter: ledger.Filter{JobID: "tick"}, Actor: ledger.Actor{By: "ann", Why: "x"}})
+	_, err = s.store.Cancel(t.Context(), ledger.Action{Filter: ledger.Filter{JobID: "tick"}, Actor: ledger.Actor{By: "ann", Why: "x"}})
 	s.must(err)
 	const n = api.MaxBulk + 5
 	s.die(n)
 	ann := ledger.Actor{By: "ann", Why: "a test"}
-	all := ledger.Act{Filter: ledger.Filter{JobID: "tick", Reason: ledger.Exhausted}, Actor: ann}
-	do := func(what operations.RunAct, a ledger.Act, changed int, leftOut map[ledger.Cause]int) []string {
+	all := ledger.Action{Filter: ledger.Filter{JobID: "tick", Reason: ledger.ReasonExhausted}, Actor: ann}
+	do := func(what operations.RunAction, a ledger.Action, changed int, leftOut map[ledger.RejectionCause]int) []string {
 		t.Helper()
 		done, err := server.Act(context.WithoutCancel(t.Context()), what, a)
 		s.must(err)
@@ -62,15 +62,15 @@ func TestAnActOfManyRequestsIsWhole(t *testing.T) {
 	}
 	dry := all
 	dry.DryRun = true
-	ids := do(operations.Redrive, dry, n, map[ledger.Cause]int{})
+	ids := do(operations.Redrive, dry, n, map[ledger.RejectionCause]int{})
 	named := all
 	named.Filter = ledger.Filter{IDs: ids[:operations.MaxPage+3]}
-	do(operations.Ack, named, operations.MaxPage+3, map[ledger.Cause]int{})
-	do(operations.Redrive, all, n-operations.MaxPage-3, map[ledger.Cause]int{ledger.Acknowledged: operations.MaxPage + 3})
-	do(operations.Redrive, all, 0, map[ledger.Cause]int{ledger.Acknowledged: operations.MaxPage + 3})
+	do(operations.Ack, named, operations.MaxPage+3, map[ledger.RejectionCause]int{})
+	do(operations.Redrive, all, n-operations.MaxPage-3, map[ledger.RejectionCause]int{ledger.RejectedAcknowledged: operations.MaxPage + 3})
+	do(operations.Redrive, all, 0, map[ledger.RejectionCause]int{ledger.RejectedAcknowledged: operations.MaxPage + 3})
 	all.Reason = ""
-	do(operations.Cancel, all, n-operations.MaxPage-3, map[ledger.Cause]int{})
-	do(operations.Redrive, named, operations.MaxPage+3, map[ledger.Cause]int{})
+	do(operations.Cancel, all, n-operations.MaxPage-3, map[ledger.RejectionCause]int{})
+	do(operations.Redrive, named, operations.MaxPage+3, map[ledger.RejectionCause]int{})
 }
 
 // A part goes on after the last run of the former; a cursor of another list, or of
@@ -79,7 +79,7 @@ func TestPartsOfABulkAct(t *testing.T) {
 	engines(t, func(s *site) {
 		s.act("/v1/runs/cancel", map[string]any{"job": "tick"})
 		s.die(3)
-		part := func(more map[string]any) (answer, api.Problem, operations.Acted, string, string) {
+		part := func(more map[string]any) (answer, api.Problem, operations.RunActionResult, string, string) {
 			s.Helper()
 			body := map[string]any{"job": "tick", "reason": "exhausted", "limit": 2}
 			for name, v := range more {
@@ -87,12 +87,12 @@ func TestPartsOfABulkAct(t *testing.T) {
 			}
 			a := s.act("/v1/runs/redrive", body)
 			var v struct {
-				operations.Acted
+				operations.RunActionResult
 				api.Problem
 				Next, Request string
 			}
 			a.into(s.TB, &v)
-			return a, v.Problem, v.Acted, v.Next, v.Request
+			return a, v.Problem, v.RunActionResult, v.Next, v.Request
 		}
 		_, _, first, next, request := part(nil)
 		if len(first.Changed) != 2 || next == "" || request == "" {
@@ -101,7 +101,7 @@ func TestPartsOfABulkAct(t *testing.T) {
 		for name, more := range map[string]map[string]any{
 			"a new act": {}, "without the request": {"cursor": next}, "another's": {"continues": request, "by": "bob"}, "another request": {"continues": request + "x"},
 		} {
-			if _, _, got, _, _ := part(more); len(got.Changed) != 0 || got.Counts.LeftOut[ledger.BesideAnother] != 1 {
+			if _, _, got, _, _ := part(more); len(got.Changed) != 0 || got.Counts.LeftOut[ledger.RejectedUnfinished] != 1 {
 				s.Errorf("%s: %+v", name, got)
 			}
 		}

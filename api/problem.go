@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/cronce/cronce/api/access"
 	"github.com/cronce/cronce/idempotency"
@@ -23,6 +24,7 @@ type Problem struct {
 	Code   string `json:"code"`
 }
 
+// Error returns the detail.
 func (p *Problem) Error() string { return p.Detail }
 
 func problem(status int, code, detail string) *Problem {
@@ -45,7 +47,7 @@ var refusals = map[operations.Code]int{
 func problemOf(err error) *Problem {
 	var p *Problem
 	var refused *operations.Error
-	var denied *access.Denied
+	var denied *access.DeniedError
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &p):
@@ -63,7 +65,7 @@ func problemOf(err error) *Problem {
 	case errors.Is(err, idempotency.ErrInProgress):
 		return problem(http.StatusConflict, idempotency.CodeInProgress, "the first request with this key is still running; repeat it with the same key after Retry-After")
 	case errors.Is(err, idempotency.ErrReplyTooLarge):
-		return problem(http.StatusInternalServerError, idempotency.CodeReplyTooLarge, "the act was done, and its answer is too large to be kept; ask for the runs")
+		return problem(http.StatusInternalServerError, idempotency.CodeReplyTooLarge, "the action was done, and its answer is too large to be kept; ask for the runs")
 	case errors.Is(err, idempotency.ErrOutcomeUnknown), errors.Is(err, idempotency.ErrUnavailable), errors.Is(err, ledger.ErrUnavailable),
 		errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return problem(http.StatusServiceUnavailable, "ledger_unavailable", "the ledger did not answer in time; repeat the request after Retry-After, a POST with the same key")
@@ -102,13 +104,28 @@ func (s *server) write(w http.ResponseWriter, r *http.Request, v any, tagged boo
 		sum := sha256.Sum256(text)
 		tag := `W/"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`
 		w.Header().Set("ETag", tag)
-		if r.Header.Get("If-None-Match") == tag {
+		if hasTag(r, tag) {
 			w.WriteHeader(http.StatusNotModified)
 			return
 		}
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Write(text)
+}
+
+// hasTag reports whether the client has the representation of a tag: If-None-Match is
+// * or lists the tag, in the weak comparison of RFC 9110, section 13.1.2.
+func hasTag(r *http.Request, tag string) bool {
+	list := strings.Join(r.Header.Values("If-None-Match"), ",")
+	if list == "*" {
+		return true
+	}
+	for given := range strings.SplitSeq(list, ",") {
+		if strings.TrimPrefix(strings.TrimSpace(given), "W/") == strings.TrimPrefix(tag, "W/") {
+			return true
+		}
+	}
+	return false
 }
 
 func writeJSON(w http.ResponseWriter, media string, status int, v any) {

@@ -21,8 +21,8 @@ type (
 		Next string           `json:"next,omitempty"`
 	}
 	actPage struct {
-		Acts []operations.Act `json:"acts"`
-		Next string           `json:"next,omitempty"`
+		Acts []operations.AuditEntry `json:"acts"`
+		Next string                  `json:"next,omitempty"`
 	}
 	processList struct {
 		Processes []operations.Process `json:"processes"`
@@ -36,37 +36,42 @@ type (
 )
 
 func (s *server) reads() {
-	s.mux.HandleFunc("GET /v1/openapi.yaml", func(w http.ResponseWriter, _ *http.Request) {
+	s.handle("GET /v1/openapi.yaml", func(w http.ResponseWriter, r *http.Request) {
+		if q := query(r); q.err != nil {
+			s.fail(w, r, q.err)
+			return
+		}
 		w.Header().Set("Content-Type", "application/yaml")
 		w.Write(Document)
 	})
-	s.get("/v1/status", false, func(ctx context.Context, _ *http.Request) (any, error) { return s.ops.Status(ctx) })
-	s.get("/v1/processes", false, func(ctx context.Context, _ *http.Request) (any, error) {
+	s.get("/v1/status", false, func(ctx context.Context, _ *http.Request, _ *params) (any, error) { return s.ops.Status(ctx) })
+	s.get("/v1/processes", false, func(ctx context.Context, _ *http.Request, _ *params) (any, error) {
 		list, err := s.ops.Processes(ctx)
 		return processList{list}, err
 	})
-	s.get("/v1/targets", false, func(context.Context, *http.Request) (any, error) {
+	s.get("/v1/targets", false, func(context.Context, *http.Request, *params) (any, error) {
 		list, err := s.ops.Targets()
 		return targetList{list}, err
 	})
-	s.get("/v1/keys", false, func(context.Context, *http.Request) (any, error) {
+	s.get("/v1/keys", false, func(context.Context, *http.Request, *params) (any, error) {
 		list, err := s.ops.Keys()
 		return keyList{list}, err
 	})
-	s.get("/v1/jobs", true, s.listJobs)
-	s.get("/v1/jobs/{id}", true, func(ctx context.Context, r *http.Request) (any, error) { return s.ops.Job(ctx, r.PathValue("id")) })
-	s.get("/v1/jobs/{id}/next", false, s.listNext)
-	s.get("/v1/runs", false, s.listRuns)
+	s.get("/v1/jobs", true, s.listJobs, "limit", "cursor")
+	s.get("/v1/jobs/{id}", true, func(ctx context.Context, r *http.Request, _ *params) (any, error) {
+		return s.ops.Job(ctx, r.PathValue("id"))
+	})
+	s.get("/v1/jobs/{id}/next", false, s.listNext, "after", "count")
+	s.get("/v1/runs", false, s.listRuns, "job", "state", "reason", "since", "until", "limit", "cursor")
 	s.get("/v1/runs/{id}", true, s.getRun)
-	s.get("/v1/why", false, s.explain)
-	s.get("/v1/audit", false, s.listAudit)
+	s.get("/v1/why", false, s.explain, "job", "at")
+	s.get("/v1/audit", false, s.listAudit, "job", "run", "by", "limit", "cursor")
 	s.mux.HandleFunc("GET /v1/events", s.events)
-	s.get("/v1/incidents", false, s.listIncidents)
+	s.get("/v1/incidents", false, s.listIncidents, "job", "open", "limit", "cursor")
 	s.get("/v1/incidents/{id}", true, s.getIncident)
 }
 
-func (s *server) listJobs(ctx context.Context, r *http.Request) (any, error) {
-	q := query(r, "limit", "cursor")
+func (s *server) listJobs(ctx context.Context, _ *http.Request, q *params) (any, error) {
 	limit := q.count("limit", operations.DefaultPage, operations.MaxPage)
 	after := q.cursor("jobs")
 	if q.err != nil {
@@ -84,8 +89,7 @@ func (s *server) listJobs(ctx context.Context, r *http.Request) (any, error) {
 	return page, err
 }
 
-func (s *server) listNext(_ context.Context, r *http.Request) (any, error) {
-	q := query(r, "after", "count")
+func (s *server) listNext(_ context.Context, r *http.Request, q *params) (any, error) {
 	after, n := q.time("after"), q.count("count", 10, operations.MaxPage)
 	if q.err != nil {
 		return nil, q.err
@@ -93,8 +97,7 @@ func (s *server) listNext(_ context.Context, r *http.Request) (any, error) {
 	return s.ops.Next(r.PathValue("id"), after, n)
 }
 
-func (s *server) listRuns(ctx context.Context, r *http.Request) (any, error) {
-	q := query(r, "job", "state", "reason", "since", "until", "limit", "cursor")
+func (s *server) listRuns(ctx context.Context, _ *http.Request, q *params) (any, error) {
 	f := ledger.Filter{
 		JobID: q.text("job"), States: oneOf(q, "state", ledger.States), Since: q.time("since"), Until: q.time("until"),
 		Limit: q.count("limit", operations.DefaultPage, operations.MaxPage),
@@ -117,7 +120,7 @@ func (s *server) listRuns(ctx context.Context, r *http.Request) (any, error) {
 }
 
 // getRun leaves the frozen request's headers and body out for viewers.
-func (s *server) getRun(ctx context.Context, r *http.Request) (any, error) {
+func (s *server) getRun(ctx context.Context, r *http.Request, _ *params) (any, error) {
 	run, err := s.ops.Run(ctx, r.PathValue("id"))
 	if permit(r, access.Operator) != nil {
 		run.Headers, run.Body = nil, nil
@@ -125,8 +128,7 @@ func (s *server) getRun(ctx context.Context, r *http.Request) (any, error) {
 	return run, err
 }
 
-func (s *server) explain(ctx context.Context, r *http.Request) (any, error) {
-	q := query(r, "job", "at")
+func (s *server) explain(ctx context.Context, _ *http.Request, q *params) (any, error) {
 	job, at := q.text("job"), q.time("at")
 	if q.err == nil && at.IsZero() {
 		q.err = invalid("the question needs a time: at=2026-11-21T03:00:00Z")
@@ -137,8 +139,7 @@ func (s *server) explain(ctx context.Context, r *http.Request) (any, error) {
 	return s.ops.Why(ctx, job, at)
 }
 
-func (s *server) listAudit(ctx context.Context, r *http.Request) (any, error) {
-	q := query(r, "job", "run", "by", "limit", "cursor")
+func (s *server) listAudit(ctx context.Context, _ *http.Request, q *params) (any, error) {
 	f := ledger.AuditFilter{JobID: q.text("job"), RunID: q.text("run"), By: q.text("by"), Limit: q.count("limit", operations.DefaultPage, ledger.MaxAuditPage)}
 	if p := q.cursor("audit"); p != nil {
 		f.Before = p.At

@@ -1,6 +1,8 @@
 package api_test
 
 import (
+	"context"
+	"encoding/base64"
 	"net/http"
 	"net/url"
 	"slices"
@@ -80,20 +82,25 @@ func TestWrongQuestionsAreRefusedInWords(t *testing.T) {
 		"/v1/runs?limit=1001":            {400, "invalid_request"},
 		"/v1/runs?limit=1e2":             {400, "invalid_request"},
 		"/v1/runs?since=yesterday":       {400, "invalid_request"},
-		"/v1/runs?since=2026-11-22T00:00:00Z&until=2026-11-21T00:00:00Z": {400, "invalid_request"},
-		"/v1/runs?cursor=AAAA":               {400, "invalid_request"},
-		"/v1/runs?%zz":                       {400, "invalid_request"},
-		"/v1/runs?job=%00":                   {400, "invalid_request"},
-		"/v1/runs/tick@2020-01-01T00:00:00Z": {404, "unknown_run"},
-		"/v1/why?job=tick":                   {400, "invalid_request"},
-		"/v1/why?at=2026-11-22T00:00:00Z":    {400, "invalid_request"},
-		"/v1/incidents?open=yes":             {400, "invalid_request"},
-		"/v1/incidents?job=tikc":             {404, "unknown_job"},
-		"/v1/incidents/0":                    {400, "invalid_request"},
-		"/v1/incidents/x":                    {400, "invalid_request"},
-		"/v1/incidents/99":                   {404, "unknown_incident"},
-		"/v1/nothing":                        {404, "not_found"},
-		"/v1/":                               {404, "not_found"},
+		"/v1/runs?since=2026-11-22T00:00:00Z&until=2026-11-21T00:00:00Z":                                                     {400, "invalid_request"},
+		"/v1/runs?" + strings.Repeat("state=dead&", 11):                                                                      {400, "invalid_request"},
+		"/v1/runs?cursor=" + base64.RawURLEncoding.EncodeToString([]byte(`{"l":"runs","i":"`+strings.Repeat("x", 750)+`"}`)): {400, "invalid_request"},
+		"/v1/runs?cursor=AAAA":                            {400, "invalid_request"},
+		"/v1/runs?%zz":                                    {400, "invalid_request"},
+		"/v1/runs?job=%00":                                {400, "invalid_request"},
+		"/v1/runs/tick@2020-01-01T00:00:00Z":              {404, "unknown_run"},
+		"/v1/why?job=tick":                                {400, "invalid_request"},
+		"/v1/why?at=2026-11-22T00:00:00Z":                 {400, "invalid_request"},
+		"/v1/why?job=tick&at=9999-12-31T23:59:59-23:59":   {400, "invalid_request"},
+		"/v1/why?job=tick&at=0000-01-01T00:00:00%2B00:01": {400, "invalid_request"},
+		"/v1/audit?job=tikc":                              {404, "unknown_job"},
+		"/v1/incidents?open=yes":                          {400, "invalid_request"},
+		"/v1/incidents?job=tikc":                          {404, "unknown_job"},
+		"/v1/incidents/0":                                 {400, "invalid_request"},
+		"/v1/incidents/x":                                 {400, "invalid_request"},
+		"/v1/incidents/99":                                {404, "unknown_incident"},
+		"/v1/nothing":                                     {404, "not_found"},
+		"/v1/":                                            {404, "not_found"},
 	} {
 		if a := s.get(path); a.StatusCode != want.status || a.code(t) != want.code {
 			t.Errorf("%s: %d %s, want %d %s", path, a.StatusCode, a.body, want.status, want.code)
@@ -131,8 +138,14 @@ func TestAnETagSparesTheBody(t *testing.T) {
 	s := onFile(t, loopback)
 	for _, path := range []string{"/v1/jobs/tock", runPath(s.run(1))} {
 		first := s.get(path)
-		if again := s.get(path, "If-None-Match", first.Header.Get("ETag")); again.StatusCode != http.StatusNotModified || len(again.body) != 0 {
-			t.Errorf("%s again: %d %s", path, again.StatusCode, again.body)
+		tag := first.Header.Get("ETag")
+		strong := strings.TrimPrefix(tag, "W/")
+		for given, want := range map[string]int{
+			tag: 304, strong: 304, "*": 304, `"other", ` + tag: 304, tag + `,W/"other"`: 304, `W/"other"`: 200, strings.Trim(strong, `"`): 200, `"a,*"`: 200, "": 200,
+		} {
+			if again := s.get(path, "If-None-Match", given); again.StatusCode != want || want == http.StatusNotModified && len(again.body) != 0 {
+				t.Errorf("%s with If-None-Match: %s: %d %s, want %d", path, given, again.StatusCode, again.body, want)
+			}
 		}
 	}
 	before := s.get("/v1/jobs/tock").Header.Get("ETag")
@@ -154,7 +167,7 @@ func TestPagesKeepTheirPlaceWhileRunsAreWritten(t *testing.T) {
 			at := s.begin.Truncate(time.Minute).Add(time.Duration(minutes) * time.Minute)
 			id := jobs.RunIDWithToken("tick", at, operations.NewToken())
 			_, err := s.store.Enter(t.Context(), ledger.Entry{JobID: "tick", RunSpec: ledger.RunSpec{
-				RunID: id, ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.ByOperator, Overlap: ledger.OverlapAllow, Call: executor.CallFor(j, id, at),
+				RunID: id, ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.ByOperator, Overlap: ledger.OverlapAllow, Call: executor.FrozenCall(j, id, at),
 			}, Actor: ledger.Actor{By: "ann", Why: "a test", Via: ledger.ViaAPI}})
 			s.must(err)
 		}
@@ -231,5 +244,28 @@ func TestJobsComeInPages(t *testing.T) {
 	var two struct{ Jobs []operations.Job }
 	if s.get("/v1/jobs?limit=2").into(t, &two); len(two.Jobs) != 2 || two.Jobs[1].LastRun == nil || two.Jobs[1].Watermark == "" {
 		t.Errorf("the page lacks what the ledger knows: %+v", two.Jobs)
+	}
+}
+
+// removed is a ledger whose audit alone knows a job.
+type removed struct{ ledger.Store }
+
+func (l removed) Audit(ctx context.Context, f ledger.AuditFilter) ([]ledger.Audit, error) {
+	if f.JobID == "gone" && f.By == "" {
+		return []ledger.Audit{{ID: 1, JobID: "gone", Action: ledger.ActionPause, Actor: ledger.Actor{By: "ann", Why: "a test", Via: ledger.ViaAPI}}}, nil
+	}
+	return l.Store.Audit(ctx, f)
+}
+
+func TestTheAuditOfARemovedJobStaysReadable(t *testing.T) {
+	s := onFile(t, loopback)
+	s.store = removed{s.store}
+	server := s.replica(loopback)
+	for path, want := range map[string]int{"/v1/audit?job=gone": 1, "/v1/audit?job=gone&by=bob": 0, "/v1/audit?job=tick": 0} {
+		var page struct{ Acts []operations.AuditEntry }
+		a := s.sendTo(server, http.MethodGet, path, nil)
+		if a.into(t, &page); a.StatusCode != http.StatusOK || len(page.Acts) != want {
+			t.Errorf("%s: %d %s", path, a.StatusCode, a.body)
+		}
 	}
 }

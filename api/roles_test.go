@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -100,7 +101,7 @@ func TestRolesMatrix(t *testing.T) {
 	if len(asks) > 0 {
 		t.Errorf("the document has not: %v", asks)
 	}
-	var audit struct{ Acts []operations.Act }
+	var audit struct{ Acts []operations.AuditEntry }
 	s.get("/v1/audit", "Authorization", "Bearer "+tokens["viewer"]).into(t, &audit)
 	for _, a := range audit.Acts {
 		if a.By != "token:operator" && a.By != "token:admin" {
@@ -109,6 +110,43 @@ func TestRolesMatrix(t *testing.T) {
 	}
 	if a := s.send("POST", "/v1/jobs/tock/pause", `{"why":"x","by":"somebody else"}`, "Authorization", "Bearer "+tokens["operator"]); a.StatusCode != http.StatusForbidden {
 		t.Errorf("under another name: %d", a.StatusCode)
+	}
+}
+
+// An unknown parameter is refused by every operation of the document, whatever it
+// asks: a filter or a dryRun that is left unread would select or change more than was
+// asked for.
+func TestEveryOperationRefusesUnknownParameters(t *testing.T) {
+	s := onFile(t, loopback)
+	asks := s.asks()
+	for _, r := range routes(t) {
+		if r.id == "reportRun" {
+			continue // served by package completion
+		}
+		for _, a := range asks[r.id] {
+			path := strings.Replace(r.path, "/{id}", strings.TrimPrefix(runPath(a.id), "/v1/runs"), 1)
+			send := func(query string) answer {
+				if r.method == http.MethodGet {
+					return s.get(path + query)
+				}
+				return s.send(r.method, path+query, `{"by":"ann",`+strings.TrimPrefix(a.body, "{"))
+			}
+			query := cmp.Or(a.query, "?") + "&bogus=1"
+			if got := send(query); got.StatusCode != http.StatusBadRequest || got.code(t) != "invalid_request" {
+				t.Errorf("%s with %s: %d %s", r.id, query, got.StatusCode, got.body)
+			}
+			if r.method != http.MethodPost {
+				continue
+			}
+			if got := send("?why=seen"); got.StatusCode != http.StatusBadRequest || !strings.Contains(string(got.body), "belongs in the body") {
+				t.Errorf("%s with a field in the query: %d %s", r.id, got.StatusCode, got.body)
+			}
+		}
+	}
+	s.act("/v1/runs/ack?dryRun=true", map[string]any{"job": "tick"})
+	var audit struct{ Acts []operations.AuditEntry }
+	if s.get("/v1/audit").into(t, &audit); len(audit.Acts) != 0 {
+		t.Errorf("something was done: %+v", audit.Acts)
 	}
 }
 

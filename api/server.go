@@ -19,9 +19,8 @@ type Config struct {
 	Operations *operations.Service
 	// Keys stores the idempotency keys of mutations, on the ledger's engine.
 	Keys store.Store
-	// Access says who may do what; see access.Loopback for a process that only its
-	// own machine can reach.
-	Access access.Control
+	// Gate admits the requests.
+	Gate   *Gate
 	Logger *slog.Logger
 }
 
@@ -40,9 +39,7 @@ type server struct {
 	kit  *idempotency.Kit
 	log  *slog.Logger
 	mux  *http.ServeMux
-	gate *gate
-
-	streams streams
+	gate *Gate
 }
 
 // New returns the handler of /v1. It fails on a key store that the kit refuses.
@@ -54,29 +51,35 @@ func New(c Config) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &server{ops: c.Operations, kit: kit, log: c.Logger, mux: http.NewServeMux(), gate: newGate(c.Access, c.Logger), streams: streams{by: map[string]int{}}}
+	s := &server{ops: c.Operations, kit: kit, log: c.Logger, mux: http.NewServeMux(), gate: c.Gate}
 	s.reads()
 	s.acts()
 	s.mux.HandleFunc(completion.Pattern, func(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, problem(http.StatusNotFound, "not_found", "this process takes no reports of targets: "+completion.EnvSecret+" is not set"))
 	})
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.noRoute(w, r) })
-	return s.gate.wrap(s.mux), nil
+	return s.guard(s.mux), nil
 }
 
 // ask is a question: it returns what is answered as JSON.
-type ask func(context.Context, *http.Request) (any, error)
+type ask func(context.Context, *http.Request, *params) (any, error)
 
-// get serves a question to every role, viewers included.
-func (s *server) get(pattern string, tagged bool, answer ask) {
-	s.mux.HandleFunc("GET "+pattern, func(w http.ResponseWriter, r *http.Request) {
+// get serves a question to every role, viewers included. It refuses every parameter
+// that is not in allowed.
+func (s *server) get(pattern string, tagged bool, answer ask, allowed ...string) {
+	s.handle("GET "+pattern, func(w http.ResponseWriter, r *http.Request) {
 		if err := permit(r, access.Viewer); err != nil {
 			s.fail(w, r, err)
 			return
 		}
+		q := query(r, allowed...)
+		if q.err != nil {
+			s.fail(w, r, q.err)
+			return
+		}
 		ctx, cancel := context.WithTimeout(r.Context(), answerRead)
 		defer cancel()
-		v, err := answer(ctx, r)
+		v, err := answer(ctx, r, q)
 		if err != nil {
 			s.fail(w, r, err)
 			return

@@ -125,7 +125,7 @@ func (s *site) config(control access.Control) api.Config {
 		Operations: operations.New(operations.Config{
 			Ledger: s.store, Registry: func() (*jobs.Registry, error) { return s.reg, nil }, Breakers: func() map[string]string { return map[string]string{"svc": "closed"} },
 		}),
-		Keys: s.keys, Access: control, Logger: slog.New(slog.NewTextHandler(s.log, nil)),
+		Keys: s.keys, Gate: api.NewGate(control), Logger: slog.New(slog.NewTextHandler(s.log, nil)),
 	}
 }
 
@@ -159,16 +159,16 @@ func (s *site) plan() {
 		at := s.begin.Add(time.Duration(-n) * time.Minute).Truncate(time.Minute)
 		id := jobs.RunID("tick", at)
 		got, err := s.store.Enter(ctx, ledger.Entry{JobID: "tick", Owner: "host-1", Token: uuid.NewString(), LeaseFor: time.Minute, RunSpec: ledger.RunSpec{
-			RunID: id, ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.BySchedule, Overlap: ledger.OverlapAllow, Call: executor.CallFor(j, id, at), Lease: n > 0,
+			RunID: id, ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.BySchedule, Overlap: ledger.OverlapAllow, Call: executor.FrozenCall(j, id, at), Lease: n > 0,
 		}})
 		s.must(err)
 		if got.Work == nil {
 			continue
 		}
 		o := ledger.Outcome{Lease: ledger.Lease{RunID: id, Token: got.Work.Token}, State: ledger.Succeeded,
-			Attempt: ledger.Attempt{RunID: id, N: 1, StartedAt: got.Now, FinishedAt: got.Now, Answer: ledger.Fresh, Status: 200, Owner: "host-1"}}
+			Attempt: ledger.Attempt{RunID: id, N: 1, StartedAt: got.Now, FinishedAt: got.Now, Answer: ledger.AnswerFresh, Status: 200, Owner: "host-1"}}
 		if n == 2 {
-			o.State, o.Reason, o.Attempt.Answer, o.Attempt.Status, o.Attempt.Error = ledger.Dead, ledger.Permanent, ledger.Refused, 404, "HTTP 404"
+			o.State, o.Reason, o.Attempt.Answer, o.Attempt.Status, o.Attempt.Error = ledger.Dead, ledger.ReasonPermanent, ledger.AnswerRefused, 404, "HTTP 404"
 		}
 		_, err = s.store.Record(ctx, []ledger.Outcome{o})
 		s.must(err)

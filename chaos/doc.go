@@ -1,8 +1,9 @@
 // Package chaos injects the faults of machines and networks into the real product,
-// and counts what was lost or doubled: built binaries, a real PostgreSQL that crashes, a target service
-// with the idempotency kit, and a network between all of them that delays,
-// swallows, cuts and resets. Processes are killed and suspended at random, and
-// replaced in the middle of their work by ones with an edited registry.
+// and counts what was lost or doubled. It runs built binaries, a PostgreSQL that
+// crashes, a target service with the idempotency kit, and a network between all of
+// them that delays, drops, cuts and resets connections. Processes are killed and
+// suspended at random, and replaced during their work by ones with an edited
+// registry.
 //
 // It ends in the checker of internal/proof: every scheduled time has exactly
 // one row in the ledger, every succeeded run exactly one effect in the target's

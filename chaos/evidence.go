@@ -78,7 +78,11 @@ func (f *fleet) history(ctx context.Context, s store, e *proof.Evidence) error {
 		watermarks[j.JobID] = j.Watermark
 	}
 	list, wrong := revisionsOf(turns, f.deployed, watermarks)
-	strange, err := foreign(e.Rows, list, e.Given)
+	rows, err := whole(ctx, s, e.Rows)
+	if err != nil {
+		return err
+	}
+	strange, err := foreign(rows, list, e.Given)
 	for _, ep := range list {
 		e.Revisions = append(e.Revisions, ep.Revision)
 	}
@@ -94,6 +98,18 @@ func (f *fleet) history(ctx context.Context, s store, e *proof.Evidence) error {
 		e.Seen = append(e.Seen, misdated(spec.id, turns, events)...)
 	}
 	return nil
+}
+
+// whole reads rows again with the bodies of their calls, which no list has.
+func whole(ctx context.Context, s store, rows []ledger.Run) ([]ledger.Run, error) {
+	again := make([]ledger.Run, len(rows))
+	for i, r := range rows {
+		var err error
+		if again[i], _, err = s.Get(ctx, r.ID); err != nil {
+			return nil, err
+		}
+	}
+	return again, nil
 }
 
 func (f *fleet) effects(ctx context.Context) ([]proof.Effect, error) {

@@ -240,7 +240,7 @@ func (b *breaker) replaceOnceFree(p *process, program string, revision int) erro
 // revision. One that the network keeps from ending in time is killed, as platforms do.
 func (b *breaker) replace(p *process, program string, revision int) error {
 	if err := p.askToEnd(); err != nil {
-		return fmt.Errorf("%s ended although nobody asked: %w\n%s", p.name, err, p.tail(30))
+		return fmt.Errorf("%s ended unexpectedly: %w\n%s", p.name, err, p.tail(30))
 	}
 	deadline := time.AfterFunc(3*grace, func() { _ = p.cmd.Process.Kill() })
 	<-p.ended

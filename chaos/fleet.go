@@ -188,7 +188,7 @@ func (f *fleet) terminate() error {
 	return errors.Join(errs...)
 }
 
-// crashed tells of a process that ended although nobody ended it.
+// crashed returns an error if a process ended that was not to end.
 func (f *fleet) crashed() error {
 	for _, p := range f.processes() {
 		if p.crashed.Load() {
@@ -208,6 +208,7 @@ func (f *fleet) close() {
 // store is what the harness asks of the ledger, past the network.
 type store interface {
 	List(context.Context, ledger.Filter) ([]ledger.Run, error)
+	Get(ctx context.Context, runID string) (ledger.Run, []ledger.Attempt, error)
 	Jobs(ctx context.Context, ids ...string) ([]ledger.JobStatus, error)
 	Events(ctx context.Context, jobID string, limit int) ([]ledger.Event, error)
 	Close() error
@@ -215,13 +216,13 @@ type store interface {
 
 func (f *fleet) ledger(ctx context.Context) (store, error) {
 	if f.Embedded {
-		return sqlite.Open(ctx, f.ledgerFile(), sqlite.Options{KeepSchema: true})
+		return sqlite.Open(ctx, f.ledgerFile(), sqlite.Options{SkipMigrations: true})
 	}
 	return postgres.Open(ctx, f.Database)
 }
 
-// freeAddress is a loopback address that nobody is given by chance, so that a
-// process which was killed can be started on it again.
+// freeAddress returns a loopback address that the system gives to no other process, so
+// that a killed process can be started on it again.
 func freeAddress() (string, error) {
 	port, err := testdb.FreePort()
 	return fmt.Sprintf("127.0.0.1:%d", port), err

@@ -86,7 +86,7 @@ func workerHandler(ctx context.Context) (h http.Handler, end func(), err error) 
 func longWorkOf(k keyed) func(context.Context, *idempotency.Work) error {
 	return func(ctx context.Context, w *idempotency.Work) error {
 		var from struct{ Part int }
-		if _, err := w.Former(&from); err != nil {
+		if _, err := w.Previous(&from); err != nil {
 			return err
 		}
 		for part := from.Part; part < workParts; part++ {

@@ -199,8 +199,8 @@ func (o *Outbox) look(incidents []ledger.Incident, runs []ledger.Run) bool {
 	defer o.mu.Unlock()
 	for _, i := range incidents {
 		switch {
-		case i.Cause != ledger.CauseDead:
-		case i.JobID == "incident-open" && i.Open(), i.JobID == "incident-closed" && !i.Open(), i.JobID == "opened-written" && len(i.Told) > 0:
+		case i.Cause != ledger.IncidentDead:
+		case i.JobID == "incident-open" && i.Open(), i.JobID == "incident-closed" && !i.Open(), i.JobID == "opened-written" && len(i.NotifierState) > 0:
 			o.at(i.JobID)
 		}
 	}
@@ -244,7 +244,7 @@ func (o *Outbox) check(ctx context.Context) error {
 		got[notice{e.incident, e.kind}]++
 	}
 	for _, i := range incidents {
-		if i.Cause != ledger.CauseDead {
+		if i.Cause != ledger.IncidentDead {
 			continue
 		}
 		opened, recovered := notice{i.ID, eventOpened}, notice{i.ID, eventRecovered}

@@ -24,7 +24,7 @@ func TestNotificationsSurviveKills(t *testing.T) {
 		file := filepath.Join(o.Dir, "ledger.db")
 		o.Ledger = "sqlite:" + file
 		o.Open = func(ctx context.Context) (ledger.Store, error) {
-			return sqlite.Open(ctx, file, sqlite.Options{KeepSchema: true})
+			return sqlite.Open(ctx, file, sqlite.Options{SkipMigrations: true})
 		}
 		must(t, o.Run(t.Context()))
 	})

@@ -22,8 +22,8 @@ type process struct {
 
 	cmd     *exec.Cmd
 	ended   chan struct{} // closed when this life is over
-	wanted  atomic.Bool   // that it ends: whoever ends it says so first
-	crashed atomic.Bool   // it ended although nobody asked
+	wanted  atomic.Bool   // its end is intended; set before it is killed
+	crashed atomic.Bool   // it ended, and that was not intended
 }
 
 func (p *process) log() string { return filepath.Join(p.dir, p.name+".log") }

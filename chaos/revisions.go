@@ -67,7 +67,7 @@ func revisionsOf(turns []turn, d *deployments, watermarks map[string]time.Time) 
 		if t.ended || !known {
 			continue
 		}
-		e := revision{proof.Revision{JobID: t.jobID, Schedule: def.job.Parsed(), From: t.at, To: watermarks[t.jobID], Open: true}, t.revision, def.revision}
+		e := revision{proof.Revision{JobID: t.jobID, Schedule: def.job.ParsedSchedule(), From: t.at, To: watermarks[t.jobID], Open: true}, t.revision, def.revision}
 		if i+1 < len(turns) && turns[i+1].jobID == t.jobID {
 			e.To, e.Open = turns[i+1].at, false
 		}
@@ -84,7 +84,7 @@ func foreign(rows []ledger.Run, list []revision, given map[string]bool) (found [
 		of[e.JobID] = append(of[e.JobID], e)
 	}
 	for _, r := range rows {
-		if given[r.ID] || ledger.AdHoc(r.ID) || len(r.Call.Body) == 0 {
+		if given[r.ID] || ledger.IsAdHoc(r.ID) || len(r.Call.Body) == 0 {
 			continue
 		}
 		var body struct{ Revision int }
@@ -112,14 +112,14 @@ func misdated(jobID string, turns []turn, events []ledger.Event) (found []proof.
 			continue
 		}
 		if current {
-			was = append(was, fmt.Sprint(ledger.RevisionEnded, " ", t.at.UTC()))
+			was = append(was, fmt.Sprint(ledger.EventRevisionEnded, " ", t.at.UTC()))
 		}
 		if current = !t.ended; current {
-			was = append(was, fmt.Sprint(ledger.RevisionBegun, " ", t.at.UTC()))
+			was = append(was, fmt.Sprint(ledger.EventRevisionBegun, " ", t.at.UTC()))
 		}
 	}
 	for _, e := range slices.Backward(events) {
-		if e.Kind == ledger.RevisionBegun || e.Kind == ledger.RevisionEnded {
+		if e.Kind == ledger.EventRevisionBegun || e.Kind == ledger.EventRevisionEnded {
 			told = append(told, fmt.Sprint(e.Kind, " ", e.At.UTC()))
 		}
 	}

@@ -99,9 +99,9 @@ func TestTheLedgersEventsTellOfTheSameRevisions(t *testing.T) {
 	turns := []turn{
 		s.turn("moved", 1, 0, s.at(0, 1)), s.turn("season", 1, 0, s.at(0, 1)), s.turn("moved", 2, 1, s.at(1, 2)), s.end("season", 1, s.at(1, 3)),
 	}
-	begun := func(at time.Time) ledger.Event { return ledger.Event{Kind: ledger.RevisionBegun, At: at} }
-	ended := func(at time.Time) ledger.Event { return ledger.Event{Kind: ledger.RevisionEnded, At: at} }
-	gap := ledger.Event{Kind: ledger.GapSkipped, At: s.at(1, 0)}
+	begun := func(at time.Time) ledger.Event { return ledger.Event{Kind: ledger.EventRevisionBegun, At: at} }
+	ended := func(at time.Time) ledger.Event { return ledger.Event{Kind: ledger.EventRevisionEnded, At: at} }
+	gap := ledger.Event{Kind: ledger.EventGapSkipped, At: s.at(1, 0)}
 	for _, c := range []struct {
 		what, job string
 		events    []ledger.Event // newest first

@@ -12,7 +12,7 @@ import (
 
 // settling is how long the fleet has, once nothing is broken any more, to end
 // every run planned before: a killed process's definitions live for 30 s more,
-// then leases lapse and retries wait. It is far more than a machine takes that has
+// then leases expire and retries wait. It is far more than a machine takes that has
 // nothing else to do.
 const settling = 5 * time.Minute
 

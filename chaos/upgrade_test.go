@@ -43,14 +43,14 @@ func TestTheNextVersionAsksForItsMigration(t *testing.T) {
 		out, err := cmd.CombinedOutput()
 		return string(out), err
 	}
-	const newer = postgres.Version + 1
+	const newer = postgres.SchemaVersion + 1
 	for _, step := range []struct {
 		program, command, want string
 		fails                  bool
 	}{
 		{former, "migrate up", "00001_ledger.sql", false},
 		{next, "migrate status", "pending", false},
-		{next, "runs list", fmt.Sprintf("schema cronce is at version %d and this program needs %d; run `cronce migrate up`", postgres.Version, newer), true},
+		{next, "runs list", fmt.Sprintf("schema cronce is at version %d and this program needs %d; run `cronce migrate up`", postgres.SchemaVersion, newer), true},
 		{next, "migrate up", "00002_next.sql", false},
 		{next, "runs list", "", false},
 		{former, "runs list", "", false},
@@ -75,7 +75,7 @@ func nextVersion(t *testing.T) string {
 	source := filepath.Join(root, "ledger/postgres/tables.go")
 	text, err := os.ReadFile(source)
 	must(t, err)
-	was, is := fmt.Sprintf("const Version = %d\n", postgres.Version), fmt.Sprintf("const Version = %d\n", postgres.Version+1)
+	was, is := fmt.Sprintf("const SchemaVersion = %d\n", postgres.SchemaVersion), fmt.Sprintf("const SchemaVersion = %d\n", postgres.SchemaVersion+1)
 	if strings.Count(string(text), was) != 1 {
 		t.Fatalf("%s does not say %q", source, was)
 	}

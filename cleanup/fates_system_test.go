@@ -36,7 +36,7 @@ func TestNoCallThatTheKitAcceptsMeetsAForgottenKey(t *testing.T) {
 		ttl    func(horizon time.Duration) time.Duration
 		proven bool
 	}{
-		{"the least TTL that the proof accepts", func(h time.Duration) time.Duration { return h + cleanup.Skew + 1 }, true},
+		{"the least TTL that the proof accepts", func(h time.Duration) time.Duration { return h + cleanup.MaxClockSkew + 1 }, true},
 		{"a TTL a little under the horizon, which it refuses", func(h time.Duration) time.Duration { return h * 9 / 10 }, false},
 	} {
 		t.Run(tc.rule, func(t *testing.T) {
@@ -93,7 +93,7 @@ type fateLife struct {
 func newFateLife(t *testing.T, seed uint64, ttl func(time.Duration) time.Duration) *fateLife {
 	l := &fateLife{T: t, ledger: memory.New(), dice: rand.New(rand.NewPCG(seed, 6)), listener: make(pipes)}
 	l.horizon = []time.Duration{20 * time.Minute, time.Hour, 3 * time.Hour}[l.roll(3)]
-	l.keys = newKeyTable(func() time.Duration { return l.upTo(cleanup.Skew) - cleanup.Skew/2 })
+	l.keys = newKeyTable(func() time.Duration { return l.upTo(cleanup.MaxClockSkew) - cleanup.MaxClockSkew/2 })
 	lives := ttl(l.horizon)
 	l.registry = registry(t, jobs.KeyTTL{Scope: payments, TTL: lives}, jobs.Cleanup{DisabledBecause: "the life purges"}, job(func(j *jobs.Job) {
 		j.Timeout = time.Second + l.upTo(30*time.Second)
@@ -182,7 +182,7 @@ func (l *fateLife) processes() {
 
 func (l *fateLife) operator() {
 	l.until(l.horizon/20, func() {
-		if _, err := l.ledger.Redrive(l.Context(), ledger.Act{Filter: ledger.Filter{JobID: "pay"}, Actor: ledger.Actor{By: "ann", Why: "again"}, Force: true}); err != nil {
+		if _, err := l.ledger.Redrive(l.Context(), ledger.Action{Filter: ledger.Filter{JobID: "pay"}, Actor: ledger.Actor{By: "ann", Why: "again"}, Force: true}); err != nil {
 			l.Error(err)
 		}
 	})
@@ -219,11 +219,11 @@ func (m *mortal) Record(ctx context.Context, o []ledger.Outcome) ([]ledger.Recor
 	return m.Ledger.Record(ctx, o)
 }
 
-func (m *mortal) Retire(ctx context.Context, id string) error {
+func (m *mortal) Deregister(ctx context.Context, id string) error {
 	if m.dead.Load() {
 		return ledger.ErrUnavailable
 	}
-	return m.Ledger.Retire(ctx, id)
+	return m.Ledger.Deregister(ctx, id)
 }
 
 // serve puts a network before the kit on which requests are long on their way

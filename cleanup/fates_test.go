@@ -25,7 +25,7 @@ type fate struct {
 }
 
 func (f *fate) clock(whose string) time.Time {
-	return f.now.Add(drawWithin(-cleanup.Skew/2, cleanup.Skew/2).Draw(f.T, whose))
+	return f.now.Add(drawWithin(-cleanup.MaxClockSkew/2, cleanup.MaxClockSkew/2).Draw(f.T, whose))
 }
 
 func (f *fate) wait(why string, most time.Duration) {
@@ -64,7 +64,7 @@ func (f *fate) live() {
 		"backoff":                                           func() { f.wait("backoff", time.Hour) },
 		"the breaker is open":                               func() { f.wait("breaker", long) },
 		"waits for a free caller":                           func() { f.wait("queue", long) },
-		"crash, the lease lapses":                           func() { f.wait("lease", time.Minute) },
+		"crash, the lease expires":                          func() { f.wait("lease", time.Minute) },
 		"the ledger is down":                                func() { f.wait("outage", long) },
 		"dead, redriven by hand":                            func() { f.wait("operator", 10*long) },
 		"the platform fires again":                          func() { f.wait("event age", long) },
@@ -113,8 +113,8 @@ func TestTheProofIsTight(t *testing.T) {
 		ttl     time.Duration
 		effects int
 	}{
-		{"the least that the proof accepts", horizon + cleanup.Skew + 1, 1},
-		{"two nanoseconds less", horizon + cleanup.Skew - 1, 2},
+		{"the least that the proof accepts", horizon + cleanup.MaxClockSkew + 1, 1},
+		{"two nanoseconds less", horizon + cleanup.MaxClockSkew - 1, 2},
 	} {
 		t.Run(tc.rule, func(t *testing.T) {
 			r := registry(t, jobs.KeyTTL{Scope: payments, TTL: tc.ttl}, job(func(j *jobs.Job) { j.Retry.Horizon = horizon }))
@@ -123,7 +123,7 @@ func TestTheProofIsTight(t *testing.T) {
 			}
 			target := keyStore{ttl: tc.ttl}
 			effects := 0
-			for _, now := range []time.Time{lease.Add(-cleanup.Skew), lease.Add(horizon - 1)} {
+			for _, now := range []time.Time{lease.Add(-cleanup.MaxClockSkew), lease.Add(horizon - 1)} {
 				if target.takes(now, lease.Add(horizon)) {
 					effects++
 				}

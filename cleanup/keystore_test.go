@@ -35,7 +35,7 @@ func (s *keyTable) look(c store.Claim, now time.Time) (look store.KeyStatus) {
 	if r, ok := s.records[c.Key]; ok && now.Before(r.ExpiresAt) {
 		look.Record = &r
 	}
-	look.Late = !c.SendBefore.IsZero() && !now.Before(c.SendBefore)
+	look.TooLate = !c.SendBefore.IsZero() && !now.Before(c.SendBefore)
 	return look
 }
 
@@ -57,7 +57,7 @@ func (s *keyTable) Begin(_ context.Context, c store.Claim) (store.Tx, store.KeyS
 	return t, look, nil
 }
 
-func (*keyTable) Joined(context.Context) bool { return false }
+func (*keyTable) InTransaction(context.Context) bool { return false }
 
 type keyTx struct {
 	*keyTable
@@ -72,7 +72,7 @@ func (t *keyTx) Commit(_ context.Context, c store.Claim, r idempotency.Reply) (t
 	defer t.mu.Unlock()
 	now := t.now()
 	r.ExpiresAt = now.Add(c.TTL)
-	t.records[c.Key] = store.Record{State: store.Done, Fingerprint: c.Fingerprint, Owner: c.Owner, Reply: r}
+	t.records[c.Key] = store.Record{State: store.StateDone, Fingerprint: c.Fingerprint, Owner: c.Owner, Reply: r}
 	t.effects[c.Key]++
 	delete(t.held, c.Key)
 	return r.ExpiresAt, nil

@@ -13,8 +13,9 @@ import (
 const detailLimit = 4 << 10
 
 // Nightly makes the calls of the built-in job jobs.PurgeJobID, in this
-// process. A purge that fails in one store fails its run, and the retry finds
-// the other stores done.
+// process. A program that embeds cronce routes the calls of jobs.BuiltinTarget to it, as
+// the example of package executor shows. A purge that fails in one store fails its run,
+// and the retry finds the other stores done.
 type Nightly struct{ Purge Purge }
 
 var _ executor.Caller = Nightly{}
@@ -28,25 +29,25 @@ func (n Nightly) Call(ctx context.Context, c executor.Call) executor.Answer {
 		p.Pace.For = max(time.Until(deadline)*9/10, time.Nanosecond)
 	}
 	report, err := p.Run(ctx)
-	a := executor.Answer{Kind: ledger.Fresh, Status: 200, Detail: report.Detail(detailLimit)}
+	a := executor.Answer{Kind: ledger.AnswerFresh, Status: 200, Detail: report.Detail(detailLimit)}
 	if err != nil {
-		a.Kind, a.Status, a.Error = ledger.Failed, 0, err.Error()
+		a.Kind, a.Status, a.Error = ledger.AnswerFailed, 0, err.Error()
 	}
 	return a
 }
 
-// Patience is how long a nightly purge may go without success before that is
+// overdueAfter is how long a nightly purge may go without success before that is
 // a problem: one night, and half a day to fix it.
-const Patience = 36 * time.Hour
+const overdueAfter = 36 * time.Hour
 
-// Overdue reports whether the purge has gone without success for Patience,
+// isOverdue reports whether the purge has gone without success for overdueAfter,
 // counted from its last success or, before the first, from when the job was
 // first seen. One that is scheduled less often than nightly is overdue half a
 // day after the scheduled time that it should have succeeded at.
-func Overdue(j jobs.Job, last, now time.Time) bool {
-	if j.Disabled || !now.After(last.Add(Patience)) {
+func isOverdue(j jobs.Job, last, now time.Time) bool {
+	if j.Disabled || !now.After(last.Add(overdueAfter)) {
 		return false
 	}
-	next := j.Parsed().Next(last)
+	next := j.ParsedSchedule().Next(last)
 	return !next.IsZero() && now.After(next.Add(12*time.Hour))
 }

@@ -30,7 +30,7 @@ func TestNightlyRunKeepsCountsPerScope(t *testing.T) {
 	p.Runs = &forgetful{runs: 4}
 	a := cleanup.Nightly{Purge: p}.Call(t.Context(), executor.Call{})
 	r := detail(t, a)
-	if a.Kind != ledger.Fresh || r.Deleted != 5 || r.Runs != 4 || fmt.Sprint(r.Scopes) != "[{a 5}]" {
+	if a.Kind != ledger.AnswerFresh || r.Deleted != 5 || r.Runs != 4 || fmt.Sprint(r.Scopes) != "[{a 5}]" {
 		t.Errorf("%+v", a)
 	}
 }
@@ -39,7 +39,7 @@ func TestNightlyRunFailsWhenAStoreDoesAndSaysWhatTheOthersDid(t *testing.T) {
 	good, bad := &batches{rows: []int{2}}, &batches{rows: []int{3}, err: idempotency.ErrUnavailable}
 	p := purging(t, cleanup.Store{Name: "bad", Open: bad.store}, cleanup.Store{Name: "good", Open: good.store})
 	a := cleanup.Nightly{Purge: p}.Call(t.Context(), executor.Call{})
-	if a.Kind != ledger.Failed || !strings.Contains(a.Error, "key store bad") || detail(t, a).Deleted != 5 {
+	if a.Kind != ledger.AnswerFailed || !strings.Contains(a.Error, "key store bad") || detail(t, a).Deleted != 5 {
 		t.Errorf("%+v", a)
 	}
 }
@@ -55,8 +55,8 @@ func TestNightlyRunEndsBeforeItsTimeoutAndReportsWhatIsLeft(t *testing.T) {
 		start := time.Now()
 		a := cleanup.Nightly{Purge: purging(t, cleanup.Store{Name: "db", Open: b.store})}.Call(ctx, executor.Call{})
 		r := detail(t, a)
-		if a.Kind != ledger.Fresh || r.Deleted != 54*3 || r.Left() != 546*3 {
-			t.Errorf("deleted %d, left %d: %+v", r.Deleted, r.Left(), a)
+		if a.Kind != ledger.AnswerFresh || r.Deleted != 54*3 || r.Remaining() != 546*3 {
+			t.Errorf("deleted %d, left %d: %+v", r.Deleted, r.Remaining(), a)
 		}
 		if took := time.Since(start); took != 54*time.Minute {
 			t.Errorf("took %v of an hour", took)
@@ -100,7 +100,7 @@ func TestOverdue(t *testing.T) {
 	} {
 		t.Run(tc.rule, func(t *testing.T) {
 			j, _ := registry(t, tc.cleanup).Job(jobs.PurgeJobID)
-			if got := cleanup.Overdue(j, last, last.Add(tc.after)); got != tc.want {
+			if got := cleanup.IsOverdue(j, last, last.Add(tc.after)); got != tc.want {
 				t.Errorf("overdue: %t", got)
 			}
 		})

@@ -12,15 +12,15 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Store is one database of keys.
+// Store is one key store to purge.
 type Store struct {
 	Name string
-	// Open is called when the purge of this store begins, so that a store that
-	// cannot be reached fails alone. close is called when its purge is over.
+	// Open is called when the purge of this store begins, so that a store that cannot be
+	// reached does not affect the others. close is called when its purge is over.
 	Open func(context.Context) (keys purge.Store, close func(), err error)
 }
 
-// Runs is the part of a ledger that deletes finished runs and old history.
+// Runs is the part of a ledger.Store that deletes finished runs and old history.
 type Runs interface {
 	PurgeRuns(context.Context, ledger.Purge) (ledger.Purged, error)
 	PurgeHistory(context.Context, ledger.HistoryPurge) (ledger.PurgedHistory, error)
@@ -29,11 +29,12 @@ type Runs interface {
 // Observer receives what a purge removes. Its methods are called from several
 // goroutines and must not block.
 type Observer interface {
-	// Removed: one batch of keys, by key scope.
+	// Removed is called for each batch of keys that was deleted, with their number by
+	// key scope.
 	Removed(store string, scopes map[string]int64, took time.Duration)
-	// RemovedRuns: one batch of finished runs.
+	// RemovedRuns is called for each batch of finished runs that was deleted.
 	RemovedRuns(n int, took time.Duration)
-	// Ended: a store is done, at its bound, or failed.
+	// Ended is called when the purge of a store is done, has used up its time, or failed.
 	Ended(StoreReport)
 }
 
@@ -43,29 +44,29 @@ func (silent) Removed(string, map[string]int64, time.Duration) {}
 func (silent) RemovedRuns(int, time.Duration)                  {}
 func (silent) Ended(StoreReport)                               {}
 
-// Purge removes expired keys from every store, and from the ledger the runs
-// that finished before their retention. Make it with New.
+// Purge deletes expired keys from every key store, and old runs from the ledger. Make it
+// with New.
 //
-// It can be stopped at any moment and run by several at once: each batch is a
-// transaction of its own, and a second purge finds less to do. It never
-// removes a key that has not expired (see purge.Store), nor an
-// unfinished run (see ledger.Purge).
+// A purge may be stopped at any moment, and several may run at once: each batch is a
+// transaction of its own. It never deletes a key that has not expired (see purge.Store)
+// or an unfinished run (see ledger.Purge).
 type Purge struct {
 	Stores []Store
 	Runs   Runs // nil: only keys
 
 	Retention, DeadRetention, AuditRetention time.Duration
-	// TTL names the rule that a key scope's life is from; "" is the default.
+	// TTL returns the TTL of a key scope, and the keyTTLs scope that it is from; "" is
+	// the default.
 	TTL func(scope string) (ttl time.Duration, rule string)
 
-	Scope    string // of the keys; "": all
-	DryRun   bool   // counts what would be removed, and removes nothing
+	Scope    string // key scope to purge; "": all
+	DryRun   bool   // count what would be deleted, and delete nothing
 	Pace     purge.Pace
 	Observer Observer
 	Logger   *slog.Logger
 }
 
-// New returns the purge that a registry configures.
+// New returns the Purge that a registry configures. If runs is nil, it deletes only keys.
 func New(r *jobs.Registry, stores []Store, runs Runs) Purge {
 	c := r.Cleanup()
 	return Purge{
@@ -74,9 +75,8 @@ func New(r *jobs.Registry, stores []Store, runs Runs) Purge {
 	}
 }
 
-// Run purges all stores in parallel, and the ledger. A store that fails does not
-// stop the others; the error then names each store that failed, and the report has
-// what was removed.
+// Run purges all stores and the ledger in parallel. A store that fails does not stop the
+// others. The error names each store that failed; the report has what was deleted.
 func (p Purge) Run(ctx context.Context) (Report, error) {
 	stores := make([]StoreReport, len(p.Stores))
 	var group sync.WaitGroup
@@ -119,7 +119,7 @@ func (p Purge) clean(ctx context.Context, s Store) StoreReport {
 
 // remove purges at the pace and counts what is left if the time runs out.
 func (p Purge) remove(ctx context.Context, keys purge.Store, r *StoreReport) error {
-	done, err := p.Pace.Purge(ctx, keys, p.Scope, func(got purge.Removed, took time.Duration) {
+	done, err := p.Pace.Purge(ctx, keys, p.Scope, func(got purge.BatchResult, took time.Duration) {
 		for s, n := range got.Scopes {
 			r.scopes[s] += n
 		}
@@ -130,7 +130,7 @@ func (p Purge) remove(ctx context.Context, keys purge.Store, r *StoreReport) err
 	}
 	left, err := keys.CountExpired(ctx, p.Scope)
 	for _, n := range left {
-		r.Left += n
+		r.Remaining += n
 	}
 	return err
 }
@@ -148,9 +148,9 @@ func (p Purge) forget(ctx context.Context) StoreReport {
 	}
 	runsGone := false
 	pace := p.Pace
-	pace.Batch = min(pace.Batch, runsBatch)
-	if pace.Batch <= 0 {
-		pace.Batch = runsBatch
+	pace.BatchSize = min(pace.BatchSize, runsBatch)
+	if pace.BatchSize <= 0 {
+		pace.BatchSize = runsBatch
 	}
 	done, err := pace.Run(ctx, func(ctx context.Context, limit int) (int, error) {
 		if runsGone {
@@ -177,7 +177,7 @@ func (p Purge) forget(ctx context.Context) StoreReport {
 	if err == nil && !done {
 		var runs, rows int64
 		runs, rows, err = p.count(ctx, ledger.Purge{Retention: p.Retention, DeadRetention: p.DeadRetention}, beside)
-		r.Left = runs + rows
+		r.Remaining = runs + rows
 	}
 	r.fail(err)
 	return r
@@ -205,8 +205,8 @@ func (p Purge) ended(r StoreReport) {
 	switch {
 	case r.Err != nil:
 		p.Logger.Error("purge failed; removed keys stay removed", append(attrs, "error", r.Err)...)
-	case r.Left > 0:
-		p.Logger.Warn("purge ran out of time; the next purge continues", append(attrs, "left", r.Left)...)
+	case r.Remaining > 0:
+		p.Logger.Warn("purge ran out of time; the next purge continues", append(attrs, "left", r.Remaining)...)
 	default:
 		p.Logger.Info("purged", attrs...)
 	}

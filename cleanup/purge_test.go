@@ -24,7 +24,7 @@ func ttls(t testing.TB) *jobs.Registry {
 // purging is a purge of the given stores, in batches of three without pauses.
 func purging(t testing.TB, stores ...cleanup.Store) cleanup.Purge {
 	p := cleanup.New(ttls(t), stores, nil)
-	p.Pace = purge.Pace{Batch: 3, Share: 1}
+	p.Pace = purge.Pace{BatchSize: 3, Share: 1}
 	return p
 }
 
@@ -155,15 +155,15 @@ type batches struct {
 	err   error
 }
 
-func (b *batches) PurgeBatch(_ context.Context, p purge.Batch) (purge.Removed, error) {
+func (b *batches) PurgeBatch(_ context.Context, p purge.Batch) (purge.BatchResult, error) {
 	b.after = append(b.after, p.After)
 	if len(b.rows) == 0 {
-		return purge.Removed{Last: p.After}, b.err
+		return purge.BatchResult{Last: p.After}, b.err
 	}
 	time.Sleep(b.took)
 	n := min(b.rows[0], p.Limit)
 	b.rows = b.rows[1:]
-	return purge.Removed{Scopes: map[string]int64{"a": int64(n)}, Rows: n, Last: p.After.Add(time.Minute)}, nil
+	return purge.BatchResult{Scopes: map[string]int64{"a": int64(n)}, Rows: n, Last: p.After.Add(time.Minute)}, nil
 }
 
 func (b *batches) CountExpired(context.Context, string) (map[string]int64, error) {
@@ -235,7 +235,7 @@ func (f *forgetful) PurgeHistory(_ context.Context, p ledger.HistoryPurge) (ledg
 func TestTheLedgersHistoryGoesAfterItsRuns(t *testing.T) {
 	runs := &forgetful{runs: 1500, history: 2500}
 	p := purging(t)
-	p.Runs, p.Pace = runs, purge.Pace{Share: 1, Batch: 1000}
+	p.Runs, p.Pace = runs, purge.Pace{Share: 1, BatchSize: 1000}
 	report, err := p.Run(t.Context())
 	if err != nil || report.Runs != 1500 || report.History != 2500 || report.Ledger != nil {
 		t.Errorf("%+v, %v", report, err)

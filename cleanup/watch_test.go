@@ -47,7 +47,7 @@ func TestAPurgeOverdueIsSeen(t *testing.T) {
 			var log strings.Builder
 			var told bool
 			w := cleanup.NewWatch(cleanup.WatchConfig{
-				Registry: reg, Runs: &purgeRuns{runs: tc.runs}, Succeeded: func(_ time.Time, overdue bool) { told = overdue },
+				Registry: reg, Runs: &purgeRuns{runs: tc.runs}, Observed: func(_ time.Time, overdue bool) { told = overdue },
 				Logger: slog.New(slog.NewTextHandler(&log, nil)), Now: func() time.Time { return noon },
 			})
 			w.Check(t.Context())

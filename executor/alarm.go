@@ -9,7 +9,8 @@ import (
 // what is due: that follows from the schedules and the ledger's clock, so an alarm
 // that is late, early or doubled changes nothing but lateness.
 type Alarm interface {
-	// Every calls wake each d until Stop. wake never blocks.
+	// Every calls wake each d until Stop. name identifies the wake-up for a person. wake
+	// never blocks.
 	Every(d time.Duration, name string, wake func()) error
 	// Stop ends all wake-ups and returns when none is under way.
 	Stop() error

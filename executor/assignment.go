@@ -50,11 +50,11 @@ func (m *membership) takeUpAll(ctx context.Context, assignments []ledger.JobAssi
 	return switched, true
 }
 
-// heartbeatExpired reports whether the ledger counts this process as gone: no
-// living process declares a job that this one declares. That comes of a stall
-// between the heartbeat and this look that is longer than ledger.ProcessTTL. To
-// act on it would end jobs that nobody removed, and lose their scheduled times
-// until a process begins them anew.
+// heartbeatExpired reports whether the ledger considers this process dead: no living
+// process declares a job that this one declares. The cause is a stall between the
+// heartbeat and this read that is longer than ledger.ProcessTTL. Acting on it would
+// end jobs that were not removed, and lose their scheduled times until a process
+// starts them again.
 func (m *membership) heartbeatExpired(assignments []ledger.JobAssignment) bool {
 	for _, s := range assignments {
 		if s.Desired != "" {

@@ -136,7 +136,7 @@ func TestCatchUpFindsAcceptedWorkInItsSlot(t *testing.T) {
 				_, stop = start(t, executor.Config{Registry: reg, Ledger: l, Caller: svc})
 				time.Sleep(15 * time.Minute)
 				if catchUp == jobs.CatchUpAll { // the queued run of 1:00 works, then that of 2:00
-					time.Sleep(24 * time.Minute) // before 3:00
+					time.Sleep(24*time.Minute + 10*time.Second) // before 3:00, and between two polls
 					if got := states(t, l, "long"); !slices.Equal(got, []string{"succeeded", "accepted", "planned"}) {
 						t.Errorf("the runs that were caught up are %v", got)
 					}
@@ -156,13 +156,13 @@ func TestCatchUpFindsAcceptedWorkInItsSlot(t *testing.T) {
 func TestWorkThatIsStartedAgainHasItsWholeTime(t *testing.T) {
 	for name, again := range map[string]func(*testing.T, *memory.Ledger, jobs.Job, ledger.Run){
 		"redrive": func(t *testing.T, l *memory.Ledger, _ jobs.Job, r ledger.Run) {
-			act, err := l.Redrive(t.Context(), ledger.Act{Filter: ledger.Filter{IDs: []string{r.ID}}, Actor: ann})
+			act, err := l.Redrive(t.Context(), ledger.Action{Filter: ledger.Filter{IDs: []string{r.ID}}, Actor: ann})
 			if err != nil || len(act.Changed) != 1 {
 				t.Fatalf("%+v, %v", act, err)
 			}
 		},
 		"backfill": func(t *testing.T, l *memory.Ledger, j jobs.Job, r ledger.Run) {
-			spec := ledger.RunSpec{RunID: r.ID, ScheduledAt: r.ScheduledAt, Count: 1, State: ledger.Planned, Trigger: ledger.ByBackfill, Call: executor.CallFor(j, r.ID, r.ScheduledAt)}
+			spec := ledger.RunSpec{RunID: r.ID, ScheduledAt: r.ScheduledAt, Count: 1, State: ledger.Planned, Trigger: ledger.ByBackfill, Call: executor.FrozenCall(j, r.ID, r.ScheduledAt)}
 			done, err := l.Backfill(t.Context(), ledger.Backfill{JobID: "long", Runs: []ledger.RunSpec{spec}, Actor: ann})
 			if err != nil || done.Planned != 1 {
 				t.Fatalf("%+v, %v", done, err)
@@ -179,12 +179,12 @@ func TestWorkThatIsStartedAgainHasItsWholeTime(t *testing.T) {
 				fromTheHour(10 * time.Minute)
 				run, _ := only(t, l)
 				if name == "backfill" {
-					if _, err := l.Cancel(t.Context(), ledger.Act{Filter: ledger.Filter{IDs: []string{run.ID}}, Actor: ann}); err != nil {
+					if _, err := l.Cancel(t.Context(), ledger.Action{Filter: ledger.Filter{IDs: []string{run.ID}}, Actor: ann}); err != nil {
 						t.Fatal(err)
 					}
 				}
 				time.Sleep(20 * time.Minute)
-				if run, _ = only(t, l); name == "redrive" && run.Reason != ledger.NotCompleted {
+				if run, _ = only(t, l); name == "redrive" && run.Reason != ledger.ReasonNotCompleted {
 					t.Fatalf("%s (%s), want dead (not_completed)", run.State, run.Reason)
 				}
 				again(t, l, j, run)
@@ -205,7 +205,7 @@ func TestARerunOfWorkThatWasNotCompletedHasItsOwnTime(t *testing.T) {
 		svc.answer = func(works func(context.Context, executor.Call, int) executor.Answer) func(context.Context, executor.Call, int) executor.Answer {
 			return func(ctx context.Context, c executor.Call, n int) executor.Answer {
 				if c.RunID == svc.calls[0].RunID {
-					return executor.Answer{Kind: ledger.Working, Status: 202} // its worker is stuck
+					return executor.Answer{Kind: ledger.AnswerAccepted, Status: 202} // its worker is stuck
 				}
 				return works(ctx, c, n)
 			}
@@ -222,8 +222,8 @@ func TestARerunOfWorkThatWasNotCompletedHasItsOwnTime(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
 		defer cancel()
-		_, err = e.Drive(ctx, ledger.Entry{JobID: "long", RerunOf: stuck.ID, Actor: ann, RunSpec: ledger.RunSpec{
-			RunID: id, ScheduledAt: stuck.ScheduledAt, Count: 1, State: ledger.Planned, Trigger: ledger.ByRerun, Overlap: ledger.OverlapAllow, Call: executor.CallFor(j, id, stuck.ScheduledAt), Lease: true,
+		_, err = e.Execute(ctx, ledger.Entry{JobID: "long", RerunOf: stuck.ID, Actor: ann, RunSpec: ledger.RunSpec{
+			RunID: id, ScheduledAt: stuck.ScheduledAt, Count: 1, State: ledger.Planned, Trigger: ledger.ByRerun, Overlap: ledger.OverlapAllow, Call: executor.FrozenCall(j, id, stuck.ScheduledAt), Lease: true,
 		}})
 		if err != nil {
 			t.Fatal(err)

@@ -26,7 +26,7 @@ func worker(takes time.Duration) *target {
 		worked := time.Since(begun[c.RunID])
 		svc.mu.Unlock()
 		if worked < takes {
-			return executor.Answer{Kind: ledger.Working, Status: 202, Progress: worked.Truncate(time.Minute).String()}
+			return executor.Answer{Kind: ledger.AnswerAccepted, Status: 202, Progress: worked.Truncate(time.Minute).String()}
 		}
 		return svc.apply(c)
 	}
@@ -82,7 +82,7 @@ func TestLongWorkIsAskedForUntilItIsDone(t *testing.T) {
 		if run.State != ledger.Succeeded || len(svc.effects) != 1 || len(svc.calls) != 11 {
 			t.Errorf("%s after %d calls with %d effects; want succeeded, 11, 1", run.State, len(svc.calls), len(svc.effects))
 		}
-		if got, want := answers(attempts), []ledger.Answer{ledger.Working, ledger.Fresh}; !slices.Equal(got, want) {
+		if got, want := answers(attempts), []ledger.Answer{ledger.AnswerAccepted, ledger.AnswerFresh}; !slices.Equal(got, want) {
 			t.Errorf("history %v, want %v", got, want)
 		}
 		for _, c := range svc.calls {
@@ -100,7 +100,7 @@ func TestLongWorkThatIsNotCompletedIsDead(t *testing.T) {
 		fromTheHour(30 * time.Minute)
 		stop()
 		run, _ := only(t, l)
-		if run.State != ledger.Dead || run.Reason != ledger.NotCompleted {
+		if run.State != ledger.Dead || run.Reason != ledger.ReasonNotCompleted {
 			t.Errorf("%s (%s), want dead (not_completed)", run.State, run.Reason)
 		}
 		took := run.FinishedAt.Sub(run.AcceptedAt)
@@ -142,7 +142,7 @@ func TestLongWorkOutlivesItsScheduler(t *testing.T) {
 // cutOff is a ledger whose process says no goodbye.
 type cutOff struct{ executor.Ledger }
 
-func (cutOff) Retire(context.Context, string) error { return ledger.ErrUnavailable }
+func (cutOff) Deregister(context.Context, string) error { return ledger.ErrUnavailable }
 
 // Failures between two acceptances use retries, and the next acceptance gives them
 // back: six hours of work see more than four restarts of their target.
@@ -152,7 +152,7 @@ func TestFailuresWhileTheTargetWorksAreForgivenByItsNextAnswer(t *testing.T) {
 		works := svc.answer
 		svc.answer = func(ctx context.Context, c executor.Call, n int) executor.Answer {
 			if n%2 == 0 {
-				return executor.Answer{Kind: ledger.Failed, Status: 502}
+				return executor.Answer{Kind: ledger.AnswerFailed, Status: 502}
 			}
 			return works(ctx, c, n)
 		}
@@ -188,7 +188,7 @@ func TestCanceledLongWorkIsNotAskedFor(t *testing.T) {
 		_, stop := start(t, executor.Config{Registry: registry(t, longWork(time.Hour)), Ledger: l, Caller: svc})
 		fromTheHour(90 * time.Second)
 		run, _ := only(t, l)
-		act := ledger.Act{Filter: ledger.Filter{IDs: []string{run.ID}}, Actor: ledger.Actor{By: "ann", Why: "wrong month"}}
+		act := ledger.Action{Filter: ledger.Filter{IDs: []string{run.ID}}, Actor: ledger.Actor{By: "ann", Why: "wrong month"}}
 		if _, err := l.Cancel(t.Context(), act); err != nil {
 			t.Fatal(err)
 		}

@@ -29,7 +29,7 @@ type attempter struct {
 func (t *attempter) attempt(ctx context.Context, r *run) (o ledger.Outcome, shut bool) {
 	w, now := r.Work, t.ledger.clock.now()
 	if !now.Before(w.SendBefore) {
-		return ledger.Outcome{Lease: r.lease(), State: ledger.Dead, Reason: ledger.KeyExpired, Failures: w.Failures}, false
+		return ledger.Outcome{Lease: r.lease(), State: ledger.Dead, Reason: ledger.ReasonKeyExpired, Failures: w.Failures}, false
 	}
 	if !t.work.holds(r) {
 		t.logger.Warn("lease expired before the call; not sent", "run", w.RunID)
@@ -46,14 +46,14 @@ func (t *attempter) attempt(ctx context.Context, r *run) (o ledger.Outcome, shut
 	a := t.call(ctx, c)
 	took := time.Since(start)
 	if !a.Unsent {
-		t.observer.Started(w, now.Sub(w.ScheduledAt)-w.Call.Delay)
+		t.observer.Sent(w, now.Sub(w.ScheduledAt)-w.Call.Delay)
 	}
 	t.observer.Answered(w, a, took)
 
 	o = judge(w, a, t.ledger.clock.now(), t.ledger.random.float64)
 	if a.Unsent {
 		t.logUnsent(w, a, o)
-		return o, !c.TooLate(t.ledger.now())
+		return o, !c.PastSendUntil(t.ledger.now())
 	}
 	o.Progress = plain(o.Progress)
 	if o.State == ledger.Accepted && !w.AcceptedAt.IsZero() {
@@ -70,9 +70,9 @@ func (t *attempter) attempt(ctx context.Context, r *run) (o ledger.Outcome, shut
 }
 
 // call asks the caller, unless the send-before time may have come already: the
-// ledger's clock rules, and its next claim finds the run expired.
+// ledger's clock rules, and its next claim finds the run past its SendBefore.
 func (t *attempter) call(ctx context.Context, c Call) Answer {
-	if c.TooLate(t.ledger.now()) {
+	if c.PastSendUntil(t.ledger.now()) {
 		return Answer{Unsent: true, Error: "not sent: the run's send-before time may have come"}
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.Call.Timeout)
@@ -82,7 +82,7 @@ func (t *attempter) call(ctx context.Context, c Call) Answer {
 
 func (t *attempter) logAttempt(w ledger.Work, a Answer, o ledger.Outcome, took time.Duration) {
 	if o.State == ledger.Succeeded && !t.logger.Enabled(context.Background(), slog.LevelInfo) {
-		return // thousands a second, each with a line that nobody reads
+		return // there may be thousands a second
 	}
 	attrs := []any{
 		"run", w.RunID, "job", w.JobID, "attempt", w.Attempt, "answer", a.Kind,
@@ -95,7 +95,7 @@ func (t *attempter) logAttempt(w ledger.Work, a Answer, o ledger.Outcome, took t
 	case ledger.Succeeded:
 		t.logger.Info("run succeeded", attrs...)
 	case ledger.Accepted:
-		t.logger.Info("run accepted; the target works on", append(attrs, "wait", o.Wait.String())...)
+		t.logger.Info("run accepted; the target is working on it", append(attrs, "wait", o.Wait.String())...)
 	case ledger.Dead:
 		t.logger.Error("run is dead", append(attrs, "reason", o.Reason, "error", a.Error)...)
 	default:

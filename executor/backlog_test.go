@@ -86,5 +86,5 @@ func (c *counting) Call(context.Context, executor.Call) executor.Answer {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.n++
-	return executor.Answer{Kind: ledger.Fresh, Status: 200}
+	return executor.Answer{Kind: ledger.AnswerFresh, Status: 200}
 }

@@ -7,12 +7,12 @@ import (
 )
 
 // pollEvery is how often a process that lives asks the ledger for work that it
-// does not know of: a trigger, a backfill, a lapsed lease.
+// does not know of: a trigger, a backfill, an expired lease.
 const pollEvery = time.Second
 
 // claimer leases due runs that were not leased with their admission: retries,
-// what an operator entered, and runs whose lease lapsed because their process
-// died or stalled. Which runs those are, and that a lapsed lease is taken over
+// what an operator entered, and runs whose lease expired because their process
+// died or stalled. Which runs those are, and that an expired lease is taken over
 // with the next attempt number, is the ledger's to say: see [ledger.Claim]. It
 // belongs to the loop's goroutine.
 type claimer struct {

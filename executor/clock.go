@@ -3,28 +3,14 @@ package executor
 import (
 	"sync/atomic"
 	"time"
+
+	"github.com/cronce/cronce/internal/clocks"
 )
 
-// A machine has two clocks, and neither is enough. The monotonic clock stands
-// still while the machine is suspended (CLOCK_MONOTONIC on Linux); the wall
-// clock can be set back. What must not happen too late is judged by both: the
-// stricter wins. A time from time.Now has a reading of each.
-
-// Past reports whether t has come by the wall clock or by the monotonic clock. Both
-// times are from time.Now.
-func Past(now, t time.Time) bool {
-	return !now.Before(t) || !now.Round(0).Before(t.Round(0))
-}
-
-// elapsed is how long ago t may be: the longer time of the two clocks.
-func elapsed(now, t time.Time) time.Duration {
-	return max(now.Sub(t), now.Round(0).Sub(t.Round(0)))
-}
-
-// TooLate reports whether SendUntil has come on either of this machine's
-// clocks. now is from time.Now.
-func (c Call) TooLate(now time.Time) bool {
-	return !c.SendUntil.IsZero() && Past(now, c.SendUntil)
+// PastSendUntil reports whether SendUntil has come on either of this machine's clocks,
+// the monotonic clock or the wall clock. now is from time.Now.
+func (c Call) PastSendUntil(now time.Time) bool {
+	return !c.SendUntil.IsZero() && clocks.HasPassed(now, c.SendUntil)
 }
 
 // storeClock follows the ledger's clock between its answers.
@@ -51,7 +37,7 @@ func (c *storeClock) latest() time.Time {
 	if r == nil {
 		return c.local().UTC()
 	}
-	return r.store.Add(elapsed(c.local(), r.asked))
+	return r.store.Add(clocks.Elapsed(c.local(), r.asked))
 }
 
 // now is the ledger's time, as far as it is known here. It runs on the monotonic

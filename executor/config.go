@@ -19,33 +19,40 @@ const (
 	DefaultOnTime      = 30 * time.Second
 )
 
-// Config is what New needs. Registry, Ledger and Caller are required.
+// Config configures an Executor. Registry, Ledger and Caller are required.
 type Config struct {
 	Registry *jobs.Registry
-	Ledger   Ledger
-	Caller   Caller
+	// Ledger is the registry's ledger. Open it with package ledger/postgres or
+	// ledger/sqlite.
+	Ledger Ledger
+	// Caller makes the calls. targets.New returns one for HTTP, which leaves two kinds of
+	// calls unsent. Route those whose Target is jobs.BuiltinTarget to cleanup.Nightly, as
+	// the example of this package does: every registry has the nightly purge. Route those
+	// to email channels to the Caller of notify/mail.
+	Caller Caller
 
 	// Process identifies this executor in the ledger; default random.
 	Process string
-	// Host and Program, the program's version, tell a person which process it is; may
-	// be empty.
+	// Host is the machine's name and Program the program's version. They tell a person
+	// which process this is; both may be empty.
 	Host, Program string
-	// MaxInFlight is the maximum number of calls in flight; default 64.
+	// MaxInFlight is the maximum number of calls in flight; default
+	// DefaultMaxInFlight.
 	MaxInFlight int
-	// Lease is how long a run stays with a process that does not answer;
-	// heartbeats come three times as often. Default 30s.
+	// Lease is how long a run stays with a process that stopped working; default
+	// DefaultLease. A process renews its leases every Lease/3.
 	Lease time.Duration
-	// Grace is how long to wait for in-flight calls on shutdown; default 25s.
+	// Grace is how long to wait for in-flight calls on shutdown; default DefaultGrace.
 	Grace time.Duration
 
-	// OnTime is how late a scheduled time may be planned and still count as on
-	// time; catchUp judges what is later. Default 30s. An executor that plans only
-	// now and then (Tick) needs more than its pause.
+	// OnTime is how late a scheduled time may be planned and still count as on time;
+	// default DefaultOnTime. The job's catch-up rule decides about later ones. An
+	// executor that ticks needs more than the time between two ticks.
 	OnTime time.Duration
 
-	// Random gives the lease tokens and the jitter of waits, so that a simulation
-	// repeats itself. Whoever knows it knows the tokens; the default cannot be
-	// predicted. It is used under a lock.
+	// Random is the source of the lease tokens and of the jitter of waits. The default
+	// cannot be predicted. Set it only to make a simulation reproducible, as the tokens
+	// can be computed from its seed. It is used under a lock.
 	Random rand.Source
 
 	Logger   *slog.Logger // default: none
@@ -78,7 +85,7 @@ func (c Config) withDefaults() (Config, error) {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	if c.Observer == nil {
-		c.Observer = Silent{}
+		c.Observer = NopObserver{}
 	}
 	if c.now == nil {
 		c.now = time.Now

@@ -19,7 +19,7 @@ func TestRequestIsFrozenAtAdmission(t *testing.T) {
 		svc := newTarget(nil)
 		svc.answer = func(_ context.Context, c executor.Call, n int) executor.Answer {
 			if n < 3 {
-				return executor.Answer{Kind: ledger.Failed, Status: 500}
+				return executor.Answer{Kind: ledger.AnswerFailed, Status: 500}
 			}
 			return svc.apply(c)
 		}
@@ -162,8 +162,8 @@ func TestStallBeforeStandingsEndsNoJob(t *testing.T) {
 	})
 }
 
-// The backlog of a removed job is too long for one plan, and whoever plans it
-// does not have the job.
+// The backlog of a removed job is too long for one plan, and the process that plans it
+// does not have the job in its registry.
 func TestTheLongBacklogOfARemovedJobIsPlannedToItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, svc := memory.New(), applying()

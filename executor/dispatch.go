@@ -38,7 +38,7 @@ func (d *dispatcher) serve(ctx context.Context, r *run) {
 		o, shut := d.attempts.attempt(ctx, r)
 		d.work.end(r, o)
 		if shut {
-			d.work.shut(target, o.Wait, o.WaitsFor)
+			d.work.shut(target, o.Wait, o.WaitReason)
 		}
 		if d.work.low() {
 			d.wake.send()

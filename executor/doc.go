@@ -1,5 +1,6 @@
-// Package executor runs a registry: it plans every due scheduled time, admits it to
-// the ledger, calls the target under the run's ID, and records the outcome.
+// Package executor runs the jobs of a registry. It plans every due scheduled time,
+// admits it to the ledger, calls the target under the run's ID, and records the
+// outcome. A program that embeds cronce makes an Executor with New.
 //
 // # The path of a run
 //
@@ -10,7 +11,7 @@
 //	                                  |<------ leased ----------|
 //	                                  |                         |
 //	                  claimer.claim --|<-- retries, triggers, --|  Claim
-//	                  (claim.go)      |     lapsed leases       |
+//	                  (claim.go)      |     expired leases      |
 //	                                  v                         |
 //	     workset:  queued --> calling --> ended                 |
 //	(workset.go)      |          |          |                   |
@@ -23,16 +24,16 @@
 //	                  |             (record.go)
 //	                  +-> given back unsent: recorded as planned again
 //
-// The Executor itself wires these parts and loops (executor.go); Drive and Tick
-// (drive.go, tick.go) use the same parts for one run and for one pass. membership
+// The Executor itself wires these parts and loops (executor.go); Execute and Tick
+// (execute.go, tick.go) use the same parts for one run and for one pass. membership
 // (membership.go, assignment.go) decides which jobs the planner has. ledgerClient
 // (ledgerclient.go) makes every call of the ledger.
 //
-// Any number of executors may work on one ledger; there is no leader. Each
-// call for one scheduled time carries the same run ID, whichever process makes it,
-// so a target that keys its work by it applies it once. The executor promises at
-// least one call for each planned run until SendBefore, and none after.
+// Any number of executors may work on one ledger; there is no leader. Each call for
+// one scheduled time carries the same run ID, whichever process makes it. So a target
+// that uses the run ID as its idempotency key applies the work once. The executor makes
+// at least one call for each planned run before its SendBefore, and none afterwards.
 //
-// It knows no database, no HTTP and no platform: it is handed a Ledger and a
-// Caller (see the ports), by the binaries or by a program that embeds it.
+// It knows no database, no HTTP and no platform: the program passes it a Ledger and a
+// Caller. Config says which; the example is a complete program.
 package executor

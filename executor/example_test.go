@@ -3,17 +3,31 @@ package executor_test
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 
+	"github.com/cronce/cronce/cleanup"
 	"github.com/cronce/cronce/executor"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger/sqlite"
 	"github.com/cronce/cronce/targets"
 )
+
+// caller makes the calls of a registry: those of the nightly purge in this process, all
+// others over HTTP.
+type caller struct {
+	nightly cleanup.Nightly
+	http    *targets.Targets
+}
+
+func (c caller) Call(ctx context.Context, call executor.Call) executor.Answer {
+	if call.Work.Call.Target == jobs.BuiltinTarget {
+		return c.nightly.Call(ctx, call)
+	}
+	return c.http.Call(ctx, call)
+}
 
 // A program that runs a registry of its own, on an embedded ledger, until its
 // context ends.
@@ -51,9 +65,12 @@ func Example() {
 		panic(err)
 	}
 	defer calls.Close()
+	purge := cleanup.New(registry, nil, ledger) // nil: no key stores, only old runs of the ledger
 
 	scheduler, err := executor.New(executor.Config{
-		Registry: registry, Ledger: ledger, Caller: calls, Logger: slog.New(slog.DiscardHandler),
+		Registry: registry,
+		Ledger:   ledger,
+		Caller:   caller{cleanup.Nightly{Purge: purge}, calls},
 	})
 	if err != nil {
 		panic(err)

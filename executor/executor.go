@@ -16,8 +16,9 @@ const (
 	pulseEvery = 5 * time.Second // heartbeat of the process; see ledger.ProcessTTL
 )
 
-// Executor plans and runs one registry on one ledger. Make it with New; use
-// Run for as long as the process lives, or Drive for a single run.
+// Executor plans and executes the runs of one registry on one ledger. Make it with New.
+// Call Run for as long as the process lives, Tick for one pass, or Execute for a single
+// run.
 type Executor struct {
 	cfg     Config
 	ledger  *ledgerClient
@@ -34,8 +35,8 @@ type Executor struct {
 	turned            atomic.Pointer[time.Time] // when the loop last came round
 }
 
-// New checks the configuration and prepares an executor. It touches neither
-// the ledger nor any target.
+// New checks the configuration and returns an Executor. It calls neither the ledger nor
+// any target.
 func New(cfg Config) (*Executor, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -76,13 +77,14 @@ func (e *Executor) limitOf(target string) int {
 	return t.MaxInFlight
 }
 
-// Run plans and executes until ctx ends, then stops gracefully: nothing new is
-// planned, claimed or sent; calls in flight get Config.Grace to end and their
-// outcomes are recorded; what is left keeps its lease, which lapses. While the
-// ledger fails, Run keeps retrying. Errors that cannot go away by themselves end it
-// at once: the ledger of another registry or of another schema, or a plan that no
-// ledger can keep (ledger.ErrOtherRegistry, ledger.ErrSchema,
-// ledger.ErrInvalidRun).
+// Run plans and executes runs until ctx ends, and then stops gracefully. Nothing new is
+// planned, claimed or sent. Calls in flight get Config.Grace to end, and their outcomes
+// are recorded. The leases of the other runs expire.
+//
+// While the ledger fails, Run keeps retrying. It stops before ctx ends only for an error
+// of the Alarm, or for errors that retries cannot cure: ledger.ErrOtherRegistry,
+// ledger.ErrSchema and ledger.ErrInvalidRun. It returns that error; after a graceful stop
+// it returns nil, or the error of Alarm.Stop. Call Run at most once.
 func (e *Executor) Run(ctx context.Context) error {
 	e.members.stays = true
 	// What is recorded and renewed during the stop must survive ctx.
@@ -201,7 +203,7 @@ func (e *Executor) retire(ctx context.Context) {
 // when its run, or one that waits for its slot, is due.
 func (e *Executor) recorded(r *run, result ledger.RecordResult) {
 	o := r.outcome
-	e.cfg.Observer.Settled(o, r.JobID, result)
+	e.cfg.Observer.Recorded(o, r.JobID, result)
 	if result == ledger.Fenced {
 		e.cfg.Logger.Warn("lease lost; result discarded", "run", o.RunID, "attempt", r.Attempt, "state", o.State)
 		return
@@ -225,12 +227,12 @@ func (e *Executor) mayWait(r *run) bool {
 	return j.Overlap == jobs.OverlapQueue || j.CatchUp == jobs.CatchUpAll
 }
 
-// Ready reports whether the executor can plan and record now: nil, or why not.
+// Ready returns nil if the executor can plan and record now, or else why not.
 func (e *Executor) Ready() error { return e.ledger.ready() }
 
-// PlannerAge returns how long ago the planner last checked for due runs; 0 before
-// its first check. It checks at least once a second, also while the ledger returns
-// errors; a ledger that does not respond at all blocks it.
+// PlannerAge returns how long ago the planner last checked for due runs; 0 before its
+// first check. The planner checks at least once a second, also while the ledger returns
+// errors. Only a ledger that does not respond at all blocks it.
 func (e *Executor) PlannerAge() time.Duration {
 	if turned := e.turned.Load(); turned != nil {
 		return time.Since(*turned)

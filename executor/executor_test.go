@@ -55,7 +55,7 @@ func TestRetriesComeWhenTheyAreDueUnderTheSameRunID(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := memory.New()
 		svc := newTarget(func(context.Context, executor.Call, int) executor.Answer {
-			return executor.Answer{Kind: ledger.Failed, Status: 500, Error: "500 Internal Server Error"}
+			return executor.Answer{Kind: ledger.AnswerFailed, Status: 500, Error: "500 Internal Server Error"}
 		})
 		j := minutely("a")
 		j.Schedule, j.Retry.Jitter = "0 * * * *", -1
@@ -63,7 +63,7 @@ func TestRetriesComeWhenTheyAreDueUnderTheSameRunID(t *testing.T) {
 		time.Sleep(time.Hour + 2*time.Minute)
 		stop()
 		run := mustList(t, l, ledger.Filter{})[0]
-		if run.State != ledger.Dead || run.Reason != ledger.Exhausted || run.Attempt != 5 {
+		if run.State != ledger.Dead || run.Reason != ledger.ReasonExhausted || run.Attempt != 5 {
 			t.Fatalf("run = %+v", run)
 		}
 		for i, want := range []time.Duration{500 * time.Millisecond, 2 * time.Second, 5 * time.Second, 30 * time.Second} {
@@ -76,7 +76,7 @@ func TestRetriesComeWhenTheyAreDueUnderTheSameRunID(t *testing.T) {
 			}
 		}
 		_, attempts, err := l.Get(t.Context(), run.ID)
-		if err != nil || len(attempts) != 5 || attempts[0].Status != 500 || attempts[0].Answer != ledger.Failed {
+		if err != nil || len(attempts) != 5 || attempts[0].Status != 500 || attempts[0].Answer != ledger.AnswerFailed {
 			t.Errorf("history = %+v, %v", attempts, err)
 		}
 	})
@@ -94,13 +94,13 @@ func TestSlowTargetSucceedsWithOneEffect(t *testing.T) {
 			if n == 1 {
 				started[c.RunID] = time.Now()
 				<-ctx.Done()
-				return executor.Answer{Kind: ledger.Unknown, Error: "timeout"}
+				return executor.Answer{Kind: ledger.AnswerUnknown, Error: "timeout"}
 			}
 			if time.Since(started[c.RunID]) < 45*time.Second {
 				time.Sleep(5 * time.Second)
-				return executor.Answer{Kind: ledger.InProgress, Status: 409, RetryAfter: time.Second}
+				return executor.Answer{Kind: ledger.AnswerInProgress, Status: 409, RetryAfter: time.Second}
 			}
-			return executor.Answer{Kind: ledger.Replay, Status: 200}
+			return executor.Answer{Kind: ledger.AnswerReplayed, Status: 200}
 		}
 		j := minutely("a")
 		j.Schedule = "0 * * * *"
@@ -157,13 +157,13 @@ func TestOpenBreakerUsesNoAttempt(t *testing.T) {
 	})
 }
 
-func TestDriveMakesOneRunToItsEnd(t *testing.T) {
+func TestExecuteMakesOneRunToItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := memory.New()
 		svc := newTarget(nil)
 		svc.answer = func(_ context.Context, c executor.Call, n int) executor.Answer {
 			if n < 3 {
-				return executor.Answer{Kind: ledger.Throttled, Status: 503}
+				return executor.Answer{Kind: ledger.AnswerThrottled, Status: 503}
 			}
 			return svc.apply(c)
 		}
@@ -175,12 +175,12 @@ func TestDriveMakesOneRunToItsEnd(t *testing.T) {
 		j, _ := reg.Job("a")
 		at := time.Now().UTC().Truncate(time.Second)
 		id := jobs.RunIDWithToken("a", at, "x1")
-		run, err := e.Drive(t.Context(), ledger.Entry{JobID: "a", RunSpec: ledger.RunSpec{
+		run, err := e.Execute(t.Context(), ledger.Entry{JobID: "a", RunSpec: ledger.RunSpec{
 			RunID: id, ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.ByOperator,
-			Overlap: ledger.OverlapAllow, Call: executor.CallFor(j, id, at), Lease: true,
+			Overlap: ledger.OverlapAllow, Call: executor.FrozenCall(j, id, at), Lease: true,
 		}})
 		if err != nil || run.State != ledger.Succeeded || run.Attempt != 3 {
-			t.Errorf("Drive = %+v, %v", run, err)
+			t.Errorf("Execute = %+v, %v", run, err)
 		}
 	})
 }

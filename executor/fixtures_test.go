@@ -47,9 +47,9 @@ func (t *target) apply(c executor.Call) executor.Answer {
 	defer t.mu.Unlock()
 	if t.effects[c.RunID]++; t.effects[c.RunID] > 1 {
 		t.effects[c.RunID] = 1
-		return executor.Answer{Kind: ledger.Replay, Status: 200}
+		return executor.Answer{Kind: ledger.AnswerReplayed, Status: 200}
 	}
-	return executor.Answer{Kind: ledger.Fresh, Status: 200}
+	return executor.Answer{Kind: ledger.AnswerFresh, Status: 200}
 }
 
 func (t *target) runIDs() []string {

@@ -27,7 +27,7 @@ func event(t *testing.T, l executor.Ledger, svc executor.Caller, overlap ledger.
 	defer cancel()
 	entry := entryOf(t, reg, "a", at)
 	entry.Overlap = overlap
-	return e.Drive(ctx, entry)
+	return e.Execute(ctx, entry)
 }
 
 // Where only events are worked on, the run of an event whose deliveries are used
@@ -40,7 +40,7 @@ func TestAnEventFinishesTheRunThatHoldsItsJobsSlot(t *testing.T) {
 				down := true
 				svc.answer = func(_ context.Context, c executor.Call, _ int) executor.Answer {
 					if down {
-						return executor.Answer{Kind: ledger.Failed, Status: 503, RetryAfter: 40 * time.Second}
+						return executor.Answer{Kind: ledger.AnswerFailed, Status: 503, RetryAfter: 40 * time.Second}
 					}
 					return svc.apply(c)
 				}
@@ -67,7 +67,7 @@ func TestAnEventFinishesTheRunThatHoldsItsJobsSlot(t *testing.T) {
 
 // A function that was killed in the middle of a call leaves a lease. The event
 // after its end takes the run over; what waits behind it goes first too.
-func TestAnEventTakesOverALapsedRunAndThoseThatWait(t *testing.T) {
+func TestAnEventTakesOverAnExpiredLeaseAndThoseThatWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, svc := memory.New(), applying()
 		at := time.Now().Truncate(time.Minute)
@@ -97,7 +97,7 @@ func TestAnEventDeclaresTheSlotsHolderDead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, svc := memory.New(), newTarget(nil)
 		svc.answer = func(context.Context, executor.Call, int) executor.Answer {
-			return executor.Answer{Kind: ledger.Failed, Status: 503, RetryAfter: time.Hour}
+			return executor.Answer{Kind: ledger.AnswerFailed, Status: 503, RetryAfter: time.Hour}
 		}
 		first := time.Now().Truncate(time.Minute)
 		if _, err := event(t, l, svc, ledger.OverlapSkip, first, 20*time.Second); err != nil {
@@ -109,7 +109,7 @@ func TestAnEventDeclaresTheSlotsHolderDead(t *testing.T) {
 		if err != nil || run.State != ledger.Succeeded {
 			t.Errorf("run = %+v, %v", run, err)
 		}
-		if run, _, _ := l.Get(t.Context(), jobs.RunID("a", first)); run.State != ledger.Dead || run.Reason != ledger.KeyExpired {
+		if run, _, _ := l.Get(t.Context(), jobs.RunID("a", first)); run.State != ledger.Dead || run.Reason != ledger.ReasonKeyExpired {
 			t.Errorf("the first run: %+v", run)
 		}
 	})
@@ -122,7 +122,7 @@ func TestAnEventWithoutTimeForTheRunBeforeItJudgesNothing(t *testing.T) {
 		l, svc := memory.New(), newTarget(nil)
 		svc.answer = func(ctx context.Context, _ executor.Call, _ int) executor.Answer {
 			<-ctx.Done()
-			return executor.Answer{Kind: ledger.Unknown}
+			return executor.Answer{Kind: ledger.AnswerUnknown}
 		}
 		at := time.Now().Truncate(time.Minute)
 		if _, err := event(t, l, svc, ledger.OverlapSkip, at, 5*time.Second); err != nil {
@@ -130,7 +130,7 @@ func TestAnEventWithoutTimeForTheRunBeforeItJudgesNothing(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		later := at.Add(time.Minute)
-		if _, err := event(t, l, svc, ledger.OverlapSkip, later, 500*time.Millisecond); !errors.Is(err, executor.ErrHeldUp) {
+		if _, err := event(t, l, svc, ledger.OverlapSkip, later, 500*time.Millisecond); !errors.Is(err, executor.ErrSlotTaken) {
 			t.Errorf("error %v, want ErrHeldUp", err)
 		}
 		if _, _, err := l.Get(t.Context(), jobs.RunID("a", later)); !errors.Is(err, ledger.ErrNotFound) {

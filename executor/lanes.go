@@ -6,7 +6,7 @@ import "time"
 // fast target is never short of leased runs, few enough that a slow one's are left
 // for other processes. A process that is alone leases more, since a run that is not
 // leased with its admission costs a claim of its own, a fifth of all that it costs
-// (docs/decisions/0006). After a crash, as many wait for their leases to lapse.
+// (docs/decisions/0006). After a crash, as many wait for their leases to expire.
 const (
 	leaseAhead      = 4
 	leaseAheadAlone = 75
@@ -83,7 +83,7 @@ func (q *lanes) push(r *run) {
 	}
 }
 
-// pop takes out the next run that has a place; nil: there is none.
+// pop removes and returns the next run that a lane has room for, or nil.
 func (q *lanes) pop() *run {
 	if q.all.inFlight >= q.max || q.all.waiting == 0 {
 		return nil

@@ -6,19 +6,20 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cronce/cronce/internal/clocks"
 	"github.com/cronce/cronce/ledger"
 )
 
 // leaseKeeper renews the leases of the workset. A lease that is not renewed
-// lapses, and the run is claimed again by any process: see [ledger.Claim] and
-// claim.go, which takes lapsed leases over with all else that is due.
+// expires, and the run is claimed again by any process: see [ledger.Claim] and
+// claim.go, which takes expired leases over with all else that is due.
 type leaseKeeper struct {
 	ledger *ledgerClient
 	work   *workset
 	logger *slog.Logger
 }
 
-// run renews three times as often as leases lapse, until ctx ends.
+// run renews three times as often as leases expire, until ctx ends.
 func (k *leaseKeeper) run(ctx context.Context) {
 	tick := time.NewTicker(k.ledger.lease / 3)
 	defer tick.Stop()
@@ -40,7 +41,7 @@ func (k *leaseKeeper) renew(ctx context.Context) {
 	}
 	lost, until, err := k.ledger.extend(ctx, leases)
 	if err != nil {
-		return // the next tick tries again; a lease that lapses is safe
+		return // the next tick tries again; a lease that expires is safe
 	}
 	k.work.extend(leases, until)
 	for _, l := range lost {
@@ -84,11 +85,11 @@ func (s *workset) lose(l ledger.Lease) {
 }
 
 // holds reports whether a run's lease is surely still ours. After a suspension
-// it may have lapsed without this process having been told.
+// it may have expired without this process having been told.
 func (s *workset) holds(r *run) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return !r.lost && !Past(s.now(), r.until)
+	return !r.lost && !clocks.HasPassed(s.now(), r.until)
 }
 
 // Leased returns the run IDs that this process holds leases of, in their order.

@@ -9,8 +9,8 @@ import (
 )
 
 // ledgerClient asks the ledger for one executor. It owns all that follows from
-// the answers, whoever asked: the ledger's clock, which operations fail, when to
-// ask again after a failure, and the leases whose grant was lost with an answer.
+// the answers to any request: the ledger's clock, which operations fail, when to
+// try again after a failure, and the leases whose grant was lost with an answer.
 type ledgerClient struct {
 	ledger   Ledger
 	process  string
@@ -53,7 +53,7 @@ func (c *ledgerClient) heartbeat(ctx context.Context) (ledger.HeartbeatReply, er
 
 func (c *ledgerClient) retire(ctx context.Context) error {
 	start := c.now()
-	return c.asked("retire", start, c.ledger.Retire(ctx, c.process))
+	return c.asked("retire", start, c.ledger.Deregister(ctx, c.process))
 }
 
 func (c *ledgerClient) assignments(ctx context.Context, version string) ([]ledger.JobAssignment, bool) {
@@ -87,7 +87,7 @@ func (c *ledgerClient) claim(ctx context.Context, limit int, busyTargets, busyJo
 		return got, until, false
 	}
 	c.clock.set(got.Now, start)
-	c.reportExpired(got.Expired)
+	c.reportPastSendBefore(got.PastSendBefore)
 	return got, start.Add(c.lease), true
 }
 
@@ -102,7 +102,7 @@ func (c *ledgerClient) claimOne(ctx context.Context, runID string) (_ *ledger.Wo
 		return nil, until, err
 	}
 	c.clock.set(got.Now, start)
-	c.reportExpired(got.Expired)
+	c.reportPastSendBefore(got.PastSendBefore)
 	if len(got.Work) == 0 {
 		return nil, until, nil
 	}
@@ -113,12 +113,12 @@ func (c *ledgerClient) newClaim(limit int) ledger.Claim {
 	return ledger.Claim{Owner: c.process, Token: c.random.token(), Limit: limit, LeaseFor: c.lease}
 }
 
-// reportExpired reports the runs that a claim found past their send-before times.
-func (c *ledgerClient) reportExpired(runs []ledger.Run) {
+// reportPastSendBefore reports the runs that a claim found past their send-before times.
+func (c *ledgerClient) reportPastSendBefore(runs []ledger.Run) {
 	for _, r := range runs {
 		c.logger.Error("run is dead: its send-before time has passed",
 			"run", r.ID, "job", r.JobID, "reason", r.Reason, "attempts", r.Attempt)
-		c.observer.Settled(ledger.Outcome{
+		c.observer.Recorded(ledger.Outcome{
 			Lease: ledger.Lease{RunID: r.ID}, State: ledger.Dead, Reason: r.Reason,
 		}, r.JobID, ledger.Recorded)
 	}
@@ -158,7 +158,7 @@ func (c *ledgerClient) get(ctx context.Context, runID string) (ledger.Run, error
 
 // asked notes an answer of the ledger for metrics and readiness.
 func (c *ledgerClient) asked(op string, since time.Time, err error) error {
-	c.observer.Asked(op, c.now().Sub(since), err)
+	c.observer.LedgerCalled(op, c.now().Sub(since), err)
 	switch fell, rose := c.health.note(op, err, time.Now()); {
 	case fell && err != nil && !final(err): // the final ones are Run's error
 		c.logger.Error("ledger unavailable; retrying", "operation", op, "error", err)

@@ -58,7 +58,7 @@ func definitionOf(j jobs.Job) ledger.Definition {
 }
 
 // heartbeat says that this process lives, and takes up the assignments again
-// when the set of living processes has changed.
+// when the set of live processes has changed.
 func (m *membership) heartbeat(ctx context.Context) {
 	start := m.ledger.now()
 	reply, err := m.ledger.heartbeat(ctx)
@@ -71,11 +71,11 @@ func (m *membership) heartbeat(ctx context.Context) {
 		return
 	}
 	m.work.setAlone(m.stays && reply.Processes == 1)
-	if m.living != nil && slices.Equal(m.living, reply.Living) {
+	if m.living != nil && slices.Equal(m.living, reply.LiveVersions) {
 		return
 	}
 	if m.takeUpAssignments(ctx) {
-		m.living = reply.Living
+		m.living = reply.LiveVersions
 	}
 }
 

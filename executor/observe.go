@@ -6,30 +6,45 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Observer receives what happens, for metrics. Its methods are called from
+// Observer receives what an Executor does, for metrics. Its methods are called from
 // many goroutines and must not block.
 type Observer interface {
-	// Admitted: n scheduled times of a plan were written, by state.
+	// Admitted is called when n scheduled times of a plan were written in one state.
 	Admitted(jobID string, state ledger.State, n int)
-	// Started: an attempt was sent; it began late after the scheduled time. It is
-	// called when the answer is there: a call that could not be sent never started.
-	Started(w ledger.Work, late time.Duration)
-	// Answered: an attempt ended, after took.
+	// Sent is called for each attempt that was sent, after it has ended and before
+	// Answered. late is the time from the scheduled time plus the spread delay to the
+	// start of the attempt.
+	Sent(w ledger.Work, late time.Duration)
+	// Answered is called when an attempt has ended, also if it was not sent
+	// (Answer.Unsent). took is its duration.
 	Answered(w ledger.Work, a Answer, took time.Duration)
-	// Settled: an outcome was recorded (or refused, the lease being lost).
-	Settled(o ledger.Outcome, jobID string, fate ledger.RecordResult)
-	// InFlight: calls under way and leased runs that wait for a place.
+	// Recorded is called when an outcome was recorded, or fenced because the lease was
+	// lost.
+	Recorded(o ledger.Outcome, jobID string, result ledger.RecordResult)
+	// InFlight is called with the number of calls in flight, and of leased runs that wait
+	// to be called.
 	InFlight(calls, waiting int)
-	// Asked: the ledger answered an operation, or failed to.
-	Asked(op string, took time.Duration, err error)
+	// LedgerCalled is called when an operation of the ledger succeeded or failed.
+	LedgerCalled(op string, took time.Duration, err error)
 }
 
-// Silent is an Observer that ignores everything; embed it to observe a part.
-type Silent struct{}
+// NopObserver is an Observer that ignores everything; embed it to observe a part.
+type NopObserver struct{}
 
-func (Silent) Admitted(string, ledger.State, int)                  {}
-func (Silent) Started(ledger.Work, time.Duration)                  {}
-func (Silent) Answered(ledger.Work, Answer, time.Duration)         {}
-func (Silent) Settled(ledger.Outcome, string, ledger.RecordResult) {}
-func (Silent) InFlight(int, int)                                   {}
-func (Silent) Asked(op string, took time.Duration, err error)      {}
+// Admitted implements Observer.
+func (NopObserver) Admitted(string, ledger.State, int) {}
+
+// Sent implements Observer.
+func (NopObserver) Sent(ledger.Work, time.Duration) {}
+
+// Answered implements Observer.
+func (NopObserver) Answered(ledger.Work, Answer, time.Duration) {}
+
+// Recorded implements Observer.
+func (NopObserver) Recorded(ledger.Outcome, string, ledger.RecordResult) {}
+
+// InFlight implements Observer.
+func (NopObserver) InFlight(int, int) {}
+
+// LedgerCalled implements Observer.
+func (NopObserver) LedgerCalled(string, time.Duration, error) {}

@@ -30,11 +30,11 @@ func TestAnOutageAddsNoLineForEachWait(t *testing.T) {
 				return svc.apply(c)
 			}
 			if calls.Add(1)%2 == 0 {
-				return executor.Answer{Kind: ledger.Failed, Status: 500, Error: "HTTP 500", Outage: true}
+				return executor.Answer{Kind: ledger.AnswerFailed, Status: 500, Error: "HTTP 500", Outage: true}
 			}
 			return executor.Answer{
 				Unsent: true, Outage: true, Error: "not sent: the breaker is open", RetryAfter: 5 * time.Second,
-				WaitsFor: ledger.WaitReason{Code: ledger.BreakerOpen},
+				WaitReason: ledger.WaitReason{Code: ledger.WaitBreakerOpen},
 			}
 		}
 		patient := minutely("patient")

@@ -47,7 +47,7 @@ func TestCrashedExecutorsRunsAreTakenOver(t *testing.T) {
 			t.Errorf("run = %+v", run)
 		}
 		_, attempts, _ := l.Get(t.Context(), run.ID)
-		if len(attempts) != 2 || attempts[0].Answer != ledger.Lost || attempts[1].Answer != ledger.Replay {
+		if len(attempts) != 2 || attempts[0].Answer != ledger.AnswerLost || attempts[1].Answer != ledger.AnswerReplayed {
 			t.Errorf("history = %+v", attempts)
 		}
 		time.Sleep(time.Hour) // the first process's calls end
@@ -111,11 +111,11 @@ func (f *fragile) Record(ctx context.Context, o []ledger.Outcome) ([]ledger.Reco
 	return f.Ledger.Record(ctx, o)
 }
 
-func (f *fragile) Retire(ctx context.Context, p string) error {
+func (f *fragile) Deregister(ctx context.Context, p string) error {
 	if err := f.broken(); err != nil {
 		return err
 	}
-	return f.Ledger.Retire(ctx, p)
+	return f.Ledger.Deregister(ctx, p)
 }
 
 func TestLedgerOutageLosesAndDoublesNothing(t *testing.T) {

@@ -61,7 +61,7 @@ type yes struct {
 }
 
 func (l *yes) Call(context.Context, executor.Call) executor.Answer {
-	return executor.Answer{Kind: ledger.Fresh, Status: 204}
+	return executor.Answer{Kind: ledger.AnswerFresh, Status: 204}
 }
 
 func (l *yes) Admit(_ context.Context, a ledger.Admission) (ledger.Admitted, error) {
@@ -119,7 +119,7 @@ func (l *yes) Assignments(context.Context, string) ([]ledger.JobAssignment, erro
 }
 
 func (l *yes) Heartbeat(context.Context, string) (ledger.HeartbeatReply, error) {
-	return ledger.HeartbeatReply{Now: time.Now(), Living: []string{l.registry.Version()}, Processes: 1}, nil
+	return ledger.HeartbeatReply{Now: time.Now(), LiveVersions: []string{l.registry.Version()}, Processes: 1}, nil
 }
 
 func (l *yes) Extend(context.Context, []ledger.Lease, time.Duration) ([]ledger.Lease, error) {
@@ -127,4 +127,4 @@ func (l *yes) Extend(context.Context, []ledger.Lease, time.Duration) ([]ledger.L
 }
 
 func (l *yes) Declare(context.Context, ledger.Declaration) error { return nil }
-func (l *yes) Retire(context.Context, string) error              { return nil }
+func (l *yes) Deregister(context.Context, string) error          { return nil }

@@ -27,16 +27,16 @@ func benchmarkDue(b *testing.B, n int, schedule string) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	instant := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	scheduled := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	p := newPlanner(reg, 30*time.Second)
 	b.ReportAllocs()
 	for b.Loop() {
 		b.StopTimer()
 		for i, j := range reg.All() {
-			p.put(i, ledger.Position{JobID: j.ID, Revision: 1, Watermark: instant.Add(-time.Second)})
+			p.put(i, ledger.Position{JobID: j.ID, Revision: 1, Watermark: scheduled.Add(-time.Second)})
 		}
 		b.StartTimer()
-		if rows := planAll(p, instant); rows != n {
+		if rows := planAll(p, scheduled); rows != n {
 			b.Fatalf("%d rows for %d jobs", rows, n)
 		}
 	}

@@ -10,8 +10,8 @@ import (
 
 const (
 	// admitLimit is about how many rows one admission writes: enough to batch
-	// well, few enough that nobody waits long for the jobs' rows, and that what
-	// is built for one statement takes little memory. With 500 a row costs as
+	// well, few enough that other transactions do not wait long for the jobs' rows,
+	// and that one statement takes little memory. With 500 a row costs as
 	// much processor time as with 2,000.
 	admitLimit = 500
 	// admitBytes is about how much of requests' bodies and headers one admission holds.
@@ -115,9 +115,9 @@ func planJob(j jobs.Job, at ledger.Position, now, due time.Time, onTime time.Dur
 	plan := ledger.Plan{
 		JobID: j.ID, Revision: at.Revision, After: at.Watermark, Through: through, Runs: rows,
 	}
-	for g := range j.Parsed().Gaps(at.Watermark, through) {
+	for g := range j.ParsedSchedule().Gaps(at.Watermark, through) {
 		plan.Events = append(plan.Events, ledger.Event{
-			JobID: j.ID, At: g.At, Kind: ledger.GapSkipped, Local: g.Local, Zone: g.Zone,
+			JobID: j.ID, At: g.At, Kind: ledger.EventGapSkipped, Local: g.Local, Zone: g.Zone,
 		})
 	}
 	return plan

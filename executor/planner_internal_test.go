@@ -11,9 +11,9 @@ import (
 )
 
 func TestThePlannerPlansOnlyWhatItWasGivenAndWhatIsToCome(t *testing.T) {
-	instant := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	before := ledger.Position{JobID: "a", Revision: 1, Watermark: instant.Add(-time.Millisecond)}
-	after := ledger.Position{JobID: "a", Revision: 1, Watermark: instant}
+	scheduled := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	before := ledger.Position{JobID: "a", Revision: 1, Watermark: scheduled.Add(-time.Millisecond)}
+	after := ledger.Position{JobID: "a", Revision: 1, Watermark: scheduled}
 	for rule, c := range map[string]struct {
 		schedule string
 		steps    func(p *planner)
@@ -27,7 +27,7 @@ func TestThePlannerPlansOnlyWhatItWasGivenAndWhatIsToCome(t *testing.T) {
 		}, time.Time{}},
 		"a job of another revision is dropped": {"0 * * * *", func(p *planner) {
 			p.put(0, before)
-			if p.reach(0, ledger.Position{JobID: "a", Revision: 2, Watermark: instant}) {
+			if p.reach(0, ledger.Position{JobID: "a", Revision: 2, Watermark: scheduled}) {
 				t.Error("reached, in another revision")
 			}
 			p.reach(0, before)
@@ -36,9 +36,9 @@ func TestThePlannerPlansOnlyWhatItWasGivenAndWhatIsToCome(t *testing.T) {
 			p.put(0, before)
 			p.drop(0)
 			p.put(0, after)
-		}, instant.Add(time.Hour)},
-		"a watermark before the full second leaves it due": {"0 * * * *", func(p *planner) { p.put(0, before) }, instant},
-		"the last scheduled time of all is due":            {"at(2026-11-21T12:00:00)", func(p *planner) { p.put(0, before) }, instant},
+		}, scheduled.Add(time.Hour)},
+		"a watermark before the full second leaves it due": {"0 * * * *", func(p *planner) { p.put(0, before) }, scheduled},
+		"the last scheduled time of all is due":            {"at(2026-11-21T12:00:00)", func(p *planner) { p.put(0, before) }, scheduled},
 		"after its last scheduled time a job is never due": {"at(2026-11-21T12:00:00)", func(p *planner) {
 			p.put(0, before)
 			p.reach(0, after)

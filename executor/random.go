@@ -10,7 +10,7 @@ import (
 // random is where an executor's lease tokens and jitter come from.
 type random struct {
 	mu     sync.Mutex
-	source rand.Source // nil: what nobody can foretell
+	source rand.Source // nil: the unpredictable source of the system
 }
 
 // token is a lease's, fresh each time.

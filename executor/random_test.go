@@ -19,7 +19,7 @@ import (
 func failures(t *testing.T, source rand.Source) (drawn []string) {
 	synctest.Test(t, func(t *testing.T) {
 		target := newTarget(func(context.Context, executor.Call, int) executor.Answer {
-			return executor.Answer{Kind: ledger.Failed, Status: 500}
+			return executor.Answer{Kind: ledger.AnswerFailed, Status: 500}
 		})
 		j := minutely("a")
 		j.Retry.Jitter = 0.5

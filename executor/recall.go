@@ -4,10 +4,11 @@ import (
 	"context"
 	"time"
 
+	"github.com/cronce/cronce/internal/clocks"
 	"github.com/cronce/cronce/ledger"
 )
 
-// stopRecall is how long a stop asks for lost grants before it lets them lapse.
+// stopRecall is how long a stop asks for lost grants before it lets them expire.
 const stopRecall = 2 * time.Second
 
 // lostGrant is the token of an admission or a claim whose answer was lost. What
@@ -18,17 +19,17 @@ type lostGrant struct {
 }
 
 // recall asks the ledger what was leased with the answers that were lost, so that
-// those runs need not wait for their leases to lapse, and hands it to take with
+// those runs need not wait for their leases to expire, and hands it to take with
 // the time until which the leases last.
 func (c *ledgerClient) recall(ctx context.Context, take func(work []ledger.Work, until time.Time)) {
 	for len(c.lost) > 0 && c.backoff.left() == 0 {
 		grant := c.lost[0]
-		if elapsed(c.now(), grant.asked) > c.lease {
-			c.lost = c.lost[1:] // lapsed by now, if it was ever had
+		if clocks.Elapsed(c.now(), grant.asked) > c.lease {
+			c.lost = c.lost[1:] // expired by now, if it was ever had
 			continue
 		}
 		start := c.now()
-		work, err := c.ledger.Recall(ctx, grant.token)
+		work, err := c.ledger.LeasedWork(ctx, grant.token)
 		if c.failed(c.asked("recall", start, err)) {
 			return
 		}

@@ -41,11 +41,11 @@ func (p *picky) Record(ctx context.Context, o []ledger.Outcome) ([]ledger.Record
 
 // named sees that each outcome is told with the id of its own job.
 type named struct {
-	executor.Silent
+	executor.NopObserver
 	*testing.T
 }
 
-func (n named) Settled(o ledger.Outcome, jobID string, _ ledger.RecordResult) {
+func (n named) Recorded(o ledger.Outcome, jobID string, _ ledger.RecordResult) {
 	if !strings.HasPrefix(o.RunID, jobID+"@") {
 		n.Errorf("%s is told as one of job %s", o.RunID, jobID)
 	}
@@ -181,13 +181,13 @@ func TestARunPastItsTimeLeavesItsTargetOpen(t *testing.T) {
 // and in those of the runs that wait for the same target.
 func TestARunsRowSaysWhyItWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		why := ledger.WaitReason{Code: ledger.NoToken, Text: "the token endpoint answered HTTP 500"}
+		why := ledger.WaitReason{Code: ledger.WaitNoToken, Text: "the token endpoint answered HTTP 500"}
 		var broken atomic.Bool
 		broken.Store(true)
 		svc := newTarget(nil)
 		svc.answer = func(_ context.Context, c executor.Call, _ int) executor.Answer {
 			if broken.Load() {
-				return executor.Answer{Unsent: true, RetryAfter: 5 * time.Second, WaitsFor: why}
+				return executor.Answer{Unsent: true, RetryAfter: 5 * time.Second, WaitReason: why}
 			}
 			return svc.apply(c)
 		}
@@ -195,16 +195,16 @@ func TestARunsRowSaysWhyItWaits(t *testing.T) {
 		_, stop := start(t, executor.Config{Registry: registry(t, minutely("a"), minutely("b")), Ledger: l, Caller: svc, MaxInFlight: 1})
 		time.Sleep(time.Minute + time.Second)
 		for _, r := range mustList(t, l, ledger.Filter{}) {
-			if r.State != ledger.Planned || r.WaitsFor != why {
-				t.Errorf("%s is %s and waits for %+v", r.ID, r.State, r.WaitsFor)
+			if r.State != ledger.Planned || r.WaitReason != why {
+				t.Errorf("%s is %s and waits for %+v", r.ID, r.State, r.WaitReason)
 			}
 		}
 		broken.Store(false)
 		time.Sleep(10 * time.Second)
 		stop()
 		for _, r := range mustList(t, l, ledger.Filter{}) {
-			if r.State != ledger.Succeeded || r.WaitsFor.Code != "" {
-				t.Errorf("%s is %s and waits for %+v", r.ID, r.State, r.WaitsFor)
+			if r.State != ledger.Succeeded || r.WaitReason.Code != "" {
+				t.Errorf("%s is %s and waits for %+v", r.ID, r.State, r.WaitReason)
 			}
 		}
 	})

@@ -25,30 +25,30 @@ func judge(w ledger.Work, a Answer, now time.Time, rnd func() float64) ledger.Ou
 	case a.Unsent:
 		o.State = ledger.Planned
 		o.Wait = orElse(a.RetryAfter, unsentWait)
-		o.WaitsFor = waitReason(a)
+		o.WaitReason = waitReason(a)
 		return o
-	case a.Kind == ledger.Fresh, a.Kind == ledger.Replay:
+	case a.Kind == ledger.AnswerFresh, a.Kind == ledger.AnswerReplayed:
 		o.State = ledger.Succeeded
-		o.Replayed = a.Kind == ledger.Replay
+		o.Replayed = a.Kind == ledger.AnswerReplayed
 		return o
-	case a.Kind == ledger.Working && w.Call.Within == 0:
+	case a.Kind == ledger.AnswerAccepted && w.Call.Within == 0:
 		o.State = ledger.Succeeded // a job without async takes a 202 for its answer
 		return o
-	case a.Kind != ledger.Refused && overdue(w, now):
-		o.State, o.Reason = ledger.Dead, ledger.NotCompleted
+	case a.Kind != ledger.AnswerRefused && overdue(w, now):
+		o.State, o.Reason = ledger.Dead, ledger.ReasonNotCompleted
 		return o
-	case a.Kind == ledger.Working:
+	case a.Kind == ledger.AnswerAccepted:
 		return accepted(o, w, a, now)
-	case a.Kind == ledger.InProgress:
+	case a.Kind == ledger.AnswerInProgress:
 		// The first call still works on it: asking again is not a failure,
 		// and is bounded by SendBefore alone.
 		o.State = ledger.Retrying
 		o.Wait = capped(orElse(a.RetryAfter, inProgressWait), w.Call.MaxRetryAfter)
 		return o
-	case a.Kind == ledger.Refused:
+	case a.Kind == ledger.AnswerRefused:
 		o.State, o.Reason = ledger.Dead, a.Reason
 		if o.Reason == "" {
-			o.Reason = ledger.Permanent
+			o.Reason = ledger.ReasonPermanent
 		}
 		o.Failures++
 		return o
@@ -77,9 +77,9 @@ func accepted(o ledger.Outcome, w ledger.Work, a Answer, now time.Time) ledger.O
 
 // waitReason is why a call was not sent, as the run's row has it.
 func waitReason(a Answer) ledger.WaitReason {
-	why := a.WaitsFor
+	why := a.WaitReason
 	if why.Code == "" {
-		why = ledger.WaitReason{Code: ledger.NotSent, Text: a.Error}
+		why = ledger.WaitReason{Code: ledger.WaitNotSent, Text: a.Error}
 	}
 	return why
 }
@@ -87,7 +87,7 @@ func waitReason(a Answer) ledger.WaitReason {
 func afterFailure(o ledger.Outcome, c ledger.Call, a Answer, rnd func() float64) ledger.Outcome {
 	o.Failures++
 	if o.Failures > len(c.Backoff) {
-		o.State, o.Reason = ledger.Dead, ledger.Exhausted
+		o.State, o.Reason = ledger.Dead, ledger.ReasonExhausted
 		return o
 	}
 	o.State = ledger.Retrying

@@ -22,20 +22,20 @@ func TestJudge(t *testing.T) {
 		spent    int
 		replayed bool
 	}{
-		"a fresh answer succeeds":                      {0, Answer{Kind: ledger.Fresh}, ledger.Succeeded, "", 0, 0, false},
-		"a replayed answer succeeds and is marked":     {2, Answer{Kind: ledger.Replay}, ledger.Succeeded, "", 0, 2, true},
-		"the first failure waits 500 ms":               {0, Answer{Kind: ledger.Failed}, ledger.Retrying, "", 500 * time.Millisecond, 1, false},
-		"the second waits 2 s":                         {1, Answer{Kind: ledger.Unknown}, ledger.Retrying, "", 2 * time.Second, 2, false},
-		"the third waits 5 s":                          {2, Answer{Kind: ledger.Failed}, ledger.Retrying, "", 5 * time.Second, 3, false},
-		"the fourth waits 30 s":                        {3, Answer{Kind: ledger.Throttled}, ledger.Retrying, "", 30 * time.Second, 4, false},
-		"the fifth is dead":                            {4, Answer{Kind: ledger.Failed}, ledger.Dead, ledger.Exhausted, 0, 5, false},
-		"Retry-After is honoured":                      {0, Answer{Kind: ledger.Throttled, RetryAfter: time.Minute}, ledger.Retrying, "", time.Minute, 1, false},
-		"Retry-After below the backoff does not hurry": {3, Answer{Kind: ledger.Throttled, RetryAfter: time.Second}, ledger.Retrying, "", 30 * time.Second, 4, false},
-		"Retry-After is capped":                        {0, Answer{Kind: ledger.Throttled, RetryAfter: time.Hour}, ledger.Retrying, "", 5 * time.Minute, 1, false},
-		"a final answer is dead at once":               {0, Answer{Kind: ledger.Refused, Reason: ledger.PayloadMismatch}, ledger.Dead, ledger.PayloadMismatch, 0, 1, false},
-		"a final answer without a reason":              {0, Answer{Kind: ledger.Refused}, ledger.Dead, ledger.Permanent, 0, 1, false},
-		"in progress uses no attempt":                  {4, Answer{Kind: ledger.InProgress, RetryAfter: 3 * time.Second}, ledger.Retrying, "", 3 * time.Second, 4, false},
-		"in progress without Retry-After waits 1 s":    {4, Answer{Kind: ledger.InProgress}, ledger.Retrying, "", time.Second, 4, false},
+		"a fresh answer succeeds":                      {0, Answer{Kind: ledger.AnswerFresh}, ledger.Succeeded, "", 0, 0, false},
+		"a replayed answer succeeds and is marked":     {2, Answer{Kind: ledger.AnswerReplayed}, ledger.Succeeded, "", 0, 2, true},
+		"the first failure waits 500 ms":               {0, Answer{Kind: ledger.AnswerFailed}, ledger.Retrying, "", 500 * time.Millisecond, 1, false},
+		"the second waits 2 s":                         {1, Answer{Kind: ledger.AnswerUnknown}, ledger.Retrying, "", 2 * time.Second, 2, false},
+		"the third waits 5 s":                          {2, Answer{Kind: ledger.AnswerFailed}, ledger.Retrying, "", 5 * time.Second, 3, false},
+		"the fourth waits 30 s":                        {3, Answer{Kind: ledger.AnswerThrottled}, ledger.Retrying, "", 30 * time.Second, 4, false},
+		"the fifth is dead":                            {4, Answer{Kind: ledger.AnswerFailed}, ledger.Dead, ledger.ReasonExhausted, 0, 5, false},
+		"Retry-After is honoured":                      {0, Answer{Kind: ledger.AnswerThrottled, RetryAfter: time.Minute}, ledger.Retrying, "", time.Minute, 1, false},
+		"Retry-After below the backoff does not hurry": {3, Answer{Kind: ledger.AnswerThrottled, RetryAfter: time.Second}, ledger.Retrying, "", 30 * time.Second, 4, false},
+		"Retry-After is capped":                        {0, Answer{Kind: ledger.AnswerThrottled, RetryAfter: time.Hour}, ledger.Retrying, "", 5 * time.Minute, 1, false},
+		"a final answer is dead at once":               {0, Answer{Kind: ledger.AnswerRefused, Reason: ledger.ReasonPayloadMismatch}, ledger.Dead, ledger.ReasonPayloadMismatch, 0, 1, false},
+		"a final answer without a reason":              {0, Answer{Kind: ledger.AnswerRefused}, ledger.Dead, ledger.ReasonPermanent, 0, 1, false},
+		"in progress uses no attempt":                  {4, Answer{Kind: ledger.AnswerInProgress, RetryAfter: 3 * time.Second}, ledger.Retrying, "", 3 * time.Second, 4, false},
+		"in progress without Retry-After waits 1 s":    {4, Answer{Kind: ledger.AnswerInProgress}, ledger.Retrying, "", time.Second, 4, false},
 		"what was not sent is given back":              {4, Answer{Unsent: true, RetryAfter: 5 * time.Second}, ledger.Planned, "", 5 * time.Second, 4, false},
 	}
 	for name, tc := range tests {
@@ -67,7 +67,7 @@ func TestJitterStaysWithinItsFraction(t *testing.T) {
 func TestWhatFailedTogetherComesBackApart(t *testing.T) {
 	w := ledger.Work{Failures: 2, Call: testCall}
 	for rnd, want := range map[float64]time.Duration{0: 4 * time.Second, 0.25: 4500 * time.Millisecond, 0.75: 5500 * time.Millisecond} {
-		o := judge(w, Answer{Kind: ledger.Failed}, time.Time{}, func() float64 { return rnd })
+		o := judge(w, Answer{Kind: ledger.AnswerFailed}, time.Time{}, func() float64 { return rnd })
 		if off := o.Wait - want; off.Abs() > time.Microsecond {
 			t.Errorf("at %v the third retry waits %v, want %v", rnd, o.Wait, want)
 		}
@@ -87,17 +87,17 @@ func TestJudgeOfLongWork(t *testing.T) {
 		wait     time.Duration
 		failures int
 	}{
-		"without async a 202 is success":               {-1, 0, Answer{Kind: ledger.Working}, ledger.Succeeded, "", 0, 2},
-		"a 202 is asked again after poll":              {-1, time.Hour, Answer{Kind: ledger.Working}, ledger.Accepted, "", time.Minute, 0},
-		"Retry-After comes before poll":                {-1, time.Hour, Answer{Kind: ledger.Working, RetryAfter: 3 * time.Minute}, ledger.Accepted, "", 3 * time.Minute, 0},
-		"Retry-After is capped":                        {-1, time.Hour, Answer{Kind: ledger.Working, RetryAfter: 6 * time.Minute}, ledger.Accepted, "", 5 * time.Minute, 0},
-		"it is asked for the last time when it is due": {59*time.Minute + 30*time.Second, time.Hour, Answer{Kind: ledger.Working}, ledger.Accepted, "", 30 * time.Second, 0},
-		"then a 202 is too late":                       {time.Hour, time.Hour, Answer{Kind: ledger.Working}, ledger.Dead, ledger.NotCompleted, 0, 2},
-		"then a failure is too late":                   {time.Hour, time.Hour, Answer{Kind: ledger.Failed}, ledger.Dead, ledger.NotCompleted, 0, 2},
-		"then a success is a success":                  {time.Hour, time.Hour, Answer{Kind: ledger.Fresh}, ledger.Succeeded, "", 0, 2},
-		"then a refusal has its own reason":            {time.Hour, time.Hour, Answer{Kind: ledger.Refused, Reason: ledger.Unauthorized}, ledger.Dead, ledger.Unauthorized, 0, 3},
+		"without async a 202 is success":               {-1, 0, Answer{Kind: ledger.AnswerAccepted}, ledger.Succeeded, "", 0, 2},
+		"after a 202 the next call waits for poll":     {-1, time.Hour, Answer{Kind: ledger.AnswerAccepted}, ledger.Accepted, "", time.Minute, 0},
+		"Retry-After comes before poll":                {-1, time.Hour, Answer{Kind: ledger.AnswerAccepted, RetryAfter: 3 * time.Minute}, ledger.Accepted, "", 3 * time.Minute, 0},
+		"Retry-After is capped":                        {-1, time.Hour, Answer{Kind: ledger.AnswerAccepted, RetryAfter: 6 * time.Minute}, ledger.Accepted, "", 5 * time.Minute, 0},
+		"it is asked for the last time when it is due": {59*time.Minute + 30*time.Second, time.Hour, Answer{Kind: ledger.AnswerAccepted}, ledger.Accepted, "", 30 * time.Second, 0},
+		"then a 202 is too late":                       {time.Hour, time.Hour, Answer{Kind: ledger.AnswerAccepted}, ledger.Dead, ledger.ReasonNotCompleted, 0, 2},
+		"then a failure is too late":                   {time.Hour, time.Hour, Answer{Kind: ledger.AnswerFailed}, ledger.Dead, ledger.ReasonNotCompleted, 0, 2},
+		"then a success is a success":                  {time.Hour, time.Hour, Answer{Kind: ledger.AnswerFresh}, ledger.Succeeded, "", 0, 2},
+		"then a refusal has its own reason":            {time.Hour, time.Hour, Answer{Kind: ledger.AnswerRefused, Reason: ledger.ReasonUnauthorized}, ledger.Dead, ledger.ReasonUnauthorized, 0, 3},
 		"then what was not sent is given back":         {time.Hour, time.Hour, Answer{Unsent: true}, ledger.Planned, "", time.Second, 2},
-		"a failure while it works is retried":          {time.Minute, time.Hour, Answer{Kind: ledger.Unknown}, ledger.Retrying, "", 5 * time.Second, 3},
+		"a failure while it works is retried":          {time.Minute, time.Hour, Answer{Kind: ledger.AnswerUnknown}, ledger.Retrying, "", 5 * time.Second, 3},
 	} {
 		w := ledger.Work{RunID: "r", Failures: 2, Call: call}
 		w.Call.Within = tc.within

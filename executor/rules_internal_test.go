@@ -15,7 +15,7 @@ type never struct{ *testing.T }
 
 func (n never) Call(context.Context, Call) Answer {
 	n.Error("the target was called")
-	return Answer{Kind: ledger.Fresh}
+	return Answer{Kind: ledger.AnswerFresh}
 }
 
 // attempterOf makes the attempts of an executor that calls the caller.
@@ -38,8 +38,8 @@ func TestNothingIsCalledPastSendBeforeOrItsLease(t *testing.T) {
 		want              ledger.State
 		reason            ledger.Reason
 	}{
-		"past its send-before time":  {-time.Second, time.Minute, ledger.Dead, ledger.KeyExpired},
-		"after its lease has lapsed": {time.Minute, -time.Second, "", ""},
+		"past its send-before time":   {-time.Second, time.Minute, ledger.Dead, ledger.ReasonKeyExpired},
+		"after its lease has expired": {time.Minute, -time.Second, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := attempterOf(t, never{t})
@@ -57,7 +57,7 @@ type toldUntil struct{ until time.Time }
 
 func (t *toldUntil) Call(_ context.Context, c Call) Answer {
 	t.until = c.SendUntil
-	return Answer{Kind: ledger.Fresh}
+	return Answer{Kind: ledger.AnswerFresh}
 }
 
 // A machine whose clock is hours ahead of the ledger's, or behind it, sends for
@@ -88,7 +88,7 @@ func TestALocalTimeThatDoesNotExistIsAnEventOfItsJob(t *testing.T) {
 		}
 		after := time.Date(2026, 3, 8, 0, 0, 0, 0, time.UTC)
 		plan := planJob(j, ledger.Position{JobID: j.ID, Revision: 1, Watermark: after}, after.Add(12*time.Hour), after.Add(12*time.Hour), 30*time.Second)
-		if len(plan.Runs) != 0 || len(plan.Events) != 1 || plan.Events[0].Kind != ledger.GapSkipped || plan.Events[0].Local != "2026-03-08T02:30:00" {
+		if len(plan.Runs) != 0 || len(plan.Events) != 1 || plan.Events[0].Kind != ledger.EventGapSkipped || plan.Events[0].Local != "2026-03-08T02:30:00" {
 			t.Errorf("%+v, %+v: want one event and no run", plan.Runs, plan.Events)
 		}
 	}

@@ -1,6 +1,8 @@
 package executor_test
 
 import (
+	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -20,15 +22,16 @@ func hourly(id string) jobs.Job {
 	return j
 }
 
-// delayed finds the job's next scheduled time whose delay is between two bounds, so
-// that a test can act within it.
+// delayed finds the job's next scheduled time, two hours from now or later, whose delay
+// is longer than a bound, so that a test can act within it.
 func delayed(t *testing.T, reg *jobs.Registry, id string, least time.Duration) (at, due time.Time) {
 	t.Helper()
 	j, ok := reg.Job(id)
 	if !ok {
 		t.Fatal("no job", id)
 	}
-	for at := range j.Parsed().Due(time.Now(), time.Now().Add(1000*time.Hour)) {
+	from := time.Now().Add(2 * time.Hour)
+	for at := range j.ParsedSchedule().Due(from, from.Add(1000*time.Hour)) {
 		if due := j.DueAt(at); due.Sub(at) > least {
 			return at, due
 		}
@@ -118,4 +121,61 @@ func TestARestartKeepsTheDelay(t *testing.T) {
 			t.Errorf("%+v, %v", r, err)
 		}
 	})
+}
+
+// What a delayed run does beside the former one is decided at its delayed time, by its
+// overlap policy; what was under way at its scheduled time only does not matter.
+func TestADelayedRunMeetsTheFormerAtItsDelayedTime(t *testing.T) {
+	for _, test := range []struct {
+		overlap jobs.Overlap
+		former  time.Duration // when the former run ends, from the delayed time on
+		state   ledger.State
+		starts  time.Duration // from the delayed time on
+	}{
+		{jobs.OverlapSkip, -5 * time.Minute, ledger.Succeeded, 0},
+		{jobs.OverlapQueue, -5 * time.Minute, ledger.Succeeded, 0},
+		{jobs.OverlapAllow, -5 * time.Minute, ledger.Succeeded, 0},
+		{jobs.OverlapSkip, 5 * time.Minute, ledger.Skipped, 0},
+		{jobs.OverlapQueue, 5 * time.Minute, ledger.Succeeded, 5 * time.Minute},
+		{jobs.OverlapAllow, 5 * time.Minute, ledger.Succeeded, 0},
+	} {
+		t.Run(fmt.Sprintf("%s, the former ends %s after it", test.overlap, test.former), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				j := hourly("a")
+				j.Overlap, j.Timeout, j.Alarm = test.overlap, 2*time.Hour, jobs.Alarm{}
+				reg := registry(t, j)
+				at, due := delayed(t, reg, "a", 10*time.Minute)
+				former := jobs.RunID("a", at.Add(-time.Hour))
+				svc := applying()
+				svc.answer = func(_ context.Context, c executor.Call, _ int) executor.Answer {
+					if c.RunID == former {
+						time.Sleep(time.Until(due.Add(test.former)))
+					}
+					return svc.apply(c)
+				}
+				l := memory.New()
+				_, stop := start(t, executor.Config{Registry: reg, Ledger: l, Caller: svc})
+				_, second := start(t, executor.Config{Registry: reg, Ledger: l, Caller: svc})
+				time.Sleep(time.Until(at.Add(55 * time.Minute)))
+				stop()
+				second()
+
+				r, _, err := l.Get(t.Context(), jobs.RunID("a", at))
+				if err != nil || r.State != test.state || r.State == ledger.Skipped && r.Reason != ledger.ReasonOverlap {
+					t.Fatalf("%+v, %v", r, err)
+				}
+				if late := r.PlannedAt.Sub(due); late < 0 || late > 2*time.Second {
+					t.Errorf("planned %s after its delayed time", late)
+				}
+				if late := r.StartedAt.Sub(due) - test.starts; r.State == ledger.Succeeded && (late < 0 || late > 2*time.Second) {
+					t.Errorf("started %s later than its policy says", late)
+				}
+				for _, c := range svc.calls {
+					if n := svc.effects[c.RunID]; n != 1 || c.RunID == r.ID && r.State == ledger.Skipped {
+						t.Errorf("%s has %d effects", c.RunID, n)
+					}
+				}
+			})
+		})
+	}
 }

@@ -34,7 +34,7 @@ func TestGracefulStopRecordsWhatIsInFlight(t *testing.T) {
 
 // inFlight observes the number of calls that was told last.
 type inFlight struct {
-	executor.Silent
+	executor.NopObserver
 	calls atomic.Int64
 }
 
@@ -64,7 +64,7 @@ func TestStopLeavesToLeasesWhatOutlastsTheGrace(t *testing.T) {
 		l := memory.New()
 		svc := newTarget(func(ctx context.Context, _ executor.Call, _ int) executor.Answer {
 			<-ctx.Done()
-			return executor.Answer{Kind: ledger.Unknown}
+			return executor.Answer{Kind: ledger.AnswerUnknown}
 		})
 		_, stop := start(t, executor.Config{Registry: registry(t, minutely("a")), Ledger: l, Caller: svc, Grace: 5 * time.Second})
 		time.Sleep(time.Minute + time.Second)
@@ -87,7 +87,7 @@ func TestStopGivesBackWhatItHasNotSent(t *testing.T) {
 		l := memory.New()
 		svc := newTarget(func(ctx context.Context, _ executor.Call, _ int) executor.Answer {
 			<-ctx.Done()
-			return executor.Answer{Kind: ledger.Unknown}
+			return executor.Answer{Kind: ledger.AnswerUnknown}
 		})
 		_, stop := start(t, executor.Config{
 			Registry: registry(t, minutely("a"), minutely("b"), minutely("c")), Ledger: l, Caller: svc,
@@ -118,7 +118,7 @@ func (l answerless) Admit(ctx context.Context, a ledger.Admission) (ledger.Admit
 }
 
 // A process that is replaced in the moment in which it admits keeps nothing
-// until its leases lapse.
+// until its leases expire.
 func TestStopGivesBackWhatItDoesNotKnowItLeased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := memory.New()
@@ -144,7 +144,7 @@ func (l mute) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitted, e
 	return l.Ledger.Admit(ctx, a)
 }
 
-func (l mute) Recall(ctx context.Context, _ string) ([]ledger.Work, error) {
+func (l mute) LeasedWork(ctx context.Context, _ string) ([]ledger.Work, error) {
 	<-ctx.Done()
 	return nil, ledger.ErrUnavailable
 }
@@ -175,7 +175,7 @@ func TestStopSendsNothingWhileItAsksWhatItLeased(t *testing.T) {
 }
 
 // Outcomes that wait for a ledger that is down do not hold up the stop: their
-// leases lapse, and another attempt asks again.
+// leases expire, and another attempt asks again.
 func TestStopEndsWhileTheLedgerIsDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &fragile{Ledger: memory.New()}
@@ -202,7 +202,7 @@ func (silent) Record(ctx context.Context, _ []ledger.Outcome) ([]ledger.RecordRe
 	return nil, ledger.ErrUnavailable
 }
 
-func (silent) Retire(ctx context.Context, _ string) error {
+func (silent) Deregister(ctx context.Context, _ string) error {
 	<-ctx.Done()
 	return ledger.ErrUnavailable
 }
@@ -213,7 +213,7 @@ func TestStopEndsWhileTheLedgerIsSilent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		svc := newTarget(func(ctx context.Context, _ executor.Call, _ int) executor.Answer {
 			<-ctx.Done()
-			return executor.Answer{Kind: ledger.Unknown}
+			return executor.Answer{Kind: ledger.AnswerUnknown}
 		})
 		late := minutely("late")
 		late.Schedule = "2 * * * * *"

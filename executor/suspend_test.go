@@ -21,7 +21,7 @@ type machine struct {
 
 func (m *machine) sleep(d time.Duration) {
 	m.Suspend(d)
-	m.Pass(d)
+	m.ShiftClock(d)
 }
 
 func (m *machine) Enter(ctx context.Context, e ledger.Entry) (ledger.Entered, error) {
@@ -30,9 +30,9 @@ func (m *machine) Enter(ctx context.Context, e ledger.Entry) (ledger.Entered, er
 	return got, err
 }
 
-// The lease lapses while the machine is suspended, whose monotonic clock does
+// The lease expires while the machine is suspended, whose monotonic clock does
 // not tell: the call is not made under it.
-func TestNoCallUnderALeaseThatLapsedInASuspension(t *testing.T) {
+func TestNoCallUnderALeaseThatExpiredInASuspension(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &machine{Ledger: memory.New()}
 		svc := newTarget(nil)
@@ -66,8 +66,8 @@ func TestNothingIsSentPastItsTimeAfterASuspension(t *testing.T) {
 		}
 		entry := entryOf(t, reg, "a", time.Now())
 		entry.Call.Horizon = time.Minute
-		run, err := e.Drive(t.Context(), entry)
-		if err != nil || len(svc.calls) != 0 || run.State != ledger.Dead || run.Reason != ledger.KeyExpired {
+		run, err := e.Execute(t.Context(), entry)
+		if err != nil || len(svc.calls) != 0 || run.State != ledger.Dead || run.Reason != ledger.ReasonKeyExpired {
 			t.Errorf("%d calls of a run whose time was over; %+v, %v", len(svc.calls), run, err)
 		}
 	})
@@ -90,7 +90,7 @@ func TestTooLateOnEitherClock(t *testing.T) {
 			call := executor.Call{SendUntil: clock.Now().Add(time.Minute)}
 			clock.Suspend(c.suspended)
 			time.Sleep(c.wait)
-			if got := call.TooLate(clock.Now()); got != c.want {
+			if got := call.PastSendUntil(clock.Now()); got != c.want {
 				t.Errorf("%s: too late = %v", name, got)
 			}
 		})
@@ -103,11 +103,11 @@ func TestACallersLastLookSeesASuspension(t *testing.T) {
 		m := &machine{Ledger: memory.New()}
 		reg := registry(t, minutely("a"))
 		svc := newTarget(func(_ context.Context, c executor.Call, _ int) executor.Answer {
-			if c.TooLate(m.Now()) {
+			if c.PastSendUntil(m.Now()) {
 				t.Error("too late before the suspension")
 			}
 			m.sleep(2 * time.Minute)
-			if !c.TooLate(m.Now()) {
+			if !c.PastSendUntil(m.Now()) {
 				t.Errorf("at %s a call may be sent until %s", m.Now(), c.SendUntil)
 			}
 			return executor.Answer{Unsent: true}
@@ -118,7 +118,7 @@ func TestACallersLastLookSeesASuspension(t *testing.T) {
 		}
 		entry := entryOf(t, reg, "a", time.Now())
 		entry.Call.Horizon = time.Minute
-		if run, err := e.Drive(t.Context(), entry); err != nil || run.State != ledger.Dead {
+		if run, err := e.Execute(t.Context(), entry); err != nil || run.State != ledger.Dead {
 			t.Errorf("%+v, %v", run, err)
 		}
 	})

@@ -17,17 +17,18 @@ const (
 	tickPoll = 24 * time.Hour
 )
 
-// Tick plans everything that is due, makes the calls that are due, waits for
-// retries that are due soon (for less than a minute), and returns: one pass of what
-// Run does continuously, for a process that lives only during the pass. ctx's
-// deadline bounds it, and what it records and gives back at its end ends
-// Config.Grace later. What it leaves is claimed by the next tick, or by another
-// process that works on the ledger. Ticks may overlap with each other and with Run.
+// Tick makes one pass of what Run does continuously, for a process that lives only
+// during the pass. It plans everything that is due, makes the calls that are due, waits
+// for retries that are due soon, for less than a minute, and returns. The next tick, or
+// another process, claims what it leaves. Ticks of several processes may overlap with
+// each other and with Run.
 //
-// The process counts as living until the tick ends, so its definitions are
-// taken up as Run would. The error is that of a ledger that did not answer.
+// The deadline of ctx bounds the pass. What Tick records and gives back at its end takes
+// at most Config.Grace more. The process counts as alive until the tick ends, so its
+// definitions become current as in Run. Tick returns an error if the ledger does not
+// answer.
 //
-// An Executor either ticks or runs; it makes one tick at a time.
+// An Executor either ticks or runs. It makes one tick at a time.
 func (e *Executor) Tick(ctx context.Context) error {
 	after, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	if deadline, ok := ctx.Deadline(); ok {

@@ -2,7 +2,6 @@ package executor_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -38,7 +37,7 @@ func TestTicksAloneRunARegistry(t *testing.T) {
 		l, svc := memory.New(), newTarget(nil)
 		svc.answer = func(_ context.Context, c executor.Call, n int) executor.Answer {
 			if n < 3 {
-				return executor.Answer{Kind: ledger.Failed, Status: 500}
+				return executor.Answer{Kind: ledger.AnswerFailed, Status: 500}
 			}
 			return svc.apply(c)
 		}
@@ -77,7 +76,7 @@ func TestATickMakesEveryBackfilledRun(t *testing.T) {
 			at := from.Add(time.Duration(i) * time.Minute)
 			id := jobs.RunID("a", at)
 			b.Runs = append(b.Runs, ledger.RunSpec{
-				RunID: id, ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.ByBackfill, Call: executor.CallFor(j, id, at),
+				RunID: id, ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.ByBackfill, Call: executor.FrozenCall(j, id, at),
 			})
 		}
 		if got, err := l.Backfill(t.Context(), b); err != nil || got.Planned != 3 {
@@ -135,7 +134,7 @@ func TestATickEndsAtItsDeadline(t *testing.T) {
 		svc.answer = func(ctx context.Context, c executor.Call, _ int) executor.Answer {
 			if slow {
 				<-ctx.Done()
-				return executor.Answer{Kind: ledger.Unknown}
+				return executor.Answer{Kind: ledger.AnswerUnknown}
 			}
 			return svc.apply(c)
 		}
@@ -179,111 +178,12 @@ func TestATickSaysThatTheLedgerIsDown(t *testing.T) {
 	})
 }
 
-// lame is a ledger whose every answer takes a while, or as long as its caller
-// has patience.
-type lame struct {
-	executor.Ledger
-	takes time.Duration
-}
-
-func (l lame) wait(ctx context.Context) error {
-	select {
-	case <-ctx.Done():
-		return errors.Join(ledger.ErrUnavailable, ctx.Err())
-	case <-time.After(l.takes):
-		return nil
-	}
-}
-
-func (l lame) Enter(ctx context.Context, e ledger.Entry) (ledger.Entered, error) {
-	if err := l.wait(ctx); err != nil {
-		return ledger.Entered{}, err
-	}
-	return l.Ledger.Enter(ctx, e)
-}
-
-func (l lame) Claim(ctx context.Context, c ledger.Claim) (ledger.Claimed, error) {
-	if err := l.wait(ctx); err != nil {
-		return ledger.Claimed{}, err
-	}
-	return l.Ledger.Claim(ctx, c)
-}
-
-func (l lame) Record(ctx context.Context, o []ledger.Outcome) ([]ledger.RecordResult, error) {
-	if err := l.wait(ctx); err != nil {
-		return nil, err
-	}
-	return l.Ledger.Record(ctx, o)
-}
-
-func (l lame) Recall(ctx context.Context, token string) ([]ledger.Work, error) {
-	if err := l.wait(ctx); err != nil {
-		return nil, err
-	}
-	return l.Ledger.Recall(ctx, token)
-}
-
-func (l lame) Retire(ctx context.Context, process string) error {
-	if err := l.wait(ctx); err != nil {
-		return err
-	}
-	return l.Ledger.Retire(ctx, process)
-}
-
-// A platform ends a function at its deadline: what a tick or an event leaves
-// behind on a ledger that is slow, or silent, must not take longer.
-func TestNothingOutlastsTheDeadlineByMoreThanTheGrace(t *testing.T) {
-	for _, takes := range []time.Duration{3 * time.Second, time.Hour} {
-		synctest.Test(t, func(t *testing.T) {
-			svc := newTarget(nil)
-			svc.answer = func(ctx context.Context, _ executor.Call, _ int) executor.Answer {
-				<-ctx.Done()
-				return executor.Answer{Kind: ledger.Unknown}
-			}
-			l := memory.New()
-			cfg := executor.Config{
-				Registry: registry(t, minutely("a")), Ledger: l, Caller: svc, OnTime: 2 * time.Minute, Grace: time.Second,
-			}
-			seen, err := executor.New(cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
-			tick(t, seen, 10*time.Second)
-			time.Sleep(time.Minute)
-			cfg.Ledger = lame{l, takes}
-			e, err := executor.New(cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
-			start := time.Now()
-			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-			defer cancel()
-			_ = e.Tick(ctx) // with an error or without, but in time
-			if took := time.Since(start); took > 11*time.Second {
-				t.Errorf("answers of %s: the tick took %s", takes, took)
-			}
-			j, _ := cfg.Registry.Job("a")
-			at := time.Now().Truncate(time.Minute)
-			start = time.Now()
-			ctx, cancel = context.WithTimeout(t.Context(), 10*time.Second)
-			defer cancel()
-			_, _ = e.Drive(ctx, ledger.Entry{JobID: "a", RunSpec: ledger.RunSpec{
-				RunID: jobs.RunID("a", at) + "~x", ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.ByEvent,
-				Overlap: ledger.OverlapAllow, Call: executor.CallFor(j, jobs.RunID("a", at)+"~x", at), Lease: true,
-			}})
-			if took := time.Since(start); took > 11*time.Second {
-				t.Errorf("answers of %s: the event took %s", takes, took)
-			}
-		})
-	}
-}
-
 // A tick does not wait for the end of a lease that it has itself taken and given up: a
 // platform is paid for that time.
 func TestATickDoesNotWaitForItsOwnLeases(t *testing.T) {
 	for name, a := range map[string]executor.Answer{
-		"made":       {Kind: ledger.Fresh, Status: 200},
-		"given back": {Unsent: true, RetryAfter: time.Minute, WaitsFor: ledger.WaitReason{Code: ledger.NotConfigured}},
+		"made":       {Kind: ledger.AnswerFresh, Status: 200},
+		"given back": {Unsent: true, RetryAfter: time.Minute, WaitReason: ledger.WaitReason{Code: ledger.WaitTargetNotConfigured}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

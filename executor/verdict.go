@@ -24,10 +24,10 @@ const (
 // however short, is missed, what is late is judged by catchUp, what is on time
 // is planned.
 func verdicts(j jobs.Job, after, now, due time.Time, onTime time.Duration) (rows []ledger.RunSpec, through time.Time) {
-	s := j.Parsed()
+	s := j.ParsedSchedule()
 	late := latest(after, j.DueBy(now.Add(-j.CatchUpWindow).Add(-1))) // the window's own end is in it
 	fresh := latest(after, j.DueBy(now.Add(-onTime).Add(-1)))
-	rows = unplanned(j, after, late, ledger.Missed, ledger.CatchUpWindow)
+	rows = unplanned(j, after, late, ledger.Missed, ledger.ReasonCatchUpWindow)
 	if late.Before(fresh) {
 		rows = append(rows, lateRows(j, late, fresh, due)...)
 	}
@@ -42,10 +42,10 @@ func verdicts(j jobs.Job, after, now, due time.Time, onTime time.Duration) (rows
 
 // lateRows judges (from, to] by the job's catchUp; the scheduled times up to due are due.
 func lateRows(j jobs.Job, from, to, due time.Time) (rows []ledger.RunSpec) {
-	s := j.Parsed()
+	s := j.ParsedSchedule()
 	switch j.CatchUp {
 	case jobs.CatchUpNone:
-		return unplanned(j, from, to, ledger.Missed, ledger.CatchUpNone)
+		return unplanned(j, from, to, ledger.Missed, ledger.ReasonCatchUpNone)
 	case jobs.CatchUpAll:
 		for at := range s.Due(from, to) {
 			if rows = append(rows, planned(j, at, ledger.ByCatchUp)); len(rows) > planLimit {
@@ -59,9 +59,9 @@ func lateRows(j jobs.Job, from, to, due time.Time) (rows []ledger.RunSpec) {
 		return nil
 	}
 	if newest.After(to) {
-		return unplanned(j, from, to, ledger.Superseded, ledger.NewerRun)
+		return unplanned(j, from, to, ledger.Superseded, ledger.ReasonNewerRun)
 	}
-	rows = unplanned(j, from, newest.Add(-1), ledger.Superseded, ledger.NewerRun)
+	rows = unplanned(j, from, newest.Add(-1), ledger.Superseded, ledger.ReasonNewerRun)
 	return append(rows, planned(j, newest, ledger.ByCatchUp))
 }
 
@@ -70,7 +70,7 @@ func unplanned(j jobs.Job, from, to time.Time, state ledger.State, reason ledger
 	if !from.Before(to) {
 		return nil
 	}
-	s := j.Parsed()
+	s := j.ParsedSchedule()
 	row := ledger.RunSpec{Count: 1, State: state, Reason: reason, Trigger: ledger.BySchedule}
 	if n := s.Count(from, to); n > rangeAbove {
 		row.ScheduledAt, row.Until, row.Count = s.Next(from), s.Last(to), n
@@ -93,7 +93,7 @@ func planned(j jobs.Job, at time.Time, trigger ledger.Trigger) ledger.RunSpec {
 	if trigger == ledger.ByCatchUp && j.CatchUp == jobs.CatchUpAll && j.Overlap == jobs.OverlapSkip {
 		in.Overlap = ledger.OverlapQueue // what is caught up must not skip its own kind
 	}
-	in.Call = CallFor(j, in.RunID, at)
+	in.Call = FrozenCall(j, in.RunID, at)
 	in.Call.Delay = j.DueAt(at).Sub(at)
 	return in
 }
@@ -105,8 +105,9 @@ func latest(a, b time.Time) time.Time {
 	return b
 }
 
-// CallFor freezes what a run of the job sends and the rules of its retries.
-func CallFor(j jobs.Job, runID string, at time.Time) ledger.Call {
+// FrozenCall returns what a run of the job sends and the rules of its retries, to be
+// stored in the run's row. at is the run's scheduled time.
+func FrozenCall(j jobs.Job, runID string, at time.Time) ledger.Call {
 	return ledger.Call{
 		Target:        j.Target,
 		Method:        j.Method,

@@ -163,7 +163,7 @@ func TestEveryScheduledTimeHasOneVerdict(t *testing.T) {
 				j = definition()
 			}
 		}
-		if want := j.Parsed().Count(start, watermark); seen != want {
+		if want := j.ParsedSchedule().Count(start, watermark); seen != want {
 			rt.Fatalf("%d scheduled times accounted for, of %d", seen, want)
 		}
 	})

@@ -68,13 +68,13 @@ func TestLedgerThatOnlyReadsIsNotReadyAndIsAskedEverMoreSeldom(t *testing.T) {
 	})
 }
 
-// begun counts the attempts that are said to have started.
+// begun counts the attempts that are said to have been sent.
 type begun struct {
-	executor.Silent
+	executor.NopObserver
 	n atomic.Int64
 }
 
-func (b *begun) Started(ledger.Work, time.Duration) { b.n.Add(1) }
+func (b *begun) Sent(ledger.Work, time.Duration) { b.n.Add(1) }
 
 func TestRunThatWaitsSaysWhyAndHasNotStarted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

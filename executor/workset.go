@@ -10,8 +10,8 @@ import (
 // run is a run of which this process has the lease.
 type run struct {
 	ledger.Work                // once ended, without its request
-	until       time.Time      // when the lease lapses, on this machine's clocks
-	lost        bool           // the ledger says that the lease lapsed
+	until       time.Time      // when the lease expires, on this machine's clocks
+	lost        bool           // the ledger says that the lease expired
 	outcome     ledger.Outcome // of an ended run
 	lane        *lane          // its target's
 	job         *tally         // its job's
@@ -120,7 +120,7 @@ func (s *workset) conclude(r *run, o ledger.Outcome) {
 func (s *workset) giveBack(runs []*run, wait time.Duration, why ledger.WaitReason) {
 	for _, r := range runs {
 		s.conclude(r, ledger.Outcome{
-			Lease: r.lease(), State: ledger.Planned, Wait: wait, WaitsFor: why, Failures: r.Failures,
+			Lease: r.lease(), State: ledger.Planned, Wait: wait, WaitReason: why, Failures: r.Failures,
 		})
 	}
 }

@@ -78,12 +78,12 @@ func TestAShutTargetIsBusyUntilItOpens(t *testing.T) {
 	s := newWorkset(8, noLimit, time.Now)
 	s.add(workFor("down", "a", 5, 0), later())
 	s.add(workFor("up", "b", 1, 0), later())
-	s.shut("down", time.Minute, ledger.WaitReason{Code: ledger.BreakerOpen})
+	s.shut("down", time.Minute, ledger.WaitReason{Code: ledger.WaitBreakerOpen})
 	given := s.next(10)
 	if len(given) != 5 {
 		t.Fatalf("shutting gave back %d runs of 5", len(given))
 	}
-	if o := given[0].outcome; o.State != ledger.Planned || o.Wait != time.Minute || o.WaitsFor.Code != ledger.BreakerOpen {
+	if o := given[0].outcome; o.State != ledger.Planned || o.Wait != time.Minute || o.WaitReason.Code != ledger.WaitBreakerOpen {
 		t.Errorf("given back as %+v", o)
 	}
 	if targets, _ := s.lanes.busy(time.Now()); fmt.Sprint(targets) != "[down]" {

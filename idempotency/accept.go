@@ -14,31 +14,29 @@ import (
 	"github.com/cronce/cronce/idempotency/store"
 )
 
-// Accept returns a handler for work that takes longer than a caller waits. The
-// first request with a key is answered 202 Accepted at once, and fn runs in this
-// process afterwards. A repetition of the request meanwhile gets 202 with
-// Retry-After (see [Route]) and the work's progress; once the work is finished, its
-// reply.
+// Accept returns a handler for work that takes longer than a caller waits. It answers the
+// first request with a key 202 Accepted at once, and then runs fn in this process. While
+// fn runs, a repetition of the request gets 202 with Retry-After (see [Route]) and the
+// work's progress. Once the work is finished, it gets the reply.
 //
 //	{"progress": {"done": 1200, "of": 5000}}
 //
-// fn runs on a context that outlives the request; MaxRun does not apply to it,
-// but it must call [Work.Progress] at least once per lease. It commits its effect
-// and its reply with [Work.Finish]. If fn returns without having finished:
+// The context of fn outlives the request, and MaxRun does not apply to it. fn must call
+// [Work.Progress] at least once per lease. It commits its effect and its reply with
+// [Work.Finish]. If it returns without Finish, its result decides:
 //
 //   - nil: the work is done, and the reply is 204.
 //   - a [Final] error: the work has failed for good. The reply is 422.
 //   - another error, or a panic: the key is free, and the next request starts
 //     the work again.
 //
-// When the process dies, the next request after the lease has ended starts the
-// work again, in whichever process receives it; [Work.Former] has the progress of
-// the dead worker. What fn commits outside of Finish may then be repeated.
+// If the process dies, the first request after the end of the lease starts the work
+// again, in the process that receives it. [Work.Previous] has the progress of the dead
+// worker. What fn commits outside Finish may then be repeated.
 //
-// Call [Kit.Shutdown] before the process ends. A key that was accepted belongs to
-// Accept and DoLong. In Handler, Do and Call with the same scope it is in progress,
-// also when its worker is dead, until long work takes it over or it expires (the
-// lease plus the TTL): only long work knows how to go on where the worker was.
+// Call [Kit.Shutdown] before the process ends. Only Accept and DoLong can take over an
+// accepted key. In Handler, Do and Call with the same scope it is in progress, even if its
+// worker is dead, until it expires (the lease plus the TTL).
 func (k *Kit) Accept(route Route, fn func(context.Context, *Work) error) http.Handler {
 	set(&route.Poll, 10*time.Second)
 	return &accepter{&handler{kit: k, route: route}, fn}
@@ -118,17 +116,17 @@ func (a *accepter) run(s started) {
 	}
 }
 
-// DoLong is [Do] for work that takes longer than MaxRun: fn runs here, under a
-// lease on the key, as in [Kit.Accept]. It is for events: acknowledge the event
-// when DoLong returns nil or a [FinalError]. A second delivery while the work goes
-// on gets [ErrInProgress]; one that comes when the worker has died starts the work
-// again. ctx ends the work.
+// DoLong is like [Do] for work that takes longer than MaxRun. It runs fn under a lease on
+// the key, as [Kit.Accept] does, and returns when fn has returned. It is for events:
+// acknowledge the event if DoLong returns nil or a [FinalError]. A second delivery during
+// the work gets [ErrInProgress]. One after the death of the worker starts the work again.
+// The end of ctx ends the work.
 func (k *Kit) DoLong(ctx context.Context, op Operation, fn func(context.Context, *Work) error) (duplicate bool, err error) {
 	c, err := k.operation(op)
 	if err != nil {
 		return false, err
 	}
-	if k.store.Joined(ctx) {
+	if k.store.InTransaction(ctx) {
 		return false, errors.New("idempotency: DoLong in a transaction would hold it for as long as the work lasts; call it outside")
 	}
 	set(&c.Lease, k.opt.Lease)

@@ -14,35 +14,38 @@ import (
 	"github.com/cronce/cronce/idempotency/store"
 )
 
-// Effect is a call to the world outside, which no transaction can take back.
+// Effect is a call to another system, which no transaction can undo.
 type Effect[T any] struct {
-	// Do makes the call, once. Its context ends MaxRun after the kit began to
-	// reserve the key, before the lease does. It carries the vendor's key
-	// ([VendorKey]), which the Transport of package vendor sends. An error means
-	// that the outcome is unknown, unless it wraps [ErrNotDone].
+	// Do makes the call, once. Its context carries the key for the vendor
+	// ([VendorKey]), which the Transport of package vendor sends. The context ends
+	// MaxRun after the kit began to reserve the key, before the lease does. An error
+	// means that the outcome is unknown, unless it wraps [ErrNotDone].
 	Do func(context.Context) (T, error)
-	// Reconcile finds out what came of a call that was lost, under the same
-	// vendor's key. done false without an error means that it certainly was
-	// not made and never will be: then Do is called. Without a Reconcile a lost
-	// call stays unknown until somebody settles its row.
+	// Reconcile finds out the outcome of an earlier call with the same key. If done is
+	// false and err is nil, that call was not made and never will be; then Do is
+	// called. Without Reconcile the outcome stays unknown until an operator changes the
+	// key's row.
 	Reconcile func(context.Context) (result T, done bool, err error)
 }
 
-// ErrNotDone reports that an external call had no effect. [Effect.Do] wraps it in
-// its error where that is certain; the key is then free again.
+// ErrNotDone reports that an external call certainly had no effect. [Effect.Do] returns
+// an error that wraps it; the key is then free again.
 var ErrNotDone = errors.New("the call was certainly not made")
 
-// Call makes an external call at most once for the operation's key. First the key
-// is reserved, and that is committed; then the call is made; then its result is
-// stored. A process that dies in between leaves the key reserved until its lease
-// (MaxRun and StoreTimeout together) lapses; after that the outcome is unknown, and
-// the next Call reconciles it: it is never made again unless Reconcile allows it.
+// Call makes an external call at most once for the operation's key. It reserves the key
+// and commits that, makes the call, and stores its result. A process that dies meanwhile
+// leaves the key reserved until its lease (MaxRun plus StoreTimeout) expires. After that
+// the outcome is unknown, and the next Call calls Reconcile. The external call is never
+// made again unless Reconcile allows it.
 //
-// duplicate reports whether the result is a stored or a reconciled one.
-// Errors besides those of Do: [ErrOutcomeUnknown].
+// duplicate reports whether the result was stored or reconciled. The error wraps
+// [ErrOutcomeUnknown] if this Call or an earlier one perhaps made the external call, and
+// [ErrNotDone] if this Call certainly did not make it. Before that, Call returns
+// [ErrInvalidKey], [ErrMismatch], [ErrInProgress], [ErrTooLate] or [ErrUnavailable] as
+// [Do] does.
 //
-// Call commits on its own. Inside a handler's transaction it needs a second
-// connection, and its effect remains even if the handler's work is rolled back.
+// Call commits by itself. Inside a handler's transaction it needs a second connection,
+// and its effect remains even if the handler's work is rolled back.
 func Call[T any](ctx context.Context, k *Kit, op Operation, e Effect[T]) (result T, duplicate bool, err error) {
 	c, err := k.operation(op)
 	if err != nil {
@@ -77,7 +80,7 @@ func (c call[T]) attempt(ctx context.Context) (attempt, error) {
 	if err != nil {
 		// Perhaps the key is reserved and the answer was lost. No call was made,
 		// and without this it would be taken for one when the lease has lapsed.
-		_ = c.giveUp(ctx, c.store.Free)
+		_ = c.giveUp(ctx, c.store.Release)
 		return attempt{}, err
 	}
 	if c.effect.Reconcile == nil || decide(look, c.claim) != unknown {
@@ -85,14 +88,14 @@ func (c call[T]) attempt(ctx context.Context) (attempt, error) {
 			func() (Reply, bool, error) { return c.run(ctx, c.make) },
 			func() {
 				if look.Held {
-					_, _ = c.store.Free(ctx, c.claim)
+					_, _ = c.store.Release(ctx, c.claim)
 				}
 			},
 		}, nil
 	}
-	late := look.Late
+	late := look.TooLate
 	if look, err = c.reserve(ctx, true); err != nil {
-		_ = c.giveUp(ctx, c.store.Doubt)
+		_ = c.giveUp(ctx, c.store.MarkUnknown)
 		return attempt{}, err
 	}
 	return attempt{store.KeyStatus{Held: look.Held},
@@ -150,13 +153,13 @@ func (c call[T]) run(ctx context.Context, fn func(context.Context) (T, bool, err
 	settled := false
 	defer func() {
 		if !settled {
-			_ = c.giveUp(ctx, c.store.Doubt)
+			_ = c.giveUp(ctx, c.store.MarkUnknown)
 		}
 	}()
 	result, duplicate, err := fn(vendorkey.With(running, vendorKey(c.claim.Key)))
 	if errors.Is(err, ErrNotDone) {
 		settled = true
-		return Reply{}, false, errors.Join(err, c.giveUp(ctx, c.store.Free))
+		return Reply{}, false, errors.Join(err, c.giveUp(ctx, c.store.Release))
 	}
 	if err != nil {
 		return Reply{}, false, fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
@@ -166,8 +169,8 @@ func (c call[T]) run(ctx context.Context, fn func(context.Context) (T, bool, err
 	return r, duplicate, err
 }
 
-// finish stores the result. A key that was taken over meanwhile, because our
-// lease had lapsed, stays with whoever has it now.
+// finish stores the result. If the lease has expired and another owner has taken the
+// key over, the key stays with that owner.
 func (c call[T]) finish(ctx context.Context, result T) (Reply, error) {
 	body, err := json.Marshal(result)
 	if err != nil {
@@ -177,7 +180,7 @@ func (c call[T]) finish(ctx context.Context, result T) (Reply, error) {
 	end, cancel := c.kit.ending(ctx)
 	defer cancel()
 	var held bool
-	r.ExpiresAt, held, err = c.store.Settle(end, c.claim, r)
+	r.ExpiresAt, held, err = c.store.Complete(end, c.claim, r)
 	if err == nil && !held {
 		err = errLapsed
 	}
@@ -189,7 +192,7 @@ func (c call[T]) finish(ctx context.Context, result T) (Reply, error) {
 
 var errLapsed = errors.New("the lease lapsed and another call has the key")
 
-// giveUp is Doubt or Free, when the work is over without a result. What cannot
+// giveUp is MarkUnknown or Release, when the work is over without a result. What cannot
 // be written now the lapsing lease says later.
 func (c call[T]) giveUp(ctx context.Context, how func(context.Context, store.Claim) (bool, error)) error {
 	end, cancel := c.kit.ending(ctx)

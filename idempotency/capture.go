@@ -33,8 +33,8 @@ func (c *capture) Header() http.Header {
 	return c.header
 }
 
-// WriteHeader panics on what is no status, as net/http does: here and not after
-// the commit, when the reply is sent.
+// WriteHeader panics on an invalid status, as net/http does: here and not after the
+// commit, when the reply is sent.
 func (c *capture) WriteHeader(status int) {
 	if status < 100 || status > 999 {
 		panic(fmt.Sprintf("invalid WriteHeader code %d", status))

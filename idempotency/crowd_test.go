@@ -87,7 +87,7 @@ type outerKey struct{}
 // outer is a transaction of a caller's, in which work is done.
 type outer struct{ end []func(commit bool) }
 
-func (*crowd) Joined(ctx context.Context) bool { return ctx.Value(outerKey{}) != nil }
+func (*crowd) InTransaction(ctx context.Context) bool { return ctx.Value(outerKey{}) != nil }
 
 func (s *crowd) Begin(ctx context.Context, c store.Claim) (store.Tx, store.KeyStatus, error) {
 	if err := s.exchange(ctx); err != nil {

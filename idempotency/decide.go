@@ -22,15 +22,15 @@ func decide(l store.KeyStatus, c store.Claim) decision {
 	switch r := l.Record; {
 	case r != nil && r.Fingerprint != c.Fingerprint:
 		return mismatch
-	case r != nil && (r.State == store.Accepted || r.State == store.Calling && !l.Lapsed):
+	case r != nil && (r.State == store.StateAccepted || r.State == store.StateCalling && !l.LeaseExpired):
 		return inFlight
-	case r != nil && (r.State == store.Calling || r.State == store.Unknown):
+	case r != nil && (r.State == store.StateCalling || r.State == store.StateUnknown):
 		return unknown
 	case r != nil:
 		return replay
 	case !l.Held:
 		return inFlight
-	case l.Late:
+	case l.TooLate:
 		return tooLate
 	default:
 		return doWork
@@ -41,11 +41,11 @@ func decide(l store.KeyStatus, c store.Claim) decision {
 // lease has lapsed can be started again.
 func decideLong(l store.KeyStatus, c store.Claim) decision {
 	switch r := l.Record; {
-	case r != nil && (r.Fingerprint != c.Fingerprint || r.State != store.Accepted):
+	case r != nil && (r.Fingerprint != c.Fingerprint || r.State != store.StateAccepted):
 		return decide(l, c)
-	case r != nil && !l.Lapsed:
+	case r != nil && !l.LeaseExpired:
 		return accepted
-	case l.Late:
+	case l.TooLate:
 		return tooLate
 	default:
 		return doWork

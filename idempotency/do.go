@@ -11,27 +11,29 @@ import (
 
 // Operation names one piece of work for [Do], [Kit.DoLong] and [Call].
 type Operation struct {
-	// Scope: what happened and who handles it, such as
-	// "event:order.placed.v1/commission"; two handlers of one event need two.
+	// Scope is the namespace of the key: what happened and who handles it, such as
+	// "event:order.placed.v1/commission" ([EventScope]). Two handlers of one event need
+	// two scopes.
 	Scope string
 	// Principal owns the key; default "-", the service itself.
 	Principal string
-	// Key: the event's id, or whatever names the operation in the scope.
+	// Key names the operation in the scope, for example the ID of the event.
 	Key string
-	// Payload is what must be the same on every repetition: a string or
-	// []byte is compared as it is (JSON text by its meaning), any other value
-	// by its JSON. nil is the same as nil only.
+	// Payload must be the same on every repetition. A string or []byte that is JSON
+	// text is compared by its meaning, any other byte by byte. Other values are compared
+	// by their JSON. nil equals only nil.
 	Payload any
 	// TTL overrides the kit's TTL for the scope.
 	TTL time.Duration
-	// SendBefore refuses to start work from then on; zero: never.
+	// SendBefore is the time from which no work is started; zero: no bound.
 	SendBefore time.Time
 }
 
-// Do runs fn once for the key, in a transaction that fn gets through the engine's
-// accessor, or in the one that ctx already carries. duplicate reports that it had
-// been done before and that fn was not run. An error of fn rolls its work back and
-// leaves the key free, unless it is [Final].
+// Do runs fn once for the key, in a transaction. fn gets the transaction through the
+// engine's accessor. If ctx already carries a transaction of the store, Do joins it.
+// duplicate reports that the work had been done before, so that fn was not run. An error
+// of fn rolls its work back and leaves the key free, unless it is [Final]. The key
+// belongs to the principal "-", the service itself. The errors are those of [Do].
 func (k *Kit) Do(ctx context.Context, scope, key string, payload any, fn func(context.Context) error) (duplicate bool, err error) {
 	_, duplicate, err = Do(ctx, k, Operation{Scope: scope, Key: key, Payload: payload},
 		func(ctx context.Context) (struct{}, error) { return struct{}{}, fn(ctx) })
@@ -39,7 +41,14 @@ func (k *Kit) Do(ctx context.Context, scope, key string, payload any, fn func(co
 }
 
 // Do is [Kit.Do] for work with a result, which is stored as JSON and returned
-// to every repetition.
+// to every repetition, and for an Operation with more fields.
+//
+// The error is fn's own, or a stored [FinalError], or wraps one of [ErrInvalidKey],
+// [ErrMismatch], [ErrInProgress] (repeat later), [ErrTooLate], [ErrUnavailable],
+// [ErrRunTooLong], [ErrReplyTooLarge], [ErrTxAborted] (also as [ErrConflict]) and
+// [ErrTxEnded]. If the key is one of [Call], it can wrap [ErrOutcomeUnknown]. A payload
+// or result that cannot be written as JSON, or a stored result that does not fit T, gives
+// an error of its own.
 func Do[T any](ctx context.Context, k *Kit, op Operation, fn func(context.Context) (T, error)) (result T, duplicate bool, err error) {
 	c, err := k.operation(op)
 	if err != nil {
@@ -70,7 +79,7 @@ func Do[T any](ctx context.Context, k *Kit, op Operation, fn func(context.Contex
 // InTransaction reports whether ctx carries a transaction of the store, which Do
 // would join. An entry point that answers a caller must refuse then: it would answer
 // before that transaction is committed.
-func (k *Kit) InTransaction(ctx context.Context) bool { return k.store.Joined(ctx) }
+func (k *Kit) InTransaction(ctx context.Context) bool { return k.store.InTransaction(ctx) }
 
 func (k *Kit) operation(op Operation) (store.Claim, error) {
 	set(&op.Principal, "-")

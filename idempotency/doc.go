@@ -1,6 +1,6 @@
-// Package idempotency makes an operation of a service take effect once, however
-// often its callers repeat it: schedulers, clients, queues that deliver an event
-// again.
+// Package idempotency makes an operation of a service take effect once, however often
+// its callers repeat it. Use it in a service that schedulers, retrying clients or queues
+// call.
 //
 // A caller names each operation with a key and sends the same key with each
 // repetition. The kit stores the reply under the key in the service's own
@@ -24,16 +24,16 @@
 //
 // # What is guaranteed
 //
-// With Handler and Do the claim of the key, the effect and the stored reply are
-// one transaction: a crash leaves all of it or nothing. Of any number of calls
-// with one key one does the work. The others get its reply, or are told that it
-// is still in progress. A key is bound to its scope, to the principal that used it
-// and to the payload that came with it.
+// With Handler and Do, the claim of the key, the effect and the stored reply are one
+// transaction: a crash leaves all of it or nothing. Of any number of calls with one key,
+// one does the work. The others get its reply, or are told that it is still in progress.
+// A key belongs to its scope, to the principal that used it, and to the payload that came
+// with it.
 //
-// Effects outside of the transaction are not protected. After a key has expired,
-// a call with it is new work; a caller that sends the header Cronce-Send-Before
-// gets no new work after that time.
+// Effects outside the transaction are not protected. After a key has expired, a call with
+// it is new work. A caller that sends the header Cronce-Send-Before gets no new work from
+// that time on.
 //
-// This package needs only the standard library. An engine of your own implements
-// package store and passes the contract of package idempotencytest.
+// This package needs only the standard library. To write an engine of your own, implement
+// the interfaces of package store and test it with package idempotencytest.
 package idempotency

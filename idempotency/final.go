@@ -7,23 +7,25 @@ import (
 	"net/http"
 )
 
-// FinalError is an error of [Do] that is stored: every repetition gets it.
+// FinalError is an error that is stored under the key, so that every repetition returns
+// it. [Final] makes one.
 type FinalError struct {
 	// Message is the text of the error that the work returned.
 	Message string
 	cause   error // nil: it was stored
 }
 
+// Error returns the Message.
 func (e *FinalError) Error() string { return e.Message }
 
 // Unwrap returns the error that was given to [Final]. It returns nil for a
 // repetition: the store keeps the text only.
 func (e *FinalError) Unwrap() error { return e.cause }
 
-// Final marks an error of the work of [Do] as one that every repetition would
-// get again: a card that is declined, an order that is closed. The work is
-// rolled back; the error's text, and the result beside it, are stored and
-// returned to every repetition as a [FinalError]. Final(nil) is nil.
+// Final marks an error of the work of [Do] as final: every repetition would get it
+// again, such as a declined card or a closed order. The work is rolled back. The text of
+// the error and the result are stored, and every repetition returns them with a
+// [FinalError]. Final(nil) is nil.
 func Final(err error) error {
 	if err == nil {
 		return nil
@@ -51,7 +53,7 @@ func (k *Kit) finalReply(err error, result any) (Reply, Disposition, error) {
 		return Reply{}, Release, fmt.Errorf("%w (of the final error: %w)", problem, err)
 	}
 	r.Status = finalStatus
-	return r, RecordAlone, nil
+	return r, StoreReply, nil
 }
 
 func decodedFinal[T any](r Reply, duplicate bool) (result T, _ bool, err error) {

@@ -88,9 +88,9 @@ func (g *gate) takeOver(f *flight, due time.Time) turn {
 	return leads
 }
 
-// leave ends the caller's lead. If the key's fate is known one of those who wait
-// looks, and whoever asks from now on is not among them; else one of them leads
-// next.
+// leave ends the caller's lead. If the key's fate is known, one of the waiting callers
+// looks it up for all of them, and later callers do not join. Otherwise one of the
+// waiting callers leads next.
 func (g *gate) leave(f *flight, known bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

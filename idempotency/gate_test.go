@@ -185,7 +185,7 @@ func TestGatePassesTheLeadOnWhenTheLeaderFails(t *testing.T) {
 	})
 }
 
-// The leader leaves at the very moment at which the one who waits gives up.
+// The leader leaves at the very moment at which the waiting caller gives up.
 // Neither the lead nor the look must be lost between them.
 func TestGateLosesNoTurnToOneWhoGivesUp(t *testing.T) {
 	for n := range 200 {

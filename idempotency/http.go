@@ -16,21 +16,21 @@ import (
 
 // Headers that the middleware reads and writes, in their canonical form.
 const (
-	HeaderKey        = "Idempotency-Key"
-	HeaderSendBefore = "Cronce-Send-Before"      // request; RFC 3339
+	HeaderKey        = "Idempotency-Key"         // request; see ParseKey
+	HeaderSendBefore = "Cronce-Send-Before"      // request; RFC 3339; no work is started from that time on
 	HeaderReplayed   = "Idempotent-Replayed"     // reply; "true", or absent
-	HeaderExpires    = "Idempotency-Key-Expires" // reply; RFC 3339, UTC, when the key is forgotten
-	HeaderBody       = "Idempotency-Body"        // reply; "omitted": the body was not stored, or not for this client
+	HeaderExpires    = "Idempotency-Key-Expires" // reply; RFC 3339 in UTC; the time at which the key expires
+	HeaderBody       = "Idempotency-Body"        // reply; "omitted" if the body is not replayed, or absent
 )
 
-// ExpiresLayout is how [HeaderExpires] is written; time.RFC3339 parses it.
+// ExpiresLayout is the layout of [HeaderExpires]. The layout time.RFC3339 parses it, too.
 const ExpiresLayout = "2006-01-02T15:04:05.000Z07:00"
 
 // Route configures one route. The zero Route has the defaults.
 type Route struct {
-	// Scope of the route's keys; default [RouteScope] of the request's method
-	// and of the pattern that it matched ([http.Request.Pattern]). It is needed
-	// where the router sets no pattern, and where two handlers have the same one.
+	// Scope is the scope of the route's keys; default: [RouteScope] of the request's
+	// method and its [http.Request.Pattern]. Set it if the router sets no pattern, or if
+	// two handlers have the same pattern.
 	Scope string
 	// TTL overrides the kit's TTL for the scope.
 	TTL time.Duration
@@ -41,26 +41,26 @@ type Route struct {
 	// Poll is the Retry-After of a 202, in whole seconds; default 10s. For
 	// [Kit.Accept] only.
 	Poll time.Duration
-	// Policy overrides the kit's. Accept has none.
+	// Policy overrides the kit's; not for [Kit.Accept].
 	Policy func(status int) Disposition
 }
 
-// RouteScope returns the default scope of a route, "route:POST_/v1/payments", with the
-// host before the path if its pattern has one.
+// RouteScope returns the default scope of a route, such as "route:POST_/v1/payments". If
+// its pattern has a host, that precedes the path.
 func RouteScope(method, path string) string { return "route:" + method + "_" + path }
 
-// Handler wraps a handler so that it runs once for each key. The handler finds
-// the transaction in its request's context and writes through it; its reply is
-// held back, flushed or not, until the work and the reply are committed
-// together. It must answer before its context ends (MaxRun); the client's
-// leaving does not end it.
+// Handler wraps a handler so that it runs once for each key. The handler gets the
+// transaction from its request's context and writes through it. Its reply is held back,
+// even if it is flushed, until the work and the reply are committed together. The handler
+// must return before its context ends (MaxRun). A client that disconnects does not end
+// the context.
 //
 // GET, HEAD, OPTIONS and TRACE pass through. Every other request needs a key.
 //
-// Mount it on each route, inside the router. A request is refused (500,
-// [CodeMisplaced]) if its key scope is not certain (see [Route]), or if its
-// context carries a transaction of the store already, which would be committed
-// after the reply: in one of your own use [Kit.Do].
+// Mount it on each route, inside the router. A request is answered 500 ([CodeMisplaced])
+// if its key scope is ambiguous (see [Route]), or if its context already carries a
+// transaction of the store, which would be committed after the reply. In a transaction of
+// your own use [Kit.Do].
 func (k *Kit) Handler(route Route, next http.Handler) http.Handler {
 	if route.Policy == nil {
 		route.Policy = k.opt.Policy
@@ -125,7 +125,7 @@ func (h *handler) claim(w http.ResponseWriter, r *http.Request) (c store.Claim, 
 		p := h.kit.problemOf(err)
 		return store.Claim{}, nil, &p
 	}
-	if h.kit.store.Joined(r.Context()) {
+	if h.kit.store.InTransaction(r.Context()) {
 		return misplaced(inTransaction)
 	}
 	keys := r.Header.Values(HeaderKey)
@@ -141,7 +141,7 @@ func (h *handler) claim(w http.ResponseWriter, r *http.Request) (c store.Claim, 
 		return refuse(http.StatusBadRequest, CodeInvalidKey, "Invalid idempotency key", err.Error())
 	}
 	principal, err := h.kit.opt.Principal(r)
-	if err != nil || principal == "" || len(principal) > MaxPrincipal {
+	if err != nil || principal == "" || len(principal) > MaxPrincipalLength {
 		return refuse(http.StatusUnauthorized, CodeNoPrincipal, "Unidentified caller",
 			"Keys belong to a caller, and this request does not prove who makes it.")
 	}
@@ -200,8 +200,8 @@ func (h *handler) read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	return append(body, rest...), err
 }
 
-// parseSendBefore: an empty header is no absent one, and of two nobody knows
-// which is meant.
+// parseSendBefore refuses an empty header, which is not the same as a missing one, and
+// a second header.
 func parseSendBefore(headers []string) (time.Time, error) {
 	switch len(headers) {
 	case 0:

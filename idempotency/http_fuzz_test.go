@@ -25,7 +25,7 @@ func (s *down) Lookup(_ context.Context, c store.Claim) (store.KeyStatus, error)
 	return store.KeyStatus{}, idempotency.ErrUnavailable
 }
 
-func (s *down) Joined(context.Context) bool { return false }
+func (s *down) InTransaction(context.Context) bool { return false }
 
 // Whatever a caller sends, the store is asked only for a key that it can keep,
 // the same one for the same request, and no work starts while it is down.

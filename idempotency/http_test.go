@@ -27,7 +27,7 @@ func (s untouched) Lookup(context.Context, store.Claim) (store.KeyStatus, error)
 	return store.KeyStatus{}, idempotency.ErrUnavailable
 }
 
-func (untouched) Joined(context.Context) bool { return false }
+func (untouched) InTransaction(context.Context) bool { return false }
 
 func TestARequestThatNamesNoOperationIsRefusedBeforeTheStoreIsAsked(t *testing.T) {
 	who := func(r *http.Request) (string, error) {
@@ -88,11 +88,11 @@ func (s overtaken) Begin(context.Context, store.Claim) (store.Tx, store.KeyStatu
 }
 
 func (s overtaken) Lookup(_ context.Context, c store.Claim) (store.KeyStatus, error) {
-	return store.KeyStatus{Record: &store.Record{State: store.Done, Fingerprint: c.Fingerprint,
+	return store.KeyStatus{Record: &store.Record{State: store.StateDone, Fingerprint: c.Fingerprint,
 		Reply: idempotency.Reply{Status: 201, Body: []byte("theirs")}}}, nil
 }
 
-func (overtaken) Joined(context.Context) bool { return false }
+func (overtaken) InTransaction(context.Context) bool { return false }
 
 func (s overtaken) Context(ctx context.Context) context.Context { return ctx }
 

@@ -9,46 +9,46 @@ import (
 
 // Limits of the parts of a [Key], in bytes.
 const (
-	MaxKey       = store.MaxKey
-	MaxScope     = store.MaxScope
-	MaxPrincipal = store.MaxPrincipal
+	MaxKeyLength       = store.MaxKeyLength
+	MaxScopeLength     = store.MaxScopeLength
+	MaxPrincipalLength = store.MaxPrincipalLength
 )
 
 // Key identifies one operation. All three parts are compared byte by byte.
 type Key = store.Key
 
-// Reply is the result of a call: it is sent, stored, and sent again.
+// Reply is the result of a call. It is sent, stored, and sent again to each repetition.
 type Reply = store.Reply
 
-// EventScopes is the pattern of the scopes that [EventScope] returns, for
-// Options.TTLs. A queue or bus may deliver an event again for as long as it keeps
-// it, which is longer than a caller retries.
+// EventScopes is a pattern for Options.TTLs that matches all scopes of [EventScope]. A
+// queue may deliver an event again for as long as it keeps it, which is longer than
+// callers retry.
 const EventScopes = "event:*"
 
-// EventScope returns the scope of an event's keys for one of its handlers,
-// "event:order.placed.v1/commission", so that each handler of the event does its
-// part. Renaming either makes every event new to the handler. Two different pairs
-// never have the same scope: a slash in the event's name is escaped.
+// EventScope returns the scope of an event's keys for one of its handlers, such as
+// "event:order.placed.v1/commission". So each handler of an event has keys of its own. If
+// the event or the handler is renamed, every event is new to the handler. Different pairs
+// have different scopes: a slash in the event's name is escaped.
 func EventScope(event, handler string) string {
 	return "event:" + strings.NewReplacer("%", "%25", "/", "%2F").Replace(event) + "/" + handler
 }
 
-// ParseKey reads the value of an Idempotency-Key header: a structured-field
-// string (RFC 9651, section 3.3.3) as the IETF draft has it, or the same text
-// without quotes, as most clients send it. "k" and k are the same key.
+// ParseKey parses the value of an Idempotency-Key header. That is a string of structured
+// fields (RFC 9651, section 3.3.3), as in the IETF draft, or the same text without
+// quotes, as most clients send it. Both are the same key. Errors wrap [ErrInvalidKey].
 func ParseKey(header string) (string, error) {
 	text := strings.Trim(header, " \t")
 	if !strings.HasPrefix(text, `"`) {
 		if strings.ContainsAny(text, " \"") {
 			return "", fmt.Errorf("%w: a key with a space or a quote in it must be quoted", ErrInvalidKey)
 		}
-		return text, store.ValidValue(text)
+		return text, store.ValidateValue(text)
 	}
 	key, err := unquote(text[1:])
 	if err != nil {
 		return "", err
 	}
-	return key, store.ValidValue(key)
+	return key, store.ValidateValue(key)
 }
 
 // unquote reads the rest of a structured-field string after its opening quote.

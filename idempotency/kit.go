@@ -14,8 +14,8 @@ import (
 	"github.com/cronce/cronce/idempotency/ttl"
 )
 
-// Kit answers repeated calls from a [store.Store]. It is safe for concurrent use;
-// a process needs one for each store.
+// Kit runs each operation once and answers repeated calls from a [store.Store]. It is safe
+// for concurrent use. A process needs one Kit for each store.
 type Kit struct {
 	store  store.Store
 	opt    Options
@@ -28,68 +28,67 @@ type Kit struct {
 
 // Options configure a [Kit]. Only Principal is required.
 type Options struct {
-	// Principal returns who makes a request: an account or client id that the
-	// request's authentication has proved, never a token, which changes. Keys
-	// of two principals never meet. An error or "" is answered 401.
-	// [SinglePrincipal] is the explicit way to do without.
+	// Principal returns the caller of a request: an authenticated account or client ID,
+	// not a token, since tokens change. Two principals can use the same key without
+	// conflict. An error or "" is answered 401. Services without callers of different
+	// rights use [SinglePrincipal]. It is required even if the service uses only [Do] and
+	// [Call], which do not call it: see Operation.Principal.
 	Principal func(*http.Request) (string, error)
 
 	// TTL is how long a completed key is remembered; default 24h.
 	TTL time.Duration
-	// TTLs overrides TTL by key scope: an exact name, else the longest name
-	// that ends in * and matches.
+	// TTLs overrides TTL by key scope. A name that is the scope takes precedence over
+	// prefixes that end in *, and a longer prefix over a shorter one.
 	TTLs map[string]time.Duration
-	// Wait is how long a call waits for another with its key; default 5s,
-	// negative: not at all.
+	// Wait is how long a call waits for another one with the same key; default 5s.
+	// Negative: it does not wait.
 	Wait time.Duration
-	// MaxRun bounds the work, which outlives its caller's disconnect; default
-	// 5m. It also bounds how long the key of a process that died or stopped stays
-	// taken, in a way that depends on the engine: on PostgreSQL the key is free
-	// within twice MaxRun.
+	// MaxRun is the time limit of the work; default 5m. The work goes on if its caller
+	// disconnects. MaxRun also limits how long the key of a dead or stopped process
+	// stays taken, which depends on the engine: on PostgreSQL at most twice MaxRun.
 	MaxRun time.Duration
-	// Lease is how long long work keeps its key without a [Work.Progress]; default
-	// 1m. After a worker's death its key is free at the latest this long after.
+	// Lease is how long a worker of long work keeps its key after the last
+	// [Work.Progress]; default 1m.
 	Lease time.Duration
-	// StoreTimeout bounds each exchange with the store; default 10s.
+	// StoreTimeout is the time limit of each call of the store; default 10s.
 	StoreTimeout time.Duration
 
-	// MaxRequestBody is what is read of a request, in bytes; larger ones are
-	// answered 413. Default 1 MiB.
+	// MaxRequestBody is the maximum size of a request's body, in bytes; default 1 MiB.
+	// A larger one is answered 413.
 	MaxRequestBody int64
-	// MaxReplyBody bounds the body of a reply, in bytes, which is held in
-	// memory until the commit. The work of a larger one is rolled back and
-	// answered 500. Default 16 MiB.
+	// MaxReplyBody is the maximum size of a reply's body, in bytes; default 16 MiB. The
+	// body is held in memory until the commit. The work of a larger one is rolled back
+	// and answered 500.
 	MaxReplyBody int
-	// MaxStoredBody is what is stored of a reply, in bytes; of a larger one
-	// only status and headers are. Default 1 MiB.
+	// MaxStoredBody is the maximum size of a stored body, in bytes; default 1 MiB. Of a
+	// larger reply only the status and headers are stored.
 	MaxStoredBody int
-	// Policy decides what the kit does with a handler's work, by its status; default
-	// [DefaultPolicy].
+	// Policy returns what the kit does with a handler's work, by the status of its
+	// reply; default [DefaultPolicy].
 	Policy func(status int) Disposition
-	// ReplayHeaders are replayed besides the default ones (Content-Type,
-	// Location, ETag and their like). Set-Cookie, Date and hop-by-hop headers
-	// never are.
+	// ReplayHeaders are headers that are replayed in addition to Content-Type, Location,
+	// ETag and other headers of the representation. Set-Cookie, Date and hop-by-hop
+	// headers are never replayed.
 	ReplayHeaders []string
-	// MismatchStatus answers a key that comes with another payload: 409 (the
-	// default) or 422, as the IETF draft has it.
+	// MismatchStatus is the status of an answer to [ErrMismatch]: 409 (the default), or
+	// 422 as in the IETF draft.
 	MismatchStatus int
 	// WriteProblem writes the kit's own error answers; default
 	// application/problem+json (RFC 9457) with a code.
 	WriteProblem func(http.ResponseWriter, *http.Request, Problem)
-	// Logger logs failures whose details no caller gets; default
+	// Logger logs failures whose details are not sent to callers; default
 	// slog.Default().
 	Logger *slog.Logger
 }
 
-// SinglePrincipal returns a function for Options.Principal that gives all callers
-// the same name. It is for services with a single caller, or whose keys cannot be
-// guessed.
+// SinglePrincipal returns a function for Options.Principal that returns name for every
+// request. It is for services with a single caller, or whose keys cannot be guessed.
 func SinglePrincipal(name string) func(*http.Request) (string, error) {
 	return func(*http.Request) (string, error) { return name, nil }
 }
 
-// New builds a kit on a store. It fails on options that contradict each other
-// and without a principal function.
+// New returns a kit on a store. It returns an error for invalid options, and if
+// Options.Principal is nil.
 func New(store store.Store, o Options) (*Kit, error) {
 	if store == nil {
 		return nil, errors.New("idempotency: New needs a store, for example postgres.New(pool, postgres.Options{})")

@@ -13,14 +13,14 @@ import (
 	"github.com/cronce/cronce/idempotency/store"
 )
 
-// Disposition is what the kit does with finished work.
+// Disposition is what the kit does with the work of a handler that has returned.
 type Disposition int
 
 const (
 	// Commit stores the reply and commits the work with it.
 	Commit Disposition = iota
-	// RecordAlone rolls the work back and stores the reply.
-	RecordAlone
+	// StoreReply rolls the work back and stores the reply.
+	StoreReply
 	// Release rolls the work back and leaves the key free.
 	Release
 )
@@ -158,7 +158,7 @@ func (k *Kit) run(ctx context.Context, tx store.Tx, c store.Claim, w work) (r Re
 	}
 	end, cancel := k.ending(ctx)
 	defer cancel()
-	if then == RecordAlone {
+	if then == StoreReply {
 		return k.recordAlone(end, c, r)
 	}
 	if r.ExpiresAt, err = tx.Commit(end, c, r); err != nil {
@@ -223,7 +223,7 @@ func (k *Kit) afterFailedCommit(ctx context.Context, c store.Claim, r Reply, cau
 		return r, false, cause
 	}
 	if look.Record.Owner == c.Owner {
-		if look.Record.State == store.Accepted { // long work whose commit did not happen
+		if look.Record.State == store.StateAccepted { // long work whose commit did not happen
 			return r, false, cause
 		}
 		r.ExpiresAt = look.Record.ExpiresAt

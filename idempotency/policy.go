@@ -8,9 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// DefaultPolicy commits 2xx and 3xx; stores the answers that the same request
-// would get again (400, 404, 410, 413, 415, 422) without the handler's writes;
-// and leaves the key free after everything else, so that it can be tried again.
+// DefaultPolicy is the default of Options.Policy. It returns Commit for 2xx and 3xx. It
+// returns StoreReply for answers that the same request would get again: 400, 404, 410,
+// 413, 415 and 422. It returns Release for all others, so that the request can be
+// retried.
 func DefaultPolicy(status int) Disposition {
 	switch {
 	case status >= 200 && status < 400:
@@ -18,7 +19,7 @@ func DefaultPolicy(status int) Disposition {
 	case status == http.StatusBadRequest, status == http.StatusNotFound, status == http.StatusGone,
 		status == http.StatusRequestEntityTooLarge, status == http.StatusUnsupportedMediaType,
 		status == http.StatusUnprocessableEntity:
-		return RecordAlone
+		return StoreReply
 	default:
 		return Release
 	}

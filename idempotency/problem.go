@@ -6,38 +6,39 @@ import (
 	"net/http"
 )
 
-// Problem is an error answer of the kit (RFC 9457). Its code is stable.
+// Problem is an error answer of the kit (RFC 9457).
 type Problem struct {
-	Type   string `json:"type"`
+	Type   string `json:"type"` // "about:blank"
 	Title  string `json:"title"`
-	Status int    `json:"status"`
-	Detail string `json:"detail"`
-	Code   string `json:"code"`
+	Status int    `json:"status"` // the HTTP status
+	Detail string `json:"detail"` // for people; it may change in any release
+	Code   string `json:"code"`   // one of the Code constants; stable
 }
 
-// Codes of a [Problem].
+// Codes of a [Problem], and the status of each.
 const (
-	CodeMissingKey      = "missing_idempotency_key"
-	CodeInvalidKey      = "invalid_idempotency_key"
-	CodeInvalidRequest  = "invalid_idempotency_request"
-	CodeNoPrincipal     = "unidentified_caller"
-	CodeRequestTooLarge = "request_too_large"
-	CodeBodyConsumed    = "request_body_consumed"
-	CodeMisplaced       = "idempotency_handler_misplaced"
-	CodeMismatch        = "idempotency_key_payload_mismatch"
-	CodeInProgress      = "idempotency_key_in_progress"
-	CodeTooLate         = "run_too_late"
-	CodeUnavailable     = "idempotency_store_unavailable"
-	CodeOutcomeUnknown  = "idempotency_outcome_unknown"
-	CodeRunTooLong      = "run_too_long"
-	CodeReplyTooLarge   = "reply_too_large"
-	CodeTxAborted       = "transaction_aborted"
-	CodeTxEnded         = "transaction_ended_by_handler"
-	CodeShutdown        = "service_shutting_down"
-	CodeFailed          = "operation_failed" // the stored reply of long work that has failed for good
+	CodeMissingKey      = "missing_idempotency_key"          // 400: the request has no key
+	CodeInvalidKey      = "invalid_idempotency_key"          // 400: see ErrInvalidKey
+	CodeInvalidRequest  = "invalid_idempotency_request"      // 400: another header, the body or the query cannot be read
+	CodeNoPrincipal     = "unidentified_caller"              // 401: Options.Principal names no caller
+	CodeRequestTooLarge = "request_too_large"                // 413: see Options.MaxRequestBody
+	CodeBodyConsumed    = "request_body_consumed"            // 500: something before the kit has read the body
+	CodeMisplaced       = "idempotency_handler_misplaced"    // 500: see Kit.Handler
+	CodeMismatch        = "idempotency_key_payload_mismatch" // 409 or 422: see ErrMismatch and Options.MismatchStatus
+	CodeInProgress      = "idempotency_key_in_progress"      // 409: see ErrInProgress
+	CodeTooLate         = "run_too_late"                     // 412: see ErrTooLate
+	CodeUnavailable     = "idempotency_store_unavailable"    // 503: see ErrUnavailable
+	CodeOutcomeUnknown  = "idempotency_outcome_unknown"      // 409: see ErrOutcomeUnknown
+	CodeRunTooLong      = "run_too_long"                     // 503: see ErrRunTooLong
+	CodeReplyTooLarge   = "reply_too_large"                  // 500: see ErrReplyTooLarge
+	CodeTxAborted       = "transaction_aborted"              // 500: see ErrTxAborted
+	CodeTxEnded         = "transaction_ended_by_handler"     // 500: see ErrTxEnded
+	CodeShutdown        = "service_shutting_down"            // 503: see ErrShutdown
+	CodeFailed          = "operation_failed"                 // 422: the stored reply of long work that has failed for good
 )
 
-// WriteProblem is the default of Options.WriteProblem.
+// WriteProblem writes p as application/problem+json. It is the default of
+// Options.WriteProblem.
 func WriteProblem(w http.ResponseWriter, _ *http.Request, p Problem) {
 	body, err := json.Marshal(p)
 	if err != nil {

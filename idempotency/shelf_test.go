@@ -29,14 +29,14 @@ func (s *shelf) Begin(_ context.Context, c store.Claim) (store.Tx, store.KeyStat
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	look := store.KeyStatus{Record: s.record, Late: s.late && !c.SendBefore.IsZero()}
+	look := store.KeyStatus{Record: s.record, TooLate: s.late && !c.SendBefore.IsZero()}
 	if look.Held = !s.held && s.record == nil; look.Held {
 		s.held = true
 	}
 	return &shelved{shelf: s, held: look.Held}, look, nil
 }
 
-func (*shelf) Joined(context.Context) bool { return false }
+func (*shelf) InTransaction(context.Context) bool { return false }
 
 func (s *shelf) begun() error {
 	s.mu.Lock()
@@ -73,38 +73,38 @@ func (s *shelf) put(r *store.Record) {
 
 func done(c store.Claim, r idempotency.Reply) *store.Record {
 	r.ExpiresAt = time.Now().Add(time.Hour)
-	state := store.Done
+	state := store.StateDone
 	if r.Omitted {
-		state = store.Omitted
+		state = store.StateOmitted
 	}
 	return &store.Record{State: state, Fingerprint: c.Fingerprint, Owner: c.Owner, Reply: r}
 }
 
-// Reserve, Settle, Doubt and Free make it a Reserver.
+// Reserve, Complete, MarkUnknown and Release make it a Reserver.
 func (s *shelf) Reserve(_ context.Context, c store.Claim, _ time.Duration, takeOver bool) (store.KeyStatus, error) {
 	if err := s.begun(); err != nil {
 		return store.KeyStatus{}, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	look := store.KeyStatus{Record: s.record, Held: s.record == nil || takeOver, Late: s.late && !c.SendBefore.IsZero()}
+	look := store.KeyStatus{Record: s.record, Held: s.record == nil || takeOver, TooLate: s.late && !c.SendBefore.IsZero()}
 	if look.Held {
-		s.record = &store.Record{State: store.Calling, Fingerprint: c.Fingerprint, Owner: c.Owner}
+		s.record = &store.Record{State: store.StateCalling, Fingerprint: c.Fingerprint, Owner: c.Owner}
 	}
 	return look, nil
 }
 
-func (s *shelf) Settle(_ context.Context, c store.Claim, r idempotency.Reply) (time.Time, bool, error) {
+func (s *shelf) Complete(_ context.Context, c store.Claim, r idempotency.Reply) (time.Time, bool, error) {
 	s.put(done(c, r))
 	return s.record.ExpiresAt, true, nil
 }
 
-func (s *shelf) Doubt(_ context.Context, c store.Claim) (bool, error) {
-	s.put(&store.Record{State: store.Unknown, Fingerprint: c.Fingerprint, Owner: c.Owner})
+func (s *shelf) MarkUnknown(_ context.Context, c store.Claim) (bool, error) {
+	s.put(&store.Record{State: store.StateUnknown, Fingerprint: c.Fingerprint, Owner: c.Owner})
 	return true, nil
 }
 
-func (s *shelf) Free(context.Context, store.Claim) (bool, error) {
+func (s *shelf) Release(context.Context, store.Claim) (bool, error) {
 	s.put(nil)
 	return true, nil
 }

@@ -45,7 +45,7 @@ type fate int
 const (
 	working  fate = iota
 	finished      // Finish has committed
-	lost          // another worker has the key, or nobody
+	lost          // this worker does not have the key any more
 )
 
 // Key returns the key that the work holds.
@@ -55,9 +55,9 @@ func (w *Work) Key() Key { return w.claim.Key }
 // read; nil in [Kit.DoLong].
 func (w *Work) Request() *http.Request { return w.request }
 
-// Former decodes the last progress of an earlier worker that lost the key into
+// Previous decodes the last progress of an earlier worker that lost the key into
 // v, so that the work can go on from there. It returns false when there is none.
-func (w *Work) Former(v any) (bool, error) {
+func (w *Work) Previous(v any) (bool, error) {
 	if len(w.former) == 0 {
 		return false, nil
 	}
@@ -138,7 +138,7 @@ func (w *Work) lose(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if r := look.Record; r != nil && r.Owner == w.claim.Owner && (r.State == store.Done || r.State == store.Omitted) {
+	if r := look.Record; r != nil && r.Owner == w.claim.Owner && (r.State == store.StateDone || r.State == store.StateOmitted) {
 		w.become(finished)
 		return nil
 	}

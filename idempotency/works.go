@@ -72,13 +72,12 @@ func (s *works) end() (n int) {
 	return len(s.running)
 }
 
-// Shutdown ends long work before the process does. From then on requests that
-// would start work are answered 503; those about running work still get 202. It
-// waits for the work that runs. When ctx ends first it ends the context of each
-// work with the cause [ErrShutdown] and gives the keys of those that return up,
-// so that the next request starts the work again in another process. It waits for
-// that for [Options.StoreTimeout], and returns an error that says how many were
-// handed over.
+// Shutdown waits for running long work before the process ends. From then on requests
+// that would start work are answered 503; those about running work still get 202. If ctx
+// ends first, Shutdown ends the context of each work with the cause [ErrShutdown]. It
+// releases the keys of those that return within [Options.StoreTimeout], so that the next
+// request starts the work again in another process. The error then says how many there
+// were.
 func (k *Kit) Shutdown(ctx context.Context) error {
 	idle := k.works.stop()
 	select {

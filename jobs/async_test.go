@@ -55,11 +55,11 @@ func TestAsyncNeedsALedger(t *testing.T) {
 	long := release(async(jobs.Async{Within: time.Hour}))
 	off := long
 	off.ID, off.Disabled = "off", true
-	got := build(t, long, off).Stateless()
-	if len(got) != 1 || got[0].Job != "release" || got[0].Code != jobs.CodeNeedsLedger {
+	got := build(t, long, off).CheckWithoutLedger()
+	if len(got) != 1 || got[0].Job != "release" || got[0].Code != "needs_ledger" {
 		t.Errorf("problems %v, want one of release", got)
 	}
-	if got := build(t, release(nil)).Stateless(); len(got) != 0 {
+	if got := build(t, release(nil)).CheckWithoutLedger(); len(got) != 0 {
 		t.Errorf("without async: %v", got)
 	}
 }

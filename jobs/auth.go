@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Auth says how calls to a target are authorized. It holds references to secrets,
-// never the secrets.
+// Auth defines how calls to a target are authorized. It holds references to secrets,
+// never the secrets. The comments name the type that each field belongs to.
 type Auth struct {
 	Type AuthType // default AuthNone
 
@@ -17,30 +17,30 @@ type Auth struct {
 	ClientSecret       Secret            // oauth2
 	Username, Password Secret            // basic
 	Headers            map[string]Secret // headers: values by name
-	Key, NextKey       Secret            // jwt: private keys in PEM; NextKey is published and not used yet
+	Key, NextKey       Secret            // jwt: private keys in PEM; NextKey is published but does not sign yet
 	Audience           string            // jwt: the claim aud; default the target's name
 	Secret, NextSecret Secret            // hmac; with NextSecret each call has two signatures
-	Region, Service    string            // sigv4: the AWS region and service that the target is in
+	Region, Service    string            // sigv4: the AWS region of the target, and the service that checks the signature
 	AccessKeyID        Secret            // sigv4
 	SecretAccessKey    Secret            // sigv4
 	SessionToken       Secret            // sigv4: of temporary credentials
 	RoutingKey         Secret            // routingKey
 }
 
-// AuthType names a way to authorize calls.
+// AuthType is a way to authorize calls.
 type AuthType string
 
 const (
-	AuthNone    AuthType = "none"    // no Authorization header; a job's scopes are not used
-	AuthBearer  AuthType = "bearer"  // one token, whatever the job's scopes
-	AuthOAuth2  AuthType = "oauth2"  // client credentials (RFC 6749, 4.4) with the job's scopes
+	AuthNone    AuthType = "none"    // no Authorization header
+	AuthBearer  AuthType = "bearer"  // one token for all calls
+	AuthOAuth2  AuthType = "oauth2"  // client credentials with the job's scopes (RFC 6749, section 4.4)
 	AuthBasic   AuthType = "basic"   // user name and password (RFC 7617)
 	AuthHeaders AuthType = "headers" // header fields with secret values, such as X-Api-Key
-	AuthJWT     AuthType = "jwt"     // a token for each call, signed with a key of this registry's
+	AuthJWT     AuthType = "jwt"     // a token for each call, signed with a private key
 	AuthHMAC    AuthType = "hmac"    // a signature of each call (Standard Webhooks)
-	// AuthRoutingKey is of a channel: PagerDuty's key, which its API takes in the body.
+	AuthSigV4   AuthType = "sigv4"   // a signature of each call for AWS (Signature Version 4)
+	// AuthRoutingKey is the type of a PagerDuty channel, whose key is part of the body.
 	AuthRoutingKey AuthType = "routingKey"
-	AuthSigV4      AuthType = "sigv4" // a signature of each call for AWS's IAM (Signature Version 4)
 )
 
 // form is what values of a secret may look like.
@@ -137,21 +137,21 @@ func (d *draft) checkAWSName(path, name, example, value string, is AuthType) {
 		d.needless(path, name, AuthSigV4, is)
 	case is != AuthSigV4:
 	case value == "":
-		d.add(path, CodeMissingField, "%s is missing; set it to the AWS %[1]s that the target is in, e.g. %[2]s", name, example)
+		d.add(path, codeMissingField, "%s is missing; set it to the AWS %[1]s that the target is in, e.g. %[2]s", name, example)
 	case strings.Trim(value, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || len(value) > 64:
-		d.add(path, CodeBadName, "invalid %s %s; an AWS %[1]s has lower-case letters, digits and dashes, e.g. %[3]s", name, quoted(value), example)
+		d.add(path, codeBadName, "invalid %s %s; an AWS %[1]s has lower-case letters, digits and dashes, e.g. %[3]s", name, quoted(value), example)
 	case name == "service" && strings.HasPrefix(value, "s3"):
 		d.add(path, CodeBadValue, "service %s is not supported; its requests are signed in another form", value)
 	}
 }
 
 func (d *draft) needless(path, name string, of, is AuthType) {
-	d.add(path, CodeNeedlessField, "%s belongs to type: %s, but the type is %s; remove it or change the type", name, of, is)
+	d.add(path, codeNeedlessField, "%s belongs to type: %s, but the type is %s; remove it or change the type", name, of, is)
 }
 
 func (d *draft) checkHeaders(path string, headers map[string]Secret) {
 	if len(headers) == 0 {
-		d.add(path+".headers", CodeMissingField, "headers is missing; set it to { X-Api-Key: { env: NAME } }, with a file or variable for each field")
+		d.add(path+".headers", codeMissingField, "headers is missing; set it to { X-Api-Key: { env: NAME } }, with a file or variable for each field")
 	}
 	seen := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
@@ -160,11 +160,11 @@ func (d *draft) checkHeaders(path string, headers map[string]Secret) {
 		seen[lower] = name
 		switch {
 		case !fieldName(name):
-			d.add(at, CodeBadName, "invalid header name %s; a name has letters, digits and dashes", quoted(name))
+			d.add(at, codeBadName, "invalid header name %s; a name has letters, digits and dashes", quoted(name))
 		case isOwnField(lower):
-			d.add(at, CodeBadName, "the header %s is the call's own and cannot be set", name)
+			d.add(at, codeBadName, "the header %s is the call's own and cannot be set", name)
 		case twice:
-			d.add(at, CodeDuplicateName, "the headers %s and %s are one field; keep one", first, name)
+			d.add(at, codeDuplicateName, "the headers %s and %s are one field; keep one", first, name)
 		}
 	}
 }

@@ -3,12 +3,11 @@ package jobs
 import "time"
 
 const (
-	// PurgeJobID is the job that every registry has: the nightly removal of
-	// expired keys and of finished runs. It runs like any other (a run ID, a
-	// row in the ledger), is moved by cleanup.schedule, and stays listed when
-	// it is switched off, which takes a reason.
+	// PurgeJobID is the ID of the job that every registry has: the nightly removal of
+	// expired keys and old runs. Its runs are in the ledger like those of other jobs.
+	// Cleanup sets its schedule, and can disable it.
 	PurgeJobID = "purge-expired-keys"
-	// BuiltinTarget is the target of built-in jobs: the executor's own
+	// BuiltinTarget is the target of built-in jobs, which run in the executor's
 	// process. No declared target can have this name.
 	BuiltinTarget = "cronce"
 )

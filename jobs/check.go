@@ -21,15 +21,15 @@ const (
 func (d *draft) between(path string, got, least, most time.Duration) {
 	switch {
 	case got < 0:
-		d.add(path, CodeNegativeDuration, "%s %s is negative; use a positive duration", field(path), got)
+		d.add(path, codeNegativeDuration, "%s %s is negative; use a positive duration", field(path), got)
 	case got < least || got > most:
-		d.add(path, CodeBadDuration, "%s %s is too long; the maximum is %s", field(path), got, most)
+		d.add(path, codeBadDuration, "%s %s is too long; the maximum is %s", field(path), got, most)
 	}
 }
 
 func (d *draft) atLeast(path string, got, least int) {
 	if got < least {
-		d.add(path, CodeOutOfRange, "%s %d is too small; the minimum is %d", field(path), got, least)
+		d.add(path, codeOutOfRange, "%s %d is too small; the minimum is %d", field(path), got, least)
 	}
 }
 

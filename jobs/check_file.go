@@ -2,10 +2,9 @@ package jobs
 
 import "errors"
 
-// CheckFile is Load and CheckEnv in one: all that is wrong with a registry file and
-// with the environment that it names, so that one call reports all problems. A nil
-// lookup leaves the environment out. The registry is nil if the file itself has
-// problems.
+// CheckFile combines Load and CheckEnv, so that one call reports all problems of a
+// registry file and of the environment. With a nil lookup it does not check the
+// environment. The registry is nil if the file itself has problems.
 func CheckFile(path string, lookup func(string) (string, bool)) (*Registry, Problems) {
 	data, problem := read(path)
 	if problem != nil {
@@ -34,5 +33,5 @@ func asProblems(err error) Problems {
 	case errors.As(err, &problems):
 		return problems
 	}
-	return Problems{{Code: CodeBadBody, Message: err.Error()}}
+	return Problems{{Code: codeBadBody, Message: err.Error()}}
 }

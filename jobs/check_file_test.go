@@ -31,9 +31,9 @@ func TestCheckFileListsFileAndEnvironment(t *testing.T) {
 		lookup func(string) (string, bool)
 		want   []string
 	}{
-		{"both", path, unset, []string{jobs.CodeUnsetVariable, jobs.CodeBadVariable, jobs.CodeBadSchedule, jobs.CodeUnsetVariable}},
-		{"the file only", path, nil, []string{jobs.CodeBadVariable, jobs.CodeBadSchedule}},
-		{"no file", path + ".not", unset, []string{jobs.CodeFile}},
+		{"both", path, unset, []string{jobs.CodeUnsetVariable, "bad_variable_name", "bad_schedule", jobs.CodeUnsetVariable}},
+		{"the file only", path, nil, []string{"bad_variable_name", "bad_schedule"}},
+		{"no file", path + ".not", unset, []string{"bad_file"}},
 	} {
 		r, problems := jobs.CheckFile(c.path, c.lookup)
 		var codes []string

@@ -53,15 +53,15 @@ type definition struct {
 	Heartbeat   string            `json:"heartbeat,omitempty"`
 }
 
-// Parsed returns the job's schedule; nil unless the job came from a Registry or
-// from ParseDefinition.
-func (j Job) Parsed() *schedule.Schedule { return j.schedule }
+// ParsedSchedule returns the job's schedule. It is nil unless the job comes from a
+// Registry or from ParseDefinition.
+func (j Job) ParsedSchedule() *schedule.Schedule { return j.schedule }
 
-// Definition returns the job as canonical JSON, enough to plan it, and a hash that
-// changes with anything that could change its scheduled times, its calls or its
-// description. The version of the time zone database is part of it. Equal jobs of a
-// Registry have equal definitions. The error is that of a Body that is no JSON,
-// which a job from a Registry never has.
+// Definition returns the job as canonical JSON, and the SHA-256 of that in hexadecimal.
+// The JSON is enough to plan the job and to make its calls. It includes the metadata
+// and the version of the time zone database. Equal jobs of a Registry have equal
+// definitions. The error says that Body cannot be encoded as JSON, which cannot happen
+// for a job of a Registry.
 func (j Job) Definition() (body []byte, hash string, err error) {
 	if body, err = j.define(); err != nil {
 		return nil, "", err
@@ -93,9 +93,9 @@ func (j Job) define() ([]byte, error) {
 	return body, nil
 }
 
-// ParseDefinition returns the job of a Definition, with the schedule parsed by this
-// process's time zones. Fields it does not know are ignored; a definition of
-// another version is refused.
+// ParseDefinition returns the job that Definition has encoded. Its schedule uses the
+// time zone database of this process. Unknown fields are ignored. It returns an error
+// for damaged JSON and for another version of the format.
 func ParseDefinition(body []byte) (Job, error) {
 	var d definition
 	if err := json.Unmarshal(body, &d); err != nil {
@@ -127,7 +127,7 @@ func (d definition) job(parsed *schedule.Schedule) Job {
 		Alarm:    Alarm{StartWithin: d.StartWithin, FinishWithin: d.FinishWithin},
 		Headers:  d.Headers,
 		Spread:   d.Spread,
-		About:    About{Description: d.Description, Owner: d.Owner, Labels: d.Labels},
+		Metadata: Metadata{Description: d.Description, Owner: d.Owner, Labels: d.Labels},
 		schedule: parsed,
 		registry: d.Registry,
 
@@ -155,11 +155,10 @@ type defaultBody struct {
 	ScheduledAt string `json:"scheduledAt"`
 }
 
-// RequestBody returns the body that every attempt of a run sends, byte for byte:
-// the job's own body with its placeholders' values, else
-// {"jobId","runId","scheduledAt"} with the scheduled time in UTC to the second. It
-// is nil for GET and HEAD, and for a Body that is no JSON, which a job from a
-// Registry never has.
+// RequestBody returns the body that every attempt of a run sends, byte for byte. It is
+// Body with the values of its placeholders, or else an object with jobId, runId and
+// scheduledAt, in UTC. It is nil for GET and HEAD, and if Body cannot be encoded as
+// JSON, which cannot happen for a job of a Registry.
 func (j Job) RequestBody(runID string, scheduledAt time.Time) json.RawMessage {
 	if bodyless(j.Method) {
 		return nil
@@ -173,14 +172,14 @@ func (j Job) RequestBody(runID string, scheduledAt time.Time) json.RawMessage {
 		return json.RawMessage(expand(string(body), func(name string) string { return inJSON(value(name)) }))
 	}
 	if !plainJSON(j.ID) || !plainJSON(runID) {
-		body, _ := encodeJSON(defaultBody{j.ID, runID, scheduledAt.UTC().Format(instantLayout)})
+		body, _ := encodeJSON(defaultBody{j.ID, runID, scheduledAt.UTC().Format(timeLayout)})
 		return body
 	}
 	// By hand, as the minute's top may want a hundred thousand of them at once.
-	b := make([]byte, 0, len(`{"jobId":"","runId":"","scheduledAt":""}`)+len(j.ID)+len(runID)+len(instantLayout))
+	b := make([]byte, 0, len(`{"jobId":"","runId":"","scheduledAt":""}`)+len(j.ID)+len(runID)+len(timeLayout))
 	b = append(append(b, `{"jobId":"`...), j.ID...)
 	b = append(append(b, `","runId":"`...), runID...)
-	b = appendInstant(append(b, `","scheduledAt":"`...), scheduledAt)
+	b = appendTime(append(b, `","scheduledAt":"`...), scheduledAt)
 	return append(b, `"}`...)
 }
 

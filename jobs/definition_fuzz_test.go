@@ -36,7 +36,7 @@ func FuzzParseDefinition(f *testing.F) {
 			t.Fatalf("%s has the hash %s, and then %s", body, hash, again)
 		}
 		now := time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
-		if !back.Parsed().Next(now).Equal(j.Parsed().Next(now)) {
+		if !back.ParsedSchedule().Next(now).Equal(j.ParsedSchedule().Next(now)) {
 			t.Fatalf("%s has another next scheduled time when it is read again", body)
 		}
 	})

@@ -13,7 +13,7 @@ import (
 
 func TestEveryDefaultOfAJob(t *testing.T) {
 	j := one(t, build(t, release(nil)), "release")
-	if j.Parsed() == nil {
+	if j.ParsedSchedule() == nil {
 		t.Error("the schedule is not parsed")
 	}
 	got, hash, err := j.Definition()
@@ -33,7 +33,7 @@ func TestDefinitionsRoundTrip(t *testing.T) {
 	r := build(t, release(func(j *jobs.Job) {
 		j.Body, j.Scopes, j.MaxInFlight = map[string]string{"a": "<&>"}, []string{"x"}, 2
 		j.Headers = map[string]string{"X-Edition": "2 of {{registry}}"}
-		j.About = jobs.About{Description: "Früh <b>&amp;", Owner: "Billing", Labels: map[string]string{"b": "2", "a": "1"}}
+		j.Metadata = jobs.Metadata{Description: "Früh <b>&amp;", Owner: "Billing", Labels: map[string]string{"b": "2", "a": "1"}}
 		j.Timezone, j.Retry.Backoff = "Europe/London", []time.Duration{}
 	}))
 	for _, j := range r.Jobs() {
@@ -49,7 +49,7 @@ func TestDefinitionsRoundTrip(t *testing.T) {
 		if string(again) != string(body) || hashAgain != hash {
 			t.Errorf("%s\ncame back as\n%s", body, again)
 		}
-		if got, want := back.Parsed().Next(three), j.Parsed().Next(three); !got.Equal(want) || got.IsZero() {
+		if got, want := back.ParsedSchedule().Next(three), j.ParsedSchedule().Next(three); !got.Equal(want) || got.IsZero() {
 			t.Errorf("%s: next %v, want %v", j.ID, got, want)
 		}
 		if got, want := back.RequestBody("r", three), j.RequestBody("r", three); string(got) != string(want) {

@@ -1,7 +1,8 @@
-// Package jobs holds what is to run: the definition of a job, the registry of
-// all jobs, read from a YAML file or built in Go, and the IDs of runs.
-// It reads no clock. It reads the registry's file and the environment variables
-// that a caller names, and does no other I/O.
+// Package jobs defines scheduled jobs, the registry that declares them, and the IDs of
+// their runs. Load reads a registry from a YAML file, and NewRegistry builds one in Go.
+//
+// The package reads the registry file, files of secrets, and the environment by the
+// lookup function of the caller. It does no other I/O and reads no clock.
 //
 // # Guarantees
 //
@@ -9,8 +10,8 @@
 //     reported at once, as Problems, each with its place in the file and a code.
 //   - Equal registries have equal Versions, and equal jobs equal Definitions,
 //     in whatever order and form they were written.
-//   - A run ID is derived from the job and the scheduled time alone (RunID), and
-//     only its one spelling is accepted (ParseRunID).
-//   - A registry holds no secret: it holds the names of the variables and files
-//     that have them, and no message repeats their contents.
+//   - A scheduled run's ID is derived from the job and the scheduled time alone
+//     (RunID). Each run ID has one spelling; ParseRunID accepts no other.
+//   - A Registry holds no secrets, only the names of the variables and files that hold
+//     them. No message repeats their contents.
 package jobs

@@ -15,7 +15,7 @@ type draft struct {
 	*report
 	names     []Name
 	targets   []Target
-	jobs      []Job
+	jobs      []registered
 	ttls      []KeyTTL
 	stores    []KeyStore
 	platforms []Platform
@@ -45,13 +45,15 @@ func (d *draft) build() (*Registry, error) {
 	r.platform = d.checkPlatform()
 	r.cleanup = d.checkCleanup()
 	defaults := d.checkDefaults()
-	r.jobs = append(d.checkJobs(r.platform, defaults), d.builtin(r.cleanup, r.platform, defaults))
+	d.checkJobs(r.platform, defaults)
+	purge := d.builtin(r.cleanup, r.platform, defaults)
 	r.channels, r.heartbeat = d.checkChannels(), d.checkHeartbeat()
 	r.targets = d.declared
 	d.nameJobs()
 	if err := d.err(); err != nil {
 		return nil, err
 	}
+	r.jobs = append(d.jobs, purge)
 	slices.SortFunc(r.jobs, func(a, b registered) int { return strings.Compare(a.ID, b.ID) })
 	return r, r.hash()
 }
@@ -70,15 +72,15 @@ func jobPath(at int) string { return fmt.Sprintf("jobs[%d]", at) }
 
 func (d *draft) checkName() string {
 	if len(d.names) > 1 {
-		d.add("name", CodeDuplicateName, "the registry has two names, %q and %q; keep one", d.names[0], d.names[1])
+		d.add("name", codeDuplicateName, "the registry has two names, %q and %q; keep one", d.names[0], d.names[1])
 	}
 	if len(d.names) == 0 || d.names[0] == "" {
-		d.add("name", CodeMissingName, "the registry has no name; add one, e.g. `name: acme-platform`, and never change it: targets know the caller by it")
+		d.add("name", codeMissingName, "the registry has no name; add one, e.g. `name: acme-platform`, and never change it: targets know the caller by it")
 		return ""
 	}
 	name := string(d.names[0])
 	if len(name) > 64 || !validToken(name) || punctuation(name[0]) {
-		d.add("name", CodeBadName, "invalid name %s; a name has 1 to 64 letters, digits, dots, dashes and underscores, and starts with a letter or digit", quoted(name))
+		d.add("name", codeBadName, "invalid name %s; a name has 1 to 64 letters, digits, dots, dashes and underscores, and starts with a letter or digit", quoted(name))
 	}
 	return name
 }
@@ -88,7 +90,7 @@ func (d *draft) checkTargets() {
 	for _, t := range d.targets {
 		path := targetPath(t.Name)
 		if _, twice := d.declared[t.Name]; twice {
-			d.add(path, CodeDuplicateName, "duplicate target %s; rename one", quoted(t.Name))
+			d.add(path, codeDuplicateName, "duplicate target %s; rename one", quoted(t.Name))
 		}
 		d.checkEntryName(path, "target", t.Name)
 		d.checkVariable(path+".urlEnv", "urlEnv", t.URLEnv, "the variable that holds the base URL")
@@ -105,9 +107,9 @@ func targetPath(name string) string { return join("targets", name) }
 func (d *draft) checkEntryName(path, what, name string) {
 	switch {
 	case !ValidJobID(name):
-		d.add(path, CodeBadName, "invalid %s name %s; a name has 1 to 64 of a-z, 0-9, dot, dash and underscore, and starts with a letter or digit", what, quoted(name))
+		d.add(path, codeBadName, "invalid %s name %s; a name has 1 to 64 of a-z, 0-9, dot, dash and underscore, and starts with a letter or digit", what, quoted(name))
 	case name == BuiltinTarget && what == "target":
-		d.add(path, CodeBadName, "the target name %q is reserved for built-in jobs; choose another", name)
+		d.add(path, codeBadName, "the target name %q is reserved for built-in jobs; choose another", name)
 	}
 }
 
@@ -116,9 +118,9 @@ func (d *draft) checkEntryName(path, what, name string) {
 func (d *draft) checkVariable(path, field, name, holds string) {
 	switch {
 	case name == "":
-		d.add(path, CodeMissingField, "%s is missing; set it to the name of %s", field, holds)
+		d.add(path, codeMissingField, "%s is missing; set it to the name of %s", field, holds)
 	case !validVariable(name):
-		d.add(path, CodeBadVariable, "%s must be the name of %s, e.g. ACME_URL, not its value (not shown: it may be a secret)", field, holds)
+		d.add(path, codeBadVariable, "%s must be the name of %s, e.g. ACME_URL, not its value (not shown: it may be a secret)", field, holds)
 	}
 }
 
@@ -140,15 +142,15 @@ func (d *draft) checkTTLs() {
 		first, twice := seen[k.Scope]
 		switch {
 		case k.Scope == "":
-			d.add(path+".scope", CodeMissingField, "scope is missing; set it to a key scope, or to a prefix followed by *")
+			d.add(path+".scope", codeMissingField, "scope is missing; set it to a key scope, or to a prefix followed by *")
 		case !validKeyScope(strings.TrimSuffix(k.Scope, "*")) && k.Scope != "*":
-			d.add(path+".scope", CodeBadScope, "invalid scope %s; a scope is visible ASCII, at most %d characters, with * only at its end", quoted(k.Scope), maxKeyScope)
+			d.add(path+".scope", codeBadScope, "invalid scope %s; a scope is visible ASCII, at most %d characters, with * only at its end", quoted(k.Scope), maxKeyScope)
 		case twice:
-			d.add(path+".scope", CodeDuplicateScope, "duplicate scope %q (first defined %s); keep one", k.Scope, d.where(fmt.Sprintf("keyTTLs[%d].scope", first)))
+			d.add(path+".scope", codeDuplicateScope, "duplicate scope %q (first defined %s); keep one", k.Scope, d.where(fmt.Sprintf("keyTTLs[%d].scope", first)))
 		}
 		seen[k.Scope] = i
 		if k.TTL == 0 {
-			d.add(path+".ttl", CodeMissingField, "ttl is missing; set it to how long the target keeps keys of this scope, e.g. 168h")
+			d.add(path+".ttl", codeMissingField, "ttl is missing; set it to how long the target keeps keys of this scope, e.g. 168h")
 		}
 		d.between(path+".ttl", k.TTL, 0, maxAge)
 	}
@@ -160,12 +162,12 @@ func (d *draft) checkStores() {
 		path := fmt.Sprintf("keyStores[%d]", i)
 		d.checkEntryName(path+".name", "key store", s.Name)
 		if seen[s.Name] {
-			d.add(path+".name", CodeDuplicateName, "duplicate key store %q; rename one", s.Name)
+			d.add(path+".name", codeDuplicateName, "duplicate key store %q; rename one", s.Name)
 		}
 		seen[s.Name] = true
 		d.checkVariable(path+".urlEnv", "urlEnv", s.URLEnv, "the variable that holds the database's URL")
 		if s.Schema != "" && !validVariable(s.Schema) {
-			d.add(path+".schema", CodeBadName, "invalid schema %s; a schema has letters, digits and underscores, and does not start with a digit", quoted(s.Schema))
+			d.add(path+".schema", codeBadName, "invalid schema %s; a schema has letters, digits and underscores, and does not start with a digit", quoted(s.Schema))
 		}
 	}
 }
@@ -179,7 +181,7 @@ func (d *draft) checkPlatform() Platform {
 	}
 }
 
-// age applies Platform's rule: zero is the default, less is none.
+// age applies Platform's rule: zero means the default, and a negative age means 0.
 func (d *draft) age(path string, age, byDefault time.Duration) time.Duration {
 	if age == 0 {
 		return byDefault
@@ -204,13 +206,13 @@ func (d *draft) checkCleanup() Cleanup {
 
 func (d *draft) checkDefaults() Defaults {
 	defaults := only(d, "defaults", d.defaults)
-	d.checkAbout("defaults", About{Owner: defaults.Owner, Labels: defaults.Labels})
+	d.checkMetadata("defaults", Metadata{Owner: defaults.Owner, Labels: defaults.Labels})
 	return defaults
 }
 
 func (d *draft) builtin(c Cleanup, p Platform, defaults Defaults) registered {
 	j := purgeJob(c).withDefaults(p)
-	j.About = j.About.inherit(defaults)
+	j.Metadata = j.Metadata.inherit(defaults)
 	j.schedule = d.parseSchedule("cleanup", j)
 	return registered{Job: j, at: builtinAt}
 }
@@ -218,7 +220,7 @@ func (d *draft) builtin(c Cleanup, p Platform, defaults Defaults) registered {
 // only takes the one entry of its kind, or the zero entry.
 func only[E any](d *draft, path string, entries []E) (entry E) {
 	if len(entries) > 1 {
-		d.add(path, CodeDuplicateField, "%s is given twice; keep one", path)
+		d.add(path, codeDuplicateField, "%s is given twice; keep one", path)
 	}
 	if len(entries) > 0 {
 		entry = entries[0]

@@ -9,10 +9,10 @@ import (
 	"github.com/cronce/cronce/internal/hosts"
 )
 
-// CheckEnv looks up, in the environment of the process that makes the calls,
-// everything that the registry names in it: base URLs, secrets, and the key stores'
-// URLs. It is separate from Load, so that a registry can be checked where its
-// secrets are not available. No message holds a variable's value.
+// CheckEnv returns the problems of the environment in which calls are made: missing or
+// invalid base URLs, secrets, and URLs of key stores. It is separate from Load, so that
+// a registry can be checked where its secrets are not available. No message contains
+// the value of a variable.
 func (r *Registry) CheckEnv(lookup func(string) (string, bool)) Problems {
 	env := &environment{report: newReport(r.source), lookup: lookup}
 	for _, t := range r.Targets() {

@@ -10,13 +10,12 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// MaxFileSize is the largest registry file, in bytes; a bigger one is refused
-// unread.
+// MaxFileSize is the maximum size of a registry file, in bytes.
 const MaxFileSize = 1 << 20
 
-// Load reads a registry file (YAML, of which JSON is a part). The error is
-// Problems: everything that is wrong with the file, each with its line and
-// column. Load does not read the environment; CheckEnv does.
+// Load reads a registry file in YAML or JSON. The error is a Problems with everything
+// that is wrong with the file, by line and column. Load does not read the environment;
+// CheckEnv does.
 func Load(path string) (*Registry, error) {
 	data, problem := read(path)
 	if problem != nil {
@@ -37,7 +36,7 @@ func read(path string) ([]byte, *Problem) {
 		return nil, unreadable(err)
 	}
 	if info.IsDir() {
-		return nil, &Problem{Code: CodeFile, Message: "this is a directory; name the registry file in it"}
+		return nil, &Problem{Code: codeFile, Message: "this is a directory; name the registry file in it"}
 	}
 	if info.Size() > MaxFileSize {
 		return nil, tooBig(fmt.Sprintf("the file has %d bytes", info.Size()))
@@ -52,17 +51,17 @@ func read(path string) ([]byte, *Problem) {
 func unreadable(err error) *Problem {
 	message := fmt.Sprintf("the registry file cannot be read: %v", errors.Unwrap(err))
 	if errors.Is(err, fs.ErrNotExist) {
-		message = "there is no such registry file; give its path with --config or CRONCE_CONFIG"
+		message = "registry file not found; give its path with --config or CRONCE_CONFIG"
 	}
-	return &Problem{Code: CodeFile, Message: message}
+	return &Problem{Code: codeFile, Message: message}
 }
 
 func tooBig(what string) *Problem {
-	return &Problem{Code: CodeFileTooBig, Message: fmt.Sprintf(
+	return &Problem{Code: codeFileTooBig, Message: fmt.Sprintf(
 		"%s; the maximum is %d; if it is a registry, split it, each part with its own name", what, MaxFileSize)}
 }
 
-// Parse returns the registry in a file's content; file is its name in problems.
+// Parse is like Load for the content of a file; file is its name in Problems.
 func Parse(file string, data []byte) (*Registry, error) {
 	d, err := parse(file, data)
 	if err != nil {

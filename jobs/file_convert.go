@@ -56,7 +56,7 @@ func (c fileChannel) channel() Channel {
 // the draft are the same.
 func (doc document) enter(d *draft) {
 	if doc.Version != nil && *doc.Version != 1 {
-		d.add("version", CodeFormatVersion, "unsupported version %d; this program reads version 1", *doc.Version)
+		d.add("version", codeFormatVersion, "unsupported version %d; this program reads version 1", *doc.Version)
 	}
 	Name(doc.Name).enter(d)
 	for _, name := range slices.Sorted(maps.Keys(doc.Targets)) {
@@ -130,7 +130,7 @@ func (j fileJob) job() Job {
 	if j.Heartbeat != nil {
 		job.HeartbeatURLEnv = j.Heartbeat.URLEnv
 	}
-	job.About = About{Description: j.Description, Owner: j.Owner, Labels: j.Labels}
+	job.Metadata = Metadata{Description: j.Description, Owner: j.Owner, Labels: j.Labels}
 	return job
 }
 
@@ -161,9 +161,9 @@ func (c fileCleanup) cleanup(d *draft) Cleanup {
 	off := c.Enabled != nil && !*c.Enabled
 	switch {
 	case off && c.Reason == "":
-		d.add("cleanup.enabled", CodeMissingReason, "without the nightly purge, expired keys and old runs accumulate; add `reason` with what removes them instead, or remove `enabled: false`")
+		d.add("cleanup.enabled", codeMissingReason, "without the nightly purge, expired keys and old runs accumulate; add `reason` with what removes them instead, or remove `enabled: false`")
 	case !off && c.Reason != "":
-		d.add("cleanup.reason", CodeNeedlessField, "reason belongs to `enabled: false`; remove it")
+		d.add("cleanup.reason", codeNeedlessField, "reason belongs to `enabled: false`; remove it")
 	}
 	return Cleanup{
 		Schedule: c.Schedule, Timeout: c.Timeout.duration(),

@@ -36,7 +36,7 @@ func (d *decoder) decode(root ast.Node, doc *document) {
 // value decodes one node, anchors and aliases resolved.
 func (d *decoder) value(path string, n ast.Node, to reflect.Value) {
 	if d.values++; d.values > maxValues {
-		d.add("", CodeTooMuch, "the file's aliases expand to more than %d values; write out what you need", maxValues)
+		d.add("", codeTooMuch, "the file's aliases expand to more than %d values; write out what you need", maxValues)
 		return
 	}
 	if _, placed := d.spots[path]; !placed || path == "" {
@@ -57,16 +57,16 @@ func (d *decoder) value(path string, n ast.Node, to reflect.Value) {
 	}
 }
 
-// alias is what an alias stands for, or nil after a complaint.
+// alias returns the node that an alias refers to, or nil after it has reported a problem.
 func (d *decoder) alias(path string, n *ast.AliasNode) ast.Node {
 	name := n.Value.String()
 	target, ok := d.anchors[name]
 	switch {
 	case !ok:
-		d.add(path, CodeBadAlias, "the alias *%[2]s has no anchor &%[1]s before it", name, name)
+		d.add(path, codeBadAlias, "the alias *%[2]s has no anchor &%[1]s before it", name, name)
 		return nil
 	case d.open[name]:
-		d.add(path, CodeBadAlias, "the alias *%s is inside its own anchor", name)
+		d.add(path, codeBadAlias, "the alias *%s is inside its own anchor", name)
 		return nil
 	}
 	return target
@@ -74,7 +74,7 @@ func (d *decoder) alias(path string, n *ast.AliasNode) ast.Node {
 
 func (d *decoder) inside(path, anchor string, decode func()) {
 	if d.open[anchor] {
-		d.add(path, CodeBadAlias, "the anchor &%s is inside an anchor of the same name", anchor)
+		d.add(path, codeBadAlias, "the anchor &%s is inside an anchor of the same name", anchor)
 		return
 	}
 	d.open[anchor] = true
@@ -118,7 +118,7 @@ func (d *decoder) structure(path string, n ast.Node, to reflect.Value) {
 	for _, e := range d.entries(path, n) {
 		i := slices.IndexFunc(fields, func(f fileField) bool { return f.name == e.name })
 		if i < 0 {
-			d.addAt(join(path, e.name), e.at, CodeUnknownField, "unknown field %s%s%s",
+			d.addAt(join(path, e.name), e.at, codeUnknownField, "unknown field %s%s%s",
 				quoted(e.name), within(path), didYouMean(e.name, fieldNames(fields)))
 			continue
 		}

@@ -12,7 +12,7 @@ import (
 // Whatever the file: no panic, and either a registry whose jobs can be stored
 // and read back, or problems that stand within the file.
 func FuzzParse(f *testing.F) {
-	for _, file := range []string{"../examples/all-fields.yaml", "testdata/problems.yaml"} {
+	for _, file := range []string{"../examples/registry.yaml", "testdata/problems.yaml"} {
 		data, err := os.ReadFile(file)
 		if err != nil {
 			f.Fatal(err)

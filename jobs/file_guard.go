@@ -19,14 +19,14 @@ import (
 func (r *report) text(data []byte) string {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
-		r.addAt("", spot{1, 1, 0}, CodeEncoding, "the file is UTF-16; save it as UTF-8")
+		r.addAt("", spot{1, 1, 0}, codeEncoding, "the file is UTF-16; save it as UTF-8")
 		return ""
 	}
 	line, column := 1, 1
 	for i := 0; i < len(data); {
 		c, size := utf8.DecodeRune(data[i:])
 		if what := forbidden(c, size); what != "" {
-			r.addAt("", spot{line, column, 0}, CodeEncoding, "%s is not allowed in YAML; remove it, or save the file as UTF-8", what)
+			r.addAt("", spot{line, column, 0}, codeEncoding, "%s is not allowed in YAML; remove it, or save the file as UTF-8", what)
 			return ""
 		}
 		i, column = i+size, column+1
@@ -42,7 +42,7 @@ func (r *report) text(data []byte) string {
 }
 
 func (r *report) empty() {
-	r.addAt("", spot{1, 1, 0}, CodeFileEmpty, "the registry file is empty; it needs at least `name: acme-platform` and `jobs:`")
+	r.addAt("", spot{1, 1, 0}, codeFileEmpty, "the registry file is empty; it needs at least `name: acme-platform` and `jobs:`")
 }
 
 func forbidden(c rune, size int) string {
@@ -61,17 +61,17 @@ func (r *report) parseYAML(text string) (root ast.Node) {
 		// The parser has paths on which malformed input makes it panic; for
 		// the one who wrote the file that is a syntax error like any other.
 		if p := recover(); p != nil {
-			r.addAt("", spot{1, 1, 0}, CodeSyntax, "the file is not YAML, and too broken to say where; check its quotes, brackets and indentation")
+			r.addAt("", spot{1, 1, 0}, codeSyntax, "the file is not YAML, and too broken to say where; check its quotes, brackets and indentation")
 			root = nil
 		}
 	}()
 	tokens := lexer.Tokenize(text)
 	if tk, what := new(bounds).exceeded(tokens); tk != nil {
-		r.addAt("", spotOf(tk), CodeTooMuch, "%s", what)
+		r.addAt("", spotOf(tk), codeTooMuch, "%s", what)
 		return nil
 	}
 	if tag := find(tokens, token.TagType); tag != nil {
-		r.addAt("", spotOf(tag), CodeType, "YAML tags such as %s are not used here; remove it", quoted(tag.Value))
+		r.addAt("", spotOf(tag), codeType, "YAML tags such as %s are not used here; remove it", quoted(tag.Value))
 		return nil
 	}
 	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
@@ -96,11 +96,11 @@ func (r *report) syntaxError(text string, err error) {
 	}
 	if lines := strings.Split(text, "\n"); at.line <= len(lines) {
 		if why, column := unquoted(lines[at.line-1]); why != "" {
-			r.addAt("", spot{at.line, column, 0}, CodeSyntax, "%s", why)
+			r.addAt("", spot{at.line, column, 0}, codeSyntax, "%s", why)
 			return
 		}
 	}
-	r.addAt("", at, CodeSyntax, "the file is not YAML: %s", message)
+	r.addAt("", at, codeSyntax, "the file is not YAML: %s", message)
 }
 
 func (r *report) oneDocument(file *ast.File) ast.Node {
@@ -110,7 +110,7 @@ func (r *report) oneDocument(file *ast.File) ast.Node {
 			continue
 		}
 		if root != nil {
-			r.addAt("", spotOf(first(doc.Body)), CodeSeveralDocuments, "a second YAML document begins here; one file is one registry, so remove the --- or split the file")
+			r.addAt("", spotOf(first(doc.Body)), codeSeveralDocuments, "a second YAML document begins here; one file is one registry, so remove the --- or split the file")
 			return nil
 		}
 		root = doc.Body

@@ -9,16 +9,16 @@ import (
 // values. A pointer tells a value that is written from one that is not.
 
 type document struct {
-	Version   *int                   `yaml:"version" doc:"Version of this format; 1." enum:"1"`
-	Name      string                 `yaml:"name" doc:"The name of the registry. Targets know the caller by it (the principal of keys), so never change it." required:"true"`
+	Version   *int                   `yaml:"version" doc:"Version of the format of this file; always 1." enum:"1"`
+	Name      string                 `yaml:"name" doc:"The name of the registry. Targets know the caller by this name: it is the principal of keys. So never change it." required:"true"`
 	Targets   map[string]*fileTarget `yaml:"targets" doc:"Services that jobs call, by name."`
-	Jobs      []fileJob              `yaml:"jobs" doc:"The scheduled calls."`
-	KeyTTLs   []fileTTL              `yaml:"keyTTLs" doc:"How long targets keep keys. An exact scope wins, then the longest matching prefix, then 24h."`
+	Jobs      []fileJob              `yaml:"jobs" doc:"The jobs, which are scheduled calls."`
+	KeyTTLs   []fileTTL              `yaml:"keyTTLs" doc:"How long targets keep idempotency keys. cronce only uses this to check jobs: set the same TTL in the target. An exact scope takes precedence over prefixes, and a longer prefix over a shorter one. Other scopes have 24h."`
 	Platform  *filePlatform          `yaml:"platform" doc:"How late AWS may deliver an event when a Lambda runs jobs."`
 	KeyStores []fileStore            `yaml:"keyStores" doc:"Databases whose expired keys the nightly purge removes."`
-	Cleanup   *fileCleanup           `yaml:"cleanup" doc:"The built-in nightly purge."`
+	Cleanup   *fileCleanup           `yaml:"cleanup" doc:"The built-in job that removes expired keys and old runs each night."`
 	Defaults  *fileDefaults          `yaml:"defaults" doc:"Values for every job that does not set its own."`
-	Alarm     *fileAlarm             `yaml:"alarm" doc:"When a run is late, as in jobs.alarm; the default of every job. Default never."`
+	Alarm     *fileAlarm             `yaml:"alarm" doc:"When a run is late: the default for the field alarm of each job. Default: never."`
 	Channels  []fileChannel          `yaml:"notifications" doc:"Where notifications of incidents are sent; see notifications.md."`
 	Heartbeat *fileHeartbeat         `yaml:"heartbeat" doc:"An address that cronce requests regularly while it plans on time; see notifications.md."`
 }
@@ -26,34 +26,34 @@ type document struct {
 type fileTarget struct {
 	URLEnv      string    `yaml:"urlEnv" doc:"Name of the environment variable that holds the base URL." required:"true"`
 	Auth        *fileAuth `yaml:"auth" doc:"How calls are authorized; default none."`
-	TLS         *fileTLS  `yaml:"tls" doc:"How connections are made; default: the system's certificate authorities, no client certificate."`
+	TLS         *fileTLS  `yaml:"tls" doc:"Certificates of connections; default: the certificate authorities of the system, and no client certificate."`
 	AllowHTTP   bool      `yaml:"allowHTTP" doc:"Allow unencrypted http to another machine; default false."`
-	MaxInFlight int       `yaml:"maxInFlight" doc:"Maximum calls to this target at once; default: the limit of the process."`
+	MaxInFlight int       `yaml:"maxInFlight" doc:"Maximum number of calls to this target at the same time; default: the limit of the process."`
 }
 
 type fileAuth struct {
 	Type         string                 `yaml:"type" doc:"none; bearer, one token; oauth2, client credentials; basic, a user name and password; headers, fields such as X-Api-Key; jwt, a signed token for each call; hmac, a signature of each call (Standard Webhooks); sigv4, a signature for AWS (IAM)." enum:"none,bearer,oauth2,basic,headers,jwt,hmac,sigv4" required:"true"`
 	Token        *fileSecret            `yaml:"token" doc:"bearer: where the token is."`
 	TokenURLEnv  string                 `yaml:"tokenUrlEnv" doc:"oauth2: name of the variable that holds the token endpoint's URL."`
-	ClientID     *fileSecret            `yaml:"clientId" doc:"oauth2: where the client's id is."`
-	ClientSecret *fileSecret            `yaml:"clientSecret" doc:"oauth2: where the client's secret is."`
-	Username     *fileSecret            `yaml:"username" doc:"basic: where the user's name is."`
+	ClientID     *fileSecret            `yaml:"clientId" doc:"oauth2: where the client ID is."`
+	ClientSecret *fileSecret            `yaml:"clientSecret" doc:"oauth2: where the client secret is."`
+	Username     *fileSecret            `yaml:"username" doc:"basic: where the user name is."`
 	Password     *fileSecret            `yaml:"password" doc:"basic: where the password is."`
 	Headers      map[string]*fileSecret `yaml:"headers" doc:"headers: names of header fields, and where their values are."`
-	Key          *fileSecret            `yaml:"key" doc:"jwt: where the private key is, Ed25519 or P-256 in PEM (cronce keys generate)."`
-	NextKey      *fileSecret            `yaml:"nextKey" doc:"jwt: where the key is that will replace key at the next rotation; serve publishes it already."`
+	Key          *fileSecret            `yaml:"key" doc:"jwt: where the private key is: Ed25519 or P-256, in PEM. cronce keys generate makes one."`
+	NextKey      *fileSecret            `yaml:"nextKey" doc:"jwt: where the next private key is; it replaces key at the next rotation. cronce serve already publishes its public key, but no call is signed with it."`
 	Audience     string                 `yaml:"audience" doc:"jwt: the audience that the target expects; default the target's name."`
-	Secret       *fileSecret            `yaml:"secret" doc:"hmac: where the secret is: whsec_ and at least 24 bytes in base64."`
-	NextSecret   *fileSecret            `yaml:"nextSecret" doc:"hmac: where a second secret is; calls then have a signature of each."`
+	Secret       *fileSecret            `yaml:"secret" doc:"hmac: where the signing secret is: whsec_ and at least 24 bytes in base64."`
+	NextSecret   *fileSecret            `yaml:"nextSecret" doc:"hmac: where a second secret is. Each call then has two signatures, one with each secret."`
 	Region       string                 `yaml:"region" doc:"sigv4: the AWS region of the target, such as eu-central-1."`
-	Service      string                 `yaml:"service" doc:"sigv4: the AWS service that checks the signature: execute-api (API Gateway), lambda (function URLs) and others, not s3."`
-	AccessKeyID  *fileSecret            `yaml:"accessKeyId" doc:"sigv4: where the access key's ID is."`
+	Service      string                 `yaml:"service" doc:"sigv4: the AWS service that checks the signature, such as execute-api (API Gateway) or lambda (function URLs). s3 is not supported."`
+	AccessKeyID  *fileSecret            `yaml:"accessKeyId" doc:"sigv4: where the access key ID is."`
 	SecretKey    *fileSecret            `yaml:"secretAccessKey" doc:"sigv4: where the secret access key is."`
-	SessionToken *fileSecret            `yaml:"sessionToken" doc:"sigv4: where the session's token is, for temporary credentials."`
+	SessionToken *fileSecret            `yaml:"sessionToken" doc:"sigv4: where the session token of temporary credentials is."`
 }
 
 type fileTLS struct {
-	CA   *fileSecret `yaml:"ca" doc:"Where the certificate authorities are, in PEM, that verify the target's certificate. They replace those of the system."`
+	CA   *fileSecret `yaml:"ca" doc:"Where the CA certificates (PEM) are that verify the target's certificate. They replace those of the system."`
 	Cert *fileSecret `yaml:"cert" doc:"Where the client's certificate is, in PEM, followed by its intermediate certificates."`
 	Key  *fileSecret `yaml:"key" doc:"Where the client's private key is, in PEM."`
 }
@@ -64,66 +64,66 @@ type fileSecret struct {
 }
 
 type fileJob struct {
-	ID            string            `yaml:"id" doc:"[a-z0-9][a-z0-9._-]{0,63}; part of every run ID." required:"true"`
-	Schedule      string            `yaml:"schedule" doc:"Crontab (five fields, or six with seconds first), @every, @hourly and other names, AWS cron(), rate() or at(). See schedules.md." required:"true"`
-	Target        string            `yaml:"target" doc:"Name of one of targets; or use targetUrlEnv."`
-	TargetURLEnv  string            `yaml:"targetUrlEnv" doc:"Short form of target: name of the variable that holds the base URL. It selects the declared target with that variable, or else a target without authorization."`
-	Path          string            `yaml:"path" doc:"Absolute path, joined to the base URL." required:"true"`
-	Scopes        []string          `yaml:"scopes" doc:"Authorization scopes that the call's token carries."`
-	Method        string            `yaml:"method" doc:"Default POST." enum:"POST,PUT,PATCH,DELETE,GET,HEAD"`
-	Timezone      string            `yaml:"timezone" doc:"IANA time zone of the schedule; default UTC."`
-	DST           string            `yaml:"dst" doc:"When clocks change: once (default), skip or wall." enum:"once,skip,wall"`
-	Body          yamlBody          `yaml:"body" doc:"JSON body of the call, the same on every attempt; a string is JSON text. Strings may have placeholders such as {{scheduledAt}}; see requests.md. Default {jobId, runId, scheduledAt}."`
-	Spread        *period           `yaml:"spread" doc:"Delays each run by a fixed time of less than this, in whole seconds, so that jobs with the same scheduled time do not start together; see schedules.md. At most the shortest time between two scheduled times. Default: no delay."`
-	Headers       map[string]string `yaml:"headers" doc:"Header fields of the call, the same on every attempt; placeholders as in body. No secrets: they belong to the target's auth."`
+	ID            string            `yaml:"id" doc:"ID of the job, a part of every run ID: 1 to 64 of a-z, 0-9, dot, dash and underscore. It starts with a letter or digit." required:"true"`
+	Schedule      string            `yaml:"schedule" doc:"When the job is due: crontab fields (five, or six with seconds first), @every, a name such as @hourly, or cron(), rate() or at() of AWS; see schedules.md." required:"true"`
+	Target        string            `yaml:"target" doc:"Name of the target, from targets. A job has either target or targetUrlEnv."`
+	TargetURLEnv  string            `yaml:"targetUrlEnv" doc:"Instead of target: name of the variable that holds the base URL. If a target has this variable as its urlEnv, the job uses that target. Otherwise calls have no authorization."`
+	Path          string            `yaml:"path" doc:"Path of the call. It starts with a slash and is appended to the base URL." required:"true"`
+	Scopes        []string          `yaml:"scopes" doc:"oauth2: scopes of the access token. Other types of auth do not use them."`
+	Method        string            `yaml:"method" doc:"HTTP method of the call; default POST." enum:"POST,PUT,PATCH,DELETE,GET,HEAD"`
+	Timezone      string            `yaml:"timezone" doc:"Time zone of the schedule, an IANA name such as Europe/Berlin; default UTC."`
+	DST           string            `yaml:"dst" doc:"What happens to scheduled times that a clock change skips or repeats: once (default), skip or wall; see schedules.md." enum:"once,skip,wall"`
+	Body          yamlBody          `yaml:"body" doc:"JSON body of the call, the same on every attempt. A string is taken as JSON text. Strings may have placeholders such as {{scheduledAt}}; see requests.md. Default: an object with jobId, runId and scheduledAt."`
+	Spread        *period           `yaml:"spread" doc:"Delays each run by a fixed number of whole seconds, less than this; see schedules.md. At most the shortest time between two scheduled times. Default: no delay."`
+	Headers       map[string]string `yaml:"headers" doc:"Additional header fields of the call, the same on every attempt. Values may have placeholders as in body. Secrets are not allowed here; they belong to the auth of the target."`
 	Timeout       *period           `yaml:"timeout" doc:"Time limit of one attempt; default 30s."`
 	Retry         *fileRetry        `yaml:"retry" doc:"When a failed call is retried."`
-	Overlap       string            `yaml:"overlap" doc:"While an earlier run of the job is unfinished: skip (default), queue or allow." enum:"skip,queue,allow"`
-	CatchUp       string            `yaml:"catchUp" doc:"Which scheduled times run late after a time in which no process planned them: none, latest (default) or all." enum:"none,latest,all"`
+	Overlap       string            `yaml:"overlap" doc:"What happens to a scheduled time while an earlier run of the job is unfinished: skip (default), queue or allow; see catch-up.md." enum:"skip,queue,allow"`
+	CatchUp       string            `yaml:"catchUp" doc:"Which scheduled times run if no process planned them in time: none, latest (default) or all; see catch-up.md." enum:"none,latest,all"`
 	CatchUpWindow *period           `yaml:"catchUpWindow" doc:"Scheduled times older than this are not caught up; default 24h."`
-	KeyScope      string            `yaml:"keyScope" doc:"Namespace of the key at the target; default route:METHOD_path."`
-	MaxInFlight   int               `yaml:"maxInFlight" doc:"Maximum calls of this job at once; default: the limit of the process."`
-	Async         *fileAsync        `yaml:"async" doc:"The target may answer 202 Accepted and work on; see long-work.md. Default: a 202 is a success."`
-	Alarm         *fileAlarm        `yaml:"alarm" doc:"When a run of this job is late; default that of the registry."`
+	KeyScope      string            `yaml:"keyScope" doc:"Namespace of the idempotency keys at the target; default route:METHOD_PATH, such as route:POST_/v1/close-day."`
+	MaxInFlight   int               `yaml:"maxInFlight" doc:"Maximum number of calls of this job at the same time; default: the limit of the process."`
+	Async         *fileAsync        `yaml:"async" doc:"With it, the target may answer 202 Accepted and finish the work later; see long-work.md. Default: a 202 is a success."`
+	Alarm         *fileAlarm        `yaml:"alarm" doc:"When a run of this job is late. Each field defaults to that of the registry."`
 	Description   string            `yaml:"description" doc:"What the job does, in one line of at most 500 characters."`
-	Owner         string            `yaml:"owner" doc:"Who looks after the job: a team or a person, at most 100 characters. Notifications name the owner. Default that of defaults."`
-	Labels        map[string]string `yaml:"labels" doc:"Up to 20 names with values, each of at most 63 characters, such as team: billing; jobs list --label filters by them. Those of defaults are added."`
-	Heartbeat     *fileBeat         `yaml:"heartbeat" doc:"An address that cronce requests at each run's start and end; see notifications.md. Default none."`
-	Enabled       *bool             `yaml:"enabled" doc:"false: the job is not planned; default true."`
+	Owner         string            `yaml:"owner" doc:"The team or person that is responsible for the job, at most 100 characters. Notifications name the owner. Default: the owner in defaults."`
+	Labels        map[string]string `yaml:"labels" doc:"Up to 20 names with values, such as team: billing, each of at most 63 characters. cronce jobs list --label filters by them. The labels in defaults are added."`
+	Heartbeat     *fileBeat         `yaml:"heartbeat" doc:"An address that cronce requests at the start and end of each run; see notifications.md. Default: none."`
+	Enabled       *bool             `yaml:"enabled" doc:"Whether the job is planned; default true."`
 }
 
 type fileRetry struct {
-	Backoff       *[]delay `yaml:"backoff" doc:"The wait before each retry; default [500ms, 2s, 5s, 30s], [] for none."`
-	For           *period  `yaml:"for" doc:"Continues backoff with waits that double up to maxBackoff, as long as all of them add up to at most this; default: backoff is not continued."`
-	MaxBackoff    *period  `yaml:"maxBackoff" doc:"Longest wait of the continuation; default 5m."`
-	Jitter        *float64 `yaml:"jitter" doc:"Random spread of each wait, as a fraction in both directions; default 0.2."`
-	MaxRetryAfter *period  `yaml:"maxRetryAfter" doc:"Longest Retry-After that is honored; default 5m."`
-	Horizon       *period  `yaml:"horizon" doc:"How long after its first lease a run may still be sent. Default: the sum of retries, timeouts and platform ages, at least 1h."`
+	Backoff       *[]delay `yaml:"backoff" doc:"The wait before each retry; default [500ms, 2s, 5s, 30s]. An empty list means no retries."`
+	For           *period  `yaml:"for" doc:"Adds retries after those of backoff. Each wait is twice the one before, up to maxBackoff. All waits together last at most this. Default: no added retries."`
+	MaxBackoff    *period  `yaml:"maxBackoff" doc:"Longest wait of the retries that for adds; default 5m."`
+	Jitter        *float64 `yaml:"jitter" doc:"How much each wait is changed at random. 0.2, the default, means up to 20 % shorter or longer."`
+	MaxRetryAfter *period  `yaml:"maxRetryAfter" doc:"Longest wait that a target may ask for with Retry-After; default 5m."`
+	Horizon       *period  `yaml:"horizon" doc:"How long after its first lease a run may still be sent; see guarantees.md. Default: the sum of all waits, timeouts and the ages in platform (by default 2h, also for serve); if that is less than 1h, 1h; plus async.within."`
 }
 
 type fileDefaults struct {
-	Owner  string            `yaml:"owner" doc:"The owner of each job that names none."`
+	Owner  string            `yaml:"owner" doc:"The owner of each job that has no owner field."`
 	Labels map[string]string `yaml:"labels" doc:"Labels of every job; a job's own label of the same name wins."`
 }
 
 type fileAlarm struct {
-	StartWithin  *delay `yaml:"startWithin" doc:"How long after its scheduled time a run may start; 0s: any time."`
-	FinishWithin *delay `yaml:"finishWithin" doc:"How long after its scheduled time a run may finish; 0s: any time."`
+	StartWithin  *delay `yaml:"startWithin" doc:"A run is late if it has not started this long after its scheduled time plus its spread delay; 0s: never late."`
+	FinishWithin *delay `yaml:"finishWithin" doc:"A run is late if it has not finished this long after its scheduled time plus its spread delay; 0s: never late."`
 }
 
 type fileChannel struct {
 	Name   string      `yaml:"name" doc:"Name of the channel. Its notifications are runs of the job notify-NAME." required:"true"`
-	Type   string      `yaml:"type" doc:"webhook, slack, pagerduty, alertmanager or email." enum:"webhook,slack,pagerduty,alertmanager,email" required:"true"`
+	Type   string      `yaml:"type" doc:"Kind of receiver: webhook, slack, pagerduty, alertmanager or email." enum:"webhook,slack,pagerduty,alertmanager,email" required:"true"`
 	URLEnv string      `yaml:"urlEnv" doc:"webhook, slack, alertmanager: name of the variable that holds the address. pagerduty: default https://events.pagerduty.com."`
 	Key    *fileSecret `yaml:"key" doc:"pagerduty: where the integration key is."`
-	Secret *fileSecret `yaml:"secret" doc:"webhook: where the secret that signs is: whsec_ and at least 24 bytes in base64; default not signed."`
+	Secret *fileSecret `yaml:"secret" doc:"webhook: where the signing secret is: whsec_ and at least 24 bytes in base64. Default: not signed."`
 	SMTP   *fileSecret `yaml:"smtp" doc:"email: where the server's address is: smtp://USER:PASSWORD@HOST:587 (STARTTLS) or smtps://USER:PASSWORD@HOST:465."`
-	From   string      `yaml:"from" doc:"email: the sender; default cronce@ and the name of the machine."`
-	To     []string    `yaml:"to" doc:"email: the addresses."`
-	Jobs   []string    `yaml:"jobs" doc:"Only incidents of these jobs: IDs, or patterns with * and ?; default every job."`
-	On     []string    `yaml:"on" doc:"Only incidents of these causes: dead, missed, late, unplanned, overdue; default every cause."`
+	From   string      `yaml:"from" doc:"email: address of the sender; default cronce@ and the name of the machine."`
+	To     []string    `yaml:"to" doc:"email: addresses of the recipients."`
+	Jobs   []string    `yaml:"jobs" doc:"Only incidents of these jobs are sent: IDs, or patterns with * and ?. Default: every job."`
+	On     []string    `yaml:"on" doc:"Only incidents of these causes are sent: dead, missed, late, unplanned, overdue. Default: every cause."`
 	After  int         `yaml:"after" doc:"How many problems an incident must have before its first notification; default 1."`
-	Remind *period     `yaml:"remind" doc:"How often the notification is repeated while the incident is open and not acknowledged; default never."`
+	Remind *period     `yaml:"remind" doc:"How often the notification is repeated while the incident is open and not acknowledged. Default: never."`
 }
 
 type fileBeat struct {
@@ -132,17 +132,17 @@ type fileBeat struct {
 
 type fileHeartbeat struct {
 	URLEnv string  `yaml:"urlEnv" doc:"Name of the variable that holds the address." required:"true"`
-	Every  *period `yaml:"every" doc:"How often cronce requests it; default 1m."`
+	Every  *period `yaml:"every" doc:"How often cronce requests the address; default 1m."`
 }
 
 type fileAsync struct {
-	Within *span   `yaml:"within" doc:"How long after its first 202 the target may work; part of the default retry.horizon." required:"true"`
-	Poll   *period `yaml:"poll" doc:"How long after a 202 without Retry-After the target is asked again; default 1m, at least 1s."`
+	Within *span   `yaml:"within" doc:"How long the target may work after its first 202. The default of retry.horizon includes it." required:"true"`
+	Poll   *period `yaml:"poll" doc:"The wait before the next request after a 202 without Retry-After; at least 1s, default 1m."`
 }
 
 type fileTTL struct {
 	Scope string `yaml:"scope" doc:"A key scope, or a prefix followed by *." required:"true"`
-	TTL   *span  `yaml:"ttl" doc:"How long the target keeps these keys." required:"true"`
+	TTL   *span  `yaml:"ttl" doc:"How long the target keeps the keys of this scope." required:"true"`
 }
 
 type filePlatform struct {
@@ -152,9 +152,9 @@ type filePlatform struct {
 }
 
 type fileStore struct {
-	Name   string `yaml:"name" doc:"Name of the store in reports." required:"true"`
+	Name   string `yaml:"name" doc:"Name of the key store in reports." required:"true"`
 	URLEnv string `yaml:"urlEnv" doc:"Name of the variable that holds the database's URL." required:"true"`
-	Schema string `yaml:"schema" doc:"The table's schema; default the connection's."`
+	Schema string `yaml:"schema" doc:"Schema of the table with the keys (MySQL: database). Default: the one that the connection uses."`
 }
 
 type fileCleanup struct {
@@ -163,7 +163,7 @@ type fileCleanup struct {
 	LedgerRetention *period `yaml:"ledgerRetention" doc:"How long finished runs are kept; default 720h."`
 	DeadRetention   *period `yaml:"deadRetention" doc:"How long unacknowledged dead runs are kept; default 2160h."`
 	AuditRetention  *period `yaml:"auditRetention" doc:"How long the audit of operators' actions is kept; default 8760h."`
-	Enabled         *bool   `yaml:"enabled" doc:"false disables the purge and needs a reason; default true."`
+	Enabled         *bool   `yaml:"enabled" doc:"Whether the purge runs; default true. false needs a reason."`
 	Reason          string  `yaml:"reason" doc:"Why the purge is disabled."`
 }
 

@@ -1,8 +1,6 @@
 package jobs
 
 import (
-	"encoding/json"
-	"fmt"
 	"reflect"
 
 	"github.com/goccy/go-yaml/ast"
@@ -38,7 +36,7 @@ func (d *decoder) entries(path string, n ast.Node) []entry {
 			continue
 		}
 		if line, twice := seen[e.name]; twice {
-			d.addAt(join(path, e.name)+" again", e.at, CodeDuplicateField, "duplicate field %s (first defined on line %d); keep one", quoted(e.name), line)
+			d.addAt(join(path, e.name)+" again", e.at, codeDuplicateField, "duplicate field %s (first defined on line %d); keep one", quoted(e.name), line)
 			continue
 		}
 		seen[e.name] = e.at.line
@@ -67,7 +65,7 @@ func (d *decoder) entry(path string, pair *ast.MappingValueNode) (entry, bool) {
 	at := spotOf(first(pair.Key))
 	key, ok := pair.Key.(*ast.StringNode)
 	if !ok {
-		d.addAt(join(path, pair.Key.String()), at, CodeType, "a field name must be a string; put %s in quotes", quoted(pair.Key.String()))
+		d.addAt(join(path, pair.Key.String()), at, codeType, "a field name must be a string; put %s in quotes", quoted(pair.Key.String()))
 		return entry{}, false
 	}
 	return entry{key.Value, at, pair.Value}, true
@@ -122,7 +120,7 @@ func (d *decoder) scalar(path string, n ast.Node, to reflect.Value) {
 			return
 		}
 		if f < 0 || f > 1 {
-			d.add(path, CodeOutOfRange, "%s %v is out of range; valid values are 0 to 1", field(path), f)
+			d.add(path, codeOutOfRange, "%s %v is out of range; valid values are 0 to 1", field(path), f)
 			return
 		}
 		to.SetFloat(f)
@@ -167,7 +165,7 @@ func (d *decoder) duration(path string, n ast.Node, to reflect.Value) {
 	text, ok := textOf(n)
 	if i, isInt := integer(n); isInt {
 		if i != 0 {
-			d.add(path, CodeBadDuration, "invalid duration \"%d\" for %s; use a unit, e.g. %ds", i, field(path), i)
+			d.add(path, codeBadDuration, "invalid duration \"%d\" for %s; use a unit, e.g. %ds", i, field(path), i)
 			return
 		}
 		text, ok = "0s", true
@@ -179,96 +177,16 @@ func (d *decoder) duration(path string, n ast.Node, to reflect.Value) {
 	got, err := parseDuration(text)
 	switch {
 	case err != nil:
-		d.add(path, CodeBadDuration, "%v", err)
+		d.add(path, codeBadDuration, "%v", err)
 	case got < 0:
-		d.add(path, CodeNegativeDuration, "%s %s is negative; use a positive duration", field(path), got)
+		d.add(path, codeNegativeDuration, "%s %s is negative; use a positive duration", field(path), got)
 	case got == 0 && to.Type() == periodType:
-		d.add(path, CodeZeroDuration, "%s must be greater than zero; remove it for the default", field(path))
+		d.add(path, codeZeroDuration, "%s must be greater than zero; remove it for the default", field(path))
 	case got == 0 && to.Type() == spanType:
-		d.add(path, CodeZeroDuration, "%s must be greater than zero, e.g. 6h", field(path))
+		d.add(path, codeZeroDuration, "%s must be greater than zero, e.g. 6h", field(path))
 	default:
 		to.SetInt(int64(got))
 	}
-}
-
-// body turns YAML into JSON. A text is taken for JSON as it is written, since
-// that is how other schedulers take a body.
-func (d *decoder) body(path string, n ast.Node, to reflect.Value) {
-	if text, ok := textOf(n); ok {
-		if !json.Valid([]byte(text)) {
-			d.add(path, CodeBadBody, `the body is a string that is not JSON; write a YAML mapping, or a JSON string as '"text"'`)
-			return
-		}
-		to.SetBytes([]byte(text))
-		return
-	}
-	before := len(d.problems)
-	value := d.json(path, n)
-	if len(d.problems) > before {
-		return
-	}
-	data, err := encodeJSON(value)
-	if err != nil {
-		d.add(path, CodeBadBody, "the body cannot be written as JSON: %v", err)
-		return
-	}
-	to.SetBytes(data)
-}
-
-// json is a node as a value for encoding/json.
-func (d *decoder) json(path string, n ast.Node) (value any) {
-	if d.values++; d.values > maxValues {
-		d.add("", CodeTooMuch, "the file's aliases expand to more than %d values; write out what you need", maxValues)
-		return nil
-	}
-	d.spots[path] = place(n)
-	switch n := n.(type) {
-	case *ast.AnchorNode:
-		d.anchors[n.Name.String()] = n.Value
-		d.inside(path, n.Name.String(), func() { value = d.json(path, n.Value) })
-	case *ast.AliasNode:
-		if target := d.alias(path, n); target != nil {
-			d.inside(path, n.Value.String(), func() { value = d.json(path, target) })
-		}
-	case *ast.MappingNode, *ast.MappingValueNode:
-		object := map[string]any{}
-		for _, e := range d.entries(path, n) {
-			object[e.name] = d.json(join(path, e.name), e.value)
-		}
-		return object
-	case *ast.SequenceNode:
-		list := make([]any, len(n.Values))
-		for i, item := range n.Values {
-			list[i] = d.json(fmt.Sprintf("%s[%d]", path, i), item)
-		}
-		return list
-	default:
-		return d.jsonScalar(path, n)
-	}
-	return value
-}
-
-func (d *decoder) jsonScalar(path string, n ast.Node) any {
-	if text, ok := textOf(n); ok {
-		return text
-	}
-	switch n := n.(type) {
-	case *ast.NullNode:
-		return nil
-	case *ast.BoolNode:
-		return n.Value
-	case *ast.IntegerNode, *ast.FloatNode:
-		written := n.GetToken().Value
-		if json.Valid([]byte(written)) {
-			return json.Number(written) // keeps digits that a float64 would lose
-		}
-		if f, ok := n.(*ast.FloatNode); ok {
-			return f.Value
-		}
-		return n.(*ast.IntegerNode).Value
-	}
-	d.add(path, CodeBadBody, "JSON has no %s; use a string or a number", nodeKind(n))
-	return nil
 }
 
 func (d *decoder) wrongType(path string, n ast.Node, want string) {
@@ -276,7 +194,7 @@ func (d *decoder) wrongType(path string, n ast.Node, want string) {
 	if _, scalar := n.(ast.ScalarNode); scalar && want == "a string" {
 		hint = "; put it in quotes"
 	}
-	d.add(path, CodeType, "%s must be %s, but is %s%s", fieldOrFile(path), want, nodeKind(n), hint)
+	d.add(path, codeType, "%s must be %s, but is %s%s", fieldOrFile(path), want, nodeKind(n), hint)
 	d.unread[path] = true
 }
 

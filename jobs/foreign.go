@@ -36,10 +36,6 @@ func didYouMean(word string, words []string) string {
 	return suggest.DidYouMean(word, words)
 }
 
-// bareSchedule matches a schedule that YAML does not read as text: * begins an alias,
-// and @ is reserved.
-var bareSchedule = regexp.MustCompile(`^\s*(?:-\s+)?(?:\{.*?)?["']?schedule["']?\s*:\s*([*@][^,}#]*)`)
-
 // barePlaceholder matches a value with a placeholder that is not in quotes: { begins a
 // map.
 var barePlaceholder = regexp.MustCompile(`[:\[,]\s+([^\s"'{},\[]*\s?\{\{\s*[A-Za-z]+\s*\}\})`)
@@ -47,9 +43,8 @@ var barePlaceholder = regexp.MustCompile(`[:\[,]\s+([^\s"'{},\[]*\s?\{\{\s*[A-Za
 // unquoted explains a syntax error on a line with a schedule or a placeholder that lacks
 // its quotes, or is empty. The column is the value's, from 1.
 func unquoted(line string) (message string, column int) {
-	if found := bareSchedule.FindStringSubmatchIndex(line); found != nil {
-		value := strings.TrimSpace(line[found[2]:found[3]])
-		return fmt.Sprintf("the schedule needs quotes, because * and @ have a meaning of their own in YAML; write schedule: %s", quoted(value)), len([]rune(line[:found[2]])) + 1
+	if message, column = suggest.ScheduleQuotes(line); message != "" {
+		return message, column
 	}
 	if found := barePlaceholder.FindStringSubmatchIndex(line); found != nil {
 		return fmt.Sprintf("a value with a placeholder needs quotes, because { begins a map in YAML; write e.g. %s", quoted(line[found[2]:found[3]])), len([]rune(line[:found[2]])) + 1

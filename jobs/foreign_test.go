@@ -20,6 +20,7 @@ func TestForeignWordsAreExplained(t *testing.T) {
 		`{ id: a, schedule: * * * * * }`:                                  `f:4:24: the schedule needs quotes, because * and @ have a meaning of their own in YAML; write schedule: "* * * * *"`,
 		`{ id: a, schedule: @daily, path: /x }`:                           `write schedule: "@daily"`,
 		"\n    id: a\n    schedule: * * * * *\n    path: /x":              `f:6:15: the schedule needs quotes`,
+		"\n    id: a\n    schedule: */5,7 * * * * # often\n    path: /x":  `write schedule: "*/5,7 * * * *"`,
 		"\n    id: a\n    schedule: */15 * * * * # often\n    path: /x":   `write schedule: "*/15 * * * *"`,
 		`{ id: a, schedule: "@daily", body: { n: {{runId}} } }`:           `f:4:45: a value with a placeholder needs quotes, because { begins a map in YAML; write e.g. "{{runId}}"`,
 		`{ id: a, schedule: "@daily", body: [ {{ runId }} ] }`:            `write e.g. "{{ runId }}"`,

@@ -37,7 +37,7 @@ func isOwnField(lower string) bool {
 // the values stand in the registry and in the ledger.
 func (d *draft) checkJobHeaders(path string, j Job) {
 	if len(j.Headers) > maxHeaders {
-		d.add(path, CodeOutOfRange, "headers has %d fields, the maximum is %d", len(j.Headers), maxHeaders)
+		d.add(path, codeOutOfRange, "headers has %d fields, the maximum is %d", len(j.Headers), maxHeaders)
 		return
 	}
 	auth := map[string]bool{}
@@ -51,15 +51,15 @@ func (d *draft) checkJobHeaders(path string, j Job) {
 		seen[lower] = name
 		switch {
 		case !fieldName(name):
-			d.add(at, CodeBadName, "invalid header name %s; a name has letters, digits and dashes", quoted(name))
+			d.add(at, codeBadName, "invalid header name %s; a name has letters, digits and dashes", quoted(name))
 		case slices.Contains(authFields, lower):
-			d.add(at, CodeBadName, "the header %s belongs to the target's auth, whose values come from variables or files; the registry holds no secrets", name)
+			d.add(at, codeBadName, "the header %s belongs to the target's auth, whose values come from variables or files; the registry holds no secrets", name)
 		case isOwnField(lower) || slices.Contains(tracingFields, lower):
-			d.add(at, CodeBadName, "the header %s is the call's own and cannot be set", name)
+			d.add(at, codeBadName, "the header %s is the call's own and cannot be set", name)
 		case auth[lower]:
-			d.add(at, CodeDuplicateName, "the header %s is set by the auth of target %s; remove one", name, j.Target)
+			d.add(at, codeDuplicateName, "the header %s is set by the auth of target %s; remove one", name, j.Target)
 		case twice:
-			d.add(at, CodeDuplicateName, "the headers %s and %s are one field; keep one", first, name)
+			d.add(at, codeDuplicateName, "the headers %s and %s are one field; keep one", first, name)
 		default:
 			d.checkHeaderValue(at, name, j.Headers[name])
 		}
@@ -73,12 +73,12 @@ func (d *draft) checkHeaderValue(path, name, value string) {
 	case value == "" || !visibleASCII(strings.ReplaceAll(value, " ", "x")) || strings.TrimSpace(value) != value:
 		d.add(path, CodeBadValue, "invalid value of header %s; a value has visible ASCII characters, and spaces only between them", name)
 	case n > maxHeaderValue:
-		d.add(path, CodeOutOfRange, "the value of header %s can have %d bytes, the maximum is %d", name, n, maxHeaderValue)
+		d.add(path, codeOutOfRange, "the value of header %s can have %d bytes, the maximum is %d", name, n, maxHeaderValue)
 	}
 }
 
-// RequestHeaders returns the job's own header fields as every attempt of a run
-// sends them. Do not modify the map.
+// RequestHeaders returns Headers with the values of their placeholders, as every attempt
+// of a run sends them. Do not modify the map.
 func (j Job) RequestHeaders(runID string, scheduledAt time.Time) map[string]string {
 	if !j.headersVary() {
 		return j.Headers
@@ -97,13 +97,4 @@ func (j Job) headersVary() bool {
 		}
 	}
 	return false
-}
-
-// headerText is headers in words, by name.
-func headerText(headers map[string]string) string {
-	lines := make([]string, 0, len(headers))
-	for _, name := range slices.Sorted(maps.Keys(headers)) {
-		lines = append(lines, name+": "+headers[name])
-	}
-	return strings.Join(lines, ", ")
 }

@@ -46,6 +46,7 @@ func TestHeadersOfAJobAreBoundedAndHoldNoSecrets(t *testing.T) {
 		{map[string]string{"X-A": "é"}, "invalid value of header X-A"},
 		{map[string]string{"X-A": " 1"}, "invalid value of header X-A"},
 		{map[string]string{"X-A": ""}, "invalid value of header X-A"},
+		{map[string]string{"X-A": "{{runId"}, "{{ must be followed by a name and }}"},
 		{map[string]string{"X-A": "{{runid}}"}, `unknown placeholder "runid"; valid names: jobId, runId, scheduledAt, previousAt, nextAt, registry; did you mean "runId"?; write {{{{ for a literal {{`},
 	} {
 		_, err := jobs.NewRegistry(jobs.Name("acme"), headed(tc.headers))

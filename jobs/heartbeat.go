@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// Heartbeat is an address that is pinged while planning is current, so that its
-// receiver notices when no scheduler runs.
+// Heartbeat is an address that is requested regularly while jobs are planned on time.
+// Its receiver notices by that when no scheduler runs. Such a request is called a ping.
 type Heartbeat struct {
 	URLEnv string        // the variable that holds the address; "": none
-	Every  time.Duration // default 1m
+	Every  time.Duration // time between two pings; at least 1s, default 1m
 }
 
 func (h Heartbeat) enter(d *draft) { d.heartbeats = append(d.heartbeats, h) }
 
-// HeartbeatTarget is the name of the target that a Heartbeat pings, and the prefix
-// of the names of the targets that heartbeats of jobs ping.
+// HeartbeatTarget is the name of the target of a Heartbeat, and the prefix of the names
+// of the targets of jobs' heartbeats.
 const HeartbeatTarget = "heartbeat:"
 
 // defaultEvery is the default of Heartbeat.Every.
@@ -30,21 +30,20 @@ func (d *draft) checkHeartbeat() Heartbeat {
 	d.checkVariable("heartbeat.urlEnv", "urlEnv", h.URLEnv, "the variable that holds the address")
 	d.between("heartbeat.every", h.Every, 0, maxWait)
 	if h.Every > 0 && h.Every < time.Second {
-		d.add("heartbeat.every", CodeBadDuration, "every %s is too short; the minimum is 1s", h.Every)
+		d.add("heartbeat.every", codeBadDuration, "every %s is too short; the minimum is 1s", h.Every)
 	}
 	d.declared[HeartbeatTarget] = Target{Name: HeartbeatTarget, URLEnv: h.URLEnv, Auth: Auth{Type: AuthNone}}
 	return h
 }
 
-// Heartbeat returns the address that is pinged while planning is current; the zero
-// value means none.
+// Heartbeat returns the registry's heartbeat; the zero value means none.
 func (r *Registry) Heartbeat() Heartbeat { return r.heartbeat }
 
 // maxBeating is the longest ID of a job with a heartbeat: its pings are runs of a job
 // too.
 const maxBeating = 54
 
-// HeartbeatJobID returns the ID of the job whose ~ runs are the pings of this job's
+// HeartbeatJobID returns the ID of the job whose runs are the pings of this job's
 // heartbeat.
 func (j Job) HeartbeatJobID() string { return "heartbeat-" + j.ID }
 
@@ -58,10 +57,10 @@ func (d *draft) checkJobHeartbeat(path string, j Job) {
 	path += ".heartbeat.urlEnv"
 	d.checkVariable(path, "urlEnv", j.HeartbeatURLEnv, "the variable that holds the address")
 	if len(j.ID) > maxBeating {
-		d.add(path, CodeBadID, "the id of a job with a heartbeat has at most %d characters, since its pings are runs of the job heartbeat-ID; shorten the id, or remove heartbeat", maxBeating)
+		d.add(path, codeBadID, "the id of a job with a heartbeat has at most %d characters, since its pings are runs of the job heartbeat-ID; shorten the id, or remove heartbeat", maxBeating)
 	}
-	if slices.ContainsFunc(d.jobs, func(other Job) bool { return other.ID == j.HeartbeatJobID() }) {
-		d.add(path, CodeDuplicateID, "the pings are runs of the job %q, which the registry has too; rename one of the jobs", j.HeartbeatJobID())
+	if slices.ContainsFunc(d.jobs, func(other registered) bool { return other.ID == j.HeartbeatJobID() }) {
+		d.add(path, codeDuplicateID, "the pings are runs of the job %q, which the registry has too; rename one of the jobs", j.HeartbeatJobID())
 	}
 	if !j.Disabled {
 		d.declared[j.HeartbeatTarget()] = Target{Name: j.HeartbeatTarget(), URLEnv: j.HeartbeatURLEnv, Auth: Auth{Type: AuthNone}}

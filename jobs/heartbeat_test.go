@@ -3,7 +3,6 @@ package jobs_test
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/cronce/cronce/jobs"
 )
@@ -52,25 +51,5 @@ func TestWrongHeartbeatsOfJobsAreRefused(t *testing.T) {
 		if _, err := jobs.Parse("cronce.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
-	}
-}
-
-// An edit of a heartbeat is a new definition, which diff shows.
-func TestAnEditOfAHeartbeatIsShown(t *testing.T) {
-	sides := make([]jobs.Definitions, 0, 2)
-	for _, text := range []string{beating(""), beating(", heartbeat: { urlEnv: HC_A }")} {
-		d, err := parsed(t, text).Definitions()
-		if err != nil {
-			t.Fatal(err)
-		}
-		sides = append(sides, d)
-	}
-	d := jobs.Compare(sides[0], sides[1], time.Now(), 0)
-	var fields []jobs.FieldDiff
-	for _, j := range d.Jobs {
-		fields = append(fields, j.Fields...)
-	}
-	if len(fields) != 1 || fields[0] != (jobs.FieldDiff{Field: "heartbeat", Old: "none", New: "HC_A"}) {
-		t.Errorf("differences %+v", fields)
 	}
 }

@@ -7,30 +7,31 @@ import (
 	"github.com/cronce/cronce/schedule"
 )
 
-// Job is a registry entry: a scheduled admin call. The fields are those of the
-// registry file; zero fields get their defaults from NewRegistry or Load, and
-// a Job taken from a Registry has them all set.
+// Job is a scheduled call, an entry of a registry. Its fields are those of the registry
+// file (docs/registry.md). NewRegistry, Load and Parse replace zero fields by their
+// defaults, so a Job taken from a Registry has every default set.
 type Job struct {
 	ID       string       // [a-z0-9][a-z0-9._-]{0,63}
 	Schedule string       // see docs/schedules.md
 	Timezone string       // IANA name; default UTC
 	DST      schedule.DST // default schedule.DSTOnce
 
-	Target string // a target of the registry; or
-	// TargetURLEnv is the short form: the variable that holds the base URL. It
-	// means the declared target with this variable, else one without
-	// authorization, "env:VARIABLE". A Registry's jobs have Target instead.
+	Target string // name of a target of the registry
+	// TargetURLEnv can be set instead of Target: the variable that holds the base URL.
+	// It selects the declared target with this URLEnv, or else a target without
+	// authorization named "env:VARIABLE". Jobs of a Registry have Target set instead.
 	TargetURLEnv string
 	Method       string   // default POST
-	Path         string   // absolute, joined to the base URL
-	Scopes       []string // authorization scopes that the call's token carries
-	// Body is sent on every attempt alike: any value that encoding/json can
-	// marshal. Default: {"jobId","runId","scheduledAt"}. Strings in it may have
-	// placeholders: {{jobId}}, {{runId}}, {{scheduledAt}}, {{previousAt}}, {{nextAt}}
-	// and {{registry}}.
+	Path         string   // absolute; it is appended to the base URL
+	Scopes       []string // of the access token; only AuthOAuth2 uses them
+	// Body is any value that encoding/json can marshal. A Go string is sent as a JSON
+	// string; for JSON text use a json.RawMessage. Every attempt of a run sends the same
+	// body. Strings in it may have the placeholders {{jobId}}, {{runId}},
+	// {{scheduledAt}}, {{previousAt}}, {{nextAt}} and {{registry}}. Default: an object
+	// with jobId, runId and scheduledAt.
 	Body any
-	// Headers are further header fields, with placeholders as in Body: no secrets,
-	// and no fields that every call has.
+	// Headers are additional header fields, with placeholders as in Body. Secrets are
+	// not allowed, nor fields that cronce sets itself.
 	Headers map[string]string
 
 	Timeout       time.Duration // of one attempt; default 30s
@@ -39,28 +40,28 @@ type Job struct {
 	CatchUp       CatchUp       // default CatchUpLatest
 	CatchUpWindow time.Duration // default 24h
 	KeyScope      string        // default "route:<METHOD>_<path>"
-	MaxInFlight   int           // runs of this job at once; 0: the executor's limit
-	// Spread delays each run by a fixed time of less than this, in whole seconds; see
-	// DueAt. It is at most the shortest time between two scheduled times.
-	Spread time.Duration
-	Async  Async // the target may answer 202 and work on
-	Alarm  Alarm // default the registry's
-	About        // for people: no part of what a call sends
-	// HeartbeatURLEnv is the variable that holds the address that is pinged at each
-	// run's start and end, in the form of healthchecks.io; "": none.
+	MaxInFlight   int           // maximum number of calls at the same time; 0: the executor's limit
+	// Spread delays each run by a fixed number of whole seconds, less than this; see
+	// DueAt. It is at most the shortest time between two scheduled times. 0: no delay.
+	Spread   time.Duration
+	Async    Async // default: a 202 is a success
+	Alarm    Alarm // default: that of the registry, for each field
+	Metadata       // not sent to the target
+	// HeartbeatURLEnv is the variable that holds an address, which is requested at the
+	// start and end of each run in the form of healthchecks.io; "": none.
 	HeartbeatURLEnv string
-	Disabled        bool
+	Disabled        bool // no run is planned
 
 	schedule *schedule.Schedule // parsed by the registry
 	registry string             // its name
 }
 
-// Async says that the target may answer 202 Accepted and work on: the same request
-// is then sent again until it answers otherwise. The zero value means no: a 202 is
-// a success like any other 2xx.
+// Async allows a target to answer 202 Accepted and to finish the work later. The same
+// request is then sent again until the target answers otherwise. With the zero Async a
+// 202 is a success like any other 2xx.
 type Async struct {
-	Within time.Duration // how long after the first 202 the work may take
-	Poll   time.Duration // until it is asked again, without a Retry-After; default 1m
+	Within time.Duration // how long the target may work after its first 202; required
+	Poll   time.Duration // wait before the next request if there is no Retry-After; at least 1s, default 1m
 }
 
 // String returns "none", or both durations in words.
@@ -71,43 +72,41 @@ func (a Async) String() string {
 	return fmt.Sprintf("within %s, poll %s", a.Within, a.Poll)
 }
 
-// Retry defines when a failed call is made again.
+// Retry defines when a failed call is retried. The zero Retry has the defaults.
 type Retry struct {
-	// Backoff is the wait before each retry; after the last, the run is dead.
-	// Default 500ms, 2s, 5s, 30s. An empty, non-nil slice: no retries.
+	// Backoff is the wait before each retry. A run that fails after the last one is
+	// dead. Default 500ms, 2s, 5s, 30s. An empty, non-nil slice means no retries.
 	Backoff []time.Duration
-	// Jitter spreads each wait by up to this fraction either way; default 0.2.
-	// Negative: none.
+	// Jitter is the largest random change of each wait, as a fraction in both
+	// directions; default 0.2. A negative Jitter means none.
 	Jitter float64
-	// MaxRetryAfter caps what a target may ask for; default 5m.
+	// MaxRetryAfter is the longest wait that a target may ask for; default 5m.
 	MaxRetryAfter time.Duration
-	// For, when set, continues Backoff: each wait is twice the last, at most
-	// MaxBackoff (default 5m), as long as all waits add up to at most For. A job of a
-	// Registry has the whole list in Backoff.
+	// For adds retries after those of Backoff. Each wait is twice the one before, up to
+	// MaxBackoff. All waits together last at most For. 0: no added retries. A job of a
+	// Registry has the added waits in Backoff.
 	For        time.Duration
-	MaxBackoff time.Duration
-	// Horizon is how long after its first lease a run may still be sent;
-	// default: what retries, timeouts and the platform's event ages add up
-	// to, at least 1h, and Async.Within on top. A key must outlive it.
+	MaxBackoff time.Duration // default 5m
+	// Horizon is how long after its first lease a run may still be sent. The keys of
+	// the job must live longer. Default: see HorizonTerms.
 	Horizon time.Duration
 }
 
-// Overlap is the policy for a scheduled time that comes while an earlier run of its
+// Overlap is the policy for a scheduled time that is due while an earlier run of its
 // job is unfinished.
 type Overlap string
 
 const (
-	OverlapSkip  Overlap = "skip"
-	OverlapQueue Overlap = "queue"
-	OverlapAllow Overlap = "allow"
+	OverlapSkip  Overlap = "skip"  // it does not run
+	OverlapQueue Overlap = "queue" // it runs when the earlier run is finished
+	OverlapAllow Overlap = "allow" // it runs at once
 )
 
-// CatchUp is the policy for scheduled times that passed while nothing was running:
-// which of them run late.
+// CatchUp is the policy for scheduled times that no process planned in time.
 type CatchUp string
 
 const (
-	CatchUpNone   CatchUp = "none"
-	CatchUpLatest CatchUp = "latest"
-	CatchUpAll    CatchUp = "all"
+	CatchUpNone   CatchUp = "none"   // none of them runs
+	CatchUpLatest CatchUp = "latest" // the latest of them runs
+	CatchUpAll    CatchUp = "all"    // all of them run
 )

@@ -9,14 +9,15 @@ import (
 	"time"
 )
 
-// Alarm defines when a run is late. In a registry it is the default of every job; the
-// zero value means never. In Go, a negative bound of a job means none.
+// Alarm defines when a run is late: if it has not started or finished in time. As an
+// Entry it is the default for every job. The zero Alarm means never. In Go, a negative
+// field of a job's Alarm means never, whatever the default is.
 type Alarm struct {
-	StartWithin  time.Duration // from the scheduled time to the first lease
-	FinishWithin time.Duration // from the scheduled time to the end
+	StartWithin  time.Duration // from Job.DueAt of the scheduled time to the first lease
+	FinishWithin time.Duration // from Job.DueAt of the scheduled time to the end of the run
 }
 
-// String returns "none", or the bounds in words.
+// String returns the alarm in words: "none", or "startWithin 5m0s, finishWithin 1h0m0s".
 func (a Alarm) String() string {
 	var parts []string
 	for _, b := range []struct {
@@ -44,29 +45,32 @@ func (d *draft) checkAlarm(path string, a Alarm) {
 	d.between(path+".startWithin", a.StartWithin, 0, maxWait)
 	d.between(path+".finishWithin", a.FinishWithin, 0, maxWait)
 	if a.StartWithin > 0 && a.FinishWithin > 0 && a.FinishWithin < a.StartWithin {
-		d.add(path+".finishWithin", CodeBadDuration, "finishWithin %s is shorter than startWithin %s; a run finishes after it starts", a.FinishWithin, a.StartWithin)
+		d.add(path+".finishWithin", codeBadDuration, "finishWithin %s is shorter than startWithin %s; a run finishes after it starts", a.FinishWithin, a.StartWithin)
 	}
 }
 
-// Channel is a receiver of notifications. Which fields it needs depends on its type.
+// Channel is a receiver of notifications. Its type determines which fields it needs.
 type Channel struct {
 	Name string // [a-z0-9][a-z0-9._-]{0,47}
 	Type ChannelType
-	// URLEnv is the variable that holds the address: of a webhook, of Slack's
-	// incoming webhook, of Alertmanager. PagerDuty has a default.
+	// URLEnv is the variable that holds the address of the webhook, of Slack's incoming
+	// webhook, or of Alertmanager. PagerDuty has a default. Email has none.
 	URLEnv string
 	Key    Secret   // PagerDuty: the integration key
-	Secret Secret   // webhook: the secret that signs; none: not signed
-	SMTP   Secret   // email: smtp://user:password@host:587 or smtps://
-	From   string   // email: default cronce@ and this machine's name
-	To     []string // email
-	// Jobs are IDs of jobs, or patterns with * and ?; none: every job.
+	Secret Secret   // webhook: the signing secret; none: not signed
+	SMTP   Secret   // email: smtp://user:password@host:587 or smtps://user:password@host:465
+	From   string   // email: the sender; default cronce@ and the name of this machine
+	To     []string // email: the recipients
+	// Jobs selects incidents by job: IDs, or patterns with * and ?; none: every job.
 	Jobs []string
-	On   []string // causes; none: every cause
+	// On selects incidents by cause: dead, missed, late, unplanned, overdue; none: every
+	// cause.
+	On []string
 	// After is how many problems an incident must have before its first
 	// notification; default 1.
 	After int
-	// Remind is how often the notification of an open incident is repeated; 0: never.
+	// Remind is how often the notification of an open incident is repeated, at least
+	// 1m; 0: never.
 	Remind time.Duration
 }
 
@@ -90,16 +94,15 @@ const channelPrefix = "notify:"
 // pagerDutyURL is where events go whose channel names no variable.
 const pagerDutyURL = "https://events.pagerduty.com"
 
-// JobID returns the ID of the job whose ~ runs are the channel's notifications.
+// JobID returns the ID of the job whose runs are the channel's notifications.
 func (c Channel) JobID() string { return "notify-" + c.Name }
 
 // Target returns the name of the target that notifications are sent to.
 func (c Channel) Target() string { return channelPrefix + c.Name }
 
-// Takes reports whether the channel gets notifications of incidents of the job and
-// the cause. A channel does not get those of incidents about its own notifications;
-// other channels do.
-func (c Channel) Takes(jobID, cause string) bool {
+// Selects reports whether the channel receives notifications of incidents of a job with
+// a cause. A channel never receives those about its own notifications.
+func (c Channel) Selects(jobID, cause string) bool {
 	if jobID == c.JobID() || len(c.On) > 0 && !slices.Contains(c.On, cause) {
 		return false
 	}
@@ -125,8 +128,8 @@ func (c Channel) asTarget() Target {
 	return t
 }
 
-// Causes lists the causes of incidents that a channel can select.
-var Causes = []string{"dead", "missed", "late", "unplanned", "overdue"}
+// causes lists the causes of incidents that a channel can select.
+var causes = []string{"dead", "missed", "late", "unplanned", "overdue"}
 
 func (d *draft) checkChannels() []Channel {
 	seen := map[string]bool{}
@@ -135,14 +138,14 @@ func (d *draft) checkChannels() []Channel {
 		at := fmt.Sprintf("notifications[%d]", i)
 		d.checkEntryName(at+".name", "channel", c.Name)
 		if len(c.Name) > 48 {
-			d.add(at+".name", CodeBadName, "the channel name %s is too long; the maximum is 48 characters", quoted(c.Name))
+			d.add(at+".name", codeBadName, "the channel name %s is too long; the maximum is 48 characters", quoted(c.Name))
 		}
 		if seen[c.Name] {
-			d.add(at+".name", CodeDuplicateName, "duplicate channel %q; rename one", c.Name)
+			d.add(at+".name", codeDuplicateName, "duplicate channel %q; rename one", c.Name)
 		}
 		seen[c.Name] = true
-		if slices.ContainsFunc(d.jobs, func(j Job) bool { return j.ID == c.JobID() }) {
-			d.add(at+".name", CodeDuplicateID, "the channel's notifications are runs of the job %q, which the registry has too; rename one", c.JobID())
+		if slices.ContainsFunc(d.jobs, func(j registered) bool { return j.ID == c.JobID() }) {
+			d.add(at+".name", codeDuplicateID, "the channel's notifications are runs of the job %q, which the registry has too; rename one", c.JobID())
 		}
 		if oneOf(d, at+".type", "type", c.Type, ChannelWebhook, ChannelSlack, ChannelPagerDuty, ChannelAlertmanager, ChannelEmail) {
 			d.checkChannelFields(at, *c)
@@ -152,7 +155,7 @@ func (d *draft) checkChannels() []Channel {
 		d.atLeast(at+".after", c.After, 1)
 		d.between(at+".remind", c.Remind, 0, maxWait)
 		if c.Remind > 0 && c.Remind < time.Minute {
-			d.add(at+".remind", CodeBadDuration, "remind %s is too short; the minimum is 1m", c.Remind)
+			d.add(at+".remind", codeBadDuration, "remind %s is too short; the minimum is 1m", c.Remind)
 		}
 		if c.Type != ChannelEmail {
 			d.declared[c.Target()] = c.asTarget()
@@ -166,9 +169,9 @@ func (d *draft) checkChannelFields(at string, c Channel) {
 	needs := func(field string, set, may, must bool, what string) {
 		switch {
 		case set && !may:
-			d.add(at+"."+field, CodeNeedlessField, "%s has no meaning for type: %s; remove it or change the type", field, c.Type)
+			d.add(at+"."+field, codeNeedlessField, "%s has no meaning for type: %s; remove it or change the type", field, c.Type)
 		case !set && must:
-			d.add(at+"."+field, CodeMissingField, "%s is missing; set it to %s", field, what)
+			d.add(at+"."+field, codeMissingField, "%s is missing; set it to %s", field, what)
 		}
 	}
 	email := c.Type == ChannelEmail
@@ -219,14 +222,14 @@ func (d *draft) checkSelection(at string, c Channel) {
 		}
 	}
 	for i, cause := range c.On {
-		oneOf(d, fmt.Sprintf("%s.on[%d]", at, i), "cause", cause, Causes...)
+		oneOf(d, fmt.Sprintf("%s.on[%d]", at, i), "cause", cause, causes...)
 	}
 }
 
-// Channels lists the receivers of notifications, in the order of declaration.
+// Channels returns the receivers of notifications, in the order of declaration.
 func (r *Registry) Channels() []Channel { return slices.Clone(r.channels) }
 
-// Channel returns one channel.
+// Channel returns the channel with a name.
 func (r *Registry) Channel(name string) (Channel, bool) {
 	for _, c := range r.channels {
 		if c.Name == name {
@@ -236,18 +239,8 @@ func (r *Registry) Channel(name string) (Channel, bool) {
 	return Channel{}, false
 }
 
-// Alarms reports whether any enabled job has an Alarm.
-func (r *Registry) Alarms() bool {
-	for _, j := range r.All() {
-		if !j.Disabled && j.Alarm != (Alarm{}) {
-			return true
-		}
-	}
-	return false
-}
-
-// ChannelProblem returns a Problem with a field of the channel i, in the order of
-// Channels.
+// ChannelProblem returns a Problem about a field of the channel at index i of Channels.
+// It has the code of err if that is a Problem, or else CodeBadSecret.
 func (r *Registry) ChannelProblem(i int, field string, err error) Problem {
 	found := newReport(r.source)
 	code := CodeBadSecret

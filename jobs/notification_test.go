@@ -33,7 +33,7 @@ func TestChannelsAndAlarmsAreRead(t *testing.T) {
 	}
 	a, _ := r.Job("a")
 	b, _ := r.Job("b")
-	if (a.Alarm != jobs.Alarm{StartWithin: time.Minute, FinishWithin: time.Hour}) || (b.Alarm != jobs.Alarm{FinishWithin: 2 * time.Hour}) || !r.Alarms() {
+	if (a.Alarm != jobs.Alarm{StartWithin: time.Minute, FinishWithin: time.Hour}) || (b.Alarm != jobs.Alarm{FinishWithin: 2 * time.Hour}) {
 		t.Errorf("alarms %v and %v", a.Alarm, b.Alarm)
 	}
 	if r.Heartbeat() != (jobs.Heartbeat{URLEnv: "HC_URL", Every: time.Minute}) {
@@ -62,11 +62,11 @@ func TestAChannelTakesWhatItSelects(t *testing.T) {
 	}{
 		{"billing-1", "dead", true}, {"billing-1", "late", false}, {"close", "dead", true}, {"close-books", "dead", false}, {"notify-ops", "dead", false},
 	} {
-		if c.Takes(w.job, w.cause) != w.takes {
+		if c.Selects(w.job, w.cause) != w.takes {
 			t.Errorf("%s %s: %v", w.job, w.cause, !w.takes)
 		}
 	}
-	if all := (jobs.Channel{Name: "ops"}); all.Takes("notify-ops", "dead") || !all.Takes("notify-hub", "dead") || !all.Takes("x", "overdue") {
+	if all := (jobs.Channel{Name: "ops"}); all.Selects("notify-ops", "dead") || !all.Selects("notify-hub", "dead") || !all.Selects("x", "overdue") {
 		t.Error("a channel without a selection takes every incident but its own")
 	}
 }
@@ -118,7 +118,7 @@ func TestForContinuesTheListOfRetries(t *testing.T) {
 		if got := strings.TrimSpace(strings.Join(strings.Fields(fmt.Sprint(j.Retry.Backoff)), " ")); got != c.want {
 			t.Errorf("%+v: %s, want %s", c.retry, got, c.want)
 		}
-		if terms := jobs.Terms(j, r.Platform()); terms.Attempts != len(j.Retry.Backoff)+1 || j.Retry.Horizon != terms.Sum() {
+		if terms := j.HorizonTerms(r.Platform()); terms.Attempts != len(j.Retry.Backoff)+1 || j.Retry.Horizon != terms.Sum() {
 			t.Errorf("%+v: horizon %s, terms %+v", c.retry, j.Retry.Horizon, terms)
 		}
 	}

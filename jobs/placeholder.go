@@ -11,13 +11,14 @@ import (
 var placeholderNames = []string{"jobId", "runId", "scheduledAt", "previousAt", "nextAt", "registry"}
 
 const (
-	openPlaceholder  = "{{" // written twice, it stands for itself
+	openPlaceholder  = "{{" // a literal {{ is written {{{{
 	closePlaceholder = "}}"
 )
 
 func hasPlaceholder(text string) bool { return strings.Contains(text, openPlaceholder) }
 
-// EscapePlaceholders returns a text that is sent as the given one is written.
+// EscapePlaceholders returns text with each {{ doubled, so that a body or header sends
+// the text literally.
 func EscapePlaceholders(text string) string {
 	return strings.ReplaceAll(text, openPlaceholder, openPlaceholder+openPlaceholder)
 }
@@ -58,8 +59,8 @@ func expand(text string, value func(name string) string) string {
 }
 
 // placeholders are the values for a run. previousAt and nextAt are the scheduled times
-// strictly before and after scheduledAt, which of a run beside the schedule is the time
-// at which it was asked for; they are empty where there is none.
+// strictly before and after scheduledAt, or empty if there is none. scheduledAt of an
+// ad hoc run is the time at which it was requested.
 func (j Job) placeholders(runID string, scheduledAt time.Time) func(name string) string {
 	return func(name string) string {
 		switch name {
@@ -70,21 +71,21 @@ func (j Job) placeholders(runID string, scheduledAt time.Time) func(name string)
 		case "registry":
 			return j.registry
 		case "scheduledAt":
-			return instantText(scheduledAt)
+			return timeText(scheduledAt)
 		case "previousAt":
-			return instantText(j.schedule.Last(scheduledAt.Add(-time.Second)))
+			return timeText(j.schedule.Last(scheduledAt.Add(-time.Second)))
 		case "nextAt":
-			return instantText(j.schedule.Next(scheduledAt))
+			return timeText(j.schedule.Next(scheduledAt))
 		}
 		return ""
 	}
 }
 
-func instantText(at time.Time) string {
+func timeText(at time.Time) string {
 	if at.IsZero() {
 		return ""
 	}
-	return string(appendInstant(nil, at))
+	return string(appendTime(nil, at))
 }
 
 // checkPlaceholders refuses unknown ones. It returns how many bytes the text has at
@@ -97,14 +98,14 @@ func (d *draft) checkPlaceholders(path, text string) (most int, ok bool) {
 		switch {
 		case !p.named:
 		case p.open || !letters(p.name):
-			d.add(path, CodeBadPlaceholder, `{{ must be followed by a name and }}; valid names: %s; write {{{{ for a literal {{`, strings.Join(placeholderNames, ", "))
+			d.add(path, codeBadPlaceholder, `{{ must be followed by a name and }}; valid names: %s; write {{{{ for a literal {{`, strings.Join(placeholderNames, ", "))
 			return 0, false
 		case !slices.Contains(placeholderNames, p.name):
-			d.add(path, CodeBadPlaceholder, `unknown placeholder %s; valid names: %s%s; write {{{{ for a literal {{`,
+			d.add(path, codeBadPlaceholder, `unknown placeholder %s; valid names: %s%s; write {{{{ for a literal {{`,
 				quoted(p.name), strings.Join(placeholderNames, ", "), didYouMean(p.name, placeholderNames))
 			return 0, false
 		default:
-			most += MaxRunID
+			most += MaxRunIDLength
 		}
 	}
 	return most, true

@@ -7,19 +7,17 @@ import (
 	"strings"
 )
 
-// Problem is one mistake in a registry: where it is, and how to fix it. Line and
-// Column count from 1, columns in characters; both are 0 in a registry built in Go,
-// which has no file.
+// Problem is an error that describes one mistake in a registry or its environment.
 type Problem struct {
-	File    string `json:"file"`
-	Line    int    `json:"line"`
-	Column  int    `json:"column"`
-	Job     string `json:"job"` // the job's id; empty outside of jobs
-	Code    string `json:"code"`
-	Message string `json:"message"`
+	File    string `json:"file"`    // empty for a registry built in Go
+	Line    int    `json:"line"`    // from 1; 0: unknown
+	Column  int    `json:"column"`  // in characters, from 1; 0: unknown
+	Job     string `json:"job"`     // the job's ID; empty if it concerns no job
+	Code    string `json:"code"`    // stable, such as "bad_schedule"
+	Message string `json:"message"` // what is wrong and how to fix it
 }
 
-// Error is the problem on one line: file:line:column: job "id": message [code].
+// Error returns the problem on one line: file:line:column: job "id": message [code].
 func (p Problem) Error() string {
 	var b strings.Builder
 	if p.File != "" {
@@ -36,10 +34,12 @@ func (p Problem) Error() string {
 	return b.String()
 }
 
-// Problems lists every problem found, in the order of the file. Its Error has one
-// line for each.
+// Problems is an error that lists every problem found, in the order of the file. If a
+// function returns Problems, an empty one means that there are none. Test its length, and
+// do not assign it to a variable of type error, which is then never nil.
 type Problems []Problem
 
+// Error returns the problems, one on each line.
 func (ps Problems) Error() string {
 	lines := make([]string, len(ps))
 	for i, p := range ps {
@@ -48,8 +48,8 @@ func (ps Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Sort puts the problems in the order of the file: by line and column, those
-// without a place last. Otherwise their order stays.
+// Sort sorts the problems by file, line and column, those without a line last. The
+// sort is stable.
 func (ps Problems) Sort() {
 	slices.SortStableFunc(ps, func(a, b Problem) int {
 		return cmp.Or(
@@ -71,57 +71,61 @@ func compareBool(a, b bool) int {
 	return 1
 }
 
-// The codes a Problem can have. A code never changes its meaning, so that
-// tools may rely on it; the message may change in any release.
+// Codes of a Problem that other packages find too. The meaning of a code never changes,
+// so tools can rely on it. Messages may change in any release.
 const (
-	CodeFile             = "bad_file"            // cannot be read: missing, a directory, no permission
-	CodeFileTooBig       = "file_too_big"        // larger than MaxFileSize
-	CodeFileEmpty        = "empty_file"          // no content but comments
-	CodeEncoding         = "bad_encoding"        // not UTF-8, or characters that YAML forbids
-	CodeSyntax           = "bad_yaml"            // not YAML
-	CodeSeveralDocuments = "several_documents"   // more than one YAML document
-	CodeTooMuch          = "too_much"            // nested, repeated or aliased beyond reason
-	CodeBadAlias         = "bad_alias"           // an alias without its anchor, or within itself
-	CodeUnknownField     = "unknown_field"       // a field that the registry does not have
-	CodeDuplicateField   = "duplicate_field"     // one field twice in one mapping
-	CodeType             = "wrong_type"          // a list where a text is wanted, and the like
-	CodeFormatVersion    = "unsupported_version" // `version` is not 1
-	CodeMissingName      = "missing_name"        // the registry has no name
-	CodeBadName          = "bad_name"            // of the registry, a target or a key store
-	CodeDuplicateName    = "duplicate_name"      // two targets or key stores of one name
-	CodeMissingID        = "missing_id"          // a job without an id
-	CodeBadID            = "bad_id"              // a job id of other characters, or too long
-	CodeDuplicateID      = "duplicate_id"        // two jobs of one id
-	CodeReservedID       = "reserved_id"         // a job that has the built-in job's id
-	CodeMissingSchedule  = "missing_schedule"    // a job without a schedule
-	CodeNeedsLedger      = "needs_ledger"        // nothing without a ledger can do that
-	CodeNeverAgain       = "never_again"         // a warning: every scheduled time has passed
-	CodeBadSchedule      = "bad_schedule"        // a schedule that cannot be read, or never fires
-	CodeBadTimezone      = "bad_timezone"        // no IANA time zone
-	CodeBadValue         = "bad_value"           // not one of the values that the field allows
-	CodeBadDuration      = "bad_duration"        // not a duration, or too long
-	CodeNegativeDuration = "negative_duration"   // below zero
-	CodeZeroDuration     = "zero_duration"       // zero where nothing could happen in no time
-	CodeOutOfRange       = "out_of_range"        // a number outside of its range
-	CodeSecretFile       = "secret_file"         // the file of a secret is missing, empty or unreadable
-	CodeMissingTarget    = "missing_target"      // neither target nor targetUrlEnv
-	CodeTwoTargets       = "two_targets"         // both target and targetUrlEnv
-	CodeUnknownTarget    = "unknown_target"      // a target that is not declared
-	CodeAmbiguousTarget  = "ambiguous_target"    // targetUrlEnv that several targets share
-	CodeMissingPath      = "missing_path"        // a job without a path
-	CodeBadPath          = "bad_path"            // no absolute URL path
-	CodeBadMethod        = "bad_method"          // no HTTP method for a call
-	CodeBadScope         = "bad_scope"           // authorization scope, key scope or key scope pattern
-	CodeDuplicateScope   = "duplicate_scope"     // one scope twice
-	CodeBadBody          = "bad_body"            // a body that is no JSON, or where none is sent
-	CodeBadPlaceholder   = "bad_placeholder"     // {{...}} that names none
-	CodeMissingField     = "missing_field"       // a field that its neighbours require
-	CodeNeedlessField    = "needless_field"      // a field that its neighbours make meaningless
-	CodeBadVariable      = "bad_variable_name"   // not the name of an environment variable
-	CodeUnsetVariable    = "unset_variable"      // an environment variable that is unset or empty
-	CodeBadURL           = "bad_url"             // a variable that holds no usable URL
-	CodeInsecureURL      = "insecure_url"        // http to another machine
-	CodeBadSecret        = "bad_secret"          // a secret with white space or control characters
-	CodeMissingReason    = "missing_reason"      // the nightly purge switched off without saying why
-	CodeRetention        = "retention"           // a key that may be forgotten while its run may still be sent
+	CodeBadValue      = "bad_value"      // not one of the values that the field allows
+	CodeUnsetVariable = "unset_variable" // an environment variable that is unset or empty
+	CodeBadURL        = "bad_url"        // a variable that holds no usable URL
+	CodeInsecureURL   = "insecure_url"   // http to another machine
+	CodeBadSecret     = "bad_secret"     // a secret with white space or control characters
+	CodeRetention     = "retention"      // a key that may be forgotten while its run may still be sent
+)
+
+// Codes of a Problem that only this package finds.
+const (
+	codeFile             = "bad_file"            // cannot be read: missing, a directory, no permission
+	codeFileTooBig       = "file_too_big"        // larger than MaxFileSize
+	codeFileEmpty        = "empty_file"          // no content but comments
+	codeEncoding         = "bad_encoding"        // not UTF-8, or characters that YAML forbids
+	codeSyntax           = "bad_yaml"            // not YAML
+	codeSeveralDocuments = "several_documents"   // more than one YAML document
+	codeTooMuch          = "too_much"            // nested, repeated or aliased beyond reason
+	codeBadAlias         = "bad_alias"           // an alias without its anchor, or within itself
+	codeUnknownField     = "unknown_field"       // a field that the registry does not have
+	codeDuplicateField   = "duplicate_field"     // one field twice in one mapping
+	codeType             = "wrong_type"          // a list where a text is wanted, and the like
+	codeFormatVersion    = "unsupported_version" // `version` is not 1
+	codeMissingName      = "missing_name"        // the registry has no name
+	codeBadName          = "bad_name"            // of the registry, a target or a key store
+	codeDuplicateName    = "duplicate_name"      // two targets or key stores of one name
+	codeMissingID        = "missing_id"          // a job without an id
+	codeBadID            = "bad_id"              // a job id of other characters, or too long
+	codeDuplicateID      = "duplicate_id"        // two jobs of one id
+	codeReservedID       = "reserved_id"         // a job that has the built-in job's id
+	codeMissingSchedule  = "missing_schedule"    // a job without a schedule
+	codeNeedsLedger      = "needs_ledger"        // nothing without a ledger can do that
+	codeNeverAgain       = "never_again"         // a warning: every scheduled time has passed
+	codeBadSchedule      = "bad_schedule"        // a schedule that cannot be read, or never fires
+	codeBadTimezone      = "bad_timezone"        // no IANA time zone
+	codeBadDuration      = "bad_duration"        // not a duration, or too long
+	codeNegativeDuration = "negative_duration"   // below zero
+	codeZeroDuration     = "zero_duration"       // zero where nothing could happen in no time
+	codeOutOfRange       = "out_of_range"        // a number outside of its range
+	codeSecretFile       = "secret_file"         // the file of a secret is missing, empty or unreadable
+	codeMissingTarget    = "missing_target"      // neither target nor targetUrlEnv
+	codeTwoTargets       = "two_targets"         // both target and targetUrlEnv
+	codeUnknownTarget    = "unknown_target"      // a target that is not declared
+	codeAmbiguousTarget  = "ambiguous_target"    // targetUrlEnv that several targets share
+	codeMissingPath      = "missing_path"        // a job without a path
+	codeBadPath          = "bad_path"            // not an absolute URL path
+	codeBadMethod        = "bad_method"          // not a method that a call may have
+	codeBadScope         = "bad_scope"           // authorization scope, key scope or key scope pattern
+	codeDuplicateScope   = "duplicate_scope"     // one scope twice
+	codeBadBody          = "bad_body"            // a body that is not JSON, or of a method that sends none
+	codeBadPlaceholder   = "bad_placeholder"     // {{...}} with an unknown name
+	codeMissingField     = "missing_field"       // a field that its neighbours require
+	codeNeedlessField    = "needless_field"      // a field that its neighbours make meaningless
+	codeBadVariable      = "bad_variable_name"   // not the name of an environment variable
+	codeMissingReason    = "missing_reason"      // the nightly purge switched off without saying why
 )

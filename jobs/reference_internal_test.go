@@ -11,7 +11,7 @@ import (
 const referenceIntro = `# Registry reference
 
 Every field of the registry file. The page is generated from the types that decode the file
-(` + "`UPDATE_GOLDEN=1 go test ./jobs -run Reference`" + `); [examples/all-fields.yaml](../examples/all-fields.yaml) shows all fields in one
+(` + "`UPDATE_GOLDEN=1 go test ./jobs -run Reference`" + `); [examples/registry.yaml](../examples/registry.yaml) shows most fields in one
 file, and [jobs/cronce.schema.json](../jobs/cronce.schema.json) is the JSON Schema for editors. An unknown field is an error.
 
 Durations have a unit: ` + "`500ms`, `30s`, `1h30m`, `24h`" + `. A field whose name ends in ` + "`Env`" + ` names an environment variable; the file

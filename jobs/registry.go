@@ -14,8 +14,8 @@ import (
 	"github.com/cronce/cronce/schedule"
 )
 
-// Registry is what a cronce process runs: jobs, their targets, and how long keys live.
-// It is checked, has every default applied, and never changes.
+// Registry holds what a cronce process runs: jobs, their targets, and how long keys
+// live. It is valid, has every default applied, and is immutable.
 type Registry struct {
 	name      string
 	jobs      []registered // by id
@@ -40,11 +40,11 @@ type registered struct {
 
 const builtinAt = -1
 
-// NewRegistry builds a registry from its entries, in any order. The same entries in
-// a file give the same registry. The error is Problems: all mistakes, not just the
+// NewRegistry builds a registry from its entries, in any order. The same entries in a
+// file give the same registry. The error is a Problems with all mistakes, not only the
 // first.
 func NewRegistry(entries ...Entry) (*Registry, error) {
-	d := &draft{report: newReport(source{}), jobs: make([]Job, 0, len(entries))} // most entries are jobs
+	d := &draft{report: newReport(source{}), jobs: make([]registered, 0, len(entries)+1)} // most entries are jobs
 	for _, e := range entries {
 		e.enter(d)
 	}
@@ -54,12 +54,12 @@ func NewRegistry(entries ...Entry) (*Registry, error) {
 // Name returns the registry's name.
 func (r *Registry) Name() string { return r.name }
 
-// Version identifies the set of definitions: two registries of one version
-// plan the same runs.
+// Version returns a hash of the definitions of all enabled jobs. Two registries with
+// the same version plan the same runs.
 func (r *Registry) Version() string { return r.version }
 
-// Jobs lists every job by id, the built-in one and disabled ones included. The
-// slices within a job belong to the registry; do not modify them.
+// Jobs returns all jobs, sorted by ID, with the built-in and the disabled ones. The
+// slices and maps in a job belong to the registry; do not modify them.
 func (r *Registry) Jobs() []Job {
 	list := make([]Job, len(r.jobs))
 	for i, j := range r.All() {
@@ -68,7 +68,7 @@ func (r *Registry) Jobs() []Job {
 	return list
 }
 
-// All yields the jobs that Jobs lists, each with its index in the list.
+// All yields the jobs that Jobs returns, each with its index.
 func (r *Registry) All() iter.Seq2[int, Job] {
 	return func(yield func(int, Job) bool) {
 		for i := range r.jobs {
@@ -79,25 +79,26 @@ func (r *Registry) All() iter.Seq2[int, Job] {
 	}
 }
 
-// Len returns the number of jobs. Their indexes are 0 to Len()-1, sorted by id.
+// Len returns the number of jobs. Their indexes are 0 to Len()-1, sorted by ID.
 func (r *Registry) Len() int { return len(r.jobs) }
 
-// At returns the job at index i.
+// At returns the job at index i of Jobs.
 func (r *Registry) At(i int) Job { return r.jobs[i].Job }
 
-// Index returns a job's index in Jobs.
+// Index returns the index in Jobs of the job with an ID. If there is none, it returns
+// the index at which that job would be, and false.
 func (r *Registry) Index(id string) (i int, found bool) {
 	return slices.BinarySearchFunc(r.jobs, id, func(e registered, id string) int { return strings.Compare(e.ID, id) })
 }
 
-// Schedule returns the schedule of the job at index i.
-func (r *Registry) Schedule(i int) *schedule.Schedule { return r.jobs[i].schedule }
+// scheduleAt returns the schedule of the job at index i.
+func (r *Registry) scheduleAt(i int) *schedule.Schedule { return r.jobs[i].schedule }
 
 // Hash returns the hash of the definition of the job at index i, as
 // [Job.Definition] computes it.
 func (r *Registry) Hash(i int) string { return hex.EncodeToString(r.jobs[i].hash[:]) }
 
-// Job returns one job.
+// Job returns the job with an ID.
 func (r *Registry) Job(id string) (Job, bool) {
 	i, found := r.Index(id)
 	if !found {
@@ -106,8 +107,9 @@ func (r *Registry) Job(id string) (Job, bool) {
 	return r.At(i), true
 }
 
-// Targets lists the targets by name: the declared ones, and "env:VARIABLE" for
-// each variable that jobs name with targetUrlEnv and no target has.
+// Targets returns all targets, sorted by name: the declared ones, those of channels and
+// heartbeats, and one named "env:VARIABLE" for each variable that jobs name with
+// TargetURLEnv and no declared target has.
 func (r *Registry) Targets() []Target {
 	var targets []Target
 	for _, name := range slices.Sorted(maps.Keys(r.targets)) {
@@ -116,15 +118,15 @@ func (r *Registry) Targets() []Target {
 	return targets
 }
 
-// Target returns one target.
+// Target returns the target with a name.
 func (r *Registry) Target(name string) (Target, bool) {
 	t, ok := r.targets[name]
 	return t, ok
 }
 
-// TTL returns how long keys of a scope are kept, and the KeyTTL scope that decides
-// this: an exact one, else the longest that ends in * and fits, else "" for
-// DefaultKeyTTL.
+// TTL returns how long keys of a scope are kept, and the Scope of the KeyTTL that
+// decides it: the scope itself, or else the longest prefix that matches. The pattern is
+// empty if no KeyTTL matches and DefaultKeyTTL applies.
 func (r *Registry) TTL(keyScope string) (life time.Duration, pattern string) {
 	lives := make(map[string]time.Duration, len(r.ttls))
 	for _, k := range r.ttls {
@@ -136,20 +138,20 @@ func (r *Registry) TTL(keyScope string) (life time.Duration, pattern string) {
 	return DefaultKeyTTL, ""
 }
 
-// KeyTTLs lists the declared TTLs of keys, in the order of declaration.
+// KeyTTLs returns the declared TTLs of keys, in the order of declaration.
 func (r *Registry) KeyTTLs() []KeyTTL { return slices.Clone(r.ttls) }
 
-// KeyStores lists what the nightly purge cleans, in the order of declaration.
+// KeyStores returns the declared key stores, in the order of declaration.
 func (r *Registry) KeyStores() []KeyStore { return slices.Clone(r.stores) }
 
-// Platform returns how much AWS may add to the age of a call; 0 is none.
+// Platform returns the limits of late delivery by AWS.
 func (r *Registry) Platform() Platform { return r.platform }
 
 // Cleanup returns the configuration of the nightly purge.
 func (r *Registry) Cleanup() Cleanup { return r.cleanup }
 
-// JobProblem returns a Problem with a job's field ("keyScope", "retry.horizon"),
-// with the place of the field, or of the job where the field has its default.
+// JobProblem returns a Problem about a field of a job, such as "retry.horizon". It has
+// the line of the field, or of the job if the field has its default.
 func (r *Registry) JobProblem(jobID, field, code, message string) Problem {
 	path := "" // the built-in job's: the file
 	if i, found := r.Index(jobID); found && r.jobs[i].at != builtinAt {
@@ -162,13 +164,13 @@ func (r *Registry) JobProblem(jobID, field, code, message string) Problem {
 	}
 }
 
-// Warnings returns problems that do not make the registry invalid: enabled jobs
-// that have no scheduled time after now.
+// Warnings returns problems that do not make the registry invalid: enabled jobs that
+// have no scheduled time after now.
 func (r *Registry) Warnings(now time.Time) Problems {
 	found := Problems{}
 	for i, j := range r.All() {
-		if !j.Disabled && r.Schedule(i).Next(now).IsZero() {
-			found = append(found, r.JobProblem(j.ID, "schedule", CodeNeverAgain, fmt.Sprintf(
+		if !j.Disabled && r.scheduleAt(i).Next(now).IsZero() {
+			found = append(found, r.JobProblem(j.ID, "schedule", codeNeverAgain, fmt.Sprintf(
 				"the schedule %s has no scheduled time after now: the job never runs again; set a later time, or remove or disable the job", j.Schedule)))
 		}
 	}
@@ -176,8 +178,8 @@ func (r *Registry) Warnings(now time.Time) Problems {
 	return found
 }
 
-// KeyStoreProblem returns a Problem with the address of the key store i, in the order
-// of KeyStores, with the place of the field that names its variable.
+// KeyStoreProblem returns a Problem about the address of the key store at index i of
+// KeyStores. It has the line of the field that names its variable.
 func (r *Registry) KeyStoreProblem(i int, code, message string) Problem {
 	found := newReport(r.source)
 	found.add(fmt.Sprintf("keyStores[%d].urlEnv", i), code, "%s", message)

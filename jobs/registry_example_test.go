@@ -46,7 +46,7 @@ func ExampleNewRegistry_problems() {
 }
 
 func ExampleLoad() {
-	registry, err := jobs.Load("../examples/all-fields.yaml")
+	registry, err := jobs.Load("../examples/registry.yaml")
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -41,7 +41,7 @@ func one(t testing.TB, r *jobs.Registry, id string) jobs.Job {
 }
 
 func TestGoAndFileGiveTheSameRegistry(t *testing.T) {
-	fromFile, err := jobs.Load("../examples/all-fields.yaml")
+	fromFile, err := jobs.Load("../examples/registry.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestGoAndFileGiveTheSameRegistry(t *testing.T) {
 			Scopes: []string{"membership:admin"}, Body: map[string]string{"reason": "hold expired"},
 			Spread: 5 * time.Minute, Headers: map[string]string{"X-Interval": "{{previousAt}}/{{scheduledAt}}"},
 			Async: jobs.Async{Within: 6 * hour}, Retry: jobs.Retry{For: hour / 2}, Alarm: jobs.Alarm{StartWithin: 5 * time.Minute},
-			About: jobs.About{Description: "Releases commission locks whose hold has expired.", Owner: "Membership team", Labels: map[string]string{"tier": "critical"}},
+			Metadata: jobs.Metadata{Description: "Releases commission locks whose hold has expired.", Owner: "Membership team", Labels: map[string]string{"tier": "critical"}},
 		},
 		jobs.Defaults{Owner: "Platform team", Labels: map[string]string{"env": "prod"}},
 		jobs.Alarm{StartWithin: time.Minute, FinishWithin: hour},

@@ -34,8 +34,8 @@ func parent(path string) string {
 	return path[:max(0, strings.LastIndexAny(path, ".["))]
 }
 
-// report collects problems. One path is complained about once, and what is
-// within a value that could not be read not at all: it would be no news.
+// report collects problems. It reports one problem a path, and none inside a value
+// that could not be read.
 type report struct {
 	source
 	jobIDs   map[string]string // "jobs[2]" -> the job's id

@@ -119,7 +119,7 @@ func FuzzParseRunID(f *testing.F) {
 		if again != id {
 			t.Errorf("%q is read, and written as %q", id, again)
 		}
-		if len(id) > jobs.MaxRunID || strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		if len(id) > jobs.MaxRunIDLength || strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r > '~' }) {
 			t.Errorf("%q is no header value", id)
 		}
 	})

@@ -7,12 +7,11 @@ import (
 	"strings"
 )
 
-// SchemaURL is where editors find the schema of this format of the registry file.
+// SchemaURL is the address of the JSON Schema of the registry file, for editors.
 const SchemaURL = "https://raw.githubusercontent.com/cronce/cronce/main/jobs/cronce.schema.json"
 
-// Schema returns the registry file's JSON Schema (draft 2020-12), made from the
-// types that the file is decoded into, for editors. It says less than Load
-// checks. jobs/cronce.schema.json is a copy.
+// Schema returns the JSON Schema of the registry file (draft 2020-12), for editors.
+// Load checks more than the schema can say. jobs/cronce.schema.json is a copy.
 func Schema() ([]byte, error) {
 	root := schemaOf(reflect.TypeFor[document]())
 	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"

@@ -9,18 +9,18 @@ import (
 	"strings"
 )
 
-// Secret is a reference to a secret. Exactly one field is set, or none. The secret
-// itself is never in a registry.
+// Secret is a reference to a secret. At most one field is set. The zero Secret refers
+// to none.
 type Secret struct {
-	// Env is a variable that holds it; in a Lambda, the variable may hold a
-	// reference to AWS Secrets Manager or SSM instead.
+	// Env is the environment variable that holds the secret. In a Lambda, the variable
+	// may hold a reference to AWS Secrets Manager or SSM instead.
 	Env string
-	// File is the absolute path of a file that holds it, such as a projected
-	// Kubernetes token. It is read again while the process runs.
+	// File is the absolute path of the file that holds the secret, such as a projected
+	// Kubernetes token. The file is read again while the process runs.
 	File string
 }
 
-// String returns where the secret is, for messages.
+// String returns the place of the secret in words, such as "the file /run/token".
 func (s Secret) String() string {
 	if s.File != "" {
 		return "the file " + s.File
@@ -32,7 +32,7 @@ func (s Secret) String() string {
 const maxSecret = 64 << 10
 
 // Read returns the secret. A line break at the end of a file is not a part of it.
-// Errors are of type Problem and never show a value.
+// Errors are of type Problem and never contain a value.
 func (s Secret) Read(lookup func(string) (string, bool)) (string, error) {
 	if s.File != "" {
 		return s.readFile()
@@ -54,18 +54,18 @@ func (s Secret) readFile() (string, error) {
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err == nil && !info.Mode().IsRegular() {
-		return "", secretProblem(CodeSecretFile, "%s is not a regular file", s)
+		return "", secretProblem(codeSecretFile, "%s is not a regular file", s)
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
 	switch {
 	case err != nil:
 		return "", s.unreadable(err)
 	case len(text) > maxSecret:
-		return "", secretProblem(CodeSecretFile, "%s has more than %d bytes; a secret is shorter", s, maxSecret)
+		return "", secretProblem(codeSecretFile, "%s has more than %d bytes; a secret is shorter", s, maxSecret)
 	}
 	value := strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), "\r")
 	if value == "" {
-		return "", secretProblem(CodeSecretFile, "%s is empty", s)
+		return "", secretProblem(codeSecretFile, "%s is empty", s)
 	}
 	return value, nil
 }
@@ -76,7 +76,7 @@ func (s Secret) unreadable(err error) error {
 	if errors.As(err, &path) {
 		why = path.Err.Error()
 	}
-	return secretProblem(CodeSecretFile, "%s: %s; it must exist and be readable by this process", s, why)
+	return secretProblem(codeSecretFile, "%s: %s; it must exist and be readable by this process", s, why)
 }
 
 func secretProblem(code, format string, args ...any) error {
@@ -88,13 +88,13 @@ func secretProblem(code, format string, args ...any) error {
 func (d *draft) checkSecret(path string, f authField) {
 	switch s := f.secret; {
 	case s == Secret{}:
-		d.add(path, CodeMissingField, "%s is missing; set it to { env: NAME } or { file: /PATH }, the variable or file that holds %s", f.name, f.holds)
+		d.add(path, codeMissingField, "%s is missing; set it to { env: NAME } or { file: /PATH }, the variable or file that holds %s", f.name, f.holds)
 	case s.Env != "" && s.File != "":
-		d.add(path, CodeNeedlessField, "%s has both env and file; keep one", f.name)
+		d.add(path, codeNeedlessField, "%s has both env and file; keep one", f.name)
 	case s.Env != "":
 		d.checkVariable(path+".env", f.name+".env", s.Env, "the variable that holds "+f.holds)
 	case !filepath.IsAbs(s.File) && !strings.HasPrefix(s.File, "/") || strings.ContainsFunc(s.File, control) || len(s.File) > 4096:
-		d.add(path+".file", CodeBadPath, "%s.file must be the absolute path of the file that holds %s, e.g. /run/secrets/token, not its content (not shown: it may be a secret)", f.name, f.holds)
+		d.add(path+".file", codeBadPath, "%s.file must be the absolute path of the file that holds %s, e.g. /run/secrets/token, not its content (not shown: it may be a secret)", f.name, f.holds)
 	}
 }
 
@@ -128,8 +128,8 @@ func (f form) bad(value string) string {
 	return ""
 }
 
-// Reference returns where the secret of one of the auth's fields is, named as in
-// the file.
+// Reference returns the secret in a field, which is named as in the registry file, such
+// as "token" or "headers.X-Api-Key". It returns the zero Secret for other names.
 func (a Auth) Reference(name string) Secret {
 	for _, f := range a.fields() {
 		if f.name == name {
@@ -139,16 +139,15 @@ func (a Auth) Reference(name string) Secret {
 	return Secret{}
 }
 
-// Read returns the secret of one of the auth's fields, named as in the file, such
-// as "token" or "headers.X-Api-Key", and checks its form. Errors are of type Problem
-// and never show a value.
+// Read returns the value of the secret in a field, named as for Reference, and checks
+// its form. Errors are of type Problem and never contain a value.
 func (a Auth) Read(name string, lookup func(string) (string, bool)) (string, error) {
 	for _, f := range a.fields() {
 		if f.name == name {
 			return f.read(lookup)
 		}
 	}
-	return "", secretProblem(CodeMissingField, "%s is not a secret of type: %s", name, a.Type)
+	return "", secretProblem(codeMissingField, "%s is not a secret of type: %s", name, a.Type)
 }
 
 func (f authField) read(lookup func(string) (string, bool)) (string, error) {

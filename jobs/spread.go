@@ -8,12 +8,15 @@ import (
 	"github.com/cronce/cronce/schedule"
 )
 
-// DueAt returns when the run of a scheduled time is due to start: at it, or a fixed
-// delay of less than Spread later. The delay is a pure function of the registry's
-// name, the job's ID and the scheduled time, so that every process computes the
-// same one: the first eight bytes of the SHA-256 of "<registry> <run ID>", as a
-// big-endian number, modulo the seconds of Spread. It ends before the next
-// scheduled time, also where a clock change makes the interval shorter.
+// DueAt returns the time at which the run of a scheduled time is due to start: the
+// scheduled time plus a delay of less than Spread. The delay is a pure function of the
+// registry's name, the job's ID and the scheduled time. It is the first eight bytes of
+// the SHA-256 of "<registry> <run ID>", as a big-endian number, modulo the seconds of
+// Spread. It ends before the next scheduled time, even if a clock change shortens the
+// interval.
+//
+// DueAt and Registry.NextDue return times at which runs start. NextRun and DueBy return
+// scheduled times, without the delay.
 func (j Job) DueAt(at time.Time) time.Time {
 	window := j.Spread
 	if window <= 0 || at.IsZero() {
@@ -22,15 +25,14 @@ func (j Job) DueAt(at time.Time) time.Time {
 	if next := j.schedule.Next(at); !next.IsZero() {
 		window = min(window, next.Sub(at))
 	}
-	text := append(make([]byte, 0, 2*MaxRunID), j.registry...)
+	text := append(make([]byte, 0, 2*MaxRunIDLength), j.registry...)
 	text = append(append(text, ' '), j.ID...)
-	sum := sha256.Sum256(appendInstant(append(text, '@'), at))
+	sum := sha256.Sum256(appendTime(append(text, '@'), at))
 	return at.Add(time.Duration(binary.BigEndian.Uint64(sum[:8])%uint64(window/time.Second)) * time.Second)
 }
 
-// DueBy returns the time up to which scheduled times are due at t, with their
-// delays: t, or a time just before the first scheduled time whose delay has not
-// passed.
+// DueBy returns the time up to which the runs of all scheduled times are due to start at
+// t, or were before. It is the latest such time. Without Spread that is t.
 func (j Job) DueBy(t time.Time) time.Time {
 	if j.Spread <= 0 {
 		return t
@@ -41,12 +43,14 @@ func (j Job) DueBy(t time.Time) time.Time {
 	return t
 }
 
-// NextRun returns the first scheduled time whose run starts after t. It is before t
-// while the delay of its run has not passed.
+// NextRun returns the scheduled time of the first run that is due to start after t. With
+// Spread, this scheduled time may be before t; the run starts at DueAt of it. It is the
+// zero time if there is none.
 func (j Job) NextRun(t time.Time) time.Time { return j.schedule.Next(j.DueBy(t)) }
 
-// NextDue returns DueAt of the first scheduled time after a time, of the job at
-// index i; zero if there is none.
+// NextDue returns the time at which the run of the first scheduled time after a time is
+// due to start, of the job at index i. It is DueAt of that scheduled time, and the zero
+// time if there is none.
 func (r *Registry) NextDue(i int, after time.Time) time.Time {
 	j := &r.jobs[i].Job
 	next := j.schedule.Next(after)
@@ -89,7 +93,7 @@ func shortestGap(s *schedule.Schedule) (shortest gap) {
 	return shortest
 }
 
-// MaxSpread is the longest spread that a job with the schedule can have.
+// MaxSpread returns the longest Spread that a job with the schedule can have.
 func MaxSpread(s *schedule.Schedule) time.Duration {
 	if g := shortestGap(s); g.length > 0 {
 		return min(g.length, maxWait)
@@ -102,11 +106,11 @@ func (d *draft) checkSpread(path string, j Job) {
 	switch {
 	case j.Spread <= 0 || j.schedule == nil:
 	case j.Spread%time.Second != 0:
-		d.add(path, CodeBadDuration, "spread %s is not a number of whole seconds; use e.g. 30s or 5m", j.Spread)
+		d.add(path, codeBadDuration, "spread %s is not a number of whole seconds; use e.g. 30s or 5m", j.Spread)
 	default:
 		if g := d.shortestGap(j); g.length > 0 && j.Spread > g.length {
-			d.add(path, CodeBadDuration, "spread %s is longer than %s, the shortest time between two scheduled times (%s and %s); set at most %[2]s",
-				j.Spread, g.length, instantText(g.from), instantText(g.from.Add(g.length)))
+			d.add(path, codeBadDuration, "spread %s is longer than %s, the shortest time between two scheduled times (%s and %s); set at most %[2]s",
+				j.Spread, g.length, timeText(g.from), timeText(g.from.Add(g.length)))
 		}
 	}
 }

@@ -35,14 +35,14 @@ func TestTheDelaysOfASpreadAreFixed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for at := range j.Parsed().Due(three, three.Add(48*time.Hour)) {
+	for at := range j.ParsedSchedule().Due(three, three.Add(48*time.Hour)) {
 		if got, want := back.DueAt(at), j.DueAt(at); !got.Equal(want) {
 			t.Fatalf("read from the ledger, the run of %s starts at %s instead of %s", at, got, want)
 		}
 	}
 	other := one(t, build(t, release(func(j *jobs.Job) { j.ID, j.Schedule, j.Spread = "other", "0 * * * *", 5*time.Minute })), "other")
 	same := 0
-	for at := range j.Parsed().Due(three, three.Add(1000*time.Hour)) {
+	for at := range j.ParsedSchedule().Due(three, three.Add(1000*time.Hour)) {
 		if other.DueAt(at).Equal(j.DueAt(at)) {
 			same++
 		}
@@ -63,18 +63,18 @@ func TestDelaysEndBeforeTheNextScheduledTime(t *testing.T) {
 	}{
 		{"*/10 * * * *", "UTC", 10 * time.Minute, three, 30},
 		{"0,15,45 1-3 * * *", "Europe/London", 15 * time.Minute, time.Date(2026, 3, 28, 0, 0, 0, 0, time.UTC), 72},
-		{"0 0,2,4,6,8,10,12,14 * * *", "America/New_York", 2 * time.Hour, time.Date(2027, 3, 13, 0, 0, 0, 0, time.UTC), 72},
+		{"0 0,2,4,6,8,10,12,14 * * *", "America/New_York", 2 * time.Hour, time.Date(2027, 3, 13, 0, 0, 0, 0, time.UTC), 72}, // an hour from 07:00Z to the next
 		{"@every 7s", "UTC", 7 * time.Second, three, 1},
 	} {
-		r, err := jobs.NewRegistry(jobs.Name("acme"), release(func(j *jobs.Job) { j.Schedule, j.Timezone, j.Spread = tc.schedule, tc.timezone, tc.window }))
-		if err != nil {
-			t.Fatal(err)
-		}
-		j := one(t, r, "release")
+		// The job's name makes the delay at 2027-03-14T07:00:00Z 1h41m59s of the full two hours.
+		r := build(t, release(func(j *jobs.Job) {
+			j.ID, j.Schedule, j.Timezone, j.Spread = "late", tc.schedule, tc.timezone, tc.window
+		}))
+		j := one(t, r, "late")
 		until := tc.from.Add(time.Duration(tc.hours) * time.Hour)
 		delayed := false
-		for at := range j.Parsed().Due(tc.from, until) {
-			due, next := j.DueAt(at), j.Parsed().Next(at)
+		for at := range j.ParsedSchedule().Due(tc.from, until) {
+			due, next := j.DueAt(at), j.ParsedSchedule().Next(at)
 			delayed = delayed || due.After(at)
 			if due.Before(at) || !due.Before(next) || !due.Before(at.Add(tc.window)) || due.Nanosecond() != 0 {
 				t.Fatalf("%s: the run of %s starts at %s; the next is scheduled at %s", tc.schedule, at, due, next)
@@ -88,13 +88,13 @@ func TestDelaysEndBeforeTheNextScheduledTime(t *testing.T) {
 		if !delayed {
 			t.Errorf("%s: no run is delayed", tc.schedule)
 		}
-		for at := range j.Parsed().Due(tc.from, until) {
-			if due := j.DueAt(at); !j.NextRun(due.Add(-1)).Equal(at) || !j.NextRun(due).Equal(j.Parsed().Next(at)) {
+		for at := range j.ParsedSchedule().Due(tc.from, until) {
+			if due := j.DueAt(at); !j.NextRun(due.Add(-1)).Equal(at) || !j.NextRun(due).Equal(j.ParsedSchedule().Next(at)) {
 				t.Fatalf("%s: the run of %s starts at %s; the next run before and at that time are those of %s and %s", tc.schedule, at, due, j.NextRun(due.Add(-1)), j.NextRun(due))
 			}
 		}
-		i, _ := r.Index("release")
-		if got, want := r.NextDue(i, tc.from), j.DueAt(j.Parsed().Next(tc.from)); !got.Equal(want) {
+		i, _ := r.Index("late")
+		if got, want := r.NextDue(i, tc.from), j.DueAt(j.ParsedSchedule().Next(tc.from)); !got.Equal(want) {
 			t.Errorf("next due at %s, want %s", got, want)
 		}
 	}
@@ -142,8 +142,8 @@ func TestASpreadIsShorterThanEachInterval(t *testing.T) {
 }
 
 func TestASpreadNeedsALedger(t *testing.T) {
-	got := build(t, release(func(j *jobs.Job) { j.Spread = time.Hour })).Stateless()
-	if len(got) != 1 || got[0].Code != jobs.CodeNeedsLedger || !strings.Contains(got[0].Message, "spread") {
+	got := build(t, release(func(j *jobs.Job) { j.Spread = time.Hour })).CheckWithoutLedger()
+	if len(got) != 1 || got[0].Code != "needs_ledger" || !strings.Contains(got[0].Message, "spread") {
 		t.Errorf("%+v", got)
 	}
 }

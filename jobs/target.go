@@ -2,13 +2,13 @@ package jobs
 
 import "time"
 
-// Entry is a part of a registry: a Name, Target, Job, KeyTTL, KeyStore,
+// Entry is an argument of NewRegistry: a Name, Target, Job, KeyTTL, KeyStore,
 // Platform, Cleanup, Defaults, Alarm, Channel or Heartbeat.
 type Entry interface{ enter(*draft) }
 
-// Name is the registry's name, required: the principal under which targets keep the
-// keys of its calls. Two registries never share one. It matches
-// [a-zA-Z0-9][a-zA-Z0-9._-]{0,63}.
+// Name is the name of a registry, which is required. It is the principal under which
+// targets keep the keys of its calls, so no two registries may have the same name. It
+// matches [a-zA-Z0-9][a-zA-Z0-9._-]{0,63}.
 type Name string
 
 // Target is a service that jobs call.
@@ -19,37 +19,35 @@ type Target struct {
 	URL  string
 	Auth Auth
 	TLS  TLS
-	// AllowHTTP lets the URLs be http to a machine other than this one. Calls and
-	// tokens are then sent unencrypted.
+	// AllowHTTP allows http URLs of other machines. Calls and tokens are then sent
+	// unencrypted.
 	AllowHTTP   bool
-	MaxInFlight int // calls at once; 0: the executor's limit
+	MaxInFlight int // maximum number of calls at the same time; 0: the executor's limit
 }
 
-// KeyTTL is how long a target keeps the keys of a scope, which is an exact name, or
-// a prefix and a final *.
+// KeyTTL declares how long a target keeps the keys of a scope.
 type KeyTTL struct {
-	Scope string
+	Scope string // a key scope, or a prefix followed by *
 	TTL   time.Duration
 }
 
-// DefaultKeyTTL is the TTL of a key whose scope no KeyTTL covers.
+// DefaultKeyTTL is the TTL of keys whose scope no KeyTTL matches.
 const DefaultKeyTTL = 24 * time.Hour
 
-// KeyStore is a database whose idempotency keys the nightly purge removes once
-// they have expired.
+// KeyStore is a database from which the nightly purge removes expired idempotency keys.
 type KeyStore struct {
 	Name   string // [a-z0-9][a-z0-9._-]{0,63}
 	URLEnv string // the variable that holds the database's URL
-	Schema string // empty: where the connection's search finds the table
+	Schema string // of the table (MySQL: database); "": the one that the connection uses
 }
 
-// Platform is how late AWS may deliver an event when a Lambda runs jobs. The
-// exported template sets these bounds, and a run's horizon includes them. In Go,
-// zero stands for the default and a negative age for none.
+// Platform limits how late AWS may deliver an event when a Lambda runs jobs. The
+// exported template sets these limits, and a run's horizon includes them. In Go, zero
+// means the default, and a negative age means 0.
 type Platform struct {
-	EventAge       time.Duration // EventBridge's retries; default 1h
-	LambdaEventAge time.Duration // Lambda's asynchronous queue; default 1h
-	QueueAge       time.Duration // an SQS queue between them; default 0
+	EventAge       time.Duration // maximum age of an event in EventBridge; default 1h
+	LambdaEventAge time.Duration // in Lambda's asynchronous queue; default 1h
+	QueueAge       time.Duration // in an SQS queue before the function; default 0
 }
 
 // Cleanup configures the built-in job PurgeJobID: when it runs, and how long it
@@ -57,17 +55,17 @@ type Platform struct {
 type Cleanup struct {
 	Schedule        string        // in UTC; default "30 3 * * *"
 	Timeout         time.Duration // of one purge; default 1h
-	LedgerRetention time.Duration // finished runs, from their end; default 720h
-	DeadRetention   time.Duration // unacknowledged dead runs; default 2160h
-	AuditRetention  time.Duration // operators' acts, who and why; default 8760h
-	// DisabledBecause, when set, disables the purge and is the reason: keys and
-	// runs then stay until something else removes them. Empty: the purge runs.
+	LedgerRetention time.Duration // of finished runs, from their end; default 720h
+	DeadRetention   time.Duration // of unacknowledged dead runs; default 2160h
+	AuditRetention  time.Duration // of the audit of operators' actions; default 8760h
+	// DisabledBecause is the reason why the purge is disabled; "": it is enabled. If it
+	// is disabled, keys and runs stay until something else removes them.
 	DisabledBecause string
 }
 
 func (n Name) enter(d *draft)     { d.names = append(d.names, n) }
 func (t Target) enter(d *draft)   { d.targets = append(d.targets, t) }
-func (j Job) enter(d *draft)      { d.jobs = append(d.jobs, j) }
+func (j Job) enter(d *draft)      { d.jobs = append(d.jobs, registered{Job: j, at: len(d.jobs)}) }
 func (k KeyTTL) enter(d *draft)   { d.ttls = append(d.ttls, k) }
 func (s KeyStore) enter(d *draft) { d.stores = append(d.stores, s) }
 func (p Platform) enter(d *draft) { d.platforms = append(d.platforms, p) }

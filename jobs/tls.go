@@ -2,11 +2,12 @@ package jobs
 
 import "strings"
 
-// TLS is how connections to a target are made, if not by the default. It is
-// for the target's own address, not for a token endpoint.
+// TLS holds the certificates of connections to a target. It does not apply to
+// connections to a token endpoint. The zero TLS means the system's certificate
+// authorities and no client certificate.
 type TLS struct {
-	CA        Secret // certificates, in PEM, that verify the target's; none: the system's
-	Cert, Key Secret // the client's certificate and private key, in PEM; both or none
+	CA        Secret // certificate authorities in PEM, instead of the system's
+	Cert, Key Secret // certificate and private key of the client, in PEM; both or none
 }
 
 func (t TLS) fields() []authField {
@@ -17,17 +18,18 @@ func (t TLS) fields() []authField {
 	}
 }
 
-// Read returns the ca, cert or key, and checks its form. Errors are of type Problem.
+// Read returns the secret of a field ("ca", "cert" or "key") and checks its form. Errors
+// are of type Problem and never contain a value.
 func (t TLS) Read(name string, lookup func(string) (string, bool)) (string, error) {
 	for _, f := range t.fields() {
 		if f.name == name {
 			return f.read(lookup)
 		}
 	}
-	return "", secretProblem(CodeMissingField, "%s is not a part of tls", name)
+	return "", secretProblem(codeMissingField, "%s is not a part of tls", name)
 }
 
-// Secrets returns the secrets that a target refers to, in a fixed order.
+// Secrets returns the secrets that the target refers to, in a fixed order.
 func (t Target) Secrets() (list []Secret) {
 	for _, f := range append(t.Auth.fields(), t.TLS.fields()...) {
 		if f.secret != (Secret{}) {
@@ -49,7 +51,7 @@ func (d *draft) checkTLS(path string, t TLS) {
 			one, other = other, one
 		}
 		if one != (Secret{}) && other == (Secret{}) {
-			d.add(path+"."+half.name, CodeMissingField, "%s is missing beside %s; a client shows a certificate and has its key", half.other, half.name)
+			d.add(path+"."+half.name, codeMissingField, "%s is missing beside %s; a client shows a certificate and has its key", half.other, half.name)
 		}
 	}
 }

@@ -10,28 +10,30 @@ import (
 //
 // Each job has one slot, which a store gives under the lock of the job's row. A
 // run keeps the slot through leases and retries until it is succeeded, dead or
-// canceled. A run that waits for the slot is planned (a redriven run:
-// retrying), cannot be leased, and has no meaningful NextAt. Admit, Enter and
-// Claim first give a free slot to the oldest waiting run. Runs with ~ in their
-// ID take no slot and wait for none, whatever their Overlap. The slot belongs
-// to the job, not to a revision: an edit or a removal does not change it.
+// canceled. The slot belongs to the job, not to a revision: an edit or a removal of
+// the job does not change it.
+//
+// A run that waits for the slot is planned, or retrying if it was redriven. It cannot
+// be leased, and its NextAt has no meaning. Admit, Enter and Claim first give a free
+// slot to the oldest waiting run. Runs with ~ in their ID take no slot and wait for
+// none, whatever their Overlap.
 type Overlap string
 
 const (
-	// OverlapSkip: takes the job's slot; becomes skipped (overlap) when the
-	// slot is taken or other runs wait for it.
+	// OverlapSkip takes the job's slot. The run becomes skipped (overlap) if the slot
+	// is taken or other runs wait for it.
 	OverlapSkip Overlap = "skip"
-	// OverlapQueue: takes the slot, or waits for it, oldest scheduled time first.
+	// OverlapQueue takes the slot, or waits for it, oldest scheduled time first.
 	OverlapQueue Overlap = "queue"
-	// OverlapAllow: takes no slot.
+	// OverlapAllow takes no slot and waits for none.
 	OverlapAllow Overlap = "allow"
 )
 
-// RunSpec is one row that an admission writes.
+// RunSpec is one row to write.
 type RunSpec struct {
 	// RunID is the job's ID, "@" and ScheduledAt as 2006-01-02T15:04:05Z, then
 	// nothing, "~" and a token, or "/" and Until. Stores find a job's runs and
-	// their order by it: see RunIDRange.
+	// their order by it.
 	RunID       string
 	ScheduledAt time.Time // in whole seconds; else ErrInvalidRun
 	Until       time.Time // a range's last scheduled time, else zero
@@ -44,121 +46,125 @@ type RunSpec struct {
 	Lease       bool    // Planned only: can start now, so lease it on admission
 }
 
-// AdHoc reports whether a run ID has a ~: a trigger, a rerun or an event of its
+// IsAdHoc reports whether a run ID has a ~: a trigger, a rerun or an event of its
 // own. Such a run is independent of the schedule: it accounts for no scheduled
-// time, takes no slot, has revision 0 and does not raise PurgedBefore.
-func AdHoc(runID string) bool {
+// time, takes no slot, has revision 0 and does not raise PurgedThrough.
+func IsAdHoc(runID string) bool {
 	return strings.Contains(runID, "~")
 }
 
-// Plan is all of one job's scheduled times in (After, Through].
+// Plan has the rows of all scheduled times of one job in (After, Through].
 type Plan struct {
 	JobID    string
 	Revision int64
 	After    time.Time // the watermark that the plan was made from
 	Through  time.Time // the watermark after it
-	// Runs are the rows to write, oldest first, all of them in (After, Through];
-	// otherwise nothing of the Admission is written: ErrInvalidRun.
+	// Runs are the rows to write, oldest first, all of them in (After, Through].
 	Runs []RunSpec
-	// Events are recorded with them (local times in a gap).
+	// Events are written with the rows: the local times that a time change skipped.
 	Events []Event
-	// Next, when set, ends the revision at Through and starts another one with
-	// this definition (an edit), or none (Next.Hash == "": removed), and
-	// records RevisionEnded and RevisionBegun, both at Through. The new revision's
-	// watermark is Through.
+	// Next, if set, ends the revision at Through. The next revision has this
+	// definition and the watermark Through; with Next.Hash == "" the job was removed
+	// and there is none. EventRevisionEnded and EventRevisionBegun are recorded, both
+	// at Through.
 	Next *Definition
 }
 
-// Admission is what a planner writes at once, at most one plan per job. The
-// store admits each plan as a whole or not at all:
+// Admission is what a planner writes at once, at most one plan for each job. The store
+// admits each plan as a whole or not at all:
 //
-//   - it locks the jobs' rows in the order of their IDs before it decides;
-//   - a plan is admitted only if the job's revision and watermark are those the
-//     plan was made from, it has not ended, and Through is not before After
-//     nor after the store's clock, so no scheduled time is admitted twice, early, or
-//     for an outgoing revision;
-//   - rows that exist already (a platform event came first) stay as they are
-//     and are not leased; a range row counts only its scheduled times that have
-//     no row of their own, and is not written if there are none;
-//   - a planned run is due at its scheduled time (NextAt is ScheduledAt);
-//     missed, superseded and skipped rows are finished (FinishedAt is now);
-//   - the watermark moves in the same transaction;
-//   - the planned runs of a paused job become skipped (paused);
-//   - the slot decides overlap (see Overlap);
-//   - runs marked Lease that can start are leased under Token.
+//   - It locks the jobs' rows in the order of their IDs before it decides.
+//   - It admits a plan only if the job has not ended, the job's revision and watermark
+//     are those that the plan was made from, and Through is neither before After nor
+//     after the store's clock. So no scheduled time is admitted twice, early, or for an
+//     outgoing revision.
+//   - Rows that exist already, because a platform event came first, stay as they are and
+//     are not leased. A range row counts only its scheduled times that have no row of
+//     their own. It is not written if there are none.
+//   - A planned run is due at its scheduled time: NextAt is ScheduledAt. Missed,
+//     superseded and skipped rows are finished: FinishedAt is now.
+//   - The watermark moves in the same transaction.
+//   - The planned runs of a paused job become skipped (paused).
+//   - The slot decides overlap: see Overlap.
+//   - Runs marked Lease that can start are leased under Token.
 type Admission struct {
 	Plans    []Plan
-	Owner    string // the process
-	Token    string // random, fresh for each admission
-	LeaseFor time.Duration
+	Owner    string        // the process
+	Token    string        // random, fresh for each admission
+	LeaseFor time.Duration // length of the leases, from the store's clock; must be positive
 }
 
 // Admitted is the result of an Admission.
 type Admitted struct {
 	Now    time.Time // the store's clock
-	Leased []Work    // those leased to the caller now
-	Stale  []Position
+	Leased []Work    // the runs that are leased to the caller
+	// Stale has a position for each plan that was not admitted: plan again from it.
+	Stale []Position
 	// Skipped counts the scheduled times that became skipped, by reason.
 	Skipped map[Reason]int
 }
 
-// Position is a job's revision and watermark. For a plan that was not admitted,
-// it is where to plan again from: the revision or watermark had moved, or
-// Through was ahead of the store's clock.
+// Position is a job's revision and watermark.
 type Position struct {
 	JobID     string
 	Revision  int64
 	Watermark time.Time
 }
 
-// Entry is a single run from outside the planner: a trigger, a rerun, or a
-// platform event. It moves no watermark.
+// Entry is a single run from outside the planner: a trigger, a rerun, or a platform
+// event. It moves no watermark.
 //
-// A ~ id is new work at once, of a paused, ended or unknown job too. The entry
-// of a scheduled time is treated as an admission treats it: it is skipped (paused)
-// when the job is paused, and the slot decides overlap. A scheduled time that the
-// store's clock has not reached yet is planned, not leased, and due at its
-// time. One at or before the job's PurgedBefore is ErrPurged. A scheduled time of a
-// job that the ledger does not know makes a row for the job: revision 0, ended.
+// A run with ~ in its ID is new work and due at once, also if its job is paused, ended
+// or unknown. The entry of a scheduled time is treated as an admission treats it: it is
+// skipped (paused) if the job is paused, and the slot decides overlap.
+//
+//   - A scheduled time after the store's clock is planned, not leased, and due at its
+//     time.
+//   - One at or before the job's PurgedThrough is refused with ErrPurged.
+//   - One of a job that the ledger does not know makes a row for the job: revision 0,
+//     ended.
 type Entry struct {
 	JobID string
 	RunSpec
-	// Actor: who made a trigger or a rerun, kept in the audit. It is empty for
-	// a platform event.
+	// Actor made the trigger or the rerun. The audit keeps it. It is empty for a
+	// platform event.
 	Actor
 	// RerunOf is the run that a rerun repeats; its RerunID is set in the same
-	// transaction. It has to be finished and not rerun before, else the entry
-	// is ErrMayDouble; MayDouble allows another rerun.
+	// transaction. It must be finished and not rerun before, or the entry is refused
+	// with ErrCannotRerun. MayDouble allows another rerun.
 	RerunOf   string
 	MayDouble bool
-	// YieldToDue is for a caller who works on single runs where nobody else may
-	// claim what is due. Where the scheduled time takes the slot of a job that is not
-	// paused, and another run that holds the slot, or is first of those that
-	// wait for a free one, is due or its lease lapsed, nothing is written and
-	// Entered.Due names that run: claim it (Claim.Only), then enter again.
+	// YieldToDue makes the entry wait for an earlier run of its job. It is for a
+	// process that works on single runs, where no other process may claim due runs.
+	// It matters if the scheduled time takes the slot of a job that is not paused, and
+	// another run holds the slot, or is the first that waits for a free one. If that
+	// run is due, or its lease has expired, nothing is written, and Entered.Due names
+	// it: claim it (Claim.Only), then enter again.
 	YieldToDue bool
-	// Owner, Token and LeaseFor are used when RunSpec.Lease is set.
+	// Owner, Token and LeaseFor are used when RunSpec.Lease is set. They mean the same as
+	// in an Admission.
 	Owner    string
 	Token    string
 	LeaseFor time.Duration
 }
 
-// Entered is the result of an Entry. Inserted is false where the scheduled time was
-// accounted for before: Run is then the row that accounts for it (perhaps a
-// range row). Work is set when the run was leased to the caller; an Entry
-// repeated under the same Token finds it again while that lease is held.
+// Entered is the result of an Entry.
 type Entered struct {
-	Now      time.Time
+	Now time.Time // the store's clock
+	// Run is the row that accounts for the entry, perhaps a range row. Inserted reports
+	// whether this Entry wrote it.
 	Run      Run
 	Inserted bool
-	Work     *Work
-	// Due is the run to be worked on first; see Entry.YieldToDue. Run is then
-	// the entry's row if it has one already, and waits.
+	// Work is set if the run was leased to the caller. An Entry that is repeated under
+	// the same Token returns it again while the lease is held.
+	Work *Work
+	// Due is the ID of the run to work on first; see Entry.YieldToDue. Run is then the
+	// entry's row if it has one already, and waits.
 	Due string
 }
 
-// Event is something about a job that is not a run and that no operator did: a
-// gap time that daylight saving skipped, a new revision, the end of one.
+// Event is something that happened to a job and is neither a run nor an operator's
+// action: a time change skipped a local time, or a revision began or ended.
 type Event struct {
 	JobID string
 	At    time.Time // actual; a gap's nearest scheduled time; a revision's first or last watermark
@@ -170,8 +176,9 @@ type Event struct {
 // EventKind names an Event.
 type EventKind string
 
+// The kinds of events.
 const (
-	GapSkipped    EventKind = "dst_gap"
-	RevisionBegun EventKind = "revision_begun"
-	RevisionEnded EventKind = "revision_ended"
+	EventGapSkipped    EventKind = "dst_gap" // a local time does not exist on this day
+	EventRevisionBegun EventKind = "revision_begun"
+	EventRevisionEnded EventKind = "revision_ended"
 )

@@ -2,28 +2,28 @@ package ledger
 
 import (
 	"errors"
-	"slices"
 	"time"
 )
 
 var (
-	// ErrNotFound: no such run or job.
+	// ErrNotFound is returned for a run, job, incident or process that the store
+	// does not have.
 	ErrNotFound = errors.New("not found")
-	// ErrUnavailable: the store cannot be reached or is shutting down. The
-	// statement may or may not have been applied; retrying it is safe.
+	// ErrUnavailable reports that the store cannot be reached or is shutting down.
+	// The statement may or may not have been applied; it is safe to repeat it.
 	ErrUnavailable = errors.New("ledger unavailable")
-	// ErrOtherRegistry: the ledger belongs to a registry of another name.
+	// ErrOtherRegistry reports that the ledger belongs to a registry of another name.
 	ErrOtherRegistry = errors.New("the ledger belongs to another registry")
-	// ErrPurged: the scheduled time is at or before its job's PurgedBefore. Whether
-	// it ran is no longer known, so it cannot be entered; only a run with ~ can.
+	// ErrPurged reports that a scheduled time is at or before its job's PurgedThrough.
+	// Whether it ran is no longer known, so only a run with ~ can be entered.
 	ErrPurged = errors.New("the scheduled time was purged from the ledger")
-	// ErrInvalidRun: a run's ID does not match its time, or the time has a
-	// fraction of a second. Nothing was written; the caller is at fault.
+	// ErrInvalidRun reports a mistake of the caller: for example, a run's ID does not
+	// match its time, or the time has a fraction of a second. Nothing was written.
 	ErrInvalidRun = errors.New("invalid run")
-	// ErrMayDouble: the run that an Entry repeats is not finished, was rerun
-	// already, or is gone. Nothing was written.
-	ErrMayDouble = errors.New("the run was rerun already, is not finished, or is gone: look at it again")
-	// ErrSchema: the store's tables are not of this program's version.
+	// ErrCannotRerun reports that the run that an Entry repeats is not finished, was
+	// rerun already, or is gone. Nothing was written.
+	ErrCannotRerun = errors.New("the run was rerun already, is not finished, or is gone: look at it again")
+	// ErrSchema reports that the store's tables are not of this program's version.
 	ErrSchema = errors.New("the ledger's schema is not up to date")
 )
 
@@ -35,32 +35,20 @@ type Filter struct {
 	Reason Reason
 	Since  time.Time // ScheduledAt at or after
 	Until  time.Time // ScheduledAt before
-	// Unacked selects only unacknowledged runs (AckedAt zero).
-	Unacked bool
+	// Unacknowledged selects only unacknowledged runs (AckedAt zero).
+	Unacknowledged bool
 	// NotRerun selects only runs that were not rerun (RerunID empty).
 	NotRerun bool
-	// Limit is a page's size, below 1 the default, 100; newest ScheduledAt
-	// first, equal times by ID descending in byte order. An Act without
-	// IDs changes up to Limit runs, the oldest that it does not refuse; below 1 all.
+	// Limit is the size of a page; below 1, it is 100. A page has the newest
+	// ScheduledAt first, equal times by ID descending in byte order. An Action
+	// without IDs changes up to Limit runs, the oldest that it does not reject;
+	// below 1, all.
 	Limit int
 	// Before continues a listing after its last row (keyset, never an
 	// offset).
 	Before *Cursor
 	// After selects only the runs that a listing shows before the cursor's row.
 	After *Cursor
-}
-
-// Exception returns the one exceptional state that the filter selects, by state or
-// by reason; "" if it selects several, or other states.
-func (f Filter) Exception() State {
-	state := f.Reason.State()
-	if state == "" && len(f.States) == 1 {
-		state = f.States[0]
-	}
-	if !slices.Contains(Exceptional, state) {
-		return ""
-	}
-	return state
 }
 
 // Cursor is the last row of a page.
@@ -79,17 +67,17 @@ type JobStatus struct {
 	PausedAt  time.Time
 	PausedBy  string
 	PausedWhy string
-	// PurgedBefore: no scheduled time at or before it is admitted or entered;
-	// runs with ~ are.
-	PurgedBefore time.Time
-	LastRun      *Run // the newest by ScheduledAt that is not a range; nil when none
-	SlotRun      *Run // the unfinished run that has the job's slot; nil when it is free
+	// PurgedThrough is the latest scheduled time of which a run was purged. No scheduled
+	// time at or before it is admitted or entered; runs with ~ are.
+	PurgedThrough time.Time
+	LastRun       *Run // the newest by ScheduledAt that is not a range; nil when none
+	SlotRun       *Run // the unfinished run that has the job's slot; nil when it is free
 
 	// The results of the job's runs, from its newest OutcomeWindow rows, ranges not
 	// counted.
-	LastOutcome  *Run      // the newest run that is succeeded or dead; nil when none
-	FailingSince time.Time // where that is dead: the first dead run after the last success; else zero
-	DeadUnseen   int       // all of its unacknowledged dead runs
+	LastOutcome        *Run      // the newest run that is succeeded or dead; nil when none
+	FailingSince       time.Time // where that is dead: the first dead run after the last success; else zero
+	DeadUnacknowledged int       // all of its unacknowledged dead runs
 }
 
 // JobState is the part of a job's row that a list of very many jobs needs. Its
@@ -106,93 +94,102 @@ type JobState struct {
 // for how long it has been failing.
 const OutcomeWindow = 1000
 
-// Act is an operator's action on runs. The audit keeps who acted, why and by which
-// interface; the run's row keeps who and why of the last action. With IDs, each ID
-// that does not exist or cannot be acted on is refused with a reason. Without IDs,
-// only runs in a state that the action applies to are selected.
+// Action is an operator's action on runs: a cancel, a redrive or an acknowledgement.
+// The audit keeps who acted, why and by which interface. The run's row keeps who and
+// why of the last action.
+//
+// With IDs, an ID that does not exist or that the action cannot be applied to is
+// rejected with a reason. Without IDs, only runs in a state that the action applies to
+// are selected.
 //
 // An action takes the oldest ScheduledAt first, equal times by ID: those runs have
 // the least time left before their keys may expire. With a Limit, repeating the
 // action continues after the runs that it changed.
 //
-//   - Cancel: planned, running, retrying, accepted -> canceled (operator). The slot is
-//     given back. A running run's attempt may have been sent: it stays counted
-//     and is kept in the history as lost; its holder's record is refused.
-//   - Redrive: dead -> retrying, due now, under its own key, SendBefore and attempt numbers, with Failures 0 and no reason,
-//     FinishedAt, AckedAt or AcceptedAt. Without IDs it leaves out the runs that an operator
-//     has settled: the acknowledged ones, unless IncludeAcknowledged, and those
-//     that were rerun, unless MayDouble. A run that was rerun is refused
-//     without MayDouble with IDs too. Refused from SendBefore on, Force or not.
-//     Refused, unless forced, while a run of the job that this act did not
-//     redrive is unfinished (waiting and ~ runs count). A run that had taken
-//     the slot takes it again. If the slot is taken, the run waits for it, so
-//     that the runs of one action start one after the other; forced, it starts
-//     without the slot.
-//   - Ack: dead, acknowledged now. Without IDs it leaves out those that are
-//     acknowledged. A run that was acknowledged before keeps its first
-//     time, who and why, and counts as changed.
-type Act struct {
+// Cancel moves planned, running, retrying and accepted runs to canceled (operator).
+//
+//   - The slot is given back.
+//   - The attempt of a running run may have been sent. It stays counted and is kept in
+//     the history as lost. The record of its holder is fenced.
+//
+// Redrive moves dead runs to retrying, due now.
+//
+//   - The run keeps its key, SendBefore and attempt numbers. Its Failures become 0. Its
+//     Reason, FinishedAt, AckedAt and AcceptedAt are cleared.
+//   - Without IDs, acknowledged runs are left out unless IncludeAcknowledged is set, and
+//     runs that were rerun unless MayDouble is set. With IDs, a run that was rerun is
+//     rejected unless MayDouble is set.
+//   - A run is rejected from its SendBefore on, even with Force.
+//   - Without Force, a run is rejected while the job has an unfinished run that this
+//     action did not redrive. Waiting runs and ~ runs count.
+//   - A run that had the slot takes it again. If the slot is taken, the run waits for
+//     it, so that the runs of one action start one after the other. With Force it
+//     starts without the slot.
+//
+// Ack acknowledges dead runs.
+//
+//   - Without IDs, acknowledged runs are left out.
+//   - A run that was acknowledged before keeps its first time, who and why, and counts
+//     as changed.
+type Action struct {
 	Filter
 	Actor
 	// Force lets a redrive start even if another run of the job is unfinished.
 	Force bool
-	// IncludeAcknowledged: a redrive without IDs takes acknowledged runs too.
+	// IncludeAcknowledged lets a redrive without IDs take acknowledged runs too.
 	IncludeAcknowledged bool
-	// MayDouble: a redrive takes runs that were rerun too. The target may then
+	// MayDouble lets a redrive take runs that were rerun too. The target may then
 	// apply their work twice.
 	MayDouble bool
-	// Continues is the Request of a redrive by the same By of which this is a further
-	// part: the runs of its other parts do not count as unfinished runs beside it.
-	// The Request of a further part is PartOf(Continues, name).
+	// Continues is set on a further part of a large redrive, to the Request of its
+	// first part. Both have the same By. The runs of the other parts then do not
+	// count as other unfinished runs. The Request of a further part is
+	// PartRequestName(Continues, name).
 	Continues string
-	// DryRun changes nothing: Changed are the runs that would be changed, as
+	// DryRun changes nothing. Changed then has the runs that would be changed, as
 	// they are.
 	DryRun bool
 }
 
-// PartOf returns the name of a request that continues another one.
-func PartOf(request, name string) string { return request + "/" + name }
+// PartRequestName returns the Request of a further part of a large redrive: first is
+// the Request of its first part, and part names this one. See Action.Continues.
+func PartRequestName(first, part string) string { return first + "/" + part }
 
-// Acted is the result of an Act for each selected run.
-type Acted struct {
+// ActionResult is the result of an Action for each selected run.
+type ActionResult struct {
 	Changed []Run // oldest ScheduledAt first
-	// Refused are the selected runs that were refused; of an act with a Limit, those
-	// before its last changed run.
-	Refused []Rejection
-	// LeftOut counts the runs that an act without IDs left out as settled:
-	// Acknowledged, Rerun. They are not among the Refused, and no Limit counts
-	// them; it counts all that the Filter selects.
-	LeftOut map[Cause]int
+	// Rejected lists the selected runs that the action does not apply to. With a
+	// Limit, it lists those before the last changed run.
+	Rejected []Rejection
+	// LeftOut counts the runs that an action without IDs left out, by cause:
+	// RejectedAcknowledged or RejectedRerun. They are not in Rejected. All that the
+	// Filter selects are counted, whatever its Limit.
+	LeftOut map[RejectionCause]int
 }
 
-// Backfill asks for the scheduled times of a job that did not run to be run.
+// Backfill asks for scheduled times of a job that did not run to be run. A pause of
+// the job does not stop it.
+//
+// A scheduled time whose row is missed, superseded, skipped or canceled becomes planned
+// (backfill), due now, whatever the revision of its row. It waits for the slot, oldest first, whatever RunSpec.Overlap
+// says. A scheduled time that has any other row is left as it is. One without a row, or
+// at or before PurgedThrough, is refused. So is one whose run was rerun, as its work may
+// have been done.
+//
+// A canceled run that was leased before keeps its call, SendBefore and attempt numbers,
+// and is refused from SendBefore on. Any other run takes the call given here. Failures
+// and AcceptedAt are cleared.
+//
+// A scheduled time in a range row gets a row of its own, and the range's Count falls by
+// one. The range row is deleted with its last scheduled time; its ID, ScheduledAt and
+// Until never change. Where a scheduled time has a row of its own, that row accounts for
+// it, not the range that it lies in. A time in a range row of an earlier revision is
+// refused, as another definition planned it and it may never have been a scheduled time.
 type Backfill struct {
 	JobID string
-	// Scheduled times are the job's scheduled times in the wanted span, each once, oldest
-	// first, with their calls. They come from the schedule of the job's current
-	// revision: within a range row the store cannot tell a scheduled time from another
-	// time.
-	// Those whose row is missed, superseded, skipped or canceled become planned
-	// (backfill), due now and queued: they wait for the slot, oldest first,
-	// whatever RunSpec.Overlap says. Scheduled times that have any other row are
-	// left; those that have none, or are at or before PurgedBefore, are
-	// refused.
-	//
-	// A scheduled time that stands in a range row is taken out of it: it gets a row
-	// of its own, the range's count falls by one, and the range row goes with
-	// its last scheduled time. A range row's id, first and last scheduled time never
-	// change; a scheduled time's own row always goes before the range it lies in.
-	// Only a range row of the job's current revision (of an ended job, its last)
-	// gives scheduled times: in one of an earlier revision, which another definition
-	// planned, the time may never have been a scheduled time, and is refused. Rows
-	// of their own are moved whatever their revision.
-	//
-	// A canceled run that was leased before keeps its call, SendBefore and
-	// attempt numbers, and is refused from SendBefore on; any other takes the
-	// call given here. Failures begin at 0 again, and it has not been accepted. A pause does not hold a
-	// backfill back.
-	//
-	// A run that was rerun is refused: its work may have been done.
+	// Runs are the job's scheduled times in the wanted span, each once, oldest first,
+	// with their calls. They come from the schedule of the job's current revision, or
+	// of an ended job its last.
 	Runs []RunSpec
 	Actor
 	DryRun bool
@@ -205,12 +202,13 @@ type Backfilled struct {
 	Refused int // never planned, purged, rerun, or in a range row of an earlier revision
 }
 
-// Counts is the ledger's state for metrics, cheap at any size.
+// Counts is the ledger's state for metrics. Its cost does not grow with the number of
+// finished runs.
 type Counts struct {
-	Unfinished map[State]int // planned, running, retrying, accepted
-	DeadUnseen int           // dead and not acknowledged
-	Incidents  int           // open
+	Unfinished         map[State]int // planned, running, retrying, accepted
+	DeadUnacknowledged int           // dead and not acknowledged
+	Incidents          int           // open
 	// OldestDue is the NextAt of the oldest planned, retrying or accepted run that is
-	// due; zero when none. A run that waits for the slot is not due.
+	// due; zero if none is. A run that waits for the slot is not due.
 	OldestDue time.Time
 }

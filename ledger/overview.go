@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Cell is the part of a row that an overview of many rows needs. Its fields mean
-// what they mean in a Run.
-type Cell struct {
+// RunSummary is the part of a Run that an overview of many runs needs. Its fields mean
+// the same as there.
+type RunSummary struct {
 	RunID       string
 	ScheduledAt time.Time
 	Until       time.Time // a range's last scheduled time, else zero
@@ -26,37 +26,37 @@ type DayCount struct {
 	Count int
 }
 
-// Days counts a job's scheduled times by day and state. The sum of all
-// counts is the number of the scheduled times that the ledger accounts for.
+// Days counts a job's scheduled times by day and state. The sum of all counts is the
+// number of scheduled times that the ledger accounts for.
 type Days struct {
 	Counts []DayCount // of rows that stand for one scheduled time, by day, then state
-	// Ranges are the range rows with a scheduled time in the interval, oldest
-	// first, whole: a store cannot tell the days of their scheduled times.
-	Ranges []Cell
+	// Ranges are the range rows with a scheduled time in the interval, oldest first.
+	// They are whole, as a store does not know the days of their scheduled times.
+	Ranges []RunSummary
 }
 
 // Timings is how the runs that were scheduled in an interval went.
 type Timings struct {
-	// Counts are the rows by state; a range row counts as its scheduled times.
+	// Counts counts the rows by state; a range row counts as its scheduled times.
 	Counts map[State]int
-	// Lateness is StartedAt after ScheduledAt, of the runs that were started by
-	// their schedule (BySchedule, ByCatchUp).
+	// Lateness has the time from ScheduledAt plus Call.Delay to StartedAt, of the runs
+	// of the schedule (BySchedule, ByCatchUp).
 	Lateness Histogram
-	// Durations are FinishedAt after StartedAt, of the succeeded runs.
+	// Durations has the time from StartedAt to FinishedAt, of the succeeded runs.
 	Durations Histogram
 }
 
-// Histogram counts durations by class: see TimingClass.
+// Histogram counts durations by bucket. See [HistogramBucket].
 type Histogram map[int]int
 
-// classesPerOctave makes a class 9 % wide.
-const classesPerOctave = 8
+// bucketsPerOctave makes a bucket 9 % wide.
+const bucketsPerOctave = 8
 
-// TimingClass returns the class of a duration in a Histogram: eight times its
-// logarithm to the base 2 in microseconds, rounded down, where anything below 1
+// HistogramBucket returns the bucket of a duration in a Histogram: eight times the
+// logarithm to the base 2 of its microseconds, rounded down. A duration below 1
 // microsecond counts as 1.
-func TimingClass(d time.Duration) int {
-	return int(math.Floor(classesPerOctave * math.Log2(float64(max(d.Microseconds(), 1)))))
+func HistogramBucket(d time.Duration) int {
+	return int(math.Floor(bucketsPerOctave * math.Log2(float64(max(d.Microseconds(), 1)))))
 }
 
 // Total returns the number of durations in the histogram.
@@ -69,32 +69,32 @@ func (h Histogram) Total() (n int) {
 
 // Add adds the counts of another histogram.
 func (h Histogram) Add(other Histogram) {
-	for class, count := range other {
-		h[class] += count
+	for bucket, count := range other {
+		h[bucket] += count
 	}
 }
 
 // Quantile returns the duration that a share q of all does not exceed, 0 < q <= 1,
-// within 5 %: the middle of its class. It is 0 for an empty histogram.
+// within 5 %: the middle of its bucket. It is 0 for an empty histogram.
 func (h Histogram) Quantile(q float64) time.Duration {
 	if len(h) == 0 {
 		return 0
 	}
 	first, last := math.MaxInt, math.MinInt
-	for class := range h {
-		first, last = min(first, class), max(last, class)
+	for bucket := range h {
+		first, last = min(first, bucket), max(last, bucket)
 	}
 	rank := int(math.Ceil(q * float64(h.Total())))
-	for class := first; class < last; class++ {
-		if rank -= h[class]; rank <= 0 {
-			return classMiddle(class)
+	for bucket := first; bucket < last; bucket++ {
+		if rank -= h[bucket]; rank <= 0 {
+			return bucketMiddle(bucket)
 		}
 	}
-	return classMiddle(last)
+	return bucketMiddle(last)
 }
 
-func classMiddle(class int) time.Duration {
-	us := math.Exp2((float64(class) + 0.5) / classesPerOctave)
+func bucketMiddle(bucket int) time.Duration {
+	us := math.Exp2((float64(bucket) + 0.5) / bucketsPerOctave)
 	return time.Duration(us * float64(time.Microsecond))
 }
 

@@ -11,7 +11,7 @@ import (
 // Every duration is within 5 % of the middle of its class, whatever its size.
 func TestAQuantileIsWithinFivePercent(t *testing.T) {
 	for d := time.Microsecond; d < 400*24*time.Hour; d = d*21/20 + time.Microsecond {
-		h := ledger.Histogram{ledger.TimingClass(d): 1}
+		h := ledger.Histogram{ledger.HistogramBucket(d): 1}
 		if got := h.Quantile(0.5); math.Abs(float64(got-d)) > 0.05*float64(d)+float64(time.Microsecond) {
 			t.Errorf("%s is read back as %s", d, got)
 		}
@@ -21,9 +21,9 @@ func TestAQuantileIsWithinFivePercent(t *testing.T) {
 func TestQuantilesOfAHistogram(t *testing.T) {
 	h := ledger.Histogram{}
 	for i := range 1000 {
-		h[ledger.TimingClass(time.Duration(i+1)*time.Millisecond)]++
+		h[ledger.HistogramBucket(time.Duration(i+1)*time.Millisecond)]++
 	}
-	other := ledger.Histogram{ledger.TimingClass(time.Hour): 1}
+	other := ledger.Histogram{ledger.HistogramBucket(time.Hour): 1}
 	h.Add(other)
 	for q, want := range map[float64]time.Duration{0.0005: time.Millisecond, 0.5: 500 * time.Millisecond, 0.95: 950 * time.Millisecond, 1: time.Hour} {
 		if got := h.Quantile(q); got < want*19/20 || got > want*21/20 {
@@ -33,7 +33,7 @@ func TestQuantilesOfAHistogram(t *testing.T) {
 	if got := (ledger.Histogram{}).Quantile(0.5); got != 0 {
 		t.Errorf("the median of nothing is %s", got)
 	}
-	if got := ledger.TimingClass(-time.Second); got != 0 {
+	if got := ledger.HistogramBucket(-time.Second); got != 0 {
 		t.Errorf("a negative duration is of class %d", got)
 	}
 }

@@ -2,9 +2,9 @@ package ledger
 
 import "time"
 
-// Purge asks for one bounded batch of finished runs, and their attempts, to be
-// deleted, oldest ScheduledAt first: that is the order in which they are
-// stored, and all but a few have finished in it. Kept are:
+// Purge asks for one bounded batch of finished runs, with their attempts, to be
+// deleted, oldest ScheduledAt first. That is the order in which runs are stored, and
+// nearly all finish in it. Kept are:
 //
 //   - a run that finished within its retention, however long ago it was
 //     scheduled;
@@ -16,26 +16,26 @@ import "time"
 //     (an event came before the plan): its row is what keeps the plan from
 //     running it again.
 //
-// In the same transaction the jobs' PurgedBefore rises to the newest scheduled time
+// In the same transaction the jobs' PurgedThrough rises to the newest scheduled time
 // deleted; it is never lowered, and ~ runs do not raise it. Watermarks stay.
 type Purge struct {
 	Retention     time.Duration // since FinishedAt
 	DeadRetention time.Duration // since FinishedAt, of unacknowledged dead runs
 	Batch         int           // at most this many runs; below 1 the default, 1000
-	// From continues after an earlier batch: its Next. Zero: from the beginning.
+	// From continues after an earlier batch: it is its Next. Zero begins anew.
 	From PurgeCursor
-	// DryRun deletes nothing and counts all that are past retention,
-	// whatever Batch.
+	// DryRun deletes nothing and counts all runs that are past retention, whatever
+	// Batch.
 	DryRun bool
 }
 
 // Purged is the result of a Purge.
 type Purged struct {
 	Runs int // deleted, a range row counted as one
-	// Next is where the next batch goes on.
+	// Next is where the next batch continues.
 	Next PurgeCursor
-	// More: a full batch was found, so ask again, From Next. Runs may still be
-	// fewer: a run that is revived before it is deleted stays.
+	// More reports that a full batch was found: ask again, From Next. Runs may still
+	// be fewer than a batch, as a run that is redriven before it is deleted stays.
 	More bool
 }
 
@@ -47,8 +47,8 @@ type PurgeCursor struct {
 	Found []string  // run IDs up to After that were past their retention
 }
 
-// FullBatch returns the number of runs that the purge may delete at once.
-func (p Purge) FullBatch() int { return fullBatch(p.Batch) }
+// BatchSize returns the number of runs that the purge may delete at once.
+func (p Purge) BatchSize() int { return fullBatch(p.Batch) }
 
 func fullBatch(batch int) int {
 	if batch < 1 {
@@ -57,18 +57,20 @@ func fullBatch(batch int) int {
 	return batch
 }
 
-// HistoryPurge asks for one bounded batch of what a ledger keeps beside its runs
-// to be deleted. Kept are:
+// HistoryPurge asks for one bounded batch of old rows that are not runs to be deleted.
+// Kept are:
 //
-//   - an act of an operator, for AuditRetention;
+//   - an action of an operator, for AuditRetention;
 //   - an event, for Retention after its time;
 //   - an incident, while it is open, and for Retention after its closing;
 //   - a process, for ProcessRetention after its last heartbeat, and with it the
 //     definitions that it declared;
 //   - a definition that any process of the ledger declares, or that is the
 //     current one of a job that has not ended;
-//   - a definition that was superseded, or whose job ended, within Retention.
-//     One that nobody superseded, of a job that has not ended, stays.
+//   - a definition of which the job has a newer one, for Retention after the newer
+//     one was first declared;
+//   - the newest definition of a job that has not ended, or ended within Retention;
+//     of a job that never had a revision, for Retention after its first declaration.
 //
 // A run has its call frozen in its row and needs no definition. A definition
 // that was deleted and is declared again counts as first declared then.
@@ -76,36 +78,37 @@ type HistoryPurge struct {
 	Retention      time.Duration
 	AuditRetention time.Duration
 	Batch          int // at most this many rows of each kind; below 1 the default, 1000
-	// DryRun deletes nothing and counts all that may be deleted, whatever Batch.
-	// It counts the definitions that only a process to be deleted declares as
-	// kept.
+	// DryRun deletes nothing and counts all rows that may be deleted, whatever Batch.
+	// Definitions that only a process to be deleted declares count as kept.
 	DryRun bool
 }
 
-// FullBatch returns the number of rows of each kind that the purge may delete at once.
-func (p HistoryPurge) FullBatch() int { return fullBatch(p.Batch) }
+// BatchSize returns the number of rows of each kind that the purge may delete at once.
+func (p HistoryPurge) BatchSize() int { return fullBatch(p.Batch) }
 
-// ProcessRetention is how long a process that was killed is kept after its last
-// heartbeat. One that was suspended for longer declares itself again.
+// ProcessRetention is how long after its last heartbeat a killed process is kept. A
+// process that was suspended for longer declares itself again.
 const ProcessRetention = 24 * time.Hour
 
 // PurgedHistory counts what a HistoryPurge deleted.
 type PurgedHistory struct {
-	Audit       int
-	Events      int
-	Incidents   int
-	Processes   int
-	Declared    int // definitions' names in the lists of versions that no process declares
-	Definitions int
-	More        bool // a full batch of some kind was deleted: ask again
+	Audit     int
+	Events    int
+	Incidents int
+	Processes int
+	// VersionEntries counts the rows that say which definitions belong to a version. They
+	// are deleted when no process declares the version.
+	VersionEntries int
+	Definitions    int
+	More           bool // a full batch of some kind was deleted: ask again
 }
 
-// Total returns the number of rows of all kinds.
+// Total returns the number of deleted rows of all kinds.
 func (p PurgedHistory) Total() int {
-	return p.Audit + p.Events + p.Incidents + p.Processes + p.Declared + p.Definitions
+	return p.Audit + p.Events + p.Incidents + p.Processes + p.VersionEntries + p.Definitions
 }
 
 // Full reports whether a full batch of any kind was deleted.
 func (p PurgedHistory) Full(batch int) bool {
-	return max(p.Audit, p.Events, p.Incidents, p.Processes, p.Declared, p.Definitions) >= batch
+	return max(p.Audit, p.Events, p.Incidents, p.Processes, p.VersionEntries, p.Definitions) >= batch
 }

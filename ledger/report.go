@@ -2,19 +2,19 @@ package ledger
 
 import "errors"
 
-// ErrFinished is the error of a Report on a finished run.
+// ErrFinished is returned for a Report on a finished run. Nothing was changed.
 var ErrFinished = errors.New("the run is finished")
 
-// Report is a target's report on a run that it accepted: how far it is, or that it
-// is done. It decides nothing: a run that is done is asked at once instead of at
-// its NextAt, and finishes by the target's answer. So a report that is lost,
-// repeated or wrong costs at most a wait or a call.
+// Report is a target's report on a run that it accepted: its progress, or that it is
+// done. A report does not finish a run. If the run is done, cronce asks the target at
+// once instead of at NextAt, and the target's answer finishes the run. So a report that
+// is lost, repeated or wrong costs at most a wait or a call.
 //
-// The progress is kept of every unfinished run. Done makes an accepted run due
-// now; in every other state it changes nothing, since the run is being asked, or
-// has still to be. ErrNotFound: no such run. ErrFinished: nothing was changed.
+// Progress is stored for every unfinished run. Done makes an accepted run due now; in
+// every other unfinished state it changes nothing, since a call is in progress or will be
+// made.
 type Report struct {
 	RunID    string
-	Progress string // empty: the last one stands
+	Progress string // empty: keeps the last one
 	Done     bool
 }

@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// Run is one row: one scheduled time of a job, or (Count > 1) a range of scheduled times
-// that share one verdict. All times are UTC; a zero time means "not yet".
+// Run is one row of the ledger: a run, or (Count > 1) a range of scheduled times that
+// are in one state for one reason. All times are UTC. A zero time means "not yet".
 type Run struct {
-	ID          string    // the run ID; a range row's is "<job>@<first>/<last>"
-	JobID       string    //
+	ID          string // the run ID; a range row's is "<job>@<first>/<last>"
+	JobID       string
 	ScheduledAt time.Time // the scheduled time, whole seconds; a range's first
 	Until       time.Time // a range's last scheduled time; zero for a run
 	Count       int       // scheduled times it stands for; 1 for a run
-	Trigger     Trigger   //
-	State       State     //
-	Reason      Reason    // set in dead, skipped, missed, superseded, canceled
-	Revision    int64     // the job's revision that planned it; 0 for ~ runs
-	Call        Call      // frozen at admission
+	Trigger     Trigger
+	State       State
+	Reason      Reason // set in dead, skipped, missed, superseded, canceled
+	Revision    int64  // the job's revision that planned it; 0 for ~ runs
+	Call        Call   // frozen at admission
 
 	Attempt  int  // number of the latest attempt sent, or perhaps sent
 	Failures int  // attempts that used up the retry budget
@@ -26,7 +26,7 @@ type Run struct {
 	Status   int  // HTTP status of the latest answer; 0 when there was none
 
 	NextAt     time.Time  // planned, retrying and accepted: not before this
-	WaitsFor   WaitReason // planned: why it was given back unsent; cleared by its next lease, or when it ends. See Waiter
+	WaitReason WaitReason // planned: why it was given back unsent; cleared by its next lease, or when it ends
 	AcceptedAt time.Time  // when the target first answered 202; zero: it has not, since the last redrive or backfill
 	Progress   string     // what it said of its progress last; at most ProgressLimit bytes
 	SendBefore time.Time  // nothing is sent from here on; set at the first lease
@@ -41,7 +41,7 @@ type Run struct {
 
 	RerunID string // the run that repeats this one as new work, the latest; "" when none does
 
-	By  string // who last acted on it by hand; the audit has every act
+	By  string // who last acted on it by hand; the audit has every action
 	Why string // and their reason
 }
 
@@ -57,48 +57,51 @@ type Call struct {
 	Scopes      []string        `json:"scopes,omitempty"`
 	// Headers are the job's own header fields; do not modify those that a store
 	// returned: they are shared.
-	Headers       map[string]string `json:"headers,omitempty"`
-	Timeout       time.Duration     `json:"timeout"`
-	Backoff       []time.Duration   `json:"backoff"`
-	Jitter        float64           `json:"jitter"`
-	MaxRetryAfter time.Duration     `json:"maxRetryAfter"`
-	Horizon       time.Duration     `json:"horizon"`
-	MaxInFlight   int               `json:"maxInFlight,omitempty"` // of the job; 0: no limit of its own
-	// Within is how long after its first 202 the target may work on; 0: a 202 is
-	// a success like any 2xx. Poll is the wait until it is asked again, where it
-	// names none.
+	Headers map[string]string `json:"headers,omitempty"`
+	Timeout time.Duration     `json:"timeout"` // of one attempt
+	// Backoff, Jitter, MaxRetryAfter and Horizon mean the same as in jobs.Retry, with the
+	// defaults applied. A Jitter of 0 is none.
+	Backoff       []time.Duration `json:"backoff"`
+	Jitter        float64         `json:"jitter"`
+	MaxRetryAfter time.Duration   `json:"maxRetryAfter"`
+	Horizon       time.Duration   `json:"horizon"`
+	MaxInFlight   int             `json:"maxInFlight,omitempty"` // of the job; 0: no limit of its own
+	// Within is how long after its first 202 the target may work on; 0: a 202 is a
+	// success like any 2xx. Poll is the wait until the target is asked again if its
+	// answer names no wait.
 	Within time.Duration `json:"within,omitempty"`
 	Poll   time.Duration `json:"poll,omitempty"`
-	// Delay is how long after its scheduled time the run was to start, by its job's
-	// spread. A rerun copies it from the run that it repeats, and no other run beside the
-	// schedule has one.
+	// Delay is how long after its scheduled time the run starts because of its job's
+	// spread. Runs that are not of the schedule have none, except that a rerun copies
+	// it.
 	Delay time.Duration `json:"delay,omitempty"`
 	// StartWithin and FinishWithin are how long after its scheduled time and the delay
 	// a run may take to its first lease and to its end before it is late; 0: any time.
 	StartWithin  time.Duration `json:"startWithin,omitempty"`
 	FinishWithin time.Duration `json:"finishWithin,omitempty"`
-	// Heartbeat: the job's heartbeat is pinged at this run's start and end.
+	// Heartbeat says that the job's heartbeat is pinged at this run's start and end.
 	Heartbeat bool `json:"heartbeat,omitempty"`
 }
 
 // Answer is the result of one attempt.
 type Answer string
 
+// The answers of attempts.
 const (
-	Fresh      Answer = "fresh"       // 2xx, the effect was made now
-	Replay     Answer = "replayed"    // 2xx, a stored answer: the effect was made before
-	Working    Answer = "accepted"    // 202: accepted, and not completed; uses no retry
-	InProgress Answer = "in_progress" // an earlier call still runs; uses no retry
-	Throttled  Answer = "throttled"   // 429 or 503
-	Failed     Answer = "failed"      // 408, 425, other 5xx
-	Refused    Answer = "refused"     // final 3xx or 4xx
-	Unknown    Answer = "unknown"     // timeout or broken connection: the effect may have been made
-	Lost       Answer = "lost"        // the lease lapsed; it may have been sent
+	AnswerFresh      Answer = "fresh"       // 2xx, the effect was made now
+	AnswerReplayed   Answer = "replayed"    // 2xx, a stored answer: the effect was made before
+	AnswerAccepted   Answer = "accepted"    // 202: accepted, and not completed; uses no retry
+	AnswerInProgress Answer = "in_progress" // an earlier call still runs; uses no retry
+	AnswerThrottled  Answer = "throttled"   // 429 or 503
+	AnswerFailed     Answer = "failed"      // 408, 425, other 5xx
+	AnswerRefused    Answer = "refused"     // final 3xx or 4xx
+	AnswerUnknown    Answer = "unknown"     // timeout or broken connection: the effect may have been made
+	AnswerLost       Answer = "lost"        // the lease expired; the call may have been sent
 )
 
-// Attempt is one call made, or perhaps made, for a run. Code, Error and Detail
-// may hold any bytes that a target sent: a store that cannot keep some of them
-// puts U+FFFD in their place, and never fails for it.
+// Attempt is one call that was made, or may have been made, for a run. Code, Error and
+// Detail may hold any bytes that a target sent. A store replaces bytes that it cannot
+// keep by U+FFFD, and never fails for them.
 type Attempt struct {
 	RunID      string
 	N          int // 1 and up
@@ -112,7 +115,7 @@ type Attempt struct {
 	Owner      string // the process that made it
 }
 
-// ProgressLimit bounds the progress that a run's row keeps.
+// ProgressLimit is how many bytes of its progress a run's row keeps.
 const ProgressLimit = 1000
 
 // ProgressText returns a JSON value as a progress: a string as it is, null and
@@ -127,6 +130,6 @@ func ProgressText(value json.RawMessage) string {
 	return compact.String()
 }
 
-// KeptProgress returns a progress as a run's row stores it: valid UTF-8 without
+// StorableProgress returns a progress as a run's row stores it: valid UTF-8 without
 // NUL, and cut to ProgressLimit.
-func KeptProgress(s string) string { return keptText(s, ProgressLimit) }
+func StorableProgress(s string) string { return keptText(s, ProgressLimit) }

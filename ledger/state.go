@@ -14,30 +14,36 @@ import "slices"
 type State string
 
 const (
-	// Planned: admitted (or moved here by a backfill, or given back unsent),
-	// not leased. A claim takes it out; so does a cancel.
+	// Planned means that the run was admitted, and is not leased. A backfill moves a
+	// run here too, and so does a lease given back unsent. A claim or a cancel takes
+	// it out.
 	Planned State = "planned"
-	// Running: leased to a process, in flight or about to be. Its record, a
-	// cancel, or (after the lease lapsed) another claim takes it out.
+	// Running means that the run is leased to a process, which calls the target or is
+	// about to. The record of the outcome or a cancel takes it out. After the lease
+	// expired, another claim takes it over.
 	Running State = "running"
-	// Retrying: an attempt ended without a final answer; due again at NextAt.
-	// A claim takes it out; so does a cancel.
+	// Retrying means that an attempt ended without a final answer, or that a dead run
+	// was redriven. The run is due at NextAt. A claim or a cancel takes it out.
 	Retrying State = "retrying"
-	// Accepted: the target answered 202 and works on; asked again at NextAt. The
-	// run keeps its job's slot. A claim takes it out; so does a cancel.
+	// Accepted means that the target answered 202 and works on. It is asked again at
+	// NextAt. The run keeps its job's slot. A claim or a cancel takes it out.
 	Accepted State = "accepted"
-	// Succeeded: the target answered 2xx. Final.
+	// Succeeded means that the target answered 2xx. It is final.
 	Succeeded State = "succeeded"
-	// Dead: no further attempt is made; the reason says why. Only an
+	// Dead means that no further attempt is made; the reason says why. Only an
 	// operator's redrive takes it out.
 	Dead State = "dead"
-	// Skipped: due, and not run by the job's own rule (overlap, paused).
+	// Skipped means that the run was due, and did not run because of the overlap
+	// policy or a pause. A backfill takes it out.
 	Skipped State = "skipped"
-	// Missed: due while nothing planned it, and too late to catch up.
+	// Missed means that the run was due while nothing planned it, and that catch-up
+	// did not run it. A backfill takes it out.
 	Missed State = "missed"
-	// Superseded: due while nothing planned it; a newer scheduled time replaced it.
+	// Superseded means that the run was due while nothing planned it, and that catch-up
+	// ran a newer scheduled time instead. A backfill takes it out.
 	Superseded State = "superseded"
-	// Canceled: an operator took it out.
+	// Canceled means that an operator canceled the run. A backfill takes it out,
+	// unless it is a ~ run.
 	Canceled State = "canceled"
 )
 
@@ -60,8 +66,8 @@ var moves = map[State][]State{
 }
 
 // CanMove reports whether a run may go from one state to another. Running to
-// running is a lapsed lease taken over; running to planned is a lease given
-// back before anything was sent.
+// running is an expired lease taken over. Running to planned is a lease given back
+// before anything was sent.
 func CanMove(from, to State) bool {
 	for _, s := range moves[from] {
 		if s == to {
@@ -76,58 +82,58 @@ func (s State) Finished() bool {
 	return !slices.Contains(Unfinished, s)
 }
 
-// Exceptional lists the finished states other than Succeeded.
-var Exceptional = []State{Dead, Skipped, Missed, Superseded, Canceled}
-
 // Trigger says what made a run.
 type Trigger string
 
+// The triggers of runs.
 const (
 	BySchedule Trigger = "schedule" // planned on time
 	ByCatchUp  Trigger = "catchup"  // planned late, by the job's catchUp rule
 	ByBackfill Trigger = "backfill" // moved to planned by an operator
 	ByOperator Trigger = "manual"   // `trigger`: a ~ id
 	ByRerun    Trigger = "rerun"    // `runs rerun`: a ~ id
-	ByIncident Trigger = "incident" // a notification, of an incident or to a heartbeat: a ~ id
+	ByIncident Trigger = "incident" // a notification of an incident, or a ping of a job's heartbeat: a ~ id
 	ByEvent    Trigger = "event"    // a platform event that fits no scheduled time: a ~ id
 )
 
 // Reason says why a run is in its state.
 type Reason string
 
+// Reasons of runs.
 const (
-	Exhausted          Reason = "exhausted"        // dead: every retry was used
-	Permanent          Reason = "permanent"        // dead: an answer that a retry cannot change
-	Unauthorized       Reason = "unauthorized"     // dead: 401 with a fresh token
-	PayloadMismatch    Reason = "payload_mismatch" // dead: the key is taken by another payload
-	NotCompleted       Reason = "not_completed"    // dead: accepted, and not completed within Call.Within
-	KeyExpired         Reason = "key_expired"      // dead: past SendBefore, the key may be forgotten
-	Overlapped         Reason = "overlap"          // skipped: an earlier run of the job is unfinished
-	WhilePaused        Reason = "paused"           // skipped: the job was paused
-	CatchUpNone        Reason = "catch_up_none"    // missed: the job does not catch up
-	CatchUpWindow      Reason = "catch_up_window"  // missed: older than the job's window
-	NewerRun           Reason = "newer_run"        // superseded
-	CanceledByOperator Reason = "operator"         // canceled
+	ReasonExhausted       Reason = "exhausted"        // dead: every retry was used
+	ReasonPermanent       Reason = "permanent"        // dead: an answer that a retry cannot change
+	ReasonUnauthorized    Reason = "unauthorized"     // dead: 401 with a fresh token, or the token endpoint refused the client
+	ReasonPayloadMismatch Reason = "payload_mismatch" // dead: the key is taken by another payload
+	ReasonNotCompleted    Reason = "not_completed"    // dead: accepted, and not completed within Call.Within
+	ReasonKeyExpired      Reason = "key_expired"      // dead: past SendBefore, the key may be forgotten
+	ReasonOverlap         Reason = "overlap"          // skipped: an earlier run of the job is unfinished
+	ReasonPaused          Reason = "paused"           // skipped: the job was paused
+	ReasonCatchUpNone     Reason = "catch_up_none"    // missed: the job does not catch up
+	ReasonCatchUpWindow   Reason = "catch_up_window"  // missed: older than the job's window
+	ReasonNewerRun        Reason = "newer_run"        // superseded: catch-up ran a newer scheduled time
+	ReasonOperator        Reason = "operator"         // canceled: by an operator
 )
 
 // State returns the state that a run with this reason is in; "" for an unknown reason.
 func (r Reason) State() State {
 	switch r {
-	case Exhausted, Permanent, Unauthorized, PayloadMismatch, NotCompleted, KeyExpired:
+	case ReasonExhausted, ReasonPermanent, ReasonUnauthorized, ReasonPayloadMismatch, ReasonNotCompleted, ReasonKeyExpired:
 		return Dead
-	case Overlapped, WhilePaused:
+	case ReasonOverlap, ReasonPaused:
 		return Skipped
-	case CatchUpNone, CatchUpWindow:
+	case ReasonCatchUpNone, ReasonCatchUpWindow:
 		return Missed
-	case NewerRun:
+	case ReasonNewerRun:
 		return Superseded
-	case CanceledByOperator:
+	case ReasonOperator:
 		return Canceled
 	}
 	return ""
 }
 
-// Reasons lists every reason.
+// Reasons lists every reason of a run.
 var Reasons = []Reason{
-	Exhausted, Permanent, Unauthorized, PayloadMismatch, NotCompleted, KeyExpired, Overlapped, WhilePaused, CatchUpNone, CatchUpWindow, NewerRun, CanceledByOperator,
+	ReasonExhausted, ReasonPermanent, ReasonUnauthorized, ReasonPayloadMismatch, ReasonNotCompleted, ReasonKeyExpired,
+	ReasonOverlap, ReasonPaused, ReasonCatchUpNone, ReasonCatchUpWindow, ReasonNewerRun, ReasonOperator,
 }

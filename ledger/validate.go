@@ -53,7 +53,7 @@ const (
 func (d *validator) plan(p *Plan) error {
 	for i := range p.Runs {
 		in := &p.Runs[i]
-		if err := d.instant(p.JobID, in); err != nil {
+		if err := d.scheduledTime(p.JobID, in); err != nil {
 			return err
 		}
 		if !in.ScheduledAt.After(p.After) || in.ScheduledAt.After(p.Through) || in.Until.After(p.Through) {
@@ -68,10 +68,10 @@ func (d *validator) single(jobID string, in *RunSpec) error {
 	if !in.Until.IsZero() {
 		return in.invalid("a range of scheduled times comes from a plan only: give each scheduled time its own run")
 	}
-	return d.instant(jobID, in)
+	return d.scheduledTime(jobID, in)
 }
 
-func (d *validator) instant(jobID string, in *RunSpec) error {
+func (d *validator) scheduledTime(jobID string, in *RunSpec) error {
 	switch {
 	case in.ScheduledAt.Nanosecond() != 0 || in.Until.Nanosecond() != 0:
 		return in.invalid("its time has a fraction of a second, and run IDs have none: truncate it to whole seconds first")

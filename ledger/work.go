@@ -21,65 +21,65 @@ type Work struct {
 	Call        Call
 }
 
-// Claim asks for work that is due: planned, retrying and accepted runs whose NextAt has
-// come and that do not wait for the slot, and running runs whose lease has
-// expired; oldest NextAt (or end of the lease) first. A lease is valid before
+// Claim asks for runs that are due. Due are planned, retrying and accepted runs whose
+// NextAt has come and that do not wait for the slot, and running runs whose lease has
+// expired. The oldest NextAt, or end of the lease, comes first. A lease is valid before
 // LeasedUntil and expired from then on.
 //
-// A run's first lease, here or on admission, sets StartedAt to now and
-// SendBefore to now + Call.Horizon; nothing changes them afterwards. Each lease
-// gives the run its next attempt number. The attempt of an expired lease may
-// have been sent: it stays in the history as lost and uses up no retry.
+// A run's first lease, here or on admission, sets StartedAt to now and SendBefore to
+// now + Call.Horizon. Nothing changes them afterwards. Each lease gives the run its next
+// attempt number. The attempt of an expired lease may have been sent: it stays in the
+// history as lost and uses up no retry.
 type Claim struct {
-	Owner    string
-	Token    string // random, fresh for each claim
-	Limit    int
-	LeaseFor time.Duration
+	Owner    string        // the process
+	Token    string        // random, fresh for each claim
+	Limit    int           // maximum number of runs to lease; below 1: none
+	LeaseFor time.Duration // length of the leases, from the store's clock; must be positive
 	// BusyTargets and BusyJobs are at their limits: their runs are not claimed.
 	BusyTargets []string
 	BusyJobs    []string
-	// Only, when not empty, narrows the claim to these run IDs: a process
-	// that drives one run (a trigger, a platform event) claims its retries.
+	// Only, if not empty, narrows the claim to these run IDs. A process that executes
+	// one run, such as a trigger, claims its retries so.
 	Only []string
 }
 
 // Claimed is the result of a Claim.
 type Claimed struct {
-	Now  time.Time
+	Now  time.Time // the store's clock
 	Work []Work
-	// Expired are the due runs that this claim found at or past their
-	// SendBefore and made dead (key_expired) instead of leasing them. Those
-	// of busy targets and jobs may be left for another claim.
-	Expired []Run
-	// NextAt is when the earliest work that is not due yet will be (a retry's
-	// time, a lease's end, this claim's leases included); zero when there is
-	// none. Runs that wait for the slot are not counted.
+	// PastSendBefore are the due runs that this claim found at or past their
+	// SendBefore. It made them dead (key_expired) instead of leasing them. Those of
+	// busy targets and jobs may be left for another claim.
+	PastSendBefore []Run
+	// NextAt is when the next run will be due: the time of a retry or the end of a
+	// lease, this claim's leases included. It is zero if there is none. Runs that wait
+	// for the slot are not counted.
 	NextAt time.Time
 }
 
-// Lease names one held lease.
+// Lease identifies one lease of a run.
 type Lease struct {
 	RunID string
 	Token string
 }
 
-// Outcome is the result of an attempt. It is recorded as long as no other
-// process has taken the run over, even if the lease has expired.
+// Outcome is the result of an attempt. It is recorded as long as no other process has
+// taken the run over, even if the lease has expired.
 type Outcome struct {
 	Lease
-	// State is Succeeded, Retrying, Accepted or Dead; or Planned to give a lease
-	// back unsent. Planned, and Accepted without an Attempt (asked again, and
-	// still working), use no attempt number: the run's is what it was before the
-	// lease. The first Accepted since a redrive or a backfill sets Run.AcceptedAt to now.
-	State    State
-	Reason   Reason
-	Replayed bool
-	Failures int           // the budget used, this attempt included
-	Wait     time.Duration // Retrying, Accepted and Planned: due again after this, on the store's clock
-	Progress string        // Accepted: what the target said; empty leaves the last one
-	WaitsFor WaitReason    // Planned: why the run was not sent, if that is known
-	// Attempt is what is added to the run's history; its zero value (N == 0)
-	// adds nothing.
+	// State is Succeeded, Retrying, Accepted or Dead; or Planned to give a lease back
+	// unsent. Planned uses no attempt number: the run's is what it was before the
+	// lease. Neither does Accepted without an Attempt: the target was asked again, and
+	// still works. The first Accepted since a redrive or a backfill sets
+	// Run.AcceptedAt to now.
+	State      State
+	Reason     Reason
+	Replayed   bool
+	Failures   int           // the budget used, this attempt included
+	Wait       time.Duration // Retrying, Accepted and Planned: due again after this, on the store's clock
+	Progress   string        // Accepted: what the target said; empty leaves the last one
+	WaitReason WaitReason    // Planned: why the run was not sent, if that is known
+	// Attempt is added to the run's history; its zero value (N == 0) adds nothing.
 	Attempt Attempt
 }
 
@@ -87,11 +87,11 @@ type Outcome struct {
 type RecordResult string
 
 const (
-	// Recorded: now, or by an earlier attempt to write the same record. A
+	// Recorded means that the outcome was written, now or by an earlier call. A
 	// repetition is recognized by its token until the run is leased again.
 	Recorded RecordResult = "recorded"
-	// Fenced: the lease was lost, because another process took the run over or
-	// an operator canceled it. Nothing was changed.
+	// Fenced means that the lease was lost: another process took the run over, or an
+	// operator canceled it. Nothing was changed.
 	Fenced RecordResult = "fenced"
 )
 
@@ -102,8 +102,8 @@ type Definition struct {
 	Body  []byte // the job, enough to plan it (JSON)
 }
 
-// Declared is a definition and when a process first declared it.
-type Declared struct {
+// DeclaredDefinition is a definition and when a process first declared it.
+type DeclaredDefinition struct {
 	Definition
 	At time.Time
 }
@@ -116,39 +116,38 @@ type Declaration struct {
 	Version  string // identifies the set of definitions
 	Host     string // the machine's name, for a person; may be empty
 	Program  string // the program's version, for a person; may be empty
-	// Definitions yields them by job id, and the same ones whenever it is asked.
-	// A store takes them one by one or in batches, so that those of a large
-	// registry are never in memory together. Required.
+	// Definitions yields the definitions by job ID, each time the same. A store takes
+	// them one by one or in batches, so that those of a large registry are never in
+	// memory together. Required.
 	Definitions iter.Seq[Definition]
 }
 
-// HeartbeatReply is the answer to a heartbeat. If Living differs from the last
+// HeartbeatReply is the answer to a heartbeat. If LiveVersions differs from the last
 // reply's, the assignments may have changed.
 type HeartbeatReply struct {
-	Now    time.Time
-	Living []string // versions that living processes declare, sorted
-	// Processes counts the living processes, this one included. A process that
-	// is alone may lease further ahead.
+	Now          time.Time
+	LiveVersions []string // versions that live processes declare, sorted
+	// Processes counts the live processes, this one included. If it is 1, the process may
+	// lease further ahead, since no other process waits for the runs.
 	Processes int
 }
 
-// ProcessTTL is how long after its last heartbeat a process is considered alive.
-// Its next heartbeat revives it.
+// ProcessTTL is how long after its last heartbeat a process is considered alive. A later
+// heartbeat makes it alive again.
 const ProcessTTL = 30 * time.Second
 
 // JobAssignment says which definition of a job is current and which one should be.
 //
-// Asking for assignments starts the jobs that have no revision (never seen, or
-// ended) and whose desired definition the caller's version holds: the next
-// revision, from 1, with the watermark now and never lower than before, and the
-// event RevisionBegun.
+// Store.Assignments starts a revision of each job that has none, because it was never
+// seen or has ended, if the caller's version has the job's desired definition. The
+// revisions of a job count from 1. The watermark is now, and never lower than before.
+// EventRevisionBegun is recorded.
 //
-// The desired definition of a job is the one that was first declared last, among
-// those that living processes declare. A definition's first declaration is
-// remembered when its processes are gone. Hash differs from Desired if the job
-// was edited, removed (Desired is "") or fell back. Body is then the current
-// definition, so that a process with the desired one can plan the current one
-// to its end and switch.
+// Among the definitions of a job that live processes declare, the desired one has the
+// latest first declaration. A definition's first declaration is remembered when its
+// processes are gone. Hash differs from Desired if the job was edited, removed (Desired
+// is "") or fell back to an earlier definition. Body is then the current definition, so
+// that a process with the desired one can plan the current one to its end and switch.
 type JobAssignment struct {
 	Position
 	Hash    string // of the current revision; "" when the job has ended

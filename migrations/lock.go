@@ -31,8 +31,8 @@ func (t Target) locker(db *sql.DB) lock.SessionLocker {
 
 // transactionLock is held by a transaction beside the migrations, since a pooler
 // may give each of them another session. CREATE INDEX CONCURRENTLY in a migration waits
-// for the end of each transaction that has a snapshot. So nobody waits for the lock in
-// the server, and whoever has it has no snapshot.
+// for the end of each transaction that has a snapshot. So a process polls for the lock
+// instead of waiting in the server, and holds it in a transaction without a snapshot.
 type transactionLock struct {
 	db *sql.DB
 	id int64

@@ -26,7 +26,7 @@ func TestAnIndexIsBuiltConcurrentlyWhileOthersWait(t *testing.T) {
 	must(t, first.SessionLock(ctx, nil))
 	waited := make(chan error, 1)
 	go func() { waited <- second.SessionLock(ctx, nil) }()
-	for asking := 0; asking < 2; { // whoever has the lock, and whoever waits for it
+	for asking := 0; asking < 2; { // the session that holds the lock, and the one that polls for it
 		must(t, db.QueryRowContext(ctx, `SELECT count(*) FROM pg_stat_activity
 			WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE '%advisory_xact_lock%'`).Scan(&asking))
 	}

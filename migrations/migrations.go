@@ -1,6 +1,6 @@
-// Package migrations applies or prints the tables of cronce. There are two sets,
-// which are versioned independently: the ledger's tables belong to the
-// scheduler, the table of keys belongs to each target service.
+// Package migrations creates, migrates and prints the tables of cronce. There are two
+// sets of tables, each with its own version: the ledger's tables belong to the
+// scheduler, and the table of keys belongs to each target service.
 //
 // The ledger's files are in the directory <engine>/ledger, the keys' in package
 // keytable of the kit. They are goose migrations named <version>_<what>.sql, in
@@ -28,7 +28,7 @@ var ledger embed.FS
 // Engine is a database system.
 type Engine string
 
-// The engines for which there are files. Not every engine has every set.
+// The engines. MySQL has only the set Keys.
 const (
 	Postgres Engine = "postgres"
 	MySQL    Engine = "mysql" // MariaDB too
@@ -38,6 +38,7 @@ const (
 // Set is a group of tables that is versioned by itself.
 type Set string
 
+// The sets of tables.
 const (
 	Ledger Set = "ledger" // the scheduler's runs, jobs and attempts
 	Keys   Set = "keys"   // a target service's idempotency keys
@@ -53,27 +54,26 @@ const (
 type Target struct {
 	Engine Engine
 	Set    Set
-	// Schema holds the tables on PostgreSQL and is created if it is not there;
-	// default "cronce". The other engines have none: the connection's database.
+	// Schema holds the tables on PostgreSQL; default DefaultSchema. Up creates it if
+	// needed. On the other engines the tables are in the connection's database.
 	Schema string
-	// Table is the name of the keys' table; default "idempotency_keys".
+	// Table is the name of the table of the set Keys; default DefaultTable.
 	Table string
 }
 
 // Step is one migration.
 type Step struct {
 	Version   int64
-	Name      string    // the file's name; empty: a newer program's, which this one does not have
+	Name      string    // the file's name; empty for a step of a newer program
 	AppliedAt time.Time // zero: pending
 }
 
-// Up applies what is pending and returns it, oldest first; nothing when all
-// was applied before. Each step is one transaction where the engine has
-// transactional DDL. On PostgreSQL and MySQL any number of processes may call
-// Up at once: one works, the others wait for it, and then find nothing to do.
+// Up applies the pending steps and returns them, oldest first. Each step is one
+// transaction if the engine has transactional DDL. On PostgreSQL and MySQL any number of
+// processes may call Up at once: one works, and the others wait for it.
 //
-// db stays the caller's; on PostgreSQL any database/sql driver that takes $1
-// parameters will do.
+// Up does not close db. On PostgreSQL it works with any database/sql driver that takes
+// $1 parameters.
 func Up(ctx context.Context, db *sql.DB, t Target) ([]Step, error) {
 	t, err := t.complete()
 	if err != nil {
@@ -100,9 +100,8 @@ func Up(ctx context.Context, db *sql.DB, t Target) ([]Step, error) {
 	return steps, nil
 }
 
-// Status lists every step of the set, oldest first, and those that a newer program
-// has applied. It changes nothing. On MySQL it needs a connection with the driver's
-// parseTime=true.
+// Status lists every step of the set, oldest first, also those that a newer program has
+// applied. It changes nothing. On MySQL the connection must have parseTime=true.
 func Status(ctx context.Context, db *sql.DB, t Target) ([]Step, error) {
 	t, err := t.complete()
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 	"github.com/pressly/goose/v3/database"
 )
 
-// Print returns the set as plain SQL to paste into another migration tool, with the
-// names put in. The SQL ends by recording its versions, so that a later Up or
-// Status knows which migrations are applied.
+// Print returns the migrations of a set as plain SQL, for another migration tool. The SQL
+// ends by recording its versions, so that a later Up or Status knows which migrations
+// are applied.
 func Print(t Target) (string, error) {
 	t, err := t.complete()
 	if err != nil {

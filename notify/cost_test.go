@@ -65,21 +65,21 @@ func (c *counter) MarkLate(ctx context.Context, limit int) (int, error) {
 	return c.Store.MarkLate(ctx, limit)
 }
 
-func (c *counter) Observe(ctx context.Context, cause ledger.IncidentCause, list []ledger.Trouble) error {
+func (c *counter) ReconcileIncidents(ctx context.Context, cause ledger.IncidentCause, list []ledger.JobProblem) error {
 	c.ask("observe", len(list))
-	return c.Store.Observe(ctx, cause, list)
+	return c.Store.ReconcileIncidents(ctx, cause, list)
 }
 
-func (c *counter) Tell(ctx context.Context, t ledger.Telling) (bool, error) {
+func (c *counter) Notify(ctx context.Context, t ledger.Notification) (bool, error) {
 	c.ask("tell", len(t.Runs))
-	return c.Store.Tell(ctx, t)
+	return c.Store.Notify(ctx, t)
 }
 
 // effective answers that the work is done.
 type effective struct{}
 
 func (effective) Call(context.Context, executor.Call) executor.Answer {
-	return executor.Answer{Kind: ledger.Fresh, Status: 200}
+	return executor.Answer{Kind: ledger.AnswerFresh, Status: 200}
 }
 
 // asked is what an hour of jobs that succeed each minute asks of a ledger.

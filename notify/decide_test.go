@@ -21,7 +21,7 @@ type life struct {
 
 func newLife(t *testing.T, c jobs.Channel) *life {
 	c.Name = "ops"
-	return &life{T: t, channel: c, now: begin, Incident: ledger.Incident{ID: 1, JobID: "j", Cause: ledger.CauseDead, Count: 1, OpenedAt: begin, LastAt: begin}}
+	return &life{T: t, channel: c, now: begin, Incident: ledger.Incident{ID: 1, JobID: "j", Cause: ledger.IncidentDead, Count: 1, OpenedAt: begin, LastAt: begin}}
 }
 
 // after lets time pass and checks what is told then, "" for nothing.
@@ -33,17 +33,17 @@ func (l *life) after(d time.Duration, want notify.Event) {
 		l.Fatal(err)
 	}
 	var event notify.Event
-	if len(got.Notices) > 0 {
-		event = got.Notices[0].Event
+	if len(got.Notifications) > 0 {
+		event = got.Notifications[0].Event
 	}
-	if event != want || len(got.Notices) > 1 {
+	if event != want || len(got.Notifications) > 1 {
 		l.Errorf("%s after the beginning: told %q, want %q", l.now.Sub(begin), event, want)
 	}
 	again, err := notify.Decide(l.Incident, []jobs.Channel{l.channel}, l.now)
-	if err != nil || string(again.Told) != string(got.Told) {
-		l.Errorf("the same question has another answer: %s, %s (%v)", got.Told, again.Told, err)
+	if err != nil || string(again.State) != string(got.State) {
+		l.Errorf("the same question has another answer: %s, %s (%v)", got.State, again.State, err)
 	}
-	l.Told, l.DueAt = got.Told, got.DueAt
+	l.NotifierState, l.DueAt = got.State, got.DueAt
 }
 
 func (l *life) closes() { l.ClosedAt = l.now }
@@ -136,7 +136,7 @@ func TestAnOperatorsCloseIsToldAtOnce(t *testing.T) {
 	l.Reopened = 5
 	l.after(0, notify.Opened)
 	l.closes()
-	l.Settled = true
+	l.ClosedByOperator = true
 	l.after(0, notify.Recovered)
 }
 
@@ -144,12 +144,12 @@ func TestEachChannelIsToldByItsOwnRules(t *testing.T) {
 	channels := []jobs.Channel{
 		{Name: "all"}, {Name: "other", Jobs: []string{"x-*"}}, {Name: "late", On: []string{"late"}}, {Name: "patient", After: 2}, {Name: "self"},
 	}
-	i := ledger.Incident{ID: 1, JobID: "notify-self", Cause: ledger.CauseDead, Count: 1}
+	i := ledger.Incident{ID: 1, JobID: "notify-self", Cause: ledger.IncidentDead, Count: 1}
 	d, err := notify.Decide(i, channels, begin)
-	if err != nil || len(d.Notices) != 1 || d.Notices[0].Channel.Name != "all" {
+	if err != nil || len(d.Notifications) != 1 || d.Notifications[0].Channel.Name != "all" {
 		t.Errorf("%+v, %v", d, err)
 	}
-	if _, err := notify.Decide(ledger.Incident{Told: []byte("{")}, channels, begin); err == nil {
+	if _, err := notify.Decide(ledger.Incident{NotifierState: []byte("{")}, channels, begin); err == nil {
 		t.Error("damaged knowledge was taken")
 	}
 }

@@ -1,11 +1,12 @@
-// Package notify writes notifications of incidents. A Watch finds the problems that
-// no run records (late runs, jobs that no process plans, a purge that is overdue)
-// and writes, for each incident that is due, the notifications of the registry's
-// channels: ~ runs in the ledger, in the transaction that stores what was sent to
-// each channel.
+// Package notify tells people about incidents, and receivers of heartbeats that cronce
+// works.
 //
-// Which notifications are due follows from the incident's row alone (see [Decide]),
-// so every process decides alike, and a process that is killed leaves nothing half
-// done. An executor delivers a notification: it is a run with leases, retries, a
-// breaker and an idempotency key.
+// A Watch finds the problems that no run records: late runs, jobs that no process plans,
+// and an overdue purge. For each incident that is due it writes notifications to the
+// registry's channels. A notification is a ~ run in the ledger, so an executor delivers
+// it with leases, retries, a circuit breaker and an idempotency key.
+//
+// Which notifications are due follows from the incident's row alone (decide.go). They
+// are written in the transaction that stores what was sent to each channel. So every
+// process decides the same, and a process that is killed leaves nothing half done.
 package notify

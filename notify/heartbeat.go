@@ -10,21 +10,22 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Heartbeat pings an address while planning is current, in the way of
-// healthchecks.io: the address itself for success, /start when the process begins,
-// /fail with the cause when it cannot plan, /log when it stops. A process that has
-// stopped working sends no pings.
+// Heartbeat pings an address while planning is current, so that a receiver outside
+// notices when pings stop. It uses the paths of healthchecks.io: the address itself for
+// success, /start when the process begins, /fail with the cause when it cannot plan,
+// and /log when it stops. All fields are required for Run; Report needs neither Every
+// nor Ready.
 type Heartbeat struct {
-	Registry string // its name
-	Every    time.Duration
+	Registry string          // the registry's name
+	Every    time.Duration   // between two pings
 	Caller   executor.Caller // calls jobs.HeartbeatTarget
-	Ready    func() error    // nil: planning is current
+	Ready    func() error    // returns nil if planning is current, else the cause
 	Logger   *slog.Logger
 
 	failing bool
 }
 
-// Run pings until ctx ends.
+// Run pings each Every, until ctx ends.
 func (h *Heartbeat) Run(ctx context.Context) {
 	h.ping(ctx, "/start", "")
 	tick := time.NewTicker(h.Every)
@@ -42,7 +43,8 @@ func (h *Heartbeat) Run(ctx context.Context) {
 	}
 }
 
-// Report sends one ping: success if problem is nil, else failure with its cause.
+// Report sends one ping: success if problem is nil, else failure with problem as its
+// cause. An error is only logged.
 func (h *Heartbeat) Report(ctx context.Context, problem error) {
 	if problem != nil {
 		h.ping(ctx, "/fail", problem.Error())
@@ -56,7 +58,7 @@ func (h *Heartbeat) ping(ctx context.Context, path, text string) {
 	defer cancel()
 	call := ledger.Call{Target: jobs.HeartbeatTarget, Method: "POST", Path: path, ContentType: "text/plain; charset=utf-8", Body: []byte(text)}
 	a := h.Caller.Call(ctx, executor.Call{Registry: h.Registry, Work: ledger.Work{RunID: "heartbeat", JobID: "heartbeat", Attempt: 1, Call: call}})
-	failing := a.Kind != ledger.Fresh && a.Kind != ledger.Replay
+	failing := a.Kind != ledger.AnswerFresh && a.Kind != ledger.AnswerReplayed
 	if failing && !h.failing && ctx.Err() == nil {
 		h.Logger.Warn("heartbeat not delivered; trying again", "error", a.Error)
 	}

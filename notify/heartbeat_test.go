@@ -40,15 +40,15 @@ func (r *receiver) ready() error {
 
 func (r *receiver) Call(ctx context.Context, c executor.Call) executor.Answer {
 	if c.Call.Target != jobs.HeartbeatTarget || ctx.Err() != nil {
-		return executor.Answer{Kind: ledger.Refused, Error: "not a ping"}
+		return executor.Answer{Kind: ledger.AnswerRefused, Error: "not a ping"}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.got = append(r.got, c.Call.Path+" "+string(c.Call.Body))
 	if r.down {
-		return executor.Answer{Kind: ledger.Failed, Error: "HTTP 500"}
+		return executor.Answer{Kind: ledger.AnswerFailed, Error: "HTTP 500"}
 	}
-	return executor.Answer{Kind: ledger.Fresh, Status: 200}
+	return executor.Answer{Kind: ledger.AnswerFresh, Status: 200}
 }
 
 // What the receiver is told from the start of a process to its stop, and what is

@@ -15,11 +15,12 @@ type Message struct {
 	Event    Event
 	Incident ledger.Incident
 	At       time.Time
-	Link     string // to the dashboard; "" when its address is not known
-	Owner    string // of the job; "" when it has none
+	Link     string // to the dashboard; "" if its address is not known
+	Owner    string // of the job; "" if it has none
 }
 
-// NewMessage returns a message; publicURL is the dashboard's, or "".
+// NewMessage returns the message of an event of an incident. registry is the registry's
+// name; publicURL is the dashboard's, or "".
 func NewMessage(registry, publicURL string, event Event, i ledger.Incident, now time.Time) Message {
 	m := Message{Registry: registry, Event: event, Incident: i, At: now}
 	if publicURL != "" {
@@ -31,15 +32,15 @@ func NewMessage(registry, publicURL string, event Event, i ledger.Incident, now 
 	return m
 }
 
-// Title returns one line: which job, and what is wrong with it.
-func (m Message) Title() string {
+// title returns one line: which job, and what is wrong with it.
+func (m Message) title() string {
 	i := m.Incident
 	switch {
-	case m.Event == Recovered && i.Settled:
+	case m.Event == Recovered && i.ClosedByOperator:
 		return fmt.Sprintf("[%s] %s: closed by %s: %s", m.Registry, i.JobID, i.ClosedBy, what(i))
 	case m.Event == Recovered:
 		return fmt.Sprintf("[%s] %s: recovered: %s", m.Registry, i.JobID, what(i))
-	case Flapping(i):
+	case flapping(i):
 		return fmt.Sprintf("[%s] %s: flapping: %s", m.Registry, i.JobID, what(i))
 	case m.Event == Reminded:
 		return fmt.Sprintf("[%s] %s: still %s", m.Registry, i.JobID, what(i))
@@ -50,32 +51,32 @@ func (m Message) Title() string {
 // what is the problem in words.
 func what(i ledger.Incident) string {
 	switch i.Cause {
-	case ledger.CauseDead:
+	case ledger.IncidentDead:
 		return fmt.Sprintf("dead runs (%s)", i.Reason)
-	case ledger.CauseMissed:
+	case ledger.IncidentMissed:
 		return "missed scheduled times"
-	case ledger.CauseLate:
-		if i.Reason == ledger.NotStarted {
+	case ledger.IncidentLate:
+		if i.Reason == ledger.ReasonNotStarted {
 			return "a run has not started in time"
 		}
 		return "a run has not finished in time"
-	case ledger.CauseUnplanned:
+	case ledger.IncidentUnplanned:
 		return "no process plans the job"
-	case ledger.CauseOverdue:
+	case ledger.IncidentOverdue:
 		return "the purge is overdue"
 	}
 	return string(i.Cause)
 }
 
-// Line is one fact of a message, such as the job or the last error.
-type Line struct{ Name, Value string }
+// line is one fact of a message, such as the job or the last error.
+type line struct{ Name, Value string }
 
-// Lines returns the facts, and what to do next.
-func (m Message) Lines() (lines []Line) {
+// lines returns the facts, and what to do next.
+func (m Message) lines() (lines []line) {
 	i := m.Incident
 	add := func(name, value string) {
 		if value != "" {
-			lines = append(lines, Line{name, value})
+			lines = append(lines, line{name, value})
 		}
 	}
 	add("owner", m.Owner)
@@ -88,12 +89,12 @@ func (m Message) Lines() (lines []Line) {
 		add("closed by", i.ClosedBy)
 	}
 	add("dashboard", m.Link)
-	add("command", m.Command())
+	add("command", m.command())
 	return lines
 }
 
-// Command shows the problem on the command line; a test has none.
-func (m Message) Command() string {
+// command shows the problem on the command line; a test has none.
+func (m Message) command() string {
 	switch i := m.Incident; {
 	case i.RunID != "":
 		return "cronce runs show " + i.RunID
@@ -103,11 +104,11 @@ func (m Message) Command() string {
 	return ""
 }
 
-// Text returns the whole message as plain text.
-func (m Message) Text() string {
+// text returns the whole message as plain text.
+func (m Message) text() string {
 	var b strings.Builder
-	b.WriteString(m.Title() + "\n\n")
-	for _, l := range m.Lines() {
+	b.WriteString(m.title() + "\n\n")
+	for _, l := range m.lines() {
 		fmt.Fprintf(&b, "%s: %s\n", l.Name, l.Value)
 	}
 	if m.Event != Recovered && m.Incident.ID > 0 {
@@ -116,9 +117,9 @@ func (m Message) Text() string {
 	return b.String()
 }
 
-// Key returns the name under which a receiver groups the events of the incident. It
+// key returns the name under which a receiver groups the events of the incident. It
 // is the same for all of its events, and differs from that of every other incident
 // of any registry.
-func (m Message) Key() string {
+func (m Message) key() string {
 	return fmt.Sprintf("cronce/%s/%s/%s/%d", m.Registry, m.Incident.JobID, m.Incident.Cause, m.Incident.ID)
 }

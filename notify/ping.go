@@ -37,7 +37,7 @@ const (
 
 func newPings(l Runs, reg *jobs.Registry) *pings {
 	p := &pings{ledger: l, registry: reg.Name(), jobs: map[string]jobs.Job{}, known: map[string]time.Time{}, waiting: map[string]ledger.Run{}}
-	for _, j := range reg.Jobs() {
+	for _, j := range reg.All() {
 		if l != nil && j.HeartbeatURLEnv != "" && !j.Disabled {
 			p.jobs[j.ID] = j
 		}
@@ -108,7 +108,8 @@ func (p *pings) recent(ctx context.Context, now time.Time) (runs []ledger.Run, e
 	return runs, nil
 }
 
-// tell writes the pings of a run that the ledger does not have.
+// tell writes the pings of a run that the ledger does not have. A finished run waits
+// until its start is told; it leaves waiting once its end is written.
 func (p *pings) tell(ctx context.Context, r ledger.Run, now time.Time) error {
 	if r.StartedAt.IsZero() || r.Trigger == ledger.ByBackfill {
 		return nil // nothing was sent, or it is not of the present
@@ -117,14 +118,20 @@ func (p *pings) tell(ctx context.Context, r ledger.Run, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	delete(p.waiting, r.ID)
-	if !r.State.Finished() {
-		return nil
-	}
-	if !started {
+	if r.State.Finished() && !started {
 		p.waiting[r.ID] = r
 		return nil
 	}
+	if r.State.Finished() {
+		if err := p.tellEnd(ctx, r, now); err != nil {
+			return err
+		}
+	}
+	delete(p.waiting, r.ID)
+	return nil
+}
+
+func (p *pings) tellEnd(ctx context.Context, r ledger.Run, now time.Time) (err error) {
 	kind, text := "success", ""
 	switch r.State {
 	case ledger.Dead:

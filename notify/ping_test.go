@@ -2,100 +2,19 @@ package notify_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 	"github.com/cronce/cronce/ledger/memory"
 	"github.com/cronce/cronce/notify"
 )
-
-// beating is a ledger with a job that has a heartbeat, and one that has none.
-func beating(t *testing.T) *scene {
-	t.Helper()
-	reg, err := jobs.NewRegistry(jobs.Name("acme"), jobs.Target{Name: "svc", URLEnv: "SVC"},
-		jobs.Job{ID: "j", Schedule: "* * * * *", Target: "svc", Path: "/j", HeartbeatURLEnv: "HC"},
-		jobs.Job{ID: "quiet", Schedule: "* * * * *", Target: "svc", Path: "/q"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &scene{T: t, Store: memory.New(), registry: reg}
-}
-
-// begins leases a run of a job, whose heartbeat is told of it or not.
-func (s *scene) begins(jobID string, told bool) ledger.Lease {
-	s.Helper()
-	s.runs++
-	at := time.Now().UTC().Truncate(time.Second)
-	id := fmt.Sprintf("%s~%d", jobs.RunID(jobID, at), s.runs)
-	got, err := s.Enter(context.Background(), ledger.Entry{JobID: jobID, Token: id, Owner: "p", LeaseFor: time.Hour, RunSpec: ledger.RunSpec{
-		RunID: id, ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.ByOperator, Overlap: ledger.OverlapAllow, Lease: true,
-		Call: ledger.Call{Target: "svc", Method: "POST", Path: "/j", Horizon: 4 * time.Hour, Heartbeat: told},
-	}})
-	if err != nil || got.Work == nil {
-		s.Fatalf("%+v, %v", got, err)
-	}
-	return ledger.Lease{RunID: id, Token: id}
-}
-
-func (s *scene) record(l ledger.Lease, state ledger.State) {
-	s.Helper()
-	o := ledger.Outcome{Lease: l, State: state, Attempt: ledger.Attempt{RunID: l.RunID, N: 1, Answer: ledger.Fresh}}
-	if state == ledger.Dead {
-		o.Reason, o.Attempt.Answer, o.Attempt.Error = ledger.Exhausted, ledger.Failed, "HTTP 503"
-	}
-	if results, err := s.Record(context.Background(), []ledger.Outcome{o}); err != nil || results[0] != ledger.Recorded {
-		s.Fatal(results, err)
-	}
-}
-
-// pings are what the heartbeat of j was told, as path and body, oldest first.
-func (s *scene) pings() (list []string) {
-	s.Helper()
-	runs, err := s.List(context.Background(), ledger.Filter{JobID: "heartbeat-j", Limit: 1000})
-	if err != nil {
-		s.Fatal(err)
-	}
-	slices.Reverse(runs)
-	for _, r := range runs {
-		path, rid, _ := strings.Cut(r.Call.Path, "?rid=")
-		if len(rid) != 36 || r.Call.Target != "heartbeat:j" || !json.Valid(r.Call.Body) {
-			s.Errorf("ping %+v", r)
-		}
-		list = append(list, path)
-	}
-	return list
-}
-
-// delivered claims what is due and records that the receiver took it.
-func (s *scene) delivered() {
-	s.Helper()
-	got, err := s.Claim(context.Background(), ledger.Claim{Owner: "p", Token: fmt.Sprint("claim", time.Now().UnixNano()), LeaseFor: time.Minute, Limit: 100})
-	if err != nil {
-		s.Fatal(err)
-	}
-	for _, w := range got.Work {
-		s.record(ledger.Lease{RunID: w.RunID, Token: w.Token}, ledger.Succeeded)
-	}
-}
-
-func (s *scene) pinger() *notify.Watch {
-	return notify.NewWatch(notify.Config{Registry: s.registry, Ledger: s.Store, Runs: s.Store, Logger: slog.New(slog.DiscardHandler), Now: time.Now})
-}
-
-func look(t *testing.T, w *notify.Watch) {
-	t.Helper()
-	if _, err := w.Check(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-}
 
 // A heartbeat is told that a run started, and how it ended once the receiver has
 // taken that it started.
@@ -128,8 +47,9 @@ func TestAJobsHeartbeatIsToldOfItsRuns(t *testing.T) {
 				if err != nil || len(rows) != 2 {
 					t.Fatal(rows, err)
 				}
-				if state == ledger.Dead && !strings.Contains(string(rows[0].Call.Body), `"reason":"exhausted","error":"HTTP 503"`) {
-					t.Errorf("the failure says %s", rows[0].Call.Body)
+				last, _, err := s.Get(context.Background(), rows[0].ID)
+				if err != nil || state == ledger.Dead && !strings.Contains(string(last.Call.Body), `"reason":"exhausted","error":"HTTP 503"`) {
+					t.Errorf("the failure says %s, %v", last.Call.Body, err)
 				}
 				if _, rid, _ := strings.Cut(rows[0].Call.Path, "?"); rid == "" || !strings.HasSuffix(rows[1].Call.Path, rid) {
 					t.Errorf("paths %q and %q of one run", rows[0].Call.Path, rows[1].Call.Path)
@@ -147,11 +67,65 @@ func TestACanceledRunIsLogged(t *testing.T) {
 		look(t, w)
 		s.delivered()
 		time.Sleep(time.Second)
-		if _, err := s.Cancel(context.Background(), ledger.Act{Filter: ledger.Filter{IDs: []string{run.RunID}}, Actor: ledger.Actor{By: "me", Why: "x"}}); err != nil {
+		if _, err := s.Cancel(context.Background(), ledger.Action{Filter: ledger.Filter{IDs: []string{run.RunID}}, Actor: ledger.Actor{By: "me", Why: "x"}}); err != nil {
 			t.Fatal(err)
 		}
 		look(t, w)
 		if got := s.pings(); !slices.Equal(got, []string{"/start", "/log"}) {
+			t.Errorf("told %q", got)
+		}
+	})
+}
+
+// A dead run that is redriven before its start is told has not failed.
+func TestTheFailureOfARedrivenRunIsNotTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := beating(t)
+		w := s.pinger()
+		run := s.begins("j", true)
+		s.record(run, ledger.Dead)
+		look(t, w)
+		time.Sleep(time.Second)
+		acted, err := s.Redrive(context.Background(), ledger.Action{Filter: ledger.Filter{IDs: []string{run.RunID}}, Actor: ledger.Actor{By: "me", Why: "x"}, Force: true})
+		if err != nil || len(acted.Changed) != 1 {
+			t.Fatal(acted, err)
+		}
+		look(t, w)
+		s.delivered() // the start, and the run
+		look(t, w)
+		if got := s.pings(); !slices.Equal(got, []string{"/start", ""}) {
+			t.Errorf("told %q", got)
+		}
+	})
+}
+
+// A receiver that does not take the start within ten minutes is told of the end alone.
+func TestAStartThatIsNotTakenDoesNotHoldBackTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := beating(t)
+		w := s.pinger()
+		s.record(s.begins("j", true), ledger.Succeeded)
+		look(t, w)
+		claim := func(token string) []ledger.Work {
+			got, err := s.Claim(context.Background(), ledger.Claim{Owner: "p", Token: token, LeaseFor: time.Minute, Limit: 100})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return got.Work
+		}
+		if n := len(claim("first")); n != 1 {
+			t.Fatalf("%d pings are due, want the start", n)
+		}
+		time.Sleep(5 * time.Minute)
+		if n := len(claim("second")); n != 1 {
+			t.Fatalf("%d pings are due after 5 minutes, want the start", n)
+		}
+		time.Sleep(6 * time.Minute)
+		if n := len(claim("third")); n != 0 {
+			t.Errorf("%d pings are due after 11 minutes, want none", n)
+		}
+		look(t, w)
+		if got := s.pings(); !slices.Equal(got, []string{"/start", ""}) {
 			t.Errorf("told %q", got)
 		}
 	})
@@ -165,11 +139,79 @@ func TestWhatAHeartbeatIsNotToldOf(t *testing.T) {
 		time.Sleep(2 * time.Hour)                        // nothing served
 		s.record(s.begins("j", false), ledger.Succeeded) // planned before the job had a heartbeat
 		s.record(s.begins("quiet", false), ledger.Dead)
+		s.record(s.beginsBy(ledger.ByBackfill, "j", true), ledger.Succeeded) // its scheduled time is of the past
 		w := s.pinger()
 		look(t, w)
 		look(t, w)
 		if got := s.pings(); len(got) > 0 {
 			t.Errorf("told %q", got)
+		}
+	})
+}
+
+// A receiver pairs the pings of a run by a UUID, which is the same in every process and
+// differs between registries with the same run ID.
+func TestARunHasOneUUIDOfItsRegistry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		path := func(registry string) string {
+			s := beatingIn(t, registry)
+			s.begins("j", true)
+			look(t, s.pinger())
+			rows, err := s.List(context.Background(), ledger.Filter{JobID: "heartbeat-j"})
+			if err != nil || len(rows) != 1 {
+				t.Fatal(rows, err)
+			}
+			return rows[0].Call.Path
+		}
+		one := path("acme")
+		if !regexp.MustCompile(`^/start\?rid=[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`).MatchString(one) {
+			t.Errorf("path %s, want a UUID of version 8", one)
+		}
+		if again := path("acme"); again != one {
+			t.Errorf("the same run is %s and %s", one, again)
+		}
+		if other := path("other"); other == one {
+			t.Errorf("the runs of two registries are both %s", one)
+		}
+	})
+}
+
+// A ledger that cannot list the changes is read anew.
+func TestARunWhoseChangeIsLostIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := beating(t)
+		l := &faulty{Store: s.Store}
+		w := l.watch(s)
+		look(t, w)
+		s.begins("j", true)
+		l.lost = true
+		look(t, w)
+		if got := s.pings(); !slices.Equal(got, []string{"/start"}) {
+			t.Errorf("told %q", got)
+		}
+	})
+}
+
+// Once a run's start is delivered, its further changes ask the ledger nothing about it.
+func TestADeliveredStartIsNotWrittenAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := beating(t)
+		l := &counter{Store: s.Store, asked: map[string]int{}}
+		w := notify.NewWatch(notify.Config{Registry: s.registry, Ledger: l, Runs: l, Logger: slog.New(slog.DiscardHandler), Now: time.Now})
+		look(t, w)
+		run := s.begins("j", true)
+		look(t, w)
+		s.delivered()
+		s.fails(run)
+		look(t, w)
+		known := l.asked["enter"]
+		for range 3 {
+			time.Sleep(time.Second)
+			s.fails(s.again(run.RunID))
+			look(t, w)
+		}
+		if got := l.asked["enter"]; known == 0 || got != known {
+			t.Errorf("asked %d times to enter a ping, want %d", got, known)
 		}
 	})
 }

@@ -27,7 +27,7 @@ func render(m Message, c jobs.Channel, id string) request {
 	case jobs.ChannelAlertmanager:
 		return request{path: "/api/v2/alerts", body: []any{alert(m, c)}}
 	case jobs.ChannelEmail:
-		return request{body: Email{From: c.From, To: c.To, Subject: m.Title(), Text: m.Text(), Thread: m.Key()}}
+		return request{body: Email{From: c.From, To: c.To, Subject: m.title(), Text: m.text(), Thread: m.key()}}
 	}
 	return request{contentType: "application/cloudevents+json", body: cloudEvent(m, id)}
 }
@@ -45,10 +45,10 @@ type Email struct {
 func cloudEvent(m Message, id string) any {
 	i := m.Incident
 	data := map[string]any{
-		"registry": m.Registry, "incident": i.ID, "key": m.Key(), "jobId": i.JobID, "cause": i.Cause, "count": i.Count,
-		"openedAt": i.OpenedAt.UTC().Format(time.RFC3339), "title": m.Title(), "text": m.Text(), "flapping": Flapping(i),
+		"registry": m.Registry, "incident": i.ID, "key": m.key(), "jobId": i.JobID, "cause": i.Cause, "count": i.Count,
+		"openedAt": i.OpenedAt.UTC().Format(time.RFC3339), "title": m.title(), "text": m.text(), "flapping": flapping(i),
 	}
-	for name, value := range map[string]string{"reason": string(i.Reason), "error": i.Error, "runId": i.RunID, "link": m.Link, "owner": m.Owner, "command": m.Command()} {
+	for name, value := range map[string]string{"reason": string(i.Reason), "error": i.Error, "runId": i.RunID, "link": m.Link, "owner": m.Owner, "command": m.command()} {
 		if value != "" {
 			data[name] = value
 		}
@@ -71,8 +71,8 @@ func slack(m Message) any {
 		sign = ":large_green_circle: "
 	}
 	var b strings.Builder
-	b.WriteString(sign + "*" + escape.Replace(m.Title()) + "*")
-	for _, l := range m.Lines() {
+	b.WriteString(sign + "*" + escape.Replace(m.title()) + "*")
+	for _, l := range m.lines() {
 		value := escape.Replace(l.Value)
 		switch l.Name {
 		case "dashboard":
@@ -89,16 +89,16 @@ func slack(m Message) any {
 // The call adds the routing key.
 func pagerDuty(m Message) any {
 	if m.Event == Recovered {
-		return map[string]any{"event_action": "resolve", "dedup_key": m.Key()}
+		return map[string]any{"event_action": "resolve", "dedup_key": m.key()}
 	}
 	details := map[string]string{}
-	for _, l := range m.Lines() {
+	for _, l := range m.lines() {
 		details[l.Name] = l.Value
 	}
 	event := map[string]any{
-		"event_action": "trigger", "dedup_key": m.Key(), "client": "cronce",
+		"event_action": "trigger", "dedup_key": m.key(), "client": "cronce",
 		"payload": map[string]any{
-			"summary": cut(m.Title(), 1024), "source": m.Registry, "severity": "error", "component": m.Incident.JobID, "class": m.Incident.Cause,
+			"summary": cut(m.title(), 1024), "source": m.Registry, "severity": "error", "component": m.Incident.JobID, "class": m.Incident.Cause,
 			"timestamp": m.Incident.LastAt.UTC().Format(time.RFC3339), "custom_details": details,
 		},
 	}
@@ -124,7 +124,7 @@ func alert(m Message, c jobs.Channel) any {
 		"labels": map[string]string{
 			"alertname": "CronceIncident", "registry": m.Registry, "job_id": m.Incident.JobID, "cause": string(m.Incident.Cause), "incident": fmt.Sprint(m.Incident.ID),
 		},
-		"annotations": map[string]string{"summary": m.Title(), "description": m.Text()},
+		"annotations": map[string]string{"summary": m.title(), "description": m.text()},
 		"startsAt":    m.Incident.OpenedAt.UTC().Format(time.RFC3339Nano), "endsAt": ends.UTC().Format(time.RFC3339Nano),
 	}
 	if m.Link != "" {
@@ -146,9 +146,9 @@ const (
 	horizon = 4 * time.Hour
 )
 
-// CallOf returns the call that delivers a message to a channel, to be frozen in its
-// run.
-func CallOf(m Message, c jobs.Channel, id string) (ledger.Call, error) {
+// NewCall returns the call that delivers a message to a channel, to be stored in the
+// notification's run. id is the ID of that run.
+func NewCall(m Message, c jobs.Channel, id string) (ledger.Call, error) {
 	r := render(m, c, id)
 	var body bytes.Buffer
 	enc := json.NewEncoder(&body)

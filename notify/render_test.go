@@ -16,7 +16,7 @@ import (
 // What each channel is sent for a problem and for its end; UPDATE_GOLDEN=1 rewrites it.
 func TestWhatEachChannelIsSent(t *testing.T) {
 	open := ledger.Incident{
-		ID: 12, JobID: "close-books", Cause: ledger.CauseDead, Reason: ledger.Exhausted, Error: "books POST /close: HTTP 503 <b>&`x`", Count: 3,
+		ID: 12, JobID: "close-books", Cause: ledger.IncidentDead, Reason: ledger.ReasonExhausted, Error: "books POST /close: HTTP 503 <b>&`x`", Count: 3,
 		RunID: "close-books@2026-11-22T10:00:00Z", OpenedAt: begin, LastAt: begin.Add(time.Minute),
 	}
 	closed := open
@@ -29,7 +29,7 @@ func TestWhatEachChannelIsSent(t *testing.T) {
 		for event, i := range map[notify.Event]ledger.Incident{notify.Opened: open, notify.Recovered: closed} {
 			m := notify.NewMessage("acme", "https://cronce.example.com/", event, i, begin.Add(time.Minute))
 			m.Owner = "<!channel> Billing & *friends*"
-			call, err := notify.CallOf(m, c, "run-id-"+string(event))
+			call, err := notify.NewCall(m, c, "run-id-"+string(event))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -64,9 +64,36 @@ func TestWhatEachChannelIsSent(t *testing.T) {
 func TestATestNamesNoCommand(t *testing.T) {
 	for _, kind := range []jobs.ChannelType{jobs.ChannelWebhook, jobs.ChannelSlack, jobs.ChannelPagerDuty, jobs.ChannelAlertmanager, jobs.ChannelEmail} {
 		c := jobs.Channel{Name: "ops", Type: kind, To: []string{"ops@example.com"}}
-		call, err := notify.CallOf(notify.Test("acme", "", c, begin), c, "id")
+		call, err := notify.NewCall(notify.NewTestMessage("acme", "", c, begin), c, "id")
 		if err != nil || !strings.Contains(string(call.Body), "test") || strings.Contains(string(call.Body), "command") {
 			t.Errorf("%s: %v, %s", kind, err, call.Body)
 		}
+	}
+}
+
+// A notification outlasts an outage of its receiver of nearly an hour, and is given up
+// before its send-before time.
+func TestANotificationIsRetriedForAnHour(t *testing.T) {
+	c := jobs.Channel{Name: "ops", Type: jobs.ChannelWebhook}
+	call, err := notify.NewCall(notify.NewTestMessage("acme", "", c, begin), c, "id")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var waits time.Duration
+	for _, wait := range call.Backoff {
+		waits += wait
+	}
+	if waits < 55*time.Minute {
+		t.Errorf("the waits are %s together, want 55m or more", waits)
+	}
+	if first := call.Backoff[0]; first > time.Second {
+		t.Errorf("the first retry follows after %s, want 1s at most", first)
+	}
+	longest := time.Duration(float64(waits)*(1+call.Jitter)) + time.Duration(len(call.Backoff)+1)*call.Timeout
+	if longest > call.Horizon {
+		t.Errorf("the last retry may end after %s, past the horizon of %s", longest, call.Horizon)
+	}
+	if call.Jitter <= 0 || call.MaxRetryAfter < time.Minute || call.MaxRetryAfter > call.Horizon {
+		t.Errorf("jitter %v, maxRetryAfter %s", call.Jitter, call.MaxRetryAfter)
 	}
 }

@@ -3,6 +3,7 @@ package notify
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strconv"
@@ -12,16 +13,16 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Ledger is the part of a ledger.Store that a Watch uses.
+// Ledger is the part of a ledger.Store that a Watch uses for incidents.
 type Ledger interface {
 	Assignments(ctx context.Context, version string) ([]ledger.JobAssignment, error)
 	Incidents(context.Context, ledger.IncidentFilter) ([]ledger.Incident, error)
 	MarkLate(ctx context.Context, limit int) (int, error)
-	Observe(context.Context, ledger.IncidentCause, []ledger.Trouble) error
-	Tell(context.Context, ledger.Telling) (bool, error)
+	ReconcileIncidents(context.Context, ledger.IncidentCause, []ledger.JobProblem) error
+	Notify(context.Context, ledger.Notification) (bool, error)
 }
 
-// Runs is the part of a ledger.Store that heartbeats of jobs need.
+// Runs is the part of a ledger.Store that a Watch uses to ping the heartbeats of jobs.
 type Runs interface {
 	Changes(ctx context.Context, after string) (ledger.Changes, error)
 	List(context.Context, ledger.Filter) ([]ledger.Run, error)
@@ -33,19 +34,23 @@ type Runs interface {
 type Config struct {
 	Registry  *jobs.Registry
 	Ledger    Ledger
-	Runs      Runs   // nil: no pings of jobs' heartbeats
-	PublicURL string // of the dashboard, for links; "": none
+	Runs      Runs   // nil: jobs' heartbeats are not pinged
+	PublicURL string // of the dashboard, for links; "": no links
 	// Purge returns when a purge last succeeded, and whether the next is overdue;
 	// nil: the purge is not watched.
 	Purge func(context.Context) (last time.Time, overdue bool, err error)
-	// Planned: the planner has already run. Otherwise it has a minute before the
-	// first check for jobs that are not planned.
+	// Planned says that the planner has already run. Otherwise it has a minute before
+	// the first check for jobs that are not planned.
 	Planned bool
-	Logger  *slog.Logger
-	Now     func() time.Time
+	// Offset is how long Run waits before its first check. Give processes that start
+	// together different offsets, so that they do not check at the same moment.
+	Offset time.Duration
+	Logger *slog.Logger
+	Now    func() time.Time // the clock
 }
 
-// Watch finds problems and writes notifications. Any number may share a ledger.
+// Watch finds problems and writes notifications. Make it with NewWatch. Any number of
+// processes may watch one ledger. A Watch is not safe for concurrent use.
 type Watch struct {
 	Config
 	channels []jobs.Channel
@@ -55,8 +60,10 @@ type Watch struct {
 	told     int // notifications, since NewWatch
 }
 
+// CheckEvery is how often Run calls Check.
+const CheckEvery = 5 * time.Second
+
 const (
-	lookEvery    = 5 * time.Second
 	observeEvery = time.Minute
 	batch        = 100
 	// unplannedAfter is how long after a scheduled time a plan has to have passed it:
@@ -73,11 +80,17 @@ func NewWatch(c Config) *Watch {
 	return w
 }
 
-// Run calls Check every few seconds until ctx ends.
+// Run waits for Offset and then calls Check every CheckEvery, until ctx ends.
 func (w *Watch) Run(ctx context.Context) {
-	tick := time.NewTicker(lookEvery)
-	defer tick.Stop()
+	next := time.NewTimer(w.Offset)
+	defer next.Stop()
 	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-next.C:
+		}
+		next.Reset(CheckEvery)
 		_, err := w.Check(ctx)
 		if ctx.Err() != nil {
 			return
@@ -86,11 +99,6 @@ func (w *Watch) Run(ctx context.Context) {
 			w.Logger.Warn("failed to look for incidents; trying again", "error", err)
 		}
 		w.failed = err != nil
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
 	}
 }
 
@@ -102,42 +110,70 @@ func (w *Watch) Check(ctx context.Context) (written int, err error) {
 	return w.told + w.pings.written - before, err
 }
 
+// check takes every step, each in a time of its own, also after one has failed: a step
+// that keeps failing does not hold back the notifications of incidents.
 func (w *Watch) check(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	if w.Registry.Alarms() {
-		for n := batch; n == batch; {
-			var err error
-			if n, err = w.Ledger.MarkLate(ctx, batch); err != nil {
-				return err
-			}
-		}
+	var errs []error
+	for _, step := range []func(context.Context) error{
+		w.markLate,
+		func(ctx context.Context) error { return w.observe(ctx, w.Now()) },
+		w.tell,
+		func(ctx context.Context) error { return w.pings.look(ctx, w.Now()) },
+	} {
+		errs = append(errs, inTime(ctx, step))
 	}
-	if now := w.Now(); now.Sub(w.observed) >= observeEvery {
-		if err := w.observe(ctx, now); err != nil {
-			return err
-		}
-		w.observed = now
-	}
-	if err := w.pings.look(ctx, w.Now()); err != nil {
-		return err
-	}
-	if len(w.channels) == 0 {
-		return nil
-	}
-	return w.tell(ctx)
+	return errors.Join(errs...)
 }
 
-// observe looks at what no run shows: whether each job is planned, and the purge
-// succeeds.
+func inTime(ctx context.Context, step func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	return step(ctx)
+}
+
+func (w *Watch) markLate(ctx context.Context) error {
+	if !hasAlarms(w.Registry) {
+		return nil
+	}
+	for {
+		if n, err := w.Ledger.MarkLate(ctx, batch); err != nil || n < batch {
+			return err
+		}
+	}
+}
+
+// hasAlarms reports whether an enabled job has an alarm.
+func hasAlarms(r *jobs.Registry) bool {
+	for _, j := range r.All() {
+		if !j.Disabled && j.Alarm != (jobs.Alarm{}) {
+			return true
+		}
+	}
+	return false
+}
+
+// observe looks once a minute at what no run shows: whether each job is planned, and
+// the purge succeeds.
 func (w *Watch) observe(ctx context.Context, now time.Time) error {
+	if now.Sub(w.observed) < observeEvery {
+		return nil
+	}
+	err := errors.Join(w.observePlans(ctx, now), w.observePurge(ctx))
+	if err == nil {
+		w.observed = now
+	}
+	return err
+}
+
+func (w *Watch) observePlans(ctx context.Context, now time.Time) error {
 	assignments, err := w.Ledger.Assignments(ctx, "")
 	if err != nil {
 		return err
 	}
-	if err := w.Ledger.Observe(ctx, ledger.CauseUnplanned, w.unplanned(assignments, now)); err != nil {
-		return err
-	}
+	return w.Ledger.ReconcileIncidents(ctx, ledger.IncidentUnplanned, w.unplanned(assignments, now))
+}
+
+func (w *Watch) observePurge(ctx context.Context) error {
 	if w.Purge == nil {
 		return nil
 	}
@@ -145,19 +181,19 @@ func (w *Watch) observe(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	var troubles []ledger.Trouble
+	var observed []ledger.JobProblem
 	if overdue {
 		text := "it never succeeded"
 		if !last.IsZero() {
 			text = "it last succeeded at " + last.UTC().Format(time.RFC3339)
 		}
-		troubles = []ledger.Trouble{{JobID: jobs.PurgeJobID, Error: text}}
+		observed = []ledger.JobProblem{{JobID: jobs.PurgeJobID, Error: text}}
 	}
-	return w.Ledger.Observe(ctx, ledger.CauseOverdue, troubles)
+	return w.Ledger.ReconcileIncidents(ctx, ledger.IncidentOverdue, observed)
 }
 
 // unplanned are the jobs whose plan has not passed a scheduled time for a while.
-func (w *Watch) unplanned(assignments []ledger.JobAssignment, now time.Time) (list []ledger.Trouble) {
+func (w *Watch) unplanned(assignments []ledger.JobAssignment, now time.Time) (list []ledger.JobProblem) {
 	for _, s := range assignments {
 		if s.Hash == "" {
 			continue
@@ -166,24 +202,24 @@ func (w *Watch) unplanned(assignments []ledger.JobAssignment, now time.Time) (li
 		if len(s.Body) > 0 {
 			current, err := jobs.ParseDefinition(s.Body)
 			if err != nil {
-				list = append(list, ledger.Trouble{JobID: s.JobID, Error: err.Error()})
+				list = append(list, ledger.JobProblem{JobID: s.JobID, Error: err.Error()})
 				continue
 			}
 			j, known = current, true
 		}
-		if !known || j.Parsed() == nil {
+		if !known || j.ParsedSchedule() == nil {
 			continue
 		}
-		if next := j.Parsed().Next(s.Watermark); !next.IsZero() && now.Sub(j.DueAt(next)) > unplannedAfter {
-			list = append(list, ledger.Trouble{JobID: s.JobID, Error: "not planned since the scheduled time " + next.UTC().Format(time.RFC3339)})
+		if next := j.ParsedSchedule().Next(s.Watermark); !next.IsZero() && now.Sub(j.DueAt(next)) > unplannedAfter {
+			list = append(list, ledger.JobProblem{JobID: s.JobID, Error: "not planned since the scheduled time " + next.UTC().Format(time.RFC3339)})
 		}
 	}
 	return list
 }
 
 // tell writes the notifications of the incidents that are due.
-func (w *Watch) tell(ctx context.Context) error {
-	for more := true; more; {
+func (w *Watch) tell(ctx context.Context) (failed error) {
+	for more := len(w.channels) > 0; more; {
 		due, err := w.Ledger.Incidents(ctx, ledger.IncidentFilter{Due: true, Limit: batch})
 		if err != nil {
 			return err
@@ -191,39 +227,37 @@ func (w *Watch) tell(ctx context.Context) error {
 		more = false
 		for _, i := range due {
 			done, err := w.tellOne(ctx, i)
-			if err != nil {
-				return err
-			}
+			failed = errors.Join(failed, err)
 			more = more || done && len(due) == batch
 		}
 	}
-	return nil
+	return failed
 }
 
 // tellOne reports whether it changed the incident. If another notifier was first, the
 // incident is looked at again the next time.
 func (w *Watch) tellOne(ctx context.Context, i ledger.Incident) (bool, error) {
 	now := w.Now()
-	d, err := Decide(i, w.channels, now)
+	d, err := decide(i, w.channels, now)
 	if err != nil {
 		return false, err
 	}
-	if len(d.Notices) == 0 && d.DueAt.Equal(i.DueAt) && bytes.Equal(d.Told, i.Told) {
+	if len(d.Notifications) == 0 && d.DueAt.Equal(i.DueAt) && bytes.Equal(d.State, i.NotifierState) {
 		return false, nil // this machine's clock is behind the ledger's
 	}
-	t := ledger.Telling{ID: i.ID, Version: i.Version, Told: d.Told, DueAt: d.DueAt}
-	for _, n := range d.Notices {
+	t := ledger.Notification{ID: i.ID, Version: i.Version, NotifierState: d.State, DueAt: d.DueAt}
+	for _, n := range d.Notifications {
 		e, err := w.entry(n, i, now)
 		if err != nil {
 			return false, err
 		}
 		t.Runs = append(t.Runs, e)
 	}
-	done, err := w.Ledger.Tell(ctx, t)
+	done, err := w.Ledger.Notify(ctx, t)
 	if done {
 		w.told += len(t.Runs)
 		for n, e := range t.Runs {
-			w.Logger.Info("notification written", "channel", d.Notices[n].Channel.Name, "event", string(d.Notices[n].Event),
+			w.Logger.Info("notification written", "channel", d.Notifications[n].Channel.Name, "event", string(d.Notifications[n].Event),
 				"incident", i.ID, "job", i.JobID, "cause", string(i.Cause), "run", e.RunID)
 		}
 	}
@@ -232,21 +266,22 @@ func (w *Watch) tellOne(ctx context.Context, i ledger.Incident) (bool, error) {
 
 // entry is the run that delivers a notice. Its ID follows from the incident and its
 // version: what is told twice has one ID.
-func (w *Watch) entry(n Notice, i ledger.Incident, now time.Time) (ledger.Entry, error) {
+func (w *Watch) entry(n notification, i ledger.Incident, now time.Time) (ledger.Entry, error) {
 	at := now.UTC().Truncate(time.Second)
 	id := jobs.RunIDWithToken(n.Channel.JobID(), at, "i"+strconv.FormatInt(i.ID, 10)+"."+strconv.FormatInt(i.Version, 10)+"-"+string(n.Event))
 	m := NewMessage(w.Registry.Name(), w.PublicURL, n.Event, i, now)
 	if j, known := w.Registry.Job(i.JobID); known {
 		m.Owner = j.Owner
 	}
-	call, err := CallOf(m, n.Channel, id)
+	call, err := NewCall(m, n.Channel, id)
 	return ledger.Entry{JobID: n.Channel.JobID(), RunSpec: ledger.RunSpec{
 		RunID: id, ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.ByIncident, Overlap: ledger.OverlapAllow, Call: call,
 	}}, err
 }
 
-// Test returns a message that says that a channel works.
-func Test(registry, publicURL string, c jobs.Channel, now time.Time) Message {
+// NewTestMessage returns a message that says that a channel works. registry is the
+// registry's name; publicURL is the dashboard's, or "".
+func NewTestMessage(registry, publicURL string, c jobs.Channel, now time.Time) Message {
 	return NewMessage(registry, publicURL, Opened, ledger.Incident{
 		JobID: c.JobID(), Cause: "test", Error: fmt.Sprintf("this is a test of channel %s; nothing is wrong", c.Name),
 		Count: 1, OpenedAt: now, LastAt: now,

@@ -2,183 +2,21 @@ package notify_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 	"github.com/cronce/cronce/ledger/memory"
 	"github.com/cronce/cronce/ledger/sqlite"
 	"github.com/cronce/cronce/notify"
 )
-
-// errKilled is what a process reads that does not live to read it.
-var errKilled = errors.New("killed")
-
-// mortal is a ledger under a process that is killed at one of its steps.
-type mortal struct {
-	ledger.Store
-	steps  int  // that it lives for; below 0: forever
-	killed bool // nothing reaches the ledger any more
-	after  bool // the last step is still applied
-}
-
-func (m *mortal) step() (apply bool) {
-	if m.killed {
-		return false
-	}
-	if m.steps--; m.steps == 0 {
-		m.killed = true
-		return m.after
-	}
-	return true
-}
-
-func (m *mortal) answer(err error) error {
-	if m.killed {
-		return errKilled
-	}
-	return err
-}
-
-func (m *mortal) Assignments(ctx context.Context, version string) (list []ledger.JobAssignment, err error) {
-	if m.step() {
-		list, err = m.Store.Assignments(ctx, version)
-	}
-	return list, m.answer(err)
-}
-
-func (m *mortal) Incidents(ctx context.Context, f ledger.IncidentFilter) (list []ledger.Incident, err error) {
-	if m.step() {
-		list, err = m.Store.Incidents(ctx, f)
-	}
-	return list, m.answer(err)
-}
-
-func (m *mortal) Observe(ctx context.Context, cause ledger.IncidentCause, troubles []ledger.Trouble) (err error) {
-	if m.step() {
-		err = m.Store.Observe(ctx, cause, troubles)
-	}
-	return m.answer(err)
-}
-
-func (m *mortal) MarkLate(ctx context.Context, limit int) (n int, err error) {
-	if m.step() {
-		n, err = m.Store.MarkLate(ctx, limit)
-	}
-	return n, m.answer(err)
-}
-
-func (m *mortal) Tell(ctx context.Context, t ledger.Telling) (done bool, err error) {
-	if m.step() {
-		done, err = m.Store.Tell(ctx, t)
-	}
-	return done, m.answer(err)
-}
-
-func (m *mortal) Changes(ctx context.Context, after string) (c ledger.Changes, err error) {
-	if m.step() {
-		c, err = m.Store.Changes(ctx, after)
-	}
-	return c, m.answer(err)
-}
-
-func (m *mortal) List(ctx context.Context, f ledger.Filter) (list []ledger.Run, err error) {
-	if m.step() {
-		list, err = m.Store.List(ctx, f)
-	}
-	return list, m.answer(err)
-}
-
-func (m *mortal) Enter(ctx context.Context, e ledger.Entry) (got ledger.Entered, err error) {
-	if m.step() {
-		got, err = m.Store.Enter(ctx, e)
-	}
-	return got, m.answer(err)
-}
-
-// scene is a ledger with one job, and the channels that are told of it.
-type scene struct {
-	*testing.T
-	ledger.Store
-	registry *jobs.Registry
-	runs     int
-}
-
-func newScene(t *testing.T, s ledger.Store) *scene {
-	t.Helper()
-	reg, err := jobs.NewRegistry(jobs.Name("acme"), jobs.Target{Name: "svc", URLEnv: "SVC"},
-		jobs.Job{ID: "j", Schedule: "* * * * *", Target: "svc", Path: "/j"},
-		jobs.Channel{Name: "ops", Type: jobs.ChannelSlack, URLEnv: "OPS"}, jobs.Channel{Name: "hub", Type: jobs.ChannelWebhook, URLEnv: "HUB", Remind: time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &scene{T: t, Store: s, registry: reg}
-}
-
-// ends makes a ~ run of a job that ends in a state.
-func (s *scene) ends(jobID string, state ledger.State) {
-	s.Helper()
-	s.runs++
-	at := time.Now().UTC().Truncate(time.Second)
-	id := fmt.Sprintf("%s~%d", jobs.RunID(jobID, at), s.runs)
-	got, err := s.Enter(context.Background(), ledger.Entry{JobID: jobID, Token: id, Owner: "p", LeaseFor: time.Minute, RunSpec: ledger.RunSpec{
-		RunID: id, ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.ByEvent, Overlap: ledger.OverlapAllow, Lease: true,
-		Call: ledger.Call{Target: "svc", Method: "POST", Path: "/j", Horizon: time.Hour},
-	}})
-	if err != nil || got.Work == nil {
-		s.Fatalf("%+v, %v", got, err)
-	}
-	o := ledger.Outcome{Lease: ledger.Lease{RunID: id, Token: id}, State: state, Attempt: ledger.Attempt{RunID: id, N: 1, Answer: ledger.Fresh}}
-	if state == ledger.Dead {
-		o.Reason, o.Attempt.Answer, o.Attempt.Error = ledger.Exhausted, ledger.Failed, "no"
-	}
-	if results, err := s.Record(context.Background(), []ledger.Outcome{o}); err != nil || results[0] != ledger.Recorded {
-		s.Fatal(results, err)
-	}
-}
-
-// watch is a process that lives for so many steps on the ledger.
-func (s *scene) watch(steps int, after bool) error {
-	l := &mortal{Store: s.Store, steps: steps, after: after}
-	_, err := notify.NewWatch(notify.Config{
-		Registry: s.registry, Ledger: l, Runs: l, Logger: slog.New(slog.DiscardHandler), Now: time.Now,
-	}).Check(context.Background())
-	return err
-}
-
-// told are the events of a channel, in the order in which they were written.
-func (s *scene) told(channel string) (events []string) {
-	s.Helper()
-	list, err := s.List(context.Background(), ledger.Filter{JobID: "notify-" + channel, Limit: 1000})
-	if err != nil {
-		s.Fatal(err)
-	}
-	for i := len(list) - 1; i >= 0; i-- {
-		if list[i].Trigger != ledger.ByIncident {
-			continue // a failure that the test made
-		}
-		if !ledger.AdHoc(list[i].ID) || list[i].Call.Target != "notify:"+channel {
-			s.Errorf("run %+v", list[i])
-		}
-		events = append(events, list[i].ID[strings.LastIndex(list[i].ID, "-")+1:])
-	}
-	return events
-}
-
-func (s *scene) want(channel string, events ...string) {
-	s.Helper()
-	if got := s.told(channel); strings.Join(got, " ") != strings.Join(events, " ") {
-		s.Errorf("channel %s was told %q, want %q", channel, got, events)
-	}
-}
 
 // A process that is killed at any of its steps, before or after the ledger took it,
 // loses no notification and doubles none.
@@ -242,7 +80,7 @@ func TestAnyLifeIsToldInTurn(t *testing.T) {
 					_ = s.watch(-1, false)
 				case 4:
 					if i := s.open(); i != nil && r.IntN(3) == 0 {
-						if _, err := s.AckIncident(t.Context(), ledger.IncidentAct{ID: i.ID, Close: r.IntN(2) == 0, Actor: ledger.Actor{By: "ann", Why: "x"}}); err != nil {
+						if _, err := s.AckIncident(t.Context(), ledger.IncidentAction{ID: i.ID, Close: r.IntN(2) == 0, Actor: ledger.Actor{By: "ann", Why: "x"}}); err != nil {
 							t.Fatal(err)
 						}
 					}
@@ -266,17 +104,6 @@ func TestAnyLifeIsToldInTurn(t *testing.T) {
 			}
 		})
 	}
-}
-
-func (s *scene) open() *ledger.Incident {
-	list, err := s.Incidents(context.Background(), ledger.IncidentFilter{Open: true})
-	if err != nil {
-		s.Fatal(err)
-	}
-	if len(list) == 0 {
-		return nil
-	}
-	return &list[0]
 }
 
 // A channel that cannot deliver is told of in the other channels, not in itself, and
@@ -351,6 +178,42 @@ func TestJobsThatNoProcessPlansAndAnOverduePurgeAreFound(t *testing.T) {
 		}
 		if open := look(time.Minute); len(open) != 0 {
 			t.Errorf("open: %q", open)
+		}
+	})
+}
+
+// dated keeps when incidents were looked for.
+type dated struct {
+	ledger.Store
+	began time.Time
+	at    []time.Duration
+}
+
+func (d *dated) Incidents(ctx context.Context, f ledger.IncidentFilter) ([]ledger.Incident, error) {
+	d.at = append(d.at, time.Since(d.began))
+	return d.Store.Incidents(ctx, f)
+}
+
+// Processes that start together look for incidents one after the other.
+func TestWatchesThatStartTogetherLookApart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, memory.New())
+		ctx, cancel := context.WithTimeout(t.Context(), 3*notify.CheckEvery-time.Millisecond)
+		defer cancel()
+		var looks [2]dated
+		var group sync.WaitGroup
+		for i := range looks {
+			looks[i] = dated{Store: s.Store, began: time.Now()}
+			w := notify.NewWatch(notify.Config{
+				Registry: s.registry, Ledger: &looks[i], Logger: slog.New(slog.DiscardHandler), Now: time.Now, Offset: time.Duration(i) * 2 * time.Second,
+			})
+			group.Go(func() { w.Run(ctx) })
+		}
+		group.Wait()
+		for i, want := range []string{"[0s 5s 10s]", "[2s 7s 12s]"} {
+			if got := fmt.Sprint(looks[i].at); got != want {
+				t.Errorf("watch %d looked at %s, want %s", i, got, want)
+			}
 		}
 	})
 }

@@ -16,8 +16,8 @@ type AWS struct {
 }
 
 // AWS translates the schedule for EventBridge Scheduler. Its error names what AWS
-// cannot express: seconds, both day fields at once, L-n and LW, and a DST policy
-// other than skip whose times a clock change moves.
+// cannot express: seconds, both day fields at once, L-n and LW, a list with an item
+// that has L, W or #, and a DST policy other than skip whose times a clock change moves.
 func (s *Schedule) AWS() (AWS, error) {
 	out := AWS{Timezone: s.zone.loc.String()}
 	if i, ok := s.expression.(interval); ok {

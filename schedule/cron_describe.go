@@ -29,7 +29,7 @@ func (c *cronFields) describeClock() string {
 	if bits.OnesCount64(s)*bits.OnesCount64(m)*bits.OnesCount64(h) <= manyTimes {
 		return "at " + listing(clockTimes(s, m, h))
 	}
-	hours := " in " + plural(h, "hour")
+	hours := " in " + inWords(h, "hour")
 	if n, regular := step(h, 24); regular {
 		hours = " of " + every(n, "hour")
 		if n == 1 {
@@ -39,10 +39,10 @@ func (c *cronFields) describeClock() string {
 	minutes := clockPart(m, "minute")
 	if s == 1 {
 		if _, regular := step(m, 60); !regular && hours == "" {
-			return "every hour at " + plural(m, "minute")
+			return "every hour at " + inWords(m, "minute")
 		}
 		if n, regular := step(h, 24); regular && bits.OnesCount64(m) == 1 {
-			return every(n, "hour") + " at " + plural(m, "minute")
+			return every(n, "hour") + " at " + inWords(m, "minute")
 		}
 		return minutes + hours
 	}
@@ -50,7 +50,7 @@ func (c *cronFields) describeClock() string {
 		if _, regular := step(s, 60); regular {
 			return clockPart(s, "second") + hours
 		}
-		return "every minute at " + plural(s, "second") + hours
+		return "every minute at " + inWords(s, "second") + hours
 	}
 	if _, regular := step(m, 60); !regular && hours == "" {
 		hours = " of every hour"
@@ -63,7 +63,7 @@ func clockPart(set uint64, noun string) string {
 	if n, regular := step(set, 60); regular {
 		return every(n, noun)
 	}
-	return "at " + plural(set, noun)
+	return "at " + inWords(set, noun)
 }
 
 func every(n int, noun string) string {
@@ -159,7 +159,7 @@ func progression(set uint64) (step int, ok bool) {
 
 func decimal(n int) string { return fmt.Sprint(n) }
 
-func plural(set uint64, noun string) string {
+func inWords(set uint64, noun string) string {
 	if bits.OnesCount64(set) > 1 {
 		noun += "s"
 	}
@@ -184,7 +184,7 @@ func (c *cronFields) describeDays() string {
 func (v values) monthDays() []string {
 	var words []string
 	if v.bits != 0 {
-		words = append(words, plural(v.bits, "day")+" of the month")
+		words = append(words, inWords(v.bits, "day")+" of the month")
 	}
 	for _, r := range v.special {
 		words = append(words, r.describe())

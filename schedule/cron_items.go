@@ -113,7 +113,7 @@ func (u unit) value(item span, text string) (int, error) {
 	return 0, item.fail(u.name, "valid values: %s", u.hint)
 }
 
-// explain says what a shape that is no item lacks.
+// explain says why a text is not an item of a list.
 func explain(text string, u unit) string {
 	switch {
 	case text == "":

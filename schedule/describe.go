@@ -1,8 +1,9 @@
 package schedule
 
 import (
-	"fmt"
 	"strings"
+
+	"github.com/cronce/cronce/internal/plural"
 )
 
 // Describe returns the schedule in words, such as "every hour at minute 0, UTC".
@@ -21,21 +22,14 @@ func (i interval) describe() string {
 func (i interval) length() string {
 	switch n := i.seconds; {
 	case n%day == 0:
-		return count(n/day, "day")
+		return plural.Of(n/day, "day")
 	case n%hour == 0:
-		return count(n/hour, "hour")
+		return plural.Of(n/hour, "hour")
 	case n%minute == 0:
-		return count(n/minute, "minute")
+		return plural.Of(n/minute, "minute")
 	default:
-		return count(n, "second")
+		return plural.Of(n, "second")
 	}
-}
-
-func count(n int64, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // listing joins words as "a, b and c".

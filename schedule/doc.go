@@ -1,9 +1,9 @@
-// Package schedule computes when a job is due. It parses crontab lines,
-// Amazon EventBridge's cron(), rate() and at(), and @every, and applies a
-// policy for daylight saving (DST).
+// Package schedule computes the scheduled times of a job. It parses crontab fields,
+// @every, and cron(), rate() and at() of Amazon EventBridge. A policy ([DST]) determines
+// what happens when clocks change.
 //
 // A Schedule is a pure function of time: every process and every restart
 // computes the same scheduled times. Time zones come from the embedded
-// database (ZoneVersion), never from the host. docs/schedules.md describes
+// database ([ZoneVersion]), never from the host. docs/schedules.md describes
 // the syntax and the rules.
 package schedule

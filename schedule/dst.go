@@ -1,12 +1,13 @@
 package schedule
 
-// DST is the policy of a wall-clock schedule for clock changes.
+// DST is the policy for local times that a clock change skips (a gap) or repeats (a
+// fold). docs/schedules.md has the exact rules.
 type DST string
 
 const (
-	DSTOnce DST = "once" // a time in a gap fires after it, one in a fold fires once
-	DSTSkip DST = "skip" // a time in a gap is skipped and reported, one in a fold fires once
-	DSTWall DST = "wall" // literal matching: 0 or 2 are possible
+	DSTOnce DST = "once" // a fixed time in a gap fires after the gap, one in a fold once; the default
+	DSTSkip DST = "skip" // a time in a gap does not fire, and Gaps yields it; one in a fold fires once
+	DSTWall DST = "wall" // a time in a gap does not fire, one in a fold fires twice
 )
 
 // calendarGap is the longest gap that counts as daylight saving. A longer one

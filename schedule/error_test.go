@@ -42,7 +42,7 @@ func TestScheduleErrors(t *testing.T) {
 		{"an AWS line without cron()", "0 3 1 * ? *", "", "", "month", "?", 9, "cron(...)"},
 		{"? in the minute", "? 3 * * *", "", "", "minute", "?", 1, "use *"},
 		{"step 0", "*/0 * * * *", "", "", "minute", "*/0", 1, "at least 1"},
-		{"a step that is no period", "*/90 * * * *", "", "", "minute", "*/90", 1, "@every"},
+		{"a step that is not a period", "*/90 * * * *", "", "", "minute", "*/90", 1, "@every"},
 		{"a huge step", "*/99999999999999999999 * * * *", "", "", "minute", "*/99999999999999999999", 1, "step"},
 		{"W alone", "0 0 W * *", "", "", "day-of-month", "W", 5, "nW"},
 		{"day 32W", "0 0 32W * *", "", "", "day-of-month", "32W", 5, "1-31"},

@@ -13,10 +13,10 @@ type Gap struct {
 	At    time.Time // the first second after the gap, UTC
 }
 
-// Gaps yields the matching local times that do not exist and fire nowhere
-// else, of the gaps that end in (after, through], in ascending order. Under
-// once these are fixed times in a gap of more than three hours; under skip,
-// all in any gap; under wall, and for expressions that no zone moves, none.
+// Gaps yields the local times that the schedule matches, that a clock change skips, and
+// that have no other scheduled time instead. It covers the gaps that end in
+// (after, through], in ascending order. With DSTOnce these are fixed times in a gap of
+// more than three hours, with DSTSkip all times in any gap, and with DSTWall none.
 func (s *Schedule) Gaps(after, through time.Time) iter.Seq[Gap] {
 	return func(yield func(Gap) bool) {
 		w, ok := s.calendar.(*wallClock)

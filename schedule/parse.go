@@ -9,11 +9,11 @@ import (
 // characters.
 const maxExpression = 1024
 
-// Parse reads an expression in any of the syntaxes of
-// docs/schedules.md. The timezone is an IANA name, "" for UTC; a CRON_TZ= in
-// the expression wins over UTC and may not contradict any other. The policy ""
-// is DSTOnce. An expression that never fires is refused. Every error is a
-// *Error.
+// Parse parses an expression in any of the syntaxes of docs/schedules.md. The timezone is
+// an IANA name; "" is UTC. If the expression begins with CRON_TZ= or TZ=, the schedule has
+// that zone, also if timezone is "UTC", which is the default. Any other timezone must be
+// the same name. The policy "" is DSTOnce. Parse returns an error
+// for an expression without any scheduled time. Every error is an [*Error].
 func Parse(expr, timezone string, dst DST) (*Schedule, error) {
 	body, err := checkText(expr)
 	if err != nil {

@@ -9,10 +9,9 @@ import (
 
 var _ cron.Schedule = (*Schedule)(nil)
 
-// Schedule defines when a job is due. It is a pure function of time: every
-// replica and every restart computes the same scheduled times. They are UTC,
-// whole seconds, in the years 1 to 9999. A Schedule is immutable and safe for
-// concurrent use; docs/schedules.md describes the syntax and the rules.
+// Schedule defines when a job is due. It is a pure function of time: every process and
+// every restart computes the same scheduled times. They are in UTC, in whole seconds, and
+// in the years 1 to 9999. A Schedule is immutable and safe for concurrent use.
 type Schedule struct {
 	expr       string
 	dst        DST
@@ -38,9 +37,8 @@ const (
 	latest   = 253402300799 // 9999-12-31T23:59:59Z
 )
 
-// Next returns the first scheduled time strictly after t, or the zero time when there
-// is none. It makes Schedule a cron.Schedule. Its work is bounded: what does
-// not come within 400 years never comes.
+// Next returns the first scheduled time after t, or the zero time if there is none within
+// 400 years. Schedule thereby implements cron.Schedule of github.com/robfig/cron.
 func (s *Schedule) Next(t time.Time) time.Time {
 	from := t.Unix()
 	if from >= latest {
@@ -80,8 +78,8 @@ func (s *Schedule) Upcoming(t time.Time, n int) []time.Time {
 	return times
 }
 
-// Count returns how many scheduled times Due has for the interval, in work that grows
-// with the interval's months and the zone's shifts, not with the scheduled times.
+// Count returns the number of scheduled times that Due yields for the interval. Its cost
+// grows with the months of the interval, not with the number of scheduled times.
 func (s *Schedule) Count(after, through time.Time) int {
 	if after.Unix() >= latest || through.Unix() < earliest {
 		return 0

@@ -25,7 +25,7 @@ func TestBasicSendsNameAndPassword(t *testing.T) {
 	s := serve(t, func(_ http.ResponseWriter, r *http.Request) { name, password, _ = r.BasicAuth() })
 	ts := resolve(t, jobs.Target{Auth: jobs.Auth{Type: jobs.AuthBasic, Username: jobs.Secret{Env: "NAME"}, Password: jobs.Secret{Env: "PASSWORD"}}},
 		env{"MEMBERSHIP_URL": s.URL, "NAME": "cronce", "PASSWORD": "hush: hush"}, nil)
-	if a := attempt(t, ts, call(), patience); a.Kind != ledger.Fresh || name != "cronce" || password != "hush: hush" {
+	if a := attempt(t, ts, call(), patience); a.Kind != ledger.AnswerFresh || name != "cronce" || password != "hush: hush" {
 		t.Errorf("%+v; the target was sent %q, %q", a, name, password)
 	}
 }
@@ -36,7 +36,7 @@ func TestHeadersAreSentBesideTheCallsOwn(t *testing.T) {
 	ts := resolve(t, jobs.Target{Auth: jobs.Auth{Type: jobs.AuthHeaders, Headers: map[string]jobs.Secret{
 		"X-Api-Key": {Env: "KEY"}, "Authorization": {Env: "SCHEME"},
 	}}}, env{"MEMBERSHIP_URL": s.URL, "KEY": "hush-key", "SCHEME": "ApiKey hush"}, nil)
-	if a := attempt(t, ts, call(), patience); a.Kind != ledger.Fresh ||
+	if a := attempt(t, ts, call(), patience); a.Kind != ledger.AnswerFresh ||
 		got.Get("X-Api-Key") != "hush-key" || got.Get("Authorization") != "ApiKey hush" || got.Get("Idempotency-Key") != runID {
 		t.Errorf("%+v; the target was sent %v", a, got)
 	}
@@ -111,7 +111,7 @@ func TestAFilesSecretIsReadAgainWhenItChanges(t *testing.T) {
 		r.write("two\r\n")
 		r.takes = "two"
 		time.Sleep(time.Second)
-		if a := r.call(); a.Kind != ledger.Fresh || strings.Join(r.seen, " ") != "one two" {
+		if a := r.call(); a.Kind != ledger.AnswerFresh || strings.Join(r.seen, " ") != "one two" {
 			t.Errorf("%+v; the target saw %q", a, r.seen)
 		}
 	})
@@ -123,7 +123,7 @@ func TestAFilesSecretIsReadAgainAfterA401(t *testing.T) {
 		r := newRotating(t, "one")
 		r.write("two")
 		r.takes = "two"
-		if a := r.call(); a.Kind != ledger.Fresh || strings.Join(r.seen, " ") != "one two" {
+		if a := r.call(); a.Kind != ledger.AnswerFresh || strings.Join(r.seen, " ") != "one two" {
 			t.Errorf("%+v; the target saw %q", a, r.seen)
 		}
 	})
@@ -145,13 +145,13 @@ func TestAFileThatCannotBeReadLeavesTheLastValue(t *testing.T) {
 				ruin(r)
 				for range 3 {
 					time.Sleep(time.Second)
-					if a := r.call(); a.Kind != ledger.Fresh {
+					if a := r.call(); a.Kind != ledger.AnswerFresh {
 						t.Fatalf("%+v, want the last value to be used", a)
 					}
 				}
 				r.takes = "two"
 				a := r.call()
-				if !a.Unsent || a.WaitsFor.Code != ledger.NoToken || !strings.Contains(a.WaitsFor.Text, r.file) {
+				if !a.Unsent || a.WaitReason.Code != ledger.WaitNoToken || !strings.Contains(a.WaitReason.Text, r.file) {
 					t.Errorf("%+v, want the run to wait for the file", a)
 				}
 				sent := len(r.seen)
@@ -161,7 +161,7 @@ func TestAFileThatCannotBeReadLeavesTheLastValue(t *testing.T) {
 				_ = os.Remove(r.file)
 				r.write("two")
 				time.Sleep(time.Second)
-				if a := r.call(); a.Kind != ledger.Fresh {
+				if a := r.call(); a.Kind != ledger.AnswerFresh {
 					t.Errorf("%+v after the file is back", a)
 				}
 				if warned := strings.Count(r.log.String(), "secret not read again; last value used"); warned != 1 || strings.Contains(r.log.String(), "hush") {
@@ -178,7 +178,7 @@ func TestA401ToAnUnchangedFileIsFinal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRotating(t, "one")
 		r.takes = "two"
-		if a := r.call(); a.Kind != ledger.Refused || a.Reason != ledger.Unauthorized || len(r.seen) != 1 {
+		if a := r.call(); a.Kind != ledger.AnswerRefused || a.Reason != ledger.ReasonUnauthorized || len(r.seen) != 1 {
 			t.Errorf("%+v after %d requests", a, len(r.seen))
 		}
 	})

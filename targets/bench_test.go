@@ -33,7 +33,7 @@ func BenchmarkCall(b *testing.B) {
 	ts, c := to(b, s.URL), call()
 	ways := [2]func(context.Context) bool{
 		func(ctx context.Context) bool { return bare(ctx, client, s.URL, c) },
-		func(ctx context.Context) bool { return ts.Call(ctx, c).Kind == ledger.Fresh },
+		func(ctx context.Context) bool { return ts.Call(ctx, c).Kind == ledger.AnswerFresh },
 	}
 	var spent [2]time.Duration
 	var made int
@@ -61,7 +61,7 @@ func BenchmarkOneCall(b *testing.B) {
 		client.CloseIdleConnections() // the target has one connection at a time
 	})
 	b.Run("call", func(b *testing.B) {
-		each(b, func(ctx context.Context) bool { return ts.Call(ctx, c).Kind == ledger.Fresh })
+		each(b, func(ctx context.Context) bool { return ts.Call(ctx, c).Kind == ledger.AnswerFresh })
 	})
 }
 

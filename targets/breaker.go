@@ -112,7 +112,7 @@ func (b *breaker) state() string { return b.cb.State().String() }
 // from a working target. A call that its caller stopped means nothing.
 func verdict(ctx context.Context, a executor.Answer) error {
 	switch {
-	case a.Unsent, a.Status == 0 && a.Kind == ledger.Refused:
+	case a.Unsent, a.Status == 0 && a.Kind == ledger.AnswerRefused:
 		return errNoVerdict
 	case a.Status == 0 && errors.Is(ctx.Err(), context.Canceled):
 		return errNoVerdict
@@ -124,7 +124,7 @@ func verdict(ctx context.Context, a executor.Answer) error {
 
 // outage is the answer when the breaker does not let a call through.
 func outage(why string, wait time.Duration) executor.Answer {
-	a := unsent(ledger.BreakerOpen, why, wait)
+	a := unsent(ledger.WaitBreakerOpen, why, wait)
 	a.Outage = true
 	return a
 }
@@ -133,6 +133,6 @@ func outage(why string, wait time.Duration) executor.Answer {
 func unsent(code ledger.WaitCode, why string, wait time.Duration) executor.Answer {
 	return executor.Answer{
 		Unsent: true, Error: "not sent: " + why, RetryAfter: wait,
-		WaitsFor: ledger.WaitReason{Code: code, Text: why},
+		WaitReason: ledger.WaitReason{Code: code, Text: why},
 	}
 }

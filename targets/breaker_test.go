@@ -32,7 +32,7 @@ const (
 	raw404  = "HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n"
 	raw429  = "HTTP/1.1 429 No\r\nContent-Length: 0\r\n\r\n"
 	raw503  = "HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n"
-	aTarget = nobody // but for whoever dials it in memory
+	aTarget = nobody // only the dialer in memory reaches it
 )
 
 // bubble is a target in virtual time with a breaker of 3 failures and 10 s.
@@ -99,7 +99,7 @@ func TestWhileHalfOpenOneCallTriesTheTargetOut(t *testing.T) {
 		}
 		close(release)
 		<-probe
-		if a := attempt(t, ts, call(), time.Second); a.Kind != ledger.Fresh {
+		if a := attempt(t, ts, call(), time.Second); a.Kind != ledger.AnswerFresh {
 			t.Errorf("after the probe: %+v", a)
 		}
 		if n := sent.Load(); n != 5 {
@@ -136,7 +136,7 @@ func TestTimeoutsOpenTheBreaker(t *testing.T) {
 		ts := bubble(t, func() string { time.Sleep(time.Minute); return rawOK })
 		for range 3 {
 			begun := time.Now()
-			if a := attempt(t, ts, call(), 30*time.Second); a.Kind != ledger.Unknown || time.Since(begun) != 30*time.Second {
+			if a := attempt(t, ts, call(), 30*time.Second); a.Kind != ledger.AnswerUnknown || time.Since(begun) != 30*time.Second {
 				t.Errorf("got %+v after %v", a, time.Since(begun))
 			}
 		}
@@ -171,7 +171,7 @@ func TestASlowBodyHoldsACallerForSecondsOnly(t *testing.T) {
 		ts := bubble(t, func() string { return "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf" })
 		begun := time.Now()
 		a := attempt(t, ts, call(), 30*time.Minute)
-		if took := time.Since(begun); a.Kind != ledger.Fresh || took > 5*time.Second {
+		if took := time.Since(begun); a.Kind != ledger.AnswerFresh || took > 5*time.Second {
 			t.Errorf("got %+v after %v", a, took)
 		}
 	})

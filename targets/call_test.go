@@ -35,7 +35,7 @@ func TestWhatIsSent(t *testing.T) {
 	c.Call.Path = "/v1/locks%2Frelease?dry=0&q=%C3%A4"
 	// The second and the third are from a row that was changed by hand.
 	c.Call.Headers = map[string]string{"x-edition": "2; beta", "idempotency-key": "another", "Cronce-Attempt": "1"}
-	if a := attempt(t, ts, c, patience); a.Kind != ledger.Fresh {
+	if a := attempt(t, ts, c, patience); a.Kind != ledger.AnswerFresh {
 		t.Fatalf("got %+v", a)
 	}
 	if want := "POST /api/v1/locks%2Frelease?dry=0&q=%C3%A4"; line != want {
@@ -76,7 +76,7 @@ func TestACallWithoutBodyHasNoContentType(t *testing.T) {
 	s := serve(t, func(_ http.ResponseWriter, r *http.Request) { got = r.Header })
 	c := call()
 	c.Call.Method, c.Call.Body = "DELETE", nil
-	if a := attempt(t, to(t, s.URL), c, patience); a.Kind != ledger.Fresh {
+	if a := attempt(t, to(t, s.URL), c, patience); a.Kind != ledger.AnswerFresh {
 		t.Fatalf("got %+v", a)
 	}
 	if ct, ok := got["Content-Type"]; ok {
@@ -97,7 +97,7 @@ func TestTraceFieldsCannotRedefineOurs(t *testing.T) {
 	})
 	c := call()
 	c.SendBefore = time.Time{}
-	if a := attempt(t, ts, c, patience); a.Kind != ledger.Fresh {
+	if a := attempt(t, ts, c, patience); a.Kind != ledger.AnswerFresh {
 		t.Fatalf("got %+v", a)
 	}
 	if got.Get("Traceparent") == "" {
@@ -131,7 +131,7 @@ func TestIdentitiesCannotInjectHeaders(t *testing.T) {
 	} {
 		c := call()
 		edit(&c)
-		if a := attempt(t, ts, c, patience); a.Kind != ledger.Refused || a.Reason != ledger.Permanent || a.Status != 0 {
+		if a := attempt(t, ts, c, patience); a.Kind != ledger.AnswerRefused || a.Reason != ledger.ReasonPermanent || a.Status != 0 {
 			t.Errorf("%s: got %+v", rule, a)
 		}
 	}
@@ -152,10 +152,10 @@ func TestAnAttemptIsOneRequest(t *testing.T) {
 			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
 		}
 	}))
-	if a := attempt(t, ts, call(), patience); a.Kind != ledger.Fresh {
+	if a := attempt(t, ts, call(), patience); a.Kind != ledger.AnswerFresh {
 		t.Fatalf("first: %+v", a)
 	}
-	if a := attempt(t, ts, call(), patience); a.Kind != ledger.Unknown {
+	if a := attempt(t, ts, call(), patience); a.Kind != ledger.AnswerUnknown {
 		t.Errorf("second: %+v, want it unknown", a)
 	}
 	if n := requests.Load(); n != 2 {
@@ -182,7 +182,7 @@ func TestWhatWasSurelyNotSentIsAFailureNotUnknown(t *testing.T) {
 	} {
 		t.Run(rule, func(t *testing.T) {
 			a := attempt(t, to(t, url), call(), 300*time.Millisecond)
-			if a.Kind != ledger.Failed || a.Unsent || a.Status != 0 {
+			if a.Kind != ledger.AnswerFailed || a.Unsent || a.Status != 0 {
 				t.Errorf("got %+v", a)
 			}
 			t.Log(a.Error)
@@ -198,7 +198,7 @@ func TestTLS(t *testing.T) {
 	pool := x509.NewCertPool()
 	pool.AddCert(s.Certificate())
 	ts := resolve(t, jobs.Target{}, env{"MEMBERSHIP_URL": s.URL}, func(c *targets.Config) { c.RootCAs = pool })
-	if a := attempt(t, ts, call(), patience); a.Kind != ledger.Fresh {
+	if a := attempt(t, ts, call(), patience); a.Kind != ledger.AnswerFresh {
 		t.Errorf("got %+v", a)
 	}
 }
@@ -233,7 +233,7 @@ func TestACallThatItsCallerStops(t *testing.T) {
 		<-r.Context().Done()
 	})
 	ts := resolve(t, jobs.Target{}, env{"MEMBERSHIP_URL": s.URL}, func(c *targets.Config) { c.BreakerFailures = 1 })
-	if a := ts.Call(ctx, call()); a.Kind != ledger.Unknown {
+	if a := ts.Call(ctx, call()); a.Kind != ledger.AnswerUnknown {
 		t.Errorf("stopped in flight: %+v, want it unknown", a)
 	}
 	if a := ts.Call(ctx, call()); !a.Unsent {

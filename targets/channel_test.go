@@ -46,7 +46,7 @@ func TestTheWebhookIDOfANotification(t *testing.T) {
 			RunID: hub.JobID() + "@2026-11-21T03:00:00Z~" + token, JobID: hub.JobID(), Attempt: 1,
 			Call: ledger.Call{Target: hub.Target(), Method: "POST", Body: []byte(`{"a":1}`), ContentType: "application/cloudevents+json"},
 		}}
-		if a := attempt(t, ts, c, patience); a.Kind != ledger.Fresh {
+		if a := attempt(t, ts, c, patience); a.Kind != ledger.AnswerFresh {
 			t.Fatalf("%s: %+v", token, a)
 		}
 	}
@@ -65,13 +65,13 @@ func TestWhereAHeartbeatIsPinged(t *testing.T) {
 	for _, path := range []string{"", "?rid=1", "/fail?rid=1"} {
 		c := call()
 		c.Call.Target, c.Call.Path = j.HeartbeatTarget(), path
-		if a := attempt(t, ts, c, patience); a.Kind != ledger.Fresh {
+		if a := attempt(t, ts, c, patience); a.Kind != ledger.AnswerFresh {
 			t.Fatalf("%q: %+v", path, a)
 		}
 	}
 	c := call()
 	c.Call.Target, c.Call.Path = "env:URL", "?rid=1"
-	if a := attempt(t, ts, c, patience); a.Kind != ledger.Refused {
+	if a := attempt(t, ts, c, patience); a.Kind != ledger.AnswerRefused {
 		t.Errorf("a job's path without a slash: %+v", a)
 	}
 	if want := []string{"/ping/7c9e6679", "/ping/7c9e6679?rid=1", "/ping/7c9e6679/fail?rid=1"}; !slices.Equal(got, want) {

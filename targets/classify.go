@@ -49,22 +49,22 @@ func classify(r reply, now time.Time) executor.Answer {
 	case s >= 200 && s < 300:
 		a.Kind = success(r.header)
 		if r.accepted() { // replayed or not: a stored 202 does not say that the work is done
-			a.Kind, a.Progress = ledger.Working, r.progress
+			a.Kind, a.Progress = ledger.AnswerAccepted, r.progress
 			a.RetryAfter = retryafter.Parse(r.header.Get("Retry-After"), now)
 		}
 		return a
 	case s == http.StatusConflict, s == http.StatusPreconditionFailed, s == http.StatusUnprocessableEntity:
 		keyed(&a, r)
 	case s == http.StatusTooManyRequests, s == http.StatusServiceUnavailable:
-		a.Kind = ledger.Throttled
+		a.Kind = ledger.AnswerThrottled
 	case s == http.StatusUnauthorized:
-		a.Kind, a.Reason = ledger.Refused, ledger.Unauthorized
+		a.Kind, a.Reason = ledger.AnswerRefused, ledger.ReasonUnauthorized
 	case s == http.StatusRequestTimeout, s == http.StatusTooEarly, !final(s):
-		a.Kind = ledger.Failed
+		a.Kind = ledger.AnswerFailed
 	default:
-		a.Kind, a.Reason = ledger.Refused, ledger.Permanent
+		a.Kind, a.Reason = ledger.AnswerRefused, ledger.ReasonPermanent
 	}
-	if a.Kind == ledger.Throttled || a.Kind == ledger.InProgress || a.Kind == ledger.Failed {
+	if a.Kind == ledger.AnswerThrottled || a.Kind == ledger.AnswerInProgress || a.Kind == ledger.AnswerFailed {
 		a.RetryAfter = retryafter.Parse(r.header.Get("Retry-After"), now)
 	}
 	a.Error = inWords(a)
@@ -73,28 +73,28 @@ func classify(r reply, now time.Time) executor.Answer {
 
 // final reports whether a status is a 3xx or 4xx. What is outside 100 to 599 is
 // treated as a 5xx (RFC 9110, section 15), and so is a 1xx that ends an
-// exchange, such as a 101 that nobody asked for.
+// exchange, such as a 101 without a request to upgrade.
 func final(status int) bool { return status >= 300 && status < 500 }
 
 func success(h http.Header) ledger.Answer {
 	if h.Get(headerReplayed) == "true" {
-		return ledger.Replay
+		return ledger.AnswerReplayed
 	}
-	return ledger.Fresh
+	return ledger.AnswerFresh
 }
 
 // keyed judges the statuses whose meaning depends on the problem code.
 func keyed(a *executor.Answer, r reply) {
-	a.Kind, a.Reason = ledger.Refused, ledger.Permanent
+	a.Kind, a.Reason = ledger.AnswerRefused, ledger.ReasonPermanent
 	switch {
 	case r.status == http.StatusConflict && r.code == codeInProgress:
-		a.Kind, a.Reason = ledger.InProgress, ""
+		a.Kind, a.Reason = ledger.AnswerInProgress, ""
 	case r.status != http.StatusPreconditionFailed && r.code == codeMismatch:
-		a.Reason = ledger.PayloadMismatch
+		a.Reason = ledger.ReasonPayloadMismatch
 	case r.status == http.StatusPreconditionFailed && r.code == codeTooLate:
-		a.Reason = ledger.KeyExpired
+		a.Reason = ledger.ReasonKeyExpired
 	case r.cut:
-		a.Kind, a.Reason = ledger.Unknown, ""
+		a.Kind, a.Reason = ledger.AnswerUnknown, ""
 	}
 }
 
@@ -102,19 +102,19 @@ func keyed(a *executor.Answer, r reply) {
 func inWords(a executor.Answer) string {
 	var what string
 	switch {
-	case a.Kind == ledger.InProgress:
+	case a.Kind == ledger.AnswerInProgress:
 		what = "an earlier call of this run is still working"
-	case a.Kind == ledger.Unknown:
+	case a.Kind == ledger.AnswerUnknown:
 		what = "the answer broke off before it said what it means"
-	case a.Kind == ledger.Throttled:
+	case a.Kind == ledger.AnswerThrottled:
 		what = "the target asks to be called later"
-	case a.Kind == ledger.Failed:
+	case a.Kind == ledger.AnswerFailed:
 		what = "the target failed"
-	case a.Reason == ledger.PayloadMismatch:
+	case a.Reason == ledger.ReasonPayloadMismatch:
 		what = "the target knows this run ID with another payload"
-	case a.Reason == ledger.KeyExpired:
+	case a.Reason == ledger.ReasonKeyExpired:
 		what = "the target refuses the run as too late"
-	case a.Reason == ledger.Unauthorized:
+	case a.Reason == ledger.ReasonUnauthorized:
 		what = "the target does not accept the credentials"
 	case a.Status < 400:
 		what = "the target redirects, and redirects are not followed: correct the job's path or the target's base URL"

@@ -39,44 +39,44 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 		target http.HandlerFunc
 		want   executor.Answer // Error is not compared
 	}{
-		{"200 is success", plain(200), executor.Answer{Kind: ledger.Fresh, Status: 200}},
-		{"202 is success", plain(202), executor.Answer{Kind: ledger.Fresh, Status: 202}},
-		{"204 without a body is success", plain(204), executor.Answer{Kind: ledger.Fresh, Status: 204}},
-		{"299 is success", plain(299), executor.Answer{Kind: ledger.Fresh, Status: 299}},
-		{"a replayed 2xx is a replay", plain(200, "Idempotent-Replayed", "true"), executor.Answer{Kind: ledger.Replay, Status: 200}},
-		{"only the value true marks a replay", plain(200, "Idempotent-Replayed", "false"), executor.Answer{Kind: ledger.Fresh, Status: 200}},
-		{"a replayed 404 is still refused", plain(404, "Idempotent-Replayed", "true"), executor.Answer{Kind: ledger.Refused, Status: 404, Reason: ledger.Permanent}},
+		{"200 is success", plain(200), executor.Answer{Kind: ledger.AnswerFresh, Status: 200}},
+		{"202 is success", plain(202), executor.Answer{Kind: ledger.AnswerFresh, Status: 202}},
+		{"204 without a body is success", plain(204), executor.Answer{Kind: ledger.AnswerFresh, Status: 204}},
+		{"299 is success", plain(299), executor.Answer{Kind: ledger.AnswerFresh, Status: 299}},
+		{"a replayed 2xx is a replay", plain(200, "Idempotent-Replayed", "true"), executor.Answer{Kind: ledger.AnswerReplayed, Status: 200}},
+		{"only the value true marks a replay", plain(200, "Idempotent-Replayed", "false"), executor.Answer{Kind: ledger.AnswerFresh, Status: 200}},
+		{"a replayed 404 is still refused", plain(404, "Idempotent-Replayed", "true"), executor.Answer{Kind: ledger.AnswerRefused, Status: 404, Reason: ledger.ReasonPermanent}},
 		{"409 in progress waits as long as it says", problem(409, "idempotency_key_in_progress", "Retry-After", "7"),
-			executor.Answer{Kind: ledger.InProgress, Status: 409, Code: "idempotency_key_in_progress", RetryAfter: 7 * time.Second}},
-		{"409 of another kind is permanent", problem(409, "seat_taken", "Retry-After", "7"), executor.Answer{Kind: ledger.Refused, Status: 409, Code: "seat_taken", Reason: ledger.Permanent}},
-		{"409 without a body is permanent", plain(409), executor.Answer{Kind: ledger.Refused, Status: 409, Reason: ledger.Permanent}},
-		{"409 mismatch", problem(409, "idempotency_key_payload_mismatch"), executor.Answer{Kind: ledger.Refused, Status: 409, Code: "idempotency_key_payload_mismatch", Reason: ledger.PayloadMismatch}},
-		{"422 mismatch", problem(422, "idempotency_key_payload_mismatch"), executor.Answer{Kind: ledger.Refused, Status: 422, Code: "idempotency_key_payload_mismatch", Reason: ledger.PayloadMismatch}},
-		{"in progress is a 409 only", problem(422, "idempotency_key_in_progress"), executor.Answer{Kind: ledger.Refused, Status: 422, Code: "idempotency_key_in_progress", Reason: ledger.Permanent}},
-		{"412 too late", problem(412, "run_too_late"), executor.Answer{Kind: ledger.Refused, Status: 412, Code: "run_too_late", Reason: ledger.KeyExpired}},
-		{"412 of another kind is permanent", plain(412), executor.Answer{Kind: ledger.Refused, Status: 412, Reason: ledger.Permanent}},
-		{"429 waits", plain(429, "Retry-After", "30"), executor.Answer{Kind: ledger.Throttled, Status: 429, RetryAfter: 30 * time.Second}},
-		{"503 waits", plain(503, "Retry-After", "30"), executor.Answer{Kind: ledger.Throttled, Status: 503, RetryAfter: 30 * time.Second}},
-		{"503 need not say how long", plain(503), executor.Answer{Kind: ledger.Throttled, Status: 503}},
-		{"408 is tried again", plain(408), executor.Answer{Kind: ledger.Failed, Status: 408}},
-		{"425 is tried again", plain(425), executor.Answer{Kind: ledger.Failed, Status: 425}},
-		{"500 is tried again", problem(500, "boom"), executor.Answer{Kind: ledger.Failed, Status: 500, Code: "boom"}},
-		{"504 is tried again", plain(504), executor.Answer{Kind: ledger.Failed, Status: 504}},
-		{"599 is tried again", plain(599), executor.Answer{Kind: ledger.Failed, Status: 599}},
-		{"600 counts as a 5xx", plain(600), executor.Answer{Kind: ledger.Failed, Status: 600}},
-		{"401 with nothing to renew", plain(401), executor.Answer{Kind: ledger.Refused, Status: 401, Reason: ledger.Unauthorized}},
-		{"301 is permanent", plain(301, "Location", "/elsewhere"), executor.Answer{Kind: ledger.Refused, Status: 301, Reason: ledger.Permanent}},
-		{"307 is permanent", plain(307, "Location", "/elsewhere"), executor.Answer{Kind: ledger.Refused, Status: 307, Reason: ledger.Permanent}},
-		{"a redirect to no URL is permanent", plain(302, "Location", "http://[::1"), executor.Answer{Kind: ledger.Refused, Status: 302, Reason: ledger.Permanent}},
-		{"304 is permanent", plain(304), executor.Answer{Kind: ledger.Refused, Status: 304, Reason: ledger.Permanent}},
-		{"400 is permanent", problem(400, "missing_idempotency_key"), executor.Answer{Kind: ledger.Refused, Status: 400, Code: "missing_idempotency_key", Reason: ledger.Permanent}},
-		{"404 is permanent", plain(404), executor.Answer{Kind: ledger.Refused, Status: 404, Reason: ledger.Permanent}},
-		{"a code that is no word is dropped", problem(400, "<script>"), executor.Answer{Kind: ledger.Refused, Status: 400, Reason: ledger.Permanent}},
+			executor.Answer{Kind: ledger.AnswerInProgress, Status: 409, Code: "idempotency_key_in_progress", RetryAfter: 7 * time.Second}},
+		{"409 of another kind is permanent", problem(409, "seat_taken", "Retry-After", "7"), executor.Answer{Kind: ledger.AnswerRefused, Status: 409, Code: "seat_taken", Reason: ledger.ReasonPermanent}},
+		{"409 without a body is permanent", plain(409), executor.Answer{Kind: ledger.AnswerRefused, Status: 409, Reason: ledger.ReasonPermanent}},
+		{"409 mismatch", problem(409, "idempotency_key_payload_mismatch"), executor.Answer{Kind: ledger.AnswerRefused, Status: 409, Code: "idempotency_key_payload_mismatch", Reason: ledger.ReasonPayloadMismatch}},
+		{"422 mismatch", problem(422, "idempotency_key_payload_mismatch"), executor.Answer{Kind: ledger.AnswerRefused, Status: 422, Code: "idempotency_key_payload_mismatch", Reason: ledger.ReasonPayloadMismatch}},
+		{"in progress is a 409 only", problem(422, "idempotency_key_in_progress"), executor.Answer{Kind: ledger.AnswerRefused, Status: 422, Code: "idempotency_key_in_progress", Reason: ledger.ReasonPermanent}},
+		{"412 too late", problem(412, "run_too_late"), executor.Answer{Kind: ledger.AnswerRefused, Status: 412, Code: "run_too_late", Reason: ledger.ReasonKeyExpired}},
+		{"412 of another kind is permanent", plain(412), executor.Answer{Kind: ledger.AnswerRefused, Status: 412, Reason: ledger.ReasonPermanent}},
+		{"429 waits", plain(429, "Retry-After", "30"), executor.Answer{Kind: ledger.AnswerThrottled, Status: 429, RetryAfter: 30 * time.Second}},
+		{"503 waits", plain(503, "Retry-After", "30"), executor.Answer{Kind: ledger.AnswerThrottled, Status: 503, RetryAfter: 30 * time.Second}},
+		{"503 need not say how long", plain(503), executor.Answer{Kind: ledger.AnswerThrottled, Status: 503}},
+		{"408 is tried again", plain(408), executor.Answer{Kind: ledger.AnswerFailed, Status: 408}},
+		{"425 is tried again", plain(425), executor.Answer{Kind: ledger.AnswerFailed, Status: 425}},
+		{"500 is tried again", problem(500, "boom"), executor.Answer{Kind: ledger.AnswerFailed, Status: 500, Code: "boom"}},
+		{"504 is tried again", plain(504), executor.Answer{Kind: ledger.AnswerFailed, Status: 504}},
+		{"599 is tried again", plain(599), executor.Answer{Kind: ledger.AnswerFailed, Status: 599}},
+		{"600 counts as a 5xx", plain(600), executor.Answer{Kind: ledger.AnswerFailed, Status: 600}},
+		{"401 with nothing to renew", plain(401), executor.Answer{Kind: ledger.AnswerRefused, Status: 401, Reason: ledger.ReasonUnauthorized}},
+		{"301 is permanent", plain(301, "Location", "/elsewhere"), executor.Answer{Kind: ledger.AnswerRefused, Status: 301, Reason: ledger.ReasonPermanent}},
+		{"307 is permanent", plain(307, "Location", "/elsewhere"), executor.Answer{Kind: ledger.AnswerRefused, Status: 307, Reason: ledger.ReasonPermanent}},
+		{"a redirect to no URL is permanent", plain(302, "Location", "http://[::1"), executor.Answer{Kind: ledger.AnswerRefused, Status: 302, Reason: ledger.ReasonPermanent}},
+		{"304 is permanent", plain(304), executor.Answer{Kind: ledger.AnswerRefused, Status: 304, Reason: ledger.ReasonPermanent}},
+		{"400 is permanent", problem(400, "missing_idempotency_key"), executor.Answer{Kind: ledger.AnswerRefused, Status: 400, Code: "missing_idempotency_key", Reason: ledger.ReasonPermanent}},
+		{"404 is permanent", plain(404), executor.Answer{Kind: ledger.AnswerRefused, Status: 404, Reason: ledger.ReasonPermanent}},
+		{"a code that is not a word is dropped", problem(400, "<script>"), executor.Answer{Kind: ledger.AnswerRefused, Status: 400, Reason: ledger.ReasonPermanent}},
 	}
 	for _, c := range cases {
 		t.Run(c.rule, func(t *testing.T) {
 			got := attempt(t, to(t, serve(t, c.target).URL), call(), patience)
-			if success := got.Kind == ledger.Fresh || got.Kind == ledger.Replay; success != (got.Error == "") {
+			if success := got.Kind == ledger.AnswerFresh || got.Kind == ledger.AnswerReplayed; success != (got.Error == "") {
 				t.Errorf("error %q with answer %q: only failures have one", got.Error, got.Kind)
 			}
 			got.Error = ""
@@ -135,7 +135,7 @@ func TestWhatAnAcceptedAnswerSays(t *testing.T) {
 	}
 	json := func(body string) http.HandlerFunc { return typed("application/json", body) }
 	accepted := func(progress string) executor.Answer {
-		return executor.Answer{Kind: ledger.Working, Status: 202, RetryAfter: 90 * time.Second, Progress: progress}
+		return executor.Answer{Kind: ledger.AnswerAccepted, Status: 202, RetryAfter: 90 * time.Second, Progress: progress}
 	}
 	for rule, c := range map[string]struct {
 		target http.HandlerFunc
@@ -154,8 +154,8 @@ func TestWhatAnAcceptedAnswerSays(t *testing.T) {
 		"text without a type":           {typed("", "3 of 9"), accepted("3 of 9")},
 		"a kind of JSON":                {typed("application/vnd.acme+json", `{"progress":3}`), accepted("3")},
 		"a page":                        {typed("text/html", "<p>3 of 9</p>"), accepted("")},
-		"a stored 202 is not the end":   {plain(202, "Idempotent-Replayed", "true"), executor.Answer{Kind: ledger.Working, Status: 202}},
-		"another 2xx is":                {plain(204), executor.Answer{Kind: ledger.Fresh, Status: 204}},
+		"a stored 202 is not the end":   {plain(202, "Idempotent-Replayed", "true"), executor.Answer{Kind: ledger.AnswerAccepted, Status: 202}},
+		"another 2xx is":                {plain(204), executor.Answer{Kind: ledger.AnswerFresh, Status: 204}},
 		"a secret that the target sees": {json(`{"progress":"token ` + bearerToken + `"}`), accepted("redacted")},
 	} {
 		t.Run(rule, func(t *testing.T) {

@@ -1,17 +1,17 @@
-// Package targets makes the calls: it turns a leased run into one HTTP request
-// to a target of the registry, and the target's answer into the ledger's terms.
+// Package targets makes the HTTP calls of runs. It turns a leased run into one request to
+// a target of the registry, and classifies the target's answer for the ledger.
 //
 // # Guarantees
 //
 //   - One attempt is one request on the wire. Redirects are not followed, and a
 //     request with a body is never sent again by the transport. The one
-//     exception is a 401 under OAuth2: the same request is sent once more with
-//     a fresh token.
+//     exception is a refused credential: after a 401 (with sigv4 a 403) the same
+//     request is sent once more if there is a fresh token or a changed secret.
 //   - A request goes to the host that the target's variable names, under its
 //     path prefix, over TLS 1.2 or later unless the host is this machine or the
 //     registry allows plain HTTP. A proxy is used only if Config.Proxy names one.
-//   - What a target answers costs bounded memory and time: 64 KiB of headers,
-//     64 KiB of body, and never more than the context's deadline.
+//   - An answer costs bounded memory and time: at most 64 KiB of headers and
+//     64 KiB of body, until the context's deadline.
 //   - No secret, header value or body reaches an error, a log or an answer.
 //
 // Answers of targets and token endpoints are treated as hostile input.

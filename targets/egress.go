@@ -34,7 +34,7 @@ type egress struct {
 	proxies  sync.Map // addresses of proxies, which are the operator's own
 }
 
-// SplitAllowed reads a list for Config.Allow, with commas between its items.
+// SplitAllowed returns the items of a list that is separated by commas, for Config.Allow.
 func SplitAllowed(list string) []string {
 	if list == "" {
 		return nil
@@ -61,9 +61,9 @@ func parseAllowed(list []string) (*egress, error) {
 	return e, nil
 }
 
-// Egress returns functions that open connections and choose proxies under the rules
-// of Config.Allow and Config.Proxy, for calls of a service that is not a target of
-// a registry. A request must be made with both.
+// Egress returns functions that open connections and choose proxies as Config.Allow and
+// Config.Proxy require. They are for calls of a service that is not a target of a
+// registry, and must be used together. The error is about an invalid item of allow.
 func Egress(allow []string, proxy func(*http.Request) (*url.URL, error)) (
 	dial func(ctx context.Context, network, address string) (net.Conn, error), through func(*http.Request) (*url.URL, error), err error,
 ) {
@@ -95,8 +95,8 @@ var carriers = []struct {
 	{netip.MustParsePrefix("2002::/16"), 2},       // 6to4 (RFC 3056)
 }
 
-// carried is the address of IPv4 to which a connection is made by way of addr: addr
-// itself where there is none.
+// carried returns the IPv4 address that addr embeds, to which a connection is in fact
+// made; addr itself if it embeds none.
 func carried(addr netip.Addr) netip.Addr {
 	for _, c := range carriers {
 		if c.network.Contains(addr) {

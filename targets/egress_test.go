@@ -120,7 +120,7 @@ func TestWhereCallsMayGo(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			resolver, _ := names(t, tc.at)
 			kind, why := reach(t, "http://"+tc.host+":"+port, tc.allow, resolver)
-			if goes := kind == ledger.Fresh; goes != tc.goes || !goes && (kind != ledger.Failed || !strings.Contains(why, "is not allowed (--allow-target)")) {
+			if goes := kind == ledger.AnswerFresh; goes != tc.goes || !goes && (kind != ledger.AnswerFailed || !strings.Contains(why, "is not allowed (--allow-target)")) {
 				t.Errorf("%s, %s", kind, why)
 			}
 		})
@@ -135,13 +135,13 @@ func TestANameThatChangesItsAddressLeadsNowhereElse(t *testing.T) {
 	resolver, asked := names(t, "127.0.0.1", "169.254.169.254")
 	ts := resolve(t, jobs.Target{AllowHTTP: true}, env{"MEMBERSHIP_URL": "http://rebind.example:" + portOf(t, s.URL)},
 		func(c *targets.Config) { c.WithResolver(resolver) })
-	if a := attempt(t, ts, call(), patience); a.Kind != ledger.Fresh || asked.Load() != 1 {
+	if a := attempt(t, ts, call(), patience); a.Kind != ledger.AnswerFresh || asked.Load() != 1 {
 		t.Fatalf("%+v after %d look-ups, want the address that was judged to be the one that was called", a, asked.Load())
 	}
 	s.CloseClientConnections()
 	for range 3 {
 		a := attempt(t, ts, call(), patience)
-		if strings.Contains(a.Error, "169.254.169.254 is not allowed") && a.Kind == ledger.Failed {
+		if strings.Contains(a.Error, "169.254.169.254 is not allowed") && a.Kind == ledger.AnswerFailed {
 			if called.Load() != 1 {
 				t.Errorf("%d calls", called.Load())
 			}
@@ -183,7 +183,7 @@ func TestAProxyIsUsedAndJudgedByName(t *testing.T) {
 			c.Allow, c.Proxy = tc.allow, func(*http.Request) (*url.URL, error) { return address, nil }
 		})
 		a := attempt(t, ts, call(), patience)
-		if goes := a.Kind == ledger.Fresh; goes != tc.goes || goes != (len(asked) == 1) || !goes && !strings.Contains(a.Error, "not allowed") {
+		if goes := a.Kind == ledger.AnswerFresh; goes != tc.goes || goes != (len(asked) == 1) || !goes && !strings.Contains(a.Error, "not allowed") {
 			t.Errorf("%+v: %+v, the proxy was asked for %q", tc, a, asked)
 		}
 	}

@@ -74,32 +74,32 @@ func TestHostileAnswers(t *testing.T) {
 		kind   ledger.Answer
 		reason ledger.Reason
 	}{
-		{"headers without end are cut off", streaming("HTTP/1.1 200 OK\r\n", "X-Pad: "+kilo+"\r\n"), ledger.Unknown, ""},
-		{"one header line without end is cut off", streaming("HTTP/1.1 200 OK\r\nX-Pad: ", kilo), ledger.Unknown, ""},
-		{"a status line without end is cut off", streaming("HTTP/1.1 200 ", kilo), ledger.Unknown, ""},
-		{"interim answers without end are cut off", streaming("", "HTTP/1.1 103 Early Hints\r\nLink: "+kilo+"\r\n\r\n"), ledger.Unknown, ""},
-		{"a success whose body has no end is a success", streaming("HTTP/1.1 200 OK\r\n\r\n", kilo), ledger.Fresh, ""},
-		{"a failure whose body has no end is a failure", streaming("HTTP/1.1 500 No\r\nContent-Type: application/problem+json\r\n\r\n", kilo), ledger.Failed, ""},
-		{"a status that is no number", answering("HTTP/1.1 abc OK\r\n\r\n"), ledger.Unknown, ""},
-		{"another protocol", answering("SSH-2.0-OpenSSH_9.9\r\n\r\n"), ledger.Unknown, ""},
-		{"a status of zero", answering("HTTP/1.1 000 Zero\r\nContent-Length: 0\r\n\r\n"), ledger.Failed, ""},
-		{"101 that nobody asked for", answering("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n"), ledger.Failed, ""},
-		{"interim answers are passed over", answering("HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), ledger.Fresh, ""},
-		{"a success cut off in its body is a success", answering("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf"), ledger.Fresh, ""},
-		{"a success with a broken chunk is a success", answering("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"), ledger.Fresh, ""},
-		{"a body longer than announced", answering("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}{}{}{}"), ledger.Fresh, ""},
-		{"two lengths that differ", answering("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n{}"), ledger.Unknown, ""},
-		{"a negative length", answering("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n"), ledger.Unknown, ""},
-		{"a 409 cut off in its body could mean in progress", answering("HTTP/1.1 409 Conflict\r\nContent-Type: application/problem+json\r\nContent-Length: 100\r\n\r\n{\"code\":\"idempo"), ledger.Unknown, ""},
-		{"a 412 cut off in its body is unknown", answering("HTTP/1.1 412 No\r\nContent-Type: application/problem+json\r\nContent-Length: 100\r\n\r\n{"), ledger.Unknown, ""},
-		{"a 404 cut off in its body is permanent", answering("HTTP/1.1 404 No\r\nContent-Length: 100\r\n\r\nhalf"), ledger.Refused, ledger.Permanent},
-		{"closed in the middle of the request", func(c net.Conn) { _, _ = c.Read(make([]byte, 1)) }, ledger.Unknown, ""},
-		{"closed without an answer", answering(""), ledger.Unknown, ""},
-		{"closed in the status line", answering("HTTP/1.1 2"), ledger.Unknown, ""},
-		{"closed in the headers", answering("HTTP/1.1 200 OK\r\nContent-Le"), ledger.Unknown, ""},
-		{"reset in the middle of the request", func(c net.Conn) { _, _ = c.Read(make([]byte, 1)); reset(c) }, ledger.Unknown, ""},
-		{"reset without an answer", func(c net.Conn) { readRequest(c); reset(c) }, ledger.Unknown, ""},
-		{"reset in the headers", func(c net.Conn) { answering("HTTP/1.1 200 OK\r\nX")(c); reset(c) }, ledger.Unknown, ""},
+		{"headers without end are cut off", streaming("HTTP/1.1 200 OK\r\n", "X-Pad: "+kilo+"\r\n"), ledger.AnswerUnknown, ""},
+		{"one header line without end is cut off", streaming("HTTP/1.1 200 OK\r\nX-Pad: ", kilo), ledger.AnswerUnknown, ""},
+		{"a status line without end is cut off", streaming("HTTP/1.1 200 ", kilo), ledger.AnswerUnknown, ""},
+		{"interim answers without end are cut off", streaming("", "HTTP/1.1 103 Early Hints\r\nLink: "+kilo+"\r\n\r\n"), ledger.AnswerUnknown, ""},
+		{"a success whose body has no end is a success", streaming("HTTP/1.1 200 OK\r\n\r\n", kilo), ledger.AnswerFresh, ""},
+		{"a failure whose body has no end is a failure", streaming("HTTP/1.1 500 No\r\nContent-Type: application/problem+json\r\n\r\n", kilo), ledger.AnswerFailed, ""},
+		{"a status that is not a number", answering("HTTP/1.1 abc OK\r\n\r\n"), ledger.AnswerUnknown, ""},
+		{"another protocol", answering("SSH-2.0-OpenSSH_9.9\r\n\r\n"), ledger.AnswerUnknown, ""},
+		{"a status of zero", answering("HTTP/1.1 000 Zero\r\nContent-Length: 0\r\n\r\n"), ledger.AnswerFailed, ""},
+		{"101 that nobody asked for", answering("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n"), ledger.AnswerFailed, ""},
+		{"interim answers are passed over", answering("HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), ledger.AnswerFresh, ""},
+		{"a success cut off in its body is a success", answering("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf"), ledger.AnswerFresh, ""},
+		{"a success with a broken chunk is a success", answering("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"), ledger.AnswerFresh, ""},
+		{"a body longer than announced", answering("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}{}{}{}"), ledger.AnswerFresh, ""},
+		{"two lengths that differ", answering("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n{}"), ledger.AnswerUnknown, ""},
+		{"a negative length", answering("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n"), ledger.AnswerUnknown, ""},
+		{"a 409 cut off in its body could mean in progress", answering("HTTP/1.1 409 Conflict\r\nContent-Type: application/problem+json\r\nContent-Length: 100\r\n\r\n{\"code\":\"idempo"), ledger.AnswerUnknown, ""},
+		{"a 412 cut off in its body is unknown", answering("HTTP/1.1 412 No\r\nContent-Type: application/problem+json\r\nContent-Length: 100\r\n\r\n{"), ledger.AnswerUnknown, ""},
+		{"a 404 cut off in its body is permanent", answering("HTTP/1.1 404 No\r\nContent-Length: 100\r\n\r\nhalf"), ledger.AnswerRefused, ledger.ReasonPermanent},
+		{"closed in the middle of the request", func(c net.Conn) { _, _ = c.Read(make([]byte, 1)) }, ledger.AnswerUnknown, ""},
+		{"closed without an answer", answering(""), ledger.AnswerUnknown, ""},
+		{"closed in the status line", answering("HTTP/1.1 2"), ledger.AnswerUnknown, ""},
+		{"closed in the headers", answering("HTTP/1.1 200 OK\r\nContent-Le"), ledger.AnswerUnknown, ""},
+		{"reset in the middle of the request", func(c net.Conn) { _, _ = c.Read(make([]byte, 1)); reset(c) }, ledger.AnswerUnknown, ""},
+		{"reset without an answer", func(c net.Conn) { readRequest(c); reset(c) }, ledger.AnswerUnknown, ""},
+		{"reset in the headers", func(c net.Conn) { answering("HTTP/1.1 200 OK\r\nX")(c); reset(c) }, ledger.AnswerUnknown, ""},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			got := attempt(t, to(t, tcp(t, c.handle)), call(), patience)
@@ -115,11 +115,11 @@ func TestSlowAnswersEndWithTheAttempt(t *testing.T) {
 		rule, raw string
 		want      ledger.Answer
 	}{
-		{"nothing at all", "", ledger.Unknown},
-		{"headers that never end", "HTTP/1.1 200 OK\r\nX-A: b\r\n", ledger.Unknown},
-		{"a success whose body never comes", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n", ledger.Fresh},
-		{"a conflict whose body never comes", "HTTP/1.1 409 Conflict\r\nContent-Length: 10\r\n\r\n", ledger.Unknown},
-		{"a refusal whose body never comes", "HTTP/1.1 403 No\r\nContent-Length: 10\r\n\r\n", ledger.Refused},
+		{"nothing at all", "", ledger.AnswerUnknown},
+		{"headers that never end", "HTTP/1.1 200 OK\r\nX-A: b\r\n", ledger.AnswerUnknown},
+		{"a success whose body never comes", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n", ledger.AnswerFresh},
+		{"a conflict whose body never comes", "HTTP/1.1 409 Conflict\r\nContent-Length: 10\r\n\r\n", ledger.AnswerUnknown},
+		{"a refusal whose body never comes", "HTTP/1.1 403 No\r\nContent-Length: 10\r\n\r\n", ledger.AnswerRefused},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -141,7 +141,7 @@ func TestAnAnswerCostsBoundedMemory(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	got := attempt(t, ts, call(), patience)
 	runtime.ReadMemStats(&after)
-	if got.Kind != ledger.Failed {
+	if got.Kind != ledger.AnswerFailed {
 		t.Errorf("got %+v", got)
 	}
 	if spent := after.TotalAlloc - before.TotalAlloc; spent > 2<<20 {
@@ -153,10 +153,10 @@ func TestHeadersAreBoundedAt64KiB(t *testing.T) {
 	pad := func(kilo int) string {
 		return "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n" + strings.Repeat("X-Pad: "+strings.Repeat("x", 1015)+"\r\n", kilo) + "\r\n"
 	}
-	if a := attempt(t, to(t, tcp(t, answering(pad(60)))), call(), patience); a.Kind != ledger.Fresh {
+	if a := attempt(t, to(t, tcp(t, answering(pad(60)))), call(), patience); a.Kind != ledger.AnswerFresh {
 		t.Errorf("60 KiB: %+v", a)
 	}
-	if a := attempt(t, to(t, tcp(t, answering(pad(80)))), call(), patience); a.Kind != ledger.Unknown {
+	if a := attempt(t, to(t, tcp(t, answering(pad(80)))), call(), patience); a.Kind != ledger.AnswerUnknown {
 		t.Errorf("80 KiB: %+v", a)
 	}
 }
@@ -199,7 +199,7 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 		s := serve(t, plain(status, "Location", elsewhere.URL+"/steal"))
 		ts := resolve(t, jobs.Target{Auth: jobs.Auth{Type: jobs.AuthBearer, Token: jobs.Secret{Env: "TOKEN"}}},
 			env{"MEMBERSHIP_URL": s.URL, "TOKEN": "s3cret"}, nil)
-		if got := attempt(t, ts, call(), patience); got.Kind != ledger.Refused || got.Reason != ledger.Permanent {
+		if got := attempt(t, ts, call(), patience); got.Kind != ledger.AnswerRefused || got.Reason != ledger.ReasonPermanent {
 			t.Errorf("%d: got %+v", status, got)
 		}
 	}

@@ -70,7 +70,7 @@ func newTransport(c Config) *http.Transport {
 func (t *Targets) Call(ctx context.Context, c executor.Call) executor.Answer {
 	to, ok := t.byName[c.Call.Target]
 	if !ok {
-		return unsent(ledger.NotConfigured, "this process has no target "+quoted(c.Call.Target), notHereWait)
+		return unsent(ledger.WaitTargetNotConfigured, "this process has no target "+quoted(c.Call.Target), notHereWait)
 	}
 	a := to.breaker.do(ctx, func() executor.Answer { return t.attempt(ctx, to, c, nil) })
 	if a.Error != "" {
@@ -121,13 +121,13 @@ func (t *Targets) send(ctx context.Context, to *target, u *url.URL, c executor.C
 	if err != nil {
 		return nil, unauthorized(ctx, asUnsigned(err))
 	}
-	if c.TooLate(t.now()) {
+	if c.PastSendUntil(t.now()) {
 		// The ledger's clock rules: it finds the run expired.
-		return used, unsent(ledger.NotSent, "the run's time to be sent is over", 0)
+		return used, unsent(ledger.WaitNotSent, "the run's time to be sent is over", 0)
 	}
 	transport, err := t.transportOf(to)
 	if err != nil {
-		return used, unsent(ledger.NoToken, err.Error(), firstHoldOff)
+		return used, unsent(ledger.WaitNoToken, err.Error(), firstHoldOff)
 	}
 	res, err := transport.RoundTrip(req)
 	if err != nil {
@@ -137,7 +137,7 @@ func (t *Targets) send(ctx context.Context, to *target, u *url.URL, c executor.C
 	watch.see(t, res)
 	r := reply{status: res.StatusCode, header: res.Header, async: c.Call.Within > 0}
 	r.read(res)
-	r.code, r.progress = t.safeCode(r.code), t.SafeProgress(c.RunID, r.progress)
+	r.code, r.progress = t.safeCode(r.code), t.RedactProgress(c.RunID, r.progress)
 	return used, classify(r, t.now())
 }
 
@@ -190,15 +190,15 @@ func (r *reply) read(res *http.Response) {
 // unauthorized is the answer when a request could not be signed.
 func unauthorized(ctx context.Context, u *unsignedError) executor.Answer {
 	if u.denied {
-		return executor.Answer{Kind: ledger.Refused, Reason: ledger.Unauthorized, Error: "not sent: " + u.why}
+		return executor.Answer{Kind: ledger.AnswerRefused, Reason: ledger.ReasonUnauthorized, Error: "not sent: " + u.why}
 	}
 	if errors.Is(ctx.Err(), context.Canceled) {
-		return unsent(ledger.NotSent, "the caller stopped", 0)
+		return unsent(ledger.WaitNotSent, "the caller stopped", 0)
 	}
-	return unsent(ledger.NoToken, u.why, u.wait)
+	return unsent(ledger.WaitNoToken, u.why, u.wait)
 }
 
 // unsendable is the answer to a call that no attempt could send.
 func unsendable(why string) executor.Answer {
-	return executor.Answer{Kind: ledger.Refused, Reason: ledger.Permanent, Error: "not sent: " + why}
+	return executor.Answer{Kind: ledger.AnswerRefused, Reason: ledger.ReasonPermanent, Error: "not sent: " + why}
 }

@@ -115,9 +115,8 @@ func (j *jwt) public() (keys []publicKey) {
 	return keys
 }
 
-// JWKS returns the set of the public keys with which the calls' tokens can be verified
-// (RFC 7517), for /.well-known/jwks.json. A registry without auth type jwt has an
-// empty one.
+// JWKS returns the JSON Web Key Set (RFC 7517) with which services verify the tokens of
+// calls, for /.well-known/jwks.json. It is empty for a registry without auth type jwt.
 func (t *Targets) JWKS() ([]byte, error) {
 	var keys []publicKey
 	for _, target := range t.byName {
@@ -128,8 +127,8 @@ func (t *Targets) JWKS() ([]byte, error) {
 	return keySet(keys)
 }
 
-// JWKS returns the key set of a registry whose calls this process does not make. It
-// reads only the targets' keys. The error is [jobs.Problems].
+// JWKS is like [Targets.JWKS] for a process that makes no calls. It reads only the keys of
+// the targets. The error is a [jobs.Problems].
 func JWKS(reg *jobs.Registry, lookup func(string) (string, bool)) ([]byte, error) {
 	var keys []publicKey
 	var problems jobs.Problems
@@ -153,7 +152,7 @@ func keySet(keys []publicKey) ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// jwt reads the keys; one that is no key ends the start.
+// jwt reads the keys; the start fails if one of them is invalid.
 func (r *resolver) jwt(auth jobs.Auth) *jwt {
 	usable := func(text string) error { return CheckKey([]byte(text)) }
 	return &jwt{sources: r.usableSources(usable, "key", "nextKey"), audience: cmp.Or(auth.Audience, r.entry.Name), now: r.now}

@@ -42,8 +42,8 @@ func GenerateKey(t KeyType) ([]byte, error) {
 	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), err
 }
 
-// CheckKey reports whether a text is a private key that can sign calls. Its error
-// does not show it.
+// CheckKey returns an error if text is not a private key that can sign calls. The error
+// does not contain the text.
 func CheckKey(text []byte) error {
 	_, err := parseKey(string(text))
 	return err

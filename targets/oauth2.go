@@ -13,6 +13,7 @@ import (
 	"golang.org/x/oauth2/clientcredentials"
 
 	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/internal/clocks"
 )
 
 const (
@@ -144,14 +145,14 @@ func (g *grant) now() (*pending, string, *unsignedError) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := g.tokens.now()
-	if g.token != "" && !executor.Past(now, g.fresh) {
+	if g.token != "" && !clocks.HasPassed(now, g.fresh) {
 		return nil, g.token, nil
 	}
 	if g.pending != nil {
 		return g.pending, "", nil
 	}
 	if now.Before(g.notUntil) {
-		if g.token != "" && !executor.Past(now, g.expires) {
+		if g.token != "" && !clocks.HasPassed(now, g.expires) {
 			return nil, g.token, nil
 		}
 		return nil, "", &unsignedError{why: g.failure.why, wait: g.notUntil.Sub(now)}
@@ -186,7 +187,7 @@ func (g *grant) fetch(ctx context.Context, p *pending) {
 		p.err = failure
 	default:
 		g.wait(failure)
-		if g.token != "" && !executor.Past(g.tokens.now(), g.expires) {
+		if g.token != "" && !clocks.HasPassed(g.tokens.now(), g.expires) {
 			p.token = g.token
 			return
 		}

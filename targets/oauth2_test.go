@@ -67,7 +67,7 @@ func TestATokenIsGotOncePerScopes(t *testing.T) {
 			if i%2 == 0 {
 				c = scoped("audit", "membership:admin")
 			}
-			if got := attempt(t, ts, c, patience); got.Kind != ledger.Fresh {
+			if got := attempt(t, ts, c, patience); got.Kind != ledger.AnswerFresh {
 				t.Errorf("got %+v", got)
 			}
 		})
@@ -92,7 +92,7 @@ func TestA401GetsOneFreshToken(t *testing.T) {
 	ts := resolve(t, oauth2, oauth2Env(s.URL, serve(t, a.ServeHTTP).URL), nil)
 	attempt(t, ts, call(), patience)
 	a.newest.Store("revoked")
-	if got := attempt(t, ts, call(), patience); got.Kind != ledger.Fresh || got.Status != 200 {
+	if got := attempt(t, ts, call(), patience); got.Kind != ledger.AnswerFresh || got.Status != 200 {
 		t.Errorf("got %+v", got)
 	}
 	if calls.Load() != 3 || a.requests.Load() != 2 {
@@ -105,7 +105,7 @@ func TestASecond401IsFinal(t *testing.T) {
 	var calls atomic.Int32
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request) { calls.Add(1); w.WriteHeader(401) })
 	ts := resolve(t, oauth2, oauth2Env(s.URL, serve(t, a.ServeHTTP).URL), nil)
-	if got := attempt(t, ts, call(), patience); got.Kind != ledger.Refused || got.Reason != ledger.Unauthorized || got.Status != 401 {
+	if got := attempt(t, ts, call(), patience); got.Kind != ledger.AnswerRefused || got.Reason != ledger.ReasonUnauthorized || got.Status != 401 {
 		t.Errorf("got %+v", got)
 	}
 	if calls.Load() != 2 || a.requests.Load() != 2 {
@@ -152,7 +152,7 @@ func TestTokenEndpointsInTrouble(t *testing.T) {
 			ts := resolve(t, oauth2, oauth2Env(s.URL, serve(t, c.answer).URL),
 				func(c *targets.Config) { c.BreakerFailures = 1 })
 			got := attempt(t, ts, call(), patience)
-			if denied := got.Kind == ledger.Refused && got.Reason == ledger.Unauthorized; denied != c.denied || got.Unsent == c.denied {
+			if denied := got.Kind == ledger.AnswerRefused && got.Reason == ledger.ReasonUnauthorized; denied != c.denied || got.Unsent == c.denied {
 				t.Errorf("got %+v", got)
 			}
 			if got.Unsent && got.RetryAfter <= 0 {
@@ -204,7 +204,7 @@ func TestATokenIsReplacedBeforeItExpires(t *testing.T) {
 					t.Helper()
 					time.Sleep(after)
 					a := attempt(t, ts, call(), time.Second)
-					if n := fetched.Load(); n != want || a.Kind != ledger.Fresh {
+					if n := fetched.Load(); n != want || a.Kind != ledger.AnswerFresh {
 						t.Errorf("%d tokens, want %d; %+v", n, want, a)
 					}
 				}
@@ -249,7 +249,7 @@ func TestAnOldTokenServesWhileNoOtherCanBeGot(t *testing.T) {
 		answer = raw503
 		for _, step := range []time.Duration{3575 * time.Second, time.Millisecond, 10 * time.Second} {
 			time.Sleep(step)
-			if a := attempt(t, ts, call(), time.Second); a.Kind != ledger.Fresh {
+			if a := attempt(t, ts, call(), time.Second); a.Kind != ledger.AnswerFresh {
 				t.Errorf("got %+v", a)
 			}
 		}
@@ -271,7 +271,7 @@ func TestACallThatEndsDoesNotTakeTheTokenFromOthers(t *testing.T) {
 		first := make(chan executor.Answer, 1)
 		go func() { first <- attempt(t, ts, call(), time.Second) }()
 		synctest.Wait()
-		if a := attempt(t, ts, call(), 5*time.Second); a.Kind != ledger.Fresh {
+		if a := attempt(t, ts, call(), 5*time.Second); a.Kind != ledger.AnswerFresh {
 			t.Errorf("the patient one: %+v", a)
 		}
 		if a := <-first; !a.Unsent || a.RetryAfter <= 0 {

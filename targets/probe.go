@@ -11,15 +11,15 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Probed is the result of one request of a probe.
-type Probed struct {
+// ProbeResult is the result of one request of a probe.
+type ProbeResult struct {
 	executor.Answer
 	// Header has those of the answer's fields that concern idempotency. A
 	// value in which the target repeats a credential is not shown.
 	Header http.Header
-	// Body is the SHA-256 of the answer's body, of its first 64 KiB where it
+	// BodySHA256 is the hash of the answer's body, of its first 64 KiB where it
 	// is longer. The body itself is not kept.
-	Body [sha256.Size]byte
+	BodySHA256 [sha256.Size]byte
 }
 
 // fieldsOfInterest are the response fields that say what a target does with
@@ -31,15 +31,15 @@ var fieldsOfInterest = []string{
 // Probe makes a call as Call does, authorization included, to see how a target
 // treats keys: no circuit breaker stops it, and change, when not nil, may edit the
 // request's fields before it is signed. It has the effects that the call has.
-func (t *Targets) Probe(ctx context.Context, c executor.Call, change func(http.Header)) Probed {
+func (t *Targets) Probe(ctx context.Context, c executor.Call, change func(http.Header)) ProbeResult {
 	to, ok := t.byName[c.Call.Target]
 	if !ok {
-		return Probed{Answer: unsent(ledger.NotConfigured, "this process has no target "+quoted(c.Call.Target), 0)}
+		return ProbeResult{Answer: unsent(ledger.WaitTargetNotConfigured, "this process has no target "+quoted(c.Call.Target), 0)}
 	}
 	p := &probe{edit: change}
-	got := Probed{Answer: t.attempt(ctx, to, c, p), Header: p.header}
+	got := ProbeResult{Answer: t.attempt(ctx, to, c, p), Header: p.header}
 	if p.body != nil {
-		p.body.Sum(got.Body[:0])
+		p.body.Sum(got.BodySHA256[:0])
 	}
 	return got
 }

@@ -12,12 +12,12 @@ import (
 	"github.com/cronce/cronce/targets"
 )
 
-func probe(t *testing.T, h http.HandlerFunc, change func(http.Header)) targets.Probed {
+func probe(t *testing.T, h http.HandlerFunc, change func(http.Header)) targets.ProbeResult {
 	t.Helper()
 	return probeAs(t, jobs.Target{}, env{"MEMBERSHIP_URL": serve(t, h).URL}, change)
 }
 
-func probeAs(t *testing.T, target jobs.Target, e env, change func(http.Header)) targets.Probed {
+func probeAs(t *testing.T, target jobs.Target, e env, change func(http.Header)) targets.ProbeResult {
 	t.Helper()
 	return resolve(t, target, e, nil).Probe(context.Background(), call(), change)
 }
@@ -31,7 +31,7 @@ func TestAProbeIsTheCallThatAJobMakes(t *testing.T) {
 		w.Header().Set("Set-Cookie", "a=b")
 		w.Header().Set("Location", "/back?token=s3cret")
 	}).URL}, nil)
-	if got.Kind != ledger.Replay || got.Status != 200 || got.Header.Get("Idempotent-Replayed") != "true" {
+	if got.Kind != ledger.AnswerReplayed || got.Status != 200 || got.Header.Get("Idempotent-Replayed") != "true" {
 		t.Errorf("probed %+v", got)
 	}
 	if got.Header.Get("Set-Cookie") != "" || strings.Contains(fmt.Sprint(got), "s3cret") {
@@ -48,18 +48,18 @@ func TestAProbeMayChangeTheRequestsFields(t *testing.T) {
 }
 
 func TestAProbeTellsBodiesApart(t *testing.T) {
-	say := func(status int, text string) targets.Probed {
+	say := func(status int, text string) targets.ProbeResult {
 		return probe(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(status)
 			fmt.Fprint(w, text)
 		}, nil)
 	}
 	for _, status := range []int{200, 400} {
-		if one, other := say(status, "a"), say(status, "a"); one.Body != other.Body {
+		if one, other := say(status, "a"), say(status, "a"); one.BodySHA256 != other.BodySHA256 {
 			t.Errorf("equal bodies of HTTP %d have different sums", status)
 		}
 	}
-	if say(200, "a").Body == say(200, "b").Body || say(200, "").Body == say(200, "b").Body {
+	if say(200, "a").BodySHA256 == say(200, "b").BodySHA256 || say(200, "").BodySHA256 == say(200, "b").BodySHA256 {
 		t.Error("different bodies have equal sums")
 	}
 }
@@ -70,7 +70,7 @@ func TestAProbeStillReadsTheProblemCode(t *testing.T) {
 		w.WriteHeader(409)
 		fmt.Fprint(w, `{"code":"idempotency_key_payload_mismatch"}`)
 	}, nil)
-	if got.Reason != ledger.PayloadMismatch {
+	if got.Reason != ledger.ReasonPayloadMismatch {
 		t.Errorf("probed %+v", got)
 	}
 }

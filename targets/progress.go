@@ -40,12 +40,12 @@ func oneLine(text string) string {
 		}
 		return -1
 	}, line)
-	return ledger.KeptProgress(line)
+	return ledger.StorableProgress(line)
 }
 
-// SafeProgress returns a target's text about a run's progress, or "redacted" if it
-// repeats a secret that this process sends.
-func (t *Targets) SafeProgress(runID, progress string) string {
+// RedactProgress returns a target's text about a run's progress, or "redacted" if the text
+// contains a secret that this process sends.
+func (t *Targets) RedactProgress(runID, progress string) string {
 	if progress == "" {
 		return ""
 	}

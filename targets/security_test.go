@@ -28,7 +28,7 @@ func init() {
 	_ = os.Unsetenv("no_proxy")
 }
 
-func TestNoProxyIsTakenFromTheEnvironment(t *testing.T) {
+func TestTargetsChooseNoProxyThemselves(t *testing.T) {
 	var mu sync.Mutex
 	dialled := map[string]bool{}
 	noNetwork := func(c *targets.Config) {
@@ -68,7 +68,7 @@ func TestATokenEndpointsRedirectIsNotFollowed(t *testing.T) {
 }
 
 func TestTLSBelow12IsRefused(t *testing.T) {
-	for version, want := range map[uint16]ledger.Answer{tls.VersionTLS11: ledger.Failed, tls.VersionTLS12: ledger.Fresh} {
+	for version, want := range map[uint16]ledger.Answer{tls.VersionTLS11: ledger.AnswerFailed, tls.VersionTLS12: ledger.AnswerFresh} {
 		s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 		s.TLS = &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: version}
 		quiet(s)

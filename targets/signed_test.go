@@ -99,7 +99,7 @@ func TestSignedCallsVerifyAtTheTarget(t *testing.T) {
 				for _, body := range []json.RawMessage{call().Call.Body, nil} {
 					c := call()
 					c.RunID, c.Call.Body, principal = id, body, ""
-					if a := attempt(t, ts, c, patience); a.Kind != ledger.Fresh || principal != "acme" {
+					if a := attempt(t, ts, c, patience); a.Kind != ledger.AnswerFresh || principal != "acme" {
 						t.Errorf("%s %s: %+v, principal %q", id, body, a, principal)
 					}
 				}
@@ -169,7 +169,7 @@ func TestKeysAndSecretsThatAreNoneEndTheStart(t *testing.T) {
 		value string
 	}{
 		"a key that is none":    {jobs.Auth{Type: jobs.AuthJWT, Key: jobs.Secret{Env: "X"}}, pkcs1},
-		"a key that is no PEM":  {jobs.Auth{Type: jobs.AuthJWT, Key: jobs.Secret{Env: "X"}}, "hush"},
+		"a key that is not PEM": {jobs.Auth{Type: jobs.AuthJWT, Key: jobs.Secret{Env: "X"}}, "hush"},
 		"a secret without name": {jobs.Auth{Type: jobs.AuthHMAC, Secret: jobs.Secret{Env: "X"}}, "hushhushhushhushhushhushhushhush"},
 		"a secret too short":    {jobs.Auth{Type: jobs.AuthHMAC, Secret: jobs.Secret{Env: "X"}}, "whsec_aHVzaA=="},
 	} {
@@ -201,7 +201,7 @@ func TestHalfOfAKeyOrSecretLeavesTheLastOne(t *testing.T) {
 			published := string(jwks(t, ts))
 			write(t, file, tc.text[:len(tc.text)/2])
 			now = now.Add(time.Minute)
-			if a := attempt(t, ts, call(), patience); a.Kind != ledger.Fresh || called != 1 || string(jwks(t, ts)) != published {
+			if a := attempt(t, ts, call(), patience); a.Kind != ledger.AnswerFresh || called != 1 || string(jwks(t, ts)) != published {
 				t.Errorf("%+v after %d calls; published %s", a, called, jwks(t, ts))
 			}
 		})

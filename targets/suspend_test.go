@@ -20,7 +20,7 @@ func TestATokenThatExpiredInASuspensionIsReplaced(t *testing.T) {
 	ts := resolve(t, oauth2, oauth2Env(serve(t, plain(200)).URL, serve(t, a.ServeHTTP).URL), func(c *targets.Config) { c.WithClock(clock.Now) })
 	attempt(t, ts, call(), patience)
 	clock.Suspend(2 * time.Hour)
-	if got := attempt(t, ts, call(), patience); got.Kind != ledger.Fresh || a.requests.Load() != 2 {
+	if got := attempt(t, ts, call(), patience); got.Kind != ledger.AnswerFresh || a.requests.Load() != 2 {
 		t.Errorf("got %+v after %d requests for a token, want a second one", got, a.requests.Load())
 	}
 }

@@ -23,36 +23,35 @@ import (
 // Config configures Targets. Only Registry is required.
 type Config struct {
 	Registry *jobs.Registry
-	// Lookup reads an environment variable; default os.LookupEnv. It is called in
-	// New only: a changed variable needs a restart, a changed file of a secret does
-	// not.
+	// Lookup reads an environment variable; default os.LookupEnv. Only New calls it. So
+	// a changed variable needs a restart, but a changed file of a secret does not.
 	Lookup  func(string) (string, bool)
 	Version string       // for User-Agent: cronce/<version>; default "dev"
 	Logger  *slog.Logger // default: none
-	// Inject adds trace fields (traceparent) of the context's span to a
-	// request. Whatever it sets, it cannot change the fields that the package
-	// itself sends.
+	// Inject adds trace fields of the context's span, such as traceparent, to a request;
+	// default: none. It cannot change the fields that the package itself sets.
 	Inject func(context.Context, http.Header)
-	// Completion gives the address to which the target of a job with async may
-	// report on a run, and the token that it needs for that; nil: it may not.
+	// Completion returns the address to which the target of a job with async may report
+	// on a run, and the token for it; nil: targets cannot report.
 	Completion func(runID string) (url, token string)
 	// RootCAs verify the targets' certificates; default: the system's.
 	RootCAs *x509.CertPool
-	// Allow lists the hosts, addresses and networks (CIDR) that may be called;
-	// none: all. Link-local addresses and those at which clouds give out
-	// credentials must always be allowed by address or network.
+	// Allow lists the hosts, addresses and networks (CIDR) that may be called; none:
+	// all. Link-local addresses and those of clouds' credential services must be listed
+	// by address or network in any case.
 	Allow []string
 	// Proxy returns the proxy for a request; default: none.
 	Proxy func(*http.Request) (*url.URL, error)
-	// Dial opens connections; default: net.Dialer with a limit of 10 s, to what Allow
-	// allows. A Dial that is set must apply its own rules.
+	// Dial opens connections; default: a net.Dialer with a limit of 10 s that applies
+	// Allow. If Dial is set, it must restrict the addresses itself.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// MaxInFlight is how many calls to one target the caller makes at once:
-	// as many idle connections are kept to it. Default 64.
+	// MaxInFlight is how many idle connections are kept for each target; default 64. It
+	// limits nothing else. Set it to executor.Config.MaxInFlight.
 	MaxInFlight int
-	// BreakerFailures in a row open a target's breaker; default 10.
+	// BreakerFailures is how many failures in a row open a target's circuit breaker;
+	// default 10.
 	BreakerFailures int
-	// BreakerOpenFor is how long it stays open; default 5 s.
+	// BreakerOpenFor is how long a circuit breaker stays open; default 5 s.
 	BreakerOpenFor time.Duration
 
 	now      func() time.Time // reads this machine's clocks; default time.Now
@@ -83,10 +82,9 @@ type target struct {
 	breaker *breaker
 }
 
-// New resolves every target's base URL and credentials from the environment. The
-// error is [jobs.Problems] with all mistakes; none shows a value. A target that
-// only disabled jobs name, by its variable, may be left unset: calls to it are then
-// not sent.
+// New returns the targets of a registry. It reads every base URL and credential from the
+// environment. The error is a [jobs.Problems] with all mistakes, without any value. A
+// variable that only disabled jobs name may be unset; calls to it are then not sent.
 func New(c Config) (*Targets, error) {
 	c = c.withDefaults()
 	var problems jobs.Problems

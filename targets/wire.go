@@ -33,13 +33,13 @@ func (w *wire) broken(ctx context.Context, err error) executor.Answer {
 	stopped := errors.Is(ctx.Err(), context.Canceled)
 	switch {
 	case w.connected.Load() && stopped:
-		return executor.Answer{Kind: ledger.Unknown, Error: "stopped while waiting for the answer; the call may have been carried out"}
+		return executor.Answer{Kind: ledger.AnswerUnknown, Error: "stopped while waiting for the answer; the call may have been carried out"}
 	case w.connected.Load():
-		return executor.Answer{Kind: ledger.Unknown, Error: cause(ctx, err) + "; the call may have been carried out"}
+		return executor.Answer{Kind: ledger.AnswerUnknown, Error: cause(ctx, err) + "; the call may have been carried out"}
 	case stopped:
-		return unsent(ledger.NotSent, "the caller stopped", 0)
+		return unsent(ledger.WaitNotSent, "the caller stopped", 0)
 	}
-	return executor.Answer{Kind: ledger.Failed, Error: cause(ctx, err) + "; nothing was sent"}
+	return executor.Answer{Kind: ledger.AnswerFailed, Error: cause(ctx, err) + "; nothing was sent"}
 }
 
 // cause describes a failed request in words of its own. The errors of net/http are

@@ -12,13 +12,13 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// An act is what an operator does from the dashboard. Its page shows what it will
+// An action is what an operator does from the dashboard. Its page shows what it will
 // do; the form on that page is a request of the API.
 type act struct {
 	Name  string // in addresses and in the API
 	Verb  string
 	Least access.Role
-	// preview fills in what the act will do.
+	// preview fills in what the action will do.
 	preview func(*Dashboard, *http.Request, *actView) error
 }
 
@@ -36,13 +36,13 @@ var acts = map[string]act{
 
 const ackIncident = "ack-incident"
 
-// actView is the page of an act.
+// actView is the page of an action.
 type actView struct {
 	act
 	Subject string // what it acts on, in words
 	Back    string // the page of that
 	Lines   []string
-	// Refused says why the act cannot be done; the page then has no form.
+	// Refused says why the action cannot be done; the page then has no form.
 	Refused string
 	Problem string // why the server refused the form that was sent
 	Counts  []actCount
@@ -64,7 +64,7 @@ type actCount struct {
 	Count int
 }
 
-// leftOut is how many runs an act leaves as they are, and why.
+// leftOut is how many runs an action leaves as they are, and why.
 type leftOut struct {
 	Count  int
 	Why    string
@@ -77,13 +77,13 @@ type field struct{ Name, Value string }
 // span is an interval as it was written.
 type span struct{ Job, From, To string }
 
-// actLink leads to the page of an act.
+// actLink leads to the page of an action.
 type actLink struct{ Name, Label, Path string }
 
 // allowed are those of the links whose acts the identity of a request may do.
 func (d *Dashboard) allowed(r *http.Request, links ...actLink) (list []actLink) {
 	for _, l := range links {
-		if d.API != nil && access.Of(r.Context()).Role >= acts[l.Name].Least {
+		if d.API != nil && access.FromContext(r.Context()).Role >= acts[l.Name].Least {
 			l.Label = cmp.Or(l.Label, acts[l.Name].Verb)
 			list = append(list, l)
 		}
@@ -95,10 +95,10 @@ func actPath(name string, pairs ...string) string {
 	return "/act/" + name + strings.TrimPrefix(runsPath(pairs...), "/runs")
 }
 
-// actOf finds the act of an address for whoever may do it.
+// actOf returns the action that an address names, if the caller is allowed to do it.
 func (d *Dashboard) actOf(r *http.Request) (act, error) {
 	a, known := acts[r.PathValue("act")]
-	who := access.Of(r.Context())
+	who := access.FromContext(r.Context())
 	switch {
 	case !known || d.API == nil:
 		return a, missing("There is no page at this address.", "Choose one in the menu above.")
@@ -109,7 +109,7 @@ func (d *Dashboard) actOf(r *http.Request) (act, error) {
 	return a, nil
 }
 
-// actPage is the page of an act on what its query selects.
+// actPage is the page of an action on what its query selects.
 func (d *Dashboard) actPage(r *http.Request) (view, error) {
 	v, err := d.newAct(r, r.URL.Query())
 	if err != nil {
@@ -123,7 +123,7 @@ func (d *Dashboard) newAct(r *http.Request, q url.Values) (*actView, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &actView{act: a, Now: d.now(), Key: operations.NewToken(), NeedsBy: access.Of(r.Context()).Name == ""}
+	v := &actView{act: a, Now: d.now(), Key: operations.NewToken(), NeedsBy: access.FromContext(r.Context()).Name == ""}
 	if v.NeedsBy {
 		v.By = rememberedName(r)
 	}
@@ -145,7 +145,7 @@ func (v *actView) hide(pairs ...string) {
 	}
 }
 
-// refuse says on the page why the act cannot be done; other errors pass.
+// refuse says on the page why the action cannot be done; other errors pass.
 func (v *actView) refuse(err error) error {
 	if refused, ok := operationsError(err); ok {
 		v.Refused = sentenceOf(refused.Message)
@@ -166,7 +166,7 @@ func sentenceOf(text string) string {
 	return strings.TrimRight(text, ". ") + "."
 }
 
-// runActs are the acts that fit a run's state.
+// runActs are the actions that fit a run's state.
 func (d *Dashboard) runActs(r *http.Request, run ledger.Run) []actLink {
 	link := func(name string) actLink { return actLink{Name: name, Path: actPath(name, "run", run.ID)} }
 	switch {
@@ -216,12 +216,12 @@ func runCommands(run ledger.Run, now time.Time) []string {
 func notRun(run ledger.Run) bool {
 	switch run.State {
 	case ledger.Skipped, ledger.Missed, ledger.Superseded, ledger.Canceled:
-		return !ledger.AdHoc(run.ID)
+		return !ledger.IsAdHoc(run.ID)
 	}
 	return false
 }
 
-// jobActs are the acts that fit a job's state.
+// jobActs are the actions that fit a job's state.
 func (d *Dashboard) jobActs(r *http.Request, v jobView) []actLink {
 	if v.Job == nil {
 		return nil
@@ -237,7 +237,7 @@ func (d *Dashboard) jobActs(r *http.Request, v jobView) []actLink {
 	return d.allowed(r, pause, link("trigger"), link("backfill"))
 }
 
-// filterActs are the acts on all runs of a filter that narrows the ledger down.
+// filterActs are the actions on all runs of a filter that narrows the ledger down.
 func (d *Dashboard) filterActs(r *http.Request, f runFilter, parsed ledger.Filter) []actLink {
 	link := func(name, label string) actLink {
 		return actLink{name, label, actPath(name, "job", f.Job, "state", strings.Join(f.States, ","), "reason", f.Reason, "since", f.Since, "until", f.Until)}

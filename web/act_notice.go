@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// notice is what the page after an act says of it, once for that page's address.
+// notice is what the page after an action says of it, once for that page's address.
 type notice struct {
 	Text string
 	Undo string // what undoes it; "" for nothing
@@ -23,7 +23,7 @@ const (
 )
 
 // keepNotice gives the browser a notice for the page at a path, and returns that
-// page's address. It is in no address, so that nobody can make a page claim an act,
+// page's address. It is in no address, so that nobody can make a page claim an action,
 // and in no process, so that every replica shows it.
 func keepNotice(w http.ResponseWriter, n notice, key, path string) string {
 	id := key[:min(len(key), 36)]

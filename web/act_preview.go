@@ -20,7 +20,7 @@ func operationsError(err error) (*operations.Error, bool) {
 	return errors.AsType[*operations.Error](err)
 }
 
-// subjectJob looks the job of an act up.
+// subjectJob looks the job of an action up.
 func (d *Dashboard) subjectJob(r *http.Request, v *actView) (jobView, error) {
 	j := jobView{Now: v.Now}
 	id := strings.TrimSpace(r.URL.Query().Get("job"))
@@ -127,7 +127,7 @@ func (d *Dashboard) previewBackfill(r *http.Request, v *actView) error {
 		return v.refuse(err)
 	}
 	v.Counts = []actCount{{"will run", done.Planned}, {"ran, or are about to", done.Left}, {"cannot be run", done.Refused}}
-	if v.Button = "Run " + plural(done.Planned, "scheduled time"); done.Planned == 0 {
+	if v.Button = "Run " + counted(done.Planned, "scheduled time"); done.Planned == 0 {
 		v.Refused = "There is nothing to run between these times."
 	}
 	return nil
@@ -167,7 +167,7 @@ func (d *Dashboard) previewRerun(r *http.Request, v *actView) error {
 	return nil
 }
 
-// runLines says what an act does to runs.
+// runLines says what an action does to runs.
 var runLines = map[string]string{
 	"redrive": "Each is sent again under its own key, with all its retries: a target that has done the work answers from its store, and nothing is done twice.",
 	"cancel":  "Each ends as canceled. A call that is under way may still have its effect.",
@@ -176,7 +176,7 @@ var runLines = map[string]string{
 
 const firstShown = 10
 
-// previewRuns is a dry run of an act on runs, by their IDs or by a filter.
+// previewRuns is a dry run of an action on runs, by their IDs or by a filter.
 func (d *Dashboard) previewRuns(r *http.Request, v *actView) error {
 	q := r.URL.Query()
 	var written runFilter
@@ -185,18 +185,18 @@ func (d *Dashboard) previewRuns(r *http.Request, v *actView) error {
 		return err
 	}
 	v.Lines = []string{runLines[v.Name]}
-	a := ledger.Act{Filter: f, Actor: nobody, DryRun: true, Force: q.Get("force") != "", MayDouble: q.Get("mayDouble") != "", IncludeAcknowledged: q.Get("includeAcknowledged") != ""}
-	a.Unacked, a.Limit = false, operations.MaxPage
+	a := ledger.Action{Filter: f, Actor: nobody, DryRun: true, Force: q.Get("force") != "", MayDouble: q.Get("mayDouble") != "", IncludeAcknowledged: q.Get("includeAcknowledged") != ""}
+	a.Unacknowledged, a.Limit = false, operations.MaxPage
 	v.selected(q["run"], written, &a)
-	done, err := d.Operations.Act(r.Context(), operations.RunAct(v.Name), a)
+	done, err := d.Operations.Act(r.Context(), operations.RunAction(v.Name), a)
 	if err != nil {
 		return v.refuse(err)
 	}
-	if len(a.IDs) == 1 && done.Counts.LeftOut[ledger.NotThere] == 1 {
+	if len(a.IDs) == 1 && done.Counts.LeftOut[ledger.RejectedNotFound] == 1 {
 		return missing("The ledger has no run \""+a.IDs[0]+"\".", "It was purged, or was never planned.")
 	}
 	n := done.Counts.Changed
-	v.Button = v.Verb + " " + plural(n, "run")
+	v.Button = v.Verb + " " + counted(n, "run")
 	v.Runs, v.More = done.Changed[:min(n, firstShown)], max(n-firstShown, 0)
 	selected := n + len(done.Refused)
 	if len(a.IDs) == 0 {
@@ -216,18 +216,18 @@ func (d *Dashboard) previewRuns(r *http.Request, v *actView) error {
 	return nil
 }
 
-func leftOutOf(done operations.Acted) (n int) {
+func leftOutOf(done operations.RunActionResult) (n int) {
 	for _, c := range done.Counts.LeftOut {
 		n += c
 	}
 	return n
 }
 
-// selected keeps what the act selects, for the form and as a command.
-func (v *actView) selected(ids []string, f runFilter, a *ledger.Act) {
+// selected keeps what the action selects, for the form and as a command.
+func (v *actView) selected(ids []string, f runFilter, a *ledger.Action) {
 	command := []string{"cronce runs", v.Name}
 	if a.IDs = ids; len(ids) > 0 {
-		v.Subject, v.Back = plural(len(ids), "run"), "/runs"
+		v.Subject, v.Back = counted(len(ids), "run"), "/runs"
 		if len(ids) == 1 {
 			v.Subject, v.Back = ids[0], runPath(ids[0])
 		}
@@ -239,7 +239,7 @@ func (v *actView) selected(ids []string, f runFilter, a *ledger.Act) {
 		v.Subject, v.Back = f.words(), f.address("", false)
 		v.hide("job", f.Job, "state", strings.Join(f.States, ","), "reason", f.Reason, "since", f.Since, "until", f.Until)
 		narrow := f
-		narrow.States = nil // the command takes the states that the act is for
+		narrow.States = nil // the command takes the states that the action is for
 		command = append(command, narrow.flags()...)
 	}
 	for _, o := range []struct {
@@ -257,20 +257,20 @@ func (v *actView) selected(ids []string, f runFilter, a *ledger.Act) {
 }
 
 // causeWords say why runs are left out, and what takes them too.
-var causeWords = map[ledger.Cause]struct {
+var causeWords = map[ledger.RejectionCause]struct {
 	why, option, param string
 	least              access.Role
 }{
-	ledger.NotThere:       {why: "not in the ledger"},
-	ledger.WrongState:     {why: "in a state that the act is not for"},
-	ledger.Acknowledged:   {"acknowledged by an operator", "Take them too", "includeAcknowledged", access.Operator},
-	ledger.Rerun:          {"done again as new work", "Take them too; their work may be done twice", "mayDouble", access.Admin},
-	ledger.PastSendBefore: {why: "past the send-before time: the target may have forgotten the key; rerun one as new work on its page"},
-	ledger.BesideAnother:  {"waiting for another unfinished run of the job", "Start them beside it", "force", access.Admin},
+	ledger.RejectedNotFound:       {why: "not in the ledger"},
+	ledger.RejectedState:          {why: "in a state that the action is not for"},
+	ledger.RejectedAcknowledged:   {"acknowledged by an operator", "Take them too", "includeAcknowledged", access.Operator},
+	ledger.RejectedRerun:          {"done again as new work", "Take them too; their work may be done twice", "mayDouble", access.Admin},
+	ledger.RejectedPastSendBefore: {why: "past the send-before time: the target may have forgotten the key; rerun one as new work on its page"},
+	ledger.RejectedUnfinished:     {"waiting for another unfinished run of the job", "Start them beside it", "force", access.Admin},
 }
 
-func (d *Dashboard) addLeftOut(r *http.Request, v *actView, done operations.Acted, a ledger.Act) {
-	for _, cause := range ledger.Causes {
+func (d *Dashboard) addLeftOut(r *http.Request, v *actView, done operations.RunActionResult, a ledger.Action) {
+	for _, cause := range ledger.RejectionCauses {
 		n := done.Counts.LeftOut[cause]
 		if n == 0 {
 			continue
@@ -278,7 +278,7 @@ func (d *Dashboard) addLeftOut(r *http.Request, v *actView, done operations.Acte
 		words := causeWords[cause]
 		left := leftOut{Count: n, Why: words.why}
 		taken := words.param == "includeAcknowledged" && len(a.IDs) > 0 || v.Name != "redrive"
-		if words.param != "" && !taken && access.Of(r.Context()).Role >= words.least {
+		if words.param != "" && !taken && access.FromContext(r.Context()).Role >= words.least {
 			q := r.URL.Query()
 			q.Set(words.param, "1")
 			left.Option, left.Link = words.option, "/act/"+v.Name+"?"+q.Encode()

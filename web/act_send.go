@@ -114,7 +114,7 @@ func apiRequest(name string, form url.Values) (path string, body []byte, err err
 		}
 	}
 	if err == nil && pathpkg.Clean(path) != path { // the API would send the client to another address
-		err = missing("The form names no job, run or incident.", "Open the page of what you mean, and choose the act there.")
+		err = missing("The form names no job, run or incident.", "Open the page of what you mean, and choose the action there.")
 	}
 	body, _ = json.Marshal(fields) // strings, numbers and booleans
 	return path, body, err
@@ -146,7 +146,7 @@ func (d *Dashboard) askAPI(r *http.Request, path, key string, body []byte) *reco
 	return answer
 }
 
-// sendAgain is the page of an act whose form was refused, with what was typed.
+// sendAgain is the page of an action whose form was refused, with what was typed.
 func (d *Dashboard) sendAgain(r *http.Request, status int, done actDone) (view, error) {
 	if status < 300 {
 		status = http.StatusConflict
@@ -175,7 +175,7 @@ func (d *Dashboard) sendAgain(r *http.Request, status int, done actDone) (view, 
 	return out, nil
 }
 
-// sameAct is an act's page with the form that was sent, where the ledger cannot be read
+// sameAct is an action's page with the form that was sent, where the ledger cannot be read
 // for a preview.
 func sameAct(r *http.Request, v *actView) *actView {
 	same := &actView{act: v.act, Back: "/", Button: "Send it again", Now: v.Now, NeedsBy: v.NeedsBy}
@@ -192,20 +192,20 @@ func sameAct(r *http.Request, v *actView) *actView {
 	return same
 }
 
-// actDone is what the API answers, of any act: a result or a problem.
+// actDone is what the API answers, of any action: a result or a problem.
 type actDone struct {
-	RunID   string                `json:"runId"`
-	JobID   string                `json:"jobId"`
-	Changed []operations.Run      `json:"changed"`
-	Refused json.RawMessage       `json:"refused"` // a list, or a backfill's count
-	Counts  *operations.ActCounts `json:"counts"`
-	Planned int                   `json:"planned"`
-	Left    int                   `json:"left"`
-	Detail  string                `json:"detail"`
-	Code    string                `json:"code"`
+	RunID   string                   `json:"runId"`
+	JobID   string                   `json:"jobId"`
+	Changed []operations.Run         `json:"changed"`
+	Refused json.RawMessage          `json:"refused"` // a list, or a backfill's count
+	Counts  *operations.ActionCounts `json:"counts"`
+	Planned int                      `json:"planned"`
+	Left    int                      `json:"left"`
+	Detail  string                   `json:"detail"`
+	Code    string                   `json:"code"`
 }
 
-// nothing reports whether an act on runs changed none.
+// nothing reports whether an action on runs changed none.
 func (d actDone) nothing() bool { return d.Counts != nil && d.Counts.Changed == 0 }
 
 // why is why no run was changed.
@@ -233,9 +233,9 @@ func (d actDone) told(name string, form url.Values) (n notice, path string) {
 		return notice{Text: "Acknowledged. The incident asks for no attention until it closes."}, jobPath(d.JobID)
 	case "backfill":
 		undo := actPath("cancel", "job", job, "state", "planned,retrying", "since", form.Get("from"), "until", secondAfter(form.Get("to")))
-		return notice{"Backfill: " + plural(d.Planned, "scheduled time") + " planned.", "Cancel those that have not run", undo}, jobPath(job)
+		return notice{"Backfill: " + counted(d.Planned, "scheduled time") + " planned.", "Cancel those that have not run", undo}, jobPath(job)
 	}
-	n.Text = doneWords[name] + " " + plural(d.Counts.Changed, "run") + d.leftOut() + "."
+	n.Text = doneWords[name] + " " + counted(d.Counts.Changed, "run") + d.leftOut() + "."
 	n.Undo, n.Link = undoOf(name, d.Changed)
 	if len(ids) == 1 {
 		return n, runPath(ids[0])
@@ -247,7 +247,7 @@ var doneWords = map[string]string{"redrive": "Redrove", "cancel": "Canceled", "a
 
 func (d actDone) leftOut() string {
 	var parts []string
-	for _, cause := range ledger.Causes {
+	for _, cause := range ledger.RejectionCauses {
 		if n := d.Counts.LeftOut[cause]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%s %s", thousands(n), causeWords[cause].why))
 		}
@@ -258,10 +258,10 @@ func (d actDone) leftOut() string {
 	return "; left out: " + strings.Join(parts, ", ")
 }
 
-// undoneAtOnce is how many runs the link that undoes an act names.
+// undoneAtOnce is how many runs the link that undoes an action names.
 const undoneAtOnce = 20
 
-// undoOf is the act that undoes an act on runs, where there is one.
+// undoOf is the action that undoes an action on runs, where there is one.
 func undoOf(name string, changed []operations.Run) (label, path string) {
 	switch {
 	case name == "redrive" && len(changed) <= undoneAtOnce:
@@ -270,7 +270,7 @@ func undoOf(name string, changed []operations.Run) (label, path string) {
 			q.Add("run", r.RunID)
 		}
 		return "Cancel what is unfinished", "/act/cancel?" + q.Encode()
-	case name == "cancel" && len(changed) == 1 && !ledger.AdHoc(changed[0].RunID):
+	case name == "cancel" && len(changed) == 1 && !ledger.IsAdHoc(changed[0].RunID):
 		at := changed[0].ScheduledAt
 		return "Run it after all", actPath("backfill", "job", changed[0].JobID, "from", at, "to", at)
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/api/access"
+	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -34,7 +35,7 @@ func TestAFormIsARequestOfTheAPI(t *testing.T) {
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
 	w := httptest.NewRecorder()
-	s.board.ServeHTTP(w, r.WithContext(access.With(r.Context(), access.Identity{Role: access.Operator})))
+	s.board.ServeHTTP(w, r.WithContext(access.NewContext(r.Context(), access.Identity{Role: access.Operator})))
 	want := `POST /v1/runs/a@b%2Fc/ack a-key-of-the-form same-origin dashboard {"by":"ann","why":"seen"}`
 	if len(asked) != 1 || asked[0] != want {
 		t.Errorf("asked %q, want %q", asked, want)
@@ -45,14 +46,14 @@ func TestAFormIsARequestOfTheAPI(t *testing.T) {
 	}
 	for role, want := range map[access.Role]int{access.Viewer: http.StatusForbidden, access.None: http.StatusForbidden} {
 		w := httptest.NewRecorder()
-		s.board.ServeHTTP(w, r.WithContext(access.With(r.Context(), access.Identity{Role: role})))
+		s.board.ServeHTTP(w, r.WithContext(access.NewContext(r.Context(), access.Identity{Role: role})))
 		if w.Code != want || len(asked) != 1 {
 			t.Errorf("a %s's form: %d, and the API was asked %d times", role, w.Code, len(asked))
 		}
 	}
 }
 
-// A page claims no act that its browser did not make.
+// A page claims no action that its browser did not make.
 func TestANoticeIsOfThisBrowser(t *testing.T) {
 	s := newSite(t)
 	if got := s.get("/jobs?done=0123"); strings.Contains(got.body, `class="notice"`) {
@@ -62,7 +63,7 @@ func TestANoticeIsOfThisBrowser(t *testing.T) {
 	text := base64.RawURLEncoding.EncodeToString([]byte(`{"Text":"<b>done</b>","Undo":"u","Link":"https://evil.example/"}`))
 	r.AddCookie(&http.Cookie{Name: "cronce-done-0123", Value: text})
 	w := httptest.NewRecorder()
-	s.board.ServeHTTP(w, r.WithContext(access.With(r.Context(), access.Identity{Role: access.Viewer})))
+	s.board.ServeHTTP(w, r.WithContext(access.NewContext(r.Context(), access.Identity{Role: access.Viewer})))
 	if body := w.Body.String(); !strings.Contains(body, "&lt;b&gt;done&lt;/b&gt;") || strings.Contains(body, "evil.example") || strings.Contains(body, "<b>done") {
 		t.Errorf("a notice that another site wrote: %s", body)
 	}
@@ -76,12 +77,12 @@ func TestWhatDidNotRunIsOfferedABackfill(t *testing.T) {
 	states := []ledger.State{ledger.Skipped, ledger.Missed, ledger.Superseded}
 	for i, state := range states {
 		s.admit("hourly", ledger.RunSpec{
-			RunID: s.id("hourly", i), ScheduledAt: s.time("hourly", i), Count: 1, State: state, Reason: ledger.WhilePaused, Trigger: ledger.BySchedule,
+			RunID: s.id("hourly", i), ScheduledAt: s.time("hourly", i), Count: 1, State: state, Reason: ledger.ReasonPaused, Trigger: ledger.BySchedule,
 		})
 	}
-	several := s.rangeSpec("hourly", len(states), len(states)+5, ledger.Missed, ledger.CatchUpWindow)
+	several := s.rangeSpec("hourly", len(states), len(states)+5, ledger.Missed, ledger.ReasonCatchUpWindow)
 	s.admit("hourly", several)
-	s.record(s.admit("hourly", s.spec("hourly", len(states)+6))[0], ledger.Succeeded, "", ledger.Attempt{Answer: ledger.Fresh, Status: 200})
+	s.record(s.admit("hourly", s.spec("hourly", len(states)+6))[0], ledger.Succeeded, "", ledger.Attempt{Answer: ledger.AnswerFresh, Status: 200})
 	link := func(from, to time.Time) string {
 		return "/act/backfill?" + url.Values{"job": {"hourly"}, "from": {from.Format(time.RFC3339)}, "to": {to.Format(time.RFC3339)}}.Encode()
 	}
@@ -114,7 +115,7 @@ func TestAFormThatNamesNothingIsRefused(t *testing.T) {
 		r := httptest.NewRequest(http.MethodPost, "/act/"+name, strings.NewReader(fields+"&key=a-key&why=w&by=b"))
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		w := httptest.NewRecorder()
-		s.board.ServeHTTP(w, r.WithContext(access.With(r.Context(), access.Identity{Role: access.Admin})))
+		s.board.ServeHTTP(w, r.WithContext(access.NewContext(r.Context(), access.Identity{Role: access.Admin})))
 		if w.Code != http.StatusNotFound || !strings.Contains(w.Body.String(), "names no job, run or incident") {
 			t.Errorf("%s: %d\n%s", form, w.Code, w.Body)
 		}
@@ -135,7 +136,7 @@ func TestAnUnknownOutcomeIsAskedForAgain(t *testing.T) {
 		r := httptest.NewRequest(http.MethodPost, "/act/trigger", strings.NewReader(form.Encode()))
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		w := httptest.NewRecorder()
-		s.board.ServeHTTP(w, r.WithContext(access.With(r.Context(), access.Identity{Name: "ann", Role: access.Operator})))
+		s.board.ServeHTTP(w, r.WithContext(access.NewContext(r.Context(), access.Identity{Name: "ann", Role: access.Operator})))
 		for _, want := range []string{
 			"may have been done or not", `action="/act/trigger" method="post"`, `name="key" value="the-first-key"`, `name="job" value="hourly"`, "a &lt;b&gt;reason&lt;/b&gt;",
 		} {
@@ -145,6 +146,29 @@ func TestAnUnknownOutcomeIsAskedForAgain(t *testing.T) {
 		}
 		if w.Code != http.StatusServiceUnavailable || strings.Contains(w.Body.String(), "Nothing was done") {
 			t.Errorf("ledger down (%v): %d\n%s", down, w.Code, w.Body)
+		}
+	}
+}
+
+// A form whose first request still runs is sent again under its key. One that was
+// refused is a new request when it is sent again: its key must not replay the refusal.
+func TestAFormIsSentAgainUnderItsKeyOnlyWhileItRuns(t *testing.T) {
+	for code, keeps := range map[string]bool{idempotency.CodeInProgress: true, idempotency.CodeMismatch: false, "refused": false} {
+		s := newSite(t)
+		s.board.API = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusConflict)
+			fmt.Fprintf(w, `{"code":%q,"detail":"not done"}`, code)
+		})
+		form := url.Values{"key": {"the-first-key"}, "job": {"hourly"}, "why": {"asked"}}
+		r := httptest.NewRequest(http.MethodPost, "/act/trigger", strings.NewReader(form.Encode()))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		w := httptest.NewRecorder()
+		s.board.ServeHTTP(w, r.WithContext(access.NewContext(r.Context(), access.Identity{Name: "ann", Role: access.Operator})))
+		if w.Code != http.StatusConflict || !strings.Contains(w.Body.String(), `name="key" value="`) {
+			t.Fatalf("%s: %d\n%s", code, w.Code, w.Body)
+		}
+		if kept := strings.Contains(w.Body.String(), `name="key" value="the-first-key"`); kept != keeps {
+			t.Errorf("%s: the form keeps its key: %t, want %t", code, kept, keeps)
 		}
 	}
 }

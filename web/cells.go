@@ -86,7 +86,7 @@ type stripPath struct {
 const stripPitch = 10
 
 // newStrip draws cells, which come newest first, right-aligned in room for n.
-func newStrip(cells []ledger.Cell, n int) strip {
+func newStrip(cells []ledger.RunSummary, n int) strip {
 	s := strip{Width: n*stripPitch - 2}
 	d := map[kind]*strings.Builder{}
 	counts := map[kind]int{}

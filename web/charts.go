@@ -51,7 +51,7 @@ func newThroughput(hours []hourOf) throughput {
 	for i, h := range hours {
 		ok, dead, not, all := outcomes(h.Counts)
 		y := chartHeight
-		title := fmt.Sprintf("%s UTC: %s", h.Start.Format("2 Jan 15:04"), plural(all, "scheduled time"))
+		title := fmt.Sprintf("%s UTC: %s", h.Start.Format("2 Jan 15:04"), counted(all, "scheduled time"))
 		if all > 0 {
 			title += fmt.Sprintf("; %s succeeded, %s dead, %s not run", thousands(ok), thousands(dead), thousands(not))
 		}
@@ -109,7 +109,7 @@ func newQuantiles(what string, hours []hourOf, of func(ledger.Timings) ledger.Hi
 		q.Label = what + ": no run yet"
 		return q
 	}
-	q.Label = fmt.Sprintf("%s of %s: median %s, 95th percentile %s, 99th percentile %s", what, plural(q.N, "run"), short(q.P50), short(q.P95), short(q.P99))
+	q.Label = fmt.Sprintf("%s of %s: median %s, 95th percentile %s, 99th percentile %s", what, counted(q.N, "run"), short(q.P50), short(q.P95), short(q.P99))
 	shares := []struct {
 		class string
 		q     float64
@@ -163,17 +163,12 @@ type durationBars struct {
 	Label    string
 }
 
-func newDurationBars(cells []ledger.Cell) durationBars {
+func newDurationBars(cells []ledger.RunSummary) durationBars {
 	d := durationBars{Least: math.MaxInt64}
-	hist := ledger.Histogram{}
-	var done []ledger.Cell
-	for _, c := range cells {
-		if c.State == ledger.Succeeded && !c.StartedAt.IsZero() {
-			done = append(done, c)
-			took := c.FinishedAt.Sub(c.StartedAt)
-			hist[ledger.TimingClass(took)]++
-			d.Most, d.Least = max(d.Most, took), min(d.Least, took)
-		}
+	done, hist := succeeded(cells)
+	for _, c := range done {
+		took := c.FinishedAt.Sub(c.StartedAt)
+		d.Most, d.Least = max(d.Most, took), min(d.Least, took)
 	}
 	d.N, d.P50, d.P95 = len(done), hist.Quantile(.5), hist.Quantile(.95)
 	width := chartWidth / float64(max(len(done), 30))
@@ -185,19 +180,26 @@ func newDurationBars(cells []ledger.Cell) durationBars {
 			Title: fmt.Sprintf("%s UTC: %s", c.ScheduledAt.Format("2 Jan 15:04:05"), short(took)),
 		})
 	}
-	d.Label = fmt.Sprintf("Durations of the last %s that succeeded: median %s, 95th percentile %s, longest %s", plural(d.N, "run"), short(d.P50), short(d.P95), short(d.Most))
+	d.Label = fmt.Sprintf("Durations of the last %s that succeeded: median %s, 95th percentile %s, longest %s", counted(d.N, "run"), short(d.P50), short(d.P95), short(d.Most))
 	return d
 }
 
 func round(f float64) float64 { return math.Round(f*10) / 10 }
 
 // p95 is the 95th percentile of the durations of the cells that succeeded.
-func p95(cells []ledger.Cell) (time.Duration, bool) {
-	hist := ledger.Histogram{}
+func p95(cells []ledger.RunSummary) (time.Duration, bool) {
+	_, hist := succeeded(cells)
+	return hist.Quantile(.95), len(hist) > 0
+}
+
+// succeeded are the cells of runs that succeeded, and the histogram of their durations.
+func succeeded(cells []ledger.RunSummary) (done []ledger.RunSummary, durations ledger.Histogram) {
+	durations = ledger.Histogram{}
 	for _, c := range cells {
 		if c.State == ledger.Succeeded && !c.StartedAt.IsZero() {
-			hist[ledger.TimingClass(c.FinishedAt.Sub(c.StartedAt))]++
+			done = append(done, c)
+			durations[ledger.HistogramBucket(c.FinishedAt.Sub(c.StartedAt))]++
 		}
 	}
-	return hist.Quantile(.95), len(hist) > 0
+	return done, durations
 }

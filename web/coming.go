@@ -67,7 +67,7 @@ func (d *Dashboard) comingHour(states []ledger.JobState) coming {
 		next.First, next.More = next.First[:6], len(next.First)-6
 	}
 	next.Bars = minuteBars(minutes)
-	next.Label = "The next 60 minutes: " + plural(next.Total, "scheduled time")
+	next.Label = "The next 60 minutes: " + counted(next.Total, "scheduled time")
 	c.at, c.of, c.coming = now, d.registry(), next
 	return next
 }
@@ -75,7 +75,7 @@ func (d *Dashboard) comingHour(states []ledger.JobState) coming {
 // addMinutes counts the minutes from now in which a job's runs start, one by one as
 // long as they are few.
 func addMinutes(minutes *[60]int, j jobs.Job, first, now time.Time) (total int) {
-	s := j.Parsed()
+	s := j.ParsedSchedule()
 	end := now.Add(time.Hour)
 	if s.Count(now, end) > len(minutes) {
 		for m := range minutes {
@@ -103,7 +103,7 @@ func minuteBars(minutes [60]int) (bars []bar) {
 		height := max(chartHeight*float64(n)/float64(most), 6)
 		bars = append(bars, bar{
 			Class: "next", X: round(float64(m)*width + width*.15), Y: round(chartHeight - height), W: round(width * .7), H: round(height),
-			Title: fmt.Sprintf("in %d min: %s", m, plural(n, "scheduled time")),
+			Title: fmt.Sprintf("in %d min: %s", m, counted(n, "scheduled time")),
 		})
 	}
 	return bars

@@ -23,7 +23,7 @@ const (
 )
 
 // dayCache keeps the counts of days that do not change any more: where all
-// scheduled times are planned and finished, they change by an operator's act or
+// scheduled times are planned and finished, they change by an operator's action or
 // a purge only. So a page counts what is new since the last one, and a process
 // whose pages nobody opens counts nothing.
 type dayCache struct {
@@ -39,7 +39,7 @@ type jobDays struct {
 	purged   time.Time
 	days     map[time.Time]map[ledger.State]int // whole days
 	parts    map[time.Time]dayPart              // of the other days
-	ranges   map[string]ledger.Cell
+	ranges   map[string]ledger.RunSummary
 	counting bool
 	forgets  int // how often all was forgotten
 }
@@ -109,14 +109,14 @@ func (d *Dashboard) countDays(ctx context.Context, job ledger.JobStatus, s *sche
 	return c.result(k), nil
 }
 
-// begin forgets what an act or a purge has changed since.
+// begin forgets what an action or a purge has changed since.
 func (c *jobDays) begin(act int64, k calendar) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.days == nil || c.act != act || !c.purged.Equal(k.job.PurgedBefore) {
-		c.act, c.purged = act, k.job.PurgedBefore
+	if c.days == nil || c.act != act || !c.purged.Equal(k.job.PurgedThrough) {
+		c.act, c.purged = act, k.job.PurgedThrough
 		c.forgets++
-		c.days, c.parts, c.ranges = map[time.Time]map[ledger.State]int{}, map[time.Time]dayPart{}, map[string]ledger.Cell{}
+		c.days, c.parts, c.ranges = map[time.Time]map[ledger.State]int{}, map[time.Time]dayPart{}, map[string]ledger.RunSummary{}
 	}
 	for t := range c.days {
 		if t.Before(k.first) {
@@ -229,7 +229,7 @@ func (d *Dashboard) countPart(ctx context.Context, c *jobDays, k calendar, from,
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.forgets != forgets {
-		return nil // an act or a purge may have come between
+		return nil // an action or a purge may have come between
 	}
 	for t, p := range parts {
 		if size == day && p.final {

@@ -42,7 +42,7 @@ func (c *jobDays) sum(t time.Time, k calendar) (map[ledger.State]int, bool) {
 // withRanges adds to a day's counts its part of the range rows. A range row does
 // not say on which days its scheduled times are; the schedule does, and what an
 // operator has taken out of the row is taken off evenly.
-func withRanges(t time.Time, counts map[ledger.State]int, ranges map[string]ledger.Cell, s *schedule.Schedule) map[ledger.State]int {
+func withRanges(t time.Time, counts map[ledger.State]int, ranges map[string]ledger.RunSummary, s *schedule.Schedule) map[ledger.State]int {
 	out := map[ledger.State]int{}
 	for state, n := range counts {
 		out[state] = n
@@ -58,7 +58,7 @@ func withRanges(t time.Time, counts map[ledger.State]int, ranges map[string]ledg
 
 // share is how many of a range's scheduled times are before t. It grows with t
 // from 0 to the range's count, so that days add up to it.
-func share(r ledger.Cell, t time.Time, s *schedule.Schedule) int {
+func share(r ledger.RunSummary, t time.Time, s *schedule.Schedule) int {
 	switch {
 	case !t.After(r.ScheduledAt):
 		return 0

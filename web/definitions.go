@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/internal/jobdiff"
 )
 
 // changesOnPage is how many changes of its definition a job's page shows.
@@ -14,7 +14,7 @@ const changesOnPage = 5
 type definitionChange struct {
 	At     time.Time // when a process first declared it
 	First  bool      // none that is kept was declared before it
-	Fields []jobs.FieldDiff
+	Fields []jobdiff.Field
 	// Unread: another version of the program wrote one of the two.
 	Unread bool
 }
@@ -29,9 +29,9 @@ func (d *Dashboard) changes(ctx context.Context, jobID string, now time.Time) (l
 	for i, def := range declared[:min(len(declared), changesOnPage)] {
 		change := definitionChange{At: def.At, First: i+1 == len(declared)}
 		if !change.First {
-			var before, after jobs.Definitions
+			var before, after jobdiff.Side
 			change.Unread = before.Add(declared[i+1].Body) != nil || after.Add(def.Body) != nil
-			for _, j := range jobs.Compare(before, after, now, 0).Jobs {
+			for _, j := range jobdiff.Compare(before, after, now, 0).Jobs {
 				change.Fields = append(change.Fields, j.Fields...)
 			}
 		}

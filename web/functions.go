@@ -19,7 +19,7 @@ var functions = template.FuncMap{
 	"written":  written,
 	"clock":    func(t time.Time) string { return t.UTC().Format("15:04") },
 	"short":    short,
-	"plural":   plural,
+	"plural":   counted,
 	"number":   thousands,
 	"glyph":    glyph,
 	"shape":    func(k kind) string { return shapeAt(k, 0, 0) },
@@ -48,7 +48,7 @@ func moment(t time.Time) template.HTML {
 	if t.IsZero() {
 		return "–"
 	}
-	return timeElement(t, "", t.UTC().Format("2006-01-02 15:04:05")+" UTC")
+	return timeElement(t, "", exact(t))
 }
 
 // written is the moment of a time that the API has written.
@@ -61,9 +61,8 @@ func written(text string) template.HTML {
 }
 
 func timeElement(t time.Time, attribute, text string) template.HTML {
-	t = t.UTC()
-	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s UTC"%s>%s</time>`,
-		t.Format(time.RFC3339Nano), t.Format("2006-01-02 15:04:05"), attribute, template.HTMLEscapeString(text)))
+	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s"%s>%s</time>`,
+		t.UTC().Format(time.RFC3339Nano), exact(t), attribute, template.HTMLEscapeString(text)))
 }
 
 // glyph is the shape of a kind, 12 by 14, decorative: its name stands beside it.

@@ -78,7 +78,7 @@ func newHeat(jobID string, c dayCounts) heat {
 			h.Tally = append(h.Tally, heatCount{kind(s), counts[s]})
 		}
 	}
-	h.Label = fmt.Sprintf("Calendar of %d days: %s", h.Of, plural(h.Total, "scheduled time"))
+	h.Label = fmt.Sprintf("Calendar of %d days: %s", h.Of, counted(h.Total, "scheduled time"))
 	return h
 }
 
@@ -96,7 +96,7 @@ func heatTitle(d oneDay) string {
 	case total == 0:
 		return date + ": no scheduled time"
 	}
-	return fmt.Sprintf("%s: %s; %s", date, plural(total, "scheduled time"), tally(counts))
+	return fmt.Sprintf("%s: %s; %s", date, counted(total, "scheduled time"), tally(counts))
 }
 
 // The shapes of a day, in a box of 17 by 17.

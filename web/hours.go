@@ -20,7 +20,7 @@ const (
 	// background, and while they are, a request reads the newest hours only.
 	readFor     = 20 * time.Millisecond
 	newestHours = 2
-	// actsRead bounds how many acts of operators are looked through for the
+	// actsRead bounds how many actions of operators are looked through for the
 	// hours that they changed; more make all hours be counted again.
 	actsRead = 1000
 )
@@ -230,7 +230,7 @@ func (d *Dashboard) forgetActed(ctx context.Context) error {
 		if a.ID <= known {
 			break
 		}
-		if a.Act == ledger.ActBackfill { // it takes scheduled times out of range rows of other hours
+		if a.Action == ledger.ActionBackfill { // it takes scheduled times out of range rows of other hours
 			clear(c.hours)
 			return nil
 		}

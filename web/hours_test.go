@@ -17,7 +17,7 @@ func TestTheCalendarAddsUp(t *testing.T) {
 			t.Fatalf("the calendar does not have 41 scheduled times, 38 of them missed:\n%s", got)
 		}
 	}
-	_, err := s.Ack(t.Context(), ledger.Act{Filter: ledger.Filter{IDs: []string{s.id("hourly", 1)}}, Actor: ledger.Actor{By: "ann", Why: "seen", Via: ledger.ViaCLI}})
+	_, err := s.Ack(t.Context(), ledger.Action{Filter: ledger.Filter{IDs: []string{s.id("hourly", 1)}}, Actor: ledger.Actor{By: "ann", Why: "seen", Via: ledger.ViaCLI}})
 	must(t, err)
 	if got := s.get("/jobs/hourly").body; !strings.Contains(got, "41 scheduled times") || !strings.Contains(got, "seen") {
 		t.Errorf("after an act:\n%s", got)
@@ -47,7 +47,7 @@ func TestAClosedHourIsReadOnce(t *testing.T) {
 	if n := s.read(dead); n != 1 {
 		t.Errorf("a closed hour was read %d times", n)
 	}
-	_, err := s.Ack(t.Context(), ledger.Act{Filter: ledger.Filter{IDs: []string{s.id("hourly", 1)}}, Actor: ledger.Actor{By: "ann", Why: "seen", Via: ledger.ViaCLI}})
+	_, err := s.Ack(t.Context(), ledger.Action{Filter: ledger.Filter{IDs: []string{s.id("hourly", 1)}}, Actor: ledger.Actor{By: "ann", Why: "seen", Via: ledger.ViaCLI}})
 	must(t, err)
 	wait()
 	if n := s.read(dead); n != 2 {

@@ -19,7 +19,7 @@ const (
 )
 
 // incidentTrouble is the open incidents that nobody has acknowledged. Those of dead
-// runs are left out: the runs themselves ask for attention until somebody acts on
+// runs are left out: the runs themselves ask for attention until somebody actions on
 // them. So is that of the purge while this process warns of it.
 func (d *Dashboard) incidentTrouble(ctx context.Context, counts ledger.Counts) (items []attention, err error) {
 	if counts.Incidents == 0 {
@@ -32,7 +32,7 @@ func (d *Dashboard) incidentTrouble(ctx context.Context, counts ledger.Counts) (
 	more := 0
 	for _, i := range list {
 		switch {
-		case !i.AckedAt.IsZero(), i.Cause == ledger.CauseDead, i.Cause == ledger.CauseOverdue && d.Serving().PurgeWarning != "":
+		case !i.AckedAt.IsZero(), i.Cause == ledger.IncidentDead, i.Cause == ledger.IncidentOverdue && d.Serving().PurgeWarning != "":
 		case len(items) == incidentsShown:
 			more++
 		default:
@@ -40,20 +40,20 @@ func (d *Dashboard) incidentTrouble(ctx context.Context, counts ledger.Counts) (
 		}
 	}
 	if more > 0 {
-		items = append(items, attention{Kind: "dead", What: plural(more, "more open incident"), Do: "These are older.", CLI: "cronce incidents list"})
+		items = append(items, attention{Kind: "dead", What: counted(more, "more open incident"), Do: "These are older.", CLI: "cronce incidents list"})
 	}
 	return items, nil
 }
 
 // incidentKinds are the looks of the causes.
 var incidentKinds = map[ledger.IncidentCause]kind{
-	ledger.CauseDead: "dead", ledger.CauseMissed: "missed", ledger.CauseLate: "retrying", ledger.CauseUnplanned: "missed", ledger.CauseOverdue: "missed",
+	ledger.IncidentDead: "dead", ledger.IncidentMissed: "missed", ledger.IncidentLate: "retrying", ledger.IncidentUnplanned: "missed", ledger.IncidentOverdue: "missed",
 }
 
 func incidentItem(i ledger.Incident) attention {
 	a := attention{
 		Kind: cmp.Or(incidentKinds[i.Cause], "dead"), What: incidentWords(i), Link: jobPath(i.JobID), Since: i.OpenedAt, Incident: i.ID,
-		Do:  "An open incident: it closes with the job's next success, and an acknowledgement silences it.",
+		Do:  "An open incident: it closes " + closing(i.Cause) + ", and an acknowledgement silences it.",
 		CLI: fmt.Sprintf("cronce incidents ack %d%s", i.ID, why),
 	}
 	if i.Error != "" {
@@ -62,20 +62,28 @@ func incidentItem(i ledger.Incident) attention {
 	return a
 }
 
+// closing is what closes an incident of a cause by itself.
+func closing(c ledger.IncidentCause) string {
+	if c == ledger.IncidentUnplanned {
+		return "when a process plans the job"
+	}
+	return "with the job's next success"
+}
+
 func incidentWords(i ledger.Incident) string {
 	switch i.Cause {
-	case ledger.CauseDead:
+	case ledger.IncidentDead:
 		return i.JobID + " fails: " + operations.Because(i.Reason)
-	case ledger.CauseMissed:
-		return i.JobID + " missed " + plural(i.Count, "scheduled time")
-	case ledger.CauseLate:
-		if i.Reason == ledger.NotFinished {
+	case ledger.IncidentMissed:
+		return i.JobID + " missed " + counted(i.Count, "scheduled time")
+	case ledger.IncidentLate:
+		if i.Reason == ledger.ReasonNotFinished {
 			return i.JobID + " is late: it has not finished in time"
 		}
 		return i.JobID + " is late: it has not started in time"
-	case ledger.CauseUnplanned:
+	case ledger.IncidentUnplanned:
 		return "No process plans " + i.JobID
-	case ledger.CauseOverdue:
+	case ledger.IncidentOverdue:
 		return "The nightly purge is overdue"
 	}
 	return i.JobID + ": " + string(i.Cause)
@@ -120,7 +128,7 @@ func (d *Dashboard) previewIncident(r *http.Request, v *actView) error {
 	v.CLI = fmt.Sprintf("cronce incidents ack %d%s", id, why)
 	v.Lines = []string{
 		incidentWords(i) + ". It is open since " + exact(i.OpenedAt) + ".",
-		"It stays open until the job's next success, and no longer asks for attention. This cannot be undone.",
+		"It no longer asks for attention, and closes " + closing(i.Cause) + ". This cannot be undone.",
 	}
 	v.hide("incident", text)
 	switch {

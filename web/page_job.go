@@ -40,7 +40,7 @@ type jobView struct {
 	Events    []ledger.Event
 	Changes   []definitionChange
 	Acts      []ledger.Audit
-	Dead      []deadGroup
+	Dead      []runGroup
 	Incidents []attention
 	Answer    *whyAnswer
 	At        string
@@ -119,17 +119,17 @@ func (d *Dashboard) job(r *http.Request) (view, error) {
 }
 
 // deadOf groups a job's dead runs that nobody has acknowledged.
-func (d *Dashboard) deadOf(ctx context.Context, s *ledger.JobStatus) ([]deadGroup, error) {
-	if s == nil || s.DeadUnseen == 0 {
+func (d *Dashboard) deadOf(ctx context.Context, s *ledger.JobStatus) ([]runGroup, error) {
+	if s == nil || s.DeadUnacknowledged == 0 {
 		return nil, nil
 	}
-	dead, err := d.Ledger.List(ctx, ledger.Filter{JobID: s.JobID, States: []ledger.State{ledger.Dead}, Unacked: true, Limit: deadLooked})
+	dead, err := d.Ledger.List(ctx, ledger.Filter{JobID: s.JobID, States: []ledger.State{ledger.Dead}, Unacknowledged: true, Limit: deadLooked})
 	if err != nil {
 		return nil, err
 	}
-	groups := groupDead(dead, d.now())
+	groups := groupRuns(dead, d.now())
 	if len(groups) > 0 {
-		groups[len(groups)-1].More = len(dead) < s.DeadUnseen
+		groups[len(groups)-1].More = len(dead) < s.DeadUnacknowledged
 	}
 	return groups, nil
 }
@@ -149,8 +149,8 @@ func (d *Dashboard) findJob(r *http.Request, id string, v *jobView) error {
 		v.Job, v.Row = &j, newJobRow(j, v.Status, v.Now)
 		v.Policies.Overlap, v.Policies.CatchUp = overlapWords[j.Overlap], catchUpWords[j.CatchUp]
 		next := cmp.Or(v.Row.Next, v.Now)
-		v.Headers = headersFor(r, j.RequestHeaders(ledgerRunID(id, next), next))
-		v.Body = bodyFor(r, j.RequestBody(ledgerRunID(id, next), next))
+		v.Headers = headersFor(r, j.RequestHeaders(jobs.RunID(id, next), next))
+		v.Body = bodyFor(r, j.RequestBody(jobs.RunID(id, next), next))
 		if j.Target != jobs.BuiltinTarget {
 			proof := cleanup.ProofOf(d.registry(), j)
 			v.Proof = &proof
@@ -163,16 +163,11 @@ func (d *Dashboard) findJob(r *http.Request, id string, v *jobView) error {
 	return nil
 }
 
-// ledgerRunID is the ID of the run at a time, as an example.
-func ledgerRunID(jobID string, at time.Time) string {
-	return jobID + "@" + at.UTC().Truncate(time.Second).Format(time.RFC3339)
-}
-
-func newJobCell(c ledger.Cell) jobCell {
+func newJobCell(c ledger.RunSummary) jobCell {
 	k := kindOf(c.State, c.Replayed)
-	title := c.ScheduledAt.Format("2006-01-02 15:04:05") + " UTC: " + string(k)
+	title := exact(c.ScheduledAt) + ": " + string(k)
 	if c.Count > 1 {
-		title = c.ScheduledAt.Format("2006-01-02 15:04:05") + " to " + c.Until.Format("2006-01-02 15:04:05") + " UTC: " + plural(c.Count, "scheduled time") + " " + string(k)
+		title = exact(c.ScheduledAt) + " to " + exact(c.Until) + ": " + counted(c.Count, "scheduled time") + " " + string(k)
 	}
 	if c.Reason != "" {
 		title += " (" + strings.ReplaceAll(string(c.Reason), "_", " ") + ")"
@@ -181,7 +176,7 @@ func newJobCell(c ledger.Cell) jobCell {
 }
 
 func comingTimesOf(j jobs.Job, now time.Time) (list []comingTime) {
-	s := j.Parsed()
+	s := j.ParsedSchedule()
 	before := now.In(s.Location())
 	for at := j.NextRun(now); !at.IsZero() && len(list) < comingTimes; at = s.Next(at) {
 		local := at.In(s.Location())
@@ -198,7 +193,7 @@ func comingTimesOf(j jobs.Job, now time.Time) (list []comingTime) {
 // atClockChange are the last scheduled time before the zone's next clock change
 // within a year and the first after it; none where the clocks stay.
 func atClockChange(j jobs.Job, now time.Time) []comingTime {
-	s := j.Parsed()
+	s := j.ParsedSchedule()
 	_, was := now.In(s.Location()).Zone()
 	for t := now.Truncate(time.Hour); t.Before(now.AddDate(1, 0, 0)); t = t.Add(time.Hour) {
 		if _, is := t.In(s.Location()).Zone(); is == was {

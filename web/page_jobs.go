@@ -94,9 +94,9 @@ func (d *Dashboard) jobs(r *http.Request) (view, error) {
 	if v.Rows, err = d.readRows(r.Context(), ids); err != nil {
 		return view{}, err
 	}
-	title := plural(v.All, "job")
+	title := counted(v.All, "job")
 	if n := counts["failing"]; n > 0 {
-		title = plural(n, "failing job")
+		title = counted(n, "failing job")
 	}
 	return view{Template: "jobs", Title: title, Section: "Jobs", Data: v}, nil
 }
@@ -114,7 +114,7 @@ type brief struct {
 
 // matches reports whether a text is in the job's ID or in its schedule's words.
 func (b brief) matches(text string) bool {
-	return strings.Contains(b.id, text) || b.job != nil && strings.Contains(b.job.Parsed().Describe(), text)
+	return strings.Contains(b.id, text) || b.job != nil && strings.Contains(b.job.ParsedSchedule().Describe(), text)
 }
 
 // briefs joins the registry's jobs with those that the ledger knows, by id.
@@ -192,7 +192,7 @@ func (d *Dashboard) readRows(ctx context.Context, ids []string) ([]jobRow, error
 }
 
 func newJobRow(j jobs.Job, s *ledger.JobStatus, now time.Time) jobRow {
-	row := jobRow{ID: j.ID, Words: j.Parsed().Describe(), Expr: j.Schedule, State: "new"}
+	row := jobRow{ID: j.ID, Words: j.ParsedSchedule().Describe(), Expr: j.Schedule, State: "new"}
 	if !j.Disabled {
 		row.Next = j.NextRun(now)
 		row.Start = j.DueAt(row.Next)
@@ -205,7 +205,7 @@ func newJobRow(j jobs.Job, s *ledger.JobStatus, now time.Time) jobRow {
 func (row *jobRow) know(j *jobs.Job, s *ledger.JobStatus) {
 	brief := ledger.JobState{}
 	if s != nil {
-		row.Dead = s.DeadUnseen
+		row.Dead = s.DeadUnacknowledged
 		brief = ledger.JobState{Ended: s.Ended, PausedAt: s.PausedAt, Failing: !s.FailingSince.IsZero()}
 	}
 	switch row.State = stateOf(j, brief, s != nil); row.State {
@@ -220,7 +220,7 @@ func (row *jobRow) know(j *jobs.Job, s *ledger.JobStatus) {
 func endedRow(id string, s *ledger.JobStatus) jobRow {
 	row := jobRow{ID: id, Words: "not in this process's registry"}
 	if j, err := jobs.ParseDefinition(s.Body); err == nil && len(s.Body) > 0 {
-		row.Words, row.Expr = j.Parsed().Describe(), j.Schedule
+		row.Words, row.Expr = j.ParsedSchedule().Describe(), j.Schedule
 	}
 	row.know(nil, s)
 	return row

@@ -46,13 +46,13 @@ func (d *Dashboard) targets(r *http.Request) (view, error) {
 		}
 		row := targetRow{Target: t, Auth: string(t.Auth.Type), Breaker: states[t.Name], Jobs: uses[t.Name]}
 		for _, run := range runs {
-			if run.Call.Target == t.Name && run.WaitsFor.Code != "" {
+			if run.Call.Target == t.Name && run.WaitReason.Code != "" {
 				row.Waiting = append(row.Waiting, run)
 			}
 		}
 		v.Rows = append(v.Rows, row)
 	}
-	title := plural(len(v.Rows), "target")
+	title := counted(len(v.Rows), "target")
 	for _, row := range v.Rows {
 		if row.Breaker == "open" {
 			title = "Breaker open: " + row.Name
@@ -101,7 +101,7 @@ func (d *Dashboard) keys(r *http.Request) (view, error) {
 		}
 	}
 	if j, ok := d.registry().Job(jobs.PurgeJobID); ok && !j.Disabled {
-		v.Next = j.Parsed().Next(v.Now)
+		v.Next = j.ParsedSchedule().Next(v.Now)
 	}
 	title := "Keys"
 	if d.Serving().PurgeWarning != "" {

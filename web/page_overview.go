@@ -9,7 +9,7 @@ import (
 
 type overviewView struct {
 	Health   health
-	Dead     []deadGroup
+	Dead     []runGroup
 	Coming   coming
 	Hours    throughput
 	Late     quantiles
@@ -43,11 +43,11 @@ func (d *Dashboard) overview(r *http.Request) (view, error) {
 	v.Hours = newThroughput(groupHours(timings, hours/24))
 	v.Late = newQuantiles("Lateness", groupHours(timings, hours/24), func(t ledger.Timings) ledger.Histogram { return t.Lateness })
 	v.Hours.Known, v.Hours.Of = known(timings), len(timings)
-	dead, err := d.Ledger.List(ctx, ledger.Filter{States: []ledger.State{ledger.Dead}, Unacked: true, Limit: 200})
+	dead, err := d.Ledger.List(ctx, ledger.Filter{States: []ledger.State{ledger.Dead}, Unacknowledged: true, Limit: 200})
 	if err != nil {
 		return view{}, err
 	}
-	v.Dead = groupDead(dead, v.Now)
+	v.Dead = groupRuns(dead, v.Now)
 	if len(dead) == 200 && len(v.Dead) > 0 {
 		v.Dead[len(v.Dead)-1].More = true
 	}
@@ -68,7 +68,7 @@ func (d *Dashboard) overview(r *http.Request) (view, error) {
 	v.Coming = d.comingHour(states)
 	title := "All is well"
 	if n := len(v.Health.Items); n > 0 {
-		title = plural(n, "problem")
+		title = counted(n, "problem")
 	}
 	return view{Template: "overview", Title: title, Section: "Overview", Data: v, Health: &v.Health}, nil
 }

@@ -41,11 +41,7 @@ func (d *Dashboard) processes(r *http.Request) (view, error) {
 	}
 	v.Versions = len(versions)
 	slices.SortStableFunc(v.Rows, func(a, b processRow) int { return b.HeartbeatAt.Compare(a.HeartbeatAt) })
-	title := plural(v.Alive, "living process")
-	if v.Alive != 1 {
-		title = thousands(v.Alive) + " living processes"
-	}
-	return view{Template: "processes", Title: title, Section: "Processes", Data: v}, nil
+	return view{Template: "processes", Title: counted(v.Alive, "living process"), Section: "Processes", Data: v}, nil
 }
 
 const auditOnPage = 50
@@ -68,7 +64,7 @@ func (d *Dashboard) audit(r *http.Request) (view, error) {
 	if before := q.Get("before"); before != "" {
 		n, err := strconv.ParseInt(before, 10, 64)
 		if err != nil || n < 1 {
-			return view{}, invalid("\""+before+"\" is not the number of an act.", "Follow the link \"Older\", or start with the newest.")
+			return view{}, invalid("\""+before+"\" is not the number of an action.", "Follow the link \"Older\", or start with the newest.")
 		}
 		f.Before = n
 	}

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,8 +66,8 @@ func (d *Dashboard) run(r *http.Request) (view, error) {
 		return view{}, err
 	}
 	v := runView{Run: run, Job: run.JobID, Kind: kindOf(run.State, run.Replayed), Now: d.now(), Headers: headersFor(r, run.Call.Headers), Body: bodyFor(r, run.Call.Body)}
-	run.WaitsFor = waits[id]
-	if run.Reason == ledger.WhilePaused {
+	run.WaitReason = waits[id]
+	if run.Reason == ledger.ReasonPaused {
 		if v.Pause, err = d.pauseOf(ctx, run); err != nil {
 			return view{}, err
 		}
@@ -85,14 +86,14 @@ func (d *Dashboard) run(r *http.Request) (view, error) {
 	return view{Template: "run", Title: fmt.Sprintf("%s: %s", v.Kind, id), Section: "Runs", Data: v}, nil
 }
 
-// actsOfPause is how many acts on a job are looked through for a pause.
+// actsOfPause is how many actions on a job are looked through for a pause.
 const actsOfPause = 200
 
 // pauseOf finds the pause that a skipped run fell into.
 func (d *Dashboard) pauseOf(ctx context.Context, run ledger.Run) (*ledger.Audit, error) {
 	acts, err := d.Ledger.Audit(ctx, ledger.AuditFilter{JobID: run.JobID, Limit: actsOfPause})
 	for _, a := range acts {
-		if a.Act == ledger.ActPause && !a.At.After(run.PlannedAt) {
+		if a.Action == ledger.ActionPause && !a.At.After(run.PlannedAt) {
 			return &a, err
 		}
 	}
@@ -101,7 +102,7 @@ func (d *Dashboard) pauseOf(ctx context.Context, run ledger.Run) (*ledger.Audit,
 
 // bodyFor is a request's body for those who may see it: operators, as in the API.
 func bodyFor(r *http.Request, body []byte) string {
-	if access.Of(r.Context()).Role < access.Operator && len(body) > 0 {
+	if access.FromContext(r.Context()).Role < access.Operator && len(body) > 0 {
 		return "hidden: seen by operators and admins"
 	}
 	return pretty(body)
@@ -109,7 +110,7 @@ func bodyFor(r *http.Request, body []byte) string {
 
 // headersFor are a request's own headers for those who may see its body.
 func headersFor(r *http.Request, headers map[string]string) (lines []string) {
-	if access.Of(r.Context()).Role < access.Operator {
+	if access.FromContext(r.Context()).Role < access.Operator {
 		return nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
@@ -120,16 +121,18 @@ func headersFor(r *http.Request, headers map[string]string) (lines []string) {
 
 // answerKinds is how an attempt's answer looks.
 var answerKinds = map[ledger.Answer]kind{
-	ledger.Fresh: "succeeded", ledger.Replay: replayed, ledger.InProgress: "running", ledger.Throttled: "retrying",
-	ledger.Working: "accepted",
-	ledger.Failed:  "retrying", ledger.Refused: "dead", ledger.Unknown: "missed", ledger.Lost: "missed",
+	ledger.AnswerFresh: "succeeded", ledger.AnswerReplayed: replayed, ledger.AnswerInProgress: "running", ledger.AnswerThrottled: "retrying",
+	ledger.AnswerAccepted: "accepted",
+	ledger.AnswerFailed:   "retrying", ledger.AnswerRefused: "dead", ledger.AnswerUnknown: "missed", ledger.AnswerLost: "missed",
 }
+
+func answerKind(a ledger.Answer) kind { return cmp.Or(answerKinds[a], "retrying") }
 
 // answerWords is what an attempt's answer means.
 var answerWords = map[ledger.Answer]string{
-	ledger.Fresh: "success, the effect was made now", ledger.Replay: "success, a stored answer: the effect was made before",
-	ledger.Working: "accepted: the target works on", ledger.InProgress: "an earlier call still runs", ledger.Throttled: "the target asked to wait", ledger.Failed: "the target failed",
-	ledger.Refused: "a final refusal", ledger.Unknown: "no answer: the effect may have been made", ledger.Lost: "the lease expired; it may have been sent",
+	ledger.AnswerFresh: "success, the effect was made now", ledger.AnswerReplayed: "success, a stored answer: the effect was made before",
+	ledger.AnswerAccepted: "accepted: the target is working on it", ledger.AnswerInProgress: "an earlier call still runs", ledger.AnswerThrottled: "the target asked to wait", ledger.AnswerFailed: "the target failed",
+	ledger.AnswerRefused: "a final refusal", ledger.AnswerUnknown: "no answer: the effect may have been made", ledger.AnswerLost: "the lease expired; it may have been sent",
 }
 
 // attemptViews places each attempt on one scale, from the first to the last.
@@ -148,11 +151,7 @@ func attemptViews(attempts []ledger.Attempt) (list []attemptView) {
 	}
 	span := max(float64(last.Sub(first)), 1)
 	for _, a := range attempts {
-		k, known := answerKinds[a.Answer]
-		if !known {
-			k = "retrying"
-		}
-		v := attemptView{Attempt: a, Kind: k}
+		v := attemptView{Attempt: a, Kind: answerKind(a.Answer)}
 		if !a.StartedAt.IsZero() && !a.FinishedAt.IsZero() {
 			v.Took = a.FinishedAt.Sub(a.StartedAt)
 			v.X = round(float64(a.StartedAt.Sub(first)) / span * chartWidth)
@@ -172,7 +171,7 @@ func steps(r ledger.Run, attempts []ledger.Attempt, acts []ledger.Audit) []step 
 			list = append(list, step{Kind: k, What: what, Detail: detail, At: at})
 		}
 	}
-	if ledger.AdHoc(r.ID) {
+	if ledger.IsAdHoc(r.ID) {
 		add("planned", "Asked for", "new work beside the schedule ("+string(r.Trigger)+")", r.ScheduledAt)
 	} else {
 		add("planned", "Scheduled time", "the time that the run is for", r.ScheduledAt)
@@ -182,12 +181,8 @@ func steps(r ledger.Run, attempts []ledger.Attempt, acts []ledger.Audit) []step 
 	} else {
 		add("planned", "Planned", "its request is frozen from here on", r.PlannedAt)
 	}
-	add("running", "First leased", "the send-before time was set: "+r.SendBefore.Format("2006-01-02 15:04:05")+" UTC", r.StartedAt)
+	add("running", "First leased", "the send-before time was set: "+exact(r.SendBefore), r.StartedAt)
 	for _, a := range attempts {
-		k, known := answerKinds[a.Answer]
-		if !known {
-			k = "retrying"
-		}
 		what := fmt.Sprintf("Attempt %d: %s", a.N, strings.ReplaceAll(string(a.Answer), "_", " "))
 		if a.Status > 0 {
 			what += fmt.Sprintf(" (%d)", a.Status)
@@ -196,10 +191,10 @@ func steps(r ledger.Run, attempts []ledger.Attempt, acts []ledger.Audit) []step 
 		if at.IsZero() {
 			at = a.StartedAt
 		}
-		add(k, what, answerWords[a.Answer], at)
+		add(answerKind(a.Answer), what, answerWords[a.Answer], at)
 	}
 	for _, a := range acts {
-		add("canceled", "Operator: "+string(a.Act), "by "+a.By+": "+a.Why, a.At)
+		add("canceled", "Operator: "+string(a.Action), "by "+a.By+": "+a.Why, a.At)
 	}
 	if r.State.Finished() {
 		detail := ""

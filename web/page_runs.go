@@ -53,21 +53,6 @@ type runRow struct {
 	Took time.Duration
 }
 
-// runGroup is runs of one job with one state, reason and answer.
-type runGroup struct {
-	Job    string
-	State  ledger.State
-	Reason ledger.Reason
-	Status int
-	Count  int
-	Newest time.Time
-	Oldest time.Time
-	// Sendable: at least one of them may still be sent under its key.
-	Sendable bool
-	Link     string
-	Acts     []actLink
-}
-
 func (d *Dashboard) runs(r *http.Request) (view, error) {
 	q, ctx := r.URL.Query(), r.Context()
 	v := runsView{States: ledger.States, Reasons: ledger.Reasons, Now: d.now(), Grouped: q.Get("group") != ""}
@@ -97,6 +82,7 @@ func (d *Dashboard) runs(r *http.Request) (view, error) {
 	out := view{Template: "runs", Title: title, Section: "Runs"}
 	if v.Grouped {
 		v.Groups = groupRuns(runs, v.Now)
+		slices.SortStableFunc(v.Groups, func(a, b runGroup) int { return b.Count - a.Count })
 		v.Rest = max(len(v.Groups)-groupsOnPage, 0)
 		v.Groups = v.Groups[:len(v.Groups)-v.Rest]
 		for i, g := range v.Groups {
@@ -145,7 +131,7 @@ func (d *Dashboard) runRows(r *http.Request, runs []ledger.Run) ([]runRow, error
 func (f *runFilter) parse(q url.Values) (ledger.Filter, error) {
 	f.Job, f.Reason, f.Since, f.Until = strings.TrimSpace(q.Get("job")), q.Get("reason"), strings.TrimSpace(q.Get("since")), strings.TrimSpace(q.Get("until"))
 	f.Unacked = q.Get("unacked") != ""
-	out := ledger.Filter{JobID: f.Job, Unacked: f.Unacked}
+	out := ledger.Filter{JobID: f.Job, Unacknowledged: f.Unacked}
 	for _, list := range q["state"] {
 		for _, s := range strings.Split(list, ",") {
 			if s == "" {
@@ -243,31 +229,4 @@ func cursor(id string) (*ledger.Cursor, error) {
 		return nil, invalid("\""+id+"\" is not a run ID.", "Follow the link \"Older\", or start with the newest.")
 	}
 	return &ledger.Cursor{ScheduledAt: at, ID: id}, nil
-}
-
-func groupRuns(runs []ledger.Run, now time.Time) []runGroup {
-	type key struct {
-		job    string
-		state  ledger.State
-		reason ledger.Reason
-		status int
-	}
-	place := map[key]int{}
-	var groups []runGroup
-	for _, r := range runs {
-		k := key{r.JobID, r.State, r.Reason, r.Status}
-		i, known := place[k]
-		if !known {
-			i = len(groups)
-			place[k] = i
-			g := runGroup{Job: r.JobID, State: r.State, Reason: r.Reason, Status: r.Status, Newest: r.ScheduledAt}
-			g.Link = runsPath("job", r.JobID, "state", string(r.State), "reason", string(r.Reason))
-			groups = append(groups, g)
-		}
-		groups[i].Count += r.Count
-		groups[i].Oldest = r.ScheduledAt
-		groups[i].Sendable = groups[i].Sendable || sendable(r, now)
-	}
-	slices.SortStableFunc(groups, func(a, b runGroup) int { return b.Count - a.Count })
-	return groups
 }

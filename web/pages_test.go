@@ -53,7 +53,7 @@ func TestWhatIsWrongIsSaidWithARemedy(t *testing.T) {
 		"/runs?before=x":       {400, "is not a run ID"},
 		"/jobs?state=bad":      {400, "Valid states: failing"},
 		"/jobs/hourly?at=bad":  {400, "is not a time"},
-		"/audit?before=-1":     {400, "is not the number of an act"},
+		"/audit?before=-1":     {400, "is not the number of an action"},
 	} {
 		got := s.get(path)
 		if got.Code != want.status || !strings.Contains(got.body, want.text) {
@@ -72,7 +72,7 @@ func TestTroubleIsInTheTitleAndTheIcon(t *testing.T) {
 		t.Errorf("a calm overview:\n%s", got)
 	}
 	s.day()
-	must(t, s.Observe(t.Context(), ledger.CauseUnplanned, []ledger.Trouble{{JobID: "hourly"}}))
+	must(t, s.ReconcileIncidents(t.Context(), ledger.IncidentUnplanned, []ledger.JobProblem{{JobID: "hourly"}}))
 	s.now.Breakers = map[string]string{"env:SVC_URL": "open"}
 	s.now.PurgeWarning, s.now.ReloadWarning = "the nightly purge has not succeeded since yesterday", "cronce.yaml:3:1: unknown field"
 	got := s.get("/").body
@@ -84,9 +84,9 @@ func TestTroubleIsInTheTitleAndTheIcon(t *testing.T) {
 			t.Errorf("the overview does not have %q:\n%s", want, got)
 		}
 	}
-	s.Pass(ledger.ProcessTTL + time.Minute)
-	must(t, s.Retire(t.Context(), "p1"))
-	s.Pass(time.Hour)
+	s.ShiftClock(ledger.ProcessTTL + time.Minute)
+	must(t, s.Deregister(t.Context(), "p1"))
+	s.ShiftClock(time.Hour)
 	if got := s.get("/").body; !strings.Contains(got, "No process works on this ledger") {
 		t.Errorf("nobody is said to work:\n%s", got)
 	}
@@ -109,14 +109,14 @@ func TestAcceptedWorkIsShownWithItsProgress(t *testing.T) {
 	w := s.admit("hourly", s.spec("hourly", 0))[0]
 	_, err := s.Record(t.Context(), []ledger.Outcome{{
 		Lease: ledger.Lease{RunID: w.RunID, Token: w.Token}, State: ledger.Accepted, Wait: time.Minute, Progress: "40 of <100>",
-		Attempt: ledger.Attempt{RunID: w.RunID, N: w.Attempt, StartedAt: s.clock(), FinishedAt: s.clock(), Answer: ledger.Working, Status: 202},
+		Attempt: ledger.Attempt{RunID: w.RunID, N: w.Attempt, StartedAt: s.clock(), FinishedAt: s.clock(), Answer: ledger.AnswerAccepted, Status: 202},
 	}})
 	must(t, err)
 	for path, want := range map[string][]string{
 		"/": {"1 accepted by their targets"},
 		"/runs/" + w.RunID: {
-			"the target works on it", "<dt>Progress</dt><dd>40 of &lt;100&gt;</dd>", "<dt>Accepted</dt>", "<dt>Asked again</dt>", "cronce runs cancel",
-			"accepted: the target works on",
+			"the target is working on it", "<dt>Progress</dt><dd>40 of &lt;100&gt;</dd>", "<dt>Accepted</dt>", "<dt>Asked again</dt>", "cronce runs cancel",
+			"accepted: the target is working on it",
 		},
 		"/runs?state=accepted": {w.RunID},
 		"/jobs/off":            {"after a 202 asked every 1 min for up to 6 h"}, "/jobs/hourly": {"none: a 202 is a success"},
@@ -173,6 +173,34 @@ func TestWhyAnswersForAnyTime(t *testing.T) {
 	}
 }
 
+// The scheduled times around the one that is asked for are links where there are runs.
+func TestTheTimesAroundAreLinksOnlyToRuns(t *testing.T) {
+	s := newSite(t)
+	s.day()
+	at := func(i int) string { return s.time("hourly", i).Format(time.RFC3339) }
+	shown := func(at time.Time) string { return at.Format("2006-01-02 15:04:05") + " UTC</time>" }
+	line := regexp.MustCompile(`(?s)The scheduled time before: (.*?) · after: (.*?)</p>`)
+	for when, want := range map[string][2]string{
+		at(1):  {`<a href="/runs/` + s.id("hourly", 0) + `">`, `<a href="/runs/` + s.id("hourly", 2) + `">`},
+		at(0):  {shown(s.time("hourly", 0).Add(-time.Hour)) + " (no run)", `<a href="/runs/` + s.id("hourly", 1) + `">`},
+		at(7):  {"/", "/"}, // a range row accounts for all three
+		at(60): {shown(s.time("hourly", 59)) + " (no run)", shown(s.time("hourly", 61)) + " (no run)"},
+		at(99): {shown(s.time("hourly", 98)), shown(s.time("hourly", 100))},
+	} {
+		got := s.get("/jobs/hourly?at=" + when).body
+		found := line.FindStringSubmatch(got)
+		if found == nil || strings.Contains(found[0], "(no run)") != strings.Contains(want[0]+want[1], "(no run)") || !strings.Contains(found[1], want[0]) || !strings.Contains(found[2], want[1]) {
+			t.Errorf("%s: %q, want %q in\n%s", when, found, want, got)
+			continue
+		}
+		for _, link := range regexp.MustCompile(`href="([^"]+)"`).FindAllStringSubmatch(found[0], -1) {
+			if page := s.get(link[1]); page.Code != http.StatusOK {
+				t.Errorf("%s links to %s: %d", when, link[1], page.Code)
+			}
+		}
+	}
+}
+
 func TestAProcessIsShownWithItsHostAndVersion(t *testing.T) {
 	s := newSite(t)
 	must(t, s.Declare(t.Context(), ledger.Declaration{
@@ -202,5 +230,19 @@ func TestJobsAreFoundByWordAndState(t *testing.T) {
 	}
 	if got := s.get("/jobs").body; !strings.Contains(got, "failing (1)") || !strings.Contains(got, "paused (1)") || !strings.Contains(got, "by <bdi>ann</bdi>") {
 		t.Errorf("the jobs by state:\n%s", got)
+	}
+}
+
+// A run that its process gave back unsent is shown with its reason.
+func TestTheTargetsPageShowsWhyARunWaits(t *testing.T) {
+	s := newSite(t)
+	w := s.admit("hourly", s.spec("hourly", 0))[0]
+	_, err := s.Record(t.Context(), []ledger.Outcome{{
+		Lease: ledger.Lease{RunID: w.RunID, Token: w.Token}, State: ledger.Planned,
+		WaitReason: ledger.WaitReason{Code: ledger.WaitBreakerOpen, Text: "calls all failed"},
+	}})
+	must(t, err)
+	if got := s.get("/targets"); got.Code != http.StatusOK || !strings.Contains(got.body, w.RunID) || !strings.Contains(got.body, "breaker_open: calls all failed") {
+		t.Errorf("%d %s", got.Code, got.body)
 	}
 }

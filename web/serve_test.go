@@ -44,7 +44,7 @@ func TestPagesAnswerReadsOnly(t *testing.T) {
 func TestAnUnchangedPageIsNotSentAgain(t *testing.T) {
 	s := newSite(t)
 	first := s.get("/keys")
-	s.Pass(3 * time.Second)
+	s.ShiftClock(3 * time.Second)
 	again := s.get("/keys", "If-None-Match", first.Header().Get("ETag"))
 	if again.Code != http.StatusNotModified || again.body != "" {
 		t.Errorf("%d with %d bytes, want 304 without any", again.Code, len(again.body))

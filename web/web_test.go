@@ -100,7 +100,7 @@ func newSite(t *testing.T) *site {
 		s.at[a.JobID] = a.Position
 		s.from = a.Watermark
 	}
-	s.Pass(72 * time.Hour)
+	s.ShiftClock(72 * time.Hour)
 	_, err = s.Heartbeat(t.Context(), "p1")
 	must(t, err)
 	return s
@@ -148,9 +148,9 @@ func (s *site) admit(jobID string, specs ...ledger.RunSpec) []ledger.Work {
 // time is a job's i-th scheduled time, from 0.
 func (s *site) time(jobID string, i int) time.Time {
 	j, _ := s.reg.Job(jobID)
-	t := j.Parsed().Next(s.from)
+	t := j.ParsedSchedule().Next(s.from)
 	for range i {
-		t = j.Parsed().Next(t)
+		t = j.ParsedSchedule().Next(t)
 	}
 	return t
 }
@@ -196,12 +196,12 @@ func (s *site) day() {
 		w := s.admit("hourly", s.spec("hourly", i))[0]
 		switch i {
 		case 0:
-			s.record(w, ledger.Succeeded, "", ledger.Attempt{Answer: ledger.Fresh, Status: 200})
+			s.record(w, ledger.Succeeded, "", ledger.Attempt{Answer: ledger.AnswerFresh, Status: 200})
 		case 1:
-			s.record(w, ledger.Dead, ledger.Permanent, ledger.Attempt{Answer: ledger.Refused, Status: 422, Error: "no such account"})
+			s.record(w, ledger.Dead, ledger.ReasonPermanent, ledger.Attempt{Answer: ledger.AnswerRefused, Status: 422, Error: "no such account"})
 		}
 	}
-	s.admit("hourly", s.rangeSpec("hourly", 3, 40, ledger.Missed, ledger.CatchUpWindow))
+	s.admit("hourly", s.rangeSpec("hourly", 3, 40, ledger.Missed, ledger.ReasonCatchUpWindow))
 }
 
 type answer struct {
@@ -212,7 +212,7 @@ type answer struct {
 func (s *site) get(path string, header ...string) answer {
 	s.Helper()
 	r := httptest.NewRequest(http.MethodGet, path, nil)
-	r = r.WithContext(access.With(r.Context(), access.Identity{Name: "ann", Role: s.role}))
+	r = r.WithContext(access.NewContext(r.Context(), access.Identity{Name: "ann", Role: s.role}))
 	for i := 0; i+1 < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}

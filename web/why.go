@@ -5,15 +5,20 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/internal/operations"
-	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/schedule"
 )
 
 // whyAnswer says what became of a job at a time.
 type whyAnswer struct {
 	operations.Explanation
-	Before, After time.Time // the scheduled times around it; zero for none
-	BeforeID      string
+	Before, After neighbor
+}
+
+// neighbor is a scheduled time beside the one that is asked for.
+type neighbor struct {
+	At   string // as the API writes it; "" for none
+	Run  string // the run that accounts for it; "" where the ledger has none
+	Gone bool   // it has passed
 }
 
 // timeLayouts are how a person may write a time, UTC.
@@ -34,7 +39,7 @@ func (d *Dashboard) scheduleOf(v jobView) *schedule.Schedule {
 	if v.Job == nil {
 		return nil
 	}
-	return v.Job.Parsed()
+	return v.Job.ParsedSchedule()
 }
 
 // why answers for any time: the row that accounts for it, or why there is none.
@@ -47,9 +52,26 @@ func (d *Dashboard) why(ctx context.Context, v jobView) (*whyAnswer, error) {
 	if a.Explanation, err = d.Operations.Why(ctx, v.Row.ID, at); err != nil {
 		return nil, err
 	}
-	if s := d.scheduleOf(v); s != nil {
-		a.Before, a.After = s.Last(at.Add(-time.Second)), s.Next(at)
-		a.BeforeID = jobs.RunID(v.Row.ID, a.Before)
+	if a.Before, err = d.neighbor(ctx, v.Row.ID, a.Previous); err != nil {
+		return nil, err
 	}
-	return a, nil
+	a.After, err = d.neighbor(ctx, v.Row.ID, a.Next)
+	return a, err
+}
+
+func (d *Dashboard) neighbor(ctx context.Context, jobID, scheduledTime string) (neighbor, error) {
+	n := neighbor{At: scheduledTime}
+	if n.At == "" {
+		return n, nil
+	}
+	at, err := time.Parse(time.RFC3339, n.At)
+	if err != nil {
+		return n, err
+	}
+	e, err := d.Operations.Why(ctx, jobID, at)
+	if e.Run != nil {
+		n.Run = e.Run.RunID
+	}
+	n.Gone = e.Verdict != operations.Future
+	return n, err
 }

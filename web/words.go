@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/cronce/cronce/internal/plural"
 	"github.com/cronce/cronce/jobs"
 )
 
-// policies say what a job's settings mean.
+// overlapWords and catchUpWords say what a job's policies mean.
 var overlapWords = map[jobs.Overlap]string{
 	jobs.OverlapSkip:  "skip a scheduled time while an earlier run is unfinished",
 	jobs.OverlapQueue: "queue a scheduled time while an earlier run is unfinished",
@@ -71,13 +72,5 @@ func relative(t, now time.Time) string {
 	return text + " ago"
 }
 
-// plural is "1 run" or "2 runs".
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	if noun == "process" {
-		return thousands(n) + " processes"
-	}
-	return thousands(n) + " " + noun + "s"
-}
+// counted is "1 run" or "2,000 runs".
+func counted(n int, noun string) string { return thousands(n) + " " + plural.Noun(n, noun) }

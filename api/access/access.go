@@ -16,18 +16,20 @@ import (
 // Role is what an identity may do; a greater one may do all that a lesser may.
 type Role int
 
+// The roles, each with what it may do beyond the one before it.
 const (
 	None     Role = iota
-	Viewer        // asks; frozen request bodies are hidden
-	Operator      // pauses, triggers, backfills, redrives, cancels, acknowledges
-	Admin         // forces, reruns under a new key, may double
+	Viewer        // queries; the bodies of runs' requests are hidden
+	Operator      // pauses, resumes, triggers, backfills, redrives, cancels, acknowledges
+	Admin         // forces redrives, reruns under a new key, and may let the target do work twice
 )
 
 var roleNames = []string{"none", "viewer", "operator", "admin"}
 
+// String returns the role's name in an access file; None is "none".
 func (r Role) String() string { return roleNames[r] }
 
-// ParseRole reads viewer, operator or admin.
+// ParseRole returns the role that is named viewer, operator or admin.
 func ParseRole(name string) (Role, error) {
 	for r := Viewer; r <= Admin; r++ {
 		if r.String() == name {
@@ -39,40 +41,44 @@ func ParseRole(name string) (Role, error) {
 
 // Identity is who makes a request.
 type Identity struct {
-	Name string // proven; empty where nothing proves who asks
+	Name string // proven; empty if nothing proves who makes the request
 	Role Role
 }
 
-// Principal names the identity for limits and keys, the unproven one too.
+// Principal returns the name of the identity for limits and idempotency keys. It is
+// not empty, even if Name is.
 func (i Identity) Principal() string { return cmp.Or(i.Name, "anyone on this machine") }
 
-// Denied is the error of a request that is refused.
-type Denied struct {
-	Status  int
-	Code    string
+// DeniedError reports that a request is refused.
+type DeniedError struct {
+	Status  int    // of HTTP
+	Code    string // stable; see api.Problem
 	Message string
 }
 
-func (d *Denied) Error() string { return d.Message }
+// Error returns the message.
+func (d *DeniedError) Error() string { return d.Message }
 
 func unauthorized(message string) error {
-	return &Denied{http.StatusUnauthorized, "unauthorized", message}
+	return &DeniedError{http.StatusUnauthorized, "unauthorized", message}
 }
 
-// Control identifies who makes a request; a *Denied error refuses it.
+// Control identifies who makes a request.
 type Control interface {
+	// Identify returns the identity that makes a request. It returns a *DeniedError if
+	// the request is refused.
 	Identify(*http.Request) (Identity, error)
 }
 
 type contextKey struct{}
 
-// With returns a context that carries the identity of a request.
-func With(ctx context.Context, i Identity) context.Context {
+// NewContext returns a context that carries the identity of a request.
+func NewContext(ctx context.Context, i Identity) context.Context {
 	return context.WithValue(ctx, contextKey{}, i)
 }
 
-// Of returns the identity that With stored, or the zero Identity.
-func Of(ctx context.Context) Identity {
+// FromContext returns the identity that NewContext stored, or the zero Identity.
+func FromContext(ctx context.Context) Identity {
 	i, _ := ctx.Value(contextKey{}).(Identity)
 	return i
 }
@@ -91,15 +97,15 @@ func Via(ctx context.Context) string {
 	return via
 }
 
-// Loopback lets everyone on this machine do everything. Mount it on a loopback
-// address only. The Host field must name the machine too: a page of another site
-// whose name was made to resolve to it (DNS rebinding) does not get in.
+// Loopback lets everyone on this machine do everything. Use it on a loopback address
+// only. The Host field must name the machine too. So a page of another site cannot use
+// a name that resolves to this machine (DNS rebinding).
 type Loopback struct{}
 
 // Identify implements Control.
 func (Loopback) Identify(r *http.Request) (Identity, error) {
 	if !loopback(r.RemoteAddr) || !loopback(r.Host) {
-		return Identity{}, &Denied{http.StatusForbidden, "forbidden", "without an access file (--access) only this machine is served, by its loopback address or localhost"}
+		return Identity{}, &DeniedError{http.StatusForbidden, "forbidden", "without an access file (--access) only this machine is served, by its loopback address or localhost"}
 	}
 	return Identity{Role: Admin}, nil
 }

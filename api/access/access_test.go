@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -41,7 +42,7 @@ func TestFilesWithMistakesAreRefused(t *testing.T) {
 		"empty":          {"", "empty"},
 		"no version":     {token, "version"},
 		"unknown field":  {"version: 1\ntoken: []\n" + token, "token"},
-		"nobody":         {"version: 1\n", "lets nobody in"},
+		"nobody":         {"version: 1\n", "gives nobody access"},
 		"bad role":       {"version: 1\ntokens: [{ name: ci, role: root, hash: \"" + hash + "\" }]", "unknown role"},
 		"a token":        {"version: 1\ntokens: [{ name: ci, role: viewer, hash: cronce_secret }]", "sha256:"},
 		"twice":          {"version: 1\ntokens: [{ name: ci, role: viewer, hash: \"" + hash + "\" }, { name: ci, role: admin, hash: \"" + hash + "\" }]", "before it"},
@@ -71,8 +72,9 @@ func TestFilesWithMistakesAreRefused(t *testing.T) {
 // idp is an OpenID Connect issuer.
 type idp struct {
 	*httptest.Server
-	t   *testing.T
-	key *ecdsa.PrivateKey
+	t     *testing.T
+	key   *ecdsa.PrivateKey
+	asked atomic.Int32 // for its keys
 }
 
 func newIDP(t *testing.T) *idp {
@@ -86,6 +88,7 @@ func newIDP(t *testing.T) *idp {
 		_ = json.NewEncoder(w).Encode(map[string]any{"issuer": i.URL, "jwks_uri": i.URL + "/keys", "authorization_endpoint": i.URL + "/a", "token_endpoint": i.URL + "/t", "id_token_signing_alg_values_supported": []string{"ES256"}})
 	})
 	mux.HandleFunc("/keys", func(w http.ResponseWriter, _ *http.Request) {
+		i.asked.Add(1)
 		_ = json.NewEncoder(w).Encode(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: key.Public(), KeyID: "k1", Algorithm: "ES256", Use: "sig"}}})
 	})
 	i.Server = httptest.NewServer(mux)
@@ -161,7 +164,7 @@ func TestAnIssuerThatIsDown(t *testing.T) {
 		r.Header.Set("Authorization", "Bearer "+text)
 		_, err := control.Identify(r)
 		got := 0
-		if denied, ok := errors.AsType[*access.Denied](err); ok {
+		if denied, ok := errors.AsType[*access.DeniedError](err); ok {
 			got = denied.Status
 		}
 		if got != want {

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 )
 
-// File is the access control of an access file, which can be read again.
+// File is the access control of an access file. It is safe for concurrent use.
 type File struct {
 	path  string
 	rules atomic.Pointer[rules]
@@ -17,13 +17,14 @@ type File struct {
 
 var _ Control = (*File)(nil)
 
-// Open reads an access file.
+// Open reads the access file at path.
 func Open(path string) (*File, error) {
 	f := &File{path: path}
 	return f, f.Reload()
 }
 
-// Reload reads the file again. A file with a mistake changes nothing.
+// Reload reads the file again. If the file has a mistake, Reload returns an error and
+// changes nothing.
 func (f *File) Reload() error {
 	r, err := read(f.path)
 	if err != nil {
@@ -54,19 +55,19 @@ func (r *rules) byBearer(req *http.Request, text string) (Identity, error) {
 		return who, nil
 	}
 	if r.oidc != nil && strings.Count(text, ".") == 2 {
-		user, groups, err := r.oidc.verify(req.Context(), text)
+		p, err := r.oidc.prove(req, text)
 		if err != nil {
 			return Identity{}, err
 		}
-		return r.granted(user, groups)
+		return r.granted(p.user, p.groups)
 	}
 	return Identity{}, unauthorized("the token is not known, or was revoked")
 }
 
 func (r *rules) byProxy(req *http.Request) (Identity, error) {
 	names := req.Header.Values(r.proxy.user)
-	if len(names) != 1 || names[0] == "" || len(names[0]) > 200 || strings.ContainsFunc(names[0], control) {
-		return Identity{}, unauthorized("the proxy did not say who asks, once, in " + r.proxy.user)
+	if len(names) != 1 || !validName(names[0]) {
+		return Identity{}, unauthorized("the proxy must send exactly one user name, of 1 to 200 bytes of UTF-8 without control characters, in the header " + r.proxy.user)
 	}
 	var groups []string
 	if r.proxy.groups != "" {
@@ -87,7 +88,7 @@ func (r *rules) granted(user string, groups []string) (Identity, error) {
 	}
 	role := r.role(user, groups)
 	if role == None {
-		return Identity{}, &Denied{http.StatusForbidden, "forbidden", "the access file grants " + user + " no role"}
+		return Identity{}, &DeniedError{http.StatusForbidden, "forbidden", "the access file grants " + user + " no role"}
 	}
 	return Identity{Name: user, Role: role}, nil
 }

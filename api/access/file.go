@@ -15,6 +15,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 )
@@ -101,8 +102,8 @@ func (r *rules) addTokens(d document) error {
 		text, sha := strings.CutPrefix(t.Hash, "sha256:")
 		hash, bad := hex.DecodeString(text)
 		switch {
-		case t.Name == "" || len(t.Name) > 200 || strings.ContainsFunc(t.Name, control):
-			return fmt.Errorf("tokens[%d]: the name must have 1 to 200 characters", i)
+		case !validName(t.Name):
+			return fmt.Errorf("tokens[%d]: the name must have 1 to 200 bytes of UTF-8 without control characters", i)
 		case names[t.Name]:
 			return fmt.Errorf("tokens[%d]: a token named %q is defined before it", i, t.Name)
 		case err != nil:
@@ -116,7 +117,12 @@ func (r *rules) addTokens(d document) error {
 	return nil
 }
 
-func control(c rune) bool { return c < ' ' || c == 0x7f }
+// validName reports whether a name can be an identity: the audit and the idempotency
+// keys take UTF-8 without control characters.
+func validName(name string) bool {
+	control := func(c rune) bool { return c < ' ' || c == 0x7f }
+	return name != "" && len(name) <= 200 && utf8.ValidString(name) && !strings.ContainsFunc(name, control)
+}
 
 func (r *rules) addGrants(d document) error {
 	for i, g := range d.Grants {
@@ -173,9 +179,9 @@ func (r *rules) addProxy(d document) error {
 func (r *rules) usable() error {
 	switch {
 	case len(r.tokens) == 0 && r.oidc == nil && r.proxy == nil:
-		return errors.New("the file lets nobody in; give tokens, oidc or proxy")
+		return errors.New("the file gives nobody access; add tokens, oidc or proxy")
 	case (r.oidc != nil || r.proxy != nil) && len(r.grants) == 0:
-		return errors.New("oidc and proxy prove who asks; say in grants what they may do")
+		return errors.New("oidc and proxy need grants, which give users and groups a role; add grants")
 	}
 	return nil
 }

@@ -2,9 +2,9 @@ package access
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
@@ -18,13 +18,19 @@ type issuer struct {
 	url, audience          string
 	userClaim, groupsClaim string
 	client                 *http.Client
+	checks                 *RateLimiter // by the network that a token comes from
+	known                  verified
 	mu                     sync.Mutex
 	verifier               *oidc.IDTokenVerifier
 	lastFailed             time.Time
 }
 
 func newIssuer(url, audience, userClaim, groupsClaim string) *issuer {
-	return &issuer{url: url, audience: audience, userClaim: userClaim, groupsClaim: groupsClaim, client: &http.Client{Timeout: 5 * time.Second}}
+	return &issuer{
+		url: url, audience: audience, userClaim: userClaim, groupsClaim: groupsClaim,
+		client: &http.Client{Timeout: 5 * time.Second, Transport: &cachedTransport{next: http.DefaultTransport}},
+		checks: NewRateLimiter(), known: verified{by: map[[sha256.Size]byte]proof{}},
+	}
 }
 
 // retryDiscovery is how long an issuer that failed is left alone.
@@ -49,32 +55,56 @@ func (i *issuer) discovered() (*oidc.IDTokenVerifier, error) {
 	return i.verifier, nil
 }
 
-// verify returns the user and the groups that an ID token proves.
-func (i *issuer) verify(ctx context.Context, text string) (user string, groups []string, err error) {
+// prove returns what an ID token proves. A signature costs far more to check than
+// anything else that a stranger can ask for. So a network may have a bounded number of
+// tokens verified; past it, those that were verified before are still accepted, and no
+// other.
+func (i *issuer) prove(r *http.Request, text string) (proof, error) {
+	known, ok := i.known.get(text)
+	if ok && known.fresh() {
+		return known, nil
+	}
+	if !i.checks.Allow(network(r.RemoteAddr)) {
+		if ok {
+			return known, nil
+		}
+		return proof{}, &DeniedError{http.StatusTooManyRequests, "too_many_requests", "too many ID tokens come from this address to be verified; ask again after Retry-After"}
+	}
+	p, err := i.verify(r.Context(), text)
+	if err != nil {
+		i.known.forget(text)
+		return proof{}, err
+	}
+	i.known.put(text, p)
+	return p, nil
+}
+
+func (i *issuer) verify(ctx context.Context, text string) (p proof, err error) {
 	verifier, err := i.discovered()
 	if err != nil {
-		return "", nil, &Denied{http.StatusServiceUnavailable, "issuer_unavailable", "the OIDC issuer cannot be reached, so the token cannot be verified"}
+		return p, &DeniedError{http.StatusServiceUnavailable, "issuer_unavailable", "the OIDC issuer cannot be reached, so the token cannot be verified"}
 	}
 	token, err := verifier.Verify(ctx, text)
 	if err != nil {
-		return "", nil, unauthorized("the ID token is invalid, expired, or for another audience")
+		return p, unauthorized("the ID token is invalid, expired, or for another audience")
 	}
 	claims := map[string]any{}
 	if err := token.Claims(&claims); err != nil {
-		return "", nil, unauthorized("the ID token's claims cannot be read")
+		return p, unauthorized("the ID token's claims cannot be read")
 	}
 	if verified, told := claims["email_verified"].(bool); i.userClaim == "email" && told && !verified {
-		return "", nil, unauthorized("the ID token's email is not verified")
+		return p, unauthorized("the ID token's email is not verified")
 	}
-	user, _ = claims[i.userClaim].(string)
-	if user == "" || len(user) > 200 || strings.ContainsFunc(user, control) {
-		return "", nil, unauthorized("the ID token has no claim " + i.userClaim + " that names a user")
+	p = proof{at: time.Now(), expires: token.Expiry}
+	p.user, _ = claims[i.userClaim].(string)
+	if !validName(p.user) {
+		return p, unauthorized("the ID token has no claim " + i.userClaim + " that names a user")
 	}
 	list, _ := claims[i.groupsClaim].([]any)
 	for _, g := range list {
 		if name, ok := g.(string); ok {
-			groups = append(groups, name)
+			p.groups = append(p.groups, name)
 		}
 	}
-	return user, groups, nil
+	return p, nil
 }

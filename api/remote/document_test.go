@@ -105,11 +105,11 @@ func exact(all []operation, r *http.Request) bool {
 	})
 }
 
-func askAll(t *testing.T, s *remote.Server) {
+func askAll(t *testing.T, s *remote.Client) {
 	t.Helper()
 	ctx, who, at := t.Context(), ledger.Actor{By: "ann", Why: "a test"}, time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
 	const run = "tick@2026-11-21T03:00:00Z"
-	acts := ledger.Act{Filter: ledger.Filter{JobID: "tick", States: []ledger.State{ledger.Dead}, Reason: ledger.Exhausted, Since: at, Until: at.Add(time.Hour)}, Actor: who}
+	acts := ledger.Action{Filter: ledger.Filter{JobID: "tick", States: []ledger.State{ledger.Dead}, Reason: ledger.ReasonExhausted, Since: at, Until: at.Add(time.Hour)}, Actor: who}
 	errs := map[string]error{}
 	_, errs["status"] = s.Status(ctx)
 	_, errs["jobs"] = s.Jobs(ctx)
@@ -122,13 +122,13 @@ func askAll(t *testing.T, s *remote.Server) {
 	_, errs["trigger"] = s.Trigger(ctx, "tick", who)
 	_, errs["rerun"] = s.Rerun(ctx, operations.Rerun{RunID: run, NewKey: true, Actor: who})
 	_, errs["backfill"] = s.Backfill(ctx, operations.Backfill{JobID: "tick", From: at, To: at.Add(time.Hour), DryRun: true, Actor: who})
-	for _, what := range []operations.RunAct{operations.Redrive, operations.Cancel, operations.Ack} {
+	for _, what := range []operations.RunAction{operations.Redrive, operations.Cancel, operations.Ack} {
 		_, errs[string(what)] = s.Act(ctx, what, acts)
-		_, errs[string(what)+" of a list"] = s.Act(ctx, what, ledger.Act{Filter: ledger.Filter{IDs: []string{run}}, Actor: who})
+		_, errs[string(what)+" of a list"] = s.Act(ctx, what, ledger.Action{Filter: ledger.Filter{IDs: []string{run}}, Actor: who})
 	}
 	_, errs["incidents"] = s.Incidents(ctx, ledger.IncidentFilter{JobID: "tick", Open: true, Limit: 10})
 	_, errs["incident"] = s.Incident(ctx, 7)
-	_, errs["ack of an incident"] = s.AckIncident(ctx, ledger.IncidentAct{ID: 7, Close: true, Actor: who})
+	_, errs["ack of an incident"] = s.AckIncident(ctx, ledger.IncidentAction{ID: 7, Close: true, Actor: who})
 	for what, err := range errs {
 		if err != nil {
 			t.Errorf("%s: %v", what, err)

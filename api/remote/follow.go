@@ -21,8 +21,8 @@ const silence = 45 * time.Second
 // Follow calls tell with every change after its start, until tell fails or the
 // context ends, and then returns nil. It reopens a stream that ends, at the same
 // position, for as long as requests are retried.
-func (s *Server) Follow(ctx context.Context, jobID string, tell func(operations.Changes) error) error {
-	f := follower{Server: s, path: "/v1/events", tell: tell, heard: time.Now()}
+func (s *Client) Follow(ctx context.Context, jobID string, tell func(operations.Changes) error) error {
+	f := follower{Client: s, path: "/v1/events", tell: tell, heard: time.Now()}
 	if jobID != "" {
 		f.path += "?" + url.Values{"job": {jobID}}.Encode()
 	}
@@ -46,7 +46,7 @@ func (s *Server) Follow(ctx context.Context, jobID string, tell func(operations.
 
 // follower reads one stream after another.
 type follower struct {
-	*Server
+	*Client
 	path     string
 	tell     func(operations.Changes) error
 	position string    // the last id
@@ -71,7 +71,7 @@ func (f *follower) stream(ctx context.Context) (again time.Duration, err error) 
 	client.Timeout = 0 // watch bounds it
 	res, err := client.Do(r)
 	if err != nil {
-		return 0, f.noAnswer(err)
+		return f.noAnswer(err)
 	}
 	defer res.Body.Close()
 	if res.StatusCode >= 300 {

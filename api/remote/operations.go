@@ -14,12 +14,12 @@ import (
 )
 
 // Status returns who works on the ledger, and its backlog.
-func (s *Server) Status(ctx context.Context) (v operations.Status, err error) {
+func (s *Client) Status(ctx context.Context) (v operations.Status, err error) {
 	return v, s.get(ctx, "/v1/status", nil, &v)
 }
 
 // Jobs lists the registry's jobs.
-func (s *Server) Jobs(ctx context.Context) ([]operations.Job, error) {
+func (s *Client) Jobs(ctx context.Context) ([]operations.Job, error) {
 	all := []operations.Job{}
 	query := url.Values{"limit": {strconv.Itoa(operations.MaxPage)}}
 	for {
@@ -38,12 +38,12 @@ func (s *Server) Jobs(ctx context.Context) ([]operations.Job, error) {
 }
 
 // Job shows one job.
-func (s *Server) Job(ctx context.Context, id string) (v operations.JobDetail, err error) {
+func (s *Client) Job(ctx context.Context, id string) (v operations.JobDetail, err error) {
 	return v, s.get(ctx, "/v1/jobs/"+url.PathEscape(id), nil, &v)
 }
 
 // Runs lists runs, up to the filter's limit.
-func (s *Server) Runs(ctx context.Context, f ledger.Filter) (operations.RunPage, error) {
+func (s *Client) Runs(ctx context.Context, f ledger.Filter) (operations.RunPage, error) {
 	query := url.Values{}
 	set(query, "job", f.JobID)
 	set(query, "reason", string(f.Reason))
@@ -71,12 +71,12 @@ func (s *Server) Runs(ctx context.Context, f ledger.Filter) (operations.RunPage,
 }
 
 // Run shows one run.
-func (s *Server) Run(ctx context.Context, id string) (v operations.RunDetail, err error) {
+func (s *Client) Run(ctx context.Context, id string) (v operations.RunDetail, err error) {
 	return v, s.get(ctx, runPath(id), nil, &v)
 }
 
 // Why explains why a job ran, or did not, at a time.
-func (s *Server) Why(ctx context.Context, jobID string, at time.Time) (v operations.Explanation, err error) {
+func (s *Client) Why(ctx context.Context, jobID string, at time.Time) (v operations.Explanation, err error) {
 	return v, s.get(ctx, "/v1/why", url.Values{"job": {jobID}, "at": {timeText(at)}}, &v)
 }
 
@@ -103,54 +103,47 @@ type actBody struct {
 	Close               bool           `json:"close,omitempty"`
 }
 
-// body says who acts only where no token proves it.
-func (s *Server) body(who ledger.Actor) actBody {
-	b := actBody{Why: who.Why}
-	if s.token == "" {
-		b.By = who.By
-	}
-	return b
-}
+func body(who ledger.Actor) actBody { return actBody{By: who.By, Why: who.Why} }
 
 // Pause pauses the job: its scheduled times are skipped until Resume.
-func (s *Server) Pause(ctx context.Context, jobID string, who ledger.Actor) (v operations.JobActed, err error) {
-	return v, s.post(ctx, "/v1/jobs/"+url.PathEscape(jobID)+"/pause", s.body(who), &v)
+func (s *Client) Pause(ctx context.Context, jobID string, who ledger.Actor) (v operations.JobActionResult, err error) {
+	return v, s.post(ctx, "/v1/jobs/"+url.PathEscape(jobID)+"/pause", body(who), &v)
 }
 
 // Resume ends a pause.
-func (s *Server) Resume(ctx context.Context, jobID string, who ledger.Actor) (v operations.JobActed, err error) {
-	return v, s.post(ctx, "/v1/jobs/"+url.PathEscape(jobID)+"/resume", s.body(who), &v)
+func (s *Client) Resume(ctx context.Context, jobID string, who ledger.Actor) (v operations.JobActionResult, err error) {
+	return v, s.post(ctx, "/v1/jobs/"+url.PathEscape(jobID)+"/resume", body(who), &v)
 }
 
 // Trigger makes a run that starts now; a process that serves makes its calls.
-func (s *Server) Trigger(ctx context.Context, jobID string, who ledger.Actor) (v operations.Run, err error) {
-	return v, s.post(ctx, "/v1/jobs/"+url.PathEscape(jobID)+"/trigger", s.body(who), &v)
+func (s *Client) Trigger(ctx context.Context, jobID string, who ledger.Actor) (v operations.Run, err error) {
+	return v, s.post(ctx, "/v1/jobs/"+url.PathEscape(jobID)+"/trigger", body(who), &v)
 }
 
 // Rerun repeats a finished run as new work.
-func (s *Server) Rerun(ctx context.Context, r operations.Rerun) (v operations.Run, err error) {
-	b := s.body(r.Actor)
+func (s *Client) Rerun(ctx context.Context, r operations.Rerun) (v operations.Run, err error) {
+	b := body(r.Actor)
 	b.NewKey, b.MayDouble = r.NewKey, r.MayDouble
 	return v, s.post(ctx, runPath(r.RunID)+"/rerun", b, &v)
 }
 
 // Backfill plans scheduled times that did not run.
-func (s *Server) Backfill(ctx context.Context, f operations.Backfill) (v operations.Backfilled, err error) {
-	b := s.body(f.Actor)
+func (s *Client) Backfill(ctx context.Context, f operations.Backfill) (v operations.Backfilled, err error) {
+	b := body(f.Actor)
 	b.From, b.To, b.DryRun = timeText(f.From), timeText(f.To), f.DryRun
 	return v, s.post(ctx, "/v1/jobs/"+url.PathEscape(f.JobID)+"/backfill", b, &v)
 }
 
-// Act cancels, redrives or acknowledges the runs that the act selects, in as many
+// Act cancels, redrives or acknowledges the runs that the action selects, in as many
 // requests as the server needs for them.
-func (s *Server) Act(ctx context.Context, what operations.RunAct, act ledger.Act) (operations.Acted, error) {
-	b := s.body(act.Actor)
+func (s *Client) Act(ctx context.Context, what operations.RunAction, act ledger.Action) (operations.RunActionResult, error) {
+	b := body(act.Actor)
 	b.Job, b.State, b.Reason, b.Limit = act.JobID, act.States, act.Reason, cmp.Or(act.Limit, api.MaxBulk)
 	b.Since, b.Until = timeText(act.Since), timeText(act.Until)
 	b.IncludeAcknowledged, b.Force, b.MayDouble, b.DryRun = act.IncludeAcknowledged, act.Force, act.MayDouble, act.DryRun
-	all := operations.Acted{
+	all := operations.RunActionResult{
 		DryRun: act.DryRun, Changed: []operations.Run{}, Refused: []operations.Rejection{},
-		Counts: operations.ActCounts{LeftOut: map[ledger.Cause]int{}},
+		Counts: operations.ActionCounts{LeftOut: map[ledger.RejectionCause]int{}},
 	}
 	selections := [][]string{nil} // by the filter
 	if len(act.IDs) > 0 {
@@ -159,14 +152,14 @@ func (s *Server) Act(ctx context.Context, what operations.RunAct, act ledger.Act
 	for _, b.RunIDs = range selections {
 		for more := true; more; more = b.Cursor != "" && act.Limit == 0 {
 			var part struct {
-				operations.Acted
+				operations.RunActionResult
 				Next    string `json:"next"`
 				Request string `json:"request"`
 			}
 			if err := s.post(ctx, "/v1/runs/"+string(what), b, &part); err != nil {
 				return all, err
 			}
-			add(&all, part.Acted, b.Cursor == "")
+			add(&all, part.RunActionResult, b.Cursor == "")
 			if b.Cursor = part.Next; what == operations.Redrive {
 				b.Continues = part.Request
 			}
@@ -175,20 +168,20 @@ func (s *Server) Act(ctx context.Context, what operations.RunAct, act ledger.Act
 	return all, nil
 }
 
-// add adds a part of an act. What the filter leaves out as settled is counted by its
+// add adds a part of an action. What the filter leaves out is counted by its
 // first part.
-func add(all *operations.Acted, part operations.Acted, first bool) {
+func add(all *operations.RunActionResult, part operations.RunActionResult, first bool) {
 	all.Changed, all.Refused = append(all.Changed, part.Changed...), append(all.Refused, part.Refused...)
 	all.Counts.Changed += part.Counts.Changed
 	for cause, n := range part.Counts.LeftOut {
-		if first || cause != ledger.Acknowledged && cause != ledger.Rerun {
+		if first || cause != ledger.RejectedAcknowledged && cause != ledger.RejectedRerun {
 			all.Counts.LeftOut[cause] += n
 		}
 	}
 }
 
 // Incidents lists incidents, up to the filter's limit.
-func (s *Server) Incidents(ctx context.Context, f ledger.IncidentFilter) (operations.IncidentPage, error) {
+func (s *Client) Incidents(ctx context.Context, f ledger.IncidentFilter) (operations.IncidentPage, error) {
 	query := url.Values{}
 	set(query, "job", f.JobID)
 	if f.Open {
@@ -213,13 +206,13 @@ func (s *Server) Incidents(ctx context.Context, f ledger.IncidentFilter) (operat
 }
 
 // Incident shows one incident.
-func (s *Server) Incident(ctx context.Context, id int64) (v operations.Incident, err error) {
+func (s *Client) Incident(ctx context.Context, id int64) (v operations.Incident, err error) {
 	return v, s.get(ctx, "/v1/incidents/"+strconv.FormatInt(id, 10), nil, &v)
 }
 
 // AckIncident acknowledges an open incident, or closes it.
-func (s *Server) AckIncident(ctx context.Context, a ledger.IncidentAct) (v operations.Incident, err error) {
-	b := s.body(a.Actor)
+func (s *Client) AckIncident(ctx context.Context, a ledger.IncidentAction) (v operations.Incident, err error) {
+	b := body(a.Actor)
 	b.Close = a.Close
 	return v, s.post(ctx, "/v1/incidents/"+strconv.FormatInt(a.ID, 10)+"/ack", b, &v)
 }

@@ -6,6 +6,7 @@ package remote
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,8 +24,8 @@ import (
 	"github.com/cronce/cronce/internal/operations"
 )
 
-// Server is a client of one API server.
-type Server struct {
+// Client sends requests to one API server. It is safe for concurrent use.
+type Client struct {
 	base    *url.URL
 	token   string
 	agent   string
@@ -35,8 +36,8 @@ type Server struct {
 // Config names the server and the token. URL is required.
 type Config struct {
 	URL string // https, or http to this machine
-	// Token is presented as a bearer token; empty: none. Without a token each
-	// action names who acts.
+	// Token is presented as a bearer token; empty: none. If it proves an identity, an
+	// action names that identity or nobody; otherwise each action names who acts.
 	Token   string
 	Version string // for User-Agent
 }
@@ -48,7 +49,7 @@ const patience = 30 * time.Second
 const maxAnswer = 64 << 20
 
 // New checks the address; it connects to nothing. No error shows the token.
-func New(c Config) (*Server, error) {
+func New(c Config) (*Client, error) {
 	u, err := url.Parse(strings.TrimSuffix(c.URL, "/"))
 	switch {
 	case err != nil, u.Host == "", u.Scheme != "http" && u.Scheme != "https", !hosts.Valid(u.Hostname()), !hosts.ValidPort(u.Port()):
@@ -65,11 +66,11 @@ func New(c Config) (*Server, error) {
 		// A redirect could take the token elsewhere, and a POST would become a GET.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	return &Server{base: u, token: c.Token, agent: "cronce/" + c.Version, client: client, patient: patience}, nil
+	return &Client{base: u, token: c.Token, agent: "cronce/" + c.Version, client: client, patient: patience}, nil
 }
 
 // get asks a question.
-func (s *Server) get(ctx context.Context, path string, query url.Values, into any) error {
+func (s *Client) get(ctx context.Context, path string, query url.Values, into any) error {
 	if len(query) > 0 {
 		path += "?" + query.Encode()
 	}
@@ -77,7 +78,7 @@ func (s *Server) get(ctx context.Context, path string, query url.Values, into an
 }
 
 // post makes a mutation, under one key however often it is sent.
-func (s *Server) post(ctx context.Context, path string, body, into any) error {
+func (s *Client) post(ctx context.Context, path string, body, into any) error {
 	text, err := json.Marshal(body)
 	if err != nil {
 		return err
@@ -86,7 +87,7 @@ func (s *Server) post(ctx context.Context, path string, body, into any) error {
 }
 
 // ask sends a request until it is answered or patience is at its end.
-func (s *Server) ask(ctx context.Context, method, path string, body []byte, into any) error {
+func (s *Client) ask(ctx context.Context, method, path string, body []byte, into any) error {
 	key, began := uuid.NewString(), time.Now()
 	for wait := 200 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
 		again, err := s.once(ctx, method, path, key, body, into)
@@ -106,7 +107,7 @@ const final = -1
 
 // once sends a request. again is how long to wait before it is repeated, final for
 // never.
-func (s *Server) once(ctx context.Context, method, path, key string, body []byte, into any) (again time.Duration, err error) {
+func (s *Client) once(ctx context.Context, method, path, key string, body []byte, into any) (again time.Duration, err error) {
 	r, err := s.request(ctx, method, path, body)
 	if err != nil {
 		return final, err
@@ -118,7 +119,7 @@ func (s *Server) once(ctx context.Context, method, path, key string, body []byte
 	}
 	res, err := s.client.Do(r)
 	if err != nil {
-		return 0, s.noAnswer(err)
+		return s.noAnswer(err)
 	}
 	defer res.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
@@ -135,7 +136,7 @@ func (s *Server) once(ctx context.Context, method, path, key string, body []byte
 }
 
 // request is one in the client's name.
-func (s *Server) request(ctx context.Context, method, path string, body []byte) (*http.Request, error) {
+func (s *Client) request(ctx context.Context, method, path string, body []byte) (*http.Request, error) {
 	r, err := http.NewRequestWithContext(ctx, method, s.base.String()+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
@@ -147,12 +148,22 @@ func (s *Server) request(ctx context.Context, method, path string, body []byte) 
 	return r, nil
 }
 
-func (s *Server) noAnswer(err error) error {
-	return fmt.Errorf("the server %s does not answer; is it running, and is --server right? %w", s.base, errors.Unwrap(err))
+// noAnswer returns the error of a request without an answer. A server that does not
+// speak TLS or has no trusted certificate is not asked again.
+func (s *Client) noAnswer(err error) (again time.Duration, _ error) {
+	var notTLS tls.RecordHeaderError
+	var untrusted *tls.CertificateVerificationError
+	switch {
+	case errors.Is(err, http.ErrSchemeMismatch), errors.As(err, &notTLS):
+		return final, fmt.Errorf("the server %s does not speak TLS; use the address of the proxy that has its certificate, or http:// on the server's own machine: %w", s.base, errors.Unwrap(err))
+	case errors.As(err, &untrusted):
+		return final, fmt.Errorf("the certificate of %s is not trusted; use the host name that it is for, or add the certificate of its CA to those that this machine trusts: %w", s.base, errors.Unwrap(err))
+	}
+	return 0, fmt.Errorf("the server %s does not answer; is it running, and is --server right? %w", s.base, errors.Unwrap(err))
 }
 
-// refused is what an answer that is no success says.
-func (s *Server) refused(res *http.Response, text []byte) (again time.Duration, err error) {
+// refused returns the error that an answer other than 2xx stands for.
+func (s *Client) refused(res *http.Response, text []byte) (again time.Duration, err error) {
 	var p api.Problem
 	if json.Unmarshal(text, &p) != nil || p.Code == "" {
 		err := fmt.Errorf("%s answered HTTP %d, not as its API does; is --server right?", s.base, res.StatusCode)

@@ -1,14 +1,20 @@
 package remote_test
 
 import (
+	"context"
+	"io"
+	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
 	"github.com/cronce/cronce/api/remote"
+	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -46,6 +52,43 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 	}
 	if _, err := s.Status(t.Context()); err == nil || !strings.Contains(err.Error(), "HTTP 307") {
 		t.Errorf("%v", err)
+	}
+}
+
+// What a repetition cannot change is reported at once.
+func TestAServerWithoutTrustedTLSIsNotAskedAgain(t *testing.T) {
+	plain := httptest.NewServer(http.NotFoundHandler())
+	defer plain.Close()
+	untrusted := httptest.NewUnstartedServer(http.NotFoundHandler())
+	untrusted.Config.ErrorLog = log.New(io.Discard, "", 0)
+	untrusted.StartTLS()
+	defer untrusted.Close()
+	notHTTP, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer notHTTP.Close()
+	go func() {
+		for c, err := notHTTP.Accept(); err == nil; c, err = notHTTP.Accept() {
+			_, _ = c.Write([]byte("220 ready\r\n"))
+			c.Close()
+		}
+	}()
+	for address, want := range map[string]string{
+		plain.Listener.Addr().String(): "does not speak TLS", notHTTP.Addr().String(): "does not speak TLS", untrusted.Listener.Addr().String(): "is not trusted",
+	} {
+		s, err := remote.New(remote.Config{URL: "https://" + address})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second) // less than a request is repeated
+		defer cancel()
+		if _, err := s.Status(ctx); err == nil || !strings.Contains(err.Error(), want) || ctx.Err() != nil {
+			t.Errorf("%s: %v, want %q at once", address, err, want)
+		}
+		if err := s.Follow(ctx, "", func(operations.Changes) error { return nil }); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("following %s: %v, want %q", address, err, want)
+		}
 	}
 }
 

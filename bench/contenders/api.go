@@ -114,7 +114,7 @@ func report(ctx context.Context, t *rig.Task, at time.Time, o *ends, stop func()
 
 // ends notes how late runs started and when the last outcome was stored.
 type ends struct {
-	executor.Silent
+	executor.NopObserver
 	runs    int64
 	settled atomic.Int64
 	all     chan time.Time
@@ -123,14 +123,14 @@ type ends struct {
 	late []time.Duration
 }
 
-func (e *ends) Started(_ ledger.Work, late time.Duration) {
+func (e *ends) Sent(_ ledger.Work, late time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.late = append(e.late, late)
 }
 
-func (e *ends) Settled(o ledger.Outcome, _ string, fate ledger.RecordResult) {
-	if o.State == ledger.Succeeded && fate == ledger.Recorded && e.settled.Add(1) == e.runs {
+func (e *ends) Recorded(o ledger.Outcome, _ string, result ledger.RecordResult) {
+	if o.State == ledger.Succeeded && result == ledger.Recorded && e.settled.Add(1) == e.runs {
 		e.all <- time.Now()
 	}
 }
@@ -149,7 +149,7 @@ func serve(ctx context.Context, reg *jobs.Registry, store ledger.Store, url stri
 	}
 	h, err := api.New(api.Config{
 		Operations: operations.New(operations.Config{Ledger: store, Registry: func() (*jobs.Registry, error) { return reg, nil }}),
-		Keys:       keys, Access: control, Logger: slog.New(slog.DiscardHandler),
+		Keys:       keys, Gate: api.NewGate(control), Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		return nil, err

@@ -125,13 +125,13 @@ func (a asking) askAll(ctx context.Context) (got Answers) {
 	return got
 }
 
-// ask sends the request with a number: mostly lists, and one in ten an act, which as
-// a preview writes its key and changes no run.
+// ask sends the request with a number: mostly lists, and one in ten an action. It writes
+// its key and changes nothing: the job has no dead run.
 func (a asking) ask(client *http.Client, i int) error {
 	method, body := http.MethodGet, ""
 	path := []string{"/v1/status", "/v1/runs?limit=50", "/v1/jobs?limit=50", "/v1/runs?state=dead", "/v1/audit", "/v1/processes", "/v1/jobs/job-000000", "/v1/runs?job=job-000000", "/v1/incidents", ""}[i/askers%10]
 	if path == "" {
-		method, path, body = http.MethodPost, "/v1/runs/cancel", `{"job":"job-000000","why":"a preview","dryRun":true}`
+		method, path, body = http.MethodPost, "/v1/runs/ack", `{"job":"job-000000","why":"a benchmark"}`
 	}
 	r, err := http.NewRequest(method, a.URL+path, strings.NewReader(body))
 	if err != nil {

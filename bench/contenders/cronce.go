@@ -117,7 +117,7 @@ func registry(n int, at time.Time, over time.Duration) (*jobs.Registry, error) {
 
 // watcher counts outcomes and notes when each scheduled time was planned.
 type watcher struct {
-	executor.Silent
+	executor.NopObserver
 	runs    int64
 	settled atomic.Int64
 	// declared: the ledger knows the jobs.
@@ -138,7 +138,7 @@ type Planned struct {
 	Statements map[string]int
 }
 
-func (w *watcher) Asked(op string, _ time.Duration, err error) {
+func (w *watcher) LedgerCalled(op string, _ time.Duration, err error) {
 	w.mu.Lock()
 	w.statements[op]++
 	w.mu.Unlock()
@@ -159,8 +159,8 @@ func (w *watcher) Admitted(_ string, _ ledger.State, n int) {
 	}
 }
 
-func (w *watcher) Settled(o ledger.Outcome, _ string, fate ledger.RecordResult) {
-	if o.State != ledger.Succeeded || fate != ledger.Recorded {
+func (w *watcher) Recorded(o ledger.Outcome, _ string, result ledger.RecordResult) {
+	if o.State != ledger.Succeeded || result != ledger.Recorded {
 		return
 	}
 	if w.settled.Add(1) == w.runs {

@@ -37,12 +37,12 @@ func idle(run func(context.Context, *rig.Task, work) error) func(context.Context
 
 // rest begins when the jobs are declared and is done after IdleFor.
 type rest struct {
-	executor.Silent
+	executor.NopObserver
 	task *rig.Task
 	at   time.Time
 }
 
-func (r *rest) Asked(op string, _ time.Duration, err error) {
+func (r *rest) LedgerCalled(op string, _ time.Duration, err error) {
 	if op != "assignments" || err != nil || !r.at.IsZero() {
 		return
 	}

@@ -23,7 +23,7 @@ func runPlan(ctx context.Context, t *rig.Task) error {
 	}
 	l := &taker{registry: reg, task: t, at: at, begun: time.Now().UTC(), late: make([]time.Duration, 0, t.Runs)}
 	t.Begin(at)
-	return execute(ctx, t, reg, l, executor.Silent{})
+	return execute(ctx, t, reg, l, executor.NopObserver{})
 }
 
 // taker is a ledger that keeps nothing but the time of each plan.
@@ -58,7 +58,7 @@ func (l *taker) Admit(_ context.Context, a ledger.Admission) (ledger.Admitted, e
 }
 
 func (l *taker) Heartbeat(context.Context, string) (ledger.HeartbeatReply, error) {
-	return ledger.HeartbeatReply{Now: time.Now(), Living: []string{l.registry.Version()}, Processes: 1}, nil
+	return ledger.HeartbeatReply{Now: time.Now(), LiveVersions: []string{l.registry.Version()}, Processes: 1}, nil
 }
 
 func (l *taker) Claim(context.Context, ledger.Claim) (ledger.Claimed, error) {
@@ -66,13 +66,13 @@ func (l *taker) Claim(context.Context, ledger.Claim) (ledger.Claimed, error) {
 }
 
 func (l *taker) Declare(context.Context, ledger.Declaration) error { return nil }
-func (l *taker) Retire(context.Context, string) error              { return nil }
+func (l *taker) Deregister(context.Context, string) error          { return nil }
 
 func (l *taker) Enter(context.Context, ledger.Entry) (ledger.Entered, error) {
 	return ledger.Entered{}, nil
 }
 
-func (l *taker) Recall(context.Context, string) ([]ledger.Work, error) { return nil, nil }
+func (l *taker) LeasedWork(context.Context, string) ([]ledger.Work, error) { return nil, nil }
 
 func (l *taker) Extend(context.Context, []ledger.Lease, time.Duration) ([]ledger.Lease, error) {
 	return nil, nil

@@ -159,7 +159,7 @@ func (b *book) round(ctx context.Context) error {
 		"runs list":          func() error { return b.list(ctx, ledger.Filter{Limit: 100}) },
 		"runs list of a job": func() error { return b.list(ctx, ledger.Filter{JobID: jobID(7), Limit: 10}) },
 		"runs list of the dead": func() error {
-			return b.list(ctx, ledger.Filter{States: []ledger.State{ledger.Dead}, Unacked: true, Limit: 10})
+			return b.list(ctx, ledger.Filter{States: []ledger.State{ledger.Dead}, Unacknowledged: true, Limit: 10})
 		},
 	}
 	for _, name := range operations {
@@ -207,7 +207,7 @@ func outcomes(work []ledger.Work) []ledger.Outcome {
 	for i, w := range work {
 		out[i] = ledger.Outcome{
 			Lease: ledger.Lease{RunID: w.RunID, Token: w.Token}, State: ledger.Succeeded,
-			Attempt: ledger.Attempt{N: w.Attempt, StartedAt: now, FinishedAt: now, Status: 200, Answer: ledger.Fresh},
+			Attempt: ledger.Attempt{N: w.Attempt, StartedAt: now, FinishedAt: now, Status: 200, Answer: ledger.AnswerFresh},
 		}
 	}
 	return out

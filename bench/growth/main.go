@@ -1,7 +1,6 @@
-// Command growth measures what does not show in a fresh database: what the
-// ledger's statements cost when it holds 1,000, 100,000 and a million finished
-// runs, how much of these they read, and what several replicas
-// on one PostgreSQL do to the work.
+// Command growth measures how the cost of the ledger's statements grows with 1,000,
+// 100,000 and a million finished runs, how many rows they read, and how several
+// replicas on one PostgreSQL share the work.
 //
 //	make bench-peers PEERS=growth
 package main
@@ -110,6 +109,6 @@ func measureReplicas(ctx context.Context, b *rig.Bench, copies []int, runs, roun
 		})
 	}
 	fmt.Printf("%d rounds of %d runs, shared by the replicas\n\n%s\n", rounds, runs, rig.Table(
-		[]string{"replicas", "runs/s", "CPU of all, µs a run", "CPU of PostgreSQL, µs a run", "calls beyond one a run"}, rows))
+		[]string{"replicas", "runs/s", "CPU of all, µs a run", "CPU of PostgreSQL, µs a run", "repeated calls (more than one per run)"}, rows))
 	return nil
 }

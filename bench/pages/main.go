@@ -129,7 +129,7 @@ func ms(d time.Duration) string { return fmt.Sprintf("%.1f", d.Seconds()*1000) }
 func ask(ctx context.Context, h http.Handler, path string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodGet, path, nil)
 	w := httptest.NewRecorder()
-	h.ServeHTTP(w, r.WithContext(access.With(ctx, access.Identity{Role: access.Admin})))
+	h.ServeHTTP(w, r.WithContext(access.NewContext(ctx, access.Identity{Role: access.Admin})))
 	return w
 }
 

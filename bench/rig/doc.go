@@ -1,9 +1,9 @@
 // Package rig measures programs side by side: each contender as a process of
 // its own, against one target in another process, on databases that no other
-// round has used; in turn (A B C A B C ...), since a machine drifts by a third
-// within minutes and only what was measured in the same minute compares.
+// round has used; in turn (A B C A B C ...), since a machine's speed drifts by a
+// third within minutes.
 //
-// What a contender says of itself is not believed: the calls are counted by the
-// target and the outcomes by a query, and a round in which either is not exactly
-// the number of runs is an error.
+// A contender does not report its own result: the target counts the calls, and a
+// query counts the outcomes. A round in which either count is not exactly the
+// number of runs is an error.
 package rig

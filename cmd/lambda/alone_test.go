@@ -35,7 +35,7 @@ func TestTheNextEventFinishesTheRunOfAKilledFunction(t *testing.T) {
 				t.Fatalf("outcome %+v", out)
 			}
 			tg.hold(nil)
-			lapse(t, db)
+			expire(t, db)
 			succeeded(t, fn.Invoke(fakelambda.Event{RequestID: "r-2", Payload: releaseEvent(second)}), releaseRun(second))
 			for _, r := range mustRuns(t, l, ledger.Filter{}) {
 				if r.State != ledger.Succeeded {
@@ -47,8 +47,8 @@ func TestTheNextEventFinishesTheRunOfAKilledFunction(t *testing.T) {
 	}
 }
 
-// lapse ends the leases of a database, as their time would.
-func lapse(t *testing.T, db string) {
+// expire ends the leases of a database, as their time would.
+func expire(t *testing.T, db string) {
 	t.Helper()
 	c, err := pgx.Connect(t.Context(), db)
 	if err != nil {

@@ -199,5 +199,5 @@ type during func()
 
 func (d during) Call(context.Context, executor.Call) executor.Answer {
 	d()
-	return executor.Answer{Kind: ledger.Fresh, Status: 200}
+	return executor.Answer{Kind: ledger.AnswerFresh, Status: 200}
 }

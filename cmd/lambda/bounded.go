@@ -72,8 +72,8 @@ func (b bounded) Heartbeat(ctx context.Context, process string) (ledger.Heartbea
 	return ask(ctx, func(ctx context.Context) (ledger.HeartbeatReply, error) { return b.l.Heartbeat(ctx, process) })
 }
 
-func (b bounded) Retire(ctx context.Context, process string) error {
-	return tell(ctx, func(ctx context.Context) error { return b.l.Retire(ctx, process) })
+func (b bounded) Deregister(ctx context.Context, process string) error {
+	return tell(ctx, func(ctx context.Context) error { return b.l.Deregister(ctx, process) })
 }
 
 func (b bounded) Assignments(ctx context.Context, version string) ([]ledger.JobAssignment, error) {
@@ -92,8 +92,8 @@ func (b bounded) Claim(ctx context.Context, c ledger.Claim) (ledger.Claimed, err
 	return ask(ctx, func(ctx context.Context) (ledger.Claimed, error) { return b.l.Claim(ctx, c) })
 }
 
-func (b bounded) Recall(ctx context.Context, token string) ([]ledger.Work, error) {
-	return ask(ctx, func(ctx context.Context) ([]ledger.Work, error) { return b.l.Recall(ctx, token) })
+func (b bounded) LeasedWork(ctx context.Context, token string) ([]ledger.Work, error) {
+	return ask(ctx, func(ctx context.Context) ([]ledger.Work, error) { return b.l.LeasedWork(ctx, token) })
 }
 
 func (b bounded) Extend(ctx context.Context, leases []ledger.Lease, d time.Duration) ([]ledger.Lease, error) {

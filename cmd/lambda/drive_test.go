@@ -56,8 +56,8 @@ func (c *counted) Enter(ctx context.Context, e ledger.Entry) (ledger.Entered, er
 	return c.Ledger.Enter(ctx, e)
 }
 
-// Most calls end soon: whoever lost the race for one is not to be paid for half
-// a second of sleep. One that takes long is not to be asked for without end.
+// Most calls end soon, so a loser of the race for one must not sleep, and be billed, for
+// half a second. A call that takes long is not to be polled often.
 func TestARunInOtherHandsIsLookedAtSoonAndThenSeldom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		if waited, _ := held(t, 50*time.Millisecond); waited > 100*time.Millisecond {
@@ -92,5 +92,5 @@ type hanging struct{}
 
 func (hanging) Call(ctx context.Context, _ executor.Call) executor.Answer {
 	<-ctx.Done()
-	return executor.Answer{Kind: ledger.Unknown}
+	return executor.Answer{Kind: ledger.AnswerUnknown}
 }

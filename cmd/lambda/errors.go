@@ -32,7 +32,7 @@ var errorTypes = []struct {
 	{errRefused, "cronce.Refused"},
 	{errDead, "cronce.Dead"},
 	{errUnfinished, "cronce.Unfinished"},
-	{executor.ErrHeldUp, "cronce.Unfinished"},
+	{executor.ErrSlotTaken, "cronce.Unfinished"},
 	{errSecret, "cronce.SecretUnavailable"},
 	{errConfiguration, "cronce.BadConfiguration"},
 	{ledger.ErrOtherRegistry, "cronce.LedgerMismatch"},

@@ -36,8 +36,8 @@ func parseShape(payload []byte) (shape, error) {
 	return s, nil
 }
 
-// kindOf says what a payload is that is no JSON object. Payloads are not
-// quoted: they may be long, and may hold what is not for a log.
+// kindOf says what a payload that is not a JSON object is. It does not quote the
+// payload, which may be long and may contain secrets.
 func kindOf(payload []byte) string {
 	trimmed := bytes.TrimSpace(payload)
 	switch {
@@ -92,9 +92,9 @@ func (s shape) event() (event, error) {
 	return event{}, fmt.Errorf("%w: got %s; %s", errBadEvent, s.names(), knownEvents)
 }
 
-// directFields are those of a schedule's input or a direct invoke. What
-// EventBridge Scheduler can add for the log is let pass; it changes from one
-// attempt to the next, so nothing may be derived from it.
+// directFields are those of a schedule's input or a direct invoke. The fields that
+// EventBridge Scheduler can add for the log are ignored: they change from one
+// attempt to the next.
 var directFields = []string{"jobId", "scheduledAt", "id", "executionId", "attempt", "attemptNumber", "scheduleArn"}
 
 func (s shape) directEvent() (event, error) {

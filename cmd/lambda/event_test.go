@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,10 +21,13 @@ import (
 // recorded is a caller that answers alike and keeps what it was asked.
 type recorded struct {
 	answer executor.Answer
+	mu     sync.Mutex
 	calls  []executor.Call
 }
 
 func (r *recorded) Call(_ context.Context, c executor.Call) executor.Answer {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.calls = append(r.calls, c)
 	return r.answer
 }
@@ -43,7 +47,7 @@ func newTestHandler(t *testing.T, a executor.Answer, list ...jobs.Job) (*handler
 	return &handler{reg: reg, caller: c, log: slog.New(slog.DiscardHandler)}, c
 }
 
-var fresh = executor.Answer{Kind: ledger.Fresh, Status: 200}
+var fresh = executor.Answer{Kind: ledger.AnswerFresh, Status: 200}
 
 // In these bubbles it is 2000-01-01T00:00:00Z.
 func TestEachKindOfEventNamesItsRun(t *testing.T) {
@@ -93,7 +97,7 @@ func TestWhatIsNoEventSaysWhatWasGot(t *testing.T) {
 		"an HTTP request":               {`{"httpMethod":"GET","path":"/"}`, `got an object with the fields ["httpMethod" "path"]`},
 		"a misspelled field":            {`{"jobId":"hourly","sheduledAt":"2000-01-01T00:00:00Z"}`, `unknown field "sheduledAt"`},
 		"neither time nor id":           {`{"jobId":"hourly"}`, "without scheduledAt and without id"},
-		"an id that is no Unicode":      {`{"jobId":"hourly","id":"\ud800"}`, "contains invalid Unicode"},
+		"an id that is not Unicode":     {`{"jobId":"hourly","id":"\ud800"}`, "contains invalid Unicode"},
 		"an id of broken bytes":         {"{\"jobId\":\"hourly\",\"id\":\"\xff\"}", "contains invalid Unicode"},
 		"a rule's id that is none":      {`{"id":"\udfff","detail-type":"x","time":"2000-01-01T00:00:00Z","resources":["arn:aws:events:a:1:rule/hourly"]}`, "contains invalid Unicode"},
 		"Records that are null":         {`{"Records":null}`, "Records is not a list"},
@@ -166,7 +170,7 @@ func TestStatelessWorkThatSaysNoTimeLeavesThePlatformItsAges(t *testing.T) {
 		if left := time.Until(c.calls[0].SendBefore); left != 8*time.Hour {
 			t.Errorf("may be sent for another %s", left)
 		}
-		if _, err := h.Invoke(t.Context(), []byte(`{"jobId":"short","id":"x"}`)); err == nil || !strings.Contains(err.Error(), "use up") || len(c.calls) != 1 {
+		if _, err := h.Invoke(t.Context(), []byte(`{"jobId":"short","id":"x"}`)); err == nil || !strings.Contains(err.Error(), "contains no time") || len(c.calls) != 1 {
 			t.Errorf("%v, %d calls", err, len(c.calls))
 		}
 	})
@@ -175,7 +179,7 @@ func TestStatelessWorkThatSaysNoTimeLeavesThePlatformItsAges(t *testing.T) {
 // What is final and stands in no ledger is a failure to the platform, which
 // puts the event aside.
 func TestADeadRunIsAnErrorOnlyWithoutALedger(t *testing.T) {
-	refused := executor.Answer{Kind: ledger.Refused, Status: 400}
+	refused := executor.Answer{Kind: ledger.AnswerRefused, Status: 400}
 	job := jobs.Job{ID: "minutely", Schedule: "* * * * *"}
 	payload := []byte(`{"jobId":"minutely","scheduledAt":"` + minute().Format(time.RFC3339) + `"}`)
 	h, _ := newTestHandler(t, refused, job)

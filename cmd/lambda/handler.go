@@ -16,7 +16,7 @@ import (
 const onTime = 2 * time.Minute
 
 // lease is shorter than a daemon's: the delivery that follows a crash waits for
-// it to lapse, and is paid for while it waits.
+// it to expire, and is paid for while it waits.
 const lease = 10 * time.Second
 
 // handler answers the platform's events with one registry. It is a

@@ -20,7 +20,7 @@ const (
 	eventEarly = time.Minute
 )
 
-// timeless is the scheduled time of work that says no time: only its id tells it from
+// timeless is the scheduled time of work whose event contains no time: only its id tells it from
 // other work, so its run ID cannot depend on when it is asked for.
 var timeless = time.Unix(0, 0).UTC()
 
@@ -38,7 +38,7 @@ var errTooLate = errors.New("too late to be sent")
 // identify derives the run from the event and the job's schedule alone; now
 // only judges whether the event may still, and may already, be answered.
 func identify(j jobs.Job, e event, now time.Time) (identity, error) {
-	if e.rule && j.Parsed().Periodic() {
+	if e.rule && j.ParsedSchedule().Periodic() {
 		return identity{}, fmt.Errorf("job %q has the schedule %q, and AWS counts a rule's rate from the rule's creation, so its events fit no scheduled time of the job; "+
 			"drive it with EventBridge Scheduler (cronce export cloudformation) or with a cron schedule", j.ID, j.Schedule)
 	}
@@ -51,7 +51,7 @@ func identify(j jobs.Job, e event, now time.Time) (identity, error) {
 	}
 	if age := now.Sub(run.at); age >= j.Retry.Horizon {
 		return run, ofKind(errTooLate, fmt.Errorf("the event for %s is %s old, and a call of job %q may be sent only within %s of its scheduled time: the target may have forgotten the key; "+
-			"not sent. cronce backfill, or a new id, makes the call all the same", run.runID, age.Round(time.Second), j.ID, j.Retry.Horizon))
+			"not sent; to make the call as new work, send an event with a new id and no time", run.runID, age.Round(time.Second), j.ID, j.Retry.Horizon))
 	}
 	if ahead := run.at.Sub(now); ahead > eventEarly {
 		return run, fmt.Errorf("the event for %s comes %s ahead of its time; not sent", run.runID, ahead.Round(time.Second))
@@ -66,7 +66,7 @@ func fit(j jobs.Job, e event) (identity, error) {
 		at := timeOf(e.id)
 		return identity{runID: jobs.RunIDWithToken(j.ID, at, token(j.ID, e.id)), at: at}, nil
 	}
-	last := j.Parsed().Last(e.at)
+	last := j.ParsedSchedule().Last(e.at)
 	if !last.IsZero() && e.at.Sub(last) <= eventLate {
 		return identity{runID: jobs.RunID(j.ID, last), at: last, scheduled: true}, nil
 	}

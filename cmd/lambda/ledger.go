@@ -112,7 +112,7 @@ func (d *database) release() {
 	if d.opened != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 		defer cancel()
-		d.opened.Release(ctx)
+		d.opened.CloseIdleConnections(ctx)
 	}
 }
 

@@ -1,7 +1,7 @@
 // Command bootstrap runs a registry in AWS Lambda: a platform's event makes
 // the run that the daemon would make for the same scheduled time, under the same
-// run ID, by the same executor. docs/aws-events.md says which events there are and
-// what the platform is told.
+// run ID, by the same executor. docs/aws-events.md describes the events and the
+// answers.
 package main
 
 import (
@@ -39,7 +39,7 @@ func main() {
 		}
 		os.Exit(1)
 	}
-	logger.Info("ready", "registry", h.reg.Name(), "jobs", len(h.reg.Jobs()), "stateless", h.ledger == nil, "took", time.Since(start).String())
+	logger.Info("ready", "registry", h.reg.Name(), "jobs", h.reg.Len(), "stateless", h.ledger == nil, "took", time.Since(start).String())
 	lambda.StartWithOptions(&platformHandler{current: current, secrets: secrets, handler: h}, lambda.WithContext(context.Background()))
 }
 
@@ -61,7 +61,7 @@ func newHandler(lookup func(string) (string, bool), logger *slog.Logger) (*handl
 			return nil, ofKind(errConfiguration, err)
 		}
 	}
-	if problems := reg.Stateless(); h.ledger == nil && len(problems) > 0 {
+	if problems := reg.CheckWithoutLedger(); h.ledger == nil && len(problems) > 0 {
 		return nil, ofKind(errConfiguration, problems)
 	}
 	if err := h.checkKeyStores(lookup); err != nil {

@@ -63,7 +63,7 @@ func (h *handler) mails() map[string]bool {
 
 // noMail leaves a mail to others, and keeps the ticks to come from trying.
 var noMail = executor.Answer{
-	Unsent: true, RetryAfter: 5 * time.Minute, Error: noMailText, WaitsFor: ledger.WaitReason{Code: ledger.NotConfigured, Text: noMailText},
+	Unsent: true, RetryAfter: 5 * time.Minute, Error: noMailText, WaitReason: ledger.WaitReason{Code: ledger.WaitTargetNotConfigured, Text: noMailText},
 }
 
 const noMailText = "not sent: a Lambda sends no email; run cronce serve on the same ledger, or use another type of channel"

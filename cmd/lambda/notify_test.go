@@ -99,7 +99,7 @@ func TestATickTellsOfIncidents(t *testing.T) {
 	}
 	// The mail waits for a process that sends mail.
 	mails := mustRuns(t, l, ledger.Filter{JobID: "notify-mail"})
-	if len(mails) != 2 || mails[0].State.Finished() || mails[0].WaitsFor.Code != ledger.NotConfigured {
+	if len(mails) != 2 || mails[0].State.Finished() || mails[0].WaitReason.Code != ledger.WaitTargetNotConfigured {
 		t.Errorf("mails %+v", mails)
 	}
 }

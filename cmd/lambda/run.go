@@ -43,7 +43,7 @@ func (h *handler) run(ctx context.Context, ev event) (answer, error) {
 		return answer{}, ofKind(errRefused, err)
 	}
 	if h.ledger == nil && id.at.Equal(timeless) && j.Retry.Horizon <= h.ages() {
-		return answer{}, ofKind(errRefused, fmt.Errorf("run %s says no time, and job %q has a horizon of %s, which the platform's ages (%s) alone use up; give an id that is a UUIDv7, which says its time", id.runID, j.ID, j.Retry.Horizon, h.ages()))
+		return answer{}, ofKind(errRefused, fmt.Errorf("the id of run %s contains no time, and the horizon of job %q (%s) is not longer than the platform may keep an event (%s); send a UUIDv7 as the id, which contains its time", id.runID, j.ID, j.Retry.Horizon, h.ages()))
 	}
 	e, err := h.executor(ctx)
 	if err != nil {
@@ -90,8 +90,8 @@ func (h *handler) job(ev event) (jobs.Job, error) {
 }
 
 // ages is how long after its first delivery the platform may deliver an event
-// again. Without a ledger, the last moment to send a run that says no time is
-// counted from each delivery, so that much of the horizon is theirs.
+// again. Without a ledger, the send-before time of a run whose id contains no time
+// is counted from each delivery, so it is that much earlier.
 func (h *handler) ages() time.Duration {
 	p := h.reg.Platform()
 	return p.EventAge + p.LambdaEventAge + p.QueueAge
@@ -102,7 +102,7 @@ func (h *handler) entry(j jobs.Job, id identity) ledger.Entry {
 		JobID: j.ID,
 		RunSpec: ledger.RunSpec{
 			RunID: id.runID, ScheduledAt: id.at, Count: 1, State: ledger.Planned, Trigger: ledger.BySchedule,
-			Overlap: ledger.Overlap(j.Overlap), Call: executor.CallFor(j, id.runID, id.at), Lease: true,
+			Overlap: ledger.Overlap(j.Overlap), Call: executor.FrozenCall(j, id.runID, id.at), Lease: true,
 		},
 	}
 	if !id.scheduled {
@@ -123,7 +123,7 @@ func (h *handler) entry(j jobs.Job, id identity) ledger.Entry {
 func drive(ctx context.Context, e *executor.Executor, entry ledger.Entry) (run ledger.Run, err error) {
 	for wait := askSoon; ; wait = min(2*wait, askAgain) {
 		err = patiently(ctx, func() error {
-			run, err = e.Drive(ctx, entry)
+			run, err = e.Execute(ctx, entry)
 			return err
 		})
 		if err != nil || run.State.Finished() {
@@ -149,9 +149,9 @@ func (h *handler) verdict(run ledger.Run) (answer, error) {
 	case run.State == ledger.Accepted:
 		return a, nil
 	case !run.State.Finished():
-		return a, fmt.Errorf("run %s is %s after %d attempts: %w", run.ID, run.State, run.Attempt, errUnfinished)
+		return a, fmt.Errorf("run %s is %s after attempt %d: %w", run.ID, run.State, run.Attempt, errUnfinished)
 	case run.State == ledger.Dead && h.ledger == nil:
-		return a, ofKind(errDead, fmt.Errorf("run %s is dead (%s) after %d attempts, the last answered with status %d", run.ID, run.Reason, run.Attempt, run.Status))
+		return a, ofKind(errDead, fmt.Errorf("run %s is dead (%s) after attempt %d, which was answered with status %d", run.ID, run.Reason, run.Attempt, run.Status))
 	}
 	return a, nil
 }

@@ -83,5 +83,5 @@ type slowly struct{}
 
 func (slowly) Call(ctx context.Context, _ executor.Call) executor.Answer {
 	sleep(ctx, 200*time.Millisecond)
-	return executor.Answer{Kind: ledger.Fresh, Status: 200}
+	return executor.Answer{Kind: ledger.AnswerFresh, Status: 200}
 }

@@ -20,8 +20,9 @@ func (a *app) accessTokenCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "token NAME",
 		Short: "Print a new token for the API, and its line for the access file",
-		Long: `token prints a random token, once, to standard output, and the line that lets it in
-to standard error. The access file has only its hash.`,
+		Long: `token prints a new random token to standard output, and its line for the access
+file to standard error. The line has only the hash of the token, so store the
+token now: it cannot be printed again.`,
 		Example: `  cronce access token ci --role operator`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -13,24 +13,22 @@ import (
 // or selects many by job, time and reason.
 func (a *app) runsActCommands() []*cobra.Command {
 	cancel := a.actCommand(operations.Cancel, "Cancel planned, running, retrying or accepted runs")
-	cancel.Long = `cancel takes runs out before they are finished. A call that is in flight is not
-called back and may have its effect; what it answers is not recorded any more.
-Canceled scheduled times can be run by "cronce backfill".`
+	cancel.Long = `cancel ends runs before they are finished. A call in flight is not aborted and may
+have its effect; its outcome is discarded. "cronce backfill" can run a canceled
+scheduled time.`
 	cancel.Example = `  cronce runs cancel close-books@2026-11-21T00:00:00Z --why "done by hand"
   cronce runs cancel --job close-books --since 24h --why "done by hand"`
 	ack := a.actCommand(operations.Ack, "Acknowledge dead runs: they leave the alarm and may be purged")
 	ack.Example = `  cronce runs ack --reason permanent --since 24h --why "route was renamed"`
 	redrive := a.actCommand(operations.Redrive, "Retry dead runs under their own keys")
-	redrive.Long = `redrive asks again for dead runs, each under its own run-id and so its own key:
-if the target already applied the run, it answers with its stored response,
-final refusals included; "runs rerun" makes new work instead. Refused past the
-run's send-before time, and while another run of the job is unfinished (--force
-overrides the latter).
+	redrive.Long = `redrive retries dead runs, each under its own run ID and so its own key. If the
+target has already done the work, or has stored a final error, it answers with
+the stored response. For new work use "runs rerun". A run is refused past its
+send-before time, and while another run of the job is unfinished (unless --force).
 
-Selected by flags, it leaves out the runs that somebody has settled: those that
-are acknowledged (--include-acknowledged takes them too), and those whose work
-was done again by "runs rerun". Named by its run-id too, a run that was rerun
-needs --may-double: the target may then apply its work twice.`
+If you select runs by flags, acknowledged runs are left out (unless
+--include-acknowledged). A run that was rerun is left out, also if you name it,
+unless --may-double: the target may then do its work twice.`
 	redrive.Example = `  cronce runs redrive --job close-books --reason exhausted --dry-run
   cronce runs redrive --job close-books --reason exhausted --why "service is back"`
 	return []*cobra.Command{cancel, ack, redrive, a.rerunCommand()}
@@ -43,7 +41,7 @@ type actFlags struct {
 	force, includeAcknowledged, mayDouble, dryRun bool
 }
 
-func (a *app) actCommand(what operations.RunAct, short string) *cobra.Command {
+func (a *app) actCommand(what operations.RunAction, short string) *cobra.Command {
 	var f actFlags
 	c := &cobra.Command{
 		Use:   string(what) + " [RUN-ID ...] --why REASON",
@@ -76,8 +74,8 @@ func (a *app) actCommand(what operations.RunAct, short string) *cobra.Command {
 	return c
 }
 
-func (f *actFlags) act(now time.Time, ids []string) (ledger.Act, error) {
-	act := ledger.Act{
+func (f *actFlags) act(now time.Time, ids []string) (ledger.Action, error) {
+	act := ledger.Action{
 		Actor: f.actor(), Force: f.force, IncludeAcknowledged: f.includeAcknowledged, MayDouble: f.mayDouble, DryRun: f.dryRun,
 	}
 	var err error

@@ -8,16 +8,16 @@ import (
 )
 
 // causeTexts are the causes for people.
-var causeTexts = map[ledger.Cause]string{
-	ledger.NotThere:       "not in the ledger, or left out by another condition",
-	ledger.WrongState:     "in another state",
-	ledger.Acknowledged:   "acknowledged before",
-	ledger.Rerun:          "rerun as new work",
-	ledger.PastSendBefore: "past the send-before time",
-	ledger.BesideAnother:  "beside another unfinished run of the job (see --force)",
+var causeTexts = map[ledger.RejectionCause]string{
+	ledger.RejectedNotFound:       "not in the ledger, or left out by another condition",
+	ledger.RejectedState:          "in another state",
+	ledger.RejectedAcknowledged:   "acknowledged before",
+	ledger.RejectedRerun:          "rerun as new work",
+	ledger.RejectedPastSendBefore: "past the send-before time",
+	ledger.RejectedUnfinished:     "beside another unfinished run of the job (see --force)",
 }
 
-func (a *app) printActed(what operations.RunAct, done operations.Acted) error {
+func (a *app) printActed(what operations.RunAction, done operations.RunActionResult) error {
 	if a.encoded() {
 		if err := a.encode(done); err != nil {
 			return err
@@ -31,7 +31,7 @@ func (a *app) printActed(what operations.RunAct, done operations.Acted) error {
 	return nil
 }
 
-func (a *app) printActedText(what operations.RunAct, done operations.Acted) {
+func (a *app) printActedText(what operations.RunAction, done operations.RunActionResult) {
 	for _, r := range done.Changed {
 		state := r.StateText()
 		if what == operations.Ack && !done.DryRun {
@@ -54,7 +54,7 @@ func (a *app) printActedText(what operations.RunAct, done operations.Acted) {
 		left += n
 	}
 	fmt.Fprintf(a.out, "%s: %d %s, %d left out\n", what, done.Counts.Changed, verb, left)
-	for _, cause := range ledger.Causes {
+	for _, cause := range ledger.RejectionCauses {
 		if n := done.Counts.LeftOut[cause]; n > 0 {
 			fmt.Fprintf(a.out, "  %d %s%s\n", n, causeTexts[cause], override(what, cause))
 		}
@@ -62,11 +62,11 @@ func (a *app) printActedText(what operations.RunAct, done operations.Acted) {
 }
 
 // override names the flag by which a redrive takes settled runs too.
-func override(what operations.RunAct, cause ledger.Cause) string {
+func override(what operations.RunAction, cause ledger.RejectionCause) string {
 	switch {
-	case what == operations.Redrive && cause == ledger.Acknowledged:
+	case what == operations.Redrive && cause == ledger.RejectedAcknowledged:
 		return " (see --include-acknowledged)"
-	case what == operations.Redrive && cause == ledger.Rerun:
+	case what == operations.Redrive && cause == ledger.RejectedRerun:
 		return " (see --may-double)"
 	}
 	return ""

@@ -1,31 +1,15 @@
 package main
 
-import (
-	"slices"
+import "github.com/cronce/cronce/internal/operations"
 
-	"github.com/cronce/cronce/internal/operations"
-)
-
-// printActs prints acts as a table; ofJob shows which run each was done to.
-func (a *app) printActs(acts []operations.Act, ofJob bool) error {
+// printActs prints actions as a table.
+func (a *app) printActs(acts []operations.AuditEntry) error {
 	if len(acts) == 0 {
 		return nil
 	}
-	columns := []string{"ACT", "AT", "BY", "VIA", "WHY"}
-	if ofJob {
-		columns = []string{"ACT", "AT", "BY", "VIA", "RUN", "WHY"}
-	}
-	t := a.details(columns...)
+	t := a.details("ACTION", "AT", "BY", "VIA", "RUN", "RERUN AS", "WHY").Optional("BY", "AT", "RUN", "VIA", "RERUN AS")
 	for _, e := range acts {
-		why := e.Why
-		if e.RerunID != "" {
-			why += " (" + e.RunID + " rerun as " + e.RerunID + ")"
-		}
-		cells := []string{string(e.Act), e.At, e.By, string(e.Via), why}
-		if ofJob {
-			cells = slices.Insert(cells, 4, e.RunID)
-		}
-		t.Row(cells...)
+		t.Row(string(e.Act), e.At, e.By, string(e.Via), e.RunID, e.RerunID, e.Why)
 	}
 	return t.Flush()
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/internal/plural"
 	"github.com/cronce/cronce/internal/terminal"
 )
 
@@ -24,12 +25,12 @@ func (a *app) backfillCommand() *cobra.Command {
 		Short: "Run scheduled times that were missed, skipped, superseded or canceled",
 		Long: `backfill plans the scheduled times from --from to --to that did not run, each
 under its own run ID, one after the other. A running scheduler makes the calls.
-Times that ran or are about to run are left alone. Times that were never planned
+Times that ran or are about to run are left out. Times that were never planned
 or were purged are refused.
 
 The times are those of the job's schedule in the registry. Times in a range row
 (one row for many times) that was planned before the job was last edited are
-refused, because the schedule may have been another. To backfill a removed job,
+refused, because the schedule may have been different. To backfill a removed job,
 add it again with "enabled: false". An interrupted backfill is safe to repeat.`,
 		Example: `  cronce backfill close-books --from 2026-11-20T00:00:00Z --why "outage" --dry-run`,
 		Args:    cobra.ExactArgs(1),
@@ -75,7 +76,7 @@ func backfilling(jobID string, from, to, at time.Time, done operations.Backfille
 	if span := to.Sub(from); span > 0 {
 		part = float64(at.Sub(from)) / float64(span)
 	}
-	return fmt.Sprintf("backfilling %s %s %d scheduled times", jobID, terminal.Bar(part), done.Planned+done.Left+done.Refused)
+	return fmt.Sprintf("backfilling %s %s %s", jobID, terminal.Bar(part), plural.Of(done.Planned+done.Left+done.Refused, "scheduled time"))
 }
 
 func (f backfillFlags) span(now time.Time) (from, to time.Time, err error) {

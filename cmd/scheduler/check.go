@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/internal/plural"
 	"github.com/cronce/cronce/jobs"
 )
 
@@ -67,7 +69,7 @@ func (a *app) check(noEnv, stateless bool) error {
 	}
 	reg, problems := a.checkRegistry(lookup)
 	if stateless && reg != nil {
-		problems = append(problems, reg.Stateless()...)
+		problems = append(problems, reg.CheckWithoutLedger()...)
 		problems.Sort()
 	}
 	if err := a.printCheck(reg, problems); err != nil {
@@ -89,7 +91,7 @@ func (a *app) printCheck(reg *jobs.Registry, problems jobs.Problems) error {
 		t := a.table("JOB", "SCHEDULE", "NEXT", "KEY SCOPE", "KEYS LIVE", "HORIZON").
 			Optional("NEXT", "SCHEDULE", "KEYS LIVE", "HORIZON", "KEY SCOPE").Folding("SCHEDULE")
 		for _, j := range checkedJobs(reg, a.now()) {
-			t.Row(j.ID, j.Schedule, nextText(j.Next, j.Enabled), j.KeyScope, j.TTL, j.Horizon)
+			t.Row(j.ID, j.Schedule, nextText(j.Next, j.Enabled), cmp.Or(j.KeyScope, "-"), cmp.Or(j.TTL, "-"), j.Horizon)
 		}
 		if err := t.Flush(); err != nil {
 			return err
@@ -100,10 +102,10 @@ func (a *app) printCheck(reg *jobs.Registry, problems jobs.Problems) error {
 		fmt.Fprintln(a.err, "warning:", w.Error())
 	}
 	if len(problems) > 0 {
-		_, err := fmt.Fprintf(a.err, "%d problem(s); nothing was started\n", len(problems))
+		_, err := fmt.Fprintf(a.err, "%s; nothing was started\n", plural.Of(len(problems), "problem"))
 		return err
 	}
-	_, err := fmt.Fprintf(a.out, "ok: %d jobs\n", len(reg.Jobs()))
+	_, err := fmt.Fprintf(a.out, "ok: %s\n", plural.Of(reg.Len(), "job"))
 	return err
 }
 
@@ -120,12 +122,13 @@ func checkedJobs(reg *jobs.Registry, now time.Time) []checkedJob {
 	if reg == nil {
 		return out
 	}
-	for _, j := range reg.Jobs() {
-		ttl, _ := reg.TTL(j.KeyScope)
-		out = append(out, checkedJob{
-			ID: j.ID, Schedule: j.Parsed().Describe(), KeyScope: j.KeyScope,
-			TTL: ttl.String(), Horizon: j.Retry.Horizon.String(), Enabled: !j.Disabled, Next: operations.NextOf(j, now),
-		})
+	for _, j := range reg.All() {
+		c := checkedJob{ID: j.ID, Schedule: j.ParsedSchedule().Describe(), Horizon: j.Retry.Horizon.String(), Enabled: !j.Disabled, Next: operations.NextOf(j, now)}
+		if j.Target != jobs.BuiltinTarget { // a built-in job has no key at a target
+			ttl, _ := reg.TTL(j.KeyScope)
+			c.KeyScope, c.TTL = j.KeyScope, ttl.String()
+		}
+		out = append(out, c)
 	}
 	return out
 }

@@ -11,7 +11,7 @@ import (
 func mountCompletion(mux *http.ServeMux, fleet *rollover.Fleet[*instance]) {
 	first := fleet.Current()
 	if tokens := first.calls.tokens; tokens != nil {
-		safe := func(runID, progress string) string { return fleet.Current().calls.SafeProgress(runID, progress) }
+		safe := func(runID, progress string) string { return fleet.Current().calls.RedactProgress(runID, progress) }
 		mux.Handle(completion.Pattern, completion.Handler(tokens, first.server.store, safe, first.server.log))
 	}
 }

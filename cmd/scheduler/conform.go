@@ -121,7 +121,7 @@ func removeEmpty(path string) error {
 	return os.Remove(path)
 }
 
-// discarded is where a report goes that nobody asked for.
+// discarded takes a report that was not asked for.
 type discarded struct{}
 
 func (discarded) Write(p []byte) (int, error) { return len(p), nil }

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 
+	"github.com/cronce/cronce/api"
 	"github.com/cronce/cronce/api/access"
 	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/internal/rollover"
@@ -28,31 +29,52 @@ func (s *server) dashboard(fleet *rollover.Fleet[*instance], ops *operations.Ser
 	})
 }
 
-// guarded is the dashboard for those whom the access control knows; for nobody
-// where there is none.
-func guarded(address net.Addr, control access.Control, d http.Handler, log *slog.Logger) http.Handler {
-	if control == nil {
-		log.Warn("dashboard not served: --listen is not a loopback address and there is no access file",
+// guard stands before the dashboard, with the limits of the API.
+type guard struct {
+	control access.Control
+	gate    *api.Gate
+	log     *slog.Logger
+}
+
+// dashboard serves the dashboard to the identities that the access control proves.
+// Without access control it refuses every request.
+func (g guard) dashboard(address net.Addr, d http.Handler) http.Handler {
+	if g.control == nil {
+		g.log.Warn("dashboard not served: --listen is not a loopback address and there is no access file",
 			"address", address.String(), "hint", "--access FILE with a proxy; see docs/dashboard.md")
 		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, "the dashboard is served to this machine, or with an access file; see --access", http.StatusForbidden)
 		})
 	}
-	log.Info("serving the dashboard", "url", "http://"+address.String()+"/")
-	identified := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		who, err := control.Identify(r)
+	g.log.Info("serving the dashboard", "url", "http://"+address.String()+"/")
+	admitted := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		who, err := g.gate.Admit(r)
 		if err != nil {
-			status := http.StatusServiceUnavailable
-			if denied := (*access.Denied)(nil); errors.As(err, &denied) {
-				status = denied.Status
-			}
-			http.Error(w, err.Error()+"; browsers reach the dashboard through a proxy that the access file trusts", status)
+			refusePage(w, err, "; browsers reach the dashboard through a proxy that the access file trusts")
 			return
 		}
-		d.ServeHTTP(w, r.WithContext(access.With(r.Context(), who)))
+		end, err := g.gate.Begin(who)
+		if err != nil {
+			refusePage(w, err, "")
+			return
+		}
+		defer end()
+		d.ServeHTTP(w, r.WithContext(access.NewContext(r.Context(), who)))
 	})
-	if _, local := control.(access.Loopback); local {
-		return web.LocalOnly(identified)
+	if _, local := g.control.(access.Loopback); local {
+		return web.LocalOnly(admitted)
 	}
-	return identified
+	return admitted
+}
+
+func refusePage(w http.ResponseWriter, err error, hint string) {
+	status := http.StatusServiceUnavailable
+	if p, ok := errors.AsType[*api.Problem](err); ok {
+		status = p.Status
+	}
+	if status == http.StatusTooManyRequests {
+		w.Header().Set("Retry-After", "1")
+		hint = ""
+	}
+	http.Error(w, err.Error()+hint, status)
 }

@@ -20,13 +20,13 @@ func (a *app) demoCommand() *cobra.Command {
 		Short: "Show it at work: faults, and exactly one effect per scheduled time",
 		Long: `demo starts a scheduler on an embedded ledger and an example target service,
 breaks the network between them, kills the scheduler, and shows at the end that
-the target applied each scheduled time (tick) exactly once. It uses a temporary
+the target applied each scheduled time exactly once. It uses a temporary
 directory and loopback ports, and takes less than 30 seconds.
 
 With --ui it serves the dashboard, and goes on serving it after the count until
 Ctrl-C.
 
-Exit 0 only if effects = ticks, none doubled and none lost.`,
+Exit 0 only if each scheduled time has one effect: none doubled, none lost.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if duration < time.Second || duration > time.Hour {

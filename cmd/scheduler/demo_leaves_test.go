@@ -13,7 +13,7 @@ func TestDemoWhoseOutputIsClosedLeavesNothing(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	_, out, errs := shell(t, []string{"TMPDIR=" + dir}, `"$0" demo --duration 50s | head -n 2`)
-	if !strings.Contains(out, "ticks=") {
+	if !strings.Contains(out, "scheduled=") {
 		t.Errorf("%s%s", out, errs)
 	}
 	if left, _ := os.ReadDir(dir); len(left) > 0 {

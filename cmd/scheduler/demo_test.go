@@ -5,13 +5,13 @@ import (
 	"testing"
 )
 
-func TestDemoShowsOneEffectForEachTick(t *testing.T) {
+func TestDemoShowsOneEffectForEachScheduledTime(t *testing.T) {
 	t.Parallel()
 	p := spawn(t, nil, "demo", "--duration", "6s")
 	if code := p.wait(); code != 0 {
 		t.Fatalf("exit %d", code)
 	}
-	for _, line := range []string{"doubled      0", "lost         0", "effects = ticks", "killed 1 times"} {
+	for _, line := range []string{"doubled      0", "lost         0", "effects = scheduled", "killed 1 times"} {
 		if !strings.Contains(p.log.String(), line) {
 			t.Errorf("no %q in\n%s", line, p.log)
 		}
@@ -30,7 +30,7 @@ func TestDemoCanBeWatched(t *testing.T) {
 	})
 	eventually(t, "runs on the dashboard", func() bool { return strings.Contains(body(address, "/runs"), "release-eu@") })
 	eventually(t, "the verdict", func() bool { return strings.Contains(p.log.String(), "until Ctrl-C") })
-	if text := body(address, "/jobs"); !strings.Contains(text, "close-asia") || !strings.Contains(p.log.String(), "effects = ticks") {
+	if text := body(address, "/jobs"); !strings.Contains(text, "close-asia") || !strings.Contains(p.log.String(), "effects = scheduled") {
 		t.Errorf("after the verdict: %s\n%s", text, p.log)
 	}
 	if code := p.terminate(); code != exitDone {
@@ -41,7 +41,7 @@ func TestDemoCanBeWatched(t *testing.T) {
 func TestDemoCanBeInterrupted(t *testing.T) {
 	t.Parallel()
 	p := spawn(t, nil, "demo", "--duration", "1m")
-	eventually(t, "the demo to begin", func() bool { return strings.Contains(p.log.String(), "ticks=") })
+	eventually(t, "the demo to begin", func() bool { return strings.Contains(p.log.String(), "scheduled=") })
 	if code := p.terminate(); code != 1 || !strings.Contains(p.log.String(), "interrupted") {
 		t.Errorf("exit %d: %s", code, p.log)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cronce/cronce/internal/jobdiff"
 	"github.com/cronce/cronce/jobs"
 )
 
@@ -55,11 +56,11 @@ func (a *app) diff(ctx context.Context, f diffFlags) error {
 	if err != nil {
 		return err
 	}
-	edited, err := reg.Definitions()
+	edited, err := jobdiff.Of(reg)
 	if err != nil {
 		return err
 	}
-	d := jobs.Compare(old, edited, from, f.n)
+	d := jobdiff.Compare(old, edited, from, f.n)
 	if err := a.printDiff(d); err != nil {
 		return err
 	}
@@ -69,21 +70,21 @@ func (a *app) diff(ctx context.Context, f diffFlags) error {
 	return nil
 }
 
-func (a *app) oldSide(ctx context.Context, file string) (jobs.Definitions, error) {
+func (a *app) oldSide(ctx context.Context, file string) (jobdiff.Side, error) {
 	if file == "" {
 		return a.ledgerSide(ctx)
 	}
 	reg, err := jobs.Load(file)
 	if err != nil {
-		return jobs.Definitions{}, err
+		return jobdiff.Side{}, err
 	}
-	d, err := reg.Definitions()
-	d.What = file
+	d, err := jobdiff.Of(reg)
+	d.Name = file
 	return d, err
 }
 
-func (a *app) ledgerSide(ctx context.Context) (jobs.Definitions, error) {
-	d := jobs.Definitions{What: "the ledger", Paused: map[string]bool{}}
+func (a *app) ledgerSide(ctx context.Context) (jobdiff.Side, error) {
+	d := jobdiff.Side{Name: "the ledger", Paused: map[string]bool{}}
 	if !a.ledgerExists() {
 		return d, fmt.Errorf("%w; or compare two files with --against", a.noLedger())
 	}

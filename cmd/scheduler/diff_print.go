@@ -4,20 +4,20 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/internal/jobdiff"
 )
 
-func (a *app) printDiff(d jobs.Diff) error {
+func (a *app) printDiff(d jobdiff.Diff) error {
 	if a.encoded() {
 		return a.encode(d)
 	}
 	if d.Registry != nil {
 		fmt.Fprintf(a.out, "the registry's name: %s -> %s; another name is another caller at every target, and needs a ledger of its own\n\n", d.Registry.Old, d.Registry.New)
 	}
-	counts := map[jobs.Change]int{}
+	counts := map[jobdiff.Change]int{}
 	for _, j := range d.Jobs {
 		counts[j.Change]++
-		if j.Change == jobs.Same {
+		if j.Change == jobdiff.Same {
 			continue
 		}
 		if err := a.printJobDiff(j); err != nil {
@@ -25,7 +25,7 @@ func (a *app) printDiff(d jobs.Diff) error {
 		}
 	}
 	_, err := fmt.Fprintf(a.out, "against %s: %d changed, %d added, %d removed, %d same\n",
-		d.Against, counts[jobs.Changed], counts[jobs.Added], counts[jobs.Removed], counts[jobs.Same])
+		d.Against, counts[jobdiff.Changed], counts[jobdiff.Added], counts[jobdiff.Removed], counts[jobdiff.Same])
 	return err
 }
 
@@ -33,11 +33,11 @@ func (a *app) printDiff(d jobs.Diff) error {
 // has them all.
 var introducing = []string{"schedule", "timezone", "target", "method", "path", "scopes"}
 
-func (a *app) printJobDiff(j jobs.JobDiff) error {
+func (a *app) printJobDiff(j jobdiff.Job) error {
 	fmt.Fprintf(a.out, "%s: %s%s\n", j.ID, j.Change, pauseNote(j))
 	t := a.details("  FIELD", "OLD", "NEW").Folding("OLD")
 	for _, f := range j.Fields {
-		if j.Change != jobs.Changed && !slices.Contains(introducing, f.Field) {
+		if j.Change != jobdiff.Changed && !slices.Contains(introducing, f.Field) {
 			continue
 		}
 		t.Row("  "+f.Field, f.Old, f.New)
@@ -55,8 +55,8 @@ func (a *app) printJobDiff(j jobs.JobDiff) error {
 	return err
 }
 
-func pauseNote(j jobs.JobDiff) string {
-	if j.Paused && j.Change != jobs.Removed {
+func pauseNote(j jobdiff.Job) string {
+	if j.Paused && j.Change != jobdiff.Removed {
 		return " (paused, and stays so)"
 	}
 	return ""

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/internal/jobdiff"
 )
 
 const oneJob = `version: 1
@@ -19,11 +19,11 @@ jobs:
   - { id: job, target: a, path: /x, schedule: "0 * * * *" }
 `
 
-func diffOf(t *testing.T, old, edited string) (int, jobs.Diff) {
+func diffOf(t *testing.T, old, edited string) (int, jobdiff.Diff) {
 	t.Helper()
 	d := newDesk(t, edited)
 	code, out, errs := d.run("diff", "--against", d.write("old.yaml", old), "--json")
-	var got jobs.Diff
+	var got jobdiff.Diff
 	if err := json.Unmarshal([]byte(out), &got); err != nil {
 		t.Fatalf("exit %d: %s: %v", code, errs, err)
 	}
@@ -54,7 +54,7 @@ func TestDiffSeesEveryField(t *testing.T) {
 		for _, f := range got.Jobs[0].Fields {
 			fields = append(fields, f.Field)
 		}
-		if code != exitChanges || !got.Changed || got.Jobs[0].Change != jobs.Changed || !sameWords(fields, want) {
+		if code != exitChanges || !got.Changed || got.Jobs[0].Change != jobdiff.Changed || !sameWords(fields, want) {
 			t.Errorf("%s: exit %d, fields %v, want %s", edit, code, fields, want)
 		}
 	}
@@ -76,22 +76,22 @@ func TestDiffOfAJobThatComesOrGoes(t *testing.T) {
 	two := oneJob + `  - { id: other, target: a, path: /y, schedule: "@daily" }` + "\n"
 	for _, c := range []struct {
 		name, old, edited string
-		change            jobs.Change
+		change            jobdiff.Change
 		code              int
 	}{
-		{"nothing", two, two, jobs.Same, 0},
-		{"added", oneJob, two, jobs.Added, exitChanges},
-		{"removed", two, oneJob, jobs.Removed, exitChanges},
-		{"disabled is removed", two, strings.Replace(two, "path: /y", "path: /y, enabled: false", 1), jobs.Removed, exitChanges},
-		{"enabled is added", strings.Replace(two, "path: /y", "path: /y, enabled: false", 1), two, jobs.Added, exitChanges},
+		{"nothing", two, two, jobdiff.Same, 0},
+		{"added", oneJob, two, jobdiff.Added, exitChanges},
+		{"removed", two, oneJob, jobdiff.Removed, exitChanges},
+		{"disabled is removed", two, strings.Replace(two, "path: /y", "path: /y, enabled: false", 1), jobdiff.Removed, exitChanges},
+		{"enabled is added", strings.Replace(two, "path: /y", "path: /y, enabled: false", 1), two, jobdiff.Added, exitChanges},
 	} {
 		code, got := diffOf(t, c.old, c.edited)
-		i := slices.IndexFunc(got.Jobs, func(j jobs.JobDiff) bool { return j.ID == "other" })
+		i := slices.IndexFunc(got.Jobs, func(j jobdiff.Job) bool { return j.ID == "other" })
 		if code != c.code || i < 0 || got.Jobs[i].Change != c.change || got.Changed != (code == exitChanges) {
 			t.Errorf("%s: exit %d, %+v", c.name, code, got.Jobs)
 			continue
 		}
-		if j := got.Jobs[i]; (len(j.OldNext) > 0) != (c.change != jobs.Added) || (len(j.NewNext) > 0) != (c.change != jobs.Removed) {
+		if j := got.Jobs[i]; (len(j.OldNext) > 0) != (c.change != jobdiff.Added) || (len(j.NewNext) > 0) != (c.change != jobdiff.Removed) {
 			t.Errorf("%s: old %v, new %v", c.name, j.OldNext, j.NewNext)
 		}
 	}

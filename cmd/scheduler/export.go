@@ -29,21 +29,20 @@ func (a *app) exportCloudFormationCommand() *cobra.Command {
 		Short: "Print a CloudFormation template: schedules, function, queue, alarm",
 		Long: `cloudformation prints a template that runs the registry on EventBridge Scheduler
 and Lambda: a schedule for each job, the function, its roles, a dead-letter
-queue and alarms. Events may come as late as the registry's platform section
-says, which check has proved to be within the life of the keys.
+queue and alarms. The registry's platform section limits the age of events.
 
 The function works on a PostgreSQL ledger. A tick every five minutes finishes
-what events left, and makes up for events that never came. Jobs that AWS cannot
-express (seconds, a rate that does not divide the hour or the day, other
-daylight saving than its own) are driven by the tick, which then comes every
-minute; they are named on standard error. --tick drives every job so.
+runs that events left unfinished, and makes up for events that never came. Jobs
+that AWS cannot express (seconds, a rate that does not divide the hour or the day,
+a dst policy other than skip) are driven by the tick, which then comes every
+minute; they are named on standard error. With --tick it drives every job.
 
 --stateless leaves out the ledger and the tick, and refuses such jobs.
 
-Secrets are read from Secrets Manager: a parameter of the stack is the ARN of
-one. --secrets ssm reads them from the parameter store; --secrets plain puts
-them into the function's configuration. With --secret-names acme/ there is no
-parameter: the secret of MEMBERSHIP_TOKEN is acme/MEMBERSHIP_TOKEN.
+Secrets are read from Secrets Manager: a parameter of the stack holds the ARN of
+each. --secrets ssm reads them from the parameter store; --secrets plain puts
+them into the function's configuration. With --secret-names acme/ there are no
+parameters: the secret of MEMBERSHIP_TOKEN is named acme/MEMBERSHIP_TOKEN.
 
 A template of more than 51,200 bytes (about 20 jobs) is deployed through a bucket:
 aws cloudformation deploy --s3-bucket BUCKET.`,

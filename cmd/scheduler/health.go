@@ -57,9 +57,12 @@ func newServer(ctx context.Context, h http.Handler) *http.Server {
 	return &http.Server{
 		Handler:           inTime(h),
 		ReadHeaderTimeout: 5 * time.Second,
-		IdleTimeout:       time.Minute,
-		MaxHeaderBytes:    16 << 10,
-		BaseContext:       func(net.Listener) context.Context { return ctx },
+		// A client that does not read its answer would keep its place among the requests
+		// in progress. A stream sets its own deadline.
+		WriteTimeout:   2 * time.Minute,
+		IdleTimeout:    time.Minute,
+		MaxHeaderBytes: 16 << 10, // net/http reads 4 KiB more
+		BaseContext:    func(net.Listener) context.Context { return ctx },
 	}
 }
 
@@ -112,7 +115,7 @@ func troublesOf(ctx context.Context, s ledger.Store) func() (telemetry.Troubles,
 		if t.Incidents, err = s.Incidents(ctx, ledger.IncidentFilter{Open: true, Limit: ledger.MaxIncidentPage}); err != nil {
 			return t, err
 		}
-		dead, err := s.List(ctx, ledger.Filter{States: []ledger.State{ledger.Dead}, Unacked: true, Limit: 1000})
+		dead, err := s.List(ctx, ledger.Filter{States: []ledger.State{ledger.Dead}, Unacknowledged: true, Limit: 1000})
 		t.Dead = map[string]int{}
 		for _, r := range dead {
 			t.Dead[r.JobID] += r.Count

@@ -24,9 +24,9 @@ func (a *app) healthCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "health",
 		Short: "Ask a serve on this machine whether it is alive or ready",
-		Long: `health asks the serve that listens on --listen for /healthz, or with --ready for
-/readyz, and prints the answer. It is the health check of a container, which has
-no other HTTP client.
+		Long: `health requests /healthz, or with --ready /readyz, from the serve at --listen, and
+prints the answer. It is the health check of a container, which has no other HTTP
+client.
 
 Exit 0 if the answer is 200, 1 otherwise.`,
 		Args: cobra.NoArgs,

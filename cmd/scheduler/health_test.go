@@ -42,13 +42,13 @@ func (troubled) Incidents(_ context.Context, f ledger.IncidentFilter) (list []le
 		return nil, fmt.Errorf("listed closed incidents too: %+v", f)
 	}
 	for i := range min(troubledJobs, f.PageSize()) {
-		list = append(list, ledger.Incident{JobID: fmt.Sprint("job", i), Cause: ledger.CauseDead})
+		list = append(list, ledger.Incident{JobID: fmt.Sprint("job", i), Cause: ledger.IncidentDead})
 	}
 	return list, nil
 }
 
 func (troubled) List(_ context.Context, f ledger.Filter) (list []ledger.Run, _ error) {
-	if !f.Unacked || !slices.Equal(f.States, []ledger.State{ledger.Dead}) {
+	if !f.Unacknowledged || !slices.Equal(f.States, []ledger.State{ledger.Dead}) {
 		return nil, fmt.Errorf("listed others than unacknowledged dead runs: %+v", f)
 	}
 	n := troubledJobs

@@ -16,8 +16,8 @@ func (a *app) incidentsCommand() *cobra.Command {
 		Use: "incidents", Short: "List, show and acknowledge incidents: the problems of jobs", Args: knownCommand,
 		Long: `An incident is a problem of a job: dead runs, missed scheduled times, late runs, a
 job that no process plans, a purge that is overdue. A job has at most one open
-incident of each cause. It closes with the job's next success; what comes within
-an hour after that opens it again.`,
+incident of each cause. It closes with the job's next success, or, if no process
+planned the job, when one does. A problem within an hour after that opens it again.`,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(a.incidentsListCommand(), a.incidentsShowCommand(), a.incidentsAckCommand())
@@ -128,13 +128,13 @@ func (a *app) printIncident(i operations.Incident) error {
 
 func (a *app) incidentsAckCommand() *cobra.Command {
 	var w who
-	act := ledger.IncidentAct{}
+	act := ledger.IncidentAction{}
 	c := &cobra.Command{
 		Use:   "ack ID --why REASON",
 		Short: "Acknowledge an open incident, or close it",
 		Long: `ack silences an incident: no reminder is sent. It stays open until the job
 succeeds. With --close it is closed now, and the next problem opens a new one.
-To repeat either changes nothing.`,
+A repetition changes nothing.`,
 		Example: `  cronce incidents ack 12 --why "waiting for the vendor"
   cronce incidents ack 12 --close --why "the month is booked by hand"`,
 		Args: cobra.ExactArgs(1),
@@ -162,7 +162,7 @@ To repeat either changes nothing.`,
 			return err
 		},
 	}
-	c.Flags().BoolVar(&act.Close, "close", false, "close it, too")
+	c.Flags().BoolVar(&act.Close, "close", false, "close it too")
 	w.flags(c, a)
 	return c
 }

@@ -27,8 +27,8 @@ func (a *app) initCommand() *cobra.Command {
 		Use:   "init",
 		Short: "Write a registry with a first job",
 		Long: `init writes a commented registry with one job into the file of --config, which
-must not exist. On a terminal it asks for what no flag says; elsewhere it takes
-the defaults.
+must not exist. On a terminal it asks for each value that no flag gives; otherwise
+it takes the defaults.
 
 The first line names the JSON schema, so that editors complete and check the file.`,
 		Example: `  cronce init

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"os"
 	"runtime/debug"
 	"sync"
@@ -68,6 +69,7 @@ func (s *server) instance(reg *jobs.Registry) (*instance, error) {
 	host, _ := os.Hostname() // only shown
 	i.notify = notify.NewWatch(notify.Config{
 		Registry: reg, Ledger: s.store, Runs: s.store, PublicURL: s.flags.publicURL, Purge: i.purge.State, Logger: s.log, Now: s.app.now,
+		Offset: rand.N(notify.CheckEvery),
 	})
 	alarm, err := newAlarm()
 	if err == nil {

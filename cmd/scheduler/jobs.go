@@ -116,5 +116,5 @@ func (a *app) printJob(j operations.JobDetail) error {
 	if len(j.Acts) > 0 {
 		fmt.Fprintln(a.out)
 	}
-	return a.printActs(j.Acts, true)
+	return a.printActs(j.Acts)
 }

@@ -47,4 +47,4 @@ func (f jobFilter) takes(j operations.Job) bool {
 	return f.owner == "" || j.Owner == f.owner
 }
 
-func labelText(j operations.Job) string { return jobs.About{Labels: j.Labels}.LabelText() }
+func labelText(j operations.Job) string { return jobs.Metadata{Labels: j.Labels}.LabelText() }

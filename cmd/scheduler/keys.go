@@ -64,10 +64,10 @@ func (a *app) keysRotateCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rotate --key FILE --next-key FILE",
 		Short: "Sign with the next key, and make another next one",
-		Long: `rotate replaces the file of the key that signs by that of the next key, and the
-next key by a new one. A running serve follows within a second. Targets have the next
-key from the published set already; rotate no sooner than they have read that set,
-five minutes after the last rotation with the kit's verifier.`,
+		Long: `rotate makes the next key the one that signs, and writes a new next key. A running
+serve uses them within a second. Targets know the next key already, because serve
+publishes it. After a rotation wait until they have read the published set again
+before you rotate once more: five minutes with the kit's verifier.`,
 		Example: `  cronce keys rotate --key /run/keys/current.pem --next-key /run/keys/next.pem`,
 		Args:    cobra.NoArgs,
 		RunE:    func(*cobra.Command, []string) error { return a.rotateKeys(key, next, targets.KeyType(kind)) },
@@ -140,7 +140,8 @@ func (a *app) exportJWKSCommand() *cobra.Command {
 		Short: "Print the public keys that verify calls of auth type jwt",
 		Long: `jwks prints the JSON Web Key Set of the registry: the public keys of all targets
 with auth type jwt, the one that signs and the one that signs next. serve publishes
-the same set under /.well-known/jwks.json. The private keys are read, and nothing else.`,
+the same set under /.well-known/jwks.json. Of the environment and files it reads
+only the private keys.`,
 		Example: `  cronce export jwks > jwks.json`,
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {

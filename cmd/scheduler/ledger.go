@@ -64,7 +64,7 @@ func (a *app) openLedger(ctx context.Context) (ledger.Store, error) {
 		return nil, err
 	}
 	if kind == "sqlite" {
-		return open(sqlite.Open(ctx, rest, sqlite.Options{KeepSchema: a.noMigrate, Now: a.now}))
+		return open(sqlite.Open(ctx, rest, sqlite.Options{SkipMigrations: a.noMigrate, Now: a.now}))
 	}
 	if !a.noMigrate {
 		if _, err := migrate.Up(ctx, rest); err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/cronce/cronce/internal/operations"
 )
 
-// A process is killed after each kind of act and before it can store the answer.
+// A process is killed after each kind of action and before it can store the answer.
 // What then happens to the jobs and runs, others do. The request is repeated with
 // its key, to another process: nothing is done again, and every repetition gets one
 // answer.
@@ -83,7 +83,7 @@ type lost struct {
 	db, config, target string
 	sql                *sql.DB
 	table              string
-	runs               map[string]string // the run that an act is for
+	runs               map[string]string // the run that an action is for
 	from, to           string            // of the backfill
 }
 
@@ -200,7 +200,7 @@ func (l *lost) post(p *process, path, body, key string) (code int, answer string
 	return res.StatusCode, string(text), res.Header.Get("Idempotent-Replayed") == "true"
 }
 
-// prepare makes the runs that the acts are for.
+// prepare makes the runs that the actions are for.
 func (l *lost) prepare(p *process) {
 	l.Helper()
 	eventually(l.T, "the API", func() bool {

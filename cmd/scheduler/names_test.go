@@ -84,7 +84,7 @@ func TestEmptyLedgerVariableIsRefused(t *testing.T) {
 	}
 }
 
-// An act with an empty selector changes nothing.
+// An action with an empty selector changes nothing.
 func TestEmptySelectorChangesNothing(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, membershipRegistry)
@@ -228,6 +228,25 @@ func TestMistypedFlagsGetASuggestion(t *testing.T) {
 	} {
 		if code, out, errs := d.run(strings.Fields(args)...); code != exitUsage || out != "" || !strings.Contains(errs, want) {
 			t.Errorf("%s: exit %d: %s%s", args, code, out, errs)
+		}
+	}
+}
+
+// A run ID with a mistyped job gets the nearest job, as the job by itself does.
+func TestRunsOfMistypedJobsGetASuggestion(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, membershipRegistry)
+	d.ok("migrate", "up")
+	for _, command := range []string{"runs show", "runs rerun --new-key --why x", "runs cancel --why x", "runs redrive --why x", "runs ack --why x"} {
+		for job, says := range map[string]string{
+			"close-boks":  `unknown job "close-boks"; did you mean "close-books"? "cronce jobs list" lists the jobs`,
+			"close-books": `the ledger has no`,
+		} {
+			args := append(strings.Fields(command), job+"@2026-11-20T00:00:00Z")
+			code, _, errs := d.run(args...)
+			if code == exitDone || !strings.Contains(errs, says) || job == "close-books" && strings.Contains(errs, "unknown job") {
+				t.Errorf("%q: exit %d: %s", args, code, errs)
+			}
 		}
 	}
 }

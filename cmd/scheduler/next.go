@@ -110,7 +110,7 @@ func (a *app) timetableOf(ctx context.Context, args []string, f nextFlags) (time
 }
 
 func timetableFor(j jobs.Job) timetable {
-	t := timetable{Schedule: j.Parsed()}
+	t := timetable{Schedule: j.ParsedSchedule()}
 	if j.Spread > 0 {
 		t.spread = &j
 	}

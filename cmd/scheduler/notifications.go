@@ -79,7 +79,7 @@ func (a *app) testChannel(ctx context.Context, name, publicURL string) error {
 	defer calls.Close()
 	now := a.now()
 	id := jobs.RunIDWithToken(channel.JobID(), now.UTC().Truncate(time.Second), uuid.NewString())
-	call, err := notify.CallOf(notify.Test(reg.Name(), publicURL, channel, now), channel, id)
+	call, err := notify.NewCall(notify.NewTestMessage(reg.Name(), publicURL, channel, now), channel, id)
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (a *app) testChannel(ctx context.Context, name, publicURL string) error {
 	}})
 	return a.printTested(tested{
 		Channel: name, Type: channel.Type, Status: answer.Status, Error: answer.Error,
-		Accepted: answer.Kind == ledger.Fresh || answer.Kind == ledger.Replay || answer.Kind == ledger.Working,
+		Accepted: answer.Kind == ledger.AnswerFresh || answer.Kind == ledger.AnswerReplayed || answer.Kind == ledger.AnswerAccepted,
 	})
 }
 

@@ -53,9 +53,9 @@ func (s *site) runs(args ...string) []operations.Run {
 	return listRuns(s.T, s.db, args...)
 }
 
-func (s *site) acted(code int, args ...string) operations.Acted {
+func (s *site) acted(code int, args ...string) operations.RunActionResult {
 	s.Helper()
-	var got operations.Acted
+	var got operations.RunActionResult
 	if err := json.Unmarshal([]byte(s.do(code, append(args, "--json", "--why", "test")...)), &got); err != nil {
 		s.Fatal(err)
 	}
@@ -163,12 +163,12 @@ func TestRedriveRerunAndAck(t *testing.T) {
 		}
 		for _, either := range []string{id, rerun.RunID} {
 			acts := s.show(either).Acts
-			if last := acts[len(acts)-1]; last.Act != ledger.ActRerun || last.RunID != id || last.RerunID != rerun.RunID ||
+			if last := acts[len(acts)-1]; last.Act != ledger.ActionRerun || last.RunID != id || last.RerunID != rerun.RunID ||
 				last.By != "ann" || last.Why != "as new work" || last.Via != ledger.ViaCLI {
 				t.Errorf("the acts on %s: %+v", either, acts)
 			}
 		}
-		if acts := s.show(id).Acts; len(acts) != 2 || acts[0].Act != ledger.ActRedrive || acts[0].Why != "test" {
+		if acts := s.show(id).Acts; len(acts) != 2 || acts[0].Act != ledger.ActionRedrive || acts[0].Why != "test" {
 			t.Errorf("the acts on %s: %+v, want the redrive kept before the rerun", id, acts)
 		}
 		s.do(1, "runs", "rerun", id, "--new-key", "--why", "by mistake")
@@ -190,12 +190,12 @@ func TestRedriveRerunAndAck(t *testing.T) {
 			if dry {
 				args = append(args, "--dry-run")
 			}
-			if got := s.acted(0, args...); len(got.Changed) != 0 || got.DryRun != dry || got.Counts.LeftOut[ledger.Acknowledged] != settled {
+			if got := s.acted(0, args...); len(got.Changed) != 0 || got.DryRun != dry || got.Counts.LeftOut[ledger.RejectedAcknowledged] != settled {
 				t.Errorf("a redrive of what is settled: %+v, want %d left out as acknowledged", got, settled)
 			}
 		}
 		all := []string{"runs", "redrive", "--job", "bad", "--since", "1h", "--include-acknowledged", "--dry-run"}
-		if got := s.acted(0, all...); len(got.Changed) != settled-1 || got.Counts.LeftOut[ledger.Rerun] != 1 {
+		if got := s.acted(0, all...); len(got.Changed) != settled-1 || got.Counts.LeftOut[ledger.RejectedRerun] != 1 {
 			t.Errorf("%+v: want all but the one that was rerun", got)
 		}
 		if got := s.acted(0, append(all, "--may-double")...); len(got.Changed) != settled {

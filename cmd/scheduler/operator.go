@@ -20,13 +20,13 @@ type operator interface {
 	Run(ctx context.Context, id string) (operations.RunDetail, error)
 	Follow(ctx context.Context, jobID string, tell func(operations.Changes) error) error
 	Why(ctx context.Context, jobID string, at time.Time) (operations.Explanation, error)
-	Pause(ctx context.Context, jobID string, who ledger.Actor) (operations.JobActed, error)
-	Resume(ctx context.Context, jobID string, who ledger.Actor) (operations.JobActed, error)
-	Act(context.Context, operations.RunAct, ledger.Act) (operations.Acted, error)
+	Pause(ctx context.Context, jobID string, who ledger.Actor) (operations.JobActionResult, error)
+	Resume(ctx context.Context, jobID string, who ledger.Actor) (operations.JobActionResult, error)
+	Act(context.Context, operations.RunAction, ledger.Action) (operations.RunActionResult, error)
 	Backfill(context.Context, operations.Backfill) (operations.Backfilled, error)
 	Incidents(context.Context, ledger.IncidentFilter) (operations.IncidentPage, error)
 	Incident(ctx context.Context, id int64) (operations.Incident, error)
-	AckIncident(context.Context, ledger.IncidentAct) (operations.Incident, error)
+	AckIncident(context.Context, ledger.IncidentAction) (operations.Incident, error)
 }
 
 // operator is the server of --server, else the ledger that open opens. Where there is no
@@ -71,7 +71,7 @@ func (a *app) refuseUnknownJobs(ids []string) error {
 }
 
 // remote is the server of --server.
-func (a *app) remote() (*remote.Server, error) {
+func (a *app) remote() (*remote.Client, error) {
 	if a.db != "" {
 		return nil, usage("--server and --db name two different places; give one")
 	}
@@ -84,7 +84,7 @@ func (a *app) remote() (*remote.Server, error) {
 
 // remotely makes a run on a server and waits for its end, which the processes that
 // serve bring about.
-func (a *app) remotely(ctx context.Context, enter func(*remote.Server) (operations.Run, error)) error {
+func (a *app) remotely(ctx context.Context, enter func(*remote.Client) (operations.Run, error)) error {
 	s, err := a.remote()
 	if err != nil {
 		return err

@@ -25,7 +25,7 @@ const (
 
 var outputs = []output{asTable, asJSON, asYAML, asID}
 
-// outputVersion is that of the shapes of JSON and YAML, as docs/operations.md has
+// outputVersion is that of the shapes of JSON and YAML, as docs/commands.md has
 // them. A field that is renamed, removed or given another type raises it.
 const outputVersion = 1
 
@@ -100,7 +100,7 @@ func idsOf(v any) (ids []string) {
 		}
 	case operations.JobDetail:
 		ids = []string{v.ID}
-	case operations.JobActed:
+	case operations.JobActionResult:
 		ids = []string{v.JobID}
 	case operations.RunDetail:
 		ids = []string{v.RunID}
@@ -108,7 +108,7 @@ func idsOf(v any) (ids []string) {
 		ids = []string{v.RunID}
 	case operations.Incident:
 		ids = []string{strconv.FormatInt(v.ID, 10)}
-	case operations.Acted:
+	case operations.RunActionResult:
 		return idsOf(v.Changed)
 	}
 	return ids

@@ -13,16 +13,25 @@ import (
 )
 
 // who are the flags of every command that changes a run or a job by hand.
-type who struct{ by, why string }
+type who struct {
+	by, why string
+	// byToken reports whether the server is to name who acts, by the token.
+	byToken func() bool
+}
 
 // actor is who acts, as the ledger records it.
 func (w *who) actor() ledger.Actor {
-	return ledger.Actor{By: w.by, Why: w.why, Via: ledger.ViaCLI}
+	actor := ledger.Actor{By: w.by, Why: w.why, Via: ledger.ViaCLI}
+	if w.byToken() {
+		actor.By = ""
+	}
+	return actor
 }
 
 func (w *who) flags(c *cobra.Command, a *app) {
 	c.Flags().StringVar(&w.by, "by", a.env("USER", osUser()), "who does this, by `name`; kept in the ledger (default $USER, else the account)")
 	c.Flags().Lookup("by").DefValue = "" // the same help for everyone
+	w.byToken = func() bool { return a.server != "" && a.env("CRONCE_TOKEN", "") != "" && !c.Flags().Changed("by") }
 	c.Flags().StringVar(&w.why, "why", "", "the `reason`, kept in the ledger")
 }
 

@@ -91,7 +91,7 @@ func (a *app) probeJob(ctx context.Context, id string, f probeFlags) error {
 }
 
 func (a *app) probeURL(ctx context.Context, f probeFlags) error {
-	u := probe.URL{URL: f.url, Method: f.method, Path: f.path, Body: f.body, TokenEnv: f.tokenEnv, Timeout: f.timeout}
+	u := probe.AdHocTarget{URL: f.url, Method: f.method, Path: f.path, Body: f.body, TokenEnv: f.tokenEnv, Timeout: f.timeout}
 	reg, c, lookup, err := u.Registry(a.lookup)
 	if err != nil {
 		return &exit{exitUsage, err}
@@ -101,7 +101,7 @@ func (a *app) probeURL(ctx context.Context, f probeFlags) error {
 }
 
 func (a *app) probe(ctx context.Context, reg *jobs.Registry, lookup func(string) (string, bool), c probe.Config, yes bool) error {
-	if err := c.Check(); err != nil {
+	if err := c.Validate(); err != nil {
 		return &exit{exitUsage, err}
 	}
 	if !yes && a.asks() {

@@ -104,3 +104,17 @@ func TestPurgeWithoutALedgerSaysSo(t *testing.T) {
 		t.Errorf("exit %d: %s%s", code, out, errs)
 	}
 }
+
+// One job and one problem are in the singular.
+func TestCheckCountsInWords(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, membershipRegistry)
+	one := d.write("one.yaml", "name: acme\njobs: []\n") // and the nightly purge
+	if out := d.ok("check", one); !strings.Contains(out, "ok: 1 job\n") {
+		t.Error(out)
+	}
+	bad := d.write("bad.yaml", "name: acme\njobs:\n  - { id: a, schedule: \"@dayly\", targetUrlEnv: MEMBERSHIP_URL, path: /a }\n")
+	if code, _, errs := d.run("check", bad); code != exitUsage || !strings.Contains(errs, "\n1 problem; nothing was started\n") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+}

@@ -204,7 +204,7 @@ func missedSeconds(t *testing.T, config, path string, n int) time.Time {
 		_, err := l.Admit(t.Context(), ledger.Admission{Owner: "p1", Token: "t1", LeaseFor: time.Minute, Plans: []ledger.Plan{{
 			JobID: s.JobID, Revision: s.Revision, After: s.Watermark, Through: last, Runs: []ledger.RunSpec{{
 				RunID: jobs.RangeID("tick", first, last), ScheduledAt: first, Until: last, Count: n,
-				State: ledger.Missed, Reason: ledger.CatchUpWindow, Trigger: ledger.BySchedule,
+				State: ledger.Missed, Reason: ledger.ReasonCatchUpWindow, Trigger: ledger.BySchedule,
 			}},
 		}}})
 		d.must(err)

@@ -16,6 +16,7 @@ import (
 	"github.com/cronce/cronce/cleanup"
 	"github.com/cronce/cronce/idempotency/purge"
 	"github.com/cronce/cronce/internal/keystores"
+	"github.com/cronce/cronce/internal/plural"
 	"github.com/cronce/cronce/internal/telemetry"
 	"github.com/cronce/cronce/internal/terminal"
 	"github.com/cronce/cronce/jobs"
@@ -33,7 +34,7 @@ func (a *app) purge(reg *jobs.Registry, s ledger.Store, log *slog.Logger) *clean
 // that one succeeds.
 func (a *app) newPurgeWatch(reg *jobs.Registry, s ledger.Store, c *caller, metrics *telemetry.Purge, log *slog.Logger) *cleanup.Watch {
 	c.builtin.Purge.Observer = metrics
-	return cleanup.NewWatch(cleanup.WatchConfig{Registry: reg, Runs: s, Succeeded: metrics.Succeeded, Logger: log, Now: a.now})
+	return cleanup.NewWatch(cleanup.WatchConfig{Registry: reg, Runs: s, Observed: metrics.Observed, Logger: log, Now: a.now})
 }
 
 type purgeFlags struct {
@@ -52,9 +53,9 @@ func (a *app) purgeCommand() *cobra.Command {
 ledger the runs that finished before cleanup.ledgerRetention. With --scope or
 --store it removes only keys.
 
-It never removes a key that has not expired. It may be stopped at any moment, run
-beside the nightly purge, and run again. A store that fails does not stop the
-others; the exit code is then 1.`,
+It never removes a key that has not expired. You can stop it at any time, run it
+again, and run it at the same time as the nightly purge. A store that fails does
+not stop the others; the exit code is then 1.`,
 		Example: `  cronce purge --dry-run
   cronce purge --store accounting --scope route:POST_/v1/payments`,
 		Args: cobra.NoArgs,
@@ -62,7 +63,7 @@ others; the exit code is then 1.`,
 	}
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "only count what would be removed")
 	c.Flags().BoolVar(&f.fullPace, "full-pace", false, "do not pause between batches")
-	c.Flags().StringVar(&f.scope, "scope", "", "only keys of this key `scope`, a whole one")
+	c.Flags().StringVar(&f.scope, "scope", "", "only keys of this key `scope`; its full name")
 	c.Flags().StringVar(&f.store, "store", "", "only the key store of this `name`")
 	return c
 }
@@ -220,25 +221,18 @@ func (a *app) printPurge(reg *jobs.Registry, r cleanup.Report) error {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(a.out, "%s %s and %s\n", verb, counted(r.Deleted, "expired key"), counted(r.Runs, "finished run"))
+	_, err := fmt.Fprintf(a.out, "%s %s and %s\n", verb, plural.Of(r.Deleted, "expired key"), plural.Of(r.Runs, "finished run"))
 	if r.History > 0 {
-		_, more := fmt.Fprintf(a.out, "%s %s of the ledger: acts, events, definitions, processes\n", verb, counted(r.History, "other row"))
+		_, more := fmt.Fprintf(a.out, "%s %s of the ledger: actions, events, definitions, processes\n", verb, plural.Of(r.History, "other row"))
 		err = errors.Join(err, more)
 	}
 	return errors.Join(err, printLeft(a.out, r))
 }
 
 func printLeft(w io.Writer, r cleanup.Report) error {
-	if r.Left() == 0 {
+	if r.Remaining() == 0 {
 		return nil
 	}
-	_, err := fmt.Fprintf(w, "%d are left\n", r.Left())
+	_, err := fmt.Fprintf(w, "%d left\n", r.Remaining())
 	return err
-}
-
-func counted(n int64, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return fmt.Sprintf("%d %s", n, what)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cronce/cronce/cleanup"
 	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/internal/plural"
 )
 
 // printPurges shows what each attempt of a nightly purge removed, by store and
@@ -35,7 +36,7 @@ func (a *app) printStores(r cleanup.Report) error {
 		for _, scope := range s.Scopes {
 			t.Row(s.Name, scope.Scope, strconv.FormatInt(scope.Deleted, 10), "")
 		}
-		left := strconv.FormatInt(s.Left, 10)
+		left := strconv.FormatInt(s.Remaining, 10)
 		if s.Error != "" {
 			left = "failed"
 		}
@@ -44,6 +45,6 @@ func (a *app) printStores(r cleanup.Report) error {
 	if err := t.Flush(); err != nil || r.Omitted == 0 {
 		return err
 	}
-	_, err := fmt.Fprintf(a.out, "%s with fewer keys are not listed\n", counted(int64(r.Omitted), "scope"))
+	_, err := fmt.Fprintf(a.out, "%s with fewer keys are not listed\n", plural.Of(r.Omitted, "scope"))
 	return err
 }

@@ -17,8 +17,10 @@ func (a *app) rerunCommand() *cobra.Command {
 		Short: "Repeat a finished run as new work, under a new key",
 		Long: `rerun makes a new run with a new run ID (with ~), and so a new key, and the
 request of the run that it repeats. The target applies it again. --may-double is
-required if the work may have been done: the outcome of the run is unknown (its
-last attempt timed out or was lost), or it was rerun before.`,
+required if the work may have been done: the run was rerun before, or it did not
+succeed and the outcome of any of its attempts is unknown. That is so for an
+attempt that timed out, whose connection broke, that was lost with its lease, or
+whose answer was that an earlier call is in progress.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if !newKey {
@@ -40,7 +42,7 @@ last attempt timed out or was lost), or it was rerun before.`,
 
 func (a *app) rerun(ctx context.Context, r operations.Rerun) error {
 	if a.server != "" {
-		return a.remotely(ctx, func(s *remote.Server) (operations.Run, error) { return s.Rerun(ctx, r) })
+		return a.remotely(ctx, func(s *remote.Client) (operations.Run, error) { return s.Rerun(ctx, r) })
 	}
 	reg, err := a.soundRegistry()
 	if err != nil {

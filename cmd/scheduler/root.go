@@ -106,7 +106,7 @@ Then:         cronce init, or cronce import crontab FILE
 	flags.StringVar(&a.config, "config", "cronce.yaml", "the registry `file`")
 	flags.StringVar(&a.db, "db", "", "the ledger: sqlite:PATH or postgres://... (env CRONCE_DATABASE_URL; default sqlite:cronce.db)")
 	flags.StringVar(&a.server, "server", "", "ask this server's API instead of a ledger: its `URL`; token in CRONCE_TOKEN")
-	flags.StringVar(&a.allowTarget, "allow-target", "", "call these `hosts` and networks (CIDR) alone, with commas between them")
+	flags.StringVar(&a.allowTarget, "allow-target", "", "call only these `hosts` and networks (CIDR), separated by commas")
 	flags.StringVarP(&a.outputFlag, "output", "o", string(asTable), "print a table, json, yaml, or the IDs alone: id")
 	flags.BoolVar(&a.jsonFlag, "json", false, "short for --output json")
 	flags.BoolVar(&a.wide, "wide", false, "print all columns, even on a narrow terminal")

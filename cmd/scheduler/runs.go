@@ -156,7 +156,7 @@ func (a *app) printRun(r operations.RunDetail) error {
 	if len(r.Acts) > 0 {
 		fmt.Fprintln(a.out)
 	}
-	if err := a.printActs(r.Acts, false); err != nil || len(r.History) == 0 {
+	if err := a.printActs(r.Acts); err != nil || len(r.History) == 0 {
 		return err
 	}
 	fmt.Fprintln(a.out)

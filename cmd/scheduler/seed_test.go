@@ -87,16 +87,16 @@ func fates(j jobs.Job) []ledger.RunSpec {
 	hour := func(n int) time.Time { return noon.Add(time.Duration(n-12) * time.Hour) }
 	missed := ledger.RunSpec{
 		RunID: jobs.RangeID(j.ID, hour(1), hour(3)), ScheduledAt: hour(1), Until: hour(3), Count: 3,
-		State: ledger.Missed, Reason: ledger.CatchUpWindow, Trigger: ledger.BySchedule,
+		State: ledger.Missed, Reason: ledger.ReasonCatchUpWindow, Trigger: ledger.BySchedule,
 	}
 	out := []ledger.RunSpec{missed}
 	for n := 4; n <= 11; n++ {
 		id := jobs.RunID(j.ID, hour(n))
 		in := ledger.RunSpec{RunID: id, ScheduledAt: hour(n), Count: 1, State: ledger.Planned, Trigger: ledger.BySchedule,
-			Overlap: ledger.OverlapAllow, Call: executor.CallFor(j, id, hour(n)), Lease: n <= 8}
+			Overlap: ledger.OverlapAllow, Call: executor.FrozenCall(j, id, hour(n)), Lease: n <= 8}
 		switch n {
 		case 4:
-			in = ledger.RunSpec{RunID: id, ScheduledAt: hour(n), Count: 1, State: ledger.Superseded, Reason: ledger.NewerRun, Trigger: ledger.BySchedule}
+			in = ledger.RunSpec{RunID: id, ScheduledAt: hour(n), Count: 1, State: ledger.Superseded, Reason: ledger.ReasonNewerRun, Trigger: ledger.BySchedule}
 		case 10, 11:
 			in.Overlap, in.Lease = ledger.OverlapSkip, false // ten takes the slot, eleven finds it taken
 		}
@@ -113,18 +113,18 @@ func outcomes(work []ledger.Work, now time.Time) []ledger.Outcome {
 	for i, w := range work {
 		o := ledger.Outcome{
 			Lease: ledger.Lease{RunID: w.RunID, Token: w.Token}, State: ledger.Succeeded,
-			Attempt: ledger.Attempt{RunID: w.RunID, N: 1, StartedAt: now, FinishedAt: now.Add(120 * time.Millisecond), Answer: ledger.Fresh, Status: 200, Owner: "p1"},
+			Attempt: ledger.Attempt{RunID: w.RunID, N: 1, StartedAt: now, FinishedAt: now.Add(120 * time.Millisecond), Answer: ledger.AnswerFresh, Status: 200, Owner: "p1"},
 		}
 		switch i {
 		case 1:
-			o.Replayed, o.Attempt.Answer = true, ledger.Replay
+			o.Replayed, o.Attempt.Answer = true, ledger.AnswerReplayed
 		case 2:
-			o.State, o.Reason = ledger.Dead, ledger.Permanent
-			o.Attempt.Answer, o.Attempt.Status, o.Attempt.Code = ledger.Refused, 404, "no_such_route"
+			o.State, o.Reason = ledger.Dead, ledger.ReasonPermanent
+			o.Attempt.Answer, o.Attempt.Status, o.Attempt.Code = ledger.AnswerRefused, 404, "no_such_route"
 			o.Attempt.Error = "HTTP 404 (no_such_route): the target refuses the call"
 		case 3:
-			o.State, o.Reason = ledger.Dead, ledger.Exhausted
-			o.Attempt.Answer, o.Attempt.Status, o.Attempt.Error = ledger.Unknown, 0, "no answer within the attempt's time"
+			o.State, o.Reason = ledger.Dead, ledger.ReasonExhausted
+			o.Attempt.Answer, o.Attempt.Status, o.Attempt.Error = ledger.AnswerUnknown, 0, "no answer within the attempt's time"
 		}
 		out = append(out, o)
 	}

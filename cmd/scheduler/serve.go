@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cronce/cronce/api/access"
+	"github.com/cronce/cronce/api"
 	"github.com/cronce/cronce/executor"
 	"github.com/cronce/cronce/internal/hosts"
 	"github.com/cronce/cronce/internal/rollover"
@@ -47,11 +47,11 @@ Ctrl-C or SIGTERM stops it gracefully: nothing new is sent, calls in flight have
 immediately with exit code 1: runs in flight stay leased until --lease expires and
 are then retried under their run IDs.
 
-SIGHUP reads the registry again, and so does each change of it with --watch. A
-sound registry is switched to as in a rolling deploy: calls in flight end under the
-former one. A registry with problems is logged, and the former one stays.
+SIGHUP reads the registry again, and so does each change of it with --watch. serve
+switches to a valid registry as in a rolling deploy: calls in flight end under the
+former one. If the registry has problems, serve logs them and keeps the former one.
 
-On --listen: /healthz (it looks for what is due), /readyz (it can plan and record),
+On --listen: /healthz (the planner works), /readyz (it plans and records),
 /metrics (Prometheus), /v1 (the API; see docs/api.md), /.well-known/jwks.json (the
 public keys of auth type jwt); on a loopback address also the dashboard, at /. In a
 container or pod, listen on :9464. The API then needs --access, which SIGHUP reads
@@ -74,7 +74,7 @@ again too: without it only this machine is served.`,
 	return c
 }
 
-// check refuses values that the executor could not keep to: a lease that lapses
+// check refuses values that the executor could not keep to: a lease that expires
 // before a call can begin, or no time to record what a stop leaves.
 func (f serveFlags) check() error {
 	switch {
@@ -158,14 +158,15 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 	metrics.Watch(func() map[string]string { return fleet.Current().calls.Breakers() }, countsOf(ctx, store), troublesOf(ctx, store))
 	mux := healthMux(fleet, metrics)
 	ops := s.operations(fleet)
-	v1, err := s.api(control, ops)
+	gate := api.NewGate(control)
+	v1, err := s.api(gate, ops)
 	if err != nil {
 		return err
 	}
 	board := s.dashboard(fleet, ops, v1)
 	defer board.Close()
 	mux.Handle("/v1/", v1)
-	stop, err := a.listen(ctx, f.listen, mux, control, board, log)
+	stop, err := a.listen(ctx, f.listen, mux, guard{control, gate, log}, board)
 	if err != nil {
 		return err
 	}
@@ -201,7 +202,7 @@ func (a *app) logger() (*slog.Logger, error) {
 }
 
 // listen serves health, metrics, the API and the dashboard, until stop.
-func (a *app) listen(ctx context.Context, address string, mux *http.ServeMux, control access.Control, board http.Handler, log *slog.Logger) (stop func(), err error) {
+func (a *app) listen(ctx context.Context, address string, mux *http.ServeMux, g guard, board http.Handler) (stop func(), err error) {
 	if address == "" {
 		return func() {}, nil
 	}
@@ -209,13 +210,13 @@ func (a *app) listen(ctx context.Context, address string, mux *http.ServeMux, co
 	if err != nil {
 		return nil, fmt.Errorf("--listen %s: %w; choose another address, or \"\" for none", address, err)
 	}
-	mux.Handle("/", guarded(l.Addr(), control, board, log))
+	mux.Handle("/", g.dashboard(l.Addr(), board))
 	server := newServer(ctx, mux)
 	go func() {
 		if err := server.Serve(l); err != nil && !errors.Is(err, errServerClosed) {
-			log.Error("server on --listen failed", "error", err)
+			g.log.Error("server on --listen failed", "error", err)
 		}
 	}()
-	log.Info("serving health and metrics", "address", l.Addr().String())
+	g.log.Info("serving health and metrics", "address", l.Addr().String())
 	return func() { server.Close() }, nil
 }

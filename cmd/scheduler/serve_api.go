@@ -46,7 +46,7 @@ func (s *server) openAPIKeys(ctx context.Context, control access.Control) (done 
 	return done, nil
 }
 
-// operations are the operators' queries and acts on what is served now.
+// operations are the operators' queries and actions on what is served now.
 func (s *server) operations(fleet *rollover.Fleet[*instance]) *operations.Service {
 	return operations.New(operations.Config{
 		Ledger: s.store, Now: s.app.now,
@@ -56,13 +56,13 @@ func (s *server) operations(fleet *rollover.Fleet[*instance]) *operations.Servic
 }
 
 // api serves /v1, or says why it is not served.
-func (s *server) api(control access.Control, ops *operations.Service) (http.Handler, error) {
+func (s *server) api(gate *api.Gate, ops *operations.Service) (http.Handler, error) {
 	if s.apiKeys == nil {
 		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, "the API is served to this machine, or with an access file; see --access", http.StatusForbidden)
 		}), nil
 	}
-	return api.New(api.Config{Operations: ops, Keys: s.apiKeys, Access: control, Logger: s.log})
+	return api.New(api.Config{Operations: ops, Keys: s.apiKeys, Gate: gate, Logger: s.log})
 }
 
 // apiStore lets the nightly purge remove the expired keys of the API.

@@ -52,6 +52,10 @@ func TestCommandsWorkThroughAServer(t *testing.T) {
 				t.Errorf("%v:\nthrough the server, exit %d:\n%s\non the ledger, exit %d:\n%s", args, gotCode, got, wantCode, want)
 			}
 		}
+		idle := map[string]string{"CRONCE_SERVER": server, "CRONCE_TOKEN": "proves-nothing"}
+		if code, out, errs := invoke(t, idle, "jobs", "resume", "tick", "--why", "a test", "--by", "ann"); code != 0 {
+			t.Errorf("a token that the server does not need, and a name: exit %d, %s%s", code, out, errs)
+		}
 		code, out, _ = invoke(t, env, "runs", "rerun", run.RunID, "--new-key", "--why", "a test")
 		if code != 0 || !strings.Contains(out, "succeeded") {
 			t.Errorf("rerun: exit %d, %s", code, out)
@@ -132,6 +136,33 @@ func TestAHangupReadsTheAccessFileAgain(t *testing.T) {
 	if !strings.Contains(out, "token:ci") {
 		t.Errorf("the audit does not name who is proven:\n%s", out)
 	}
+	if code, out, errs := invoke(t, env, "jobs", "pause", "tick", "--why", "a test", "--by", "boss"); code != exitFailed || !strings.Contains(errs, "made by \"token:ci\"") {
+		t.Errorf("in another's name: exit %d, %s%s", code, out, errs)
+	}
+	write("version: 1\ntokens: [")
+	p.signal(syscall.SIGHUP)
+	eventually(t, "the log to say why the file is not in force", func() bool {
+		return strings.Contains(p.log.String(), "registry not reloaded; the one in use stays") && strings.Contains(p.log.String(), file)
+	})
+	if code, errs := pause(); code != 0 {
+		t.Errorf("after a file with a mistake: exit %d, %s", code, errs)
+	}
+	_, another := access.NewToken()
+	write(strings.Replace(line("operator"), hash, another, 1))
+	p.signal(syscall.SIGHUP)
+	eventually(t, "the token that was taken out to be refused", func() bool {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+p.address()+"/v1/status", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+token)
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		return res.StatusCode == http.StatusUnauthorized
+	})
 	delete(env, "CRONCE_TOKEN")
 	if code, errs := pause(); code == 0 {
 		t.Errorf("without a token: exit %d, %s", code, errs)

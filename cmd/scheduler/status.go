@@ -16,9 +16,9 @@ func (a *app) statusCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "status",
 		Short: "Show who serves the ledger, and how late it is",
-		Long: `status shows the processes that work on the ledger, how long the oldest due run has
-been waiting, how many runs are unfinished or dead, how many incidents are open, and how the
-nightly purge does.
+		Long: `status shows the processes that work on the ledger, how long the oldest due run
+has been waiting, how many runs are unfinished or dead, how many incidents are
+open, and when the nightly purge last succeeded.
 
 Exit 0: a process serves. Exit 1: none does.`,
 		Args: cobra.NoArgs,

@@ -80,7 +80,7 @@ func parseAge(text string) (time.Duration, bool) {
 }
 
 // canonicalRunID writes the times of a run ID in UTC, as the ledger has them.
-// What is no run ID stays as it is.
+// A text that is not a run ID is returned unchanged.
 func canonicalRunID(id string) string {
 	jobID, rest, found := strings.Cut(id, "@")
 	if !found {

@@ -11,6 +11,7 @@ import (
 	"github.com/cronce/cronce/api/remote"
 	"github.com/cronce/cronce/executor"
 	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/internal/plural"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 )
@@ -45,7 +46,7 @@ const triggeredByHand = "triggered by hand"
 
 func (a *app) trigger(ctx context.Context, jobID string, w who) error {
 	if a.server != "" {
-		return a.remotely(ctx, func(s *remote.Server) (operations.Run, error) { return s.Trigger(ctx, jobID, w.actor()) })
+		return a.remotely(ctx, func(s *remote.Client) (operations.Run, error) { return s.Trigger(ctx, jobID, w.actor()) })
 	}
 	reg, err := a.soundRegistry()
 	if err != nil {
@@ -114,7 +115,7 @@ const takenOver = 500 * time.Millisecond
 // goes on should the other one die.
 func toItsEnd(ctx context.Context, e *executor.Executor, s ledger.Store, entry ledger.Entry) (ledger.Run, error) {
 	for {
-		run, err := e.Drive(ctx, entry)
+		run, err := e.Execute(ctx, entry)
 		if err != nil && ctx.Err() == nil {
 			return run, err
 		}
@@ -152,10 +153,7 @@ func drivenText(r operations.Run) string {
 	if r.Reason != "" {
 		text += " (" + string(r.Reason) + ")"
 	}
-	text += fmt.Sprintf(", %d attempt", r.Attempts)
-	if r.Attempts != 1 {
-		text += "s"
-	}
+	text += ", " + plural.Of(r.Attempts, "attempt")
 	if r.Replayed {
 		text += ", replayed"
 	}

@@ -5,12 +5,26 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
 
 	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/ledger"
 )
+
+// The audit's bounds hold on the ledger itself, too, and nobody passes for a token.
+func TestWhoAndWhyAreBounded(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, membershipRegistry)
+	for _, c := range []struct{ by, why, want string }{
+		{"ann", strings.Repeat("é", 501), "at most 1000 bytes"}, {strings.Repeat("a", 256), "x", "at most 255"}, {"token:ci", "x", "no token has proved it"},
+	} {
+		if code, _, errs := d.run("trigger", "close-books", "--by", c.by, "--why", c.why); code != exitUsage || !strings.Contains(errs, c.want) {
+			t.Errorf("by %.20s, why %.20s: exit %d: %s", c.by, c.why, code, errs)
+		}
+	}
+}
 
 // The scheduler beside it takes over the retries, and trigger waits with it.
 func TestTriggerWaitsForTheEndBesideAScheduler(t *testing.T) {
@@ -61,7 +75,7 @@ func TestTriggerRecordsWhoWithoutUser(t *testing.T) {
 		if err := json.Unmarshal([]byte(out), &shown); err != nil || len(shown.Acts) != 1 {
 			t.Fatalf("%v: %s", err, out)
 		}
-		if got := shown.Acts[0]; got.Act != ledger.ActTrigger || got.By != osUser() || got.By == "" || got.Why != triggeredByHand {
+		if got := shown.Acts[0]; got.Act != ledger.ActionTrigger || got.By != osUser() || got.By == "" || got.Why != triggeredByHand {
 			t.Errorf("%+v, want a trigger by %s", got, osUser())
 		}
 	})

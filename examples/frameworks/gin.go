@@ -20,7 +20,7 @@ func Gin(kit *idempotency.Kit, pay gin.HandlerFunc) *gin.Engine {
 	return router
 }
 
-// ginOnce wraps a handler. It is no middleware, since the kit may run the handler
+// ginOnce wraps a handler. It is not a middleware, since the kit may run the handler
 // again after a conflict, and c.Next runs it once. gin sets no pattern in the
 // request, so the key scope is made of gin's own path.
 func ginOnce(kit *idempotency.Kit, route idempotency.Route, handler gin.HandlerFunc) gin.HandlerFunc {

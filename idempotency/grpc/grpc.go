@@ -1,10 +1,10 @@
-// Package grpc makes unary gRPC methods safe to repeat: interceptors in front of
-// an [idempotency.Kit]. It is a module of its own, so that a service without
-// gRPC does not get gRPC with the kit.
+// Package grpc provides interceptors with which a unary gRPC method takes effect once,
+// however often a call is repeated. It is a module of its own, so that a service without
+// gRPC does not depend on gRPC.
 //
-// [UnaryServerInterceptor] does for a gRPC server what Kit.Handler does for
-// net/http. Streams have no key ([StreamServerInterceptor]). A client names each
-// call by the metadata "idempotency-key", or lets [UnaryClientInterceptor] do it.
+// [UnaryServerInterceptor] does for a gRPC server what [idempotency.Kit.Handler] does for
+// net/http. Streams have no key ([StreamServerInterceptor]). A client sends the key as
+// metadata "idempotency-key", or uses [UnaryClientInterceptor].
 package grpc
 
 import (
@@ -32,36 +32,35 @@ const (
 
 // Options configure [UnaryServerInterceptor]. Only Principal is required.
 type Options struct {
-	// Principal returns who makes a call: an account or client id that the call's
-	// authentication has proved, never a token, which changes. Keys of two
-	// principals never meet. An error or "" is answered UNAUTHENTICATED.
+	// Principal returns the caller: an authenticated account or client ID, not a token,
+	// since tokens change. Two principals can use the same key without conflict. An
+	// error or "" is answered UNAUTHENTICATED.
 	Principal func(context.Context) (string, error)
-	// Skip names methods ("/shop.v1.Payments/Find") that need no key and pass
-	// through, besides those that declare idempotency_level = NO_SIDE_EFFECTS and
-	// those of gRPC's health service; default none.
+	// Skip reports whether a method such as "/shop.v1.Payments/Find" passes through
+	// without a key; default none. Methods with idempotency_level = NO_SIDE_EFFECTS and
+	// those of gRPC's health service always do.
 	Skip func(fullMethod string) bool
-	// Final names the codes of a handler's errors that are stored; default
-	// [DefaultFinal]. An error that is [idempotency.Final] is stored whatever its
-	// code.
+	// Final reports whether a handler's error with a code is stored; default
+	// [DefaultFinal]. An [idempotency.FinalError] is stored whatever its code.
 	Final func(codes.Code) bool
 	// Logger logs failures whose details no caller gets; default
 	// slog.Default().
 	Logger *slog.Logger
 }
 
-// Scope returns the key scope of a method, "grpc:shop.v1.Payments/Pay", as
+// MethodScope returns the key scope of a method, "grpc:shop.v1.Payments/Pay", as
 // idempotency.Options.TTLs names it.
-func Scope(fullMethod string) string { return "grpc:" + strings.TrimPrefix(fullMethod, "/") }
+func MethodScope(fullMethod string) string { return "grpc:" + strings.TrimPrefix(fullMethod, "/") }
 
-// UnaryServerInterceptor runs each unary method once for each key. The handler
-// gets the transaction through the engine's accessor (postgres.Tx(ctx)) and
-// writes through it; its reply is sent when the work and the reply are committed
-// together. An error rolls the work back. It must answer before its context ends
-// (MaxRun); the caller's leaving and the caller's deadline do not end it.
+// UnaryServerInterceptor returns an interceptor that runs each unary method once for each
+// key. The handler gets the transaction through the engine's accessor, such as
+// postgres.Tx(ctx), and writes through it. Its reply is sent after the work and the reply
+// are committed together. An error rolls the work back. The handler must return before its
+// context ends (MaxRun). A canceled call and the caller's deadline do not end the context.
 //
-// A panic of the handler goes through, after the rollback. Chain interceptors
-// that recover, log and authenticate before this one, and none that opens a
-// transaction of the store: a call inside of one is refused.
+// A panic of the handler goes through, after the rollback. Chain interceptors that
+// recover, log and authenticate before this one. Chain none before it that opens a
+// transaction of the store: calls inside one are refused.
 func UnaryServerInterceptor(kit *idempotency.Kit, o Options) (grpc.UnaryServerInterceptor, error) {
 	if kit == nil {
 		return nil, errors.New("idempotency/grpc: UnaryServerInterceptor needs a kit; make one with idempotency.New")

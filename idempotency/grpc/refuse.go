@@ -14,10 +14,10 @@ import (
 	"github.com/cronce/cronce/idempotency"
 )
 
-// Domain is the domain of the google.rpc.ErrorInfo in the kit's own errors. The reason
+// ErrorDomain is the domain of the google.rpc.ErrorInfo in the kit's own errors. The reason
 // in it is one of the codes of [idempotency.Problem], such as
 // idempotency.CodeMismatch.
-const Domain = "github.com/cronce/cronce/idempotency"
+const ErrorDomain = "github.com/cronce/cronce/idempotency"
 
 // errNoMessage: the interceptor cannot tell the payloads of a method apart, or
 // cannot store its replies.
@@ -86,7 +86,7 @@ func refusalOf(err error) error {
 // refuse is an error of the interceptor's own. Where asking again soon may help
 // it says so.
 func refuse(c codes.Code, reason, message string) error {
-	details := []protoadapt.MessageV1{&errdetails.ErrorInfo{Domain: Domain, Reason: reason}}
+	details := []protoadapt.MessageV1{&errdetails.ErrorInfo{Domain: ErrorDomain, Reason: reason}}
 	if c == codes.Aborted || c == codes.Unavailable {
 		details = append(details, &errdetails.RetryInfo{RetryDelay: durationpb.New(time.Second)})
 	}

@@ -149,7 +149,7 @@ func (s *service) description() *grpc.ServiceDesc {
 
 func (s *service) handle(ctx context.Context, request *structpb.Struct) (any, error) {
 	s.runs.Add(1)
-	if s.store.Joined(ctx) { // else the method has no key
+	if s.store.InTransaction(ctx) { // else the method has no key
 		if _, err := postgres.Tx(ctx).Exec(ctx, `INSERT INTO payments (amount) VALUES ($1)`, int(request.Fields["amount"].GetNumberValue())); err != nil {
 			return nil, err
 		}
@@ -231,7 +231,7 @@ func (a answer) reason() (reason string, again bool) {
 	for _, detail := range a.status.Details() {
 		switch d := detail.(type) {
 		case *errdetails.ErrorInfo:
-			if d.Domain == kitgrpc.Domain {
+			if d.Domain == kitgrpc.ErrorDomain {
 				reason = d.Reason
 			}
 		case *errdetails.RetryInfo:

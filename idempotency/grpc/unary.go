@@ -41,7 +41,7 @@ func (i *interceptor) unary(ctx context.Context, request any, info *grpc.UnarySe
 
 // operation reads from a call what names it.
 func (i *interceptor) operation(ctx context.Context, request any, method string) (op idempotency.Operation, err error) {
-	op.Scope = Scope(method)
+	op.Scope = MethodScope(method)
 	if i.kit.InTransaction(ctx) {
 		return op, refuse(codes.Internal, idempotency.CodeMisplaced, "the idempotency interceptor runs inside a transaction, and would answer before that is committed:"+
 			" chain it once, and before what opens a transaction")
@@ -51,7 +51,7 @@ func (i *interceptor) operation(ctx context.Context, request any, method string)
 		return op, err
 	}
 	op.Principal, err = i.opt.Principal(ctx)
-	if err != nil || op.Principal == "" || len(op.Principal) > idempotency.MaxPrincipal {
+	if err != nil || op.Principal == "" || len(op.Principal) > idempotency.MaxPrincipalLength {
 		return op, refuse(codes.Unauthenticated, idempotency.CodeNoPrincipal, "keys belong to a caller, and this call does not prove who makes it")
 	}
 	if op.SendBefore, err = sendBefore(md.Get(MetadataSendBefore)); err != nil {

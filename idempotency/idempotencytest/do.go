@@ -104,7 +104,7 @@ var doCases = map[string]func(*testing.T, Engine){
 			})
 		}
 		for _, commits := range []bool{false, true} {
-			ok(t, e.Within(commits, func(ctx context.Context) error {
+			ok(t, e.InTx(commits, func(ctx context.Context) error {
 				if duplicate, err := fail(ctx); duplicate || !errors.Is(err, errNo) {
 					t.Errorf("duplicate %t, %v", duplicate, err)
 				}
@@ -146,7 +146,7 @@ var doCases = map[string]func(*testing.T, Engine){
 	},
 	"work in the caller's transaction is committed with it": func(t *testing.T, e Engine) {
 		k := kit(t, e.Store)
-		ok(t, e.Within(true, func(ctx context.Context) error {
+		ok(t, e.InTx(true, func(ctx context.Context) error {
 			ok(t, e.Write(ctx, "outer"))
 			for n := range 2 {
 				duplicate, err := k.Do(ctx, "s", "k", nil, func(ctx context.Context) error { return e.Write(ctx, "inner") })
@@ -165,7 +165,7 @@ var doCases = map[string]func(*testing.T, Engine){
 	},
 	"work in the caller's transaction is rolled back with it, key and all": func(t *testing.T, e Engine) {
 		k := kit(t, e.Store)
-		ok(t, e.Within(false, func(ctx context.Context) error {
+		ok(t, e.InTx(false, func(ctx context.Context) error {
 			_, err := k.Do(ctx, "s", "k", nil, func(ctx context.Context) error { return e.Write(ctx, "inner") })
 			return err
 		}))
@@ -177,7 +177,7 @@ var doCases = map[string]func(*testing.T, Engine){
 	},
 	"a failure in the caller's transaction undoes only its own work": func(t *testing.T, e Engine) {
 		k := kit(t, e.Store)
-		ok(t, e.Within(true, func(ctx context.Context) error {
+		ok(t, e.InTx(true, func(ctx context.Context) error {
 			ok(t, e.Write(ctx, "outer"))
 			if _, err := k.Do(ctx, "s", "k", nil, func(ctx context.Context) error {
 				ok(t, e.Write(ctx, "inner"))
@@ -230,7 +230,7 @@ var doCases = map[string]func(*testing.T, Engine){
 	},
 	"work inside work that joined a transaction undoes no more and no less than its own": func(t *testing.T, e Engine) {
 		k := kit(t, e.Store)
-		ok(t, e.Within(true, func(ctx context.Context) error {
+		ok(t, e.InTx(true, func(ctx context.Context) error {
 			_, err := k.Do(ctx, "s", "outer", nil, func(ctx context.Context) error {
 				ok(t, e.Write(ctx, "outer"))
 				_, err := k.Do(ctx, "s", "inner", nil, func(ctx context.Context) error { return e.Write(ctx, "inner") })
@@ -246,7 +246,7 @@ var doCases = map[string]func(*testing.T, Engine){
 		written(t, e, "outer", 0)
 		written(t, e, "inner", 0)
 	},
-	"a key is expired from the very instant of its expiry": func(t *testing.T, e Engine) {
+	"a key is expired exactly at its expiry time": func(t *testing.T, e Engine) {
 		for n := range 50 { // mostly within the clock's own resolution
 			c := store.Claim{Key: key(fmt.Sprint(n)), Fingerprint: "f", Owner: "o", MaxRun: time.Minute} // a TTL of nothing
 			tx, _, err := e.Store.Begin(t.Context(), c)

@@ -21,8 +21,8 @@ var endedCases = map[string]func(*testing.T, Engine){
 			"commit":   func(ctx context.Context) error { return e.End(ctx, true) },
 			"rollback": func(ctx context.Context) error { return e.End(ctx, false) },
 		}
-		if e.Chain != nil {
-			ends["chain"] = e.Chain
+		if e.CommitAndBegin != nil {
+			ends["chain"] = e.CommitAndBegin
 		}
 		fails := map[string]http.HandlerFunc{
 			"500":   func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) },
@@ -105,8 +105,8 @@ var endedCases = map[string]func(*testing.T, Engine){
 			return
 		}
 		ends := map[string]func(context.Context) error{"commit": func(ctx context.Context) error { return e.End(ctx, true) }}
-		if e.Chain != nil {
-			ends["chain"] = e.Chain
+		if e.CommitAndBegin != nil {
+			ends["chain"] = e.CommitAndBegin
 		}
 		for ending, end := range ends {
 			for maxRun := 100 * time.Millisecond; maxRun <= patience; maxRun *= 2 {
@@ -137,7 +137,7 @@ func usedUp(t *testing.T, e Engine, k idempotency.Key, name string) {
 	}
 	look, err := e.Store.Lookup(t.Context(), store.Claim{Key: k})
 	ok(t, err)
-	if look.Record == nil || look.Record.State != store.Omitted || look.Record.ExpiresAt.IsZero() {
+	if look.Record == nil || look.Record.State != store.StateOmitted || look.Record.ExpiresAt.IsZero() {
 		t.Errorf("%s: its record is %+v", name, look.Record)
 	}
 }

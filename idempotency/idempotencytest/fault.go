@@ -19,9 +19,9 @@ type Fault struct {
 
 var errBroken = errors.New("the connection broke")
 
-// Say runs it, which sends one message or statement to the database, unless the
+// Exec runs it, which sends one message or statement to the database, unless the
 // fault prevents that.
-func (f *Fault) Say(it func() error) error {
+func (f *Fault) Exec(it func() error) error {
 	if f == nil || f.said.Add(1) != f.at {
 		return it()
 	}
@@ -52,7 +52,7 @@ type faultyConn struct {
 }
 
 func (c *faultyConn) Write(p []byte) (n int, err error) {
-	err = c.fault.Say(func() error {
+	err = c.fault.Exec(func() error {
 		n, err = c.Conn.Write(p)
 		return err
 	})

@@ -29,7 +29,7 @@ var longWorkerCases = map[string]func(*testing.T, Engine){
 		expect(t, post(other, "k", `{}`), http.StatusAccepted, `{"progress":{"done":7}}`, false)
 		ok(t, other.end(func(ctx context.Context, w *idempotency.Work) error {
 			var former struct{ Done int }
-			if found, err := w.Former(&former); !found || err != nil || former.Done != 7 {
+			if found, err := w.Previous(&former); !found || err != nil || former.Done != 7 {
 				t.Errorf("the former progress: %t, %v, %+v", found, err, former)
 			}
 			return finish(e)(ctx, w)

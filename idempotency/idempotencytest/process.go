@@ -96,7 +96,7 @@ func beChild(t *testing.T, s Service, text string) {
 			return e.Sleep(ctx, 10*patience)
 		case inResult:
 			f.reads.Store(true)
-			return e.Flood(ctx)
+			return e.ReadLarge(ctx)
 		}
 		return nil
 	}, func(o *idempotency.Options) { o.MaxRun = c.MaxRun })

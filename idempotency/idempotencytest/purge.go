@@ -81,7 +81,7 @@ var purgeCases = map[string]func(*testing.T, Engine){
 			}
 		}
 		purge()
-		if held, err := e.Store.(store.Reserver).Doubt(t.Context(), c); err != nil || !held {
+		if held, err := e.Store.(store.Reserver).MarkUnknown(t.Context(), c); err != nil || !held {
 			t.Fatal(held, err)
 		}
 		e.Age(chargeKey, 1000*time.Hour)

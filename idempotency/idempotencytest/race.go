@@ -99,8 +99,8 @@ var raceCases = map[string]func(*testing.T, Engine){
 	"a duplicate that has waited long enough is told to ask again": func(t *testing.T, e Engine) {
 		first := kit(t, e.Store, wait(50*time.Millisecond))
 		other := e.Other
-		if e.Hasty != nil {
-			other = e.Hasty
+		if e.ShortLockWait != nil {
+			other = e.ShortLockWait
 		}
 		for _, second := range []*idempotency.Kit{first, kit(t, other, wait(50*time.Millisecond))} {
 			expect(t, post(first.Handler(route, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -180,7 +180,7 @@ var raceCases = map[string]func(*testing.T, Engine){
 	},
 	"a look-up sees nothing that is not committed": func(t *testing.T, e Engine) {
 		k := kit(t, e.Store)
-		ok(t, e.Within(true, func(ctx context.Context) error {
+		ok(t, e.InTx(true, func(ctx context.Context) error {
 			_, err := k.Do(ctx, "s", "k", nil, func(ctx context.Context) error { return e.Write(ctx, "inner") })
 			ok(t, err)
 			for _, asks := range []context.Context{t.Context(), ctx} {
@@ -198,7 +198,7 @@ var raceCases = map[string]func(*testing.T, Engine){
 		for _, commits := range []bool{true, false} {
 			name := map[bool]string{true: "committed", false: "rolled-back"}[commits]
 			did, here := make(chan bool, 8), &sync.WaitGroup{}
-			ok(t, e.Within(commits, func(ctx context.Context) error {
+			ok(t, e.InTx(commits, func(ctx context.Context) error {
 				_, err := k.Do(ctx, "s", name, "{}", func(ctx context.Context) error {
 					here.Add(cap(did))
 					for range cap(did) {

@@ -1,6 +1,6 @@
-// Package idempotencytest is the contract of idempotency stores as a test suite.
-// Every engine runs it. Each case is named after the rule that it tests. Many
-// rules exist because a well-known idempotency layer breaks them.
+// Package idempotencytest is the test suite of idempotency stores. Run it in the tests of
+// an engine of your own; the kit's engines pass it. Each case is named after the rule that
+// it tests.
 package idempotencytest
 
 import (
@@ -16,16 +16,17 @@ import (
 	"github.com/cronce/cronce/idempotency/store"
 )
 
-// Engine is a database with a store on it, empty and used by one case alone.
+// Engine is an empty database with a store on it, which one case uses, and functions that
+// act on the database.
 type Engine struct {
 	// Store is under test. It must be a [store.Reserver], a [store.Worker],
 	// a [store.Checker] and a [purge.Store] too.
 	Store store.Store
-	// Other is a second store on the same table, as another process has it.
+	// Other is a second store on the same table, as in another process.
 	Other store.Store
-	// Hasty is like Other, but hardly waits for a lock that another process has.
+	// ShortLockWait is like Other, but waits only briefly for a lock of another process.
 	// Nil: Other is used.
-	Hasty store.Store
+	ShortLockWait store.Store
 	// Down is a store whose database cannot be reached.
 	Down store.Store
 	// Write makes the effect called name in the transaction that ctx carries.
@@ -41,25 +42,28 @@ type Engine struct {
 	// End commits the transaction that ctx carries, or rolls it back, behind
 	// the kit's back.
 	End func(ctx context.Context, commit bool) error
-	// Within runs fn under a transaction of the caller's own, handed to the
+	// InTx runs fn under a transaction of the caller's own, handed to the
 	// store, and then commits or rolls back.
-	Within func(commit bool, fn func(context.Context) error) error
-	// Chain ends the transaction that ctx carries with a COMMIT, behind the kit's
+	InTx func(commit bool, fn func(context.Context) error) error
+	// CommitAndBegin ends the transaction that ctx carries with a COMMIT, behind the kit's
 	// back, and begins another.
-	Chain func(ctx context.Context) error
-	// Sleep runs a statement that lasts so long, in the transaction that ctx
-	// carries. Nil: no server runs statements for the process.
+	CommitAndBegin func(ctx context.Context) error
+	// Sleep runs a statement that takes d, in the transaction that ctx carries. Nil: the
+	// database runs in the process itself.
 	Sleep func(ctx context.Context, d time.Duration) error
-	// Flood reads a result that is larger than what the network can hold.
-	// Nil: as for Sleep.
-	Flood func(ctx context.Context) error
-	// OneWriter: a transaction keeps every other one from writing.
+	// ReadLarge reads a result that is larger than the buffers of the network. Nil: as
+	// for Sleep.
+	ReadLarge func(ctx context.Context) error
+	// OneWriter reports whether only one transaction at a time can write.
 	OneWriter bool
 }
 
-// Run runs the contract. open is called once a case; cases run in parallel.
+// Run runs all cases in parallel. It calls open once for each case.
 func Run(t *testing.T, open func(*testing.T) Engine) {
-	for _, group := range []map[string]func(*testing.T, Engine){handlerCases, headerCases, endedCases, doCases, raceCases, callCases, longCases, longWorkerCases, purgeCases, readyCases} {
+	for _, group := range []map[string]func(*testing.T, Engine){
+		handlerCases, replyCases, headerCases, endedCases, doCases, raceCases, callCases, callLeaseCases,
+		longCases, longWorkerCases, purgeCases, readyCases,
+	} {
 		for rule, check := range group {
 			t.Run(rule, func(t *testing.T) {
 				t.Parallel()

@@ -1,7 +1,7 @@
-// Package keytable has the table of idempotency keys as SQL, for each database
-// system. Services create the table with CreateTable of their engine, or paste
-// what `cronce migrate print --set keys` prints into their own migrations; this
-// package is for the engines and for migration tools.
+// Package keytable holds the SQL that creates the table of idempotency keys, for each
+// database system. It is for engines and migration tools. A service creates the table
+// with CreateTable of its engine, or copies the output of `cronce migrate print --set
+// keys` into its own migrations.
 package keytable
 
 import (
@@ -12,14 +12,14 @@ import (
 	"strings"
 )
 
-// Files has one directory for each database system: postgres, mysql (MariaDB
-// too) and sqlite. A file in it is a goose migration named <version>_<what>.sql,
-// in which {{schema}} and {{table}} stand for the names chosen by the user.
+// Files has one directory for each database system: postgres, mysql (for MariaDB, too)
+// and sqlite. A file in it is a goose migration named <version>_<name>.sql, in which
+// {{schema}} and {{table}} stand for the user's names.
 //
 //go:embed postgres mysql sqlite
 var Files embed.FS
 
-// Defaults of the names.
+// Default names of the schema and the table.
 const (
 	DefaultSchema = "cronce" // PostgreSQL only
 	DefaultTable  = "idempotency_keys"

@@ -32,11 +32,14 @@ func durable(b *testing.B) func(*testing.B) kitbench.Engine {
 		db.SetMaxOpenConns(16)
 		db.SetMaxIdleConns(16)
 		migrate(b, db)
-		must(b, db, `CREATE TABLE naive (name VARCHAR(100) PRIMARY KEY, state VARCHAR(20) NOT NULL, body BLOB)`)
+		usual := kitbench.NewUsual(false)
+		for _, statement := range usual.Create("LONGBLOB") {
+			must(b, db, statement)
+		}
 		return kitbench.Engine{
 			Bare: func(ctx context.Context) error { return within(ctx, db, effect) },
-			Naive: func(ctx context.Context, key string) error {
-				return within(ctx, db, func(ctx context.Context, tx kitbench.Querier) error { return kitbench.Naively(ctx, tx, key) })
+			Usual: func(ctx context.Context, key, hash string) error {
+				return within(ctx, db, func(ctx context.Context, tx kitbench.Querier) error { return usual.Do(ctx, tx, key, hash) })
 			},
 			Effect: func(ctx context.Context) error { return effect(ctx, mysql.Tx(ctx)) },
 			Store:  mysql.New(db, mysql.Options{}),

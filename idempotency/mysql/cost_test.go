@@ -6,8 +6,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
+
+	"github.com/cronce/cronce/idempotency/internal/kitbench"
 )
 
 // spent reads what was spent up to a moment: CPU time of this process, and of
@@ -23,14 +24,9 @@ func spent(b *testing.B, db *sql.DB) func() map[string]float64 {
 	id, _ := os.ReadFile(file)
 	process := "/proc/" + strings.TrimSpace(string(id))
 	return func() map[string]float64 {
-		var usage syscall.Rusage
-		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-			b.Fatal(err)
-		}
-		return map[string]float64{
-			"go-µs": float64(usage.Utime.Nano()+usage.Stime.Nano()) / 1000,
-			"db-µs": float64(ticks(process)) * 10_000, // a tick is a hundredth of a second
-		}
+		spent := kitbench.Spent(b)
+		spent["db-µs"] = float64(ticks(process)) * 10_000 // a tick is a hundredth of a second
+		return spent
 	}
 }
 

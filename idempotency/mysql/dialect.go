@@ -6,11 +6,8 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"slices"
 	"sync/atomic"
 	"time"
-
-	"github.com/go-sql-driver/mysql"
 
 	"github.com/cronce/cronce/idempotency/internal/sqlkeys"
 	"github.com/cronce/cronce/idempotency/keytable"
@@ -26,12 +23,6 @@ type dialect struct {
 	insert, reclaim, lookLocked, record, recordJoined, resume, doomed sqlkeys.Statement
 
 	pool atomic.Pointer[pool]
-}
-
-// pool is what the sessions of the service's pool are taken to have in common.
-type pool struct {
-	silence int64 // their wait_timeout, in seconds
-	mariaDB bool
 }
 
 func newDialect(table string) *dialect {
@@ -85,74 +76,46 @@ func (d *dialect) of(c store.Claim) sqlkeys.Values {
 	return v
 }
 
-// sessions reads once what the pool's sessions are like.
-func (d *dialect) sessions(ctx context.Context, q sqlkeys.Querier) (*pool, error) {
-	if p := d.pool.Load(); p != nil {
-		return p, nil
-	}
-	p := &pool{}
-	row := q.QueryRowContext(ctx, `SELECT @@SESSION.wait_timeout, VERSION() LIKE '%MariaDB%' LIMIT 1`)
-	if err := row.Scan(&p.silence, &p.mariaDB); err != nil {
-		return nil, err
-	}
-	d.pool.Store(p)
-	return p, nil
-}
-
-// Open has the server end a session that is silent for longer than maxRun.
-func (d *dialect) Open(ctx context.Context, conn *sql.Conn, maxRun time.Duration) (func(context.Context) error, error) {
-	seconds := max(1, int64((maxRun+time.Second-1)/time.Second))
-	p, err := d.sessions(ctx, conn)
-	if err != nil || p.silence <= seconds {
-		return nil, err
-	}
-	_, err = conn.ExecContext(ctx, `SET @idempotency_wait = @@SESSION.wait_timeout, SESSION wait_timeout = ?`, seconds)
-	return func(ctx context.Context) error {
-		_, err := conn.ExecContext(ctx, `SET SESSION wait_timeout = @idempotency_wait`)
-		return err
-	}, err
-}
-
 // Claim implements [sqlkeys.Dialect]. The row says what is known of work that
 // commits by itself and of which nothing else is heard: that it was begun. It
 // expires as a reply does.
-func (d *dialect) Claim(ctx context.Context, tx *sql.Tx, c store.Claim, _ bool) (sqlkeys.Claimed, store.KeyStatus, error) {
-	p, err := d.sessions(ctx, tx)
+func (d *dialect) Claim(ctx context.Context, q sqlkeys.Querier, c store.Claim, _ bool) (sqlkeys.Claimed, store.KeyStatus, error) {
+	p, err := d.sessions(ctx, q)
 	if err != nil {
 		return nil, store.KeyStatus{}, err
 	}
 	v := d.of(c)
-	v["state"], v["status"], v["lease"] = string(store.Omitted), 500, nil
-	look, err := d.place(ctx, tx, v)
+	v["state"], v["status"], v["lease"] = string(store.StateOmitted), 500, nil
+	look, err := d.place(ctx, q, v)
 	if err == nil && look.Held && !c.SendBefore.IsZero() {
 		var free store.KeyStatus
-		free, _, err = sqlkeys.ScanStatus(d.common.Lookup.Row(ctx, tx, v))
-		look.Late = free.Late
+		free, _, err = sqlkeys.ScanStatus(d.common.Lookup.Row(ctx, q, v))
+		look.TooLate = free.TooLate
 	}
 	return claimed{d, p.mariaDB, d.claim(c)}, look, err
 }
 
 // Insert implements [sqlkeys.Dialect].
-func (d *dialect) Insert(ctx context.Context, tx *sql.Tx, v sqlkeys.Values) (bool, error) {
-	look, err := d.place(ctx, tx, v)
+func (d *dialect) Insert(ctx context.Context, q sqlkeys.Querier, _ store.Claim, v sqlkeys.Values) (bool, error) {
+	look, err := d.place(ctx, q, v)
 	return look.Held, err
 }
 
 // Resume implements [sqlkeys.Dialect].
-func (d *dialect) Resume(ctx context.Context, tx *sql.Tx, c store.Claim) (sqlkeys.Claimed, bool, error) {
-	p, err := d.sessions(ctx, tx)
+func (d *dialect) Resume(ctx context.Context, q sqlkeys.Querier, c store.Claim) (sqlkeys.Claimed, bool, error) {
+	p, err := d.sessions(ctx, q)
 	if err != nil {
 		return nil, false, err
 	}
-	held, err := d.resume.Changed(ctx, tx, d.of(c))
+	held, err := d.resume.Changed(ctx, q, d.of(c))
 	return claimed{d, p.mariaDB, d.claim(c)}, held, err
 }
 
 // place inserts the key's row, in the place of an expired one too, or looks at
 // the one that is there.
-func (d *dialect) place(ctx context.Context, tx *sql.Tx, v sqlkeys.Values) (store.KeyStatus, error) {
+func (d *dialect) place(ctx context.Context, q sqlkeys.Querier, v sqlkeys.Values) (store.KeyStatus, error) {
 	for range 2 {
-		_, err := d.insert.Exec(ctx, tx, v)
+		_, err := d.insert.Exec(ctx, q, v)
 		switch code(err) {
 		case duplicateKey:
 		case lockWaitTimeout:
@@ -160,14 +123,14 @@ func (d *dialect) place(ctx context.Context, tx *sql.Tx, v sqlkeys.Values) (stor
 		default:
 			return store.KeyStatus{Held: err == nil}, err
 		}
-		look, expired, err := sqlkeys.ScanStatus(d.lookLocked.Row(ctx, tx, v))
+		look, expired, err := sqlkeys.ScanStatus(d.lookLocked.Row(ctx, q, v))
 		if code(err) == lockWaitTimeout {
 			return store.KeyStatus{}, nil
 		}
 		if err != nil || !expired {
 			return look, err
 		}
-		if _, err := d.reclaim.Exec(ctx, tx, v); err != nil {
+		if _, err := d.reclaim.Exec(ctx, q, v); err != nil {
 			return store.KeyStatus{}, err
 		}
 	}
@@ -190,12 +153,12 @@ func (d claimed) Stands(ctx context.Context, q sqlkeys.Querier, c store.Claim) b
 // Record implements [sqlkeys.Claimed]. The row is there unless the work has
 // rolled it back. That the work has committed it MariaDB tells with the same
 // statement.
-func (d claimed) Record(ctx context.Context, tx *sql.Tx, c store.Claim, r store.Reply, joined bool) (expires time.Time, err error) {
+func (d claimed) Record(ctx context.Context, q sqlkeys.Querier, c store.Claim, r store.Reply, joined bool) (expires time.Time, err error) {
 	v := d.of(c)
 	if err := v.Reply(r); err != nil {
 		return expires, err
 	}
-	if in, err := d.stillIn(ctx, tx); err != nil {
+	if in, err := d.stillIn(ctx, q); err != nil {
 		return expires, err
 	} else if !in {
 		return expires, store.ErrTxEnded
@@ -204,7 +167,7 @@ func (d claimed) Record(ctx context.Context, tx *sql.Tx, c store.Claim, r store.
 	if joined {
 		record = d.recordJoined
 	}
-	result, err := record.Exec(ctx, tx, v)
+	result, err := record.Exec(ctx, q, v)
 	if errors.Is(err, driver.ErrBadConn) {
 		err = fmt.Errorf("the connection is lost, or rows are open on it (close the rows of every query before the work returns): %w", err)
 	}
@@ -219,7 +182,7 @@ func (d claimed) Record(ctx context.Context, tx *sql.Tx, c store.Claim, r store.
 		until, err := result.LastInsertId()
 		return sqlkeys.Time(until), err
 	}
-	look, _, err := sqlkeys.ScanStatus(d.common.Lookup.Row(ctx, tx, v))
+	look, _, err := sqlkeys.ScanStatus(d.common.Lookup.Row(ctx, q, v))
 	switch {
 	case err != nil:
 		return expires, err
@@ -234,20 +197,20 @@ func (d claimed) Record(ctx context.Context, tx *sql.Tx, c store.Claim, r store.
 }
 
 // stillIn asks a server that has no word for it in [dialect.record].
-func (d claimed) stillIn(ctx context.Context, tx *sql.Tx) (bool, error) {
+func (d claimed) stillIn(ctx context.Context, q sqlkeys.Querier) (bool, error) {
 	if d.mariaDB {
 		return true, nil
 	}
-	return savepoint(ctx, tx)
+	return savepoint(ctx, q)
 }
 
 // savepoint reports whether a savepoint can be set: outside of a transaction
 // MySQL takes the statement and sets none.
-func savepoint(ctx context.Context, tx *sql.Tx) (bool, error) {
-	if _, err := tx.ExecContext(ctx, `SAVEPOINT idempotent_check`); err != nil {
+func savepoint(ctx context.Context, q sqlkeys.Querier) (bool, error) {
+	if _, err := q.ExecContext(ctx, `SAVEPOINT idempotent_check`); err != nil {
 		return false, err
 	}
-	_, err := tx.ExecContext(ctx, `RELEASE SAVEPOINT idempotent_check`)
+	_, err := q.ExecContext(ctx, `RELEASE SAVEPOINT idempotent_check`)
 	if code(err) == noSuchSavepoint {
 		return false, nil
 	}
@@ -257,78 +220,27 @@ func savepoint(ctx context.Context, tx *sql.Tx) (bool, error) {
 // Left implements [sqlkeys.Claimed]. After a ROLLBACK of the work's each
 // statement has been committed by itself. So has each after a deadlock, unless
 // that was the last thing to happen.
-func (d claimed) Left(ctx context.Context, tx *sql.Tx, _ bool) bool {
+func (d claimed) Left(ctx context.Context, q sqlkeys.Querier, _ bool) bool {
 	var in bool
 	var err error
 	if d.mariaDB {
-		err = tx.QueryRowContext(ctx, `SELECT @@in_transaction LIMIT 1`).Scan(&in)
+		err = q.QueryRowContext(ctx, `SELECT @@in_transaction LIMIT 1`).Scan(&in)
 	} else {
-		in, err = savepoint(ctx, tx)
+		in, err = savepoint(ctx, q)
 	}
-	return err == nil && !in && !endedByServer(ctx, tx)
+	return err == nil && !in && !endedByServer(ctx, q)
 }
 
 // endedByServer reports whether the last statement failed in a way that ends
 // the transaction.
-func endedByServer(ctx context.Context, tx *sql.Tx) bool {
+func endedByServer(ctx context.Context, q sqlkeys.Querier) bool {
 	var level, message string
 	var number uint16
-	err := tx.QueryRowContext(ctx, `SHOW ERRORS`).Scan(&level, &number, &message)
+	err := q.QueryRowContext(ctx, `SHOW ERRORS`).Scan(&level, &number, &message)
 	return err == nil && (number == deadlock || number == noSuchSavepoint)
 }
 
 // Create implements [sqlkeys.Dialect].
 func (d *dialect) Create() ([]string, error) {
 	return keytable.Create("mysql", keytable.DefaultSchema, d.table)
-}
-
-// Check implements [sqlkeys.Dialect].
-func (d *dialect) Check(ctx context.Context, conn *sql.Conn) (problems []error) {
-	var ignored, isolation, completion, charset string
-	row := conn.QueryRowContext(ctx, `SHOW SESSION VARIABLES WHERE Variable_name IN ('tx_isolation', 'transaction_isolation')`)
-	if err := errors.Join(row.Scan(&ignored, &isolation),
-		conn.QueryRowContext(ctx, `SELECT @@SESSION.completion_type, @@SESSION.character_set_client LIMIT 1`).Scan(&completion, &charset)); err != nil {
-		return []error{err}
-	}
-	if completion != "NO_CHAIN" {
-		problems = append(problems, fmt.Errorf("mysql: the pool's sessions have completion_type %s, with which a transaction is open after each COMMIT; set it to NO_CHAIN", completion))
-	}
-	if !slices.Contains([]string{"utf8mb4", "utf8mb3", "utf8", "latin1", "ascii", "binary"}, charset) {
-		problems = append(problems, fmt.Errorf("mysql: the pool's connections have the character set %s, in which not every text can be sent; set charset=utf8mb4", charset))
-	}
-	if isolation == "READ-UNCOMMITTED" {
-		problems = append(problems, errors.New("mysql: the pool's sessions are READ UNCOMMITTED, so that work acts on what may yet be rolled back; set transaction_isolation to READ-COMMITTED or stricter"))
-	}
-	return problems
-}
-
-// Advice implements [sqlkeys.Dialect].
-func (d *dialect) Advice(error) string { return "" }
-
-// Means implements [sqlkeys.Dialect].
-func (d *dialect) Means(err error) sqlkeys.Meaning {
-	switch code(err) {
-	case deadlock:
-		return sqlkeys.Victim
-	case noSuchSavepoint:
-		return sqlkeys.NoSavepoint
-	}
-	return sqlkeys.Unavailable
-}
-
-// Server error numbers.
-const (
-	duplicateKey    = 1062
-	lockWaitTimeout = 1205
-	deadlock        = 1213
-	noSuchSavepoint = 1305
-)
-
-// code is the server's error number, 0 when the error is not the server's.
-func code(err error) uint16 {
-	var e *mysql.MySQLError
-	if errors.As(err, &e) {
-		return e.Number
-	}
-	return 0
 }

@@ -17,7 +17,7 @@ func TestWorkThatEndsTheTransactionAndBeginsAnotherIsRemembered(t *testing.T) {
 		k := kitOn(t, e.Store.(*mysql.Store))
 		for n := range 2 {
 			duplicate, err := k.Do(t.Context(), "s", "k", nil, func(ctx context.Context) error {
-				return errors.Join(e.Write(ctx, "paid"), e.Chain(ctx))
+				return errors.Join(e.Write(ctx, "paid"), e.CommitAndBegin(ctx))
 			})
 			if err != nil && !errors.Is(err, idempotency.ErrTxEnded) || duplicate != (n == 1) {
 				t.Errorf("call %d: duplicate %t, %v", n, duplicate, err)

@@ -58,7 +58,7 @@ func TestAReplyThatIsNotCommittedIsNotReplayed(t *testing.T) {
 				if r := look("k"); r != nil {
 					t.Errorf("it sees what is not committed: %+v", r)
 				}
-				if r := look("done"); r == nil || r.State != store.Done {
+				if r := look("done"); r == nil || r.State != store.StateDone {
 					t.Errorf("of what is committed it sees %+v", r)
 				}
 				work := func(ctx context.Context) error { return effect(ctx, mysql.Tx(ctx)) }
@@ -92,10 +92,10 @@ func TestASessionThatShowsNoRowsIsAnsweredAsEveryOther(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if tx.Rollback(t.Context()); !look.Held || !look.Late {
+		if tx.Rollback(t.Context()); !look.Held || !look.TooLate {
 			t.Errorf("a call that comes too late: %+v", look)
 		}
-		if look, err := keys.Reserve(t.Context(), c, time.Minute, false); err != nil || !look.Late {
+		if look, err := keys.Reserve(t.Context(), c, time.Minute, false); err != nil || !look.TooLate {
 			t.Errorf("a reservation that comes too late: %+v, %v", look, err)
 		}
 		commits := func(ctx context.Context, key string) {

@@ -29,11 +29,11 @@ func TestACallIsLateFromItsSendBeforeOn(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if tx.Rollback(t.Context()); look.Late != tt.late {
-				t.Errorf("work %s: late %t", tt.name, look.Late)
+			if tx.Rollback(t.Context()); look.TooLate != tt.late {
+				t.Errorf("work %s: late %t", tt.name, look.TooLate)
 			}
-			if look, err := keys.Reserve(t.Context(), c, time.Minute, false); err != nil || look.Late != tt.late {
-				t.Errorf("a reservation %s: late %t, %v", tt.name, look.Late, err)
+			if look, err := keys.Reserve(t.Context(), c, time.Minute, false); err != nil || look.TooLate != tt.late {
+				t.Errorf("a reservation %s: late %t, %v", tt.name, look.TooLate, err)
 			}
 		}
 	})

@@ -46,8 +46,8 @@ var (
 	_ store.Checker  = (*Store)(nil)
 )
 
-// New makes a store on db, which stays the caller's.
-// [Store.CreateTable] creates the table, or your own migrations do.
+// New returns a store that uses db. The caller closes db. [Store.CreateTable] creates the
+// table, or your own migrations do.
 func New(db *sql.DB, o Options) *Store {
 	return &Store{sqlkeys.New(db, newDialect(cmp.Or(o.Table, "idempotency_keys")), false)}
 }
@@ -57,15 +57,15 @@ func New(db *sql.DB, o Options) *Store {
 // once. The names must be of a-z, 0-9 and _.
 func (s *Store) CreateTable(ctx context.Context) error { return s.Store.CreateTable(ctx) }
 
-// Tx returns the transaction that the kit opened for the work whose context
-// this is. The kit ends it: work that commits it or rolls it back is answered
-// with [store.ErrTxEnded] and is not repeated. Tx panics anywhere else: a
-// write outside of the transaction would not be protected.
+// Tx returns the transaction of the work that has the context ctx. The kit commits it or
+// rolls it back. If the work does so itself, the call fails with [store.ErrTxEnded] and
+// the work is not repeated. Tx panics if ctx is not the context of a kit's work, since a
+// write outside the transaction would not be protected.
 func Tx(ctx context.Context) *sql.Tx { return sqlkeys.Tx(ctx, name) }
 
-// WithTx hands a transaction of the caller's to the kit: work done under the
-// returned context joins it in a savepoint, and the caller commits its key or
-// rolls it back. A deadlock while the key is claimed rolls all of it back, as
+// WithTx returns a context with a transaction of the caller. Work of the kit with that
+// context joins the transaction in a savepoint. The caller commits it or rolls it back,
+// and the key with it. A deadlock while the key is claimed rolls all of it back, as
 // MySQL does; the error is [store.ErrTxAborted].
 func (s *Store) WithTx(ctx context.Context, tx *sql.Tx) context.Context {
 	return s.Store.WithTx(ctx, tx)

@@ -121,11 +121,11 @@ func engineOn(t *testing.T, dsn string, f *idempotencytest.Fault) idempotencytes
 			_, err := mysql.Tx(ctx).ExecContext(ctx, map[bool]string{true: `COMMIT`, false: `ROLLBACK`}[commit])
 			return err
 		},
-		Chain: func(ctx context.Context) error {
+		CommitAndBegin: func(ctx context.Context) error {
 			_, err := mysql.Tx(ctx).ExecContext(ctx, `COMMIT AND CHAIN`)
 			return err
 		},
-		Within: func(commit bool, fn func(context.Context) error) error {
+		InTx: func(commit bool, fn func(context.Context) error) error {
 			tx, err := db.BeginTx(t.Context(), nil)
 			if err != nil {
 				return err

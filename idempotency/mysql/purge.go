@@ -12,8 +12,8 @@ import (
 
 // Purge implements [sqlkeys.Dialect]. The rows are locked, with those that
 // somebody else has locked left out, and then removed by their keys.
-func (d *dialect) Purge(ctx context.Context, tx *sql.Tx, p purge.Batch) (done purge.Removed, err error) {
-	done = purge.Removed{Scopes: map[string]int64{}, Last: p.After}
+func (d *dialect) Purge(ctx context.Context, tx *sql.Tx, p purge.Batch) (done purge.BatchResult, err error) {
+	done = purge.BatchResult{Scopes: map[string]int64{}, Last: p.After}
 	keys, err := d.lock(ctx, tx, p, &done)
 	for len(keys) > 0 && err == nil {
 		n := min(len(keys), removeAtOnce)
@@ -24,7 +24,7 @@ func (d *dialect) Purge(ctx context.Context, tx *sql.Tx, p purge.Batch) (done pu
 }
 
 // lock locks the batch's rows and counts them.
-func (d *dialect) lock(ctx context.Context, tx *sql.Tx, p purge.Batch, done *purge.Removed) (keys []store.Key, err error) {
+func (d *dialect) lock(ctx context.Context, tx *sql.Tx, p purge.Batch, done *purge.BatchResult) (keys []store.Key, err error) {
 	rows, err := d.doomed.Query(ctx, tx, sqlkeys.Batch(p))
 	if err != nil {
 		return nil, err

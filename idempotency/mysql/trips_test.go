@@ -5,40 +5,25 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"net"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	driver "github.com/go-sql-driver/mysql"
 
+	"github.com/cronce/cronce/idempotency/internal/roundtrips"
 	"github.com/cronce/cronce/idempotency/mysql"
 	"github.com/cronce/cronce/internal/testdb"
 )
 
-// countingConn counts the client's messages to the server.
-type countingConn struct {
-	net.Conn
-	sent *atomic.Int64
-}
-
-func (c countingConn) Write(p []byte) (int, error) {
-	c.sent.Add(1)
-	return c.Conn.Write(p)
-}
-
 // counted is a pool of one connection on which each message is counted.
-func counted(t *testing.T, dsn string) (*sql.DB, *atomic.Int64) {
+func counted(t *testing.T, dsn string) (*sql.DB, *roundtrips.Counter) {
 	t.Helper()
 	config, err := driver.ParseDSN(dsn)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var sent atomic.Int64
-	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
-		return countingConn{conn, &sent}, err
-	}
+	var counter roundtrips.Counter
+	config.DialFunc = counter.Dial
 	connector, err := driver.NewConnector(config)
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +31,7 @@ func counted(t *testing.T, dsn string) (*sql.DB, *atomic.Int64) {
 	db := sql.OpenDB(connector)
 	db.SetMaxOpenConns(1)
 	t.Cleanup(func() { db.Close() })
-	return db, &sent
+	return db, &counter
 }
 
 // On a pool as the documentation advises it: BEGIN, the claim, the reply and
@@ -59,16 +44,16 @@ func TestTheKitsRoundTrips(t *testing.T) {
 	testdb.EachMySQL(t, func(t *testing.T, fresh func(testing.TB) string) {
 		dsn := fresh(t)
 		migrate(t, open(t, dsn))
-		db, sent := counted(t, dsn+advised)
+		db, counter := counted(t, dsn+advised)
 		want := trips["MariaDB"]
 		if strings.Contains(t.Name(), "/MySQL") {
 			want = trips["MySQL"]
 		}
 		k := kitOn(t, mysql.New(db, mysql.Options{}))
 		count := func(what string, want int64, do func()) {
-			before := sent.Load()
+			before := counter.Sent()
 			do()
-			if got := sent.Load() - before - 1; got != want { // 1: the work's statement
+			if got := counter.Sent() - before - 1; got != want { // 1: the work's statement
 				t.Errorf("%s took %d round trips beside the work, want %d", what, got, want)
 			}
 		}

@@ -151,8 +151,8 @@ func (d *delivery) again(ctx context.Context, why error) (say func() error) {
 	return func() error { return d.msg.NakWithDelay(delay) }
 }
 
-// giveUp terminates the message, once whoever keeps such messages has it. The
-// reason that the server publishes holds nothing of the event.
+// giveUp terminates the message once Options.GiveUp has taken it. The reason that the
+// server publishes contains nothing of the event.
 func (d *delivery) giveUp(ctx context.Context, reason string, why error) (say func() error) {
 	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveUpWithin)
 	defer cancel()

@@ -134,4 +134,4 @@ func TestHeartbeatsComeThriceInAnAckWaitAndEndBeforeTheLastWord(t *testing.T) {
 // keyless is a store that no event of these tests comes to.
 type keyless struct{ store.Store }
 
-func (keyless) Joined(context.Context) bool { return false }
+func (keyless) InTransaction(context.Context) bool { return false }

@@ -1,16 +1,14 @@
-// Package nats handles the events of a NATS JetStream consumer once each,
-// however often they are delivered.
+// Package nats handles each event of a NATS JetStream consumer once, however often it is
+// delivered.
 //
-// JetStream delivers at least once: again when an acknowledgement was late or
-// lost, when a process died, and when a publisher repeated itself after its
-// stream's duplicate window. [Consume] runs each delivery through
-// [idempotency.Do], so the handler's writes and the event's key
-// are one transaction, and an event that was handled is only acknowledged.
+// JetStream delivers an event again if an acknowledgement was late or lost, if a process
+// died, or if a publisher repeated the event after the stream's duplicate window.
+// [Consume] runs each delivery through [idempotency.Do]. So the handler's writes and the
+// event's key are one transaction, and a delivery of a handled event is only acknowledged.
 //
-// The key is the event's id (the header Nats-Msg-Id, or [Options.ID]) under a
-// scope made of the event's name and the handler's, so two handlers of one
-// event have a key each. Its TTL must be longer than an event can come back:
-// the stream's MaxAge, or until when its publisher repeats it.
+// The key is the event's ID (the header Nats-Msg-Id, or [Options.ID]). Its scope has the
+// names of the event and of the handler, so two handlers of one event have a key each. Its
+// TTL must be longer than the time in which an event can be delivered or published again.
 package nats
 
 import (
@@ -26,14 +24,13 @@ import (
 	"github.com/cronce/cronce/idempotency"
 )
 
-// ErrPermanent: the event can never be handled, and is given up without
-// another delivery. A handler wraps it to say so.
+// ErrPermanent reports that an event can never be handled. A handler returns an error
+// that wraps it to give the event up without another delivery.
 var ErrPermanent = errors.New("the event cannot be handled")
 
-// Handler does the work for one event, through the transaction that its
-// context carries (postgres.Tx(ctx) and its like). An error rolls the work
-// back, and the event is delivered again. The context outlives a shutdown and
-// ends at the kit's MaxRun. A panic counts as an error.
+// Handler handles one event, through the transaction of its context, such as
+// postgres.Tx(ctx). An error or a panic rolls the work back, and the event is delivered
+// again. The context outlives a shutdown and ends after the kit's MaxRun.
 type Handler func(context.Context, jetstream.Msg) error
 
 // Options configure [Consume]. Event and Handler are required.
@@ -81,10 +78,10 @@ func MsgID(msg jetstream.Msg) (string, error) {
 	return id, nil
 }
 
-// Stored returns an id made of a message's sequence number in the stream and the
+// SequenceID returns an id made of a message's sequence number in the stream and the
 // time at which it was stored: the same for every delivery, a new one for every
 // publication. It is for publishers that give their events no id.
-func Stored(msg jetstream.Msg) (string, error) {
+func SequenceID(msg jetstream.Msg) (string, error) {
 	meta, err := msg.Metadata()
 	if err != nil {
 		return "", err

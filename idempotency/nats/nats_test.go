@@ -56,7 +56,7 @@ func TestTheIDMayComeFromAnywhere(t *testing.T) {
 		effects int
 	}{
 		{"a function of the message: two publications of one id are one event", fromHeader, 1},
-		{"the place in the stream: each publication is an event", nats.Stored, 2},
+		{"the place in the stream: each publication is an event", nats.SequenceID, 2},
 	} {
 		t.Run(tc.rule, func(t *testing.T) {
 			w := newWorld(t)

@@ -3,7 +3,6 @@ package pgsql_test
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"testing"
 
 	"github.com/cronce/cronce/idempotency/internal/kitbench"
@@ -25,16 +24,20 @@ func durable(b *testing.B, url string) kitbench.Engine {
 	if err := pgsql.New(db, pgsql.Options{}).CreateTable(b.Context()); err != nil {
 		b.Fatal(err)
 	}
-	must(b, db, `DROP TABLE IF EXISTS effects, naive`)
+	must(b, db, `DROP TABLE IF EXISTS effects, usual`)
 	must(b, db, `CREATE TABLE effects (name text)`)
-	must(b, db, `CREATE TABLE naive (name text PRIMARY KEY, state text NOT NULL, body bytea)`)
+	usual := kitbench.NewUsual(true)
+	for _, statement := range usual.Create("bytea") {
+		must(b, db, statement)
+	}
 	return kitbench.Engine{
 		Bare: func(ctx context.Context) error { return within(ctx, db, kitbench.Effect) },
-		Naive: func(ctx context.Context, key string) error {
-			return within(ctx, db, func(ctx context.Context, tx kitbench.Querier) error { return naively(ctx, tx, key) })
+		Usual: func(ctx context.Context, key, hash string) error {
+			return within(ctx, db, func(ctx context.Context, tx kitbench.Querier) error { return usual.Do(ctx, tx, key, hash) })
 		},
 		Effect: func(ctx context.Context) error { return kitbench.Effect(ctx, pgsql.Tx(ctx)) },
 		Store:  pgsql.New(db, pgsql.Options{}),
+		Spent:  func() map[string]float64 { return kitbench.Spent(b) },
 	}
 }
 
@@ -48,20 +51,4 @@ func within(ctx context.Context, db *sql.DB, do func(context.Context, kitbench.Q
 		return err
 	}
 	return tx.Commit()
-}
-
-// naively is kitbench.Naively with PostgreSQL's parameters.
-func naively(ctx context.Context, tx kitbench.Querier, key string) error {
-	var body []byte
-	if err := tx.QueryRowContext(ctx, `SELECT body FROM naive WHERE name = $1`, key).Scan(&body); !errors.Is(err, sql.ErrNoRows) {
-		return err
-	}
-	if _, err := tx.ExecContext(ctx, `INSERT INTO naive (name, state) VALUES ($1, 'running')`, key); err != nil {
-		return err
-	}
-	if err := kitbench.Effect(ctx, tx); err != nil {
-		return err
-	}
-	_, err := tx.ExecContext(ctx, `UPDATE naive SET state = 'done', body = 'paid' WHERE name = $1`, key)
-	return err
 }

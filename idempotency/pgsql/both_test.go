@@ -41,6 +41,11 @@ func TestBothPackagesShareTheKeysOfATable(t *testing.T) {
 			if _, err := other.Do(t.Context(), "s", key, nil, nothing); !errors.Is(err, idempotency.ErrInProgress) {
 				t.Errorf("%s, in flight: %v", key, err)
 			}
+			_, _, err := idempotency.Call(t.Context(), other, idempotency.Operation{Scope: "s", Key: key},
+				idempotency.Effect[int]{Do: func(context.Context) (int, error) { return 0, errors.New("called") }})
+			if !errors.Is(err, idempotency.ErrInProgress) {
+				t.Errorf("%s, in flight for a call: %v", key, err)
+			}
 			return nil
 		})
 		if duplicate || err != nil {

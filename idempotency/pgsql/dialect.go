@@ -21,7 +21,8 @@ type dialect struct {
 	table  string // quoted, with its schema: the namespace of the locks
 	common sqlkeys.Statements
 
-	lock, join, fate, record, missing, insert, resume, purge sqlkeys.Statement
+	isolation, claim, join, held, began, record sqlkeys.Statement
+	insert, resume, purge                       sqlkeys.Statement
 }
 
 func newDialect(names Options) *dialect {
@@ -44,51 +45,54 @@ WHERE k.{{expired}}`
 	// The server refuses to plan it without the unique index.
 	common.Checks = append(common.Checks, t.Statement(`
 INSERT INTO {{table}} SELECT * FROM {{table}} WHERE {{key}} ON CONFLICT (key, principal, scope) DO NOTHING`))
+	// After :maxrun the server ends a statement (unless the session has it end
+	// sooner), a transaction that waits for its process, and a connection whose
+	// client takes no data.
+	const limited = `
+      set_config('statement_timeout', CAST(CAST(1000 * extract(epoch FROM
+        least(nullif(CAST(current_setting('statement_timeout') AS interval), '0'), CAST(:maxrun AS bigint) * interval '1 ms'))
+        AS bigint) AS text), true) IS NOT NULL
+  AND set_config('idle_in_transaction_session_timeout', CAST(CAST(:maxrun AS bigint) AS text), true) IS NOT NULL
+  AND set_config('tcp_user_timeout', CAST(CAST(:maxrun AS bigint) AS text), true) IS NOT NULL`
+	// The lock keeps the insert from waiting for another holder. The insert meets
+	// the row of a holder who has committed meanwhile, which a look-up in the same
+	// statement would miss.
+	const locked = `pg_try_advisory_xact_lock(:lock)`
+	claim := func(condition string) sqlkeys.Statement {
+		return t.Statement(`
+INSERT INTO {{table}} AS k (scope, principal, key, request_hash, state, response_status, owner, created_at, expires_at)
+SELECT CAST(:scope AS text), CAST(:principal AS text), CAST(:key AS text), CAST(:hash AS text), 'omitted', 500, CAST(:claim AS text),
+       {{now}}, {{in :ttl}}
+WHERE ` + condition + conflict + `
+RETURNING ` + began + `, COALESCE({{at :sendbefore}} <= {{now}}, FALSE)`)
+	}
 	return &dialect{
 		names: names, table: table, common: common,
-		// A statement of its own, before the look-up: the look-up's snapshot must
-		// be younger than the lock, or it misses the row of a holder who has just
-		// committed. After :maxrun the server ends a statement (unless the session
-		// has it end sooner), a transaction that waits for its process, and a
-		// connection whose client takes no data. A transaction that may do the work
-		// gets its id at once, by which its fate is told when its connection is lost.
-		lock: t.Statement(`
-SELECT ` + began + `, 'read committed', held,
-       CASE WHEN held AND NOT EXISTS (SELECT FROM {{table}} WHERE {{key}} AND NOT COALESCE({{expired}}, FALSE)) THEN txid_current() END
-FROM (SELECT set_config('statement_timeout', CAST(CAST(1000 * extract(epoch FROM
-         least(nullif(CAST(current_setting('statement_timeout') AS interval), '0'), CAST(:maxrun AS bigint) * interval '1 ms'))
-         AS bigint) AS text), true) IS NOT NULL
-       AND set_config('idle_in_transaction_session_timeout', CAST(CAST(:maxrun AS bigint) AS text), true) IS NOT NULL
-       AND set_config('tcp_user_timeout', CAST(CAST(:maxrun AS bigint) AS text), true) IS NOT NULL
-       AND pg_try_advisory_xact_lock(:lock) AS held) locked`),
-		// The same in a transaction that was handed in, which keeps its own settings.
-		join: t.Statement(`
-SELECT ` + began + `, current_setting('transaction_isolation'), pg_try_advisory_xact_lock(:lock), NULL`),
-		fate: t.Statement(`SELECT txid_status(CAST(:id AS bigint)) = 'committed'`),
+		isolation: t.Statement(`SELECT current_setting('transaction_isolation')`),
+		claim:     claim(limited + ` AND ` + locked),
+		join:      claim(locked), // a transaction that was handed in keeps its settings
+		held:      t.Statement(`SELECT ` + locked),
+		began:     t.Statement(`SELECT ` + began),
 
 		// It sets the work's limit off: that would end a commit's wait for its
 		// standby, with the work committed here alone.
 		record: t.Statement(`
-INSERT INTO {{table}} AS k (scope, principal, key, request_hash, state, response_status, response_headers, response_body,
-       owner, created_at, expires_at)
-SELECT CAST(:scope AS text), CAST(:principal AS text), CAST(:key AS text), CAST(:hash AS text), CAST(:state AS text),
-       CAST(:status AS integer), {{write :headers}}, CAST(:body AS bytea), CAST(:owner AS text), {{now}}, {{in :ttl}}
-WHERE ` + began + ` = CAST(:began AS bigint)` + conflict + ` OR (k.owner = 'claim:' || CAST(:owner AS text) AND k.state = 'omitted')
+UPDATE {{table}} SET state = :state, response_status = :status, response_headers = {{write :headers}}, response_body = :body,
+       owner = :owner, expires_at = {{in :ttl}}
+WHERE {{key}} AND owner = :claim AND state = 'omitted' AND ` + began + ` = CAST(:began AS bigint)
 RETURNING {{ms expires_at}}, CASE WHEN NOT CAST(:joined AS boolean) THEN set_config('statement_timeout', '0', true) END`),
-		// Why nothing was stored.
-		missing: t.Statement(`
-SELECT ` + began + ` = CAST(:began AS bigint), EXISTS (SELECT FROM {{table}} WHERE {{key}})`),
 
 		insert: t.Statement(`
 INSERT INTO {{table}} AS k (scope, principal, key, request_hash, state, owner, locked_until, created_at, expires_at)
-VALUES (:scope, :principal, :key, :hash, :state, :owner, {{in :lease}}, {{now}}, {{in :ttl}})` + conflict + ` {{ondisk}}`),
+SELECT CAST(:scope AS text), CAST(:principal AS text), CAST(:key AS text), CAST(:hash AS text), CAST(:state AS text), CAST(:owner AS text),
+       {{in :lease}}, {{now}}, {{in :ttl}}
+WHERE ` + locked + conflict + ` {{ondisk}}`),
 
-		// It keeps the key from every other transaction until this one ends. If the work
-		// ends it by a COMMIT of its own, the row says that the outcome is unknown.
+		// As after a claim, the row says that the outcome of the work is unknown.
 		resume: t.Statement(`
-UPDATE {{table}} SET state = 'omitted', response_status = 500, response_body = NULL, owner = 'claim:' || CAST(:owner AS text),
+UPDATE {{table}} SET state = 'omitted', response_status = 500, response_body = NULL, owner = :claim,
        locked_until = NULL, expires_at = {{in :ttl}}
-WHERE {{key}} AND owner = :owner AND state = 'accepted' RETURNING txid_current()`),
+WHERE {{key}} AND owner = :owner AND state = 'accepted' RETURNING ` + began + `, ` + limited + `, ` + locked + ` IS NOT NULL`),
 
 		// Rows that somebody has locked are left out. The index can end at the
 		// statement's time, which {{expired}} cannot give it: that clock moves.
@@ -104,9 +108,6 @@ RETURNING scope, {{ms expires_at}}`),
 	}
 }
 
-// savepoint tells later whether the work has ended the transaction.
-const savepoint = "idempotent_work"
-
 func (d *dialect) Package() string                { return name }
 func (d *dialect) Statements() sqlkeys.Statements { return d.common }
 func (d *dialect) Options() *sql.TxOptions        { return &sql.TxOptions{Isolation: sql.LevelReadCommitted} }
@@ -117,115 +118,118 @@ func (d *dialect) Open(context.Context, *sql.Conn, time.Duration) (func(context.
 	return nil, nil
 }
 
-// Claim implements [sqlkeys.Dialect]. A found record counts even when the lock
-// was not got, since then its holder is only another reader.
-func (d *dialect) Claim(ctx context.Context, tx *sql.Tx, c store.Claim, joined bool) (sqlkeys.Claimed, store.KeyStatus, error) {
-	v := d.opening(c)
-	lock := d.lock
+// Claim implements [sqlkeys.Dialect]. The row says what is known of work that
+// commits by itself and of which nothing else is heard: that it was begun. It
+// expires as a reply does. A record that is found counts even when another
+// transaction has the lock, since that is then only another reader.
+func (d *dialect) Claim(ctx context.Context, q sqlkeys.Querier, c store.Claim, joined bool) (t sqlkeys.Claimed, look store.KeyStatus, err error) {
+	v, claim := d.values(c), d.claim
+	taken := claimed{dialect: d, owner: v["claim"].(string)}
 	if joined {
-		lock = d.join
+		claim = d.join
+		var isolation string
+		if err = d.isolation.Row(ctx, q, v).Scan(&isolation); err != nil {
+			return taken, look, err
+		}
+		if isolation != "read committed" {
+			return taken, look, fmt.Errorf("the transaction handed in is %s, in which it cannot be seen who was first with a key: begin it READ COMMITTED", isolation)
+		}
 	}
-	t := claimed{dialect: d}
-	var isolation string
-	var held bool
-	if err := lock.Row(ctx, tx, v).Scan(&t.began, &isolation, &held, &t.id); err != nil {
-		return t, store.KeyStatus{}, err
+	for range 2 { // the row that was in the way may be gone
+		err = claim.Row(ctx, q, v).Scan(&taken.began, &look.TooLate)
+		if !errors.Is(err, sql.ErrNoRows) {
+			look.Held = err == nil
+			return taken, look, err
+		}
+		var held bool
+		look, _, err = sqlkeys.ScanStatus(d.common.Lookup.Row(ctx, q, v))
+		if err == nil && look.Record == nil {
+			err = d.held.Row(ctx, q, v).Scan(&held)
+		}
+		if err != nil || !held {
+			return taken, look, err
+		}
 	}
-	if isolation != "read committed" {
-		return t, store.KeyStatus{}, fmt.Errorf("the transaction handed in is %s, in which it cannot be seen who was first with a key: begin it READ COMMITTED", isolation)
-	}
-	look, _, err := sqlkeys.ScanStatus(d.common.Lookup.Row(ctx, tx, v))
-	if look.Held = held; err == nil && held && look.Record == nil {
-		_, err = tx.ExecContext(ctx, `SAVEPOINT `+savepoint)
-	}
-	return t, look, err
+	return taken, look, errNotStored
 }
 
-// opening are the values of a transaction's first statement.
-func (d *dialect) opening(c store.Claim) sqlkeys.Values {
+var errNotStored = errors.New("the server has stored no row: a rule, a trigger or a policy of the table prevents that; remove it")
+
+// values are those of a claim's statements.
+func (d *dialect) values(c store.Claim) sqlkeys.Values {
 	v := sqlkeys.Of(c)
-	v["lock"], v["maxrun"] = advisory.Lock(d.table, c.Key), max(1, c.MaxRun.Milliseconds())
+	v["claim"], v["lock"], v["maxrun"] = "claim:"+c.Owner, advisory.Lock(d.table, c.Key), max(1, c.MaxRun.Milliseconds())
 	return v
 }
 
 // Insert implements [sqlkeys.Dialect].
-func (d *dialect) Insert(ctx context.Context, tx *sql.Tx, v sqlkeys.Values) (bool, error) {
-	return d.insert.Changed(ctx, tx, v)
+func (d *dialect) Insert(ctx context.Context, q sqlkeys.Querier, c store.Claim, v sqlkeys.Values) (bool, error) {
+	v["lock"] = advisory.Lock(d.table, c.Key)
+	return d.insert.Changed(ctx, q, v)
 }
 
 // Resume implements [sqlkeys.Dialect].
-func (d *dialect) Resume(ctx context.Context, tx *sql.Tx, c store.Claim) (sqlkeys.Claimed, bool, error) {
-	v := d.opening(c)
-	t := claimed{dialect: d}
-	if err := d.lock.Row(ctx, tx, v).Scan(&t.began, new(string), new(bool), &t.id); err != nil {
-		return t, false, err
-	}
-	err := d.resume.Row(ctx, tx, v).Scan(&t.id)
+func (d *dialect) Resume(ctx context.Context, q sqlkeys.Querier, c store.Claim) (sqlkeys.Claimed, bool, error) {
+	v := d.values(c)
+	t := claimed{dialect: d, owner: v["claim"].(string)}
+	err := d.resume.Row(ctx, q, v).Scan(&t.began, new(bool), new(bool))
 	if errors.Is(err, sql.ErrNoRows) {
 		return t, false, nil
-	}
-	if err == nil {
-		_, err = tx.ExecContext(ctx, `SAVEPOINT `+savepoint)
 	}
 	return t, err == nil, err
 }
 
-// claimed is a key whose lock the transaction has.
+// claimed is a key whose row the transaction has placed.
 type claimed struct {
 	*dialect
 	began int64
-	id    sql.NullInt64 // of the transaction; null: it is the caller's
+	owner string // of the row
 }
 
-// Stands implements [sqlkeys.Claimed].
-func (d claimed) Stands(ctx context.Context, q sqlkeys.Querier, _ store.Claim) bool {
-	var committed sql.NullBool
-	err := d.fate.Row(ctx, q, sqlkeys.Values{"id": d.id}).Scan(&committed)
-	return err == nil && committed.Bool
+// Stands implements [sqlkeys.Claimed]: a row that outlives the rollback has been
+// committed by the work.
+func (d claimed) Stands(ctx context.Context, q sqlkeys.Querier, c store.Claim) bool {
+	return sqlkeys.Owner(ctx, q, d.common.Lookup, c) == d.owner
 }
 
 // Record implements [sqlkeys.Claimed]. It stores nothing in any transaction but
 // the one that was begun.
-func (d claimed) Record(ctx context.Context, tx *sql.Tx, c store.Claim, r store.Reply, joined bool) (time.Time, error) {
-	v := sqlkeys.Of(c)
+func (d claimed) Record(ctx context.Context, q sqlkeys.Querier, c store.Claim, r store.Reply, joined bool) (time.Time, error) {
+	v := d.values(c)
 	if err := v.Reply(r); err != nil {
 		return time.Time{}, err
 	}
 	v["began"], v["joined"] = d.began, joined
 	var expires int64
-	err := d.record.Row(ctx, tx, v).Scan(&expires, new(any))
+	err := d.record.Row(ctx, q, v).Scan(&expires, new(any))
 	if errors.Is(err, sql.ErrNoRows) {
-		err = d.why(ctx, tx, v)
+		err = errNotStored
+		if in, asked := d.in(ctx, q); asked == nil && !in {
+			err = store.ErrTxEnded
+		}
 	}
 	return sqlkeys.Time(expires), err
 }
 
-// why tells why no row was stored.
-func (d claimed) why(ctx context.Context, tx *sql.Tx, v sqlkeys.Values) error {
-	var same, there bool
-	switch err := d.missing.Row(ctx, tx, v).Scan(&same, &there); {
-	case err != nil:
-		return err
-	case !same:
-		return store.ErrTxEnded
-	case there:
-		return store.ErrLostRace
-	}
-	return errors.New("the server has stored no row: a rule, a trigger or a policy of the table prevents that; remove it")
+// in reports whether the transaction is the one that was begun.
+func (d claimed) in(ctx context.Context, q sqlkeys.Querier) (bool, error) {
+	var began int64
+	err := d.dialect.began.Row(ctx, q, nil).Scan(&began)
+	return began == d.began, err
 }
 
-// Left implements [sqlkeys.Claimed]. It can be told of an aborted transaction
-// too.
-func (d claimed) Left(ctx context.Context, tx *sql.Tx, _ bool) bool {
-	_, err := tx.ExecContext(ctx, `ROLLBACK TO SAVEPOINT `+savepoint)
-	return d.Means(err) == sqlkeys.NoSavepoint
+// Left implements [sqlkeys.Claimed]. An aborted transaction tells nothing; if the
+// work has committed before, its row stands.
+func (d claimed) Left(ctx context.Context, q sqlkeys.Querier, _ bool) bool {
+	in, err := d.in(ctx, q)
+	return err == nil && !in
 }
 
 // Purge implements [sqlkeys.Dialect].
-func (d *dialect) Purge(ctx context.Context, tx *sql.Tx, p purge.Batch) (purge.Removed, error) {
+func (d *dialect) Purge(ctx context.Context, tx *sql.Tx, p purge.Batch) (purge.BatchResult, error) {
 	// A batch that a crash of the server loses is removed again by the next purge.
 	if _, err := tx.ExecContext(ctx, `SET LOCAL synchronous_commit = off`); err != nil {
-		return purge.Removed{}, err
+		return purge.BatchResult{}, err
 	}
 	return sqlkeys.Removed(ctx, tx, d.purge, p)
 }

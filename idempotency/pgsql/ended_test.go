@@ -40,3 +40,32 @@ func TestWorkThatCommitsAndFailsInAnotherTransactionUsesTheKeyUp(t *testing.T) {
 		}
 	})
 }
+
+// The claim's row is committed with what the work commits, so that no other
+// process has to wait for the work's return to learn of it.
+func TestAKeyWhoseWorkHasCommittedIsUsedUpAtOnce(t *testing.T) {
+	eachDriver(t, func(t *testing.T, open func(testing.TB, string, *idempotencytest.Fault) *sql.DB) {
+		url := database(t)
+		var kits []*idempotency.Kit
+		for range 2 {
+			k, err := idempotency.New(pgsql.New(open(t, url, nil), options), idempotency.Options{Principal: idempotency.SinglePrincipal("x")})
+			if err != nil {
+				t.Fatal(err)
+			}
+			kits = append(kits, k)
+		}
+		_, err := kits[0].Do(t.Context(), "s", "k", nil, func(ctx context.Context) error {
+			if _, err := pgsql.Tx(ctx).ExecContext(ctx, `COMMIT`); err != nil {
+				t.Error(err)
+			}
+			_, err := kits[1].Do(t.Context(), "s", "k", nil, func(context.Context) error {
+				t.Error("another process did the work again")
+				return nil
+			})
+			return err
+		})
+		if !errors.Is(err, idempotency.ErrTxEnded) {
+			t.Error(err)
+		}
+	})
+}

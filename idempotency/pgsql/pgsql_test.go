@@ -146,7 +146,7 @@ func engineOn(t *testing.T, open func(testing.TB, string, *idempotencytest.Fault
 			_, err := pgsql.Tx(ctx).ExecContext(ctx, map[bool]string{true: `COMMIT`, false: `ROLLBACK`}[commit])
 			return err
 		},
-		Chain: func(ctx context.Context) error {
+		CommitAndBegin: func(ctx context.Context) error {
 			_, err := pgsql.Tx(ctx).ExecContext(ctx, `COMMIT AND CHAIN`)
 			return err
 		},
@@ -154,11 +154,11 @@ func engineOn(t *testing.T, open func(testing.TB, string, *idempotencytest.Fault
 			_, err := pgsql.Tx(ctx).ExecContext(ctx, fmt.Sprintf(`SELECT pg_sleep(%f)`, d.Seconds()))
 			return err
 		},
-		Flood: func(ctx context.Context) error {
+		ReadLarge: func(ctx context.Context) error {
 			_, err := pgsql.Tx(ctx).ExecContext(ctx, `SELECT repeat('x', 1000) FROM generate_series(1, 100000)`)
 			return err
 		},
-		Within: func(commit bool, fn func(context.Context) error) error {
+		InTx: func(commit bool, fn func(context.Context) error) error {
 			tx, err := db.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelReadCommitted})
 			if err != nil {
 				return err

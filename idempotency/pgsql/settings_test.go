@@ -24,7 +24,7 @@ func TestAReservationIsOnDiskWhateverTheSessionSays(t *testing.T) {
 			c := store.Claim{Key: idempotency.Key{Scope: "s", Principal: "p", Value: "k"}, Fingerprint: "f", Owner: "one", TTL: time.Hour}
 			_, err := keys.Reserve(t.Context(), c, time.Hour, false)
 			expectSeen(t, db, err, want)
-			_, err = keys.Doubt(t.Context(), c)
+			_, err = keys.MarkUnknown(t.Context(), c)
 			expectSeen(t, db, err, set) // what it loses the lease tells
 			c.Owner = "two"
 			_, err = keys.Reserve(t.Context(), c, time.Hour, true)

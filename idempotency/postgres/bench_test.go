@@ -55,13 +55,15 @@ func durable(b *testing.B, change ...func(*pgxpool.Config)) func(*testing.B) kit
 		}
 		migrate(b, url)
 		p := pool(b, url, append(change, func(c *pgxpool.Config) { c.MaxConns = 16 })...)
-		must(b, p, `CREATE TABLE naive (key text PRIMARY KEY, state text NOT NULL, body bytea)`)
+		for _, statement := range usual.Create("bytea") {
+			must(b, p, statement)
+		}
 		return kitbench.Engine{
 			Bare: func(ctx context.Context) error {
 				return pgx.BeginFunc(ctx, p, func(tx pgx.Tx) error { return effect(ctx, tx) })
 			},
-			Naive: func(ctx context.Context, key string) error {
-				return pgx.BeginFunc(ctx, p, func(tx pgx.Tx) error { return naively(ctx, tx, key) })
+			Usual: func(ctx context.Context, key, hash string) error {
+				return pgx.BeginFunc(ctx, p, func(tx pgx.Tx) error { return usually(ctx, tx, key, hash) })
 			},
 			Effect: func(ctx context.Context) error { return effect(ctx, postgres.Tx(ctx)) },
 			Store:  postgres.New(p, options),
@@ -75,17 +77,24 @@ func effect(ctx context.Context, tx pgx.Tx) error {
 	return err
 }
 
-func naively(ctx context.Context, tx pgx.Tx, key string) error {
+var usual = kitbench.NewUsual(true)
+
+// usually is [kitbench.Usual.Do] on pgx.
+func usually(ctx context.Context, tx pgx.Tx, key, hash string) error {
+	var found string
+	var status int
 	var body []byte
-	if err := tx.QueryRow(ctx, `SELECT body FROM naive WHERE key = $1`, key).Scan(&body); !errors.Is(err, pgx.ErrNoRows) {
-		return err
+	err := tx.QueryRow(ctx, usual.Look, key).Scan(&found, &status, &body)
+	if !errors.Is(err, pgx.ErrNoRows) {
+		return errors.Join(errors.New("every key is new here"), err)
 	}
-	if _, err := tx.Exec(ctx, `INSERT INTO naive (key, state) VALUES ($1, 'running')`, key); err != nil {
+	created, expires := kitbench.Times()
+	if _, err := tx.Exec(ctx, usual.Claim, key, hash, created, expires); err != nil {
 		return err
 	}
 	if err := effect(ctx, tx); err != nil {
 		return err
 	}
-	_, err := tx.Exec(ctx, `UPDATE naive SET state = 'done', body = 'paid' WHERE key = $1`, key)
+	_, err = tx.Exec(ctx, usual.Record, kitbench.Paid.Status, kitbench.Paid.Body, key)
 	return err
 }

@@ -6,10 +6,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/cronce/cronce/idempotency/internal/kitbench"
 )
 
 // meter reads what was spent up to a moment: CPU time of this process and of all
@@ -28,19 +29,13 @@ func newMeter(b *testing.B, p *pgxpool.Pool) meter {
 
 func (m meter) read() map[string]float64 {
 	m.b.Helper()
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		m.b.Fatal(err)
-	}
 	var log int64
 	if err := m.pool.QueryRow(context.Background(), `SELECT (pg_current_wal_insert_lsn() - '0/0')::bigint`).Scan(&log); err != nil {
 		m.b.Fatal(err)
 	}
-	return map[string]float64{
-		"go-µs": float64(usage.Utime.Nano()+usage.Stime.Nano()) / 1000,
-		"pg-µs": float64(m.ofServer()) / 1000,
-		"wal-B": float64(log),
-	}
+	spent := kitbench.Spent(m.b)
+	spent["pg-µs"], spent["wal-B"] = float64(m.ofServer())/1000, float64(log)
+	return spent
 }
 
 // ofServer is the CPU time of all of PostgreSQL's processes, in nanoseconds.

@@ -203,7 +203,7 @@ func TestCommitAndRollbackAreTheKits(t *testing.T) {
 	serve(kit(t, p), "k", func(w http.ResponseWriter, r *http.Request) {
 		leaked = postgres.Tx(r.Context())
 		for _, err := range []error{leaked.Commit(r.Context()), leaked.Rollback(r.Context())} {
-			if !errors.Is(err, idempotency.ErrNotYours) {
+			if !errors.Is(err, idempotency.ErrTxManaged) {
 				t.Error(err)
 			}
 		}

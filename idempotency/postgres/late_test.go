@@ -38,23 +38,23 @@ func TestACallIsLateFromItsSendBeforeOn(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if tx.Rollback(t.Context()); look.Late != tt.late {
-				t.Errorf("%s: work %s: late %t", mode, tt.name, look.Late)
+			if tx.Rollback(t.Context()); look.TooLate != tt.late {
+				t.Errorf("%s: work %s: late %t", mode, tt.name, look.TooLate)
 			}
 			if err := pgx.BeginFunc(t.Context(), p, func(outer pgx.Tx) error {
 				tx, look, err := keys.Begin(keys.WithTx(t.Context(), outer), c)
 				if err == nil {
 					tx.Rollback(t.Context())
 				}
-				if look.Late != tt.late {
-					t.Errorf("%s: joined work %s: late %t", mode, tt.name, look.Late)
+				if look.TooLate != tt.late {
+					t.Errorf("%s: joined work %s: late %t", mode, tt.name, look.TooLate)
 				}
 				return err
 			}); err != nil {
 				t.Error(err)
 			}
-			if look, err := keys.Reserve(t.Context(), c, time.Minute, false); err != nil || look.Late != tt.late {
-				t.Errorf("%s: a reservation %s: late %t, %v", mode, tt.name, look.Late, err)
+			if look, err := keys.Reserve(t.Context(), c, time.Minute, false); err != nil || look.TooLate != tt.late {
+				t.Errorf("%s: a reservation %s: late %t, %v", mode, tt.name, look.TooLate, err)
 			}
 		}
 	}

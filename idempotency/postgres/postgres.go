@@ -57,11 +57,11 @@ var (
 	_ store.Worker   = (*Store)(nil)
 )
 
-// New makes a store on pool, which stays the caller's.
-// [Store.CreateTable] creates the table, or your own migrations do.
+// New returns a store that uses pool. The caller closes pool. [Store.CreateTable] creates
+// the table, or your own migrations do.
 //
-// Every running handler holds one connection; calls that wait for the same key hold
-// one in all. A Call inside a handler needs a second one.
+// Each running handler uses one connection. All calls that wait for the same key use one
+// together. A Call inside a handler needs a second one.
 func New(pool *pgxpool.Pool, o Options) *Store {
 	o.Schema, o.Table = cmp.Or(o.Schema, keytable.DefaultSchema), cmp.Or(o.Table, keytable.DefaultTable)
 	table := pgx.Identifier{o.Schema, o.Table}.Sanitize()
@@ -96,10 +96,10 @@ type current struct {
 	tx    pgx.Tx
 }
 
-// Tx returns the transaction that the kit opened for the work whose context
-// this is. Its Commit and Rollback change nothing and return
-// [store.ErrNotYours]; Begin makes a savepoint, as ever. Tx panics
-// anywhere else: a write outside of the transaction would not be protected.
+// Tx returns the transaction of the work that has the context ctx. Its Commit and Rollback
+// do nothing and return [store.ErrTxManaged]. Its Begin makes a savepoint. Tx panics if ctx
+// is not the context of a kit's work, since a write outside the transaction would not be
+// protected.
 func Tx(ctx context.Context) pgx.Tx {
 	c, ok := ctx.Value(contextKey{}).(*current)
 	if !ok {
@@ -108,22 +108,22 @@ func Tx(ctx context.Context) pgx.Tx {
 	return c.tx
 }
 
-// WithTx hands a transaction of the caller's to the kit: work done under the
-// returned context joins it in a savepoint, and its key is committed or rolled
-// back by the caller. It must be READ COMMITTED or have the store's isolation;
-// any other is refused when a key is claimed. A conflict (SQLSTATE 40001, 40P01)
-// is then the caller's to repeat.
+// WithTx returns a context with a transaction of the caller. Work of the kit with that
+// context joins the transaction in a savepoint. The caller commits it or rolls it back,
+// and the key with it. The transaction must be READ COMMITTED or have the store's
+// isolation; any other is refused when a key is claimed. After a conflict (SQLSTATE 40001,
+// 40P01) the caller repeats the transaction.
 //
-// Each key takes one advisory lock until the transaction ends. The server has
-// room for max_locks_per_transaction * (max_connections +
-// max_prepared_transactions) locks in all, some 12,000 with its defaults: commit
-// a batch of events every thousand or so.
+// Each key takes one advisory lock until the transaction ends. The server has room for at
+// least max_locks_per_transaction * (max_connections + max_prepared_transactions) locks
+// of all transactions together, 6,400 with its defaults. So commit a batch of events
+// after about a thousand keys.
 func (s *Store) WithTx(ctx context.Context, tx pgx.Tx) context.Context {
 	return context.WithValue(ctx, contextKey{}, &current{s, tx})
 }
 
-// Joined implements [store.Store].
-func (s *Store) Joined(ctx context.Context) bool {
+// InTransaction implements [store.Store].
+func (s *Store) InTransaction(ctx context.Context) bool {
 	_, ok := s.joined(ctx)
 	return ok
 }

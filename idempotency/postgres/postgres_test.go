@@ -115,7 +115,7 @@ func engineOn(t *testing.T, url string, f *idempotencytest.Fault) idempotencytes
 			_, err := postgres.Tx(ctx).Exec(ctx, ending)
 			return err
 		},
-		Chain: func(ctx context.Context) error {
+		CommitAndBegin: func(ctx context.Context) error {
 			_, err := postgres.Tx(ctx).Exec(ctx, `COMMIT AND CHAIN`)
 			return err
 		},
@@ -123,11 +123,11 @@ func engineOn(t *testing.T, url string, f *idempotencytest.Fault) idempotencytes
 			_, err := postgres.Tx(ctx).Exec(ctx, fmt.Sprintf(`SELECT pg_sleep(%f)`, d.Seconds()))
 			return err
 		},
-		Flood: func(ctx context.Context) error {
+		ReadLarge: func(ctx context.Context) error {
 			_, err := postgres.Tx(ctx).Exec(ctx, `SELECT repeat('x', 1000) FROM generate_series(1, 100000)`)
 			return err
 		},
-		Within: func(commit bool, fn func(context.Context) error) error {
+		InTx: func(commit bool, fn func(context.Context) error) error {
 			tx, err := p.BeginTx(t.Context(), pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
 			if err != nil {
 				return err

@@ -42,7 +42,7 @@ SELECT scope, count(*), max(expires_at) FROM gone GROUP BY scope`
 	in := strings.NewReplacer("{{table}}", table, "{{expired}}", expired).Replace
 	return purgeStatements{
 		// A stretch of the index that ends before the first row of the next
-		// batch. Of rows that expire at one instant, as after an import, it
+		// batch. Of rows that expire at the same time, as after an import, it
 		// takes all or none, so it never takes more than the limit.
 		quick: in(`WITH gone AS (
   DELETE ` + from + `
@@ -70,25 +70,25 @@ const patience = 5 * time.Millisecond
 // PurgeBatch implements [purge.Store]. It removes without locking first;
 // where that meets a row that somebody holds, or takes fewer than it may, it
 // goes on with what is free.
-func (s *Store) PurgeBatch(ctx context.Context, p purge.Batch) (purge.Removed, error) {
+func (s *Store) PurgeBatch(ctx context.Context, p purge.Batch) (purge.BatchResult, error) {
 	wait := strconv.FormatInt(patience.Milliseconds(), 10)
 	done, err := s.remove(ctx, s.gone.quick, &wait, p)
 	if code, _ := refused(err); code == "55P03" { // lock_not_available
-		done, err = purge.Removed{}, nil
+		done, err = purge.BatchResult{}, nil
 	}
 	if err == nil && done.Rows < p.Limit {
 		p.Limit -= done.Rows
-		var rest purge.Removed
+		var rest purge.BatchResult
 		rest, err = s.remove(ctx, s.gone.careful, nil, p)
 		done = sum(done, rest)
 	}
 	if err != nil {
-		return purge.Removed{}, unavailable("purge", err)
+		return purge.BatchResult{}, unavailable("purge", err)
 	}
 	return done, nil
 }
 
-func sum(a, b purge.Removed) purge.Removed {
+func sum(a, b purge.BatchResult) purge.BatchResult {
 	for scope, n := range a.Scopes {
 		b.Scopes[scope] += n
 	}
@@ -100,8 +100,8 @@ func sum(a, b purge.Removed) purge.Removed {
 }
 
 // remove runs one batch: settings, statement and commit in one round trip.
-func (s *Store) remove(ctx context.Context, statement string, wait *string, p purge.Batch) (purge.Removed, error) {
-	done := purge.Removed{Scopes: map[string]int64{}, Last: p.After}
+func (s *Store) remove(ctx context.Context, statement string, wait *string, p purge.Batch) (purge.BatchResult, error) {
+	done := purge.BatchResult{Scopes: map[string]int64{}, Last: p.After}
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
 		return done, err

@@ -12,7 +12,7 @@ import (
 	"github.com/cronce/cronce/idempotency/purge"
 )
 
-// expiring stores n keys of a scope, the i-th of which expires at the instant
+// expiring stores n keys of a scope, the i-th of which expires at the time
 // that the SQL expression at gives, in which i stands for itself.
 func expiring(t *testing.T, p *pgxpool.Pool, scope string, n int, at string) {
 	t.Helper()

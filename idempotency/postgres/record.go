@@ -10,26 +10,23 @@ import (
 	"github.com/cronce/cronce/idempotency/store"
 )
 
-// scanLook reads the row of a look-up, and more columns. reclaim: there is one,
-// and it has expired.
-func scanLook(row pgx.Row, more ...any) (look store.KeyStatus, reclaim bool, err error) {
+// scanLook reads the row of a look-up. reclaim: there is one, and it has expired.
+func scanLook(row pgx.Row) (look store.KeyStatus, reclaim bool, err error) {
 	var r store.Record
-	var state, hash, owner *string // null: there is no row
 	var status *int
 	var header []byte
 	var expires *time.Time
 	var expired, lapsed *bool // null: at no time
-	err = row.Scan(append([]any{&state, &hash, &owner, &status, &header, &r.Body, &expires, &expired, &lapsed}, more...)...)
+	err = row.Scan(&r.State, &r.Fingerprint, &r.Owner, &status, &header, &r.Body, &expires, &expired, &lapsed)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return look, false, nil
-	case err != nil || state == nil:
+	case err != nil:
 		return look, false, err
 	case expired != nil && *expired:
 		return look, true, nil
 	}
-	r.State, r.Fingerprint, r.Owner = store.State(*state), *hash, *owner
-	r.Omitted = r.State == store.Omitted
+	r.Omitted = r.State == store.StateOmitted
 	if status != nil {
 		r.Status = *status
 	}
@@ -39,7 +36,7 @@ func scanLook(row pgx.Row, more ...any) (look store.KeyStatus, reclaim bool, err
 	if header != nil {
 		err = json.Unmarshal(header, &r.Header)
 	}
-	return store.KeyStatus{Record: &r, Lapsed: lapsed != nil && *lapsed}, false, err
+	return store.KeyStatus{Record: &r, LeaseExpired: lapsed != nil && *lapsed}, false, err
 }
 
 // reply is a reply as it is stored.
@@ -51,9 +48,9 @@ type reply struct {
 }
 
 func columns(r store.Reply) (reply, error) {
-	c := reply{state: store.Done, body: r.Body}
+	c := reply{state: store.StateDone, body: r.Body}
 	if r.Omitted {
-		c.state = store.Omitted
+		c.state = store.StateOmitted
 	}
 	if status := r.Status; status != 0 {
 		c.status = &status

@@ -8,7 +8,7 @@ import (
 	"github.com/cronce/cronce/idempotency"
 )
 
-// Whoever holds a done key's lock is only another reader, or another key with
+// The holder of a done key's lock is only another reader, or another key with
 // the same lock: a replay is given all the same, and does not wait.
 func TestAReplayNeedsNoLock(t *testing.T) {
 	p := pool(t, database(t))

@@ -14,20 +14,23 @@ import (
 // Reserve implements [store.Reserver].
 func (s *Store) Reserve(ctx context.Context, c store.Claim, lease time.Duration, takeOver bool) (store.KeyStatus, error) {
 	statement := s.sql.reserve
+	args := []any{c.Key.Scope, c.Key.Principal, c.Key.Value, c.Fingerprint, c.Owner, lease.Microseconds()}
 	if takeOver {
 		statement = s.sql.takeOver
+	} else {
+		args = append(args, s.lock(c.Key))
 	}
 	var b pgx.Batch
 	b.Queue(`BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE`)
 	// A crash of the server must not forget the key: the call was made.
 	b.Queue(`SELECT set_config('synchronous_commit', 'local', true) WHERE current_setting('synchronous_commit') = 'off'`)
-	write := b.Queue(statement, c.Key.Scope, c.Key.Principal, c.Key.Value, c.Fingerprint, c.Owner, lease.Microseconds())
+	write := b.Queue(statement, args...)
 	look, err := s.commitAndLook(ctx, &b, write, c)
 	if err != nil {
 		return store.KeyStatus{}, unavailable("reserve the key", err)
 	}
 	if look.Held {
-		look = store.KeyStatus{Held: true, Late: look.Late}
+		look = store.KeyStatus{Held: true, TooLate: look.TooLate}
 	}
 	return look, nil
 }
@@ -51,12 +54,12 @@ func (s *Store) commitAndLook(ctx context.Context, b *pgx.Batch, write *pgx.Queu
 	})
 	b.Queue(`COMMIT`)
 	err = s.pool.SendBatch(ctx, b).Close()
-	look.Held, look.Late = held, late
+	look.Held, look.TooLate = held, late
 	return look, err
 }
 
-// Settle implements [store.Reserver].
-func (s *Store) Settle(ctx context.Context, c store.Claim, r store.Reply) (expires time.Time, held bool, err error) {
+// Complete implements [store.Reserver].
+func (s *Store) Complete(ctx context.Context, c store.Claim, r store.Reply) (expires time.Time, held bool, err error) {
 	reply, err := columns(r)
 	if err != nil {
 		return expires, false, err
@@ -72,13 +75,13 @@ func (s *Store) Settle(ctx context.Context, c store.Claim, r store.Reply) (expir
 	return expires.UTC(), true, nil
 }
 
-// Doubt implements [store.Reserver].
-func (s *Store) Doubt(ctx context.Context, c store.Claim) (held bool, err error) {
+// MarkUnknown implements [store.Reserver].
+func (s *Store) MarkUnknown(ctx context.Context, c store.Claim) (held bool, err error) {
 	return s.owned(ctx, s.sql.doubt, c)
 }
 
-// Free implements [store.Reserver].
-func (s *Store) Free(ctx context.Context, c store.Claim) (held bool, err error) {
+// Release implements [store.Reserver].
+func (s *Store) Release(ctx context.Context, c store.Claim) (held bool, err error) {
 	return s.owned(ctx, s.sql.free, c)
 }
 

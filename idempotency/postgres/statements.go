@@ -14,16 +14,11 @@ import (
 // transaction is open is expired in it.
 const expired = `expires_at <= clock_timestamp()`
 
-// lookColumns is what a look-up reads. The predicates are null where the row has no
-// such time.
-const lookColumns = `SELECT state, request_hash, owner, response_status, response_headers, response_body, expires_at,
-       {{expired}}, locked_until <= clock_timestamp()`
-
 // statements are the store's SQL, with its table put in.
 type statements struct {
-	begin, lock, join, claim, look, reclaim, record string
-	reserve, takeOver, settle, doubt, free          string
-	accept, renew, abandon, resume, resumed         string
+	begin, lock, join, look, reclaim, record string
+	reserve, takeOver, settle, doubt, free   string
+	accept, renew, abandon, resume, resumed  string
 }
 
 func newStatements(table string, isolation pgx.TxIsoLevel) statements {
@@ -37,7 +32,9 @@ func newStatements(table string, isolation pgx.TxIsoLevel) statements {
 		// has just committed. $2 is MaxRun, after which the server ends a
 		// statement (unless the session has it end sooner), a transaction that
 		// waits for its process, and a connection whose client takes no data.
-		lock: `SELECT transaction_timestamp(), pg_try_advisory_xact_lock($1),
+		// A transaction that has the lock gets its id at once, by which its fate is
+		// told when its connection cannot tell it.
+		lock: `SELECT transaction_timestamp(), CASE WHEN pg_try_advisory_xact_lock($1) THEN txid_current() END,
        CASE WHEN current_setting('statement_timeout') = '0'
               OR current_setting('statement_timeout')::interval > $2::text::bigint * interval '1 ms'
             THEN set_config('statement_timeout', $2, true) END,
@@ -45,15 +42,12 @@ func newStatements(table string, isolation pgx.TxIsoLevel) statements {
 
 		// The same in a transaction that was handed in, which keeps its own
 		// settings and may have begun long ago.
-		join: `SELECT transaction_timestamp(), pg_try_advisory_xact_lock($1), clock_timestamp(),
+		join: `SELECT transaction_timestamp(), CASE WHEN pg_try_advisory_xact_lock($1) THEN txid_current() END, clock_timestamp(),
        current_setting('transaction_isolation'), current_setting('statement_timeout'), current_setting('role')`,
 
-		look: in(lookColumns + ` FROM {{table}} WHERE ` + key),
-
-		// The look-up of a call that may do the work. Its transaction gets its id at
-		// once, by which its fate is told when its connection cannot tell it.
-		claim: in(lookColumns + `, CASE WHEN state IS NULL OR {{expired}} THEN txid_current() END
-FROM (SELECT) one LEFT JOIN {{table}} ON ` + key),
+		// The predicates are null where the row has no such time.
+		look: in(`SELECT state, request_hash, owner, response_status, response_headers, response_body, expires_at,
+       {{expired}}, locked_until <= clock_timestamp() FROM {{table}} WHERE ` + key),
 
 		reclaim: in(`DELETE FROM {{table}} WHERE ` + key + ` AND {{expired}}`),
 
@@ -73,8 +67,10 @@ FROM (SELECT) one LEFT JOIN {{table}} ON ` + key),
 SELECT set_config(CASE WHEN transaction_timestamp() = $11 THEN 'statement_timeout' ELSE 'the work ended the transaction' END,
                   CASE WHEN EXISTS (SELECT FROM stored) THEN $12 ELSE 'the table did not store the row' END, true)`),
 
+		// The lock keeps the insert from waiting for work in a transaction.
 		reserve: in(`INSERT INTO {{table}} AS k (scope, principal, key, request_hash, state, owner, locked_until, created_at)
-VALUES ($1, $2, $3, $4, 'calling', $5, clock_timestamp() + $6::bigint * interval '1 microsecond', clock_timestamp())
+SELECT $1, $2, $3, $4, 'calling', $5, clock_timestamp() + $6::bigint * interval '1 microsecond', clock_timestamp()
+WHERE pg_try_advisory_xact_lock($7)
 ON CONFLICT (scope, principal, key) DO UPDATE
 SET request_hash = excluded.request_hash, state = 'calling', owner = excluded.owner, locked_until = excluded.locked_until,
     created_at = excluded.created_at, expires_at = NULL,
@@ -99,7 +95,7 @@ WHERE ` + key + ` AND owner = $4 AND state = 'calling'`),
 		accept: in(`INSERT INTO {{table}} AS k (scope, principal, key, request_hash, state, owner, locked_until, created_at, expires_at)
 SELECT $1, $2, $3, $4, 'accepted', $5, now + $6::bigint * interval '1 microsecond', now,
        now + ($6::bigint + $7::bigint) * interval '1 microsecond'
-FROM (SELECT clock_timestamp() AS now) clock WHERE $8::timestamptz IS NULL OR $8::timestamptz > now
+FROM (SELECT clock_timestamp() AS now) clock WHERE ($8::timestamptz IS NULL OR $8::timestamptz > now) AND pg_try_advisory_xact_lock($9)
 ON CONFLICT (scope, principal, key) DO UPDATE
 SET request_hash = excluded.request_hash, state = 'accepted', owner = excluded.owner, locked_until = excluded.locked_until,
     expires_at = excluded.expires_at, created_at = excluded.created_at, response_status = NULL, response_headers = NULL,

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -27,9 +26,8 @@ type tx struct {
 
 // opening is what the opening batch tells.
 type opening struct {
-	held      bool
 	began     time.Time // the transaction's own time, by which it is known again
-	id        *int64    // the transaction's; nil: a row was found
+	id        *int64    // the transaction's; nil: another one has the lock
 	now       time.Time // by the database's clock
 	isolation string
 	timeout   string // statement_timeout from the work's end on
@@ -74,7 +72,7 @@ func (s *Store) Begin(ctx context.Context, c store.Claim) (store.Tx, store.KeySt
 		return nil, store.KeyStatus{}, err
 	}
 	o := t.opened
-	o.look.Held, o.look.Late = o.held, !c.SendBefore.IsZero() && !c.SendBefore.After(o.now)
+	o.look.Held, o.look.TooLate = o.id != nil, !c.SendBefore.IsZero() && !c.SendBefore.After(o.now)
 	return t, o.look, nil
 }
 
@@ -88,7 +86,7 @@ func (t *tx) open(ctx context.Context, c store.Claim) (err error) {
 		b.BeginTx(pgx.TxOptions{BeginQuery: t.store.sql.begin})
 		b.Queue(t.store.sql.lock, t.store.lock(c.Key), milliseconds(c.MaxRun))
 	}
-	b.Queue(t.store.sql.claim, c.Key.Scope, c.Key.Principal, c.Key.Value)
+	b.Queue(t.store.sql.look, c.Key.Scope, c.Key.Principal, c.Key.Value)
 	results := t.conn.SendBatch(ctx, &b)
 	if t.pooled != nil {
 		t.own = results.Tx()
@@ -97,14 +95,14 @@ func (t *tx) open(ctx context.Context, c store.Claim) (err error) {
 	o := &t.opened
 	_, err = results.Exec()
 	if err == nil && t.pooled == nil {
-		err = results.QueryRow().Scan(&o.began, &o.held, &o.now, &o.isolation, &o.timeout, &o.role)
+		err = results.QueryRow().Scan(&o.began, &o.id, &o.now, &o.isolation, &o.timeout, &o.role)
 	} else if err == nil {
-		err = results.QueryRow().Scan(&o.began, &o.held, nil, nil, nil)
+		err = results.QueryRow().Scan(&o.began, &o.id, nil, nil, nil)
 		o.now, o.timeout = o.began, "0"
 	}
 	if err == nil {
 		t.read = time.Now()
-		o.look, o.reclaim, err = scanLook(results.QueryRow(), &o.id)
+		o.look, o.reclaim, err = scanLook(results.QueryRow())
 	}
 	if err = errors.Join(err, results.Close()); err == nil {
 		return nil
@@ -236,85 +234,4 @@ func (t *tx) again(cause error) error {
 		return nil
 	}
 	return fmt.Errorf("%w: %w", store.ErrConflict, cause)
-}
-
-// Rollback implements [store.Tx].
-func (t *tx) Rollback(ctx context.Context) error {
-	if t.work == nil { // nothing was sent
-		t.release()
-		return nil
-	}
-	_ = t.work.end()
-	return t.rollback(ctx)
-}
-
-// rollback rolls back and tells whether the work had ended the transaction.
-func (t *tx) rollback(ctx context.Context) error {
-	ended, known := t.undo(ctx)
-	t.release()
-	if ended || !known && t.store.committed(ctx, t.opened.id) {
-		return store.ErrTxEnded
-	}
-	return t.again(t.work.life.conflict)
-}
-
-// undo rolls back and reports whether the work had ended the transaction, if
-// the connection knows. It closes one that cannot be told to roll back; the
-// server rolls back when it sees that.
-func (t *tx) undo(ctx context.Context) (ended, known bool) {
-	conn := t.conn.PgConn()
-	text := `ROLLBACK`
-	switch status := conn.TxStatus(); {
-	case t.conn.IsClosed():
-		return status == 'I' || t.work.life.suspect, false
-	case status == 'I':
-		return true, true
-	case t.pooled == nil:
-		text = toSavepoint
-	case status == 'E': // the server can say nothing of an aborted transaction
-		ended = t.work.life.suspect
-	default:
-		text = beganAt + `; ROLLBACK`
-	}
-	results, err := conn.Exec(ctx, text).ReadAll()
-	if t.pooled == nil {
-		code, _ := refused(err)
-		return code == noSavepoint, true
-	}
-	if err != nil {
-		_ = t.conn.Close(ctx)
-		return ended, false
-	}
-	if len(results) == 2 {
-		return string(results[0].Rows[0][0]) != strconv.FormatInt(t.opened.began.UnixMicro(), 10), true
-	}
-	return ended, false
-}
-
-// committed reports whether a transaction was committed, as far as that can be
-// told.
-func (s *Store) committed(ctx context.Context, id *int64) bool {
-	if id == nil {
-		return false
-	}
-	var is *bool
-	err := s.pool.QueryRow(ctx, `SELECT txid_status($1) = 'committed'`, id).Scan(&is)
-	return err == nil && is != nil && *is
-}
-
-// over is a context that has ended: pgx sends nothing under it.
-var over = func() context.Context {
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	return ctx
-}()
-
-func (t *tx) release() {
-	if t.pooled == nil {
-		return
-	}
-	if t.own != nil && t.conn.PgConn().TxStatus() == 'I' {
-		_ = t.own.Commit(over) // closes it, for large objects that outlive the work
-	}
-	t.pooled.Release()
 }

@@ -16,7 +16,7 @@ func (s *Store) Accept(ctx context.Context, c store.Claim) (store.KeyStatus, err
 	var b pgx.Batch
 	b.Queue(`BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE`)
 	write := b.Queue(s.sql.accept, c.Key.Scope, c.Key.Principal, c.Key.Value, c.Fingerprint, c.Owner,
-		c.Lease.Microseconds(), c.TTL.Microseconds(), optional(c.SendBefore))
+		c.Lease.Microseconds(), c.TTL.Microseconds(), optional(c.SendBefore), s.lock(c.Key))
 	look, err := s.commitAndLook(ctx, &b, write, c)
 	if err != nil {
 		return store.KeyStatus{}, unavailable("accept the work", err)
@@ -56,7 +56,7 @@ func (s *Store) Resume(ctx context.Context, c store.Claim) (store.Tx, bool, erro
 	o := &t.opened
 	_, err = results.Exec()
 	if err == nil {
-		err = results.QueryRow().Scan(&o.began, &o.held, nil, nil, nil)
+		err = results.QueryRow().Scan(&o.began, nil, nil, nil, nil)
 		o.now, o.timeout, o.resumed, t.read = o.began, "0", true, time.Now()
 	}
 	if err == nil {

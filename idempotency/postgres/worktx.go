@@ -23,7 +23,7 @@ type workTx struct {
 
 // life is what a transaction and its nested ones have in common.
 type life struct {
-	// use is read-locked while something is sent. Whoever ends the work locks it
+	// use is read-locked while something is sent. The end of the work locks it
 	// and never unlocks it.
 	use sync.RWMutex
 
@@ -44,7 +44,7 @@ func (t *workTx) ending(ctx context.Context, end func(context.Context) error) er
 	}
 	defer t.life.use.RUnlock()
 	if !t.nested {
-		return store.ErrNotYours
+		return store.ErrTxManaged
 	}
 	return end(ctx)
 }

@@ -16,39 +16,40 @@ import (
 
 // Options configure a [Handler]. The zero value has the defaults.
 type Options struct {
-	// Pace of the purge. For is 20 s by default, so that a job with the
-	// default timeout of 30 s sees the end.
+	// Pace is the pace of the purge. Its field For has the default 20 s, so that the
+	// purge ends within the default timeout of a job, 30 s.
 	Pace Pace
-	// WriteProblem answers with an error; default [idempotency.WriteProblem].
+	// WriteProblem writes error answers; default [idempotency.WriteProblem].
 	WriteProblem func(http.ResponseWriter, *http.Request, idempotency.Problem)
 }
 
-// Answer is what a [Handler] says. Done is false when expired keys
-// are left because the time was over: ask again, at once or the next night.
-type Answer struct {
-	Deleted int64   `json:"deleted"`
-	Scopes  []Scope `json:"scopes"` // by name
-	Done    bool    `json:"done"`
-	DryRun  bool    `json:"dryRun,omitempty"` // nothing was deleted; the numbers are what would be
+// Response is the body of a [Handler]'s answer.
+type Response struct {
+	Deleted int64        `json:"deleted"` // number of removed keys
+	Scopes  []ScopeCount `json:"scopes"`  // sorted by name
+	// Done is false if expired keys are left because Pace.For has ended. Call again
+	// then, at once or the next night.
+	Done   bool `json:"done"`
+	DryRun bool `json:"dryRun,omitempty"` // nothing was removed; the numbers say what would be
 }
 
-// Scope is the number of keys removed of one key scope.
-type Scope struct {
+// ScopeCount is the number of removed keys of one key scope.
+type ScopeCount struct {
 	Scope   string `json:"scope"`
 	Deleted int64  `json:"deleted"`
 }
 
-// Handler removes expired keys on POST: an admin endpoint for a service
-// whose database the scheduler cannot reach, called by a job like any other.
-// ?scope=S purges one key scope, ?dryRun=true only counts.
+// Handler returns a handler that removes expired keys on POST. It is an admin endpoint
+// for a service whose database the scheduler cannot reach; a job calls it. The query
+// ?scope=S restricts it to one key scope, and ?dryRun=true only counts.
 //
-// It needs no idempotency key, since a repetition finds less to do, and calls at
-// once share the work. It does not authenticate callers: mount it behind the
-// authentication of the service's other admin endpoints.
+// It answers 200 with a [Response], 400 for an unknown query, which might be a misspelt
+// dry run, 405 for another method, and 503 if the store fails. Keys that were removed
+// before a failure stay removed.
 //
-// 200 with an [Answer]; 400 for a query that it does not know, which might
-// be a misspelt dry run; 405 for another method; 503 when the store fails,
-// after which what was removed stays removed.
+// It needs no idempotency key, since a repetition finds less to do. Concurrent calls
+// share the work. It does not authenticate callers: mount it behind the authentication
+// of the service's other admin endpoints.
 func Handler(p Store, o Options) http.Handler {
 	if o.Pace.For <= 0 {
 		o.Pace.For = 20 * time.Second
@@ -107,13 +108,13 @@ func parsePurge(query string) (p purgeRequest, err error) {
 	return p, nil
 }
 
-func (q purgeRequest) run(ctx context.Context, p Store, pace Pace) (Answer, error) {
+func (q purgeRequest) run(ctx context.Context, p Store, pace Pace) (Response, error) {
 	if q.dry {
 		counts, err := p.CountExpired(ctx, q.scope)
 		return answerOf(counts, true, true), err
 	}
 	counts := map[string]int64{}
-	done, err := pace.Purge(ctx, p, q.scope, func(got Removed, _ time.Duration) {
+	done, err := pace.Purge(ctx, p, q.scope, func(got BatchResult, _ time.Duration) {
 		for s, n := range got.Scopes {
 			counts[s] += n
 		}
@@ -121,11 +122,11 @@ func (q purgeRequest) run(ctx context.Context, p Store, pace Pace) (Answer, erro
 	return answerOf(counts, done, false), err
 }
 
-func answerOf(counts map[string]int64, done, dry bool) Answer {
-	a := Answer{Scopes: []Scope{}, Done: done, DryRun: dry}
+func answerOf(counts map[string]int64, done, dry bool) Response {
+	a := Response{Scopes: []ScopeCount{}, Done: done, DryRun: dry}
 	for _, s := range slices.Sorted(maps.Keys(counts)) {
 		a.Deleted += counts[s]
-		a.Scopes = append(a.Scopes, Scope{s, counts[s]})
+		a.Scopes = append(a.Scopes, ScopeCount{s, counts[s]})
 	}
 	return a
 }

@@ -19,8 +19,8 @@ type heap struct {
 	err  error
 }
 
-func (h *heap) PurgeBatch(_ context.Context, p purge.Batch) (purge.Removed, error) {
-	done := purge.Removed{Scopes: map[string]int64{}, Last: p.After}
+func (h *heap) PurgeBatch(_ context.Context, p purge.Batch) (purge.BatchResult, error) {
+	done := purge.BatchResult{Scopes: map[string]int64{}, Last: p.After}
 	for s := range h.keys {
 		if n := min(h.keys[s], int64(p.Limit-done.Rows)); n > 0 && (p.Scope == "" || p.Scope == s) {
 			h.keys[s] -= n
@@ -65,7 +65,7 @@ func TestPurgeHandler(t *testing.T) {
 	} {
 		t.Run(tc.rule, func(t *testing.T) {
 			h := &heap{keys: map[string]int64{"a": 7, "b": 3}}
-			status, body := askPurge(t, h, purge.Options{Pace: purge.Pace{Batch: 4, Share: 1}}, tc.method, tc.target)
+			status, body := askPurge(t, h, purge.Options{Pace: purge.Pace{BatchSize: 4, Share: 1}}, tc.method, tc.target)
 			if status != tc.status || body != tc.body || h.keys["a"]+h.keys["b"] != tc.left {
 				t.Errorf("%d %s, left %v", status, body, h.keys)
 			}
@@ -75,7 +75,7 @@ func TestPurgeHandler(t *testing.T) {
 
 func TestPurgeHandlerSaysWhenItsTimeWasOver(t *testing.T) {
 	h := &heap{keys: map[string]int64{"a": 100}}
-	o := purge.Options{Pace: purge.Pace{Batch: 1, Share: 1, For: time.Nanosecond}}
+	o := purge.Options{Pace: purge.Pace{BatchSize: 1, Share: 1, For: time.Nanosecond}}
 	if status, body := askPurge(t, h, o, "POST", "/"); status != 200 || !strings.Contains(body, `"done":false`) {
 		t.Error(status, body)
 	}

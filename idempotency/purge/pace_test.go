@@ -49,7 +49,7 @@ func TestBatchesTakeTheirShareOfTheTime(t *testing.T) {
 		share float64
 		want  time.Duration // from the start of one batch of 10 ms to the next
 	}{
-		{"a tenth by default", 0, 100 * time.Millisecond},
+		{"a twentieth by default", 0, 200 * time.Millisecond},
 		{"a half", 0.5, 20 * time.Millisecond},
 		{"all: no pause", 1, 10 * time.Millisecond},
 		{"more than all is all", 7, 10 * time.Millisecond},
@@ -57,7 +57,7 @@ func TestBatchesTakeTheirShareOfTheTime(t *testing.T) {
 		t.Run(tc.rule, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				tb := &table{rows: 25, row: steady(time.Millisecond)}
-				if !each(t, purge.Pace{Batch: 10, Share: tc.share}, tb) {
+				if !each(t, purge.Pace{BatchSize: 10, Share: tc.share}, tb) {
 					t.Error("not done")
 				}
 				if want := []time.Duration{0, tc.want, 2 * tc.want}; !slices.Equal(tb.begun, want) {
@@ -74,7 +74,7 @@ func TestABatchIsNoLargerThanTheTimeLeftSufficesFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tb := &table{rows: 1000, row: steady(time.Millisecond)}
 		start := time.Now()
-		done := each(t, purge.Pace{Batch: 100, Share: 1, For: 250 * time.Millisecond}, tb)
+		done := each(t, purge.Pace{BatchSize: 100, Share: 1, For: 250 * time.Millisecond}, tb)
 		if want := []int{100, 100, 50}; done || !slices.Equal(tb.limits, want) || time.Since(start) != 250*time.Millisecond {
 			t.Errorf("done %t, limits %v after %v, want %v", done, tb.limits, time.Since(start), want)
 		}
@@ -85,7 +85,7 @@ func TestNoPauseGoesPastTheBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tb := &table{rows: 1000, row: steady(10 * time.Millisecond)} // a pause of 900 ms after each batch of 100 ms
 		start := time.Now()
-		done := each(t, purge.Pace{Batch: 10, For: 950 * time.Millisecond}, tb)
+		done := each(t, purge.Pace{BatchSize: 10, For: 950 * time.Millisecond}, tb)
 		if took := time.Since(start); done || took != 950*time.Millisecond {
 			t.Errorf("done %t after %v", done, took)
 		}
@@ -95,7 +95,7 @@ func TestNoPauseGoesPastTheBound(t *testing.T) {
 func TestNoBatchIsBegunAfterTheBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tb := &table{rows: 1000, row: steady(time.Millisecond)}
-		if each(t, purge.Pace{Batch: 10, Share: 1, For: 55 * time.Millisecond}, tb) {
+		if each(t, purge.Pace{BatchSize: 10, Share: 1, For: 55 * time.Millisecond}, tb) {
 			t.Error("done, with rows left")
 		}
 		if len(tb.begun) != 6 || tb.rows != 945 { // the last one of five rows, for which the time sufficed
@@ -110,7 +110,7 @@ func TestAPurgeEndsWithItsContextAlsoInAPause(t *testing.T) {
 		ctx, stop := context.WithCancelCause(t.Context())
 		time.AfterFunc(100*time.Millisecond, func() { stop(stopped) })
 		tb := &table{rows: 1000, row: steady(10 * time.Millisecond), start: time.Now()}
-		done, err := purge.Pace{Batch: 1, Share: 0.01}.Run(ctx, tb.batch)
+		done, err := purge.Pace{BatchSize: 1, Share: 0.01}.Run(ctx, tb.batch)
 		if done || !errors.Is(err, stopped) || time.Since(tb.start) != 100*time.Millisecond {
 			t.Errorf("done %t, %v after %v", done, err, time.Since(tb.start))
 		}
@@ -121,7 +121,7 @@ func TestBatchesAreOfOneSize(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for batch, want := range map[int][]int{0: {1000, 1000, 1000}, 1500: {1500, 1500}} {
 			tb := &table{rows: 2500, row: steady(time.Microsecond)}
-			if !each(t, purge.Pace{Batch: batch}, tb) || !slices.Equal(tb.limits, want) {
+			if !each(t, purge.Pace{BatchSize: batch}, tb) || !slices.Equal(tb.limits, want) {
 				t.Errorf("limits %v, want %v", tb.limits, want)
 			}
 		}
@@ -131,7 +131,7 @@ func TestBatchesAreOfOneSize(t *testing.T) {
 func TestPausesEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tb := &table{rows: 15, row: steady(time.Second)}
-		each(t, purge.Pace{Batch: 10}, tb)
+		each(t, purge.Pace{BatchSize: 10}, tb)
 		if want := []time.Duration{0, 15 * time.Second}; !slices.Equal(tb.begun, want) {
 			t.Errorf("batches at %v, want %v", tb.begun, want)
 		}

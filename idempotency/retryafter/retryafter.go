@@ -1,4 +1,4 @@
-// Package retryafter reads the Retry-After field of an HTTP response.
+// Package retryafter parses the Retry-After field of an HTTP response.
 package retryafter
 
 import (
@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// Max is the longest wait that [Parse] returns. Callers usually apply a much lower
-// bound of their own.
+// Max is the longest wait that [Parse] returns. Callers usually have a much lower limit
+// of their own.
 const Max = 24 * time.Hour
 
-// Parse reads a Retry-After field, which is a number of seconds or an HTTP date
-// (RFC 9110, section 10.2.3). What is absent, malformed or past is 0: the server
-// does not say. What is longer than [Max] is Max.
+// Parse returns the wait in a Retry-After field, which is a number of seconds or an HTTP
+// date (RFC 9110, section 10.2.3). It returns 0 for an empty or malformed field and for
+// a date that is not after now. It returns at most [Max].
 func Parse(field string, now time.Time) time.Duration {
 	if digits(field) {
 		s, err := strconv.ParseInt(field, 10, 64)

@@ -24,14 +24,18 @@ func onFile(b *testing.B) kitbench.Engine {
 	path := fresh(b)
 	db, writer := open(b, path), open(b, path)
 	writer.SetMaxOpenConns(1)
-	must(b, db, `CREATE TABLE naive (name TEXT PRIMARY KEY, state TEXT NOT NULL, body BLOB)`)
+	usual := kitbench.NewUsual(false)
+	for _, statement := range usual.Create("BLOB") {
+		must(b, db, statement)
+	}
 	return kitbench.Engine{
 		Bare: func(ctx context.Context) error { return within(ctx, writer, kitbench.Effect) },
-		Naive: func(ctx context.Context, key string) error {
-			return within(ctx, writer, func(ctx context.Context, tx kitbench.Querier) error { return kitbench.Naively(ctx, tx, key) })
+		Usual: func(ctx context.Context, key, hash string) error {
+			return within(ctx, writer, func(ctx context.Context, tx kitbench.Querier) error { return usual.Do(ctx, tx, key, hash) })
 		},
 		Effect: func(ctx context.Context) error { return kitbench.Effect(ctx, sqlite.Tx(ctx)) },
 		Store:  sqlite.New(db, sqlite.Options{}),
+		Spent:  func() map[string]float64 { return kitbench.Spent(b) },
 	}
 }
 

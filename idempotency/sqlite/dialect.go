@@ -25,14 +25,17 @@ type dialect struct {
 	insert, reclaim sqlkeys.Statement
 	record, purge   sqlkeys.Statement
 	resume          sqlkeys.Statement
-	committedOnly   atomic.Bool // the pool's connections see no more
+	// A savepoint tells later whether the work has ended the transaction.
+	mark, unmark  sqlkeys.Statement
+	committedOnly atomic.Bool // the pool's connections see no more
 }
 
 func newDialect(table string) *dialect {
 	t := sqlkeys.Terms{Table: sqlkeys.Quote(table, `"`), Key: "key", Now: ":now", In: ":now + %s", At: "%s",
 		Since1970: "%s", ReadText: "%s", WriteText: "%s"}
-	return &dialect{
+	d := &dialect{
 		table: table, common: t.Common(),
+		mark: t.Statement(`SAVEPOINT idempotent_work`), unmark: t.Statement(`RELEASE idempotent_work`),
 		insert: t.Statement(`
 INSERT INTO {{table}} (scope, principal, key, request_hash, state, response_status, owner, locked_until, created_at, expires_at)
 VALUES (:scope, :principal, :key, :hash, :state, :status, :claim, {{in :lease}}, {{now}}, {{in :ttl}})`),
@@ -53,10 +56,9 @@ DELETE FROM {{table}} WHERE (scope, principal, key) IN (
   ORDER BY expires_at LIMIT :limit)
 RETURNING scope, expires_at`),
 	}
+	d.common.Often = []sqlkeys.Statement{d.insert, d.mark, d.unmark, d.record}
+	return d
 }
-
-// savepoint tells later whether the work has ended the transaction.
-const savepoint = "idempotent_work"
 
 func (d *dialect) Package() string                { return name }
 func (d *dialect) Statements() sqlkeys.Statements { return d.common }
@@ -92,49 +94,49 @@ func (d *dialect) check(ctx context.Context, q sqlkeys.Querier) error {
 // of the database, which is the key's lock, whatever BEGIN took. The row says
 // what is known of work that commits by itself and of which nothing else is
 // heard: that it was begun. It expires as a reply does.
-func (d *dialect) Claim(ctx context.Context, tx *sql.Tx, c store.Claim, joined bool) (t sqlkeys.Claimed, look store.KeyStatus, err error) {
+func (d *dialect) Claim(ctx context.Context, q sqlkeys.Querier, c store.Claim, joined bool) (t sqlkeys.Claimed, look store.KeyStatus, err error) {
 	t = claimed{d, "claim:" + c.Owner}
 	if joined {
-		if err = d.check(ctx, tx); err != nil {
+		if err = d.check(ctx, q); err != nil {
 			return t, look, err
 		}
 	}
 	v := values(c)
-	v["state"], v["status"], v["lease"] = string(store.Omitted), 500, nil
-	held, err := d.place(ctx, tx, v)
+	v["state"], v["status"], v["lease"] = string(store.StateOmitted), 500, nil
+	held, err := d.place(ctx, q, v)
 	switch {
 	case err != nil:
 	case held:
-		look.Held, look.Late = true, !c.SendBefore.IsZero() && c.SendBefore.UnixMilli() <= v["now"].(int64)
-		_, err = tx.ExecContext(ctx, `SAVEPOINT `+savepoint)
+		look.Held, look.TooLate = true, !c.SendBefore.IsZero() && c.SendBefore.UnixMilli() <= v["now"].(int64)
+		_, err = d.mark.Exec(ctx, q, nil)
 	default:
-		look, _, err = sqlkeys.ScanStatus(d.common.Lookup.Row(ctx, tx, v))
+		look, _, err = sqlkeys.ScanStatus(d.common.Lookup.Row(ctx, q, v))
 	}
 	return t, look, err
 }
 
 // Insert implements [sqlkeys.Dialect].
-func (d *dialect) Insert(ctx context.Context, tx *sql.Tx, v sqlkeys.Values) (bool, error) {
-	return d.place(ctx, tx, v)
+func (d *dialect) Insert(ctx context.Context, q sqlkeys.Querier, _ store.Claim, v sqlkeys.Values) (bool, error) {
+	return d.place(ctx, q, v)
 }
 
 // Resume implements [sqlkeys.Dialect].
-func (d *dialect) Resume(ctx context.Context, tx *sql.Tx, c store.Claim) (sqlkeys.Claimed, bool, error) {
-	held, err := d.resume.Changed(ctx, tx, values(c))
+func (d *dialect) Resume(ctx context.Context, q sqlkeys.Querier, c store.Claim) (sqlkeys.Claimed, bool, error) {
+	held, err := d.resume.Changed(ctx, q, values(c))
 	if err == nil && held {
-		_, err = tx.ExecContext(ctx, `SAVEPOINT `+savepoint)
+		_, err = d.mark.Exec(ctx, q, nil)
 	}
 	return claimed{d, "claim:" + c.Owner}, held, err
 }
 
 // place inserts the key's row, in the place of an expired one too.
-func (d *dialect) place(ctx context.Context, tx *sql.Tx, v sqlkeys.Values) (held bool, err error) {
-	held, err = d.insert.Changed(ctx, tx, v)
+func (d *dialect) place(ctx context.Context, q sqlkeys.Querier, v sqlkeys.Values) (held bool, err error) {
+	held, err = d.insert.Changed(ctx, q, v)
 	if inTheWay(err) {
-		if expired, err := d.reclaim.Changed(ctx, tx, v); err != nil || !expired {
+		if expired, err := d.reclaim.Changed(ctx, q, v); err != nil || !expired {
 			return false, err
 		}
-		held, err = d.insert.Changed(ctx, tx, v)
+		held, err = d.insert.Changed(ctx, q, v)
 	}
 	if err == nil && !held {
 		err = errors.New("SQLite has stored no row: a trigger of the table prevents that; remove it")
@@ -155,22 +157,22 @@ func (d claimed) Stands(ctx context.Context, q sqlkeys.Querier, c store.Claim) b
 }
 
 // Record implements [sqlkeys.Claimed].
-func (d claimed) Record(ctx context.Context, tx *sql.Tx, c store.Claim, r store.Reply, _ bool) (time.Time, error) {
-	if err := d.release(ctx, tx); err != nil {
+func (d claimed) Record(ctx context.Context, q sqlkeys.Querier, c store.Claim, r store.Reply, _ bool) (time.Time, error) {
+	if err := d.release(ctx, q); err != nil {
 		return time.Time{}, err
 	}
 	v := values(c)
 	if err := v.Reply(r); err != nil {
 		return time.Time{}, err
 	}
-	stored, err := d.record.Changed(ctx, tx, v)
+	stored, err := d.record.Changed(ctx, q, v)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("%w: %s: store the reply: %w", store.ErrUnavailable, name, err)
 	}
 	if stored {
 		return sqlkeys.Time(v["now"].(int64) + c.TTL.Milliseconds()), nil
 	}
-	look, _, err := sqlkeys.ScanStatus(d.common.Lookup.Row(ctx, tx, v))
+	look, _, err := sqlkeys.ScanStatus(d.common.Lookup.Row(ctx, q, v))
 	if err == nil && look.Record != nil && look.Record.Owner != d.owner && look.Record.Owner != c.Owner {
 		return time.Time{}, store.ErrLostRace
 	}
@@ -179,8 +181,8 @@ func (d claimed) Record(ctx context.Context, tx *sql.Tx, c store.Claim, r store.
 
 // release takes the work's savepoint away. SQLite says that it is busy under a
 // statement that writes and was left open.
-func (d claimed) release(ctx context.Context, tx *sql.Tx) error {
-	_, err := tx.ExecContext(ctx, `RELEASE `+savepoint)
+func (d claimed) release(ctx context.Context, q sqlkeys.Querier) error {
+	_, err := d.unmark.Exec(ctx, q, nil)
 	switch code(err) {
 	case sqlite3.SQLITE_ERROR:
 		return fmt.Errorf("%w: %w", store.ErrTxEnded, err)
@@ -192,13 +194,13 @@ func (d claimed) release(ctx context.Context, tx *sql.Tx) error {
 
 // Left implements [sqlkeys.Claimed]. SQLite itself rolls back what it interrupts
 // when MaxRun is over.
-func (d claimed) Left(ctx context.Context, tx *sql.Tx, over bool) bool {
-	return !over && errors.Is(d.release(ctx, tx), store.ErrTxEnded)
+func (d claimed) Left(ctx context.Context, q sqlkeys.Querier, over bool) bool {
+	return !over && errors.Is(d.release(ctx, q), store.ErrTxEnded)
 }
 
 // Purge implements [sqlkeys.Dialect]. SQLite locks the database, not rows, so
 // nothing is skipped.
-func (d *dialect) Purge(ctx context.Context, tx *sql.Tx, p purge.Batch) (purge.Removed, error) {
+func (d *dialect) Purge(ctx context.Context, tx *sql.Tx, p purge.Batch) (purge.BatchResult, error) {
 	return sqlkeys.Removed(ctx, tx, d.purge, p)
 }
 

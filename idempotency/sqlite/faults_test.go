@@ -78,6 +78,34 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 	return told(c, func() (driver.Rows, error) { return c.driverConn.QueryContext(ctx, query, args) })
 }
 
+func (c *conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
+	inner, err := c.driverConn.PrepareContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return stmt{inner.(driverStmt), c}, nil
+}
+
+type driverStmt interface {
+	driver.Stmt
+	driver.StmtExecContext
+	driver.StmtQueryContext
+}
+
+// stmt is a statement that was compiled on a connection with a fault.
+type stmt struct {
+	driverStmt
+	conn *conn
+}
+
+func (s stmt) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
+	return told(s.conn, func() (driver.Result, error) { return s.driverStmt.ExecContext(ctx, args) })
+}
+
+func (s stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
+	return told(s.conn, func() (driver.Rows, error) { return s.driverStmt.QueryContext(ctx, args) })
+}
+
 func (c *conn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, error) {
 	inner, err := told(c, func() (driver.Tx, error) { return c.driverConn.BeginTx(ctx, o) })
 	return tx{c, inner}, err
@@ -104,7 +132,7 @@ func told[T any](c *conn, say func() (T, error)) (answer T, err error) {
 	if c.broken {
 		return answer, driver.ErrBadConn
 	}
-	err = c.fault.Say(func() error {
+	err = c.fault.Exec(func() error {
 		answer, err = say()
 		return err
 	})

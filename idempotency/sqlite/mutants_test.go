@@ -14,7 +14,7 @@ import (
 	"github.com/cronce/cronce/idempotency/store"
 )
 
-// unfenced finishes whoever has the key.
+// unfenced finishes a key for its present owner, whichever owner asks.
 type unfenced struct{ *sqlite.Store }
 
 func (s unfenced) owned(ctx context.Context, c store.Claim) store.Claim {
@@ -58,7 +58,7 @@ type greedy struct{ *sqlite.Store }
 
 func (s greedy) Lookup(ctx context.Context, c store.Claim) (store.KeyStatus, error) {
 	look, err := s.Store.Lookup(ctx, c)
-	look.Lapsed = true
+	look.LeaseExpired = true
 	return look, err
 }
 

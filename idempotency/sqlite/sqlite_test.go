@@ -71,11 +71,11 @@ func engineOn(t *testing.T, path string, db *sql.DB) idempotencytest.Engine {
 	down := open(t, path)
 	down.Close()
 	return idempotencytest.Engine{
-		Store:     store,
-		Other:     sqlite.New(other, sqlite.Options{}),
-		Hasty:     sqlite.New(openFaulty(t, path, nil), sqlite.Options{}),
-		Down:      sqlite.New(down, sqlite.Options{}),
-		OneWriter: true,
+		Store:         store,
+		Other:         sqlite.New(other, sqlite.Options{}),
+		ShortLockWait: sqlite.New(openFaulty(t, path, nil), sqlite.Options{}),
+		Down:          sqlite.New(down, sqlite.Options{}),
+		OneWriter:     true,
 		Write: func(ctx context.Context, name string) error {
 			_, err := sqlite.Tx(ctx).ExecContext(ctx, `INSERT INTO effects VALUES (?)`, name)
 			return err
@@ -95,11 +95,11 @@ func engineOn(t *testing.T, path string, db *sql.DB) idempotencytest.Engine {
 			_, err := sqlite.Tx(ctx).ExecContext(ctx, ending(commit))
 			return err
 		},
-		Chain: func(ctx context.Context) error {
+		CommitAndBegin: func(ctx context.Context) error {
 			_, err := sqlite.Tx(ctx).ExecContext(ctx, `COMMIT; BEGIN IMMEDIATE`)
 			return err
 		},
-		Within: func(commit bool, fn func(context.Context) error) error {
+		InTx: func(commit bool, fn func(context.Context) error) error {
 			tx, err := db.BeginTx(t.Context(), nil)
 			if err != nil {
 				return err

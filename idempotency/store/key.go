@@ -9,9 +9,9 @@ import (
 
 // Limits of the parts of a [Key], in bytes.
 const (
-	MaxKey       = 128
-	MaxScope     = 255
-	MaxPrincipal = 255
+	MaxKeyLength       = 128
+	MaxScopeLength     = 255
+	MaxPrincipalLength = 255
 )
 
 // Key identifies one operation. All three parts are compared byte by byte.
@@ -26,18 +26,18 @@ type Key struct {
 	Value string
 }
 
-// ErrInvalidKey: a key, scope or principal that cannot be stored.
+// ErrInvalidKey reports that a key, scope or principal cannot be stored.
 var ErrInvalidKey = errors.New("invalid idempotency key")
 
-// Validate reports what is wrong with the key as an [ErrInvalidKey].
+// Validate returns an error that wraps [ErrInvalidKey] if the key cannot be stored.
 func (k Key) Validate() error {
-	if err := ValidValue(k.Value); err != nil {
+	if err := ValidateValue(k.Value); err != nil {
 		return err
 	}
 	for _, part := range []struct {
 		name, text string
 		max        int
-	}{{"scope", k.Scope, MaxScope}, {"principal", k.Principal, MaxPrincipal}} {
+	}{{"scope", k.Scope, MaxScopeLength}, {"principal", k.Principal, MaxPrincipalLength}} {
 		if part.text == "" || len(part.text) > part.max || strings.ContainsRune(part.text, 0) || !utf8.ValidString(part.text) {
 			return fmt.Errorf("%w: the %s must have 1 to %d bytes of UTF-8 and no NUL", ErrInvalidKey, part.name, part.max)
 		}
@@ -45,10 +45,11 @@ func (k Key) Validate() error {
 	return nil
 }
 
-// ValidValue reports what is wrong with the value of a key as an [ErrInvalidKey].
-func ValidValue(key string) error {
-	if key == "" || len(key) > MaxKey {
-		return fmt.Errorf("%w: it must have 1 to %d characters, not %d", ErrInvalidKey, MaxKey, len(key))
+// ValidateValue returns an error that wraps [ErrInvalidKey] if a key cannot have the
+// value.
+func ValidateValue(key string) error {
+	if key == "" || len(key) > MaxKeyLength {
+		return fmt.Errorf("%w: it must have 1 to %d characters, not %d", ErrInvalidKey, MaxKeyLength, len(key))
 	}
 	for i := range len(key) {
 		if key[i] < ' ' || key[i] > '~' {

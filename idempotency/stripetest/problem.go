@@ -22,9 +22,9 @@ import (
 // any body without an "error" for a success, even with a 503. It knows an
 // idempotency error by the status 400, which is Stripe's for it.
 //
-// So what is final has Stripe's shape, what is in progress is a lock that timed
-// out, and what else may pass by itself has the members of the problem and
-// "error" as text.
+// So a final problem has Stripe's shape, and a call in progress is a lock that timed
+// out. Any other error that may pass by itself is the problem document with a member
+// "error" that is a string.
 func WriteProblem(w http.ResponseWriter, _ *http.Request, p idempotency.Problem) {
 	switch p.Code {
 	case idempotency.CodeInProgress:

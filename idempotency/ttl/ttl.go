@@ -1,6 +1,6 @@
-// Package ttl finds the time to live of a key by its scope: the one rule for the
-// kit, which stores it, and for the scheduler, which proves that no key expires
-// before the last retry.
+// Package ttl has the rule by which the TTL of a key follows from its scope. The kit,
+// which stores keys, and the scheduler, which proves that no key expires before the last
+// retry, use the same rule.
 package ttl
 
 import (
@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// Match returns the pattern that decides a scope's TTL: the scope's exact name,
-// else the longest pattern that ends in * and matches. ok is false when there is
-// none.
+// Match returns the pattern that determines a scope's TTL: the scope itself, or else the
+// longest prefix that ends in * and matches. ok is false if no pattern matches.
 func Match(scope string, patterns iter.Seq[string]) (pattern string, ok bool) {
 	for p := range patterns {
 		if p == scope {

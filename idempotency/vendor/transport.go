@@ -1,4 +1,6 @@
-// Package vendor sends requests to services that understand idempotency keys.
+// Package vendor provides an HTTP transport that sends and retries requests with
+// idempotency keys. Use it in an [idempotency.Call] to a payment provider or another
+// service that understands such keys.
 package vendor
 
 import (
@@ -19,36 +21,40 @@ import (
 	"github.com/cronce/cronce/idempotency/retryafter"
 )
 
-// Transport is an [http.RoundTripper] for vendors that understand an
-// idempotency key. Every mutation gets one, the same on each of its retries:
-// the key that the request has already, else that of the [idempotency.Call] whose context it
-// carries, else a random one.
+// Transport is an [http.RoundTripper] for services that understand idempotency keys. It
+// sends a key with every request that is not a GET, HEAD, OPTIONS or TRACE, the same on
+// each retry. That is the key that the request already has, or the key of the
+// [idempotency.Call] whose context it carries, or else a random one.
 //
-// Retried are network errors, attempts past AttemptTimeout, 408, 425, 429 and
-// 5xx, and a 409 that says when to come back. Every other answer is final and
-// returned as it is; so is the last one when the retries are used up. The zero
-// Transport is ready, and safe for concurrent use.
+// It retries network errors, attempts that exceed AttemptTimeout, 408, 425, 429 and 5xx,
+// and a 409 with Retry-After. It returns every other answer, and the last one when no
+// retry is left. The zero Transport is ready to use. A Transport is safe for concurrent
+// use.
 //
-// It has no circuit breaker: put one into Base, where it counts attempts of all
-// operations, and let its refusal wrap [idempotency.ErrNotDone].
+// The body of a request is read into memory, for the retries.
+//
+// It has no circuit breaker. Use one as Base, where it counts the attempts of all
+// operations. Only the error with which the breaker refuses a request, before sending it,
+// must wrap [idempotency.ErrNotDone].
 type Transport struct {
 	Base http.RoundTripper // default http.DefaultTransport
-	// Header carries the key; default Idempotency-Key.
+	// Header is the name of the header with the key; default Idempotency-Key.
 	Header string
 	// Backoff is the wait before each retry; default 500ms, 2s, 5s, 30s. An
 	// empty, non-nil slice: no retries.
 	Backoff []time.Duration
-	// Jitter spreads each wait by up to this fraction either way; default 0.2,
-	// negative: none.
+	// Jitter is the largest random change of each wait, as a fraction in both
+	// directions; default 0.2. Negative: none.
 	Jitter float64
-	// MaxRetryAfter caps what a vendor may ask for in Retry-After; default 5m.
+	// MaxRetryAfter is the longest wait that a vendor may ask for; default 5m.
 	MaxRetryAfter time.Duration
-	// AttemptTimeout bounds one attempt, its body's reading included; default
+	// AttemptTimeout is the time limit of one attempt, with reading the body; default
 	// 30s.
 	AttemptTimeout time.Duration
 }
 
-// RoundTrip implements [http.RoundTripper].
+// RoundTrip sends a request and its retries, as the Transport describes. It implements
+// [http.RoundTripper].
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	body, err := readAll(r)
 	if err != nil {

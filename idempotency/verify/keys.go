@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// Keys are the public keys of a registry: [StaticKeys] or [RemoteKeys].
+// Keys are the public keys of a registry. [StaticKeys] and [RemoteKeys] return them.
 type Keys interface {
 	// key returns the key of an ID, or an error of ErrRefused or ErrUnavailable.
 	key(ctx context.Context, id string) (publicKey, error)
@@ -53,8 +53,8 @@ func (s keySet) key(_ context.Context, id string) (publicKey, error) {
 	return k, nil
 }
 
-// StaticKeys reads a JSON Web Key Set, as `cronce export jwks` prints it. Keys of
-// other types and uses are left out.
+// StaticKeys returns the keys in a JSON Web Key Set, as `cronce export jwks` prints it.
+// Keys of other types and uses are ignored.
 func StaticKeys(jwks []byte) (Keys, error) { return parseKeys(jwks) }
 
 func parseKeys(jwks []byte) (keySet, error) {
@@ -108,9 +108,9 @@ const (
 	maxKeys   = 256 << 10
 )
 
-// RemoteKeys reads a registry's key set from a URL when it is first needed, again
-// after five minutes, and for a token of a key that it does not have, at most every
-// ten seconds. If the set cannot be read again, the last one stays in use.
+// RemoteKeys returns the keys in the JSON Web Key Set at a URL. The set is read when it is
+// first needed, again after five minutes, and for a token with an unknown key, at most
+// every ten seconds. If it cannot be read again, the last set stays in use.
 func RemoteKeys(url string) Keys {
 	return &remoteKeys{url: url, now: time.Now, client: &http.Client{
 		Timeout:       keysTime,

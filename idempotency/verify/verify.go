@@ -1,17 +1,17 @@
-// Package verify lets a service check who calls it: that a call was signed by a
-// cronce registry, for this service, and with this body. Its middleware stands
-// before the kit's handlers, and [Principal] gives them the registry's name:
+// Package verify checks that a call was signed by a cronce registry, for this service,
+// and with this body. Use its middleware in front of the kit's handlers. [Principal] then
+// returns the registry's name:
 //
-//	signed := verify.JWT{Issuer: "acme-platform", Audience: "membership", Keys: verify.RemoteKeys("https://cronce.internal/.well-known/jwks.json")}
-//	kit := idempotency.New(store, idempotency.Options{Principal: verify.Principal})
+//	keys := verify.RemoteKeys("https://cronce.internal/.well-known/jwks.json")
+//	signed := verify.JWT{Issuer: "acme-platform", Audience: "membership", Keys: keys}
+//	kit, err := idempotency.New(store, idempotency.Options{Principal: verify.Principal})
 //	mux.Handle("POST /v1/release", signed.Middleware(kit.Handler(...)))
 //
-// [JWT] checks auth type jwt, [HMAC] auth type hmac (Standard Webhooks). Both bind
-// the idempotency key: a call that is sent again as it was is a repeat of the same
-// key, which the kit answers without a second effect, and under another key it is
-// refused. Neither binds the route: serve over TLS.
+// [JWT] checks the auth type jwt, [HMAC] the auth type hmac (Standard Webhooks). Both
+// sign the idempotency key. So a recorded call that is sent again has the same key and no
+// second effect; with another key it is refused. Neither signs the route: use TLS.
 //
-// The package uses the standard library alone.
+// The package needs only the standard library and the kit.
 package verify
 
 import (
@@ -34,19 +34,19 @@ const (
 	retryAfter = "5"
 )
 
-// ErrRefused is the error of a call whose signature is not valid for its sender,
-// this service or its body. Its text says why and repeats nothing of the call.
+// ErrRefused reports that the signature of a call is not valid for its sender, this
+// service or its body. Errors that wrap it say why, and contain nothing of the call.
 var ErrRefused = errors.New("signature refused")
 
-// ErrUnavailable is the error of a call that cannot be verified at the moment,
-// because the keys could not be read.
+// ErrUnavailable reports that a call cannot be verified at the moment, because the keys
+// cannot be read.
 var ErrUnavailable = errors.New("keys unavailable")
 
-// CodeUnavailable is the code of the problem that answers a call with 503 while the
-// keys cannot be read.
+// CodeUnavailable is the code of the problem with status 503 for a call that cannot be
+// verified, because the keys cannot be read.
 const CodeUnavailable = "verification_keys_unavailable"
 
-// CodeRefused is the code of the problem that answers a refused call, with 401.
+// CodeRefused is the code of the problem with status 401 for a refused call.
 const CodeRefused = "signature_refused"
 
 type principalKey struct{}

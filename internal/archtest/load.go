@@ -30,7 +30,7 @@ type Package struct {
 	Name       string
 	Documented bool
 	Files      []string // base names, tests included
-	// Imports and Uses tell, of the files that are no tests, where a package is
+	// Imports and Uses tell, of the files that are not tests, where a package is
 	// first imported, and where a name of a package of the standard library
 	// ("time.Now") is first used.
 	Imports map[string]token.Position

@@ -1,5 +1,5 @@
 // Package awssecrets reads secrets from AWS Secrets Manager and from the
-// parameter store of Systems Manager. It sends two signed HTTPS requests and
+// parameter store of Systems Manager, by two kinds of signed HTTPS request. It
 // needs no AWS SDK, which would add megabytes to a function's binary
 // (docs/decisions/0014-secrets-without-the-sdk.md).
 package awssecrets

@@ -11,7 +11,7 @@ import (
 
 // tally compares the ledger's runs with the target's effects.
 type tally struct {
-	ticks     int // scheduled times that the ledger accounts for
+	scheduled int // scheduled times that the ledger accounts for
 	succeeded int
 	effects   int // run IDs that the target has applied
 	doubled   int // applied more than once
@@ -49,10 +49,10 @@ func (d *demo) count(ctx context.Context) (tally, error) {
 }
 
 func (t *tally) add(r ledger.Run, effects int) {
-	if r.Reason == ledger.WhilePaused {
+	if r.Reason == ledger.ReasonPaused {
 		return // after the end
 	}
-	t.ticks += r.Count
+	t.scheduled += r.Count
 	t.attempts += r.Attempt
 	if r.Replayed {
 		t.replayed++
@@ -98,8 +98,8 @@ func (d *demo) finished(ctx context.Context) (bool, error) {
 	return err == nil && t.open == 0, err
 }
 
-// verdict prints the end and returns an error unless every tick had exactly
-// one effect.
+// verdict prints the end and returns an error unless every scheduled time had
+// exactly one effect.
 func (d *demo) verdict(ctx context.Context) error {
 	t, err := d.count(ctx)
 	if err != nil {
@@ -108,20 +108,20 @@ func (d *demo) verdict(ctx context.Context) error {
 	d.view.clear(d)
 	f := d.faults
 	fmt.Fprintf(d.Out, `
-  ticks     %4d   scheduled times in the ledger, each with one run
+  scheduled %4d   scheduled times in the ledger, each with one run
   effects   %4d   run IDs that the target applied
   doubled   %4d   applied more than once
-  lost      %4d   ticks without an effect
+  lost      %4d   scheduled times without an effect
   calls     %4d   HTTP requests, retries included
   replays   %4d   runs whose answer was a stored one
 
   broken on the way: %d responses lost after the work was done, %d connections reset,
-  %d answers 503, %d late; the scheduler was killed %d times
-`, t.ticks, t.effects, t.doubled, t.lost, f.calls.Load(), t.replayed,
+  %d answers 503, %d answers delayed; the scheduler was killed %d times
+`, t.scheduled, t.effects, t.doubled, t.lost, f.calls.Load(), t.replayed,
 		f.dropped.Load(), f.resets.Load(), f.refused.Load(), f.slow.Load(), d.scheduler.kills)
-	if t.ticks == 0 || t.effects != t.ticks || t.doubled+t.lost+t.stray > 0 {
-		return errors.New("effects and ticks differ: this must not happen, please report it")
+	if t.scheduled == 0 || t.effects != t.scheduled || t.doubled+t.lost+t.stray > 0 {
+		return errors.New("effects and scheduled times differ: this must not happen, please report it")
 	}
-	_, err = fmt.Fprintf(d.Out, "\n  effects = ticks: every tick had exactly one effect\n")
+	_, err = fmt.Fprintf(d.Out, "\n  effects = scheduled: every scheduled time had exactly one effect\n")
 	return err
 }

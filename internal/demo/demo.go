@@ -35,9 +35,9 @@ type Config struct {
 	UI       bool // serve the dashboard, also after the verdict, until the context ends
 }
 
-// registry is what the demo's scheduler runs: each job ticks every second.
-// Every tick is to be run, late ones too, so that ticks and effects can be
-// compared; the waits are short so that the demo is.
+// registry is what the demo's scheduler runs: each job is due every second. Every
+// scheduled time is run, late ones too, so that they can be compared with the
+// effects. The waits are short so that the demo is.
 const registry = `version: 1
 name: demo
 targets:
@@ -60,8 +60,8 @@ const job = `  - id: %s
     retry: { backoff: [100ms, 200ms, 300ms, 400ms%s] }
 `
 
-// moreRetries are so many that no tick is given up on a machine which is busy
-// enough for calls to time out that nothing was done to.
+// moreRetries are so many that no run is given up on a machine which is so busy
+// that calls time out without a fault.
 const moreRetries = 40
 
 // One path is one key scope: the jobs' keys differ by their run IDs.
@@ -188,7 +188,7 @@ func (d *demo) close() {
 	}
 }
 
-// run lets the jobs tick while calls are broken and the scheduler is killed,
+// run runs the jobs while calls are broken and the scheduler is killed,
 // then heals the network, pauses the jobs and lets the scheduler finish.
 func (d *demo) run(ctx context.Context) error {
 	fmt.Fprintf(d.Out, "A scheduler, a target service, and a network between them that breaks. The scheduler is killed every %s.\n", killEvery)

@@ -1,22 +1,5 @@
 package export
 
-import "time"
-
-const (
-	// slowTick is how often a tick accounts for what events left, where events
-	// drive the jobs.
-	slowTick = 5 * time.Minute
-	// fastTick is how often it drives jobs itself.
-	fastTick = time.Minute
-)
-
-func (t *template) tickEvery() time.Duration {
-	if t.everyMinute {
-		return fastTick
-	}
-	return slowTick
-}
-
 // alarms tell of what no retry mends. The logs' metrics are of this stack alone.
 func (t *template) alarms() {
 	name := "The registry " + t.reg.Name() + ": "
@@ -45,7 +28,7 @@ func (t *template) alarms() {
 	t.logMetric("Ticks", `{ $.msg = "tick finished" }`)
 	t.alarm("TickAlarm", name+"no tick finishes; nothing accounts for what events left", object{
 		"Namespace": metricNamespace(), "MetricName": "Ticks", "Statistic": "Sum",
-		"Period": seconds(3 * max(t.tickEvery(), fastTick)), "EvaluationPeriods": 1,
+		"Period": seconds(3 * t.tickEvery()), "EvaluationPeriods": 1,
 		"ComparisonOperator": "LessThanThreshold", "TreatMissingData": "breaching",
 	})
 }

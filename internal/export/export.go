@@ -153,7 +153,7 @@ func (t *template) check() {
 		t.refuse("a tick needs the ledger; leave out one of --tick and --stateless")
 	}
 	if t.options.Stateless {
-		for _, p := range t.reg.Stateless() {
+		for _, p := range t.reg.CheckWithoutLedger() {
 			t.refuse("%w", p)
 		}
 	}
@@ -173,7 +173,7 @@ func (t *template) timeouts() (least, enough time.Duration) {
 			t.refuse("job %q: its timeout is %s, and a Lambda runs for %s at most; lower the timeout, or run the job with cronce serve", j.ID, j.Timeout, maxFunctionTime)
 			least = maxFunctionTime
 		}
-		terms := jobs.Terms(j, jobs.Platform{})
+		terms := j.HorizonTerms(jobs.Platform{})
 		enough = max(enough, terms.Backoff+terms.Timeouts+answerMargin)
 	}
 	return least.Round(time.Second), min(enough, maxFunctionTime).Round(time.Second)

@@ -41,13 +41,25 @@ func (t *template) tick() {
 	t.out.Resources["Tick"] = t.schedule("_tick", description, schedule.AWS{Expression: expression, Timezone: "UTC"}, `{"tick":true}`)
 }
 
-// tickOfEvents is how often the tick looks after what events left.
-const tickOfEvents = 5 * time.Minute
+const (
+	// slowTick is how often a tick accounts for what events left, where events
+	// drive the jobs.
+	slowTick = 5 * time.Minute
+	// fastTick is how often it drives jobs itself.
+	fastTick = time.Minute
+)
+
+func (t *template) tickEvery() time.Duration {
+	if t.everyMinute {
+		return fastTick
+	}
+	return slowTick
+}
 
 // asksOften reports whether the target of a job's accepted run is asked again more often
-// than that.
+// than the slow tick comes.
 func asksOften(j jobs.Job) bool {
-	return !j.Disabled && j.Async.Within > 0 && j.Async.Poll < tickOfEvents
+	return !j.Disabled && j.Async.Within > 0 && j.Async.Poll < slowTick
 }
 
 func (t *template) jobs() {
@@ -73,7 +85,7 @@ var errCounted = errors.New("AWS counts a rate from the deployment unless it div
 var errSpread = errors.New("its spread delays each run, and AWS would choose another delay")
 
 func (t *template) scheduleJob(j jobs.Job) {
-	at, err := j.Parsed().AWS()
+	at, err := j.ParsedSchedule().AWS()
 	if err == nil && at.Align {
 		err = errCounted
 	}

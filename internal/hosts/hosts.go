@@ -1,5 +1,5 @@
-// Package hosts judges the host and the port of an address before anything is
-// looked up: the same for the registry, the flags and the environment.
+// Package hosts validates the host and the port of an address without looking the
+// name up. The registry, the flags and the environment share its rules.
 package hosts
 
 import (

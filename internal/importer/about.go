@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/cronce/cronce/internal/plural"
 )
 
 // The bounds of a registry, in characters.
@@ -95,7 +97,7 @@ func (e *entry) annotate(annotations map[string]string) {
 func names(all []string) string {
 	const most = 5
 	if len(all) > most {
-		return strings.Join(all[:most], ", ") + " and " + plural(len(all)-most, "other")
+		return strings.Join(all[:most], ", ") + " and " + plural.Of(len(all)-most, "other")
 	}
 	return strings.Join(all, ", ")
 }

@@ -111,7 +111,8 @@ func TestLabelsBeyondTheBound(t *testing.T) {
 	}
 }
 
-// cron does not join lines: a trailing backslash is a mistake, and half a command is no job.
+// cron does not join lines. A command that ends in a backslash is incomplete, so it is
+// not imported.
 func TestCrontabLinesAreNotContinued(t *testing.T) {
 	for _, end := range []string{"\n", "\r\n"} {
 		data := "0 5 * * * curl -f https://api.example.com/x \\" + end + "  -d 1" + end

@@ -2,6 +2,7 @@ package importer
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"net/url"
 	"path"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cronce/cronce/internal/hosts"
 	"github.com/cronce/cronce/jobs"
 )
 
@@ -71,6 +73,11 @@ type note struct {
 
 func (e *entry) note(aspect Aspect, format string, args ...any) {
 	e.notes = append(e.notes, note{aspect: aspect, text: fmt.Sprintf(format, args...)})
+}
+
+// noteOverlap says that runs of the job may overlap, as those of its source do.
+func (e *entry) noteOverlap() {
+	e.note(Overlaps, "as in the source, a run begins while the last one still works (overlap: allow); the default is skip")
 }
 
 // noRetries says that the job does not retry, as its source.
@@ -163,12 +170,8 @@ func (e *entry) noteCall() {
 func (b *builder) sound(j job, t *target) error {
 	alone := &builder{options: Options{Name: "imported"}, targets: []*target{t}, jobs: []job{j}}
 	_, err := jobs.Parse("", []byte(alone.render("")))
-	var problems jobs.Problems
-	switch {
-	case err == nil:
-		return nil
-	case asProblems(err, &problems):
-		return fmt.Errorf("%s", problems[0].Message)
+	if problems, is := errors.AsType[jobs.Problems](err); is && len(problems) > 0 {
+		return errors.New(problems[0].Message)
 	}
 	return err
 }
@@ -197,7 +200,7 @@ func (b *builder) targetFor(e *entry, at place) *target {
 	if t.urlEnv == "" {
 		t.urlEnv = b.claim(variable(at.host)+"_URL", at.base)
 	}
-	if u, err := url.Parse(at.base); err == nil && u.Scheme == "http" && !loopback(u.Hostname()) {
+	if u, err := url.Parse(at.base); err == nil && u.Scheme == "http" && !hosts.Loopback(u.Hostname()) {
 		t.allowHTTP = true
 		e.note(Network, "the call is unencrypted http; the target has allowHTTP: true")
 	}
@@ -219,10 +222,6 @@ func (b *builder) claim(name, origin string) string {
 		}
 		free = fmt.Sprintf("%s_%d", name, n)
 	}
-}
-
-func loopback(host string) bool {
-	return host == "localhost" || host == "::1" || strings.HasPrefix(host, "127.")
 }
 
 // variables are those that the target needs, with what each holds.

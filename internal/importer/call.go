@@ -137,7 +137,3 @@ func (c *call) jsonBody() (string, error) {
 	}
 	return jobs.EscapePlaceholders(compact.String()), nil
 }
-
-func asProblems(err error, problems *jobs.Problems) bool {
-	return errors.As(err, problems) && len(*problems) > 0
-}

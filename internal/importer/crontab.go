@@ -64,9 +64,9 @@ func (c *crontab) assignment(line string, n int) bool {
 	case "TZ":
 		note(TimeZone, "TZ sets the zone of commands, not of schedules; CRON_TZ sets that of schedules")
 	case "MAILTO", "MAILFROM":
-		note(Output, "%s is not taken over; incidents can notify (docs/operations.md)", name)
+		note(Output, "%s is not taken over; incidents can notify (docs/notifications.md)", name)
 	case "RANDOM_DELAY":
-		note(Times, "RANDOM_DELAY is not taken over; each run begins at its scheduled time")
+		note(Times, "RANDOM_DELAY is not taken over; each run begins at its scheduled time, unless its job has the field spread (docs/schedules.md)")
 	default:
 		c.lines[name] = n
 	}
@@ -125,7 +125,7 @@ func (c *crontab) read(e *entry, line string) error {
 		return err
 	}
 	if e.job.overlap == "allow" {
-		e.note(Overlaps, "as in the source, a run begins while the last one still works (overlap: allow); the default is skip")
+		e.noteOverlap()
 	}
 	return nil
 }

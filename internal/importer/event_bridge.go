@@ -137,7 +137,7 @@ func (e *entry) awsSchedule(a awsObject, destinations map[string]awsObject) erro
 		e.note(Times, "StartDate and EndDate are not taken over; the schedule has no begin and no end")
 	}
 	e.job.disabled, e.job.overlap = a.State == "DISABLED", "allow"
-	e.note(Overlaps, "as in the source, a run begins while the last one still works (overlap: allow); the default is skip")
+	e.noteOverlap()
 	e.note(MissedTimes, "scheduled times that pass while cronce is down are caught up: the latest one, for 24h")
 	if a.Target == nil {
 		e.placeholder = "the files do not say what the schedule calls (aws scheduler get-schedule and aws events list-targets-by-rule print it)"

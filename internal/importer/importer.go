@@ -146,14 +146,6 @@ func (b *builder) result(source Source) (Result, error) {
 	return r, nil
 }
 
-// plural is "1 job", "2 jobs".
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
 // slug makes a job's id or a target's name of any text, "" if nothing of it can stay.
 func slug(text string) string {
 	var b strings.Builder

@@ -14,6 +14,8 @@ import (
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 
+	"github.com/cronce/cronce/internal/plural"
+	"github.com/cronce/cronce/internal/suggest"
 	"github.com/cronce/cronce/schedule"
 )
 
@@ -99,12 +101,13 @@ func manifests(f File) (found []located, err error) {
 			found, err = nil, fmt.Errorf("%s is not YAML", f.Name)
 		}
 	}()
-	tokens := lexer.Tokenize(strings.ReplaceAll(string(f.Data), "\r\n", "\n"))
+	text := strings.ReplaceAll(string(f.Data), "\r\n", "\n")
+	tokens := lexer.Tokenize(text)
 	depth := 0
 	for _, t := range tokens {
 		switch t.Type {
 		case token.AliasType:
-			return nil, fmt.Errorf("%s:%d: YAML aliases are not read; kubectl get cronjobs -o yaml prints manifests without them", f.Name, t.Position.Line)
+			return nil, unreadable(f.Name, text, t.Position.Line, "YAML aliases are not read; kubectl get cronjobs -o yaml prints manifests without them")
 		case token.MappingStartType, token.SequenceStartType:
 			depth++
 		case token.MappingEndType, token.SequenceEndType:
@@ -121,7 +124,7 @@ func manifests(f File) (found []located, err error) {
 		if errors.As(err, &bad) && bad.GetToken() != nil {
 			line = bad.GetToken().Position.Line
 		}
-		return nil, fmt.Errorf("%s:%d: not YAML; a template must be rendered first, e.g. with helm template", f.Name, line)
+		return nil, unreadable(f.Name, text, line, "not YAML; a template must be rendered first, e.g. with helm template")
 	}
 	for _, document := range file.Docs {
 		if document.Body == nil || document.Body.Type() == ast.NullType || document.Body.Type() == ast.CommentType {
@@ -134,6 +137,17 @@ func manifests(f File) (found []located, err error) {
 		found = append(found, d)
 	}
 	return found, nil
+}
+
+// unreadable says why a file cannot be read: the line has a schedule that lacks its quotes,
+// or something else is wrong.
+func unreadable(file, text string, line int, why string) error {
+	if lines := strings.Split(text, "\n"); 0 < line && line <= len(lines) {
+		if message, column := suggest.ScheduleQuotes(lines[line-1]); message != "" {
+			return fmt.Errorf("%s:%d:%d: %s", file, line, column, message)
+		}
+	}
+	return fmt.Errorf("%s:%d: %s", file, line, why)
 }
 
 func (b *builder) manifest(file string, line int, m manifest) {
@@ -170,7 +184,7 @@ func (b *builder) cronJob(e *entry, m manifest) error {
 	e.job.disabled = spec.Suspend
 	pod := spec.JobTemplate.Spec.Template.Spec
 	if len(pod.Containers) != 1 || len(pod.InitContainers) > 0 {
-		return fmt.Errorf("the pod has %s and %s; cronce imports a single container that runs curl or wget", plural(len(pod.Containers), "container"), plural(len(pod.InitContainers), "init container"))
+		return fmt.Errorf("the pod has %s and %s; cronce imports a single container that runs curl or wget", plural.Of(len(pod.Containers), "container"), plural.Of(len(pod.InitContainers), "init container"))
 	}
 	if err := e.container(m.Metadata.Namespace, pod.Containers[0]); err != nil {
 		return err
@@ -197,7 +211,7 @@ func (e *entry) noteCronJob(spec cronJobSpec, s *schedule.Schedule) {
 		e.note(Overlaps, "concurrencyPolicy Replace stops the running pod; cronce never stops a call, so the job skips the new run")
 	default:
 		e.job.overlap = "allow"
-		e.note(Overlaps, "as in the source, a run begins while the last one still works (overlap: allow); the default is skip")
+		e.noteOverlap()
 	}
 	e.job.catchUp = "latest"
 	if d := spec.StartingDeadlineSeconds; d != nil && *d > 0 {

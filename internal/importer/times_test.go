@@ -33,7 +33,7 @@ func importedTimes(t *testing.T, source importer.Source, file string) []time.Tim
 		if j.ID == jobs.PurgeJobID {
 			continue
 		}
-		for at := range j.Parsed().Due(begin.Add(-time.Second), end.Add(-time.Second)) {
+		for at := range j.ParsedSchedule().Due(begin.Add(-time.Second), end.Add(-time.Second)) {
 			times = append(times, at)
 		}
 	}

@@ -44,7 +44,7 @@ func (b *builder) vercelCron(e *entry, cron vercelCron) {
 	e.call.url = word{{"VERCEL_PROJECT_URL", true}, {text: "/" + strings.TrimLeft(*cron.Path, "/")}}
 	e.header("Authorization", word{{text: "Bearer "}, {"CRON_SECRET", true}})
 	e.noRetries()
-	e.note(Overlaps, "as in the source, a run begins while the last one still works (overlap: allow); the default is skip")
+	e.noteOverlap()
 	e.note(Headers, "User-Agent is not vercel-cron/1.0, and x-vercel-cron headers are not sent")
 	e.note(Times, "Vercel's plans may fire within the minute or hour; cronce fires at the scheduled time")
 	e.note(Network, "Vercel calls the production deployment; set VERCEL_PROJECT_URL to its address")

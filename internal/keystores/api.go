@@ -23,7 +23,7 @@ func OfLedger(ctx context.Context, url string, keep bool) (store.Store, func(), 
 		return ofFile(ctx, strings.TrimPrefix(path, "//"), keep)
 	}
 	if !keep {
-		err := ledgerpostgres.Tables(url, func(db *sql.DB, schema string) error {
+		err := ledgerpostgres.WithDB(url, func(db *sql.DB, schema string) error {
 			_, err := migrations.Up(ctx, db, migrations.Target{Engine: migrations.Postgres, Set: migrations.Keys, Schema: schema, Table: apiTable})
 			return err
 		})

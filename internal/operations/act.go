@@ -10,118 +10,140 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// RunAct is what an operator does to runs that exist.
-type RunAct string
+// RunAction is what an operator does to runs that exist.
+type RunAction string
 
 const (
-	Cancel  RunAct = "cancel"
-	Redrive RunAct = "redrive"
-	Ack     RunAct = "ack"
+	Cancel  RunAction = "cancel"
+	Redrive RunAction = "redrive"
+	Ack     RunAction = "ack"
 )
 
-// Acted is what an act did to runs; of a dry run, what it would have done.
-type Acted struct {
-	DryRun  bool        `json:"dryRun"`
-	Changed []Run       `json:"changed"`
-	Refused []Rejection `json:"refused"`
-	Counts  ActCounts   `json:"counts"`
+// RunActionResult is what an action did to runs; of a dry run, what it would have done.
+type RunActionResult struct {
+	DryRun  bool         `json:"dryRun"`
+	Changed []Run        `json:"changed"`
+	Refused []Rejection  `json:"refused"`
+	Counts  ActionCounts `json:"counts"`
 }
 
-// ActCounts counts by cause: LeftOut has the refused runs and those that an act by
-// a filter leaves out as settled.
-type ActCounts struct {
-	Changed int                  `json:"changed"`
-	LeftOut map[ledger.Cause]int `json:"leftOut"`
+// ActionCounts counts by cause: LeftOut has the refused runs and those that an action by
+// a filter leaves out.
+type ActionCounts struct {
+	Changed int                           `json:"changed"`
+	LeftOut map[ledger.RejectionCause]int `json:"leftOut"`
 }
 
-// Rejection is a run that an act refused, and why.
+// Rejection is a run that an action refused, and why.
 type Rejection struct {
-	RunID string       `json:"runId"`
-	Cause ledger.Cause `json:"cause"`
-	Why   string       `json:"why"`
+	RunID string                `json:"runId"`
+	Cause ledger.RejectionCause `json:"cause"`
+	Why   string                `json:"why"`
 }
 
-// Act does something to the runs that the act selects: by IDs, or by a filter that
+// Act does something to the runs that the action selects: by IDs, or by a filter that
 // says at least a job, a reason or a time.
-func (s *Service) Act(ctx context.Context, what RunAct, act ledger.Act) (Acted, error) {
+func (s *Service) Act(ctx context.Context, what RunAction, act ledger.Action) (RunActionResult, error) {
 	if len(act.IDs) == 0 && act.JobID == "" && act.Reason == "" && act.Since.IsZero() && act.Until.IsZero() {
-		return Acted{}, refuse(Invalid, "the act selects no runs; name their run IDs, or a job, a reason or a time")
+		return RunActionResult{}, refuse(Invalid, "the action selects no runs; name their run IDs, or a job, a reason or a time")
 	}
 	if !act.DryRun {
 		if err := checkActor(act.Actor); err != nil {
-			return Acted{}, err
+			return RunActionResult{}, err
 		}
 	}
-	do := map[RunAct]func(context.Context, ledger.Act) (ledger.Acted, error){Cancel: s.ledger.Cancel, Redrive: s.ledger.Redrive, Ack: s.ledger.Ack}[what]
+	do := map[RunAction]func(context.Context, ledger.Action) (ledger.ActionResult, error){Cancel: s.ledger.Cancel, Redrive: s.ledger.Redrive, Ack: s.ledger.Ack}[what]
 	if do == nil {
-		return Acted{}, refuse(Invalid, "unknown act %q; valid acts: cancel, redrive, ack", what)
+		return RunActionResult{}, refuse(Invalid, "unknown action %q; valid actions: cancel, redrive, ack", what)
 	}
 	if err := s.KnownJob(ctx, act.JobID); err != nil {
-		return Acted{}, err
+		return RunActionResult{}, err
 	}
 	done, err := do(ctx, act)
 	if err != nil {
-		return Acted{}, err
+		return RunActionResult{}, err
 	}
-	return actedOf(done, act.DryRun), nil
+	v := actedOf(done, act.DryRun)
+	if len(act.IDs) == 1 && len(v.Refused) == 1 && v.Refused[0].Cause == ledger.RejectedNotFound {
+		if why := s.missing(ctx, act.IDs[0]); why != "" {
+			v.Refused[0].Why = "the ledger has no such run: " + why
+		}
+	}
+	return v, nil
 }
 
-func actedOf(done ledger.Acted, dryRun bool) Acted {
-	v := Acted{DryRun: dryRun, Changed: runsOf(done.Changed), Refused: []Rejection{}, Counts: ActCounts{len(done.Changed), map[ledger.Cause]int{}}}
+func actedOf(done ledger.ActionResult, dryRun bool) RunActionResult {
+	v := RunActionResult{DryRun: dryRun, Changed: runsOf(done.Changed), Refused: []Rejection{}, Counts: ActionCounts{len(done.Changed), map[ledger.RejectionCause]int{}}}
 	for cause, n := range done.LeftOut {
 		v.Counts.LeftOut[cause] += n
 	}
-	for _, r := range done.Refused {
+	for _, r := range done.Rejected {
 		v.Counts.LeftOut[r.Cause]++
 		v.Refused = append(v.Refused, Rejection{r.RunID, r.Cause, r.Why})
 	}
 	return v
 }
 
-// checkActor refuses an act without who and why: they are kept in the audit.
+// The audit keeps at most so many bytes of who acts and why.
+const (
+	maxBy  = 255
+	maxWhy = 1000
+)
+
+// tokenPrefix begins the names of identities that the API's tokens prove.
+const tokenPrefix = "token:"
+
+// checkActor refuses an action without who and why, which are kept in the audit, and a
+// name there that only a token can prove.
 func checkActor(a ledger.Actor) error {
 	switch {
 	case strings.TrimSpace(a.Why) == "":
-		return refuse(Invalid, "an act needs a reason (why); it is kept in the ledger")
+		return refuse(Invalid, "an action needs a reason (why); it is kept in the ledger")
 	case strings.TrimSpace(a.By) == "":
-		return refuse(Invalid, "an act needs the name of whoever acts (by); it is kept in the ledger")
+		return refuse(Invalid, "an action needs the name of the person who acts (by); it is kept in the ledger")
+	case len(a.Why) > maxWhy, len(a.By) > maxBy:
+		return refuse(Invalid, "the reason (why) must have at most %d bytes, the name of the person who acts (by) at most %d", maxWhy, maxBy)
+	case strings.ContainsRune(a.Why+a.By, 0):
+		return refuse(Invalid, "why and by must not contain NUL")
+	case !a.Proven && strings.HasPrefix(strings.TrimSpace(a.By), tokenPrefix):
+		return refuse(Invalid, "the name %q would pass for the identity of a token, and no token has proved it; give a name (by) that does not begin with %s", a.By, tokenPrefix)
 	}
 	return nil
 }
 
-// JobActed is what an act made of a job.
-type JobActed struct {
+// JobActionResult is what an action made of a job.
+type JobActionResult struct {
 	JobID string `json:"jobId"`
 	State string `json:"state"` // paused or resumed
 }
 
 // Pause makes the job's scheduled times skipped (paused) until Resume.
-func (s *Service) Pause(ctx context.Context, jobID string, who ledger.Actor) (JobActed, error) {
+func (s *Service) Pause(ctx context.Context, jobID string, who ledger.Actor) (JobActionResult, error) {
 	return s.setPaused(ctx, jobID, who, s.ledger.Pause, "paused")
 }
 
 // Resume ends a pause.
-func (s *Service) Resume(ctx context.Context, jobID string, who ledger.Actor) (JobActed, error) {
+func (s *Service) Resume(ctx context.Context, jobID string, who ledger.Actor) (JobActionResult, error) {
 	return s.setPaused(ctx, jobID, who, s.ledger.Resume, "resumed")
 }
 
-func (s *Service) setPaused(ctx context.Context, jobID string, who ledger.Actor, act func(context.Context, string, ledger.Actor) error, state string) (JobActed, error) {
+func (s *Service) setPaused(ctx context.Context, jobID string, who ledger.Actor, act func(context.Context, string, ledger.Actor) error, state string) (JobActionResult, error) {
 	if err := checkActor(who); err != nil {
-		return JobActed{}, err
+		return JobActionResult{}, err
 	}
 	switch err := act(ctx, jobID, who); {
 	case errors.Is(err, ledger.ErrNotFound):
-		return JobActed{}, cmp.Or(s.KnownJob(ctx, jobID), notServed(jobID))
+		return JobActionResult{}, cmp.Or(s.KnownJob(ctx, jobID), notServed(jobID))
 	case err != nil:
-		return JobActed{}, err
+		return JobActionResult{}, err
 	}
-	return JobActed{jobID, state}, nil
+	return JobActionResult{jobID, state}, nil
 }
 
 // unknownOutcome reports whether an attempt may have had its effect without
 // this side having heard of it.
 func unknownOutcome(attempts []ledger.Attempt) bool {
 	return slices.ContainsFunc(attempts, func(at ledger.Attempt) bool {
-		return at.Answer == ledger.Unknown || at.Answer == ledger.Lost || at.Answer == ledger.InProgress
+		return at.Answer == ledger.AnswerUnknown || at.Answer == ledger.AnswerLost || at.Answer == ledger.AnswerInProgress
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/internal/plural"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 )
@@ -46,6 +47,11 @@ type Backfilled struct {
 // be the one that the ledger plans by.
 func (s *Service) Backfill(ctx context.Context, b Backfill) (Backfilled, error) {
 	done := Backfilled{DryRun: b.DryRun}
+	if !b.DryRun {
+		if err := checkActor(b.Actor); err != nil {
+			return done, err
+		}
+	}
 	j, err := s.CheckBackfill(b)
 	if err == nil {
 		err = s.sameSchedule(ctx, j)
@@ -75,11 +81,11 @@ func (s *Service) Backfill(ctx context.Context, b Backfill) (Backfilled, error) 
 		batch = batch[:0]
 		return err
 	}
-	for at := range j.Parsed().Due(b.From.Add(-time.Second), b.To) {
+	for at := range j.ParsedSchedule().Due(b.From.Add(-time.Second), b.To) {
 		id := jobs.RunID(j.ID, at)
 		batch = append(batch, ledger.RunSpec{
 			RunID: id, ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.ByBackfill,
-			Overlap: ledger.OverlapQueue, Call: executor.CallFor(j, id, at),
+			Overlap: ledger.OverlapQueue, Call: executor.FrozenCall(j, id, at),
 		})
 		if len(batch) == backfillBatch {
 			if err := flush(); err != nil {
@@ -91,6 +97,7 @@ func (s *Service) Backfill(ctx context.Context, b Backfill) (Backfilled, error) 
 }
 
 func (b Backfill) interrupted(ctx context.Context, done Backfilled, err error) error {
+	planned := plural.Of(done.Planned, "scheduled time")
 	switch {
 	case err == nil:
 		return nil
@@ -99,9 +106,9 @@ func (b Backfill) interrupted(ctx context.Context, done Backfilled, err error) e
 	case b.DryRun:
 		return err
 	case ctx.Err() != nil:
-		return fmt.Errorf("interrupted; %d scheduled times were planned before that: run it again for the rest", done.Planned)
+		return fmt.Errorf("interrupted; %s planned before that: run it again for the rest", planned)
 	}
-	return fmt.Errorf("%w; %d scheduled times were planned before that: run it again for the rest", err, done.Planned)
+	return fmt.Errorf("%w; %s planned before that: run it again for the rest", err, planned)
 }
 
 // CheckBackfill refuses what no ledger is needed to refuse: a job that the
@@ -115,7 +122,7 @@ func (s *Service) CheckBackfill(b Backfill) (jobs.Job, error) {
 	if err != nil {
 		return j, err
 	}
-	if n := j.Parsed().Count(b.From.Add(-time.Second), b.To); n > MaxBackfill {
+	if n := j.ParsedSchedule().Count(b.From.Add(-time.Second), b.To); n > MaxBackfill {
 		return j, refuse(Invalid, "%s is due %d times from %s to %s; at most %d are taken at once: split the time",
 			j.ID, n, b.From.UTC().Format(time.RFC3339), b.To.UTC().Format(time.RFC3339), MaxBackfill)
 	}

@@ -21,41 +21,22 @@ const ChangesEvery = 500 * time.Millisecond
 // askChanges bounds one look at the ledger for changes.
 const askChanges = 5 * time.Second
 
-// feed shares a look at the ledger among all who ask for changes after the same
-// position: followers soon have the same one.
-type feed struct {
-	turn  chan struct{} // holds one token
-	after string
-	at    time.Time
-	got   ledger.Changes
-}
-
-func newFeed() *feed {
-	f := &feed{turn: make(chan struct{}, 1)}
-	f.turn <- struct{}{}
-	return f
-}
-
 // Changes returns what changed after a position, "" for the present one. The
 // answer is at most ChangesEvery old.
 func (s *Service) Changes(ctx context.Context, after string) (Changes, error) {
-	f := s.feed
-	select {
-	case <-f.turn:
-	case <-ctx.Done():
-		return Changes{}, ctx.Err()
+	age := ChangesEvery // followers soon have the same position
+	if after == "" {
+		age = 0
 	}
-	defer func() { f.turn <- struct{}{} }()
-	if after == "" || f.after != after || time.Since(f.at) >= ChangesEvery {
+	got, err := s.changes.get(ctx, after, age, func(ctx context.Context) (ledger.Changes, error) {
 		ctx, cancel := context.WithTimeout(ctx, askChanges)
 		defer cancel()
-		got, err := s.ledger.Changes(ctx, after)
-		if err != nil {
-			return Changes{}, err
-		}
-		f.after, f.at, f.got = after, time.Now(), got
+		return s.ledger.Changes(ctx, after)
+	})
+	if err != nil {
+		return Changes{}, err
 	}
-	return Changes{runsOf(f.got.Runs), f.got.Position, f.got.Lost}, nil
+	return Changes{runsOf(got.Runs), got.Position, got.Lost}, nil
 }
 
 // Follow calls tell with every change after its start, until tell fails or the

@@ -33,7 +33,7 @@ func (s *Service) TriggerEntry(jobID, token string, who ledger.Actor) (ledger.En
 		JobID: j.ID, Actor: who,
 		RunSpec: ledger.RunSpec{
 			RunID: id, ScheduledAt: now, Count: 1, State: ledger.Planned, Trigger: ledger.ByOperator,
-			Overlap: ledger.OverlapAllow, Call: executor.CallFor(j, id, now),
+			Overlap: ledger.OverlapAllow, Call: executor.FrozenCall(j, id, now),
 		},
 	}, nil
 }
@@ -59,7 +59,7 @@ func (s *Service) RerunEntry(ctx context.Context, r Rerun) (ledger.Entry, error)
 	}
 	run, attempts, err := s.ledger.Get(ctx, r.RunID)
 	if err != nil {
-		return ledger.Entry{}, notFound(r.RunID, err)
+		return ledger.Entry{}, s.notFound(ctx, r.RunID, err)
 	}
 	if err := mayRerun(run, attempts, r.MayDouble); err != nil {
 		return ledger.Entry{}, err
@@ -80,7 +80,7 @@ func (s *Service) Enter(ctx context.Context, e ledger.Entry) (Run, error) {
 		return Run{}, err
 	}
 	got, err := s.ledger.Enter(ctx, e)
-	if errors.Is(err, ledger.ErrMayDouble) {
+	if errors.Is(err, ledger.ErrCannotRerun) {
 		return Run{}, refuse(Conflict, "%v", err)
 	}
 	return RunOf(got.Run), err

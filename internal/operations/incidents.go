@@ -82,7 +82,7 @@ func (s *Service) Incident(ctx context.Context, id int64) (Incident, error) {
 }
 
 // AckIncident acknowledges an open incident, or closes it.
-func (s *Service) AckIncident(ctx context.Context, a ledger.IncidentAct) (Incident, error) {
+func (s *Service) AckIncident(ctx context.Context, a ledger.IncidentAction) (Incident, error) {
 	if err := checkActor(a.Actor); err != nil {
 		return Incident{}, err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
@@ -73,12 +72,12 @@ const (
 	JobNew      JobState = "new" // no process has served it yet
 )
 
-// JobDetail is a job with its newest events and the acts of operators on it and
+// JobDetail is a job with its newest events and the actions of operators on it and
 // its runs, newest first.
 type JobDetail struct {
 	Job
-	Events []Event `json:"events"`
-	Acts   []Act   `json:"acts"`
+	Events []Event      `json:"events"`
+	Acts   []AuditEntry `json:"acts"`
 }
 
 // Event is something about a job that is not a run and that no operator did.
@@ -102,13 +101,15 @@ func (s *Service) JobsAfter(ctx context.Context, after string, limit int) (list 
 	if err != nil {
 		return nil, false, err
 	}
-	of := slices.DeleteFunc(slices.Clone(reg.Jobs()), func(j jobs.Job) bool { return j.ID <= after })
-	if more = len(of) > limit; more {
-		of = of[:limit]
+	first, there := reg.Index(after)
+	if there {
+		first++
 	}
+	of := make([]jobs.Job, min(limit, reg.Len()-first))
 	ids := make([]string, len(of))
-	for i, j := range of {
-		ids[i] = j.ID
+	for i := range of {
+		of[i] = reg.At(first + i)
+		ids[i] = of[i].ID
 	}
 	known, err := s.statuses(ctx, ids...)
 	if err != nil {
@@ -118,7 +119,7 @@ func (s *Service) JobsAfter(ctx context.Context, after string, limit int) (list 
 	for _, j := range of {
 		list = append(list, s.describe(j, known))
 	}
-	return list, more, nil
+	return list, first+len(of) < reg.Len(), nil
 }
 
 // Job shows one job of the registry.
@@ -131,7 +132,7 @@ func (s *Service) Job(ctx context.Context, id string) (JobDetail, error) {
 	if err != nil {
 		return JobDetail{}, err
 	}
-	d := JobDetail{Job: s.describe(j, known), Events: []Event{}, Acts: []Act{}}
+	d := JobDetail{Job: s.describe(j, known), Events: []Event{}, Acts: []AuditEntry{}}
 	if s.ledger == nil {
 		return d, nil
 	}
@@ -181,13 +182,13 @@ type status struct {
 func (s *Service) describe(j jobs.Job, known map[string]status) Job {
 	st, ok := known[j.ID]
 	v := Job{
-		ID: j.ID, Schedule: j.Schedule, InWords: j.Parsed().Describe(), Timezone: j.Timezone, DST: string(j.DST),
+		ID: j.ID, Schedule: j.Schedule, InWords: j.ParsedSchedule().Describe(), Timezone: j.Timezone, DST: string(j.DST),
 		Target: j.Target, Method: j.Method, Path: j.Path, Scopes: append([]string{}, j.Scopes...),
 		KeyScope: j.KeyScope, Timeout: j.Timeout.String(), Overlap: string(j.Overlap), CatchUp: string(j.CatchUp),
 		Enabled: !j.Disabled, State: JobActive, Next: NextOf(j, s.now()),
 		Watermark: scheduledTime(st.Watermark), PausedAt: actualTime(st.PausedAt), PausedBy: st.PausedBy, PausedWhy: st.PausedWhy,
 		LastRun: runIf(st.LastRun), SlotRun: runIf(st.SlotRun), LastOutcome: runIf(st.LastOutcome),
-		FailingSince: scheduledTime(st.FailingSince), Dead: st.DeadUnseen, Incidents: append([]JobIncident{}, st.incidents...),
+		FailingSince: scheduledTime(st.FailingSince), Dead: st.DeadUnacknowledged, Incidents: append([]JobIncident{}, st.incidents...),
 	}
 	if j.Spread > 0 {
 		v.Spread, v.Starts = j.Spread.String(), StartOf(j, s.now())
@@ -285,7 +286,7 @@ func (s *Service) Next(id string, after time.Time, n int) (Upcoming, error) {
 		after = j.DueBy(s.now())
 	}
 	list := Upcoming{Times: []string{}}
-	for _, at := range j.Parsed().Upcoming(after, n) {
+	for _, at := range j.ParsedSchedule().Upcoming(after, n) {
 		list.Times = append(list.Times, scheduledTime(at))
 		if j.Spread > 0 {
 			list.Starts = append(list.Starts, scheduledTime(j.DueAt(at)))

@@ -29,6 +29,11 @@ func (s *Service) KnownJob(ctx context.Context, id string) error {
 	if id == "" {
 		return nil
 	}
+	if reg, err := s.registry(); err == nil {
+		if _, served := reg.Index(id); served {
+			return nil
+		}
+	}
 	runs, err := s.ledger.List(ctx, ledger.Filter{JobID: id, Limit: 1})
 	if err != nil || len(runs) > 0 {
 		return err

@@ -17,7 +17,10 @@ type Service struct {
 	registry func() (*jobs.Registry, error)
 	breakers func() map[string]string
 	now      func() time.Time
-	feed     *feed
+
+	changes   *shared[ledger.Changes]
+	processes *shared[[]ledger.Process]
+	counts    *shared[ledger.Counts]
 }
 
 // Config is what a Service needs.
@@ -34,7 +37,8 @@ type Config struct {
 
 // New returns a Service.
 func New(c Config) *Service {
-	s := &Service{ledger: c.Ledger, registry: c.Registry, breakers: c.Breakers, now: c.Now, feed: newFeed()}
+	s := &Service{ledger: c.Ledger, registry: c.Registry, breakers: c.Breakers, now: c.Now}
+	s.changes, s.processes, s.counts = newShared[ledger.Changes](), newShared[[]ledger.Process](), newShared[ledger.Counts]()
 	if s.now == nil {
 		s.now = time.Now
 	}
@@ -53,13 +57,13 @@ func (e *Error) Error() string { return e.Message }
 type Code string
 
 const (
-	Invalid    Code = "invalid_request" // the question or the act makes no sense
+	Invalid    Code = "invalid_request" // the question or the action makes no sense
 	UnknownJob Code = "unknown_job"     // neither the registry nor the ledger has it
 	NotServed  Code = "not_served"      // the registry has the job; the ledger has not seen it yet
 	UnknownRun Code = "unknown_run"     // the ledger has no such run
 
 	UnknownIncident Code = "unknown_incident" // the ledger has no such incident
-	Conflict        Code = "conflict"         // the run or the job is not in a state for the act
+	Conflict        Code = "conflict"         // the run or the job is not in a state for the action
 )
 
 func refuse(code Code, format string, args ...any) error {

@@ -40,7 +40,7 @@ func (s *Service) Entered(ctx context.Context, request string) (v Run, done bool
 		return v, false, err
 	}
 	id := acts[0].RunID
-	if acts[0].Act == ledger.ActRerun {
+	if acts[0].Action == ledger.ActionRerun {
 		id = acts[0].RerunID
 	}
 	run, _, err := s.ledger.Get(ctx, id)
@@ -48,17 +48,17 @@ func (s *Service) Entered(ctx context.Context, request string) (v Run, done bool
 }
 
 // WasSet returns what a request made of a job.
-func (s *Service) WasSet(ctx context.Context, request, state string) (v JobActed, done bool, err error) {
+func (s *Service) WasSet(ctx context.Context, request, state string) (v JobActionResult, done bool, err error) {
 	acts, err := s.doneBy(ctx, request)
 	if err != nil || len(acts) == 0 {
 		return v, false, err
 	}
-	return JobActed{acts[0].JobID, state}, true, nil
+	return JobActionResult{acts[0].JobID, state}, true, nil
 }
 
 // Acted returns the runs that a request changed, as they are now, the oldest first.
 // Those that it refused are no longer known.
-func (s *Service) Acted(ctx context.Context, request string) (v Acted, done bool, err error) {
+func (s *Service) Acted(ctx context.Context, request string) (v RunActionResult, done bool, err error) {
 	acts, err := s.doneBy(ctx, request)
 	if err != nil || len(acts) == 0 {
 		return v, false, err
@@ -76,5 +76,5 @@ func (s *Service) Acted(ctx context.Context, request string) (v Acted, done bool
 		slices.Reverse(runs)
 		changed = append(changed, runs...)
 	}
-	return actedOf(ledger.Acted{Changed: changed}, false), true, nil
+	return actedOf(ledger.ActionResult{Changed: changed}, false), true, nil
 }

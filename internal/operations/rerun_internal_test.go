@@ -21,7 +21,7 @@ func TestRerunOfAnUnknownOutcomeNamesAWayThatIsOpen(t *testing.T) {
 		{"tick@2026-11-21T07:00:00Z~token", ledger.Canceled, "ask the target"},
 	} {
 		run := ledger.Run{ID: c.id, JobID: "tick", State: c.state, Count: 1, Call: ledger.Call{Method: "POST"}}
-		err := mayRerun(run, []ledger.Attempt{{Answer: ledger.Lost}}, false)
+		err := mayRerun(run, []ledger.Attempt{{Answer: ledger.AnswerLost}}, false)
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "--may-double") {
 			t.Errorf("%s %s: %v, want %q", c.id, c.state, err, c.want)
 		}

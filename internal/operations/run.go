@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/cronce/cronce/ledger"
@@ -67,18 +68,18 @@ type Attempt struct {
 	Owner      string        `json:"owner"`
 }
 
-// RunDetail is a run with its call, its attempts and the acts of operators.
+// RunDetail is a run with its call, its attempts and the actions of operators.
 type RunDetail struct {
 	Run
 	Target string `json:"target"`
 	Method string `json:"method"`
 	Path   string `json:"path"`
-	// Headers and Body are what the run sends, frozen when it was planned. An interface
-	// leaves them out for whoever may not see them.
+	// Headers and Body are what the run sends, frozen when it was planned. The API and
+	// the dashboard omit them for a caller that is not allowed to see them.
 	Headers map[string]string `json:"headers,omitempty"`
 	Body    json.RawMessage   `json:"body,omitempty"`
 	History []Attempt         `json:"history"`
-	Acts    []Act             `json:"acts"` // oldest first
+	Acts    []AuditEntry      `json:"acts"` // oldest first
 }
 
 // RunOf shows a run of the ledger.
@@ -93,8 +94,8 @@ func RunOf(r ledger.Run) Run {
 	}
 	if !r.State.Finished() {
 		v.NextAt = actualTime(r.NextAt)
-		if r.WaitsFor.Code != "" {
-			v.Waiting = &Waiting{r.WaitsFor.Code, r.WaitsFor.Text}
+		if r.WaitReason.Code != "" {
+			v.Waiting = &Waiting{r.WaitReason.Code, r.WaitReason.Text}
 		}
 	}
 	return v
@@ -171,7 +172,7 @@ func (s *Service) Runs(ctx context.Context, f ledger.Filter) (RunPage, error) {
 func (s *Service) Run(ctx context.Context, id string) (RunDetail, error) {
 	r, attempts, err := s.ledger.Get(ctx, id)
 	if err != nil {
-		return RunDetail{}, notFound(id, err)
+		return RunDetail{}, s.notFound(ctx, id, err)
 	}
 	if err := s.addWaiting(ctx, &r); err != nil {
 		return RunDetail{}, err
@@ -190,11 +191,25 @@ func (s *Service) Run(ctx context.Context, id string) (RunDetail, error) {
 }
 
 // notFound says what to do about a run ID that the ledger does not have.
-func notFound(id string, err error) error {
-	if errors.Is(err, ledger.ErrNotFound) {
-		return refuse(UnknownRun, "the ledger has no run %q: it has no row of its own (\"cronce runs list\" shows those that have), was purged, or was never planned", id)
+func (s *Service) notFound(ctx context.Context, id string, err error) error {
+	if !errors.Is(err, ledger.ErrNotFound) {
+		return err
 	}
-	return err
+	why := s.missing(ctx, id)
+	if why == "" {
+		why = `it has no row of its own ("cronce runs list" shows those that have), was purged, or was never planned`
+	}
+	return refuse(UnknownRun, "the ledger has no run %q: %s", id, why)
+}
+
+// missing says what is wrong with the job of a run ID that the ledger does not have;
+// "" where nobody can tell.
+func (s *Service) missing(ctx context.Context, id string) string {
+	jobID, _, _ := strings.Cut(id, "@")
+	if unknown, is := errors.AsType[*Error](s.KnownJob(ctx, jobID)); is {
+		return unknown.Message
+	}
+	return ""
 }
 
 // addWaiting sets why those of the runs that are not being sent wait.
@@ -210,37 +225,44 @@ func (s *Service) addWaiting(ctx context.Context, runs ...*ledger.Run) error {
 	}
 	why, err := s.ledger.Waiting(ctx, ids)
 	for _, r := range runs {
-		r.WaitsFor = why[r.ID]
+		r.WaitReason = why[r.ID]
 	}
 	return err
 }
 
-// Act is one act of an operator, as the audit has it.
-type Act struct {
-	ID      int64          `json:"id"`
-	At      string         `json:"at"`
-	Act     ledger.ActKind `json:"act"`
-	JobID   string         `json:"jobId"`
-	RunID   string         `json:"runId,omitempty"`
-	RerunID string         `json:"rerunId,omitempty"`
-	By      string         `json:"by"`
-	Why     string         `json:"why"`
-	Via     ledger.Via     `json:"via"`
+// AuditEntry is one action of an operator, as the audit has it.
+type AuditEntry struct {
+	ID      int64             `json:"id"`
+	At      string            `json:"at"`
+	Act     ledger.ActionKind `json:"act"`
+	JobID   string            `json:"jobId"`
+	RunID   string            `json:"runId,omitempty"`
+	RerunID string            `json:"rerunId,omitempty"`
+	By      string            `json:"by"`
+	Why     string            `json:"why"`
+	Via     ledger.Via        `json:"via"`
 }
 
-// Audit lists a page of the acts of operators, newest first.
-func (s *Service) Audit(ctx context.Context, f ledger.AuditFilter) ([]Act, error) {
+// Audit lists a page of the actions of operators, newest first. A job is unknown if
+// neither the audit nor anything else knows it: a removed job's actions stay readable.
+func (s *Service) Audit(ctx context.Context, f ledger.AuditFilter) ([]AuditEntry, error) {
 	acts, err := s.ledger.Audit(ctx, f)
-	out := []Act{}
+	if err == nil && len(acts) == 0 && f.JobID != "" {
+		var others []ledger.Audit
+		if others, err = s.ledger.Audit(ctx, ledger.AuditFilter{JobID: f.JobID, Limit: 1}); err == nil && len(others) == 0 {
+			err = s.KnownJob(ctx, f.JobID)
+		}
+	}
+	out := []AuditEntry{}
 	for _, e := range acts {
-		out = append(out, Act{e.ID, actualTime(e.At), e.Act, e.JobID, e.RunID, e.RerunID, e.By, e.Why, e.Via})
+		out = append(out, AuditEntry{e.ID, actualTime(e.At), e.Action, e.JobID, e.RunID, e.RerunID, e.By, e.Why, e.Via})
 	}
 	return out, err
 }
 
-// actsOnRun is the whole history of a run's acts, oldest first.
-func (s *Service) actsOnRun(ctx context.Context, runID string) ([]Act, error) {
-	all := []Act{}
+// actsOnRun is the whole history of a run's actions, oldest first.
+func (s *Service) actsOnRun(ctx context.Context, runID string) ([]AuditEntry, error) {
+	all := []AuditEntry{}
 	f := ledger.AuditFilter{RunID: runID, Limit: ledger.MaxAuditPage}
 	for {
 		page, err := s.Audit(ctx, f)

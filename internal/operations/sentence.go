@@ -8,18 +8,18 @@ import (
 
 // reasonTexts say what a reason means for a run.
 var reasonTexts = map[ledger.Reason]string{
-	ledger.Exhausted:          "every retry was used and none had a final answer",
-	ledger.Permanent:          "the target gave a final answer that a retry cannot change",
-	ledger.Unauthorized:       "the target refused a fresh token (401)",
-	ledger.NotCompleted:       "the target accepted the work and did not complete it in time",
-	ledger.PayloadMismatch:    "the target has this key with another payload",
-	ledger.KeyExpired:         "its send-before time passed, and the target may have forgotten its key",
-	ledger.Overlapped:         "an earlier run of the job was unfinished, and the job's overlap policy is skip",
-	ledger.WhilePaused:        "the job was paused",
-	ledger.CatchUpNone:        "no process planned in time, and the job does not catch up (catchUp: none)",
-	ledger.CatchUpWindow:      "no process planned in time, and the job's catchUpWindow had passed",
-	ledger.NewerRun:           "no process planned in time, and the newest scheduled time runs instead (catchUp: latest)",
-	ledger.CanceledByOperator: "an operator canceled it",
+	ledger.ReasonExhausted:       "every retry was used and none had a final answer",
+	ledger.ReasonPermanent:       "the target gave a final answer that a retry cannot change",
+	ledger.ReasonUnauthorized:    "the target refused a fresh token (401)",
+	ledger.ReasonNotCompleted:    "the target accepted the work and did not complete it in time",
+	ledger.ReasonPayloadMismatch: "the target has this key with another payload",
+	ledger.ReasonKeyExpired:      "its send-before time passed, and the target may have forgotten its key",
+	ledger.ReasonOverlap:         "an earlier run of the job was unfinished, and the job's overlap policy is skip",
+	ledger.ReasonPaused:          "the job was paused",
+	ledger.ReasonCatchUpNone:     "no process planned in time, and the job does not catch up (catchUp: none)",
+	ledger.ReasonCatchUpWindow:   "no process planned in time, and the job's catchUpWindow had passed",
+	ledger.ReasonNewerRun:        "no process planned in time, and the newest scheduled time runs instead (catchUp: latest)",
+	ledger.ReasonOperator:        "an operator canceled it",
 }
 
 // Because says what a reason means for a run; an unknown one stays as it is.
@@ -30,7 +30,7 @@ func Because(r ledger.Reason) string {
 	return string(r)
 }
 
-// Sentence says in one sentence what became of a run, and why. WaitsFor of a run
+// Sentence says in one sentence what became of a run, and why. WaitReason of a run
 // that waits is what the ledger's Waiting returned. The attempts are the run's.
 func Sentence(r ledger.Run, attempts []ledger.Attempt) string {
 	text := "This run " + became(r, attempts)
@@ -38,7 +38,7 @@ func Sentence(r ledger.Run, attempts []ledger.Attempt) string {
 		text = fmt.Sprintf("These %d scheduled times were %s%s", r.Count, r.State, colon(r.Reason))
 	}
 	if r.By != "" {
-		text += fmt.Sprintf(" (last act by %s: %s)", r.By, r.Why)
+		text += fmt.Sprintf(" (last action by %s: %s)", r.By, r.Why)
 	}
 	return text + "."
 }
@@ -54,11 +54,11 @@ func became(r ledger.Run, attempts []ledger.Attempt) string {
 	case ledger.Running:
 		return fmt.Sprintf("is running: attempt %d is with process %s", r.Attempt, r.LeasedBy)
 	case ledger.Accepted:
-		return "was accepted: the target works on it, and is asked again with the same request until it is done"
+		return "was accepted: the target is working on it, and cronce repeats the same request until the work is done"
 	case ledger.Retrying:
-		return "is to be retried under the same key" + waiting(r.WaitsFor) + latest(attempts)
+		return "is to be retried under the same key" + waiting(r.WaitReason) + latest(attempts)
 	case ledger.Planned:
-		return "is planned" + waiting(r.WaitsFor)
+		return "is planned" + waiting(r.WaitReason)
 	case ledger.Dead:
 		return "is dead" + colon(r.Reason) + latest(attempts)
 	}
@@ -80,7 +80,7 @@ func latest(attempts []ledger.Attempt) string {
 	switch a := attempts[len(attempts)-1]; {
 	case a.Status > 0:
 		return fmt.Sprintf("; the latest answer was %d", a.Status)
-	case a.Answer == ledger.Unknown:
+	case a.Answer == ledger.AnswerUnknown:
 		return "; the outcome of the latest attempt is unknown"
 	}
 	return ""
@@ -92,8 +92,8 @@ func waiting(w ledger.WaitReason) string {
 		return ""
 	case w.Text != "":
 		return ", waiting because " + w.Text
-	case w.Code == ledger.NotDue:
-		return ", waiting because its time, or its retry's, has not come"
+	case w.Code == ledger.WaitNotDue:
+		return ", waiting because it is not due yet"
 	}
 	return fmt.Sprintf(", waiting (%s)", w.Code)
 }

@@ -2,6 +2,8 @@ package operations
 
 import (
 	"context"
+	"maps"
+	"time"
 
 	"github.com/cronce/cronce/cleanup"
 	"github.com/cronce/cronce/ledger"
@@ -40,9 +42,13 @@ type Process struct {
 	Running     int    `json:"running"`
 }
 
-// Processes lists who works on the ledger.
+// statusAge is how old the answers of Processes and Status may be: their cost grows
+// with the unfinished runs, and monitors ask often.
+const statusAge = time.Second
+
+// Processes lists who works on the ledger, up to a second ago.
 func (s *Service) Processes(ctx context.Context) ([]Process, error) {
-	list, err := s.ledger.Processes(ctx)
+	list, err := s.processes.get(ctx, "", statusAge, s.ledger.Processes)
 	out := []Process{}
 	for _, p := range list {
 		out = append(out, Process{p.ID, p.Host, p.Program, p.Version, actualTime(p.HeartbeatAt), p.Alive, p.Definitions, p.Running})
@@ -50,7 +56,7 @@ func (s *Service) Processes(ctx context.Context) ([]Process, error) {
 	return out, err
 }
 
-// Status tells how the ledger is being worked on.
+// Status tells how the ledger is being worked on, up to a second ago.
 func (s *Service) Status(ctx context.Context) (Status, error) {
 	v := Status{At: actualTime(s.now())}
 	var err error
@@ -60,14 +66,12 @@ func (s *Service) Status(ctx context.Context) (Status, error) {
 	for _, p := range v.Processes {
 		v.Serving = v.Serving || p.Alive
 	}
-	counts, err := s.ledger.Counts(ctx)
+	counts, err := s.counts.get(ctx, "", statusAge, s.ledger.Counts)
 	if err != nil {
 		return v, err
 	}
-	v.Unfinished, v.Dead, v.Incidents = counts.Unfinished, counts.DeadUnseen, counts.Incidents
-	if v.Unfinished == nil {
-		v.Unfinished = map[ledger.State]int{}
-	}
+	v.Unfinished, v.Dead, v.Incidents = map[ledger.State]int{}, counts.DeadUnacknowledged, counts.Incidents
+	maps.Copy(v.Unfinished, counts.Unfinished)
 	if !counts.OldestDue.IsZero() {
 		v.Lateness = max(0, s.now().Sub(counts.OldestDue).Seconds())
 	}
@@ -103,15 +107,15 @@ func (s *Service) Targets() ([]Target, error) {
 	if s.breakers != nil {
 		breakers = s.breakers()
 	}
+	uses := map[string]int{}
+	for _, j := range reg.All() {
+		if !j.Disabled {
+			uses[j.Target]++
+		}
+	}
 	out := []Target{}
 	for _, t := range reg.Targets() {
-		v := Target{Name: t.Name, Auth: string(t.Auth.Type), MaxInFlight: t.MaxInFlight, Breaker: breakers[t.Name]}
-		for _, j := range reg.Jobs() {
-			if j.Target == t.Name && !j.Disabled {
-				v.Jobs++
-			}
-		}
-		out = append(out, v)
+		out = append(out, Target{Name: t.Name, Auth: string(t.Auth.Type), Jobs: uses[t.Name], MaxInFlight: t.MaxInFlight, Breaker: breakers[t.Name]})
 	}
 	return out, nil
 }

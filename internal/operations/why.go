@@ -51,7 +51,7 @@ func (s *Service) Why(ctx context.Context, jobID string, at time.Time) (Explanat
 		j, registered = reg.Job(jobID)
 	}
 	if registered {
-		v.Previous, v.Next = scheduledTime(j.Parsed().Last(at.Add(-time.Second))), scheduledTime(j.Parsed().Next(at))
+		v.Previous, v.Next = scheduledTime(j.ParsedSchedule().Last(at.Add(-time.Second))), scheduledTime(j.ParsedSchedule().Next(at))
 	}
 	run, attempts, found, err := s.covering(ctx, jobID, at)
 	if err != nil {
@@ -73,7 +73,7 @@ func (s *Service) Why(ctx context.Context, jobID string, at time.Time) (Explanat
 	if err != nil {
 		return v, err
 	}
-	due := registered && j.Parsed().Last(at).Equal(at)
+	due := registered && j.ParsedSchedule().Last(at).Equal(at)
 	v.Verdict, v.Text = s.unrecorded(j, registered, due, status, known && serving, at)
 	return v, nil
 }
@@ -86,12 +86,12 @@ func emptyJob(id string) error {
 }
 
 // unrecorded explains a time that no row accounts for. served means that the
-// ledger knows the job and that a living process works on the ledger.
+// ledger knows the job and that a live process works on the ledger.
 func (s *Service) unrecorded(j jobs.Job, registered, due bool, st ledger.JobStatus, served bool, at time.Time) (Verdict, string) {
 	when := scheduledTime(at)
 	switch {
-	case !st.PurgedBefore.IsZero() && !at.After(st.PurgedBefore):
-		return Purged, "What happened at " + when + " was purged: the ledger keeps nothing of this job at or before " + scheduledTime(st.PurgedBefore) + "."
+	case !st.PurgedThrough.IsZero() && !at.After(st.PurgedThrough):
+		return Purged, "What happened at " + when + " was purged: the ledger keeps nothing of this job at or before " + scheduledTime(st.PurgedThrough) + "."
 	case !registered:
 		return NotScheduled, "This job is not in the registry, and the ledger has no run of it at " + when + "."
 	case !due:
@@ -107,12 +107,12 @@ func (s *Service) unrecorded(j jobs.Job, registered, due bool, st ledger.JobStat
 	case j.DueAt(at).After(s.now()):
 		return Future, when + " is a scheduled time whose run starts at " + scheduledTime(j.DueAt(at)) + ": the job has a spread of " + j.Spread.String() + "."
 	case !served || st.Ended:
-		return NotPlanned, when + " is not planned yet, waiting because no living process serves this job."
+		return NotPlanned, when + " is not planned yet, waiting because no live process serves this job."
 	}
 	return NotPlanned, when + " is not planned yet, waiting because the job is planned up to " + scheduledTime(st.Watermark) + " only."
 }
 
-// serving reports whether a living process works on the ledger.
+// serving reports whether a live process works on the ledger.
 func (s *Service) serving(ctx context.Context) (bool, error) {
 	list, err := s.ledger.Processes(ctx)
 	return slices.ContainsFunc(list, func(p ledger.Process) bool { return p.Alive }), err
@@ -157,5 +157,5 @@ func (s *Service) scheduledIn(jobID string, at time.Time) bool {
 		return true
 	}
 	j, ok := reg.Job(jobID)
-	return !ok || j.Parsed().Last(at).Equal(at)
+	return !ok || j.ParsedSchedule().Last(at).Equal(at)
 }

@@ -49,7 +49,7 @@ func (c *check) histories() {
 	for _, id := range slices.Sorted(maps.Keys(c.rows)) {
 		r := c.rows[id]
 		last := r.Attempt
-		if !r.State.Finished() || r.Reason == ledger.KeyExpired {
+		if !r.State.Finished() || r.Reason == ledger.ReasonKeyExpired {
 			last-- // it may be under way, or have been found too late to be sent
 		}
 		for n := 1; n <= last; n++ {
@@ -68,7 +68,7 @@ func (c *check) histories() {
 // failed counts the attempts that used up a retry since a run last got them all.
 func (c *check) failed(id string) (n int) {
 	for _, a := range c.Attempts[id] {
-		if a.N > c.Renewed[id] && (a.Answer == ledger.Failed || a.Answer == ledger.Throttled || a.Answer == ledger.Unknown) {
+		if a.N > c.Renewed[id] && (a.Answer == ledger.AnswerFailed || a.Answer == ledger.AnswerThrottled || a.Answer == ledger.AnswerUnknown) {
 			n++
 		}
 	}

@@ -39,7 +39,7 @@ func (c *check) effectsOf(id string, made []Effect) {
 		c.add(Unplanned, id, "it is %s", r.State)
 	}
 	for _, e := range made {
-		if !ledger.AdHoc(id) && e.Begun.Add(c.Skew).Before(r.ScheduledAt) {
+		if !ledger.IsAdHoc(id) && e.Begun.Add(c.Skew).Before(r.ScheduledAt) {
 			c.add(Early, id, "at %s", stamp(e.Begun))
 		}
 		if !r.SendBefore.IsZero() && !e.Begun.Before(r.SendBefore.Add(c.Skew)) {

@@ -38,15 +38,15 @@ func (c *check) deaths() {
 // that reason.
 func (c *check) founded(r ledger.Run, refused bool) bool {
 	switch r.Reason {
-	case ledger.Exhausted:
+	case ledger.ReasonExhausted:
 		return c.failed(r.ID) == len(r.Call.Backoff)+1
-	case ledger.NotCompleted:
+	case ledger.ReasonNotCompleted:
 		return !r.AcceptedAt.IsZero() && !r.FinishedAt.Before(r.AcceptedAt.Add(r.Call.Within-c.Lead))
-	case ledger.KeyExpired:
+	case ledger.ReasonKeyExpired:
 		return refused || !r.FinishedAt.Before(r.SendBefore.Add(-c.Lead))
-	case ledger.Permanent, ledger.Unauthorized, ledger.PayloadMismatch:
+	case ledger.ReasonPermanent, ledger.ReasonUnauthorized, ledger.ReasonPayloadMismatch:
 		list := c.Attempts[r.ID]
-		return len(list) > 0 && list[len(list)-1].Answer == ledger.Refused && (refused || !c.Answered)
+		return len(list) > 0 && list[len(list)-1].Answer == ledger.AnswerRefused && (refused || !c.Answered)
 	}
 	return false
 }

@@ -46,7 +46,7 @@ func (c *check) incidents() {
 	counts := map[Problems]int{}
 	for _, i := range c.Incidents {
 		c.tally.Incidents++
-		if i.Cause == ledger.CauseDead || i.Cause == ledger.CauseMissed {
+		if i.Cause == ledger.IncidentDead || i.Cause == ledger.IncidentMissed {
 			counts[Problems{i.JobID, i.Cause}] += i.Count
 		}
 	}
@@ -93,7 +93,7 @@ func (c *check) notices() {
 
 // channel judges what one channel was told of one incident.
 func (c *check) channel(ch jobs.Channel, i ledger.Incident, list []notice) {
-	if len(list) > 0 && !ch.Takes(i.JobID, string(i.Cause)) {
+	if len(list) > 0 && !ch.Selects(i.JobID, string(i.Cause)) {
 		rule := Baseless
 		if i.JobID == ch.JobID() {
 			rule = Echoed
@@ -120,11 +120,11 @@ func (c *check) missing(ch jobs.Channel, i ledger.Incident, open bool, last time
 	const flapping, soon = 2, time.Minute
 	past := func(at time.Time) bool { return at.Before(c.Watched.Add(-soon)) }
 	over := i.ClosedAt
-	if i.Reopened >= flapping && !i.Settled {
+	if i.Reopened >= flapping && !i.ClosedByOperator {
 		over = over.Add(ledger.ReopenWithin)
 	}
 	switch {
-	case !ch.Takes(i.JobID, string(i.Cause)):
+	case !ch.Selects(i.JobID, string(i.Cause)):
 	case !i.Open() && open && past(over):
 		return "its end"
 	case !i.Open(), !i.AckedAt.IsZero(), i.Count < ch.After, !past(i.LastAt):

@@ -24,9 +24,9 @@ func notified(n int, what string) ledger.Run {
 // incident is evidence of a problem at the fourth minute that was told and ended.
 func incident(t *testing.T) proof.Evidence {
 	e := good(t)
-	e.Problems = map[proof.Problems]int{{JobID: "a", Cause: ledger.CauseDead}: 2}
+	e.Problems = map[proof.Problems]int{{JobID: "a", Cause: ledger.IncidentDead}: 2}
 	e.Incidents = []ledger.Incident{{
-		ID: 7, JobID: "a", Cause: ledger.CauseDead, Count: 2, OpenedAt: minute(4), LastAt: minute(5), ClosedAt: minute(12), ClosedBy: "x",
+		ID: 7, JobID: "a", Cause: ledger.IncidentDead, Count: 2, OpenedAt: minute(4), LastAt: minute(5), ClosedAt: minute(12), ClosedBy: "x",
 	}}
 	e.Channels, e.Watched = []jobs.Channel{ops}, minute(30)
 	e.Rows = append(e.Rows, notified(4, "i7.1-opened"), notified(9, "i7.3-reminded"), notified(12, "i7.5-recovered"))
@@ -60,7 +60,7 @@ func TestIncidentRules(t *testing.T) {
 		{proof.Misled, func(e *proof.Evidence) { e.Rows = append(e.Rows, notified(8, "i7.2-reminded")) }},
 		{proof.Echoed, func(e *proof.Evidence) {
 			e.Incidents[0].JobID = ops.JobID()
-			e.Problems = map[proof.Problems]int{{JobID: ops.JobID(), Cause: ledger.CauseDead}: 2}
+			e.Problems = map[proof.Problems]int{{JobID: ops.JobID(), Cause: ledger.IncidentDead}: 2}
 		}},
 	} {
 		t.Run(fmt.Sprint(i, " ", c.rule), func(t *testing.T) {

@@ -2,15 +2,15 @@
 // definitions that were declared, and the targets' own records, it decides whether
 // anything was lost or doubled:
 //
-//   - every scheduled time in the window is accounted for by exactly one row,
-//     range rows by their count, and no row stands for anything else;
+//   - every scheduled time in the window has exactly one row (a range row counts
+//     for its times), and every row is for a scheduled time;
 //   - every succeeded run has exactly one effect in its target's record, every
 //     other run at most one, and no effect is without a run;
 //   - no effect is early, none was begun after its run's sendBefore;
 //   - every call made for a run is the same call;
 //   - no call is sent after its run's sendBefore, each attempt is in its run's
 //     history, and no more of them failed than the run's retries allow;
-//   - a dead run has a reason, and its history bears the reason out;
+//   - a dead run has a reason, and its history agrees with it;
 //   - no run is unfinished when it should long have ended, and none took longer
 //     than its horizon and a lease;
 //   - a run that met no fault succeeded.
@@ -22,12 +22,13 @@
 //   - a job's slot held one run at a time;
 //   - no scheduled time was skipped, missed or superseded without the cause that its
 //     row gives, and none ran that a pause or the job's catchUp excludes;
-//   - claims took all due runs, and none of a busy target or job;
+//   - claims leased all due runs, and none of a target or job at its limit;
 //   - no retry came before its wait was over, and no row was purged before its time;
 //   - each problem is counted in an incident of its job and cause, of which one is
 //     open at a time, and the job's next success closes it;
-//   - each channel was told of what it takes in turn: of the problem, of its lasting,
-//     of its end; of nothing else, of nothing twice, and not of its own failures.
+//   - each channel got the notifications of the incidents that it selects, in order:
+//     opened, reminded, recovered; no others, none twice, and none about its own
+//     failures.
 //
 // Evidence is optional: each rule checks the evidence that the harness provides.
 package proof
@@ -141,58 +142,6 @@ type Evidence struct {
 	Watched   time.Time
 	// Seen are the violations that a Witness saw as they happened.
 	Seen []Violation
-}
-
-// Rule names what is checked.
-type Rule string
-
-const (
-	Lost       Rule = "a scheduled time has no row"
-	Doubled    Rule = "a scheduled time has two rows"
-	Stray      Rule = "a row belongs to no scheduled time"
-	Miscounted Rule = "a range row counts other scheduled times than its own"
-	NoEffect   Rule = "a succeeded run has no effect"
-	TwoEffects Rule = "a run has two effects"
-	NoRun      Rule = "an effect has no run"
-	Unplanned  Rule = "an effect of a run that was never to be called"
-	Early      Rule = "an effect before its scheduled time"
-	Late       Rule = "work begun after the run's sendBefore"
-	Changed    Rule = "two calls of a run differ"
-	Stuck      Rule = "a run does not end"
-	Unfenced   Rule = "an outcome was recorded by a process that did not hold the lease"
-	Overlapped Rule = "two runs of a job had its slot"
-	Unsettled  Rule = "a declared job has no revision"
-	Dropped    Rule = "a job was ended by a process that declares it"
-	Gap        Rule = "a job that was always declared had no revision for a while"
-	SentLate   Rule = "a call was sent after its run's sendBefore"
-	Slow       Rule = "a run took longer than its horizon and a lease"
-	Forgotten  Rule = "an attempt is not in its run's history"
-	Tireless   Rule = "a run was retried more often than its retries allow"
-	Unfounded  Rule = "a run is dead without a cause"
-	Wasted     Rule = "a run met no fault and did not succeed"
-	Purged     Rule = "a row was purged before its time"
-	Unheeded   Rule = "an event was acknowledged, and has no effect"
-	Paused     Rule = "a run started during a pause, or was skipped without one"
-	CatchUp    Rule = "a late scheduled time was not handled as the job's catchUp says"
-	Unasked    Rule = "a scheduled time was skipped without an overlap"
-	Hasty      Rule = "a retry came before its wait was over"
-	Busy       Rule = "a run of a busy target or job was leased"
-	Passed     Rule = "a claim with room left due runs unleased"
-	Unopened   Rule = "a problem is in no incident"
-	Unclosed   Rule = "an incident is open after its job's success"
-	Twofold    Rule = "a job has two open incidents of one cause"
-	Baseless   Rule = "an incident or a notification has no cause"
-	Untold     Rule = "a channel was not told"
-	Misled     Rule = "a channel was told out of turn"
-	Echoed     Rule = "a channel was told of its own failures"
-)
-
-// Rules are all of them.
-var Rules = []Rule{
-	Lost, Doubled, Stray, Miscounted, NoEffect, TwoEffects, NoRun, Unplanned, Early, Late, Changed, Stuck,
-	Unfenced, Overlapped, Unsettled, Dropped, Gap, SentLate, Slow, Forgotten, Tireless, Unfounded, Wasted, Purged,
-	Unheeded, Paused, CatchUp, Unasked, Hasty, Busy, Passed,
-	Unopened, Unclosed, Twofold, Baseless, Untold, Misled, Echoed,
 }
 
 // Violation is one finding.

@@ -134,24 +134,24 @@ func TestRules(t *testing.T) {
 		}},
 		{proof.Forgotten, func(e *proof.Evidence) {
 			e.Rows[0].Attempt = 2
-			e.Attempts = map[string][]ledger.Attempt{id(1): {{N: 2, Answer: ledger.Fresh}}}
+			e.Attempts = map[string][]ledger.Attempt{id(1): {{N: 2, Answer: ledger.AnswerFresh}}}
 		}},
 		{proof.Forgotten, func(e *proof.Evidence) {
 			e.Attempts, e.Requests[0].Attempt = map[string][]ledger.Attempt{}, 1
 		}},
 		{proof.Tireless, func(e *proof.Evidence) {
-			e.Attempts = map[string][]ledger.Attempt{id(1): {{N: 1, Answer: ledger.Failed}, {N: 2, Answer: ledger.Unknown}, {N: 3, Answer: ledger.Fresh}}}
+			e.Attempts = map[string][]ledger.Attempt{id(1): {{N: 1, Answer: ledger.AnswerFailed}, {N: 2, Answer: ledger.AnswerUnknown}, {N: 3, Answer: ledger.AnswerFresh}}}
 		}},
-		{proof.Unfounded, dead(ledger.Exhausted)},
+		{proof.Unfounded, dead(ledger.ReasonExhausted)},
 		{proof.Unfounded, dead("")},
-		{proof.Unfounded, dead(ledger.KeyExpired)},
-		{proof.Unfounded, dead(ledger.Permanent, ledger.Failed)},
+		{proof.Unfounded, dead(ledger.ReasonKeyExpired)},
+		{proof.Unfounded, dead(ledger.ReasonPermanent, ledger.AnswerFailed)},
 		{proof.Unfounded, func(e *proof.Evidence) {
-			dead(ledger.Permanent, ledger.Refused)(e)
-			e.Answered, e.Requests[0].Reason = true, ledger.PayloadMismatch
+			dead(ledger.ReasonPermanent, ledger.AnswerRefused)(e)
+			e.Answered, e.Requests[0].Reason = true, ledger.ReasonPayloadMismatch
 		}},
 		{proof.Unfounded, func(e *proof.Evidence) { // its retries were given to it again after the first
-			dead(ledger.Exhausted, ledger.Failed)(e)
+			dead(ledger.ReasonExhausted, ledger.AnswerFailed)(e)
 			e.Renewed = map[string]int{id(1): 1}
 		}},
 		{proof.Wasted, func(e *proof.Evidence) {
@@ -207,10 +207,10 @@ func TestWhatIsNoViolation(t *testing.T) {
 		{"a run that was just planned need not have ended", func(e *proof.Evidence) {
 			e.Rows[2].State, e.Rows[2].PlannedAt = ledger.Running, minute(4)
 		}},
-		{"a dead run whose history bears its reason out", dead(ledger.Exhausted, ledger.Lost, ledger.InProgress, ledger.Failed)},
-		{"a dead run that was refused", dead(ledger.Permanent, ledger.Refused)},
+		{"a dead run whose history bears its reason out", dead(ledger.ReasonExhausted, ledger.AnswerLost, ledger.AnswerInProgress, ledger.AnswerFailed)},
+		{"a dead run that was refused", dead(ledger.ReasonPermanent, ledger.AnswerRefused)},
 		{"a key that expired", func(e *proof.Evidence) {
-			dead(ledger.KeyExpired)(e)
+			dead(ledger.ReasonKeyExpired)(e)
 			e.Rows[0].Attempt, e.Rows[0].FinishedAt = 1, e.Rows[0].SendBefore
 		}},
 		{"a seen dead run is purged as others are", func(e *proof.Evidence) {

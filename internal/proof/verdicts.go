@@ -53,20 +53,20 @@ func (w *Witness) judge(v verdict) {
 	what := func(rule Rule) {
 		w.saw(rule, v.ID, "%s %s, planned up to %s; paused %t, slot taken %t", v.State, v.Reason, stamp(v.through), v.paused, v.taken)
 	}
-	if v.runs() && v.paused || v.Reason == ledger.WhilePaused && !v.paused {
+	if v.runs() && v.paused || v.Reason == ledger.ReasonPaused && !v.paused {
 		what(Paused)
 	}
 	if v.planned && !v.caughtUp() {
 		what(CatchUp)
 	}
-	if v.Reason == ledger.Overlapped && !v.taken {
+	if v.Reason == ledger.ReasonOverlap && !v.taken {
 		what(Unasked)
 	}
 }
 
 // runs reports whether the scheduled time is to be run, if the slot allows.
 func (v verdict) runs() bool {
-	return v.State == ledger.Planned || v.State == ledger.Running || v.Reason == ledger.Overlapped
+	return v.State == ledger.Planned || v.State == ledger.Running || v.Reason == ledger.ReasonOverlap
 }
 
 // caughtUp reports whether a scheduled time that is late, or not, is treated as its
@@ -76,14 +76,14 @@ func (v verdict) caughtUp() bool {
 	if !v.Until.IsZero() {
 		at = v.Until
 	}
-	late, newest := v.through.Sub(v.job.DueAt(at)), !v.job.Parsed().Last(v.through).After(at)
+	late, newest := v.through.Sub(v.job.DueAt(at)), !v.job.ParsedSchedule().Last(v.through).After(at)
 	if v.State == ledger.Missed || v.State == ledger.Superseded { // a plan ends before a time that its spread delays
 		late = max(late, v.PlannedAt.Sub(v.job.DueAt(at)))
 	}
 	switch {
-	case v.Reason == ledger.CatchUpNone:
+	case v.Reason == ledger.ReasonCatchUpNone:
 		return v.job.CatchUp == jobs.CatchUpNone && (v.cut || late > executor.DefaultOnTime-time.Second)
-	case v.Reason == ledger.CatchUpWindow:
+	case v.Reason == ledger.ReasonCatchUpWindow:
 		return v.cut || late > v.job.CatchUpWindow-time.Second
 	case v.State == ledger.Superseded:
 		return v.job.CatchUp == jobs.CatchUpLatest && (v.cut || !newest && late > executor.DefaultOnTime-time.Second)
@@ -95,7 +95,7 @@ func (v verdict) caughtUp() bool {
 
 // opened notes that a new row has its job's slot or waits for it.
 func (w *Witness) opened(o ledger.Overlap, r ledger.Run) {
-	if !r.State.Finished() && o != ledger.OverlapAllow && !ledger.AdHoc(r.ID) {
+	if !r.State.Finished() && o != ledger.OverlapAllow && !ledger.IsAdHoc(r.ID) {
 		w.hold(r.JobID, r.ID)
 	}
 }

@@ -155,7 +155,7 @@ func (w *Witness) saw(rule Rule, of, what string, args ...any) {
 	w.seen = append(w.seen, Violation{rule, of, fmt.Sprintf(what, args...)})
 }
 
-// begin notes a revision that a job has from now on.
+// begin notes a job's new revision.
 func (w *Witness) begin(at ledger.Position, hash string) {
 	list := w.revisions[at.JobID]
 	if n := len(list); hash == "" || n > 0 && list[n-1].number >= at.Revision {
@@ -163,7 +163,7 @@ func (w *Witness) begin(at ledger.Position, hash string) {
 	}
 	job := w.known[at.JobID+" "+hash]
 	w.revisions[at.JobID] = append(list, revision{
-		Revision{JobID: at.JobID, Schedule: job.Parsed(), From: at.Watermark, Open: true}, at.Revision, job,
+		Revision{JobID: at.JobID, Schedule: job.ParsedSchedule(), From: at.Watermark, Open: true}, at.Revision, job,
 	})
 }
 
@@ -193,7 +193,7 @@ func (w *Witness) leased(now time.Time, work ...ledger.Work) {
 			h.first = h.begun.at
 		}
 		h.token, h.active, h.call, h.notBefore, h.number = l.Token, true, l.Call, time.Time{}, l.Attempt
-		if !h.slotted || h.forced || ledger.AdHoc(l.RunID) {
+		if !h.slotted || h.forced || ledger.IsAdHoc(l.RunID) {
 			continue
 		}
 		if other := w.slots[l.JobID]; other != "" && other != l.RunID && w.run(other).active {
@@ -224,7 +224,7 @@ func (w *Witness) recorded(o ledger.Outcome, at time.Time) {
 		}
 	}
 	switch o.Attempt.Answer {
-	case ledger.Failed, ledger.Throttled, ledger.Unknown:
+	case ledger.AnswerFailed, ledger.AnswerThrottled, ledger.AnswerUnknown:
 		if h.failed++; h.failed <= len(h.call.Backoff) {
 			least := float64(h.call.Backoff[h.failed-1]) * (1 - max(h.call.Jitter, 0))
 			h.notBefore = at.Add(time.Duration(least))

@@ -3,6 +3,7 @@ package proof
 import (
 	"context"
 
+	"github.com/cronce/cronce/internal/ledgerrules"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -13,7 +14,7 @@ type Problems struct {
 }
 
 // ends looks at the incidents that a record opened and closed.
-func (w *Witness) ends(ctx context.Context, e ledger.Ended) error {
+func (w *Witness) ends(ctx context.Context, e ledgerrules.IncidentChanges) error {
 	w.died(e.Dead)
 	closing := e.Closing()
 	if len(e.Dead) == 0 && len(closing) == 0 {
@@ -23,13 +24,13 @@ func (w *Witness) ends(ctx context.Context, e ledger.Ended) error {
 	if err != nil {
 		return err
 	}
-	for _, p := range ledger.PerJob(e.Dead) {
-		if i := open[Problems{p.JobID, ledger.CauseDead}]; i.RunID != p.RunID {
+	for _, p := range ledgerrules.MergeByJob(e.Dead) {
+		if i := open[Problems{p.JobID, ledger.IncidentDead}]; i.RunID != p.RunID {
 			w.saw(Unopened, p.RunID, "dead; the open incident is of %q", i.RunID)
 		}
 	}
 	for of, i := range open {
-		if id := closing[of.JobID]; id != "" && of.Cause != ledger.CauseUnplanned {
+		if id := closing[of.JobID]; id != "" && of.Cause != ledger.IncidentUnplanned {
 			w.saw(Unclosed, of.JobID, "incident %d (%s), after the success of %s", i.ID, of.Cause, id)
 		}
 	}
@@ -37,16 +38,16 @@ func (w *Witness) ends(ctx context.Context, e ledger.Ended) error {
 }
 
 // died counts the problems of dead runs.
-func (w *Witness) died(list []ledger.Problem) {
+func (w *Witness) died(list []ledgerrules.Problem) {
 	for _, p := range list {
-		w.problems[Problems{p.JobID, ledger.CauseDead}] += p.Count
+		w.problems[Problems{p.JobID, ledger.IncidentDead}] += p.Count
 	}
 }
 
 // missed counts the missed scheduled times that a plan has just written.
 func (w *Witness) missed(r ledger.Run) {
 	if r.State == ledger.Missed {
-		w.problems[Problems{r.JobID, ledger.CauseMissed}] += r.Count
+		w.problems[Problems{r.JobID, ledger.IncidentMissed}] += r.Count
 	}
 }
 
@@ -77,15 +78,15 @@ func (w *Witness) incidents(ctx context.Context, f ledger.IncidentFilter) (all [
 	}
 }
 
-// Tell looks whether what is told is so.
-func (w *Witness) Tell(ctx context.Context, t ledger.Telling) (bool, error) {
+// Notify looks whether what is told is so.
+func (w *Witness) Notify(ctx context.Context, t ledger.Notification) (bool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	before, err := w.incidents(ctx, ledger.IncidentFilter{ID: t.ID})
 	if err != nil {
 		return false, err
 	}
-	done, err := w.Store.Tell(ctx, t)
+	done, err := w.Store.Notify(ctx, t)
 	if err != nil || !done {
 		return done, err
 	}
@@ -108,15 +109,15 @@ func (w *Witness) MarkLate(ctx context.Context, limit int) (int, error) {
 	return w.Store.MarkLate(ctx, limit)
 }
 
-// Observe is one request at a time.
-func (w *Witness) Observe(ctx context.Context, cause ledger.IncidentCause, troubles []ledger.Trouble) error {
+// ReconcileIncidents is one request at a time.
+func (w *Witness) ReconcileIncidents(ctx context.Context, cause ledger.IncidentCause, observed []ledger.JobProblem) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.Store.Observe(ctx, cause, troubles)
+	return w.Store.ReconcileIncidents(ctx, cause, observed)
 }
 
 // AckIncident is one request at a time.
-func (w *Witness) AckIncident(ctx context.Context, a ledger.IncidentAct) (ledger.Incident, error) {
+func (w *Witness) AckIncident(ctx context.Context, a ledger.IncidentAction) (ledger.Incident, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.Store.AckIncident(ctx, a)

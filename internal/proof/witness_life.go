@@ -110,7 +110,7 @@ func (w *Witness) due(r ledger.Run, now time.Time) bool {
 	case ledger.Retrying:
 		return r.NextAt.Before(now) && w.renewed[r.ID] == 0
 	}
-	return r.NextAt.Before(now) && (!w.run(r.ID).slotted || ledger.AdHoc(r.ID))
+	return r.NextAt.Before(now) && (!w.run(r.ID).slotted || ledger.IsAdHoc(r.ID))
 }
 
 // Pause notes that a job's scheduled times are to be skipped.

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/cronce/cronce/internal/ledgerrules"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 )
@@ -40,7 +41,7 @@ func (w *Witness) Assignments(ctx context.Context, version string) ([]ledger.Job
 	return list, err
 }
 
-// Admit notes switches of definitions, who waits for slots, and leases.
+// Admit notes switches of definitions, the runs that wait for slots, and leases.
 func (w *Witness) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitted, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -98,7 +99,7 @@ func (w *Witness) Enter(ctx context.Context, e ledger.Entry) (ledger.Entered, er
 	}
 	if got.Inserted {
 		w.planned(e.RunSpec)
-		if !ledger.AdHoc(e.RunID) {
+		if !ledger.IsAdHoc(e.RunID) {
 			w.judge(verdict{Run: got.Run, paused: w.paused[e.JobID], taken: len(w.open[e.JobID]) > 0})
 		}
 		w.opened(e.Overlap, got.Run)
@@ -114,10 +115,10 @@ func (w *Witness) Claim(ctx context.Context, c ledger.Claim) (ledger.Claimed, er
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	got, err := w.Store.Claim(ctx, c)
-	for _, r := range got.Expired {
+	for _, r := range got.PastSendBefore {
 		w.ended(r.ID, r.JobID)
 	}
-	w.died(ledger.ProblemsOf(got.Expired))
+	w.died(ledgerrules.DeadProblems(got.PastSendBefore))
 	w.leased(got.Now, got.Work...)
 	w.claimed(c, got.Work)
 	if err == nil && len(c.Only) == 0 && len(got.Work) < c.Limit {
@@ -138,7 +139,7 @@ func (w *Witness) Record(ctx context.Context, outcomes []ledger.Outcome) ([]ledg
 	if after := w.now(); after.Before(before) {
 		at = after
 	}
-	var ended ledger.Ended
+	var ended ledgerrules.IncidentChanges
 	for i, r := range results {
 		if r != ledger.Recorded {
 			continue
@@ -155,7 +156,7 @@ func (w *Witness) Record(ctx context.Context, outcomes []ledger.Outcome) ([]ledg
 }
 
 // Cancel notes whose leases are gone.
-func (w *Witness) Cancel(ctx context.Context, a ledger.Act) (ledger.Acted, error) {
+func (w *Witness) Cancel(ctx context.Context, a ledger.Action) (ledger.ActionResult, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	got, err := w.Store.Cancel(ctx, a)
@@ -170,7 +171,7 @@ func (w *Witness) Cancel(ctx context.Context, a ledger.Act) (ledger.Acted, error
 }
 
 // Redrive notes runs that an operator forced past the slot.
-func (w *Witness) Redrive(ctx context.Context, a ledger.Act) (ledger.Acted, error) {
+func (w *Witness) Redrive(ctx context.Context, a ledger.Action) (ledger.ActionResult, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	got, err := w.Store.Redrive(ctx, a)
@@ -190,7 +191,7 @@ func (w *Witness) Redrive(ctx context.Context, a ledger.Act) (ledger.Acted, erro
 	return got, err
 }
 
-// Backfill notes runs that wait for the slot from now on.
+// Backfill notes the runs that now wait for the slot.
 func (w *Witness) Backfill(ctx context.Context, b ledger.Backfill) (ledger.Backfilled, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

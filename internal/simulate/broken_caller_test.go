@@ -22,8 +22,8 @@ func (f callerFunc) Call(ctx context.Context, c executor.Call) executor.Answer {
 func trusting(inner executor.Caller, _ simulate.World) executor.Caller {
 	return callerFunc(func(ctx context.Context, c executor.Call) executor.Answer {
 		a := inner.Call(ctx, c)
-		if a.Kind == ledger.Unknown {
-			a.Kind = ledger.Fresh
+		if a.Kind == ledger.AnswerUnknown {
+			a.Kind = ledger.AnswerFresh
 		}
 		return a
 	})
@@ -33,8 +33,8 @@ func trusting(inner executor.Caller, _ simulate.World) executor.Caller {
 func impatient(inner executor.Caller, _ simulate.World) executor.Caller {
 	return callerFunc(func(ctx context.Context, c executor.Call) executor.Answer {
 		a := inner.Call(ctx, c)
-		if a.Kind == ledger.InProgress {
-			a.Kind = ledger.Replay
+		if a.Kind == ledger.AnswerInProgress {
+			a.Kind = ledger.AnswerReplayed
 		}
 		return a
 	})
@@ -57,5 +57,5 @@ func functionKey(c executor.Call, w simulate.World) string {
 func unfloored(_ *schedule.Schedule, at time.Time) time.Time { return at.Truncate(time.Second) }
 
 func newestSchedule(_ *proof.Witness, j jobs.Job, from, to time.Time) []time.Time {
-	return slices.Collect(j.Parsed().Due(from, to))
+	return slices.Collect(j.ParsedSchedule().Due(from, to))
 }

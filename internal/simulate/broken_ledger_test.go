@@ -99,7 +99,7 @@ func (s *store) hold(work []ledger.Work) {
 	}
 }
 
-// unfenced records for whoever asks.
+// unfenced records an outcome whether or not the caller holds the lease.
 func unfenced(s *store) {
 	s.record = func(s *store, ctx context.Context, outcomes []ledger.Outcome) ([]ledger.RecordResult, error) {
 		outcomes = slices.Clone(outcomes)
@@ -230,7 +230,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// forgetful lets every start plan from now on.
+// forgetful has each start begin to plan at the present time.
 func forgetful(s *store) {
 	anyPlan(s)
 	s.stand = func(s *store, ctx context.Context, version string) ([]ledger.JobAssignment, error) {
@@ -247,10 +247,10 @@ func forgetful(s *store) {
 // early admits what is due in the next half hour.
 func early(s *store) {
 	const ahead = 30 * time.Minute
-	clock := s.Store.(interface{ Pass(time.Duration) })
+	clock := s.Store.(interface{ ShiftClock(time.Duration) })
 	s.admit = func(s *store, ctx context.Context, a ledger.Admission) (ledger.Admitted, error) {
-		clock.Pass(ahead)
-		defer clock.Pass(-ahead)
+		clock.ShiftClock(ahead)
+		defer clock.ShiftClock(-ahead)
 		return s.Store.Admit(ctx, a)
 	}
 }
@@ -315,7 +315,7 @@ func unfrozen(s *store) {
 		got, err := s.Store.Claim(ctx, c)
 		for i, w := range got.Work {
 			if j, ok := s.w.Current().Job(w.JobID); ok {
-				got.Work[i].Call = executor.CallFor(j, w.RunID, w.ScheduledAt)
+				got.Work[i].Call = executor.FrozenCall(j, w.RunID, w.ScheduledAt)
 			}
 		}
 		return got, err

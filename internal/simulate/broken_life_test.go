@@ -16,8 +16,8 @@ import (
 func hopeless(inner executor.Caller, _ simulate.World) executor.Caller {
 	return callerFunc(func(ctx context.Context, c executor.Call) executor.Answer {
 		a := inner.Call(ctx, c)
-		if a.Kind == ledger.InProgress {
-			a.Kind, a.Reason = ledger.Refused, ledger.Permanent
+		if a.Kind == ledger.AnswerInProgress {
+			a.Kind, a.Reason = ledger.AnswerRefused, ledger.ReasonPermanent
 		}
 		return a
 	})
@@ -37,20 +37,20 @@ func recording(change func(*store, *ledger.Outcome)) func(*store) {
 }
 
 func failure(o *ledger.Outcome) bool {
-	return o.Attempt.Answer == ledger.Failed || o.Attempt.Answer == ledger.Unknown || o.Attempt.Answer == ledger.Throttled
+	return o.Attempt.Answer == ledger.AnswerFailed || o.Attempt.Answer == ledger.AnswerUnknown || o.Attempt.Answer == ledger.AnswerThrottled
 }
 
 // resigned gives a run up with retries left.
 func resigned(s *store, o *ledger.Outcome) {
 	if o.State == ledger.Retrying && failure(o) {
-		o.State, o.Reason = ledger.Dead, ledger.Exhausted
+		o.State, o.Reason = ledger.Dead, ledger.ReasonExhausted
 	}
 }
 
 // misnaming gives another reason.
 func misnaming(_ *store, o *ledger.Outcome) {
-	if o.Reason == ledger.Permanent {
-		o.Reason = ledger.PayloadMismatch
+	if o.Reason == ledger.ReasonPermanent {
+		o.Reason = ledger.ReasonPayloadMismatch
 	}
 }
 
@@ -68,12 +68,12 @@ func impatientRetry(_ *store, o *ledger.Outcome) {
 	}
 }
 
-// oblivious keeps no attempt whose lease lapsed.
+// oblivious keeps no attempt whose lease expired.
 type oblivious struct{ ledger.Store }
 
 func (o oblivious) Get(ctx context.Context, id string) (ledger.Run, []ledger.Attempt, error) {
 	r, list, err := o.Store.Get(ctx, id)
-	return r, slices.DeleteFunc(list, func(a ledger.Attempt) bool { return a.Answer == ledger.Lost }), err
+	return r, slices.DeleteFunc(list, func(a ledger.Attempt) bool { return a.Answer == ledger.AnswerLost }), err
 }
 
 // hasty purges at once, what is dead and unseen too if unseen.
@@ -117,14 +117,14 @@ func planning(change func(*store, *ledger.RunSpec)) func(*store) {
 // neverLate catches nothing up.
 func neverLate(_ *store, in *ledger.RunSpec) {
 	if in.Trigger == ledger.ByCatchUp {
-		in.State, in.Reason, in.Lease = ledger.Missed, ledger.CatchUpNone, false
+		in.State, in.Reason, in.Lease = ledger.Missed, ledger.ReasonCatchUpNone, false
 	}
 }
 
 // shy skips as if something ran.
 func shy(s *store, in *ledger.RunSpec) {
 	if in.State == ledger.Planned && in.Overlap == ledger.OverlapAllow && s.often(10) {
-		in.State, in.Reason, in.Lease = ledger.Skipped, ledger.Overlapped, false
+		in.State, in.Reason, in.Lease = ledger.Skipped, ledger.ReasonOverlap, false
 	}
 }
 
@@ -172,7 +172,7 @@ func (d dropping) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitte
 	return d.Ledger.Admit(ctx, a)
 }
 
-// forgets is an executor whose process is counted as gone, and that acts on it.
+// forgets is an executor whose process is counted as gone, and that actions on it.
 func forgets(inner executor.Ledger, w simulate.World) executor.Ledger {
 	return dropping{inner, w, new(int)}
 }

@@ -52,8 +52,8 @@ func spending(_ *store, o *ledger.Outcome) {
 func credulous(inner executor.Caller, _ simulate.World) executor.Caller {
 	return callerFunc(func(ctx context.Context, c executor.Call) executor.Answer {
 		a := inner.Call(ctx, c)
-		if a.Kind == ledger.Working {
-			a.Kind = ledger.Fresh
+		if a.Kind == ledger.AnswerAccepted {
+			a.Kind = ledger.AnswerFresh
 		}
 		return a
 	})

@@ -28,7 +28,7 @@ type grudge struct{ ledger.Store }
 func (g grudge) Incidents(ctx context.Context, f ledger.IncidentFilter) ([]ledger.Incident, error) {
 	list, err := g.Store.Incidents(ctx, ledger.IncidentFilter{ID: f.ID, JobID: f.JobID, Due: f.Due, Before: f.Before, Limit: f.Limit})
 	for n := range list {
-		if !list[n].Settled {
+		if !list[n].ClosedByOperator {
 			list[n].ClosedAt, list[n].ClosedBy = time.Time{}, ""
 		}
 	}
@@ -50,7 +50,7 @@ func (s splitting) Incidents(ctx context.Context, f ledger.IncidentFilter) (spli
 	return split, err
 }
 
-func (s splitting) AckIncident(ctx context.Context, a ledger.IncidentAct) (ledger.Incident, error) {
+func (s splitting) AckIncident(ctx context.Context, a ledger.IncidentAction) (ledger.Incident, error) {
 	a.ID %= 1_000_000
 	return s.Store.AckIncident(ctx, a)
 }
@@ -69,25 +69,25 @@ func (c counting) Incidents(ctx context.Context, f ledger.IncidentFilter) ([]led
 // telling changes what is told.
 type telling struct {
 	ledger.Store
-	change func(context.Context, ledger.Store, *ledger.Telling) error
+	change func(context.Context, ledger.Store, *ledger.Notification) error
 }
 
-func (t telling) Tell(ctx context.Context, told ledger.Telling) (bool, error) {
+func (t telling) Notify(ctx context.Context, told ledger.Notification) (bool, error) {
 	told.Runs = slices.Clone(told.Runs)
 	if err := t.change(ctx, t.Store, &told); err != nil {
 		return false, err
 	}
-	return t.Store.Tell(ctx, told)
+	return t.Store.Notify(ctx, told)
 }
 
 // forgetting loses notifications that it has kept as told.
-func forgetting(_ context.Context, _ ledger.Store, t *ledger.Telling) error {
+func forgetting(_ context.Context, _ ledger.Store, t *ledger.Notification) error {
 	t.Runs = nil
 	return nil
 }
 
 // heedless tells what another notifier has told, or what is over.
-func heedless(ctx context.Context, s ledger.Store, t *ledger.Telling) error {
+func heedless(ctx context.Context, s ledger.Store, t *ledger.Notification) error {
 	list, err := s.Incidents(ctx, ledger.IncidentFilter{ID: t.ID})
 	if err == nil && len(list) > 0 {
 		t.Version = list[0].Version
@@ -96,7 +96,7 @@ func heedless(ctx context.Context, s ledger.Store, t *ledger.Telling) error {
 }
 
 // unreminding never looks at what it told again.
-func unreminding(_ context.Context, _ ledger.Store, t *ledger.Telling) error {
+func unreminding(_ context.Context, _ ledger.Store, t *ledger.Notification) error {
 	t.DueAt = time.Time{}
 	return nil
 }
@@ -110,7 +110,7 @@ func again(e ledger.Entry, job string) ledger.Entry {
 }
 
 // doubling tells everything twice, under two keys.
-func doubling(_ context.Context, _ ledger.Store, t *ledger.Telling) error {
+func doubling(_ context.Context, _ ledger.Store, t *ledger.Notification) error {
 	for _, e := range slices.Clone(t.Runs) {
 		t.Runs = append(t.Runs, again(e, e.JobID))
 	}
@@ -119,7 +119,7 @@ func doubling(_ context.Context, _ ledger.Store, t *ledger.Telling) error {
 
 // echoing tells a channel of its own failures too: each failure is then a
 // notification that may fail.
-func echoing(ctx context.Context, s ledger.Store, t *ledger.Telling) error {
+func echoing(ctx context.Context, s ledger.Store, t *ledger.Notification) error {
 	list, err := s.Incidents(ctx, ledger.IncidentFilter{ID: t.ID})
 	if err != nil || len(list) == 0 || !strings.HasPrefix(list[0].JobID, "notify-") || len(t.Runs) == 0 {
 		return err

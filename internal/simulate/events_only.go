@@ -38,7 +38,7 @@ func (s *script) goOn() (stuck []proof.Violation) {
 		_ = s.ledger.Resume(context.Background(), j.ID, ledger.Actor{By: "op", Why: "simulated"}) // a job that was never seen is refused
 		left := s.slotted(j.ID)
 		for end := time.Now().Add(patience); len(left) > 0 && time.Now().Before(end); left = s.slotted(j.ID) {
-			next := j.Parsed().Next(s.Now())
+			next := j.ParsedSchedule().Next(s.Now())
 			if next.IsZero() {
 				break
 			}
@@ -76,7 +76,7 @@ func (s *script) slotted(jobID string) (left []ledger.Run) {
 	})
 	s.must(err)
 	for _, r := range runs {
-		if !ledger.AdHoc(r.ID) {
+		if !ledger.IsAdHoc(r.ID) {
 			left = append(left, r)
 		}
 	}

@@ -26,7 +26,7 @@ func (w *world) functions(r *rand.Rand, p plan) error {
 	j, _ = reg.Job("fn")
 	w.tasks.Go(func() {
 		for n := range eventsALife {
-			next := j.Parsed().Next(w.Now())
+			next := j.ParsedSchedule().Next(w.Now())
 			if next.IsZero() || !w.sleep(next.Sub(w.Now())) {
 				return
 			}
@@ -62,7 +62,7 @@ func (w *world) invokeAlone(reg *jobs.Registry, j jobs.Job, at time.Time, r *ran
 		return false
 	}
 	id, own := jobs.RunID(j.ID, at), memory.New()
-	own.Pass(w.jumped())
+	own.ShiftClock(w.jumped())
 	w.key(id, at, j.Retry.Horizon, false)
 	e, ctx, end, err := w.brief(reg, "function", between(r, 10*time.Second, time.Minute), alone{own, w.options.FirstLease})
 	if err != nil {
@@ -70,9 +70,9 @@ func (w *world) invokeAlone(reg *jobs.Registry, j jobs.Job, at time.Time, r *ran
 		return false
 	}
 	defer end()
-	run, err := e.Drive(ctx, ledger.Entry{JobID: j.ID, RunSpec: ledger.RunSpec{
+	run, err := e.Execute(ctx, ledger.Entry{JobID: j.ID, RunSpec: ledger.RunSpec{
 		RunID: id, ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.BySchedule,
-		Overlap: ledger.OverlapAllow, Call: executor.CallFor(j, id, at), Lease: true,
+		Overlap: ledger.OverlapAllow, Call: executor.FrozenCall(j, id, at), Lease: true,
 	}})
 	if err != nil || run.State != ledger.Succeeded {
 		return false

@@ -61,7 +61,7 @@ func Life(seed uint64, o Options) (proof.Evidence, Tally, error) {
 }
 
 // patience bounds how long a system without faults may take to end what the
-// storm left: queues, leases, retries and lapsed keys.
+// storm left: queues, leases, retries and expired keys.
 const patience = 2 * time.Hour
 
 // lag is how far a process's clock may be behind the ledger's here: its skew,
@@ -131,7 +131,7 @@ func (s *script) ended(ctx context.Context, due time.Time) bool {
 
 // complete adds what the targets and the platform know.
 func (s *script) complete(e *proof.Evidence, due time.Time) {
-	e.Due, e.Skew, e.Given = due, cleanup.Skew, s.given
+	e.Due, e.Skew, e.Given = due, cleanup.MaxClockSkew, s.given
 	e.Lag, e.Spare, e.Keyed, e.Answered, e.Healthy = lag, spare+s.back, s.keyed, true, s.healthy
 	e.Lead = s.back + time.Second
 	for _, name := range slices.Sorted(maps.Keys(s.targets)) {

@@ -25,7 +25,7 @@ type labor struct {
 }
 
 // accept answers 202 and works on, as the kit does: under a lease on the key, which
-// another worker takes over when it has lapsed.
+// another worker takes over when it has expired.
 func (t *target) accept(c executor.Call, name, payload string, r *rand.Rand) executor.Answer {
 	now, most := t.w.weather, c.Work.Call.Within/4
 	if t.w.isCalm() {
@@ -41,7 +41,7 @@ func (t *target) accept(c executor.Call, name, payload string, r *rand.Rand) exe
 		dies:  chance(r, now.failing), stalls: chance(r, now.crawling),
 	}
 	t.w.tasks.Go(l.work)
-	return executor.Answer{Kind: ledger.Working, Status: 202, Progress: "accepted"}
+	return executor.Answer{Kind: ledger.AnswerAccepted, Status: 202, Progress: "accepted"}
 }
 
 func (l *labor) work() {

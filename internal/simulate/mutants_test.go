@@ -35,7 +35,7 @@ var mutants = []struct {
 	{"only a lease's holder records", ledgerOf(unfenced), []proof.Rule{proof.Unfenced}},
 	{"a lease has a token of its own", ledgerOf(tokenless), []proof.Rule{proof.Unfenced}},
 	{"an event works on the run that holds its job's slot", selfish(), []proof.Rule{proof.Stuck}},
-	{"a lease lapses", ledgerOf(eternal), []proof.Rule{proof.Stuck}},
+	{"a lease expires", ledgerOf(eternal), []proof.Rule{proof.Stuck}},
 	{"the watermark moves with the rows", ledgerOf(watermarkFirst), []proof.Rule{proof.Lost}},
 	{"a plan is admitted from where the job stands", ledgerOf(anyPlan), []proof.Rule{proof.Stray, proof.Lost}},
 	{"a restart plans from the watermark, not from now", ledgerOf(forgetful), []proof.Rule{proof.Lost}},
@@ -62,7 +62,7 @@ var mutants = []struct {
 	{"in progress is not refused", simulate.Options{Caller: hopeless}, []proof.Rule{proof.Unfounded}},
 	{"retries are counted", ledgerOf(recording(tireless)), []proof.Rule{proof.Tireless}},
 	{"a retry waits", ledgerOf(recording(impatientRetry)), []proof.Rule{proof.Hasty}},
-	{"a lapsed lease's attempt is kept", behind(func(s ledger.Store) oblivious { return oblivious{s} }), []proof.Rule{proof.Forgotten}},
+	{"an expired lease's attempt is kept", behind(func(s ledger.Store) oblivious { return oblivious{s} }), []proof.Rule{proof.Forgotten}},
 	{"a purge keeps rows for their time", behind(func(s ledger.Store) hasty { return hasty{s, false} }), []proof.Rule{proof.Purged}},
 	{"a purge keeps the dead until they are seen", behind(func(s ledger.Store) hasty { return hasty{s, true} }), []proof.Rule{proof.Purged}},
 	{"a paused job does not run", behind(func(s ledger.Store) restless { return restless{s} }), []proof.Rule{proof.Paused}},
@@ -91,7 +91,7 @@ var mutants = []struct {
 	{"a channel's failures are told in others", tellingBy(echoing), []proof.Rule{proof.Echoed}},
 }
 
-func tellingBy(change func(context.Context, ledger.Store, *ledger.Telling) error) simulate.Options {
+func tellingBy(change func(context.Context, ledger.Store, *ledger.Notification) error) simulate.Options {
 	return behind(func(s ledger.Store) telling { return telling{s, change} })
 }
 

@@ -46,21 +46,21 @@ func (n *network) Call(ctx context.Context, c executor.Call) executor.Answer {
 	p.thaw(c.RunID)
 	switch {
 	case p.isDead():
-		return executor.Answer{Kind: ledger.Unknown, Error: "killed"}
-	case c.TooLate(time.Now()):
+		return executor.Answer{Kind: ledger.AnswerUnknown, Error: "killed"}
+	case c.PastSendUntil(time.Now()):
 		return executor.Answer{Unsent: true} // the last look, when all is ready to be sent
 	case way.unsent:
 		return executor.Answer{Unsent: true, RetryAfter: time.Second}
 	case way.cut:
 		p.w.note(func(t *Tally) { t.LostCalls++ })
-		return executor.Answer{Kind: ledger.Failed, Error: "connection refused"}
+		return executor.Answer{Kind: ledger.AnswerFailed, Error: "connection refused"}
 	}
 	if n.w.options.Careless && chance(n.w.Dice("careless"+c.RunID, c.Attempt), 0.02) {
 		n.w.tasks.Go(func() {
 			time.Sleep(time.Until(c.SendUntil) + time.Minute)
 			<-n.carry(c, way)
 		})
-		return executor.Answer{Kind: ledger.Unknown, Error: "timeout"}
+		return executor.Answer{Kind: ledger.AnswerUnknown, Error: "timeout"}
 	}
 	if way.twice {
 		p.w.note(func(t *Tally) { t.Doubles++ })
@@ -73,14 +73,14 @@ func (n *network) Call(ctx context.Context, c executor.Call) executor.Answer {
 	case a := <-answer:
 		if way.mute {
 			p.w.note(func(t *Tally) { t.LostCalls++ })
-			return executor.Answer{Kind: ledger.Unknown, Error: "connection reset"}
+			return executor.Answer{Kind: ledger.AnswerUnknown, Error: "connection reset"}
 		}
 		return a
 	case <-ctx.Done():
 		p.w.note(func(t *Tally) { t.LateCalls++ })
 	case <-p.gone:
 	}
-	return executor.Answer{Kind: ledger.Unknown, Error: "timeout"}
+	return executor.Answer{Kind: ledger.AnswerUnknown, Error: "timeout"}
 }
 
 // carry takes a call to its target, and the answer back.

@@ -23,7 +23,7 @@ func (p *plan) addChannels(r *rand.Rand) {
 		{Name: "hub", Type: jobs.ChannelWebhook, URLEnv: "HUB_URL", Remind: pick(r, 0, 2*time.Minute, time.Hour)},
 	}
 	if r.IntN(2) == 0 {
-		p.channels[0].On = []string{string(ledger.CauseDead), string(ledger.CauseMissed)}
+		p.channels[0].On = []string{string(ledger.IncidentDead), string(ledger.IncidentMissed)}
 	}
 }
 
@@ -35,11 +35,9 @@ func (w *world) watch(ctx context.Context, p *process, reg *jobs.Registry) {
 	}
 	watch := notify.NewWatch(notify.Config{
 		Registry: reg, Ledger: p, Logger: slog.New(slog.DiscardHandler), Now: func() time.Time { return p.told(w.Now()) },
+		Offset: between(w.Dice("watch "+p.id, 0), 0, notify.CheckEvery),
 	})
-	w.tasks.Go(func() {
-		p.wait(ctx, between(w.Dice("watch "+p.id, 0), 0, 5*time.Second)) // no two look at one time
-		watch.Run(ctx)
-	})
+	w.tasks.Go(func() { watch.Run(ctx) })
 }
 
 // attend plays the people who are told: now and then they acknowledge an incident or
@@ -52,7 +50,7 @@ func (w *world) attend() {
 		}
 		open, err := w.ledger.Incidents(context.Background(), ledger.IncidentFilter{Open: true})
 		if err == nil && len(open) > 0 {
-			act := ledger.IncidentAct{ID: open[r.IntN(len(open))].ID, Close: r.IntN(3) == 0, Actor: ledger.Actor{By: "op", Why: "simulated"}}
+			act := ledger.IncidentAction{ID: open[r.IntN(len(open))].ID, Close: r.IntN(3) == 0, Actor: ledger.Actor{By: "op", Why: "simulated"}}
 			_, err = w.ledger.AckIncident(context.Background(), act)
 		}
 		if err != nil {
@@ -71,11 +69,11 @@ func (p *process) MarkLate(ctx context.Context, limit int) (int, error) {
 	return through(ctx, p, "mark late", func() (int, error) { return p.w.ledger.MarkLate(ctx, limit) })
 }
 
-func (p *process) Observe(ctx context.Context, cause ledger.IncidentCause, troubles []ledger.Trouble) error {
-	_, err := through(ctx, p, "observe", func() (nothing, error) { return nothing{}, p.w.ledger.Observe(ctx, cause, troubles) })
+func (p *process) ReconcileIncidents(ctx context.Context, cause ledger.IncidentCause, observed []ledger.JobProblem) error {
+	_, err := through(ctx, p, "observe", func() (nothing, error) { return nothing{}, p.w.ledger.ReconcileIncidents(ctx, cause, observed) })
 	return err
 }
 
-func (p *process) Tell(ctx context.Context, t ledger.Telling) (bool, error) {
-	return through(ctx, p, "tell", func() (bool, error) { return p.w.ledger.Tell(ctx, t) })
+func (p *process) Notify(ctx context.Context, t ledger.Notification) (bool, error) {
+	return through(ctx, p, "tell", func() (bool, error) { return p.w.ledger.Notify(ctx, t) })
 }

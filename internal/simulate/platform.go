@@ -22,7 +22,7 @@ func (w *world) deliver(jobID string) {
 		j, ok := w.Current().Job(jobID)
 		next := time.Time{}
 		if ok && !j.Disabled {
-			next = j.Parsed().Next(w.Now())
+			next = j.ParsedSchedule().Next(w.Now())
 		}
 		wait := time.Hour
 		if !next.IsZero() {
@@ -49,7 +49,7 @@ func (w *world) deliver(jobID string) {
 func (w *world) give(j jobs.Job, next time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for at := range j.Parsed().Due(next.Add(-time.Second), next.Add(eventAge)) {
+	for at := range j.ParsedSchedule().Due(next.Add(-time.Second), next.Add(eventAge)) {
 		w.given[jobs.RunID(j.ID, at)] = true
 	}
 }
@@ -71,7 +71,7 @@ func (w *world) event(j jobs.Job, at time.Time, late time.Duration, r *rand.Rand
 // invoke is the function: one executor, one run, one deadline. It reports
 // whether the platform is told that all is well.
 func (w *world) invoke(j jobs.Job, eventTime time.Time, r *rand.Rand) bool {
-	at := w.options.Floor(j.Parsed(), eventTime)
+	at := w.options.Floor(j.ParsedSchedule(), eventTime)
 	if at.IsZero() || eventTime.Sub(at) > eventAge {
 		return true // not an event of this schedule
 	}
@@ -82,7 +82,7 @@ func (w *world) invoke(j jobs.Job, eventTime time.Time, r *rand.Rand) bool {
 	run, err := w.drive(w.Current(), "lambda", between(r, 10*time.Second, time.Minute), ledger.Entry{
 		JobID: j.ID, RunSpec: ledger.RunSpec{
 			RunID: id, ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.BySchedule,
-			Overlap: ledger.Overlap(j.Overlap), Call: executor.CallFor(j, id, at), Lease: true,
+			Overlap: ledger.Overlap(j.Overlap), Call: executor.FrozenCall(j, id, at), Lease: true,
 		},
 	})
 	return err == nil && run.State.Finished()
@@ -96,7 +96,7 @@ func (w *world) drive(reg *jobs.Registry, kind string, limit time.Duration, entr
 		return ledger.Run{}, err
 	}
 	defer end()
-	return e.Drive(ctx, entry)
+	return e.Execute(ctx, entry)
 }
 
 // brief is an executor in a process of its own that lives for one errand.

@@ -197,8 +197,8 @@ func (p *process) Heartbeat(ctx context.Context, id string) (ledger.HeartbeatRep
 	return got, err
 }
 
-func (p *process) Retire(ctx context.Context, id string) error {
-	_, err := through(ctx, p, "retire", func() (nothing, error) { return nothing{}, p.ledger.Retire(ctx, id) })
+func (p *process) Deregister(ctx context.Context, id string) error {
+	_, err := through(ctx, p, "retire", func() (nothing, error) { return nothing{}, p.ledger.Deregister(ctx, id) })
 	return err
 }
 
@@ -224,8 +224,8 @@ func (p *process) Claim(ctx context.Context, c ledger.Claim) (ledger.Claimed, er
 	return got, err
 }
 
-func (p *process) Recall(ctx context.Context, token string) ([]ledger.Work, error) {
-	return through(ctx, p, "recall", func() ([]ledger.Work, error) { return p.ledger.Recall(ctx, token) })
+func (p *process) LeasedWork(ctx context.Context, token string) ([]ledger.Work, error) {
+	return through(ctx, p, "recall", func() ([]ledger.Work, error) { return p.ledger.LeasedWork(ctx, token) })
 }
 
 func (p *process) Extend(ctx context.Context, l []ledger.Lease, d time.Duration) ([]ledger.Lease, error) {

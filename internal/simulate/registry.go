@@ -122,7 +122,7 @@ func (p plan) unique() plan {
 }
 
 // ttl is hardly more than what the retention proof asks for.
-func (p plan) ttl() time.Duration { return p.horizon + cleanup.Skew + time.Second }
+func (p plan) ttl() time.Duration { return p.horizon + cleanup.MaxClockSkew + time.Second }
 
 // registry builds the plan, and checks that it would be let start.
 func (p plan) registry() (*jobs.Registry, error) {

@@ -25,7 +25,7 @@ type script struct {
 // is less than the skew that the retention proof allows for.
 const backLimit = 2 * time.Minute
 
-// act is one kind of step and how often it comes.
+// action is one kind of step and how often it comes.
 type act struct {
 	weight int
 	do     func(*script)
@@ -63,7 +63,7 @@ func (s *script) storm(length time.Duration) {
 	}
 }
 
-// revive starts who is down and due back.
+// revive starts the members whose downtime is over.
 func (s *script) revive() {
 	for _, m := range s.members {
 		if !m.up() && !time.Now().Before(m.back) {
@@ -105,8 +105,8 @@ func (s *script) freeze() {
 	}
 }
 
-// edit makes a new registry, which members hold from their next start on; now
-// and then all are restarted with it, one after the other.
+// edit makes a new registry, which a member uses after its next start. Sometimes all
+// members are restarted with it, one after the other.
 func (s *script) edit() {
 	s.plan = s.plan.edit(s.Rand)
 	reg, err := s.plan.registry()
@@ -182,7 +182,7 @@ func (s *script) someJob() jobs.Job {
 	}
 }
 
-// The operators' acts go to the ledger as commands do: by a session of their
+// The operators' actions go to the ledger as commands do: by a session of their
 // own, which no fault befalls.
 
 func (s *script) pause() {
@@ -195,8 +195,8 @@ func (s *script) pause() {
 	s.note(func(t *Tally) { t.Pauses++ })
 }
 
-func (s *script) act(states ...ledger.State) ledger.Act {
-	a := ledger.Act{Actor: ledger.Actor{By: "op", Why: "simulated"}}
+func (s *script) act(states ...ledger.State) ledger.Action {
+	a := ledger.Action{Actor: ledger.Actor{By: "op", Why: "simulated"}}
 	a.States = states
 	if s.IntN(3) > 0 {
 		a.JobID = s.someJob().ID
@@ -239,7 +239,7 @@ func (s *script) backfill() {
 		run := jobs.RunID(id, at)
 		b.Runs = append(b.Runs, ledger.RunSpec{
 			RunID: run, ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.ByBackfill,
-			Overlap: ledger.OverlapQueue, Call: executor.CallFor(j, run, at),
+			Overlap: ledger.OverlapQueue, Call: executor.FrozenCall(j, run, at),
 		})
 	}
 	if len(b.Runs) == 0 {
@@ -260,7 +260,7 @@ func (s *script) trigger() {
 	id := jobs.RunIDWithToken(j.ID, at, fmt.Sprint("t", s.IntN(1e9)))
 	entry := ledger.Entry{JobID: j.ID, Actor: ledger.Actor{By: "op", Why: "simulated"}, RunSpec: ledger.RunSpec{
 		RunID: id, ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.ByOperator,
-		Overlap: ledger.OverlapAllow, Call: executor.CallFor(j, id, at), Lease: s.IntN(2) == 0,
+		Overlap: ledger.OverlapAllow, Call: executor.FrozenCall(j, id, at), Lease: s.IntN(2) == 0,
 	}}
 	limit := between(s.Rand, time.Second, time.Minute)
 	s.tasks.Go(func() { _, _ = s.drive(reg, "trigger", limit, entry) }) // what it leaves, others finish

@@ -98,7 +98,7 @@ func (t *target) answer(c executor.Call, name, payload string, r *rand.Rand) exe
 		if mine {
 			return t.work(c, name, payload, r)
 		}
-		if a.Kind != ledger.InProgress || !time.Now().Before(patience) {
+		if a.Kind != ledger.AnswerInProgress || !time.Now().Before(patience) {
 			return a
 		}
 		time.Sleep(100 * time.Millisecond)
@@ -111,7 +111,7 @@ func (t *target) look(c executor.Call, name, payload string) (a executor.Answer,
 	defer t.mu.Unlock()
 	now := t.now()
 	if time.Now().Before(t.down) {
-		return executor.Answer{Kind: ledger.Throttled, Status: 503}, false
+		return executor.Answer{Kind: ledger.AnswerThrottled, Status: 503}, false
 	}
 	k := t.keys[name]
 	if k != nil && k.status != 0 && !now.Before(k.expires) {
@@ -119,18 +119,18 @@ func (t *target) look(c executor.Call, name, payload string) (a executor.Answer,
 	}
 	switch {
 	case k != nil && k.payload != payload:
-		return executor.Answer{Kind: ledger.Refused, Status: 409, Reason: ledger.PayloadMismatch}, false
+		return executor.Answer{Kind: ledger.AnswerRefused, Status: 409, Reason: ledger.ReasonPayloadMismatch}, false
 	case k != nil && k.status == 0 && k.worker > 0 && now.Before(k.alive):
-		return executor.Answer{Kind: ledger.Working, Status: 202, Progress: "working"}, false
+		return executor.Answer{Kind: ledger.AnswerAccepted, Status: 202, Progress: "working"}, false
 	case k != nil && k.status == 0 && k.worker == 0 && !t.flaws.NoFlight:
-		return executor.Answer{Kind: ledger.InProgress, Status: 409, RetryAfter: time.Second}, false
+		return executor.Answer{Kind: ledger.AnswerInProgress, Status: 409, RetryAfter: time.Second}, false
 	case k != nil && k.status == 200:
 		t.w.note(func(tally *Tally) { tally.Replays++ })
-		return executor.Answer{Kind: ledger.Replay, Status: 200}, false
+		return executor.Answer{Kind: ledger.AnswerReplayed, Status: 200}, false
 	case k != nil && k.status != 0:
-		return executor.Answer{Kind: ledger.Refused, Status: k.status, Reason: ledger.Permanent}, false
+		return executor.Answer{Kind: ledger.AnswerRefused, Status: k.status, Reason: ledger.ReasonPermanent}, false
 	case !now.Before(c.SendBefore) && !t.flaws.NeverTooOld:
-		return executor.Answer{Kind: ledger.Refused, Status: 412, Reason: ledger.KeyExpired}, false
+		return executor.Answer{Kind: ledger.AnswerRefused, Status: 412, Reason: ledger.ReasonKeyExpired}, false
 	}
 	t.keys[name] = &key{payload: payload}
 	return executor.Answer{}, true
@@ -155,18 +155,18 @@ func (t *target) work(c executor.Call, name, payload string, r *rand.Rand) execu
 	switch {
 	case chance(r, now.failing): // rolled back, the key with it
 		delete(t.keys, name)
-		return executor.Answer{Kind: ledger.Failed, Status: 500}
+		return executor.Answer{Kind: ledger.AnswerFailed, Status: 500}
 	case chance(r, now.permanent):
 		t.keys[name] = &key{payload: payload, status: 422, expires: t.now().Add(t.ttl)}
-		return executor.Answer{Kind: ledger.Refused, Status: 422, Reason: ledger.Permanent}
+		return executor.Answer{Kind: ledger.AnswerRefused, Status: 422, Reason: ledger.ReasonPermanent}
 	}
 	if t.flaws.Sullen && t.w.isCalm() {
 		t.keys[name] = &key{payload: payload, status: 422, expires: t.now().Add(t.ttl)}
-		return executor.Answer{Kind: ledger.Refused, Status: 422, Reason: ledger.Permanent}
+		return executor.Answer{Kind: ledger.AnswerRefused, Status: 422, Reason: ledger.ReasonPermanent}
 	}
 	if t.flaws.Forgets && chance(r, 0.1) {
 		t.keys[name] = &key{payload: payload, status: 200, expires: t.now().Add(t.ttl)}
-		return executor.Answer{Kind: ledger.Fresh, Status: 200}
+		return executor.Answer{Kind: ledger.AnswerFresh, Status: 200}
 	}
 	broken := chance(r, now.broken)
 	t.effects = append(t.effects, proof.Effect{RunID: c.RunID, Begun: begun, At: t.now()})
@@ -176,9 +176,9 @@ func (t *target) work(c executor.Call, name, payload string, r *rand.Rand) execu
 		t.keys[name] = &key{payload: payload, status: 200, expires: t.now().Add(t.ttl)}
 	}
 	if broken { // committed, and nobody was told
-		return executor.Answer{Kind: ledger.Failed, Status: 502}
+		return executor.Answer{Kind: ledger.AnswerFailed, Status: 502}
 	}
-	return executor.Answer{Kind: ledger.Fresh, Status: 200}
+	return executor.Answer{Kind: ledger.AnswerFresh, Status: 200}
 }
 
 // purge removes the keys that have expired.

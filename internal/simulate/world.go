@@ -162,7 +162,7 @@ func (w *world) jump(d time.Duration) {
 	w.mu.Lock()
 	w.ahead += d
 	w.mu.Unlock()
-	w.memory.Pass(d)
+	w.memory.ShiftClock(d)
 }
 
 // jumped is the sum of the clocks' jumps.

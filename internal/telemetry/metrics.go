@@ -15,7 +15,7 @@ import (
 )
 
 // Metrics counts for Prometheus what the executors of a process do, each through
-// its own Executor. docs/operations.md lists the metrics.
+// its own Executor. docs/monitoring.md lists the metrics.
 type Metrics struct {
 	registry  *prometheus.Registry
 	instants  *perJob
@@ -44,7 +44,7 @@ func NewMetrics() *Metrics {
 		attempts:  counter("cronce_attempts_total", "Calls made, by answer and HTTP status (0: none).", "target", "answer", "status"),
 		late:      counter("cronce_records_refused_total", "Outcomes refused by the ledger because the lease was lost.", "job"),
 		lateness: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "cronce_lateness_seconds", Help: "From the scheduled time to the first attempt of scheduled runs.", Buckets: latencies,
+			Name: "cronce_lateness_seconds", Help: "From the scheduled time plus the spread delay to the first attempt of scheduled runs.", Buckets: latencies,
 		}),
 		took:      histogram("cronce_attempt_seconds", "Duration of calls.", "target"),
 		inFlight:  gauge("cronce_calls_in_flight", "Calls under way."),
@@ -84,7 +84,7 @@ func (m *Metrics) Admitted(jobID string, state ledger.State, n int) {
 	m.instants.add(values{jobID, string(state)}, n)
 }
 
-func (m *Metrics) Started(w ledger.Work, late time.Duration) {
+func (m *Metrics) Sent(w ledger.Work, late time.Duration) {
 	if w.Attempt == 1 && w.Trigger == ledger.BySchedule {
 		m.lateness.Observe(late.Seconds())
 	}
@@ -98,8 +98,8 @@ func (m *Metrics) Answered(w ledger.Work, a executor.Answer, took time.Duration)
 	m.took.WithLabelValues(w.Call.Target).Observe(took.Seconds())
 }
 
-func (m *Metrics) Settled(o ledger.Outcome, jobID string, fate ledger.RecordResult) {
-	if fate == ledger.Fenced {
+func (m *Metrics) Recorded(o ledger.Outcome, jobID string, result ledger.RecordResult) {
+	if result == ledger.Fenced {
 		m.late.WithLabelValues(jobID).Inc()
 		return
 	}
@@ -109,7 +109,7 @@ func (m *Metrics) Settled(o ledger.Outcome, jobID string, fate ledger.RecordResu
 	}
 }
 
-func (m *Metrics) Asked(op string, took time.Duration, err error) {
+func (m *Metrics) LedgerCalled(op string, took time.Duration, err error) {
 	m.ledger.WithLabelValues(op).Observe(took.Seconds())
 	if err != nil {
 		m.ledgerErr.WithLabelValues(op).Inc()

@@ -29,9 +29,9 @@ func TestEachJobHasItsCounts(t *testing.T) {
 	m.Admitted("pay", ledger.Planned, 2)
 	m.Admitted("pay", ledger.Missed, 500)
 	m.Admitted("rent", ledger.Planned, 1)
-	m.Settled(ledger.Outcome{State: ledger.Succeeded}, "pay", ledger.Recorded)
-	m.Settled(ledger.Outcome{State: ledger.Dead, Reason: ledger.Permanent}, "pay", ledger.Recorded)
-	m.Settled(ledger.Outcome{State: ledger.Succeeded}, "rent", ledger.Fenced)
+	m.Recorded(ledger.Outcome{State: ledger.Succeeded}, "pay", ledger.Recorded)
+	m.Recorded(ledger.Outcome{State: ledger.Dead, Reason: ledger.ReasonPermanent}, "pay", ledger.Recorded)
+	m.Recorded(ledger.Outcome{State: ledger.Succeeded}, "rent", ledger.Fenced)
 	text := scrape(t, m)
 	for _, line := range []string{
 		"# TYPE cronce_scheduled_times_total counter",
@@ -61,7 +61,7 @@ func TestAJobsCountsTakeLittle(t *testing.T) {
 	m := telemetry.NewMetrics()
 	made := testing.AllocsPerRun(jobs, func() {
 		m.Admitted(ids[0], ledger.Planned, 1)
-		m.Settled(ledger.Outcome{State: ledger.Succeeded}, ids[0], ledger.Recorded)
+		m.Recorded(ledger.Outcome{State: ledger.Succeeded}, ids[0], ledger.Recorded)
 		ids = ids[1:]
 	})
 	if made > 1 {
@@ -76,9 +76,9 @@ func watch(m *telemetry.Metrics, counts ledger.Counts, troubles func() (telemetr
 
 func TestTheTroublesOfJobs(t *testing.T) {
 	m := telemetry.NewMetrics()
-	watch(m, ledger.Counts{Incidents: 2, DeadUnseen: 3}, func() (telemetry.Troubles, error) {
+	watch(m, ledger.Counts{Incidents: 2, DeadUnacknowledged: 3}, func() (telemetry.Troubles, error) {
 		return telemetry.Troubles{
-			Incidents: []ledger.Incident{{JobID: "pay", Cause: ledger.CauseDead}, {JobID: "rent", Cause: ledger.CauseLate}},
+			Incidents: []ledger.Incident{{JobID: "pay", Cause: ledger.IncidentDead}, {JobID: "rent", Cause: ledger.IncidentLate}},
 			Dead:      map[string]int{"pay": 3},
 		}, nil
 	})
@@ -120,9 +120,9 @@ func TestAScrapeWithoutTheTroubles(t *testing.T) {
 func TestTheLastSuccessOfAJob(t *testing.T) {
 	m := telemetry.NewMetrics()
 	before := time.Now()
-	m.Settled(ledger.Outcome{State: ledger.Succeeded}, "pay", ledger.Recorded)
-	m.Settled(ledger.Outcome{State: ledger.Dead, Reason: ledger.Permanent}, "rent", ledger.Recorded)
-	m.Settled(ledger.Outcome{State: ledger.Succeeded}, "gone", ledger.Fenced)
+	m.Recorded(ledger.Outcome{State: ledger.Succeeded}, "pay", ledger.Recorded)
+	m.Recorded(ledger.Outcome{State: ledger.Dead, Reason: ledger.ReasonPermanent}, "rent", ledger.Recorded)
+	m.Recorded(ledger.Outcome{State: ledger.Succeeded}, "gone", ledger.Fenced)
 	text := scrape(t, m)
 	_, rest, found := strings.Cut(text, `cronce_last_success_timestamp_seconds{job="pay"} `)
 	value, _, _ := strings.Cut(rest, "\n")

@@ -50,14 +50,14 @@ func (p *Purge) RemovedRuns(n int, took time.Duration) {
 }
 
 func (p *Purge) Ended(r cleanup.StoreReport) {
-	p.left.WithLabelValues(r.Name).Set(float64(r.Left))
+	p.left.WithLabelValues(r.Name).Set(float64(r.Remaining))
 	if r.Err != nil {
 		p.failed.WithLabelValues(r.Name).Inc()
 	}
 }
 
-// Succeeded notes when a purge last did, and whether the next one is overdue.
-func (p *Purge) Succeeded(last time.Time, overdue bool) {
+// Observed notes when a purge last succeeded, and whether the next one is overdue.
+func (p *Purge) Observed(last time.Time, overdue bool) {
 	if !last.IsZero() {
 		p.last.Set(float64(last.Unix()))
 	}

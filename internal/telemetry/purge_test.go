@@ -18,9 +18,9 @@ func TestPurgeIsCountedPerStoreAndScope(t *testing.T) {
 	p.Removed("db", map[string]int64{"orders": 2}, 20*time.Millisecond)
 	p.Removed("db", map[string]int64{"not UTF-8 \xff": 1}, 20*time.Millisecond)
 	p.RemovedRuns(7, time.Millisecond)
-	p.Ended(cleanup.StoreReport{Name: "db", Left: 40})
+	p.Ended(cleanup.StoreReport{Name: "db", Remaining: 40})
 	p.Ended(cleanup.StoreReport{Name: "down", Err: errors.New("no route to host")})
-	p.Succeeded(time.Unix(1_790_000_000, 0), true)
+	p.Observed(time.Unix(1_790_000_000, 0), true)
 
 	w := httptest.NewRecorder()
 	m.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))

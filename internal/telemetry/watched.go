@@ -56,14 +56,14 @@ func (w *watched) Collect(c chan<- prometheus.Metric) {
 	for _, s := range ledger.Unfinished {
 		c <- value(runsDesc, float64(counts.Unfinished[s]), string(s))
 	}
-	c <- value(deadDesc, float64(counts.DeadUnseen))
+	c <- value(deadDesc, float64(counts.DeadUnacknowledged))
 	waited := 0.0
 	if !counts.OldestDue.IsZero() {
 		waited = max(0, time.Since(counts.OldestDue).Seconds())
 	}
 	c <- value(dueDesc, waited)
 	c <- value(openDesc, float64(counts.Incidents))
-	if counts.Incidents == 0 && counts.DeadUnseen == 0 {
+	if counts.Incidents == 0 && counts.DeadUnacknowledged == 0 {
 		return
 	}
 	t, err := w.troubles()

@@ -19,7 +19,7 @@ func TestBarIsNeverFullerThanFull(t *testing.T) {
 	}
 }
 
-// Progress is drawn over itself; where there is no terminal there is none.
+// Progress is drawn over itself, and only on a terminal.
 func TestALineIsDrawnOverItself(t *testing.T) {
 	file := &strings.Builder{}
 	none := terminal.NewLine(file)

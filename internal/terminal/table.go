@@ -123,7 +123,8 @@ func (t *Table) Flush() error {
 		}
 	}
 	if len(omitted) > 0 {
-		fmt.Fprintf(&text, "(not shown: %s; --wide shows all)\n", strings.Join(omitted, ", "))
+		note := fmt.Sprintf("(not shown: %s; --wide shows all)", strings.Join(omitted, ", "))
+		text.WriteString(strings.Join(foldWords(note, t.width), "\n") + "\n")
 	}
 	_, err := io.WriteString(t.w, text.String())
 	return err

@@ -36,7 +36,7 @@ func TestTableFits(t *testing.T) {
 		{0, "id    size  note                               at\njob1  10    one two three four five six seven  now\n"},
 		{46, "id    size  note                           at\njob1  10    one two three four five six    now\n            seven\n"},
 		{36, "id    note                       at\njob1  one two three four five    now\n      six seven\n(not shown: size; --wide shows all)\n"},
-		{5, "id    note\njob1  one two three four five\n      six seven\n(not shown: size, at; --wide shows all)\n"},
+		{5, "id    note\njob1  one two three four five\n      six seven\n(not\nshown:\nsize,\nat;\n--wide\nshows\nall)\n"},
 	} {
 		b := &strings.Builder{}
 		table := terminal.NewTable(b, test.width, "id", "size", "note", "at").Optional("at", "size").Folding("note")

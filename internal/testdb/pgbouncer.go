@@ -88,7 +88,7 @@ max_client_conn = 500
 	}
 	return &recipe{
 		serve: []string{binary, file}, ready: onPort(to, port),
-		// By SIGTERM it waits for its clients, from 1.23 on.
+		// PgBouncer 1.23 and later wait for their clients on SIGTERM.
 		fast: syscall.SIGTERM, immediate: syscall.SIGKILL,
 	}, nil
 }

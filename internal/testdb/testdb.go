@@ -59,7 +59,7 @@ func MariaDB(t testing.TB) string {
 	return fresh(t, shared.mariadb)
 }
 
-// MySQL is MariaDB for Oracle's server; the test is skipped where there is none.
+// MySQL is the DSN of a server by Oracle; the test is skipped if there is none.
 func MySQL(t testing.TB) string {
 	t.Helper()
 	return fresh(t, shared.oracle)

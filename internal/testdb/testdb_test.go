@@ -64,7 +64,7 @@ func TestPostgresServerIsNotTheSharedOne(t *testing.T) {
 	}
 }
 
-// Whoever connects or listens on port 0 while a server is down must not get its
+// A program that connects or listens on port 0 while a server is down must not get its
 // port.
 func TestAPortIsNoneThatTheSystemGivesAway(t *testing.T) {
 	for range 1000 {

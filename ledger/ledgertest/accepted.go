@@ -13,7 +13,7 @@ var acceptedCases = []testCase{
 	{"an accepted run returns its lease, keeps its failures, and is asked again when its wait is over", acceptedAsksAgain},
 	{"an accepted run keeps its job's slot", acceptedKeepsSlot},
 	{"asking again without a new answer uses no attempt number", acceptedUsesNoAttempt},
-	{"the time of the first acceptance stays, also through failures and lapsed leases", acceptedAtStands},
+	{"the time of the first acceptance stays, also through failures and expired leases", acceptedAtStands},
 	{"the last progress stays, cut and without odd bytes", acceptedProgress},
 	{"a repeated record of an acceptance changes nothing", acceptedTwice},
 	{"an accepted run ends like any other", acceptedEnds},
@@ -28,7 +28,7 @@ var acceptedCases = []testCase{
 
 // accepted is the first 202 of a run.
 func accepted(w ledger.Work, wait time.Duration) ledger.Outcome {
-	o := outcome(w, ledger.Accepted, "", ledger.Working)
+	o := outcome(w, ledger.Accepted, "", ledger.AnswerAccepted)
 	o.Wait = wait
 	return o
 }
@@ -72,7 +72,7 @@ func acceptedAsksAgain(b *bed) {
 
 func acceptedKeepsSlot(b *bed) {
 	j := b.taken("j")
-	k := j.nextIs(ledger.Skipped, ledger.Overlapped).next()
+	k := j.nextIs(ledger.Skipped, ledger.ReasonOverlap).next()
 	k.admit(k.planned(0, ledger.OverlapQueue))
 	b.idle()
 	if s := b.status("j"); s.SlotRun == nil || s.SlotRun.ID != j.id(0) {
@@ -114,7 +114,7 @@ func acceptedAtStands(b *bed) {
 	for _, a := range b.history(j.id(0)) {
 		answers = append(answers, a.Answer)
 	}
-	if want := []ledger.Answer{ledger.Working, ledger.Unknown, ledger.Lost}; !slices.Equal(answers, want) {
+	if want := []ledger.Answer{ledger.AnswerAccepted, ledger.AnswerUnknown, ledger.AnswerLost}; !slices.Equal(answers, want) {
 		b.Errorf("history %v, want %v", answers, want)
 	}
 }
@@ -152,7 +152,7 @@ func acceptedTwice(b *bed) {
 
 func acceptedEnds(b *bed) {
 	for id, end := range map[string]func(ledger.Work) ledger.Outcome{
-		"ok": succeeded, "late": func(w ledger.Work) ledger.Outcome { return dead(w, ledger.NotCompleted) },
+		"ok": succeeded, "late": func(w ledger.Work) ledger.Outcome { return dead(w, ledger.ReasonNotCompleted) },
 	} {
 		j := b.taken(id)
 		b.pass(time.Minute + time.Second)
@@ -170,10 +170,10 @@ func acceptedEnds(b *bed) {
 func acceptedExpires(b *bed) {
 	j := b.taken("j")
 	b.pass(horizon + time.Second)
-	if got := b.idle(); len(got.Expired) != 1 {
-		b.Errorf("expired %v", got.Expired)
+	if got := b.idle(); len(got.PastSendBefore) != 1 {
+		b.Errorf("past send-before %v", got.PastSendBefore)
 	}
-	b.is(j.id(0), ledger.Dead, ledger.KeyExpired)
+	b.is(j.id(0), ledger.Dead, ledger.ReasonKeyExpired)
 }
 
 func acceptedCanceled(b *bed) {
@@ -189,7 +189,7 @@ func acceptedCanceled(b *bed) {
 func acceptedRedriven(b *bed) {
 	j := b.taken("j")
 	b.pass(time.Minute + time.Second)
-	b.record(dead(b.take("p1", j.id(0)), ledger.NotCompleted))
+	b.record(dead(b.take("p1", j.id(0)), ledger.ReasonNotCompleted))
 	b.changed(b.Redrive(b.ctx, act(j.id(0))))(j.id(0))
 	if r := b.is(j.id(0), ledger.Retrying, ""); !r.AcceptedAt.IsZero() {
 		b.Errorf("redriven, it was accepted at %s", r.AcceptedAt)

@@ -154,7 +154,7 @@ func rangeCountsRest(b *bed) {
 	b.entered(j.entry(j.planned(1, ledger.OverlapAllow)))
 	b.entered(j.beside("x")) // ~ work accounts for no scheduled time
 	j.admit(j.rangeOf(0, 4))
-	r := b.is(j.rangeID(0, 4), ledger.Missed, ledger.CatchUpWindow)
+	r := b.is(j.rangeID(0, 4), ledger.Missed, ledger.ReasonCatchUpWindow)
 	if r.Count != 4 || !r.ScheduledAt.Equal(j.at(0)) || !r.Until.Equal(j.at(4)) {
 		b.Errorf("range %+v, want 4 scheduled times from %s to %s", r, j.at(0), j.at(4))
 	}
@@ -203,10 +203,10 @@ func watermarkExact(b *bed) {
 func verdictRows(b *bed) {
 	j := b.job("j")
 	old := j.missed(1)
-	old.State, old.Reason = ledger.Superseded, ledger.NewerRun
+	old.State, old.Reason = ledger.Superseded, ledger.ReasonNewerRun
 	j.admit(j.missed(0), old)
-	b.is(j.id(0), ledger.Missed, ledger.CatchUpWindow)
-	r := b.is(j.id(1), ledger.Superseded, ledger.NewerRun)
+	b.is(j.id(0), ledger.Missed, ledger.ReasonCatchUpWindow)
+	r := b.is(j.id(1), ledger.Superseded, ledger.ReasonNewerRun)
 	if r.FinishedAt.IsZero() || !r.NextAt.IsZero() || !r.StartedAt.IsZero() || r.Count != 1 {
 		b.Errorf("row %+v, want one that finished and never started", r)
 	}
@@ -217,12 +217,12 @@ func pausedTimes(b *bed) {
 	j := b.job("j")
 	b.must(b.Pause(b.ctx, "j", ledger.Actor{By: "ann", Why: "audit"}))
 	got := j.admit(j.missed(0), j.leased(1, ledger.OverlapSkip), j.leased(2, ledger.OverlapQueue), j.leased(3, ledger.OverlapAllow))
-	if len(got.Leased) != 0 || got.Skipped[ledger.WhilePaused] != 3 {
+	if len(got.Leased) != 0 || got.Skipped[ledger.ReasonPaused] != 3 {
 		b.Errorf("leased %v, skipped %v: want none and 3 paused", runIDs(got.Leased), got.Skipped)
 	}
-	b.is(j.id(0), ledger.Missed, ledger.CatchUpWindow)
+	b.is(j.id(0), ledger.Missed, ledger.ReasonCatchUpWindow)
 	for i := 1; i <= 3; i++ {
-		if r := b.is(j.id(i), ledger.Skipped, ledger.WhilePaused); r.FinishedAt.IsZero() {
+		if r := b.is(j.id(i), ledger.Skipped, ledger.ReasonPaused); r.FinishedAt.IsZero() {
 			b.Errorf("a skipped run is finished: %+v", r)
 		}
 	}
@@ -236,7 +236,7 @@ func pausedTimes(b *bed) {
 func planEvents(b *bed) {
 	j := b.job("j")
 	p := j.plan(0)
-	gap := ledger.Event{JobID: "j", At: j.at(0), Kind: ledger.GapSkipped, Local: "2026-03-08T02:30:00", Zone: "America/New_York"}
+	gap := ledger.Event{JobID: "j", At: j.at(0), Kind: ledger.EventGapSkipped, Local: "2026-03-08T02:30:00", Zone: "America/New_York"}
 	p.Events = []ledger.Event{gap}
 	_, err := b.Admit(b.ctx, b.admission(p))
 	b.must(err)
@@ -245,7 +245,7 @@ func planEvents(b *bed) {
 	b.must(err)
 	var gaps []ledger.Event
 	for _, e := range events {
-		if e.Kind == ledger.GapSkipped {
+		if e.Kind == ledger.EventGapSkipped {
 			gaps = append(gaps, e)
 		}
 	}

@@ -30,12 +30,12 @@ func (b *bed) audit(f ledger.AuditFilter) []ledger.Audit {
 	return page
 }
 
-// told checks an audit, newest first, each act as "kind job run by why via".
+// told checks an audit, newest first, each action as "kind job run by why via".
 func (b *bed) told(got []ledger.Audit, want ...string) {
 	b.Helper()
 	var texts []string
 	for i, a := range got {
-		texts = append(texts, fmt.Sprintf("%s %s %s by %s: %s (%s)", a.Act, a.JobID, a.RunID, a.By, a.Why, a.Via))
+		texts = append(texts, fmt.Sprintf("%s %s %s by %s: %s (%s)", a.Action, a.JobID, a.RunID, a.By, a.Why, a.Via))
 		if a.At.IsZero() || a.At.Location() != time.UTC || a.ID == 0 || i > 0 && got[i-1].ID <= a.ID {
 			b.Errorf("%+v: want a time in UTC and ids that fall", a)
 		}
@@ -50,10 +50,10 @@ func who(by, why string) ledger.Actor { return ledger.Actor{By: by, Why: why, Vi
 func auditAppends(b *bed) {
 	j, _ := b.died("j")
 	id := j.id(0)
-	one := func(by, why string) ledger.Act {
-		return ledger.Act{Filter: ledger.Filter{IDs: []string{id}}, Actor: who(by, why)}
+	one := func(by, why string) ledger.Action {
+		return ledger.Action{Filter: ledger.Filter{IDs: []string{id}}, Actor: who(by, why)}
 	}
-	do := func(got ledger.Acted, err error) {
+	do := func(got ledger.ActionResult, err error) {
 		b.Helper()
 		b.must(err)
 		if len(got.Changed) != 1 {
@@ -87,11 +87,11 @@ func auditUnchanged(b *bed) {
 	j, _ := b.died("j")
 	one := act(j.id(0))
 	one.DryRun = true
-	for _, do := range []func() (ledger.Acted, error){
-		func() (ledger.Acted, error) { return b.Ack(b.ctx, one) },
-		func() (ledger.Acted, error) { return b.Redrive(b.ctx, one) },
-		func() (ledger.Acted, error) { return b.Cancel(b.ctx, one) },
-		func() (ledger.Acted, error) { return b.Cancel(b.ctx, act(j.id(0))) },
+	for _, do := range []func() (ledger.ActionResult, error){
+		func() (ledger.ActionResult, error) { return b.Ack(b.ctx, one) },
+		func() (ledger.ActionResult, error) { return b.Redrive(b.ctx, one) },
+		func() (ledger.ActionResult, error) { return b.Cancel(b.ctx, one) },
+		func() (ledger.ActionResult, error) { return b.Cancel(b.ctx, act(j.id(0))) },
 	} {
 		_, err := do()
 		b.must(err)
@@ -165,9 +165,9 @@ func auditPages(b *bed) {
 	for i := range 5 {
 		for _, job := range []string{"j", "k"} {
 			actor := who([]string{"ann", "bob"}[i%2], fmt.Sprint(i))
-			do, kind := b.Pause, ledger.ActPause
+			do, kind := b.Pause, ledger.ActionPause
 			if i%2 == 1 {
-				do, kind = b.Resume, ledger.ActResume
+				do, kind = b.Resume, ledger.ActionResume
 			}
 			b.must(do(b.ctx, job, actor))
 			want = append([]string{fmt.Sprintf("%s %s  by %s: %d (cli)", kind, job, actor.By, i)}, want...)
@@ -249,7 +249,7 @@ func auditOddBytes(b *bed) {
 	b.job("j")
 	odd := ledger.Actor{By: "a\x00b\xff", Why: "c\xfe\x00", Via: "d\x00"}
 	b.must(b.Pause(b.ctx, "j", odd))
-	if got := b.audit(ledger.AuditFilter{By: odd.By}); len(got) != 1 || got[0].Act != ledger.ActPause {
+	if got := b.audit(ledger.AuditFilter{By: odd.By}); len(got) != 1 || got[0].Action != ledger.ActionPause {
 		b.Errorf("by that name: %+v, want the pause", got)
 	}
 	for _, f := range []ledger.AuditFilter{{JobID: "j\x00"}, {RunID: "\xff"}} {

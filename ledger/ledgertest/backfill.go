@@ -14,14 +14,14 @@ var backfillCases = []testCase{
 	{"scheduled times of a range row are taken out of it one by one", backfillRange},
 	{"a dry run counts the same and changes nothing", backfillDry},
 	{"never planned and purged scheduled times are refused", backfillRefused},
-	{"a scheduled time at or before purgedBefore is refused though its row is left", backfillPurged},
+	{"a scheduled time at or before purgedThrough is refused though its row is left", backfillPurged},
 	{"in a range row of an earlier revision a scheduled time is refused, one with a row of its own is not", backfillEarlierRevision},
 	{"an ended job's last revision is its current one", backfillEnded},
 	{"a row of its own goes before the range that it lies in", backfillOwnInRange},
 	{"backfilled runs wait for the slot, oldest first, whatever the overlap", backfillQueued},
 	{"a scheduled time is skipped while a backfill goes on", backfillThenSkip},
 	{"a canceled run that was sent keeps its key, call and numbers", backfillCanceled},
-	{"a canceled run that was sent is refused past its sendBefore", backfillExpired},
+	{"a canceled run that was sent is refused past its sendBefore", backfillPastSendBefore},
 	{"a pause does not hold a backfill back", backfillPaused},
 	{"a repeated backfill changes nothing", backfillTwice},
 	{"an unknown job is not found", backfillUnknown},
@@ -60,9 +60,9 @@ func (j *job) filled(i int) {
 func backfills(b *bed) {
 	j := b.job("j")
 	old := j.missed(1)
-	old.State, old.Reason = ledger.Superseded, ledger.NewerRun
+	old.State, old.Reason = ledger.Superseded, ledger.ReasonNewerRun
 	got := j.admit(j.missed(0), old, j.leased(2, ledger.OverlapSkip), j.planned(3, ledger.OverlapSkip), j.planned(4, ledger.OverlapAllow))
-	b.is(j.id(3), ledger.Skipped, ledger.Overlapped)
+	b.is(j.id(3), ledger.Skipped, ledger.ReasonOverlap)
 	b.canceled(j.id(4))
 	b.record(succeeded(got.Leased[0]))
 	j.fill(ledger.Backfilled{Planned: 4, Left: 1}, 0, 1, 2, 3, 4)
@@ -77,9 +77,9 @@ func backfillLeft(b *bed) {
 	a := ledger.OverlapAllow
 	got := j.admit(j.leased(0, a), j.leased(1, a), j.leased(2, a), j.planned(3, a))
 	slices.SortFunc(got.Leased, func(a, b ledger.Work) int { return a.ScheduledAt.Compare(b.ScheduledAt) })
-	b.record(dead(got.Leased[0], ledger.Permanent), retrying(got.Leased[1], time.Hour))
+	b.record(dead(got.Leased[0], ledger.ReasonPermanent), retrying(got.Leased[1], time.Hour))
 	j.fill(ledger.Backfilled{Left: 4}, 0, 1, 2, 3)
-	b.is(j.id(0), ledger.Dead, ledger.Permanent)
+	b.is(j.id(0), ledger.Dead, ledger.ReasonPermanent)
 	b.is(j.id(1), ledger.Retrying, "")
 }
 
@@ -89,7 +89,7 @@ func backfillRange(b *bed) {
 	j.fill(ledger.Backfilled{Planned: 2}, 2, 3)
 	j.filled(2)
 	j.filled(3)
-	r := b.is(j.rangeID(0, 5), ledger.Missed, ledger.CatchUpWindow)
+	r := b.is(j.rangeID(0, 5), ledger.Missed, ledger.ReasonCatchUpWindow)
 	if r.Count != 4 || !r.ScheduledAt.Equal(j.at(0)) || !r.Until.Equal(j.at(5)) {
 		b.Errorf("range %+v, want the 4 scheduled times that are left", r)
 	}
@@ -137,7 +137,7 @@ func backfillPurged(b *bed) {
 	b.purge(ledger.Purge{})
 	b.canceled(j.id(0))
 	j.fill(ledger.Backfilled{Refused: 1}, 0)
-	b.is(j.id(0), ledger.Canceled, ledger.CanceledByOperator)
+	b.is(j.id(0), ledger.Canceled, ledger.ReasonOperator)
 }
 
 func backfillOwnInRange(b *bed) {
@@ -173,7 +173,7 @@ func backfillEarlierRevision(b *bed) {
 	j.filled(0)
 	j.filled(1)
 	k.filled(0)
-	if r := b.is(j.rangeID(1, 3), ledger.Missed, ledger.CatchUpWindow); r.Count != 2 {
+	if r := b.is(j.rangeID(1, 3), ledger.Missed, ledger.ReasonCatchUpWindow); r.Count != 2 {
 		b.Errorf("the earlier revision's range counts %d, want its 2 still", r.Count)
 	}
 	if r := b.get(k.rangeID(0, 1)); r.Count != 1 {
@@ -212,7 +212,7 @@ func backfillThenSkip(b *bed) {
 	j.admit(j.missed(0), j.missed(1))
 	j.fill(ledger.Backfilled{Planned: 2}, 0, 1)
 	b.record(succeeded(b.take("p1", j.id(0))))
-	k := j.nextIs(ledger.Skipped, ledger.Overlapped)
+	k := j.nextIs(ledger.Skipped, ledger.ReasonOverlap)
 	b.record(succeeded(b.take("p1", j.id(1))))
 	k.nextIs(ledger.Planned, "")
 }
@@ -249,14 +249,14 @@ func backfillCanceled(b *bed) {
 	}
 }
 
-func backfillExpired(b *bed) {
+func backfillPastSendBefore(b *bed) {
 	j, _ := b.started("j")
 	b.canceled(j.id(0))
 	b.pass(horizon + time.Second)
 	if got := j.backfillWith("/v2"); got.Refused != 1 {
 		b.Errorf("backfilled %+v, want it refused", got)
 	}
-	b.is(j.id(0), ledger.Canceled, ledger.CanceledByOperator)
+	b.is(j.id(0), ledger.Canceled, ledger.ReasonOperator)
 }
 
 func backfillPaused(b *bed) {

@@ -8,9 +8,9 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// FuzzCall is a fuzz test for a store's columns of calls: one that was tampered
-// with is an error or a call, which is stored and read again as the same; the
-// body is never looked into.
+// FuzzCall fuzzes how a store encodes calls in its columns. decode must return an error
+// or a call for any columns. A call that it returns must be the same after encode and
+// decode. The body is not parsed.
 func FuzzCall(f *testing.F, encode func(ledger.Call) (call, body []byte, err error), decode func(call, body []byte) (ledger.Call, error)) {
 	for _, seed := range []string{
 		`{"target":"t","method":"POST","path":"/a","timeout":30000000000,"backoff":[500000000],"jitter":0.2,"maxRetryAfter":1,"horizon":1}`,

@@ -87,10 +87,10 @@ func changesOfALife(b *bed) {
 func changesByActs(b *bed) {
 	j, _ := b.died("j")
 	f, id := b.follow(), j.id(0)
-	for _, do := range []func(ledger.Act) (ledger.Acted, error){
-		func(a ledger.Act) (ledger.Acted, error) { return b.Ack(b.ctx, a) },
-		func(a ledger.Act) (ledger.Acted, error) { return b.Redrive(b.ctx, a) },
-		func(a ledger.Act) (ledger.Acted, error) { return b.Cancel(b.ctx, a) },
+	for _, do := range []func(ledger.Action) (ledger.ActionResult, error){
+		func(a ledger.Action) (ledger.ActionResult, error) { return b.Ack(b.ctx, a) },
+		func(a ledger.Action) (ledger.ActionResult, error) { return b.Redrive(b.ctx, a) },
+		func(a ledger.Action) (ledger.ActionResult, error) { return b.Cancel(b.ctx, a) },
 	} {
 		_, err := do(act(id))
 		b.must(err)

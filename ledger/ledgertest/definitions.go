@@ -17,20 +17,20 @@ var definitionCases = []testCase{
 	{"a retired process is not living and is forgotten", retired},
 	{"a late heartbeat brings a process back", lateHeartbeat},
 	{"a process declares anew in place of its last declaration", declaredAnew},
-	{"the living versions are sorted and named once", livingVersions},
-	{"only a version that holds the winner begins a job", beginsWithWinner},
+	{"the live versions are sorted and named once", livingVersions},
+	{"only a version that has the desired definition begins a job", beginsWithDesired},
 	{"two replicas begin a job once", begunOnce},
 	{"what was declared is listed, the latest first declared first", declaredListed},
 }
 
-// stands checks a job's current definition and its winner.
-func (b *bed) stands(id, hash, winner string) ledger.JobAssignment {
+// stands checks a job's current definition and its desired one.
+func (b *bed) stands(id, hash, desired string) ledger.JobAssignment {
 	b.Helper()
 	s, ok := b.assignments("")[id]
-	if !ok || s.Hash != hash || s.Desired != winner {
-		b.Errorf("standing %+v, want %q with winner %q", s, hash, winner)
+	if !ok || s.Hash != hash || s.Desired != desired {
+		b.Errorf("standing %+v, want %q with desired %q", s, hash, desired)
 	}
-	if body := string(s.Body); hash != winner && body != `{"hash":"`+hash+`"}` {
+	if body := string(s.Body); hash != desired && body != `{"hash":"`+hash+`"}` {
 		b.Errorf("body %s, want that of %q, which still stands", body, hash)
 	}
 	return s
@@ -75,7 +75,7 @@ func lastDeclaredWins(b *bed) {
 func restartDoesNotWin(b *bed) {
 	b.begun("j")
 	b.declare("p2", "v2", "j")
-	b.must(b.Retire(b.ctx, "p1"))
+	b.must(b.Deregister(b.ctx, "p1"))
 	b.declare("p3", "v1", "j")
 	b.stands("j", "v1", "v2")
 }
@@ -89,8 +89,8 @@ func fallBack(b *bed) {
 	b.beat("p1")
 	b.stands("j", "v2", "v2")
 	b.pass(ledger.ProcessTTL * 3 / 4)
-	if p := b.beat("p1"); !slices.Equal(p.Living, []string{"v1"}) || p.Processes != 1 {
-		b.Errorf("living %v, %d processes, want v1 and one", p.Living, p.Processes)
+	if p := b.beat("p1"); !slices.Equal(p.LiveVersions, []string{"v1"}) || p.Processes != 1 {
+		b.Errorf("living %v, %d processes, want v1 and one", p.LiveVersions, p.Processes)
 	}
 	b.stands("j", "v2", "v1")
 }
@@ -98,11 +98,11 @@ func fallBack(b *bed) {
 func retired(b *bed) {
 	b.begun("j")
 	b.declare("p2", "v2", "j")
-	b.must(b.Retire(b.ctx, "p2"))
-	b.must(b.Retire(b.ctx, "p2"))
+	b.must(b.Deregister(b.ctx, "p2"))
+	b.must(b.Deregister(b.ctx, "p2"))
 	b.stands("j", "v1", "v1")
-	if p := b.beat("p1"); !slices.Equal(p.Living, []string{"v1"}) {
-		b.Errorf("living %v, want v1", p.Living)
+	if p := b.beat("p1"); !slices.Equal(p.LiveVersions, []string{"v1"}) {
+		b.Errorf("living %v, want v1", p.LiveVersions)
 	}
 	if _, err := b.Heartbeat(b.ctx, "p2"); !errors.Is(err, ledger.ErrNotFound) {
 		b.Errorf("heartbeat of a retired process: %v, want ErrNotFound", err)
@@ -123,8 +123,8 @@ func declaredAnew(b *bed) {
 	b.begun("j")
 	b.declare("p1", "v2", "j")
 	b.stands("j", "v1", "v2")
-	if p := b.beat("p1"); !slices.Equal(p.Living, []string{"v2"}) {
-		b.Errorf("living %v, want v2", p.Living)
+	if p := b.beat("p1"); !slices.Equal(p.LiveVersions, []string{"v2"}) {
+		b.Errorf("living %v, want v2", p.LiveVersions)
 	}
 }
 
@@ -133,12 +133,12 @@ func livingVersions(b *bed) {
 	b.declare("p2", "v1", "j")
 	b.declare("p3", "v2", "j")
 	p := b.beat("p2")
-	if !slices.Equal(p.Living, []string{"v1", "v2"}) || p.Processes != 3 || p.Now.IsZero() {
+	if !slices.Equal(p.LiveVersions, []string{"v1", "v2"}) || p.Processes != 3 || p.Now.IsZero() {
 		b.Errorf("pulse %+v, want v1 and v2 of three processes", p)
 	}
 }
 
-func beginsWithWinner(b *bed) {
+func beginsWithDesired(b *bed) {
 	b.declare("p1", "v1", "j")
 	b.declare("p2", "v2", "j")
 	s := b.assignments("v1")["j"]
@@ -168,7 +168,7 @@ func begunOnce(b *bed) {
 		if got[id].Revision != 1 {
 			b.Errorf("%s is in revision %d, want 1", id, got[id].Revision)
 		}
-		if n := len(b.events(id, ledger.RevisionBegun)); n != 1 {
+		if n := len(b.events(id, ledger.EventRevisionBegun)); n != 1 {
 			b.Errorf("%s was begun %d times", id, n)
 		}
 	}

@@ -19,9 +19,9 @@ var enterCases = []testCase{
 	{"a scheduled time of a paused job is skipped, a trigger is not", enteredPaused},
 	{"a scheduled time obeys the slot as a planned one does", enteredOverlap},
 	{"an entry that yields names the run that holds the slot and is due", enteredBehindDue},
-	{"an entry that yields names the run whose lease lapsed", enteredBehindLapsed},
+	{"an entry that yields names the run whose lease expired", enteredBehindExpiredLease},
 	{"an entry that yields is judged where the slot's holder is not due", enteredBehindBusy},
-	{"an entry that yields goes on when the holder's key has expired", enteredBehindExpired},
+	{"an entry that yields goes on when the holder is past its sendBefore", enteredBehindPastSendBefore},
 	{"an entry that waits names the slot's holder once it is due", enteredWaitsBehindDue},
 	{"an entry that yields names the first of those that wait for a free slot", enteredBehindWaiting},
 	{"an entry that needs no slot, or whose job is paused, does not yield", enteredWithoutYield},
@@ -148,7 +148,7 @@ func enteredPaused(b *bed) {
 	if got.Work != nil {
 		b.Error("a scheduled time of a paused job was leased")
 	}
-	b.is(j.id(0), ledger.Skipped, ledger.WhilePaused)
+	b.is(j.id(0), ledger.Skipped, ledger.ReasonPaused)
 	if got := b.entered(j.beside("x")); got.Work == nil {
 		b.Error("a trigger of a paused job was held back")
 	}
@@ -162,7 +162,7 @@ func enteredOverlap(b *bed) {
 	if skip.Work != nil || queue.Work != nil || allow.Work == nil {
 		b.Errorf("leased: skip %v, queue %v, allow %v", skip.Work, queue.Work, allow.Work)
 	}
-	b.is(j.id(1), ledger.Skipped, ledger.Overlapped)
+	b.is(j.id(1), ledger.Skipped, ledger.ReasonOverlap)
 	b.idle()
 	b.record(succeeded(w))
 	b.take("p1", j.id(2))
@@ -204,7 +204,7 @@ func enteredUnknown(b *bed) {
 		b.Error("an event of an unknown job was held back")
 	}
 	b.entered(j.entry(j.leased(2, ledger.OverlapSkip)))
-	b.is(j.id(2), ledger.Skipped, ledger.Overlapped)
+	b.is(j.id(2), ledger.Skipped, ledger.ReasonOverlap)
 	jobs, err := b.Jobs(b.ctx)
 	b.must(err)
 	i := slices.IndexFunc(jobs, func(s ledger.JobStatus) bool { return s.JobID == "new" })

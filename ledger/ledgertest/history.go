@@ -17,22 +17,22 @@ var historyCases = []testCase{
 	history("every retry used", "retry retry dead"),
 	history("still in progress at first", "wait ok"),
 	history("dead at once", "dead"),
-	history("lost at first", "lapse ok"),
-	history("lost after an answer", "retry lapse ok"),
-	history("lost twice, then dead", "lapse lapse dead"),
+	history("lost at first", "expire ok"),
+	history("lost after an answer", "retry expire ok"),
+	history("lost twice, then dead", "expire expire dead"),
 	history("an answer without an attempt at first", "blank ok"),
 	history("an answer without an attempt later", "retry blank ok"),
 	history("given back before it was ever sent", "back ok"),
-	history("given back twice, and lost", "back back lapse ok"),
-	history("given back after it was lost", "lapse back ok"),
+	history("given back twice, and lost", "back back expire ok"),
+	history("given back after it was lost", "expire back ok"),
 	history("given back after an answer", "retry back ok"),
 	history("canceled in flight", "cancel"),
 	history("canceled in flight after an answer", "retry cancel"),
 	history("canceled in flight, backfilled", "cancel refill ok"),
-	history("canceled in flight after an answer, backfilled and lost", "retry cancel refill lapse ok"),
+	history("canceled in flight after an answer, backfilled and lost", "retry cancel refill expire ok"),
 	history("redriven", "dead redrive ok"),
 	history("redriven twice", "retry dead redrive retry dead redrive ok"),
-	history("redriven after it was lost", "lapse dead redrive ok"),
+	history("redriven after it was lost", "expire dead redrive ok"),
 }
 
 // history is a life after which the history has every attempt, once, as it was
@@ -66,18 +66,18 @@ func (t *told) step(name string) {
 	case "ok":
 		t.tell(succeeded(w))
 	case "dead":
-		t.tell(dead(w, ledger.Exhausted))
+		t.tell(dead(w, ledger.ReasonExhausted))
 	case "retry":
 		t.tell(retrying(w, 0))
 	case "wait":
-		t.tell(outcome(w, ledger.Retrying, "", ledger.InProgress))
+		t.tell(outcome(w, ledger.Retrying, "", ledger.AnswerInProgress))
 	case "blank":
 		o := retrying(w, 0)
 		o.Attempt = ledger.Attempt{}
 		t.record(o)
 	case "back":
 		t.record(unsent(w, 0))
-	case "lapse":
+	case "expire":
 		t.lost()
 		t.pass(2 * lease)
 	case "cancel":
@@ -110,17 +110,17 @@ func (t *told) tell(o ledger.Outcome) {
 
 // lost expects an attempt whose outcome was not recorded.
 func (t *told) lost() {
-	t.want = append(t.want, ledger.Attempt{RunID: t.id(0), N: t.work.Attempt, Answer: ledger.Lost, Owner: "p1"})
+	t.want = append(t.want, ledger.Attempt{RunID: t.id(0), N: t.work.Attempt, Answer: ledger.AnswerLost, Owner: "p1"})
 }
 
 func (t *told) check(step string) {
 	t.Helper()
-	if step == "lapse" {
+	if step == "expire" {
 		return // found out by the next claim
 	}
 	status := 0
 	for _, a := range t.want {
-		if a.Answer != ledger.Lost {
+		if a.Answer != ledger.AnswerLost {
 			status = a.Status
 		}
 	}
@@ -130,7 +130,7 @@ func (t *told) check(step string) {
 	got := t.history(t.id(0))
 	for i := range got {
 		a := &got[i]
-		if a.Answer == ledger.Lost && !a.StartedAt.IsZero() && !a.FinishedAt.IsZero() {
+		if a.Answer == ledger.AnswerLost && !a.StartedAt.IsZero() && !a.FinishedAt.IsZero() {
 			a.StartedAt, a.FinishedAt = time.Time{}, time.Time{}
 		}
 		a.StartedAt, a.FinishedAt = a.StartedAt.UTC(), a.FinishedAt.UTC()

@@ -81,26 +81,26 @@ func purgeNeeded(b *bed) {
 	b.begun("j")
 	b.declare("p2", "v2", "j")
 	b.declare("p3", "v3", "j")
-	b.must(b.Retire(b.ctx, "p1")) // the job still stands on v1
+	b.must(b.Deregister(b.ctx, "p1")) // the job still stands on v1
 	b.pass(2 * day)
 	for _, p := range []string{"p2", "p3"} {
 		b.beat(p)
 	}
-	b.forgets(ledger.PurgedHistory{Events: 1, Declared: 1})
+	b.forgets(ledger.PurgedHistory{Events: 1, VersionEntries: 1})
 	b.stands("j", "v1", "v3")
-	b.must(b.Retire(b.ctx, "p3"))
+	b.must(b.Deregister(b.ctx, "p3"))
 	b.stands("j", "v1", "v2")
-	b.forgets(ledger.PurgedHistory{Declared: 1}) // v3 was never superseded
+	b.forgets(ledger.PurgedHistory{VersionEntries: 1}) // v3 was never superseded
 }
 
 func purgeSuperseded(b *bed) {
 	b.begun("j")
 	b.declare("p2", "v2", "j")
 	b.switchTo("j", "v2")
-	b.must(b.Retire(b.ctx, "p1"))
+	b.must(b.Deregister(b.ctx, "p1"))
 	b.pass(day - 2*time.Hour)
 	b.beat("p2")
-	b.forgets(ledger.PurgedHistory{Declared: 1})
+	b.forgets(ledger.PurgedHistory{VersionEntries: 1})
 	b.pass(3 * time.Hour)
 	b.beat("p2")
 	b.forgets(ledger.PurgedHistory{Events: 3, Definitions: 1})
@@ -109,10 +109,10 @@ func purgeSuperseded(b *bed) {
 
 func purgeEndedJob(b *bed) {
 	j := b.begun("j")
-	b.must(b.Retire(b.ctx, "p1"))
+	b.must(b.Deregister(b.ctx, "p1"))
 	b.pass(2 * day)
 	b.end(j)
-	b.forgets(ledger.PurgedHistory{Events: 2, Declared: 1})
+	b.forgets(ledger.PurgedHistory{Events: 2, VersionEntries: 1})
 	b.pass(2 * day)
 	b.forgets(ledger.PurgedHistory{Definitions: 1})
 	if s := b.status("j"); !s.Ended || s.Watermark.IsZero() {
@@ -131,7 +131,7 @@ func purgeUnderARun(b *bed) {
 	b.record(retrying(got.Leased[0], 0))
 	b.declare("p2", "v2", "j")
 	b.switchTo("j", "v2")
-	b.must(b.Retire(b.ctx, "p1"))
+	b.must(b.Deregister(b.ctx, "p1"))
 	if n := b.purgeHistory(ledger.HistoryPurge{}).Definitions; n != 1 {
 		b.Errorf("%d definitions purged, want v1", n)
 	}
@@ -144,11 +144,11 @@ func purgeComesBack(b *bed) {
 	b.begun("j")
 	b.declare("p2", "v2", "j")
 	b.switchTo("j", "v2")
-	b.must(b.Retire(b.ctx, "p1"))
+	b.must(b.Deregister(b.ctx, "p1"))
 	b.pass(2 * day)
 	b.beat("p2")
 	b.declare("p3", "v2", "j") // another living one
-	b.forgets(ledger.PurgedHistory{Events: 3, Declared: 1, Definitions: 1})
+	b.forgets(ledger.PurgedHistory{Events: 3, VersionEntries: 1, Definitions: 1})
 	b.declare("p4", "v1", "j")
 	b.stands("j", "v2", "v1")
 }
@@ -157,11 +157,11 @@ func purgeVersions(b *bed) {
 	b.declare("p1", "v1", "a", "b", "c")
 	b.declare("p2", "v2", "a", "b", "c")
 	b.declare("p3", "v3", "a")
-	b.must(b.Retire(b.ctx, "p1"))
-	b.must(b.Retire(b.ctx, "p2"))
+	b.must(b.Deregister(b.ctx, "p1"))
+	b.must(b.Deregister(b.ctx, "p2"))
 	p := ledger.HistoryPurge{Retention: day, AuditRetention: day, Batch: 4}
 	for _, want := range []int{4, 2, 0} {
-		if got := b.purgeHistory(p); got != (ledger.PurgedHistory{Declared: want, More: want == 4}) {
+		if got := b.purgeHistory(p); got != (ledger.PurgedHistory{VersionEntries: want, More: want == 4}) {
 			b.Errorf("%+v: want %d names gone", got, want)
 		}
 	}
@@ -190,9 +190,9 @@ func purgeWhileDeclaring(b *bed) {
 				return err
 			}
 			if !slices.ContainsFunc(list, func(s ledger.JobAssignment) bool { return s.JobID == "j" && s.Desired != "" }) {
-				return errors.New("a living process's definition is gone: " + version)
+				return errors.New("a live process's definition is gone: " + version)
 			}
-			if err := s.Retire(b.ctx, process); err != nil {
+			if err := s.Deregister(b.ctx, process); err != nil {
 				return err
 			}
 		}
@@ -202,7 +202,7 @@ func purgeWhileDeclaring(b *bed) {
 
 func purgeHistoryDry(b *bed) {
 	purgeTestHistory(b)
-	want := ledger.PurgedHistory{Audit: 1, Events: 3, Processes: 1, Declared: 1, Definitions: 1}
+	want := ledger.PurgedHistory{Audit: 1, Events: 3, Processes: 1, VersionEntries: 1, Definitions: 1}
 	p := ledger.HistoryPurge{Retention: day, AuditRetention: day, Batch: 1, DryRun: true}
 	for range 2 {
 		if got := b.purgeHistory(p); got != want {
@@ -218,7 +218,7 @@ func purgeTestHistory(b *bed) {
 	b.begun("j")
 	b.declare("p2", "v2", "j")
 	b.switchTo("j", "v2")
-	b.must(b.Retire(b.ctx, "p1"))
+	b.must(b.Deregister(b.ctx, "p1"))
 	b.must(b.Pause(b.ctx, "j", who("ann", "audit")))
 	b.declare("p3", "v2", "j")
 	b.pass(2 * day)

@@ -1,7 +1,6 @@
 package ledgertest
 
 import (
-	"errors"
 	"strings"
 	"time"
 
@@ -17,7 +16,7 @@ var incidentCases = []testCase{
 	{"the success of another job closes nothing", incidentNeighbor},
 	{"a success and a dead run in one record leave it open", incidentBoth},
 	{"a retry opens and closes nothing", incidentRetry},
-	{"a run that a claim finds expired opens an incident", incidentExpired},
+	{"a run that a claim finds past sendBefore opens an incident", incidentPastSendBefore},
 	{"missed rows open an incident that counts scheduled times", incidentMissed},
 	{"a missed row that is there already opens nothing", incidentMissedBefore},
 	{"a problem soon after the closing opens the same incident again", incidentReopened},
@@ -27,6 +26,7 @@ var incidentCases = []testCase{
 	{"what is observed opens and closes by its list", incidentObserved},
 	{"incidents are listed newest first, by page", incidentPages},
 	{"a purge deletes closed incidents past their retention", incidentPurged},
+	{"a redriven run that becomes dead again counts again", incidentRedriven},
 	{"an error that is no text is kept as text", incidentBytes},
 }
 
@@ -68,9 +68,9 @@ func diesOf(w ledger.Work, why ledger.Reason, text string) ledger.Outcome {
 
 func incidentDead(b *bed) {
 	w := b.job("j").lease(0)
-	b.record(diesOf(w, ledger.Exhausted, "503 from the target"))
+	b.record(diesOf(w, ledger.ReasonExhausted, "503 from the target"))
 	i := b.incident("j")
-	if i.Cause != ledger.CauseDead || i.Reason != ledger.Exhausted || i.Error != "503 from the target" || i.RunID != w.RunID ||
+	if i.Cause != ledger.IncidentDead || i.Reason != ledger.ReasonExhausted || i.Error != "503 from the target" || i.RunID != w.RunID ||
 		i.Count != 1 || i.Reopened != 0 || !i.Open() || i.OpenedAt.IsZero() || !i.LastAt.Equal(i.OpenedAt) || !i.DueAt.Equal(i.OpenedAt) {
 		b.Errorf("incident %+v", i)
 	}
@@ -82,17 +82,17 @@ func incidentDead(b *bed) {
 func incidentOne(b *bed) {
 	j := b.job("j")
 	first, second := j.lease(0), j.lease(0)
-	b.record(diesOf(first, ledger.Exhausted, "one"))
+	b.record(diesOf(first, ledger.ReasonExhausted, "one"))
 	before := b.incident("j")
 	b.pass(time.Minute)
-	b.record(diesOf(second, ledger.Permanent, "two"))
+	b.record(diesOf(second, ledger.ReasonPermanent, "two"))
 	i := b.incident("j")
-	if i.ID != before.ID || i.Count != 2 || i.Reason != ledger.Permanent || i.Error != "two" || i.RunID != second.RunID ||
+	if i.ID != before.ID || i.Count != 2 || i.Reason != ledger.ReasonPermanent || i.Error != "two" || i.RunID != second.RunID ||
 		!i.OpenedAt.Equal(before.OpenedAt) || !i.LastAt.After(before.LastAt) || i.Version == before.Version {
 		b.Errorf("incident %+v, was %+v", i, before)
 	}
 	third, fourth := j.lease(0), j.lease(0)
-	b.record(diesOf(fourth, ledger.Exhausted, "four"), diesOf(third, ledger.Exhausted, "three"))
+	b.record(diesOf(fourth, ledger.ReasonExhausted, "four"), diesOf(third, ledger.ReasonExhausted, "three"))
 	if i := b.incident("j"); i.Count != 4 || i.RunID != fourth.RunID || i.Error != "four" {
 		b.Errorf("incident %+v", i)
 	}
@@ -101,15 +101,15 @@ func incidentOne(b *bed) {
 func incidentRepeated(b *bed) {
 	j := b.job("j")
 	w := j.lease(0)
-	b.record(dead(w, ledger.Exhausted))
-	b.record(dead(w, ledger.Exhausted))
+	b.record(dead(w, ledger.ReasonExhausted))
+	b.record(dead(w, ledger.ReasonExhausted))
 	if i := b.incident("j"); i.Count != 1 {
 		b.Errorf("incident %+v", i)
 	}
 	other := j.lease(0)
 	b.record(succeeded(other))
 	closed := b.incident("j")
-	b.record(dead(w, ledger.Exhausted))
+	b.record(dead(w, ledger.ReasonExhausted))
 	b.record(succeeded(other))
 	if i := b.incident("j"); i.Open() || i.Version != closed.Version {
 		b.Errorf("incident %+v, was %+v", i, closed)
@@ -121,11 +121,11 @@ func incidentFenced(b *bed) {
 	w := j.lease(0)
 	b.pass(2 * lease)
 	again := b.take("p2", w.RunID)
-	b.late(dead(w, ledger.Exhausted))
+	b.late(dead(w, ledger.ReasonExhausted))
 	if list := b.incidents("j"); len(list) != 0 {
 		b.Errorf("incidents %+v, want none", list)
 	}
-	b.record(dead(again, ledger.Exhausted))
+	b.record(dead(again, ledger.ReasonExhausted))
 	forged := j.lease(0)
 	forged.Token = b.token()
 	b.late(succeeded(forged))
@@ -136,7 +136,7 @@ func incidentFenced(b *bed) {
 
 func incidentClosed(b *bed) {
 	j := b.job("j")
-	b.record(dead(j.lease(0), ledger.Exhausted))
+	b.record(dead(j.lease(0), ledger.ReasonExhausted))
 	j.admit(j.missed(0))
 	j.Position = j.next().Position
 	w := j.lease(0)
@@ -146,7 +146,7 @@ func incidentClosed(b *bed) {
 		b.Fatalf("incidents %+v", list)
 	}
 	for _, i := range list {
-		if i.Open() || i.ClosedBy != w.RunID || i.Settled || !i.DueAt.Equal(i.ClosedAt) {
+		if i.Open() || i.ClosedBy != w.RunID || i.ClosedByOperator || !i.DueAt.Equal(i.ClosedAt) {
 			b.Errorf("incident %+v, want closed by %s", i, w.RunID)
 		}
 	}
@@ -157,7 +157,7 @@ func incidentClosed(b *bed) {
 
 func incidentNeighbor(b *bed) {
 	j, near := b.job("j"), b.job("j-2")
-	b.record(dead(j.lease(0), ledger.Exhausted))
+	b.record(dead(j.lease(0), ledger.ReasonExhausted))
 	b.record(succeeded(near.lease(0)))
 	if i := b.incident("j"); !i.Open() {
 		b.Errorf("incident %+v", i)
@@ -166,8 +166,8 @@ func incidentNeighbor(b *bed) {
 
 func incidentBoth(b *bed) {
 	j := b.job("j")
-	b.record(dead(j.lease(0), ledger.Exhausted))
-	b.record(succeeded(j.lease(0)), dead(j.lease(0), ledger.Permanent))
+	b.record(dead(j.lease(0), ledger.ReasonExhausted))
+	b.record(succeeded(j.lease(0)), dead(j.lease(0), ledger.ReasonPermanent))
 	if i := b.incident("j"); !i.Open() || i.Count != 2 || i.Reopened != 0 {
 		b.Errorf("incident %+v", i)
 	}
@@ -180,21 +180,21 @@ func incidentRetry(b *bed) {
 	if list := b.incidents("j"); len(list) != 0 {
 		b.Errorf("incidents %+v, want none", list)
 	}
-	b.record(dead(j.lease(0), ledger.Exhausted))
+	b.record(dead(j.lease(0), ledger.ReasonExhausted))
 	b.record(unsent(j.lease(0), time.Hour))
 	if i := b.incident("j"); !i.Open() {
 		b.Errorf("incident %+v", i)
 	}
 }
 
-func incidentExpired(b *bed) {
+func incidentPastSendBefore(b *bed) {
 	j := b.job("j")
 	w, v := j.lease(0), j.lease(0)
 	b.pass(2 * horizon)
-	if got := b.claim("p2", 10); len(got.Expired) != 2 {
-		b.Fatalf("expired %+v", got.Expired)
+	if got := b.claim("p2", 10); len(got.PastSendBefore) != 2 {
+		b.Fatalf("past send-before %+v", got.PastSendBefore)
 	}
-	if i := b.incident("j"); i.Cause != ledger.CauseDead || i.Reason != ledger.KeyExpired || i.Count != 2 || i.RunID != max(w.RunID, v.RunID) || i.Error != "" {
+	if i := b.incident("j"); i.Cause != ledger.IncidentDead || i.Reason != ledger.ReasonKeyExpired || i.Count != 2 || i.RunID != max(w.RunID, v.RunID) || i.Error != "" {
 		b.Errorf("incident %+v", i)
 	}
 }
@@ -203,7 +203,7 @@ func incidentMissed(b *bed) {
 	j := b.job("j")
 	j.admit(j.rangeOf(0, 4), j.missed(5), j.planned(6, ledger.OverlapSkip))
 	i := b.incident("j")
-	if i.Cause != ledger.CauseMissed || i.Reason != ledger.CatchUpWindow || i.Count != 6 || i.RunID != j.id(5) {
+	if i.Cause != ledger.IncidentMissed || i.Reason != ledger.ReasonCatchUpWindow || i.Count != 6 || i.RunID != j.id(5) {
 		b.Errorf("incident %+v", i)
 	}
 }
@@ -220,11 +220,11 @@ func incidentMissedBefore(b *bed) {
 
 func incidentReopened(b *bed) {
 	j := b.job("j")
-	b.record(dead(j.lease(0), ledger.Exhausted))
+	b.record(dead(j.lease(0), ledger.ReasonExhausted))
 	b.record(succeeded(j.lease(0)))
 	was := b.incident("j")
 	b.pass(ledger.ReopenWithin - time.Minute)
-	b.record(dead(j.lease(0), ledger.Permanent))
+	b.record(dead(j.lease(0), ledger.ReasonPermanent))
 	i := b.incident("j")
 	if i.ID != was.ID || !i.Open() || i.Reopened != 1 || i.Count != 2 || i.ClosedBy != "" || !i.OpenedAt.Equal(was.OpenedAt) {
 		b.Errorf("incident %+v, was %+v", i, was)
@@ -233,75 +233,28 @@ func incidentReopened(b *bed) {
 
 func incidentAnother(b *bed) {
 	j := b.job("j")
-	b.record(dead(j.lease(0), ledger.Exhausted))
+	b.record(dead(j.lease(0), ledger.ReasonExhausted))
 	b.record(succeeded(j.lease(0)))
 	b.pass(ledger.ReopenWithin + time.Minute)
-	b.record(dead(j.lease(0), ledger.Permanent))
+	b.record(dead(j.lease(0), ledger.ReasonPermanent))
 	list := b.incidents("j")
 	if len(list) != 2 || !list[0].Open() || list[0].Count != 1 || list[1].Open() || list[0].ID <= list[1].ID {
 		b.Errorf("incidents %+v", list)
 	}
 }
 
-func (b *bed) ack(id int64, end bool) ledger.Incident {
-	b.Helper()
-	i, err := b.AckIncident(b.ctx, ledger.IncidentAct{ID: id, Close: end, Actor: ledger.Actor{By: "ann", Why: "on it", Via: ledger.ViaCLI}})
-	b.must(err)
-	return i
-}
-
-func incidentAcked(b *bed) {
-	j := b.job("j")
-	b.record(dead(j.lease(0), ledger.Exhausted))
-	id := b.incident("j").ID
-	i := b.ack(id, false)
-	if !i.Open() || i.AckedAt.IsZero() || i.AckedBy != "ann" || i.Why != "on it" {
-		b.Errorf("incident %+v", i)
-	}
-	b.pass(time.Minute)
-	if again := b.ack(id, false); again.Version != i.Version || !again.AckedAt.Equal(i.AckedAt) {
-		b.Errorf("a repeated acknowledgement made %+v of %+v", again, i)
-	}
-	b.record(succeeded(j.lease(0)))
-	b.record(dead(j.lease(0), ledger.Exhausted))
-	if i := b.incident("j"); i.AckedAt.IsZero() || i.Reopened != 1 {
-		b.Errorf("incident %+v, want acknowledged still", i)
-	}
-	acts, err := b.Audit(b.ctx, ledger.AuditFilter{JobID: "j"})
-	b.must(err)
-	if len(acts) != 1 || acts[0].Act != ledger.ActAckIncident || acts[0].By != "ann" || acts[0].RunID != "" {
-		b.Errorf("audit %+v", acts)
-	}
-	if _, err := b.AckIncident(b.ctx, ledger.IncidentAct{ID: id + 1000}); !errors.Is(err, ledger.ErrNotFound) {
-		b.Errorf("acknowledging an unknown incident: %v", err)
-	}
-}
-
-func incidentSettled(b *bed) {
-	j := b.job("j")
-	b.record(dead(j.lease(0), ledger.Exhausted))
-	i := b.ack(b.incident("j").ID, true)
-	if i.Open() || i.ClosedBy != "ann" || !i.Settled {
-		b.Errorf("incident %+v", i)
-	}
-	b.record(dead(j.lease(0), ledger.Exhausted))
-	if list := b.incidents("j"); len(list) != 2 || !list[0].Open() || list[0].Count != 1 || list[1].Open() {
-		b.Errorf("incidents %+v", list)
-	}
-}
-
 func incidentObserved(b *bed) {
-	b.must(b.Observe(b.ctx, ledger.CauseUnplanned, []ledger.Trouble{{JobID: "a", Error: "nobody"}, {JobID: "b"}}))
+	b.must(b.ReconcileIncidents(b.ctx, ledger.IncidentUnplanned, []ledger.JobProblem{{JobID: "a", Error: "nobody"}, {JobID: "b"}}))
 	was := b.incident("a")
-	if was.Cause != ledger.CauseUnplanned || was.Error != "nobody" || was.RunID != "" || was.Count != 1 {
+	if was.Cause != ledger.IncidentUnplanned || was.Error != "nobody" || was.RunID != "" || was.Count != 1 {
 		b.Errorf("incident %+v", was)
 	}
-	b.must(b.Observe(b.ctx, ledger.CauseOverdue, nil))
-	b.must(b.Observe(b.ctx, ledger.CauseUnplanned, []ledger.Trouble{{JobID: "a", Error: "still nobody"}}))
+	b.must(b.ReconcileIncidents(b.ctx, ledger.IncidentOverdue, nil))
+	b.must(b.ReconcileIncidents(b.ctx, ledger.IncidentUnplanned, []ledger.JobProblem{{JobID: "a", Error: "still nobody"}}))
 	if i := b.incident("a"); i.Version != was.Version || !i.Open() {
 		b.Errorf("a problem that lasts made %+v of %+v", i, was)
 	}
-	if i := b.incident("b"); i.Open() || i.ClosedBy != "" || i.Settled {
+	if i := b.incident("b"); i.Open() || i.ClosedBy != "" || i.ClosedByOperator {
 		b.Errorf("incident %+v, want closed", i)
 	}
 	b.record(succeeded(b.job("a").lease(0)))
@@ -310,61 +263,17 @@ func incidentObserved(b *bed) {
 	}
 }
 
-func incidentPages(b *bed) {
-	for _, id := range []string{"a", "b", "c"} {
-		b.record(dead(b.job(id).lease(0), ledger.Exhausted))
-	}
-	b.ack(b.incident("b").ID, true)
-	all, err := b.Incidents(b.ctx, ledger.IncidentFilter{})
-	b.must(err)
-	if len(all) != 3 || all[0].JobID != "c" || all[2].JobID != "a" {
-		b.Fatalf("incidents %+v", all)
-	}
-	page, err := b.Incidents(b.ctx, ledger.IncidentFilter{Before: all[0].ID, Limit: 1})
-	b.must(err)
-	if len(page) != 1 || page[0].JobID != "b" {
-		b.Errorf("page %+v", page)
-	}
-	open, err := b.Incidents(b.ctx, ledger.IncidentFilter{Open: true})
-	b.must(err)
-	if len(open) != 2 || open[0].JobID != "c" || open[1].JobID != "a" {
-		b.Errorf("open %+v", open)
-	}
-	one, err := b.Incidents(b.ctx, ledger.IncidentFilter{ID: all[1].ID})
-	b.must(err)
-	if len(one) != 1 || one[0].JobID != "b" {
-		b.Errorf("by ID %+v", one)
-	}
-}
-
-func incidentPurged(b *bed) {
-	j := b.job("j")
-	b.record(dead(j.lease(0), ledger.Exhausted))
-	b.record(dead(b.job("open").lease(0), ledger.Exhausted))
-	b.record(succeeded(j.lease(0)))
-	purge := func(dry bool) int {
-		got, err := b.PurgeHistory(b.ctx, ledger.HistoryPurge{Retention: 48 * time.Hour, AuditRetention: 48 * time.Hour, DryRun: dry})
-		b.must(err)
-		return got.Incidents
-	}
-	b.pass(47 * time.Hour)
-	if n := purge(false); n != 0 {
-		b.Errorf("purged %d incidents within their retention", n)
-	}
-	b.pass(2 * time.Hour)
-	if n := purge(true); n != 1 {
-		b.Errorf("a dry run counts %d, want 1", n)
-	}
-	if n := purge(false); n != 1 {
-		b.Errorf("purged %d, want 1", n)
-	}
-	if len(b.incidents("j")) != 0 || !b.incident("open").Open() {
-		b.Error("the wrong incident was purged")
+func incidentRedriven(b *bed) {
+	j, _ := b.died("j")
+	b.changed(b.Redrive(b.ctx, act(j.id(0))))(j.id(0))
+	b.record(dead(b.take("p2", j.id(0)), ledger.ReasonExhausted))
+	if i := b.incident("j"); i.Count != 2 || i.RunID != j.id(0) || i.Reopened != 0 {
+		b.Errorf("incident %+v, want 2 problems of one run", i)
 	}
 }
 
 func incidentBytes(b *bed) {
-	b.record(diesOf(b.job("j").lease(0), ledger.Permanent, "a\x00b\xff"+strings.Repeat("x", 2*ledger.IncidentErrorLimit)))
+	b.record(diesOf(b.job("j").lease(0), ledger.ReasonPermanent, "a\x00b\xff"+strings.Repeat("x", 2*ledger.IncidentErrorLimit)))
 	if i := b.incident("j"); !strings.HasPrefix(i.Error, "a") || len(i.Error) > ledger.IncidentErrorLimit+4 {
 		b.Errorf("error %q", i.Error)
 	}

@@ -55,7 +55,7 @@ func (j *job) leased(i int, o ledger.Overlap) ledger.RunSpec {
 func (j *job) missed(i int) ledger.RunSpec {
 	return ledger.RunSpec{
 		RunID: j.id(i), ScheduledAt: j.at(i), Count: 1,
-		State: ledger.Missed, Reason: ledger.CatchUpWindow, Trigger: ledger.BySchedule,
+		State: ledger.Missed, Reason: ledger.ReasonCatchUpWindow, Trigger: ledger.BySchedule,
 	}
 }
 

@@ -15,18 +15,18 @@ var leaseCases = []testCase{
 	{"NextAt is a lease's end, or zero when there is nothing", nextAtLease},
 	{"runs of busy targets and jobs are left", busyLeft},
 	{"a claim narrowed to named runs leaves the others", onlyNamed},
-	{"a lapsed lease is taken over by the next attempt and kept as lost", takeover},
+	{"an expired lease is taken over by the next attempt and kept as lost", takeover},
 	{"a record after the lease was taken over is refused", lateFinisher},
-	{"a lapsed lease that was not taken over still records and extends", lapsedUntaken},
+	{"an expired lease that was not taken over still records and extends", expiredUntaken},
 	{"Extend moves the end of held leases and names the lost ones", extends},
-	{"Recall returns what is leased under the token", recalls},
+	{"LeasedWork returns what is leased under the token", recalls},
 	{"a claim repeated under its token adds to it", claimRepeated},
 	{"a lease given back unsent uses no attempt number", givenBack},
 	{"sendBefore is set at the first lease and kept by retries", sendBeforeKept},
-	{"a retry past sendBefore is made dead and never handed out", retryExpired},
-	{"a lapsed run past sendBefore is made dead and its attempt kept", lapsedExpired},
+	{"a retry past sendBefore is made dead and never handed out", retryPastSendBefore},
+	{"a run past sendBefore with an expired lease is made dead and its attempt kept", expiredLeasePastSendBefore},
 	{"a run that was never leased does not expire", plannedKeeps},
-	{"an expired run gives its slot back", expiredSlot},
+	{"a run past sendBefore gives its slot back", slotPastSendBefore},
 }
 
 func oneHolder(b *bed) {
@@ -141,7 +141,7 @@ func takeover(b *bed) {
 		b.Errorf("attempt %d, failures %d: want 3 and 1", w.Attempt, w.Failures)
 	}
 	h := b.history(j.id(0))
-	if len(h) != 2 || h[1].N != 2 || h[1].Answer != ledger.Lost || h[1].Owner != "p1" || h[1].FinishedAt.IsZero() {
+	if len(h) != 2 || h[1].N != 2 || h[1].Answer != ledger.AnswerLost || h[1].Owner != "p1" || h[1].FinishedAt.IsZero() {
 		b.Errorf("history %+v, want attempt 2 of p1 lost", h)
 	}
 	b.record(succeeded(w))
@@ -157,11 +157,11 @@ func lateFinisher(b *bed) {
 	b.late(succeeded(old))
 	b.late(unsent(old, 0))
 	b.record(retrying(w, time.Hour))
-	b.late(dead(old, ledger.Permanent))
+	b.late(dead(old, ledger.ReasonPermanent))
 	b.is(j.id(0), ledger.Retrying, "")
 }
 
-func lapsedUntaken(b *bed) {
+func expiredUntaken(b *bed) {
 	_, w := b.started("a")
 	b.pass(lease + time.Second)
 	b.record(succeeded(w))
@@ -209,14 +209,14 @@ func recalls(b *bed) {
 	j := b.job("j")
 	j.admit(j.planned(0, ledger.OverlapAllow), j.planned(1, ledger.OverlapAllow))
 	got := b.claim("p1", 2)
-	recalled, err := b.Recall(b.ctx, got.Work[0].Token)
+	recalled, err := b.LeasedWork(b.ctx, got.Work[0].Token)
 	b.must(err)
 	b.sameWork(recalled, got.Work)
 	b.record(succeeded(got.Work[0]))
-	recalled, err = b.Recall(b.ctx, got.Work[0].Token)
+	recalled, err = b.LeasedWork(b.ctx, got.Work[0].Token)
 	b.must(err)
 	b.sameWork(recalled, got.Work[1:])
-	recalled, err = b.Recall(b.ctx, "nobody's")
+	recalled, err = b.LeasedWork(b.ctx, "nobody's")
 	b.must(err)
 	if len(recalled) != 0 {
 		b.Errorf("recalled %v under a token that leased nothing", runIDs(recalled))
@@ -232,7 +232,7 @@ func claimRepeated(b *bed) {
 			b.Fatal(err)
 		}
 	}
-	got, err := b.Recall(b.ctx, c.Token)
+	got, err := b.LeasedWork(b.ctx, c.Token)
 	b.must(err)
 	if !slices.Equal(runIDs(got), []string{j.id(0), j.id(1)}) {
 		b.Errorf("recalled %v, want both", runIDs(got))
@@ -255,81 +255,4 @@ func givenBack(b *bed) {
 	if w = b.take("p1", j.id(0)); w.Attempt != 2 || w.Failures != 1 {
 		b.Errorf("attempt %d, failures %d: want 2 and 1", w.Attempt, w.Failures)
 	}
-}
-
-func sendBeforeKept(b *bed) {
-	j := b.job("j")
-	j.admit(j.planned(0, ledger.OverlapAllow))
-	if r := b.get(j.id(0)); !r.SendBefore.IsZero() {
-		b.Errorf("sendBefore %s before the first lease", r.SendBefore)
-	}
-	first := b.claim("p1", 1)
-	w := first.Work[0]
-	if !w.SendBefore.Equal(first.Now.Add(horizon)) {
-		b.Errorf("sendBefore %s, want the lease's time %s and the horizon", w.SendBefore, first.Now)
-	}
-	started := b.get(j.id(0)).StartedAt
-	b.record(retrying(w, 0))
-	if again := b.take("p2", j.id(0)); !again.SendBefore.Equal(w.SendBefore) {
-		b.Errorf("sendBefore moved from %s to %s", w.SendBefore, again.SendBefore)
-	}
-	if r := b.get(j.id(0)); !r.SendBefore.Equal(w.SendBefore) || !r.StartedAt.Equal(started) {
-		b.Errorf("row %+v, want sendBefore %s, started %s", r, w.SendBefore, started)
-	}
-}
-
-// gone checks that the next claim makes exactly this run dead.
-func (b *bed) gone(runID string) {
-	b.Helper()
-	got := b.idle()
-	if len(got.Expired) != 1 || got.Expired[0].ID != runID || got.Expired[0].State != ledger.Dead {
-		b.Errorf("expired %+v, want %s", got.Expired, runID)
-	}
-	if r := b.is(runID, ledger.Dead, ledger.KeyExpired); r.FinishedAt.IsZero() {
-		b.Errorf("a dead run is finished: %+v", r)
-	}
-	if again := b.idle(); len(again.Expired) != 0 {
-		b.Errorf("expired again: %+v", again.Expired)
-	}
-}
-
-func retryExpired(b *bed) {
-	j, w := b.started("j")
-	b.record(retrying(w, 0))
-	b.pass(horizon + time.Second)
-	b.gone(j.id(0))
-	if r := b.get(j.id(0)); r.Attempt != 1 || len(b.history(j.id(0))) != 1 {
-		b.Errorf("row %+v: nothing was sent when it expired", r)
-	}
-}
-
-func lapsedExpired(b *bed) {
-	j, old := b.started("j")
-	b.pass(horizon + time.Second)
-	b.gone(j.id(0))
-	h := b.history(j.id(0))
-	if len(h) != 1 || h[0].N != 1 || h[0].Answer != ledger.Lost {
-		b.Errorf("history %+v, want attempt 1 lost", h)
-	}
-	b.late(succeeded(old))
-}
-
-func plannedKeeps(b *bed) {
-	j := b.job("j")
-	j.admit(j.planned(0, ledger.OverlapAllow))
-	b.pass(10 * horizon)
-	if got := b.claim("p1", 10); len(got.Work) != 1 || len(got.Expired) != 0 {
-		b.Errorf("claimed %v, expired %v", runIDs(got.Work), got.Expired)
-	}
-}
-
-func expiredSlot(b *bed) {
-	j := b.job("j")
-	got := j.admit(j.leased(0, ledger.OverlapQueue), j.planned(1, ledger.OverlapQueue))
-	b.record(retrying(got.Leased[0], 0))
-	b.pass(horizon + time.Second)
-	b.claim("p1", 10)
-	b.is(j.id(0), ledger.Dead, ledger.KeyExpired)
-	b.claim("p1", 10)
-	b.is(j.id(1), ledger.Running, "")
 }

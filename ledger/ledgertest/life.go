@@ -92,9 +92,9 @@ func (l *life) plan() {
 
 func (l *life) claim() {
 	got := l.bed.claim("p1", 1+l.IntN(4))
-	for _, r := range got.Expired {
+	for _, r := range got.PastSendBefore {
 		if got.Now.Before(l.before[r.ID]) {
-			l.Errorf("%s expired before its time", r.ID)
+			l.Errorf("%s is past send-before too early", r.ID)
 		}
 		delete(l.holder, r.ID)
 	}
@@ -125,7 +125,7 @@ func (l *life) finish() {
 	w := l.held[i]
 	l.held = append(l.held[:i], l.held[i+1:]...)
 	o := []ledger.Outcome{
-		succeeded(w), dead(w, ledger.Exhausted), retrying(w, 0), retrying(w, time.Minute), unsent(w, 0),
+		succeeded(w), dead(w, ledger.ReasonExhausted), retrying(w, 0), retrying(w, time.Minute), unsent(w, 0),
 	}[l.IntN(5)]
 	want := ledger.Fenced
 	if l.holder[w.RunID] == w.Token {
@@ -207,7 +207,7 @@ func (l *life) check() {
 				l.Errorf("%s went from %s to %s", r.ID, was, r.State)
 			}
 			l.states[r.ID] = r.State
-			if ledger.AdHoc(r.ID) {
+			if ledger.IsAdHoc(r.ID) {
 				continue
 			}
 			if own[r.ScheduledAt] && r.Until.IsZero() {
@@ -238,7 +238,7 @@ func (l *life) drain() {
 		for _, w := range got.Work {
 			l.record(succeeded(w))
 		}
-		if len(got.Work) == 0 && len(got.Expired) == 0 {
+		if len(got.Work) == 0 && len(got.PastSendBefore) == 0 {
 			if got.NextAt.IsZero() {
 				break
 			}
@@ -247,12 +247,12 @@ func (l *life) drain() {
 	}
 	clear(l.states) // several moves lie between
 	l.check()
-	l.counted(ledger.Counts{DeadUnseen: l.deadNow()})
+	l.counted(ledger.Counts{DeadUnacknowledged: l.deadNow()})
 }
 
 func (l *life) deadNow() int {
 	l.Helper()
-	rs, err := l.List(l.ctx, ledger.Filter{States: []ledger.State{ledger.Dead}, Unacked: true, Limit: 10000})
+	rs, err := l.List(l.ctx, ledger.Filter{States: []ledger.State{ledger.Dead}, Unacknowledged: true, Limit: 10000})
 	l.must(err)
 	return len(rs)
 }

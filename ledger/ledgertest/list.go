@@ -20,6 +20,7 @@ var listCases = []testCase{
 	{"List by job is what the whole listing has of it, whatever other jobs are called", listNeighbours},
 	{"List by job is bounded by time to the microsecond", listBetweenSeconds},
 	{"List without a limit has 100", listDefault},
+	{"no list has the bodies of calls; a single run and its worker have them", listWithoutBodies},
 	{"a limit below 1 is the default, of a listing, of events, of a purge", belowOne},
 	{"Jobs lists every job by id with its last run", jobStatuses},
 	{"an unknown job has no events", noEvents},
@@ -59,10 +60,10 @@ func listFilters(b *bed) {
 		"ids":     {ledger.Filter{IDs: []string{j.id(0), j.id(3), "nobody@x"}}, []string{j.id(3), j.id(0)}},
 		"job":     {ledger.Filter{JobID: "other"}, []string{o.id(1)}},
 		"state":   {ledger.Filter{States: []ledger.State{ledger.Dead, ledger.Missed}}, []string{j.id(2), j.id(1), j.id(0)}},
-		"reason":  {ledger.Filter{Reason: ledger.CatchUpWindow}, []string{j.id(2)}},
+		"reason":  {ledger.Filter{Reason: ledger.ReasonCatchUpWindow}, []string{j.id(2)}},
 		"since":   {ledger.Filter{JobID: "j", Since: j.at(2)}, []string{j.id(3), j.id(2)}},
 		"until":   {ledger.Filter{JobID: "j", Until: j.at(2)}, []string{j.id(1), j.id(0)}},
-		"unacked": {ledger.Filter{States: []ledger.State{ledger.Dead}, Unacked: true}, []string{j.id(1)}},
+		"unacked": {ledger.Filter{States: []ledger.State{ledger.Dead}, Unacknowledged: true}, []string{j.id(1)}},
 		"limit":   {ledger.Filter{Limit: 2}, []string{j.id(3), j.id(2)}},
 		"nothing": {ledger.Filter{JobID: "nobody"}, nil},
 	} {
@@ -102,6 +103,34 @@ func (b *bed) page(f ledger.Filter) []string {
 		ids = append(ids, r.ID)
 	}
 	return ids
+}
+
+func listWithoutBodies(b *bed) {
+	j := b.job("j")
+	want := string(call("j").Body)
+	f := b.follow()
+	j.admit(j.leased(0, ledger.OverlapQueue), j.planned(1, ledger.OverlapAllow))
+	statuses, err := b.Jobs(b.ctx)
+	b.must(err)
+	lists := map[string][]ledger.Run{"List": b.all("j"), "Changes": f.changes().Runs, "Jobs": {*statuses[0].LastRun, *statuses[0].SlotRun}}
+	for name, cancel := range map[string]ledger.Action{"a preview of Cancel": {Actor: who("ann", "asked"), Filter: ledger.Filter{JobID: "j"}, DryRun: true}, "Cancel": act(j.id(1))} {
+		got, err := b.Cancel(b.ctx, cancel)
+		b.must(err)
+		lists[name] = got.Changed
+	}
+	for name, runs := range lists {
+		if len(runs) == 0 {
+			b.Errorf("%s has no run", name)
+		}
+		for _, r := range runs {
+			if r.Call.Body != nil || r.Call.Target != call("j").Target || r.Call.Method != call("j").Method {
+				b.Errorf("%s: the call of %s is %+v, want it without its body", name, r.ID, r.Call)
+			}
+		}
+	}
+	if r := b.get(j.id(0)); string(r.Call.Body) != want || want == "" {
+		b.Errorf("Get: the body is %q, want %q", r.Call.Body, want)
+	}
 }
 
 func listOrder(b *bed) {
@@ -192,7 +221,7 @@ func jobStatuses(b *bed) {
 		b.Errorf("status %+v, want one that has not run", s)
 	}
 	if s := jobs[1]; s.LastRun == nil || s.LastRun.ID != j.id(1) {
-		b.Errorf("last run %+v, want %s: a range is no run", s.LastRun, j.id(1))
+		b.Errorf("last run %+v, want %s: a range is not a run", s.LastRun, j.id(1))
 	}
 }
 
@@ -209,14 +238,14 @@ func counts(b *bed) {
 	got := j.admit(j.leased(0, a), j.leased(1, a), j.leased(2, a), j.leased(3, a), j.planned(4, a), j.planned(5, a), j.missed(6))
 	ws := got.Leased
 	slices.SortFunc(ws, func(a, b ledger.Work) int { return a.ScheduledAt.Compare(b.ScheduledAt) })
-	b.record(retrying(ws[0], time.Hour), dead(ws[1], ledger.Permanent), succeeded(ws[2]))
+	b.record(retrying(ws[0], time.Hour), dead(ws[1], ledger.ReasonPermanent), succeeded(ws[2]))
 	want := ledger.Counts{
-		Unfinished: map[ledger.State]int{ledger.Planned: 2, ledger.Running: 1, ledger.Retrying: 1},
-		DeadUnseen: 1, OldestDue: j.at(4),
+		Unfinished:         map[ledger.State]int{ledger.Planned: 2, ledger.Running: 1, ledger.Retrying: 1},
+		DeadUnacknowledged: 1, OldestDue: j.at(4),
 	}
 	b.counted(want)
 	b.changed(b.Ack(b.ctx, act(j.id(1))))(j.id(1))
-	want.DeadUnseen = 0
+	want.DeadUnacknowledged = 0
 	b.counted(want)
 	b.claim("p1", 10)
 	b.counted(ledger.Counts{Unfinished: map[ledger.State]int{ledger.Running: 3, ledger.Retrying: 1}})
@@ -237,7 +266,7 @@ func (b *bed) counted(want ledger.Counts) {
 			b.Errorf("%d %s, want %d", got.Unfinished[s], s, want.Unfinished[s])
 		}
 	}
-	if got.DeadUnseen != want.DeadUnseen || !got.OldestDue.Equal(want.OldestDue) {
+	if got.DeadUnacknowledged != want.DeadUnacknowledged || !got.OldestDue.Equal(want.OldestDue) {
 		b.Errorf("counts %+v, want %+v", got, want)
 	}
 }

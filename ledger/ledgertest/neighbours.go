@@ -112,10 +112,10 @@ func listBetweenSeconds(b *bed) {
 
 func actOnNeighbours(b *bed) {
 	jobs := b.neighbours()
-	got, err := b.Cancel(b.ctx, ledger.Act{Filter: ledger.Filter{JobID: "a"}, Actor: ledger.Actor{By: "ann", Why: "asked"}})
+	got, err := b.Cancel(b.ctx, ledger.Action{Filter: ledger.Filter{JobID: "a"}, Actor: ledger.Actor{By: "ann", Why: "asked"}})
 	b.must(err)
-	if len(got.Changed) != 7 || len(got.Refused) != 0 {
-		b.Errorf("%d changed, refused %v: want the 7 planned ones of job a", len(got.Changed), got.Refused)
+	if len(got.Changed) != 7 || len(got.Rejected) != 0 {
+		b.Errorf("%d changed, refused %v: want the 7 planned ones of job a", len(got.Changed), got.Rejected)
 	}
 	for _, j := range jobs[1:] {
 		for _, r := range b.all(j.JobID) {

@@ -1,7 +1,6 @@
 package ledgertest
 
 import (
-	"context"
 	"errors"
 	"reflect"
 	"slices"
@@ -20,7 +19,7 @@ var operateCases = []testCase{
 	{"cancel: a finished run is refused in words", cancelFinished},
 	{"cancel: without ids only what can be canceled is selected", cancelSelected},
 	{"redrive: keeps the key, sendBefore and attempt numbers", redriveKeeps},
-	{"redrive: refused past sendBefore, forced or not", redriveExpired},
+	{"redrive: refused past sendBefore, forced or not", redrivePastSendBefore},
 	{"redrive: refused while another run of the job is unfinished, unless forced", redriveBeside},
 	{"redrive: only from dead", redriveDeadOnly},
 	{"redrive: takes the slot again", redriveSlot},
@@ -37,13 +36,13 @@ var operateCases = []testCase{
 	{"ack: only dead runs, and without ids those not seen yet", acksSelected},
 }
 
-// act is an operator's doing to these runs.
-func act(ids ...string) ledger.Act {
-	return ledger.Act{Filter: ledger.Filter{IDs: ids}, Actor: ledger.Actor{By: "ann", Why: "asked"}}
+// action is an operator's doing to these runs.
+func act(ids ...string) ledger.Action {
+	return ledger.Action{Filter: ledger.Filter{IDs: ids}, Actor: ledger.Actor{By: "ann", Why: "asked"}}
 }
 
 // changed checks that exactly these runs changed, each with who and why.
-func (b *bed) changed(got ledger.Acted, err error) func(ids ...string) {
+func (b *bed) changed(got ledger.ActionResult, err error) func(ids ...string) {
 	b.Helper()
 	b.must(err)
 	return func(want ...string) {
@@ -57,20 +56,20 @@ func (b *bed) changed(got ledger.Acted, err error) func(ids ...string) {
 		}
 		slices.Sort(ids)
 		slices.Sort(want)
-		if !slices.Equal(ids, want) || len(got.Refused) != 0 {
-			b.Fatalf("changed %v, refused %v: want %v changed", ids, got.Refused, want)
+		if !slices.Equal(ids, want) || len(got.Rejected) != 0 {
+			b.Fatalf("changed %v, refused %v: want %v changed", ids, got.Rejected, want)
 		}
 	}
 }
 
 // unchanged checks that exactly these runs were refused, in words.
-func (b *bed) unchanged(got ledger.Acted, err error) func(ids ...string) {
+func (b *bed) unchanged(got ledger.ActionResult, err error) func(ids ...string) {
 	b.Helper()
 	b.must(err)
 	return func(want ...string) {
 		b.Helper()
 		var ids []string
-		for _, r := range got.Refused {
+		for _, r := range got.Rejected {
 			ids = append(ids, r.RunID)
 			if strings.TrimSpace(r.Why) == "" {
 				b.Errorf("%s was refused without a word", r.RunID)
@@ -87,7 +86,7 @@ func (b *bed) unchanged(got ledger.Acted, err error) func(ids ...string) {
 func (b *bed) canceled(id string) {
 	b.Helper()
 	b.changed(b.Cancel(b.ctx, act(id)))(id)
-	if r := b.is(id, ledger.Canceled, ledger.CanceledByOperator); r.FinishedAt.IsZero() || r.LeasedBy != "" || !r.NextAt.IsZero() {
+	if r := b.is(id, ledger.Canceled, ledger.ReasonOperator); r.FinishedAt.IsZero() || r.LeasedBy != "" || !r.NextAt.IsZero() {
 		b.Errorf("a canceled run is finished: %+v", r)
 	}
 }
@@ -96,7 +95,7 @@ func (b *bed) canceled(id string) {
 func (b *bed) died(id string) (*job, ledger.Work) {
 	b.Helper()
 	j, w := b.started(id)
-	b.record(dead(w, ledger.Exhausted))
+	b.record(dead(w, ledger.ReasonExhausted))
 	return j, w
 }
 
@@ -187,7 +186,7 @@ func cancelRunning(b *bed) {
 	if len(lost) != 1 {
 		b.Errorf("lost %v, want the canceled run's lease", lost)
 	}
-	if h := b.history(j.id(0)); len(h) != 1 || h[0].N != 1 || h[0].Answer != ledger.Lost {
+	if h := b.history(j.id(0)); len(h) != 1 || h[0].N != 1 || h[0].Answer != ledger.AnswerLost {
 		b.Errorf("history %+v, want attempt 1, which may have been sent", h)
 	}
 }
@@ -212,247 +211,10 @@ func cancelSelected(b *bed) {
 	b.is(other.id(0), ledger.Planned, "")
 }
 
-func redriveKeeps(b *bed) {
-	j, w := b.died("j")
-	b.changed(b.Ack(b.ctx, act(j.id(0))))(j.id(0))
-	b.changed(b.Redrive(b.ctx, act(j.id(0))))(j.id(0))
-	r := b.is(j.id(0), ledger.Retrying, "")
-	if r.Failures != 0 || r.Attempt != 1 || !r.FinishedAt.IsZero() || !r.AckedAt.IsZero() || !r.SendBefore.Equal(w.SendBefore) {
-		b.Errorf("row %+v", r)
-	}
-	again := b.take("p2", j.id(0))
-	if again.Attempt != 2 || again.Failures != 0 || !again.SendBefore.Equal(w.SendBefore) {
-		b.Errorf("work %+v, want attempt 2 of a new budget before %s", again, w.SendBefore)
-	}
-	b.sameCall("redriven", again.Call, w.Call)
-}
-
-func redriveExpired(b *bed) {
-	j, _ := b.died("j")
-	b.pass(horizon + time.Second)
-	for _, force := range []bool{false, true} {
-		a := act(j.id(0))
-		a.Force = force
-		b.unchanged(b.Redrive(b.ctx, a))(j.id(0))
-	}
-	b.is(j.id(0), ledger.Dead, ledger.Exhausted)
-	b.idle()
-}
-
-func redriveBeside(b *bed) {
-	j, _ := b.died("j")
-	k := j.next()
-	k.admit(k.planned(0, ledger.OverlapAllow))
-	b.unchanged(b.Redrive(b.ctx, act(j.id(0))))(j.id(0))
-	b.is(j.id(0), ledger.Dead, ledger.Exhausted)
-	a := act(j.id(0))
-	a.Force = true
-	b.changed(b.Redrive(b.ctx, a))(j.id(0))
-	if got := b.claim("p1", 10); len(got.Work) != 2 {
-		b.Errorf("claimed %v, want both at once", runIDs(got.Work))
-	}
-}
-
-func redriveDeadOnly(b *bed) {
-	j := b.job("j")
-	a := ledger.OverlapAllow
-	got := j.admit(j.leased(0, a), j.missed(1))
-	b.record(succeeded(got.Leased[0]))
-	f := act(j.id(0), j.id(1), "nobody@x")
-	f.Force = true
-	b.unchanged(b.Redrive(b.ctx, f))(j.id(0), j.id(1), "nobody@x")
-}
-
-func redriveSlot(b *bed) {
-	j, _ := b.died("j")
-	b.changed(b.Redrive(b.ctx, act(j.id(0))))(j.id(0))
-	j.nextIs(ledger.Skipped, ledger.Overlapped)
-}
-
-// deaths makes n scheduled times of a job that took the slot, one after the other, die.
-func (b *bed) deaths(n int) *job {
-	b.Helper()
-	j := b.job("j")
-	var ins []ledger.RunSpec
-	for i := range n {
-		ins = append(ins, j.planned(i, ledger.OverlapQueue))
-	}
-	j.admit(ins...)
-	for i := range n {
-		b.record(dead(b.take("p1", j.id(i)), ledger.Exhausted))
-	}
-	return j
-}
-
-func redriveMany(b *bed) {
-	j := b.deaths(3)
-	f := act()
-	f.JobID, f.Reason = "j", ledger.Exhausted
-	b.changed(b.Redrive(b.ctx, f))(j.id(0), j.id(1), j.id(2))
-	for i := range 3 {
-		w := b.take("p1", j.id(i))
-		b.idle()
-		b.record(succeeded(w))
-	}
-}
-
-func redriveWaitsTooLong(b *bed) {
-	j := b.deaths(2)
-	b.changed(b.Redrive(b.ctx, act(j.id(0), j.id(1))))(j.id(0), j.id(1))
-	b.take("p1", j.id(0))
-	b.pass(horizon + time.Second)
-	for range 3 {
-		b.idle()
-	}
-	b.is(j.id(0), ledger.Dead, ledger.KeyExpired)
-	b.is(j.id(1), ledger.Dead, ledger.KeyExpired)
-}
-
-func actsUnlimited(b *bed) {
-	j := b.job("j")
-	for i := range 55 {
-		b.entered(j.entry(j.planned(i, ledger.OverlapAllow)))
-		b.entered(j.besideAt(i, "x"))
-	}
-	got, err := b.Cancel(b.ctx, act())
-	b.must(err)
-	if len(got.Changed) != 110 || len(got.Refused) != 0 {
-		b.Errorf("canceled %d, refused %d: want all 110", len(got.Changed), len(got.Refused))
-	}
-}
-
-func actsLimited(b *bed) {
-	j := b.job("j")
-	k := &job{bed: b, Position: ledger.Position{JobID: "k", Watermark: j.Watermark}}
-	var works []ledger.Work
-	for i := range 3 {
-		works = append(works, *b.entered(j.entry(j.leased(i, ledger.OverlapAllow))).Work)
-		works = append(works, *b.entered(k.entry(k.leased(i, ledger.OverlapAllow))).Work)
-	}
-	for _, w := range works {
-		b.record(dead(w, ledger.Exhausted))
-	}
-	all := []string{j.id(0), k.id(0), j.id(1), k.id(1), j.id(2), k.id(2)}
-	force := func(a ledger.Act) ledger.Act { a.Force, a.IncludeAcknowledged = true, true; return a }
-	for _, c := range []struct {
-		name string
-		do   func(context.Context, ledger.Act) (ledger.Acted, error)
-	}{{"ack", b.Ack}, {"redrive", b.Redrive}, {"cancel", b.Cancel}} {
-		b.actsOn(c.name, all[:2], c.do, force(ledger.Act{Filter: ledger.Filter{Limit: 2}}))
-		b.actsOn(c.name, []string{j.id(1)}, c.do, force(ledger.Act{Filter: ledger.Filter{JobID: "j", Limit: 1}}))
-		b.actsOn(c.name, []string{k.id(1), j.id(2), k.id(2)}, c.do, force(ledger.Act{Filter: ledger.Filter{Limit: 100}}))
-	}
-}
-
-func actsLimitedBehindRefused(b *bed) {
-	first := b.job("expired")
-	die := func(name string, later time.Duration) *job {
-		j := &job{bed: b, Position: ledger.Position{JobID: name, Watermark: first.Watermark.Add(later)}}
-		for i := range 3 {
-			b.record(dead(*b.entered(j.entry(j.leased(i, ledger.OverlapAllow))).Work, ledger.Exhausted))
-		}
-		return j
-	}
-	die("expired", 0)
-	b.pass(horizon)
-	busy := die("busy", 30*time.Minute)
-	b.entered(busy.entry(busy.planned(3, ledger.OverlapAllow)))
-	die("free", time.Hour)
-	all, err := b.List(b.ctx, ledger.Filter{States: []ledger.State{ledger.Dead}})
-	b.must(err)
-	free := slices.DeleteFunc(all, func(r ledger.Run) bool { return r.JobID != "free" })
-	slices.SortFunc(free, func(a, b ledger.Run) int { return a.ScheduledAt.Compare(b.ScheduledAt) })
-	a := ledger.Act{Filter: ledger.Filter{Limit: 2}, Actor: who("ann", "asked"), DryRun: true}
-	for range 2 {
-		got, err := b.Redrive(b.ctx, a)
-		b.must(err)
-		if len(got.Changed) != 2 || got.Changed[0].ID != free[0].ID || got.Changed[1].ID != free[1].ID || len(got.Refused) != 6 {
-			b.Errorf("dry run %t: changed %+v, refused %+v: want the first two of %+v, behind six", a.DryRun, got.Changed, got.Refused, free)
-		}
-		a.DryRun = false
-	}
-	a.Limit = 100
-	got, err := b.Redrive(b.ctx, a)
-	b.must(err)
-	causes := map[ledger.Cause]int{}
-	for _, r := range got.Refused {
-		causes[r.Cause]++
-	}
-	if len(got.Changed) != 0 || causes[ledger.PastSendBefore] != 3 || causes[ledger.BesideAnother] != 4 {
-		b.Errorf("changed %+v, refused %+v", got.Changed, got.Refused)
-	}
-}
-
-func actsLimitedIDs(b *bed) {
-	j := b.deaths(3)
-	a := act(j.id(0), j.id(1), j.id(2))
-	a.Limit = 1
-	b.changed(b.Ack(b.ctx, a))(j.id(0), j.id(1), j.id(2))
-}
-
-// actsOn checks which runs an act changes, in which order.
-func (b *bed) actsOn(name string, want []string, do func(context.Context, ledger.Act) (ledger.Acted, error), a ledger.Act) {
-	b.Helper()
-	a.By, a.Why = "ann", "asked"
-	got, err := do(b.ctx, a)
-	b.must(err)
-	var ids []string
-	for _, r := range got.Changed {
-		ids = append(ids, r.ID)
-	}
-	if !slices.Equal(ids, want) || len(got.Refused) != 0 {
-		b.Errorf("%s with the limit %d changed %v, refused %v: want %v", name, a.Limit, ids, got.Refused, want)
-	}
-}
-
-func redriveParts(b *bed) {
-	j := b.deaths(4)
-	part := func(by, continues, request string, refused bool, want ...string) {
-		b.Helper()
-		a := ledger.Act{Filter: ledger.Filter{JobID: "j", Limit: 1}, Actor: ledger.Actor{By: by, Why: "asked", Request: request}, Continues: continues}
-		got, err := b.Redrive(b.ctx, a)
-		b.must(err)
-		var ids []string
-		for _, r := range got.Changed {
-			ids = append(ids, r.ID)
-		}
-		if !slices.Equal(ids, want) || refused != (len(got.Refused) > 0) {
-			b.Fatalf("%s by %s after %q changed %v, refused %+v: want %v", request, by, continues, ids, got.Refused, want)
-		}
-	}
-	part("ann", "", "r", false, j.id(0))
-	part("ann", "", "other", true)
-	part("bob", "r", ledger.PartOf("r", "2"), true)
-	part("ann", "r", ledger.PartOf("r", "2"), false, j.id(1))
-	part("ann", "r", ledger.PartOf("r", "3"), false, j.id(2))
-	part("ann", ledger.PartOf("r", "3"), "r/3/4", true)
-	part("ann", "rr", ledger.PartOf("rr", "2"), true)
-	if a, c := b.get(j.id(0)), b.get(j.id(2)); a.State != ledger.Retrying || c.State != ledger.Retrying {
-		b.Errorf("%+v, %+v: want both retrying", a, c)
-	}
-	b.take("p1", j.id(0)) // the later parts' runs wait for the slot
-	b.canceled(j.id(0))
-	b.entered(j.entry(j.planned(4, ledger.OverlapAllow)))
-	part("ann", "r", ledger.PartOf("r", "4"), true)
-}
-
-func redriveForced(b *bed) {
-	j := b.deaths(1)
-	k := j.next()
-	got := k.admit(k.leased(0, ledger.OverlapSkip))
-	f := act(j.id(0))
-	f.Force = true
-	b.changed(b.Redrive(b.ctx, f))(j.id(0))
-	b.record(succeeded(b.take("p1", j.id(0))))
-	k = k.nextIs(ledger.Skipped, ledger.Overlapped)
-	b.record(succeeded(got.Leased[0]))
-	k.nextIs(ledger.Planned, "")
-}
-
 func acks(b *bed) {
 	j, _ := b.died("j")
 	b.changed(b.Ack(b.ctx, act(j.id(0))))(j.id(0))
-	first := b.is(j.id(0), ledger.Dead, ledger.Exhausted)
+	first := b.is(j.id(0), ledger.Dead, ledger.ReasonExhausted)
 	if first.AckedAt.IsZero() {
 		b.Error("not acknowledged")
 	}

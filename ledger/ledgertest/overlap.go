@@ -10,7 +10,7 @@ import (
 var overlapCases = []testCase{
 	{"skip: a scheduled time that finds the slot taken is skipped", skipTaken},
 	{"skip: the slot is kept through retries and given back at the end", skipThroughRetries},
-	{"skip: the slot is kept through a lapsed lease", skipThroughLapse},
+	{"skip: the slot is kept through an expired lease", skipThroughExpiry},
 	{"skip: the slot is kept when a lease is given back unsent", skipThroughUnsent},
 	{"skip: another replica sees the slot", skipAcrossReplicas},
 	{"skip: dead and canceled give the slot back", skipAfterEnd},
@@ -37,31 +37,31 @@ func (j *job) nextIs(state ledger.State, why ledger.Reason) *job {
 func skipTaken(b *bed) {
 	j := b.job("j")
 	got := j.admit(j.leased(0, ledger.OverlapSkip), j.leased(1, ledger.OverlapSkip))
-	if !slices.Equal(runIDs(got.Leased), []string{j.id(0)}) || got.Skipped[ledger.Overlapped] != 1 {
+	if !slices.Equal(runIDs(got.Leased), []string{j.id(0)}) || got.Skipped[ledger.ReasonOverlap] != 1 {
 		b.Errorf("leased %v, skipped %v", runIDs(got.Leased), got.Skipped)
 	}
-	if r := b.is(j.id(1), ledger.Skipped, ledger.Overlapped); r.FinishedAt.IsZero() {
+	if r := b.is(j.id(1), ledger.Skipped, ledger.ReasonOverlap); r.FinishedAt.IsZero() {
 		b.Errorf("a skipped run is finished: %+v", r)
 	}
-	j.nextIs(ledger.Skipped, ledger.Overlapped)
+	j.nextIs(ledger.Skipped, ledger.ReasonOverlap)
 }
 
 func skipThroughRetries(b *bed) {
 	j, w := b.started("j")
 	b.record(retrying(w, 0))
-	j = j.nextIs(ledger.Skipped, ledger.Overlapped)
+	j = j.nextIs(ledger.Skipped, ledger.ReasonOverlap)
 	w = b.take("p2", w.RunID)
-	j = j.nextIs(ledger.Skipped, ledger.Overlapped)
+	j = j.nextIs(ledger.Skipped, ledger.ReasonOverlap)
 	b.record(succeeded(w))
 	j.nextIs(ledger.Planned, "")
 }
 
-func skipThroughLapse(b *bed) {
+func skipThroughExpiry(b *bed) {
 	j, w := b.started("j")
 	b.pass(lease + time.Second)
-	j = j.nextIs(ledger.Skipped, ledger.Overlapped)
+	j = j.nextIs(ledger.Skipped, ledger.ReasonOverlap)
 	w = b.take("p2", w.RunID)
-	j = j.nextIs(ledger.Skipped, ledger.Overlapped)
+	j = j.nextIs(ledger.Skipped, ledger.ReasonOverlap)
 	b.record(succeeded(w))
 	j.nextIs(ledger.Planned, "")
 }
@@ -69,7 +69,7 @@ func skipThroughLapse(b *bed) {
 func skipThroughUnsent(b *bed) {
 	j, w := b.started("j")
 	b.record(unsent(w, time.Hour))
-	j.nextIs(ledger.Skipped, ledger.Overlapped)
+	j.nextIs(ledger.Skipped, ledger.ReasonOverlap)
 }
 
 func skipAcrossReplicas(b *bed) {
@@ -77,14 +77,14 @@ func skipAcrossReplicas(b *bed) {
 	k := j.next()
 	got, err := b.second().Admit(b.ctx, b.admission(k.plan(0, k.leased(0, ledger.OverlapSkip))))
 	b.must(err)
-	if len(got.Leased) != 0 || got.Skipped[ledger.Overlapped] != 1 {
+	if len(got.Leased) != 0 || got.Skipped[ledger.ReasonOverlap] != 1 {
 		b.Errorf("leased %v, skipped %v", runIDs(got.Leased), got.Skipped)
 	}
 }
 
 func skipAfterEnd(b *bed) {
 	j, w := b.started("j")
-	b.record(dead(w, ledger.Permanent))
+	b.record(dead(w, ledger.ReasonPermanent))
 	j = j.nextIs(ledger.Planned, "")
 	b.canceled(j.id(0))
 	j = j.nextIs(ledger.Planned, "")
@@ -98,7 +98,7 @@ func skipBehindWaiting(b *bed) {
 	j := b.job("j")
 	got := j.admit(j.leased(0, ledger.OverlapQueue), j.planned(1, ledger.OverlapQueue))
 	b.record(succeeded(got.Leased[0]))
-	j.nextIs(ledger.Skipped, ledger.Overlapped)
+	j.nextIs(ledger.Skipped, ledger.ReasonOverlap)
 	b.take("p1", j.id(1))
 }
 
@@ -124,7 +124,7 @@ func queueThroughRetries(b *bed) {
 	b.record(retrying(b.take("p1", j.id(0)), time.Minute))
 	b.idle()
 	b.pass(time.Minute + time.Second)
-	b.record(dead(b.take("p1", j.id(0)), ledger.Exhausted))
+	b.record(dead(b.take("p1", j.id(0)), ledger.ReasonExhausted))
 	b.take("p1", j.id(1))
 }
 
@@ -144,7 +144,7 @@ func queueNotLeased(b *bed) {
 		b.Errorf("leased %v, want %s", runIDs(got.Leased), j.id(0))
 	}
 	b.is(j.id(1), ledger.Planned, "")
-	if got.Skipped[ledger.Overlapped] != 0 {
+	if got.Skipped[ledger.ReasonOverlap] != 0 {
 		b.Errorf("skipped %v: a queue skips nothing", got.Skipped)
 	}
 }

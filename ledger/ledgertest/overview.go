@@ -16,6 +16,7 @@ var overviewCases = []testCase{
 	{"the days of a job add up to its scheduled times", daysAddUp},
 	{"Days is bounded by time, and does not count neighboring jobs", daysBounded},
 	{"Timings counts states, lateness of scheduled runs and durations of succeeded ones", timings},
+	{"Timings count lateness from the end of a delay", timingsOfDelayed},
 	{"Timings of another interval are empty", timingsElsewhere},
 	{"Processes tells who lives, what they declare and what they run", processes},
 }
@@ -73,7 +74,7 @@ func recentFields(b *bed) {
 	}
 	for _, c := range cells["j"] {
 		r := b.get(c.RunID)
-		want := ledger.Cell{
+		want := ledger.RunSummary{
 			RunID: r.ID, ScheduledAt: r.ScheduledAt, Until: r.Until, Count: r.Count, State: r.State, Reason: r.Reason,
 			Replayed: r.Replayed, StartedAt: r.StartedAt, FinishedAt: r.FinishedAt,
 		}
@@ -167,7 +168,7 @@ func timings(b *bed) {
 	ws := got.Leased
 	slices.SortFunc(ws, func(a, b ledger.Work) int { return a.ScheduledAt.Compare(b.ScheduledAt) })
 	b.pass(10 * time.Minute)
-	b.record(succeeded(ws[0]), dead(ws[1], ledger.Exhausted))
+	b.record(succeeded(ws[0]), dead(ws[1], ledger.ReasonExhausted))
 	e := j.besideAt(2, "x")
 	e.Trigger = ledger.ByOperator
 	b.entered(e)
@@ -187,6 +188,24 @@ func timings(b *bed) {
 	}
 	if q := got2.Durations.Quantile(0.5); got2.Durations.Total() != 1 || q < 9*time.Minute || q > 11*time.Minute {
 		b.Errorf("durations %v with a median of %s, want about 10m", got2.Durations, q)
+	}
+}
+
+func timingsOfDelayed(b *bed) {
+	j := b.job("j")
+	b.pass(20 * time.Minute)
+	late, early, none := j.leased(0, ledger.OverlapAllow), j.leased(1, ledger.OverlapAllow), j.leased(2, ledger.OverlapAllow)
+	late.Call.Delay, early.Call.Delay = 7*time.Minute+30*time.Second, 100*365*24*time.Hour
+	none.Call.Headers = map[string]string{"delay": "600000000000"}
+	j.admit(late, early, none)
+	got, err := b.Timings(b.ctx, j.at(0), j.at(3))
+	b.must(err)
+	want := ledger.Histogram{}
+	for i, delay := range []time.Duration{late.Call.Delay, early.Call.Delay, 0} {
+		want[ledger.HistogramBucket(b.get(j.id(i)).StartedAt.Sub(j.at(i))-delay)]++
+	}
+	if !maps.Equal(got.Lateness, want) || want[ledger.HistogramBucket(0)] != 1 {
+		b.Errorf("lateness %v, want %v", got.Lateness, want)
 	}
 }
 

@@ -15,7 +15,7 @@ var raceCases = []testCase{
 	{"replicas that claim at once never share a run", raceClaims},
 	{"replicas that enter one event at once make one run", raceEntries},
 	{"a plan and an event of one scheduled time make one run and one lease", racePlanEntry},
-	{"a lapsed lease is taken over by one", raceTakeover},
+	{"an expired lease is taken over by one", raceTakeover},
 	{"planning, claiming and recording at once run every scheduled time once, one at a time", raceAll},
 	{"concurrent plans, events and pauses return what they wrote", raceMixed},
 }

@@ -79,7 +79,7 @@ func (m *mixed) turn(s ledger.Store) (done bool, err error) {
 		return false, err
 	}
 	m.skip(admitted.Skipped)
-	held, err := s.Recall(m.ctx, token)
+	held, err := s.LeasedWork(m.ctx, token)
 	if err != nil {
 		return false, err
 	}
@@ -221,7 +221,7 @@ func (m *mixed) check() {
 		}
 	}
 	m.onceEach(m.given, ran)
-	for _, reason := range []ledger.Reason{ledger.Overlapped, ledger.WhilePaused} {
+	for _, reason := range []ledger.Reason{ledger.ReasonOverlap, ledger.ReasonPaused} {
 		if skipped[reason] != m.skipped[reason] {
 			m.Errorf("%d rows are skipped (%s), the answers say %d", skipped[reason], reason, m.skipped[reason])
 		}

@@ -59,7 +59,7 @@ func raceBackfill(b *bed) {
 func raceOperators(b *bed) {
 	stores := b.fleet(10, 3)
 	b.each(stores, 3, func(s ledger.Store, token string) error {
-		all := ledger.Act{Actor: ledger.Actor{By: token, Why: "race"}, Force: true}
+		all := ledger.Action{Actor: ledger.Actor{By: token, Why: "race"}, Force: true}
 		var held []ledger.Work
 		moves := []func(round int) error{
 			func(int) error {
@@ -81,7 +81,7 @@ func raceOperators(b *bed) {
 			func(round int) error {
 				var os []ledger.Outcome
 				for i, w := range held {
-					os = append(os, []ledger.Outcome{succeeded(w), dead(w, ledger.Permanent), retrying(w, 0)}[(i+round)%3])
+					os = append(os, []ledger.Outcome{succeeded(w), dead(w, ledger.ReasonPermanent), retrying(w, 0)}[(i+round)%3])
 				}
 				held = nil
 				_, err := s.Record(b.ctx, os)

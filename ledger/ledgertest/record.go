@@ -26,7 +26,7 @@ var recordCases = []testCase{
 func recordSucceeded(b *bed) {
 	j, w := b.started("j")
 	o := succeeded(w)
-	o.Replayed, o.Attempt.Answer, o.Attempt.Status = true, ledger.Replay, 201
+	o.Replayed, o.Attempt.Answer, o.Attempt.Status = true, ledger.AnswerReplayed, 201
 	b.record(o)
 	r := b.is(j.id(0), ledger.Succeeded, "")
 	if !r.Replayed || r.Status != 201 || r.FinishedAt.IsZero() || r.LeasedBy != "" || !r.LeasedUntil.IsZero() || !r.NextAt.IsZero() {
@@ -48,8 +48,8 @@ func recordRetry(b *bed) {
 
 func recordDead(b *bed) {
 	j, w := b.started("j")
-	b.record(dead(w, ledger.PayloadMismatch))
-	r := b.is(j.id(0), ledger.Dead, ledger.PayloadMismatch)
+	b.record(dead(w, ledger.ReasonPayloadMismatch))
+	r := b.is(j.id(0), ledger.Dead, ledger.ReasonPayloadMismatch)
 	if r.FinishedAt.IsZero() || !r.AckedAt.IsZero() || r.Failures != 1 {
 		b.Errorf("row %+v", r)
 	}
@@ -60,9 +60,9 @@ func recordDead(b *bed) {
 func recordAttempt(b *bed) {
 	j, w := b.started("j")
 	at := w.LeasedUntil.Add(-lease).UTC().Truncate(time.Millisecond)
-	o := dead(w, ledger.Permanent)
+	o := dead(w, ledger.ReasonPermanent)
 	o.Attempt = ledger.Attempt{
-		RunID: w.RunID, N: 1, StartedAt: at, FinishedAt: at.Add(1500 * time.Millisecond), Answer: ledger.Refused,
+		RunID: w.RunID, N: 1, StartedAt: at, FinishedAt: at.Add(1500 * time.Millisecond), Answer: ledger.AnswerRefused,
 		Status: 422, Code: "no_such_account", Error: `422 "no such account"`, Detail: `{"deleted": 3}`, Owner: "p1",
 	}
 	b.record(o)
@@ -92,7 +92,7 @@ func recordRepeated(b *bed) {
 	for name, end := range map[string]func(ledger.Work) ledger.Outcome{
 		"a": succeeded,
 		"b": func(w ledger.Work) ledger.Outcome { return retrying(w, time.Hour) },
-		"c": func(w ledger.Work) ledger.Outcome { return dead(w, ledger.Exhausted) },
+		"c": func(w ledger.Work) ledger.Outcome { return dead(w, ledger.ReasonExhausted) },
 		"d": func(w ledger.Work) ledger.Outcome { return unsent(w, time.Hour) },
 	} {
 		_, w := b.started(name)
@@ -111,7 +111,7 @@ func recordFenced(b *bed) {
 	other.Token = b.token()
 	b.late(succeeded(other))
 	b.record(succeeded(w))
-	b.late(dead(other, ledger.Permanent))
+	b.late(dead(other, ledger.ReasonPermanent))
 	j := b.job("unleased")
 	j.admit(j.planned(0, ledger.OverlapAllow))
 	b.late(succeeded(ledger.Work{RunID: j.id(0), Attempt: 1}))
@@ -136,7 +136,7 @@ func recordOutdated(b *bed) {
 
 func recordBytes(b *bed) {
 	j, w := b.started("j")
-	o := dead(w, ledger.Permanent)
+	o := dead(w, ledger.ReasonPermanent)
 	o.Attempt.Code, o.Attempt.Error, o.Attempt.Detail = "a\x00b", "c\xffd \x00", "e\x00\xfe"
 	b.record(o)
 	h := b.history(j.id(0))
@@ -166,7 +166,7 @@ func recordBatch(b *bed) {
 
 func recordInProgress(b *bed) {
 	j, w := b.started("j")
-	o := outcome(w, ledger.Retrying, "", ledger.InProgress)
+	o := outcome(w, ledger.Retrying, "", ledger.AnswerInProgress)
 	b.record(o)
 	if w = b.take("p1", j.id(0)); w.Attempt != 2 || w.Failures != 0 {
 		b.Errorf("attempt %d, failures %d: want 2 and 0", w.Attempt, w.Failures)

@@ -12,7 +12,7 @@ var revisionCases = []testCase{
 	{"an edit ends the revision and begins the next in the plan's transaction", edited},
 	{"a refused plan does not switch the definition", refusedSwitch},
 	{"of two that switch at once one does", switchedOnce},
-	{"a job that an older living process declares is not removed", notRemovedYet},
+	{"a job that an older live process declares is not removed", notRemovedYet},
 	{"a removed job ends after its last scheduled times and is planned no more", removed},
 	{"an edit leaves the slot with its holder", editKeepsSlot},
 	{"the runs of a removed job go on to their end", removedGoesOn},
@@ -33,7 +33,7 @@ func edited(b *bed) {
 	if s.Revision <= j.Revision || !s.Watermark.Equal(j.at(1)) {
 		b.Errorf("standing %+v, want a later revision from %s", s, j.at(1))
 	}
-	ended, begun := b.events("j", ledger.RevisionEnded), b.events("j", ledger.RevisionBegun)
+	ended, begun := b.events("j", ledger.EventRevisionEnded), b.events("j", ledger.EventRevisionBegun)
 	if len(ended) != 1 || len(begun) != 2 || !ended[0].At.Equal(j.at(1)) || !begun[0].At.Equal(j.at(1)) || !begun[1].At.Equal(j.Watermark) {
 		b.Errorf("events: ended %v, begun %v", ended, begun)
 	}
@@ -76,7 +76,7 @@ func switchedOnce(b *bed) {
 	if won[0]+won[1]+won[2] != 1 {
 		b.Errorf("admitted %v, want one", won)
 	}
-	if n := len(b.events("j", ledger.RevisionEnded)); n != 1 {
+	if n := len(b.events("j", ledger.EventRevisionEnded)); n != 1 {
 		b.Errorf("%d revisions ended, want 1", n)
 	}
 }
@@ -86,20 +86,20 @@ func notRemovedYet(b *bed) {
 	b.begun("j")
 	b.declare("p2", "v2", "other")
 	b.stands("j", "v1", "v1")
-	b.must(b.Retire(b.ctx, "p1"))
+	b.must(b.Deregister(b.ctx, "p1"))
 	b.stands("j", "v1", "")
 }
 
 func removed(b *bed) {
 	j := b.begun("j")
-	b.must(b.Retire(b.ctx, "p1"))
+	b.must(b.Deregister(b.ctx, "p1"))
 	b.end(j)
 	b.is(j.id(0), ledger.Planned, "")
 	if s, ok := b.assignments("")["j"]; ok {
 		b.Errorf("Assignments lists an ended job: %+v", s)
 	}
 	st := b.status("j")
-	if !st.Ended || len(b.events("j", ledger.RevisionEnded)) != 1 {
+	if !st.Ended || len(b.events("j", ledger.EventRevisionEnded)) != 1 {
 		b.Errorf("status %+v, want ended", st)
 	}
 	for _, revision := range []int64{j.Revision, st.Revision, st.Revision + 1} {
@@ -113,7 +113,7 @@ func editKeepsSlot(b *bed) {
 	j := b.begun("j")
 	got := j.admit(j.leased(0, ledger.OverlapSkip))
 	b.switchTo("j", "v2")
-	k := j.nextIs(ledger.Skipped, ledger.Overlapped)
+	k := j.nextIs(ledger.Skipped, ledger.ReasonOverlap)
 	b.record(succeeded(got.Leased[0]))
 	k.nextIs(ledger.Planned, "")
 }
@@ -130,7 +130,7 @@ func removedGoesOn(b *bed) {
 func readded(b *bed) {
 	j := b.begun("j")
 	b.end(j)
-	b.must(b.Retire(b.ctx, "p1"))
+	b.must(b.Deregister(b.ctx, "p1"))
 	b.pass(time.Hour)
 	b.declare("p2", "v1", "j")
 	now := b.beat("p2").Now
@@ -138,7 +138,7 @@ func readded(b *bed) {
 	if s.Hash != "v1" || s.Revision <= j.Revision || s.Watermark.Before(now) {
 		b.Errorf("standing %+v, want a revision after %d that begins at %s", s, j.Revision, now)
 	}
-	if ended, begun := b.events("j", ledger.RevisionEnded), b.events("j", ledger.RevisionBegun); !ended[0].At.Equal(j.at(0)) || !begun[0].At.Equal(s.Watermark) {
+	if ended, begun := b.events("j", ledger.EventRevisionEnded), b.events("j", ledger.EventRevisionBegun); !ended[0].At.Equal(j.at(0)) || !begun[0].At.Equal(s.Watermark) {
 		b.Errorf("events: ended %v, begun %v, want them at %s and %s", ended, begun, j.at(0), s.Watermark)
 	}
 	p := j.plan(1, j.leased(1, ledger.OverlapAllow))
@@ -153,12 +153,12 @@ func pauseOutlives(b *bed) {
 	b.must(b.Pause(b.ctx, "j", ledger.Actor{By: "ann", Why: "audit"}))
 	b.switchTo("j", "v2")
 	b.switchTo("j", "")
-	b.must(b.Retire(b.ctx, "p1"))
+	b.must(b.Deregister(b.ctx, "p1"))
 	b.declare("p2", "v3", "j")
 	b.assignments("v3")
 	b.pass(time.Hour)
 	k := j.next()
-	if got := k.admit(k.leased(0, ledger.OverlapSkip)); got.Skipped[ledger.WhilePaused] != 1 {
+	if got := k.admit(k.leased(0, ledger.OverlapSkip)); got.Skipped[ledger.ReasonPaused] != 1 {
 		b.Errorf("skipped %v, want the job still paused", got.Skipped)
 	}
 }

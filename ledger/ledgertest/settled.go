@@ -23,28 +23,28 @@ var settledCases = []testCase{
 	{"a dry run of an act tells what it would do, and does nothing", actsDry},
 }
 
-// leftOut checks what an act changed and what it left out as settled.
-func (b *bed) leftOut(got ledger.Acted, err error) func(want map[ledger.Cause]int, ids ...string) {
+// leftOut checks what an action changed and what it left out as settled.
+func (b *bed) leftOut(got ledger.ActionResult, err error) func(want map[ledger.RejectionCause]int, ids ...string) {
 	b.Helper()
 	b.must(err)
-	return func(want map[ledger.Cause]int, ids ...string) {
+	return func(want map[ledger.RejectionCause]int, ids ...string) {
 		b.Helper()
-		if changed := changedIDs(got); !slices.Equal(changed, ids) || !maps.Equal(got.LeftOut, want) || len(got.Refused) > 0 {
-			b.Errorf("changed %v, left out %v, refused %v: want %v and %v", changed, got.LeftOut, got.Refused, ids, want)
+		if changed := changedIDs(got); !slices.Equal(changed, ids) || !maps.Equal(got.LeftOut, want) || len(got.Rejected) > 0 {
+			b.Errorf("changed %v, left out %v, refused %v: want %v and %v", changed, got.LeftOut, got.Rejected, ids, want)
 		}
 	}
 }
 
-func changedIDs(got ledger.Acted) (ids []string) {
+func changedIDs(got ledger.ActionResult) (ids []string) {
 	for _, r := range got.Changed {
 		ids = append(ids, r.ID)
 	}
 	return ids
 }
 
-// all is an act on the runs of job j that are dead of exhaustion.
-func all() ledger.Act {
-	return ledger.Act{Filter: ledger.Filter{JobID: "j", Reason: ledger.Exhausted}, Actor: who("ann", "asked")}
+// all is an action on the runs of job j that are dead of exhaustion.
+func all() ledger.Action {
+	return ledger.Action{Filter: ledger.Filter{JobID: "j", Reason: ledger.ReasonExhausted}, Actor: who("ann", "asked")}
 }
 
 func (b *bed) rerun(j *job, runID, token string) string {
@@ -60,9 +60,9 @@ func (b *bed) rerun(j *job, runID, token string) string {
 func settledAcknowledged(b *bed) {
 	j := b.deaths(3)
 	b.changed(b.Ack(b.ctx, act(j.id(1))))(j.id(1))
-	b.leftOut(b.Ack(b.ctx, dry(all())))(map[ledger.Cause]int{ledger.Acknowledged: 1}, j.id(0), j.id(2))
-	b.leftOut(b.Redrive(b.ctx, all()))(map[ledger.Cause]int{ledger.Acknowledged: 1}, j.id(0), j.id(2))
-	b.is(j.id(1), ledger.Dead, ledger.Exhausted)
+	b.leftOut(b.Ack(b.ctx, dry(all())))(map[ledger.RejectionCause]int{ledger.RejectedAcknowledged: 1}, j.id(0), j.id(2))
+	b.leftOut(b.Redrive(b.ctx, all()))(map[ledger.RejectionCause]int{ledger.RejectedAcknowledged: 1}, j.id(0), j.id(2))
+	b.is(j.id(1), ledger.Dead, ledger.ReasonExhausted)
 	a := all()
 	a.IncludeAcknowledged, a.Force = true, true
 	b.leftOut(b.Redrive(b.ctx, a))(nil, j.id(1))
@@ -73,12 +73,12 @@ func settledRerun(b *bed) {
 	b.rerun(j, j.id(1), "r")
 	b.rerun(j, j.id(2), "s")
 	b.changed(b.Ack(b.ctx, act(j.id(2))))(j.id(2))
-	b.leftOut(b.Redrive(b.ctx, all()))(map[ledger.Cause]int{ledger.Acknowledged: 1, ledger.Rerun: 1}, j.id(0))
+	b.leftOut(b.Redrive(b.ctx, all()))(map[ledger.RejectionCause]int{ledger.RejectedAcknowledged: 1, ledger.RejectedRerun: 1}, j.id(0))
 	a := all()
 	a.IncludeAcknowledged, a.Force = true, true
-	b.leftOut(b.Redrive(b.ctx, a))(map[ledger.Cause]int{ledger.Rerun: 2})
+	b.leftOut(b.Redrive(b.ctx, a))(map[ledger.RejectionCause]int{ledger.RejectedRerun: 2})
 	a.IncludeAcknowledged, a.MayDouble = false, true
-	b.leftOut(b.Redrive(b.ctx, dry(a)))(map[ledger.Cause]int{ledger.Acknowledged: 1}, j.id(1))
+	b.leftOut(b.Redrive(b.ctx, dry(a)))(map[ledger.RejectionCause]int{ledger.RejectedAcknowledged: 1}, j.id(1))
 	a.IncludeAcknowledged = true
 	b.leftOut(b.Redrive(b.ctx, a))(nil, j.id(1), j.id(2))
 }
@@ -89,8 +89,8 @@ func settledByID(b *bed) {
 	b.changed(b.Ack(b.ctx, act(j.id(0), j.id(1))))(j.id(0), j.id(1))
 	got, err := b.Redrive(b.ctx, act(j.id(0), j.id(1)))
 	b.must(err)
-	if ids := changedIDs(got); !slices.Equal(ids, []string{j.id(1)}) || len(got.Refused) != 1 ||
-		got.Refused[0].RunID != j.id(0) || got.Refused[0].Cause != ledger.Rerun || len(got.LeftOut) != 0 {
+	if ids := changedIDs(got); !slices.Equal(ids, []string{j.id(1)}) || len(got.Rejected) != 1 ||
+		got.Rejected[0].RunID != j.id(0) || got.Rejected[0].Cause != ledger.RejectedRerun || len(got.LeftOut) != 0 {
 		b.Errorf("%+v: want the one that was rerun refused", got)
 	}
 	a := act(j.id(0))
@@ -104,15 +104,15 @@ func settledLimited(b *bed) {
 	b.rerun(j, j.id(1), "r")
 	a := all()
 	a.Limit = 1
-	b.leftOut(b.Redrive(b.ctx, a))(map[ledger.Cause]int{ledger.Acknowledged: 1, ledger.Rerun: 1}, j.id(2))
+	b.leftOut(b.Redrive(b.ctx, a))(map[ledger.RejectionCause]int{ledger.RejectedAcknowledged: 1, ledger.RejectedRerun: 1}, j.id(2))
 }
 
 func rerunOnce(b *bed) {
 	j, w := b.started("j")
 	refused := func(e ledger.Entry) {
 		b.Helper()
-		if _, err := b.Enter(b.ctx, e); !errors.Is(err, ledger.ErrMayDouble) {
-			b.Errorf("%v, want ErrMayDouble", err)
+		if _, err := b.Enter(b.ctx, e); !errors.Is(err, ledger.ErrCannotRerun) {
+			b.Errorf("%v, want ErrCannotRerun", err)
 		}
 		if _, _, err := b.Get(b.ctx, e.RunID); !errors.Is(err, ledger.ErrNotFound) {
 			b.Errorf("the refused rerun has a row: %v", err)
@@ -120,7 +120,7 @@ func rerunOnce(b *bed) {
 	}
 	refused(j.repeat(w.RunID, "a"))
 	refused(j.repeat("nobody@x", "b"))
-	b.record(dead(w, ledger.Permanent))
+	b.record(dead(w, ledger.ReasonPermanent))
 	first := j.repeat(w.RunID, "c")
 	b.entered(first)
 	again, err := b.Enter(b.ctx, first) // as after an answer that was lost
@@ -151,7 +151,7 @@ func rerunBackfilled(b *bed) {
 	if done != (ledger.Backfilled{Planned: 1, Refused: 1}) {
 		b.Errorf("%+v: want the one that was rerun refused", done)
 	}
-	b.is(j.id(0), ledger.Canceled, ledger.CanceledByOperator)
+	b.is(j.id(0), ledger.Canceled, ledger.ReasonOperator)
 }
 
 func rerunListed(b *bed) {
@@ -168,12 +168,12 @@ func causes(b *bed) {
 	j := b.deaths(2)
 	k := j.next()
 	k.admit(k.planned(0, ledger.OverlapAllow))
-	refused := func(cause ledger.Cause, do func(context.Context, ledger.Act) (ledger.Acted, error), a ledger.Act, ids ...string) {
+	refused := func(cause ledger.RejectionCause, do func(context.Context, ledger.Action) (ledger.ActionResult, error), a ledger.Action, ids ...string) {
 		b.Helper()
 		got, err := do(b.ctx, a)
 		b.must(err)
 		var found []string
-		for _, r := range got.Refused {
+		for _, r := range got.Rejected {
 			found = append(found, r.RunID)
 			if r.Cause != cause || strings.TrimSpace(r.Why) == "" {
 				b.Errorf("%+v: want the cause %s, in words", r, cause)
@@ -183,19 +183,19 @@ func causes(b *bed) {
 			b.Errorf("refused %v, want %v for %s", found, ids, cause)
 		}
 	}
-	refused(ledger.NotThere, b.Cancel, act("nobody@x"), "nobody@x")
-	refused(ledger.WrongState, b.Cancel, act(j.id(0)), j.id(0))
-	refused(ledger.WrongState, b.Ack, act(k.id(0)), k.id(0))
-	refused(ledger.BesideAnother, b.Redrive, all(), j.id(0), j.id(1))
+	refused(ledger.RejectedNotFound, b.Cancel, act("nobody@x"), "nobody@x")
+	refused(ledger.RejectedState, b.Cancel, act(j.id(0)), j.id(0))
+	refused(ledger.RejectedState, b.Ack, act(k.id(0)), k.id(0))
+	refused(ledger.RejectedUnfinished, b.Redrive, all(), j.id(0), j.id(1))
 	b.canceled(k.id(0))
 	b.pass(horizon + time.Second)
-	refused(ledger.PastSendBefore, b.Redrive, all(), j.id(0), j.id(1))
-	if !slices.Contains(ledger.Causes, ledger.PastSendBefore) {
+	refused(ledger.RejectedPastSendBefore, b.Redrive, all(), j.id(0), j.id(1))
+	if !slices.Contains(ledger.RejectionCauses, ledger.RejectedPastSendBefore) {
 		b.Error("Causes lacks one")
 	}
 }
 
-func dry(a ledger.Act) ledger.Act { a.DryRun = true; return a }
+func dry(a ledger.Action) ledger.Action { a.DryRun = true; return a }
 
 func actsDry(b *bed) {
 	j := b.deaths(2)
@@ -203,19 +203,19 @@ func actsDry(b *bed) {
 	k.admit(k.planned(0, ledger.OverlapAllow))
 	before := b.all("j")
 	for _, c := range []struct {
-		do   func(context.Context, ledger.Act) (ledger.Acted, error)
-		act  ledger.Act
+		do   func(context.Context, ledger.Action) (ledger.ActionResult, error)
+		act  ledger.Action
 		want []string
 	}{
 		{b.Ack, act(), []string{j.id(0), j.id(1)}},
 		{b.Cancel, act(), []string{k.id(0)}},
-		{b.Redrive, ledger.Act{Force: true}, []string{j.id(0), j.id(1)}},
+		{b.Redrive, ledger.Action{Force: true}, []string{j.id(0), j.id(1)}},
 		{b.Redrive, act(), nil},
 	} {
 		got, err := c.do(b.ctx, dry(c.act))
 		b.must(err)
-		if ids := changedIDs(got); !slices.Equal(ids, c.want) || c.want == nil && len(got.Refused) != 2 {
-			b.Errorf("a dry run tells of %v and refuses %v, want %v", ids, got.Refused, c.want)
+		if ids := changedIDs(got); !slices.Equal(ids, c.want) || c.want == nil && len(got.Rejected) != 2 {
+			b.Errorf("a dry run tells of %v and refuses %v, want %v", ids, got.Rejected, c.want)
 		}
 	}
 	if after := b.all("j"); !slices.EqualFunc(before, after, func(x, y ledger.Run) bool {

@@ -13,7 +13,7 @@ var startCases = []testCase{
 	{"all times are UTC, to the microsecond", timesUTC},
 	{"only what is marked is leased on admission", leasesMarked},
 	{"a lease on admission is a first lease like any other", leaseOnAdmission},
-	{"an admission repeated after a lost answer finds its leases by Recall", admissionRecalled},
+	{"an admission repeated after a lost answer finds its leases by LeasedWork", admissionRecalled},
 	{"the call is frozen, byte for byte, through storage and retries", callFrozen},
 	{"a call without a body stays without one", callEmpty},
 }
@@ -58,7 +58,7 @@ func admissionRecalled(b *bed) {
 	if len(again.Stale) != 1 || len(again.Leased) != 0 {
 		b.Errorf("repeated: stale %v, leased %v", again.Stale, runIDs(again.Leased))
 	}
-	got, err := b.Recall(b.ctx, a.Token)
+	got, err := b.LeasedWork(b.ctx, a.Token)
 	b.must(err)
 	b.sameWork(got, first.Leased)
 }

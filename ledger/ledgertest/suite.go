@@ -7,15 +7,14 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Opened is what an engine's test hands the suite: an empty ledger and the
-// means to let time pass. Whatever it opens it closes in t.Cleanup.
+// Opened is what the test of a store passes to the suite: an empty ledger, and the means
+// to let time pass. The test closes it in t.Cleanup.
 type Opened struct {
 	Store ledger.Store
-	// Shift lets d pass, without waiting: it moves the clock that the store
-	// reads, on all its handles, forward by d.
+	// Shift moves the clock that the store reads forward by d, on all its handles.
 	Shift func(t *testing.T, d time.Duration)
-	// Second opens another handle on the same data, as a second replica has.
-	// Nil: the engine has but one handle, and the suite uses it for all.
+	// Second opens another handle on the same data, as a second process has. If it is
+	// nil, the suite uses Store for all processes.
 	Second func(t *testing.T) ledger.Store
 }
 

@@ -16,6 +16,7 @@ var lateCases = []testCase{
 	{"a run that waits for the slot is late", lateWaiting},
 	{"a run is late only after its delay too", lateDelayed},
 	{"what its schedule did not make is never late", lateAdHoc},
+	{"a look for late runs with a limit below 1 does nothing", lateLimit},
 }
 
 var tellCases = []testCase{
@@ -67,7 +68,7 @@ func lateStart(b *bed) {
 		b.Errorf("looked at %d runs, want 1", n)
 	}
 	i := b.incident("j")
-	if i.Cause != ledger.CauseLate || i.Reason != ledger.NotStarted || i.RunID != in.RunID || i.Count != 1 {
+	if i.Cause != ledger.IncidentLate || i.Reason != ledger.ReasonNotStarted || i.RunID != in.RunID || i.Count != 1 {
 		b.Errorf("incident %+v", i)
 	}
 	if n := b.marks(); n != 0 {
@@ -75,7 +76,7 @@ func lateStart(b *bed) {
 	}
 	j.until(0, 3*time.Hour+time.Second)
 	b.marks()
-	if i := b.incident("j"); i.Reason != ledger.NotFinished || i.Count != 2 {
+	if i := b.incident("j"); i.Reason != ledger.ReasonNotFinished || i.Count != 2 {
 		b.Errorf("incident %+v", i)
 	}
 	j.until(0, 30*time.Hour)
@@ -88,6 +89,20 @@ func lateStart(b *bed) {
 	}
 }
 
+func lateLimit(b *bed) {
+	j := b.job("j")
+	j.admit(j.bounded(0, ledger.OverlapAllow, 2*time.Hour, 0))
+	j.until(0, 2*time.Hour+time.Second)
+	for _, limit := range []int{0, -1} {
+		if n, err := b.MarkLate(b.ctx, limit); n != 0 || err != nil {
+			b.Errorf("limit %d: looked at %d runs (%v), want none", limit, n, err)
+		}
+	}
+	if n := b.marks(); n != 1 {
+		b.Errorf("then looked at %d runs, want 1", n)
+	}
+}
+
 func lateFinish(b *bed) {
 	j := b.job("j")
 	in := j.bounded(0, ledger.OverlapSkip, 0, 2*time.Hour)
@@ -96,7 +111,7 @@ func lateFinish(b *bed) {
 	b.record(retrying(w, 24*time.Hour))
 	j.until(0, 2*time.Hour+time.Second)
 	b.marks()
-	if i := b.incident("j"); i.Reason != ledger.NotFinished || i.RunID != w.RunID {
+	if i := b.incident("j"); i.Reason != ledger.ReasonNotFinished || i.RunID != w.RunID {
 		b.Errorf("incident %+v", i)
 	}
 }
@@ -133,7 +148,7 @@ func lateWaiting(b *bed) {
 	j.admit(in)
 	j.until(0, 2*time.Hour+time.Second)
 	b.marks()
-	if i := b.incident("j"); i.RunID != in.RunID || i.Reason != ledger.NotStarted {
+	if i := b.incident("j"); i.RunID != in.RunID || i.Reason != ledger.ReasonNotStarted {
 		b.Errorf("incident %+v", i)
 	}
 }
@@ -149,7 +164,7 @@ func lateDelayed(b *bed) {
 	}
 	j.until(0, 6*time.Hour+time.Second)
 	b.marks()
-	if i := b.incident("j"); i.Reason != ledger.NotStarted || i.RunID != in.RunID || i.Count != 1 {
+	if i := b.incident("j"); i.Reason != ledger.ReasonNotStarted || i.RunID != in.RunID || i.Count != 1 {
 		b.Errorf("incident %+v", i)
 	}
 	j.until(0, 7*time.Hour-time.Second)
@@ -158,7 +173,7 @@ func lateDelayed(b *bed) {
 	}
 	j.until(0, 7*time.Hour+time.Second)
 	b.marks()
-	if i := b.incident("j"); i.Reason != ledger.NotFinished || i.Count != 2 {
+	if i := b.incident("j"); i.Reason != ledger.ReasonNotFinished || i.Count != 2 {
 		b.Errorf("incident %+v", i)
 	}
 	if got := b.get(in.RunID).Call.Delay; got != in.Call.Delay {
@@ -195,18 +210,18 @@ func (b *bed) due() []ledger.Incident {
 }
 
 func tellOnce(b *bed) {
-	b.record(dead(b.job("j").lease(0), ledger.Exhausted))
+	b.record(dead(b.job("j").lease(0), ledger.ReasonExhausted))
 	i := b.due()[0]
 	remind := i.OpenedAt.Add(6 * time.Hour)
-	t := ledger.Telling{ID: i.ID, Version: i.Version, Told: []byte(`{"ops":1}`), DueAt: remind, Runs: []ledger.Entry{notice(i, "opened")}}
-	done, err := b.Tell(b.ctx, t)
+	t := ledger.Notification{ID: i.ID, Version: i.Version, NotifierState: []byte(`{"ops":1}`), DueAt: remind, Runs: []ledger.Entry{notice(i, "opened")}}
+	done, err := b.Notify(b.ctx, t)
 	b.must(err)
 	if !done {
 		b.Fatal("not told")
 	}
 	w := b.take("p1", t.Runs[0].RunID)
 	b.sameCall("told", w.Call, call("notify-ops"))
-	if got := b.incident("j"); string(got.Told) != `{"ops":1}` || !got.DueAt.Equal(remind) || got.Version == i.Version {
+	if got := b.incident("j"); string(got.NotifierState) != `{"ops":1}` || !got.DueAt.Equal(remind) || got.Version == i.Version {
 		b.Errorf("incident %+v", got)
 	}
 	if list := b.due(); len(list) != 0 {
@@ -220,31 +235,31 @@ func tellOnce(b *bed) {
 
 func tellChanged(b *bed) {
 	j := b.job("j")
-	b.record(dead(j.lease(0), ledger.Exhausted))
+	b.record(dead(j.lease(0), ledger.ReasonExhausted))
 	i := b.due()[0]
 	b.record(succeeded(j.lease(0)))
-	t := ledger.Telling{ID: i.ID, Version: i.Version, Told: []byte(`{}`), Runs: []ledger.Entry{notice(i, "opened")}}
-	if done, err := b.Tell(b.ctx, t); done || err != nil {
+	t := ledger.Notification{ID: i.ID, Version: i.Version, NotifierState: []byte(`{}`), Runs: []ledger.Entry{notice(i, "opened")}}
+	if done, err := b.Notify(b.ctx, t); done || err != nil {
 		b.Errorf("told of an outdated incident: %v, %v", done, err)
 	}
 	b.idle()
 	t.ID += 1000
-	if done, err := b.Tell(b.ctx, t); done || err != nil {
+	if done, err := b.Notify(b.ctx, t); done || err != nil {
 		b.Errorf("told of no incident: %v, %v", done, err)
 	}
-	if list := b.due(); len(list) != 1 || len(list[0].Told) != 0 {
+	if list := b.due(); len(list) != 1 || len(list[0].NotifierState) != 0 {
 		b.Errorf("due %+v", list)
 	}
 }
 
 func tellRace(b *bed) {
-	b.record(dead(b.job("j").lease(0), ledger.Exhausted))
+	b.record(dead(b.job("j").lease(0), ledger.ReasonExhausted))
 	i := b.due()[0]
 	var done atomic.Int32
 	var group sync.WaitGroup
 	for _, s := range []ledger.Store{b.Store, b.second(), b.Store, b.second()} {
 		group.Go(func() {
-			told, err := s.Tell(b.ctx, ledger.Telling{ID: i.ID, Version: i.Version, Told: []byte(`{}`), Runs: []ledger.Entry{notice(i, "opened")}})
+			told, err := s.Notify(b.ctx, ledger.Notification{ID: i.ID, Version: i.Version, NotifierState: []byte(`{}`), Runs: []ledger.Entry{notice(i, "opened")}})
 			if err != nil {
 				b.Error(err)
 			}
@@ -260,11 +275,11 @@ func tellRace(b *bed) {
 }
 
 func tellAgain(b *bed) {
-	b.record(dead(b.job("j").lease(0), ledger.Exhausted))
+	b.record(dead(b.job("j").lease(0), ledger.ReasonExhausted))
 	var sent ledger.Work
 	for n := range 2 {
 		i := b.incident("j")
-		done, err := b.Tell(b.ctx, ledger.Telling{ID: i.ID, Version: i.Version, Told: []byte(`{}`), Runs: []ledger.Entry{notice(i, "opened")}})
+		done, err := b.Notify(b.ctx, ledger.Notification{ID: i.ID, Version: i.Version, NotifierState: []byte(`{}`), Runs: []ledger.Entry{notice(i, "opened")}})
 		b.must(err)
 		if !done {
 			b.Fatal("not told")
@@ -279,11 +294,11 @@ func tellAgain(b *bed) {
 }
 
 func tellInvalid(b *bed) {
-	b.record(dead(b.job("j").lease(0), ledger.Exhausted))
+	b.record(dead(b.job("j").lease(0), ledger.ReasonExhausted))
 	i := b.due()[0]
 	e := notice(i, "opened")
 	e.RunID = runID("notify-ops", e.ScheduledAt)
-	if _, err := b.Tell(b.ctx, ledger.Telling{ID: i.ID, Version: i.Version, Runs: []ledger.Entry{e}}); !errors.Is(err, ledger.ErrInvalidRun) {
+	if _, err := b.Notify(b.ctx, ledger.Notification{ID: i.ID, Version: i.Version, Runs: []ledger.Entry{e}}); !errors.Is(err, ledger.ErrInvalidRun) {
 		b.Errorf("a run of the schedule was told: %v", err)
 	}
 }

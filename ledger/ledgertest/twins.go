@@ -15,13 +15,13 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Alike leads two ledgers through the same random life, and fails where they
-// tell it differently: in an answer, in a row, a job or an event after any step,
-// or, now and then, in an attempt. The same seed leads the same life again.
+// Compare makes the same random calls of two stores, and fails if they differ: in an
+// answer, in a row, a job or an event after any step, or, every ten steps, in an attempt.
+// The same seed makes the same calls again.
 //
-// All that is decided by time is decided by hours, and read to the quarter: what
-// the two take for a step must not matter.
-func Alike(t *testing.T, seed uint64, steps int, one, other Opened) {
+// How long a store takes for a step does not matter: everything that depends on time is
+// decided by hours, and compared to a quarter of an hour.
+func Compare(t *testing.T, seed uint64, steps int, one, other Opened) {
 	t.Helper()
 	w := &twins{
 		T: t, Rand: rand.New(rand.NewPCG(seed, 0)), ctx: t.Context(), both: [2]Opened{one, other},
@@ -98,7 +98,7 @@ func (w *twins) ask(what string, do func(ledger.Store) (any, error)) {
 }
 
 func (w *twins) category(err error) string {
-	for _, known := range []error{ledger.ErrNotFound, ledger.ErrPurged, ledger.ErrInvalidRun, ledger.ErrMayDouble} {
+	for _, known := range []error{ledger.ErrNotFound, ledger.ErrPurged, ledger.ErrInvalidRun, ledger.ErrCannotRerun} {
 		if errors.Is(err, known) {
 			return known.Error()
 		}

@@ -18,7 +18,7 @@ func (w *twins) filter() ledger.Filter {
 		f.States = []ledger.State{pick(w, ledger.States...), pick(w, ledger.States...)}
 	}
 	if w.IntN(5) == 0 {
-		f.Reason = pick(w, ledger.Overlapped, ledger.Exhausted, ledger.KeyExpired)
+		f.Reason = pick(w, ledger.ReasonOverlap, ledger.ReasonExhausted, ledger.ReasonKeyExpired)
 	}
 	if w.IntN(4) == 0 {
 		f.Since = w.at(pick(w, w.jobs...), w.IntN(w.hours+2))
@@ -30,26 +30,26 @@ func (w *twins) filter() ledger.Filter {
 		r := pick(w, w.runs...)
 		f.Before = &ledger.Cursor{ScheduledAt: r.ScheduledAt, ID: r.ID}
 	}
-	f.Unacked, f.NotRerun = w.IntN(4) == 0, w.IntN(4) == 0
+	f.Unacknowledged, f.NotRerun = w.IntN(4) == 0, w.IntN(4) == 0
 	f.Limit = pick(w, -1, 0, 1, 2, 3, 50)
 	return f
 }
 
 func (w *twins) act() {
-	a := ledger.Act{Filter: w.filter(), Actor: ledger.Actor{By: "me", Why: fmt.Sprint("act ", w.tokens)}, Force: w.IntN(2) == 0}
+	a := ledger.Action{Filter: w.filter(), Actor: ledger.Actor{By: "me", Why: fmt.Sprint("act ", w.tokens)}, Force: w.IntN(2) == 0}
 	a.IncludeAcknowledged, a.MayDouble, a.DryRun = w.IntN(2) == 0, w.IntN(2) == 0, w.IntN(5) == 0
 	if w.IntN(3) == 0 {
 		a.Filter = ledger.Filter{IDs: append(w.someRuns(), "none")}
 	}
 	doing := w.IntN(3)
 	w.ask(fmt.Sprintf("act %d %+v", doing, a), func(s ledger.Store) (any, error) {
-		got, err := []func() (ledger.Acted, error){
-			func() (ledger.Acted, error) { return s.Cancel(w.ctx, a) },
-			func() (ledger.Acted, error) { return s.Redrive(w.ctx, a) },
-			func() (ledger.Acted, error) { return s.Ack(w.ctx, a) },
+		got, err := []func() (ledger.ActionResult, error){
+			func() (ledger.ActionResult, error) { return s.Cancel(w.ctx, a) },
+			func() (ledger.ActionResult, error) { return s.Redrive(w.ctx, a) },
+			func() (ledger.ActionResult, error) { return s.Ack(w.ctx, a) },
 		}[doing]()
 		var refused []string
-		for _, r := range got.Refused {
+		for _, r := range got.Rejected {
 			refused = append(refused, fmt.Sprint(r.RunID, " ", r.Cause))
 		}
 		slices.Sort(refused)

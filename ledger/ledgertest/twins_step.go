@@ -157,7 +157,7 @@ func (w *twins) plan(at ledger.Position) ledger.Plan {
 		}
 	}
 	if w.IntN(10) == 0 {
-		p.Events = []ledger.Event{{JobID: at.JobID, At: p.Through, Kind: ledger.GapSkipped, Local: "2026-03-08T02:30:00", Zone: "America/New_York"}}
+		p.Events = []ledger.Event{{JobID: at.JobID, At: p.Through, Kind: ledger.EventGapSkipped, Local: "2026-03-08T02:30:00", Zone: "America/New_York"}}
 	}
 	if w.IntN(15) == 0 {
 		p.Next = &ledger.Definition{JobID: at.JobID}
@@ -171,9 +171,9 @@ func (w *twins) plan(at ledger.Position) ledger.Plan {
 }
 
 func (w *twins) verdict(in ledger.RunSpec) ledger.RunSpec {
-	in.State, in.Reason = ledger.Missed, ledger.CatchUpWindow
+	in.State, in.Reason = ledger.Missed, ledger.ReasonCatchUpWindow
 	if w.IntN(2) == 0 {
-		in.State, in.Reason = ledger.Superseded, ledger.NewerRun
+		in.State, in.Reason = ledger.Superseded, ledger.ReasonNewerRun
 	}
 	in.Lease, in.Overlap, in.Call = false, "", ledger.Call{}
 	return in
@@ -187,7 +187,7 @@ func (w *twins) enter() {
 		in.ScheduledAt = in.ScheduledAt.Add(time.Duration(30+w.tokens) * time.Second)
 		in.RunID, in.Overlap = runID(job, in.ScheduledAt)+"~t", ledger.OverlapAllow
 	}
-	if w.IntN(3) == 0 && len(w.runs) > 0 && ledger.AdHoc(in.RunID) {
+	if w.IntN(3) == 0 && len(w.runs) > 0 && ledger.IsAdHoc(in.RunID) {
 		in.Trigger = ledger.ByRerun
 	}
 	e := ledger.Entry{JobID: job, RunSpec: in, Actor: ledger.Actor{By: "me", Why: "test"}, Owner: "p3", Token: w.token(), LeaseFor: twinLease}
@@ -228,14 +228,14 @@ func (w *twins) claim() {
 		got, err := s.Claim(w.ctx, c)
 		sortWork(got.Work)
 		w.hold(got.Work)
-		slices.SortFunc(got.Expired, func(a, b ledger.Run) int { return strings.Compare(a.ID, b.ID) })
+		slices.SortFunc(got.PastSendBefore, func(a, b ledger.Run) int { return strings.Compare(a.ID, b.ID) })
 		if c.Only != nil {
 			got.NextAt = time.Time{} // of those, or of all
 		}
 		return got, err
 	})
 	w.ask("recall", func(s ledger.Store) (any, error) {
-		got, err := s.Recall(w.ctx, c.Token)
+		got, err := s.LeasedWork(w.ctx, c.Token)
 		return got, err
 	})
 }
@@ -256,7 +256,7 @@ func (w *twins) record() {
 			continue
 		}
 		wait := time.Duration(w.IntN(4)) * 30 * time.Minute
-		o := pick(w, succeeded(h), succeeded(h), retrying(h, wait), dead(h, ledger.Exhausted), dead(h, ledger.Permanent), unsent(h, wait))
+		o := pick(w, succeeded(h), succeeded(h), retrying(h, wait), dead(h, ledger.ReasonExhausted), dead(h, ledger.ReasonPermanent), unsent(h, wait))
 		o.Attempt.Status = pick(w, 0, 200, 503)
 		outcomes = append(outcomes, o)
 	}
@@ -268,7 +268,7 @@ func (w *twins) record() {
 	}
 	w.held = slices.DeleteFunc(w.held, func(h ledger.Work) bool {
 		told := slices.ContainsFunc(outcomes, func(o ledger.Outcome) bool { return o.RunID == h.RunID && o.Token == h.Token })
-		return told || w.IntN(4) == 0 // or forgotten: the lease lapses
+		return told || w.IntN(4) == 0 // or forgotten: the lease expires
 	})
 }
 

@@ -14,35 +14,35 @@ var waitsCases = []testCase{
 	{"the text of why a run waits is cut, and odd bytes are replaced", waitsBytes},
 }
 
-var breaker = ledger.WaitReason{Code: ledger.BreakerOpen, Text: "the breaker is open: calls all failed"}
+var breaker = ledger.WaitReason{Code: ledger.WaitBreakerOpen, Text: "the breaker is open: calls all failed"}
 
 // refuse gives a lease back and says why.
 func refuse(w ledger.Work, why ledger.WaitReason) ledger.Outcome {
 	o := unsent(w, 0)
-	o.WaitsFor = why
+	o.WaitReason = why
 	return o
 }
 
 func waitsKept(b *bed) {
 	j, w := b.started("j")
-	for _, why := range []ledger.WaitReason{breaker, {Code: ledger.NoToken}, {}} {
+	for _, why := range []ledger.WaitReason{breaker, {Code: ledger.WaitNoToken}, {}} {
 		b.record(refuse(w, why))
-		if r := b.is(j.id(0), ledger.Planned, ""); r.WaitsFor != why {
-			b.Errorf("waits for %+v, want %+v", r.WaitsFor, why)
+		if r := b.is(j.id(0), ledger.Planned, ""); r.WaitReason != why {
+			b.Errorf("waits for %+v, want %+v", r.WaitReason, why)
 		}
-		if list := b.all("j"); len(list) != 1 || list[0].WaitsFor != why {
+		if list := b.all("j"); len(list) != 1 || list[0].WaitReason != why {
 			b.Errorf("listed %+v, want %+v", list, why)
 		}
 		w = b.take("p1", j.id(0))
-		if r := b.is(j.id(0), ledger.Running, ""); r.WaitsFor != (ledger.WaitReason{}) {
-			b.Errorf("leased, it waits for %+v", r.WaitsFor)
+		if r := b.is(j.id(0), ledger.Running, ""); r.WaitReason != (ledger.WaitReason{}) {
+			b.Errorf("leased, it waits for %+v", r.WaitReason)
 		}
 	}
 	o := retrying(w, time.Hour)
-	o.WaitsFor = breaker
+	o.WaitReason = breaker
 	b.record(o)
-	if r := b.is(j.id(0), ledger.Retrying, ""); r.WaitsFor != (ledger.WaitReason{}) {
-		b.Errorf("sent, it waits for %+v", r.WaitsFor)
+	if r := b.is(j.id(0), ledger.Retrying, ""); r.WaitReason != (ledger.WaitReason{}) {
+		b.Errorf("sent, it waits for %+v", r.WaitReason)
 	}
 }
 
@@ -50,26 +50,26 @@ func waitsEnd(b *bed) {
 	j, w := b.started("j")
 	b.record(refuse(w, breaker))
 	b.canceled(j.id(0))
-	if r := b.get(j.id(0)); r.WaitsFor != (ledger.WaitReason{}) {
-		b.Errorf("canceled, it waits for %+v", r.WaitsFor)
+	if r := b.get(j.id(0)); r.WaitReason != (ledger.WaitReason{}) {
+		b.Errorf("canceled, it waits for %+v", r.WaitReason)
 	}
 	j, w = b.started("k")
 	b.record(refuse(w, breaker))
 	b.pass(horizon + time.Second)
 	got := b.claim("p1", 1)
-	if len(got.Expired) != 1 || got.Expired[0].WaitsFor != (ledger.WaitReason{}) {
-		b.Errorf("expired %+v", got.Expired)
+	if len(got.PastSendBefore) != 1 || got.PastSendBefore[0].WaitReason != (ledger.WaitReason{}) {
+		b.Errorf("past send-before %+v", got.PastSendBefore)
 	}
-	if r := b.is(j.id(0), ledger.Dead, ledger.KeyExpired); r.WaitsFor != (ledger.WaitReason{}) {
-		b.Errorf("dead, it waits for %+v", r.WaitsFor)
+	if r := b.is(j.id(0), ledger.Dead, ledger.ReasonKeyExpired); r.WaitReason != (ledger.WaitReason{}) {
+		b.Errorf("dead, it waits for %+v", r.WaitReason)
 	}
 }
 
 func waitsBytes(b *bed) {
 	j, w := b.started("j")
-	b.record(refuse(w, ledger.WaitReason{Code: ledger.NotSent, Text: "a\x00b\xff: " + strings.Repeat("\u00e4", ledger.WaitTextLimit)}))
-	got := b.get(j.id(0)).WaitsFor
-	if got.Code != ledger.NotSent || !strings.HasPrefix(got.Text, "a\uFFFDb\uFFFD: \u00e4") || !utf8.ValidString(got.Text) || len(got.Text) > ledger.WaitTextLimit+9 {
+	b.record(refuse(w, ledger.WaitReason{Code: ledger.WaitNotSent, Text: "a\x00b\xff: " + strings.Repeat("\u00e4", ledger.WaitTextLimit)}))
+	got := b.get(j.id(0)).WaitReason
+	if got.Code != ledger.WaitNotSent || !strings.HasPrefix(got.Text, "a\uFFFDb\uFFFD: \u00e4") || !utf8.ValidString(got.Text) || len(got.Text) > ledger.WaitTextLimit+9 {
 		b.Errorf("kept %+v", got)
 	}
 }

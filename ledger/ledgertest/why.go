@@ -1,6 +1,7 @@
 package ledgertest
 
 import (
+	"strings"
 	"time"
 
 	"github.com/cronce/cronce/ledger"
@@ -9,7 +10,7 @@ import (
 var whyCases = []testCase{
 	{"a run that waits for the slot names the run that has it", whySlot},
 	{"a run of a job at its limit says so", whyLimit},
-	{"a run without a living process says so before all else", whyNoProcess},
+	{"a run without a live process says so before all else", whyNoProcess},
 	{"a due run is queued, a later one is not due, one given back says why", whyOther},
 	{"only planned and retrying runs wait", whyOnly},
 	{"a job names the unfinished run that has its slot", slotRun},
@@ -40,10 +41,10 @@ func whySlot(b *bed) {
 	j := b.job("j")
 	b.declare("p1", "v1-of-j", "j")
 	j.admit(j.leased(0, ledger.OverlapQueue), j.planned(1, ledger.OverlapQueue), j.planned(2, ledger.OverlapAllow))
-	if got := b.waits(j.id(1), ledger.SlotTaken); got.Text != "run "+j.id(0)+" has the job's slot" {
+	if got := b.waits(j.id(1), ledger.WaitSlotTaken); got.Text != "run "+j.id(0)+" has the job's slot" {
 		b.Errorf("text %q", got.Text)
 	}
-	b.waits(j.id(2), ledger.Queued)
+	b.waits(j.id(2), ledger.WaitQueued)
 }
 
 func whyLimit(b *bed) {
@@ -52,17 +53,17 @@ func whyLimit(b *bed) {
 	held, waits := j.leased(0, ledger.OverlapAllow), j.planned(1, ledger.OverlapAllow)
 	held.Call.MaxInFlight, waits.Call.MaxInFlight = 1, 1
 	j.admit(held, waits)
-	b.waits(j.id(1), ledger.LimitReached)
+	b.waits(j.id(1), ledger.WaitLimitReached)
 }
 
 func whyNoProcess(b *bed) {
 	j, w := b.started("j")
 	b.record(refuse(w, breaker))
-	b.must(b.Retire(b.ctx, "p1"))
+	b.must(b.Deregister(b.ctx, "p1"))
 	b.pass(2 * ledger.ProcessTTL)
-	b.waits(j.id(0), ledger.NoProcess)
+	b.waits(j.id(0), ledger.WaitNoProcess)
 	b.declare("p2", "v1", "j")
-	b.waits(j.id(0), ledger.BreakerOpen)
+	b.waits(j.id(0), ledger.WaitBreakerOpen)
 }
 
 func whyOther(b *bed) {
@@ -70,9 +71,14 @@ func whyOther(b *bed) {
 	b.declare("p1", "v1-of-j", "j")
 	work := j.admit(j.leased(0, ledger.OverlapAllow), j.planned(1, ledger.OverlapAllow), j.leased(2, ledger.OverlapAllow)).Leased
 	b.record(retrying(work[0], time.Hour), refuse(work[1], breaker))
-	b.waits(j.id(0), ledger.NotDue)
-	b.waits(j.id(1), ledger.Queued)
-	if got := b.waits(j.id(2), ledger.BreakerOpen); got != breaker {
+	b.waits(j.id(0), ledger.WaitNotDue)
+	queued := b.waits(j.id(1), ledger.WaitQueued)
+	for _, cause := range []string{"--max-in-flight", "maxInFlight", "circuit breaker", "token"} {
+		if !strings.Contains(queued.Text, cause) {
+			b.Errorf("text %q does not name %s", queued.Text, cause)
+		}
+	}
+	if got := b.waits(j.id(2), ledger.WaitBreakerOpen); got != breaker {
 		b.Errorf("waits for %+v", got)
 	}
 }
@@ -121,7 +127,7 @@ func (j *job) ends(states ...ledger.State) {
 		after = j.at(i)
 		switch s {
 		case ledger.Dead:
-			j.record(dead(got.Leased[0], ledger.Exhausted))
+			j.record(dead(got.Leased[0], ledger.ReasonExhausted))
 		case ledger.Succeeded:
 			j.record(succeeded(got.Leased[0]))
 		}
@@ -129,7 +135,7 @@ func (j *job) ends(states ...ledger.State) {
 }
 
 func outcomeLast(b *bed) {
-	if s := b.status(b.job("i").JobID); s.LastOutcome != nil || !s.FailingSince.IsZero() || s.DeadUnseen != 0 {
+	if s := b.status(b.job("i").JobID); s.LastOutcome != nil || !s.FailingSince.IsZero() || s.DeadUnacknowledged != 0 {
 		b.Errorf("without a run: %+v", s)
 	}
 	j := b.job("j")
@@ -168,11 +174,11 @@ func outcomeUnseen(b *bed) {
 	j := b.job("j")
 	j.ends(ledger.Dead, ledger.Dead, ledger.Succeeded, ledger.Dead)
 	b.job("k").ends(ledger.Dead)
-	if s := b.status("j"); s.DeadUnseen != 3 {
-		b.Errorf("%d dead runs, want 3", s.DeadUnseen)
+	if s := b.status("j"); s.DeadUnacknowledged != 3 {
+		b.Errorf("%d dead runs, want 3", s.DeadUnacknowledged)
 	}
 	b.changed(b.Ack(b.ctx, act(j.id(0), j.id(3))))(j.id(0), j.id(3))
-	if s := b.status("j"); s.DeadUnseen != 1 || b.status("k").DeadUnseen != 1 {
-		b.Errorf("%d dead runs left, want 1", s.DeadUnseen)
+	if s := b.status("j"); s.DeadUnacknowledged != 1 || b.status("k").DeadUnacknowledged != 1 {
+		b.Errorf("%d dead runs left, want 1", s.DeadUnacknowledged)
 	}
 }

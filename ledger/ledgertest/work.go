@@ -55,17 +55,17 @@ func outcome(w ledger.Work, s ledger.State, why ledger.Reason, answer ledger.Ans
 }
 
 func succeeded(w ledger.Work) ledger.Outcome {
-	return outcome(w, ledger.Succeeded, "", ledger.Fresh)
+	return outcome(w, ledger.Succeeded, "", ledger.AnswerFresh)
 }
 
 func retrying(w ledger.Work, wait time.Duration) ledger.Outcome {
-	o := outcome(w, ledger.Retrying, "", ledger.Unknown)
+	o := outcome(w, ledger.Retrying, "", ledger.AnswerUnknown)
 	o.Failures, o.Wait = w.Failures+1, wait
 	return o
 }
 
 func dead(w ledger.Work, why ledger.Reason) ledger.Outcome {
-	o := outcome(w, ledger.Dead, why, ledger.Failed)
+	o := outcome(w, ledger.Dead, why, ledger.AnswerFailed)
 	o.Failures = w.Failures + 1
 	return o
 }

@@ -39,7 +39,7 @@ func enteredBehindDue(b *bed) {
 	}
 }
 
-func enteredBehindLapsed(b *bed) {
+func enteredBehindExpiredLease(b *bed) {
 	j, w := b.started("j")
 	b.pass(lease + time.Second)
 	b.yields(j.yielding(1, ledger.OverlapSkip), w.RunID)
@@ -50,7 +50,7 @@ func enteredBehindLapsed(b *bed) {
 
 func enteredBehindBusy(b *bed) {
 	j, w := b.started("j")
-	if got := b.entered(j.yielding(1, ledger.OverlapSkip)); got.Run.Reason != ledger.Overlapped || got.Due != "" {
+	if got := b.entered(j.yielding(1, ledger.OverlapSkip)); got.Run.Reason != ledger.ReasonOverlap || got.Due != "" {
 		b.Errorf("behind a lease: %+v; want it skipped", got)
 	}
 	b.record(retrying(w, time.Hour))
@@ -61,13 +61,13 @@ func enteredBehindBusy(b *bed) {
 	b.idle()
 }
 
-func enteredBehindExpired(b *bed) {
+func enteredBehindPastSendBefore(b *bed) {
 	j, w := b.started("j")
 	b.pass(horizon + time.Second)
 	b.yields(j.yielding(1, ledger.OverlapSkip), w.RunID)
 	got, err := b.Claim(b.ctx, ledger.Claim{Owner: "p2", Token: b.token(), Limit: 1, LeaseFor: lease, Only: []string{w.RunID}})
 	b.must(err)
-	if len(got.Work) != 0 || len(got.Expired) != 1 {
+	if len(got.Work) != 0 || len(got.PastSendBefore) != 1 {
 		b.Errorf("claimed %+v; want the run dead", got)
 	}
 	if got := b.entered(j.yielding(1, ledger.OverlapSkip)); got.Work == nil {
@@ -119,7 +119,7 @@ func enteredWithoutYield(b *bed) {
 		}
 	}
 	b.must(b.Pause(b.ctx, "j", ledger.Actor{By: "me", Why: "test"}))
-	if got := b.entered(j.yielding(2, ledger.OverlapSkip)); got.Run.Reason != ledger.WhilePaused || got.Due != "" {
+	if got := b.entered(j.yielding(2, ledger.OverlapSkip)); got.Run.Reason != ledger.ReasonPaused || got.Due != "" {
 		b.Errorf("%+v; want it skipped", got)
 	}
 }

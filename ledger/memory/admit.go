@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/cronce/cronce/internal/ledgerrules"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -19,7 +20,7 @@ func (l *Ledger) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitted
 	}
 	defer l.mu.Unlock()
 	got := ledger.Admitted{Now: now, Skipped: map[ledger.Reason]int{}}
-	var missed []ledger.Problem
+	var missed []ledgerrules.Problem
 	for _, p := range a.Plans {
 		j := l.jobs[p.JobID]
 		if !current(j, p, now) {
@@ -35,7 +36,7 @@ func (l *Ledger) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitted
 			case ledger.Skipped:
 				got.Skipped[r.Reason]++
 			case ledger.Missed:
-				missed = append(missed, ledger.Problem{JobID: r.JobID, RunID: r.ID, Reason: r.Reason, Count: r.Count})
+				missed = append(missed, ledgerrules.Problem{JobID: r.JobID, RunID: r.ID, Reason: r.Reason, Count: r.Count})
 			}
 			if in.Lease && l.startable(r) {
 				got.Leased = append(got.Leased, l.lease(r, a.Owner, a.Token, now, a.LeaseFor))
@@ -44,10 +45,10 @@ func (l *Ledger) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitted
 		j.Watermark = p.Through.UTC()
 		j.events = append(j.events, p.Events...)
 		if p.Next != nil {
-			l.turn(j, *p.Next, now)
+			l.switchRevision(j, *p.Next, now)
 		}
 	}
-	l.openIncidents(ledger.CauseMissed, missed, now)
+	l.openIncidents(ledger.IncidentMissed, missed, now)
 	return got, nil
 }
 
@@ -77,7 +78,7 @@ func (l *Ledger) insert(j *job, in ledger.RunSpec, now time.Time) *record {
 			return nil
 		}
 	}
-	beside := ledger.AdHoc(in.RunID)
+	beside := ledger.IsAdHoc(in.RunID)
 	r := &record{job: j, Run: ledger.Run{
 		ID: in.RunID, JobID: j.JobID, ScheduledAt: in.ScheduledAt.UTC(), Count: in.Count, Trigger: in.Trigger,
 		State: in.State, Reason: in.Reason, PlannedAt: now,
@@ -89,7 +90,7 @@ func (l *Ledger) insert(j *job, in ledger.RunSpec, now time.Time) *record {
 		r.Revision = j.Revision
 	}
 	if in.State == ledger.Planned {
-		l.judge(r, in, beside)
+		l.decideOverlap(r, in, beside)
 	}
 	if r.State.Finished() {
 		r.FinishedAt = now
@@ -98,8 +99,8 @@ func (l *Ledger) insert(j *job, in ledger.RunSpec, now time.Time) *record {
 	return r
 }
 
-// judge decides what a planned scheduled time does: skipped, waiting or due.
-func (l *Ledger) judge(r *record, in ledger.RunSpec, beside bool) {
+// decideOverlap decides whether a planned run is skipped, waits or is due.
+func (l *Ledger) decideOverlap(r *record, in ledger.RunSpec, beside bool) {
 	j := r.job
 	r.Call, r.NextAt, r.Count = in.Call, r.ScheduledAt, 1
 	if beside {
@@ -107,21 +108,21 @@ func (l *Ledger) judge(r *record, in ledger.RunSpec, beside bool) {
 	}
 	switch {
 	case !j.pausedAt.IsZero():
-		r.State, r.Reason = ledger.Skipped, ledger.WhilePaused
+		r.State, r.Reason = ledger.Skipped, ledger.ReasonPaused
 	case in.Overlap == ledger.OverlapAllow:
 	case in.Overlap == ledger.OverlapQueue:
-		r.slotted = true
+		r.takesSlot = true
 		j.wait(r)
 	case j.slot != nil:
-		r.State, r.Reason = ledger.Skipped, ledger.Overlapped
+		r.State, r.Reason = ledger.Skipped, ledger.ReasonOverlap
 	default:
-		r.slotted, j.slot = true, r
+		r.takesSlot, j.slot = true, r
 	}
 	if r.State == ledger.Skipped {
 		r.NextAt = time.Time{}
 		return
 	}
-	if r.lateAt = in.LateAt(); !r.lateAt.IsZero() {
+	if r.lateAt = ledgerrules.LateAt(in); !r.lateAt.IsZero() {
 		l.lates = append(l.lates, r)
 	}
 }
@@ -134,9 +135,9 @@ func (l *Ledger) keep(r *record, beside bool) {
 	l.enter(r)
 	switch {
 	case !r.Until.IsZero():
-		j.ranges = put(j.ranges, r)
+		j.ranges = insertSorted(j.ranges, r)
 	case !beside:
-		j.instants = put(j.instants, r)
+		j.scheduled = insertSorted(j.scheduled, r)
 	}
 	l.grant(j)
 	l.place(r)
@@ -157,7 +158,7 @@ func (l *Ledger) Enter(ctx context.Context, e ledger.Entry) (ledger.Entered, err
 		return ledger.Entered{}, err
 	}
 	defer l.mu.Unlock()
-	beside := ledger.AdHoc(e.RunID)
+	beside := ledger.IsAdHoc(e.RunID)
 	if r := l.accounts(e, beside); r != nil {
 		got := ledger.Entered{Now: now, Run: r.Run}
 		if r.State == ledger.Running && r.token == e.Token && e.Token != "" {
@@ -170,7 +171,7 @@ func (l *Ledger) Enter(ctx context.Context, e ledger.Entry) (ledger.Entered, err
 		return got, nil
 	}
 	j := l.row(e.JobID)
-	if !beside && !e.ScheduledAt.After(j.purgedBefore) {
+	if !beside && !e.ScheduledAt.After(j.purgedThrough) {
 		return ledger.Entered{}, ledger.ErrPurged
 	}
 	if e.YieldToDue && !beside && e.State == ledger.Planned && e.Overlap != ledger.OverlapAllow && j.pausedAt.IsZero() {
@@ -183,8 +184,8 @@ func (l *Ledger) Enter(ctx context.Context, e ledger.Entry) (ledger.Entered, err
 	}
 	r := l.insert(j, e.RunSpec, now)
 	r.By, r.Why = e.By, e.Why
-	if e.Act() != "" {
-		l.note(now, e.Audit())
+	if ledgerrules.EntryAction(e) != "" {
+		l.addAudit(now, ledgerrules.EntryAudit(e))
 	}
 	got := ledger.Entered{Now: now, Inserted: true}
 	if beside {
@@ -215,7 +216,7 @@ func (l *Ledger) markRerun(e ledger.Entry) error {
 	}
 	r := l.runs[e.RerunOf]
 	if r == nil || !r.State.Finished() || r.RerunID != "" && !e.MayDouble {
-		return fmt.Errorf("run %q: %w", e.RerunOf, ledger.ErrMayDouble)
+		return fmt.Errorf("run %q: %w", e.RerunOf, ledger.ErrCannotRerun)
 	}
 	r.RerunID, r.By, r.Why = e.RunID, e.By, e.Why
 	l.touch(r)

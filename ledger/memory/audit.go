@@ -7,14 +7,14 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// note adds an act to the audit.
-func (l *Ledger) note(now time.Time, a ledger.Audit) {
+// addAudit adds an action to the audit.
+func (l *Ledger) addAudit(now time.Time, a ledger.Audit) {
 	l.acts++
 	a.ID, a.At = l.acts, now
 	l.audit = append(l.audit, a)
 }
 
-// Audit returns a page of the audit, newest first.
+// Audit returns a page of the audit, newest first. See ledger.AuditFilter.
 func (l *Ledger) Audit(ctx context.Context, f ledger.AuditFilter) ([]ledger.Audit, error) {
 	if _, err := l.begin(ctx); err != nil {
 		return nil, err

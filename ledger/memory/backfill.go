@@ -9,7 +9,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-var fillable = []ledger.State{ledger.Missed, ledger.Superseded, ledger.Skipped, ledger.Canceled}
+var backfillable = []ledger.State{ledger.Missed, ledger.Superseded, ledger.Skipped, ledger.Canceled}
 
 // Backfill makes scheduled times that did not run planned; see ledger.Backfill.
 func (l *Ledger) Backfill(ctx context.Context, b ledger.Backfill) (ledger.Backfilled, error) {
@@ -27,39 +27,39 @@ func (l *Ledger) Backfill(ctx context.Context, b ledger.Backfill) (ledger.Backfi
 	}
 	var got ledger.Backfilled
 	for _, in := range b.Runs {
-		r, span := l.runs[in.RunID], j.giving(in.ScheduledAt)
+		r, span := l.runs[in.RunID], j.rangeToSplit(in.ScheduledAt)
 		switch {
-		case !in.ScheduledAt.After(j.purgedBefore), r == nil && span == nil:
+		case !in.ScheduledAt.After(j.purgedThrough), r == nil && span == nil:
 			got.Refused++
 			continue
-		case r != nil && !slices.Contains(fillable, r.State):
+		case r != nil && !slices.Contains(backfillable, r.State):
 			got.Left++
 			continue
-		case r != nil && (r.RerunID != "" || r.State == ledger.Canceled && expired(r, now)):
+		case r != nil && (r.RerunID != "" || r.State == ledger.Canceled && pastSendBefore(r, now)):
 			got.Refused++
 			continue
 		}
 		got.Planned++
 		if !b.DryRun {
-			l.fill(j, r, span, in, b, now)
+			l.backfillOne(j, r, span, in, b, now)
 		}
 	}
 	l.grant(j)
 	return got, nil
 }
 
-// giving is the range row that a scheduled time can be taken out of, or nil: the
-// times of an earlier revision's ranges are another definition's.
-func (j *job) giving(at time.Time) *record {
+// rangeToSplit returns the range row that a scheduled time can be taken out of, or
+// nil. A range row of an earlier revision belongs to another definition.
+func (j *job) rangeToSplit(at time.Time) *record {
 	if r := j.covering(at); r != nil && r.Revision == j.Revision {
 		return r
 	}
 	return nil
 }
 
-// fill makes one scheduled time planned and waiting; r is its own row, or nil when it
-// stands in span.
-func (l *Ledger) fill(j *job, r, span *record, in ledger.RunSpec, b ledger.Backfill, now time.Time) {
+// backfillOne makes one scheduled time planned and waiting; r is its own row, or nil
+// if span counts it.
+func (l *Ledger) backfillOne(j *job, r, span *record, in ledger.RunSpec, b ledger.Backfill, now time.Time) {
 	if r == nil {
 		r = l.split(j, span, in, now)
 	} else {
@@ -70,9 +70,9 @@ func (l *Ledger) fill(j *job, r, span *record, in ledger.RunSpec, b ledger.Backf
 	}
 	r.Trigger, r.NextAt, r.FinishedAt, r.AcceptedAt, r.Failures = ledger.ByBackfill, now, time.Time{}, time.Time{}, 0
 	r.By, r.Why = b.By, b.Why
-	r.slotted = true
+	r.takesSlot = true
 	j.wait(r)
-	l.note(now, ledger.Audit{Act: ledger.ActBackfill, JobID: r.JobID, RunID: r.ID, Actor: b.Actor})
+	l.addAudit(now, ledger.Audit{Action: ledger.ActionBackfill, JobID: r.JobID, RunID: r.ID, Actor: b.Actor})
 }
 
 // split takes one scheduled time out of a range row into a row of its own.
@@ -85,7 +85,7 @@ func (l *Ledger) split(j *job, span *record, in ledger.RunSpec, now time.Time) *
 	l.touch(r)
 	l.touch(span)
 	l.enter(r)
-	j.instants = put(j.instants, r)
+	j.scheduled = insertSorted(j.scheduled, r)
 	if span.Count--; span.Count == 0 {
 		l.forget(span)
 	}

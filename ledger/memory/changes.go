@@ -30,7 +30,7 @@ func (l *Ledger) Changes(ctx context.Context, after string) (ledger.Changes, err
 	}
 	for _, r := range l.runs {
 		if r.changed > from {
-			got.Runs = append(got.Runs, r.Run)
+			got.Runs = append(got.Runs, r.listed())
 		}
 	}
 	if len(got.Runs) > ledger.MaxChanges {

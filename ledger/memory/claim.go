@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cronce/cronce/internal/ledgerrules"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -26,19 +27,19 @@ func (l *Ledger) Claim(ctx context.Context, c ledger.Claim) (ledger.Claimed, err
 		switch {
 		case len(c.Only) > 0 && !slices.Contains(c.Only, r.ID):
 			left = append(left, r)
-		case expired(r, now):
-			l.lapse(r, now)
-			l.finish(r, ledger.Dead, ledger.KeyExpired, now)
-			got.Expired = append(got.Expired, r.Run)
+		case pastSendBefore(r, now):
+			l.loseAttempt(r, now)
+			l.finish(r, ledger.Dead, ledger.ReasonKeyExpired, now)
+			got.PastSendBefore = append(got.PastSendBefore, r.Run)
 			l.queue.advance(now) // its slot's next may be due
 		case slices.Contains(c.BusyTargets, r.Call.Target), slices.Contains(c.BusyJobs, r.JobID):
 			left = append(left, r)
 		default:
-			l.lapse(r, now)
+			l.loseAttempt(r, now)
 			got.Work = append(got.Work, l.lease(r, c.Owner, c.Token, now, c.LeaseFor))
 		}
 	}
-	l.openIncidents(ledger.CauseDead, ledger.ProblemsOf(got.Expired), now)
+	l.openIncidents(ledger.IncidentDead, ledgerrules.DeadProblems(got.PastSendBefore), now)
 	for _, r := range left {
 		l.place(r)
 	}
@@ -49,25 +50,25 @@ func (l *Ledger) Claim(ctx context.Context, c ledger.Claim) (ledger.Claimed, err
 	return got, nil
 }
 
-// expired reports whether a run's key may have been forgotten.
-func expired(r *record, now time.Time) bool {
+// pastSendBefore reports whether the time is at or past the run's SendBefore.
+func pastSendBefore(r *record, now time.Time) bool {
 	return !r.SendBefore.IsZero() && !now.Before(r.SendBefore)
 }
 
-// lapse ends a lease without a recorded outcome; its attempt may have been sent.
-func (l *Ledger) lapse(r *record, now time.Time) {
+// loseAttempt ends a lease without a recorded outcome; its attempt may have been sent.
+func (l *Ledger) loseAttempt(r *record, now time.Time) {
 	if r.State != ledger.Running {
 		return
 	}
 	r.attempts = append(r.attempts, ledger.Attempt{
 		RunID: r.ID, N: r.Attempt, StartedAt: r.leasedAt, FinishedAt: now,
-		Answer: ledger.Lost, Owner: r.LeasedBy,
+		Answer: ledger.AnswerLost, Owner: r.LeasedBy,
 	})
-	l.unlease(r)
+	l.dropLease(r)
 }
 
-// unlease forgets a run's lease.
-func (l *Ledger) unlease(r *record) {
+// dropLease deletes a run's lease.
+func (l *Ledger) dropLease(r *record) {
 	delete(l.leases[r.token], r.ID)
 	if len(l.leases[r.token]) == 0 {
 		delete(l.leases, r.token)
@@ -85,7 +86,7 @@ func (l *Ledger) lease(r *record, owner, token string, now time.Time, d time.Dur
 	r.Attempt++
 	r.NextAt = time.Time{}
 	r.LeasedBy, r.LeasedUntil, r.leasedAt = owner, now.Add(d), now
-	r.token, r.settled = token, ""
+	r.token, r.recordedToken = token, ""
 	if l.leases[token] == nil {
 		l.leases[token] = map[string]*record{}
 	}
@@ -103,15 +104,15 @@ func (r *record) work() ledger.Work {
 	}
 }
 
-// Recall returns what is leased under a token, oldest scheduled time first.
-func (l *Ledger) Recall(ctx context.Context, token string) ([]ledger.Work, error) {
+// LeasedWork returns the work that is leased under a token, oldest scheduled time first.
+func (l *Ledger) LeasedWork(ctx context.Context, token string) ([]ledger.Work, error) {
 	if _, err := l.begin(ctx); err != nil {
 		return nil, err
 	}
 	defer l.mu.Unlock()
 	var held []*record
 	for _, r := range l.leases[token] {
-		held = put(held, r)
+		held = insertSorted(held, r)
 	}
 	var ws []ledger.Work
 	for _, r := range held {

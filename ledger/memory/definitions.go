@@ -11,7 +11,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// process is one that declared itself and has not retired.
+// process is one that declared itself and has not deregistered.
 type process struct {
 	version string
 	seen    time.Time // its last heartbeat
@@ -19,7 +19,7 @@ type process struct {
 	program string
 }
 
-// Declare registers a process and its definitions.
+// Declare registers a process and its definitions. See ledger.Store.
 func (l *Ledger) Declare(ctx context.Context, d ledger.Declaration) error {
 	now, err := l.begin(ctx)
 	if err != nil {
@@ -33,34 +33,35 @@ func (l *Ledger) Declare(ctx context.Context, d ledger.Declaration) error {
 	held := map[string]string{}
 	for def := range d.Definitions {
 		held[def.JobID] = def.Hash
-		l.learn(def, now)
+		l.rememberDefinition(def, now)
 	}
 	l.versions[d.Version] = held
 	l.processes[d.Process] = &process{version: d.Version, seen: now, host: d.Host, program: d.Program}
 	return nil
 }
 
-// declared is when a definition was first declared.
-type declared struct {
+// declaration is when a definition was first declared.
+type declaration struct {
 	order int
 	at    time.Time
 }
 
-// learn remembers a definition and when it was first declared.
-func (l *Ledger) learn(d ledger.Definition, now time.Time) {
+// rememberDefinition keeps a definition and when it was first declared.
+func (l *Ledger) rememberDefinition(d ledger.Definition, now time.Time) {
 	first := l.declared[d.JobID]
 	if first == nil {
-		first = map[string]declared{}
+		first = map[string]declaration{}
 		l.declared[d.JobID] = first
 	}
 	if _, known := first[d.Hash]; !known {
-		l.learned++
-		first[d.Hash] = declared{l.learned, now}
+		l.lastDeclaration++
+		first[d.Hash] = declaration{l.lastDeclaration, now}
 		l.bodies[d.JobID+" "+d.Hash] = d.Body
 	}
 }
 
-// Heartbeat renews a process's heartbeat.
+// Heartbeat renews the process's heartbeat. It returns ledger.ErrNotFound for an unknown
+// process.
 func (l *Ledger) Heartbeat(ctx context.Context, id string) (ledger.HeartbeatReply, error) {
 	now, err := l.begin(ctx)
 	if err != nil {
@@ -72,21 +73,21 @@ func (l *Ledger) Heartbeat(ctx context.Context, id string) (ledger.HeartbeatRepl
 		return ledger.HeartbeatReply{}, fmt.Errorf("process %q: %w", id, ledger.ErrNotFound)
 	}
 	p.seen = now
-	return ledger.HeartbeatReply{Now: now, Living: l.living(now), Processes: l.alive(now)}, nil
+	return ledger.HeartbeatReply{Now: now, LiveVersions: l.liveVersions(now), Processes: l.countAlive(now)}, nil
 }
 
-// alive counts the processes that are alive.
-func (l *Ledger) alive(now time.Time) (n int) {
+// countAlive counts the processes that are alive.
+func (l *Ledger) countAlive(now time.Time) (n int) {
 	for _, p := range l.processes {
-		if p.lives(now) {
+		if p.isAlive(now) {
 			n++
 		}
 	}
 	return n
 }
 
-// Retire forgets a process.
-func (l *Ledger) Retire(ctx context.Context, id string) error {
+// Deregister deletes a process. It does nothing for an unknown process.
+func (l *Ledger) Deregister(ctx context.Context, id string) error {
 	if _, err := l.begin(ctx); err != nil {
 		return err
 	}
@@ -95,52 +96,52 @@ func (l *Ledger) Retire(ctx context.Context, id string) error {
 	return nil
 }
 
-func (p *process) lives(now time.Time) bool { return now.Sub(p.seen) <= ledger.ProcessTTL }
+func (p *process) isAlive(now time.Time) bool { return now.Sub(p.seen) <= ledger.ProcessTTL }
 
-// living are the versions of the processes that are alive, sorted.
-func (l *Ledger) living(now time.Time) []string {
+// liveVersions returns the versions of the processes that are alive, sorted.
+func (l *Ledger) liveVersions(now time.Time) []string {
 	alive := map[string]bool{}
 	for _, p := range l.processes {
-		if p.lives(now) {
+		if p.isAlive(now) {
 			alive[p.version] = true
 		}
 	}
 	return slices.Sorted(maps.Keys(alive))
 }
 
-// winners is each job's winning definition.
-func (l *Ledger) winners(now time.Time) map[string]string {
-	won := map[string]string{}
-	for _, version := range l.living(now) {
+// desired returns the hash of the desired definition of each job.
+func (l *Ledger) desired(now time.Time) map[string]string {
+	desired := map[string]string{}
+	for _, version := range l.liveVersions(now) {
 		for id, hash := range l.versions[version] {
-			if best, ok := won[id]; !ok || l.declared[id][hash].order > l.declared[id][best].order {
-				won[id] = hash
+			if best, ok := desired[id]; !ok || l.declared[id][hash].order > l.declared[id][best].order {
+				desired[id] = hash
 			}
 		}
 	}
-	return won
+	return desired
 }
 
-// Assignments lists the jobs, and begins those that have no revision and whose
-// winner the version holds.
+// Assignments lists the jobs by ID. It first starts a revision of each job that has none
+// and whose desired definition the version has. See ledger.JobAssignment.
 func (l *Ledger) Assignments(ctx context.Context, version string) ([]ledger.JobAssignment, error) {
 	now, err := l.begin(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer l.mu.Unlock()
-	won := l.winners(now)
-	for id, hash := range won {
+	desired := l.desired(now)
+	for id, hash := range desired {
 		if j := l.row(id); j.hash == "" && l.versions[version][id] == hash {
-			l.found(j, hash, now)
+			l.beginRevision(j, hash, now)
 		}
 	}
 	var list []ledger.JobAssignment
 	for id, j := range l.jobs {
-		if j.hash == "" && won[id] == "" {
+		if j.hash == "" && desired[id] == "" {
 			continue
 		}
-		s := ledger.JobAssignment{Position: j.Position, Hash: j.hash, Desired: won[id]}
+		s := ledger.JobAssignment{Position: j.Position, Hash: j.hash, Desired: desired[id]}
 		if s.Hash != s.Desired {
 			s.Body = j.body
 		}
@@ -150,25 +151,25 @@ func (l *Ledger) Assignments(ctx context.Context, version string) ([]ledger.JobA
 	return list, nil
 }
 
-// found begins a revision of a job that has none: nothing before now is due.
-func (l *Ledger) found(j *job, hash string, now time.Time) {
+// beginRevision begins a revision of a job that has none: nothing before now is due.
+func (l *Ledger) beginRevision(j *job, hash string, now time.Time) {
 	if now.After(j.Watermark) {
 		j.Watermark = now
 	}
-	l.start(j, hash, l.bodies[j.JobID+" "+hash])
+	l.setRevision(j, hash, l.bodies[j.JobID+" "+hash])
 }
 
-// turn ends a job's revision at its watermark and starts the next, if there is one.
-func (l *Ledger) turn(j *job, next ledger.Definition, now time.Time) {
-	j.events = append(j.events, ledger.Event{JobID: j.JobID, At: j.Watermark, Kind: ledger.RevisionEnded})
+// switchRevision ends a job's revision at its watermark and starts the next, if there is one.
+func (l *Ledger) switchRevision(j *job, next ledger.Definition, now time.Time) {
+	j.events = append(j.events, ledger.Event{JobID: j.JobID, At: j.Watermark, Kind: ledger.EventRevisionEnded})
 	j.hash, j.body, j.endedAt = "", nil, now
 	if next.Hash != "" {
-		l.start(j, next.Hash, next.Body)
+		l.setRevision(j, next.Hash, next.Body)
 	}
 }
 
-func (l *Ledger) start(j *job, hash string, body []byte) {
+func (l *Ledger) setRevision(j *job, hash string, body []byte) {
 	j.Revision++
 	j.hash, j.body = hash, body
-	j.events = append(j.events, ledger.Event{JobID: j.JobID, At: j.Watermark, Kind: ledger.RevisionBegun})
+	j.events = append(j.events, ledger.Event{JobID: j.JobID, At: j.Watermark, Kind: ledger.EventRevisionBegun})
 }

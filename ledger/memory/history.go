@@ -10,21 +10,20 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// PurgeHistory deletes a batch of what is kept beside the runs; see
-// ledger.HistoryPurge.
+// PurgeHistory deletes a batch of old rows that are not runs. See ledger.HistoryPurge.
 func (l *Ledger) PurgeHistory(ctx context.Context, p ledger.HistoryPurge) (ledger.PurgedHistory, error) {
 	now, err := l.begin(ctx)
 	if err != nil {
 		return ledger.PurgedHistory{}, err
 	}
 	defer l.mu.Unlock()
-	batch := p.FullBatch()
+	batch := p.BatchSize()
 	if p.DryRun {
 		batch = len(l.audit) + len(l.incidents) + len(l.processes) + l.known()
 	}
 	s := sweep{Ledger: l, HistoryPurge: p, now: now, batch: batch}
-	got := ledger.PurgedHistory{Audit: s.acts(), Events: s.events(), Incidents: s.closed(), Processes: s.dead(), Declared: s.declared()}
-	if p.DryRun || got.Declared < batch {
+	got := ledger.PurgedHistory{Audit: s.acts(), Events: s.events(), Incidents: s.closed(), Processes: s.dead(), VersionEntries: s.declared()}
+	if p.DryRun || got.VersionEntries < batch {
 		got.Definitions = s.definitions()
 	}
 	got.More = !p.DryRun && got.Full(batch)
@@ -170,7 +169,7 @@ func (s sweep) definitions() (n int) {
 // the retention.
 func (s sweep) superseded(id, hash string) bool {
 	own := s.Ledger.declared[id][hash]
-	var next *declared
+	var next *declaration
 	for _, d := range s.Ledger.declared[id] {
 		if d.order > own.order && (next == nil || d.order < next.order) {
 			next = &d

@@ -7,18 +7,19 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cronce/cronce/internal/ledgerrules"
 	"github.com/cronce/cronce/ledger"
 )
 
 // changeIncidents closes and opens incidents after a record.
-func (l *Ledger) changeIncidents(e ledger.Ended, now time.Time) {
+func (l *Ledger) changeIncidents(e ledgerrules.IncidentChanges, now time.Time) {
 	closing := e.Closing()
 	for _, i := range l.incidents {
-		if id := closing[i.JobID]; id != "" && i.Open() && i.Cause != ledger.CauseUnplanned {
+		if id := closing[i.JobID]; id != "" && i.Open() && i.Cause != ledger.IncidentUnplanned {
 			closeIncident(i, id, now)
 		}
 	}
-	l.openIncidents(ledger.CauseDead, e.Dead, now)
+	l.openIncidents(ledger.IncidentDead, e.Dead, now)
 }
 
 func closeIncident(i *ledger.Incident, by string, now time.Time) {
@@ -26,13 +27,13 @@ func closeIncident(i *ledger.Incident, by string, now time.Time) {
 	i.Version++
 }
 
-func (l *Ledger) openIncidents(cause ledger.IncidentCause, problems []ledger.Problem, now time.Time) {
-	for _, p := range ledger.PerJob(problems) {
+func (l *Ledger) openIncidents(cause ledger.IncidentCause, problems []ledgerrules.Problem, now time.Time) {
+	for _, p := range ledgerrules.MergeByJob(problems) {
 		l.openOne(cause, p, now)
 	}
 }
 
-func (l *Ledger) openOne(cause ledger.IncidentCause, p ledger.Problem, now time.Time) {
+func (l *Ledger) openOne(cause ledger.IncidentCause, p ledgerrules.Problem, now time.Time) {
 	i := l.current(p.JobID, cause, now)
 	if i == nil {
 		l.opened++
@@ -55,7 +56,7 @@ func (l *Ledger) current(jobID string, cause ledger.IncidentCause, now time.Time
 		if i.JobID != jobID || i.Cause != cause {
 			continue
 		}
-		if i.Open() || !i.Settled && now.Sub(i.ClosedAt) < ledger.ReopenWithin {
+		if i.Open() || !i.ClosedByOperator && now.Sub(i.ClosedAt) < ledger.ReopenWithin {
 			return i
 		}
 		return nil
@@ -70,17 +71,21 @@ func (l *Ledger) Incidents(ctx context.Context, f ledger.IncidentFilter) ([]ledg
 		return nil, err
 	}
 	defer l.mu.Unlock()
-	var page []ledger.Incident
+	var list []*ledger.Incident
 	for _, i := range slices.Backward(l.incidents) {
 		if (f.ID == 0 || f.ID == i.ID) && (f.JobID == "" || f.JobID == i.JobID) && (!f.Open || i.Open()) &&
 			(!f.Due || !i.DueAt.IsZero() && !i.DueAt.After(now)) && (f.Before == 0 || i.ID < f.Before) {
-			page = append(page, *i)
+			list = append(list, i)
 		}
 	}
 	if f.Due {
-		slices.SortFunc(page, func(a, b ledger.Incident) int { return cmp.Or(a.DueAt.Compare(b.DueAt), cmp.Compare(a.ID, b.ID)) })
+		slices.SortFunc(list, func(a, b *ledger.Incident) int { return cmp.Or(a.DueAt.Compare(b.DueAt), cmp.Compare(a.ID, b.ID)) })
 	}
-	return page[:min(len(page), f.PageSize())], nil
+	var page []ledger.Incident
+	for _, i := range list[:min(len(list), f.PageSize())] {
+		page = append(page, *i)
+	}
+	return page, nil
 }
 
 func (l *Ledger) incident(id int64) *ledger.Incident {
@@ -91,8 +96,8 @@ func (l *Ledger) incident(id int64) *ledger.Incident {
 	return l.incidents[i]
 }
 
-// AckIncident acknowledges or closes an incident.
-func (l *Ledger) AckIncident(ctx context.Context, a ledger.IncidentAct) (ledger.Incident, error) {
+// AckIncident acknowledges or closes an incident. See ledger.IncidentAction.
+func (l *Ledger) AckIncident(ctx context.Context, a ledger.IncidentAction) (ledger.Incident, error) {
 	now, err := l.begin(ctx)
 	if err != nil {
 		return ledger.Incident{}, err
@@ -102,14 +107,14 @@ func (l *Ledger) AckIncident(ctx context.Context, a ledger.IncidentAct) (ledger.
 	if i == nil {
 		return ledger.Incident{}, fmt.Errorf("incident %d: %w", a.ID, ledger.ErrNotFound)
 	}
-	if !a.Changes(*i) {
+	if !ledgerrules.ChangesIncident(a, *i) {
 		return *i, nil
 	}
-	l.note(now, a.Audit(*i))
+	l.addAudit(now, ledgerrules.IncidentAudit(a, *i))
 	i.Why = a.Why
 	if a.Close {
 		closeIncident(i, a.By, now)
-		i.Settled = true
+		i.ClosedByOperator = true
 		return *i, nil
 	}
 	i.AckedAt, i.AckedBy, i.DueAt = now, a.By, now
@@ -117,8 +122,9 @@ func (l *Ledger) AckIncident(ctx context.Context, a ledger.IncidentAct) (ledger.
 	return *i, nil
 }
 
-// Observe opens and closes the incidents of a cause.
-func (l *Ledger) Observe(ctx context.Context, cause ledger.IncidentCause, troubles []ledger.Trouble) error {
+// ReconcileIncidents makes the open incidents of a cause match the current problems. See
+// ledger.Store.
+func (l *Ledger) ReconcileIncidents(ctx context.Context, cause ledger.IncidentCause, observed []ledger.JobProblem) error {
 	now, err := l.begin(ctx)
 	if err != nil {
 		return err
@@ -130,7 +136,7 @@ func (l *Ledger) Observe(ctx context.Context, cause ledger.IncidentCause, troubl
 			open = append(open, i.JobID)
 		}
 	}
-	closing, opening := ledger.Compare(open, troubles)
+	closing, opening := ledgerrules.CompareProblems(open, observed)
 	for _, i := range l.incidents {
 		if i.Cause == cause && i.Open() && slices.Contains(closing, i.JobID) {
 			closeIncident(i, "", now)
@@ -149,28 +155,29 @@ func (l *Ledger) MarkLate(ctx context.Context, limit int) (int, error) {
 	defer l.mu.Unlock()
 	l.lates = slices.DeleteFunc(l.lates, func(r *record) bool { return r.lateAt.IsZero() || l.runs[r.ID] != r })
 	slices.SortFunc(l.lates, func(a, b *record) int { return cmp.Or(a.lateAt.Compare(b.lateAt), cmp.Compare(a.ID, b.ID)) })
-	var late []ledger.Problem
+	var late []ledgerrules.Problem
 	n := 0
 	for _, r := range l.lates {
-		if n == limit || r.lateAt.After(now) {
+		if n >= limit || r.lateAt.After(now) {
 			break
 		}
 		if r.State.Finished() {
 			continue
 		}
 		n++
-		why, next := r.Late(now)
+		why, next := ledgerrules.Late(r.Run, now)
 		r.lateAt = next
 		if why != "" {
-			late = append(late, ledger.Problem{JobID: r.JobID, RunID: r.ID, Reason: why, Count: 1})
+			late = append(late, ledgerrules.Problem{JobID: r.JobID, RunID: r.ID, Reason: why, Count: 1})
 		}
 	}
-	l.openIncidents(ledger.CauseLate, late, now)
+	l.openIncidents(ledger.IncidentLate, late, now)
 	return n, nil
 }
 
-// Tell writes notifications with what their incident's notifier knows.
-func (l *Ledger) Tell(ctx context.Context, t ledger.Telling) (bool, error) {
+// Notify writes the notifications of an incident, if it has not changed. See
+// ledger.Notification.
+func (l *Ledger) Notify(ctx context.Context, t ledger.Notification) (bool, error) {
 	if err := t.Validate(); err != nil {
 		return false, err
 	}
@@ -183,7 +190,7 @@ func (l *Ledger) Tell(ctx context.Context, t ledger.Telling) (bool, error) {
 	if i == nil || i.Version != t.Version {
 		return false, nil
 	}
-	i.Told, i.DueAt = slices.Clone(t.Told), t.DueAt
+	i.NotifierState, i.DueAt = slices.Clone(t.NotifierState), t.DueAt
 	i.Version++
 	for _, e := range t.Runs {
 		if r := l.insert(l.row(e.JobID), e.RunSpec, now); r != nil {

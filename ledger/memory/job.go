@@ -18,13 +18,13 @@ type job struct {
 
 	pausedAt            time.Time
 	pausedBy, pausedWhy string
-	purgedBefore        time.Time
+	purgedThrough       time.Time
 	events              []ledger.Event
 
 	unfinished int
 	slot       *record
 	waiting    []*record // for the slot, oldest first
-	instants   []*record // runs of the schedule, oldest first
+	scheduled  []*record // runs of the schedule, oldest first
 	ranges     []*record // oldest first, never overlapping
 }
 
@@ -43,8 +43,8 @@ func older(a, b *record) int {
 	return cmp.Or(a.ScheduledAt.Compare(b.ScheduledAt), cmp.Compare(a.ID, b.ID))
 }
 
-// put adds a record to a list that is kept oldest first.
-func put(list []*record, r *record) []*record {
+// insertSorted adds a record to a list that is kept oldest first.
+func insertSorted(list []*record, r *record) []*record {
 	i, _ := slices.BinarySearchFunc(list, r, older)
 	return slices.Insert(list, i, r)
 }
@@ -60,9 +60,9 @@ func without(list []*record, r *record) []*record {
 // own counts the runs of their own at scheduled times in [from, to].
 func (j *job) own(from, to time.Time) int {
 	byTime := func(r *record, t time.Time) int { return r.ScheduledAt.Compare(t) }
-	lo, _ := slices.BinarySearchFunc(j.instants, from, byTime)
+	lo, _ := slices.BinarySearchFunc(j.scheduled, from, byTime)
 	n := 0
-	for _, r := range j.instants[lo:] {
+	for _, r := range j.scheduled[lo:] {
 		if r.ScheduledAt.After(to) {
 			break
 		}
@@ -84,7 +84,7 @@ func (j *job) covering(at time.Time) *record {
 // wait makes a run wait for the slot; grant follows.
 func (j *job) wait(r *record) {
 	r.waiting = true
-	j.waiting = put(j.waiting, r)
+	j.waiting = insertSorted(j.waiting, r)
 }
 
 // grant gives a free slot to the oldest run that waits for it.

@@ -1,9 +1,8 @@
-// Package memory is a ledger in the memory of one process: for tests, for
-// simulations in virtual time (it reads the clock by time.Now only, and starts
-// no goroutine), and as the simplest store that passes ledgertest.
+// Package memory is a ledger in the memory of one process. Use it for tests and for
+// simulations in virtual time: it reads the clock by time.Now only, and starts no
+// goroutine. It is also the simplest store that passes ledgertest.
 //
-// Its contents are lost when the process ends.
-// Several executors may share one; it is safe for concurrent use.
+// Its contents are lost when the process ends. Several executors may share one ledger.
 package memory
 
 import (
@@ -15,28 +14,28 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Ledger is a ledger in memory. Calls (ledger.Call) are kept and handed out
-// without copying what they point to: callers must not modify it.
+// Ledger implements ledger.Store in memory. It is safe for concurrent use. It keeps and
+// returns each ledger.Call without copying what the Call points to: do not modify that.
 type Ledger struct {
 	mu    sync.Mutex
 	ahead time.Duration // how far the clock was moved on by hand
 
-	registry  string
-	processes map[string]*process
-	versions  map[string]map[string]string   // version -> job -> hash
-	declared  map[string]map[string]declared // job -> hash -> its first declaration
-	learned   int                            // the order of the last first declaration
-	bodies    map[string][]byte              // job, hash -> definition
+	registry        string
+	processes       map[string]*process
+	versions        map[string]map[string]string      // version -> job -> hash
+	declared        map[string]map[string]declaration // job -> hash -> its first declaration
+	lastDeclaration int                               // the order of the last first declaration
+	bodies          map[string][]byte                 // job, hash -> definition
 
-	jobs   map[string]*job
-	runs   map[string]*record
-	leases map[string]map[string]*record // token -> run ID -> the run leased under it
-	queue  queue                         // unfinished runs that do not wait for a slot
-	states map[ledger.State]int
-	unseen int // dead and not acknowledged
-	audit  []ledger.Audit
-	acts   int64  // the ID of the last entry of the audit
-	change uint64 // the position of the last change of a run
+	jobs               map[string]*job
+	runs               map[string]*record
+	leases             map[string]map[string]*record // token -> run ID -> the run leased under it
+	queue              queue                         // unfinished runs that do not wait for a slot
+	states             map[ledger.State]int
+	deadUnacknowledged int // dead and not acknowledged
+	audit              []ledger.Audit
+	acts               int64  // the ID of the last entry of the audit
+	change             uint64 // the position of the last change of a run
 
 	incidents []*ledger.Incident // by ID
 	opened    int64              // the ID of the last incident
@@ -48,7 +47,7 @@ func New() *Ledger {
 	return &Ledger{
 		processes: map[string]*process{},
 		versions:  map[string]map[string]string{},
-		declared:  map[string]map[string]declared{},
+		declared:  map[string]map[string]declaration{},
 		bodies:    map[string][]byte{},
 		jobs:      map[string]*job{},
 		runs:      map[string]*record{},
@@ -60,17 +59,17 @@ func New() *Ledger {
 // record is a row and what the store keeps with it.
 type record struct {
 	ledger.Run
-	job      *job
-	changed  uint64 // the position of its last change
-	attempts []ledger.Attempt
-	token    string // of the lease, while running
-	settled  string // the token of the last lease that was recorded
-	leasedAt time.Time
-	slotted  bool // it takes the job's slot while unfinished
-	waiting  bool // it waits for the slot
-	lateAt   time.Time
-	heap     *dues
-	index    int // in heap
+	job           *job
+	changed       uint64 // the position of its last change
+	attempts      []ledger.Attempt
+	token         string // of the lease, while running
+	recordedToken string // the token of the last lease that was recorded
+	leasedAt      time.Time
+	takesSlot     bool // it takes the job's slot while unfinished
+	waiting       bool // it waits for the slot
+	lateAt        time.Time
+	heap          *dues
+	index         int // in heap
 }
 
 // begin locks the ledger and reads its clock, once a transaction. Times are
@@ -90,16 +89,16 @@ func (l *Ledger) move(r *record, to ledger.State, why ledger.Reason) {
 	l.queue.remove(r)
 	l.touch(r)
 	if r.State == ledger.Dead && r.AckedAt.IsZero() {
-		l.unseen--
+		l.deadUnacknowledged--
 	}
 	if to == ledger.Dead {
-		l.unseen++
+		l.deadUnacknowledged++
 	}
 	l.leave(r)
-	r.State, r.Reason, r.WaitsFor = to, why, ledger.WaitReason{}
+	r.State, r.Reason, r.WaitReason = to, why, ledger.WaitReason{}
 	l.enter(r)
 	if to != ledger.Running {
-		l.unlease(r)
+		l.dropLease(r)
 	}
 }
 
@@ -134,15 +133,15 @@ func (l *Ledger) place(r *record) {
 	}
 }
 
-// Pass moves the ledger's clock by d, backwards when d is negative, as the clock
+// ShiftClock moves the ledger's clock by d, backwards when d is negative, as the clock
 // of a machine jumps.
-func (l *Ledger) Pass(d time.Duration) {
+func (l *Ledger) ShiftClock(d time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.ahead += d
 }
 
-// Ping reports that the ledger is there.
+// Ping returns nil, or the error of ctx.
 func (l *Ledger) Ping(ctx context.Context) error {
 	if _, err := l.begin(ctx); err != nil {
 		return err
@@ -151,5 +150,5 @@ func (l *Ledger) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Close gives nothing back: others may share the ledger.
+// Close does nothing: other executors may share the ledger.
 func (l *Ledger) Close() error { return nil }

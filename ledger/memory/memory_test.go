@@ -11,6 +11,6 @@ import (
 func TestContract(t *testing.T) {
 	ledgertest.Run(t, func(t *testing.T) ledgertest.Opened {
 		l := memory.New()
-		return ledgertest.Opened{Store: l, Shift: func(_ *testing.T, d time.Duration) { l.Pass(d) }}
+		return ledgertest.Opened{Store: l, Shift: func(_ *testing.T, d time.Duration) { l.ShiftClock(d) }}
 	})
 }

@@ -7,25 +7,26 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cronce/cronce/internal/ledgerrules"
 	"github.com/cronce/cronce/ledger"
 )
 
-// Pause skips a job's scheduled times from now on.
+// Pause makes the job's scheduled times from now on skipped (paused). See ledger.Store.
 func (l *Ledger) Pause(ctx context.Context, jobID string, who ledger.Actor) error {
 	return l.mark(ctx, jobID, func(j *job, now time.Time) {
 		if j.pausedAt.IsZero() {
 			j.pausedAt, j.pausedBy, j.pausedWhy = now, who.By, who.Why
-			l.note(now, ledger.Audit{Act: ledger.ActPause, JobID: jobID, Actor: who})
+			l.addAudit(now, ledger.Audit{Action: ledger.ActionPause, JobID: jobID, Actor: who})
 		}
 	})
 }
 
-// Resume ends a pause.
+// Resume ends a pause. See ledger.Store.
 func (l *Ledger) Resume(ctx context.Context, jobID string, who ledger.Actor) error {
 	return l.mark(ctx, jobID, func(j *job, now time.Time) {
 		if !j.pausedAt.IsZero() {
 			j.pausedAt, j.pausedBy, j.pausedWhy = time.Time{}, "", ""
-			l.note(now, ledger.Audit{Act: ledger.ActResume, JobID: jobID, Actor: who})
+			l.addAudit(now, ledger.Audit{Action: ledger.ActionResume, JobID: jobID, Actor: who})
 		}
 	})
 }
@@ -44,28 +45,28 @@ func (l *Ledger) mark(ctx context.Context, jobID string, change func(*job, time.
 	return nil
 }
 
-// Cancel moves unfinished runs to canceled.
-func (l *Ledger) Cancel(ctx context.Context, a ledger.Act) (ledger.Acted, error) {
+// Cancel moves unfinished runs to canceled. See ledger.Action.
+func (l *Ledger) Cancel(ctx context.Context, a ledger.Action) (ledger.ActionResult, error) {
 	return l.act(ctx, action{
-		Act: a, kind: ledger.ActCancel, from: ledger.Unfinished,
+		Action: a, kind: ledger.ActionCancel, from: ledger.Unfinished,
 		do: func(r *record, now time.Time) bool {
-			l.lapse(r, now)
-			l.finish(r, ledger.Canceled, ledger.CanceledByOperator, now)
+			l.loseAttempt(r, now)
+			l.finish(r, ledger.Canceled, ledger.ReasonOperator, now)
 			return true
 		},
 	})
 }
 
-// Ack records that an operator has seen dead runs.
-func (l *Ledger) Ack(ctx context.Context, a ledger.Act) (ledger.Acted, error) {
+// Ack records that an operator has seen dead runs. See ledger.Action.
+func (l *Ledger) Ack(ctx context.Context, a ledger.Action) (ledger.ActionResult, error) {
 	return l.act(ctx, action{
-		Act: a, kind: ledger.ActAck, from: []ledger.State{ledger.Dead}, settled: a.SettledByAck(),
+		Action: a, kind: ledger.ActionAck, from: []ledger.State{ledger.Dead}, settled: ledgerrules.ExcludedByAck(a),
 		do: func(r *record, now time.Time) bool {
 			if !r.AckedAt.IsZero() {
 				return false
 			}
 			r.AckedAt = now
-			l.unseen--
+			l.deadUnacknowledged--
 			return true
 		},
 	})
@@ -73,11 +74,11 @@ func (l *Ledger) Ack(ctx context.Context, a ledger.Act) (ledger.Acted, error) {
 
 // redrivenBy counts, by job, the unfinished runs that the parts of a redrive that it
 // continues have redriven.
-func (l *Ledger) redrivenBy(a ledger.Act) map[*job]int {
+func (l *Ledger) redrivenBy(a ledger.Action) map[*job]int {
 	n, seen := map[*job]int{}, map[string]bool{}
 	for _, e := range l.audit {
-		part := a.Continues != "" && (e.Request == a.Continues || strings.HasPrefix(e.Request, ledger.PartOf(a.Continues, "")))
-		if !part || e.Act != ledger.ActRedrive || e.By != a.By || seen[e.RunID] {
+		part := a.Continues != "" && (e.Request == a.Continues || strings.HasPrefix(e.Request, ledger.PartRequestName(a.Continues, "")))
+		if !part || e.Action != ledger.ActionRedrive || e.By != a.By || seen[e.RunID] {
 			continue
 		}
 		seen[e.RunID] = true
@@ -89,22 +90,22 @@ func (l *Ledger) redrivenBy(a ledger.Act) map[*job]int {
 }
 
 // Redrive makes dead runs due again, under their own keys.
-func (l *Ledger) Redrive(ctx context.Context, a ledger.Act) (ledger.Acted, error) {
+func (l *Ledger) Redrive(ctx context.Context, a ledger.Action) (ledger.ActionResult, error) {
 	var redriven map[*job]int // unfinished runs of the action, by job
 	return l.act(ctx, action{
-		Act: a, kind: ledger.ActRedrive, from: []ledger.State{ledger.Dead}, settled: a.SettledByRedrive(),
+		Action: a, kind: ledger.ActionRedrive, from: []ledger.State{ledger.Dead}, settled: ledgerrules.ExcludedByRedrive(a),
 		refuse: func(r *record, now time.Time) (ledger.Rejection, bool) {
 			if redriven == nil {
 				redriven = l.redrivenBy(a)
 			}
-			return a.RefuseRedrive(r.Run, now, r.job.unfinished > redriven[r.job])
+			return ledgerrules.RejectRedrive(a, r.Run, now, r.job.unfinished > redriven[r.job])
 		},
 		do: func(r *record, now time.Time) bool {
 			j := r.job
 			redriven[j]++
 			l.move(r, ledger.Retrying, "")
 			r.Failures, r.NextAt, r.FinishedAt, r.AckedAt, r.AcceptedAt = 0, now, time.Time{}, time.Time{}, time.Time{}
-			if r.slotted && (j.slot == nil || !a.Force) {
+			if r.takesSlot && (j.slot == nil || !a.Force) {
 				j.wait(r)
 				l.grant(j)
 			}
@@ -114,28 +115,28 @@ func (l *Ledger) Redrive(ctx context.Context, a ledger.Act) (ledger.Acted, error
 	})
 }
 
-// action is how one kind of act is done.
+// action is how one kind of action is done.
 type action struct {
-	ledger.Act
-	kind    ledger.ActKind
-	from    []ledger.State // that the act moves
-	settled ledger.Settled
+	ledger.Action
+	kind    ledger.ActionKind
+	from    []ledger.State // that the action moves
+	settled ledgerrules.Exclusion
 	refuse  func(*record, time.Time) (ledger.Rejection, bool) // nil: never
 	do      func(*record, time.Time) (changed bool)
 }
 
 // act applies the action to each selected run, oldest first.
-func (l *Ledger) act(ctx context.Context, a action) (ledger.Acted, error) {
+func (l *Ledger) act(ctx context.Context, a action) (ledger.ActionResult, error) {
 	now, err := l.begin(ctx)
 	if err != nil {
-		return ledger.Acted{}, err
+		return ledger.ActionResult{}, err
 	}
 	defer l.mu.Unlock()
-	got := ledger.Acted{LeftOut: map[ledger.Cause]int{}}
+	got := ledger.ActionResult{LeftOut: map[ledger.RejectionCause]int{}}
 	selected := l.selected(a, got.LeftOut)
 	for _, id := range a.IDs {
 		if !slices.ContainsFunc(selected, func(r *record) bool { return r.ID == id }) {
-			got.Refused = append(got.Refused, ledger.Missing(id))
+			got.Rejected = append(got.Rejected, ledgerrules.RejectNotFound(id))
 		}
 	}
 	for _, r := range selected {
@@ -143,15 +144,15 @@ func (l *Ledger) act(ctx context.Context, a action) (ledger.Acted, error) {
 			break
 		}
 		if no, refused := a.judge(r, now); refused {
-			got.Refused = append(got.Refused, no)
+			got.Rejected = append(got.Rejected, no)
 			continue
 		}
 		if !a.DryRun && a.do(r, now) {
 			r.By, r.Why = a.By, a.Why
 			l.touch(r)
-			l.note(now, ledger.Audit{Act: a.kind, JobID: r.JobID, RunID: r.ID, Actor: a.Actor})
+			l.addAudit(now, ledger.Audit{Action: a.kind, JobID: r.JobID, RunID: r.ID, Actor: a.Actor})
 		}
-		got.Changed = append(got.Changed, r.Run)
+		got.Changed = append(got.Changed, r.listed())
 	}
 	return got, nil
 }
@@ -160,16 +161,16 @@ func (l *Ledger) act(ctx context.Context, a action) (ledger.Acted, error) {
 func (a action) judge(r *record, now time.Time) (ledger.Rejection, bool) {
 	switch {
 	case !slices.Contains(a.from, r.State):
-		return ledger.Misplaced(r.Run, a.from), true
+		return ledgerrules.RejectState(r.Run, a.from), true
 	case a.refuse != nil:
 		return a.refuse(r, now)
 	}
 	return ledger.Rejection{}, false
 }
 
-// selected are an act's runs, oldest first; out counts those that it leaves out
+// selected are an action's runs, oldest first; out counts those that it leaves out
 // as settled.
-func (l *Ledger) selected(a action, out map[ledger.Cause]int) []*record {
+func (l *Ledger) selected(a action, out map[ledger.RejectionCause]int) []*record {
 	found := l.matching(a.Filter)
 	if len(a.IDs) == 0 {
 		found = slices.DeleteFunc(found, func(r *record) bool {

@@ -11,18 +11,18 @@ import (
 )
 
 // Recent returns the newest rows of each of the jobs.
-func (l *Ledger) Recent(ctx context.Context, jobIDs []string, n int) (map[string][]ledger.Cell, error) {
+func (l *Ledger) Recent(ctx context.Context, jobIDs []string, n int) (map[string][]ledger.RunSummary, error) {
 	if _, err := l.begin(ctx); err != nil {
 		return nil, err
 	}
 	defer l.mu.Unlock()
-	cells := map[string][]ledger.Cell{}
+	cells := map[string][]ledger.RunSummary{}
 	for _, id := range jobIDs {
 		rows := l.matching(ledger.Filter{JobID: id})
 		slices.SortFunc(rows, func(a, b *record) int { return older(b, a) })
-		var mine []ledger.Cell
+		var mine []ledger.RunSummary
 		for _, r := range rows[:min(len(rows), ledger.OutcomeWindow)] {
-			if !ledger.AdHoc(r.ID) && len(mine) < n {
+			if !ledger.IsAdHoc(r.ID) && len(mine) < n {
 				mine = append(mine, cell(r))
 			}
 		}
@@ -33,8 +33,8 @@ func (l *Ledger) Recent(ctx context.Context, jobIDs []string, n int) (map[string
 	return cells, nil
 }
 
-func cell(r *record) ledger.Cell {
-	return ledger.Cell{
+func cell(r *record) ledger.RunSummary {
+	return ledger.RunSummary{
 		RunID: r.ID, ScheduledAt: r.ScheduledAt, Until: r.Until, Count: r.Count, State: r.State, Reason: r.Reason,
 		Replayed: r.Replayed, StartedAt: r.StartedAt, FinishedAt: r.FinishedAt,
 	}
@@ -58,7 +58,7 @@ func (l *Ledger) Days(ctx context.Context, jobID string, since, until time.Time)
 			last = r.Until
 		}
 		switch {
-		case r.JobID != jobID || ledger.AdHoc(r.ID) || !first.Before(until) || last.Before(since):
+		case r.JobID != jobID || ledger.IsAdHoc(r.ID) || !first.Before(until) || last.Before(since):
 		case r.Until.IsZero():
 			counts[key{first.Truncate(24 * time.Hour), r.State}] += r.Count
 		default:
@@ -71,11 +71,11 @@ func (l *Ledger) Days(ctx context.Context, jobID string, since, until time.Time)
 	slices.SortFunc(d.Counts, func(a, b ledger.DayCount) int {
 		return cmp.Or(a.Day.Compare(b.Day), cmp.Compare(a.State, b.State))
 	})
-	slices.SortFunc(d.Ranges, func(a, b ledger.Cell) int { return cmp.Compare(a.RunID, b.RunID) })
+	slices.SortFunc(d.Ranges, func(a, b ledger.RunSummary) int { return cmp.Compare(a.RunID, b.RunID) })
 	return d, nil
 }
 
-// Timings is how the runs of an interval went.
+// Timings returns how the runs of an interval went. See ledger.Store.
 func (l *Ledger) Timings(ctx context.Context, since, until time.Time) (ledger.Timings, error) {
 	if _, err := l.begin(ctx); err != nil {
 		return ledger.Timings{}, err
@@ -88,16 +88,16 @@ func (l *Ledger) Timings(ctx context.Context, since, until time.Time) (ledger.Ti
 		}
 		t.Counts[r.State] += r.Count
 		if !r.StartedAt.IsZero() && (r.Trigger == ledger.BySchedule || r.Trigger == ledger.ByCatchUp) {
-			t.Lateness[ledger.TimingClass(r.StartedAt.Sub(r.ScheduledAt))]++
+			t.Lateness[ledger.HistogramBucket(r.StartedAt.Sub(r.ScheduledAt)-r.Call.Delay)]++
 		}
 		if r.State == ledger.Succeeded {
-			t.Durations[ledger.TimingClass(r.FinishedAt.Sub(r.StartedAt))]++
+			t.Durations[ledger.HistogramBucket(r.FinishedAt.Sub(r.StartedAt))]++
 		}
 	}
 	return t, nil
 }
 
-// Processes lists the processes by id.
+// Processes lists the processes by ID.
 func (l *Ledger) Processes(ctx context.Context) ([]ledger.Process, error) {
 	now, err := l.begin(ctx)
 	if err != nil {
@@ -114,7 +114,7 @@ func (l *Ledger) Processes(ctx context.Context) ([]ledger.Process, error) {
 	for _, id := range slices.Sorted(maps.Keys(l.processes)) {
 		p := l.processes[id]
 		list = append(list, ledger.Process{
-			ID: id, Version: p.version, HeartbeatAt: p.seen, Alive: p.lives(now),
+			ID: id, Version: p.version, HeartbeatAt: p.seen, Alive: p.isAlive(now),
 			Definitions: len(l.versions[p.version]), Running: running[id], Host: p.host, Program: p.program,
 		})
 	}

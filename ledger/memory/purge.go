@@ -26,7 +26,7 @@ func (l *Ledger) PurgeRuns(ctx context.Context, p ledger.Purge) (ledger.Purged, 
 		return ledger.Purged{Runs: len(due)}, nil
 	}
 	slices.SortFunc(due, older)
-	batch := p.FullBatch()
+	batch := p.BatchSize()
 	got := ledger.Purged{More: len(due) >= batch, Next: p.From}
 	for _, r := range due[:min(batch, len(due))] {
 		got.Runs++
@@ -48,7 +48,7 @@ func purgeable(r *record, p ledger.Purge, now time.Time) bool {
 		return false
 	}
 	ahead := r.job.hash != "" && r.ScheduledAt.After(r.job.Watermark)
-	if ahead && !ledger.AdHoc(r.ID) {
+	if ahead && !ledger.IsAdHoc(r.ID) {
 		return false
 	}
 	keep := p.Retention
@@ -66,8 +66,8 @@ func (l *Ledger) purge(r *record) {
 	if !r.Until.IsZero() {
 		last = r.Until
 	}
-	if j := r.job; !ledger.AdHoc(r.ID) && last.After(j.purgedBefore) {
-		j.purgedBefore = last
+	if j := r.job; !ledger.IsAdHoc(r.ID) && last.After(j.purgedThrough) {
+		j.purgedThrough = last
 	}
 }
 
@@ -76,8 +76,8 @@ func (l *Ledger) forget(r *record) {
 	delete(l.runs, r.ID)
 	l.leave(r)
 	if r.State == ledger.Dead && r.AckedAt.IsZero() {
-		l.unseen--
+		l.deadUnacknowledged--
 	}
-	r.job.instants = without(r.job.instants, r)
+	r.job.scheduled = without(r.job.scheduled, r)
 	r.job.ranges = without(r.job.ranges, r)
 }

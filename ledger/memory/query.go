@@ -20,7 +20,8 @@ func orDefault(limit, byDefault int) int {
 	return limit
 }
 
-// Get returns one row and its attempts.
+// Get returns one row by its ID, and the run's attempts by number. It returns
+// ledger.ErrNotFound for an ID that has no row.
 func (l *Ledger) Get(ctx context.Context, runID string) (ledger.Run, []ledger.Attempt, error) {
 	if _, err := l.begin(ctx); err != nil {
 		return ledger.Run{}, nil, err
@@ -44,9 +45,16 @@ func (l *Ledger) List(ctx context.Context, f ledger.Filter) ([]ledger.Run, error
 	limit := orDefault(f.Limit, defaultLimit)
 	var page []ledger.Run
 	for _, r := range found[:min(limit, len(found))] {
-		page = append(page, r.Run)
+		page = append(page, r.listed())
 	}
 	return page, nil
+}
+
+// listed is the run without the body that it sends.
+func (r *record) listed() ledger.Run {
+	run := r.Run
+	run.Call.Body = nil
+	return run
 }
 
 // matching are the runs that a filter selects, in no order, whatever its
@@ -68,18 +76,18 @@ func matches(r *ledger.Run, f ledger.Filter) bool {
 		(f.Reason == "" || f.Reason == r.Reason) &&
 		(f.Since.IsZero() || !r.ScheduledAt.Before(f.Since)) &&
 		(f.Until.IsZero() || r.ScheduledAt.Before(f.Until)) &&
-		(!f.Unacked || r.AckedAt.IsZero()) &&
+		(!f.Unacknowledged || r.AckedAt.IsZero()) &&
 		(!f.NotRerun || r.RerunID == "") &&
-		(f.Before == nil || beside(r, *f.Before) < 0) &&
-		(f.After == nil || beside(r, *f.After) > 0)
+		(f.Before == nil || compareToCursor(r, *f.Before) < 0) &&
+		(f.After == nil || compareToCursor(r, *f.After) > 0)
 }
 
-// beside compares a run with a cursor's row, in the order of time, then id.
-func beside(r *ledger.Run, c ledger.Cursor) int {
+// compareToCursor compares a run with a cursor's row, in the order of time, then id.
+func compareToCursor(r *ledger.Run, c ledger.Cursor) int {
 	return cmp.Or(r.ScheduledAt.Compare(c.ScheduledAt), cmp.Compare(r.ID, c.ID))
 }
 
-// Jobs lists every job.
+// Jobs lists every job, or those of the IDs, by ID.
 func (l *Ledger) Jobs(ctx context.Context, ids ...string) ([]ledger.JobStatus, error) {
 	if _, err := l.begin(ctx); err != nil {
 		return nil, err
@@ -94,15 +102,15 @@ func (l *Ledger) Jobs(ctx context.Context, ids ...string) ([]ledger.JobStatus, e
 		j := l.jobs[id]
 		s := ledger.JobStatus{
 			Position: j.Position, Ended: j.hash == "", Body: slices.Clone(j.body), PausedAt: j.pausedAt, PausedBy: j.pausedBy,
-			PausedWhy: j.pausedWhy, PurgedBefore: j.purgedBefore,
+			PausedWhy: j.pausedWhy, PurgedThrough: j.purgedThrough,
 		}
 		if mine := runs[j]; len(mine) > 0 {
-			run := mine[0].Run
+			run := mine[0].listed()
 			s.LastRun = &run
 			addOutcomes(&s, mine)
 		}
 		if j.slot != nil {
-			run := j.slot.Run
+			run := j.slot.listed()
 			s.SlotRun = &run
 		}
 		list = append(list, s)
@@ -110,7 +118,7 @@ func (l *Ledger) Jobs(ctx context.Context, ids ...string) ([]ledger.JobStatus, e
 	return list, nil
 }
 
-// JobStates lists every job in brief, by id.
+// JobStates lists every job in brief, by ID.
 func (l *Ledger) JobStates(ctx context.Context) ([]ledger.JobState, error) {
 	jobs, err := l.Jobs(ctx)
 	if err != nil {
@@ -154,30 +162,30 @@ func (l *Ledger) Events(ctx context.Context, jobID string, limit int) ([]ledger.
 	return events[:min(orDefault(limit, defaultLimit), len(events))], nil
 }
 
-// Definitions lists what was declared of a job, the latest first declared first.
-func (l *Ledger) Definitions(ctx context.Context, jobID string, limit int) ([]ledger.Declared, error) {
+// Definitions lists the definitions of a job, the latest first declaration first.
+func (l *Ledger) Definitions(ctx context.Context, jobID string, limit int) ([]ledger.DeclaredDefinition, error) {
 	if _, err := l.begin(ctx); err != nil {
 		return nil, err
 	}
 	defer l.mu.Unlock()
 	first := l.declared[jobID]
 	hashes := slices.SortedFunc(maps.Keys(first), func(a, b string) int { return first[b].order - first[a].order })
-	var list []ledger.Declared
+	var list []ledger.DeclaredDefinition
 	for _, hash := range hashes[:min(orDefault(limit, defaultLimit), len(hashes))] {
 		def := ledger.Definition{JobID: jobID, Hash: hash, Body: slices.Clone(l.bodies[jobID+" "+hash])}
-		list = append(list, ledger.Declared{Definition: def, At: first[hash].at})
+		list = append(list, ledger.DeclaredDefinition{Definition: def, At: first[hash].at})
 	}
 	return list, nil
 }
 
-// Counts tallies the ledger; its cost grows with the unfinished runs and the incidents only.
+// Counts counts the unfinished runs, the unacknowledged dead runs and the open incidents.
 func (l *Ledger) Counts(ctx context.Context) (ledger.Counts, error) {
 	now, err := l.begin(ctx)
 	if err != nil {
 		return ledger.Counts{}, err
 	}
 	defer l.mu.Unlock()
-	c := ledger.Counts{Unfinished: map[ledger.State]int{}, DeadUnseen: l.unseen}
+	c := ledger.Counts{Unfinished: map[ledger.State]int{}, DeadUnacknowledged: l.deadUnacknowledged}
 	for _, i := range l.incidents {
 		if i.Open() {
 			c.Incidents++

@@ -4,10 +4,11 @@ import (
 	"context"
 	"time"
 
+	"github.com/cronce/cronce/internal/ledgerrules"
 	"github.com/cronce/cronce/ledger"
 )
 
-// Extend moves leases on and returns the lost ones.
+// Extend moves the ends of leases to now + d, and returns the leases that are lost.
 func (l *Ledger) Extend(ctx context.Context, leases []ledger.Lease, d time.Duration) (lost []ledger.Lease, err error) {
 	now, err := l.begin(ctx)
 	if err != nil {
@@ -43,22 +44,22 @@ func (l *Ledger) Record(ctx context.Context, outcomes []ledger.Outcome) ([]ledge
 		return nil, err
 	}
 	defer l.mu.Unlock()
-	fates := make([]ledger.RecordResult, len(outcomes))
-	var ended ledger.Ended
+	results := make([]ledger.RecordResult, len(outcomes))
+	var ended ledgerrules.IncidentChanges
 	for i, o := range outcomes {
 		var written bool
-		if fates[i], written = l.record(o, now); written {
+		if results[i], written = l.record(o, now); written {
 			ended.Add(o)
 		}
 	}
 	l.changeIncidents(ended, now)
-	return fates, nil
+	return results, nil
 }
 
 func (l *Ledger) record(o ledger.Outcome, now time.Time) (result ledger.RecordResult, written bool) {
 	r := l.held(o.Lease)
 	if r == nil {
-		if r := l.runs[o.RunID]; r != nil && r.settled != "" && r.settled == o.Token {
+		if r := l.runs[o.RunID]; r != nil && r.recordedToken != "" && r.recordedToken == o.Token {
 			return ledger.Recorded, false
 		}
 		return ledger.Fenced, false
@@ -73,8 +74,8 @@ func (l *Ledger) record(o ledger.Outcome, now time.Time) (result ledger.RecordRe
 	switch o.State {
 	case ledger.Planned:
 		r.Attempt--
-		l.again(r, o, now)
-		r.WaitsFor = o.WaitsFor.Kept()
+		l.dueAgain(r, o, now)
+		r.WaitReason = o.WaitReason.Storable()
 	case ledger.Accepted:
 		if o.Attempt.N == 0 {
 			r.Attempt--
@@ -83,23 +84,23 @@ func (l *Ledger) record(o ledger.Outcome, now time.Time) (result ledger.RecordRe
 			r.AcceptedAt = now
 		}
 		if o.Progress != "" {
-			r.Progress = ledger.KeptProgress(o.Progress)
+			r.Progress = ledger.StorableProgress(o.Progress)
 		}
 		r.Failures = o.Failures
-		l.again(r, o, now)
+		l.dueAgain(r, o, now)
 	case ledger.Retrying:
 		r.Failures = o.Failures
-		l.again(r, o, now)
+		l.dueAgain(r, o, now)
 	default:
 		r.Failures, r.Replayed = o.Failures, o.Replayed
 		l.finish(r, o.State, o.Reason, now)
 	}
-	r.settled = o.Token
+	r.recordedToken = o.Token
 	return ledger.Recorded, true
 }
 
-// again makes a run due after the outcome's wait.
-func (l *Ledger) again(r *record, o ledger.Outcome, now time.Time) {
+// dueAgain makes a run due after the outcome's wait.
+func (l *Ledger) dueAgain(r *record, o ledger.Outcome, now time.Time) {
 	l.move(r, o.State, "")
 	r.NextAt = now.Add(max(o.Wait, time.Duration(0)))
 	l.place(r)

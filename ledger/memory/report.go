@@ -7,7 +7,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Report keeps what a target says of an accepted run; see ledger.Report.
+// Report stores what a target reports of a run. See ledger.Report.
 func (l *Ledger) Report(ctx context.Context, report ledger.Report) (ledger.Run, error) {
 	now, err := l.begin(ctx)
 	if err != nil {
@@ -23,7 +23,7 @@ func (l *Ledger) Report(ctx context.Context, report ledger.Report) (ledger.Run, 
 	}
 	l.touch(r)
 	if report.Progress != "" {
-		r.Progress = ledger.KeptProgress(report.Progress)
+		r.Progress = ledger.StorableProgress(report.Progress)
 	}
 	if report.Done && r.State == ledger.Accepted && r.NextAt.After(now) {
 		l.queue.remove(r)

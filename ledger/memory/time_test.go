@@ -132,7 +132,7 @@ func BenchmarkAdmit(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	l.Pass(100 * 365 * 24 * time.Hour)
+	l.ShiftClock(100 * 365 * 24 * time.Hour)
 	for b.Loop() {
 		a := ledger.Admission{Owner: "p", Token: "t", LeaseFor: time.Minute}
 		for i := range at {
@@ -160,7 +160,7 @@ func BenchmarkAdmit(b *testing.B) {
 }
 
 // A run that is canceled gives its slot to the next, which is due: the next
-// claim gets it, however many leases lapse before and after the canceled one's.
+// claim gets it, however many leases expire before and after the canceled one's.
 func TestASlotThatACancelFreesIsFilledAtOnce(t *testing.T) {
 	const jobs = 400
 	ctx, l := context.Background(), memory.New()
@@ -181,7 +181,7 @@ func TestASlotThatACancelFreesIsFilledAtOnce(t *testing.T) {
 		}
 	}
 	for _, job := range dice.Perm(jobs) {
-		if _, err := l.Cancel(ctx, ledger.Act{Filter: ledger.Filter{IDs: []string{id(job, 0)}}}); err != nil {
+		if _, err := l.Cancel(ctx, ledger.Action{Filter: ledger.Filter{IDs: []string{id(job, 0)}}}); err != nil {
 			t.Fatal(err)
 		}
 		got, err := l.Claim(ctx, ledger.Claim{Owner: "p", Token: "next", Limit: jobs, LeaseFor: 3 * time.Hour})

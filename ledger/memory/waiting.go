@@ -3,10 +3,11 @@ package memory
 import (
 	"context"
 
+	"github.com/cronce/cronce/internal/ledgerrules"
 	"github.com/cronce/cronce/ledger"
 )
 
-// Waiting returns why runs are not being sent; see ledger.Waiter.
+// Waiting returns why runs are not being sent. See ledger.Store.
 func (l *Ledger) Waiting(ctx context.Context, ids []string) (map[string]ledger.WaitReason, error) {
 	now, err := l.begin(ctx)
 	if err != nil {
@@ -18,7 +19,7 @@ func (l *Ledger) Waiting(ctx context.Context, ids []string) (map[string]ledger.W
 		if r.State == ledger.Running {
 			running[r.job]++
 		}
-		if r.slotted && !r.waiting && !r.State.Finished() {
+		if r.takesSlot && !r.waiting && !r.State.Finished() {
 			holder[r.job] = r.ID
 		}
 	}
@@ -28,10 +29,10 @@ func (l *Ledger) Waiting(ctx context.Context, ids []string) (map[string]ledger.W
 		if r == nil || r.State != ledger.Planned && r.State != ledger.Retrying {
 			continue
 		}
-		why[id] = ledger.Waiter{
+		why[id] = ledgerrules.PendingRun{
 			Run: r.Run, ForSlot: r.waiting, Holder: holder[r.job], Due: !now.Before(r.NextAt),
-			Running: running[r.job], Processes: l.alive(now),
-		}.Why()
+			Running: running[r.job], Processes: l.countAlive(now),
+		}.WaitReason()
 	}
 	return why, nil
 }
@@ -40,7 +41,7 @@ func (l *Ledger) Waiting(ctx context.Context, ids []string) (map[string]ledger.W
 func addOutcomes(s *ledger.JobStatus, runs []*record) {
 	for _, r := range runs {
 		if r.State == ledger.Dead && r.AckedAt.IsZero() {
-			s.DeadUnseen++
+			s.DeadUnacknowledged++
 		}
 	}
 	for _, r := range runs[:min(len(runs), ledger.OutcomeWindow)] {
@@ -48,7 +49,7 @@ func addOutcomes(s *ledger.JobStatus, runs []*record) {
 			continue
 		}
 		if s.LastOutcome == nil {
-			run := r.Run
+			run := r.listed()
 			s.LastOutcome = &run
 		}
 		if r.State == ledger.Succeeded {

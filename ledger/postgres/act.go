@@ -9,17 +9,18 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/cronce/cronce/internal/ledgerrules"
 	"github.com/cronce/cronce/ledger"
 )
 
-// action is an Act in progress: its runs, selected and locked.
+// action is an Action in progress: its runs, selected and locked.
 type action struct {
-	ledger.Act
-	kind    ledger.ActKind
-	from    []ledger.State // that the act moves
-	settled ledger.Settled
+	ledger.Action
+	kind    ledger.ActionKind
+	from    []ledger.State // that the action moves
+	settled ledgerrules.Exclusion
 	jobs    bool // locks the jobs' rows first
-	// refuse adds to got those of the runs that the act refuses, and returns the
+	// refuse adds to got those of the runs that the action refuses, and returns the
 	// others; nil: all.
 	refuse func(*action, context.Context, []ledger.Run) ([]ledger.Run, error)
 	do     func(*action, context.Context) error
@@ -27,14 +28,14 @@ type action struct {
 	tx   pgx.Tx
 	now  time.Time
 	runs []ledger.Run // oldest first
-	got  *ledger.Acted
+	got  *ledger.ActionResult
 
-	stands map[string]*stand // of a redrive
+	loads map[string]*jobLoad // of a redrive
 }
 
-// Cancel moves unfinished runs to canceled.
-func (l *Ledger) Cancel(ctx context.Context, act ledger.Act) (ledger.Acted, error) {
-	return l.act(ctx, action{Act: act, kind: ledger.ActCancel, from: ledger.Unfinished, do: (*action).cancel})
+// Cancel moves unfinished runs to canceled. See ledger.Action.
+func (l *Ledger) Cancel(ctx context.Context, act ledger.Action) (ledger.ActionResult, error) {
+	return l.act(ctx, action{Action: act, kind: ledger.ActionCancel, from: ledger.Unfinished, do: (*action).cancel})
 }
 
 func (a *action) cancel(ctx context.Context) error {
@@ -48,27 +49,27 @@ func (a *action) cancel(ctx context.Context) error {
 		return err
 	}
 	return a.change(ctx, `state = 'canceled', reason = 'operator', finished_at = now(), due_at = NULL,
-		slot = NULL, waiting = false, waits_for = NULL, lease_token = '', by = $2, why = $3`, ids, clean(a.By), clean(a.Why))
+		slot = NULL, waiting = false, waits_for = NULL, lease_token = '', by = $2, why = $3`, ids, sanitize(a.By), sanitize(a.Why))
 }
 
-// Ack records that an operator has seen dead runs.
-func (l *Ledger) Ack(ctx context.Context, act ledger.Act) (ledger.Acted, error) {
+// Ack records that an operator has seen dead runs. See ledger.Action.
+func (l *Ledger) Ack(ctx context.Context, act ledger.Action) (ledger.ActionResult, error) {
 	from := []ledger.State{ledger.Dead}
-	return l.act(ctx, action{Act: act, kind: ledger.ActAck, from: from, settled: act.SettledByAck(), do: (*action).acknowledge})
+	return l.act(ctx, action{Action: act, kind: ledger.ActionAck, from: from, settled: ledgerrules.ExcludedByAck(act), do: (*action).acknowledge})
 }
 
 func (a *action) acknowledge(ctx context.Context) error {
 	return a.change(ctx, `acked_at = coalesce(acked_at, now()),
 		by = CASE WHEN acked_at IS NULL THEN $2 ELSE by END,
-		why = CASE WHEN acked_at IS NULL THEN $3 ELSE why END`, idsOf(a.runs), clean(a.By), clean(a.Why))
+		why = CASE WHEN acked_at IS NULL THEN $3 ELSE why END`, idsOf(a.runs), sanitize(a.By), sanitize(a.Why))
 }
 
 // act selects runs, locks them (and their jobs first, if a.jobs is set), applies
 // the action to those in the right state and writes the audit.
-func (l *Ledger) act(ctx context.Context, act action) (ledger.Acted, error) {
-	var got ledger.Acted
+func (l *Ledger) act(ctx context.Context, act action) (ledger.ActionResult, error) {
+	var got ledger.ActionResult
 	err := l.transact(ctx, string(act.kind), func(tx pgx.Tx) error {
-		got = ledger.Acted{LeftOut: map[ledger.Cause]int{}}
+		got = ledger.ActionResult{LeftOut: map[ledger.RejectionCause]int{}}
 		a := act
 		a.tx, a.got = tx, &got
 		if err := a.leaveOut(ctx); err != nil {
@@ -84,7 +85,7 @@ func (l *Ledger) act(ctx context.Context, act action) (ledger.Acted, error) {
 		if err := a.do(&a, ctx); err != nil {
 			return err
 		}
-		return note(ctx, tx, ledger.Audit{Act: a.kind, Actor: a.Actor}, a.altered()...)
+		return addAudit(ctx, tx, ledger.Audit{Action: a.kind, Actor: a.Actor}, a.altered()...)
 	})
 	return got, err
 }
@@ -92,20 +93,20 @@ func (l *Ledger) act(ctx context.Context, act action) (ledger.Acted, error) {
 // altered returns the changed runs except those that were acknowledged before.
 func (a *action) altered() (ids []string) {
 	for _, r := range a.got.Changed {
-		if a.kind != ledger.ActAck || !r.AckedAt.Before(a.now) {
+		if a.kind != ledger.ActionAck || !r.AckedAt.Before(a.now) {
 			ids = append(ids, r.ID)
 		}
 	}
 	return ids
 }
 
-// leaveOut counts the runs that the act leaves out as settled.
+// leaveOut counts the runs that the action leaves out.
 func (a *action) leaveOut(ctx context.Context) error {
-	if a.settled == (ledger.Settled{}) {
+	if a.settled == (ledgerrules.Exclusion{}) {
 		return nil
 	}
 	f := a.Filter
-	f.States = ledger.Among(a.from, f.States)
+	f.States = ledgerrules.SelectStates(a.from, f.States)
 	where, args := conditions(f)
 	rows, err := a.tx.Query(ctx, `
 		SELECT r.acked_at IS NOT NULL, r.rerun_id <> '', count(*) FROM runs r
@@ -132,7 +133,7 @@ func (a *action) selectRuns(ctx context.Context) error {
 	known := setOf(ids)
 	for _, id := range a.IDs {
 		if !known[id] {
-			a.got.Refused = append(a.got.Refused, ledger.Missing(id))
+			a.got.Rejected = append(a.got.Rejected, ledgerrules.RejectNotFound(id))
 			known[id] = true
 		}
 	}
@@ -141,7 +142,7 @@ func (a *action) selectRuns(ctx context.Context) error {
 			return err
 		}
 	}
-	rows, err := a.tx.Query(ctx, `SELECT `+runColumns+` FROM runs r WHERE r.run_id = ANY ($1::text[]) ORDER BY r.run_id FOR UPDATE`, ids)
+	rows, err := a.tx.Query(ctx, `SELECT `+listColumns+` FROM runs r WHERE r.run_id = ANY ($1::text[]) ORDER BY r.run_id FOR UPDATE`, ids)
 	if err != nil {
 		return err
 	}
@@ -151,7 +152,7 @@ func (a *action) selectRuns(ctx context.Context) error {
 		switch {
 		case !slices.Contains(a.from, r.State):
 			if len(a.IDs) > 0 {
-				a.got.Refused = append(a.got.Refused, ledger.Misplaced(r, a.from))
+				a.got.Rejected = append(a.got.Rejected, ledgerrules.RejectState(r, a.from))
 			}
 		case a.settled.Cause(!r.AckedAt.IsZero(), r.RerunID != "") == "": // else settled since it was selected
 			a.runs = append(a.runs, r)
@@ -171,9 +172,9 @@ func (a *action) matching(ctx context.Context) (ids, jobs []string, err error) {
 	if err := a.tx.QueryRow(ctx, `SELECT now()`).Scan(&a.now); err != nil {
 		return nil, nil, err
 	}
-	f := a.settled.Rest(a.Filter)
+	f := a.settled.Apply(a.Filter)
 	if len(f.IDs) == 0 {
-		f.States = ledger.Among(a.from, f.States)
+		f.States = ledgerrules.SelectStates(a.from, f.States)
 	} else {
 		f.Limit = 0
 	}
@@ -224,7 +225,7 @@ func (a *action) page(ctx context.Context, f ledger.Filter) ([]ledger.Run, error
 
 // change updates the runs in $1 and keeps them as changed, oldest first.
 func (a *action) change(ctx context.Context, set string, args ...any) error {
-	rows, err := a.tx.Query(ctx, `UPDATE runs r SET changed = DEFAULT, `+set+` WHERE r.run_id = ANY ($1::text[]) RETURNING `+runColumns, args...)
+	rows, err := a.tx.Query(ctx, `UPDATE runs r SET changed = DEFAULT, `+set+` WHERE r.run_id = ANY ($1::text[]) RETURNING `+listColumns, args...)
 	if err != nil {
 		return err
 	}

@@ -19,14 +19,14 @@ func (l *Ledger) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitted
 		return got, translate("admit", err)
 	}
 	plain, special := divideSpecial(a.Plans)
-	left, moved, err := l.afterOthers(ctx, plain)
+	left, moved, err := l.dropStale(ctx, plain)
 	if err != nil {
 		return got, translate("admit", err)
 	}
 	plain = left
 	var current []string
 	if len(plain) > 0 || len(special) == 0 {
-		err := again(func() (err error) {
+		err := retry(func() (err error) {
 			current, err = l.admit(ctx, l.pool, a, plain, len(plain) > 0, &got)
 			return err
 		})
@@ -42,7 +42,7 @@ func (l *Ledger) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitted
 		current = append(current, ids...)
 	}
 	got.Stale, err = l.findStale(ctx, current, plain, special)
-	l.crowded.Store(len(moved)+len(got.Stale) > 0)
+	l.contended.Store(len(moved)+len(got.Stale) > 0)
 	got.Stale = append(moved, got.Stale...)
 	return got, translate("admit", err)
 }
@@ -73,7 +73,7 @@ type querier interface {
 // lease was given. If no run waits at all, no job is checked for waiting runs.
 //
 // turn serializes admissions of processes that plan the same scheduled times: see
-// afterOthers.
+// dropStale.
 const admitSQL = `
 WITH turn AS MATERIALIZED (
 	SELECT CASE WHEN $23 THEN pg_advisory_xact_lock(` + turnKey + `)::text END
@@ -89,7 +89,7 @@ WITH turn AS MATERIALIZED (
 	FOR UPDATE OF j
 ), moved AS (
 	UPDATE jobs j SET watermark = l.through FROM locked l WHERE j.job_id = l.job_id
-), instant AS NOT MATERIALIZED (
+), new_run AS NOT MATERIALIZED (
 	SELECT i.*, l.job_id, l.revision, l.paused, i.planned AND l.paused AS skip,
 		i.lease AND NOT l.paused AS starts, i.takes AND NOT l.paused AS takes_slot,
 		i.takes AND EXISTS (SELECT FROM runs w WHERE w.waiting)
@@ -122,7 +122,7 @@ WITH turn AS MATERIALIZED (
 		CASE WHEN starts THEN $20 ELSE '' END,
 		CASE WHEN starts THEN $21 ELSE '' END,
 		CASE WHEN NOT skip THEN at + late * interval '1 microsecond' END
-	FROM instant WHERE NOT (takes_slot AND behind)
+	FROM new_run WHERE NOT (takes_slot AND behind)
 	ORDER BY n
 	ON CONFLICT DO NOTHING
 	RETURNING run_id, state, reason, slot
@@ -139,7 +139,7 @@ WITH turn AS MATERIALIZED (
 		CASE WHEN queues THEN at END,
 		CASE WHEN NOT queues THEN now() END,
 		CASE WHEN queues THEN at + late * interval '1 microsecond' END
-	FROM instant WHERE (SELECT yes FROM complete) IS NOT TRUE AND takes_slot AND run_id NOT IN (SELECT run_id FROM first WHERE slot IS NOT NULL)
+	FROM new_run WHERE (SELECT yes FROM complete) IS NOT TRUE AND takes_slot AND run_id NOT IN (SELECT run_id FROM first WHERE slot IS NOT NULL)
 	ON CONFLICT DO NOTHING
 	RETURNING state
 )
@@ -168,8 +168,8 @@ func (l *Ledger) admit(ctx context.Context, q querier, a ledger.Admission, plans
 	if err != nil {
 		return nil, err
 	}
-	count(got.Skipped, ledger.WhilePaused, paused)
-	count(got.Skipped, ledger.Overlapped, overlaped)
+	count(got.Skipped, ledger.ReasonPaused, paused)
+	count(got.Skipped, ledger.ReasonOverlap, overlaped)
 	var mine map[string]bool
 	if !complete {
 		mine = setOf(leased)
@@ -217,7 +217,7 @@ func leases(in ledger.RunSpec) bool { return in.Lease && in.State == ledger.Plan
 
 // takesSlot reports whether a planned scheduled time runs only with its job's slot.
 func takesSlot(in ledger.RunSpec) bool {
-	return in.State == ledger.Planned && in.Overlap != ledger.OverlapAllow && !ledger.AdHoc(in.RunID)
+	return in.State == ledger.Planned && in.Overlap != ledger.OverlapAllow && !ledger.IsAdHoc(in.RunID)
 }
 
 // findStale returns the positions of the jobs whose plans were not admitted. It

@@ -10,18 +10,18 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// noteSQL records one act on each run in $2; the run's id begins with its job's.
-const noteSQL = `
+// auditSQL records one act on each run in $2; the run's id begins with its job's.
+const auditSQL = `
 	INSERT INTO audit (at, act, job_id, run_id, rerun_id, by, why, via, request)
 	SELECT now(), $1, coalesce(nullif($3, ''), split_part(run_id, '@', 1)), run_id, $4, $5, $6, $7, $8
 	FROM unnest($2::text[]) WITH ORDINALITY AS r (run_id, n) ORDER BY n`
 
-// note records an act, in its transaction, on each of the runs, or on the job.
-func note(ctx context.Context, q querier, a ledger.Audit, runIDs ...string) error {
+// addAudit records an action, in its transaction, on each of the runs, or on the job.
+func addAudit(ctx context.Context, q querier, a ledger.Audit, runIDs ...string) error {
 	if len(runIDs) == 0 {
 		return nil
 	}
-	_, err := q.Exec(ctx, noteSQL, string(a.Act), runIDs, a.JobID, a.RerunID, clean(a.By), clean(a.Why), clean(string(a.Via)), clean(a.Request))
+	_, err := q.Exec(ctx, auditSQL, string(a.Action), runIDs, a.JobID, a.RerunID, sanitize(a.By), sanitize(a.Why), sanitize(string(a.Via)), sanitize(a.Request))
 	return err
 }
 
@@ -33,7 +33,7 @@ func (l *Ledger) Audit(ctx context.Context, f ledger.AuditFilter) ([]ledger.Audi
 		return nil, translate("list the audit", err)
 	}
 	page, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (a ledger.Audit, err error) {
-		err = row.Scan(&a.ID, &a.At, &a.Act, &a.JobID, &a.RunID, &a.RerunID, &a.By, &a.Why, &a.Via, &a.Request)
+		err = row.Scan(&a.ID, &a.At, &a.Action, &a.JobID, &a.RunID, &a.RerunID, &a.By, &a.Why, &a.Via, &a.Request)
 		return a, err
 	})
 	return page, translate("list the audit", err)
@@ -48,16 +48,16 @@ func selectAudit(f ledger.AuditFilter) (string, []any) {
 	}
 	if f.RunID != "" {
 		add(`id = ANY (ARRAY(
-			SELECT id FROM audit WHERE run_id = ? AND run_id <> '' UNION ALL SELECT id FROM audit WHERE rerun_id = ? AND rerun_id <> ''))`, clean(f.RunID))
+			SELECT id FROM audit WHERE run_id = ? AND run_id <> '' UNION ALL SELECT id FROM audit WHERE rerun_id = ? AND rerun_id <> ''))`, sanitize(f.RunID))
 	}
 	if f.JobID != "" {
-		add("job_id = ?", clean(f.JobID))
+		add("job_id = ?", sanitize(f.JobID))
 	}
 	if f.By != "" {
-		add("by = ?", clean(f.By))
+		add("by = ?", sanitize(f.By))
 	}
 	if f.Request != "" {
-		add("request = ? AND request <> ''", clean(f.Request))
+		add("request = ? AND request <> ''", sanitize(f.Request))
 	}
 	if f.Before != 0 {
 		add("id < ?", f.Before)

@@ -10,8 +10,8 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// filling is a Backfill in progress; its job is locked.
-type filling struct {
+// backfill is a ledger.Backfill in progress; its job is locked.
+type backfill struct {
 	ledger.Backfill
 	job   jobRow
 	owned map[string]ledger.Run // rows of their own, by id
@@ -34,7 +34,7 @@ func (l *Ledger) Backfill(ctx context.Context, b ledger.Backfill) (ledger.Backfi
 		if err != nil {
 			return err
 		}
-		f := &filling{Backfill: b, job: job, owned: map[string]ledger.Run{}, splits: map[string]int{}}
+		f := &backfill{Backfill: b, job: job, owned: map[string]ledger.Run{}, splits: map[string]int{}}
 		if err := f.read(ctx, tx); err != nil {
 			return err
 		}
@@ -54,7 +54,7 @@ func (l *Ledger) Backfill(ctx context.Context, b ledger.Backfill) (ledger.Backfi
 
 // read gets the current rows of the scheduled times. Ranges of an earlier revision
 // belong to another definition: no time is taken out of them.
-func (f *filling) read(ctx context.Context, tx pgx.Tx) error {
+func (f *backfill) read(ctx context.Context, tx pgx.Tx) error {
 	ids := make([]string, 0, len(f.Runs))
 	for _, in := range f.Runs {
 		ids = append(ids, in.RunID)
@@ -81,18 +81,18 @@ func (f *filling) read(ctx context.Context, tx pgx.Tx) error {
 	return err
 }
 
-var fillable = []ledger.State{ledger.Missed, ledger.Superseded, ledger.Skipped, ledger.Canceled}
+var backfillable = []ledger.State{ledger.Missed, ledger.Superseded, ledger.Skipped, ledger.Canceled}
 
 // judge decides what becomes of one scheduled time, and queues it.
-func (f *filling) judge(in ledger.RunSpec) error {
+func (f *backfill) judge(in ledger.RunSpec) error {
 	r, own := f.owned[in.RunID]
 	span, ranged := f.covering(in.ScheduledAt)
 	forgotten := r.State == ledger.Canceled && !r.SendBefore.IsZero() && !f.job.now.Before(r.SendBefore)
 	switch {
-	case !in.ScheduledAt.After(f.job.purgedBefore), !own && !ranged:
+	case !in.ScheduledAt.After(f.job.purgedThrough), !own && !ranged:
 		f.got.Refused++
 		return nil
-	case own && !slices.Contains(fillable, r.State):
+	case own && !slices.Contains(backfillable, r.State):
 		f.got.Left++
 		return nil
 	case own && (forgotten || r.RerunID != ""):
@@ -106,16 +106,16 @@ func (f *filling) judge(in ledger.RunSpec) error {
 		return err
 	}
 	if own {
-		f.writes.Queue(refillSQL, in.RunID, in.Call.Target, microseconds(in.Call.Horizon), string(call), body, clean(f.By), clean(f.Why))
+		f.writes.Queue(refillSQL, in.RunID, in.Call.Target, microseconds(in.Call.Horizon), string(call), body, sanitize(f.By), sanitize(f.Why))
 		return nil
 	}
 	f.splits[span.ID]++
-	f.writes.Queue(splitSQL, in.RunID, f.JobID, in.ScheduledAt, span.Revision, in.Call.Target, microseconds(in.Call.Horizon), string(call), body, clean(f.By), clean(f.Why))
+	f.writes.Queue(splitSQL, in.RunID, f.JobID, in.ScheduledAt, span.Revision, in.Call.Target, microseconds(in.Call.Horizon), string(call), body, sanitize(f.By), sanitize(f.Why))
 	return nil
 }
 
 // covering is the range row that a scheduled time can be taken out of.
-func (f *filling) covering(at time.Time) (ledger.Run, bool) {
+func (f *backfill) covering(at time.Time) (ledger.Run, bool) {
 	for _, r := range f.spans {
 		if !at.Before(r.ScheduledAt) && !at.After(r.Until) {
 			return r, true
@@ -143,7 +143,7 @@ const splitSQL = `
 
 // write sends the queued statements, shrinks the range rows and gives the slot to
 // a waiting run if it is free.
-func (f *filling) write(ctx context.Context, tx pgx.Tx) error {
+func (f *backfill) write(ctx context.Context, tx pgx.Tx) error {
 	for _, span := range f.spans {
 		switch n := f.splits[span.ID]; {
 		case n == 0:
@@ -157,5 +157,5 @@ func (f *filling) write(ctx context.Context, tx pgx.Tx) error {
 	if err := tx.SendBatch(ctx, &f.writes).Close(); err != nil {
 		return err
 	}
-	return note(ctx, tx, ledger.Audit{Act: ledger.ActBackfill, JobID: f.JobID, Actor: f.Actor}, f.filled...)
+	return addAudit(ctx, tx, ledger.Audit{Action: ledger.ActionBackfill, JobID: f.JobID, Actor: f.Actor}, f.filled...)
 }

@@ -122,8 +122,8 @@ func (f *fleet) plan(i int, lease bool) ledger.Plan {
 	return p
 }
 
-func call(jobID string, instant time.Time) ledger.Call {
-	at := instant.Format(time.RFC3339)
+func call(jobID string, scheduled time.Time) ledger.Call {
+	at := scheduled.Format(time.RFC3339)
 	return ledger.Call{
 		Target: "MEMBERSHIP_URL", Method: "POST", Path: "/v1/admin/commission-locks/release-expired",
 		Body:   json.RawMessage(`{"jobId":"` + jobID + `","runId":"` + jobID + `@` + at + `","scheduledAt":"` + at + `"}`),
@@ -158,7 +158,7 @@ func succeeded(w ledger.Work) ledger.Outcome {
 	now := time.Now()
 	return ledger.Outcome{
 		Lease: ledger.Lease{RunID: w.RunID, Token: w.Token}, State: ledger.Succeeded,
-		Attempt: ledger.Attempt{N: w.Attempt, StartedAt: now, FinishedAt: now, Answer: ledger.Fresh, Status: 200, Owner: "p"},
+		Attempt: ledger.Attempt{N: w.Attempt, StartedAt: now, FinishedAt: now, Answer: ledger.AnswerFresh, Status: 200, Owner: "p"},
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 // changesSQL returns the rows that are not visible in a snapshot: those of the
 // transactions from its end ($1) on, and of those that were running ($2).
 const changesSQL = `
-	SELECT pg_current_snapshot()::text, ` + runColumns + ` FROM (
+	SELECT pg_current_snapshot()::text, ` + listColumns + ` FROM (
 		(SELECT * FROM runs WHERE changed >= $1::text::xid8 ORDER BY changed LIMIT $3)
 		UNION ALL
 		(SELECT * FROM runs WHERE changed = ANY ($2::text[]::xid8[]) ORDER BY changed LIMIT $3)

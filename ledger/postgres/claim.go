@@ -16,7 +16,7 @@ func (l *Ledger) Claim(ctx context.Context, c ledger.Claim) (ledger.Claimed, err
 	var got ledger.Claimed
 	for look := true; ; {
 		var step claimed
-		err := again(func() (err error) {
+		err := retry(func() (err error) {
 			step, err = l.claim(ctx, c, c.Limit-len(got.Work), look)
 			return err
 		})
@@ -25,11 +25,11 @@ func (l *Ledger) Claim(ctx context.Context, c ledger.Claim) (ledger.Claimed, err
 		}
 		got.Now, got.NextAt = step.now, step.nextAt
 		got.Work = append(got.Work, step.work...)
-		if err := l.addExpired(ctx, step.expired, &got); err != nil {
+		if err := l.addPastSendBefore(ctx, step.pastSendBefore, &got); err != nil {
 			return got, translate("claim", err)
 		}
-		// Expired runs took places in the batch: there may be more work.
-		more := len(step.expired) > 0 || (look && len(step.free) > 0)
+		// Runs past their SendBefore took places in the batch: there may be more work.
+		more := len(step.pastSendBefore) > 0 || (look && len(step.free) > 0)
 		if !more || len(got.Work) >= c.Limit {
 			return got, nil
 		}
@@ -37,7 +37,7 @@ func (l *Ledger) Claim(ctx context.Context, c ledger.Claim) (ledger.Claimed, err
 			return got, err
 		}
 		// Do not look again for a slot that could not be given.
-		look = len(step.expired) > 0
+		look = len(step.pastSendBefore) > 0
 	}
 }
 
@@ -48,7 +48,7 @@ func (l *Ledger) Claim(ctx context.Context, c ledger.Claim) (ledger.Claimed, err
 // are looked up by a list and not joined, so that it is an index scan whatever
 // the planner thinks of the size of due. The first row carries the order, which
 // an UPDATE does not keep. Of a row that has never been leased send_before is
-// NULL, which is not expired.
+// NULL, which is not past.
 var claimSQL = `
 WITH RECURSIVE ` + freeSlots + `, due AS MATERIALIZED (
 	SELECT r.run_id, r.state, r.attempt, r.leased_at, r.leased_by
@@ -67,15 +67,15 @@ WITH RECURSIVE ` + freeSlots + `, due AS MATERIALIZED (
 ), taken AS (
 	UPDATE runs r SET
 		changed = DEFAULT,
-		state = CASE WHEN ` + expired + ` THEN 'dead' ELSE 'running' END,
-		reason = CASE WHEN ` + expired + ` THEN 'key_expired' ELSE '' END,
-		attempt = CASE WHEN ` + expired + ` THEN r.attempt ELSE r.attempt + 1 END,
-		due_at = CASE WHEN ` + expired + ` THEN NULL ELSE now() + $8 * interval '1 microsecond' END,
-		finished_at = CASE WHEN ` + expired + ` THEN now() END,
-		slot = CASE WHEN ` + expired + ` THEN NULL ELSE r.slot END,
-		leased_at = CASE WHEN ` + expired + ` THEN NULL ELSE now() END,
-		leased_by = CASE WHEN ` + expired + ` THEN '' ELSE $1 END,
-		lease_token = CASE WHEN ` + expired + ` THEN '' ELSE $2 END,
+		state = CASE WHEN ` + pastSendBefore + ` THEN 'dead' ELSE 'running' END,
+		reason = CASE WHEN ` + pastSendBefore + ` THEN 'key_expired' ELSE '' END,
+		attempt = CASE WHEN ` + pastSendBefore + ` THEN r.attempt ELSE r.attempt + 1 END,
+		due_at = CASE WHEN ` + pastSendBefore + ` THEN NULL ELSE now() + $8 * interval '1 microsecond' END,
+		finished_at = CASE WHEN ` + pastSendBefore + ` THEN now() END,
+		slot = CASE WHEN ` + pastSendBefore + ` THEN NULL ELSE r.slot END,
+		leased_at = CASE WHEN ` + pastSendBefore + ` THEN NULL ELSE now() END,
+		leased_by = CASE WHEN ` + pastSendBefore + ` THEN '' ELSE $1 END,
+		lease_token = CASE WHEN ` + pastSendBefore + ` THEN '' ELSE $2 END,
 		waits_for = NULL,
 		started_at = coalesce(r.started_at, now()),
 		send_before = coalesce(r.send_before, now() + r.horizon * interval '1 microsecond')
@@ -87,8 +87,9 @@ WITH RECURSIVE ` + freeSlots + `, due AS MATERIALIZED (
 ), ` + openingSQL("'dead'") + `
 SELECT taken.*, CASE WHEN row_number() OVER () = 1 THEN ARRAY(SELECT run_id FROM due) END FROM taken`
 
-// expired: the target may have forgotten the run's key.
-const expired = `r.send_before <= now()`
+// pastSendBefore is true of a run at or past its SendBefore: the target may have
+// forgotten its key.
+const pastSendBefore = `r.send_before <= now()`
 
 // outlookSQL selects what a claim returns besides its work.
 const outlookSQL = `
@@ -99,10 +100,10 @@ SELECT now(), ARRAY(SELECT job_id FROM free),
 
 // claimed is what one statement claimed.
 type claimed struct {
-	now, nextAt time.Time
-	work        []ledger.Work
-	expired     []string // run IDs
-	free        []string // jobs with a free slot and a waiting run
+	now, nextAt    time.Time
+	work           []ledger.Work
+	pastSendBefore []string // run IDs
+	free           []string // jobs with a free slot and a waiting run
 }
 
 func (l *Ledger) claim(ctx context.Context, c ledger.Claim, limit int, look bool) (got claimed, err error) {
@@ -145,18 +146,18 @@ func (c *claimed) read(results pgx.BatchResults, token string) error {
 			rank[id] = i
 		}
 		if state == ledger.Dead {
-			c.expired = append(c.expired, w.RunID)
+			c.pastSendBefore = append(c.pastSendBefore, w.RunID)
 		} else {
 			c.work = append(c.work, w)
 		}
 	}
 	slices.SortFunc(c.work, func(a, b ledger.Work) int { return rank[a.RunID] - rank[b.RunID] })
-	slices.SortFunc(c.expired, func(a, b string) int { return rank[a] - rank[b] })
+	slices.SortFunc(c.pastSendBefore, func(a, b string) int { return rank[a] - rank[b] })
 	return rows.Err()
 }
 
-// addExpired reads the runs that a claim made dead.
-func (l *Ledger) addExpired(ctx context.Context, ids []string, got *ledger.Claimed) error {
+// addPastSendBefore reads the runs that a claim made dead.
+func (l *Ledger) addPastSendBefore(ctx context.Context, ids []string, got *ledger.Claimed) error {
 	if len(ids) == 0 {
 		return nil
 	}
@@ -167,7 +168,7 @@ func (l *Ledger) addExpired(ctx context.Context, ids []string, got *ledger.Claim
 		return err
 	}
 	runs, err := pgx.CollectRows(rows, scanRun)
-	got.Expired = append(got.Expired, runs...)
+	got.PastSendBefore = append(got.PastSendBefore, runs...)
 	return err
 }
 

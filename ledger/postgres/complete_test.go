@@ -45,12 +45,12 @@ func TestABatchLeasesWhatItWroteAndNothingElse(t *testing.T) {
 			for _, w := range got.Leased {
 				leased = append(leased, w.JobID)
 			}
-			want := map[ledger.Reason]int{ledger.Overlapped: tt.overlapped, ledger.WhilePaused: tt.skipped}
+			want := map[ledger.Reason]int{ledger.ReasonOverlap: tt.overlapped, ledger.ReasonPaused: tt.skipped}
 			maps.DeleteFunc(want, func(_ ledger.Reason, n int) bool { return n == 0 })
 			if !slices.Equal(leased, tt.leased) || !maps.Equal(got.Skipped, want) || len(got.Stale) > 0 {
 				t.Errorf("leased %v, skipped %v, stale %v; want %v and %v", leased, got.Skipped, got.Stale, tt.leased, want)
 			}
-			held, err := f.Recall(t.Context(), a.Token)
+			held, err := f.LeasedWork(t.Context(), a.Token)
 			must(t, err)
 			if fmt.Sprint(idsOfWork(held)) != fmt.Sprint(idsOfWork(got.Leased)) {
 				t.Errorf("the ledger holds %v under the token, and said %v", idsOfWork(held), idsOfWork(got.Leased))

@@ -10,7 +10,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Declare registers a process and its definitions.
+// Declare registers a process and its definitions. See ledger.Store.
 func (l *Ledger) Declare(ctx context.Context, d ledger.Declaration) error {
 	return l.transact(ctx, "declare the process", func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock_shared(`+declareKey+`)`); err != nil {
@@ -28,7 +28,7 @@ func (l *Ledger) Declare(ctx context.Context, d ledger.Declaration) error {
 		batch.Queue(`
 			INSERT INTO processes (process, version, heartbeat_at, host, program) VALUES ($1, $2, now(), $3, $4)
 			ON CONFLICT (process) DO UPDATE SET version = excluded.version, heartbeat_at = now(), host = excluded.host, program = excluded.program`,
-			d.Process, d.Version, clean(d.Host), clean(d.Program))
+			d.Process, d.Version, sanitize(d.Host), sanitize(d.Program))
 		return tx.SendBatch(ctx, &batch).Close()
 	})
 }
@@ -71,7 +71,8 @@ func declareSome(ctx context.Context, tx pgx.Tx, version string, ids, hashes []s
 	return tx.SendBatch(ctx, &batch).Close()
 }
 
-// claimRegistry gives a new ledger to the registry that asks first.
+// claimRegistry stores the registry's name in a new ledger. It returns
+// ledger.ErrOtherRegistry for the ledger of another registry.
 func claimRegistry(ctx context.Context, tx pgx.Tx, name string) error {
 	var owner string
 	err := tx.QueryRow(ctx, `
@@ -87,14 +88,15 @@ func claimRegistry(ctx context.Context, tx pgx.Tx, name string) error {
 	return err
 }
 
-// livingSQL lists the versions that living processes declare; $1 is
+// liveVersionsSQL lists the versions that live processes declare; $1 is
 // ledger.ProcessTTL.
-const livingSQL = `
-	SELECT DISTINCT version FROM processes WHERE ` + isLiving
+const liveVersionsSQL = `
+	SELECT DISTINCT version FROM processes WHERE ` + isAlive
 
-const isLiving = `heartbeat_at >= now() - $1 * interval '1 microsecond'`
+const isAlive = `heartbeat_at >= now() - $1 * interval '1 microsecond'`
 
-// Heartbeat renews a process's heartbeat.
+// Heartbeat renews the process's heartbeat. It returns ledger.ErrNotFound for an unknown
+// process.
 func (l *Ledger) Heartbeat(ctx context.Context, process string) (ledger.HeartbeatReply, error) {
 	var pulse ledger.HeartbeatReply
 	var batch pgx.Batch
@@ -102,13 +104,13 @@ func (l *Ledger) Heartbeat(ctx context.Context, process string) (ledger.Heartbea
 		QueryRow(func(row pgx.Row) error { return row.Scan(&pulse.Now) })
 	batch.Queue(`
 		SELECT array_agg(DISTINCT version ORDER BY version), count(*) FROM processes
-		WHERE `+isLiving, microseconds(ledger.ProcessTTL)).
-		QueryRow(func(row pgx.Row) error { return row.Scan(&pulse.Living, &pulse.Processes) })
+		WHERE `+isAlive, microseconds(ledger.ProcessTTL)).
+		QueryRow(func(row pgx.Row) error { return row.Scan(&pulse.LiveVersions, &pulse.Processes) })
 	return pulse, translate("heartbeat of process "+process, l.pool.SendBatch(ctx, &batch).Close())
 }
 
-// Retire forgets a process.
-func (l *Ledger) Retire(ctx context.Context, process string) error {
+// Deregister deletes the process's heartbeat. It does nothing for an unknown process.
+func (l *Ledger) Deregister(ctx context.Context, process string) error {
 	_, err := l.pool.Exec(ctx, `DELETE FROM processes WHERE process = $1`, process)
 	return translate("retire process "+process, err)
 }

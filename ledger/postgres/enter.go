@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/cronce/cronce/internal/ledgerrules"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -17,33 +18,33 @@ func (l *Ledger) Enter(ctx context.Context, e ledger.Entry) (ledger.Entered, err
 	if err := e.Validate(); err != nil {
 		return got, translate("enter", err)
 	}
-	if ledger.AdHoc(e.RunID) && e.RerunOf == "" && e.Act() == "" {
-		err := again(func() error {
+	if ledger.IsAdHoc(e.RunID) && e.RerunOf == "" && ledgerrules.EntryAction(e) == "" {
+		err := retry(func() error {
 			got = ledger.Entered{}
-			return enterBeside(ctx, l.pool, e, &got)
+			return enterAdHoc(ctx, l.pool, e, &got)
 		})
 		return got, translate("enter "+e.RunID, err)
 	}
 	err := l.transact(ctx, "enter "+e.RunID, func(tx pgx.Tx) error {
 		got = ledger.Entered{}
-		if ledger.AdHoc(e.RunID) {
-			return enterBeside(ctx, tx, e, &got)
+		if ledger.IsAdHoc(e.RunID) {
+			return enterAdHoc(ctx, tx, e, &got)
 		}
 		return enterScheduled(ctx, tx, e, &got)
 	})
 	return got, err
 }
 
-// enterBeside writes a run with ~, which no rule of its job holds back. Without an
+// enterAdHoc writes a run with ~, to which no rule of its job applies. Without an
 // audit entry it takes one statement and no transaction.
-func enterBeside(ctx context.Context, q querier, e ledger.Entry, got *ledger.Entered) error {
+func enterAdHoc(ctx context.Context, q querier, e ledger.Entry, got *ledger.Entered) error {
 	row := entryRow{state: e.State, lease: e.Lease}
 	return row.insert(ctx, q, e, got)
 }
 
 // enterScheduled writes the run of a scheduled time under its job's rules.
 func enterScheduled(ctx context.Context, tx pgx.Tx, e ledger.Entry, got *ledger.Entered) error {
-	j, found, taken, err := standing(ctx, tx, e, got)
+	j, found, taken, err := lockForEntry(ctx, tx, e, got)
 	if err != nil {
 		return err
 	}
@@ -53,7 +54,7 @@ func enterScheduled(ctx context.Context, tx pgx.Tx, e ledger.Entry, got *ledger.
 	if found || err != nil {
 		return err
 	}
-	if !e.ScheduledAt.After(j.purgedBefore) {
+	if !e.ScheduledAt.After(j.purgedThrough) {
 		return ledger.ErrPurged
 	}
 	row := entryRow{revision: j.revision, due: &e.ScheduledAt, state: e.State, reason: e.Reason}
@@ -67,11 +68,11 @@ func enterScheduled(ctx context.Context, tx pgx.Tx, e ledger.Entry, got *ledger.
 	return row.insert(ctx, tx, e, got)
 }
 
-// standing locks the job's row, so that the slot cannot change meanwhile. It looks
-// whether a row accounts for the scheduled time already, and whether another run
-// has the slot or waits for it. The statements are sent together, and each sees
+// lockForEntry locks the job's row, so that the slot cannot change meanwhile. It
+// reports whether a row accounts for the scheduled time already, and whether another
+// run has the slot or waits for it. The statements are sent together, and each sees
 // everything that was committed before the lock.
-func standing(ctx context.Context, tx pgx.Tx, e ledger.Entry, got *ledger.Entered) (j jobRow, found, taken bool, err error) {
+func lockForEntry(ctx context.Context, tx pgx.Tx, e ledger.Entry, got *ledger.Entered) (j jobRow, found, taken bool, err error) {
 	look := func() error {
 		var batch pgx.Batch
 		queueLockJob(&batch, e.JobID, &j)
@@ -135,14 +136,14 @@ func (row *entryRow) judge(e ledger.Entry, j jobRow, taken bool) {
 	case row.state != ledger.Planned:
 		return
 	case j.paused:
-		row.state, row.reason = ledger.Skipped, ledger.WhilePaused
+		row.state, row.reason = ledger.Skipped, ledger.ReasonPaused
 		return
 	case !takesSlot(e.RunSpec):
 		return
 	}
 	row.behind = taken
 	if taken && e.Overlap == ledger.OverlapSkip {
-		row.state, row.reason = ledger.Skipped, ledger.Overlapped
+		row.state, row.reason = ledger.Skipped, ledger.ReasonOverlap
 		return
 	}
 	row.takes, row.waiting = true, taken
@@ -191,8 +192,8 @@ func (row *entryRow) insert(ctx context.Context, q querier, e ledger.Entry, got 
 		ON CONFLICT (run_id) DO NOTHING
 		RETURNING now(), `+runColumns,
 		e.RunID, e.JobID, e.ScheduledAt, row.revision, string(e.Trigger), string(row.state), string(row.reason), e.Call.Target, microseconds(e.Call.Horizon),
-		string(call), body, clean(e.By), clean(e.Why), row.takes, row.waiting, slot, row.due, row.state.Finished(),
-		row.lease, owner, token, microseconds(e.LeaseFor), orNull(e.LateAt()))
+		string(call), body, sanitize(e.By), sanitize(e.Why), row.takes, row.waiting, slot, row.due, row.state.Finished(),
+		row.lease, owner, token, microseconds(e.LeaseFor), orNull(ledgerrules.LateAt(e.RunSpec)))
 	if err != nil {
 		return err
 	}
@@ -210,7 +211,7 @@ func (row *entryRow) insert(ctx context.Context, q querier, e ledger.Entry, got 
 		w := workOf(got.Run, e.Token)
 		got.Work = &w
 	}
-	return noteEntry(ctx, q, e)
+	return auditEntry(ctx, q, e)
 }
 
 // findEntry finds the row that kept an entry from being inserted.
@@ -226,24 +227,24 @@ func findEntry(ctx context.Context, q querier, e ledger.Entry, got *ledger.Enter
 	return err
 }
 
-// noteEntry records who made the run, and in the run that it repeats which run
-// repeats it.
-func noteEntry(ctx context.Context, q querier, e ledger.Entry) error {
+// auditEntry writes the audit entry of the run, and the run's ID into the run that it
+// repeats.
+func auditEntry(ctx context.Context, q querier, e ledger.Entry) error {
 	if e.RerunOf != "" {
 		done, err := q.Exec(ctx, `
 			UPDATE runs SET changed = DEFAULT, rerun_id = $2, by = $3, why = $4
 			WHERE run_id = $1 AND finished_at IS NOT NULL AND (rerun_id = '' OR $5)`,
-			clean(e.RerunOf), e.RunID, clean(e.By), clean(e.Why), e.MayDouble)
+			sanitize(e.RerunOf), e.RunID, sanitize(e.By), sanitize(e.Why), e.MayDouble)
 		if err != nil {
 			return err
 		}
 		if done.RowsAffected() == 0 {
-			return fmt.Errorf("run %q: %w", e.RerunOf, ledger.ErrMayDouble)
+			return fmt.Errorf("run %q: %w", e.RerunOf, ledger.ErrCannotRerun)
 		}
 	}
-	if e.Act() == "" {
+	if ledgerrules.EntryAction(e) == "" {
 		return nil
 	}
-	a := e.Audit()
-	return note(ctx, q, a, a.RunID)
+	a := ledgerrules.EntryAudit(e)
+	return addAudit(ctx, q, a, a.RunID)
 }

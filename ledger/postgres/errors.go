@@ -88,9 +88,9 @@ func hasCode(err error, codes ...string) bool {
 	return errors.As(err, &fromServer) && slices.Contains(codes, fromServer.Code)
 }
 
-// again repeats fn if the database rolled it back in favor of another transaction,
-// or if its connection was the first to detect a pooler.
-func again(fn func() error) error {
+// retry calls fn again if the database rolled it back in favor of another
+// transaction, or if its connection was the first to detect a pooler.
+func retry(fn func() error) error {
 	for range 3 {
 		if err := fn(); !hasCode(err, serializationFailure, deadlockDetected) && !errors.Is(err, errPooler) {
 			return err
@@ -101,7 +101,7 @@ func again(fn func() error) error {
 
 // transact runs fn in a transaction.
 func (l *Ledger) transact(ctx context.Context, doing string, fn func(pgx.Tx) error) error {
-	return translate(doing, again(func() error {
+	return translate(doing, retry(func() error {
 		return pgx.BeginFunc(ctx, l.pool, fn)
 	}))
 }

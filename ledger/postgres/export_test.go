@@ -21,7 +21,7 @@ var (
 )
 
 // AfterOthers is what an admission sends of its plans, and what it does not.
-var AfterOthers = (*Ledger).afterOthers
+var AfterOthers = (*Ledger).dropStale
 
 // RecordWithoutIncidents takes the part that closes incidents out of the statement
 // that records, until it is put back.

@@ -69,11 +69,10 @@ var (
 	}
 )
 
-// PurgeHistory deletes a batch of what is kept beside the runs; see
-// ledger.HistoryPurge.
+// PurgeHistory deletes a batch of old rows that are not runs. See ledger.HistoryPurge.
 func (l *Ledger) PurgeHistory(ctx context.Context, p ledger.HistoryPurge) (ledger.PurgedHistory, error) {
 	var got ledger.PurgedHistory
-	batch := p.FullBatch()
+	batch := p.BatchSize()
 	err := l.transact(ctx, "purge the history", func(tx pgx.Tx) error {
 		got = ledger.PurgedHistory{}
 		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(`+declareKey+`)`); err != nil {
@@ -88,10 +87,10 @@ func (l *Ledger) PurgeHistory(ctx context.Context, p ledger.HistoryPurge) (ledge
 			{eventsPart, microseconds(p.Retention), &got.Events},
 			{incidentsPart, microseconds(p.Retention), &got.Incidents},
 			{processesPart, microseconds(ledger.ProcessRetention), &got.Processes},
-			{declaredPart, 0, &got.Declared},
+			{declaredPart, 0, &got.VersionEntries},
 			{definitionsPart, microseconds(p.Retention), &got.Definitions},
 		} {
-			if step.n == &got.Definitions && got.Declared >= batch && !p.DryRun {
+			if step.n == &got.Definitions && got.VersionEntries >= batch && !p.DryRun {
 				break // a version that no process declares refers to them
 			}
 			if err := step.part.purge(ctx, tx, step.keep, batch, p.DryRun, step.n); err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/cronce/cronce/internal/ledgerrules"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -43,14 +44,14 @@ WITH problem AS (
 SELECT`
 
 // openIncidents opens an incident for each job with problems, or adds to it.
-func openIncidents(ctx context.Context, q querier, cause ledger.IncidentCause, problems []ledger.Problem) error {
+func openIncidents(ctx context.Context, q querier, cause ledger.IncidentCause, problems []ledgerrules.Problem) error {
 	if len(problems) == 0 {
 		return nil
 	}
 	var jobs, reasons, errs, runs []string
 	var counts []int64
-	for _, p := range ledger.PerJob(problems) {
-		jobs, reasons, errs = append(jobs, p.JobID), append(reasons, string(p.Reason)), append(errs, clean(p.Error))
+	for _, p := range ledgerrules.MergeByJob(problems) {
+		jobs, reasons, errs = append(jobs, p.JobID), append(reasons, string(p.Reason)), append(errs, sanitize(p.Error))
 		runs, counts = append(runs, p.RunID), append(counts, int64(p.Count))
 	}
 	_, err := q.Exec(ctx, openSQL, string(cause), jobs, reasons, errs, runs, counts)
@@ -62,8 +63,8 @@ const incidentColumns = ` id, job_id, cause, reason, error, run_id, count, reope
 
 func scanIncident(row pgx.CollectableRow) (i ledger.Incident, err error) {
 	closed, acked, due := orNull(i.ClosedAt), orNull(i.AckedAt), orNull(i.DueAt)
-	err = row.Scan(&i.ID, &i.JobID, &i.Cause, &i.Reason, &i.Error, &i.RunID, &i.Count, &i.Reopened, &i.OpenedAt, &i.LastAt, &closed, &i.ClosedBy, &i.Settled,
-		&acked, &i.AckedBy, &i.Why, &i.Version, &i.Told, &due)
+	err = row.Scan(&i.ID, &i.JobID, &i.Cause, &i.Reason, &i.Error, &i.RunID, &i.Count, &i.Reopened, &i.OpenedAt, &i.LastAt, &closed, &i.ClosedBy, &i.ClosedByOperator,
+		&acked, &i.AckedBy, &i.Why, &i.Version, &i.NotifierState, &due)
 	i.ClosedAt, i.AckedAt, i.DueAt = timeOf(closed), timeOf(acked), timeOf(due)
 	return i, err
 }
@@ -80,7 +81,7 @@ func (l *Ledger) Incidents(ctx context.Context, f ledger.IncidentFilter) ([]ledg
 		add("id =", f.ID)
 	}
 	if f.JobID != "" {
-		add("job_id =", clean(f.JobID))
+		add("job_id =", sanitize(f.JobID))
 	}
 	if f.Before != 0 {
 		add("id <", f.Before)
@@ -101,22 +102,22 @@ func (l *Ledger) Incidents(ctx context.Context, f ledger.IncidentFilter) ([]ledg
 	return page, translate("list incidents", err)
 }
 
-// AckIncident acknowledges or closes an incident; see ledger.IncidentAct.
-func (l *Ledger) AckIncident(ctx context.Context, a ledger.IncidentAct) (i ledger.Incident, err error) {
+// AckIncident acknowledges or closes an incident. See ledger.IncidentAction.
+func (l *Ledger) AckIncident(ctx context.Context, a ledger.IncidentAction) (i ledger.Incident, err error) {
 	set := `acked_at = now(), acked_by = $2`
 	if a.Close {
 		set = `closed_at = now(), closed_by = $2, settled = true`
 	}
 	err = l.transact(ctx, fmt.Sprintf("acknowledge incident %d", a.ID), func(tx pgx.Tx) error {
-		if i, err = oneIncident(ctx, tx, `SELECT`+incidentColumns+`FROM incidents WHERE id = $1 FOR UPDATE`, a.ID); err != nil || !a.Changes(i) {
+		if i, err = oneIncident(ctx, tx, `SELECT`+incidentColumns+`FROM incidents WHERE id = $1 FOR UPDATE`, a.ID); err != nil || !ledgerrules.ChangesIncident(a, i) {
 			return err
 		}
-		if err := note(ctx, tx, a.Audit(i), ""); err != nil {
+		if err := addAudit(ctx, tx, ledgerrules.IncidentAudit(a, i), ""); err != nil {
 			return err
 		}
 		i, err = oneIncident(ctx, tx, `
 			UPDATE incidents SET `+set+`, why = $3, due_at = now(), version = version + 1 WHERE id = $1
-			RETURNING`+incidentColumns, a.ID, clean(a.By), clean(a.Why))
+			RETURNING`+incidentColumns, a.ID, sanitize(a.By), sanitize(a.Why))
 		return err
 	})
 	return i, err

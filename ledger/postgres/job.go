@@ -13,10 +13,10 @@ import (
 
 // jobRow is what the moves of single runs need of a job's locked row.
 type jobRow struct {
-	revision     int64
-	paused       bool
-	purgedBefore time.Time
-	now          time.Time
+	revision      int64
+	paused        bool
+	purgedThrough time.Time
+	now           time.Time
 }
 
 // lockJob locks one job's row; ledger.ErrNotFound without one.
@@ -30,13 +30,13 @@ func lockJob(ctx context.Context, tx pgx.Tx, id string) (j jobRow, err error) {
 func queueLockJob(batch *pgx.Batch, id string, j *jobRow) {
 	batch.Queue(`
 		SELECT revision, paused_at IS NOT NULL, purged_before, now()
-		FROM jobs WHERE job_id = $1 FOR UPDATE`, clean(id)).QueryRow(func(row pgx.Row) error {
+		FROM jobs WHERE job_id = $1 FOR UPDATE`, sanitize(id)).QueryRow(func(row pgx.Row) error {
 		var purged *time.Time
 		err := row.Scan(&j.revision, &j.paused, &purged, &j.now)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return fmt.Errorf("job %q: %w", id, ledger.ErrNotFound)
 		}
-		j.purgedBefore = timeOf(purged)
+		j.purgedThrough = timeOf(purged)
 		return err
 	})
 }
@@ -50,23 +50,23 @@ func makeJob(ctx context.Context, tx pgx.Tx, id string) error {
 	return err
 }
 
-// Pause skips a job's scheduled times from now on.
+// Pause makes the job's scheduled times from now on skipped (paused). See ledger.Store.
 func (l *Ledger) Pause(ctx context.Context, jobID string, who ledger.Actor) error {
-	return l.mark(ctx, ledger.Audit{Act: ledger.ActPause, JobID: jobID, Actor: who}, `
+	return l.mark(ctx, ledger.Audit{Action: ledger.ActionPause, JobID: jobID, Actor: who}, `
 		UPDATE jobs SET paused_at = now(), paused_by = $2, paused_why = $3
-		WHERE job_id = $1 AND paused_at IS NULL`, jobID, clean(who.By), clean(who.Why))
+		WHERE job_id = $1 AND paused_at IS NULL`, jobID, sanitize(who.By), sanitize(who.Why))
 }
 
-// Resume ends a pause.
+// Resume ends a pause. See ledger.Store.
 func (l *Ledger) Resume(ctx context.Context, jobID string, who ledger.Actor) error {
-	return l.mark(ctx, ledger.Audit{Act: ledger.ActResume, JobID: jobID, Actor: who}, `
+	return l.mark(ctx, ledger.Audit{Action: ledger.ActionResume, JobID: jobID, Actor: who}, `
 		UPDATE jobs SET paused_at = NULL, paused_by = '', paused_why = ''
 		WHERE job_id = $1 AND paused_at IS NOT NULL`, jobID)
 }
 
-// mark changes a job's row and, if that changed anything, records the act.
+// mark changes a job's row and, if that changed anything, records the action.
 func (l *Ledger) mark(ctx context.Context, a ledger.Audit, change string, args ...any) error {
-	return l.transact(ctx, string(a.Act)+" "+a.JobID, func(tx pgx.Tx) error {
+	return l.transact(ctx, string(a.Action)+" "+a.JobID, func(tx pgx.Tx) error {
 		if _, err := lockJob(ctx, tx, a.JobID); err != nil {
 			return err
 		}
@@ -74,6 +74,6 @@ func (l *Ledger) mark(ctx context.Context, a ledger.Audit, change string, args .
 		if err != nil || done.RowsAffected() == 0 {
 			return err
 		}
-		return note(ctx, tx, a, "")
+		return addAudit(ctx, tx, a, "")
 	})
 }

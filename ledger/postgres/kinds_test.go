@@ -79,7 +79,7 @@ func (f *fleet) recordApart(t *testing.T, r *rand.Rand, work []ledger.Work) {
 		at := &o.Attempt
 		at.StartedAt = time.UnixMicro(r.Int64N(1 << 50)).UTC()
 		at.FinishedAt = at.StartedAt.Add(time.Microsecond)
-		at.RunID, at.Status, at.Answer = w.RunID, 200+r.IntN(3), []ledger.Answer{ledger.Fresh, ledger.Refused}[r.IntN(2)]
+		at.RunID, at.Status, at.Answer = w.RunID, 200+r.IntN(3), []ledger.Answer{ledger.AnswerFresh, ledger.AnswerRefused}[r.IntN(2)]
 		at.Code, at.Error, at.Detail, at.Owner = some(r, "code"), some(r, "error"), some(r, "detail"), some(r, "owner")
 		outcomes = append(outcomes, o)
 	}

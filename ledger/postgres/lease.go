@@ -11,8 +11,8 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Recall returns what is leased under a token, oldest scheduled time first.
-func (l *Ledger) Recall(ctx context.Context, token string) ([]ledger.Work, error) {
+// LeasedWork returns the work that is leased under a token, oldest scheduled time first.
+func (l *Ledger) LeasedWork(ctx context.Context, token string) ([]ledger.Work, error) {
 	rows, err := l.pool.Query(ctx, `
 		SELECT `+workColumns+` FROM runs r
 		WHERE r.due_at IS NOT NULL AND NOT r.waiting AND r.state = 'running' AND r.lease_token = $1
@@ -24,7 +24,7 @@ func (l *Ledger) Recall(ctx context.Context, token string) ([]ledger.Work, error
 	return work, translate("recall", err)
 }
 
-// Extend renews leases and returns the lost ones, in order.
+// Extend moves the ends of leases to now + d, and returns the leases that are lost.
 func (l *Ledger) Extend(ctx context.Context, leases []ledger.Lease, d time.Duration) (lost []ledger.Lease, err error) {
 	if len(leases) == 0 {
 		return nil, nil
@@ -35,7 +35,7 @@ func (l *Ledger) Extend(ctx context.Context, leases []ledger.Lease, d time.Durat
 		runs, tokens = append(runs, h.RunID), append(tokens, h.Token)
 	}
 	held := map[ledger.Lease]bool{}
-	err = again(func() error {
+	err = retry(func() error {
 		rows, err := l.pool.Query(ctx, `
 			UPDATE runs r SET due_at = now() + $3 * interval '1 microsecond'
 			FROM unnest($1::text[], $2::text[]) AS h (run_id, token)

@@ -11,23 +11,23 @@ import (
 )
 
 const (
-	// silence is how long the peer's system may leave what was sent to it
-	// unacknowledged, or a question whether it is still there unanswered. A
-	// connection that a gateway has forgotten shows no other sign.
-	silence = 15 * time.Second
-	// cleanupTime bounds what the driver does after a statement was given up:
-	// it asks the server to cancel it, and drains the connection, whose place in
-	// the pool stays taken all the while. The driver's own bound is 15 s.
+	// peerTimeout is how long the server's host may leave sent data unacknowledged or
+	// keep-alive probes unanswered. A connection that a gateway has dropped shows no
+	// other sign.
+	peerTimeout = 15 * time.Second
+	// cleanupTime bounds the driver's work after a statement is given up: it asks the
+	// server to cancel the statement and drains the connection, which keeps its place
+	// in the pool meanwhile. The driver's own bound is 15 s.
 	cleanupTime = time.Second
 )
 
 var dialer = net.Dialer{
-	KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: silence, Interval: silence / 3, Count: 3},
-	Control:         noticeSilence,
+	KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: peerTimeout, Interval: peerTimeout / 3, Count: 3},
+	Control:         limitSilence,
 }
 
-// limitCleanup makes a connection notice a silent peer, and end soon when it is
-// given up. What is dialed after it is up is a request to cancel.
+// limitCleanup bounds how long a connection waits for a silent server, and how long
+// its cleanup takes. A connection that is dialed after the first is a cancel request.
 func limitCleanup(c *pgx.ConnConfig) {
 	var up atomic.Bool
 	c.AfterConnect = func(context.Context, *pgconn.PgConn) error {
@@ -37,7 +37,7 @@ func limitCleanup(c *pgx.ConnConfig) {
 	c.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
 		if !up.Load() {
 			conn, err := dialer.DialContext(ctx, network, address)
-			return line{conn}, err
+			return boundedConn{conn}, err
 		}
 		ctx, cancel := context.WithTimeout(ctx, cleanupTime)
 		defer cancel()
@@ -49,11 +49,11 @@ func limitCleanup(c *pgx.ConnConfig) {
 	}
 }
 
-// line is a connection that limits deadlines. The driver sets one to abort at
-// once, or for its cleanup.
-type line struct{ net.Conn }
+// boundedConn limits every deadline to cleanupTime from now. The driver sets one to
+// abort at once, or for its cleanup.
+type boundedConn struct{ net.Conn }
 
-func (l line) SetDeadline(t time.Time) error {
+func (l boundedConn) SetDeadline(t time.Time) error {
 	if latest := time.Now().Add(cleanupTime); t.After(latest) {
 		t = latest
 	}

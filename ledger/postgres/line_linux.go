@@ -4,14 +4,14 @@ import "syscall"
 
 const tcpUserTimeout = 18 // TCP_USER_TIMEOUT of tcp(7)
 
-// noticeSilence bounds how long what was sent may stay unacknowledged.
-func noticeSilence(network, _ string, c syscall.RawConn) error {
+// limitSilence bounds how long sent data may stay unacknowledged.
+func limitSilence(network, _ string, c syscall.RawConn) error {
 	if network == "unix" {
 		return nil
 	}
 	var failed error
 	err := c.Control(func(fd uintptr) {
-		failed = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, tcpUserTimeout, int(silence.Milliseconds()))
+		failed = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, tcpUserTimeout, int(peerTimeout.Milliseconds()))
 	})
 	if err != nil {
 		return err

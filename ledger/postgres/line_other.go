@@ -4,6 +4,5 @@ package postgres
 
 import "syscall"
 
-// noticeSilence leaves what was sent and not acknowledged to the system's own
-// patience.
+// limitSilence leaves the bound on unacknowledged data to the operating system.
 func noticeSilence(string, string, syscall.RawConn) error { return nil }

@@ -6,11 +6,13 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/cronce/cronce/internal/ledgerrules"
 	"github.com/cronce/cronce/ledger"
 )
 
-// Observe opens and closes the incidents of a cause; see ledger.Store.
-func (l *Ledger) Observe(ctx context.Context, cause ledger.IncidentCause, troubles []ledger.Trouble) error {
+// ReconcileIncidents makes the open incidents of a cause match the current problems. See
+// ledger.Store.
+func (l *Ledger) ReconcileIncidents(ctx context.Context, cause ledger.IncidentCause, observed []ledger.JobProblem) error {
 	return l.transact(ctx, "observe", func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `SELECT job_id FROM incidents WHERE closed_at IS NULL AND cause = $1`, string(cause))
 		if err != nil {
@@ -20,7 +22,7 @@ func (l *Ledger) Observe(ctx context.Context, cause ledger.IncidentCause, troubl
 		if err != nil {
 			return err
 		}
-		closing, opening := ledger.Compare(open, troubles)
+		closing, opening := ledgerrules.CompareProblems(open, observed)
 		if len(closing) > 0 {
 			_, err := tx.Exec(ctx, `
 				UPDATE incidents SET closed_at = now(), closed_by = '', due_at = now(), version = version + 1
@@ -35,7 +37,7 @@ func (l *Ledger) Observe(ctx context.Context, cause ledger.IncidentCause, troubl
 
 // lateSQL locks the runs, so that two processes do not judge one run both.
 const lateSQL = `
-SELECT now(),` + runColumns + `FROM runs r
+SELECT now(),` + listColumns + `FROM runs r
 WHERE r.late_at <= now() AND r.late_at IS NOT NULL AND r.due_at IS NOT NULL
 ORDER BY r.late_at LIMIT $1
 FOR UPDATE SKIP LOCKED`
@@ -43,6 +45,9 @@ FOR UPDATE SKIP LOCKED`
 // MarkLate opens the incidents of late runs; see ledger.Store. It first looks
 // without a transaction: usually no run is late.
 func (l *Ledger) MarkLate(ctx context.Context, limit int) (n int, err error) {
+	if limit < 1 {
+		return 0, nil
+	}
 	var there bool
 	err = l.pool.QueryRow(ctx, `SELECT EXISTS (SELECT FROM runs WHERE late_at <= now() AND late_at IS NOT NULL AND due_at IS NOT NULL)`).Scan(&there)
 	if err != nil || !there {
@@ -60,14 +65,14 @@ func (l *Ledger) MarkLate(ctx context.Context, limit int) (n int, err error) {
 		if err != nil {
 			return err
 		}
-		var late []ledger.Problem
+		var late []ledgerrules.Problem
 		var ids []string
 		var nexts []*time.Time
 		for _, r := range due {
-			why, next := r.Late(now)
+			why, next := ledgerrules.Late(r, now)
 			ids, nexts = append(ids, r.ID), append(nexts, orNull(next))
 			if why != "" {
-				late = append(late, ledger.Problem{JobID: r.JobID, RunID: r.ID, Reason: why, Count: 1})
+				late = append(late, ledgerrules.Problem{JobID: r.JobID, RunID: r.ID, Reason: why, Count: 1})
 			}
 		}
 		n = len(due)
@@ -77,25 +82,25 @@ func (l *Ledger) MarkLate(ctx context.Context, limit int) (n int, err error) {
 		if err != nil {
 			return err
 		}
-		return openIncidents(ctx, tx, ledger.CauseLate, late)
+		return openIncidents(ctx, tx, ledger.IncidentLate, late)
 	})
 	return n, err
 }
 
-// Tell writes notifications with what their incident's notifier knows; see
-// ledger.Telling.
-func (l *Ledger) Tell(ctx context.Context, t ledger.Telling) (done bool, err error) {
+// Notify writes the notifications of an incident, if it has not changed. See
+// ledger.Notification.
+func (l *Ledger) Notify(ctx context.Context, t ledger.Notification) (done bool, err error) {
 	if err := t.Validate(); err != nil {
 		return false, translate("tell", err)
 	}
 	err = l.transact(ctx, "tell", func(tx pgx.Tx) error {
 		changed, err := tx.Exec(ctx, `UPDATE incidents SET told = $3, due_at = $4, version = version + 1 WHERE id = $1 AND version = $2`,
-			t.ID, t.Version, t.Told, orNull(t.DueAt))
+			t.ID, t.Version, t.NotifierState, orNull(t.DueAt))
 		if done = changed.RowsAffected() > 0; err != nil || !done {
 			return err
 		}
 		for _, e := range t.Runs {
-			if err := enterBeside(ctx, tx, e, &ledger.Entered{}); err != nil {
+			if err := enterAdHoc(ctx, tx, e, &ledger.Entered{}); err != nil {
 				return err
 			}
 		}

@@ -1,10 +1,10 @@
-// Package postgres is the ledger on PostgreSQL 14 and later. Any number of
-// processes may work on one database at once: every rule that concerns more
-// than one of them is decided by a row lock, a unique index or a fence there,
-// and by the database's clock.
+// Package postgres is a ledger on PostgreSQL 14 or later. Use it if several processes
+// or machines run jobs. Any number of processes may work on one database at once. Every
+// rule that concerns more than one of them is decided there, by a row lock, a unique
+// index or a fence, and by the database's clock.
 //
-// Each session runs READ COMMITTED whatever the role's or the database's
-// default is: the statements rely on re-reading a row that they waited for.
+// Each session runs READ COMMITTED, whatever the role's or the database's default is.
+// The statements rely on re-reading a row that they waited for.
 //
 // # Locks
 //
@@ -15,10 +15,10 @@
 //
 // # Poolers
 //
-// A pooler in front of the database may pool sessions or transactions: the
-// ledger detects it and leaves no settings in a session; see sessions. The ledger
-// holds few connections (PoolSize) and does not need a pooler. Where a URL asks for the query
-// modes exec or simple_protocol, it gets cache_describe.
+// A pooler in front of the database may pool sessions or transactions. The ledger
+// detects it and leaves no settings in a session. The ledger holds few connections
+// (PoolSize) and does not need a pooler. If a URL asks for the query mode exec or
+// simple_protocol, cache_describe is used instead.
 package postgres
 
 import (
@@ -36,12 +36,12 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Ledger is a store of runs in one schema of a PostgreSQL database. It is safe
-// for concurrent use.
+// Ledger implements ledger.Store in one schema of a PostgreSQL database. It is safe for
+// concurrent use.
 type Ledger struct {
 	pool *sessions
-	// crowded: the last admission lost scheduled times to another process.
-	crowded atomic.Bool
+	// contended: the last admission lost scheduled times to another process.
+	contended atomic.Bool
 }
 
 type settings struct {
@@ -54,32 +54,31 @@ type settings struct {
 	set      map[string]string // over those of session
 }
 
-// An Option changes a default of Open.
+// Option changes a default of Open.
 type Option func(*settings)
 
-// Schema is where the tables are; default "cronce".
+// Schema sets the schema of the tables; default "cronce".
 func Schema(name string) Option { return func(s *settings) { s.schema = name } }
 
-// PoolSize is how many connections the ledger may hold; default 8, more do
-// not make it faster. A Lambda needs 1.
+// PoolSize sets the maximum number of connections; default 8. More do not make the
+// ledger faster. A Lambda needs 1.
 func PoolSize(n int) Option { return func(s *settings) { s.poolSize = int32(n) } }
 
-// IdleTime is how long a connection may be without use; default 30 minutes. A
-// function that waits for a call needs none.
+// IdleTime sets how long an idle connection is kept; default 30 minutes.
 func IdleTime(d time.Duration) Option { return func(s *settings) { s.idle = d } }
 
-// Registry names the registry that owns the ledger: Open assigns a new ledger to
-// it, and returns ledger.ErrOtherRegistry for that of another. By default only
-// Declare checks it.
+// Registry sets the name of the registry that owns the ledger. Open then assigns a new
+// ledger to the registry, and returns ledger.ErrOtherRegistry if the ledger belongs to
+// another one. By default only Declare checks that.
 func Registry(name string) Option { return func(s *settings) { s.registry = name } }
 
-// ApplicationName is what pg_stat_activity shows; default "cronce".
+// ApplicationName sets the name that pg_stat_activity shows; default "cronce".
 func ApplicationName(name string) Option { return func(s *settings) { s.name = name } }
 
-// Open connects and checks that the tables are there (they come with package migrate).
-// It returns ledger.ErrUnavailable when the database cannot be reached, and
-// ledger.ErrSchema when the tables are missing or older than this program. No
-// error shows the URL's password.
+// Open connects to a database and checks its tables, which package migrate creates. It
+// returns ledger.ErrUnavailable if the database cannot be reached, and ledger.ErrSchema
+// if the tables are missing or older than this program. No error shows the URL's
+// password.
 func Open(ctx context.Context, url string, options ...Option) (*Ledger, error) {
 	s := defaults(options)
 	config, err := s.config(url)
@@ -196,7 +195,7 @@ func utc(m *pgtype.Map) {
 // statement without parameters, which is not prepared: one round trip.
 func (l *Ledger) checkSchema(ctx context.Context, schema string) (owner string, err error) {
 	var have int64
-	err = again(func() error {
+	err = retry(func() error {
 		return l.pool.QueryRow(ctx, `
 			SELECT (SELECT coalesce(max(version_id), 0) FROM ledger_versions WHERE is_applied),
 				coalesce((SELECT name FROM registry), '')`, pgx.QueryExecModeSimpleProtocol).Scan(&have, &owner)
@@ -204,25 +203,24 @@ func (l *Ledger) checkSchema(ctx context.Context, schema string) (owner string, 
 	if err != nil {
 		return "", translate("look at the schema "+schema, err)
 	}
-	if have < Version {
-		return "", fmt.Errorf("%w: schema %s is at version %d and this program needs %d; run `cronce migrate up`", ledger.ErrSchema, schema, have, Version)
+	if have < SchemaVersion {
+		return "", fmt.Errorf("%w: schema %s is at version %d and this program needs %d; run `cronce migrate up`", ledger.ErrSchema, schema, have, SchemaVersion)
 	}
 	return owner, nil
 }
 
-// Ping asks the database for an answer; ledger.ErrUnavailable when there is
-// none.
+// Ping returns ledger.ErrUnavailable if the database does not answer.
 func (l *Ledger) Ping(ctx context.Context) error { return translate("ping", l.pool.Ping(ctx)) }
 
-// Release closes the connections that nobody is using; the next request makes a
-// new one. A process that may be frozen calls it before.
-func (l *Ledger) Release(ctx context.Context) {
+// CloseIdleConnections closes the connections that are not in use. Later calls open new
+// ones. Call it before the process may be frozen, as on Lambda.
+func (l *Ledger) CloseIdleConnections(ctx context.Context) {
 	for _, c := range l.pool.AcquireAllIdle(ctx) {
 		_ = c.Hijack().Close(ctx) // closed in any case
 	}
 }
 
-// Close waits for what is running and closes the connections.
+// Close waits for the calls in progress and closes the connections.
 func (l *Ledger) Close() error {
 	l.pool.Close()
 	return nil

@@ -42,7 +42,7 @@ type outcomeKind struct {
 }
 
 // columnsOf puts the outcomes in the order of their runs' ids, so that two
-// records, or a record and an act, lock runs in one order.
+// records, or a record and an action, lock runs in one order.
 func columnsOf(outcomes []ledger.Outcome) *columns {
 	c := &columns{order: make([]int, len(outcomes))}
 	for i := range c.order {
@@ -60,8 +60,8 @@ func (c *columns) add(o *ledger.Outcome) {
 	k := outcomeKind{
 		token: o.Token, state: o.State, reason: o.Reason, replayed: o.Replayed, failures: o.Failures,
 		wait: microseconds(max(o.Wait, 0)), n: a.N, answer: a.Answer, status: a.Status,
-		code: clean(a.Code), error: clean(a.Error), detail: clean(a.Detail), owner: a.Owner, waitsFor: waitsFor(o),
-		progress: ledger.KeptProgress(o.Progress),
+		code: sanitize(a.Code), error: sanitize(a.Error), detail: sanitize(a.Detail), owner: a.Owner, waitsFor: waitsFor(o),
+		progress: ledger.StorableProgress(o.Progress),
 	}
 	number, isNew := c.kinds.add(k)
 	if isNew {
@@ -86,7 +86,7 @@ func waitsFor(o *ledger.Outcome) string {
 	if o.State != ledger.Planned {
 		return ""
 	}
-	return o.WaitsFor.Kept().String()
+	return o.WaitReason.Storable().String()
 }
 
 func (c *columns) addKind(k outcomeKind) {

@@ -6,12 +6,13 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/cronce/cronce/internal/ledgerrules"
 	"github.com/cronce/cronce/ledger"
 )
 
 const cellColumns = ` r.run_id, r.scheduled_at, r.until, r.count, r.state, r.reason, r.replayed, r.started_at, r.finished_at `
 
-func scanCell(row pgx.CollectableRow) (c ledger.Cell, err error) {
+func scanCell(row pgx.CollectableRow) (c ledger.RunSummary, err error) {
 	var until, started, finished *time.Time
 	err = row.Scan(&c.RunID, &c.ScheduledAt, &until, &c.Count, &c.State, &c.Reason, &c.Replayed, &started, &finished)
 	c.Until, c.StartedAt, c.FinishedAt = timeOf(until), timeOf(started), timeOf(finished)
@@ -19,14 +20,14 @@ func scanCell(row pgx.CollectableRow) (c ledger.Cell, err error) {
 }
 
 // Recent returns the newest rows of each of the jobs, from the end of its ids.
-func (l *Ledger) Recent(ctx context.Context, jobIDs []string, n int) (map[string][]ledger.Cell, error) {
-	cells := map[string][]ledger.Cell{}
+func (l *Ledger) Recent(ctx context.Context, jobIDs []string, n int) (map[string][]ledger.RunSummary, error) {
+	cells := map[string][]ledger.RunSummary{}
 	rows, err := l.pool.Query(ctx, `
 		SELECT j.id, `+cellColumns+` FROM (SELECT DISTINCT unnest($1::text[]) AS id) j CROSS JOIN LATERAL (
 			SELECT * FROM (
 				SELECT * FROM runs WHERE run_id > j.id || '@' AND run_id < j.id || 'A' ORDER BY run_id DESC LIMIT $2
 			) newest WHERE strpos(run_id, '~') = 0 ORDER BY run_id DESC LIMIT $3
-		) r ORDER BY r.run_id DESC`, cleanAll(jobIDs), ledger.OutcomeWindow, max(n, 0))
+		) r ORDER BY r.run_id DESC`, sanitizeAll(jobIDs), ledger.OutcomeWindow, max(n, 0))
 	if err != nil {
 		return nil, translate("list recent runs", err)
 	}
@@ -44,8 +45,8 @@ func (l *Ledger) Recent(ctx context.Context, jobIDs []string, n int) (map[string
 
 // Days counts a job's scheduled times by day and state.
 func (l *Ledger) Days(ctx context.Context, jobID string, since, until time.Time) (d ledger.Days, err error) {
-	jobID = clean(jobID)
-	from, below := ledger.RunIDInterval(jobID, since, until)
+	jobID = sanitize(jobID)
+	from, below := ledgerrules.RunIDInterval(jobID, since, until)
 	var batch pgx.Batch
 	// A UTC day is read from the id, whatever the session's time zone.
 	batch.Queue(`
@@ -74,18 +75,22 @@ func scanDay(row pgx.CollectableRow) (d ledger.DayCount, err error) {
 	return d, err
 }
 
-// timingsSQL counts rows by what Timings wants to know of them: ledger.TimingClass
+// timingsSQL counts rows by what Timings wants to know of them: ledger.HistogramBucket
 // of their lateness and duration, NULL where that is not asked for.
 const timingsSQL = `
 	SELECT state, sum(count)::bigint,
-		CASE WHEN started_at IS NOT NULL AND trigger IN ('schedule', 'catchup') THEN ` + classOf + `started_at - scheduled_at) * 1e6))) / ln(2))::int END,
-		CASE WHEN state = 'succeeded' THEN ` + classOf + `finished_at - started_at) * 1e6))) / ln(2))::int END
+		CASE WHEN started_at IS NOT NULL AND trigger IN ('schedule', 'catchup') THEN ` + bucketOf + `started_at - scheduled_at) * 1e6 - ` + delay + `))) / ln(2))::int END,
+		CASE WHEN state = 'succeeded' THEN ` + bucketOf + `finished_at - started_at) * 1e6))) / ln(2))::int END
 	FROM runs WHERE scheduled_at >= $1 AND scheduled_at < $2 GROUP BY 1, 3, 4`
 
-// classOf reckons in floats: numerics, which extract returns, take several times as long.
-const classOf = `floor(8 * ln(greatest(1.0::float8, round(date_part('epoch', `
+// bucketOf computes in floats: numerics, which extract returns, take several times as long.
+const bucketOf = `floor(8 * ln(greatest(1.0::float8, round(date_part('epoch', `
 
-// Timings is how the runs of an interval went.
+// delay is a run's Call.Delay in microseconds. Most calls have none: looking for its name
+// spares reading them.
+const delay = `CASE WHEN strpos(call, '"delay":') > 0 THEN coalesce((call::json ->> 'delay')::float8, 0) / 1000 ELSE 0 END`
+
+// Timings returns how the runs of an interval went. See ledger.Store.
 func (l *Ledger) Timings(ctx context.Context, since, until time.Time) (ledger.Timings, error) {
 	t := ledger.Timings{Counts: map[ledger.State]int{}, Lateness: ledger.Histogram{}, Durations: ledger.Histogram{}}
 	rows, err := l.pool.Query(ctx, timingsSQL, since, until)
@@ -108,10 +113,10 @@ func (l *Ledger) Timings(ctx context.Context, since, until time.Time) (ledger.Ti
 	return t, translate("count timings", err)
 }
 
-// Processes lists the processes by id.
+// Processes lists the processes by ID.
 func (l *Ledger) Processes(ctx context.Context) ([]ledger.Process, error) {
 	rows, err := l.pool.Query(ctx, `
-		SELECT process, version, heartbeat_at, `+isLiving+`,
+		SELECT process, version, heartbeat_at, `+isAlive+`,
 			(SELECT count(*) FROM version_jobs v WHERE v.version = p.version), coalesce(r.n, 0), host, program
 		FROM processes p LEFT JOIN (
 			SELECT leased_by, count(*) AS n FROM runs

@@ -95,7 +95,7 @@ func workADay(t *testing.T, f *fleet) {
 	leased := f.admit(t, true)
 	lost, err := f.Extend(ctx, leasesOf(leased), time.Minute)
 	must(t, err)
-	again, err := f.Recall(ctx, leased[0].Token)
+	again, err := f.LeasedWork(ctx, leased[0].Token)
 	must(t, err)
 	if len(lost) > 0 || len(again) != len(leased) {
 		t.Fatalf("lost %v, recalled %d of %d", lost, len(again), len(leased))
@@ -106,11 +106,11 @@ func workADay(t *testing.T, f *fleet) {
 	must(t, err)
 	f.record(t, got.Work)
 	look(t, f, got.Work[0])
-	_, err = f.Cancel(ctx, ledger.Act{Filter: ledger.Filter{JobID: "job-00003"}, Actor: ledger.Actor{By: "me", Why: "test"}})
+	_, err = f.Cancel(ctx, ledger.Action{Filter: ledger.Filter{JobID: "job-00003"}, Actor: ledger.Actor{By: "me", Why: "test"}})
 	must(t, err)
-	_, err = f.Redrive(ctx, ledger.Act{Filter: ledger.Filter{JobID: "job-00100", Limit: 1}, Actor: ledger.Actor{By: "me", Why: "test"}})
+	_, err = f.Redrive(ctx, ledger.Action{Filter: ledger.Filter{JobID: "job-00100", Limit: 1}, Actor: ledger.Actor{By: "me", Why: "test"}})
 	must(t, err)
-	_, err = f.Ack(ctx, ledger.Act{Filter: ledger.Filter{Limit: 10}, Actor: ledger.Actor{By: "me", Why: "test"}})
+	_, err = f.Ack(ctx, ledger.Action{Filter: ledger.Filter{Limit: 10}, Actor: ledger.Actor{By: "me", Why: "test"}})
 	must(t, err)
 	_, err = f.PurgeRuns(ctx, ledger.Purge{Retention: 59 * 24 * time.Hour, DeadRetention: 59 * 24 * time.Hour, Batch: 500})
 	must(t, err)
@@ -134,7 +134,7 @@ func look(t *testing.T, f *fleet, w ledger.Work) {
 		{},
 		{JobID: w.JobID},
 		{IDs: []string{w.RunID}},
-		{States: []ledger.State{ledger.Dead}, Unacked: true},
+		{States: []ledger.State{ledger.Dead}, Unacknowledged: true},
 		{States: []ledger.State{ledger.Running, ledger.Retrying}},
 		{Since: time.Now().Add(-24 * time.Hour)},
 		{JobID: w.JobID, States: []ledger.State{ledger.Succeeded}, Before: &ledger.Cursor{ScheduledAt: w.ScheduledAt, ID: w.RunID}},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/cronce/cronce/internal/ledgerrules"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -64,7 +65,7 @@ func (a *arrays) add(plan int, in ledger.RunSpec) error {
 		takes: takesSlot(in), queues: in.Overlap == ledger.OverlapQueue,
 		target: in.Call.Target, horizon: microseconds(in.Call.Horizon),
 	}
-	if at := in.LateAt(); !at.IsZero() {
+	if at := ledgerrules.LateAt(in); !at.IsZero() {
 		k.late = microseconds(at.Sub(in.ScheduledAt))
 	}
 	var body []byte

@@ -32,9 +32,9 @@ func (l *Ledger) PurgeRuns(ctx context.Context, p ledger.Purge) (got ledger.Purg
 		if got.Next, err = l.findPurgeable(ctx, p); err != nil {
 			return ledger.Purged{}, translate("find runs to purge", err)
 		}
-		got.More = len(got.Next.Found) >= p.FullBatch()
+		got.More = len(got.Next.Found) >= p.BatchSize()
 	}
-	n := min(p.FullBatch(), len(got.Next.Found))
+	n := min(p.BatchSize(), len(got.Next.Found))
 	if n == 0 {
 		return got, nil
 	}
@@ -72,7 +72,7 @@ func (l *Ledger) findPurgeable(ctx context.Context, p ledger.Purge) (ledger.Purg
 			ORDER BY r.scheduled_at FETCH FIRST ($4) ROWS WITH TIES
 		)
 		SELECT ARRAY(SELECT run_id FROM old), (SELECT max(scheduled_at) FROM old)`,
-		microseconds(p.Retention), microseconds(p.DeadRetention), p.From.After, p.FullBatch()).Scan(&next.Found, &last)
+		microseconds(p.Retention), microseconds(p.DeadRetention), p.From.After, p.BatchSize()).Scan(&next.Found, &last)
 	if last != nil {
 		next.After = *last
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/cronce/cronce/internal/ledgerrules"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -26,9 +27,10 @@ func orDefault(limit, byDefault int) int {
 // order.
 const unfinished = `(r.waiting OR (r.due_at IS NOT NULL AND NOT r.waiting))`
 
-// Get returns one row and its attempts by number.
+// Get returns one row by its ID, and the run's attempts by number. It returns
+// ledger.ErrNotFound for an ID that has no row.
 func (l *Ledger) Get(ctx context.Context, runID string) (run ledger.Run, attempts []ledger.Attempt, err error) {
-	runID = clean(runID)
+	runID = sanitize(runID)
 	var batch pgx.Batch
 	batch.Queue(`SELECT `+runColumns+` FROM runs r WHERE r.run_id = $1`, runID).Query(func(rows pgx.Rows) (err error) {
 		run, err = pgx.CollectExactlyOneRow(rows, scanRun)
@@ -58,7 +60,7 @@ func (l *Ledger) List(ctx context.Context, f ledger.Filter) ([]ledger.Run, error
 	where, args := conditions(f)
 	args = append(args, orDefault(f.Limit, defaultLimit))
 	rows, err := l.pool.Query(ctx, fmt.Sprintf(`SELECT %s FROM runs r WHERE %s
-		ORDER BY %s LIMIT $%d`, runColumns, where, order(f, "DESC"), len(args)), args...)
+		ORDER BY %s LIMIT $%d`, listColumns, where, order(f, "DESC"), len(args)), args...)
 	if err != nil {
 		return nil, translate("list runs", err)
 	}
@@ -78,21 +80,21 @@ func conditions(f ledger.Filter) (where string, args []any) {
 		parts = append(parts, condition)
 	}
 	if len(f.IDs) > 0 {
-		add("r.run_id = ANY (?::text[])", cleanAll(f.IDs))
+		add("r.run_id = ANY (?::text[])", sanitizeAll(f.IDs))
 	}
-	if f.JobID = clean(f.JobID); f.JobID != "" {
-		from, below := f.IDBounds()
+	if f.JobID = sanitize(f.JobID); f.JobID != "" {
+		from, below := ledgerrules.IDBounds(f)
 		add("r.job_id = ? AND r.run_id >= ? AND r.run_id < ?", f.JobID, from, below)
 	}
 	if len(f.States) > 0 {
 		add("r.state = ANY (?::text[])", texts(f.States))
 		parts = append(parts, indexOf(f.States)...)
 	}
-	if state := f.Exception(); state != "" {
+	if state := ledgerrules.ExceptionalState(f); state != "" {
 		parts = append(parts, "r.state = '"+string(state)+"'") // literal: it implies the condition of the partial indexes
 	}
 	if f.Reason != "" {
-		add("r.reason = ?", clean(string(f.Reason)))
+		add("r.reason = ?", sanitize(string(f.Reason)))
 	}
 	if !f.Since.IsZero() {
 		add("r.scheduled_at >= ?", f.Since)
@@ -100,17 +102,17 @@ func conditions(f ledger.Filter) (where string, args []any) {
 	if !f.Until.IsZero() {
 		add("r.scheduled_at < ?", f.Until)
 	}
-	if f.Unacked {
+	if f.Unacknowledged {
 		add("r.acked_at IS NULL")
 	}
 	if f.NotRerun {
 		add("r.rerun_id = ''")
 	}
 	if f.After != nil {
-		add("(r.scheduled_at, r.run_id) > (?, ?)", f.After.ScheduledAt, clean(f.After.ID))
+		add("(r.scheduled_at, r.run_id) > (?, ?)", f.After.ScheduledAt, sanitize(f.After.ID))
 	}
 	if f.Before != nil {
-		add("(r.scheduled_at, r.run_id) < (?, ?)", f.Before.ScheduledAt, clean(f.Before.ID))
+		add("(r.scheduled_at, r.run_id) < (?, ?)", f.Before.ScheduledAt, sanitize(f.Before.ID))
 	}
 	return strings.Join(parts, " AND "), args
 }
@@ -144,11 +146,11 @@ func indexOf(states []ledger.State) []string {
 		SELECT run_id FROM runs WHERE waiting UNION ALL SELECT run_id FROM runs WHERE due_at IS NOT NULL AND NOT waiting))`}
 }
 
-// Jobs lists every job, or those of the ids, by id.
+// Jobs lists every job, or those of the IDs, by ID.
 func (l *Ledger) Jobs(ctx context.Context, ids ...string) ([]ledger.JobStatus, error) {
-	var among []string // NULL: all
+	var of []string // NULL: all
 	if len(ids) > 0 {
-		among = cleanAll(ids)
+		of = sanitizeAll(ids)
 	}
 	var list []ledger.JobStatus
 	byID := map[string]*ledger.JobStatus{}
@@ -156,7 +158,7 @@ func (l *Ledger) Jobs(ctx context.Context, ids ...string) ([]ledger.JobStatus, e
 	batch.Queue(`
 		SELECT job_id, revision, watermark, ended_at IS NOT NULL, CASE WHEN ended_at IS NULL THEN body END,
 			paused_at, paused_by, paused_why, purged_before
-		FROM jobs j WHERE `+amongJobs+` ORDER BY job_id`, among).Query(func(rows pgx.Rows) (err error) {
+		FROM jobs j WHERE `+among("j.job_id", of)+` ORDER BY job_id`, of).Query(func(rows pgx.Rows) (err error) {
 		list, err = pgx.CollectRows(rows, scanJobStatus)
 		for i := range list {
 			byID[list[i].JobID] = &list[i]
@@ -164,10 +166,10 @@ func (l *Ledger) Jobs(ctx context.Context, ids ...string) ([]ledger.JobStatus, e
 		return err
 	})
 	batch.Queue(`
-		SELECT `+runColumns+` FROM jobs j CROSS JOIN LATERAL (
+		SELECT `+listColumns+` FROM jobs j CROSS JOIN LATERAL (
 			SELECT * FROM runs r WHERE r.run_id > j.job_id || '@' AND r.run_id < j.job_id || 'A' AND r.until IS NULL
 			ORDER BY r.run_id DESC LIMIT 1
-		) r WHERE `+amongJobs, among).Query(func(rows pgx.Rows) error {
+		) r WHERE `+among("j.job_id", of), of).Query(func(rows pgx.Rows) error {
 		runs, err := pgx.CollectRows(rows, scanRun)
 		for i := range runs {
 			if j := byID[runs[i].JobID]; j != nil {
@@ -176,7 +178,7 @@ func (l *Ledger) Jobs(ctx context.Context, ids ...string) ([]ledger.JobStatus, e
 		}
 		return err
 	})
-	batch.Queue(`SELECT ` + runColumns + ` FROM runs r WHERE r.slot IS NOT NULL`).Query(func(rows pgx.Rows) error {
+	batch.Queue(`SELECT `+listColumns+` FROM runs r WHERE r.slot IS NOT NULL AND `+among("r.slot", of), of).Query(func(rows pgx.Rows) error {
 		runs, err := pgx.CollectRows(rows, scanRun)
 		for i := range runs {
 			if j := byID[runs[i].JobID]; j != nil {
@@ -185,7 +187,7 @@ func (l *Ledger) Jobs(ctx context.Context, ids ...string) ([]ledger.JobStatus, e
 		}
 		return err
 	})
-	addOutcomes(&batch, byID, among)
+	addOutcomes(&batch, byID, of)
 	if err := l.pool.SendBatch(ctx, &batch).Close(); err != nil {
 		return nil, translate("list jobs", err)
 	}
@@ -198,25 +200,31 @@ func (l *Ledger) Jobs(ctx context.Context, ids ...string) ([]ledger.JobStatus, e
 	return list, nil
 }
 
-// amongJobs takes all jobs j where the list $1 is NULL.
-const amongJobs = `($1::text[] IS NULL OR j.job_id = ANY ($1))`
+// among is the condition that a column is one of a list, $1, or that there is no
+// list. One text for both could not use an index.
+func among(column string, list []string) string {
+	if list == nil {
+		return `$1::text[] IS NULL`
+	}
+	return column + ` = ANY ($1::text[])`
+}
 
 func scanJobStatus(row pgx.CollectableRow) (s ledger.JobStatus, err error) {
 	var watermark, paused, purged *time.Time
 	err = row.Scan(&s.JobID, &s.Revision, &watermark, &s.Ended, &s.Body, &paused, &s.PausedBy, &s.PausedWhy, &purged)
-	s.Watermark, s.PausedAt, s.PurgedBefore = timeOf(watermark), timeOf(paused), timeOf(purged)
+	s.Watermark, s.PausedAt, s.PurgedThrough = timeOf(watermark), timeOf(paused), timeOf(purged)
 	return s, err
 }
 
-// Definitions lists what was declared of a job, the latest first declared first.
-func (l *Ledger) Definitions(ctx context.Context, jobID string, limit int) ([]ledger.Declared, error) {
+// Definitions lists the definitions of a job, the latest first declaration first.
+func (l *Ledger) Definitions(ctx context.Context, jobID string, limit int) ([]ledger.DeclaredDefinition, error) {
 	rows, err := l.pool.Query(ctx, `
 		SELECT job_id, hash, body, first_declared_at FROM definitions
-		WHERE job_id = $1 ORDER BY first_declared_at DESC, hash DESC LIMIT $2`, clean(jobID), orDefault(limit, defaultLimit))
+		WHERE job_id = $1 ORDER BY first_declared_at DESC, hash DESC LIMIT $2`, sanitize(jobID), orDefault(limit, defaultLimit))
 	if err != nil {
 		return nil, translate("list definitions", err)
 	}
-	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (d ledger.Declared, err error) {
+	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (d ledger.DeclaredDefinition, err error) {
 		err = row.Scan(&d.JobID, &d.Hash, &d.Body, &d.At)
 		d.At = d.At.UTC()
 		return d, err
@@ -228,7 +236,7 @@ func (l *Ledger) Definitions(ctx context.Context, jobID string, limit int) ([]le
 func (l *Ledger) Events(ctx context.Context, jobID string, limit int) ([]ledger.Event, error) {
 	rows, err := l.pool.Query(ctx, `
 		SELECT job_id, at, kind, local, zone FROM events
-		WHERE job_id = $1 ORDER BY id DESC LIMIT $2`, clean(jobID), orDefault(limit, defaultLimit))
+		WHERE job_id = $1 ORDER BY id DESC LIMIT $2`, sanitize(jobID), orDefault(limit, defaultLimit))
 	if err != nil {
 		return nil, translate("list events", err)
 	}
@@ -251,7 +259,7 @@ func (l *Ledger) Counts(ctx context.Context) (ledger.Counts, error) {
 		return err
 	})
 	batch.Queue(`SELECT count(*) FROM runs WHERE state = 'dead' AND acked_at IS NULL`).
-		QueryRow(func(row pgx.Row) error { return row.Scan(&c.DeadUnseen) })
+		QueryRow(func(row pgx.Row) error { return row.Scan(&c.DeadUnacknowledged) })
 	batch.Queue(`SELECT count(*) FROM incidents WHERE closed_at IS NULL`).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&c.Incidents) })
 	batch.Queue(`

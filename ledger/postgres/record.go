@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/cronce/cronce/internal/ledgerrules"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -75,13 +76,13 @@ SELECT place FROM done`
 // is fenced. A second statement tells which, since the first may have waited for
 // that other request.
 func (l *Ledger) Record(ctx context.Context, outcomes []ledger.Outcome) ([]ledger.RecordResult, error) {
-	fates := make([]ledger.RecordResult, len(outcomes))
+	results := make([]ledger.RecordResult, len(outcomes))
 	if len(outcomes) == 0 {
-		return fates, nil
+		return results, nil
 	}
 	columns := columnsOf(outcomes)
 	var written []int
-	err := again(func() (err error) {
+	err := retry(func() (err error) {
 		if !slices.ContainsFunc(outcomes, func(o ledger.Outcome) bool { return o.State == ledger.Dead }) {
 			written, err = columns.record(ctx, l.pool)
 			return err
@@ -90,20 +91,20 @@ func (l *Ledger) Record(ctx context.Context, outcomes []ledger.Outcome) ([]ledge
 			if written, err = columns.record(ctx, tx); err != nil {
 				return err
 			}
-			var ended ledger.Ended
+			var ended ledgerrules.IncidentChanges
 			for _, i := range written {
 				ended.Add(outcomes[i])
 			}
-			return openIncidents(ctx, tx, ledger.CauseDead, ended.Dead)
+			return openIncidents(ctx, tx, ledger.IncidentDead, ended.Dead)
 		})
 	})
 	if err != nil {
 		return nil, translate("record", err)
 	}
 	for _, i := range written {
-		fates[i] = ledger.Recorded
+		results[i] = ledger.Recorded
 	}
-	return fates, translate("record", l.settle(ctx, outcomes, fates))
+	return results, translate("record", l.findResults(ctx, outcomes, results))
 }
 
 // record writes the outcomes and returns which it wrote.
@@ -119,13 +120,13 @@ func (c *columns) record(ctx context.Context, q querier) ([]int, error) {
 	return places, err
 }
 
-// settle finds the results of the outcomes that were not written.
-func (l *Ledger) settle(ctx context.Context, outcomes []ledger.Outcome, fates []ledger.RecordResult) error {
+// findResults finds the results of the outcomes that were not written.
+func (l *Ledger) findResults(ctx context.Context, outcomes []ledger.Outcome, results []ledger.RecordResult) error {
 	var open []int
 	var runs, tokens []string
-	for i, f := range fates {
+	for i, f := range results {
 		if f == "" {
-			fates[i] = ledger.Fenced
+			results[i] = ledger.Fenced
 			open, runs, tokens = append(open, i), append(runs, outcomes[i].RunID), append(tokens, outcomes[i].Token)
 		}
 	}
@@ -141,7 +142,7 @@ func (l *Ledger) settle(ctx context.Context, outcomes []ledger.Outcome, fates []
 	}
 	before, err := pgx.CollectRows(rows, pgx.RowTo[int])
 	for _, i := range before {
-		fates[i] = ledger.Recorded
+		results[i] = ledger.Recorded
 	}
 	return err
 }

@@ -6,26 +6,27 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/cronce/cronce/internal/ledgerrules"
 	"github.com/cronce/cronce/ledger"
 )
 
 // Redrive makes dead runs due again, under their own keys. The jobs are locked, so
 // that no slot is given and no run is entered meanwhile.
-func (l *Ledger) Redrive(ctx context.Context, act ledger.Act) (ledger.Acted, error) {
+func (l *Ledger) Redrive(ctx context.Context, act ledger.Action) (ledger.ActionResult, error) {
 	return l.act(ctx, action{
-		Act: act, kind: ledger.ActRedrive, from: []ledger.State{ledger.Dead}, settled: act.SettledByRedrive(), jobs: true,
+		Action: act, kind: ledger.ActionRedrive, from: []ledger.State{ledger.Dead}, settled: ledgerrules.ExcludedByRedrive(act), jobs: true,
 		refuse: (*action).refuseRedrive, do: (*action).redrive,
 	})
 }
 
 // refuseRedrive refuses the runs that may not be redriven.
 func (a *action) refuseRedrive(ctx context.Context, runs []ledger.Run) (fit []ledger.Run, err error) {
-	if a.stands, err = a.standOf(ctx, runs); err != nil {
+	if a.loads, err = a.readLoads(ctx, runs); err != nil {
 		return nil, err
 	}
 	for _, r := range runs {
-		if no, refused := a.RefuseRedrive(r, a.now, a.stands[r.JobID].busy); refused {
-			a.got.Refused = append(a.got.Refused, no)
+		if no, refused := ledgerrules.RejectRedrive(a.Action, r, a.now, a.loads[r.JobID].busy); refused {
+			a.got.Rejected = append(a.got.Rejected, no)
 		} else {
 			fit = append(fit, r)
 		}
@@ -37,13 +38,13 @@ func (a *action) redrive(ctx context.Context) error {
 	var wait, given []string
 	for _, r := range a.runs {
 		given = append(given, r.JobID)
-		if j := a.stands[r.JobID]; !a.Force || !j.taken {
+		if j := a.loads[r.JobID]; !a.Force || !j.taken {
 			wait = append(wait, r.ID)
 			j.taken = true
 		}
 	}
 	err := a.change(ctx, `state = 'retrying', reason = '', failures = 0, due_at = now(), finished_at = NULL, acked_at = NULL, accepted_at = NULL,
-		waiting = r.takes_slot AND r.run_id = ANY ($4::text[]), by = $2, why = $3`, idsOf(a.runs), clean(a.By), clean(a.Why), orEmpty(wait))
+		waiting = r.takes_slot AND r.run_id = ANY ($4::text[]), by = $2, why = $3`, idsOf(a.runs), sanitize(a.By), sanitize(a.Why), orEmpty(wait))
 	if err != nil {
 		return err
 	}
@@ -51,23 +52,23 @@ func (a *action) redrive(ctx context.Context) error {
 	return err
 }
 
-// stand is a job's state before a redrive.
-type stand struct {
-	busy  bool // a run of it that no part of the action redrove is unfinished
-	taken bool // its slot is
+// jobLoad is what a job was doing before a redrive.
+type jobLoad struct {
+	busy  bool // it has an unfinished run that no part of the action redrove
+	taken bool // its slot is taken
 }
 
-// standOf reads the state of the runs' jobs before the action.
-func (a *action) standOf(ctx context.Context, runs []ledger.Run) (map[string]*stand, error) {
-	jobs := map[string]*stand{}
+// readLoads reads the load of each of the runs' jobs before the action.
+func (a *action) readLoads(ctx context.Context, runs []ledger.Run) (map[string]*jobLoad, error) {
+	jobs := map[string]*jobLoad{}
 	for _, r := range runs {
-		jobs[r.JobID] = &stand{}
+		jobs[r.JobID] = &jobLoad{}
 	}
 	rows, err := a.tx.Query(ctx, `
 		SELECT r.job_id, r.slot IS NOT NULL, $1 <> '' AND EXISTS (
 			SELECT FROM audit a WHERE a.run_id = r.run_id AND a.run_id <> '' AND a.act = 'redrive' AND a.by = $2
 				AND (a.request = $1 OR starts_with(a.request, $1 || '/')))
-		FROM runs r WHERE `+unfinished, clean(a.Continues), clean(a.By))
+		FROM runs r WHERE `+unfinished, sanitize(a.Continues), sanitize(a.By))
 	if err != nil {
 		return nil, err
 	}

@@ -9,16 +9,16 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Report keeps what a target says of an accepted run; see ledger.Report.
+// Report stores what a target reports of a run. See ledger.Report.
 func (l *Ledger) Report(ctx context.Context, report ledger.Report) (ledger.Run, error) {
-	id := clean(report.RunID)
+	id := sanitize(report.RunID)
 	rows, err := l.pool.Query(ctx, `
 		UPDATE runs r SET
 			changed = DEFAULT,
 			progress = coalesce(nullif($2, ''), r.progress),
 			due_at = CASE WHEN $3 AND r.state = 'accepted' THEN least(r.due_at, now()) ELSE r.due_at END
 		WHERE r.run_id = $1 AND r.due_at IS NOT NULL
-		RETURNING `+runColumns, id, ledger.KeptProgress(report.Progress), report.Done)
+		RETURNING `+runColumns, id, ledger.StorableProgress(report.Progress), report.Done)
 	if err != nil {
 		return ledger.Run{}, translate("report", err)
 	}

@@ -12,10 +12,16 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// runColumns are what scanRun reads, of the table or alias r.
-const runColumns = ` r.run_id, r.job_id, r.scheduled_at, r.until, r.count, r.trigger, r.state, r.reason, r.revision,
-	r.call, r.body, r.attempt, r.failures, r.replayed, r.status, r.due_at, r.send_before, r.leased_by,
+// runColumns are what scanRun reads, of the table or alias r. listColumns are the
+// same without the body that the run sends: it may be large, and no list shows it.
+const (
+	runColumns  = runFirst + `r.body` + runRest
+	listColumns = runFirst + `NULL::bytea` + runRest
+
+	runFirst = ` r.run_id, r.job_id, r.scheduled_at, r.until, r.count, r.trigger, r.state, r.reason, r.revision, r.call, `
+	runRest  = `, r.attempt, r.failures, r.replayed, r.status, r.due_at, r.send_before, r.leased_by,
 	r.planned_at, r.started_at, r.finished_at, r.acked_at, r.rerun_id, r.by, r.why, coalesce(r.waits_for, ''), r.accepted_at, coalesce(r.progress, '') `
+)
 
 func scanRun(row pgx.CollectableRow) (ledger.Run, error) {
 	var (
@@ -34,7 +40,7 @@ func scanRun(row pgx.CollectableRow) (ledger.Run, error) {
 	r.Until, r.SendBefore, r.StartedAt = timeOf(until), timeOf(before), timeOf(started)
 	r.FinishedAt, r.AckedAt, r.AcceptedAt = timeOf(finished), timeOf(acked), timeOf(accepted)
 	if waits != "" {
-		r.WaitsFor = ledger.ParseWaitReason(waits)
+		r.WaitReason = ledger.ParseWaitReason(waits)
 	}
 	if r.State == ledger.Running {
 		r.LeasedBy, r.LeasedUntil = holder, timeOf(due)
@@ -84,17 +90,17 @@ func timeOf(t *time.Time) time.Time {
 // microseconds is how statements take a duration: d * interval '1 microsecond'.
 func microseconds(d time.Duration) int64 { return d.Microseconds() }
 
-// clean makes a text from outside acceptable to PostgreSQL: valid UTF-8 without
+// sanitize makes a text from outside acceptable to PostgreSQL: valid UTF-8 without
 // NUL. An invalid byte in a target's answer must not prevent its record. An ID with
 // an invalid byte finds no row, since no ID contains the replacement character.
-func clean(s string) string {
+func sanitize(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }
 
-func cleanAll(list []string) []string {
+func sanitizeAll(list []string) []string {
 	cleaned := make([]string, len(list))
 	for i, s := range list {
-		cleaned[i] = clean(s)
+		cleaned[i] = sanitize(s)
 	}
 	return cleaned
 }

@@ -25,7 +25,7 @@ func TestTheDatabasesDefaultIsolationIsNotTheLedgers(t *testing.T) {
 	f.Close()
 	f.Ledger = open(t, f.url)
 	movedWhileWaiting(t, f, `UPDATE cronce.jobs SET paused_at = now()`, func(got ledger.Admitted, err error) {
-		if err != nil || got.Skipped[ledger.WhilePaused] != 1 {
+		if err != nil || got.Skipped[ledger.ReasonPaused] != 1 {
 			t.Errorf("%+v, %v; want the pause that was committed during the wait to count", got, err)
 		}
 	})

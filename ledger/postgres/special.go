@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/cronce/cronce/internal/ledgerrules"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -91,14 +92,14 @@ func finishSpecial(ctx context.Context, tx pgx.Tx, plans []ledger.Plan, ranges m
 			continue
 		}
 		for _, in := range ranges[p.JobID] {
-			from, below := ledger.RunIDRange(p.JobID, in.ScheduledAt, in.Until)
+			from, below := ledgerrules.RunIDRange(p.JobID, in.ScheduledAt, in.Until)
 			batch.Queue(insertRangeSQL, in.RunID, p.JobID, in.ScheduledAt, in.Until, in.Count, string(in.State), string(in.Reason), string(in.Trigger), p.Revision, from, below)
 		}
 		for _, e := range p.Events {
 			batch.Queue(insertEventSQL, p.JobID, e.At, string(e.Kind), e.Local, e.Zone)
 		}
 		if p.Next != nil {
-			queueTurn(&batch, p)
+			queueRevision(&batch, p)
 		}
 	}
 	return tx.SendBatch(ctx, &batch).Close()
@@ -123,11 +124,11 @@ func openMissed(ctx context.Context, tx pgx.Tx, plans []ledger.Plan, current []s
 	if err != nil {
 		return err
 	}
-	missed, err := pgx.CollectRows(rows, pgx.RowToStructByPos[ledger.Problem])
+	missed, err := pgx.CollectRows(rows, pgx.RowToStructByPos[ledgerrules.Problem])
 	if err != nil {
 		return err
 	}
-	return openIncidents(ctx, tx, ledger.CauseMissed, missed)
+	return openIncidents(ctx, tx, ledger.IncidentMissed, missed)
 }
 
 // insertRangeSQL leaves out the scheduled times that have a row of their own.
@@ -143,16 +144,16 @@ const insertRangeSQL = `
 
 const insertEventSQL = `INSERT INTO events (job_id, at, kind, local, zone) VALUES ($1, $2, $3, $4, $5)`
 
-// queueTurn ends the plan's revision and begins the next, if there is one.
-func queueTurn(batch *pgx.Batch, p ledger.Plan) {
+// queueRevision ends the plan's revision and begins the next, if there is one.
+func queueRevision(batch *pgx.Batch, p ledger.Plan) {
 	event := func(kind ledger.EventKind) {
 		batch.Queue(insertEventSQL, p.JobID, p.Through, string(kind), "", "")
 	}
-	event(ledger.RevisionEnded)
+	event(ledger.EventRevisionEnded)
 	if p.Next.Hash == "" {
 		batch.Queue(`UPDATE jobs SET ended_at = now(), body = NULL WHERE job_id = $1`, p.JobID)
 		return
 	}
 	batch.Queue(`UPDATE jobs SET revision = revision + 1, hash = $2, body = $3 WHERE job_id = $1`, p.JobID, p.Next.Hash, p.Next.Body)
-	event(ledger.RevisionBegun)
+	event(ledger.EventRevisionBegun)
 }

@@ -7,18 +7,17 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// Version is the version of the tables that this package's statements need:
-// that of the newest file in migrations/postgres/ledger. It is a number, so that a
-// program which does not migrate, such as a Lambda, links neither the files nor
-// goose.
-const Version = 1
+// SchemaVersion is the version of the tables that this package needs: that of the newest
+// file in migrations/postgres/ledger. It is a constant, so that a program that does not
+// migrate, such as a Lambda, does not link the migrations.
+const SchemaVersion = 1
 
 const defaultSchema = "cronce"
 
-// Tables calls do with the ledger's database and the name of its schema, and closes
-// the database afterwards. Package migrate uses it to create the tables. Errors are
-// those of Open.
-func Tables(url string, do func(db *sql.DB, schema string) error, options ...Option) error {
+// WithDB calls do with the database at url and the name of the ledger's schema, and
+// closes the database afterwards. It does not check the tables: package migrate uses it
+// to create them.
+func WithDB(url string, do func(db *sql.DB, schema string) error, options ...Option) error {
 	s := defaults(options)
 	config, err := s.config(url)
 	if err != nil {

@@ -1,8 +1,8 @@
 package postgres
 
-// Hosts lists the hosts that a database's URL names, or that the environment has
-// in their place; one that begins with / is a socket's directory. It connects to
-// nothing. Its error, for a URL that Open could not read either, does not show
+// Hosts lists the hosts that a database's URL names, or that the environment sets if the
+// URL names none. A host that begins with / is a socket's directory. Hosts does not
+// connect. It returns an error for a URL that Open cannot read; the error does not show
 // the URL.
 func Hosts(url string) ([]string, error) {
 	config, err := defaults(nil).config(url)

@@ -5,17 +5,18 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/cronce/cronce/internal/ledgerrules"
 	"github.com/cronce/cronce/ledger"
 )
 
-// Waiting returns why runs are not being sent; see ledger.Waiter. It counts a job's
-// runs only if the job has a limit.
+// Waiting returns why runs are not being sent. It counts a job's runs only if the job has a
+// limit. See ledger.Store.
 func (l *Ledger) Waiting(ctx context.Context, ids []string) (map[string]ledger.WaitReason, error) {
 	why := map[string]ledger.WaitReason{}
 	if len(ids) == 0 {
 		return why, nil
 	}
-	waiters, err := l.waiters(ctx, cleanAll(ids))
+	waiters, err := l.waiters(ctx, sanitizeAll(ids))
 	if err != nil {
 		return nil, translate("look why runs wait", err)
 	}
@@ -31,21 +32,21 @@ func (l *Ledger) Waiting(ctx context.Context, ids []string) (map[string]ledger.W
 	}
 	for _, w := range waiters {
 		w.Running = running[w.Run.JobID]
-		why[w.Run.ID] = w.Why()
+		why[w.Run.ID] = w.WaitReason()
 	}
 	return why, nil
 }
 
-func (l *Ledger) waiters(ctx context.Context, ids []string) ([]ledger.Waiter, error) {
+func (l *Ledger) waiters(ctx context.Context, ids []string) ([]ledgerrules.PendingRun, error) {
 	rows, err := l.pool.Query(ctx, `
 		SELECT r.waiting, coalesce((SELECT h.run_id FROM runs h WHERE h.slot = r.job_id), ''), r.due_at <= now(),
-			(SELECT count(*) FROM processes WHERE `+isLiving+`), `+runColumns+`
+			(SELECT count(*) FROM processes WHERE `+isAlive+`), `+listColumns+`
 		FROM runs r WHERE r.run_id = ANY ($2::text[]) AND r.state IN ('planned', 'retrying')`,
 		microseconds(ledger.ProcessTTL), ids)
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (w ledger.Waiter, err error) {
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (w ledgerrules.PendingRun, err error) {
 		w.Run, err = scanRun(prefixed{row, []any{&w.ForSlot, &w.Holder, &w.Due, &w.Processes}})
 		return w, err
 	})

@@ -6,48 +6,49 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cronce/cronce/internal/ledgerrules"
 	"github.com/cronce/cronce/ledger"
 )
 
-// action is how one kind of act is done.
+// action is how one kind of action is done.
 type action struct {
-	ledger.Act
-	kind    ledger.ActKind
-	from    []ledger.State // that the act moves
-	settled ledger.Settled
+	ledger.Action
+	kind    ledger.ActionKind
+	from    []ledger.State // that the action moves
+	settled ledgerrules.Exclusion
 	refuse  func(*tx, stored) (ledger.Rejection, bool, error) // nil: never
 	do      func(*tx, stored) (changed bool, err error)
 	after   func(*tx, []string) error // the changed runs; nil: nothing
 }
 
-// Cancel moves unfinished runs to canceled and frees their slots. See ledger.Act.
-func (l *Ledger) Cancel(ctx context.Context, a ledger.Act) (ledger.Acted, error) {
+// Cancel moves unfinished runs to canceled. See ledger.Action.
+func (l *Ledger) Cancel(ctx context.Context, a ledger.Action) (ledger.ActionResult, error) {
 	return l.act(ctx, action{
-		Act: a, kind: ledger.ActCancel, from: ledger.Unfinished,
+		Action: a, kind: ledger.ActionCancel, from: ledger.Unfinished,
 		do:    func(t *tx, s stored) (bool, error) { return true, t.cancel(s, a) },
-		after: (*tx).freed,
+		after: (*tx).promoteAfter,
 	})
 }
 
 // cancel forgets the token, so that the holder's record is refused.
-func (t *tx) cancel(s stored, a ledger.Act) error {
+func (t *tx) cancel(s stored, a ledger.Action) error {
 	if s.State == ledger.Running {
-		if err := t.lost(s); err != nil {
+		if err := t.keepLostAttempt(s); err != nil {
 			return err
 		}
 	}
 	_, err := t.exec(`
-		UPDATE runs SET changed = `+nextChange+`, state = 'canceled', reason = ?, due_at = NULL, slot = NULL, waiting = 0, waits_for = NULL,
+		UPDATE runs SET changed = ?, state = 'canceled', reason = ?, due_at = NULL, slot = NULL, waiting = 0, waits_for = NULL,
 			lease_token = NULL, finished_at = ?, by = ?, why = ?
-		WHERE id = ?`, string(ledger.CanceledByOperator), t.now, a.By, a.Why, s.key)
+		WHERE id = ?`, t.change, string(ledger.ReasonOperator), t.now, a.By, a.Why, s.key)
 	return err
 }
 
-// Redrive makes dead runs due again, under their own keys. See ledger.Act.
-func (l *Ledger) Redrive(ctx context.Context, a ledger.Act) (ledger.Acted, error) {
-	others := map[string]string{} // by job: an unfinished run from before this act
+// Redrive makes dead runs due again, under their own keys. See ledger.Action.
+func (l *Ledger) Redrive(ctx context.Context, a ledger.Action) (ledger.ActionResult, error) {
+	others := map[string]string{} // by job: an unfinished run from before this action
 	return l.act(ctx, action{
-		Act: a, kind: ledger.ActRedrive, from: []ledger.State{ledger.Dead}, settled: a.SettledByRedrive(),
+		Action: a, kind: ledger.ActionRedrive, from: []ledger.State{ledger.Dead}, settled: ledgerrules.ExcludedByRedrive(a),
 		refuse: func(t *tx, s stored) (no ledger.Rejection, refused bool, err error) {
 			other, known := others[s.JobID]
 			if !known {
@@ -56,27 +57,27 @@ func (l *Ledger) Redrive(ctx context.Context, a ledger.Act) (ledger.Acted, error
 				}
 				others[s.JobID] = other
 			}
-			no, refused = a.RefuseRedrive(s.Run, t.clock(), other != "")
+			no, refused = ledgerrules.RejectRedrive(a, s.Run, t.clock(), other != "")
 			return no, refused, nil
 		},
 		do: func(t *tx, s stored) (bool, error) { return true, t.redrive(s, a) },
 	})
 }
 
-func (t *tx) redrive(s stored, a ledger.Act) error {
+func (t *tx) redrive(s stored, a ledger.Action) error {
 	_, err := t.exec(`
-		UPDATE runs SET changed = `+nextChange+`, state = 'retrying', reason = '', failures = 0, due_at = ?2, finished_at = NULL, acked_at = NULL,
+		UPDATE runs SET changed = ?5, state = 'retrying', reason = '', failures = 0, due_at = ?2, finished_at = NULL, acked_at = NULL,
 			accepted_at = NULL, by = ?3, why = ?4
-		WHERE id = ?1`, s.key, t.now, a.By, a.Why)
+		WHERE id = ?1`, s.key, t.now, a.By, a.Why, t.change)
 	if err != nil || s.overlap == "" {
 		return err
 	}
-	return t.rejoin(s, a.Force)
+	return t.takeSlotAgain(s, a.Force)
 }
 
-// rejoin gives a redriven run its job's slot again. If the slot is taken, the run
-// waits for it, or starts without it when forced.
-func (t *tx) rejoin(s stored, force bool) error {
+// takeSlotAgain gives a redriven run its job's slot. If the slot is taken, the run
+// waits for it; a forced redrive starts without the slot.
+func (t *tx) takeSlotAgain(s stored, force bool) error {
 	n, err := t.exec(`
 		UPDATE runs SET slot = job_id WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM runs WHERE slot = ?2)`, s.key, s.JobID)
 	if err != nil || n > 0 || force {
@@ -86,10 +87,10 @@ func (t *tx) rejoin(s stored, force bool) error {
 	return err
 }
 
-// unfinished returns the ID of an unfinished run of the job that the act does not
+// unfinished returns the ID of an unfinished run of the job that the action does not
 // continue, if it has one. It scans the unfinished runs of all jobs; an index by job
 // would cost every run two writes.
-func (t *tx) unfinished(jobID string, a ledger.Act) (runID string, err error) {
+func (t *tx) unfinished(jobID string, a ledger.Action) (runID string, err error) {
 	const beside = `job_id = ?1 AND (?2 = '' OR NOT EXISTS (
 			SELECT 1 FROM audit WHERE audit.run_id = runs.run_id AND audit.run_id <> '' AND audit.act = 'redrive' AND audit.by = ?3
 				AND (audit.request = ?2 OR substr(audit.request, 1, length(?2) + 1) = ?2 || '/')))`
@@ -101,13 +102,13 @@ func (t *tx) unfinished(jobID string, a ledger.Act) (runID string, err error) {
 	return runID, err
 }
 
-// Ack marks dead runs as seen. See ledger.Act.
-func (l *Ledger) Ack(ctx context.Context, a ledger.Act) (ledger.Acted, error) {
+// Ack records that an operator has seen dead runs. See ledger.Action.
+func (l *Ledger) Ack(ctx context.Context, a ledger.Action) (ledger.ActionResult, error) {
 	return l.act(ctx, action{
-		Act: a, kind: ledger.ActAck, from: []ledger.State{ledger.Dead}, settled: a.SettledByAck(),
+		Action: a, kind: ledger.ActionAck, from: []ledger.State{ledger.Dead}, settled: ledgerrules.ExcludedByAck(a),
 		do: func(t *tx, s stored) (bool, error) {
-			n, err := t.exec(`UPDATE runs SET changed = `+nextChange+`, acked_at = ?, by = ?, why = ? WHERE id = ? AND acked_at IS NULL`,
-				t.now, a.By, a.Why, s.key)
+			n, err := t.exec(`UPDATE runs SET changed = ?, acked_at = ?, by = ?, why = ? WHERE id = ? AND acked_at IS NULL`,
+				t.change, t.now, a.By, a.Why, s.key)
 			return n > 0, err
 		},
 	})
@@ -115,36 +116,36 @@ func (l *Ledger) Ack(ctx context.Context, a ledger.Act) (ledger.Acted, error) {
 
 // act applies the action to the selected runs that are in a state it applies to,
 // and refuses the others.
-func (l *Ledger) act(ctx context.Context, a action) (out ledger.Acted, err error) {
+func (l *Ledger) act(ctx context.Context, a action) (out ledger.ActionResult, err error) {
 	err = l.write(ctx, func(t *tx) error {
-		out = ledger.Acted{}
+		out = ledger.ActionResult{}
 		var fit []stored
-		if out.LeftOut, err = t.leftOut(a); err == nil {
+		if out.LeftOut, err = t.countExcluded(a); err == nil {
 			fit, err = t.selected(a, &out)
 		}
 		if err != nil {
 			return err
 		}
 		if a.DryRun {
-			out.Changed = bare(fit)
+			out.Changed = runsOf(fit)
 			return nil
 		}
 		return t.act(a, fit, &out)
 	})
 	if err != nil {
-		return ledger.Acted{}, fmt.Errorf("%s: %w", a.kind, err)
+		return ledger.ActionResult{}, fmt.Errorf("%s: %w", a.kind, err)
 	}
 	return out, nil
 }
 
 // act applies the action to the runs, and reads them again.
-func (t *tx) act(a action, runs []stored, out *ledger.Acted) error {
+func (t *tx) act(a action, runs []stored, out *ledger.ActionResult) error {
 	var ids []string
 	for _, s := range runs {
 		ids = append(ids, s.ID)
 		changed, err := a.do(t, s)
 		if err == nil && changed {
-			err = t.note(ledger.Audit{Act: a.kind, JobID: s.JobID, RunID: s.ID, Actor: a.Actor})
+			err = t.addAudit(ledger.Audit{Action: a.kind, JobID: s.JobID, RunID: s.ID, Actor: a.Actor})
 		}
 		if err != nil {
 			return err
@@ -156,7 +157,7 @@ func (t *tx) act(a action, runs []stored, out *ledger.Acted) error {
 		}
 	}
 	for _, id := range ids {
-		now, _, err := t.run(id)
+		now, _, err := t.row(getListed, id)
 		if err != nil {
 			return err
 		}
@@ -165,14 +166,15 @@ func (t *tx) act(a action, runs []stored, out *ledger.Acted) error {
 	return nil
 }
 
-// leftOut counts the runs that an act leaves out as settled.
-func (t *tx) leftOut(a action) (map[ledger.Cause]int, error) {
-	out := map[ledger.Cause]int{}
-	if a.settled == (ledger.Settled{}) {
+// countExcluded counts the runs that the action leaves out because they were
+// acknowledged or rerun.
+func (t *tx) countExcluded(a action) (map[ledger.RejectionCause]int, error) {
+	out := map[ledger.RejectionCause]int{}
+	if a.settled == (ledgerrules.Exclusion{}) {
 		return out, nil
 	}
 	f := a.Filter
-	f.States = ledger.Among(a.from, f.States)
+	f.States = ledgerrules.SelectStates(a.from, f.States)
 	where, args := conditions(f)
 	_, err := all(t, func(row scanner) (none struct{}, err error) {
 		var acknowledged, rerun bool
@@ -188,12 +190,12 @@ func (t *tx) leftOut(a action) (map[ledger.Cause]int, error) {
 	return out, err
 }
 
-// selected returns the runs that the act may be done to, oldest first, and
-// refuses the others.
-func (t *tx) selected(a action, out *ledger.Acted) (fit []stored, err error) {
-	f := a.settled.Rest(a.Filter)
+// selected returns the runs that the action applies to, oldest first, and rejects the
+// others.
+func (t *tx) selected(a action, out *ledger.ActionResult) (fit []stored, err error) {
+	f := a.settled.Apply(a.Filter)
 	if len(f.IDs) == 0 {
-		f.States = ledger.Among(a.from, f.States)
+		f.States = ledgerrules.SelectStates(a.from, f.States)
 	} else {
 		f.Limit = 0
 	}
@@ -207,12 +209,12 @@ func (t *tx) selected(a action, out *ledger.Acted) (fit []stored, err error) {
 		}
 		for _, s := range rows {
 			found[s.ID] = true
-			no, refused, err := t.judge(a, s)
+			no, refused, err := t.reject(a, s)
 			switch {
 			case err != nil:
 				return nil, err
 			case refused:
-				out.Refused = append(out.Refused, no)
+				out.Rejected = append(out.Rejected, no)
 			default:
 				fit = append(fit, s)
 			}
@@ -224,18 +226,18 @@ func (t *tx) selected(a action, out *ledger.Acted) (fit []stored, err error) {
 	}
 	for _, id := range a.IDs {
 		if !found[id] {
-			out.Refused = append(out.Refused, ledger.Missing(id))
+			out.Rejected = append(out.Rejected, ledgerrules.RejectNotFound(id))
 			found[id] = true
 		}
 	}
 	return fit, nil
 }
 
-// judge decides whether a selected run is refused.
-func (t *tx) judge(a action, s stored) (ledger.Rejection, bool, error) {
+// reject reports whether a selected run is rejected, and why.
+func (t *tx) reject(a action, s stored) (ledger.Rejection, bool, error) {
 	switch {
 	case !slices.Contains(a.from, s.State):
-		return ledger.Misplaced(s.Run, a.from), true, nil
+		return ledgerrules.RejectState(s.Run, a.from), true, nil
 	case a.refuse != nil:
 		return a.refuse(t, s)
 	}

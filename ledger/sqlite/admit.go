@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/cronce/cronce/internal/ledgerrules"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -16,7 +17,7 @@ func (l *Ledger) Admit(ctx context.Context, a ledger.Admission) (out ledger.Admi
 	}
 	err = l.write(ctx, func(t *tx) error {
 		out = ledger.Admitted{Now: t.clock(), Skipped: map[ledger.Reason]int{}}
-		var missed []ledger.Problem
+		var missed []ledgerrules.Problem
 		paused, err := all(t, text, `SELECT job_id FROM jobs WHERE paused_at IS NOT NULL`)
 		if err != nil {
 			return err
@@ -27,7 +28,7 @@ func (l *Ledger) Admit(ctx context.Context, a ledger.Admission) (out ledger.Admi
 				return fmt.Errorf("admit %s: %w", p.JobID, err)
 			}
 		}
-		return t.openIncidents(ledger.CauseMissed, missed)
+		return t.openIncidents(ledger.IncidentMissed, missed)
 	})
 	if err != nil {
 		return ledger.Admitted{}, err
@@ -37,7 +38,7 @@ func (l *Ledger) Admit(ctx context.Context, a ledger.Admission) (out ledger.Admi
 
 // admit writes the rows of a plan; n is what they have in common. It adds to missed
 // those that were missed.
-func (t *tx) admit(p ledger.Plan, n newRun, out *ledger.Admitted, missed *[]ledger.Problem) error {
+func (t *tx) admit(p ledger.Plan, n newRun, out *ledger.Admitted, missed *[]ledgerrules.Problem) error {
 	ok, err := t.advance(p)
 	if err != nil {
 		return err
@@ -77,13 +78,13 @@ func (t *tx) advance(p ledger.Plan) (ok bool, err error) {
 
 func (t *tx) position(jobID string) (ledger.Position, error) {
 	pos := ledger.Position{JobID: jobID}
-	var watermark maybe
+	var watermark nullTime
 	_, err := t.one(`SELECT revision, watermark FROM jobs WHERE job_id = ?`, []any{jobID}, &pos.Revision, &watermark)
 	pos.Watermark = watermark.time()
 	return pos, err
 }
 
-func (t *tx) admitOne(n newRun, out *ledger.Admitted, missed *[]ledger.Problem) error {
+func (t *tx) admitOne(n newRun, out *ledger.Admitted, missed *[]ledgerrules.Problem) error {
 	if !n.Until.IsZero() {
 		own, err := t.ownRows(n)
 		if n.Count -= own; err != nil || n.Count <= 0 {
@@ -101,14 +102,14 @@ func (t *tx) admitOne(n newRun, out *ledger.Admitted, missed *[]ledger.Problem) 
 	case w.inserted && w.state == ledger.Skipped:
 		out.Skipped[w.reason]++
 	case w.inserted && w.state == ledger.Missed:
-		*missed = append(*missed, ledger.Problem{JobID: n.jobID, RunID: n.RunID, Reason: n.Reason, Count: n.Count})
+		*missed = append(*missed, ledgerrules.Problem{JobID: n.jobID, RunID: n.RunID, Reason: n.Reason, Count: n.Count})
 	}
 	return nil
 }
 
 // ownRows counts the scheduled times in a range that have rows of their own.
 func (t *tx) ownRows(n newRun) (own int, err error) {
-	from, below := ledger.RunIDRange(n.jobID, n.ScheduledAt, n.Until)
+	from, below := ledgerrules.RunIDRange(n.jobID, n.ScheduledAt, n.Until)
 	_, err = t.one(`
 		SELECT count(*) FROM runs WHERE run_id >= ? AND run_id < ? AND +scheduled_at BETWEEN ? AND ?
 		AND until IS NULL AND instr(run_id, '~') = 0`,
@@ -122,7 +123,7 @@ func (t *tx) switchRevision(p ledger.Plan) error {
 	if p.Next == nil {
 		return nil
 	}
-	if err := t.event(ledger.Event{JobID: p.JobID, At: p.Through, Kind: ledger.RevisionEnded}); err != nil {
+	if err := t.event(ledger.Event{JobID: p.JobID, At: p.Through, Kind: ledger.EventRevisionEnded}); err != nil {
 		return err
 	}
 	if p.Next.Hash == "" {
@@ -131,10 +132,10 @@ func (t *tx) switchRevision(p ledger.Plan) error {
 	if _, err := t.exec(`UPDATE jobs SET revision = revision + 1, hash = ? WHERE job_id = ?`, p.Next.Hash, p.JobID); err != nil {
 		return err
 	}
-	if err := t.standOn(p.JobID, p.Next.Body); err != nil {
+	if err := t.setDefinition(p.JobID, p.Next.Body); err != nil {
 		return err
 	}
-	return t.event(ledger.Event{JobID: p.JobID, At: p.Through, Kind: ledger.RevisionBegun})
+	return t.event(ledger.Event{JobID: p.JobID, At: p.Through, Kind: ledger.EventRevisionBegun})
 }
 
 // endRevision leaves the job without one.

@@ -16,8 +16,8 @@ func TestRandomOperationsMatchTheLedgerInMemory(t *testing.T) {
 		t.Run(fmt.Sprint("life ", seed), func(t *testing.T) {
 			var c clock
 			m := memory.New()
-			ledgertest.Alike(t, seed, 60,
-				ledgertest.Opened{Store: m, Shift: func(_ *testing.T, d time.Duration) { m.Pass(d) }},
+			ledgertest.Compare(t, seed, 60,
+				ledgertest.Opened{Store: m, Shift: func(_ *testing.T, d time.Duration) { m.ShiftClock(d) }},
 				ledgertest.Opened{Store: open(t, newFile(t), &c), Shift: func(_ *testing.T, d time.Duration) { c.shift.Add(int64(d)) }})
 		})
 	}

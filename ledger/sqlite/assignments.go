@@ -7,21 +7,20 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Assignments begins the jobs that have no revision and whose winner the version
-// holds, then lists every job that has a revision or that a living process
-// declares, by id. See ledger.JobAssignment.
+// Assignments lists the jobs by ID. It first starts a revision of each job that has none
+// and whose desired definition the version has. See ledger.JobAssignment.
 func (l *Ledger) Assignments(ctx context.Context, version string) (list []ledger.JobAssignment, err error) {
 	err = l.write(ctx, func(t *tx) error {
 		if err := t.beginRevisions(version); err != nil {
 			return err
 		}
-		list, err = all(t, scanStanding, winners+`
+		list, err = all(t, scanAssignment, desiredSQL+`
 			SELECT coalesce(j.job_id, w.job_id), coalesce(j.revision, 0), j.watermark, coalesce(j.hash, ''),
 				coalesce(w.hash, ''),
 				CASE WHEN j.hash <> coalesce(w.hash, '') THEN (SELECT body FROM job_bodies b WHERE b.job_id = j.job_id) END
-			FROM (SELECT job_id FROM jobs WHERE ended_at IS NULL UNION SELECT job_id FROM winner) AS listed
+			FROM (SELECT job_id FROM jobs WHERE ended_at IS NULL UNION SELECT job_id FROM desired) AS listed
 			LEFT JOIN jobs j ON j.job_id = listed.job_id
-			LEFT JOIN winner w ON w.job_id = listed.job_id
+			LEFT JOIN desired w ON w.job_id = listed.job_id
 			ORDER BY listed.job_id`, t.alive())
 		if err != nil {
 			return err
@@ -37,16 +36,16 @@ func (l *Ledger) Assignments(ctx context.Context, version string) (list []ledger
 	return list, nil
 }
 
-// winners has, of the definitions that living processes declare for a job, the
-// one first declared last. ?1 is the time after which a living process beat.
-const winners = `
+// desiredSQL selects each job's desired definition: of those that live processes declare,
+// the one first declared last. A process is live if its heartbeat is later than ?1.
+const desiredSQL = `
 	WITH latest (first_declared) AS (
 		SELECT max(d.first_declared)
 		FROM (SELECT DISTINCT version FROM processes WHERE beat_at > ?1) p
 		JOIN version_jobs v ON v.version = p.version
 		JOIN definitions d ON d.first_declared = v.definition
 		GROUP BY d.job_id
-	), winner AS MATERIALIZED (
+	), desired AS MATERIALIZED (
 		SELECT d.first_declared, d.job_id, d.hash FROM latest JOIN definitions d ON d.first_declared = latest.first_declared
 	)`
 
@@ -60,9 +59,9 @@ func (t *tx) beginRevisions(version string) error {
 		err = row.Scan(&b.definition, &b.jobID)
 		return b, err
 	}
-	list, err := all(t, scan, winners+`
+	list, err := all(t, scan, desiredSQL+`
 		SELECT w.first_declared, w.job_id
-		FROM winner w
+		FROM desired w
 		JOIN version_jobs v ON v.version = ?2 AND v.definition = w.first_declared
 		LEFT JOIN jobs j ON j.job_id = w.job_id
 		WHERE j.job_id IS NULL OR j.ended_at IS NOT NULL`, t.alive(), version)
@@ -70,7 +69,7 @@ func (t *tx) beginRevisions(version string) error {
 		return err
 	}
 	for _, b := range list {
-		var from maybe
+		var from nullTime
 		_, err := t.one(`
 			INSERT INTO jobs (job_id, revision, hash, watermark)
 			SELECT job_id, 1, hash, ?2 FROM definitions WHERE first_declared = ?1
@@ -87,23 +86,23 @@ func (t *tx) beginRevisions(version string) error {
 		if err != nil {
 			return err
 		}
-		if err := t.event(ledger.Event{JobID: b.jobID, At: from.time(), Kind: ledger.RevisionBegun}); err != nil {
+		if err := t.event(ledger.Event{JobID: b.jobID, At: from.time(), Kind: ledger.EventRevisionBegun}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// standOn keeps the body of the current revision's definition.
-func (t *tx) standOn(jobID string, body []byte) error {
+// setDefinition stores the definition of the job's current revision.
+func (t *tx) setDefinition(jobID string, body []byte) error {
 	_, err := t.exec(`
 		INSERT INTO job_bodies (job_id, body) VALUES (?, ?)
 		ON CONFLICT (job_id) DO UPDATE SET body = excluded.body`, jobID, blob(body))
 	return err
 }
 
-func scanStanding(row scanner) (s ledger.JobAssignment, err error) {
-	var watermark maybe
+func scanAssignment(row scanner) (s ledger.JobAssignment, err error) {
+	var watermark nullTime
 	err = row.Scan(&s.JobID, &s.Revision, &watermark, &s.Hash, &s.Desired, &s.Body)
 	s.Watermark = watermark.time()
 	if s.Desired == s.Hash {

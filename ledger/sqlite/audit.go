@@ -8,11 +8,11 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// note adds an act to the audit.
-func (t *tx) note(a ledger.Audit) error {
+// addAudit adds an action to the audit.
+func (t *tx) addAudit(a ledger.Audit) error {
 	_, err := t.exec(`
 		INSERT INTO audit (at, act, job_id, run_id, rerun_id, by, why, via, request) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		t.now, string(a.Act), a.JobID, a.RunID, a.RerunID, a.By, a.Why, string(a.Via), a.Request)
+		t.now, string(a.Action), a.JobID, a.RunID, a.RerunID, a.By, a.Why, string(a.Via), a.Request)
 	return err
 }
 
@@ -54,7 +54,7 @@ func selectAudit(f ledger.AuditFilter) (string, []any) {
 
 func scanAudit(row scanner) (a ledger.Audit, err error) {
 	var when int64
-	err = row.Scan(&a.ID, &when, &a.Act, &a.JobID, &a.RunID, &a.RerunID, &a.By, &a.Why, &a.Via, &a.Request)
+	err = row.Scan(&a.ID, &when, &a.Action, &a.JobID, &a.RunID, &a.RerunID, &a.By, &a.Why, &a.Via, &a.Request)
 	a.At = at(when)
 	return a, err
 }

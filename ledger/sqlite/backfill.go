@@ -28,11 +28,11 @@ func (l *Ledger) Backfill(ctx context.Context, b ledger.Backfill) (out ledger.Ba
 }
 
 func (t *tx) backfill(b ledger.Backfill) (out ledger.Backfilled, err error) {
-	if err := t.knows(b.JobID); err != nil {
+	if err := t.requireJob(b.JobID); err != nil {
 		return out, err
 	}
 	var revision int64
-	var purged maybe
+	var purged nullTime
 	if _, err := t.one(`SELECT revision, purged_before FROM jobs WHERE job_id = ?`, []any{b.JobID}, &revision, &purged); err != nil {
 		return out, err
 	}
@@ -46,7 +46,7 @@ func (t *tx) backfill(b ledger.Backfill) (out ledger.Backfilled, err error) {
 			return out, fmt.Errorf("%s: %w", in.RunID, err)
 		}
 		if *count++; count == &out.Planned {
-			err = t.note(ledger.Audit{Act: ledger.ActBackfill, JobID: b.JobID, RunID: in.RunID, Actor: b.Actor})
+			err = t.addAudit(ledger.Audit{Action: ledger.ActionBackfill, JobID: b.JobID, RunID: in.RunID, Actor: b.Actor})
 			if err != nil {
 				return out, err
 			}
@@ -75,20 +75,20 @@ func (t *tx) backfillOne(b ledger.Backfill, in ledger.RunSpec, revision int64, o
 	if err != nil || !found || r.Revision != revision {
 		return &out.Refused, err
 	}
-	return &out.Planned, t.takeOut(r, b, in)
+	return &out.Planned, t.splitRange(r, b, in)
 }
 
-// replan makes a row planned again. A run that was leased once may have been
-// sent: it keeps its call, since its key goes with those bytes.
+// replan makes a row planned again. A run that was leased before may have been sent,
+// so it keeps its call: the target has bound the key to those bytes.
 func (t *tx) replan(s stored, b ledger.Backfill, in ledger.RunSpec) error {
 	_, err := t.exec(`
-		UPDATE runs SET changed = `+nextChange+`, state = 'planned', reason = '', trigger = ?2, overlap = ?3, waiting = 1,
+		UPDATE runs SET changed = ?7, state = 'planned', reason = '', trigger = ?2, overlap = ?3, waiting = 1,
 			due_at = ?4, failures = 0, finished_at = NULL, accepted_at = NULL, by = ?5, why = ?6
-		WHERE id = ?1`, s.key, string(ledger.ByBackfill), string(ledger.OverlapQueue), t.now, b.By, b.Why)
+		WHERE id = ?1`, s.key, string(ledger.ByBackfill), string(ledger.OverlapQueue), t.now, b.By, b.Why, t.change)
 	if err != nil || !s.SendBefore.IsZero() {
 		return err
 	}
-	call, body, err := freeze(in.Call)
+	call, body, err := encodeCall(in.Call)
 	if err != nil {
 		return err
 	}
@@ -96,9 +96,9 @@ func (t *tx) replan(s stored, b ledger.Backfill, in ledger.RunSpec) error {
 	return err
 }
 
-// takeOut gives a scheduled time of a range a row of its own. The range keeps its
-// bounds and counts one less.
-func (t *tx) takeOut(r stored, b ledger.Backfill, in ledger.RunSpec) error {
+// splitRange gives a scheduled time of a range row a row of its own. The range row
+// keeps its bounds and counts one less.
+func (t *tx) splitRange(r stored, b ledger.Backfill, in ledger.RunSpec) error {
 	in.Count, in.State, in.Reason, in.Trigger, in.Overlap = 1, ledger.Planned, "", ledger.ByBackfill, ledger.OverlapQueue
 	n := newRun{RunSpec: in, jobID: b.JobID, revision: r.Revision, by: b.By, why: b.Why}
 	if _, err := t.put(n, false, true); err != nil {
@@ -108,6 +108,6 @@ func (t *tx) takeOut(r stored, b ledger.Backfill, in ledger.RunSpec) error {
 		_, err := t.exec(`DELETE FROM runs WHERE id = ?`, r.key)
 		return err
 	}
-	_, err := t.exec(`UPDATE runs SET changed = `+nextChange+`, count = count - 1 WHERE id = ?`, r.key)
+	_, err := t.exec(`UPDATE runs SET changed = ?, count = count - 1 WHERE id = ?`, t.change, r.key)
 	return err
 }

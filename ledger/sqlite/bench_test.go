@@ -101,18 +101,18 @@ func idOf(jobID string, at time.Time) string { return jobID + "@" + at.UTC().For
 
 // plan is the scheduled time a second after the job's watermark.
 func (f *fleet) plan(s *ledger.JobAssignment, overlap ledger.Overlap, lease bool) ledger.Plan {
-	instant := s.Watermark.Truncate(time.Second).Add(time.Second)
+	scheduled := s.Watermark.Truncate(time.Second).Add(time.Second)
 	in := ledger.RunSpec{
-		RunID: idOf(s.JobID, instant), ScheduledAt: instant, Count: 1, State: ledger.Planned,
-		Trigger: ledger.BySchedule, Overlap: overlap, Lease: lease, Call: call(s.JobID, instant),
+		RunID: idOf(s.JobID, scheduled), ScheduledAt: scheduled, Count: 1, State: ledger.Planned,
+		Trigger: ledger.BySchedule, Overlap: overlap, Lease: lease, Call: call(s.JobID, scheduled),
 	}
-	p := ledger.Plan{JobID: s.JobID, Revision: s.Revision, After: s.Watermark, Through: instant, Runs: []ledger.RunSpec{in}}
-	s.Watermark = instant
+	p := ledger.Plan{JobID: s.JobID, Revision: s.Revision, After: s.Watermark, Through: scheduled, Runs: []ledger.RunSpec{in}}
+	s.Watermark = scheduled
 	return p
 }
 
-func call(jobID string, instant time.Time) ledger.Call {
-	at := instant.Format(time.RFC3339)
+func call(jobID string, scheduled time.Time) ledger.Call {
+	at := scheduled.Format(time.RFC3339)
 	return ledger.Call{
 		Target: "MEMBERSHIP_URL", Method: "POST", Path: "/v1/admin/commission-locks/release-expired",
 		Body:   json.RawMessage(`{"jobId":"` + jobID + `","runId":"` + jobID + `@` + at + `","scheduledAt":"` + at + `"}`),
@@ -135,7 +135,7 @@ func recordAll(t testing.TB, l *sqlite.Ledger, work []ledger.Work) {
 	for _, w := range work {
 		outcomes = append(outcomes, ledger.Outcome{
 			Lease: ledger.Lease{RunID: w.RunID, Token: w.Token}, State: ledger.Succeeded,
-			Attempt: ledger.Attempt{N: w.Attempt, StartedAt: now, FinishedAt: now, Answer: ledger.Fresh, Status: 200, Owner: "p"},
+			Attempt: ledger.Attempt{N: w.Attempt, StartedAt: now, FinishedAt: now, Answer: ledger.AnswerFresh, Status: 200, Owner: "p"},
 		})
 	}
 	fates, err := l.Record(t.Context(), outcomes)

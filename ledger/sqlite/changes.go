@@ -9,15 +9,13 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// nextChange is the position of what a statement changes: after all that was
-// changed before. Only one transaction writes at a time, so that positions are
-// committed in their order.
+// All rows that a transaction changes have its position, after all that was changed
+// before. Only one transaction writes at a time, so that positions are committed in
+// their order.
 const (
-	lastChange   = `(SELECT max(position, coalesce((SELECT max(changed) FROM runs), 0)) FROM purged_changes)`
-	nextChange   = `1 + ` + lastChange
-	keepPosition = `UPDATE purged_changes SET position = ` + lastChange
-	getPosition  = `SELECT ` + lastChange
-	getChanges   = `SELECT ` + runColumns + ` FROM runs WHERE changed > ? ORDER BY changed LIMIT ?`
+	getPosition  = `SELECT max(position, coalesce((SELECT max(changed) FROM runs), 0)) FROM purged_changes`
+	keepPosition = `UPDATE purged_changes SET position = ?`
+	getChanges   = `SELECT ` + listColumns + ` FROM runs WHERE changed > ? ORDER BY changed LIMIT ?`
 )
 
 // Changes returns what changed after a position. See ledger.Store.
@@ -37,7 +35,7 @@ func (l *Ledger) Changes(ctx context.Context, after string) (got ledger.Changes,
 		}
 		rows, err := queryTx(ctx, r, scanRun, getChanges, from, ledger.MaxChanges+1)
 		if got.Lost = len(rows) > ledger.MaxChanges; !got.Lost {
-			got.Runs = bare(rows)
+			got.Runs = runsOf(rows)
 		}
 		return err
 	})

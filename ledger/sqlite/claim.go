@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/cronce/cronce/internal/ledgerrules"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -29,17 +30,17 @@ func (t *tx) claim(c ledger.Claim) (ledger.Claimed, error) {
 			return out, err
 		}
 	}
-	if err := t.openIncidents(ledger.CauseDead, ledger.ProblemsOf(out.Expired)); err != nil {
+	if err := t.openIncidents(ledger.IncidentDead, ledgerrules.DeadProblems(out.PastSendBefore)); err != nil {
 		return out, err
 	}
-	var next maybe
+	var next nullTime
 	_, err := t.one(`SELECT min(due_at) FROM runs WHERE due_at > ? AND waiting = 0`, []any{t.now}, &next)
 	out.NextAt = next.time()
 	return out, err
 }
 
-// claimBatch fills the claim once. Expired runs leave room in the batch: then there
-// may be more work.
+// claimBatch fills the claim once. Runs past their SendBefore leave room in the batch:
+// then there may be more work.
 func (t *tx) claimBatch(c ledger.Claim, out *ledger.Claimed) (more bool, err error) {
 	due, err := t.due(c, c.Limit-len(out.Work))
 	if err != nil {
@@ -47,15 +48,15 @@ func (t *tx) claimBatch(c ledger.Claim, out *ledger.Claimed) (more bool, err err
 	}
 	var freed []string
 	for _, s := range due {
-		expired, err := t.take(s, c, out)
+		pastSendBefore, err := t.take(s, c, out)
 		if err != nil {
 			return false, fmt.Errorf("%s: %w", s.ID, err)
 		}
-		if expired {
+		if pastSendBefore {
 			freed = append(freed, s.ID)
 		}
 	}
-	return len(freed) > 0, t.freed(freed)
+	return len(freed) > 0, t.promoteAfter(freed)
 }
 
 // Due runs of busy targets and jobs are skipped in the index.
@@ -80,16 +81,16 @@ func (t *tx) due(c ledger.Claim, limit int) ([]stored, error) {
 	return all(t, scanRun, dueOnly, append(args, array(c.Only))...)
 }
 
-// take leases a due run, or makes it dead when its key may be forgotten.
-func (t *tx) take(s stored, c ledger.Claim, out *ledger.Claimed) (expired bool, err error) {
+// take leases a due run. A run at or past its SendBefore becomes dead instead.
+func (t *tx) take(s stored, c ledger.Claim, out *ledger.Claimed) (pastSendBefore bool, err error) {
 	if s.State == ledger.Running {
-		if err := t.lost(s); err != nil {
+		if err := t.keepLostAttempt(s); err != nil {
 			return false, err
 		}
 	}
 	if !s.SendBefore.IsZero() && s.SendBefore.UnixMicro() <= t.now {
-		dead, err := t.expire(s)
-		out.Expired = append(out.Expired, dead)
+		dead, err := t.makeDead(s)
+		out.PastSendBefore = append(out.PastSendBefore, dead)
 		return true, err
 	}
 	w, err := t.lease(s, holder{c.Owner, c.Token, c.LeaseFor})
@@ -107,29 +108,30 @@ func (t *tx) lease(s stored, h holder) (ledger.Work, error) {
 		s.StartedAt, s.SendBefore = t.clock(), at(t.now+s.Call.Horizon.Microseconds())
 	}
 	_, err := t.exec(`
-		UPDATE runs SET changed = `+nextChange+`, state = 'running', attempt = ?, due_at = ?, lease_token = ?, leased_by = ?, leased_at = ?,
+		UPDATE runs SET changed = ?, state = 'running', attempt = ?, due_at = ?, lease_token = ?, leased_by = ?, leased_at = ?,
 			started_at = ?, send_before = ?, waits_for = NULL
 		WHERE id = ?`,
-		s.Attempt, s.LeasedUntil.UnixMicro(), h.token, h.owner, t.now,
+		t.change, s.Attempt, s.LeasedUntil.UnixMicro(), h.token, h.owner, t.now,
 		s.StartedAt.UnixMicro(), s.SendBefore.UnixMicro(), s.key)
 	return s.work(), err
 }
 
-// lost keeps the attempt of a run whose lease is taken away: it may have been
-// sent.
-func (t *tx) lost(s stored) error {
+// keepLostAttempt adds the attempt of an expired lease to the history: it may have
+// been sent.
+func (t *tx) keepLostAttempt(s stored) error {
 	return t.attempt(ledger.Attempt{
-		RunID: s.ID, N: s.Attempt, StartedAt: s.leasedAt, FinishedAt: t.clock(), Answer: ledger.Lost, Owner: s.holder,
+		RunID: s.ID, N: s.Attempt, StartedAt: s.leasedAt, FinishedAt: t.clock(), Answer: ledger.AnswerLost, Owner: s.holder,
 	})
 }
 
-// expire makes a run dead whose key the target may have forgotten.
-func (t *tx) expire(s stored) (ledger.Run, error) {
+// makeDead makes a run dead that is past its SendBefore: the target may have forgotten
+// its key.
+func (t *tx) makeDead(s stored) (ledger.Run, error) {
 	_, err := t.exec(`
-		UPDATE runs SET changed = `+nextChange+`, state = 'dead', reason = ?, due_at = NULL, slot = NULL, waits_for = NULL, lease_token = NULL, finished_at = ?
-		WHERE id = ?`, string(ledger.KeyExpired), t.now, s.key)
-	s.State, s.Reason, s.FinishedAt = ledger.Dead, ledger.KeyExpired, t.clock()
-	s.LeasedBy, s.LeasedUntil, s.NextAt, s.WaitsFor = "", time.Time{}, time.Time{}, ledger.WaitReason{}
+		UPDATE runs SET changed = ?, state = 'dead', reason = ?, due_at = NULL, slot = NULL, waits_for = NULL, lease_token = NULL, finished_at = ?
+		WHERE id = ?`, t.change, string(ledger.ReasonKeyExpired), t.now, s.key)
+	s.State, s.Reason, s.FinishedAt = ledger.Dead, ledger.ReasonKeyExpired, t.clock()
+	s.LeasedBy, s.LeasedUntil, s.NextAt, s.WaitReason = "", time.Time{}, time.Time{}, ledger.WaitReason{}
 	return s.Run, err
 }
 

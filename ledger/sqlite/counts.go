@@ -34,8 +34,8 @@ func (l *Ledger) Counts(ctx context.Context) (ledger.Counts, error) {
 		if err != nil {
 			return err
 		}
-		var oldest maybe
-		err = r.QueryRowContext(ctx, dueCounts, l.now().UnixMicro()).Scan(&out.DeadUnseen, &oldest, &out.Incidents)
+		var oldest nullTime
+		err = r.QueryRowContext(ctx, dueCounts, l.now().UnixMicro()).Scan(&out.DeadUnacknowledged, &oldest, &out.Incidents)
 		out.OldestDue = oldest.time()
 		return err
 	})
@@ -45,7 +45,7 @@ func (l *Ledger) Counts(ctx context.Context) (ledger.Counts, error) {
 	return out, nil
 }
 
-// Ping checks that the file can be read.
+// Ping returns ledger.ErrUnavailable if the file cannot be read.
 func (l *Ledger) Ping(ctx context.Context) error {
 	_, err := query(ctx, l, text, `SELECT name FROM registry`)
 	if err != nil {

@@ -8,11 +8,10 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Declare registers a process with its definitions; it counts as a heartbeat.
-// It returns ledger.ErrOtherRegistry when the ledger is another registry's.
+// Declare registers a process and its definitions. See ledger.Store.
 func (l *Ledger) Declare(ctx context.Context, d ledger.Declaration) error {
 	err := l.write(ctx, func(t *tx) error {
-		if err := t.own(d.Registry); err != nil {
+		if err := t.claimRegistry(d.Registry); err != nil {
 			return err
 		}
 		for def := range d.Definitions {
@@ -32,8 +31,9 @@ func (l *Ledger) Declare(ctx context.Context, d ledger.Declaration) error {
 	return nil
 }
 
-// own gives a new ledger to the registry.
-func (t *tx) own(registry string) error {
+// claimRegistry stores the registry's name in a new ledger. It returns
+// ledger.ErrOtherRegistry for the ledger of another registry.
+func (t *tx) claimRegistry(registry string) error {
 	if _, err := t.exec(`INSERT INTO registry (one, name) VALUES (1, ?) ON CONFLICT DO NOTHING`, registry); err != nil {
 		return err
 	}
@@ -62,8 +62,8 @@ func (t *tx) declare(version string, d ledger.Definition) error {
 	return err
 }
 
-// Heartbeat renews a process's heartbeat. It returns ledger.ErrNotFound for a
-// process that is not declared.
+// Heartbeat renews the process's heartbeat. It returns ledger.ErrNotFound for an unknown
+// process.
 func (l *Ledger) Heartbeat(ctx context.Context, process string) (ledger.HeartbeatReply, error) {
 	var p ledger.HeartbeatReply
 	err := l.write(ctx, func(t *tx) error {
@@ -75,9 +75,9 @@ func (l *Ledger) Heartbeat(ctx context.Context, process string) (ledger.Heartbea
 			return ledger.ErrNotFound
 		}
 		p.Now = t.clock()
-		p.Living, err = all(t, text, `SELECT version FROM processes WHERE beat_at > ? ORDER BY version`, t.alive())
-		p.Processes = len(p.Living)
-		p.Living = slices.Compact(p.Living)
+		p.LiveVersions, err = all(t, text, `SELECT version FROM processes WHERE beat_at > ? ORDER BY version`, t.alive())
+		p.Processes = len(p.LiveVersions)
+		p.LiveVersions = slices.Compact(p.LiveVersions)
 		return err
 	})
 	if err != nil {
@@ -86,9 +86,8 @@ func (l *Ledger) Heartbeat(ctx context.Context, process string) (ledger.Heartbea
 	return p, nil
 }
 
-// Retire removes a process from the living ones. For a process that is not declared
-// it does nothing.
-func (l *Ledger) Retire(ctx context.Context, process string) error {
+// Deregister deletes the process's heartbeat. It does nothing for an unknown process.
+func (l *Ledger) Deregister(ctx context.Context, process string) error {
 	err := l.write(ctx, func(t *tx) error {
 		_, err := t.exec(`DELETE FROM processes WHERE process = ?`, process)
 		return err
@@ -99,7 +98,7 @@ func (l *Ledger) Retire(ctx context.Context, process string) error {
 	return nil
 }
 
-// alive is the time after which a living process has beaten.
+// alive returns the time since which a live process has sent a heartbeat.
 func (t *tx) alive() int64 { return t.now - ledger.ProcessTTL.Microseconds() }
 
 func text(row scanner) (s string, err error) {

@@ -4,12 +4,11 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/cronce/cronce/internal/ledgerrules"
 	"github.com/cronce/cronce/ledger"
 )
 
-// Enter writes one run from outside the planner, unless its scheduled time is
-// accounted for already. See ledger.Entry. It returns ledger.ErrPurged for an
-// scheduled time at or before the job's PurgedBefore.
+// Enter writes one run from outside the planner. See ledger.Entry.
 func (l *Ledger) Enter(ctx context.Context, e ledger.Entry) (out ledger.Entered, err error) {
 	if err := e.Validate(); err != nil {
 		return out, fmt.Errorf("enter: %w", err)
@@ -31,7 +30,7 @@ func (t *tx) enter(e ledger.Entry) (ledger.Entered, error) {
 	if err != nil {
 		return out, err
 	}
-	if e.YieldToDue && e.State == ledger.Planned && e.Overlap != ledger.OverlapAllow && !ledger.AdHoc(e.RunID) {
+	if e.YieldToDue && e.State == ledger.Planned && e.Overlap != ledger.OverlapAllow && !ledger.IsAdHoc(e.RunID) {
 		if out.Due, err = t.dueHolder(e, there, found); err != nil {
 			return out, err
 		}
@@ -52,8 +51,8 @@ func (t *tx) enter(e ledger.Entry) (ledger.Entered, error) {
 			return out, err
 		}
 		out.Inserted = w.inserted
-		if e.Act() != "" {
-			if err := t.note(e.Audit()); err != nil {
+		if ledgerrules.EntryAction(e) != "" {
+			if err := t.addAudit(ledgerrules.EntryAudit(e)); err != nil {
 				return out, err
 			}
 		}
@@ -75,10 +74,10 @@ func (t *tx) markRerun(e ledger.Entry) error {
 		return nil
 	}
 	n, err := t.exec(`
-		UPDATE runs SET changed = `+nextChange+`, rerun_id = ?2, by = ?3, why = ?4
-		WHERE run_id = ?1 AND finished_at IS NOT NULL AND (rerun_id = '' OR ?5)`, e.RerunOf, e.RunID, e.By, e.Why, e.MayDouble)
+		UPDATE runs SET changed = ?6, rerun_id = ?2, by = ?3, why = ?4
+		WHERE run_id = ?1 AND finished_at IS NOT NULL AND (rerun_id = '' OR ?5)`, e.RerunOf, e.RunID, e.By, e.Why, e.MayDouble, t.change)
 	if err == nil && n == 0 {
-		err = fmt.Errorf("run %s: %w", e.RerunOf, ledger.ErrMayDouble)
+		err = fmt.Errorf("run %s: %w", e.RerunOf, ledger.ErrCannotRerun)
 	}
 	return err
 }
@@ -87,7 +86,7 @@ func (t *tx) markRerun(e ledger.Entry) error {
 // range that it lies in.
 func (t *tx) accounts(e ledger.Entry) (stored, bool, error) {
 	s, found, err := t.run(e.RunID)
-	if found || err != nil || ledger.AdHoc(e.RunID) {
+	if found || err != nil || ledger.IsAdHoc(e.RunID) {
 		return s, found, err
 	}
 	return t.rangeAt(e.JobID, e.ScheduledAt.UnixMicro())
@@ -95,12 +94,12 @@ func (t *tx) accounts(e ledger.Entry) (stored, bool, error) {
 
 // rangeAt finds the range row that covers a scheduled time. Ranges of a job do not
 // overlap, so only the last that begins by then can.
-func (t *tx) rangeAt(jobID string, instant int64) (s stored, found bool, err error) {
+func (t *tx) rangeAt(jobID string, scheduled int64) (s stored, found bool, err error) {
 	rows, err := all(t, scanRun, `
 		SELECT `+runColumns+` FROM runs
 		WHERE job_id = ? AND scheduled_at <= ? AND until IS NOT NULL
-		ORDER BY scheduled_at DESC LIMIT 1`, jobID, instant)
-	if err != nil || len(rows) == 0 || rows[0].Until.UnixMicro() < instant {
+		ORDER BY scheduled_at DESC LIMIT 1`, jobID, scheduled)
+	if err != nil || len(rows) == 0 || rows[0].Until.UnixMicro() < scheduled {
 		return s, false, err
 	}
 	return rows[0], true, nil
@@ -109,10 +108,10 @@ func (t *tx) rangeAt(jobID string, instant int64) (s stored, found bool, err err
 // joinJob puts the run of a scheduled time in its job's revision. A job that the ledger
 // does not know gets a row, so that it has a place for what is purged.
 func (t *tx) joinJob(n *newRun) error {
-	if ledger.AdHoc(n.RunID) {
+	if ledger.IsAdHoc(n.RunID) {
 		return nil
 	}
-	var purged maybe
+	var purged nullTime
 	found, err := t.one(`SELECT revision, paused_at IS NOT NULL, purged_before FROM jobs WHERE job_id = ?`,
 		[]any{n.jobID}, &n.revision, &n.paused, &purged)
 	switch {

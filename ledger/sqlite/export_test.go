@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/cronce/cronce/internal/ledgerrules"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -52,20 +53,27 @@ func (l *Ledger) Statements() []string {
 
 // Reads are the queries of the listings.
 func Reads() []string {
-	return []string{lastOutcomes, failingSince, unseenOfJobs, waitingRuns, slotHolders, runningOfJobs, jobList, lastRuns, slotRuns, eventList, unfinishedCounts, dueCounts, recall, getRun, getAttempts, countPurgeable, getPosition, getChanges, findPurgeable, tiedPurgeable, recentRows, dayCounts, rangeRows, timingCounts, processList}
+	return append(readsOfJobs(nil), lastOutcomes, failingSince, unseenOfJobs, waitingRuns, slotHolders, runningOfJobs, eventList, unfinishedCounts, dueCounts, recall, getRun, getAttempts, countPurgeable, getPosition, getChanges, findPurgeable, tiedPurgeable, recentRows, dayCounts, rangeRows, timingCounts, processList)
 }
 
 // EncodeCall is what the columns call and body hold; see freeze.
 func EncodeCall(c ledger.Call) (call, body []byte, err error) {
-	text, body, err := freeze(c)
+	text, body, err := encodeCall(c)
 	return []byte(text), body, err
 }
 
 // DecodeCall is its inverse.
 func DecodeCall(call, body []byte) (c ledger.Call, err error) {
-	err = thaw(&c, call, body)
+	err = decodeCall(&c, call, body)
 	return c, err
 }
 
-// Among is what an act makes of the states that it is asked for.
-var Among = ledger.Among
+// Among is what an action makes of the states that it is asked for.
+var Among = ledgerrules.SelectStates
+
+// ReadsOfFewJobs are the texts of the queries for jobs that are named.
+func ReadsOfFewJobs() []string { return readsOfJobs("[]") }
+
+func readsOfJobs(list any) []string {
+	return []string{jobList + among(`jobs.job_id`, list) + byJob, lastRuns + among(`jobs.job_id`, list), slotRuns + among(`slot`, list)}
+}

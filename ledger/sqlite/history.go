@@ -58,10 +58,10 @@ func (p part) delete() string {
 	return `DELETE FROM ` + p.table + ` WHERE ` + p.key + ` IN (SELECT ` + columns + ` FROM ` + p.table + ` WHERE ` + p.where + ` LIMIT ?2)`
 }
 
-// PurgeHistory deletes a batch of what is kept beside the runs. See
-// ledger.HistoryPurge. Each kind is a transaction of its own.
+// PurgeHistory deletes a batch of old rows that are not runs. See ledger.HistoryPurge.
+// Each kind of row is deleted in a transaction of its own.
 func (l *Ledger) PurgeHistory(ctx context.Context, p ledger.HistoryPurge) (out ledger.PurgedHistory, err error) {
-	now, batch := l.now(), p.FullBatch()
+	now, batch := l.now(), p.BatchSize()
 	for _, step := range []struct {
 		part  part
 		until int64
@@ -71,10 +71,10 @@ func (l *Ledger) PurgeHistory(ctx context.Context, p ledger.HistoryPurge) (out l
 		{eventsPart, now.Add(-p.Retention).UnixMicro(), &out.Events},
 		{incidentsPart, now.Add(-p.Retention).UnixMicro(), &out.Incidents},
 		{processesPart, now.Add(-ledger.ProcessRetention).UnixMicro(), &out.Processes},
-		{declaredPart, 0, &out.Declared},
+		{declaredPart, 0, &out.VersionEntries},
 		{definitionsPart, now.Add(-p.Retention).UnixMicro(), &out.Definitions},
 	} {
-		if step.n == &out.Definitions && out.Declared >= batch && !p.DryRun {
+		if step.n == &out.Definitions && out.VersionEntries >= batch && !p.DryRun {
 			break // a version that no process declares refers to them
 		}
 		if *step.n, err = l.purgePart(ctx, step.part, step.until, batch, p.DryRun); err != nil {

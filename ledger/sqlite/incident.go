@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/cronce/cronce/internal/ledgerrules"
 	"github.com/cronce/cronce/ledger"
 )
 
 // changeIncidents closes and opens incidents after a record. Where no incident is
 // open, which is usual, successes cost one look-up together.
-func (t *tx) changeIncidents(e ledger.Ended) error {
+func (t *tx) changeIncidents(e ledgerrules.IncidentChanges) error {
 	closing := e.Closing()
 	if len(closing) > 0 {
 		var open bool
@@ -29,12 +30,12 @@ func (t *tx) changeIncidents(e ledger.Ended) error {
 			return err
 		}
 	}
-	return t.openIncidents(ledger.CauseDead, e.Dead)
+	return t.openIncidents(ledger.IncidentDead, e.Dead)
 }
 
 // openIncidents opens an incident for each job with problems, or adds to it.
-func (t *tx) openIncidents(cause ledger.IncidentCause, problems []ledger.Problem) error {
-	for _, p := range ledger.PerJob(problems) {
+func (t *tx) openIncidents(cause ledger.IncidentCause, problems []ledgerrules.Problem) error {
+	for _, p := range ledgerrules.MergeByJob(problems) {
 		if err := t.openIncident(cause, p); err != nil {
 			return fmt.Errorf("open the incident of job %s: %w", p.JobID, err)
 		}
@@ -44,7 +45,7 @@ func (t *tx) openIncidents(cause ledger.IncidentCause, problems []ledger.Problem
 
 // openIncident adds to the job's last incident if it is open or may be opened again,
 // else it opens another one.
-func (t *tx) openIncident(cause ledger.IncidentCause, p ledger.Problem) error {
+func (t *tx) openIncident(cause ledger.IncidentCause, p ledgerrules.Problem) error {
 	changed, err := t.exec(`
 		UPDATE incidents SET reopened = reopened + (closed_at IS NOT NULL), closed_at = NULL, closed_by = '',
 			reason = ?3, error = ?4, run_id = ?5, count = count + ?6, last_at = ?7, due_at = ?7, version = version + 1
@@ -66,9 +67,9 @@ const incidentColumns = `id, job_id, cause, reason, error, run_id, count, reopen
 
 func scanIncident(row scanner) (i ledger.Incident, err error) {
 	var opened, last int64
-	var closed, acked, due maybe
-	err = row.Scan(&i.ID, &i.JobID, &i.Cause, &i.Reason, &i.Error, &i.RunID, &i.Count, &i.Reopened, &opened, &last, &closed, &i.ClosedBy, &i.Settled,
-		&acked, &i.AckedBy, &i.Why, &i.Version, &i.Told, &due)
+	var closed, acked, due nullTime
+	err = row.Scan(&i.ID, &i.JobID, &i.Cause, &i.Reason, &i.Error, &i.RunID, &i.Count, &i.Reopened, &opened, &last, &closed, &i.ClosedBy, &i.ClosedByOperator,
+		&acked, &i.AckedBy, &i.Why, &i.Version, &i.NotifierState, &due)
 	i.OpenedAt, i.LastAt, i.ClosedAt, i.AckedAt, i.DueAt = at(opened), at(last), closed.time(), acked.time(), due.time()
 	return i, err
 }
@@ -111,8 +112,8 @@ func (t *tx) incident(id int64) (i ledger.Incident, found bool, err error) {
 	return list[0], true, nil
 }
 
-// AckIncident acknowledges or closes an incident. See ledger.IncidentAct.
-func (l *Ledger) AckIncident(ctx context.Context, a ledger.IncidentAct) (i ledger.Incident, err error) {
+// AckIncident acknowledges or closes an incident. See ledger.IncidentAction.
+func (l *Ledger) AckIncident(ctx context.Context, a ledger.IncidentAction) (i ledger.Incident, err error) {
 	err = l.write(ctx, func(t *tx) error {
 		var found bool
 		i, found, err = t.incident(a.ID)
@@ -121,7 +122,7 @@ func (l *Ledger) AckIncident(ctx context.Context, a ledger.IncidentAct) (i ledge
 			return err
 		case !found:
 			return ledger.ErrNotFound
-		case !a.Changes(i):
+		case !ledgerrules.ChangesIncident(a, i):
 			return nil
 		}
 		set := `acked_at = ?3, acked_by = ?2`
@@ -131,7 +132,7 @@ func (l *Ledger) AckIncident(ctx context.Context, a ledger.IncidentAct) (i ledge
 		if _, err := t.exec(`UPDATE incidents SET `+set+`, why = ?4, due_at = ?3, version = version + 1 WHERE id = ?1`, a.ID, a.By, t.now, a.Why); err != nil {
 			return err
 		}
-		if err := t.note(a.Audit(i)); err != nil {
+		if err := t.addAudit(ledgerrules.IncidentAudit(a, i)); err != nil {
 			return err
 		}
 		i, _, err = t.incident(a.ID)

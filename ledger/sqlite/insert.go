@@ -3,6 +3,7 @@ package sqlite
 import (
 	"time"
 
+	"github.com/cronce/cronce/internal/ledgerrules"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -16,7 +17,7 @@ type newRun struct {
 	holder   holder
 }
 
-// holder is who is to get a lease, and for how long.
+// holder names the process that gets a lease, and the lease's duration.
 type holder struct {
 	owner, token string
 	leaseFor     time.Duration
@@ -36,15 +37,15 @@ const insertRun = `
 	INSERT INTO runs (changed, run_id, job_id, scheduled_at, until, count, trigger, state, reason, revision, overlap,
 		target, call, body, planned_at, finished_at, by, why,
 		due_at, slot, waiting, attempt, send_before, lease_token, leased_by, leased_at, started_at, late_at)
-	VALUES (` + nextChange + `, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,  ?, ?, ?, ?, ?, ?, ?,  ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,  ?, ?, ?, ?, ?, ?, ?,  ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 	ON CONFLICT DO NOTHING`
 
 // insert writes the row, and decides what a planned one becomes: skipped,
 // waiting for the slot, leased, or claimable by anyone.
 func (t *tx) insert(n newRun) (written, error) {
-	beside := ledger.AdHoc(n.RunID)
+	beside := ledger.IsAdHoc(n.RunID)
 	if n.State == ledger.Planned && n.paused && !beside {
-		n.State, n.Reason = ledger.Skipped, ledger.WhilePaused
+		n.State, n.Reason = ledger.Skipped, ledger.ReasonPaused
 	}
 	if n.State != ledger.Planned || beside || n.Overlap == ledger.OverlapAllow {
 		return t.put(n, false, false)
@@ -57,13 +58,13 @@ func (t *tx) insert(n newRun) (written, error) {
 	if n.Overlap == ledger.OverlapQueue {
 		return t.put(n, false, true)
 	}
-	n.State, n.Reason = ledger.Skipped, ledger.Overlapped
+	n.State, n.Reason = ledger.Skipped, ledger.ReasonOverlap
 	return t.put(n, false, false)
 }
 
 // put writes the row as decided.
 func (t *tx) put(n newRun, slot, waits bool) (written, error) {
-	call, body, err := n.frozen()
+	call, body, err := n.callColumns()
 	if err != nil {
 		return written{}, err
 	}
@@ -87,10 +88,10 @@ func (t *tx) put(n newRun, slot, waits bool) (written, error) {
 		attempt, owner, token, leasedAt = 1, n.holder.owner, n.holder.token, t.now
 		due, sendBefore = w.work.LeasedUntil.UnixMicro(), w.work.SendBefore.UnixMicro()
 	}
-	changed, err := t.exec(insertRun, n.RunID, n.jobID, n.ScheduledAt.UnixMicro(), micros(n.Until), n.Count,
+	changed, err := t.exec(insertRun, t.change, n.RunID, n.jobID, n.ScheduledAt.UnixMicro(), micros(n.Until), n.Count,
 		string(n.Trigger), string(w.state), string(n.Reason), n.revision, string(overlap),
 		n.Call.Target, call, body, t.now, finished, n.by, n.why,
-		due, slotOf, waits, attempt, sendBefore, token, owner, leasedAt, leasedAt, micros(n.LateAt()))
+		due, slotOf, waits, attempt, sendBefore, token, owner, leasedAt, leasedAt, micros(ledgerrules.LateAt(n.RunSpec)))
 	if err != nil || changed == 0 {
 		return written{}, err
 	}
@@ -98,18 +99,18 @@ func (t *tx) put(n newRun, slot, waits bool) (written, error) {
 	return w, nil
 }
 
-// frozen returns the call's columns; a row that is not to run has none.
-func (n newRun) frozen() (call any, body []byte, err error) {
+// callColumns returns the call's columns; a row that is not to run has none.
+func (n newRun) callColumns() (call any, body []byte, err error) {
 	if n.Call.Method == "" && n.Call.Target == "" {
 		return nil, nil, nil
 	}
-	return freeze(n.Call)
+	return encodeCall(n.Call)
 }
 
 // due is when the run may be claimed: a scheduled time from its own time on, ~ work
 // and a backfill at once.
 func (n newRun) due(now int64) int64 {
-	if ledger.AdHoc(n.RunID) || n.Trigger == ledger.ByBackfill {
+	if ledger.IsAdHoc(n.RunID) || n.Trigger == ledger.ByBackfill {
 		return now
 	}
 	return n.ScheduledAt.UnixMicro()

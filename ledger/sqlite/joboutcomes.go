@@ -12,12 +12,12 @@ const (
 	// lastOutcomes are the last outcomes of the jobs of ?1, among the newest ?2 rows of
 	// each, from the end of its ids.
 	lastOutcomes = `
-		SELECT ` + runColumns + ` FROM jobs JOIN runs ON runs.run_id = (
+		SELECT ` + listColumns + ` FROM jobs JOIN runs ON runs.run_id = (
 			SELECT run_id FROM (
 				SELECT run_id, state FROM runs WHERE run_id > jobs.job_id || '@' AND run_id < jobs.job_id || 'A' AND until IS NULL
 				ORDER BY run_id DESC LIMIT ?2)
 			WHERE state IN ('succeeded', 'dead') ORDER BY run_id DESC LIMIT 1)
-		WHERE ` + amongJobs
+		WHERE jobs.job_id IN (SELECT value FROM json_each(?1))`
 	// failingSince is of one job, ?2, whose last outcome is dead.
 	failingSince = `
 		WITH newest AS MATERIALIZED (
@@ -28,7 +28,8 @@ const (
 	unseenOfJobs = `SELECT job_id, count(*) FROM runs WHERE state = 'dead' AND acked_at IS NULL GROUP BY job_id`
 )
 
-// jobStates looks behind a job's last row only where that is no outcome.
+// jobStates reads more than a job's last row only if that row is neither succeeded nor
+// dead.
 const jobStates = `
 	SELECT job_id, ended_at IS NOT NULL, watermark, paused_at, coalesce((
 		SELECT CASE state WHEN 'succeeded' THEN 0 WHEN 'dead' THEN 1 ELSE (
@@ -40,10 +41,10 @@ const jobStates = `
 		ORDER BY run_id DESC LIMIT 1), 0)
 	FROM jobs ORDER BY job_id`
 
-// JobStates lists every job in brief, by id.
+// JobStates lists every job in brief, by ID.
 func (l *Ledger) JobStates(ctx context.Context) ([]ledger.JobState, error) {
 	list, err := query(ctx, l, func(row scanner) (s ledger.JobState, err error) {
-		var watermark, paused maybe
+		var watermark, paused nullTime
 		err = row.Scan(&s.JobID, &s.Ended, &watermark, &paused, &s.Failing)
 		s.Watermark, s.PausedAt = watermark.time(), paused.time()
 		return s, err
@@ -81,7 +82,7 @@ func addOutcomes(ctx context.Context, r *sql.Tx, jobs map[string]*ledger.JobStat
 		if j.LastOutcome == nil || j.LastOutcome.State != ledger.Dead {
 			continue
 		}
-		since, err := queryTx(ctx, r, scanMaybe, failingSince, ledger.OutcomeWindow, j.JobID)
+		since, err := queryTx(ctx, r, scanNullTime, failingSince, ledger.OutcomeWindow, j.JobID)
 		if err != nil {
 			return err
 		}
@@ -90,13 +91,13 @@ func addOutcomes(ctx context.Context, r *sql.Tx, jobs map[string]*ledger.JobStat
 	unseen, err := queryTx(ctx, r, scanCount, unseenOfJobs)
 	for _, c := range unseen {
 		if j := jobs[c.jobID]; j != nil {
-			j.DeadUnseen = c.n
+			j.DeadUnacknowledged = c.n
 		}
 	}
 	return err
 }
 
-func scanMaybe(row scanner) (m maybe, err error) {
+func scanNullTime(row scanner) (m nullTime, err error) {
 	err = row.Scan(&m)
 	return m, err
 }

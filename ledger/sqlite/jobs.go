@@ -12,33 +12,32 @@ const (
 	jobList = `
 		SELECT jobs.job_id, revision, watermark, ended_at IS NOT NULL, body, paused_at, paused_by, paused_why, purged_before
 		FROM jobs LEFT JOIN job_bodies ON job_bodies.job_id = jobs.job_id AND ended_at IS NULL
-		WHERE ` + amongJobs + ` ORDER BY jobs.job_id`
-	// amongJobs takes all jobs where the list ?1 is NULL.
-	amongJobs = `(?1 IS NULL OR jobs.job_id IN (SELECT value FROM json_each(?1)))`
-	lastRuns  = `
-		SELECT ` + runColumns + ` FROM jobs JOIN runs ON runs.id = (
+		WHERE `
+	lastRuns = `
+		SELECT ` + listColumns + ` FROM jobs JOIN runs ON runs.id = (
 			SELECT id FROM runs WHERE run_id > jobs.job_id || '@' AND run_id < jobs.job_id || 'A' AND until IS NULL
 			ORDER BY run_id DESC LIMIT 1)
-		WHERE ` + amongJobs + ` ORDER BY jobs.job_id`
-	slotRuns     = `SELECT ` + runColumns + ` FROM runs WHERE slot IS NOT NULL`
+		WHERE `
+	slotRuns     = `SELECT ` + listColumns + ` FROM runs WHERE slot IS NOT NULL AND `
+	byJob        = ` ORDER BY jobs.job_id`
 	declaredList = `
 		SELECT job_id, hash, body, first_declared_at FROM definitions WHERE job_id = ? ORDER BY first_declared DESC LIMIT ?`
 	eventList = `
 		SELECT job_id, at, kind, local, zone FROM events WHERE job_id = ? ORDER BY id DESC LIMIT ?`
 )
 
-// Jobs lists every job that the ledger has a row of, or those of the ids, by id.
+// Jobs lists every job, or those of the IDs, by ID.
 func (l *Ledger) Jobs(ctx context.Context, ids ...string) (list []ledger.JobStatus, err error) {
-	var among any
+	var of any // NULL: all
 	if len(ids) > 0 {
-		among = array(ids)
+		of = array(ids)
 	}
 	err = l.snapshot(ctx, func(r *sql.Tx) error {
-		list, err = queryTx(ctx, r, scanJob, jobList, among)
+		list, err = queryTx(ctx, r, scanJob, jobList+among(`jobs.job_id`, of)+byJob, of)
 		if err != nil {
 			return err
 		}
-		last, err := queryTx(ctx, r, scanRun, lastRuns, among)
+		last, err := queryTx(ctx, r, scanRun, lastRuns+among(`jobs.job_id`, of), of)
 		if err != nil {
 			return err
 		}
@@ -49,7 +48,7 @@ func (l *Ledger) Jobs(ctx context.Context, ids ...string) (list []ledger.JobStat
 		for i := range last {
 			byID[last[i].JobID].LastRun = &last[i].Run
 		}
-		holders, err := queryTx(ctx, r, scanRun, slotRuns)
+		holders, err := queryTx(ctx, r, scanRun, slotRuns+among(`slot`, of), of)
 		if err != nil {
 			return err
 		}
@@ -66,19 +65,28 @@ func (l *Ledger) Jobs(ctx context.Context, ids ...string) (list []ledger.JobStat
 	return list, nil
 }
 
+// among is the condition that a column is one of a list, ?1, or that there is no
+// list. One text for both could not use an index.
+func among(column string, list any) string {
+	if list == nil {
+		return `?1 IS NULL`
+	}
+	return column + ` IN (SELECT value FROM json_each(?1))`
+}
+
 func scanJob(row scanner) (j ledger.JobStatus, err error) {
-	var watermark, paused, purged maybe
+	var watermark, paused, purged nullTime
 	err = row.Scan(&j.JobID, &j.Revision, &watermark, &j.Ended, &j.Body, &paused, &j.PausedBy, &j.PausedWhy, &purged)
-	j.Watermark, j.PausedAt, j.PurgedBefore = watermark.time(), paused.time(), purged.time()
+	j.Watermark, j.PausedAt, j.PurgedThrough = watermark.time(), paused.time(), purged.time()
 	return j, err
 }
 
-// Definitions lists what was declared of a job, the latest first declared first.
-func (l *Ledger) Definitions(ctx context.Context, jobID string, limit int) ([]ledger.Declared, error) {
+// Definitions lists the definitions of a job, the latest first declaration first.
+func (l *Ledger) Definitions(ctx context.Context, jobID string, limit int) ([]ledger.DeclaredDefinition, error) {
 	if limit <= 0 {
 		limit = 100
 	}
-	list, err := query(ctx, l, func(row scanner) (d ledger.Declared, err error) {
+	list, err := query(ctx, l, func(row scanner) (d ledger.DeclaredDefinition, err error) {
 		var first int64
 		err = row.Scan(&d.JobID, &d.Hash, &d.Body, &first)
 		d.At = at(first)
@@ -109,14 +117,13 @@ func scanEvent(row scanner) (e ledger.Event, err error) {
 	return e, err
 }
 
-// Pause makes the job's scheduled times from now on skipped (paused); a paused job
-// stays as it is.
+// Pause makes the job's scheduled times from now on skipped (paused). See ledger.Store.
 func (l *Ledger) Pause(ctx context.Context, jobID string, who ledger.Actor) error {
 	err := l.write(ctx, func(t *tx) error {
 		n, err := t.exec(`
 			UPDATE jobs SET paused_at = ?, paused_by = ?, paused_why = ? WHERE job_id = ? AND paused_at IS NULL`,
 			t.now, who.By, who.Why, jobID)
-		return t.noted(n, err, ledger.Audit{Act: ledger.ActPause, JobID: jobID, Actor: who})
+		return t.auditChange(n, err, ledger.Audit{Action: ledger.ActionPause, JobID: jobID, Actor: who})
 	})
 	if err != nil {
 		return fmt.Errorf("pause %s: %w", jobID, err)
@@ -124,13 +131,13 @@ func (l *Ledger) Pause(ctx context.Context, jobID string, who ledger.Actor) erro
 	return nil
 }
 
-// Resume ends a pause; a job that is not paused stays as it is.
+// Resume ends a pause. See ledger.Store.
 func (l *Ledger) Resume(ctx context.Context, jobID string, who ledger.Actor) error {
 	err := l.write(ctx, func(t *tx) error {
 		n, err := t.exec(`
 			UPDATE jobs SET paused_at = NULL, paused_by = '', paused_why = '' WHERE job_id = ? AND paused_at IS NOT NULL`,
 			jobID)
-		return t.noted(n, err, ledger.Audit{Act: ledger.ActResume, JobID: jobID, Actor: who})
+		return t.auditChange(n, err, ledger.Audit{Action: ledger.ActionResume, JobID: jobID, Actor: who})
 	})
 	if err != nil {
 		return fmt.Errorf("resume %s: %w", jobID, err)
@@ -138,20 +145,20 @@ func (l *Ledger) Resume(ctx context.Context, jobID string, who ledger.Actor) err
 	return nil
 }
 
-// noted records the operator's action if it changed anything. Otherwise it checks
-// that the job exists.
-func (t *tx) noted(changed int64, err error, a ledger.Audit) error {
+// auditChange writes the audit entry of an action that changed a row. If none was
+// changed, it checks that the job exists.
+func (t *tx) auditChange(changed int64, err error, a ledger.Audit) error {
 	if err != nil {
 		return err
 	}
 	if changed > 0 {
-		return t.note(a)
+		return t.addAudit(a)
 	}
-	return t.knows(a.JobID)
+	return t.requireJob(a.JobID)
 }
 
-// knows returns ledger.ErrNotFound unless the ledger has a row of the job.
-func (t *tx) knows(jobID string) error {
+// requireJob returns ledger.ErrNotFound if the ledger has no row of the job.
+func (t *tx) requireJob(jobID string) error {
 	found, err := t.one(`SELECT 1 FROM jobs WHERE job_id = ?`, []any{jobID}, new(int))
 	if err == nil && !found {
 		err = ledger.ErrNotFound

@@ -215,7 +215,7 @@ func writeOnce(ctx context.Context, l *sqlite.Ledger, token string) error {
 	var outcomes []ledger.Outcome
 	for _, w := range append(got.Leased, more.Work...) {
 		outcomes = append(outcomes, ledger.Outcome{
-			Lease: lease(w), State: ledger.Succeeded, Attempt: ledger.Attempt{N: w.Attempt, Answer: ledger.Fresh},
+			Lease: lease(w), State: ledger.Succeeded, Attempt: ledger.Attempt{N: w.Attempt, Answer: ledger.AnswerFresh},
 		})
 	}
 	_, err = l.Record(ctx, outcomes)
@@ -237,7 +237,7 @@ func writtenPlan(s ledger.JobAssignment) ledger.Plan {
 	next = next.Add(30 * time.Second)
 	p.Runs = append(p.Runs, ledger.RunSpec{
 		RunID: idOf(s.JobID, first) + "/" + next.Format(time.RFC3339), ScheduledAt: first, Until: next, Count: 30,
-		State: ledger.Missed, Reason: ledger.CatchUpNone, Trigger: ledger.BySchedule,
+		State: ledger.Missed, Reason: ledger.ReasonCatchUpNone, Trigger: ledger.BySchedule,
 	})
 	p.Through = next
 	return p

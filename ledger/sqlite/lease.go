@@ -15,8 +15,8 @@ const recall = `
 	WHERE due_at IS NOT NULL AND waiting = 0 AND state = 'running' AND lease_token = ?
 	ORDER BY scheduled_at, run_id`
 
-// Recall returns the work that is leased under a token now.
-func (l *Ledger) Recall(ctx context.Context, token string) ([]ledger.Work, error) {
+// LeasedWork returns the work that is leased under a token, oldest scheduled time first.
+func (l *Ledger) LeasedWork(ctx context.Context, token string) ([]ledger.Work, error) {
 	rows, err := query(ctx, l, scanRun, recall, token)
 	if err != nil {
 		return nil, fmt.Errorf("recall: %w", err)
@@ -28,8 +28,7 @@ func (l *Ledger) Recall(ctx context.Context, token string) ([]ledger.Work, error
 	return work, nil
 }
 
-// Extend moves the ends of held leases to now + d and returns those that are
-// held no longer.
+// Extend moves the ends of leases to now + d, and returns the leases that are lost.
 func (l *Ledger) Extend(ctx context.Context, leases []ledger.Lease, d time.Duration) (lost []ledger.Lease, err error) {
 	if len(leases) == 0 {
 		return nil, nil

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cronce/cronce/internal/ledgerrules"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -44,6 +45,7 @@ func query[T any](ctx context.Context, l *Ledger, scan func(scanner) (T, error),
 
 const (
 	getRun      = `SELECT ` + runColumns + ` FROM runs WHERE run_id = ?`
+	getListed   = `SELECT ` + listColumns + ` FROM runs WHERE run_id = ?`
 	getAttempts = `
 		SELECT run_id, 1 AS n, first_started_at, first_finished_at, first_answer, first_status, first_code, first_error, first_detail, first_owner
 		FROM runs WHERE id = ?1 AND first_answer IS NOT NULL
@@ -52,8 +54,8 @@ const (
 		FROM attempts WHERE run = ?1 ORDER BY n`
 )
 
-// Get returns one row by its id and the run's attempts by number;
-// ledger.ErrNotFound when there is none.
+// Get returns one row by its ID, and the run's attempts by number. It returns
+// ledger.ErrNotFound for an ID that has no row.
 func (l *Ledger) Get(ctx context.Context, runID string) (run ledger.Run, attempts []ledger.Attempt, err error) {
 	err = l.snapshot(ctx, func(r *sql.Tx) error {
 		rows, err := queryTx(ctx, r, scanRun, getRun, runID)
@@ -74,7 +76,7 @@ func (l *Ledger) Get(ctx context.Context, runID string) (run ledger.Run, attempt
 }
 
 func scanAttempt(row scanner) (a ledger.Attempt, err error) {
-	var started, finished maybe
+	var started, finished nullTime
 	err = row.Scan(&a.RunID, &a.N, &started, &finished, &a.Answer, &a.Status, &a.Code, &a.Error, &a.Detail, &a.Owner)
 	a.StartedAt, a.FinishedAt = started.time(), finished.time()
 	return a, err
@@ -90,10 +92,10 @@ func (l *Ledger) List(ctx context.Context, f ledger.Filter) ([]ledger.Run, error
 	if err != nil {
 		return nil, fmt.Errorf("list runs: %w", err)
 	}
-	return bare(rows), nil
+	return runsOf(rows), nil
 }
 
-func bare(rows []stored) []ledger.Run {
+func runsOf(rows []stored) []ledger.Run {
 	var runs []ledger.Run
 	for _, s := range rows {
 		runs = append(runs, s.Run)
@@ -109,13 +111,13 @@ const unfinishedOnly = `runs.id IN (
 
 // exceptional is implied by the state beside it. SQLite uses the indexes of the exceptional
 // runs only for a query that says so.
-const exceptional = `state IN ('dead', 'skipped', 'missed', 'superseded', 'canceled')`
+const exceptional = `due_at IS NULL AND state <> 'succeeded'`
 
 // selectRuns is the query of a filter, the oldest first (ASC) or the newest
 // (DESC); a Limit below 1 is none.
 func selectRuns(f ledger.Filter, direction string) (string, []any) {
 	where, args := conditions(f)
-	q := `SELECT ` + runColumns + ` FROM runs`
+	q := `SELECT ` + listColumns + ` FROM runs`
 	if len(where) > 0 {
 		q += ` WHERE ` + strings.Join(where, ` AND `)
 	}
@@ -140,7 +142,7 @@ func conditions(f ledger.Filter) (where []string, args []any) {
 		add(`run_id IN (SELECT value FROM json_each(?))`, array(f.IDs))
 	}
 	if f.JobID != "" {
-		from, below := f.IDBounds()
+		from, below := ledgerrules.IDBounds(f)
 		add(`run_id >= ? AND run_id < ?`, from, below)
 	}
 	if len(f.States) > 0 {
@@ -155,7 +157,7 @@ func conditions(f ledger.Filter) (where []string, args []any) {
 			add(unfinishedOnly)
 		}
 	}
-	if state := f.Exception(); state != "" && len(f.IDs) == 0 && (f.JobID != "" || !f.Unacked) { // runs_dead has the unacknowledged of all jobs
+	if state := ledgerrules.ExceptionalState(f); state != "" && len(f.IDs) == 0 && (f.JobID != "" || !f.Unacknowledged) { // runs_dead has the unacknowledged of all jobs
 		add(`state = ` + states([]ledger.State{state}))
 		add(exceptional)
 	}
@@ -168,7 +170,7 @@ func conditions(f ledger.Filter) (where []string, args []any) {
 	if !f.Until.IsZero() {
 		add(`scheduled_at < ?`, f.Until.UnixMicro())
 	}
-	if f.Unacked {
+	if f.Unacknowledged {
 		add(`acked_at IS NULL`)
 	}
 	if f.NotRerun {

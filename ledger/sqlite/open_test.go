@@ -85,11 +85,11 @@ func TestManyProcessesMayStartOnOneNewFile(t *testing.T) {
 
 func TestPendingMigrationsAreRefusedWhenTheSchemaIsKept(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.db")
-	if _, err := sqlite.Open(t.Context(), path, sqlite.Options{KeepSchema: true}); !errors.Is(err, ledger.ErrSchema) {
+	if _, err := sqlite.Open(t.Context(), path, sqlite.Options{SkipMigrations: true}); !errors.Is(err, ledger.ErrSchema) {
 		t.Errorf("%v, want ErrSchema", err)
 	}
 	open(t, path, &clock{})
-	l, err := sqlite.Open(t.Context(), path, sqlite.Options{KeepSchema: true})
+	l, err := sqlite.Open(t.Context(), path, sqlite.Options{SkipMigrations: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func TestAFileOfANewerProgramIsOpened(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, keep := range []bool{false, true} {
-		l, err := sqlite.Open(t.Context(), path, sqlite.Options{KeepSchema: keep})
+		l, err := sqlite.Open(t.Context(), path, sqlite.Options{SkipMigrations: keep})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -190,7 +190,7 @@ func TestAnotherProcessesLockIsWaitedFor(t *testing.T) {
 	unlock := locked(t, path)
 	defer unlock()
 	done := make(chan error)
-	go func() { done <- l.Retire(t.Context(), "p") }()
+	go func() { done <- l.Deregister(t.Context(), "p") }()
 	if _, err := l.List(t.Context(), ledger.Filter{}); err != nil {
 		t.Errorf("a listing has to wait for nobody: %v", err)
 	}
@@ -209,12 +209,12 @@ func TestALockThatIsNotGivenBackIsUnavailability(t *testing.T) {
 	defer l.Close()
 	unlock := locked(t, path)
 	defer unlock()
-	err = l.Retire(t.Context(), "p")
+	err = l.Deregister(t.Context(), "p")
 	if !errors.Is(err, ledger.ErrUnavailable) || !strings.Contains(err.Error(), "another process keeps it locked") {
 		t.Error(err)
 	}
 	unlock()
-	if err := l.Retire(t.Context(), "p"); err != nil {
+	if err := l.Deregister(t.Context(), "p"); err != nil {
 		t.Errorf("after it was given back: %v", err)
 	}
 }
@@ -226,12 +226,12 @@ func TestWaitingForALockEndsWithTheContext(t *testing.T) {
 	defer unlock()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	err := l.Retire(ctx, "p")
+	err := l.Deregister(ctx, "p")
 	if !errors.Is(err, ledger.ErrUnavailable) || !errors.Is(err, context.DeadlineExceeded) {
 		t.Error(err)
 	}
 	unlock()
-	if err := l.Retire(t.Context(), "p"); err != nil {
+	if err := l.Deregister(t.Context(), "p"); err != nil {
 		t.Errorf("after it: %v", err)
 	}
 }
@@ -244,7 +244,7 @@ func TestAClosedLedgerIsUnavailable(t *testing.T) {
 	if err := l.Ping(t.Context()); !errors.Is(err, ledger.ErrUnavailable) {
 		t.Errorf("read: %v", err)
 	}
-	if err := l.Retire(t.Context(), "p"); !errors.Is(err, ledger.ErrUnavailable) {
+	if err := l.Deregister(t.Context(), "p"); !errors.Is(err, ledger.ErrUnavailable) {
 		t.Errorf("write: %v", err)
 	}
 }

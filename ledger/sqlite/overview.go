@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/cronce/cronce/internal/ledgerrules"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -27,13 +28,17 @@ const (
 		SELECT ` + cellColumns + ` FROM runs
 		WHERE job_id = ?1 AND until IS NOT NULL AND scheduled_at < ?3 AND until >= ?2 ORDER BY run_id`
 
+	// delay is a run's Call.Delay in microseconds. Most calls have none: looking for its
+	// name spares reading them.
+	delay = `iif(instr(call, '"delay":'), coalesce(json_extract(call, '$.delay'), 0) / 1000, 0)`
+
 	// timingCounts counts rows by what Timings wants to know of them:
-	// ledger.TimingClass of their lateness and duration, NULL where that is not
+	// ledger.HistogramBucket of their lateness and duration, NULL where that is not
 	// asked for.
 	timingCounts = `
 		SELECT state, sum(count),
 			CASE WHEN started_at IS NOT NULL AND trigger IN ('schedule', 'catchup') THEN
-				CAST(floor(8 * log2(max(1.0, started_at - scheduled_at))) AS INTEGER) END,
+				CAST(floor(8 * log2(max(1.0, started_at - scheduled_at - ` + delay + `))) AS INTEGER) END,
 			CASE WHEN state = 'succeeded' THEN CAST(floor(8 * log2(max(1.0, finished_at - started_at))) AS INTEGER) END
 		FROM runs WHERE scheduled_at >= ?1 AND scheduled_at < ?2 GROUP BY 1, 3, 4`
 
@@ -46,17 +51,17 @@ const (
 		) r ON r.leased_by = p.process ORDER BY process`
 )
 
-func scanCell(row scanner) (c ledger.Cell, err error) {
+func scanCell(row scanner) (c ledger.RunSummary, err error) {
 	var scheduled int64
-	var until, started, finished maybe
+	var until, started, finished nullTime
 	err = row.Scan(&c.RunID, &scheduled, &until, &c.Count, &c.State, &c.Reason, &c.Replayed, &started, &finished)
 	c.ScheduledAt, c.Until, c.StartedAt, c.FinishedAt = at(scheduled), until.time(), started.time(), finished.time()
 	return c, err
 }
 
 // Recent returns the newest rows of each of the jobs, from the end of its ids.
-func (l *Ledger) Recent(ctx context.Context, jobIDs []string, n int) (map[string][]ledger.Cell, error) {
-	cells := map[string][]ledger.Cell{}
+func (l *Ledger) Recent(ctx context.Context, jobIDs []string, n int) (map[string][]ledger.RunSummary, error) {
+	cells := map[string][]ledger.RunSummary{}
 	err := l.snapshot(ctx, func(r *sql.Tx) error {
 		look, err := r.PrepareContext(ctx, recentRows)
 		if err != nil {
@@ -86,7 +91,7 @@ func (l *Ledger) Recent(ctx context.Context, jobIDs []string, n int) (map[string
 
 // Days counts a job's scheduled times by day and state.
 func (l *Ledger) Days(ctx context.Context, jobID string, since, until time.Time) (d ledger.Days, err error) {
-	from, below := ledger.RunIDInterval(jobID, since, until)
+	from, below := ledgerrules.RunIDInterval(jobID, since, until)
 	err = l.snapshot(ctx, func(r *sql.Tx) error {
 		d.Counts, err = queryTx(ctx, r, scanDay, dayCounts, jobID, from, below)
 		if err != nil {
@@ -110,7 +115,7 @@ func scanDay(row scanner) (d ledger.DayCount, err error) {
 	return d, err
 }
 
-// Timings is how the runs of an interval went.
+// Timings returns how the runs of an interval went. See ledger.Store.
 func (l *Ledger) Timings(ctx context.Context, since, until time.Time) (ledger.Timings, error) {
 	t := ledger.Timings{Counts: map[ledger.State]int{}, Lateness: ledger.Histogram{}, Durations: ledger.Histogram{}}
 	_, err := query(ctx, l, func(row scanner) (none struct{}, err error) {
@@ -135,7 +140,7 @@ func (l *Ledger) Timings(ctx context.Context, since, until time.Time) (ledger.Ti
 	return t, nil
 }
 
-// Processes lists the processes by id.
+// Processes lists the processes by ID.
 func (l *Ledger) Processes(ctx context.Context) ([]ledger.Process, error) {
 	list, err := query(ctx, l, func(row scanner) (p ledger.Process, err error) {
 		var beat int64

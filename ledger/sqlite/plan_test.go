@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cronce/cronce/internal/ledgerrules"
 	"github.com/cronce/cronce/ledger"
 	"github.com/cronce/cronce/ledger/sqlite"
 )
@@ -50,6 +51,24 @@ func TestEveryQueryUsesAnIndex(t *testing.T) {
 	}
 }
 
+// What is asked of a few jobs does not cost what all cost.
+func TestAFewJobsAreFoundByTheirIDs(t *testing.T) {
+	path := newFile(t)
+	open(t, path, &clock{})
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, q := range sqlite.ReadsOfFewJobs() {
+		for _, step := range explain(t, db, q) {
+			if strings.HasPrefix(step, "SCAN") && !strings.Contains(step, "json_each") {
+				t.Errorf("%s\n\t%s", q, step)
+			}
+		}
+	}
+}
+
 // Dead runs that nobody has acknowledged are few among very many.
 func TestDeadRunsAreFoundByTheirIndex(t *testing.T) {
 	path := newFile(t)
@@ -59,7 +78,7 @@ func TestDeadRunsAreFoundByTheirIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	q, _ := sqlite.SelectRuns(ledger.Filter{States: []ledger.State{ledger.Dead}, Unacked: true, Limit: 100}, "DESC")
+	q, _ := sqlite.SelectRuns(ledger.Filter{States: []ledger.State{ledger.Dead}, Unacknowledged: true, Limit: 100}, "DESC")
 	if steps := strings.Join(explain(t, db, q), "; "); !strings.Contains(steps, "runs_dead") {
 		t.Errorf("%s\n\t%s", q, steps)
 	}
@@ -75,7 +94,7 @@ var filters = []ledger.Filter{
 	{JobID: "a", Limit: 100},
 	{JobID: "a", Limit: 100, Before: &ledger.Cursor{ScheduledAt: time.Now(), ID: "a@b"}},
 	{Limit: 100, Before: &ledger.Cursor{ScheduledAt: time.Now(), ID: "a@b"}},
-	{States: []ledger.State{ledger.Dead}, Unacked: true},
+	{States: []ledger.State{ledger.Dead}, Unacknowledged: true},
 	{Since: time.Now(), Until: time.Now(), Limit: 100},
 }
 
@@ -88,7 +107,7 @@ func TestExceptionalRunsAreFoundByTheirIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	for _, state := range ledger.Exceptional {
+	for _, state := range ledgerrules.Exceptional {
 		for _, c := range []struct {
 			filter ledger.Filter
 			index  string
@@ -96,8 +115,8 @@ func TestExceptionalRunsAreFoundByTheirIndex(t *testing.T) {
 			{ledger.Filter{States: []ledger.State{state}, Limit: 50}, "runs_exceptions (state=?)"},
 			{ledger.Filter{States: []ledger.State{state}, Since: time.Now(), Limit: 50}, "runs_exceptions (state=? AND scheduled_at>?)"},
 			{ledger.Filter{JobID: "a", States: []ledger.State{state}, Limit: 50}, "runs_job_exceptions (state=? AND run_id>? AND run_id<?)"},
-			{ledger.Filter{Reason: ledger.Exhausted, Limit: 50}, "runs_exceptions (state=?)"},
-			{ledger.Filter{JobID: "a", States: []ledger.State{ledger.Dead}, Unacked: true, Limit: 50}, "runs_job_exceptions (state=? AND run_id>? AND run_id<?)"},
+			{ledger.Filter{Reason: ledger.ReasonExhausted, Limit: 50}, "runs_exceptions (state=?)"},
+			{ledger.Filter{JobID: "a", States: []ledger.State{ledger.Dead}, Unacknowledged: true, Limit: 50}, "runs_job_exceptions (state=? AND run_id>? AND run_id<?)"},
 		} {
 			q, _ := sqlite.SelectRuns(c.filter, "DESC")
 			steps := strings.Join(explain(t, db, q), "; ")
@@ -144,94 +163,6 @@ func parameters(q string) (n int) {
 	return n
 }
 
-// everything makes each kind of call once, so that each statement is prepared.
-func (f *fleet) everything(t *testing.T) {
-	t.Helper()
-	ctx := t.Context()
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	f.begin(t, 5)
-	_, err := f.Heartbeat(ctx, "p")
-	must(err)
-	work := f.admit(t, true)
-	f.record(t, work[:1])
-	_, err = f.Record(ctx, []ledger.Outcome{
-		{Lease: lease(work[1]), State: ledger.Retrying}, {Lease: lease(work[2]), State: ledger.Planned},
-		{Lease: lease(work[3]), State: ledger.Dead}, {Lease: lease(work[3]), State: ledger.Dead},
-	})
-	must(err)
-	_, err = f.Extend(ctx, []ledger.Lease{lease(work[4])}, time.Hour)
-	must(err)
-	act := ledger.Act{Filter: ledger.Filter{JobID: work[3].JobID}, Actor: ledger.Actor{By: "me", Why: "test"}, IncludeAcknowledged: true}
-	_, err = f.Ack(ctx, act)
-	must(err)
-	_, err = f.Redrive(ctx, act)
-	must(err)
-	_, err = f.Cancel(ctx, act)
-	must(err)
-	must(f.Pause(ctx, work[0].JobID, ledger.Actor{By: "me", Why: "test"}))
-	must(f.Resume(ctx, work[0].JobID, ledger.Actor{By: "me", Why: "test"}))
-	f.queueAndRange(t, must)
-	f.clock.shift.Add(int64(2 * time.Minute)) // leases lapse
-	_, err = f.Claim(ctx, ledger.Claim{Owner: "p", Token: f.token(), Limit: 1, LeaseFor: time.Minute})
-	must(err)
-	_, err = f.Claim(ctx, ledger.Claim{Owner: "p", Token: f.token(), Limit: 1, Only: []string{"a@b"}})
-	must(err)
-	_, err = f.PurgeRuns(ctx, ledger.Purge{})
-	must(err)
-	_, err = f.PurgeHistory(ctx, ledger.HistoryPurge{})
-	must(err)
-	must(f.Retire(ctx, "p"))
-}
-
-// queueAndRange has a run wait for another, an entry, a range row, its backfill
-// and then, since only the current revision's ranges give scheduled times, an edit.
-func (f *fleet) queueAndRange(t *testing.T, must func(error)) {
-	t.Helper()
-	f.clock.shift.Add(int64(time.Hour))
-	s := &f.stands[0]
-	p := f.plan(s, ledger.OverlapQueue, true)
-	p2 := f.plan(s, ledger.OverlapQueue, false)
-	first := s.Watermark.Add(time.Second)
-	missed := ledger.RunSpec{
-		RunID: idOf(s.JobID, first) + "/" + first.Add(time.Minute).Format(time.RFC3339), ScheduledAt: first, Until: first.Add(time.Minute), Count: 61,
-		State: ledger.Missed, Reason: ledger.CatchUpNone, Trigger: ledger.BySchedule,
-	}
-	p.Runs = append(p.Runs, p2.Runs[0], missed)
-	p.Through = missed.Until
-	got, err := f.Admit(t.Context(), ledger.Admission{Plans: []ledger.Plan{p, p}, Owner: "p", Token: f.token(), LeaseFor: time.Minute})
-	must(err)
-	if len(got.Stale) != 1 || len(got.Leased) != 1 {
-		t.Fatalf("%+v", got)
-	}
-	f.record(t, got.Leased)
-	in := missed
-	in.RunID, in.Until, in.Call = idOf(s.JobID, in.ScheduledAt), time.Time{}, p2.Runs[0].Call
-	done, err := f.Backfill(t.Context(), ledger.Backfill{JobID: s.JobID, Runs: []ledger.RunSpec{in}})
-	must(err)
-	if done.Planned != 1 {
-		t.Fatalf("%+v", done)
-	}
-	edit := ledger.Plan{JobID: s.JobID, Revision: p.Revision, After: p.Through, Through: p.Through, Next: &ledger.Definition{JobID: s.JobID, Hash: "h2"}}
-	got, err = f.Admit(t.Context(), ledger.Admission{Plans: []ledger.Plan{edit}, Owner: "p", Token: f.token(), LeaseFor: time.Minute})
-	must(err)
-	if len(got.Stale) != 0 {
-		t.Fatalf("%+v", got)
-	}
-	_, err = f.Enter(t.Context(), ledger.Entry{JobID: s.JobID, RunSpec: p2.Runs[0]})
-	must(err)
-	in.ScheduledAt = in.ScheduledAt.Add(time.Hour)
-	in.RunID = idOf("unknown", in.ScheduledAt)
-	_, err = f.Enter(t.Context(), ledger.Entry{JobID: "unknown", RunSpec: in})
-	must(err)
-}
-
-func lease(w ledger.Work) ledger.Lease { return ledger.Lease{RunID: w.RunID, Token: w.Token} }
-
 // What is unfinished is little, and is not looked for among all that ran.
 func TestTheUnfinishedAreReadFromTheirIndexes(t *testing.T) {
 	path := newFile(t)
@@ -244,7 +175,7 @@ func TestTheUnfinishedAreReadFromTheirIndexes(t *testing.T) {
 	for _, f := range []ledger.Filter{
 		{States: []ledger.State{ledger.Planned, ledger.Running, ledger.Retrying}},
 		{States: []ledger.State{ledger.Running}, Limit: 100},
-		{States: []ledger.State{ledger.Running}, Since: time.Now(), Reason: ledger.Overlapped, Limit: 100},
+		{States: []ledger.State{ledger.Running}, Since: time.Now(), Reason: ledger.ReasonOverlap, Limit: 100},
 		{States: sqlite.Among([]ledger.State{ledger.Planned, ledger.Running}, []ledger.State{ledger.Running, ledger.Dead})},
 	} {
 		for _, direction := range []string{"ASC", "DESC"} {

@@ -67,12 +67,12 @@ func (l *Ledger) purgeBatch(ctx context.Context, p ledger.Purge) (out ledger.Pur
 	out.Next, out.More = p.From, true
 	if len(p.From.Found) == 0 {
 		out.Next, err = l.findPurgeable(ctx, p)
-		out.More = len(out.Next.Found) >= p.FullBatch()
+		out.More = len(out.Next.Found) >= p.BatchSize()
 	}
 	if err != nil || len(out.Next.Found) == 0 {
 		return out, err
 	}
-	n := min(p.FullBatch(), len(out.Next.Found))
+	n := min(p.BatchSize(), len(out.Next.Found))
 	err = l.write(ctx, func(t *tx) error {
 		out.Runs, err = t.purge(p, out.Next.Found[:n])
 		return err
@@ -81,13 +81,13 @@ func (l *Ledger) purgeBatch(ctx context.Context, p ledger.Purge) (out ledger.Pur
 	return out, err
 }
 
-type doomed struct {
+type purgeCandidate struct {
 	key   int64
 	runID string
 	at    int64
 }
 
-func scanDoomed(row scanner) (d doomed, err error) {
+func scanPurgeCandidate(row scanner) (d purgeCandidate, err error) {
 	err = row.Scan(&d.key, &d.runID, &d.at)
 	return d, err
 }
@@ -98,13 +98,13 @@ func (l *Ledger) findPurgeable(ctx context.Context, p ledger.Purge) (next ledger
 	next = p.From
 	err = l.snapshot(ctx, func(r *sql.Tx) error {
 		limits := bounds(p, l.now().UnixMicro())
-		found, err := queryTx(ctx, r, scanDoomed, findPurgeable, append(limits, p.From.After.UnixMicro(), p.FullBatch())...)
+		found, err := queryTx(ctx, r, scanPurgeCandidate, findPurgeable, append(limits, p.From.After.UnixMicro(), p.BatchSize())...)
 		if err != nil || len(found) == 0 {
 			return err
 		}
 		last := found[len(found)-1]
-		if len(found) == p.FullBatch() {
-			tied, err := queryTx(ctx, r, scanDoomed, tiedPurgeable, append(limits, last.at, last.key)...)
+		if len(found) == p.BatchSize() {
+			tied, err := queryTx(ctx, r, scanPurgeCandidate, tiedPurgeable, append(limits, last.at, last.key)...)
 			if err != nil {
 				return err
 			}
@@ -121,7 +121,7 @@ func (l *Ledger) findPurgeable(ctx context.Context, p ledger.Purge) (next ledger
 
 // purge deletes what was found and still is past its retention.
 func (t *tx) purge(p ledger.Purge, found []string) (gone int, err error) {
-	if _, err := t.exec(keepPosition); err != nil {
+	if _, err := t.exec(keepPosition, t.change); err != nil {
 		return 0, err
 	}
 	newest := map[string]int64{}
@@ -136,7 +136,7 @@ func (t *tx) purge(p ledger.Purge, found []string) (gone int, err error) {
 			continue // revived meanwhile, or gone
 		}
 		gone++
-		if before, ok := newest[job]; !ledger.AdHoc(id) && (!ok || last > before) {
+		if before, ok := newest[job]; !ledger.IsAdHoc(id) && (!ok || last > before) {
 			newest[job] = last
 		}
 	}

@@ -16,13 +16,13 @@ func TestAPurgeLeavesARunThatWasRevivedMeanwhile(t *testing.T) {
 	f.begin(t, 2)
 	work := f.admit(t, true)
 	for _, w := range work {
-		dead := ledger.Outcome{Lease: lease(w), State: ledger.Dead, Reason: ledger.Permanent}
+		dead := ledger.Outcome{Lease: lease(w), State: ledger.Dead, Reason: ledger.ReasonPermanent}
 		if _, err := f.Record(t.Context(), []ledger.Outcome{dead}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	got, err := f.PurgeAfter(t.Context(), ledger.Purge{Batch: 2}, func() {
-		_, err := f.Redrive(t.Context(), ledger.Act{Filter: ledger.Filter{IDs: []string{work[0].RunID}}, Actor: ledger.Actor{By: "me", Why: "test"}})
+		_, err := f.Redrive(t.Context(), ledger.Action{Filter: ledger.Filter{IDs: []string{work[0].RunID}}, Actor: ledger.Actor{By: "me", Why: "test"}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -26,25 +26,25 @@ type queue struct {
 }
 
 const (
-	// inQueue is how long to wait for the queue's lock: longer than its holder
+	// queueTimeout is how long to wait for the queue's lock: longer than its holder
 	// takes to notice that the write lock is free.
-	inQueue = 100 * time.Millisecond
-	// pastQueue is how long to ignore the queue after it did not move.
-	pastQueue = time.Second
+	queueTimeout = 100 * time.Millisecond
+	// queueBackoff is how long to ignore the queue after its lock could not be had.
+	queueBackoff = time.Second
 )
 
-// enter waits up to inQueue for the queue's lock. The caller then calls leave.
+// enter waits up to queueTimeout for the queue's lock. The caller then calls leave.
 func (q *queue) enter(ctx context.Context) {
 	if time.Now().Before(q.without) || !q.open() {
 		return
 	}
-	patience := time.NewTimer(inQueue)
+	patience := time.NewTimer(queueTimeout)
 	defer patience.Stop()
 	for wait := time.Millisecond / 4; !tryLock(q.file); wait = min(2*wait, 4*time.Millisecond) {
 		select {
 		case <-time.After(wait):
 		case <-patience.C:
-			q.without = time.Now().Add(pastQueue)
+			q.without = time.Now().Add(queueBackoff)
 			return
 		case <-ctx.Done():
 			return

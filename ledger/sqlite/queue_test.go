@@ -14,7 +14,7 @@ import (
 // hogEnv makes the test binary a process that writes without a pause.
 const hogEnv = "CRONCE_TEST_HOG"
 
-// hog pauses and resumes the job, each an act of the audit, without end.
+// hog pauses and resumes the job, each an action of the audit, without end.
 func hog(path string) error {
 	ctx := context.Background()
 	l, err := sqlite.Open(ctx, path, sqlite.Options{BusyTimeout: time.Minute})
@@ -46,7 +46,7 @@ func startHog(t *testing.T, path string) *exec.Cmd {
 	return cmd
 }
 
-// newest is the number of the last act that is in the audit.
+// newest is the number of the last action that is in the audit.
 func newest(t *testing.T, l *sqlite.Ledger) int64 {
 	t.Helper()
 	page, err := l.Audit(t.Context(), ledger.AuditFilter{By: "hog", Limit: 1})
@@ -83,7 +83,7 @@ func TestAWriterWithoutAPauseLetsOthersIn(t *testing.T) {
 	var waited int64
 	for range writes {
 		before := newest(t, l)
-		if err := l.Retire(t.Context(), "nobody"); err != nil {
+		if err := l.Deregister(t.Context(), "nobody"); err != nil {
 			t.Fatal(err)
 		}
 		waited += newest(t, l) - before
@@ -111,7 +111,7 @@ func TestASuspendedProcessInTheQueueStopsNobody(t *testing.T) {
 		t.Fatal("the queue's lock is taken while nobody waits")
 	}
 	for range 100 {
-		if err := l.Retire(t.Context(), "nobody"); err != nil {
+		if err := l.Deregister(t.Context(), "nobody"); err != nil {
 			t.Fatal(err)
 		}
 	}

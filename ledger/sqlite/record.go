@@ -4,25 +4,26 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/cronce/cronce/internal/ledgerrules"
 	"github.com/cronce/cronce/ledger"
 )
 
 // Record writes outcomes, each fenced by its lease's token, in one
 // transaction, and returns a result for each, in order.
-func (l *Ledger) Record(ctx context.Context, outcomes []ledger.Outcome) (fates []ledger.RecordResult, err error) {
+func (l *Ledger) Record(ctx context.Context, outcomes []ledger.Outcome) (results []ledger.RecordResult, err error) {
 	if len(outcomes) == 0 {
 		return nil, nil
 	}
 	err = l.write(ctx, func(t *tx) error {
-		fates = make([]ledger.RecordResult, 0, len(outcomes))
+		results = make([]ledger.RecordResult, 0, len(outcomes))
 		var freed []string
-		var ended ledger.Ended
+		var ended ledgerrules.IncidentChanges
 		for _, o := range outcomes {
 			fate, written, err := t.record(o)
 			if err != nil {
 				return fmt.Errorf("%s: %w", o.RunID, err)
 			}
-			fates = append(fates, fate)
+			results = append(results, fate)
 			if written {
 				ended.Add(o)
 			}
@@ -33,21 +34,21 @@ func (l *Ledger) Record(ctx context.Context, outcomes []ledger.Outcome) (fates [
 		if err := t.changeIncidents(ended); err != nil {
 			return err
 		}
-		return t.freed(freed)
+		return t.promoteAfter(freed)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("record: %w", err)
 	}
-	return fates, nil
+	return results, nil
 }
 
 func (t *tx) record(o ledger.Outcome) (result ledger.RecordResult, written bool, err error) {
-	changed, err := t.settle(o)
+	changed, err := t.writeOutcome(o)
 	if err != nil {
 		return "", false, err
 	}
 	if changed == 0 {
-		result, err = t.fate(o.Lease)
+		result, err = t.repeatedResult(o.Lease)
 		return result, false, err
 	}
 	if o.Attempt.N > 1 {
@@ -57,47 +58,47 @@ func (t *tx) record(o ledger.Outcome) (result ledger.RecordResult, written bool,
 	return ledger.Recorded, true, err
 }
 
-// settle moves the run if its lease is still held. The token stays in the row;
-// so does the first attempt.
-func (t *tx) settle(o ledger.Outcome) (changed int64, err error) {
+// writeOutcome changes the run if its lease is still held. The token and the first
+// attempt stay in the row.
+func (t *tx) writeOutcome(o ledger.Outcome) (changed int64, err error) {
 	switch o.State {
 	case ledger.Succeeded, ledger.Dead:
 		return t.exec(`
-			UPDATE runs SET changed = `+nextChange+`, state = ?12, reason = ?13, replayed = ?14, failures = ?15, due_at = NULL, slot = NULL, finished_at = ?16,`+answered+`
+			UPDATE runs SET state = ?13, reason = ?14, replayed = ?15, failures = ?16, due_at = NULL, slot = NULL, finished_at = ?17,`+attemptColumns+`
 			WHERE run_id = ?1 AND lease_token = ?2 AND state = 'running'`,
-			append(answer(o), string(o.State), string(o.Reason), o.Replayed, o.Failures, t.now)...)
+			append(t.outcomeArgs(o), string(o.State), string(o.Reason), o.Replayed, o.Failures, t.now)...)
 	case ledger.Retrying:
 		return t.exec(`
-			UPDATE runs SET changed = `+nextChange+`, state = 'retrying', failures = ?12, due_at = ?13,`+answered+`
+			UPDATE runs SET state = 'retrying', failures = ?13, due_at = ?14,`+attemptColumns+`
 			WHERE run_id = ?1 AND lease_token = ?2 AND state = 'running'`,
-			append(answer(o), o.Failures, t.now+o.Wait.Microseconds())...)
+			append(t.outcomeArgs(o), o.Failures, t.now+o.Wait.Microseconds())...)
 	case ledger.Accepted:
 		return t.exec(`
-			UPDATE runs SET changed = `+nextChange+`, state = 'accepted', failures = ?12, due_at = ?13, attempt = attempt - ?14,
-				accepted_at = coalesce(accepted_at, ?15), progress = coalesce(nullif(?16, ''), progress),`+answered+`
+			UPDATE runs SET state = 'accepted', failures = ?13, due_at = ?14, attempt = attempt - ?15,
+				accepted_at = coalesce(accepted_at, ?16), progress = coalesce(nullif(?17, ''), progress),`+attemptColumns+`
 			WHERE run_id = ?1 AND lease_token = ?2 AND state = 'running'`,
-			append(answer(o), o.Failures, t.now+o.Wait.Microseconds(), o.Attempt.N == 0, t.now, ledger.KeptProgress(o.Progress))...)
+			append(t.outcomeArgs(o), o.Failures, t.now+o.Wait.Microseconds(), o.Attempt.N == 0, t.now, ledger.StorableProgress(o.Progress))...)
 	case ledger.Planned:
 		return t.exec(`
-			UPDATE runs SET changed = `+nextChange+`, state = 'planned', attempt = attempt - 1, due_at = ?3, waits_for = nullif(?4, '')
+			UPDATE runs SET changed = ?3, state = 'planned', attempt = attempt - 1, due_at = ?4, waits_for = nullif(?5, '')
 			WHERE run_id = ?1 AND lease_token = ?2 AND state = 'running'`,
-			o.RunID, o.Token, t.now+o.Wait.Microseconds(), o.WaitsFor.Kept().String())
+			o.RunID, o.Token, t.change, t.now+o.Wait.Microseconds(), o.WaitReason.Storable().String())
 	default:
 		return 0, fmt.Errorf("invalid outcome %q; valid outcomes: succeeded, retrying, accepted, dead, planned", o.State)
 	}
 }
 
-// answered sets what an attempt leaves in the run's row; NULL changes nothing.
-const answered = `
-	status = coalesce(?3, status), first_started_at = coalesce(?4, first_started_at),
-	first_finished_at = coalesce(?5, first_finished_at), first_answer = coalesce(?6, first_answer),
-	first_status = coalesce(?7, first_status), first_code = coalesce(?8, first_code), first_error = coalesce(?9, first_error),
-	first_detail = coalesce(?10, first_detail), first_owner = coalesce(?11, first_owner)`
+// attemptColumns sets the columns of an attempt in the run's row; NULL changes nothing.
+const attemptColumns = `
+	changed = ?3, status = coalesce(?4, status), first_started_at = coalesce(?5, first_started_at),
+	first_finished_at = coalesce(?6, first_finished_at), first_answer = coalesce(?7, first_answer),
+	first_status = coalesce(?8, first_status), first_code = coalesce(?9, first_code), first_error = coalesce(?10, first_error),
+	first_detail = coalesce(?11, first_detail), first_owner = coalesce(?12, first_owner)`
 
-// answer is the lease and the attempt of an outcome, as ?1 to ?11.
-func answer(o ledger.Outcome) []any {
+// outcomeArgs returns the lease, the change and the attempt of an outcome, as ?1 to ?12.
+func (t *tx) outcomeArgs(o ledger.Outcome) []any {
 	a := o.Attempt
-	args := append(make([]any, 0, 16), o.RunID, o.Token)
+	args := append(make([]any, 0, 17), o.RunID, o.Token, t.change)
 	switch a.N {
 	case 0:
 		return append(args, nil, nil, nil, nil, nil, nil, nil, nil, nil)
@@ -108,9 +109,9 @@ func answer(o ledger.Outcome) []any {
 	}
 }
 
-// fate tells a repeated record from one whose lease was lost: a lease's token
+// repeatedResult distinguishes a repeated record from a lost lease: a lease's token
 // stays in the row until the next lease or a cancel.
-func (t *tx) fate(l ledger.Lease) (ledger.RecordResult, error) {
+func (t *tx) repeatedResult(l ledger.Lease) (ledger.RecordResult, error) {
 	known, err := t.one(`SELECT 1 FROM runs WHERE run_id = ? AND lease_token = ?`, []any{l.RunID, l.Token}, new(int))
 	if known {
 		return ledger.Recorded, err
@@ -118,7 +119,7 @@ func (t *tx) fate(l ledger.Lease) (ledger.RecordResult, error) {
 	return ledger.Fenced, err
 }
 
-// attempt adds to a run's history what its row does not hold.
+// attempt adds an attempt to the run's history; the first one is in the run's row.
 func (t *tx) attempt(a ledger.Attempt) error {
 	_, err := t.exec(`
 		INSERT INTO attempts (run, n, started_at, finished_at, answer, status, code, error, detail, owner)

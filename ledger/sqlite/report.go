@@ -7,14 +7,14 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Report keeps what a target says of an accepted run; see ledger.Report.
+// Report stores what a target reports of a run. See ledger.Report.
 func (l *Ledger) Report(ctx context.Context, report ledger.Report) (run ledger.Run, err error) {
 	err = l.write(ctx, func(t *tx) error {
 		changed, err := t.exec(`
-			UPDATE runs SET changed = `+nextChange+`, progress = coalesce(nullif(?2, ''), progress),
+			UPDATE runs SET changed = ?5, progress = coalesce(nullif(?2, ''), progress),
 				due_at = CASE WHEN ?3 AND state = 'accepted' THEN min(due_at, ?4) ELSE due_at END
 			WHERE run_id = ?1 AND due_at IS NOT NULL`,
-			report.RunID, ledger.KeptProgress(report.Progress), report.Done, t.now)
+			report.RunID, ledger.StorableProgress(report.Progress), report.Done, t.now, t.change)
 		if err != nil {
 			return err
 		}

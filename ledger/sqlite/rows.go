@@ -8,11 +8,18 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// runColumns are what scanRun reads, in its order.
-const runColumns = `runs.id, runs.run_id, runs.job_id, scheduled_at, until, count, trigger, state, reason,
-	runs.revision, overlap, target, call, runs.body, attempt, failures, replayed, status,
+// runColumns are what scanRun reads, in its order. listColumns are the same without
+// the body that the run sends: it may be large, and no list shows it.
+const (
+	runColumns  = runFirst + `runs.body` + runRest
+	listColumns = runFirst + `NULL` + runRest
+
+	runFirst = `runs.id, runs.run_id, runs.job_id, scheduled_at, until, count, trigger, state, reason,
+	runs.revision, overlap, target, call, `
+	runRest = `, attempt, failures, replayed, status,
 	due_at, waiting, waits_for, send_before, lease_token, leased_by, leased_at,
 	planned_at, started_at, finished_at, acked_at, rerun_id, by, why, accepted_at, progress`
+)
 
 // stored is a row of runs with its internal columns.
 type stored struct {
@@ -30,7 +37,7 @@ func scanRun(row scanner) (stored, error) {
 	var call, body []byte
 	var token, waits, progress *string
 	var scheduled, planned int64
-	var until, due, sendBefore, leased, started, finished, acked, accepted maybe
+	var until, due, sendBefore, leased, started, finished, acked, accepted nullTime
 	r := &s.Run
 	err := row.Scan(&s.key, &r.ID, &r.JobID, &scheduled, &until, &r.Count, &r.Trigger, &r.State, &r.Reason,
 		&r.Revision, &s.overlap, &r.Call.Target, &call, &body, &r.Attempt, &r.Failures, &r.Replayed, &r.Status,
@@ -43,7 +50,7 @@ func scanRun(row scanner) (stored, error) {
 		s.token = *token
 	}
 	if waits != nil {
-		r.WaitsFor = ledger.ParseWaitReason(*waits)
+		r.WaitReason = ledger.ParseWaitReason(*waits)
 	}
 	r.ScheduledAt, r.Until, r.SendBefore = at(scheduled), until.time(), sendBefore.time()
 	r.PlannedAt, r.StartedAt, r.FinishedAt, r.AckedAt = at(planned), started.time(), finished.time(), acked.time()
@@ -56,7 +63,7 @@ func scanRun(row scanner) (stored, error) {
 	} else {
 		r.NextAt = due.time()
 	}
-	return s, thaw(&r.Call, call, body)
+	return s, decodeCall(&r.Call, call, body)
 }
 
 // work is what the holder of the run's lease needs.
@@ -68,9 +75,9 @@ func (s stored) work() ledger.Work {
 	}
 }
 
-// freeze returns a call's columns. The body has a column of its own: JSON within
-// JSON would be rewritten, and every attempt must send the same bytes.
-func freeze(c ledger.Call) (call string, body []byte, err error) {
+// encodeCall returns a call's columns. The body has a column of its own: encoding/json
+// rewrites JSON within JSON, and every attempt must send the same bytes.
+func encodeCall(c ledger.Call) (call string, body []byte, err error) {
 	body, c.Body = c.Body, nil
 	b, err := json.Marshal(c)
 	if err != nil {
@@ -79,7 +86,7 @@ func freeze(c ledger.Call) (call string, body []byte, err error) {
 	return string(b), body, nil
 }
 
-func thaw(c *ledger.Call, call, body []byte) error {
+func decodeCall(c *ledger.Call, call, body []byte) error {
 	if call == nil {
 		return nil
 	}
@@ -91,8 +98,10 @@ func thaw(c *ledger.Call, call, body []byte) error {
 }
 
 // run reads the row of a run ID; found is false when there is none.
-func (t *tx) run(runID string) (s stored, found bool, err error) {
-	rows, err := all(t, scanRun, getRun, runID)
+func (t *tx) run(runID string) (s stored, found bool, err error) { return t.row(getRun, runID) }
+
+func (t *tx) row(get, runID string) (s stored, found bool, err error) {
+	rows, err := all(t, scanRun, get, runID)
 	if err != nil || len(rows) == 0 {
 		return s, false, err
 	}

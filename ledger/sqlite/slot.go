@@ -6,15 +6,15 @@ package sqlite
 // promote gives the job's slot, if it is free, to the oldest run that waits.
 func (t *tx) promote(jobID string) error {
 	_, err := t.exec(`
-		UPDATE runs SET changed = `+nextChange+`, waiting = 0, slot = job_id
+		UPDATE runs SET changed = ?2, waiting = 0, slot = job_id
 		WHERE id = (SELECT id FROM runs WHERE waiting = 1 AND job_id = ?1 ORDER BY scheduled_at LIMIT 1)
-		  AND NOT EXISTS (SELECT 1 FROM runs WHERE slot = ?1)`, jobID)
+		  AND NOT EXISTS (SELECT 1 FROM runs WHERE slot = ?1)`, jobID, t.change)
 	return err
 }
 
-// freed promotes in the jobs of these runs, which gave their slots back. When
-// nothing waits at all, which is usual, it costs one look-up.
-func (t *tx) freed(runIDs []string) error {
+// promoteAfter gives the slots that these runs have released to waiting runs. If no
+// run waits, which is usual, it costs one look-up.
+func (t *tx) promoteAfter(runIDs []string) error {
 	if len(runIDs) == 0 {
 		return nil
 	}

@@ -1,20 +1,21 @@
-// Package sqlite keeps the ledger in one file of the machine's disk: SQLite,
-// embedded, in pure Go, so that nothing else has to be installed or run.
+// Package sqlite is a ledger in one file on the machine's disk. Use it if all processes
+// run on one machine. SQLite is embedded, in pure Go: nothing else has to be installed
+// or run.
 //
-// Every method is one transaction, durable when it returns (write-ahead log,
-// synchronous FULL). Several processes may have one file open, a scheduler and
-// a command line for instance: SQLite's lock lets one of them write at a time,
-// and the others wait for up to [Options.BusyTimeout]. They take turns by a lock on
-// the file PATH-queue, so that a process that writes without a pause does not starve
-// the others. A process that is killed, at any point, leaves the last committed
-// transaction.
+// Every method is one transaction, durable when it returns (write-ahead log, synchronous
+// FULL). A process that is killed at any point leaves the last committed transaction.
+//
+// Several processes may have one file open, such as a scheduler and a command line.
+// SQLite's lock lets one of them write at a time. The others wait for up to
+// [Options.BusyTimeout]. They take turns by a lock on the file PATH-queue, so that a
+// process that writes without a pause does not starve the others.
 //
 // The store's clock is the machine's, read once in each transaction after it has the
 // lock. A clock that is set back delays planning and leasing, but no scheduled time
 // is admitted twice: admission compares watermarks.
 //
-// All processes have to be on one machine: SQLite's shared memory does not
-// reach across a network file system, and [Open] refuses the ones it knows.
+// SQLite's shared memory does not work across a network file system. [Open] refuses the
+// network file systems that it knows.
 package sqlite
 
 import (
@@ -28,35 +29,36 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite"
 )
 
-// Options of [Open]; the zero value is what a scheduler wants.
+// Options configures [Open]. The zero value is right for a scheduler.
 type Options struct {
 	// BusyTimeout is how long a call waits for another process's transaction
 	// before it returns ledger.ErrUnavailable; default 10 s.
 	BusyTimeout time.Duration
-	// Readers is how many listings may read at once; default 4.
+	// Readers is the maximum number of concurrent reads; default 4.
 	Readers int
-	// KeepSchema: do not migrate; ledger.ErrSchema when something is pending.
-	KeepSchema bool
+	// SkipMigrations makes Open return ledger.ErrSchema if a migration is pending,
+	// instead of applying it.
+	SkipMigrations bool
 	// Now is the store's clock; default time.Now.
 	Now func() time.Time
 }
 
-// Ledger is an open file. Its methods may be called from many goroutines.
+// Ledger implements ledger.Store in one file. It is safe for concurrent use.
 type Ledger struct {
-	now      func() time.Time
-	patience time.Duration // for other processes' transactions
-	writers  *sql.DB
-	readers  *sql.DB
-	turn     chan struct{} // holds one token: whose turn it is to write
-	writer   *writer       // used in turn only
-	queue    queue         // used in turn only
+	now         func() time.Time
+	busyTimeout time.Duration // of other processes' transactions
+	writers     *sql.DB
+	readers     *sql.DB
+	turn        chan struct{} // holds one token: whose turn it is to write
+	writer      *writer       // used in turn only
+	queue       queue         // used in turn only
 
 	closing sync.Once
 	closed  chan struct{}
 }
 
-// Open opens the ledger in the file at path, creates it if it is not there,
-// and brings its tables up to date. The directory has to exist.
+// Open opens the ledger in the file at path, and brings its tables up to date. It creates
+// the file if needed; the directory must exist.
 func Open(ctx context.Context, path string, opts Options) (*Ledger, error) {
 	path, err := checkPath(path)
 	if err != nil {
@@ -83,13 +85,13 @@ func newLedger(path string, opts Options) *Ledger {
 		opts.Now = time.Now
 	}
 	l := &Ledger{
-		now:      opts.Now,
-		patience: opts.BusyTimeout,
-		writers:  pool(dsn(path, opts.BusyTimeout, false), 1),
-		readers:  pool(dsn(path, opts.BusyTimeout, true), opts.Readers),
-		turn:     make(chan struct{}, 1),
-		closed:   make(chan struct{}),
-		queue:    queue{path: path},
+		now:         opts.Now,
+		busyTimeout: opts.BusyTimeout,
+		writers:     pool(dsn(path, opts.BusyTimeout, false), 1),
+		readers:     pool(dsn(path, opts.BusyTimeout, true), opts.Readers),
+		turn:        make(chan struct{}, 1),
+		closed:      make(chan struct{}),
+		queue:       queue{path: path},
 	}
 	l.turn <- struct{}{}
 	return l
@@ -97,19 +99,38 @@ func newLedger(path string, opts Options) *Ledger {
 
 // prepare makes the file a ledger of this program's version.
 func (l *Ledger) prepare(ctx context.Context, opts Options) error {
-	var mode string
-	if err := l.writers.QueryRowContext(ctx, `PRAGMA journal_mode`).Scan(&mode); err != nil {
+	mode, err := l.journalMode(ctx)
+	if err != nil {
 		return err
 	}
 	if mode != "wal" {
 		return fmt.Errorf("its disk does not support a write-ahead log (journal mode %q): put the file on a local disk", mode)
 	}
-	if !opts.KeepSchema {
+	if !opts.SkipMigrations {
 		if err := migrate(ctx, l.writers); err != nil {
 			return err
 		}
 	}
 	return checkSchema(ctx, l.writers)
+}
+
+// journalMode opens the first connection, which sets the mode. If two processes set
+// that of a new file at once, SQLite fails one of them immediately, whatever the busy
+// timeout: both hold a lock that the other needs.
+func (l *Ledger) journalMode(ctx context.Context) (mode string, err error) {
+	patience, cancel := context.WithTimeout(ctx, l.busyTimeout)
+	defer cancel()
+	for {
+		err = l.writers.QueryRowContext(ctx, `PRAGMA journal_mode`).Scan(&mode)
+		if err == nil || !busy(err) {
+			return mode, err
+		}
+		select {
+		case <-time.After(5 * time.Millisecond):
+		case <-patience.Done():
+			return "", err
+		}
+	}
 }
 
 // Close waits for the transaction in progress and closes the file. It is safe

@@ -21,9 +21,11 @@ type tx struct {
 	ctx context.Context
 	w   *writer
 	now int64 // the store's clock, read once, with the lock held
+	// The position of what the transaction changes; see Changes.
+	change int64
 }
 
-// errRollback ends a transaction that was meant to leave nothing.
+// errRollback rolls a dry run back.
 var errRollback = errors.New("rolled back as asked")
 
 // write runs f in a transaction that holds the file's write lock, and commits it.
@@ -43,7 +45,10 @@ func (l *Ledger) write(ctx context.Context, f func(*tx) error) error {
 		return translate(err)
 	}
 	t := &tx{ctx: context.WithoutCancel(ctx), w: w, now: l.now().UnixMicro()}
-	if err = f(t); err == nil {
+	if err = t.takePosition(); err == nil {
+		err = f(t)
+	}
+	if err == nil {
 		_, err = t.exec(`COMMIT`)
 	}
 	if err != nil {
@@ -56,6 +61,14 @@ func (l *Ledger) write(ctx context.Context, f func(*tx) error) error {
 	return translate(err)
 }
 
+// takePosition sets the position of what the transaction changes. It is taken before
+// any row is deleted: the row that changed last may be one of them.
+func (t *tx) takePosition() error {
+	_, err := t.one(getPosition, nil, &t.change)
+	t.change++
+	return err
+}
+
 // begin takes the file's write lock. It waits for other processes itself: a context
 // cannot interrupt SQLite's own waiting.
 func (l *Ledger) begin(ctx context.Context) (*writer, error) {
@@ -65,7 +78,7 @@ func (l *Ledger) begin(ctx context.Context) (*writer, error) {
 	l.queue.enter(ctx)
 	defer l.queue.leave()
 	t := tx{ctx: context.WithoutCancel(ctx), w: l.writer}
-	patience := time.NewTimer(l.patience)
+	patience := time.NewTimer(l.busyTimeout)
 	defer patience.Stop()
 	for wait := time.Millisecond; ; wait = min(2*wait, 20*time.Millisecond) {
 		_, err := t.exec(`BEGIN IMMEDIATE`)
@@ -195,10 +208,10 @@ func micros(t time.Time) any {
 	return t.UnixMicro()
 }
 
-// maybe scans a time that may be NULL.
-type maybe struct{ sql.NullInt64 }
+// nullTime scans a time that may be NULL.
+type nullTime struct{ sql.NullInt64 }
 
-func (m maybe) time() time.Time {
+func (m nullTime) time() time.Time {
 	if !m.Valid {
 		return time.Time{}
 	}

@@ -5,12 +5,13 @@ import (
 	"database/sql"
 	"fmt"
 
+	"github.com/cronce/cronce/internal/ledgerrules"
 	"github.com/cronce/cronce/ledger"
 )
 
 const (
 	waitingRuns = `
-		SELECT ` + runColumns + ` FROM runs
+		SELECT ` + listColumns + ` FROM runs
 		WHERE run_id IN (SELECT value FROM json_each(?)) AND state IN ('planned', 'retrying')`
 	slotHolders = `
 		SELECT slot, run_id FROM runs WHERE slot IN (SELECT value FROM json_each(?))`
@@ -20,8 +21,8 @@ const (
 		GROUP BY job_id`
 )
 
-// Waiting returns why runs are not being sent; see ledger.Waiter. It counts a job's
-// runs only if the job has a limit.
+// Waiting returns why runs are not being sent. It counts a job's runs only if the job has a
+// limit. See ledger.Store.
 func (l *Ledger) Waiting(ctx context.Context, ids []string) (map[string]ledger.WaitReason, error) {
 	why := map[string]ledger.WaitReason{}
 	err := l.snapshot(ctx, func(r *sql.Tx) error {
@@ -57,10 +58,10 @@ func (l *Ledger) Waiting(ctx context.Context, ids []string) (map[string]ledger.W
 		var living int
 		err = r.QueryRowContext(ctx, `SELECT count(*) FROM processes WHERE beat_at > ?`, now-ledger.ProcessTTL.Microseconds()).Scan(&living)
 		for _, s := range runs {
-			why[s.ID] = ledger.Waiter{
+			why[s.ID] = ledgerrules.PendingRun{
 				Run: s.Run, ForSlot: s.waiting, Holder: holder[s.JobID], Due: s.NextAt.UnixMicro() <= now,
 				Running: running[s.JobID], Processes: living,
-			}.Why()
+			}.WaitReason()
 		}
 		return err
 	})

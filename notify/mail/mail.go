@@ -30,13 +30,13 @@ import (
 // Config configures a Caller. Registry and Lookup are required.
 type Config struct {
 	Registry *jobs.Registry
-	Lookup   func(string) (string, bool)
-	// Dial opens connections; default net.Dialer's.
+	Lookup   func(string) (string, bool) // reads an environment variable, as os.LookupEnv
+	// Dial opens connections; default that of net.Dialer.
 	Dial    func(ctx context.Context, network, address string) (net.Conn, error)
-	RootCAs *x509.CertPool // verify the servers' certificates; default: the system's
+	RootCAs *x509.CertPool // to verify the servers' certificates; default the system's
 }
 
-// Caller sends messages. It is safe for concurrent use.
+// Caller is an executor.Caller that sends messages. It is safe for concurrent use.
 type Caller struct {
 	Config
 	secrets map[string]jobs.Secret // where the server's address is, by target
@@ -44,8 +44,8 @@ type Caller struct {
 
 var _ executor.Caller = (*Caller)(nil)
 
-// New returns a Caller. It checks that the address of every mail server can be
-// read; no error shows the address.
+// New returns a Caller. It returns an error if the address of a mail server cannot be
+// read; no error shows an address.
 func New(c Config) (*Caller, error) {
 	if c.Dial == nil {
 		c.Dial = (&net.Dialer{}).DialContext
@@ -104,7 +104,7 @@ func (m *Caller) server(from jobs.Secret) (server, error) {
 	return s, nil
 }
 
-// Call sends one message. Its Message-ID follows from the run's ID: a message that is
+// Call sends one message. Its Message-ID follows from the run's ID. So a message that is
 // sent again, because the answer was lost, is the same message to a mailbox.
 func (m *Caller) Call(ctx context.Context, c executor.Call) executor.Answer {
 	var body notify.Email
@@ -114,7 +114,7 @@ func (m *Caller) Call(ctx context.Context, c executor.Call) executor.Answer {
 	s, err := m.server(m.secrets[c.Call.Target])
 	if err != nil {
 		return executor.Answer{
-			Unsent: true, Error: err.Error(), RetryAfter: 30 * time.Second, WaitsFor: ledger.WaitReason{Code: ledger.NoToken, Text: err.Error()},
+			Unsent: true, Error: err.Error(), RetryAfter: 30 * time.Second, WaitReason: ledger.WaitReason{Code: ledger.WaitNoToken, Text: err.Error()},
 		}
 	}
 	message, err := compose(body, c)
@@ -128,7 +128,7 @@ func (m *Caller) Call(ctx context.Context, c executor.Call) executor.Answer {
 	if err := client.DialAndSendWithContext(ctx, message); err != nil {
 		return failed(ctx, err)
 	}
-	return executor.Answer{Kind: ledger.Fresh, Status: 250}
+	return executor.Answer{Kind: ledger.AnswerFresh, Status: 250}
 }
 
 func compose(body notify.Email, c executor.Call) (*gomail.Msg, error) {
@@ -211,7 +211,7 @@ func failed(ctx context.Context, err error) executor.Answer {
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			why = "no answer of the mail server within the attempt's time"
 		}
-		return executor.Answer{Kind: ledger.Failed, Error: why}
+		return executor.Answer{Kind: ledger.AnswerFailed, Error: why}
 	}
 	code := send.ErrorCode()
 	text := fmt.Sprintf("the mail server answered %d", code)
@@ -219,11 +219,11 @@ func failed(ctx context.Context, err error) executor.Answer {
 		text = "the connection to the mail server was lost"
 	}
 	if code >= 500 && !send.IsTemp() {
-		return executor.Answer{Kind: ledger.Refused, Status: code, Reason: ledger.Permanent, Error: text}
+		return executor.Answer{Kind: ledger.AnswerRefused, Status: code, Reason: ledger.ReasonPermanent, Error: text}
 	}
-	return executor.Answer{Kind: ledger.Failed, Status: code, Error: text}
+	return executor.Answer{Kind: ledger.AnswerFailed, Status: code, Error: text}
 }
 
 func refused(why string) executor.Answer {
-	return executor.Answer{Kind: ledger.Refused, Reason: ledger.Permanent, Error: "not sent: " + why}
+	return executor.Answer{Kind: ledger.AnswerRefused, Reason: ledger.ReasonPermanent, Error: "not sent: " + why}
 }

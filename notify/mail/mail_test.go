@@ -2,23 +2,15 @@ package mail_test
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
 	"errors"
-	"io"
-	"math/big"
 	"net"
 	netmail "net/mail"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/emersion/go-sasl"
 	"github.com/emersion/go-smtp"
 
 	"github.com/cronce/cronce/executor"
@@ -27,103 +19,6 @@ import (
 	"github.com/cronce/cronce/notify"
 	"github.com/cronce/cronce/notify/mail"
 )
-
-// post is a mail server that keeps what it takes.
-type post struct {
-	mu       sync.Mutex
-	messages []string
-	to       []string
-	refuse   error // what RCPT is answered; nil: accepted
-}
-
-func (p *post) NewSession(*smtp.Conn) (smtp.Session, error) { return &session{post: p}, nil }
-
-type session struct {
-	*post
-	known bool
-}
-
-func (s *session) AuthMechanisms() []string { return []string{sasl.Plain} }
-
-func (s *session) Auth(string) (sasl.Server, error) {
-	return sasl.NewPlainServer(func(_, user, password string) error {
-		if user != "cronce" || password != "s3cret" {
-			return errors.New("no such user: s3cret-looking")
-		}
-		s.known = true
-		return nil
-	}), nil
-}
-
-func (s *session) Mail(string, *smtp.MailOptions) error {
-	if !s.known {
-		return smtp.ErrAuthRequired
-	}
-	return nil
-}
-
-func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.to = append(s.to, to)
-	return s.refuse
-}
-
-func (s *session) Data(r io.Reader) error {
-	text, err := io.ReadAll(r)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.messages = append(s.messages, string(text))
-	return err
-}
-
-func (s *session) Reset()        {}
-func (s *session) Logout() error { return nil }
-
-// serve starts a server, with TLS from the first byte or by STARTTLS.
-func serve(t *testing.T, implicit bool) (p *post, address string, roots *x509.CertPool) {
-	t.Helper()
-	p = &post{}
-	server := smtp.NewServer(p)
-	server.Domain, server.ReadTimeout, server.WriteTimeout = "localhost", 10*time.Second, 10*time.Second
-	certificate, roots := certify(t)
-	server.TLSConfig = &tls.Config{Certificates: []tls.Certificate{certificate}}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if implicit {
-		l = tls.NewListener(l, server.TLSConfig)
-	}
-	var group sync.WaitGroup
-	group.Go(func() { _ = server.Serve(l) })
-	t.Cleanup(func() { server.Close(); group.Wait() })
-	return p, l.Addr().String(), roots
-}
-
-// certify makes a certificate for mail.test and 127.0.0.1.
-func certify(t *testing.T) (tls.Certificate, *x509.CertPool) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	form := x509.Certificate{
-		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
-		DNSNames: []string{"mail.test"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, &form, &form, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	roots := x509.NewCertPool()
-	parsed, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	roots.AddCert(parsed)
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, roots
-}
 
 // channel is a caller for one channel whose server is at a URL; dial leads every name
 // to the address.
@@ -144,10 +39,10 @@ func channel(t *testing.T, url, address string, roots *x509.CertPool) (*mail.Cal
 
 func call(t *testing.T) executor.Call {
 	t.Helper()
-	i := ledger.Incident{ID: 7, JobID: "close-books", Cause: ledger.CauseDead, Reason: ledger.Exhausted, Error: "HTTP 503\r\nBcc: evil@example.com", Count: 1}
+	i := ledger.Incident{ID: 7, JobID: "close-books", Cause: ledger.IncidentDead, Reason: ledger.ReasonExhausted, Error: "HTTP 503\r\nBcc: evil@example.com", Count: 1}
 	c := jobs.Channel{Name: "mail", Type: jobs.ChannelEmail, To: []string{"ops@example.com", "dev@example.com"}}
 	id := "notify-mail@2026-11-22T10:00:00Z~i7.1-opened"
-	frozen, err := notify.CallOf(notify.NewMessage("acme", "https://cronce.example.com", notify.Opened, i, time.Now()), c, id)
+	frozen, err := notify.NewCall(notify.NewMessage("acme", "https://cronce.example.com", notify.Opened, i, time.Now()), c, id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,9 +50,9 @@ func call(t *testing.T) executor.Call {
 }
 
 func TestAMessageArrivesWhole(t *testing.T) {
-	for name, implicit := range map[string]bool{"smtp": false, "smtps": true} {
+	for name, o := range map[string]offer{"smtp": startTLS, "smtps": fromTheFirstByte} {
 		t.Run(name, func(t *testing.T) {
-			p, address, roots := serve(t, implicit)
+			p, address, roots := serve(t, o)
 			_, port, _ := net.SplitHostPort(address)
 			c, err := channel(t, name+"://cronce:s3cret@mail.test:"+port, address, roots)
 			if err != nil {
@@ -167,7 +62,7 @@ func TestAMessageArrivesWhole(t *testing.T) {
 				t.Error("the caller does not know its channels")
 			}
 			for range 2 { // the answer of the first was lost
-				if a := c.Call(t.Context(), call(t)); a.Kind != ledger.Fresh {
+				if a := c.Call(t.Context(), call(t)); a.Kind != ledger.AnswerFresh {
 					t.Fatalf("%+v", a)
 				}
 			}
@@ -202,14 +97,14 @@ func TestWhatAServerDoesNotTakeIsSaidWithoutItsWords(t *testing.T) {
 		roots  bool
 		kind   ledger.Answer
 	}{
-		"a recipient that it does not know": {"smtp://cronce:s3cret@mail.test", &smtp.SMTPError{Code: 550, Message: "no s3cret here"}, true, ledger.Refused},
-		"a mailbox that is full now":        {"smtp://cronce:s3cret@mail.test", &smtp.SMTPError{Code: 452, Message: "full of s3cret"}, true, ledger.Failed},
-		"a wrong password":                  {"smtp://cronce:wr0ng@mail.test", nil, true, ledger.Failed},
-		"no login":                          {"smtp://mail.test", nil, true, ledger.Failed},
-		"a certificate of nobody":           {"smtp://cronce:s3cret@mail.test", nil, false, ledger.Failed},
+		"a recipient that it does not know": {"smtp://cronce:s3cret@mail.test", &smtp.SMTPError{Code: 550, Message: "no s3cret here"}, true, ledger.AnswerRefused},
+		"a mailbox that is full now":        {"smtp://cronce:s3cret@mail.test", &smtp.SMTPError{Code: 452, Message: "full of s3cret"}, true, ledger.AnswerFailed},
+		"a wrong password":                  {"smtp://cronce:wr0ng@mail.test", nil, true, ledger.AnswerFailed},
+		"no login":                          {"smtp://mail.test", nil, true, ledger.AnswerFailed},
+		"a certificate of nobody":           {"smtp://cronce:s3cret@mail.test", nil, false, ledger.AnswerFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, address, roots := serve(t, false)
+			p, address, roots := serve(t, startTLS)
 			p.refuse = c.refuse
 			if !c.roots {
 				roots = nil
@@ -219,11 +114,44 @@ func TestWhatAServerDoesNotTakeIsSaidWithoutItsWords(t *testing.T) {
 				t.Fatal(err)
 			}
 			a := caller.Call(t.Context(), call(t))
-			if a.Kind != c.kind && !(name == "no login" && a.Kind == ledger.Refused) || a.Error == "" || strings.Contains(a.Error, "s3cret") || strings.Contains(a.Error, "wr0ng") {
+			if a.Kind != c.kind && !(name == "no login" && a.Kind == ledger.AnswerRefused) || a.Error == "" || strings.Contains(a.Error, "s3cret") || strings.Contains(a.Error, "wr0ng") {
 				t.Errorf("%+v, want %s", a, c.kind)
 			}
 			if len(p.messages) > 0 {
 				t.Errorf("messages %q", p.messages)
+			}
+		})
+	}
+}
+
+// Without TLS neither the password nor the message leaves this machine, whatever the
+// server takes.
+func TestWithoutTLSNothingIsSent(t *testing.T) {
+	for _, test := range []struct {
+		name, url string
+		offer     offer
+		sent      bool
+	}{
+		{"a server without STARTTLS", "smtp://cronce:s3cret@mail.test", noTLS, false},
+		{"a server without TLS, asked with smtps", "smtps://cronce:s3cret@mail.test", noTLS, false},
+		{"a server with STARTTLS, asked with smtps", "smtps://cronce:s3cret@mail.test", startTLS, false},
+		{"a server of another name", "smtp://cronce:s3cret@mail.example", startTLS, false},
+		{"a server of another name, asked with smtps", "smtps://cronce:s3cret@mail.example", fromTheFirstByte, false},
+		{"a server on this machine without TLS", "smtp://cronce:s3cret@localhost", noTLS, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			p, address, roots := serve(t, test.offer)
+			caller, err := channel(t, test.url, address, roots)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			defer cancel()
+			a := caller.Call(ctx, call(t))
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			if sent := a.Kind == ledger.AnswerFresh; sent != test.sent || len(p.messages) > 0 != sent || p.logins > 0 != sent {
+				t.Errorf("%+v; %d logins, %d messages", a, p.logins, len(p.messages))
 			}
 		})
 	}
@@ -239,9 +167,9 @@ func TestAServersAddressIsCheckedAndNotShown(t *testing.T) {
 	}
 }
 
-// A row that was changed by hand is no message.
+// A row that was changed by hand is not a valid message.
 func TestABodyThatIsNoMessageIsRefused(t *testing.T) {
-	_, address, roots := serve(t, false)
+	_, address, roots := serve(t, startTLS)
 	caller, err := channel(t, "smtp://cronce:s3cret@mail.test", address, roots)
 	if err != nil {
 		t.Fatal(err)
@@ -249,7 +177,7 @@ func TestABodyThatIsNoMessageIsRefused(t *testing.T) {
 	for _, body := range []string{`[`, `{"to":["a b"]}`, `{"to":[]}`} {
 		c := call(t)
 		c.Call.Body = json.RawMessage(body)
-		if a := caller.Call(t.Context(), c); a.Kind != ledger.Refused && a.Kind != ledger.Failed {
+		if a := caller.Call(t.Context(), c); a.Kind != ledger.AnswerRefused && a.Kind != ledger.AnswerFailed {
 			t.Errorf("%s: %+v", body, a)
 		}
 	}

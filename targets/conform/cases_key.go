@@ -140,7 +140,7 @@ func invalidKey(ctx context.Context, s *suite) error {
 		if err != nil {
 			return err
 		}
-		// Of an empty header a server may say that there is none.
+		// A server may treat an empty header as a missing one.
 		if a.status != http.StatusBadRequest || a.code() != codeInvalidKey && a.code() != codeMissingKey {
 			return fmt.Errorf("Idempotency-Key %q: %s, want 400 %s", keys, a, codeInvalidKey)
 		}

@@ -18,17 +18,18 @@ type Config struct {
 	// URLs are the base URLs of the service's instances, which share one
 	// database. Calls go to each of them in turn.
 	URLs []string
-	// Dial opens connections; default: net.Dialer. An error of it or of Proxy with the
-	// method Permanent() bool, which is true, ends the wait for a service at once.
+	// Dial opens connections; default: net.Dialer. If an error of Dial or Proxy has a
+	// method Permanent() bool that returns true, the suite does not wait for the service.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Proxy returns the proxy for a request; default: none.
 	Proxy func(*http.Request) (*url.URL, error)
-	// Callers is how many calls a storm has; default 20.
+	// Callers is how many concurrent calls a case makes that tests many callers; default
+	// 20.
 	Callers int
 	// Patience is how long the suite waits for a service to come back, a key to
 	// become free or a key to expire; default 30s.
 	Patience time.Duration
-	// Hold is how long the work of the case in-flight takes: longer than the
+	// Hold is how long the work of the case in-flight takes. It must be longer than the
 	// service waits for another call. Default 2.5s.
 	Hold time.Duration
 	// Only lists the names of the cases to run; default all.
@@ -37,14 +38,14 @@ type Config struct {
 	Progress func(Result)
 }
 
-// Outcome is how a case ended.
+// Outcome is the outcome of a case.
 type Outcome string
 
 const (
 	Passed  Outcome = "passed"
 	Failed  Outcome = "failed"
-	Advised Outcome = "advised" // an advisory case failed: callers are safe, but served worse
-	Skipped Outcome = "skipped" // the service says that it cannot be tested so
+	Advised Outcome = "advised" // an advisory case failed; every effect is still applied once
+	Skipped Outcome = "skipped" // the service does not support the case
 )
 
 // Result is the result of one case.
@@ -58,7 +59,7 @@ type Result struct {
 	Millis  int64         `json:"tookMillis"`
 }
 
-// Report has the results of all cases.
+// Report holds the results of all cases.
 type Report struct {
 	Conforms bool     `json:"conforms"`
 	URLs     []string `json:"urls"`
@@ -75,8 +76,8 @@ func (r Report) Count(o Outcome) (n int) {
 	return n
 }
 
-// ErrNotReady means that the service does not answer GET /conform as the protocol
-// says.
+// ErrNotReady reports that the service does not answer GET /conform as the protocol
+// requires.
 var ErrNotReady = errors.New("the service does not follow the conformance protocol")
 
 // Run runs all cases, one after the other, with new keys and operations. Its

@@ -44,7 +44,7 @@ type Call struct {
 	Error   string              `json:"error,omitempty"`
 	Took    string              `json:"took"`
 
-	got   targets.Probed
+	got   targets.ProbeResult
 	at    time.Time
 	still int // how often it was answered 202 before
 }
@@ -92,7 +92,7 @@ func (p *prober) call(ctx context.Context, name, key string, body []byte) Call {
 		c := p.ask(ctx, name, key, body)
 		c.still = still
 		wait := cmp.Or(c.got.RetryAfter, p.Job.Async.Poll)
-		if c.Answer != ledger.Working || time.Now().Add(wait).After(end) {
+		if c.Answer != ledger.AnswerAccepted || time.Now().Add(wait).After(end) {
 			return c
 		}
 		select {
@@ -109,7 +109,7 @@ func (p *prober) ask(ctx context.Context, name, key string, body []byte) Call {
 	defer cancel()
 	c := executor.Call{Registry: p.Registry, Work: ledger.Work{
 		RunID: key, JobID: p.Job.ID, ScheduledAt: p.began, Attempt: 1,
-		SendBefore: time.Now().Add(p.Job.Retry.Horizon), Call: executor.CallFor(p.Job, key, p.began),
+		SendBefore: time.Now().Add(p.Job.Retry.Horizon), Call: executor.FrozenCall(p.Job, key, p.began),
 	}}
 	c.Call.Body = body
 	var change func(http.Header)
@@ -144,9 +144,9 @@ func (p *prober) other(body []byte) []byte {
 }
 
 // accepted reports whether the target took the call for work, done or not.
-func (c Call) accepted() bool { return c.done() || c.Answer == ledger.Working }
+func (c Call) accepted() bool { return c.done() || c.Answer == ledger.AnswerAccepted }
 
-func (c Call) done() bool { return c.Answer == ledger.Fresh || c.Answer == ledger.Replay }
+func (c Call) done() bool { return c.Answer == ledger.AnswerFresh || c.Answer == ledger.AnswerReplayed }
 
 func (c Call) field(name string) string { return c.got.Header.Get(name) }
 
@@ -154,6 +154,6 @@ func (c Call) field(name string) string { return c.got.Header.Get(name) }
 // body the target says it has not stored is compared without it.
 func alike(a, b Call) bool {
 	return a.Status == b.Status && a.field("Location") == b.field("Location") &&
-		(a.got.Body == b.got.Body && a.field("Content-Type") == b.field("Content-Type") ||
+		(a.got.BodySHA256 == b.got.BodySHA256 && a.field("Content-Type") == b.field("Content-Type") ||
 			a.field("Idempotency-Body") == "omitted" || b.field("Idempotency-Body") == "omitted")
 }

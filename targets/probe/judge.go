@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/cleanup"
+	"github.com/cronce/cronce/internal/plural"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -18,7 +19,7 @@ type Check struct {
 	Detail   string  `json:"detail"`
 }
 
-// Verdict answers a Check.
+// Verdict is the answer to a Check.
 type Verdict string
 
 const (
@@ -45,7 +46,7 @@ func (c Call) newWork() Check {
 	case !c.accepted():
 		k.Answer = No
 		k.Detail += "; without an accepted call nothing can be said: correct the path, the credentials or the body"
-	case c.Answer == ledger.Replay:
+	case c.Answer == ledger.AnswerReplayed:
 		k.Answer = No
 		k.Detail = "a key that was never used is answered as a replay"
 	}
@@ -55,11 +56,11 @@ func (c Call) newWork() Check {
 // completes: of a job with async, the target answers 202 until the work is done, and
 // then something else.
 func (p *prober) completes() Check {
-	k := Check{Check: "202 until done", Required: true, Answer: Yes, Detail: fmt.Sprintf("%d answers 202, then HTTP %d", p.first.still, p.first.Status)}
+	k := Check{Check: "202 until done", Required: true, Answer: Yes, Detail: fmt.Sprintf("%s 202, then HTTP %d", plural.Of(p.first.still, "answer"), p.first.Status)}
 	switch {
 	case !p.first.done():
 		k.Answer = No
-		k.Detail = fmt.Sprintf("%d answers 202 within %s, and no other: the run would be dead (not_completed)", p.first.still+1, p.Job.Async.Within)
+		k.Detail = fmt.Sprintf("%s 202 within %s, and no other: the run would be dead (not_completed)", plural.Of(p.first.still+1, "answer"), p.Job.Async.Within)
 	case p.first.still == 0:
 		k.Detail = "done at once, without a 202"
 	}
@@ -79,7 +80,7 @@ func (p *prober) oneEffect() Check {
 }
 
 func (p *prober) marked() Check {
-	if p.again.Answer == ledger.Replay {
+	if p.again.Answer == ledger.AnswerReplayed {
 		return Check{"replay marked", Yes, false, "Idempotent-Replayed: true"}
 	}
 	return Check{"replay marked", No, false, "no Idempotent-Replayed: true; the ledger will not know replays from new work"}
@@ -92,7 +93,7 @@ func (p *prober) refusesMismatch() Check {
 	case p.mismatch.accepted():
 		k.Answer = No
 		k.Detail += ": the key is accepted with another body"
-	case conflict && p.mismatch.Answer == ledger.Refused:
+	case conflict && p.mismatch.Answer == ledger.AnswerRefused:
 		k.Answer = Yes
 	default:
 		k.Detail += "; wanted 409 or 422 (if the target did not understand the changed body, give one with --changed-body)"
@@ -115,10 +116,10 @@ func (p *prober) inFlight() Check {
 			}
 			answer = c
 			done++
-			if c.Answer == ledger.Fresh {
+			if c.Answer == ledger.AnswerFresh {
 				worked++
 			}
-		case c.Answer == ledger.InProgress, c.Answer == ledger.Throttled:
+		case c.Answer == ledger.AnswerInProgress, c.Answer == ledger.AnswerThrottled:
 			later++
 			if c.field("Retry-After") == "" {
 				k.Detail = ", without a Retry-After"
@@ -128,11 +129,11 @@ func (p *prober) inFlight() Check {
 			return k
 		}
 	}
-	k.Detail = fmt.Sprintf("%d calls at the same time: %d have the one answer, %d are asked to come back%s", len(p.together), done, later, k.Detail)
+	k.Detail = fmt.Sprintf("%d calls at the same time: %d with the one answer, %d asked to come back%s", len(p.together), done, later, k.Detail)
 	switch {
 	case done == 0:
 		k.Answer = Unclear
-	case worked > 1 && p.again.Answer == ledger.Replay:
+	case worked > 1 && p.again.Answer == ledger.AnswerReplayed:
 		k.Answer = No
 		k.Detail = fmt.Sprintf("%d of %d calls at the same time did the work: their answers are no replays", worked, len(p.together))
 	}
@@ -145,7 +146,7 @@ func (p *prober) requiresKey() Check {
 	case p.keyless.accepted():
 		k.Answer = No
 		k.Detail += ": a caller that forgets its key is not protected"
-	case p.keyless.Answer != ledger.Refused:
+	case p.keyless.Answer != ledger.AnswerRefused:
 		k.Answer = Unclear
 	}
 	return k
@@ -168,7 +169,7 @@ func (p *prober) expiry(ttl time.Duration) Check {
 	if ttl > 0 {
 		k.Required = true
 		k.Detail += fmt.Sprintf("; the registry declares %s", ttl)
-		if lives+cleanup.Skew < ttl {
+		if lives+cleanup.MaxClockSkew < ttl {
 			k.Answer = No
 			k.Detail += ": lengthen the target's, or correct keyTTLs"
 		}
@@ -190,7 +191,7 @@ func difference(a, b Call) string {
 	switch {
 	case a.Status != b.Status:
 		return fmt.Sprintf("HTTP %d, then HTTP %d", a.Status, b.Status)
-	case a.got.Body != b.got.Body:
+	case a.got.BodySHA256 != b.got.BodySHA256:
 		return "another body"
 	}
 	return "other fields"

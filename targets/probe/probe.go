@@ -1,6 +1,6 @@
-// Package probe tests how a target treats idempotency keys, by real calls with
-// real effects: one call, the same call again, one with a changed body, several
-// at the same time, and one without a key.
+// Package probe tests how a target treats idempotency keys. It makes real calls with real
+// effects: one call, the same call again, one with a changed body, several at the same
+// time, and one without a key. The command `probe` uses it.
 package probe
 
 import (
@@ -22,21 +22,21 @@ import (
 // Config selects what to probe. Targets and Job are required.
 type Config struct {
 	Targets  *targets.Targets
-	Registry string // its name, which the calls carry
+	Registry string // the name of the registry, which the calls carry
 	Job      jobs.Job
-	Name     string // of the target in the report; empty: the registry's
-	// TTL is how long the registry says that the target keeps the job's keys; 0:
-	// it says nothing.
+	Name     string // the target's name in the report; empty: Job.Target
+	// TTL is how long the target keeps the job's keys, as the registry declares; 0: it
+	// declares nothing.
 	TTL time.Duration
-	// ChangedBody is the body of the call with a changed body; empty: the job's
-	// own with one more field.
+	// ChangedBody is the body of the call with a changed body; empty: the job's body
+	// with one more field.
 	ChangedBody string
-	Now         time.Time
+	Now         time.Time // the time from which the scheduled times of the calls are made
 }
 
 // Report is the result of a probe.
 type Report struct {
-	Idempotent bool    `json:"idempotent"` // every required check is answered yes
+	Idempotent bool    `json:"idempotent"` // the answer to every required check is yes
 	Target     string  `json:"target"`
 	Method     string  `json:"method"`
 	Path       string  `json:"path"`
@@ -44,8 +44,8 @@ type Report struct {
 	Calls      []Call  `json:"calls"`
 }
 
-// Run makes the calls: at least one, and two with an effect. It returns an error
-// when it is interrupted; calls that were sent may have had their effects.
+// Run makes the calls and judges their answers. It returns an error if ctx ends. Calls
+// that were sent may have had their effects then.
 func Run(ctx context.Context, c Config) (Report, error) {
 	p := &prober{Config: c, began: c.Now.UTC().Truncate(time.Second)}
 	if err := p.run(ctx); err != nil {
@@ -58,9 +58,9 @@ func Run(ctx context.Context, c Config) (Report, error) {
 	return r, nil
 }
 
-// Check returns an error for what cannot be probed: a method that carries no key,
-// and a body that is not JSON.
-func (c Config) Check() error {
+// Validate returns an error if the job cannot be probed: for a method that carries no
+// key, a timeout that is not positive, and a ChangedBody that is not JSON.
+func (c Config) Validate() error {
 	switch {
 	case !slices.Contains([]string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}, c.Job.Method):
 		return fmt.Errorf("the method %s has no key to probe: POST, PUT, PATCH and DELETE have", c.Job.Method)
@@ -72,7 +72,7 @@ func (c Config) Check() error {
 	return nil
 }
 
-// newKey is a key of the job that nobody has used and no scheduled time has.
+// newKey returns an unused key of the job, which is of no scheduled time.
 func (p *prober) newKey() string {
 	return jobs.RunIDWithToken(p.Job.ID, p.began, uuid.Must(uuid.NewV7()).String())
 }

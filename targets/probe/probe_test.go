@@ -61,7 +61,7 @@ func TestLongWorkIsAskedForUntilItIsDone(t *testing.T) {
 	}{
 		"done after three answers 202": {3, time.Hour, true, probe.Yes, "3 answers 202, then HTTP 200"},
 		"done at once":                 {0, time.Hour, true, probe.Yes, "done at once, without a 202"},
-		"never done":                   {1_000_000, time.Microsecond, false, probe.No, "1 answers 202 within 1µs, and no other: the run would be dead (not_completed)"},
+		"never done":                   {1_000_000, time.Microsecond, false, probe.No, "1 answer 202 within 1µs, and no other: the run would be dead (not_completed)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			svc := httptest.NewServer(longTarget(c.accepts))

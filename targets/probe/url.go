@@ -10,21 +10,21 @@ import (
 	"github.com/cronce/cronce/jobs"
 )
 
-// URL is a target to probe that is in no registry.
-type URL struct {
+// AdHocTarget is a target to probe that is in no registry.
+type AdHocTarget struct {
 	URL, Method string
-	Path        string // a path and query under the URL; empty: the URL's own
+	Path        string // path and query, appended to URL; empty: URL is the whole address
 	Body        string // JSON; empty: the body that jobs send
 	TokenEnv    string // a variable that holds a bearer token; empty: none
 	Timeout     time.Duration
 }
 
-// urlVariable is where the registry of a URL finds its address.
+// urlVariable is where the registry of an AdHocTarget finds its address.
 const urlVariable = "PROBED_URL"
 
-// Registry returns a registry with one job that calls the URL, the probe's
-// configuration, and a lookup that also has the URL's address.
-func (u URL) Registry(lookup func(string) (string, bool)) (*jobs.Registry, Config, func(string) (string, bool), error) {
+// Registry returns a registry with one job that calls the target, the configuration of the
+// probe, and a lookup function that extends the given one by the variables of the registry.
+func (u AdHocTarget) Registry(lookup func(string) (string, bool)) (*jobs.Registry, Config, func(string) (string, bool), error) {
 	base, path, err := u.split()
 	if err != nil {
 		return nil, Config{}, nil, err
@@ -40,7 +40,7 @@ func (u URL) Registry(lookup func(string) (string, bool)) (*jobs.Registry, Confi
 		}
 		j.Body = json.RawMessage(u.Body)
 	}
-	if err := (Config{Job: j}).Check(); err != nil { // in words of a probe, not of a registry
+	if err := (Config{Job: j}).Validate(); err != nil { // in words of a probe, not of a registry
 		return nil, Config{}, nil, err
 	}
 	reg, err := jobs.NewRegistry(jobs.Name("cronce-probe"), target, j)
@@ -57,7 +57,7 @@ func (u URL) Registry(lookup func(string) (string, bool)) (*jobs.Registry, Confi
 }
 
 // split divides the URL into a base and the path of the call.
-func (u URL) split() (base, path string, err error) {
+func (u AdHocTarget) split() (base, path string, err error) {
 	at, err := url.Parse(u.URL)
 	switch {
 	case err != nil, at.Host == "", at.Scheme != "http" && at.Scheme != "https":

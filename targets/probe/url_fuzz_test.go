@@ -27,7 +27,7 @@ func FuzzProbeURL(f *testing.F) {
 		f.Add(seed, "/other?y")
 	}
 	f.Fuzz(func(t *testing.T, text, path string) {
-		_, config, _, err := probe.URL{URL: text, Path: path, Method: "POST", Timeout: time.Second}.Registry(nobody)
+		_, config, _, err := probe.AdHocTarget{URL: text, Path: path, Method: "POST", Timeout: time.Second}.Registry(nobody)
 		if err != nil {
 			if len(text) > 8 && strings.Contains(err.Error(), text) {
 				t.Fatalf("%q is in the message %v", text, err)

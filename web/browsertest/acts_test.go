@@ -44,7 +44,7 @@ func (b *tab) focus(selector string) {
 	})
 }
 
-// sendForm fills in the form of an act's page by the keyboard.
+// sendForm fills in the form of an action's page by the keyboard.
 func (b *tab) sendForm(who string) string {
 	b.Helper()
 	b.focus("form.sheet input[name=why]")
@@ -53,7 +53,7 @@ func (b *tab) sendForm(who string) string {
 	return b.shown(".notice, [role=alert]")
 }
 
-// link follows the link to an act on a page. A live update may take the focus
+// link follows the link to an action on a page. A live update may take the focus
 // between two keys; the link is then followed again.
 func (b *tab) link(page, act string) {
 	b.Helper()
@@ -175,7 +175,7 @@ func TestActs(t *testing.T) {
 	})
 }
 
-// An act's page has the focus on its first field only where the preview above stays in
+// An action's page has the focus on its first field only where the preview above stays in
 // sight.
 func TestAPreviewIsSeenBeforeTheForm(t *testing.T) {
 	busy(t, func(t *testing.T, s *server) {
@@ -199,7 +199,7 @@ func TestAPreviewIsSeenBeforeTheForm(t *testing.T) {
 
 func runPage(id string) string { return "/runs/" + url.PathEscape(id) }
 
-// A form that is sent twice, at once and later, is one act.
+// A form that is sent twice, at once and later, is one action.
 func TestAFormSentTwiceIsOneAct(t *testing.T) {
 	busy(t, func(t *testing.T, s *server) {
 		b := open(t, s)

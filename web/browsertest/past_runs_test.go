@@ -37,19 +37,19 @@ func (p *past) finish(d due, w ledger.Work) {
 	switch n := roll(d, "fate"); {
 	case d.job.ID == "sync-crm" && (night || old):
 		for range len(d.job.Retry.Backoff) {
-			w = p.again(w, ledger.Throttled, 503, "the target answered 503 Service Unavailable", 40*time.Millisecond)
+			w = p.again(w, ledger.AnswerThrottled, 503, "the target answered 503 Service Unavailable", 40*time.Millisecond)
 		}
-		p.end(w, ledger.Dead, ledger.Exhausted, ledger.Throttled, 503, "the target answered 503 Service Unavailable", 40*time.Millisecond)
+		p.end(w, ledger.Dead, ledger.ReasonExhausted, ledger.AnswerThrottled, 503, "the target answered 503 Service Unavailable", 40*time.Millisecond)
 	case d.job.ID == "send-invoices" && age < 24*time.Hour:
-		p.end(w, ledger.Dead, ledger.Permanent, ledger.Refused, 422, "unknown currency \"XBT\" in invoice 4711", took)
+		p.end(w, ledger.Dead, ledger.ReasonPermanent, ledger.AnswerRefused, 422, "unknown currency \"XBT\" in invoice 4711", took)
 	case n < 25:
-		w = p.again(w, ledger.Unknown, 0, "no answer within 30s: the outcome is unknown", 30*time.Second)
-		p.end(w, ledger.Succeeded, "", ledger.Replay, 200, "", 9*time.Millisecond)
+		w = p.again(w, ledger.AnswerUnknown, 0, "no answer within 30s: the outcome is unknown", 30*time.Second)
+		p.end(w, ledger.Succeeded, "", ledger.AnswerReplayed, 200, "", 9*time.Millisecond)
 	case n < 40:
-		w = p.again(w, ledger.Failed, 500, "the target answered 500 Internal Server Error", took)
-		p.end(w, ledger.Succeeded, "", ledger.Fresh, 200, "", took)
+		w = p.again(w, ledger.AnswerFailed, 500, "the target answered 500 Internal Server Error", took)
+		p.end(w, ledger.Succeeded, "", ledger.AnswerFresh, 200, "", took)
 	default:
-		p.end(w, ledger.Succeeded, "", ledger.Fresh, 200, "", took)
+		p.end(w, ledger.Succeeded, "", ledger.AnswerFresh, 200, "", took)
 	}
 }
 
@@ -59,7 +59,7 @@ func (p *past) record(w ledger.Work, state ledger.State, reason ledger.Reason, w
 		failures++
 	}
 	fates, err := p.Record(p.Context(), []ledger.Outcome{{
-		Lease: ledger.Lease{RunID: w.RunID, Token: w.Token}, State: state, Reason: reason, Replayed: a.Answer == ledger.Replay,
+		Lease: ledger.Lease{RunID: w.RunID, Token: w.Token}, State: state, Reason: reason, Replayed: a.Answer == ledger.AnswerReplayed,
 		Failures: failures, Wait: wait, Attempt: a,
 	}})
 	must(p.T, err)

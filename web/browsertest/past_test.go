@@ -98,7 +98,7 @@ func (p *past) live() {
 		if j.Disabled {
 			continue
 		}
-		for at := range j.Parsed().Due(p.from, p.to) {
+		for at := range j.ParsedSchedule().Due(p.clock, p.to) {
 			list = append(list, due{j, at})
 		}
 	}
@@ -193,14 +193,14 @@ func (p *past) catchUp(late map[string][]due) {
 		last := list[len(list)-1]
 		switch {
 		case last.job.CatchUp == jobs.CatchUpNone:
-			p.admit(id, last.at, rangeOf(list, ledger.Missed, ledger.CatchUpNone))
+			p.admit(id, last.at, rangeOf(list, ledger.Missed, ledger.ReasonCatchUpNone))
 		case len(list) == 1 || last.job.CatchUp == jobs.CatchUpAll:
 			for _, d := range list {
 				p.run(d, ledger.ByCatchUp, p.clock.Sub(d.at))
 			}
 		default:
 			before := list[:len(list)-1]
-			p.admit(id, before[len(before)-1].at, rangeOf(before, ledger.Superseded, ledger.NewerRun))
+			p.admit(id, before[len(before)-1].at, rangeOf(before, ledger.Superseded, ledger.ReasonNewerRun))
 			p.run(last, ledger.ByCatchUp, p.clock.Sub(last.at))
 		}
 	}
@@ -217,9 +217,9 @@ func rangeOf(list []due, state ledger.State, reason ledger.Reason) ledger.RunSpe
 	return spec
 }
 
-// acts are what operators did since.
+// actions are what operators did since.
 func (p *past) acts() {
-	old := ledger.Act{
+	old := ledger.Action{
 		Filter: ledger.Filter{JobID: "sync-crm", States: []ledger.State{ledger.Dead}, Until: p.to.Add(-30 * 24 * time.Hour)},
 		Actor:  ledger.Actor{By: "jonas", Why: "the CRM was down for maintenance; the next sync had all changes", Via: ledger.ViaCLI},
 	}

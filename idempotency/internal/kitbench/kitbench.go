@@ -5,6 +5,8 @@ package kitbench
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"log/slog"
@@ -20,8 +22,8 @@ import (
 // Engine is what is compared, on one database that keeps what it commits. Each
 // function makes one write and returns when it is committed, except Effect.
 type Engine struct {
-	Bare  func(ctx context.Context) error             // BEGIN, effect, COMMIT
-	Naive func(ctx context.Context, key string) error // the same with look-up, key and outcome
+	Bare  func(ctx context.Context) error                   // BEGIN, effect, COMMIT
+	Usual func(ctx context.Context, key, hash string) error // the same with look-up, key and outcome
 	// Effect is the write alone, in the transaction that the kit opened.
 	Effect func(ctx context.Context) error
 	Store  store.Store
@@ -41,8 +43,11 @@ func Handler(b *testing.B, open func(b *testing.B) Engine) {
 		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
 			e := open(b)
 			ways := []*way{
-				newWay(b, "bare", callers, handler(func(ctx context.Context, _ string) error { return e.Bare(ctx) })),
-				newWay(b, "naive", callers, handler(e.Naive)),
+				newWay(b, "bare", callers, handler(func(r *http.Request, _ []byte) error { return e.Bare(r.Context()) })),
+				newWay(b, "usual", callers, handler(func(r *http.Request, body []byte) error {
+					hash := sha256.Sum256(body)
+					return e.Usual(r.Context(), r.Header.Get("Idempotency-Key"), hex.EncodeToString(hash[:]))
+				})),
 				newWay(b, "kit", callers, e.protected(b)),
 			}
 			for _, w := range ways {
@@ -54,8 +59,8 @@ func Handler(b *testing.B, open func(b *testing.B) Engine) {
 					w.turn(e.Spent)
 				}
 			}
-			for _, w := range ways {
-				w.report(b, ways[0])
+			for n, w := range ways {
+				w.report(b, ways[:n])
 			}
 		})
 	}
@@ -104,22 +109,22 @@ func (e Engine) protected(b *testing.B) http.Handler {
 		b.Fatal(err)
 	}
 	return k.Handler(idempotency.Route{Scope: "route:POST_/pay"},
-		handler(func(ctx context.Context, _ string) error { return e.Effect(ctx) }))
+		handler(func(r *http.Request, _ []byte) error { return e.Effect(r.Context()) }))
 }
 
 // handler reads the request, has the work done and answers.
-func handler(do func(ctx context.Context, key string) error) http.Handler {
+func handler(do func(r *http.Request, body []byte) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, err := io.ReadAll(r.Body)
+		body, err := io.ReadAll(r.Body)
 		if err == nil {
-			err = do(r.Context(), r.Header.Get("Idempotency-Key"))
+			err = do(r, body)
 		}
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
-		w.WriteHeader(http.StatusCreated)
-		fmt.Fprint(w, "paid")
+		w.WriteHeader(Paid.Status)
+		_, _ = w.Write(Paid.Body)
 	})
 }
 

@@ -56,12 +56,12 @@ func (w *way) requests() timing {
 	})
 }
 
-// report adds the way's figures to the benchmark's: beside bare, and per request
-// what was spent.
-func (w *way) report(b *testing.B, bare *way) {
+// report adds the way's figures to the benchmark's: beside other ways, and per
+// request what was spent.
+func (w *way) report(b *testing.B, others []*way) {
 	w.sample.report(b, w.name)
-	if w != bare {
-		b.ReportMetric(median(ratios(w.sample.rates, bare.sample.rates)), w.name+":"+bare.name)
+	for _, other := range others {
+		b.ReportMetric(median(ratios(w.sample.rates, other.sample.rates)), w.name+":"+other.name)
 	}
 	for unit, spent := range w.spent {
 		b.ReportMetric(spent/float64(len(w.sample.latencies)), w.name+"-"+unit)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/cronce/cronce/idempotency/purge"
@@ -39,13 +38,13 @@ func (s *Store) Reserve(ctx context.Context, c store.Claim, lease time.Duration,
 			v["lease"] = lease.Milliseconds()
 			held, err = s.d.Statements().TakeOver.Changed(ctx, tx, v)
 		} else {
-			held, err = s.d.Insert(ctx, tx, leased(c, store.Calling, lease, nil))
+			held, err = s.d.Insert(ctx, tx, c, leased(c, store.StateCalling, lease, nil))
 		}
 		if err == nil {
 			look, _, err = ScanStatus(s.d.Statements().Lookup.Row(ctx, tx, Of(c)))
 		}
 		if held {
-			look.Record, look.Lapsed = nil, false
+			look.Record, look.LeaseExpired = nil, false
 		}
 		look.Held = held
 		return err
@@ -64,8 +63,8 @@ func leased(c store.Claim, state store.State, lease time.Duration, ttl any) Valu
 	return v
 }
 
-// Settle implements [store.Reserver].
-func (s *Store) Settle(ctx context.Context, c store.Claim, r store.Reply) (expires time.Time, held bool, err error) {
+// Complete implements [store.Reserver].
+func (s *Store) Complete(ctx context.Context, c store.Claim, r store.Reply) (expires time.Time, held bool, err error) {
 	v := Of(c)
 	if err := v.Reply(r); err != nil {
 		return time.Time{}, false, err
@@ -87,13 +86,13 @@ func (s *Store) Settle(ctx context.Context, c store.Claim, r store.Reply) (expir
 	return expires, held, nil
 }
 
-// Doubt implements [store.Reserver].
-func (s *Store) Doubt(ctx context.Context, c store.Claim) (held bool, err error) {
+// MarkUnknown implements [store.Reserver].
+func (s *Store) MarkUnknown(ctx context.Context, c store.Claim) (held bool, err error) {
 	return s.owned(ctx, s.d.Statements().Doubt, c)
 }
 
-// Free implements [store.Reserver].
-func (s *Store) Free(ctx context.Context, c store.Claim) (held bool, err error) {
+// Release implements [store.Reserver].
+func (s *Store) Release(ctx context.Context, c store.Claim) (held bool, err error) {
 	return s.owned(ctx, s.d.Statements().Free, c)
 }
 
@@ -109,13 +108,13 @@ func (s *Store) owned(ctx context.Context, statement Statement, c store.Claim) (
 }
 
 // PurgeBatch implements [purge.Store].
-func (s *Store) PurgeBatch(ctx context.Context, p purge.Batch) (done purge.Removed, err error) {
+func (s *Store) PurgeBatch(ctx context.Context, p purge.Batch) (done purge.BatchResult, err error) {
 	err = s.alone(ctx, func(tx *sql.Tx) error {
 		done, err = s.d.Purge(ctx, tx, p)
 		return err
 	})
 	if err != nil {
-		return purge.Removed{}, s.unavailable("purge", err)
+		return purge.BatchResult{}, s.unavailable("purge", err)
 	}
 	return done, nil
 }
@@ -190,35 +189,4 @@ func (s *Store) readBeside(ctx context.Context, fn func(Querier) error) error {
 		return fn(conn)
 	}
 	return fn(&s.compiled)
-}
-
-// compiled is a database whose queries stay compiled on its connections:
-// compiling a look-up takes SQLite longer than running it.
-type compiled struct {
-	*sql.DB
-	mu         sync.Mutex
-	statements map[string]*sql.Stmt
-}
-
-// QueryRowContext is that of *sql.DB.
-func (c *compiled) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
-	if statement := c.statement(ctx, query); statement != nil {
-		return statement.QueryRowContext(ctx, args...)
-	}
-	return c.DB.QueryRowContext(ctx, query, args...)
-}
-
-// statement is nil when the query cannot be compiled; running it tells why.
-func (c *compiled) statement(ctx context.Context, query string) *sql.Stmt {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if statement := c.statements[query]; statement != nil {
-		return statement
-	}
-	statement, err := c.PrepareContext(ctx, query)
-	if err != nil {
-		return nil
-	}
-	c.statements[query] = statement
-	return statement
 }

@@ -33,13 +33,13 @@ func ScanStatus(row *sql.Row) (look store.KeyStatus, expired bool, err error) {
 	var state, hash, owner, header sql.NullString
 	var status, expires sql.NullInt64
 	var body []byte
-	err = row.Scan(&state, &hash, &owner, &status, &header, &body, &expires, &expired, &look.Lapsed, &look.Late)
+	err = row.Scan(&state, &hash, &owner, &status, &header, &body, &expires, &expired, &look.LeaseExpired, &look.TooLate)
 	if err != nil || !state.Valid || expired {
-		look.Lapsed = false
+		look.LeaseExpired = false
 		return look, expired, err
 	}
 	r := store.Record{State: store.State(state.String), Fingerprint: hash.String, Owner: owner.String}
-	r.Status, r.Body, r.Omitted = int(status.Int64), body, r.State == store.Omitted
+	r.Status, r.Body, r.Omitted = int(status.Int64), body, r.State == store.StateOmitted
 	if expires.Valid {
 		r.ExpiresAt = Time(expires.Int64)
 	}
@@ -61,9 +61,9 @@ func Owner(ctx context.Context, q Querier, s Statement, c store.Claim) string {
 
 // Reply adds a reply's columns to the values.
 func (v Values) Reply(r store.Reply) error {
-	v["state"], v["status"], v["headers"], v["body"] = string(store.Done), nil, nil, r.Body
+	v["state"], v["status"], v["headers"], v["body"] = string(store.StateDone), nil, nil, r.Body
 	if r.Omitted {
-		v["state"] = string(store.Omitted)
+		v["state"] = string(store.StateOmitted)
 	}
 	if r.Status != 0 {
 		v["status"] = int64(r.Status)
@@ -84,8 +84,8 @@ func Batch(p purge.Batch) Values {
 }
 
 // Removed reads the scope and the expiry of the rows that a purge removes.
-func Removed(ctx context.Context, q Querier, s Statement, p purge.Batch) (purge.Removed, error) {
-	done := purge.Removed{Scopes: map[string]int64{}, Last: p.After}
+func Removed(ctx context.Context, q Querier, s Statement, p purge.Batch) (purge.BatchResult, error) {
+	done := purge.BatchResult{Scopes: map[string]int64{}, Last: p.After}
 	rows, err := s.Query(ctx, q, Batch(p))
 	if err != nil {
 		return done, err
@@ -103,7 +103,7 @@ func Removed(ctx context.Context, q Querier, s Statement, p purge.Batch) (purge.
 }
 
 // Add counts a row that a purge removes.
-func Add(done *purge.Removed, scope string, expires int64) {
+func Add(done *purge.BatchResult, scope string, expires int64) {
 	done.Scopes[scope]++
 	done.Rows++
 	if at := Time(expires); at.After(done.Last) {

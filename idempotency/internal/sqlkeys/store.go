@@ -26,17 +26,17 @@ type Dialect interface {
 	Savepoint(store.Claim) string
 	// Claim tries to take the key in an open transaction and looks it up, in
 	// that order. joined: the transaction is the caller's.
-	Claim(ctx context.Context, tx *sql.Tx, c store.Claim, joined bool) (Claimed, store.KeyStatus, error)
+	Claim(ctx context.Context, q Querier, c store.Claim, joined bool) (Claimed, store.KeyStatus, error)
 	// Statements are those that are alike in all databases.
 	Statements() Statements
 	// Insert takes the key under a lease, unless a live row has it. The values are
 	// those of the claim, with state, lease and ttl.
-	Insert(context.Context, *sql.Tx, Values) (held bool, err error)
+	Insert(context.Context, Querier, store.Claim, Values) (held bool, err error)
 	// Resume takes the key's accepted row, if the claim's owner has it, in an open
 	// transaction, which has the key to itself then.
-	Resume(context.Context, *sql.Tx, store.Claim) (t Claimed, held bool, err error)
+	Resume(context.Context, Querier, store.Claim) (t Claimed, held bool, err error)
 	// Purge removes one batch in a transaction.
-	Purge(context.Context, *sql.Tx, purge.Batch) (purge.Removed, error)
+	Purge(context.Context, *sql.Tx, purge.Batch) (purge.BatchResult, error)
 	// Create lists the statements that create the table unless it exists.
 	Create() ([]string, error)
 	// Check names what is wrong with a connection of the pool, and what to do.
@@ -52,14 +52,14 @@ type Claimed interface {
 	// Left reports whether the work has left the transaction, by a COMMIT or
 	// ROLLBACK of its own. False when it cannot be told. over: MaxRun has cut the
 	// work short.
-	Left(ctx context.Context, tx *sql.Tx, over bool) bool
+	Left(ctx context.Context, q Querier, over bool) bool
 	// Stands reports, after the rollback, whether the work has committed the
 	// transaction of the claim before. q is the transaction's connection, or the
 	// pool if that is lost.
 	Stands(ctx context.Context, q Querier, c store.Claim) bool
 	// Record stores the reply. It returns ErrTxEnded, ErrLostRace, ErrTxAborted
 	// or an error of the database.
-	Record(ctx context.Context, tx *sql.Tx, c store.Claim, r store.Reply, joined bool) (expires time.Time, err error)
+	Record(ctx context.Context, q Querier, c store.Claim, r store.Reply, joined bool) (expires time.Time, err error)
 }
 
 // Meaning is what follows from an error of the database.
@@ -78,6 +78,9 @@ type Statements struct {
 	Lookup, TakeOver, Settle, Doubt, Free, Count Statement
 	Retake, Renew, Abandon                       Statement
 	Checks                                       []Statement
+	// Often are run in each transaction of a database with one writer, which keeps
+	// them compiled.
+	Often []Statement
 }
 
 // Store keeps keys through database/sql.
@@ -145,8 +148,8 @@ func (s *Store) unavailable(doing string, err error) error {
 	return fmt.Errorf("%w: %s: %s: %w", store.ErrUnavailable, s.d.Package(), doing, err)
 }
 
-// Joined implements [store.Store].
-func (s *Store) Joined(ctx context.Context) bool {
+// InTransaction implements [store.Store].
+func (s *Store) InTransaction(ctx context.Context) bool {
 	_, joined := s.outer(ctx)
 	return joined
 }

@@ -15,6 +15,7 @@ import (
 // tx is an open transaction, or a savepoint in one that was handed in.
 type tx struct {
 	*sql.Tx
+	q       Querier // the transaction, for the store's own statements
 	store   *Store
 	conn    *sql.Conn // nil: handed in
 	cancel  context.CancelFunc
@@ -42,7 +43,7 @@ func (s *Store) Begin(ctx context.Context, c store.Claim) (store.Tx, store.KeySt
 		}
 		var look store.KeyStatus
 		t.claim = c
-		t.claimed, look, err = s.d.Claim(ctx, t.Tx, c, join)
+		t.claimed, look, err = s.d.Claim(ctx, t.q, c, join)
 		switch {
 		case err == nil && look.Held && look.Record == nil:
 			return t, look, nil
@@ -62,14 +63,14 @@ func (s *Store) Begin(ctx context.Context, c store.Claim) (store.Tx, store.KeySt
 }
 
 func stored(l store.KeyStatus) bool {
-	return l.Record != nil && (l.Record.State == store.Done || l.Record.State == store.Omitted)
+	return l.Record != nil && (l.Record.State == store.StateDone || l.Record.State == store.StateOmitted)
 }
 
 func (s *Store) open(ctx context.Context, c store.Claim, outer *sql.Tx, join bool) (*tx, error) {
 	if !join {
 		return s.begin(ctx, c.MaxRun, s.d.Options())
 	}
-	t := &tx{Tx: outer, store: s, mark: s.d.Savepoint(c)}
+	t := &tx{Tx: outer, q: outer, store: s, mark: s.d.Savepoint(c)}
 	_, err := outer.ExecContext(ctx, `SAVEPOINT `+t.mark)
 	return t, err
 }
@@ -82,6 +83,9 @@ func (s *Store) begin(ctx context.Context, maxRun time.Duration, o *sql.TxOption
 		case s.turn <- struct{}{}:
 		case <-ctx.Done():
 			return nil, ctx.Err()
+		}
+		for _, statement := range s.d.Statements().Often {
+			s.compiled.statement(ctx, statement.text)
 		}
 	}
 	t = &tx{store: s, cancel: func() {}}
@@ -102,6 +106,10 @@ func (s *Store) begin(ctx context.Context, maxRun time.Duration, o *sql.TxOption
 		t.release(ctx)
 		return nil, err
 	}
+	t.q = t.Tx
+	if s.turn != nil {
+		t.q = compiledTx{t.Tx, &s.compiled}
+	}
 	return t, nil
 }
 
@@ -113,7 +121,7 @@ func (t *tx) Context(ctx context.Context) context.Context {
 
 // Commit implements [store.Tx].
 func (t *tx) Commit(ctx context.Context, c store.Claim, r store.Reply) (expires time.Time, err error) {
-	expires, err = t.claimed.Record(ctx, t.Tx, c, r, t.conn == nil)
+	expires, err = t.claimed.Record(ctx, t.q, c, r, t.conn == nil)
 	if err != nil {
 		err = t.explain(ctx, "store the reply", err)
 		switch {
@@ -158,7 +166,7 @@ func (t *tx) explain(ctx context.Context, doing string, err error) error {
 
 // Rollback implements [store.Tx].
 func (t *tx) Rollback(ctx context.Context) error {
-	left := t.work != nil && !t.tried && t.claimed.Left(ctx, t.Tx, t.work.Err() != nil)
+	left := t.work != nil && !t.tried && t.claimed.Left(ctx, t.q, t.work.Err() != nil)
 	var err error
 	if t.conn == nil {
 		if _, err = t.ExecContext(ctx, `ROLLBACK TO SAVEPOINT `+t.mark); err == nil {

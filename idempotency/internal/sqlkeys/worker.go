@@ -10,7 +10,7 @@ import (
 // accepted are the values of a row of long work, which expires when nobody has
 // asked for the TTL after the lease.
 func accepted(c store.Claim) Values {
-	return leased(c, store.Accepted, c.Lease, (c.Lease + c.TTL).Milliseconds())
+	return leased(c, store.StateAccepted, c.Lease, (c.Lease + c.TTL).Milliseconds())
 }
 
 // Accept implements [store.Worker]. It writes first: SQLite does not let a
@@ -18,7 +18,7 @@ func accepted(c store.Claim) Values {
 func (s *Store) Accept(ctx context.Context, c store.Claim) (look store.KeyStatus, err error) {
 	err = s.alone(ctx, func(tx *sql.Tx) error {
 		v := accepted(c)
-		held, err := s.d.Insert(ctx, tx, v)
+		held, err := s.d.Insert(ctx, tx, c, v)
 		if err == nil {
 			look, _, err = ScanStatus(s.d.Statements().Lookup.Row(ctx, tx, v))
 		}
@@ -26,11 +26,11 @@ func (s *Store) Accept(ctx context.Context, c store.Claim) (look store.KeyStatus
 		switch {
 		case err != nil:
 			return err
-		case held && look.Late:
+		case held && look.TooLate:
 			look.Record = nil
 			_, err = s.d.Statements().Abandon.Exec(ctx, tx, v)
 			return err
-		case !held && r != nil && r.State == store.Accepted && look.Lapsed && r.Fingerprint == c.Fingerprint && !look.Late:
+		case !held && r != nil && r.State == store.StateAccepted && look.LeaseExpired && r.Fingerprint == c.Fingerprint && !look.TooLate:
 			if held, err = s.d.Statements().Retake.Changed(ctx, tx, v); err == nil {
 				look, _, err = ScanStatus(s.d.Statements().Lookup.Row(ctx, tx, v))
 			}
@@ -55,7 +55,7 @@ func (s *Store) Renew(ctx context.Context, c store.Claim, progress []byte) (held
 			return err
 		}
 		look, _, err := ScanStatus(s.d.Statements().Lookup.Row(ctx, tx, v))
-		held = look.Record != nil && look.Record.State == store.Accepted && look.Record.Owner == c.Owner
+		held = look.Record != nil && look.Record.State == store.StateAccepted && look.Record.Owner == c.Owner
 		return err
 	})
 	if err != nil {
@@ -78,7 +78,7 @@ func (s *Store) Resume(ctx context.Context, c store.Claim) (store.Tx, bool, erro
 		}
 		t.claim = c
 		var held bool
-		t.claimed, held, err = s.d.Resume(ctx, t.Tx, c)
+		t.claimed, held, err = s.d.Resume(ctx, t.q, c)
 		if err == nil && held {
 			return t, true, nil
 		}

@@ -32,13 +32,13 @@ export interface Claim {
   readonly sendBefore?: Date;
   /** Bounds the work. The store frees the key of a stopped process this long after its last statement. */
   readonly maxRunMs: number;
-  /** For how long long work gets the key, from the store's answer on. */
+  /** How long long work holds the key; it begins with the store's answer. */
   readonly leaseMs?: number;
 }
 
 /** Look is what a store knows about a key at one moment of its own clock. */
 export interface Look {
-  /** The key's live record. A record is expired from the moment `expiresAt` on. */
+  /** The key's live record. A record expires at its `expiresAt`. */
   readonly record?: KeyRecord;
   /** The record is `calling` or `accepted`, and its lease has ended. */
   readonly lapsed?: boolean;

@@ -11,15 +11,15 @@ import (
 	"github.com/cronce/cronce/migrations"
 )
 
-// Up brings the ledger's tables up to date, creating the schema if need be, and
-// returns what it did. Processes may do so at once. Of the options only Schema
-// matters here.
+// Up brings the ledger's tables up to date and returns the steps that it applied. It
+// creates the schema if needed. Several processes may call Up at once. The options are
+// those of postgres.Open; only Schema matters.
 func Up(ctx context.Context, url string, options ...postgres.Option) ([]migrations.Step, error) {
 	return run(ctx, url, options, migrations.Up)
 }
 
-// Status lists the steps to the ledger's tables, those not applied without a
-// time. It changes nothing.
+// Status lists the steps of the ledger's tables, oldest first. A pending step has no
+// AppliedAt. Status changes nothing.
 func Status(ctx context.Context, url string, options ...postgres.Option) ([]migrations.Step, error) {
 	return run(ctx, url, options, migrations.Status)
 }
@@ -27,7 +27,7 @@ func Status(ctx context.Context, url string, options ...postgres.Option) ([]migr
 func run(ctx context.Context, url string, options []postgres.Option,
 	do func(context.Context, *sql.DB, migrations.Target) ([]migrations.Step, error),
 ) (steps []migrations.Step, err error) {
-	err = postgres.Tables(url, func(db *sql.DB, schema string) (err error) {
+	err = postgres.WithDB(url, func(db *sql.DB, schema string) (err error) {
 		steps, err = do(ctx, db, migrations.Target{Engine: migrations.Postgres, Set: migrations.Ledger, Schema: schema})
 		return err
 	}, options...)

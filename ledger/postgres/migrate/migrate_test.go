@@ -42,8 +42,8 @@ func TestALedgerOpensOnceItsTablesAreThere(t *testing.T) {
 	if steps, err = migrate.Up(t.Context(), url, schema); err != nil || len(steps) == 0 {
 		t.Fatalf("did %+v, %v", steps, err)
 	}
-	if last := steps[len(steps)-1].Version; last != postgres.Version {
-		t.Errorf("the newest migration is %d, and the ledger asks for %d", last, postgres.Version)
+	if last := steps[len(steps)-1].Version; last != postgres.SchemaVersion {
+		t.Errorf("the newest migration is %d, and the ledger asks for %d", last, postgres.SchemaVersion)
 	}
 	if steps, err = migrate.Status(t.Context(), url, schema); err != nil || steps[0].AppliedAt.IsZero() {
 		t.Errorf("after: %+v, %v", steps, err)

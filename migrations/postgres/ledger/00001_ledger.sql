@@ -11,7 +11,7 @@ CREATE TABLE {{schema}}.definitions (
     job_id            text COLLATE "C" NOT NULL,
     hash              text COLLATE "C" NOT NULL,
     body              bytea NOT NULL,
-    -- Of the definitions that living processes declare, the latest wins.
+    -- Of the definitions that live processes declare, the latest wins.
     first_declared_at timestamptz NOT NULL,
     PRIMARY KEY (job_id, hash)
 );
@@ -32,11 +32,11 @@ CREATE TABLE {{schema}}.processes (
     program      text NOT NULL DEFAULT '' -- its version
 );
 
--- Where each job stands. Whoever writes runs of a job, or takes its slot,
--- locks its row here first, and several rows in the order of their ids.
+-- The position of each job. A transaction that writes runs of a job, or takes its slot,
+-- locks the job's row here first, and several rows in the order of their ids.
 CREATE TABLE {{schema}}.jobs (
     job_id        text COLLATE "C" PRIMARY KEY,
-    revision         bigint NOT NULL,
+    revision      bigint NOT NULL,
     hash          text NOT NULL,  -- of the current or last revision's definition
     body          bytea,
     watermark     timestamptz,    -- everything up to here is in runs
@@ -47,10 +47,10 @@ CREATE TABLE {{schema}}.jobs (
     paused_why    text NOT NULL DEFAULT ''
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.1);
 
--- One row for each instant, or (until set) for a range of instants that share
--- one verdict. Columns that concern a state are NULL or '' outside it.
+-- One row for each scheduled time, or (until set) for a range of scheduled times
+-- that have the same state. Columns that concern a state are NULL or '' outside it.
 CREATE TABLE {{schema}}.runs (
-    -- It begins with the job's id, "@" and the instant. So the runs of a job are
+    -- It begins with the job's id, "@" and the scheduled time. So the runs of a job are
     -- those from job_id || '@' to job_id || 'A' (A follows @), and in the order
     -- of time: they need no index of their own.
     run_id       text COLLATE "C" PRIMARY KEY,
@@ -67,7 +67,7 @@ CREATE TABLE {{schema}}.runs (
     -- Planned, retrying and accepted: not before this; running: the end of the lease.
     due_at       timestamptz,
     leased_at    timestamptz,
-    revision        bigint NOT NULL,
+    revision     bigint NOT NULL,
     horizon      bigint NOT NULL DEFAULT 0, -- microseconds
     count        bigint NOT NULL DEFAULT 1,
     attempt      integer NOT NULL DEFAULT 0,
@@ -86,12 +86,12 @@ CREATE TABLE {{schema}}.runs (
     lease_token  text NOT NULL DEFAULT '',
     leased_by    text NOT NULL DEFAULT '',
     target       text NOT NULL DEFAULT '',
-    -- The request, frozen: JSON that the server need not read. The body is apart
-    -- and in bytes, since JSON does not keep it to the byte.
+    -- The request, frozen: JSON that the server need not read. The body has a
+    -- column of its own: as part of that JSON, its bytes could change.
     call         text,
     body         bytea,
     rerun_id     text NOT NULL DEFAULT '', -- the run that repeats it as new work
-    by           text NOT NULL DEFAULT '', -- of the last act; audit has all
+    by           text NOT NULL DEFAULT '', -- of the last action; audit has all
     why          text NOT NULL DEFAULT '',
     -- The transaction that changed the run last. The extension of a lease does not
     -- set it: nothing that anybody sees has changed.
@@ -126,7 +126,7 @@ CREATE INDEX runs_job_exceptions ON {{schema}}.runs (state, run_id, reason) WHER
 CREATE INDEX runs_settled ON {{schema}}.runs (scheduled_at) WHERE state = 'dead' AND (acked_at IS NOT NULL OR rerun_id <> '');
 CREATE INDEX runs_ranges ON {{schema}}.runs (job_id, scheduled_at) WHERE until IS NOT NULL;
 -- Listings begin at its end, the purge of old runs at its beginning. Not by id
--- too: a thousand runs of one instant share one index entry.
+-- too: a thousand runs of one scheduled time share one index entry.
 CREATE INDEX runs_newest ON {{schema}}.runs (scheduled_at);
 -- Grows at its end only; the runs of one transaction share one index entry.
 CREATE INDEX runs_changed ON {{schema}}.runs (changed);
@@ -147,7 +147,7 @@ CREATE TABLE {{schema}}.attempts (
     PRIMARY KEY (run_id, n)
 );
 
--- What happens to a job and is no run and no act: gap times, revisions.
+-- Events of a job that are neither runs nor acts: gap times, revisions.
 CREATE TABLE {{schema}}.events (
     id     bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     job_id text COLLATE "C" NOT NULL,
@@ -159,14 +159,14 @@ CREATE TABLE {{schema}}.events (
 CREATE INDEX events_of_job ON {{schema}}.events (job_id, id);
 CREATE INDEX events_at ON {{schema}}.events (at);
 
--- Every act of an operator, for each run or job that it changed. Rows are added
+-- Every action of an operator, for each run or job that it changed. Rows are added
 -- and, past their retention, deleted; never changed.
 CREATE TABLE {{schema}}.audit (
     id       bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     at       timestamptz NOT NULL,
     act      text NOT NULL,
     job_id   text COLLATE "C" NOT NULL,
-    run_id   text COLLATE "C" NOT NULL DEFAULT '', -- '' for an act on the job
+    run_id   text COLLATE "C" NOT NULL DEFAULT '', -- '' for an action on the job
     rerun_id text COLLATE "C" NOT NULL DEFAULT '', -- the new run that a rerun made
     by       text COLLATE "C" NOT NULL,
     why      text NOT NULL,
@@ -180,8 +180,8 @@ CREATE INDEX audit_by ON {{schema}}.audit (by, id);
 CREATE INDEX audit_of_request ON {{schema}}.audit (request, id) WHERE request <> '';
 CREATE INDEX audit_at ON {{schema}}.audit (at);
 
--- Problems of jobs, open and past; at most one open of a job and a cause. Whoever
--- writes them locks runs before.
+-- Problems of jobs, open and past; at most one open of a job and a cause. A
+-- transaction that writes them has locked the runs before.
 CREATE TABLE {{schema}}.incidents (
     id        bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     job_id    text COLLATE "C" NOT NULL,

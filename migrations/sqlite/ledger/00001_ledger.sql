@@ -1,4 +1,4 @@
--- The ledger: what every job's instants came to. Times are integer
+-- The ledger: what became of each job's scheduled times. Times are integer
 -- microseconds since the Unix epoch, UTC; a NULL time means "not yet".
 
 -- +goose Up
@@ -37,13 +37,13 @@ CREATE TABLE processes (
   program TEXT    NOT NULL                     -- its version
 ) STRICT, WITHOUT ROWID;
 
--- Where each job stands. An admission rewrites its jobs' rows, so they are
--- small; the definition of the current revision stands beside them.
+-- The position of each job. An admission rewrites its jobs' rows, so they are small;
+-- the definition of the current revision is in job_bodies.
 CREATE TABLE jobs (
   job_id        TEXT    NOT NULL PRIMARY KEY,
-  revision         INTEGER NOT NULL,
+  revision      INTEGER NOT NULL,
   hash          TEXT    NOT NULL,             -- of the current revision; '' when the job has ended
-  watermark     INTEGER,                      -- NULL: never had an revision
+  watermark     INTEGER,                      -- NULL: never had a revision
   purged_before INTEGER,
   ended_at      INTEGER,
   paused_at     INTEGER,
@@ -60,20 +60,21 @@ CREATE TABLE job_bodies (
 
 CREATE TABLE runs (
   id           INTEGER PRIMARY KEY,
-  -- It begins with the job's id, "@" and the instant. So the runs of a job are
+  -- It begins with the job's id, "@" and the scheduled time. So the runs of a job are
   -- those from job_id || '@' to job_id || 'A' (A follows @), and in the order of
   -- time: they need no index of their own.
   run_id       TEXT    NOT NULL UNIQUE,
   job_id       TEXT    NOT NULL,
   scheduled_at INTEGER NOT NULL,
-  until        INTEGER,                       -- a range's last instant
+  until        INTEGER,                       -- a range's last scheduled time
   count        INTEGER NOT NULL,
   trigger      TEXT    NOT NULL,
   state        TEXT    NOT NULL,
   reason       TEXT    NOT NULL,
-  revision        INTEGER NOT NULL,
+  revision     INTEGER NOT NULL,
   overlap      TEXT    NOT NULL,              -- '' when the run takes no slot
-  -- The request, frozen. The body is apart: no JSON keeps it to the byte.
+  -- The request, frozen. The body has a column of its own: as part of the JSON in call,
+  -- its bytes could change.
   target       TEXT    NOT NULL DEFAULT '',
   call         TEXT,
   body         BLOB,
@@ -99,7 +100,7 @@ CREATE TABLE runs (
   acked_at     INTEGER,
   late_at      INTEGER,                       -- when to look whether it is late; NULL: never
   rerun_id     TEXT    NOT NULL DEFAULT '',   -- the run that repeats it as new work
-  by           TEXT    NOT NULL DEFAULT '',   -- of the last act; audit has all
+  by           TEXT    NOT NULL DEFAULT '',   -- of the last action; audit has all
   why          TEXT    NOT NULL DEFAULT '',
   -- Where the run's last change stands among all changes of runs. The extension of
   -- a lease is none: nothing that anybody sees has changed.
@@ -116,7 +117,7 @@ CREATE TABLE runs (
   CHECK (substr(run_id, 1, length(job_id) + 1) = job_id || '@')
 ) STRICT;
 
--- Claims and lapsed leases, in one order; what a claim must know to pass a
+-- Claims and expired leases, in one order; what a claim must know to pass a
 -- run over stands in the index.
 CREATE INDEX runs_due ON runs (due_at, state, target, job_id) WHERE due_at IS NOT NULL AND waiting = 0;
 CREATE UNIQUE INDEX runs_slot ON runs (slot) WHERE slot IS NOT NULL;
@@ -128,9 +129,10 @@ CREATE INDEX runs_ranges ON runs (job_id, scheduled_at) WHERE until IS NOT NULL;
 CREATE INDEX runs_late ON runs (late_at) WHERE late_at IS NOT NULL AND due_at IS NOT NULL;
 CREATE INDEX runs_dead ON runs (scheduled_at, job_id) WHERE state = 'dead' AND acked_at IS NULL;
 -- The runs that are finished and not succeeded: few, and asked for by state among very
--- many others, of all jobs or of one. A query names the states as they are here.
-CREATE INDEX runs_exceptions ON runs (state, scheduled_at, run_id, reason) WHERE state IN ('dead', 'skipped', 'missed', 'superseded', 'canceled');
-CREATE INDEX runs_job_exceptions ON runs (state, run_id, reason) WHERE state IN ('dead', 'skipped', 'missed', 'superseded', 'canceled');
+-- many others, of all jobs or of one. A query has this condition word for word. For a
+-- list of states, SQLite would build a table in each statement that writes a run.
+CREATE INDEX runs_exceptions ON runs (state, scheduled_at, run_id, reason) WHERE due_at IS NULL AND state <> 'succeeded';
+CREATE INDEX runs_job_exceptions ON runs (state, run_id, reason) WHERE due_at IS NULL AND state <> 'succeeded';
 CREATE INDEX runs_settled ON runs (scheduled_at) WHERE state = 'dead' AND (acked_at IS NOT NULL OR rerun_id <> '');
 
 -- The last change before the last purge, so that no position is given twice: the
@@ -157,7 +159,7 @@ CREATE TABLE attempts (
   PRIMARY KEY (run, n)
 ) STRICT, WITHOUT ROWID;
 
--- What happens to a job and is no run and no act: gap times, revisions.
+-- Events of a job that are neither runs nor acts: gap times, revisions.
 CREATE TABLE events (
   id     INTEGER PRIMARY KEY AUTOINCREMENT,
   job_id TEXT    NOT NULL,
@@ -170,14 +172,14 @@ CREATE TABLE events (
 CREATE INDEX events_job ON events (job_id, id);
 CREATE INDEX events_at ON events (at);
 
--- Every act of an operator, for each run or job that it changed. Rows are added
+-- Every action of an operator, for each run or job that it changed. Rows are added
 -- and, past their retention, deleted; never changed.
 CREATE TABLE audit (
   id       INTEGER PRIMARY KEY AUTOINCREMENT,
   at       INTEGER NOT NULL,
   act      TEXT    NOT NULL,
   job_id   TEXT    NOT NULL,
-  run_id   TEXT    NOT NULL,                  -- '' for an act on the job
+  run_id   TEXT    NOT NULL,                  -- '' for an action on the job
   rerun_id TEXT    NOT NULL,                  -- the new run that a rerun made
   by       TEXT    NOT NULL,
   why      TEXT    NOT NULL,

@@ -1,0 +1,3 @@
+package cleanup
+
+var IsOverdue = isOverdue

@@ -1,0 +1,66 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/cronce/cronce/idempotency/internal/sqlkeys"
+)
+
+// pool is what the sessions of the service's pool are taken to have in common.
+type pool struct {
+	silence int64 // their wait_timeout, in seconds
+	mariaDB bool
+}
+
+// sessions reads once what the pool's sessions are like.
+func (d *dialect) sessions(ctx context.Context, q sqlkeys.Querier) (*pool, error) {
+	if p := d.pool.Load(); p != nil {
+		return p, nil
+	}
+	p := &pool{}
+	row := q.QueryRowContext(ctx, `SELECT @@SESSION.wait_timeout, VERSION() LIKE '%MariaDB%' LIMIT 1`)
+	if err := row.Scan(&p.silence, &p.mariaDB); err != nil {
+		return nil, err
+	}
+	d.pool.Store(p)
+	return p, nil
+}
+
+// Open has the server end a session that is silent for longer than maxRun.
+func (d *dialect) Open(ctx context.Context, conn *sql.Conn, maxRun time.Duration) (func(context.Context) error, error) {
+	seconds := max(1, int64((maxRun+time.Second-1)/time.Second))
+	p, err := d.sessions(ctx, conn)
+	if err != nil || p.silence <= seconds {
+		return nil, err
+	}
+	_, err = conn.ExecContext(ctx, `SET @idempotency_wait = @@SESSION.wait_timeout, SESSION wait_timeout = ?`, seconds)
+	return func(ctx context.Context) error {
+		_, err := conn.ExecContext(ctx, `SET SESSION wait_timeout = @idempotency_wait`)
+		return err
+	}, err
+}
+
+// Check implements [sqlkeys.Dialect].
+func (d *dialect) Check(ctx context.Context, conn *sql.Conn) (problems []error) {
+	var ignored, isolation, completion, charset string
+	row := conn.QueryRowContext(ctx, `SHOW SESSION VARIABLES WHERE Variable_name IN ('tx_isolation', 'transaction_isolation')`)
+	if err := errors.Join(row.Scan(&ignored, &isolation),
+		conn.QueryRowContext(ctx, `SELECT @@SESSION.completion_type, @@SESSION.character_set_client LIMIT 1`).Scan(&completion, &charset)); err != nil {
+		return []error{err}
+	}
+	if completion != "NO_CHAIN" {
+		problems = append(problems, fmt.Errorf("mysql: the pool's sessions have completion_type %s, with which a transaction is open after each COMMIT; set it to NO_CHAIN", completion))
+	}
+	if !slices.Contains([]string{"utf8mb4", "utf8mb3", "utf8", "latin1", "ascii", "binary"}, charset) {
+		problems = append(problems, fmt.Errorf("mysql: the pool's connections have the character set %s, in which not every text can be sent; set charset=utf8mb4", charset))
+	}
+	if isolation == "READ-UNCOMMITTED" {
+		problems = append(problems, errors.New("mysql: the pool's sessions are READ UNCOMMITTED, so that work acts on what may yet be rolled back; set transaction_isolation to READ-COMMITTED or stricter"))
+	}
+	return problems
+}

@@ -1,0 +1,89 @@
+package postgres
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/cronce/cronce/idempotency/store"
+)
+
+// Rollback implements [store.Tx].
+func (t *tx) Rollback(ctx context.Context) error {
+	if t.work == nil { // nothing was sent
+		t.release()
+		return nil
+	}
+	_ = t.work.end()
+	return t.rollback(ctx)
+}
+
+// rollback rolls back and tells whether the work had ended the transaction.
+func (t *tx) rollback(ctx context.Context) error {
+	ended, known := t.undo(ctx)
+	t.release()
+	if ended || !known && t.store.committed(ctx, t.opened.id) {
+		return store.ErrTxEnded
+	}
+	return t.again(t.work.life.conflict)
+}
+
+// undo rolls back and reports whether the work had ended the transaction, if
+// the connection knows. It closes one that cannot be told to roll back; the
+// server rolls back when it sees that.
+func (t *tx) undo(ctx context.Context) (ended, known bool) {
+	conn := t.conn.PgConn()
+	text := `ROLLBACK`
+	switch status := conn.TxStatus(); {
+	case t.conn.IsClosed():
+		return status == 'I' || t.work.life.suspect, false
+	case status == 'I':
+		return true, true
+	case t.pooled == nil:
+		text = toSavepoint
+	case status == 'E': // the server can say nothing of an aborted transaction
+		ended = t.work.life.suspect
+	default:
+		text = beganAt + `; ROLLBACK`
+	}
+	results, err := conn.Exec(ctx, text).ReadAll()
+	if t.pooled == nil {
+		code, _ := refused(err)
+		return code == noSavepoint, true
+	}
+	if err != nil {
+		_ = t.conn.Close(ctx)
+		return ended, false
+	}
+	if len(results) == 2 {
+		return string(results[0].Rows[0][0]) != strconv.FormatInt(t.opened.began.UnixMicro(), 10), true
+	}
+	return ended, false
+}
+
+// committed reports whether a transaction was committed, as far as that can be
+// told.
+func (s *Store) committed(ctx context.Context, id *int64) bool {
+	if id == nil {
+		return false
+	}
+	var is *bool
+	err := s.pool.QueryRow(ctx, `SELECT txid_status($1) = 'committed'`, id).Scan(&is)
+	return err == nil && is != nil && *is
+}
+
+// over is a context that has ended: pgx sends nothing under it.
+var over = func() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}()
+
+func (t *tx) release() {
+	if t.pooled == nil {
+		return
+	}
+	if t.own != nil && t.conn.PgConn().TxStatus() == 'I' {
+		_ = t.own.Commit(over) // closes it, for large objects that outlive the work
+	}
+	t.pooled.Release()
+}

@@ -1,0 +1,88 @@
+package archtest_test
+
+import (
+	"cmp"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cronce/cronce/internal/archtest"
+)
+
+var (
+	flowchart = regexp.MustCompile("(?s)```mermaid\nflowchart TD\n(.*?)```")
+	node      = regexp.MustCompile(`(\w+)(?:\["([^":]*)[^"]*"\])?`)
+)
+
+// diagram is CONTRIBUTING.md's picture of the packages: the directories of each
+// node, and the arrows between nodes.
+type diagram struct {
+	dirs   map[string][]string
+	arrows map[string][]string
+}
+
+func readDiagram(t *testing.T) diagram {
+	t.Helper()
+	drawn := flowchart.FindStringSubmatch(pages(t)["CONTRIBUTING.md"])
+	if drawn == nil {
+		t.Fatal("CONTRIBUTING.md has no diagram of the packages")
+	}
+	d := diagram{map[string][]string{}, map[string][]string{}}
+	for line := range strings.Lines(drawn[1]) {
+		var from []string
+		for _, side := range strings.Split(line, "-->") {
+			var nodes []string
+			for _, n := range node.FindAllStringSubmatch(side, -1) {
+				nodes = append(nodes, n[1])
+				if n[2] != "" || d.dirs[n[1]] == nil {
+					d.dirs[n[1]] = strings.Split(cmp.Or(n[2], n[1]), ", ")
+				}
+			}
+			for _, f := range from {
+				d.arrows[f] = append(d.arrows[f], nodes...)
+			}
+			from = nodes
+		}
+	}
+	return d
+}
+
+// follows reports whether arrows lead from one node to another.
+func (d diagram) follows(from, to string) bool {
+	return slices.ContainsFunc(d.arrows[from], func(next string) bool { return next == to || d.follows(next, to) })
+}
+
+// A reader learns the imports from the diagram: each arrow is one, and each import
+// between packages that are drawn is an arrow or follows from arrows.
+func TestTheDiagramOfThePackagesIsTrue(t *testing.T) {
+	d := readDiagram(t)
+	m, err := archtest.Load(root, "idempotency")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(d.dirs) < 15 {
+		t.Fatalf("found %d nodes; the diagram is read wrongly", len(d.dirs))
+	}
+	for from := range d.dirs {
+		for to := range d.dirs {
+			imports := false
+			for _, dir := range d.dirs[from] {
+				p := m.Packages[dir]
+				if p == nil {
+					t.Fatalf("the diagram has %s, which is no package", dir)
+				}
+				imports = imports || slices.ContainsFunc(slices.Collect(maps.Keys(p.Imports)), func(path string) bool {
+					return slices.Contains(d.dirs[to], strings.TrimPrefix(path, m.Path+"/"))
+				})
+			}
+			switch drawn := slices.Contains(d.arrows[from], to); {
+			case drawn && !imports:
+				t.Errorf("the diagram has an arrow from %s to %s, and there is no such import", from, to)
+			case imports && from != to && !drawn && !d.follows(from, to):
+				t.Errorf("%s imports %s, which the diagram does not show", from, to)
+			}
+		}
+	}
+}

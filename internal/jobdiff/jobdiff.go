@@ -1,0 +1,221 @@
+// Package jobdiff compares the jobs of two registries, or of a registry and a ledger,
+// field by field. The command `diff` and the dashboard show the result.
+package jobdiff
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cronce/cronce/jobs"
+)
+
+// Change is the kind of difference between a job's old and new definition.
+type Change string
+
+const (
+	Same    Change = "same"
+	Changed Change = "changed"
+	Added   Change = "added"   // only the edited side has the job
+	Removed Change = "removed" // only the old side has the job
+)
+
+// Diff is the difference between two sides.
+type Diff struct {
+	Changed bool   `json:"changed"`
+	Against string `json:"against"` // the old side's name
+	// Registry is set if the registries' names differ.
+	Registry *Field `json:"registry,omitempty"`
+	Jobs     []Job  `json:"jobs"` // the jobs of both sides, sorted by ID
+}
+
+// Job is the difference of one job.
+type Job struct {
+	ID      string   `json:"id"`
+	Change  Change   `json:"change"`
+	Paused  bool     `json:"paused"`
+	Fields  []Field  `json:"fields"`  // those that differ, in the order of the registry file
+	OldNext []string `json:"oldNext"` // the next scheduled times of the old side (RFC 3339)
+	NewNext []string `json:"newNext"`
+}
+
+// Field is the difference of one field of the registry file. A side that does not
+// have the field has an empty text.
+type Field struct {
+	Field string `json:"field"`
+	Old   string `json:"old"`
+	New   string `json:"new"`
+}
+
+// Side is one side of a Diff: the jobs that a registry or a ledger plans. The zero
+// Side has no jobs.
+type Side struct {
+	Name     string          // for people
+	Registry string          // the registry's name; empty for a ledger
+	Paused   map[string]bool // by job ID
+	jobs     map[string]planned
+}
+
+// planned is a job as a ledger keeps it.
+type planned struct {
+	jobs.Job
+	zones string          // the version of the time zone database
+	body  json.RawMessage // nil: the default body
+}
+
+// Of returns the side with a registry's enabled jobs. They are encoded and decoded as
+// a ledger stores them, so that a registry and a ledger compare alike.
+func Of(r *jobs.Registry) (Side, error) {
+	s := Side{Registry: r.Name()}
+	for _, j := range r.All() {
+		if j.Disabled {
+			continue
+		}
+		text, _, err := j.Definition()
+		if err != nil {
+			return s, err
+		}
+		if err := s.Add(text); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+// Add adds a job by its definition, as [jobs.Job.Definition] returns it and a ledger
+// stores it. Its error says what is wrong with the definition.
+func (s *Side) Add(text []byte) error {
+	j, err := jobs.ParseDefinition(text)
+	if err != nil {
+		return err
+	}
+	var rest struct {
+		Zones string          `json:"zones"`
+		Body  json.RawMessage `json:"body"`
+	}
+	if err := json.Unmarshal(text, &rest); err != nil {
+		return fmt.Errorf("the definition of job %q is damaged: %w", j.ID, err)
+	}
+	if s.jobs == nil {
+		s.jobs = map[string]planned{}
+	}
+	s.jobs[j.ID] = planned{j, rest.Zones, rest.Body}
+	return nil
+}
+
+// Compare returns the difference of each job of either side, with its next n
+// scheduled times after from on both sides.
+func Compare(old, edited Side, from time.Time, n int) Diff {
+	d := Diff{Against: old.Name, Jobs: []Job{}}
+	if old.Registry != "" && old.Registry != edited.Registry {
+		d.Registry = &Field{Field: "name", Old: old.Registry, New: edited.Registry}
+		d.Changed = true
+	}
+	ids := map[string]planned{}
+	maps.Copy(ids, old.jobs)
+	maps.Copy(ids, edited.jobs)
+	for _, id := range slices.Sorted(maps.Keys(ids)) {
+		before, had := old.jobs[id]
+		after, has := edited.jobs[id]
+		j := Job{ID: id, Paused: old.Paused[id], Fields: []Field{}, OldNext: []string{}, NewNext: []string{}}
+		if had {
+			j.OldNext = before.next(from, n)
+		}
+		if has {
+			j.NewNext = after.next(from, n)
+		}
+		switch {
+		case !had:
+			j.Change, j.Fields = Added, after.fields().against(nil)
+		case !has:
+			j.Change, j.Fields = Removed, fields(nil).against(before.fields())
+		default:
+			j.Fields = after.fields().against(before.fields())
+			j.Change = Same
+			if len(j.Fields) > 0 {
+				j.Change = Changed
+			}
+		}
+		d.Changed = d.Changed || j.Change != Same
+		d.Jobs = append(d.Jobs, j)
+	}
+	return d
+}
+
+func (p planned) next(from time.Time, n int) []string {
+	texts := []string{}
+	for _, t := range p.ParsedSchedule().Upcoming(from, n) {
+		texts = append(texts, t.UTC().Format(time.RFC3339))
+	}
+	return texts
+}
+
+// fields are a job's fields in words, in the order of the registry file.
+type fields []struct{ name, value string }
+
+func (p planned) fields() fields {
+	body, limit, spread := "default", "none", "none"
+	if p.Spread > 0 {
+		spread = p.Spread.String()
+	}
+	if p.body != nil {
+		body = string(p.body)
+	}
+	if p.MaxInFlight > 0 {
+		limit = strconv.Itoa(p.MaxInFlight)
+	}
+	return fields{
+		{"schedule", p.Schedule}, {"timezone", p.Timezone}, {"dst", string(p.DST)}, {"time zone data", p.zones},
+		{"spread", spread}, {"target", p.Target}, {"method", p.Method}, {"path", p.Path}, {"scopes", strings.Join(p.Scopes, " ")},
+		{"body", body}, {"headers", headers(p.Headers)}, {"timeout", p.Timeout.String()}, {"retry.backoff", waits(p.Retry.Backoff)},
+		{"retry.jitter", strconv.FormatFloat(p.Retry.Jitter, 'g', -1, 64)},
+		{"retry.maxRetryAfter", p.Retry.MaxRetryAfter.String()}, {"retry.horizon", p.Retry.Horizon.String()},
+		{"async", p.Async.String()}, {"alarm", p.Alarm.String()}, {"heartbeat", cmp.Or(p.HeartbeatURLEnv, "none")},
+		{"overlap", string(p.Overlap)}, {"catchUp", string(p.CatchUp)}, {"catchUpWindow", p.CatchUpWindow.String()},
+		{"keyScope", p.KeyScope}, {"maxInFlight", limit},
+		{"description", p.Description}, {"owner", p.Owner}, {"labels", p.LabelText()},
+	}
+}
+
+func waits(backoff []time.Duration) string {
+	if len(backoff) == 0 {
+		return "none"
+	}
+	words := make([]string, len(backoff))
+	for i, d := range backoff {
+		words[i] = d.String()
+	}
+	return strings.Join(words, ", ")
+}
+
+// headers are header fields in words, sorted by name.
+func headers(h map[string]string) string {
+	lines := make([]string, 0, len(h))
+	for _, name := range slices.Sorted(maps.Keys(h)) {
+		lines = append(lines, name+": "+h[name])
+	}
+	return strings.Join(lines, ", ")
+}
+
+// against lists the fields that differ; nil means that there is no such job.
+func (f fields) against(old fields) []Field {
+	diffs := []Field{}
+	for i := range max(len(f), len(old)) {
+		var d Field
+		if old != nil {
+			d.Field, d.Old = old[i].name, old[i].value
+		}
+		if f != nil {
+			d.Field, d.New = f[i].name, f[i].value
+		}
+		if d.Old != d.New {
+			diffs = append(diffs, d)
+		}
+	}
+	return diffs
+}

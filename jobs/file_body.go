@@ -1,0 +1,89 @@
+package jobs
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	"github.com/goccy/go-yaml/ast"
+)
+
+// body turns YAML into JSON. A text is taken for JSON as it is written, since
+// that is how other schedulers take a body.
+func (d *decoder) body(path string, n ast.Node, to reflect.Value) {
+	if text, ok := textOf(n); ok {
+		if !json.Valid([]byte(text)) {
+			d.add(path, codeBadBody, `the body is a string that is not JSON; write a YAML mapping, or a JSON string as '"text"'`)
+			return
+		}
+		to.SetBytes([]byte(text))
+		return
+	}
+	before := len(d.problems)
+	value := d.json(path, n)
+	if len(d.problems) > before {
+		return
+	}
+	data, err := encodeJSON(value)
+	if err != nil {
+		d.add(path, codeBadBody, "the body cannot be written as JSON: %v", err)
+		return
+	}
+	to.SetBytes(data)
+}
+
+// json is a node as a value for encoding/json.
+func (d *decoder) json(path string, n ast.Node) (value any) {
+	if d.values++; d.values > maxValues {
+		d.add("", codeTooMuch, "the file's aliases expand to more than %d values; write out what you need", maxValues)
+		return nil
+	}
+	d.spots[path] = place(n)
+	switch n := n.(type) {
+	case *ast.AnchorNode:
+		d.anchors[n.Name.String()] = n.Value
+		d.inside(path, n.Name.String(), func() { value = d.json(path, n.Value) })
+	case *ast.AliasNode:
+		if target := d.alias(path, n); target != nil {
+			d.inside(path, n.Value.String(), func() { value = d.json(path, target) })
+		}
+	case *ast.MappingNode, *ast.MappingValueNode:
+		object := map[string]any{}
+		for _, e := range d.entries(path, n) {
+			object[e.name] = d.json(join(path, e.name), e.value)
+		}
+		return object
+	case *ast.SequenceNode:
+		list := make([]any, len(n.Values))
+		for i, item := range n.Values {
+			list[i] = d.json(fmt.Sprintf("%s[%d]", path, i), item)
+		}
+		return list
+	default:
+		return d.jsonScalar(path, n)
+	}
+	return value
+}
+
+func (d *decoder) jsonScalar(path string, n ast.Node) any {
+	if text, ok := textOf(n); ok {
+		return text
+	}
+	switch n := n.(type) {
+	case *ast.NullNode:
+		return nil
+	case *ast.BoolNode:
+		return n.Value
+	case *ast.IntegerNode, *ast.FloatNode:
+		written := n.GetToken().Value
+		if json.Valid([]byte(written)) {
+			return json.Number(written) // keeps digits that a float64 would lose
+		}
+		if f, ok := n.(*ast.FloatNode); ok {
+			return f.Value
+		}
+		return n.(*ast.IntegerNode).Value
+	}
+	d.add(path, codeBadBody, "JSON has no %s; use a string or a number", nodeKind(n))
+	return nil
+}

@@ -1,0 +1,148 @@
+package ledgertest
+
+import (
+	"slices"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+func redriveKeeps(b *bed) {
+	j, w := b.died("j")
+	b.changed(b.Ack(b.ctx, act(j.id(0))))(j.id(0))
+	b.changed(b.Redrive(b.ctx, act(j.id(0))))(j.id(0))
+	r := b.is(j.id(0), ledger.Retrying, "")
+	if r.Failures != 0 || r.Attempt != 1 || !r.FinishedAt.IsZero() || !r.AckedAt.IsZero() || !r.SendBefore.Equal(w.SendBefore) {
+		b.Errorf("row %+v", r)
+	}
+	again := b.take("p2", j.id(0))
+	if again.Attempt != 2 || again.Failures != 0 || !again.SendBefore.Equal(w.SendBefore) {
+		b.Errorf("work %+v, want attempt 2 of a new budget before %s", again, w.SendBefore)
+	}
+	b.sameCall("redriven", again.Call, w.Call)
+}
+
+func redrivePastSendBefore(b *bed) {
+	j, _ := b.died("j")
+	b.pass(horizon + time.Second)
+	for _, force := range []bool{false, true} {
+		a := act(j.id(0))
+		a.Force = force
+		b.unchanged(b.Redrive(b.ctx, a))(j.id(0))
+	}
+	b.is(j.id(0), ledger.Dead, ledger.ReasonExhausted)
+	b.idle()
+}
+
+func redriveBeside(b *bed) {
+	j, _ := b.died("j")
+	k := j.next()
+	k.admit(k.planned(0, ledger.OverlapAllow))
+	b.unchanged(b.Redrive(b.ctx, act(j.id(0))))(j.id(0))
+	b.is(j.id(0), ledger.Dead, ledger.ReasonExhausted)
+	a := act(j.id(0))
+	a.Force = true
+	b.changed(b.Redrive(b.ctx, a))(j.id(0))
+	if got := b.claim("p1", 10); len(got.Work) != 2 {
+		b.Errorf("claimed %v, want both at once", runIDs(got.Work))
+	}
+}
+
+func redriveDeadOnly(b *bed) {
+	j := b.job("j")
+	a := ledger.OverlapAllow
+	got := j.admit(j.leased(0, a), j.missed(1))
+	b.record(succeeded(got.Leased[0]))
+	f := act(j.id(0), j.id(1), "nobody@x")
+	f.Force = true
+	b.unchanged(b.Redrive(b.ctx, f))(j.id(0), j.id(1), "nobody@x")
+}
+
+func redriveSlot(b *bed) {
+	j, _ := b.died("j")
+	b.changed(b.Redrive(b.ctx, act(j.id(0))))(j.id(0))
+	j.nextIs(ledger.Skipped, ledger.ReasonOverlap)
+}
+
+// deaths makes n scheduled times of a job that took the slot, one after the other, die.
+func (b *bed) deaths(n int) *job {
+	b.Helper()
+	j := b.job("j")
+	var ins []ledger.RunSpec
+	for i := range n {
+		ins = append(ins, j.planned(i, ledger.OverlapQueue))
+	}
+	j.admit(ins...)
+	for i := range n {
+		b.record(dead(b.take("p1", j.id(i)), ledger.ReasonExhausted))
+	}
+	return j
+}
+
+func redriveMany(b *bed) {
+	j := b.deaths(3)
+	f := act()
+	f.JobID, f.Reason = "j", ledger.ReasonExhausted
+	b.changed(b.Redrive(b.ctx, f))(j.id(0), j.id(1), j.id(2))
+	for i := range 3 {
+		w := b.take("p1", j.id(i))
+		b.idle()
+		b.record(succeeded(w))
+	}
+}
+
+func redriveWaitsTooLong(b *bed) {
+	j := b.deaths(2)
+	b.changed(b.Redrive(b.ctx, act(j.id(0), j.id(1))))(j.id(0), j.id(1))
+	b.take("p1", j.id(0))
+	b.pass(horizon + time.Second)
+	for range 3 {
+		b.idle()
+	}
+	b.is(j.id(0), ledger.Dead, ledger.ReasonKeyExpired)
+	b.is(j.id(1), ledger.Dead, ledger.ReasonKeyExpired)
+}
+
+func redriveParts(b *bed) {
+	j := b.deaths(4)
+	part := func(by, continues, request string, refused bool, want ...string) {
+		b.Helper()
+		a := ledger.Action{Filter: ledger.Filter{JobID: "j", Limit: 1}, Actor: ledger.Actor{By: by, Why: "asked", Request: request}, Continues: continues}
+		got, err := b.Redrive(b.ctx, a)
+		b.must(err)
+		var ids []string
+		for _, r := range got.Changed {
+			ids = append(ids, r.ID)
+		}
+		if !slices.Equal(ids, want) || refused != (len(got.Rejected) > 0) {
+			b.Fatalf("%s by %s after %q changed %v, refused %+v: want %v", request, by, continues, ids, got.Rejected, want)
+		}
+	}
+	part("ann", "", "r", false, j.id(0))
+	part("ann", "", "other", true)
+	part("bob", "r", ledger.PartRequestName("r", "2"), true)
+	part("ann", "r", ledger.PartRequestName("r", "2"), false, j.id(1))
+	part("ann", "r", ledger.PartRequestName("r", "3"), false, j.id(2))
+	part("ann", ledger.PartRequestName("r", "3"), "r/3/4", true)
+	part("ann", "rr", ledger.PartRequestName("rr", "2"), true)
+	if a, c := b.get(j.id(0)), b.get(j.id(2)); a.State != ledger.Retrying || c.State != ledger.Retrying {
+		b.Errorf("%+v, %+v: want both retrying", a, c)
+	}
+	b.take("p1", j.id(0)) // the later parts' runs wait for the slot
+	b.canceled(j.id(0))
+	b.entered(j.entry(j.planned(4, ledger.OverlapAllow)))
+	part("ann", "r", ledger.PartRequestName("r", "4"), true)
+}
+
+func redriveForced(b *bed) {
+	j := b.deaths(1)
+	k := j.next()
+	got := k.admit(k.leased(0, ledger.OverlapSkip))
+	f := act(j.id(0))
+	f.Force = true
+	b.changed(b.Redrive(b.ctx, f))(j.id(0))
+	b.record(succeeded(b.take("p1", j.id(0))))
+	k = k.nextIs(ledger.Skipped, ledger.ReasonOverlap)
+	b.record(succeeded(got.Leased[0]))
+	k.nextIs(ledger.Planned, "")
+}
