@@ -53,7 +53,7 @@ func Run(ctx context.Context, s Setup, server Server, seed uint64, d time.Durati
 	b.say("nothing is broken any more")
 	unsettled := f.await(ctx, func(ctx context.Context, s store) (string, error) { return f.unfinished(ctx, s, healed) })
 	stop()
-	if err := errors.Join(f.crashed(), f.terminate()); err != nil {
+	if err := errors.Join(f.crashed(), f.refused(), f.terminate()); err != nil {
 		return err
 	}
 	e, err := f.evidence(ctx, healed)

@@ -27,7 +27,7 @@ type Setup struct {
 	Service  string // the program that is the target service; see IsTarget
 	Dir      string // for logs, registries and an embedded ledger
 	Database string // PostgreSQL: the service's, and the ledger's unless Embedded
-	Pooled   string // Database through a pooler, for the processes; empty: Database
+	Pooled   string // Database through PgBouncer, for the processes; empty: Database
 	// Function starts a Lambda function with variables; nil: there are none.
 	Function func(vars ...string) Function
 	Keyless  bool // the service does without the kit: things must be found doubled
@@ -124,6 +124,9 @@ func (f *fleet) addService() error {
 	address, err := freeAddress()
 	if err != nil {
 		return err
+	}
+	if f.Pooled != "" { // the kit is told that nothing can be prepared; the ledger finds out
+		database += "&default_query_exec_mode=exec"
 	}
 	f.service = &process{name: "service", dir: f.Dir, args: []string{f.Service}, env: []string{
 		envService + "=" + address, envDatabase + "=" + database + "&pool_max_conns=16&connect_timeout=2",

@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -26,6 +27,7 @@ type platform struct {
 
 	deliveries int
 	given      map[string]bool // the run IDs of what was delivered, and whether it was called done
+	refused    error           // what the function said when it did not start
 }
 
 const (
@@ -58,6 +60,9 @@ func (p *platform) fire(at time.Time) {
 		p.deliveries++
 		out := p.function.Invoke(event)
 		p.given[run] = p.given[run] || out.Response != nil
+		if out.InitError != nil { // a database that is down fails events, never a start
+			p.refused = fmt.Errorf("the function of %s does not start: %s", p.job, out.InitError.Message)
+		}
 		if out.Response != nil && p.dice.IntN(5) > 0 {
 			return
 		}
@@ -104,4 +109,13 @@ func (f *fleet) addFunctions(dice *rand.Rand) error {
 		})
 	}
 	return nil
+}
+
+// refused returns an error if a function did not start.
+func (f *fleet) refused() error {
+	var errs []error
+	for _, p := range f.platforms {
+		errs = append(errs, p.refused)
+	}
+	return errors.Join(errs...)
 }

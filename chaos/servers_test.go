@@ -52,8 +52,7 @@ func throughPgBouncer(t *testing.T, s *chaos.Setup) chaos.Server {
 	t.Helper()
 	server, database := primary(t)
 	pooler := testdb.PgBouncerServer(t, database)
-	// The kit is told that nothing can be prepared; the ledger finds it out.
-	s.Database, s.Pooled = database, pooler.URL+"&default_query_exec_mode=exec"
+	s.Database, s.Pooled = database, pooler.URL
 	return &turns{servers: []*testdb.Server{pooler, server}}
 }
 
