@@ -58,6 +58,19 @@ func onPort(u *url.URL, port int) string {
 	return through.String()
 }
 
+// supervised starts a program again when it ends unasked, as systemd does: PgBouncer
+// 1.18, which Debian 12 has, crashes now and then when a client cancels a statement
+// (https://github.com/pgbouncer/pgbouncer/issues/822). SIGTERM ends both. It kills the
+// program, which from 1.23 on would wait for its clients and stores nothing.
+const supervised = `
+trap 'kill -KILL $!; wait; exit' TERM
+while :; do
+	"$@" &
+	wait $!
+	echo "ended unasked with status $?; started again"
+	sleep 0.1
+done`
+
 func pgBouncerLocal(dir string, port int, to *url.URL) (*recipe, error) {
 	binary, err := find([]string{"pgbouncer"}, "/usr/sbin/pgbouncer")
 	if err != nil {
@@ -87,8 +100,7 @@ max_client_conn = 500
 		return nil, err
 	}
 	return &recipe{
-		serve: []string{binary, file}, ready: onPort(to, port),
-		// PgBouncer 1.23 and later wait for their clients on SIGTERM.
-		fast: syscall.SIGTERM, immediate: syscall.SIGKILL,
+		serve: []string{"/bin/sh", "-c", supervised, "sh", binary, file}, ready: onPort(to, port),
+		fast: syscall.SIGTERM, immediate: syscall.SIGTERM,
 	}, nil
 }

@@ -3,8 +3,10 @@ package testdb_test
 import (
 	"context"
 	"database/sql"
+	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -171,4 +173,39 @@ func must(t *testing.T, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+func TestPgBouncerIsStartedAgainWhenItEnds(t *testing.T) {
+	t.Parallel()
+	pooler := testdb.PgBouncerServer(t, testdb.Postgres(t))
+	must(t, connect(t, pooler.URL).Ping(t.Context()))
+	console := strings.Replace(pooler.URL, database(t, pooler.URL)+"?", "pgbouncer?default_query_exec_mode=simple_protocol&", 1)
+	if _, err := connect(t, console).Exec(t.Context(), "SHUTDOWN"); err == nil {
+		t.Fatal("it did not end")
+	}
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		conn, err := pgx.Connect(t.Context(), pooler.URL)
+		if err == nil {
+			conn.Close(t.Context())
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+	}
+	must(t, pooler.Stop(testdb.Immediate))
+	if conn, err := pgx.Connect(t.Context(), pooler.URL); err == nil {
+		conn.Close(t.Context())
+		t.Fatal("it answers after Stop")
+	}
+	must(t, pooler.Start())
+	must(t, connect(t, pooler.URL).Ping(t.Context()))
+}
+
+// database is the name of the database that a URL leads to.
+func database(t *testing.T, address string) string {
+	t.Helper()
+	u, err := url.Parse(address)
+	must(t, err)
+	return strings.TrimPrefix(u.Path, "/")
 }
