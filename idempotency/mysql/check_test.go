@@ -18,6 +18,7 @@ func TestReadySaysWhatIsMissing(t *testing.T) {
 		{"no column", `ALTER TABLE idempotency_keys CHANGE owner possessor VARCHAR(64)`, advised, "owner"},
 		{"chained transactions", "", advised + "&completion_type=1", "set it to NO_CHAIN"},
 		{"a narrow character set", "", "?charset=gbk", "set charset=utf8mb4"},
+		{"a character set without characters of four bytes", "", "?charset=utf8mb3", "set charset=utf8mb4"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			testdb.EachMySQL(t, func(t *testing.T, fresh func(testing.TB) string) {

@@ -56,7 +56,9 @@ func (d *dialect) Check(ctx context.Context, conn *sql.Conn) (problems []error) 
 	if completion != "NO_CHAIN" {
 		problems = append(problems, fmt.Errorf("mysql: the pool's sessions have completion_type %s, with which a transaction is open after each COMMIT; set it to NO_CHAIN", completion))
 	}
-	if !slices.Contains([]string{"utf8mb4", "utf8mb3", "utf8", "latin1", "ascii", "binary"}, charset) {
+	// utf8mb4 has every character. In the others every byte is one. In utf8mb3 the server
+	// refuses characters of four bytes.
+	if !slices.Contains([]string{"utf8mb4", "latin1", "ascii", "binary"}, charset) {
 		problems = append(problems, fmt.Errorf("mysql: the pool's connections have the character set %s, in which not every text can be sent; set charset=utf8mb4", charset))
 	}
 	if isolation == "READ-UNCOMMITTED" {

@@ -30,7 +30,7 @@ const awkward = `'"\?;%_` + "`\n\t\x01 é 漢 🧾 \\' -- /* # $$ */"
 // What is stored is what was given, and no part of it is taken for SQL,
 // whatever the session's modes and character set are.
 func TestEveryValueIsStoredAsItIs(t *testing.T) {
-	modes := []string{"", "&sql_mode=%27NO_BACKSLASH_ESCAPES%27", "&sql_mode=%27ANSI%27", "&sql_mode=%27%27", "&charset=latin1",
+	modes := []string{"", "&sql_mode=%27NO_BACKSLASH_ESCAPES%27", "&sql_mode=%27ANSI%27", "&sql_mode=%27%27", "&charset=latin1", "&charset=ascii", "&charset=binary",
 		"&interpolateParams=false&clientFoundRows=true&parseTime=true&columnsWithAlias=true"}
 	replies := map[string]idempotency.Reply{
 		"every byte":        {Status: 200, Body: everyByte, Header: http.Header{"Content-Type": {awkward, "b"}, "Link": {strings.Repeat("🧾", 300)}}},
