@@ -59,7 +59,7 @@ func (e *environment) checkTarget(r *Registry, t Target) {
 	path := targetPath(t.Name)
 	e.url(path+".urlEnv", t.URLEnv, false, t.AllowHTTP)
 	if t.Auth.Type == AuthOAuth2 {
-		e.url(path+".auth.tokenUrlEnv", t.Auth.TokenURLEnv, true, t.AllowHTTP)
+		e.url(path+".auth.tokenUrlEnv", t.Auth.TokenURLEnv, true, false)
 	}
 	for _, f := range t.Auth.fields() {
 		if f.of == t.Auth.Type && f.secret != (Secret{}) {
@@ -114,6 +114,9 @@ func (e *environment) url(path, name string, endpoint, allowHTTP bool) {
 		return
 	}
 	code, why := badURL(value, allowHTTP)
+	if code == CodeInsecureURL && endpoint {
+		why = "holds an http URL to another machine: the client's secret and the tokens would travel unencrypted; use https (allowHTTP does not apply to a token endpoint)"
+	}
 	if code == "" && !endpoint && strings.Contains(value, "?") {
 		code, why = CodeBadURL, "holds a URL with a query; a base URL has none"
 	}

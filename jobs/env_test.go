@@ -28,7 +28,7 @@ keyStores: [ { name: db, urlEnv: DB_URL } ]
 func goodEnv() map[string]string {
 	return map[string]string{
 		"PLAIN_URL": "https://plain.example.com", "TOKEN_API_URL": "https://token.example.com/base", "TOKEN": "hush-token",
-		"OAUTH_URL": "http://oauth.internal:8080", "OAUTH_TOKEN_URL": "http://auth.internal/token?tenant=acme", "OAUTH_ID": "id", "OAUTH_SECRET": "hush-secret",
+		"OAUTH_URL": "http://oauth.internal:8080", "OAUTH_TOKEN_URL": "https://auth.internal/token?tenant=acme", "OAUTH_ID": "id", "OAUTH_SECRET": "hush-secret",
 		"SHORT_URL": "http://127.0.0.1:9000", "DB_URL": "postgres://u:hush-db@db/keys",
 	}
 }
@@ -90,6 +90,7 @@ func TestValuesInTheEnvironmentAreChecked(t *testing.T) {
 		{"a token with a blank", "TOKEN", "Bearer hush", "4:71  bad_secret"},
 		{"a secret of other characters", "OAUTH_SECRET", "hüsh-hush", "8:107  bad_secret"},
 		{"a token endpoint is a URL", "OAUTH_TOKEN_URL", "hush", "8:40  bad_url"},
+		{"a token endpoint has https", "OAUTH_TOKEN_URL", "http://hush.internal/token", "8:40  insecure_url"},
 	} {
 		t.Run(tc.rule, func(t *testing.T) {
 			env := goodEnv()

@@ -27,7 +27,7 @@ type fileTarget struct {
 	URLEnv      string    `yaml:"urlEnv" doc:"Name of the environment variable that holds the base URL." required:"true"`
 	Auth        *fileAuth `yaml:"auth" doc:"How calls are authorized; default none."`
 	TLS         *fileTLS  `yaml:"tls" doc:"Certificates of connections; default: the certificate authorities of the system, and no client certificate."`
-	AllowHTTP   bool      `yaml:"allowHTTP" doc:"Allow unencrypted http to another machine; default false."`
+	AllowHTTP   bool      `yaml:"allowHTTP" doc:"Allow unencrypted http to another machine, but not to a token endpoint; default false."`
 	MaxInFlight int       `yaml:"maxInFlight" doc:"Maximum number of calls to this target at the same time; default: the limit of the process."`
 }
 

@@ -20,7 +20,7 @@ type Target struct {
 	Auth Auth
 	TLS  TLS
 	// AllowHTTP allows http URLs of other machines. Calls and tokens are then sent
-	// unencrypted.
+	// unencrypted. It does not apply to a token endpoint.
 	AllowHTTP   bool
 	MaxInFlight int // maximum number of calls at the same time; 0: the executor's limit
 }

@@ -258,6 +258,9 @@ func (r *resolver) tokenURL(env string) string {
 		return ""
 	}
 	u, err := parseEndpoint(env, value, false)
+	if p := (jobs.Problem{}); errors.As(err, &p) && p.Code == jobs.CodeInsecureURL {
+		err = bad(p.Code, "%s is plain http to another machine: use https (allowHTTP does not apply to a token endpoint)", env)
+	}
 	if err != nil {
 		r.note(err)
 		return ""
