@@ -31,11 +31,12 @@ func (a *app) exportCloudFormationCommand() *cobra.Command {
 and Lambda: a schedule for each job, the function, its roles, a dead-letter
 queue and alarms. The registry's platform section limits the age of events.
 
-The function works on a PostgreSQL ledger. A tick every five minutes finishes
-runs that events left unfinished, and makes up for events that never came. Jobs
-that AWS cannot express (seconds, a rate that does not divide the hour or the day,
-a dst policy other than skip) are driven by the tick, which then comes every
-minute; they are named on standard error. With --tick it drives every job.
+The function works on a PostgreSQL ledger. A tick every five minutes (every
+minute if a job's async.poll is shorter) finishes runs that events left
+unfinished, and makes up for events that never came. Jobs that AWS cannot
+express, such as a schedule with seconds, or a rate that does not divide the hour
+or the day, are driven by the tick, which then comes every minute; they are named
+on standard error. With --tick it drives every job.
 
 --stateless leaves out the ledger and the tick, and refuses such jobs.
 
