@@ -16,7 +16,7 @@ import (
 	"strings"
 )
 
-// The variables that configure completion; set both or neither.
+// The variables that configure completion. EnvSecret needs EnvPublicURL.
 const (
 	EnvPublicURL = "CRONCE_PUBLIC_URL"        // where targets reach this process
 	EnvSecret    = "CRONCE_COMPLETION_SECRET" // the same in all processes of a registry
@@ -32,16 +32,22 @@ type Tokens struct {
 	secret   []byte
 }
 
-// FromEnv reads the configuration by lookup. It returns nil if neither variable is
-// set. No error shows the secret.
-func FromEnv(registry string, lookup func(string) (string, bool)) (*Tokens, error) {
-	base, _ := lookup(EnvPublicURL)
-	secret, _ := lookup(EnvSecret)
+// FromEnv reads the configuration by lookup. publicURL, if it is not empty, is used
+// instead of EnvPublicURL. FromEnv returns nil if EnvSecret is not set. No error shows
+// the secret.
+func FromEnv(registry, publicURL string, lookup func(string) (string, bool)) (*Tokens, error) {
+	base := publicURL
+	if base == "" {
+		base, _ = lookup(EnvPublicURL)
+	}
+	secret, set := lookup(EnvSecret)
 	switch {
-	case secret == "":
+	case !set:
 		return nil, nil // the URL alone is for links in notifications
+	case strings.TrimSpace(secret) == "": // a Kubernetes secret without the value, for example
+		return nil, fmt.Errorf("%s is empty; give it at least %d characters, or unset it if targets do not report", EnvSecret, minSecret)
 	case base == "":
-		return nil, fmt.Errorf("%s needs %s; set both, or neither", EnvSecret, EnvPublicURL)
+		return nil, fmt.Errorf("%s needs %s (or serve --public-url); set both, or unset %[1]s", EnvSecret, EnvPublicURL)
 	}
 	return New(base, registry, secret)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -62,19 +63,25 @@ func TestATokenIsOfOneRunOfOneRegistry(t *testing.T) {
 }
 
 func TestConfigurationIsWholeAndSafe(t *testing.T) {
-	for name, tc := range map[string]struct{ url, secret, want string }{
-		"none":             {"", "", ""},
-		"both":             {"https://cronce.example.com", secret, ""},
-		"no secret":        {"https://cronce.example.com", "", ""},
-		"no URL":           {"", secret, "needs CRONCE_PUBLIC_URL"},
-		"a short secret":   {"https://cronce.example.com", "hunter2", "too short"},
-		"no host":          {"cronce", secret, "not a URL"},
-		"a user in it":     {"https://ann:hunter2@cronce.example.com", secret, "not a URL"},
-		"a query":          {"https://cronce.example.com?a=b", secret, "not a URL"},
-		"something else's": {"ftp://cronce.example.com", secret, "not a URL"},
+	const unset = "unset"
+	for name, tc := range map[string]struct{ flag, url, secret, want string }{
+		"none":             {"", unset, unset, ""},
+		"both":             {"", "https://cronce.example.com", secret, ""},
+		"the flag alone":   {"https://cronce.example.com", unset, secret, ""},
+		"the flag first":   {"https://cronce.example.com", "cronce", secret, ""},
+		"no secret":        {"", "https://cronce.example.com", unset, ""},
+		"an empty secret":  {"", "https://cronce.example.com", "", "CRONCE_COMPLETION_SECRET is empty"},
+		"a blank secret":   {"", "https://cronce.example.com", " \n", "CRONCE_COMPLETION_SECRET is empty"},
+		"no URL":           {"", unset, secret, "needs CRONCE_PUBLIC_URL (or serve --public-url)"},
+		"a short secret":   {"", "https://cronce.example.com", "hunter2", "too short"},
+		"no host":          {"", "cronce", secret, "not a URL"},
+		"a user in it":     {"", "https://ann:hunter2@cronce.example.com", secret, "not a URL"},
+		"a query":          {"", "https://cronce.example.com?a=b", secret, "not a URL"},
+		"something else's": {"", "ftp://cronce.example.com", secret, "not a URL"},
 	} {
 		env := map[string]string{completion.EnvPublicURL: tc.url, completion.EnvSecret: tc.secret}
-		_, err := completion.FromEnv("acme", func(name string) (string, bool) { v, ok := env[name]; return v, ok })
+		maps.DeleteFunc(env, func(_, v string) bool { return v == unset })
+		_, err := completion.FromEnv("acme", tc.flag, func(name string) (string, bool) { v, ok := env[name]; return v, ok })
 		switch {
 		case (err == nil) != (tc.want == ""), err != nil && !strings.Contains(err.Error(), tc.want):
 			t.Errorf("%s: %v, want %q", name, err, tc.want)

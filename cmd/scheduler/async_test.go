@@ -94,8 +94,8 @@ func TestAcceptedWorkIsShownReportedAndCanceled(t *testing.T) {
 		svc := newWorking(t)
 		config := writeFile(t, longJobs)
 		p := spawn(t, []string{
-			"SVC_URL=" + svc.URL, completion.EnvPublicURL + "=" + publicURL, completion.EnvSecret + "=" + strings.Repeat("s3cr3t", 6),
-		}, "serve", "--config", config, "--db", db, "--listen", "127.0.0.1:0")
+			"SVC_URL=" + svc.URL, completion.EnvPublicURL + "=https://not-this.example.com", completion.EnvSecret + "=" + strings.Repeat("s3cr3t", 6),
+		}, "serve", "--config", config, "--db", db, "--listen", "127.0.0.1:0", "--public-url", publicURL)
 		server := "http://" + p.address()
 		do := func(want int, args ...string) string {
 			t.Helper()

@@ -32,7 +32,7 @@ func (a *app) caller(reg *jobs.Registry, s ledger.Store, log *slog.Logger) (*cal
 	if err != nil {
 		return nil, &exit{exitUsage, err}
 	}
-	tokens, err := completion.FromEnv(reg.Name(), a.lookup)
+	tokens, err := completion.FromEnv(reg.Name(), a.publicURL, a.lookup)
 	if err != nil {
 		return nil, &exit{exitUsage, err}
 	}

@@ -68,7 +68,7 @@ func (s *server) instance(reg *jobs.Registry) (*instance, error) {
 	i := &instance{process: uuid.NewString(), registry: reg, calls: calls, purge: s.app.newPurgeWatch(reg, s.store, calls, s.purges, s.log), server: s}
 	host, _ := os.Hostname() // only shown
 	i.notify = notify.NewWatch(notify.Config{
-		Registry: reg, Ledger: s.store, Runs: s.store, PublicURL: s.flags.publicURL, Purge: i.purge.State, Logger: s.log, Now: s.app.now,
+		Registry: reg, Ledger: s.store, Runs: s.store, PublicURL: s.app.publicURL, Purge: i.purge.State, Logger: s.log, Now: s.app.now,
 		Offset: rand.N(notify.CheckEvery),
 	})
 	alarm, err := newAlarm()

@@ -24,7 +24,6 @@ func (a *app) notifyCommand() *cobra.Command {
 }
 
 func (a *app) notifyTestCommand() *cobra.Command {
-	publicURL := ""
 	c := &cobra.Command{
 		Use:   "test CHANNEL",
 		Short: "Send a test notification to a channel of the registry",
@@ -35,13 +34,13 @@ it there.
 Exit 0: the receiver accepted it. Exit 1: it did not.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if publicURL != "" && !validPublicURL(publicURL) {
-				return badPublicURL(publicURL)
+			if err := a.checkPublicURL(); err != nil {
+				return err
 			}
-			return a.testChannel(c.Context(), args[0], publicURL)
+			return a.testChannel(c.Context(), args[0])
 		},
 	}
-	c.Flags().StringVar(&publicURL, "public-url", "", "the `URL` at which people reach the dashboard, for the link")
+	c.Flags().StringVar(&a.publicURL, "public-url", "", "the `URL` at which people reach the dashboard, for the link")
 	fromEnv(c.Flags(), "public-url")
 	return c
 }
@@ -55,7 +54,7 @@ type tested struct {
 	Error    string           `json:"error,omitempty"`
 }
 
-func (a *app) testChannel(ctx context.Context, name, publicURL string) error {
+func (a *app) testChannel(ctx context.Context, name string) error {
 	reg, err := a.registry()
 	if err != nil {
 		return err
@@ -79,7 +78,7 @@ func (a *app) testChannel(ctx context.Context, name, publicURL string) error {
 	defer calls.Close()
 	now := a.now()
 	id := jobs.RunIDWithToken(channel.JobID(), now.UTC().Truncate(time.Second), uuid.NewString())
-	call, err := notify.NewCall(notify.NewTestMessage(reg.Name(), publicURL, channel, now), channel, id)
+	call, err := notify.NewCall(notify.NewTestMessage(reg.Name(), a.publicURL, channel, now), channel, id)
 	if err != nil {
 		return err
 	}
@@ -117,6 +116,9 @@ func validPublicURL(text string) bool {
 		u.User == nil && u.RawQuery == "" && u.Fragment == ""
 }
 
-func badPublicURL(text string) error {
-	return usage("invalid --public-url %q; use an absolute URL without user, query and fragment, such as https://cronce.example.com", text)
+func (a *app) checkPublicURL() error {
+	if a.publicURL == "" || validPublicURL(a.publicURL) {
+		return nil
+	}
+	return usage("invalid --public-url %q; use an absolute URL without user, query and fragment, such as https://cronce.example.com", a.publicURL)
 }

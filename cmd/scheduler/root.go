@@ -61,8 +61,10 @@ type app struct {
 	noMigrate  bool
 	// allowTarget are hosts and networks, with commas between them.
 	allowTarget string
-	logFormat   string
-	logLevel    string
+	// publicURL is the flag of the commands that have it; "": none.
+	publicURL string
+	logFormat string
+	logLevel  string
 }
 
 func run(ctx context.Context, args []string, std streams, lookup func(string) (string, bool)) int {

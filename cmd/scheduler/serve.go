@@ -30,7 +30,6 @@ type serveFlags struct {
 	lease       time.Duration
 	patience    time.Duration
 	watch       bool
-	publicURL   string
 }
 
 func (a *app) serveCommand() *cobra.Command {
@@ -69,7 +68,7 @@ again too: without it only this machine is served.`,
 	c.Flags().DurationVar(&f.lease, "lease", executor.DefaultLease, "how long a run stays leased to a process that does not answer")
 	c.Flags().DurationVar(&f.patience, "ledger-patience", ledgerPatience, "how long to wait for the ledger at start")
 	c.Flags().BoolVar(&f.watch, "watch", false, "reload the registry when its file changes")
-	c.Flags().StringVar(&f.publicURL, "public-url", "", "the `URL` at which people reach the dashboard, for links in notifications")
+	c.Flags().StringVar(&a.publicURL, "public-url", "", "the `URL` at which others reach --listen: for links in notifications, and for targets that report")
 	fromEnv(c.Flags(), "public-url", "listen", "listen-jwks", "access", "max-in-flight", "grace", "lease", "ledger-patience", "watch")
 	return c
 }
@@ -84,8 +83,6 @@ func (f serveFlags) check() error {
 		return usage("--lease %s: at least 1s, such as 30s; it is renewed while a call lasts", f.lease)
 	case f.grace < time.Second:
 		return usage("--grace %s: at least 1s, in which outcomes are recorded", f.grace)
-	case f.publicURL != "" && !validPublicURL(f.publicURL):
-		return badPublicURL(f.publicURL)
 	case f.patience < 0:
 		return usage("--ledger-patience %s: must not be negative; 0s asks once", f.patience)
 	}
@@ -111,7 +108,7 @@ func checkListen(flag, address string) error {
 }
 
 func (a *app) serve(ctx context.Context, f serveFlags) error {
-	if err := f.check(); err != nil {
+	if err := errors.Join(f.check(), a.checkPublicURL()); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)

@@ -73,11 +73,15 @@ func (a *app) printStatus(s operations.Status) error {
 	if s.Purge.Overdue {
 		purge += "; overdue"
 	}
+	due := "none"
+	if s.OldestDue > 0 {
+		due = "waiting for " + time.Duration(s.OldestDue*float64(time.Second)).Round(time.Second).String()
+	}
 	serving := "serving"
 	if !s.Serving {
 		serving = "not serving: no process is alive; start \"cronce serve\""
 	}
-	_, err := fmt.Fprintf(a.out, "runs: %s, %d dead to acknowledge\nincidents: %d open\nlateness: %s\nnightly purge: %s\n%s\n",
-		strings.Join(counts, ", "), s.Dead, s.Incidents, time.Duration(s.Lateness*float64(time.Second)).Round(time.Second), purge, serving)
+	_, err := fmt.Fprintf(a.out, "runs: %s, %d dead to acknowledge\nincidents: %d open\noldest due run: %s\nnightly purge: %s\n%s\n",
+		strings.Join(counts, ", "), s.Dead, s.Incidents, due, purge, serving)
 	return err
 }

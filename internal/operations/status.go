@@ -19,9 +19,9 @@ type Status struct {
 	Unfinished map[ledger.State]int `json:"unfinished"`
 	Dead       int                  `json:"deadUnacknowledged"`
 	Incidents  int                  `json:"openIncidents"`
-	// Lateness is how long the oldest due run has been waiting, in seconds.
-	Lateness float64     `json:"latenessSeconds"`
-	Purge    PurgeStatus `json:"purge"`
+	// OldestDue is how long the oldest due run has been waiting, in seconds.
+	OldestDue float64     `json:"oldestDueSeconds"`
+	Purge     PurgeStatus `json:"purge"`
 }
 
 // PurgeStatus is how the nightly purge does.
@@ -73,7 +73,7 @@ func (s *Service) Status(ctx context.Context) (Status, error) {
 	v.Unfinished, v.Dead, v.Incidents = map[ledger.State]int{}, counts.DeadUnacknowledged, counts.Incidents
 	maps.Copy(v.Unfinished, counts.Unfinished)
 	if !counts.OldestDue.IsZero() {
-		v.Lateness = max(0, s.now().Sub(counts.OldestDue).Seconds())
+		v.OldestDue = max(0, s.now().Sub(counts.OldestDue).Seconds())
 	}
 	reg, err := s.registry()
 	if err != nil {
