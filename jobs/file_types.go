@@ -74,7 +74,7 @@ type fileJob struct {
 	Timezone      string            `yaml:"timezone" doc:"Time zone of the schedule, an IANA name such as Europe/Berlin; default UTC."`
 	DST           string            `yaml:"dst" doc:"What happens to scheduled times that a clock change skips or repeats: once (default), skip or wall; see schedules.md." enum:"once,skip,wall"`
 	Body          yamlBody          `yaml:"body" doc:"JSON body of the call, the same on every attempt. A string is taken as JSON text. Strings may have placeholders such as {{scheduledAt}}; see requests.md. Default: an object with jobId, runId and scheduledAt."`
-	Spread        *period           `yaml:"spread" doc:"Delays each run by a fixed number of whole seconds, less than this; see schedules.md. At most the shortest time between two scheduled times. Default: no delay."`
+	Spread        *period           `yaml:"spread" doc:"Delays each run by less than this, in whole seconds. Each scheduled time has its own, fixed delay; see schedules.md. At most the shortest time between two scheduled times. Default: no delay."`
 	Headers       map[string]string `yaml:"headers" doc:"Additional header fields of the call, the same on every attempt. Values may have placeholders as in body. Secrets are not allowed here; they belong to the auth of the target."`
 	Timeout       *period           `yaml:"timeout" doc:"Time limit of one attempt; default 30s."`
 	Retry         *fileRetry        `yaml:"retry" doc:"When a failed call is retried."`
@@ -94,7 +94,7 @@ type fileJob struct {
 
 type fileRetry struct {
 	Backoff       *[]delay `yaml:"backoff" doc:"The wait before each retry; default [500ms, 2s, 5s, 30s]. An empty list means no retries."`
-	For           *period  `yaml:"for" doc:"Adds retries after those of backoff. Each wait is twice the one before, up to maxBackoff. All waits together last at most this. Default: no added retries."`
+	For           *period  `yaml:"for" doc:"Adds retries after those of backoff. Each wait is twice the one before, up to maxBackoff. Retries are added while all waits together, before jitter and Retry-After, last at most this. Default: no added retries."`
 	MaxBackoff    *period  `yaml:"maxBackoff" doc:"Longest wait of the retries that for adds; default 5m."`
 	Jitter        *float64 `yaml:"jitter" doc:"How much each wait is changed at random. 0.2, the default, means up to 20 % shorter or longer."`
 	MaxRetryAfter *period  `yaml:"maxRetryAfter" doc:"Longest wait that a target may ask for with Retry-After; default 5m."`

@@ -41,8 +41,9 @@ type Job struct {
 	CatchUpWindow time.Duration // default 24h
 	KeyScope      string        // default "route:<METHOD>_<path>"
 	MaxInFlight   int           // maximum number of calls at the same time; 0: the executor's limit
-	// Spread delays each run by a fixed number of whole seconds, less than this; see
-	// DueAt. It is at most the shortest time between two scheduled times. 0: no delay.
+	// Spread delays each run by less than this, in whole seconds. Each scheduled time has
+	// its own, fixed delay; see DueAt. Spread is at most the shortest time between two
+	// scheduled times. 0: no delay.
 	Spread   time.Duration
 	Async    Async // default: a 202 is a success
 	Alarm    Alarm // default: that of the registry, for each field
@@ -83,8 +84,9 @@ type Retry struct {
 	// MaxRetryAfter is the longest wait that a target may ask for; default 5m.
 	MaxRetryAfter time.Duration
 	// For adds retries after those of Backoff. Each wait is twice the one before, up to
-	// MaxBackoff. All waits together last at most For. 0: no added retries. A job of a
-	// Registry has the added waits in Backoff.
+	// MaxBackoff. Retries are added while all waits together, before jitter and
+	// Retry-After, last at most For. 0: no added retries. A job of a Registry has the
+	// added waits in Backoff.
 	For        time.Duration
 	MaxBackoff time.Duration // default 5m
 	// Horizon is how long after its first lease a run may still be sent. The keys of

@@ -18,7 +18,7 @@ have its effect; its outcome is discarded. "cronce backfill" can run a canceled
 scheduled time.`
 	cancel.Example = `  cronce runs cancel close-books@2026-11-21T00:00:00Z --why "done by hand"
   cronce runs cancel --job close-books --since 24h --why "done by hand"`
-	ack := a.actCommand(operations.Ack, "Acknowledge dead runs: they leave the alarm and may be purged")
+	ack := a.actCommand(operations.Ack, "Acknowledge dead runs: they no longer count as problems, and may be purged")
 	ack.Example = `  cronce runs ack --reason permanent --since 24h --why "route was renamed"`
 	redrive := a.actCommand(operations.Redrive, "Retry dead runs under their own keys")
 	redrive.Long = `redrive retries dead runs, each under its own run ID and so its own key. If the

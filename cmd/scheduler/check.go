@@ -37,7 +37,8 @@ func (a *app) checkCommand() *cobra.Command {
 		Long: `check reports all problems of the registry at once, each with file:line:column
 and the fix. For each job it prints the schedule in words, the next scheduled
 time, the key scope, the TTL of its keys, and the horizon: how long after its
-first attempt a run may still be sent. The TTL must be longer than the horizon.
+first lease a run may still be sent. The TTL must be more than 5 minutes longer
+than the horizon.
 
 A job whose scheduled times have all passed is a warning ("warnings" of --json).
 

@@ -157,6 +157,6 @@ jobs:
     # timeout: 30s                 # of one attempt
     # retry: { backoff: [500ms, 2s, 5s, 30s] }   # every attempt has the same Idempotency-Key
     # overlap: skip                # skip, queue or allow a run while the last one works
-    # catchUp: latest              # none, latest or all of the scheduled times that passed while nothing ran
+    # catchUp: latest              # none, latest or all of the scheduled times that were planned late
     # body: { full: true }         # JSON; default { jobId, runId, scheduledAt }
 `

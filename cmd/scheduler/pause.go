@@ -29,7 +29,7 @@ func (w *who) actor() ledger.Actor {
 }
 
 func (w *who) flags(c *cobra.Command, a *app) {
-	c.Flags().StringVar(&w.by, "by", a.env("USER", osUser()), "who does this, by `name`; kept in the ledger (default $USER, else the account)")
+	c.Flags().StringVar(&w.by, "by", a.env("USER", osUser()), "who does this, by `name`; kept in the ledger (default $USER, else the OS user)")
 	c.Flags().Lookup("by").DefValue = "" // the same help for everyone
 	w.byToken = func() bool { return a.server != "" && a.env("CRONCE_TOKEN", "") != "" && !c.Flags().Changed("by") }
 	c.Flags().StringVar(&w.why, "why", "", "the `reason`, kept in the ledger")
