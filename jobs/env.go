@@ -24,12 +24,12 @@ func (r *Registry) CheckEnv(lookup func(string) (string, bool)) Problems {
 		env.checkChannel(fmt.Sprintf("notifications[%d]", i), c)
 	}
 	if r.heartbeat != (Heartbeat{}) {
-		env.url("heartbeat.urlEnv", r.heartbeat.URLEnv, false, false)
+		env.url("heartbeat.urlEnv", r.heartbeat.URLEnv, ownURL)
 	}
 	for _, j := range r.jobs {
 		if j.HeartbeatURLEnv != "" && !j.Disabled {
 			env.jobIDs[jobPath(j.at)] = j.ID
-			env.url(jobPath(j.at)+".heartbeat.urlEnv", j.HeartbeatURLEnv, false, false)
+			env.url(jobPath(j.at)+".heartbeat.urlEnv", j.HeartbeatURLEnv, ownURL)
 		}
 	}
 	if r.cleanup.DisabledBecause == "" {
@@ -53,13 +53,17 @@ func (e *environment) checkTarget(r *Registry, t Target) {
 		}
 		job, _, _ := strings.Cut(path, ".")
 		e.jobIDs[job] = r.idAt(job)
-		e.url(path, t.URLEnv, false, false)
+		e.url(path, t.URLEnv, baseURL)
 		return
 	}
 	path := targetPath(t.Name)
-	e.url(path+".urlEnv", t.URLEnv, false, t.AllowHTTP)
+	kind := baseURL
+	if t.AllowHTTP {
+		kind = openURL
+	}
+	e.url(path+".urlEnv", t.URLEnv, kind)
 	if t.Auth.Type == AuthOAuth2 {
-		e.url(path+".auth.tokenUrlEnv", t.Auth.TokenURLEnv, true, false)
+		e.url(path+".auth.tokenUrlEnv", t.Auth.TokenURLEnv, tokenURL)
 	}
 	for _, f := range t.Auth.fields() {
 		if f.of == t.Auth.Type && f.secret != (Secret{}) {
@@ -75,7 +79,7 @@ func (e *environment) checkTarget(r *Registry, t Target) {
 
 func (e *environment) checkChannel(path string, c Channel) {
 	if c.URLEnv != "" {
-		e.url(path+".urlEnv", c.URLEnv, false, false)
+		e.url(path+".urlEnv", c.URLEnv, ownURL)
 	}
 	for _, f := range c.secrets() {
 		if f.secret != (Secret{}) {
@@ -106,27 +110,34 @@ func (e *environment) value(path, name string) (string, bool) {
 	return value, value != ""
 }
 
-// url checks the URL in a variable: a target's base, or a token endpoint, which
-// may have a query.
-func (e *environment) url(path, name string, endpoint, allowHTTP bool) {
+// A urlKind is what the URL in a variable is for.
+type urlKind struct {
+	http  string // why an http URL of another machine is refused; "": it is allowed
+	query bool   // whether it may have a query
+}
+
+var (
+	baseURL  = urlKind{http: "calls and tokens would travel unencrypted; use https, or declare the target with allowHTTP: true"}
+	openURL  = urlKind{} // of a target with allowHTTP
+	tokenURL = urlKind{http: "the client's secret and the tokens would travel unencrypted; use https (allowHTTP does not apply to a token endpoint)", query: true}
+	// ownURL is the address of a channel or a heartbeat.
+	ownURL = urlKind{http: "what cronce sends would travel unencrypted; use https", query: true}
+)
+
+// url checks the URL in a variable.
+func (e *environment) url(path, name string, kind urlKind) {
 	value, ok := e.value(path, name)
 	if !ok {
 		return
 	}
-	code, why := badURL(value, allowHTTP)
-	if code == CodeInsecureURL && endpoint {
-		why = "holds an http URL to another machine: the client's secret and the tokens would travel unencrypted; use https (allowHTTP does not apply to a token endpoint)"
-	}
-	if code == "" && !endpoint && strings.Contains(value, "?") {
-		code, why = CodeBadURL, "holds a URL with a query; a base URL has none"
-	}
+	code, why := badURL(value, kind)
 	if code != "" {
 		e.add(path, code, "the environment variable %s %s (its value is not shown)", name, why)
 	}
 }
 
 // badURL says what is wrong with a URL, in words that do not repeat it.
-func badURL(value string, allowHTTP bool) (code, why string) {
+func badURL(value string, kind urlKind) (code, why string) {
 	u, err := url.Parse(value)
 	switch {
 	case err != nil || !visibleASCII(value) || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https":
@@ -137,8 +148,10 @@ func badURL(value string, allowHTTP bool) (code, why string) {
 		return CodeBadURL, "holds a URL with a user or password; say who calls with auth"
 	case strings.Contains(value, "#"):
 		return CodeBadURL, "holds a URL with a fragment (#...); remove it"
-	case u.Scheme == "http" && !allowHTTP && !hosts.Loopback(u.Hostname()):
-		return CodeInsecureURL, "holds an http URL to another machine: calls and tokens would travel readable; use https, or declare the target with allowHTTP: true"
+	case u.Scheme == "http" && kind.http != "" && !hosts.Loopback(u.Hostname()):
+		return CodeInsecureURL, "holds an http URL to another machine: " + kind.http
+	case strings.Contains(value, "?") && !kind.query:
+		return CodeBadURL, "holds a URL with a query; a base URL has none"
 	}
 	return "", ""
 }

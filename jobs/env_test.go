@@ -23,13 +23,15 @@ jobs:
   - { id: short, schedule: '@daily', targetUrlEnv: SHORT_URL, path: /a }
   - { id: off, schedule: '@daily', targetUrlEnv: OFF_URL, path: /a, enabled: false }
 keyStores: [ { name: db, urlEnv: DB_URL } ]
+notifications: [ { name: hub, type: webhook, urlEnv: HUB_URL } ]
+heartbeat: { urlEnv: BEAT_URL }
 `
 
 func goodEnv() map[string]string {
 	return map[string]string{
 		"PLAIN_URL": "https://plain.example.com", "TOKEN_API_URL": "https://token.example.com/base", "TOKEN": "hush-token",
 		"OAUTH_URL": "http://oauth.internal:8080", "OAUTH_TOKEN_URL": "https://auth.internal/token?tenant=acme", "OAUTH_ID": "id", "OAUTH_SECRET": "hush-secret",
-		"SHORT_URL": "http://127.0.0.1:9000", "DB_URL": "postgres://u:hush-db@db/keys",
+		"SHORT_URL": "http://127.0.0.1:9000", "HUB_URL": "https://hub.example.com/?key=hush", "BEAT_URL": "https://beat.example.com", "DB_URL": "postgres://u:hush-db@db/keys",
 	}
 }
 
@@ -59,7 +61,7 @@ func TestEveryUnsetVariableIsNamed(t *testing.T) {
 	want := []string{
 		"3:20  unset_variable", "4:20  unset_variable", "4:71  unset_variable",
 		"6:13  unset_variable", "8:40  unset_variable", "8:74  unset_variable", "8:107  unset_variable",
-		"10:52 short unset_variable", "12:34  unset_variable",
+		"10:52 short unset_variable", "12:34  unset_variable", "13:54  unset_variable", "14:22  unset_variable",
 	}
 	if got := checkEnv(t, nil); !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
@@ -90,6 +92,8 @@ func TestValuesInTheEnvironmentAreChecked(t *testing.T) {
 		{"a token with a blank", "TOKEN", "Bearer hush", "4:71  bad_secret"},
 		{"a secret of other characters", "OAUTH_SECRET", "hüsh-hush", "8:107  bad_secret"},
 		{"a token endpoint is a URL", "OAUTH_TOKEN_URL", "hush", "8:40  bad_url"},
+		{"the address of a channel has https", "HUB_URL", "http://hub.example.com", "13:54  insecure_url"},
+		{"the address of a heartbeat may have a query", "BEAT_URL", "https://beat.example.com/ping?key=hush", ""},
 		{"a token endpoint has https", "OAUTH_TOKEN_URL", "http://hush.internal/token", "8:40  insecure_url"},
 	} {
 		t.Run(tc.rule, func(t *testing.T) {

@@ -1,8 +1,10 @@
 package targets_test
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/cronce/cronce/executor"
@@ -56,6 +58,30 @@ func TestTheWebhookIDOfANotification(t *testing.T) {
 	}
 }
 
+// The address of a channel may have a query, as of receivers that are known by a key.
+// It is kept, and no error shows its values.
+func TestTheAddressOfAChannelMayHaveAQuery(t *testing.T) {
+	var got []string
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		got = append(got, r.URL.String())
+		http.Error(w, "no such key: 7c9e6679-hush", http.StatusForbidden)
+	})
+	hub := jobs.Channel{Name: "hub", Type: jobs.ChannelWebhook, URLEnv: "URL"}
+	alerts := jobs.Channel{Name: "alerts", Type: jobs.ChannelAlertmanager, URLEnv: "URL"}
+	ts := told(t, s.URL+"/hook?v=1&sig=7c9e6679-hush", hub, alerts)
+	for _, to := range []struct{ target, path string }{{hub.Target(), ""}, {alerts.Target(), "/api/v2/alerts"}} {
+		c := call()
+		c.Call.Target, c.Call.Path = to.target, to.path
+		a := attempt(t, ts, c, patience)
+		if a.Kind != ledger.AnswerRefused || strings.Contains(fmt.Sprintf("%+v", a), "hush") {
+			t.Errorf("%+v: %+v", to, a)
+		}
+	}
+	if want := []string{"/hook?v=1&sig=7c9e6679-hush", "/hook/api/v2/alerts?v=1&sig=7c9e6679-hush"}; !slices.Equal(got, want) {
+		t.Errorf("called %q, want %q", got, want)
+	}
+}
+
 // A ping goes to the address as it is, or to a path below it, with the run as rid.
 func TestWhereAHeartbeatIsPinged(t *testing.T) {
 	var got []string
@@ -75,6 +101,16 @@ func TestWhereAHeartbeatIsPinged(t *testing.T) {
 		t.Errorf("a job's path without a slash: %+v", a)
 	}
 	if want := []string{"/ping/7c9e6679", "/ping/7c9e6679?rid=1", "/ping/7c9e6679/fail?rid=1"}; !slices.Equal(got, want) {
+		t.Errorf("pinged %q, want %q", got, want)
+	}
+	got = nil
+	ts = told(t, s.URL+"/ping?key=1", jobs.Heartbeat{URLEnv: "URL"})
+	for _, path := range []string{"", "?rid=1", "/fail?rid=1"} {
+		c := call()
+		c.Call.Target, c.Call.Path = jobs.HeartbeatTarget, path
+		attempt(t, ts, c, patience)
+	}
+	if want := []string{"/ping?key=1", "/ping?key=1&rid=1", "/ping/fail?key=1&rid=1"}; !slices.Equal(got, want) {
 		t.Errorf("pinged %q, want %q", got, want)
 	}
 }

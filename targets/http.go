@@ -100,9 +100,9 @@ func (t *Targets) attempt(ctx context.Context, to *target, c executor.Call, watc
 // address is where a call goes. The address of a channel or a heartbeat is whole.
 func (to *target) address(path string) (*url.URL, error) {
 	query, whole := strings.CutPrefix(path, "?")
-	if (whole || path == "") && strings.Contains(to.name, ":") && !strings.HasPrefix(to.name, "env:") {
+	if (whole || path == "") && ownAddress(to.name) {
 		u := *to.base
-		u.RawQuery = query
+		u.RawQuery = and(u.RawQuery, query)
 		return &u, nil
 	}
 	return join(to.base, path)

@@ -10,14 +10,15 @@ import (
 	"github.com/cronce/cronce/jobs"
 )
 
-// parseBase reads a target's base URL from the environment variable env. Its
-// errors name the variable and never show the value.
-func parseBase(env, value string, allowHTTP bool) (*url.URL, error) {
-	u, err := parseEndpoint(env, value, allowHTTP)
+// parseBase reads a target's base URL from the environment variable env. Only that
+// of a channel or a heartbeat may have a query. Its errors name the variable and never
+// show the value.
+func parseBase(env, value string, of jobs.Target) (*url.URL, error) {
+	u, err := parseEndpoint(env, value, of.AllowHTTP)
 	if err != nil {
 		return nil, err
 	}
-	if u.RawQuery != "" || u.ForceQuery {
+	if (u.RawQuery != "" || u.ForceQuery) && !ownAddress(of.Name) {
 		return nil, bad(jobs.CodeBadURL, "%s must have no query: put it into the job's path", env)
 	}
 	if err := checkPath(u.EscapedPath()); err != nil {
@@ -54,9 +55,14 @@ func bad(code, format string, args ...any) error {
 	return jobs.Problem{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
+// ownAddress reports whether a target is a channel or a heartbeat.
+func ownAddress(name string) bool {
+	return strings.Contains(name, ":") && !strings.HasPrefix(name, "env:")
+}
+
 // join puts a call's path and query under a base URL: what is escaped stays
-// escaped, and the query is kept byte by byte. A path that could leave the
-// base's prefix or host is refused.
+// escaped, and the query is kept byte by byte, after that of the base. A path that
+// could leave the base's prefix or host is refused.
 func join(base *url.URL, target string) (*url.URL, error) {
 	path, query, asked := strings.Cut(target, "?")
 	if err := checkPath(path); err != nil {
@@ -75,8 +81,16 @@ func join(base *url.URL, target string) (*url.URL, error) {
 	u := *base
 	u.RawPath = base.EscapedPath() + path
 	u.Path = base.Path + plain
-	u.RawQuery = query
+	u.RawQuery = and(base.RawQuery, query)
 	return &u, nil
+}
+
+// and puts a query after another one.
+func and(first, second string) string {
+	if first == "" || second == "" {
+		return first + second
+	}
+	return first + "&" + second
 }
 
 // checkPath refuses what a server could read as another place: dot segments

@@ -49,7 +49,7 @@ func TestBaseURL(t *testing.T) {
 		{"a port that is none", "https://membership.example:s3cret", false, jobs.CodeBadURL},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
-			_, err := targets.ParseBase("MEMBERSHIP_URL", c.value, c.allowHTTP)
+			_, err := targets.ParseBase("MEMBERSHIP_URL", c.value, jobs.Target{Name: "membership", AllowHTTP: c.allowHTTP})
 			var p jobs.Problem
 			if errors.As(err, &p); p.Code != c.code {
 				t.Fatalf("got %v, want code %q", err, c.code)
@@ -97,7 +97,7 @@ func TestJoin(t *testing.T) {
 		{"a bad escape", "https://h", "/%zz", ""},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
-			base, err := targets.ParseBase("X", c.base, false)
+			base, err := targets.ParseBase("X", c.base, jobs.Target{Name: "x"})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -202,7 +202,7 @@ type resolver struct {
 
 func (r *resolver) base() *url.URL {
 	if r.entry.URLEnv == "" && r.entry.URL != "" {
-		u, err := parseBase("the address of target "+r.entry.Name, r.entry.URL, false)
+		u, err := parseBase("the address of target "+r.entry.Name, r.entry.URL, r.entry)
 		r.note(err)
 		return u
 	}
@@ -210,7 +210,7 @@ func (r *resolver) base() *url.URL {
 	if !ok {
 		return nil
 	}
-	u, err := parseBase(r.entry.URLEnv, value, r.entry.AllowHTTP)
+	u, err := parseBase(r.entry.URLEnv, value, r.entry)
 	r.note(err)
 	return u
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/targets"
 )
 
@@ -24,7 +25,7 @@ func FuzzParseBase(f *testing.F) {
 		f.Add(seed, true)
 	}
 	f.Fuzz(func(t *testing.T, text string, allowHTTP bool) {
-		u, err := targets.ParseBase("X_URL", text, allowHTTP)
+		u, err := targets.ParseBase("X_URL", text, jobs.Target{Name: "x", AllowHTTP: allowHTTP})
 		if !readable(t, text, u, err, allowHTTP) {
 			return
 		}

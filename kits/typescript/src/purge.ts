@@ -12,7 +12,7 @@ export interface PurgeOptions {
   readonly scope?: string | undefined;
   /** Rows that one transaction removes at most; default 1000. */
   readonly batch?: number;
-  /** The part of the time that is spent in batches; default 0.1, so that others are not slowed. */
+  /** The part of the time that is spent in batches; default 0.05, so that others are not slowed. */
   readonly share?: number;
   /** Bounds the time in milliseconds; default: until nothing is left. */
   readonly forMs?: number;
@@ -34,7 +34,7 @@ const EXCHANGE_MS = 60_000;
 
 /** purge removes expired keys in short transactions. What was removed stays removed if it fails. */
 export async function purge<Tx>(kit: Kit<Tx>, options: PurgeOptions = {}): Promise<PurgeAnswer> {
-  const { scope, batch = 1000, share = 0.1, forMs = Infinity, signal } = options;
+  const { scope, batch = 1000, share = 0.05, forMs = Infinity, signal } = options;
   if (!(batch >= 1) || !(share > 0)) {
     throw new TypeError("purge: batch must be at least 1 and share above 0");
   }
