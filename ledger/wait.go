@@ -15,7 +15,8 @@ const WaitTextLimit = 300
 type WaitCode string
 
 // Wait codes that a process stores when it cannot send a run and gives its lease back.
-// They stay in the run's row until its next lease.
+// They stay in the run's row until its next lease. Waiting also returns those of a
+// target for its runs that are due and not leased.
 const (
 	WaitNoToken             WaitCode = "no_token"              // the token endpoint gave no token
 	WaitBreakerOpen         WaitCode = "breaker_open"          // the target's last calls all failed
@@ -29,8 +30,13 @@ const (
 	WaitLimitReached WaitCode = "limit_reached" // as many runs of the job are running as may
 	WaitNoProcess    WaitCode = "no_process"    // no live process works on the ledger
 	WaitNotDue       WaitCode = "not_due"       // its time, or its retry's, has not come
-	WaitQueued       WaitCode = "queued"        // due and not leased: no process has room for it, or its target is held back
+	WaitQueued       WaitCode = "queued"        // due and not leased: no process has room for it
 )
+
+// OfTarget reports whether the reason holds for all runs of the run's target.
+func (w WaitReason) OfTarget() bool {
+	return w.Code == WaitNoToken || w.Code == WaitBreakerOpen || w.Code == WaitTargetNotConfigured
+}
 
 // Storable returns the reason as a run's row stores it: valid UTF-8 without NUL, and
 // cut to WaitTextLimit.

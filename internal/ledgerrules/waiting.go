@@ -14,6 +14,9 @@ type PendingRun struct {
 	Due       bool
 	Running   int // of its job; needed only where the job has a limit
 	Processes int // live ones
+	// Held is why another run of its target was given back: a process leases nothing for a
+	// target that it cannot call.
+	Held ledger.WaitReason
 }
 
 // WaitReason returns the first reason why the run is not being sent.
@@ -32,7 +35,8 @@ func (p PendingRun) WaitReason() ledger.WaitReason {
 		return ledger.WaitReason{Code: ledger.WaitLimitReached,
 			Text: fmt.Sprintf("the job's maxInFlight of %d is reached: %d running", limit, p.Running)}
 	}
-	// A process leases nothing for a target that it cannot call. Only the rows of the
-	// runs that it gave back have the cause, and no index finds those by target.
-	return ledger.WaitReason{Code: ledger.WaitQueued, Text: "it is due and no process has leased it; possible causes: --max-in-flight or its target's maxInFlight is reached, its target's circuit breaker is open, or there is no token for its target"}
+	if p.Held.OfTarget() {
+		return p.Held
+	}
+	return ledger.WaitReason{Code: ledger.WaitQueued, Text: "it is due and no process has leased it yet; if this lasts, --max-in-flight or its target's maxInFlight is reached"}
 }

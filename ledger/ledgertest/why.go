@@ -1,7 +1,6 @@
 package ledgertest
 
 import (
-	"strings"
 	"time"
 
 	"github.com/cronce/cronce/ledger"
@@ -12,6 +11,7 @@ var whyCases = []testCase{
 	{"a run of a job at its limit says so", whyLimit},
 	{"a run without a live process says so before all else", whyNoProcess},
 	{"a due run is queued, a later one is not due, one given back says why", whyOther},
+	{"a due run waits for what its target waits for", whyTarget},
 	{"only planned and retrying runs wait", whyOnly},
 	{"a job names the unfinished run that has its slot", slotRun},
 	{"a job's last outcome passes over runs that did not run", outcomeLast},
@@ -72,15 +72,26 @@ func whyOther(b *bed) {
 	work := j.admit(j.leased(0, ledger.OverlapAllow), j.planned(1, ledger.OverlapAllow), j.leased(2, ledger.OverlapAllow)).Leased
 	b.record(retrying(work[0], time.Hour), refuse(work[1], breaker))
 	b.waits(j.id(0), ledger.WaitNotDue)
-	queued := b.waits(j.id(1), ledger.WaitQueued)
-	for _, cause := range []string{"--max-in-flight", "maxInFlight", "circuit breaker", "token"} {
-		if !strings.Contains(queued.Text, cause) {
-			b.Errorf("text %q does not name %s", queued.Text, cause)
-		}
-	}
 	if got := b.waits(j.id(2), ledger.WaitBreakerOpen); got != breaker {
 		b.Errorf("waits for %+v", got)
 	}
+}
+
+// A process leases nothing for a target that is held back, so most of its runs were
+// never leased.
+func whyTarget(b *bed) {
+	j := b.job("j")
+	b.declare("p1", "v1-of-j", "j")
+	given, waits, other, fourth := j.leased(0, ledger.OverlapAllow), j.planned(1, ledger.OverlapAllow), j.planned(2, ledger.OverlapAllow), j.leased(3, ledger.OverlapAllow)
+	other.Call.Target, fourth.Call.Target = "other", "other"
+	work := j.admit(given, waits, other, fourth).Leased
+	b.record(refuse(work[0], breaker), refuse(work[1], ledger.WaitReason{Code: ledger.WaitNotSent, Text: "the run's own"}))
+	if got := b.waits(j.id(1), ledger.WaitBreakerOpen); got != breaker {
+		b.Errorf("waits for %+v", got)
+	}
+	b.waits(j.id(2), ledger.WaitQueued)
+	b.canceled(j.id(0))
+	b.waits(j.id(1), ledger.WaitQueued)
 }
 
 func whyOnly(b *bed) {

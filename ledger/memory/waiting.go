@@ -14,8 +14,11 @@ func (l *Ledger) Waiting(ctx context.Context, ids []string) (map[string]ledger.W
 		return nil, err
 	}
 	defer l.mu.Unlock()
-	holder, running := map[*job]string{}, map[*job]int{}
+	holder, running, held := map[*job]string{}, map[*job]int{}, map[string]ledger.WaitReason{}
 	for _, r := range l.runs {
+		if r.WaitReason.OfTarget() && !r.State.Finished() {
+			held[r.Call.Target] = r.WaitReason
+		}
 		if r.State == ledger.Running {
 			running[r.job]++
 		}
@@ -31,7 +34,7 @@ func (l *Ledger) Waiting(ctx context.Context, ids []string) (map[string]ledger.W
 		}
 		why[id] = ledgerrules.PendingRun{
 			Run: r.Run, ForSlot: r.waiting, Holder: holder[r.job], Due: !now.Before(r.NextAt),
-			Running: running[r.job], Processes: l.countAlive(now),
+			Running: running[r.job], Processes: l.countAlive(now), Held: held[r.Call.Target],
 		}.WaitReason()
 	}
 	return why, nil

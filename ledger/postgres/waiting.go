@@ -40,14 +40,18 @@ func (l *Ledger) Waiting(ctx context.Context, ids []string) (map[string]ledger.W
 func (l *Ledger) waiters(ctx context.Context, ids []string) ([]ledgerrules.PendingRun, error) {
 	rows, err := l.pool.Query(ctx, `
 		SELECT r.waiting, coalesce((SELECT h.run_id FROM runs h WHERE h.slot = r.job_id), ''), r.due_at <= now(),
-			(SELECT count(*) FROM processes WHERE `+isAlive+`), `+listColumns+`
+			(SELECT count(*) FROM processes WHERE `+isAlive+`),
+			coalesce((SELECT h.waits_for FROM runs h WHERE h.target = r.target AND h.waits_for IS NOT NULL AND h.due_at IS NOT NULL
+				AND h.waits_for NOT LIKE 'not_sent%' LIMIT 1), ''), `+listColumns+`
 		FROM runs r WHERE r.run_id = ANY ($2::text[]) AND r.state IN ('planned', 'retrying')`,
 		microseconds(ledger.ProcessTTL), ids)
 	if err != nil {
 		return nil, err
 	}
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (w ledgerrules.PendingRun, err error) {
-		w.Run, err = scanRun(prefixed{row, []any{&w.ForSlot, &w.Holder, &w.Due, &w.Processes}})
+		var held string
+		w.Run, err = scanRun(prefixed{row, []any{&w.ForSlot, &w.Holder, &w.Due, &w.Processes, &held}})
+		w.Held = ledger.ParseWaitReason(held)
 		return w, err
 	})
 }

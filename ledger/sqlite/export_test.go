@@ -53,7 +53,7 @@ func (l *Ledger) Statements() []string {
 
 // Reads are the queries of the listings.
 func Reads() []string {
-	return append(readsOfJobs(nil), lastOutcomes, failingSince, unseenOfJobs, waitingRuns, slotHolders, runningOfJobs, eventList, unfinishedCounts, dueCounts, recall, getRun, getAttempts, countPurgeable, getPosition, getChanges, findPurgeable, tiedPurgeable, recentRows, dayCounts, rangeRows, timingCounts, processList)
+	return append(readsOfJobs(nil), lastOutcomes, failingSince, unseenOfJobs, waitingRuns, slotHolders, heldTargets, runningOfJobs, eventList, unfinishedCounts, dueCounts, recall, getRun, getAttempts, countPurgeable, getPosition, getChanges, findPurgeable, tiedPurgeable, recentRows, dayCounts, rangeRows, timingCounts, processList)
 }
 
 // EncodeCall is what the columns call and body hold; see freeze.

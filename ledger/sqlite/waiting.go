@@ -15,6 +15,10 @@ const (
 		WHERE run_id IN (SELECT value FROM json_each(?)) AND state IN ('planned', 'retrying')`
 	slotHolders = `
 		SELECT slot, run_id FROM runs WHERE slot IN (SELECT value FROM json_each(?))`
+	heldTargets = `
+		SELECT target, waits_for FROM runs
+		WHERE waits_for IS NOT NULL AND due_at IS NOT NULL AND waits_for NOT LIKE 'not_sent%' AND target IN (SELECT value FROM json_each(?))
+		GROUP BY target`
 	runningOfJobs = `
 		SELECT job_id, count(*) FROM runs
 		WHERE due_at IS NOT NULL AND waiting = 0 AND state = 'running' AND job_id IN (SELECT value FROM json_each(?))
@@ -31,8 +35,9 @@ func (l *Ledger) Waiting(ctx context.Context, ids []string) (map[string]ledger.W
 		if err != nil || len(runs) == 0 {
 			return err
 		}
-		var jobs, limited []string
+		var jobs, limited, targets []string
 		for _, s := range runs {
+			targets = append(targets, s.Call.Target)
 			if jobs = append(jobs, s.JobID); s.Call.MaxInFlight > 0 {
 				limited = append(limited, s.JobID)
 			}
@@ -44,6 +49,14 @@ func (l *Ledger) Waiting(ctx context.Context, ids []string) (map[string]ledger.W
 		holder := map[string]string{}
 		for _, p := range holders {
 			holder[p[0]] = p[1]
+		}
+		given, err := queryTx(ctx, r, scanPair, heldTargets, array(targets))
+		if err != nil {
+			return err
+		}
+		held := map[string]ledger.WaitReason{}
+		for _, p := range given {
+			held[p[0]] = ledger.ParseWaitReason(p[1])
 		}
 		running := map[string]int{}
 		if len(limited) > 0 {
@@ -60,7 +73,7 @@ func (l *Ledger) Waiting(ctx context.Context, ids []string) (map[string]ledger.W
 		for _, s := range runs {
 			why[s.ID] = ledgerrules.PendingRun{
 				Run: s.Run, ForSlot: s.waiting, Holder: holder[s.JobID], Due: s.NextAt.UnixMicro() <= now,
-				Running: running[s.JobID], Processes: living,
+				Running: running[s.JobID], Processes: living, Held: held[s.Call.Target],
 			}.WaitReason()
 		}
 		return err
