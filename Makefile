@@ -52,16 +52,16 @@ build: ## bin/cronce: the daemon and command line, static
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/cronce ./cmd/scheduler
 
 # More packages at once than processors: many a test waits for a server or a lease.
-test: $(WITH_DATABASES) ## every test on every engine, and with the race detector what shares state (SHORT=1: none that needs a server)
+test: $(WITH_DATABASES) ## every test of the released modules on every engine, and with the race detector what shares state (SHORT=1: none that needs a server)
 	$(WITH_DATABASES) $(GO) test -p 4 -parallel 4 -shuffle=on -timeout 10m $(RELEASED)
 	$(WITH_DATABASES) $(GO) test $(RACE) -cpu 1 -p 4 -shuffle=on -timeout 10m $(RACED)
 
 # But for the simulation's mutants, which `make test` runs.
-test-race: $(WITH_DATABASES) ## every test with the race detector, which takes several times as long
+test-race: $(WITH_DATABASES) ## every test of the released modules with the race detector, which takes several times as long
 	$(WITH_DATABASES) $(GO) test $(RACE) -p 4 -shuffle=on -timeout 20m $(call UNBUBBLED,$(RELEASED))
 	$(WITH_DATABASES) $(GO) test $(RACE) -cpu 1 -p 4 -shuffle=on -timeout 20m $(call BUBBLED,$(RELEASED))
 
-test-modules: $(WITH_DATABASES) ## every nested module with the versions of its own go.mod: vet all, test those that `make test` leaves out and gRPC
+test-modules: $(WITH_DATABASES) ## every nested module of go.work with the versions of its own go.mod: vet all, test gRPC and those that `make test` leaves out
 	scripts/each-module -- $(GO) vet ./...
 	scripts/each-module bench chaos examples/frameworks idempotency/grpc idempotency/stripetest web/browsertest -- $(WITH_DATABASES) $(GO) test -timeout 20m ./...
 
@@ -77,7 +77,7 @@ lint: ## format, vet, staticcheck and the rest of .golangci.yml, and go.mod and 
 	cd deploy/test && $(GOLANGCI) run ./...
 	scripts/tidy -diff
 
-tidy: ## go mod tidy in every module, with the others taken from the tree
+tidy: ## go mod tidy in every module of go.work, with the others taken from the tree
 	scripts/tidy
 
 test-node: $(WITH_DATABASES) ## the kit for TypeScript: format, types and tests, on PostgreSQL and MariaDB and beside the kit for Go (Node.js 20 or later, npm)

@@ -73,8 +73,8 @@ type fileJob struct {
 	Method        string            `yaml:"method" doc:"HTTP method of the call; default POST." enum:"POST,PUT,PATCH,DELETE,GET,HEAD"`
 	Timezone      string            `yaml:"timezone" doc:"Time zone of the schedule, an IANA name such as Europe/Berlin; default UTC."`
 	DST           string            `yaml:"dst" doc:"What happens to scheduled times that a clock change skips or repeats: once (default), skip or wall; see schedules.md." enum:"once,skip,wall"`
-	Body          yamlBody          `yaml:"body" doc:"JSON body of the call, the same on every attempt. A string is taken as JSON text. Strings may have placeholders such as {{scheduledAt}}; see requests.md. Default: an object with jobId, runId and scheduledAt."`
-	Spread        *period           `yaml:"spread" doc:"Delays each run by less than this, in whole seconds. Each scheduled time has its own, fixed delay; see schedules.md. At most the shortest time between two scheduled times. Default: no delay."`
+	Body          yamlBody          `yaml:"body" doc:"JSON body of the call, the same on every attempt. A string is taken as JSON text. Strings may have placeholders such as {{scheduledAt}}; see requests.md. Default: an object with jobId, runId and scheduledAt. GET and HEAD calls have no body."`
+	Spread        *period           `yaml:"spread" doc:"Delays each run by less than this, in whole seconds. Each scheduled time has its own, fixed delay; see schedules.md. At most 720h, and at most the shortest time between two scheduled times. Default: no delay."`
 	Headers       map[string]string `yaml:"headers" doc:"Additional header fields of the call, the same on every attempt. Values may have placeholders as in body. Secrets are not allowed here; they belong to the auth of the target."`
 	Timeout       *period           `yaml:"timeout" doc:"Time limit of one attempt; default 30s."`
 	Retry         *fileRetry        `yaml:"retry" doc:"When a failed call is retried."`

@@ -28,7 +28,7 @@ type Job struct {
 	// string; for JSON text use a json.RawMessage. Every attempt of a run sends the same
 	// body. Strings in it may have the placeholders {{jobId}}, {{runId}},
 	// {{scheduledAt}}, {{previousAt}}, {{nextAt}} and {{registry}}. Default: an object
-	// with jobId, runId and scheduledAt.
+	// with jobId, runId and scheduledAt. GET and HEAD calls have no body.
 	Body any
 	// Headers are additional header fields, with placeholders as in Body. Secrets are
 	// not allowed, nor fields that cronce sets itself.
@@ -42,8 +42,8 @@ type Job struct {
 	KeyScope      string        // default "route:<METHOD>_<path>"
 	MaxInFlight   int           // maximum number of calls at the same time; 0: the executor's limit
 	// Spread delays each run by less than this, in whole seconds. Each scheduled time has
-	// its own, fixed delay; see DueAt. Spread is at most the shortest time between two
-	// scheduled times. 0: no delay.
+	// its own, fixed delay; see DueAt. Spread is at most 720h, and at most the
+	// shortest time between two scheduled times. 0: no delay.
 	Spread   time.Duration
 	Async    Async // default: a 202 is a success
 	Alarm    Alarm // default: that of the registry, for each field

@@ -9,10 +9,11 @@ import (
 )
 
 // DueAt returns the time at which the run of a scheduled time is due to start: the
-// scheduled time plus a delay of less than Spread. The delay is a pure function of the
-// registry's name, the job's ID and the scheduled time. It is the first eight bytes of
-// the SHA-256 of "<registry> <run ID>", as a big-endian number, modulo the seconds of
-// Spread, or of the time to the next scheduled time if a clock change makes that shorter.
+// scheduled time plus a delay of less than Spread. The delay is a pure function of
+// Spread, the registry's name, the job's ID, the scheduled time and the next scheduled
+// time. It is the first eight bytes of the SHA-256 of "<registry> <run ID>", as a
+// big-endian number, modulo the seconds of Spread, or of the time to the next scheduled
+// time if a clock change makes that shorter.
 //
 // DueAt and Registry.NextDue return times at which runs start. NextRun and DueBy return
 // scheduled times, without the delay.

@@ -59,7 +59,7 @@ func (a *app) importSource(source importer.Source, what, example string) *cobra.
 		c.Flags().StringVar(&f.timezone, "timezone", "UTC", "the `zone` of schedules for which the source states none")
 	}
 	if source == importer.Crontab {
-		c.Flags().BoolVar(&f.system, "system", false, "lines have a user after the schedule; default for files of /etc")
+		c.Flags().BoolVar(&f.system, "system", false, "lines have a user after the schedule; default if every FILE is /etc/crontab or in /etc/cron.d")
 	}
 	return c
 }

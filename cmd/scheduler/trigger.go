@@ -24,7 +24,8 @@ func (a *app) triggerCommand() *cobra.Command {
 		Long: `trigger makes a run with a run ID of its own (with ~). It never replaces a
 scheduled run, and two triggers in one second are two runs. This process makes
 the calls and waits for the end. If you stop it (Ctrl-C), a running scheduler
-continues the run. The ledger keeps who triggered it and why.
+continues the run. With --server, a running scheduler makes the calls. The
+ledger keeps who triggered it and why.
 
 Exit 0: succeeded. Exit 1: dead, or stopped before the end.`,
 		Args: cobra.ExactArgs(1),

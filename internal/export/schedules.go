@@ -79,7 +79,7 @@ func (t *template) jobs() {
 
 // errCounted is why a rate has no schedule of its own: a deployment would move
 // its scheduled times, and AWS refuses a StartDate that has passed.
-var errCounted = errors.New("AWS counts a rate from the deployment unless it divides the hour or the day")
+var errCounted = errors.New("AWS counts a rate from the deployment unless its minutes divide the hour or its hours divide the day")
 
 // errSpread: AWS's flexible time window would draw a delay of its own.
 var errSpread = errors.New("its spread delays each run, and AWS would choose another delay")
