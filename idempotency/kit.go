@@ -44,8 +44,9 @@ type Options struct {
 	// Negative: it does not wait.
 	Wait time.Duration
 	// MaxRun is the time limit of the work; default 5m. The work goes on if its caller
-	// disconnects. MaxRun also limits how long the key of a dead or stopped process
-	// stays taken, which depends on the engine: on PostgreSQL at most twice MaxRun.
+	// disconnects. On PostgreSQL the key of a dead or stopped process is free after
+	// twice MaxRun at the latest. On other databases it may stay taken longer: see
+	// docs/kit-engines.md.
 	MaxRun time.Duration
 	// Lease is how long a worker of long work keeps its key after the last
 	// [Work.Progress]; default 1m.

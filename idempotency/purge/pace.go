@@ -25,7 +25,7 @@ type Pace struct {
 	// BatchSize is the maximum number of rows that one transaction removes; default
 	// 1000.
 	BatchSize int
-	// Share is the fraction of the time that is spent in batches; default 0.1. After
+	// Share is the fraction of the time that is spent in batches; default 0.05. After
 	// each batch the purge pauses, for at most 5 s. A busy store makes batches slower,
 	// and so the pauses longer. With a Share of 1 or more there are no pauses.
 	Share float64

@@ -25,7 +25,7 @@
 //   - claims leased all due runs, and none of a target or job at its limit;
 //   - no retry came before its wait was over, and no row was purged before its time;
 //   - each problem is counted in an incident of its job and cause, of which one is
-//     open at a time, and the job's next success closes it;
+//     open at a time, and the job's next success closes it unless its cause is unplanned;
 //   - each channel got the notifications of the incidents that it selects, in order:
 //     opened, reminded, recovered; no others, none twice, and none about its own
 //     failures.

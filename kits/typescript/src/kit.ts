@@ -67,8 +67,9 @@ export class Kit<Tx> {
    * shutdown ends long work before the process does. From then on requests that
    * would start work are answered 503; those about running work still get 202. It
    * waits for the work that runs, for at most `graceMs`. Then it aborts the work's
-   * signal, gives the keys up of what returns, so that the next request starts that
-   * again in another process, and throws `service_shutting_down`.
+   * signal and frees the keys of the work that returns within `storeTimeoutMs`, so that
+   * the next request starts this work again in another process. Any other key is free
+   * when its lease ends. It then throws `service_shutting_down`.
    */
   shutdown(graceMs = 25_000): Promise<void> {
     return this.http.works.shutdown(graceMs);
