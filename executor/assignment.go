@@ -86,19 +86,14 @@ func (m *membership) takeUp(assignments []ledger.JobAssignment) (switches batch)
 		case held && s.Hash == mine:
 			m.plan.put(place, s.Position)
 		case held:
-			m.plan.drop(place)
+			if m.plan.drop(place); s.Desired != mine && m.plan.leave(place) {
+				m.logger.Info("another definition of the job is current; not planned by this process", "job", s.JobID)
+			}
 		}
-		if s.Hash == s.Desired {
-			continue
-		}
-		if s.Desired == "" || held && s.Desired == mine {
+		if s.Hash != s.Desired && (s.Desired == "" || held && s.Desired == mine) {
 			if plan, ok := m.switchOf(s); ok {
 				switches.add(place, plan)
 			}
-			continue
-		}
-		if held {
-			m.logger.Warn("another revision of the job is current; not planned by this process", "job", s.JobID)
 		}
 	}
 	return switches

@@ -1,8 +1,11 @@
 package executor_test
 
 import (
+	"bytes"
 	"context"
+	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -65,6 +68,47 @@ func TestEditIsNotRetroactive(t *testing.T) {
 		if len(svc.effects) != 3 {
 			t.Errorf("%d effects in half an hour of every 10 minutes", len(svc.effects))
 		}
+	})
+}
+
+// Only a process that has stopped planning a job says so, and says it once.
+func TestTheFormerDefinitionsProcessLogsOnceThatItNoLongerPlans(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, v1, kept := memory.New(), minutely("a"), minutely("b")
+		v2 := v1
+		v2.Path = "/v2"
+		var old, current, late bytes.Buffer
+		serve := func(log *bytes.Buffer, j jobs.Job) func() {
+			_, stop := start(t, executor.Config{Registry: registry(t, j, kept), Ledger: l, Caller: applying(), Logger: slog.New(slog.NewTextHandler(log, nil))})
+			return stop
+		}
+		stop1 := serve(&old, v1)
+		time.Sleep(time.Minute)
+		stop2 := serve(&current, v2)
+		time.Sleep(2 * time.Minute)
+		stop3 := serve(&late, v1) // declares a definition that is no longer current
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		const line = "another definition of the job is current"
+		for name, c := range map[string]struct {
+			log  *bytes.Buffer
+			want int
+		}{"the old process": {&old, 1}, "the process with the current definition": {&current, 0}, "a new process with the old definition": {&late, 1}} {
+			if got := strings.Count(c.log.String(), line); got != c.want || strings.Count(c.log.String(), line+`; not planned by this process" job=a`) != c.want {
+				t.Errorf("%s logged the line %d times, want %d and never for job b:\n%s", name, got, c.want, c.log)
+			}
+		}
+		stop3()
+		stop2() // the old definition is current again
+		time.Sleep(2 * time.Minute)
+		stop2 = serve(&current, v2)
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		if got := strings.Count(old.String(), line); got != 2 {
+			t.Errorf("after a second switch the old process logged the line %d times, want 2:\n%s", got, old.String())
+		}
+		stop2()
+		stop1()
 	})
 }
 

@@ -132,8 +132,9 @@ func (a *app) incidentsAckCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "ack ID --why REASON",
 		Short: "Acknowledge an open incident, or close it",
-		Long: `ack silences an incident until it closes: no reminder is sent. With --close it is
-closed now, and the next problem opens a new one. A repetition changes nothing.`,
+		Long: `ack silences an open incident: it sends no reminders, also if it closes and a
+problem within an hour opens it again. With --close it is closed now, and the
+next problem opens a new one. A repetition changes nothing.`,
 		Example: `  cronce incidents ack 12 --why "waiting for the vendor"
   cronce incidents ack 12 --close --why "the month is booked by hand"`,
 		Args: cobra.ExactArgs(1),

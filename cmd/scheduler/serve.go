@@ -51,10 +51,10 @@ switches to a valid registry as in a rolling deploy: calls in flight end under t
 former one. If the registry has problems, serve logs them and keeps the former one.
 
 On --listen: /healthz (the planner works), /readyz (it plans and records),
-/metrics (Prometheus), /v1 (the API; see docs/api.md), /.well-known/jwks.json (the
-public keys of auth type jwt); on a loopback address also the dashboard, at /. In a
-container or pod, listen on :9464. The API then needs --access, which SIGHUP reads
-again too: without it only this machine is served.`,
+/metrics (Prometheus), /.well-known/jwks.json (the public keys of auth type jwt),
+/v1 (the API; see docs/api.md) and the dashboard, at /. Without --access the API and
+the dashboard answer only this machine, and only if --listen is a loopback address.
+SIGHUP reads the access file again too. In a container or pod, listen on :9464.`,
 		Args:        cobra.NoArgs,
 		Annotations: map[string]string{reloadsOnHangup: ""},
 		RunE:        func(c *cobra.Command, _ []string) error { return a.serve(c.Context(), f) },

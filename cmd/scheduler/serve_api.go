@@ -59,7 +59,7 @@ func (s *server) operations(fleet *rollover.Fleet[*instance]) *operations.Servic
 func (s *server) api(gate *api.Gate, ops *operations.Service) (http.Handler, error) {
 	if s.apiKeys == nil {
 		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			http.Error(w, "the API is served to this machine, or with an access file; see --access", http.StatusForbidden)
+			http.Error(w, "the API is not served: --listen is not a loopback address and there is no access file; see --access", http.StatusForbidden)
 		}), nil
 	}
 	return api.New(api.Config{Operations: ops, Keys: s.apiKeys, Gate: gate, Logger: s.log})
