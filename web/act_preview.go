@@ -239,7 +239,9 @@ func (v *actView) selected(ids []string, f runFilter, a *ledger.Action) {
 		v.Subject, v.Back = f.words(), f.address("", false)
 		v.hide("job", f.Job, "state", strings.Join(f.States, ","), "reason", f.Reason, "since", f.Since, "until", f.Until)
 		narrow := f
-		narrow.States = nil // the command takes the states that the action is for
+		if v.Name != "cancel" {
+			narrow.States = nil // the command takes dead runs only
+		}
 		command = append(command, narrow.flags()...)
 	}
 	for _, o := range []struct {
@@ -251,9 +253,7 @@ func (v *actView) selected(ids []string, f runFilter, a *ledger.Action) {
 			command = append(command, o.flag)
 		}
 	}
-	if v.CLI = strings.Join(command, " ") + why; v.Name == "cancel" && len(f.States) > 0 {
-		v.CLI = "" // the command takes all unfinished runs
-	}
+	v.CLI = strings.Join(command, " ") + why
 }
 
 // causeWords say why runs are left out, and what takes them too.

@@ -17,7 +17,8 @@ func (a *app) runsActCommands() []*cobra.Command {
 have its effect; its outcome is discarded. "cronce backfill" can run a canceled
 scheduled time.`
 	cancel.Example = `  cronce runs cancel close-books@2026-11-21T00:00:00Z --why "done by hand"
-  cronce runs cancel --job close-books --since 24h --why "done by hand"`
+  cronce runs cancel --job close-books --since 24h --why "done by hand"
+  cronce runs cancel --state planned --dry-run`
 	ack := a.actCommand(operations.Ack, "Acknowledge dead runs: they no longer count as problems, and may be purged")
 	ack.Example = `  cronce runs ack --reason permanent --since 24h --why "route was renamed"`
 	redrive := a.actCommand(operations.Redrive, "Retry dead runs under their own keys")
@@ -64,6 +65,9 @@ func (a *app) actCommand(what operations.RunAction, short string) *cobra.Command
 		},
 	}
 	f.selection.flags(c)
+	if what == operations.Cancel {
+		c.Flags().StringSliceVar(&f.states, "state", nil, "only runs in these `states`, e.g. planned,retrying")
+	}
 	f.who.flags(c, a)
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "only print what would be done and what would be left out")
 	if what == operations.Redrive {
@@ -85,7 +89,7 @@ func (f *actFlags) act(now time.Time, ids []string) (ledger.Action, error) {
 	for _, id := range ids {
 		act.IDs = append(act.IDs, canonicalRunID(id))
 	}
-	if len(ids) == 0 && act.JobID == "" && act.Reason == "" && act.Since.IsZero() && act.Until.IsZero() {
+	if len(ids) == 0 && act.JobID == "" && act.Reason == "" && act.Since.IsZero() && act.Until.IsZero() && len(act.States) == 0 {
 		return act, usage("no runs are selected; name their run IDs, or use --job, --since, --until or --reason")
 	}
 	if f.dryRun {

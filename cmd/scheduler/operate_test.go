@@ -219,6 +219,11 @@ func TestCancelAndTrigger(t *testing.T) {
 		trigger := spawn(t, []string{"SVC_URL=" + url, "USER=ann"}, "trigger", "slow", "--why", "now", "--config", s.config, "--db", db)
 		eventually(t, "the triggered run in flight", func() bool { return len(s.runs("--job", "slow", "--state", "running")) == 1 })
 		id := s.runs("--job", "slow")[0].RunID
+		for state, want := range map[string]int{"running": 1, "planned,retrying": 0} {
+			if got := s.acted(0, "runs", "cancel", "--state", state, "--dry-run"); len(got.Changed) != want {
+				t.Errorf("of the state %s %+v would be canceled, want %d", state, got.Changed, want)
+			}
+		}
 		if got := s.acted(0, "runs", "cancel", id); len(got.Changed) != 1 || got.Changed[0].State != "canceled" {
 			t.Errorf("canceled %+v", got)
 		}

@@ -42,9 +42,9 @@ type Rejection struct {
 }
 
 // Act does something to the runs that the action selects: by IDs, or by a filter that
-// says at least a job, a reason or a time.
+// says at least a job, a reason or a time, or the states of runs to cancel.
 func (s *Service) Act(ctx context.Context, what RunAction, act ledger.Action) (RunActionResult, error) {
-	if len(act.IDs) == 0 && act.JobID == "" && act.Reason == "" && act.Since.IsZero() && act.Until.IsZero() {
+	if !what.selects(act) {
 		return RunActionResult{}, refuse(Invalid, "the action selects no runs; name their run IDs, or a job, a reason or a time")
 	}
 	if !act.DryRun {
@@ -70,6 +70,13 @@ func (s *Service) Act(ctx context.Context, what RunAction, act ledger.Action) (R
 		}
 	}
 	return v, nil
+}
+
+// selects reports whether an action says which runs it is for. That runs are dead says
+// too little: it is all that could be redriven or acknowledged.
+func (what RunAction) selects(act ledger.Action) bool {
+	return len(act.IDs) > 0 || act.JobID != "" || act.Reason != "" || !act.Since.IsZero() || !act.Until.IsZero() ||
+		what == Cancel && len(act.States) > 0
 }
 
 func actedOf(done ledger.ActionResult, dryRun bool) RunActionResult {
