@@ -98,7 +98,7 @@ type fileRetry struct {
 	MaxBackoff    *period  `yaml:"maxBackoff" doc:"Longest wait of the retries that for adds; default 5m."`
 	Jitter        *float64 `yaml:"jitter" doc:"How much each wait is changed at random. 0.2, the default, means up to 20 % shorter or longer."`
 	MaxRetryAfter *period  `yaml:"maxRetryAfter" doc:"Longest wait that a target may ask for with Retry-After; default 5m."`
-	Horizon       *period  `yaml:"horizon" doc:"How long after its first lease a run may still be sent; see guarantees.md. Default: the sum of all waits, timeouts and the ages in platform (by default 2h, also for serve); if that is less than 1h, 1h; plus async.within."`
+	Horizon       *period  `yaml:"horizon" doc:"How long after its first lease a run may still be sent; see guarantees.md. Default: all waits, all timeouts and the ages in platform added up, but at least 1h; and async.within added to this. The ages are 2h unless platform changes them, also for serve."`
 }
 
 type fileDefaults struct {

@@ -52,7 +52,9 @@ func TestTheUnitWaitsLongEnough(t *testing.T) {
 		settings[s[1]] = s[2]
 	}
 	for name, want := range map[string]string{
-		"Type": "notify", "TimeoutStopSec": "60s", "WatchdogSec": "2min", "DynamicUser": "yes", "RestartPreventExitStatus": "2",
+		"Type": "notify", "TimeoutStopSec": "60s", "WatchdogSec": "2min", "DynamicUser": "yes",
+		// It applies to serve only: a check before it would be started again and again.
+		"RestartPreventExitStatus": "2", "ExecStartPre": "",
 	} {
 		if settings[name] != want {
 			t.Errorf("%s=%s, want %s", name, settings[name], want)
