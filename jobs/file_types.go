@@ -18,7 +18,7 @@ type document struct {
 	KeyStores []fileStore            `yaml:"keyStores" doc:"Databases whose expired keys the nightly purge removes."`
 	Cleanup   *fileCleanup           `yaml:"cleanup" doc:"The built-in job that removes expired keys and old runs each night."`
 	Defaults  *fileDefaults          `yaml:"defaults" doc:"Values for every job that does not set its own."`
-	Alarm     *fileAlarm             `yaml:"alarm" doc:"When a run is late: the default for the field alarm of each job. Default: never."`
+	Alarm     *fileAlarm             `yaml:"alarm" doc:"The limits after which a run counts as late, for each job that does not set them in its own alarm. Default: a run is never late."`
 	Channels  []fileChannel          `yaml:"notifications" doc:"Where notifications of incidents are sent; see notifications.md."`
 	Heartbeat *fileHeartbeat         `yaml:"heartbeat" doc:"An address that cronce requests regularly while it plans on time; see notifications.md."`
 }
@@ -84,7 +84,7 @@ type fileJob struct {
 	KeyScope      string            `yaml:"keyScope" doc:"Namespace of the idempotency keys at the target; default route:METHOD_PATH, such as route:POST_/v1/close-day."`
 	MaxInFlight   int               `yaml:"maxInFlight" doc:"Maximum number of calls of this job at the same time; default: the limit of the process."`
 	Async         *fileAsync        `yaml:"async" doc:"With it, the target may answer 202 Accepted and finish the work later; see long-work.md. Default: a 202 is a success."`
-	Alarm         *fileAlarm        `yaml:"alarm" doc:"When a run of this job is late. Each field defaults to that of the registry."`
+	Alarm         *fileAlarm        `yaml:"alarm" doc:"The limits after which a run of this job counts as late. Each field defaults to that of the registry."`
 	Description   string            `yaml:"description" doc:"What the job does, in one line of at most 500 characters."`
 	Owner         string            `yaml:"owner" doc:"The team or person that is responsible for the job, at most 100 characters. Notifications name the owner. Default: the owner in defaults."`
 	Labels        map[string]string `yaml:"labels" doc:"Up to 20 names with values, such as team: billing, each of at most 63 characters. cronce jobs list --label filters by them. The labels in defaults are added."`
@@ -94,11 +94,11 @@ type fileJob struct {
 
 type fileRetry struct {
 	Backoff       *[]delay `yaml:"backoff" doc:"The wait before each retry; default [500ms, 2s, 5s, 30s]. An empty list means no retries."`
-	For           *period  `yaml:"for" doc:"Adds retries after those of backoff. Each wait is twice the one before, up to maxBackoff. Retries are added while all waits together, before jitter and Retry-After, last at most this. Default: no added retries."`
+	For           *period  `yaml:"for" doc:"Adds retries after those of backoff. Each wait is twice the one before, up to maxBackoff. Retries are added as long as the sum of all waits is at most this value. Jitter and Retry-After do not count in the sum. Default: no added retries."`
 	MaxBackoff    *period  `yaml:"maxBackoff" doc:"Longest wait of the retries that for adds; default 5m."`
 	Jitter        *float64 `yaml:"jitter" doc:"How much each wait is changed at random. 0.2, the default, means up to 20 % shorter or longer."`
 	MaxRetryAfter *period  `yaml:"maxRetryAfter" doc:"Longest wait that a target may ask for with Retry-After; default 5m."`
-	Horizon       *period  `yaml:"horizon" doc:"How long after its first lease a run may still be sent; see guarantees.md. Default: all waits, all timeouts and the ages in platform added up, but at least 1h; and async.within added to this. The ages are 2h unless platform changes them, also for serve."`
+	Horizon       *period  `yaml:"horizon" doc:"How long after its first lease a run may still be sent; see guarantees.md. Default: the sum of all waits with the longest jitter, all timeouts and the three ages in platform, but at least 1h; plus async.within. The three ages together are 2h unless platform changes them. They are included for serve too."`
 }
 
 type fileDefaults struct {

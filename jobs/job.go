@@ -84,9 +84,9 @@ type Retry struct {
 	// MaxRetryAfter is the longest wait that a target may ask for; default 5m.
 	MaxRetryAfter time.Duration
 	// For adds retries after those of Backoff. Each wait is twice the one before, up to
-	// MaxBackoff. Retries are added while all waits together, before jitter and
-	// Retry-After, last at most For. 0: no added retries. A job of a Registry has the
-	// added waits in Backoff.
+	// MaxBackoff. Retries are added as long as the sum of all waits is at most For.
+	// Jitter and Retry-After do not count in the sum. 0: no added retries. A job of a
+	// Registry has the added waits in Backoff.
 	For        time.Duration
 	MaxBackoff time.Duration // default 5m
 	// Horizon is how long after its first lease a run may still be sent. The keys of
