@@ -64,7 +64,9 @@ func TestTheAddressOfAChannelMayHaveAQuery(t *testing.T) {
 	var got []string
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		got = append(got, r.URL.String())
-		http.Error(w, "no such key: 7c9e6679-hush", http.StatusForbidden)
+		w.Header().Set("Content-Type", "application/problem+json")
+		w.WriteHeader(http.StatusForbidden)
+		fmt.Fprintf(w, `{"code":"7c9e6679-hush","title":"no such key: %s"}`, r.URL.RawQuery)
 	})
 	hub := jobs.Channel{Name: "hub", Type: jobs.ChannelWebhook, URLEnv: "URL"}
 	alerts := jobs.Channel{Name: "alerts", Type: jobs.ChannelAlertmanager, URLEnv: "URL"}
@@ -76,6 +78,17 @@ func TestTheAddressOfAChannelMayHaveAQuery(t *testing.T) {
 		if a.Kind != ledger.AnswerRefused || strings.Contains(fmt.Sprintf("%+v", a), "hush") {
 			t.Errorf("%+v: %+v", to, a)
 		}
+	}
+	for _, query := range []string{"7c9e6679-hush", "key=a;7c9e6679-hush", "k=%zz7c9e6679-hush", "7c9e6679-hush=", "7c9e6679-hush=true", "k=7c9e6679%2Dhush"} {
+		c := call()
+		c.Call.Target, c.Call.Path = hub.Target(), ""
+		if a := attempt(t, told(t, s.URL+"/hook/?"+query, hub), c, patience); a.Kind != ledger.AnswerRefused || strings.Contains(fmt.Sprintf("%+v", a), "hush") {
+			t.Errorf("%s: %+v", query, a)
+		}
+		if last := got[len(got)-1]; last != "/hook/?"+query {
+			t.Errorf("called %s, want /hook/?%s", last, query)
+		}
+		got = got[:len(got)-1]
 	}
 	if want := []string{"/hook?v=1&sig=7c9e6679-hush", "/hook/api/v2/alerts?v=1&sig=7c9e6679-hush"}; !slices.Equal(got, want) {
 		t.Errorf("called %q, want %q", got, want)

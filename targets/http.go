@@ -102,7 +102,7 @@ func (to *target) address(path string) (*url.URL, error) {
 	query, whole := strings.CutPrefix(path, "?")
 	if (whole || path == "") && ownAddress(to.name) {
 		u := *to.base
-		u.RawQuery = and(u.RawQuery, query)
+		u.RawQuery = joinQueries(u.RawQuery, query)
 		return &u, nil
 	}
 	return join(to.base, path)

@@ -14,7 +14,11 @@ import (
 // of a channel or a heartbeat may have a query. Its errors name the variable and never
 // show the value.
 func parseBase(env, value string, of jobs.Target) (*url.URL, error) {
-	u, err := parseEndpoint(env, value, of.AllowHTTP)
+	remedy := ", or set allowHTTP on the target if the network between is trusted"
+	if ownAddress(of.Name) {
+		remedy = ""
+	}
+	u, err := parseEndpoint(env, value, of.AllowHTTP, remedy)
 	if err != nil {
 		return nil, err
 	}
@@ -24,14 +28,12 @@ func parseBase(env, value string, of jobs.Target) (*url.URL, error) {
 	if err := checkPath(u.EscapedPath()); err != nil {
 		return nil, bad(jobs.CodeBadURL, "the path in %s %v", env, err)
 	}
-	u.Path = strings.TrimSuffix(u.Path, "/")
-	u.RawPath = strings.TrimSuffix(u.RawPath, "/")
 	return u, nil
 }
 
 // parseEndpoint reads an absolute http or https URL without user information
-// and fragment.
-func parseEndpoint(env, value string, allowHTTP bool) (*url.URL, error) {
+// and fragment. The remedy is what else than https can be used.
+func parseEndpoint(env, value string, allowHTTP bool, remedy string) (*url.URL, error) {
 	u, err := url.Parse(value)
 	switch {
 	case err != nil || !visible(value):
@@ -42,10 +44,10 @@ func parseEndpoint(env, value string, allowHTTP bool) (*url.URL, error) {
 		return nil, bad(jobs.CodeBadURL, "%s names a host or port that cannot exist: the host must be a DNS name or an IP address, the port 1 to 65535", env)
 	case u.User != nil:
 		return nil, bad(jobs.CodeBadURL, "%s must hold no user name or password: give the credentials under the target's auth", env)
-	case u.Fragment != "":
+	case strings.Contains(value, "#"):
 		return nil, bad(jobs.CodeBadURL, "%s must have no fragment (#...)", env)
 	case u.Scheme == "http" && !allowHTTP && !hosts.Loopback(u.Hostname()):
-		return nil, bad(jobs.CodeInsecureURL, "%s is plain http to another machine: use https, or set allowHTTP on the target if the network between is trusted", env)
+		return nil, bad(jobs.CodeInsecureURL, "%s is plain http to another machine: use https%s", env, remedy)
 	}
 	return u, nil
 }
@@ -79,15 +81,15 @@ func join(base *url.URL, target string) (*url.URL, error) {
 		return nil, errors.New("has a bad percent-encoding")
 	}
 	u := *base
-	u.RawPath = base.EscapedPath() + path
-	u.Path = base.Path + plain
-	u.RawQuery = and(base.RawQuery, query)
+	u.RawPath = strings.TrimSuffix(base.EscapedPath(), "/") + path
+	u.Path = strings.TrimSuffix(base.Path, "/") + plain
+	u.RawQuery = joinQueries(base.RawQuery, query)
 	return &u, nil
 }
 
-// and puts a query after another one.
-func and(first, second string) string {
-	if first == "" || second == "" {
+// joinQueries puts a query after another one.
+func joinQueries(first, second string) string {
+	if first == "" || second == "" || strings.HasSuffix(first, "&") {
 		return first + second
 	}
 	return first + "&" + second

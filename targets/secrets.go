@@ -61,21 +61,37 @@ func (to *target) secrets() []string {
 	return append(to.signer.secrets(), secretsOf(to.base)...)
 }
 
-// secretsOf are the parts of a URL that may be secret: the values of its query,
-// and segments of its path that look drawn, as webhooks have.
+// secretsOf are the parts of a URL that may be secret: what its query has, without
+// the names of values, and what looks drawn among those names and the segments of its
+// path, as webhooks have.
 func secretsOf(u *url.URL) (out []string) {
 	if u == nil {
 		return nil
 	}
-	for _, values := range u.Query() {
-		out = append(out, values...)
+	for pair := range strings.FieldsFuncSeq(u.RawQuery, func(r rune) bool { return r == '&' || r == ';' }) {
+		name, value, _ := strings.Cut(pair, "=")
+		if value == "" || drawn(name) {
+			out = append(out, name, unescaped(name))
+		}
+		out = append(out, value, unescaped(value))
 	}
 	for segment := range strings.SplitSeq(u.Path, "/") {
-		if len(segment) >= 12 && strings.ContainsAny(segment, "0123456789") {
+		if drawn(segment) {
 			out = append(out, segment)
 		}
 	}
 	return out
+}
+
+// drawn reports whether a text looks like a random one.
+func drawn(text string) bool {
+	return len(text) >= 10 && strings.ContainsAny(text, "0123456789")
+}
+
+// unescaped is a part of a query as a receiver reads it; "" if it has a bad escape.
+func unescaped(part string) string {
+	text, _ := url.QueryUnescape(part)
+	return text
 }
 
 // forms are a secret and its usual encodings. Within a longer text, base64 has

@@ -257,10 +257,7 @@ func (r *resolver) tokenURL(env string) string {
 	if !ok {
 		return ""
 	}
-	u, err := parseEndpoint(env, value, false)
-	if p := (jobs.Problem{}); errors.As(err, &p) && p.Code == jobs.CodeInsecureURL {
-		err = bad(p.Code, "%s is plain http to another machine: use https (allowHTTP does not apply to a token endpoint)", env)
-	}
+	u, err := parseEndpoint(env, value, false, " (allowHTTP does not apply to a token endpoint)")
 	if err != nil {
 		r.note(err)
 		return ""

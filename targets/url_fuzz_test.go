@@ -44,7 +44,7 @@ func FuzzParseEndpoint(f *testing.F) {
 		f.Add(seed, false)
 	}
 	f.Fuzz(func(t *testing.T, text string, allowHTTP bool) {
-		u, err := targets.ParseEndpoint("X_URL", text, allowHTTP)
+		u, err := targets.ParseEndpoint("X_URL", text, allowHTTP, "")
 		readable(t, text, u, err, allowHTTP)
 	})
 }

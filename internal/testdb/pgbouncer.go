@@ -64,10 +64,15 @@ func onPort(u *url.URL, port int) string {
 // program, which from 1.23 on would wait for its clients and stores nothing.
 const supervised = `
 trap 'kill -KILL $!; wait; exit' TERM
+begun=$(date +%s)
 while :; do
 	"$@" &
 	wait $!
-	echo "ended unasked with status $?; started again"
+	status=$?
+	if [ $status -ne 0 ] && [ "$(date +%s)" -le $((begun + 1)) ]; then
+		exit $status # it cannot start
+	fi
+	echo "ended unasked with status $status; started again"
 	sleep 0.1
 done`
 
