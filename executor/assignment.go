@@ -86,9 +86,7 @@ func (m *membership) takeUp(assignments []ledger.JobAssignment) (switches batch)
 		case held && s.Hash == mine:
 			m.plan.put(place, s.Position)
 		case held:
-			if m.plan.drop(place); s.Desired != mine && m.plan.leave(place) {
-				m.logger.Info("another definition of the job is current; not planned by this process", "job", s.JobID)
-			}
+			m.plan.drop(place)
 		}
 		if s.Hash != s.Desired && (s.Desired == "" || held && s.Desired == mine) {
 			if plan, ok := m.switchOf(s); ok {

@@ -35,7 +35,6 @@ type plannedJob struct {
 	next    time.Time // when the first scheduled time after the watermark is due
 	index   int       // in the heap; -1: not in it
 	planned bool      // by this process
-	left    bool      // to processes with another definition; see leave
 }
 
 func newPlanner(r *jobs.Registry, onTime time.Duration) *planner {
@@ -49,7 +48,7 @@ func newPlanner(r *jobs.Registry, onTime time.Duration) *planner {
 // put plans the job at a place of the registry from a position on.
 func (p *planner) put(place int, at ledger.Position) {
 	j := &p.jobs[place]
-	j.at, j.planned, j.left = at, true, false
+	j.at, j.planned = at, true
 	j.next = p.registry.NextDue(place, at.Watermark)
 	switch {
 	case j.next.IsZero():
@@ -65,14 +64,6 @@ func (p *planner) put(place int, at ledger.Position) {
 func (p *planner) drop(place int) {
 	p.jobs[place].planned = false
 	p.heap.remove(&p.jobs[place])
-}
-
-// leave notes that processes with another definition plan a job. It reports whether
-// this is news: true once until the job is put again.
-func (p *planner) leave(place int) (news bool) {
-	news = !p.jobs[place].left
-	p.jobs[place].left = true
-	return news
 }
 
 // reach moves a job to where the ledger says that it stands. It reports false
