@@ -10,6 +10,8 @@ import (
 	"github.com/cronce/cronce/internal/testdb"
 )
 
+const notConverted = "remove character_set_connection and collation_connection"
+
 // The error says what to do, before the first call is answered 503.
 func TestReadySaysWhatIsMissing(t *testing.T) {
 	for _, tt := range []struct{ name, statement, parameters, says string }{
@@ -19,6 +21,12 @@ func TestReadySaysWhatIsMissing(t *testing.T) {
 		{"chained transactions", "", advised + "&completion_type=1", "set it to NO_CHAIN"},
 		{"a narrow character set", "", "?charset=gbk", "set charset=utf8mb4"},
 		{"a character set without characters of four bytes", "", "?charset=utf8mb3", "set charset=utf8mb4"},
+		{"a connection's set without characters of four bytes", "", advised + "&charset=utf8mb4&character_set_connection=utf8mb3", notConverted},
+		{"a connection's set of ASCII", "", advised + "&charset=utf8mb4&character_set_connection=ascii", notConverted},
+		{"a connection's set that lacks characters", "", "?charset=utf8mb4&character_set_connection=latin1", notConverted},
+		{"a connection's set of longer characters", "", "?charset=latin1&character_set_connection=utf8mb4", notConverted},
+		{"a client's set of ASCII", "", advised + "&charset=ascii&character_set_connection=utf8mb4", notConverted},
+		{"a collation of another set", "", "?charset=utf8mb4&collation_connection=latin1_bin", notConverted},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			testdb.EachMySQL(t, func(t *testing.T, fresh func(testing.TB) string) {

@@ -47,22 +47,36 @@ func (d *dialect) Open(ctx context.Context, conn *sql.Conn, maxRun time.Duration
 
 // Check implements [sqlkeys.Dialect].
 func (d *dialect) Check(ctx context.Context, conn *sql.Conn) (problems []error) {
-	var ignored, isolation, completion, charset string
+	var ignored, isolation, completion, client, connection string
 	row := conn.QueryRowContext(ctx, `SHOW SESSION VARIABLES WHERE Variable_name IN ('tx_isolation', 'transaction_isolation')`)
 	if err := errors.Join(row.Scan(&ignored, &isolation),
-		conn.QueryRowContext(ctx, `SELECT @@SESSION.completion_type, @@SESSION.character_set_client LIMIT 1`).Scan(&completion, &charset)); err != nil {
+		conn.QueryRowContext(ctx, `SELECT @@SESSION.completion_type, @@SESSION.character_set_client, @@SESSION.character_set_connection LIMIT 1`).
+			Scan(&completion, &client, &connection)); err != nil {
 		return []error{err}
 	}
 	if completion != "NO_CHAIN" {
 		problems = append(problems, fmt.Errorf("mysql: the pool's sessions have completion_type %s, with which a transaction is open after each COMMIT; set it to NO_CHAIN", completion))
 	}
-	// utf8mb4 has every character. In the others every byte is one. In utf8mb3 the server
-	// refuses characters of four bytes.
-	if !slices.Contains([]string{"utf8mb4", "latin1", "ascii", "binary"}, charset) {
-		problems = append(problems, fmt.Errorf("mysql: the pool's connections have the character set %s, in which not every text can be sent; set charset=utf8mb4", charset))
+	if err := checkCharacterSets(client, connection); err != nil {
+		problems = append(problems, err)
 	}
 	if isolation == "READ-UNCOMMITTED" {
 		problems = append(problems, errors.New("mysql: the pool's sessions are READ UNCOMMITTED, so that work acts on what may yet be rolled back; set transaction_isolation to READ-COMMITTED or stricter"))
 	}
 	return problems
+}
+
+// checkCharacterSets returns an error unless every value reaches the server as it was sent.
+func checkCharacterSets(client, connection string) error {
+	// utf8mb4 has every character. In the others every byte is one. In utf8mb3 the server
+	// refuses characters of four bytes.
+	if !slices.Contains([]string{"utf8mb4", "latin1", "ascii", "binary"}, client) {
+		return fmt.Errorf("mysql: the pool's connections have the character set %s, in which not every text can be sent; set charset=utf8mb4", client)
+	}
+	// The server converts each value from the client's set to the connection's. A
+	// character that the latter lacks becomes "?", without an error.
+	if connection != client {
+		return fmt.Errorf("mysql: the server converts the values that the pool's connections send from the character set %s to %s, which can change them; set charset=utf8mb4 and remove character_set_connection and collation_connection", client, connection)
+	}
+	return nil
 }

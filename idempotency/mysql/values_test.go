@@ -28,9 +28,10 @@ var everyByte = func() []byte {
 const awkward = `'"\?;%_` + "`\n\t\x01 é 漢 🧾 \\' -- /* # $$ */"
 
 // What is stored is what was given, and no part of it is taken for SQL,
-// whatever the session's modes and character set are.
+// whatever the session's modes and character set are, if Kit.Ready accepts them.
 func TestEveryValueIsStoredAsItIs(t *testing.T) {
 	modes := []string{"", "&sql_mode=%27NO_BACKSLASH_ESCAPES%27", "&sql_mode=%27ANSI%27", "&sql_mode=%27%27", "&charset=latin1", "&charset=ascii", "&charset=binary",
+		"&charset=utf8mb4&character_set_connection=utf8mb4", "&charset=latin1&character_set_connection=latin1", "&charset=utf8mb4&collation_connection=utf8mb4_bin",
 		"&interpolateParams=false&clientFoundRows=true&parseTime=true&columnsWithAlias=true"}
 	replies := map[string]idempotency.Reply{
 		"every byte":        {Status: 200, Body: everyByte, Header: http.Header{"Content-Type": {awkward, "b"}, "Link": {strings.Repeat("🧾", 300)}}},
@@ -49,6 +50,7 @@ func TestEveryValueIsStoredAsItIs(t *testing.T) {
 		}
 		for _, mode := range modes {
 			db := open(t, dsn+advised+mode)
+			says(t, kitOn(t, mysql.New(db, mysql.Options{})).Ready(t.Context()), "")
 			for name, reply := range replies {
 				storesAsItIs(t, mysql.New(db, mysql.Options{}), mode+": "+name, reply)
 			}
