@@ -15,8 +15,9 @@ const WaitTextLimit = 300
 type WaitCode string
 
 // Wait codes that a process stores when it cannot send a run and gives its lease back.
-// They stay in the run's row until its next lease. Waiting also returns those of a
-// target for its runs that are due and not leased.
+// They stay in the run's row until its next lease. While the run's wait has not passed,
+// Waiting also returns those of a target for its runs that are due and not leased; the
+// text then names the run that was given back.
 const (
 	WaitNoToken             WaitCode = "no_token"              // the token endpoint gave no token
 	WaitBreakerOpen         WaitCode = "breaker_open"          // the target's last calls all failed
@@ -33,7 +34,8 @@ const (
 	WaitQueued       WaitCode = "queued"        // due and not leased: no process has room for it
 )
 
-// OfTarget reports whether the reason holds for all runs of the run's target.
+// OfTarget reports whether the reason holds for all runs of the run's target. The
+// index runs_held of the databases leaves the other codes out.
 func (w WaitReason) OfTarget() bool {
 	return w.Code == WaitNoToken || w.Code == WaitBreakerOpen || w.Code == WaitTargetNotConfigured
 }

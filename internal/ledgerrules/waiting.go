@@ -2,6 +2,7 @@ package ledgerrules
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/cronce/cronce/ledger"
 )
@@ -14,9 +15,32 @@ type PendingRun struct {
 	Due       bool
 	Running   int // of its job; needed only where the job has a limit
 	Processes int // live ones
-	// Held is why another run of its target was given back: a process leases nothing for a
-	// target that it cannot call.
-	Held ledger.WaitReason
+	Held      GivenBack
+}
+
+// GivenBack is a run that was given back for a cause of its target and whose wait has not
+// passed. A process leases nothing for the target until then. If a target has several
+// such runs, it is the one whose wait ends last; of those that end together, the one
+// with the last run ID. The zero value means that there is none.
+type GivenBack struct {
+	RunID string
+	Until time.Time // the end of its wait
+	Why   ledger.WaitReason
+}
+
+// After reports whether g is to be used instead of o.
+func (g GivenBack) After(o GivenBack) bool {
+	return g.Until.After(o.Until) || g.Until.Equal(o.Until) && g.RunID > o.RunID
+}
+
+// waitReason returns why the other runs of the target wait. The target may have
+// recovered since, so the text names its source and until when that holds.
+func (g GivenBack) waitReason() ledger.WaitReason {
+	text := fmt.Sprintf("run %s of the same target was given back until %s", g.RunID, g.Until.UTC().Format(time.RFC3339))
+	if g.Why.Text != "" {
+		text += ": " + g.Why.Text
+	}
+	return ledger.WaitReason{Code: g.Why.Code, Text: text}
 }
 
 // WaitReason returns the first reason why the run is not being sent.
@@ -35,8 +59,8 @@ func (p PendingRun) WaitReason() ledger.WaitReason {
 		return ledger.WaitReason{Code: ledger.WaitLimitReached,
 			Text: fmt.Sprintf("the job's maxInFlight of %d is reached: %d running", limit, p.Running)}
 	}
-	if p.Held.OfTarget() {
-		return p.Held
+	if p.Held.Why.OfTarget() {
+		return p.Held.waitReason()
 	}
 	return ledger.WaitReason{Code: ledger.WaitQueued, Text: "it is due and no process has leased it yet; if this lasts, --max-in-flight or its target's maxInFlight is reached"}
 }

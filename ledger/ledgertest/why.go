@@ -12,6 +12,9 @@ var whyCases = []testCase{
 	{"a run without a live process says so before all else", whyNoProcess},
 	{"a due run is queued, a later one is not due, one given back says why", whyOther},
 	{"a due run waits for what its target waits for", whyTarget},
+	{"a target's cause is not told after the wait of the run that has it", whyPassed},
+	{"each cause of a target is told, and no other", whyCodes},
+	{"of several causes of a target the one that ends last is told", whySeveral},
 	{"only planned and retrying runs wait", whyOnly},
 	{"a job names the unfinished run that has its slot", slotRun},
 	{"a job's last outcome passes over runs that did not run", outcomeLast},
@@ -85,13 +88,87 @@ func whyTarget(b *bed) {
 	given, waits, other, fourth := j.leased(0, ledger.OverlapAllow), j.planned(1, ledger.OverlapAllow), j.planned(2, ledger.OverlapAllow), j.leased(3, ledger.OverlapAllow)
 	other.Call.Target, fourth.Call.Target = "other", "other"
 	work := j.admit(given, waits, other, fourth).Leased
-	b.record(refuse(work[0], breaker), refuse(work[1], ledger.WaitReason{Code: ledger.WaitNotSent, Text: "the run's own"}))
-	if got := b.waits(j.id(1), ledger.WaitBreakerOpen); got != breaker {
-		b.Errorf("waits for %+v", got)
+	b.record(refuseFor(work[0], breaker, time.Minute), refuseFor(work[1], ledger.WaitReason{Code: ledger.WaitNotSent, Text: "the run's own"}, time.Minute))
+	if got, want := b.waits(j.id(1), ledger.WaitBreakerOpen), b.heldBy(j.id(0)); got.Text != want {
+		b.Errorf("text %q, want %q", got.Text, want)
 	}
 	b.waits(j.id(2), ledger.WaitQueued)
 	b.canceled(j.id(0))
 	b.waits(j.id(1), ledger.WaitQueued)
+}
+
+// refuseFor gives a lease back for a while and says why.
+func refuseFor(w ledger.Work, why ledger.WaitReason, wait time.Duration) ledger.Outcome {
+	o := refuse(w, why)
+	o.Wait = wait
+	return o
+}
+
+// heldBy is the text of why the other runs of a run's target wait.
+func (b *bed) heldBy(runID string) string {
+	r := b.get(runID)
+	text := "run " + runID + " of the same target was given back until " + r.NextAt.UTC().Format(time.RFC3339)
+	if r.WaitReason.Text != "" {
+		text += ": " + r.WaitReason.Text
+	}
+	return text
+}
+
+// The target has recovered, and the run that was given back is not the oldest of the
+// backlog: its row has the old cause for a while.
+func whyPassed(b *bed) {
+	j := b.job("j")
+	b.declare("p1", "v1-of-j", "j")
+	work := j.admit(j.leased(0, ledger.OverlapAllow), j.leased(1, ledger.OverlapAllow), j.planned(2, ledger.OverlapAllow)).Leased
+	b.record(refuseFor(work[0], breaker, 10*time.Second))
+	b.record(succeeded(work[1]))
+	if got, want := b.waits(j.id(2), ledger.WaitBreakerOpen), b.heldBy(j.id(0)); got.Text != want {
+		b.Errorf("text %q, want %q", got.Text, want)
+	}
+	b.pass(10 * time.Second)
+	b.waits(j.id(2), ledger.WaitQueued)
+	b.waits(j.id(0), ledger.WaitBreakerOpen)
+}
+
+func whyCodes(b *bed) {
+	j := b.job("j")
+	b.declare("p1", "v1-of-j", "j")
+	var runs []ledger.RunSpec
+	codes := []ledger.WaitCode{ledger.WaitNoToken, ledger.WaitBreakerOpen, ledger.WaitTargetNotConfigured, ledger.WaitNotSent}
+	for i, code := range codes {
+		given, waits := j.leased(2*i, ledger.OverlapAllow), j.planned(2*i+1, ledger.OverlapAllow)
+		given.Call.Target, waits.Call.Target = string(code), string(code)
+		runs = append(runs, given, waits)
+	}
+	var outcomes []ledger.Outcome
+	for i, w := range j.admit(runs...).Leased {
+		outcomes = append(outcomes, refuseFor(w, ledger.WaitReason{Code: codes[i], Text: "why"}, time.Minute))
+	}
+	b.record(outcomes...)
+	for i, o := range outcomes {
+		want := ledger.WaitQueued
+		if o.WaitReason.OfTarget() {
+			want = codes[i]
+		}
+		b.waits(j.id(2*i+1), want)
+	}
+}
+
+func whySeveral(b *bed) {
+	j := b.job("j")
+	b.declare("p1", "v1-of-j", "j")
+	work := j.admit(j.leased(0, ledger.OverlapAllow), j.leased(1, ledger.OverlapAllow), j.leased(2, ledger.OverlapAllow), j.planned(3, ledger.OverlapAllow)).Leased
+	noToken := ledger.WaitReason{Code: ledger.WaitNoToken}
+	b.record(refuseFor(work[0], breaker, 10*time.Second), refuseFor(work[2], noToken, 10*time.Second))
+	if got, want := b.waits(j.id(3), ledger.WaitNoToken), b.heldBy(j.id(2)); got.Text != want {
+		b.Errorf("of two that end together: text %q, want %q", got.Text, want)
+	}
+	b.record(refuseFor(work[1], breaker, 20*time.Second))
+	if got, want := b.waits(j.id(3), ledger.WaitBreakerOpen), b.heldBy(j.id(1)); got.Text != want {
+		b.Errorf("text %q, want %q", got.Text, want)
+	}
+	b.pass(10 * time.Second)
+	b.waits(j.id(3), ledger.WaitBreakerOpen)
 }
 
 func whyOnly(b *bed) {

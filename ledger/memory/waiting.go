@@ -14,10 +14,12 @@ func (l *Ledger) Waiting(ctx context.Context, ids []string) (map[string]ledger.W
 		return nil, err
 	}
 	defer l.mu.Unlock()
-	holder, running, held := map[*job]string{}, map[*job]int{}, map[string]ledger.WaitReason{}
+	holder, running, held := map[*job]string{}, map[*job]int{}, map[string]ledgerrules.GivenBack{}
 	for _, r := range l.runs {
-		if r.WaitReason.OfTarget() && !r.State.Finished() {
-			held[r.Call.Target] = r.WaitReason
+		if r.WaitReason.OfTarget() && !r.State.Finished() && r.NextAt.After(now) {
+			if g := (ledgerrules.GivenBack{RunID: r.ID, Until: r.NextAt, Why: r.WaitReason}); g.After(held[r.Call.Target]) {
+				held[r.Call.Target] = g
+			}
 		}
 		if r.State == ledger.Running {
 			running[r.job]++

@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -69,6 +70,45 @@ func TestAPurgeReadsTheRunsOfOneTimeOnce(t *testing.T) {
 	}
 	if gone != 2000 || batches < 20 || looked == 0 || looked > 2 {
 		t.Errorf("%d runs gone in %d batches, which looked %d times: want 2000 in 20 or more, and 2 looks at the most", gone, batches, looked)
+	}
+}
+
+// Of 100,000 due runs of a target, and as many that were given back for their own cause
+// or whose wait has passed, few rows are read to say why some wait.
+func TestWhyATargetIsHeldBackIsFoundByItsIndex(t *testing.T) {
+	f := newFleet(t, 1, ledger.OverlapSkip)
+	execute(t, f.url, `
+		INSERT INTO cronce.runs (run_id, job_id, scheduled_at, planned_at, due_at, revision, state, trigger, target, waits_for)
+		SELECT 'job-00000@1970-01-01T00:00:00Z~' || i, 'job-00000', 'epoch', now(),
+			now() + CASE i % 3 WHEN 0 THEN interval '1 day' ELSE interval '-1 day' END, 1, 'planned', 'event', 'MEMBERSHIP_URL',
+			CASE i % 3 WHEN 0 THEN 'not_sent: its own' WHEN 1 THEN 'breaker_open: passed' END
+		FROM generate_series(1, 300000) i;
+		ANALYZE cronce.runs`)
+	f.Ledger.Close()
+	var seen plans
+	f.Ledger = open(t, f.url, seen.collect(), postgres.PoolSize(1))
+	var ids []string
+	for i := range 1000 {
+		ids = append(ids, fmt.Sprintf("job-00000@1970-01-01T00:00:00Z~%d", 3*i+2))
+	}
+	for range 8 {
+		why, err := f.Waiting(t.Context(), ids)
+		must(t, err)
+		if len(why) != len(ids) || why[ids[0]].Code == ledger.WaitBreakerOpen {
+			t.Fatalf("%d runs wait, the first for %+v", len(why), why[ids[0]])
+		}
+	}
+	held := 0
+	for _, p := range seen.texts {
+		if strings.Contains(p, "runs_held") {
+			held++
+		}
+		if whole.MatchString(p) {
+			t.Errorf("too many rows were read:\n%s", p)
+		}
+	}
+	if held == 0 {
+		t.Error("no statement used runs_held")
 	}
 }
 

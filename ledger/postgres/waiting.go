@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -41,17 +42,24 @@ func (l *Ledger) waiters(ctx context.Context, ids []string) ([]ledgerrules.Pendi
 	rows, err := l.pool.Query(ctx, `
 		SELECT r.waiting, coalesce((SELECT h.run_id FROM runs h WHERE h.slot = r.job_id), ''), r.due_at <= now(),
 			(SELECT count(*) FROM processes WHERE `+isAlive+`),
-			coalesce((SELECT h.waits_for FROM runs h WHERE h.target = r.target AND h.waits_for IS NOT NULL AND h.due_at IS NOT NULL
-				AND h.waits_for NOT LIKE 'not_sent%' LIMIT 1), ''), `+listColumns+`
-		FROM runs r WHERE r.run_id = ANY ($2::text[]) AND r.state IN ('planned', 'retrying')`,
+			held.run_id, held.due_at, held.waits_for, `+listColumns+`
+		FROM runs r LEFT JOIN LATERAL (
+			SELECT h.run_id, h.due_at, h.waits_for FROM runs h
+			WHERE h.target = r.target AND h.due_at > now() AND substr(h.waits_for, 1, 8) <> 'not_sent' -- index runs_held
+			ORDER BY h.due_at DESC, h.run_id DESC LIMIT 1
+		) held ON r.due_at <= now()
+		WHERE r.run_id = ANY ($2::text[]) AND r.state IN ('planned', 'retrying')`,
 		microseconds(ledger.ProcessTTL), ids)
 	if err != nil {
 		return nil, err
 	}
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (w ledgerrules.PendingRun, err error) {
-		var held string
-		w.Run, err = scanRun(prefixed{row, []any{&w.ForSlot, &w.Holder, &w.Due, &w.Processes, &held}})
-		w.Held = ledger.ParseWaitReason(held)
+		var heldBy, why *string // NULL: nothing holds the target back
+		var until *time.Time
+		w.Run, err = scanRun(prefixed{row, []any{&w.ForSlot, &w.Holder, &w.Due, &w.Processes, &heldBy, &until, &why}})
+		if heldBy != nil {
+			w.Held = ledgerrules.GivenBack{RunID: *heldBy, Until: *until, Why: ledger.ParseWaitReason(*why)}
+		}
 		return w, err
 	})
 }

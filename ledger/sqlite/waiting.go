@@ -16,9 +16,11 @@ const (
 	slotHolders = `
 		SELECT slot, run_id FROM runs WHERE slot IN (SELECT value FROM json_each(?))`
 	heldTargets = `
-		SELECT target, waits_for FROM runs
-		WHERE waits_for IS NOT NULL AND due_at IS NOT NULL AND waits_for NOT LIKE 'not_sent%' AND target IN (SELECT value FROM json_each(?))
-		GROUP BY target`
+		SELECT h.target, h.run_id, h.due_at, h.waits_for
+		FROM (SELECT DISTINCT value AS target FROM json_each(?1)) t CROSS JOIN runs h ON h.id = (
+			SELECT id FROM runs INDEXED BY runs_held
+			WHERE target = t.target AND due_at > ?2 AND substr(waits_for, 1, 8) <> 'not_sent'
+			ORDER BY due_at DESC, run_id DESC LIMIT 1)`
 	runningOfJobs = `
 		SELECT job_id, count(*) FROM runs
 		WHERE due_at IS NOT NULL AND waiting = 0 AND state = 'running' AND job_id IN (SELECT value FROM json_each(?))
@@ -50,13 +52,13 @@ func (l *Ledger) Waiting(ctx context.Context, ids []string) (map[string]ledger.W
 		for _, p := range holders {
 			holder[p[0]] = p[1]
 		}
-		given, err := queryTx(ctx, r, scanPair, heldTargets, array(targets))
+		given, err := queryTx(ctx, r, scanGivenBack, heldTargets, array(targets), now)
 		if err != nil {
 			return err
 		}
-		held := map[string]ledger.WaitReason{}
-		for _, p := range given {
-			held[p[0]] = ledger.ParseWaitReason(p[1])
+		held := map[string]ledgerrules.GivenBack{}
+		for _, g := range given {
+			held[g.target] = g.GivenBack
 		}
 		running := map[string]int{}
 		if len(limited) > 0 {
@@ -82,6 +84,20 @@ func (l *Ledger) Waiting(ctx context.Context, ids []string) (map[string]ledger.W
 		return nil, fmt.Errorf("look why runs wait: %w", err)
 	}
 	return why, nil
+}
+
+// givenBack is why the runs of a target wait.
+type givenBack struct {
+	target string
+	ledgerrules.GivenBack
+}
+
+func scanGivenBack(row scanner) (g givenBack, err error) {
+	var until int64
+	var why string
+	err = row.Scan(&g.target, &g.RunID, &until, &why)
+	g.Until, g.Why = at(until), ledger.ParseWaitReason(why)
+	return g, err
 }
 
 func scanPair(row scanner) (p [2]string, err error) {

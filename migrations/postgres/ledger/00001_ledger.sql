@@ -118,8 +118,10 @@ CREATE UNIQUE INDEX runs_slot ON {{schema}}.runs (slot) WHERE slot IS NOT NULL;
 CREATE INDEX runs_due ON {{schema}}.runs (due_at) WHERE due_at IS NOT NULL AND NOT waiting;
 CREATE INDEX runs_waiting ON {{schema}}.runs (job_id, scheduled_at) WHERE waiting;
 CREATE INDEX runs_late ON {{schema}}.runs (late_at) WHERE late_at IS NOT NULL AND due_at IS NOT NULL;
--- By target: few runs are given back, and they tell why all others of it wait.
-CREATE INDEX runs_held ON {{schema}}.runs (target) WHERE waits_for IS NOT NULL AND due_at IS NOT NULL;
+-- The runs that were given back for a cause of their target, by the end of their wait:
+-- they tell why all other runs of the target wait. Many runs can wait for not_sent,
+-- which is the run's own cause. Keep it in step with ledger.WaitReason.OfTarget.
+CREATE INDEX runs_held ON {{schema}}.runs (target, due_at, run_id) WHERE due_at IS NOT NULL AND substr(waits_for, 1, 8) <> 'not_sent';
 CREATE INDEX runs_unseen ON {{schema}}.runs (scheduled_at, run_id) INCLUDE (job_id) WHERE state = 'dead' AND acked_at IS NULL;
 -- The runs that are finished and not succeeded: few, and asked for by state among very
 -- many others, of all jobs or of one.

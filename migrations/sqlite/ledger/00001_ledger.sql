@@ -127,8 +127,10 @@ CREATE INDEX runs_newest ON runs (scheduled_at);
 CREATE INDEX runs_changed ON runs (changed);
 CREATE INDEX runs_ranges ON runs (job_id, scheduled_at) WHERE until IS NOT NULL;
 CREATE INDEX runs_late ON runs (late_at) WHERE late_at IS NOT NULL AND due_at IS NOT NULL;
--- By target: few runs are given back, and they tell why all others of it wait.
-CREATE INDEX runs_held ON runs (target) WHERE waits_for IS NOT NULL AND due_at IS NOT NULL;
+-- The runs that were given back for a cause of their target, by the end of their wait:
+-- they tell why all other runs of the target wait. Many runs can wait for not_sent,
+-- which is the run's own cause. Keep it in step with ledger.WaitReason.OfTarget.
+CREATE INDEX runs_held ON runs (target, due_at, run_id) WHERE due_at IS NOT NULL AND substr(waits_for, 1, 8) <> 'not_sent';
 CREATE INDEX runs_dead ON runs (scheduled_at, job_id) WHERE state = 'dead' AND acked_at IS NULL;
 -- The runs that are finished and not succeeded: few, and asked for by state among very
 -- many others, of all jobs or of one. A query has this condition word for word. For a
