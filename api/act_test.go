@@ -145,6 +145,8 @@ func TestWrongActsAreRefusedAndDoNothing(t *testing.T) {
 		{"/v1/runs/redrive", `{"by":"a","why":"b","runIds":[""]}`, nil, 400, "invalid_request"},
 		{"/v1/runs/redrive", `{"by":"a","why":"b","job":"tick","limit":0}`, nil, 400, "invalid_request"},
 		{"/v1/runs/redrive", `{"by":"a","why":"b","job":"tick","reason":"nope"}`, nil, 400, "invalid_request"},
+		{"/v1/runs/cancel", `{"by":"a","why":"b"}`, nil, 400, "invalid_request"},
+		{"/v1/runs/cancel", `{"by":"a","why":"b","state":["planned","succeeded"]}`, nil, 400, "invalid_request"},
 		{runPath("tick@2020-01-01T00:00:00Z") + "/cancel", `{"by":"a","why":"b"}`, nil, 404, "unknown_run"},
 		{runPath(s.run(1)) + "/rerun", `{"by":"a","why":"b"}`, nil, 400, "invalid_request"},
 		{runPath(s.run(0)) + "/rerun", `{"by":"a","why":"b","newKey":true}`, nil, 409, "conflict"},

@@ -41,15 +41,36 @@ func FromEnv(registry, publicURL string, lookup func(string) (string, bool)) (*T
 		base, _ = lookup(EnvPublicURL)
 	}
 	secret, set := lookup(EnvSecret)
-	switch {
-	case !set:
+	if !set {
 		return nil, nil // the URL alone is for links in notifications
-	case strings.TrimSpace(secret) == "": // a Kubernetes secret without the value, for example
-		return nil, fmt.Errorf("%s is empty; give it at least %d characters, or unset it if targets do not report", EnvSecret, minSecret)
-	case base == "":
+	}
+	if err := CheckSecret(lookup); err != nil {
+		return nil, err
+	}
+	if base == "" {
 		return nil, fmt.Errorf("%s needs %s (or serve --public-url); set both, or unset %[1]s", EnvSecret, EnvPublicURL)
 	}
 	return New(base, registry, secret)
+}
+
+// CheckSecret checks the secret by lookup without the rest of the configuration. It
+// returns nil if EnvSecret is not set. No error shows the secret.
+func CheckSecret(lookup func(string) (string, bool)) error {
+	secret, set := lookup(EnvSecret)
+	if set && strings.TrimSpace(secret) == "" { // a Kubernetes secret without the value, for example
+		return fmt.Errorf("%s is empty; give it at least %d characters, or unset it if targets do not report", EnvSecret, minSecret)
+	}
+	if set {
+		return checkLength(secret)
+	}
+	return nil
+}
+
+func checkLength(secret string) error {
+	if len(secret) < minSecret {
+		return fmt.Errorf("%s is too short; use at least %d characters, e.g. the output of `openssl rand -hex 32`", EnvSecret, minSecret)
+	}
+	return nil
 }
 
 // New checks the public URL, to which the paths of package completion are appended,
@@ -59,8 +80,8 @@ func New(publicURL, registry, secret string) (*Tokens, error) {
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
 		return nil, errors.New(EnvPublicURL + " is not a URL that targets can call; use https://HOST with an optional path, without user, query and fragment")
 	}
-	if len(secret) < minSecret {
-		return nil, fmt.Errorf("%s is too short; use at least %d characters, e.g. the output of `openssl rand -hex 32`", EnvSecret, minSecret)
+	if err := checkLength(secret); err != nil {
+		return nil, err
 	}
 	return &Tokens{base: strings.TrimSuffix(u.String(), "/"), registry: registry, secret: []byte(secret)}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -240,7 +241,11 @@ func (d *Dashboard) jobActs(r *http.Request, v jobView) []actLink {
 // filterActs are the actions on all runs of a filter that narrows the ledger down.
 func (d *Dashboard) filterActs(r *http.Request, f runFilter, parsed ledger.Filter) []actLink {
 	link := func(name, label string) actLink {
-		return actLink{name, label, actPath(name, "job", f.Job, "state", strings.Join(f.States, ","), "reason", f.Reason, "since", f.Since, "until", f.Until)}
+		states := f.States
+		if name == "cancel" { // refuses all others
+			states = slices.DeleteFunc(slices.Clone(states), func(s string) bool { return ledger.State(s).Finished() })
+		}
+		return actLink{name, label, actPath(name, "job", f.Job, "state", strings.Join(states, ","), "reason", f.Reason, "since", f.Since, "until", f.Until)}
 	}
 	var links []actLink
 	if len(f.States) == 0 || f.Has(ledger.Dead) {

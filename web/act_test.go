@@ -53,6 +53,27 @@ func TestAFormIsARequestOfTheAPI(t *testing.T) {
 	}
 }
 
+// A filter may have states that cannot be canceled; the action takes the others.
+func TestOnlyUnfinishedStatesAreOfferedForCancel(t *testing.T) {
+	s := newSite(t)
+	s.board.API, s.role = http.NotFoundHandler(), access.Admin
+	s.day()
+	got := s.get("/runs?job=hourly&state=dead&state=planned&state=running")
+	_, link, _ := strings.Cut(got.body, "/act/cancel?")
+	link, _, _ = strings.Cut(link, `"`)
+	q, err := url.ParseQuery(html.UnescapeString(link))
+	must(t, err)
+	if q.Get("state") != "planned,running" || q.Get("job") != "hourly" {
+		t.Fatalf("the link to cancel has %v\n%s", q, got.body)
+	}
+	for query, refused := range map[string]bool{q.Encode(): false, "job=hourly&state=dead": true} {
+		page := s.get("/act/cancel?" + query)
+		if page.Code != http.StatusOK || strings.Contains(page.body, "cannot be canceled") != refused {
+			t.Errorf("%s: %d, refused should be %t\n%s", query, page.Code, refused, page.body)
+		}
+	}
+}
+
 // A page claims no action that its browser did not make.
 func TestANoticeIsOfThisBrowser(t *testing.T) {
 	s := newSite(t)

@@ -48,7 +48,7 @@ func (a *app) actCommand(what operations.RunAction, short string) *cobra.Command
 		Use:   string(what) + " [RUN-ID ...] --why REASON",
 		Short: short,
 		RunE: func(c *cobra.Command, ids []string) error {
-			act, err := f.act(a.now(), ids)
+			act, err := f.act(what, a.now(), ids)
 			if err != nil {
 				return err
 			}
@@ -66,7 +66,7 @@ func (a *app) actCommand(what operations.RunAction, short string) *cobra.Command
 	}
 	f.selection.flags(c)
 	if what == operations.Cancel {
-		c.Flags().StringSliceVar(&f.states, "state", nil, "only runs in these `states`, e.g. planned,retrying")
+		c.Flags().StringSliceVar(&f.states, "state", nil, "only runs in these `states`: planned, running, retrying, accepted")
 	}
 	f.who.flags(c, a)
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "only print what would be done and what would be left out")
@@ -78,7 +78,7 @@ func (a *app) actCommand(what operations.RunAction, short string) *cobra.Command
 	return c
 }
 
-func (f *actFlags) act(now time.Time, ids []string) (ledger.Action, error) {
+func (f *actFlags) act(what operations.RunAction, now time.Time, ids []string) (ledger.Action, error) {
 	act := ledger.Action{
 		Actor: f.actor(), Force: f.force, IncludeAcknowledged: f.includeAcknowledged, MayDouble: f.mayDouble, DryRun: f.dryRun,
 	}
@@ -90,7 +90,15 @@ func (f *actFlags) act(now time.Time, ids []string) (ledger.Action, error) {
 		act.IDs = append(act.IDs, canonicalRunID(id))
 	}
 	if len(ids) == 0 && act.JobID == "" && act.Reason == "" && act.Since.IsZero() && act.Until.IsZero() && len(act.States) == 0 {
-		return act, usage("no runs are selected; name their run IDs, or use --job, --since, --until or --reason")
+		flags := "--job, --since, --until or --reason"
+		if what == operations.Cancel {
+			flags = "--job, --state, --since, --until or --reason"
+		}
+		return act, usage("no runs are selected; name their run IDs, or use %s", flags)
+	}
+	// Only cancel has --state.
+	if err := operations.CheckCancelable(act.States); err != nil {
+		return act, err
 	}
 	if f.dryRun {
 		return act, nil

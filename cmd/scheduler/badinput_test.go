@@ -60,6 +60,44 @@ func TestAddressesThatCannotExist(t *testing.T) {
 	}
 }
 
+// What serve refuses of the variables for targets' reports, check reports before the
+// deploy. Neither shows a value.
+func TestCheckReportsTheVariablesOfReports(t *testing.T) {
+	t.Parallel()
+	const secret, url = "CRONCE_COMPLETION_SECRET", "CRONCE_PUBLIC_URL"
+	for name, tc := range map[string]struct {
+		env  map[string]string
+		want string // "": valid
+	}{
+		"an empty secret": {map[string]string{secret: "", url: "https://cronce.example.com"}, secret + " is empty"},
+		"a short secret":  {map[string]string{secret: "s3cret", url: "https://cronce.example.com"}, secret + " is too short"},
+		"no host":         {map[string]string{url: "nonsense"}, "invalid " + url},
+		"a password":      {map[string]string{url: "https://me:s3cret@cronce.example.com"}, "invalid " + url},
+		"an empty URL":    {map[string]string{url: " "}, url + " is empty"},
+		"both":            {map[string]string{secret: strings.Repeat("s3cret", 6), url: "https://cronce.example.com"}, ""},
+		"a URL by flag":   {map[string]string{secret: strings.Repeat("s3cret", 6)}, ""},
+	} {
+		d := newDesk(t, membershipRegistry)
+		for variable, value := range tc.env {
+			d.env[variable] = value
+		}
+		code, _, errs := d.run("check")
+		if tc.want == "" {
+			if code != exitDone {
+				t.Errorf("%s: check: exit %d: %s", name, code, errs)
+			}
+			continue
+		}
+		if code, _, errs := d.run("check", "--no-env"); code != exitDone {
+			t.Errorf("%s: check --no-env: exit %d: %s", name, code, errs)
+		}
+		serveCode, _, serveErrs := d.run("serve", "--listen", "")
+		if code != exitUsage || serveCode != exitUsage || !strings.Contains(errs, tc.want) || !strings.Contains(serveErrs, tc.want) || strings.Contains(errs+serveErrs, "s3cret") {
+			t.Errorf("%s: check: exit %d: %s; serve: exit %d: %s; want %q", name, code, errs, serveCode, serveErrs, tc.want)
+		}
+	}
+}
+
 // Everything that is wrong with file and environment is listed at once, in the
 // order of the file, and nothing is started or made.
 func TestGoldenBadInput(t *testing.T) {

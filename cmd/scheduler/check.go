@@ -3,10 +3,12 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/cronce/cronce/completion"
 	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/internal/plural"
 	"github.com/cronce/cronce/jobs"
@@ -40,6 +42,9 @@ time, the key scope, the TTL of its keys, and the horizon: how long after its
 first lease a run may still be sent. The TTL must be more than 5 minutes longer
 than the horizon.
 
+In the environment, check also reports an invalid CRONCE_COMPLETION_SECRET and
+CRONCE_PUBLIC_URL, which serve refuses.
+
 A job whose scheduled times have all passed is a warning ("warnings" of --json).
 
 --stateless also reports what a Lambda without a ledger cannot run, such as
@@ -58,7 +63,7 @@ called.`,
 			return a.check(noEnv, stateless)
 		},
 	}
-	c.Flags().BoolVar(&noEnv, "no-env", false, "do not look at the environment variables that the registry names")
+	c.Flags().BoolVar(&noEnv, "no-env", false, "do not look at the environment variables")
 	c.Flags().BoolVar(&stateless, "stateless", false, "check for a Lambda without a ledger")
 	return c
 }
@@ -73,6 +78,9 @@ func (a *app) check(noEnv, stateless bool) error {
 		problems = append(problems, reg.CheckWithoutLedger()...)
 		problems.Sort()
 	}
+	if !noEnv {
+		problems = append(problems, a.checkVariables()...)
+	}
 	if err := a.printCheck(reg, problems); err != nil {
 		return err
 	}
@@ -80,6 +88,23 @@ func (a *app) check(noEnv, stateless bool) error {
 		return &exit{code: exitUsage}
 	}
 	return nil
+}
+
+// checkVariables reports what serve refuses of the variables that configure the reports
+// of targets. That the URL is missing is no problem here: serve has a flag for it.
+func (a *app) checkVariables() (problems jobs.Problems) {
+	if err := completion.CheckSecret(a.lookup); err != nil {
+		problems = append(problems, jobs.Problem{Code: jobs.CodeBadSecret, Message: err.Error()})
+	}
+	text, set := a.lookup(completion.EnvPublicURL)
+	switch {
+	case !set || validPublicURL(text):
+	case strings.TrimSpace(text) == "":
+		problems = append(problems, jobs.Problem{Code: jobs.CodeUnsetVariable, Message: completion.EnvPublicURL + " is empty; give it a value, or unset it"})
+	default:
+		problems = append(problems, jobs.Problem{Code: jobs.CodeBadURL, Message: invalidPublicURL(completion.EnvPublicURL)})
+	}
+	return problems
 }
 
 func (a *app) printCheck(reg *jobs.Registry, problems jobs.Problems) error {

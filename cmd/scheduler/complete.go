@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -20,8 +21,12 @@ func (a *app) completions(root *cobra.Command) {
 		case "RUN-ID", "[RUN-ID":
 			c.ValidArgsFunction = a.completeRuns
 		}
+		states := ledger.States
+		if c.Name() == string(operations.Cancel) {
+			states = ledger.Unfinished
+		}
 		for flag, complete := range map[string]cobra.CompletionFunc{
-			"job": a.completeJobs, "state": fixed(ledger.States), "reason": fixed(ledger.Reasons),
+			"job": a.completeJobs, "state": fixed(states), "reason": fixed(ledger.Reasons),
 		} {
 			if c.Flags().Lookup(flag) != nil {
 				_ = c.RegisterFlagCompletionFunc(flag, complete) // fails only for flags that are not there, or twice

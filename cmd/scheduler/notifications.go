@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
+	"github.com/cronce/cronce/completion"
 	"github.com/cronce/cronce/executor"
 	"github.com/cronce/cronce/internal/hosts"
 	"github.com/cronce/cronce/jobs"
@@ -34,7 +35,7 @@ it there.
 Exit 0: the receiver accepted it. Exit 1: it did not.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := a.checkPublicURL(); err != nil {
+			if err := a.checkPublicURL(c); err != nil {
 				return err
 			}
 			return a.testChannel(c.Context(), args[0])
@@ -116,9 +117,19 @@ func validPublicURL(text string) bool {
 		u.User == nil && u.RawQuery == "" && u.Fragment == ""
 }
 
-func (a *app) checkPublicURL() error {
+// checkPublicURL refuses an invalid public URL, and names the flag or the variable of
+// the command that it comes from.
+func (a *app) checkPublicURL(c *cobra.Command) error {
 	if a.publicURL == "" || validPublicURL(a.publicURL) {
 		return nil
 	}
-	return usage("invalid --public-url %q; use an absolute URL without user, query and fragment, such as https://cronce.example.com", a.publicURL)
+	if c.Flags().Changed("public-url") {
+		return usage("%s", invalidPublicURL("--public-url"))
+	}
+	return usage("%s", invalidPublicURL(completion.EnvPublicURL))
+}
+
+// invalidPublicURL does not show the URL: it may have a password.
+func invalidPublicURL(source string) string {
+	return "invalid " + source + "; use an absolute URL without user, query and fragment, such as https://cronce.example.com"
 }

@@ -57,7 +57,15 @@ the dashboard answer only this machine, and only if --listen is a loopback addre
 SIGHUP reads the access file again too. In a container or pod, listen on :9464.`,
 		Args:        cobra.NoArgs,
 		Annotations: map[string]string{reloadsOnHangup: ""},
-		RunE:        func(c *cobra.Command, _ []string) error { return a.serve(c.Context(), f) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := f.check(); err != nil {
+				return err
+			}
+			if err := a.checkPublicURL(c); err != nil {
+				return err
+			}
+			return a.serve(c.Context(), f)
+		},
 	}
 	c.Flags().StringVar(&f.listen, "listen", defaultListen, "`address` for the dashboard, the API, health and metrics; empty: none")
 	c.Flags().Lookup("listen").Annotations = map[string][]string{mayBeEmpty: {"none"}}
@@ -108,9 +116,6 @@ func checkListen(flag, address string) error {
 }
 
 func (a *app) serve(ctx context.Context, f serveFlags) error {
-	if err := errors.Join(f.check(), a.checkPublicURL()); err != nil {
-		return err
-	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	hangups := a.watchHangups(cancel)

@@ -44,8 +44,8 @@ type Rejection struct {
 // Act does something to the runs that the action selects: by IDs, or by a filter that
 // says at least a job, a reason or a time, or the states of runs to cancel.
 func (s *Service) Act(ctx context.Context, what RunAction, act ledger.Action) (RunActionResult, error) {
-	if !what.selects(act) {
-		return RunActionResult{}, refuse(Invalid, "the action selects no runs; name their run IDs, or a job, a reason or a time")
+	if err := what.checkSelection(act); err != nil {
+		return RunActionResult{}, err
 	}
 	if !act.DryRun {
 		if err := checkActor(act.Actor); err != nil {
@@ -70,6 +70,40 @@ func (s *Service) Act(ctx context.Context, what RunAction, act ledger.Action) (R
 		}
 	}
 	return v, nil
+}
+
+// checkSelection refuses an action that selects all runs, or none.
+func (what RunAction) checkSelection(act ledger.Action) error {
+	if what == Cancel {
+		if err := CheckCancelable(act.States); err != nil {
+			return err
+		}
+	}
+	switch {
+	case what.selects(act):
+		return nil
+	case what == Cancel:
+		return refuse(Invalid, "the action selects no runs; name their run IDs, or a job, a state, a reason or a time")
+	}
+	return refuse(Invalid, "the action selects no runs; name their run IDs, or a job, a reason or a time")
+}
+
+// CheckCancelable refuses states whose runs cannot be canceled: an action on them would
+// do nothing and look like a success.
+func CheckCancelable(states []ledger.State) error {
+	for _, s := range states {
+		if !slices.Contains(ledger.Unfinished, s) {
+			return refuse(Invalid, "runs of state %q cannot be canceled; valid states: %s", s, strings.Join(texts(ledger.Unfinished), ", "))
+		}
+	}
+	return nil
+}
+
+func texts(states []ledger.State) (list []string) {
+	for _, s := range states {
+		list = append(list, string(s))
+	}
+	return list
 }
 
 // selects reports whether an action says which runs it is for. That runs are dead says
