@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
+
 	"github.com/cronce/cronce/idempotency/internal/sqlkeys"
 	"github.com/cronce/cronce/idempotency/keytable"
 	"github.com/cronce/cronce/idempotency/store"
@@ -159,7 +161,7 @@ func (d claimed) Record(ctx context.Context, q sqlkeys.Querier, c store.Claim, r
 		return expires, err
 	}
 	if in, err := d.stillIn(ctx, q); err != nil {
-		return expires, err
+		return expires, rowsOpen(err)
 	} else if !in {
 		return expires, store.ErrTxEnded
 	}
@@ -168,11 +170,8 @@ func (d claimed) Record(ctx context.Context, q sqlkeys.Querier, c store.Claim, r
 		record = d.recordJoined
 	}
 	result, err := record.Exec(ctx, q, v)
-	if errors.Is(err, driver.ErrBadConn) {
-		err = fmt.Errorf("the connection is lost, or rows are open on it (close the rows of every query before the work returns): %w", err)
-	}
 	if err != nil {
-		return expires, err
+		return expires, rowsOpen(err)
 	}
 	stored, err := result.RowsAffected()
 	if err != nil {
@@ -194,6 +193,14 @@ func (d claimed) Record(ctx context.Context, q sqlkeys.Querier, c store.Claim, r
 		return expires, store.ErrTxEnded
 	}
 	return expires, nil
+}
+
+// rowsOpen adds what to do to an error of the first statement after the work.
+func rowsOpen(err error) error {
+	if errors.Is(err, driver.ErrBadConn) || errors.Is(err, mysql.ErrBusyBuffer) {
+		return fmt.Errorf("the connection is lost, or rows are open on it (close the rows of every query before the work returns): %w", err)
+	}
+	return err
 }
 
 // stillIn asks a server that has no word for it in [dialect.record].
@@ -221,14 +228,17 @@ func savepoint(ctx context.Context, q sqlkeys.Querier) (bool, error) {
 // statement has been committed by itself. So has each after a deadlock, unless
 // that was the last thing to happen.
 func (d claimed) Left(ctx context.Context, q sqlkeys.Querier, _ bool) bool {
-	var in bool
-	var err error
 	if d.mariaDB {
-		err = q.QueryRowContext(ctx, `SELECT @@in_transaction LIMIT 1`).Scan(&in)
-	} else {
-		in, err = savepoint(ctx, q)
+		var in bool
+		err := q.QueryRowContext(ctx, `SELECT @@in_transaction LIMIT 1`).Scan(&in)
+		return err == nil && !in && !endedByServer(ctx, q)
 	}
-	return err == nil && !in && !endedByServer(ctx, q)
+	// In this order: the error of the missing savepoint takes the place of the work's.
+	if endedByServer(ctx, q) {
+		return false
+	}
+	in, err := savepoint(ctx, q)
+	return err == nil && !in
 }
 
 // endedByServer reports whether the last statement failed in a way that ends

@@ -101,7 +101,7 @@ func TestALookUpReadsOneRow(t *testing.T) {
 		for n := range 20 {
 			storesAsItIs(t, s, fmt.Sprint(strings.Repeat("x", n)), idempotency.Reply{})
 		}
-		rows, err := db.Query(`EXPLAIN `+mysql.LookUp, nil, awkward, string(everyByte[:200])+"'", `'"\?0`)
+		rows, err := db.Query(`EXPLAIN FORMAT=TRADITIONAL `+mysql.LookUp, nil, awkward, string(everyByte[:200])+"'", `'"\?0`)
 		if err != nil {
 			t.Fatal(err)
 		}
