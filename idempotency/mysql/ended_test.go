@@ -50,3 +50,25 @@ func TestWorkThatEndsTheTransactionAndLosesTheConnectionIsRemembered(t *testing.
 		}
 	})
 }
+
+// MySQL cannot say whether a transaction is open. What the store asks instead must not
+// hide what the work did.
+func TestWorkThatEndsTheTransactionAndFailsIsRememberedOnMySQL(t *testing.T) {
+	testdb.EachMySQL(t, func(t *testing.T, fresh func(testing.TB) string) {
+		dsn := fresh(t)
+		db := open(t, dsn+advised)
+		migrate(t, db)
+		k, errNo := kitOn(t, mysql.NewForMySQL(db)), errors.New("no")
+		for _, end := range []string{"COMMIT", "ROLLBACK"} {
+			for n := range 2 {
+				duplicate, err := k.Do(t.Context(), "s", end, nil, func(ctx context.Context) error {
+					_, err := mysql.Tx(ctx).ExecContext(ctx, end)
+					return errors.Join(err, errNo)
+				})
+				if !errors.Is(err, idempotency.ErrTxEnded) || duplicate != (n == 1) {
+					t.Errorf("%s, call %d: duplicate %t, %v", end, n, duplicate, err)
+				}
+			}
+		}
+	})
+}
