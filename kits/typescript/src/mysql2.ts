@@ -467,12 +467,7 @@ class OpenMysqlTx implements OpenTx<MysqlTx> {
 
   async rollback(signal: AbortSignal): Promise<void> {
     this.#over = true;
-    let ended = this.#used && !this.session.broken && !(await this.#stillIn(signal).catch(() => true));
-    // After a deadlock the server itself has ended the transaction.
-    if (ended) {
-      const { rows } = await this.session.query(signal, "SHOW ERRORS").catch(() => ({ rows: [] as Row[] }));
-      ended = ![DEADLOCK, NO_SAVEPOINT].includes(Number(rows[0]?.[1]));
-    }
+    let ended = this.#used && !this.session.broken && (await this.#leftByWork(signal));
     if (!this.session.broken) {
       await this.session.query(signal, "ROLLBACK").catch(() => {
         this.session.broken = true;
@@ -486,6 +481,23 @@ class OpenMysqlTx implements OpenTx<MysqlTx> {
     if (ended) {
       throw transactionEnded();
     }
+  }
+
+  /** #leftByWork reports whether the work, and not the server after a deadlock, has ended the transaction. */
+  async #leftByWork(signal: AbortSignal): Promise<boolean> {
+    // MySQL is asked first: the error of the missing savepoint takes the place of the work's.
+    if (!this.mariaDB && (await this.#endedByServer(signal))) {
+      return false;
+    }
+    if (await this.#stillIn(signal).catch(() => true)) {
+      return false;
+    }
+    return !this.mariaDB || !(await this.#endedByServer(signal));
+  }
+
+  async #endedByServer(signal: AbortSignal): Promise<boolean> {
+    const { rows } = await this.session.query(signal, "SHOW ERRORS").catch(() => ({ rows: [] as Row[] }));
+    return [DEADLOCK, NO_SAVEPOINT].includes(Number(rows[0]?.[1]));
   }
 
   /** #stillIn reports whether the transaction is open: MySQL takes a savepoint outside of one, and sets none. */

@@ -7,6 +7,7 @@ import { hasCode, Kit, purge, type Code, type Options } from "@cronce/idempotenc
 import { honoIdempotency, singlePrincipal } from "@cronce/idempotency/hono";
 import { mysqlKeysTable, MysqlStore, type MysqlTx } from "@cronce/idempotency/mysql2";
 import { Hono } from "hono";
+import type { PoolConnection, QueryOptions, QueryValues } from "mysql2/promise";
 import { mysqlDatabase } from "./database.js";
 
 const { pool, effects } = await mysqlDatabase();
@@ -79,23 +80,51 @@ test("a late call starts no work, and learns of work that is done", async () => 
   assert.equal(await effects("late"), 1);
 });
 
-test("work that ends the transaction is told, and not repeated", async () => {
-  for (const sql of ["/**/ COMMIT", "/**/ ROLLBACK"]) {
-    for (const fails of [false, true]) {
-      const op = { scope: "ended", key: `${sql.slice(5)}-${fails}` };
-      const once = () =>
-        newKit().once(op, async (tx) => {
-          await tx.query(insert, [op.key]);
-          await tx.query(sql);
-          if (fails) {
-            throw new Error("no luck");
-          }
-        });
-      await assert.rejects(once(), is("transaction_ended_by_handler"));
-      await assert.rejects(once(), is("transaction_ended_by_handler"));
-      assert.equal(await effects(op.key), sql.includes("COMMIT") ? 1 : 0);
+/** asMySQL is the pool with what the store sends to MySQL. MariaDB understands it too. */
+const asMySQL = new Proxy(pool, {
+  get: (target, name) =>
+    name === "getConnection" ? async () => answersAsMySQL(await target.getConnection()) : Reflect.get(target, name),
+});
+
+function answersAsMySQL(connection: PoolConnection): PoolConnection {
+  return new Proxy(connection, {
+    get: (target, name) => {
+      const value: unknown = Reflect.get(target, name);
+      if (name === "query") {
+        return (options: QueryOptions, values?: QueryValues) =>
+          target.query(options.sql === "SELECT VERSION()" ? { ...options, sql: "SELECT '8.0.46'" } : options, values);
+      }
+      return typeof value === "function" ? (value.bind(target) as unknown) : value;
+    },
+  });
+}
+
+for (const [server, on] of [
+  ["this server", pool],
+  ["MySQL", asMySQL],
+] as const) {
+  test(`work that ends the transaction is told, and not repeated, on ${server}`, async () => {
+    for (const sql of ["/**/ COMMIT", "/**/ ROLLBACK"]) {
+      for (const fails of [false, true]) {
+        const op = { scope: "ended", key: `${server}-${sql.slice(5)}-${fails}` };
+        const kit = new Kit(new MysqlStore(on), { logError: () => {} });
+        const once = () =>
+          kit.once(op, async (tx) => {
+            await tx.query(insert, [op.key]);
+            await tx.query(sql);
+            if (fails) {
+              throw new Error("no luck");
+            }
+          });
+        await assert.rejects(once(), is("transaction_ended_by_handler"));
+        await assert.rejects(once(), is("transaction_ended_by_handler"));
+        assert.equal(await effects(op.key), sql.includes("COMMIT") ? 1 : 0);
+      }
     }
-  }
+  });
+}
+
+test("the transaction is the kit's", async () => {
   await newKit().once({ scope: "guard", key: "1" }, async (tx) => {
     assert.throws(() => tx.commit(), /idempotency kit/);
     assert.throws(() => tx.query("ROLLBACK"), /idempotency kit/);
