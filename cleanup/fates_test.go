@@ -85,12 +85,7 @@ func (f *fate) live() {
 func TestWhateverBecomesOfARunItHasOneEffect(t *testing.T) {
 	lease := time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
 	rapid.Check(t, func(t *rapid.T) {
-		r := drawRegistry(t)
-		if len(cleanup.Prove(r)) > 0 {
-			t.Skip("refused by the proof")
-		}
-		j, _ := r.Job("pay")
-		ttl, _ := r.TTL(j.KeyScope)
+		j, ttl := drawAccepted(t)
 		f := &fate{T: t, now: lease, ttl: ttl}
 		f.sendBefore = f.clock("ledger's clock").Add(j.Retry.Horizon)
 		if rapid.Bool().Draw(t, "stateless") { // a Lambda counts from the scheduled time, which is earlier

@@ -17,13 +17,7 @@ import (
 func TestNoAcceptedCallMeetsAForgottenKey(t *testing.T) {
 	revision := time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
 	rapid.Check(t, func(t *rapid.T) {
-		r := drawRegistry(t)
-		if len(cleanup.Prove(r)) > 0 {
-			t.Skip("refused by the proof")
-		}
-		j, _ := r.Job("pay")
-		ttl, _ := r.TTL(j.KeyScope)
-
+		j, ttl := drawAccepted(t)
 		// The ledger's clock is the reference; the first lease is at revision.
 		sendBefore := revision.Add(j.Retry.Horizon)
 		target := keyStore{ttl: ttl}
@@ -60,6 +54,17 @@ func drawWithin(least, most time.Duration) *rapid.Generator[time.Duration] {
 		rapid.Just(most),
 		rapid.Map(rapid.Int64Range(int64(least), int64(most)), func(ns int64) time.Duration { return time.Duration(ns) }),
 	)
+}
+
+// drawAccepted draws the job of a registry that the proof accepts, and its keys' TTL.
+func drawAccepted(t *rapid.T) (jobs.Job, time.Duration) {
+	r := drawRegistry(t)
+	if len(cleanup.Prove(r)) > 0 {
+		t.Skip("refused by the proof")
+	}
+	j, _ := r.Job("pay")
+	ttl, _ := r.TTL(j.KeyScope)
+	return j, ttl
 }
 
 func drawRegistry(t *rapid.T) *jobs.Registry {

@@ -29,7 +29,7 @@
 // (membership.go, assignment.go) decides which jobs the planner has. ledgerClient
 // (ledgerclient.go) makes every call of the ledger.
 //
-// Any number of executors may work on one ledger; there is no leader. Each call for
+// Any number of executors may work on one ledger. They elect no leader. Each call for
 // one scheduled time carries the same run ID, whichever process makes it. So a target
 // that uses the run ID as its idempotency key applies the work once. The executor makes
 // at least one call for each planned run before its SendBefore, and none afterwards.

@@ -72,8 +72,8 @@ func (s *works) end() (n int) {
 	return len(s.running)
 }
 
-// Shutdown waits for running long work before the process ends. From then on requests
-// that would start work are answered 503; those about running work still get 202. If ctx
+// Shutdown waits for running long work before the process ends. After Shutdown is called,
+// requests that would start work are answered 503, and requests for running work 202. If ctx
 // ends first, Shutdown ends the context of each work with the cause [ErrShutdown]. It
 // releases the keys of those that return within [Options.StoreTimeout], so that the next
 // request starts the work again in another process. The error then says how many there

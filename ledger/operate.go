@@ -119,7 +119,7 @@ const OutcomeWindow = 1000
 //   - Without IDs, acknowledged runs are left out unless IncludeAcknowledged is set, and
 //     runs that were rerun unless MayDouble is set. With IDs, a run that was rerun is
 //     rejected unless MayDouble is set.
-//   - A run is rejected from its SendBefore on, even with Force.
+//   - A run whose SendBefore has passed is rejected, even with Force.
 //   - Without Force, a run is rejected while the job has an unfinished run that this
 //     action did not redrive. Waiting runs and ~ runs count.
 //   - A run that had the slot takes it again. If the slot is taken, the run waits for
@@ -176,8 +176,8 @@ type ActionResult struct {
 // at or before PurgedThrough, is refused. So is one whose run was rerun, as its work may
 // have been done.
 //
-// A canceled run that was leased before keeps its call, SendBefore and attempt numbers,
-// and is refused from SendBefore on. Any other run takes the call given here. Failures
+// A canceled run that was leased before keeps its call, SendBefore and attempt numbers.
+// It is refused if SendBefore has passed. Any other run takes the call given here. Failures
 // and AcceptedAt are cleared.
 //
 // A scheduled time in a range row gets a row of its own, and the range's Count falls by

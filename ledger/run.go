@@ -66,9 +66,9 @@ type Call struct {
 	MaxRetryAfter time.Duration   `json:"maxRetryAfter"`
 	Horizon       time.Duration   `json:"horizon"`
 	MaxInFlight   int             `json:"maxInFlight,omitempty"` // of the job; 0: no limit of its own
-	// Within is how long after its first 202 the target may work on; 0: a 202 is a
-	// success like any 2xx. Poll is the wait until the target is asked again if its
-	// answer names no wait.
+	// Within is how long after its first 202 the target may continue the work; 0: a 202
+	// is a success, as is any other 2xx. Poll is the wait before the next request if
+	// the answer has no Retry-After.
 	Within time.Duration `json:"within,omitempty"`
 	Poll   time.Duration `json:"poll,omitempty"`
 	// Delay is how long after its scheduled time the run starts because of its job's

@@ -79,8 +79,8 @@ type Store interface {
 	// 100. The list is empty for an unknown job.
 	Events(ctx context.Context, jobID string, limit int) ([]Event, error)
 
-	// Pause makes the job's scheduled times from now on skipped (paused). Runs that
-	// were admitted before continue. Pausing a paused job changes nothing. The pause
+	// Pause pauses a job. All its scheduled times until Resume are skipped with the reason
+	// paused. Runs that were admitted before continue. Pausing a paused job changes nothing. The pause
 	// outlives edits, removal and re-adding of the job. Pause returns ErrNotFound for
 	// an unknown job.
 	Pause(ctx context.Context, jobID string, who Actor) error

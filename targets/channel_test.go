@@ -66,11 +66,11 @@ func TestTheAddressOfAChannelMayHaveAQuery(t *testing.T) {
 		got = append(got, r.URL.String())
 		w.Header().Set("Content-Type", "application/problem+json")
 		w.WriteHeader(http.StatusForbidden)
-		fmt.Fprintf(w, `{"code":"7c9e6679-hush","title":"no such key: %s"}`, r.URL.RawQuery)
+		fmt.Fprintf(w, `{"code":"hush7c9e6679","title":"no such key: %s"}`, r.URL.RawQuery)
 	})
 	hub := jobs.Channel{Name: "hub", Type: jobs.ChannelWebhook, URLEnv: "URL"}
 	alerts := jobs.Channel{Name: "alerts", Type: jobs.ChannelAlertmanager, URLEnv: "URL"}
-	ts := told(t, s.URL+"/hook?v=1&sig=7c9e6679-hush", hub, alerts)
+	ts := told(t, s.URL+"/hook?v=1&sig=hush7c9e6679", hub, alerts)
 	for _, to := range []struct{ target, path string }{{hub.Target(), ""}, {alerts.Target(), "/api/v2/alerts"}} {
 		c := call()
 		c.Call.Target, c.Call.Path = to.target, to.path
@@ -79,19 +79,46 @@ func TestTheAddressOfAChannelMayHaveAQuery(t *testing.T) {
 			t.Errorf("%+v: %+v", to, a)
 		}
 	}
-	for _, query := range []string{"7c9e6679-hush", "key=a;7c9e6679-hush", "k=%zz7c9e6679-hush", "7c9e6679-hush=", "7c9e6679-hush=true", "k=7c9e6679%2Dhush"} {
+	if want := []string{"/hook?v=1&sig=hush7c9e6679", "/hook/api/v2/alerts?v=1&sig=hush7c9e6679"}; !slices.Equal(got, want) {
+		t.Errorf("called %q, want %q", got, want)
+	}
+}
+
+// A receiver may repeat what it was sent, within a code of its own.
+func TestNoPartOfAnAddressIsShown(t *testing.T) {
+	hub := jobs.Channel{Name: "hub", Type: jobs.ChannelWebhook, URLEnv: "URL"}
+	for query, code := range map[string]string{
+		"hushy": "bad_hushy", "hushy=": "bad_hushy", "key=a;hushy": "bad_hushy", "k=hus%68y": "bad_hushy", "hus%68y": "bad_hushy",
+		"k=%zzhushy": "bad_zzhushy", "hushy7c9e66=true": "bad_hushy7c9e66",
+	} {
+		asked := ""
+		s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			asked = r.URL.String()
+			w.Header().Set("Content-Type", "application/problem+json")
+			w.WriteHeader(http.StatusForbidden)
+			fmt.Fprintf(w, `{"code":%q}`, code)
+		})
 		c := call()
 		c.Call.Target, c.Call.Path = hub.Target(), ""
-		if a := attempt(t, told(t, s.URL+"/hook/?"+query, hub), c, patience); a.Kind != ledger.AnswerRefused || strings.Contains(fmt.Sprintf("%+v", a), "hush") {
+		a := attempt(t, told(t, s.URL+"/hook/?"+query, hub), c, patience)
+		if a.Kind != ledger.AnswerRefused || strings.Contains(fmt.Sprintf("%+v", a), "hush") {
 			t.Errorf("%s: %+v", query, a)
 		}
-		if last := got[len(got)-1]; last != "/hook/?"+query {
-			t.Errorf("called %s, want /hook/?%s", last, query)
+		if asked != "/hook/?"+query {
+			t.Errorf("called %s, want /hook/?%s", asked, query)
 		}
-		got = got[:len(got)-1]
 	}
-	if want := []string{"/hook?v=1&sig=7c9e6679-hush", "/hook/api/v2/alerts?v=1&sig=7c9e6679-hush"}; !slices.Equal(got, want) {
-		t.Errorf("called %q, want %q", got, want)
+}
+
+// A channel has no allowHTTP, so no error advises it.
+func TestTheAddressOfAChannelIsEncrypted(t *testing.T) {
+	reg, err := jobs.NewRegistry(jobs.Name("acme"), jobs.Channel{Name: "hub", Type: jobs.ChannelWebhook, URLEnv: "URL"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = targets.New(targets.Config{Registry: reg, Lookup: env{"URL": "http://hub.example/?key=hush"}.lookup})
+	if err == nil || !strings.Contains(err.Error(), "use https") || strings.Contains(err.Error(), "allowHTTP") || strings.Contains(err.Error(), "hush") {
+		t.Error(err)
 	}
 }
 

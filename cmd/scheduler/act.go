@@ -89,7 +89,7 @@ func (f *actFlags) act(what operations.RunAction, now time.Time, ids []string) (
 	for _, id := range ids {
 		act.IDs = append(act.IDs, canonicalRunID(id))
 	}
-	if len(ids) == 0 && act.JobID == "" && act.Reason == "" && act.Since.IsZero() && act.Until.IsZero() && len(act.States) == 0 {
+	if !what.Selects(act) {
 		flags := "--job, --since, --until or --reason"
 		if what == operations.Cancel {
 			flags = "--job, --state, --since, --until or --reason"

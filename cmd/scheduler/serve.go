@@ -38,7 +38,7 @@ func (a *app) serveCommand() *cobra.Command {
 		Use:   "serve",
 		Short: "Run the registry until stopped",
 		Long: `serve calls the registry's jobs when they are due and records them in the ledger.
-Any number of processes may serve one PostgreSQL ledger; there is no leader. An
+Any number of processes may serve one PostgreSQL ledger. They elect no leader. An
 embedded ledger (sqlite:PATH) is for one process: a second serve is refused.
 
 Ctrl-C or SIGTERM stops it gracefully: nothing new is sent, calls in flight have

@@ -12,9 +12,9 @@ func (a *app) whyCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "why JOB TIME",
 		Short: "Explain why a job ran, or did not, at a time",
-		Long: `why explains whether a job ran at a time: it shows the run of that time and
-why the run is in its state, or why there is no run. TIME is RFC 3339, a date, a
-time of day, or an age such as 24h.`,
+		Long: `why explains whether a job ran at a time. If the job has a run of that time, why
+shows the run and the reason for its state. Otherwise it shows why no run exists.
+TIME is in RFC 3339, a date, a time of day, or an age such as 24h.`,
 		Example: `  cronce why close-books 2026-11-21T00:00:00Z
   cronce why close-books 04:40`,
 		Args: cobra.ExactArgs(2),

@@ -80,7 +80,7 @@ func (what RunAction) checkSelection(act ledger.Action) error {
 		}
 	}
 	switch {
-	case what.selects(act):
+	case what.Selects(act):
 		return nil
 	case what == Cancel:
 		return refuse(Invalid, "the action selects no runs; name their run IDs, or a job, a state, a reason or a time")
@@ -106,9 +106,9 @@ func texts(states []ledger.State) (list []string) {
 	return list
 }
 
-// selects reports whether an action says which runs it is for. That runs are dead says
+// Selects reports whether an action says which runs it is for. That runs are dead says
 // too little: it is all that could be redriven or acknowledged.
-func (what RunAction) selects(act ledger.Action) bool {
+func (what RunAction) Selects(act ledger.Action) bool {
 	return len(act.IDs) > 0 || act.JobID != "" || act.Reason != "" || !act.Since.IsZero() || !act.Until.IsZero() ||
 		what == Cancel && len(act.States) > 0
 }

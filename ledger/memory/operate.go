@@ -11,7 +11,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Pause makes the job's scheduled times from now on skipped (paused). See ledger.Store.
+// Pause pauses a job. See ledger.Store.
 func (l *Ledger) Pause(ctx context.Context, jobID string, who ledger.Actor) error {
 	return l.mark(ctx, jobID, func(j *job, now time.Time) {
 		if j.pausedAt.IsZero() {

@@ -50,7 +50,7 @@ func makeJob(ctx context.Context, tx pgx.Tx, id string) error {
 	return err
 }
 
-// Pause makes the job's scheduled times from now on skipped (paused). See ledger.Store.
+// Pause pauses a job. See ledger.Store.
 func (l *Ledger) Pause(ctx context.Context, jobID string, who ledger.Actor) error {
 	return l.mark(ctx, ledger.Audit{Action: ledger.ActionPause, JobID: jobID, Actor: who}, `
 		UPDATE jobs SET paused_at = now(), paused_by = $2, paused_why = $3

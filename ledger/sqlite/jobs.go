@@ -117,7 +117,7 @@ func scanEvent(row scanner) (e ledger.Event, err error) {
 	return e, err
 }
 
-// Pause makes the job's scheduled times from now on skipped (paused). See ledger.Store.
+// Pause pauses a job. See ledger.Store.
 func (l *Ledger) Pause(ctx context.Context, jobID string, who ledger.Actor) error {
 	err := l.write(ctx, func(t *tx) error {
 		n, err := t.exec(`
