@@ -67,6 +67,41 @@ func ParseRunID(id string) (jobID string, at time.Time, token string, err error)
 	return jobID, at, token, nil
 }
 
+// CanonicalRunID writes the times of a run ID, or of a range row's ID, in UTC, as the
+// ledger has them. A text that is neither is returned unchanged.
+func CanonicalRunID(id string) string {
+	jobID, rest, found := strings.Cut(id, "@")
+	if !found {
+		return id
+	}
+	rest, token, marked := strings.Cut(rest, "~")
+	from, until, isRange := strings.Cut(rest, "/")
+	first, err := wholeSecond(from)
+	if err != nil || marked && isRange {
+		return id
+	}
+	switch {
+	case marked:
+		return RunIDWithToken(jobID, first, token)
+	case isRange:
+		last, err := wholeSecond(until)
+		if err != nil {
+			return id
+		}
+		return RangeID(jobID, first, last)
+	}
+	return RunID(jobID, first)
+}
+
+// wholeSecond reads RFC 3339 with any offset and without a fraction of a second.
+func wholeSecond(text string) (time.Time, error) {
+	at, err := time.Parse(time.RFC3339, text)
+	if err == nil && at.Nanosecond() != 0 {
+		err = ErrBadRunID
+	}
+	return at, err
+}
+
 // parseTime refuses what time.Parse lets pass, such as fractions of a
 // second: the text must be what Format writes.
 func parseTime(s string) (time.Time, error) {

@@ -62,6 +62,22 @@ func TestOnlyTheCanonicalRunIDIsRead(t *testing.T) {
 	}
 }
 
+func TestARunIDMayHaveAnyOffset(t *testing.T) {
+	for id, want := range map[string]string{
+		"a@2026-11-21T08:00:00+01:00":                           "a@2026-11-21T07:00:00Z",
+		"a@2026-11-20T21:00:00-10:00":                           "a@2026-11-21T07:00:00Z",
+		"a@2026-11-21T08:00:00+01:00~0193":                      "a@2026-11-21T07:00:00Z~0193",
+		"a@2026-11-21T02:00:00+01:00/2026-11-21T00:00:00-03:00": "a@2026-11-21T01:00:00Z/2026-11-21T03:00:00Z",
+		"a@2026-11-21T07:00:00Z":                                "a@2026-11-21T07:00:00Z", "a@x": "a@x", "a": "a",
+		"a@2026-11-21T07:00:00Z~b/c": "a@2026-11-21T07:00:00Z~b/c", "a@2026-11-21T08:00:00+01:00/x": "a@2026-11-21T08:00:00+01:00/x",
+		"a@2026-11-21T08:00:00.5+01:00": "a@2026-11-21T08:00:00.5+01:00",
+	} {
+		if got := jobs.CanonicalRunID(id); got != want {
+			t.Errorf("%s gives %s, want %s", id, got, want)
+		}
+	}
+}
+
 func TestLongestRunIDsFit(t *testing.T) {
 	job := strings.Repeat("j", 64)
 	uuid := "0192f0c1-5b7e-7cc0-8000-0123456789ab"

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cronce/cronce/api/access"
 	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -127,6 +128,9 @@ func (d *Dashboard) newAct(r *http.Request, q url.Values) (*actView, error) {
 	v := &actView{act: a, Now: d.now(), Key: operations.NewToken(), NeedsBy: access.FromContext(r.Context()).Name == ""}
 	if v.NeedsBy {
 		v.By = rememberedName(r)
+	}
+	for i, id := range q["run"] {
+		q["run"][i] = jobs.CanonicalRunID(strings.TrimSpace(id))
 	}
 	asked := r.Clone(r.Context())
 	asked.URL.RawQuery = q.Encode()

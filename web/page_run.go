@@ -13,6 +13,7 @@ import (
 
 	"github.com/cronce/cronce/api/access"
 	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -52,7 +53,7 @@ type step struct {
 }
 
 func (d *Dashboard) run(r *http.Request) (view, error) {
-	id, ctx := strings.TrimSpace(r.PathValue("id")), r.Context()
+	id, ctx := jobs.CanonicalRunID(strings.TrimSpace(r.PathValue("id"))), r.Context()
 	run, attempts, err := d.Ledger.Get(ctx, id)
 	if errors.Is(err, ledger.ErrNotFound) {
 		return view{}, missing("The ledger has no run \""+id+"\".",

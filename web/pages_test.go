@@ -66,6 +66,19 @@ func TestWhatIsWrongIsSaidWithARemedy(t *testing.T) {
 	}
 }
 
+// The command line takes a run ID with any offset, and so do the pages.
+func TestARunIDMayHaveAnyOffset(t *testing.T) {
+	s := newSite(t)
+	s.day()
+	s.board.API = http.NotFoundHandler()
+	for _, path := range []string{"/runs/hourly@", "/act/redrive?run=hourly@"} {
+		written := strings.ReplaceAll(s.time("hourly", 1).In(time.FixedZone("", 3600)).Format(time.RFC3339), "+", "%2B")
+		if got := s.get(path + written); got.Code != http.StatusOK || !strings.Contains(got.body, s.id("hourly", 1)) {
+			t.Errorf("%s%s: %d\n%s", path, written, got.Code, got.body)
+		}
+	}
+}
+
 func TestTroubleIsInTheTitleAndTheIcon(t *testing.T) {
 	s := newSite(t)
 	if got := s.get("/").body; !strings.Contains(got, "<title>All is well · acme · cronce</title>") || !strings.Contains(got, "favicon-ok") {

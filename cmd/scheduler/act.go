@@ -86,9 +86,7 @@ func (f *actFlags) act(what operations.RunAction, now time.Time, ids []string) (
 	if act.Filter, err = f.filter(now); err != nil {
 		return act, err
 	}
-	for _, id := range ids {
-		act.IDs = append(act.IDs, canonicalRunID(id))
-	}
+	act.IDs = ids
 	if !what.Selects(act) {
 		flags := "--job, --since, --until or --reason"
 		if what == operations.Cancel {

@@ -30,7 +30,7 @@ whose answer was that an earlier call is in progress.`,
 				return err
 			}
 			return a.rerun(c.Context(), operations.Rerun{
-				RunID: canonicalRunID(args[0]), Token: operations.NewToken(), NewKey: newKey, MayDouble: mayDouble, Actor: w.actor(),
+				RunID: args[0], Token: operations.NewToken(), NewKey: newKey, MayDouble: mayDouble, Actor: w.actor(),
 			})
 		},
 	}

@@ -124,7 +124,7 @@ func (a *app) runsShowCommand() *cobra.Command {
 				return err
 			}
 			defer done()
-			run, err := o.Run(c.Context(), canonicalRunID(args[0]))
+			run, err := o.Run(c.Context(), args[0])
 			if err != nil {
 				return err
 			}

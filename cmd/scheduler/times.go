@@ -5,8 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/cronce/cronce/jobs"
 )
 
 // timeHelp names the forms of timeOrAge in a flag's help.
@@ -77,32 +75,4 @@ func parseAge(text string) (time.Duration, bool) {
 		return 0, false
 	}
 	return age + d, true
-}
-
-// canonicalRunID writes the times of a run ID in UTC, as the ledger has them.
-// A text that is not a run ID is returned unchanged.
-func canonicalRunID(id string) string {
-	jobID, rest, found := strings.Cut(id, "@")
-	if !found {
-		return id
-	}
-	rest, token, marked := strings.Cut(rest, "~")
-	from, until, isRange := strings.Cut(rest, "/")
-	first, err := time.Parse(time.RFC3339, from)
-	if err != nil {
-		return id
-	}
-	switch {
-	case marked && !isRange:
-		return jobs.RunIDWithToken(jobID, first, token)
-	case isRange && !marked:
-		last, err := time.Parse(time.RFC3339, until)
-		if err != nil {
-			return id
-		}
-		return jobs.RangeID(jobID, first, last)
-	case marked:
-		return id
-	}
-	return jobs.RunID(jobID, first)
 }

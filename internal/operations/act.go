@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -42,8 +43,13 @@ type Rejection struct {
 }
 
 // Act does something to the runs that the action selects: by IDs, or by a filter that
-// says at least a job, a reason or a time, or the states of runs to cancel.
+// says at least a job, a reason or a time, or the states of runs to cancel. The times in
+// the IDs may have any offset.
 func (s *Service) Act(ctx context.Context, what RunAction, act ledger.Action) (RunActionResult, error) {
+	act.IDs = slices.Clone(act.IDs)
+	for i, id := range act.IDs {
+		act.IDs[i] = jobs.CanonicalRunID(id)
+	}
 	if err := what.checkSelection(act); err != nil {
 		return RunActionResult{}, err
 	}

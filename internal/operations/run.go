@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -168,8 +169,9 @@ func (s *Service) Runs(ctx context.Context, f ledger.Filter) (RunPage, error) {
 	return page, err
 }
 
-// Run shows one run.
+// Run shows one run. The time in its ID may have any offset.
 func (s *Service) Run(ctx context.Context, id string) (RunDetail, error) {
+	id = jobs.CanonicalRunID(id)
 	r, attempts, err := s.ledger.Get(ctx, id)
 	if err != nil {
 		return RunDetail{}, s.notFound(ctx, id, err)
