@@ -62,7 +62,7 @@ func (s *server) reads() {
 		return s.ops.Job(ctx, r.PathValue("id"))
 	})
 	s.get("/v1/jobs/{id}/next", false, s.listNext, "after", "count")
-	s.get("/v1/runs", false, s.listRuns, "job", "state", "reason", "since", "until", "limit", "cursor")
+	s.get("/v1/runs", false, s.listRuns, "job", "state", "reason", "since", "until", "unacknowledged", "limit", "cursor")
 	s.get("/v1/runs/{id}", true, s.getRun)
 	s.get("/v1/why", false, s.explain, "job", "at")
 	s.get("/v1/audit", false, s.listAudit, "job", "run", "by", "limit", "cursor")
@@ -99,7 +99,7 @@ func (s *server) listNext(_ context.Context, r *http.Request, q *params) (any, e
 
 func (s *server) listRuns(ctx context.Context, _ *http.Request, q *params) (any, error) {
 	f := ledger.Filter{
-		JobID: q.text("job"), States: oneOf(q, "state", ledger.States), Since: q.time("since"), Until: q.time("until"),
+		JobID: q.text("job"), States: oneOf(q, "state", ledger.States), Since: q.time("since"), Until: q.time("until"), Unacknowledged: q.flag("unacknowledged"),
 		Limit: q.count("limit", operations.DefaultPage, operations.MaxPage),
 	}
 	if reasons := oneOf(q, "reason", ledger.Reasons); len(reasons) > 0 {

@@ -24,7 +24,7 @@ func TestEveryQuestionKeepsTheContract(t *testing.T) {
 		at := url.QueryEscape(s.begin.Add(-time.Minute).Truncate(time.Minute).Format(time.RFC3339))
 		for _, path := range []string{
 			"/v1/status", "/v1/processes", "/v1/targets", "/v1/keys", "/v1/jobs", "/v1/jobs?limit=1", "/v1/jobs/tick", "/v1/jobs/tick/next?count=3", "/v1/jobs/tock/next",
-			"/v1/runs", "/v1/runs?job=tick&state=dead&state=succeeded&limit=1", "/v1/runs?reason=permanent", runPath(s.run(0)), runPath(s.run(2)),
+			"/v1/runs", "/v1/runs?job=tick&state=dead&state=succeeded&limit=1", "/v1/runs?reason=permanent", "/v1/runs?unacknowledged=true", runPath(s.run(0)), runPath(s.run(2)),
 			"/v1/why?job=tick&at=" + at, "/v1/audit", "/v1/incidents", "/v1/incidents?open=true&job=tick&limit=1", "/v1/incidents/1", "/v1/openapi.yaml",
 		} {
 			if a := s.get(path); a.StatusCode != http.StatusOK {

@@ -114,7 +114,7 @@ func askAll(t *testing.T, s *remote.Client) {
 	_, errs["status"] = s.Status(ctx)
 	_, errs["jobs"] = s.Jobs(ctx)
 	_, errs["job"] = s.Job(ctx, "tick")
-	_, errs["runs"] = s.Runs(ctx, ledger.Filter{JobID: "tick", States: []ledger.State{ledger.Dead, ledger.Missed}, Since: at, Until: at.Add(time.Hour), Limit: 10})
+	_, errs["runs"] = s.Runs(ctx, ledger.Filter{JobID: "tick", States: []ledger.State{ledger.Dead, ledger.Missed}, Since: at, Until: at.Add(time.Hour), Unacknowledged: true, Limit: 10})
 	_, errs["run"] = s.Run(ctx, run)
 	_, errs["why"] = s.Why(ctx, "tick", at)
 	_, errs["pause"] = s.Pause(ctx, "tick", who)

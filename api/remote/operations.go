@@ -52,6 +52,9 @@ func (s *Client) Runs(ctx context.Context, f ledger.Filter) (operations.RunPage,
 	for _, st := range f.States {
 		query.Add("state", string(st))
 	}
+	if f.Unacknowledged {
+		query.Set("unacknowledged", "true")
+	}
 	all := operations.RunPage{Runs: []operations.Run{}}
 	for {
 		query.Set("limit", strconv.Itoa(min(f.Limit-len(all.Runs), operations.MaxPage)))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/internal/plural"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -39,7 +40,11 @@ func (a *app) printActedText(what operations.RunAction, done operations.RunActio
 		}
 		fmt.Fprintf(a.out, "%s %s\n", r.RunID, state)
 	}
-	for _, r := range done.Refused {
+	for i, r := range done.Refused {
+		if i == shownByDefault {
+			fmt.Fprintf(a.err, "and %s refused; the counts by cause have all, and -o json lists them\n", plural.Of(len(done.Refused)-i, "more run"))
+			break
+		}
 		fmt.Fprintf(a.err, "%s refused: %s\n", r.RunID, r.Why)
 	}
 	verb := "done"

@@ -47,12 +47,16 @@ func (a *app) readOutput(c *cobra.Command) error {
 		}
 		chosen = asJSON
 	}
-	command := strings.Join(strings.Fields(c.CommandPath())[1:], " ")
-	if chosen == asID && !slices.Contains(withIDs, command) {
+	if chosen == asID && !printsIDs(c) {
 		return usage("\"%s\" prints nothing that has an ID; valid outputs: table, json, yaml", c.CommandPath())
 	}
 	a.output = chosen
 	return nil
+}
+
+// printsIDs reports whether a command is one of withIDs.
+func printsIDs(c *cobra.Command) bool {
+	return slices.Contains(withIDs, strings.Join(strings.Fields(c.CommandPath())[1:], " "))
 }
 
 // encoded reports whether output is for programs, and not a table.

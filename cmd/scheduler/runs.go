@@ -65,6 +65,7 @@ func (s *selection) filter(now time.Time) (ledger.Filter, error) {
 func (a *app) runsListCommand() *cobra.Command {
 	var s selection
 	var l listing
+	unacknowledged := false
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List runs, newest scheduled time first",
@@ -79,7 +80,7 @@ func (a *app) runsListCommand() *cobra.Command {
 			if err := l.check(c); err != nil {
 				return err
 			}
-			f.Limit = l.rows()
+			f.Limit, f.Unacknowledged = l.rows(), unacknowledged
 			o, done, err := a.operator(c.Context(), a.ledgerToRead, s.job)
 			if err != nil {
 				return err
@@ -96,6 +97,7 @@ func (a *app) runsListCommand() *cobra.Command {
 	}
 	s.flags(c)
 	c.Flags().StringSliceVar(&s.states, "state", nil, "only runs in these `states`, e.g. dead,missed")
+	c.Flags().BoolVar(&unacknowledged, "unacknowledged", false, "only runs that nobody has acknowledged")
 	l.flags(c, "runs")
 	return c
 }

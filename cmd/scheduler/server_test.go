@@ -40,7 +40,7 @@ func TestCommandsWorkThroughAServer(t *testing.T) {
 		}
 		for _, args := range [][]string{
 			{"jobs", "pause", "tick", "--why", "a test"}, {"jobs", "list"}, {"jobs", "list", "--json"}, {"jobs", "show", "tick"}, {"jobs", "show", "tock"},
-			{"runs", "list"}, {"runs", "list", "--job", "tick", "--state", "succeeded", "--json"}, {"runs", "list", "--job", "nobody"}, {"runs", "show", run.RunID}, {"runs", "show", run.RunID, "--json"},
+			{"runs", "list"}, {"runs", "list", "--job", "tick", "--state", "succeeded", "--json"}, {"runs", "list", "--unacknowledged", "--json"}, {"runs", "list", "--job", "nobody"}, {"runs", "show", run.RunID}, {"runs", "show", run.RunID, "--json"},
 			{"runs", "show", "tick@2020-01-01T00:00:00Z"}, {"runs", "ack", run.RunID, "--why", "a test"}, {"runs", "redrive", "--job", "tick", "--dry-run"},
 			{"why", "tick", run.ScheduledAt}, {"why", "tick", "2030-01-01T00:00:00Z", "--json"}, {"why", "nobody", "1h"}, {"next", "tick", "-n", "3"}, {"next", "tick", "-n", "3", "--json"}, {"next", "nobody"}, {"next", "spread", "-n", "3", "--from", "2026-11-22T00:00:00Z"}, {"next", "tick", "--tz", "UTC"},
 			{"backfill", "tick", "--from", "2020-01-01T00:00:00Z", "--to", "2020-02-01T00:00:00Z", "--dry-run"}, {"backfill", "nobody", "--from", "1h", "--dry-run"},

@@ -62,11 +62,12 @@ func (a *Async) String() string {
 	return "within " + a.Within + ", poll " + a.Poll
 }
 
-// JobState says whether a job is being planned.
+// JobState says whether a job is being planned, and whether its runs do what they are for.
 type JobState string
 
 const (
 	JobActive   JobState = "active"
+	JobFailing  JobState = "failing" // active, and its last outcome is dead: FailingSince is set
 	JobPaused   JobState = "paused"
 	JobDisabled JobState = "disabled"
 	JobNew      JobState = "new" // no process has served it yet
@@ -204,6 +205,8 @@ func (s *Service) describe(j jobs.Job, known map[string]status) Job {
 		v.State = JobPaused
 	case !ok || st.Ended:
 		v.State = JobNew
+	case v.FailingSince != "":
+		v.State = JobFailing
 	}
 	return v
 }
