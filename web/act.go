@@ -242,8 +242,9 @@ func (d *Dashboard) jobActs(r *http.Request, v jobView) []actLink {
 	return d.allowed(r, pause, link("trigger"), link("backfill"))
 }
 
-// filterActs are the actions on all runs of a filter that narrows the ledger down.
-func (d *Dashboard) filterActs(r *http.Request, f runFilter, parsed ledger.Filter) []actLink {
+// filterActs are the actions on all runs of a filter that narrows the ledger down. some
+// reports whether runs in a state may be among them.
+func (d *Dashboard) filterActs(r *http.Request, f runFilter, parsed ledger.Filter, some func(func(ledger.State) bool) bool) []actLink {
 	link := func(name, label string) actLink {
 		states := f.States
 		if name == "cancel" { // refuses all others
@@ -252,13 +253,12 @@ func (d *Dashboard) filterActs(r *http.Request, f runFilter, parsed ledger.Filte
 		return actLink{name, label, actPath(name, "job", f.Job, "state", strings.Join(states, ","), "reason", f.Reason, "since", f.Since, "until", f.Until)}
 	}
 	var links []actLink
-	if len(f.States) == 0 || f.Has(ledger.Dead) {
+	if (len(f.States) == 0 || f.Has(ledger.Dead)) && some(func(s ledger.State) bool { return s == ledger.Dead }) {
 		links = append(links, link("redrive", "Redrive the dead…"), link("ack", "Acknowledge the dead…"))
 	}
-	for _, s := range ledger.States {
-		if !s.Finished() && (len(f.States) == 0 || f.Has(s)) && parsed.Reason == "" {
-			return d.allowed(r, append(links, link("cancel", "Cancel the unfinished…"))...)
-		}
+	unfinished := func(s ledger.State) bool { return !s.Finished() }
+	if (len(f.States) == 0 || slices.ContainsFunc(parsed.States, unfinished)) && parsed.Reason == "" && some(unfinished) {
+		links = append(links, link("cancel", "Cancel the unfinished…"))
 	}
 	return d.allowed(r, links...)
 }

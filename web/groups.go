@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"net/http"
 	"time"
 
@@ -14,8 +15,7 @@ type runGroup struct {
 	Reason         ledger.Reason
 	Status         int
 	Count          int
-	More           bool // there are more than were looked at
-	Newest, Oldest ledger.Run
+	Newest, Oldest ledger.Run // of those that were read
 	// Sendable: at least one of them may still be sent under its key.
 	Sendable bool
 	Acts     []actLink
@@ -52,7 +52,41 @@ func sendable(r ledger.Run, now time.Time) bool {
 	return r.SendBefore.IsZero() || now.Before(r.SendBefore)
 }
 
-// deadActs are the actions on the dead runs of a job with one reason.
+// deadLooked is how many of the unacknowledged dead runs are read for their groups.
+const deadLooked = 500
+
+// deadRuns are the unacknowledged dead runs of a job, or of all jobs if it is "", newest
+// first.
+func (d *Dashboard) deadRuns(ctx context.Context, jobID string) ([]ledger.Run, error) {
+	return d.Ledger.List(ctx, ledger.Filter{JobID: jobID, States: []ledger.State{ledger.Dead}, Unacknowledged: true, Limit: deadLooked})
+}
+
+// deadGroups groups unacknowledged dead runs by job and cause, the group of the newest
+// run first. A count is always of all such runs: those of a job of which not all were
+// read are one group, without a reason, and totals has their number by job.
+func deadGroups(runs []ledger.Run, totals map[string]int, now time.Time) (groups []runGroup) {
+	read := map[string]int{}
+	for _, r := range runs {
+		read[r.JobID] += r.Count
+	}
+	whole := map[string]int{} // the places of the jobs' only groups
+	for _, g := range groupRuns(runs, now) {
+		i, known := whole[g.Job]
+		switch {
+		case totals[g.Job] <= read[g.Job]:
+			groups = append(groups, g)
+		case known:
+			groups[i].Sendable = groups[i].Sendable || g.Sendable
+		default:
+			whole[g.Job] = len(groups)
+			g.Reason, g.Status, g.Count = "", 0, totals[g.Job]
+			groups = append(groups, g)
+		}
+	}
+	return groups
+}
+
+// deadActs are the actions on the dead runs of a job with one reason, or with any.
 func (d *Dashboard) deadActs(r *http.Request, job string, reason ledger.Reason, sendable bool) []actLink {
 	selection := []string{"job", job, "state", string(ledger.Dead), "reason", string(reason)}
 	links := []actLink{{Name: "ack", Path: actPath("ack", selection...)}}

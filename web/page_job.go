@@ -22,7 +22,6 @@ const (
 	durationRuns = 100
 	comingTimes  = 10
 	pastOnPage   = 10
-	deadLooked   = 500
 )
 
 type jobView struct {
@@ -123,15 +122,11 @@ func (d *Dashboard) deadOf(ctx context.Context, s *ledger.JobStatus) ([]runGroup
 	if s == nil || s.DeadUnacknowledged == 0 {
 		return nil, nil
 	}
-	dead, err := d.Ledger.List(ctx, ledger.Filter{JobID: s.JobID, States: []ledger.State{ledger.Dead}, Unacknowledged: true, Limit: deadLooked})
-	if err != nil {
-		return nil, err
+	dead, err := d.deadRuns(ctx, s.JobID)
+	if err != nil || len(dead) < deadLooked {
+		return deadGroups(dead, nil, d.now()), err
 	}
-	groups := groupRuns(dead, d.now())
-	if len(groups) > 0 {
-		groups[len(groups)-1].More = len(dead) < s.DeadUnacknowledged
-	}
-	return groups, nil
+	return deadGroups(dead, map[string]int{s.JobID: s.DeadUnacknowledged}, d.now()), nil
 }
 
 // findJob looks the job up in the registry and in the ledger.

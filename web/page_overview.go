@@ -2,14 +2,19 @@ package web
 
 import (
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/cronce/cronce/ledger"
 )
 
+// deadOnOverview is how many groups of dead runs, and of how many jobs, the overview shows.
+const deadOnOverview = 6
+
 type overviewView struct {
 	Health   health
 	Dead     []runGroup
+	MoreDead int // that are in no group of Dead
 	Coming   coming
 	Hours    throughput
 	Late     quantiles
@@ -43,20 +48,15 @@ func (d *Dashboard) overview(r *http.Request) (view, error) {
 	v.Hours = newThroughput(groupHours(timings, hours/24))
 	v.Late = newQuantiles("Lateness", groupHours(timings, hours/24), func(t ledger.Timings) ledger.Histogram { return t.Lateness })
 	v.Hours.Known, v.Hours.Of = known(timings), len(timings)
-	dead, err := d.Ledger.List(ctx, ledger.Filter{States: []ledger.State{ledger.Dead}, Unacknowledged: true, Limit: 200})
+	dead, err := d.deadRuns(ctx, "")
 	if err != nil {
 		return view{}, err
 	}
-	v.Dead = groupRuns(dead, v.Now)
-	if len(dead) == 200 && len(v.Dead) > 0 {
-		v.Dead[len(v.Dead)-1].More = true
-	}
-	if v.Strips, err = d.overviewStrips(ctx, states, v.Dead); err != nil {
+	if v.Strips, err = d.overviewStrips(ctx, states, groupRuns(dead, v.Now)); err != nil {
 		return view{}, err
 	}
-	v.Dead = v.Dead[:min(len(v.Dead), 6)]
-	for i, g := range v.Dead {
-		v.Dead[i].Acts = d.deadActs(r, g.Job, g.Reason, g.Sendable)
+	if err := d.overviewDead(r, &v, dead); err != nil {
+		return view{}, err
 	}
 	for i, item := range v.Health.Items {
 		if item.Incident > 0 {
@@ -71,4 +71,32 @@ func (d *Dashboard) overview(r *http.Request) (view, error) {
 		title = counted(n, "problem")
 	}
 	return view{Template: "overview", Title: title, Section: "Overview", Data: v, Health: &v.Health}, nil
+}
+
+// overviewDead fills in the groups of the newest dead runs, and how many others there are:
+// together they are the number that the overview's first lines have.
+func (d *Dashboard) overviewDead(r *http.Request, v *overviewView, dead []ledger.Run) error {
+	totals := map[string]int{}
+	if len(dead) == deadLooked {
+		var ids []string
+		for _, run := range dead {
+			if len(ids) < deadOnOverview && !slices.Contains(ids, run.JobID) {
+				ids = append(ids, run.JobID)
+			}
+		}
+		statuses, err := d.Ledger.Jobs(r.Context(), ids...)
+		if err != nil {
+			return err
+		}
+		for _, s := range statuses {
+			totals[s.JobID] = s.DeadUnacknowledged
+		}
+	}
+	groups := deadGroups(dead, totals, v.Now)
+	v.Dead, v.MoreDead = groups[:min(len(groups), deadOnOverview)], v.Health.Counts.DeadUnacknowledged
+	for i, g := range v.Dead {
+		v.Dead[i].Acts = d.deadActs(r, g.Job, g.Reason, g.Sendable)
+		v.MoreDead -= g.Count
+	}
+	return nil
 }

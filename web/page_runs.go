@@ -28,12 +28,13 @@ type runsView struct {
 	Reasons []ledger.Reason
 	CLI     string
 	Looked  int
-	Rest    int // groups that are not shown
+	Cut     bool   // more rows match than were looked at
+	Rest    int    // groups that are not shown
+	Unknown string // why no run can match
 	Now     time.Time
 	Any     bool // a filter is set
 	Toggle  string
 	Acts    []actLink // on all runs that match
-	Narrow  bool      // enough for such acts
 }
 
 // runFilter is a filter as it was written in the address.
@@ -64,17 +65,28 @@ func (d *Dashboard) runs(r *http.Request) (view, error) {
 		return view{}, err
 	}
 	v.Any, v.CLI, v.Toggle = v.Filter.any(), v.Filter.command(), v.Filter.address("", !v.Grouped)
-	if v.Narrow = f.JobID != "" || f.Reason != "" || !f.Since.IsZero() || !f.Until.IsZero(); v.Narrow {
-		v.Acts = d.filterActs(r, v.Filter, f)
+	size := runsOnPage
+	if v.Grouped {
+		size = groupedRuns
 	}
-	if f.Limit = runsOnPage + 1; v.Grouped {
-		f.Limit = groupedRuns
-	}
+	f.Limit = size + 1 // one more tells whether there are more
 	runs, err := d.Ledger.List(ctx, f)
 	if err != nil {
 		return view{}, err
 	}
+	if len(runs) == 0 {
+		if err := v.refuse(d.Operations.KnownJob(ctx, f.JobID)); err != nil {
+			return view{}, err
+		}
+	}
+	v.Cut = len(runs) > size
+	runs = runs[:min(len(runs), size)]
 	v.Looked = len(runs)
+	if f.JobID != "" || f.Reason != "" || !f.Since.IsZero() || !f.Until.IsZero() {
+		v.Acts = d.filterActs(r, v.Filter, f, func(want func(ledger.State) bool) bool {
+			return v.Cut || f.Before != nil || slices.ContainsFunc(runs, func(run ledger.Run) bool { return want(run.State) })
+		})
+	}
 	title := "Runs"
 	if len(v.Filter.States) > 0 {
 		title = strings.Join(v.Filter.States, ", ") + " runs"
@@ -93,8 +105,7 @@ func (d *Dashboard) runs(r *http.Request) (view, error) {
 		out.Data = v
 		return out, nil
 	}
-	if len(runs) > runsOnPage {
-		runs = runs[:runsOnPage]
+	if v.Cut {
 		last := runs[len(runs)-1]
 		v.More = v.Filter.address(last.ID, false)
 	}
@@ -103,6 +114,17 @@ func (d *Dashboard) runs(r *http.Request) (view, error) {
 	}
 	out.Data = v
 	return out, nil
+}
+
+// refuse says why the filters select no run, and shows no command that would say the
+// same; errors of the ledger pass.
+func (v *runsView) refuse(err error) error {
+	refused, is := operationsError(err)
+	if !is {
+		return err
+	}
+	v.Unknown, v.CLI = sentenceOf(refused.Message), ""
+	return nil
 }
 
 func (d *Dashboard) runRows(r *http.Request, runs []ledger.Run) ([]runRow, error) {
@@ -160,6 +182,9 @@ func (f *runFilter) parse(q url.Values) (ledger.Filter, error) {
 			return out, err
 		}
 	}
+	if f.Since != "" && f.Until != "" && !out.Since.Before(out.Until) {
+		return out, invalid("The end (until) is not after the start (since), so nothing lies between them.", "Choose a later end.")
+	}
 	return out, nil
 }
 
@@ -205,7 +230,11 @@ func (f runFilter) words() string {
 
 // command is the same listing on the command line.
 func (f runFilter) command() string {
-	return strings.Join(append([]string{"cronce runs list"}, f.flags()...), " ")
+	words := append([]string{"cronce runs list"}, f.flags()...)
+	if f.Unacked {
+		words = append(words, "--unacknowledged")
+	}
+	return strings.Join(words, " ")
 }
 
 func (f runFilter) flags() (words []string) {

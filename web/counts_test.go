@@ -1,0 +1,78 @@
+package web_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// die plans the i-th to the k-th scheduled time of a job, all of which are dead at once.
+func (s *site) die(jobID string, i, k int, reason ledger.Reason) {
+	s.Helper()
+	for ; i <= k; i++ {
+		s.record(s.admit(jobID, s.spec(jobID, i))[0], ledger.Dead, reason, ledger.Attempt{Answer: ledger.AnswerRefused, Status: 422})
+	}
+}
+
+func (s *site) has(path string, texts ...string) {
+	s.Helper()
+	got := s.get(path).body
+	for _, text := range texts {
+		if !strings.Contains(got, text) {
+			s.Errorf("%s does not have %q:\n%s", path, text, got)
+		}
+	}
+}
+
+// However many dead runs there are, the numbers on the overview add up, and each is the
+// one of the job's page.
+func TestCountsOfDeadRunsAgree(t *testing.T) {
+	s := newSite(t)
+	s.ShiftClock(30 * 24 * time.Hour)
+	s.die("hourly", 0, 299, ledger.ReasonPermanent)
+	s.die("hourly", 300, 599, ledger.ReasonExhausted)
+	s.die("paris", 0, 1, ledger.ReasonPermanent)
+	s.has("/", "602 dead runs nobody has acknowledged", "600 dead runs, by <a", "and 2 more dead runs",
+		`cronce runs redrive <span class="nowrap">--job</span> hourly <span class="nowrap">--why</span>`)
+	s.has("/jobs/hourly", "600 dead runs, by <a", "600 dead to acknowledge")
+	s.has("/runs?state=dead&group=1", "300 or more", "200 or more", " ago</time> or earlier", "Of the newest 500 rows")
+	s.die("paris", 20, 21, ledger.ReasonPermanent) // among the newest
+	s.has("/", "604 dead runs nobody", "600 dead runs, by <a", "4 dead runs, by <a")
+	_, err := s.Ack(t.Context(), ledger.Action{Filter: ledger.Filter{JobID: "hourly", Reason: ledger.ReasonPermanent}, Actor: ledger.Actor{By: "ann", Why: "seen"}})
+	must(t, err)
+	s.has("/", "304 dead runs nobody", "300 dead runs: ", "4 dead runs: ", `--reason</span> exhausted`)
+	s.has("/runs?state=dead&unacked=1&group=1", "Of all 304 rows that match", `data-label="Scheduled times">300</td>`)
+	if got := s.get("/").body; strings.Contains(got, "more dead run") || strings.Contains(got, ", by <a") {
+		t.Errorf("all dead runs were read, and the overview says that there are others:\n%s", got)
+	}
+}
+
+// What a listing without a row offers and prints can be done.
+func TestAnEmptyListingOffersNothing(t *testing.T) {
+	s := newSite(t)
+	s.board.API = http.NotFoundHandler()
+	s.day()
+	for _, path := range []string{"/runs?job=paris", "/runs?job=hourly&reason=exhausted", "/runs?job=nobody&state=dead", "/runs?job=hourly&state=succeeded"} {
+		if got := s.get(path); got.Code != http.StatusOK || strings.Contains(got.body, "/act/") {
+			t.Errorf("%s: %d offers an action on no run:\n%s", path, got.Code, got.body)
+		}
+	}
+	s.has("/runs?job=hourly", "Redrive the dead", "Cancel the unfinished")
+	s.has("/runs?job=paris", "cronce runs list")
+	s.has("/runs?job=hourli", `Unknown job &#34;hourli&#34;; did you mean &#34;hourly&#34;?`)
+	if got := s.get("/runs?job=hourli").body; strings.Contains(got, "cronce runs list ") {
+		t.Errorf("the command would be refused:\n%s", got)
+	}
+	if got := s.get("/runs?since=2026-11-22&until=2026-11-21"); got.Code != http.StatusBadRequest || !strings.Contains(got.body, "is not after the start") {
+		t.Errorf("%d\n%s", got.Code, got.body)
+	}
+}
+
+func TestTheCommandOfAListingHasEachFilter(t *testing.T) {
+	s := newSite(t)
+	s.day()
+	s.has("/runs?state=dead&unacked=1&job=hourly", `cronce runs list <span class="nowrap">--job</span> hourly <span class="nowrap">--state</span> dead <span class="nowrap">--unacknowledged</span>`)
+}
