@@ -86,8 +86,8 @@ func (c *call) place() (place, error) {
 		return place{}, errors.New("the URL has no host")
 	case secretQuery(u.RawQuery) != "":
 		return place{}, fmt.Errorf("the URL's query parameter %q looks like a secret, and a registry holds none; send it as a header", secretQuery(u.RawQuery))
-	case secretPath(u.Path):
-		return place{}, errors.New("the URL's path looks like it holds a secret, and a registry holds none")
+	case secretSegment(u.Host, u.Path) > 0:
+		return place{}, fmt.Errorf("segment %d of the URL's path looks like a secret, and a registry holds none; call it from a service whose URL has none, or write the job by hand with the URL up to there in the target's variable (urlEnv)", secretSegment(u.Host, u.Path))
 	}
 	if u.User != nil && !c.hasUser {
 		password, _ := u.User.Password()

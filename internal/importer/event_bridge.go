@@ -159,17 +159,24 @@ func (e *entry) awsTarget(t awsTarget, destinations map[string]awsObject) error 
 	if d := t.DeadLetterConfig; d != nil && d.Arn != "" {
 		e.note(Retries, "the dead-letter queue is not used; a dead run stays in the ledger with its reason (cronce runs list --state dead) and opens an incident")
 	}
-	if err := e.awsCall(t, destinations); err != nil || e.placeholder != "" {
+	if err := e.awsCall(t, destinations); err != nil {
 		return err
 	}
-	if p := t.RetryPolicy; p != nil && p.MaximumRetryAttempts != nil && *p.MaximumRetryAttempts == 0 {
+	const retries = "the job retries after 500ms, 2s, 5s and 30s, and is then dead and visible"
+	switch p := t.RetryPolicy; {
+	case p == nil || p.MaximumRetryAttempts == nil:
+		e.note(Retries, "AWS retries for up to 24h; %s", retries)
+	case *p.MaximumRetryAttempts == 0:
 		e.noRetries()
-	} else {
-		e.note(Retries, "AWS retries for up to 24h; the job retries after 500ms, 2s, 5s and 30s, and is then dead and visible")
+	default:
+		e.note(Retries, "MaximumRetryAttempts %d is not taken over; %s", *p.MaximumRetryAttempts, retries)
 	}
 	switch {
 	case t.InputPath != "":
 		e.note(Body, "InputPath is not taken over")
+	case t.Input != "" && e.placeholder != "":
+		e.note(Body, "the Input is not taken over; write it as the body of the job's call")
+	case e.placeholder != "": // what the call sends is to be written by hand
 	case strings.Contains(t.Input, "<aws.scheduler."):
 		return errors.New("the input has placeholders of AWS (<aws.scheduler...>); cronce sends a fixed body")
 	case t.Input != "" && e.call.method != "GET" && e.call.method != "HEAD":

@@ -28,8 +28,19 @@ type manifest struct {
 		Labels      map[string]string `yaml:"labels"`
 		Annotations map[string]string `yaml:"annotations"`
 	} `yaml:"metadata"`
-	Items []manifest  `yaml:"items"`
+	Items []item      `yaml:"items"`
 	Spec  cronJobSpec `yaml:"spec"`
+}
+
+// item is a manifest in a List, and the line on which it begins.
+type item struct {
+	manifest
+	line int
+}
+
+func (i *item) UnmarshalYAML(node ast.Node) error {
+	i.line = node.GetToken().Position.Line
+	return yaml.NodeToValue(node, &i.manifest)
 }
 
 type cronJobSpec struct {
@@ -153,7 +164,7 @@ func unreadable(file, text string, line int, why string) error {
 func (b *builder) manifest(file string, line int, m manifest) {
 	if strings.HasSuffix(m.Kind, "List") {
 		for _, item := range m.Items {
-			b.manifest(file, line, item)
+			b.manifest(file, item.line, item.manifest)
 		}
 		return
 	}

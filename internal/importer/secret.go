@@ -17,15 +17,32 @@ var (
 	// secretPrefix matches what well-known issuers put in front of their secrets.
 	secretPrefix = regexp.MustCompile(`^(sk_|pk_live|rk_|gh[pousr]_|github_pat_|glpat-|xox[abprs]-|AKIA|ASIA|eyJ|whsec_|ya29\.|SG\.|Bearer |Basic )`)
 	tokenLike    = regexp.MustCompile(`^[A-Za-z0-9_+/=.~-]{20,}$`)
+	// oneCase matches keys that are written in digits of base 16, 32 or 36.
+	oneCase = regexp.MustCompile(`^([0-9a-z]{20,}|[0-9A-Z]{20,})$`)
+	// hook matches hosts and paths of webhooks and pings: who knows their URL may call them.
+	// Their keys are shorter, or UUIDs, which elsewhere name things.
+	hook    = regexp.MustCompile(`(?i)hook|\bping\b`)
+	hookKey = regexp.MustCompile(`^([0-9A-Za-z]{16,}|[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12})$`)
 )
 
 // looksSecret reports whether a value has the form of a secret, whatever it is called.
 func looksSecret(value string) bool {
-	if secretPrefix.MatchString(value) {
+	if secretPrefix.MatchString(value) || oneCase.MatchString(value) && turns(value) >= 5 {
 		return true
 	}
 	return tokenLike.MatchString(value) && strings.ContainsAny(value, "0123456789") &&
 		strings.ToLower(value) != value && strings.ToUpper(value) != value
+}
+
+// turns counts how often letters and digits take turns, which tells a key from words with
+// a number behind them.
+func turns(value string) (n int) {
+	for i := 1; i < len(value); i++ {
+		if (value[i] <= '9') != (value[i-1] <= '9') {
+			n++
+		}
+	}
+	return n
 }
 
 // secretQuery is the name of a query parameter that looks like a secret.
@@ -42,8 +59,20 @@ func secretQuery(query string) string {
 	return ""
 }
 
-func secretPath(path string) bool {
-	return slices.ContainsFunc(strings.Split(path, "/"), looksSecret)
+// secretSegment is the number of the first segment of a URL's path that looks like a
+// secret; 0 for none.
+func secretSegment(host, path string) int {
+	secret := looksSecret
+	if hook.MatchString(host + path) {
+		secret = func(part string) bool { return looksSecret(part) || hookKey.MatchString(part) && turns(part) > 0 }
+	}
+	for i, segment := range strings.Split(strings.TrimPrefix(path, "/"), "/") {
+		parts := strings.FieldsFunc(segment, func(r rune) bool { return strings.ContainsRune(":;@,", r) })
+		if slices.ContainsFunc(append(parts, segment), secret) {
+			return i + 1
+		}
+	}
+	return 0
 }
 
 // secretField is the name of a field anywhere in a JSON value that looks like a

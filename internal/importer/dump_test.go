@@ -1,0 +1,55 @@
+package importer_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/cronce/cronce/internal/importer"
+)
+
+// Of a rule whose call is to be written by hand, the retries are taken over or told, and
+// so is that the Input is not.
+func TestADisabledRuleOfLambdaLosesNothingInSilence(t *testing.T) {
+	for limit, want := range map[int][]string{
+		0: {"retry: { backoff: [] }", "rule | body | the Input is not taken over", "rule | retries | the source does not retry"},
+		3: {"rule | body | the Input is not taken over", "rule | retries | MaximumRetryAttempts 3 is not taken over"},
+	} {
+		dump := fmt.Sprintf(`{ "Name": "rule", "ScheduleExpression": "rate(1 hour)", "State": "DISABLED",
+  "Targets": [ { "Arn": "arn:aws:lambda:eu-central-1:123456789012:function:f", "Input": "{\"day\": \"<aws.scheduler.scheduled-time>\"}",
+    "RetryPolicy": { "MaximumRetryAttempts": %d } } ] }`, limit)
+		r, err := importer.Import(importer.EventBridge, []importer.File{{Name: "rule.json", Data: []byte(dump)}}, importer.Options{Name: "acme"})
+		got := text(r)
+		for _, text := range want {
+			if err != nil || !strings.Contains(got, text) {
+				t.Errorf("%d retries, %v: no %q in\n%s", limit, err, text, got)
+			}
+		}
+	}
+}
+
+func TestEachItemOfAListHasItsLine(t *testing.T) {
+	const job = `metadata: { name: NAME }
+  spec:
+    schedule: "0 3 * * *"
+    jobTemplate: { spec: { template: { spec: { containers: [ { image: curlimages/curl, args: [ "https://api.example.com/v1/NAME" ] } ] } } } }
+`
+	of := func(name string) string { return strings.ReplaceAll(job, "NAME", name) }
+	yaml := "# kubectl\napiVersion: v1\nkind: List\nitems:\n- kind: CronJob\n  " + of("one") + "# a comment\n- kind: CronJob\n  " + of("two") + "- kind: Job\n  " + of("three")
+	json := `{ "kind": "List", "items": [
+  { "kind": "CronJob" },
+  {
+    "kind": "Job" } ] }`
+	for file, want := range map[string][]string{
+		yaml: {"# cron.yaml:5\n  - id: one", "# cron.yaml:11\n  - id: two", "cron.yaml:16 |  | not imported | three"},
+		json: {"cron.yaml:2 |", "cron.yaml:3 |"},
+	} {
+		r, _ := importer.Import(importer.Kubernetes, []importer.File{{Name: "cron.yaml", Data: []byte(file)}}, importer.Options{Name: "acme"})
+		got := text(r)
+		for _, text := range want {
+			if !strings.Contains(got, text) {
+				t.Errorf("no %q in\n%s", text, got)
+			}
+		}
+	}
+}

@@ -1,0 +1,60 @@
+package importer_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/cronce/cronce/internal/importer"
+)
+
+// A key in a URL keeps its entry out of the registry, and is in no message; names of
+// things and words are no keys.
+func TestKeysInAPathAreNotCopied(t *testing.T) {
+	for path, segment := range map[string]string{
+		"hooks.example.com/services/T0/B0/4f9c1d7e8a2b3c4d5e6f7a8b":                 "segment 4",
+		"api.example.com/4F9C1D7E8A2B3C4D5E6F7A8B/sync":                             "segment 1",
+		"api.example.com/integration/d41d8cd98f00b204e9800998ecf8427e/enqueue":      "segment 2",
+		"chat.example.com/hooks/3y6kz1jd5pgx7m9b8qn4tw6f1r":                         "segment 2",
+		"api.example.com/in/3y6kz1jd5pgx7m9b8qn4tw6f1r":                             "segment 2",
+		"hook.example.com/k2j4h5g6f7d8s9a1":                                         "segment 1",
+		"api.example.com/bot110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw/send":      "segment 1",
+		"hc-ping.com/8f14e45f-ceea-467f-a8d3-4b1d1f3a9c2e":                          "segment 1",
+		"api.example.com/webhookb2/8f14e45f-ceea-467f-a8d3-4b1d1f3a9c2e@acme/x":     "segment 2",
+		"api.example.com/v1/\\%34f9c1d7e8a2b3c4d5e6f7a8b":                           "segment 2",
+		"api.example.com/v1/tenants/8f14e45f-ceea-467f-a8d3-4b1d1f3a9c2e/run":       "",
+		"api.example.com/v1/shipping/8f14e45f-ceea-467f-a8d3-4b1d1f3a9c2e":          "",
+		"api.example.com/v1/importcustomers2024v2/generatemonthlyreport2024":        "",
+		"api.example.com/v1/accounts/12345678901234567890123/release-locks-2024-11": "",
+		"hooks.example.com/v1/webhooks/order-created":                               "",
+	} {
+		line := "* * * * * curl -X POST https://" + path + "\n"
+		r, err := importer.Import(importer.Crontab, []importer.File{{Name: "crontab", Data: []byte(line)}}, importer.Options{Name: "acme"})
+		if segment == "" {
+			if err != nil || r.Jobs != 1 {
+				t.Errorf("%s: %v %+v", path, err, r.Differences)
+			}
+			continue
+		}
+		got := text(r)
+		if !errors.Is(err, importer.ErrNothing) || !strings.Contains(got, segment+" of the URL's path looks like a secret") {
+			t.Errorf("%s: %v\n%s", path, err, got)
+		}
+		for _, part := range strings.Split(path, "/")[1:] {
+			if len(part) > 15 && strings.Contains(got, part) {
+				t.Errorf("%s: the result repeats it:\n%s", path, got)
+			}
+		}
+	}
+}
+
+// A key in digits of one case is known in a query and a body, too.
+func TestKeysInAQueryOrABodyAreNotCopied(t *testing.T) {
+	for _, args := range []string{`"https://api.example.com/v1?id=4f9c1d7e8a2b3c4d5e6f7a8b"`, `--json '{"id":"4f9c1d7e8a2b3c4d5e6f7a8b"}' https://api.example.com/v1`} {
+		line := "* * * * * curl -X POST " + args + "\n"
+		r, err := importer.Import(importer.Crontab, []importer.File{{Name: "crontab", Data: []byte(line)}}, importer.Options{Name: "acme"})
+		if got := text(r); !errors.Is(err, importer.ErrNothing) || !strings.Contains(got, `"id" looks like a secret`) || strings.Contains(got, "4f9c") {
+			t.Errorf("%s: %v\n%s", args, err, got)
+		}
+	}
+}
