@@ -17,15 +17,18 @@ import (
 	"github.com/cronce/cronce/targets/conform"
 )
 
-// goService builds the example in Go and returns a command that serves it.
-func goService(t *testing.T) (url string, command []string) {
+// goService builds the example in Go. It returns a function that gives its address, and
+// the command that serves it with an engine of the kit.
+func goService(t *testing.T) func(t *testing.T, engine, database string) (url string, command []string) {
 	t.Helper()
 	path := t.TempDir() + "/service"
 	if out, err := exec.Command("go", "build", "-o", path, "../../examples/conform").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	address := freeAddress(t)
-	return "http://" + address, []string{"env", "DATABASE_URL=" + testdb.Postgres(t), "LISTEN=" + address, path}
+	return func(t *testing.T, engine, database string) (string, []string) {
+		address := freeAddress(t)
+		return "http://" + address, []string{"env", "ENGINE=" + engine, "DATABASE_URL=" + database, "LISTEN=" + address, path}
+	}
 }
 
 func freeAddress(t *testing.T) string {
@@ -38,29 +41,39 @@ func freeAddress(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-// The kit for Go keeps every rule, and the command starts a service again that
-// dies in the middle of its work.
+// The kit for Go keeps every rule on every engine, and the command starts a service again
+// that dies in the middle of its work.
 func TestConformOfTheExampleInGo(t *testing.T) {
-	t.Parallel()
-	url, command := goService(t)
-	d := newDesk(t, exampleRegistry)
-	junit := d.path("conform.xml")
-	code, out, errs := d.run(append([]string{"conform", "--json", "--url", url, "--junit", junit, "--"}, command...)...)
-	var report conform.Report
-	if err := json.Unmarshal([]byte(out), &report); err != nil {
-		t.Fatalf("exit %d: %s%s: %v", code, out, errs, err)
-	}
-	if code != 0 || !report.Conforms || report.Count(conform.Passed) != len(conform.Cases()) {
-		t.Errorf("exit %d: %+v\n%s", code, report, errs)
-	}
-	if !strings.Contains(errs, "started again") {
-		t.Errorf("the service did not die: %s", errs)
-	}
-	if text, err := os.ReadFile(junit); err != nil || strings.Count(string(text), "<testcase") != len(conform.Cases()) {
-		t.Errorf("%v: %s", err, text)
-	}
-	if _, err := net.DialTimeout("tcp", strings.TrimPrefix(url, "http://"), time.Second); err == nil {
-		t.Error("the service still runs")
+	service := goService(t)
+	for engine, database := range map[string]func(testing.TB) string{
+		"pgsql":    testdb.Postgres,
+		"postgres": testdb.Postgres,
+		"mysql":    testdb.MariaDB,
+		"sqlite":   func(t testing.TB) string { return t.TempDir() + "/service.db" },
+	} {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			url, command := service(t, engine, database(t))
+			d := newDesk(t, exampleRegistry)
+			junit := d.path("conform.xml")
+			code, out, errs := d.run(append([]string{"conform", "--json", "--url", url, "--junit", junit, "--"}, command...)...)
+			var report conform.Report
+			if err := json.Unmarshal([]byte(out), &report); err != nil {
+				t.Fatalf("exit %d: %s%s: %v", code, out, errs, err)
+			}
+			if code != 0 || !report.Conforms || report.Count(conform.Passed) != len(conform.Cases()) {
+				t.Errorf("exit %d: %+v\n%s", code, report, errs)
+			}
+			if !strings.Contains(errs, "started again") {
+				t.Errorf("the service did not die: %s", errs)
+			}
+			if text, err := os.ReadFile(junit); err != nil || strings.Count(string(text), "<testcase") != len(conform.Cases()) {
+				t.Errorf("%v: %s", err, text)
+			}
+			if _, err := net.DialTimeout("tcp", strings.TrimPrefix(url, "http://"), time.Second); err == nil {
+				t.Error("the service still runs")
+			}
+		})
 	}
 }
 

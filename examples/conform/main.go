@@ -1,14 +1,15 @@
-// Command conform is a service that follows the protocol of "cronce conform", on
-// PostgreSQL. Run it as
+// Command conform is a service that follows the protocol of "cronce conform". Run it as
 //
 //	DATABASE_URL=postgres://... LISTEN=127.0.0.1:8080 go run ./examples/conform
+//
+// ENGINE chooses the kit's package for the database: pgsql (the default), postgres, mysql
+// or sqlite.
 package main
 
 import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,19 +20,17 @@ import (
 	"strings"
 	"time"
 
-	_ "github.com/jackc/pgx/v5/stdlib"
-
 	"github.com/cronce/cronce/idempotency"
-	"github.com/cronce/cronce/idempotency/pgsql"
 	"github.com/cronce/cronce/migrations"
 )
 
 const brief = time.Second
 
 func main() {
-	db, err := sql.Open("pgx", os.Getenv("DATABASE_URL"))
+	ctx, schema := context.Background(), cmp.Or(os.Getenv("SCHEMA"), "conform")
+	on, err := open(ctx, cmp.Or(os.Getenv("ENGINE"), "pgsql"), os.Getenv("DATABASE_URL"), schema)
 	check(err)
-	handler, err := service(context.Background(), db, cmp.Or(os.Getenv("SCHEMA"), "conform"))
+	handler, err := service(ctx, on)
 	check(err)
 	log.Fatal(http.ListenAndServe(cmp.Or(os.Getenv("LISTEN"), "127.0.0.1:8080"), handler))
 }
@@ -42,20 +41,17 @@ func check(err error) {
 	}
 }
 
-type app struct {
-	db      *sql.DB
-	effects string // the table
-}
+type app struct{ engine }
 
-func service(ctx context.Context, db *sql.DB, schema string) (http.Handler, error) {
-	a := app{db, `"` + schema + `".effects`}
-	if _, err := migrations.Up(ctx, db, migrations.Target{Engine: migrations.Postgres, Set: migrations.Keys, Schema: schema}); err != nil {
+func service(ctx context.Context, on engine) (http.Handler, error) {
+	a := app{on}
+	if _, err := migrations.Up(ctx, on.db, on.tables); err != nil {
 		return nil, err
 	}
-	if _, err := db.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS `+a.effects+` (effect text PRIMARY KEY, operation text NOT NULL)`); err != nil {
+	if _, err := on.db.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS `+on.effects()+` (effect varchar(64) PRIMARY KEY, operation varchar(64) NOT NULL)`); err != nil {
 		return nil, err
 	}
-	kit, err := idempotency.New(pgsql.New(db, pgsql.Options{Schema: schema}), idempotency.Options{
+	kit, err := idempotency.New(on.keys, idempotency.Options{
 		Principal: bearer, Wait: 300 * time.Millisecond, MaxRun: 10 * time.Second,
 		TTLs: map[string]time.Duration{"conform:brief": brief},
 	})
@@ -67,8 +63,10 @@ func service(ctx context.Context, db *sql.DB, schema string) (http.Handler, erro
 		write(w, http.StatusOK, map[string]any{"protocol": 1, "crash": true, "briefSeconds": brief.Seconds(), "long": true})
 	})
 	mux.HandleFunc("GET /conform/effects", a.count)
-	for path, scope := range map[string]string{"/conform/effects": "conform:effects", "/conform/brief": "conform:brief"} {
-		mux.Handle("POST "+path, kit.Handler(idempotency.Route{Scope: scope}, http.HandlerFunc(a.operate)))
+	for pattern, scope := range map[string]string{
+		"POST /conform/effects": "conform:effects", "PUT /conform/effects": "conform:effects", "POST /conform/brief": "conform:brief",
+	} {
+		mux.Handle(pattern, kit.Handler(idempotency.Route{Scope: scope}, http.HandlerFunc(a.operate)))
 	}
 	long := idempotency.Route{Scope: "conform:long", Lease: 1500 * time.Millisecond, Poll: time.Second}
 	mux.Handle("POST /conform/long", kit.Accept(long, a.work))
@@ -86,7 +84,7 @@ func bearer(r *http.Request) (string, error) {
 
 func (a app) count(w http.ResponseWriter, r *http.Request) {
 	var n int
-	err := a.db.QueryRowContext(r.Context(), `SELECT count(*) FROM `+a.effects+` WHERE operation = $1`, r.FormValue("operation")).Scan(&n)
+	err := a.db.QueryRowContext(r.Context(), a.bind(`SELECT count(*) FROM `+a.effects()+` WHERE operation = ?`), r.FormValue("operation")).Scan(&n)
 	if err != nil {
 		http.Error(w, "try again", http.StatusServiceUnavailable)
 		return
@@ -120,8 +118,7 @@ type order struct {
 // store stores an effect in the kit's transaction.
 func (a app) store(ctx context.Context, asked order) (effect string, err error) {
 	effect = rand.Text()
-	_, err = pgsql.Tx(ctx).ExecContext(ctx, `INSERT INTO `+a.effects+` VALUES ($1, $2)`, effect, asked.Operation)
-	return effect, err
+	return effect, a.exec(ctx, a.bind(`INSERT INTO `+a.effects()+` VALUES (?, ?)`), effect, asked.Operation)
 }
 
 // fault does what the suite asks for between the effect and the answer.

@@ -73,7 +73,7 @@ async def app(scope, receive, send):
         async with await connect() as conn:
             rows = await conn.execute("SELECT count(*) FROM effects WHERE operation = %s", (operation,))
             await answer(send, 200, {"count": (await rows.fetchone())[0]})
-    elif method == "POST" and path in ROUTES:
+    elif method in ("POST", "PUT") and path in ROUTES:
         await ROUTES[path](scope, receive, send)
     else:
         await answer(send, 404, {"error": "not found"})

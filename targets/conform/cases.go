@@ -1,13 +1,19 @@
 package conform
 
-import "context"
+import (
+	"context"
+	"net/http"
+)
 
 // testcase is one rule and how it is tested.
 type testcase struct {
 	name, rule, source string
 	advisory           bool // a caller is safe without it
-	run                func(context.Context, *suite) error
+	run                runner
 }
+
+// runner tests a service. Its error says what was found.
+type runner func(context.Context, *suite) error
 
 // Where the rules come from.
 const (
@@ -27,7 +33,7 @@ var cases = []testcase{
 		source: contract + ", rule 3; RFC 9110, section 8", run: replayHeaders},
 	{name: "storm", rule: "Of many calls at once with one key one does the work, and all get its answer or are asked to come back.",
 		source: contract + ", rule 1", run: storm},
-	{name: "in-flight", rule: "A call whose key is being worked on waits, or is answered 409 with Retry-After.",
+	{name: "in-flight", rule: "A call whose key is being worked on waits for a limited time, then it is answered 409 with Retry-After.",
 		source: contract + "; " + draft + ", section 2.6", run: inFlight},
 	{name: "lost-answer", rule: "A caller that hung up gets the answer when it asks again; there is one effect.",
 		source: contract + ", rule 2", run: lostAnswer},
@@ -36,7 +42,13 @@ var cases = []testcase{
 	{name: "crash", rule: "A process that dies in the middle of the work leaves no effect and no key.",
 		source: contract + ", rule 2", run: crash},
 	{name: "mismatch", rule: "A key that comes with another payload is refused (409 or 422), and nothing is done.",
-		source: contract + ", rule 3; " + draft + ", section 2.7", run: mismatch},
+		source: contract + ", rule 3; " + draft + ", section 2.7", run: mismatched(variant{}, variant{otherOperation: true})},
+	{name: "mismatch-method", rule: "A key that comes with another method is refused like another payload.",
+		source: contract + ", rule 3", run: mismatched(variant{}, variant{method: http.MethodPut})},
+	{name: "mismatch-query", rule: "A key that comes with another query is refused like another payload.",
+		source: contract + ", rule 3", run: mismatched(variant{query: "part=1"}, variant{query: "part=2"})},
+	{name: "mismatch-media-type", rule: "A key that comes with another media type is refused like another payload.",
+		source: contract + ", rule 3", run: mismatched(variant{}, variant{mediaType: "application/vnd.conform+json"})},
 	{name: "json-meaning", rule: "JSON is compared by its meaning: order and spacing of members do not matter.",
 		source: "RFC 8785; docs/kit-reference.md", advisory: true, run: jsonMeaning},
 	{name: "late-call", rule: "A call past its Cronce-Send-Before starts no work: 412.",
@@ -46,11 +58,15 @@ var cases = []testcase{
 	{name: "send-before-syntax", rule: "A Cronce-Send-Before that is not one RFC 3339 time is refused: 400.",
 		source: contract, run: sendBeforeSyntax},
 	{name: "principals", rule: "Keys of two callers never meet.",
-		source: contract + ", rule 1; " + draft + ", section 5", run: principals},
+		source: contract + ", rule 1; " + draft + ", section 5", run: separate(variant{}, variant{principal: "bob"})},
 	{name: "unidentified", rule: "A call that does not prove who makes it is refused (401), and nothing is done.",
 		source: contract + ", rule 1", run: unidentified},
 	{name: "scopes", rule: "Keys of two operations never meet.",
-		source: contract + ", rule 1", run: scopes},
+		source: contract + ", rule 1", run: separate(variant{}, variant{path: "/conform/brief"})},
+	{name: "key-case", rule: "Keys that differ only in upper and lower case never meet.",
+		source: contract + ", rule 1", run: separate(variant{suffix: "-a"}, variant{suffix: "-A"})},
+	{name: "key-length", rule: "Keys of 128 characters that differ only in the last one never meet.",
+		source: contract + ", rule 1", run: separate(variant{suffix: "a", longest: true}, variant{suffix: "b", longest: true})},
 	{name: "missing-key", rule: "A call without a key is refused (400), and nothing is done.",
 		source: contract + "; " + draft + ", section 2.7", run: missingKey},
 	{name: "invalid-key", rule: "A key that is not 1 to 128 printable ASCII characters, or more than one, is refused: 400.",
@@ -58,7 +74,9 @@ var cases = []testcase{
 	{name: "quoted-key", rule: "A key as a quoted structured-field string is the same as the bare text.",
 		source: draft + ", section 2.1", run: quotedKey},
 	{name: "temporary-failure", rule: "After a 5xx nothing is done and the key is free.",
-		source: contract, run: temporaryFailure},
+		source: contract, run: released(http.StatusServiceUnavailable)},
+	{name: "own-conflict", rule: "After a 409 of the operation itself nothing is done and the key is free.",
+		source: contract, run: released(http.StatusConflict)},
 	{name: "final-refusal", rule: "A final 4xx is stored, without effects, and replayed.",
 		source: contract, run: finalRefusal},
 	{name: "expiry-told", rule: "Idempotency-Key-Expires tells when the key is forgotten, in every answer alike.",

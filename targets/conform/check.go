@@ -18,6 +18,9 @@ const (
 	codeTooLate     = "run_too_late"
 )
 
+// maxKeyLength is the length of the longest key, in bytes.
+const maxKeyLength = 128
+
 // fresh makes a call that must be new work.
 func (s *suite) fresh(ctx context.Context, c call) (answer, error) {
 	a, err := s.settle(ctx, c)

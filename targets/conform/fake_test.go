@@ -53,7 +53,7 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 		fmt.Fprintf(w, `{"count":%d}`, n)
-	case "POST /conform/effects", "POST /conform/brief", "POST /conform/long":
+	case "POST /conform/effects", "PUT /conform/effects", "POST /conform/brief", "POST /conform/long":
 		f.operate(w, r)
 	default:
 		http.NotFound(w, r)
@@ -74,6 +74,14 @@ func (f *fake) add(operation string) {
 }
 
 func (f *fake) operate(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case f.defect == "has no PUT" && r.Method == http.MethodPut:
+		w.WriteHeader(http.StatusMethodNotAllowed)
+		return
+	case f.defect == "has one media type" && r.Header.Get("Content-Type") != "application/json":
+		w.WriteHeader(http.StatusUnsupportedMediaType)
+		return
+	}
 	name, ok := f.name(w, r)
 	if !ok {
 		return
@@ -100,7 +108,7 @@ func (f *fake) operate(w http.ResponseWriter, r *http.Request) {
 
 // longCall starts long work, looks at it, or starts it again. The work ends when somebody looks.
 func (f *fake) longCall(w http.ResponseWriter, r *http.Request, name, body string) {
-	payload := canonical(body)
+	payload := f.fingerprint(r, body)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.stored(w, f.keys[name], payload, false) {
@@ -163,6 +171,12 @@ func (f *fake) name(w http.ResponseWriter, r *http.Request) (string, bool) {
 	if f.defect != "keeps the quotes" {
 		key = strings.Trim(key, `"`)
 	}
+	switch f.defect {
+	case "folds the case of keys":
+		key = strings.ToLower(key)
+	case "cuts keys to 64 characters":
+		key = key[:min(64, len(key))]
+	}
 	return scope + " " + principal + " " + key, true
 }
 
@@ -183,10 +197,7 @@ func operation(body string) string {
 }
 
 func (f *fake) work(w http.ResponseWriter, r *http.Request, name, body string, sendBefore time.Time) {
-	payload := canonical(body)
-	if f.defect == "compares bytes" {
-		payload = body
-	}
+	payload := f.fingerprint(r, body)
 	release, ok := f.take(w, name, payload, sendBefore)
 	if !ok {
 		return

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -31,6 +32,25 @@ func (f *fake) sendBefore(w http.ResponseWriter, r *http.Request) (at time.Time,
 	return at, true
 }
 
+// fingerprint is what makes two requests the same.
+func (f *fake) fingerprint(r *http.Request, body string) string {
+	method, query, mediaType := r.Method, r.URL.RawQuery, r.Header.Get("Content-Type")
+	switch f.defect {
+	case "fingerprints the body alone":
+		method, query, mediaType = "", "", ""
+	case "fingerprints without the method":
+		method = ""
+	case "fingerprints without the query":
+		query = ""
+	case "fingerprints without the media type":
+		mediaType = ""
+	}
+	if f.defect != "compares bytes" {
+		body = canonical(body)
+	}
+	return strings.Join([]string{method, query, mediaType, body}, "\n")
+}
+
 func canonical(body string) string {
 	var v any
 	if json.Unmarshal([]byte(body), &v) != nil {
@@ -51,7 +71,7 @@ func (f *fake) stored(w http.ResponseWriter, rec *record, payload string, late b
 			code = ""
 		}
 		if f.defect == "works for a mismatch" {
-			f.effects = append(f.effects, operation(payload))
+			f.effects = append(f.effects, operation(payload[strings.LastIndex(payload, "\n"):]))
 		}
 		problem(w, 409, code)
 		return true
@@ -118,6 +138,9 @@ func (f *fake) take(w http.ResponseWriter, name, payload string, sendBefore time
 			return release, true
 		}
 		f.mu.Unlock()
+		if f.defect == "makes duplicates wait for ever" {
+			until = nil
+		}
 		select {
 		case <-flight:
 		case <-until:
@@ -164,7 +187,8 @@ func (f *fake) finish(rec *record, name, operation string) {
 		rec.status == 503 && f.defect == "keeps the effect of a failure" {
 		f.effects = append(f.effects, operation)
 	}
-	if final && (rec.status != 422 || f.defect != "forgets refusals") || f.defect == "stores failures" {
+	if final && (rec.status != 422 || f.defect != "forgets refusals") || f.defect == "stores failures" ||
+		rec.status == 409 && f.defect == "stores a 409 of its own" {
 		f.keys[name] = rec
 	}
 }

@@ -1,6 +1,7 @@
 package conform
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/tls"
@@ -64,9 +65,8 @@ func newSuite(c Config) (*suite, error) {
 
 // call is one call of an idempotent operation.
 type call struct {
-	path      string // default /conform/effects
+	variant
 	keys      []string
-	principal string // default alice; "-": none
 	operation string
 	status    int    // that the handler answers; 0: 201
 	body      string // in the place of the usual one
@@ -74,11 +74,39 @@ type call struct {
 	header    http.Header
 }
 
-// newCall is a call with a new key and a new operation.
+// variant holds what can distinguish two calls of one case.
+type variant struct {
+	method         string // default POST
+	path           string // default /conform/effects
+	query          string
+	mediaType      string // default application/json
+	principal      string // default alice; "-": none
+	suffix         string // of the key
+	longest        bool   // the key is as long as a key may be
+	otherOperation bool
+}
+
+// newCall returns a call with a new key and a new operation.
 func newCall() call {
 	return call{keys: []string{"conform-" + rand.Text()}, operation: rand.Text()}
 }
 
+// as returns the call as a variant of itself.
+func (c call) as(v variant) call {
+	c.variant = v
+	key := c.keys[0]
+	if v.longest {
+		key += strings.Repeat("k", maxKeyLength-len(key)-len(v.suffix))
+	}
+	c.keys = []string{key + v.suffix}
+	if v.otherOperation {
+		c.operation = rand.Text()
+	}
+	return c
+}
+
+// payload is the body. The usual one is in the canonical form of RFC 8785, so that a
+// service that hashes the canonical form hashes the same bytes under every media type.
 func (c call) payload() string {
 	if c.body != "" {
 		return c.body
@@ -86,7 +114,7 @@ func (c call) payload() string {
 	if c.status == 0 {
 		c.status = http.StatusCreated
 	}
-	return fmt.Sprintf(`{"operation":%q,"answer":%d}`, c.operation, c.status)
+	return fmt.Sprintf(`{"answer":%d,"operation":%q}`, c.status, c.operation)
 }
 
 // answer is what a service answers.
@@ -139,24 +167,21 @@ func (s *suite) doAt(ctx context.Context, instance int, c call) (answer, error) 
 }
 
 func (s *suite) request(ctx context.Context, instance int, c call, body io.Reader) (*http.Request, error) {
-	path := c.path
-	if path == "" {
-		path = "/conform/effects"
+	url := s.urls[instance] + cmp.Or(c.path, "/conform/effects")
+	if c.query != "" {
+		url += "?" + c.query
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.urls[instance]+path, body)
+	r, err := http.NewRequestWithContext(ctx, cmp.Or(c.method, http.MethodPost), url, body)
 	if err != nil {
 		return nil, err
 	}
-	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Content-Type", cmp.Or(c.mediaType, "application/json"))
 	for name, values := range c.header {
 		r.Header[name] = values
 	}
 	r.Header["Idempotency-Key"] = c.keys
-	if c.principal == "" {
-		c.principal = "alice"
-	}
 	if c.principal != "-" {
-		r.Header.Set("Authorization", "Bearer "+c.principal)
+		r.Header.Set("Authorization", "Bearer "+cmp.Or(c.principal, "alice"))
 	}
 	if c.fault != "" {
 		r.Header.Set("Conform-Fault", c.fault)

@@ -46,7 +46,8 @@ for (const [path, scope] of [
   ["/conform/effects", "conform:effects"],
   ["/conform/brief", "conform:brief"],
 ] as const) {
-  app.post(
+  app.on(
+    ["POST", "PUT"],
     path,
     idempotent({ scope }, async (c) => {
       const { operation, answer } = await c.req.json<{ operation: string; answer?: number }>();
