@@ -23,8 +23,8 @@ func sloppyService(t *testing.T) (url string) {
 	})
 	mux.HandleFunc("POST /conform/{scope}", func(w http.ResponseWriter, r *http.Request) {
 		var asked struct{ Operation string }
-		if json.NewDecoder(r.Body).Decode(&asked) != nil {
-			http.Error(w, "no JSON", http.StatusBadRequest)
+		if json.NewDecoder(r.Body).Decode(&asked) != nil || r.Header.Get("Cronce-Send-Before") != "" {
+			http.Error(w, "no JSON, or a header that is not supported", http.StatusBadRequest)
 			return
 		}
 		mu.Lock()

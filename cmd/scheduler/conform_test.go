@@ -125,7 +125,7 @@ func TestGoldenConform(t *testing.T) {
 	d := newDesk(t, exampleRegistry)
 	out := &screen{width: 80}
 	var errs strings.Builder
-	args := []string{"conform", "--url", url, "--patience", "1ms", "--only", "one-effect,json-meaning,crash,scopes"}
+	args := []string{"conform", "--url", url, "--patience", "1ms", "--only", "one-effect,json-meaning,crash,send-before-syntax"}
 	if code := runAt(t.Context(), args, streams{strings.NewReader(""), out, &errs}, d.lookup, time.Now); code != exitFailed {
 		t.Errorf("exit %d: %s", code, &errs)
 	}

@@ -25,7 +25,7 @@ func (a *app) probeCommand() *cobra.Command {
 	var f probeFlags
 	c := &cobra.Command{
 		Use:   "probe JOB | --url URL [--method M] [--path P] [--body JSON]",
-		Short: "Call a target to test that it applies each key once (real effects)",
+		Short: "Call a target to find faults in how it treats keys (real effects)",
 		Long: `probe calls a target with new keys: one call, the same call again, one with a
 changed body, four at the same time, and one without a key: 8 calls, or one if the
 first fails. It reports how the target answered.
@@ -38,7 +38,9 @@ environment. Nothing is written to the ledger. On a terminal probe asks first;
 A JOB is called as the scheduler calls it, authorization included. A URL must be
 https, or http to this machine.
 
-Exit 0: idempotent. Exit 1: not idempotent, or not proven.`,
+Exit 0: no fault found. Exit 1: a fault found, or no clear answer. No exit code
+says that the target is idempotent: a probe sees answers and no effects, and
+tries no crashes and lost answers. Test that with conform.`,
 		Example: `  cronce probe release-commission-locks
   cronce probe --url http://127.0.0.1:8080/v1/payments --body '{"cents":1}' --token-env TOKEN`,
 		Args: cobra.MaximumNArgs(1),

@@ -9,11 +9,15 @@ import (
 	"github.com/cronce/cronce/targets/probe"
 )
 
+// probeLimits is printed below every verdict.
+const probeLimits = `A probe sees answers only: not whether effect and key are committed together,
+once, and before the answer. "cronce conform" tests that.`
+
 func (a *app) printProbe(r probe.Report) error {
 	if err := a.showProbe(r); err != nil {
 		return err
 	}
-	if !r.Idempotent {
+	if r.Outcome != probe.NoFaultFound {
 		return &exit{code: exitFailed}
 	}
 	return nil
@@ -54,11 +58,7 @@ func (a *app) showProbe(r probe.Report) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	word := "idempotent"
-	if !r.Idempotent {
-		word = "not idempotent, or not shown to be"
-	}
-	_, err := fmt.Fprintf(a.out, "\n%s %s %s: %s\n", r.Method, r.Target, r.Path, word)
+	_, err := fmt.Fprintf(a.out, "\n%s %s %s:\n%s\n%s\n", r.Method, r.Target, r.Path, r.Summary, probeLimits)
 	return err
 }
 

@@ -7,12 +7,14 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/cronce/cronce/examples/target/membership"
+	"github.com/cronce/cronce/targets/conform"
 	"github.com/cronce/cronce/targets/probe"
 )
 
@@ -27,8 +29,8 @@ func probeOf(t *testing.T, d *desk, args ...string) (int, map[string]probe.Verdi
 	for _, c := range got.Checks {
 		answers[c.Check] = c.Answer
 	}
-	if got.Idempotent != (code == 0) {
-		t.Errorf("exit %d, idempotent %t", code, got.Idempotent)
+	if (got.Outcome == probe.NoFaultFound) != (code == 0) {
+		t.Errorf("exit %d, %s", code, got.Outcome)
 	}
 	return code, answers, got
 }
@@ -84,7 +86,7 @@ func TestProbeSeesKeysThatLiveShorterThanDeclared(t *testing.T) {
 	_, url := membershipService(t)
 	d := newDesk(t, exampleRegistry)
 	d.env["MEMBERSHIP_URL"] = url
-	if code, answers, got := probeOf(t, d, "close"); code != exitFailed || answers["expiry told"] != probe.No || answers["one effect"] != probe.Yes {
+	if code, answers, got := probeOf(t, d, "close"); code != exitFailed || answers["expiry-told"] != probe.No || answers["replay-bytes"] != probe.Yes {
 		t.Errorf("exit %d: %+v", code, got.Checks)
 	}
 }
@@ -95,7 +97,7 @@ type fake struct {
 	defect string
 	mu     sync.Mutex
 	seen   map[string]string // key to body
-	count  int
+	count  int               // effects
 }
 
 func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -150,6 +152,9 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !replay || f.defect == "counts replays" {
 		f.count++
 	}
+	if !replay && f.defect == "commits twice" {
+		f.count++
+	}
 	if replay && f.defect != "does not mark replays" {
 		w.Header().Set("Idempotent-Replayed", "true")
 	}
@@ -167,41 +172,71 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, `{"ok":true}`)
 }
 
-func TestProbeFindsWhatIsNotIdempotent(t *testing.T) {
+func TestProbeFindsFaults(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		defect string
-		code   int
-		check  string
-		answer probe.Verdict
+		defect  string
+		outcome probe.Outcome
+		check   string
+		answer  probe.Verdict
 	}{
-		{"", 0, "one effect", probe.Yes},
-		{"refuses everything", 1, "new key accepted", probe.No},
-		{"breaks", 1, "new key accepted", probe.No},
-		{"says every answer is a replay", 1, "new key accepted", probe.No},
-		{"ignores the key", 1, "one effect", probe.No},
-		{"counts replays", 1, "one effect", probe.No},
-		{"takes another body", 1, "mismatch refused", probe.No},
-		{"mistakes a mismatch for a call in progress", 1, "mismatch refused", probe.Unclear},
-		{"answers a mismatch with 400", 1, "mismatch refused", probe.Unclear},
-		{"answers a mismatch with 422", 0, "mismatch refused", probe.Yes},
-		{"refuses duplicates for good", 1, "in flight handled", probe.No},
-		{"asks duplicates to come back", 1, "one effect", probe.Unclear},
-		{"asks duplicates to come back", 1, "in flight handled", probe.Yes},
-		{"does not mark replays", 0, "replay marked", probe.No},
-		{"takes calls without a key", 0, "key required", probe.No},
-		{"does not tell the expiry", 0, "expiry told", probe.No},
-		{"tells the expiry in words", 0, "expiry told", probe.No},
+		{"", probe.NoFaultFound, "replay-bytes", probe.Yes},
+		{"refuses everything", probe.Inconclusive, "new-key", probe.Unclear},
+		{"breaks", probe.Inconclusive, "new-key", probe.Unclear},
+		{"says every answer is a replay", probe.FaultFound, "new-key", probe.No},
+		{"ignores the key", probe.FaultFound, "replay-bytes", probe.No},
+		{"counts replays", probe.FaultFound, "replay-bytes", probe.No},
+		{"takes another body", probe.FaultFound, "mismatch", probe.No},
+		{"mistakes a mismatch for a call in progress", probe.Inconclusive, "mismatch", probe.Unclear},
+		{"answers a mismatch with 400", probe.Inconclusive, "mismatch", probe.Unclear},
+		{"answers a mismatch with 422", probe.NoFaultFound, "mismatch", probe.Yes},
+		{"refuses duplicates for good", probe.FaultFound, "storm", probe.No},
+		{"asks duplicates to come back", probe.Inconclusive, "replay-bytes", probe.Unclear},
+		{"asks duplicates to come back", probe.Inconclusive, "storm", probe.Yes},
+		{"does not mark replays", probe.NoFaultFound, "replay-marked", probe.No},
+		{"takes calls without a key", probe.NoFaultFound, "missing-key", probe.No},
+		{"does not tell the expiry", probe.NoFaultFound, "expiry-told", probe.No},
+		{"tells the expiry in words", probe.NoFaultFound, "expiry-told", probe.No},
 	} {
 		t.Run(c.defect+" "+c.check, func(t *testing.T) {
 			t.Parallel()
 			s := httptest.NewServer(&fake{defect: c.defect, seen: map[string]string{}})
 			defer s.Close()
-			code, answers, got := probeOf(t, newDesk(t, exampleRegistry), "--url", s.URL+"/v1/work?a=b", "--body", `[1]`)
-			if code != c.code || answers[c.check] != c.answer {
-				t.Errorf("exit %d, %s: %s\n%+v", code, c.check, answers[c.check], got.Checks)
+			_, answers, got := probeOf(t, newDesk(t, exampleRegistry), "--url", s.URL+"/v1/work?a=b", "--body", `[1]`)
+			if got.Outcome != c.outcome || answers[c.check] != c.answer {
+				t.Errorf("%s, %s: %s\n%+v", got.Outcome, c.check, answers[c.check], got.Checks)
 			}
 		})
+	}
+}
+
+// A probe sees answers. Whatever they are, it says what it did not test, and never that the
+// target is idempotent: this one answers as it should, and has each effect twice.
+func TestProbeSaysWhatItDidNotTest(t *testing.T) {
+	t.Parallel()
+	const summary = "no fault found in 8 calls; crashes, lost answers and effects not tested"
+	for _, output := range []string{"table", "json", "yaml"} {
+		svc := &fake{defect: "commits twice", seen: map[string]string{}}
+		s := httptest.NewServer(svc)
+		defer s.Close()
+		code, out, _ := newDesk(t, exampleRegistry).run("probe", "--url", s.URL+"/v1/work", "-o", output)
+		if code != 0 || svc.count != 4 || !strings.Contains(out, summary) {
+			t.Errorf("-o %s: exit %d after %d effects of 2 keys:\n%s", output, code, svc.count, out)
+		}
+		if strings.Contains(strings.ReplaceAll(strings.ToLower(out), "idempotent-replayed", ""), "idempotent") {
+			t.Errorf("-o %s calls the target idempotent:\n%s", output, out)
+		}
+	}
+	s := httptest.NewServer(&fake{seen: map[string]string{}})
+	defer s.Close()
+	_, answers, got := probeOf(t, newDesk(t, exampleRegistry), "--url", s.URL+"/v1/work")
+	for _, name := range conform.Cases() {
+		if _, tried := answers[name]; tried == slices.Contains(got.NotTried, name) {
+			t.Errorf("the case %s: checked: %t; not tried: %v", name, tried, got.NotTried)
+		}
+	}
+	if len(got.NotTried) != len(conform.Cases())-6 {
+		t.Errorf("6 checks have the names of cases; not tried: %v", got.NotTried)
 	}
 }
 

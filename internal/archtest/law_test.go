@@ -66,8 +66,8 @@ var law = archtest.Law{
 		},
 		{
 			In:  []string{"targets/probe"},
-			May: []string{"jobs", "ledger", "executor", "targets", "cleanup", "internal/hosts", "internal/plural"},
-			Why: "a probe makes a target's calls and judges them by the retention proof",
+			May: []string{"jobs", "ledger", "executor", "targets", "targets/conform", "cleanup", "internal/hosts", "internal/plural"},
+			Why: "a probe makes a target's calls, judges them by the retention proof, and names its checks after the cases of conform",
 		},
 		{
 			In:  []string{"targets/conform"},

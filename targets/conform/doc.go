@@ -14,11 +14,14 @@
 //	POST /conform/effects
 //	     An idempotent operation. {"operation": "ID", "answer": 201}: it stores one
 //	     effect and answers with that status (default 201), a Location, a
-//	     Set-Cookie, and {"operation": "ID", "effect": "a token drawn anew"}.
+//	     Set-Cookie, and {"operation": "ID", "effect": "a token drawn anew"}. If the
+//	     status is 400 or more, it stores no effect. It takes any query and media type.
 //	     The header Conform-Fault is no part of the payload. It tells the handler
 //	     what to do between the effect and the answer:
 //	       hold=MS   wait so many milliseconds
 //	       crash     end the process without cleaning up
+//	PUT  /conform/effects
+//	     The same, in the same key scope; 405 if the service cannot have it.
 //	POST /conform/brief
 //	     The same in a key scope of its own, whose keys expire after briefSeconds.
 //

@@ -11,11 +11,12 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Check is one question about a target and its answer.
+// Check is one question about a target and its answer. Its name is that of a case of package
+// conform, except new-key, without which nothing else can be asked.
 type Check struct {
 	Check    string  `json:"check"`
 	Answer   Verdict `json:"answer"`
-	Required bool    `json:"required"` // to be called idempotent
+	Required bool    `json:"required"` // the answer no is a fault
 	Detail   string  `json:"detail"`
 }
 
@@ -37,14 +38,14 @@ func (p *prober) judge() []Check {
 	if !p.first.done() {
 		return checks
 	}
-	return append(checks, p.oneEffect(), p.marked(), p.refusesMismatch(), p.inFlight(), p.requiresKey(), p.expiry(p.TTL))
+	return append(checks, p.sameAnswer(), p.marked(), p.refusesMismatch(), p.storm(), p.requiresKey(), p.expiry(p.TTL))
 }
 
 func (c Call) newWork() Check {
-	k := Check{Check: "new key accepted", Required: true, Answer: Yes, Detail: c.inWords()}
+	k := Check{Check: "new-key", Required: true, Answer: Yes, Detail: c.inWords()}
 	switch {
 	case !c.accepted():
-		k.Answer = No
+		k.Answer = Unclear
 		k.Detail += "; without an accepted call nothing can be said: correct the path, the credentials or the body"
 	case c.Answer == ledger.AnswerReplayed:
 		k.Answer = No
@@ -56,7 +57,7 @@ func (c Call) newWork() Check {
 // completes: of a job with async, the target answers 202 until the work is done, and
 // then something else.
 func (p *prober) completes() Check {
-	k := Check{Check: "202 until done", Required: true, Answer: Yes, Detail: fmt.Sprintf("%s 202, then HTTP %d", plural.Of(p.first.still, "answer"), p.first.Status)}
+	k := Check{Check: "long-work", Required: true, Answer: Yes, Detail: fmt.Sprintf("%s 202, then HTTP %d", plural.Of(p.first.still, "answer"), p.first.Status)}
 	switch {
 	case !p.first.done():
 		k.Answer = No
@@ -67,8 +68,8 @@ func (p *prober) completes() Check {
 	return k
 }
 
-func (p *prober) oneEffect() Check {
-	k := Check{Check: "one effect", Required: true, Answer: Yes, Detail: "the same call again has the identical answer"}
+func (p *prober) sameAnswer() Check {
+	k := Check{Check: "replay-bytes", Required: true, Answer: Yes, Detail: "the same call again has the identical answer"}
 	switch {
 	case p.again.accepted() && alike(p.first, p.again):
 	case p.again.accepted():
@@ -81,13 +82,13 @@ func (p *prober) oneEffect() Check {
 
 func (p *prober) marked() Check {
 	if p.again.Answer == ledger.AnswerReplayed {
-		return Check{"replay marked", Yes, false, "Idempotent-Replayed: true"}
+		return Check{"replay-marked", Yes, false, "Idempotent-Replayed: true"}
 	}
-	return Check{"replay marked", No, false, "no Idempotent-Replayed: true; the ledger will not know replays from new work"}
+	return Check{"replay-marked", No, false, "no Idempotent-Replayed: true; the ledger will not know replays from new work"}
 }
 
 func (p *prober) refusesMismatch() Check {
-	k := Check{Check: "mismatch refused", Required: true, Answer: Unclear, Detail: p.mismatch.inWords()}
+	k := Check{Check: "mismatch", Required: true, Answer: Unclear, Detail: p.mismatch.inWords()}
 	conflict := p.mismatch.Status == http.StatusConflict || p.mismatch.Status == http.StatusUnprocessableEntity
 	switch {
 	case p.mismatch.accepted():
@@ -101,10 +102,10 @@ func (p *prober) refusesMismatch() Check {
 	return k
 }
 
-// inFlight: of calls at the same time one may do the work; the others get its
+// storm: of calls at the same time one may do the work; the others get its
 // answer, or are asked to come back.
-func (p *prober) inFlight() Check {
-	k := Check{Check: "in flight handled", Required: true, Answer: Yes}
+func (p *prober) storm() Check {
+	k := Check{Check: "storm", Required: true, Answer: Yes}
 	var done, later, worked int
 	var answer Call
 	for _, c := range p.together {
@@ -141,7 +142,7 @@ func (p *prober) inFlight() Check {
 }
 
 func (p *prober) requiresKey() Check {
-	k := Check{Check: "key required", Answer: Yes, Detail: p.keyless.inWords()}
+	k := Check{Check: "missing-key", Answer: Yes, Detail: p.keyless.inWords()}
 	switch {
 	case p.keyless.accepted():
 		k.Answer = No
@@ -155,7 +156,7 @@ func (p *prober) requiresKey() Check {
 // expiry compares with what the registry declares. The retention proof allows
 // the clocks cleanup.Skew, so as much is allowed here.
 func (p *prober) expiry(ttl time.Duration) Check {
-	const name, field = "expiry told", "Idempotency-Key-Expires"
+	const name, field = "expiry-told", "Idempotency-Key-Expires"
 	text := p.first.field(field)
 	if text == "" {
 		return Check{name, No, false, "no " + field + "; that keys live long enough cannot be seen"}

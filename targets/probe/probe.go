@@ -1,6 +1,11 @@
-// Package probe tests how a target treats idempotency keys. It makes real calls with real
-// effects: one call, the same call again, one with a changed body, several at the same
-// time, and one without a key. The command `probe` uses it.
+// Package probe looks for faults in how a target treats idempotency keys. It makes real
+// calls with real effects: one call, the same call again, one with a changed body, several
+// at the same time, and one without a key. The command `probe` uses it.
+//
+// A probe sees answers and no effects. It cannot show that a target is idempotent: that the
+// effect and the key are committed together, once, and before the answer. Package conform
+// tests that, with a service that follows its protocol. The checks have the names of its
+// cases.
 package probe
 
 import (
@@ -36,12 +41,14 @@ type Config struct {
 
 // Report is the result of a probe.
 type Report struct {
-	Idempotent bool    `json:"idempotent"` // the answer to every required check is yes
-	Target     string  `json:"target"`
-	Method     string  `json:"method"`
-	Path       string  `json:"path"`
-	Checks     []Check `json:"checks"`
-	Calls      []Call  `json:"calls"`
+	Outcome  Outcome  `json:"outcome"`
+	Summary  string   `json:"summary"` // the outcome in words, with what was tried
+	Target   string   `json:"target"`
+	Method   string   `json:"method"`
+	Path     string   `json:"path"`
+	Checks   []Check  `json:"checks"`
+	NotTried []string `json:"notTried"` // the cases of package conform that were not tried
+	Calls    []Call   `json:"calls"`
 }
 
 // Run makes the calls and judges their answers. It returns an error if ctx ends. Calls
@@ -51,10 +58,8 @@ func Run(ctx context.Context, c Config) (Report, error) {
 	if err := p.run(ctx); err != nil {
 		return Report{}, fmt.Errorf("%w; calls that were sent may have had their effects", err)
 	}
-	r := Report{Idempotent: true, Target: cmp.Or(c.Name, c.Job.Target), Method: c.Job.Method, Path: c.Job.Path, Calls: p.calls, Checks: p.judge()}
-	for _, check := range r.Checks {
-		r.Idempotent = r.Idempotent && (check.Answer == Yes || !check.Required)
-	}
+	r := Report{Target: cmp.Or(c.Name, c.Job.Target), Method: c.Job.Method, Path: c.Job.Path, Calls: p.calls, Checks: p.judge()}
+	r.conclude()
 	return r, nil
 }
 

@@ -53,15 +53,16 @@ func longTarget(accepts int) http.HandlerFunc {
 
 func TestLongWorkIsAskedForUntilItIsDone(t *testing.T) {
 	for name, c := range map[string]struct {
-		accepts    int
-		within     time.Duration
-		idempotent bool
-		want       probe.Verdict
-		detail     string
+		accepts int
+		within  time.Duration
+		outcome probe.Outcome
+		summary string
+		want    probe.Verdict
+		detail  string
 	}{
-		"done after three answers 202": {3, time.Hour, true, probe.Yes, "3 answers 202, then HTTP 200"},
-		"done at once":                 {0, time.Hour, true, probe.Yes, "done at once, without a 202"},
-		"never done":                   {1_000_000, time.Microsecond, false, probe.No, "1 answer 202 within 1µs, and no other: the run would be dead (not_completed)"},
+		"done after three answers 202": {3, time.Hour, probe.NoFaultFound, "no fault found in 14 calls; crashes, lost answers and effects not tested", probe.Yes, "3 answers 202, then HTTP 200"},
+		"done at once":                 {0, time.Hour, probe.NoFaultFound, "no fault found in 8 calls; crashes, lost answers and effects not tested", probe.Yes, "done at once, without a 202"},
+		"never done":                   {1_000_000, time.Microsecond, probe.FaultFound, "1 fault found in 1 call: long-work", probe.No, "1 answer 202 within 1µs, and no other: the run would be dead (not_completed)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			svc := httptest.NewServer(longTarget(c.accepts))
@@ -79,11 +80,11 @@ func TestLongWorkIsAskedForUntilItIsDone(t *testing.T) {
 			job, _ = reg.Job("long")
 			job.Async = jobs.Async{Within: c.within, Poll: time.Millisecond}
 			got, err := probe.Run(t.Context(), probe.Config{Targets: calls, Registry: "acme", Job: job, Now: time.Now()})
-			if err != nil || got.Idempotent != c.idempotent {
-				t.Errorf("idempotent: %v, %v; %+v", got.Idempotent, err, got.Checks)
+			if err != nil || got.Outcome != c.outcome || got.Summary != c.summary {
+				t.Errorf("%s: %s, %v; %+v", got.Outcome, got.Summary, err, got.Checks)
 			}
 			for _, check := range got.Checks {
-				if check.Check == "202 until done" && (check.Answer != c.want || check.Detail != c.detail) {
+				if check.Check == "long-work" && (check.Answer != c.want || check.Detail != c.detail) {
 					t.Errorf("%+v, want %s: %s", check, c.want, c.detail)
 				}
 			}
