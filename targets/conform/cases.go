@@ -33,7 +33,7 @@ var cases = []testcase{
 		source: contract + ", rule 3; RFC 9110, section 8", run: replayHeaders},
 	{name: "storm", rule: "Of many calls at once with one key one does the work, and all get its answer or are asked to come back.",
 		source: contract + ", rule 1", run: storm},
-	{name: "in-flight", rule: "A call whose key is being worked on waits for a limited time, then it is answered 409 with Retry-After.",
+	{name: "in-flight", rule: "A call whose key is being worked on waits for a limited time, then it is answered 409 (or 429, or 503) with Retry-After.",
 		source: contract + "; " + draft + ", section 2.6", run: inFlight},
 	{name: "lost-answer", rule: "A caller that hung up gets the answer when it asks again; there is one effect.",
 		source: contract + ", rule 2", run: lostAnswer},

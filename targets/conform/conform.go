@@ -29,8 +29,9 @@ type Config struct {
 	// Patience is how long the suite waits for a service to come back, a key to
 	// become free or a key to expire; default 30s.
 	Patience time.Duration
-	// Hold is how long the work of the case in-flight takes. It must be longer than the
-	// service waits for another call. Default 2.5s.
+	// Hold is how long the work of the case in-flight takes at first. While the service
+	// waits longer for another call, the case is tried again with twice and three times
+	// Hold. Default 2.5s.
 	Hold time.Duration
 	// Only lists the names of the cases to run; default all.
 	Only []string

@@ -21,7 +21,7 @@ import (
 // serve starts instances of one service and runs the suite against them.
 func serve(t *testing.T, service http.Handler, instances int, patience time.Duration, only ...string) conform.Report {
 	t.Helper()
-	c := conform.Config{Patience: patience, Hold: time.Second, Only: only}
+	c := conform.Config{Patience: patience, Hold: 400 * time.Millisecond, Only: only}
 	for range instances {
 		s := httptest.NewServer(service)
 		t.Cleanup(s.Close)
@@ -66,6 +66,7 @@ var mutants = []struct {
 	{"forgets the Location", "replay-headers", conform.Failed},
 	{"checks, then acts", "storm", conform.Failed},
 	{"breaks in flight", "in-flight", conform.Failed},
+	{"is in conflict in flight", "in-flight", conform.Failed},
 	{"makes duplicates wait for ever", "in-flight", conform.Failed},
 	{"says not when to come back", "in-flight", conform.Failed},
 	{"stops with its caller", "lost-answer", conform.Failed},

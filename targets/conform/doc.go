@@ -21,12 +21,12 @@
 //	       hold=MS   wait so many milliseconds
 //	       crash     end the process without cleaning up
 //	PUT  /conform/effects
-//	     The same, in the same key scope; 405 if the service cannot have it.
+//	     As POST /conform/effects, in the same key scope; 405 if the service cannot have it.
 //	POST /conform/brief
-//	     The same in a key scope of its own, whose keys expire after briefSeconds.
+//	     As POST /conform/effects, in a key scope of its own, whose keys expire after briefSeconds.
 //
 //	POST /conform/long
-//	     The same in a key scope of its own, as long work: it is answered 202 with a
+//	     As POST /conform/effects, in a key scope of its own, as long work: it is answered 202 with a
 //	     Retry-After until it is done. Conform-Fault is what happens in the middle of
 //	     the work. A dead worker loses its key after a second or two.
 //

@@ -147,6 +147,8 @@ func (f *fake) take(w http.ResponseWriter, name, payload string, sendBefore time
 			switch f.defect {
 			case "breaks in flight":
 				problem(w, 500, "broken")
+			case "is in conflict in flight":
+				problem(w, 409, "duplicate")
 			case "says not when to come back":
 				problem(w, 409, "idempotency_key_in_progress")
 			default:

@@ -190,7 +190,7 @@ func (s *suite) request(ctx context.Context, instance int, c call, body io.Reade
 }
 
 func (s *suite) send(r *http.Request) (answer, error) {
-	ctx, cancel := context.WithTimeout(r.Context(), s.patience+s.hold)
+	ctx, cancel := context.WithTimeout(r.Context(), s.patience+holds*s.hold)
 	defer cancel()
 	response, err := s.client.Do(r.WithContext(ctx))
 	if err != nil {
