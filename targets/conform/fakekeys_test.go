@@ -148,7 +148,11 @@ func (f *fake) take(w http.ResponseWriter, name, payload string, sendBefore time
 			case "breaks in flight":
 				problem(w, 500, "broken")
 			case "is in conflict in flight":
+				w.Header().Set("Retry-After", "1")
 				problem(w, 409, "duplicate")
+			case "is busy in flight": // which the rules allow
+				w.Header().Set("Retry-After", "1")
+				problem(w, 503, "busy")
 			case "says not when to come back":
 				problem(w, 409, "idempotency_key_in_progress")
 			default:
