@@ -47,7 +47,7 @@ func decode(w http.ResponseWriter, r *http.Request, fields []string) (*actReques
 		return nil, nil, invalid("the body is invalid: " + strings.TrimPrefix(err.Error(), "json: "))
 	}
 	if badText(a.id) {
-		return nil, nil, invalid("the path must be UTF-8 without control characters")
+		return nil, nil, invalid("the path must be UTF-8 without control, directional or invisible characters")
 	}
 	who := access.FromContext(r.Context())
 	if err := permitsFields(who, a); err != nil {

@@ -3,7 +3,6 @@ package api
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"net/http"
 	"time"
 
@@ -132,7 +131,7 @@ func (st *stream) tell(got operations.Changes) {
 // put adds an event; without a kind, only its id.
 func (st *stream) put(kind, id string, data any) {
 	if kind != "" {
-		text, err := json.Marshal(data)
+		text, err := encode(data)
 		if err != nil {
 			return // runs are marshaled everywhere
 		}

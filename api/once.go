@@ -172,7 +172,7 @@ func (m mutation) answer(v any, err error) (stored, error) {
 	if err != nil {
 		return stored{}, undone(err)
 	}
-	body, err := json.Marshal(v)
+	body, err := encode(v)
 	return stored{m.status, body}, err
 }
 

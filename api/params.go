@@ -11,7 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
+
+	"github.com/cronce/cronce/internal/plaintext"
 )
 
 // params reads a query; err is the first thing that is wrong with it.
@@ -37,15 +38,13 @@ func query(r *http.Request, allowed ...string) *params {
 		case slices.Contains(given, ""):
 			p.fail("the parameter %s is empty; give it a value or leave it out", name)
 		case slices.ContainsFunc(given, badText):
-			p.fail("the parameter %s must be UTF-8 without control characters", name)
+			p.fail("the parameter %s must be UTF-8 without control, directional or invisible characters", name)
 		}
 	}
 	return p
 }
 
-func badText(s string) bool {
-	return !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f })
-}
+func badText(s string) bool { return !plaintext.Is(s) }
 
 func (p *params) fail(format string, args ...any) {
 	if p.err == nil {

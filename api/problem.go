@@ -12,6 +12,7 @@ import (
 	"github.com/cronce/cronce/api/access"
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/internal/plaintext"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -95,7 +96,7 @@ func writeProblem(w http.ResponseWriter, p *Problem) {
 
 // write answers with JSON; with a tag, a client that has it gets 304.
 func (s *server) write(w http.ResponseWriter, r *http.Request, v any, tagged bool) {
-	text, err := json.Marshal(v)
+	text, err := encode(v)
 	if err != nil {
 		s.fail(w, r, err)
 		return
@@ -128,8 +129,15 @@ func hasTag(r *http.Request, tag string) bool {
 	return false
 }
 
-func writeJSON(w http.ResponseWriter, media string, status int, v any) {
+// encode returns a value as JSON that is safe to print: who reads an answer on a terminal
+// sees what people, targets and callers wrote, escaped.
+func encode(v any) ([]byte, error) {
 	text, err := json.Marshal(v)
+	return plaintext.JSON(text), err
+}
+
+func writeJSON(w http.ResponseWriter, media string, status int, v any) {
+	text, err := encode(v)
 	if err != nil {
 		http.Error(w, "internal", http.StatusInternalServerError)
 		return

@@ -108,7 +108,7 @@ func TestHandler(t *testing.T) {
 		want        *ledger.Report
 	}{
 		"done":           {token, `{"state":"succeeded"}`, nil, 200, "", &ledger.Report{RunID: runID, Done: true}},
-		"failed":         {token, `{"state":"failed","detail":"disk\nfull\u001b[2J"}`, nil, 200, "", &ledger.Report{RunID: runID, Progress: "disk full[2J", Done: true}},
+		"failed":         {token, `{"state":"failed","detail":"disk\nfull\u001b[2J"}`, nil, 200, "", &ledger.Report{RunID: runID, Progress: "disk full\ufffd[2J", Done: true}},
 		"working":        {token, `{"state":"working","progress":"40 of 100","more":1}`, nil, 200, "", &ledger.Report{RunID: runID, Progress: "40 of 100"}},
 		"a number":       {token, `{"state":"working","progress":0.25}`, nil, 200, "", &ledger.Report{RunID: runID, Progress: "0.25"}},
 		"an object":      {token, `{"state":"working","progress":{"done": 3},"detail":"of 9"}`, nil, 200, "", &ledger.Report{RunID: runID, Progress: `{"done":3} of 9`}},

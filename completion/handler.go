@@ -8,8 +8,8 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
-	"unicode"
 
+	"github.com/cronce/cronce/internal/plaintext"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -86,13 +86,7 @@ func read(w http.ResponseWriter, r *http.Request) (said report, ok bool) {
 
 // text is what the run keeps: the progress and the detail, in one line.
 func (r report) text() string {
-	text := strings.Join(strings.Fields(ledger.ProgressText(r.Progress)+" "+r.Detail), " ")
-	return strings.Map(func(c rune) rune {
-		if unicode.IsPrint(c) {
-			return c
-		}
-		return -1
-	}, text)
+	return plaintext.Line(strings.Join(strings.Fields(ledger.ProgressText(r.Progress)+" "+r.Detail), " "))
 }
 
 // fail answers with a problem document (RFC 9457).

@@ -1,12 +1,12 @@
 package jobs
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
+
+	"github.com/cronce/cronce/internal/plaintext"
 )
 
 // Bounds of Metadata, in characters.
@@ -91,10 +91,7 @@ func (d *draft) checkLine(path, text string, most int) {
 		d.add(path, codeOutOfRange, "%s has %d characters, the maximum is %d", field(path), n, most)
 		return
 	}
-	for _, c := range text {
-		if c == utf8.RuneError || !unicode.IsPrint(c) {
-			d.add(path, CodeBadValue, "%s has the character %s, which cannot be shown; it is one line of text", field(path), fmt.Sprintf("%U", c))
-			return
-		}
+	if found := plaintext.Check(text); found != "" {
+		d.add(path, CodeBadValue, "%s has %s, which cannot be shown; it is one line of text", field(path), found)
 	}
 }

@@ -51,7 +51,7 @@ func TestTextsForPeopleAreBoundedLines(t *testing.T) {
 		{jobs.Metadata{Description: "a\nb"}, "description has the character U+000A"},
 		{jobs.Metadata{Owner: "\x1b[2J"}, "owner has the character U+001B"},
 		{jobs.Metadata{Owner: "a\u202eb"}, "owner has the character U+202E"},
-		{jobs.Metadata{Owner: "a\xffb"}, "owner has the character U+FFFD"},
+		{jobs.Metadata{Owner: "a\xffb"}, "owner has bytes that are not UTF-8"},
 		{jobs.Metadata{Labels: many}, "labels has 21 labels, the maximum is 20"},
 		{jobs.Metadata{Labels: map[string]string{"": "x"}}, `invalid label name ""`},
 		{jobs.Metadata{Labels: map[string]string{"a=b": "x"}}, `invalid label name "a=b"`},

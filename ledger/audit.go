@@ -1,6 +1,12 @@
 package ledger
 
-import "time"
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cronce/cronce/internal/plaintext"
+)
 
 // Actor is the operator who acts, why, and by which interface. By and Why are required.
 type Actor struct {
@@ -12,6 +18,22 @@ type Actor struct {
 	// Request identifies the request that asked for the action, so that a repeated
 	// request finds what it did; "" if requests are not repeated.
 	Request string
+}
+
+// ErrInvalidActor reports that By or Why has a character that is not shown. Nothing was
+// written.
+var ErrInvalidActor = errors.New("use one line of text without control, directional or invisible characters")
+
+// Validate returns ErrInvalidActor if By or Why would change how the text around it is
+// displayed. Every store calls it before it keeps an Actor.
+func (a Actor) Validate() error {
+	if found := plaintext.Check(a.By); found != "" {
+		return fmt.Errorf("the name of the person who acts (by) has %s: %w", found, ErrInvalidActor)
+	}
+	if found := plaintext.Check(a.Why); found != "" {
+		return fmt.Errorf("the reason (why) has %s: %w", found, ErrInvalidActor)
+	}
+	return nil
 }
 
 // Via is the interface by which an action was requested.

@@ -10,6 +10,8 @@ import (
 // contract as a test suite. A consumer declares the part that it uses as an
 // interface of its own.
 //
+// Every method that takes an Actor returns ErrInvalidActor if the Actor is invalid.
+//
 // Every method may return ErrUnavailable. It may then have been applied or not, and
 // is safe to repeat with the same arguments. A Store is safe for concurrent use.
 type Store interface {

@@ -18,13 +18,21 @@ func (a Admission) Validate() error {
 	return nil
 }
 
-// Validate returns ErrInvalidRun for anything but a single run. Every store calls
-// it first.
-func (e Entry) Validate() error { return new(validator).single(e.JobID, &e.RunSpec) }
+// Validate returns ErrInvalidRun for anything but a single run, and ErrInvalidActor.
+// Every store calls it first.
+func (e Entry) Validate() error {
+	if err := e.Actor.Validate(); err != nil {
+		return err
+	}
+	return new(validator).single(e.JobID, &e.RunSpec)
+}
 
-// Validate returns ErrInvalidRun for anything but single runs. Every store calls
-// it first.
+// Validate returns ErrInvalidRun for anything but single runs, and ErrInvalidActor.
+// Every store calls it first.
 func (b Backfill) Validate() error {
+	if err := b.Actor.Validate(); err != nil {
+		return err
+	}
 	var d validator
 	for i := range b.Runs {
 		if err := d.single(b.JobID, &b.Runs[i]); err != nil {

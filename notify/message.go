@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cronce/cronce/internal/plaintext"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -22,6 +23,7 @@ type Message struct {
 // NewMessage returns the message of an event of an incident. registry is the registry's
 // name; publicURL is the dashboard's, or "".
 func NewMessage(registry, publicURL string, event Event, i ledger.Incident, now time.Time) Message {
+	i.Error, i.ClosedBy = plaintext.Line(i.Error), plaintext.Line(i.ClosedBy)
 	m := Message{Registry: registry, Event: event, Incident: i, At: now}
 	if publicURL != "" {
 		m.Link = strings.TrimSuffix(publicURL, "/") + "/jobs/" + url.PathEscape(i.JobID)

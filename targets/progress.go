@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"mime"
 	"strings"
-	"unicode"
 
+	"github.com/cronce/cronce/internal/plaintext"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -34,13 +34,7 @@ func progressOf(contentType string, body []byte) string {
 // show it.
 func oneLine(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	line = strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return -1
-	}, line)
-	return ledger.StorableProgress(line)
+	return ledger.StorableProgress(plaintext.Line(strings.TrimSpace(line)))
 }
 
 // RedactProgress returns a target's text about a run's progress, or "redacted" if the text

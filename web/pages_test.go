@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/api/access"
+	"github.com/cronce/cronce/internal/plaintext"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -257,5 +258,26 @@ func TestTheTargetsPageShowsWhyARunWaits(t *testing.T) {
 	must(t, err)
 	if got := s.get("/targets"); got.Code != http.StatusOK || !strings.Contains(got.body, w.RunID) || !strings.Contains(got.body, "breaker_open: calls all failed") {
 		t.Errorf("%d %s", got.Code, got.body)
+	}
+}
+
+// What an earlier version or a target stored is shown without characters that change how the
+// text around it is displayed.
+func TestPagesShowNoControlCharacters(t *testing.T) {
+	s := newSite(t)
+	problems := []ledger.JobProblem{{JobID: "paris", Error: "x\x1b[2J\u009b\u202e\u200by"}}
+	must(t, s.ReconcileIncidents(t.Context(), ledger.IncidentUnplanned, problems))
+	shown := false
+	for _, path := range paths {
+		body := s.get(path).body
+		shown = shown || strings.Contains(body, "x\ufffd[2J\ufffd\ufffd\ufffdy")
+		for line := range strings.SplitSeq(body, "\n") {
+			if found := plaintext.Check(line); found != "" {
+				t.Errorf("%s has %s: %+q", path, found, line)
+			}
+		}
+	}
+	if !shown {
+		t.Error("no page shows the error")
 	}
 }

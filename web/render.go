@@ -13,6 +13,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"github.com/cronce/cronce/internal/plaintext"
 )
 
 //go:embed templates/*.html
@@ -94,7 +96,8 @@ func render(w http.ResponseWriter, r *http.Request, status int, f frame) error {
 		http.Error(w, "this page could not be rendered; the log of this process has the cause", http.StatusInternalServerError)
 		return err
 	}
-	sum := sha256.Sum256(relativeTimes.ReplaceAll(page.Bytes(), nil))
+	shown := []byte(plaintext.Lines(page.String()))
+	sum := sha256.Sum256(relativeTimes.ReplaceAll(shown, nil))
 	tag := `"` + hex.EncodeToString(sum[:12]) + `"`
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
@@ -106,13 +109,13 @@ func render(w http.ResponseWriter, r *http.Request, status int, f frame) error {
 	}
 	if !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
 		w.WriteHeader(status)
-		_, _ = w.Write(page.Bytes()) // the reader has gone
+		_, _ = w.Write(shown) // the reader has gone
 		return nil
 	}
 	h.Set("Content-Encoding", "gzip")
 	w.WriteHeader(status)
 	z := gzip.NewWriter(w)
-	_, _ = z.Write(page.Bytes())
+	_, _ = z.Write(shown)
 	_ = z.Close()
 	return nil
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/cronce/cronce/api"
 	"github.com/cronce/cronce/internal/hosts"
 	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/internal/plaintext"
 )
 
 // Client sends requests to one API server. It is safe for concurrent use.
@@ -172,7 +173,7 @@ func (s *Client) refused(res *http.Response, text []byte) (again time.Duration, 
 		}
 		return final, err
 	}
-	err = &operations.Error{Code: operations.Code(p.Code), Message: p.Detail}
+	err = &operations.Error{Code: operations.Code(p.Code), Message: plaintext.Line(p.Detail)}
 	if seconds, bad := strconv.Atoi(res.Header.Get("Retry-After")); bad == nil {
 		return time.Duration(seconds) * time.Second, err
 	}

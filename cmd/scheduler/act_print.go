@@ -5,6 +5,7 @@ import (
 
 	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/internal/plural"
+	"github.com/cronce/cronce/internal/terminal"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -38,14 +39,14 @@ func (a *app) printActedText(what operations.RunAction, done operations.RunActio
 		if what == operations.Ack && !done.DryRun {
 			state += ", acknowledged"
 		}
-		fmt.Fprintf(a.out, "%s %s\n", r.RunID, state)
+		terminal.Fprintf(a.out, "%s %s\n", r.RunID, state)
 	}
 	for i, r := range done.Refused {
 		if i == shownByDefault {
-			fmt.Fprintf(a.err, "and %s refused; the counts by cause have all, and -o json lists them\n", plural.Of(len(done.Refused)-i, "more run"))
+			terminal.Fprintf(a.err, "and %s refused; the counts by cause have all, and -o json lists them\n", plural.Of(len(done.Refused)-i, "more run"))
 			break
 		}
-		fmt.Fprintf(a.err, "%s refused: %s\n", r.RunID, r.Why)
+		terminal.Fprintf(a.err, "%s refused: %s\n", r.RunID, r.Why)
 	}
 	verb := "done"
 	if what == operations.Redrive { // the processes that serve call

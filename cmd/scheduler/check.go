@@ -10,6 +10,7 @@ import (
 
 	"github.com/cronce/cronce/completion"
 	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/internal/plaintext"
 	"github.com/cronce/cronce/internal/plural"
 	"github.com/cronce/cronce/jobs"
 )
@@ -125,7 +126,7 @@ func (a *app) printCheck(reg *jobs.Registry, problems jobs.Problems) error {
 	}
 	a.printProblems(problems)
 	for _, w := range warnings(reg, a.now()) {
-		fmt.Fprintln(a.err, "warning:", w.Error())
+		fmt.Fprintln(a.err, "warning:", plaintext.Lines(w.Error()))
 	}
 	if len(problems) > 0 {
 		_, err := fmt.Fprintf(a.err, "%s; nothing was started\n", plural.Of(len(problems), "problem"))

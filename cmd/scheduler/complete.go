@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/internal/plaintext"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -140,5 +141,8 @@ func (a *app) ask(c *cobra.Command, open func(context.Context) (ledger.Store, er
 }
 
 func begunWith(values []string, begun string) []string {
-	return slices.DeleteFunc(values, func(v string) bool { return !strings.HasPrefix(v, begun) })
+	return slices.DeleteFunc(values, func(v string) bool {
+		word, about, _ := strings.Cut(v, "\t")
+		return !strings.HasPrefix(v, begun) || !plaintext.Is(word) || !plaintext.Is(about)
+	})
 }

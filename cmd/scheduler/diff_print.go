@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/cronce/cronce/internal/jobdiff"
+	"github.com/cronce/cronce/internal/terminal"
 )
 
 func (a *app) printDiff(d jobdiff.Diff) error {
@@ -34,7 +35,7 @@ func (a *app) printDiff(d jobdiff.Diff) error {
 var introducing = []string{"schedule", "timezone", "target", "method", "path", "scopes"}
 
 func (a *app) printJobDiff(j jobdiff.Job) error {
-	fmt.Fprintf(a.out, "%s: %s%s\n", j.ID, j.Change, pauseNote(j))
+	terminal.Fprintf(a.out, "%s: %s%s\n", j.ID, string(j.Change), pauseNote(j))
 	t := a.details("  FIELD", "OLD", "NEW").Folding("OLD")
 	for _, f := range j.Fields {
 		if j.Change != jobdiff.Changed && !slices.Contains(introducing, f.Field) {

@@ -2,12 +2,12 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/internal/terminal"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -158,7 +158,7 @@ next problem opens a new one. A repetition changes nothing.`,
 			if a.encoded() {
 				return a.encode(i)
 			}
-			_, err = fmt.Fprintf(a.out, "incident %d of %s (%s) %s\n", i.ID, i.JobID, i.Cause, i.State())
+			_, err = terminal.Fprintf(a.out, "incident %s of %s (%s) %s\n", strconv.FormatInt(i.ID, 10), i.JobID, string(i.Cause), i.State())
 			return err
 		},
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/cronce/cronce/completion"
 	"github.com/cronce/cronce/executor"
 	"github.com/cronce/cronce/internal/hosts"
+	"github.com/cronce/cronce/internal/terminal"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 	"github.com/cronce/cronce/notify"
@@ -102,7 +103,7 @@ func (a *app) printTested(t tested) error {
 	case t.Accepted:
 		_, err = fmt.Fprintf(a.out, "channel %s (%s): accepted with status %d\n", t.Channel, t.Type, t.Status)
 	default:
-		_, err = fmt.Fprintf(a.out, "channel %s (%s): not accepted: %s\n", t.Channel, t.Type, t.Error)
+		_, err = terminal.Fprintf(a.out, "channel %s (%s): not accepted: %s\n", t.Channel, string(t.Type), t.Error)
 	}
 	if err == nil && !t.Accepted {
 		return &exit{code: exitFailed}

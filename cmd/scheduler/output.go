@@ -1,16 +1,17 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
 
 	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/internal/plaintext"
+	"github.com/cronce/cronce/internal/terminal"
 )
 
 // output is the form in which a command prints what it found or did.
@@ -19,14 +20,13 @@ type output string
 const (
 	asTable output = "table"
 	asJSON  output = "json"
-	asYAML  output = "yaml"
 	asID    output = "id" // one ID a line, for other commands
 )
 
-var outputs = []output{asTable, asJSON, asYAML, asID}
+var outputs = []output{asTable, asJSON, asID}
 
-// outputVersion is that of the shapes of JSON and YAML, as docs/commands.md has
-// them. A field that is renamed, removed or given another type raises it.
+// outputVersion is that of the shapes of JSON, as docs/commands.md has them. A field
+// that is renamed, removed or given another type raises it.
 const outputVersion = 1
 
 // withIDs are the commands that print jobs, runs or incidents.
@@ -48,7 +48,7 @@ func (a *app) readOutput(c *cobra.Command) error {
 		chosen = asJSON
 	}
 	if chosen == asID && !printsIDs(c) {
-		return usage("\"%s\" prints nothing that has an ID; valid outputs: table, json, yaml", c.CommandPath())
+		return usage("\"%s\" prints nothing that has an ID; valid outputs: table, json", c.CommandPath())
 	}
 	a.output = chosen
 	return nil
@@ -64,27 +64,26 @@ func (a *app) encoded() bool { return a.output != asTable && a.output != "" }
 
 // encode prints one value for programs.
 func (a *app) encode(v any) error {
-	switch a.output {
-	case asID:
+	if a.output == asID {
 		for _, id := range idsOf(v) {
-			fmt.Fprintln(a.out, id)
+			terminal.Fprintf(a.out, "%s\n", id)
 		}
 		return nil
-	case asYAML:
-		text, err := json.Marshal(v)
-		if err == nil {
-			text, err = yaml.JSONToYAML(text)
-		}
-		if err != nil {
-			return err
-		}
-		_, err = a.out.Write(text)
+	}
+	return a.encodeJSON(v, "  ")
+}
+
+// encodeJSON prints a value as JSON. Characters that a terminal does not show are escaped.
+func (a *app) encodeJSON(v any, indent string) error {
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetIndent("", indent)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
 		return err
 	}
-	enc := json.NewEncoder(a.out)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
+	_, err := a.out.Write(plaintext.JSON(text.Bytes()))
+	return err
 }
 
 // idsOf are the IDs of what the commands of withIDs print.

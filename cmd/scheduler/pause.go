@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cronce/cronce/internal/terminal"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -102,6 +103,6 @@ func (a *app) setPaused(c *cobra.Command, jobID string, w who, paused bool) erro
 	if a.encoded() {
 		return a.encode(acted)
 	}
-	_, err = fmt.Fprintf(a.out, "%s %s\n", acted.JobID, acted.State)
+	_, err = terminal.Fprintf(a.out, "%s %s\n", acted.JobID, acted.State)
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/cronce/cronce/internal/plaintext"
 	"github.com/cronce/cronce/internal/terminal"
 	"github.com/cronce/cronce/jobs"
 )
@@ -14,7 +15,7 @@ import (
 func (a *app) printProblems(problems jobs.Problems) {
 	files := map[string][]string{}
 	for _, p := range problems {
-		fmt.Fprintln(a.err, p.Error())
+		fmt.Fprintln(a.err, plaintext.Lines(p.Error()))
 		if p.Line == 0 || !terminal.Is(a.err) {
 			continue
 		}
@@ -36,16 +37,10 @@ func (a *app) printProblems(problems jobs.Problems) {
 	}
 }
 
-// caret is a line of a file, and the caret below a column. What would move the cursor is
-// a blank, and of a long line only the part around the column is shown.
+// caret is a line of a file as it can be shown, and the caret below a column. Of a long line only the part around the column is shown.
 func caret(line string, column, width int) (text, mark string) {
 	const indent = "    "
-	shown := []rune(strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || 0x80 <= r && r < 0xa0 {
-			return ' '
-		}
-		return r
-	}, strings.TrimRight(line, "\r")))
+	shown := []rune(plaintext.Line(strings.TrimRight(line, "\r")))
 	column = min(max(column, 1), len(shown)+1)
 	if room := width - len(indent); width > 0 && len(shown) > room && room > 0 {
 		from := min(max(0, column-1-room/2), len(shown)-room)

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/internal/plaintext"
 	"github.com/cronce/cronce/jobs"
 )
 
@@ -109,7 +110,7 @@ Then:         cronce init, or cronce import crontab FILE
 	flags.StringVar(&a.db, "db", "", "the ledger: sqlite:PATH or postgres://... (env CRONCE_DATABASE_URL; default sqlite:cronce.db)")
 	flags.StringVar(&a.server, "server", "", "ask this server's API instead of a ledger: its `URL`; token in CRONCE_TOKEN")
 	flags.StringVar(&a.allowTarget, "allow-target", "", "call only these `hosts` and networks (CIDR), separated by commas")
-	flags.StringVarP(&a.outputFlag, "output", "o", string(asTable), "print a table, json, yaml, or the IDs alone: id")
+	flags.StringVarP(&a.outputFlag, "output", "o", string(asTable), "print a table, json, or the IDs alone: id")
 	flags.BoolVar(&a.jsonFlag, "json", false, "short for --output json")
 	flags.BoolVar(&a.wide, "wide", false, "print all columns, even on a narrow terminal")
 	flags.StringVar(&a.color, "color", "auto", "auto (on a terminal, unless NO_COLOR is set), always or never")
@@ -177,7 +178,7 @@ func (a *app) report(err error) int {
 	case errors.As(err, &problems):
 		a.printProblems(problems)
 	default:
-		fmt.Fprintln(a.err, "cronce:", err)
+		fmt.Fprintln(a.err, "cronce:", plaintext.Lines(err.Error()))
 	}
 	return code
 }

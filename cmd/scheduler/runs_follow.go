@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/internal/plaintext"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -66,12 +66,7 @@ func (a *app) printChanges(got operations.Changes, states []ledger.State) error 
 func (a *app) printChange(r operations.Run) error {
 	switch a.output {
 	case asJSON: // a line each
-		return json.NewEncoder(a.out).Encode(r)
-	case asYAML: // a document each
-		if _, err := fmt.Fprintln(a.out, "---"); err != nil {
-			return err
-		}
-		return a.encode(r)
+		return a.encodeJSON(r, "")
 	case asID:
 		return a.encode(r)
 	}
@@ -79,10 +74,10 @@ func (a *app) printChange(r operations.Run) error {
 	if a.local {
 		now = a.now().Local()
 	}
-	state := a.state(r.StateText())
+	state := plaintext.Line(a.state(r.StateText()))
 	if a.colored(a.out) {
 		state = colorOf(state).Paint(state)
 	}
-	_, err := fmt.Fprintf(a.out, "%s  %s  %s  %s\n", now.Format(time.RFC3339), r.RunID, state, cmp.Or(string(r.Reason), r.Waiting.String()))
+	_, err := fmt.Fprintf(a.out, "%s  %s  %s  %s\n", now.Format(time.RFC3339), plaintext.Line(r.RunID), state, plaintext.Line(cmp.Or(string(r.Reason), r.Waiting.String())))
 	return err
 }

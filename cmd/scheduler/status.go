@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/internal/terminal"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -81,7 +82,7 @@ func (a *app) printStatus(s operations.Status) error {
 	if !s.Serving {
 		serving = "not serving: no process is alive; start \"cronce serve\""
 	}
-	_, err := fmt.Fprintf(a.out, "runs: %s, %d dead to acknowledge\nincidents: %d open\noldest due run: %s\nnightly purge: %s\n%s\n",
-		strings.Join(counts, ", "), s.Dead, s.Incidents, due, purge, serving)
+	_, err := terminal.Fprintf(a.out, "runs: %s, %s dead to acknowledge\nincidents: %s open\noldest due run: %s\nnightly purge: %s\n%s\n",
+		strings.Join(counts, ", "), strconv.Itoa(s.Dead), strconv.Itoa(s.Incidents), due, purge, serving)
 	return err
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/cronce/cronce/executor"
 	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/internal/plural"
+	"github.com/cronce/cronce/internal/terminal"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 )
@@ -141,7 +141,7 @@ func (a *app) printDriven(r operations.Run) error {
 			return err
 		}
 	} else {
-		fmt.Fprintf(a.out, "%s %s\n", r.RunID, drivenText(r))
+		terminal.Fprintf(a.out, "%s %s\n", r.RunID, drivenText(r))
 	}
 	if r.State != ledger.Succeeded {
 		return &exit{code: exitFailed}

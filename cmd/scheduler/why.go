@@ -1,11 +1,10 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/internal/terminal"
 )
 
 func (a *app) whyCommand() *cobra.Command {
@@ -41,9 +40,9 @@ func (a *app) printWhy(v operations.Explanation) error {
 	if a.encoded() {
 		return a.encode(v)
 	}
-	fmt.Fprintf(a.out, "%s at %s: %s\n%s\n", v.JobID, v.At, v.Verdict, v.Text)
+	terminal.Fprintf(a.out, "%s at %s: %s\n%s\n", v.JobID, v.At, string(v.Verdict), v.Text)
 	if v.Run != nil {
-		fmt.Fprintf(a.out, "see \"cronce runs show %s\"\n", v.Run.RunID)
+		terminal.Fprintf(a.out, "see \"cronce runs show %s\"\n", v.Run.RunID)
 	}
 	if v.Previous != "" || v.Next != "" {
 		t := a.details("SCHEDULED", "TIME")

@@ -5,9 +5,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
+	"github.com/cronce/cronce/internal/plaintext"
 	"github.com/cronce/cronce/internal/plural"
 )
 
@@ -50,8 +50,7 @@ func (e *entry) sentence(to *string, what, text string, most int) {
 }
 
 func shown(text string, most int) bool {
-	return utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }) &&
-		utf8.RuneCountInString(text) <= most
+	return plaintext.Is(text) && utf8.RuneCountInString(text) <= most
 }
 
 func holdsSecret(text string) bool { return slices.ContainsFunc(strings.Fields(text), looksSecret) }

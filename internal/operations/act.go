@@ -150,10 +150,11 @@ func checkActor(a ledger.Actor) error {
 		return refuse(Invalid, "an action needs the name of the person who acts (by); it is kept in the ledger")
 	case len(a.Why) > maxWhy, len(a.By) > maxBy:
 		return refuse(Invalid, "the reason (why) must have at most %d bytes, the name of the person who acts (by) at most %d", maxWhy, maxBy)
-	case strings.ContainsRune(a.Why+a.By, 0):
-		return refuse(Invalid, "why and by must not contain NUL")
 	case !a.Proven && strings.HasPrefix(strings.TrimSpace(a.By), tokenPrefix):
 		return refuse(Invalid, "the name %q would pass for the identity of a token, and no token has proved it; give a name (by) that does not begin with %s", a.By, tokenPrefix)
+	}
+	if err := a.Validate(); err != nil {
+		return refuse(Invalid, "%v", err)
 	}
 	return nil
 }

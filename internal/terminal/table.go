@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode"
+
+	"github.com/cronce/cronce/internal/plaintext"
 )
 
 const (
@@ -94,19 +95,10 @@ func (t *Table) Row(cells ...string) {
 		if t.show != nil {
 			c = t.show(c)
 		}
-		cells[i] = strings.Map(oneLine, c)
+		cells[i] = plaintext.Line(c)
 		t.columns[i].natural = max(t.columns[i].natural, Columns(cells[i]))
 	}
 	t.rows = append(t.rows, cells)
-}
-
-// oneLine keeps what people and targets wrote from moving the cursor, or into
-// another cell.
-func oneLine(r rune) rune {
-	if unicode.IsControl(r) {
-		return ' '
-	}
-	return r
 }
 
 // Flush prints the table, and below it the columns that were left out.

@@ -20,7 +20,7 @@ func TestTablesKeepControlCharactersFromTheTerminal(t *testing.T) {
 	if err := table.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := b.String(), "run  why\nj@1  a [2Jb c d e 31mf\n"; got != want {
+	if got, want := b.String(), "run  why\nj@1  a\ufffd[2Jb c d e\ufffd31mf\n"; got != want {
 		t.Errorf("printed %q, want %q", got, want)
 	}
 }

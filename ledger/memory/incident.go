@@ -98,6 +98,9 @@ func (l *Ledger) incident(id int64) *ledger.Incident {
 
 // AckIncident acknowledges or closes an incident. See ledger.IncidentAction.
 func (l *Ledger) AckIncident(ctx context.Context, a ledger.IncidentAction) (ledger.Incident, error) {
+	if err := a.Actor.Validate(); err != nil {
+		return ledger.Incident{}, err
+	}
 	now, err := l.begin(ctx)
 	if err != nil {
 		return ledger.Incident{}, err

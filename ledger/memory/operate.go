@@ -13,7 +13,7 @@ import (
 
 // Pause pauses a job. See ledger.Store.
 func (l *Ledger) Pause(ctx context.Context, jobID string, who ledger.Actor) error {
-	return l.mark(ctx, jobID, func(j *job, now time.Time) {
+	return l.mark(ctx, jobID, who, func(j *job, now time.Time) {
 		if j.pausedAt.IsZero() {
 			j.pausedAt, j.pausedBy, j.pausedWhy = now, who.By, who.Why
 			l.addAudit(now, ledger.Audit{Action: ledger.ActionPause, JobID: jobID, Actor: who})
@@ -23,7 +23,7 @@ func (l *Ledger) Pause(ctx context.Context, jobID string, who ledger.Actor) erro
 
 // Resume ends a pause. See ledger.Store.
 func (l *Ledger) Resume(ctx context.Context, jobID string, who ledger.Actor) error {
-	return l.mark(ctx, jobID, func(j *job, now time.Time) {
+	return l.mark(ctx, jobID, who, func(j *job, now time.Time) {
 		if !j.pausedAt.IsZero() {
 			j.pausedAt, j.pausedBy, j.pausedWhy = time.Time{}, "", ""
 			l.addAudit(now, ledger.Audit{Action: ledger.ActionResume, JobID: jobID, Actor: who})
@@ -31,7 +31,10 @@ func (l *Ledger) Resume(ctx context.Context, jobID string, who ledger.Actor) err
 	})
 }
 
-func (l *Ledger) mark(ctx context.Context, jobID string, change func(*job, time.Time)) error {
+func (l *Ledger) mark(ctx context.Context, jobID string, who ledger.Actor, change func(*job, time.Time)) error {
+	if err := who.Validate(); err != nil {
+		return err
+	}
 	now, err := l.begin(ctx)
 	if err != nil {
 		return err
@@ -127,6 +130,9 @@ type action struct {
 
 // act applies the action to each selected run, oldest first.
 func (l *Ledger) act(ctx context.Context, a action) (ledger.ActionResult, error) {
+	if err := a.Actor.Validate(); err != nil {
+		return ledger.ActionResult{}, err
+	}
 	now, err := l.begin(ctx)
 	if err != nil {
 		return ledger.ActionResult{}, err

@@ -49,7 +49,7 @@ func (a *action) cancel(ctx context.Context) error {
 		return err
 	}
 	return a.change(ctx, `state = 'canceled', reason = 'operator', finished_at = now(), due_at = NULL,
-		slot = NULL, waiting = false, waits_for = NULL, lease_token = '', by = $2, why = $3`, ids, sanitize(a.By), sanitize(a.Why))
+		slot = NULL, waiting = false, waits_for = NULL, lease_token = '', by = $2, why = $3`, ids, a.By, a.Why)
 }
 
 // Ack records that an operator has seen dead runs. See ledger.Action.
@@ -61,13 +61,16 @@ func (l *Ledger) Ack(ctx context.Context, act ledger.Action) (ledger.ActionResul
 func (a *action) acknowledge(ctx context.Context) error {
 	return a.change(ctx, `acked_at = coalesce(acked_at, now()),
 		by = CASE WHEN acked_at IS NULL THEN $2 ELSE by END,
-		why = CASE WHEN acked_at IS NULL THEN $3 ELSE why END`, idsOf(a.runs), sanitize(a.By), sanitize(a.Why))
+		why = CASE WHEN acked_at IS NULL THEN $3 ELSE why END`, idsOf(a.runs), a.By, a.Why)
 }
 
 // act selects runs, locks them (and their jobs first, if a.jobs is set), applies
 // the action to those in the right state and writes the audit.
 func (l *Ledger) act(ctx context.Context, act action) (ledger.ActionResult, error) {
 	var got ledger.ActionResult
+	if err := act.Actor.Validate(); err != nil {
+		return got, translate(string(act.kind), err)
+	}
 	err := l.transact(ctx, string(act.kind), func(tx pgx.Tx) error {
 		got = ledger.ActionResult{LeftOut: map[ledger.RejectionCause]int{}}
 		a := act

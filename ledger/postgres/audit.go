@@ -21,7 +21,7 @@ func addAudit(ctx context.Context, q querier, a ledger.Audit, runIDs ...string) 
 	if len(runIDs) == 0 {
 		return nil
 	}
-	_, err := q.Exec(ctx, auditSQL, string(a.Action), runIDs, a.JobID, a.RerunID, sanitize(a.By), sanitize(a.Why), sanitize(string(a.Via)), sanitize(a.Request))
+	_, err := q.Exec(ctx, auditSQL, string(a.Action), runIDs, a.JobID, a.RerunID, a.By, a.Why, sanitize(string(a.Via)), sanitize(a.Request))
 	return err
 }
 

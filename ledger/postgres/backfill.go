@@ -106,11 +106,11 @@ func (f *backfill) judge(in ledger.RunSpec) error {
 		return err
 	}
 	if own {
-		f.writes.Queue(refillSQL, in.RunID, in.Call.Target, microseconds(in.Call.Horizon), string(call), body, sanitize(f.By), sanitize(f.Why))
+		f.writes.Queue(refillSQL, in.RunID, in.Call.Target, microseconds(in.Call.Horizon), string(call), body, f.By, f.Why)
 		return nil
 	}
 	f.splits[span.ID]++
-	f.writes.Queue(splitSQL, in.RunID, f.JobID, in.ScheduledAt, span.Revision, in.Call.Target, microseconds(in.Call.Horizon), string(call), body, sanitize(f.By), sanitize(f.Why))
+	f.writes.Queue(splitSQL, in.RunID, f.JobID, in.ScheduledAt, span.Revision, in.Call.Target, microseconds(in.Call.Horizon), string(call), body, f.By, f.Why)
 	return nil
 }
 

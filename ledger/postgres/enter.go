@@ -192,7 +192,7 @@ func (row *entryRow) insert(ctx context.Context, q querier, e ledger.Entry, got 
 		ON CONFLICT (run_id) DO NOTHING
 		RETURNING now(), `+runColumns,
 		e.RunID, e.JobID, e.ScheduledAt, row.revision, string(e.Trigger), string(row.state), string(row.reason), e.Call.Target, microseconds(e.Call.Horizon),
-		string(call), body, sanitize(e.By), sanitize(e.Why), row.takes, row.waiting, slot, row.due, row.state.Finished(),
+		string(call), body, e.By, e.Why, row.takes, row.waiting, slot, row.due, row.state.Finished(),
 		row.lease, owner, token, microseconds(e.LeaseFor), orNull(ledgerrules.LateAt(e.RunSpec)))
 	if err != nil {
 		return err
@@ -234,7 +234,7 @@ func auditEntry(ctx context.Context, q querier, e ledger.Entry) error {
 		done, err := q.Exec(ctx, `
 			UPDATE runs SET changed = DEFAULT, rerun_id = $2, by = $3, why = $4
 			WHERE run_id = $1 AND finished_at IS NOT NULL AND (rerun_id = '' OR $5)`,
-			sanitize(e.RerunOf), e.RunID, sanitize(e.By), sanitize(e.Why), e.MayDouble)
+			sanitize(e.RerunOf), e.RunID, e.By, e.Why, e.MayDouble)
 		if err != nil {
 			return err
 		}

@@ -104,6 +104,9 @@ func (l *Ledger) Incidents(ctx context.Context, f ledger.IncidentFilter) ([]ledg
 
 // AckIncident acknowledges or closes an incident. See ledger.IncidentAction.
 func (l *Ledger) AckIncident(ctx context.Context, a ledger.IncidentAction) (i ledger.Incident, err error) {
+	if err := a.Actor.Validate(); err != nil {
+		return i, translate("acknowledge an incident", err)
+	}
 	set := `acked_at = now(), acked_by = $2`
 	if a.Close {
 		set = `closed_at = now(), closed_by = $2, settled = true`
@@ -117,7 +120,7 @@ func (l *Ledger) AckIncident(ctx context.Context, a ledger.IncidentAction) (i le
 		}
 		i, err = oneIncident(ctx, tx, `
 			UPDATE incidents SET `+set+`, why = $3, due_at = now(), version = version + 1 WHERE id = $1
-			RETURNING`+incidentColumns, a.ID, sanitize(a.By), sanitize(a.Why))
+			RETURNING`+incidentColumns, a.ID, a.By, a.Why)
 		return err
 	})
 	return i, err

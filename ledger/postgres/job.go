@@ -54,7 +54,7 @@ func makeJob(ctx context.Context, tx pgx.Tx, id string) error {
 func (l *Ledger) Pause(ctx context.Context, jobID string, who ledger.Actor) error {
 	return l.mark(ctx, ledger.Audit{Action: ledger.ActionPause, JobID: jobID, Actor: who}, `
 		UPDATE jobs SET paused_at = now(), paused_by = $2, paused_why = $3
-		WHERE job_id = $1 AND paused_at IS NULL`, jobID, sanitize(who.By), sanitize(who.Why))
+		WHERE job_id = $1 AND paused_at IS NULL`, jobID, who.By, who.Why)
 }
 
 // Resume ends a pause. See ledger.Store.
@@ -66,6 +66,9 @@ func (l *Ledger) Resume(ctx context.Context, jobID string, who ledger.Actor) err
 
 // mark changes a job's row and, if that changed anything, records the action.
 func (l *Ledger) mark(ctx context.Context, a ledger.Audit, change string, args ...any) error {
+	if err := a.Actor.Validate(); err != nil {
+		return translate(string(a.Action), err)
+	}
 	return l.transact(ctx, string(a.Action)+" "+a.JobID, func(tx pgx.Tx) error {
 		if _, err := lockJob(ctx, tx, a.JobID); err != nil {
 			return err

@@ -44,7 +44,7 @@ func (a *action) redrive(ctx context.Context) error {
 		}
 	}
 	err := a.change(ctx, `state = 'retrying', reason = '', failures = 0, due_at = now(), finished_at = NULL, acked_at = NULL, accepted_at = NULL,
-		waiting = r.takes_slot AND r.run_id = ANY ($4::text[]), by = $2, why = $3`, idsOf(a.runs), sanitize(a.By), sanitize(a.Why), orEmpty(wait))
+		waiting = r.takes_slot AND r.run_id = ANY ($4::text[]), by = $2, why = $3`, idsOf(a.runs), a.By, a.Why, orEmpty(wait))
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (a *action) readLoads(ctx context.Context, runs []ledger.Run) (map[string]*
 		SELECT r.job_id, r.slot IS NOT NULL, $1 <> '' AND EXISTS (
 			SELECT FROM audit a WHERE a.run_id = r.run_id AND a.run_id <> '' AND a.act = 'redrive' AND a.by = $2
 				AND (a.request = $1 OR starts_with(a.request, $1 || '/')))
-		FROM runs r WHERE `+unfinished, sanitize(a.Continues), sanitize(a.By))
+		FROM runs r WHERE `+unfinished, sanitize(a.Continues), a.By)
 	if err != nil {
 		return nil, err
 	}

@@ -117,6 +117,9 @@ func (l *Ledger) Ack(ctx context.Context, a ledger.Action) (ledger.ActionResult,
 // act applies the action to the selected runs that are in a state it applies to,
 // and refuses the others.
 func (l *Ledger) act(ctx context.Context, a action) (out ledger.ActionResult, err error) {
+	if err := a.Actor.Validate(); err != nil {
+		return out, fmt.Errorf("%s: %w", a.kind, err)
+	}
 	err = l.write(ctx, func(t *tx) error {
 		out = ledger.ActionResult{}
 		var fit []stored

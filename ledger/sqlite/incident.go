@@ -114,6 +114,9 @@ func (t *tx) incident(id int64) (i ledger.Incident, found bool, err error) {
 
 // AckIncident acknowledges or closes an incident. See ledger.IncidentAction.
 func (l *Ledger) AckIncident(ctx context.Context, a ledger.IncidentAction) (i ledger.Incident, err error) {
+	if err := a.Actor.Validate(); err != nil {
+		return i, fmt.Errorf("acknowledge an incident: %w", err)
+	}
 	err = l.write(ctx, func(t *tx) error {
 		var found bool
 		i, found, err = t.incident(a.ID)

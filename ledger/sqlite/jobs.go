@@ -119,6 +119,9 @@ func scanEvent(row scanner) (e ledger.Event, err error) {
 
 // Pause pauses a job. See ledger.Store.
 func (l *Ledger) Pause(ctx context.Context, jobID string, who ledger.Actor) error {
+	if err := who.Validate(); err != nil {
+		return fmt.Errorf("pause: %w", err)
+	}
 	err := l.write(ctx, func(t *tx) error {
 		n, err := t.exec(`
 			UPDATE jobs SET paused_at = ?, paused_by = ?, paused_why = ? WHERE job_id = ? AND paused_at IS NULL`,
@@ -133,6 +136,9 @@ func (l *Ledger) Pause(ctx context.Context, jobID string, who ledger.Actor) erro
 
 // Resume ends a pause. See ledger.Store.
 func (l *Ledger) Resume(ctx context.Context, jobID string, who ledger.Actor) error {
+	if err := who.Validate(); err != nil {
+		return fmt.Errorf("resume: %w", err)
+	}
 	err := l.write(ctx, func(t *tx) error {
 		n, err := t.exec(`
 			UPDATE jobs SET paused_at = NULL, paused_by = '', paused_why = '' WHERE job_id = ? AND paused_at IS NOT NULL`,
