@@ -205,7 +205,9 @@ func (e *Executor) recorded(r *run, result ledger.RecordResult) {
 	o := r.outcome
 	e.cfg.Observer.Recorded(o, r.JobID, result)
 	if result == ledger.Fenced {
-		e.cfg.Logger.Warn("lease lost; result discarded", "run", o.RunID, "attempt", r.Attempt, "state", o.State)
+		if o.State != ledger.Planned { // a run that was not sent has no result
+			e.cfg.Logger.Warn("lease lost; result discarded", "run", o.RunID, "attempt", r.Attempt, "state", o.State)
+		}
 		return
 	}
 	switch {

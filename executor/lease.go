@@ -45,7 +45,9 @@ func (k *leaseKeeper) renew(ctx context.Context) {
 	}
 	k.work.extend(leases, until)
 	for _, l := range lost {
-		k.work.lose(l)
+		if !k.work.lose(l) {
+			continue
+		}
 		k.logger.Warn("lease lost; the result of the attempt will be discarded", "run", l.RunID)
 	}
 }
@@ -74,14 +76,19 @@ func (s *workset) extend(leases []ledger.Lease, until time.Time) {
 	}
 }
 
-// lose notes that a lease is not ours any more. What is queued under it will not
-// be sent, and what comes of a call that is in flight will be refused.
-func (s *workset) lose(l ledger.Lease) {
+// lose notes that a lease is not ours any more, and reports whether its run was still
+// queued or calling. What is queued under it will not be sent, and what comes of a call
+// that is in flight will be refused. The lease of an ended run may be gone because the
+// outcome was written since the renewal began: the recorder learns which it is.
+func (s *workset) lose(l ledger.Lease) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if r := s.runs[l]; r != nil {
-		r.lost = true
+	r := s.runs[l]
+	if r == nil {
+		return false
 	}
+	r.lost = true
+	return r.outcome.State == ""
 }
 
 // holds reports whether a run's lease is surely still ours. After a suspension
