@@ -153,6 +153,9 @@ func badURL(value string, kind urlKind) (code, why string) {
 	case strings.Contains(value, "?") && !kind.query:
 		return CodeBadURL, "holds a URL with a query; a base URL has none"
 	}
+	if err := hosts.CheckPath(u.EscapedPath()); err != nil {
+		return CodeBadURL, "holds a URL whose path " + err.Error()
+	}
 	return "", ""
 }
 

@@ -25,9 +25,6 @@ func parseBase(env, value string, of jobs.Target) (*url.URL, error) {
 	if (u.RawQuery != "" || u.ForceQuery) && !ownAddress(of.Name) {
 		return nil, bad(jobs.CodeBadURL, "%s must have no query: put it into the job's path", env)
 	}
-	if err := checkPath(u.EscapedPath()); err != nil {
-		return nil, bad(jobs.CodeBadURL, "the path in %s %v", env, err)
-	}
 	return u, nil
 }
 
@@ -49,6 +46,9 @@ func parseEndpoint(env, value string, allowHTTP bool, remedy string) (*url.URL, 
 	case u.Scheme == "http" && !allowHTTP && !hosts.Loopback(u.Hostname()):
 		return nil, bad(jobs.CodeInsecureURL, "%s is plain http to another machine: use https%s", env, remedy)
 	}
+	if err := hosts.CheckPath(u.EscapedPath()); err != nil {
+		return nil, bad(jobs.CodeBadURL, "the path in %s %v", env, err)
+	}
 	return u, nil
 }
 
@@ -67,7 +67,7 @@ func ownAddress(name string) bool {
 // could leave the base's prefix or host is refused.
 func join(base *url.URL, target string) (*url.URL, error) {
 	path, query, asked := strings.Cut(target, "?")
-	if err := checkPath(path); err != nil {
+	if err := hosts.CheckPath(path); err != nil {
 		return nil, err
 	}
 	if !strings.HasPrefix(path, "/") {
@@ -93,32 +93,6 @@ func joinQueries(first, second string) string {
 		return first + second
 	}
 	return first + "&" + second
-}
-
-// checkPath refuses what a server could read as another place: dot segments
-// (percent-encoded or with backslashes too), a second slash at the start,
-// which some read as a host, and bytes that do not belong into a request line.
-func checkPath(path string) error {
-	if path == "" {
-		return nil
-	}
-	plain, err := url.PathUnescape(path)
-	switch {
-	case err != nil:
-		return errors.New("has a bad percent-encoding")
-	case !visible(path):
-		return errors.New("has characters that need percent-encoding")
-	case strings.ContainsAny(path, "#\\"):
-		return errors.New("has a # or a backslash: percent-encode it")
-	case strings.HasPrefix(path, "//"):
-		return errors.New("begins with two slashes")
-	}
-	for segment := range strings.FieldsFuncSeq(plain, func(r rune) bool { return r == '/' || r == '\\' }) {
-		if segment == "." || segment == ".." {
-			return errors.New("has a . or .. segment: write the path out")
-		}
-	}
-	return nil
 }
 
 // visible reports whether s is one or more visible ASCII characters: what may

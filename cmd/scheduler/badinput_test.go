@@ -27,7 +27,8 @@ jobs:
 func TestLedgersThatCannotExist(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, membershipRegistry)
-	for _, db := range []string{"postgres://s3cret@...", "postgres://s3cret@db:0/x", "postgres://s3cret@db:99999/x", "postgresql://s3cret@256.1.1.1"} {
+	for _, db := range []string{"postgres://s3cret@...", "postgres://s3cret@db:0/x", "postgres://s3cret@db:99999/x", "postgresql://s3cret@256.1.1.1",
+		"postgres://s3cret@db,.../x", "postgres://s3cret@db:1,db:0/x", "postgres:///x?host=s3cret..", "postgres://s3cret@db/x?pool_max_conns=s3cret", "postgres://s3cret@db/x?sslmode=s3cret"} {
 		for _, args := range [][]string{{"serve", "--listen", ""}, {"runs", "list"}, {"migrate", "up"}} {
 			if code, _, errs := d.run(append(args, "--db", db)...); code != exitUsage || strings.Contains(errs, "s3cret") {
 				t.Errorf("%s %s: exit %d: %s", args, db, code, errs)
@@ -41,8 +42,13 @@ func TestLedgersThatCannotExist(t *testing.T) {
 func TestAddressesThatCannotExist(t *testing.T) {
 	t.Parallel()
 	for variable, values := range map[string][]string{
-		"MEMBERSHIP_URL": {"https://membership.example:0", "https://membership.example:99999", "https://..."},
-		"KEYS_URL":       {"redis://s3cret@keys", "garbage-s3cret", "postgres://s3cret@...", "mysql://s3cret@keys:0/x"},
+		"MEMBERSHIP_URL": {
+			"https://membership.example:0", "https://membership.example:99999", "https://...", "http://../..", "https://a..b", "https://-", "https:///x",
+			"https://" + strings.Repeat("a", 64), "https://membership.example ", "https://membership.example\n", "https://me:s3cret@membership.example",
+			"https://256.1.1.1", "https://127.1", "https://[fe80::1%25e%20th0]", "https://membership.example:443x", "https://membership.example/..",
+			"https://membership.example/../..", "https://membership.example/%2e%2e/s3cret", "https://membership.example//s3cret",
+		},
+		"KEYS_URL": {"redis://s3cret@keys", "garbage-s3cret", "postgres://s3cret@...", "mysql://s3cret@keys:0/x"},
 	} {
 		for _, value := range values {
 			d := newDesk(t, membershipRegistry+"keyStores: [ { name: keys, urlEnv: KEYS_URL } ]\n")

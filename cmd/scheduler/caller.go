@@ -60,6 +60,23 @@ func (a *app) caller(reg *jobs.Registry, s ledger.Store, log *slog.Logger) (*cal
 	return &caller{Targets: t, mail: mails, builtin: a.purge(reg, s, log), remote: tracing.Wrap(t), tracing: tracing, tokens: tokens}, nil
 }
 
+// checkAllowed refuses a list of --allow-target that nothing can be judged by.
+func (a *app) checkAllowed() error {
+	if _, _, err := targets.Egress(targets.SplitAllowed(a.allowTarget), nil); err != nil {
+		return usage("--allow-target: %w", err)
+	}
+	return nil
+}
+
+// checkCalls refuses settings with which the registry's calls could not be made.
+func (a *app) checkCalls(reg *jobs.Registry, log *slog.Logger) error {
+	calls, err := a.caller(reg, nil, log)
+	if err == nil {
+		calls.Close()
+	}
+	return err
+}
+
 func (c *caller) Call(ctx context.Context, call executor.Call) executor.Answer {
 	if call.Work.Call.Target == jobs.BuiltinTarget {
 		return c.builtin.Call(ctx, call)

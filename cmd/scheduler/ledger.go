@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	neturl "net/url"
 	"os"
 	"strings"
 	"time"
@@ -43,18 +42,24 @@ func engine(url string) (name, rest string, err error) {
 		}
 		return "sqlite", path, nil
 	case strings.HasPrefix(url, "postgres://"), strings.HasPrefix(url, "postgresql://"):
-		if u, err := neturl.Parse(url); err != nil || !reachableHost(u) { // not shown: it quotes the URL, password and all
-			return "", "", usage("the ledger's URL cannot be read: it should look like postgres://user:password@host:5432/database?sslmode=verify-full")
-		}
-		return "postgres", url, nil
+		return "postgres", url, checkPostgres(url)
 	}
 	return "", "", usage("the ledger (--db or CRONCE_DATABASE_URL) is neither sqlite:PATH nor postgres://...")
 }
 
-// reachableHost reports whether a URL's host and port can exist. It may name
-// none, and several that the driver tries in turn.
-func reachableHost(u *neturl.URL) bool {
-	return u.Host == "" || strings.Contains(u.Host, ",") || hosts.Valid(u.Hostname()) && hosts.ValidPort(u.Port())
+// checkPostgres refuses a URL that cannot be read, and hosts that cannot exist. It does
+// not show the URL, which may have a password.
+func checkPostgres(url string) error {
+	named, err := postgres.Hosts(url)
+	if err != nil {
+		return &exit{exitUsage, err}
+	}
+	for _, host := range named {
+		if !strings.HasPrefix(host, "/") && !hosts.Valid(host) {
+			return usage("a host of the ledger's URL cannot exist: it must be a DNS name or an IP address (the value is not shown)")
+		}
+	}
+	return nil
 }
 
 // openLedger opens the ledger and brings its tables up to date.
@@ -121,8 +126,13 @@ func (a *app) openPatiently(ctx context.Context, patience time.Duration, log *sl
 	deadline := time.Now().Add(patience)
 	for wait := 500 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
 		s, err := a.openLedger(ctx)
-		if err == nil || !errors.Is(err, ledger.ErrUnavailable) {
-			return s, err
+		switch {
+		case err == nil:
+			return s, nil
+		case !errors.Is(err, ledger.ErrUnavailable) && engineOf(a.databaseURL()) == "sqlite": // the file is no ledger, and another start does not make it one
+			return nil, &exit{exitUsage, err}
+		case !errors.Is(err, ledger.ErrUnavailable):
+			return nil, err
 		}
 		if time.Now().Add(wait).After(deadline) {
 			return nil, fmt.Errorf("giving up on the ledger after %s; is the database up, and is --db right? %w", patience, err)

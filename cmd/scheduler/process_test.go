@@ -89,7 +89,11 @@ func TestLedgerThatIsNone(t *testing.T) {
 	}
 	for _, command := range []string{"runs list", "runs show x", "jobs list", "jobs pause tick --why x", "diff", "migrate up", "migrate status", "trigger slow", "serve", "backfill tick --from 1h --why x"} {
 		code, out, errs := invoke(t, map[string]string{"SVC_URL": "https://svc.example", "USER": "ann"}, append(strings.Fields(command), "--config", config, "--db", "sqlite:"+path)...)
-		if code != exitFailed || !strings.Contains(errs, "not an SQLite database") && !strings.Contains(errs, "is "+path+" an SQLite database") {
+		want := exitFailed
+		if command == "serve" { // which systemd is not to restart
+			want = exitUsage
+		}
+		if code != want || !strings.Contains(errs, "not an SQLite database") && !strings.Contains(errs, "is "+path+" an SQLite database") {
 			t.Errorf("%s: exit %d: %s%s", command, code, out, errs)
 		}
 		if now, err := os.ReadFile(path); err != nil || string(now) != text {

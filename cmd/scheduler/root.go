@@ -12,6 +12,7 @@ import (
 	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/internal/plaintext"
 	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
 )
 
 // Exit codes of every command.
@@ -128,7 +129,7 @@ Then:         cronce init, or cronce import crontab FILE
 		if err := a.readEnv(c); err != nil {
 			return err
 		}
-		return errors.Join(a.refuseServer(c), a.readOutput(c), a.checkDisplayFlags())
+		return errors.Join(a.refuseServer(c), a.readOutput(c), a.checkDisplayFlags(), a.checkAllowed())
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usage("%w%s run \"%s --help\" for its flags", err, nearestFlag(c, err), c.CommandPath())
@@ -166,7 +167,7 @@ func (a *app) report(err error) int {
 	switch {
 	case errors.As(err, &e):
 		code, err = e.code, e.err
-	case errors.As(err, &problems):
+	case errors.As(err, &problems), errors.Is(err, ledger.ErrOtherRegistry):
 		code = exitUsage
 	case errors.As(err, &refused) && (refused.Code == operations.Invalid || refused.Code == operations.UnknownJob):
 		code = exitUsage

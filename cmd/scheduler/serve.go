@@ -133,6 +133,9 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 	if err != nil {
 		return err
 	}
+	if err := a.checkCalls(reg, log); err != nil { // before a ledger is made
+		return err
+	}
 	store, err := a.openPatiently(ctx, f.patience, log)
 	if err != nil {
 		return err
