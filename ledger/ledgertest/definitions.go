@@ -12,6 +12,8 @@ import (
 var definitionCases = []testCase{
 	{"a ledger belongs to the first registry that declares itself", otherRegistry},
 	{"the last first declared of the living definitions wins", lastDeclaredWins},
+	{"the last first declared wins although the clock was set back", clockSetBack},
+	{"a process is alive until ProcessTTL after its heartbeat, inclusive", aliveAtItsLimit},
 	{"an old version that restarts last does not win", restartDoesNotWin},
 	{"when the newer version's heartbeat stops the older wins again", fallBack},
 	{"a retired process is not living and is forgotten", retired},
@@ -70,6 +72,50 @@ func lastDeclaredWins(b *bed) {
 	b.stands("j", "v1", "v1")
 	b.declare("p2", "v2", "j")
 	b.stands("j", "v1", "v2")
+}
+
+func clockSetBack(b *bed) {
+	b.declare("p1", "v1", "j")
+	b.assignments("v1")
+	b.pass(-time.Minute)
+	b.declare("p2", "v2", "j")
+	b.stands("j", "v1", "v2")
+	got, err := b.Definitions(b.ctx, "j", 0)
+	b.must(err)
+	if len(got) != 2 || got[0].Hash != "v2" {
+		b.Errorf("definitions %+v, want v2 first", got)
+	}
+}
+
+// aliveAtItsLimit asks at the very limit if the store's clock can be held, else shortly
+// after it.
+func aliveAtItsLimit(b *bed) {
+	b.begun("j")
+	if b.opened.Stop != nil {
+		b.opened.Stop(b.T)
+	}
+	b.declare("p2", "v2", "j")
+	b.pass(ledger.ProcessTTL)
+	reply := b.beat("p1")
+	processes, err := b.Processes(b.ctx)
+	b.must(err)
+	p2 := processes[slices.IndexFunc(processes, func(p ledger.Process) bool { return p.ID == "p2" })]
+	alive := !reply.Now.After(p2.HeartbeatAt.Add(ledger.ProcessTTL))
+	desired := "v1"
+	if alive {
+		desired = "v2"
+	}
+	if b.opened.Stop != nil && !alive {
+		b.Fatalf("at %s the clock is not at the limit of %+v", reply.Now, p2)
+	}
+	if p2.Alive != alive || slices.Contains(reply.LiveVersions, "v2") != alive {
+		b.Errorf("at %s: %+v, live versions %v; want alive %v", reply.Now, p2, reply.LiveVersions, alive)
+	}
+	b.stands("j", "v1", desired)
+	b.pass(time.Second)
+	if reply := b.beat("p1"); slices.Contains(reply.LiveVersions, "v2") || reply.Processes != 1 {
+		b.Errorf("a second after the limit: live versions %v of %d processes", reply.LiveVersions, reply.Processes)
+	}
 }
 
 func restartDoesNotWin(b *bed) {

@@ -13,6 +13,9 @@ type Opened struct {
 	Store ledger.Store
 	// Shift moves the clock that the store reads forward by d, on all its handles.
 	Shift func(t *testing.T, d time.Duration)
+	// Stop holds that clock at its time, which Shift still moves. If it is nil, the
+	// clock goes on.
+	Stop func(t *testing.T)
 	// Second opens another handle on the same data, as a second process has. If it is
 	// nil, the suite uses Store for all processes.
 	Second func(t *testing.T) ledger.Store

@@ -37,6 +37,7 @@ func contract(t *testing.T, through func(url string) string) {
 		return ledgertest.Opened{
 			Store:  open(t, pooled, c.options...),
 			Shift:  c.pass,
+			Stop:   c.stop,
 			Second: func(t *testing.T) ledger.Store { return open(t, pooled, c.options...) },
 		}
 	})
@@ -103,6 +104,16 @@ func newClock(t testing.TB, p *pgxpool.Pool, schema string) movedClock {
 func (c movedClock) pass(t *testing.T, d time.Duration) {
 	t.Helper()
 	_, err := c.pool.Exec(t.Context(), `UPDATE `+c.schema+`_clock.ahead SET d = d + $1::interval`, d)
+	must(t, err)
+}
+
+// stop holds the clock at its time.
+func (c movedClock) stop(t *testing.T) {
+	t.Helper()
+	_, err := c.pool.Exec(t.Context(), fmt.Sprintf(`
+		ALTER TABLE %[1]s_clock.ahead ADD COLUMN at timestamptz DEFAULT pg_catalog.now();
+		CREATE OR REPLACE FUNCTION %[1]s_clock.now() RETURNS timestamptz STABLE LANGUAGE sql
+			AS 'SELECT at + d FROM %[1]s_clock.ahead'`, c.schema), pgx.QueryExecModeSimpleProtocol)
 	must(t, err)
 }
 

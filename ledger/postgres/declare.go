@@ -59,9 +59,11 @@ func declareAll(ctx context.Context, tx pgx.Tx, d ledger.Declaration) (ids []str
 
 func declareSome(ctx context.Context, tx pgx.Tx, version string, ids, hashes []string, bodies [][]byte) error {
 	var batch pgx.Batch
+	// A job's definitions are ordered by their times, also if the clock is set back.
 	batch.Queue(`
 		INSERT INTO definitions (job_id, hash, body, first_declared_at)
-		SELECT job_id, hash, coalesce(body, ''), clock_timestamp()
+		SELECT job_id, hash, coalesce(body, ''), greatest(now(), (
+			SELECT max(known.first_declared_at) + interval '1 microsecond' FROM definitions known WHERE known.job_id = d.job_id))
 		FROM unnest($1::text[], $2::text[], $3::bytea[]) AS d (job_id, hash, body) ORDER BY job_id, hash
 		ON CONFLICT DO NOTHING`, ids, hashes, bodies)
 	batch.Queue(`

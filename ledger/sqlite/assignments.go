@@ -41,7 +41,7 @@ func (l *Ledger) Assignments(ctx context.Context, version string) (list []ledger
 const desiredSQL = `
 	WITH latest (first_declared) AS (
 		SELECT max(d.first_declared)
-		FROM (SELECT DISTINCT version FROM processes WHERE beat_at > ?1) p
+		FROM (SELECT DISTINCT version FROM processes WHERE beat_at >= ?1) p
 		JOIN version_jobs v ON v.version = p.version
 		JOIN definitions d ON d.first_declared = v.definition
 		GROUP BY d.job_id

@@ -15,6 +15,7 @@ func TestContract(t *testing.T) {
 		return ledgertest.Opened{
 			Store:  open(t, path, &c),
 			Shift:  func(_ *testing.T, d time.Duration) { c.shift.Add(int64(d)) },
+			Stop:   c.stop,
 			Second: func(t *testing.T) ledger.Store { return open(t, path, &c) },
 		}
 	})

@@ -43,7 +43,7 @@ const (
 		FROM runs WHERE scheduled_at >= ?1 AND scheduled_at < ?2 GROUP BY 1, 3, 4`
 
 	processList = `
-		SELECT process, version, beat_at, beat_at > ?1,
+		SELECT process, version, beat_at, beat_at >= ?1,
 			(SELECT count(*) FROM version_jobs v WHERE v.version = p.version), coalesce(r.n, 0), host, program
 		FROM processes p LEFT JOIN (
 			SELECT leased_by, count(*) AS n FROM runs

@@ -28,9 +28,20 @@ func TestMain(m *testing.M) {
 }
 
 // clock is the machine's clock, shifted.
-type clock struct{ shift atomic.Int64 }
+type clock struct {
+	shift   atomic.Int64
+	stopped atomic.Pointer[time.Time]
+}
 
-func (c *clock) now() time.Time { return time.Now().Add(time.Duration(c.shift.Load())) }
+func (c *clock) now() time.Time {
+	now := time.Now()
+	if at := c.stopped.Load(); at != nil {
+		now = *at
+	}
+	return now.Add(time.Duration(c.shift.Load()))
+}
+
+func (c *clock) stop(*testing.T) { c.stopped.Store(new(time.Now())) }
 
 // newFile is an empty ledger's file. It is migrated once for all tests, which
 // takes longer than most of them, and copied for each.

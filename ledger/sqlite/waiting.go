@@ -71,7 +71,7 @@ func (l *Ledger) Waiting(ctx context.Context, ids []string) (map[string]ledger.W
 			}
 		}
 		var living int
-		err = r.QueryRowContext(ctx, `SELECT count(*) FROM processes WHERE beat_at > ?`, now-ledger.ProcessTTL.Microseconds()).Scan(&living)
+		err = r.QueryRowContext(ctx, `SELECT count(*) FROM processes WHERE beat_at >= ?`, now-ledger.ProcessTTL.Microseconds()).Scan(&living)
 		for _, s := range runs {
 			why[s.ID] = ledgerrules.PendingRun{
 				Run: s.Run, ForSlot: s.waiting, Holder: holder[s.JobID], Due: s.NextAt.UnixMicro() <= now,
