@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/url"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -18,7 +19,8 @@ import (
 // blackHole stands between a function and its database. What goes into a line
 // that it swallowed is never answered, and neither side is told.
 type blackHole struct {
-	to string
+	to   string
+	slow time.Duration // of each message that is passed
 
 	mu    sync.Mutex
 	eats  bool // new lines too
@@ -27,6 +29,7 @@ type blackHole struct {
 
 type line struct {
 	client, db net.Conn
+	slow       time.Duration
 	swallowed  chan struct{}
 }
 
@@ -71,7 +74,7 @@ func (h *blackHole) serve(c net.Conn) {
 		_ = c.Close()
 		return
 	}
-	ln := &line{c, db, make(chan struct{})}
+	ln := &line{c, db, h.slow, make(chan struct{})}
 	h.mu.Lock()
 	h.lines = append(h.lines, ln)
 	if h.eats {
@@ -79,13 +82,13 @@ func (h *blackHole) serve(c net.Conn) {
 	}
 	h.mu.Unlock()
 	var ways sync.WaitGroup
-	ways.Go(func() { ln.pass(db, c) })
-	ways.Go(func() { ln.pass(c, db) })
+	ways.Go(func() { ln.pass(db, c, ln.slow) })
+	ways.Go(func() { ln.pass(c, db, 0) })
 	ways.Wait()
 }
 
 // pass copies until the line is swallowed.
-func (l *line) pass(to, from net.Conn) {
+func (l *line) pass(to, from net.Conn, after time.Duration) {
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buf)
@@ -96,6 +99,7 @@ func (l *line) pass(to, from net.Conn) {
 		default:
 		}
 		if n > 0 {
+			<-time.After(after)
 			_, _ = to.Write(buf[:n])
 		}
 		if err != nil {
@@ -191,6 +195,29 @@ func TestAConnectionThatDiesInACallIsReplaced(t *testing.T) {
 	h.caller = during(func() { hole.swallow(false) })
 	if err := inTime(t, h, 20*time.Second, releaseLike("minutely")); err != nil {
 		t.Error(err)
+	}
+}
+
+// A database that takes two seconds for each message is slow and not lost: the run is
+// made if the function has the time.
+func TestASlowDatabaseIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	h, hole := through(t)
+	hole.slow = 2 * time.Second
+	calls := 0
+	h.caller = during(func() { calls++ })
+	if err := inTime(t, h, time.Minute, `{"jobId":"minutely","id":"pay-7"}`); err != nil || calls != 1 {
+		t.Errorf("%d calls: %v", calls, err)
+	}
+}
+
+// A function that has no time for so slow a database says so.
+func TestADatabaseThatIsTooSlowIsNamed(t *testing.T) {
+	t.Parallel()
+	h, hole := through(t)
+	hole.slow = 3 * time.Second
+	if err := inTime(t, h, 10*time.Second, releaseLike("minutely")); errorType(err) != "cronce.LedgerUnavailable" || !strings.Contains(err.Error(), "slow") {
+		t.Errorf("the platform is told %s: %v", errorType(err), err)
 	}
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -10,18 +11,25 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// longestAsk bounds one request of the ledger however much time there is.
-const longestAsk = 10 * time.Second
+// longestAsk bounds one request of the ledger however much time there is. A database that
+// takes two seconds for each message needs half of it to be opened.
+const longestAsk = 30 * time.Second
 
 // once bounds one request: a connection that a gateway has forgotten, or a
 // database that has gone silent, must leave time to ask again on another one. It
-// gets a third of what is left.
-func once(ctx context.Context) (context.Context, context.CancelFunc) {
+// gets half of what is left.
+func once(ctx context.Context, request func(context.Context) error) error {
 	most := longestAsk
 	if deadline, ok := ctx.Deadline(); ok {
-		most = min(most, time.Until(deadline)/3)
+		most = min(most, time.Until(deadline)/2)
 	}
-	return context.WithTimeout(ctx, most)
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	err := request(ctx)
+	if err != nil && ctx.Err() != nil {
+		err = fmt.Errorf("the database is slow or does not answer: a request was not finished within %s: %w", most.Round(time.Millisecond), err)
+	}
+	return err
 }
 
 // patiently asks again while the ledger does not answer, or has no connection
@@ -52,20 +60,16 @@ func sleep(ctx context.Context, d time.Duration) {
 // bounded is a ledger each of whose answers is waited for only so long.
 type bounded struct{ l executor.Ledger }
 
-func ask[T any](ctx context.Context, f func(context.Context) (T, error)) (T, error) {
-	ctx, cancel := once(ctx)
-	defer cancel()
-	return f(ctx)
-}
-
-func tell(ctx context.Context, f func(context.Context) error) error {
-	ctx, cancel := once(ctx)
-	defer cancel()
-	return f(ctx)
+func ask[T any](ctx context.Context, f func(context.Context) (T, error)) (got T, err error) {
+	err = once(ctx, func(ctx context.Context) error {
+		got, err = f(ctx)
+		return err
+	})
+	return got, err
 }
 
 func (b bounded) Declare(ctx context.Context, d ledger.Declaration) error {
-	return tell(ctx, func(ctx context.Context) error { return b.l.Declare(ctx, d) })
+	return once(ctx, func(ctx context.Context) error { return b.l.Declare(ctx, d) })
 }
 
 func (b bounded) Heartbeat(ctx context.Context, process string) (ledger.HeartbeatReply, error) {
@@ -73,7 +77,7 @@ func (b bounded) Heartbeat(ctx context.Context, process string) (ledger.Heartbea
 }
 
 func (b bounded) Deregister(ctx context.Context, process string) error {
-	return tell(ctx, func(ctx context.Context) error { return b.l.Deregister(ctx, process) })
+	return once(ctx, func(ctx context.Context) error { return b.l.Deregister(ctx, process) })
 }
 
 func (b bounded) Assignments(ctx context.Context, version string) ([]ledger.JobAssignment, error) {
@@ -107,7 +111,7 @@ func (b bounded) Record(ctx context.Context, outcomes []ledger.Outcome) ([]ledge
 }
 
 func (b bounded) Get(ctx context.Context, runID string) (run ledger.Run, attempts []ledger.Attempt, err error) {
-	err = tell(ctx, func(ctx context.Context) error {
+	err = once(ctx, func(ctx context.Context) error {
 		run, attempts, err = b.l.Get(ctx, runID)
 		return err
 	})

@@ -92,10 +92,10 @@ func (d *database) open(ctx context.Context) (*postgres.Ledger, error) {
 		return d.opened, nil
 	}
 	err := patiently(ctx, func() (err error) {
-		ctx, cancel := once(ctx) // it bounds the opening alone; the pool outlives the event
-		defer cancel()
-		d.opened, err = postgres.Open(ctx, d.url, postgres.PoolSize(1), postgres.IdleTime(idleTime),
-			postgres.Registry(d.registry), postgres.ApplicationName("cronce lambda"))
+		d.opened, err = ask(ctx, func(ctx context.Context) (*postgres.Ledger, error) { // ctx bounds the opening alone; the pool outlives the event
+			return postgres.Open(ctx, d.url, postgres.PoolSize(1), postgres.IdleTime(idleTime),
+				postgres.Registry(d.registry), postgres.ApplicationName("cronce lambda"))
+		})
 		return err
 	})
 	return d.opened, err

@@ -141,7 +141,8 @@ func (s settings) config(url string) (*pgxpool.Config, error) {
 	if s.idle > 0 {
 		config.MaxConnIdleTime, config.HealthCheckPeriod = s.idle, s.idle/2
 	}
-	config.PingTimeout = 2 * time.Second
+	config.PingTimeout = config.ConnConfig.ConnectTimeout
+	config.ShouldPing = idle
 	config.ConnConfig.RuntimeParams["application_name"] = s.name // which poolers take too
 	switch config.ConnConfig.DefaultQueryExecMode {
 	case pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol:
@@ -151,12 +152,24 @@ func (s settings) config(url string) (*pgxpool.Config, error) {
 	}
 	config.AfterConnect = func(_ context.Context, c *pgx.Conn) error {
 		utc(c.TypeMap())
+		c.PgConn().CustomData()[connectedAt] = time.Now()
 		return nil
 	}
 	if s.tune != nil {
 		s.tune(config)
 	}
 	return config, nil
+}
+
+// connectedAt is when a connection was made.
+const connectedAt = "connectedAt"
+
+// idle reports whether a connection may have died since it was last used. The pool
+// counts the time in which a connection is made as idle time. It would ping a slow
+// database's new connections, and give up when they answer slowly too.
+func idle(_ context.Context, p pgxpool.ShouldPingParams) bool {
+	since, _ := p.Conn.PgConn().CustomData()[connectedAt].(time.Time)
+	return min(p.IdleDuration, time.Since(since)) > time.Second
 }
 
 // session returns the settings of every statement of the ledger, which override
