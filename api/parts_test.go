@@ -106,7 +106,7 @@ func TestPartsOfABulkAct(t *testing.T) {
 			}
 		}
 		for name, more := range map[string]map[string]any{
-			"a cursor of nothing": {"cursor": "x"}, "a cursor of another list": {"cursor": "eyJsIjoicnVucyJ9"}, "control characters": {"continues": "a\x01"},
+			"a cursor of nothing": {"cursor": "x"}, "a cursor of another list": {"cursor": "eyJsIjoicnVucyJ9"}, "control characters": {"continues": "a\x01"}, "more than the planner may wait for": {"limit": 1001},
 		} {
 			if a, p, _, _, _ := part(more); a.StatusCode != http.StatusBadRequest || p.Code != "invalid_request" {
 				s.Errorf("%s: %d %s", name, a.StatusCode, a.body)

@@ -116,16 +116,20 @@ func (l *Ledger) Ack(ctx context.Context, a ledger.Action) (ledger.ActionResult,
 
 // act applies the action to the selected runs that are in a state it applies to,
 // and refuses the others.
+//
+// The excluded runs are counted before: the count may read very many, and the planner
+// would wait for the end of the transaction.
 func (l *Ledger) act(ctx context.Context, a action) (out ledger.ActionResult, err error) {
 	if err := a.Actor.Validate(); err != nil {
 		return out, fmt.Errorf("%s: %w", a.kind, err)
 	}
+	excluded, err := l.countExcluded(ctx, a)
+	if err != nil {
+		return out, fmt.Errorf("%s: %w", a.kind, err)
+	}
 	err = l.write(ctx, func(t *tx) error {
-		out = ledger.ActionResult{}
-		var fit []stored
-		if out.LeftOut, err = t.countExcluded(a); err == nil {
-			fit, err = t.selected(a, &out)
-		}
+		out = ledger.ActionResult{LeftOut: excluded}
+		fit, err := t.selected(a, &out)
 		if err != nil {
 			return err
 		}
@@ -171,7 +175,7 @@ func (t *tx) act(a action, runs []stored, out *ledger.ActionResult) error {
 
 // countExcluded counts the runs that the action leaves out because they were
 // acknowledged or rerun.
-func (t *tx) countExcluded(a action) (map[ledger.RejectionCause]int, error) {
+func (l *Ledger) countExcluded(ctx context.Context, a action) (map[ledger.RejectionCause]int, error) {
 	out := map[ledger.RejectionCause]int{}
 	if a.settled == (ledgerrules.Exclusion{}) {
 		return out, nil
@@ -179,7 +183,7 @@ func (t *tx) countExcluded(a action) (map[ledger.RejectionCause]int, error) {
 	f := a.Filter
 	f.States = ledgerrules.SelectStates(a.from, f.States)
 	where, args := conditions(f)
-	_, err := all(t, func(row scanner) (none struct{}, err error) {
+	_, err := query(ctx, l, func(row scanner) (none struct{}, err error) {
 		var acknowledged, rerun bool
 		var n int
 		err = row.Scan(&acknowledged, &rerun, &n)
