@@ -18,7 +18,7 @@ type Gate struct {
 
 // NewGate returns a Gate that identifies requests by an access control.
 func NewGate(control access.Control) *Gate {
-	return &Gate{control: control, rates: access.NewRateLimiter(), requests: newRequests(), streams: newStreams()}
+	return &Gate{control: control, rates: access.NewRateLimiter(100, 200), requests: newRequests(), streams: newStreams()}
 }
 
 // Admit returns the identity that makes a request, and counts the request. Its error is a
@@ -38,6 +38,19 @@ func (g *Gate) Admit(r *http.Request) (access.Identity, error) {
 // in progress, it returns a *Problem.
 func (g *Gate) Begin(who access.Identity) (end func(), err error) {
 	return g.requests.enter(who.Principal())
+}
+
+// OnlyHosts serves the requests whose Host and Origin are hosts of the listener, and
+// answers others with a Problem.
+func OnlyHosts(hosts access.Hosts, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := hosts.Check(r); err != nil {
+			w.Header().Set("X-Content-Type-Options", "nosniff")
+			writeProblem(w, problemOf(err))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // guard stands before every request of the API.

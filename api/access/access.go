@@ -9,8 +9,8 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/netip"
-	"strings"
+
+	"github.com/cronce/cronce/internal/hosts"
 )
 
 // Role is what an identity may do; a greater one may do all that a lesser may.
@@ -111,17 +111,7 @@ func (Loopback) Identify(r *http.Request) (Identity, error) {
 }
 
 // loopback reports whether an address with or without a port is this machine's.
-func loopback(address string) bool {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		host = strings.Trim(address, "[]")
-	}
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	ip, err := netip.ParseAddr(host)
-	return err == nil && ip.Unmap().IsLoopback()
-}
+func loopback(address string) bool { return hosts.Loopback(hostOf(address)) }
 
 // IsLoopback reports whether a --listen address can only be reached from this
 // machine.

@@ -47,7 +47,7 @@ func TestFilesWithMistakesAreRefused(t *testing.T) {
 		"a token":        {"version: 1\ntokens: [{ name: ci, role: viewer, hash: cronce_secret }]", "sha256:"},
 		"twice":          {"version: 1\ntokens: [{ name: ci, role: viewer, hash: \"" + hash + "\" }, { name: ci, role: admin, hash: \"" + hash + "\" }]", "before it"},
 		"no name":        {"version: 1\ntokens: [{ role: viewer, hash: \"" + hash + "\" }]", "name"},
-		"every proxy":    {"version: 1\nproxy: { from: [0.0.0.0/0], userHeader: X }\ngrants: [{ role: viewer, users: [a] }]", "every address"},
+		"every proxy":    {"version: 1\nproxy: { from: [0.0.0.0/0], userHeader: X }\ngrants: [{ role: viewer, users: [a] }]", "more than 1/64 of all IPv4"},
 		"no CIDR":        {"version: 1\nproxy: { from: [10.0.0.1], userHeader: X }\ngrants: [{ role: viewer, users: [a] }]", "CIDR"},
 		"no grants":      {"version: 1\nproxy: { from: [10.0.0.1/32], userHeader: X }", "grants"},
 		"empty grant":    {"version: 1\n" + token + "grants: [{ role: viewer }]", "name users or groups"},
@@ -129,16 +129,18 @@ func TestIDTokensAreVerified(t *testing.T) {
 		role  access.Role
 		by    string
 	}{
-		"a group's":        {i.token(i.key, nil), access.Viewer, "ann@example.com"},
-		"a user's":         {i.token(i.key, map[string]any{"email": "root@example.com"}), access.Admin, "root@example.com"},
-		"forged":           {i.token(forged, nil), access.None, ""},
-		"expired":          {i.token(i.key, map[string]any{"exp": time.Now().Add(-time.Hour).Unix()}), access.None, ""},
-		"another audience": {i.token(i.key, map[string]any{"aud": "shop"}), access.None, ""},
-		"another issuer":   {i.token(i.key, map[string]any{"iss": "https://evil.example"}), access.None, ""},
-		"unverified email": {i.token(i.key, map[string]any{"email_verified": false}), access.None, ""},
-		"no email":         {i.token(i.key, map[string]any{"email": nil}), access.None, ""},
-		"no role":          {i.token(i.key, map[string]any{"groups": []string{"guests"}}), access.None, ""},
-		"unsigned":         {"eyJhbGciOiJub25lIn0." + strings.Split(i.token(i.key, nil), ".")[1] + ".", access.None, ""},
+		"a group's":           {i.token(i.key, nil), access.Viewer, "ann@example.com"},
+		"a user's":            {i.token(i.key, map[string]any{"email": "root@example.com"}), access.Admin, "root@example.com"},
+		"forged":              {i.token(forged, nil), access.None, ""},
+		"expired":             {i.token(i.key, map[string]any{"exp": time.Now().Add(-time.Hour).Unix()}), access.None, ""},
+		"another audience":    {i.token(i.key, map[string]any{"aud": "shop"}), access.None, ""},
+		"another issuer":      {i.token(i.key, map[string]any{"iss": "https://evil.example"}), access.None, ""},
+		"unverified email":    {i.token(i.key, map[string]any{"email_verified": false}), access.None, ""},
+		"verified as text":    {i.token(i.key, map[string]any{"email_verified": "true"}), access.Viewer, "ann@example.com"},
+		"no email":            {i.token(i.key, map[string]any{"email": nil}), access.None, ""},
+		"no role":             {i.token(i.key, map[string]any{"groups": []string{"guests"}}), access.None, ""},
+		"unsigned":            {"eyJhbGciOiJub25lIn0." + strings.Split(i.token(i.key, nil), ".")[1] + ".", access.None, ""},
+		"an unseen character": {i.token(i.key, map[string]any{"email": "ann@example.com\u200b"}), access.None, ""},
 	} {
 		r := httptest.NewRequest("GET", "/v1/status", nil)
 		r.Header.Set("Authorization", "Bearer "+c.token)
@@ -148,6 +150,25 @@ func TestIDTokensAreVerified(t *testing.T) {
 		}
 		if err != nil && strings.Contains(err.Error(), c.token) {
 			t.Errorf("%s: the token is in %v", name, err)
+		}
+	}
+}
+
+// An email that the issuer does not call verified may be of somebody else. Another claim
+// needs no such word.
+func TestOnlyAVerifiedEmailIsAnIdentity(t *testing.T) {
+	i := newIDP(t)
+	rules := func(claim string) *access.File {
+		return open(t, "version: 1\noidc: { issuer: \""+i.URL+"\", audience: cronce, userClaim: "+claim+" }\ngrants: [{ role: viewer, groups: [staff] }]\n")
+	}
+	byEmail, bySubject := rules("email"), rules("sub")
+	for _, v := range []any{false, "false", "no", "", "TRUE", "1", 0, 1, nil, []any{}, []any{true}, map[string]any{"value": true}} {
+		token := i.token(i.key, map[string]any{"email_verified": v})
+		if got := ask(byEmail, token); got != http.StatusUnauthorized {
+			t.Errorf("email_verified %#v: %d", v, got)
+		}
+		if got := ask(bySubject, token); got != 0 {
+			t.Errorf("the subject, email_verified %#v: %d", v, got)
 		}
 	}
 }

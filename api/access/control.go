@@ -34,6 +34,14 @@ func (f *File) Reload() error {
 	return nil
 }
 
+// Warning says what is weak in the rules although it is no mistake; "" for nothing.
+func (f *File) Warning() string {
+	if p := f.rules.Load().proxy; p != nil {
+		return p.warning()
+	}
+	return ""
+}
+
 // Identify implements Control. If a request has a token, only the token counts: a
 // request with an invalid token is refused, even if it comes from a trusted proxy.
 func (f *File) Identify(r *http.Request) (Identity, error) {
@@ -62,22 +70,6 @@ func (r *rules) byBearer(req *http.Request, text string) (Identity, error) {
 		return r.granted(p.user, p.groups)
 	}
 	return Identity{}, unauthorized("the token is not known, or was revoked")
-}
-
-func (r *rules) byProxy(req *http.Request) (Identity, error) {
-	names := req.Header.Values(r.proxy.user)
-	if len(names) != 1 || !validName(names[0]) {
-		return Identity{}, unauthorized("the proxy must send exactly one user name, of 1 to 200 bytes of UTF-8 without control characters, in the header " + r.proxy.user)
-	}
-	var groups []string
-	if r.proxy.groups != "" {
-		for _, line := range req.Header.Values(r.proxy.groups) {
-			for name := range strings.SplitSeq(line, ",") {
-				groups = append(groups, strings.TrimSpace(name))
-			}
-		}
-	}
-	return r.granted(names[0], groups)
 }
 
 // granted is a user with their role. One that is named like a token would be taken

@@ -10,12 +10,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/netip"
-	"net/url"
 	"os"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 )
@@ -41,6 +38,7 @@ type document struct {
 		From         []string `yaml:"from"`
 		UserHeader   string   `yaml:"userHeader"`
 		GroupsHeader string   `yaml:"groupsHeader"`
+		Hashes       []string `yaml:"hashes"`
 	} `yaml:"proxy"`
 	Grants []struct {
 		Role   string   `yaml:"role"`
@@ -66,11 +64,6 @@ type token struct {
 type grant struct {
 	role          Role
 	users, groups []string
-}
-
-type proxy struct {
-	from         []netip.Prefix
-	user, groups string // header names
 }
 
 // parse reads an access file. Its errors never show a hash.
@@ -99,17 +92,16 @@ func (r *rules) addTokens(d document) error {
 	names := map[string]bool{}
 	for i, t := range d.Tokens {
 		role, err := ParseRole(t.Role)
-		text, sha := strings.CutPrefix(t.Hash, "sha256:")
-		hash, bad := hex.DecodeString(text)
+		hash, bad := parseHash(t.Hash)
 		switch {
-		case !validName(t.Name):
-			return fmt.Errorf("tokens[%d]: the name must have 1 to 200 bytes of UTF-8 without control characters", i)
+		case !ValidName(t.Name):
+			return fmt.Errorf("tokens[%d]: the name must have %s", i, validNames)
 		case names[t.Name]:
 			return fmt.Errorf("tokens[%d]: a token named %q is defined before it", i, t.Name)
 		case err != nil:
 			return fmt.Errorf("tokens[%d] (%s): %w", i, t.Name, err)
-		case !sha || bad != nil || len(hash) != sha256.Size:
-			return fmt.Errorf("tokens[%d] (%s): the hash must be sha256: and 64 hexadecimal digits; \"cronce access token\" makes one", i, t.Name)
+		case bad != nil:
+			return fmt.Errorf("tokens[%d] (%s): %w", i, t.Name, bad)
 		}
 		names[t.Name] = true
 		r.tokens = append(r.tokens, token{t.Name, role, hash})
@@ -117,11 +109,15 @@ func (r *rules) addTokens(d document) error {
 	return nil
 }
 
-// validName reports whether a name can be an identity: the audit and the idempotency
-// keys take UTF-8 without control characters.
-func validName(name string) bool {
-	control := func(c rune) bool { return c < ' ' || c == 0x7f }
-	return name != "" && len(name) <= 200 && utf8.ValidString(name) && !strings.ContainsFunc(name, control)
+// parseHash reads the SHA-256 hash of a token. Its error does not show the text, which
+// may be a token.
+func parseHash(text string) ([]byte, error) {
+	digits, sha := strings.CutPrefix(text, "sha256:")
+	hash, err := hex.DecodeString(digits)
+	if !sha || err != nil || len(hash) != sha256.Size {
+		return nil, errors.New("the hash must be sha256: and 64 hexadecimal digits; \"cronce access token\" makes one")
+	}
+	return hash, nil
 }
 
 func (r *rules) addGrants(d document) error {
@@ -130,8 +126,13 @@ func (r *rules) addGrants(d document) error {
 		if err != nil {
 			return fmt.Errorf("grants[%d]: %w", i, err)
 		}
-		if len(g.Users)+len(g.Groups) == 0 || slices.Contains(g.Users, "") || slices.Contains(g.Groups, "") {
-			return fmt.Errorf("grants[%d]: name users or groups; an empty name is none", i)
+		if len(g.Users)+len(g.Groups) == 0 {
+			return fmt.Errorf("grants[%d]: name users or groups", i)
+		}
+		for _, name := range slices.Concat(g.Users, g.Groups) {
+			if !ValidName(name) {
+				return fmt.Errorf("grants[%d]: %+q must have %s", i, name, validNames)
+			}
 		}
 		r.grants = append(r.grants, grant{role, g.Users, g.Groups})
 	}
@@ -142,36 +143,13 @@ func (r *rules) addOIDC(d document) error {
 	if d.OIDC == nil {
 		return nil
 	}
-	u, err := url.Parse(d.OIDC.Issuer)
-	if err != nil || u.Host == "" || u.Scheme != "https" && !(u.Scheme == "http" && loopback(u.Host)) {
+	if !encrypted(d.OIDC.Issuer) {
 		return errors.New("oidc.issuer must be an https URL")
 	}
 	if d.OIDC.Audience == "" {
 		return errors.New("oidc.audience is missing: the client ID that ID tokens are issued for")
 	}
 	r.oidc = newIssuer(d.OIDC.Issuer, d.OIDC.Audience, cmp.Or(d.OIDC.UserClaim, "email"), cmp.Or(d.OIDC.GroupsClaim, "groups"))
-	return nil
-}
-
-func (r *rules) addProxy(d document) error {
-	if d.Proxy == nil {
-		return nil
-	}
-	p := &proxy{user: d.Proxy.UserHeader, groups: d.Proxy.GroupsHeader}
-	if p.user == "" || len(d.Proxy.From) == 0 {
-		return errors.New("proxy needs from (the addresses that the proxy calls from, as CIDR) and userHeader")
-	}
-	for _, text := range d.Proxy.From {
-		prefix, err := netip.ParsePrefix(text)
-		if err != nil {
-			return fmt.Errorf("proxy.from: %q is not a CIDR such as 10.1.2.0/24", text)
-		}
-		if prefix.Bits() == 0 {
-			return fmt.Errorf("proxy.from: %s is every address, so that anybody could name themselves; give the proxy's", text)
-		}
-		p.from = append(p.from, prefix.Masked())
-	}
-	r.proxy = p
 	return nil
 }
 
@@ -213,12 +191,7 @@ func (r *rules) byToken(text string) (Identity, bool) {
 	return who, found == 1
 }
 
-func (p *proxy) trusts(remote string) bool {
-	at, err := netip.ParseAddrPort(remote)
-	return err == nil && slices.ContainsFunc(p.from, func(prefix netip.Prefix) bool { return prefix.Contains(at.Addr().Unmap()) })
-}
-
-// Read reads an access file.
+// read reads an access file.
 func read(path string) (*rules, error) {
 	f, err := os.Open(path)
 	if err != nil {

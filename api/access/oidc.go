@@ -5,74 +5,48 @@ import (
 	"crypto/sha256"
 	"errors"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
 )
 
-// issuer verifies the ID tokens of one OpenID Connect issuer. Its keys are looked
-// up when the first token comes, so that an issuer that is down does not keep a
-// process from starting.
+// issuer verifies the ID tokens of one OpenID Connect issuer.
 type issuer struct {
-	url, audience          string
+	keys                   *keys
+	verifies               *oidc.Config
 	userClaim, groupsClaim string
-	client                 *http.Client
 	checks                 *RateLimiter // by the network that a token comes from
 	known                  verified
-	mu                     sync.Mutex
-	verifier               *oidc.IDTokenVerifier
-	lastFailed             time.Time
 }
 
 func newIssuer(url, audience, userClaim, groupsClaim string) *issuer {
+	config := &oidc.Config{ClientID: audience}
+	for _, a := range algorithms {
+		config.SupportedSigningAlgs = append(config.SupportedSigningAlgs, string(a))
+	}
 	return &issuer{
-		url: url, audience: audience, userClaim: userClaim, groupsClaim: groupsClaim,
-		client: &http.Client{Timeout: 5 * time.Second, Transport: &cachedTransport{next: http.DefaultTransport}},
-		checks: NewRateLimiter(), known: verified{by: map[[sha256.Size]byte]proof{}},
+		keys: newKeys(url), verifies: config, userClaim: userClaim, groupsClaim: groupsClaim,
+		checks: NewRateLimiter(100, 200), known: verified{by: map[[sha256.Size]byte]proof{}},
 	}
-}
-
-// retryDiscovery is how long an issuer that failed is left alone.
-const retryDiscovery = 5 * time.Second
-
-func (i *issuer) discovered() (*oidc.IDTokenVerifier, error) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.verifier != nil {
-		return i.verifier, nil
-	}
-	if time.Since(i.lastFailed) < retryDiscovery {
-		return nil, errors.New("the issuer failed a moment ago")
-	}
-	// The provider keeps the context for later key look-ups: it must not end.
-	provider, err := oidc.NewProvider(oidc.ClientContext(context.Background(), i.client), i.url)
-	if err != nil {
-		i.lastFailed = time.Now()
-		return nil, err
-	}
-	i.verifier = provider.Verifier(&oidc.Config{ClientID: i.audience})
-	return i.verifier, nil
 }
 
 // prove returns what an ID token proves. A signature costs far more to check than
 // anything else that a stranger can ask for. So a network may have a bounded number of
-// tokens verified; past it, those that were verified before are still accepted, and no
-// other.
+// unknown tokens verified; past it, only those that were verified before are accepted.
+// They are verified again each minute, and do not count.
 func (i *issuer) prove(r *http.Request, text string) (proof, error) {
 	known, ok := i.known.get(text)
 	if ok && known.fresh() {
 		return known, nil
 	}
-	if !i.checks.Allow(network(r.RemoteAddr)) {
-		if ok {
-			return known, nil
-		}
+	if !ok && !i.checks.Allow(Network(r.RemoteAddr)) {
 		return proof{}, &DeniedError{http.StatusTooManyRequests, "too_many_requests", "too many ID tokens come from this address to be verified; ask again after Retry-After"}
 	}
 	p, err := i.verify(r.Context(), text)
-	if err != nil {
+	if denied, ok := errors.AsType[*DeniedError](err); ok && denied.Status == http.StatusUnauthorized {
 		i.known.forget(text)
+	}
+	if err != nil {
 		return proof{}, err
 	}
 	i.known.put(text, p)
@@ -80,11 +54,11 @@ func (i *issuer) prove(r *http.Request, text string) (proof, error) {
 }
 
 func (i *issuer) verify(ctx context.Context, text string) (p proof, err error) {
-	verifier, err := i.discovered()
+	set, err := i.keys.find(ctx, keyID(text))
 	if err != nil {
-		return p, &DeniedError{http.StatusServiceUnavailable, "issuer_unavailable", "the OIDC issuer cannot be reached, so the token cannot be verified"}
+		return p, &DeniedError{http.StatusServiceUnavailable, "issuer_unavailable", "the OIDC issuer does not give its keys, so the token cannot be verified; ask again after Retry-After"}
 	}
-	token, err := verifier.Verify(ctx, text)
+	token, err := oidc.NewVerifier(i.keys.issuer, set, i.verifies).Verify(ctx, text)
 	if err != nil {
 		return p, unauthorized("the ID token is invalid, expired, or for another audience")
 	}
@@ -92,13 +66,13 @@ func (i *issuer) verify(ctx context.Context, text string) (p proof, err error) {
 	if err := token.Claims(&claims); err != nil {
 		return p, unauthorized("the ID token's claims cannot be read")
 	}
-	if verified, told := claims["email_verified"].(bool); i.userClaim == "email" && told && !verified {
-		return p, unauthorized("the ID token's email is not verified")
+	if v := claims["email_verified"]; i.userClaim == "email" && v != true && v != "true" {
+		return p, unauthorized("the ID token does not say that its email is verified (email_verified: true); let the issuer add the claim, or set oidc.userClaim to another one")
 	}
 	p = proof{at: time.Now(), expires: token.Expiry}
 	p.user, _ = claims[i.userClaim].(string)
-	if !validName(p.user) {
-		return p, unauthorized("the ID token has no claim " + i.userClaim + " that names a user")
+	if !ValidName(p.user) {
+		return p, unauthorized("the ID token has no claim " + i.userClaim + " that names a user by " + validNames)
 	}
 	list, _ := claims[i.groupsClaim].([]any)
 	for _, g := range list {

@@ -7,22 +7,22 @@ import (
 	"golang.org/x/time/rate"
 )
 
-const (
-	perSecond = 100
-	burst     = 200
-	// maxRated is how many names are told apart: past it all begin anew.
-	maxRated = 10_000
-)
+// maxRated is how many names are told apart: past it all begin anew.
+const maxRated = 10_000
 
-// RateLimiter limits how often each name may do something: 100 times a second, and up to
-// 200 times at once. It is safe for concurrent use.
+// RateLimiter limits how often each name may do something. It is safe for concurrent use.
 type RateLimiter struct {
+	perSecond, burst int
+
 	mu sync.Mutex
 	by map[string]*rate.Limiter
 }
 
-// NewRateLimiter returns a RateLimiter without any use counted.
-func NewRateLimiter() *RateLimiter { return &RateLimiter{by: map[string]*rate.Limiter{}} }
+// NewRateLimiter returns a RateLimiter that allows each name perSecond uses a second on
+// average, and burst at once.
+func NewRateLimiter(perSecond, burst int) *RateLimiter {
+	return &RateLimiter{perSecond: perSecond, burst: burst, by: map[string]*rate.Limiter{}}
+}
 
 // Allow reports whether name may do it now, and counts it.
 func (r *RateLimiter) Allow(name string) bool {
@@ -33,15 +33,15 @@ func (r *RateLimiter) Allow(name string) bool {
 		if len(r.by) >= maxRated {
 			clear(r.by)
 		}
-		of = rate.NewLimiter(perSecond, burst)
+		of = rate.NewLimiter(rate.Limit(r.perSecond), r.burst)
 		r.by[name] = of
 	}
 	return of.Allow()
 }
 
-// network is what one client's addresses have in common: an IPv4 address, or the
+// Network is what one client's addresses have in common: an IPv4 address, or the
 // first 64 bits of an IPv6 address, whose rest a client chooses.
-func network(remote string) string {
+func Network(remote string) string {
 	at, err := netip.ParseAddrPort(remote)
 	if err != nil {
 		return remote

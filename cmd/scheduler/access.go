@@ -29,6 +29,9 @@ token now: it cannot be printed again.`,
 			if _, err := access.ParseRole(role); err != nil {
 				return usage("--role: %w", err)
 			}
+			if !access.ValidName(args[0]) {
+				return usage("invalid name %+q; use 1 to 200 bytes of UTF-8 without control, invisible or bidirectional characters", args[0])
+			}
 			token, hash := access.NewToken()
 			if a.encoded() {
 				return a.encode(map[string]string{"name": args[0], "role": role, "token": token, "hash": hash})
@@ -46,12 +49,20 @@ func (a *app) accessCheckCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "check FILE",
 		Short: "Check an access file",
-		Args:  cobra.ExactArgs(1),
+		Long: `check reports the mistakes of an access file, and warns of rules that are
+weak although they are valid.
+
+Exit 0: valid, with or without warnings. Exit 2: a mistake.`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if _, err := access.Open(args[0]); err != nil {
+			f, err := access.Open(args[0])
+			if err != nil {
 				return &exit{exitUsage, err}
 			}
-			_, err := fmt.Fprintln(a.out, "ok")
+			if text := f.Warning(); text != "" {
+				fmt.Fprintln(a.err, "warning:", text)
+			}
+			_, err = fmt.Fprintln(a.out, "ok")
 			return err
 		},
 	}

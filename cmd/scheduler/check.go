@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cronce/cronce/api/access"
 	"github.com/cronce/cronce/completion"
 	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/internal/plaintext"
@@ -44,7 +45,8 @@ first lease a run may still be sent. The TTL must be more than 5 minutes longer
 than the horizon.
 
 In the environment, check also reports an invalid CRONCE_COMPLETION_SECRET and
-CRONCE_PUBLIC_URL, which serve refuses.
+CRONCE_PUBLIC_URL, which serve refuses, and checks the access file that
+CRONCE_ACCESS names.
 
 A job whose scheduled times have all passed is a warning ("warnings" of --json).
 
@@ -79,10 +81,13 @@ func (a *app) check(noEnv, stateless bool) error {
 		problems = append(problems, reg.CheckWithoutLedger()...)
 		problems.Sort()
 	}
+	warned := warnings(reg, a.now())
 	if !noEnv {
 		problems = append(problems, a.checkVariables()...)
+		refused, weak := a.checkAccess()
+		problems, warned = append(problems, refused...), append(warned, weak...)
 	}
-	if err := a.printCheck(reg, problems); err != nil {
+	if err := a.printCheck(reg, problems, warned); err != nil {
 		return err
 	}
 	if len(problems) > 0 {
@@ -108,10 +113,27 @@ func (a *app) checkVariables() (problems jobs.Problems) {
 	return problems
 }
 
-func (a *app) printCheck(reg *jobs.Registry, problems jobs.Problems) error {
+// checkAccess reports what serve refuses of the access file that the environment names,
+// and what it warns of.
+func (a *app) checkAccess() (problems, weak jobs.Problems) {
+	file := a.env("CRONCE_ACCESS", "")
+	if file == "" {
+		return nil, nil
+	}
+	f, err := access.Open(file)
+	if err != nil {
+		return jobs.Problems{{Code: jobs.CodeBadValue, Message: "CRONCE_ACCESS: " + err.Error()}}, nil
+	}
+	if text := f.Warning(); text != "" {
+		weak = jobs.Problems{{Code: jobs.CodeBadValue, Message: file + ": " + text}}
+	}
+	return nil, weak
+}
+
+func (a *app) printCheck(reg *jobs.Registry, problems, warned jobs.Problems) error {
 	if a.encoded() {
 		return a.encode(checkJSON{
-			OK: len(problems) == 0, Problems: append([]jobs.Problem{}, problems...), Warnings: warnings(reg, a.now()), Jobs: checkedJobs(reg, a.now()),
+			OK: len(problems) == 0, Problems: append([]jobs.Problem{}, problems...), Warnings: warned, Jobs: checkedJobs(reg, a.now()),
 		})
 	}
 	if reg != nil {
@@ -125,7 +147,7 @@ func (a *app) printCheck(reg *jobs.Registry, problems jobs.Problems) error {
 		}
 	}
 	a.printProblems(problems)
-	for _, w := range warnings(reg, a.now()) {
+	for _, w := range warned {
 		fmt.Fprintln(a.err, "warning:", plaintext.Lines(w.Error()))
 	}
 	if len(problems) > 0 {

@@ -47,7 +47,7 @@ func (g guard) dashboard(address net.Addr, d http.Handler) http.Handler {
 		})
 	}
 	g.log.Info("serving the dashboard", "url", "http://"+address.String()+"/")
-	admitted := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		who, err := g.gate.Admit(r)
 		if err != nil {
 			refusePage(w, err, "; browsers reach the dashboard through a proxy that the access file trusts")
@@ -61,10 +61,6 @@ func (g guard) dashboard(address net.Addr, d http.Handler) http.Handler {
 		defer end()
 		d.ServeHTTP(w, r.WithContext(access.NewContext(r.Context(), who)))
 	})
-	if _, local := g.control.(access.Loopback); local {
-		return web.LocalOnly(admitted)
-	}
-	return admitted
 }
 
 func refusePage(w http.ResponseWriter, err error, hint string) {

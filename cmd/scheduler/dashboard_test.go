@@ -51,13 +51,13 @@ func TestTheDashboardIsForThisMachineOnly(t *testing.T) {
 }
 
 // With an access file those whom it grants a role see the dashboard, on any
-// address and by any name; nobody else does, on a loopback address neither.
+// address; nobody else does, on a loopback address neither.
 func TestTheDashboardAsksTheAccessFile(t *testing.T) {
 	t.Parallel()
 	svc := newService(t)
 	rules := writeFile(t, "version: 1\nproxy: { from: [127.0.0.1/32], userHeader: X-User }\ngrants:\n  - { role: viewer, users: [ann] }\n")
 	p := spawn(t, []string{"SVC_URL=" + svc.URL}, "serve", "--config", writeFile(t, everySecond), "--access", rules,
-		"--db", "sqlite:"+filepath.Join(t.TempDir(), "l.db"), "--listen", "127.0.0.1:0")
+		"--db", "sqlite:"+filepath.Join(t.TempDir(), "l.db"), "--listen", "127.0.0.1:0", "--allow-host", "cronce.example")
 	at := p.address()
 	for user, want := range map[string]int{"": http.StatusUnauthorized, "mallory": http.StatusForbidden, "ann": http.StatusOK} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+at+"/jobs/tick", nil)

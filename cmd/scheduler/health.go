@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/cronce/cronce/api/access"
 	"github.com/cronce/cronce/internal/rollover"
 	"github.com/cronce/cronce/internal/telemetry"
 	"github.com/cronce/cronce/ledger"
@@ -35,10 +36,24 @@ func healthMux(fleet *rollover.Fleet[*instance], m *telemetry.Metrics) *http.Ser
 			fmt.Fprintln(w, "warning:", text)
 		}
 	})
-	mux.Handle("GET /metrics", m.Handler())
+	mux.Handle("GET /metrics", limited(m.Handler()))
 	mountCompletion(mux, fleet)
 	mux.Handle("GET "+jwksPath, jwksHandler(fleet))
 	return mux
+}
+
+// limited bounds how often each network gets an answer that costs work, since it needs
+// no identity.
+func limited(h http.Handler) http.Handler {
+	rates := access.NewRateLimiter(5, 10)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !rates.Allow(access.Network(r.RemoteAddr)) {
+			w.Header().Set("Retry-After", "1")
+			http.Error(w, "this address asks for the metrics more often than 5 times a second; ask again after Retry-After", http.StatusTooManyRequests)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
 }
 
 // liveness answers 503 once the planner has not looked for due runs for longer

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cronce/cronce/api"
+	"github.com/cronce/cronce/api/access"
 	"github.com/cronce/cronce/executor"
 	"github.com/cronce/cronce/internal/hosts"
 	"github.com/cronce/cronce/internal/rollover"
@@ -23,6 +24,7 @@ const ledgerPatience = time.Minute
 
 type serveFlags struct {
 	listen      string
+	allowHost   []string
 	listenKeys  string
 	access      string
 	maxInFlight int
@@ -54,7 +56,9 @@ On --listen: /healthz (the planner works), /readyz (it plans and records),
 /metrics (Prometheus), /.well-known/jwks.json (the public keys of auth type jwt),
 /v1 (the API; see docs/api.md) and the dashboard, at /. Without --access the API and
 the dashboard answer only this machine, and only if --listen is a loopback address.
-SIGHUP reads the access file again too. In a container or pod, listen on :9464.`,
+SIGHUP reads the access file again too. In a container or pod, listen on :9464.
+Requests must name this server by its IP address, localhost, or a name of
+--allow-host, --public-url or --listen.`,
 		Args:        cobra.NoArgs,
 		Annotations: map[string]string{reloadsOnHangup: ""},
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -69,6 +73,7 @@ SIGHUP reads the access file again too. In a container or pod, listen on :9464.`
 	}
 	c.Flags().StringVar(&f.listen, "listen", defaultListen, "`address` for the dashboard, the API, health and metrics; empty: none")
 	c.Flags().Lookup("listen").Annotations = map[string][]string{mayBeEmpty: {"none"}}
+	c.Flags().StringSliceVar(&f.allowHost, "allow-host", nil, "further `names` by which requests may ask --listen, separated by commas")
 	c.Flags().StringVar(&f.listenKeys, "listen-jwks", "", "public `address` for /.well-known/jwks.json alone; without it none")
 	c.Flags().StringVar(&f.access, "access", "", "the access `file`: who may use the API, and for what")
 	c.Flags().IntVar(&f.maxInFlight, "max-in-flight", executor.DefaultMaxInFlight, "maximum calls in flight")
@@ -77,7 +82,7 @@ SIGHUP reads the access file again too. In a container or pod, listen on :9464.`
 	c.Flags().DurationVar(&f.patience, "ledger-patience", ledgerPatience, "how long to wait for the ledger at start")
 	c.Flags().BoolVar(&f.watch, "watch", false, "reload the registry when its file changes")
 	c.Flags().StringVar(&a.publicURL, "public-url", "", "the `URL` at which others reach --listen: for links in notifications, and for targets that report")
-	fromEnv(c.Flags(), "public-url", "listen", "listen-jwks", "access", "max-in-flight", "grace", "lease", "ledger-patience", "watch")
+	fromEnv(c.Flags(), "public-url", "listen", "allow-host", "listen-jwks", "access", "max-in-flight", "grace", "lease", "ledger-patience", "watch")
 	return c
 }
 
@@ -129,6 +134,10 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 	if err != nil {
 		return err
 	}
+	hosts, err := a.hosts(f)
+	if err != nil {
+		return err
+	}
 	control, reloadAccess, err := a.apiAccess(f.access, f.listen, log)
 	if err != nil {
 		return err
@@ -171,7 +180,7 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 	board := s.dashboard(fleet, ops, v1)
 	defer board.Close()
 	mux.Handle("/v1/", v1)
-	stop, err := a.listen(ctx, f.listen, mux, guard{control, gate, log}, board)
+	stop, err := a.listen(ctx, f.listen, hosts, mux, guard{control, gate, log}, board)
 	if err != nil {
 		return err
 	}
@@ -207,7 +216,7 @@ func (a *app) logger() (*slog.Logger, error) {
 }
 
 // listen serves health, metrics, the API and the dashboard, until stop.
-func (a *app) listen(ctx context.Context, address string, mux *http.ServeMux, g guard, board http.Handler) (stop func(), err error) {
+func (a *app) listen(ctx context.Context, address string, hosts access.Hosts, mux *http.ServeMux, g guard, board http.Handler) (stop func(), err error) {
 	if address == "" {
 		return func() {}, nil
 	}
@@ -216,7 +225,7 @@ func (a *app) listen(ctx context.Context, address string, mux *http.ServeMux, g 
 		return nil, fmt.Errorf("--listen %s: %w; choose another address, or \"\" for none", address, err)
 	}
 	mux.Handle("/", g.dashboard(l.Addr(), board))
-	server := newServer(ctx, mux)
+	server := newServer(ctx, api.OnlyHosts(hosts, mux))
 	go func() {
 		if err := server.Serve(l); err != nil && !errors.Is(err, errServerClosed) {
 			g.log.Error("server on --listen failed", "error", err)

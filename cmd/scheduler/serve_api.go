@@ -25,7 +25,19 @@ func (a *app) apiAccess(file, listen string, log *slog.Logger) (control access.C
 		if err != nil {
 			return nil, nil, &exit{exitUsage, fmt.Errorf("--access: %w", err)}
 		}
-		return f, f.Reload, nil
+		warn := func() {
+			if text := f.Warning(); text != "" {
+				log.Warn("access file is weak", "file", file, "warning", text)
+			}
+		}
+		warn()
+		return f, func() error {
+			err := f.Reload()
+			if err == nil {
+				warn()
+			}
+			return err
+		}, nil
 	}
 	if listen != "" && !access.IsLoopback(listen) {
 		log.Warn("API not served: the address is not loopback and there is no access file", "address", listen, "hint", "--access FILE; see docs/api.md")

@@ -18,6 +18,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cronce/cronce/api"
+	"github.com/cronce/cronce/api/access"
 	"github.com/cronce/cronce/examples/target/membership"
 	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/jobs"
@@ -151,7 +153,7 @@ func (d *demo) openDashboard() error {
 		Ledger: d.ledger, Engine: "sqlite", Version: "demo", Serving: func() web.Serving { return web.Serving{Registry: reg} },
 		Operations: operations.New(operations.Config{Ledger: d.ledger, Registry: func() (*jobs.Registry, error) { return reg, nil }}),
 	})
-	address, err := d.serve(web.LocalOnly(d.board))
+	address, err := d.serve(api.OnlyHosts(access.NewHosts("127.0.0.1:0"), d.board))
 	d.url = address + "/"
 	return err
 }

@@ -69,9 +69,10 @@ func gauge(name, help string) prometheus.Gauge {
 	return prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
 }
 
-// Handler serves the metrics.
+// Handler serves the metrics. They are collected for one request at a time and at most
+// once a second: collecting them asks the ledger, which the process's own work needs.
 func (m *Metrics) Handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+	return promhttp.HandlerFor(&cachedGatherer{from: m.registry}, promhttp.HandlerOpts{})
 }
 
 // Watch adds what is read when the metrics are: the state of the breakers and

@@ -3,9 +3,13 @@ package telemetry_test
 import (
 	"fmt"
 	"net/http/httptest"
+	"runtime"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/cronce/cronce/internal/telemetry"
@@ -133,4 +137,37 @@ func TestTheLastSuccessOfAJob(t *testing.T) {
 	if n := strings.Count(text, "cronce_last_success_timestamp_seconds{"); n != 1 {
 		t.Errorf("%d jobs have a last success, want the one that had one", n)
 	}
+}
+
+// Scrapes that come together share one collection, and so do those of a second: each
+// collection asks the ledger.
+func TestACollectionIsShared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := telemetry.NewMetrics()
+		var asked, under atomic.Int32
+		m.Watch(func() map[string]string { return nil }, func() (ledger.Counts, error) {
+			if under.Add(1) > 1 {
+				t.Error("two collections at once")
+			}
+			runtime.Gosched()
+			defer under.Add(-1)
+			return ledger.Counts{DeadUnacknowledged: int(asked.Add(1))}, nil
+		}, func() (telemetry.Troubles, error) { return telemetry.Troubles{}, nil })
+		h := m.Handler()
+		scrape := func(want string) {
+			w := httptest.NewRecorder()
+			if h.ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil)); !strings.Contains(w.Body.String(), "cronce_dead_runs_unacknowledged "+want+"\n") {
+				t.Errorf("not %s:\n%s", want, w.Body)
+			}
+		}
+		var all sync.WaitGroup
+		for range 100 {
+			all.Go(func() { scrape("1") })
+		}
+		all.Wait()
+		time.Sleep(999 * time.Millisecond)
+		scrape("1")
+		time.Sleep(time.Millisecond)
+		scrape("2")
+	})
 }
