@@ -3,7 +3,8 @@ package access
 import (
 	"strings"
 	"unicode"
-	"unicode/utf8"
+
+	"github.com/cronce/cronce/internal/plaintext"
 )
 
 // validNames says what ValidName accepts.
@@ -12,10 +13,11 @@ const validNames = "1 to 200 bytes of UTF-8 without control characters, invisibl
 // ValidName reports whether a name can be an identity. Names that are shown alike but
 // differ in characters that nobody sees would be taken for each other, in the audit too.
 func ValidName(name string) bool {
-	return name != "" && len(name) <= 200 && utf8.ValidString(name) && strings.TrimSpace(name) == name && !strings.ContainsFunc(name, unseen)
+	return name != "" && len(name) <= 200 && plaintext.Is(name) && strings.TrimSpace(name) == name && !strings.ContainsFunc(name, lookalike)
 }
 
-// unseen reports whether a character is not shown, or changes how others are shown.
-func unseen(c rune) bool {
-	return !unicode.IsPrint(c) || unicode.In(c, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+// lookalike reports whether a character is a blank of another kind, or chooses between
+// forms of the character before it.
+func lookalike(c rune) bool {
+	return c != ' ' && unicode.In(c, unicode.Zs, unicode.Variation_Selector)
 }
