@@ -16,6 +16,7 @@ export type Code =
   | "idempotency_outcome_unknown"
   | "run_too_long"
   | "reply_too_large"
+  | "response_bypassed"
   | "transaction_aborted"
   | "transaction_ended_by_handler"
   | "signature_refused"
@@ -93,3 +94,8 @@ export const transactionAborted = (cause?: unknown) =>
 export const leaseLost = () => new KitError("lease_lost", "the lease on the idempotency key is lost");
 export const shuttingDown = () => new KitError("service_shutting_down", "the service is shutting down");
 export const replyTooLarge = (message: string) => new KitError("reply_too_large", message);
+export const responseBypassed = () =>
+  new KitError(
+    "response_bypassed",
+    "the handler took the connection past its response, which cannot be held back until the commit; answer through the response",
+  );

@@ -1,5 +1,6 @@
-// The adapter for Fastify 5.
+// The adapter for Fastify.
 
+import type { ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import type {
   FastifyReply,
@@ -7,6 +8,7 @@ import type {
   RouteShorthandOptionsWithHandler,
   preParsingAsyncHookHandler,
 } from "fastify";
+import { hold, send, type Held } from "./capture.js";
 import { KitError } from "./errors.js";
 import { noTransaction } from "./fetch.js";
 import {
@@ -14,7 +16,6 @@ import {
   isSafe,
   principalOf,
   tooLarge,
-  type Answer,
   type Exchange,
   type LongRoute,
   type PrincipalOption,
@@ -23,7 +24,6 @@ import {
 import { headerOf, readIncoming } from "./incoming.js";
 import type { Kit } from "./kit.js";
 import type { Work } from "./work.js";
-import type { HttpReply } from "./reply.js";
 
 /** FastifyOptions configure {@link fastifyIdempotency}. */
 export interface FastifyOptions {
@@ -35,21 +35,13 @@ export interface FastifyOptions {
   readonly principal: PrincipalOption<FastifyRequest>;
 }
 
-/** Held is a request whose reply waits for the commit. */
-interface Held {
-  /** The body as it came. */
-  readonly raw: Uint8Array;
-  /** reply is called with the reply when the handler has sent it; it waits for the commit. */
-  reply?: (full: HttpReply) => Promise<Answer>;
-}
-
 /**
  * fastifyIdempotency makes `idempotent({ scope }, handler)`, which is a route's
  * options: `app.post("/orders", idempotent({ scope: "orders" }, async (request, reply, tx) => …))`.
  * The reply is held back until the work and the reply are committed together.
  */
 export function fastifyIdempotency<Tx>(kit: Kit<Tx>, options: FastifyOptions) {
-  const requests = new WeakMap<FastifyRequest, Held>();
+  const bodies = new WeakMap<FastifyRequest, Uint8Array>();
   // Payloads are compared by their bytes, before the parser sees them.
   const preParsing: preParsingAsyncHookHandler = async (request, reply, payload) => {
     if (isSafe(request.method)) {
@@ -57,9 +49,10 @@ export function fastifyIdempotency<Tx>(kit: Kit<Tx>, options: FastifyOptions) {
     }
     const raw = await readIncoming(request.raw, kit.http.options.maxRequestBody).catch(asKitError);
     if (raw instanceof KitError) {
-      return reply.send(replace(reply, kit.http.refuse(raw)));
+      sendReply(reply, { kit: kit.http.refuse(raw) });
+      return payload;
     }
-    requests.set(request, { raw });
+    bodies.set(request, raw);
     return Object.assign(Readable.from([raw], { objectMode: false }), { receivedEncodedLength: raw.length });
   };
   const see = (request: FastifyRequest): Exchange => ({
@@ -69,7 +62,7 @@ export function fastifyIdempotency<Tx>(kit: Kit<Tx>, options: FastifyOptions) {
     header: headerOf(request.raw),
     principal: principalOf(options.principal, request),
     body: async (limit) => {
-      const raw = requests.get(request)?.raw ?? Buffer.alloc(0);
+      const raw = bodies.get(request) ?? Buffer.alloc(0);
       if (raw.length > limit) {
         throw tooLarge(limit);
       }
@@ -81,102 +74,65 @@ export function fastifyIdempotency<Tx>(kit: Kit<Tx>, options: FastifyOptions) {
     handler: (request: FastifyRequest, reply: FastifyReply, tx: Tx) => unknown,
   ): RouteShorthandOptionsWithHandler => ({
     preParsing,
-
-    onSend: async (request, reply, payload) => {
-      const held = requests.get(request);
-      if (held?.reply === undefined) {
-        return payload;
+    async handler(request, reply) {
+      if (isSafe(request.method)) {
+        return handler.call(this, request, reply, noTransaction<Tx>(request.method));
       }
-      const { reply: settle } = held;
-      delete held.reply;
-      const body = await bytesOf(payload, kit.http.options.maxReplyBody);
-      const headers = Object.entries(reply.getHeaders()).flatMap(([name, value]) =>
-        [value ?? []].flat().map((v): [string, string] => [name, String(v)]),
+      const answer = await hold(
+        kit.http,
+        route,
+        see(request),
+        [request.raw, reply.raw],
+        async (tx, _body, response) => {
+          const { own, called } = ownReply(reply, response);
+          const returned = handler.call(this, request, own, tx);
+          const result = await returned;
+          // A handler that is no promise may send later.
+          if (!called() && (result !== undefined || returned instanceof Promise)) {
+            own.send(result);
+          }
+        },
       );
-      const answer = await settle({ status: reply.statusCode, headers, body });
-      return answer.kind === "fresh" ? finish(reply, answer, body) : replace(reply, answer);
-    },
-
-    handler: async (request, reply) => {
-      const held = requests.get(request);
-      if (isSafe(request.method) || held === undefined) {
-        return handler(request, reply, noTransaction<Tx>(request.method));
-      }
-      let settled!: { resolve(answer: Answer): void; reject(error: unknown): void };
-      const committed = new Promise<Answer>((resolve, reject) => (settled = { resolve, reject }));
-      committed.catch(() => {});
-      let sent = false;
-      const answer = kit.http.handle(see(request), route, async (tx) => {
-        const full = new Promise<HttpReply>((resolve) => {
-          held.reply = (reply) => {
-            sent = true;
-            resolve(reply);
-            return committed;
-          };
-        });
-        const result = await handler(request, reply, tx);
-        if (!reply.sent && !sent) {
-          reply.send(result);
-        }
-        return full;
-      });
-      answer.then(settled.resolve, settled.reject);
-      const final = await answer.catch((error: unknown) => {
-        delete held.reply;
-        throw error;
-      });
-      if (!sent && final.kind === "ready") {
-        delete held.reply;
-        reply.send(replace(reply, final));
-      }
-      return reply;
+      sendReply(reply, answer);
     },
   });
   /** accept is for long work: 202 at once, and fn afterwards. It is a route's options. */
   const accept = (route: LongRoute, fn: (work: Work<Tx>) => unknown): RouteShorthandOptionsWithHandler => ({
     preParsing,
-    handler: async (request, reply) => reply.send(replace(reply, await kit.http.accept(see(request), route, fn))),
+    handler: async (request, reply) => {
+      sendReply(reply, { kit: await kit.http.accept(see(request), route, fn) });
+    },
   });
   return Object.assign(wrap, { accept });
 }
 
-function finish(reply: FastifyReply, answer: Answer, body: Buffer): Buffer {
-  for (const name of ["idempotent-replayed", "idempotency-key-expires", "idempotency-body"]) {
-    reply.removeHeader(name);
+/** The headers and trailers that a reply has of its own, under these symbols in Fastify 4 and 5. */
+const OWN = /^fastify\.reply\.(headers|trailers)$/;
+
+/**
+ * ownReply is a reply for the handler alone: what it sets is not on the one that
+ * answers if the work is rolled back, and what it sends goes to the given response.
+ */
+function ownReply(reply: FastifyReply, raw: ServerResponse): { own: FastifyReply; called: () => boolean } {
+  const own = Object.assign(Object.create(Object.getPrototypeOf(reply) as object) as FastifyReply, reply, { raw });
+  const parts = own as unknown as Record<symbol, object | null>;
+  for (const key of Object.getOwnPropertySymbols(own).filter((s) => OWN.test(s.description ?? ""))) {
+    parts[key] &&= { ...parts[key] };
   }
-  for (const [name, value] of answer.headers) {
-    reply.header(name, value);
-  }
-  return body;
+  let called = false;
+  own.send = (payload) => {
+    called = true;
+    return (Object.getPrototypeOf(own) as FastifyReply).send.call(own, payload);
+  };
+  return { own, called: () => called || own.sent };
 }
 
-/** replace puts a stored reply, or an error of the kit, in the place of what the handler sent. */
-function replace(reply: FastifyReply, answer: Extract<Answer, { kind: "ready" }>): Buffer | undefined {
-  for (const name of ["content-type", "content-length", "content-encoding"]) {
-    reply.removeHeader(name);
-  }
-  reply.code(answer.status);
-  for (const [name, value] of answer.headers) {
-    reply.header(name, value);
-  }
-  return answer.status === 204 || answer.status === 304 ? undefined : Buffer.from(answer.body);
-}
-
-async function bytesOf(payload: unknown, limit: number): Promise<Buffer> {
-  if (payload === undefined || payload === null) {
-    return Buffer.alloc(0);
-  }
-  if (typeof payload === "string" || payload instanceof Uint8Array) {
-    return Buffer.from(payload as string);
-  }
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of payload as AsyncIterable<Uint8Array>) {
-    size += chunk.length;
-    if (size <= limit) {
-      chunks.push(Buffer.from(chunk));
+/** sendReply answers past Fastify, whose hooks have seen what the handler sent. */
+function sendReply(reply: FastifyReply, answer: Held): void {
+  if ("kit" in answer) {
+    for (const [name, value] of Object.entries(reply.getHeaders())) {
+      reply.raw.setHeader(name, value!);
     }
   }
-  // Past the limit the kit refuses it by its length.
-  return size > limit ? Buffer.alloc(limit + 1) : Buffer.concat(chunks);
+  send(reply.raw, answer);
 }

@@ -1,7 +1,9 @@
 // The adapter for Hono.
 
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Context, Env, Handler, Input } from "hono";
-import { KitError } from "./errors.js";
+import { Capture } from "./capture.js";
+import { KitError, responseBypassed } from "./errors.js";
 import { exchangeOf, noTransaction, readBody, runFetch, sentBody } from "./fetch.js";
 import {
   asKitError,
@@ -66,11 +68,39 @@ export function honoIdempotency<Tx, E extends Env = Env>(kit: Kit<Tx>, options: 
         return render(kit.http.refuse(new KitError("idempotency_handler_misplaced", "the route is wrapped twice")));
       }
       running.add(request);
-      const run = (tx: Tx) => {
+      const outside = headersOf(c);
+      const bindings = c.env as Bindings | undefined;
+      const node = bindings?.incoming && bindings.outgoing && { ...bindings };
+      let capture: Capture | undefined;
+      const run = async (tx: Tx) => {
         give(tx);
-        return handler(c);
+        if (node) {
+          // What is written past Hono must not reach the client.
+          capture = new Capture(node.incoming!, node.outgoing!, kit.http.options.maxReplyBody);
+          (c as { env: unknown }).env = { ...bindings, outgoing: capture.response };
+        }
+        const response = await handler(c);
+        if (capture?.touched || response.headers.has("x-hono-already-sent")) {
+          throw responseBypassed();
+        }
+        return response;
       };
-      return runFetch(kit, route, see(c as unknown as Context<E>), run, render);
+      let done = false;
+      const whenDone = (answer: Ready) => {
+        restoreHeaders(c, outside);
+        return render(answer);
+      };
+      try {
+        const response = await runFetch(kit, route, see(c as unknown as Context<E>), run, whenDone);
+        done = true;
+        return response;
+      } finally {
+        capture?.release();
+        (c as { env: unknown }).env = bindings;
+        if (!done) {
+          restoreHeaders(c, outside);
+        }
+      }
     };
   };
   /** accept is for long work: 202 at once, and fn afterwards. */
@@ -82,6 +112,25 @@ export function honoIdempotency<Tx, E extends Env = Env>(kit: Kit<Tx>, options: 
     async (c) =>
       rendered(c as unknown as Context, await kit.http.accept(see(c as unknown as Context<E>), route, fn));
   return Object.assign(wrap, { accept });
+}
+
+/** Bindings are what @hono/node-server gives of node:http. */
+interface Bindings {
+  readonly incoming?: IncomingMessage;
+  readonly outgoing?: ServerResponse;
+}
+
+/** headersOf are the headers that are set on a context. */
+const headersOf = (c: { body: Context["body"] }) => new Headers(c.body(null).headers);
+
+/** restoreHeaders takes back what a handler has set whose work is rolled back. */
+function restoreHeaders(c: Pick<Context, "body" | "header">, outside: Headers): void {
+  for (const name of headersOf(c).keys()) {
+    c.header(name, undefined);
+  }
+  for (const [name, value] of outside) {
+    c.header(name, value, { append: true });
+  }
 }
 
 /** contextBody reads the body and keeps it for the handler, whatever middleware has read of it before. */

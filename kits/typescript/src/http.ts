@@ -1,7 +1,7 @@
 // What every HTTP adapter does: read what names the call, run the handler once,
 // and say what is sent.
 
-import { KitError, replyTooLarge } from "./errors.js";
+import { KitError, replyTooLarge, type Code } from "./errors.js";
 import { requestFingerprint } from "./fingerprint.js";
 import { MAX_PRINCIPAL, parseKey } from "./key.js";
 import type { Complete } from "./options.js";
@@ -80,6 +80,9 @@ export function principalOf<R>(option: PrincipalOption<R>, request: R): Exchange
   return typeof option === "function" ? async () => option(request) : option;
 }
 
+/** Codes by which the kit refuses what the work answers. */
+const OF_REPLIES = new Set<Code>(["reply_too_large", "response_bypassed"]);
+
 const SAFE = new Set(["GET", "HEAD", "OPTIONS", "TRACE"]);
 
 /** isSafe reports whether a method needs no key. */
@@ -133,7 +136,7 @@ export class HttpHandlers<Tx> {
       });
       return replayed ? replay(reply, exchange) : { kind: "fresh", headers: expiry(reply) };
     } catch (error) {
-      const own = error instanceof KitError && (failure?.error !== error || error.code === "reply_too_large");
+      const own = error instanceof KitError && (failure?.error !== error || OF_REPLIES.has(error.code));
       if (!own) {
         throw error;
       }

@@ -70,6 +70,11 @@ const texts: Record<Code, readonly [status: number, title: string, detail: strin
     "Reply too large",
     "The operation's reply is larger than this service allows under an idempotency key. The operation was rolled back.",
   ],
+  response_bypassed: [
+    500,
+    "Defect in the service",
+    "The operation answered past its response, on the connection itself or with an informational status. That cannot be held back until the commit, so the operation was rolled back.",
+  ],
   transaction_aborted: [
     500,
     "Not done",

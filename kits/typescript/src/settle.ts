@@ -210,8 +210,15 @@ export class Settler<Tx> {
       await this.#rollback(open, claim);
       return answer(verdict, look);
     }
-    const expiresAt = await this.exchange("store the reply", (signal) => open.commit(claim, reply, signal));
-    return { reply: { ...reply, expiresAt }, replayed: false };
+    try {
+      const expiresAt = await this.exchange("store the reply", (signal) => open.commit(claim, reply, signal));
+      return { reply: { ...reply, expiresAt }, replayed: false };
+    } catch (error) {
+      if (hasCode(error, "transaction_ended_by_handler")) {
+        throw error; // and not of the handler: it has no part in this transaction
+      }
+      return await this.#afterFailedCommit(claim, reply, error);
+    }
   }
 
   /** #afterFailedCommit finds out what can be found out. A commit whose answer was lost is known by its owner. */

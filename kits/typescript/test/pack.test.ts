@@ -35,7 +35,7 @@ test("the package depends on nothing at run time", () => {
 });
 
 test("every entry can be imported", async () => {
-  for (const entry of ["", "/pg", "/mysql2", "/fetch", "/hono", "/express", "/fastify", "/next", "/client"]) {
+  for (const entry of ["", "/pg", "/mysql2", "/fetch", "/hono", "/node", "/express", "/fastify", "/next", "/client"]) {
     assert.ok(Object.keys(await import(`@cronce/idempotency${entry}`)).length > 0, entry);
   }
 });

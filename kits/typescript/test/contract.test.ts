@@ -1,0 +1,122 @@
+// The contract of the adapters: nothing reaches the client before the commit; what
+// reaches it is one whole answer, the one that is stored. Every idiom of answering, in
+// every framework, on both databases.
+
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { engines, Service, type Engine, type Fate } from "./contract/engines.js";
+import { frameworks, type Route } from "./contract/frameworks.js";
+import { Wire, type Seen } from "./contract/wire.js";
+
+const all = await engines();
+process.setMaxListeners(0);
+
+for (const [framework, { start, idioms }] of Object.entries(frameworks)) {
+  for (const engine of all) {
+    const service = new Service(engine);
+    const names = Object.keys(idioms);
+    const route = (name: string): Route => ({
+      path: `/${names.indexOf(name)}`,
+      scope: framework,
+      idiom: idioms[name]!,
+      maxRunMs: idioms[name]!.want.code === "run_too_long" ? 100 : 30_000,
+      write: (tx, operation) => engine.write(tx, operation),
+    });
+    const port = await start(service.kit, names.map(route), (close) => after(close));
+    for (const fate of ["commits", "is refused", "is lost"] as const) {
+      test(`${framework} on ${engine.name}: a commit that ${fate}`, async (t) => {
+        const failures: string[] = [];
+        const queue = [...names];
+        const worker = async () => {
+          for (let name = queue.shift(); name !== undefined; name = queue.shift()) {
+            try {
+              await hold(
+                engine,
+                service,
+                port,
+                route(name),
+                `${framework}/${fate}/${names.indexOf(name)}`.replaceAll(" ", "_"),
+                fate,
+              );
+            } catch (error) {
+              failures.push(`${name}: ${(error as Error).message}`);
+            }
+          }
+        };
+        await Promise.all(Array.from({ length: 6 }, worker));
+        assert.ok(failures.length === 0, failures.join("\n"));
+        t.diagnostic(`${names.length} idioms`);
+        assert.deepEqual(service.early, [], "bytes reached the client before the commit");
+        assert.equal(engine.taken(), 0, "connections are not back in the pool");
+        assert.equal(service.kit.http.settler.gate.size, 0, "the gate remembers a key");
+      });
+    }
+  }
+}
+
+/** hold holds one idiom to the contract. */
+async function hold(engine: Engine, service: Service, port: number, route: Route, key: string, fate: Fate) {
+  const { want } = route.idiom;
+  const wire = new Wire(port);
+  service.fates.set(key, fate);
+  service.wires.set(key, wire);
+  const call = async (): Promise<Seen> => {
+    wire.send(route.path, { "Idempotency-Key": key, "Content-Type": "application/json", "Accept-Encoding": "gzip" });
+    const seen = await wire.answer();
+    assert.equal(seen.extra, "", "bytes after the answer");
+    return seen;
+  };
+  const replayed = (seen: Seen) => seen.headers.get("idempotent-replayed");
+  const stored = want.kind === "done" || want.kind === "final";
+  try {
+    if (stored && fate === "is refused") {
+      const seen = await call();
+      assert.match(problem(seen), /transaction_aborted|idempotency_store_unavailable/);
+      assert.equal(await engine.effects(key), 0, "effects of a commit that was refused");
+      service.fates.set(key, "commits");
+    }
+    const first = await call();
+    assert.equal(first.status, want.status, `status; ${first.body.slice(0, 200)}`);
+    assert.equal(replayed(first), null);
+    if (want.body !== undefined) {
+      assert.equal(first.body, want.body);
+    }
+    for (const [name, value] of Object.entries(want.headers ?? {})) {
+      assert.equal(first.headers.get(name), value, name);
+    }
+    if (want.code !== undefined) {
+      assert.equal(problem(first), want.code);
+    }
+    if (!stored) {
+      assert.equal(first.headers.get("x-work"), null, "a header of work that was rolled back");
+    }
+    service.wires.delete(key);
+    const again = await call();
+    assert.equal(again.status, first.status, "status of the repetition");
+    assert.equal(replayed(again), stored ? "true" : null, "replayed");
+    if (stored) {
+      assert.equal(again.body, first.body, "body of the repetition");
+      for (const name of ["content-type", "location", "idempotency-key-expires"]) {
+        assert.equal(again.headers.get(name), first.headers.get(name), name);
+      }
+    }
+    const effects = await engine.effects(key);
+    assert.equal(Math.min(effects, 1), want.kind === "done" ? 1 : 0, "effects");
+  } finally {
+    service.wires.delete(key);
+    wire.close();
+  }
+}
+
+/** problem is the code of an error of the kit, which has no header of the work. */
+function problem(seen: Seen): string {
+  assert.equal(
+    seen.headers.get("content-type"),
+    "application/problem+json",
+    `${seen.status} ${seen.body.slice(0, 200)}`,
+  );
+  for (const name of ["x-work", "location", "set-cookie", "etag", "link", "content-encoding"]) {
+    assert.equal(seen.headers.get(name), null, `${name} of work that was rolled back`);
+  }
+  return (JSON.parse(seen.body) as { code: string }).code;
+}

@@ -1,0 +1,175 @@
+// The frameworks of the contract.
+
+import { createServer, type Server } from "node:http";
+import { createRequire } from "node:module";
+import type { AddressInfo } from "node:net";
+import type { Kit } from "@cronce/idempotency";
+import { expressIdempotency } from "@cronce/idempotency/express";
+import { fastifyIdempotency } from "@cronce/idempotency/fastify";
+import { honoIdempotency } from "@cronce/idempotency/hono";
+import { nodeIdempotency } from "@cronce/idempotency/node";
+import { serve } from "@hono/node-server";
+import express, { type NextFunction, type Request, type Response } from "express";
+import type { Tx } from "./engines.js";
+import fastify from "fastify";
+import { Hono } from "hono";
+import { expressIdioms } from "./express.js";
+import { fastify4Idioms, fastify5Idioms, fastifyIdioms, slowFastifyIdioms } from "./fastify.js";
+import { honoIdioms } from "./hono.js";
+import type { Idiom } from "./idioms.js";
+import { nodeIdioms } from "./node.js";
+
+/** Route is an idiom where it can be called. */
+export interface Route<H = never> {
+  readonly path: string;
+  readonly scope: string;
+  readonly idiom: Idiom<H>;
+  readonly maxRunMs: number;
+  write(tx: Tx, operation: string): Promise<unknown>;
+}
+
+/** Framework serves idioms. */
+export interface Framework {
+  readonly idioms: Record<string, Idiom<never>>;
+  start(kit: Kit<Tx>, routes: Route[], closing: (close: () => unknown) => void): Promise<number>;
+}
+
+const key = (headers: NodeJS.Dict<string | string[]>) => String(headers["idempotency-key"]);
+const principal = () => "alice";
+
+/** run writes the effect and answers: at once, or in a callback of the driver. */
+export function run<H>(route: Route, tx: Tx, operation: string, given: H): unknown {
+  const { answers, callback } = route.idiom as Idiom<H>;
+  const written = route.write(tx, operation);
+  if (callback) {
+    void written.then(() => answers(given));
+    return undefined;
+  }
+  return written.then(() => answers(given));
+}
+
+async function listening(server: Server, closing: (close: () => unknown) => void): Promise<number> {
+  closing(() => server.close().closeAllConnections());
+  await new Promise<void>((resolve) => (server.listening ? resolve() : server.once("listening", resolve)));
+  return (server.address() as AddressInfo).port;
+}
+
+const express4 = createRequire(import.meta.url)("express4") as typeof express;
+
+/** expressOf serves idioms with a version of Express. */
+function expressOf(make: typeof express): Framework {
+  return {
+    idioms: { ...prefixed("node: ", nodeIdioms), ...expressIdioms },
+    async start(kit, routes, closing) {
+      const idempotent = expressIdempotency(kit, { principal });
+      const app = make();
+      app.engine("txt", (_path, options, done) => {
+        const { paid, who } = options as { paid?: string; who?: string };
+        done(null, `${paid} by ${who}`);
+      });
+      app.set("views", new URL("../../../test/contract/views", import.meta.url).pathname).set("view engine", "txt");
+      app.use((_request: Request, response: Response, next: NextFunction) => {
+        const json = response.json;
+        response.locals["outer"] = response;
+        Object.assign(response, { paid: () => json.call(response, { wrapped: { paid: true } }) });
+        next();
+      });
+      for (const route of routes) {
+        const handler = idempotent(route, (request, response, tx) => {
+          const operation = key(request.headers);
+          return run(route, tx, operation, { request, response, more: () => route.write(tx, operation) });
+        });
+        app.post(route.path, handler);
+      }
+      // Slow, so that what a stream still writes would come first.
+      app.use((error: { status?: number; message: string }, _q: Request, response: Response, _next: NextFunction) => {
+        setTimeout(() => response.status(error.status ?? 500).send(error.message), 5);
+      });
+      return listening(app.listen(0, "127.0.0.1"), closing);
+    },
+  };
+}
+
+const fastify4 = createRequire(import.meta.url)("fastify4") as typeof fastify;
+
+/** fastifyOf serves idioms with a version of Fastify, whose hooks are slow or not. */
+function fastifyOf(make: typeof fastify, idioms: Framework["idioms"], slow: boolean): Framework {
+  return {
+    idioms,
+    async start(kit, routes, closing) {
+      const idempotent = fastifyIdempotency(kit, { principal });
+      const app = make();
+      if (slow) {
+        const later = () => new Promise<void>((resolve) => setImmediate(resolve));
+        app.addHook("preSerialization", async (_request, _reply, payload) => later().then(() => payload));
+        app.addHook("onSend", async (_request, _reply, payload) => later().then(() => payload));
+        app.setErrorHandler(async (error: { statusCode?: number; message: string }, _request, reply) => {
+          await later();
+          return reply.code(error.statusCode ?? 500).send({ message: error.message });
+        });
+      }
+      for (const route of routes) {
+        const handler = idempotent(route, (request, reply, tx) => {
+          const operation = key(request.headers);
+          return run(route, tx, operation, { request, reply, more: () => route.write(tx, operation) });
+        });
+        app.post(route.path, handler);
+      }
+      closing(() => app.close());
+      await app.listen({ port: 0, host: "127.0.0.1" });
+      return (app.server.address() as AddressInfo).port;
+    },
+  };
+}
+
+const hono: Framework = {
+  idioms: honoIdioms,
+  async start(kit, routes, closing) {
+    const idempotent = honoIdempotency(kit, { principal });
+    const app = new Hono();
+    for (const route of routes) {
+      const handler = idempotent(route, (c) => {
+        const operation = c.req.header("Idempotency-Key")!;
+        const { tx } = c.var;
+        return run(route, tx, operation, { c, more: () => route.write(tx, operation) }) as Promise<globalThis.Response>;
+      });
+      app.post(route.path, handler);
+    }
+    return listening(serve({ fetch: app.fetch, port: 0, hostname: "127.0.0.1" }) as Server, closing);
+  },
+};
+
+function prefixed<H>(prefix: string, idioms: Record<string, H>): Record<string, H> {
+  return Object.fromEntries(Object.entries(idioms).map(([name, idiom]) => [prefix + name, idiom]));
+}
+
+export const frameworks: Record<string, Framework> = {
+  "node:http": {
+    idioms: nodeIdioms,
+    async start(kit, routes, closing) {
+      const idempotent = nodeIdempotency(kit, { principal });
+      const listeners = new Map(
+        routes.map((route) => [
+          route.path,
+          idempotent(route, (request, response, tx) => {
+            const operation = key(request.headers);
+            return run(route, tx, operation, { request, response, more: () => route.write(tx, operation) });
+          }),
+        ]),
+      );
+      const server = createServer((request, response) => {
+        listeners.get(request.url!)!(request, response).catch((error: Error) => {
+          response.writeHead(500).end(error.message);
+        });
+      });
+      return listening(server.listen(0, "127.0.0.1"), closing);
+    },
+  },
+  "Express 5": expressOf(express),
+  "Express 4": expressOf(express4),
+  "Fastify 5": fastifyOf(fastify, { ...fastifyIdioms, ...fastify5Idioms }, false),
+  "Fastify 5 with slow hooks": fastifyOf(fastify, { ...slowFastifyIdioms, ...fastify5Idioms }, true),
+  "Fastify 4": fastifyOf(fastify4, { ...fastifyIdioms, ...fastify4Idioms }, false),
+  "Fastify 4 with slow hooks": fastifyOf(fastify4, { ...slowFastifyIdioms, ...fastify4Idioms }, true),
+  "Hono 4": hono,
+};
