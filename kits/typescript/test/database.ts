@@ -76,5 +76,5 @@ export async function mysqlDatabase() {
     const sql = "SELECT count(*) AS n FROM effects WHERE operation = ?";
     return Number((await pool.query<RowDataPacket[]>(sql, [operation]))[0][0]!["n"]);
   };
-  return { pool, store: new MysqlStore(pool), effects };
+  return { pool, config: { ...connection(), database: name }, store: new MysqlStore(pool), effects };
 }
