@@ -2,9 +2,12 @@ package idempotency
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
+	"sync"
 	"time"
 )
 
@@ -19,7 +22,12 @@ type capture struct {
 	body   bytes.Buffer
 	limit  int   // of the body, in bytes
 	err    error // ErrReplyTooLarge, once the body has outgrown the limit
+
+	mu   sync.Mutex // of all that follows client: a goroutine may outlive the handler
+	over bool       // the handler has returned
 }
+
+var errOver = errors.New("the handler has returned, and its reply is complete")
 
 func newCapture(client http.ResponseWriter, limit int) *capture {
 	return &capture{client: client, limit: limit}
@@ -34,13 +42,19 @@ func (c *capture) Header() http.Header {
 }
 
 // WriteHeader panics on an invalid status, as net/http does: here and not after the
-// commit, when the reply is sent.
+// commit, when the reply is sent. A switch of protocols cannot be held back.
 func (c *capture) WriteHeader(status int) {
-	if status < 100 || status > 999 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.writeHeader(status)
+}
+
+func (c *capture) writeHeader(status int) {
+	if status < 100 || status > 999 || status == http.StatusSwitchingProtocols {
 		panic(fmt.Sprintf("invalid WriteHeader code %d", status))
 	}
 	// Informational replies would tell of work that is not committed.
-	if c.status != 0 || status < 200 {
+	if c.status != 0 || status < 200 || c.over {
 		return
 	}
 	c.status = status
@@ -52,7 +66,12 @@ func (c *capture) WriteHeader(status int) {
 // Write fails once the body is over the limit; the work is then rolled back,
 // whatever the handler makes of the error.
 func (c *capture) Write(p []byte) (int, error) {
-	c.WriteHeader(http.StatusOK)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.over {
+		return 0, errOver
+	}
+	c.writeHeader(http.StatusOK)
 	if c.err == nil && c.body.Len()+len(p) > c.limit {
 		c.err = fmt.Errorf("%w: it has more bytes than MaxReplyBody (%d)", ErrReplyTooLarge, c.limit)
 	}
@@ -89,10 +108,18 @@ func (c *capture) send(expires time.Time) {
 	c.client.Write(c.body.Bytes())
 }
 
-// reply is what is stored of it: a body of up to most bytes, and the headers of
-// these names.
+// reply ends the reply and is what is stored of it: a body of up to most bytes, and the
+// headers of these names. It panics if the handler has announced another length: the
+// client would wait for the rest, or get a part.
 func (c *capture) reply(names []string, most int) Reply {
-	c.WriteHeader(http.StatusOK)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.writeHeader(http.StatusOK)
+	c.over = true
+	if length := c.final.Get("Content-Length"); length != "" && c.err == nil && c.status != http.StatusNoContent &&
+		c.status != http.StatusNotModified && length != strconv.Itoa(c.body.Len()) {
+		panic(fmt.Sprintf("the reply has %d bytes, and its Content-Length is %s", c.body.Len(), length))
+	}
 	disown(c.final)
 	r := Reply{Status: c.status, Header: storedHeader(c.final, names), Omitted: c.body.Len() > most}
 	if !r.Omitted {

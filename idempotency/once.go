@@ -205,7 +205,9 @@ func (k *Kit) recordAlone(ctx context.Context, c store.Claim, r Reply) (Reply, b
 		_ = tx.Rollback(ctx)
 		return v.answer(look)
 	}
-	r.ExpiresAt, err = tx.Commit(ctx, c, r)
+	if r.ExpiresAt, err = tx.Commit(ctx, c, r); err != nil && !errors.Is(err, ErrTxEnded) {
+		return k.afterFailedCommit(ctx, c, r, err)
+	}
 	return r, false, err
 }
 
