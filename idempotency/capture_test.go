@@ -53,7 +53,7 @@ var idioms = map[string]idiom{
 	"204":       {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(204) }, 204, "", true},
 	"304":       {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(304) }, 304, "", true},
 	"NotFound":  {http.NotFound, 404, "404 page not found\n", true},
-	"Error 503": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "later", 503) }, 503, "later\n", false},
+	"Error 503": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "later", http.StatusServiceUnavailable) }, 503, "later\n", false},
 	"informational": {func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusEarlyHints)
 		w.WriteHeader(http.StatusProcessing)

@@ -19,7 +19,7 @@ for (const [framework, { start, idioms }] of Object.entries(frameworks)) {
       path: `/${names.indexOf(name)}`,
       scope: framework,
       idiom: idioms[name]!,
-      maxRunMs: idioms[name]!.want.code === "run_too_long" ? 100 : 30_000,
+      maxRunMs: idioms[name]!.want.code === "run_too_long" ? 300 : 30_000,
       write: (tx, operation) => engine.write(tx, operation),
     });
     const port = await start(service.kit, names.map(route), (close) => after(close));
@@ -66,6 +66,16 @@ async function hold(engine: Engine, service: Service, port: number, route: Route
     assert.equal(seen.extra, "", "bytes after the answer");
     return seen;
   };
+  // On a busy machine the database ends work first that is too long, and frees its key a little later.
+  const settled = async (): Promise<Seen> => {
+    for (const until = Date.now() + 15_000; ;) {
+      const seen = await call();
+      const early = /"(idempotency_key_in_progress|idempotency_store_unavailable)"/.test(seen.body);
+      if (want.code !== "run_too_long" || !early || Date.now() > until) {
+        return seen;
+      }
+    }
+  };
   const replayed = (seen: Seen) => seen.headers.get("idempotent-replayed");
   const stored = want.kind === "done" || want.kind === "final";
   try {
@@ -75,7 +85,7 @@ async function hold(engine: Engine, service: Service, port: number, route: Route
       assert.equal(await engine.effects(key), 0, "effects of a commit that was refused");
       service.fates.set(key, "commits");
     }
-    const first = await call();
+    const first = await settled();
     assert.equal(first.status, want.status, `status; ${first.body.slice(0, 200)}`);
     assert.equal(replayed(first), null);
     if (want.body !== undefined) {
@@ -91,7 +101,7 @@ async function hold(engine: Engine, service: Service, port: number, route: Route
       assert.equal(first.headers.get("x-work"), null, "a header of work that was rolled back");
     }
     service.wires.delete(key);
-    const again = await call();
+    const again = await settled();
     assert.equal(again.status, first.status, "status of the repetition");
     assert.equal(replayed(again), stored ? "true" : null, "replayed");
     if (stored) {

@@ -399,7 +399,7 @@ export const nodeIdioms: Record<string, Idiom<Given>> = {
     want: tooLong,
   },
   "answers too late": {
-    answers: ({ response }) => void setTimeout(() => response.writeHead(201, { "X-Work": "1" }).end("late"), 250),
+    answers: ({ response }) => void setTimeout(() => response.writeHead(201, { "X-Work": "1" }).end("late"), 600),
     want: tooLong,
   },
 };
