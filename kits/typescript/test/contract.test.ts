@@ -11,6 +11,15 @@ import { Wire, type Seen } from "./contract/wire.js";
 const all = await engines();
 process.setMaxListeners(0);
 
+interface Served {
+  readonly framework: string;
+  readonly engine: Engine;
+  readonly service: Service;
+  readonly names: string[];
+  hold(name: string, fate: Fate): Promise<void>;
+}
+
+const served: Served[] = [];
 for (const [framework, { start, idioms }] of Object.entries(frameworks)) {
   for (const engine of all) {
     const service = new Service(engine);
@@ -23,39 +32,45 @@ for (const [framework, { start, idioms }] of Object.entries(frameworks)) {
       write: (tx, operation) => engine.write(tx, operation),
     });
     const port = await start(service.kit, names.map(route), (close) => after(close));
-    for (const fate of ["commits", "is refused", "is lost"] as const) {
-      test(`${framework} on ${engine.name}: a commit that ${fate}`, async (t) => {
-        const failures: string[] = [];
-        const queue = [...names];
-        const worker = async () => {
-          for (let name = queue.shift(); name !== undefined; name = queue.shift()) {
-            try {
-              await hold(
-                engine,
-                service,
-                port,
-                route(name),
-                `${framework}/${fate}/${names.indexOf(name)}`.replaceAll(" ", "_"),
-                fate,
-              );
-            } catch (error) {
-              failures.push(`${name}: ${(error as Error).message}`);
-            }
-          }
-        };
-        await Promise.all(Array.from({ length: 6 }, worker));
-        assert.ok(failures.length === 0, failures.join("\n"));
-        t.diagnostic(`${names.length} idioms`);
-        assert.deepEqual(service.early, [], "bytes reached the client before the commit");
-        assert.equal(engine.taken(), 0, "connections are not back in the pool");
-        assert.equal(service.kit.http.settler.gate.size, 0, "the gate remembers a key");
-      });
-    }
+    const hold = (name: string, fate: Fate) =>
+      held(
+        engine,
+        service,
+        port,
+        route(name),
+        `${framework}/${fate}/${names.indexOf(name)}`.replaceAll(" ", "_"),
+        fate,
+      );
+    served.push({ framework, engine, service, names, hold });
   }
 }
 
-/** hold holds one idiom to the contract. */
-async function hold(engine: Engine, service: Service, port: number, route: Route, key: string, fate: Fate) {
+for (const { framework, engine, service, names, hold } of served) {
+  for (const fate of ["commits", "is refused", "is lost"] as const) {
+    test(`${framework} on ${engine.name}: a commit that ${fate}`, async (t) => {
+      const failures: string[] = [];
+      const queue = [...names];
+      const worker = async () => {
+        for (let name = queue.shift(); name !== undefined; name = queue.shift()) {
+          try {
+            await hold(name, fate);
+          } catch (error) {
+            failures.push(`${name}: ${(error as Error).message}`);
+          }
+        }
+      };
+      await Promise.all(Array.from({ length: 6 }, worker));
+      assert.ok(failures.length === 0, failures.join("\n"));
+      t.diagnostic(`${names.length} idioms`);
+      assert.deepEqual(service.early, [], "bytes reached the client before the commit");
+      assert.equal(engine.taken(), 0, "connections are not back in the pool");
+      assert.equal(service.kit.http.settler.gate.size, 0, "the gate remembers a key");
+    });
+  }
+}
+
+/** held holds one idiom to the contract. */
+async function held(engine: Engine, service: Service, port: number, route: Route, key: string, fate: Fate) {
   const { want } = route.idiom;
   const wire = new Wire(port);
   service.fates.set(key, fate);
