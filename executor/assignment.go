@@ -102,7 +102,7 @@ func (m *membership) takeUp(assignments []ledger.JobAssignment) (switches batch)
 // planned at once: its scheduled time belongs to the outgoing definition. A gap too long
 // for one plan is planned first, without the switch.
 func (m *membership) switchOf(s ledger.JobAssignment) (ledger.Plan, bool) {
-	now := m.ledger.clock.now()
+	now := m.ledger.clock.now().Truncate(time.Microsecond) // as a ledger keeps it
 	plan := ledger.Plan{JobID: s.JobID, Revision: s.Revision, After: s.Watermark, Through: now}
 	if now.Before(s.Watermark) {
 		plan.Through = s.Watermark

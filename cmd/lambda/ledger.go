@@ -10,10 +10,8 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/cronce/cronce/executor"
 	"github.com/cronce/cronce/internal/hosts"
 	"github.com/cronce/cronce/ledger"
-	"github.com/cronce/cronce/ledger/memory"
 	"github.com/cronce/cronce/ledger/postgres"
 )
 
@@ -126,35 +124,14 @@ func (d *database) close() {
 	}
 }
 
-// stateless is a ledger of one event's own, in memory. Since it does not know
-// of earlier deliveries, a run's last moment to be sent is counted from its
-// scheduled time, which all deliveries share, and not from the first lease.
-type stateless struct{ *memory.Ledger }
-
-var _ executor.Ledger = stateless{}
-
-func newStateless() stateless { return stateless{memory.New()} }
-
-// Enter is the memory ledger's, with that moment in the work.
-func (s stateless) Enter(ctx context.Context, e ledger.Entry) (ledger.Entered, error) {
-	got, err := s.Ledger.Enter(ctx, e)
-	if got.Work != nil {
-		sendBefore(got.Work)
-	}
-	return got, err
-}
-
-// Claim is the memory ledger's, with that moment in the work.
-func (s stateless) Claim(ctx context.Context, c ledger.Claim) (ledger.Claimed, error) {
-	got, err := s.Ledger.Claim(ctx, c)
-	for i := range got.Work {
-		sendBefore(&got.Work[i])
-	}
-	return got, err
-}
-
-func sendBefore(w *ledger.Work) {
-	if !w.ScheduledAt.Equal(timeless) {
-		w.SendBefore = w.ScheduledAt.Add(w.Call.Horizon)
-	}
+// newStateless returns a ledger of one event's own. Since it does not know of earlier
+// deliveries, a run's last moment to be sent is counted from its scheduled time, which all
+// deliveries share, and not from the first lease.
+func newStateless() *ledger.Single {
+	return &ledger.Single{Now: time.Now, FirstSent: func(e ledger.Entry, lease time.Time) time.Time {
+		if e.ScheduledAt.Equal(timeless) {
+			return lease
+		}
+		return e.ScheduledAt
+	}}
 }

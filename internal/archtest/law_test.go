@@ -52,7 +52,7 @@ var law = archtest.Law{
 		{
 			In:  []string{"ledger/postgres", "ledger/sqlite", "ledger/memory", "ledger/ledgertest"},
 			May: []string{"ledger", "migrations", "internal/ledgerrules"},
-			Why: "a ledger knows the nouns and its own tables, and no other ledger; the rules that they share are in internal/ledgerrules",
+			Why: "an engine knows its own tables and no other engine; the rules are in ledger, and for the statements of PostgreSQL in internal/ledgerrules",
 		},
 		{
 			In:  []string{"internal/ledgerrules"},

@@ -96,20 +96,3 @@ func SelectStates(from, requested []ledger.State) []ledger.State {
 	}
 	return both
 }
-
-// Exceptional lists the finished states other than Succeeded. A store may keep an
-// index of the runs in them.
-var Exceptional = []ledger.State{ledger.Dead, ledger.Skipped, ledger.Missed, ledger.Superseded, ledger.Canceled}
-
-// ExceptionalState returns the one exceptional state that a filter selects, by state
-// or by reason; "" if it selects several, or other states.
-func ExceptionalState(f ledger.Filter) ledger.State {
-	state := f.Reason.State()
-	if state == "" && len(f.States) == 1 {
-		state = f.States[0]
-	}
-	if !slices.Contains(Exceptional, state) {
-		return ""
-	}
-	return state
-}

@@ -34,6 +34,7 @@
 package proof
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -232,7 +233,8 @@ func (c *check) gaps() {
 				list = append(list, e)
 			}
 		}
-		slices.SortFunc(list, func(a, b Revision) int { return a.From.Compare(b.From) })
+		// A revision that ended where it began comes before the one that goes on from there.
+		slices.SortFunc(list, func(a, b Revision) int { return cmp.Or(a.From.Compare(b.From), a.To.Compare(b.To)) })
 		for i := 1; i < len(list); i++ {
 			if !list[i].From.Equal(list[i-1].To) {
 				c.add(Gap, id, "from %s to %s", stamp(list[i-1].To), stamp(list[i].From))

@@ -196,6 +196,13 @@ func TestWhatIsNoViolation(t *testing.T) {
 				ID: jobs.RangeID("a", minute(2), minute(6)), JobID: "a", ScheduledAt: minute(2), Until: minute(6), Count: 3, State: ledger.Missed,
 			})
 		}},
+		{"a revision ends where it began", func(e *proof.Evidence) {
+			last, none := e.Revisions[0], e.Revisions[0]
+			last.From = minute(1)
+			none.From, none.To, none.Open = minute(1), minute(1), false
+			e.Revisions[0].To, e.Revisions[0].Open = minute(1), false
+			e.Revisions = append(e.Revisions, last, none)
+		}},
 		{"an event comes before the plan", func(e *proof.Evidence) {
 			e.Rows, e.Effects = append(e.Rows, succeeded(4)), append(e.Effects, effect(4))
 		}},

@@ -2,8 +2,8 @@ package proof
 
 import (
 	"context"
+	"strings"
 
-	"github.com/cronce/cronce/internal/ledgerrules"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -13,35 +13,50 @@ type Problems struct {
 	Cause ledger.IncidentCause
 }
 
+// ends are the runs that one record ended, by job: the greatest ID of those that died
+// and of those that succeeded, and how many died.
+type ends struct {
+	died, succeeded map[string]string
+	deaths          map[string]int
+}
+
+func newEnds() ends { return ends{map[string]string{}, map[string]string{}, map[string]int{}} }
+
+func (e ends) add(o ledger.Outcome) {
+	job, _, _ := strings.Cut(o.RunID, "@")
+	switch o.State {
+	case ledger.Dead:
+		e.died[job] = max(e.died[job], o.RunID)
+		e.deaths[job]++
+	case ledger.Succeeded:
+		e.succeeded[job] = max(e.succeeded[job], o.RunID)
+	}
+}
+
 // ends looks at the incidents that a record opened and closed.
-func (w *Witness) ends(ctx context.Context, e ledgerrules.IncidentChanges) error {
-	w.died(e.Dead)
-	closing := e.Closing()
-	if len(e.Dead) == 0 && len(closing) == 0 {
+func (w *Witness) ends(ctx context.Context, e ends) error {
+	for job, n := range e.deaths {
+		w.problems[Problems{job, ledger.IncidentDead}] += n
+		delete(e.succeeded, job) // its incidents stay open
+	}
+	if len(e.died) == 0 && len(e.succeeded) == 0 {
 		return nil
 	}
 	open, err := w.openIncidents(ctx)
 	if err != nil {
 		return err
 	}
-	for _, p := range ledgerrules.MergeByJob(e.Dead) {
-		if i := open[Problems{p.JobID, ledger.IncidentDead}]; i.RunID != p.RunID {
-			w.saw(Unopened, p.RunID, "dead; the open incident is of %q", i.RunID)
+	for job, runID := range e.died {
+		if i := open[Problems{job, ledger.IncidentDead}]; i.RunID != runID {
+			w.saw(Unopened, runID, "dead; the open incident is of %q", i.RunID)
 		}
 	}
 	for of, i := range open {
-		if id := closing[of.JobID]; id != "" && of.Cause != ledger.IncidentUnplanned {
+		if id := e.succeeded[of.JobID]; id != "" && of.Cause != ledger.IncidentUnplanned {
 			w.saw(Unclosed, of.JobID, "incident %d (%s), after the success of %s", i.ID, of.Cause, id)
 		}
 	}
 	return nil
-}
-
-// died counts the problems of dead runs.
-func (w *Witness) died(list []ledgerrules.Problem) {
-	for _, p := range list {
-		w.problems[Problems{p.JobID, ledger.IncidentDead}] += p.Count
-	}
 }
 
 // missed counts the missed scheduled times that a plan has just written.
@@ -87,6 +102,7 @@ func (w *Witness) Notify(ctx context.Context, t ledger.Notification) (bool, erro
 		return false, err
 	}
 	done, err := w.Store.Notify(ctx, t)
+	ctx = context.WithoutCancel(ctx) // the look-ups are evidence
 	if err != nil || !done {
 		return done, err
 	}

@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/cronce/cronce/internal/ledgerrules"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 )
@@ -46,6 +45,7 @@ func (w *Witness) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitte
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	got, err := w.Store.Admit(ctx, a)
+	ctx = context.WithoutCancel(ctx) // the look-ups are evidence
 	if err != nil {
 		return got, err
 	}
@@ -115,10 +115,11 @@ func (w *Witness) Claim(ctx context.Context, c ledger.Claim) (ledger.Claimed, er
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	got, err := w.Store.Claim(ctx, c)
+	ctx = context.WithoutCancel(ctx) // the look-ups are evidence
 	for _, r := range got.PastSendBefore {
 		w.ended(r.ID, r.JobID)
+		w.problems[Problems{r.JobID, ledger.IncidentDead}] += r.Count
 	}
-	w.died(ledgerrules.DeadProblems(got.PastSendBefore))
 	w.leased(got.Now, got.Work...)
 	w.claimed(c, got.Work)
 	if err == nil && len(c.Only) == 0 && len(got.Work) < c.Limit {
@@ -135,17 +136,18 @@ func (w *Witness) Record(ctx context.Context, outcomes []ledger.Outcome) ([]ledg
 	// later than a retry's time was counted from.
 	before := w.now()
 	results, err := w.Store.Record(ctx, outcomes)
+	ctx = context.WithoutCancel(ctx) // the look-ups are evidence
 	at := before
 	if after := w.now(); after.Before(before) {
 		at = after
 	}
-	var ended ledgerrules.IncidentChanges
+	ended := newEnds()
 	for i, r := range results {
 		if r != ledger.Recorded {
 			continue
 		}
 		if o := outcomes[i]; w.run(o.RunID).settled != o.Token {
-			ended.Add(o)
+			ended.add(o)
 		}
 		w.recorded(outcomes[i], at)
 	}
@@ -201,6 +203,7 @@ func (w *Witness) Backfill(ctx context.Context, b ledger.Backfill) (ledger.Backf
 		waited[in.RunID] = err == nil && r.State == ledger.Planned
 	}
 	got, err := w.Store.Backfill(ctx, b)
+	ctx = context.WithoutCancel(ctx) // the look-ups are evidence
 	if err != nil {
 		return got, err
 	}
@@ -231,6 +234,7 @@ func (w *Witness) PurgeRuns(ctx context.Context, p ledger.Purge) (ledger.Purged,
 	}
 	now := w.now()
 	got, err := w.Store.PurgeRuns(ctx, p)
+	ctx = context.WithoutCancel(ctx) // the look-ups are evidence
 	if err != nil {
 		return got, err
 	}

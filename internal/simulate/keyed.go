@@ -1,7 +1,6 @@
 package simulate
 
 import (
-	"context"
 	"math/rand/v2"
 	"time"
 
@@ -9,7 +8,6 @@ import (
 	"github.com/cronce/cronce/internal/proof"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
-	"github.com/cronce/cronce/ledger/memory"
 )
 
 // functions starts a platform's schedule of a job that no ledger has: each
@@ -61,10 +59,12 @@ func (w *world) invokeAlone(reg *jobs.Registry, j jobs.Job, at time.Time, r *ran
 	if w.Now().Sub(at) >= j.Retry.Horizon {
 		return false
 	}
-	id, own := jobs.RunID(j.ID, at), memory.New()
-	own.ShiftClock(w.jumped())
+	id, own := jobs.RunID(j.ID, at), &ledger.Single{Now: w.Now}
+	if !w.options.FirstLease {
+		own.FirstSent = func(e ledger.Entry, _ time.Time) time.Time { return e.ScheduledAt }
+	}
 	w.key(id, at, j.Retry.Horizon, false)
-	e, ctx, end, err := w.brief(reg, "function", between(r, 10*time.Second, time.Minute), alone{own, w.options.FirstLease})
+	e, ctx, end, err := w.brief(reg, "function", between(r, 10*time.Second, time.Minute), own)
 	if err != nil {
 		w.fail(err)
 		return false
@@ -87,33 +87,4 @@ func (w *world) key(id string, at time.Time, horizon time.Duration, acknowledged
 	defer w.mu.Unlock()
 	k := proof.Keyed{At: at, SendBefore: at.Add(horizon), Acknowledged: acknowledged || w.keyed[id].Acknowledged}
 	w.keyed[id] = k
-}
-
-// alone is a ledger of one delivery's own. It knows of no earlier one, so the
-// last moment to send is counted from the scheduled time, which all share.
-type alone struct {
-	*memory.Ledger
-	firstLease bool // it is counted from its own lease
-}
-
-func (a alone) Enter(ctx context.Context, e ledger.Entry) (ledger.Entered, error) {
-	got, err := a.Ledger.Enter(ctx, e)
-	if got.Work != nil {
-		a.bound(got.Work)
-	}
-	return got, err
-}
-
-func (a alone) Claim(ctx context.Context, c ledger.Claim) (ledger.Claimed, error) {
-	got, err := a.Ledger.Claim(ctx, c)
-	for i := range got.Work {
-		a.bound(&got.Work[i])
-	}
-	return got, err
-}
-
-func (a alone) bound(w *ledger.Work) {
-	if !a.firstLease {
-		w.SendBefore = w.ScheduledAt.Add(w.Call.Horizon)
-	}
 }

@@ -153,7 +153,7 @@ func through[T any](ctx context.Context, p *process, op string, do func() (T, er
 		p.w.note(func(t *Tally) { t.LostAnswers++ })
 		return none, errDown
 	}
-	if _, own := p.ledger.(alone); err == nil && tells[op] && !own {
+	if _, own := p.ledger.(*ledger.Single); err == nil && tells[op] && !own {
 		p.hear(jumped)
 	}
 	return got, err

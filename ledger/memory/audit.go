@@ -2,17 +2,9 @@ package memory
 
 import (
 	"context"
-	"time"
 
 	"github.com/cronce/cronce/ledger"
 )
-
-// addAudit adds an action to the audit.
-func (l *Ledger) addAudit(now time.Time, a ledger.Audit) {
-	l.acts++
-	a.ID, a.At = l.acts, now
-	l.audit = append(l.audit, a)
-}
 
 // Audit returns a page of the audit, newest first. See ledger.AuditFilter.
 func (l *Ledger) Audit(ctx context.Context, f ledger.AuditFilter) ([]ledger.Audit, error) {

@@ -7,12 +7,6 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// touch makes a run the last that changed.
-func (l *Ledger) touch(r *record) {
-	l.change++
-	r.changed = l.change
-}
-
 // Changes returns what changed after a position. It looks at every run.
 func (l *Ledger) Changes(ctx context.Context, after string) (ledger.Changes, error) {
 	if _, err := l.begin(ctx); err != nil {

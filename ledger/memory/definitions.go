@@ -132,18 +132,21 @@ func (l *Ledger) Assignments(ctx context.Context, version string) ([]ledger.JobA
 	defer l.mu.Unlock()
 	desired := l.desired(now)
 	for id, hash := range desired {
-		if j := l.row(id); j.hash == "" && l.versions[version][id] == hash {
+		if j := l.job(id); j.ended() && l.versions[version][id] == hash {
 			l.beginRevision(j, hash, now)
 		}
 	}
 	var list []ledger.JobAssignment
 	for id, j := range l.jobs {
-		if j.hash == "" && desired[id] == "" {
-			continue
+		s := ledger.JobAssignment{Position: j.Position, Desired: desired[id]}
+		if !j.ended() {
+			s.Hash = j.Hash
 		}
-		s := ledger.JobAssignment{Position: j.Position, Hash: j.hash, Desired: desired[id]}
 		if s.Hash != s.Desired {
-			s.Body = j.body
+			s.Body = j.Body
+		}
+		if s.Hash == "" && s.Desired == "" {
+			continue
 		}
 		list = append(list, s)
 	}
@@ -156,20 +159,8 @@ func (l *Ledger) beginRevision(j *job, hash string, now time.Time) {
 	if now.After(j.Watermark) {
 		j.Watermark = now
 	}
-	l.setRevision(j, hash, l.bodies[j.JobID+" "+hash])
-}
-
-// switchRevision ends a job's revision at its watermark and starts the next, if there is one.
-func (l *Ledger) switchRevision(j *job, next ledger.Definition, now time.Time) {
-	j.events = append(j.events, ledger.Event{JobID: j.JobID, At: j.Watermark, Kind: ledger.EventRevisionEnded})
-	j.hash, j.body, j.endedAt = "", nil, now
-	if next.Hash != "" {
-		l.setRevision(j, next.Hash, next.Body)
-	}
-}
-
-func (l *Ledger) setRevision(j *job, hash string, body []byte) {
+	j.stored, j.EndedAt = true, time.Time{}
 	j.Revision++
-	j.hash, j.body = hash, body
+	j.Hash, j.Body = hash, l.bodies[j.JobID+" "+hash]
 	j.events = append(j.events, ledger.Event{JobID: j.JobID, At: j.Watermark, Kind: ledger.EventRevisionBegun})
 }

@@ -147,8 +147,8 @@ func (s sweep) definitions() (n int) {
 		}
 	}
 	for id, j := range s.jobs {
-		if j.hash != "" {
-			needed[id+" "+j.hash] = true
+		if !j.ended() {
+			needed[id+" "+j.Hash] = true
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.bodies)) {
@@ -181,6 +181,6 @@ func (s sweep) superseded(id, hash string) bool {
 	case j == nil, j.Revision == 0:
 		return s.past(own.at, s.Retention)
 	default:
-		return j.hash == "" && s.past(j.endedAt, s.Retention)
+		return j.ended() && s.past(j.EndedAt, s.Retention)
 	}
 }

@@ -1,6 +1,6 @@
 // Package memory is a ledger in the memory of one process. Use it for tests and for
 // simulations in virtual time: it reads the clock by time.Now only, and starts no
-// goroutine. It is also the simplest store that passes ledgertest.
+// goroutine. It is also the simplest engine that passes ledgertest.
 //
 // Its contents are lost when the process ends. Several executors may share one ledger.
 package memory
@@ -8,6 +8,7 @@ package memory
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -17,6 +18,8 @@ import (
 // Ledger implements ledger.Store in memory. It is safe for concurrent use. It keeps and
 // returns each ledger.Call without copying what the Call points to: do not modify that.
 type Ledger struct {
+	*ledger.Ledger // the rules, over the rows below
+
 	mu    sync.Mutex
 	ahead time.Duration // how far the clock was moved on by hand
 
@@ -27,49 +30,30 @@ type Ledger struct {
 	lastDeclaration int                               // the order of the last first declaration
 	bodies          map[string][]byte                 // job, hash -> definition
 
-	jobs               map[string]*job
-	runs               map[string]*record
-	leases             map[string]map[string]*record // token -> run ID -> the run leased under it
-	queue              queue                         // unfinished runs that do not wait for a slot
-	states             map[ledger.State]int
-	deadUnacknowledged int // dead and not acknowledged
-	audit              []ledger.Audit
-	acts               int64  // the ID of the last entry of the audit
-	change             uint64 // the position of the last change of a run
+	jobs      map[string]*job
+	runs      map[string]*record
+	indexes   indexes
+	audit     []ledger.Audit
+	lastAudit int64  // the ID of the last entry of the audit
+	change    uint64 // the position of the last change of a run
 
-	incidents []*ledger.Incident // by ID
-	opened    int64              // the ID of the last incident
-	lates     []*record          // unfinished once, with a lateAt
+	incidents    []*ledger.Incident // by ID
+	lastIncident int64              // the ID of the last incident
 }
 
 // New returns an empty ledger.
 func New() *Ledger {
-	return &Ledger{
+	l := &Ledger{
 		processes: map[string]*process{},
 		versions:  map[string]map[string]string{},
 		declared:  map[string]map[string]declaration{},
 		bodies:    map[string][]byte{},
 		jobs:      map[string]*job{},
 		runs:      map[string]*record{},
-		leases:    map[string]map[string]*record{},
-		states:    map[ledger.State]int{},
+		indexes:   indexes{tallies: map[tally]int{}, free: map[string]bool{}},
 	}
-}
-
-// record is a row and what the store keeps with it.
-type record struct {
-	ledger.Run
-	job           *job
-	changed       uint64 // the position of its last change
-	attempts      []ledger.Attempt
-	token         string // of the lease, while running
-	recordedToken string // the token of the last lease that was recorded
-	leasedAt      time.Time
-	takesSlot     bool // it takes the job's slot while unfinished
-	waiting       bool // it waits for the slot
-	lateAt        time.Time
-	heap          *dues
-	index         int // in heap
+	l.Ledger = ledger.New(rows{l})
+	return l
 }
 
 // begin locks the ledger and reads its clock, once a transaction. Times are
@@ -82,55 +66,29 @@ func (l *Ledger) begin(ctx context.Context) (now time.Time, err error) {
 	return time.Now().Add(l.ahead).UTC().Truncate(time.Microsecond), nil
 }
 
-// move changes a run's state and keeps the counts. It removes the run from the
-// queue, whose order must not change while the run is in it; the caller then calls
-// place.
-func (l *Ledger) move(r *record, to ledger.State, why ledger.Reason) {
-	l.queue.remove(r)
-	l.touch(r)
-	if r.State == ledger.Dead && r.AckedAt.IsZero() {
-		l.deadUnacknowledged--
+// rows is the ledger.Rows of the memory. Its transactions are tx.
+type rows struct{ l *Ledger }
+
+// Write runs f with the ledger locked. If f fails, it takes back what f wrote.
+func (r rows) Write(ctx context.Context, name string, f func(ledger.Tx) error) error {
+	now, err := r.l.begin(ctx)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
 	}
-	if to == ledger.Dead {
-		l.deadUnacknowledged++
+	defer r.l.mu.Unlock()
+	t := &tx{l: r.l, now: now}
+	if err := f(t); err != nil {
+		for _, undo := range slices.Backward(t.undo) {
+			undo()
+		}
+		return fmt.Errorf("%s: %w", name, err)
 	}
-	l.leave(r)
-	r.State, r.Reason, r.WaitReason = to, why, ledger.WaitReason{}
-	l.enter(r)
-	if to != ledger.Running {
-		l.dropLease(r)
-	}
+	return nil
 }
 
-// leave and enter keep the tallies of a run's present state.
-func (l *Ledger) leave(r *record) {
-	l.states[r.State]--
-	if !r.State.Finished() {
-		r.job.unfinished--
-	}
-}
-
-func (l *Ledger) enter(r *record) {
-	l.states[r.State]++
-	if !r.State.Finished() {
-		r.job.unfinished++
-	}
-}
-
-// finish ends a run and gives its slot to the next.
-func (l *Ledger) finish(r *record, to ledger.State, why ledger.Reason, now time.Time) {
-	l.move(r, to, why)
-	r.NextAt, r.FinishedAt = time.Time{}, now
-	l.release(r)
-	l.place(r)
-}
-
-// place puts a run where Claim finds it, or takes it out.
-func (l *Ledger) place(r *record) {
-	l.queue.remove(r)
-	if !r.State.Finished() && !r.waiting {
-		l.queue.add(r)
-	}
+// Read runs f with the ledger locked.
+func (r rows) Read(ctx context.Context, name string, f func(ledger.Tx) error) error {
+	return r.Write(ctx, name, f)
 }
 
 // ShiftClock moves the ledger's clock by d, backwards when d is negative, as the clock

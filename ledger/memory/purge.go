@@ -47,7 +47,7 @@ func purgeable(r *record, p ledger.Purge, now time.Time) bool {
 	if !r.State.Finished() || !p.From.After.IsZero() && !r.ScheduledAt.After(p.From.After) && !slices.Contains(p.From.Found, r.ID) {
 		return false
 	}
-	ahead := r.job.hash != "" && r.ScheduledAt.After(r.job.Watermark)
+	ahead := !r.job.ended() && r.ScheduledAt.After(r.job.Watermark)
 	if ahead && !ledger.IsAdHoc(r.ID) {
 		return false
 	}
@@ -66,18 +66,7 @@ func (l *Ledger) purge(r *record) {
 	if !r.Until.IsZero() {
 		last = r.Until
 	}
-	if j := r.job; !ledger.IsAdHoc(r.ID) && last.After(j.purgedThrough) {
-		j.purgedThrough = last
+	if j := r.job; !ledger.IsAdHoc(r.ID) && last.After(j.PurgedThrough) {
+		j.PurgedThrough = last
 	}
-}
-
-// forget deletes a finished row and its tallies.
-func (l *Ledger) forget(r *record) {
-	delete(l.runs, r.ID)
-	l.leave(r)
-	if r.State == ledger.Dead && r.AckedAt.IsZero() {
-		l.deadUnacknowledged--
-	}
-	r.job.scheduled = without(r.job.scheduled, r)
-	r.job.ranges = without(r.job.ranges, r)
 }

@@ -31,7 +31,7 @@ func (l *Ledger) Get(ctx context.Context, runID string) (ledger.Run, []ledger.At
 	if r == nil {
 		return ledger.Run{}, nil, fmt.Errorf("run %q: %w", runID, ledger.ErrNotFound)
 	}
-	return r.Run, slices.Clone(r.attempts), nil
+	return r.View(), slices.Clone(r.attempts), nil
 }
 
 // List returns a page of runs, newest first. It looks at every run.
@@ -52,7 +52,7 @@ func (l *Ledger) List(ctx context.Context, f ledger.Filter) ([]ledger.Run, error
 
 // listed is the run without the body that it sends.
 func (r *record) listed() ledger.Run {
-	run := r.Run
+	run := r.View()
 	run.Call.Body = nil
 	return run
 }
@@ -100,9 +100,12 @@ func (l *Ledger) Jobs(ctx context.Context, ids ...string) ([]ledger.JobStatus, e
 			continue
 		}
 		j := l.jobs[id]
+		if !j.stored {
+			continue
+		}
 		s := ledger.JobStatus{
-			Position: j.Position, Ended: j.hash == "", Body: slices.Clone(j.body), PausedAt: j.pausedAt, PausedBy: j.pausedBy,
-			PausedWhy: j.pausedWhy, PurgedThrough: j.purgedThrough,
+			Position: j.Position, Ended: j.ended(), Body: slices.Clone(j.Body), PausedAt: j.PausedAt, PausedBy: j.PausedBy,
+			PausedWhy: j.PausedWhy, PurgedThrough: j.PurgedThrough,
 		}
 		if mine := runs[j]; len(mine) > 0 {
 			run := mine[0].listed()
@@ -185,21 +188,21 @@ func (l *Ledger) Counts(ctx context.Context) (ledger.Counts, error) {
 		return ledger.Counts{}, err
 	}
 	defer l.mu.Unlock()
-	c := ledger.Counts{Unfinished: map[ledger.State]int{}, DeadUnacknowledged: l.deadUnacknowledged}
+	c := ledger.Counts{Unfinished: map[ledger.State]int{}, DeadUnacknowledged: l.indexes.tallies[tally{state: ledger.Dead}]}
 	for _, i := range l.incidents {
 		if i.Open() {
 			c.Incidents++
 		}
 	}
-	for s, n := range l.states {
-		if n > 0 && !s.Finished() {
-			c.Unfinished[s] = n
+	for t, n := range l.indexes.tallies {
+		if n > 0 && !t.state.Finished() {
+			c.Unfinished[t.state] += n
 		}
 	}
-	l.queue.advance(now)
-	for _, r := range l.queue.ready {
-		if r.State != ledger.Running && (c.OldestDue.IsZero() || r.NextAt.Before(c.OldestDue)) {
-			c.OldestDue = r.NextAt
+	for _, r := range l.indexes.due[:l.indexes.comingDue(now)] {
+		if r.State != ledger.Running {
+			c.OldestDue = r.DueAt
+			break
 		}
 	}
 	return c, nil

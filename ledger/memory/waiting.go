@@ -3,7 +3,6 @@ package memory
 import (
 	"context"
 
-	"github.com/cronce/cronce/internal/ledgerrules"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -14,18 +13,15 @@ func (l *Ledger) Waiting(ctx context.Context, ids []string) (map[string]ledger.W
 		return nil, err
 	}
 	defer l.mu.Unlock()
-	holder, running, held := map[*job]string{}, map[*job]int{}, map[string]ledgerrules.GivenBack{}
+	running, held := map[*job]int{}, map[string]ledger.GivenBack{}
 	for _, r := range l.runs {
-		if r.WaitReason.OfTarget() && !r.State.Finished() && r.NextAt.After(now) {
-			if g := (ledgerrules.GivenBack{RunID: r.ID, Until: r.NextAt, Why: r.WaitReason}); g.After(held[r.Call.Target]) {
+		if r.WaitReason.OfTarget() && !r.State.Finished() && r.DueAt.After(now) {
+			if g := (ledger.GivenBack{RunID: r.ID, Until: r.DueAt, Why: r.WaitReason}); g.After(held[r.Call.Target]) {
 				held[r.Call.Target] = g
 			}
 		}
 		if r.State == ledger.Running {
 			running[r.job]++
-		}
-		if r.takesSlot && !r.waiting && !r.State.Finished() {
-			holder[r.job] = r.ID
 		}
 	}
 	why := map[string]ledger.WaitReason{}
@@ -34,8 +30,12 @@ func (l *Ledger) Waiting(ctx context.Context, ids []string) (map[string]ledger.W
 		if r == nil || r.State != ledger.Planned && r.State != ledger.Retrying {
 			continue
 		}
-		why[id] = ledgerrules.PendingRun{
-			Run: r.Run, ForSlot: r.waiting, Holder: holder[r.job], Due: !now.Before(r.NextAt),
+		holder := ""
+		if r.job.slot != nil {
+			holder = r.job.slot.ID
+		}
+		why[id] = ledger.PendingRun{
+			Run: r.View(), ForSlot: r.Waiting, Holder: holder, Due: !now.Before(r.DueAt),
 			Running: running[r.job], Processes: l.countAlive(now), Held: held[r.Call.Target],
 		}.WaitReason()
 	}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/cronce/cronce/internal/ledgerrules"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -46,7 +45,7 @@ func (l *Ledger) Recent(ctx context.Context, jobIDs []string, n int) (map[string
 // Days counts a job's scheduled times by day and state.
 func (l *Ledger) Days(ctx context.Context, jobID string, since, until time.Time) (d ledger.Days, err error) {
 	jobID = sanitize(jobID)
-	from, below := ledgerrules.RunIDInterval(jobID, since, until)
+	from, below := ledger.RunIDInterval(jobID, since, until)
 	var batch pgx.Batch
 	// A UTC day is read from the id, whatever the session's time zone.
 	batch.Queue(`

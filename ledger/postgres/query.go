@@ -8,7 +8,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/cronce/cronce/internal/ledgerrules"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -83,14 +82,14 @@ func conditions(f ledger.Filter) (where string, args []any) {
 		add("r.run_id = ANY (?::text[])", sanitizeAll(f.IDs))
 	}
 	if f.JobID = sanitize(f.JobID); f.JobID != "" {
-		from, below := ledgerrules.IDBounds(f)
+		from, below := f.IDBounds()
 		add("r.job_id = ? AND r.run_id >= ? AND r.run_id < ?", f.JobID, from, below)
 	}
 	if len(f.States) > 0 {
 		add("r.state = ANY (?::text[])", texts(f.States))
 		parts = append(parts, indexOf(f.States)...)
 	}
-	if state := ledgerrules.ExceptionalState(f); state != "" {
+	if state := f.ExceptionalState(); state != "" {
 		parts = append(parts, "r.state = '"+string(state)+"'") // literal: it implies the condition of the partial indexes
 	}
 	if f.Reason != "" {

@@ -92,7 +92,7 @@ func finishSpecial(ctx context.Context, tx pgx.Tx, plans []ledger.Plan, ranges m
 			continue
 		}
 		for _, in := range ranges[p.JobID] {
-			from, below := ledgerrules.RunIDRange(p.JobID, in.ScheduledAt, in.Until)
+			from, below := ledger.RunIDRange(p.JobID, in.ScheduledAt, in.Until)
 			batch.Queue(insertRangeSQL, in.RunID, p.JobID, in.ScheduledAt, in.Until, in.Count, string(in.State), string(in.Reason), string(in.Trigger), p.Revision, from, below)
 		}
 		for _, e := range p.Events {

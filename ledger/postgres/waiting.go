@@ -6,7 +6,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/cronce/cronce/internal/ledgerrules"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -38,7 +37,7 @@ func (l *Ledger) Waiting(ctx context.Context, ids []string) (map[string]ledger.W
 	return why, nil
 }
 
-func (l *Ledger) waiters(ctx context.Context, ids []string) ([]ledgerrules.PendingRun, error) {
+func (l *Ledger) waiters(ctx context.Context, ids []string) ([]ledger.PendingRun, error) {
 	rows, err := l.pool.Query(ctx, `
 		SELECT r.waiting, coalesce((SELECT h.run_id FROM runs h WHERE h.slot = r.job_id), ''), r.due_at <= now(),
 			(SELECT count(*) FROM processes WHERE `+isAlive+`),
@@ -53,12 +52,12 @@ func (l *Ledger) waiters(ctx context.Context, ids []string) ([]ledgerrules.Pendi
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (w ledgerrules.PendingRun, err error) {
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (w ledger.PendingRun, err error) {
 		var heldBy, why *string // NULL: nothing holds the target back
 		var until *time.Time
 		w.Run, err = scanRun(prefixed{row, []any{&w.ForSlot, &w.Holder, &w.Due, &w.Processes, &heldBy, &until, &why}})
 		if heldBy != nil {
-			w.Held = ledgerrules.GivenBack{RunID: *heldBy, Until: *until, Why: ledger.ParseWaitReason(*why)}
+			w.Held = ledger.GivenBack{RunID: *heldBy, Until: *until, Why: ledger.ParseWaitReason(*why)}
 		}
 		return w, err
 	})

@@ -8,14 +8,6 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// addAudit adds an action to the audit.
-func (t *tx) addAudit(a ledger.Audit) error {
-	_, err := t.exec(`
-		INSERT INTO audit (at, act, job_id, run_id, rerun_id, by, why, via, request) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		t.now, string(a.Action), a.JobID, a.RunID, a.RerunID, a.By, a.Why, string(a.Via), a.Request)
-	return err
-}
-
 // Audit returns a page of the audit, newest first. See ledger.AuditFilter.
 func (l *Ledger) Audit(ctx context.Context, f ledger.AuditFilter) ([]ledger.Audit, error) {
 	q, args := selectAudit(f)

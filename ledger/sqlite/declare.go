@@ -74,7 +74,7 @@ func (l *Ledger) Heartbeat(ctx context.Context, process string) (ledger.Heartbea
 		if n == 0 {
 			return ledger.ErrNotFound
 		}
-		p.Now = t.clock()
+		p.Now = t.Now()
 		p.LiveVersions, err = all(t, text, `SELECT version FROM processes WHERE beat_at >= ? ORDER BY version`, t.alive())
 		p.Processes = len(p.LiveVersions)
 		p.LiveVersions = slices.Compact(p.LiveVersions)

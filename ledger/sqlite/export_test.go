@@ -5,18 +5,19 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/cronce/cronce/internal/ledgerrules"
 	"github.com/cronce/cronce/ledger"
 )
 
 // DayCounts is the query of a job's days.
 const DayCounts = dayCounts
 
-// SelectRuns and SelectAudit are the queries of a filter.
-var (
-	SelectRuns  = selectRuns
-	SelectAudit = selectAudit
-)
+// SelectRuns is the query of a filter, as lists have it.
+func SelectRuns(f ledger.Filter, direction string) (string, []any) {
+	return selectRuns(listColumns, f, direction)
+}
+
+// SelectAudit is the query of a filter.
+var SelectAudit = selectAudit
 
 // Exec runs a statement on the writing connection, outside a transaction.
 func (l *Ledger) Exec(ctx context.Context, statement string) error {
@@ -53,7 +54,7 @@ func (l *Ledger) Statements() []string {
 
 // Reads are the queries of the listings.
 func Reads() []string {
-	return append(readsOfJobs(nil), lastOutcomes, failingSince, unseenOfJobs, waitingRuns, slotHolders, heldTargets, runningOfJobs, eventList, unfinishedCounts, dueCounts, recall, getRun, getAttempts, countPurgeable, getPosition, getChanges, findPurgeable, tiedPurgeable, recentRows, dayCounts, rangeRows, timingCounts, processList)
+	return append(readsOfJobs(nil), lastOutcomes, failingSince, unseenOfJobs, waitingRuns, slotHolders, heldTargets, runningOfJobs, eventList, unfinishedCounts, dueCounts, getRun, getAttempts, countPurgeable, getPosition, getChanges, findPurgeable, tiedPurgeable, recentRows, dayCounts, rangeRows, timingCounts, processList)
 }
 
 // EncodeCall is what the columns call and body hold; see freeze.
@@ -67,9 +68,6 @@ func DecodeCall(call, body []byte) (c ledger.Call, err error) {
 	err = decodeCall(&c, call, body)
 	return c, err
 }
-
-// Among is what an action makes of the states that it is asked for.
-var Among = ledgerrules.SelectStates
 
 // ReadsOfFewJobs are the texts of the queries for jobs that are named.
 func ReadsOfFewJobs() []string { return readsOfJobs("[]") }

@@ -75,7 +75,7 @@ func addOutcomes(ctx context.Context, r *sql.Tx, jobs map[string]*ledger.JobStat
 			return err
 		}
 		for i := range last {
-			jobs[last[i].JobID].LastOutcome = &last[i].Run
+			jobs[last[i].JobID].LastOutcome = last[i].listed()
 		}
 	}
 	for _, j := range jobs {

@@ -46,7 +46,7 @@ func (l *Ledger) Jobs(ctx context.Context, ids ...string) (list []ledger.JobStat
 			byID[list[i].JobID] = &list[i]
 		}
 		for i := range last {
-			byID[last[i].JobID].LastRun = &last[i].Run
+			byID[last[i].JobID].LastRun = last[i].listed()
 		}
 		holders, err := queryTx(ctx, r, scanRun, slotRuns+among(`slot`, of), of)
 		if err != nil {
@@ -54,7 +54,7 @@ func (l *Ledger) Jobs(ctx context.Context, ids ...string) (list []ledger.JobStat
 		}
 		for i := range holders {
 			if j := byID[holders[i].JobID]; j != nil {
-				j.SlotRun = &holders[i].Run
+				j.SlotRun = holders[i].listed()
 			}
 		}
 		return addOutcomes(ctx, r, byID)
@@ -115,59 +115,4 @@ func scanEvent(row scanner) (e ledger.Event, err error) {
 	err = row.Scan(&e.JobID, &when, &e.Kind, &e.Local, &e.Zone)
 	e.At = at(when)
 	return e, err
-}
-
-// Pause pauses a job. See ledger.Store.
-func (l *Ledger) Pause(ctx context.Context, jobID string, who ledger.Actor) error {
-	if err := who.Validate(); err != nil {
-		return fmt.Errorf("pause: %w", err)
-	}
-	err := l.write(ctx, func(t *tx) error {
-		n, err := t.exec(`
-			UPDATE jobs SET paused_at = ?, paused_by = ?, paused_why = ? WHERE job_id = ? AND paused_at IS NULL`,
-			t.now, who.By, who.Why, jobID)
-		return t.auditChange(n, err, ledger.Audit{Action: ledger.ActionPause, JobID: jobID, Actor: who})
-	})
-	if err != nil {
-		return fmt.Errorf("pause %s: %w", jobID, err)
-	}
-	return nil
-}
-
-// Resume ends a pause. See ledger.Store.
-func (l *Ledger) Resume(ctx context.Context, jobID string, who ledger.Actor) error {
-	if err := who.Validate(); err != nil {
-		return fmt.Errorf("resume: %w", err)
-	}
-	err := l.write(ctx, func(t *tx) error {
-		n, err := t.exec(`
-			UPDATE jobs SET paused_at = NULL, paused_by = '', paused_why = '' WHERE job_id = ? AND paused_at IS NOT NULL`,
-			jobID)
-		return t.auditChange(n, err, ledger.Audit{Action: ledger.ActionResume, JobID: jobID, Actor: who})
-	})
-	if err != nil {
-		return fmt.Errorf("resume %s: %w", jobID, err)
-	}
-	return nil
-}
-
-// auditChange writes the audit entry of an action that changed a row. If none was
-// changed, it checks that the job exists.
-func (t *tx) auditChange(changed int64, err error, a ledger.Audit) error {
-	if err != nil {
-		return err
-	}
-	if changed > 0 {
-		return t.addAudit(a)
-	}
-	return t.requireJob(a.JobID)
-}
-
-// requireJob returns ledger.ErrNotFound if the ledger has no row of the job.
-func (t *tx) requireJob(jobID string) error {
-	found, err := t.one(`SELECT 1 FROM jobs WHERE job_id = ?`, []any{jobID}, new(int))
-	if err == nil && !found {
-		err = ledger.ErrNotFound
-	}
-	return err
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cronce/cronce/internal/ledgerrules"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -45,7 +44,6 @@ func query[T any](ctx context.Context, l *Ledger, scan func(scanner) (T, error),
 
 const (
 	getRun      = `SELECT ` + runColumns + ` FROM runs WHERE run_id = ?`
-	getListed   = `SELECT ` + listColumns + ` FROM runs WHERE run_id = ?`
 	getAttempts = `
 		SELECT run_id, 1 AS n, first_started_at, first_finished_at, first_answer, first_status, first_code, first_error, first_detail, first_owner
 		FROM runs WHERE id = ?1 AND first_answer IS NOT NULL
@@ -65,7 +63,7 @@ func (l *Ledger) Get(ctx context.Context, runID string) (run ledger.Run, attempt
 		if len(rows) == 0 {
 			return ledger.ErrNotFound
 		}
-		run = rows[0].Run
+		run = rows[0].View()
 		attempts, err = queryTx(ctx, r, scanAttempt, getAttempts, rows[0].key, runID)
 		return err
 	})
@@ -87,7 +85,7 @@ func (l *Ledger) List(ctx context.Context, f ledger.Filter) ([]ledger.Run, error
 	if f.Limit <= 0 {
 		f.Limit = 100
 	}
-	q, args := selectRuns(f, `DESC`)
+	q, args := selectRuns(listColumns, f, `DESC`)
 	rows, err := query(ctx, l, scanRun, q, args...)
 	if err != nil {
 		return nil, fmt.Errorf("list runs: %w", err)
@@ -98,7 +96,7 @@ func (l *Ledger) List(ctx context.Context, f ledger.Filter) ([]ledger.Run, error
 func runsOf(rows []stored) []ledger.Run {
 	var runs []ledger.Run
 	for _, s := range rows {
-		runs = append(runs, s.Run)
+		runs = append(runs, s.View())
 	}
 	return runs
 }
@@ -115,9 +113,9 @@ const exceptional = `due_at IS NULL AND state <> 'succeeded'`
 
 // selectRuns is the query of a filter, the oldest first (ASC) or the newest
 // (DESC); a Limit below 1 is none.
-func selectRuns(f ledger.Filter, direction string) (string, []any) {
+func selectRuns(columns string, f ledger.Filter, direction string) (string, []any) {
 	where, args := conditions(f)
-	q := `SELECT ` + listColumns + ` FROM runs`
+	q := `SELECT ` + columns + ` FROM runs`
 	if len(where) > 0 {
 		q += ` WHERE ` + strings.Join(where, ` AND `)
 	}
@@ -127,7 +125,7 @@ func selectRuns(f ledger.Filter, direction string) (string, []any) {
 		q += ` ORDER BY run_id ` + direction // which is the same within a job
 	}
 	if f.Limit > 0 {
-		q += ` LIMIT ?`
+		q += ` LIMIT 0 + ?`
 		args = append(args, f.Limit)
 	}
 	return q, args
@@ -142,7 +140,7 @@ func conditions(f ledger.Filter) (where []string, args []any) {
 		add(`run_id IN (SELECT value FROM json_each(?))`, array(f.IDs))
 	}
 	if f.JobID != "" {
-		from, below := ledgerrules.IDBounds(f)
+		from, below := f.IDBounds()
 		add(`run_id >= ? AND run_id < ?`, from, below)
 	}
 	if len(f.States) > 0 {
@@ -157,7 +155,7 @@ func conditions(f ledger.Filter) (where []string, args []any) {
 			add(unfinishedOnly)
 		}
 	}
-	if state := ledgerrules.ExceptionalState(f); state != "" && len(f.IDs) == 0 && (f.JobID != "" || !f.Unacknowledged) { // runs_dead has the unacknowledged of all jobs
+	if state := f.ExceptionalState(); state != "" && len(f.IDs) == 0 && (f.JobID != "" || !f.Unacknowledged) { // runs_dead has the unacknowledged of all jobs
 		add(`state = ` + states([]ledger.State{state}))
 		add(exceptional)
 	}

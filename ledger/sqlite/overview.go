@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/cronce/cronce/internal/ledgerrules"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -91,7 +90,7 @@ func (l *Ledger) Recent(ctx context.Context, jobIDs []string, n int) (map[string
 
 // Days counts a job's scheduled times by day and state.
 func (l *Ledger) Days(ctx context.Context, jobID string, since, until time.Time) (d ledger.Days, err error) {
-	from, below := ledgerrules.RunIDInterval(jobID, since, until)
+	from, below := ledger.RunIDInterval(jobID, since, until)
 	err = l.snapshot(ctx, func(r *sql.Tx) error {
 		d.Counts, err = queryTx(ctx, r, scanDay, dayCounts, jobID, from, below)
 		if err != nil {

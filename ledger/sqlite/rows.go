@@ -3,7 +3,6 @@ package sqlite
 import (
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"github.com/cronce/cronce/ledger"
 )
@@ -17,62 +16,57 @@ const (
 	runFirst = `runs.id, runs.run_id, runs.job_id, scheduled_at, until, count, trigger, state, reason,
 	runs.revision, overlap, target, call, `
 	runRest = `, attempt, failures, replayed, status,
-	due_at, waiting, waits_for, send_before, lease_token, leased_by, leased_at,
-	planned_at, started_at, finished_at, acked_at, rerun_id, by, why, accepted_at, progress`
+	due_at, slot, waiting, waits_for, send_before, lease_token, leased_by, leased_at,
+	planned_at, started_at, finished_at, acked_at, late_at, rerun_id, by, why, accepted_at, progress`
 )
 
-// stored is a row of runs with its internal columns.
+// stored is a row of runs with its key, by which other tables name it.
 type stored struct {
-	ledger.Run
-	key      int64 // the row's own
-	overlap  ledger.Overlap
-	waiting  bool
-	token    string
-	holder   string
-	leasedAt time.Time
+	ledger.Row
+	key int64
 }
+
+// takesSlot is what the column overlap has of a run that takes its job's slot.
+const takesSlot = "queue"
 
 func scanRun(row scanner) (stored, error) {
 	var s stored
 	var call, body []byte
-	var token, waits, progress *string
+	var overlap string
+	var token, waits, progress, slot *string
 	var scheduled, planned int64
-	var until, due, sendBefore, leased, started, finished, acked, accepted nullTime
-	r := &s.Run
+	var until, due, sendBefore, leased, started, finished, acked, accepted, late nullTime
+	r := &s.Row
 	err := row.Scan(&s.key, &r.ID, &r.JobID, &scheduled, &until, &r.Count, &r.Trigger, &r.State, &r.Reason,
-		&r.Revision, &s.overlap, &r.Call.Target, &call, &body, &r.Attempt, &r.Failures, &r.Replayed, &r.Status,
-		&due, &s.waiting, &waits, &sendBefore, &token, &s.holder, &leased,
-		&planned, &started, &finished, &acked, &r.RerunID, &r.By, &r.Why, &accepted, &progress)
+		&r.Revision, &overlap, &r.Call.Target, &call, &body, &r.Attempt, &r.Failures, &r.Replayed, &r.Status,
+		&due, &slot, &r.Waiting, &waits, &sendBefore, &token, &r.Holder, &leased,
+		&planned, &started, &finished, &acked, &late, &r.RerunID, &r.By, &r.Why, &accepted, &progress)
 	if err != nil {
 		return s, err
-	}
-	if token != nil {
-		s.token = *token
 	}
 	if waits != nil {
 		r.WaitReason = ledger.ParseWaitReason(*waits)
 	}
+	r.Token, r.Progress, r.TakesSlot, r.HasSlot = textOf(token), textOf(progress), overlap != "", slot != nil
 	r.ScheduledAt, r.Until, r.SendBefore = at(scheduled), until.time(), sendBefore.time()
 	r.PlannedAt, r.StartedAt, r.FinishedAt, r.AckedAt = at(planned), started.time(), finished.time(), acked.time()
-	s.leasedAt, r.AcceptedAt = leased.time(), accepted.time()
-	if progress != nil {
-		r.Progress = *progress
-	}
-	if r.State == ledger.Running {
-		r.LeasedBy, r.LeasedUntil = s.holder, due.time()
-	} else {
-		r.NextAt = due.time()
-	}
+	r.LeasedAt, r.AcceptedAt, r.DueAt, r.LateAt = leased.time(), accepted.time(), due.time(), late.time()
 	return s, decodeCall(&r.Call, call, body)
 }
 
-// work is what the holder of the run's lease needs.
-func (s stored) work() ledger.Work {
-	return ledger.Work{
-		RunID: s.ID, JobID: s.JobID, ScheduledAt: s.ScheduledAt, Trigger: s.Trigger,
-		Attempt: s.Attempt, Failures: s.Failures, SendBefore: s.SendBefore,
-		LeasedUntil: s.LeasedUntil, AcceptedAt: s.AcceptedAt, Token: s.token, Call: s.Call,
+// textOf is "" for NULL, and orNull is NULL for "".
+func textOf(s *string) string {
+	if s == nil {
+		return ""
 	}
+	return *s
+}
+
+func orNull(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
 }
 
 // encodeCall returns a call's columns. The body has a column of its own: encoding/json
@@ -97,13 +91,8 @@ func decodeCall(c *ledger.Call, call, body []byte) error {
 	return nil
 }
 
-// run reads the row of a run ID; found is false when there is none.
-func (t *tx) run(runID string) (s stored, found bool, err error) { return t.row(getRun, runID) }
-
-func (t *tx) row(get, runID string) (s stored, found bool, err error) {
-	rows, err := all(t, scanRun, get, runID)
-	if err != nil || len(rows) == 0 {
-		return s, false, err
-	}
-	return rows[0], true, nil
+// listed returns the run as lists have it.
+func (s *stored) listed() *ledger.Run {
+	run := s.View()
+	return &run
 }

@@ -26,6 +26,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cronce/cronce/ledger"
 	_ "modernc.org/sqlite" // the driver "sqlite"
 )
 
@@ -45,6 +46,8 @@ type Options struct {
 
 // Ledger implements ledger.Store in one file. It is safe for concurrent use.
 type Ledger struct {
+	*ledger.Ledger // the rules
+
 	now         func() time.Time
 	busyTimeout time.Duration // of other processes' transactions
 	writers     *sql.DB
@@ -93,6 +96,7 @@ func newLedger(path string, opts Options) *Ledger {
 		closed:      make(chan struct{}),
 		queue:       queue{path: path},
 	}
+	l.Ledger = ledger.New(rows{l})
 	l.turn <- struct{}{}
 	return l
 }

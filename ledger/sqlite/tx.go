@@ -10,8 +10,14 @@ import (
 // writer is the single connection that writes, with its prepared statements: parsing
 // a statement costs more than running it.
 type writer struct {
-	conn  *sql.Conn
-	stmts map[string]*sql.Stmt
+	conn    *sql.Conn
+	on      preparer // conn, or the transaction of a reader
+	stmts   map[string]*sql.Stmt
+	updates map[updateShape]string
+}
+
+type preparer interface {
+	PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
 }
 
 // tx is one write transaction. Its statements run on a context that is not
@@ -24,9 +30,6 @@ type tx struct {
 	// The position of what the transaction changes; see Changes.
 	change int64
 }
-
-// errRollback rolls a dry run back.
-var errRollback = errors.New("rolled back as asked")
 
 // write runs f in a transaction that holds the file's write lock, and commits it.
 // If it returns an error, nothing was applied; after an error of the commit itself,
@@ -106,7 +109,7 @@ func (l *Ledger) openWriter(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l.writer = &writer{conn, map[string]*sql.Stmt{}}
+	l.writer = &writer{conn: conn, on: conn, stmts: map[string]*sql.Stmt{}}
 	if _, err := conn.ExecContext(ctx, `PRAGMA busy_timeout = 0`); err != nil {
 		return errors.Join(err, l.dropWriter())
 	}
@@ -120,12 +123,17 @@ func (l *Ledger) dropWriter() error {
 	}
 	w := l.writer
 	l.writer = nil
+	errs := []error{w.closeStmts()}
+	if err := w.conn.Close(); !errors.Is(err, sql.ErrConnDone) {
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+func (w *writer) closeStmts() error {
 	var errs []error
 	for _, s := range w.stmts {
 		errs = append(errs, s.Close())
-	}
-	if err := w.conn.Close(); !errors.Is(err, sql.ErrConnDone) {
-		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }
@@ -134,7 +142,7 @@ func (w *writer) stmt(ctx context.Context, query string) (*sql.Stmt, error) {
 	if s, ok := w.stmts[query]; ok {
 		return s, nil
 	}
-	s, err := w.conn.PrepareContext(ctx, query)
+	s, err := w.on.PrepareContext(ctx, query)
 	if err == nil {
 		w.stmts[query] = s
 	}
@@ -194,8 +202,6 @@ func collect[T any](rows *sql.Rows, scan func(scanner) (T, error)) (list []T, er
 	}
 	return list, rows.Err()
 }
-
-func (t *tx) clock() time.Time { return at(t.now) }
 
 // at is the time of a column; micros is the column of a time, NULL for the
 // zero time.

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"fmt"
 
-	"github.com/cronce/cronce/internal/ledgerrules"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -56,7 +55,7 @@ func (l *Ledger) Waiting(ctx context.Context, ids []string) (map[string]ledger.W
 		if err != nil {
 			return err
 		}
-		held := map[string]ledgerrules.GivenBack{}
+		held := map[string]ledger.GivenBack{}
 		for _, g := range given {
 			held[g.target] = g.GivenBack
 		}
@@ -73,8 +72,8 @@ func (l *Ledger) Waiting(ctx context.Context, ids []string) (map[string]ledger.W
 		var living int
 		err = r.QueryRowContext(ctx, `SELECT count(*) FROM processes WHERE beat_at >= ?`, now-ledger.ProcessTTL.Microseconds()).Scan(&living)
 		for _, s := range runs {
-			why[s.ID] = ledgerrules.PendingRun{
-				Run: s.Run, ForSlot: s.waiting, Holder: holder[s.JobID], Due: s.NextAt.UnixMicro() <= now,
+			why[s.ID] = ledger.PendingRun{
+				Run: s.View(), ForSlot: s.Waiting, Holder: holder[s.JobID], Due: s.DueAt.UnixMicro() <= now,
 				Running: running[s.JobID], Processes: living, Held: held[s.Call.Target],
 			}.WaitReason()
 		}
@@ -89,7 +88,7 @@ func (l *Ledger) Waiting(ctx context.Context, ids []string) (map[string]ledger.W
 // givenBack is why the runs of a target wait.
 type givenBack struct {
 	target string
-	ledgerrules.GivenBack
+	ledger.GivenBack
 }
 
 func scanGivenBack(row scanner) (g givenBack, err error) {

@@ -1,10 +1,9 @@
-package ledgerrules_test
+package ledger_test
 
 import (
 	"testing"
 	"time"
 
-	"github.com/cronce/cronce/internal/ledgerrules"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -19,7 +18,7 @@ func TestRunIDIntervalIsExact(t *testing.T) {
 		"open":          {time.Time{}, time.Time{}, "a@", "aA"},
 		"another zone":  {at.In(time.FixedZone("", 3600)), at.AddDate(9000, 0, 0), "a@2026-11-21T03:00:00Z", "aA"},
 	} {
-		if from, below := ledgerrules.RunIDInterval("a", c.since, c.until); from != c.from || below != c.below {
+		if from, below := ledger.RunIDInterval("a", c.since, c.until); from != c.from || below != c.below {
 			t.Errorf("%s: %q to %q, want %q to %q", name, from, below, c.from, c.below)
 		}
 	}
@@ -57,7 +56,7 @@ func TestTheIDsOfAJobLieTogetherAndInTheOrderOfTime(t *testing.T) {
 		{"a last of five digits bounds nothing", "a", never, three.AddDate(9000, 0, 0), "a@9999-12-31T23:59:59Z", true},
 		{"a first before the year 0 bounds nothing", "a", three.AddDate(-3000, 0, 0), never, "a@0000-01-01T00:00:00Z", true},
 	} {
-		from, below := ledgerrules.RunIDRange(tc.job, tc.first, tc.last)
+		from, below := ledger.RunIDRange(tc.job, tc.first, tc.last)
 		if in := from <= tc.id && tc.id < below; in != tc.in {
 			t.Errorf("%s: %q in [%q, %q): %v", tc.rule, tc.id, from, below, in)
 		}
@@ -80,7 +79,7 @@ func TestAFilterBoundsTheIDsThatItReads(t *testing.T) {
 		"the end before the last page": {ledger.Filter{Before: &ledger.Cursor{ScheduledAt: three.Add(2 * time.Hour)}, Until: three.Add(time.Hour)}, atFour},
 	} {
 		tc.filter.JobID, tc.filter.Since = "a", three.Add(-time.Hour)
-		if from, below := ledgerrules.IDBounds(tc.filter); from != "a@2026-11-21T02:00:00Z" || below != tc.below {
+		if from, below := tc.filter.IDBounds(); from != "a@2026-11-21T02:00:00Z" || below != tc.below {
 			t.Errorf("%s: [%q, %q), want up to %q", rule, from, below, tc.below)
 		}
 	}

@@ -1,15 +1,13 @@
-package ledgerrules
+package ledger
 
 import (
 	"fmt"
 	"time"
-
-	"github.com/cronce/cronce/ledger"
 )
 
 // PendingRun is a store's data about a planned or retrying run.
 type PendingRun struct {
-	Run       ledger.Run
+	Run       Run
 	ForSlot   bool   // it waits for its job's slot
 	Holder    string // the run that has that slot; "" where it is free
 	Due       bool
@@ -25,7 +23,7 @@ type PendingRun struct {
 type GivenBack struct {
 	RunID string
 	Until time.Time // the end of its wait
-	Why   ledger.WaitReason
+	Why   WaitReason
 }
 
 // After reports whether g is to be used instead of o.
@@ -35,32 +33,32 @@ func (g GivenBack) After(o GivenBack) bool {
 
 // waitReason returns why the other runs of the target wait. The target may have
 // recovered since, so the text names its source and until when that holds.
-func (g GivenBack) waitReason() ledger.WaitReason {
+func (g GivenBack) waitReason() WaitReason {
 	text := fmt.Sprintf("run %s of the same target was given back until %s", g.RunID, g.Until.UTC().Format(time.RFC3339))
 	if g.Why.Text != "" {
 		text += ": " + g.Why.Text
 	}
-	return ledger.WaitReason{Code: g.Why.Code, Text: text}
+	return WaitReason{Code: g.Why.Code, Text: text}
 }
 
 // WaitReason returns the first reason why the run is not being sent.
-func (p PendingRun) WaitReason() ledger.WaitReason {
+func (p PendingRun) WaitReason() WaitReason {
 	limit := p.Run.Call.MaxInFlight
 	switch {
 	case p.Processes == 0:
-		return ledger.WaitReason{Code: ledger.WaitNoProcess, Text: "no process works on this ledger"}
+		return WaitReason{Code: WaitNoProcess, Text: "no process works on this ledger"}
 	case p.ForSlot && p.Holder != "":
-		return ledger.WaitReason{Code: ledger.WaitSlotTaken, Text: "run " + p.Holder + " has the job's slot"}
+		return WaitReason{Code: WaitSlotTaken, Text: "run " + p.Holder + " has the job's slot"}
 	case p.Run.WaitReason.Code != "":
 		return p.Run.WaitReason
 	case !p.ForSlot && !p.Due:
-		return ledger.WaitReason{Code: ledger.WaitNotDue}
+		return WaitReason{Code: WaitNotDue}
 	case limit > 0 && p.Running >= limit:
-		return ledger.WaitReason{Code: ledger.WaitLimitReached,
+		return WaitReason{Code: WaitLimitReached,
 			Text: fmt.Sprintf("the job's maxInFlight of %d is reached: %d running", limit, p.Running)}
 	}
 	if p.Held.Why.OfTarget() {
 		return p.Held.waitReason()
 	}
-	return ledger.WaitReason{Code: ledger.WaitQueued, Text: "it is due and no process has leased it yet; if this lasts, --max-in-flight or its target's maxInFlight is reached"}
+	return WaitReason{Code: WaitQueued, Text: "it is due and no process has leased it yet; if this lasts, --max-in-flight or its target's maxInFlight is reached"}
 }

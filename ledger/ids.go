@@ -1,16 +1,14 @@
-package ledgerrules
+package ledger
 
 import (
 	"time"
-
-	"github.com/cronce/cronce/ledger"
 )
 
 // RunIDRange returns bounds of the ids of a job's rows from one scheduled time to
 // another, both included and each open when zero: from <= id < below in byte order.
 // A row in these bounds is one of the job's, but may be one second outside of them.
 //
-// An id begins with its job's id, "@" and its scheduled time (see ledger.RunSpec.RunID), all
+// An id begins with its job's id, "@" and its scheduled time (see RunSpec.RunID), all
 // scheduled times are of one length, and no job's id has an "@". So the ids of a job
 // are adjacent, separate from those of every other job, and in the order of time:
 // one index by id finds a run, a job's runs and its newest.
@@ -45,7 +43,7 @@ func wholeSecond(t time.Time) time.Time {
 
 // IDBounds returns bounds of the ids that a filter by job can select, as RunIDRange
 // does.
-func IDBounds(f ledger.Filter) (from, below string) {
+func (f Filter) IDBounds() (from, below string) {
 	last := f.Until
 	if f.Before != nil && (last.IsZero() || f.Before.ScheduledAt.Before(last)) {
 		last = f.Before.ScheduledAt

@@ -1,0 +1,297 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Cancel moves unfinished runs to canceled. See Action.
+func (l *Ledger) Cancel(ctx context.Context, a Action) (ActionResult, error) {
+	return l.act(ctx, action{Action: a, kind: ActionCancel, from: Unfinished, change: (*acting).cancel})
+}
+
+// Redrive makes dead runs due again, under their own keys. See Action.
+func (l *Ledger) Redrive(ctx context.Context, a Action) (ActionResult, error) {
+	many := len(a.IDs) == 0
+	return l.act(ctx, action{
+		Action: a, kind: ActionRedrive, from: []State{Dead}, jobs: true, change: (*acting).redrive, reject: (*acting).rejectRedrive,
+		leavesOut: exclusion{Acknowledged: many && !a.IncludeAcknowledged, Rerun: many && !a.MayDouble},
+	})
+}
+
+// Ack records that an operator has seen dead runs. See Action.
+func (l *Ledger) Ack(ctx context.Context, a Action) (ActionResult, error) {
+	return l.act(ctx, action{
+		Action: a, kind: ActionAck, from: []State{Dead}, change: (*acting).acknowledge,
+		leavesOut: exclusion{Acknowledged: len(a.IDs) == 0},
+	})
+}
+
+// action is how one kind of action is done.
+type action struct {
+	Action
+	kind      ActionKind
+	from      []State   // that the action applies to
+	leavesOut exclusion // without IDs
+	jobs      bool      // it locks the runs' jobs
+	// reject returns those of the runs that the action applies to, and rejects the
+	// others; nil: it applies to all.
+	reject func(*acting, []Row) ([]Row, error)
+	// change returns what the action writes of a run; an empty Set changes nothing.
+	change func(*acting, Row) Change
+}
+
+// acting is an action in progress.
+type acting struct {
+	action
+	tx    Tx
+	got   ActionResult
+	taken map[string]bool // redrive: the jobs whose slot is taken
+}
+
+func (l *Ledger) act(ctx context.Context, a action) (ActionResult, error) {
+	if err := a.Actor.Validate(); err != nil {
+		return ActionResult{}, err
+	}
+	leftOut, err := l.countLeftOut(ctx, a)
+	if err != nil {
+		return ActionResult{}, err
+	}
+	return write(ctx, l, string(a.kind), func(tx Tx) (ActionResult, error) {
+		m := acting{action: a, tx: tx, got: ActionResult{LeftOut: leftOut}}
+		err := m.run()
+		return m.got, err
+	})
+}
+
+func (m *acting) run() error {
+	fit, err := m.selected()
+	if err != nil || len(fit) == 0 {
+		return err
+	}
+	if m.DryRun {
+		m.add(fit)
+		return nil
+	}
+	if fit, err = m.lock(fit); err != nil {
+		return err
+	}
+	return m.write(fit)
+}
+
+// countLeftOut counts the runs that the action leaves out. There may be very many, so
+// that it counts them before it writes.
+func (l *Ledger) countLeftOut(ctx context.Context, a action) (map[RejectionCause]int, error) {
+	leftOut := map[RejectionCause]int{}
+	if a.leavesOut == (exclusion{}) {
+		return leftOut, nil
+	}
+	f := a.Filter
+	f.States = selectStates(a.from, f.States)
+	counts, err := read(ctx, l, string(a.kind), func(tx Tx) ([]SettledCount, error) { return tx.Settled(f) })
+	for _, c := range counts {
+		if cause := a.leavesOut.cause(c.Acknowledged, c.Rerun); cause != "" {
+			leftOut[cause] += c.Count
+		}
+	}
+	return leftOut, err
+}
+
+// selected returns the runs that the action applies to, oldest first. Those that it
+// rejects leave room for others.
+func (m *acting) selected() (fit []Row, err error) {
+	f := m.Filter
+	if m.leavesOut.Acknowledged {
+		f.Unacknowledged = true
+	}
+	if m.leavesOut.Rerun {
+		f.NotRerun = true
+	}
+	if len(f.IDs) == 0 {
+		f.States = selectStates(m.from, f.States)
+	} else {
+		f.Limit = 0
+	}
+	limit, found := f.Limit, map[string]bool{}
+	for more := true; more; f.Limit = limit - len(fit) {
+		rows, err := m.tx.Runs(RunQuery{Filter: f, Oldest: true})
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range rows {
+			found[r.ID] = true
+		}
+		page, err := m.judge(rows)
+		if err != nil {
+			return nil, err
+		}
+		fit = append(fit, page...)
+		if more = limit > 0 && len(rows) == f.Limit && len(fit) < limit; more {
+			last := rows[len(rows)-1]
+			f.After = &Cursor{ScheduledAt: last.ScheduledAt, ID: last.ID}
+		}
+	}
+	for _, id := range m.IDs {
+		if !found[id] {
+			found[id] = true
+			m.reject1(rejectNotFound(id))
+		}
+	}
+	return fit, nil
+}
+
+func (m *acting) reject1(r Rejection) { m.got.Rejected = append(m.got.Rejected, r) }
+
+// judge returns the runs that the action applies to, and rejects the others.
+func (m *acting) judge(rows []Row) ([]Row, error) {
+	var fit []Row
+	for _, r := range rows {
+		if slices.Contains(m.from, r.State) {
+			fit = append(fit, r)
+		} else {
+			m.reject1(rejectState(r.View(), m.from))
+		}
+	}
+	if m.action.reject == nil || len(fit) == 0 {
+		return fit, nil
+	}
+	return m.action.reject(m, fit)
+}
+
+// lock locks the runs, and their jobs first if the action needs that. It returns those
+// to which the action still applies.
+func (m *acting) lock(rows []Row) ([]Row, error) {
+	if m.jobs {
+		jobs := distinctJobs(rows)
+		if _, err := m.tx.Jobs(jobs); err != nil {
+			return nil, err
+		}
+		if err := grant(m.tx, jobs); err != nil {
+			return nil, err
+		}
+	}
+	ids := make([]string, len(rows))
+	for i := range rows {
+		ids[i] = rows[i].ID
+	}
+	locked, err := m.tx.Runs(RunQuery{Filter: Filter{IDs: ids}, Oldest: true, Lock: true})
+	if err != nil {
+		return nil, err
+	}
+	if len(m.IDs) == 0 { // what has changed since it was selected is not selected any more
+		locked = slices.DeleteFunc(locked, func(r Row) bool {
+			return !slices.Contains(m.from, r.State) || m.leavesOut.cause(!r.AckedAt.IsZero(), r.RerunID != "") != ""
+		})
+	}
+	return m.judge(locked)
+}
+
+// write applies the action to runs that are locked.
+func (m *acting) write(rows []Row) error {
+	if m.kind == ActionRedrive {
+		if err := m.readTaken(rows); err != nil {
+			return err
+		}
+	}
+	var changes []Change
+	var audit []Audit
+	for i := range rows {
+		c := m.change(m, rows[i])
+		if c.Set == 0 {
+			continue
+		}
+		c.By, c.Why, c.From = m.By, m.Why, rows[i].State
+		c.Set |= ColActor
+		rows[i] = c.Row
+		changes = append(changes, c)
+		audit = append(audit, Audit{Action: m.kind, JobID: c.JobID, RunID: c.ID, Actor: m.Actor})
+	}
+	if err := updateAll(m.tx, changes); err != nil {
+		return err
+	}
+	m.add(rows)
+	if m.jobs {
+		if err := grant(m.tx, distinctJobs(rows)); err != nil {
+			return err
+		}
+	}
+	if len(audit) == 0 {
+		return nil
+	}
+	return m.tx.AddAudit(audit)
+}
+
+// add adds runs to the changed ones.
+func (m *acting) add(rows []Row) {
+	for i := range rows {
+		m.got.Changed = append(m.got.Changed, rows[i].listed())
+	}
+}
+
+func (m *acting) cancel(r Row) Change {
+	c := Change{Attempt: r.lostAttempt(m.tx.Now()), Set: finishColumns | ColLease}
+	r.finish(Canceled, ReasonOperator, m.tx.Now())
+	r.dropLease()
+	c.Row = r
+	return c
+}
+
+// acknowledge leaves a run that was acknowledged before as it is.
+func (m *acting) acknowledge(r Row) Change {
+	if !r.AckedAt.IsZero() {
+		return Change{Row: r}
+	}
+	r.AckedAt = m.tx.Now()
+	return Change{Row: r, Set: ColAcked}
+}
+
+// exclusion selects the runs that an action without IDs leaves out: those that an
+// operator has acknowledged or rerun. A run that is both counts as acknowledged.
+type exclusion struct {
+	Acknowledged bool
+	Rerun        bool
+}
+
+// cause returns why a run is left out; "" if it is not.
+func (e exclusion) cause(acknowledged, rerun bool) RejectionCause {
+	switch {
+	case e.Acknowledged && acknowledged:
+		return RejectedAcknowledged
+	case e.Rerun && rerun:
+		return RejectedRerun
+	}
+	return ""
+}
+
+// selectStates returns those of the requested states that the action applies to. It
+// returns all that the action applies to if none is requested, and a state that no
+// run has if none is left.
+func selectStates(from, requested []State) []State {
+	if len(requested) == 0 {
+		return from
+	}
+	both := slices.DeleteFunc(slices.Clone(from), func(s State) bool { return !slices.Contains(requested, s) })
+	if len(both) == 0 {
+		return []State{""}
+	}
+	return both
+}
+
+// rejectNotFound returns the Rejection of a run ID that the selection does not have.
+func rejectNotFound(runID string) Rejection {
+	return Rejection{RunID: runID, Cause: RejectedNotFound,
+		Why: "the ledger has no such run, or the other conditions leave it out"}
+}
+
+// rejectState returns the Rejection of a run that is in none of the states that the
+// action applies to.
+func rejectState(r Run, from []State) Rejection {
+	names := make([]string, len(from))
+	for i, s := range from {
+		names[i] = string(s)
+	}
+	return Rejection{RunID: r.ID, Cause: RejectedState,
+		Why: fmt.Sprintf("it is %s; this is for runs that are %s", r.State, strings.Join(names, " or "))}
+}

@@ -1,0 +1,182 @@
+package ledger
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// Backfill makes scheduled times that did not run planned. See Backfill.
+func (l *Ledger) Backfill(ctx context.Context, b Backfill) (Backfilled, error) {
+	if err := b.Validate(); err != nil {
+		return Backfilled{}, err
+	}
+	return write(ctx, l, "backfill "+b.JobID, func(tx Tx) (Backfilled, error) {
+		m := backfilling{Backfill: b, tx: tx, own: map[string]Row{}, split: map[string]int{}}
+		err := m.run()
+		return m.got, err
+	})
+}
+
+// backfilling is a Backfill in progress.
+type backfilling struct {
+	Backfill
+	tx     Tx
+	job    JobRow
+	own    map[string]Row // the rows of single scheduled times, by ID
+	ranges []Row          // of the job's revision
+	got    Backfilled
+
+	inserts []Row
+	changes []Change
+	split   map[string]int // how many scheduled times are taken out of a range row
+	audit   []Audit
+}
+
+func (m *backfilling) run() error {
+	jobs, err := m.tx.Jobs([]string{m.JobID})
+	if err != nil {
+		return err
+	}
+	if len(jobs) == 0 {
+		return ErrNotFound
+	}
+	m.job = jobs[0]
+	if len(m.Runs) == 0 {
+		return nil
+	}
+	if err := m.read(); err != nil {
+		return err
+	}
+	for _, in := range m.Runs {
+		m.decide(in)
+	}
+	if m.DryRun || m.got.Planned == 0 {
+		return nil
+	}
+	return m.write()
+}
+
+// read locks and reads the rows of the scheduled times. Ranges of an earlier revision
+// belong to another definition: no time is taken out of them.
+func (m *backfilling) read() error {
+	ids := make([]string, len(m.Runs))
+	first, last := m.Runs[0].ScheduledAt, m.Runs[0].ScheduledAt
+	for i, in := range m.Runs {
+		ids[i] = in.RunID
+		if in.ScheduledAt.Before(first) {
+			first = in.ScheduledAt
+		}
+		if in.ScheduledAt.After(last) {
+			last = in.ScheduledAt
+		}
+	}
+	rows, err := m.tx.Runs(RunQuery{Filter: Filter{IDs: ids}, Lock: true, Body: true})
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		m.own[r.ID] = r
+	}
+	m.ranges, err = m.tx.Ranges(m.JobID, first, last, true)
+	m.ranges = slices.DeleteFunc(m.ranges, func(r Row) bool { return r.Revision != m.job.Revision })
+	return err
+}
+
+// decide decides what becomes of one scheduled time.
+func (m *backfilling) decide(in RunSpec) {
+	r, own := m.own[in.RunID]
+	span := m.covering(in.ScheduledAt)
+	switch {
+	case !in.ScheduledAt.After(m.job.PurgedThrough), !own && span == nil:
+		m.got.Refused++
+		return
+	case own && !r.State.backfillable():
+		m.got.Left++
+		return
+	case own && (r.RerunID != "" || r.State == Canceled && r.pastSendBefore(m.tx.Now())):
+		m.got.Refused++
+		return
+	}
+	m.got.Planned++
+	m.audit = append(m.audit, Audit{Action: ActionBackfill, JobID: m.JobID, RunID: in.RunID, Actor: m.Actor})
+	if own {
+		m.refill(r, in)
+	} else {
+		m.take(span, in)
+	}
+}
+
+// backfillable reports whether a run in this state did not run, and can be made planned.
+func (s State) backfillable() bool { return s.Finished() && CanMove(s, Planned) }
+
+// covering returns the range row that a scheduled time can be taken out of, or nil.
+func (m *backfilling) covering(at time.Time) *Row {
+	for i := range m.ranges {
+		if r := &m.ranges[i]; !at.Before(r.ScheduledAt) && !at.After(r.Until) {
+			return r
+		}
+	}
+	return nil
+}
+
+// refill makes a row planned again. A run that was leased before may have been sent, so
+// it keeps its call: the target has bound the key to it.
+func (m *backfilling) refill(r Row, in RunSpec) {
+	c := Change{From: r.State, Set: ColState | ColPlan | ColDue | ColFinished | ColAccepted | ColFailures | ColSlot | ColActor}
+	if r.StartedAt.IsZero() {
+		r.Call = in.Call
+		c.Set |= ColCall
+	}
+	r.FinishedAt, r.AcceptedAt, r.Failures = time.Time{}, time.Time{}, 0
+	c.Row = m.planned(r)
+	m.changes = append(m.changes, c)
+}
+
+// planned makes a row due and waiting for its job's slot.
+func (m *backfilling) planned(r Row) Row {
+	r.State, r.Reason, r.Trigger, r.DueAt = Planned, "", ByBackfill, m.tx.Now()
+	r.TakesSlot, r.Waiting, r.HasSlot = true, true, false
+	r.By, r.Why = m.By, m.Why
+	return r
+}
+
+// take gives a scheduled time of a range row a row of its own.
+func (m *backfilling) take(span *Row, in RunSpec) {
+	m.split[span.ID]++
+	m.inserts = append(m.inserts, m.planned(Row{Run: Run{
+		ID: in.RunID, JobID: m.JobID, ScheduledAt: in.ScheduledAt.UTC(), Count: 1, Revision: span.Revision,
+		Call: in.Call, PlannedAt: m.tx.Now(),
+	}}))
+}
+
+// write writes what was decided. A range row keeps its bounds and counts less; it is
+// deleted with its last scheduled time.
+func (m *backfilling) write() error {
+	var empty []string
+	for _, r := range m.ranges {
+		n := m.split[r.ID]
+		if r.Count -= n; n > 0 && r.Count <= 0 {
+			empty = append(empty, r.ID)
+		} else if n > 0 {
+			m.changes = append(m.changes, Change{Row: r, Set: ColCount, From: r.State})
+		}
+	}
+	if err := updateAll(m.tx, m.changes); err != nil {
+		return err
+	}
+	if len(m.inserts) > 0 {
+		if _, err := m.tx.Insert(m.inserts); err != nil {
+			return err
+		}
+	}
+	if len(empty) > 0 {
+		if err := m.tx.Delete(empty); err != nil {
+			return err
+		}
+	}
+	if err := m.tx.AddAudit(m.audit); err != nil {
+		return err
+	}
+	return grant(m.tx, []string{m.JobID})
+}

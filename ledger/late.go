@@ -1,0 +1,75 @@
+package ledger
+
+import (
+	"context"
+	"time"
+)
+
+// MarkLate opens the incidents of late runs. See Store.
+func (l *Ledger) MarkLate(ctx context.Context, limit int) (int, error) {
+	if limit < 1 {
+		return 0, nil
+	}
+	found, err := read(ctx, l, "look for late runs", func(tx Tx) ([]Row, error) { return lateRuns(tx, 1, false) })
+	if err != nil || len(found) == 0 { // usual; no need to write
+		return 0, err
+	}
+	return write(ctx, l, "look for late runs", func(tx Tx) (int, error) {
+		rows, err := lateRuns(tx, limit, true)
+		if err != nil {
+			return 0, err
+		}
+		var late []problem
+		var changes []Change
+		for _, r := range rows {
+			why, next := isLate(r.Run, tx.Now())
+			if why != "" {
+				late = append(late, problem{JobID: r.JobID, RunID: r.ID, Reason: why, Count: 1})
+			}
+			r.LateAt = next
+			changes = append(changes, Change{Row: r, Set: ColLate, From: r.State, Unlisted: true})
+		}
+		if err := updateAll(tx, changes); err != nil {
+			return 0, err
+		}
+		return len(rows), openIncidents(tx, IncidentLate, late)
+	})
+}
+
+func lateRuns(tx Tx, limit int, lock bool) ([]Row, error) {
+	return tx.Runs(RunQuery{Filter: Filter{Limit: limit}, LateBy: tx.Now(), Lock: lock})
+}
+
+// lateAt returns when to check whether a new run is late: zero for a run that its
+// schedule did not make, and if its Call sets no bound.
+func lateAt(r RunSpec) time.Time {
+	if r.State != Planned || IsAdHoc(r.RunID) || r.Trigger != BySchedule && r.Trigger != ByCatchUp {
+		return time.Time{}
+	}
+	due := r.ScheduledAt.Add(r.Call.Delay)
+	switch start, finish := r.Call.StartWithin, r.Call.FinishWithin; {
+	case start > 0 && (finish == 0 || start < finish):
+		return due.Add(start)
+	case finish > 0:
+		return due.Add(finish)
+	}
+	return time.Time{}
+}
+
+// isLate returns why an unfinished run is late at a time, and when to check it again;
+// zero: never. A run on which an operator acted is not late.
+func isLate(r Run, now time.Time) (why Reason, next time.Time) {
+	if r.By != "" {
+		return "", time.Time{}
+	}
+	due := r.ScheduledAt.Add(r.Call.Delay)
+	if within := r.Call.FinishWithin; within > 0 {
+		if next = due.Add(within); !now.Before(next) {
+			return ReasonNotFinished, time.Time{}
+		}
+	}
+	if within := r.Call.StartWithin; within > 0 && r.StartedAt.IsZero() && !now.Before(due.Add(within)) {
+		why = ReasonNotStarted
+	}
+	return why, next
+}

@@ -1,0 +1,105 @@
+package memory
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// state writes out what a transaction can change: the rows, and their indexes.
+func (l *Ledger) state() (text string) {
+	ids := func(list []*record) (ids []string) {
+		for _, r := range list {
+			ids = append(ids, r.ID)
+		}
+		return ids
+	}
+	for _, id := range slices.Sorted(maps.Keys(l.runs)) {
+		text += fmt.Sprintf("%+v changed %d, %+v\n", l.runs[id].Row, l.runs[id].changed, l.runs[id].attempts)
+	}
+	for _, id := range slices.Sorted(maps.Keys(l.jobs)) {
+		if j := l.jobs[id]; j.stored {
+			text += fmt.Sprintf("%+v %v %d unfinished, slot %t, %v %v %v\n", j.JobRow, j.events, len(j.unfinished), j.slot != nil,
+				ids(j.waiting), ids(j.scheduled), ids(j.ranges))
+		}
+	}
+	for _, i := range l.incidents {
+		text += fmt.Sprintf("%+v\n", *i)
+	}
+	tallies := maps.Clone(l.indexes.tallies)
+	maps.DeleteFunc(tallies, func(_ tally, n int) bool { return n == 0 })
+	return text + fmt.Sprint(ids(l.indexes.due), ids(l.indexes.late), l.indexes.free, tallies, l.audit, l.lastAudit, l.lastIncident)
+}
+
+// row returns the row of a run that is scheduled at a minute.
+func row(minute int, state ledger.State) ledger.Row {
+	at := time.Date(2026, 1, 1, 0, minute, 0, 0, time.UTC)
+	return ledger.Row{DueAt: at, LateAt: at, TakesSlot: true, Run: ledger.Run{
+		ID: "j@" + at.Format(time.RFC3339), JobID: "j", ScheduledAt: at, Count: 1, State: state,
+	}}
+}
+
+func TestATransactionThatFailsLeavesNothingWritten(t *testing.T) {
+	l, refused := New(), errors.New("refused")
+	holder, waiting, dead, span := row(0, ledger.Running), row(1, ledger.Planned), row(2, ledger.Dead), row(3, ledger.Missed)
+	holder.HasSlot, waiting.Waiting, span.Until = true, true, span.ScheduledAt.Add(time.Hour)
+	write := func(f func(ledger.Tx) error) error { return rows{l}.Write(t.Context(), "test", f) }
+	err := write(func(tx ledger.Tx) error {
+		_, inserted := tx.Insert([]ledger.Row{holder, waiting, dead, span})
+		_, opened := tx.PutIncidents([]ledger.Incident{{JobID: "j", Cause: ledger.IncidentDead}})
+		return errors.Join(inserted, opened, tx.AddAudit([]ledger.Audit{{JobID: "j"}}), tx.AddEvents([]ledger.Event{{JobID: "j"}}),
+			tx.PutJobs([]ledger.JobChange{{JobRow: ledger.JobRow{Position: ledger.Position{JobID: "j"}}, Set: ledger.JobRevision}}))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := l.state()
+	err = write(func(tx ledger.Tx) error {
+		ended, given, acked := holder, waiting, dead
+		ended.State, ended.DueAt, ended.HasSlot = ledger.Succeeded, time.Time{}, false
+		given.Waiting, given.HasSlot, given.LateAt = false, true, time.Time{}
+		acked.AckedAt = tx.Now()
+		updated, err := tx.Update([]ledger.Change{
+			{Row: ended, From: ledger.Running, Set: ledger.ColState | ledger.ColDue | ledger.ColSlot, Attempt: ledger.Attempt{N: 1}},
+			{Row: given, From: ledger.Planned, Set: ledger.ColSlot | ledger.ColLate},
+			{Row: acked, From: ledger.Dead, Set: ledger.ColAcked},
+		})
+		_, inserted := tx.Insert([]ledger.Row{row(5, ledger.Planned)})
+		_, opened := tx.PutIncidents([]ledger.Incident{{JobID: "k", Cause: ledger.IncidentDead}, {ID: 1, JobID: "j", Cause: ledger.IncidentDead, Count: 2}})
+		err = errors.Join(err, inserted, opened, tx.Delete([]string{span.ID, dead.ID}), tx.AddAudit([]ledger.Audit{{}}), tx.AddEvents([]ledger.Event{{JobID: "j"}}),
+			tx.PutJobs([]ledger.JobChange{
+				{JobRow: ledger.JobRow{Position: ledger.Position{JobID: "j", Revision: 2}}, Set: ledger.JobRevision},
+				{JobRow: ledger.JobRow{Position: ledger.Position{JobID: "k"}}},
+			}))
+		if err != nil || slices.Contains(updated, false) || l.state() == before {
+			t.Errorf("updated %v, %v; the ledger is as it was: %t", updated, err, l.state() == before)
+		}
+		return refused
+	})
+	if after := l.state(); !errors.Is(err, refused) || after != before {
+		t.Errorf("%v; before:\n%s\nafter:\n%s", err, before, after)
+	}
+}
+
+func TestARangeHasTheScheduledTimesBetweenItsBounds(t *testing.T) {
+	l, span := New(), row(10, ledger.Missed)
+	span.Until = span.ScheduledAt.Add(10 * time.Minute)
+	err := rows{l}.Write(t.Context(), "test", func(tx ledger.Tx) error {
+		_, err := tx.Insert([]ledger.Row{span})
+		for minute, want := range map[int]int{9: 0, 10: 1, 20: 1, 21: 0} {
+			at := row(minute, ledger.Planned).ScheduledAt
+			if found, _ := tx.Ranges("j", at, at, false); len(found) != want {
+				t.Errorf("minute %d lies in %d ranges, want %d", minute, len(found), want)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,43 @@
+package ledger
+
+import (
+	"context"
+	"time"
+)
+
+// Pause pauses a job. See Store.
+func (l *Ledger) Pause(ctx context.Context, jobID string, who Actor) error {
+	return l.setPause(ctx, "pause "+jobID, jobID, Audit{Action: ActionPause, JobID: jobID, Actor: who})
+}
+
+// Resume ends a pause. See Store.
+func (l *Ledger) Resume(ctx context.Context, jobID string, who Actor) error {
+	return l.setPause(ctx, "resume "+jobID, jobID, Audit{Action: ActionResume, JobID: jobID, Actor: who})
+}
+
+func (l *Ledger) setPause(ctx context.Context, name, jobID string, a Audit) error {
+	if err := a.Actor.Validate(); err != nil {
+		return err
+	}
+	return l.rows.Write(ctx, name, func(tx Tx) error {
+		jobs, err := tx.Jobs([]string{jobID})
+		if err != nil {
+			return err
+		}
+		if len(jobs) == 0 {
+			return ErrNotFound
+		}
+		j, pause := jobs[0], a.Action == ActionPause
+		if pause == !j.PausedAt.IsZero() {
+			return nil
+		}
+		j.PausedAt, j.PausedBy, j.PausedWhy = time.Time{}, "", ""
+		if pause {
+			j.PausedAt, j.PausedBy, j.PausedWhy = tx.Now(), a.By, a.Why
+		}
+		if err := tx.PutJobs([]JobChange{{JobRow: j, Set: JobPause}}); err != nil {
+			return err
+		}
+		return tx.AddAudit([]Audit{a})
+	})
+}

@@ -1,0 +1,156 @@
+package ledger
+
+import "time"
+
+// Incident is an open or past problem of a job. A store has at most one open
+// incident for each job and cause.
+//
+// A store opens it in the transaction that records the problem:
+//
+//   - Record, or a Claim that finds a run past its SendBefore, makes a run dead:
+//     IncidentDead;
+//   - Admit writes missed rows: IncidentMissed, a range row counted as its scheduled
+//     times;
+//   - MarkLate finds a late run: IncidentLate;
+//   - ReconcileIncidents is given the problem: every other cause.
+//
+// While the incident is open, each further problem of its cause adds to Count and
+// sets Reason, Error, RunID and LastAt; it does not open another one. A problem
+// within ReopenWithin of the closing opens the same incident again, unless an
+// operator closed it.
+//
+// The job's next success, of any run, closes the open incidents of the job, except
+// those of IncidentUnplanned. Record does that. A success and a dead run of one job in
+// one Record leave the incidents open.
+type Incident struct {
+	ID     int64 // unique in the ledger; one opened later has a greater one
+	JobID  string
+	Cause  IncidentCause
+	Reason Reason // of the last problem
+	Error  string // of its last attempt; at most IncidentErrorLimit bytes
+	RunID  string // the last problem's run or range row; "" where it has none
+	// Count is how many problems there were since the incident was first opened: each
+	// time a run became dead, each missed scheduled time, each bound that a late run
+	// passed. A redriven run that becomes dead again counts again. An incident that
+	// ReconcileIncidents opens counts 1 for each opening.
+	Count            int
+	Reopened         int // how often it was opened again
+	OpenedAt         time.Time
+	LastAt           time.Time // of the last problem
+	ClosedAt         time.Time // zero: it is open
+	ClosedBy         string    // the run that succeeded, or the operator; "" when ReconcileIncidents closed it
+	ClosedByOperator bool      // an operator closed it: it is not opened again
+	// AckedAt is when an operator acknowledged the incident; zero: nobody has. An
+	// acknowledgement holds as long as the incident can be opened again.
+	AckedAt time.Time
+	AckedBy string
+	Why     string // the operator's reason, of the acknowledgement or the closing
+
+	Version int64 // changes with the incident; see Notification
+	// NotifierState is what the notifier stores about the notifications that it sent.
+	// The store does not read it.
+	NotifierState []byte
+	// DueAt is when the notifier has to check the incident; zero: never. Each opening,
+	// acknowledgement and closing sets it to now.
+	DueAt time.Time
+}
+
+// IncidentCause is the kind of problem that an incident is about.
+type IncidentCause string
+
+// The causes of incidents.
+const (
+	IncidentDead      IncidentCause = "dead"      // a run is dead
+	IncidentMissed    IncidentCause = "missed"    // scheduled times were missed
+	IncidentLate      IncidentCause = "late"      // a run was not started or not finished in time
+	IncidentUnplanned IncidentCause = "unplanned" // no process plans the job
+	IncidentOverdue   IncidentCause = "overdue"   // the nightly purge has not succeeded for too long
+)
+
+// Reasons of an incident of IncidentLate.
+const (
+	ReasonNotStarted  Reason = "not_started"  // not started within Call.StartWithin
+	ReasonNotFinished Reason = "not_finished" // not finished within Call.FinishWithin
+)
+
+// ReopenWithin is how long after an incident was closed another problem opens it again.
+// A later problem opens a new incident.
+const ReopenWithin = time.Hour
+
+// IncidentErrorLimit is how many bytes of an error an incident keeps.
+const IncidentErrorLimit = 500
+
+// StorableError returns an error as an incident stores it: valid UTF-8 without NUL, and
+// cut to IncidentErrorLimit.
+func StorableError(s string) string { return keptText(s, IncidentErrorLimit) }
+
+// Open reports whether the incident is open.
+func (i Incident) Open() bool { return i.ClosedAt.IsZero() }
+
+// IncidentFilter selects a page of incidents, the newest (by ID) first. Zero
+// fields select all.
+type IncidentFilter struct {
+	ID    int64
+	JobID string
+	Open  bool // only open ones
+	// Due selects only incidents whose DueAt has come.
+	Due bool
+	// Before continues a listing after its last ID.
+	Before int64
+	// Limit is the size of a page: at most MaxIncidentPage; below 1, it is 100.
+	Limit int
+}
+
+// MaxIncidentPage is the maximum number of incidents that Incidents returns at once.
+const MaxIncidentPage = 1000
+
+// PageSize returns the number of incidents that the filter selects at most.
+func (f IncidentFilter) PageSize() int {
+	if f.Limit < 1 {
+		return 100
+	}
+	return min(f.Limit, MaxIncidentPage)
+}
+
+// IncidentAction is an operator's action on one open incident. The audit keeps it. An
+// acknowledgement silences the incident, which stays open. Close also closes it: the
+// next problem then opens a new one. To repeat an action changes nothing and is not an
+// error.
+type IncidentAction struct {
+	ID    int64
+	Close bool
+	Actor
+}
+
+// JobProblem is a current problem of a job. See Store.ReconcileIncidents.
+type JobProblem struct {
+	JobID string
+	Error string
+}
+
+// Notification is what a notifier writes about an incident. It is written as a whole,
+// and only if the incident still has this Version. Otherwise the incident changed, or
+// another notifier was first: read it again. Writing it changes Version.
+type Notification struct {
+	ID            int64
+	Version       int64
+	NotifierState []byte
+	DueAt         time.Time // zero: when the incident changes
+	// Runs are the notifications: ~ runs, due now.
+	Runs []Entry
+}
+
+// Validate returns ErrInvalidRun for notifications that are not ~ runs. Every store
+// calls it first.
+func (t Notification) Validate() error {
+	for i := range t.Runs {
+		e := &t.Runs[i]
+		if err := e.Validate(); err != nil {
+			return err
+		}
+		if !IsAdHoc(e.RunID) || e.State != Planned || e.Trigger == ByOperator || e.Trigger == ByRerun || e.RerunOf != "" {
+			return e.invalid("a notification is a planned ~ run that no operator made")
+		}
+	}
+	return nil
+}

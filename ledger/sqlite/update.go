@@ -1,0 +1,227 @@
+package sqlite
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// field is a column of runs that changes, and its value.
+type field struct {
+	name  string
+	value func(*ledger.Row) (any, error)
+}
+
+func plain(name string, value func(*ledger.Row) any) field {
+	return field{name, func(r *ledger.Row) (any, error) { return value(r), nil }}
+}
+
+// fields are the columns of each of ledger.Columns.
+var fields = []struct {
+	of      ledger.Columns
+	columns []field
+}{
+	{ledger.ColState, []field{
+		plain("state", func(r *ledger.Row) any { return string(r.State) }),
+		plain("reason", func(r *ledger.Row) any { return string(r.Reason) }),
+	}},
+	{ledger.ColCall, []field{
+		plain("target", func(r *ledger.Row) any { return r.Call.Target }),
+		{"call", func(r *ledger.Row) (any, error) { call, _, err := encodeCall(r.Call); return call, err }},
+		plain("body", func(r *ledger.Row) any { return []byte(r.Call.Body) }),
+	}},
+	{ledger.ColPlan, []field{
+		plain("trigger", func(r *ledger.Row) any { return string(r.Trigger) }),
+		plain("overlap", func(r *ledger.Row) any { return overlapOf(r) }),
+	}},
+	{ledger.ColCount, []field{plain("count", func(r *ledger.Row) any { return r.Count })}},
+	{ledger.ColAttempt, []field{plain("attempt", func(r *ledger.Row) any { return r.Run.Attempt })}},
+	{ledger.ColFailures, []field{plain("failures", func(r *ledger.Row) any { return r.Failures })}},
+	{ledger.ColReplayed, []field{plain("replayed", func(r *ledger.Row) any { return r.Replayed })}},
+	{ledger.ColStatus, []field{plain("status", func(r *ledger.Row) any { return r.Status })}},
+	{ledger.ColDue, []field{plain("due_at", func(r *ledger.Row) any { return micros(r.DueAt) })}},
+	{ledger.ColSlot, []field{
+		plain("waiting", func(r *ledger.Row) any { return r.Waiting }),
+		plain("slot", func(r *ledger.Row) any { return slotOf(r) }),
+	}},
+	{ledger.ColWait, []field{plain("waits_for", func(r *ledger.Row) any { return orNull(r.WaitReason.String()) })}},
+	{ledger.ColAccepted, []field{plain("accepted_at", func(r *ledger.Row) any { return micros(r.AcceptedAt) })}},
+	{ledger.ColProgress, []field{plain("progress", func(r *ledger.Row) any { return orNull(r.Progress) })}},
+	{ledger.ColLease, []field{
+		plain("lease_token", func(r *ledger.Row) any { return orNull(r.Token) }),
+		plain("leased_by", func(r *ledger.Row) any { return r.Holder }),
+		plain("leased_at", func(r *ledger.Row) any { return micros(r.LeasedAt) }),
+	}},
+	{ledger.ColStart, []field{
+		plain("started_at", func(r *ledger.Row) any { return micros(r.StartedAt) }),
+		plain("send_before", func(r *ledger.Row) any { return micros(r.SendBefore) }),
+	}},
+	{ledger.ColFinished, []field{plain("finished_at", func(r *ledger.Row) any { return micros(r.FinishedAt) })}},
+	{ledger.ColAcked, []field{plain("acked_at", func(r *ledger.Row) any { return micros(r.AckedAt) })}},
+	{ledger.ColLate, []field{plain("late_at", func(r *ledger.Row) any { return micros(r.LateAt) })}},
+	{ledger.ColRerun, []field{plain("rerun_id", func(r *ledger.Row) any { return r.RerunID })}},
+	{ledger.ColActor, []field{
+		plain("by", func(r *ledger.Row) any { return r.By }),
+		plain("why", func(r *ledger.Row) any { return r.Why }),
+	}},
+}
+
+func overlapOf(r *ledger.Row) string {
+	if r.TakesSlot {
+		return takesSlot
+	}
+	return ""
+}
+
+func slotOf(r *ledger.Row) any {
+	if r.HasSlot {
+		return r.JobID
+	}
+	return nil
+}
+
+// Update writes the changes, each if its row is as the change expects it.
+func (t *tx) Update(changes []ledger.Change) ([]bool, error) {
+	updated := make([]bool, len(changes))
+	for i := range changes {
+		ok, err := t.update(&changes[i])
+		if err != nil {
+			return nil, fmt.Errorf("run %s: %w", changes[i].ID, err)
+		}
+		updated[i] = ok
+	}
+	return updated, nil
+}
+
+func (t *tx) update(c *ledger.Change) (bool, error) {
+	args := make([]any, 0, 24)
+	if !c.Unlisted {
+		args = append(args, t.change)
+	}
+	for _, f := range fields {
+		if c.Set&f.of == 0 {
+			continue
+		}
+		for _, column := range f.columns {
+			v, err := column.value(&c.Row)
+			if err != nil {
+				return false, err
+			}
+			args = append(args, v)
+		}
+	}
+	shape := updateShape{c.Set, c.Unlisted, inRow(c.Attempt), c.LeasedAs != ""}
+	if shape.first {
+		a := &c.Attempt
+		args = append(args, micros(a.StartedAt), micros(a.FinishedAt), string(a.Answer), a.Status, a.Code, a.Error, a.Detail, a.Owner)
+	}
+	args = append(args, c.ID, string(c.From))
+	if shape.fenced {
+		args = append(args, c.LeasedAs)
+	}
+	n, err := t.exec(t.w.updateSQL(shape), args...)
+	if err != nil || n == 0 {
+		return false, err
+	}
+	if c.Attempt.N != 0 && !shape.first {
+		err = t.attempt(c.Attempt)
+	}
+	return true, err
+}
+
+// updateShape is what makes two updates one statement.
+type updateShape struct {
+	set      ledger.Columns
+	unlisted bool
+	first    bool // the attempt is kept in the run's row
+	fenced   bool
+}
+
+// updateSQL returns the statement of a shape.
+func (w *writer) updateSQL(s updateShape) string {
+	if text, known := w.updates[s]; known {
+		return text
+	}
+	var set []string
+	if !s.unlisted {
+		set = append(set, `changed = ?`)
+	}
+	for _, f := range fields {
+		if s.set&f.of != 0 {
+			for _, column := range f.columns {
+				set = append(set, column.name+` = ?`)
+			}
+		}
+	}
+	if s.first {
+		set = append(set, `first_started_at = ?`, `first_finished_at = ?`, `first_answer = ?`, `first_status = ?`,
+			`first_code = ?`, `first_error = ?`, `first_detail = ?`, `first_owner = ?`)
+	}
+	text := `UPDATE runs SET ` + strings.Join(set, `, `) + ` WHERE run_id = ? AND state = ?`
+	if s.fenced {
+		text += ` AND lease_token = ?`
+	}
+	if w.updates == nil {
+		w.updates = map[updateShape]string{}
+	}
+	w.updates[s] = text
+	return text
+}
+
+// inRow reports whether an attempt is kept in the run's row. Few runs have another.
+func inRow(a ledger.Attempt) bool { return a.N == 1 }
+
+// attempt adds an attempt to the run's history.
+func (t *tx) attempt(a ledger.Attempt) error {
+	_, err := t.exec(`
+		INSERT INTO attempts (run, n, started_at, finished_at, answer, status, code, error, detail, owner)
+		SELECT id, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM runs WHERE run_id = ?
+		ON CONFLICT (run, n) DO NOTHING`,
+		a.N, micros(a.StartedAt), micros(a.FinishedAt), string(a.Answer), a.Status, a.Code, a.Error, a.Detail, a.Owner, a.RunID)
+	return err
+}
+
+// Two constraints can refuse the row, the run ID's and the slot's.
+const insertRun = `
+	INSERT INTO runs (changed, run_id, job_id, scheduled_at, until, count, trigger, state, reason, revision, overlap,
+		target, call, body, planned_at, finished_at, by, why,
+		due_at, slot, waiting, attempt, send_before, lease_token, leased_by, leased_at, started_at, late_at)
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,  ?, ?, ?, ?, ?, ?, ?,  ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+	ON CONFLICT DO NOTHING`
+
+// Insert writes new rows, and reports which it wrote.
+func (t *tx) Insert(list []ledger.Row) ([]bool, error) {
+	inserted := make([]bool, len(list))
+	for i := range list {
+		r := &list[i]
+		call, body, err := callColumns(r.Call)
+		if err != nil {
+			return nil, err
+		}
+		n, err := t.exec(insertRun, t.change, r.ID, r.JobID, r.ScheduledAt.UnixMicro(), micros(r.Until), r.Count,
+			string(r.Trigger), string(r.State), string(r.Reason), r.Revision, overlapOf(r),
+			r.Call.Target, call, body, r.PlannedAt.UnixMicro(), micros(r.FinishedAt), r.By, r.Why,
+			micros(r.DueAt), slotOf(r), r.Waiting, r.Attempt, micros(r.SendBefore), orNull(r.Token), r.Holder, micros(r.LeasedAt),
+			micros(r.StartedAt), micros(r.LateAt))
+		if err != nil {
+			return nil, fmt.Errorf("run %s: %w", r.ID, err)
+		}
+		inserted[i] = n > 0
+	}
+	return inserted, nil
+}
+
+// callColumns returns the call's columns; a row that is not to run has none.
+func callColumns(c ledger.Call) (call any, body []byte, err error) {
+	if c.Method == "" && c.Target == "" {
+		return nil, nil, nil
+	}
+	return encodeCall(c)
+}
+
+// Delete deletes rows, with their attempts.
+func (t *tx) Delete(ids []string) error {
+	_, err := t.exec(`DELETE FROM runs WHERE run_id IN (SELECT value FROM json_each(?))`, array(ids))
+	return err
+}

@@ -1,0 +1,162 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// rows is the ledger.Rows of a file. Its transactions are tx.
+type rows struct{ *Ledger }
+
+// Write runs f in a transaction that holds the file's write lock.
+func (r rows) Write(ctx context.Context, name string, f func(ledger.Tx) error) error {
+	err := r.write(ctx, func(t *tx) error { return f(t) })
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// Read runs f on one state of the file. It never waits for a writer.
+func (r rows) Read(ctx context.Context, name string, f func(ledger.Tx) error) error {
+	err := r.snapshot(ctx, func(s *sql.Tx) error {
+		w := &writer{on: s, stmts: map[string]*sql.Stmt{}}
+		err := f(&tx{ctx: context.WithoutCancel(ctx), w: w, now: r.now().UnixMicro()})
+		return errors.Join(err, w.closeStmts())
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// Now returns the store's clock.
+func (t *tx) Now() time.Time { return at(t.now) }
+
+// Jobs returns the jobs that exist, by ID. The write lock protects them.
+func (t *tx) Jobs(ids []string) ([]ledger.JobRow, error) {
+	return all(t, scanJobRow, `
+		SELECT job_id, revision, watermark, hash, ended_at, paused_at, paused_by, paused_why, purged_before
+		FROM jobs WHERE job_id IN (SELECT value FROM json_each(?)) ORDER BY job_id`, array(ids))
+}
+
+func scanJobRow(row scanner) (j ledger.JobRow, err error) {
+	var watermark, ended, paused, purged nullTime
+	err = row.Scan(&j.JobID, &j.Revision, &watermark, &j.Hash, &ended, &paused, &j.PausedBy, &j.PausedWhy, &purged)
+	j.Watermark, j.EndedAt, j.PausedAt, j.PurgedThrough = watermark.time(), ended.time(), paused.time(), purged.time()
+	return j, err
+}
+
+// PutJobs writes fields of jobs.
+func (t *tx) PutJobs(changes []ledger.JobChange) error {
+	for _, c := range changes {
+		if err := t.putJob(c); err != nil {
+			return fmt.Errorf("job %s: %w", c.JobID, err)
+		}
+	}
+	return nil
+}
+
+func (t *tx) putJob(c ledger.JobChange) error {
+	if c.Set&ledger.JobRevision != 0 {
+		if err := t.putRevision(c.JobRow); err != nil {
+			return err
+		}
+	}
+	if c.Set&ledger.JobWatermark != 0 {
+		if _, err := t.exec(`UPDATE jobs SET watermark = ?2 WHERE job_id = ?1`, c.JobID, micros(c.Watermark)); err != nil {
+			return err
+		}
+	}
+	if c.Set&ledger.JobPause != 0 {
+		_, err := t.exec(`UPDATE jobs SET paused_at = ?2, paused_by = ?3, paused_why = ?4 WHERE job_id = ?1`,
+			c.JobID, micros(c.PausedAt), c.PausedBy, c.PausedWhy)
+		return err
+	}
+	return nil
+}
+
+// putRevision writes a job's revision, or a new row. A job that has ended has neither
+// hash nor body.
+func (t *tx) putRevision(j ledger.JobRow) error {
+	if !j.EndedAt.IsZero() {
+		j.Hash = ""
+	}
+	_, err := t.exec(`
+		INSERT INTO jobs (job_id, revision, hash, watermark, ended_at) VALUES (?1, ?2, ?3, ?4, ?5)
+		ON CONFLICT (job_id) DO UPDATE SET revision = excluded.revision, hash = excluded.hash, ended_at = excluded.ended_at`,
+		j.JobID, j.Revision, j.Hash, micros(j.Watermark), micros(j.EndedAt))
+	if err != nil {
+		return err
+	}
+	if j.Hash == "" {
+		_, err = t.exec(`DELETE FROM job_bodies WHERE job_id = ?`, j.JobID)
+		return err
+	}
+	return t.setDefinition(j.JobID, j.Body)
+}
+
+// AddEvents adds events.
+func (t *tx) AddEvents(list []ledger.Event) error {
+	for _, e := range list {
+		if err := t.event(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tx) event(e ledger.Event) error {
+	_, err := t.exec(`INSERT INTO events (job_id, at, kind, local, zone) VALUES (?, ?, ?, ?, ?)`,
+		e.JobID, e.At.UnixMicro(), string(e.Kind), e.Local, e.Zone)
+	return err
+}
+
+// AddAudit adds actions to the audit.
+func (t *tx) AddAudit(list []ledger.Audit) error {
+	for _, a := range list {
+		_, err := t.exec(`
+			INSERT INTO audit (at, act, job_id, run_id, rerun_id, by, why, via, request) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			t.now, string(a.Action), a.JobID, a.RunID, a.RerunID, a.By, a.Why, string(a.Via), a.Request)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Redriven returns the runs that a redrive under a request, or a part of it, has made
+// due again.
+func (t *tx) Redriven(runIDs []string, by, request string) ([]string, error) {
+	return all(t, text, `
+		SELECT DISTINCT run_id FROM audit
+		WHERE run_id IN (SELECT value FROM json_each(?1)) AND run_id <> '' AND act = ?2 AND by = ?3
+		  AND (request = ?4 OR substr(request, 1, length(?4) + 1) = ?4 || '/')`,
+		array(runIDs), string(ledger.ActionRedrive), by, request)
+}
+
+// blob is never NULL.
+func blob(b []byte) []byte {
+	if b == nil {
+		return []byte{}
+	}
+	return b
+}
+
+// array is a list as json_each takes it.
+func array(list []string) string {
+	if len(list) == 0 {
+		return `[]`
+	}
+	b, err := json.Marshal(list)
+	if err != nil {
+		panic(err) // strings cannot fail
+	}
+	return string(b)
+}
