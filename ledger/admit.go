@@ -21,13 +21,12 @@ func (l *Ledger) Admit(ctx context.Context, a Admission) (Admitted, error) {
 // admission is an Admission in progress.
 type admission struct {
 	Admission
-	tx      Tx
-	got     Admitted
-	rows    []Row
-	moves   []JobChange
-	events  []Event
-	missed  []problem
-	waiting bool // a row may have to wait for a slot
+	tx     Tx
+	got    Admitted
+	rows   []Row
+	moves  []JobChange
+	events []Event
+	missed []problem
 }
 
 func (m *admission) run() error {

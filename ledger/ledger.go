@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -67,11 +66,6 @@ func updateAll(tx Tx, changes []Change) error {
 
 // microsecond truncates a duration to what a store keeps.
 func microsecond(d time.Duration) time.Duration { return d.Truncate(time.Microsecond) }
-
-// older orders rows by scheduled time, then ID.
-func older(a, b Row) int {
-	return cmp.Or(a.ScheduledAt.Compare(b.ScheduledAt), cmp.Compare(a.ID, b.ID))
-}
 
 // distinctJobs returns the jobs of rows, each once, in order.
 func distinctJobs(rows []Row) []string {
