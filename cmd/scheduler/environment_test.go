@@ -51,7 +51,7 @@ func TestEveryFlagOfServeHasADocumentedVariable(t *testing.T) {
 			return
 		}
 		value := strings.Trim(row[1], "`")
-		same := value == f.DefValue || value == strings.TrimSuffix(f.DefValue, "0s") || f.Name == "db" && value == "sqlite:cronce.db" || f.DefValue == "" && value == "none"
+		same := value == f.DefValue || value == strings.TrimSuffix(f.DefValue, "0s") || f.Name == "db" && value == "sqlite:cronce.db" || (f.DefValue == "" || f.DefValue == "[]") && value == "none"
 		if row[0] != variable || !same {
 			t.Errorf("docs/operations.md says %s, default %s, of --%s, whose variable is %s and default %q", row[0], row[1], f.Name, variable, f.DefValue)
 		}
