@@ -70,11 +70,6 @@ func (s *server) backfill(ctx context.Context, a *actRequest) (any, error) {
 	return s.ops.Backfill(ctx, operations.Backfill{JobID: a.id, From: *a.From, To: to, Actor: a.actor, DryRun: a.DryRun, Repeated: a.repeated})
 }
 
-// MaxBulk bounds the runs that one request changes, and the refused ones that its
-// answer lists. The planner waits for each request that changes runs: of a million runs
-// in SQLite, 1,000 take up to half a second, and 10,000 take three.
-const MaxBulk = 1_000
-
 // actPart is what a request did of an action that may take several.
 type actPart struct {
 	operations.RunActionResult
@@ -94,7 +89,7 @@ func (a *actRequest) limit() int {
 
 func (a *actRequest) part(done operations.RunActionResult) actPart {
 	p := actPart{RunActionResult: done}
-	p.Refused = p.Refused[:min(len(p.Refused), MaxBulk)]
+	p.Refused = p.Refused[:min(len(p.Refused), operations.MaxPart)]
 	if a.id != "" {
 		return p
 	}
@@ -143,8 +138,8 @@ func checkSelection(act ledger.Action) error {
 	switch {
 	case len(act.IDs) > operations.MaxPage:
 		return invalid(fmt.Sprintf("runIds takes up to %d run IDs at once", operations.MaxPage))
-	case act.Limit < 1 || act.Limit > MaxBulk:
-		return invalid(fmt.Sprintf("limit must be from 1 to %d; send next of the answer as cursor for more", MaxBulk))
+	case act.Limit < 1 || act.Limit > operations.MaxPart:
+		return invalid(fmt.Sprintf("limit must be from 1 to %d; send next of the answer as cursor for more", operations.MaxPart))
 	case len(act.Continues) > 100 || badText(act.Continues):
 		return invalid("continues must be the request of an answer")
 	}

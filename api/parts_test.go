@@ -43,7 +43,7 @@ func TestAnActOfManyRequestsIsWhole(t *testing.T) {
 	s.must(err)
 	_, err = s.store.Cancel(t.Context(), ledger.Action{Filter: ledger.Filter{JobID: "tick"}, Actor: ledger.Actor{By: "ann", Why: "x"}})
 	s.must(err)
-	const n = api.MaxBulk + 5
+	const n = operations.MaxPart + 5
 	s.die(n)
 	ann := ledger.Actor{By: "ann", Why: "a test"}
 	all := ledger.Action{Filter: ledger.Filter{JobID: "tick", Reason: ledger.ReasonExhausted}, Actor: ann}

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/cronce/cronce/api"
 	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/ledger"
 )
@@ -141,13 +140,10 @@ func (s *Client) Backfill(ctx context.Context, f operations.Backfill) (v operati
 // requests as the server needs for them.
 func (s *Client) Act(ctx context.Context, what operations.RunAction, act ledger.Action) (operations.RunActionResult, error) {
 	b := body(act.Actor)
-	b.Job, b.State, b.Reason, b.Limit = act.JobID, act.States, act.Reason, cmp.Or(act.Limit, api.MaxBulk)
+	b.Job, b.State, b.Reason, b.Limit = act.JobID, act.States, act.Reason, cmp.Or(act.Limit, operations.MaxPart)
 	b.Since, b.Until = timeText(act.Since), timeText(act.Until)
 	b.IncludeAcknowledged, b.Force, b.MayDouble, b.DryRun = act.IncludeAcknowledged, act.Force, act.MayDouble, act.DryRun
-	all := operations.RunActionResult{
-		DryRun: act.DryRun, Changed: []operations.Run{}, Refused: []operations.Rejection{},
-		Counts: operations.ActionCounts{LeftOut: map[ledger.RejectionCause]int{}},
-	}
+	all := operations.NewRunActionResult(act.DryRun)
 	selections := [][]string{nil} // by the filter
 	if len(act.IDs) > 0 {
 		selections = slices.Collect(slices.Chunk(act.IDs, operations.MaxPage))
@@ -162,25 +158,13 @@ func (s *Client) Act(ctx context.Context, what operations.RunAction, act ledger.
 			if err := s.post(ctx, "/v1/runs/"+string(what), b, &part); err != nil {
 				return all, err
 			}
-			add(&all, part.RunActionResult, b.Cursor == "")
+			all.Add(part.RunActionResult, b.Cursor == "")
 			if b.Cursor = part.Next; what == operations.Redrive {
 				b.Continues = part.Request
 			}
 		}
 	}
 	return all, nil
-}
-
-// add adds a part of an action. What the filter leaves out is counted by its
-// first part.
-func add(all *operations.RunActionResult, part operations.RunActionResult, first bool) {
-	all.Changed, all.Refused = append(all.Changed, part.Changed...), append(all.Refused, part.Refused...)
-	all.Counts.Changed += part.Counts.Changed
-	for cause, n := range part.Counts.LeftOut {
-		if first || cause != ledger.RejectedAcknowledged && cause != ledger.RejectedRerun {
-			all.Counts.LeftOut[cause] += n
-		}
-	}
 }
 
 // Incidents lists incidents, up to the filter's limit.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/cronce/cronce/jobs"
@@ -65,17 +66,71 @@ func (s *Service) Act(ctx context.Context, what RunAction, act ledger.Action) (R
 	if err := s.KnownJob(ctx, act.JobID); err != nil {
 		return RunActionResult{}, err
 	}
-	done, err := do(ctx, act)
+	v, err := inParts(ctx, what, act, do)
 	if err != nil {
-		return RunActionResult{}, err
+		return v, err
 	}
-	v := actedOf(done, act.DryRun)
 	if len(act.IDs) == 1 && len(v.Refused) == 1 && v.Refused[0].Cause == ledger.RejectedNotFound {
 		if why := s.missing(ctx, act.IDs[0]); why != "" {
 			v.Refused[0].Why = "the ledger has no such run: " + why
 		}
 	}
 	return v, nil
+}
+
+// MaxPart bounds the runs that one transaction changes. The planner waits for each: of a
+// million runs in SQLite, 1,000 take up to half a second, and 10,000 take three.
+const MaxPart = 1_000
+
+// inParts does an action on as many runs as it selects, at most MaxPart at a time. After an
+// error the result has what the parts before it did.
+func inParts(ctx context.Context, what RunAction, act ledger.Action, do func(context.Context, ledger.Action) (ledger.ActionResult, error)) (RunActionResult, error) {
+	all := NewRunActionResult(act.DryRun)
+	selections, whole := [][]string{nil}, act.Limit == 0 // by the filter
+	if len(act.IDs) > 0 {
+		selections = slices.Collect(slices.Chunk(act.IDs, MaxPart))
+	} else if whole {
+		act.Limit = MaxPart
+	}
+	first, n := act.Request, 0
+	for _, act.IDs = range selections {
+		for more := true; more; n++ {
+			if what == Redrive && n > 0 {
+				act.Continues, act.Request = first, ledger.PartRequestName(first, strconv.Itoa(n))
+			} else if what == Redrive && act.Request == "" {
+				first = NewToken()
+				act.Request = first
+			}
+			done, err := do(ctx, act)
+			if err != nil {
+				return all, err
+			}
+			all.Add(actedOf(done, act.DryRun), n == 0 || len(act.IDs) > 0)
+			if more = whole && len(act.IDs) == 0 && len(done.Changed) == MaxPart; more {
+				last := done.Changed[MaxPart-1]
+				act.After = &ledger.Cursor{ScheduledAt: last.ScheduledAt, ID: last.ID}
+			}
+		}
+	}
+	return all, nil
+}
+
+// NewRunActionResult returns the result of an action that has done nothing yet.
+func NewRunActionResult(dryRun bool) RunActionResult {
+	return RunActionResult{
+		DryRun: dryRun, Changed: []Run{}, Refused: []Rejection{}, Counts: ActionCounts{LeftOut: map[ledger.RejectionCause]int{}},
+	}
+}
+
+// Add adds a part of an action. What the filter leaves out is counted by its first part.
+func (all *RunActionResult) Add(part RunActionResult, first bool) {
+	all.Changed, all.Refused = append(all.Changed, part.Changed...), append(all.Refused, part.Refused...)
+	all.Counts.Changed += part.Counts.Changed
+	for cause, n := range part.Counts.LeftOut {
+		if first || cause != ledger.RejectedAcknowledged && cause != ledger.RejectedRerun {
+			all.Counts.LeftOut[cause] += n
+		}
+	}
 }
 
 // checkSelection refuses an action that selects all runs, or none.
