@@ -70,8 +70,10 @@ func liveness(plannerAge func() time.Duration) http.HandlerFunc {
 
 func newServer(ctx context.Context, h http.Handler) *http.Server {
 	return &http.Server{
-		Handler:           inTime(h),
-		ReadHeaderTimeout: 5 * time.Second,
+		Handler: inTime(h),
+		// "OPTIONS *" too is answered only by the server's own names.
+		DisableGeneralOptionsHandler: true,
+		ReadHeaderTimeout:            5 * time.Second,
 		// A client that does not read its answer would keep its place among the requests
 		// in progress. A stream sets its own deadline.
 		WriteTimeout:   2 * time.Minute,

@@ -70,3 +70,14 @@ func TestAnActionOfManyRunsIsDoneInParts(t *testing.T) {
 		}
 	}
 }
+
+func (d *dead) Audit(_ context.Context, f ledger.AuditFilter) ([]ledger.Audit, error) {
+	return []ledger.Audit{{RunID: f.RunID}}, nil
+}
+
+func TestTheAuditTakesARunIDWithAnyOffset(t *testing.T) {
+	got, err := operations.New(operations.Config{Ledger: &dead{}}).Audit(t.Context(), ledger.AuditFilter{RunID: "a@2026-11-21T04:00:00+01:00"})
+	if err != nil || len(got) != 1 || got[0].RunID != "a@2026-11-21T03:00:00Z" {
+		t.Errorf("%+v, %v", got, err)
+	}
+}

@@ -248,6 +248,7 @@ type AuditEntry struct {
 // Audit lists a page of the actions of operators, newest first. A job is unknown if
 // neither the audit nor anything else knows it: a removed job's actions stay readable.
 func (s *Service) Audit(ctx context.Context, f ledger.AuditFilter) ([]AuditEntry, error) {
+	f.RunID = jobs.CanonicalRunID(f.RunID)
 	acts, err := s.ledger.Audit(ctx, f)
 	if err == nil && len(acts) == 0 && f.JobID != "" {
 		var others []ledger.Audit

@@ -88,5 +88,6 @@ func shown(r rune) bool {
 		return ' ' <= r && r <= '~'
 	}
 	return unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.P, unicode.S, unicode.Zs) &&
-		!unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) // letters and marks that nobody sees
+		!unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) && // letters and marks that nobody sees
+		r != '\u2800' // the blank of Braille
 }

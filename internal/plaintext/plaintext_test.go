@@ -27,6 +27,7 @@ var odd = map[string][2]string{
 	"a\u2028b":          {"the character U+2028", "a b"},
 	"ann\u202e":         {"the character U+202E", "ann\ufffd"},
 	"\u2066ann\u2069":   {"the character U+2066", "\ufffdann\ufffd"},
+	"ann\u2800":         {"the character U+2800", "ann\ufffd"},
 	"ann\u200b":         {"the character U+200B", "ann\ufffd"},
 	"a\u200db":          {"the character U+200D", "a\ufffdb"},
 	"\ufeffann":         {"the character U+FEFF", "\ufffdann"},

@@ -63,14 +63,16 @@ func (t *tx) PutJobs(changes []ledger.JobChange) error {
 	return nil
 }
 
+// putJob writes the watermark first: a revision that ends or begins does so at its job's
+// watermark.
 func (t *tx) putJob(c ledger.JobChange) error {
-	if c.Set&ledger.JobRevision != 0 {
-		if err := t.putRevision(c.JobRow); err != nil {
+	if c.Set&ledger.JobWatermark != 0 {
+		if _, err := t.exec(`UPDATE jobs SET watermark = ?2 WHERE job_id = ?1`, c.JobID, micros(c.Watermark)); err != nil {
 			return err
 		}
 	}
-	if c.Set&ledger.JobWatermark != 0 {
-		if _, err := t.exec(`UPDATE jobs SET watermark = ?2 WHERE job_id = ?1`, c.JobID, micros(c.Watermark)); err != nil {
+	if c.Set&ledger.JobRevision != 0 {
+		if err := t.putRevision(c.JobRow); err != nil {
 			return err
 		}
 	}
