@@ -34,7 +34,7 @@ func (f *File) Reload() error {
 	return nil
 }
 
-// Warning says what is weak in the rules although it is no mistake; "" for nothing.
+// Warning returns what makes the rules weak without being an error, or "".
 func (f *File) Warning() string {
 	if p := f.rules.Load().proxy; p != nil {
 		return p.warning()

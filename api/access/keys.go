@@ -19,12 +19,12 @@ import (
 )
 
 const (
-	// askIssuerAgain is how long an issuer is left alone after it was asked.
+	// askIssuerAgain is the shortest time between two requests to an issuer.
 	askIssuerAgain = 5 * time.Second
 	// Keys are read again after the max-age of their answer, within these bounds: a key
 	// that the issuer withdraws is accepted for that long.
 	minKeyAge, keyAge, maxKeyAge = time.Minute, 5 * time.Minute, 15 * time.Minute
-	// outageKeyAge is how long the last keys are used while the issuer fails.
+	// outageKeyAge limits the age of the keys that are used while the issuer fails.
 	outageKeyAge = time.Hour
 	maxIssuer    = 1 << 20 // of an issuer's answer
 )

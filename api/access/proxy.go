@@ -106,7 +106,7 @@ func (p *proxy) proves(r *http.Request) bool {
 	return found == 1
 }
 
-// warning says what is weak although it is no mistake; "" for nothing.
+// warning returns what is weak without being an error, or "".
 func (p *proxy) warning() string {
 	local := func(n netip.Prefix) bool {
 		return n.Overlaps(netip.MustParsePrefix("127.0.0.0/8")) || n.Contains(netip.IPv6Loopback())

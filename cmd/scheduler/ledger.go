@@ -129,7 +129,7 @@ func (a *app) openPatiently(ctx context.Context, patience time.Duration, log *sl
 		switch {
 		case err == nil:
 			return s, nil
-		case !errors.Is(err, ledger.ErrUnavailable) && engineOf(a.databaseURL()) == "sqlite": // the file is no ledger, and another start does not make it one
+		case !errors.Is(err, ledger.ErrUnavailable) && engineOf(a.databaseURL()) == "sqlite": // the file is not a ledger, and another start does not make it one
 			return nil, &exit{exitUsage, err}
 		case !errors.Is(err, ledger.ErrUnavailable):
 			return nil, err

@@ -9,7 +9,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// collectAgain is how long collected metrics are served.
+// collectAgain is the shortest time between two collections of metrics.
 const collectAgain = time.Second
 
 // cachedGatherer collects metrics when they are older than collectAgain. Requests that
