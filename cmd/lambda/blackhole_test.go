@@ -19,11 +19,11 @@ import (
 // blackHole stands between a function and its database. What goes into a line
 // that it swallowed is never answered, and neither side is told.
 type blackHole struct {
-	to   string
-	slow time.Duration // of each message that is passed
+	to string
 
 	mu    sync.Mutex
-	eats  bool // new lines too
+	slow  time.Duration // of each message that a new line passes to the database
+	eats  bool          // new lines too
 	lines []*line
 }
 
@@ -74,8 +74,8 @@ func (h *blackHole) serve(c net.Conn) {
 		_ = c.Close()
 		return
 	}
-	ln := &line{c, db, h.slow, make(chan struct{})}
 	h.mu.Lock()
+	ln := &line{c, db, h.slow, make(chan struct{})}
 	h.lines = append(h.lines, ln)
 	if h.eats {
 		close(ln.swallowed)
@@ -85,6 +85,13 @@ func (h *blackHole) serve(c net.Conn) {
 	ways.Go(func() { ln.pass(db, c, ln.slow) })
 	ways.Go(func() { ln.pass(c, db, 0) })
 	ways.Wait()
+}
+
+// delay holds back each message to the database on the lines that come.
+func (h *blackHole) delay(d time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.slow = d
 }
 
 // pass copies until the line is swallowed.
@@ -203,7 +210,7 @@ func TestAConnectionThatDiesInACallIsReplaced(t *testing.T) {
 func TestASlowDatabaseIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	h, hole := through(t)
-	hole.slow = 2 * time.Second
+	hole.delay(2 * time.Second)
 	calls := 0
 	h.caller = during(func() { calls++ })
 	if err := inTime(t, h, time.Minute, `{"jobId":"minutely","id":"pay-7"}`); err != nil || calls != 1 {
@@ -215,7 +222,7 @@ func TestASlowDatabaseIsWaitedFor(t *testing.T) {
 func TestADatabaseThatIsTooSlowIsNamed(t *testing.T) {
 	t.Parallel()
 	h, hole := through(t)
-	hole.slow = 3 * time.Second
+	hole.delay(3 * time.Second)
 	if err := inTime(t, h, 10*time.Second, releaseLike("minutely")); errorType(err) != "cronce.LedgerUnavailable" || !strings.Contains(err.Error(), "slow") {
 		t.Errorf("the platform is told %s: %v", errorType(err), err)
 	}
