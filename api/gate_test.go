@@ -87,7 +87,7 @@ func TestForgedFieldsProveNothing(t *testing.T) {
 			t.Errorf("basic: %d", a.StatusCode)
 		}
 	}
-	path, _ := accessFile(t, "proxy: { from: [\"127.0.0.0/8\"], userHeader: X-User }\ngrants: [{ role: viewer, users: [ann, \"token:ann\"] }]\n")
+	path, _ := accessFile(t, "proxy: { from: [\"127.0.0.0/8\"], userHeader: X-User }\ngrants: [{ role: viewer, users: [ann, \"token:ann\", \"Token:ann\", \"TOKEN:ann\"] }]\n")
 	control, err := access.Open(path)
 	if err != nil {
 		t.Fatal(err)
@@ -109,8 +109,10 @@ func TestForgedFieldsProveNothing(t *testing.T) {
 			t.Errorf("the user %q: %d %s", name, a.StatusCode, a.body)
 		}
 	}
-	if a := s.get("/v1/status", "X-User", "token:ann"); a.StatusCode != 401 {
-		t.Errorf("a user named like a token: %d", a.StatusCode)
+	for _, name := range []string{"token:ann", "Token:ann", "TOKEN:ann"} {
+		if a := s.get("/v1/status", "X-User", name); a.StatusCode != 401 {
+			t.Errorf("a user named like a token, %s: %d", name, a.StatusCode)
+		}
 	}
 }
 

@@ -75,7 +75,7 @@ func (r *rules) byBearer(req *http.Request, text string) (Identity, error) {
 // granted is a user with their role. One that is named like a token would be taken
 // for it in the audit, and share its idempotency keys and its rate.
 func (r *rules) granted(user string, groups []string) (Identity, error) {
-	if strings.HasPrefix(user, tokenPrefix) {
+	if len(user) >= len(tokenPrefix) && strings.EqualFold(user[:len(tokenPrefix)], tokenPrefix) {
 		return Identity{}, unauthorized("a user's name must not begin with " + tokenPrefix + ", as those of tokens do")
 	}
 	role := r.role(user, groups)

@@ -3,6 +3,7 @@ package remote
 import (
 	"cmp"
 	"context"
+	"errors"
 	"net/url"
 	"slices"
 	"strconv"
@@ -32,7 +33,9 @@ func (s *Client) Jobs(ctx context.Context) ([]operations.Job, error) {
 		if all = append(all, page.Jobs...); page.Next == "" {
 			return all, nil
 		}
-		query.Set("cursor", page.Next)
+		if err := goOn(query, page.Next); err != nil {
+			return nil, err
+		}
 	}
 }
 
@@ -68,7 +71,9 @@ func (s *Client) Runs(ctx context.Context, f ledger.Filter) (operations.RunPage,
 		if page.Next == "" || len(all.Runs) >= f.Limit {
 			return all, nil
 		}
-		query.Set("cursor", page.Next)
+		if err := goOn(query, page.Next); err != nil {
+			return all, err
+		}
 	}
 }
 
@@ -188,7 +193,9 @@ func (s *Client) Incidents(ctx context.Context, f ledger.IncidentFilter) (operat
 		if page.Next == "" || len(all.Incidents) >= f.Limit {
 			return all, nil
 		}
-		query.Set("cursor", page.Next)
+		if err := goOn(query, page.Next); err != nil {
+			return all, err
+		}
 	}
 }
 
@@ -205,6 +212,16 @@ func (s *Client) AckIncident(ctx context.Context, a ledger.IncidentAction) (v op
 }
 
 func runPath(id string) string { return "/v1/runs/" + url.PathEscape(id) }
+
+// goOn asks for the next page. A server that names the page that it has just sent would
+// be asked for ever.
+func goOn(query url.Values, cursor string) error {
+	if query.Get("cursor") == cursor {
+		return errors.New("the server names the page that it has just sent as the next one; check that --server is a cronce server of this version")
+	}
+	query.Set("cursor", cursor)
+	return nil
+}
 
 func set(query url.Values, name, value string) {
 	if value != "" {

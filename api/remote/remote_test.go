@@ -55,6 +55,27 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 	}
 }
 
+func TestAListEndsWhenItsServerRepeatsAPage(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"next": "1"}`)
+	}))
+	defer server.Close()
+	s, err := remote.New(remote.Config{URL: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lists := map[string]func() error{
+		"jobs":      func() error { _, err := s.Jobs(t.Context()); return err },
+		"runs":      func() error { _, err := s.Runs(t.Context(), ledger.Filter{Limit: 10}); return err },
+		"incidents": func() error { _, err := s.Incidents(t.Context(), ledger.IncidentFilter{Limit: 10}); return err },
+	}
+	for name, list := range lists {
+		if err := list(); err == nil || !strings.Contains(err.Error(), "just sent") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // What a repetition cannot change is reported at once.
 func TestAServerWithoutTrustedTLSIsNotAskedAgain(t *testing.T) {
 	plain := httptest.NewServer(http.NotFoundHandler())
