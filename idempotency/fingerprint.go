@@ -41,11 +41,13 @@ func sentPath(r *http.Request) string {
 
 // readBefore reports whether somebody read the request's body before the
 // middleware did: less of it is left than was announced, or nothing of a form.
+// A request that announces no length (in chunks, or of HTTP/2) and has no body
+// left counts as read, since nothing tells it from one that was empty.
 // A body that was sent with a content coding may be shorter because somebody
 // has decoded it.
 func readBefore(r *http.Request, body []byte) bool {
 	if len(body) == 0 {
-		return r.ContentLength > 0 || len(r.PostForm) > 0 || r.MultipartForm != nil
+		return r.ContentLength != 0 || len(r.PostForm) > 0 || r.MultipartForm != nil
 	}
 	return int64(len(body)) < r.ContentLength && r.Header.Get("Content-Encoding") == ""
 }

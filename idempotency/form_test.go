@@ -2,6 +2,7 @@ package idempotency_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"io"
 	"mime/multipart"
 	"net/http"
@@ -33,6 +34,8 @@ func TestABodyThatWasReadBeforeIsRefused(t *testing.T) {
 		{"a multipart form in chunks parsed", w.FormDataContentType(), form.String(), true, parse},
 		{"a form value asked for", urlencoded, "amount=100", false, func(r *http.Request) { r.FormValue("csrf") }},
 		{"JSON decoded", "application/json", `{"amount":100}`, false, drain},
+		{"JSON in chunks drained", "application/json", `{"amount":100}`, true, drain},
+		{"JSON in chunks decoded", "application/json", `{"amount":100}`, true, func(r *http.Request) { _ = json.NewDecoder(r.Body).Decode(&struct{}{}) }},
 		{"JSON decoded in part", "application/json", `{"to":"a"} {"amount":100}`, false, func(r *http.Request) { _, _ = io.CopyN(io.Discard, r.Body, 10) }},
 	} {
 		kit, err := idempotency.New(untouched{t}, idempotency.Options{Principal: idempotency.SinglePrincipal("caller")})
@@ -79,6 +82,40 @@ func TestAFormThatCanStillBeReadIsServed(t *testing.T) {
 		w.mux.ServeHTTP(answer, r)
 		if answer.Code != 200 || !strings.HasSuffix(c.body, answer.Body.String()) {
 			t.Errorf("%s: answered %d %q", c.key, answer.Code, answer.Body)
+		}
+	}
+}
+
+// The payloads of one key must be told apart on every protocol, whatever reads the body outside.
+func TestABodyWithoutALengthThatWasReadBeforeIsRefused(t *testing.T) {
+	w := newWire(t)
+	w.handle("POST /pay", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusCreated) })
+	reads := http.HandlerFunc(func(answer http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("X-Read") != "" {
+			_, _ = io.Copy(io.Discard, r.Body)
+		}
+		w.mux.ServeHTTP(answer, r)
+	})
+	for _, protocol := range []int{1, 2} {
+		server := httptest.NewUnstartedServer(reads)
+		server.EnableHTTP2 = protocol == 2
+		server.StartTLS()
+		t.Cleanup(server.Close)
+		for _, c := range []struct {
+			read, body string
+			status     int
+		}{{"", `{"cents":100}`, 201}, {"yes", `{"cents":100}`, 500}, {"yes", `{"cents":999}`, 500}, {"", "", 500}} {
+			r, _ := http.NewRequestWithContext(t.Context(), "POST", server.URL+"/pay", io.MultiReader(strings.NewReader(c.body)))
+			r.Header = http.Header{"Idempotency-Key": {"k"}, "Content-Type": {"application/json"}, "X-Read": {c.read}}
+			answer, err := server.Client().Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, _ := io.ReadAll(answer.Body)
+			_ = answer.Body.Close()
+			if answer.StatusCode != c.status || answer.ProtoMajor != protocol || c.status == 500 && !strings.Contains(string(text), "request_body_consumed") {
+				t.Errorf("%s, %q read before: %q: answered %d %s, want %d", answer.Proto, c.body, c.read, answer.StatusCode, text, c.status)
+			}
 		}
 	}
 }

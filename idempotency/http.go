@@ -160,7 +160,8 @@ func (h *handler) claim(w http.ResponseWriter, r *http.Request) (c store.Claim, 
 	if readBefore(r, body) {
 		return refuse(http.StatusInternalServerError, CodeBodyConsumed, "Defect in the service",
 			"The request's body was read before its idempotency key was looked at, so that payloads cannot be told apart."+
-				" Put what reads it, or parses the form, inside the idempotency handler.")
+				" Put what reads it, or parses the form, inside the idempotency handler."+
+				" A client whose body is empty must send Content-Length: 0.")
 	}
 	scope, err := h.scope(r)
 	if err != nil {
