@@ -79,6 +79,8 @@ func (s *server) follow(r *http.Request, st *stream, job string, got operations.
 		select {
 		case <-r.Context().Done():
 			return
+		case <-s.gate.closed:
+			return
 		case <-time.After(operations.ChangesEvery):
 		}
 		next, err := s.ops.Changes(r.Context(), got.Position)

@@ -77,7 +77,8 @@ func problemOf(err error) *Problem {
 // fail answers with the problem that an error is.
 func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p := problemOf(err)
-	if p.Status >= http.StatusInternalServerError {
+	gone := errors.Is(err, context.Canceled) && r.Context().Err() != nil // the client, before its answer
+	if p.Status >= http.StatusInternalServerError && !gone {
 		s.log.Error("API request failed", "method", r.Method, "path", r.URL.Path, "status", p.Status, "code", p.Code, "error", err)
 	}
 	writeProblem(w, p)

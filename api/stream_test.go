@@ -3,6 +3,7 @@ package api_test
 import (
 	"bytes"
 	"context"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -137,4 +138,23 @@ func TestAStreamEndsWhenItsTokenIsRevoked(t *testing.T) {
 			t.Errorf("ended: %t, the other: %t", over(ended), over(stays))
 		}
 	})
+}
+
+// A process that stops ends its streams, which would otherwise last as long as it waits.
+func TestAClosedGateEndsTheStreams(t *testing.T) {
+	t.Parallel()
+	s := onFile(t, loopback).inMemory()
+	config := s.config(loopback)
+	h, err := api.New(config)
+	s.must(err)
+	server := httptest.NewServer(h)
+	defer server.Close()
+	res, err := http.Get(server.URL + "/v1/events") //nolint:noctx // the gate ends it
+	s.must(err)
+	defer res.Body.Close()
+	config.Gate.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil || !strings.HasPrefix(string(text), "retry: ") {
+		t.Errorf("%q, %v", text, err)
+	}
 }

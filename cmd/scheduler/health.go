@@ -2,10 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"time"
 
@@ -15,18 +12,26 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-var errServerClosed = http.ErrServerClosed
-
 // stalledAfter is how long the planner may look for nothing before the process
 // counts as hung: longer than a ledger that fails holds it up.
 const stalledAfter = 2 * time.Minute
 
 // healthMux answers what watches the process. A warning does not make it less
-// ready: traffic and calls go on.
-func healthMux(fleet *rollover.Fleet[*instance], m *telemetry.Metrics) *http.ServeMux {
+// ready: traffic and calls go on. From the end of ctx on the process stops: it is not
+// ready, and it is alive although its planner rests.
+func healthMux(ctx context.Context, fleet *rollover.Fleet[*instance], m *telemetry.Metrics) *http.ServeMux {
 	mux := http.NewServeMux()
-	mux.Handle("GET /healthz", liveness(func() time.Duration { return fleet.Current().PlannerAge() }))
+	mux.Handle("GET /healthz", liveness(func() time.Duration {
+		if ctx.Err() != nil {
+			return 0
+		}
+		return fleet.Current().PlannerAge()
+	}))
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		if ctx.Err() != nil {
+			http.Error(w, "not ready: stopping; calls in flight end", http.StatusServiceUnavailable)
+			return
+		}
 		if err := fleet.Current().Ready(); err != nil {
 			http.Error(w, "not ready: "+err.Error(), http.StatusServiceUnavailable)
 			return
@@ -66,53 +71,6 @@ func liveness(plannerAge func() time.Duration) http.HandlerFunc {
 		}
 		fmt.Fprintln(w, "ok")
 	}
-}
-
-func newServer(ctx context.Context, h http.Handler) *http.Server {
-	return &http.Server{
-		Handler: inTime(h),
-		// "OPTIONS *" too is answered only by the server's own names.
-		DisableGeneralOptionsHandler: true,
-		ReadHeaderTimeout:            5 * time.Second,
-		// A client that does not read its answer would keep its place among the requests
-		// in progress. A stream sets its own deadline.
-		WriteTimeout:   2 * time.Minute,
-		IdleTimeout:    time.Minute,
-		MaxHeaderBytes: 16 << 10, // net/http reads 4 KiB more
-		BaseContext:    func(net.Listener) context.Context { return ctx },
-	}
-}
-
-// readBody is how long a request's body may take to arrive.
-const readBody = 10 * time.Second
-
-// inTime bounds how long a body takes to arrive. Before it answers, the standard
-// library waits for the rest of one that no handler reads, for as long as the
-// client likes.
-func inTime(h http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.ContentLength != 0 {
-			conn := http.NewResponseController(w)
-			_ = conn.SetReadDeadline(time.Now().Add(readBody)) // every connection has one
-			r.Body = &arriving{r.Body, conn}
-		}
-		h.ServeHTTP(w, r)
-	})
-}
-
-// arriving is a body. Once it is there the deadline ends: a later one would cancel
-// the request.
-type arriving struct {
-	io.ReadCloser
-	conn *http.ResponseController
-}
-
-func (b *arriving) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if errors.Is(err, io.EOF) {
-		_ = b.conn.SetReadDeadline(time.Time{}) // as above
-	}
-	return n, err
 }
 
 // countsOf asks the ledger for its counts, for a scrape.

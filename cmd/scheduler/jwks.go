@@ -28,12 +28,12 @@ func listenKeys(ctx context.Context, address string, fleet *rollover.Fleet[*inst
 	mux.Handle("GET "+jwksPath, jwksHandler(fleet))
 	server := newServer(ctx, mux)
 	go func() {
-		if err := server.Serve(l); err != nil && !errors.Is(err, errServerClosed) {
+		if err := server.Serve(l); err != nil && !errors.Is(err, http.ErrServerClosed) {
 			log.Error("server on --listen-jwks failed", "error", err)
 		}
 	}()
 	log.Info("serving public keys", "address", l.Addr().String())
-	return func() { server.Close() }, nil
+	return func() { closeServer(server) }, nil
 }
 
 func jwksHandler(fleet *rollover.Fleet[*instance]) http.Handler {

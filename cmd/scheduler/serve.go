@@ -2,17 +2,13 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/cronce/cronce/api"
-	"github.com/cronce/cronce/api/access"
 	"github.com/cronce/cronce/executor"
 	"github.com/cronce/cronce/internal/hosts"
 	"github.com/cronce/cronce/internal/rollover"
@@ -169,8 +165,9 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 	}
 	notify := notifier{log}
 	fleet := rollover.New(first, func() (*instance, error) { return s.successor(reg.Name()) }, s.observer(notify), log)
-	metrics.Watch(func() map[string]string { return fleet.Current().calls.Breakers() }, countsOf(ctx, store), troublesOf(ctx, store))
-	mux := healthMux(fleet, metrics)
+	draining := context.WithoutCancel(ctx) // what others ask is answered until the calls in flight have ended
+	metrics.Watch(func() map[string]string { return fleet.Current().calls.Breakers() }, countsOf(draining, store), troublesOf(draining, store))
+	mux := healthMux(ctx, fleet, metrics)
 	ops := s.operations(fleet)
 	gate := api.NewGate(control)
 	v1, err := s.api(gate, ops)
@@ -179,13 +176,14 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 	}
 	board := s.dashboard(fleet, ops, v1)
 	defer board.Close()
-	mux.Handle("/v1/", v1)
-	stop, err := a.listen(ctx, f.listen, hosts, mux, guard{control, gate, log}, board)
+	clients := &askers{Handler: v1}
+	mux.Handle("/v1/", clients)
+	stop, err := a.listen(draining, f.listen, hosts, mux, guard{control, gate, log}, board)
 	if err != nil {
 		return err
 	}
 	defer stop()
-	stopKeys, err := listenKeys(ctx, f.listenKeys, fleet, log)
+	stopKeys, err := listenKeys(draining, f.listenKeys, fleet, log)
 	if err != nil {
 		return err
 	}
@@ -198,6 +196,7 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 	}
 	defer unwatch()
 	err = fleet.Run(ctx)
+	clients.tell()
 	log.Info("stopped")
 	return err
 }
@@ -213,24 +212,4 @@ func (a *app) logger() (*slog.Logger, error) {
 		return nil, &exit{exitUsage, err}
 	}
 	return log, nil
-}
-
-// listen serves health, metrics, the API and the dashboard, until stop.
-func (a *app) listen(ctx context.Context, address string, hosts access.Hosts, mux *http.ServeMux, g guard, board http.Handler) (stop func(), err error) {
-	if address == "" {
-		return func() {}, nil
-	}
-	l, err := net.Listen("tcp", address)
-	if err != nil {
-		return nil, fmt.Errorf("--listen %s: %w; choose another address, or \"\" for none", address, err)
-	}
-	mux.Handle("/", g.dashboard(l.Addr(), board))
-	server := newServer(ctx, api.OnlyHosts(hosts, mux))
-	go func() {
-		if err := server.Serve(l); err != nil && !errors.Is(err, errServerClosed) {
-			g.log.Error("server on --listen failed", "error", err)
-		}
-	}()
-	g.log.Info("serving health and metrics", "address", l.Addr().String())
-	return func() { server.Close() }, nil
 }
