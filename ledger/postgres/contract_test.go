@@ -19,26 +19,39 @@ import (
 // TestContract runs the suite that every ledger passes, each case in a schema
 // of its own, with a second replica beside it.
 func TestContract(t *testing.T) {
-	contract(t, func(url string) string { return url })
+	contract(t, direct, statements)
 }
 
 // TestContractThroughPgBouncer runs the suite where each transaction may be in
 // another session, none of which has the ledger's settings.
 func TestContractThroughPgBouncer(t *testing.T) {
-	contract(t, func(url string) string { return testdb.PgBouncer(t, url) })
+	contract(t, testdb.PgBouncer, statements)
 }
 
-func contract(t *testing.T, through func(url string) string) {
+// The rules over the database's rows pass the suite too.
+func TestContractOverRows(t *testing.T) {
+	contract(t, direct, postgres.OverRows)
+}
+
+func TestContractOverRowsThroughPgBouncer(t *testing.T) {
+	contract(t, testdb.PgBouncer, postgres.OverRows)
+}
+
+func direct(_ testing.TB, url string) string { return url }
+
+func statements(l *postgres.Ledger) ledger.Store { return l }
+
+func contract(t *testing.T, through func(testing.TB, string) string, as func(*postgres.Ledger) ledger.Store) {
 	url := testdb.Postgres(t)
-	pooled, besides := through(url), connect(t, url)
+	pooled, besides := through(t, url), connect(t, url)
 	var cases atomic.Int32
 	ledgertest.Run(t, func(t *testing.T) ledgertest.Opened {
 		c := newClock(t, besides, fmt.Sprintf("case_%d", cases.Add(1)))
 		return ledgertest.Opened{
-			Store:  open(t, pooled, c.options...),
+			Store:  as(open(t, pooled, c.options...)),
 			Shift:  c.pass,
 			Stop:   c.stop,
-			Second: func(t *testing.T) ledger.Store { return open(t, pooled, c.options...) },
+			Second: func(t *testing.T) ledger.Store { return as(open(t, pooled, c.options...)) },
 		}
 	})
 }

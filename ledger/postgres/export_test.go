@@ -4,7 +4,21 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/cronce/cronce/ledger"
 )
+
+// beneath are the methods of a Ledger that package ledger has no rules for.
+type beneath struct{ *Ledger }
+
+// OverRows is a ledger whose operations are the rules of package ledger over the
+// database's rows.
+func OverRows(l *Ledger) ledger.Store {
+	return struct {
+		*ledger.Ledger
+		beneath
+	}{ledger.New(rows{l.pool}), beneath{l}}
+}
 
 // Tune changes the connections' configuration after everything else.
 func Tune(f func(*pgxpool.Config)) Option { return func(s *settings) { s.tune = f } }

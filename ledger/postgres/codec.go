@@ -1,0 +1,192 @@
+package postgres
+
+import (
+	"encoding/binary"
+	"time"
+	"unicode/utf8"
+
+	"github.com/jackc/pgx/v5/pgtype"
+)
+
+// The codec writes parameters and reads rows in PostgreSQL's binary format. A claim has
+// hundreds of rows of forty columns: pgtype's way, by reflection, costs several times the
+// CPU.
+
+// datatype is a type of a parameter, and the type of its array.
+type datatype struct{ scalar, array uint32 }
+
+var (
+	textKind  = datatype{pgtype.TextOID, pgtype.TextArrayOID}
+	boolKind  = datatype{pgtype.BoolOID, pgtype.BoolArrayOID}
+	int4Kind  = datatype{pgtype.Int4OID, pgtype.Int4ArrayOID}
+	int8Kind  = datatype{pgtype.Int8OID, pgtype.Int8ArrayOID}
+	bytesKind = datatype{pgtype.ByteaOID, pgtype.ByteaArrayOID}
+	timeKind  = datatype{pgtype.TimestamptzOID, pgtype.TimestamptzArrayOID}
+)
+
+// The functions below append a value with its length, as an element of an array has it.
+
+func appendNull(b []byte) []byte { return append(b, 0xff, 0xff, 0xff, 0xff) }
+
+// appendText makes a text from outside acceptable first: see sanitize.
+func appendText(b []byte, s string) []byte {
+	if !storable(s) {
+		s = sanitize(s)
+	}
+	return append(binary.BigEndian.AppendUint32(b, uint32(len(s))), s...)
+}
+
+func storable(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; c == 0 || c >= utf8.RuneSelf {
+			return sanitize(s) == s
+		}
+	}
+	return true
+}
+
+// appendTextOrNull appends NULL for "".
+func appendTextOrNull(b []byte, s string) []byte {
+	if s == "" {
+		return appendNull(b)
+	}
+	return appendText(b, s)
+}
+
+// appendBytes appends NULL for nil.
+func appendBytes(b, v []byte) []byte {
+	if v == nil {
+		return appendNull(b)
+	}
+	return append(binary.BigEndian.AppendUint32(b, uint32(len(v))), v...)
+}
+
+func appendBool(b []byte, v bool) []byte {
+	if v {
+		return append(b, 0, 0, 0, 1, 1)
+	}
+	return append(b, 0, 0, 0, 1, 0)
+}
+
+func appendInt4(b []byte, v int) []byte {
+	return binary.BigEndian.AppendUint32(append(b, 0, 0, 0, 4), uint32(int32(v)))
+}
+
+func appendInt8(b []byte, v int64) []byte {
+	return binary.BigEndian.AppendUint64(append(b, 0, 0, 0, 8), uint64(v))
+}
+
+// epoch is PostgreSQL's, from which its times count microseconds.
+const epoch = 946684800 * 1e6
+
+// appendTime appends NULL for the zero time.
+func appendTime(b []byte, t time.Time) []byte {
+	if t.IsZero() {
+		return appendNull(b)
+	}
+	return appendInt8(b, t.UnixMicro()-epoch)
+}
+
+// params are the parameters of a statement.
+type params struct {
+	values [][]byte
+	oids   []uint32
+}
+
+// add adds a value that was appended to an empty buffer.
+func (p *params) add(k datatype, element []byte) {
+	value := element[4:]
+	if binary.BigEndian.Uint32(element) == 0xffffffff {
+		value = nil
+	}
+	p.values, p.oids = append(p.values, value), append(p.oids, k.scalar)
+}
+
+func (p *params) text(s string)     { p.add(textKind, appendText(nil, s)) }
+func (p *params) int8(v int64)      { p.add(int8Kind, appendInt8(nil, v)) }
+func (p *params) time(t time.Time)  { p.add(timeKind, appendTime(nil, t)) }
+func (p *params) bool(v bool)       { p.add(boolKind, appendBool(nil, v)) }
+func (p *params) bytes(v []byte)    { p.add(bytesKind, appendBytes(nil, v)) }
+func (p *params) texts(ss []string) { array(p, textKind, ss, appendText) }
+
+// array adds an array of one element for each item.
+func array[T any](p *params, k datatype, items []T, put func([]byte, T) []byte) {
+	b := make([]byte, 0, 20+16*len(items))
+	if len(items) > 0 {
+		b = binary.BigEndian.AppendUint32(b, 1) // dimensions
+	} else {
+		b = binary.BigEndian.AppendUint32(b, 0)
+	}
+	b = binary.BigEndian.AppendUint32(b, 1) // there may be NULLs
+	b = binary.BigEndian.AppendUint32(b, k.scalar)
+	if len(items) > 0 {
+		b = binary.BigEndian.AppendUint32(b, uint32(len(items)))
+		b = binary.BigEndian.AppendUint32(b, 1) // of the first element
+	}
+	for _, v := range items {
+		b = put(b, v)
+	}
+	p.values, p.oids = append(p.values, b), append(p.oids, k.array)
+}
+
+// values are the columns of one row, each of which is read once, in order. They are
+// valid until the next row is read.
+type values struct {
+	columns [][]byte
+}
+
+func (v *values) next() []byte {
+	b := v.columns[0]
+	v.columns = v.columns[1:]
+	return b
+}
+
+// text returns "" for NULL.
+func (v *values) text() string { return string(v.next()) }
+
+// bytes returns nil for NULL.
+func (v *values) bytes() []byte {
+	b := v.next()
+	if b == nil {
+		return nil
+	}
+	return append([]byte{}, b...)
+}
+
+func (v *values) bool() bool {
+	b := v.next()
+	return len(b) > 0 && b[0] != 0
+}
+
+// int returns an int4 or an int8, and 0 for NULL.
+func (v *values) int() int64 {
+	switch b := v.next(); len(b) {
+	case 4:
+		return int64(int32(binary.BigEndian.Uint32(b)))
+	case 8:
+		return int64(binary.BigEndian.Uint64(b))
+	default:
+		return 0
+	}
+}
+
+// time returns the zero time for NULL.
+func (v *values) time() time.Time {
+	b := v.next()
+	if len(b) != 8 {
+		return time.Time{}
+	}
+	return time.UnixMicro(int64(binary.BigEndian.Uint64(b)) + epoch).UTC()
+}
+
+// any adds a parameter of a filter.
+func (p *params) any(v any) {
+	switch v := v.(type) {
+	case string:
+		p.text(v)
+	case []string:
+		p.texts(v)
+	case time.Time:
+		p.time(v)
+	}
+}

@@ -1,0 +1,296 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// pipeline is one transaction of a session. Its statements are queued; flush sends them
+// and reads their results in one round trip. The first flush begins the transaction, and
+// reads the clock; commit sends the last one.
+//
+// Each flush ends with a Sync. Without one, the session would count as active: the
+// server would not end it after idle_in_transaction_session_timeout, and its locks
+// would stay.
+type pipeline struct {
+	pool  *sessions
+	conn  *pgxpool.Conn
+	pipe  *pgconn.Pipeline
+	known *prepared // nil: behind a pooler, no statement has a name
+	begin string
+	begun bool
+	now   time.Time // the server's clock
+	queue []query
+	// failed is the first error of a flush. The transaction is then lost.
+	failed error
+}
+
+// query is a statement that is to be sent.
+type query struct {
+	sql  string
+	args params
+	once bool                // its text is rarely sent again: it gets no name
+	row  func(*values) error // nil: it returns no rows
+	end  func(pgconn.CommandTag) error
+}
+
+// The transactions that a pipeline begins.
+const (
+	beginWrite = `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE`
+	beginRead  = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`
+)
+
+// pipelined runs f in a transaction, and commits it if f returns nil.
+func (s *sessions) pipelined(ctx context.Context, begin string, f func(*pipeline) error) error {
+	conn, err := s.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	p := &pipeline{pool: s, conn: conn, begin: begin}
+	if !s.pooler.Load() {
+		p.known = preparedOn(conn)
+	}
+	p.pipe = conn.Conn().PgConn().StartPipeline(ctx)
+	defer p.pipe.Close()
+	if err = f(p); err == nil {
+		err = p.commit()
+	}
+	if err != nil {
+		p.rollback()
+	}
+	return err
+}
+
+// add queues a statement.
+func (p *pipeline) add(q query) {
+	p.start()
+	p.queue = append(p.queue, q)
+}
+
+// start queues what begins the transaction.
+func (p *pipeline) start() {
+	if p.begun {
+		return
+	}
+	p.begun = true
+	p.queue = append(p.queue, query{sql: p.begin})
+	if p.known == nil {
+		p.queue = append(p.queue, query{sql: `SELECT ` + p.pool.apply(true)})
+	}
+	// A statement of its own: what is set before decides which now() it finds.
+	p.queue = append(p.queue, query{sql: `SELECT now()`, row: func(v *values) error {
+		p.now = v.time()
+		return nil
+	}})
+}
+
+// flush sends what is queued and reads the results. It returns the first error.
+func (p *pipeline) flush() error {
+	if p.failed != nil || len(p.queue) == 0 {
+		return p.failed
+	}
+	if p.begin == beginRead {
+		p.queue = append(p.queue, query{sql: `COMMIT`})
+		p.begun = false
+	}
+	p.failed = p.exchange(p.queue)
+	p.queue = nil
+	return p.failed
+}
+
+// exchange sends statements and reads their results.
+func (p *pipeline) exchange(queue []query) error {
+	for i := range queue {
+		p.send(&queue[i])
+	}
+	if err := p.pipe.Sync(); err != nil {
+		return err
+	}
+	err := p.receive(queue)
+	if p.known != nil {
+		p.known.forgetUnparsed()
+	}
+	return err
+}
+
+// binary is the format of every parameter and of every column.
+var binaryFormat = []int16{1}
+
+func (p *pipeline) send(q *query) {
+	if p.known == nil || q.once {
+		p.pipe.SendQueryParams(q.sql, q.args.values, q.args.oids, binaryFormat, binaryFormat)
+		return
+	}
+	s := p.known.statement(q.sql)
+	if s == nil {
+		p.pipe.SendQueryParams(q.sql, q.args.values, q.args.oids, binaryFormat, binaryFormat)
+		return
+	}
+	if s.description != nil {
+		p.pipe.SendQueryStatement(s.description, q.args.values, binaryFormat, binaryFormat)
+		return
+	}
+	if !s.sent {
+		s.sent = true
+		p.pipe.SendPrepare(s.name, q.sql, q.args.oids)
+	}
+	p.pipe.SendQueryPrepared(s.name, q.args.values, binaryFormat, binaryFormat)
+}
+
+// receive reads the results of a flush up to its Sync.
+func (p *pipeline) receive(queue []query) (first error) {
+	for {
+		result, err := p.pipe.GetResults()
+		if err != nil {
+			if first == nil {
+				first = err
+			}
+			if p.conn.Conn().PgConn().IsClosed() || !isServerError(err) {
+				return first
+			}
+			continue // to the Sync: the server skips the statements in between
+		}
+		switch r := result.(type) {
+		case *pgconn.PipelineSync:
+			return first
+		case *pgconn.StatementDescription:
+			p.known.parsed(r)
+		case *pgconn.ResultReader:
+			if err := queue[0].read(r); err != nil && first == nil {
+				first = err
+			}
+			queue = queue[1:]
+		case nil:
+			return errors.Join(first, errors.New("the server ended the transaction without an answer"))
+		}
+	}
+}
+
+func isServerError(err error) bool {
+	var fromServer *pgconn.PgError
+	return errors.As(err, &fromServer)
+}
+
+func (q *query) read(r *pgconn.ResultReader) (err error) {
+	for r.NextRow() {
+		if q.row != nil && err == nil {
+			err = q.row(&values{r.Values()})
+		}
+	}
+	tag, failed := r.Close()
+	if failed != nil {
+		return failed
+	}
+	if err == nil && q.end != nil {
+		err = q.end(tag)
+	}
+	return err
+}
+
+// commit sends what is queued and ends the transaction. A transaction in which nothing
+// was asked or written costs nothing.
+func (p *pipeline) commit() error {
+	if !p.begun || p.failed != nil {
+		return p.failed
+	}
+	if p.begin == beginRead {
+		return p.flush()
+	}
+	p.add(query{sql: `COMMIT`, end: func(tag pgconn.CommandTag) error {
+		if tag.String() != "COMMIT" { // an error was swallowed
+			return fmt.Errorf("the server answered %s to COMMIT; this is a defect of cronce, please report it", tag)
+		}
+		return nil
+	}})
+	return p.flush()
+}
+
+// rollback ends a transaction that failed. A session that cannot be used any more is
+// closed when it is released.
+func (p *pipeline) rollback() {
+	if hasCode(p.failed, cachedPlanChanged, noSuchStatement) && p.known != nil {
+		p.known.forget()
+	}
+	if c := p.conn.Conn().PgConn(); !c.IsClosed() && c.TxStatus() != idleStatus {
+		_ = p.exchange([]query{{sql: `ROLLBACK`}}) // the caller's error says what is wrong
+	}
+}
+
+// idleStatus is that of a session without a transaction.
+const idleStatus = 'I'
+
+// prepared are the statements that a session knows by name.
+type prepared struct {
+	statements map[string]*statement
+	unparsed   []string // texts whose name the server may not have
+	names      int      // never used again
+}
+
+type statement struct {
+	name        string
+	sent        bool
+	description *pgconn.StatementDescription // nil: the server has not confirmed it
+}
+
+// maxPrepared bounds how many statements of a session have a name. The ledger has fewer.
+const maxPrepared = 300
+
+const preparedStatements = "cronce statements"
+
+func preparedOn(conn *pgxpool.Conn) *prepared {
+	data := conn.Conn().PgConn().CustomData()
+	p, ok := data[preparedStatements].(*prepared)
+	if !ok {
+		p = &prepared{statements: map[string]*statement{}}
+		data[preparedStatements] = p
+	}
+	return p
+}
+
+// statement returns the statement of a text; nil if there are too many.
+func (p *prepared) statement(sql string) *statement {
+	s := p.statements[sql]
+	if s == nil && len(p.statements) < maxPrepared {
+		p.names++
+		s = &statement{name: "cronce_" + strconv.Itoa(p.names)}
+		p.statements[sql] = s
+		p.unparsed = append(p.unparsed, sql)
+	}
+	return s
+}
+
+// parsed takes the description of the first statement that the server had not confirmed:
+// it answers in order.
+func (p *prepared) parsed(d *pgconn.StatementDescription) {
+	s := p.statements[p.unparsed[0]]
+	p.unparsed = p.unparsed[1:]
+	d.Name = s.name
+	s.description = d
+}
+
+// forgetUnparsed forgets statements that the server skipped after an error.
+func (p *prepared) forgetUnparsed() {
+	for _, sql := range p.unparsed {
+		delete(p.statements, sql)
+	}
+	p.unparsed = nil
+}
+
+// forget forgets all statements. Their names stay used.
+func (p *prepared) forget() {
+	p.statements, p.unparsed = map[string]*statement{}, nil
+}
+
+// Codes after which the same statements succeed once they are prepared again: a table
+// was changed, or the session's statements were discarded.
+const (
+	cachedPlanChanged = "0A000"
+	noSuchStatement   = "26000"
+)

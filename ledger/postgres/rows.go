@@ -1,0 +1,187 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// rows is the ledger.Rows of a database.
+type rows struct{ pool *sessions }
+
+// Write runs f in a transaction: see pipeline. It runs f again if the database rolled the
+// transaction back in favor of another one. After an error of the commit itself it
+// does not: the transaction may have been applied.
+func (r rows) Write(ctx context.Context, name string, f func(ledger.Tx) error) error {
+	return r.run(ctx, name, beginWrite, f)
+}
+
+// Read runs f on one state of the rows for each flush.
+func (r rows) Read(ctx context.Context, name string, f func(ledger.Tx) error) error {
+	return r.run(ctx, name, beginRead, f)
+}
+
+func (r rows) run(ctx context.Context, name, begin string, f func(ledger.Tx) error) error {
+	return translate(name, retry(func() error {
+		return r.pool.pipelined(ctx, begin, func(p *pipeline) error { return f(&tx{p: p}) })
+	}))
+}
+
+// tx is the ledger.Tx of a database.
+type tx struct {
+	p      *pipeline
+	locked map[string]bool // jobs
+}
+
+// Now returns the server's clock at the beginning of the transaction. Before the first
+// flush, it costs a round trip.
+func (t *tx) Now() time.Time {
+	if t.p.now.IsZero() && t.p.failed == nil {
+		t.p.start()
+		t.p.failed = t.p.flush()
+	}
+	return t.p.now
+}
+
+// ask queues a query and flushes. It returns what scan made of the rows.
+func ask[T any](t *tx, q query, scan func(*values) (T, error)) (list []T, err error) {
+	q.row = func(v *values) error {
+		item, err := scan(v)
+		list = append(list, item)
+		return err
+	}
+	t.p.add(q)
+	return list, t.p.flush()
+}
+
+// text reads a row of one text.
+func text(v *values) (string, error) { return v.text(), nil }
+
+// Jobs locks the jobs that exist, and returns them by ID.
+func (t *tx) Jobs(ids []string) ([]ledger.JobRow, error) {
+	q := query{sql: `
+		SELECT job_id, revision, watermark, hash, ended_at, paused_at, paused_by, paused_why, purged_before
+		FROM jobs WHERE job_id = ANY ($1) ORDER BY job_id FOR UPDATE`}
+	q.args.texts(ids)
+	jobs, err := ask(t, q, func(v *values) (j ledger.JobRow, err error) {
+		j.JobID, j.Revision, j.Watermark, j.Hash, j.EndedAt = v.text(), v.int(), v.time(), v.text(), v.time()
+		j.PausedAt, j.PausedBy, j.PausedWhy, j.PurgedThrough = v.time(), v.text(), v.text(), v.time()
+		return j, nil
+	})
+	if t.locked == nil {
+		t.locked = make(map[string]bool, len(jobs))
+	}
+	for i := range jobs {
+		t.locked[jobs[i].JobID] = true
+	}
+	return jobs, err
+}
+
+// PutJobs writes fields of jobs that are locked, or new rows. A row that another
+// transaction has inserted meanwhile stays as it is.
+func (t *tx) PutJobs(changes []ledger.JobChange) error {
+	var moved []ledger.JobChange
+	for _, c := range changes {
+		switch {
+		case !t.locked[c.JobID]:
+			t.insertJob(c.JobRow)
+			continue
+		case c.Set&ledger.JobRevision != 0:
+			t.putRevision(c.JobRow)
+		case c.Set&ledger.JobPause != 0:
+			t.putPause(c.JobRow)
+		}
+		if c.Set&ledger.JobWatermark != 0 {
+			moved = append(moved, c)
+		}
+	}
+	if len(moved) > 0 {
+		q := query{sql: `UPDATE jobs j SET watermark = u.watermark FROM unnest($1, $2) AS u (job_id, watermark) WHERE j.job_id = u.job_id`}
+		array(&q.args, textKind, moved, func(b []byte, c ledger.JobChange) []byte { return appendText(b, c.JobID) })
+		array(&q.args, timeKind, moved, func(b []byte, c ledger.JobChange) []byte { return appendTime(b, c.Watermark) })
+		t.p.add(q)
+	}
+	return nil
+}
+
+func (t *tx) insertJob(j ledger.JobRow) {
+	q := query{sql: `
+		INSERT INTO jobs (job_id, revision, hash, body, watermark, ended_at) VALUES ($1, $2, $3, $4, $5, $6)
+		ON CONFLICT DO NOTHING`}
+	q.args.text(j.JobID)
+	q.args.int8(j.Revision)
+	q.args.text(j.Hash)
+	q.args.bytes(j.Body)
+	q.args.time(j.Watermark)
+	q.args.time(j.EndedAt)
+	t.p.add(q)
+}
+
+// putRevision writes a job's revision. A job that has ended has no body.
+func (t *tx) putRevision(j ledger.JobRow) {
+	q := query{sql: `UPDATE jobs SET revision = $2, hash = $3, body = $4, ended_at = $5 WHERE job_id = $1`}
+	q.args.text(j.JobID)
+	q.args.int8(j.Revision)
+	q.args.text(j.Hash)
+	q.args.bytes(j.Body)
+	q.args.time(j.EndedAt)
+	t.p.add(q)
+}
+
+func (t *tx) putPause(j ledger.JobRow) {
+	q := query{sql: `UPDATE jobs SET paused_at = $2, paused_by = $3, paused_why = $4 WHERE job_id = $1`}
+	q.args.text(j.JobID)
+	q.args.time(j.PausedAt)
+	q.args.text(j.PausedBy)
+	q.args.text(j.PausedWhy)
+	t.p.add(q)
+}
+
+// AddEvents adds events.
+func (t *tx) AddEvents(list []ledger.Event) error {
+	q := query{sql: `
+		INSERT INTO events (job_id, at, kind, local, zone)
+		SELECT u.* FROM unnest($1, $2, $3, $4, $5) AS u`}
+	array(&q.args, textKind, list, func(b []byte, e ledger.Event) []byte { return appendText(b, e.JobID) })
+	array(&q.args, timeKind, list, func(b []byte, e ledger.Event) []byte { return appendTime(b, e.At) })
+	array(&q.args, textKind, list, func(b []byte, e ledger.Event) []byte { return appendText(b, string(e.Kind)) })
+	array(&q.args, textKind, list, func(b []byte, e ledger.Event) []byte { return appendText(b, e.Local) })
+	array(&q.args, textKind, list, func(b []byte, e ledger.Event) []byte { return appendText(b, e.Zone) })
+	t.p.add(q)
+	return nil
+}
+
+// AddAudit adds actions to the audit.
+func (t *tx) AddAudit(list []ledger.Audit) error {
+	q := query{sql: `
+		INSERT INTO audit (at, act, job_id, run_id, rerun_id, by, why, via, request)
+		SELECT now(), u.* FROM unnest($1, $2, $3, $4, $5, $6, $7, $8) AS u`}
+	for _, field := range []func(*ledger.Audit) string{
+		func(a *ledger.Audit) string { return string(a.Action) },
+		func(a *ledger.Audit) string { return a.JobID },
+		func(a *ledger.Audit) string { return a.RunID },
+		func(a *ledger.Audit) string { return a.RerunID },
+		func(a *ledger.Audit) string { return a.By },
+		func(a *ledger.Audit) string { return a.Why },
+		func(a *ledger.Audit) string { return string(a.Via) },
+		func(a *ledger.Audit) string { return a.Request },
+	} {
+		array(&q.args, textKind, list, func(b []byte, a ledger.Audit) []byte { return appendText(b, field(&a)) })
+	}
+	t.p.add(q)
+	return nil
+}
+
+// Redriven returns the runs that a redrive under a request, or a part of it, has made
+// due again.
+func (t *tx) Redriven(runIDs []string, by, request string) ([]string, error) {
+	q := query{sql: `
+		SELECT DISTINCT run_id FROM audit
+		WHERE run_id = ANY ($1) AND run_id <> '' AND act = $2 AND by = $3 AND (request = $4 OR starts_with(request, $4 || '/'))`}
+	q.args.texts(runIDs)
+	q.args.text(string(ledger.ActionRedrive))
+	q.args.text(by)
+	q.args.text(request)
+	return ask(t, q, text)
+}
