@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"mime"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -17,10 +16,10 @@ const fingerprintVersion = "v1:"
 
 // requestFingerprint is what makes two requests the same: method, host without
 // port, path, query (parameters in any order, the values of one in theirs),
-// content type and body. A JSON body counts by its meaning.
+// content type and body. A media type counts by its meaning, and so does a body
+// of JSON or of several parts.
 func requestFingerprint(r *http.Request, body []byte) string {
-	kind, isJSON := contentType(r.Header.Get("Content-Type"))
-	body = canonicalBody(body, isJSON)
+	kind, body := canonicalPayload(r.Header.Get("Content-Type"), body)
 	text := make([]byte, 0, 1024) // on the stack
 	text = appendPart(text, r.Method)
 	text = appendPart(text, strings.ToLower((&url.URL{Host: r.Host}).Hostname()))
@@ -58,15 +57,15 @@ func payloadFingerprint(payload any) (string, error) {
 	case nil:
 		return fingerprint(nil), nil
 	case []byte:
-		return fingerprint(appendPart(nil, canonicalBody(p, true))), nil
+		return fingerprint(appendPart(nil, canonicalText(p))), nil
 	case string:
-		return fingerprint(appendPart(nil, canonicalBody([]byte(p), true))), nil
+		return fingerprint(appendPart(nil, canonicalText([]byte(p)))), nil
 	default:
 		text, err := json.Marshal(p)
 		if err != nil {
 			return "", err
 		}
-		return fingerprint(appendPart(nil, canonicalBody(text, true))), nil
+		return fingerprint(appendPart(nil, canonicalText(text))), nil
 	}
 }
 
@@ -84,15 +83,6 @@ func fingerprint(parts []byte) string {
 	return string(hex.AppendEncode(append(text, fingerprintVersion...), digest[:]))
 }
 
-func canonicalBody(body []byte, isJSON bool) []byte {
-	if isJSON {
-		if text, ok := canonicalJSON(body); ok {
-			return text
-		}
-	}
-	return body
-}
-
 func canonicalQuery(raw string) string {
 	if raw == "" {
 		return ""
@@ -102,16 +92,4 @@ func canonicalQuery(raw string) string {
 		return raw
 	}
 	return values.Encode()
-}
-
-// contentType writes the header in one way and says whether it is JSON.
-func contentType(header string) (kind string, isJSON bool) {
-	if header == "application/json" {
-		return header, true
-	}
-	media, params, err := mime.ParseMediaType(header)
-	if err != nil {
-		return header, false
-	}
-	return mime.FormatMediaType(media, params), media == "application/json" || strings.HasSuffix(media, "+json")
 }

@@ -17,6 +17,8 @@ import { headerOf, readIncoming } from "./incoming.js";
 import type { Kit } from "./kit.js";
 import type { Work } from "./work.js";
 
+export { singlePrincipal } from "./fetch.js";
+
 /** ExpressOptions configure {@link expressIdempotency}. */
 export interface ExpressOptions {
   /**
@@ -89,7 +91,7 @@ async function body(request: Request, raw: unknown, limit: number): Promise<Uint
   if (request.readableDidRead || request.readableEnded) {
     throw new KitError(
       "request_body_consumed",
-      "a body parser ran before the route: give it the option { verify: keepRawBody }",
+      "a body parser ran before the route: give it the option { verify: keepRawBody }; in place of a parser of uploads (multer), read the form in the handler with new Response(request.body, { headers: { 'Content-Type': type } }).formData()",
     );
   }
   return readIncoming(request, limit);

@@ -25,6 +25,8 @@ import { headerOf, readIncoming } from "./incoming.js";
 import type { Kit } from "./kit.js";
 import type { Work } from "./work.js";
 
+export { singlePrincipal } from "./fetch.js";
+
 /** FastifyOptions configure {@link fastifyIdempotency}. */
 export interface FastifyOptions {
   /**

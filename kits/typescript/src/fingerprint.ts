@@ -3,7 +3,7 @@
 
 import { createHash } from "node:crypto";
 import { canonicalJSON } from "./canonical.js";
-import { contentType, percentDecode, percentEncode } from "./mediatype.js";
+import { format, lower, parse, percentDecode, percentEncode } from "./mediatype.js";
 
 const VERSION = "v1:";
 
@@ -20,11 +20,11 @@ export interface RequestLine {
 
 /**
  * requestFingerprint is over method, host without port, path, query (parameters
- * in any order, the values of one in theirs), content type and body. A JSON body
- * counts by its meaning.
+ * in any order, the values of one in theirs), content type and body. A media type
+ * counts by its meaning, and so does a body of JSON or of several parts.
  */
 export function requestFingerprint(request: RequestLine, body: Uint8Array): string {
-  const { kind, json } = contentType(request.contentType);
+  const { kind, canonical } = canonicalPayload(request.contentType, body);
   const { path, query } = splitTarget(request.target);
   return hash([
     bytes(request.method),
@@ -32,7 +32,7 @@ export function requestFingerprint(request: RequestLine, body: Uint8Array): stri
     bytes(path),
     bytes(canonicalQuery(query)),
     bytes(kind),
-    canonicalBody(body, json),
+    canonical,
   ]);
 }
 
@@ -45,13 +45,13 @@ export function payloadFingerprint(payload: unknown): string {
     return hash([]);
   }
   if (payload instanceof Uint8Array) {
-    return hash([canonicalBody(payload, true)]);
+    return hash([canonicalText(payload)]);
   }
   const text = typeof payload === "string" ? payload : JSON.stringify(payload);
   if (text === undefined) {
     throw new TypeError("the payload has no JSON: use a value, a string or bytes");
   }
-  return hash([canonicalBody(Buffer.from(text), true)]);
+  return hash([canonicalText(Buffer.from(text))]);
 }
 
 const bytes = (text: string) => Buffer.from(text, "latin1");
@@ -65,9 +65,55 @@ function hash(parts: Uint8Array[]): string {
   return VERSION + digest.digest("hex");
 }
 
-function canonicalBody(body: Uint8Array, json: boolean): Uint8Array {
-  const text = json ? canonicalJSON(body) : undefined;
+/**
+ * canonicalPayload writes a Content-Type and a body in the one way of all requests
+ * that mean the same. The boundary of a multipart body means nothing: a client draws
+ * a new one for each attempt.
+ */
+function canonicalPayload(header: string, body: Uint8Array): { kind: string; canonical: Uint8Array } {
+  const parsed = parse(header);
+  if (parsed === undefined) {
+    return { kind: header, canonical: body };
+  }
+  const { type, params } = parsed;
+  const json = type === "application/json" || type.endsWith("+json");
+  const charset = lower(params.get("charset") ?? "");
+  if (charset === "utf-8" && (json || type === "application/x-www-form-urlencoded")) {
+    params.delete("charset"); // both are UTF-8 without it
+  } else if (params.has("charset")) {
+    params.set("charset", charset);
+  }
+  let canonical = json ? canonicalText(body) : body;
+  const parts = type.startsWith("multipart/") ? canonicalParts(body, params.get("boundary")) : undefined;
+  if (parts !== undefined) {
+    params.delete("boundary");
+    canonical = parts;
+  }
+  return { kind: format(type, params), canonical };
+}
+
+/** canonicalText writes JSON in its canonical form, and leaves any other text as it is. */
+function canonicalText(body: Uint8Array): Uint8Array {
+  const text = canonicalJSON(body);
   return text === undefined ? body : Buffer.from(text);
+}
+
+/**
+ * canonicalParts writes the parts of a multipart body (RFC 2046, section 5.1) without
+ * their boundary. It takes only what every reader splits alike: nothing before the
+ * first part, no boundary inside of one, and nothing after the last but a line break.
+ */
+function canonicalParts(body: Uint8Array, boundary = ""): Uint8Array | undefined {
+  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("latin1");
+  const [before, ...parts] = text.split(`--${boundary}`);
+  const after = parts.pop();
+  if (boundary === "" || before !== "" || parts.length === 0 || !["--", "--\r\n"].includes(after ?? "")) {
+    return undefined;
+  }
+  if (!parts.every((part) => part.length >= 4 && part.startsWith("\r\n") && part.endsWith("\r\n"))) {
+    return undefined;
+  }
+  return bytes(parts.map((part) => `${part.length - 4}:${part.slice(2, -2)}`).join(""));
 }
 
 /** hostname is a Host header without its port and without the brackets of an IPv6 address. */

@@ -5,19 +5,8 @@ const TOKEN = /^[!#$%&'*+.^_`|{}~0-9A-Za-z-]+/;
 const SPACE = /^[\t-\r ]+/;
 const TSPECIALS = '()<>@,;:\\"/[]?=';
 
-/** contentType writes the header in one way and says whether it announces JSON. */
-export function contentType(header: string): { kind: string; json: boolean } {
-  const parsed = parse(header);
-  if (parsed === undefined) {
-    return { kind: header, json: false };
-  }
-  return {
-    kind: format(parsed.type, parsed.params),
-    json: parsed.type === "application/json" || parsed.type.endsWith("+json"),
-  };
-}
-
-const lower = (text: string) => text.replace(/[A-Z]/g, (c) => c.toLowerCase());
+/** lower writes ASCII in lower case. */
+export const lower = (text: string) => text.replace(/[A-Z]/g, (c) => c.toLowerCase());
 const isToken = (text: string) => TOKEN.exec(text)?.[0].length === text.length && text !== "";
 const skipSpace = (text: string) => text.replace(SPACE, "");
 
@@ -26,7 +15,8 @@ function token(text: string): [token: string, rest: string] {
   return [found, text.slice(found.length)];
 }
 
-function parse(header: string): { type: string; params: Map<string, string> } | undefined {
+/** parse reads a Content-Type; undefined when it is not one. */
+export function parse(header: string): { type: string; params: Map<string, string> } | undefined {
   const end = header.indexOf(";");
   const base = end < 0 ? header : header.slice(0, end);
   const type = skipSpace(lower(base)).replace(/[\t-\r ]+$/, "");
@@ -142,7 +132,8 @@ export function percentEncode(text: string, which: RegExp): string {
 
 const byBytes = ([a]: [string, string], [b]: [string, string]) => (a < b ? -1 : 1);
 
-function format(type: string, params: Map<string, string>): string {
+/** format writes a Content-Type in one way. */
+export function format(type: string, params: Map<string, string>): string {
   let text = type;
   for (const [name, value] of [...params].sort(byBytes)) {
     if (!isToken(name)) {

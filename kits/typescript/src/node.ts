@@ -8,6 +8,8 @@ import { headerOf, readIncoming } from "./incoming.js";
 import type { Kit } from "./kit.js";
 import type { Work } from "./work.js";
 
+export { singlePrincipal } from "./fetch.js";
+
 /** NodeOptions configure {@link nodeIdempotency}. */
 export interface NodeOptions {
   /**

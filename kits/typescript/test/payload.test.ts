@@ -1,0 +1,98 @@
+// Payloads that mean the same although their bytes differ.
+
+import assert from "node:assert/strict";
+import type { AddressInfo } from "node:net";
+import { after, test } from "node:test";
+import { Kit } from "@cronce/idempotency";
+import { KeyKeeper } from "@cronce/idempotency/client";
+import { expressIdempotency, singlePrincipal } from "@cronce/idempotency/express";
+import { fastifyIdempotency } from "@cronce/idempotency/fastify";
+import express from "express";
+import fastify from "fastify";
+import { database, insert } from "./database.js";
+
+const db = await database();
+const kit = new Kit(db.store);
+const options = { principal: singlePrincipal("shop") };
+
+/** uploads are services that read a form as the README shows it. */
+const uploads = {
+  express: async () => {
+    const app = express();
+    app.post(
+      "/upload",
+      expressIdempotency(kit, options)({ scope: "express" }, async (request, response, tx) => {
+        response.json(await effect(request.body as Buffer<ArrayBuffer>, request.headers["content-type"]!, tx));
+      }),
+    );
+    const server = app.listen(0, "127.0.0.1");
+    after(() => server.close());
+    await new Promise((listening) => server.once("listening", listening));
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}/upload`;
+  },
+  fastify: async () => {
+    const app = fastify();
+    app.addContentTypeParser("multipart/form-data", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
+    const handler = fastifyIdempotency(kit, options)({ scope: "fastify" }, (request, _reply, tx) =>
+      effect(request.body as Buffer<ArrayBuffer>, request.headers["content-type"]!, tx),
+    );
+    app.post("/upload", handler);
+    after(() => app.close());
+    return `${await app.listen({ port: 0, host: "127.0.0.1" })}/upload`;
+  },
+};
+
+async function effect(body: Buffer<ArrayBuffer>, type: string, tx: { query: typeof db.pool.query }): Promise<object> {
+  const form = await new Response(body, { headers: { "Content-Type": type } }).formData();
+  const file = form.get("file") as File;
+  await tx.query(insert, [form.get("operation")]);
+  return { operation: form.get("operation"), file: file.name, text: await file.text() };
+}
+
+for (const [name, start] of Object.entries(uploads)) {
+  test(`${name}: a retry with a rebuilt form is the same upload, and another form is not`, async () => {
+    const url = await start();
+    const send = (text: string, headers: Record<string, string>) => {
+      const body = new FormData(); // with a boundary of its own
+      body.append("operation", `${name}-upload`);
+      body.append("file", new Blob([text], { type: "text/plain" }), "a.txt");
+      return fetch(url, { method: "POST", headers, body });
+    };
+    const keys = new KeyKeeper();
+    const lost = keys.send("upload", async ({ headers }) => {
+      assert.equal((await send("x", headers)).status, 200);
+      throw new TypeError("fetch failed");
+    });
+    await assert.rejects(lost);
+    const { headers } = await keys.pending("upload");
+    assert.equal((await send("y", headers)).status, 409);
+    const again = await keys.send("upload", ({ headers }) => send("x", headers));
+    assert.equal(again.headers.get("Idempotent-Replayed"), "true");
+    assert.deepEqual(await again.json(), { operation: `${name}-upload`, file: "a.txt", text: "x" });
+    assert.equal(await db.effects(`${name}-upload`), 1);
+    assert.notEqual((await keys.pending("upload")).key, headers["Idempotency-Key"], "the outcome is known");
+  });
+}
+
+test("the case of a charset, and UTF-8 as the charset of JSON, make no other payload", async () => {
+  const app = express();
+  app.post(
+    "/pay",
+    expressIdempotency(kit, options)({ scope: "charset" }, async (request, response, tx) => {
+      await tx.query(insert, [(request.body as { operation: string }).operation]);
+      response.status(201).end();
+    }),
+  );
+  const server = app.listen(0, "127.0.0.1");
+  after(() => server.close());
+  await new Promise((listening) => server.once("listening", listening));
+  for (const kind of ["application/json", "application/json; charset=utf-8", "application/json;charset=UTF-8"]) {
+    const response = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/pay`, {
+      method: "POST",
+      headers: { "Idempotency-Key": "charset", "Content-Type": kind },
+      body: '{"operation":"charset"}',
+    });
+    assert.equal(response.status, 201, kind);
+  }
+  assert.equal(await db.effects("charset"), 1);
+});
