@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
@@ -46,6 +47,11 @@ func parse(url string) (*pgxpool.Config, error) {
 	if err != nil {
 		// The parser's own message quotes the URL.
 		return nil, errors.New("the URL cannot be read: it should look like postgres://user:password@host:5432/database?sslmode=verify-full")
+	}
+	config.ConnConfig.RuntimeParams["client_encoding"] = "UTF8"
+	if config.ConnConfig.DefaultQueryExecMode == pgx.QueryExecModeSimpleProtocol {
+		// It needs standard_conforming_strings. This mode prepares no statements by name either.
+		config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 	}
 	return config, nil
 }

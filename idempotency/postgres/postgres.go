@@ -80,7 +80,7 @@ func (s *Store) CreateTable(ctx context.Context) error {
 	statements, err := keytable.Create("postgres", s.schema, s.table)
 	for _, statement := range statements {
 		if err == nil {
-			_, err = s.pool.Exec(ctx, statement)
+			_, err = s.changed(ctx, statement)
 		}
 	}
 	if err != nil {

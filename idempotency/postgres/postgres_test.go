@@ -75,7 +75,7 @@ func engineOn(t *testing.T, url string, f *idempotencytest.Fault) idempotencytes
 			}
 			return f.Conn(conn), nil
 		}
-	}), pool(t, url)
+	}), pool(t, url, func(c *pgxpool.Config) { delete(c.ConnConfig.RuntimeParams, readOnly) })
 	store := postgres.New(p, options)
 	down := pool(t, "postgres://nobody@127.0.0.1:1/none")
 	return idempotencytest.Engine{
@@ -128,7 +128,7 @@ func engineOn(t *testing.T, url string, f *idempotencytest.Fault) idempotencytes
 			return err
 		},
 		InTx: func(commit bool, fn func(context.Context) error) error {
-			tx, err := p.BeginTx(t.Context(), pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
+			tx, err := p.BeginTx(t.Context(), pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite})
 			if err != nil {
 				return err
 			}

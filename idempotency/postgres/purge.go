@@ -108,7 +108,7 @@ func (s *Store) remove(ctx context.Context, statement string, wait *string, p pu
 	}
 	defer conn.Release() // which ends a connection whose transaction is open
 	var b pgx.Batch
-	b.Queue(`BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE`)
+	b.Queue(begin)
 	b.Queue(bySettings, wait)
 	b.Queue(statement, p.Scope, p.After, p.Limit).Query(func(rows pgx.Rows) error {
 		var scope string

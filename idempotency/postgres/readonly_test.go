@@ -2,19 +2,35 @@ package postgres_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/cronce/cronce/idempotency/idempotencytest"
 	"github.com/cronce/cronce/idempotency/postgres"
 )
 
+const readOnly = "default_transaction_read_only"
+
 // A service may let its own transactions be read only unless they say.
 func TestTheRolesDefaultOfReadOnlyDoesNotMatter(t *testing.T) {
-	p := pool(t, database(t), func(c *pgxpool.Config) { c.ConnConfig.RuntimeParams["default_transaction_read_only"] = "on" })
+	p := pool(t, database(t), func(c *pgxpool.Config) { c.ConnConfig.RuntimeParams[readOnly] = "on" })
 	if w := serve(kit(t, p), "k", pay); w.Code != http.StatusCreated {
 		t.Errorf("answered %d %s", w.Code, w.Body)
 	}
+}
+
+// Nor does it for what each method of a store writes.
+func TestContractWhereTransactionsAreReadOnlyByDefault(t *testing.T) {
+	idempotencytest.Run(t, func(t *testing.T) idempotencytest.Engine {
+		separator := "?"
+		url := database(t)
+		if strings.Contains(url, "?") {
+			separator = "&"
+		}
+		return engineOn(t, url+separator+readOnly+"=on", nil)
+	})
 }
 
 // Neither does it matter when it changes on a connection that is ready.

@@ -11,6 +11,9 @@ import (
 	"github.com/cronce/cronce/idempotency/store"
 )
 
+// begin starts a transaction of the store's own, whatever the role's defaults are.
+const begin = `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE`
+
 // Reserve implements [store.Reserver].
 func (s *Store) Reserve(ctx context.Context, c store.Claim, lease time.Duration, takeOver bool) (store.KeyStatus, error) {
 	statement := s.sql.reserve
@@ -21,7 +24,7 @@ func (s *Store) Reserve(ctx context.Context, c store.Claim, lease time.Duration,
 		args = append(args, s.lock(c.Key))
 	}
 	var b pgx.Batch
-	b.Queue(`BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE`)
+	b.Queue(begin)
 	// A crash of the server must not forget the key: the call was made.
 	b.Queue(`SELECT set_config('synchronous_commit', 'local', true) WHERE current_setting('synchronous_commit') = 'off'`)
 	write := b.Queue(statement, args...)
@@ -64,15 +67,20 @@ func (s *Store) Complete(ctx context.Context, c store.Claim, r store.Reply) (exp
 	if err != nil {
 		return expires, false, err
 	}
-	err = s.pool.QueryRow(ctx, s.sql.settle, c.Key.Scope, c.Key.Principal, c.Key.Value, c.Owner,
-		reply.state, reply.status, reply.header, reply.body, c.TTL.Microseconds()).Scan(&expires)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return expires, false, nil
-	}
+	err = s.write(ctx, func(q *pgx.QueuedQuery) {
+		q.QueryRow(func(row pgx.Row) error {
+			err := row.Scan(&expires)
+			if held = err == nil; errors.Is(err, pgx.ErrNoRows) {
+				return nil
+			}
+			return err
+		})
+	}, s.sql.settle, c.Key.Scope, c.Key.Principal, c.Key.Value, c.Owner,
+		reply.state, reply.status, reply.header, reply.body, c.TTL.Microseconds())
 	if err != nil {
-		return expires, false, unavailable("settle the key", err)
+		return time.Time{}, false, unavailable("settle the key", err)
 	}
-	return expires.UTC(), true, nil
+	return expires.UTC(), held, nil
 }
 
 // MarkUnknown implements [store.Reserver].
@@ -86,9 +94,30 @@ func (s *Store) Release(ctx context.Context, c store.Claim) (held bool, err erro
 }
 
 func (s *Store) owned(ctx context.Context, statement string, c store.Claim) (held bool, err error) {
-	tag, err := s.pool.Exec(ctx, statement, c.Key.Scope, c.Key.Principal, c.Key.Value, c.Owner)
+	held, err = s.changed(ctx, statement, c.Key.Scope, c.Key.Principal, c.Key.Value, c.Owner)
 	if err != nil {
 		return false, unavailable("give the key up", err)
 	}
-	return tag.RowsAffected() == 1, nil
+	return held, nil
+}
+
+// changed reports whether a statement changed one row.
+func (s *Store) changed(ctx context.Context, statement string, args ...any) (one bool, err error) {
+	err = s.write(ctx, func(q *pgx.QueuedQuery) {
+		q.Exec(func(tag pgconn.CommandTag) error {
+			one = tag.RowsAffected() == 1
+			return nil
+		})
+	}, statement, args...)
+	return one, err
+}
+
+// write runs one statement in one round trip, in a transaction that may write whatever
+// the role's default is.
+func (s *Store) write(ctx context.Context, result func(*pgx.QueuedQuery), statement string, args ...any) error {
+	var b pgx.Batch
+	b.Queue(begin)
+	result(b.Queue(statement, args...))
+	b.Queue(`COMMIT`)
+	return s.pool.SendBatch(ctx, &b).Close()
 }

@@ -13,8 +13,9 @@ import (
 	"github.com/cronce/cronce/internal/testdb"
 )
 
-// A standby takes no keys: its calls are refused before their work runs. Once it
-// is promoted they are done, on the connections that there are.
+// A standby takes no keys: its calls are refused before their work runs, and its
+// connections are not used again, since a new one may lead to the primary. Once it is
+// promoted they are done.
 func TestAStandbyIsRefusedUntilItIsPromoted(t *testing.T) {
 	primary := testdb.PostgresServer(t)
 	url, err := primary.Create("shop")
@@ -35,6 +36,9 @@ func TestAStandbyIsRefusedUntilItIsPromoted(t *testing.T) {
 		if w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "idempotency_store_unavailable") || w.Header().Get("Retry-After") == "" {
 			t.Errorf("%s was answered %d %v %s", key, w.Code, w.Header(), w.Body)
 		}
+	}
+	if n := p.Stat().IdleConns(); n != 0 {
+		t.Errorf("%d connections to the standby are kept", n)
 	}
 	keys := postgres.New(p, options)
 	done := store.Claim{Key: idempotency.Key{Scope: scope, Principal: "caller", Value: "done"}}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -76,6 +77,13 @@ func (s *Store) Begin(ctx context.Context, c store.Claim) (store.Tx, store.KeySt
 	return t, o.look, nil
 }
 
+// unusable are the codes after which a connection of the pool is not used again.
+var unusable = []string{
+	"26000", // invalid_sql_statement_name: the prepared statements were dropped. pgx prepares each anew only when it has failed once
+	"25006", // read_only_sql_transaction: the server is a standby since a failover. A new connection may lead to the primary
+	"0A000", // feature_not_supported: so does BEGIN READ WRITE fail on a standby
+}
+
 // open sends the opening batch.
 func (t *tx) open(ctx context.Context, c store.Claim) (err error) {
 	var b pgx.Batch
@@ -107,9 +115,7 @@ func (t *tx) open(ctx context.Context, c store.Claim) (err error) {
 	if err = errors.Join(err, results.Close()); err == nil {
 		return nil
 	}
-	if code, _ := refused(err); code == "26000" && t.pooled != nil {
-		// invalid_sql_statement_name: the prepared statements were dropped. pgx
-		// prepares each of them anew only when it has failed once.
+	if code, _ := refused(err); t.pooled != nil && slices.Contains(unusable, code) {
 		_ = t.conn.Close(ctx)
 	}
 	return unavailable("begin and look the key up", err)

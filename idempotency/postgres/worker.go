@@ -14,7 +14,7 @@ import (
 // Accept implements [store.Worker].
 func (s *Store) Accept(ctx context.Context, c store.Claim) (store.KeyStatus, error) {
 	var b pgx.Batch
-	b.Queue(`BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE`)
+	b.Queue(begin)
 	write := b.Queue(s.sql.accept, c.Key.Scope, c.Key.Principal, c.Key.Value, c.Fingerprint, c.Owner,
 		c.Lease.Microseconds(), c.TTL.Microseconds(), optional(c.SendBefore), s.lock(c.Key))
 	look, err := s.commitAndLook(ctx, &b, write, c)
@@ -26,12 +26,12 @@ func (s *Store) Accept(ctx context.Context, c store.Claim) (store.KeyStatus, err
 
 // Renew implements [store.Worker].
 func (s *Store) Renew(ctx context.Context, c store.Claim, progress []byte) (held bool, err error) {
-	tag, err := s.pool.Exec(ctx, s.sql.renew, c.Key.Scope, c.Key.Principal, c.Key.Value, c.Owner,
+	held, err = s.changed(ctx, s.sql.renew, c.Key.Scope, c.Key.Principal, c.Key.Value, c.Owner,
 		c.Lease.Microseconds(), c.TTL.Microseconds(), progress)
 	if err != nil {
 		return false, unavailable("renew the lease", err)
 	}
-	return tag.RowsAffected() == 1, nil
+	return held, nil
 }
 
 // Abandon implements [store.Worker].

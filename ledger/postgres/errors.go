@@ -19,13 +19,15 @@ import (
 const (
 	serializationFailure = "40001"
 	deadlockDetected     = "40P01"
+	readOnlyTransaction  = "25006" // a write on a standby
+	featureNotSupported  = "0A000" // BEGIN READ WRITE on a standby
 )
 
 // unavailable are the codes after which the same call may succeed: the server
 // stops, starts, is full, has become a standby, or ended the session.
 var unavailable = []string{
 	serializationFailure, deadlockDetected,
-	"25006",                            // read_only_sql_transaction: a standby
+	readOnlyTransaction, featureNotSupported,
 	"25P03",                            // idle_in_transaction_session_timeout
 	"25P04",                            // transaction_timeout
 	"55P03",                            // lock_not_available

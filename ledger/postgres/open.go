@@ -134,16 +134,20 @@ func (s settings) config(url string) (*pgxpool.Config, error) {
 		// The parser's own message quotes the URL.
 		return nil, errors.New("the ledger's URL cannot be read: it should look like postgres://user:password@host:5432/database?sslmode=verify-full")
 	}
-	config.MaxConns = max(s.poolSize, 1)
+	config.MaxConns, config.MinConns = max(s.poolSize, 1), 0 // none is made before openSessions returns
 	if config.ConnConfig.ConnectTimeout == 0 {
 		config.ConnConfig.ConnectTimeout = 5 * time.Second
 	}
 	if s.idle > 0 {
 		config.MaxConnIdleTime, config.HealthCheckPeriod = s.idle, s.idle/2
 	}
+	config.MaxConnLifetime, config.MaxConnLifetimeJitter = min(config.MaxConnLifetime, maxAge), maxAge/5
 	config.PingTimeout = config.ConnConfig.ConnectTimeout
 	config.ShouldPing = idle
-	config.ConnConfig.RuntimeParams["application_name"] = s.name // which poolers take too
+	toPrimary(config.ConnConfig)
+	// Poolers take these too.
+	config.ConnConfig.RuntimeParams["application_name"] = s.name
+	config.ConnConfig.RuntimeParams["client_encoding"] = "UTF8"
 	switch config.ConnConfig.DefaultQueryExecMode {
 	case pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol:
 		// They need pgx's table of Go types, which the function is built
@@ -179,7 +183,6 @@ func (s settings) session() map[string]string {
 	set := map[string]string{
 		"search_path":                   s.schema,
 		"default_transaction_isolation": "read committed",
-		"default_transaction_read_only": "off",
 		// A process that is suspended in a transaction would hold its jobs'
 		// rows, and with them the planning of all other processes.
 		"idle_in_transaction_session_timeout": "10s",
@@ -192,8 +195,15 @@ func (s settings) session() map[string]string {
 		"enable_bitmapscan": "off",
 		"enable_seqscan":    "off",
 	}
+	maps.Copy(set, writing)
 	maps.Copy(set, s.set)
 	return set
+}
+
+// writing are the settings without which the driver or the server refuses writes.
+var writing = map[string]string{
+	"default_transaction_read_only": "off",
+	"standard_conforming_strings":   "on",
 }
 
 // utc makes every time that is read a UTC one.

@@ -39,6 +39,7 @@ func openSessions(ctx context.Context, config *pgxpool.Config, settings map[stri
 		limitCleanup(c)
 		return nil
 	}
+	s.leaveStandby(config.ConnConfig)
 	then := config.AfterConnect
 	config.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
 		ctx, cancel := context.WithTimeout(ctx, config.ConnConfig.ConnectTimeout)

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"net/url"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -12,8 +14,10 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/cronce/cronce/internal/testdb"
 	"github.com/cronce/cronce/ledger"
 	"github.com/cronce/cronce/ledger/postgres"
+	"github.com/cronce/cronce/ledger/postgres/migrate"
 )
 
 // Under REPEATABLE READ an admission that waited for another would fail, or
@@ -191,16 +195,20 @@ func TestPoolSizeOneIsEnough(t *testing.T) {
 // What roles and databases set by default is not the ledger's; what it asks
 // for, each session has from its start.
 func TestEverySessionHasTheLedgersSettings(t *testing.T) {
-	url := migrated(t)
+	url := testdb.Postgres(t)
 	execute(t, url, `
 		DO $$ BEGIN
 			EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = on', current_database());
+			EXECUTE format('ALTER DATABASE %I SET client_encoding = LATIN1', current_database());
+			EXECUTE format('ALTER DATABASE %I SET standard_conforming_strings = off', current_database());
 			EXECUTE format('ALTER DATABASE %I SET search_path = nowhere', current_database());
 		END $$`)
 	want := map[string]string{
 		"application_name":                    "replica-7",
 		"transaction_isolation":               "read committed",
 		"transaction_read_only":               "off",
+		"client_encoding":                     "UTF8",
+		"standard_conforming_strings":         "on",
 		"search_path":                         "cronce",
 		"idle_in_transaction_session_timeout": "10s",
 	}
@@ -218,5 +226,42 @@ func TestEverySessionHasTheLedgersSettings(t *testing.T) {
 			return nil
 		}
 	})
+	_, err := migrate.Up(t.Context(), url)
+	must(t, err)
 	open(t, url, asked, postgres.ApplicationName("replica-7"))
+}
+
+// Behind a pooler too, whose sessions keep them.
+func TestARunIsWrittenWhateverARoleAndAURLSet(t *testing.T) {
+	f := newFleet(t, 1, ledger.OverlapSkip)
+	execute(t, f.url, `
+		DO $$ BEGIN
+			EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = on', current_database());
+			EXECUTE format('ALTER DATABASE %I SET client_encoding = LATIN1', current_database());
+			EXECUTE format('ALTER DATABASE %I SET standard_conforming_strings = off', current_database());
+		END $$`)
+	odd := url.Values{"client_encoding": {"LATIN1"}, "standard_conforming_strings": {"off"}, "default_transaction_read_only": {"on"}}.Encode()
+	for name, url := range map[string]string{"directly": and(f.url, odd), "through a pooler": testdb.PgBouncer(t, f.url)} {
+		t.Run(name, func(t *testing.T) {
+			f.Ledger = open(t, url)
+			w := f.admit(t, true)[0]
+			o := succeeded(w)
+			o.Attempt.Error = `a backslash \' and an umlaut ü`
+			fates, err := f.Record(t.Context(), []ledger.Outcome{o})
+			if err != nil || fates[0] != ledger.Recorded {
+				t.Fatalf("recorded %v, %v", fates, err)
+			}
+			if _, got, err := f.Get(t.Context(), w.RunID); err != nil || got[0].Error != o.Attempt.Error {
+				t.Errorf("read %+v, %v", got, err)
+			}
+		})
+	}
+}
+
+// and adds a parameter to a URL.
+func and(url, parameter string) string {
+	if strings.Contains(url, "?") {
+		return url + "&" + parameter
+	}
+	return url + "?" + parameter
 }
