@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/go-co-op/gocron/v2"
+	"github.com/jonboulle/clockwork"
 
 	"github.com/cronce/cronce/executor"
 )
@@ -11,23 +12,39 @@ import (
 // alarm wakes the executor by gocron: one metronome job for planning, one for
 // the heartbeat. gocron does not say for which scheduled time it wakes, and need not:
 // what is due comes from the schedules.
-type alarm struct{ s gocron.Scheduler }
+type alarm struct {
+	s     gocron.Scheduler
+	clock steadyClock
+}
 
 var _ executor.Alarm = (*alarm)(nil)
 
-func newAlarm() (*alarm, error) {
-	s, err := gocron.NewScheduler(gocron.WithLocation(time.UTC))
+// newAlarm returns an alarm on a machine whose clocks now reads.
+func newAlarm(now func() time.Time) (*alarm, error) {
+	clock := steadyClock{clockwork.NewRealClock(), now, now()}
+	s, err := gocron.NewScheduler(gocron.WithLocation(time.UTC), gocron.WithClock(clock))
 	if err != nil {
 		return nil, err
 	}
 	s.Start()
-	return &alarm{s}, nil
+	return &alarm{s, clock}, nil
 }
+
+// steadyClock is the wall clock's time at the start, and from then on the monotonic
+// clock's. gocron computes with the wall clock's reading alone: it would stop for as
+// long as that clock is set back.
+type steadyClock struct {
+	clockwork.Clock
+	now   func() time.Time
+	start time.Time
+}
+
+func (c steadyClock) Now() time.Time { return c.start.Add(c.now().Sub(c.start)) }
 
 // Every starts at the next whole multiple of d, so that a beat of a second
 // falls on the second.
 func (a *alarm) Every(d time.Duration, name string, wake func()) error {
-	first := time.Now().Truncate(d).Add(d)
+	first := a.clock.Now().Truncate(d).Add(d)
 	_, err := a.s.NewJob(gocron.DurationJob(d), gocron.NewTask(wake), gocron.WithName(name),
 		gocron.WithSingletonMode(gocron.LimitModeReschedule),
 		gocron.WithStartAt(gocron.WithStartDateTimePast(first)))

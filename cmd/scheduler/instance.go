@@ -71,7 +71,7 @@ func (s *server) instance(reg *jobs.Registry) (*instance, error) {
 		Registry: reg, Ledger: s.store, Runs: s.store, PublicURL: s.app.publicURL, Purge: i.purge.State, Logger: s.log, Now: s.app.now,
 		Offset: rand.N(notify.CheckEvery),
 	})
-	alarm, err := newAlarm()
+	alarm, err := newAlarm(time.Now)
 	if err == nil {
 		i.Executor, err = executor.New(executor.Config{
 			Process: i.process, Host: host, Program: buildVersion(), Registry: reg, Ledger: s.store, Caller: calls, Alarm: alarm, Logger: s.log, Observer: s.metrics.Executor(),
