@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/cronce/cronce/idempotency"
@@ -77,7 +79,8 @@ func ExampleKit_Do_eventBridge() {
 
 // A queue between EventBridge and the handler repeats messages of its own, so
 // the key is the id of the event in the body: one event that was put into the
-// queue twice has two message ids. Only the messages that failed come back.
+// queue twice has two message ids. Only the messages that failed come back. In a FIFO
+// queue, all messages after a failed one come back too, so that none overtakes it.
 func ExampleDo_sqs() {
 	kit, count, done := service()
 	defer done()
@@ -85,10 +88,15 @@ func ExampleDo_sqs() {
 		Records []struct {
 			MessageID string `json:"messageId"`
 			Body      string `json:"body"`
+			Queue     string `json:"eventSourceARN"`
 		}
 	}
 	handle := func(ctx context.Context, b batch) (failed []string) {
 		for _, record := range b.Records {
+			if len(failed) > 0 && strings.HasSuffix(record.Queue, ".fifo") {
+				failed = append(failed, record.MessageID)
+				continue
+			}
 			var e event
 			err := json.Unmarshal([]byte(record.Body), &e)
 			if err == nil {
@@ -100,6 +108,7 @@ func ExampleDo_sqs() {
 				})
 			}
 			if err != nil { // in progress elsewhere and store down too: it must come back
+				slog.Error("event failed", "message", record.MessageID, "error", err)
 				failed = append(failed, record.MessageID) // Lambda: batchItemFailures
 			}
 		}

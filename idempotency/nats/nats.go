@@ -51,7 +51,8 @@ type Options struct {
 	TTL time.Duration
 
 	// Workers is how many events are handled at once; default 1, in the
-	// stream's order. No event is fetched before a worker is free for it.
+	// stream's order. An event that failed comes again after later ones, unless the
+	// consumer's MaxAckPending is 1. No event is fetched before a worker is free for it.
 	Workers int
 	// Backoff is the pause after each failed delivery, the last one repeated;
 	// default 500ms, 2s, 5s, 30s. Each is lengthened at random, by up to a quarter.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -265,4 +266,33 @@ func TestConsumeRefuses(t *testing.T) {
 	if err := nats.Consume(ctx, joined, explicit, options(), fine); err == nil || !strings.Contains(err.Error(), "transaction of yours") {
 		t.Errorf("in a transaction of the caller's: %v", err)
 	}
+}
+
+// Order after a failure is the consumer's to keep.
+func TestAFailedEventComesAfterLaterOnesUnlessOneIsPendingAtATime(t *testing.T) {
+	onEachEngine(t, func(t *testing.T, w *world) {
+		for pending, want := range map[int][]string{0: {"a", "b", "a"}, 1: {"a", "a", "b"}} {
+			stream := fmt.Sprint("PENDING", pending)
+			w.stream(stream)
+			handled := make(chan string, 3)
+			o := options()
+			o.Event, o.Backoff = stream, []time.Duration{300 * time.Millisecond}
+			first := true
+			stop := w.consume(w.consumer(stream, jetstream.ConsumerConfig{MaxAckPending: pending}), o, func(_ context.Context, msg jetstream.Msg) error {
+				handled <- string(msg.Data())
+				if first {
+					first = false
+					return errors.New("once")
+				}
+				return nil
+			})
+			w.publish(stream+".x", "1", "a")
+			w.publish(stream+".x", "2", "b")
+			got := []string{receive(t, handled, "1"), receive(t, handled, "2"), receive(t, handled, "3")}
+			if !slices.Equal(got, want) {
+				t.Errorf("MaxAckPending %d: handled %v, want %v", pending, got, want)
+			}
+			stop()
+		}
+	})
 }

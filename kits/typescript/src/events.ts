@@ -19,6 +19,9 @@ export function eventBridge(event: EventBridgeEvent, handler: string): Operation
 export interface SqsRecord {
   readonly messageId: string;
   readonly body: string;
+  /** The queue. The name of a FIFO queue ends in `.fifo`. */
+  readonly eventSourceARN?: string;
+  readonly attributes?: { readonly MessageGroupId?: string };
 }
 
 /** SqsBatchAnswer names the messages that must be delivered again. */
@@ -30,17 +33,28 @@ export interface SqsBatchAnswer {
  * sqsBatch handles the EventBridge events in a batch, each once. The key is the ID
  * of the event in the body: an event that is put into the queue twice has two
  * message IDs. Only messages that failed come back; that needs
- * ReportBatchItemFailures.
+ * ReportBatchItemFailures. In a FIFO queue, the messages after a failed one of their
+ * group come back too, without being handled, so that none overtakes it.
+ *
+ * onError hears of each failure; by default the kit's `logError` does.
  */
 export async function sqsBatch<Tx, Detail>(
   kit: Kit<Tx>,
   handler: string,
   records: readonly SqsRecord[],
   work: (tx: Tx, event: EventBridgeEvent<Detail>) => Promise<void>,
-  onError?: (error: unknown, record: SqsRecord) => void,
+  onError: (error: unknown, record: SqsRecord) => void = (error, { messageId }) =>
+    kit.http.options.logError("event failed; the queue delivers it again", { handler, messageId, error }),
 ): Promise<SqsBatchAnswer> {
   const batchItemFailures: { itemIdentifier: string }[] = [];
+  const stopped = new Set<string | undefined>(); // groups of a FIFO queue
   for (const record of records) {
+    const fifo = record.eventSourceARN?.endsWith(".fifo");
+    const group = record.attributes?.MessageGroupId;
+    if (fifo && stopped.has(group)) {
+      batchItemFailures.push({ itemIdentifier: record.messageId });
+      continue;
+    }
     try {
       const event = JSON.parse(record.body) as EventBridgeEvent<Detail>;
       if (typeof event?.id !== "string" || typeof event["detail-type"] !== "string" || event.detail === undefined) {
@@ -48,8 +62,9 @@ export async function sqsBatch<Tx, Detail>(
       }
       await kit.once(eventBridge(event, handler), (tx) => work(tx, event));
     } catch (error) {
-      onError?.(error, record);
+      stopped.add(group);
       batchItemFailures.push({ itemIdentifier: record.messageId });
+      onError(error, record);
     }
   }
   return { batchItemFailures };

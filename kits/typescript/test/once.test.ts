@@ -96,6 +96,33 @@ test("of a batch only what failed comes back", async () => {
   assert.equal(await db.effects("payout"), 2);
 });
 
+test("in a FIFO queue nothing overtakes a failed message of its group", async () => {
+  const eventSourceARN = "arn:aws:sqs:eu-central-1:1:orders.fifo";
+  const record = (messageId: string, MessageGroupId: string, broken = false) => ({
+    messageId,
+    body: broken ? "no JSON" : JSON.stringify({ id: messageId, "detail-type": "order.moved.v1", detail: {} }),
+    attributes: { MessageGroupId },
+  });
+  const records = [record("f-1", "a"), record("f-2", "a", true), record("f-3", "b"), record("f-4", "a")];
+  for (const [queue, failed, done] of [
+    [{ eventSourceARN }, ["f-2", "f-4"], ["f-1", "f-3"]],
+    [{ eventSourceARN: "arn:aws:sqs:eu-central-1:1:orders" }, ["f-2"], ["f-4"]], // groups order nothing there
+  ] as const) {
+    const logged: unknown[][] = [];
+    const handled: string[] = [];
+    const kit = newKit({ logError: (...line) => logged.push(line) });
+    const batch = records.map((r) => ({ ...r, ...queue }));
+    const answer = await sqsBatch(kit, "move", batch, async (_tx, event) => void handled.push(event.id));
+    assert.deepEqual(
+      answer.batchItemFailures.map((f) => f.itemIdentifier),
+      failed,
+    );
+    assert.deepEqual(handled, done);
+    assert.equal(logged.length, 1, "each failure is logged");
+    assert.match(JSON.stringify(logged), /event failed.*"messageId":"f-2"/);
+  }
+});
+
 test("a message of JetStream is named by its publisher", async () => {
   const headers = { get: (name: string) => (name === "Nats-Msg-Id" ? "n-1" : "") };
   const op = natsMessage({ data: Buffer.from('{"a":1}'), headers }, "order.placed.v1", "mail");
