@@ -106,6 +106,7 @@ const (
 	codeMissingSchedule  = "missing_schedule"    // a job without a schedule
 	codeNeedsLedger      = "needs_ledger"        // nothing without a ledger can do that
 	codeNeverAgain       = "never_again"         // a warning: every scheduled time has passed
+	codeOldZones         = "old_zones"           // a warning: the time zone database is more than a year old
 	codeBadSchedule      = "bad_schedule"        // a schedule that cannot be read, or never fires
 	codeBadTimezone      = "bad_timezone"        // no IANA time zone
 	codeBadDuration      = "bad_duration"        // not a duration, or too long

@@ -291,3 +291,27 @@ jobs:
 		t.Errorf("at the last time: %v", got)
 	}
 }
+
+// An old database matters only to jobs that run and whose time zone has laws.
+func TestOldZonesAreAWarning(t *testing.T) {
+	year := schedule.ZonesReleased().AddDate(1, 0, 0)
+	for _, c := range []struct {
+		job  string
+		now  time.Time
+		want int
+	}{
+		{"timezone: Europe/London", year.Add(time.Second), 1},
+		{"timezone: Europe/London", year, 0},
+		{"timezone: UTC", year.Add(time.Second), 0},
+		{"timezone: Europe/London, enabled: false", year.Add(time.Second), 0},
+	} {
+		r, err := jobs.Parse("cronce.yaml", []byte("name: acme\njobs:\n  - { id: a, schedule: '@daily', targetUrlEnv: A_URL, path: /a, "+c.job+" }\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := r.Warnings(c.now)
+		if len(got) != c.want || c.want == 1 && (got[0].Code != "old_zones" || !strings.Contains(got[0].Message, "CRONCE_ZONEINFO")) {
+			t.Errorf("%s at %v: %v", c.job, c.now, got)
+		}
+	}
+}

@@ -63,6 +63,7 @@ func TestAWSRefusesByName(t *testing.T) {
 		{"several special days", "0 3 1,L * *", "", "only one item in day-of-month"},
 		{"several special weekdays", "0 3 * * 5#1,5#3", "", "only one item in day-of-week"},
 		{"a time that is skipped, once", "30 1 * * *", "Europe/London", "dst: once"},
+		{"one time that was skipped before the zones' release, once", "at(2026-03-08T02:30:00)", "America/New_York", "dst: once"},
 		{"a time that is repeated, once", "0 * * * *", "Europe/London", "dst: once"},
 		{"a time that is repeated on one day a year", "0 * 25 10 *", "Europe/London", "dst: once"},
 	}

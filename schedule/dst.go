@@ -110,10 +110,9 @@ func (w *wallClock) inGap(e era) bool {
 	return w.pattern.next(e.start+e.before) < e.start+e.offset
 }
 
-// differsFromSkip reports whether any clock change after the zone database's
-// release makes the times other than those of DSTSkip.
-func (w *wallClock) differsFromSkip() bool {
-	for e := w.zone.at(zoneReleased); e.end < tableTo; {
+// differsFromSkip reports whether any clock change after a time makes the times other than those of DSTSkip.
+func (w *wallClock) differsFromSkip(from int64) bool {
+	for e := w.zone.at(from); e.end < tableTo; {
 		e = w.zone.at(e.end)
 		if w.shifts && w.inGap(e) || w.literal && w.inFold(e) {
 			return true

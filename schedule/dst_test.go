@@ -19,7 +19,7 @@ func TestClockChanges(t *testing.T) {
 		morocco  = "Africa/Casablanca"   // 2026: 15 February 03:00 -> 02:00, 22 March 02:00 -> 03:00
 		apia     = "Pacific/Apia"        // 2011: 30 December left out
 		nepal    = "Asia/Kathmandu"      // 1986: 1 January 00:00 -> 00:15, for good
-		havana   = "America/Havana"      // 2026: 1 November 01:00 -> 00:00
+		havana   = "America/Havana"      // 2027: 7 November 01:00 -> 00:00; none in the autumn of 2026
 		casey    = "Antarctica/Casey"    // 2009: 18 October 02:00 -> 05:00, three hours exactly
 		troll    = "Antarctica/Troll"    // 2026: 29 March 01:00 -> 03:00
 		caracas  = "America/Caracas"     // 2016: 1 May 02:30 -> 03:00, for good
@@ -121,9 +121,13 @@ func TestClockChanges(t *testing.T) {
 		{"23:30 twice, literally", saoPaulo, "30 23 * * *", "wall",
 			"2018-02-17T02:00", "2018-02-18T01:30 2018-02-18T02:30 2018-02-19T02:30"},
 		{"midnight twice", havana, "0 0 * * *", "once",
-			"2026-10-31T05:00", "2026-11-01T04:00 2026-11-02T05:00"},
+			"2027-11-06T05:00", "2027-11-07T04:00 2027-11-08T05:00"},
+		{"a change that a new law has canceled", havana, "0 0 * * *", "wall",
+			"2026-10-31T05:00", "2026-11-01T04:00 2026-11-02T04:00"},
+		{"a zone that keeps its summer time by a new law", "America/Vancouver", "0 9 * * *", "once",
+			"2026-10-31T12:00", "2026-10-31T16:00 2026-11-01T16:00 2026-11-02T16:00"},
 		{"midnight twice, literally", havana, "0 0 * * *", "wall",
-			"2026-10-31T05:00", "2026-11-01T04:00 2026-11-01T05:00 2026-11-02T05:00"},
+			"2027-11-06T05:00", "2027-11-07T04:00 2027-11-07T05:00 2027-11-08T05:00"},
 
 		{"Ramadan begins: a fold", morocco, "30 2 * * *", "once",
 			"2026-02-14T00:00", "2026-02-14T01:30 2026-02-15T01:30 2026-02-16T02:30"},

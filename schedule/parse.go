@@ -42,7 +42,7 @@ func Parse(expr, timezone string, dst DST) (*Schedule, error) {
 // present rules, not only before the zone had a gap there.
 func firstUse(f expression) int64 {
 	if c, ok := f.(*cronFields); ok && c.years == nil {
-		return zoneReleased
+		return ZonesReleased().Unix()
 	}
 	return earliest
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -24,74 +25,140 @@ import (
 //go:embed zoneinfo.zip
 var zoneArchive []byte
 
-// zoneVersion is the IANA release in zoneinfo.zip; a test ties the two.
-const zoneVersion = "2025c"
+// zoneDatabase is one release of the IANA time zones.
+type zoneDatabase struct {
+	version  string
+	released time.Time            // what it has no rule for after that is not expected to shift
+	files    map[string]*zip.File // by zone name
+	zones    sync.Map             // each zone that was asked for: name to *zone
+}
 
-// zoneReleased is when that release came out, 2025-12-10: what it has no rule
-// for after that is not expected to shift.
-const zoneReleased = 1765324800
-
-// ZoneVersion returns the release of the embedded time zone database, such as
-// "2025c". Another release may put a zone's scheduled times elsewhere.
-func ZoneVersion() string { return zoneVersion }
-
-// zoneFiles are the archive's entries by zone name.
-var zoneFiles = sync.OnceValue(func() map[string]*zip.File {
-	archive, err := zip.NewReader(bytes.NewReader(zoneArchive), int64(len(zoneArchive)))
+// currentZones returns the database that every schedule of the process uses.
+var currentZones = sync.OnceValue(func() *zoneDatabase {
+	db, err := openZones(zoneArchive)
 	if err != nil {
 		panic("the embedded time zone database is damaged: " + err.Error())
 	}
-	files := make(map[string]*zip.File, len(archive.File))
-	for _, f := range archive.File {
-		if !strings.HasSuffix(f.Name, "/") {
-			files[f.Name] = f
-		}
-	}
-	return files
+	return db
 })
 
-// zones holds each zone that was asked for: name to *zone.
-var zones sync.Map
+// ZoneVersion returns the release of the time zone database, such as "2026f". Another
+// release may put a zone's scheduled times elsewhere.
+func ZoneVersion() string { return currentZones().version }
 
-// loadZone returns the zone of an IANA name from the embedded database. Its
-// errors say what to write instead.
-func loadZone(name string) (*zone, error) {
-	if z, ok := zones.Load(name); ok {
-		return z.(*zone), nil
+// ZonesReleased returns the day on which that release came out.
+func ZonesReleased() time.Time { return currentZones().released }
+
+// UseZones replaces the embedded time zone database by a newer one: a file that
+// scripts/build-zones makes. It reports false, and changes nothing, for a release that
+// is not newer than the embedded one. Call it before all other functions of the package, and
+// not concurrently. The error says what is wrong with the file.
+func UseZones(archive []byte) (used bool, err error) {
+	db, err := openZones(archive)
+	if err != nil {
+		return false, err
 	}
-	loc, err := readZone(name)
+	for name := range db.files {
+		if _, err := db.read(name); err != nil {
+			return false, err
+		}
+	}
+	if db.version <= ZoneVersion() {
+		return false, nil
+	}
+	currentZones = func() *zoneDatabase { return db }
+	return true, nil
+}
+
+// zoneRelease names the entry of an archive that has its release and the day of that:
+// "2026f 2026-10-27".
+const zoneRelease = "+VERSION"
+
+var zoneVersion = regexp.MustCompile(`^20\d\d[a-z]{1,2}$`)
+
+func openZones(data []byte) (*zoneDatabase, error) {
+	archive, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		return nil, fmt.Errorf("not a zip file of time zones: %w; make one with scripts/build-zones", err)
+	}
+	db := &zoneDatabase{files: make(map[string]*zip.File, len(archive.File))}
+	for _, f := range archive.File {
+		if !strings.HasSuffix(f.Name, "/") {
+			db.files[f.Name] = f
+		}
+	}
+	f, ok := db.files[zoneRelease]
+	if !ok {
+		return nil, fmt.Errorf("has no entry %s with its release and date; make the file with scripts/build-zones", zoneRelease)
+	}
+	delete(db.files, zoneRelease)
+	text, err := readEntry(f)
 	if err != nil {
 		return nil, err
 	}
-	z, _ := zones.LoadOrStore(name, newZone(loc))
+	var day string
+	db.version, day, _ = strings.Cut(strings.TrimSpace(string(text)), " ")
+	if db.released, err = time.Parse(time.DateOnly, day); err != nil || !zoneVersion.MatchString(db.version) {
+		return nil, fmt.Errorf("its entry %s is invalid: %.40q; write the release and its date, e.g. 2026f 2026-10-27", zoneRelease, text)
+	}
+	return db, nil
+}
+
+// maxZoneFile is more than any zone's file has; the largest of 2026 has 3 kB.
+const maxZoneFile = 1 << 20
+
+func readEntry(f *zip.File) ([]byte, error) {
+	r, err := f.Open()
+	if err != nil {
+		return nil, fmt.Errorf("the entry %s cannot be read: %w", f.Name, err)
+	}
+	defer r.Close()
+	data, err := io.ReadAll(io.LimitReader(r, maxZoneFile))
+	if err != nil {
+		return nil, fmt.Errorf("the entry %s cannot be read: %w", f.Name, err)
+	}
+	return data, nil
+}
+
+// loadZone returns the zone of an IANA name from the current database. Its
+// errors say what to write instead.
+func loadZone(name string) (*zone, error) {
+	db := currentZones()
+	if z, ok := db.zones.Load(name); ok {
+		return z.(*zone), nil
+	}
+	loc, err := db.read(name)
+	if err != nil {
+		return nil, err
+	}
+	z, _ := db.zones.LoadOrStore(name, newZone(loc))
 	return z.(*zone), nil
 }
 
-func readZone(name string) (*time.Location, error) {
+func (db *zoneDatabase) read(name string) (*time.Location, error) {
 	if name == "UTC" {
 		return time.UTC, nil
 	}
-	f, ok := zoneFiles()[name]
+	f, ok := db.files[name]
 	if !ok {
-		return nil, unknownZone(name)
+		return nil, db.unknownZone(name)
 	}
-	r, err := f.Open()
+	data, err := readEntry(f)
 	if err != nil {
-		return nil, fmt.Errorf("the embedded time zone %s cannot be read: %w", name, err)
+		return nil, err
 	}
-	defer r.Close()
-	data, err := io.ReadAll(r)
+	loc, err := time.LoadLocationFromTZData(name, data)
 	if err != nil {
-		return nil, fmt.Errorf("the embedded time zone %s cannot be read: %w", name, err)
+		return nil, fmt.Errorf("the time zone %s is damaged: %w", name, err)
 	}
-	return time.LoadLocationFromTZData(name, data)
+	return loc, nil
 }
 
-func unknownZone(name string) error {
+func (db *zoneDatabase) unknownZone(name string) error {
 	if strings.EqualFold(name, "local") {
 		return errors.New("differs from host to host; use an IANA name, e.g. Europe/London, or UTC")
 	}
-	known := slices.Sorted(maps.Keys(zoneFiles()))
-	return fmt.Errorf("not in the time zone database (%s)%s", zoneVersion,
+	known := slices.Sorted(maps.Keys(db.files))
+	return fmt.Errorf("not in the time zone database (%s)%s", db.version,
 		cmp.Or(suggest.DidYouMean(name, known), "; use an IANA name, e.g. Europe/London, or UTC"))
 }

@@ -51,6 +51,9 @@ const startGCPercent = 400
 // newHandler reads the environment: CRONCE_CONFIG (default cronce.yaml, beside
 // the binary in the bundle), CRONCE_DATABASE_URL, and what the registry names.
 func newHandler(lookup func(string) (string, bool), logger *slog.Logger) (*handler, error) {
+	if err := jobs.UseZones(lookup); err != nil {
+		return nil, ofKind(errConfiguration, err)
+	}
 	reg, err := soundRegistry(lookup)
 	if err != nil {
 		return nil, ofKind(errConfiguration, err)

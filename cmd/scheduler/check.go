@@ -14,6 +14,7 @@ import (
 	"github.com/cronce/cronce/internal/plaintext"
 	"github.com/cronce/cronce/internal/plural"
 	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/schedule"
 )
 
 type checkJSON struct {
@@ -21,6 +22,7 @@ type checkJSON struct {
 	Problems []jobs.Problem `json:"problems"`
 	Warnings jobs.Problems  `json:"warnings"` // none of them keeps the registry from being run
 	Jobs     []checkedJob   `json:"jobs"`
+	Zones    string         `json:"zones"` // release of the time zone database
 }
 
 type checkedJob struct {
@@ -48,7 +50,8 @@ In the environment, check also reports an invalid CRONCE_COMPLETION_SECRET and
 CRONCE_PUBLIC_URL, which serve refuses, and checks the access file that
 CRONCE_ACCESS names.
 
-A job whose scheduled times have all passed is a warning ("warnings" of --json).
+These are warnings ("warnings" of --json): a job whose scheduled times have all
+passed, and a time zone database that is more than a year old.
 
 --stateless also reports what a Lambda without a ledger cannot run, such as
 async.
@@ -134,6 +137,7 @@ func (a *app) printCheck(reg *jobs.Registry, problems, warned jobs.Problems) err
 	if a.encoded() {
 		return a.encode(checkJSON{
 			OK: len(problems) == 0, Problems: append([]jobs.Problem{}, problems...), Warnings: warned, Jobs: checkedJobs(reg, a.now()),
+			Zones: schedule.ZoneVersion(),
 		})
 	}
 	if reg != nil {
@@ -154,7 +158,7 @@ func (a *app) printCheck(reg *jobs.Registry, problems, warned jobs.Problems) err
 		_, err := fmt.Fprintf(a.err, "%s; nothing was started\n", plural.Of(len(problems), "problem"))
 		return err
 	}
-	_, err := fmt.Fprintf(a.out, "ok: %s\n", plural.Of(reg.Len(), "job"))
+	_, err := fmt.Fprintf(a.out, "ok: %s, time zones %s\n", plural.Of(reg.Len(), "job"), schedule.ZoneVersion())
 	return err
 }
 

@@ -43,7 +43,7 @@ func TestGoldenNarrowTerminal(t *testing.T) {
 			}
 		}
 	}
-	golden(t, "narrow", text.String())
+	golden(t, "narrow", withoutRelease(text.String()))
 }
 
 // Actions of long names on long run IDs fit a terminal, and so does the note about the

@@ -60,6 +60,9 @@ func (a *app) next(ctx context.Context, args []string, f nextFlags) error {
 	if f.from == "" && s.spread != nil {
 		from = s.spread.DueBy(from)
 	}
+	if s.Location() != time.UTC {
+		a.warnOfOldZones()
+	}
 	return a.printNext(s, s.Upcoming(from, f.n), from)
 }
 
@@ -158,7 +161,7 @@ func (a *app) printNext(s timetable, instants []time.Time, from time.Time) error
 		}
 		return a.encode(out)
 	}
-	fmt.Fprintf(a.out, "%s: %s\n", s, s.Describe())
+	fmt.Fprintf(a.out, "%s: %s%s\n", s, s.Describe(), zoneRelease(s.Schedule))
 	if len(instants) == 0 {
 		_, err := fmt.Fprintf(a.out, "never after %s\n", rfc3339(from))
 		return err
@@ -179,6 +182,14 @@ func (a *app) printNext(s timetable, instants []time.Time, from time.Time) error
 		before = at
 	}
 	return t.Flush()
+}
+
+// zoneRelease says which time zone database the times depend on, if they do.
+func zoneRelease(s *schedule.Schedule) string {
+	if s.Location() == time.UTC {
+		return ""
+	}
+	return " (time zones " + schedule.ZoneVersion() + ")"
 }
 
 // shift says how the local clock moved between two scheduled times, if it did.

@@ -110,7 +110,7 @@ func TestCheckCountsInWords(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, membershipRegistry)
 	one := d.write("one.yaml", "name: acme\njobs: []\n") // and the nightly purge
-	if out := d.ok("check", one); !strings.Contains(out, "ok: 1 job\n") {
+	if out := d.ok("check", one); !strings.Contains(out, "ok: 1 job, ") {
 		t.Error(out)
 	}
 	bad := d.write("bad.yaml", "name: acme\njobs:\n  - { id: a, schedule: \"@dayly\", targetUrlEnv: MEMBERSHIP_URL, path: /a }\n")

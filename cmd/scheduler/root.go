@@ -75,6 +75,9 @@ func run(ctx context.Context, args []string, std streams, lookup func(string) (s
 
 func runAt(ctx context.Context, args []string, std streams, lookup func(string) (string, bool), now func() time.Time) int {
 	a := &app{streams: std, lookup: lookup, now: now}
+	if err := jobs.UseZones(lookup); err != nil { // before a version is printed or a schedule is read
+		return a.report(usage("%w", err))
+	}
 	root := a.rootCommand()
 	root.SetArgs(args)
 	root.SetIn(std.in)

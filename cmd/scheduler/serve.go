@@ -13,6 +13,8 @@ import (
 	"github.com/cronce/cronce/internal/hosts"
 	"github.com/cronce/cronce/internal/rollover"
 	"github.com/cronce/cronce/internal/telemetry"
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/schedule"
 )
 
 // ledgerPatience is how long serve asks a ledger that is down at its start.
@@ -129,6 +131,9 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 	reg, err := a.readRegistry()
 	if err != nil {
 		return err
+	}
+	if text := jobs.ZonesWarning(a.now()); text != "" {
+		log.Warn("time zone database is old", "zones", schedule.ZoneVersion(), "advice", text)
 	}
 	hosts, err := a.hosts(f)
 	if err != nil {

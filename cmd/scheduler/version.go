@@ -3,10 +3,12 @@ package main
 import (
 	"fmt"
 	"runtime"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/cronce/cronce/internal/buildinfo"
+	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/schedule"
 )
 
@@ -26,13 +28,22 @@ func (a *app) versionCommand() *cobra.Command {
 		Short: "Print the versions of cronce, Go and the time zone database",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
+			a.warnOfOldZones()
 			if a.encoded() {
 				return a.encode(map[string]any{
-					"version": buildVersion(), "go": runtime.Version(), "zones": schedule.ZoneVersion(), "output": outputVersion,
+					"version": buildVersion(), "go": runtime.Version(), "zones": schedule.ZoneVersion(),
+					"zonesReleased": schedule.ZonesReleased().Format(time.DateOnly), "output": outputVersion,
 				})
 			}
 			_, err := fmt.Fprintln(a.out, versionLine())
 			return err
 		},
+	}
+}
+
+// warnOfOldZones warns of a time zone database that is more than a year old.
+func (a *app) warnOfOldZones() {
+	if text := jobs.ZonesWarning(a.now()); text != "" {
+		fmt.Fprintln(a.err, "warning:", text)
 	}
 }
