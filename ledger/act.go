@@ -39,8 +39,8 @@ type action struct {
 	// reject returns those of the runs that the action applies to, and rejects the
 	// others; nil: it applies to all.
 	reject func(*acting, []Row) ([]Row, error)
-	// change returns what the action writes of a run; an empty Set changes nothing.
-	change func(*acting, Row) Change
+	// change applies the action to a run.
+	change func(*acting, *Row)
 }
 
 // acting is an action in progress.
@@ -198,15 +198,17 @@ func (m *acting) write(rows []Row) error {
 	var changes []Change
 	var audit []Audit
 	for i := range rows {
-		c := m.change(m, rows[i])
-		if c.Set == 0 {
+		r := &rows[i]
+		was := *r
+		m.change(m, r)
+		if Changed(&was, r).Set == 0 {
 			continue
 		}
-		c.By, c.Why, c.From = m.By, m.Why, rows[i].State
-		c.Set |= ColActor
-		rows[i] = c.Row
+		r.By, r.Why = m.By, m.Why
+		c := Changed(&was, r)
+		c.Attempt = was.lostAttempt(m.tx.Now())
 		changes = append(changes, c)
-		audit = append(audit, Audit{Action: m.kind, JobID: c.JobID, RunID: c.ID, Actor: m.Actor})
+		audit = append(audit, Audit{Action: m.kind, JobID: r.JobID, RunID: r.ID, Actor: m.Actor})
 	}
 	if err := updateAll(m.tx, changes); err != nil {
 		return err
@@ -230,21 +232,16 @@ func (m *acting) add(rows []Row) {
 	}
 }
 
-func (m *acting) cancel(r Row) Change {
-	c := Change{Attempt: r.lostAttempt(m.tx.Now()), Set: finishColumns | ColLease}
+func (m *acting) cancel(r *Row) {
 	r.finish(Canceled, ReasonOperator, m.tx.Now())
 	r.dropLease()
-	c.Row = r
-	return c
 }
 
 // acknowledge leaves a run that was acknowledged before as it is.
-func (m *acting) acknowledge(r Row) Change {
-	if !r.AckedAt.IsZero() {
-		return Change{Row: r}
+func (m *acting) acknowledge(r *Row) {
+	if r.AckedAt.IsZero() {
+		r.AckedAt = m.tx.Now()
 	}
-	r.AckedAt = m.tx.Now()
-	return Change{Row: r, Set: ColAcked}
 }
 
 // exclusion selects the runs that an action without IDs leaves out: those that an

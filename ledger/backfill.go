@@ -12,7 +12,7 @@ func (l *Ledger) Backfill(ctx context.Context, b Backfill) (Backfilled, error) {
 		return Backfilled{}, err
 	}
 	return write(ctx, l, "backfill "+b.JobID, func(tx Tx) (Backfilled, error) {
-		m := backfilling{Backfill: b, tx: tx, own: map[string]Row{}, split: map[string]int{}}
+		m := backfilling{Backfill: b, tx: tx, own: map[string]*Row{}, split: map[string]int{}}
 		err := m.run()
 		return m.got, err
 	})
@@ -23,8 +23,8 @@ type backfilling struct {
 	Backfill
 	tx     Tx
 	job    JobRow
-	own    map[string]Row // the rows of single scheduled times, by ID
-	ranges []Row          // of the job's revision
+	own    map[string]*Row // the rows of single scheduled times, by ID
+	ranges []Row           // of the job's revision
 	got    Backfilled
 
 	inserts []Row
@@ -75,8 +75,8 @@ func (m *backfilling) read() error {
 	if err != nil {
 		return err
 	}
-	for _, r := range rows {
-		m.own[r.ID] = r
+	for i := range rows {
+		m.own[rows[i].ID] = &rows[i]
 	}
 	m.ranges, err = m.tx.Ranges(m.JobID, first, last, true)
 	m.ranges = slices.DeleteFunc(m.ranges, func(r Row) bool { return r.Revision != m.job.Revision })
@@ -122,44 +122,45 @@ func (m *backfilling) covering(at time.Time) *Row {
 
 // refill makes a row planned again. A run that was leased before may have been sent, so
 // it keeps its call: the target has bound the key to it.
-func (m *backfilling) refill(r Row, in RunSpec) {
-	c := Change{From: r.State, Set: ColState | ColPlan | ColDue | ColFinished | ColAccepted | ColFailures | ColSlot | ColActor}
+func (m *backfilling) refill(r *Row, in RunSpec) {
+	was := *r
 	if r.StartedAt.IsZero() {
 		r.Call = in.Call
-		c.Set |= ColCall
 	}
 	r.FinishedAt, r.AcceptedAt, r.Failures = time.Time{}, time.Time{}, 0
-	c.Row = m.planned(r)
-	m.changes = append(m.changes, c)
+	m.plan(r)
+	m.changes = append(m.changes, Changed(&was, r))
 }
 
-// planned makes a row due and waiting for its job's slot.
-func (m *backfilling) planned(r Row) Row {
-	r.State, r.Reason, r.Trigger, r.DueAt = Planned, "", ByBackfill, m.tx.Now()
-	r.TakesSlot, r.Waiting, r.HasSlot = true, true, false
+// plan makes a row due and waiting for its job's slot.
+func (m *backfilling) plan(r *Row) {
+	r.moveTo(Planned, "", m.tx.Now())
+	r.Trigger, r.TakesSlot, r.Waiting, r.HasSlot = ByBackfill, true, true, false
 	r.By, r.Why = m.By, m.Why
-	return r
 }
 
 // take gives a scheduled time of a range row a row of its own.
 func (m *backfilling) take(span *Row, in RunSpec) {
 	m.split[span.ID]++
-	m.inserts = append(m.inserts, m.planned(Row{Run: Run{
+	r := Row{Run: Run{
 		ID: in.RunID, JobID: m.JobID, ScheduledAt: in.ScheduledAt.UTC(), Count: 1, Revision: span.Revision,
 		Call: in.Call, PlannedAt: m.tx.Now(),
-	}}))
+	}}
+	m.plan(&r)
+	m.inserts = append(m.inserts, r)
 }
 
 // write writes what was decided. A range row keeps its bounds and counts less; it is
 // deleted with its last scheduled time.
 func (m *backfilling) write() error {
 	var empty []string
-	for _, r := range m.ranges {
-		n := m.split[r.ID]
+	for i := range m.ranges {
+		r := &m.ranges[i]
+		was, n := *r, m.split[r.ID]
 		if r.Count -= n; n > 0 && r.Count <= 0 {
 			empty = append(empty, r.ID)
 		} else if n > 0 {
-			m.changes = append(m.changes, Change{Row: r, Set: ColCount, From: r.State})
+			m.changes = append(m.changes, Changed(&was, r))
 		}
 	}
 	if err := updateAll(m.tx, m.changes); err != nil {

@@ -52,13 +52,14 @@ func claim(tx Tx, c Claim, limit int, granted bool) (claimStep, error) {
 	}
 	changes := make([]Change, len(due.Runs))
 	var dead []problem
-	for i, r := range due.Runs {
+	for i := range due.Runs {
+		r := &due.Runs[i]
 		changes[i] = takeDue(r, c, now)
-		switch r := &changes[i].Row; r.State {
+		switch r.State {
 		case Running:
 			got.Work = append(got.Work, r.work())
-			if got.NextAt.IsZero() || r.DueAt.Before(got.NextAt) {
-				got.NextAt = r.DueAt
+			if got.NextAt.IsZero() || r.LeasedUntil.Before(got.NextAt) {
+				got.NextAt = r.LeasedUntil
 			}
 		default:
 			got.PastSendBefore = append(got.PastSendBefore, r.View())
@@ -73,16 +74,16 @@ func claim(tx Tx, c Claim, limit int, granted bool) (claimStep, error) {
 
 // takeDue leases a due run, or makes it dead if it is at or past its SendBefore: the
 // target may have forgotten its key.
-func takeDue(r Row, c Claim, now time.Time) Change {
-	ch := Change{From: r.State, Attempt: r.lostAttempt(now)}
+func takeDue(r *Row, c Claim, now time.Time) Change {
+	was := *r
 	if r.pastSendBefore(now) {
 		r.finish(Dead, ReasonKeyExpired, now)
 		r.dropLease()
-		ch.Row, ch.Set = r, finishColumns|ColLease
-		return ch
+	} else {
+		r.lease(c.Owner, c.Token, now, c.LeaseFor)
 	}
-	r.lease(c.Owner, c.Token, now, c.LeaseFor)
-	ch.Row, ch.Set = r, leaseColumns
+	ch := Changed(&was, r)
+	ch.Attempt = was.lostAttempt(now)
 	return ch
 }
 
@@ -92,26 +93,23 @@ func (r *Row) pastSendBefore(now time.Time) bool {
 }
 
 // lostAttempt returns the attempt of a lease that ends without a recorded outcome: it
-// may have been sent. Of a run that is not leased it is zero.
-func (r *Row) lostAttempt(now time.Time) Attempt {
+// may have been sent. It returns nil for a run that is not leased.
+func (r *Row) lostAttempt(now time.Time) *Attempt {
 	if r.State != Running {
-		return Attempt{}
+		return nil
 	}
-	return Attempt{RunID: r.ID, N: r.Attempt, StartedAt: r.LeasedAt, FinishedAt: now, Answer: AnswerLost, Owner: r.Holder}
+	return &Attempt{RunID: r.ID, N: r.Attempt, StartedAt: r.LeasedAt, FinishedAt: now, Answer: AnswerLost, Owner: r.LeasedBy}
 }
 
 // dropLease forgets the lease, so that the record of its holder is fenced.
-func (r *Row) dropLease() { r.Holder, r.Token, r.LeasedAt = "", "", time.Time{} }
+func (r *Row) dropLease() { r.LeasedBy, r.Token, r.LeasedAt = "", "", time.Time{} }
 
 // finish ends a run, which gives its slot back.
 func (r *Row) finish(to State, why Reason, now time.Time) {
-	r.State, r.Reason, r.WaitReason = to, why, WaitReason{}
-	r.DueAt, r.FinishedAt = time.Time{}, now
+	r.moveTo(to, why, time.Time{})
+	r.WaitReason, r.FinishedAt = WaitReason{}, now
 	r.Waiting, r.HasSlot = false, false
 }
-
-// The fields that finish changes.
-const finishColumns = ColState | ColWait | ColDue | ColFinished | ColSlot
 
 // LeasedWork returns the work that is leased under a token, oldest scheduled time first.
 func (l *Ledger) LeasedWork(ctx context.Context, token string) ([]Work, error) {

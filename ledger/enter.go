@@ -124,7 +124,7 @@ func entered(tx Tx, e Entry, r Row) (Entered, error) {
 // dueHolder returns the run that has the job's slot if a claim may take it now.
 func dueHolder(tx Tx, jobID string) (string, error) {
 	rows, err := tx.Runs(RunQuery{SlotOf: []string{jobID}})
-	if err != nil || len(rows) == 0 || rows[0].DueAt.After(tx.Now()) {
+	if err != nil || len(rows) == 0 || rows[0].DueAt().After(tx.Now()) {
 		return "", err
 	}
 	return rows[0].ID, nil
@@ -158,9 +158,10 @@ func markRerun(tx Tx, e Entry) error {
 	if len(rows) == 0 || !rows[0].State.Finished() || rows[0].RerunID != "" && !e.MayDouble {
 		return fmt.Errorf("run %q: %w", e.RerunOf, ErrCannotRerun)
 	}
-	r := rows[0]
+	r := &rows[0]
+	was := *r
 	r.RerunID, r.By, r.Why = e.RunID, e.By, e.Why
-	return updateAll(tx, []Change{{Row: r, Set: ColRerun | ColActor, From: r.State}})
+	return updateAll(tx, []Change{Changed(&was, r)})
 }
 
 // entryAction returns the kind of action that made the entry's run, "" for a run that

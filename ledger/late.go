@@ -21,13 +21,17 @@ func (l *Ledger) MarkLate(ctx context.Context, limit int) (int, error) {
 		}
 		var late []problem
 		var changes []Change
-		for _, r := range rows {
+		for i := range rows {
+			r := &rows[i]
+			was := *r
 			why, next := isLate(r.Run, tx.Now())
 			if why != "" {
 				late = append(late, problem{JobID: r.JobID, RunID: r.ID, Reason: why, Count: 1})
 			}
 			r.LateAt = next
-			changes = append(changes, Change{Row: r, Set: ColLate, From: r.State, Unlisted: true})
+			c := Changed(&was, r)
+			c.Unlisted = true
+			changes = append(changes, c)
 		}
 		if err := updateAll(tx, changes); err != nil {
 			return 0, err

@@ -46,8 +46,8 @@ func update(tx Tx, changes []Change) ([]bool, error) {
 	}
 	for i := range changes {
 		c := &changes[i]
-		if c.Set&ColState != 0 && !CanMove(c.From, c.State) {
-			return nil, fmt.Errorf("run %s cannot go from %s to %s; this is a defect of cronce, please report it", c.ID, c.From, c.State)
+		if c.Set&ColState != 0 && !CanMove(c.From, c.Row.State) {
+			return nil, fmt.Errorf("run %s cannot go from %s to %s; this is a defect of cronce, please report it", c.Row.ID, c.From, c.Row.State)
 		}
 	}
 	return tx.Update(changes)
@@ -58,7 +58,7 @@ func updateAll(tx Tx, changes []Change) error {
 	updated, err := update(tx, changes)
 	for i, ok := range updated {
 		if !ok && err == nil {
-			err = fmt.Errorf("run %s changed although it is locked; this is a defect of cronce, please report it", changes[i].ID)
+			err = fmt.Errorf("run %s changed although it is locked; this is a defect of cronce, please report it", changes[i].Row.ID)
 		}
 	}
 	return err

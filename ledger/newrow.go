@@ -20,11 +20,12 @@ func newRow(in RunSpec, j JobRow, now time.Time) Row {
 	case in.State != Planned:
 		r.FinishedAt = now
 	case adHoc:
-		r.DueAt = now
+		r.SetDueAt(now)
 	case !j.PausedAt.IsZero():
 		r.skip(ReasonPaused, now)
 	default:
-		r.DueAt, r.LateAt = r.ScheduledAt, lateAt(in)
+		r.SetDueAt(r.ScheduledAt)
+		r.LateAt = lateAt(in)
 		if in.Overlap != OverlapAllow {
 			r.TakesSlot, r.HasSlot = true, true
 			r.overlap = in.Overlap
@@ -35,7 +36,8 @@ func newRow(in RunSpec, j JobRow, now time.Time) Row {
 
 // skip makes a new row skipped.
 func (r *Row) skip(why Reason, now time.Time) {
-	r.State, r.Reason, r.FinishedAt, r.DueAt, r.LateAt = Skipped, why, now, time.Time{}, time.Time{}
+	r.moveTo(Skipped, why, time.Time{})
+	r.FinishedAt, r.LateAt = now, time.Time{}
 	r.TakesSlot, r.HasSlot, r.Waiting = false, false, false
 }
 
@@ -54,14 +56,14 @@ func (r Row) behind(now time.Time) Row {
 
 // release takes back the lease of a new row.
 func (r *Row) release() {
-	r.State, r.Attempt, r.DueAt = Planned, 0, r.ScheduledAt
-	r.StartedAt, r.SendBefore = time.Time{}, time.Time{}
-	r.Holder, r.Token, r.LeasedAt = "", "", time.Time{}
+	r.moveTo(Planned, "", r.ScheduledAt)
+	r.Attempt, r.StartedAt, r.SendBefore = 0, time.Time{}, time.Time{}
+	r.dropLease()
 }
 
 // startable reports whether a new row can be leased at once.
 func (r *Row) startable(now time.Time) bool {
-	return r.State == Planned && !r.Waiting && !r.DueAt.After(now)
+	return r.State == Planned && !r.Waiting && !r.DueAt().After(now)
 }
 
 // lease gives a run to a process. Its first lease fixes SendBefore.
@@ -69,11 +71,8 @@ func (r *Row) lease(owner, token string, now time.Time, d time.Duration) {
 	if r.StartedAt.IsZero() {
 		r.StartedAt, r.SendBefore = now, now.Add(microsecond(r.Call.Horizon))
 	}
-	r.State, r.Reason, r.WaitReason = Running, "", WaitReason{}
+	r.moveTo(Running, "", now.Add(microsecond(d)))
+	r.WaitReason = WaitReason{}
 	r.Attempt++
-	r.DueAt = now.Add(microsecond(d))
-	r.Holder, r.Token, r.LeasedAt = owner, token, now
+	r.LeasedBy, r.Token, r.LeasedAt = owner, token, now
 }
-
-// The fields that a lease changes.
-const leaseColumns = ColState | ColWait | ColAttempt | ColDue | ColLease | ColStart

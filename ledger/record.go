@@ -14,10 +14,10 @@ func (l *Ledger) Extend(ctx context.Context, leases []Lease, d time.Duration) ([
 		return nil, nil
 	}
 	return write(ctx, l, "extend leases", func(tx Tx) (lost []Lease, err error) {
-		changes := make([]Change, len(leases))
+		changes, rows := make([]Change, len(leases)), make([]Row, len(leases))
 		for i, h := range leases {
-			changes[i] = Change{From: Running, LeasedAs: h.leasedAs(), Set: ColDue, Unlisted: true}
-			changes[i].ID, changes[i].DueAt = h.RunID, tx.Now().Add(microsecond(d))
+			rows[i].ID, rows[i].State, rows[i].LeasedUntil = h.RunID, Running, tx.Now().Add(microsecond(d))
+			changes[i] = Change{Row: &rows[i], From: Running, LeasedAs: h.leasedAs(), Set: ColDue, Unlisted: true}
 		}
 		held, err := update(tx, changes)
 		for i, ok := range held {
@@ -43,13 +43,13 @@ func (l *Ledger) Record(ctx context.Context, outcomes []Outcome) ([]RecordResult
 }
 
 func record(tx Tx, outcomes []Outcome) ([]RecordResult, error) {
-	before, err := readContinued(tx, outcomes)
+	rows, err := readContinued(tx, outcomes)
 	if err != nil {
 		return nil, err
 	}
 	changes := make([]Change, len(outcomes))
 	for i := range outcomes {
-		if changes[i], err = outcomes[i].change(before[outcomes[i].RunID], tx.Now()); err != nil {
+		if changes[i], err = outcomes[i].change(&rows[i], tx.Now()); err != nil {
 			return nil, err
 		}
 	}
@@ -74,54 +74,61 @@ func record(tx Tx, outcomes []Outcome) ([]RecordResult, error) {
 	return results, ended.write(tx)
 }
 
-// readContinued locks and returns the runs whose outcome depends on their row: those
-// that continue. An outcome that ends a run, or a failed attempt, says everything itself.
-func readContinued(tx Tx, outcomes []Outcome) (map[string]Row, error) {
+// readContinued returns a row for each outcome. It locks and reads those of the runs that
+// continue, whose outcome depends on their row. An outcome that ends a run, or a failed
+// attempt, says everything itself.
+func readContinued(tx Tx, outcomes []Outcome) ([]Row, error) {
+	rows := make([]Row, len(outcomes))
 	var ids []string
 	for i := range outcomes {
-		if s := outcomes[i].State; s == Planned || s == Accepted {
-			ids = append(ids, outcomes[i].RunID)
+		o := &outcomes[i]
+		rows[i].ID = o.RunID
+		if o.State == Planned || o.State == Accepted {
+			ids = append(ids, o.RunID)
 		}
 	}
 	if len(ids) == 0 {
-		return nil, nil
+		return rows, nil
 	}
-	rows, err := tx.Runs(RunQuery{Filter: Filter{IDs: ids}, Lock: true})
-	byID := make(map[string]Row, len(rows))
-	for _, r := range rows {
-		byID[r.ID] = r
+	found, err := tx.Runs(RunQuery{Filter: Filter{IDs: ids}, Lock: true})
+	byID := make(map[string]*Row, len(found))
+	for i := range found {
+		byID[found[i].ID] = &found[i]
 	}
-	return byID, err
+	for i := range rows {
+		if r := byID[rows[i].ID]; r != nil {
+			rows[i] = *r
+		}
+	}
+	return rows, err
 }
 
-// change returns what an outcome writes. before is the run's row if the outcome depends
-// on it.
-func (o *Outcome) change(before Row, now time.Time) (Change, error) {
-	c := Change{Row: before, From: Running, LeasedAs: o.leasedAs(), Set: ColState | ColDue | ColWait, Attempt: o.Attempt}
-	r := &c.Row
-	r.ID, r.State, r.Reason, r.WaitReason = o.RunID, o.State, "", WaitReason{}
-	if c.Attempt.N != 0 {
-		c.Attempt.RunID = o.RunID
-		c.Set |= ColStatus
+// change applies the outcome to its run's row, of which only the ID is needed for an
+// outcome that ends the run or a failed attempt.
+func (o *Outcome) change(r *Row, now time.Time) (Change, error) {
+	c := Change{Row: r, Set: ColState | ColDue | ColWait, From: Running, LeasedAs: o.leasedAs()}
+	if o.Attempt.N != 0 && o.State != Planned {
+		c.Attempt = &o.Attempt
 		r.Status = o.Attempt.Status
+		c.Set |= ColStatus
 	}
-	r.DueAt = now.Add(microsecond(max(o.Wait, 0)))
+	r.moveTo(o.State, "", now.Add(microsecond(max(o.Wait, 0))))
+	r.WaitReason = WaitReason{}
 	switch o.State {
 	case Succeeded, Dead:
 		r.finish(o.State, o.Reason, now)
 		r.Failures, r.Replayed = o.Failures, o.Replayed
-		c.Set |= finishColumns | ColFailures | ColReplayed
+		c.Set |= ColFinished | ColSlot | ColFailures | ColReplayed
 	case Retrying:
 		r.Failures = o.Failures
 		c.Set |= ColFailures
 	case Accepted:
-		o.accept(&c, now)
+		o.accept(r, now)
+		c.Set |= ColAttempt | ColFailures | ColAccepted | ColProgress
 	case Planned:
 		r.Attempt--
 		r.WaitReason = o.WaitReason.Storable()
 		c.Set |= ColAttempt
-		c.Set &^= ColStatus
-		c.Attempt = Attempt{}
 	default:
 		return c, fmt.Errorf("invalid outcome %q; valid outcomes: succeeded, retrying, accepted, dead, planned", o.State)
 	}
@@ -129,11 +136,9 @@ func (o *Outcome) change(before Row, now time.Time) (Change, error) {
 }
 
 // accept keeps what the target said of the work that it goes on with.
-func (o *Outcome) accept(c *Change, now time.Time) {
-	r := &c.Row
+func (o *Outcome) accept(r *Row, now time.Time) {
 	if o.Attempt.N == 0 { // it was asked again, and still works
 		r.Attempt--
-		c.Set |= ColAttempt
 	}
 	if r.AcceptedAt.IsZero() {
 		r.AcceptedAt = now
@@ -142,7 +147,6 @@ func (o *Outcome) accept(c *Change, now time.Time) {
 		r.Progress = StorableProgress(o.Progress)
 	}
 	r.Failures = o.Failures
-	c.Set |= ColFailures | ColAccepted | ColProgress
 }
 
 // findRecorded distinguishes a repeated record from a lost lease: a lease's token stays

@@ -80,12 +80,12 @@ func (m *acting) readTaken(rows []Row) error {
 
 // redrive makes a dead run due again. If it takes its job's slot, it waits for it; if the
 // slot is taken and the redrive is forced, it starts without.
-func (m *acting) redrive(r Row) Change {
-	r.State, r.Reason, r.Failures, r.DueAt = Retrying, "", 0, m.tx.Now()
+func (m *acting) redrive(r *Row) {
+	r.moveTo(Retrying, "", m.tx.Now())
+	r.Failures = 0
 	r.FinishedAt, r.AckedAt, r.AcceptedAt = time.Time{}, time.Time{}, time.Time{}
 	if r.TakesSlot && (!m.Force || !m.taken[r.JobID]) {
 		r.Waiting = true
 		m.taken[r.JobID] = true
 	}
-	return Change{Row: r, Set: ColState | ColFailures | ColDue | ColFinished | ColAcked | ColAccepted | ColSlot}
 }

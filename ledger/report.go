@@ -14,18 +14,19 @@ func (l *Ledger) Report(ctx context.Context, report Report) (run Run, err error)
 		if len(rows) == 0 {
 			return ErrNotFound
 		}
-		r := rows[0]
+		r := &rows[0]
+		was := *r
 		if run = r.View(); r.State.Finished() {
 			return ErrFinished
 		}
 		if report.Progress != "" {
 			r.Progress = StorableProgress(report.Progress)
 		}
-		if report.Done && r.State == Accepted && r.DueAt.After(tx.Now()) {
-			r.DueAt = tx.Now()
+		if report.Done && r.State == Accepted && r.DueAt().After(tx.Now()) {
+			r.SetDueAt(tx.Now())
 		}
 		run = r.View()
-		return updateAll(tx, []Change{{Row: r, Set: ColProgress | ColDue, From: r.State}})
+		return updateAll(tx, []Change{Changed(&was, r)})
 	})
 	return run, err
 }

@@ -72,17 +72,11 @@ type Tx interface {
 	PutIncidents([]Incident) (written []bool, err error)
 }
 
-// Row is a run's row as it is stored: a Run, and what only the rules need. DueAt
-// stands for Run.NextAt and Run.LeasedUntil, and Holder for Run.LeasedBy, which an
-// engine neither reads nor writes.
+// Row is a run's row as it is stored: a Run, and what only the rules need. LeasedBy,
+// LeasedAt and Token are those of the last lease. They are kept after the outcome, so that
+// a repeated record is recognized, and cleared by a cancel.
 type Row struct {
 	Run
-	// DueAt is when a claim may take the run: the NextAt of a planned, retrying or accepted
-	// one, the end of the lease of a running one. Zero: it is finished.
-	DueAt time.Time
-	// Holder and LeasedAt are those of the last lease, and so is Token. It is kept after
-	// the outcome, by which a repeated record is recognized, and cleared by a cancel.
-	Holder    string
 	LeasedAt  time.Time
 	Token     string
 	LateAt    time.Time // when to check whether it is late; zero: never
@@ -93,45 +87,27 @@ type Row struct {
 	overlap Overlap // of a new row that takes the slot
 }
 
-// Columns is a set of a Row's fields.
-type Columns uint32
+// DueAt returns when a claim may take the run: the NextAt of a planned, retrying or
+// accepted one, the end of the lease of a running one. Zero: it is finished.
+func (r *Row) DueAt() time.Time {
+	if r.State == Running {
+		return r.LeasedUntil
+	}
+	return r.NextAt
+}
 
-// The fields of a Row that change.
-const (
-	ColState Columns = 1 << iota // State and Reason
-	ColCall                      // Call
-	ColPlan                      // Trigger and TakesSlot
-	ColCount
-	ColAttempt
-	ColFailures
-	ColReplayed
-	ColStatus
-	ColDue
-	ColSlot // Waiting and HasSlot
-	ColWait // WaitReason
-	ColAccepted
-	ColProgress
-	ColLease // Holder, LeasedAt and Token
-	ColStart // StartedAt and SendBefore
-	ColFinished
-	ColAcked
-	ColLate
-	ColRerun
-	ColActor // By and Why
-)
+// SetDueAt sets what DueAt returns. An engine that reads a row sets its State first.
+func (r *Row) SetDueAt(at time.Time) {
+	r.NextAt, r.LeasedUntil = at, time.Time{}
+	if r.State == Running {
+		r.NextAt, r.LeasedUntil = time.Time{}, at
+	}
+}
 
-// Change writes some fields of one row.
-type Change struct {
-	Row
-	Set Columns
-	// From is the state that the row must be in, and LeasedAs, if it is not "", the token
-	// that it must be leased under; else the row stays as it is.
-	From     State
-	LeasedAs string
-	// Attempt is added to the run's history; its zero value (N == 0) adds nothing.
-	Attempt Attempt
-	// Unlisted marks a change that no listing shows: Changes does not return it.
-	Unlisted bool
+// moveTo changes the run's state, and with it when the run is due.
+func (r *Row) moveTo(to State, why Reason, due time.Time) {
+	r.State, r.Reason = to, why
+	r.SetDueAt(due)
 }
 
 // RunQuery selects rows. With a Limit below 1 it selects all.
@@ -219,9 +195,8 @@ type IncidentQuery struct {
 // View returns the run as callers see it.
 func (r *Row) View() Run {
 	run := r.Run
-	run.NextAt, run.LeasedUntil, run.LeasedBy = r.DueAt, time.Time{}, ""
-	if run.State == Running {
-		run.NextAt, run.LeasedUntil, run.LeasedBy = time.Time{}, r.DueAt, r.Holder
+	if run.State != Running {
+		run.LeasedBy = ""
 	}
 	return run
 }
@@ -237,6 +212,6 @@ func (r *Row) listed() Run {
 func (r *Row) work() Work {
 	return Work{
 		RunID: r.ID, JobID: r.JobID, ScheduledAt: r.ScheduledAt, Trigger: r.Trigger, Attempt: r.Attempt,
-		Failures: r.Failures, SendBefore: r.SendBefore, LeasedUntil: r.DueAt, AcceptedAt: r.AcceptedAt, Token: r.Token, Call: r.Call,
+		Failures: r.Failures, SendBefore: r.SendBefore, LeasedUntil: r.DueAt(), AcceptedAt: r.AcceptedAt, Token: r.Token, Call: r.Call,
 	}
 }

@@ -66,26 +66,28 @@ func (s *Single) Claim(_ context.Context, c Claim) (Claimed, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	got := Claimed{Now: s.now()}
-	due := s.row.ID != "" && !s.row.DueAt.IsZero() && !s.row.DueAt.After(got.Now)
+	due := s.row.ID != "" && !s.row.DueAt().IsZero() && !s.row.DueAt().After(got.Now)
 	if due && c.Limit > 0 && (len(c.Only) == 0 || slices.Contains(c.Only, s.row.ID)) {
-		taken := takeDue(s.row, c, got.Now)
-		s.apply(taken)
+		row := s.row
+		s.apply(takeDue(&row, c, got.Now))
 		if s.row.State == Running {
 			got.Work = []Work{s.row.work()}
 		} else {
 			got.PastSendBefore = []Run{s.row.View()}
 		}
 	}
-	if s.row.DueAt.After(got.Now) {
-		got.NextAt = s.row.DueAt
+	if s.row.DueAt().After(got.Now) {
+		got.NextAt = s.row.DueAt()
 	}
 	return got, nil
 }
 
 func (s *Single) apply(c Change) {
-	s.row = c.Row
-	if c.Attempt.N != 0 {
-		s.attempts = append(s.attempts, c.Attempt)
+	c.Apply(&s.row)
+	if c.Attempt != nil {
+		a := *c.Attempt
+		a.RunID = s.row.ID
+		s.attempts = append(s.attempts, a)
 	}
 }
 
@@ -109,7 +111,7 @@ func (s *Single) Extend(_ context.Context, leases []Lease, d time.Duration) (los
 	defer s.mu.Unlock()
 	for _, l := range leases {
 		if s.holds(l) {
-			s.row.DueAt = s.now().Add(microsecond(d))
+			s.row.SetDueAt(s.now().Add(microsecond(d)))
 		} else {
 			lost = append(lost, l)
 		}
@@ -126,7 +128,8 @@ func (s *Single) Record(_ context.Context, outcomes []Outcome) ([]RecordResult, 
 		o := &outcomes[i]
 		switch {
 		case s.holds(o.Lease):
-			c, err := o.change(s.row, s.now())
+			row := s.row
+			c, err := o.change(&row, s.now())
 			if err != nil {
 				return nil, err
 			}

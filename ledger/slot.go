@@ -14,9 +14,11 @@ func grant(tx Tx, jobIDs []string) error {
 		return err
 	}
 	changes := make([]Change, len(rows))
-	for i, r := range rows {
+	for i := range rows {
+		r := &rows[i]
+		was := *r
 		r.Waiting, r.HasSlot = false, true
-		changes[i] = Change{Row: r, Set: ColSlot, From: r.State}
+		changes[i] = Changed(&was, r)
 	}
 	// A run that was canceled meanwhile no longer waits, and stays as it is.
 	_, err = update(tx, changes)

@@ -137,7 +137,7 @@ func (x *indexes) note(j *job) {
 // comingDue returns how many records of the index are due.
 func (x *indexes) comingDue(now time.Time) int {
 	n, _ := slices.BinarySearchFunc(x.due, now, func(r *record, now time.Time) int {
-		if r.DueAt.After(now) {
+		if r.DueAt().After(now) {
 			return 1
 		}
 		return -1
@@ -152,7 +152,7 @@ func older(a, b *record) int {
 }
 
 func byDue(a, b *record) int {
-	if c := a.DueAt.Compare(b.DueAt); c != 0 {
+	if c := a.DueAt().Compare(b.DueAt()); c != 0 {
 		return c
 	}
 	return older(a, b)

@@ -34,3 +34,7 @@ func TestARecordWithoutATokenIsFenced(t *testing.T) {
 		t.Errorf("Extend lost %v, %v; want the lease without a token", lost, err)
 	}
 }
+
+func TestRows(t *testing.T) {
+	ledgertest.RunRows(t, func(*testing.T) ledger.Rows { return memory.New().Rows() })
+}

@@ -107,7 +107,7 @@ func (l *Ledger) Processes(ctx context.Context) ([]ledger.Process, error) {
 	running := map[string]int{}
 	for _, r := range l.runs {
 		if r.State == ledger.Running {
-			running[r.Holder]++
+			running[r.LeasedBy]++
 		}
 	}
 	var list []ledger.Process

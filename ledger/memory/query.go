@@ -201,7 +201,7 @@ func (l *Ledger) Counts(ctx context.Context) (ledger.Counts, error) {
 	}
 	for _, r := range l.indexes.due[:l.indexes.comingDue(now)] {
 		if r.State != ledger.Running {
-			c.OldestDue = r.DueAt
+			c.OldestDue = r.DueAt()
 			break
 		}
 	}

@@ -74,7 +74,7 @@ func (t *tx) Due(q ledger.DueQuery) (due ledger.Due, err error) {
 	x := &t.l.indexes
 	n := x.comingDue(t.now)
 	if n < len(x.due) {
-		due.Next = x.due[n].DueAt
+		due.Next = x.due[n].DueAt()
 	}
 	if !q.Granted && len(x.free) > 0 {
 		due.Free = slices.Sorted(maps.Keys(x.free))

@@ -78,11 +78,11 @@ func (t *tx) Update(changes []ledger.Change) ([]bool, error) {
 	updated := make([]bool, len(changes))
 	for i := range changes {
 		c := &changes[i]
-		r := t.l.runs[c.ID]
+		r := t.l.runs[c.Row.ID]
 		if r == nil || r.State != c.From || c.LeasedAs != "" && r.Token != c.LeasedAs {
 			continue
 		}
-		if holder := r.job.slot; c.Set&ledger.ColSlot != 0 && c.HasSlot && holder != nil && holder != r {
+		if holder := r.job.slot; c.Set&ledger.ColSlot != 0 && c.Row.HasSlot && holder != nil && holder != r {
 			return nil, fmt.Errorf("run %s cannot have its job's slot, which %s has", r.ID, holder.ID)
 		}
 		t.update(r, c)
@@ -99,10 +99,12 @@ func (t *tx) update(r *record, c *ledger.Change) {
 		t.l.indexes.add(r)
 	})
 	t.l.indexes.remove(r)
-	set(&r.Row, c)
+	c.Apply(&r.Row)
 	t.l.indexes.add(r)
-	if c.Attempt.N != 0 {
-		r.attempts = append(r.attempts, c.Attempt)
+	if c.Attempt != nil {
+		a := *c.Attempt
+		a.RunID = r.ID
+		r.attempts = append(r.attempts, a)
 	}
 	if !c.Unlisted {
 		t.l.touch(r)

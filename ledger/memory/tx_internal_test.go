@@ -39,9 +39,11 @@ func (l *Ledger) state() (text string) {
 // row returns the row of a run that is scheduled at a minute.
 func row(minute int, state ledger.State) ledger.Row {
 	at := time.Date(2026, 1, 1, 0, minute, 0, 0, time.UTC)
-	return ledger.Row{DueAt: at, LateAt: at, TakesSlot: true, Run: ledger.Run{
+	r := ledger.Row{LateAt: at, TakesSlot: true, Run: ledger.Run{
 		ID: "j@" + at.Format(time.RFC3339), JobID: "j", ScheduledAt: at, Count: 1, State: state,
 	}}
+	r.SetDueAt(at)
+	return r
 }
 
 func TestATransactionThatFailsLeavesNothingWritten(t *testing.T) {
@@ -61,14 +63,13 @@ func TestATransactionThatFailsLeavesNothingWritten(t *testing.T) {
 	before := l.state()
 	err = write(func(tx ledger.Tx) error {
 		ended, given, acked := holder, waiting, dead
-		ended.State, ended.DueAt, ended.HasSlot = ledger.Succeeded, time.Time{}, false
+		ended.State, ended.HasSlot = ledger.Succeeded, false
+		ended.SetDueAt(time.Time{})
 		given.Waiting, given.HasSlot, given.LateAt = false, true, time.Time{}
 		acked.AckedAt = tx.Now()
-		updated, err := tx.Update([]ledger.Change{
-			{Row: ended, From: ledger.Running, Set: ledger.ColState | ledger.ColDue | ledger.ColSlot, Attempt: ledger.Attempt{N: 1}},
-			{Row: given, From: ledger.Planned, Set: ledger.ColSlot | ledger.ColLate},
-			{Row: acked, From: ledger.Dead, Set: ledger.ColAcked},
-		})
+		end := ledger.Changed(&holder, &ended)
+		end.Attempt = &ledger.Attempt{N: 1}
+		updated, err := tx.Update([]ledger.Change{end, ledger.Changed(&waiting, &given), ledger.Changed(&dead, &acked)})
 		_, inserted := tx.Insert([]ledger.Row{row(5, ledger.Planned)})
 		_, opened := tx.PutIncidents([]ledger.Incident{{JobID: "k", Cause: ledger.IncidentDead}, {ID: 1, JobID: "j", Cause: ledger.IncidentDead, Count: 2}})
 		err = errors.Join(err, inserted, opened, tx.Delete([]string{span.ID, dead.ID}), tx.AddAudit([]ledger.Audit{{}}), tx.AddEvents([]ledger.Event{{JobID: "j"}}),

@@ -15,8 +15,8 @@ func (l *Ledger) Waiting(ctx context.Context, ids []string) (map[string]ledger.W
 	defer l.mu.Unlock()
 	running, held := map[*job]int{}, map[string]ledger.GivenBack{}
 	for _, r := range l.runs {
-		if r.WaitReason.OfTarget() && !r.State.Finished() && r.DueAt.After(now) {
-			if g := (ledger.GivenBack{RunID: r.ID, Until: r.DueAt, Why: r.WaitReason}); g.After(held[r.Call.Target]) {
+		if r.WaitReason.OfTarget() && !r.State.Finished() && r.DueAt().After(now) {
+			if g := (ledger.GivenBack{RunID: r.ID, Until: r.DueAt(), Why: r.WaitReason}); g.After(held[r.Call.Target]) {
 				held[r.Call.Target] = g
 			}
 		}
@@ -35,7 +35,7 @@ func (l *Ledger) Waiting(ctx context.Context, ids []string) (map[string]ledger.W
 			holder = r.job.slot.ID
 		}
 		why[id] = ledger.PendingRun{
-			Run: r.View(), ForSlot: r.Waiting, Holder: holder, Due: !now.Before(r.DueAt),
+			Run: r.View(), ForSlot: r.Waiting, Holder: holder, Due: !now.Before(r.DueAt()),
 			Running: running[r.job], Processes: l.countAlive(now), Held: held[r.Call.Target],
 		}.WaitReason()
 	}

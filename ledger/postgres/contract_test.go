@@ -37,6 +37,15 @@ func TestContractOverRowsThroughPgBouncer(t *testing.T) {
 	contract(t, testdb.PgBouncer, postgres.OverRows)
 }
 
+func TestRows(t *testing.T) {
+	url := testdb.Postgres(t)
+	besides := connect(t, url)
+	var cases atomic.Int32
+	ledgertest.RunRows(t, func(t *testing.T) ledger.Rows {
+		return postgres.RowsOf(open(t, url, newClock(t, besides, fmt.Sprintf("case_%d", cases.Add(1))).options...))
+	})
+}
+
 func direct(_ testing.TB, url string) string { return url }
 
 func statements(l *postgres.Ledger) ledger.Store { return l }

@@ -45,3 +45,6 @@ func RecordWithoutIncidents() (restore func()) {
 	recordSQL = whole[:begin] + whole[end:]
 	return func() { recordSQL = whole }
 }
+
+// RowsOf returns the rows of a ledger's database.
+func RowsOf(l *Ledger) ledger.Rows { return rows{l.pool} }

@@ -42,7 +42,7 @@ var runTable = []column{
 	{"failures", ledger.ColFailures, int4Kind, func(b []byte, r *stored) []byte { return appendInt4(b, r.Failures) }},
 	{"replayed", ledger.ColReplayed, boolKind, func(b []byte, r *stored) []byte { return appendBool(b, r.Replayed) }},
 	{"status", ledger.ColStatus, int4Kind, func(b []byte, r *stored) []byte { return appendInt4(b, r.Status) }},
-	{"due_at", ledger.ColDue, timeKind, func(b []byte, r *stored) []byte { return appendTime(b, r.DueAt) }},
+	{"due_at", ledger.ColDue, timeKind, func(b []byte, r *stored) []byte { return appendTime(b, r.DueAt()) }},
 	{"waiting", ledger.ColSlot, boolKind, func(b []byte, r *stored) []byte { return appendBool(b, r.Waiting) }},
 	{"slot", ledger.ColSlot, textKind, func(b []byte, r *stored) []byte {
 		if !r.HasSlot {
@@ -54,7 +54,7 @@ var runTable = []column{
 	{"accepted_at", ledger.ColAccepted, timeKind, func(b []byte, r *stored) []byte { return appendTime(b, r.AcceptedAt) }},
 	{"progress", ledger.ColProgress, textKind, func(b []byte, r *stored) []byte { return appendTextOrNull(b, r.Progress) }},
 	{"lease_token", ledger.ColLease, textKind, func(b []byte, r *stored) []byte { return appendText(b, r.Token) }},
-	{"leased_by", ledger.ColLease, textKind, func(b []byte, r *stored) []byte { return appendText(b, r.Holder) }},
+	{"leased_by", ledger.ColLease, textKind, func(b []byte, r *stored) []byte { return appendText(b, r.LeasedBy) }},
 	{"leased_at", ledger.ColLease, timeKind, func(b []byte, r *stored) []byte { return appendTime(b, r.LeasedAt) }},
 	{"started_at", ledger.ColStart, timeKind, func(b []byte, r *stored) []byte { return appendTime(b, r.StartedAt) }},
 	{"send_before", ledger.ColStart, timeKind, func(b []byte, r *stored) []byte { return appendTime(b, r.SendBefore) }},
@@ -111,11 +111,12 @@ func (s *rowReader) row(v *values) (r ledger.Row, err error) {
 	r.Call.Body = v.bytes()
 	r.Trigger, r.TakesSlot, r.Count, r.Run.Attempt = ledger.Trigger(v.text()), v.bool(), int(v.int()), int(v.int())
 	r.Failures, r.Replayed, r.Status = int(v.int()), v.bool(), int(v.int())
-	r.DueAt, r.Waiting, r.HasSlot = v.time(), v.bool(), v.bool()
+	r.SetDueAt(v.time())
+	r.Waiting, r.HasSlot = v.bool(), v.bool()
 	if wait := v.text(); wait != "" {
 		r.WaitReason = ledger.ParseWaitReason(wait)
 	}
-	r.AcceptedAt, r.Progress, r.Token, r.Holder, r.LeasedAt = v.time(), v.text(), v.text(), v.text(), v.time()
+	r.AcceptedAt, r.Progress, r.Token, r.LeasedBy, r.LeasedAt = v.time(), v.text(), v.text(), v.text(), v.time()
 	r.StartedAt, r.SendBefore, r.FinishedAt, r.AckedAt, r.LateAt = v.time(), v.time(), v.time(), v.time(), v.time()
 	r.RerunID, r.By, r.Why = v.text(), v.text(), v.text()
 	return r, nil

@@ -102,9 +102,10 @@ type changeRow struct {
 func shapeOf(c *ledger.Change) updateShape {
 	s := updateShape{set: c.Set, unlisted: c.Unlisted, fenced: c.LeasedAs != ""}
 	switch {
+	case c.Attempt == nil:
 	case c.Attempt.N == 1:
 		s.attempt = inRow
-	case c.Attempt.N > 1:
+	default:
 		s.attempt = inTable
 	}
 	return s
@@ -118,11 +119,11 @@ func (t *tx) Update(changes []ledger.Change) ([]bool, error) {
 	shapes := map[updateShape][]changeRow{}
 	for i := range changes {
 		c := &changes[i]
-		r := changeRow{stored: stored{Row: &c.Row}, change: c, place: i}
+		r := changeRow{stored: stored{Row: c.Row}, change: c, place: i}
 		if c.Set&ledger.ColCall != 0 {
 			var err error
-			if r.stored, err = freeze(&c.Row); err != nil {
-				return nil, fmt.Errorf("run %s: %w", c.ID, err)
+			if r.stored, err = freeze(c.Row); err != nil {
+				return nil, fmt.Errorf("run %s: %w", c.Row.ID, err)
 			}
 		}
 		shape := shapeOf(c)
@@ -147,7 +148,7 @@ func (t *tx) Update(changes []ledger.Change) ([]bool, error) {
 func (t *tx) lockInOrder(changes []ledger.Change) {
 	ids := make([]string, len(changes))
 	for i := range changes {
-		ids[i] = changes[i].ID
+		ids[i] = changes[i].Row.ID
 	}
 	q := query{sql: `SELECT FROM runs WHERE run_id = ANY ($1) ORDER BY run_id FOR UPDATE`}
 	q.args.texts(ids)
@@ -168,7 +169,7 @@ func (t *tx) update(shape updateShape, rows []changeRow, updated []bool) {
 	}
 	if shape.attempt != noAttempt {
 		for _, c := range attemptTable {
-			put(&q.args, c.datatype, rows, func(b []byte, r *changeRow) []byte { return c.put(b, &r.change.Attempt) })
+			put(&q.args, c.datatype, rows, func(b []byte, r *changeRow) []byte { return c.put(b, r.change.Attempt) })
 		}
 	}
 	if shape.attempt == inTable {

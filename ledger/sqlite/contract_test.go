@@ -20,3 +20,7 @@ func TestContract(t *testing.T) {
 		}
 	})
 }
+
+func TestRows(t *testing.T) {
+	ledgertest.RunRows(t, func(t *testing.T) ledger.Rows { return open(t, newFile(t), &clock{}).Rows() })
+}

@@ -75,3 +75,6 @@ func ReadsOfFewJobs() []string { return readsOfJobs("[]") }
 func readsOfJobs(list any) []string {
 	return []string{jobList + among(`jobs.job_id`, list) + byJob, lastRuns + among(`jobs.job_id`, list), slotRuns + among(`slot`, list)}
 }
+
+// Rows returns the engine's rows.
+func (l *Ledger) Rows() ledger.Rows { return rows{l} }

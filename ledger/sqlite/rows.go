@@ -39,7 +39,7 @@ func scanRun(row scanner) (stored, error) {
 	r := &s.Row
 	err := row.Scan(&s.key, &r.ID, &r.JobID, &scheduled, &until, &r.Count, &r.Trigger, &r.State, &r.Reason,
 		&r.Revision, &overlap, &r.Call.Target, &call, &body, &r.Attempt, &r.Failures, &r.Replayed, &r.Status,
-		&due, &slot, &r.Waiting, &waits, &sendBefore, &token, &r.Holder, &leased,
+		&due, &slot, &r.Waiting, &waits, &sendBefore, &token, &r.LeasedBy, &leased,
 		&planned, &started, &finished, &acked, &late, &r.RerunID, &r.By, &r.Why, &accepted, &progress)
 	if err != nil {
 		return s, err
@@ -50,7 +50,8 @@ func scanRun(row scanner) (stored, error) {
 	r.Token, r.Progress, r.TakesSlot, r.HasSlot = textOf(token), textOf(progress), overlap != "", slot != nil
 	r.ScheduledAt, r.Until, r.SendBefore = at(scheduled), until.time(), sendBefore.time()
 	r.PlannedAt, r.StartedAt, r.FinishedAt, r.AckedAt = at(planned), started.time(), finished.time(), acked.time()
-	r.LeasedAt, r.AcceptedAt, r.DueAt, r.LateAt = leased.time(), accepted.time(), due.time(), late.time()
+	r.LeasedAt, r.AcceptedAt, r.LateAt = leased.time(), accepted.time(), late.time()
+	r.SetDueAt(due.time())
 	return s, decodeCall(&r.Call, call, body)
 }
 

@@ -40,7 +40,7 @@ var fields = []struct {
 	{ledger.ColFailures, []field{plain("failures", func(r *ledger.Row) any { return r.Failures })}},
 	{ledger.ColReplayed, []field{plain("replayed", func(r *ledger.Row) any { return r.Replayed })}},
 	{ledger.ColStatus, []field{plain("status", func(r *ledger.Row) any { return r.Status })}},
-	{ledger.ColDue, []field{plain("due_at", func(r *ledger.Row) any { return micros(r.DueAt) })}},
+	{ledger.ColDue, []field{plain("due_at", func(r *ledger.Row) any { return micros(r.DueAt()) })}},
 	{ledger.ColSlot, []field{
 		plain("waiting", func(r *ledger.Row) any { return r.Waiting }),
 		plain("slot", func(r *ledger.Row) any { return slotOf(r) }),
@@ -50,7 +50,7 @@ var fields = []struct {
 	{ledger.ColProgress, []field{plain("progress", func(r *ledger.Row) any { return orNull(r.Progress) })}},
 	{ledger.ColLease, []field{
 		plain("lease_token", func(r *ledger.Row) any { return orNull(r.Token) }),
-		plain("leased_by", func(r *ledger.Row) any { return r.Holder }),
+		plain("leased_by", func(r *ledger.Row) any { return r.LeasedBy }),
 		plain("leased_at", func(r *ledger.Row) any { return micros(r.LeasedAt) }),
 	}},
 	{ledger.ColStart, []field{
@@ -87,7 +87,7 @@ func (t *tx) Update(changes []ledger.Change) ([]bool, error) {
 	for i := range changes {
 		ok, err := t.update(&changes[i])
 		if err != nil {
-			return nil, fmt.Errorf("run %s: %w", changes[i].ID, err)
+			return nil, fmt.Errorf("run %s: %w", changes[i].Row.ID, err)
 		}
 		updated[i] = ok
 	}
@@ -104,19 +104,19 @@ func (t *tx) update(c *ledger.Change) (bool, error) {
 			continue
 		}
 		for _, column := range f.columns {
-			v, err := column.value(&c.Row)
+			v, err := column.value(c.Row)
 			if err != nil {
 				return false, err
 			}
 			args = append(args, v)
 		}
 	}
-	shape := updateShape{c.Set, c.Unlisted, inRow(c.Attempt), c.LeasedAs != ""}
+	shape := updateShape{c.Set, c.Unlisted, c.Attempt != nil && c.Attempt.N == 1, c.LeasedAs != ""}
 	if shape.first {
-		a := &c.Attempt
+		a := c.Attempt
 		args = append(args, micros(a.StartedAt), micros(a.FinishedAt), string(a.Answer), a.Status, a.Code, a.Error, a.Detail, a.Owner)
 	}
-	args = append(args, c.ID, string(c.From))
+	args = append(args, c.Row.ID, string(c.From))
 	if shape.fenced {
 		args = append(args, c.LeasedAs)
 	}
@@ -124,8 +124,8 @@ func (t *tx) update(c *ledger.Change) (bool, error) {
 	if err != nil || n == 0 {
 		return false, err
 	}
-	if c.Attempt.N != 0 && !shape.first {
-		err = t.attempt(c.Attempt)
+	if c.Attempt != nil && !shape.first {
+		err = t.attempt(c.Row.ID, c.Attempt)
 	}
 	return true, err
 }
@@ -134,7 +134,7 @@ func (t *tx) update(c *ledger.Change) (bool, error) {
 type updateShape struct {
 	set      ledger.Columns
 	unlisted bool
-	first    bool // the attempt is kept in the run's row
+	first    bool // the run's first attempt is kept in its row: few runs have another
 	fenced   bool
 }
 
@@ -169,16 +169,13 @@ func (w *writer) updateSQL(s updateShape) string {
 	return text
 }
 
-// inRow reports whether an attempt is kept in the run's row. Few runs have another.
-func inRow(a ledger.Attempt) bool { return a.N == 1 }
-
 // attempt adds an attempt to the run's history.
-func (t *tx) attempt(a ledger.Attempt) error {
+func (t *tx) attempt(runID string, a *ledger.Attempt) error {
 	_, err := t.exec(`
 		INSERT INTO attempts (run, n, started_at, finished_at, answer, status, code, error, detail, owner)
 		SELECT id, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM runs WHERE run_id = ?
 		ON CONFLICT (run, n) DO NOTHING`,
-		a.N, micros(a.StartedAt), micros(a.FinishedAt), string(a.Answer), a.Status, a.Code, a.Error, a.Detail, a.Owner, a.RunID)
+		a.N, micros(a.StartedAt), micros(a.FinishedAt), string(a.Answer), a.Status, a.Code, a.Error, a.Detail, a.Owner, runID)
 	return err
 }
 
@@ -202,7 +199,7 @@ func (t *tx) Insert(list []ledger.Row) ([]bool, error) {
 		n, err := t.exec(insertRun, t.change, r.ID, r.JobID, r.ScheduledAt.UnixMicro(), micros(r.Until), r.Count,
 			string(r.Trigger), string(r.State), string(r.Reason), r.Revision, overlapOf(r),
 			r.Call.Target, call, body, r.PlannedAt.UnixMicro(), micros(r.FinishedAt), r.By, r.Why,
-			micros(r.DueAt), slotOf(r), r.Waiting, r.Attempt, micros(r.SendBefore), orNull(r.Token), r.Holder, micros(r.LeasedAt),
+			micros(r.DueAt()), slotOf(r), r.Waiting, r.Attempt, micros(r.SendBefore), orNull(r.Token), r.LeasedBy, micros(r.LeasedAt),
 			micros(r.StartedAt), micros(r.LateAt))
 		if err != nil {
 			return nil, fmt.Errorf("run %s: %w", r.ID, err)

@@ -73,7 +73,7 @@ func (l *Ledger) Waiting(ctx context.Context, ids []string) (map[string]ledger.W
 		err = r.QueryRowContext(ctx, `SELECT count(*) FROM processes WHERE beat_at >= ?`, now-ledger.ProcessTTL.Microseconds()).Scan(&living)
 		for _, s := range runs {
 			why[s.ID] = ledger.PendingRun{
-				Run: s.View(), ForSlot: s.Waiting, Holder: holder[s.JobID], Due: s.DueAt.UnixMicro() <= now,
+				Run: s.View(), ForSlot: s.Waiting, Holder: holder[s.JobID], Due: s.DueAt().UnixMicro() <= now,
 				Running: running[s.JobID], Processes: living, Held: held[s.Call.Target],
 			}.WaitReason()
 		}

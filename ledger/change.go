@@ -1,0 +1,118 @@
+package ledger
+
+import (
+	"bytes"
+	"reflect"
+	"slices"
+)
+
+// Change writes some fields of one row.
+type Change struct {
+	Row *Row    // the ID, and the new values
+	Set Columns // what is written
+	// From is the state that the row must be in, and LeasedAs, if it is not "", the token
+	// that it must be leased under; else the row stays as it is.
+	From     State
+	LeasedAs string
+	Attempt  *Attempt // added to the run's history, under the row's ID; nil: none
+	// Unlisted marks a change that no listing shows: Changes does not return it.
+	Unlisted bool
+}
+
+// Changed returns the change that makes a row, as it was read, what it is now.
+func Changed(was, is *Row) Change {
+	c := Change{Row: is, From: was.State}
+	for i := range columns {
+		if !columns[i].same(was, is) {
+			c.Set |= columns[i].of
+		}
+	}
+	return c
+}
+
+// Apply writes the fields of a change into a row that an engine keeps.
+func (c *Change) Apply(to *Row) {
+	for i := range columns {
+		if c.Set&columns[i].of != 0 {
+			columns[i].copy(to, c.Row)
+		}
+	}
+}
+
+// Columns is a set of groups of a Row's fields. An engine writes the fields of a group
+// together.
+type Columns uint32
+
+// The groups of the fields that change.
+const (
+	ColState Columns = 1 << iota // State and Reason
+	ColCall                      // Call
+	ColPlan                      // Trigger and TakesSlot
+	ColCount
+	ColAttempt
+	ColFailures
+	ColReplayed
+	ColStatus
+	ColDue  // DueAt
+	ColSlot // Waiting and HasSlot
+	ColWait // WaitReason
+	ColAccepted
+	ColProgress
+	ColLease // LeasedBy, LeasedAt and Token
+	ColStart // StartedAt and SendBefore
+	ColFinished
+	ColAcked
+	ColLate
+	ColRerun
+	ColActor // By and Why
+)
+
+// columns are the groups: each says whether two rows have the same values, and copies
+// them. The fields that are in no group never change.
+var columns = []struct {
+	of   Columns
+	same func(a, b *Row) bool
+	copy func(to, from *Row)
+}{
+	{ColState, func(a, b *Row) bool { return a.State == b.State && a.Reason == b.Reason },
+		func(to, from *Row) {
+			due := to.DueAt()
+			to.State, to.Reason = from.State, from.Reason
+			to.SetDueAt(due)
+		}},
+	{ColCall, func(a, b *Row) bool { return sameCall(&a.Call, &b.Call) }, func(to, from *Row) { to.Call = from.Call }},
+	{ColPlan, func(a, b *Row) bool { return a.Trigger == b.Trigger && a.TakesSlot == b.TakesSlot },
+		func(to, from *Row) { to.Trigger, to.TakesSlot = from.Trigger, from.TakesSlot }},
+	{ColCount, func(a, b *Row) bool { return a.Count == b.Count }, func(to, from *Row) { to.Count = from.Count }},
+	{ColAttempt, func(a, b *Row) bool { return a.Attempt == b.Attempt }, func(to, from *Row) { to.Attempt = from.Attempt }},
+	{ColFailures, func(a, b *Row) bool { return a.Failures == b.Failures }, func(to, from *Row) { to.Failures = from.Failures }},
+	{ColReplayed, func(a, b *Row) bool { return a.Replayed == b.Replayed }, func(to, from *Row) { to.Replayed = from.Replayed }},
+	{ColStatus, func(a, b *Row) bool { return a.Status == b.Status }, func(to, from *Row) { to.Status = from.Status }},
+	{ColDue, func(a, b *Row) bool { return a.DueAt().Equal(b.DueAt()) }, func(to, from *Row) { to.SetDueAt(from.DueAt()) }},
+	{ColSlot, func(a, b *Row) bool { return a.Waiting == b.Waiting && a.HasSlot == b.HasSlot },
+		func(to, from *Row) { to.Waiting, to.HasSlot = from.Waiting, from.HasSlot }},
+	{ColWait, func(a, b *Row) bool { return a.WaitReason == b.WaitReason }, func(to, from *Row) { to.WaitReason = from.WaitReason }},
+	{ColAccepted, func(a, b *Row) bool { return a.AcceptedAt.Equal(b.AcceptedAt) }, func(to, from *Row) { to.AcceptedAt = from.AcceptedAt }},
+	{ColProgress, func(a, b *Row) bool { return a.Progress == b.Progress }, func(to, from *Row) { to.Progress = from.Progress }},
+	{ColLease, func(a, b *Row) bool {
+		return a.LeasedBy == b.LeasedBy && a.LeasedAt.Equal(b.LeasedAt) && a.Token == b.Token
+	},
+		func(to, from *Row) { to.LeasedBy, to.LeasedAt, to.Token = from.LeasedBy, from.LeasedAt, from.Token }},
+	{ColStart, func(a, b *Row) bool { return a.StartedAt.Equal(b.StartedAt) && a.SendBefore.Equal(b.SendBefore) },
+		func(to, from *Row) { to.StartedAt, to.SendBefore = from.StartedAt, from.SendBefore }},
+	{ColFinished, func(a, b *Row) bool { return a.FinishedAt.Equal(b.FinishedAt) }, func(to, from *Row) { to.FinishedAt = from.FinishedAt }},
+	{ColAcked, func(a, b *Row) bool { return a.AckedAt.Equal(b.AckedAt) }, func(to, from *Row) { to.AckedAt = from.AckedAt }},
+	{ColLate, func(a, b *Row) bool { return a.LateAt.Equal(b.LateAt) }, func(to, from *Row) { to.LateAt = from.LateAt }},
+	{ColRerun, func(a, b *Row) bool { return a.RerunID == b.RerunID }, func(to, from *Row) { to.RerunID = from.RerunID }},
+	{ColActor, func(a, b *Row) bool { return a.By == b.By && a.Why == b.Why }, func(to, from *Row) { to.By, to.Why = from.By, from.Why }},
+}
+
+// sameCall reports whether two calls are copies of one, which share what they point to.
+func sameCall(a, b *Call) bool {
+	return a.Target == b.Target && a.Method == b.Method && a.Path == b.Path && a.ContentType == b.ContentType &&
+		a.Timeout == b.Timeout && a.Jitter == b.Jitter && a.MaxRetryAfter == b.MaxRetryAfter && a.Horizon == b.Horizon &&
+		a.MaxInFlight == b.MaxInFlight && a.Within == b.Within && a.Poll == b.Poll && a.Delay == b.Delay &&
+		a.StartWithin == b.StartWithin && a.FinishWithin == b.FinishWithin && a.Heartbeat == b.Heartbeat &&
+		bytes.Equal(a.Body, b.Body) && slices.Equal(a.Scopes, b.Scopes) && slices.Equal(a.Backoff, b.Backoff) &&
+		reflect.ValueOf(a.Headers).Pointer() == reflect.ValueOf(b.Headers).Pointer()
+}

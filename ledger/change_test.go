@@ -1,0 +1,50 @@
+package ledger
+
+import (
+	"testing"
+	"time"
+)
+
+// opposite returns two leased rows that differ in every group of fields.
+func opposite() (a, b Row) {
+	early, late := time.Unix(1, 0).UTC(), time.Unix(2, 0).UTC()
+	a = Row{Run: Run{ID: "j@2026-01-01T00:00:00Z", State: Running, Count: 1, LeasedUntil: early}}
+	b = Row{
+		Run: Run{
+			ID: a.ID, State: Accepted, Reason: ReasonOperator, Call: Call{Target: "t"}, Trigger: ByBackfill, Count: 2, Attempt: 3, Failures: 4, Replayed: true,
+			Status: 500, NextAt: late, WaitReason: WaitReason{Code: WaitNotSent}, AcceptedAt: late, Progress: "p", SendBefore: late, LeasedBy: "o",
+			StartedAt: late, FinishedAt: late, AckedAt: late, RerunID: "r", By: "me", Why: "so",
+		},
+		LeasedAt: late, Token: "t", LateAt: late, TakesSlot: true, Waiting: true, HasSlot: true,
+	}
+	return a, b
+}
+
+func TestOppositeRowsDifferInEveryGroup(t *testing.T) {
+	a, b := opposite()
+	if got := Changed(&a, &b).Set; got != ColActor<<1-1 {
+		t.Errorf("the groups %b differ, want %b", got, ColActor<<1-1)
+	}
+}
+
+// The run of an outcome is usually not read before: what the outcome sets must be
+// written whatever the row has, and nothing else.
+func TestAnOutcomeWritesEachFieldThatItSets(t *testing.T) {
+	now := time.Unix(3, 0).UTC()
+	for _, state := range []State{Succeeded, Dead, Retrying, Accepted, Planned} {
+		for _, attempt := range []Attempt{{}, {N: 7, Status: 201}} {
+			o := Outcome{State: state, Reason: ReasonExhausted, Failures: 9, Wait: time.Hour, Progress: "half", Attempt: attempt, WaitReason: WaitReason{Code: WaitNoToken}}
+			one, other := opposite()
+			for _, was := range []Row{one, other} {
+				is := was
+				c, err := o.change(&is, now)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if forgotten := Changed(&was, &is).Set &^ c.Set; forgotten != 0 {
+					t.Errorf("%s, attempt %d: changes the groups %b and does not write them", state, attempt.N, forgotten)
+				}
+			}
+		}
+	}
+}

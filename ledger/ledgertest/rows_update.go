@@ -1,0 +1,116 @@
+package ledgertest
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+var updateCases = []rowsCase{
+	{"a change of any field is written, and of no other", func(t *table) {
+		for _, state := range []ledger.State{ledger.Planned, ledger.Running, ledger.Dead} {
+			for _, f := range changingFields() {
+				if in, bound := fieldsOf[f.name]; bound && !slices.Contains(in, state) {
+					continue
+				}
+				r := minute(fmt.Sprintf("%s-%s", f.name, state), 0)
+				r.State = state
+				if r.SetDueAt(r.ScheduledAt); state == ledger.Dead {
+					r.FinishedAt = r.ScheduledAt
+					r.SetDueAt(time.Time{})
+				}
+				t.insert(r)
+				was := t.row(r.ID)
+				is := was
+				due := is.DueAt()
+				if f.change(&is); f.name == "State" {
+					is.SetDueAt(due)
+				}
+				c := ledger.Changed(&was, &is)
+				if c.Set == 0 {
+					t.Errorf("%s: Changed does not see it", f.name)
+				}
+				t.write(func(tx ledger.Tx) error {
+					_, err := tx.Update([]ledger.Change{c})
+					return err
+				})
+				t.sameRow(f.name, t.row(r.ID), is)
+			}
+		}
+	}},
+}
+
+// field is a field of a row, and gives it another value.
+type field struct {
+	name   string
+	change func(*ledger.Row)
+}
+
+// fieldsOf are the states whose runs have a field.
+var fieldsOf = map[string][]ledger.State{
+	"State":       {ledger.Planned, ledger.Running}, // becomes retrying
+	"NextAt":      {ledger.Planned},
+	"LeasedUntil": {ledger.Running},
+	"FinishedAt":  {ledger.Dead},
+	"Waiting":     {ledger.Planned},
+	"HasSlot":     {ledger.Planned, ledger.Running},
+}
+
+// constant are the fields of a row that never change.
+var constant = []string{"ID", "JobID", "ScheduledAt", "Until", "Revision", "PlannedAt"}
+
+// changingFields are all fields of a row but the constant ones, those of its call too.
+func changingFields() (list []field) {
+	var walk func(name string, t reflect.Type, of func(*ledger.Row) reflect.Value)
+	walk = func(name string, t reflect.Type, of func(*ledger.Row) reflect.Value) {
+		for i := range t.NumField() {
+			f := t.Field(i)
+			value := func(r *ledger.Row) reflect.Value { return of(r).Field(i) }
+			switch {
+			case !f.IsExported() || name == "" && slices.Contains(constant, f.Name):
+			case f.Anonymous, f.Type == reflect.TypeFor[ledger.Call](), f.Type == reflect.TypeFor[ledger.WaitReason]():
+				walk(map[bool]string{false: f.Name + "."}[f.Anonymous], f.Type, value)
+			default:
+				list = append(list, field{name + f.Name, func(r *ledger.Row) { another(value(r)) }})
+			}
+		}
+	}
+	walk("", reflect.TypeFor[ledger.Row](), func(r *ledger.Row) reflect.Value { return reflect.ValueOf(r).Elem() })
+	return list
+}
+
+// another sets a field to a value that it did not have.
+func another(v reflect.Value) {
+	switch old := v.Interface().(type) {
+	case time.Time:
+		v.Set(reflect.ValueOf(time.Date(2026, 2, 3, 4, 5, 6, 7000, time.UTC)))
+	case ledger.State:
+		v.Set(reflect.ValueOf(ledger.Retrying))
+	case ledger.Trigger:
+		v.Set(reflect.ValueOf(ledger.ByBackfill))
+	case ledger.WaitCode:
+		v.Set(reflect.ValueOf(ledger.WaitNoToken))
+	case json.RawMessage:
+		v.Set(reflect.ValueOf(json.RawMessage(`{"b":  2}`)))
+	case []string:
+		v.Set(reflect.ValueOf([]string{"x"}))
+	case []time.Duration:
+		v.Set(reflect.ValueOf([]time.Duration{time.Minute}))
+	case map[string]string:
+		v.Set(reflect.ValueOf(map[string]string{"K": "v"}))
+	case bool:
+		v.SetBool(!old)
+	case float64:
+		v.SetFloat(old + 0.5)
+	default:
+		if v.CanInt() {
+			v.SetInt(v.Int() + 1)
+		} else {
+			v.SetString(v.String() + "x")
+		}
+	}
+}
