@@ -20,7 +20,8 @@ const (
 	serializationFailure = "40001"
 	deadlockDetected     = "40P01"
 	readOnlyTransaction  = "25006" // a write on a standby
-	featureNotSupported  = "0A000" // BEGIN READ WRITE on a standby
+	featureNotSupported  = "0A000" // BEGIN READ WRITE on a standby; or a table of a prepared statement was changed
+	noSuchStatement      = "26000" // a session's prepared statements were discarded
 )
 
 // unavailable are the codes after which the same call may succeed: the server
@@ -90,11 +91,12 @@ func hasCode(err error, codes ...string) bool {
 	return errors.As(err, &fromServer) && slices.Contains(codes, fromServer.Code)
 }
 
-// retry calls fn again if the database rolled it back in favor of another
-// transaction, or if its connection was the first to detect a pooler.
+// retry calls fn again if the database rolled it back in favor of another transaction, or
+// because a prepared statement was not valid any more, or if its connection was the
+// first to detect a pooler.
 func retry(fn func() error) error {
 	for range 3 {
-		if err := fn(); !hasCode(err, serializationFailure, deadlockDetected) && !errors.Is(err, errPooler) {
+		if err := fn(); !hasCode(err, serializationFailure, deadlockDetected, featureNotSupported, noSuchStatement) && !errors.Is(err, errPooler) {
 			return err
 		}
 	}

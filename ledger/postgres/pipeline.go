@@ -19,6 +19,7 @@ import (
 // server would not end it after idle_in_transaction_session_timeout, and its locks
 // would stay.
 type pipeline struct {
+	ctx   context.Context
 	pool  *sessions
 	conn  *pgxpool.Conn
 	pipe  *pgconn.Pipeline
@@ -53,7 +54,7 @@ func (s *sessions) pipelined(ctx context.Context, begin string, f func(*pipeline
 		return err
 	}
 	defer conn.Release()
-	p := &pipeline{pool: s, conn: conn, begin: begin}
+	p := &pipeline{ctx: ctx, pool: s, conn: conn, begin: begin}
 	if !s.pooler.Load() {
 		p.known = preparedOn(conn)
 	}
@@ -107,6 +108,9 @@ func (p *pipeline) flush() error {
 
 // exchange sends statements and reads their results.
 func (p *pipeline) exchange(queue []query) error {
+	if err := p.ctx.Err(); err != nil {
+		return err
+	}
 	for i := range queue {
 		p.send(&queue[i])
 	}
@@ -215,7 +219,7 @@ func (p *pipeline) commit() error {
 // rollback ends a transaction that failed. A session that cannot be used any more is
 // closed when it is released.
 func (p *pipeline) rollback() {
-	if hasCode(p.failed, cachedPlanChanged, noSuchStatement) && p.known != nil {
+	if hasCode(p.failed, featureNotSupported, noSuchStatement) && p.known != nil {
 		p.known.forget()
 	}
 	if c := p.conn.Conn().PgConn(); !c.IsClosed() && c.TxStatus() != idleStatus {
@@ -287,10 +291,3 @@ func (p *prepared) forgetUnparsed() {
 func (p *prepared) forget() {
 	p.statements, p.unparsed = map[string]*statement{}, nil
 }
-
-// Codes after which the same statements succeed once they are prepared again: a table
-// was changed, or the session's statements were discarded.
-const (
-	cachedPlanChanged = "0A000"
-	noSuchStatement   = "26000"
-)
