@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -32,6 +33,10 @@ type Call struct {
 	// ledger's. Nothing is sent at or after it; zero: no bound. See PastSendUntil.
 	SendUntil time.Time
 }
+
+// Key returns the idempotency key of the run in the form that its target takes: the same
+// on every attempt.
+func (c Call) Key() string { return jobs.KeyForm(c.Work.Call.KeyForm).Of(c.RunID) }
 
 // Answer is the result of one attempt, classified by the Caller that made it.
 type Answer struct {

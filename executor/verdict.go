@@ -114,6 +114,8 @@ func FrozenCall(j jobs.Job, runID string, at time.Time) ledger.Call {
 		Path:          j.Path,
 		Body:          j.RequestBody(runID, at),
 		Scopes:        j.Scopes,
+		KeyHeader:     j.Key.Header,
+		KeyForm:       string(j.Key.Form),
 		Headers:       j.RequestHeaders(runID, at),
 		Timeout:       j.Timeout,
 		Backoff:       j.Retry.Backoff,

@@ -28,6 +28,8 @@ func (d *draft) checkJobs(p Platform, defaults Defaults) {
 		j = j.withDefaults(p)
 		j.Target = d.checkTarget(path, j)
 		j.TargetURLEnv = ""
+		j.Key = d.declared[j.Target].Key
+		d.checkJobKey(path+".target", j)
 		j.Body = d.checkBody(path+".body", j)
 		d.checkJobHeaders(path+".headers", j)
 		j.registry = d.made.name

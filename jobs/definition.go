@@ -51,6 +51,8 @@ type definition struct {
 	Owner       string            `json:"owner,omitempty"`
 	Labels      map[string]string `json:"labels,omitempty"`
 	Heartbeat   string            `json:"heartbeat,omitempty"`
+	KeyHeader   string            `json:"keyHeader,omitempty"`
+	KeyForm     KeyForm           `json:"keyForm,omitempty"`
 }
 
 // ParsedSchedule returns the job's schedule. It is nil unless the job comes from a
@@ -85,7 +87,7 @@ func (j Job) define() ([]byte, error) {
 		KeyScope: j.KeyScope, MaxInFlight: j.MaxInFlight,
 		Within: j.Async.Within, Poll: j.Async.Poll, StartWithin: j.Alarm.StartWithin, FinishWithin: j.Alarm.FinishWithin,
 		Spread: j.Spread, Headers: j.Headers, Description: j.Description, Owner: j.Owner, Labels: j.Labels,
-		Heartbeat: j.HeartbeatURLEnv, Registry: j.registryIfNamed(sent),
+		Heartbeat: j.HeartbeatURLEnv, KeyHeader: j.Key.Header, KeyForm: j.Key.Form, Registry: j.registryIfNamed(sent),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("definition of job %q: %w", j.ID, err)
@@ -132,6 +134,7 @@ func (d definition) job(parsed *schedule.Schedule) Job {
 		registry: d.Registry,
 
 		HeartbeatURLEnv: d.Heartbeat,
+		Key:             Key{Header: d.KeyHeader, Form: d.KeyForm},
 	}
 	if d.Body != nil {
 		j.Body = d.Body

@@ -97,6 +97,7 @@ func (d *draft) checkTargets() {
 		t.Auth = d.checkAuth(path+".auth", t.Auth)
 		d.checkTLS(path+".tls", t.TLS)
 		d.atLeast(path+".maxInFlight", t.MaxInFlight, 0)
+		d.checkKey(path+".key", t)
 		d.declared[t.Name] = t
 	}
 }

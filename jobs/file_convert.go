@@ -99,6 +99,9 @@ func (t *fileTarget) target(name string) Target {
 		return Target{Name: name}
 	}
 	target := Target{Name: name, URLEnv: t.URLEnv, AllowHTTP: t.AllowHTTP, MaxInFlight: t.MaxInFlight}
+	if t.Key != nil {
+		target.Key = Key{t.Key.Header, KeyForm(t.Key.Form), t.Key.Max}
+	}
 	if t.Auth != nil {
 		target.Auth = t.Auth.auth()
 	}

@@ -29,6 +29,13 @@ type fileTarget struct {
 	TLS         *fileTLS  `yaml:"tls" doc:"Certificates of connections; default: the certificate authorities of the system, and no client certificate."`
 	AllowHTTP   bool      `yaml:"allowHTTP" doc:"Allow unencrypted http to another machine, but not to a token endpoint; default false."`
 	MaxInFlight int       `yaml:"maxInFlight" doc:"Maximum number of calls to this target at the same time; default: the limit of the process."`
+	Key         *fileKey  `yaml:"key" doc:"How the target takes idempotency keys; default: the run ID in Idempotency-Key. See requests.md."`
+}
+
+type fileKey struct {
+	Header string `yaml:"header" doc:"Name of the header field that carries the key; default Idempotency-Key."`
+	Form   string `yaml:"form" doc:"Form of the key: runId (default); uuid4 or uuid7; hex32, 32 hexadecimal digits; token22 or token64, 22 or up to 64 of A-Z, a-z, 0-9, dash and underscore." enum:"runId,uuid4,uuid7,hex32,token22,token64"`
+	Max    int    `yaml:"max" doc:"The longest key that the target takes, in characters. A job whose keys could be longer is refused. Default: no limit."`
 }
 
 type fileAuth struct {

@@ -56,6 +56,8 @@ func (d *draft) checkJobHeaders(path string, j Job) {
 			d.add(at, codeBadName, "the header %s belongs to the target's auth, whose values come from variables or files; the registry holds no secrets", name)
 		case isOwnField(lower) || slices.Contains(tracingFields, lower):
 			d.add(at, codeBadName, "the header %s is the call's own and cannot be set", name)
+		case strings.EqualFold(name, j.Key.Header):
+			d.add(at, codeDuplicateName, "the header %s carries the key of target %s; remove it here", name, j.Target)
 		case auth[lower]:
 			d.add(at, codeDuplicateName, "the header %s is set by the auth of target %s; remove one", name, j.Target)
 		case twice:
@@ -74,6 +76,8 @@ func (d *draft) checkHeaderValue(path, name, value string) {
 		d.add(path, CodeBadValue, "invalid value of header %s; a value has visible ASCII characters, and spaces only between them", name)
 	case n > maxHeaderValue:
 		d.add(path, codeOutOfRange, "the value of header %s can have %d bytes, the maximum is %d", name, n, maxHeaderValue)
+	default:
+		d.checkVendorHeader(path, name, value)
 	}
 }
 

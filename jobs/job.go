@@ -51,6 +51,7 @@ type Job struct {
 	// HeartbeatURLEnv is the variable that holds an address, which is requested at the
 	// start and end of each run in the form of healthchecks.io; "": none.
 	HeartbeatURLEnv string
+	Key             Key  // that of the target, in a job of a Registry; ignored otherwise
 	Disabled        bool // no run is planned
 
 	schedule *schedule.Schedule // parsed by the registry

@@ -23,6 +23,7 @@ type Target struct {
 	// unencrypted. It does not apply to a token endpoint.
 	AllowHTTP   bool
 	MaxInFlight int // maximum number of calls at the same time; 0: the executor's limit
+	Key         Key // how the target takes idempotency keys
 }
 
 // KeyTTL declares how long a target keeps the keys of a scope.

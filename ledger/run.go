@@ -55,6 +55,9 @@ type Call struct {
 	Body        json.RawMessage `json:"body,omitempty"`
 	ContentType string          `json:"contentType,omitempty"` // of the body; empty: application/json
 	Scopes      []string        `json:"scopes,omitempty"`
+	// KeyHeader and KeyForm are those of jobs.Key: how the target takes the run's key.
+	KeyHeader string `json:"keyHeader,omitempty"`
+	KeyForm   string `json:"keyForm,omitempty"`
 	// Headers are the job's own header fields; do not modify those that a store
 	// returned: they are shared.
 	Headers map[string]string `json:"headers,omitempty"`

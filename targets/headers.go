@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/jobs"
 )
 
 // mostFields are ours, a credential and a trace: a map made for as many need
@@ -16,10 +17,10 @@ import (
 const mostFields = 11
 
 // setHeaders sets the fields that tell a target which run this is. The key is
-// sent bare, as Stripe's clients do; a run ID needs no quoting.
+// sent bare, as Stripe's clients do; no form of a key needs quoting.
 func setHeaders(h http.Header, c executor.Call, userAgent string) {
 	f := fields{h, make([]string, 0, 9)}
-	f.set("Idempotency-Key", c.RunID)
+	f.set(keyHeader(c), c.Key())
 	f.set("Cronce-Registry", c.Registry)
 	f.set("Cronce-Run-Id", c.RunID)
 	f.set("Cronce-Job-Id", c.JobID)
@@ -35,6 +36,14 @@ func setHeaders(h http.Header, c executor.Call, userAgent string) {
 	if len(c.Call.Body) > 0 {
 		f.set("Content-Type", cmp.Or(c.Call.ContentType, "application/json"))
 	}
+}
+
+// keyHeader is the canonical name of the field that carries the key.
+func keyHeader(c executor.Call) string {
+	if c.Call.KeyHeader == "" {
+		return jobs.HeaderIdempotencyKey
+	}
+	return http.CanonicalHeaderKey(c.Call.KeyHeader)
 }
 
 // setOwn sets the job's own fields; a registry allows none that a call has, a row
@@ -91,6 +100,9 @@ func malformed(c executor.Call) string {
 		if len(id.value) > 128 || !visible(id.value) {
 			return "the " + id.what + " is not 1 to 128 visible ASCII characters"
 		}
+	}
+	if !jobs.KeyForm(c.Call.KeyForm).Known() {
+		return "this program does not know the form of key " + quoted(c.Call.KeyForm) + "; run the version that admitted the run"
 	}
 	return ""
 }

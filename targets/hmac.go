@@ -27,7 +27,7 @@ func (s standardWebhooks) sign(_ context.Context, req *http.Request, c executor.
 	if err != nil {
 		return nil, err
 	}
-	id, at := webhookID(c.RunID), strconv.FormatInt(s.now().Unix(), 10)
+	id, at := webhookID(c.Key()), strconv.FormatInt(s.now().Unix(), 10)
 	var signatures []string
 	for i, text := range used {
 		key, err := webhookSecret(text)
@@ -52,10 +52,9 @@ func (s standardWebhooks) secrets() (list []string) {
 	return list
 }
 
-// webhookID is a run's ID without full stops: what is signed is id.time.body, of
-// which an id with a full stop could be read in two ways. No run ID has a
-// percent sign.
-func webhookID(runID string) string { return strings.ReplaceAll(runID, ".", "%2E") }
+// webhookID is a run's key without full stops: what is signed is id.time.body, of
+// which an id with a full stop could be read in two ways. No key has a percent sign.
+func webhookID(key string) string { return strings.ReplaceAll(key, ".", "%2E") }
 
 var errNotAWebhookSecret = errors.New("must hold whsec_ followed by 24 to 64 bytes in base64")
 

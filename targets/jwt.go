@@ -37,7 +37,7 @@ type claims struct {
 	Issuer   string `json:"iss"` // the registry
 	Audience string `json:"aud"`
 	Subject  string `json:"sub"` // the job
-	ID       string `json:"jti"` // the run: the same in all attempts
+	ID       string `json:"jti"` // the run's key: the same in all attempts
 	IssuedAt int64  `json:"iat"`
 	Expires  int64  `json:"exp"`
 	Body     string `json:"body_sha256"`
@@ -61,7 +61,7 @@ func (j *jwt) sign(_ context.Context, req *http.Request, c executor.Call) ([]str
 	}
 	sum := sha256.Sum256(c.Call.Body)
 	token, err := key.signJWS(claims{
-		Issuer: c.Registry, Audience: j.audience, Subject: c.JobID, ID: c.RunID,
+		Issuer: c.Registry, Audience: j.audience, Subject: c.JobID, ID: c.Key(),
 		IssuedAt: now.Unix(), Expires: end.Unix(), Body: b64(sum[:]),
 	})
 	if err != nil {

@@ -96,9 +96,10 @@ func TestSignedCallsVerifyAtTheTarget(t *testing.T) {
 				h = v.Middleware(h)
 			}
 			for _, id := range []string{runID, "a.b.c@2026-11-21T03:00:00Z~x.y"} {
-				for _, body := range []json.RawMessage{call().Call.Body, nil} {
+				for i, body := range []json.RawMessage{call().Call.Body, nil} {
 					c := call()
 					c.RunID, c.Call.Body, principal = id, body, ""
+					c.Call.KeyForm = []string{"", string(jobs.KeyHex32)}[i]
 					if a := attempt(t, ts, c, patience); a.Kind != ledger.AnswerFresh || principal != "acme" {
 						t.Errorf("%s %s: %+v, principal %q", id, body, a, principal)
 					}

@@ -35,7 +35,7 @@ func (s sigV4) sign(_ context.Context, req *http.Request, c executor.Call) ([]st
 	req.Header.Set("X-Amz-Content-Sha256", hex.EncodeToString(sum[:])) // some services want it, the others take it
 	own := slices.Collect(maps.Keys(c.Call.Headers))
 	for name := range req.Header {
-		if name == "Idempotency-Key" || strings.HasPrefix(name, "Cronce-") {
+		if name == keyHeader(c) || strings.HasPrefix(name, "Cronce-") {
 			own = append(own, name)
 		}
 	}

@@ -13,12 +13,12 @@ import (
 
 	"github.com/cronce/cronce/api/access"
 	"github.com/cronce/cronce/internal/operations"
-	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 )
 
 type runView struct {
 	Run      ledger.Run
+	Key      operations.RunKey
 	Kind     kind
 	Sentence string
 	Pause    *ledger.Audit // that a skipped run fell into; nil where it is not known
@@ -53,7 +53,11 @@ type step struct {
 }
 
 func (d *Dashboard) run(r *http.Request) (view, error) {
-	id, ctx := jobs.CanonicalRunID(strings.TrimSpace(r.PathValue("id"))), r.Context()
+	ctx := r.Context()
+	id, err := operations.FindRun(ctx, d.Ledger, r.PathValue("id"))
+	if err != nil {
+		return view{}, err
+	}
 	run, attempts, err := d.Ledger.Get(ctx, id)
 	if errors.Is(err, ledger.ErrNotFound) {
 		return view{}, missing("The ledger has no run \""+id+"\".",
@@ -66,7 +70,7 @@ func (d *Dashboard) run(r *http.Request) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	v := runView{Run: run, Job: run.JobID, Kind: kindOf(run.State, run.Replayed), Now: d.now(), Headers: headersFor(r, run.Call.Headers), Body: bodyFor(r, run.Call.Body)}
+	v := runView{Run: run, Key: operations.KeyOf(run), Job: run.JobID, Kind: kindOf(run.State, run.Replayed), Now: d.now(), Headers: headersFor(r, run.Call.Headers), Body: bodyFor(r, run.Call.Body)}
 	run.WaitReason = waits[id]
 	if run.Reason == ledger.ReasonPaused {
 		if v.Pause, err = d.pauseOf(ctx, run); err != nil {

@@ -75,6 +75,10 @@ type RunDetail struct {
 	Target string `json:"target"`
 	Method string `json:"method"`
 	Path   string `json:"path"`
+	// Key is the idempotency key and KeyHeader the field that carries it, if they are
+	// not the run ID and Idempotency-Key.
+	Key       string `json:"key,omitempty"`
+	KeyHeader string `json:"keyHeader,omitempty"`
 	// Headers and Body are what the run sends, frozen when it was planned. The API and
 	// the dashboard omit them for a caller that is not allowed to see them.
 	Headers map[string]string `json:"headers,omitempty"`
@@ -169,9 +173,12 @@ func (s *Service) Runs(ctx context.Context, f ledger.Filter) (RunPage, error) {
 	return page, err
 }
 
-// Run shows one run. The time in its ID may have any offset.
-func (s *Service) Run(ctx context.Context, id string) (RunDetail, error) {
-	id = jobs.CanonicalRunID(id)
+// Run shows one run, by its ID or its key; see FindRun.
+func (s *Service) Run(ctx context.Context, idOrKey string) (RunDetail, error) {
+	id, err := FindRun(ctx, s.ledger, idOrKey)
+	if err != nil {
+		return RunDetail{}, err
+	}
 	r, attempts, err := s.ledger.Get(ctx, id)
 	if err != nil {
 		return RunDetail{}, s.notFound(ctx, id, err)
@@ -184,6 +191,9 @@ func (s *Service) Run(ctx context.Context, id string) (RunDetail, error) {
 		return RunDetail{}, err
 	}
 	v := RunDetail{Run: RunOf(r), Target: r.Call.Target, Method: r.Call.Method, Path: r.Call.Path, Headers: r.Call.Headers, Body: r.Call.Body, History: []Attempt{}, Acts: acts}
+	if k := KeyOf(r); k.Value != r.ID || k.Header != jobs.HeaderIdempotencyKey {
+		v.Key, v.KeyHeader = k.Value, k.Header
+	}
 	for _, at := range attempts {
 		v.History = append(v.History, Attempt{
 			at.N, actualTime(at.StartedAt), actualTime(at.FinishedAt), at.Answer, at.Status, at.Code, at.Error, at.Detail, at.Owner,

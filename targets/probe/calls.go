@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 	"github.com/cronce/cronce/targets"
 )
@@ -115,7 +116,7 @@ func (p *prober) ask(ctx context.Context, name, key string, body []byte) Call {
 	var change func(http.Header)
 	if key == "" {
 		c.RunID = p.newKey()
-		change = func(h http.Header) { h.Del("Idempotency-Key") }
+		change = func(h http.Header) { h.Del(cmp.Or(p.Job.Key.Header, jobs.HeaderIdempotencyKey)) }
 	}
 	start := time.Now()
 	got := p.Targets.Probe(ctx, c, change)

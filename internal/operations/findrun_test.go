@@ -1,0 +1,49 @@
+package operations_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+)
+
+// crowd is a ledger with very many runs of one second, listed in pages.
+type crowd []ledger.Run
+
+func (c crowd) List(_ context.Context, f ledger.Filter) (page []ledger.Run, err error) {
+	for _, r := range c {
+		later := f.Before != nil && r.ID >= f.Before.ID
+		if !later && !r.ScheduledAt.Before(f.Since) && r.ScheduledAt.Before(f.Until) && len(page) < f.Limit {
+			page = append(page, r)
+		}
+	}
+	return page, nil
+}
+
+func TestARunIsFoundByItsKeyInEveryForm(t *testing.T) {
+	at := time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
+	var runs crowd
+	for n := range 2500 { // in the order of a listing: IDs descending
+		runs = append(runs, ledger.Run{ID: jobs.RunID(fmt.Sprintf("job%04d", 9999-n), at), ScheduledAt: at})
+	}
+	wanted := runs[2400].ID
+	for _, form := range []jobs.KeyForm{jobs.KeyRunID, jobs.KeyUUID4, jobs.KeyUUID7, jobs.KeyHex32, jobs.KeyToken22, jobs.KeyToken64} {
+		key := form.Of(wanted)
+		for _, text := range []string{key, `"` + key + `"`, " " + key + "\n"} {
+			if got, err := operations.FindRun(t.Context(), runs, text); err != nil || got != wanted {
+				t.Errorf("%q: %s, %v; want %s", text, got, err, wanted)
+			}
+		}
+		stranger := form.Of(jobs.RunID("stranger", at))
+		if got, err := operations.FindRun(t.Context(), runs, stranger); err != nil || got != stranger {
+			t.Errorf("the key of no run: %s, %v; want it back", got, err)
+		}
+	}
+	if got, err := operations.FindRun(t.Context(), runs, "job1@2026-11-21T04:00:00+01:00"); err != nil || got != "job1@2026-11-21T03:00:00Z" {
+		t.Errorf("another offset: %s, %v", got, err)
+	}
+}
