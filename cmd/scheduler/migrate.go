@@ -6,10 +6,12 @@ import (
 	"database/sql"
 	"fmt"
 	"log/slog"
+	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/cronce/cronce/ledger/postgres/migrate"
+	"github.com/cronce/cronce/internal/keystores"
+	"github.com/cronce/cronce/ledger/postgres"
 	"github.com/cronce/cronce/migrations"
 )
 
@@ -27,67 +29,76 @@ func (a *app) migrateCommand() *cobra.Command {
 }
 
 func (a *app) migrateUp(ctx context.Context) error {
-	kind, rest, err := engine(a.databaseURL())
-	if err != nil {
-		return err
-	}
-	if kind == "postgres" {
-		return a.printSteps(migrate.Up(ctx, rest))
-	}
-	return a.printSteps(onFile(rest, func(db *sql.DB) ([]migrations.Step, error) {
-		return migrations.Up(ctx, db, migrations.Target{Engine: migrations.SQLite, Set: migrations.Ledger})
-	}))
+	return a.printSteps(a.eachSet(ctx, migrations.Up))
 }
 
-func (a *app) migrateStatus(ctx context.Context) error { return a.printSteps(a.ledgerSteps(ctx)) }
+func (a *app) migrateStatus(ctx context.Context) error {
+	if !a.ledgerExists() {
+		return a.noLedger()
+	}
+	return a.printSteps(a.eachSet(ctx, migrations.Status))
+}
 
-// ledgerSteps are the migrations of the ledger that is there.
-func (a *app) ledgerSteps(ctx context.Context) ([]migrations.Step, error) {
+// eachSet calls do for each set of tables that serve needs, and returns all steps.
+func (a *app) eachSet(ctx context.Context, do func(context.Context, *sql.DB, migrations.Target) ([]migrations.Step, error)) (all []migrations.Step, err error) {
 	kind, rest, err := engine(a.databaseURL())
 	if err != nil {
 		return nil, err
 	}
+	each := func(db *sql.DB, schema string) error {
+		for _, t := range tablesOfServe(migrations.Engine(kind), schema) {
+			steps, err := do(ctx, db, t)
+			all = append(all, steps...)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	if kind == "postgres" {
-		return migrate.Status(ctx, rest)
+		err = postgres.WithDB(rest, each)
+	} else {
+		err = onFile(rest, each)
 	}
-	if !a.ledgerExists() {
-		return nil, a.noLedger()
-	}
-	return onFile(rest, func(db *sql.DB) ([]migrations.Step, error) {
-		return migrations.Status(ctx, db, migrations.Target{Engine: migrations.SQLite, Set: migrations.Ledger})
-	})
+	return all, err
+}
+
+func tablesOfServe(e migrations.Engine, schema string) []migrations.Target {
+	keys := keystores.APITable(e)
+	keys.Schema = schema
+	return []migrations.Target{{Engine: e, Set: migrations.Ledger, Schema: schema}, keys}
 }
 
 // warnOfNewerTables logs that a newer program has migrated the tables: this one may
 // be what a deploy leaves behind.
 func (a *app) warnOfNewerTables(ctx context.Context, log *slog.Logger) {
-	steps, err := a.ledgerSteps(ctx)
+	_, err := a.eachSet(ctx, func(ctx context.Context, db *sql.DB, t migrations.Target) ([]migrations.Step, error) {
+		steps, err := migrations.Status(ctx, db, t)
+		known := int64(0)
+		for _, s := range steps {
+			if s.Name != "" {
+				known = s.Version
+			} else if s.Version == steps[len(steps)-1].Version {
+				log.Warn("the ledger's tables are newer than this program", "tables", s.Version, "program", known)
+			}
+		}
+		return steps, err
+	})
 	if err != nil {
 		log.Warn("could not read which migrations the ledger has", "error", err)
-		return
-	}
-	known := int64(0)
-	for _, s := range steps {
-		if s.Name != "" {
-			known = s.Version
-		}
-	}
-	if last := steps[len(steps)-1].Version; last > known {
-		log.Warn("the ledger's tables are newer than this program", "tables", last, "program", known)
 	}
 }
 
-func onFile(path string, do func(*sql.DB) ([]migrations.Step, error)) ([]migrations.Step, error) {
+func onFile(path string, do func(db *sql.DB, schema string) error) error {
 	db, err := sql.Open("sqlite", path)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer db.Close()
-	steps, err := do(db)
-	if err != nil {
-		err = fmt.Errorf("%w; is %s an SQLite database that this user can write?", err, path)
+	if err := do(db, ""); err != nil {
+		return fmt.Errorf("%w; is %s an SQLite database that this user can write?", err, path)
 	}
-	return steps, err
+	return nil
 }
 
 type stepJSON struct {
@@ -127,15 +138,25 @@ func (a *app) migratePrintCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "print --set ledger|keys --engine postgres|mysql|sqlite",
 		Short: "Print the tables as plain SQL, for your own migration tool",
+		Long: `print prints the tables of a set as plain SQL, for your own migration tool. The set
+ledger holds all that serve needs: the ledger's tables, and that of the API's keys.`,
 		Example: `  cronce migrate print --set keys --engine postgres --schema accounting
   cronce migrate print --set ledger --engine postgres`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			text, err := migrations.Print(t)
-			if err != nil {
-				return &exit{exitUsage, err}
+			sets := []migrations.Target{t}
+			if t.Set == migrations.Ledger {
+				sets = tablesOfServe(t.Engine, t.Schema)
 			}
-			_, err = fmt.Fprint(a.out, text)
+			var all strings.Builder
+			for _, set := range sets {
+				text, err := migrations.Print(set)
+				if err != nil {
+					return &exit{exitUsage, err}
+				}
+				all.WriteString(text)
+			}
+			_, err := fmt.Fprint(a.out, all.String())
 			return err
 		},
 	}

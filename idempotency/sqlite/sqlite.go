@@ -39,8 +39,8 @@ var (
 )
 
 // Open opens a database file as the store wants it: WAL, every commit on disk
-// before it is answered, a busy timeout of five seconds, and
-// transactions that take the write lock when they begin. Up to 16 connections
+// before it is answered, a busy timeout of five seconds, a log that is cut back to
+// 8 MiB after a reader that lasted, and transactions that take the write lock when they begin. Up to 16 connections
 // stay open for the replays.
 func Open(path string) (*sql.DB, error) {
 	connector, err := modernc.NewConnector(source(path))
@@ -56,7 +56,7 @@ func Open(path string) (*sql.DB, error) {
 
 // source is the driver's name for the file.
 func source(path string) string {
-	settings := url.Values{"_pragma": {"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)"}, "_txlock": {"immediate"}}
+	settings := url.Values{"_pragma": {"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "journal_size_limit(8388608)"}, "_txlock": {"immediate"}}
 	escaped := strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path)
 	return "file:" + escaped + "?" + settings.Encode()
 }
