@@ -125,11 +125,11 @@ func (t *Targets) send(ctx context.Context, to *target, u *url.URL, c executor.C
 		// The ledger's clock rules: it finds the run expired.
 		return used, unsent(ledger.WaitNotSent, "the run's time to be sent is over", 0)
 	}
-	transport, err := t.transportOf(to)
+	calls, err := t.callsTo(to)
 	if err != nil {
 		return used, unsent(ledger.WaitNoToken, err.Error(), firstHoldOff)
 	}
-	res, err := transport.RoundTrip(req)
+	res, err := calls.RoundTrip(req)
 	if err != nil {
 		return used, w.broken(ctx, err)
 	}

@@ -65,7 +65,7 @@ type Targets struct {
 	userAgent string
 	inject    func(context.Context, http.Header)
 	complete  func(runID string) (url, token string)
-	transport *http.Transport
+	calls     *connections
 	tokens    *tokens
 	log       *slog.Logger
 	now       func() time.Time
@@ -96,14 +96,15 @@ func New(c Config) (*Targets, error) {
 		c.Dial = allowed.dial(c.resolver)
 	}
 	c.Proxy = allowed.proxy(c.Proxy)
-	transport := newTransport(c)
+	transport := func() *http.Transport { return newTransport(c) }
+	calls := &connections{open: transport}
 	t := &Targets{
 		byName:    map[string]*target{},
 		userAgent: "cronce/" + c.Version,
 		inject:    c.Inject,
 		complete:  c.Completion,
-		transport: transport,
-		tokens:    newTokens(transport, c.now),
+		calls:     calls,
+		tokens:    newTokens(calls, c.now),
 		log:       c.Logger,
 		now:       c.now,
 	}
@@ -173,7 +174,7 @@ func (c Config) withDefaults() Config {
 // Call may be in progress or follow.
 func (t *Targets) Close() {
 	t.tokens.close()
-	t.transport.CloseIdleConnections()
+	t.calls.close()
 	for _, target := range t.byName {
 		if target.tls != nil {
 			target.tls.close()

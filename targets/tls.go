@@ -12,19 +12,18 @@ import (
 )
 
 // ownTLS makes the connections of a target that has certificates of its own. A
-// connection is made with the files as they are then; those that are open with the
-// former ones are used until they have been idle.
+// connection is made with the files as they are then.
 type ownTLS struct {
-	base  *http.Transport
+	base  func() *http.Transport
 	files []*source // ca, cert, key; nil: none
 
 	mu    sync.Mutex
 	texts []string // of which made was made
-	made  *http.Transport
+	made  *connections
 }
 
 // ownTLS reads the target's files; nil where it has none.
-func (r *resolver) ownTLS(base *http.Transport) *ownTLS {
+func (r *resolver) ownTLS(base func() *http.Transport) *ownTLS {
 	config := r.entry.TLS
 	if config == (jobs.TLS{}) {
 		return nil
@@ -45,15 +44,15 @@ func (r *resolver) ownTLS(base *http.Transport) *ownTLS {
 	if !read {
 		return o // said already
 	}
-	if _, err := o.transport(); err != nil {
+	if _, err := o.calls(); err != nil {
 		r.note(bad(jobs.CodeBadSecret, "tls: %s", err))
 	}
 	return o
 }
 
-// transport is one with the files as they are. While they do not fit together, as
-// in the middle of a rotation, it is the last one that did.
-func (o *ownTLS) transport() (*http.Transport, error) {
+// calls are connections with the files as they are. While they do not fit together, as
+// in the middle of a rotation, they are the last ones that did.
+func (o *ownTLS) calls() (*connections, error) {
 	texts := make([]string, len(o.files))
 	for i, s := range o.files {
 		if s != nil {
@@ -65,7 +64,7 @@ func (o *ownTLS) transport() (*http.Transport, error) {
 	if o.made != nil && slices.Equal(texts, o.texts) {
 		return o.made, nil
 	}
-	config, err := tlsConfig(o.base.TLSClientConfig, texts)
+	config, err := tlsConfig(o.base().TLSClientConfig, texts)
 	if err != nil {
 		if o.made != nil {
 			return o.made, nil
@@ -73,10 +72,13 @@ func (o *ownTLS) transport() (*http.Transport, error) {
 		return nil, err
 	}
 	former := o.made
-	o.made, o.texts = o.base.Clone(), texts
-	o.made.TLSClientConfig = config
+	o.made, o.texts = &connections{open: func() *http.Transport {
+		t := o.base()
+		t.TLSClientConfig = config
+		return t
+	}}, texts
 	if former != nil {
-		former.CloseIdleConnections()
+		former.close()
 	}
 	return o.made, nil
 }
@@ -104,14 +106,14 @@ func (o *ownTLS) close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.made != nil {
-		o.made.CloseIdleConnections()
+		o.made.close()
 	}
 }
 
-// transportOf is what makes a target's connections.
-func (t *Targets) transportOf(to *target) (*http.Transport, error) {
+// callsTo are the connections to a target.
+func (t *Targets) callsTo(to *target) (*connections, error) {
 	if to.tls == nil {
-		return t.transport, nil
+		return t.calls, nil
 	}
-	return to.tls.transport()
+	return to.tls.calls()
 }
