@@ -59,7 +59,7 @@ func classify(r reply, now time.Time) executor.Answer {
 		a.Kind = ledger.AnswerThrottled
 	case s == http.StatusUnauthorized:
 		a.Kind, a.Reason = ledger.AnswerRefused, ledger.ReasonUnauthorized
-	case s == http.StatusRequestTimeout, s == http.StatusTooEarly, !final(s):
+	case s == http.StatusProxyAuthRequired, s == http.StatusRequestTimeout, s == http.StatusTooEarly, !final(s):
 		a.Kind = ledger.AnswerFailed
 	default:
 		a.Kind, a.Reason = ledger.AnswerRefused, ledger.ReasonPermanent
@@ -108,6 +108,8 @@ func inWords(a executor.Answer) string {
 		what = "the answer broke off before it said what it means"
 	case a.Kind == ledger.AnswerThrottled:
 		what = "the target asks to be called later"
+	case a.Status == http.StatusProxyAuthRequired: // never a target's (RFC 9110, section 15.5.8)
+		what = "the proxy asks for credentials; check those in HTTP_PROXY and HTTPS_PROXY"
 	case a.Kind == ledger.AnswerFailed:
 		what = "the target failed"
 	case a.Reason == ledger.ReasonPayloadMismatch:

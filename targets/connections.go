@@ -21,9 +21,16 @@ type connections struct {
 	current, former *http.Transport // nil before the first call, and before the second transport
 }
 
-// RoundTrip implements http.RoundTripper.
+// RoundTrip implements http.RoundTripper. Its errors name the proxy, if there is one.
 func (c *connections) RoundTrip(r *http.Request) (*http.Response, error) {
-	return c.transport().RoundTrip(r)
+	t := c.transport()
+	answer, err := t.RoundTrip(r)
+	if err != nil && t.Proxy != nil {
+		if proxy, _ := t.Proxy(r); proxy != nil {
+			err = &proxyError{proxyAddress(proxy), err}
+		}
+	}
+	return answer, err
 }
 
 func (c *connections) transport() *http.Transport {

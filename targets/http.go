@@ -47,6 +47,7 @@ const (
 func newTransport(c Config) *http.Transport {
 	return &http.Transport{
 		Proxy:                  c.Proxy,
+		OnProxyConnectResponse: connected,
 		DialContext:            c.Dial,
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: c.RootCAs},
 		TLSHandshakeTimeout:    connectTime,

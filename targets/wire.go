@@ -45,20 +45,31 @@ func (w *wire) broken(ctx context.Context, err error) executor.Answer {
 // cause describes a failed request in words of its own. The errors of net/http are
 // not passed on: they quote the URL and the target's answer.
 func cause(ctx context.Context, err error) string {
+	if proxy, ok := errors.AsType[*proxyError](err); ok {
+		// Only the proxy's name is looked up here, and not the target's.
+		return "through the proxy " + proxy.address + ": " + causeOf(ctx, proxy.err, "its host")
+	}
+	return causeOf(ctx, err, "the host of the base URL")
+}
+
+func causeOf(ctx context.Context, err error, host string) string {
 	var dns *net.DNSError
 	var errno syscall.Errno
 	var refused *notAllowed
+	var notConnected connectError
 	var alert tls.AlertError
 	var record tls.RecordHeaderError
 	switch {
 	case errors.As(err, &refused):
 		return refused.why
+	case errors.As(err, &notConnected):
+		return notConnected.Error()
 	case errors.Is(ctx.Err(), context.DeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
 		return "no answer within the attempt's time"
 	case errors.As(err, &dns) && dns.IsNotFound:
-		return "the host of the base URL does not exist"
+		return host + " does not exist"
 	case errors.As(err, &dns):
-		return "the host of the base URL could not be looked up"
+		return host + " could not be looked up"
 	case certificate(err) != "":
 		return "TLS: " + certificate(err)
 	case errors.As(err, &alert), errors.As(err, &record):

@@ -8,7 +8,6 @@ import (
 	"context"
 	"log"
 	"log/slog"
-	"net/http"
 	"os"
 	"runtime/debug"
 	"time"
@@ -71,9 +70,13 @@ func newHandler(lookup func(string) (string, bool), logger *slog.Logger) (*handl
 		return nil, ofKind(errConfiguration, err)
 	}
 	allow, _ := lookup("CRONCE_ALLOW_TARGET")
+	proxy, err := targets.EnvironmentProxy(lookup)
+	if err != nil {
+		return nil, ofKind(errConfiguration, err)
+	}
 	remote, err := targets.New(targets.Config{
 		Registry: reg, Lookup: lookup, Version: buildinfo.Version(""), Logger: logger, MaxInFlight: maxAtOnce,
-		Allow: targets.SplitAllowed(allow), Proxy: http.ProxyFromEnvironment,
+		Allow: targets.SplitAllowed(allow), Proxy: proxy,
 	})
 	if err != nil {
 		return nil, ofKind(errConfiguration, err)

@@ -60,6 +60,16 @@ func TestWhatEndsTheStart(t *testing.T) {
 	}
 }
 
+// A proxy that cannot be read would be left out.
+func TestAProxyThatIsNoneEndsTheStart(t *testing.T) {
+	t.Parallel()
+	env := map[string]string{"CRONCE_CONFIG": registryFile(t, releaseJob), "MEMBERSHIP_URL": "http://127.0.0.1:1", "MEMBERSHIP_TOKEN": "secret", "HTTPS_PROXY": "http://me:secret@proxy:port"}
+	_, err := newHandler(func(name string) (string, bool) { v, ok := env[name]; return v, ok }, slog.New(slog.DiscardHandler))
+	if err == nil || !strings.Contains(err.Error(), "HTTPS_PROXY is not the URL of a proxy") || strings.Contains(err.Error(), "secret") {
+		t.Error(err)
+	}
+}
+
 // The platform is told why, and so is the log.
 func TestAStartThatFailsSaysWhy(t *testing.T) {
 	t.Parallel()

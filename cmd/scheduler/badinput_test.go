@@ -66,9 +66,9 @@ func TestAddressesThatCannotExist(t *testing.T) {
 	}
 }
 
-// What serve refuses of the variables for targets' reports, check reports before the
-// deploy. Neither shows a value.
-func TestCheckReportsTheVariablesOfReports(t *testing.T) {
+// What serve refuses of the variables for proxies and targets' reports, check reports
+// before the deploy. Neither shows a value.
+func TestCheckReportsWhatServeRefusesOfVariables(t *testing.T) {
 	t.Parallel()
 	const secret, url = "CRONCE_COMPLETION_SECRET", "CRONCE_PUBLIC_URL"
 	for name, tc := range map[string]struct {
@@ -77,6 +77,7 @@ func TestCheckReportsTheVariablesOfReports(t *testing.T) {
 	}{
 		"an empty secret": {map[string]string{secret: "", url: "https://cronce.example.com"}, secret + " is empty"},
 		"a short secret":  {map[string]string{secret: "s3cret", url: "https://cronce.example.com"}, secret + " is too short"},
+		"a proxy":         {map[string]string{"https_proxy": "http://me:s3cret@proxy:port"}, "https_proxy is not the URL of a proxy"},
 		"no host":         {map[string]string{url: "nonsense"}, "invalid " + url},
 		"a password":      {map[string]string{url: "https://me:s3cret@cronce.example.com"}, "invalid " + url},
 		"an empty URL":    {map[string]string{url: " "}, url + " is empty"},

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"log/slog"
-	"net/http"
 	"time"
 
 	"github.com/cronce/cronce/cleanup"
@@ -36,9 +35,13 @@ func (a *app) caller(reg *jobs.Registry, s ledger.Store, log *slog.Logger) (*cal
 	if err != nil {
 		return nil, &exit{exitUsage, err}
 	}
+	proxy, err := targets.EnvironmentProxy(a.lookup)
+	if err != nil {
+		return nil, err
+	}
 	config := targets.Config{
 		Registry: reg, Lookup: a.lookup, Version: buildVersion(), Logger: log, Inject: tracing.Inject,
-		Allow: targets.SplitAllowed(a.allowTarget), Proxy: http.ProxyFromEnvironment,
+		Allow: targets.SplitAllowed(a.allowTarget), Proxy: proxy,
 	}
 	if tokens != nil {
 		config.Completion = tokens.For

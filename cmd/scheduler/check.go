@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/cronce/cronce/internal/plural"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/schedule"
+	"github.com/cronce/cronce/targets"
 )
 
 type checkJSON struct {
@@ -46,9 +48,9 @@ time, the key scope, the TTL of its keys, and the horizon: how long after its
 first lease a run may still be sent. The TTL must be more than 5 minutes longer
 than the horizon.
 
-In the environment, check also reports an invalid CRONCE_COMPLETION_SECRET and
-CRONCE_PUBLIC_URL, which serve refuses, and checks the access file that
-CRONCE_ACCESS names.
+In the environment, check also reports what serve refuses of HTTPS_PROXY,
+HTTP_PROXY, CRONCE_COMPLETION_SECRET and CRONCE_PUBLIC_URL, and checks the
+access file that CRONCE_ACCESS names.
 
 These are warnings ("warnings" of --json): a job whose scheduled times have all
 passed, and a time zone database that is more than a year old.
@@ -99,11 +101,15 @@ func (a *app) check(noEnv, stateless bool) error {
 	return nil
 }
 
-// checkVariables reports what serve refuses of the variables that configure the reports
-// of targets. That the URL is missing is no problem here: serve has a flag for it.
+// checkVariables reports what serve refuses of the variables that name proxies, and of
+// those that configure the reports of targets. That the URL is missing is no problem here: serve has a flag for it.
 func (a *app) checkVariables() (problems jobs.Problems) {
 	if err := completion.CheckSecret(a.lookup); err != nil {
 		problems = append(problems, jobs.Problem{Code: jobs.CodeBadSecret, Message: err.Error()})
+	}
+	if _, err := targets.EnvironmentProxy(a.lookup); err != nil {
+		proxies, _ := errors.AsType[jobs.Problems](err) // it is one
+		problems = append(problems, proxies...)
 	}
 	text, set := a.lookup(completion.EnvPublicURL)
 	switch {

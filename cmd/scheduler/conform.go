@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -75,7 +74,11 @@ func (a *app) conform(ctx context.Context, f conformFlags, command []string) err
 			return usage("--only: unknown case %q; the cases are %s", name, strings.Join(conform.Cases(), ", "))
 		}
 	}
-	dial, proxy, err := targets.Egress(targets.SplitAllowed(a.allowTarget), http.ProxyFromEnvironment)
+	proxy, err := targets.EnvironmentProxy(a.lookup)
+	if err != nil {
+		return err
+	}
+	dial, proxy, err := targets.Egress(targets.SplitAllowed(a.allowTarget), proxy)
 	if err != nil {
 		return usage("--allow-target: %w", err)
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -114,8 +113,12 @@ func (a *app) probe(ctx context.Context, reg *jobs.Registry, lookup func(string)
 			return errors.New("no call was made")
 		}
 	}
+	proxy, err := targets.EnvironmentProxy(lookup)
+	if err != nil {
+		return err
+	}
 	t, err := targets.New(targets.Config{
-		Registry: reg, Lookup: lookup, Version: buildVersion(), Allow: targets.SplitAllowed(a.allowTarget), Proxy: http.ProxyFromEnvironment,
+		Registry: reg, Lookup: lookup, Version: buildVersion(), Allow: targets.SplitAllowed(a.allowTarget), Proxy: proxy,
 	})
 	if err != nil {
 		return err

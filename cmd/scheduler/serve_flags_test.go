@@ -49,7 +49,7 @@ func TestServeEndsForGoodForWrongSettings(t *testing.T) {
 		"CRONCE_LEASE": {"10ms", "30"}, "CRONCE_LEDGER_PATIENCE": {"-1s", ""}, "CRONCE_LISTEN_JWKS": {"nonsense", ""}, "CRONCE_LOG_FORMAT": {"xml"},
 		"CRONCE_LOG_LEVEL": {"loud"}, "CRONCE_MAX_IN_FLIGHT": {"0", "many"}, "CRONCE_NO_MIGRATE": {"maybe"}, "CRONCE_PUBLIC_URL": {"nonsense", ""},
 		"CRONCE_WATCH": {"maybe"}, "MEMBERSHIP_URL": {"https://../..", ""}, "MEMBERSHIP_TOKEN": {"s3 cret", ""},
-		"OTEL_EXPORTER_OTLP_ENDPOINT": {"nonsense"},
+		"OTEL_EXPORTER_OTLP_ENDPOINT": {"nonsense"}, "HTTPS_PROXY": {"http://me:s3cret@proxy:port"}, "http_proxy": {"htp://proxy"},
 	}
 	d := newDesk(t, membershipRegistry)
 	refused := func(setting, value string, args ...string) {
