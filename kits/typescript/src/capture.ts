@@ -3,20 +3,23 @@
 // The handler gets a ServerResponse of its own, whose connection is in memory: it
 // behaves as any other, and nothing that is written to it can reach the client. Until
 // the work is over, the client's response stands for it, so that middleware outside
-// cannot answer before the commit either.
+// cannot answer before the commit either, and the client's connection is closed to
+// whatever is written past both.
 
-import { ServerResponse, type IncomingMessage, type OutgoingHttpHeader, type OutgoingHttpHeaders } from "node:http";
+import { ServerResponse, type IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
-import { Writable } from "node:stream";
 import { KitError, replyTooLarge, responseBypassed } from "./errors.js";
-import type { Answer, Exchange, HttpHandlers, Ready, Route } from "./http.js";
-import { withoutOwn, type HttpReply } from "./reply.js";
+import { copied, isBodiless, Outside, setAll, type GivenHeaders } from "./headers.js";
+import { Plug } from "./plug.js";
+import type { HttpReply } from "./reply.js";
+import { socketInMemory } from "./socket.js";
 
 /** What the client's response hands on to the handler's, until the work is over. */
 const METHODS = [
   "addTrailers",
   "appendHeader",
   "cork",
+  "destroy",
   "end",
   "flushHeaders",
   "getHeader",
@@ -31,8 +34,13 @@ const METHODS = [
   "writeContinue",
   "writeEarlyHints",
   "writeHead",
+  "writeInformation", // from Node.js 24 on
   "writeProcessing",
 ] as const;
+/** What would take the client's response from its connection. */
+const ATTACHING = ["assignSocket", "detachSocket"] as const;
+/** By these a response of HTTP/1 writes. Called past the methods above, they leave it in no state to be used again. */
+const WRITING = ["_send", "_writeRaw"];
 const STATE = [
   "finished",
   "headersSent",
@@ -53,8 +61,11 @@ export class Capture {
   readonly #restore: (() => void)[] = [];
   readonly #ended: Promise<void>;
   readonly #givenUp: Promise<void>; // middleware outside has answered that the request failed
+  readonly #plug: Plug | undefined;
+  readonly #outside: Outside;
   #size = 0;
   #over = false;
+  #isWritten = false; // the client's response
   #failure: { error: unknown } | undefined;
   #fail!: (error: unknown) => void;
   #giveUp!: () => void;
@@ -67,6 +78,8 @@ export class Capture {
     if (client.headersSent) {
       throw new KitError("idempotency_handler_misplaced", "middleware around the route has sent the headers already");
     }
+    this.#outside = new Outside(client);
+    this.#plug = Plug.of(client);
     this.#givenUp = new Promise((resolve) => (this.#giveUp = resolve));
     this.response = new ServerResponse(request);
     this.#ended = new Promise((resolve, reject) => {
@@ -86,6 +99,7 @@ export class Capture {
         this.#fail(new Error("the response was destroyed before it was complete"));
       }
     });
+    this.#plug?.close(() => this.#fail(responseBypassed()));
     const socket = this.#connect(request.socket);
     this.#prepare();
     this.#standIn();
@@ -102,9 +116,7 @@ export class Capture {
   async run(handler: () => unknown): Promise<HttpReply> {
     const done = Promise.all([(async () => handler())(), this.#ended]);
     await Promise.race([done, this.#givenUp]);
-    if (this.#failure !== undefined) {
-      throw this.#failure.error; // after the end, such as a second answer
-    }
+    this.check();
     const { response } = this;
     const body = Buffer.concat(this.#body);
     const headers = Object.entries(response.getHeaders()).flatMap(([name, value]) =>
@@ -114,46 +126,59 @@ export class Capture {
     if (announced !== undefined && !isBodiless(response.statusCode) && Number(announced) !== body.length) {
       throw new Error(`the response has ${body.length} bytes, and its Content-Length says ${String(announced)}`);
     }
-    return { status: response.statusCode, headers: headers.filter(([name]) => name !== "content-length"), body };
+    return { status: response.statusCode, headers, body };
+  }
+
+  /** check throws what cannot be committed: an error of the response, or a write past it. */
+  check(): void {
+    if (this.#failure !== undefined) {
+      throw this.#failure.error; // also after the end, such as a second answer
+    }
+    if (this.#isSpoilt()) {
+      throw responseBypassed();
+    }
   }
 
   /** touched reports whether something was written, on the response or past it. */
   get touched(): boolean {
-    return this.response.headersSent || this.#failure !== undefined;
+    return this.response.headersSent || this.#failure !== undefined || this.#isSpoilt();
   }
 
-  /** release gives the client's response back. What the handler still writes goes nowhere. */
+  /**
+   * release gives the client's response back as it was. What the handler still writes
+   * goes nowhere. A connection on which something else was written is not used again.
+   */
   release(): void {
     this.#over = true;
+    const isSpoilt = this.#isSpoilt();
     for (const restore of this.#restore.reverse()) {
       restore();
     }
     this.response.destroy();
+    if (isSpoilt) {
+      this.#plug!.transport.destroy();
+    } else if (this.#plug !== undefined) {
+      this.#outside.restore();
+    }
+    this.#plug?.open();
   }
 
-  /** #connect gives the response a connection in memory. Of the client's it has what only tells or sets something. */
+  /** #isSpoilt reports whether the client's own response was used, past what stands for the handler's. */
+  #isSpoilt(): boolean {
+    const { client } = this;
+    const plug = this.#plug;
+    if (plug === undefined || plug.transport.destroyed) {
+      return false;
+    }
+    const own = (name: string) => Reflect.get(Object.getPrototypeOf(client) as object, name, client) as boolean;
+    const isUsed = this.#isWritten || own("headersSent") || (plug.isStream && own("writableEnded"));
+    return isUsed || plug.leaked || Plug.of(client) !== plug;
+  }
+
+  /** #connect gives the response a connection in memory. */
   #connect(real: Socket): Socket {
-    const sink = new Writable({
-      highWaterMark: 2 ** 30, // nothing waits for a slow client: `limit` bounds it
-      write: (chunk: Buffer, _encoding, done) => {
-        this.#take(chunk);
-        done();
-      },
-      final: (done) => {
-        this.#fail(responseBypassed()); // a response leaves its connection open
-        done();
-      },
-    });
-    sink.on("error", this.#fail);
-    const socket = new Proxy(sink as unknown as Socket, {
-      get: (target, name) => {
-        if (name in target || typeof name === "symbol" || name.startsWith("_")) {
-          return Reflect.get(target, name) as unknown;
-        }
-        const value = Reflect.get(real, name) as unknown;
-        return typeof value === "function" ? (value.bind(real) as unknown) : value;
-      },
-    });
+    const bypassed = () => this.#fail(responseBypassed()); // a response leaves its connection open
+    const socket = socketInMemory(real, (chunk) => this.#take(chunk), bypassed, this.#fail);
     this.response.assignSocket(socket);
     return socket;
   }
@@ -186,7 +211,7 @@ export class Capture {
   /** #prepare lets the response begin as the client's is, and keeps from it what is between two servers. */
   #prepare(): void {
     const { client, response } = this;
-    for (const [name, value] of Object.entries(client.getHeaders())) {
+    for (const [name, value] of Object.entries(copied(client.getHeaders()))) {
       response.setHeader(name, value!);
     }
     for (const name of ["connection", "transfer-encoding", "date"].filter((n) => !response.hasHeader(n))) {
@@ -199,6 +224,12 @@ export class Capture {
       writeContinue: (done?: () => void) => done?.(),
       writeProcessing: () => {},
       writeEarlyHints: (_hints: unknown, done?: () => void) => done?.(),
+      writeInformation: (...args: unknown[]) => {
+        const done = args.at(-1);
+        if (typeof done === "function") {
+          process.nextTick(done as () => void);
+        }
+      },
       setTimeout: (ms: number, then?: () => void) => {
         client.setTimeout(ms, then);
         return response;
@@ -228,7 +259,7 @@ export class Capture {
       this.#fail(error);
       throw error;
     }
-    setAll(response, rest.find((arg) => typeof arg === "object" && arg !== null) as Headers | undefined);
+    setAll(response, rest.find((arg) => typeof arg === "object" && arg !== null) as GivenHeaders | undefined);
     if (!response.headersSent) {
       // The whole answer has a length, and no trailers.
       response.removeHeader("transfer-encoding");
@@ -240,15 +271,26 @@ export class Capture {
   /** #standIn lets the client's response stand for the handler's. */
   #standIn(): void {
     const { client, response } = this;
-    for (const name of METHODS.filter((n) => typeof response[n] === "function")) {
+    for (const name of METHODS.filter((n) => n in client && n in response)) {
       const value = (...args: unknown[]) => {
-        const result = (response[name] as (...args: unknown[]) => unknown)(...args);
+        const result = ((response as unknown as Properties)[name] as (...args: unknown[]) => unknown)(...args);
         if (name === "end" && response.statusCode >= 500) {
           this.#ended.then(this.#giveUp, () => {});
         }
         return result === response ? client : result;
       };
       this.#replace(client, name, { value });
+    }
+    for (const name of ATTACHING.filter((n) => n in client)) {
+      this.#replace(client, name, { value: () => this.#fail(responseBypassed()) });
+    }
+    for (const name of WRITING.filter((n) => n in client)) {
+      this.#replace(client, name, {
+        value: () => {
+          this.#isWritten = true;
+          this.#fail(responseBypassed());
+        },
+      });
     }
     for (const name of STATE) {
       this.#replace(client, name, {
@@ -270,92 +312,3 @@ export class Capture {
     });
   }
 }
-
-type Headers = OutgoingHttpHeaders | OutgoingHttpHeader[];
-
-/** setAll sets the headers of a writeHead: an object, or names and values in turn, in which a name can be repeated. */
-function setAll(response: ServerResponse, headers: Headers | undefined): void {
-  if (!Array.isArray(headers)) {
-    for (const [name, value] of Object.entries(headers ?? {})) {
-      if (value !== undefined) {
-        response.setHeader(name, value);
-      }
-    }
-    return;
-  }
-  const flat = headers.flat();
-  const pairs = flat.flatMap((name, i) => (i % 2 === 0 ? [[String(name), String(flat[i + 1])] as const] : []));
-  for (const [name] of pairs) {
-    response.removeHeader(name);
-  }
-  for (const [name, value] of pairs) {
-    response.appendHeader(name, value);
-  }
-}
-
-const routed = new WeakSet<IncomingMessage>();
-
-/** Held is what a request is answered: the handler's own answer in full, or an answer of the kit. */
-export type Held = { readonly own: HttpReply } | { readonly kit: Ready };
-
-/**
- * hold runs a handler once for its key and returns the answer, which nothing has
- * been sent of. Errors of the handler are thrown on, after the rollback; the response
- * is then as it was before the handler ran.
- */
-export async function hold<Tx>(
-  kit: HttpHandlers<Tx>,
-  route: Route,
-  exchange: Exchange,
-  [request, client]: readonly [IncomingMessage, ServerResponse],
-  handler: (tx: Tx, body: Uint8Array, response: ServerResponse) => unknown,
-): Promise<Held> {
-  if (routed.has(request)) {
-    return { kit: kit.refuse(new KitError("idempotency_handler_misplaced", "the route is wrapped twice")) };
-  }
-  routed.add(request);
-  let capture: Capture | undefined;
-  let full: HttpReply;
-  let answer: Answer;
-  try {
-    answer = await kit.handle(exchange, route, async (tx, body) => {
-      const held = new Capture(request, client, kit.options.maxReplyBody);
-      capture = held;
-      full = await held.run(() => handler(tx, body, held.response));
-      return full;
-    });
-  } finally {
-    capture?.release();
-  }
-  if (answer.kind === "ready") {
-    return { kit: answer };
-  }
-  const own = withoutOwn(full!.headers);
-  return { own: { ...full!, headers: [...own, ...answer.headers] } };
-}
-
-/** send answers the client. Of the headers that middleware outside has set, an answer of the kit replaces only its own. */
-export function send(client: ServerResponse, answer: Held): void {
-  const { status, headers, body } = "own" in answer ? answer.own : answer.kit;
-  const values = new Map<string, string[]>();
-  for (const [name, value] of headers) {
-    values.set(name.toLowerCase(), [...(values.get(name.toLowerCase()) ?? []), value]);
-  }
-  if ("own" in answer) {
-    for (const name of client.getHeaderNames().filter((n) => !values.has(n))) {
-      client.removeHeader(name);
-    }
-  } else {
-    for (const name of ["vary", "link"].filter((n) => values.has(n))) {
-      const outside = [client.getHeader(name) ?? []].flat().map(String);
-      values.set(name, [...new Set([...outside, ...values.get(name)!])]);
-    }
-  }
-  for (const [name, all] of values) {
-    client.setHeader(name, all.length === 1 ? all[0]! : all);
-  }
-  client.statusCode = status;
-  client.end(isBodiless(status) ? undefined : Buffer.from(body));
-}
-
-const isBodiless = (status: number) => status === 204 || status === 304;

@@ -17,6 +17,8 @@ export type Code =
   | "run_too_long"
   | "reply_too_large"
   | "response_bypassed"
+  | "success_after_rollback"
+  | "handler_failed"
   | "transaction_aborted"
   | "transaction_ended_by_handler"
   | "signature_refused"
@@ -94,6 +96,12 @@ export const transactionAborted = (cause?: unknown) =>
 export const leaseLost = () => new KitError("lease_lost", "the lease on the idempotency key is lost");
 export const shuttingDown = () => new KitError("service_shutting_down", "the service is shutting down");
 export const replyTooLarge = (message: string) => new KitError("reply_too_large", message);
+export const successAfterRollback = (cause: unknown) =>
+  new KitError(
+    "success_after_rollback",
+    "the handler failed and was rolled back, and an error handler answered with a status below 400; answer failures with 400 or more",
+    { cause },
+  );
 export const responseBypassed = () =>
   new KitError(
     "response_bypassed",

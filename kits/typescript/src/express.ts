@@ -1,23 +1,15 @@
 // The adapter for Express.
 
 import type { Request, RequestHandler, Response } from "express";
-import { hold, send } from "./capture.js";
-import { KitError } from "./errors.js";
+import { hold, send } from "./hold.js";
 import { noTransaction } from "./fetch.js";
-import {
-  isSafe,
-  principalOf,
-  tooLarge,
-  type Exchange,
-  type LongRoute,
-  type PrincipalOption,
-  type Route,
-} from "./http.js";
-import { headerOf, readIncoming } from "./incoming.js";
+import { isSafe, principalOf, type Exchange, type LongRoute, type PrincipalOption, type Route } from "./http.js";
+import { bodyOf, headerOf, hostOf, keptBody } from "./incoming.js";
 import type { Kit } from "./kit.js";
 import type { Work } from "./work.js";
 
 export { singlePrincipal } from "./fetch.js";
+export { keepRawBody } from "./incoming.js";
 
 /** ExpressOptions configure {@link expressIdempotency}. */
 export interface ExpressOptions {
@@ -29,16 +21,6 @@ export interface ExpressOptions {
   readonly principal: PrincipalOption<Request>;
 }
 
-const RAW = Symbol.for("@cronce/idempotency.rawBody");
-
-/**
- * keepRawBody is for a body parser that runs before the route, which would leave
- * nothing to compare payloads by: `express.json({ verify: keepRawBody })`.
- */
-export function keepRawBody(request: object, _response: unknown, body: Buffer): void {
-  (request as Record<symbol, unknown>)[RAW] = body;
-}
-
 /**
  * expressIdempotency makes the wrapper `idempotent({ scope }, handler)` for routes.
  * The handler gets a response that is held back until the work and the response are
@@ -48,20 +30,25 @@ export function keepRawBody(request: object, _response: unknown, body: Buffer): 
 export function expressIdempotency<Tx>(kit: Kit<Tx>, options: ExpressOptions) {
   const see = (request: Request): Exchange => ({
     method: request.method,
-    host: request.headers.host ?? "",
+    host: hostOf(request),
     target: request.originalUrl,
     header: headerOf(request),
     principal: principalOf(options.principal, request),
-    body: (limit) => body(request, (request as unknown as Record<symbol, unknown>)[RAW], limit),
+    body: (limit) => bodyOf(request, limit),
   });
   const wrap = (route: Route, handler: (request: Request, response: Response, tx: Tx) => unknown): RequestHandler => {
     const run = async (request: Request, response: Response) => {
       if (isSafe(request.method)) {
+        const refusal = await kit.http.refusal(see(request));
+        if (refusal !== undefined) {
+          send(response, { kit: refusal });
+          return;
+        }
         await handler(request, response, noTransaction<Tx>(request.method));
         return;
       }
       const answer = await hold(kit.http, route, see(request), [request, response], (tx, bytes, held) => {
-        if ((request as unknown as Record<symbol, unknown>)[RAW] === undefined) {
+        if (keptBody(request) === undefined) {
           request.body = parsed(request, bytes);
         }
         return handler(request, held as Response, tx);
@@ -79,22 +66,6 @@ export function expressIdempotency<Tx>(kit: Kit<Tx>, options: ExpressOptions) {
       run().catch(next);
     };
   return Object.assign(wrap, { accept });
-}
-
-async function body(request: Request, raw: unknown, limit: number): Promise<Uint8Array> {
-  if (raw instanceof Uint8Array) {
-    if (raw.length > limit) {
-      throw tooLarge(limit);
-    }
-    return raw;
-  }
-  if (request.readableDidRead || request.readableEnded) {
-    throw new KitError(
-      "request_body_consumed",
-      "a body parser ran before the route: give it the option { verify: keepRawBody }; in place of a parser of uploads (multer), read the form in the handler with new Response(request.body, { headers: { 'Content-Type': type } }).formData()",
-    );
-  }
-  return readIncoming(request, limit);
 }
 
 function parsed(request: Request, bytes: Uint8Array): unknown {

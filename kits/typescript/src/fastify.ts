@@ -8,7 +8,7 @@ import type {
   RouteShorthandOptionsWithHandler,
   preParsingAsyncHookHandler,
 } from "fastify";
-import { hold, send, type Held } from "./capture.js";
+import { hold, send, type Held } from "./hold.js";
 import { KitError } from "./errors.js";
 import { noTransaction } from "./fetch.js";
 import {
@@ -21,7 +21,7 @@ import {
   type PrincipalOption,
   type Route,
 } from "./http.js";
-import { headerOf, readIncoming } from "./incoming.js";
+import { headerOf, hostOf, readIncoming } from "./incoming.js";
 import type { Kit } from "./kit.js";
 import type { Work } from "./work.js";
 
@@ -59,7 +59,7 @@ export function fastifyIdempotency<Tx>(kit: Kit<Tx>, options: FastifyOptions) {
   };
   const see = (request: FastifyRequest): Exchange => ({
     method: request.method,
-    host: request.headers.host ?? "",
+    host: hostOf(request.raw),
     target: request.raw.url ?? "",
     header: headerOf(request.raw),
     principal: principalOf(options.principal, request),
@@ -78,6 +78,10 @@ export function fastifyIdempotency<Tx>(kit: Kit<Tx>, options: FastifyOptions) {
     preParsing,
     async handler(request, reply) {
       if (isSafe(request.method)) {
+        const refusal = await kit.http.refusal(see(request));
+        if (refusal !== undefined) {
+          return sendReply(reply, { kit: refusal });
+        }
         return handler.call(this, request, reply, noTransaction<Tx>(request.method));
       }
       const answer = await hold(

@@ -14,7 +14,7 @@ import {
 import { KitError } from "./errors.js";
 import type { Kit } from "./kit.js";
 import type { Work } from "./work.js";
-import { withoutOwn, type HttpReply } from "./reply.js";
+import { ofHandler, type HttpReply } from "./reply.js";
 
 /** FetchOptions configure {@link fetchIdempotency}. */
 export interface FetchOptions {
@@ -49,6 +49,10 @@ export function fetchIdempotency<Tx>(kit: Kit<Tx>, options: FetchOptions) {
   ): ((request: Request, ...rest: Rest) => Promise<Response>) => {
     return async (request, ...rest) => {
       if (isSafe(request.method)) {
+        const refusal = await kit.http.refusal(see(request));
+        if (refusal !== undefined) {
+          return toResponse(refusal);
+        }
         return handler(request, noTransaction<Tx>(request.method), ...rest);
       }
       return runFetch(kit, route, see(request), (tx, body) => {
@@ -94,7 +98,7 @@ export async function runFetch<Tx>(
   if (answer.kind === "ready") {
     return render(answer);
   }
-  return toResponse({ ...full!, kind: "ready", headers: [...withoutOwn(full!.headers), ...answer.headers] });
+  return toResponse({ ...full!, kind: "ready", headers: [...ofHandler(full!.headers), ...answer.headers] });
 }
 
 /** The Fetch API joins repeated headers by a comma. No key and no time that a client means has one outside of quotes. */

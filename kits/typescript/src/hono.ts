@@ -3,7 +3,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Context, Env, Handler, Input } from "hono";
 import { Capture } from "./capture.js";
-import { KitError, responseBypassed } from "./errors.js";
+import { KitError, responseBypassed, runTooLong } from "./errors.js";
 import { exchangeOf, noTransaction, readBody, runFetch, sentBody } from "./fetch.js";
 import {
   asKitError,
@@ -16,6 +16,7 @@ import {
   type Route,
 } from "./http.js";
 import type { Kit } from "./kit.js";
+import { turn } from "./plug.js";
 import type { Work } from "./work.js";
 
 export { singlePrincipal } from "./fetch.js";
@@ -59,11 +60,12 @@ export function honoIdempotency<Tx, E extends Env = Env>(kit: Kit<Tx>, options: 
       const c = context as unknown as Context<WithTx<E, Tx>, P, I>;
       const request = c.req.raw;
       const give = (tx: Tx) => (c as unknown as Context<{ Variables: { tx: Tx } }>).set("tx", tx);
-      if (isSafe(request.method)) {
-        give(noTransaction<Tx>(request.method));
-        return handler(c);
-      }
       const render = (answer: Ready) => rendered(c as unknown as Context, answer);
+      if (isSafe(request.method)) {
+        const refusal = await kit.http.refusal(see(c as unknown as Context<E>));
+        give(noTransaction<Tx>(request.method));
+        return refusal === undefined ? handler(c) : render(refusal);
+      }
       if (running.has(request)) {
         return render(kit.http.refuse(new KitError("idempotency_handler_misplaced", "the route is wrapped twice")));
       }
@@ -71,6 +73,9 @@ export function honoIdempotency<Tx, E extends Env = Env>(kit: Kit<Tx>, options: 
       const outside = headersOf(c);
       const bindings = c.env as Bindings | undefined;
       const node = bindings?.incoming && bindings.outgoing && { ...bindings };
+      if (node && !(await turn(node.outgoing!, route.maxRunMs ?? kit.http.options.maxRunMs))) {
+        return render(kit.http.refuse(runTooLong()));
+      }
       let capture: Capture | undefined;
       const run = async (tx: Tx) => {
         give(tx);

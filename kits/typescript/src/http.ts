@@ -11,7 +11,7 @@ import {
   replayable,
   sentHeaders,
   storedHeaders,
-  withoutOwn,
+  ofHandler,
   type Disposition,
   type HttpReply,
   type Reply,
@@ -145,6 +145,25 @@ export class HttpHandlers<Tx> {
   }
 
   /**
+   * refusal refuses a request without a key that is not signed, where callers are known
+   * by their signature; undefined: the handler may answer it.
+   */
+  async refusal({ principal, header, body }: Exchange): Promise<Ready | undefined> {
+    if (typeof principal === "function") {
+      return undefined;
+    }
+    try {
+      await principal.verify({ header, body: await body(this.options.maxRequestBody) });
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof KitError)) {
+        throw error;
+      }
+      return this.refuse(error);
+    }
+  }
+
+  /**
    * accept answers 202 and runs the work afterwards, unless the key says otherwise:
    * 202 while it goes on, and its reply when it is done.
    */
@@ -183,7 +202,7 @@ export class HttpHandlers<Tx> {
     const omitted = full.body.length > limit;
     return {
       status: full.status,
-      headers: storedHeaders(withoutOwn(full.headers), this.#replayable),
+      headers: storedHeaders(ofHandler(full.headers), this.#replayable),
       body: omitted ? new Uint8Array() : full.body,
       omitted,
     };

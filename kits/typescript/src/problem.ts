@@ -75,6 +75,12 @@ const texts: Record<Code, readonly [status: number, title: string, detail: strin
     "Defect in the service",
     "The operation answered past its response, on the connection itself or with an informational status. That cannot be held back until the commit, so the operation was rolled back.",
   ],
+  success_after_rollback: [
+    500,
+    "Defect in the service",
+    "The operation failed and was rolled back, and an error handler answered that it succeeded. Ask again with the same key.",
+  ],
+  handler_failed: [500, "Not done", "The operation failed and was rolled back. Ask again with the same key."],
   transaction_aborted: [
     500,
     "Not done",

@@ -86,9 +86,20 @@ export function replayable(more: readonly string[]): Set<string> {
   return new Set([...REPLAYED, ...more.map(canonicalName)].filter((n) => !NEVER_REPLAYED.has(n) && !OWN.has(n)));
 }
 
-/** withoutOwn drops the headers that only the kit sets. */
-export function withoutOwn(headers: HttpReply["headers"]): HttpReply["headers"] {
-  return headers.filter(([name]) => !OWN.has(canonicalName(name)));
+/** Headers of a connection, which the server sets for an answer that is sent whole. */
+const OF_CONNECTION = new Set([
+  "Content-Length",
+  "Keep-Alive",
+  "Proxy-Connection",
+  "Te",
+  "Trailer",
+  "Transfer-Encoding",
+  "Upgrade",
+]);
+
+/** ofHandler drops the headers that only the kit sets, and those of the connection. */
+export function ofHandler(headers: HttpReply["headers"]): HttpReply["headers"] {
+  return headers.filter(([name]) => !OWN.has(canonicalName(name)) && !OF_CONNECTION.has(canonicalName(name)));
 }
 
 /** storedHeaders picks what is replayed of a reply's headers. Values that are not text are left out. */

@@ -116,7 +116,7 @@ async function operate(engine: Engine, fault: { at: number; to: "server" | "clie
   const call = async (): Promise<Seen> => {
     wire.send("/pay", { "Idempotency-Key": key, "Content-Type": "application/json" });
     const seen = await wire.answer();
-    assert.equal(seen.extra, "");
+    assert.equal(wire.rest, "");
     return seen;
   };
   try {

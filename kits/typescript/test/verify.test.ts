@@ -177,20 +177,32 @@ test("a verifier is the principal of each adapter, and reads the body that the h
   const by = registry("ed");
   const options = { principal: jwtVerifier({ issuer: "acme", audience: "orders", keys: staticKeys(by.jwks) }) };
 
-  const hono = new Hono().post(
+  const reads: string[] = [];
+  const isRead = (method: string) => method === "GET" && reads.push(method) > 0;
+  const hono = new Hono().all(
     "/",
     honoIdempotency(kit, options)({ scope: "hono" }, async (c) => {
+      if (isRead(c.req.method)) {
+        return c.text("read");
+      }
       await c.var.tx.query(insert, ["hono"]);
       return c.json(await c.req.json());
     }),
   );
   const next = nextIdempotency(kit, options)({ scope: "next" }, async (request, tx) => {
+    if (isRead(request.method)) {
+      return new Response("read");
+    }
     await tx.query(insert, ["next"]);
     return Response.json(await request.json());
   });
-  const app = express().post(
+  const app = express().all(
     "/",
     expressIdempotency(kit, options)({ scope: "express" }, async (request, response, tx) => {
+      if (isRead(request.method)) {
+        response.send("read");
+        return;
+      }
       await tx.query(insert, ["express"]);
       response.json(request.body);
     }),
@@ -199,13 +211,14 @@ test("a verifier is the principal of each adapter, and reads the body that the h
   after(() => server.close());
   await new Promise((resolve) => server.once("listening", resolve));
   const fast = fastify();
-  fast.post(
-    "/",
-    fastifyIdempotency(kit, options)({ scope: "fastify" }, async (request, _, tx) => {
-      await tx.query(insert, ["fastify"]);
-      return request.body;
-    }),
-  );
+  const route = fastifyIdempotency(kit, options)({ scope: "fastify" }, async (request, _, tx) => {
+    if (isRead(request.method)) {
+      return "read";
+    }
+    await tx.query(insert, ["fastify"]);
+    return request.body;
+  });
+  fast.post("/", route).get("/", route);
   after(() => fast.close());
 
   const asked: Record<string, (init: RequestInit) => Response | Promise<Response>> = {
@@ -213,8 +226,8 @@ test("a verifier is the principal of each adapter, and reads the body that the h
     next: (init) => next(new Request("http://service/", init), undefined),
     express: (init) => fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`, init),
     fastify: async (init) => {
-      const { headers, body } = init as { headers: Record<string, string>; body: string };
-      const answer = await fast.inject({ method: "POST", url: "/", headers, payload: body });
+      const { method, headers, body } = init as { method: "POST"; headers: Record<string, string>; body: string };
+      const answer = await fast.inject({ method, url: "/", headers, payload: body });
       return new Response(answer.body, {
         status: answer.statusCode,
         headers: answer.headers as Record<string, string>,
@@ -244,6 +257,12 @@ test("a verifier is the principal of each adapter, and reads the body that the h
       assert.equal(((await refused.json()) as { code: string }).code, "signature_refused");
     }
     assert.equal(await db.effects(name), 1, name);
+    reads.length = 0;
+    const unsigned = await ask({ method: "GET" });
+    assert.deepEqual([unsigned.status, reads.length], [401, 0], `${name}: a GET that is not signed`);
+    const signed = { Authorization: `Bearer ${by.token("r", "")}`, "Idempotency-Key": "r" };
+    const read = await ask({ method: "GET", headers: signed });
+    assert.deepEqual([await read.text(), reads.length], ["read", 1], `${name}: a GET that is signed`);
   }
 });
 

@@ -4,7 +4,7 @@ import { Kit, KitError, type Claim, type OpenTx, type Store } from "@cronce/idem
 import type { MysqlTx } from "@cronce/idempotency/mysql2";
 import type { PgTx } from "@cronce/idempotency/pg";
 import { database, insert, mysqlDatabase } from "../database.js";
-import type { Wire } from "./wire.js";
+import type { Client } from "./wire.js";
 
 /** Tx is the transaction of either database. */
 export type Tx = PgTx | MysqlTx;
@@ -25,35 +25,36 @@ export interface Engine {
   taken(): number;
 }
 
-export async function engines(): Promise<Engine[]> {
+export async function postgres(): Promise<Engine> {
   const pg = await database();
   await pg.pool.query("CREATE TABLE refused (n int UNIQUE DEFERRABLE INITIALLY DEFERRED)");
+  return {
+    name: "PostgreSQL",
+    store: pg.store as Store<Tx>,
+    write: (tx, operation) => (tx as PgTx).query(insert, [operation]),
+    effects: pg.effects,
+    breaks: (tx) => (tx as PgTx).query("INSERT INTO refused VALUES (1), (1)"),
+    taken: () => pg.pool.totalCount - pg.pool.idleCount,
+  };
+}
+
+export async function mariaDB(): Promise<Engine> {
   const mysql = await mysqlDatabase();
   const inner = mysql.pool.pool as unknown as { _allConnections: unknown[]; _freeConnections: unknown[] };
-  return [
-    {
-      name: "PostgreSQL",
-      store: pg.store as Store<Tx>,
-      write: (tx, operation) => (tx as PgTx).query(insert, [operation]),
-      effects: pg.effects,
-      breaks: (tx) => (tx as PgTx).query("INSERT INTO refused VALUES (1), (1)"),
-      taken: () => pg.pool.totalCount - pg.pool.idleCount,
-    },
-    {
-      name: "MariaDB",
-      store: mysql.store as Store<Tx>,
-      write: (tx, operation) => (tx as MysqlTx).query("INSERT INTO effects VALUES (?)", [operation]),
-      effects: mysql.effects,
-      breaks: async (tx) => mysql.pool.query("KILL ?", [(tx as MysqlTx).threadId]),
-      taken: () => inner._allConnections.length - inner._freeConnections.length,
-    },
-  ];
+  return {
+    name: "MariaDB",
+    store: mysql.store as Store<Tx>,
+    write: (tx, operation) => (tx as MysqlTx).query("INSERT INTO effects VALUES (?)", [operation]),
+    effects: mysql.effects,
+    breaks: async (tx) => mysql.pool.query("KILL ?", [(tx as MysqlTx).threadId]),
+    taken: () => inner._allConnections.length - inner._freeConnections.length,
+  };
 }
 
 /** Service is a kit whose commits go as they are told, by key. */
 export class Service {
   readonly fates = new Map<string, Fate>();
-  readonly wires = new Map<string, Wire>();
+  readonly clients = new Map<string, Client>();
   /** Keys whose client had bytes before the commit. */
   readonly early: string[] = [];
   readonly kit: Kit<Tx>;
@@ -77,7 +78,7 @@ export class Service {
   async #commit(open: OpenTx<Tx>, claim: Claim, ...rest: [Parameters<OpenTx<Tx>["commit"]>[1], AbortSignal]) {
     const { value } = claim.key;
     await this.engine.effects(value); // an exchange on the network, in which early bytes would arrive
-    if (this.wires.get(value)?.received.length) {
+    if (this.clients.get(value)?.rest) {
       this.early.push(value);
     }
     const fate = this.fates.get(value);

@@ -3,8 +3,8 @@
 import { Readable } from "node:stream";
 import * as timers from "node:timers/promises";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { bypassed, done, failed, final, tooLong, type Idiom } from "./idioms.js";
-import { nodeIdioms, type Given as NodeGiven } from "./node.js";
+import { bypassed, done, failed, final, refused, tooLong, type Idiom } from "./idioms.js";
+import { nodeIdioms, socketIdioms, type Given as NodeGiven } from "./node.js";
 
 /** Given is what a handler has. */
 export interface Given {
@@ -190,11 +190,12 @@ export const fastifyIdioms: Record<string, Idiom<Given>> = {
     want: { kind: "done", status: 200, body: '{"paid":1}' },
   },
   ...Object.fromEntries(
-    Object.entries(nodeIdioms).map(([name, { answers, want, callback }]) => [
+    Object.entries({ ...nodeIdioms, ...socketIdioms }).map(([name, { answers, want, callback }]) => [
       `raw: ${name}`,
       {
         ...(callback && { callback }),
-        want,
+        // Fastify answers an error with such a status 500 itself.
+        want: want.code === "success_after_rollback" ? failed() : want,
         answers: ({ request, reply, more }: Given) => {
           reply.hijack();
           const given: NodeGiven = { request: request.raw, response: reply.raw, more };
@@ -205,7 +206,16 @@ export const fastifyIdioms: Record<string, Idiom<Given>> = {
   ),
 };
 
-export const slowFastifyIdioms = common;
+export const slowFastifyIdioms: Record<string, Idiom<Given>> = {
+  ...common,
+  "an error that the error handler answers with a success": {
+    answers: ({ reply }) => {
+      reply.header("X-Work", "1");
+      throw Object.assign(new Error("no luck"), { statusCode: 200 });
+    },
+    want: refused("success_after_rollback"),
+  },
+};
 
 export const fastify5Idioms: Record<string, Idiom<Given>> = {
   redirect: {

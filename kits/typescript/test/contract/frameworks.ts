@@ -1,6 +1,7 @@
 // The frameworks of the contract.
 
-import { createServer, type Server } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import * as http2 from "node:http2";
 import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
 import type { Kit } from "@cronce/idempotency";
@@ -16,8 +17,10 @@ import { Hono } from "hono";
 import { expressIdioms } from "./express.js";
 import { fastify4Idioms, fastify5Idioms, fastifyIdioms, slowFastifyIdioms } from "./fastify.js";
 import { honoIdioms } from "./hono.js";
-import type { Idiom } from "./idioms.js";
-import { nodeIdioms } from "./node.js";
+import { clients, type Idiom } from "./idioms.js";
+import { nodeIdioms, socketIdioms, streamIdioms } from "./node.js";
+import { Wire, type Client } from "./wire.js";
+import { Wire2 } from "./wire2.js";
 
 /** Route is an idiom where it can be called. */
 export interface Route<H = never> {
@@ -31,6 +34,8 @@ export interface Route<H = never> {
 /** Framework serves idioms. */
 export interface Framework {
   readonly idioms: Record<string, Idiom<never>>;
+  readonly http2?: true;
+  /** start serves the idioms, and after a pause "plain" for GET /plain. It returns the port. */
   start(kit: Kit<Tx>, routes: Route[], closing: (close: () => unknown) => void): Promise<number>;
 }
 
@@ -48,7 +53,23 @@ export function run<H>(route: Route, tx: Tx, operation: string, given: H): unkno
   return written.then(() => answers(given));
 }
 
+const PAUSE_MS = 5;
+const plain = () => new Promise<string>((resolve) => setTimeout(() => resolve("plain"), PAUSE_MS));
+
+/** connected connects a client to a framework. */
+export const connected = (framework: Framework, port: number): Client =>
+  framework.http2 ? new Wire2(port) : new Wire(port);
+
+/** watched keeps the real responses of a server for idioms that reach for them. */
+function watched<S extends Pick<Server, "prependListener">>(server: S): S {
+  server.prependListener("request", (request: IncomingMessage, response: ServerResponse) => {
+    clients.set(request, response);
+  });
+  return server;
+}
+
 async function listening(server: Server, closing: (close: () => unknown) => void): Promise<number> {
+  watched(server);
   closing(() => server.close().closeAllConnections());
   await new Promise<void>((resolve) => (server.listening ? resolve() : server.once("listening", resolve)));
   return (server.address() as AddressInfo).port;
@@ -59,7 +80,7 @@ const express4 = createRequire(import.meta.url)("express4") as typeof express;
 /** expressOf serves idioms with a version of Express. */
 function expressOf(make: typeof express): Framework {
   return {
-    idioms: { ...prefixed("node: ", nodeIdioms), ...expressIdioms },
+    idioms: { ...prefixed("node: ", { ...nodeIdioms, ...socketIdioms }), ...expressIdioms },
     async start(kit, routes, closing) {
       const idempotent = expressIdempotency(kit, { principal });
       const app = make();
@@ -81,6 +102,7 @@ function expressOf(make: typeof express): Framework {
         });
         app.post(route.path, handler);
       }
+      app.get("/plain", (_request: Request, response: Response) => void plain().then((text) => response.send(text)));
       // Slow, so that what a stream still writes would come first.
       app.use((error: { status?: number; message: string }, _q: Request, response: Response, _next: NextFunction) => {
         setTimeout(() => response.status(error.status ?? 500).send(error.message), 5);
@@ -115,6 +137,8 @@ function fastifyOf(make: typeof fastify, idioms: Framework["idioms"], slow: bool
         });
         app.post(route.path, handler);
       }
+      app.get("/plain", plain);
+      watched(app.server);
       closing(() => app.close());
       await app.listen({ port: 0, host: "127.0.0.1" });
       return (app.server.address() as AddressInfo).port;
@@ -135,6 +159,7 @@ const hono: Framework = {
       });
       app.post(route.path, handler);
     }
+    app.get("/plain", async (c) => c.text(await plain()));
     return listening(serve({ fetch: app.fetch, port: 0, hostname: "127.0.0.1" }) as Server, closing);
   },
 };
@@ -143,26 +168,41 @@ function prefixed<H>(prefix: string, idioms: Record<string, H>): Record<string, 
   return Object.fromEntries(Object.entries(idioms).map(([name, idiom]) => [prefix + name, idiom]));
 }
 
+/** listener serves idioms without a framework. */
+function listener(kit: Kit<Tx>, routes: Route[]) {
+  const idempotent = nodeIdempotency(kit, { principal, onError: answerError });
+  const listeners = new Map<string, (request: IncomingMessage, response: ServerResponse) => unknown>(
+    routes.map((route) => [
+      route.path,
+      idempotent(route, (request, response, tx) => {
+        const operation = key(request.headers);
+        return run(route, tx, operation, { request, response, more: () => route.write(tx, operation) });
+      }),
+    ]),
+  );
+  listeners.set("/plain", async (_request, response) => response.end(await plain()));
+  return (request: IncomingMessage, response: ServerResponse) => void listeners.get(request.url!)!(request, response);
+}
+
+function answerError(error: unknown, _request: IncomingMessage, response: ServerResponse): void {
+  const { status = 500, message } = error as { status?: number; message: string };
+  response.writeHead(status).end(message);
+}
+
 export const frameworks: Record<string, Framework> = {
   "node:http": {
-    idioms: nodeIdioms,
+    idioms: { ...nodeIdioms, ...socketIdioms },
+    start: (kit, routes, closing) => listening(createServer(listener(kit, routes)).listen(0, "127.0.0.1"), closing),
+  },
+  "HTTP/2": {
+    idioms: { ...nodeIdioms, ...streamIdioms },
+    http2: true,
     async start(kit, routes, closing) {
-      const idempotent = nodeIdempotency(kit, { principal });
-      const listeners = new Map(
-        routes.map((route) => [
-          route.path,
-          idempotent(route, (request, response, tx) => {
-            const operation = key(request.headers);
-            return run(route, tx, operation, { request, response, more: () => route.write(tx, operation) });
-          }),
-        ]),
-      );
-      const server = createServer((request, response) => {
-        listeners.get(request.url!)!(request, response).catch((error: Error) => {
-          response.writeHead(500).end(error.message);
-        });
-      });
-      return listening(server.listen(0, "127.0.0.1"), closing);
+      const server = http2.createServer(listener(kit, routes) as never).listen(0, "127.0.0.1");
+      watched(server as never);
+      closing(() => server.close());
+      await new Promise((resolve) => server.once("listening", resolve));
+      return (server.address() as AddressInfo).port;
     },
   },
   "Express 5": expressOf(express),

@@ -2,10 +2,12 @@
 
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { Readable } from "node:stream";
+import type { Http2ServerRequest } from "node:http2";
+import { Readable, Writable } from "node:stream";
 import { finished, pipeline } from "node:stream/promises";
 import * as timers from "node:timers/promises";
-import { bypassed, done, failed, tooLong, type Idiom } from "./idioms.js";
+import { fileURLToPath } from "node:url";
+import { bypassed, clients, cut, done, failed, refused, tooLong, type Idiom } from "./idioms.js";
 
 /** Given is what a handler has. */
 export interface Given {
@@ -32,6 +34,19 @@ const endless = () =>
     },
   });
 
+/** Informing is a response of Node.js 24. */
+interface Informing {
+  writeInformation?(status: number, headers: object): void;
+}
+
+type Method = (...args: unknown[]) => unknown;
+
+const prototypeOf = (client: ServerResponse) =>
+  Object.getPrototypeOf(client) as Record<"end" | "write" | "writeHead" | "setHeader" | "detachSocket", Method>;
+
+const raw = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npaid";
+
+/** Idioms that HTTP/2 has too. */
 export const nodeIdioms: Record<string, Idiom<Given>> = {
   "end with a body": { answers: ({ response }) => response.end("paid"), want: done(200, "paid") },
   "end without a body": { answers: ({ response }) => void response.end(), want: done(200, "") },
@@ -227,10 +242,13 @@ export const nodeIdioms: Record<string, Idiom<Given>> = {
     want: done(200, "paid"),
   },
   "informational responses": {
-    answers: ({ response }) => {
+    answers: ({ request, response }) => {
+      for (const target of [response, clients.get(request)!]) {
+        (target as Informing).writeInformation?.(103, { link: "</style.css>; rel=preload" });
+        target.writeEarlyHints({ link: "</style.css>; rel=preload" });
+      }
       response.writeContinue();
       response.writeProcessing();
-      response.writeEarlyHints({ link: "</style.css>; rel=preload" });
       response.end("paid");
     },
     want: done(200, "paid"),
@@ -381,6 +399,43 @@ export const nodeIdioms: Record<string, Idiom<Given>> = {
     want: bypassed,
   },
 
+  "an answer on the client's response": {
+    answers: ({ request }) => void clients.get(request)!.writeHead(201, { "X-Work": "1" }).end("paid"),
+    want: done(201, "paid", hidden),
+  },
+  "a header of the client's response, past its methods": {
+    answers: ({ request }) => {
+      const client = clients.get(request)!;
+      prototypeOf(client).setHeader.call(client, "X-Work", "1");
+      throw new Error("no luck");
+    },
+    want: failed(),
+  },
+  "destroy of the client's response": {
+    answers: ({ request }) => void clients.get(request)!.destroy(),
+    want: failed(),
+  },
+  "an answer on the client's response, past its methods": {
+    answers: ({ request }) => {
+      const client = clients.get(request)!;
+      prototypeOf(client).end.call(client, "paid");
+    },
+    want: cut,
+  },
+  "an error that the error handler answers with a success": {
+    answers: () => {
+      throw Object.assign(new Error("no luck"), { status: 200, statusCode: 200 });
+    },
+    want: refused("success_after_rollback"),
+  },
+  "an error that the error handler answers with a redirect": {
+    answers: ({ response }) => {
+      response.setHeader("Location", "/payments/1");
+      throw Object.assign(new Error("no luck"), { status: 302, statusCode: 302 });
+    },
+    want: refused("success_after_rollback"),
+  },
+
   "never answers": { answers: () => {}, want: tooLong },
   "never returns": {
     answers: ({ response }) => {
@@ -401,5 +456,139 @@ export const nodeIdioms: Record<string, Idiom<Given>> = {
   "answers too late": {
     answers: ({ response }) => void setTimeout(() => response.writeHead(201, { "X-Work": "1" }).end("late"), 600),
     want: tooLong,
+  },
+};
+
+const socketOf = (request: IncomingMessage) => clients.get(request)!.socket!;
+
+/** Idioms of HTTP/1, which has one socket for one answer. */
+export const socketIdioms: Record<string, Idiom<Given>> = {
+  "a head on the client's response, past its methods, and an answer": {
+    answers: ({ request, response }) => {
+      const client = clients.get(request)!;
+      const prototype = prototypeOf(client);
+      prototype.writeHead.call(client, 200);
+      prototype.write.call(client, "paid");
+      response.end("paid");
+    },
+    want: cut,
+  },
+  "a write on the client's socket": {
+    answers: ({ request, response }) => {
+      socketOf(request).write(raw);
+      response.end("paid");
+    },
+    want: bypassed,
+  },
+  "an end of the client's socket with an answer": {
+    answers: ({ request }) => void socketOf(request).end(raw),
+    want: bypassed,
+  },
+  "a stream into the client's socket": {
+    answers: ({ request }) => void Readable.from([raw]).pipe(socketOf(request)),
+    want: bypassed,
+  },
+  "a write on the client's socket, past its methods": {
+    answers: ({ request, response }) => {
+      (Writable.prototype.write as Method).call(socketOf(request), raw, () => response.end("paid"));
+    },
+    want: bypassed,
+  },
+  "writes on the client's socket, past its buffer": {
+    answers: async ({ request, response }) => {
+      const socket = socketOf(request);
+      await new Promise<void>((resolve) =>
+        socket._write(Buffer.from(raw), "buffer" as BufferEncoding, () => resolve()),
+      );
+      await new Promise<void>((resolve) => socket._writev!([{ chunk: raw, encoding: "latin1" }], () => resolve()));
+      response.end("paid");
+    },
+    want: bypassed,
+  },
+  "a write on the client's socket that waits": {
+    answers: ({ request, response }) => {
+      socketOf(request).cork();
+      (Writable.prototype.write as Method).call(socketOf(request), raw);
+      response.end("paid");
+    },
+    want: cut,
+  },
+  "the client's response without its socket": {
+    answers: ({ request, response }) => {
+      const client = clients.get(request)!;
+      client.detachSocket(client.socket!);
+      response.end("paid");
+    },
+    want: bypassed,
+  },
+  "the client's response without its socket, past its methods": {
+    answers: ({ request, response }) => {
+      const client = clients.get(request)!;
+      prototypeOf(client).detachSocket.call(client, client.socket!);
+      response.end("paid");
+    },
+    want: cut,
+  },
+};
+
+const streamOf = (request: IncomingMessage) => (request as unknown as Http2ServerRequest).stream;
+
+/** Idioms of HTTP/2, which has one stream for one answer. */
+export const streamIdioms: Record<string, Idiom<Given>> = {
+  "a head on the client's response, past its methods, and an answer": {
+    answers: ({ request, response }) => {
+      const client = clients.get(request)!;
+      const prototype = prototypeOf(client);
+      prototype.writeHead.call(client, 200);
+      prototype.write.call(client, "paid");
+      response.end("paid");
+    },
+    want: bypassed,
+  },
+  "an answer on the stream": {
+    answers: ({ request, response }) => {
+      streamOf(request).respond({ ":status": 200 });
+      response.end("paid");
+    },
+    want: bypassed,
+  },
+  "an answer on the stream, to its end": {
+    answers: ({ request }) => {
+      streamOf(request).respond({ ":status": 200 });
+      streamOf(request).end("paid");
+    },
+    want: bypassed,
+  },
+  "an answer of a file on the stream": {
+    answers: ({ request }) => streamOf(request).respondWithFile(fileURLToPath(import.meta.url)),
+    want: bypassed,
+  },
+  "an informational answer on the stream": {
+    answers: ({ request, response }) => {
+      streamOf(request).additionalHeaders({ ":status": 103 });
+      response.end("paid");
+    },
+    want: bypassed,
+  },
+  "a pushed stream": {
+    answers: ({ request, response }) => {
+      streamOf(request).pushStream({ ":path": "/style.css" }, (_error, pushed) => pushed.end("paid"));
+      response.end("paid");
+    },
+    want: bypassed,
+  },
+  "a write on the stream": {
+    answers: ({ request, response }) => {
+      streamOf(request).write("paid");
+      response.end("paid");
+    },
+    want: bypassed,
+  },
+  "the end of the stream, past its methods": {
+    answers: ({ request, response }) => {
+      (Writable.prototype.end as Method).call(streamOf(request));
+      response.end("paid");
+    },
+    want: cut,
   },
 };
