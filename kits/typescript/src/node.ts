@@ -6,12 +6,11 @@ import { hold, send, type Held } from "./hold.js";
 import { noTransaction } from "./fetch.js";
 import { isSafe, principalOf, type Exchange, type LongRoute, type PrincipalOption, type Route } from "./http.js";
 import { bodyOf, headerOf, hostOf } from "./incoming.js";
-
-export { keepRawBody } from "./incoming.js";
 import type { Kit } from "./kit.js";
 import type { Work } from "./work.js";
 
 export { singlePrincipal } from "./fetch.js";
+export { keepRawBody } from "./incoming.js";
 
 /** NodeOptions configure {@link nodeIdempotency}. */
 export interface NodeOptions {
