@@ -46,7 +46,8 @@ func BenchmarkAdmitClaimRecord(b *testing.B) {
 // fleet is a ledger with jobs that were begun long ago, each planned a second
 // further in each round.
 type fleet struct {
-	*postgres.Ledger
+	ledger.Store
+	as       func(*postgres.Ledger) ledger.Store // nil: by statements
 	url      string
 	overlap  ledger.Overlap
 	stands   []ledger.JobAssignment
@@ -64,7 +65,8 @@ func newFleet(t testing.TB, jobs int, overlap ledger.Overlap) *fleet {
 func newFleetAt(t testing.TB, url string, jobs int, overlap ledger.Overlap) *fleet {
 	t.Helper()
 	execute(t, url, tables(t, migrations.DefaultSchema))
-	f := &fleet{Ledger: open(t, url), url: url, overlap: overlap}
+	f := &fleet{url: url, overlap: overlap}
+	f.open(t, url)
 	var defs []ledger.Definition
 	d := ledger.Declaration{Process: "p", Registry: "acme", Version: "v1"}
 	for i := range jobs {
@@ -78,6 +80,15 @@ func newFleetAt(t testing.TB, url string, jobs int, overlap ledger.Overlap) *fle
 	f.stands, err = f.Assignments(t.Context(), "v1")
 	must(t, err)
 	return f
+}
+
+// open opens the fleet's ledger, perhaps again.
+func (f *fleet) open(t testing.TB, url string, options ...postgres.Option) {
+	t.Helper()
+	f.Store = open(t, url, options...)
+	if f.as != nil {
+		f.Store = f.as(f.Store.(*postgres.Ledger))
+	}
 }
 
 func must(t testing.TB, err error) {

@@ -194,6 +194,10 @@ func (s settings) session() map[string]string {
 		// burst. The statements are written for their indexes.
 		"enable_bitmapscan": "off",
 		"enable_seqscan":    "off",
+		// Else the server would plan a statement for one run anew each time: the
+		// arrays of a plan for any parameters are taken to have ten elements,
+		// which looks dearer. It would cost as much as running it.
+		"plan_cache_mode": "force_generic_plan",
 	}
 	maps.Copy(set, writing)
 	maps.Copy(set, s.set)

@@ -19,13 +19,17 @@ import (
 // TestNoStatementReadsAWholeTable runs every operation on a ledger with 200,000
 // finished runs, often enough for the server to choose generic plans, and lets
 // the server tell what each statement did.
-func TestNoStatementReadsAWholeTable(t *testing.T) {
+func TestNoStatementReadsAWholeTable(t *testing.T) { readsNoWholeTable(t, statements) }
+
+func TestNoStatementOverRowsReadsAWholeTable(t *testing.T) { readsNoWholeTable(t, postgres.OverRows) }
+
+func readsNoWholeTable(t *testing.T, as func(*postgres.Ledger) ledger.Store) {
 	f := newFleet(t, 200, ledger.OverlapSkip)
 	fill(t, f)
-	f.apart = true
-	f.Ledger.Close()
+	f.apart, f.as = true, as
+	f.Close()
 	var seen plans
-	f.Ledger = open(t, f.url, seen.collect(), postgres.PoolSize(1))
+	f.open(t, f.url, seen.collect(), postgres.PoolSize(1))
 	for range 8 {
 		workADay(t, f)
 	}
@@ -54,9 +58,9 @@ func TestAPurgeReadsTheRunsOfOneTimeOnce(t *testing.T) {
 			now() - CASE WHEN i % 10 = 0 THEN interval '60 days' ELSE interval '1 day' END, 0, 'succeeded', 'event'
 		FROM generate_series(1, 20000) i;
 		ANALYZE cronce.runs`)
-	f.Ledger.Close()
+	f.Close()
 	var seen plans
-	f.Ledger = open(t, f.url, seen.collect(), postgres.PoolSize(1))
+	f.open(t, f.url, seen.collect(), postgres.PoolSize(1))
 	p := ledger.Purge{Retention: 30 * 24 * time.Hour, DeadRetention: 30 * 24 * time.Hour, Batch: 100}
 	gone, batches := 0, 0
 	for more := true; more; batches++ {
@@ -84,9 +88,9 @@ func TestWhyATargetIsHeldBackIsFoundByItsIndex(t *testing.T) {
 			CASE i % 3 WHEN 0 THEN 'not_sent: its own' WHEN 1 THEN 'breaker_open: passed' END
 		FROM generate_series(1, 300000) i;
 		ANALYZE cronce.runs`)
-	f.Ledger.Close()
+	f.Close()
 	var seen plans
-	f.Ledger = open(t, f.url, seen.collect(), postgres.PoolSize(1))
+	f.open(t, f.url, seen.collect(), postgres.PoolSize(1))
 	var ids []string
 	for i := range 1000 {
 		ids = append(ids, fmt.Sprintf("job-00000@1970-01-01T00:00:00Z~%d", 3*i+2))
@@ -242,9 +246,9 @@ func (p *plans) collect() postgres.Option {
 // guesses that they have 10 elements.
 func TestTheStatementsOfARunArePlannedOnce(t *testing.T) {
 	f := newFleet(t, 200, ledger.OverlapSkip)
-	f.Ledger.Close()
+	f.Close()
 	var seen plans
-	f.Ledger = open(t, f.url, seen.collect(), postgres.PoolSize(1))
+	f.open(t, f.url, seen.collect(), postgres.PoolSize(1))
 	for range 8 {
 		f.record(t, f.admit(t, true))
 	}

@@ -17,8 +17,8 @@ func TestARunIsWrittenInEveryQueryMode(t *testing.T) {
 	} {
 		t.Run(mode.String(), func(t *testing.T) {
 			f := newFleet(t, 3, ledger.OverlapSkip)
-			f.Ledger.Close()
-			f.Ledger = open(t, and(f.url, "default_query_exec_mode="+strings.ReplaceAll(mode.String(), " ", "_")))
+			f.Close()
+			f.open(t, and(f.url, "default_query_exec_mode="+strings.ReplaceAll(mode.String(), " ", "_")))
 			f.record(t, f.admit(t, true))
 			if got, err := f.List(t.Context(), ledger.Filter{States: []ledger.State{ledger.Succeeded}}); err != nil || len(got) != 3 {
 				t.Errorf("%d runs succeeded: %v", len(got), err)

@@ -27,7 +27,7 @@ func TestTheDatabasesDefaultIsolationIsNotTheLedgers(t *testing.T) {
 	execute(t, f.url, `
 		DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_isolation = ''repeatable read''', current_database()); END $$`)
 	f.Close()
-	f.Ledger = open(t, f.url)
+	f.open(t, f.url)
 	movedWhileWaiting(t, f, `UPDATE cronce.jobs SET paused_at = now()`, func(got ledger.Admitted, err error) {
 		if err != nil || got.Skipped[ledger.ReasonPaused] != 1 {
 			t.Errorf("%+v, %v; want the pause that was committed during the wait to count", got, err)
@@ -79,7 +79,7 @@ func TestReplicasNeverDeadlockNorDouble(t *testing.T) {
 	first := newFleet(t, jobs, ledger.OverlapQueue)
 	var wg sync.WaitGroup
 	for i := range 3 {
-		f := &fleet{Ledger: open(t, first.url), url: first.url, overlap: ledger.OverlapQueue}
+		f := &fleet{Store: open(t, first.url), url: first.url, overlap: ledger.OverlapQueue}
 		wg.Go(func() { replica(t, f, fmt.Sprintf("p%d", i), rounds) })
 	}
 	wg.Wait()
@@ -183,7 +183,7 @@ func TestAnOddErrorTextIsRecorded(t *testing.T) {
 func TestPoolSizeOneIsEnough(t *testing.T) {
 	f := newFleet(t, 3, ledger.OverlapQueue)
 	f.Close()
-	f.Ledger = open(t, f.url, postgres.PoolSize(1))
+	f.open(t, f.url, postgres.PoolSize(1))
 	f.record(t, f.admit(t, true))
 	f.admit(t, false)
 	got, err := f.Claim(t.Context(), ledger.Claim{Owner: "p", Token: "t", Limit: 10, LeaseFor: time.Minute})
@@ -243,7 +243,7 @@ func TestARunIsWrittenWhateverARoleAndAURLSet(t *testing.T) {
 	odd := url.Values{"client_encoding": {"LATIN1"}, "standard_conforming_strings": {"off"}, "default_transaction_read_only": {"on"}}.Encode()
 	for name, url := range map[string]string{"directly": and(f.url, odd), "through a pooler": testdb.PgBouncer(t, f.url)} {
 		t.Run(name, func(t *testing.T) {
-			f.Ledger = open(t, url)
+			f.open(t, url)
 			w := f.admit(t, true)[0]
 			o := succeeded(w)
 			o.Attempt.Error = `a backslash \' and an umlaut ü`

@@ -20,9 +20,9 @@ func TestASuccessLooksForOpenIncidentsOnce(t *testing.T) {
 		INSERT INTO cronce.incidents (job_id, cause, opened_at, last_at, closed_at, count, reason, error, run_id)
 		SELECT 'job-' || lpad((i % 200)::text, 5, '0'), 'dead', now(), now(), now(), 1, 'exhausted', '', '' FROM generate_series(1, 20000) i;
 		ANALYZE cronce.incidents`)
-	f.Ledger.Close()
+	f.Close()
 	var seen plans
-	f.Ledger = open(t, f.url, seen.collect(), postgres.PoolSize(1))
+	f.open(t, f.url, seen.collect(), postgres.PoolSize(1))
 	for range 8 {
 		work := f.admit(t, true)
 		before := len(seen.texts)

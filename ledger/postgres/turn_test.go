@@ -15,14 +15,14 @@ func TestAProcessThatLostScheduledTimesSendsOnlyCurrentPlans(t *testing.T) {
 	first := newFleet(t, 100, ledger.OverlapAllow)
 	second := open(t, first.url)
 	lost := plansOf(first, 100)
-	admitAll(t, first.Ledger, "p-1", lost, 0)
+	admitAll(t, first.Store, "p-1", lost, 0)
 	if left, _, err := postgres.AfterOthers(second, t.Context(), lost); err != nil || len(left) != 100 {
 		t.Errorf("who has lost nothing yet sends %d plans, want all 100 without a look: %v", len(left), err)
 	}
 	admitAll(t, second, "q-1", lost, 100)
 
 	plans := plansOf(first, 100)
-	admitAll(t, first.Ledger, "p-2", plans[:60], 0)
+	admitAll(t, first.Store, "p-2", plans[:60], 0)
 	left, moved, err := postgres.AfterOthers(second, t.Context(), plans)
 	if err != nil || len(left) != 40 || len(moved) != 60 {
 		t.Errorf("%d plans sent and %d not, want the 40 of jobs that have not moved on: %v", len(left), len(moved), err)
