@@ -95,7 +95,7 @@ func (m *admission) lock() (current []currentPlan, err error) {
 // reach ahead of the clock.
 func (j JobRow) admits(p *Plan, now time.Time) bool {
 	return j.EndedAt.IsZero() && j.Revision == p.Revision && j.Watermark.Equal(p.After) &&
-		!p.Through.Before(p.After) && !p.Through.After(now)
+		!p.Through.Before(p.After) && (!p.Through.After(now) || p.Through.Equal(p.After))
 }
 
 // plan adds what a plan writes.

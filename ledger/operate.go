@@ -211,4 +211,11 @@ type Counts struct {
 	// OldestDue is the NextAt of the oldest planned, retrying or accepted run that is
 	// due; zero if none is. A run that waits for the slot is not due.
 	OldestDue time.Time
+	Now       time.Time // the store's clock
+	// PlannedThrough is the latest watermark of a job that has not ended; zero if there is
+	// none.
+	PlannedThrough time.Time
 }
+
+// Ahead returns how far the ledger's latest plan is ahead of its clock. See AheadOfClock.
+func (c Counts) Ahead() time.Duration { return AheadOfClock(c.PlannedThrough, c.Now) }

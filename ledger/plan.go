@@ -77,7 +77,8 @@ type Plan struct {
 //   - It admits a plan only if the job has not ended, the job's revision and watermark
 //     are those that the plan was made from, and Through is neither before After nor
 //     after the store's clock. So no scheduled time is admitted twice, early, or for an
-//     outgoing revision.
+//     outgoing revision. A plan whose Through is After accounts for no time: it may
+//     switch the revision of a job whose watermark is ahead of the clock.
 //   - Rows that exist already, because a platform event came first, stay as they are and
 //     are not leased. A range row counts only its scheduled times that have no row of
 //     their own. It is not written if there are none.

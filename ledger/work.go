@@ -133,7 +133,7 @@ type HeartbeatReply struct {
 }
 
 // ProcessTTL is how long after its last heartbeat a process is considered alive. A later
-// heartbeat makes it alive again.
+// heartbeat makes it alive again. See IsAlive.
 const ProcessTTL = 30 * time.Second
 
 // JobAssignment says which definition of a job is current and which one should be.

@@ -74,4 +74,5 @@ var groups = []struct {
 	{"tell", tellCases},
 	{"race", raceCases},
 	{"race of operators", raceOperateCases},
+	{"clock", clockCases},
 }

@@ -72,6 +72,7 @@ func (l *Ledger) Heartbeat(ctx context.Context, id string) (ledger.HeartbeatRepl
 	if p == nil {
 		return ledger.HeartbeatReply{}, fmt.Errorf("process %q: %w", id, ledger.ErrNotFound)
 	}
+	l.followClock(now)
 	p.seen = now
 	return ledger.HeartbeatReply{Now: now, LiveVersions: l.liveVersions(now), Processes: l.countAlive(now)}, nil
 }
@@ -79,7 +80,7 @@ func (l *Ledger) Heartbeat(ctx context.Context, id string) (ledger.HeartbeatRepl
 // countAlive counts the processes that are alive.
 func (l *Ledger) countAlive(now time.Time) (n int) {
 	for _, p := range l.processes {
-		if p.isAlive(now) {
+		if ledger.IsAlive(p.seen, now) {
 			n++
 		}
 	}
@@ -96,13 +97,11 @@ func (l *Ledger) Deregister(ctx context.Context, id string) error {
 	return nil
 }
 
-func (p *process) isAlive(now time.Time) bool { return now.Sub(p.seen) <= ledger.ProcessTTL }
-
 // liveVersions returns the versions of the processes that are alive, sorted.
 func (l *Ledger) liveVersions(now time.Time) []string {
 	alive := map[string]bool{}
 	for _, p := range l.processes {
-		if p.isAlive(now) {
+		if ledger.IsAlive(p.seen, now) {
 			alive[p.version] = true
 		}
 	}

@@ -114,7 +114,7 @@ func (l *Ledger) Processes(ctx context.Context) ([]ledger.Process, error) {
 	for _, id := range slices.Sorted(maps.Keys(l.processes)) {
 		p := l.processes[id]
 		list = append(list, ledger.Process{
-			ID: id, Version: p.version, HeartbeatAt: p.seen, Alive: p.isAlive(now),
+			ID: id, Version: p.version, HeartbeatAt: p.seen, Alive: ledger.IsAlive(p.seen, now),
 			Definitions: len(l.versions[p.version]), Running: running[id], Host: p.host, Program: p.program,
 		})
 	}

@@ -188,7 +188,7 @@ func (l *Ledger) Counts(ctx context.Context) (ledger.Counts, error) {
 		return ledger.Counts{}, err
 	}
 	defer l.mu.Unlock()
-	c := ledger.Counts{Unfinished: map[ledger.State]int{}, DeadUnacknowledged: l.indexes.tallies[tally{state: ledger.Dead}]}
+	c := ledger.Counts{Now: now, Unfinished: map[ledger.State]int{}, DeadUnacknowledged: l.indexes.tallies[tally{state: ledger.Dead}]}
 	for _, i := range l.incidents {
 		if i.Open() {
 			c.Incidents++
@@ -203,6 +203,11 @@ func (l *Ledger) Counts(ctx context.Context) (ledger.Counts, error) {
 		if r.State != ledger.Running {
 			c.OldestDue = r.DueAt()
 			break
+		}
+	}
+	for _, j := range l.jobs {
+		if j.stored && j.EndedAt.IsZero() && j.Watermark.After(c.PlannedThrough) {
+			c.PlannedThrough = j.Watermark
 		}
 	}
 	return c, nil

@@ -84,7 +84,7 @@ WITH turn AS MATERIALIZED (
 	SELECT p.n, j.job_id, j.revision, j.paused_at IS NOT NULL AS paused, p.through, p.instants
 	FROM jobs j JOIN plan p ON p.job_id = j.job_id
 	WHERE EXISTS (SELECT FROM turn) AND j.ended_at IS NULL AND j.revision = p.revision AND j.watermark = p.after
-		AND p.through >= p.after AND p.through <= now()
+		AND p.through >= p.after AND (p.through <= now() OR p.through = p.after)
 	ORDER BY j.job_id
 	FOR UPDATE OF j
 ), moved AS (

@@ -95,20 +95,32 @@ func claimRegistry(ctx context.Context, tx pgx.Tx, name string) error {
 const liveVersionsSQL = `
 	SELECT DISTINCT version FROM processes WHERE ` + isAlive
 
-const isAlive = `heartbeat_at >= now() - $1 * interval '1 microsecond'`
+// isAlive is the rule of ledger.IsAlive.
+const isAlive = `heartbeat_at BETWEEN now() - $1 * interval '1 microsecond' AND now() + $1 * interval '1 microsecond'`
 
 // Heartbeat renews the process's heartbeat. It returns ledger.ErrNotFound for an unknown
 // process.
 func (l *Ledger) Heartbeat(ctx context.Context, process string) (ledger.HeartbeatReply, error) {
 	var pulse ledger.HeartbeatReply
+	var stepped bool
 	var batch pgx.Batch
-	batch.Queue(`UPDATE processes SET heartbeat_at = now() WHERE process = $1 RETURNING now()`, process).
-		QueryRow(func(row pgx.Row) error { return row.Scan(&pulse.Now) })
+	batch.Queue(`
+		UPDATE processes SET heartbeat_at = CASE WHEN step.found THEN heartbeat_at ELSE now() END
+		FROM (SELECT EXISTS (SELECT FROM processes WHERE heartbeat_at > now() + $2 * interval '1 microsecond') AS found) step
+		WHERE process = $1 RETURNING now(), step.found`, process, microseconds(ledger.ClockTolerance)).
+		QueryRow(func(row pgx.Row) error { return row.Scan(&pulse.Now, &stepped) })
 	batch.Queue(`
 		SELECT array_agg(DISTINCT version ORDER BY version), count(*) FROM processes
 		WHERE `+isAlive, microseconds(ledger.ProcessTTL)).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&pulse.LiveVersions, &pulse.Processes) })
-	return pulse, translate("heartbeat of process "+process, l.pool.SendBatch(ctx, &batch).Close())
+	err := l.pool.SendBatch(ctx, &batch).Close()
+	if err == nil && stepped {
+		if err := l.followClock(ctx); err != nil {
+			return pulse, err
+		}
+		return l.Heartbeat(ctx, process)
+	}
+	return pulse, translate("heartbeat of process "+process, err)
 }
 
 // Deregister deletes the process's heartbeat. It does nothing for an unknown process.

@@ -261,6 +261,12 @@ func (l *Ledger) Counts(ctx context.Context) (ledger.Counts, error) {
 		QueryRow(func(row pgx.Row) error { return row.Scan(&c.DeadUnacknowledged) })
 	batch.Queue(`SELECT count(*) FROM incidents WHERE closed_at IS NULL`).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&c.Incidents) })
+	batch.Queue(`SELECT now(), max(watermark) FROM jobs WHERE ended_at IS NULL`).QueryRow(func(row pgx.Row) error {
+		var planned *time.Time
+		err := row.Scan(&c.Now, &planned)
+		c.Now, c.PlannedThrough = c.Now.UTC(), timeOf(planned)
+		return err
+	})
 	batch.Queue(`
 		SELECT min(due_at) FROM runs
 		WHERE due_at <= now() AND due_at IS NOT NULL AND NOT waiting AND state <> 'running'`).QueryRow(func(row pgx.Row) error {

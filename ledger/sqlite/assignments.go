@@ -21,7 +21,7 @@ func (l *Ledger) Assignments(ctx context.Context, version string) (list []ledger
 			FROM (SELECT job_id FROM jobs WHERE ended_at IS NULL UNION SELECT job_id FROM desired) AS listed
 			LEFT JOIN jobs j ON j.job_id = listed.job_id
 			LEFT JOIN desired w ON w.job_id = listed.job_id
-			ORDER BY listed.job_id`, t.alive())
+			ORDER BY listed.job_id`, t.now)
 		if err != nil {
 			return err
 		}
@@ -37,11 +37,11 @@ func (l *Ledger) Assignments(ctx context.Context, version string) (list []ledger
 }
 
 // desiredSQL selects each job's desired definition: of those that live processes declare,
-// the one first declared last. A process is live if its heartbeat is later than ?1.
-const desiredSQL = `
+// the one first declared last; ?1 is now.
+var desiredSQL = `
 	WITH latest (first_declared) AS (
 		SELECT max(d.first_declared)
-		FROM (SELECT DISTINCT version FROM processes WHERE beat_at >= ?1) p
+		FROM (SELECT DISTINCT version FROM processes WHERE ` + isAlive + `) p
 		JOIN version_jobs v ON v.version = p.version
 		JOIN definitions d ON d.first_declared = v.definition
 		GROUP BY d.job_id
@@ -64,7 +64,7 @@ func (t *tx) beginRevisions(version string) error {
 		FROM desired w
 		JOIN version_jobs v ON v.version = ?2 AND v.definition = w.first_declared
 		LEFT JOIN jobs j ON j.job_id = w.job_id
-		WHERE j.job_id IS NULL OR j.ended_at IS NOT NULL`, t.alive(), version)
+		WHERE j.job_id IS NULL OR j.ended_at IS NOT NULL`, t.now, version)
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,8 @@ const (
 	dueCounts = `
 		SELECT (SELECT count(*) FROM runs WHERE state = 'dead' AND acked_at IS NULL),
 			(SELECT min(due_at) FROM runs WHERE due_at <= ? AND waiting = 0 AND state <> 'running'),
-			(SELECT count(*) FROM incidents WHERE closed_at IS NULL)`
+			(SELECT count(*) FROM incidents WHERE closed_at IS NULL),
+			(SELECT max(watermark) FROM jobs WHERE ended_at IS NULL)`
 )
 
 // Counts counts the unfinished and the unacknowledged dead runs, from indexes that
@@ -34,9 +35,10 @@ func (l *Ledger) Counts(ctx context.Context) (ledger.Counts, error) {
 		if err != nil {
 			return err
 		}
-		var oldest nullTime
-		err = r.QueryRowContext(ctx, dueCounts, l.now().UnixMicro()).Scan(&out.DeadUnacknowledged, &oldest, &out.Incidents)
-		out.OldestDue = oldest.time()
+		var oldest, planned nullTime
+		out.Now = l.now()
+		err = r.QueryRowContext(ctx, dueCounts, out.Now.UnixMicro()).Scan(&out.DeadUnacknowledged, &oldest, &out.Incidents, &planned)
+		out.OldestDue, out.PlannedThrough = oldest.time(), planned.time()
 		return err
 	})
 	if err != nil {

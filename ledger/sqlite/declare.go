@@ -67,6 +67,9 @@ func (t *tx) declare(version string, d ledger.Definition) error {
 func (l *Ledger) Heartbeat(ctx context.Context, process string) (ledger.HeartbeatReply, error) {
 	var p ledger.HeartbeatReply
 	err := l.write(ctx, func(t *tx) error {
+		if err := t.followClock(); err != nil {
+			return err
+		}
 		n, err := t.exec(`UPDATE processes SET beat_at = ? WHERE process = ?`, t.now, process)
 		if err != nil {
 			return err
@@ -75,7 +78,7 @@ func (l *Ledger) Heartbeat(ctx context.Context, process string) (ledger.Heartbea
 			return ledger.ErrNotFound
 		}
 		p.Now = t.Now()
-		p.LiveVersions, err = all(t, text, `SELECT version FROM processes WHERE beat_at >= ? ORDER BY version`, t.alive())
+		p.LiveVersions, err = all(t, text, `SELECT version FROM processes WHERE `+isAlive+` ORDER BY version`, t.now)
 		p.Processes = len(p.LiveVersions)
 		p.LiveVersions = slices.Compact(p.LiveVersions)
 		return err
@@ -97,9 +100,6 @@ func (l *Ledger) Deregister(ctx context.Context, process string) error {
 	}
 	return nil
 }
-
-// alive returns the time since which a live process has sent a heartbeat.
-func (t *tx) alive() int64 { return t.now - ledger.ProcessTTL.Microseconds() }
 
 func text(row scanner) (s string, err error) {
 	err = row.Scan(&s)

@@ -40,15 +40,15 @@ const (
 				CAST(floor(8 * log2(max(1.0, started_at - scheduled_at - ` + delay + `))) AS INTEGER) END,
 			CASE WHEN state = 'succeeded' THEN CAST(floor(8 * log2(max(1.0, finished_at - started_at))) AS INTEGER) END
 		FROM runs WHERE scheduled_at >= ?1 AND scheduled_at < ?2 GROUP BY 1, 3, 4`
-
-	processList = `
-		SELECT process, version, beat_at, beat_at >= ?1,
-			(SELECT count(*) FROM version_jobs v WHERE v.version = p.version), coalesce(r.n, 0), host, program
-		FROM processes p LEFT JOIN (
-			SELECT leased_by, count(*) AS n FROM runs
-			WHERE due_at IS NOT NULL AND waiting = 0 AND state = 'running' GROUP BY leased_by
-		) r ON r.leased_by = p.process ORDER BY process`
 )
+
+var processList = `
+	SELECT process, version, beat_at, ` + isAlive + `,
+		(SELECT count(*) FROM version_jobs v WHERE v.version = p.version), coalesce(r.n, 0), host, program
+	FROM processes p LEFT JOIN (
+		SELECT leased_by, count(*) AS n FROM runs
+		WHERE due_at IS NOT NULL AND waiting = 0 AND state = 'running' GROUP BY leased_by
+	) r ON r.leased_by = p.process ORDER BY process`
 
 func scanCell(row scanner) (c ledger.RunSummary, err error) {
 	var scheduled int64
@@ -146,7 +146,7 @@ func (l *Ledger) Processes(ctx context.Context) ([]ledger.Process, error) {
 		err = row.Scan(&p.ID, &p.Version, &beat, &p.Alive, &p.Definitions, &p.Running, &p.Host, &p.Program)
 		p.HeartbeatAt = at(beat)
 		return p, err
-	}, processList, l.now().UnixMicro()-ledger.ProcessTTL.Microseconds())
+	}, processList, l.now().UnixMicro())
 	if err != nil {
 		return nil, fmt.Errorf("list processes: %w", err)
 	}

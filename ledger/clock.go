@@ -1,0 +1,74 @@
+package ledger
+
+import (
+	"fmt"
+	"time"
+)
+
+// ClockTolerance is how far a recorded time may be ahead of the store's clock without
+// meaning that the clock was set back. Servers of one database differ by less.
+const ClockTolerance = 5 * time.Second
+
+// AheadOfClock returns how far a recorded time is ahead of the store's clock; 0 if it is
+// not, or by at most ClockTolerance.
+//
+// A store's clock may be set back: it was wrong before, or is now. What is recorded
+// stays, so nothing is planned twice: a job whose watermark is ahead of the clock is
+// planned again when the clock reaches the watermark. What is in progress goes on: see
+// ClockStep.
+func AheadOfClock(recorded, now time.Time) time.Duration {
+	if ahead := recorded.Sub(now); ahead > ClockTolerance {
+		return ahead
+	}
+	return 0
+}
+
+// AheadText says in a sentence that the latest watermark is ahead of the store's clock; ""
+// if it is not.
+func AheadText(watermark, now time.Time) string {
+	ahead := AheadOfClock(watermark, now)
+	if ahead == 0 {
+		return ""
+	}
+	return fmt.Sprintf("the ledger is ahead of the clock by %s: jobs that it planned before the clock was set back run again after %s",
+		ahead.Round(time.Second), watermark.UTC().Format(time.RFC3339))
+}
+
+// ClockStep is by how much the store's clock was set back since the latest heartbeat of
+// any process. Heartbeat looks for it before it writes its own. If there is one, it moves
+// in the same transaction:
+//
+//   - the heartbeats that are ahead of the clock, to now: their processes have ProcessTTL
+//     to send another;
+//   - DueAt of the unfinished runs, back by the step: a lease and a wait last as long as
+//     they would have lasted. A run whose scheduled time is to come stays due at its time,
+//     if it was never leased and has no ~ in its ID;
+//   - SendBefore of the unfinished and the dead runs, back by the step: the target counts
+//     the key's TTL on another clock;
+//   - DueAt of incidents, back by the step.
+//
+// A process that stopped gracefully leaves no heartbeat to tell the step.
+func ClockStep(latestHeartbeat, now time.Time) time.Duration {
+	return AheadOfClock(latestHeartbeat, now)
+}
+
+// FollowClock moves what is in progress in a row by a ClockStep, and reports whether it
+// changed the row. SQL engines have the same rule in a statement.
+func (r *Row) FollowClock(step time.Duration, now time.Time) (changed bool) {
+	pending := !r.DueAt().IsZero()
+	if pending && (!r.StartedAt.IsZero() || !r.ScheduledAt.After(now) || IsAdHoc(r.ID)) {
+		r.SetDueAt(r.DueAt().Add(-step))
+		changed = true
+	}
+	if !r.SendBefore.IsZero() && (pending || r.State == Dead) {
+		r.SendBefore, changed = r.SendBefore.Add(-step), true
+	}
+	return changed
+}
+
+// IsAlive reports whether a process with this heartbeat is considered alive. A heartbeat
+// that is ahead of the clock counts as one of the same distance behind it: no process is
+// alive for longer than 2 * ProcessTTL without another heartbeat, whatever the clock said.
+func IsAlive(heartbeat, now time.Time) bool {
+	return now.Sub(heartbeat).Abs() <= ProcessTTL
+}

@@ -1,0 +1,42 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// followClock moves what is in progress if the clock was set back. See ledger.ClockStep.
+// The lock keeps two processes from doing it both, and every other from a deadlock
+// with it.
+func (l *Ledger) followClock(ctx context.Context) error {
+	return l.transact(ctx, "follow the clock", func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `LOCK TABLE processes, incidents, runs IN SHARE ROW EXCLUSIVE MODE`); err != nil {
+			return err
+		}
+		var latest *time.Time
+		var now time.Time
+		if err := tx.QueryRow(ctx, `SELECT max(heartbeat_at), now() FROM processes`).Scan(&latest, &now); err != nil {
+			return err
+		}
+		step := ledger.ClockStep(timeOf(latest), now)
+		if step == 0 {
+			return nil
+		}
+		var batch pgx.Batch
+		batch.Queue(`UPDATE processes SET heartbeat_at = now() WHERE heartbeat_at > now()`)
+		batch.Queue(`UPDATE incidents SET due_at = due_at - $1 * interval '1 microsecond' WHERE due_at IS NOT NULL`, microseconds(step))
+		batch.Queue(`
+			UPDATE runs SET changed = DEFAULT, send_before = send_before - $1 * interval '1 microsecond'
+			WHERE state = 'dead' AND send_before IS NOT NULL`, microseconds(step))
+		batch.Queue(`
+			UPDATE runs SET changed = DEFAULT, send_before = send_before - $1 * interval '1 microsecond',
+				due_at = CASE WHEN started_at IS NOT NULL OR scheduled_at <= now() OR strpos(run_id, '~') > 0
+					THEN due_at - $1 * interval '1 microsecond' ELSE due_at END
+			WHERE due_at IS NOT NULL`, microseconds(step))
+		return tx.SendBatch(ctx, &batch).Close()
+	})
+}

@@ -1,0 +1,39 @@
+package sqlite
+
+import (
+	"fmt"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// isAlive is the rule of ledger.IsAlive; ?1 is now.
+var isAlive = fmt.Sprintf(`beat_at BETWEEN ?1 - %[1]d AND ?1 + %[1]d`, ledger.ProcessTTL.Microseconds())
+
+// followClock moves what is in progress if the clock was set back. See ledger.ClockStep.
+func (t *tx) followClock() error {
+	var latest nullTime
+	if _, err := t.one(`SELECT max(beat_at) FROM processes`, nil, &latest); err != nil {
+		return err
+	}
+	step := ledger.ClockStep(latest.time(), t.Now()).Microseconds()
+	if step == 0 {
+		return nil
+	}
+	for _, move := range []struct {
+		text string
+		args []any
+	}{
+		{`UPDATE processes SET beat_at = ?1 WHERE beat_at > ?1`, []any{t.now}},
+		{`UPDATE incidents SET due_at = due_at - ? WHERE due_at IS NOT NULL`, []any{step}},
+		{`UPDATE runs SET changed = ?, send_before = send_before - ? WHERE due_at IS NULL AND state = 'dead' AND send_before IS NOT NULL`,
+			[]any{t.change, step}},
+		{`UPDATE runs SET changed = ?1, send_before = send_before - ?2,
+			due_at = CASE WHEN started_at IS NOT NULL OR scheduled_at <= ?3 OR instr(run_id, '~') THEN due_at - ?2 ELSE due_at END
+			WHERE due_at IS NOT NULL`, []any{t.change, step, t.now}},
+	} {
+		if _, err := t.exec(move.text, move.args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
