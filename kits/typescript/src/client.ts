@@ -43,10 +43,16 @@ export interface KeyKeeperOptions {
   readonly prefix?: string;
   /**
    * For how long an operation is repeated, in milliseconds; default 12 h. It must be
-   * shorter than the server keeps keys. After it the server refuses the operation
-   * (412), unless it was done.
+   * shorter than `ttlMs`. After it the server refuses the operation (412), unless it
+   * was done.
    */
   readonly repeatForMs?: number;
+  /**
+   * How long the server keeps the keys of these operations, in milliseconds; default
+   * 24 h, as the kit's. A keeper that learns from an answer that it is not longer than
+   * `repeatForMs` begins no further operation: a repetition could do the work again.
+   */
+  readonly ttlMs?: number;
 }
 
 /** Pending is an operation of which it is not known whether it was done. */
@@ -65,14 +71,25 @@ export class KeyKeeper {
   readonly #storage: KeyStorage;
   readonly #prefix: string;
   readonly #repeatForMs: number;
+  #ttlMs: number;
   readonly #turns = new Map<string, Promise<unknown>>();
 
   constructor(options: KeyKeeperOptions = {}) {
     this.#storage = options.storage ?? memoryStorage();
     this.#prefix = options.prefix ?? "idempotency-key:";
     this.#repeatForMs = options.repeatForMs ?? 12 * 60 * 60 * 1000;
+    this.#ttlMs = options.ttlMs ?? 24 * 60 * 60 * 1000;
     if (!(this.#repeatForMs > 0)) {
       throw new TypeError("KeyKeeper: repeatForMs must be above 0");
+    }
+    this.#check();
+  }
+
+  #check(): void {
+    if (!(this.#repeatForMs < this.#ttlMs)) {
+      throw new TypeError(
+        `KeyKeeper: repeatForMs is ${this.#repeatForMs} and the service keeps keys for ${this.#ttlMs} ms, so that a repetition could do the work again; make repeatForMs shorter, or the service's ttlMs longer`,
+      );
     }
   }
 
@@ -82,6 +99,7 @@ export class KeyKeeper {
     return this.#inTurn(name, async () => {
       let key = await this.#storage.getItem(name);
       if (key === null) {
+        this.#check();
         key = uuidv7();
         await this.#storage.setItem(name, key); // before it is used: a crash must not forget it
       }
@@ -99,14 +117,26 @@ export class KeyKeeper {
   /**
    * send makes the operation's call. It forgets the key when the answer is the
    * operation's outcome ({@link isOutcome}), and keeps it after every other answer
-   * and every error.
+   * and every error. A 412 is no outcome once the key may have expired: perhaps the
+   * operation was done and its answer lost. Find that out, and then call forget.
    */
   async send(operation: string, call: (pending: Pending) => Promise<Response>): Promise<Response> {
-    const response = await call(await this.pending(operation));
-    if (isOutcome(response.status) && !(response.status === 422 && (await isMismatch(response)))) {
+    const pending = await this.pending(operation);
+    const response = await call(pending);
+    const lost = response.status === 412 && Date.now() >= timeOf(pending.key) + this.#ttlMs;
+    if (isOutcome(response.status) && !lost && !(response.status === 422 && (await isMismatch(response)))) {
       await this.forget(operation);
     }
+    this.#learn(response.headers);
     return response;
+  }
+
+  /** #learn takes the TTL from the answer to a first call, which says by the server's clock when it is and when the key expires. */
+  #learn(headers: Headers): void {
+    const ttl = Date.parse(headers.get("Idempotency-Key-Expires") ?? "") - Date.parse(headers.get("Date") ?? "");
+    if (ttl < this.#ttlMs && !headers.has("Idempotent-Replayed")) {
+      this.#ttlMs = ttl;
+    }
   }
 
   /** #inTurn keeps two callers from drawing two keys for one operation. */

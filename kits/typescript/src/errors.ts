@@ -1,5 +1,7 @@
 // What can go wrong, by the codes that all kits share.
 
+import { statusOf } from "./problem.js";
+
 /** Codes of the kit's answers. They are stable and the same in every language. */
 export type Code =
   | "missing_idempotency_key"
@@ -26,9 +28,31 @@ export type Code =
   | "lease_lost"
   | "service_shutting_down";
 
-/** KitError is an error of the kit itself. Its code says what it means; `cause` says why. */
+/**
+ * brand makes `instanceof` true for errors of another copy of this package, such as
+ * one that a library brings along. Subclasses are told apart as always.
+ */
+function brand(type: abstract new (...args: never[]) => Error, name: string): void {
+  const mark = Symbol.for(`@cronce/idempotency.${name}`);
+  Object.defineProperty(type.prototype, mark, { value: true });
+  Object.defineProperty(type, Symbol.hasInstance, {
+    value(this: unknown, value: unknown) {
+      const own = Function.prototype[Symbol.hasInstance].call(this as typeof type, value);
+      return own || (this === type && value instanceof Error && mark in value);
+    },
+  });
+}
+
+/**
+ * KitError is an error of the kit itself. Its code says what it means; `cause` says
+ * why. Its status is that of the kit's answer: frameworks answer it for an error of a
+ * handler.
+ */
 export class KitError extends Error {
   override readonly name = "KitError";
+  readonly status: number;
+  /** The same, for Fastify and Nest. */
+  readonly statusCode: number;
 
   constructor(
     readonly code: Code,
@@ -36,6 +60,7 @@ export class KitError extends Error {
     options?: ErrorOptions,
   ) {
     super(message, options);
+    this.status = this.statusCode = statusOf(code);
   }
 }
 
@@ -65,6 +90,11 @@ export class FinalError extends Error {
 export class NotDone extends Error {
   override readonly name = "NotDone";
 }
+
+brand(KitError, "KitError");
+brand(LostRace, "LostRace");
+brand(FinalError, "FinalError");
+brand(NotDone, "NotDone");
 
 export const mismatch = () =>
   new KitError("idempotency_key_payload_mismatch", "the idempotency key was used with another payload");

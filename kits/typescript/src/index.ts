@@ -18,7 +18,7 @@ export type { Work, WorkRequest } from "./work.js";
 export { EVENT_SCOPES, eventScope, parseKey, routeScope, type Key } from "./key.js";
 export { Kit, type Once, type Operation } from "./kit.js";
 export type { Options, RenderedProblem } from "./options.js";
-export type { Problem } from "./problem.js";
+export { problemOf, type Problem } from "./problem.js";
 export { purge, purgeHandler, type PurgeAnswer, type PurgeOptions } from "./purge.js";
 export { defaultPolicy, type Disposition, type Reply, type StoredHeaders } from "./reply.js";
 export type { Claim, KeyRecord, Look, OpenTx, PurgeBatch, Purged, State, Store, Verdict } from "./store.js";

@@ -4,10 +4,10 @@
 // unknown; that uncommitted row is the key's lock. At the end the reply takes its
 // place.
 
-import type { Pool, PoolConnection } from "mysql2/promise";
+import type { Pool, PoolConnection, PreparedStatementInfo } from "mysql2/promise";
 import { KitError, LostRace, transactionAborted, transactionEnded, unavailable } from "./errors.js";
 import { mysqlStatements, mysqlTable, type MysqlStatements } from "./mysqlsql.js";
-import { OVER, raced, refuseEnding } from "./raced.js";
+import { raced, refuseEnding, refuseLate } from "./raced.js";
 import type { Reply, StoredHeaders } from "./reply.js";
 import {
   judgeLong,
@@ -120,6 +120,11 @@ export class MysqlStore implements Store<MysqlTx> {
     readonly pool: Pool,
     options: MysqlOptions = {},
   ) {
+    if (typeof (pool as { promise?: unknown }).promise === "function") {
+      throw new TypeError(
+        "mysql2: the store needs a pool of mysql2/promise; this one takes callbacks: pass pool.promise()",
+      );
+    }
     this.#table = quote(options.table ?? "idempotency_keys");
     this.#sql = mysqlStatements(this.#table);
   }
@@ -423,19 +428,37 @@ class OpenMysqlTx implements OpenTx<MysqlTx> {
           return () => refuseEnding("COMMIT");
         }
         const value: unknown = Reflect.get(connection, name, connection);
-        if (name !== "query" && name !== "execute") {
-          return typeof value === "function" ? (value as (...args: unknown[]) => unknown).bind(connection) : value;
+        if (typeof value !== "function") {
+          return value;
         }
-        return (first: unknown, ...rest: unknown[]) => {
-          if (this.#over) {
-            throw new Error(OVER);
-          }
-          refuseEnding(typeof first === "string" ? first : (first as { sql?: unknown } | null)?.sql);
-          this.#used = true;
-          return (value as (...args: unknown[]) => unknown).call(connection, first, ...rest);
-        };
+        const method = value as (...args: unknown[]) => unknown;
+        switch (name) {
+          case "query":
+          case "execute":
+            return this.#guarded(connection, method);
+          case "prepare":
+            return async (sql: unknown) => {
+              const statement = (await this.#guarded(connection, method)(sql)) as PreparedStatementInfo;
+              return { execute: this.#guarded(statement, statement.execute), close: () => statement.close() };
+            };
+          default:
+            return method.bind(connection);
+        }
       },
     });
+  }
+
+  /** #guarded is a method that runs SQL, for as long as the work goes on. */
+  #guarded(owner: object, method: (...args: never[]) => unknown) {
+    return (...args: unknown[]) => {
+      if (this.#over) {
+        return refuseLate(args);
+      }
+      const [first] = args;
+      refuseEnding(typeof first === "string" ? first : (first as { sql?: unknown } | null | undefined)?.sql);
+      this.#used = true;
+      return method.apply(owner, args as never[]);
+    };
   }
 
   async commit(claim: Claim, reply: Reply, signal: AbortSignal): Promise<Date> {

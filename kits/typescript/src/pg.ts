@@ -5,7 +5,7 @@ import type { Pool, PoolClient, QueryArrayResult } from "pg";
 import { KitError, LostRace, transactionAborted, transactionEnded, unavailable } from "./errors.js";
 import type { Key } from "./key.js";
 import { createTable, statements, type Statements } from "./pgsql.js";
-import { OVER, raced, refuseEnding } from "./raced.js";
+import { raced, refuseEnding, refuseLate } from "./raced.js";
 import type { Reply, StoredHeaders } from "./reply.js";
 import type { Claim, KeyRecord, Look, OpenTx, PurgeBatch, Purged, State, Store } from "./store.js";
 
@@ -32,6 +32,10 @@ export function keysTable(options: PgOptions = {}): string {
   return createTable(quote(schema), quote(table), quote(`${table}_expires_at`));
 }
 
+/** Only who connects asks a client for its password. */
+const OWN_CONNECTION =
+  "a library would open connections of its own with the settings of this transaction, and the kit could not roll back what it writes: use a library that takes a client or asPool(tx), or tx.query";
+
 /**
  * asPool makes a pool of one transaction, for libraries that want a pool:
  * `new Kysely({ dialect: new PostgresDialect({ pool: asPool(tx) }) })`.
@@ -40,7 +44,13 @@ export function asPool(tx: PgTx): { connect(): Promise<PoolClient>; end(): Promi
   const client = new Proxy(tx, {
     get: (target, name) => (name === "release" ? () => {} : Reflect.get(target, name)),
   });
-  return { connect: async () => client, end: async () => {} };
+  return {
+    connect: async () => client,
+    end: async () => {},
+    get password(): never {
+      throw new Error(OWN_CONNECTION);
+    },
+  } as ReturnType<typeof asPool>;
 }
 
 /** Values come as the server's text, whatever type parsers the service has set. */
@@ -62,16 +72,25 @@ class Connection {
   }
 
   static async take(pool: Pool, signal: AbortSignal): Promise<Connection> {
-    const client = pool.connect();
+    const connecting = pool.connect();
+    let client: PoolClient;
     try {
-      return new Connection(await raced(client, signal));
+      client = await raced(connecting, signal);
     } catch (error) {
-      client.then(
+      connecting.then(
         (late) => late.release(),
         () => {},
       );
       throw unavailable("connect", error);
     }
+    if ((client as { binary?: boolean }).binary) {
+      client.release();
+      throw unavailable(
+        "the pool reads values in binary, which the kit does not; make it without { binary: true }",
+        undefined,
+      );
+    }
+    return new Connection(client);
   }
 
   /** rows runs a statement. A connection that gave no answer in time is not used again. */
@@ -325,6 +344,9 @@ class OpenPgTx implements OpenTx<PgTx> {
   ) {
     this.tx = new Proxy(connection.client, {
       get: (client, name) => {
+        if (name === "password") {
+          throw new Error(OWN_CONNECTION);
+        }
         const value: unknown = Reflect.get(client, name);
         if (name === "release" || name === "end" || name === "connect") {
           return () => refuseEnding("COMMIT");
@@ -334,7 +356,7 @@ class OpenPgTx implements OpenTx<PgTx> {
         }
         return (first: unknown, ...rest: unknown[]) => {
           if (this.#over) {
-            throw new Error(OVER);
+            return refuseLate([first, ...rest]);
           }
           refuseEnding(typeof first === "string" ? first : (first as { text?: unknown } | null)?.text);
           this.#used = true;

@@ -1,6 +1,6 @@
 // The kit's own error answers (RFC 9457).
 
-import { KitError, type Code } from "./errors.js";
+import type { Code, KitError } from "./errors.js";
 
 /** Problem is an error answer of the kit. Its code is stable. */
 export interface Problem {
@@ -109,8 +109,11 @@ const TELLING = new Set<Code>([
   "signature_refused",
 ]);
 
-/** problemOf is the answer for an error of the kit. */
-export function problemOf(error: KitError, mismatchStatus: number): Problem {
+/** @internal statusOf is the status that a code is answered with. */
+export const statusOf = (code: Code): number => texts[code][0];
+
+/** problemOf is the answer for an error of the kit (RFC 9457). It tells a caller no more than a caller may know. */
+export function problemOf(error: KitError, mismatchStatus: 409 | 422 = 409): Problem {
   const [status, title, detail] = texts[error.code];
   return {
     type: "about:blank",

@@ -44,6 +44,39 @@ test("the service is told until when the operation is repeated", async () => {
   assert.throws(() => new KeyKeeper({ repeatForMs: 0 }), TypeError);
 });
 
+const hour = 3600_000;
+
+test("keys that live no longer than the caller repeats are refused", async () => {
+  assert.throws(() => new KeyKeeper({ repeatForMs: hour, ttlMs: hour }), /make repeatForMs shorter/);
+  assert.throws(() => new KeyKeeper({ repeatForMs: 25 * hour }), /keeps keys for 86400000 ms/);
+  const answer = (ttl: number, headers: Record<string, string> = {}) => {
+    const now = Math.floor(Date.now() / 1000) * 1000;
+    const times = { Date: new Date(now).toUTCString(), "Idempotency-Key-Expires": new Date(now + ttl).toISOString() };
+    return async () => new Response(null, { status: 201, headers: { ...times, ...headers } });
+  };
+  const keys = new KeyKeeper();
+  const unfinished = await keys.pending("begun");
+  await keys.send("long enough", answer(20 * hour));
+  await keys.send("replayed after a while", answer(hour, { "Idempotent-Replayed": "true" }));
+  assert.equal((await keys.send("short", answer(hour))).status, 201, "the answer is not lost");
+  await assert.rejects(keys.send("next", answer(hour)), /keeps keys for 3600000 ms/);
+  assert.deepEqual(await keys.pending("begun"), unfinished, "what has begun keeps its key");
+});
+
+test("too late is no outcome once the key may have expired", async () => {
+  const storage = memoryStorage();
+  const keys = new KeyKeeper({ storage });
+  for (const [name, age, kept] of [
+    ["young", 13 * hour, false],
+    ["old", 24 * hour, true],
+  ] as const) {
+    const key = uuidv7(Date.now() - age);
+    storage.setItem(`idempotency-key:${name}`, key);
+    await keys.send(name, async () => new Response(null, { status: 412 }));
+    assert.equal((await keys.pending(name)).key === key, kept, name);
+  }
+});
+
 test("only an outcome ends an operation", async () => {
   for (const status of [200, 201, 303, 400, 404, 410, 412, 413, 415, 422]) {
     assert.ok(isOutcome(status), String(status));
