@@ -56,7 +56,9 @@ func (w *Work) Key() Key { return w.claim.Key }
 func (w *Work) Request() *http.Request { return w.request }
 
 // Previous decodes the last progress of an earlier worker that lost the key into
-// v, so that the work can go on from there. It returns false when there is none.
+// v, so that the work can go on from there. It returns false when there is none: no
+// worker lost the key, or the last one gave it up, since it returned an error or
+// [Kit.Shutdown] ended it.
 func (w *Work) Previous(v any) (bool, error) {
 	if len(w.former) == 0 {
 		return false, nil

@@ -188,16 +188,22 @@ var longCases = map[string]func(*testing.T, Engine){
 		ok(t, <-down)
 		written(t, e, "paid", 1)
 	},
-	"shutdown hands long work over at its deadline": func(t *testing.T, e Engine) {
+	"shutdown hands long work over at its deadline, without its progress": func(t *testing.T, e Engine) {
 		p, other := longWork(t, e.Store), longWork(t, e.Other)
 		expect(t, post(p, "k", `{}`), http.StatusAccepted, "", false)
+		ok(t, p.step(progress(7)))
 		over, cancel := context.WithCancel(t.Context())
 		cancel()
 		if err := p.kit.Shutdown(over); !errors.Is(err, idempotency.ErrShutdown) {
 			t.Errorf("shutdown: %v", err)
 		}
 		expect(t, post(other, "k", `{}`), http.StatusAccepted, "", false)
-		ok(t, other.end(finish(e))) // at once, not when the lease has ended
+		ok(t, other.end(func(ctx context.Context, w *idempotency.Work) error { // at once, not when the lease has ended
+			if found, err := w.Previous(new(int)); found || err != nil {
+				t.Errorf("progress of work that was given up: %t, %v", found, err)
+			}
+			return finish(e)(ctx, w)
+		}))
 		written(t, e, "paid", 1)
 	},
 	"an event with long work is done once": func(t *testing.T, e Engine) {

@@ -58,7 +58,11 @@ export class Work<Tx> {
     return this.#controller.signal;
   }
 
-  /** former is the last progress of an earlier worker that lost the key; undefined when there is none. */
+  /**
+   * former is the last progress of an earlier worker that lost the key. It is undefined
+   * when there is none: no worker lost the key, or the last one gave it up, since it
+   * threw an error or {@link Kit.shutdown} ended it.
+   */
   former<T>(): T | undefined {
     return this.formerly === undefined ? undefined : (JSON.parse(Buffer.from(this.formerly).toString()) as T);
   }

@@ -233,13 +233,21 @@ for (const [engine, store, sql, effects] of engines) {
     assert.deepEqual([starts, await effects(`ended ${engine}`)], [1, 1]);
   });
 
-  test(`${engine}: a service that shuts down gives its long work to another`, async () => {
+  test(`${engine}: a service that shuts down gives its long work to another, without its progress`, async () => {
+    const told = later<void>();
     const a = process(async (work) => {
+      await work.progress({ page: 7 });
+      told.resolve();
       await new Promise((resolve) => work.signal.addEventListener("abort", resolve));
       throw work.signal.reason;
     });
-    const b = process((work) => work.finish(effect(`handed ${engine}`)));
+    const former: unknown[] = [];
+    const b = process((work) => {
+      former.push(work.former());
+      return work.finish(effect(`handed ${engine}`));
+    });
     await a.ask("handed");
+    await told.promise;
     await assert.rejects(
       a.kit.shutdown(20),
       (e: Error) => is("service_shutting_down")(e) && /1 pieces/.test(e.message),
@@ -247,6 +255,7 @@ for (const [engine, store, sql, effects] of engines) {
     assert.deepEqual(await problem(await a.ask("handed")), [503, "service_shutting_down"]);
     await done(b.ask, "handed");
     assert.equal(await effects(`handed ${engine}`), 1);
+    assert.deepEqual(former, [undefined]);
     await b.kit.shutdown();
   });
 
