@@ -110,6 +110,7 @@ var columns = []struct {
 // sameCall reports whether two calls are copies of one, which share what they point to.
 func sameCall(a, b *Call) bool {
 	return a.Target == b.Target && a.Method == b.Method && a.Path == b.Path && a.ContentType == b.ContentType &&
+		a.KeyHeader == b.KeyHeader && a.KeyForm == b.KeyForm &&
 		a.Timeout == b.Timeout && a.Jitter == b.Jitter && a.MaxRetryAfter == b.MaxRetryAfter && a.Horizon == b.Horizon &&
 		a.MaxInFlight == b.MaxInFlight && a.Within == b.Within && a.Poll == b.Poll && a.Delay == b.Delay &&
 		a.StartWithin == b.StartWithin && a.FinishWithin == b.FinishWithin && a.Heartbeat == b.Heartbeat &&
