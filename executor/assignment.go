@@ -13,6 +13,7 @@ import (
 // has, stops planning the others, and switches the jobs whose current definition
 // is no longer the desired one. It reports whether nothing is left to switch.
 func (m *membership) takeUpAssignments(ctx context.Context) bool {
+	m.handover = time.Time{}
 	for range 10 { // a switch moves the assignments; other processes may switch at the same time
 		assignments, ok := m.ledger.assignments(ctx, m.registry.Version())
 		if !ok {
@@ -100,7 +101,9 @@ func (m *membership) takeUp(assignments []ledger.JobAssignment) (switches batch)
 // switchOf plans a job's outgoing definition up to now and its next one, which
 // this process has or no process has, from there. A run that its spread delays is
 // planned at once: its scheduled time belongs to the outgoing definition. A gap too long
-// for one plan is planned first, without the switch.
+// for one plan is planned first, without the switch. So is what is due while the
+// outgoing definition keeps the job for a while, because it has another release of the
+// time zones.
 func (m *membership) switchOf(s ledger.JobAssignment) (ledger.Plan, bool) {
 	now := m.ledger.clock.now().Truncate(time.Microsecond) // as a ledger keeps it
 	plan := ledger.Plan{JobID: s.JobID, Revision: s.Revision, After: s.Watermark, Through: now}
@@ -117,6 +120,10 @@ func (m *membership) switchOf(s ledger.JobAssignment) (ledger.Plan, bool) {
 		if whole.Through.Before(now.Truncate(time.Second)) {
 			return whole, true
 		}
+		if m.keeps(old, now) {
+			kept := planJob(old, s.Position, now, old.DueBy(now), m.onTime)
+			return kept, len(kept.Runs) > 0
+		}
 		plan.Runs, plan.Events = whole.Runs, whole.Events
 	}
 	next := ledger.Definition{JobID: s.JobID}
@@ -127,4 +134,35 @@ func (m *membership) switchOf(s ledger.JobAssignment) (ledger.Plan, bool) {
 	plan.Next = &next
 	m.logger.Info("job switched to its current definition", "job", s.JobID, "removed", s.Desired == "")
 	return plan, true
+}
+
+// keeps reports whether a job keeps its outgoing definition for now: a scheduled time
+// has passed in only one of two releases of the time zones. A switch would lose it, or
+// repeat it. The assignments are taken up again when the outgoing definition is due,
+// and when the time of the switch has come.
+func (m *membership) keeps(old jobs.Job, now time.Time) bool {
+	place, _, held := m.declares(old.ID)
+	if !held {
+		return false
+	}
+	at := old.ParsedSchedule().Handover(m.registry.At(place).ParsedSchedule(), now)
+	if !at.After(now) {
+		return false
+	}
+	m.logger.Info("new time zones used later, so that no scheduled time is lost or repeated", "job", old.ID, "at", at)
+	if next := old.DueAt(old.ParsedSchedule().Next(old.DueBy(now))); next.After(now) && next.Before(at) {
+		at = next
+	}
+	if m.handover.IsZero() || at.Before(m.handover) {
+		m.handover = at
+	}
+	return true
+}
+
+// handoverDue takes up the assignments again when the time of a switch has come.
+func (m *membership) handoverDue() {
+	if !m.handover.IsZero() && !m.ledger.clock.now().Before(m.handover) {
+		m.handover = time.Time{}
+		m.reassign()
+	}
 }

@@ -128,6 +128,7 @@ func (e *Executor) loop(ctx, calls context.Context, enough func() bool) error {
 	defer timer.Stop()
 	for ctx.Err() == nil && e.ledger.backoff.fatal == nil {
 		e.turned.Store(new(time.Now()))
+		e.members.handoverDue()
 		select { // a heartbeat that is due goes before all else
 		case <-e.pulse:
 			e.members.heartbeat(ctx)
@@ -166,8 +167,10 @@ func (e *Executor) untilNext() time.Duration {
 	if e.work.behind() {
 		return wait
 	}
-	if next := e.plan.nextDue(); !next.IsZero() {
-		wait = min(wait, next.Sub(e.ledger.clock.now()))
+	for _, next := range []time.Time{e.plan.nextDue(), e.members.handover} {
+		if !next.IsZero() {
+			wait = min(wait, next.Sub(e.ledger.clock.now()))
+		}
 	}
 	return max(0, min(wait, e.claim.wait()))
 }

@@ -29,6 +29,8 @@ type membership struct {
 
 	stays  bool     // this process lives longer than one beat
 	living []string // versions, at the last heartbeat; nil: take up the assignments anew
+	// handover is when to take them up again for a job that waits to use new time zones.
+	handover time.Time
 }
 
 // declare tells the ledger which definitions this process has, and begins to

@@ -20,6 +20,7 @@ const definitionVersion = 1
 type definition struct {
 	Version       int             `json:"v"`
 	Zones         string          `json:"zones"`
+	Shifts        []int64         `json:"shifts,omitempty"` // of the time zone in that release
 	ID            string          `json:"id"`
 	Schedule      string          `json:"schedule"`
 	Timezone      string          `json:"timezone"`
@@ -78,7 +79,7 @@ func (j Job) define() ([]byte, error) {
 		return nil, err
 	}
 	body, err := encodeJSON(definition{
-		Version: definitionVersion, Zones: schedule.ZoneVersion(),
+		Version: definitionVersion, Zones: schedule.ZoneVersion(), Shifts: j.shifts(),
 		ID: j.ID, Schedule: j.Schedule, Timezone: j.Timezone, DST: j.DST,
 		Target: j.Target, Method: j.Method, Path: j.Path, Scopes: j.Scopes, Body: sent,
 		Timeout: j.Timeout, Backoff: j.Retry.Backoff, Jitter: j.Retry.Jitter,
@@ -95,8 +96,16 @@ func (j Job) define() ([]byte, error) {
 	return body, nil
 }
 
+func (j Job) shifts() []int64 {
+	if j.schedule == nil {
+		return nil
+	}
+	return j.schedule.Shifts()
+}
+
 // ParseDefinition returns the job that Definition has encoded. Its schedule uses the
-// time zone database of this process. Unknown fields are ignored. It returns an error
+// time zone of the release that encoded it, for five years after that release, and
+// otherwise that of this process. Unknown fields are ignored. It returns an error
 // for damaged JSON and for another version of the format.
 func ParseDefinition(body []byte) (Job, error) {
 	var d definition
@@ -108,6 +117,9 @@ func ParseDefinition(body []byte) (Job, error) {
 			d.ID, d.Version, definitionVersion)
 	}
 	parsed, err := schedule.Parse(d.Schedule, d.Timezone, d.DST)
+	if err == nil {
+		parsed, err = parsed.WithShifts(d.Shifts)
+	}
 	if err != nil {
 		return Job{}, fmt.Errorf("the stored definition of job %q: %w", d.ID, err)
 	}

@@ -39,13 +39,24 @@ func newZone(loc *time.Location) *zone {
 	for at := int64(tableFrom); at < tableTo; {
 		e := readEra(loc, at)
 		at = e.end
-		if n := len(z.eras); n > 0 && z.eras[n-1].offset == e.offset {
-			z.eras[n-1].end = e.end
-			continue
-		}
-		z.eras = append(z.eras, e)
+		z.add(e)
 	}
 	return z
+}
+
+// add appends an era that follows the last one; an empty era is left out.
+func (z *zone) add(e era) {
+	if e.start >= e.end {
+		return
+	}
+	if n := len(z.eras); n > 0 {
+		last := &z.eras[n-1]
+		if e.before = last.offset; e.before == e.offset {
+			last.end = e.end
+			return
+		}
+	}
+	z.eras = append(z.eras, e)
 }
 
 // at returns the era of a time.
