@@ -9,48 +9,18 @@
 import { ServerResponse, type IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { KitError, replyTooLarge, responseBypassed } from "./errors.js";
-import { copied, isBodiless, Outside, setAll, type GivenHeaders } from "./headers.js";
+import { copied, Outside, setAll, type GivenHeaders } from "./headers.js";
 import { Plug } from "./plug.js";
-import type { HttpReply } from "./reply.js";
+import { checkLength, type HttpReply } from "./reply.js";
 import { socketInMemory } from "./socket.js";
+import { Replacements, standIn } from "./standin.js";
 
-/** What the client's response hands on to the handler's, until the work is over. */
-const METHODS = [
-  "addTrailers",
-  "appendHeader",
-  "cork",
-  "destroy",
-  "end",
-  "flushHeaders",
-  "getHeader",
-  "getHeaderNames",
-  "getHeaders",
-  "hasHeader",
-  "removeHeader",
-  "setHeader",
-  "setHeaders",
-  "uncork",
-  "write",
-  "writeContinue",
-  "writeEarlyHints",
-  "writeHead",
-  "writeInformation", // from Node.js 24 on
-  "writeProcessing",
-] as const;
-/** What would take the client's response from its connection. */
-const ATTACHING = ["assignSocket", "detachSocket"] as const;
-/** By these a response of HTTP/1 writes. Called past the methods above, they leave it in no state to be used again. */
-const WRITING = ["_send", "_writeRaw"];
-const STATE = [
-  "finished",
-  "headersSent",
-  "statusCode",
-  "statusMessage",
-  "writableEnded",
-  "writableFinished",
-] as const satisfies (keyof ServerResponse)[];
-
-type Properties = Record<PropertyKey, unknown>;
+/** OuterAnswer is what middleware outside answers while the work runs. */
+export class OuterAnswer extends Error {
+  constructor(readonly reply: HttpReply) {
+    super("middleware outside has answered");
+  }
+}
 
 /** Capture is the response of one request's handler. */
 export class Capture {
@@ -58,9 +28,9 @@ export class Capture {
   readonly response: ServerResponse;
   readonly #head: Buffer[] = []; // of the response, as it was written
   readonly #body: Buffer[] = [];
-  readonly #restore: (() => void)[] = [];
+  readonly #replaced = new Replacements();
   readonly #ended: Promise<void>;
-  readonly #givenUp: Promise<void>; // middleware outside has answered that the request failed
+  readonly #outer: Promise<void>; // the client's response has been ended
   readonly #plug: Plug | undefined;
   readonly #outside: Outside;
   #size = 0;
@@ -68,7 +38,8 @@ export class Capture {
   #isWritten = false; // the client's response
   #failure: { error: unknown } | undefined;
   #fail!: (error: unknown) => void;
-  #giveUp!: () => void;
+  #endOuter!: () => void;
+  #isAnswered = false;
 
   constructor(
     request: IncomingMessage,
@@ -80,7 +51,7 @@ export class Capture {
     }
     this.#outside = new Outside(client);
     this.#plug = Plug.of(client);
-    this.#givenUp = new Promise((resolve) => (this.#giveUp = resolve));
+    this.#outer = new Promise((resolve) => (this.#endOuter = resolve));
     this.response = new ServerResponse(request);
     this.#ended = new Promise((resolve, reject) => {
       this.#fail = (error) => {
@@ -102,30 +73,67 @@ export class Capture {
     this.#plug?.close(() => this.#fail(responseBypassed()));
     const socket = this.#connect(request.socket);
     this.#prepare();
-    this.#standIn();
-    this.#replace(request, "socket", { value: socket });
-    this.#replace(request, "client", { value: socket });
+    standIn(client, this.response, this.#replaced, {
+      onAnswer: () => (this.#isAnswered = true),
+      onEnd: () => this.#ended.then(this.#endOuter, () => {}),
+      onBypass: () => this.#fail(responseBypassed()),
+      onWrite: () => (this.#isWritten = true),
+    });
+    this.#replaced.replace(request, "socket", { value: socket });
+    this.#replaced.replace(request, "client", { value: socket });
     const { "accept-encoding": accepted, ...headers } = request.headers;
     if (accepted !== undefined) {
       // What the handler compresses, no later caller could read that accepts another encoding.
-      this.#replace(request, "headers", { value: headers });
+      this.#replaced.replace(request, "headers", { value: headers });
     }
   }
 
-  /** run waits until the handler has returned and has ended its response. */
+  /**
+   * run waits until the handler has returned and has ended its response. If middleware
+   * outside has answered that the request failed, it does not wait for the handler.
+   */
   async run(handler: () => unknown): Promise<HttpReply> {
     const done = Promise.all([(async () => handler())(), this.#ended]);
-    await Promise.race([done, this.#givenUp]);
+    await Promise.race([done, this.#outer.then(() => (this.response.statusCode >= 400 ? undefined : done))]);
     this.check();
+    return this.#reply();
+  }
+
+  /**
+   * unlessAnswered waits for work that answers without a response of node:http. It
+   * throws an {@link OuterAnswer} when middleware outside answers first.
+   */
+  async unlessAnswered<T>(work: Promise<T>): Promise<T> {
+    const outer = this.#outer.then(() => {
+      this.check();
+      throw new OuterAnswer(this.#reply());
+    });
+    outer.catch(() => {});
+    let result: T;
+    try {
+      result = await Promise.race([work, outer]);
+    } finally {
+      await (this.#isAnswered && outer);
+    }
+    this.check();
+    if (this.response.headersSent) {
+      throw responseBypassed();
+    }
+    return result;
+  }
+
+  /** isAnswered reports whether middleware outside has begun to answer. */
+  get isAnswered(): boolean {
+    return this.#isAnswered;
+  }
+
+  #reply(): HttpReply {
     const { response } = this;
     const body = Buffer.concat(this.#body);
     const headers = Object.entries(response.getHeaders()).flatMap(([name, value]) =>
       [value ?? []].flat().map((v): [string, string] => [name, String(v)]),
     );
-    const announced = response.getHeader("content-length");
-    if (announced !== undefined && !isBodiless(response.statusCode) && Number(announced) !== body.length) {
-      throw new Error(`the response has ${body.length} bytes, and its Content-Length says ${String(announced)}`);
-    }
+    checkLength(response.statusCode, response.getHeader("content-length"), body);
     return { status: response.statusCode, headers, body };
   }
 
@@ -139,11 +147,6 @@ export class Capture {
     }
   }
 
-  /** touched reports whether something was written, on the response or past it. */
-  get touched(): boolean {
-    return this.response.headersSent || this.#failure !== undefined || this.#isSpoilt();
-  }
-
   /**
    * release gives the client's response back as it was. What the handler still writes
    * goes nowhere. A connection on which something else was written is not used again.
@@ -151,9 +154,7 @@ export class Capture {
   release(): void {
     this.#over = true;
     const isSpoilt = this.#isSpoilt();
-    for (const restore of this.#restore.reverse()) {
-      restore();
-    }
+    this.#replaced.restore();
     this.response.destroy();
     if (isSpoilt) {
       this.#plug!.transport.destroy();
@@ -266,49 +267,5 @@ export class Capture {
       response.removeHeader("trailer");
     }
     return ServerResponse.prototype.writeHead.call(response, status);
-  }
-
-  /** #standIn lets the client's response stand for the handler's. */
-  #standIn(): void {
-    const { client, response } = this;
-    for (const name of METHODS.filter((n) => n in client && n in response)) {
-      const value = (...args: unknown[]) => {
-        const result = ((response as unknown as Properties)[name] as (...args: unknown[]) => unknown)(...args);
-        if (name === "end" && response.statusCode >= 500) {
-          this.#ended.then(this.#giveUp, () => {});
-        }
-        return result === response ? client : result;
-      };
-      this.#replace(client, name, { value });
-    }
-    for (const name of ATTACHING.filter((n) => n in client)) {
-      this.#replace(client, name, { value: () => this.#fail(responseBypassed()) });
-    }
-    for (const name of WRITING.filter((n) => n in client)) {
-      this.#replace(client, name, {
-        value: () => {
-          this.#isWritten = true;
-          this.#fail(responseBypassed());
-        },
-      });
-    }
-    for (const name of STATE) {
-      this.#replace(client, name, {
-        get: () => response[name],
-        set: (value: unknown) => Reflect.set(response, name, value),
-      });
-    }
-  }
-
-  #replace(object: object, key: PropertyKey, by: { value?: unknown; get?: () => unknown; set?: (v: unknown) => void }) {
-    const former = Object.getOwnPropertyDescriptor(object, key);
-    Object.defineProperty(object, key, { configurable: true, ...("value" in by && { writable: true }), ...by });
-    this.#restore.push(() => {
-      if (former === undefined) {
-        delete (object as Properties)[key];
-      } else {
-        Object.defineProperty(object, key, former);
-      }
-    });
   }
 }

@@ -14,7 +14,7 @@ import {
 import { KitError } from "./errors.js";
 import type { Kit } from "./kit.js";
 import type { Work } from "./work.js";
-import { ofHandler, type HttpReply } from "./reply.js";
+import { checkLength, ofHandler, type HttpReply } from "./reply.js";
 
 /** FetchOptions configure {@link fetchIdempotency}. */
 export interface FetchOptions {
@@ -34,6 +34,19 @@ export const singlePrincipal = (name: string) => () => name;
  * that take a Request, the transaction and more arguments.
  */
 export function fetchIdempotency<Tx>(kit: Kit<Tx>, options: FetchOptions) {
+  return fetchWrapper(kit, options, { answer: orThrown });
+}
+
+/** @internal Surroundings are what a framework adds to a handler of the Fetch API. */
+export interface Surroundings {
+  /** answer runs a handler. What it throws may be its answer. */
+  answer(run: () => Response | Promise<Response>): Promise<Response>;
+  /** begin is called before the handler. What it returns takes back what the handler has set beside its response. */
+  begin?(): Promise<() => void>;
+}
+
+/** @internal fetchWrapper is {@link fetchIdempotency} in a framework. */
+export function fetchWrapper<Tx>(kit: Kit<Tx>, options: FetchOptions, { answer, begin }: Surroundings) {
   const see = (request: Request) => {
     const url = new URL(request.url);
     return exchangeOf(request, {
@@ -55,10 +68,22 @@ export function fetchIdempotency<Tx>(kit: Kit<Tx>, options: FetchOptions) {
         }
         return handler(request, noTransaction<Tx>(request.method), ...rest);
       }
-      return runFetch(kit, route, see(request), (tx, body) => {
+      const takeBack = await begin?.();
+      const work = async (tx: Tx, body: Uint8Array<ArrayBuffer>) => {
         const init: RequestInit = { method: request.method, headers: request.headers, body, signal: null };
-        return handler(new Request(request.url, init), tx, ...rest);
-      });
+        const response = await answer(() => handler(new Request(request.url, init), tx, ...rest));
+        return replyOf(response, kit.http.options.maxReplyBody);
+      };
+      const refused = (ready: Ready) => {
+        takeBack?.();
+        return toResponse(ready);
+      };
+      try {
+        return await runFetch(kit, route, see(request), work, refused);
+      } catch (error) {
+        takeBack?.();
+        throw error;
+      }
     };
   };
   /** accept is for long work: 202 at once, and fn afterwards. */
@@ -81,18 +106,17 @@ export function exchangeOf(request: Request, seen: Pick<Exchange, "host" | "targ
   };
 }
 
-/** @internal runFetch runs a handler that answers with a Response. */
+/** @internal runFetch runs a handler and makes the Response of its answer; render makes that of an answer of the kit. */
 export async function runFetch<Tx>(
   kit: Kit<Tx>,
   route: Route,
   exchange: Exchange,
-  handler: (tx: Tx, body: Uint8Array<ArrayBuffer>) => Response | Promise<Response>,
-  render: (answer: Ready) => Response = toResponse,
+  handler: (tx: Tx, body: Uint8Array<ArrayBuffer>) => Promise<HttpReply>,
+  render: (answer: Ready) => Response,
 ): Promise<Response> {
   let full: HttpReply | undefined;
   const answer = await kit.http.handle(exchange, route, async (tx, body) => {
-    const response = await handler(tx, body as Uint8Array<ArrayBuffer>);
-    full = await fullReply(response, kit.http.options.maxReplyBody);
+    full = await handler(tx, body as Uint8Array<ArrayBuffer>);
     return full;
   });
   if (answer.kind === "ready") {
@@ -146,10 +170,35 @@ async function readStream(
   return Buffer.concat(chunks);
 }
 
-async function fullReply(response: Response, limit: number): Promise<HttpReply> {
+/** @internal isResponse reports whether a value is a Response, of whatever class a server has for it. */
+export const isResponse = (value: unknown): value is Response =>
+  typeof value === "object" && value !== null && "arrayBuffer" in value && "status" in value && "headers" in value;
+
+/** @internal orThrown runs a handler that may throw its Response. */
+export async function orThrown(run: () => Response | Promise<Response>): Promise<Response> {
+  try {
+    return await run();
+  } catch (error) {
+    if (!isResponse(error)) {
+      throw error;
+    }
+    return error;
+  }
+}
+
+/** @internal replyOf reads a Response, which must be an answer that can be sent. */
+export async function replyOf(response: Response, limit: number): Promise<HttpReply> {
+  if (!isResponse(response)) {
+    throw new TypeError("the handler returned no Response");
+  }
+  const { status, headers } = response;
+  if (!(status >= 200 && status <= 599)) {
+    throw new RangeError(`the response has the status ${status}; answer with 200 to 599`);
+  }
   const past = () => new KitError("reply_too_large", `the reply is larger than maxReplyBody (${limit})`);
   const body = await readStream(response.body, limit, past);
-  return { status: response.status, headers: [...response.headers], body };
+  checkLength(status, headers.get("content-length"), body);
+  return { status, headers: [...headers], body };
 }
 
 /** toResponse makes the Response of an answer. */

@@ -5,8 +5,6 @@ import type { OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from "no
 /** GivenHeaders are the headers of a writeHead. */
 export type GivenHeaders = OutgoingHttpHeaders | OutgoingHttpHeader[];
 
-export const isBodiless = (status: number) => status === 204 || status === 304;
-
 /** setAll sets the headers of a writeHead: an object, or names and values in turn, in which a name can be repeated. */
 export function setAll(response: ServerResponse, headers: GivenHeaders | undefined): void {
   if (!Array.isArray(headers)) {

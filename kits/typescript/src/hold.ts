@@ -3,10 +3,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Capture } from "./capture.js";
 import { KitError, runTooLong, successAfterRollback } from "./errors.js";
-import { isBodiless, Outside } from "./headers.js";
+import { Outside } from "./headers.js";
 import type { Answer, Exchange, HttpHandlers, Ready, Route } from "./http.js";
 import { turn } from "./plug.js";
-import { ofHandler, type HttpReply } from "./reply.js";
+import { isBodiless, ofHandler, type HttpReply } from "./reply.js";
 
 const routed = new WeakSet<IncomingMessage>();
 
@@ -59,7 +59,7 @@ export async function hold<Tx>(
  * onlyFailures lets a response tell of work that was rolled back only that it has
  * failed: an answer below 400 becomes another one.
  */
-function onlyFailures(client: ServerResponse, instead: () => Ready): void {
+export function onlyFailures(client: ServerResponse, instead: () => Ready): void {
   let refused = false;
   const outside = new Outside(client);
   const refuses = (status: number) => (refused ||= !client.headersSent && status < 400);

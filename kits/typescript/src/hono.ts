@@ -2,9 +2,11 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Context, Env, Handler, Input } from "hono";
-import { Capture } from "./capture.js";
-import { KitError, responseBypassed, runTooLong } from "./errors.js";
-import { exchangeOf, noTransaction, readBody, runFetch, sentBody } from "./fetch.js";
+import type { HTTPException } from "hono/http-exception";
+import { Capture, OuterAnswer } from "./capture.js";
+import { KitError, responseBypassed, runTooLong, successAfterRollback } from "./errors.js";
+import { exchangeOf, isResponse, noTransaction, readBody, replyOf, runFetch, sentBody } from "./fetch.js";
+import { onlyFailures, send, type Held } from "./hold.js";
 import {
   asKitError,
   isSafe,
@@ -70,41 +72,49 @@ export function honoIdempotency<Tx, E extends Env = Env>(kit: Kit<Tx>, options: 
         return render(kit.http.refuse(new KitError("idempotency_handler_misplaced", "the route is wrapped twice")));
       }
       running.add(request);
-      const outside = headersOf(c);
       const bindings = c.env as Bindings | undefined;
-      const node = bindings?.incoming && bindings.outgoing && { ...bindings };
-      if (node && !(await turn(node.outgoing!, route.maxRunMs ?? kit.http.options.maxRunMs))) {
+      const node = bindings?.outgoing && bindings.incoming && (bindings as Required<Bindings>);
+      if (node && !(await turn(node.outgoing, route.maxRunMs ?? kit.http.options.maxRunMs))) {
         return render(kit.http.refuse(runTooLong()));
       }
+      const restore = snapshot(c as unknown as Context);
+      const limit = kit.http.options.maxReplyBody;
       let capture: Capture | undefined;
       const run = async (tx: Tx) => {
         give(tx);
         if (node) {
           // What is written past Hono must not reach the client.
-          capture = new Capture(node.incoming!, node.outgoing!, kit.http.options.maxReplyBody);
+          capture = new Capture(node.incoming, node.outgoing, limit);
           (c as { env: unknown }).env = { ...bindings, outgoing: capture.response };
         }
-        const response = await handler(c);
-        if (capture?.touched || response.headers.has("x-hono-already-sent")) {
-          throw responseBypassed();
-        }
-        return response;
+        const work = answerOf(c as unknown as Context, () => handler(c)).then((response) => replyOf(response, limit));
+        return capture ? capture.unlessAnswered(work) : work;
       };
-      let done = false;
-      const whenDone = (answer: Ready) => {
-        restoreHeaders(c, outside);
+      const release = () => {
+        capture?.release();
+        (c as { env: unknown }).env = bindings;
+      };
+      const whenReady = (answer: Ready) => {
+        restore();
         return render(answer);
       };
       try {
-        const response = await runFetch(kit, route, see(c as unknown as Context<E>), run, whenDone);
-        done = true;
-        return response;
-      } finally {
-        capture?.release();
-        (c as { env: unknown }).env = bindings;
-        if (!done) {
-          restoreHeaders(c, outside);
+        const response = await runFetch(kit, route, see(c as unknown as Context<E>), run, whenReady);
+        release();
+        clear(c as unknown as Context);
+        // From the commit on, the stored answer counts and not that of middleware outside.
+        return capture?.isAnswered ? sent(node!.outgoing, { own: await replyOf(response, Infinity) }) : response;
+      } catch (error) {
+        release();
+        restore();
+        const refusal = () => kit.http.refuse(successAfterRollback(error));
+        if (error instanceof OuterAnswer) {
+          return sent(node!.outgoing, error.reply.status < 400 ? { kit: refusal() } : { own: error.reply });
         }
+        if (node) {
+          onlyFailures(node.outgoing, refusal);
+        }
+        throw error;
       }
     };
   };
@@ -125,27 +135,83 @@ interface Bindings {
   readonly outgoing?: ServerResponse;
 }
 
-/** headersOf are the headers that are set on a context. */
-const headersOf = (c: { body: Context["body"] }) => new Headers(c.body(null).headers);
+/** answerOf runs a handler and returns its answer as Hono would: a response that is set counts before one that is returned. */
+async function answerOf(c: Context, handler: () => Response | Promise<Response>): Promise<Response> {
+  let response: Response;
+  try {
+    response = await handler();
+  } catch (error) {
+    response = thrownAnswer(c, error);
+    clear(c);
+  }
+  if (!c.finalized && isResponse(response)) {
+    c.res = response; // with the headers that are set on c.res
+  }
+  if (!c.finalized) {
+    throw new TypeError("the handler returned no Response");
+  }
+  if (c.res.headers.has("x-hono-already-sent")) {
+    throw responseBypassed();
+  }
+  return c.res;
+}
 
-/** restoreHeaders takes back what a handler has set whose work is rolled back. */
-function restoreHeaders(c: Pick<Context, "body" | "header">, outside: Headers): void {
-  for (const name of headersOf(c).keys()) {
-    c.header(name, undefined);
+/** thrownAnswer is the answer of a handler that throws one: a Response, or an HTTPException that is no failure. */
+function thrownAnswer(c: Context, error: unknown): Response {
+  if (isResponse(error)) {
+    return error;
   }
-  for (const [name, value] of outside) {
-    c.header(name, value, { append: true });
+  if (error instanceof Error && "getResponse" in error) {
+    const response = (error as HTTPException).getResponse();
+    if (response.status < 400) {
+      return c.newResponse(response.body, response);
+    }
   }
+  throw error;
+}
+
+/** clear takes back what is set as the response, so that what is returned counts. */
+function clear(c: Context): void {
+  (c as { res: Response | undefined }).res = undefined;
+  c.finalized = false;
+}
+
+/** snapshot returns a function that gives a context back as it is now: its headers and its status, without a response. */
+function snapshot(c: Context): () => void {
+  const { headers, status } = c.body(null);
+  const outside = new Headers(headers);
+  const restore = () => {
+    clear(c);
+    c.status(status as 200);
+    for (const name of new Headers(c.body(null).headers).keys()) {
+      c.header(name, undefined);
+    }
+    for (const [name, value] of outside) {
+      c.header(name, value, { append: true });
+    }
+  };
+  restore(); // also of a response that middleware outside has set: the handler's counts
+  return restore;
+}
+
+/** sent answers past Hono, which has answered already, and tells it so. */
+function sent(outgoing: ServerResponse, answer: Held): Response {
+  send(outgoing, answer);
+  const response = new Response(null, { headers: { "x-hono-already-sent": "true" } });
+  void response.body; // @hono/node-server looks for the header only on a response that was looked at
+  return response;
 }
 
 /** contextBody reads the body and keeps it for the handler, whatever middleware has read of it before. */
 async function contextBody(c: { req: Context["req"] }, limit: number): Promise<Uint8Array> {
   const cache = c.req.bodyCache as { arrayBuffer?: Promise<ArrayBuffer> | ArrayBuffer };
   if (!c.req.raw.bodyUsed && Object.keys(cache).length === 0) {
-    const body = await readBody(c.req.raw, limit);
-    cache.arrayBuffer = Promise.resolve(
-      body.buffer.slice(body.byteOffset, body.byteOffset + body.byteLength) as ArrayBuffer,
-    );
+    const body = new Uint8Array(await readBody(c.req.raw, limit));
+    cache.arrayBuffer = Promise.resolve(body.buffer);
+    const type = c.req.raw.headers.get("content-type") ?? "";
+    // Hono before 4.7 reads a form from the bytes without their type.
+    const form = () => new Response(body, { headers: { "Content-Type": type } }).formData();
+    Object.defineProperty(cache, "formData", { get: form, configurable: true });
     return body;
   }
   if (Object.keys(cache).length === 0) {
@@ -165,13 +231,13 @@ async function contextBody(c: { req: Context["req"] }, limit: number): Promise<U
 
 /** rendered keeps the headers that middleware outside has set on the context. */
 function rendered(c: Context, answer: Ready): Response {
-  const response = c.newResponse(sentBody(answer), answer.status as 200);
+  const headers = new Headers(c.body(null).headers); // of a context that may change its own
   for (const [name, value] of answer.headers) {
     if (/^(vary|link)$/i.test(name)) {
-      response.headers.append(name, value); // lists, to which middleware has added too
+      headers.append(name, value); // lists, to which middleware has added too
     } else {
-      response.headers.set(name, value);
+      headers.set(name, value);
     }
   }
-  return response;
+  return new Response(sentBody(answer), { status: answer.status, headers });
 }

@@ -28,6 +28,16 @@ export interface HttpReply {
   readonly body: Uint8Array;
 }
 
+/** isBodiless reports whether an answer with the status has no body. */
+export const isBodiless = (status: number) => status === 204 || status === 205 || status === 304;
+
+/** checkLength throws when a reply announces another length than it has, which a client would wait for. */
+export function checkLength(status: number, announced: unknown, body: Uint8Array): void {
+  if (announced != null && !isBodiless(status) && Number(announced) !== body.length) {
+    throw new Error(`the response has ${body.length} bytes, and its Content-Length says ${String(announced)}`);
+  }
+}
+
 const STORED_STATUSES = new Set([400, 404, 410, 413, 415, 422]);
 
 /**

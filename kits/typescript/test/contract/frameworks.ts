@@ -6,6 +6,7 @@ import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
 import type { Kit } from "@cronce/idempotency";
 import { expressIdempotency } from "@cronce/idempotency/express";
+import { fetchIdempotency } from "@cronce/idempotency/fetch";
 import { fastifyIdempotency } from "@cronce/idempotency/fastify";
 import { honoIdempotency } from "@cronce/idempotency/hono";
 import { nodeIdempotency } from "@cronce/idempotency/node";
@@ -13,9 +14,13 @@ import { serve } from "@hono/node-server";
 import express, { type NextFunction, type Request, type Response } from "express";
 import type { Tx } from "./engines.js";
 import fastify from "fastify";
-import { Hono } from "hono";
+import { Hono, type MiddlewareHandler } from "hono";
+import { cors } from "hono/cors";
+import { HTTPException } from "hono/http-exception";
+import { secureHeaders } from "hono/secure-headers";
 import { expressIdioms } from "./express.js";
 import { fastify4Idioms, fastify5Idioms, fastifyIdioms, slowFastifyIdioms } from "./fastify.js";
+import { fetchIdioms } from "./fetch.js";
 import { honoIdioms } from "./hono.js";
 import { clients, type Idiom } from "./idioms.js";
 import { nodeIdioms, socketIdioms, streamIdioms } from "./node.js";
@@ -146,11 +151,20 @@ function fastifyOf(make: typeof fastify, idioms: Framework["idioms"], slow: bool
   };
 }
 
-const hono: Framework = {
+/** honoOf serves idioms with Hono, behind middleware or not. */
+const honoOf = (...outside: MiddlewareHandler[]): Framework => ({
   idioms: honoIdioms,
   async start(kit, routes, closing) {
     const idempotent = honoIdempotency(kit, { principal });
     const app = new Hono();
+    for (const middleware of outside) {
+      app.use(middleware);
+    }
+    app.onError((error, c) => {
+      return error instanceof HTTPException
+        ? error.getResponse()
+        : c.text(error.message, ((error as { status?: number }).status ?? 500) as 500);
+    });
     for (const route of routes) {
       const handler = idempotent(route, (c) => {
         const operation = c.req.header("Idempotency-Key")!;
@@ -161,6 +175,35 @@ const hono: Framework = {
     }
     app.get("/plain", async (c) => c.text(await plain()));
     return listening(serve({ fetch: app.fetch, port: 0, hostname: "127.0.0.1" }) as Server, closing);
+  },
+});
+
+/** before and after the route set headers, as middleware does. */
+const setting: MiddlewareHandler = async (c, next) => {
+  c.header("X-Before", "1");
+  await next();
+  c.header("X-After", "1");
+};
+
+const fetchFramework: Framework = {
+  idioms: fetchIdioms,
+  async start(kit, routes, closing) {
+    const idempotent = fetchIdempotency(kit, { principal });
+    const handlers = new Map(
+      routes.map((route) => [
+        route.path,
+        idempotent(route, (request, tx) => {
+          const operation = request.headers.get("Idempotency-Key")!;
+          const given = { request, more: () => route.write(tx, operation) };
+          return run(route, tx, operation, given) as Promise<globalThis.Response>;
+        }),
+      ]),
+    );
+    const fetch = async (request: globalThis.Request) => {
+      const handler = handlers.get(new URL(request.url).pathname);
+      return handler ? handler(request) : new Response(await plain());
+    };
+    return listening(serve({ fetch, port: 0, hostname: "127.0.0.1" }) as Server, closing);
   },
 };
 
@@ -211,5 +254,7 @@ export const frameworks: Record<string, Framework> = {
   "Fastify 5 with slow hooks": fastifyOf(fastify, { ...slowFastifyIdioms, ...fastify5Idioms }, true),
   "Fastify 4": fastifyOf(fastify4, { ...fastifyIdioms, ...fastify4Idioms }, false),
   "Fastify 4 with slow hooks": fastifyOf(fastify4, { ...slowFastifyIdioms, ...fastify4Idioms }, true),
-  "Hono 4": hono,
+  "Hono 4": honoOf(),
+  "Hono 4 behind middleware": honoOf(cors(), secureHeaders(), setting),
+  fetch: fetchFramework,
 };

@@ -1,11 +1,13 @@
 // What Hono's documentation shows of its context.
 
-import type { ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import type { Context } from "hono";
+import { setCookie } from "hono/cookie";
 import { HTTPException } from "hono/http-exception";
 import { stream, streamSSE, streamText } from "hono/streaming";
-import { bypassed, done, failed, final, tooLong, type Idiom } from "./idioms.js";
+import { fetchIdioms } from "./fetch.js";
+import { bypassed, clients, cut, done, failed, final, refused, tooLong, type Idiom } from "./idioms.js";
 
 /** Given is what a handler has. */
 export interface Given {
@@ -14,9 +16,16 @@ export interface Given {
 }
 
 const hidden = { "x-work": "1" };
+const socket = (c: Context) => clients.get((c.env as { incoming: IncomingMessage }).incoming)!.socket!;
 const outgoing = (c: Context) => (c.env as { outgoing: ServerResponse }).outgoing;
 
 export const honoIdioms: Record<string, Idiom<Given>> = {
+  ...Object.fromEntries(
+    Object.entries(fetchIdioms).map(([name, { answers, want }]): [string, Idiom<Given>] => [
+      `fetch: ${name}`,
+      { answers: ({ c, more }) => answers({ request: c.req.raw, more }), want },
+    ]),
+  ),
   text: { answers: ({ c }) => c.text("paid"), want: done(200, "paid") },
   json: {
     answers: ({ c }) => c.json({ paid: true }, 201),
@@ -48,9 +57,69 @@ export const honoIdioms: Record<string, Idiom<Given>> = {
     want: done(200, "paid", hidden),
   },
   newResponse: { answers: ({ c }) => c.newResponse("paid", 201), want: done(201, "paid") },
-  "new Response": {
-    answers: () => new Response("paid", { headers: { "X-Work": "1" } }),
+  "c.res": {
+    answers: ({ c }) => {
+      c.res = new Response("paid", { status: 201, headers: { "X-Work": "1" } });
+      return c.res;
+    },
+    want: done(201, "paid", hidden),
+  },
+  "c.res without a return": {
+    answers: ({ c }) => {
+      c.res = new Response("paid", { status: 201 });
+    },
+    want: done(201, "paid"),
+  },
+  "c.res, and another return": {
+    answers: ({ c }) => {
+      c.res = new Response("set", { status: 202 });
+      return c.json({ paid: true }, 201);
+    },
+    want: done(202, "set"),
+  },
+  "c.res, and a header after it": {
+    answers: ({ c }) => {
+      c.res = new Response("paid", { status: 201 });
+      c.header("X-Work", "1");
+      return c.res;
+    },
+    want: done(201, "paid", hidden),
+  },
+  "headers of c.res, and a Response": {
+    answers: ({ c }) => {
+      c.res.headers.set("X-Work", "1");
+      return new Response("paid");
+    },
     want: done(200, "paid", hidden),
+  },
+  "throws a redirect": {
+    answers: () => {
+      throw new HTTPException(302, { res: new Response(null, { headers: { Location: "/payments/1" } }) });
+    },
+    want: done(302, "", { location: "/payments/1" }),
+  },
+  "throws a success": {
+    answers: ({ c }) => {
+      throw new HTTPException(200, { res: c.text("paid") });
+    },
+    want: done(200, "paid"),
+  },
+  "throws what the error handler answers with a success": {
+    answers: ({ c }) => {
+      c.status(201);
+      c.header("X-Work", "1");
+      c.res = new Response("paid", { status: 201, headers: { "X-Work": "1" } });
+      throw Object.assign(new Error("no luck"), { status: 200 });
+    },
+    want: refused("success_after_rollback"),
+  },
+  "a cookie, then throws": {
+    answers: ({ c }) => {
+      setCookie(c, "x-work", "1");
+      c.res = new Response("paid", { headers: { "X-Work": "1" } });
+      throw new Error("no luck");
+    },
+    want: failed(),
   },
   "Response.json": { answers: () => Response.json({ paid: true }), want: done(200, '{"paid":true}') },
   render: {
@@ -125,6 +194,21 @@ export const honoIdioms: Record<string, Idiom<Given>> = {
       return c.text("paid");
     },
     want: bypassed,
+  },
+  "a write on the client's socket": {
+    answers: ({ c }) => {
+      socket(c).write("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npaid");
+      return c.text("paid");
+    },
+    want: bypassed,
+  },
+  "a head on the client's response, past its methods": {
+    answers: ({ c }) => {
+      const client = clients.get((c.env as { incoming: IncomingMessage }).incoming)!;
+      (Object.getPrototypeOf(client) as ServerResponse).writeHead.call(client, 200);
+      return c.text("paid");
+    },
+    want: cut,
   },
   "RESPONSE_ALREADY_SENT, without one": { answers: () => RESPONSE_ALREADY_SENT, want: bypassed },
   "never returns": { answers: () => new Promise(() => {}), want: tooLong },
