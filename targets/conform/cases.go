@@ -89,4 +89,7 @@ var cases = []testcase{
 		source: "docs/long-work.md", run: longCrash},
 	{name: "expiry", rule: "A key is remembered until it expires, and is new work after that.",
 		source: contract + ", rule 4; " + draft + ", section 2.3", run: expiry},
+	// The last, so that it repeats the first call of all, as late as it can without waiting.
+	{name: "expiry-kept", rule: "A key is not forgotten before the time that Idempotency-Key-Expires tells.",
+		source: contract + ", rule 4; " + draft + ", section 2.3", run: expiryKept},
 }

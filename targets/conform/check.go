@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"time"
 )
 
 // Problem codes of the wire contract (docs/any-language.md).
@@ -35,6 +36,9 @@ func (s *suite) fresh(ctx context.Context, c call) (answer, error) {
 		return a, fmt.Errorf("a call with a new key: %s, want %d", a, want)
 	case a.replayed():
 		return a, fmt.Errorf("a call with a new key is answered as a replay")
+	}
+	if s.earliest.answer.status == 0 && c.path == "" {
+		s.earliest = made{c, a, time.Now()}
 	}
 	return a, nil
 }

@@ -119,6 +119,9 @@ var mutants = []struct {
 	{"commits long work at its start", "long-crash", conform.Failed},
 	{"never forgets", "expiry", conform.Failed},
 	{"forgets at once", "expiry", conform.Failed},
+	{"forgets after two seconds", "expiry-kept", conform.Failed},
+	{"forgets after two seconds without a word", "expiry-kept", conform.Failed},
+	{"tells that keys live two seconds", "expiry-kept", conform.Skipped},
 }
 
 // They run at once, since each of them mostly waits.

@@ -166,6 +166,9 @@ func (f *fake) take(w http.ResponseWriter, name, payload string, sendBefore time
 
 func (f *fake) record(r *http.Request, payload, operation string, status int) *record {
 	life := ttl
+	if f.defect == "tells that keys live two seconds" {
+		life = 2 * time.Second
+	}
 	if r.URL.Path == "/conform/brief" {
 		life = briefTTL
 		if f.defect == "forgets at once" {
@@ -176,8 +179,11 @@ func (f *fake) record(r *http.Request, payload, operation string, status int) *r
 	rec.header.Set("Content-Type", "application/json")
 	rec.header.Set("Location", "/conform/effects?operation="+operation)
 	rec.header.Set("Set-Cookie", "conform="+rand.Text())
-	if f.defect != "tells no expiry" {
+	if f.defect != "tells no expiry" && f.defect != "forgets after two seconds without a word" {
 		rec.header.Set("Idempotency-Key-Expires", rec.expires.Format(time.RFC3339Nano))
+	}
+	if strings.HasPrefix(f.defect, "forgets after two seconds") {
+		rec.expires = time.Now().Add(2 * time.Second)
 	}
 	rec.body = fmt.Sprintf(`{"operation":%q,"effect":%q}`, operation, rand.Text())
 	return rec

@@ -26,6 +26,14 @@ type suite struct {
 	hold     time.Duration
 	service  service
 	turn     atomic.Int64 // the instance that the next call goes to
+	earliest made         // the first fresh call of /conform/effects
+}
+
+// made is a call that was answered.
+type made struct {
+	call   call
+	answer answer
+	at     time.Time
 }
 
 func newSuite(c Config) (*suite, error) {
