@@ -49,6 +49,7 @@ func (t *attempter) attempt(ctx context.Context, r *run) (o ledger.Outcome, shut
 		t.observer.Sent(w, now.Sub(w.ScheduledAt)-w.Call.Delay)
 	}
 	t.observer.Answered(w, a, took)
+	t.work.answered(r, a, took)
 
 	o = judge(w, a, t.ledger.clock.now(), t.ledger.random.float64)
 	if a.Unsent {

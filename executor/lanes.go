@@ -1,6 +1,10 @@
 package executor
 
-import "time"
+import (
+	"time"
+
+	"github.com/cronce/cronce/jobs"
+)
 
 // How many runs may be leased ahead for each place among the calls: enough that a
 // fast target is never short of leased runs, few enough that a slow one's are left
@@ -10,6 +14,13 @@ import "time"
 const (
 	leaseAhead      = 4
 	leaseAheadAlone = 75
+)
+
+// Notifications and pings together have one place in asideShare, and each receiver has
+// asideEach: a receiver that is slow must not delay jobs.
+const (
+	asideShare = 4
+	asideEach  = 4
 )
 
 // lanes are the queued runs, one lane a target, and the three limits: of calls in
@@ -25,6 +36,7 @@ type lanes struct {
 	turn     int
 	jobs     map[string]*tally // of jobs that have a limit
 	others   tally             // of all other jobs
+	aside    tally             // of notifications and pings
 }
 
 // lane is a target's queue, oldest first.
@@ -33,6 +45,8 @@ type lane struct {
 	target string
 	runs   []*run
 	shut   time.Time // nothing is leased for this target until then
+	pace   pace
+	aside  bool // the target is a channel or a heartbeat
 }
 
 // tally counts runs against a limit.
@@ -41,15 +55,26 @@ type tally struct{ inFlight, waiting, limit int }
 func (t *tally) full() bool  { return t.limit > 0 && t.inFlight+t.waiting >= t.limit }
 func (t *tally) ready() bool { return t.limit == 0 || t.inFlight < t.limit }
 
+// closed reports whether nothing more is leased for the target now.
+func (l *lane) closed(now time.Time) bool {
+	return l.full() || now.Before(l.shut) || l.pace.gap > 0 && l.waiting >= pacedAhead
+}
+
 func newLanes(maxInFlight int, limit func(string) int) lanes {
-	return lanes{max: maxInFlight, limit: limit, byTarget: map[string]*lane{}, jobs: map[string]*tally{}}
+	return lanes{
+		max: maxInFlight, limit: limit, byTarget: map[string]*lane{}, jobs: map[string]*tally{},
+		aside: tally{limit: max(1, maxInFlight/asideShare)},
+	}
 }
 
 // of returns a target's lane.
 func (q *lanes) of(target string) *lane {
 	l := q.byTarget[target]
 	if l == nil {
-		l = &lane{target: target, tally: tally{limit: q.limit(target)}}
+		l = &lane{target: target, tally: tally{limit: q.limit(target)}, aside: jobs.OwnAddress(target)}
+		if l.aside && l.limit == 0 {
+			l.limit = asideEach
+		}
 		q.byTarget[target] = l
 		q.turns = append(q.turns, l)
 	}
@@ -58,7 +83,10 @@ func (q *lanes) of(target string) *lane {
 
 // assign finds what a run counts against. Its limit is that of its own definition.
 func (q *lanes) assign(r *run) {
-	r.lane = q.of(r.Call.Target)
+	if r.lane = q.of(r.Call.Target); r.lane.aside {
+		r.job = &q.aside
+		return
+	}
 	t, limit := q.jobs[r.JobID], r.Call.MaxInFlight
 	switch {
 	case t == nil && limit == 0:
@@ -91,7 +119,7 @@ func (q *lanes) pop() *run {
 	for range q.turns {
 		l := q.turns[q.turn]
 		q.turn = (q.turn + 1) % len(q.turns)
-		if !l.ready() {
+		if len(l.runs) == 0 || !l.ready() || l.pace.wait() > 0 {
 			continue
 		}
 		for i, r := range l.runs {
@@ -124,6 +152,7 @@ func (q *lanes) unqueue(r *run) {
 
 // start counts a run as in flight.
 func (q *lanes) start(r *run) {
+	r.lane.pace.started()
 	for _, t := range q.counts(r) {
 		t.inFlight++
 	}
@@ -139,7 +168,7 @@ func (q *lanes) stop(r *run) {
 
 // forget drops the count of a job of which nothing is here any more.
 func (q *lanes) forget(r *run) {
-	if r.job != &q.others && r.job.inFlight+r.job.waiting == 0 {
+	if r.job != &q.others && r.job != &q.aside && r.job.inFlight+r.job.waiting == 0 {
 		delete(q.jobs, r.JobID)
 	}
 }
@@ -208,7 +237,7 @@ func (q *lanes) excess() (out []*run) {
 // busy names the targets and jobs at their limits, and the targets that are shut.
 func (q *lanes) busy(now time.Time) (targets, jobIDs []string) {
 	for _, l := range q.turns {
-		if l.full() || now.Before(l.shut) {
+		if l.closed(now) || l.aside && q.aside.full() {
 			targets = append(targets, l.target)
 		}
 	}

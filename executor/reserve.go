@@ -36,7 +36,7 @@ func (r *reservation) take(jobID string, c ledger.Call) bool {
 		return false
 	}
 	target := r.target(c.Target)
-	if target.full() || r.now.Before(target.shut) {
+	if target.closed(r.now) {
 		return false
 	}
 	if c.MaxInFlight > 0 {

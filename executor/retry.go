@@ -38,12 +38,13 @@ func judge(w ledger.Work, a Answer, now time.Time, rnd func() float64) ledger.Ou
 		o.State, o.Reason = ledger.Dead, ledger.ReasonNotCompleted
 		return o
 	case a.Kind == ledger.AnswerAccepted:
-		return accepted(o, w, a, now)
+		return accepted(o, w, a, now, rnd)
 	case a.Kind == ledger.AnswerInProgress:
 		// The first call still works on it: asking again is not a failure,
 		// and is bounded by SendBefore alone.
 		o.State = ledger.Retrying
-		o.Wait = capped(orElse(a.RetryAfter, inProgressWait), w.Call.MaxRetryAfter)
+		asked := capped(a.RetryAfter, w.Call.MaxRetryAfter)
+		o.Wait = orElse(delayed(asked, asked/5, rnd), inProgressWait)
 		return o
 	case a.Kind == ledger.AnswerRefused:
 		o.State, o.Reason = ledger.Dead, a.Reason
@@ -64,9 +65,12 @@ func overdue(w ledger.Work, now time.Time) bool {
 // accepted has a run asked again: after what the target asks for, or poll, and for
 // the last time when the time for its work is over. The target answers, so earlier
 // failures are over.
-func accepted(o ledger.Outcome, w ledger.Work, a Answer, now time.Time) ledger.Outcome {
+func accepted(o ledger.Outcome, w ledger.Work, a Answer, now time.Time, rnd func() float64) ledger.Outcome {
 	o.State, o.Failures, o.Progress = ledger.Accepted, 0, a.Progress
-	o.Wait = capped(orElse(a.RetryAfter, w.Call.Poll), max(w.Call.MaxRetryAfter, w.Call.Poll))
+	o.Wait = orElse(capped(a.RetryAfter, max(w.Call.MaxRetryAfter, w.Call.Poll)), w.Call.Poll)
+	if a.RetryAfter > 0 {
+		o.Wait = delayed(o.Wait, o.Wait/5, rnd)
+	}
 	left := w.Call.Within
 	if !w.AcceptedAt.IsZero() {
 		left = w.AcceptedAt.Add(w.Call.Within).Sub(now)
@@ -91,11 +95,18 @@ func afterFailure(o ledger.Outcome, c ledger.Call, a Answer, rnd func() float64)
 		return o
 	}
 	o.State = ledger.Retrying
-	o.Wait = jittered(c.Backoff[o.Failures-1], c.Jitter, rnd)
+	step := c.Backoff[o.Failures-1]
+	o.Wait = jittered(step, c.Jitter, rnd)
 	if asked := capped(a.RetryAfter, c.MaxRetryAfter); asked > o.Wait {
-		o.Wait = asked
+		o.Wait = delayed(asked, step, rnd)
 	}
 	return o
+}
+
+// delayed spreads what a target asks for evenly over d to d+by. A target that takes one
+// call a second tells all others the same time.
+func delayed(d, by time.Duration, rnd func() float64) time.Duration {
+	return d + time.Duration(float64(by)*rnd())
 }
 
 // jittered spreads d evenly over d*(1-by) to d*(1+by), so that what failed

@@ -29,12 +29,12 @@ func TestJudge(t *testing.T) {
 		"the third waits 5 s":                          {2, Answer{Kind: ledger.AnswerFailed}, ledger.Retrying, "", 5 * time.Second, 3, false},
 		"the fourth waits 30 s":                        {3, Answer{Kind: ledger.AnswerThrottled}, ledger.Retrying, "", 30 * time.Second, 4, false},
 		"the fifth is dead":                            {4, Answer{Kind: ledger.AnswerFailed}, ledger.Dead, ledger.ReasonExhausted, 0, 5, false},
-		"Retry-After is honoured":                      {0, Answer{Kind: ledger.AnswerThrottled, RetryAfter: time.Minute}, ledger.Retrying, "", time.Minute, 1, false},
+		"Retry-After is honoured":                      {0, Answer{Kind: ledger.AnswerThrottled, RetryAfter: time.Minute}, ledger.Retrying, "", time.Minute + 250*time.Millisecond, 1, false},
 		"Retry-After below the backoff does not hurry": {3, Answer{Kind: ledger.AnswerThrottled, RetryAfter: time.Second}, ledger.Retrying, "", 30 * time.Second, 4, false},
-		"Retry-After is capped":                        {0, Answer{Kind: ledger.AnswerThrottled, RetryAfter: time.Hour}, ledger.Retrying, "", 5 * time.Minute, 1, false},
+		"Retry-After is capped":                        {0, Answer{Kind: ledger.AnswerThrottled, RetryAfter: time.Hour}, ledger.Retrying, "", 5*time.Minute + 250*time.Millisecond, 1, false},
 		"a final answer is dead at once":               {0, Answer{Kind: ledger.AnswerRefused, Reason: ledger.ReasonPayloadMismatch}, ledger.Dead, ledger.ReasonPayloadMismatch, 0, 1, false},
 		"a final answer without a reason":              {0, Answer{Kind: ledger.AnswerRefused}, ledger.Dead, ledger.ReasonPermanent, 0, 1, false},
-		"in progress uses no attempt":                  {4, Answer{Kind: ledger.AnswerInProgress, RetryAfter: 3 * time.Second}, ledger.Retrying, "", 3 * time.Second, 4, false},
+		"in progress uses no attempt":                  {4, Answer{Kind: ledger.AnswerInProgress, RetryAfter: 3 * time.Second}, ledger.Retrying, "", 3300 * time.Millisecond, 4, false},
 		"in progress without Retry-After waits 1 s":    {4, Answer{Kind: ledger.AnswerInProgress}, ledger.Retrying, "", time.Second, 4, false},
 		"what was not sent is given back":              {4, Answer{Unsent: true, RetryAfter: 5 * time.Second}, ledger.Planned, "", 5 * time.Second, 4, false},
 	}
@@ -74,6 +74,26 @@ func TestWhatFailedTogetherComesBackApart(t *testing.T) {
 	}
 }
 
+// A target tells all that it turns away to come back at one time. They come back then or
+// later, and the more apart the more often it turned them away.
+func TestWhatWasTurnedAwayTogetherComesBackLaterAndApart(t *testing.T) {
+	for failures, most := range []time.Duration{1500 * time.Millisecond, 3 * time.Second, 6 * time.Second} {
+		w := ledger.Work{Failures: failures, Call: testCall}
+		w.Call.Jitter = 0
+		asked := Answer{Kind: ledger.AnswerThrottled, RetryAfter: time.Second}
+		if failures > 0 { // longer than the backoff
+			asked.RetryAfter = most - w.Call.Backoff[failures]
+		}
+		for _, rnd := range []float64{0, 0.5, 1} {
+			o := judge(w, asked, time.Time{}, func() float64 { return rnd })
+			want := max(w.Call.Backoff[failures], asked.RetryAfter+time.Duration(rnd*float64(w.Call.Backoff[failures])))
+			if asked.RetryAfter > w.Call.Backoff[failures] && o.Wait != want || o.Wait < asked.RetryAfter {
+				t.Errorf("failure %d at %v waits %s, want %s", failures+1, rnd, o.Wait, want)
+			}
+		}
+	}
+}
+
 func TestJudgeOfLongWork(t *testing.T) {
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	call := testCall
@@ -89,8 +109,8 @@ func TestJudgeOfLongWork(t *testing.T) {
 	}{
 		"without async a 202 is success":               {-1, 0, Answer{Kind: ledger.AnswerAccepted}, ledger.Succeeded, "", 0, 2},
 		"after a 202 the next call waits for poll":     {-1, time.Hour, Answer{Kind: ledger.AnswerAccepted}, ledger.Accepted, "", time.Minute, 0},
-		"Retry-After comes before poll":                {-1, time.Hour, Answer{Kind: ledger.AnswerAccepted, RetryAfter: 3 * time.Minute}, ledger.Accepted, "", 3 * time.Minute, 0},
-		"Retry-After is capped":                        {-1, time.Hour, Answer{Kind: ledger.AnswerAccepted, RetryAfter: 6 * time.Minute}, ledger.Accepted, "", 5 * time.Minute, 0},
+		"Retry-After comes before poll":                {-1, time.Hour, Answer{Kind: ledger.AnswerAccepted, RetryAfter: 3 * time.Minute}, ledger.Accepted, "", 3*time.Minute + 18*time.Second, 0},
+		"Retry-After is capped":                        {-1, time.Hour, Answer{Kind: ledger.AnswerAccepted, RetryAfter: 6 * time.Minute}, ledger.Accepted, "", 5*time.Minute + 30*time.Second, 0},
 		"it is asked for the last time when it is due": {59*time.Minute + 30*time.Second, time.Hour, Answer{Kind: ledger.AnswerAccepted}, ledger.Accepted, "", 30 * time.Second, 0},
 		"then a 202 is too late":                       {time.Hour, time.Hour, Answer{Kind: ledger.AnswerAccepted}, ledger.Dead, ledger.ReasonNotCompleted, 0, 2},
 		"then a failure is too late":                   {time.Hour, time.Hour, Answer{Kind: ledger.AnswerFailed}, ledger.Dead, ledger.ReasonNotCompleted, 0, 2},

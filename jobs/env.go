@@ -16,7 +16,7 @@ import (
 func (r *Registry) CheckEnv(lookup func(string) (string, bool)) Problems {
 	env := &environment{report: newReport(r.source), lookup: lookup}
 	for _, t := range r.Targets() {
-		if !strings.HasPrefix(t.Name, channelPrefix) && !strings.HasPrefix(t.Name, HeartbeatTarget) {
+		if !OwnAddress(t.Name) {
 			env.checkTarget(r, t)
 		}
 	}

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -65,4 +66,10 @@ func (d *draft) checkJobHeartbeat(path string, j Job) {
 	if !j.Disabled {
 		d.declared[j.HeartbeatTarget()] = Target{Name: j.HeartbeatTarget(), URLEnv: j.HeartbeatURLEnv, Auth: Auth{Type: AuthNone}}
 	}
+}
+
+// OwnAddress reports whether a target is a channel or a heartbeat, which calls have for
+// themselves, and not one that jobs call.
+func OwnAddress(target string) bool {
+	return strings.HasPrefix(target, channelPrefix) || strings.HasPrefix(target, HeartbeatTarget)
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -101,7 +102,7 @@ func (t *Targets) attempt(ctx context.Context, to *target, c executor.Call, watc
 // address is where a call goes. The address of a channel or a heartbeat is whole.
 func (to *target) address(path string) (*url.URL, error) {
 	query, whole := strings.CutPrefix(path, "?")
-	if (whole || path == "") && ownAddress(to.name) {
+	if (whole || path == "") && jobs.OwnAddress(to.name) {
 		u := *to.base
 		u.RawQuery = joinQueries(u.RawQuery, query)
 		return &u, nil

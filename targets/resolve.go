@@ -15,14 +15,14 @@ import (
 // show the value.
 func parseBase(env, value string, of jobs.Target) (*url.URL, error) {
 	remedy := ", or set allowHTTP on the target if the network between is trusted"
-	if ownAddress(of.Name) {
+	if jobs.OwnAddress(of.Name) {
 		remedy = ""
 	}
 	u, err := parseEndpoint(env, value, of.AllowHTTP, remedy)
 	if err != nil {
 		return nil, err
 	}
-	if (u.RawQuery != "" || u.ForceQuery) && !ownAddress(of.Name) {
+	if (u.RawQuery != "" || u.ForceQuery) && !jobs.OwnAddress(of.Name) {
 		return nil, bad(jobs.CodeBadURL, "%s must have no query: put it into the job's path", env)
 	}
 	return u, nil
@@ -55,11 +55,6 @@ func parseEndpoint(env, value string, allowHTTP bool, remedy string) (*url.URL, 
 // bad is a problem with a variable, as an error.
 func bad(code, format string, args ...any) error {
 	return jobs.Problem{Code: code, Message: fmt.Sprintf(format, args...)}
-}
-
-// ownAddress reports whether a target is a channel or a heartbeat.
-func ownAddress(name string) bool {
-	return strings.Contains(name, ":") && !strings.HasPrefix(name, "env:")
 }
 
 // join puts a call's path and query under a base URL: what is escaped stays

@@ -118,6 +118,7 @@ func (s *server) successor(name string) (*instance, error) {
 // Run serves until ctx ends, then stops gracefully and releases what it holds.
 func (i *instance) Run(ctx context.Context) error {
 	defer i.calls.Close()
+	i.server.metrics.Serve(i.registry)
 	watching, unwatch := context.WithCancel(ctx)
 	var group sync.WaitGroup
 	group.Go(func() { i.purge.Run(watching) })

@@ -4,6 +4,7 @@ package telemetry
 
 import (
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -11,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -22,13 +24,17 @@ type Metrics struct {
 	runs      *perJob
 	succeeded *perJob
 	attempts  *prometheus.CounterVec
-	late      *prometheus.CounterVec
+	late      *perJob
 	lateness  prometheus.Histogram
 	took      *prometheus.HistogramVec
 	inFlight  prometheus.Gauge
 	waiting   prometheus.Gauge
 	ledger    *prometheus.HistogramVec
 	ledgerErr *prometheus.CounterVec
+
+	mu      sync.Mutex
+	serves  *jobs.Registry
+	removed map[string]bool // jobs of earlier registries
 }
 
 // Latency buckets in seconds: a loopback call to a job's timeout.
@@ -42,7 +48,7 @@ func NewMetrics() *Metrics {
 		runs:      newPerJob("cronce_runs_total", "Outcomes recorded by this process, by the state that they led to.", "job", "state", "reason"),
 		succeeded: gaugePerJob("cronce_last_success_timestamp_seconds", "When this process last recorded a success of the job, Unix time.", "job"),
 		attempts:  counter("cronce_attempts_total", "Calls made, by answer and HTTP status (0: none).", "target", "answer", "status"),
-		late:      counter("cronce_records_refused_total", "Outcomes refused by the ledger because the lease was lost.", "job"),
+		late:      newPerJob("cronce_records_refused_total", "Outcomes refused by the ledger because the lease was lost.", "job"),
 		lateness: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "cronce_lateness_seconds", Help: "From the scheduled time plus the spread delay to the first attempt of scheduled runs.", Buckets: latencies,
 		}),
@@ -101,7 +107,7 @@ func (m *Metrics) Answered(w ledger.Work, a executor.Answer, took time.Duration)
 
 func (m *Metrics) Recorded(o ledger.Outcome, jobID string, result ledger.RecordResult) {
 	if result == ledger.Fenced {
-		m.late.WithLabelValues(jobID).Inc()
+		m.late.add(values{jobID}, 1)
 		return
 	}
 	m.runs.add(values{jobID, string(o.State), string(o.Reason)}, 1)

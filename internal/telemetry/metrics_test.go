@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/internal/telemetry"
+	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -52,6 +53,47 @@ func TestEachJobHasItsCounts(t *testing.T) {
 	}
 	if strings.Contains(text, `cronce_runs_total{job="rent"`) {
 		t.Error("a refused outcome is counted as recorded")
+	}
+}
+
+// A run of a removed job may end after the reload; a job that comes back is counted anew.
+func TestTheSeriesOfARemovedJobEnd(t *testing.T) {
+	registry := func(ids ...string) *jobs.Registry {
+		entries := []jobs.Entry{jobs.Name("acme"), jobs.Target{Name: "svc", URLEnv: "SVC"}, jobs.Channel{Name: "ops", Type: jobs.ChannelSlack, URLEnv: "OPS"}}
+		for _, id := range ids {
+			entries = append(entries, jobs.Job{ID: id, Schedule: "@daily", Target: "svc", Path: "/"})
+		}
+		reg, err := jobs.NewRegistry(entries...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return reg
+	}
+	m := telemetry.NewMetrics()
+	m.Serve(registry("pay", "rent"))
+	work := func() string {
+		for _, id := range []string{"pay", "rent", "notify-ops"} {
+			m.Admitted(id, ledger.Planned, 1)
+			m.Recorded(ledger.Outcome{State: ledger.Succeeded}, id, ledger.Recorded)
+			m.Recorded(ledger.Outcome{State: ledger.Succeeded}, id, ledger.Fenced)
+		}
+		time.Sleep(time.Second + time.Millisecond) // metrics are collected once a second
+		return scrape(t, m)
+	}
+	for _, step := range []struct {
+		serves []string
+		pay    int
+	}{{[]string{"pay", "rent"}, 4}, {[]string{"rent"}, 0}, {[]string{"rent", "pay"}, 4}} {
+		synctest.Test(t, func(t *testing.T) {
+			m.Serve(registry(step.serves...))
+			text := work()
+			if n := strings.Count(text, `job="pay"`); n != step.pay {
+				t.Errorf("serving %v: %d series of pay, want %d", step.serves, n, step.pay)
+			}
+			if strings.Count(text, `job="rent"`) != 4 || strings.Count(text, `job="notify-ops"`) != 4 {
+				t.Errorf("serving %v: series of others are gone:\n%s", step.serves, text)
+			}
+		})
 	}
 }
 

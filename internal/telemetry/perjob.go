@@ -15,8 +15,9 @@ type perJob struct {
 	kind   prometheus.ValueType
 	labels int
 
-	mu     sync.Mutex
-	counts map[values]float64
+	mu      sync.Mutex
+	counts  map[values]float64
+	removed map[string]bool // jobs whose last runs are not counted any more
 }
 
 // values are those of the labels, in their order.
@@ -35,16 +36,27 @@ func gaugePerJob(name, help string, labels ...string) *perJob {
 	return p
 }
 
-func (p *perJob) set(of values, v float64) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.counts[of] = v
-}
+func (p *perJob) set(of values, v float64) { p.update(of, func(float64) float64 { return v }) }
 
 func (p *perJob) add(of values, n int) {
+	p.update(of, func(was float64) float64 { return was + float64(n) })
+}
+
+func (p *perJob) update(of values, by func(float64) float64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.counts[of] += float64(n)
+	if !p.removed[of[0]] {
+		p.counts[of] = by(p.counts[of])
+	}
+}
+
+// remove ends the series of jobs. Those that were removed before and are not named now
+// are counted again.
+func (p *perJob) remove(jobs map[string]bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.removed = jobs
+	maps.DeleteFunc(p.counts, func(of values, _ float64) bool { return jobs[of[0]] })
 }
 
 func (p *perJob) Describe(c chan<- *prometheus.Desc) { c <- p.desc }

@@ -1,10 +1,54 @@
 package telemetry
 
 import (
+	"iter"
+	"maps"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/cronce/cronce/jobs"
 )
+
+// Serve notes the registry that the process serves from now on. The series of jobs that
+// an earlier one had and it has not end: an alert on the age of a last success would
+// last for ever.
+func (m *Metrics) Serve(reg *jobs.Registry) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	removed := maps.Clone(m.removed)
+	if removed == nil {
+		removed = map[string]bool{}
+	}
+	if m.serves != nil {
+		for id := range jobIDs(m.serves) {
+			removed[id] = true
+		}
+	}
+	for id := range jobIDs(reg) {
+		delete(removed, id)
+	}
+	m.serves, m.removed = reg, removed
+	for _, p := range []*perJob{m.instants, m.runs, m.succeeded, m.late} {
+		p.remove(removed)
+	}
+}
+
+// jobIDs yields the IDs of the jobs, and of those whose runs are pings and notifications.
+func jobIDs(reg *jobs.Registry) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, j := range reg.All() {
+			if !yield(j.ID) || j.HeartbeatURLEnv != "" && !yield(j.HeartbeatJobID()) {
+				return
+			}
+		}
+		for _, c := range reg.Channels() {
+			if !yield(c.JobID()) {
+				return
+			}
+		}
+	}
+}
 
 // Reloads counts for Prometheus how often the registry was read again.
 type Reloads struct {
