@@ -55,7 +55,7 @@ func New(cfg Config) (*Executor, error) {
 	}
 	e.members = &membership{
 		ledger: e.ledger, registry: cfg.Registry, plan: e.plan, work: e.work, onTime: cfg.OnTime, host: cfg.Host, program: cfg.Program,
-		admit: e.admit.admit, pulse: e.pulse, logger: cfg.Logger,
+		admit: e.admit.admit, pulse: e.pulse, logger: cfg.Logger, ahead: aheadWatch{logger: cfg.Logger},
 	}
 	e.admit.reassign = e.members.reassign
 	e.calls = &dispatcher{

@@ -26,6 +26,7 @@ type membership struct {
 	admit  func(context.Context, batch) bool
 	pulse  signal
 	logger *slog.Logger
+	ahead  aheadWatch
 
 	stays  bool     // this process lives longer than one beat
 	living []string // versions, at the last heartbeat; nil: take up the assignments anew
@@ -72,6 +73,7 @@ func (m *membership) heartbeat(ctx context.Context) {
 	if m.ledger.failed(m.ledger.asked("heartbeat", start, err)) {
 		return
 	}
+	defer func() { m.ahead.note(m.plan.latest(), reply.Now) }()
 	m.work.setAlone(m.stays && reply.Processes == 1)
 	if m.living != nil && slices.Equal(m.living, reply.LiveVersions) {
 		return

@@ -88,6 +88,16 @@ func (p *planner) nextDue() time.Time {
 	return p.heap[0].next
 }
 
+// latest returns the latest watermark of the jobs that this process plans.
+func (p *planner) latest() (latest time.Time) {
+	for i := range p.jobs {
+		if j := &p.jobs[i]; j.planned && j.at.Watermark.After(latest) {
+			latest = j.at.Watermark
+		}
+	}
+	return latest
+}
+
 // due takes out the jobs whose next scheduled time has come, earliest first, and
 // plans them, until the batch is full. Each job comes back by reach, when the
 // ledger has answered, or by restore.

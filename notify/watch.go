@@ -20,6 +20,7 @@ type Ledger interface {
 	MarkLate(ctx context.Context, limit int) (int, error)
 	ReconcileIncidents(context.Context, ledger.IncidentCause, []ledger.JobProblem) error
 	Notify(context.Context, ledger.Notification) (bool, error)
+	Counts(context.Context) (ledger.Counts, error)
 }
 
 // Runs is the part of a ledger.Store that a Watch uses to ping the heartbeats of jobs.
@@ -158,19 +159,23 @@ func (w *Watch) observe(ctx context.Context, now time.Time) error {
 	if now.Sub(w.observed) < observeEvery {
 		return nil
 	}
-	err := errors.Join(w.observePlans(ctx, now), w.observePurge(ctx))
+	err := errors.Join(w.observePlans(ctx), w.observePurge(ctx))
 	if err == nil {
 		w.observed = now
 	}
 	return err
 }
 
-func (w *Watch) observePlans(ctx context.Context, now time.Time) error {
+func (w *Watch) observePlans(ctx context.Context) error {
+	counts, err := w.Ledger.Counts(ctx) // the ledger's clock decides what is planned
+	if err != nil {
+		return err
+	}
 	assignments, err := w.Ledger.Assignments(ctx, "")
 	if err != nil {
 		return err
 	}
-	return w.Ledger.ReconcileIncidents(ctx, ledger.IncidentUnplanned, w.unplanned(assignments, now))
+	return w.Ledger.ReconcileIncidents(ctx, ledger.IncidentUnplanned, w.unplanned(assignments, counts.Now))
 }
 
 func (w *Watch) observePurge(ctx context.Context) error {
@@ -192,7 +197,8 @@ func (w *Watch) observePurge(ctx context.Context) error {
 	return w.Ledger.ReconcileIncidents(ctx, ledger.IncidentOverdue, observed)
 }
 
-// unplanned are the jobs whose plan has not passed a scheduled time for a while.
+// unplanned are the jobs whose plan has not passed a scheduled time for a while, and
+// those that do not run at a scheduled time because the clock was set back.
 func (w *Watch) unplanned(assignments []ledger.JobAssignment, now time.Time) (list []ledger.JobProblem) {
 	for _, s := range assignments {
 		if s.Hash == "" {
@@ -209,6 +215,9 @@ func (w *Watch) unplanned(assignments []ledger.JobAssignment, now time.Time) (li
 		}
 		if !known || j.ParsedSchedule() == nil {
 			continue
+		}
+		if text := ledger.AheadText(s.Watermark, now); text != "" && !j.ParsedSchedule().Next(now).After(s.Watermark) {
+			list = append(list, ledger.JobProblem{JobID: s.JobID, Error: text})
 		}
 		if next := j.ParsedSchedule().Next(s.Watermark); !next.IsZero() && now.Sub(j.DueAt(next)) > unplannedAfter {
 			list = append(list, ledger.JobProblem{JobID: s.JobID, Error: "not planned since the scheduled time " + next.UTC().Format(time.RFC3339)})

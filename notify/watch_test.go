@@ -179,6 +179,14 @@ func TestJobsThatNoProcessPlansAndAnOverduePurgeAreFound(t *testing.T) {
 		if open := look(time.Minute); len(open) != 0 {
 			t.Errorf("open: %q", open)
 		}
+		s.Store.(*memory.Ledger).ShiftClock(-time.Hour)
+		if open := look(time.Minute); strings.Join(open, ", ") != "j unplanned" {
+			t.Errorf("open while the job is planned ahead of the ledger's clock: %q", open)
+		}
+		s.Store.(*memory.Ledger).ShiftClock(time.Hour)
+		if open := look(time.Minute); len(open) != 0 {
+			t.Errorf("open: %q", open)
+		}
 	})
 }
 

@@ -59,6 +59,11 @@ func (d *Dashboard) health(ctx context.Context) (health, error) {
 			Link: "/processes", CLI: "cronce serve",
 		})
 	}
+	if text := ledger.AheadText(counts.PlannedThrough, counts.Now); text != "" {
+		h.Items = append(h.Items, attention{
+			Kind: "missed", What: "The ledger is ahead of its clock", Do: sentenceOf(text), CLI: "cronce status",
+		})
+	}
 	if now := d.now(); !counts.OldestDue.IsZero() && now.Sub(counts.OldestDue) > lateAfter {
 		h.Items = append(h.Items, attention{
 			Kind: "retrying", What: "Runs are due and not sent", Do: "The run's page says what each waits for.",

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -92,6 +93,9 @@ func (s *server) instance(reg *jobs.Registry) (*instance, error) {
 func (i *instance) planning() error {
 	if err := i.Ready(); err != nil {
 		return err
+	}
+	if text := i.Ahead(); text != "" {
+		return errors.New(text)
 	}
 	if age := i.PlannerAge(); age > stalledAfter {
 		return fmt.Errorf("the planner has not looked for what is due for %s", age.Round(time.Second))

@@ -77,6 +77,9 @@ func servesDespite(fleet *rollover.Fleet[*instance]) (list []string) {
 	if err := fleet.Failure(); err != nil {
 		list = append(list, "the registry was not reloaded, the former one is served: "+err.Error())
 	}
+	if text := fleet.Current().Ahead(); text != "" {
+		list = append(list, text)
+	}
 	if text := fleet.Current().purge.Warning(); text != "" {
 		list = append(list, text)
 	}

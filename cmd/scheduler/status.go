@@ -78,6 +78,9 @@ func (a *app) printStatus(s operations.Status) error {
 	if s.OldestDue > 0 {
 		due = "waiting for " + time.Duration(s.OldestDue*float64(time.Second)).Round(time.Second).String()
 	}
+	if s.Clock != "" {
+		terminal.Fprintf(a.out, "clock: %s\n", s.Clock)
+	}
 	serving := "serving"
 	if !s.Serving {
 		serving = "not serving: no process is alive; start \"cronce serve\""

@@ -174,6 +174,7 @@ var law = archtest.Law{
 		{Library: "github.com/goccy/go-yaml", At: []string{"jobs", "api/access", "internal/importer"}, Why: "the registry's file is read in jobs alone, the access file in api/access, manifests in internal/importer"},
 		{Library: "github.com/google/uuid", At: []string{"executor", "jobs", "targets/probe", "internal/operations", "api", "api/remote", "cmd/..."}, Why: "run IDs are derived; only the token of a ~ run and lease tokens are drawn"},
 		{Library: "github.com/go-co-op/gocron/v2", At: []string{"cmd/..."}, Why: "it is the alarm clock, and identity never comes from a wake-up"},
+		{Library: "github.com/jonboulle/clockwork", At: []string{"cmd/scheduler"}, Why: "gocron takes its clock as this library's type"},
 		{Library: "github.com/spf13/cobra", At: []string{"cmd/..."}, Why: "the command line is cmd's"},
 		{Library: "github.com/spf13/pflag", At: []string{"cmd/scheduler"}, Why: "cobra hands out flags as its type"},
 		{Library: "github.com/coreos/go-systemd/v22", At: []string{"cmd/scheduler"}, Why: "only the daemon has a service manager"},

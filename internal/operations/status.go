@@ -20,8 +20,12 @@ type Status struct {
 	Dead       int                  `json:"deadUnacknowledged"`
 	Incidents  int                  `json:"openIncidents"`
 	// OldestDue is how long the oldest due run has been waiting, in seconds.
-	OldestDue float64     `json:"oldestDueSeconds"`
-	Purge     PurgeStatus `json:"purge"`
+	OldestDue float64 `json:"oldestDueSeconds"`
+	// Ahead is how far the ledger's latest watermark is ahead of its clock, in seconds;
+	// 0 unless the clock was set back.
+	Ahead float64     `json:"aheadSeconds"`
+	Clock string      `json:"clock,omitempty"` // the same as a sentence
+	Purge PurgeStatus `json:"purge"`
 }
 
 // PurgeStatus is how the nightly purge does.
@@ -73,8 +77,9 @@ func (s *Service) Status(ctx context.Context) (Status, error) {
 	v.Unfinished, v.Dead, v.Incidents = map[ledger.State]int{}, counts.DeadUnacknowledged, counts.Incidents
 	maps.Copy(v.Unfinished, counts.Unfinished)
 	if !counts.OldestDue.IsZero() {
-		v.OldestDue = max(0, s.now().Sub(counts.OldestDue).Seconds())
+		v.OldestDue = max(0, counts.Now.Sub(counts.OldestDue).Seconds())
 	}
+	v.Ahead, v.Clock = counts.Ahead().Seconds(), ledger.AheadText(counts.PlannedThrough, counts.Now)
 	reg, err := s.registry()
 	if err != nil {
 		return v, nil // what is in the ledger can be asked without it

@@ -15,13 +15,14 @@ import (
 type Verdict string
 
 const (
-	Recorded     Verdict = "recorded"      // the ledger has a row for it
-	NotScheduled Verdict = "not_scheduled" // the job is not due then
-	Future       Verdict = "future"        // it is due then, and that time has not come
-	BeforeJob    Verdict = "before_job"    // the ledger did not know the job then
-	Purged       Verdict = "purged"        // what became of it is no longer known
-	NotPlanned   Verdict = "not_planned"   // it is due, and no process has planned it yet
-	DisabledJob  Verdict = "disabled"      // the registry has the job disabled
+	Recorded     Verdict = "recorded"       // the ledger has a row for it
+	NotScheduled Verdict = "not_scheduled"  // the job is not due then
+	Future       Verdict = "future"         // it is due then, and that time has not come
+	SetBack      Verdict = "clock_set_back" // it is planned already, without a run for it: the ledger is ahead of its clock
+	BeforeJob    Verdict = "before_job"     // the ledger did not know the job then
+	Purged       Verdict = "purged"         // what became of it is no longer known
+	NotPlanned   Verdict = "not_planned"    // it is due, and no process has planned it yet
+	DisabledJob  Verdict = "disabled"       // the registry has the job disabled
 )
 
 // Explanation is why a job ran, or did not, at a time.
@@ -73,8 +74,12 @@ func (s *Service) Why(ctx context.Context, jobID string, at time.Time) (Explanat
 	if err != nil {
 		return v, err
 	}
+	counts, err := s.counts.get(ctx, "", statusAge, s.ledger.Counts)
+	if err != nil {
+		return v, err
+	}
 	due := registered && j.ParsedSchedule().Last(at).Equal(at)
-	v.Verdict, v.Text = s.unrecorded(j, registered, due, status, known && serving, at)
+	v.Verdict, v.Text = s.unrecorded(j, registered, due, status, known && serving, at, counts.Now)
 	return v, nil
 }
 
@@ -87,7 +92,7 @@ func emptyJob(id string) error {
 
 // unrecorded explains a time that no row accounts for. served means that the
 // ledger knows the job and that a live process works on the ledger.
-func (s *Service) unrecorded(j jobs.Job, registered, due bool, st ledger.JobStatus, served bool, at time.Time) (Verdict, string) {
+func (s *Service) unrecorded(j jobs.Job, registered, due bool, st ledger.JobStatus, served bool, at, now time.Time) (Verdict, string) {
 	when := scheduledTime(at)
 	switch {
 	case !st.PurgedThrough.IsZero() && !at.After(st.PurgedThrough):
@@ -98,12 +103,14 @@ func (s *Service) unrecorded(j jobs.Job, registered, due bool, st ledger.JobStat
 		return NotScheduled, when + " is not a scheduled time of this job: its schedule is " + j.Schedule + " (" + j.Timezone + ")."
 	case j.Disabled:
 		return DisabledJob, when + " is a scheduled time of this job, and the registry has the job disabled."
+	case ledger.AheadOfClock(st.Watermark, now) > 0 && !at.After(st.Watermark):
+		return SetBack, "The ledger has no run for " + when + " and plans none: " + ledger.AheadText(st.Watermark, now) + "."
 	case at.After(s.now()) && st.PausedAt.IsZero():
 		return Future, when + " is a scheduled time to come."
 	case at.After(s.now()):
 		return Future, fmt.Sprintf("%s is a scheduled time to come, and its run will be skipped unless the job is resumed: %s paused it (%s).", when, st.PausedBy, st.PausedWhy)
 	case !st.Watermark.IsZero() && !at.After(st.Watermark):
-		return BeforeJob, "The ledger has no run for " + when + ": the job did not exist then, or had another schedule."
+		return BeforeJob, "The ledger has no run for " + when + ": the job did not exist then, had another schedule, or the clock was set back over this time."
 	case j.DueAt(at).After(s.now()):
 		return Future, when + " is a scheduled time whose run starts at " + scheduledTime(j.DueAt(at)) + ": the job has a spread of " + j.Spread.String() + "."
 	case !served || st.Ended:

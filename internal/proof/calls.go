@@ -28,7 +28,7 @@ func (c *check) sent() {
 		if k, ok := c.Keyed[q.RunID]; ok {
 			end = k.SendBefore
 		}
-		if !q.Sent.IsZero() && !end.IsZero() && q.Sent.After(end.Add(c.Lag)) {
+		if !q.Sent.IsZero() && !end.IsZero() && q.Sent.After(end.Add(c.Lag+c.Back)) {
 			c.add(SentLate, q.RunID, "attempt %d at %s, sendBefore %s", q.Attempt, stamp(q.Sent), stamp(end))
 		}
 	}

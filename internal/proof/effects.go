@@ -42,7 +42,7 @@ func (c *check) effectsOf(id string, made []Effect) {
 		if !ledger.IsAdHoc(id) && e.Begun.Add(c.Skew).Before(r.ScheduledAt) {
 			c.add(Early, id, "at %s", stamp(e.Begun))
 		}
-		if !r.SendBefore.IsZero() && !e.Begun.Before(r.SendBefore.Add(c.Skew)) {
+		if !r.SendBefore.IsZero() && !e.Begun.Before(r.SendBefore.Add(c.Skew+c.Back)) {
 			c.add(Late, id, "at %s, sendBefore %s", stamp(e.Begun), stamp(r.SendBefore))
 		}
 	}

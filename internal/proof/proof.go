@@ -107,6 +107,9 @@ type Evidence struct {
 	Skew time.Duration
 	// Lag is how far a sender's clock may be behind the ledger's.
 	Lag time.Duration
+	// Back is how far the ledger's clock was set back in all. It moves the send-before
+	// times of runs by as much at most, also of those whose calls have been made.
+	Back time.Duration
 	// Lead is how far a process's clock may be ahead of the ledger's.
 	Lead time.Duration
 	// Keyed are the scheduled times of functions without a ledger, by run ID.

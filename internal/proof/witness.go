@@ -203,6 +203,18 @@ func (w *Witness) leased(now time.Time, work ...ledger.Work) {
 	}
 }
 
+// ClockJumps tells that the ledger's clock is about to jump by d. If it is set back, what
+// waits may go on waiting from there: see ledger.ClockStep.
+func (w *Witness) ClockJumps(d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, h := range w.runs {
+		if d < 0 && !h.notBefore.IsZero() {
+			h.notBefore = h.notBefore.Add(d)
+		}
+	}
+}
+
 // recorded notes an outcome that the ledger took at a time of its clock.
 func (w *Witness) recorded(o ledger.Outcome, at time.Time) {
 	h := w.run(o.RunID)

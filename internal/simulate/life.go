@@ -133,7 +133,7 @@ func (s *script) ended(ctx context.Context, due time.Time) bool {
 func (s *script) complete(e *proof.Evidence, due time.Time) {
 	e.Due, e.Skew, e.Given = due, cleanup.MaxClockSkew, s.given
 	e.Lag, e.Spare, e.Keyed, e.Answered, e.Healthy = lag, spare+s.back, s.keyed, true, s.healthy
-	e.Lead = s.back + time.Second
+	e.Lead, e.Back = s.back+time.Second, s.back
 	for _, name := range slices.Sorted(maps.Keys(s.targets)) {
 		t := s.targets[name]
 		e.Effects = append(e.Effects, t.effects...)

@@ -74,6 +74,10 @@ func (p *process) ReconcileIncidents(ctx context.Context, cause ledger.IncidentC
 	return err
 }
 
+func (p *process) Counts(ctx context.Context) (ledger.Counts, error) {
+	return through(ctx, p, "count", func() (ledger.Counts, error) { return p.w.ledger.Counts(ctx) })
+}
+
 func (p *process) Notify(ctx context.Context, t ledger.Notification) (bool, error) {
 	return through(ctx, p, "tell", func() (bool, error) { return p.w.ledger.Notify(ctx, t) })
 }

@@ -159,6 +159,7 @@ func (w *world) Current() *jobs.Registry {
 
 // jump moves all clocks at once.
 func (w *world) jump(d time.Duration) {
+	w.witness.ClockJumps(d) // first: the ledger may act on it at once
 	w.mu.Lock()
 	w.ahead += d
 	w.mu.Unlock()

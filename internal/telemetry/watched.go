@@ -2,7 +2,6 @@ package telemetry
 
 import (
 	"strconv"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -30,6 +29,7 @@ var (
 	openDesc     = prometheus.NewDesc("cronce_incidents_open", "Open incidents.", nil, nil)
 	incidentDesc = prometheus.NewDesc("cronce_incident_open", "1 for a job that has an open incident of the cause; at most 1000.", []string{"job", "cause"}, nil)
 	deadOfDesc   = prometheus.NewDesc("cronce_job_dead_runs_unacknowledged", "Dead runs of a job that nobody has acknowledged, among the newest 1000 of all jobs.", []string{"job"}, nil)
+	aheadDesc    = prometheus.NewDesc("cronce_ledger_ahead_seconds", "How far the ledger's latest watermark is ahead of its clock; 0 unless the clock was set back.", nil, nil)
 	dueDesc      = prometheus.NewDesc("cronce_oldest_due_seconds", "How long the oldest due run has waited to be started; 0 when none waits.", nil, nil)
 )
 
@@ -38,6 +38,7 @@ func (w *watched) Describe(c chan<- *prometheus.Desc) {
 	c <- runsDesc
 	c <- deadDesc
 	c <- dueDesc
+	c <- aheadDesc
 	c <- openDesc
 	c <- incidentDesc
 	c <- deadOfDesc
@@ -59,9 +60,10 @@ func (w *watched) Collect(c chan<- prometheus.Metric) {
 	c <- value(deadDesc, float64(counts.DeadUnacknowledged))
 	waited := 0.0
 	if !counts.OldestDue.IsZero() {
-		waited = max(0, time.Since(counts.OldestDue).Seconds())
+		waited = max(0, counts.Now.Sub(counts.OldestDue).Seconds())
 	}
 	c <- value(dueDesc, waited)
+	c <- value(aheadDesc, counts.Ahead().Seconds())
 	c <- value(openDesc, float64(counts.Incidents))
 	if counts.Incidents == 0 && counts.DeadUnacknowledged == 0 {
 		return
