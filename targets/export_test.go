@@ -7,7 +7,6 @@ import (
 
 var (
 	ProblemCode   = problemCode
-	ParseBase     = parseBase
 	ParseEndpoint = parseEndpoint
 	Join          = join
 

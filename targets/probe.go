@@ -28,15 +28,24 @@ var fieldsOfInterest = []string{
 	headerReplayed, "Idempotency-Key-Expires", "Idempotency-Body", "Retry-After", "Content-Type", "Location",
 }
 
+// ProbeOptions change one request of a probe.
+type ProbeOptions struct {
+	Edit   func(http.Header) // edits the request's fields before it is signed; nil: nothing
+	HangUp bool              // close the connection after the answer's header: the body is lost
+}
+
 // Probe makes a call as Call does, authorization included, to see how a target
-// treats keys: no circuit breaker stops it, and change, when not nil, may edit the
-// request's fields before it is signed. It has the effects that the call has.
-func (t *Targets) Probe(ctx context.Context, c executor.Call, change func(http.Header)) ProbeResult {
+// treats keys: no circuit breaker stops it. It has the effects that the call has.
+func (t *Targets) Probe(ctx context.Context, c executor.Call, o ProbeOptions) ProbeResult {
 	to, ok := t.byName[c.Call.Target]
 	if !ok {
 		return ProbeResult{Answer: unsent(ledger.WaitTargetNotConfigured, "this process has no target "+quoted(c.Call.Target), 0)}
 	}
-	p := &probe{edit: change}
+	p := &probe{edit: o.Edit}
+	if o.HangUp {
+		ctx, p.hangUp = context.WithCancel(ctx)
+		defer p.hangUp()
+	}
 	got := ProbeResult{Answer: t.attempt(ctx, to, c, p), Header: p.header}
 	if p.body != nil {
 		p.body.Sum(got.BodySHA256[:0])
@@ -47,6 +56,7 @@ func (t *Targets) Probe(ctx context.Context, c executor.Call, change func(http.H
 // probe looks over one request's shoulder; a nil one does nothing.
 type probe struct {
 	edit   func(http.Header)
+	hangUp func() // nil: the answer is read
 	header http.Header
 	body   hash.Hash
 }
@@ -71,6 +81,9 @@ func (p *probe) see(t *Targets, res *http.Response) {
 			}
 			p.header.Add(name, value)
 		}
+	}
+	if p.hangUp != nil {
+		p.hangUp()
 	}
 	p.body = sha256.New()
 	res.Body = tee{io.TeeReader(io.LimitReader(res.Body, maxBody), p.body), res.Body}

@@ -19,7 +19,7 @@ func probe(t *testing.T, h http.HandlerFunc, change func(http.Header)) targets.P
 
 func probeAs(t *testing.T, target jobs.Target, e env, change func(http.Header)) targets.ProbeResult {
 	t.Helper()
-	return resolve(t, target, e, nil).Probe(context.Background(), call(), change)
+	return resolve(t, target, e, nil).Probe(context.Background(), call(), targets.ProbeOptions{Edit: change})
 }
 
 func TestAProbeIsTheCallThatAJobMakes(t *testing.T) {
@@ -79,7 +79,7 @@ func TestAProbeStandsBeforeNoBreaker(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) })
 	ts := resolve(t, jobs.Target{}, env{"MEMBERSHIP_URL": s.URL}, func(c *targets.Config) { c.BreakerFailures = 1 })
 	for range 3 {
-		if got := ts.Probe(context.Background(), call(), nil); got.Unsent || got.Status != 500 {
+		if got := ts.Probe(context.Background(), call(), targets.ProbeOptions{}); got.Unsent || got.Status != 500 {
 			t.Errorf("probed %+v", got)
 		}
 	}
@@ -88,10 +88,10 @@ func TestAProbeStandsBeforeNoBreaker(t *testing.T) {
 func TestAProbeOfNobodyIsNotSent(t *testing.T) {
 	c := call()
 	c.Call.Target = "nobody"
-	if got := to(t, nobody).Probe(context.Background(), c, nil); !got.Unsent || got.Error == "" {
+	if got := to(t, nobody).Probe(context.Background(), c, targets.ProbeOptions{}); !got.Unsent || got.Error == "" {
 		t.Errorf("probed %+v", got)
 	}
-	if got := to(t, nobody).Probe(context.Background(), call(), nil); got.Status != 0 || got.Error == "" || got.Header != nil {
+	if got := to(t, nobody).Probe(context.Background(), call(), targets.ProbeOptions{}); got.Status != 0 || got.Error == "" || got.Header != nil {
 		t.Errorf("probed %+v", got)
 	}
 }

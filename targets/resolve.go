@@ -10,10 +10,10 @@ import (
 	"github.com/cronce/cronce/jobs"
 )
 
-// parseBase reads a target's base URL from the environment variable env. Only that
+// ParseBase reads a target's base URL from the environment variable env. Only that
 // of a channel or a heartbeat may have a query. Its errors name the variable and never
 // show the value.
-func parseBase(env, value string, of jobs.Target) (*url.URL, error) {
+func ParseBase(env, value string, of jobs.Target) (*url.URL, error) {
 	remedy := ", or set allowHTTP on the target if the network between is trusted"
 	if jobs.OwnAddress(of.Name) {
 		remedy = ""

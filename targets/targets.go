@@ -203,7 +203,7 @@ type resolver struct {
 
 func (r *resolver) base() *url.URL {
 	if r.entry.URLEnv == "" && r.entry.URL != "" {
-		u, err := parseBase("the address of target "+r.entry.Name, r.entry.URL, r.entry)
+		u, err := ParseBase("the address of target "+r.entry.Name, r.entry.URL, r.entry)
 		r.note(err)
 		return u
 	}
@@ -211,7 +211,7 @@ func (r *resolver) base() *url.URL {
 	if !ok {
 		return nil
 	}
-	u, err := parseBase(r.entry.URLEnv, value, r.entry)
+	u, err := ParseBase(r.entry.URLEnv, value, r.entry)
 	r.note(err)
 	return u
 }

@@ -15,7 +15,7 @@ import (
 
 	"github.com/cronce/cronce/completion"
 	"github.com/cronce/cronce/internal/operations"
-	"github.com/cronce/cronce/targets/probe"
+	"github.com/cronce/cronce/targets/try"
 )
 
 // working is a target that works on and on. It is told where it may report.
@@ -179,7 +179,7 @@ func TestAcceptedWorkIsShownReportedAndCanceled(t *testing.T) {
 }
 
 // A shell script that answers 202 until its work is done takes part without a kit: in
-// a scheduled run, in a trigger, and in a probe.
+// a scheduled run, in a trigger, and in a trial.
 func TestAShellScriptIsATargetOfLongWork(t *testing.T) {
 	t.Parallel()
 	script, err := filepath.Abs("../../examples/shell/until-done")
@@ -200,13 +200,13 @@ func TestAShellScriptIsATargetOfLongWork(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &run); err != nil || code != 0 || run.State != "succeeded" || run.AcceptedAt == "" || !strings.HasSuffix(run.Progress, "of 2") {
 		t.Fatalf("trigger: exit %d, %s%s", code, out, errs)
 	}
-	_, out, errs = invoke(t, env, "probe", "long", "--json", "--config", config)
-	var report probe.Report
+	_, out, errs = invoke(t, env, "try", "long", "--json", "--config", config)
+	var report try.Report
 	if err := json.Unmarshal([]byte(out), &report); err != nil {
 		t.Fatalf("%v: %s%s", err, out, errs)
 	}
 	for _, c := range report.Checks {
-		if (c.Check == "long-work" || c.Check == "replay-bytes") && c.Answer != probe.Yes {
+		if (c.Check == "long-work" || c.Check == "replay-bytes") && c.Answer != try.Yes {
 			t.Errorf("%+v", c)
 		}
 	}

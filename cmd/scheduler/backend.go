@@ -25,7 +25,7 @@ var backends = map[string]backend{
 
 	"diff": ledgerOnly, "purge": ledgerOnly, "migrate up": ledgerOnly, "migrate status": ledgerOnly,
 
-	"demo": noBackend, "serve": noBackend, "init": noBackend, "schema": noBackend, "check": noBackend, "probe": noBackend, "conform": noBackend, "health": noBackend,
+	"demo": noBackend, "serve": noBackend, "init": noBackend, "schema": noBackend, "check": noBackend, "try": noBackend, "conform": noBackend, "health": noBackend,
 	"import crontab": noBackend, "import kubernetes": noBackend, "import eventbridge": noBackend, "import cloud-scheduler": noBackend, "import vercel": noBackend,
 	"export cloudformation": noBackend, "export terraform": noBackend, "export jwks": noBackend, "keys generate": noBackend, "keys rotate": noBackend, "access token": noBackend, "access check": noBackend,
 	"notify test": noBackend, "migrate print": noBackend, "version": noBackend, "man": noBackend,

@@ -99,11 +99,11 @@ func TestGoldenErrors(t *testing.T) {
 		{"backfill", "release-locks", "--why", "x"}, {"backfill", "release-locks", "--from", "1h"}, {"backfill", "release-locks", "--from", "1h", "--to", "2h", "--why", "x"},
 		{"backfill", "nobody", "--from", "1h", "--why", "x"}, {"backfill", "release-locks", "--from", "1000-01-01T00:00:00Z", "--why", "x"}, {"backfill", "release-locks", "--from", "1h", "--why", "x"},
 		{"trigger", "nobody"}, {"diff"}, {"diff", "--against", "nowhere.yaml"}, {"diff", "-n", "0", "--against", "nowhere.yaml"},
-		{"probe"}, {"probe", "nobody"}, {"probe", "purge-expired-keys"}, {"probe", "close-books", "--method", "PUT"}, {"probe", "close-books", "--url", "http://127.0.0.1"},
+		{"try", "nobody"}, {"try", "purge-expired-keys"}, {"try", "close-books", "--method", "PUT"}, {"try", "close-books", "--url", "http://127.0.0.1"},
 		{"conform"}, {"conform", "--url", "nonsense"}, {"conform", "--url", "http://127.0.0.1:1", "--only", "strom"}, {"conform", "--url", "http://127.0.0.1:1", "--callers", "1"},
 		{"conform", "--url", "http://127.0.0.1:1", "node"}, {"conform", "--url", "http://127.0.0.1:1", "--", "no-such-command"}, {"conform", "--url", "http://127.0.0.1:1", "--patience", "0s"}, {"conform", "--url", "http://127.0.0.1:1", "--junit", "no-such-directory/report.xml"},
-		{"probe", "--url", "nonsense"}, {"probe", "--url", "http://example.com/x"}, {"probe", "--url", "https://a:b@example.com/x"}, {"probe", "--url", "http://127.0.0.1/x", "--method", "GET"},
-		{"probe", "--url", "http://127.0.0.1/x", "--body", "{"}, {"probe", "--url", "http://127.0.0.1/x", "--changed-body", "{"}, {"probe", "--url", "http://127.0.0.1/x", "--token-env", "UNSET"},
+		{"try", "--url", "nonsense"}, {"try", "--url", "http://example.com/x"}, {"try", "--url", "https://a:b@example.com/x"}, {"try", "--url", "http://127.0.0.1/x", "--method", "GET"},
+		{"try", "--url", "http://127.0.0.1/x", "--body", "{"}, {"try", "--url", "http://127.0.0.1/x", "--changed-body", "{"}, {"try", "--url", "http://127.0.0.1/x", "--token-env", "UNSET"},
 		{"check", "--config", "nowhere.yaml"}, {"check", "--config", "nowhere.yaml", "--json"}, {"check", "--config", ""}, {"runs", "list", "--db", ""},
 		{"runs", "list", "--db", "sqlite:"}, {"runs", "list", "--db", "mysql://x"}, {"runs", "list", "--db", "postgres://u:hunter2@[x"},
 		{"migrate", "print", "--set", "nonsense"}, {"migrate", "status"},
@@ -122,7 +122,7 @@ func TestGoldenHelp(t *testing.T) {
 	var text strings.Builder
 	for _, command := range []string{
 		"check", "next", "diff", "jobs", "jobs list", "jobs show", "jobs pause", "jobs resume", "trigger", "backfill",
-		"runs", "runs list", "runs show", "runs cancel", "runs ack", "runs redrive", "runs rerun", "probe", "conform", "migrate", "migrate up", "migrate status", "migrate print",
+		"runs", "runs list", "runs show", "runs cancel", "runs ack", "runs redrive", "runs rerun", "try", "conform", "migrate", "migrate up", "migrate status", "migrate print",
 	} {
 		help, _, _ := strings.Cut(d.transcript(append(strings.Fields(command), "--help")...), "Global Flags:")
 		text.WriteString(help + "\n")

@@ -112,7 +112,7 @@ func everyCommand(t *testing.T, vars map[string]string, dead []operations.Run) (
 		"check": "", "next": "job-jwt", "status": "", "jobs list": "", "jobs show": "job-jwt", "why": "job-jwt 2030-01-01T00:00:00Z",
 		"trigger": "job-basic", "backfill": "job-jwt --from 2026-01-01T00:00:00Z --to 2026-01-01T00:00:01Z --why planted", "runs list": "", "runs show": id,
 		"runs redrive": id + " --why planted", "runs cancel": id + " --why planted", "runs ack": other + " --why planted", "runs rerun": other + " --new-key --why planted",
-		"purge": "--dry-run", "probe": "job-headers", "export cloudformation": "", "export terraform": "", "export jwks": "", "jobs pause": "job-jwt --why planted", "jobs resume": "job-jwt --why planted",
+		"purge": "--dry-run", "try": "job-headers", "export cloudformation": "", "export terraform": "", "export jwks": "", "jobs pause": "job-jwt --why planted", "jobs resume": "job-jwt --why planted",
 		"diff": "--against " + vars["CRONCE_CONFIG"], "migrate status": "", "migrate up": "", "migrate print": "--set ledger --engine sqlite",
 		"access check": writeFile(t, "version: 1\nproxy: { from: [127.0.0.1/32], userHeader: X-User }\ngrants:\n  - { role: viewer, users: [ann] }\n"),
 		"health":       "--listen 127.0.0.1:1", "version": "", "incidents list": "", "incidents show": "1", "incidents ack": "1 --why planted", "notify test": "hub", "keys generate": dir + "/new.pem",

@@ -74,8 +74,8 @@ func TestAScheduleThatTheShellExpandedIsRecognized(t *testing.T) {
 	}
 }
 
-// A probe has effects: at a terminal it is confirmed, and anything but yes is no.
-func TestProbeAsksBeforeItCalls(t *testing.T) {
+// A trial has effects: at a terminal it is confirmed, and anything but yes is no.
+func TestTryAsksBeforeItCalls(t *testing.T) {
 	var calls atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		calls.Add(1)
@@ -84,16 +84,16 @@ func TestProbeAsksBeforeItCalls(t *testing.T) {
 	defer server.Close()
 	d := newDesk(t, exportable)
 	for _, answer := range []string{"\n", "n\n", "what\n", ""} {
-		code, _, shown := d.typed(t.Context(), answer, "probe", "--url", server.URL+"/x")
-		if code != exitFailed || calls.Load() != 0 || !strings.Contains(shown, "up to 8 real calls") {
+		code, _, shown := d.typed(t.Context(), answer, "try", "--url", server.URL+"/x")
+		if code != exitFailed || calls.Load() != 0 || !strings.Contains(shown, "up to 6 real calls") {
 			t.Fatalf("answer %q: exit %d, %d calls: %s", answer, code, calls.Load(), shown)
 		}
 	}
-	if d.typed(t.Context(), "y\n", "probe", "--url", server.URL+"/x"); calls.Load() == 0 {
+	if d.typed(t.Context(), "y\n", "try", "--url", server.URL+"/x"); calls.Load() == 0 {
 		t.Error("yes makes no call")
 	}
 	calls.Store(0)
-	if _, _, shown := d.typed(t.Context(), "", "probe", "--yes", "--url", server.URL+"/x"); calls.Load() == 0 || strings.Contains(shown, "real calls") {
+	if _, _, shown := d.typed(t.Context(), "", "try", "--yes", "--url", server.URL+"/x"); calls.Load() == 0 || strings.Contains(shown, "real calls") {
 		t.Errorf("--yes: %d calls: %s", calls.Load(), shown)
 	}
 }

@@ -70,9 +70,9 @@ var law = archtest.Law{
 			Why: "a target is called, whichever ledger the run is in",
 		},
 		{
-			In:  []string{"targets/probe"},
+			In:  []string{"targets/try"},
 			May: []string{"jobs", "ledger", "executor", "targets", "targets/conform", "cleanup", "internal/hosts", "internal/plural"},
-			Why: "a probe makes a target's calls, judges them by the retention proof, and names its checks after the cases of conform",
+			Why: "a trial makes a target's calls, judges them by the retention proof, and names its checks after the cases of conform",
 		},
 		{
 			In:  []string{"targets/conform"},
@@ -172,7 +172,7 @@ var law = archtest.Law{
 	Edges: []archtest.Edge{
 		{Library: "github.com/robfig/cron/v3", At: []string{"schedule"}, Why: "it parses schedules"},
 		{Library: "github.com/goccy/go-yaml", At: []string{"jobs", "api/access", "internal/importer"}, Why: "the registry's file is read in jobs alone, the access file in api/access, manifests in internal/importer"},
-		{Library: "github.com/google/uuid", At: []string{"executor", "jobs", "targets/probe", "internal/operations", "api", "api/remote", "cmd/..."}, Why: "run IDs are derived; only the token of a ~ run and lease tokens are drawn"},
+		{Library: "github.com/google/uuid", At: []string{"executor", "jobs", "targets/try", "internal/operations", "api", "api/remote", "cmd/..."}, Why: "run IDs are derived; only the token of a ~ run and lease tokens are drawn"},
 		{Library: "github.com/go-co-op/gocron/v2", At: []string{"cmd/..."}, Why: "it is the alarm clock, and identity never comes from a wake-up"},
 		{Library: "github.com/jonboulle/clockwork", At: []string{"cmd/scheduler"}, Why: "gocron takes its clock as this library's type"},
 		{Library: "github.com/spf13/cobra", At: []string{"cmd/..."}, Why: "the command line is cmd's"},

@@ -134,6 +134,16 @@ func Cases() (names []string) {
 	return names
 }
 
+// Rule returns the rule that a case tests; "" if there is no such case.
+func Rule(name string) string {
+	for _, k := range cases {
+		if k.name == name {
+			return k.rule
+		}
+	}
+	return ""
+}
+
 // skip is why a case cannot be tested.
 type skip string
 

@@ -1,4 +1,4 @@
-package probe_test
+package try_test
 
 import (
 	"net/url"
@@ -9,16 +9,16 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/cronce/cronce/internal/hosts"
-	"github.com/cronce/cronce/targets/probe"
+	"github.com/cronce/cronce/targets/try"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func nobody(string) (string, bool) { return "", false }
 
-// FuzzProbeURL: what is probed is the host that was named, over TLS or on this
+// FuzzTryURL: what is tried is the host that was named, over TLS or on this
 // machine, and no message shows the URL, which may hold a password.
-func FuzzProbeURL(f *testing.F) {
+func FuzzTryURL(f *testing.F) {
 	for _, seed := range []string{
 		"https://h.example/v1/pay?x=1", "https://h.example", "http://127.0.0.1:1", "http://[::1]/a", "http://h.example", "https://u:s3cret@h/a",
 		"https://h/%2e%2e/a", "https://h/a#b", "https://h?", "//h/a", "https:h", "https://h:80:80/", "https://[::1%25lo]/",
@@ -27,7 +27,7 @@ func FuzzProbeURL(f *testing.F) {
 		f.Add(seed, "/other?y")
 	}
 	f.Fuzz(func(t *testing.T, text, path string) {
-		_, config, _, err := probe.AdHocTarget{URL: text, Path: path, Method: "POST", Timeout: time.Second}.Registry(nobody)
+		_, config, _, err := try.AdHocTarget{URL: text, Path: path, Method: "POST", Timeout: time.Second}.Registry(nobody)
 		if err != nil {
 			if len(text) > 8 && strings.Contains(err.Error(), text) {
 				t.Fatalf("%q is in the message %v", text, err)

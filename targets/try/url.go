@@ -1,4 +1,4 @@
-package probe
+package try
 
 import (
 	"encoding/json"
@@ -10,7 +10,7 @@ import (
 	"github.com/cronce/cronce/jobs"
 )
 
-// AdHocTarget is a target to probe that is in no registry.
+// AdHocTarget is a target to try that is in no registry.
 type AdHocTarget struct {
 	URL, Method string
 	Path        string // path and query, appended to URL; empty: URL is the whole address
@@ -20,30 +20,30 @@ type AdHocTarget struct {
 }
 
 // urlVariable is where the registry of an AdHocTarget finds its address.
-const urlVariable = "PROBED_URL"
+const urlVariable = "TRIED_URL"
 
 // Registry returns a registry with one job that calls the target, the configuration of the
-// probe, and a lookup function that extends the given one by the variables of the registry.
+// trial, and a lookup function that extends the given one by the variables of the registry.
 func (u AdHocTarget) Registry(lookup func(string) (string, bool)) (*jobs.Registry, Config, func(string) (string, bool), error) {
 	base, path, err := u.split()
 	if err != nil {
 		return nil, Config{}, nil, err
 	}
-	target := jobs.Target{Name: "probed", URLEnv: urlVariable}
+	target := jobs.Target{Name: "tried", URLEnv: urlVariable}
 	if u.TokenEnv != "" {
 		target.Auth = jobs.Auth{Type: jobs.AuthBearer, Token: jobs.Secret{Env: u.TokenEnv}}
 	}
-	j := jobs.Job{ID: "probe", Schedule: "@yearly", Target: target.Name, Method: u.Method, Path: path, Timeout: u.Timeout}
+	j := jobs.Job{ID: "try", Schedule: "@yearly", Target: target.Name, Method: u.Method, Path: path, Timeout: u.Timeout}
 	if u.Body != "" {
 		if !json.Valid([]byte(u.Body)) {
 			return nil, Config{}, nil, errors.New("the body is not JSON")
 		}
 		j.Body = json.RawMessage(u.Body)
 	}
-	if err := (Config{Job: j}).Validate(); err != nil { // in words of a probe, not of a registry
+	if err := (Config{Job: j}).Validate(); err != nil { // in words of a trial, not of a registry
 		return nil, Config{}, nil, err
 	}
-	reg, err := jobs.NewRegistry(jobs.Name("cronce-probe"), target, j)
+	reg, err := jobs.NewRegistry(jobs.Name("cronce-try"), target, j)
 	if err != nil {
 		return nil, Config{}, nil, err
 	}
@@ -65,7 +65,7 @@ func (u AdHocTarget) split() (base, path string, err error) {
 	case !hosts.Valid(at.Hostname()) || !hosts.ValidPort(at.Port()):
 		return "", "", errors.New("the URL's host or port cannot exist: the host must be a DNS name or an IP address, the port 1 to 65535")
 	case at.Scheme == "http" && !hosts.Loopback(at.Hostname()):
-		return "", "", errors.New("the URL is plain http to another machine; use https, or probe a job whose target has allowHTTP")
+		return "", "", errors.New("the URL is plain http to another machine; use https, or try a job whose target has allowHTTP")
 	case at.User != nil:
 		return "", "", errors.New("the URL must hold no user or password; name a variable that holds a token with --token-env")
 	case u.Path != "":

@@ -1,4 +1,4 @@
-package probe
+package try
 
 import (
 	"fmt"
@@ -9,18 +9,18 @@ import (
 	"github.com/cronce/cronce/targets/conform"
 )
 
-// Outcome is the outcome of a probe. None says that the target is idempotent.
+// Outcome is the outcome of a try. None says that the target is idempotent.
 type Outcome string
 
-// The outcomes of a probe.
+// The outcomes of a try.
 const (
 	NoFaultFound Outcome = "no_fault_found" // the answer to every required check is yes
 	FaultFound   Outcome = "fault_found"    // the answer to a required check is no
 	Inconclusive Outcome = "inconclusive"   // no fault was found, and a required check has no clear answer
 )
 
-// notSeen is what no probe tests.
-const notSeen = "crashes, lost answers and effects not tested"
+// notSeen is what no trial tests.
+const notSeen = "crashes and effects not tested"
 
 // conclude derives the outcome from the checks.
 func (r *Report) conclude() {

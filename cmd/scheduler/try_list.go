@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/cronce/cronce/internal/plural"
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/targets"
+)
+
+// tryTarget is a target as try lists it.
+type tryTarget struct {
+	Name   string `json:"name"`
+	URLEnv string `json:"urlEnv"`
+	State  string `json:"state"`
+}
+
+// tryJobLine is a job that can be tried.
+type tryJobLine struct {
+	ID     string `json:"id"`
+	Call   string `json:"call"`
+	Target string `json:"target"`
+	LastAt string `json:"lastScheduledAt,omitempty"`
+}
+
+// listTries says whether the targets of the registry listen, and which jobs call them.
+func (a *app) listTries(ctx context.Context) error {
+	reg, err := a.registry()
+	if err != nil {
+		return err
+	}
+	proxy, err := targets.EnvironmentProxy(a.lookup)
+	if err != nil {
+		return err
+	}
+	dial, proxy, err := targets.Egress(targets.SplitAllowed(a.allowTarget), proxy)
+	if err != nil {
+		return usage("--allow-target: %w", err)
+	}
+	list := struct {
+		Targets []tryTarget  `json:"targets"`
+		Jobs    []tryJobLine `json:"jobs"`
+	}{[]tryTarget{}, []tryJobLine{}}
+	used := map[string]bool{}
+	for _, j := range reg.All() {
+		if j.Target != jobs.BuiltinTarget && !j.Disabled {
+			used[j.Target] = true
+			list.Jobs = append(list.Jobs, tryJobLine{j.ID, j.Method + " " + j.Path, j.Target, rfc3339(j.ParsedSchedule().Last(a.now()))})
+		}
+	}
+	for _, t := range reg.Targets() {
+		if used[t.Name] {
+			list.Targets = append(list.Targets, tryTarget{t.Name, t.URLEnv, a.listens(ctx, t, dial, proxy)})
+		}
+	}
+	if a.encoded() {
+		return a.encode(list)
+	}
+	t := a.table("TARGET", "VARIABLE", "STATE")
+	for _, x := range list.Targets {
+		t.Row(x.Name, x.URLEnv, x.State)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(a.out)
+	t = a.table("JOB", "CALL", "TARGET", "LAST SCHEDULED")
+	for _, j := range list.Jobs {
+		t.Row(j.ID, j.Call, j.Target, j.LastAt)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.out, "\n%s of %s; \"cronce try JOB\" makes its call\n", plural.Of(len(list.Jobs), "job"), a.config)
+	return err
+}
+
+type dialer func(ctx context.Context, network, address string) (net.Conn, error)
+
+// listens says in words whether something accepts connections at a target's address.
+func (a *app) listens(ctx context.Context, t jobs.Target, dial dialer, proxy func(*http.Request) (*url.URL, error)) string {
+	value, set := a.lookup(t.URLEnv)
+	if !set || value == "" {
+		return "not set: export " + t.URLEnv + "=http://127.0.0.1:8080"
+	}
+	u, err := targets.ParseBase(t.URLEnv, value, t)
+	if err != nil {
+		return "unusable: " + err.Error()
+	}
+	if through, err := proxy(&http.Request{URL: u}); err != nil || through != nil {
+		return "not looked at: calls go through a proxy"
+	}
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	conn, err := dial(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
+	if err != nil {
+		return "nothing listens at " + u.Host
+	}
+	_ = conn.Close()
+	return "listens at " + u.Host
+}
