@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Cancel moves unfinished runs to canceled. See Action.
@@ -16,7 +17,7 @@ func (l *Ledger) Cancel(ctx context.Context, a Action) (ActionResult, error) {
 func (l *Ledger) Redrive(ctx context.Context, a Action) (ActionResult, error) {
 	many := len(a.IDs) == 0
 	return l.act(ctx, action{
-		Action: a, kind: ActionRedrive, from: []State{Dead}, jobs: true, change: (*acting).redrive, reject: (*acting).rejectRedrive,
+		Action: a, kind: ActionRedrive, from: []State{Dead}, jobs: true, change: (*acting).redrive, judge: (*acting).judgeRedrive,
 		leavesOut: exclusion{Acknowledged: many && !a.IncludeAcknowledged, Rerun: many && !a.MayDouble},
 	})
 }
@@ -36,9 +37,9 @@ type action struct {
 	from      []State   // that the action applies to
 	leavesOut exclusion // without IDs
 	jobs      bool      // it locks the runs' jobs
-	// reject returns those of the runs that the action applies to, and rejects the
+	// judge returns those of the runs that the action applies to, and rejects the
 	// others; nil: it applies to all.
-	reject func(*acting, []Row) ([]Row, error)
+	judge func(*acting, []Row) ([]Row, error)
 	// change applies the action to a run.
 	change func(*acting, *Row)
 }
@@ -47,8 +48,9 @@ type action struct {
 type acting struct {
 	action
 	tx    Tx
+	now   time.Time
 	got   ActionResult
-	taken map[string]bool // redrive: the jobs whose slot is taken
+	slots slots // redrive: of the runs' jobs
 }
 
 func (l *Ledger) act(ctx context.Context, a action) (ActionResult, error) {
@@ -81,6 +83,14 @@ func (m *acting) run() error {
 	return m.write(fit)
 }
 
+// rows returns rows that were asked for, and reads the clock, with one round trip.
+func (m *acting) rows(asked Later[[]Row]) (list []Row, err error) {
+	if m.now, err = m.tx.Now(); err != nil {
+		return nil, err
+	}
+	return asked.Get()
+}
+
 // countLeftOut counts the runs that the action leaves out. There may be very many, so
 // that it counts them before it writes.
 func (l *Ledger) countLeftOut(ctx context.Context, a action) (map[RejectionCause]int, error) {
@@ -90,7 +100,7 @@ func (l *Ledger) countLeftOut(ctx context.Context, a action) (map[RejectionCause
 	}
 	f := a.Filter
 	f.States = selectStates(a.from, f.States)
-	counts, err := read(ctx, l, string(a.kind), func(tx Tx) ([]SettledCount, error) { return tx.Settled(f) })
+	counts, err := read(ctx, l, string(a.kind), func(tx Tx) ([]SettledCount, error) { return tx.Settled(f).Get() })
 	for _, c := range counts {
 		if cause := a.leavesOut.cause(c.Acknowledged, c.Rerun); cause != "" {
 			leftOut[cause] += c.Count
@@ -116,14 +126,14 @@ func (m *acting) selected() (fit []Row, err error) {
 	}
 	limit, found := f.Limit, map[string]bool{}
 	for more := true; more; f.Limit = limit - len(fit) {
-		rows, err := m.tx.Runs(RunQuery{Filter: f, Oldest: true})
+		rows, err := m.rows(m.tx.Runs(f))
 		if err != nil {
 			return nil, err
 		}
 		for _, r := range rows {
 			found[r.ID] = true
 		}
-		page, err := m.judge(rows)
+		page, err := m.fit(rows)
 		if err != nil {
 			return nil, err
 		}
@@ -136,65 +146,61 @@ func (m *acting) selected() (fit []Row, err error) {
 	for _, id := range m.IDs {
 		if !found[id] {
 			found[id] = true
-			m.reject1(rejectNotFound(id))
+			m.reject(rejectNotFound(id))
 		}
 	}
 	return fit, nil
 }
 
-func (m *acting) reject1(r Rejection) { m.got.Rejected = append(m.got.Rejected, r) }
+func (m *acting) reject(r Rejection) { m.got.Rejected = append(m.got.Rejected, r) }
 
-// judge returns the runs that the action applies to, and rejects the others.
-func (m *acting) judge(rows []Row) ([]Row, error) {
+// fit returns the runs that the action applies to, and rejects the others.
+func (m *acting) fit(rows []Row) ([]Row, error) {
 	var fit []Row
 	for _, r := range rows {
 		if slices.Contains(m.from, r.State) {
 			fit = append(fit, r)
 		} else {
-			m.reject1(rejectState(r.View(), m.from))
+			m.reject(rejectState(r.View(), m.from))
 		}
 	}
-	if m.action.reject == nil || len(fit) == 0 {
+	if m.action.judge == nil || len(fit) == 0 {
 		return fit, nil
 	}
-	return m.action.reject(m, fit)
+	return m.action.judge(m, fit)
 }
 
 // lock locks the runs, and their jobs first if the action needs that. It returns those
 // to which the action still applies.
 func (m *acting) lock(rows []Row) ([]Row, error) {
+	var jobs Later[[]JobRow]
+	var free Later[[]Slot]
 	if m.jobs {
-		jobs := distinctJobs(rows)
-		if _, err := m.tx.Jobs(jobs); err != nil {
-			return nil, err
-		}
-		if err := grant(m.tx, jobs); err != nil {
-			return nil, err
-		}
+		ids := distinctJobs(rows)
+		jobs, free = m.tx.Jobs(ids), m.tx.Slots(ids)
 	}
-	ids := make([]string, len(rows))
-	for i := range rows {
-		ids[i] = rows[i].ID
-	}
-	locked, err := m.tx.Runs(RunQuery{Filter: Filter{IDs: ids}, Oldest: true, Lock: true})
+	locked, err := m.rows(m.tx.LockRuns(runIDs(rows)))
 	if err != nil {
 		return nil, err
 	}
+	if _, err := jobs.Get(); err != nil {
+		return nil, err
+	}
+	list, err := free.Get()
+	if err != nil {
+		return nil, err
+	}
+	m.slots = grant(m.tx, list)
 	if len(m.IDs) == 0 { // what has changed since it was selected is not selected any more
 		locked = slices.DeleteFunc(locked, func(r Row) bool {
 			return !slices.Contains(m.from, r.State) || m.leavesOut.cause(!r.AckedAt.IsZero(), r.RerunID != "") != ""
 		})
 	}
-	return m.judge(locked)
+	return m.fit(locked)
 }
 
 // write applies the action to runs that are locked.
 func (m *acting) write(rows []Row) error {
-	if m.kind == ActionRedrive {
-		if err := m.readTaken(rows); err != nil {
-			return err
-		}
-	}
 	var changes []Change
 	var audit []Audit
 	for i := range rows {
@@ -206,19 +212,14 @@ func (m *acting) write(rows []Row) error {
 		}
 		r.By, r.Why = m.By, m.Why
 		c := Changed(&was, r)
-		c.Attempt = was.lostAttempt(m.tx.Now())
+		c.Attempt = was.lostAttempt(m.now)
 		changes = append(changes, c)
 		audit = append(audit, Audit{Action: m.kind, JobID: r.JobID, RunID: r.ID, Actor: m.Actor})
 	}
-	if err := updateAll(m.tx, changes); err != nil {
+	if err := update(m.tx, changes); err != nil {
 		return err
 	}
 	m.add(rows)
-	if m.jobs {
-		if err := grant(m.tx, distinctJobs(rows)); err != nil {
-			return err
-		}
-	}
 	if len(audit) == 0 {
 		return nil
 	}
@@ -233,14 +234,14 @@ func (m *acting) add(rows []Row) {
 }
 
 func (m *acting) cancel(r *Row) {
-	r.finish(Canceled, ReasonOperator, m.tx.Now())
+	r.finish(Canceled, ReasonOperator, m.now)
 	r.dropLease()
 }
 
 // acknowledge leaves a run that was acknowledged before as it is.
 func (m *acting) acknowledge(r *Row) {
 	if r.AckedAt.IsZero() {
-		r.AckedAt = m.tx.Now()
+		r.AckedAt = m.now
 	}
 }
 

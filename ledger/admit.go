@@ -2,6 +2,8 @@ package ledger
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 )
 
@@ -11,26 +13,37 @@ func (l *Ledger) Admit(ctx context.Context, a Admission) (Admitted, error) {
 	if err := a.Validate(); err != nil {
 		return Admitted{}, err
 	}
-	return write(ctx, l, "admit", func(tx Tx) (Admitted, error) {
-		m := admission{Admission: a, tx: tx, got: Admitted{Skipped: map[Reason]int{}}}
-		err := m.run()
-		return m.got, err
+	var m admission
+	err := l.rows.Write(ctx, "admit", func(tx Tx) error {
+		m = admission{Admission: a, tx: tx, got: Admitted{Skipped: map[Reason]int{}}}
+		return m.run()
 	})
+	if err == nil {
+		err = m.count()
+	}
+	if err != nil {
+		return Admitted{}, err
+	}
+	return m.got, nil
 }
 
 // admission is an Admission in progress.
 type admission struct {
 	Admission
-	tx     Tx
-	got    Admitted
-	rows   []Row
-	moves  []JobChange
-	events []Event
-	missed []problem
+	tx       Tx
+	slots    slots
+	existing map[string]bool       // of the runs of jobs with several that take the slot
+	own      map[string]Later[int] // of each range row: its scheduled times that have rows of their own
+	got      Admitted
+
+	rows     []Row
+	inserted Later[[]bool]
+	moves    []JobChange
+	events   []Event
 }
 
 func (m *admission) run() error {
-	current, err := m.lock()
+	current, err := m.read()
 	if err != nil {
 		return err
 	}
@@ -40,18 +53,20 @@ func (m *admission) run() error {
 			return err
 		}
 	}
-	if err := m.insert(); err != nil {
-		return err
+	if len(m.rows) > 0 {
+		m.inserted = m.tx.Insert(m.rows)
 	}
-	if err := m.tx.PutJobs(m.moves); err != nil {
-		return err
+	if len(m.moves) > 0 {
+		if err := m.tx.PutJobs(m.moves); err != nil {
+			return err
+		}
 	}
 	if len(m.events) > 0 {
 		if err := m.tx.AddEvents(m.events); err != nil {
 			return err
 		}
 	}
-	return openIncidents(m.tx, IncidentMissed, m.missed)
+	return m.openMissed()
 }
 
 // currentPlan is a plan that was made from where its job stands.
@@ -60,18 +75,83 @@ type currentPlan struct {
 	job  JobRow
 }
 
-// lock locks the jobs and returns the current plans. The positions of the others are
-// added to the result.
-func (m *admission) lock() (current []currentPlan, err error) {
+// read locks the jobs, reads what their plans depend on, and returns the current plans. The
+// positions of the others are added to the result.
+func (m *admission) read() (current []currentPlan, err error) {
 	ids := make([]string, len(m.Plans))
 	for i := range m.Plans {
 		ids[i] = m.Plans[i].JobID
 	}
-	jobs, err := m.tx.Jobs(sortedSet(ids))
+	asked := m.tx.Jobs(sortedSet(ids))
+	slots, existing := m.askSlots()
+	m.askOwn()
+	if m.got.Now, err = m.tx.Now(); err != nil {
+		return nil, err
+	}
+	jobs, err := asked.Get()
 	if err != nil {
 		return nil, err
 	}
-	m.got.Now = m.tx.Now()
+	list, err := slots.Get()
+	if err != nil {
+		return nil, err
+	}
+	there, err := existing.Get()
+	if err != nil {
+		return nil, err
+	}
+	m.slots, m.existing = grant(m.tx, list), make(map[string]bool, len(there))
+	for _, id := range there {
+		m.existing[id] = true
+	}
+	return m.current(jobs), nil
+}
+
+// askSlots asks for the slots of the jobs whose plans take them. One row takes the slot or
+// is refused as it exists. Of several it has to be known before which of them exist: the
+// first that does not exist takes the slot.
+func (m *admission) askSlots() (slots Later[[]Slot], existing Later[[]string]) {
+	takers := map[string][]string{}
+	for i := range m.Plans {
+		p := &m.Plans[i]
+		for k := range p.Runs {
+			if in := &p.Runs[k]; in.takesSlot() {
+				takers[p.JobID] = append(takers[p.JobID], in.RunID)
+			}
+		}
+	}
+	if len(takers) == 0 {
+		return slots, existing
+	}
+	jobs := slices.Sorted(maps.Keys(takers))
+	slots = m.tx.Slots(jobs)
+	var several []string
+	for _, id := range jobs {
+		if len(takers[id]) > 1 {
+			several = append(several, takers[id]...)
+		}
+	}
+	if len(several) > 0 {
+		existing = m.tx.Existing(several)
+	}
+	return slots, existing
+}
+
+// askOwn asks how many scheduled times of each range row have rows of their own.
+func (m *admission) askOwn() {
+	m.own = map[string]Later[int]{}
+	for i := range m.Plans {
+		p := &m.Plans[i]
+		for k := range p.Runs {
+			if in := &p.Runs[k]; !in.Until.IsZero() {
+				m.own[in.RunID] = m.tx.CountOwn(p.JobID, in.ScheduledAt, in.Until)
+			}
+		}
+	}
+}
+
+// current returns the plans that were made from where their jobs stand.
+func (m *admission) current(jobs []JobRow) (current []currentPlan) {
 	byID := make(map[string]JobRow, len(jobs))
 	for _, j := range jobs {
 		byID[j.JobID] = j
@@ -88,7 +168,7 @@ func (m *admission) lock() (current []currentPlan, err error) {
 		j.Watermark = p.Through.UTC() // of another plan of the job, if there is one
 		byID[p.JobID] = j
 	}
-	return current, nil
+	return current
 }
 
 // admits reports whether a plan was made from where its job stands, and does not
@@ -99,19 +179,18 @@ func (j JobRow) admits(p *Plan, now time.Time) bool {
 }
 
 // plan adds what a plan writes.
-func (m *admission) plan(p *Plan, j JobRow) error {
+func (m *admission) plan(p *Plan, was JobRow) error {
 	for i := range p.Runs {
 		in := p.Runs[i]
-		if !in.Until.IsZero() {
-			own, err := m.tx.Own(p.JobID, in.ScheduledAt, in.Until)
-			if err != nil {
-				return err
-			}
-			if in.Count -= own; in.Count <= 0 {
-				continue
-			}
+		own, err := m.own[in.RunID].Get()
+		if err != nil {
+			return err
 		}
-		r := newRow(in, j, m.got.Now)
+		if in.Count -= own; !in.Until.IsZero() && in.Count <= 0 || m.existing[in.RunID] {
+			continue
+		}
+		r := newRow(in, was, m.got.Now)
+		m.slots.place(&r, in.Overlap, m.got.Now)
 		if in.Lease && r.startable(m.got.Now) {
 			r.lease(m.Owner, m.Token, m.got.Now, m.LeaseFor)
 		}
@@ -121,13 +200,12 @@ func (m *admission) plan(p *Plan, j JobRow) error {
 		e.JobID = p.JobID
 		m.events = append(m.events, e)
 	}
+	j := was
 	j.Watermark = p.Through.UTC()
-	set := JobWatermark
 	if p.Next != nil {
 		m.events = append(m.events, j.switchRevision(*p.Next, m.got.Now)...)
-		set |= JobRevision
 	}
-	m.moves = append(m.moves, JobChange{JobRow: j, Set: set})
+	m.moves = append(m.moves, ChangedJob(was, j))
 	return nil
 }
 
@@ -144,65 +222,38 @@ func (j *JobRow) switchRevision(next Definition, now time.Time) []Event {
 	return append(events, Event{JobID: j.JobID, At: j.Watermark, Kind: EventRevisionBegun})
 }
 
-// insert writes the rows. A row that a run with its ID accounts for is left out. So
-// is at first one whose slot is taken: it is then skipped or waits, as its overlap
-// policy says.
-func (m *admission) insert() error {
-	if len(m.rows) == 0 {
+// openMissed opens the incidents of missed rows that were written.
+func (m *admission) openMissed() error {
+	if !slices.ContainsFunc(m.rows, func(r Row) bool { return r.State == Missed }) {
 		return nil
 	}
-	if err := m.yield(); err != nil {
-		return err
-	}
-	inserted, err := m.tx.Insert(m.rows)
+	inserted, err := m.inserted.Get()
 	if err != nil {
 		return err
 	}
-	var behind []Row
+	var missed []problem
 	for i := range m.rows {
-		switch r := &m.rows[i]; {
-		case inserted[i]:
-			m.count(r)
-		case r.HasSlot:
-			behind = append(behind, r.behind(m.got.Now))
+		if r := &m.rows[i]; r.State == Missed && inserted[i] {
+			missed = append(missed, problem{JobID: r.JobID, RunID: r.ID, Reason: r.Reason, Count: r.Count})
 		}
 	}
-	if len(behind) == 0 {
-		return nil
-	}
-	if inserted, err = m.tx.Insert(behind); err != nil {
+	return openIncidents(m.tx, IncidentMissed, missed, m.got.Now)
+}
+
+// count adds the rows that were written to the result.
+func (m *admission) count() error {
+	inserted, err := m.inserted.Get()
+	if err != nil {
 		return err
 	}
-	for i := range behind {
-		if inserted[i] {
-			m.count(&behind[i])
+	for i := range m.rows {
+		switch r := &m.rows[i]; {
+		case !inserted[i]: // a run with its ID accounts for it
+		case r.State == Running:
+			m.got.Leased = append(m.got.Leased, r.work())
+		case r.State == Skipped:
+			m.got.Skipped[r.Reason]++
 		}
 	}
 	return nil
-}
-
-// yield gives free slots to the runs that wait for them: no new row overtakes them.
-func (m *admission) yield() error {
-	var jobs []string
-	for i := range m.rows {
-		if m.rows[i].HasSlot {
-			jobs = append(jobs, m.rows[i].JobID)
-		}
-	}
-	if len(jobs) == 0 {
-		return nil
-	}
-	return grant(m.tx, sortedSet(jobs))
-}
-
-// count adds a row that was written to the result.
-func (m *admission) count(r *Row) {
-	switch r.State {
-	case Running:
-		m.got.Leased = append(m.got.Leased, r.work())
-	case Skipped:
-		m.got.Skipped[r.Reason]++
-	case Missed:
-		m.missed = append(m.missed, problem{JobID: r.JobID, RunID: r.ID, Reason: r.Reason, Count: r.Count})
-	}
 }

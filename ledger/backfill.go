@@ -22,6 +22,7 @@ func (l *Ledger) Backfill(ctx context.Context, b Backfill) (Backfilled, error) {
 type backfilling struct {
 	Backfill
 	tx     Tx
+	now    time.Time
 	job    JobRow
 	own    map[string]*Row // the rows of single scheduled times, by ID
 	ranges []Row           // of the job's revision
@@ -34,19 +35,12 @@ type backfilling struct {
 }
 
 func (m *backfilling) run() error {
-	jobs, err := m.tx.Jobs([]string{m.JobID})
+	known, err := m.read()
 	if err != nil {
 		return err
 	}
-	if len(jobs) == 0 {
+	if !known {
 		return ErrNotFound
-	}
-	m.job = jobs[0]
-	if len(m.Runs) == 0 {
-		return nil
-	}
-	if err := m.read(); err != nil {
-		return err
 	}
 	for _, in := range m.Runs {
 		m.decide(in)
@@ -57,30 +51,40 @@ func (m *backfilling) run() error {
 	return m.write()
 }
 
-// read locks and reads the rows of the scheduled times. Ranges of an earlier revision
-// belong to another definition: no time is taken out of them.
-func (m *backfilling) read() error {
+// read locks and reads the job, and the rows of the scheduled times. Ranges of an earlier
+// revision belong to another definition: no time is taken out of them.
+func (m *backfilling) read() (known bool, err error) {
 	ids := make([]string, len(m.Runs))
-	first, last := m.Runs[0].ScheduledAt, m.Runs[0].ScheduledAt
+	var first, last time.Time
 	for i, in := range m.Runs {
 		ids[i] = in.RunID
-		if in.ScheduledAt.Before(first) {
+		if i == 0 || in.ScheduledAt.Before(first) {
 			first = in.ScheduledAt
 		}
 		if in.ScheduledAt.After(last) {
 			last = in.ScheduledAt
 		}
 	}
-	rows, err := m.tx.Runs(RunQuery{Filter: Filter{IDs: ids}, Lock: true, Body: true})
+	jobs := m.tx.Jobs([]string{m.JobID})
+	own, ranges := m.tx.LockRuns(ids), m.tx.Ranges(m.JobID, first, last)
+	if m.now, err = m.tx.Now(); err != nil {
+		return false, err
+	}
+	found, err := jobs.Get()
+	if err != nil || len(found) == 0 {
+		return false, err
+	}
+	m.job = found[0]
+	rows, err := own.Get()
 	if err != nil {
-		return err
+		return false, err
 	}
 	for i := range rows {
 		m.own[rows[i].ID] = &rows[i]
 	}
-	m.ranges, err = m.tx.Ranges(m.JobID, first, last, true)
+	m.ranges, err = ranges.Get()
 	m.ranges = slices.DeleteFunc(m.ranges, func(r Row) bool { return r.Revision != m.job.Revision })
-	return err
+	return true, err
 }
 
 // decide decides what becomes of one scheduled time.
@@ -94,7 +98,7 @@ func (m *backfilling) decide(in RunSpec) {
 	case own && !r.State.backfillable():
 		m.got.Left++
 		return
-	case own && (r.RerunID != "" || r.State == Canceled && r.pastSendBefore(m.tx.Now())):
+	case own && (r.RerunID != "" || r.State == Canceled && r.pastSendBefore(m.now)):
 		m.got.Refused++
 		return
 	}
@@ -124,17 +128,19 @@ func (m *backfilling) covering(at time.Time) *Row {
 // it keeps its call: the target has bound the key to it.
 func (m *backfilling) refill(r *Row, in RunSpec) {
 	was := *r
-	if r.StartedAt.IsZero() {
-		r.Call = in.Call
-	}
 	r.FinishedAt, r.AcceptedAt, r.Failures = time.Time{}, time.Time{}, 0
 	m.plan(r)
-	m.changes = append(m.changes, Changed(&was, r))
+	c := Changed(&was, r)
+	if r.StartedAt.IsZero() {
+		r.Call = in.Call
+		c.Set |= ColCall
+	}
+	m.changes = append(m.changes, c)
 }
 
 // plan makes a row due and waiting for its job's slot.
 func (m *backfilling) plan(r *Row) {
-	r.moveTo(Planned, "", m.tx.Now())
+	r.moveTo(Planned, "", m.now)
 	r.Trigger, r.TakesSlot, r.Waiting, r.HasSlot = ByBackfill, true, true, false
 	r.By, r.Why = m.By, m.Why
 }
@@ -144,7 +150,7 @@ func (m *backfilling) take(span *Row, in RunSpec) {
 	m.split[span.ID]++
 	r := Row{Run: Run{
 		ID: in.RunID, JobID: m.JobID, ScheduledAt: in.ScheduledAt.UTC(), Count: 1, Revision: span.Revision,
-		Call: in.Call, PlannedAt: m.tx.Now(),
+		Call: in.Call, PlannedAt: m.now,
 	}}
 	m.plan(&r)
 	m.inserts = append(m.inserts, r)
@@ -163,13 +169,11 @@ func (m *backfilling) write() error {
 			m.changes = append(m.changes, Changed(&was, r))
 		}
 	}
-	if err := updateAll(m.tx, m.changes); err != nil {
+	if err := update(m.tx, m.changes); err != nil {
 		return err
 	}
 	if len(m.inserts) > 0 {
-		if _, err := m.tx.Insert(m.inserts); err != nil {
-			return err
-		}
+		m.tx.Insert(m.inserts)
 	}
 	if len(empty) > 0 {
 		if err := m.tx.Delete(empty); err != nil {
@@ -179,5 +183,10 @@ func (m *backfilling) write() error {
 	if err := m.tx.AddAudit(m.audit); err != nil {
 		return err
 	}
-	return grant(m.tx, []string{m.JobID})
+	free, err := m.tx.Slots([]string{m.JobID}).Get() // with those that wait now
+	if err != nil {
+		return err
+	}
+	grant(m.tx, free)
+	return nil
 }

@@ -1,11 +1,5 @@
 package ledger
 
-import (
-	"bytes"
-	"reflect"
-	"slices"
-)
-
 // Change writes some fields of one row.
 type Change struct {
 	Row *Row    // the ID, and the new values
@@ -19,7 +13,8 @@ type Change struct {
 	Unlisted bool
 }
 
-// Changed returns the change that makes a row, as it was read, what it is now.
+// Changed returns the change that makes a row, as it was read, what it is now. It does not
+// compare calls, which are large and frozen: a backfill, which replaces one, adds ColCall.
 func Changed(was, is *Row) Change {
 	c := Change{Row: is, From: was.State}
 	for i := range columns {
@@ -80,7 +75,7 @@ var columns = []struct {
 			to.State, to.Reason = from.State, from.Reason
 			to.SetDueAt(due)
 		}},
-	{ColCall, func(a, b *Row) bool { return sameCall(&a.Call, &b.Call) }, func(to, from *Row) { to.Call = from.Call }},
+	{ColCall, func(_, _ *Row) bool { return true }, func(to, from *Row) { to.Call = from.Call }},
 	{ColPlan, func(a, b *Row) bool { return a.Trigger == b.Trigger && a.TakesSlot == b.TakesSlot },
 		func(to, from *Row) { to.Trigger, to.TakesSlot = from.Trigger, from.TakesSlot }},
 	{ColCount, func(a, b *Row) bool { return a.Count == b.Count }, func(to, from *Row) { to.Count = from.Count }},
@@ -105,15 +100,4 @@ var columns = []struct {
 	{ColLate, func(a, b *Row) bool { return a.LateAt.Equal(b.LateAt) }, func(to, from *Row) { to.LateAt = from.LateAt }},
 	{ColRerun, func(a, b *Row) bool { return a.RerunID == b.RerunID }, func(to, from *Row) { to.RerunID = from.RerunID }},
 	{ColActor, func(a, b *Row) bool { return a.By == b.By && a.Why == b.Why }, func(to, from *Row) { to.By, to.Why = from.By, from.Why }},
-}
-
-// sameCall reports whether two calls are copies of one, which share what they point to.
-func sameCall(a, b *Call) bool {
-	return a.Target == b.Target && a.Method == b.Method && a.Path == b.Path && a.ContentType == b.ContentType &&
-		a.KeyHeader == b.KeyHeader && a.KeyForm == b.KeyForm &&
-		a.Timeout == b.Timeout && a.Jitter == b.Jitter && a.MaxRetryAfter == b.MaxRetryAfter && a.Horizon == b.Horizon &&
-		a.MaxInFlight == b.MaxInFlight && a.Within == b.Within && a.Poll == b.Poll && a.Delay == b.Delay &&
-		a.StartWithin == b.StartWithin && a.FinishWithin == b.FinishWithin && a.Heartbeat == b.Heartbeat &&
-		bytes.Equal(a.Body, b.Body) && slices.Equal(a.Scopes, b.Scopes) && slices.Equal(a.Backoff, b.Backoff) &&
-		reflect.ValueOf(a.Headers).Pointer() == reflect.ValueOf(b.Headers).Pointer()
 }

@@ -8,11 +8,8 @@ import (
 // Claim leases due runs. See Claim.
 func (l *Ledger) Claim(ctx context.Context, c Claim) (Claimed, error) {
 	var got Claimed
-	granted := false
-	for {
-		step, err := write(ctx, l, "claim", func(tx Tx) (claimStep, error) {
-			return claim(tx, c, c.Limit-len(got.Work), granted)
-		})
+	for look := true; ; {
+		step, err := write(ctx, l, "claim", func(tx Tx) (claimStep, error) { return claim(tx, c, c.Limit-len(got.Work), look) })
 		if err != nil {
 			return got, err
 		}
@@ -25,51 +22,58 @@ func (l *Ledger) Claim(ctx context.Context, c Claim) (Claimed, error) {
 			}
 		}
 		// Runs past their SendBefore took places in the batch, and free slots.
-		granted = len(step.PastSendBefore) == 0
-		if granted && len(step.free) == 0 || len(got.Work) >= c.Limit {
+		look = len(step.PastSendBefore) > 0
+		if !look && len(step.free) == 0 || len(got.Work) >= c.Limit {
 			return got, nil
 		}
 	}
 }
 
-// claimStep is what one transaction claimed, and the jobs whose slots are to be given
-// first: the oldest run goes first.
+// claimStep is what one transaction claimed; or the jobs whose free slots are to be given
+// first, as the oldest run goes first.
 type claimStep struct {
 	Claimed
 	free []string
 }
 
-func claim(tx Tx, c Claim, limit int, granted bool) (claimStep, error) {
-	due, err := tx.Due(DueQuery{Limit: limit, BusyTargets: c.BusyTargets, BusyJobs: c.BusyJobs, Only: c.Only, Granted: granted})
+func claim(tx Tx, c Claim, limit int, look bool) (got claimStep, err error) {
+	var free Later[[]string]
+	if look {
+		free = tx.FreeJobs()
+	}
+	asked, next := tx.Due(DueQuery{Limit: limit, BusyTargets: c.BusyTargets, BusyJobs: c.BusyJobs, Only: c.Only}), tx.NextDue()
+	if got.Now, err = tx.Now(); err != nil {
+		return got, err
+	}
+	if got.NextAt, err = next.Get(); err != nil {
+		return got, err
+	}
+	if got.free, err = free.Get(); err != nil || len(got.free) > 0 {
+		return got, err
+	}
+	due, err := asked.Get()
 	if err != nil {
-		return claimStep{}, err
+		return got, err
 	}
-	now := tx.Now()
-	got := claimStep{Claimed: Claimed{Now: now, NextAt: due.Next}}
-	if !granted && len(due.Free) > 0 {
-		got.free = due.Free
-		return got, nil
-	}
-	changes := make([]Change, len(due.Runs))
+	changes := make([]Change, len(due))
 	var dead []problem
-	for i := range due.Runs {
-		r := &due.Runs[i]
-		changes[i] = takeDue(r, c, now)
-		switch r.State {
-		case Running:
+	for i := range due {
+		r := &due[i]
+		changes[i] = takeDue(r, c, got.Now)
+		if r.State == Running {
 			got.Work = append(got.Work, r.work())
 			if got.NextAt.IsZero() || r.LeasedUntil.Before(got.NextAt) {
 				got.NextAt = r.LeasedUntil
 			}
-		default:
+		} else {
 			got.PastSendBefore = append(got.PastSendBefore, r.View())
 			dead = append(dead, problem{JobID: r.JobID, RunID: r.ID, Reason: r.Reason, Count: r.Count})
 		}
 	}
-	if err := updateAll(tx, changes); err != nil {
+	if err := update(tx, changes); err != nil {
 		return got, err
 	}
-	return got, openIncidents(tx, IncidentDead, dead)
+	return got, openIncidents(tx, IncidentDead, dead, got.Now)
 }
 
 // takeDue leases a due run, or makes it dead if it is at or past its SendBefore: the
@@ -114,7 +118,7 @@ func (r *Row) finish(to State, why Reason, now time.Time) {
 // LeasedWork returns the work that is leased under a token, oldest scheduled time first.
 func (l *Ledger) LeasedWork(ctx context.Context, token string) ([]Work, error) {
 	return read(ctx, l, "read leased work", func(tx Tx) (work []Work, err error) {
-		rows, err := tx.Runs(RunQuery{Token: token, Filter: Filter{States: []State{Running}}, Oldest: true, Body: true})
+		rows, err := tx.Leased(token).Get()
 		for i := range rows {
 			work = append(work, rows[i].work())
 		}

@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"fmt"
+	"time"
 )
 
 // Enter writes one run from outside the planner. See Entry.
@@ -10,158 +11,186 @@ func (l *Ledger) Enter(ctx context.Context, e Entry) (Entered, error) {
 	if err := e.Validate(); err != nil {
 		return Entered{}, err
 	}
-	return write(ctx, l, "enter "+e.RunID, func(tx Tx) (Entered, error) {
-		j := JobRow{Position: Position{JobID: e.JobID}}
-		if !IsAdHoc(e.RunID) {
-			var err error
-			if j, err = entryJob(tx, e.JobID); err != nil {
-				return Entered{}, err
-			}
-		}
-		return enter(tx, e, j)
+	var m entering
+	err := l.rows.Write(ctx, "enter "+e.RunID, func(tx Tx) error {
+		m = entering{Entry: e, tx: tx}
+		return m.run()
 	})
-}
-
-// entryJob locks and returns the job of an entry. A job that the ledger does not know
-// gets a row, so that it has a place for what is purged.
-func entryJob(tx Tx, id string) (JobRow, error) {
-	for range 2 {
-		jobs, err := tx.Jobs([]string{id})
-		if err != nil {
-			return JobRow{}, err
-		}
-		if len(jobs) > 0 {
-			return jobs[0], nil
-		}
-		unknown := JobRow{Position: Position{JobID: id}, EndedAt: tx.Now()}
-		if err := tx.PutJobs([]JobChange{{JobRow: unknown, Set: JobRevision}}); err != nil {
-			return unknown, err
-		}
+	if err == nil && m.got.Inserted {
+		err = m.isInserted()
 	}
-	return JobRow{}, fmt.Errorf("job %s: its row was deleted while it was entered: %w", id, ErrUnavailable)
-}
-
-func enter(tx Tx, e Entry, j JobRow) (Entered, error) {
-	got := Entered{Now: tx.Now()}
-	r, found, err := findEntry(tx, e)
 	if err != nil {
-		return got, err
+		return Entered{}, err
 	}
-	if found {
-		return entered(tx, e, r)
+	return m.got, nil
+}
+
+// entering is an Entry in progress.
+type entering struct {
+	Entry
+	tx       Tx
+	now      time.Time
+	job      JobRow // of a scheduled time
+	found    []Row  // the row that accounts for the entry, or none
+	slots    slots
+	repeated []Row // the run that a rerun repeats
+	inserted Later[[]bool]
+	got      Entered
+}
+
+func (m *entering) run() error {
+	if err := m.readAll(); err != nil {
+		return err
 	}
-	if !IsAdHoc(e.RunID) {
-		if !e.ScheduledAt.After(j.PurgedThrough) {
-			return got, ErrPurged
+	m.got.Now = m.now
+	if len(m.found) > 0 {
+		m.answer(m.found[0])
+		return nil
+	}
+	if !IsAdHoc(m.RunID) {
+		if !m.ScheduledAt.After(m.job.PurgedThrough) {
+			return ErrPurged
 		}
-		if err := grant(tx, []string{e.JobID}); err != nil {
-			return got, err
-		}
-		if e.yields() && j.PausedAt.IsZero() {
-			if got.Due, err = dueHolder(tx, e.JobID); got.Due != "" || err != nil {
-				return got, err
+		if m.yields() && m.job.PausedAt.IsZero() {
+			if m.got.Due = m.dueHolder(); m.got.Due != "" {
+				return nil
 			}
 		}
 	}
-	if err := markRerun(tx, e); err != nil {
-		return got, err
+	if err := m.markRepeated(); err != nil {
+		return err
 	}
-	r = newRow(e.RunSpec, j, tx.Now())
-	r.By, r.Why = e.By, e.Why
-	if e.Lease && r.startable(tx.Now()) {
-		r.lease(e.Owner, e.Token, tx.Now(), e.LeaseFor)
+	return m.insert()
+}
+
+// readAll reads what the entry depends on. A job that the ledger does not know gets a row,
+// so that it has a place for what is purged.
+func (m *entering) readAll() error {
+	for range 2 {
+		if known, err := m.read(); err != nil || known {
+			return err
+		}
+		unknown := JobRow{Position: Position{JobID: m.JobID}, EndedAt: m.now}
+		if err := m.tx.PutJobs([]JobChange{{JobRow: unknown, Set: JobRevision}}); err != nil {
+			return err
+		}
 	}
-	if r, err = insertEntry(tx, e, r); err != nil {
-		return got, err
+	return fmt.Errorf("job %s: its row was deleted while it was entered: %w", m.JobID, ErrUnavailable)
+}
+
+// read reads what the entry depends on, and reports whether the ledger knows its job, if it
+// needs one.
+func (m *entering) read() (known bool, err error) {
+	scheduled, id := !IsAdHoc(m.RunID), []string{m.JobID}
+	var jobs Later[[]JobRow]
+	var free Later[[]Slot]
+	var ranges, repeated Later[[]Row]
+	if scheduled {
+		jobs, free = m.tx.Jobs(id), m.tx.Slots(id)
 	}
-	if got, err = entered(tx, e, r); err != nil {
-		return got, err
+	if m.RerunOf != "" {
+		repeated = m.tx.LockRuns([]string{m.RerunOf})
 	}
-	got.Inserted = true
-	if entryAction(e) != "" {
-		return got, tx.AddAudit([]Audit{entryAudit(e)})
+	own := m.tx.Find([]string{m.RunID})
+	if scheduled {
+		ranges = m.tx.Ranges(m.JobID, m.ScheduledAt, m.ScheduledAt)
 	}
-	return got, nil
+	if m.now, err = m.tx.Now(); err != nil {
+		return false, err
+	}
+	list, err := jobs.Get()
+	if err != nil || scheduled && len(list) == 0 {
+		return false, err
+	}
+	if scheduled {
+		m.job = list[0]
+	}
+	if m.repeated, err = repeated.Get(); err != nil {
+		return false, err
+	}
+	if m.found, err = own.Get(); err != nil {
+		return false, err
+	}
+	if len(m.found) == 0 {
+		if m.found, err = ranges.Get(); err != nil {
+			return false, err
+		}
+	}
+	slots, err := free.Get()
+	if err != nil {
+		return false, err
+	}
+	m.slots = grant(m.tx, slots)
+	return true, nil
 }
 
 // yields reports whether the entry waits for an earlier run of its job.
-func (e *Entry) yields() bool {
-	return e.YieldToDue && e.State == Planned && e.Overlap != OverlapAllow && !IsAdHoc(e.RunID)
-}
-
-// findEntry finds the row that accounts for the entry: its own, or a range row.
-func findEntry(tx Tx, e Entry) (r Row, found bool, err error) {
-	rows, err := tx.Runs(RunQuery{Filter: Filter{IDs: []string{e.RunID}}, Body: true})
-	if err == nil && len(rows) == 0 && !IsAdHoc(e.RunID) {
-		rows, err = tx.Ranges(e.JobID, e.ScheduledAt, e.ScheduledAt, false)
-	}
-	if err != nil || len(rows) == 0 {
-		return r, false, err
-	}
-	return rows[len(rows)-1], true, nil
-}
-
-// entered returns the result of an entry that has a row.
-func entered(tx Tx, e Entry, r Row) (Entered, error) {
-	got := Entered{Now: tx.Now(), Run: r.View()}
-	if r.State == Running && r.Token == e.Token && e.Token != "" {
-		work := r.work()
-		got.Work = &work
-	}
-	if !r.Waiting || !e.yields() {
-		return got, nil
-	}
-	err := grant(tx, []string{e.JobID})
-	if err == nil {
-		got.Due, err = dueHolder(tx, e.JobID)
-	}
-	if got.Due == e.RunID { // it has just got the slot
-		got.Due = ""
-	}
-	return got, err
-}
+func (e *Entry) yields() bool { return e.YieldToDue && e.takesSlot() }
 
 // dueHolder returns the run that has the job's slot if a claim may take it now.
-func dueHolder(tx Tx, jobID string) (string, error) {
-	rows, err := tx.Runs(RunQuery{SlotOf: []string{jobID}})
-	if err != nil || len(rows) == 0 || rows[0].DueAt().After(tx.Now()) {
-		return "", err
+func (m *entering) dueHolder() string {
+	h := m.slots.holder(m.JobID)
+	if h.ID == "" || h.DueAt.After(m.now) {
+		return ""
 	}
-	return rows[0].ID, nil
+	return h.ID
 }
 
-// insertEntry writes the entry's row, and returns it as it is then.
-func insertEntry(tx Tx, e Entry, r Row) (Row, error) {
-	inserted, err := tx.Insert([]Row{r})
-	if err != nil || inserted[0] {
-		return r, err
+// answer makes the result of an entry that has a row.
+func (m *entering) answer(r Row) {
+	m.got.Run = r.View()
+	if r.State == Running && r.Token == m.Token && m.Token != "" {
+		work := r.work()
+		m.got.Work = &work
 	}
-	if r.HasSlot {
-		r = r.behind(tx.Now())
-		inserted, err = tx.Insert([]Row{r})
-		if err != nil || inserted[0] {
-			return r, err
+	if due := m.dueHolder(); r.Waiting && m.yields() && due != m.RunID { // it may have got the slot now
+		m.got.Due = due
+	}
+}
+
+// insert writes the entry's row, and who made it.
+func (m *entering) insert() error {
+	r := newRow(m.RunSpec, m.job, m.now)
+	r.JobID, r.By, r.Why = m.JobID, m.By, m.Why
+	m.slots.place(&r, m.Overlap, m.now)
+	if m.Lease && r.startable(m.now) {
+		r.lease(m.Owner, m.Token, m.now, m.LeaseFor)
+	}
+	m.inserted = m.tx.Insert([]Row{r})
+	if IsAdHoc(m.RunID) { // nothing is written if another process enters it too
+		if err := m.isInserted(); err != nil {
+			return err
 		}
 	}
-	return r, fmt.Errorf("%w: another process entered the run at the same time; enter it again", ErrUnavailable)
+	m.answer(r)
+	m.got.Inserted = true
+	if entryAction(m.Entry) != "" {
+		return m.tx.AddAudit([]Audit{entryAudit(m.Entry)})
+	}
+	return nil
 }
 
-// markRerun records in the repeated run which run repeats it.
-func markRerun(tx Tx, e Entry) error {
-	if e.RerunOf == "" {
+// isInserted returns an error if the row was not written.
+func (m *entering) isInserted() error {
+	written, err := m.inserted.Get()
+	if err == nil && !written[0] {
+		err = fmt.Errorf("run %s: %w: another process entered it at the same time; enter it again", m.RunID, ErrUnavailable)
+	}
+	return err
+}
+
+// markRepeated records in the repeated run which run repeats it.
+func (m *entering) markRepeated() error {
+	if m.RerunOf == "" {
 		return nil
 	}
-	rows, err := tx.Runs(RunQuery{Filter: Filter{IDs: []string{e.RerunOf}}, Lock: true})
-	if err != nil {
-		return err
+	if len(m.repeated) == 0 || !m.repeated[0].State.Finished() || m.repeated[0].RerunID != "" && !m.MayDouble {
+		return fmt.Errorf("run %q: %w", m.RerunOf, ErrCannotRerun)
 	}
-	if len(rows) == 0 || !rows[0].State.Finished() || rows[0].RerunID != "" && !e.MayDouble {
-		return fmt.Errorf("run %q: %w", e.RerunOf, ErrCannotRerun)
-	}
-	r := &rows[0]
+	r := &m.repeated[0]
 	was := *r
-	r.RerunID, r.By, r.Why = e.RunID, e.By, e.Why
-	return updateAll(tx, []Change{Changed(&was, r)})
+	r.RerunID, r.By, r.Why = m.RunID, m.By, m.Why
+	return update(m.tx, []Change{Changed(&was, r)})
 }
 
 // entryAction returns the kind of action that made the entry's run, "" for a run that

@@ -1,261 +1,156 @@
 package ledger
 
-import (
-	"cmp"
-	"context"
-	"slices"
-	"strings"
-	"time"
+import "time"
+
+// Incident is an open or past problem of a job. A store has at most one open
+// incident for each job and cause.
+//
+// A store opens it in the transaction that records the problem:
+//
+//   - Record, or a Claim that finds a run past its SendBefore, makes a run dead:
+//     IncidentDead;
+//   - Admit writes missed rows: IncidentMissed, a range row counted as its scheduled
+//     times;
+//   - MarkLate finds a late run: IncidentLate;
+//   - ReconcileIncidents is given the problem: every other cause.
+//
+// While the incident is open, each further problem of its cause adds to Count and
+// sets Reason, Error, RunID and LastAt; it does not open another one. A problem
+// within ReopenWithin of the closing opens the same incident again, unless an
+// operator closed it.
+//
+// The job's next success, of any run, closes the open incidents of the job, except
+// those of IncidentUnplanned. Record does that. A success and a dead run of one job in
+// one Record leave the incidents open.
+type Incident struct {
+	ID     int64 // unique in the ledger; one opened later has a greater one
+	JobID  string
+	Cause  IncidentCause
+	Reason Reason // of the last problem
+	Error  string // of its last attempt; at most IncidentErrorLimit bytes
+	RunID  string // the last problem's run or range row; "" where it has none
+	// Count is how many problems there were since the incident was first opened: each
+	// time a run became dead, each missed scheduled time, each bound that a late run
+	// passed. A redriven run that becomes dead again counts again. An incident that
+	// ReconcileIncidents opens counts 1 for each opening.
+	Count            int
+	Reopened         int // how often it was opened again
+	OpenedAt         time.Time
+	LastAt           time.Time // of the last problem
+	ClosedAt         time.Time // zero: it is open
+	ClosedBy         string    // the run that succeeded, or the operator; "" when ReconcileIncidents closed it
+	ClosedByOperator bool      // an operator closed it: it is not opened again
+	// AckedAt is when an operator acknowledged the incident; zero: nobody has. An
+	// acknowledgement holds as long as the incident can be opened again.
+	AckedAt time.Time
+	AckedBy string
+	Why     string // the operator's reason, of the acknowledgement or the closing
+
+	Version int64 // changes with the incident; see Notification
+	// NotifierState is what the notifier stores about the notifications that it sent.
+	// The store does not read it.
+	NotifierState []byte
+	// DueAt is when the notifier has to check the incident; zero: never. Each opening,
+	// acknowledgement and closing sets it to now.
+	DueAt time.Time
+}
+
+// IncidentCause is the kind of problem that an incident is about.
+type IncidentCause string
+
+// The causes of incidents.
+const (
+	IncidentDead      IncidentCause = "dead"      // a run is dead
+	IncidentMissed    IncidentCause = "missed"    // scheduled times were missed
+	IncidentLate      IncidentCause = "late"      // a run was not started or not finished in time
+	IncidentUnplanned IncidentCause = "unplanned" // no process plans the job
+	IncidentOverdue   IncidentCause = "overdue"   // the nightly purge has not succeeded for too long
 )
 
-// problem opens an incident or adds to one.
-type problem struct {
-	JobID  string
-	RunID  string // of a run or a range row
-	Reason Reason
-	Error  string
-	Count  int
+// Reasons of an incident of IncidentLate.
+const (
+	ReasonNotStarted  Reason = "not_started"  // not started within Call.StartWithin
+	ReasonNotFinished Reason = "not_finished" // not finished within Call.FinishWithin
+)
+
+// ReopenWithin is how long after an incident was closed another problem opens it again.
+// A later problem opens a new incident.
+const ReopenWithin = time.Hour
+
+// IncidentErrorLimit is how many bytes of an error an incident keeps.
+const IncidentErrorLimit = 500
+
+// StorableError returns an error as an incident stores it: valid UTF-8 without NUL, and
+// cut to IncidentErrorLimit.
+func StorableError(s string) string { return keptText(s, IncidentErrorLimit) }
+
+// Open reports whether the incident is open.
+func (i Incident) Open() bool { return i.ClosedAt.IsZero() }
+
+// IncidentFilter selects a page of incidents, the newest (by ID) first. Zero
+// fields select all.
+type IncidentFilter struct {
+	ID    int64
+	JobID string
+	Open  bool // only open ones
+	// Due selects only incidents whose DueAt has come.
+	Due bool
+	// Before continues a listing after its last ID.
+	Before int64
+	// Limit is the size of a page: at most MaxIncidentPage; below 1, it is 100.
+	Limit int
 }
 
-// mergeByJob merges the problems of each job: it adds their counts, and takes the rest
-// from the problem with the greatest run ID.
-func mergeByJob(list []problem) (merged []problem) {
-	list = slices.Clone(list)
-	slices.SortFunc(list, func(a, b problem) int { return cmp.Or(cmp.Compare(a.JobID, b.JobID), cmp.Compare(a.RunID, b.RunID)) })
-	for _, p := range list {
-		p.Error = StorableError(p.Error)
-		if last := len(merged) - 1; last >= 0 && merged[last].JobID == p.JobID {
-			p.Count += merged[last].Count
-			merged[last] = p
-		} else {
-			merged = append(merged, p)
-		}
+// MaxIncidentPage is the maximum number of incidents that Incidents returns at once.
+const MaxIncidentPage = 1000
+
+// PageSize returns the number of incidents that the filter selects at most.
+func (f IncidentFilter) PageSize() int {
+	if f.Limit < 1 {
+		return 100
 	}
-	return merged
+	return min(f.Limit, MaxIncidentPage)
 }
 
-// openIncidents opens an incident for each job with problems, or adds to the one that
-// the problem belongs to.
-func openIncidents(tx Tx, cause IncidentCause, problems []problem) error {
-	// Another transaction may open an incident at the same time: then it is read again.
-	for left := mergeByJob(problems); len(left) > 0; {
-		jobs := make([]string, len(left))
-		for i, p := range left {
-			jobs[i] = p.JobID
-		}
-		last, err := tx.FindIncidents(IncidentQuery{Jobs: jobs, Cause: cause})
-		if err != nil {
+// IncidentAction is an operator's action on one open incident. The audit keeps it. An
+// acknowledgement silences the incident, which stays open. Close also closes it: the
+// next problem then opens a new one. To repeat an action changes nothing and is not an
+// error.
+type IncidentAction struct {
+	ID    int64
+	Close bool
+	Actor
+}
+
+// JobProblem is a current problem of a job. See Store.ReconcileIncidents.
+type JobProblem struct {
+	JobID string
+	Error string
+}
+
+// Notification is what a notifier writes about an incident. It is written as a whole,
+// and only if the incident still has this Version. Otherwise the incident changed, or
+// another notifier was first: read it again. Writing it changes Version.
+type Notification struct {
+	ID            int64
+	Version       int64
+	NotifierState []byte
+	DueAt         time.Time // zero: when the incident changes
+	// Runs are the notifications: ~ runs, due now.
+	Runs []Entry
+}
+
+// Validate returns ErrInvalidRun for notifications that are not ~ runs. Every store
+// calls it first.
+func (t Notification) Validate() error {
+	for i := range t.Runs {
+		e := &t.Runs[i]
+		if err := e.Validate(); err != nil {
 			return err
 		}
-		changed := make([]Incident, len(left))
-		for i, p := range left {
-			changed[i] = p.incident(last, cause, tx.Now())
+		if !IsAdHoc(e.RunID) || e.State != Planned || e.Trigger == ByOperator || e.Trigger == ByRerun || e.RerunOf != "" {
+			return e.invalid("a notification is a planned ~ run that no operator made")
 		}
-		written, err := tx.PutIncidents(changed)
-		if err != nil {
-			return err
-		}
-		var again []problem
-		for i, ok := range written {
-			if !ok {
-				again = append(again, left[i])
-			}
-		}
-		left = again
 	}
 	return nil
-}
-
-// incident returns the incident of a problem with the problem added: the job's last one if it
-// is open or may be opened again, else a new one.
-func (p problem) incident(last []Incident, cause IncidentCause, now time.Time) Incident {
-	i := Incident{JobID: p.JobID, Cause: cause, OpenedAt: now}
-	for _, l := range last {
-		if l.JobID == p.JobID && l.takesProblem(now) {
-			i = l
-		}
-	}
-	if i.ID != 0 && !i.Open() {
-		i.Reopened++
-		i.ClosedAt, i.ClosedBy = time.Time{}, ""
-	}
-	i.Reason, i.Error, i.RunID, i.LastAt, i.DueAt = p.Reason, p.Error, p.RunID, now, now
-	i.Count += p.Count
-	i.Version++
-	return i
-}
-
-// takesProblem reports whether a problem at a time belongs to the incident.
-func (i Incident) takesProblem(now time.Time) bool {
-	return i.Open() || !i.ClosedByOperator && now.Sub(i.ClosedAt) < ReopenWithin
-}
-
-// close closes the incident.
-func (i *Incident) close(by string, now time.Time) {
-	i.ClosedAt, i.ClosedBy, i.DueAt = now, by, now
-	i.Version++
-}
-
-// putIncidents writes incidents that are locked.
-func putIncidents(tx Tx, list []Incident) error {
-	if len(list) == 0 {
-		return nil
-	}
-	_, err := tx.PutIncidents(list)
-	return err
-}
-
-// incidentChanges collects what the outcomes of one Record change in incidents.
-type incidentChanges struct {
-	dead []problem
-	// succeeded is each job's greatest run ID.
-	succeeded map[string]string
-}
-
-// add takes an outcome that was written.
-func (c *incidentChanges) add(o Outcome) {
-	jobID, _, _ := strings.Cut(o.RunID, "@")
-	switch o.State {
-	case Dead:
-		c.dead = append(c.dead, problem{JobID: jobID, RunID: o.RunID, Reason: o.Reason, Error: o.Attempt.Error, Count: 1})
-	case Succeeded:
-		if c.succeeded == nil {
-			c.succeeded = map[string]string{}
-		}
-		c.succeeded[jobID] = max(c.succeeded[jobID], o.RunID)
-	}
-}
-
-// write closes the incidents of the jobs that succeeded, and opens those of dead runs. A job
-// that did both keeps its incidents open.
-func (c *incidentChanges) write(tx Tx) error {
-	for _, p := range c.dead {
-		delete(c.succeeded, p.JobID)
-	}
-	if len(c.succeeded) > 0 {
-		jobs := make([]string, 0, len(c.succeeded))
-		for id := range c.succeeded {
-			jobs = append(jobs, id)
-		}
-		slices.Sort(jobs)
-		open, err := tx.FindIncidents(IncidentQuery{Jobs: jobs, Open: true})
-		if err != nil {
-			return err
-		}
-		open = slices.DeleteFunc(open, func(i Incident) bool { return i.Cause == IncidentUnplanned })
-		for k := range open {
-			open[k].close(c.succeeded[open[k].JobID], tx.Now())
-		}
-		if err := putIncidents(tx, open); err != nil {
-			return err
-		}
-	}
-	return openIncidents(tx, IncidentDead, c.dead)
-}
-
-// ReconcileIncidents makes the open incidents of a cause match the current problems. See
-// Store.
-func (l *Ledger) ReconcileIncidents(ctx context.Context, cause IncidentCause, observed []JobProblem) error {
-	if len(observed) == 0 {
-		open, err := read(ctx, l, "compare incidents", func(tx Tx) ([]Incident, error) {
-			return tx.FindIncidents(IncidentQuery{Cause: cause, Open: true})
-		})
-		if err != nil || len(open) == 0 { // usual; no need to write
-			return err
-		}
-	}
-	return l.rows.Write(ctx, "compare incidents", func(tx Tx) error {
-		open, err := tx.FindIncidents(IncidentQuery{Cause: cause, Open: true})
-		if err != nil {
-			return err
-		}
-		closing, opening := compareProblems(open, observed)
-		for i := range closing {
-			closing[i].close("", tx.Now())
-		}
-		if err := putIncidents(tx, closing); err != nil {
-			return err
-		}
-		return openIncidents(tx, cause, opening)
-	})
-}
-
-// compareProblems returns the open incidents to close, and the problems that have none.
-func compareProblems(open []Incident, observed []JobProblem) (closing []Incident, opening []problem) {
-	was, is := map[string]bool{}, map[string]bool{}
-	for _, i := range open {
-		was[i.JobID] = true
-	}
-	for _, o := range observed {
-		if !was[o.JobID] && !is[o.JobID] {
-			opening = append(opening, problem{JobID: o.JobID, Error: o.Error, Count: 1})
-		}
-		is[o.JobID] = true
-	}
-	for _, i := range open {
-		if !is[i.JobID] {
-			closing = append(closing, i)
-		}
-	}
-	return closing, opening
-}
-
-// AckIncident acknowledges or closes an incident. See IncidentAction.
-func (l *Ledger) AckIncident(ctx context.Context, a IncidentAction) (Incident, error) {
-	if err := a.Actor.Validate(); err != nil {
-		return Incident{}, err
-	}
-	return write(ctx, l, "acknowledge the incident", func(tx Tx) (Incident, error) {
-		found, err := tx.FindIncidents(IncidentQuery{ID: a.ID})
-		if err != nil {
-			return Incident{}, err
-		}
-		if len(found) == 0 {
-			return Incident{}, ErrNotFound
-		}
-		i := found[0]
-		if !i.Open() || !a.Close && !i.AckedAt.IsZero() {
-			return i, nil
-		}
-		entry := Audit{Action: ActionAckIncident, JobID: i.JobID, Actor: a.Actor}
-		if i.Why = a.Why; a.Close {
-			entry.Action = ActionCloseIncident
-			i.close(a.By, tx.Now())
-			i.ClosedByOperator = true
-		} else {
-			i.AckedAt, i.AckedBy, i.DueAt = tx.Now(), a.By, tx.Now()
-			i.Version++
-		}
-		if err := putIncidents(tx, []Incident{i}); err != nil {
-			return i, err
-		}
-		return i, tx.AddAudit([]Audit{entry})
-	})
-}
-
-// Notify writes the notifications of an incident, if it has not changed. See Notification.
-func (l *Ledger) Notify(ctx context.Context, n Notification) (bool, error) {
-	if err := n.Validate(); err != nil {
-		return false, err
-	}
-	return write(ctx, l, "notify", func(tx Tx) (bool, error) {
-		found, err := tx.FindIncidents(IncidentQuery{ID: n.ID})
-		if err != nil || len(found) == 0 || found[0].Version != n.Version {
-			return false, err
-		}
-		i := found[0]
-		i.NotifierState, i.DueAt = n.NotifierState, n.DueAt
-		i.Version++
-		if err := putIncidents(tx, []Incident{i}); err != nil {
-			return false, err
-		}
-		rows := make([]Row, len(n.Runs))
-		for k, e := range n.Runs {
-			rows[k] = newRow(e.RunSpec, JobRow{Position: Position{JobID: e.JobID}}, tx.Now())
-		}
-		if len(rows) > 0 {
-			_, err = tx.Insert(rows)
-		}
-		return true, err
-	})
 }

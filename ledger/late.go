@@ -10,38 +10,44 @@ func (l *Ledger) MarkLate(ctx context.Context, limit int) (int, error) {
 	if limit < 1 {
 		return 0, nil
 	}
-	found, err := read(ctx, l, "look for late runs", func(tx Tx) ([]Row, error) { return lateRuns(tx, 1, false) })
+	found, err := read(ctx, l, "look for late runs", func(tx Tx) ([]Row, error) { return tx.Late(1).Get() })
 	if err != nil || len(found) == 0 { // usual; no need to write
 		return 0, err
 	}
 	return write(ctx, l, "look for late runs", func(tx Tx) (int, error) {
-		rows, err := lateRuns(tx, limit, true)
+		asked := tx.Late(limit)
+		now, err := tx.Now()
 		if err != nil {
 			return 0, err
 		}
-		var late []problem
-		var changes []Change
-		for i := range rows {
-			r := &rows[i]
-			was := *r
-			why, next := isLate(r.Run, tx.Now())
-			if why != "" {
-				late = append(late, problem{JobID: r.JobID, RunID: r.ID, Reason: why, Count: 1})
-			}
-			r.LateAt = next
-			c := Changed(&was, r)
-			c.Unlisted = true
-			changes = append(changes, c)
-		}
-		if err := updateAll(tx, changes); err != nil {
+		rows, err := asked.Get()
+		if err != nil {
 			return 0, err
 		}
-		return len(rows), openIncidents(tx, IncidentLate, late)
+		changes, late := markLate(rows, now)
+		if err := update(tx, changes); err != nil {
+			return 0, err
+		}
+		return len(rows), openIncidents(tx, IncidentLate, late, now)
 	})
 }
 
-func lateRuns(tx Tx, limit int, lock bool) ([]Row, error) {
-	return tx.Runs(RunQuery{Filter: Filter{Limit: limit}, LateBy: tx.Now(), Lock: lock})
+// markLate returns the changes of runs whose LateAt has come, and the problems of those
+// that are late.
+func markLate(rows []Row, now time.Time) (changes []Change, late []problem) {
+	for i := range rows {
+		r := &rows[i]
+		was := *r
+		why, next := isLate(r.Run, now)
+		if why != "" {
+			late = append(late, problem{JobID: r.JobID, RunID: r.ID, Reason: why, Count: 1})
+		}
+		r.LateAt = next
+		c := Changed(&was, r)
+		c.Unlisted = true
+		changes = append(changes, c)
+	}
+	return changes, late
 }
 
 // lateAt returns when to check whether a new run is late: zero for a run that its

@@ -38,34 +38,47 @@ func read[T any](ctx context.Context, l *Ledger, name string, f func(Tx) (T, err
 	return result, err
 }
 
-// update writes changes. It is the one place where a run's state changes: it refuses a
-// move that the diagram of State does not have.
-func update(tx Tx, changes []Change) ([]bool, error) {
-	if len(changes) == 0 {
-		return nil, nil
-	}
-	for i := range changes {
-		c := &changes[i]
-		if c.Set&ColState != 0 && !CanMove(c.From, c.Row.State) {
-			return nil, fmt.Errorf("run %s cannot go from %s to %s; this is a defect of cronce, please report it", c.Row.ID, c.From, c.Row.State)
-		}
+// update writes changes of rows that the transaction has locked. It leaves out those that
+// change nothing.
+func update(tx Tx, changes []Change) error {
+	changes = slices.DeleteFunc(changes, func(c Change) bool { return c.Set == 0 })
+	if err := permitted(changes); err != nil || len(changes) == 0 {
+		return err
 	}
 	return tx.Update(changes)
 }
 
-// updateAll writes changes of rows that the transaction has locked.
-func updateAll(tx Tx, changes []Change) error {
-	updated, err := update(tx, changes)
-	for i, ok := range updated {
-		if !ok && err == nil {
-			err = fmt.Errorf("run %s changed although it is locked; this is a defect of cronce, please report it", changes[i].Row.ID)
+// updateFenced writes changes of rows that may have changed, and reports which it wrote.
+func updateFenced(tx Tx, changes []Change) Later[[]bool] {
+	if err := permitted(changes); err != nil || len(changes) == 0 {
+		return Known[[]bool](nil, err)
+	}
+	return tx.UpdateFenced(changes)
+}
+
+// permitted refuses a move that the diagram of State does not have. Every change of a
+// run's state passes it.
+func permitted(changes []Change) error {
+	for i := range changes {
+		c := &changes[i]
+		if c.Set&ColState != 0 && !CanMove(c.From, c.Row.State) {
+			return fmt.Errorf("run %s cannot go from %s to %s; this is a defect of cronce, please report it", c.Row.ID, c.From, c.Row.State)
 		}
 	}
-	return err
+	return nil
 }
 
 // microsecond truncates a duration to what a store keeps.
 func microsecond(d time.Duration) time.Duration { return d.Truncate(time.Microsecond) }
+
+// runIDs returns the IDs of rows.
+func runIDs(rows []Row) []string {
+	ids := make([]string, len(rows))
+	for i := range rows {
+		ids[i] = rows[i].ID
+	}
+	return ids
+}
 
 // distinctJobs returns the jobs of rows, each once, in order.
 func distinctJobs(rows []Row) []string {

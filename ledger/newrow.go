@@ -2,8 +2,8 @@ package ledger
 
 import "time"
 
-// newRow returns the row of a run that is not written yet, as it is if its job's slot
-// is free. j is the job; of a ~ run it is not needed.
+// newRow returns the row of a run that is not written yet, before it takes its job's slot.
+// j is the job; of a ~ run it is not needed.
 func newRow(in RunSpec, j JobRow, now time.Time) Row {
 	r := Row{Run: Run{
 		ID: in.RunID, JobID: j.JobID, ScheduledAt: in.ScheduledAt.UTC(), Count: max(in.Count, 1), Trigger: in.Trigger,
@@ -26,10 +26,7 @@ func newRow(in RunSpec, j JobRow, now time.Time) Row {
 	default:
 		r.SetDueAt(r.ScheduledAt)
 		r.LateAt = lateAt(in)
-		if in.Overlap != OverlapAllow {
-			r.TakesSlot, r.HasSlot = true, true
-			r.overlap = in.Overlap
-		}
+		r.TakesSlot = in.takesSlot()
 	}
 	return r
 }
@@ -41,24 +38,23 @@ func (r *Row) skip(why Reason, now time.Time) {
 	r.TakesSlot, r.HasSlot, r.Waiting = false, false, false
 }
 
-// behind returns what a new row becomes because its job's slot is taken.
-func (r Row) behind(now time.Time) Row {
-	if r.State == Running {
-		r.release()
-	}
-	if r.overlap != OverlapQueue {
+// place gives a new row that takes its job's slot the slot, or what its overlap policy
+// says if the slot is taken.
+func (s slots) place(r *Row, policy Overlap, now time.Time) {
+	switch {
+	case !r.TakesSlot:
+	case !s.taken(r.JobID):
+		s.take(r)
+	case policy == OverlapQueue:
+		r.Waiting = true
+	default:
 		r.skip(ReasonOverlap, now)
-		return r
 	}
-	r.HasSlot, r.Waiting = false, true
-	return r
 }
 
-// release takes back the lease of a new row.
-func (r *Row) release() {
-	r.moveTo(Planned, "", r.ScheduledAt)
-	r.Attempt, r.StartedAt, r.SendBefore = 0, time.Time{}, time.Time{}
-	r.dropLease()
+// takesSlot reports whether a planned run is to take its job's slot.
+func (in *RunSpec) takesSlot() bool {
+	return in.State == Planned && in.Overlap != OverlapAllow && !IsAdHoc(in.RunID)
 }
 
 // startable reports whether a new row can be leased at once.

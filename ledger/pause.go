@@ -20,22 +20,28 @@ func (l *Ledger) setPause(ctx context.Context, name, jobID string, a Audit) erro
 		return err
 	}
 	return l.rows.Write(ctx, name, func(tx Tx) error {
-		jobs, err := tx.Jobs([]string{jobID})
+		asked := tx.Jobs([]string{jobID})
+		now, err := tx.Now()
+		if err != nil {
+			return err
+		}
+		jobs, err := asked.Get()
 		if err != nil {
 			return err
 		}
 		if len(jobs) == 0 {
 			return ErrNotFound
 		}
-		j, pause := jobs[0], a.Action == ActionPause
+		was, pause := jobs[0], a.Action == ActionPause
+		j := was
 		if pause == !j.PausedAt.IsZero() {
 			return nil
 		}
 		j.PausedAt, j.PausedBy, j.PausedWhy = time.Time{}, "", ""
 		if pause {
-			j.PausedAt, j.PausedBy, j.PausedWhy = tx.Now(), a.By, a.Why
+			j.PausedAt, j.PausedBy, j.PausedWhy = now, a.By, a.Why
 		}
-		if err := tx.PutJobs([]JobChange{{JobRow: j, Set: JobPause}}); err != nil {
+		if err := tx.PutJobs([]JobChange{ChangedJob(was, j)}); err != nil {
 			return err
 		}
 		return tx.AddAudit([]Audit{a})

@@ -1,156 +1,158 @@
 package ledger
 
-import "time"
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+)
 
-// Incident is an open or past problem of a job. A store has at most one open
-// incident for each job and cause.
-//
-// A store opens it in the transaction that records the problem:
-//
-//   - Record, or a Claim that finds a run past its SendBefore, makes a run dead:
-//     IncidentDead;
-//   - Admit writes missed rows: IncidentMissed, a range row counted as its scheduled
-//     times;
-//   - MarkLate finds a late run: IncidentLate;
-//   - ReconcileIncidents is given the problem: every other cause.
-//
-// While the incident is open, each further problem of its cause adds to Count and
-// sets Reason, Error, RunID and LastAt; it does not open another one. A problem
-// within ReopenWithin of the closing opens the same incident again, unless an
-// operator closed it.
-//
-// The job's next success, of any run, closes the open incidents of the job, except
-// those of IncidentUnplanned. Record does that. A success and a dead run of one job in
-// one Record leave the incidents open.
-type Incident struct {
-	ID     int64 // unique in the ledger; one opened later has a greater one
+// problem opens an incident or adds to one.
+type problem struct {
 	JobID  string
-	Cause  IncidentCause
-	Reason Reason // of the last problem
-	Error  string // of its last attempt; at most IncidentErrorLimit bytes
-	RunID  string // the last problem's run or range row; "" where it has none
-	// Count is how many problems there were since the incident was first opened: each
-	// time a run became dead, each missed scheduled time, each bound that a late run
-	// passed. A redriven run that becomes dead again counts again. An incident that
-	// ReconcileIncidents opens counts 1 for each opening.
-	Count            int
-	Reopened         int // how often it was opened again
-	OpenedAt         time.Time
-	LastAt           time.Time // of the last problem
-	ClosedAt         time.Time // zero: it is open
-	ClosedBy         string    // the run that succeeded, or the operator; "" when ReconcileIncidents closed it
-	ClosedByOperator bool      // an operator closed it: it is not opened again
-	// AckedAt is when an operator acknowledged the incident; zero: nobody has. An
-	// acknowledgement holds as long as the incident can be opened again.
-	AckedAt time.Time
-	AckedBy string
-	Why     string // the operator's reason, of the acknowledgement or the closing
-
-	Version int64 // changes with the incident; see Notification
-	// NotifierState is what the notifier stores about the notifications that it sent.
-	// The store does not read it.
-	NotifierState []byte
-	// DueAt is when the notifier has to check the incident; zero: never. Each opening,
-	// acknowledgement and closing sets it to now.
-	DueAt time.Time
+	RunID  string // of a run or a range row
+	Reason Reason
+	Error  string
+	Count  int
 }
 
-// IncidentCause is the kind of problem that an incident is about.
-type IncidentCause string
-
-// The causes of incidents.
-const (
-	IncidentDead      IncidentCause = "dead"      // a run is dead
-	IncidentMissed    IncidentCause = "missed"    // scheduled times were missed
-	IncidentLate      IncidentCause = "late"      // a run was not started or not finished in time
-	IncidentUnplanned IncidentCause = "unplanned" // no process plans the job
-	IncidentOverdue   IncidentCause = "overdue"   // the nightly purge has not succeeded for too long
-)
-
-// Reasons of an incident of IncidentLate.
-const (
-	ReasonNotStarted  Reason = "not_started"  // not started within Call.StartWithin
-	ReasonNotFinished Reason = "not_finished" // not finished within Call.FinishWithin
-)
-
-// ReopenWithin is how long after an incident was closed another problem opens it again.
-// A later problem opens a new incident.
-const ReopenWithin = time.Hour
-
-// IncidentErrorLimit is how many bytes of an error an incident keeps.
-const IncidentErrorLimit = 500
-
-// StorableError returns an error as an incident stores it: valid UTF-8 without NUL, and
-// cut to IncidentErrorLimit.
-func StorableError(s string) string { return keptText(s, IncidentErrorLimit) }
-
-// Open reports whether the incident is open.
-func (i Incident) Open() bool { return i.ClosedAt.IsZero() }
-
-// IncidentFilter selects a page of incidents, the newest (by ID) first. Zero
-// fields select all.
-type IncidentFilter struct {
-	ID    int64
-	JobID string
-	Open  bool // only open ones
-	// Due selects only incidents whose DueAt has come.
-	Due bool
-	// Before continues a listing after its last ID.
-	Before int64
-	// Limit is the size of a page: at most MaxIncidentPage; below 1, it is 100.
-	Limit int
-}
-
-// MaxIncidentPage is the maximum number of incidents that Incidents returns at once.
-const MaxIncidentPage = 1000
-
-// PageSize returns the number of incidents that the filter selects at most.
-func (f IncidentFilter) PageSize() int {
-	if f.Limit < 1 {
-		return 100
+// mergeByJob merges the problems of each job: it adds their counts, and takes the rest
+// from the problem with the greatest run ID.
+func mergeByJob(list []problem) (merged []problem) {
+	list = slices.Clone(list)
+	slices.SortFunc(list, func(a, b problem) int { return cmp.Or(cmp.Compare(a.JobID, b.JobID), cmp.Compare(a.RunID, b.RunID)) })
+	for _, p := range list {
+		p.Error = StorableError(p.Error)
+		if last := len(merged) - 1; last >= 0 && merged[last].JobID == p.JobID {
+			p.Count += merged[last].Count
+			merged[last] = p
+		} else {
+			merged = append(merged, p)
+		}
 	}
-	return min(f.Limit, MaxIncidentPage)
+	return merged
 }
 
-// IncidentAction is an operator's action on one open incident. The audit keeps it. An
-// acknowledgement silences the incident, which stays open. Close also closes it: the
-// next problem then opens a new one. To repeat an action changes nothing and is not an
-// error.
-type IncidentAction struct {
-	ID    int64
-	Close bool
-	Actor
+// openIncidents opens an incident for each job with problems, or adds to the one that
+// the problem belongs to.
+func openIncidents(tx Tx, cause IncidentCause, problems []problem, now time.Time) error {
+	if len(problems) == 0 {
+		return nil
+	}
+	problems = mergeByJob(problems)
+	jobs := make([]string, len(problems))
+	for i, p := range problems {
+		jobs[i] = p.JobID
+	}
+	last, err := tx.LastIncidents(cause, jobs).Get()
+	if err != nil {
+		return err
+	}
+	changed := make([]Incident, len(problems))
+	for i, p := range problems {
+		changed[i] = p.incident(last, cause, now)
+	}
+	return tx.PutIncidents(changed)
 }
 
-// JobProblem is a current problem of a job. See Store.ReconcileIncidents.
-type JobProblem struct {
-	JobID string
-	Error string
+// incident returns the incident of a problem with the problem added: the job's last one if it
+// is open or may be opened again, else a new one.
+func (p problem) incident(last []Incident, cause IncidentCause, now time.Time) Incident {
+	opened := Incident{
+		JobID: p.JobID, Cause: cause, OpenedAt: now, Version: 1,
+		Reason: p.Reason, Error: p.Error, RunID: p.RunID, LastAt: now, DueAt: now, Count: p.Count,
+	}
+	for _, i := range last {
+		if i.JobID != p.JobID || !i.takesProblem(now) {
+			continue
+		}
+		if !i.Open() {
+			i.Reopened++
+			i.ClosedAt, i.ClosedBy = time.Time{}, ""
+		}
+		i.Add(opened)
+		return i
+	}
+	return opened
 }
 
-// Notification is what a notifier writes about an incident. It is written as a whole,
-// and only if the incident still has this Version. Otherwise the incident changed, or
-// another notifier was first: read it again. Writing it changes Version.
-type Notification struct {
-	ID            int64
-	Version       int64
-	NotifierState []byte
-	DueAt         time.Time // zero: when the incident changes
-	// Runs are the notifications: ~ runs, due now.
-	Runs []Entry
+// Add adds the problems of a new incident to the incident, which is open.
+func (i *Incident) Add(n Incident) {
+	i.Reason, i.Error, i.RunID, i.LastAt, i.DueAt = n.Reason, n.Error, n.RunID, n.LastAt, n.DueAt
+	i.Count += n.Count
+	i.Version++
 }
 
-// Validate returns ErrInvalidRun for notifications that are not ~ runs. Every store
-// calls it first.
-func (t Notification) Validate() error {
-	for i := range t.Runs {
-		e := &t.Runs[i]
-		if err := e.Validate(); err != nil {
+// takesProblem reports whether a problem at a time belongs to the incident.
+func (i Incident) takesProblem(now time.Time) bool {
+	return i.Open() || !i.ClosedByOperator && now.Sub(i.ClosedAt) < ReopenWithin
+}
+
+// close closes the incident.
+func (i *Incident) close(by string, now time.Time) {
+	i.ClosedAt, i.ClosedBy, i.DueAt = now, by, now
+	i.Version++
+}
+
+// incidentChanges is what the outcomes of one Record change in incidents.
+type incidentChanges struct {
+	dead []problem
+	// succeeded is each job's greatest run ID.
+	succeeded map[string]string
+}
+
+// add takes an outcome.
+func (c *incidentChanges) add(o *Outcome) {
+	jobID, _, _ := strings.Cut(o.RunID, "@")
+	switch o.State {
+	case Dead:
+		c.dead = append(c.dead, problem{JobID: jobID, RunID: o.RunID, Reason: o.Reason, Error: o.Attempt.Error, Count: 1})
+	case Succeeded:
+		if c.succeeded == nil {
+			c.succeeded = map[string]string{}
+		}
+		c.succeeded[jobID] = max(c.succeeded[jobID], o.RunID)
+	}
+}
+
+// closable returns the IDs of the open incidents that the successes close: not those of a
+// job that has a dead run too.
+func (c *incidentChanges) closable(open []Incident) (ids []int64) {
+	for _, p := range c.dead {
+		delete(c.succeeded, p.JobID)
+	}
+	for _, i := range open {
+		if c.succeeded[i.JobID] != "" && i.Cause != IncidentUnplanned {
+			ids = append(ids, i.ID)
+		}
+	}
+	return ids
+}
+
+// write closes the incidents of the jobs that succeeded, of which open lists those that
+// were open, and opens those of dead runs.
+func (c *incidentChanges) write(tx Tx, open []Incident, now time.Time) error {
+	if ids := c.closable(open); len(ids) > 0 {
+		err := closeIncidents(tx, ids, func(i Incident) string { return c.succeeded[i.JobID] }, now)
+		if err != nil {
 			return err
 		}
-		if !IsAdHoc(e.RunID) || e.State != Planned || e.Trigger == ByOperator || e.Trigger == ByRerun || e.RerunOf != "" {
-			return e.invalid("a notification is a planned ~ run that no operator made")
-		}
 	}
-	return nil
+	return openIncidents(tx, IncidentDead, c.dead, now)
+}
+
+// closeIncidents closes those of the incidents that are still open.
+func closeIncidents(tx Tx, ids []int64, by func(Incident) string, now time.Time) error {
+	list, err := tx.LockIncidents(ids).Get()
+	if err != nil {
+		return err
+	}
+	list = slices.DeleteFunc(list, func(i Incident) bool { return !i.Open() })
+	for k := range list {
+		list[k].close(by(list[k]), now)
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return tx.PutIncidents(list)
 }

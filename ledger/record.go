@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 )
@@ -13,20 +14,29 @@ func (l *Ledger) Extend(ctx context.Context, leases []Lease, d time.Duration) ([
 	if len(leases) == 0 {
 		return nil, nil
 	}
-	return write(ctx, l, "extend leases", func(tx Tx) (lost []Lease, err error) {
+	held, err := write(ctx, l, "extend leases", func(tx Tx) (Later[[]bool], error) {
+		now, err := tx.Now()
+		if err != nil {
+			return Later[[]bool]{}, err
+		}
 		changes, rows := make([]Change, len(leases)), make([]Row, len(leases))
 		for i, h := range leases {
-			rows[i].ID, rows[i].State, rows[i].LeasedUntil = h.RunID, Running, tx.Now().Add(microsecond(d))
+			rows[i].ID, rows[i].State, rows[i].LeasedUntil = h.RunID, Running, now.Add(microsecond(d))
 			changes[i] = Change{Row: &rows[i], From: Running, LeasedAs: h.leasedAs(), Set: ColDue, Unlisted: true}
 		}
-		held, err := update(tx, changes)
-		for i, ok := range held {
-			if !ok {
-				lost = append(lost, leases[i])
-			}
-		}
-		return lost, err
+		return updateFenced(tx, changes), nil
 	})
+	if err != nil {
+		return nil, err
+	}
+	extended, err := held.Get()
+	var lost []Lease
+	for i, ok := range extended {
+		if !ok {
+			lost = append(lost, leases[i])
+		}
+	}
+	return lost, err
 }
 
 // leasedAs returns the token that the lease's run must be leased under. A lease without
@@ -39,63 +49,93 @@ func (l *Ledger) Record(ctx context.Context, outcomes []Outcome) ([]RecordResult
 	if len(outcomes) == 0 {
 		return nil, nil
 	}
-	return write(ctx, l, "record", func(tx Tx) ([]RecordResult, error) { return record(tx, outcomes) })
-}
-
-func record(tx Tx, outcomes []Outcome) ([]RecordResult, error) {
-	rows, err := readContinued(tx, outcomes)
+	late, err := write(ctx, l, "record", func(tx Tx) (Later[[]bool], error) { return record(tx, outcomes) })
 	if err != nil {
 		return nil, err
+	}
+	written, err := late.Get()
+	if err != nil {
+		return nil, err
+	}
+	return l.results(ctx, outcomes, written)
+}
+
+// record writes outcomes, and returns which were written.
+func record(tx Tx, outcomes []Outcome) (written Later[[]bool], err error) {
+	open := openOf(tx, outcomes)
+	before := lockContinued(tx, outcomes)
+	now, err := tx.Now()
+	if err != nil {
+		return written, err
+	}
+	rows, err := continued(before, outcomes)
+	if err != nil {
+		return written, err
 	}
 	changes := make([]Change, len(outcomes))
 	for i := range outcomes {
-		if changes[i], err = outcomes[i].change(&rows[i], tx.Now()); err != nil {
-			return nil, err
+		if changes[i], err = outcomes[i].change(&rows[i], now); err != nil {
+			return written, err
 		}
 	}
-	written, err := update(tx, changes)
+	written = updateFenced(tx, changes)
+	incidents, err := open.Get()
+	if err != nil || len(incidents) == 0 && !slices.ContainsFunc(outcomes, func(o Outcome) bool { return o.State == Dead }) {
+		return written, err // usual; which were written is not needed here
+	}
+	ok, err := written.Get()
 	if err != nil {
-		return nil, err
+		return written, err
 	}
-	results := make([]RecordResult, len(outcomes))
 	var ended incidentChanges
-	var open []int
-	for i, ok := range written {
-		if ok {
-			results[i] = Recorded
-			ended.add(outcomes[i])
-		} else {
-			open = append(open, i)
+	for i := range outcomes {
+		if ok[i] {
+			ended.add(&outcomes[i])
 		}
 	}
-	if err := findRecorded(tx, outcomes, open, results); err != nil {
-		return nil, err
-	}
-	return results, ended.write(tx)
+	return written, ended.write(tx, incidents, now)
 }
 
-// readContinued returns a row for each outcome. It locks and reads those of the runs that
-// continue, whose outcome depends on their row. An outcome that ends a run, or a failed
-// attempt, says everything itself.
-func readContinued(tx Tx, outcomes []Outcome) ([]Row, error) {
-	rows := make([]Row, len(outcomes))
+// openOf asks for the open incidents of the jobs that succeeded.
+func openOf(tx Tx, outcomes []Outcome) Later[[]Incident] {
+	var succeeded incidentChanges
+	for i := range outcomes {
+		if outcomes[i].State == Succeeded {
+			succeeded.add(&outcomes[i])
+		}
+	}
+	if len(succeeded.succeeded) == 0 {
+		return Later[[]Incident]{}
+	}
+	return tx.OpenIncidents("", slices.Sorted(maps.Keys(succeeded.succeeded)))
+}
+
+// lockContinued locks the runs that continue, whose outcome depends on their row. An
+// outcome that ends a run, or a failed attempt, says everything itself.
+func lockContinued(tx Tx, outcomes []Outcome) Later[[]Row] {
 	var ids []string
 	for i := range outcomes {
-		o := &outcomes[i]
-		rows[i].ID = o.RunID
-		if o.State == Planned || o.State == Accepted {
-			ids = append(ids, o.RunID)
+		if s := outcomes[i].State; s == Planned || s == Accepted {
+			ids = append(ids, outcomes[i].RunID)
 		}
 	}
 	if len(ids) == 0 {
-		return rows, nil
+		return Later[[]Row]{}
 	}
-	found, err := tx.Runs(RunQuery{Filter: Filter{IDs: ids}, Lock: true})
+	return tx.LockRuns(ids)
+}
+
+// continued returns a row for each outcome: that of a run that continues as it is, of
+// others only the ID.
+func continued(before Later[[]Row], outcomes []Outcome) ([]Row, error) {
+	found, err := before.Get()
 	byID := make(map[string]*Row, len(found))
 	for i := range found {
 		byID[found[i].ID] = &found[i]
 	}
-	for i := range rows {
+	rows := make([]Row, len(outcomes))
+	for i := range outcomes {
+		rows[i].ID = outcomes[i].RunID
 		if r := byID[rows[i].ID]; r != nil {
 			rows[i] = *r
 		}
@@ -149,24 +189,31 @@ func (o *Outcome) accept(r *Row, now time.Time) {
 	r.Failures = o.Failures
 }
 
-// findRecorded distinguishes a repeated record from a lost lease: a lease's token stays
-// in the row until the next lease or a cancel.
-func findRecorded(tx Tx, outcomes []Outcome, open []int, results []RecordResult) error {
-	if len(open) == 0 {
-		return nil
+// results returns the result of each outcome. It distinguishes a repeated record from a
+// lost lease: a lease's token stays in the row until the next lease or a cancel.
+func (l *Ledger) results(ctx context.Context, outcomes []Outcome, written []bool) ([]RecordResult, error) {
+	results := make([]RecordResult, len(outcomes))
+	var ids []string
+	for i := range outcomes {
+		if results[i] = Recorded; !written[i] {
+			results[i] = Fenced
+			ids = append(ids, outcomes[i].RunID)
+		}
 	}
-	ids := make([]string, len(open))
-	for n, i := range open {
-		ids[n] = outcomes[i].RunID
-		results[i] = Fenced
+	if len(ids) == 0 {
+		return results, nil
 	}
-	rows, err := tx.Runs(RunQuery{Filter: Filter{IDs: ids}, Oldest: true})
-	slices.SortFunc(rows, func(a, b Row) int { return cmp.Compare(a.ID, b.ID) })
-	for _, i := range open {
-		n, found := slices.BinarySearchFunc(rows, outcomes[i].RunID, func(r Row, id string) int { return cmp.Compare(r.ID, id) })
-		if found && rows[n].State != Running && rows[n].Token == outcomes[i].Token && rows[n].Token != "" {
+	rows, err := read(ctx, l, "record", func(tx Tx) ([]Row, error) { return tx.Runs(Filter{IDs: ids}).Get() })
+	recorded := map[Lease]bool{}
+	for i := range rows {
+		if r := &rows[i]; r.State != Running && r.Token != "" {
+			recorded[Lease{RunID: r.ID, Token: r.Token}] = true
+		}
+	}
+	for i := range outcomes {
+		if recorded[outcomes[i].Lease] {
 			results[i] = Recorded
 		}
 	}
-	return err
+	return results, err
 }

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// rejectRedrive applies the rules of a redrive to dead runs.
-func (m *acting) rejectRedrive(rows []Row) (fit []Row, err error) {
+// judgeRedrive applies the rules of a redrive to dead runs.
+func (m *acting) judgeRedrive(rows []Row) (fit []Row, err error) {
 	busy, err := m.busyJobs(distinctJobs(rows))
 	if err != nil {
 		return nil, err
@@ -16,7 +16,7 @@ func (m *acting) rejectRedrive(rows []Row) (fit []Row, err error) {
 		if cause == "" {
 			fit = append(fit, r)
 		} else {
-			m.reject1(Rejection{RunID: r.ID, Cause: cause, Why: why})
+			m.reject(Rejection{RunID: r.ID, Cause: cause, Why: why})
 		}
 	}
 	return fit, nil
@@ -25,7 +25,7 @@ func (m *acting) rejectRedrive(rows []Row) (fit []Row, err error) {
 // busyJobs returns which of the jobs have an unfinished run that no part of this
 // redrive has redriven.
 func (m *acting) busyJobs(jobIDs []string) (map[string]bool, error) {
-	unfinished, err := m.tx.Unfinished(jobIDs)
+	unfinished, err := m.tx.Unfinished(jobIDs).Get()
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +35,7 @@ func (m *acting) busyJobs(jobIDs []string) (map[string]bool, error) {
 		for _, ids := range unfinished {
 			all = append(all, ids...)
 		}
-		if own, err = m.tx.Redriven(all, m.By, m.Continues); err != nil {
+		if own, err = m.tx.Redriven(all, m.By, m.Continues).Get(); err != nil {
 			return nil, err
 		}
 		slices.Sort(own)
@@ -56,7 +56,7 @@ func (m *acting) whyNotRedriven(r Run, other bool) (RejectionCause, string) {
 	switch {
 	case r.RerunID != "" && !m.MayDouble:
 		return RejectedRerun, "its work was done again as " + r.RerunID + ": act on that run, or redrive this one with may-double"
-	case !r.SendBefore.IsZero() && !m.tx.Now().Before(r.SendBefore):
+	case !r.SendBefore.IsZero() && !m.now.Before(r.SendBefore):
 		return RejectedPastSendBefore, "its key may be forgotten since " + r.SendBefore.Format(time.RFC3339) +
 			": rerun it as new work if it must be done again"
 	case other && !m.Force:
@@ -65,27 +65,17 @@ func (m *acting) whyNotRedriven(r Run, other bool) (RejectionCause, string) {
 	return "", ""
 }
 
-// readTaken reads which of the runs' jobs have their slot taken.
-func (m *acting) readTaken(rows []Row) error {
-	m.taken = map[string]bool{}
-	if len(rows) == 0 {
-		return nil
-	}
-	holders, err := m.tx.Runs(RunQuery{SlotOf: distinctJobs(rows)})
-	for _, h := range holders {
-		m.taken[h.JobID] = true
-	}
-	return err
-}
-
-// redrive makes a dead run due again. If it takes its job's slot, it waits for it; if the
-// slot is taken and the redrive is forced, it starts without.
+// redrive makes a dead run due again. If it takes its job's slot and the slot is taken, it
+// waits for it; if the redrive is forced, it starts without.
 func (m *acting) redrive(r *Row) {
-	r.moveTo(Retrying, "", m.tx.Now())
+	r.moveTo(Retrying, "", m.now)
 	r.Failures = 0
 	r.FinishedAt, r.AckedAt, r.AcceptedAt = time.Time{}, time.Time{}, time.Time{}
-	if r.TakesSlot && (!m.Force || !m.taken[r.JobID]) {
+	switch {
+	case !r.TakesSlot:
+	case !m.slots.taken(r.JobID):
+		m.slots.take(r)
+	case !m.Force:
 		r.Waiting = true
-		m.taken[r.JobID] = true
 	}
 }

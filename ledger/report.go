@@ -7,7 +7,12 @@ import (
 // Report stores what a target reports of a run. See Report.
 func (l *Ledger) Report(ctx context.Context, report Report) (run Run, err error) {
 	err = l.rows.Write(ctx, "report on run "+report.RunID, func(tx Tx) error {
-		rows, err := tx.Runs(RunQuery{Filter: Filter{IDs: []string{report.RunID}}, Lock: true, Body: true})
+		asked := tx.LockRuns([]string{report.RunID})
+		now, err := tx.Now()
+		if err != nil {
+			return err
+		}
+		rows, err := asked.Get()
 		if err != nil {
 			return err
 		}
@@ -22,11 +27,11 @@ func (l *Ledger) Report(ctx context.Context, report Report) (run Run, err error)
 		if report.Progress != "" {
 			r.Progress = StorableProgress(report.Progress)
 		}
-		if report.Done && r.State == Accepted && r.DueAt().After(tx.Now()) {
-			r.SetDueAt(tx.Now())
+		if report.Done && r.State == Accepted && r.DueAt().After(now) {
+			r.SetDueAt(now)
 		}
 		run = r.View()
-		return updateAll(tx, []Change{Changed(&was, r)})
+		return update(tx, []Change{Changed(&was, r)})
 	})
 	return run, err
 }

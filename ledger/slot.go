@@ -2,36 +2,68 @@ package ledger
 
 import "context"
 
-// grant gives the free slots of jobs, which are locked, to the oldest runs that wait
-// for them. A run that finishes gives its slot back without a look at who waits, as it
-// has no lock of its job. So whoever needs a slot grants the free ones first.
-func grant(tx Tx, jobIDs []string) error {
-	if len(jobIDs) == 0 {
-		return nil
+// slots are the slots of jobs that a transaction has locked, by job. A job that is not in
+// it has a free slot that no run waits for.
+//
+// A run that finishes gives its slot back without a look at who waits, as it has no lock
+// of its job. So every rule that needs a slot first gives the free ones to the oldest
+// runs that wait: see grant.
+type slots map[string]*Slot
+
+// taken reports whether a run has the job's slot, or is to get it first.
+func (s slots) taken(jobID string) bool { return s[jobID] != nil }
+
+// holder returns the run that has the job's slot once the free ones are given.
+func (s slots) holder(jobID string) SlotRun {
+	switch slot := s[jobID]; {
+	case slot == nil:
+		return SlotRun{}
+	case slot.Holder.ID == "":
+		return slot.Waiter
+	default:
+		return slot.Holder
 	}
-	rows, err := tx.Free(jobIDs)
-	if err != nil {
-		return err
+}
+
+// take gives the job's free slot to a new run, or to one that becomes due again.
+func (s slots) take(r *Row) {
+	s[r.JobID] = &Slot{JobID: r.JobID, Holder: SlotRun{ID: r.ID, State: r.State, DueAt: r.DueAt()}}
+	r.HasSlot = true
+}
+
+// grant gives the free slots of jobs, which are locked, to the oldest runs that wait for
+// them.
+func grant(tx Tx, list []Slot) slots {
+	given := make(slots, len(list))
+	var changes []Change
+	for i := range list {
+		s := &list[i]
+		given[s.JobID] = s
+		if w := s.Waiter; s.Holder.ID == "" && w.ID != "" {
+			was := Row{Run: Run{ID: w.ID, JobID: s.JobID, State: w.State}, Waiting: true}
+			is := was
+			is.Waiting, is.HasSlot = false, true
+			changes = append(changes, Changed(&was, &is))
+		}
 	}
-	changes := make([]Change, len(rows))
-	for i := range rows {
-		r := &rows[i]
-		was := *r
-		r.Waiting, r.HasSlot = false, true
-		changes[i] = Changed(&was, r)
-	}
-	// A run that was canceled meanwhile no longer waits, and stays as it is.
-	_, err = update(tx, changes)
-	return err
+	// A run that was canceled meanwhile no longer waits, and stays as it is. The next claim
+	// then gives the slot.
+	updateFenced(tx, changes)
+	return given
 }
 
 // grantFree locks jobs and gives their free slots.
 func (l *Ledger) grantFree(ctx context.Context, jobIDs []string) error {
-	jobIDs = sortedSet(jobIDs)
 	return l.rows.Write(ctx, "give free slots", func(tx Tx) error {
-		if _, err := tx.Jobs(jobIDs); err != nil {
+		jobs, free := tx.Jobs(jobIDs), tx.Slots(jobIDs)
+		if _, err := jobs.Get(); err != nil {
 			return err
 		}
-		return grant(tx, jobIDs)
+		list, err := free.Get()
+		if err != nil {
+			return err
+		}
+		grant(tx, list)
+		return nil
 	})
 }

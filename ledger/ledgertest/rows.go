@@ -54,7 +54,7 @@ func (t *table) write(f func(ledger.Tx) error) {
 func (t *table) insert(rows ...ledger.Row) {
 	t.Helper()
 	t.write(func(tx ledger.Tx) error {
-		inserted, err := tx.Insert(rows)
+		inserted, err := tx.Insert(rows).Get()
 		for i, ok := range inserted {
 			if !ok {
 				t.Errorf("%s was not inserted", rows[i].ID)
@@ -68,7 +68,7 @@ func (t *table) insert(rows ...ledger.Row) {
 func (t *table) row(id string) (r ledger.Row) {
 	t.Helper()
 	err := t.Read(t.Context(), "test", func(tx ledger.Tx) error {
-		found, err := tx.Runs(ledger.RunQuery{Filter: ledger.Filter{IDs: []string{id}}, Body: true})
+		found, err := tx.Find([]string{id}).Get()
 		if len(found) == 1 {
 			r = found[0]
 		}

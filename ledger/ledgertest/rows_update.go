@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/cronce/cronce/ledger"
@@ -31,12 +32,15 @@ var updateCases = []rowsCase{
 					is.SetDueAt(due)
 				}
 				c := ledger.Changed(&was, &is)
+				if strings.HasPrefix(f.name, "Call.") {
+					c.Set |= ledger.ColCall
+				}
 				if c.Set == 0 {
 					t.Errorf("%s: Changed does not see it", f.name)
 				}
 				t.write(func(tx ledger.Tx) error {
-					_, err := tx.Update([]ledger.Change{c})
-					return err
+					tx.LockRuns([]string{r.ID})
+					return tx.Update([]ledger.Change{c})
 				})
 				t.sameRow(f.name, t.row(r.ID), is)
 			}

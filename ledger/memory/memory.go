@@ -77,7 +77,10 @@ func (r rows) Write(ctx context.Context, name string, f func(ledger.Tx) error) e
 	}
 	defer r.l.mu.Unlock()
 	t := &tx{l: r.l, now: now}
-	if err := f(t); err != nil {
+	if err = f(t); err == nil {
+		err = t.failed
+	}
+	if err != nil {
 		for _, undo := range slices.Backward(t.undo) {
 			undo()
 		}

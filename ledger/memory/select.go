@@ -8,57 +8,60 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Runs returns the rows that a query selects.
-func (t *tx) Runs(q ledger.RunQuery) ([]ledger.Row, error) {
-	found := slices.DeleteFunc(t.candidates(q), func(r *record) bool {
-		return !matches(&r.Run, q.Filter) || q.Token != "" && r.Token != q.Token
-	})
-	if q.LateBy.IsZero() {
-		slices.SortFunc(found, older)
-		if !q.Oldest {
-			slices.Reverse(found)
+// Find returns the rows that exist, by time.
+func (t *tx) Find(ids []string) ledger.Later[[]ledger.Row] {
+	var found []*record
+	for _, id := range distinct(ids) {
+		if r := t.l.runs[id]; r != nil {
+			found = append(found, r)
 		}
 	}
-	if q.Limit > 0 {
-		found = found[:min(q.Limit, len(found))]
+	slices.SortFunc(found, older)
+	return ledger.Known(copies(found), nil)
+}
+
+// LockRuns is Find: the whole ledger is locked.
+func (t *tx) LockRuns(ids []string) ledger.Later[[]ledger.Row] { return t.Find(ids) }
+
+// Existing returns those of the run IDs that have a row.
+func (t *tx) Existing(ids []string) ledger.Later[[]string] {
+	return ledger.Known(slices.DeleteFunc(distinct(ids), func(id string) bool { return t.l.runs[id] == nil }), nil)
+}
+
+// Runs returns the rows that a filter selects, by time.
+func (t *tx) Runs(f ledger.Filter) ledger.Later[[]ledger.Row] {
+	found := t.l.matching(f)
+	slices.SortFunc(found, older)
+	if f.Limit > 0 {
+		found = found[:min(f.Limit, len(found))]
 	}
 	list := copies(found)
 	for i := range list {
-		if !q.Body {
-			list[i].Call.Body = nil
-		}
+		list[i].Call.Body = nil
 	}
-	return list, nil
+	return ledger.Known(list, nil)
 }
 
-// candidates returns all runs that a query may select. Those of LateBy are in order.
-func (t *tx) candidates(q ledger.RunQuery) (found []*record) {
-	switch {
-	case len(q.IDs) > 0:
-		for _, id := range distinct(q.IDs) {
-			if r := t.l.runs[id]; r != nil {
-				found = append(found, r)
-			}
-		}
-	case len(q.SlotOf) > 0:
-		for _, id := range distinct(q.SlotOf) {
-			if j := t.l.jobs[id]; j != nil && j.slot != nil {
-				found = append(found, j.slot)
-			}
-		}
-	case !q.LateBy.IsZero():
-		for _, r := range t.l.indexes.late {
-			if r.LateAt.After(q.LateBy) || q.Limit > 0 && len(found) == q.Limit {
-				break
-			}
+// Leased returns the runs that are leased under a token, by time.
+func (t *tx) Leased(token string) ledger.Later[[]ledger.Row] {
+	var found []*record
+	for _, r := range t.l.indexes.due {
+		if r.State == ledger.Running && r.Token == token {
 			found = append(found, r)
 		}
-	case q.Token != "":
-		found = slices.Clone(t.l.indexes.due)
-	default:
-		found = t.l.matching(q.Filter)
 	}
-	return found
+	slices.SortFunc(found, older)
+	return ledger.Known(copies(found), nil)
+}
+
+// Late returns unfinished runs whose LateAt has come, the earliest first.
+func (t *tx) Late(limit int) ledger.Later[[]ledger.Row] {
+	late := t.l.indexes.late
+	n := 0
+	for n < min(limit, len(late)) && !late[n].LateAt.After(t.now) {
+		n++
+	}
+	return ledger.Known(copies(late[:n]), nil)
 }
 
 func copies(list []*record) []ledger.Row {
@@ -69,40 +72,61 @@ func copies(list []*record) []ledger.Row {
 	return rows
 }
 
-// Due returns due runs, or first the jobs that have slots to give.
-func (t *tx) Due(q ledger.DueQuery) (due ledger.Due, err error) {
+// Due returns due runs, the earliest first.
+func (t *tx) Due(q ledger.DueQuery) ledger.Later[[]ledger.Row] {
+	var due []ledger.Row
 	x := &t.l.indexes
-	n := x.comingDue(t.now)
-	if n < len(x.due) {
-		due.Next = x.due[n].DueAt()
-	}
-	if !q.Granted && len(x.free) > 0 {
-		due.Free = slices.Sorted(maps.Keys(x.free))
-		return due, nil
-	}
-	for _, r := range x.due[:n] {
-		if len(due.Runs) >= q.Limit {
+	for _, r := range x.due[:x.comingDue(t.now)] {
+		if len(due) >= q.Limit {
 			break
 		}
 		if (len(q.Only) == 0 || slices.Contains(q.Only, r.ID)) && !slices.Contains(q.BusyTargets, r.Call.Target) && !slices.Contains(q.BusyJobs, r.JobID) {
-			due.Runs = append(due.Runs, r.Row)
+			due = append(due, r.Row)
 		}
 	}
-	return due, nil
+	return ledger.Known(due, nil)
 }
 
-// Free returns the oldest waiting run of each of the jobs whose slot is free.
-func (t *tx) Free(jobIDs []string) (list []ledger.Row, err error) {
-	for _, id := range distinct(jobIDs) {
-		if t.l.indexes.free[id] {
-			list = append(list, t.l.jobs[id].waiting[0].Row)
-		}
+// NextDue returns the DueAt of the first run that is not due yet.
+func (t *tx) NextDue() ledger.Later[time.Time] {
+	x := &t.l.indexes
+	if n := x.comingDue(t.now); n < len(x.due) {
+		return ledger.Known(x.due[n].DueAt(), nil)
 	}
-	return list, nil
+	return ledger.Later[time.Time]{}
+}
+
+// Slots returns the slots of jobs that are taken or waited for.
+func (t *tx) Slots(jobIDs []string) ledger.Later[[]ledger.Slot] {
+	var list []ledger.Slot
+	for _, id := range distinct(jobIDs) {
+		j := t.l.jobs[id]
+		if j == nil || j.slot == nil && len(j.waiting) == 0 {
+			continue
+		}
+		s := ledger.Slot{JobID: id, Holder: slotRun(j.slot)}
+		if len(j.waiting) > 0 {
+			s.Waiter = slotRun(j.waiting[0])
+		}
+		list = append(list, s)
+	}
+	return ledger.Known(list, nil)
+}
+
+func slotRun(r *record) ledger.SlotRun {
+	if r == nil {
+		return ledger.SlotRun{}
+	}
+	return ledger.SlotRun{ID: r.ID, State: r.State, DueAt: r.DueAt()}
+}
+
+// FreeJobs returns the jobs whose slot is free while runs wait for it.
+func (t *tx) FreeJobs() ledger.Later[[]string] {
+	return ledger.Known(slices.Sorted(maps.Keys(t.l.indexes.free)), nil)
 }
 
 // Unfinished lists the unfinished runs of jobs.
-func (t *tx) Unfinished(jobIDs []string) (map[string][]string, error) {
+func (t *tx) Unfinished(jobIDs []string) ledger.Later[map[string][]string] {
 	byJob := map[string][]string{}
 	for _, id := range distinct(jobIDs) {
 		if j := t.l.jobs[id]; j != nil {
@@ -111,11 +135,12 @@ func (t *tx) Unfinished(jobIDs []string) (map[string][]string, error) {
 			}
 		}
 	}
-	return byJob, nil
+	return ledger.Known(byJob, nil)
 }
 
 // Ranges returns the range rows in which a scheduled time of an interval lies.
-func (t *tx) Ranges(jobID string, first, last time.Time, _ bool) (list []ledger.Row, err error) {
+func (t *tx) Ranges(jobID string, first, last time.Time) ledger.Later[[]ledger.Row] {
+	var list []ledger.Row
 	if j := t.l.jobs[jobID]; j != nil {
 		for _, r := range j.ranges {
 			if !r.Until.Before(first) && !r.ScheduledAt.After(last) {
@@ -123,32 +148,33 @@ func (t *tx) Ranges(jobID string, first, last time.Time, _ bool) (list []ledger.
 			}
 		}
 	}
-	return list, nil
+	return ledger.Known(list, nil)
 }
 
-// Own counts the scheduled times of an interval that have rows of their own.
-func (t *tx) Own(jobID string, first, last time.Time) (n int, err error) {
-	j := t.l.job(jobID)
-	from, _ := slices.BinarySearchFunc(j.scheduled, first, func(r *record, first time.Time) int { return r.ScheduledAt.Compare(first) })
-	for _, r := range j.scheduled[from:] {
-		if r.ScheduledAt.After(last) {
-			break
+// CountOwn counts the scheduled times of an interval that have rows of their own.
+func (t *tx) CountOwn(jobID string, first, last time.Time) ledger.Later[int] {
+	n := 0
+	if j := t.l.jobs[jobID]; j != nil {
+		for _, r := range j.scheduled {
+			if !r.ScheduledAt.Before(first) && !r.ScheduledAt.After(last) {
+				n++
+			}
 		}
-		n++
 	}
-	return n, nil
+	return ledger.Known(n, nil)
 }
 
 // Settled counts the runs of a filter that are acknowledged or were rerun.
-func (t *tx) Settled(f ledger.Filter) (list []ledger.SettledCount, err error) {
+func (t *tx) Settled(f ledger.Filter) ledger.Later[[]ledger.SettledCount] {
 	counts := map[ledger.SettledCount]int{}
 	for _, r := range t.l.matching(f) {
 		counts[ledger.SettledCount{Acknowledged: !r.AckedAt.IsZero(), Rerun: r.RerunID != ""}]++
 	}
+	var list []ledger.SettledCount
 	for c, n := range counts {
 		if c.Count = n; c.Acknowledged || c.Rerun {
 			list = append(list, c)
 		}
 	}
-	return list, nil
+	return ledger.Known(list, nil)
 }

@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -16,13 +15,16 @@ type tx struct {
 	l    *Ledger
 	now  time.Time
 	undo []func() // takes back each write
+	// failed is the error of a write whose result may not be asked for.
+	failed error
 }
 
 // Now returns the store's clock.
-func (t *tx) Now() time.Time { return t.now }
+func (t *tx) Now() (time.Time, error) { return t.now, nil }
 
 // Jobs returns the jobs that exist, by ID.
-func (t *tx) Jobs(ids []string) (list []ledger.JobRow, err error) {
+func (t *tx) Jobs(ids []string) ledger.Later[[]ledger.JobRow] {
+	var list []ledger.JobRow
 	for _, id := range distinct(ids) {
 		if j := t.l.jobs[id]; j != nil && j.stored {
 			row := j.JobRow
@@ -30,7 +32,7 @@ func (t *tx) Jobs(ids []string) (list []ledger.JobRow, err error) {
 			list = append(list, row)
 		}
 	}
-	return list, nil
+	return ledger.Known(list, nil)
 }
 
 // PutJobs writes fields of jobs, or new rows.
@@ -57,24 +59,44 @@ func (t *tx) PutJobs(changes []ledger.JobChange) error {
 }
 
 // Insert writes new rows, and reports which it wrote.
-func (t *tx) Insert(list []ledger.Row) ([]bool, error) {
+func (t *tx) Insert(list []ledger.Row) ledger.Later[[]bool] {
 	inserted := make([]bool, len(list))
 	for i, row := range list {
-		j := t.l.job(row.JobID)
-		if t.l.runs[row.ID] != nil || row.HasSlot && j.slot != nil {
+		if t.l.runs[row.ID] != nil {
 			continue
 		}
-		r := &record{Row: row, job: j}
+		r := &record{Row: row, job: t.l.job(row.JobID)}
+		if !t.hasRoom(r, row.HasSlot) {
+			break
+		}
 		t.l.touch(r)
 		t.l.keep(r)
 		t.undo = append(t.undo, func() { t.l.forget(r) })
 		inserted[i] = true
 	}
-	return inserted, nil
+	return ledger.Known(inserted, t.failed)
 }
 
-// Update writes the changes, each if its row is as the change expects it.
-func (t *tx) Update(changes []ledger.Change) ([]bool, error) {
+// hasRoom fails the transaction if a run is to get a slot that another one has.
+func (t *tx) hasRoom(r *record, hasSlot bool) bool {
+	if holder := r.job.slot; hasSlot && holder != nil && holder != r {
+		t.failed = fmt.Errorf("run %s cannot have its job's slot, which %s has", r.ID, holder.ID)
+		return false
+	}
+	return true
+}
+
+// Update writes the changes.
+func (t *tx) Update(changes []ledger.Change) error {
+	updated, err := t.UpdateFenced(changes).Get()
+	if i := slices.Index(updated, false); i >= 0 && err == nil {
+		return fmt.Errorf("run %s changed although it is locked; this is a defect of cronce, please report it", changes[i].Row.ID)
+	}
+	return err
+}
+
+// UpdateFenced writes the changes, each if its row is as the change expects it.
+func (t *tx) UpdateFenced(changes []ledger.Change) ledger.Later[[]bool] {
 	updated := make([]bool, len(changes))
 	for i := range changes {
 		c := &changes[i]
@@ -82,13 +104,13 @@ func (t *tx) Update(changes []ledger.Change) ([]bool, error) {
 		if r == nil || r.State != c.From || c.LeasedAs != "" && r.Token != c.LeasedAs {
 			continue
 		}
-		if holder := r.job.slot; c.Set&ledger.ColSlot != 0 && c.Row.HasSlot && holder != nil && holder != r {
-			return nil, fmt.Errorf("run %s cannot have its job's slot, which %s has", r.ID, holder.ID)
+		if !t.hasRoom(r, c.Set&ledger.ColSlot != 0 && c.Row.HasSlot) {
+			break
 		}
 		t.update(r, c)
 		updated[i] = true
 	}
-	return updated, nil
+	return ledger.Known(updated, t.failed)
 }
 
 func (t *tx) update(r *record, c *ledger.Change) {
@@ -147,7 +169,7 @@ func (t *tx) AddAudit(list []ledger.Audit) error {
 
 // Redriven returns the runs that a redrive under a request, or a part of it, has made
 // due again.
-func (t *tx) Redriven(runIDs []string, by, request string) ([]string, error) {
+func (t *tx) Redriven(runIDs []string, by, request string) ledger.Later[[]string] {
 	asked, redriven := map[string]bool{}, map[string]bool{}
 	for _, id := range runIDs {
 		asked[id] = true
@@ -158,62 +180,7 @@ func (t *tx) Redriven(runIDs []string, by, request string) ([]string, error) {
 			redriven[a.RunID] = true
 		}
 	}
-	return slices.Sorted(maps.Keys(redriven)), nil
-}
-
-// FindIncidents returns incidents, by ID.
-func (t *tx) FindIncidents(q ledger.IncidentQuery) (found []ledger.Incident, err error) {
-	type key struct {
-		job   string
-		cause ledger.IncidentCause
-	}
-	seen := map[key]bool{}
-	for _, i := range slices.Backward(t.l.incidents) {
-		if q.Open && !i.Open() || q.ID != 0 && i.ID != q.ID || q.Cause != "" && i.Cause != q.Cause || len(q.Jobs) > 0 && !slices.Contains(q.Jobs, i.JobID) {
-			continue
-		}
-		if k := (key{i.JobID, i.Cause}); !seen[k] {
-			seen[k] = true
-			found = append(found, *i)
-		}
-	}
-	slices.Reverse(found)
-	return found, nil
-}
-
-// PutIncidents writes incidents, and reports which it wrote.
-func (t *tx) PutIncidents(list []ledger.Incident) ([]bool, error) {
-	written := make([]bool, len(list))
-	for k, i := range list {
-		i.NotifierState = slices.Clone(i.NotifierState)
-		if i.ID == 0 {
-			written[k] = t.openIncident(i)
-			continue
-		}
-		n, found := slices.BinarySearchFunc(t.l.incidents, i.ID, func(i *ledger.Incident, id int64) int { return cmp.Compare(i.ID, id) })
-		if found {
-			at, before := t.l.incidents[n], *t.l.incidents[n]
-			t.undo = append(t.undo, func() { *at = before })
-			*at = i
-		}
-		written[k] = found
-	}
-	return written, nil
-}
-
-// openIncident adds an incident, unless its job has an open one of its cause.
-func (t *tx) openIncident(i ledger.Incident) bool {
-	for _, other := range t.l.incidents {
-		if other.Open() && other.JobID == i.JobID && other.Cause == i.Cause {
-			return false
-		}
-	}
-	n, last := len(t.l.incidents), t.l.lastIncident
-	t.undo = append(t.undo, func() { t.l.incidents, t.l.lastIncident = t.l.incidents[:n], last })
-	t.l.lastIncident++
-	i.ID = t.l.lastIncident
-	t.l.incidents = append(t.l.incidents, &i)
-	return true
+	return ledger.Known(slices.Sorted(maps.Keys(redriven)), nil)
 }
 
 // distinct returns the texts in order, each once.

@@ -21,6 +21,7 @@ const (
 	deadlockDetected     = "40P01"
 	readOnlyTransaction  = "25006" // a write on a standby
 	featureNotSupported  = "0A000" // BEGIN READ WRITE on a standby; or a table of a prepared statement was changed
+	divisionByZero       = "22012"
 	noSuchStatement      = "26000" // a session's prepared statements were discarded
 )
 

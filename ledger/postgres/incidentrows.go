@@ -1,31 +1,33 @@
 package postgres
 
-import (
-	"fmt"
+import "github.com/cronce/cronce/ledger"
 
-	"github.com/cronce/cronce/ledger"
-)
+// incidents asks for incidents, by ID.
+func (t *tx) incidents(where, lock string, args params) ledger.Later[[]ledger.Incident] {
+	return ask(t, query{sql: `SELECT` + incidentColumns + `FROM incidents WHERE ` + where + ` ORDER BY id` + lock, args: args}, readIncident)
+}
 
-// FindIncidents returns incidents, by ID. A transaction that writes locks them.
-func (t *tx) FindIncidents(q ledger.IncidentQuery) ([]ledger.Incident, error) {
-	s := query{sql: `SELECT` + incidentColumns + `FROM incidents WHERE `}
-	switch {
-	case q.ID != 0:
-		s.args.int8(q.ID)
-		s.sql += `id = $1`
-	case q.Open:
-		s.args.texts(q.Jobs)
-		s.args.text(string(q.Cause))
-		s.sql += `closed_at IS NULL AND (cardinality($1) = 0 OR job_id = ANY ($1)) AND ($2 = '' OR cause = $2)`
-	default:
-		s.args.texts(q.Jobs)
-		s.args.text(string(q.Cause))
-		s.sql += `id = ANY (ARRAY(SELECT max(id) FROM incidents WHERE job_id = ANY ($1) AND cause = $2 GROUP BY job_id))`
-	}
-	if s.sql += ` ORDER BY id`; t.p.begin == beginWrite {
-		s.sql += ` FOR UPDATE`
-	}
-	return ask(t, s, readIncident)
+// OpenIncidents returns the open incidents of a cause and of jobs, by ID.
+func (t *tx) OpenIncidents(cause ledger.IncidentCause, jobIDs []string) ledger.Later[[]ledger.Incident] {
+	var args params
+	args.texts(jobIDs)
+	args.text(string(cause))
+	return t.incidents(`closed_at IS NULL AND (cardinality($1) = 0 OR job_id = ANY ($1)) AND ($2 = '' OR cause = $2)`, ``, args)
+}
+
+// LockIncidents locks and returns incidents, by ID.
+func (t *tx) LockIncidents(ids []int64) ledger.Later[[]ledger.Incident] {
+	var args params
+	array(&args, int8Kind, ids, appendInt8)
+	return t.incidents(`id = ANY ($1)`, t.forUpdate(), args)
+}
+
+// LastIncidents locks and returns the last incident of a cause of each of the jobs, by ID.
+func (t *tx) LastIncidents(cause ledger.IncidentCause, jobIDs []string) ledger.Later[[]ledger.Incident] {
+	var args params
+	args.texts(jobIDs)
+	args.text(string(cause))
+	return t.incidents(`id = ANY (ARRAY(SELECT max(id) FROM incidents WHERE job_id = ANY ($1) AND cause = $2 GROUP BY job_id))`, t.forUpdate(), args)
 }
 
 func readIncident(v *values) (i ledger.Incident, err error) {
@@ -37,25 +39,24 @@ func readIncident(v *values) (i ledger.Incident, err error) {
 }
 
 const (
+	// insertIncidentSQL adds to an open incident what ledger.Incident.Add adds.
 	insertIncidentSQL = `
-		INSERT INTO incidents (job_id, cause, reason, error, run_id, count, reopened, opened_at, last_at,
+		INSERT INTO incidents AS i (job_id, cause, reason, error, run_id, count, reopened, opened_at, last_at,
 			closed_at, closed_by, settled, acked_at, acked_by, why, version, told, due_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
-		ON CONFLICT DO NOTHING RETURNING 1`
+		ON CONFLICT (job_id, cause) WHERE closed_at IS NULL DO UPDATE SET
+			reason = excluded.reason, error = excluded.error, run_id = excluded.run_id, last_at = excluded.last_at,
+			due_at = excluded.due_at, count = i.count + excluded.count, version = i.version + 1`
 	updateIncidentSQL = `
 		UPDATE incidents SET job_id = $1, cause = $2, reason = $3, error = $4, run_id = $5, count = $6, reopened = $7, opened_at = $8, last_at = $9,
 			closed_at = $10, closed_by = $11, settled = $12, acked_at = $13, acked_by = $14, why = $15, version = $16, told = $17, due_at = $18
-		WHERE id = $19 RETURNING 1`
+		WHERE id = $19`
 )
 
-// PutIncidents writes incidents, and reports which it wrote. They are few.
-func (t *tx) PutIncidents(list []ledger.Incident) ([]bool, error) {
-	written := make([]bool, len(list))
-	for k, i := range list {
-		q := query{sql: insertIncidentSQL, row: func(*values) error {
-			written[k] = true
-			return nil
-		}}
+// PutIncidents writes incidents, and opens or adds to those without an ID. They are few.
+func (t *tx) PutIncidents(list []ledger.Incident) error {
+	for _, i := range list {
+		q := query{sql: insertIncidentSQL}
 		a := &q.args
 		for _, s := range []string{i.JobID, string(i.Cause), string(i.Reason), i.Error, i.RunID} {
 			a.text(s)
@@ -79,8 +80,5 @@ func (t *tx) PutIncidents(list []ledger.Incident) ([]bool, error) {
 		}
 		t.p.add(q)
 	}
-	if err := t.p.flush(); err != nil {
-		return nil, fmt.Errorf("incidents: %w", err)
-	}
-	return written, nil
+	return nil
 }

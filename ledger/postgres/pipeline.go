@@ -28,6 +28,7 @@ type pipeline struct {
 	begun bool
 	now   time.Time // the server's clock
 	queue []query
+	sent  int // how many flushes there were
 	// failed is the first error of a flush. The transaction is then lost.
 	failed error
 }
@@ -103,7 +104,15 @@ func (p *pipeline) flush() error {
 	}
 	p.failed = p.exchange(p.queue)
 	p.queue = nil
+	p.sent++
 	return p.failed
+}
+
+// fail makes the transaction fail.
+func (p *pipeline) fail(err error) {
+	if p.failed == nil {
+		p.failed = err
+	}
 }
 
 // exchange sends statements and reads their results.

@@ -81,7 +81,7 @@ func (r rows) write(ctx context.Context, f func(*tx) error) error {
 
 func increment(id int64) func(*tx) error {
 	return func(t *tx) error {
-		if _, err := ask(t, statementOf(lockNumber, id), func(v *values) (int64, error) { return v.int(), nil }); err != nil {
+		if _, err := ask(t, statementOf(lockNumber, id), func(v *values) (int64, error) { return v.int(), nil }).Get(); err != nil {
 			return err
 		}
 		t.p.add(statementOf(addOne, id))
@@ -110,7 +110,7 @@ func TestATransactionTakesTwoRoundTrips(t *testing.T) {
 				t.Errorf("nothing to do: %d round trips, want none", got)
 			}
 			must(t, r.Read(t.Context(), "count", func(tx_ ledger.Tx) error {
-				_, err := ask(tx_.(*tx), statementOf(`SELECT n FROM t WHERE id = $1`, 1), func(v *values) (int64, error) { return v.int(), nil })
+				_, err := ask(tx_.(*tx), statementOf(`SELECT n FROM t WHERE id = $1`, 1), func(v *values) (int64, error) { return v.int(), nil }).Get()
 				return err
 			}))
 			if got := relay.Trips() - before; got != 1 {
@@ -128,7 +128,7 @@ func TestAFailedStatementAppliesNothing(t *testing.T) {
 	r := rowsAt(t, url)
 	var session int64
 	pid := func(t *tx) error {
-		ids, err := ask(t, query{sql: `SELECT pg_backend_pid()`}, func(v *values) (int64, error) { return v.int(), nil })
+		ids, err := ask(t, query{sql: `SELECT pg_backend_pid()`}, func(v *values) (int64, error) { return v.int(), nil }).Get()
 		if err == nil && session != 0 && session != ids[0] {
 			err = errors.New("it is another session")
 		}
@@ -311,7 +311,7 @@ func TestASessionPreparesABoundedNumberOfStatements(t *testing.T) {
 	for i := range 2 * maxPrepared {
 		must(t, r.write(t.Context(), func(x *tx) (err error) {
 			x.p.add(query{sql: fmt.Sprintf(`SELECT %d`, i)})
-			prepared, err = ask(x, query{sql: `SELECT count(*) FROM pg_prepared_statements`}, func(v *values) (int64, error) { return v.int(), nil })
+			prepared, err = ask(x, query{sql: `SELECT count(*) FROM pg_prepared_statements`}, func(v *values) (int64, error) { return v.int(), nil }).Get()
 			return err
 		}))
 	}
@@ -327,7 +327,7 @@ func TestNothingIsPreparedBehindAPooler(t *testing.T) {
 	must(t, r.write(t.Context(), increment(1)))
 	var names []string
 	must(t, r.write(t.Context(), func(x *tx) (err error) {
-		names, err = ask(x, query{sql: `SELECT name FROM pg_prepared_statements`}, text)
+		names, err = ask(x, query{sql: `SELECT name FROM pg_prepared_statements`}, text).Get()
 		return err
 	}))
 	if slices.ContainsFunc(names, func(s string) bool { return strings.HasPrefix(s, "cronce") }) {

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/cronce/cronce/ledger"
@@ -23,9 +24,13 @@ func (r rows) Read(ctx context.Context, name string, f func(ledger.Tx) error) er
 }
 
 func (r rows) run(ctx context.Context, name, begin string, f func(ledger.Tx) error) error {
-	return translate(name, retry(func() error {
+	err := retry(func() error {
 		return r.pool.pipelined(ctx, begin, func(p *pipeline) error { return f(&tx{p: p}) })
-	}))
+	})
+	if hasCode(err, divisionByZero) { // see guarded
+		err = fmt.Errorf("a run changed although it is locked; this is a defect of cronce, please report it: %w", err)
+	}
+	return translate(name, err)
 }
 
 // tx is the ledger.Tx of a database.
@@ -36,46 +41,67 @@ type tx struct {
 
 // Now returns the server's clock at the beginning of the transaction. Before the first
 // flush, it costs a round trip.
-func (t *tx) Now() time.Time {
+func (t *tx) Now() (time.Time, error) {
 	if t.p.now.IsZero() && t.p.failed == nil {
 		t.p.start()
 		t.p.failed = t.p.flush()
 	}
-	return t.p.now
+	return t.p.now, t.p.failed
 }
 
-// ask queues a query and flushes. It returns what scan made of the rows.
-func ask[T any](t *tx, q query, scan func(*values) (T, error)) (list []T, err error) {
+// ask queues a query. Its result is what scan makes of the rows.
+func ask[T any](t *tx, q query, scan func(*values) (T, error)) ledger.Later[[]T] {
+	var list []T
 	q.row = func(v *values) error {
 		item, err := scan(v)
 		list = append(list, item)
 		return err
 	}
 	t.p.add(q)
-	return list, t.p.flush()
+	return later(t, func() []T { return list })
+}
+
+// later is the result of what was queued last: it is known once that was sent.
+func later[T any](t *tx, result func() T) ledger.Later[T] {
+	queued := t.p.sent
+	return ledger.Await(func() (T, error) {
+		if t.p.sent > queued {
+			return result(), t.p.failed
+		}
+		err := t.p.flush()
+		return result(), err
+	})
+}
+
+// one is the result of a query of one row.
+func one[T any](asked ledger.Later[[]T]) ledger.Later[T] {
+	return ledger.Await(func() (value T, err error) {
+		list, err := asked.Get()
+		if err == nil {
+			value = list[0]
+		}
+		return value, err
+	})
 }
 
 // text reads a row of one text.
 func text(v *values) (string, error) { return v.text(), nil }
 
 // Jobs locks the jobs that exist, and returns them by ID.
-func (t *tx) Jobs(ids []string) ([]ledger.JobRow, error) {
+func (t *tx) Jobs(ids []string) ledger.Later[[]ledger.JobRow] {
 	q := query{sql: `
 		SELECT job_id, revision, watermark, hash, ended_at, paused_at, paused_by, paused_why, purged_before
 		FROM jobs WHERE job_id = ANY ($1) ORDER BY job_id FOR UPDATE`}
 	q.args.texts(ids)
-	jobs, err := ask(t, q, func(v *values) (j ledger.JobRow, err error) {
+	if t.locked == nil {
+		t.locked = make(map[string]bool, len(ids))
+	}
+	return ask(t, q, func(v *values) (j ledger.JobRow, err error) {
 		j.JobID, j.Revision, j.Watermark, j.Hash, j.EndedAt = v.text(), v.int(), v.time(), v.text(), v.time()
 		j.PausedAt, j.PausedBy, j.PausedWhy, j.PurgedThrough = v.time(), v.text(), v.text(), v.time()
+		t.locked[j.JobID] = true
 		return j, nil
 	})
-	if t.locked == nil {
-		t.locked = make(map[string]bool, len(jobs))
-	}
-	for i := range jobs {
-		t.locked[jobs[i].JobID] = true
-	}
-	return jobs, err
 }
 
 // PutJobs writes fields of jobs that are locked, or new rows. A row that another
@@ -175,7 +201,7 @@ func (t *tx) AddAudit(list []ledger.Audit) error {
 
 // Redriven returns the runs that a redrive under a request, or a part of it, has made
 // due again.
-func (t *tx) Redriven(runIDs []string, by, request string) ([]string, error) {
+func (t *tx) Redriven(runIDs []string, by, request string) ledger.Later[[]string] {
 	q := query{sql: `
 		SELECT DISTINCT run_id FROM audit
 		WHERE run_id = ANY ($1) AND run_id <> '' AND act = $2 AND by = $3 AND (request = $4 OR starts_with(request, $4 || '/'))`}

@@ -9,107 +9,103 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Runs returns the rows that a query selects. It locks them in the order of their IDs,
-// and then returns them in the order that the query asks for.
-func (t *tx) Runs(q ledger.RunQuery) ([]ledger.Row, error) {
-	s := runsQuery(q)
-	if q.Lock {
-		s.sql += ` ORDER BY r.run_id FOR UPDATE`
-	}
-	list, err := ask(t, s, new(rowReader).row)
-	if !q.Lock {
-		return list, err
-	}
-	slices.SortFunc(list, func(a, b ledger.Row) int {
-		switch byTime := cmp.Or(a.ScheduledAt.Compare(b.ScheduledAt), cmp.Compare(a.ID, b.ID)); {
-		case !q.LateBy.IsZero():
-			return cmp.Or(a.LateAt.Compare(b.LateAt), cmp.Compare(a.ID, b.ID))
-		case q.Oldest:
-			return byTime
-		default:
-			return -byTime
-		}
+// find is the query of rows by their IDs.
+func find(ids []string) query {
+	q := query{sql: `SELECT ` + rowColumns + ` FROM runs r WHERE r.run_id = ANY ($1)`}
+	q.args.texts(ids)
+	return q
+}
+
+// Find returns the rows that exist, by time.
+func (t *tx) Find(ids []string) ledger.Later[[]ledger.Row] {
+	q := find(ids)
+	q.sql += ` ORDER BY r.scheduled_at, r.run_id`
+	return ask(t, q, new(rowReader).row)
+}
+
+// LockRuns is Find, and locks the rows in the order of their IDs.
+func (t *tx) LockRuns(ids []string) ledger.Later[[]ledger.Row] {
+	q := find(ids)
+	q.sql += ` ORDER BY r.run_id FOR UPDATE`
+	return sorted(ask(t, q, new(rowReader).row), func(a, b ledger.Row) int {
+		return cmp.Or(a.ScheduledAt.Compare(b.ScheduledAt), cmp.Compare(a.ID, b.ID))
 	})
-	return list, err
 }
 
-// runsQuery returns the query; one that locks has no order yet.
-func runsQuery(q ledger.RunQuery) (s query) {
-	columns := rowColumnsNil
-	if q.Body || q.Token != "" {
-		columns = rowColumns
-	}
-	s.sql = `SELECT ` + columns + ` FROM runs r WHERE `
-	switch {
-	case q.Token != "":
-		s.args.text(q.Token)
-		s.args.texts(texts(q.States))
-		s.sql += `r.due_at IS NOT NULL AND NOT r.waiting AND r.lease_token = $1 AND r.state = ANY ($2) ORDER BY r.scheduled_at, r.run_id`
-	case len(q.SlotOf) > 0:
-		s.args.texts(q.SlotOf)
-		s.sql += `r.slot = ANY ($1)`
-	case !q.LateBy.IsZero():
-		s.args.time(q.LateBy)
-		s.args.int8(int64(q.Limit))
-		const late = `late_at <= $1 AND late_at IS NOT NULL AND due_at IS NOT NULL`
-		s.sql += late + ` AND r.run_id = ANY (ARRAY(SELECT run_id FROM runs WHERE ` + late + ` ORDER BY late_at, run_id LIMIT $2))`
-		if !q.Lock {
-			s.sql += ` ORDER BY r.late_at, r.run_id`
-		}
-	default:
-		where, args := conditions(q.Filter)
-		s.sql += where
-		for _, a := range args {
-			s.args.any(a)
-		}
-		s.once = len(q.IDs) == 0
-		if q.Lock {
-			break
-		}
-		direction := "DESC"
-		if q.Oldest {
-			direction = "ASC"
-		}
-		s.sql += ` ORDER BY ` + order(q.Filter, direction)
-		if q.Limit > 0 {
-			s.args.int8(int64(q.Limit))
-			s.sql += ` LIMIT $` + strconv.Itoa(len(s.args.values))
-		}
-	}
-	return s
+// sorted sorts rows that were locked in another order.
+func sorted(asked ledger.Later[[]ledger.Row], compare func(a, b ledger.Row) int) ledger.Later[[]ledger.Row] {
+	return ledger.Await(func() ([]ledger.Row, error) {
+		list, err := asked.Get()
+		slices.SortFunc(list, compare)
+		return list, err
+	})
 }
 
-// dueSQL skips the runs that another claim has locked. $5 says to look for slots to give
-// first. If there are any, nothing is claimed: the oldest run goes first.
+// Existing returns those of the run IDs that have a row.
+func (t *tx) Existing(ids []string) ledger.Later[[]string] {
+	q := query{sql: `SELECT run_id FROM runs WHERE run_id = ANY ($1)`}
+	q.args.texts(ids)
+	return ask(t, q, text)
+}
+
+// Runs returns the rows that a filter selects, by time.
+func (t *tx) Runs(f ledger.Filter) ledger.Later[[]ledger.Row] {
+	where, args := conditions(f)
+	q := query{sql: `SELECT ` + rowColumnsNil + ` FROM runs r WHERE ` + where + ` ORDER BY ` + order(f, "ASC"), once: len(f.IDs) == 0}
+	for _, a := range args {
+		q.args.any(a)
+	}
+	if f.Limit > 0 {
+		q.args.int8(int64(f.Limit))
+		q.sql += ` LIMIT $` + strconv.Itoa(len(q.args.values))
+	}
+	return ask(t, q, new(rowReader).row)
+}
+
+// Leased returns the runs that are leased under a token, by time.
+func (t *tx) Leased(token string) ledger.Later[[]ledger.Row] {
+	q := query{sql: `
+		SELECT ` + rowColumns + ` FROM runs r
+		WHERE r.due_at IS NOT NULL AND NOT r.waiting AND r.lease_token = $1 AND r.state = $2 ORDER BY r.scheduled_at, r.run_id`}
+	q.args.text(token)
+	q.args.text(string(ledger.Running))
+	return ask(t, q, new(rowReader).row)
+}
+
+// Late locks and returns unfinished runs whose LateAt has come, the earliest first.
+func (t *tx) Late(limit int) ledger.Later[[]ledger.Row] {
+	const late = `late_at <= now() AND late_at IS NOT NULL AND due_at IS NOT NULL`
+	q := query{sql: `
+		SELECT ` + rowColumns + ` FROM runs r
+		WHERE ` + late + ` AND r.run_id = ANY (ARRAY(SELECT run_id FROM runs WHERE ` + late + ` ORDER BY late_at, run_id LIMIT $1))
+		ORDER BY r.run_id` + t.forUpdate()}
+	q.args.int8(int64(limit))
+	return sorted(ask(t, q, new(rowReader).row), func(a, b ledger.Row) int {
+		return cmp.Or(a.LateAt.Compare(b.LateAt), cmp.Compare(a.ID, b.ID))
+	})
+}
+
+// forUpdate locks rows in a transaction that writes.
+func (t *tx) forUpdate() string {
+	if t.p.begin == beginRead {
+		return ``
+	}
+	return ` FOR UPDATE`
+}
+
+// dueSQL skips the runs that another claim has locked.
 const dueSQL = `
-	WITH RECURSIVE ` + freeSlots + `
 	SELECT ` + rowColumns + ` FROM runs r
 	WHERE r.due_at <= now() AND r.due_at IS NOT NULL AND NOT r.waiting
 		AND r.target <> ALL ($2) AND r.job_id <> ALL ($3) AND ($4::text[] IS NULL OR r.run_id = ANY ($4))
-		AND (NOT $5 OR NOT EXISTS (SELECT FROM free))
 	ORDER BY r.due_at
 	LIMIT $1
 	FOR UPDATE OF r SKIP LOCKED`
 
-// Due locks and returns due runs, or first returns the jobs that have slots to give.
-func (t *tx) Due(q ledger.DueQuery) (due ledger.Due, err error) {
-	if !q.Granted {
-		t.p.add(query{sql: `WITH RECURSIVE ` + freeSlots + ` SELECT job_id FROM free`, row: func(v *values) error {
-			due.Free = append(due.Free, v.text())
-			return nil
-		}})
-	}
-	next := query{sql: `SELECT min(due_at) FROM runs WHERE due_at > now() AND NOT waiting`, row: func(v *values) error {
-		due.Next = v.time()
-		return nil
-	}}
-	if len(q.Only) > 0 {
-		next.sql += ` AND run_id = ANY ($1)`
-		next.args.texts(q.Only)
-	}
-	t.p.add(next)
+// Due locks and returns due runs, the earliest first.
+func (t *tx) Due(q ledger.DueQuery) ledger.Later[[]ledger.Row] {
 	if q.Limit < 1 {
-		return due, t.p.flush()
+		return ledger.Later[[]ledger.Row]{}
 	}
 	s := query{sql: dueSQL}
 	s.args.int8(int64(q.Limit))
@@ -120,55 +116,71 @@ func (t *tx) Due(q ledger.DueQuery) (due ledger.Due, err error) {
 	} else {
 		s.args.values, s.args.oids = append(s.args.values, nil), append(s.args.oids, textKind.array)
 	}
-	s.args.bool(!q.Granted)
-	due.Runs, err = ask(t, s, new(rowReader).row)
-	return due, err
+	return ask(t, s, new(rowReader).row)
 }
 
-// Free returns the oldest waiting run of each of the jobs whose slot is free.
-func (t *tx) Free(jobIDs []string) ([]ledger.Row, error) {
+// NextDue returns when the first run that is not due yet will be.
+func (t *tx) NextDue() ledger.Later[time.Time] {
+	q := query{sql: `SELECT min(due_at) FROM runs WHERE due_at > now() AND NOT waiting`}
+	return one(ask(t, q, func(v *values) (time.Time, error) { return v.time(), nil }))
+}
+
+// Slots returns the slots of jobs, whose locks protect them.
+func (t *tx) Slots(jobIDs []string) ledger.Later[[]ledger.Slot] {
 	q := query{sql: `
-		SELECT ` + rowColumnsNil + ` FROM unnest($1) AS j (id) CROSS JOIN LATERAL (
-			SELECT * FROM runs w WHERE w.waiting AND w.job_id = j.id ORDER BY w.scheduled_at, w.run_id LIMIT 1
-		) r WHERE NOT EXISTS (SELECT FROM runs h WHERE h.slot = j.id)`}
+		SELECT j.id, h.run_id, h.state, h.due_at, w.run_id, w.state, w.due_at
+		FROM unnest($1) AS j (id)
+		LEFT JOIN LATERAL (SELECT run_id, state, due_at FROM runs WHERE slot = j.id LIMIT 1) h ON true
+		LEFT JOIN LATERAL (
+			SELECT run_id, state, due_at FROM runs WHERE waiting AND job_id = j.id ORDER BY scheduled_at, run_id LIMIT 1) w ON true
+		WHERE h.run_id IS NOT NULL OR w.run_id IS NOT NULL`}
 	q.args.texts(jobIDs)
-	return ask(t, q, new(rowReader).row)
+	run := func(v *values) ledger.SlotRun {
+		return ledger.SlotRun{ID: v.text(), State: ledger.State(v.text()), DueAt: v.time()}
+	}
+	return ask(t, q, func(v *values) (ledger.Slot, error) {
+		return ledger.Slot{JobID: v.text(), Holder: run(v), Waiter: run(v)}, nil
+	})
+}
+
+// FreeJobs returns the jobs whose slot is free while runs wait for it.
+func (t *tx) FreeJobs() ledger.Later[[]string] {
+	return ask(t, query{sql: `WITH RECURSIVE ` + freeSlots + ` SELECT job_id FROM free ORDER BY job_id`}, text)
 }
 
 // Unfinished lists the unfinished runs of jobs. It reads the unfinished runs of all jobs;
 // an index by job would cost every run two writes.
-func (t *tx) Unfinished(jobIDs []string) (map[string][]string, error) {
+func (t *tx) Unfinished(jobIDs []string) ledger.Later[map[string][]string] {
 	q := query{sql: `
 		SELECT r.job_id, r.run_id FROM runs r WHERE r.waiting AND r.job_id = ANY ($1)
 		UNION ALL
 		SELECT r.job_id, r.run_id FROM runs r WHERE r.due_at IS NOT NULL AND NOT r.waiting AND r.job_id = ANY ($1)`}
 	q.args.texts(jobIDs)
 	byJob := map[string][]string{}
-	_, err := ask(t, q, func(v *values) (struct{}, error) {
+	q.row = func(v *values) error {
 		job := v.text()
 		byJob[job] = append(byJob[job], v.text())
-		return struct{}{}, nil
-	})
-	return byJob, err
+		return nil
+	}
+	t.p.add(q)
+	return later(t, func() map[string][]string { return byJob })
 }
 
-// Ranges returns the range rows in which a scheduled time of an interval lies, the oldest
-// first.
-func (t *tx) Ranges(jobID string, first, last time.Time, lock bool) ([]ledger.Row, error) {
+// Ranges locks and returns the range rows in which a scheduled time of an interval lies,
+// the oldest first.
+func (t *tx) Ranges(jobID string, first, last time.Time) ledger.Later[[]ledger.Row] {
 	q := query{sql: `
 		SELECT ` + rowColumns + ` FROM runs r
-		WHERE r.until IS NOT NULL AND r.job_id = $1 AND r.scheduled_at <= $3 AND r.until >= $2`}
+		WHERE r.until IS NOT NULL AND r.job_id = $1 AND r.scheduled_at <= $3 AND r.until >= $2
+		ORDER BY r.run_id` + t.forUpdate()} // which begins with the job and the first time
 	q.args.text(jobID)
 	q.args.time(first)
 	q.args.time(last)
-	if q.sql += ` ORDER BY r.run_id`; lock { // which begins with the job and the first time
-		q.sql += ` FOR UPDATE`
-	}
 	return ask(t, q, new(rowReader).row)
 }
 
-// Own counts the scheduled times of an interval that have rows of their own.
-func (t *tx) Own(jobID string, first, last time.Time) (int, error) {
+// CountOwn counts the scheduled times of an interval that have rows of their own.
+func (t *tx) CountOwn(jobID string, first, last time.Time) ledger.Later[int] {
 	from, below := ledger.RunIDRange(jobID, first, last)
 	q := query{sql: `
 		SELECT count(*) FROM runs r
@@ -177,15 +189,11 @@ func (t *tx) Own(jobID string, first, last time.Time) (int, error) {
 	q.args.text(below)
 	q.args.time(first)
 	q.args.time(last)
-	counts, err := ask(t, q, func(v *values) (int, error) { return int(v.int()), nil })
-	if err != nil {
-		return 0, err
-	}
-	return counts[0], nil
+	return one(ask(t, q, func(v *values) (int, error) { return int(v.int()), nil }))
 }
 
 // Settled counts the runs of a filter that are acknowledged or were rerun.
-func (t *tx) Settled(f ledger.Filter) ([]ledger.SettledCount, error) {
+func (t *tx) Settled(f ledger.Filter) ledger.Later[[]ledger.SettledCount] {
 	where, args := conditions(f)
 	q := query{once: true, sql: `
 		SELECT r.acked_at IS NOT NULL, r.rerun_id <> '', count(*) FROM runs r

@@ -4,26 +4,27 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/cronce/cronce/ledger"
 )
 
-// insertSQL inserts rows in order. Two constraints can refuse a row: the run ID's and the slot's.
+// insertSQL inserts rows in order.
 var insertSQL = `
 	INSERT INTO runs (` + names("", runTable) + `)
 	SELECT ` + names("u.", runTable) + `
 	FROM unnest(` + parameters(1, len(runTable)) + `) WITH ORDINALITY AS u (` + names("", runTable) + `, n)
 	ORDER BY u.n
-	ON CONFLICT DO NOTHING
+	ON CONFLICT (run_id) DO NOTHING
 	RETURNING run_id`
 
 // insertOneSQL inserts a row at a smaller cost.
 var insertOneSQL = `
 	INSERT INTO runs (` + names("", runTable) + `)
 	VALUES (` + parameters(1, len(runTable)) + `)
-	ON CONFLICT DO NOTHING
+	ON CONFLICT (run_id) DO NOTHING
 	RETURNING run_id`
 
 // parameters lists n parameters.
@@ -36,12 +37,13 @@ func parameters(first, n int) string {
 }
 
 // Insert writes new rows, in order, and reports which it wrote.
-func (t *tx) Insert(list []ledger.Row) ([]bool, error) {
+func (t *tx) Insert(list []ledger.Row) ledger.Later[[]bool] {
 	rows := make([]stored, len(list))
 	for i := range list {
 		var err error
 		if rows[i], err = freeze(&list[i]); err != nil {
-			return nil, fmt.Errorf("run %s: %w", list[i].ID, err)
+			t.p.fail(fmt.Errorf("run %s: %w", list[i].ID, err))
+			return ledger.Known[[]bool](nil, t.p.failed)
 		}
 	}
 	q := query{sql: insertSQL}
@@ -51,14 +53,16 @@ func (t *tx) Insert(list []ledger.Row) ([]bool, error) {
 	for _, c := range runTable {
 		put(&q.args, c.datatype, rows, c.put)
 	}
-	written, err := ask(t, q, text)
-	inserted := make([]bool, len(list))
-	for i := range list { // they are returned in their order
-		if len(written) > 0 && written[0] == list[i].ID {
-			inserted[i], written = true, written[1:]
+	inserted, next := make([]bool, len(list)), 0
+	q.row = func(v *values) error { // they are returned in their order
+		for id := v.text(); list[next].ID != id; {
+			next++
 		}
+		inserted[next] = true
+		return nil
 	}
-	return inserted, err
+	t.p.add(q)
+	return later(t, func() []bool { return inserted })
 }
 
 // put adds the values of one row, or an array of those of many.
@@ -81,6 +85,7 @@ type updateShape struct {
 	attempt  attemptPlace
 	fenced   bool
 	one      bool
+	guarded  bool // it fails unless it writes all rows
 }
 
 // attemptPlace is where the attempt of a change is kept.
@@ -111,10 +116,24 @@ func shapeOf(c *ledger.Change) updateShape {
 	return s
 }
 
-// Update writes the changes, each if its row is as the change expects it. Changes of one
-// shape are one statement, in the order of their runs' IDs.
-func (t *tx) Update(changes []ledger.Change) ([]bool, error) {
+// Update writes changes of rows that are locked: all of them, or the transaction fails.
+func (t *tx) Update(changes []ledger.Change) error {
+	return t.write(changes, true, nil)
+}
+
+// UpdateFenced writes the changes, each if its row is as the change expects it.
+func (t *tx) UpdateFenced(changes []ledger.Change) ledger.Later[[]bool] {
 	updated := make([]bool, len(changes))
+	if err := t.write(changes, false, updated); err != nil {
+		t.p.fail(err)
+		return ledger.Known[[]bool](nil, err)
+	}
+	return later(t, func() []bool { return updated })
+}
+
+// write queues changes. Those of one shape are one statement, in the order of their runs'
+// IDs.
+func (t *tx) write(changes []ledger.Change, guarded bool, updated []bool) error {
 	var order []updateShape
 	shapes := map[updateShape][]changeRow{}
 	for i := range changes {
@@ -123,16 +142,17 @@ func (t *tx) Update(changes []ledger.Change) ([]bool, error) {
 		if c.Set&ledger.ColCall != 0 {
 			var err error
 			if r.stored, err = freeze(c.Row); err != nil {
-				return nil, fmt.Errorf("run %s: %w", c.Row.ID, err)
+				return fmt.Errorf("run %s: %w", c.Row.ID, err)
 			}
 		}
 		shape := shapeOf(c)
+		shape.guarded = guarded
 		if _, known := shapes[shape]; !known {
 			order = append(order, shape)
 		}
 		shapes[shape] = append(shapes[shape], r)
 	}
-	if len(order) > 1 {
+	if len(order) > 1 && !guarded {
 		t.lockInOrder(changes)
 	}
 	for _, shape := range order {
@@ -140,7 +160,7 @@ func (t *tx) Update(changes []ledger.Change) ([]bool, error) {
 		slices.SortFunc(rows, func(a, b changeRow) int { return cmp.Compare(a.ID, b.ID) })
 		t.update(shape, rows, updated)
 	}
-	return updated, t.p.flush()
+	return nil
 }
 
 // lockInOrder locks the runs of changes in the order of their IDs. The statements of
@@ -158,7 +178,9 @@ func (t *tx) lockInOrder(changes []ledger.Change) {
 func (t *tx) update(shape updateShape, rows []changeRow, updated []bool) {
 	shape.one = len(rows) == 1
 	q := query{sql: updateSQL(shape), row: func(v *values) error {
-		updated[v.int()] = true
+		if place := v.int(); !shape.guarded {
+			updated[place] = true
+		}
 		return nil
 	}}
 	put(&q.args, int8Kind, rows, func(b []byte, r *changeRow) []byte { return appendInt8(b, int64(r.place)) })
@@ -177,6 +199,9 @@ func (t *tx) update(shape updateShape, rows []changeRow, updated []bool) {
 	}
 	for _, c := range changedColumns(shape.set) {
 		put(&q.args, c.datatype, rows, func(b []byte, r *changeRow) []byte { return c.put(b, &r.stored) })
+	}
+	if shape.guarded {
+		q.args.int8(int64(len(rows)))
 	}
 	t.p.add(q)
 }
@@ -216,14 +241,16 @@ func updateSQL(s updateShape) string {
 		parameters = append(parameters, c.name)
 		set = append(set, c.name+" = u."+c.name)
 	}
-	text := `UPDATE runs r SET ` + strings.Join(set, ", ") + ` FROM ` + given(parameters, s.one) + where
+	text := `WITH done AS (UPDATE runs r SET ` + strings.Join(set, ", ") + ` FROM ` + given(parameters, s.one) + where + ` RETURNING u.*)`
 	if s.attempt == inTable {
-		text = `WITH done AS (` + text + ` RETURNING u.*), kept AS (
+		text += `, kept AS (
 			INSERT INTO attempts (run_id, ` + strings.Join(attempt, ", ") + `)
-			SELECT id, a_` + strings.Join(attempt, ", a_") + ` FROM done ON CONFLICT DO NOTHING)
-			SELECT place FROM done`
+			SELECT id, a_` + strings.Join(attempt, ", a_") + ` FROM done ON CONFLICT DO NOTHING)`
+	}
+	if s.guarded { // it divides by 0
+		text += ` SELECT 1 / (count(*) = $` + strconv.Itoa(len(parameters)+1) + `)::int FROM done`
 	} else {
-		text += ` RETURNING u.place`
+		text += ` SELECT place FROM done`
 	}
 	updates.Store(s, text)
 	return text

@@ -15,7 +15,7 @@ func (t *tx) followClock() error {
 	if _, err := t.one(`SELECT max(beat_at) FROM processes`, nil, &latest); err != nil {
 		return err
 	}
-	step := ledger.ClockStep(latest.time(), t.Now()).Microseconds()
+	step := ledger.ClockStep(latest.time(), at(t.now)).Microseconds()
 	if step == 0 {
 		return nil
 	}

@@ -77,7 +77,7 @@ func (l *Ledger) Heartbeat(ctx context.Context, process string) (ledger.Heartbea
 		if n == 0 {
 			return ledger.ErrNotFound
 		}
-		p.Now = t.Now()
+		p.Now = at(t.now)
 		p.LiveVersions, err = all(t, text, `SELECT version FROM processes WHERE `+isAlive+` ORDER BY version`, t.now)
 		p.Processes = len(p.LiveVersions)
 		p.LiveVersions = slices.Compact(p.LiveVersions)

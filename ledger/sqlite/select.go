@@ -15,12 +15,12 @@ const (
 	// writes.
 	recall = `
 		SELECT ` + runColumns + ` FROM runs
-		WHERE due_at IS NOT NULL AND waiting = 0 AND lease_token = ?2 AND state IN (SELECT value FROM json_each(?1))
+		WHERE due_at IS NOT NULL AND waiting = 0 AND lease_token = ?1 AND state = ?2
 		ORDER BY scheduled_at, run_id`
-	slotRows = `
-		SELECT ` + listColumns + ` FROM runs WHERE slot IN (SELECT value FROM json_each(?1)) AND slot IS NOT NULL`
-	lateRuns = `
-		SELECT ` + listColumns + ` FROM runs
+	findRuns     = `SELECT ` + runColumns + ` FROM runs WHERE run_id IN (SELECT value FROM json_each(?)) ORDER BY scheduled_at, run_id`
+	existingRuns = `SELECT run_id FROM runs WHERE run_id IN (SELECT value FROM json_each(?))`
+	lateRuns     = `
+		SELECT ` + runColumns + ` FROM runs
 		WHERE late_at <= ?1 AND late_at IS NOT NULL AND due_at IS NOT NULL ORDER BY late_at, run_id LIMIT 0 + ?2`
 	// Due runs of busy targets and jobs are skipped in the index.
 	dueRuns = `
@@ -42,10 +42,13 @@ const (
 			UNION ALL
 			SELECT (SELECT min(job_id) FROM runs WHERE waiting = 1 AND job_id > w.job_id) FROM w WHERE w.job_id IS NOT NULL)
 		SELECT job_id FROM w WHERE job_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM runs WHERE slot = w.job_id)`
-	firstWaiting = `
-		SELECT ` + listColumns + ` FROM json_each(?1) j CROSS JOIN runs ON runs.id = (
-			SELECT id FROM runs WHERE waiting = 1 AND job_id = j.value ORDER BY scheduled_at, run_id LIMIT 1)
-		WHERE NOT EXISTS (SELECT 1 FROM runs h WHERE h.slot = j.value)`
+	// takenSlots has the run that has each job's slot, and the first that waits for it.
+	takenSlots = `
+		SELECT j.value, coalesce(h.run_id, ''), coalesce(h.state, ''), h.due_at, coalesce(w.run_id, ''), coalesce(w.state, ''), w.due_at
+		FROM json_each(?1) j
+		LEFT JOIN runs h ON h.slot = j.value
+		LEFT JOIN runs w ON w.id = (SELECT id FROM runs WHERE waiting = 1 AND job_id = j.value ORDER BY scheduled_at, run_id LIMIT 1)
+		WHERE h.id IS NOT NULL OR w.id IS NOT NULL ORDER BY j.value`
 	unfinishedOf = `
 		SELECT job_id, run_id FROM runs WHERE due_at IS NOT NULL AND waiting = 0 AND job_id IN (SELECT value FROM json_each(?1))
 		UNION ALL
@@ -58,25 +61,33 @@ const (
 		AND until IS NULL AND instr(run_id, '~') = 0`
 )
 
-// Runs returns the rows that a query selects. The write lock protects them.
-func (t *tx) Runs(q ledger.RunQuery) ([]ledger.Row, error) {
-	switch {
-	case q.Token != "":
-		return t.rows(recall, array(textsOf(q.States)), q.Token)
-	case len(q.SlotOf) > 0:
-		return t.rows(slotRows, array(q.SlotOf))
-	case !q.LateBy.IsZero():
-		return t.rows(lateRuns, q.LateBy.UnixMicro(), q.Limit)
-	}
-	columns, direction := listColumns, `DESC`
-	if q.Body {
-		columns = runColumns
-	}
-	if q.Oldest {
-		direction = `ASC`
-	}
-	text, args := selectRuns(columns, q.Filter, direction)
-	return t.rows(text, args...)
+// Find returns the rows that exist, by time.
+func (t *tx) Find(ids []string) ledger.Later[[]ledger.Row] {
+	return ledger.Known(t.rows(findRuns, array(ids)))
+}
+
+// LockRuns is Find: the write lock protects the rows.
+func (t *tx) LockRuns(ids []string) ledger.Later[[]ledger.Row] { return t.Find(ids) }
+
+// Existing returns those of the run IDs that have a row.
+func (t *tx) Existing(ids []string) ledger.Later[[]string] {
+	return ledger.Known(all(t, text, existingRuns, array(ids)))
+}
+
+// Runs returns the rows that a filter selects, by time.
+func (t *tx) Runs(f ledger.Filter) ledger.Later[[]ledger.Row] {
+	text, args := selectRuns(listColumns, f, `ASC`)
+	return ledger.Known(t.rows(text, args...))
+}
+
+// Leased returns the runs that are leased under a token, by time.
+func (t *tx) Leased(token string) ledger.Later[[]ledger.Row] {
+	return ledger.Known(t.rows(recall, token, string(ledger.Running)))
+}
+
+// Late returns unfinished runs whose LateAt has come, the earliest first.
+func (t *tx) Late(limit int) ledger.Later[[]ledger.Row] {
+	return ledger.Known(t.rows(lateRuns, t.now, limit))
 }
 
 func (t *tx) rows(query string, args ...any) ([]ledger.Row, error) {
@@ -88,89 +99,75 @@ func (t *tx) rows(query string, args ...any) ([]ledger.Row, error) {
 	return rows, err
 }
 
-func textsOf[T ~string](list []T) []string {
-	texts := make([]string, len(list))
-	for i, s := range list {
-		texts[i] = string(s)
+// Due returns due runs, the earliest first.
+func (t *tx) Due(q ledger.DueQuery) ledger.Later[[]ledger.Row] {
+	if q.Limit < 1 {
+		return ledger.Later[[]ledger.Row]{}
 	}
-	return texts
+	query, args := dueRuns, []any{t.now, array(q.BusyTargets), array(q.BusyJobs), q.Limit}
+	if len(q.Only) > 0 {
+		query, args = dueOnly, append(args, array(q.Only))
+	}
+	return ledger.Known(t.rows(query, args...))
 }
 
-// Due returns due runs, or first the jobs that have slots to give.
-func (t *tx) Due(q ledger.DueQuery) (due ledger.Due, err error) {
-	if !q.Granted {
-		if due.Free, err = t.freeJobs(); err != nil || len(due.Free) > 0 {
-			return due, err
-		}
-	}
-	if q.Limit > 0 {
-		args := []any{t.now, array(q.BusyTargets), array(q.BusyJobs), q.Limit}
-		if len(q.Only) == 0 {
-			due.Runs, err = t.rows(dueRuns, args...)
-		} else {
-			due.Runs, err = t.rows(dueOnly, append(args, array(q.Only))...)
-		}
-		if err != nil {
-			return due, err
-		}
-	}
+// NextDue returns when the first run that is not due yet will be.
+func (t *tx) NextDue() ledger.Later[time.Time] {
 	var next nullTime
-	_, err = t.one(`SELECT min(due_at) FROM runs WHERE due_at > ? AND waiting = 0`, []any{t.now}, &next)
-	due.Next = next.time()
-	return due, err
+	_, err := t.one(`SELECT min(due_at) FROM runs WHERE due_at > ? AND waiting = 0`, []any{t.now}, &next)
+	return ledger.Known(next.time(), err)
 }
 
-// waits reports whether any run waits for a slot. Usually none does.
-func (t *tx) waits() (waits bool, err error) {
-	_, err = t.one(anyWaiting, nil, &waits)
-	return waits, err
+// Slots returns the slots of jobs that are taken or waited for. The write lock protects them.
+func (t *tx) Slots(jobIDs []string) ledger.Later[[]ledger.Slot] {
+	return ledger.Known(all(t, func(row scanner) (s ledger.Slot, err error) {
+		var held, waits nullTime
+		err = row.Scan(&s.JobID, &s.Holder.ID, &s.Holder.State, &held, &s.Waiter.ID, &s.Waiter.State, &waits)
+		s.Holder.DueAt, s.Waiter.DueAt = held.time(), waits.time()
+		return s, err
+	}, takenSlots, array(jobIDs)))
 }
 
-func (t *tx) freeJobs() ([]string, error) {
-	if waits, err := t.waits(); err != nil || !waits {
-		return nil, err
+// FreeJobs returns the jobs whose slot is free while runs wait for it. Usually none waits.
+func (t *tx) FreeJobs() ledger.Later[[]string] {
+	var waits bool
+	if _, err := t.one(anyWaiting, nil, &waits); err != nil || !waits {
+		return ledger.Known[[]string](nil, err)
 	}
-	return all(t, text, freeJobs)
-}
-
-// Free returns the oldest waiting run of each of the jobs whose slot is free.
-func (t *tx) Free(jobIDs []string) ([]ledger.Row, error) {
-	if waits, err := t.waits(); err != nil || !waits {
-		return nil, err
-	}
-	return t.rows(firstWaiting, array(jobIDs))
+	return ledger.Known(all(t, text, freeJobs))
 }
 
 // Unfinished lists the unfinished runs of jobs. It scans the unfinished runs of all jobs;
 // an index by job would cost every run two writes.
-func (t *tx) Unfinished(jobIDs []string) (map[string][]string, error) {
+func (t *tx) Unfinished(jobIDs []string) ledger.Later[map[string][]string] {
 	pairs, err := all(t, scanPair, unfinishedOf, array(jobIDs))
 	byJob := map[string][]string{}
 	for _, p := range pairs {
 		byJob[p[0]] = append(byJob[p[0]], p[1])
 	}
-	return byJob, err
+	return ledger.Known(byJob, err)
 }
 
 // Ranges returns the range rows in which a scheduled time of an interval lies.
-func (t *tx) Ranges(jobID string, first, last time.Time, _ bool) ([]ledger.Row, error) {
-	return t.rows(ranges, jobID, first.UnixMicro(), last.UnixMicro())
+func (t *tx) Ranges(jobID string, first, last time.Time) ledger.Later[[]ledger.Row] {
+	return ledger.Known(t.rows(ranges, jobID, first.UnixMicro(), last.UnixMicro()))
 }
 
-// Own counts the scheduled times of an interval that have rows of their own.
-func (t *tx) Own(jobID string, first, last time.Time) (own int, err error) {
+// CountOwn counts the scheduled times of an interval that have rows of their own.
+func (t *tx) CountOwn(jobID string, first, last time.Time) ledger.Later[int] {
+	own := 0
 	from, below := ledger.RunIDRange(jobID, first, last)
-	_, err = t.one(ownRows, []any{from, below, first.UnixMicro(), last.UnixMicro()}, &own)
-	return own, err
+	_, err := t.one(ownRows, []any{from, below, first.UnixMicro(), last.UnixMicro()}, &own)
+	return ledger.Known(own, err)
 }
 
 // Settled counts the runs of a filter that are acknowledged or were rerun.
-func (t *tx) Settled(f ledger.Filter) ([]ledger.SettledCount, error) {
+func (t *tx) Settled(f ledger.Filter) ledger.Later[[]ledger.SettledCount] {
 	where, args := conditions(f)
-	return all(t, func(row scanner) (c ledger.SettledCount, err error) {
+	return ledger.Known(all(t, func(row scanner) (c ledger.SettledCount, err error) {
 		err = row.Scan(&c.Acknowledged, &c.Rerun, &c.Count)
 		return c, err
 	}, fmt.Sprintf(`
 		SELECT acked_at IS NOT NULL, rerun_id <> '', count(*) FROM runs
-		WHERE (acked_at IS NOT NULL OR rerun_id <> '') AND %s GROUP BY 1, 2`, strings.Join(where, ` AND `)), args...)
+		WHERE (acked_at IS NOT NULL OR rerun_id <> '') AND %s GROUP BY 1, 2`, strings.Join(where, ` AND `)), args...))
 }

@@ -29,6 +29,9 @@ type tx struct {
 	now int64 // the store's clock, read once, with the lock held
 	// The position of what the transaction changes; see Changes.
 	change int64
+	// failed is the error of a write whose result may not be asked for. After it, no
+	// statement runs: SQLite may have rolled the transaction back.
+	failed error
 }
 
 // write runs f in a transaction that holds the file's write lock, and commits it.
@@ -52,9 +55,13 @@ func (l *Ledger) write(ctx context.Context, f func(*tx) error) error {
 		err = f(t)
 	}
 	if err == nil {
+		err = t.failed
+	}
+	if err == nil {
 		_, err = t.exec(`COMMIT`)
 	}
 	if err != nil {
+		t.failed = nil
 		if _, again := t.exec(`ROLLBACK`); again != nil {
 			// The connection is in an unknown state; SQLite rolls back
 			// when it is closed.
@@ -149,9 +156,17 @@ func (w *writer) stmt(ctx context.Context, query string) (*sql.Stmt, error) {
 	return s, err
 }
 
+// stmt returns a statement, prepared.
+func (t *tx) stmt(query string) (*sql.Stmt, error) {
+	if t.failed != nil {
+		return nil, t.failed
+	}
+	return t.w.stmt(t.ctx, query)
+}
+
 // exec returns how many rows were changed.
 func (t *tx) exec(query string, args ...any) (int64, error) {
-	s, err := t.w.stmt(t.ctx, query)
+	s, err := t.stmt(query)
 	if err != nil {
 		return 0, err
 	}
@@ -164,7 +179,7 @@ func (t *tx) exec(query string, args ...any) (int64, error) {
 
 // one scans the first row into dest; found is false when there is none.
 func (t *tx) one(query string, args []any, dest ...any) (found bool, err error) {
-	s, err := t.w.stmt(t.ctx, query)
+	s, err := t.stmt(query)
 	if err != nil {
 		return false, err
 	}
@@ -180,7 +195,7 @@ type scanner interface{ Scan(...any) error }
 
 // all collects a query's rows.
 func all[T any](t *tx, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
-	s, err := t.w.stmt(t.ctx, query)
+	s, err := t.stmt(query)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/cronce/cronce/ledger"
@@ -81,17 +82,27 @@ func slotOf(r *ledger.Row) any {
 	return nil
 }
 
-// Update writes the changes, each if its row is as the change expects it.
-func (t *tx) Update(changes []ledger.Change) ([]bool, error) {
+// Update writes the changes. The write lock protects their rows.
+func (t *tx) Update(changes []ledger.Change) error {
+	updated, err := t.UpdateFenced(changes).Get()
+	if i := slices.Index(updated, false); i >= 0 && err == nil {
+		return fmt.Errorf("run %s changed although it is locked; this is a defect of cronce, please report it", changes[i].Row.ID)
+	}
+	return err
+}
+
+// UpdateFenced writes the changes, each if its row is as the change expects it.
+func (t *tx) UpdateFenced(changes []ledger.Change) ledger.Later[[]bool] {
 	updated := make([]bool, len(changes))
 	for i := range changes {
 		ok, err := t.update(&changes[i])
 		if err != nil {
-			return nil, fmt.Errorf("run %s: %w", changes[i].Row.ID, err)
+			t.failed = fmt.Errorf("run %s: %w", changes[i].Row.ID, err)
+			break
 		}
 		updated[i] = ok
 	}
-	return updated, nil
+	return ledger.Known(updated, t.failed)
 }
 
 func (t *tx) update(c *ledger.Change) (bool, error) {
@@ -179,34 +190,38 @@ func (t *tx) attempt(runID string, a *ledger.Attempt) error {
 	return err
 }
 
-// Two constraints can refuse the row, the run ID's and the slot's.
 const insertRun = `
 	INSERT INTO runs (changed, run_id, job_id, scheduled_at, until, count, trigger, state, reason, revision, overlap,
 		target, call, body, planned_at, finished_at, by, why,
 		due_at, slot, waiting, attempt, send_before, lease_token, leased_by, leased_at, started_at, late_at)
 	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,  ?, ?, ?, ?, ?, ?, ?,  ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-	ON CONFLICT DO NOTHING`
+	ON CONFLICT (run_id) DO NOTHING`
 
 // Insert writes new rows, and reports which it wrote.
-func (t *tx) Insert(list []ledger.Row) ([]bool, error) {
+func (t *tx) Insert(list []ledger.Row) ledger.Later[[]bool] {
 	inserted := make([]bool, len(list))
 	for i := range list {
-		r := &list[i]
-		call, body, err := callColumns(r.Call)
+		ok, err := t.insert(&list[i])
 		if err != nil {
-			return nil, err
+			t.failed = fmt.Errorf("run %s: %w", list[i].ID, err)
+			break
 		}
-		n, err := t.exec(insertRun, t.change, r.ID, r.JobID, r.ScheduledAt.UnixMicro(), micros(r.Until), r.Count,
-			string(r.Trigger), string(r.State), string(r.Reason), r.Revision, overlapOf(r),
-			r.Call.Target, call, body, r.PlannedAt.UnixMicro(), micros(r.FinishedAt), r.By, r.Why,
-			micros(r.DueAt()), slotOf(r), r.Waiting, r.Attempt, micros(r.SendBefore), orNull(r.Token), r.LeasedBy, micros(r.LeasedAt),
-			micros(r.StartedAt), micros(r.LateAt))
-		if err != nil {
-			return nil, fmt.Errorf("run %s: %w", r.ID, err)
-		}
-		inserted[i] = n > 0
+		inserted[i] = ok
 	}
-	return inserted, nil
+	return ledger.Known(inserted, t.failed)
+}
+
+func (t *tx) insert(r *ledger.Row) (bool, error) {
+	call, body, err := callColumns(r.Call)
+	if err != nil {
+		return false, err
+	}
+	n, err := t.exec(insertRun, t.change, r.ID, r.JobID, r.ScheduledAt.UnixMicro(), micros(r.Until), r.Count,
+		string(r.Trigger), string(r.State), string(r.Reason), r.Revision, overlapOf(r),
+		r.Call.Target, call, body, r.PlannedAt.UnixMicro(), micros(r.FinishedAt), r.By, r.Why,
+		micros(r.DueAt()), slotOf(r), r.Waiting, r.Attempt, micros(r.SendBefore), orNull(r.Token), r.LeasedBy, micros(r.LeasedAt),
+		micros(r.StartedAt), micros(r.LateAt))
+	return n > 0, err
 }
 
 // callColumns returns the call's columns; a row that is not to run has none.

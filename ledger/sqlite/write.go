@@ -37,13 +37,13 @@ func (r rows) Read(ctx context.Context, name string, f func(ledger.Tx) error) er
 }
 
 // Now returns the store's clock.
-func (t *tx) Now() time.Time { return at(t.now) }
+func (t *tx) Now() (time.Time, error) { return at(t.now), nil }
 
 // Jobs returns the jobs that exist, by ID. The write lock protects them.
-func (t *tx) Jobs(ids []string) ([]ledger.JobRow, error) {
-	return all(t, scanJobRow, `
+func (t *tx) Jobs(ids []string) ledger.Later[[]ledger.JobRow] {
+	return ledger.Known(all(t, scanJobRow, `
 		SELECT job_id, revision, watermark, hash, ended_at, paused_at, paused_by, paused_why, purged_before
-		FROM jobs WHERE job_id IN (SELECT value FROM json_each(?)) ORDER BY job_id`, array(ids))
+		FROM jobs WHERE job_id IN (SELECT value FROM json_each(?)) ORDER BY job_id`, array(ids)))
 }
 
 func scanJobRow(row scanner) (j ledger.JobRow, err error) {
@@ -135,12 +135,12 @@ func (t *tx) AddAudit(list []ledger.Audit) error {
 
 // Redriven returns the runs that a redrive under a request, or a part of it, has made
 // due again.
-func (t *tx) Redriven(runIDs []string, by, request string) ([]string, error) {
-	return all(t, text, `
+func (t *tx) Redriven(runIDs []string, by, request string) ledger.Later[[]string] {
+	return ledger.Known(all(t, text, `
 		SELECT DISTINCT run_id FROM audit
 		WHERE run_id IN (SELECT value FROM json_each(?1)) AND run_id <> '' AND act = ?2 AND by = ?3
 		  AND (request = ?4 OR substr(request, 1, length(?4) + 1) = ?4 || '/')`,
-		array(runIDs), string(ledger.ActionRedrive), by, request)
+		array(runIDs), string(ledger.ActionRedrive), by, request))
 }
 
 // blob is never NULL.

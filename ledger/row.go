@@ -1,0 +1,127 @@
+package ledger
+
+import "time"
+
+// Row is a run's row as it is stored: a Run, and what only the rules need. LeasedBy,
+// LeasedAt and Token are those of the last lease. They are kept after the outcome, so that
+// a repeated record is recognized, and cleared by a cancel.
+type Row struct {
+	Run
+	LeasedAt  time.Time
+	Token     string
+	LateAt    time.Time // when to check whether it is late; zero: never
+	TakesSlot bool      // it runs only with its job's slot
+	Waiting   bool      // for the slot
+	HasSlot   bool
+}
+
+// DueAt returns when a claim may take the run: the NextAt of a planned, retrying or
+// accepted one, the end of the lease of a running one. Zero: it is finished.
+func (r *Row) DueAt() time.Time {
+	if r.State == Running {
+		return r.LeasedUntil
+	}
+	return r.NextAt
+}
+
+// SetDueAt sets what DueAt returns. An engine that reads a row sets its State first.
+func (r *Row) SetDueAt(at time.Time) {
+	r.NextAt, r.LeasedUntil = at, time.Time{}
+	if r.State == Running {
+		r.NextAt, r.LeasedUntil = time.Time{}, at
+	}
+}
+
+// moveTo changes the run's state, and with it when the run is due.
+func (r *Row) moveTo(to State, why Reason, due time.Time) {
+	r.State, r.Reason = to, why
+	r.SetDueAt(due)
+}
+
+// View returns the run as callers see it.
+func (r *Row) View() Run {
+	run := r.Run
+	if run.State != Running {
+		run.LeasedBy = ""
+	}
+	return run
+}
+
+// listed returns the run as lists show it: without the body that it sends.
+func (r *Row) listed() Run {
+	run := r.View()
+	run.Call.Body = nil
+	return run
+}
+
+// work returns what the holder of the run's lease gets.
+func (r *Row) work() Work {
+	return Work{
+		RunID: r.ID, JobID: r.JobID, ScheduledAt: r.ScheduledAt, Trigger: r.Trigger, Attempt: r.Attempt,
+		Failures: r.Failures, SendBefore: r.SendBefore, LeasedUntil: r.DueAt(), AcceptedAt: r.AcceptedAt, Token: r.Token, Call: r.Call,
+	}
+}
+
+// Slot is the slot of a job: the run that has it, and the oldest run that waits for it.
+type Slot struct {
+	JobID          string
+	Holder, Waiter SlotRun
+}
+
+// SlotRun is a run that has a slot, or waits for one. Without an ID there is none.
+type SlotRun struct {
+	ID    string
+	State State
+	DueAt time.Time
+}
+
+// JobRow is a job's row. It has ended if EndedAt is set.
+type JobRow struct {
+	Position
+	Hash          string // of the current revision, or of the last
+	Body          []byte
+	EndedAt       time.Time
+	PausedAt      time.Time
+	PausedBy      string
+	PausedWhy     string
+	PurgedThrough time.Time
+}
+
+// JobColumns is a set of groups of a JobRow's fields.
+type JobColumns uint8
+
+// The groups of the fields that change.
+const (
+	JobWatermark JobColumns = 1 << iota
+	JobRevision             // Revision, Hash, Body and EndedAt
+	JobPause                // PausedAt, PausedBy and PausedWhy
+)
+
+// JobChange writes some fields of a job's row. A job without a row gets one; it has
+// all fields.
+type JobChange struct {
+	JobRow
+	Set JobColumns
+}
+
+// ChangedJob returns the change that makes a job's row, as it was read, what it is now.
+func ChangedJob(was, is JobRow) JobChange {
+	c := JobChange{JobRow: is}
+	if !was.Watermark.Equal(is.Watermark) {
+		c.Set |= JobWatermark
+	}
+	if was.Revision != is.Revision || was.Hash != is.Hash || !was.EndedAt.Equal(is.EndedAt) {
+		c.Set |= JobRevision
+	}
+	if !was.PausedAt.Equal(is.PausedAt) || was.PausedBy != is.PausedBy || was.PausedWhy != is.PausedWhy {
+		c.Set |= JobPause
+	}
+	return c
+}
+
+// SettledCount counts runs that are acknowledged, or were rerun, or both.
+type SettledCount struct {
+	Acknowledged bool
+	Rerun        bool
+	Count        int
+}
