@@ -107,6 +107,7 @@ const (
 	codeNeedsLedger      = "needs_ledger"        // nothing without a ledger can do that
 	codeNeverAgain       = "never_again"         // a warning: every scheduled time has passed
 	codeOldZones         = "old_zones"           // a warning: the time zone database is more than a year old
+	codeQuartz           = "quartz_weekdays"     // a warning: in Quartz these are other weekdays
 	codeBadSchedule      = "bad_schedule"        // a schedule that cannot be read, or never fires
 	codeBadTimezone      = "bad_timezone"        // no IANA time zone
 	codeBadDuration      = "bad_duration"        // not a duration, or too long

@@ -164,26 +164,6 @@ func (r *Registry) JobProblem(jobID, field, code, message string) Problem {
 	}
 }
 
-// Warnings returns problems that do not make the registry invalid: enabled jobs that
-// have no scheduled time after now, and a time zone database that is more than a year
-// old if such a job depends on it.
-func (r *Registry) Warnings(now time.Time) Problems {
-	found := Problems{}
-	zoned := false
-	for i, j := range r.All() {
-		zoned = zoned || !j.Disabled && r.scheduleAt(i).Location() != time.UTC
-		if !j.Disabled && r.scheduleAt(i).Next(now).IsZero() {
-			found = append(found, r.JobProblem(j.ID, "schedule", codeNeverAgain, fmt.Sprintf(
-				"the schedule %s has no scheduled time after now: the job never runs again; set a later time, or remove or disable the job", j.Schedule)))
-		}
-	}
-	if text := ZonesWarning(now); zoned && text != "" {
-		found = append(found, Problem{File: r.source.file, Code: codeOldZones, Message: text})
-	}
-	found.Sort()
-	return found
-}
-
 // KeyStoreProblem returns a Problem about the address of the key store at index i of
 // KeyStores. It has the line of the field that names its variable.
 func (r *Registry) KeyStoreProblem(i int, code, message string) Problem {

@@ -315,3 +315,21 @@ func TestOldZonesAreAWarning(t *testing.T) {
 		}
 	}
 }
+
+// Quartz counts weekdays from SUN=1. Its schedules have six fields and ?.
+func TestWeekdaysOfQuartzAreAWarning(t *testing.T) {
+	for text, warned := range map[string]bool{
+		"0 0 9 ? * 2-6": true, "0 0 9 ? * 2": true, "0 0 9 ? * MON,4": true, "0 0 9 ? * 6L": true, "0 0 9 ? * 2#1": true, "CRON_TZ=Europe/London 0 0 9 ? * 2-6": true,
+		"0 0 9 ? * MON-FRI": false, "0 0 9 ? * MON#1": false, "0 0 9 ? * */2": false, "0 0 9 ? * MON-FRI/2": false, "0 0 9 * * 2-6": false, "0 0 9 1 * ?": false,
+		"0 9 ? * 2-6": false, "cron(0 9 ? * 2-6 *)": false,
+	} {
+		r, err := jobs.Parse("cronce.yaml", []byte("name: acme\njobs:\n  - { id: a, schedule: '"+text+"', targetUrlEnv: A_URL, path: /a }\n"))
+		if err != nil {
+			t.Fatal(text, err)
+		}
+		got := r.Warnings(schedule.ZonesReleased())
+		if (len(got) == 1) != warned || warned && (got[0].Code != "quartz_weekdays" || got[0].Line != 3 || !strings.Contains(got[0].Message, "MON-FRI")) {
+			t.Errorf("%s: %v", text, got)
+		}
+	}
+}

@@ -53,7 +53,8 @@ HTTP_PROXY, CRONCE_COMPLETION_SECRET and CRONCE_PUBLIC_URL, and checks the
 access file that CRONCE_ACCESS names.
 
 These are warnings ("warnings" of --json): a job whose scheduled times have all
-passed, and a time zone database that is more than a year old.
+passed, weekdays that are others in Quartz, and a time zone database that is more
+than a year old.
 
 --stateless also reports what a Lambda without a ledger cannot run, such as
 async.

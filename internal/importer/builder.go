@@ -23,6 +23,7 @@ type builder struct {
 	origins     map[string]string // what tells the values of a variable apart; holds secrets
 	jobs        []job
 	ids         map[string]bool
+	locks       map[string][]Difference // places of the jobs that share a lock file
 	differences []Difference
 	refused     int
 }
@@ -62,6 +63,7 @@ type entry struct {
 	notes       []note
 	job         job
 	call        call
+	lock        lock
 	placeholder string // why the call itself is not known; the job is then disabled
 }
 
@@ -98,15 +100,15 @@ func (b *builder) refuse(e *entry, err error) {
 
 func (b *builder) add(d Difference) { b.differences = append(b.differences, d) }
 
-// enter makes a job of a complete entry, or refuses it.
-func (b *builder) enter(e *entry) {
+// enter makes a job of a complete entry and returns its ID, or refuses it.
+func (b *builder) enter(e *entry) (id string) {
 	j, t, err := b.build(e)
 	if err == nil {
 		err = b.sound(j, t)
 	}
 	if err != nil {
 		b.refuse(e, err)
-		return
+		return ""
 	}
 	if !b.targetNames[t.name] {
 		b.targetNames[t.name] = true
@@ -120,6 +122,7 @@ func (b *builder) enter(e *entry) {
 	for _, n := range e.notes {
 		b.add(Difference{File: e.file, Line: e.line, Job: j.id, Aspect: n.aspect, Text: n.text})
 	}
+	return j.id
 }
 
 func (b *builder) build(e *entry) (job, *target, error) {

@@ -100,7 +100,10 @@ func (e *entry) unwrap(words []word) ([]word, error) {
 				return nil, err
 			}
 		case "flock":
-			rest = e.readFlock(rest)
+			var err error
+			if rest, err = e.readFlock(rest); err != nil {
+				return nil, err
+			}
 		default:
 			return words, nil
 		}
@@ -146,24 +149,4 @@ func (e *entry) readTimeout(words []word) ([]word, error) {
 	}
 	e.limit(limit)
 	return words[1:], nil
-}
-
-// readFlock reads a lock around the command: with -n a run is skipped while another one
-// works, without it a run waits.
-func (e *entry) readFlock(words []word) []word {
-	e.job.overlap = "queue"
-	rest := skipFlags(words, "-w", "--wait", "--timeout", "-E", "--conflict-exit-code")
-	for _, w := range words[:len(words)-len(rest)] {
-		flag, _ := w.literal(nil)
-		if short := !strings.HasPrefix(flag, "--") && strings.Contains(flag, "n"); short || flag == "--nonblock" || flag == "--nb" {
-			e.job.overlap = "skip"
-		}
-	}
-	if len(rest) < 2 {
-		return nil
-	}
-	if flag, _ := rest[1].literal(nil); flag == "-c" {
-		return append([]word{literal("sh")}, rest[1:]...)
-	}
-	return rest[1:]
 }

@@ -85,7 +85,9 @@ func (c *crontab) job(line string, n int) {
 		c.assumed = true
 		e.note(TimeZone, "the crontab runs in the zone of its machine, which the file does not say; the jobs have %s (--timezone sets another)", c.options.Timezone)
 	}
-	c.enter(e)
+	if id := c.enter(e); id != "" && e.lock.key != "" && !e.lock.shared {
+		c.locks[e.lock.key] = append(c.locks[e.lock.key], Difference{File: e.file, Line: e.line, Job: id})
+	}
 }
 
 func (c *crontab) read(e *entry, line string) error {
@@ -95,6 +97,9 @@ func (c *crontab) read(e *entry, line string) error {
 	expression, rest, err := cutSchedule(strings.TrimPrefix(line, "-"))
 	if err != nil {
 		return err
+	}
+	if fieldLike.MatchString(strings.Fields(rest)[0]) {
+		return errors.New("the line has more than five schedule fields; cron has no seconds and no years, so the source is of another scheduler, and its times are not known")
 	}
 	if c.options.System {
 		user := strings.IndexAny(rest, " \t")
@@ -124,7 +129,7 @@ func (c *crontab) read(e *entry, line string) error {
 		}
 		return err
 	}
-	if e.job.overlap == "allow" {
+	if e.job.overlap == "allow" && !e.lock.shared {
 		e.noteOverlap()
 	}
 	return nil
@@ -133,6 +138,9 @@ func (c *crontab) read(e *entry, line string) error {
 // scheduleLike matches five fields of numbers, three-letter names and signs, and the
 // names that nickname returns.
 var scheduleLike = regexp.MustCompile(`^(@[a-z]+|([0-9*,/?#~-]|[A-Za-z]{1,3}\b){1,60}( ([0-9*,/?#~-]|[A-Za-z]{1,3}\b){1,60}){4})$`)
+
+// fieldLike matches what is a schedule field where a user or a command is expected.
+var fieldLike = regexp.MustCompile(`(?i)^([*?]|[0-9]+([-,/#LW]|$)|(sun|mon|tue|wed|thu|fri|sat)([-,#L]|$))`)
 
 // cutSchedule splits a line into its schedule and the rest.
 func cutSchedule(line string) (expression, rest string, err error) {
@@ -157,11 +165,28 @@ func cutSchedule(line string) (expression, rest string, err error) {
 		expression, err = nickname(words[0])
 		return expression, rest, err
 	}
+	words[0], words[1] = laterStars(words[0], "0-59"), laterStars(words[1], "0-23")
 	day, week := words[2], words[4]
+	if day[0] != '*' && week[0] != '*' {
+		words[2], words[4] = laterStars(day, "1-31"), laterStars(week, "0-6")
+	}
 	if (day[0] == '*' || week[0] == '*') && restricted(day) && restricted(week) {
 		return "", "", errors.New("cron fires on days that match both day-of-month and day-of-week, because one of them begins with *; in cronce either suffices, and it cannot express both")
 	}
 	return strings.Join(words, " "), rest, nil
+}
+
+// laterStars writes the stars of a field that does not begin with one as the field's
+// span. Cron looks for a star at the first character only: to it, 5,* is a list of all
+// days, and no field without a restriction.
+func laterStars(field, span string) string {
+	items := strings.Split(field, ",")
+	for i, item := range items {
+		if rest, is := strings.CutPrefix(item, "*"); is && field[0] != '*' {
+			items[i] = span + rest
+		}
+	}
+	return strings.Join(items, ",")
 }
 
 // restricted reports whether a field of days leaves out any.

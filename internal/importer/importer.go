@@ -105,7 +105,7 @@ func Import(source Source, files []File, o Options) (Result, error) {
 	if _, err := schedule.Parse("0 0 * * *", o.Timezone, ""); err != nil {
 		return Result{}, err
 	}
-	b := &builder{options: o, ids: map[string]bool{jobs.PurgeJobID: true}, targetNames: map[string]bool{}, variables: map[string]string{}, origins: map[string]string{}}
+	b := &builder{options: o, ids: map[string]bool{jobs.PurgeJobID: true}, targetNames: map[string]bool{}, variables: map[string]string{}, origins: map[string]string{}, locks: map[string][]Difference{}}
 	for _, f := range files {
 		if len(f.Data) > MaxFileSize {
 			return Result{}, fmt.Errorf("%s has more than %d bytes; split it", f.Name, MaxFileSize)
@@ -117,6 +117,7 @@ func Import(source Source, files []File, o Options) (Result, error) {
 		for _, f := range files {
 			b.crontab(f)
 		}
+		b.noteLocks()
 	case Kubernetes:
 		err = b.kubernetes(files)
 	case EventBridge:

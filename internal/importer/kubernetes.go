@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -192,7 +191,7 @@ func (b *builder) cronJob(e *entry, m manifest) error {
 	e.noteCronJob(spec, s)
 	e.label(m.Metadata.Labels)
 	e.annotate(m.Metadata.Annotations)
-	e.job.disabled = spec.Suspend
+	e.job.disabled = e.job.disabled || spec.Suspend
 	pod := spec.JobTemplate.Spec.Template.Spec
 	if len(pod.Containers) != 1 || len(pod.InitContainers) > 0 {
 		return fmt.Errorf("the pod has %s and %s; cronce imports a single container that runs curl or wget", plural.Of(len(pod.Containers), "container"), plural.Of(len(pod.InitContainers), "init container"))
@@ -225,85 +224,28 @@ func (e *entry) noteCronJob(spec cronJobSpec, s *schedule.Schedule) {
 		e.noteOverlap()
 	}
 	e.job.catchUp = "latest"
-	if d := spec.StartingDeadlineSeconds; d != nil && *d > 0 {
+	switch d := spec.StartingDeadlineSeconds; {
+	case d != nil && *d > 0:
 		e.job.catchUpWindow = time.Duration(min(*d, 366*24*3600)) * time.Second
-	} else {
+	case d != nil:
+		e.job.catchUp = "none"
+		e.note(MissedTimes, "startingDeadlineSeconds %d: Kubernetes starts no run that is late, and its controller is late by itself; the job runs on time, and never late (catchUp: none)", *d)
+	default:
 		e.note(MissedTimes, "without startingDeadlineSeconds, Kubernetes starts a missed run however late it is; cronce does for 24h (catchUpWindow)")
 	}
 	job := spec.JobTemplate.Spec
-	if n := job.Completions; n != nil && *n > 1 {
+	if none := func(n *int) bool { return n != nil && *n == 0 }; none(job.Completions) || none(job.Parallelism) {
+		e.job.disabled = true
+		e.note(Effects, "completions or parallelism is 0, so Kubernetes starts no pod; the job is disabled")
+	} else if n := job.Completions; n != nil && *n > 1 {
 		e.note(Effects, "completions: %d; cronce makes one call per scheduled time", *n)
 	} else if n := job.Parallelism; n != nil && *n > 1 {
 		e.note(Effects, "parallelism: %d; cronce makes one call per scheduled time", *n)
 	}
-	if d := job.ActiveDeadlineSeconds; d != nil && *d > 0 {
+	switch d := job.ActiveDeadlineSeconds; {
+	case d != nil && *d > 0:
 		e.limit(time.Duration(min(*d, 30*24*3600)) * time.Second)
+	case d != nil:
+		e.note(Timeout, "activeDeadlineSeconds %d: Kubernetes ends each pod at once; the job does not take it over", *d)
 	}
-}
-
-// container reads the command of a container.
-func (e *entry) container(namespace string, c container) error {
-	e.call.env, e.call.origins = map[string]string{}, map[string]string{}
-	for _, v := range c.Env {
-		switch {
-		case v.Value != nil:
-			e.call.env[v.Name] = *v.Value
-		case v.ValueFrom.Secret != nil:
-			e.call.origins[v.Name] = fmt.Sprintf("secret %s/%s/%s", namespace, v.ValueFrom.Secret.Name, v.ValueFrom.Secret.Key)
-		case v.ValueFrom.Config != nil:
-			e.call.origins[v.Name] = fmt.Sprintf("config %s/%s/%s", namespace, v.ValueFrom.Config.Name, v.ValueFrom.Config.Key)
-		}
-	}
-	var words []word
-	for _, text := range append(append([]string{}, c.Command...), c.Args...) {
-		words = append(words, dependent(text))
-	}
-	if len(c.Command) == 0 {
-		image, _, _ := strings.Cut(c.Image, "@")
-		name := image[strings.LastIndexByte(image, '/')+1:]
-		if name, _, _ = strings.Cut(name, ":"); name != "curl" {
-			return errors.New("the container has no command; what its image runs is not known")
-		}
-		words = append([]word{literal("curl")}, words...)
-	}
-	return e.readCommand(words, "")
-}
-
-// podRetries takes over what Kubernetes does with a pod that failed.
-func (e *entry) podRetries(limit *int) {
-	n := 6 // the default of backoffLimit
-	if limit != nil {
-		n = max(0, *limit)
-	}
-	if len(e.job.backoff) > 0 {
-		e.note(Retries, "curl's retries are taken over; those of the pod (backoffLimit %d) are not", n)
-		return
-	}
-	e.notes = slices.DeleteFunc(e.notes, func(n note) bool {
-		return n.aspect == Retries && strings.HasPrefix(n.text, "the source does not retry")
-	})
-	e.retry(n, 10*time.Second, 6*time.Minute)
-	e.note(Retries, "backoffLimit %d: the waits of Kubernetes, 10s doubling to 6m, as a list", n)
-}
-
-// dependent reads the $(NAME) references that Kubernetes puts values into; $$ is a $.
-func dependent(text string) word {
-	var w word
-	var plain strings.Builder
-	for text != "" {
-		end := strings.IndexByte(text, ')')
-		switch {
-		case strings.HasPrefix(text, "$$"):
-			plain.WriteByte('$')
-			text = text[2:]
-		case strings.HasPrefix(text, "$(") && end > 0 && isName(text[2:end]):
-			w = append(append(w, textPart(plain.String())...), part{text[2:end], true})
-			plain.Reset()
-			text = text[end+1:]
-		default:
-			plain.WriteByte(text[0])
-			text = text[1:]
-		}
-	}
-	return append(w, textPart(plain.String())...)
 }

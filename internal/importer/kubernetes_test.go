@@ -25,3 +25,71 @@ func TestAManifestThatCannotBeReadSaysWhereAndWhy(t *testing.T) {
 		}
 	}
 }
+
+// cronJob is a manifest with fields of the spec, of the job and of the container.
+func cronJob(spec, job, container string) string {
+	return `{kind: CronJob, metadata: {name: x}, spec: {schedule: "0 3 * * *", ` + spec + ` jobTemplate: {spec: {` + job + ` template: {spec: {containers: [{` + container + `}]}}}}}}`
+}
+
+func importCronJob(t *testing.T, manifest string) (string, error) {
+	t.Helper()
+	r, err := importer.Import(importer.Kubernetes, []importer.File{{Name: "cron.yaml", Data: []byte(manifest)}}, importer.Options{Name: "acme"})
+	return text(r), err
+}
+
+// The entrypoint of curl's image runs an argument that is a command, and gives curl
+// everything else.
+func TestArgumentsOfCurlsImage(t *testing.T) {
+	for args, want := range map[string]string{
+		`["-X", "PUT", "https://x.example.com/a"]`:                       "method: PUT",
+		`["https://x.example.com/a"]`:                                    "path: /a",
+		`["x.example.com/a"]`:                                            "path: /a",
+		`["localhost:8080"]`:                                             "path: /",
+		`["$(URL)/a"]`:                                                   "path: /a",
+		`["curl", "-X", "PUT", "https://x.example.com/a"]`:               "method: PUT",
+		`["/usr/bin/curl", "-X", "PUT", "https://x.example.com/a"]`:      "method: PUT",
+		`["sh", "-c", "curl -X PUT https://x.example.com/a"]`:            "method: PUT",
+		`["/bin/sh", "-c", "curl -X PUT https://x.example.com/a"]`:       "method: PUT",
+		`["/bin/sh", "-ec", "curl -X PUT https://x.example.com/a"]`:      "method: PUT",
+		`["timeout", "9", "curl", "-X", "PUT", "https://x.example.com"]`: "timeout: 9s",
+		`["env", "A=1", "curl", "-X", "PUT", "https://x.example.com/a"]`: "method: PUT",
+		`["/bin/sh", "/scripts/run.sh"]`:                                 "not imported | x: the command is a shell script",
+		`["echo", "hello"]`:                                              `not imported | x: the command "echo" is not curl or wget`,
+		`["./run.sh"]`:                                                   `not imported | x: the command "run.sh" is not curl or wget`,
+		`[]`:                                                             "not imported | x: ",
+	} {
+		got, err := importCronJob(t, cronJob("", "", `image: "curlimages/curl:8.9.1", args: `+args))
+		if refused := strings.HasPrefix(want, "not imported"); !strings.Contains(got, want) || strings.Contains(got, "http://sh") || refused == (err == nil) {
+			t.Errorf("%s: %v, want %s\n%s", args, err, want, got)
+		}
+	}
+}
+
+// A zero is a value, and not the field's default.
+func TestZerosOfACronJob(t *testing.T) {
+	curl := `command: [curl, "https://x.example.com/a"]`
+	for _, c := range []struct{ spec, job, want, not string }{
+		{"startingDeadlineSeconds: 0,", "", "catchUp: none", "without startingDeadlineSeconds"},
+		{"startingDeadlineSeconds: 600,", "", "catchUpWindow: 10m", "catchUp: none"},
+		{"", "", "without startingDeadlineSeconds", "catchUp: none"},
+		{"", "activeDeadlineSeconds: 0,", "activeDeadlineSeconds 0: Kubernetes ends each pod at once", "timeout: 0"},
+		{"", "parallelism: 0,", "enabled: false", "cronce makes one call per scheduled time"},
+		{"", "completions: 0,", "enabled: false", "cronce makes one call per scheduled time"},
+		{"", "completions: 1, parallelism: 1,", "method: GET", "enabled: false"},
+		{"suspend: true,", "parallelism: 1,", "enabled: false", "starts no pod"},
+		{"", "backoffLimit: 0,", "retry: { backoff: [] }", "backoffLimit 6"},
+	} {
+		got, err := importCronJob(t, cronJob(c.spec, c.job, curl))
+		if err != nil || !strings.Contains(got, c.want) || strings.Contains(got, c.not) {
+			t.Errorf("%s%s: %v, want %q and not %q\n%s", c.spec, c.job, err, c.want, c.not, got)
+		}
+	}
+}
+
+// A lock in a pod is about the pod's own files.
+func TestFlockInAPodIsNotTheJobsOverlap(t *testing.T) {
+	got, err := importCronJob(t, cronJob("concurrencyPolicy: Forbid,", "", `command: [flock, /tmp/l, curl, "https://x.example.com/a"]`))
+	if err != nil || strings.Contains(got, "overlap: queue") || !strings.Contains(got, "flock in a pod") {
+		t.Errorf("%v\n%s", err, got)
+	}
+}

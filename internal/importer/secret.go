@@ -23,6 +23,11 @@ var (
 	// Their keys are shorter, or UUIDs, which elsewhere name things.
 	hook    = regexp.MustCompile(`(?i)hook|\bping\b`)
 	hookKey = regexp.MustCompile(`^([0-9A-Za-z]{16,}|[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12})$`)
+	// shortKey matches the keys after the host of a webhook, and words; camelCase matches
+	// words alone.
+	shortKey  = regexp.MustCompile(`^[0-9A-Za-z]{7,}$`)
+	camelCase = regexp.MustCompile(`^[A-Z]?[a-z]{2,}([A-Z][a-z]{2,})*$`)
+	account   = regexp.MustCompile(`^[0-9]{5,}$`)
 )
 
 // looksSecret reports whether a value has the form of a secret, whatever it is called.
@@ -66,13 +71,26 @@ func secretSegment(host, path string) int {
 	if hook.MatchString(host + path) {
 		secret = func(part string) bool { return looksSecret(part) || hookKey.MatchString(part) && turns(part) > 0 }
 	}
+	before := ""
 	for i, segment := range strings.Split(strings.TrimPrefix(path, "/"), "/") {
 		parts := strings.FieldsFunc(segment, func(r rune) bool { return strings.ContainsRune(":;@,", r) })
-		if slices.ContainsFunc(append(parts, segment), secret) {
+		if slices.ContainsFunc(append(parts, segment), secret) || hook.MatchString(host) && secretAfterHook(before, segment) {
 			return i + 1
 		}
+		before = segment
 	}
 	return 0
+}
+
+// secretAfterHook reports whether a segment of a URL whose host is for webhooks may be
+// their key: letters and digits, letters of both cases that are no words, or what
+// follows the number of an account.
+func secretAfterHook(before, segment string) bool {
+	if !shortKey.MatchString(segment) || account.MatchString(segment) {
+		return false
+	}
+	words := camelCase.MatchString(segment) || strings.ToUpper(segment) == segment && turns(segment) == 0
+	return account.MatchString(before) || turns(segment) > 0 || !words
 }
 
 // secretField is the name of a field anywhere in a JSON value that looks like a

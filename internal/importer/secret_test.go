@@ -27,6 +27,17 @@ func TestKeysInAPathAreNotCopied(t *testing.T) {
 		"api.example.com/v1/importcustomers2024v2/generatemonthlyreport2024":        "",
 		"api.example.com/v1/accounts/12345678901234567890123/release-locks-2024-11": "",
 		"hooks.example.com/v1/webhooks/order-created":                               "",
+		"hooks.zapier.com/hooks/catch/1234567/b2c8qxo/":                             "segment 4",
+		"hooks.zapier.com/hooks/catch/1234567/bcdqxos":                              "segment 4",
+		"hook.eu1.example.com/a1b2c3d":                                              "segment 1",
+		"hook.example.com/k2j4h5g6f7d8s9":                                           "segment 1",
+		"hook.example.com/AbCdEfGh":                                                 "segment 1",
+		"hooks.example.com/x/QwErTyUiOpAsDf":                                        "segment 2",
+		"hooks.example.com/services/T01ABCDEF/B0/x":                                 "segment 2",
+		"hooks.example.com/OrderCreated/orderCreated/created/STATUS":                "",
+		"hooks.example.com/v2/tenants/12345/jobs":                                   "",
+		"api.example.com/v1/report2024":                                             "",
+		"api.example.com/accounts/1234567/refresh":                                  "",
 	} {
 		line := "* * * * * curl -X POST https://" + path + "\n"
 		r, err := importer.Import(importer.Crontab, []importer.File{{Name: "crontab", Data: []byte(line)}}, importer.Options{Name: "acme"})
@@ -41,7 +52,7 @@ func TestKeysInAPathAreNotCopied(t *testing.T) {
 			t.Errorf("%s: %v\n%s", path, err, got)
 		}
 		for _, part := range strings.Split(path, "/")[1:] {
-			if len(part) > 15 && strings.Contains(got, part) {
+			if len(part) > 6 && hasKey(part) && strings.Contains(got, part) {
 				t.Errorf("%s: the result repeats it:\n%s", path, got)
 			}
 		}
@@ -57,4 +68,9 @@ func TestKeysInAQueryOrABodyAreNotCopied(t *testing.T) {
 			t.Errorf("%s: %v\n%s", args, err, got)
 		}
 	}
+}
+
+// hasKey reports whether a part of a path is a key and not a word that a message may have.
+func hasKey(part string) bool {
+	return strings.ContainsAny(part, "0123456789") || strings.ToLower(part) != part
 }

@@ -1,0 +1,100 @@
+package importer
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// container reads the command of a container.
+func (e *entry) container(namespace string, c container) error {
+	e.call.env, e.call.origins = map[string]string{}, map[string]string{}
+	for _, v := range c.Env {
+		switch {
+		case v.Value != nil:
+			e.call.env[v.Name] = *v.Value
+		case v.ValueFrom.Secret != nil:
+			e.call.origins[v.Name] = fmt.Sprintf("secret %s/%s/%s", namespace, v.ValueFrom.Secret.Name, v.ValueFrom.Secret.Key)
+		case v.ValueFrom.Config != nil:
+			e.call.origins[v.Name] = fmt.Sprintf("config %s/%s/%s", namespace, v.ValueFrom.Config.Name, v.ValueFrom.Config.Key)
+		}
+	}
+	var words []word
+	for _, text := range append(append([]string{}, c.Command...), c.Args...) {
+		words = append(words, dependent(text))
+	}
+	if len(c.Command) == 0 {
+		image, _, _ := strings.Cut(c.Image, "@")
+		name := image[strings.LastIndexByte(image, '/')+1:]
+		if name, _, _ = strings.Cut(name, ":"); name != "curl" {
+			return errors.New("the container has no command; what its image runs is not known")
+		}
+		if len(words) == 0 || !isCommand(words[0]) {
+			words = append([]word{literal("curl")}, words...)
+		}
+	}
+	overlap := e.job.overlap
+	if err := e.readCommand(words, ""); err != nil {
+		return err
+	}
+	if e.lock.key != "" {
+		e.job.overlap = overlap
+		e.notes = slices.DeleteFunc(e.notes, func(n note) bool { return n.aspect == Overlaps && strings.HasPrefix(n.text, "flock") })
+		e.note(Overlaps, "flock in a pod locks a file of this pod; the job takes over concurrencyPolicy alone")
+	}
+	return nil
+}
+
+// isCommand reports whether the image of curl runs its first argument as a command, as
+// the image's entrypoint decides: an option or what is no command is for curl.
+func isCommand(w word) bool {
+	text, ok := w.literal(nil)
+	switch {
+	case !ok || text == "" || text[0] == '-' || strings.Contains(text, "://"):
+		return false
+	case text[0] == '/' || text[0] == '.':
+		return true
+	}
+	return !strings.ContainsAny(text, ".:/") // a host with a domain, a port or a path
+}
+
+// podRetries takes over what Kubernetes does with a pod that failed.
+func (e *entry) podRetries(limit *int) {
+	n := 6 // the default of backoffLimit
+	if limit != nil {
+		n = max(0, *limit)
+	}
+	if len(e.job.backoff) > 0 {
+		e.note(Retries, "curl's retries are taken over; those of the pod (backoffLimit %d) are not", n)
+		return
+	}
+	e.notes = slices.DeleteFunc(e.notes, func(n note) bool {
+		return n.aspect == Retries && strings.HasPrefix(n.text, "the source does not retry")
+	})
+	e.retry(n, 10*time.Second, 6*time.Minute)
+	e.note(Retries, "backoffLimit %d: the waits of Kubernetes, 10s doubling to 6m, as a list", n)
+}
+
+// dependent reads the $(NAME) references that Kubernetes puts values into; $$ is a $.
+func dependent(text string) word {
+	var w word
+	var plain strings.Builder
+	for text != "" {
+		end := strings.IndexByte(text, ')')
+		switch {
+		case strings.HasPrefix(text, "$$"):
+			plain.WriteByte('$')
+			text = text[2:]
+		case strings.HasPrefix(text, "$(") && end > 0 && isName(text[2:end]):
+			w = append(append(w, textPart(plain.String())...), part{text[2:end], true})
+			plain.Reset()
+			text = text[end+1:]
+		default:
+			plain.WriteByte(text[0])
+			text = text[1:]
+		}
+	}
+	return append(w, textPart(plain.String())...)
+}
