@@ -42,11 +42,14 @@ func (f *File) Warning() string {
 	return ""
 }
 
+// TakesTokens reports whether the file has tokens, by which a browser can ask its user.
+func (f *File) TakesTokens() bool { return len(f.rules.Load().tokens) > 0 }
+
 // Identify implements Control. If a request has a token, only the token counts: a
 // request with an invalid token is refused, even if it comes from a trusted proxy.
 func (f *File) Identify(r *http.Request) (Identity, error) {
 	rules := f.rules.Load()
-	text, err := bearer(r)
+	text, err := presented(r)
 	switch {
 	case err != nil:
 		return Identity{}, err

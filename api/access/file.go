@@ -212,15 +212,20 @@ func read(path string) (*rules, error) {
 	return r, nil
 }
 
-// bearer is the token that a request presents; "" for none.
-func bearer(r *http.Request) (string, error) {
+// presented is the token that a request presents; "" for none. A browser, which asks its
+// user for a name and a password, sends it as the password.
+func presented(r *http.Request) (string, error) {
 	values := r.Header.Values("Authorization")
 	if len(values) == 0 {
 		return "", nil
 	}
 	scheme, text, _ := strings.Cut(values[0], " ")
+	_, password, basic := r.BasicAuth()
+	if basic {
+		scheme, text = "Bearer", password
+	}
 	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") || text == "" || len(text) > 16<<10 {
-		return "", unauthorized("the Authorization field must be Bearer and a token")
+		return "", unauthorized("the Authorization field must be Bearer and a token, or Basic with the token as the password")
 	}
 	return text, nil
 }

@@ -19,12 +19,17 @@ func (a *app) accessTokenCommand() *cobra.Command {
 	var role string
 	c := &cobra.Command{
 		Use:   "token NAME",
-		Short: "Print a new token for the API, and its line for the access file",
-		Long: `token prints a new random token to standard output, and its line for the access
-file to standard error. The line has only the hash of the token, so store the
-token now: it cannot be printed again.`,
-		Example: `  cronce access token ci --role operator`,
-		Args:    cobra.ExactArgs(1),
+		Short: "Print a new token for the API and the dashboard, and an access file that has it",
+		Long: `token prints a new random token to standard output, and an access file that has
+it to standard error. The file has only the hash of the token, so store the token
+now: it cannot be printed again. To add the token to an access file that exists,
+put the last line below its "tokens:".
+
+Programs send the token as "Authorization: Bearer". A browser asks for a user and
+a password: the user may be any name, the password is the token.`,
+		Example: `  cronce access token me --role admin 2>access.yaml
+  cronce access token ci --role operator`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if _, err := access.ParseRole(role); err != nil {
 				return usage("--role: %w", err)
@@ -36,7 +41,7 @@ token now: it cannot be printed again.`,
 			if a.encoded() {
 				return a.encode(map[string]string{"name": args[0], "role": role, "token": token, "hash": hash})
 			}
-			fmt.Fprintf(a.err, "put this line below \"tokens:\" of the access file:\n  - { name: %q, role: %s, hash: %q }\n", args[0], role, hash)
+			fmt.Fprintf(a.err, "# the access file; if you have one, put the last line below its \"tokens:\"\nversion: 1\ntokens:\n  - { name: %q, role: %s, hash: %q }\n", args[0], role, hash)
 			_, err := fmt.Fprintln(a.out, token)
 			return err
 		},

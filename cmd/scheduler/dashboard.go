@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -46,16 +47,16 @@ func (g guard) dashboard(address net.Addr, d http.Handler) http.Handler {
 			http.Error(w, "the dashboard is not served: --listen is not a loopback address and there is no access file; see --access", http.StatusForbidden)
 		})
 	}
-	g.log.Info("serving the dashboard", "url", "http://"+address.String()+"/")
+	g.log.Info("serving the dashboard", "url", "http://"+reachedBy(address.String())+"/")
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		who, err := g.gate.Admit(r)
 		if err != nil {
-			refusePage(w, err, "; browsers reach the dashboard through a proxy that the access file trusts")
+			g.challenge(w, err)
 			return
 		}
 		end, err := g.gate.Begin(who)
 		if err != nil {
-			refusePage(w, err, "")
+			refusePage(w, err)
 			return
 		}
 		defer end()
@@ -63,14 +64,32 @@ func (g guard) dashboard(address net.Addr, d http.Handler) http.Handler {
 	})
 }
 
-func refusePage(w http.ResponseWriter, err error, hint string) {
-	status := http.StatusServiceUnavailable
-	if p, ok := errors.AsType[*api.Problem](err); ok {
-		status = p.Status
+// challenge refuses a page of the dashboard. If the access file has tokens, a browser asks
+// its user for one.
+func (g guard) challenge(w http.ResponseWriter, err error) {
+	if statusOf(err) != http.StatusUnauthorized {
+		refusePage(w, err)
+		return
 	}
+	hint := "browsers reach the dashboard through a proxy that the access file trusts"
+	if f, ok := g.control.(*access.File); ok && f.TakesTokens() {
+		w.Header().Set("WWW-Authenticate", `Basic realm="cronce", charset="UTF-8"`)
+		hint = "a browser asks for a user and a password: the user may be any name, the password is a token of the access file"
+	}
+	refusePage(w, fmt.Errorf("%w; %s", err, hint))
+}
+
+func refusePage(w http.ResponseWriter, err error) {
+	status := statusOf(err)
 	if status == http.StatusTooManyRequests {
 		w.Header().Set("Retry-After", "1")
-		hint = ""
 	}
-	http.Error(w, err.Error()+hint, status)
+	http.Error(w, err.Error(), status)
+}
+
+func statusOf(err error) int {
+	if p, ok := errors.AsType[*api.Problem](err); ok {
+		return p.Status
+	}
+	return http.StatusServiceUnavailable
 }

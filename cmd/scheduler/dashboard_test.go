@@ -75,6 +75,68 @@ func TestTheDashboardAsksTheAccessFile(t *testing.T) {
 	p.terminate()
 }
 
+// The commands of docs/deploy.md for a browser: a token that is printed once, in the file
+// of its hash, opens the page on any address.
+func TestABrowserAsksForAToken(t *testing.T) {
+	t.Parallel()
+	svc := newService(t)
+	code, token, file := invoke(t, nil, "access", "token", "me", "--role", "admin")
+	if code != exitDone {
+		t.Fatal(file)
+	}
+	p := spawn(t, []string{"SVC_URL=" + svc.URL}, "serve", "--config", writeFile(t, everySecond), "--access", writeFile(t, file),
+		"--db", "sqlite:"+filepath.Join(t.TempDir(), "l.db"), "--listen", "0.0.0.0:0")
+	_, port, err := net.SplitHostPort(p.address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		path, password, site string
+		status               int
+		challenge            string
+	}{
+		{"/", "", "", http.StatusUnauthorized, `Basic realm="cronce", charset="UTF-8"`},
+		{"/", "a guess", "", http.StatusUnauthorized, `Basic realm="cronce", charset="UTF-8"`},
+		{"/", strings.TrimSpace(token), "", http.StatusOK, ""},
+		{"/jobs/tick", strings.TrimSpace(token), "none", http.StatusOK, ""},
+		{"/v1/status", strings.TrimSpace(token), "same-origin", http.StatusOK, ""},
+		{"/v1/status", "", "", http.StatusUnauthorized, `Bearer realm="cronce"`}, // no prompt over the page
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost:"+port+tc.path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tc.password != "" {
+			r.SetBasicAuth("anybody", tc.password)
+		}
+		r.Header.Set("Sec-Fetch-Site", tc.site)
+		got, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got.Body.Close()
+		if got.StatusCode != tc.status || got.Header.Get("WWW-Authenticate") != tc.challenge {
+			t.Errorf("%+v: %d, %q", tc, got.StatusCode, got.Header.Get("WWW-Authenticate"))
+		}
+	}
+	for _, path := range []string{"/v1/jobs/tick/pause", "/act/pause"} { // a form on another site sends the password too
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost:"+port+path, strings.NewReader("job=tick&why=x&key=k-1"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.SetBasicAuth("anybody", strings.TrimSpace(token))
+		r.Header.Set("Sec-Fetch-Site", "cross-site")
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		if got, err := http.DefaultClient.Do(r); err != nil || got.StatusCode != http.StatusForbidden {
+			t.Errorf("%s: %v, %v", path, got, err)
+		}
+	}
+	if out := p.log.String(); strings.Contains(out, strings.TrimSpace(token)) {
+		t.Error("the log shows the token")
+	}
+	p.terminate()
+}
+
 // The dashboard's requests count for the limits of the API.
 func TestTheDashboardIsLimited(t *testing.T) {
 	t.Parallel()

@@ -16,6 +16,7 @@ import (
 	"helm.sh/helm/v3/pkg/engine"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/yaml"
 
 	"github.com/cronce/cronce/deploy/test/bed"
 )
@@ -107,12 +108,37 @@ func render(t *testing.T, values string) (map[string]string, error) {
 }
 
 const registryValues = `
-registry:
+registry: |
   version: 1
   name: acme
   jobs:
-    - { id: a, schedule: "0 3 * * *", targetUrlEnv: ACME_URL, path: /a }
+    - { id: a, schedule: "0 3 * * *", targetUrlEnv: ACME_URL, path: /a, body: { id: 9007199254740993, country: "NO" } }
 `
+
+const accessValues = `
+access: |
+  # the access file
+  version: 1
+  tokens:
+    - { name: "me", role: admin, hash: "sha256:736b8b3420ffbd4f4cf5fb0ac270404ba133f322fc55221fc91771f22a3ed464" }
+`
+
+// Helm passes the registry on as it is, and says how to see the dashboard.
+func TestHelmChangesNoTextAndShowsTheDashboard(t *testing.T) {
+	for values, want := range map[string]string{"": "cronce access token me --role admin", accessValues: "port-forward service/jobs-cronce 9464"} {
+		files, err := render(t, registryValues+values)
+		bed.Must(t, err)
+		m := gather(t, [][]byte{[]byte(files["cronce/templates/configmap.yaml"])})
+		var given struct{ Registry, Access string }
+		bed.Must(t, yaml.Unmarshal([]byte(registryValues+values), &given))
+		if m.configs["jobs-cronce"] != given.Registry || m.access != given.Access {
+			t.Errorf("the chart made of %+v: %q, %q", given, m.configs, m.access)
+		}
+		if notes := files["cronce/templates/NOTES.txt"]; !strings.Contains(notes, want) {
+			t.Errorf("the notes have no %q:\n%s", want, notes)
+		}
+	}
+}
 
 func TestHelm(t *testing.T) {
 	for name, tc := range map[string]struct{ values, want string }{
@@ -134,6 +160,7 @@ prometheusRule: { enabled: true, labels: { release: prometheus } }
 `, "[ConfigMap Deployment NetworkPolicy PodDisruptionBudget PrometheusRule Service ServiceAccount ServiceMonitor]"},
 		"sqlite":        {"ledger: { engine: sqlite, volume: { storageClassName: fast } }\nreplicas: 1\n", "[ConfigMap NetworkPolicy Service ServiceAccount StatefulSet]"},
 		"bare":          {"podDisruptionBudget: { enabled: false }\nnetworkPolicy: { enabled: false }\nexistingSecret: \"\"\nresources: {}\n", "[ConfigMap Deployment Service ServiceAccount]"},
+		"access":        {accessValues, "[ConfigMap Deployment NetworkPolicy PodDisruptionBudget Service ServiceAccount]"},
 		"own ConfigMap": {"existingRegistryConfigMap: mine\n", "[Deployment NetworkPolicy PodDisruptionBudget Service ServiceAccount]"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -157,10 +184,12 @@ prometheusRule: { enabled: true, labels: { release: prometheus } }
 func TestHelmRefuses(t *testing.T) {
 	for values, why := range map[string]string{
 		"": "give the registry",
-		registryValues + "ledger: { engine: sqlite }\n":        "one process",
-		registryValues + "ledger: { engine: mysql }\n":         "ledger",
-		registryValues + "replcas: 3\n":                        "replcas",
-		registryValues + "env: { CRONCE_MAX_IN_FLIGHT: 64 }\n": "CRONCE_MAX_IN_FLIGHT",
+		registryValues + "ledger: { engine: sqlite }\n":                     "one process",
+		registryValues + "ledger: { engine: mysql }\n":                      "ledger",
+		"registry: { version: 1, name: acme }\n":                            "registry",
+		registryValues + accessValues + "existingRegistryConfigMap: mine\n": "your ConfigMap",
+		registryValues + "replcas: 3\n":                                     "replcas",
+		registryValues + "env: { CRONCE_MAX_IN_FLIGHT: 64 }\n":              "CRONCE_MAX_IN_FLIGHT",
 	} {
 		if _, err := render(t, values); err == nil || !strings.Contains(err.Error(), why) {
 			t.Errorf("%s: %v, want %q", values, err, why)

@@ -48,6 +48,7 @@ type manifests struct {
 	selector *meta.LabelSelector
 	replicas int32
 	configs  map[string]string // cronce.yaml by the ConfigMap's name
+	access   string            // access.yaml
 	claims   []string          // volume claims, by the name of the pod's volume
 	policies []meta.LabelSelector
 	pooler   *pooler
@@ -76,7 +77,7 @@ func gather(t *testing.T, documents [][]byte) (m manifests) {
 				m.claims = append(m.claims, claim.Name)
 			}
 		case *core.ConfigMap:
-			m.configs[o.Name] = o.Data["cronce.yaml"]
+			m.configs[o.Name], m.access = o.Data["cronce.yaml"], o.Data["access.yaml"]
 		case *policy.PodDisruptionBudget:
 			m.policies = append(m.policies, *o.Spec.Selector)
 		case *networking.NetworkPolicy:
@@ -180,6 +181,14 @@ func (m manifests) holdSettings(t *testing.T, c core.Container) {
 	t.Helper()
 	manual := string(bed.Read(t, "docs/operations.md"))
 	sqlite := false
+	if asked := slices.Contains(c.Env, core.EnvVar{Name: "CRONCE_ACCESS", Value: "/etc/cronce/access.yaml"}); asked != (m.access != "") {
+		t.Errorf("CRONCE_ACCESS is set: %v; the access file is %q", asked, m.access)
+	}
+	if m.access != "" {
+		file := filepath.Join(t.TempDir(), "access.yaml")
+		bed.Must(t, os.WriteFile(file, []byte(m.access), 0o600))
+		bed.Run(t, nil, bed.Binary(t), "access", "check", file)
+	}
 	for _, e := range c.Env {
 		if strings.HasPrefix(e.Name, "CRONCE_") && !strings.Contains(manual, "`"+e.Name+"`") {
 			t.Errorf("serve has no variable %s", e.Name)

@@ -29,11 +29,13 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 
 {{- define "cronce.registry" -}}
-{{- if .Values.existingRegistryConfigMap -}}
+{{- if and .Values.existingRegistryConfigMap .Values.access -}}
+{{- fail "put the access file into your ConfigMap under the key access.yaml, and set CRONCE_ACCESS in env; access is for the chart's ConfigMap" -}}
+{{- else if .Values.existingRegistryConfigMap -}}
 {{- .Values.existingRegistryConfigMap -}}
 {{- else if .Values.registry -}}
 {{- include "cronce.name" . -}}
 {{- else -}}
-{{- fail "give the registry in .Values.registry, or the name of a ConfigMap that has it in .Values.existingRegistryConfigMap" -}}
+{{- fail "give the registry with --set-file registry=cronce.yaml, or the name of a ConfigMap that has it in .Values.existingRegistryConfigMap" -}}
 {{- end -}}
 {{- end -}}
