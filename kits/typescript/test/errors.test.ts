@@ -1,12 +1,9 @@
 // Errors as services and other copies of the package see them.
 
 import assert from "node:assert/strict";
-import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, test } from "node:test";
-import { fileURLToPath, pathToFileURL } from "node:url";
 import { FinalError, hasCode, Kit, KitError, NotDone, problemOf } from "@cronce/idempotency";
 import express from "express";
 import fastify from "fastify";
@@ -53,13 +50,9 @@ test("frameworks answer an event that is in progress with 409", async () => {
 });
 
 test("errors of another copy of the package are known", async () => {
-  const dir = mkdtempSync(join(tmpdir(), "copy-"));
-  after(() => rmSync(dir, { recursive: true }));
-  cpSync(fileURLToPath(new URL("../../dist", import.meta.url)), dir, { recursive: true });
-  cpSync(fileURLToPath(new URL("../../package.json", import.meta.url)), join(dir, "package.json"));
-  const load = (name: string) => import(pathToFileURL(join(dir, name)).href);
-  const copy = (await load("index.js")) as typeof import("@cronce/idempotency");
-  const { PgStore } = (await load("pg.js")) as typeof import("@cronce/idempotency/pg");
+  const require = createRequire(import.meta.url); // the CommonJS build is a copy of its own
+  const copy = require("@cronce/idempotency") as typeof import("@cronce/idempotency");
+  const { PgStore } = require("@cronce/idempotency/pg") as typeof import("@cronce/idempotency/pg");
   assert.notEqual(copy.FinalError, FinalError);
 
   class Declined extends FinalError {}
