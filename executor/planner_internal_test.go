@@ -8,6 +8,7 @@ import (
 
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/schedule"
 )
 
 func TestThePlannerPlansOnlyWhatItWasGivenAndWhatIsToCome(t *testing.T) {
@@ -71,5 +72,42 @@ func TestABatchIsFullByItsHeadersToo(t *testing.T) {
 		if n > admitBytes/(20*1024)+1 {
 			t.Fatalf("not full with %d calls of 20 KiB", n)
 		}
+	}
+}
+
+// A local time that a clock change skips is reported when it happens, not with the next
+// scheduled time, which may be a year later or never come.
+func TestASkippedLocalTimeIsDueWhenItsGapEnds(t *testing.T) {
+	begin := time.Date(2026, 3, 8, 0, 0, 0, 0, time.UTC)
+	gap := time.Date(2026, 3, 8, 7, 0, 0, 0, time.UTC)
+	for rule, c := range map[string]struct {
+		schedule string
+		spread   time.Duration
+		year     int // in which the job is due next; 1: never
+	}{
+		"a yearly job":                            {"30 2 8 3 *", 0, 2027},
+		"a job with a spread":                     {"30 2 8 3 *", time.Hour, 2027},
+		"a job of which no other time is to come": {"cron(30 2 7-8 3 ? 2026)", 0, 1},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			reg, err := jobs.NewRegistry(jobs.Name("test"), jobs.Target{Name: "svc", URLEnv: "SVC_URL"},
+				jobs.Job{ID: "a", Schedule: c.schedule, Timezone: "America/New_York", DST: schedule.DSTSkip, Spread: c.spread, Target: "svc", Path: "/a"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := newPlanner(reg, 30*time.Second)
+			p.put(0, ledger.Position{JobID: "a", Revision: 1, Watermark: begin})
+			if got := p.nextDue(); !got.Equal(gap) {
+				t.Fatalf("next due at %v, want the end of the gap, %v", got, gap)
+			}
+			b := p.due(gap)
+			if len(b.plans) != 1 || len(b.plans[0].Runs) != 0 || len(b.plans[0].Events) != 1 || b.plans[0].Events[0].Local != "2026-03-08T02:30:00" {
+				t.Fatalf("plans %+v, want the skipped local time", b.plans)
+			}
+			p.reach(0, ledger.Position{JobID: "a", Revision: 1, Watermark: b.plans[0].Through})
+			if got := p.nextDue(); got.Year() != c.year {
+				t.Errorf("then due at %v, want in %d", got, c.year)
+			}
+		})
 	}
 }

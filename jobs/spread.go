@@ -49,15 +49,30 @@ func (j Job) DueBy(t time.Time) time.Time {
 func (j Job) NextRun(t time.Time) time.Time { return j.schedule.Next(j.DueBy(t)) }
 
 // NextDue returns the time at which the run of the first scheduled time after a time is
-// due to start, of the job at index i. It is DueAt of that scheduled time, and the zero
-// time if there is none.
+// due to start, of the job at index i: DueAt of that scheduled time. If a local time that
+// a clock change skips comes first (see schedule.Gaps), it returns the end of the gap, so
+// that the gap is reported when it happens. It returns the zero time if there is neither,
+// within ten years for a gap.
 func (r *Registry) NextDue(i int, after time.Time) time.Time {
 	j := &r.jobs[i].Job
 	next := j.schedule.Next(after)
-	if j.Spread == 0 {
-		return next
+	end := next
+	if next.IsZero() {
+		end = after.AddDate(10, 0, 0)
+	} else {
+		next = j.DueAt(next)
 	}
-	return j.DueAt(next)
+	for g := range j.schedule.Gaps(after, end) {
+		at := g.At
+		if last := j.schedule.Last(at); j.Spread > 0 && j.DueAt(last).After(at) {
+			at = j.DueAt(last) // an earlier scheduled time whose run has not started
+		}
+		if next.IsZero() || at.Before(next) {
+			return at
+		}
+		break
+	}
+	return next
 }
 
 // gap is the shortest time between two scheduled times of a schedule, and the first of

@@ -35,6 +35,27 @@ func (s *Schedule) Gaps(after, through time.Time) iter.Seq[Gap] {
 	}
 }
 
+// GapAt returns the gap of Gaps that t stands for: its local time by the offset before or
+// after the clock change, or its end.
+func (s *Schedule) GapAt(t time.Time) (gap Gap, ok bool) {
+	const longest = 25 * time.Hour // a calendar's day and its summer time
+	for g := range s.Gaps(t.Add(-longest), t.Add(longest)) {
+		local, err := time.Parse(localLayout, g.Local)
+		if err != nil {
+			return Gap{}, false
+		}
+		_, before := g.At.Add(-time.Second).In(s.zone.loc).Zone()
+		_, after := g.At.In(s.zone.loc).Zone()
+		if read := local.Sub(t); t.Equal(g.At) || read == time.Duration(before)*time.Second || read == time.Duration(after)*time.Second {
+			return g, true
+		}
+	}
+	return Gap{}, false
+}
+
+// localLayout is how a Gap writes its local time.
+const localLayout = "2006-01-02T15:04:05"
+
 func (s *Schedule) yieldGap(w *wallClock, e era, yield func(Gap) bool) bool {
 	if !w.loses(e, s.dst) {
 		return true
@@ -42,7 +63,7 @@ func (s *Schedule) yieldGap(w *wallClock, e era, yield func(Gap) bool) bool {
 	local := w.pattern.next(e.start + e.before)
 	for ; local < e.start+e.offset; local = w.pattern.next(local + 1) {
 		g := Gap{
-			Local: time.Unix(local, 0).UTC().Format("2006-01-02T15:04:05"),
+			Local: time.Unix(local, 0).UTC().Format(localLayout),
 			Zone:  s.zone.loc.String(),
 			At:    scheduledTime(e.start),
 		}

@@ -93,12 +93,17 @@ func emptyJob(id string) error {
 // unrecorded explains a time that no row accounts for. served means that the
 // ledger knows the job and that a live process works on the ledger.
 func (s *Service) unrecorded(j jobs.Job, registered, due bool, st ledger.JobStatus, served bool, at, now time.Time) (Verdict, string) {
-	when := scheduledTime(at)
+	when, gap := scheduledTime(at), ""
+	if registered {
+		gap = skippedTime(j, at)
+	}
 	switch {
 	case !st.PurgedThrough.IsZero() && !at.After(st.PurgedThrough):
 		return Purged, "What happened at " + when + " was purged: the ledger keeps nothing of this job at or before " + scheduledTime(st.PurgedThrough) + "."
 	case !registered:
 		return NotScheduled, "This job is not in the registry, and the ledger has no run of it at " + when + "."
+	case !due && gap != "":
+		return NotScheduled, gap
 	case !due:
 		return NotScheduled, when + " is not a scheduled time of this job: its schedule is " + j.Schedule + " (" + j.Timezone + ")."
 	case j.Disabled:
@@ -117,6 +122,16 @@ func (s *Service) unrecorded(j jobs.Job, registered, due bool, st ledger.JobStat
 		return NotPlanned, when + " is not planned yet, waiting because no live process serves this job."
 	}
 	return NotPlanned, when + " is not planned yet, waiting because the job is planned up to " + scheduledTime(st.Watermark) + " only."
+}
+
+// skippedTime explains a time that a clock change skips in the job's zone; "" for another.
+func skippedTime(j jobs.Job, at time.Time) string {
+	g, ok := j.ParsedSchedule().GapAt(at)
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("The job's local time %s does not exist in %s: the clock was put forward over it, up to %s. With dst %q the job does not run instead.",
+		g.Local, g.Zone, scheduledTime(g.At), j.DST)
 }
 
 // serving reports whether a live process works on the ledger.
