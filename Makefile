@@ -19,7 +19,7 @@ POSTGRES ?=
 VERSION ?=
 
 # The modules that are released; the others are bench, chaos and the examples.
-RELEASED = ./... ./idempotency/... ./idempotency/grpc/... ./idempotency/nats/... ./internal/testdb/...
+RELEASED = ./... ./idempotency/... ./idempotency/echo/... ./idempotency/gin/... ./idempotency/grpc/... ./idempotency/nats/... ./internal/testdb/...
 
 # One version of the linter for every machine. It is built from source, about a
 # minute the first time, since a prebuilt binary lags behind the Go release.

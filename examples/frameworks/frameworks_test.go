@@ -21,6 +21,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/cronce/cronce/idempotency"
+	idempotencyecho "github.com/cronce/cronce/idempotency/echo"
+	idempotencygin "github.com/cronce/cronce/idempotency/gin"
 	"github.com/cronce/cronce/idempotency/sqlite"
 )
 
@@ -228,7 +230,7 @@ func TestAMisplacedKitIsRefused(t *testing.T) {
 		},
 		"in echo's Pre": func(s *service) http.Handler {
 			router := echo.New()
-			router.Pre(echoOnce(s.kit, idempotency.Route{}))
+			router.Pre(idempotencyecho.Middleware(s.kit, idempotency.Route{}))
 			router.POST("/v1/accounts/:account/payments", s.payEcho)
 			return router
 		},
@@ -249,13 +251,13 @@ func TestAMisplacedKitIsRefused(t *testing.T) {
 		},
 		"twice in echo": func(s *service) http.Handler {
 			router := echo.New()
-			router.Use(echoOnce(s.kit, idempotency.Route{}))
-			router.POST("/v1/accounts/:account/payments", s.payEcho, echoOnce(s.kit, idempotency.Route{}))
+			router.Use(idempotencyecho.Middleware(s.kit, idempotency.Route{}))
+			router.POST("/v1/accounts/:account/payments", s.payEcho, idempotencyecho.Middleware(s.kit, idempotency.Route{}))
 			return router
 		},
 		"twice in gin": func(s *service) http.Handler {
 			router := gin.New()
-			router.POST("/v1/accounts/:account/payments", ginOnce(s.kit, idempotency.Route{}, ginOnce(s.kit, idempotency.Route{}, s.payGin)))
+			router.POST("/v1/accounts/:account/payments", idempotencygin.Handler(s.kit, idempotency.Route{}, idempotencygin.Handler(s.kit, idempotency.Route{}, s.payGin)))
 			return router
 		},
 	} {

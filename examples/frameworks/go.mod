@@ -4,6 +4,8 @@ go 1.26.0
 
 require (
 	github.com/cronce/cronce/idempotency v0.1.0
+	github.com/cronce/cronce/idempotency/echo v0.1.0
+	github.com/cronce/cronce/idempotency/gin v0.1.0
 	github.com/cronce/cronce/internal/testdb v0.1.0
 	github.com/gin-gonic/gin v1.12.0
 	github.com/go-chi/chi/v5 v5.5.0

@@ -191,6 +191,8 @@ var law = archtest.Law{
 		{Library: "github.com/go-sql-driver/mysql", At: []string{"idempotency/mysql", "migrations", "internal/testdb", "examples/conform"}, Why: "the driver stays in its engine, and a service opens its own pool"},
 		{Library: "github.com/lib/pq", At: nil, Why: "the engine on database/sql takes any driver; this one is for its tests"},
 		{Library: "google.golang.org", At: []string{"idempotency/grpc"}, Why: "gRPC stays in its module, whose requirements the kit does not have"},
+		{Library: "github.com/gin-gonic/gin", At: []string{"idempotency/gin"}, Why: "the framework stays in its adapter"},
+		{Library: "github.com/labstack/echo/v4", At: []string{"idempotency/echo"}, Why: "the framework stays in its adapter"},
 		{Library: "github.com/nats-io/nats.go", At: []string{"idempotency/nats"}, Why: "the client stays in its engine"},
 		{Library: "github.com/nats-io/nats-server/v2", At: nil, Why: "the server is for tests"},
 		{Library: "github.com/pressly/goose/v3", At: []string{"migrations"}, Why: "tables are made in migrations alone"},
@@ -222,7 +224,7 @@ var law = archtest.Law{
 }
 
 func TestTheModuleKeepsItsLaw(t *testing.T) {
-	module, err := archtest.Load("../..", "idempotency", "idempotency/grpc", "idempotency/nats", "internal/testdb")
+	module, err := archtest.Load("../..", "idempotency", "idempotency/echo", "idempotency/gin", "idempotency/grpc", "idempotency/nats", "internal/testdb")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -78,7 +78,7 @@ func TestTheKitRaisesNoVersionsOfOtherLibraries(t *testing.T) {
 func TestModulesRequireEachOtherAtOneVersion(t *testing.T) {
 	root := requirements(t, ".")
 	version := root["github.com/cronce/cronce/idempotency"]
-	for _, dir := range []string{".", "bench", "chaos", "examples/frameworks", "idempotency", "idempotency/grpc", "idempotency/nats", "idempotency/stripetest", "internal/testdb"} {
+	for _, dir := range []string{".", "bench", "chaos", "examples/frameworks", "idempotency", "idempotency/echo", "idempotency/gin", "idempotency/grpc", "idempotency/nats", "idempotency/stripetest", "internal/testdb"} {
 		for path, v := range requirements(t, dir) {
 			own := path == "github.com/cronce/cronce" || strings.HasPrefix(path, "github.com/cronce/cronce/")
 			if own && v != version {

@@ -1,0 +1,65 @@
+package idempotencyecho_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"testing"
+
+	"github.com/labstack/echo/v4"
+	"go.uber.org/goleak"
+
+	"github.com/cronce/cronce/idempotency"
+	idempotencyecho "github.com/cronce/cronce/idempotency/echo"
+	"github.com/cronce/cronce/idempotency/sqlite"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// More tests are in examples/frameworks, which mounts this package.
+func TestAKeyHasOneEffectAndOneAnswer(t *testing.T) {
+	db, err := sqlite.Open(filepath.Join(t.TempDir(), "service.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	store := sqlite.New(db, sqlite.Options{})
+	if err := store.CreateTable(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	kit, err := idempotency.New(store, idempotency.Options{Principal: idempotency.SinglePrincipal("-")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs := 0
+	router := echo.New()
+	router.POST("/pay/:account", func(c echo.Context) error {
+		runs++
+		if c.Param("account") == "fails" {
+			return echo.NewHTTPError(http.StatusServiceUnavailable, "later")
+		}
+		return c.String(http.StatusCreated, fmt.Sprintf("run %d", runs))
+	}, idempotencyecho.Middleware(kit, idempotency.Route{}))
+	for _, c := range []struct {
+		path, key, body string
+		status, runs    int
+		replayed        bool
+	}{
+		{"/pay/alice", "1", "run 1", 201, 1, false},
+		{"/pay/alice", "1", "run 1", 201, 1, true},
+		{"/pay/alice", "2", "run 2", 201, 2, false},
+		{"/pay/fails", "3", "", 503, 3, false}, // it leaves the key free
+		{"/pay/fails", "3", "", 503, 4, false},
+		{"/pay/bob", "1", "", 409, 4, false}, // one scope for the route
+	} {
+		r := httptest.NewRequest(http.MethodPost, c.path, nil)
+		r.Header.Set(idempotency.HeaderKey, c.key)
+		w := httptest.NewRecorder()
+		router.ServeHTTP(w, r)
+		replayed := w.Header().Get(idempotency.HeaderReplayed) == "true"
+		if w.Code != c.status || c.body != "" && w.Body.String() != c.body || replayed != c.replayed || runs != c.runs {
+			t.Errorf("%s %s: %d %q, replayed %t, %d runs; want %+v", c.path, c.key, w.Code, w.Body, replayed, runs, c)
+		}
+	}
+}
