@@ -78,7 +78,9 @@ type Tx interface {
 	Settled(Filter) Later[[]SettledCount]
 
 	// Insert writes new rows, in order, and reports which it wrote: not those whose ID
-	// another row has. A second run with a job's slot is an error.
+	// another row has. A second run with a job's slot is an error. A new row has no
+	// outcome: no Failures, Replayed, Status, WaitReason, AcceptedAt, Progress, AckedAt or
+	// RerunID.
 	Insert([]Row) Later[[]bool]
 	// Update writes changes of rows that the transaction has locked. It fails if a row is
 	// not as its change expects it.

@@ -2,6 +2,7 @@ package ledgertest
 
 import (
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -27,7 +28,14 @@ var rowsGroups = []struct {
 	name  string
 	cases []rowsCase
 }{
+	{"insert", insertCases},
 	{"update", updateCases},
+	{"select", selectCases},
+	{"due", dueCases},
+	{"slot", slotCases},
+	{"job", jobRowCases},
+	{"incident", incidentRowCases},
+	{"transaction", transactionCases},
 }
 
 // A rowsCase defends one guarantee of ledger.Rows; it is its name.
@@ -53,36 +61,50 @@ func (t *table) write(f func(ledger.Tx) error) {
 // insert writes new rows.
 func (t *table) insert(rows ...ledger.Row) {
 	t.Helper()
+	var late ledger.Later[[]bool]
 	t.write(func(tx ledger.Tx) error {
-		inserted, err := tx.Insert(rows).Get()
-		for i, ok := range inserted {
-			if !ok {
-				t.Errorf("%s was not inserted", rows[i].ID)
-			}
-		}
+		late = tx.Insert(rows)
+		return nil
+	})
+	if inserted := got(t, late); slices.Contains(inserted, false) || len(inserted) != len(rows) {
+		t.Fatalf("inserted %v", inserted)
+	}
+}
+
+// got returns a result.
+func got[T any](t *table, late ledger.Later[T]) T {
+	t.Helper()
+	value, err := late.Get()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return value
+}
+
+// ask returns the answer to a question, of a transaction that writes nothing.
+func ask[T any](t *table, question func(ledger.Tx) ledger.Later[T]) (answer T) {
+	t.Helper()
+	t.write(func(tx ledger.Tx) (err error) {
+		answer, err = question(tx).Get()
 		return err
 	})
+	return answer
 }
 
 // row returns a row as it is stored, with its body.
-func (t *table) row(id string) (r ledger.Row) {
+func (t *table) row(id string) ledger.Row {
 	t.Helper()
-	err := t.Read(t.Context(), "test", func(tx ledger.Tx) error {
-		found, err := tx.Find([]string{id}).Get()
-		if len(found) == 1 {
-			r = found[0]
-		}
-		return err
-	})
-	if err != nil || r.ID == "" {
-		t.Fatalf("row %s: %+v, %v", id, r, err)
+	found := ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.Row] { return tx.Find([]string{id}) })
+	if len(found) != 1 {
+		t.Fatalf("row %s: %+v", id, found)
 	}
-	return r
+	return found[0]
 }
 
-// minute returns the row of a job's run that is planned at a minute of an hour, now past.
+// minute returns the row of a job's run that is planned at a minute of an hour that is
+// past.
 func minute(jobID string, n int) ledger.Row {
-	at := time.Date(2026, 1, 1, 0, n, 0, 0, time.UTC)
+	at := pastHour.Add(time.Duration(n) * time.Minute)
 	r := ledger.Row{Run: ledger.Run{
 		ID: jobID + "@" + at.Format(time.RFC3339), JobID: jobID, ScheduledAt: at, Count: 1, Trigger: ledger.BySchedule, State: ledger.Planned,
 		Call: ledger.Call{Target: "t", Method: "POST", Path: "/", Body: []byte(`{"a": 1}`)}, PlannedAt: at,
@@ -91,9 +113,50 @@ func minute(jobID string, n int) ledger.Row {
 	return r
 }
 
-// sameRow reports a difference between two rows. An engine may keep an empty list as
-// none, and text where JSON is.
-func (t *table) sameRow(what string, got, want ledger.Row) {
+var pastHour = time.Now().UTC().Truncate(time.Hour).Add(-2 * time.Hour)
+
+// in returns the row in another state: a running one is leased under the token t until it
+// was scheduled.
+func in(state ledger.State, r ledger.Row) ledger.Row {
+	due := r.DueAt()
+	if r.State = state; state == ledger.Running {
+		r.LeasedBy, r.Token, r.LeasedAt = "p", "t", r.ScheduledAt
+	}
+	if r.SetDueAt(due); state.Finished() {
+		r.FinishedAt = r.ScheduledAt
+		r.SetDueAt(time.Time{})
+	}
+	return r
+}
+
+// holding and waiting return a row that has its job's slot, or waits for it.
+func holding(r ledger.Row) ledger.Row {
+	r.TakesSlot, r.HasSlot = true, true
+	return r
+}
+
+func waiting(r ledger.Row) ledger.Row {
+	r.TakesSlot, r.Waiting = true, true
+	return r
+}
+
+// sameIDs reports that rows are not those of the IDs, in order.
+func (t *table) sameIDs(what string, rows []ledger.Row, want ...ledger.Row) {
+	t.Helper()
+	var ids, wanted []string
+	for _, r := range rows {
+		ids = append(ids, r.ID)
+	}
+	for _, r := range want {
+		wanted = append(wanted, r.ID)
+	}
+	if !slices.Equal(ids, wanted) {
+		t.Errorf("%s: %v, want %v", what, ids, wanted)
+	}
+}
+
+// same reports a difference.
+func same[T any](t *table, what string, got, want T) {
 	t.Helper()
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%s:\n got %+v\nwant %+v", what, got, want)

@@ -18,12 +18,7 @@ var updateCases = []rowsCase{
 				if in, bound := fieldsOf[f.name]; bound && !slices.Contains(in, state) {
 					continue
 				}
-				r := minute(fmt.Sprintf("%s-%s", f.name, state), 0)
-				r.State = state
-				if r.SetDueAt(r.ScheduledAt); state == ledger.Dead {
-					r.FinishedAt = r.ScheduledAt
-					r.SetDueAt(time.Time{})
-				}
+				r := in(state, minute(fmt.Sprintf("%s-%s", f.name, state), 0))
 				t.insert(r)
 				was := t.row(r.ID)
 				is := was
@@ -42,10 +37,66 @@ var updateCases = []rowsCase{
 					tx.LockRuns([]string{r.ID})
 					return tx.Update([]ledger.Change{c})
 				})
-				t.sameRow(f.name, t.row(r.ID), is)
+				same(t, f.name, t.row(r.ID), is)
 			}
 		}
 	}},
+	{"a change of a locked row that is in another state fails the transaction", func(t *table) {
+		one, other := minute("j", 1), minute("j", 2)
+		t.insert(one, other)
+		err := t.Write(t.Context(), "test", func(tx ledger.Tx) error {
+			return tx.Update([]ledger.Change{delay(one, ledger.Planned), delay(other, ledger.Retrying)})
+		})
+		if err == nil {
+			t.Error("it was written")
+		}
+		same(t, "the other row", t.row(one.ID), one)
+	}},
+	{"a fenced change leaves out rows that are gone, in another state or under another lease", func(t *table) {
+		var changes []ledger.Change
+		fits, gone := in(ledger.Running, minute("j", 0)), minute("j", 1)
+		moved, taken := minute("j", 2), in(ledger.Running, minute("j", 3))
+		t.insert(fits, moved, taken)
+		for _, r := range []ledger.Row{gone, taken, fits, moved} {
+			c := delay(r, ledger.Running)
+			if c.LeasedAs = "t"; r.ID == taken.ID {
+				c.LeasedAs = "another"
+			}
+			changes = append(changes, c)
+		}
+		var written ledger.Later[[]bool]
+		t.write(func(tx ledger.Tx) error {
+			written = tx.UpdateFenced(changes)
+			return nil
+		})
+		same(t, "written, after the commit", got(t, written), []bool{false, false, true, false})
+		same(t, "the row that is leased under another token", t.row(taken.ID), taken)
+		fits.SetDueAt(fits.DueAt().Add(time.Hour))
+		same(t, "the changed row", t.row(fits.ID), fits)
+	}},
+	{"a change with an attempt of any number is written", func(t *table) {
+		r := in(ledger.Running, minute("j", 0))
+		t.insert(r)
+		for n := range 3 {
+			c := delay(t.row(r.ID), ledger.Running)
+			c.Attempt = &ledger.Attempt{N: n + 1, StartedAt: pastHour, FinishedAt: pastHour, Answer: ledger.AnswerLost}
+			t.write(func(tx ledger.Tx) error {
+				tx.LockRuns([]string{r.ID})
+				return tx.Update([]ledger.Change{c})
+			})
+		}
+		r.SetDueAt(r.DueAt().Add(3 * time.Hour))
+		same(t, "the row", t.row(r.ID), r)
+	}},
+}
+
+// delay returns a change that makes a row due an hour later.
+func delay(r ledger.Row, from ledger.State) ledger.Change {
+	is := r
+	is.SetDueAt(r.DueAt().Add(time.Hour))
+	c := ledger.Changed(&r, &is)
+	c.From = from
+	return c
 }
 
 // field is a field of a row, and gives it another value.

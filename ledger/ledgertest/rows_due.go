@@ -1,0 +1,77 @@
+package ledgertest
+
+import (
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+var dueCases = []rowsCase{
+	{"due runs are unfinished, do not wait and are past their time, the earliest first", func(t *table) {
+		retry, expired, planned := in(ledger.Retrying, minute("j", 9)), in(ledger.Running, minute("j", 8)), minute("j", 7)
+		asked, ahead := in(ledger.Accepted, minute("j", 10)), minute("j", 11)
+		ahead.SetDueAt(pastHour.Add(24 * time.Hour))
+		t.insert(retry, ahead, waiting(minute("j", 2)), in(ledger.Dead, minute("j", 3)), planned, asked, expired)
+		due := func(q ledger.DueQuery) []ledger.Row {
+			return ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.Row] { return tx.Due(q) })
+		}
+		same(t, "due", due(ledger.DueQuery{Limit: 9}), []ledger.Row{planned, expired, retry, asked})
+		t.sameIDs("two", due(ledger.DueQuery{Limit: 2}), planned, expired)
+		t.sameIDs("none", due(ledger.DueQuery{}))
+		t.sameIDs("only", due(ledger.DueQuery{Limit: 9, Only: []string{asked.ID, ahead.ID}}), asked)
+		t.sameIDs("busy job", due(ledger.DueQuery{Limit: 9, BusyJobs: []string{"j"}}))
+		t.sameIDs("busy target", due(ledger.DueQuery{Limit: 9, BusyTargets: []string{"t"}}))
+		next := ask(t, func(tx ledger.Tx) ledger.Later[time.Time] { return tx.NextDue() })
+		same(t, "the next", next, ahead.DueAt())
+	}},
+	{"there is no next due run if all are due or wait", func(t *table) {
+		late := waiting(minute("j", 0))
+		late.SetDueAt(pastHour.Add(24 * time.Hour))
+		t.insert(minute("j", 1), late)
+		if next := ask(t, func(tx ledger.Tx) ledger.Later[time.Time] { return tx.NextDue() }); !next.IsZero() {
+			t.Errorf("next %s", next)
+		}
+	}},
+	{"late runs are unfinished and past their LateAt, the earliest first", func(t *table) {
+		second, first, third, ahead, dead := minute("j", 0), minute("j", 1), minute("j", 2), minute("j", 3), in(ledger.Dead, minute("j", 4))
+		first.LateAt, second.LateAt, third.LateAt = pastHour, pastHour.Add(time.Second), pastHour.Add(time.Minute)
+		ahead.LateAt, dead.LateAt = pastHour.Add(24*time.Hour), pastHour
+		third = waiting(third)
+		t.insert(second, first, third, ahead, dead, minute("j", 5))
+		late := func(limit int) rowsOf {
+			return func(tx ledger.Tx) ledger.Later[[]ledger.Row] { return tx.Late(limit) }
+		}
+		same(t, "late", ask(t, late(9)), []ledger.Row{first, second, third})
+		t.sameIDs("two", ask(t, late(2)), first, second)
+	}},
+}
+
+var slotCases = []rowsCase{
+	{"a slot tells its holder and the oldest run that waits", func(t *table) {
+		held, oldest, younger := holding(in(ledger.Retrying, minute("held", 0))), waiting(minute("held", 1)), waiting(minute("held", 2))
+		alone, free := holding(minute("alone", 0)), waiting(minute("free", 3))
+		t.insert(younger, held, oldest, alone, free, minute("none", 0), holding(minute("other", 0)))
+		slots := ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.Slot] {
+			jobs := []string{"alone", "free", "held", "none", "unknown"}
+			tx.Jobs(jobs)
+			return tx.Slots(jobs)
+		})
+		of := func(r ledger.Row) ledger.SlotRun { return ledger.SlotRun{ID: r.ID, State: r.State, DueAt: r.DueAt()} }
+		want := map[string]ledger.Slot{
+			"alone": {JobID: "alone", Holder: of(alone)}, "free": {JobID: "free", Waiter: of(free)},
+			"held": {JobID: "held", Holder: of(held), Waiter: of(oldest)},
+		}
+		byJob := map[string]ledger.Slot{}
+		for _, s := range slots {
+			byJob[s.JobID] = s
+		}
+		same(t, "slots", byJob, want)
+		same(t, "free", ask(t, func(tx ledger.Tx) ledger.Later[[]string] { return tx.FreeJobs() }), []string{"free"})
+	}},
+	{"no job is free where no run waits", func(t *table) {
+		t.insert(holding(minute("j", 0)), minute("k", 0))
+		if free := ask(t, func(tx ledger.Tx) ledger.Later[[]string] { return tx.FreeJobs() }); len(free) > 0 {
+			t.Errorf("free: %v", free)
+		}
+	}},
+}

@@ -1,0 +1,118 @@
+package ledgertest
+
+import (
+	"slices"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// rowsOf is a question whose answer is rows.
+type rowsOf = func(ledger.Tx) ledger.Later[[]ledger.Row]
+
+var selectCases = []rowsCase{
+	{"rows are found by ID, oldest first, with bodies", func(t *table) {
+		late, early, second := minute("a", 2), minute("b", 1), minute("c", 1)
+		t.insert(late, early, second)
+		ids := []string{late.ID, "unknown", second.ID, early.ID, late.ID}
+		for what, question := range map[string]rowsOf{
+			"Find":     func(tx ledger.Tx) ledger.Later[[]ledger.Row] { return tx.Find(ids) },
+			"LockRuns": func(tx ledger.Tx) ledger.Later[[]ledger.Row] { return tx.LockRuns(ids) },
+		} {
+			same(t, what, ask(t, question), []ledger.Row{early, second, late})
+		}
+		existing := ask(t, func(tx ledger.Tx) ledger.Later[[]string] { return tx.Existing(ids[:3]) })
+		slices.Sort(existing)
+		same(t, "Existing", existing, []string{late.ID, second.ID})
+	}},
+	{"rows are listed oldest first, without bodies, up to a limit", func(t *table) {
+		late, early, dead := minute("a", 2), minute("b", 1), in(ledger.Dead, minute("c", 1))
+		t.insert(late, early, dead)
+		list := func(f ledger.Filter) []ledger.Row {
+			return ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.Row] { return tx.Runs(f) })
+		}
+		t.sameIDs("all", list(ledger.Filter{}), early, dead, late)
+		t.sameIDs("two", list(ledger.Filter{Limit: 2}), early, dead)
+		t.sameIDs("dead", list(ledger.Filter{States: []ledger.State{ledger.Dead}}), dead)
+		after := &ledger.Cursor{ScheduledAt: early.ScheduledAt, ID: early.ID}
+		t.sameIDs("after", list(ledger.Filter{After: after, Limit: 1}), dead)
+		if found := list(ledger.Filter{JobID: "a"}); len(found) != 1 || found[0].Call.Body != nil {
+			t.Errorf("of a job: %+v", found)
+		}
+	}},
+	{"leased runs are those of the token", func(t *table) {
+		other, mine, ended := in(ledger.Running, minute("j", 0)), in(ledger.Running, minute("j", 1)), in(ledger.Succeeded, minute("j", 2))
+		other.Token, ended.Token = "other", "t"
+		t.insert(other, mine, ended)
+		same(t, "leased", ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.Row] { return tx.Leased("t") }), []ledger.Row{mine})
+	}},
+	{"ranges are those with a scheduled time of the interval", func(t *table) {
+		span := in(ledger.Missed, minute("j", 10))
+		span.ID, span.Until, span.Count = span.ID+"/x", span.ScheduledAt.Add(10*time.Minute), 11
+		t.insert(span, minute("j", 10), minute("k", 10))
+		for n, want := range map[int]int{9: 0, 10: 1, 15: 1, 20: 1, 21: 0} {
+			at := minute("j", n).ScheduledAt
+			found := ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.Row] { return tx.Ranges("j", at, at) })
+			if len(found) != want {
+				t.Errorf("minute %d: %d ranges, want %d", n, len(found), want)
+			}
+		}
+	}},
+	{"own rows are those of single scheduled times", func(t *table) {
+		adHoc, span := minute("j", 1), in(ledger.Missed, minute("j", 2))
+		adHoc.ID += "~x"
+		span.ID, span.Until = span.ID+"/x", span.ScheduledAt.Add(time.Minute)
+		t.insert(minute("j", 0), minute("j", 1), minute("j", 3), minute("j", 4), adHoc, span, minute("k", 1))
+		first, last := minute("j", 1).ScheduledAt, minute("j", 3).ScheduledAt
+		same(t, "own", ask(t, func(tx ledger.Tx) ledger.Later[int] { return tx.CountOwn("j", first, last) }), 2)
+	}},
+	{"settled runs are counted by what settled them", func(t *table) {
+		t.insert(in(ledger.Dead, minute("j", 3)), in(ledger.Dead, minute("k", 0)))
+		for n := range 3 {
+			was := in(ledger.Dead, minute("j", n))
+			is := was
+			if n != 0 {
+				is.AckedAt = pastHour
+			}
+			if n != 1 {
+				is.RerunID = "r"
+			}
+			t.insert(was)
+			t.write(func(tx ledger.Tx) error {
+				tx.LockRuns([]string{was.ID})
+				return tx.Update([]ledger.Change{ledger.Changed(&was, &is)})
+			})
+		}
+		counts := ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.SettledCount] { return tx.Settled(ledger.Filter{JobID: "j"}) })
+		for _, want := range []ledger.SettledCount{{Acknowledged: true, Count: 1}, {Rerun: true, Count: 1}, {Acknowledged: true, Rerun: true, Count: 1}} {
+			if !slices.Contains(counts, want) || len(counts) != 3 {
+				t.Errorf("%+v, want %+v among them", counts, want)
+			}
+		}
+	}},
+	{"unfinished runs are listed by job, with those that wait and those with ~", func(t *table) {
+		adHoc := minute("j", 0)
+		adHoc.ID += "~x"
+		t.insert(adHoc, waiting(minute("j", 1)), in(ledger.Dead, minute("j", 2)), minute("k", 0), minute("l", 0))
+		byJob := ask(t, func(tx ledger.Tx) ledger.Later[map[string][]string] { return tx.Unfinished([]string{"j", "l", "m"}) })
+		slices.Sort(byJob["j"])
+		same(t, "unfinished", byJob, map[string][]string{"j": {adHoc.ID, minute("j", 1).ID}, "l": {minute("l", 0).ID}})
+	}},
+	{"redriven runs are those of a request and its parts, of one operator", func(t *table) {
+		audit := func(run, by, request string, kind ledger.ActionKind) ledger.Audit {
+			return ledger.Audit{Action: kind, JobID: "j", RunID: run, Actor: ledger.Actor{By: by, Why: "so", Request: request}}
+		}
+		t.write(func(tx ledger.Tx) error {
+			return tx.AddAudit([]ledger.Audit{
+				audit("a", "me", "r", ledger.ActionRedrive), audit("b", "me", ledger.PartRequestName("r", "2"), ledger.ActionRedrive),
+				audit("c", "you", "r", ledger.ActionRedrive), audit("d", "me", "r2", ledger.ActionRedrive), audit("e", "me", "r", ledger.ActionAck),
+				audit("f", "me", "r", ledger.ActionRedrive),
+			})
+		})
+		found := ask(t, func(tx ledger.Tx) ledger.Later[[]string] {
+			return tx.Redriven([]string{"a", "b", "c", "d", "e"}, "me", "r")
+		})
+		slices.Sort(found)
+		same(t, "redriven", found, []string{"a", "b"})
+	}},
+}
