@@ -31,13 +31,21 @@ const (
 	// flappingFor is how long a flapping incident has to be closed until its end is
 	// told.
 	flappingFor = ledger.ReopenWithin
+	// endAfter is how long after the notification of a problem that of its end is
+	// written, so that it seldom arrives first.
+	endAfter = CheckEvery
 )
 
 // known is what a channel was told: the JSON of ledger.Incident.NotifierState, by channel.
 type known struct {
-	Open bool      `json:"open"` // it was told of the problem, and not of its end
-	At   time.Time `json:"at"`   // of the last notice
+	Open     bool      `json:"open"`     // it was told of the problem, and not of its end
+	At       time.Time `json:"at"`       // of the last notice
+	Openings int       `json:"openings"` // how often the incident had opened then; see openings
 }
+
+// openings is how often an incident has opened, up to the opening from which on it is
+// flapping: later ones are not told.
+func openings(i ledger.Incident) int { return min(i.Reopened, flappingFrom) + 1 }
 
 // flapping reports whether an incident opens and closes again and again.
 func flapping(i ledger.Incident) bool { return i.Reopened >= flappingFrom }
@@ -51,8 +59,10 @@ type decision struct {
 }
 
 // decide returns the notifications of an incident that are due now. The result
-// depends only on the arguments. A channel gets one notification of the problem,
-// further ones each Remind while nobody has acknowledged it, and one of its end.
+// depends only on the arguments. A channel gets one notification when the incident has
+// opened, also if it has closed by now, and one of its end. It is reminded each Remind
+// while nobody has acknowledged the incident, and when it opens again before its end was
+// told.
 func decide(i ledger.Incident, channels []jobs.Channel, now time.Time) (decision, error) {
 	told := map[string]known{}
 	if len(i.NotifierState) > 0 {
@@ -68,7 +78,7 @@ func decide(i ledger.Incident, channels []jobs.Channel, now time.Time) (decision
 		event, next := decideChannel(i, c, told[c.Name], now)
 		if event != "" {
 			d.Notifications = append(d.Notifications, notification{c, event})
-			told[c.Name] = known{Open: event != Recovered, At: now}
+			told[c.Name] = known{Open: event != Recovered, At: now, Openings: openings(i)}
 			_, next = decideChannel(i, c, told[c.Name], now)
 		}
 		if !next.IsZero() && (d.DueAt.IsZero() || next.Before(d.DueAt)) {
@@ -82,27 +92,40 @@ func decide(i ledger.Incident, channels []jobs.Channel, now time.Time) (decision
 
 // decideChannel returns the event for one channel, or "" and when there may be one.
 func decideChannel(i ledger.Incident, c jobs.Channel, k known, now time.Time) (event Event, next time.Time) {
+	news := k.Openings < openings(i) && tells(i, c, now)
 	switch {
-	case !i.Open() && !k.Open:
+	case news && !k.Open:
+		return Opened, time.Time{}
+	case !k.Open:
 		return "", time.Time{}
+	case news && (i.Open() || flapping(i)): // it closed and opened since
+		return Reminded, time.Time{}
 	case !i.Open():
 		over := i.ClosedAt
 		if flapping(i) && !i.ClosedByOperator {
 			over = over.Add(flappingFor)
 		}
+		if next := k.At.Add(endAfter); over.Before(next) {
+			over = next
+		}
 		if now.Before(over) {
 			return "", over
 		}
 		return Recovered, time.Time{}
-	case !i.AckedAt.IsZero() || i.Count < c.After:
-		return "", time.Time{}
-	case !k.Open:
-		return Opened, time.Time{}
-	case c.Remind == 0:
+	case c.Remind == 0 || !tells(i, c, now):
 		return "", time.Time{}
 	}
 	if next = k.At.Add(c.Remind); now.Before(next) {
 		return "", next
 	}
 	return Reminded, time.Time{}
+}
+
+// tells reports whether a channel is told that the incident opened. An incident that
+// closed before anybody was told is news for as long as it can be opened again.
+func tells(i ledger.Incident, c jobs.Channel, now time.Time) bool {
+	if !i.Open() && (i.ClosedByOperator || now.Sub(i.ClosedAt) >= ledger.ReopenWithin) {
+		return false
+	}
+	return i.AckedAt.IsZero() && i.Count >= c.After
 }

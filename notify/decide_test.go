@@ -73,6 +73,56 @@ func TestAProblemAndItsEndAreToldOnce(t *testing.T) {
 	l.due(0)
 }
 
+// The end is told in another look, so that it does not arrive first.
+func TestAProblemThatIsOverBeforeAnybodyLooksIsTold(t *testing.T) {
+	l := newLife(t, jobs.Channel{})
+	l.closes()
+	l.after(time.Second, notify.Opened)
+	l.due(time.Second + notify.CheckEvery)
+	l.after(notify.CheckEvery-1, "")
+	l.after(1, notify.Recovered)
+	l.due(0)
+	l.opens()
+	l.closes()
+	l.after(time.Minute, notify.Opened)
+}
+
+// Ten problems, each of them over within a second: the first one is told, and that it
+// flaps.
+func TestAProblemThatFlapsFasterThanAnybodyLooksIsTold(t *testing.T) {
+	l := newLife(t, jobs.Channel{})
+	l.closes()
+	l.after(time.Second, notify.Opened)
+	for range 9 {
+		l.opens()
+		l.closes()
+	}
+	l.after(time.Second, notify.Reminded)
+	l.after(time.Minute, "")
+	l.after(ledger.ReopenWithin, notify.Recovered)
+}
+
+func TestAProblemThatOpensAgainBeforeItsEndWasToldIsToldToLast(t *testing.T) {
+	l := newLife(t, jobs.Channel{})
+	l.after(0, notify.Opened)
+	l.closes()
+	l.opens()
+	l.after(time.Second, notify.Reminded)
+	l.after(time.Minute, "")
+}
+
+// A channel that is new, or processes that did not run, need not hear of old problems
+// that are over, nor of those that an operator closed.
+func TestAProblemThatIsLongOverIsNotTold(t *testing.T) {
+	l := newLife(t, jobs.Channel{})
+	l.closes()
+	l.after(ledger.ReopenWithin, "")
+	l = newLife(t, jobs.Channel{})
+	l.closes()
+	l.ClosedByOperator = true
+	l.after(0, "")
+}
+
 func TestAnEndIsNotToldToWhomTheProblemWasNot(t *testing.T) {
 	l := newLife(t, jobs.Channel{After: 3})
 	l.after(0, "")
@@ -110,11 +160,11 @@ func TestTheEndOfAFlappingProblemIsHeldBack(t *testing.T) {
 	l := newLife(t, jobs.Channel{})
 	l.after(0, notify.Opened)
 	l.closes()
-	l.after(0, notify.Recovered)
+	l.after(time.Minute, notify.Recovered)
 	l.opens()
 	l.after(time.Minute, notify.Opened)
 	l.closes()
-	l.after(0, notify.Recovered)
+	l.after(time.Minute, notify.Recovered)
 	l.opens()
 	l.after(time.Minute, notify.Opened)
 	for range 20 {
@@ -137,7 +187,7 @@ func TestAnOperatorsCloseIsToldAtOnce(t *testing.T) {
 	l.after(0, notify.Opened)
 	l.closes()
 	l.ClosedByOperator = true
-	l.after(0, notify.Recovered)
+	l.after(notify.CheckEvery, notify.Recovered)
 }
 
 func TestEachChannelIsToldByItsOwnRules(t *testing.T) {

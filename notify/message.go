@@ -86,7 +86,7 @@ func (m Message) lines() (lines []line) {
 	add("problems", fmt.Sprint(i.Count))
 	add("last run", i.RunID)
 	add("last error", i.Error)
-	if m.Event == Recovered {
+	if !i.Open() {
 		add("closed at", i.ClosedAt.UTC().Format(time.RFC3339))
 		add("closed by", i.ClosedBy)
 	}
@@ -113,7 +113,7 @@ func (m Message) text() string {
 	for _, l := range m.lines() {
 		fmt.Fprintf(&b, "%s: %s\n", l.Name, l.Value)
 	}
-	if m.Event != Recovered && m.Incident.ID > 0 {
+	if m.Incident.Open() && m.Incident.ID > 0 {
 		fmt.Fprintf(&b, "\nTo silence it: cronce incidents ack %d --why \"...\"\n", m.Incident.ID)
 	}
 	return b.String()

@@ -105,6 +105,7 @@ type scene struct {
 	ledger.Store
 	registry *jobs.Registry
 	runs     int
+	ahead    time.Duration // of the machine's clock, by which the watch goes
 }
 
 func newScene(t *testing.T, s ledger.Store) *scene {
@@ -144,7 +145,7 @@ func (s *scene) ends(jobID string, state ledger.State) {
 func (s *scene) watch(steps int, after bool) error {
 	l := &mortal{Store: s.Store, steps: steps, after: after}
 	_, err := notify.NewWatch(notify.Config{
-		Registry: s.registry, Ledger: l, Runs: l, Logger: slog.New(slog.DiscardHandler), Now: time.Now,
+		Registry: s.registry, Ledger: l, Runs: l, Logger: slog.New(slog.DiscardHandler), Now: func() time.Time { return time.Now().Add(s.ahead) },
 	}).Check(context.Background())
 	return err
 }

@@ -45,6 +45,7 @@ func TestNoNotificationIsLostOrDoubledOverKills(t *testing.T) {
 					s.want("ops", "opened")
 					s.want("hub", "opened")
 					s.ends("j", ledger.Succeeded)
+					s.ahead = notify.CheckEvery
 					_ = s.watch(step, after)
 					if err := s.watch(-1, false); err != nil {
 						t.Fatal(err)
@@ -59,6 +60,24 @@ func TestNoNotificationIsLostOrDoubledOverKills(t *testing.T) {
 			}
 		})
 	}
+}
+
+// An incident that opens and closes between two looks is told as it happened.
+func TestAnIncidentBetweenTwoLooksIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, memory.New())
+		s.ends("j", ledger.Dead)
+		time.Sleep(74 * time.Millisecond)
+		s.ends("j", ledger.Succeeded)
+		for _, events := range [][]string{{"opened"}, {"opened", "recovered"}, {"opened", "recovered"}} {
+			time.Sleep(notify.CheckEvery)
+			if err := s.watch(-1, false); err != nil {
+				t.Fatal(err)
+			}
+			s.want("ops", events...)
+			s.want("hub", events...)
+		}
+	})
 }
 
 // Problems, ends, acknowledgements and kills in any order: each channel is told of a

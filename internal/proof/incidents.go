@@ -32,11 +32,17 @@ func noticeOf(runID string) (n notice, ok bool) {
 
 // fits reports whether a notice may be told of an incident as it is.
 func (n notice) fits(i ledger.Incident) bool {
-	if n.event == "recovered" {
+	switch n.event {
+	case "recovered":
 		return !i.Open()
+	case "opened": // perhaps it is over
+		return !i.ClosedByOperator && i.AckedAt.IsZero()
 	}
-	return i.Open() && i.AckedAt.IsZero()
+	return (i.Open() || i.Reopened >= flapping) && i.AckedAt.IsZero()
 }
+
+// flapping is how often an incident that flaps was opened again.
+const flapping = 2
 
 // incidents compares what incidents count with the problems that there were.
 func (c *check) incidents() {
@@ -101,9 +107,12 @@ func (c *check) channel(ch jobs.Channel, i ledger.Incident, list []notice) {
 		c.add(rule, list[0].ID, "of %s, %s", i.JobID, i.Cause)
 		return
 	}
-	open, last := false, time.Time{}
+	open, last, reopened := false, time.Time{}, min(i.Reopened, flapping)
 	for _, n := range list {
 		early := n.event == "reminded" && (ch.Remind == 0 || n.ScheduledAt.Sub(last) < ch.Remind-time.Second)
+		if early && reopened > 0 { // it is reminded of each time that the incident opened again
+			early, reopened = false, reopened-1
+		}
 		if (n.event == "opened") == open || early {
 			c.add(Misled, n.ID, "told after %s", stamp(last))
 		}
@@ -117,7 +126,7 @@ func (c *check) channel(ch jobs.Channel, i ledger.Incident, list []notice) {
 // missing is what a channel should know by now, that was told last of an open problem
 // or not.
 func (c *check) missing(ch jobs.Channel, i ledger.Incident, open bool, last time.Time) string {
-	const flapping, soon = 2, time.Minute
+	const soon = time.Minute
 	past := func(at time.Time) bool { return at.Before(c.Watched.Add(-soon)) }
 	over := i.ClosedAt
 	if i.Reopened >= flapping && !i.ClosedByOperator {
