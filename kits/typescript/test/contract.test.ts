@@ -1,4 +1,5 @@
 import { contract } from "./contract/contract.js";
 import { postgres } from "./contract/engines.js";
+import { frameworks } from "./contract/frameworks.js";
 
-await contract(await postgres());
+await contract(await postgres(), frameworks);

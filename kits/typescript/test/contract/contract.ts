@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { after, test, type TestContext } from "node:test";
 import * as timers from "node:timers/promises";
 import { Service, type Engine, type Fate } from "./engines.js";
-import { connected, frameworks, type Route } from "./frameworks.js";
+import { connected, type Framework, type Route } from "./frameworks.js";
 import { Wire, type Client, type Seen } from "./wire.js";
 
 process.setMaxListeners(0);
@@ -19,15 +19,15 @@ interface Served {
   hold(name: string, fate: Fate): Promise<void>;
 }
 
-/** contract tests every framework on a database. */
-export async function contract(engine: Engine): Promise<void> {
+/** contract tests frameworks on a database. */
+export async function contract(engine: Engine, frameworks: Record<string, Framework>): Promise<void> {
   const served: Served[] = [];
   for (const [framework, how] of Object.entries(frameworks)) {
     const { start, idioms } = how;
     const service = new Service(engine);
     const names = Object.keys(idioms);
     const route = (name: string): Route => ({
-      path: `/${names.indexOf(name)}`,
+      path: `${how.base ?? ""}/${names.indexOf(name)}`,
       scope: framework,
       idiom: idioms[name]!,
       maxRunMs: idioms[name]!.want.code === "run_too_long" ? 300 : 30_000,
@@ -78,11 +78,12 @@ async function held(engine: Engine, service: Service, client: Client, route: Rou
   open.push(client);
   service.fates.set(key, fate);
   const headers = { "Idempotency-Key": key, "Content-Type": "application/json", "Accept-Encoding": "gzip" };
+  const plain = `GET ${route.path.replace(/[^/]+$/, "plain")} HTTP/1.1\r\nHost: shop.test\r\n\r\n`;
   const call = async (pipelined = false): Promise<Seen> => {
     const others = pipelined && client instanceof Wire ? client : undefined;
-    others?.write("GET /plain HTTP/1.1\r\nHost: shop.test\r\n\r\n");
+    others?.write(plain);
     client.send(route.path, headers);
-    others?.write("GET /plain HTTP/1.1\r\nHost: shop.test\r\n\r\n");
+    others?.write(plain);
     if (others !== undefined) {
       assert.equal((await others.answer()).body, "plain");
     }

@@ -40,6 +40,8 @@ export interface Route<H = never> {
 export interface Framework {
   readonly idioms: Record<string, Idiom<never>>;
   readonly http2?: true;
+  /** The path before that of an idiom. */
+  readonly base?: string;
   /** start serves the idioms, and after a pause "plain" for GET /plain. It returns the port. */
   start(kit: Kit<Tx>, routes: Route[], closing: (close: () => unknown) => void): Promise<number>;
 }
@@ -73,7 +75,7 @@ function watched<S extends Pick<Server, "prependListener">>(server: S): S {
   return server;
 }
 
-async function listening(server: Server, closing: (close: () => unknown) => void): Promise<number> {
+export async function listening(server: Server, closing: (close: () => unknown) => void): Promise<number> {
   watched(server);
   closing(() => server.close().closeAllConnections());
   await new Promise<void>((resolve) => (server.listening ? resolve() : server.once("listening", resolve)));
@@ -207,7 +209,7 @@ const fetchFramework: Framework = {
   },
 };
 
-function prefixed<H>(prefix: string, idioms: Record<string, H>): Record<string, H> {
+export function prefixed<H>(prefix: string, idioms: Record<string, H>): Record<string, H> {
   return Object.fromEntries(Object.entries(idioms).map(([name, idiom]) => [prefix + name, idiom]));
 }
 
@@ -227,7 +229,7 @@ function listener(kit: Kit<Tx>, routes: Route[]) {
   return (request: IncomingMessage, response: ServerResponse) => void listeners.get(request.url!)!(request, response);
 }
 
-function answerError(error: unknown, _request: IncomingMessage, response: ServerResponse): void {
+export function answerError(error: unknown, _request: IncomingMessage, response: ServerResponse): void {
   const { status = 500, message } = error as { status?: number; message: string };
   response.writeHead(status).end(message);
 }
