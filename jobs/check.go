@@ -22,7 +22,9 @@ func (d *draft) between(path string, got, least, most time.Duration) {
 	switch {
 	case got < 0:
 		d.add(path, codeNegativeDuration, "%s %s is negative; use a positive duration", field(path), got)
-	case got < least || got > most:
+	case got < least:
+		d.add(path, codeBadDuration, "%s %s is too short; the minimum is %s", field(path), got, least)
+	case got > most:
 		d.add(path, codeBadDuration, "%s %s is too long; the maximum is %s", field(path), got, most)
 	}
 }

@@ -200,8 +200,9 @@ func (d *draft) checkCleanup() Cleanup {
 	setDefault(&c.AuditRetention, 365*24*time.Hour)
 	d.between("cleanup.timeout", c.Timeout, 0, maxWait)
 	d.between("cleanup.ledgerRetention", c.LedgerRetention, 0, maxAge)
-	d.between("cleanup.deadRetention", c.DeadRetention, 0, maxAge)
-	d.between("cleanup.auditRetention", c.AuditRetention, 0, maxAge)
+	// What a person must see is not gone before the next day.
+	d.between("cleanup.deadRetention", c.DeadRetention, 24*time.Hour, maxAge)
+	d.between("cleanup.auditRetention", c.AuditRetention, 24*time.Hour, maxAge)
 	return c
 }
 

@@ -11,7 +11,7 @@ import (
 // body turns YAML into JSON. A text is taken for JSON as it is written, since
 // that is how other schedulers take a body.
 func (d *decoder) body(path string, n ast.Node, to reflect.Value) {
-	if text, ok := textOf(n); ok {
+	if text, ok := textOf(n); ok && !d.ambiguous(path, n) {
 		if !json.Valid([]byte(text)) {
 			d.add(path, codeBadBody, `the body is a string that is not JSON; write a YAML mapping, or a JSON string as '"text"'`)
 			return
@@ -66,6 +66,9 @@ func (d *decoder) json(path string, n ast.Node) (value any) {
 }
 
 func (d *decoder) jsonScalar(path string, n ast.Node) any {
+	if d.ambiguous(path, n) {
+		return nil
+	}
 	if text, ok := textOf(n); ok {
 		return text
 	}

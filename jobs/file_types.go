@@ -168,8 +168,8 @@ type fileCleanup struct {
 	Schedule        string  `yaml:"schedule" doc:"When the purge runs, in UTC; default 30 3 * * *."`
 	Timeout         *period `yaml:"timeout" doc:"Time limit of one purge; default 1h."`
 	LedgerRetention *period `yaml:"ledgerRetention" doc:"How long finished runs are kept; default 720h."`
-	DeadRetention   *period `yaml:"deadRetention" doc:"How long unacknowledged dead runs are kept; default 2160h."`
-	AuditRetention  *period `yaml:"auditRetention" doc:"How long the audit of operators' actions is kept; default 8760h."`
+	DeadRetention   *period `yaml:"deadRetention" doc:"How long unacknowledged dead runs are kept; at least 24h, default 2160h."`
+	AuditRetention  *period `yaml:"auditRetention" doc:"How long the audit of operators' actions is kept; at least 24h, default 8760h."`
 	Enabled         *bool   `yaml:"enabled" doc:"Whether the purge runs; default true. false needs a reason."`
 	Reason          string  `yaml:"reason" doc:"Why the purge is disabled."`
 }

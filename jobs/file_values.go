@@ -107,6 +107,9 @@ func (d *decoder) scalar(path string, n ast.Node, to reflect.Value) {
 		}
 		to.SetBool(b.Value)
 	case reflect.Int:
+		if d.ambiguous(path, n) {
+			return
+		}
 		i, ok := integer(n)
 		if !ok {
 			d.wrongType(path, n, "a whole number")
@@ -114,6 +117,9 @@ func (d *decoder) scalar(path string, n ast.Node, to reflect.Value) {
 		}
 		to.SetInt(i)
 	case reflect.Float64:
+		if d.ambiguous(path, n) {
+			return
+		}
 		f, ok := number(n)
 		if !ok {
 			d.wrongType(path, n, "a number")

@@ -95,6 +95,7 @@ const (
 	codeUnknownField     = "unknown_field"       // a field that the registry does not have
 	codeDuplicateField   = "duplicate_field"     // one field twice in one mapping
 	codeType             = "wrong_type"          // a list where a text is wanted, and the like
+	codeAmbiguous        = "ambiguous_value"     // without quotes, programs read it differently
 	codeFormatVersion    = "unsupported_version" // `version` is not 1
 	codeMissingName      = "missing_name"        // the registry has no name
 	codeBadName          = "bad_name"            // of the registry, a target or a key store
