@@ -23,7 +23,7 @@ var backends = map[string]backend{
 	"runs list": serverOrLedger, "runs show": serverOrLedger, "runs follow": serverOrLedger, "runs cancel": serverOrLedger, "runs ack": serverOrLedger, "runs redrive": serverOrLedger, "runs rerun": serverOrLedger,
 	"incidents list": serverOrLedger, "incidents show": serverOrLedger, "incidents ack": serverOrLedger,
 
-	"diff": ledgerOnly, "purge": ledgerOnly, "migrate up": ledgerOnly, "migrate status": ledgerOnly,
+	"diff": ledgerOnly, "purge": ledgerOnly, "backup": ledgerOnly, "migrate up": ledgerOnly, "migrate status": ledgerOnly,
 
 	"demo": noBackend, "serve": noBackend, "init": noBackend, "schema": noBackend, "check": noBackend, "try": noBackend, "conform": noBackend, "health": noBackend,
 	"import crontab": noBackend, "import kubernetes": noBackend, "import eventbridge": noBackend, "import cloud-scheduler": noBackend, "import vercel": noBackend,

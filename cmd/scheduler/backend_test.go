@@ -45,7 +45,7 @@ func TestEveryCommandAsksTheServerOrRefusesIt(t *testing.T) {
 		"runs cancel": append(why, "--job", "j"), "runs ack": append(why, "--job", "j"), "runs redrive": append(why, "--job", "j"),
 		"runs rerun": append(why, "--new-key", "j@2026-11-21T00:00:00Z"), "incidents show": {"1"}, "incidents ack": append(why, "1"),
 		"import crontab": {"f"}, "import kubernetes": {"f"}, "import eventbridge": {"f"}, "import cloud-scheduler": {"f"}, "import vercel": {"f"},
-		"access token": {"ann"}, "access check": {"f"}, "notify test": {"c"}, "man": {"d"},
+		"access token": {"ann"}, "access check": {"f"}, "backup": {"f"}, "notify test": {"c"}, "man": {"d"},
 	}
 	for name := range leaves((&app{streams: streams{strings.NewReader(""), os.Stdout, os.Stderr}, lookup: os.LookupEnv}).rootCommand(), "") {
 		if strings.HasPrefix(name, "completion") || name == "help" {

@@ -119,7 +119,7 @@ func everyCommand(t *testing.T, vars map[string]string, dead []operations.Run) (
 	}
 	beside := map[string]string{
 		"serve": "runs above", "demo": "has a registry of its own", "conform": "has no registry", "access token": "prints the token that it makes",
-		"keys rotate": "takes no registry", "completion": "prints scripts", "import": "reads another scheduler's file", "init": "writes a registry of its own", "schema": "reads no registry", "runs follow": "has no end; it prints what runs list prints",
+		"backup": "prints names of files", "keys rotate": "takes no registry", "completion": "prints scripts", "import": "reads another scheduler's file", "init": "writes a registry of its own", "schema": "reads no registry", "runs follow": "has no end; it prints what runs list prints",
 	}
 	refused := map[string]bool{"export cloudformation": true, "export terraform": true, "keys generate": true} // files of secrets; a file that exists
 	app := &app{lookup: func(string) (string, bool) { return "", false }}

@@ -146,7 +146,7 @@ Then:         cronce init, or cronce import crontab FILE
 func (a *app) commands() []*cobra.Command {
 	return []*cobra.Command{
 		a.demoCommand(), a.serveCommand(), a.initCommand(), a.importCommand(), a.schemaCommand(), a.checkCommand(), a.nextCommand(), a.diffCommand(),
-		a.statusCommand(), a.jobsCommand(), a.whyCommand(), a.triggerCommand(), a.backfillCommand(), a.runsCommand(), a.incidentsCommand(), a.notifyCommand(), a.purgeCommand(),
+		a.statusCommand(), a.jobsCommand(), a.whyCommand(), a.triggerCommand(), a.backfillCommand(), a.runsCommand(), a.incidentsCommand(), a.notifyCommand(), a.purgeCommand(), a.backupCommand(),
 		a.tryCommand(), a.conformCommand(), a.healthCommand(), a.exportCommand(), a.keysCommand(), a.migrateCommand(), a.accessCommand(), a.versionCommand(),
 	}
 }

@@ -88,6 +88,10 @@ func dsn(path string, busy time.Duration, readOnly bool) string {
 		// back to what it has without one: those pages, each with a header of 24 bytes.
 		q.Add("_pragma", "journal_size_limit(34000000)")
 	}
+	return fileURL(path, q)
+}
+
+func fileURL(path string, q url.Values) string {
 	path = filepath.ToSlash(path)
 	if !strings.HasPrefix(path, "/") {
 		path = "/" + path // C:/...
