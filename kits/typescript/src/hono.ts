@@ -1,7 +1,7 @@
 // The adapter for Hono.
 
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Context, Env, Handler, Input } from "hono";
+import type { Context, Env, Handler, Input, MiddlewareHandler, Next } from "hono";
 import type { HTTPException } from "hono/http-exception";
 import { Capture, OuterAnswer } from "./capture.js";
 import { KitError, responseBypassed, runTooLong, successAfterRollback } from "./errors.js";
@@ -36,12 +36,36 @@ export interface HonoOptions<E extends Env> {
 /** WithTx is an environment whose context has the transaction as `c.var.tx`. */
 export type WithTx<E extends Env, Tx> = E & { Variables: { tx: Tx } };
 
+/** HonoIdempotency is what {@link honoIdempotency} makes. */
+export interface HonoIdempotency<Tx, E extends Env> {
+  /**
+   * A middleware before the handler of a route: what follows it is the work. Hono
+   * knows the types of parameters, validators and answers then, as without the kit. Hono's
+   * error handler is called twice for an error of the work; only its second answer counts.
+   */
+  (route: Route): MiddlewareHandler<WithTx<E, Tx>>;
+  /** A wrapper of the handler of a route, which does not know the types of validators. */
+  <P extends string, I extends Input>(
+    route: Route,
+    handler: (c: Context<WithTx<E, Tx>, P, I>) => Response | Promise<Response>,
+  ): Handler<E, P, I, Promise<Response>>;
+  /** accept is for long work: 202 at once, and fn afterwards. */
+  accept<P extends string, I extends Input>(
+    route: LongRoute,
+    fn: (work: Work<Tx>) => unknown,
+  ): Handler<E, P, I, Promise<Response>>;
+}
+
 /**
- * honoIdempotency makes the wrapper `idempotent({ scope }, handler)` for routes. The
- * handler finds its transaction in `c.var.tx`. Its response is held back until the
- * work and the response are committed together.
+ * honoIdempotency makes `idempotent({ scope })`, a middleware for routes, which is also
+ * a wrapper: `idempotent({ scope }, handler)`. The handler finds its transaction in
+ * `c.var.tx`. Its response is held back until the work and the response are committed
+ * together.
  */
-export function honoIdempotency<Tx, E extends Env = Env>(kit: Kit<Tx>, options: HonoOptions<E>) {
+export function honoIdempotency<Tx, E extends Env = Env>(
+  kit: Kit<Tx>,
+  options: HonoOptions<E>,
+): HonoIdempotency<Tx, E> {
   const running = new WeakSet<Request>();
   const see = (c: Context<E>) => {
     const request = c.req.raw;
@@ -118,7 +142,11 @@ export function honoIdempotency<Tx, E extends Env = Env>(kit: Kit<Tx>, options: 
       }
     };
   };
-  /** accept is for long work: 202 at once, and fn afterwards. */
+  const idempotent = <P extends string, I extends Input>(
+    route: Route,
+    handler?: (c: Context<WithTx<E, Tx>, P, I>) => Response | Promise<Response>,
+  ): Handler<E, P, I, Promise<Response>> =>
+    handler ? wrap(route, handler) : (c, next) => wrap<P, I>(route, (inner) => rest(inner, next))(c, next);
   const accept =
     <P extends string, I extends Input>(
       route: LongRoute,
@@ -126,7 +154,17 @@ export function honoIdempotency<Tx, E extends Env = Env>(kit: Kit<Tx>, options: 
     ): Handler<E, P, I, Promise<Response>> =>
     async (c) =>
       rendered(c as unknown as Context, await kit.http.accept(see(c as unknown as Context<E>), route, fn));
-  return Object.assign(wrap, { accept });
+  return Object.assign(idempotent, { accept }) as HonoIdempotency<Tx, E>;
+}
+
+/** rest runs what follows a middleware. Hono answers what that throws, but the answer would show what is rolled back. */
+async function rest(c: Pick<Context, "error" | "finalized" | "res">, next: Next): Promise<Response> {
+  const { error } = c;
+  await next();
+  if (c.error !== undefined && c.error !== error) {
+    throw c.error;
+  }
+  return c.finalized ? c.res : (undefined as unknown as Response); // which is refused
 }
 
 /** Bindings are what @hono/node-server gives of node:http. */

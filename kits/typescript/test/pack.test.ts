@@ -73,3 +73,13 @@ test("every entry can be imported and required", async () => {
   );
   assert.deepEqual(required.trim().split("\n"), imported);
 });
+
+test("the types are found by TypeScript's node16, for import and for require", () => {
+  const flags = "--ignoreConfig --noEmit --strict --skipLibCheck --target es2022 --types node";
+  const modules = ["--module", "node16", "--moduleResolution", "node16"];
+  const files = ["test/types.ts", "test/types.cts"];
+  execFileSync("npx", ["tsc", ...flags.split(" "), ...modules, ...files], {
+    cwd: root,
+    stdio: ["ignore", "inherit", "inherit"],
+  });
+});

@@ -14,7 +14,7 @@ import { serve } from "@hono/node-server";
 import express, { type NextFunction, type Request, type Response } from "express";
 import type { Tx } from "./engines.js";
 import fastify from "fastify";
-import { Hono, type MiddlewareHandler } from "hono";
+import { Hono, type Context, type MiddlewareHandler } from "hono";
 import { cors } from "hono/cors";
 import { HTTPException } from "hono/http-exception";
 import { secureHeaders } from "hono/secure-headers";
@@ -153,8 +153,8 @@ function fastifyOf(make: typeof fastify, idioms: Framework["idioms"], slow: bool
   };
 }
 
-/** honoOf serves idioms with Hono, behind middleware or not. */
-const honoOf = (...outside: MiddlewareHandler[]): Framework => ({
+/** honoOf serves idioms with Hono, behind middleware or not, and with the kit as a middleware or around handlers. */
+const honoOf = (form: "middleware" | "wrapper", ...outside: MiddlewareHandler[]): Framework => ({
   idioms: honoIdioms,
   async start(kit, routes, closing) {
     const idempotent = honoIdempotency(kit, { principal });
@@ -168,12 +168,16 @@ const honoOf = (...outside: MiddlewareHandler[]): Framework => ({
         : c.text(error.message, ((error as { status?: number }).status ?? 500) as 500);
     });
     for (const route of routes) {
-      const handler = idempotent(route, (c) => {
+      const handler = (c: Context<{ Variables: { tx: Tx } }>) => {
         const operation = c.req.header("Idempotency-Key")!;
         const { tx } = c.var;
         return run(route, tx, operation, { c, more: () => route.write(tx, operation) }) as Promise<globalThis.Response>;
-      });
-      app.post(route.path, handler);
+      };
+      if (form === "wrapper") {
+        app.post(route.path, idempotent(route, handler));
+      } else {
+        app.post(route.path, idempotent(route), handler);
+      }
     }
     app.get("/plain", async (c) => c.text(await plain()));
     return listening(serve({ fetch: app.fetch, port: 0, hostname: "127.0.0.1" }) as Server, closing);
@@ -256,7 +260,8 @@ export const frameworks: Record<string, Framework> = {
   "Fastify 5 with slow hooks": fastifyOf(fastify, { ...slowFastifyIdioms, ...fastify5Idioms }, true),
   "Fastify 4": fastifyOf(fastify4, { ...fastifyIdioms, ...fastify4Idioms }, false),
   "Fastify 4 with slow hooks": fastifyOf(fastify4, { ...slowFastifyIdioms, ...fastify4Idioms }, true),
-  "Hono 4": honoOf(),
-  "Hono 4 behind middleware": honoOf(cors(), secureHeaders(), setting),
+  "Hono 4": honoOf("wrapper"),
+  "Hono 4, the kit as a middleware": honoOf("middleware"),
+  "Hono 4 behind middleware": honoOf("wrapper", cors(), secureHeaders(), setting),
   fetch: fetchFramework,
 };
