@@ -107,26 +107,40 @@ func (p *params) int8(v int64)      { p.add(int8Kind, appendInt8(nil, v)) }
 func (p *params) time(t time.Time)  { p.add(timeKind, appendTime(nil, t)) }
 func (p *params) bool(v bool)       { p.add(boolKind, appendBool(nil, v)) }
 func (p *params) bytes(v []byte)    { p.add(bytesKind, appendBytes(nil, v)) }
-func (p *params) texts(ss []string) { array(p, textKind, ss, appendText) }
+func (p *params) texts(ss []string) { array(p, textKind, ss, putText) }
+
+func putText(b []byte, s *string) []byte { return appendText(b, *s) }
 
 // array adds an array of one element for each item.
-func array[T any](p *params, k datatype, items []T, put func([]byte, T) []byte) {
-	b := make([]byte, 0, 20+16*len(items))
-	if len(items) > 0 {
-		b = binary.BigEndian.AppendUint32(b, 1) // dimensions
+func array[T any](p *params, d datatype, items []T, put func([]byte, *T) []byte) {
+	if len(items) == 0 {
+		p.addArray(d, binary.BigEndian.AppendUint32(make([]byte, 8), d.scalar)) // no dimension
+		return
+	}
+	first := put(nil, &items[0])
+	b := make([]byte, 0, 20+(len(first)+len(first)/8+1)*len(items)) // most are about as long
+	b = append(b, 0, 0, 0, 1, 0, 0, 0, 1)                           // one dimension; there may be NULLs
+	b = binary.BigEndian.AppendUint32(b, d.scalar)
+	b = binary.BigEndian.AppendUint32(b, uint32(len(items)))
+	b = append(b, 0, 0, 0, 1) // the number of the first element
+	b = append(b, first...)
+	for i := range items[1:] {
+		b = put(b, &items[i+1])
+	}
+	p.addArray(d, b)
+}
+
+func (p *params) addArray(d datatype, value []byte) {
+	p.values, p.oids = append(p.values, value), append(p.oids, d.array)
+}
+
+// each adds the value of one item alone, or an array of those of several.
+func each[T any](p *params, d datatype, items []T, put func([]byte, *T) []byte) {
+	if len(items) == 1 {
+		p.add(d, put(nil, &items[0]))
 	} else {
-		b = binary.BigEndian.AppendUint32(b, 0)
+		array(p, d, items, put)
 	}
-	b = binary.BigEndian.AppendUint32(b, 1) // there may be NULLs
-	b = binary.BigEndian.AppendUint32(b, k.scalar)
-	if len(items) > 0 {
-		b = binary.BigEndian.AppendUint32(b, uint32(len(items)))
-		b = binary.BigEndian.AppendUint32(b, 1) // of the first element
-	}
-	for _, v := range items {
-		b = put(b, v)
-	}
-	p.values, p.oids = append(p.values, b), append(p.oids, k.array)
 }
 
 // values are the columns of one row, each of which is read once, in order. They are

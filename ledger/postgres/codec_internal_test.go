@@ -59,12 +59,12 @@ func TestArraysAreReadByPgtype(t *testing.T) {
 	check(t, func(ss []string, us []int64) bool {
 		var p params
 		p.texts(ss)
-		array(&p, textKind, ss, appendTextOrNull)
+		array(&p, textKind, ss, func(b []byte, s *string) []byte { return appendTextOrNull(b, *s) })
 		times := make([]time.Time, len(us))
 		for i := range us {
 			times[i] = anyTime(us[i])
 		}
-		array(&p, timeKind, times, appendTime)
+		array(&p, timeKind, times, func(b []byte, at *time.Time) []byte { return appendTime(b, *at) })
 		var texts []string
 		var orNull []*string
 		var read []*time.Time

@@ -18,7 +18,7 @@ func (t *tx) OpenIncidents(cause ledger.IncidentCause, jobIDs []string) ledger.L
 // LockIncidents locks and returns incidents, by ID.
 func (t *tx) LockIncidents(ids []int64) ledger.Later[[]ledger.Incident] {
 	var args params
-	array(&args, int8Kind, ids, appendInt8)
+	array(&args, int8Kind, ids, func(b []byte, id *int64) []byte { return appendInt8(b, *id) })
 	return t.incidents(`id = ANY ($1)`, t.forUpdate(), args)
 }
 

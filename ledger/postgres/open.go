@@ -39,7 +39,8 @@ import (
 // Ledger implements ledger.Store in one schema of a PostgreSQL database. It is safe for
 // concurrent use.
 type Ledger struct {
-	pool *sessions
+	*ledger.Ledger // the rules, over rows
+	pool           *sessions
 	// contended: the last admission lost scheduled times to another process.
 	contended atomic.Bool
 }
@@ -89,7 +90,7 @@ func Open(ctx context.Context, url string, options ...Option) (*Ledger, error) {
 	if err != nil {
 		return nil, translate("open the ledger", err)
 	}
-	l := &Ledger{pool: pool}
+	l := &Ledger{Ledger: ledger.New(rows{pool}), pool: pool}
 	if err := l.check(ctx, s); err != nil {
 		l.closeWithin(ctx)
 		return nil, err

@@ -124,8 +124,8 @@ func (t *tx) PutJobs(changes []ledger.JobChange) error {
 	}
 	if len(moved) > 0 {
 		q := query{sql: `UPDATE jobs j SET watermark = u.watermark FROM unnest($1, $2) AS u (job_id, watermark) WHERE j.job_id = u.job_id`}
-		array(&q.args, textKind, moved, func(b []byte, c ledger.JobChange) []byte { return appendText(b, c.JobID) })
-		array(&q.args, timeKind, moved, func(b []byte, c ledger.JobChange) []byte { return appendTime(b, c.Watermark) })
+		array(&q.args, textKind, moved, func(b []byte, c *ledger.JobChange) []byte { return appendText(b, c.JobID) })
+		array(&q.args, timeKind, moved, func(b []byte, c *ledger.JobChange) []byte { return appendTime(b, c.Watermark) })
 		t.p.add(q)
 	}
 	return nil
@@ -169,11 +169,11 @@ func (t *tx) AddEvents(list []ledger.Event) error {
 	q := query{sql: `
 		INSERT INTO events (job_id, at, kind, local, zone)
 		SELECT u.* FROM unnest($1, $2, $3, $4, $5) AS u`}
-	array(&q.args, textKind, list, func(b []byte, e ledger.Event) []byte { return appendText(b, e.JobID) })
-	array(&q.args, timeKind, list, func(b []byte, e ledger.Event) []byte { return appendTime(b, e.At) })
-	array(&q.args, textKind, list, func(b []byte, e ledger.Event) []byte { return appendText(b, string(e.Kind)) })
-	array(&q.args, textKind, list, func(b []byte, e ledger.Event) []byte { return appendText(b, e.Local) })
-	array(&q.args, textKind, list, func(b []byte, e ledger.Event) []byte { return appendText(b, e.Zone) })
+	array(&q.args, textKind, list, func(b []byte, e *ledger.Event) []byte { return appendText(b, e.JobID) })
+	array(&q.args, timeKind, list, func(b []byte, e *ledger.Event) []byte { return appendTime(b, e.At) })
+	array(&q.args, textKind, list, func(b []byte, e *ledger.Event) []byte { return appendText(b, string(e.Kind)) })
+	array(&q.args, textKind, list, func(b []byte, e *ledger.Event) []byte { return appendText(b, e.Local) })
+	array(&q.args, textKind, list, func(b []byte, e *ledger.Event) []byte { return appendText(b, e.Zone) })
 	t.p.add(q)
 	return nil
 }
@@ -193,7 +193,7 @@ func (t *tx) AddAudit(list []ledger.Audit) error {
 		func(a *ledger.Audit) string { return string(a.Via) },
 		func(a *ledger.Audit) string { return a.Request },
 	} {
-		array(&q.args, textKind, list, func(b []byte, a ledger.Audit) []byte { return appendText(b, field(&a)) })
+		array(&q.args, textKind, list, func(b []byte, a *ledger.Audit) []byte { return appendText(b, field(a)) })
 	}
 	t.p.add(q)
 	return nil

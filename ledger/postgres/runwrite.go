@@ -4,37 +4,16 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/cronce/cronce/ledger"
 )
 
-// insertSQL inserts rows in order.
-var insertSQL = `
-	INSERT INTO runs (` + names("", runTable) + `)
-	SELECT ` + names("u.", runTable) + `
-	FROM unnest(` + parameters(1, len(runTable)) + `) WITH ORDINALITY AS u (` + names("", runTable) + `, n)
-	ORDER BY u.n
-	ON CONFLICT (run_id) DO NOTHING
-	RETURNING run_id`
+// insertTable are the columns that a new row may have a value of.
+var insertTable = slices.DeleteFunc(slices.Clone(runTable), func(c column) bool { return c.of&neverNew != 0 })
 
-// insertOneSQL inserts a row at a smaller cost.
-var insertOneSQL = `
-	INSERT INTO runs (` + names("", runTable) + `)
-	VALUES (` + parameters(1, len(runTable)) + `)
-	ON CONFLICT (run_id) DO NOTHING
-	RETURNING run_id`
-
-// parameters lists n parameters.
-func parameters(first, n int) string {
-	list := make([]string, n)
-	for i := range list {
-		list[i] = fmt.Sprintf("$%d", first+i)
-	}
-	return strings.Join(list, ", ")
-}
+const neverNew = ledger.ColFailures | ledger.ColReplayed | ledger.ColStatus | ledger.ColWait | ledger.ColAccepted | ledger.ColProgress |
+	ledger.ColAcked | ledger.ColRerun
 
 // Insert writes new rows, in order, and reports which it wrote.
 func (t *tx) Insert(list []ledger.Row) ledger.Later[[]bool] {
@@ -46,13 +25,11 @@ func (t *tx) Insert(list []ledger.Row) ledger.Later[[]bool] {
 			return ledger.Known[[]bool](nil, t.p.failed)
 		}
 	}
-	q := query{sql: insertSQL}
-	if len(rows) == 1 {
-		q.sql = insertOneSQL
+	var b binding
+	for _, c := range insertTable {
+		bind(&b, c.datatype, rows, c.put)
 	}
-	for _, c := range runTable {
-		put(&q.args, c.datatype, rows, c.put)
-	}
+	q := query{sql: insertSQL(b.scalars), args: b.args}
 	inserted, next := make([]bool, len(list)), 0
 	q.row = func(v *values) error { // they are returned in their order
 		for id := v.text(); list[next].ID != id; {
@@ -65,27 +42,31 @@ func (t *tx) Insert(list []ledger.Row) ledger.Later[[]bool] {
 	return later(t, func() []bool { return inserted })
 }
 
-// put adds the values of one row, or an array of those of many.
-func put[T any](p *params, d datatype, rows []T, f func([]byte, *T) []byte) {
-	if len(rows) == 1 {
-		p.add(d, f(nil, &rows[0]))
-		return
-	}
-	pointers := make([]*T, len(rows))
-	for i := range rows {
-		pointers[i] = &rows[i]
-	}
-	array(p, d, pointers, f)
+// inserts are the statements of Insert, by which of their parameters are scalars.
+var inserts textCache[uint64]
+
+// insertSQL inserts rows in order.
+func insertSQL(scalars uint64) string {
+	return inserts.text(scalars, func() string {
+		t := tableOf(scalars)
+		values := make([]string, len(insertTable))
+		for i, c := range insertTable {
+			values[i] = t.value(c.name)
+		}
+		return `INSERT INTO runs (` + names("", insertTable) + `) SELECT ` + strings.Join(values, ", ") + t.from() +
+			` ON CONFLICT (run_id) DO NOTHING RETURNING run_id`
+	})
 }
 
 // updateShape is what makes two changes parts of one statement.
 type updateShape struct {
 	set      ledger.Columns
+	from     ledger.State
 	unlisted bool
 	attempt  attemptPlace
 	fenced   bool
-	one      bool
-	guarded  bool // it fails unless it writes all rows
+	scalars  uint64 // parameters
+	guarded  bool   // it fails unless it writes all rows
 }
 
 // attemptPlace is where the attempt of a change is kept.
@@ -105,7 +86,7 @@ type changeRow struct {
 }
 
 func shapeOf(c *ledger.Change) updateShape {
-	s := updateShape{set: c.Set, unlisted: c.Unlisted, fenced: c.LeasedAs != ""}
+	s := updateShape{set: c.Set, from: c.From, unlisted: c.Unlisted, fenced: c.LeasedAs != ""}
 	switch {
 	case c.Attempt == nil:
 	case c.Attempt.N == 1:
@@ -176,30 +157,31 @@ func (t *tx) lockInOrder(changes []ledger.Change) {
 }
 
 func (t *tx) update(shape updateShape, rows []changeRow, updated []bool) {
-	shape.one = len(rows) == 1
-	q := query{sql: updateSQL(shape), row: func(v *values) error {
-		if place := v.int(); !shape.guarded {
-			updated[place] = true
-		}
-		return nil
-	}}
-	put(&q.args, int8Kind, rows, func(b []byte, r *changeRow) []byte { return appendInt8(b, int64(r.place)) })
-	put(&q.args, textKind, rows, func(b []byte, r *changeRow) []byte { return appendText(b, r.ID) })
-	put(&q.args, textKind, rows, func(b []byte, r *changeRow) []byte { return appendText(b, string(r.change.From)) })
+	var b binding
+	bind(&b, int8Kind, rows, func(b []byte, r *changeRow) []byte { return appendInt8(b, int64(r.place)) })
+	bind(&b, textKind, rows, func(b []byte, r *changeRow) []byte { return appendText(b, r.ID) })
+	bind(&b, textKind, rows, func(b []byte, r *changeRow) []byte { return appendText(b, string(r.change.From)) })
 	if shape.fenced {
-		put(&q.args, textKind, rows, func(b []byte, r *changeRow) []byte { return appendText(b, r.change.LeasedAs) })
+		bind(&b, textKind, rows, func(b []byte, r *changeRow) []byte { return appendText(b, r.change.LeasedAs) })
 	}
 	if shape.attempt != noAttempt {
 		for _, c := range attemptTable {
-			put(&q.args, c.datatype, rows, func(b []byte, r *changeRow) []byte { return c.put(b, r.change.Attempt) })
+			bind(&b, c.datatype, rows, func(b []byte, r *changeRow) []byte { return c.put(b, r.change.Attempt) })
 		}
 	}
 	if shape.attempt == inTable {
-		put(&q.args, int4Kind, rows, func(b []byte, r *changeRow) []byte { return appendInt4(b, r.change.Attempt.N) })
+		bind(&b, int4Kind, rows, func(b []byte, r *changeRow) []byte { return appendInt4(b, r.change.Attempt.N) })
 	}
 	for _, c := range changedColumns(shape.set) {
-		put(&q.args, c.datatype, rows, func(b []byte, r *changeRow) []byte { return c.put(b, &r.stored) })
+		bind(&b, c.datatype, rows, func(b []byte, r *changeRow) []byte { return c.put(b, &r.stored) })
 	}
+	shape.scalars = b.scalars
+	q := query{sql: updateSQL(shape), args: b.args, row: func(v *values) error {
+		if !shape.guarded {
+			updated[v.int()] = true
+		}
+		return nil
+	}}
 	if shape.guarded {
 		q.args.int8(int64(len(rows)))
 	}
@@ -207,62 +189,52 @@ func (t *tx) update(shape updateShape, rows []changeRow, updated []bool) {
 }
 
 // updates are the statements of shapes.
-var updates sync.Map
+var updates textCache[updateShape]
 
-// updateSQL returns the statement of a shape: the parameters are joined as u.
+// updateSQL returns the statement of a shape. Its parameters are in the order in which
+// update binds them.
 func updateSQL(s updateShape) string {
-	if text, known := updates.Load(s); known {
-		return text.(string)
-	}
-	parameters, set := []string{"place", "id", "was"}, []string(nil)
-	where := ` WHERE r.run_id = u.id AND r.state = u.was`
-	if !s.unlisted {
-		set = append(set, `changed = DEFAULT`)
-	}
-	if s.fenced {
-		parameters = append(parameters, "leased_as")
-		where += ` AND r.lease_token = u.leased_as`
-	}
-	var attempt []string
-	for _, c := range attemptTable {
-		if s.attempt != noAttempt {
-			parameters = append(parameters, "a_"+c.name)
-			attempt = append(attempt, c.name)
+	return updates.text(s, func() string {
+		t, set := tableOf(s.scalars), []string(nil)
+		if !s.unlisted {
+			set = append(set, `changed = DEFAULT`)
 		}
-		if s.attempt == inRow {
-			set = append(set, "first_"+c.name+" = u.a_"+c.name)
+		done := t.value("place") + `::bigint AS place`
+		where := ` WHERE r.run_id = ` + t.value("id") + ` AND r.state = ` + t.value("was")
+		if s.fenced {
+			where += ` AND r.lease_token = ` + t.value("leased_as")
 		}
-	}
-	if s.attempt == inTable {
-		parameters = append(parameters, "a_n")
-		attempt = append(attempt, "n")
-	}
-	for _, c := range changedColumns(s.set) {
-		parameters = append(parameters, c.name)
-		set = append(set, c.name+" = u."+c.name)
-	}
-	text := `WITH done AS (UPDATE runs r SET ` + strings.Join(set, ", ") + ` FROM ` + given(parameters, s.one) + where + ` RETURNING u.*)`
-	if s.attempt == inTable {
-		text += `, kept AS (
-			INSERT INTO attempts (run_id, ` + strings.Join(attempt, ", ") + `)
-			SELECT id, a_` + strings.Join(attempt, ", a_") + ` FROM done ON CONFLICT DO NOTHING)`
-	}
-	if s.guarded { // it divides by 0
-		text += ` SELECT 1 / (count(*) = $` + strconv.Itoa(len(parameters)+1) + `)::int FROM done`
-	} else {
-		text += ` SELECT place FROM done`
-	}
-	updates.Store(s, text)
-	return text
-}
-
-// given is the parameters as a table u: of one row, or of arrays.
-func given(names []string, one bool) string {
-	list := parameters(1, len(names))
-	if one {
-		return `(VALUES (` + list + `)) AS u (` + strings.Join(names, ", ") + `)`
-	}
-	return `unnest(` + list + `) AS u (` + strings.Join(names, ", ") + `)`
+		var attempt []string
+		for _, c := range attemptTable {
+			switch s.attempt {
+			case inRow:
+				set = append(set, "first_"+c.name+" = "+t.value("a_"+c.name))
+			case inTable:
+				attempt = append(attempt, c.name)
+				done += `, ` + t.value("a_"+c.name) + ` AS a_` + c.name
+			}
+		}
+		if s.attempt == inTable {
+			attempt = append(attempt, "n")
+			done += `, ` + t.value("a_n") + ` AS a_n, r.run_id`
+		}
+		for _, c := range changedColumns(s.set) {
+			set = append(set, c.name+" = "+t.value(c.name))
+		}
+		text := `UPDATE runs r SET ` + strings.Join(set, ", ") + t.from() + where + ` RETURNING ` + done
+		if !s.guarded && s.attempt != inTable {
+			return text
+		}
+		text = `WITH done AS (` + text + `)`
+		if s.attempt == inTable {
+			text += `, kept AS (INSERT INTO attempts (run_id, ` + strings.Join(attempt, ", ") + `)
+				SELECT run_id, a_` + strings.Join(attempt, ", a_") + ` FROM done ON CONFLICT DO NOTHING)`
+		}
+		if s.guarded { // it divides by 0
+			return text + fmt.Sprintf(` SELECT 1 / (count(*) = $%d)::int FROM done`, t.parameters+1)
+		}
+		return text + ` SELECT place FROM done`
+	})
 }
 
 // Delete deletes rows, with their attempts.
