@@ -1,8 +1,6 @@
 package postgres
 
 import (
-	"strings"
-
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/cronce/cronce/ledger"
@@ -36,15 +34,6 @@ var (
 
 // AfterOthers is what an admission sends of its plans, and what it does not.
 var AfterOthers = (*Ledger).dropStale
-
-// RecordWithoutIncidents takes the part that closes incidents out of the statement
-// that records, until it is put back.
-func RecordWithoutIncidents() (restore func()) {
-	whole := recordSQL
-	begin, end := strings.Index(whole, "), closed AS ("), strings.Index(whole, "), kept AS (")
-	recordSQL = whole[:begin] + whole[end:]
-	return func() { recordSQL = whole }
-}
 
 // RowsOf returns the rows of a ledger's database.
 func RowsOf(l *Ledger) ledger.Rows { return rows{l.pool} }

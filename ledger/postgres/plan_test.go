@@ -252,7 +252,7 @@ func TestTheStatementsOfARunArePlannedOnce(t *testing.T) {
 	for range 8 {
 		f.record(t, f.admit(t, true))
 	}
-	for name, begins := range map[string]string{"admission": "WITH turn AS", "record": "WITH outcome AS"} {
+	for name, begins := range map[string]string{"admission": "WITH turn AS", "record": "UPDATE runs r SET changed"} {
 		last := ""
 		for _, p := range seen.texts {
 			if strings.Contains(p, begins) {

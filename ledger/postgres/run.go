@@ -87,6 +87,14 @@ func timeOf(t *time.Time) time.Time {
 	return *t
 }
 
+// orNull is nil, which is sent as NULL, for the zero time.
+func orNull(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
 // microseconds is how statements take a duration: d * interval '1 microsecond'.
 func microseconds(d time.Duration) int64 { return d.Microseconds() }
 
