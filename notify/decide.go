@@ -31,8 +31,8 @@ const (
 	// flappingFor is how long a flapping incident has to be closed until its end is
 	// told.
 	flappingFor = ledger.ReopenWithin
-	// endAfter is how long after the notification of a problem that of its end is
-	// written, so that it seldom arrives first.
+	// endAfter is how long after the notification of a problem that was over by then that
+	// of its end is written, so that it seldom arrives first.
 	endAfter = CheckEvery
 )
 
@@ -105,7 +105,7 @@ func decideChannel(i ledger.Incident, c jobs.Channel, k known, now time.Time) (e
 		if flapping(i) && !i.ClosedByOperator {
 			over = over.Add(flappingFor)
 		}
-		if next := k.At.Add(endAfter); over.Before(next) {
+		if next := k.At.Add(endAfter); over.Before(next) && !k.At.Before(i.ClosedAt) {
 			over = next
 		}
 		if now.Before(over) {
