@@ -17,6 +17,7 @@ import (
 	"github.com/cronce/cronce/cleanup"
 	"github.com/cronce/cronce/internal/buildinfo"
 	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/schedule"
 	"github.com/cronce/cronce/targets"
 )
 
@@ -56,6 +57,9 @@ func newHandler(lookup func(string) (string, bool), logger *slog.Logger) (*handl
 	reg, err := soundRegistry(lookup)
 	if err != nil {
 		return nil, ofKind(errConfiguration, err)
+	}
+	if text := jobs.ZonesWarning(time.Now()); text != "" {
+		logger.Warn("time zone database is old", "zones", schedule.ZoneVersion(), "advice", text)
 	}
 	h := &handler{reg: reg, log: logger}
 	if url, set := lookup("CRONCE_DATABASE_URL"); set && url != "" {

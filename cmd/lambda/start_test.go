@@ -70,6 +70,16 @@ func TestAProxyThatIsNoneEndsTheStart(t *testing.T) {
 	}
 }
 
+// Other time zones than the operator means would be other scheduled times.
+func TestTimeZonesThatCannotBeReadEndTheStart(t *testing.T) {
+	t.Parallel()
+	env := map[string]string{"CRONCE_CONFIG": registryFile(t, releaseJob), "MEMBERSHIP_URL": "http://127.0.0.1:1", "MEMBERSHIP_TOKEN": "secret", "CRONCE_ZONEINFO": "/no/such.zip"}
+	_, err := newHandler(func(name string) (string, bool) { v, ok := env[name]; return v, ok }, slog.New(slog.DiscardHandler))
+	if err == nil || !strings.Contains(err.Error(), "CRONCE_ZONEINFO=/no/such.zip") {
+		t.Error(err)
+	}
+}
+
 // The platform is told why, and so is the log.
 func TestAStartThatFailsSaysWhy(t *testing.T) {
 	t.Parallel()
