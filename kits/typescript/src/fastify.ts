@@ -21,8 +21,9 @@ import {
   type PrincipalOption,
   type Route,
 } from "./http.js";
-import { headerOf, hostOf, readIncoming } from "./incoming.js";
+import { bodyOf, headerOf, hostOf, readAll } from "./incoming.js";
 import type { Kit } from "./kit.js";
+import { snapshotOf } from "./snapshot.js";
 import type { Work } from "./work.js";
 
 export { singlePrincipal } from "./fetch.js";
@@ -49,13 +50,17 @@ export function fastifyIdempotency<Tx>(kit: Kit<Tx>, options: FastifyOptions) {
     if (isSafe(request.method)) {
       return payload;
     }
-    const raw = await readIncoming(request.raw, kit.http.options.maxRequestBody).catch(asKitError);
-    if (raw instanceof KitError) {
-      sendReply(reply, { kit: kit.http.refuse(raw) });
+    const limit = kit.http.options.maxRequestBody;
+    // Hooks before this one may have put a stream of their own around the request.
+    const read = payload === request.raw ? bodyOf(request.raw, limit) : readAll(payload, limit);
+    const body = await read.catch(asKitError);
+    if (body instanceof KitError) {
+      sendReply(reply, { kit: kit.http.refuse(body) });
       return payload;
     }
-    bodies.set(request, raw);
-    return Object.assign(Readable.from([raw], { objectMode: false }), { receivedEncodedLength: raw.length });
+    bodies.set(request, body);
+    const { receivedEncodedLength = body.length } = payload as { receivedEncodedLength?: number };
+    return Object.assign(Readable.from([body], { objectMode: false }), { receivedEncodedLength });
   };
   const see = (request: FastifyRequest): Exchange => ({
     method: request.method,
@@ -84,22 +89,26 @@ export function fastifyIdempotency<Tx>(kit: Kit<Tx>, options: FastifyOptions) {
         }
         return handler.call(this, request, reply, noTransaction<Tx>(request.method));
       }
-      const answer = await hold(
-        kit.http,
-        route,
-        see(request),
-        [request.raw, reply.raw],
-        async (tx, _body, response) => {
-          const { own, called } = ownReply(reply, response);
-          const returned = handler.call(this, request, own, tx);
-          const result = await returned;
-          // A handler that is no promise may send later.
-          if (!called() && (result !== undefined || returned instanceof Promise)) {
-            own.send(result);
-          }
-        },
-      );
-      sendReply(reply, answer);
+      const restore = snapshotOf(reply);
+      const run = async (tx: Tx, _body: Uint8Array, response: ServerResponse) => {
+        const { own, called } = ownReply(reply, response);
+        const returned = handler.call(this, request, own, tx);
+        const result = await returned;
+        // A handler that is no promise may send later.
+        if (!called() && (result !== undefined || returned instanceof Promise)) {
+          own.send(result);
+        }
+      };
+      try {
+        const answer = await hold(kit.http, route, see(request), [request.raw, reply.raw], run);
+        if ("kit" in answer) {
+          restore();
+        }
+        sendReply(reply, answer);
+      } catch (error) {
+        restore();
+        throw error;
+      }
     },
   });
   /** accept is for long work: 202 at once, and fn afterwards. It is a route's options. */

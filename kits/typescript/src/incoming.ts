@@ -2,7 +2,7 @@
 
 import type { IncomingMessage } from "node:http";
 import { KitError } from "./errors.js";
-import { tooLarge, type Exchange } from "./http.js";
+import { asKitError, tooLarge, type Exchange } from "./http.js";
 
 /**
  * headerOf reads a header's values apart, which Node.js joins or drops otherwise. The
@@ -56,15 +56,19 @@ function isConsumed(request: IncomingMessage): boolean {
   return request.readableEncoding != null || ((request.readableDidRead || request.readableEnded) && !isEmpty);
 }
 
-/** readIncoming reads a request's body up to a limit. */
-export async function readIncoming(request: IncomingMessage, limit: number): Promise<Buffer> {
+async function readIncoming(request: IncomingMessage, limit: number): Promise<Buffer> {
   if (Number(request.headers["content-length"] ?? 0) > limit) {
     throw tooLarge(limit);
   }
+  return readAll(request, limit);
+}
+
+/** readAll reads a body up to a limit. */
+export async function readAll(stream: AsyncIterable<unknown>, limit: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
   try {
-    for await (const chunk of request as AsyncIterable<Buffer>) {
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
       size += chunk.length;
       if (size > limit) {
         throw tooLarge(limit);
@@ -72,10 +76,7 @@ export async function readIncoming(request: IncomingMessage, limit: number): Pro
       chunks.push(chunk);
     }
   } catch (cause) {
-    if (cause instanceof KitError) {
-      throw cause;
-    }
-    throw new KitError("invalid_idempotency_request", "The request body could not be read to its end.", { cause });
+    throw asKitError(cause);
   }
   return Buffer.concat(chunks);
 }

@@ -23,6 +23,8 @@ import { fastify4Idioms, fastify5Idioms, fastifyIdioms, slowFastifyIdioms } from
 import { fetchIdioms } from "./fetch.js";
 import { honoIdioms } from "./hono.js";
 import { clients, type Idiom } from "./idioms.js";
+import { koa } from "./koa.js";
+import { nest } from "./nest.js";
 import { nodeIdioms, socketIdioms, streamIdioms } from "./node.js";
 import { Wire, type Client } from "./wire.js";
 import { Wire2 } from "./wire2.js";
@@ -61,7 +63,7 @@ export function run<H>(route: Route, tx: Tx, operation: string, given: H): unkno
 }
 
 const PAUSE_MS = 5;
-const plain = () => new Promise<string>((resolve) => setTimeout(() => resolve("plain"), PAUSE_MS));
+export const plain = () => new Promise<string>((resolve) => setTimeout(() => resolve("plain"), PAUSE_MS));
 
 /** connected connects a client to a framework. */
 export const connected = (framework: Framework, port: number): Client =>
@@ -264,4 +266,6 @@ export const frameworks: Record<string, Framework> = {
   "Hono 4, the kit as a middleware": honoOf("middleware"),
   "Hono 4 behind middleware": honoOf("wrapper", cors(), secureHeaders(), setting),
   fetch: fetchFramework,
+  "Koa 3": koa,
+  "Nest 12": nest,
 };
