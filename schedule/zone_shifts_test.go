@@ -1,9 +1,13 @@
 package schedule_test
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 
 	"github.com/cronce/cronce/schedule"
 )
@@ -137,4 +141,45 @@ func utcSecond(t *testing.T, text string) time.Time {
 		t.Fatal(err)
 	}
 	return at
+}
+
+// Whatever the shift and the moment of the update: the local times that fired in the
+// former release until the handover, and those that fire in the new one after it, are
+// all local times, each once.
+func TestHandoverLosesAndRepeatsNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		hours := rapid.SliceOfNDistinct(rapid.IntRange(6, 18), 1, 4, rapid.ID[int]).Draw(t, "hours")
+		list := strings.Trim(strings.ReplaceAll(fmt.Sprint(hours), " ", ","), "[]")
+		expr := fmt.Sprintf("%d %s * * *", rapid.IntRange(0, 59).Draw(t, "minute"), list)
+		next, err := schedule.Parse(expr, "Asia/Tokyo", rapid.SampledFrom([]schedule.DST{"once", "skip", "wall"}).Draw(t, "dst"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		from := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+		offset := 9*3600 + 900*int64(rapid.IntRange(-12, 12).Draw(t, "quarters"))
+		former, err := next.WithShifts([]int64{from.Unix(), offset, from.AddDate(5, 0, 0).Unix()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		now := from.AddDate(0, 6, 0).Add(time.Duration(rapid.IntRange(0, 86400).Draw(t, "now")) * time.Second)
+		at := former.Handover(next, now)
+		if at.Before(now) || at.Sub(now) > 24*time.Hour {
+			t.Fatalf("handover at %v, the update is at %v", at, now)
+		}
+		var fired []time.Time
+		for due := range former.Due(at.AddDate(0, 0, -3), at) {
+			fired = append(fired, due.Add(time.Duration(offset)*time.Second))
+		}
+		for due := range next.Due(at, at.AddDate(0, 0, 3)) {
+			fired = append(fired, due.Add(9*time.Hour))
+		}
+		local, err := schedule.Parse(expr, "", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := slices.Collect(local.Due(fired[0].Add(-1), fired[len(fired)-1]))
+		if !slices.Equal(fired, all) {
+			t.Errorf("fired at the local times %v, want %v", fired, all)
+		}
+	})
 }
