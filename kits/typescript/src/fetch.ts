@@ -43,10 +43,12 @@ export interface Surroundings {
   answer(run: () => Response | Promise<Response>): Promise<Response>;
   /** begin is called before the handler. What it returns takes back what the handler has set beside its response. */
   begin?(): Promise<() => void>;
+  /** renew makes the request that the handler gets, whose body was not read. */
+  renew?(request: Request, init: RequestInit): Request;
 }
 
 /** @internal fetchWrapper is {@link fetchIdempotency} in a framework. */
-export function fetchWrapper<Tx>(kit: Kit<Tx>, options: FetchOptions, { answer, begin }: Surroundings) {
+export function fetchWrapper<Tx>(kit: Kit<Tx>, options: FetchOptions, { answer, begin, renew }: Surroundings) {
   const see = (request: Request) => {
     const url = new URL(request.url);
     return exchangeOf(request, {
@@ -71,7 +73,8 @@ export function fetchWrapper<Tx>(kit: Kit<Tx>, options: FetchOptions, { answer, 
       const takeBack = await begin?.();
       const work = async (tx: Tx, body: Uint8Array<ArrayBuffer>) => {
         const init: RequestInit = { method: request.method, headers: request.headers, body, signal: null };
-        const response = await answer(() => handler(new Request(request.url, init), tx, ...rest));
+        const renewed = renew?.(request, init) ?? new Request(request.url, init);
+        const response = await answer(() => handler(renewed, tx, ...rest));
         return replyOf(response, kit.http.options.maxReplyBody);
       };
       const refused = (ready: Ready) => {

@@ -13,12 +13,24 @@ export { singlePrincipal } from "./fetch.js";
  * redirect() and permanentRedirect() commit the work, notFound() rolls it back.
  */
 export function nextIdempotency<Tx>(kit: Kit<Tx>, options: FetchOptions) {
-  const wrap = fetchWrapper(kit, options, { answer, begin: keepCookies });
-  const next = <Context>(
+  const wrap = fetchWrapper(kit, options, { answer, begin: keepCookies, renew });
+  /** The request may be a `NextRequest`, as in handlers without the kit. */
+  const next = <Context, R extends Request = Request>(
     route: Route,
-    handler: (request: Request, tx: Tx, context: Context) => Response | Promise<Response>,
-  ): ((request: Request, context: Context) => Promise<Response>) => wrap<[Context]>(route, handler);
+    handler: (request: R, tx: Tx, context: Context) => Response | Promise<Response>,
+  ) =>
+    wrap<[Context]>(route, handler as (request: Request, tx: Tx, context: Context) => Response | Promise<Response>) as (
+      request: R,
+      context: Context,
+    ) => Promise<Response>;
   return Object.assign(next, { accept: wrap.accept });
+}
+
+/** renew makes a request of the class of the given one, a NextRequest, with its URL in the terms of Next.js. */
+function renew(request: Request, init: RequestInit): Request {
+  const renewed = new (request.constructor as typeof Request)(request.url, init);
+  const { nextUrl } = request as { nextUrl?: unknown };
+  return nextUrl === undefined ? renewed : Object.defineProperty(renewed, "nextUrl", { value: nextUrl });
 }
 
 /** answer runs a handler, and answers what it throws to Next.js as Next.js would. */

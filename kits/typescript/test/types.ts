@@ -4,8 +4,10 @@ import { OpenAPIHono, createRoute, z } from "@hono/zod-openapi";
 import { zValidator } from "@hono/zod-validator";
 import { Hono } from "hono";
 import { hc } from "hono/client";
+import type { NextRequest } from "next/server.js";
 import { Kit } from "@cronce/idempotency";
 import { honoIdempotency, singlePrincipal } from "@cronce/idempotency/hono";
+import { nextIdempotency } from "@cronce/idempotency/next";
 import { PgStore } from "@cronce/idempotency/pg";
 
 declare const pool: import("pg").Pool;
@@ -46,3 +48,14 @@ api.openapi(route, async (c) => {
   await c.var.tx.query("SELECT $1", [cents]);
   return c.json({ id }, 201);
 });
+
+const routes = nextIdempotency(kit, { principal: singlePrincipal("x") });
+type Context = { params: Promise<{ id: string }> };
+export const POST: (request: NextRequest, context: Context) => Promise<Response> = routes(
+  { scope: "next" },
+  async (request: NextRequest, tx, { params }: Context) => {
+    await tx.query("SELECT $1, $2", [(await params).id, request.nextUrl.pathname]);
+    return Response.json({ id: request.cookies.get("id")?.value });
+  },
+);
+export const PUT: typeof POST = routes({ scope: "plain" }, async (request) => Response.json(await request.json()));

@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { nextIdempotency } from "@cronce/idempotency/next";
 import { nodeIdempotency } from "@cronce/idempotency/node";
 import type { NextApiResponse } from "next";
+import type { NextRequest } from "next/server.js";
 import { fetchIdioms, type Given } from "./fetch.js";
 import { answerError, listening, prefixed, run, type Framework } from "./frameworks.js";
 import { bypassed, done, failed, final, type Idiom } from "./idioms.js";
@@ -46,6 +47,14 @@ const nextIdioms: Record<string, Idiom<Given>> = {
       return response;
     },
     want: done(200, '{"paid":true}', { "set-cookie": "session=1; Path=/" }),
+  },
+  "a NextRequest": {
+    answers: async ({ request }) => {
+      const { cookies, nextUrl } = request as NextRequest;
+      const read = [cookies.size, nextUrl.pathname.slice(0, 10), await request.text()];
+      return NextResponse.json(read);
+    },
+    want: done(200, '[0,"/contract/","{}"]'),
   },
   redirect: {
     answers: () => redirect("/payments/1;a=1"),
