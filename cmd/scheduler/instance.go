@@ -133,6 +133,18 @@ func (i *instance) Run(ctx context.Context) error {
 	defer group.Wait()
 	defer unwatch()
 	i.server.log.Info("serving", "registry", i.registry.Name(), "jobs", i.registry.Len(),
-		"ledger", engineOf(i.server.app.databaseURL()), "version", buildVersion())
+		"ledger", engineOf(i.server.app.databaseURL()), "version", buildVersion(), "next", nextRun(i.registry, i.server.app.now()))
 	return i.Executor.Run(ctx)
+}
+
+// nextRun is the ID of the next run by the schedules, that of the first job of several at
+// one time; "none" if there is none.
+func nextRun(reg *jobs.Registry, now time.Time) string {
+	next, first := "none", time.Time{}
+	for _, j := range reg.All() {
+		if at := j.ParsedSchedule().Next(now); !j.Disabled && !at.IsZero() && (first.IsZero() || at.Before(first)) {
+			next, first = jobs.RunID(j.ID, at), at
+		}
+	}
+	return next
 }

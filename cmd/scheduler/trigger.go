@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -60,7 +61,24 @@ func (a *app) trigger(ctx context.Context, jobID string, w who) error {
 	if err := a.reachable(reg, entry.Call.Target); err != nil {
 		return err
 	}
+	a.warnIfClosed(ctx, reg, entry.Call)
 	return a.drive(ctx, reg, entry)
+}
+
+// warnIfClosed says at once if nothing listens at the target: the retries take a while.
+func (a *app) warnIfClosed(ctx context.Context, reg *jobs.Registry, call ledger.Call) {
+	look, err := a.listener()
+	t, ok := reg.Target(call.Target)
+	if err != nil || !ok || t.URLEnv == "" {
+		return // drive reports it
+	}
+	if state, refused := look(ctx, t); refused {
+		var waits time.Duration
+		for _, w := range call.Backoff {
+			waits += w
+		}
+		fmt.Fprintf(a.err, "%s; the call is retried for about %s. After Ctrl-C a running scheduler retries it\n", state, waits.Round(time.Second))
+	}
 }
 
 // reachable refuses work that this process could not send anywhere: a target

@@ -8,8 +8,10 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -79,4 +81,25 @@ func TestTriggerRecordsWhoWithoutUser(t *testing.T) {
 			t.Errorf("%+v, want a trigger by %s", got, osUser())
 		}
 	})
+}
+
+func TestTriggerSaysAtOnceThatNothingListens(t *testing.T) {
+	d := newDesk(t, "name: acme\njobs: [{ id: close, schedule: '@daily', targetUrlEnv: MEMBERSHIP_URL, path: /x, retry: { backoff: [10ms, 1ms] } }]\n")
+	d.env["MEMBERSHIP_URL"] = "http://127.0.0.1:1"
+	code, out, errs := d.run("trigger", "close")
+	if code != exitFailed || !strings.HasPrefix(errs, "nothing listens at 127.0.0.1:1; the call is retried for about ") {
+		t.Errorf("exit %d: %s%s", code, out, errs)
+	}
+}
+
+func TestServeSaysWhatRunsNext(t *testing.T) {
+	reg, err := jobs.NewRegistry(jobs.Name("acme"), jobs.Cleanup{DisabledBecause: "a test"},
+		jobs.Job{ID: "late", Schedule: "0 5 * * *", TargetURLEnv: "URL", Path: "/x"}, jobs.Job{ID: "off", Schedule: "* * * * *", TargetURLEnv: "URL", Path: "/x", Disabled: true},
+		jobs.Job{ID: "soon", Schedule: "0 4 * * *", TargetURLEnv: "URL", Path: "/x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := nextRun(reg, time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)); got != "soon@2026-11-21T04:00:00Z" {
+		t.Error(got)
+	}
 }

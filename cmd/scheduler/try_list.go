@@ -1,11 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/cronce/cronce/internal/plural"
@@ -34,13 +34,9 @@ func (a *app) listTries(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	proxy, err := targets.EnvironmentProxy(a.lookup)
+	look, err := a.listener()
 	if err != nil {
 		return err
-	}
-	dial, proxy, err := targets.Egress(targets.SplitAllowed(a.allowTarget), proxy)
-	if err != nil {
-		return usage("--allow-target: %w", err)
 	}
 	list := struct {
 		Targets []tryTarget  `json:"targets"`
@@ -55,7 +51,8 @@ func (a *app) listTries(ctx context.Context) error {
 	}
 	for _, t := range reg.Targets() {
 		if used[t.Name] {
-			list.Targets = append(list.Targets, tryTarget{t.Name, t.URLEnv, a.listens(ctx, t, dial, proxy)})
+			state, _ := look(ctx, t)
+			list.Targets = append(list.Targets, tryTarget{t.Name, t.URLEnv, state})
 		}
 	}
 	if a.encoded() {
@@ -80,31 +77,36 @@ func (a *app) listTries(ctx context.Context) error {
 	return err
 }
 
-type dialer func(ctx context.Context, network, address string) (net.Conn, error)
-
-// listens says in words whether something accepts connections at a target's address.
-func (a *app) listens(ctx context.Context, t jobs.Target, dial dialer, proxy func(*http.Request) (*url.URL, error)) string {
-	value, set := a.lookup(t.URLEnv)
-	if !set || value == "" {
-		return "not set: export " + t.URLEnv + "=http://127.0.0.1:8080"
-	}
-	u, err := targets.ParseBase(t.URLEnv, value, t)
+// listener returns a function that says in words whether something accepts connections at
+// the address of a target, and whether it is sure that nothing does.
+func (a *app) listener() (func(context.Context, jobs.Target) (state string, refused bool), error) {
+	proxy, err := targets.EnvironmentProxy(a.lookup)
 	if err != nil {
-		return "unusable: " + err.Error()
+		return nil, err
 	}
-	if through, err := proxy(&http.Request{URL: u}); err != nil || through != nil {
-		return "not looked at: calls go through a proxy"
-	}
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
-	}
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
-	defer cancel()
-	conn, err := dial(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
+	dial, proxy, err := targets.Egress(targets.SplitAllowed(a.allowTarget), proxy)
 	if err != nil {
-		return "nothing listens at " + u.Host
+		return nil, usage("--allow-target: %w", err)
 	}
-	_ = conn.Close()
-	return "listens at " + u.Host
+	return func(ctx context.Context, t jobs.Target) (string, bool) {
+		value, set := a.lookup(t.URLEnv)
+		if !set || value == "" {
+			return "not set: export " + t.URLEnv + "=http://127.0.0.1:8080", false
+		}
+		u, err := targets.ParseBase(t.URLEnv, value, t)
+		if err != nil {
+			return "unusable: " + err.Error(), false
+		}
+		if through, err := proxy(&http.Request{URL: u}); err != nil || through != nil {
+			return "not looked at: calls go through a proxy", false
+		}
+		ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+		defer cancel()
+		conn, err := dial(ctx, "tcp", net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])))
+		if err != nil {
+			return "nothing listens at " + u.Host, true
+		}
+		_ = conn.Close()
+		return "listens at " + u.Host, false
+	}, nil
 }
