@@ -194,6 +194,9 @@ func (d *Dashboard) readRows(ctx context.Context, ids []string) ([]jobRow, error
 func newJobRow(j jobs.Job, s *ledger.JobStatus, now time.Time) jobRow {
 	row := jobRow{ID: j.ID, Words: j.ParsedSchedule().Describe(), Expr: j.Schedule, State: "new"}
 	if !j.Disabled {
+		if s != nil && s.Watermark.After(now) { // the clock was set back: what is planned does not run again
+			now = s.Watermark
+		}
 		row.Next = j.NextRun(now)
 		row.Start = j.DueAt(row.Next)
 	}

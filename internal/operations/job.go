@@ -182,17 +182,21 @@ type status struct {
 
 func (s *Service) describe(j jobs.Job, known map[string]status) Job {
 	st, ok := known[j.ID]
+	from := s.now()
+	if st.Watermark.After(from) { // the clock was set back: what is planned does not run again
+		from = st.Watermark
+	}
 	v := Job{
 		ID: j.ID, Schedule: j.Schedule, InWords: j.ParsedSchedule().Describe(), Timezone: j.Timezone, DST: string(j.DST),
 		Target: j.Target, Method: j.Method, Path: j.Path, Scopes: append([]string{}, j.Scopes...),
 		KeyScope: j.KeyScope, Timeout: j.Timeout.String(), Overlap: string(j.Overlap), CatchUp: string(j.CatchUp),
-		Enabled: !j.Disabled, State: JobActive, Next: NextOf(j, s.now()),
+		Enabled: !j.Disabled, State: JobActive, Next: NextOf(j, from),
 		Watermark: scheduledTime(st.Watermark), PausedAt: actualTime(st.PausedAt), PausedBy: st.PausedBy, PausedWhy: st.PausedWhy,
 		LastRun: runIf(st.LastRun), SlotRun: runIf(st.SlotRun), LastOutcome: runIf(st.LastOutcome),
 		FailingSince: scheduledTime(st.FailingSince), Dead: st.DeadUnacknowledged, Incidents: append([]JobIncident{}, st.incidents...),
 	}
 	if j.Spread > 0 {
-		v.Spread, v.Starts = j.Spread.String(), StartOf(j, s.now())
+		v.Spread, v.Starts = j.Spread.String(), StartOf(j, from)
 	}
 	v.Description, v.Owner, v.Labels = j.Description, j.Owner, j.Labels
 	if j.Async != (jobs.Async{}) {

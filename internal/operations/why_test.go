@@ -13,8 +13,8 @@ import (
 	"github.com/cronce/cronce/schedule"
 )
 
-// served is a service over a ledger in memory that knows the job.
-func served(t *testing.T, j jobs.Job) (*operations.Service, *memory.Ledger) {
+// served is a service over a ledger in memory that knows the job, and whose clock is ahead.
+func served(t *testing.T, j jobs.Job, ahead time.Duration) (*operations.Service, *memory.Ledger) {
 	t.Helper()
 	j.Target, j.Path = "svc", "/j"
 	reg, err := jobs.NewRegistry(jobs.Name("acme"), jobs.Target{Name: "svc", URLEnv: "SVC_URL"}, j)
@@ -22,6 +22,7 @@ func served(t *testing.T, j jobs.Job) (*operations.Service, *memory.Ledger) {
 		t.Fatal(err)
 	}
 	l := memory.New()
+	l.ShiftClock(ahead)
 	body, hash, err := reg.Jobs()[0].Definition()
 	if err != nil {
 		t.Fatal(err)
@@ -39,7 +40,7 @@ func served(t *testing.T, j jobs.Job) (*operations.Service, *memory.Ledger) {
 }
 
 func TestWhyNamesTheGapOfAClockChange(t *testing.T) {
-	s, _ := served(t, jobs.Job{ID: "j", Schedule: "30 2 * * *", Timezone: "America/New_York", DST: schedule.DSTSkip})
+	s, _ := served(t, jobs.Job{ID: "j", Schedule: "30 2 * * *", Timezone: "America/New_York", DST: schedule.DSTSkip}, 0)
 	v, err := s.Why(t.Context(), "j", time.Date(2027, 3, 14, 7, 30, 0, 0, time.UTC))
 	if err != nil || v.Verdict != operations.NotScheduled || !strings.Contains(v.Text, "2027-03-14T02:30:00 does not exist in America/New_York") {
 		t.Errorf("%+v, %v", v, err)
@@ -49,20 +50,22 @@ func TestWhyNamesTheGapOfAClockChange(t *testing.T) {
 // Of a time that was planned under a clock that was ahead, nothing promises a run.
 func TestWhyTellsThatTheClockWasSetBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, l := served(t, jobs.Job{ID: "j", Schedule: "* * * * *"})
-		time.Sleep(time.Minute)
-		l.ShiftClock(-2 * time.Hour) // the job began two hours ahead of now
-		for at, want := range map[time.Duration]operations.Verdict{
-			-30 * time.Minute: operations.SetBack, time.Hour: operations.Future,
-		} {
+		const ahead = 2 * time.Hour
+		s, l := served(t, jobs.Job{ID: "j", Schedule: "* * * * *"}, ahead)
+		l.ShiftClock(-ahead)
+		began := time.Now().Add(ahead)
+		for at, want := range map[time.Duration]operations.Verdict{time.Hour: operations.SetBack, 3 * time.Hour: operations.Future} {
 			v, err := s.Why(t.Context(), "j", time.Now().Add(at).Truncate(time.Minute))
-			if err != nil || v.Verdict != want || (want == operations.SetBack) != strings.Contains(v.Text, "the ledger is ahead of the clock by 1h59m0s") {
+			if err != nil || v.Verdict != want || (want == operations.SetBack) != strings.Contains(v.Text, "the ledger is ahead of the clock by 2h0m0s") {
 				t.Errorf("%s: %+v, %v; want %s", at, v, err, want)
 			}
 		}
-		l.ShiftClock(2 * time.Hour)
-		time.Sleep(time.Minute)
-		v, err := s.Why(t.Context(), "j", time.Now().Add(-time.Hour))
+		job, err := s.Job(t.Context(), "j")
+		if next := began.Add(time.Minute).UTC().Format(time.RFC3339); err != nil || job.Next != next {
+			t.Errorf("next run at %s, %v; want %s, the first that is not planned yet", job.Next, err, next)
+		}
+		time.Sleep(ahead + time.Minute)
+		v, err := s.Why(t.Context(), "j", began.Add(-time.Hour))
 		if err != nil || v.Verdict != operations.BeforeJob {
 			t.Errorf("when the clock has reached the ledger: %+v, %v", v, err)
 		}
