@@ -25,7 +25,8 @@ const (
 
 // lanes are the queued runs, one lane a target, and the three limits: of calls in
 // all, of the target, of the job. Lanes take turns, so that one slow target with
-// a thousand runs does not hold up another's one. The workset guards them.
+// a thousand runs does not hold up another's one; and within a lane jobs do. The workset
+// guards them.
 type lanes struct {
 	max      int
 	alone    bool                    // no other process works on the ledger
@@ -37,14 +38,18 @@ type lanes struct {
 	jobs     map[string]*tally // of jobs that have a limit
 	others   tally             // of all other jobs
 	aside    tally             // of notifications and pings
+	fresh    tally             // of fresh runs, which the other tallies count too
+	rest     tally             // of all others; nobody reads it
 }
 
-// lane is a target's queue, oldest first.
+// lane is a target's queue.
 type lane struct {
 	tally
 	target string
-	runs   []*run
-	shut   time.Time // nothing is leased for this target until then
+	runs   jobQueues
+	fresh  tally             // of fresh runs, which the lane counts too
+	jobs   map[string]*tally // of each job that has runs here
+	shut   time.Time         // nothing is leased for this target until then
 	pace   pace
 	aside  bool // the target is a channel or a heartbeat
 }
@@ -55,9 +60,24 @@ type tally struct{ inFlight, waiting, limit int }
 func (t *tally) full() bool  { return t.limit > 0 && t.inFlight+t.waiting >= t.limit }
 func (t *tally) ready() bool { return t.limit == 0 || t.inFlight < t.limit }
 
-// closed reports whether nothing more is leased for the target now.
-func (l *lane) closed(now time.Time) bool {
-	return l.full() || now.Before(l.shut) || l.pace.gap > 0 && l.waiting >= pacedAhead
+// count returns how many runs count against a limit.
+func (t *tally) count() int { return t.inFlight + t.waiting }
+
+// has reports whether a run of the job is here.
+func (l *lane) has(jobID string) bool {
+	t := l.jobs[jobID]
+	return t != nil && t.count() > 0
+}
+
+// closed reports whether nothing more is leased for the target now. At its limit it still
+// leases as many fresh runs: the first of their jobs here. The ledger hands out the longest
+// due first, so they would else wait for the whole backlog of another job.
+func (l *lane) closed(now time.Time, fresh bool) bool {
+	full := l.full()
+	if full && fresh {
+		full = l.fresh.waiting >= l.limit
+	}
+	return full || now.Before(l.shut) || l.pace.gap > 0 && l.waiting >= pacedAhead
 }
 
 func newLanes(maxInFlight int, limit func(string) int) lanes {
@@ -71,7 +91,7 @@ func newLanes(maxInFlight int, limit func(string) int) lanes {
 func (q *lanes) of(target string) *lane {
 	l := q.byTarget[target]
 	if l == nil {
-		l = &lane{target: target, tally: tally{limit: q.limit(target)}, aside: jobs.OwnAddress(target)}
+		l = &lane{target: target, jobs: map[string]*tally{}, tally: tally{limit: q.limit(target)}, aside: jobs.OwnAddress(target)}
 		if l.aside && l.limit == 0 {
 			l.limit = asideEach
 		}
@@ -83,7 +103,13 @@ func (q *lanes) of(target string) *lane {
 
 // assign finds what a run counts against. Its limit is that of its own definition.
 func (q *lanes) assign(r *run) {
-	if r.lane = q.of(r.Call.Target); r.lane.aside {
+	r.lane = q.of(r.Call.Target)
+	r.fresh = !r.lane.has(r.JobID)
+	if r.ofJob = r.lane.jobs[r.JobID]; r.ofJob == nil {
+		r.ofJob = &tally{}
+		r.lane.jobs[r.JobID] = r.ofJob
+	}
+	if r.lane.aside {
 		r.job = &q.aside
 		return
 	}
@@ -101,11 +127,17 @@ func (q *lanes) assign(r *run) {
 }
 
 // counts are all that a run counts against.
-func (q *lanes) counts(r *run) [3]*tally { return [...]*tally{&q.all, &r.lane.tally, r.job} }
+func (q *lanes) counts(r *run) [6]*tally {
+	counts := [...]*tally{&q.all, &r.lane.tally, r.job, r.ofJob, &q.rest, &q.rest}
+	if r.fresh {
+		counts[4], counts[5] = &q.fresh, &r.lane.fresh
+	}
+	return counts
+}
 
 // push queues a run.
 func (q *lanes) push(r *run) {
-	r.lane.runs = append(r.lane.runs, r)
+	r.lane.runs.push(r)
 	for _, t := range q.counts(r) {
 		t.waiting++
 	}
@@ -119,29 +151,15 @@ func (q *lanes) pop() *run {
 	for range q.turns {
 		l := q.turns[q.turn]
 		q.turn = (q.turn + 1) % len(q.turns)
-		if len(l.runs) == 0 || !l.ready() || l.pace.wait() > 0 {
+		if l.waiting == 0 || !l.ready() || l.pace.wait() > 0 {
 			continue
 		}
-		for i, r := range l.runs {
-			if r.job.ready() {
-				q.cut(l, i)
-				return r
-			}
+		if r := l.runs.pop(func(r *run) bool { return r.job.ready() }); r != nil {
+			q.unqueue(r)
+			return r
 		}
 	}
 	return nil
-}
-
-// cut takes out the run at i.
-func (q *lanes) cut(l *lane, i int) {
-	r := l.runs[i]
-	if i == 0 {
-		l.runs[0] = nil // the array keeps its place, not its request
-		l.runs = l.runs[1:]
-	} else {
-		l.runs = append(l.runs[:i:i], l.runs[i+1:]...)
-	}
-	q.unqueue(r)
 }
 
 func (q *lanes) unqueue(r *run) {
@@ -168,36 +186,30 @@ func (q *lanes) stop(r *run) {
 
 // forget drops the count of a job of which nothing is here any more.
 func (q *lanes) forget(r *run) {
+	if r.ofJob.count() == 0 {
+		delete(r.lane.jobs, r.JobID)
+	}
 	if r.job != &q.others && r.job != &q.aside && r.job.inFlight+r.job.waiting == 0 {
 		delete(q.jobs, r.JobID)
 	}
 }
 
 // empty takes out all of a lane.
-func (q *lanes) empty(l *lane) []*run {
-	out := l.runs
-	l.runs = nil
-	for _, r := range out {
-		q.unqueue(r)
-		q.forget(r)
-	}
-	return out
-}
+func (q *lanes) empty(l *lane) []*run { return q.removeFrom(l, always) }
 
 // remove takes out the queued runs of which which says so.
 func (q *lanes) remove(which func(*run) bool) (out []*run) {
 	for _, l := range q.turns {
-		var kept []*run
-		for _, r := range l.runs {
-			if which(r) {
-				out = append(out, r)
-				q.unqueue(r)
-				q.forget(r)
-			} else {
-				kept = append(kept, r)
-			}
-		}
-		l.runs = kept
+		out = append(out, q.removeFrom(l, which)...)
+	}
+	return out
+}
+
+func (q *lanes) removeFrom(l *lane, which func(*run) bool) []*run {
+	out := l.runs.remove(which)
+	for _, r := range out {
+		q.unqueue(r)
+		q.forget(r)
 	}
 	return out
 }
@@ -237,7 +249,7 @@ func (q *lanes) excess() (out []*run) {
 // busy names the targets and jobs at their limits, and the targets that are shut.
 func (q *lanes) busy(now time.Time) (targets, jobIDs []string) {
 	for _, l := range q.turns {
-		if l.closed(now) || l.aside && q.aside.full() {
+		if l.closed(now, false) || l.aside && q.aside.full() {
 			targets = append(targets, l.target)
 		}
 	}

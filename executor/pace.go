@@ -71,7 +71,7 @@ func (s *workset) untilPaced(limit time.Duration) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, l := range s.lanes.turns {
-		if wait := l.pace.wait(); wait > 0 && len(l.runs) > 0 {
+		if wait := l.pace.wait(); wait > 0 && l.waiting > 0 {
 			limit = min(limit, wait)
 		}
 	}

@@ -11,11 +11,16 @@ import (
 func (s *workset) markLeases(plans []ledger.Plan) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r := reservation{lanes: &s.lanes, left: s.lanes.room(), now: time.Now(), targets: map[string]*lane{}, jobs: map[string]*tally{}}
+	r := reservation{
+		lanes: &s.lanes, left: s.lanes.room(), fresh: s.lanes.max - s.lanes.fresh.waiting, now: time.Now(),
+		targets: map[string]*lane{}, jobs: map[string]*tally{},
+	}
 	for _, p := range plans {
+		first := true
 		for i := range p.Runs {
 			in := &p.Runs[i]
-			in.Lease = in.State == ledger.Planned && r.take(p.JobID, in.Call)
+			in.Lease = in.State == ledger.Planned && r.take(p.JobID, in.Call, first)
+			first = first && !in.Lease
 		}
 	}
 }
@@ -24,19 +29,22 @@ func (s *workset) markLeases(plans []ledger.Plan) {
 // copies: nothing is leased yet.
 type reservation struct {
 	lanes   *lanes
-	left    int
+	left    int // places
+	fresh   int // places beside them, for fresh runs
 	now     time.Time
 	targets map[string]*lane
 	jobs    map[string]*tally
 }
 
-// take takes a place for one more run, if there is one.
-func (r *reservation) take(jobID string, c ledger.Call) bool {
-	if r.left == 0 {
-		return false
+// take takes a place for one more run, if there is one. first: it is the first of its job
+// in the admission.
+func (r *reservation) take(jobID string, c ledger.Call, first bool) bool {
+	target, left := r.target(c.Target), &r.left
+	fresh := first && !target.has(jobID)
+	if *left == 0 && fresh {
+		left = &r.fresh
 	}
-	target := r.target(c.Target)
-	if target.closed(r.now) {
+	if *left <= 0 || target.closed(r.now, fresh) {
 		return false
 	}
 	if c.MaxInFlight > 0 {
@@ -46,8 +54,11 @@ func (r *reservation) take(jobID string, c ledger.Call) bool {
 		}
 		job.waiting++
 	}
-	r.left--
+	*left--
 	target.waiting++
+	if fresh {
+		target.fresh.waiting++
+	}
 	return true
 }
 

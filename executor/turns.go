@@ -1,0 +1,61 @@
+package executor
+
+// jobQueues are the queued runs of a target, a queue for each job, oldest first. Jobs take
+// turns, so that the backlog of one does not hold up another's one run.
+type jobQueues struct {
+	turns []*jobQueue // of the jobs that have runs here; the first has the next turn
+	byJob map[string]*jobQueue
+}
+
+type jobQueue struct{ runs []*run }
+
+func (q *jobQueues) push(r *run) {
+	j := q.byJob[r.JobID]
+	if j == nil {
+		j = &jobQueue{}
+		if q.byJob == nil {
+			q.byJob = map[string]*jobQueue{}
+		}
+		q.byJob[r.JobID] = j
+		q.turns = append(q.turns, j)
+	}
+	j.runs = append(j.runs, r)
+}
+
+// pop removes and returns the next run that is ready, or nil.
+func (q *jobQueues) pop(ready func(*run) bool) *run {
+	for i, j := range q.turns {
+		r := j.runs[0]
+		if !ready(r) {
+			continue
+		}
+		j.runs[0] = nil // the array keeps its place, not its request
+		j.runs = j.runs[1:]
+		copy(q.turns[1:i+1], q.turns[:i])
+		q.turns = q.turns[1:]
+		if len(j.runs) > 0 {
+			q.turns = append(q.turns, j)
+		} else {
+			delete(q.byJob, r.JobID)
+		}
+		return r
+	}
+	return nil
+}
+
+// remove removes and returns the runs of which which says so, in the order of their
+// turns.
+func (q *jobQueues) remove(which func(*run) bool) (out []*run) {
+	var kept jobQueues
+	for r := q.pop(always); r != nil; r = q.pop(always) {
+		if which(r) {
+			out = append(out, r)
+		} else {
+			kept.push(r)
+		}
+	}
+	*q = kept
+	return out
+}
+
+func always(*run) bool { return true }

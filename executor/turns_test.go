@@ -1,0 +1,63 @@
+package executor_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/ledger/memory"
+)
+
+// A job catches up a long backlog, one call after the other, and does not hold up the one
+// run of another job: neither where the target has a limit of its own, nor where the
+// process has.
+func TestABacklogDoesNotDelayAnotherJobOfItsTarget(t *testing.T) {
+	for name, c := range map[string]struct{ ofTarget, ofProcess int }{
+		"limit of the target": {1, 64}, "limit of the target, wider": {4, 64}, "limit of the process": {0, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const takes = 2 * time.Second
+				backlog := minutely("backlog")
+				backlog.Schedule, backlog.CatchUp, backlog.Overlap = "*/10 * * * * *", jobs.CatchUpAll, jobs.OverlapAllow
+				svc := newTarget(nil)
+				svc.answer = func(_ context.Context, c executor.Call, _ int) executor.Answer {
+					time.Sleep(takes)
+					return svc.apply(c)
+				}
+				reg, err := jobs.NewRegistry(jobs.Name("test"), jobs.Target{Name: "svc", URLEnv: "SVC_URL", MaxInFlight: c.ofTarget},
+					jobs.Cleanup{Schedule: "0 3 1 1 *"}, backlog, minutely("other"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				l := memory.New()
+				_, stop := start(t, executor.Config{Registry: reg, Ledger: l, Caller: svc})
+				time.Sleep(5 * time.Second)
+				stop()
+				time.Sleep(3 * time.Hour) // the backlog: 1080 scheduled times
+				began := time.Now()
+				_, stop = start(t, executor.Config{Registry: reg, Ledger: l, Caller: svc, MaxInFlight: c.ofProcess})
+				time.Sleep(10*time.Minute + 30*time.Second)
+				stop()
+				var onTime int
+				for i, call := range svc.calls {
+					if call.JobID != "other" || call.ScheduledAt.Before(began) {
+						continue
+					}
+					if late := svc.times[i].Sub(call.ScheduledAt); call.Trigger == ledger.BySchedule {
+						if onTime++; late > 2*takes {
+							t.Errorf("%s began %s late", call.RunID, late)
+						}
+					}
+				}
+				if onTime < 10 {
+					t.Errorf("%d calls of the other job on time", onTime)
+				}
+			})
+		})
+	}
+}
