@@ -40,11 +40,14 @@ func AheadText(watermark, now time.Time) string {
 //
 //   - the heartbeats that are ahead of the clock, to now: their processes have ProcessTTL
 //     to send another;
-//   - DueAt of the unfinished runs, back by the step: a lease and a wait last as long as
-//     they would have lasted. A run whose scheduled time is to come stays due at its time,
-//     if it was never leased and has no ~ in its ID;
+//   - DueAt of the unfinished runs, back by the step, if they were planned or leased at a
+//     time that is to come, or are due after the latest heartbeat: a lease and a wait last
+//     as long as they would have lasted, or ProcessTTL. They may be of after the step, so
+//     none becomes shorter than ProcessTTL. A run whose scheduled time is to come stays due at
+//     its time, if it was never leased and has no ~ in its ID;
 //   - SendBefore of the unfinished and the dead runs, back by the step: the target counts
-//     the key's TTL on another clock;
+//     the key's TTL on another clock. A run that was first leased within ProcessTTL keeps
+//     it: that may have been after the step;
 //   - DueAt of incidents, back by the step.
 //
 // A process that stopped gracefully leaves no heartbeat to tell the step.
@@ -56,11 +59,18 @@ func ClockStep(latestHeartbeat, now time.Time) time.Duration {
 // changed the row. SQL engines have the same rule in a statement.
 func (r *Row) FollowClock(step time.Duration, now time.Time) (changed bool) {
 	pending := !r.DueAt().IsZero()
-	if pending && (!r.StartedAt.IsZero() || !r.ScheduledAt.After(now) || IsAdHoc(r.ID)) {
-		r.SetDueAt(r.DueAt().Add(-step))
-		changed = true
+	former := r.PlannedAt.After(now) || r.LeasedAt.After(now) || r.DueAt().After(now.Add(step))
+	if pending && former && (!r.StartedAt.IsZero() || !r.ScheduledAt.After(now) || IsAdHoc(r.ID)) {
+		due := r.DueAt().Add(-step)
+		if least := now.Add(ProcessTTL); due.Before(least) {
+			due = least
+		}
+		if changed = due.Before(r.DueAt()); changed {
+			r.SetDueAt(due)
+		}
 	}
-	if !r.SendBefore.IsZero() && (pending || r.State == Dead) {
+	lately := !r.StartedAt.After(now) && r.StartedAt.After(now.Add(-ProcessTTL))
+	if !r.SendBefore.IsZero() && !lately && (pending || r.State == Dead) {
 		r.SendBefore, changed = r.SendBefore.Add(-step), true
 	}
 	return changed

@@ -58,6 +58,7 @@ type history struct {
 	number    int       // of its latest lease's attempt
 	failed    int       // attempts, since its retries began anew
 	notBefore time.Time // on the ledger's clock: its next retry
+	jumped    bool      // the clock was set back while it was leased: how long it waits then is not known
 	begun     mark      // its first lease
 	first     time.Time // the same, even if its time is counted anew
 	ended     mark
@@ -193,6 +194,7 @@ func (w *Witness) leased(now time.Time, work ...ledger.Work) {
 			h.first = h.begun.at
 		}
 		h.token, h.active, h.call, h.notBefore, h.number = l.Token, true, l.Call, time.Time{}, l.Attempt
+		h.jumped = false
 		if !h.slotted || h.forced || ledger.IsAdHoc(l.RunID) {
 			continue
 		}
@@ -212,6 +214,7 @@ func (w *Witness) ClockJumps(d time.Duration) {
 		if d < 0 && !h.notBefore.IsZero() {
 			h.notBefore = h.notBefore.Add(d)
 		}
+		h.jumped = h.jumped || d < 0 && h.active
 	}
 }
 
@@ -239,7 +242,9 @@ func (w *Witness) recorded(o ledger.Outcome, at time.Time) {
 	case ledger.AnswerFailed, ledger.AnswerThrottled, ledger.AnswerUnknown:
 		if h.failed++; h.failed <= len(h.call.Backoff) {
 			least := float64(h.call.Backoff[h.failed-1]) * (1 - max(h.call.Jitter, 0))
-			h.notBefore = at.Add(time.Duration(least))
+			if !h.jumped {
+				h.notBefore = at.Add(time.Duration(least))
+			}
 		}
 	}
 }

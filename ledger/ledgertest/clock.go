@@ -11,8 +11,10 @@ var clockCases = []testCase{
 	{"the first heartbeat after the clock was set back gives the others ProcessTTL", heartbeatAfterStep},
 	{"a lease lasts no longer when the clock is set back", leaseAfterStep},
 	{"a retry waits no longer when the clock is set back, and its send-before time moves with it", retryAfterStep},
+	{"a lease that is extended after the step lasts", extendedAfterStep},
+	{"a run that was leased after the step keeps its lease and its send-before time", leasedAfterStep},
 	{"a run whose scheduled time is to come again stays due then", plannedAfterStep},
-	{"a trigger that is due stays due when the clock is set back", triggerAfterStep},
+	{"a trigger that is due is due within ProcessTTL when the clock is set back", triggerAfterStep},
 	{"a dead run cannot be redriven for longer when the clock is set back", deadAfterStep},
 	{"a notification that is due stays due when the clock is set back", incidentAfterStep},
 	{"one step is followed once, and a small one not at all", oneStep},
@@ -96,6 +98,30 @@ func retryAfterStep(b *bed) {
 	b.take("p2", j.id(0))
 }
 
+func extendedAfterStep(b *bed) {
+	_, w := b.started("j")
+	b.setBack("process-of-j")
+	_, err := b.Extend(b.ctx, []ledger.Lease{{RunID: w.RunID, Token: w.Token}}, lease)
+	b.must(err)
+	now := b.beat("process-of-j").Now
+	if left := b.is(w.RunID, ledger.Running, "").LeasedUntil.Sub(now); left < ledger.ProcessTTL-time.Second || left > lease {
+		b.Errorf("the lease lasts for %s more", left)
+	}
+}
+
+// leasedAfterStep: between the step and the next heartbeat the ledger goes on.
+func leasedAfterStep(b *bed) {
+	j := b.job("j")
+	b.setBack("process-of-j")
+	e := j.beside("t")
+	b.entered(e)
+	want := b.is(e.RunID, ledger.Running, "")
+	b.beat("process-of-j")
+	if r := b.get(e.RunID); !r.LeasedUntil.Equal(want.LeasedUntil) || !r.SendBefore.Equal(want.SendBefore) {
+		b.Errorf("leased until %s and sendable until %s, want %s and %s", r.LeasedUntil, r.SendBefore, want.LeasedUntil, want.SendBefore)
+	}
+}
+
 func plannedAfterStep(b *bed) {
 	j := b.job("j")
 	j.admit(j.planned(0, ledger.OverlapAllow), j.planned(1, ledger.OverlapAllow))
@@ -119,6 +145,7 @@ func triggerAfterStep(b *bed) {
 	b.entered(e)
 	b.setBack("process-of-j")
 	b.beat("process-of-j")
+	b.pass(ledger.ProcessTTL)
 	b.take("p1", e.RunID)
 }
 

@@ -30,13 +30,14 @@ func (l *Ledger) followClock(ctx context.Context) error {
 		batch.Queue(`UPDATE processes SET heartbeat_at = now() WHERE heartbeat_at > now()`)
 		batch.Queue(`UPDATE incidents SET due_at = due_at - $1 * interval '1 microsecond' WHERE due_at IS NOT NULL`, microseconds(step))
 		batch.Queue(`
-			UPDATE runs SET changed = DEFAULT, send_before = send_before - $1 * interval '1 microsecond'
-			WHERE state = 'dead' AND send_before IS NOT NULL`, microseconds(step))
+			UPDATE runs SET changed = DEFAULT,
+				due_at = least(due_at, greatest(due_at - $1 * interval '1 microsecond', now() + $2 * interval '1 microsecond'))
+			WHERE due_at IS NOT NULL AND (planned_at > now() OR leased_at > now() OR due_at > now() + $1 * interval '1 microsecond')
+				AND (started_at IS NOT NULL OR scheduled_at <= now() OR strpos(run_id, '~') > 0)`, microseconds(step), microseconds(ledger.ProcessTTL))
 		batch.Queue(`
-			UPDATE runs SET changed = DEFAULT, send_before = send_before - $1 * interval '1 microsecond',
-				due_at = CASE WHEN started_at IS NOT NULL OR scheduled_at <= now() OR strpos(run_id, '~') > 0
-					THEN due_at - $1 * interval '1 microsecond' ELSE due_at END
-			WHERE due_at IS NOT NULL`, microseconds(step))
+			UPDATE runs SET changed = DEFAULT, send_before = send_before - $1 * interval '1 microsecond'
+			WHERE (due_at IS NOT NULL OR state = 'dead') AND (started_at > now() OR started_at <= now() - $2 * interval '1 microsecond')`,
+			microseconds(step), microseconds(ledger.ProcessTTL))
 		return tx.SendBatch(ctx, &batch).Close()
 	})
 }

@@ -15,7 +15,7 @@ func (t *tx) followClock() error {
 	if _, err := t.one(`SELECT max(beat_at) FROM processes`, nil, &latest); err != nil {
 		return err
 	}
-	step := ledger.ClockStep(latest.time(), at(t.now)).Microseconds()
+	step, ttl := ledger.ClockStep(latest.time(), at(t.now)).Microseconds(), ledger.ProcessTTL.Microseconds()
 	if step == 0 {
 		return nil
 	}
@@ -25,11 +25,12 @@ func (t *tx) followClock() error {
 	}{
 		{`UPDATE processes SET beat_at = ?1 WHERE beat_at > ?1`, []any{t.now}},
 		{`UPDATE incidents SET due_at = due_at - ? WHERE due_at IS NOT NULL`, []any{step}},
-		{`UPDATE runs SET changed = ?, send_before = send_before - ? WHERE due_at IS NULL AND state = 'dead' AND send_before IS NOT NULL`,
-			[]any{t.change, step}},
-		{`UPDATE runs SET changed = ?1, send_before = send_before - ?2,
-			due_at = CASE WHEN started_at IS NOT NULL OR scheduled_at <= ?3 OR instr(run_id, '~') THEN due_at - ?2 ELSE due_at END
-			WHERE due_at IS NOT NULL`, []any{t.change, step, t.now}},
+		{`UPDATE runs SET changed = ?1, due_at = min(due_at, max(due_at - ?2, ?3 + ?4))
+			WHERE due_at IS NOT NULL AND (planned_at > ?3 OR leased_at > ?3 OR due_at > ?3 + ?2)
+				AND (started_at IS NOT NULL OR scheduled_at <= ?3 OR instr(run_id, '~'))`, []any{t.change, step, t.now, ttl}},
+		{`UPDATE runs SET changed = ?1, send_before = send_before - ?2
+			WHERE (due_at IS NOT NULL OR state = 'dead') AND (started_at > ?3 OR started_at <= ?3 - ?4)`,
+			[]any{t.change, step, t.now, ttl}},
 	} {
 		if _, err := t.exec(move.text, move.args...); err != nil {
 			return err
