@@ -2,6 +2,7 @@ package executor
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -14,6 +15,8 @@ import (
 // is no longer the desired one. It reports whether nothing is left to switch.
 func (m *membership) takeUpAssignments(ctx context.Context) bool {
 	m.handover = time.Time{}
+	var done switched
+	defer done.log(m.logger)
 	for range 10 { // a switch moves the assignments; other processes may switch at the same time
 		assignments, ok := m.ledger.assignments(ctx, m.registry.Version())
 		if !ok {
@@ -23,21 +26,49 @@ func (m *membership) takeUpAssignments(ctx context.Context) bool {
 			m.reassign() // back among the living first
 			return false
 		}
-		switched, ok := m.takeUpAll(ctx, assignments)
+		again, ok := m.takeUpAll(ctx, assignments, &done)
 		if !ok {
 			return false
 		}
-		if !switched {
+		if !again {
 			return true
 		}
 	}
 	return false
 }
 
+// switched are the jobs that the ledger has switched to their current definitions. A reload
+// can switch all of them, so one line tells of all.
+type switched struct{ jobs, removed []string }
+
+// listedJobs bounds the job IDs in one log line.
+const listedJobs = 20
+
+func (s *switched) add(plans []ledger.Plan) {
+	for _, p := range plans {
+		switch {
+		case p.Next == nil:
+		case p.Next.Hash == "":
+			s.removed = append(s.removed, p.JobID)
+		default:
+			s.jobs = append(s.jobs, p.JobID)
+		}
+	}
+}
+
+func (s *switched) log(logger *slog.Logger) {
+	if n := len(s.jobs); n > 0 {
+		logger.Info("jobs switched to their current definitions", "count", n, "jobs", s.jobs[:min(n, listedJobs)])
+	}
+	if n := len(s.removed); n > 0 {
+		logger.Info("jobs removed", "count", n, "jobs", s.removed[:min(n, listedJobs)])
+	}
+}
+
 // takeUpAll takes up the assignments in batches, since a new version may switch
-// every job. It reports whether it switched any, and false for ok where the
+// every job. It reports whether it planned any anew, and false for ok where the
 // ledger did not admit it.
-func (m *membership) takeUpAll(ctx context.Context, assignments []ledger.JobAssignment) (switched, ok bool) {
+func (m *membership) takeUpAll(ctx context.Context, assignments []ledger.JobAssignment, done *switched) (again, ok bool) {
 	for some := range slices.Chunk(assignments, admitLimit) {
 		switches := m.takeUp(some)
 		if len(switches.plans) == 0 {
@@ -46,9 +77,10 @@ func (m *membership) takeUpAll(ctx context.Context, assignments []ledger.JobAssi
 		if !m.admit(ctx, switches) {
 			return true, false
 		}
-		switched = true
+		done.add(switches.plans)
+		again = true
 	}
-	return switched, true
+	return again, true
 }
 
 // heartbeatExpired reports whether the ledger considers this process dead: no living
@@ -132,7 +164,6 @@ func (m *membership) switchOf(s ledger.JobAssignment) (ledger.Plan, bool) {
 		next = definitionOf(j)
 	}
 	plan.Next = &next
-	m.logger.Info("job switched to its current definition", "job", s.JobID, "removed", s.Desired == "")
 	return plan, true
 }
 

@@ -106,6 +106,7 @@ const (
 	codeReservedID       = "reserved_id"         // a job that has the built-in job's id
 	codeMissingSchedule  = "missing_schedule"    // a job without a schedule
 	codeNeedsLedger      = "needs_ledger"        // nothing without a ledger can do that
+	codeNoJobs           = "no_jobs"             // a warning: there is only the built-in one
 	codeNeverAgain       = "never_again"         // a warning: every scheduled time has passed
 	codeOldZones         = "old_zones"           // a warning: the time zone database is more than a year old
 	codeQuartz           = "quartz_weekdays"     // a warning: in Quartz these are other weekdays

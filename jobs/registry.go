@@ -82,6 +82,9 @@ func (r *Registry) All() iter.Seq2[int, Job] {
 // Len returns the number of jobs. Their indexes are 0 to Len()-1, sorted by ID.
 func (r *Registry) Len() int { return len(r.jobs) }
 
+// Empty reports whether the registry has no jobs but the built-in one.
+func (r *Registry) Empty() bool { return r.Len() == 1 }
+
 // At returns the job at index i of Jobs.
 func (r *Registry) At(i int) Job { return r.jobs[i].Job }
 

@@ -333,3 +333,23 @@ func TestWeekdaysOfQuartzAreAWarning(t *testing.T) {
 		}
 	}
 }
+
+// A file that was cut off, or whose jobs are commented out, is valid and worth a word.
+func TestARegistryWithoutJobsIsAWarning(t *testing.T) {
+	for text, want := range map[string]string{
+		"name: acme\n": "no_jobs", "name: acme\njobs:\n": "no_jobs", "name: acme\njobs: []\n": "no_jobs",
+		"name: acme\njobs: [ { id: a, schedule: '@daily', targetUrlEnv: A_URL, path: /a, enabled: false } ]\n": "",
+	} {
+		r, err := jobs.Parse("cronce.yaml", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, w := range r.Warnings(schedule.ZonesReleased()) {
+			got += w.Code
+		}
+		if got != want || r.Empty() != (want != "") {
+			t.Errorf("%q: %q, empty: %v", text, got, r.Empty())
+		}
+	}
+}

@@ -16,6 +16,9 @@ var quartz = regexp.MustCompile(`^(?:(?:CRON_)?TZ=\S+\s+)?(?:\S+\s+){3}\?\s+\S+\
 // time zone database that is more than a year old if an enabled job depends on it.
 func (r *Registry) Warnings(now time.Time) Problems {
 	found := Problems{}
+	if r.Empty() {
+		found = append(found, Problem{File: r.source.file, Code: codeNoJobs, Message: "the registry has no jobs, so only the nightly purge runs; put jobs below \"jobs:\""})
+	}
 	zoned := false
 	for i, j := range r.All() {
 		zoned = zoned || !j.Disabled && r.scheduleAt(i).Location() != time.UTC

@@ -105,7 +105,7 @@ func (i *instance) planning() error {
 
 // successor reads the registry again, for an instance that replaces another one
 // of this process.
-func (s *server) successor(name string) (*instance, error) {
+func (s *server) successor(former *jobs.Registry) (*instance, error) {
 	if err := s.reloadAccess(); err != nil { // first: a token that was taken out is out, whatever the registry is
 		return nil, err
 	}
@@ -113,7 +113,10 @@ func (s *server) successor(name string) (*instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	if reg.Name() != name {
+	if reg.Empty() && !former.Empty() {
+		return nil, errors.New("the registry has no jobs, as if its file was cut off, and the jobs of the former one would be removed; to remove them, restart serve, or to stop them, set enabled: false")
+	}
+	if name := former.Name(); reg.Name() != name {
 		return nil, fmt.Errorf("the registry is named %q now, but this process serves %q and a ledger belongs to one name; keep the name, or start another process with another ledger", reg.Name(), name)
 	}
 	return s.instance(reg)

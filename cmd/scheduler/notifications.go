@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -115,7 +116,7 @@ func (a *app) printTested(t tested) error {
 func validPublicURL(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && hosts.Valid(u.Hostname()) && hosts.ValidPort(u.Port()) &&
-		u.User == nil && u.RawQuery == "" && u.Fragment == ""
+		u.User == nil && strings.Trim(u.Path, "/") == "" && u.RawQuery == "" && u.Fragment == "" // pages link to each other from the root
 }
 
 // checkPublicURL refuses an invalid public URL, and names the flag or the variable of
@@ -132,5 +133,5 @@ func (a *app) checkPublicURL(c *cobra.Command) error {
 
 // invalidPublicURL does not show the URL: it may have a password.
 func invalidPublicURL(source string) string {
-	return "invalid " + source + "; use an absolute URL without user, query and fragment, such as https://cronce.example.com"
+	return "invalid " + source + "; use an absolute URL without user, path, query and fragment, such as https://cronce.example.com"
 }

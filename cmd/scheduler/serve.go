@@ -169,7 +169,8 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 		return err
 	}
 	notify := notifier{log}
-	fleet := rollover.New(first, func() (*instance, error) { return s.successor(reg.Name()) }, s.observer(notify), log)
+	var fleet *rollover.Fleet[*instance]
+	fleet = rollover.New(first, func() (*instance, error) { return s.successor(fleet.Current().registry) }, s.observer(notify), log)
 	draining := context.WithoutCancel(ctx) // what others ask is answered until the calls in flight have ended
 	metrics.Watch(func() map[string]string { return fleet.Current().calls.Breakers() }, countsOf(draining, store), troublesOf(draining, store))
 	mux := healthMux(ctx, fleet, metrics)

@@ -38,7 +38,7 @@ func TestServeEndsForGoodForWrongSettings(t *testing.T) {
 		"--max-in-flight":   {"0", "many", "99999999999999999999"},
 		"--no-migrate":      {"maybe"},
 		"--output":          {"xml"},
-		"--public-url":      {"cronce.example.com", "https://../..", "https://me:s3cret@cronce.example.com"},
+		"--public-url":      {"cronce.example.com", "https://../..", "https://me:s3cret@cronce.example.com", "https://ops.example.com/cronce"},
 		"--server":          {"https://cronce.example.com"},
 		"--watch":           {"maybe"},
 		"--nonsense":        {"1"},

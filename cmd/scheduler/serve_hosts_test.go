@@ -18,7 +18,7 @@ func TestForeignHostsGetNothing(t *testing.T) {
 	rules := writeFile(t, "version: 1\nproxy: { from: [127.0.0.1/32], userHeader: X-User }\ngrants:\n  - { role: admin, users: [ann] }\n")
 	for name, flags := range map[string][]string{"an access file": {"--access", rules}, "none": nil} {
 		p := spawn(t, []string{"SVC_URL=" + svc.URL, "CRONCE_ALLOW_HOST=cronce-1,cronce.internal"}, append([]string{"serve", "--config", writeFile(t, everySecond),
-			"--db", "sqlite:" + filepath.Join(t.TempDir(), "l.db"), "--listen", "127.0.0.1:0", "--public-url", "https://cronce.example.com/ops"}, flags...)...)
+			"--db", "sqlite:" + filepath.Join(t.TempDir(), "l.db"), "--listen", "127.0.0.1:0", "--public-url", "https://cronce.example.com/"}, flags...)...)
 		at := p.address()
 		eventually(t, "a process that is ready", func() bool { return get(at, "/readyz") == http.StatusOK })
 		for host, origins := range map[string]map[string]int{

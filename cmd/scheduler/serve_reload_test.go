@@ -3,8 +3,10 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -193,5 +195,37 @@ func TestHangupsAtTheWrongTime(t *testing.T) {
 	p.signal(syscall.SIGHUP)
 	if code := p.terminate(); code != exitDone || !strings.Contains(p.log.String(), "msg=stopped") {
 		t.Errorf("exit %d", code)
+	}
+}
+
+// A registry whose jobs are gone may be a file that was cut off: their removal takes a
+// restart. A reload of many jobs is told of in one line.
+func TestAReloadDoesNotRemoveEveryJob(t *testing.T) {
+	t.Parallel()
+	svc := newService(t)
+	const many = 300
+	var text strings.Builder
+	text.WriteString(everySecond)
+	for i := range many {
+		fmt.Fprintf(&text, "  - { id: j%d, schedule: \"@yearly\", targetUrlEnv: SVC_URL, path: /j }\n", i)
+	}
+	config, db := writeFile(t, text.String()), "sqlite:"+filepath.Join(t.TempDir(), "l.db")
+	p := spawn(t, []string{"SVC_URL=" + svc.URL}, "serve", "--config", config, "--db", db, "--listen", "127.0.0.1:0")
+	address := p.address()
+	eventually(t, "calls", func() bool { _, n := svc.count(); return n > 0 })
+	rewrite(t, config, "version: 1\nname: test\njobs:\n")
+	p.signal(syscall.SIGHUP)
+	eventually(t, "the refusal", func() bool { return strings.Contains(body(address, "/readyz"), "the registry has no jobs") })
+	_, before := svc.count()
+	eventually(t, "calls of the job that stays", func() bool { _, n := svc.count(); return n > before+1 })
+	rewrite(t, config, strings.ReplaceAll(text.String(), "@yearly", "@monthly"))
+	p.signal(syscall.SIGHUP)
+	eventually(t, "the reload", func() bool { return strings.Contains(p.log.String(), `msg="registry reloaded`) })
+	if code := p.terminate(); code != exitDone {
+		t.Errorf("exit %d", code)
+	}
+	log := p.log.String()
+	if n := strings.Count(log, "jobs switched to their current definitions"); n < 1 || n > 3 || !strings.Contains(log, "count="+strconv.Itoa(many)) {
+		t.Errorf("%d lines of jobs that were switched", n)
 	}
 }

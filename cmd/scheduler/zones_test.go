@@ -120,7 +120,7 @@ func TestNewZonesKeepTodaysRun(t *testing.T) {
 		if late := time.Since(due); late > 5*time.Second {
 			t.Errorf("called %v late", late)
 		}
-		eventually(t, "the switch", func() bool { return strings.Contains(p.log.String(), "job switched to its current definition") })
+		eventually(t, "the switch", func() bool { return strings.Contains(p.log.String(), "jobs switched to their current definitions") })
 		if !strings.Contains(p.log.String(), "new time zones used later") {
 			t.Error("the log does not say that the job waits")
 		}
