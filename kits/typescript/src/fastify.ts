@@ -69,6 +69,12 @@ export function fastifyIdempotency<Tx>(kit: Kit<Tx>, options: FastifyOptions) {
     header: headerOf(request.raw),
     principal: principalOf(options.principal, request),
     body: async (limit) => {
+      if ((request as { isMultipart?: () => boolean }).isMultipart?.()) {
+        throw new KitError(
+          "request_body_consumed",
+          "@fastify/multipart reads the request itself, which the kit has read: register the route where the plugin is not, with addContentTypeParser('multipart/form-data', { parseAs: 'buffer' }, …), and read the form with new Response(request.body, { headers: { 'Content-Type': type } }).formData()",
+        );
+      }
       const raw = bodies.get(request) ?? Buffer.alloc(0);
       if (raw.length > limit) {
         throw tooLarge(limit);

@@ -7,6 +7,7 @@ import { Kit } from "@cronce/idempotency";
 import { KeyKeeper } from "@cronce/idempotency/client";
 import { expressIdempotency, singlePrincipal } from "@cronce/idempotency/express";
 import { fastifyIdempotency } from "@cronce/idempotency/fastify";
+import multipart from "@fastify/multipart";
 import express from "express";
 import fastify from "fastify";
 import { database, insert } from "./database.js";
@@ -95,4 +96,22 @@ test("the case of a charset, and UTF-8 as the charset of JSON, make no other pay
     assert.equal(response.status, 201, kind);
   }
   assert.equal(await db.effects("charset"), 1);
+});
+
+test("@fastify/multipart, which would find no file, is refused with what to do", async () => {
+  const logged: unknown[][] = [];
+  const app = fastify();
+  await app.register(multipart);
+  const idempotent = fastifyIdempotency(new Kit(db.store, { logError: (...line) => logged.push(line) }), options);
+  app.post(
+    "/upload",
+    idempotent({ scope: "plugin" }, async (request) => ({ file: (await request.file())?.filename })),
+  );
+  after(() => app.close());
+  const body = new FormData();
+  body.append("file", new Blob(["x"]), "a.txt");
+  const url = `${await app.listen({ port: 0, host: "127.0.0.1" })}/upload`;
+  const answer = await fetch(url, { method: "POST", headers: { "Idempotency-Key": "plugin" }, body });
+  assert.deepEqual([answer.status, ((await answer.json()) as { code: string }).code], [500, "request_body_consumed"]);
+  assert.match(String((logged[0]![1] as { error: Error }).error), /register the route where the plugin is not/);
 });
