@@ -13,6 +13,7 @@ var leaseCases = []testCase{
 	{"the work due longest goes first, up to the limit", oldestFirst},
 	{"a retry is not due before its time, and NextAt says when", retryWaits},
 	{"NextAt is a lease's end, or zero when there is nothing", nextAtLease},
+	{"a claim without a limit tells NextAt while a free slot is to be given", nextAtFreeSlot},
 	{"runs of busy targets and jobs are left", busyLeft},
 	{"a claim narrowed to named runs leaves the others", onlyNamed},
 	{"an expired lease is taken over by the next attempt and kept as lost", takeover},
@@ -71,6 +72,22 @@ func retryWaits(b *bed) {
 	b.pass(2 * time.Minute)
 	if w := b.take("p2", j.id(0)); w.Attempt != 2 || w.Failures != 1 {
 		b.Errorf("attempt %d, failures %d: want 2 and 1", w.Attempt, w.Failures)
+	}
+}
+
+func nextAtFreeSlot(b *bed) {
+	k, w := b.started("k")
+	b.record(retrying(w, 3*time.Hour))
+	j := b.job("j")
+	got := j.admit(j.leased(0, ledger.OverlapQueue), j.planned(1, ledger.OverlapQueue))
+	b.record(succeeded(got.Leased[0]))
+	want := b.get(k.id(0)).NextAt
+	for range 2 {
+		c, err := b.Claim(b.ctx, ledger.Claim{Owner: "p", Token: b.token(), LeaseFor: lease})
+		b.must(err)
+		if !c.NextAt.Equal(want) || len(c.Work) > 0 {
+			b.Errorf("NextAt %s, want %s; claimed %v", c.NextAt, want, runIDs(c.Work))
+		}
 	}
 }
 

@@ -12,6 +12,7 @@ var purgeCases = []testCase{
 	{"finished runs past retention go, with their attempts", purges},
 	{"unfinished runs stay, however old", purgeUnfinished},
 	{"a dead run stays until acknowledged or past its own retention", purgeDead},
+	{"the retention of dead runs may be the shorter one", purgeDeadFirst},
 	{"watermarks stay and purgedThrough rises, never falls", purgeWatermarks},
 	{"a range row raises purgedThrough to its end", purgeRange},
 	{"~ work goes and does not raise purgedThrough", purgeBeside},
@@ -87,6 +88,18 @@ func purgeDead(b *bed) {
 	b.pass(2 * time.Hour)
 	b.purge(p)
 	b.left("j", j.id(1))
+	b.pass(9 * time.Hour)
+	b.purge(p)
+	b.left("j")
+}
+
+func purgeDeadFirst(b *bed) {
+	j := b.deaths(2)
+	b.changed(b.Ack(b.ctx, act(j.id(0))))(j.id(0))
+	p := ledger.Purge{Retention: 10 * time.Hour, DeadRetention: time.Hour}
+	b.pass(2 * time.Hour)
+	b.purge(p)
+	b.left("j", j.id(0))
 	b.pass(9 * time.Hour)
 	b.purge(p)
 	b.left("j")

@@ -73,7 +73,7 @@ func (w *twins) backfill() {
 // those goes first is left to a ledger.
 func (w *twins) purge() {
 	p := ledger.Purge{Retention: time.Duration(w.IntN(8))*time.Hour + quarter, DryRun: w.IntN(5) == 0}
-	p.DeadRetention = p.Retention + time.Duration(w.IntN(8))*time.Hour
+	p.DeadRetention = time.Duration(w.IntN(12))*time.Hour + quarter
 	apart := true
 	for i := 1; i < len(w.runs); i++ {
 		apart = apart && w.runs[i].ScheduledAt.After(w.runs[i-1].ScheduledAt)

@@ -14,11 +14,10 @@ import (
 // long after its time, or is dead and kept longer.
 const purgeable = `
 	FROM runs
-	WHERE scheduled_at <= ?1 AND finished_at <= ?1
-	  AND NOT (state = 'dead' AND acked_at IS NULL AND finished_at > ?2)
+	WHERE scheduled_at <= max(?1, ?2) AND finished_at <= iif(state = 'dead' AND acked_at IS NULL, ?2, ?1)
 	  AND NOT (instr(run_id, '~') = 0 AND EXISTS (
 		SELECT 1 FROM jobs
-		WHERE jobs.job_id = runs.job_id AND ended_at IS NULL AND coalesce(runs.until, runs.scheduled_at) > watermark))`
+		WHERE jobs.job_id = runs.job_id AND ended_at IS NULL AND runs.scheduled_at > watermark))`
 
 const (
 	countPurgeable = `SELECT count(*)` + purgeable + ` AND scheduled_at > ?3`
