@@ -10,14 +10,14 @@ import (
 
 // Cancel moves unfinished runs to canceled. See Action.
 func (l *Ledger) Cancel(ctx context.Context, a Action) (ActionResult, error) {
-	return l.act(ctx, action{Action: a, kind: ActionCancel, from: Unfinished, change: (*acting).cancel})
+	return l.act(ctx, action{Action: a, kind: ActionCancel, from: Unfinished, change: (*actionTx).cancel})
 }
 
 // Redrive makes dead runs due again, under their own keys. See Action.
 func (l *Ledger) Redrive(ctx context.Context, a Action) (ActionResult, error) {
 	many := len(a.IDs) == 0
 	return l.act(ctx, action{
-		Action: a, kind: ActionRedrive, from: []State{Dead}, jobs: true, change: (*acting).redrive, judge: (*acting).judgeRedrive,
+		Action: a, kind: ActionRedrive, from: []State{Dead}, jobs: true, change: (*actionTx).redrive, judge: (*actionTx).judgeRedrive,
 		leavesOut: exclusion{Acknowledged: many && !a.IncludeAcknowledged, Rerun: many && !a.MayDouble},
 	})
 }
@@ -25,7 +25,7 @@ func (l *Ledger) Redrive(ctx context.Context, a Action) (ActionResult, error) {
 // Ack records that an operator has seen dead runs. See Action.
 func (l *Ledger) Ack(ctx context.Context, a Action) (ActionResult, error) {
 	return l.act(ctx, action{
-		Action: a, kind: ActionAck, from: []State{Dead}, change: (*acting).acknowledge,
+		Action: a, kind: ActionAck, from: []State{Dead}, change: (*actionTx).acknowledge,
 		leavesOut: exclusion{Acknowledged: len(a.IDs) == 0},
 	})
 }
@@ -39,13 +39,13 @@ type action struct {
 	jobs      bool      // it locks the runs' jobs
 	// judge returns those of the runs that the action applies to, and rejects the
 	// others; nil: it applies to all.
-	judge func(*acting, []Row) ([]Row, error)
+	judge func(*actionTx, []Row) ([]Row, error)
 	// change applies the action to a run.
-	change func(*acting, *Row)
+	change func(*actionTx, *Row)
 }
 
-// acting is an action in progress.
-type acting struct {
+// actionTx is an action in progress.
+type actionTx struct {
 	action
 	tx    Tx
 	now   time.Time
@@ -62,13 +62,13 @@ func (l *Ledger) act(ctx context.Context, a action) (ActionResult, error) {
 		return ActionResult{}, err
 	}
 	return write(ctx, l, string(a.kind), func(tx Tx) (ActionResult, error) {
-		m := acting{action: a, tx: tx, got: ActionResult{LeftOut: leftOut}}
+		m := actionTx{action: a, tx: tx, got: ActionResult{LeftOut: leftOut}}
 		err := m.run()
 		return m.got, err
 	})
 }
 
-func (m *acting) run() error {
+func (m *actionTx) run() error {
 	fit, err := m.selected()
 	if err != nil || len(fit) == 0 {
 		return err
@@ -84,7 +84,7 @@ func (m *acting) run() error {
 }
 
 // rows returns rows that were asked for, and reads the clock, with one round trip.
-func (m *acting) rows(asked Later[[]Row]) (list []Row, err error) {
+func (m *actionTx) rows(asked Later[[]Row]) (list []Row, err error) {
 	if m.now, err = m.tx.Now(); err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func (l *Ledger) countLeftOut(ctx context.Context, a action) (map[RejectionCause
 
 // selected returns the runs that the action applies to, oldest first. Those that it
 // rejects leave room for others.
-func (m *acting) selected() (fit []Row, err error) {
+func (m *actionTx) selected() (fit []Row, err error) {
 	f := m.Filter
 	if m.leavesOut.Acknowledged {
 		f.Unacknowledged = true
@@ -152,10 +152,10 @@ func (m *acting) selected() (fit []Row, err error) {
 	return fit, nil
 }
 
-func (m *acting) reject(r Rejection) { m.got.Rejected = append(m.got.Rejected, r) }
+func (m *actionTx) reject(r Rejection) { m.got.Rejected = append(m.got.Rejected, r) }
 
 // fit returns the runs that the action applies to, and rejects the others.
-func (m *acting) fit(rows []Row) ([]Row, error) {
+func (m *actionTx) fit(rows []Row) ([]Row, error) {
 	var fit []Row
 	for _, r := range rows {
 		if slices.Contains(m.from, r.State) {
@@ -172,7 +172,7 @@ func (m *acting) fit(rows []Row) ([]Row, error) {
 
 // lock locks the runs, and their jobs first if the action needs that. It returns those
 // to which the action still applies.
-func (m *acting) lock(rows []Row) ([]Row, error) {
+func (m *actionTx) lock(rows []Row) ([]Row, error) {
 	var jobs Later[[]JobRow]
 	var free Later[[]Slot]
 	if m.jobs {
@@ -200,7 +200,7 @@ func (m *acting) lock(rows []Row) ([]Row, error) {
 }
 
 // write applies the action to runs that are locked.
-func (m *acting) write(rows []Row) error {
+func (m *actionTx) write(rows []Row) error {
 	var changes []Change
 	var audit []Audit
 	for i := range rows {
@@ -227,19 +227,19 @@ func (m *acting) write(rows []Row) error {
 }
 
 // add adds runs to the changed ones.
-func (m *acting) add(rows []Row) {
+func (m *actionTx) add(rows []Row) {
 	for i := range rows {
 		m.got.Changed = append(m.got.Changed, rows[i].listed())
 	}
 }
 
-func (m *acting) cancel(r *Row) {
+func (m *actionTx) cancel(r *Row) {
 	r.finish(Canceled, ReasonOperator, m.now)
 	r.dropLease()
 }
 
 // acknowledge leaves a run that was acknowledged before as it is.
-func (m *acting) acknowledge(r *Row) {
+func (m *actionTx) acknowledge(r *Row) {
 	if r.AckedAt.IsZero() {
 		r.AckedAt = m.now
 	}

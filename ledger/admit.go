@@ -13,9 +13,9 @@ func (l *Ledger) Admit(ctx context.Context, a Admission) (Admitted, error) {
 	if err := a.Validate(); err != nil {
 		return Admitted{}, err
 	}
-	var m admission
+	var m admissionTx
 	err := l.rows.Write(ctx, "admit", func(tx Tx) error {
-		m = admission{Admission: a, tx: tx, got: Admitted{Skipped: map[Reason]int{}}}
+		m = admissionTx{Admission: a, tx: tx, got: Admitted{Skipped: map[Reason]int{}}}
 		return m.run()
 	})
 	if err == nil {
@@ -27,8 +27,8 @@ func (l *Ledger) Admit(ctx context.Context, a Admission) (Admitted, error) {
 	return m.got, nil
 }
 
-// admission is an Admission in progress.
-type admission struct {
+// admissionTx is an Admission in its transaction.
+type admissionTx struct {
 	Admission
 	tx       Tx
 	slots    slots
@@ -42,7 +42,7 @@ type admission struct {
 	events   []Event
 }
 
-func (m *admission) run() error {
+func (m *admissionTx) run() error {
 	current, err := m.read()
 	if err != nil {
 		return err
@@ -77,7 +77,7 @@ type currentPlan struct {
 
 // read locks the jobs, reads what their plans depend on, and returns the current plans. The
 // positions of the others are added to the result.
-func (m *admission) read() (current []currentPlan, err error) {
+func (m *admissionTx) read() (current []currentPlan, err error) {
 	ids := make([]string, len(m.Plans))
 	for i := range m.Plans {
 		ids[i] = m.Plans[i].JobID
@@ -110,7 +110,7 @@ func (m *admission) read() (current []currentPlan, err error) {
 // askSlots asks for the slots of the jobs whose plans take them. One row takes the slot or
 // is refused as it exists. Of several it has to be known before which of them exist: the
 // first that does not exist takes the slot.
-func (m *admission) askSlots() (slots Later[[]Slot], existing Later[[]string]) {
+func (m *admissionTx) askSlots() (slots Later[[]Slot], existing Later[[]string]) {
 	takers := map[string][]string{}
 	for i := range m.Plans {
 		p := &m.Plans[i]
@@ -138,7 +138,7 @@ func (m *admission) askSlots() (slots Later[[]Slot], existing Later[[]string]) {
 }
 
 // askOwn asks how many scheduled times of each range row have rows of their own.
-func (m *admission) askOwn() {
+func (m *admissionTx) askOwn() {
 	m.own = map[string]Later[int]{}
 	for i := range m.Plans {
 		p := &m.Plans[i]
@@ -151,7 +151,7 @@ func (m *admission) askOwn() {
 }
 
 // current returns the plans that were made from where their jobs stand.
-func (m *admission) current(jobs []JobRow) (current []currentPlan) {
+func (m *admissionTx) current(jobs []JobRow) (current []currentPlan) {
 	byID := make(map[string]JobRow, len(jobs))
 	for _, j := range jobs {
 		byID[j.JobID] = j
@@ -179,7 +179,7 @@ func (j JobRow) admits(p *Plan, now time.Time) bool {
 }
 
 // plan adds what a plan writes.
-func (m *admission) plan(p *Plan, was JobRow) error {
+func (m *admissionTx) plan(p *Plan, was JobRow) error {
 	for i := range p.Runs {
 		in := p.Runs[i]
 		own, err := m.own[in.RunID].Get()
@@ -223,7 +223,7 @@ func (j *JobRow) switchRevision(next Definition, now time.Time) []Event {
 }
 
 // openMissed opens the incidents of missed rows that were written.
-func (m *admission) openMissed() error {
+func (m *admissionTx) openMissed() error {
 	if !slices.ContainsFunc(m.rows, func(r Row) bool { return r.State == Missed }) {
 		return nil
 	}
@@ -241,7 +241,7 @@ func (m *admission) openMissed() error {
 }
 
 // count adds the rows that were written to the result.
-func (m *admission) count() error {
+func (m *admissionTx) count() error {
 	inserted, err := m.inserted.Get()
 	if err != nil {
 		return err

@@ -12,14 +12,14 @@ func (l *Ledger) Backfill(ctx context.Context, b Backfill) (Backfilled, error) {
 		return Backfilled{}, err
 	}
 	return write(ctx, l, "backfill "+b.JobID, func(tx Tx) (Backfilled, error) {
-		m := backfilling{Backfill: b, tx: tx, own: map[string]*Row{}, split: map[string]int{}}
+		m := backfillTx{Backfill: b, tx: tx, own: map[string]*Row{}, split: map[string]int{}}
 		err := m.run()
 		return m.got, err
 	})
 }
 
-// backfilling is a Backfill in progress.
-type backfilling struct {
+// backfillTx is a Backfill in progress.
+type backfillTx struct {
 	Backfill
 	tx     Tx
 	now    time.Time
@@ -34,7 +34,7 @@ type backfilling struct {
 	audit   []Audit
 }
 
-func (m *backfilling) run() error {
+func (m *backfillTx) run() error {
 	known, err := m.read()
 	if err != nil {
 		return err
@@ -53,7 +53,7 @@ func (m *backfilling) run() error {
 
 // read locks and reads the job, and the rows of the scheduled times. Ranges of an earlier
 // revision belong to another definition: no time is taken out of them.
-func (m *backfilling) read() (known bool, err error) {
+func (m *backfillTx) read() (known bool, err error) {
 	ids := make([]string, len(m.Runs))
 	var first, last time.Time
 	for i, in := range m.Runs {
@@ -88,7 +88,7 @@ func (m *backfilling) read() (known bool, err error) {
 }
 
 // decide decides what becomes of one scheduled time.
-func (m *backfilling) decide(in RunSpec) {
+func (m *backfillTx) decide(in RunSpec) {
 	r, own := m.own[in.RunID]
 	span := m.covering(in.ScheduledAt)
 	switch {
@@ -115,7 +115,7 @@ func (m *backfilling) decide(in RunSpec) {
 func (s State) backfillable() bool { return s.Finished() && CanMove(s, Planned) }
 
 // covering returns the range row that a scheduled time can be taken out of, or nil.
-func (m *backfilling) covering(at time.Time) *Row {
+func (m *backfillTx) covering(at time.Time) *Row {
 	for i := range m.ranges {
 		if r := &m.ranges[i]; !at.Before(r.ScheduledAt) && !at.After(r.Until) {
 			return r
@@ -126,7 +126,7 @@ func (m *backfilling) covering(at time.Time) *Row {
 
 // refill makes a row planned again. A run that was leased before may have been sent, so
 // it keeps its call: the target has bound the key to it.
-func (m *backfilling) refill(r *Row, in RunSpec) {
+func (m *backfillTx) refill(r *Row, in RunSpec) {
 	was := *r
 	r.FinishedAt, r.AcceptedAt, r.Failures = time.Time{}, time.Time{}, 0
 	m.plan(r)
@@ -139,14 +139,14 @@ func (m *backfilling) refill(r *Row, in RunSpec) {
 }
 
 // plan makes a row due and waiting for its job's slot.
-func (m *backfilling) plan(r *Row) {
+func (m *backfillTx) plan(r *Row) {
 	r.moveTo(Planned, "", m.now)
 	r.Trigger, r.TakesSlot, r.Waiting, r.HasSlot = ByBackfill, true, true, false
 	r.By, r.Why = m.By, m.Why
 }
 
 // take gives a scheduled time of a range row a row of its own.
-func (m *backfilling) take(span *Row, in RunSpec) {
+func (m *backfillTx) take(span *Row, in RunSpec) {
 	m.split[span.ID]++
 	r := Row{Run: Run{
 		ID: in.RunID, JobID: m.JobID, ScheduledAt: in.ScheduledAt.UTC(), Count: 1, Revision: span.Revision,
@@ -158,7 +158,7 @@ func (m *backfilling) take(span *Row, in RunSpec) {
 
 // write writes what was decided. A range row keeps its bounds and counts less; it is
 // deleted with its last scheduled time.
-func (m *backfilling) write() error {
+func (m *backfillTx) write() error {
 	var empty []string
 	for i := range m.ranges {
 		r := &m.ranges[i]

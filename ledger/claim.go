@@ -91,30 +91,6 @@ func takeDue(r *Row, c Claim, now time.Time) Change {
 	return ch
 }
 
-// pastSendBefore reports whether the time is at or past the run's SendBefore.
-func (r *Row) pastSendBefore(now time.Time) bool {
-	return !r.SendBefore.IsZero() && !now.Before(r.SendBefore)
-}
-
-// lostAttempt returns the attempt of a lease that ends without a recorded outcome: it
-// may have been sent. It returns nil for a run that is not leased.
-func (r *Row) lostAttempt(now time.Time) *Attempt {
-	if r.State != Running {
-		return nil
-	}
-	return &Attempt{RunID: r.ID, N: r.Attempt, StartedAt: r.LeasedAt, FinishedAt: now, Answer: AnswerLost, Owner: r.LeasedBy}
-}
-
-// dropLease forgets the lease, so that the record of its holder is fenced.
-func (r *Row) dropLease() { r.LeasedBy, r.Token, r.LeasedAt = "", "", time.Time{} }
-
-// finish ends a run, which gives its slot back.
-func (r *Row) finish(to State, why Reason, now time.Time) {
-	r.moveTo(to, why, time.Time{})
-	r.WaitReason, r.FinishedAt = WaitReason{}, now
-	r.Waiting, r.HasSlot = false, false
-}
-
 // LeasedWork returns the work that is leased under a token, oldest scheduled time first.
 func (l *Ledger) LeasedWork(ctx context.Context, token string) ([]Work, error) {
 	return read(ctx, l, "read leased work", func(tx Tx) (work []Work, err error) {

@@ -1,9 +1,21 @@
-// Package ledger defines the durable record of runs and attempts, and Store, the
-// interface of the databases that keep it. Import it to read what a store returns,
-// or to write a store. It does no I/O and reads no clock.
+// Package ledger is the durable record of runs and attempts, and the rules of a run's
+// life. It does no I/O and reads no clock.
 //
-// Packages postgres, sqlite and memory implement Store. Package ledgertest is the
-// contract of Store as a test suite.
+//   - The nouns: Run, Attempt, State, Plan, Entry, Claim, Outcome, Action, Incident and
+//     the rest. Read their comments for what each operation does.
+//   - Store, the interface of a ledger. A consumer declares the part that it uses.
+//   - Ledger, the rules: one file an operation (admit.go, enter.go, claim.go, record.go,
+//     act.go, backfill.go and so on). What operations share stands in transition.go (the
+//     moves of a run), slot.go (who gets a job's slot) and problem.go (what opens an
+//     incident). Every change of a run's state passes one check against the diagram of
+//     State.
+//   - Rows, what an engine stores for a Ledger: transactions over rows that are read,
+//     locked and written. An engine knows no rule. A rule asks for all that it needs,
+//     reads the clock, decides, and writes; see Tx.
+//
+// Packages sqlite and memory are engines of a Ledger. Package postgres implements Store by
+// statements of its own, and Rows beside them. Package ledgertest has the contracts as
+// test suites: Run that of Store, RunRows that of Rows.
 //
 // # Guarantees that every store gives
 //

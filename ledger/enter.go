@@ -11,9 +11,9 @@ func (l *Ledger) Enter(ctx context.Context, e Entry) (Entered, error) {
 	if err := e.Validate(); err != nil {
 		return Entered{}, err
 	}
-	var m entering
+	var m entryTx
 	err := l.rows.Write(ctx, "enter "+e.RunID, func(tx Tx) error {
-		m = entering{Entry: e, tx: tx}
+		m = entryTx{Entry: e, tx: tx}
 		return m.run()
 	})
 	if err == nil && m.got.Inserted {
@@ -25,8 +25,8 @@ func (l *Ledger) Enter(ctx context.Context, e Entry) (Entered, error) {
 	return m.got, nil
 }
 
-// entering is an Entry in progress.
-type entering struct {
+// entryTx is an Entry in progress.
+type entryTx struct {
 	Entry
 	tx       Tx
 	now      time.Time
@@ -38,7 +38,7 @@ type entering struct {
 	got      Entered
 }
 
-func (m *entering) run() error {
+func (m *entryTx) run() error {
 	if err := m.readAll(); err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (m *entering) run() error {
 
 // readAll reads what the entry depends on. A job that the ledger does not know gets a row,
 // so that it has a place for what is purged.
-func (m *entering) readAll() error {
+func (m *entryTx) readAll() error {
 	for range 2 {
 		if known, err := m.read(); err != nil || known {
 			return err
@@ -80,7 +80,7 @@ func (m *entering) readAll() error {
 
 // read reads what the entry depends on, and reports whether the ledger knows its job, if it
 // needs one.
-func (m *entering) read() (known bool, err error) {
+func (m *entryTx) read() (known bool, err error) {
 	scheduled, id := !IsAdHoc(m.RunID), []string{m.JobID}
 	var jobs Later[[]JobRow]
 	var free Later[[]Slot]
@@ -128,7 +128,7 @@ func (m *entering) read() (known bool, err error) {
 func (e *Entry) yields() bool { return e.YieldToDue && e.takesSlot() }
 
 // dueHolder returns the run that has the job's slot if a claim may take it now.
-func (m *entering) dueHolder() string {
+func (m *entryTx) dueHolder() string {
 	h := m.slots.holder(m.JobID)
 	if h.ID == "" || h.DueAt.After(m.now) {
 		return ""
@@ -137,7 +137,7 @@ func (m *entering) dueHolder() string {
 }
 
 // answer makes the result of an entry that has a row.
-func (m *entering) answer(r Row) {
+func (m *entryTx) answer(r Row) {
 	m.got.Run = r.View()
 	if r.State == Running && r.Token == m.Token && m.Token != "" {
 		work := r.work()
@@ -149,7 +149,7 @@ func (m *entering) answer(r Row) {
 }
 
 // insert writes the entry's row, and who made it.
-func (m *entering) insert() error {
+func (m *entryTx) insert() error {
 	r := newRow(m.RunSpec, m.job, m.now)
 	r.JobID, r.By, r.Why = m.JobID, m.By, m.Why
 	m.slots.place(&r, m.Overlap, m.now)
@@ -171,7 +171,7 @@ func (m *entering) insert() error {
 }
 
 // isInserted returns an error if the row was not written.
-func (m *entering) isInserted() error {
+func (m *entryTx) isInserted() error {
 	written, err := m.inserted.Get()
 	if err == nil && !written[0] {
 		err = fmt.Errorf("run %s: %w: another process entered it at the same time; enter it again", m.RunID, ErrUnavailable)
@@ -180,7 +180,7 @@ func (m *entering) isInserted() error {
 }
 
 // markRepeated records in the repeated run which run repeats it.
-func (m *entering) markRepeated() error {
+func (m *entryTx) markRepeated() error {
 	if m.RerunOf == "" {
 		return nil
 	}

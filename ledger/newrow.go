@@ -31,44 +31,7 @@ func newRow(in RunSpec, j JobRow, now time.Time) Row {
 	return r
 }
 
-// skip makes a new row skipped.
-func (r *Row) skip(why Reason, now time.Time) {
-	r.moveTo(Skipped, why, time.Time{})
-	r.FinishedAt, r.LateAt = now, time.Time{}
-	r.TakesSlot, r.HasSlot, r.Waiting = false, false, false
-}
-
-// place gives a new row that takes its job's slot the slot, or what its overlap policy
-// says if the slot is taken.
-func (s slots) place(r *Row, policy Overlap, now time.Time) {
-	switch {
-	case !r.TakesSlot:
-	case !s.taken(r.JobID):
-		s.take(r)
-	case policy == OverlapQueue:
-		r.Waiting = true
-	default:
-		r.skip(ReasonOverlap, now)
-	}
-}
-
 // takesSlot reports whether a planned run is to take its job's slot.
 func (in *RunSpec) takesSlot() bool {
 	return in.State == Planned && in.Overlap != OverlapAllow && !IsAdHoc(in.RunID)
-}
-
-// startable reports whether a new row can be leased at once.
-func (r *Row) startable(now time.Time) bool {
-	return r.State == Planned && !r.Waiting && !r.DueAt().After(now)
-}
-
-// lease gives a run to a process. Its first lease fixes SendBefore.
-func (r *Row) lease(owner, token string, now time.Time, d time.Duration) {
-	if r.StartedAt.IsZero() {
-		r.StartedAt, r.SendBefore = now, now.Add(microsecond(r.Call.Horizon))
-	}
-	r.moveTo(Running, "", now.Add(microsecond(d)))
-	r.WaitReason = WaitReason{}
-	r.Attempt++
-	r.LeasedBy, r.Token, r.LeasedAt = owner, token, now
 }

@@ -6,7 +6,7 @@ import (
 )
 
 // judgeRedrive applies the rules of a redrive to dead runs.
-func (m *acting) judgeRedrive(rows []Row) (fit []Row, err error) {
+func (m *actionTx) judgeRedrive(rows []Row) (fit []Row, err error) {
 	busy, err := m.busyJobs(distinctJobs(rows))
 	if err != nil {
 		return nil, err
@@ -24,7 +24,7 @@ func (m *acting) judgeRedrive(rows []Row) (fit []Row, err error) {
 
 // busyJobs returns which of the jobs have an unfinished run that no part of this
 // redrive has redriven.
-func (m *acting) busyJobs(jobIDs []string) (map[string]bool, error) {
+func (m *actionTx) busyJobs(jobIDs []string) (map[string]bool, error) {
 	unfinished, err := m.tx.Unfinished(jobIDs).Get()
 	if err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func (m *acting) busyJobs(jobIDs []string) (map[string]bool, error) {
 
 // whyNotRedriven returns why a dead run may not be redriven; "" if it may. other is
 // whether a run of its job that the action does not redrive is unfinished.
-func (m *acting) whyNotRedriven(r Run, other bool) (RejectionCause, string) {
+func (m *actionTx) whyNotRedriven(r Run, other bool) (RejectionCause, string) {
 	switch {
 	case r.RerunID != "" && !m.MayDouble:
 		return RejectedRerun, "its work was done again as " + r.RerunID + ": act on that run, or redrive this one with may-double"
@@ -67,7 +67,7 @@ func (m *acting) whyNotRedriven(r Run, other bool) (RejectionCause, string) {
 
 // redrive makes a dead run due again. If it takes its job's slot and the slot is taken, it
 // waits for it; if the redrive is forced, it starts without.
-func (m *acting) redrive(r *Row) {
+func (m *actionTx) redrive(r *Row) {
 	r.moveTo(Retrying, "", m.now)
 	r.Failures = 0
 	r.FinishedAt, r.AckedAt, r.AcceptedAt = time.Time{}, time.Time{}, time.Time{}

@@ -32,12 +32,6 @@ func (r *Row) SetDueAt(at time.Time) {
 	}
 }
 
-// moveTo changes the run's state, and with it when the run is due.
-func (r *Row) moveTo(to State, why Reason, due time.Time) {
-	r.State, r.Reason = to, why
-	r.SetDueAt(due)
-}
-
 // View returns the run as callers see it.
 func (r *Row) View() Run {
 	run := r.Run

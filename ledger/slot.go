@@ -1,6 +1,9 @@
 package ledger
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // slots are the slots of jobs that a transaction has locked, by job. A job that is not in
 // it has a free slot that no run waits for.
@@ -22,6 +25,20 @@ func (s slots) holder(jobID string) SlotRun {
 		return slot.Waiter
 	default:
 		return slot.Holder
+	}
+}
+
+// place gives a new row that takes its job's slot the slot, or what its overlap policy
+// says if the slot is taken.
+func (s slots) place(r *Row, policy Overlap, now time.Time) {
+	switch {
+	case !r.TakesSlot:
+	case !s.taken(r.JobID):
+		s.take(r)
+	case policy == OverlapQueue:
+		r.Waiting = true
+	default:
+		r.skip(ReasonOverlap, now)
 	}
 }
 

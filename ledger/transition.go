@@ -1,0 +1,58 @@
+package ledger
+
+import "time"
+
+// The moves of a run's row, which all operations share. See State for which are allowed.
+
+// moveTo changes the run's state, and with it when the run is due.
+func (r *Row) moveTo(to State, why Reason, due time.Time) {
+	r.State, r.Reason = to, why
+	r.SetDueAt(due)
+}
+
+// startable reports whether a new row can be leased at once.
+func (r *Row) startable(now time.Time) bool {
+	return r.State == Planned && !r.Waiting && !r.DueAt().After(now)
+}
+
+// lease gives a run to a process. Its first lease fixes SendBefore.
+func (r *Row) lease(owner, token string, now time.Time, d time.Duration) {
+	if r.StartedAt.IsZero() {
+		r.StartedAt, r.SendBefore = now, now.Add(microsecond(r.Call.Horizon))
+	}
+	r.moveTo(Running, "", now.Add(microsecond(d)))
+	r.WaitReason = WaitReason{}
+	r.Attempt++
+	r.LeasedBy, r.Token, r.LeasedAt = owner, token, now
+}
+
+// skip makes a new row skipped.
+func (r *Row) skip(why Reason, now time.Time) {
+	r.moveTo(Skipped, why, time.Time{})
+	r.FinishedAt, r.LateAt = now, time.Time{}
+	r.TakesSlot, r.HasSlot, r.Waiting = false, false, false
+}
+
+// pastSendBefore reports whether the time is at or past the run's SendBefore.
+func (r *Row) pastSendBefore(now time.Time) bool {
+	return !r.SendBefore.IsZero() && !now.Before(r.SendBefore)
+}
+
+// lostAttempt returns the attempt of a lease that ends without a recorded outcome: it
+// may have been sent. It returns nil for a run that is not leased.
+func (r *Row) lostAttempt(now time.Time) *Attempt {
+	if r.State != Running {
+		return nil
+	}
+	return &Attempt{RunID: r.ID, N: r.Attempt, StartedAt: r.LeasedAt, FinishedAt: now, Answer: AnswerLost, Owner: r.LeasedBy}
+}
+
+// dropLease forgets the lease, so that the record of its holder is fenced.
+func (r *Row) dropLease() { r.LeasedBy, r.Token, r.LeasedAt = "", "", time.Time{} }
+
+// finish ends a run, which gives its slot back.
+func (r *Row) finish(to State, why Reason, now time.Time) {
+	r.moveTo(to, why, time.Time{})
+	r.WaitReason, r.FinishedAt = WaitReason{}, now
+	r.Waiting, r.HasSlot = false, false
+}
