@@ -16,8 +16,11 @@ type Message struct {
 	Event    Event
 	Incident ledger.Incident
 	At       time.Time
-	Link     string // to the dashboard; "" if its address is not known
+	Link     string // to the job or run on the dashboard; "" if its address is not known
+	Home     string // the dashboard; "" if its address is not known
 	Owner    string // of the job; "" if it has none
+	// Others are further incidents of the same cause that the notification tells of.
+	Others []Message
 }
 
 // NewMessage returns the message of an event of an incident. registry is the registry's
@@ -26,9 +29,10 @@ func NewMessage(registry, publicURL string, event Event, i ledger.Incident, now 
 	i.Error, i.ClosedBy = plaintext.Line(i.Error), plaintext.Line(i.ClosedBy)
 	m := Message{Registry: registry, Event: event, Incident: i, At: now}
 	if publicURL != "" {
-		m.Link = strings.TrimSuffix(publicURL, "/") + "/jobs/" + url.PathEscape(i.JobID)
+		m.Home = strings.TrimSuffix(publicURL, "/") + "/"
+		m.Link = m.Home + "jobs/" + url.PathEscape(i.JobID)
 		if i.RunID != "" && !strings.Contains(i.RunID, "/") {
-			m.Link = strings.TrimSuffix(publicURL, "/") + "/runs/" + url.PathEscape(i.RunID)
+			m.Link = m.Home + "runs/" + url.PathEscape(i.RunID)
 		}
 	}
 	return m
@@ -38,6 +42,8 @@ func NewMessage(registry, publicURL string, event Event, i ledger.Incident, now 
 func (m Message) title() string {
 	i := m.Incident
 	switch {
+	case len(m.Others) > 0:
+		return m.groupTitle()
 	case m.Event == Recovered && i.ClosedByOperator:
 		return fmt.Sprintf("[%s] %s: closed by %s: %s", m.Registry, i.JobID, i.ClosedBy, what(i))
 	case m.Event == Recovered:
@@ -54,6 +60,9 @@ func (m Message) title() string {
 func what(i ledger.Incident) string {
 	switch i.Cause {
 	case ledger.IncidentDead:
+		if i.Reason == "" {
+			return "dead runs"
+		}
 		return fmt.Sprintf("dead runs (%s)", i.Reason)
 	case ledger.IncidentMissed:
 		return "missed scheduled times"
@@ -80,6 +89,10 @@ func (m Message) lines() (lines []line) {
 		if value != "" {
 			lines = append(lines, line{name, value})
 		}
+	}
+	if len(m.Others) > 0 {
+		m.addGroup(add)
+		return lines
 	}
 	add("owner", m.Owner)
 	add("since", i.OpenedAt.UTC().Format(time.RFC3339))
@@ -113,7 +126,7 @@ func (m Message) text() string {
 	for _, l := range m.lines() {
 		fmt.Fprintf(&b, "%s: %s\n", l.Name, l.Value)
 	}
-	if m.Incident.Open() && m.Incident.ID > 0 {
+	if m.Incident.Open() && m.Incident.ID > 0 && len(m.Others) == 0 {
 		fmt.Fprintf(&b, "\nTo silence it: cronce incidents ack %d --why \"...\"\n", m.Incident.ID)
 	}
 	return b.String()

@@ -25,7 +25,7 @@ func render(m Message, c jobs.Channel, id string) request {
 	case jobs.ChannelPagerDuty:
 		return request{path: "/v2/enqueue", body: pagerDuty(m)}
 	case jobs.ChannelAlertmanager:
-		return request{path: "/api/v2/alerts", body: []any{alert(m, c)}}
+		return request{path: "/api/v2/alerts", body: alerts(m, c)}
 	case jobs.ChannelEmail:
 		return request{body: Email{From: c.From, To: c.To, Subject: m.title(), Text: m.text(), Thread: m.key()}}
 	}
@@ -107,6 +107,17 @@ func pagerDuty(m Message) any {
 		event["links"] = []any{map[string]string{"href": m.Link, "text": "dashboard"}}
 	}
 	return event
+}
+
+// alerts has one for each incident.
+func alerts(m Message, c jobs.Channel) []any {
+	others := m.Others
+	m.Others = nil
+	list := []any{alert(m, c)}
+	for _, o := range others {
+		list = append(list, alert(o, c))
+	}
+	return list
 }
 
 // alert is of Alertmanager's API v2. The labels identify the incident. Alertmanager

@@ -1,12 +1,10 @@
 package notify
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"strconv"
 	"time"
 
 	"github.com/cronce/cronce/jobs"
@@ -224,68 +222,6 @@ func (w *Watch) unplanned(assignments []ledger.JobAssignment, now time.Time) (li
 		}
 	}
 	return list
-}
-
-// tell writes the notifications of the incidents that are due.
-func (w *Watch) tell(ctx context.Context) (failed error) {
-	for more := len(w.channels) > 0; more; {
-		due, err := w.Ledger.Incidents(ctx, ledger.IncidentFilter{Due: true, Limit: batch})
-		if err != nil {
-			return err
-		}
-		more = false
-		for _, i := range due {
-			done, err := w.tellOne(ctx, i)
-			failed = errors.Join(failed, err)
-			more = more || done && len(due) == batch
-		}
-	}
-	return failed
-}
-
-// tellOne reports whether it changed the incident. If another notifier was first, the
-// incident is looked at again the next time.
-func (w *Watch) tellOne(ctx context.Context, i ledger.Incident) (bool, error) {
-	now := w.Now()
-	d, err := decide(i, w.channels, now)
-	if err != nil {
-		return false, err
-	}
-	if len(d.Notifications) == 0 && d.DueAt.Equal(i.DueAt) && bytes.Equal(d.State, i.NotifierState) {
-		return false, nil // this machine's clock is behind the ledger's
-	}
-	t := ledger.Notification{ID: i.ID, Version: i.Version, NotifierState: d.State, DueAt: d.DueAt}
-	for _, n := range d.Notifications {
-		e, err := w.entry(n, i, now)
-		if err != nil {
-			return false, err
-		}
-		t.Runs = append(t.Runs, e)
-	}
-	done, err := w.Ledger.Notify(ctx, t)
-	if done {
-		w.told += len(t.Runs)
-		for n, e := range t.Runs {
-			w.Logger.Info("notification written", "channel", d.Notifications[n].Channel.Name, "event", string(d.Notifications[n].Event),
-				"incident", i.ID, "job", i.JobID, "cause", string(i.Cause), "run", e.RunID)
-		}
-	}
-	return done, err
-}
-
-// entry is the run that delivers a notice. Its ID follows from the incident and its
-// version: what is told twice has one ID.
-func (w *Watch) entry(n notification, i ledger.Incident, now time.Time) (ledger.Entry, error) {
-	at := now.UTC().Truncate(time.Second)
-	id := jobs.RunIDWithToken(n.Channel.JobID(), at, "i"+strconv.FormatInt(i.ID, 10)+"."+strconv.FormatInt(i.Version, 10)+"-"+string(n.Event))
-	m := NewMessage(w.Registry.Name(), w.PublicURL, n.Event, i, now)
-	if j, known := w.Registry.Job(i.JobID); known {
-		m.Owner = j.Owner
-	}
-	call, err := NewCall(m, n.Channel, id)
-	return ledger.Entry{JobID: n.Channel.JobID(), RunSpec: ledger.RunSpec{
-		RunID: id, ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.ByIncident, Overlap: ledger.OverlapAllow, Call: call,
-	}}, err
 }
 
 // NewTestMessage returns a message that says that a channel works. registry is the

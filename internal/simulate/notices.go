@@ -18,8 +18,9 @@ func (p *plan) addChannels(r *rand.Rand) {
 		return
 	}
 	p.alarm = jobs.Alarm{StartWithin: pick(r, 0, 20*time.Second, 2*time.Minute), FinishWithin: pick(r, 0, 3*time.Minute, 20*time.Minute)}
+	// Webhooks are told of each incident alone, which the checker follows.
 	p.channels = []jobs.Channel{
-		{Name: "ops", Type: jobs.ChannelSlack, URLEnv: "OPS_URL", After: pick(r, 1, 1, 3), Remind: pick(r, 0, time.Minute, 5*time.Minute)},
+		{Name: "ops", Type: jobs.ChannelWebhook, URLEnv: "OPS_URL", After: pick(r, 1, 1, 3), Remind: pick(r, 0, time.Minute, 5*time.Minute)},
 		{Name: "hub", Type: jobs.ChannelWebhook, URLEnv: "HUB_URL", Remind: pick(r, 0, 2*time.Minute, time.Hour)},
 	}
 	if r.IntN(2) == 0 {

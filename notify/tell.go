@@ -1,0 +1,156 @@
+package notify
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+)
+
+// telling is what one look decides about one incident.
+type telling struct {
+	ledger.Incident
+	decision
+	letters []*letter // of each of its notifications
+}
+
+// tell writes the notifications of the incidents that are due.
+func (w *Watch) tell(ctx context.Context) (failed error) {
+	for more := len(w.channels) > 0; more; {
+		due, err := w.Ledger.Incidents(ctx, ledger.IncidentFilter{Due: true, Limit: ledger.MaxIncidentPage})
+		if err != nil {
+			return err
+		}
+		now := w.Now()
+		var tellings []*telling
+		for _, i := range due {
+			d, err := decide(i, w.channels, now)
+			failed = errors.Join(failed, err)
+			if err == nil {
+				tellings = append(tellings, &telling{Incident: i, decision: d})
+			}
+		}
+		w.address(tellings, now)
+		more = false
+		for _, t := range tellings {
+			done, err := w.tellOne(ctx, t, now)
+			failed = errors.Join(failed, err)
+			more = more || done && len(due) == ledger.MaxIncidentPage
+		}
+	}
+	return failed
+}
+
+// tellOne reports whether it changed the incident. If another notifier was first, the
+// incident is looked at again the next time.
+func (w *Watch) tellOne(ctx context.Context, t *telling, now time.Time) (bool, error) {
+	if len(t.Notifications) == 0 && t.decision.DueAt.Equal(t.Incident.DueAt) && bytes.Equal(t.State, t.NotifierState) {
+		return false, nil // this machine's clock is behind the ledger's
+	}
+	change := ledger.Notification{ID: t.ID, Version: t.Version, NotifierState: t.State, DueAt: t.decision.DueAt}
+	var mine []*letter
+	for _, l := range t.letters {
+		if l.from == t {
+			e, err := l.entry(now)
+			if err != nil {
+				return false, err
+			}
+			change.Runs, mine = append(change.Runs, e), append(mine, l)
+		} else if !l.written {
+			return false, nil // the notification that names this incident was not written
+		}
+	}
+	done, err := w.Ledger.Notify(ctx, change)
+	if !done {
+		return done, err
+	}
+	w.told += len(mine)
+	for n, l := range mine {
+		l.written = true
+		w.Logger.Info("notification written", "channel", l.Channel.Name, "event", string(l.Event), "incident", t.ID, "incidents", 1+len(l.message.Others),
+			"job", t.JobID, "cause", string(t.Cause), "run", change.Runs[n].RunID)
+	}
+	return done, err
+}
+
+// letter is one notification, of one incident or of many of one cause.
+type letter struct {
+	notification
+	message Message
+	from    *telling // the incident that it is written with
+	written bool
+}
+
+// From groupFrom incidents of one cause on, a channel is told of up to groupMost in one
+// message.
+const (
+	groupFrom = 5
+	groupMost = 200
+)
+
+// address gives each notification its letter. Many incidents of one cause have one for
+// channels that people read: 200 messages would take minutes to arrive. It is written
+// with the first of them; a process that is killed then tells the others again.
+func (w *Watch) address(tellings []*telling, now time.Time) {
+	type kind struct {
+		channel  string
+		event    Event
+		cause    ledger.IncidentCause
+		flapping bool
+	}
+	count, shared := map[kind]int{}, map[kind]*letter{}
+	kindOf := func(t *telling, n notification) kind {
+		return kind{n.Channel.Name, n.Event, t.Cause, flapping(t.Incident)}
+	}
+	for _, t := range tellings {
+		for _, n := range t.Notifications {
+			count[kindOf(t, n)]++
+		}
+	}
+	for _, t := range tellings {
+		for _, n := range t.Notifications {
+			k := kindOf(t, n)
+			l, m := shared[k], w.message(n.Event, t.Incident, now)
+			if l == nil {
+				l = &letter{notification: n, message: m, from: t}
+				if groups(n.Channel) && count[k] >= groupFrom {
+					shared[k] = l
+				}
+			} else {
+				if l.message.Others = append(l.message.Others, m); len(l.message.Others) == groupMost-1 {
+					delete(shared, k)
+				}
+			}
+			t.letters = append(t.letters, l)
+		}
+	}
+}
+
+// groups reports whether a channel is told many incidents in one message. Events of
+// webhooks and of PagerDuty are of one incident each.
+func groups(c jobs.Channel) bool {
+	return c.Type == jobs.ChannelSlack || c.Type == jobs.ChannelEmail || c.Type == jobs.ChannelAlertmanager
+}
+
+func (w *Watch) message(event Event, i ledger.Incident, now time.Time) Message {
+	m := NewMessage(w.Registry.Name(), w.PublicURL, event, i, now)
+	if j, known := w.Registry.Job(i.JobID); known {
+		m.Owner = j.Owner
+	}
+	return m
+}
+
+// entry is the run that delivers a letter. Its ID follows from the incident and its
+// version: what is told twice has one ID.
+func (l *letter) entry(now time.Time) (ledger.Entry, error) {
+	at, i := now.UTC().Truncate(time.Second), l.from.Incident
+	id := jobs.RunIDWithToken(l.Channel.JobID(), at, "i"+strconv.FormatInt(i.ID, 10)+"."+strconv.FormatInt(i.Version, 10)+"-"+string(l.Event))
+	call, err := NewCall(l.message, l.Channel, id)
+	return ledger.Entry{JobID: l.Channel.JobID(), RunSpec: ledger.RunSpec{
+		RunID: id, ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.ByIncident, Overlap: ledger.OverlapAllow, Call: call,
+	}}, err
+}
