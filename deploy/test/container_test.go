@@ -84,7 +84,9 @@ type imageSettings struct {
 // The Containerfile is built whole. Its root runs read-only, as an account that is
 // not root, and answers its health check.
 func TestTheImage(t *testing.T) {
-	rootfs, settings := newImages(t).build()
+	store := newImages(t)
+	rootfs, settings := store.build()
+	t.Run("the documented commands show the dashboard", func(t *testing.T) { documentedCommands(t, store.buildah[1:]) })
 	var files []string
 	bed.Must(t, filepath.WalkDir(rootfs, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
