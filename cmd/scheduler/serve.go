@@ -132,9 +132,6 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 	if err != nil {
 		return err
 	}
-	if text := jobs.ZonesWarning(a.now()); text != "" {
-		log.Warn("time zone database is old", "zones", schedule.ZoneVersion(), "advice", text)
-	}
 	hosts, err := a.hosts(f)
 	if err != nil {
 		return err
@@ -156,7 +153,7 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 		return err
 	}
 	defer unlock()
-	a.warnOfNewerTables(ctx, log)
+	a.warnAtStart(ctx, log)
 	metrics := telemetry.NewMetrics()
 	s := &server{app: a, flags: f, store: store, metrics: metrics, purges: metrics.Purge(), log: log, reloadAccess: reloadAccess}
 	closeKeys, err := s.openAPIKeys(ctx, control)
@@ -205,6 +202,14 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 	clients.tell()
 	log.Info("stopped")
 	return err
+}
+
+// warnAtStart logs what serve works with and should not: old time zones, newer tables.
+func (a *app) warnAtStart(ctx context.Context, log *slog.Logger) {
+	if text := jobs.ZonesWarning(a.now()); text != "" {
+		log.Warn("time zone database is old", "zones", schedule.ZoneVersion(), "advice", text)
+	}
+	a.warnOfNewerTables(ctx, log)
 }
 
 func engineOf(url string) string {
