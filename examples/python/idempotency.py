@@ -173,6 +173,7 @@ def parse_time(values):
 
 def fingerprint(scope, body):
     kind = dict(scope["headers"]).get(b"content-type", b"")
+    kind = re.sub(rb'(json) *; *charset="?utf-8"?$', rb"\1", kind, flags=re.I)  # JSON is UTF-8 without it
     path = scope.get("raw_path") or scope["path"].encode()
     parts = [scope["method"].encode(), path, scope["query_string"], kind, canonical(body)]
     return hashlib.sha256(b"".join(b"%d:%s" % (len(p), p) for p in parts)).digest()

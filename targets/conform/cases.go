@@ -49,7 +49,7 @@ var cases = []testcase{
 		source: contract + ", rule 3", run: mismatched(variant{query: "part=1"}, variant{query: "part=2"})},
 	{name: "mismatch-media-type", rule: "A key that comes with another media type is refused like another payload.",
 		source: contract + ", rule 3", run: mismatched(variant{}, variant{mediaType: "application/vnd.conform+json"})},
-	{name: "json-meaning", rule: "JSON is compared by its meaning: order and spacing of members do not matter.",
+	{name: "json-meaning", rule: "JSON is compared by its meaning: order and spacing of members, and charset=utf-8, do not matter.",
 		source: "RFC 8785; docs/kit-reference.md", advisory: true, run: jsonMeaning},
 	{name: "late-call", rule: "A call past its Cronce-Send-Before starts no work: 412.",
 		source: contract + ", rule 4", run: lateCall},

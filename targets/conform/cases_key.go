@@ -72,7 +72,14 @@ func jsonMeaning(ctx context.Context, s *suite) error {
 		return err
 	}
 	c.body = fmt.Sprintf("{ \"operation\" : %q,\n\t\"answer\" : 2.01e2 }", c.operation)
-	return s.again(ctx, c, first)
+	if err := s.again(ctx, c, first); err != nil {
+		return err
+	}
+	c.mediaType = "application/json; charset=UTF-8"
+	if err := s.again(ctx, c, first); err != nil {
+		return fmt.Errorf("with Content-Type %s: %w", c.mediaType, err)
+	}
+	return nil
 }
 
 func sendBefore(value ...string) http.Header {

@@ -93,6 +93,7 @@ var mutants = []struct {
 	{"fingerprints without the media type", "mismatch-media-type", conform.Failed},
 	{"has one media type", "mismatch-media-type", conform.Skipped},
 	{"compares bytes", "json-meaning", conform.Advised},
+	{"compares media types as text", "json-meaning", conform.Advised},
 	{"ignores the send-before time", "late-call", conform.Failed},
 	{"refuses late callers of done work", "late-replay", conform.Failed},
 	{"takes any time", "send-before-syntax", conform.Failed},
