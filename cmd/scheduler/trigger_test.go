@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -84,9 +85,8 @@ func TestTriggerRecordsWhoWithoutUser(t *testing.T) {
 }
 
 func TestTriggerSaysAtOnceThatNothingListens(t *testing.T) {
-	d := newDesk(t, "name: acme\njobs: [{ id: close, schedule: '@daily', targetUrlEnv: MEMBERSHIP_URL, path: /x, retry: { backoff: [10ms, 1ms] } }]\n")
-	d.env["MEMBERSHIP_URL"] = "http://127.0.0.1:1"
-	code, out, errs := d.run("trigger", "close")
+	config := writeFile(t, "name: acme\njobs: [{ id: close, schedule: '@daily', targetUrlEnv: SVC_URL, path: /x, retry: { backoff: [10ms, 1ms] } }]\n")
+	code, out, errs := invoke(t, map[string]string{"SVC_URL": "http://127.0.0.1:1"}, "trigger", "close", "--config", config, "--db", "sqlite:"+filepath.Join(t.TempDir(), "l.db"))
 	if code != exitFailed || !strings.HasPrefix(errs, "nothing listens at 127.0.0.1:1; the call is retried for about ") {
 		t.Errorf("exit %d: %s%s", code, out, errs)
 	}
