@@ -35,8 +35,9 @@ func AheadText(watermark, now time.Time) string {
 }
 
 // ClockStep is by how much the store's clock was set back since the latest heartbeat of
-// any process. Heartbeat looks for it before it writes its own. If there is one, it moves
-// in the same transaction:
+// any process, or the latest lease of an unfinished run. Heartbeat looks at the heartbeats
+// before it writes its own, and Declare at the leases too, since a process that stops
+// gracefully leaves no heartbeat. If there is a step, they move:
 //
 //   - the heartbeats that are ahead of the clock, to now: their processes have ProcessTTL
 //     to send another;
@@ -48,12 +49,9 @@ func AheadText(watermark, now time.Time) string {
 //   - SendBefore of the unfinished and the dead runs, back by the step: the target counts
 //     the key's TTL on another clock. A run that was first leased within ProcessTTL keeps
 //     it: that may have been after the step;
+//   - LeasedAt of the unfinished runs, to now at the latest, so that a step is followed once;
 //   - DueAt of incidents, back by the step.
-//
-// A process that stopped gracefully leaves no heartbeat to tell the step.
-func ClockStep(latestHeartbeat, now time.Time) time.Duration {
-	return AheadOfClock(latestHeartbeat, now)
-}
+func ClockStep(latest, now time.Time) time.Duration { return AheadOfClock(latest, now) }
 
 // FollowClock moves what is in progress in a row by a ClockStep, and reports whether it
 // changed the row. SQL engines have the same rule in a statement.
@@ -72,6 +70,9 @@ func (r *Row) FollowClock(step time.Duration, now time.Time) (changed bool) {
 	lately := !r.StartedAt.After(now) && r.StartedAt.After(now.Add(-ProcessTTL))
 	if !r.SendBefore.IsZero() && !lately && (pending || r.State == Dead) {
 		r.SendBefore, changed = r.SendBefore.Add(-step), true
+	}
+	if pending && r.LeasedAt.After(now) {
+		r.LeasedAt, changed = now, true
 	}
 	return changed
 }

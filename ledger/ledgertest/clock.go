@@ -17,6 +17,7 @@ var clockCases = []testCase{
 	{"a trigger that is due is due within ProcessTTL when the clock is set back", triggerAfterStep},
 	{"a dead run cannot be redriven for longer when the clock is set back", deadAfterStep},
 	{"a notification that is due stays due when the clock is set back", incidentAfterStep},
+	{"a step is followed at the start of a process, although the former one stopped gracefully", afterGracefulStop},
 	{"one step is followed once, and a small one not at all", oneStep},
 	{"Counts tells the clock and the latest watermark", countsTellClock},
 	{"a job is planned again when the clock reaches its watermark", plannedAtWatermark},
@@ -169,6 +170,25 @@ func incidentAfterStep(b *bed) {
 	if len(due) != 1 {
 		b.Errorf("due incidents %+v, want the one that opened before the step", due)
 	}
+}
+
+func afterGracefulStop(b *bed) {
+	j, w := b.started("j")
+	b.record(retrying(w, 10*time.Minute))
+	b.must(b.Deregister(b.ctx, "process-of-j"))
+	b.pass(-step)
+	b.declare("p2", "v2", "j")
+	once := b.get(w.RunID)
+	now := b.beat("p2").Now
+	if wait, left := once.NextAt.Sub(now), once.SendBefore.Sub(now); wait > 11*time.Minute || left > horizon+ledger.ClockTolerance {
+		b.Errorf("the retry waits for %s more, and is sendable for %s", wait, left)
+	}
+	b.declare("p3", "v3", "j")
+	if again := b.get(w.RunID); !again.NextAt.Equal(once.NextAt) || !again.SendBefore.Equal(once.SendBefore) {
+		b.Errorf("%+v, then %+v: want the same times", once, again)
+	}
+	b.pass(11 * time.Minute)
+	b.take("p2", j.id(0))
 }
 
 func oneStep(b *bed) {

@@ -8,12 +8,18 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// followClock moves what is in progress if the clock was set back. See ledger.ClockStep.
-func (l *Ledger) followClock(now time.Time) {
+// followClock moves what is in progress if the clock was set back since the latest
+// heartbeat or, with leases, the latest lease. See ledger.ClockStep.
+func (l *Ledger) followClock(now time.Time, leases bool) {
 	var latest time.Time
 	for _, p := range l.processes {
 		if p.seen.After(latest) {
 			latest = p.seen
+		}
+	}
+	for _, r := range l.indexes.due {
+		if leases && r.LeasedAt.After(latest) {
+			latest = r.LeasedAt
 		}
 	}
 	step := ledger.ClockStep(latest, now)

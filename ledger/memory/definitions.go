@@ -30,6 +30,7 @@ func (l *Ledger) Declare(ctx context.Context, d ledger.Declaration) error {
 		return fmt.Errorf("%w: it is %q's, this is %q", ledger.ErrOtherRegistry, l.registry, d.Registry)
 	}
 	l.registry = d.Registry
+	l.followClock(now, true)
 	held := map[string]string{}
 	for def := range d.Definitions {
 		held[def.JobID] = def.Hash
@@ -72,7 +73,7 @@ func (l *Ledger) Heartbeat(ctx context.Context, id string) (ledger.HeartbeatRepl
 	if p == nil {
 		return ledger.HeartbeatReply{}, fmt.Errorf("process %q: %w", id, ledger.ErrNotFound)
 	}
-	l.followClock(now)
+	l.followClock(now, false)
 	p.seen = now
 	return ledger.HeartbeatReply{Now: now, LiveVersions: l.liveVersions(now), Processes: l.countAlive(now)}, nil
 }

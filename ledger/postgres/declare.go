@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -12,6 +13,16 @@ import (
 
 // Declare registers a process and its definitions. See ledger.Store.
 func (l *Ledger) Declare(ctx context.Context, d ledger.Declaration) error {
+	var latest *time.Time
+	var now time.Time
+	if err := l.pool.QueryRow(ctx, latestSQL).Scan(&latest, &now); err != nil {
+		return translate("declare the process", err)
+	}
+	if ledger.ClockStep(timeOf(latest), now) > 0 {
+		if err := l.followClock(ctx); err != nil {
+			return err
+		}
+	}
 	return l.transact(ctx, "declare the process", func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock_shared(`+declareKey+`)`); err != nil {
 			return err

@@ -14,6 +14,9 @@ func (l *Ledger) Declare(ctx context.Context, d ledger.Declaration) error {
 		if err := t.claimRegistry(d.Registry); err != nil {
 			return err
 		}
+		if err := t.followClock(latestLease); err != nil {
+			return err
+		}
 		for def := range d.Definitions {
 			if err := t.declare(d.Version, def); err != nil {
 				return fmt.Errorf("job %s: %w", def.JobID, err)
@@ -67,7 +70,7 @@ func (t *tx) declare(version string, d ledger.Definition) error {
 func (l *Ledger) Heartbeat(ctx context.Context, process string) (ledger.HeartbeatReply, error) {
 	var p ledger.HeartbeatReply
 	err := l.write(ctx, func(t *tx) error {
-		if err := t.followClock(); err != nil {
+		if err := t.followClock(latestHeartbeat); err != nil {
 			return err
 		}
 		n, err := t.exec(`UPDATE processes SET beat_at = ? WHERE process = ?`, t.now, process)

@@ -26,6 +26,7 @@ func TestKilledWritersLeaveOneRowForEachScheduledTime(t *testing.T) {
 	path := newFile(t)
 	survivor := startWriter(t, path)
 	told := map[string]int64{}
+	survivor.follow(t, 1, told) // the jobs have begun
 	for range 8 {
 		w := startWriter(t, path)
 		w.follow(t, 1+rand.IntN(12), told)
@@ -171,6 +172,13 @@ func writeUntilKilled(path string) error {
 		defs = append(defs, ledger.Definition{JobID: "job-" + strconv.Itoa(i), Hash: "h"})
 	}
 	d.Definitions = slices.Values(defs)
+	begun, err := l.Assignments(ctx, "")
+	if err != nil {
+		return err
+	}
+	if len(begun) > 0 { // the others' clock, for a ledger follows one that is set back
+		c.shift.Store(int64(24 * time.Hour))
+	}
 	if err := l.Declare(ctx, d); err != nil {
 		return err
 	}
