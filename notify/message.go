@@ -56,7 +56,7 @@ func (m Message) title() string {
 	return fmt.Sprintf("[%s] %s: %s", m.Registry, i.JobID, what(i))
 }
 
-// what is the problem in words.
+// what is the problem in words; without a Reason, of incidents that differ in it.
 func what(i ledger.Incident) string {
 	switch i.Cause {
 	case ledger.IncidentDead:
@@ -67,10 +67,13 @@ func what(i ledger.Incident) string {
 	case ledger.IncidentMissed:
 		return "missed scheduled times"
 	case ledger.IncidentLate:
-		if i.Reason == ledger.ReasonNotStarted {
+		switch i.Reason {
+		case ledger.ReasonNotStarted:
 			return "a run has not started in time"
+		case ledger.ReasonNotFinished:
+			return "a run has not finished in time"
 		}
-		return "a run has not finished in time"
+		return "late runs"
 	case ledger.IncidentUnplanned:
 		return "no process plans the job"
 	case ledger.IncidentOverdue:
