@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cronce/cronce/api"
 	"github.com/cronce/cronce/executor"
 	"github.com/cronce/cronce/internal/hosts"
 	"github.com/cronce/cronce/internal/rollover"
@@ -168,29 +167,11 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 	notify := notifier{log}
 	var fleet *rollover.Fleet[*instance]
 	fleet = rollover.New(first, func() (*instance, error) { return s.successor(fleet.Current().registry) }, s.observer(notify), log)
-	draining := context.WithoutCancel(ctx) // what others ask is answered until the calls in flight have ended
-	metrics.Watch(func() map[string]string { return fleet.Current().calls.Breakers() }, countsOf(draining, store), troublesOf(draining, store))
-	mux := healthMux(ctx, fleet, metrics)
-	ops := s.operations(fleet)
-	gate := api.NewGate(control)
-	v1, err := s.api(gate, ops)
+	clients, closeServers, err := s.answer(ctx, fleet, hosts, control)
 	if err != nil {
 		return err
 	}
-	board := s.dashboard(fleet, ops, v1)
-	defer board.Close()
-	clients := &askers{Handler: v1}
-	mux.Handle("/v1/", clients)
-	stop, err := a.listen(draining, f.listen, hosts, mux, guard{control, gate, log}, board)
-	if err != nil {
-		return err
-	}
-	defer stop()
-	stopKeys, err := listenKeys(draining, f.listenKeys, fleet, log)
-	if err != nil {
-		return err
-	}
-	defer stopKeys()
+	defer closeServers()
 	defer watchSignals(log, f.lease, leasedBy(fleet))()
 	defer s.requestReloads(ctx, fleet, hangups, files)()
 	unwatch, err := notify.watch(ctx, fleet)

@@ -12,7 +12,36 @@ import (
 
 	"github.com/cronce/cronce/api"
 	"github.com/cronce/cronce/api/access"
+	"github.com/cronce/cronce/internal/rollover"
 )
+
+// answer serves what others ask of the process, until closeServers: also after the end of
+// ctx, while the calls in flight end.
+func (s *server) answer(ctx context.Context, fleet *rollover.Fleet[*instance], hosts access.Hosts, control access.Control) (clients *askers, closeServers func(), err error) {
+	draining := context.WithoutCancel(ctx)
+	s.metrics.Watch(func() map[string]string { return fleet.Current().calls.Breakers() }, countsOf(draining, s.store), troublesOf(draining, s.store))
+	mux := healthMux(ctx, fleet, s.metrics)
+	ops, gate := s.operations(fleet), api.NewGate(control)
+	v1, err := s.api(gate, ops)
+	if err != nil {
+		return nil, nil, err
+	}
+	clients = &askers{Handler: v1}
+	mux.Handle("/v1/", clients)
+	board := s.dashboard(fleet, ops, v1)
+	stop, err := s.app.listen(draining, s.flags.listen, hosts, mux, guard{control, gate, s.log}, board)
+	if err != nil {
+		board.Close()
+		return nil, nil, err
+	}
+	stopKeys, err := listenKeys(draining, s.flags.listenKeys, fleet, s.log)
+	if err != nil {
+		stop()
+		board.Close()
+		return nil, nil, err
+	}
+	return clients, func() { stopKeys(); stop(); board.Close() }, nil
+}
 
 // listen serves health, metrics, the API and the dashboard, until stop.
 func (a *app) listen(ctx context.Context, address string, hosts access.Hosts, mux *http.ServeMux, g guard, board http.Handler) (stop func(), err error) {
