@@ -28,7 +28,7 @@ const METHODS = [
 /** What would take the client's response from its connection. */
 const ATTACHING = ["assignSocket", "detachSocket"] as const;
 /** By these a response of HTTP/1 writes. Called past the methods above, they leave it in no state to be used again. */
-const WRITING = ["_send", "_writeRaw"];
+const WRITING = ["_implicitHeader", "_send", "_writeRaw"];
 const STATE = [
   "finished",
   "headersSent",

@@ -19,7 +19,8 @@ export interface Want {
   /**
    * done: the effect and the answer are committed; final: only the answer is
    * stored; failed: nothing is; refused: nothing is, and the kit says why; cut: nothing
-   * is, and the connection is closed without an answer.
+   * is, and the connection is closed without an answer, or on some versions of Node.js
+   * after an error.
    */
   readonly kind: "done" | "final" | "failed" | "refused" | "cut";
   readonly status: number;

@@ -30,7 +30,7 @@ const setsCookies = async () => {
   (await draftMode()).enable();
 };
 
-const nextIdioms: Record<string, Idiom<Given>> = {
+export const nextIdioms: Record<string, Idiom<Given>> = {
   ...fetchIdioms,
   "NextResponse.json": {
     answers: () => NextResponse.json({ paid: true }, { status: 201 }),
