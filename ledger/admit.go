@@ -37,6 +37,7 @@ type admissionTx struct {
 	got      Admitted
 
 	rows     []Row
+	missed   bool // some of them are
 	inserted Later[[]bool]
 	moves    []JobChange
 	events   []Event
@@ -190,6 +191,7 @@ func (m *admissionTx) plan(p *Plan, was JobRow) error {
 			continue
 		}
 		r := newRow(in, was, m.got.Now)
+		m.missed = m.missed || r.State == Missed
 		m.slots.place(&r, in.Overlap, m.got.Now)
 		if in.Lease && r.startable(m.got.Now) {
 			r.lease(m.Owner, m.Token, m.got.Now, m.LeaseFor)
@@ -224,7 +226,7 @@ func (j *JobRow) switchRevision(next Definition, now time.Time) []Event {
 
 // openMissed opens the incidents of missed rows that were written.
 func (m *admissionTx) openMissed() error {
-	if !slices.ContainsFunc(m.rows, func(r Row) bool { return r.State == Missed }) {
+	if !m.missed {
 		return nil
 	}
 	inserted, err := m.inserted.Get()

@@ -17,7 +17,8 @@ func (l *Ledger) Claim(ctx context.Context, c Claim) (Claimed, error) {
 		got.Work = append(got.Work, step.Work...)
 		got.PastSendBefore = append(got.PastSendBefore, step.PastSendBefore...)
 		if len(step.free) > 0 {
-			if err := l.grantFree(ctx, step.free); err != nil {
+			err := l.rows.Write(ctx, "give free slots", func(tx Tx) error { return grantFree(tx, step.free) })
+			if err != nil {
 				return got, err
 			}
 		}
@@ -41,18 +42,28 @@ func claim(tx Tx, c Claim, limit int, look bool) (got claimStep, err error) {
 	if look {
 		free = tx.FreeJobs()
 	}
-	asked, next := tx.Due(DueQuery{Limit: limit, BusyTargets: c.BusyTargets, BusyJobs: c.BusyJobs, Only: c.Only}), tx.NextDue()
+	q := DueQuery{Limit: limit, BusyTargets: c.BusyTargets, BusyJobs: c.BusyJobs, Only: c.Only}
+	asked, next := tx.Due(q), tx.NextDue()
 	if got.Now, err = tx.Now(); err != nil {
 		return got, err
 	}
-	if got.NextAt, err = next.Get(); err != nil {
-		return got, err
-	}
-	if got.free, err = free.Get(); err != nil || len(got.free) > 0 {
+	if got.free, err = free.Get(); err != nil {
 		return got, err
 	}
 	due, err := asked.Get()
 	if err != nil {
+		return got, err
+	}
+	if len(got.free) > 0 && len(due) == 0 { // no run is locked, so jobs may be
+		if err := grantFree(tx, got.free); err != nil {
+			return got, err
+		}
+		got.free, asked, next = nil, tx.Due(q), tx.NextDue()
+		if due, err = asked.Get(); err != nil {
+			return got, err
+		}
+	}
+	if got.NextAt, err = next.Get(); err != nil || len(got.free) > 0 {
 		return got, err
 	}
 	changes := make([]Change, len(due))

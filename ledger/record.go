@@ -80,7 +80,7 @@ func record(tx Tx, outcomes []Outcome) (written Later[[]bool], err error) {
 	}
 	written = updateFenced(tx, changes)
 	incidents, err := open.Get()
-	if err != nil || len(incidents) == 0 && !slices.ContainsFunc(outcomes, func(o Outcome) bool { return o.State == Dead }) {
+	if err != nil || len(incidents) == 0 && !anyDead(outcomes) {
 		return written, err // usual; which were written is not needed here
 	}
 	ok, err := written.Get()
@@ -94,6 +94,15 @@ func record(tx Tx, outcomes []Outcome) (written Later[[]bool], err error) {
 		}
 	}
 	return written, ended.write(tx, incidents, now)
+}
+
+func anyDead(outcomes []Outcome) bool {
+	for i := range outcomes {
+		if outcomes[i].State == Dead {
+			return true
+		}
+	}
+	return false
 }
 
 // openOf asks for the open incidents of the jobs that succeeded.

@@ -1,9 +1,6 @@
 package ledger
 
-import (
-	"context"
-	"time"
-)
+import "time"
 
 // slots are the slots of jobs that a transaction has locked, by job. A job that is not in
 // it has a free slot that no run waits for.
@@ -70,17 +67,15 @@ func grant(tx Tx, list []Slot) slots {
 }
 
 // grantFree locks jobs and gives their free slots.
-func (l *Ledger) grantFree(ctx context.Context, jobIDs []string) error {
-	return l.rows.Write(ctx, "give free slots", func(tx Tx) error {
-		jobs, free := tx.Jobs(jobIDs), tx.Slots(jobIDs)
-		if _, err := jobs.Get(); err != nil {
-			return err
-		}
-		list, err := free.Get()
-		if err != nil {
-			return err
-		}
-		grant(tx, list)
-		return nil
-	})
+func grantFree(tx Tx, jobIDs []string) error {
+	jobs, slots := tx.Jobs(jobIDs), tx.Slots(jobIDs)
+	if _, err := jobs.Get(); err != nil {
+		return err
+	}
+	list, err := slots.Get()
+	if err != nil {
+		return err
+	}
+	grant(tx, list)
+	return nil
 }
