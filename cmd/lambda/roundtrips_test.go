@@ -29,10 +29,10 @@ func TestAnEventAsksTheDatabaseSeldom(t *testing.T) {
 		most          int64
 	}{
 		{"the first", `{"jobId":"minutely","id":"a"}`, 10},
-		{"work under its own id", `{"jobId":"minutely","id":"b"}`, 8},
-		{"a job that the ledger does not know", `{"jobId":"minutely","scheduledAt":"` + minute().Format(time.RFC3339) + `"}`, 18},
-		{"a scheduled time", `{"jobId":"minutely","scheduledAt":"` + minute().Add(-time.Minute).Format(time.RFC3339) + `"}`, 12},
-		{"a repeat of it", `{"jobId":"minutely","scheduledAt":"` + minute().Add(-time.Minute).Format(time.RFC3339) + `"}`, 8},
+		{"work under its own id", `{"jobId":"minutely","id":"b"}`, 9},
+		{"a job that the ledger does not know", `{"jobId":"minutely","scheduledAt":"` + minute().Format(time.RFC3339) + `"}`, 9},
+		{"a scheduled time", `{"jobId":"minutely","scheduledAt":"` + minute().Add(-time.Minute).Format(time.RFC3339) + `"}`, 8},
+		{"a repeat of it", `{"jobId":"minutely","scheduledAt":"` + minute().Add(-time.Minute).Format(time.RFC3339) + `"}`, 4},
 	} {
 		before := relay.Trips()
 		if err := inTime(t, h, time.Minute, tc.payload); err != nil {

@@ -10,21 +10,6 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// auditSQL records one act on each run in $2; the run's id begins with its job's.
-const auditSQL = `
-	INSERT INTO audit (at, act, job_id, run_id, rerun_id, by, why, via, request)
-	SELECT now(), $1, coalesce(nullif($3, ''), split_part(run_id, '@', 1)), run_id, $4, $5, $6, $7, $8
-	FROM unnest($2::text[]) WITH ORDINALITY AS r (run_id, n) ORDER BY n`
-
-// addAudit records an action, in its transaction, on each of the runs, or on the job.
-func addAudit(ctx context.Context, q querier, a ledger.Audit, runIDs ...string) error {
-	if len(runIDs) == 0 {
-		return nil
-	}
-	_, err := q.Exec(ctx, auditSQL, string(a.Action), runIDs, a.JobID, a.RerunID, a.By, a.Why, sanitize(string(a.Via)), sanitize(a.Request))
-	return err
-}
-
 // Audit returns a page of the audit, newest first. See ledger.AuditFilter.
 func (l *Ledger) Audit(ctx context.Context, f ledger.AuditFilter) ([]ledger.Audit, error) {
 	q, args := selectAudit(f)

@@ -47,7 +47,6 @@ func BenchmarkAdmitClaimRecord(b *testing.B) {
 // further in each round.
 type fleet struct {
 	ledger.Store
-	as       func(*postgres.Ledger) ledger.Store // nil: by statements
 	url      string
 	overlap  ledger.Overlap
 	stands   []ledger.JobAssignment
@@ -86,9 +85,6 @@ func newFleetAt(t testing.TB, url string, jobs int, overlap ledger.Overlap) *fle
 func (f *fleet) open(t testing.TB, url string, options ...postgres.Option) {
 	t.Helper()
 	f.Store = open(t, url, options...)
-	if f.as != nil {
-		f.Store = f.as(f.Store.(*postgres.Ledger))
-	}
 }
 
 func must(t testing.TB, err error) {

@@ -19,22 +19,13 @@ import (
 // TestContract runs the suite that every ledger passes, each case in a schema
 // of its own, with a second replica beside it.
 func TestContract(t *testing.T) {
-	contract(t, direct, statements)
+	contract(t, direct)
 }
 
 // TestContractThroughPgBouncer runs the suite where each transaction may be in
 // another session, none of which has the ledger's settings.
 func TestContractThroughPgBouncer(t *testing.T) {
-	contract(t, testdb.PgBouncer, statements)
-}
-
-// The rules over the database's rows pass the suite too.
-func TestContractOverRows(t *testing.T) {
-	contract(t, direct, postgres.OverRows)
-}
-
-func TestContractOverRowsThroughPgBouncer(t *testing.T) {
-	contract(t, testdb.PgBouncer, postgres.OverRows)
+	contract(t, testdb.PgBouncer)
 }
 
 func TestRows(t *testing.T) {
@@ -48,19 +39,17 @@ func TestRows(t *testing.T) {
 
 func direct(_ testing.TB, url string) string { return url }
 
-func statements(l *postgres.Ledger) ledger.Store { return l }
-
-func contract(t *testing.T, through func(testing.TB, string) string, as func(*postgres.Ledger) ledger.Store) {
+func contract(t *testing.T, through func(testing.TB, string) string) {
 	url := testdb.Postgres(t)
 	pooled, besides := through(t, url), connect(t, url)
 	var cases atomic.Int32
 	ledgertest.Run(t, func(t *testing.T) ledgertest.Opened {
 		c := newClock(t, besides, fmt.Sprintf("case_%d", cases.Add(1)))
 		return ledgertest.Opened{
-			Store:  as(open(t, pooled, c.options...)),
+			Store:  open(t, pooled, c.options...),
 			Shift:  c.pass,
 			Stop:   c.stop,
-			Second: func(t *testing.T) ledger.Store { return as(open(t, pooled, c.options...)) },
+			Second: func(t *testing.T) ledger.Store { return open(t, pooled, c.options...) },
 		}
 	})
 }

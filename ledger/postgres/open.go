@@ -26,7 +26,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -41,8 +40,6 @@ import (
 type Ledger struct {
 	*ledger.Ledger // the rules, over rows
 	pool           *sessions
-	// contended: the last admission lost scheduled times to another process.
-	contended atomic.Bool
 }
 
 type settings struct {

@@ -42,7 +42,7 @@ func (l *Ledger) PurgeRuns(ctx context.Context, p ledger.Purge) (got ledger.Purg
 		// Jobs before runs, as in every transaction; then a run that is
 		// unchanged since it was found cannot be revived.
 		runs := got.Next.Found[:n]
-		if _, err := tx.Exec(ctx, lockJobsSQL, jobsOf(runs)); err != nil {
+		if _, err := tx.Exec(ctx, `SELECT FROM jobs WHERE job_id = ANY ($1) ORDER BY job_id FOR UPDATE`, jobsOf(runs)); err != nil {
 			return err
 		}
 		return tx.QueryRow(ctx, purgeSQL, runs, microseconds(min(p.Retention, p.DeadRetention))).Scan(&got.Runs)

@@ -105,30 +105,37 @@ func (t *tx) Jobs(ids []string) ledger.Later[[]ledger.JobRow] {
 }
 
 // PutJobs writes fields of jobs that are locked, or new rows. A row that another
-// transaction has inserted meanwhile stays as it is.
+// transaction has inserted meanwhile stays as it is. The watermarks are written first: a
+// revision that ends or begins does so at its job's watermark.
 func (t *tx) PutJobs(changes []ledger.JobChange) error {
-	var moved []ledger.JobChange
+	t.putWatermarks(changes)
 	for _, c := range changes {
 		switch {
 		case !t.locked[c.JobID]:
 			t.insertJob(c.JobRow)
-			continue
 		case c.Set&ledger.JobRevision != 0:
 			t.putRevision(c.JobRow)
 		case c.Set&ledger.JobPause != 0:
 			t.putPause(c.JobRow)
 		}
-		if c.Set&ledger.JobWatermark != 0 {
+	}
+	return nil
+}
+
+func (t *tx) putWatermarks(changes []ledger.JobChange) {
+	var moved []ledger.JobChange
+	for _, c := range changes {
+		if t.locked[c.JobID] && c.Set&ledger.JobWatermark != 0 {
 			moved = append(moved, c)
 		}
 	}
-	if len(moved) > 0 {
-		q := query{sql: `UPDATE jobs j SET watermark = u.watermark FROM unnest($1, $2) AS u (job_id, watermark) WHERE j.job_id = u.job_id`}
-		array(&q.args, textKind, moved, func(b []byte, c *ledger.JobChange) []byte { return appendText(b, c.JobID) })
-		array(&q.args, timeKind, moved, func(b []byte, c *ledger.JobChange) []byte { return appendTime(b, c.Watermark) })
-		t.p.add(q)
+	if len(moved) == 0 {
+		return
 	}
-	return nil
+	q := query{sql: `UPDATE jobs j SET watermark = u.watermark FROM unnest($1, $2) AS u (job_id, watermark) WHERE j.job_id = u.job_id`}
+	array(&q.args, textKind, moved, func(b []byte, c *ledger.JobChange) []byte { return appendText(b, c.JobID) })
+	array(&q.args, timeKind, moved, func(b []byte, c *ledger.JobChange) []byte { return appendTime(b, c.Watermark) })
+	t.p.add(q)
 }
 
 func (t *tx) insertJob(j ledger.JobRow) {

@@ -112,3 +112,12 @@ func sanitizeAll(list []string) []string {
 	}
 	return cleaned
 }
+
+// orEmpty keeps a nil list from becoming NULL, which equals nothing and
+// differs from nothing.
+func orEmpty(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
+}

@@ -1,44 +1,26 @@
 package postgres
 
 import (
-	"cmp"
-	"slices"
 	"strconv"
 	"time"
 
 	"github.com/cronce/cronce/ledger"
 )
 
-// find is the query of rows by their IDs.
-func find(ids []string) query {
-	q := query{sql: `SELECT ` + rowColumns + ` FROM runs r WHERE r.run_id = ANY ($1)`}
-	q.args.texts(ids)
-	return q
-}
-
 // Find returns the rows that exist, by time.
 func (t *tx) Find(ids []string) ledger.Later[[]ledger.Row] {
-	q := find(ids)
-	q.sql += ` ORDER BY r.scheduled_at, r.run_id`
+	q := query{sql: `SELECT ` + rowColumns + ` FROM runs r WHERE r.run_id = ANY ($1) ORDER BY r.scheduled_at, r.run_id`}
+	q.args.texts(ids)
 	return ask(t, q, new(rowReader).row)
 }
 
 // LockRuns is Find, and locks the rows in the order of their IDs.
 func (t *tx) LockRuns(ids []string) ledger.Later[[]ledger.Row] {
-	q := find(ids)
-	q.sql += ` ORDER BY r.run_id FOR UPDATE`
-	return sorted(ask(t, q, new(rowReader).row), func(a, b ledger.Row) int {
-		return cmp.Or(a.ScheduledAt.Compare(b.ScheduledAt), cmp.Compare(a.ID, b.ID))
-	})
-}
-
-// sorted sorts rows that were locked in another order.
-func sorted(asked ledger.Later[[]ledger.Row], compare func(a, b ledger.Row) int) ledger.Later[[]ledger.Row] {
-	return ledger.Await(func() ([]ledger.Row, error) {
-		list, err := asked.Get()
-		slices.SortFunc(list, compare)
-		return list, err
-	})
+	q := query{sql: `
+		SELECT ` + rowColumns + ` FROM (SELECT * FROM runs WHERE run_id = ANY ($1) ORDER BY run_id FOR UPDATE) r
+		ORDER BY r.scheduled_at, r.run_id`}
+	q.args.texts(ids)
+	return ask(t, q, new(rowReader).row)
 }
 
 // Existing returns those of the run IDs that have a row.
@@ -76,13 +58,13 @@ func (t *tx) Leased(token string) ledger.Later[[]ledger.Row] {
 func (t *tx) Late(limit int) ledger.Later[[]ledger.Row] {
 	const late = `late_at <= now() AND late_at IS NOT NULL AND due_at IS NOT NULL`
 	q := query{sql: `
-		SELECT ` + rowColumns + ` FROM runs r
-		WHERE ` + late + ` AND r.run_id = ANY (ARRAY(SELECT run_id FROM runs WHERE ` + late + ` ORDER BY late_at, run_id LIMIT $1))
-		ORDER BY r.run_id` + t.forUpdate()}
+		SELECT ` + rowColumns + ` FROM (
+			SELECT * FROM runs
+			WHERE ` + late + ` AND run_id = ANY (ARRAY(SELECT run_id FROM runs WHERE ` + late + ` ORDER BY late_at, run_id LIMIT $1))
+			ORDER BY run_id` + t.forUpdate() + `
+		) r ORDER BY r.late_at, r.run_id`}
 	q.args.int8(int64(limit))
-	return sorted(ask(t, q, new(rowReader).row), func(a, b ledger.Row) int {
-		return cmp.Or(a.LateAt.Compare(b.LateAt), cmp.Compare(a.ID, b.ID))
-	})
+	return ask(t, q, new(rowReader).row)
 }
 
 // forUpdate locks rows in a transaction that writes.

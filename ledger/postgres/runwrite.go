@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -117,7 +116,12 @@ func (t *tx) UpdateFenced(changes []ledger.Change) ledger.Later[[]bool] {
 func (t *tx) write(changes []ledger.Change, guarded bool, updated []bool) error {
 	var order []updateShape
 	shapes := map[updateShape][]changeRow{}
-	for i := range changes {
+	places := make([]int, len(changes))
+	for i := range places {
+		places[i] = i
+	}
+	slices.SortFunc(places, func(i, k int) int { return strings.Compare(changes[i].Row.ID, changes[k].Row.ID) })
+	for _, i := range places {
 		c := &changes[i]
 		r := changeRow{stored: stored{Row: c.Row}, change: c, place: i}
 		if c.Set&ledger.ColCall != 0 {
@@ -137,9 +141,7 @@ func (t *tx) write(changes []ledger.Change, guarded bool, updated []bool) error 
 		t.lockInOrder(changes)
 	}
 	for _, shape := range order {
-		rows := shapes[shape]
-		slices.SortFunc(rows, func(a, b changeRow) int { return cmp.Compare(a.ID, b.ID) })
-		t.update(shape, rows, updated)
+		t.update(shape, shapes[shape], updated)
 	}
 	return nil
 }

@@ -267,3 +267,28 @@ func and(url, parameter string) string {
 	}
 	return url + "?" + parameter
 }
+
+// Whoever watches a job's row, as a trigger does, sees a revision begin at its watermark.
+func TestARevisionBeginsAtTheWatermarkOfItsJob(t *testing.T) {
+	f := newFleet(t, 1, ledger.OverlapSkip)
+	execute(t, f.url, `
+		CREATE TABLE cronce.seen (at timestamptz);
+		CREATE FUNCTION cronce.see() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN INSERT INTO cronce.seen VALUES (NEW.watermark); RETURN NULL; END';
+		CREATE TRIGGER see AFTER UPDATE ON cronce.jobs FOR EACH ROW WHEN (NEW.revision <> OLD.revision) EXECUTE FUNCTION cronce.see()`)
+	p := f.plan(0, false)
+	p.Next = &ledger.Definition{JobID: p.JobID, Hash: "h2", Body: []byte("{}")}
+	admitOne(t, f, p)
+	var at time.Time
+	must(t, connect(t, f.url).QueryRow(t.Context(), `SELECT at FROM cronce.seen`).Scan(&at))
+	if !at.Equal(p.Through) {
+		t.Errorf("revision 2 began at %s, want %s", at, p.Through)
+	}
+}
+
+func admitOne(t *testing.T, f *fleet, p ledger.Plan) {
+	t.Helper()
+	got, err := f.Admit(t.Context(), ledger.Admission{Plans: []ledger.Plan{p}, Owner: "p", Token: f.token(), LeaseFor: time.Minute})
+	if err != nil || len(got.Stale) > 0 {
+		t.Fatalf("stale %v: %v", got.Stale, err)
+	}
+}

@@ -12,13 +12,12 @@ import (
 // A process waits for each round trip, and so does a function that runs once: the usual
 // operations take two, whether or not the session knows their statements, and whether or
 // not there is a pooler.
-func TestRoundTripsOverRows(t *testing.T) {
+func TestTheUsualOperationsTakeTwoRoundTrips(t *testing.T) {
 	for name, through := range map[string]func(testing.TB, string) string{"direct": direct, "PgBouncer": testdb.PgBouncer} {
 		t.Run(name, func(t *testing.T) {
 			f := newFleet(t, 3, ledger.OverlapSkip)
 			must(t, f.Close())
 			relay := testdb.NewRelay(t, through(t, f.url))
-			f.as = postgres.OverRows
 			f.open(t, relay.URL, postgres.PoolSize(1))
 			must(t, f.Ping(t.Context()))
 			trips := func(what string, want int64, do func()) {
