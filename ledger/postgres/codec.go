@@ -134,15 +134,6 @@ func (p *params) addArray(d datatype, value []byte) {
 	p.values, p.oids = append(p.values, value), append(p.oids, d.array)
 }
 
-// each adds the value of one item alone, or an array of those of several.
-func each[T any](p *params, d datatype, items []T, put func([]byte, *T) []byte) {
-	if len(items) == 1 {
-		p.add(d, put(nil, &items[0]))
-	} else {
-		array(p, d, items, put)
-	}
-}
-
 // values are the columns of one row, each of which is read once, in order. They are
 // valid until the next row is read.
 type values struct {

@@ -1,0 +1,70 @@
+package postgres
+
+import (
+	"strconv"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// prepared are the statements that a session knows by name.
+type prepared struct {
+	statements map[string]*statement
+	unparsed   []string // texts whose name the server may not have
+	names      int      // never used again
+}
+
+type statement struct {
+	name        string
+	sent        bool
+	description *pgconn.StatementDescription // nil: the server has not confirmed it
+}
+
+// maxPrepared bounds how many statements of a session have a name. The ledger has fewer.
+const maxPrepared = 300
+
+const preparedStatements = "cronce statements"
+
+func preparedOn(conn *pgxpool.Conn) *prepared {
+	data := conn.Conn().PgConn().CustomData()
+	p, ok := data[preparedStatements].(*prepared)
+	if !ok {
+		p = &prepared{statements: map[string]*statement{}}
+		data[preparedStatements] = p
+	}
+	return p
+}
+
+// statement returns the statement of a text; nil if there are too many.
+func (p *prepared) statement(sql string) *statement {
+	s := p.statements[sql]
+	if s == nil && len(p.statements) < maxPrepared {
+		p.names++
+		s = &statement{name: "cronce_" + strconv.Itoa(p.names)}
+		p.statements[sql] = s
+		p.unparsed = append(p.unparsed, sql)
+	}
+	return s
+}
+
+// parsed takes the description of the first statement that the server had not confirmed:
+// it answers in order.
+func (p *prepared) parsed(d *pgconn.StatementDescription) {
+	s := p.statements[p.unparsed[0]]
+	p.unparsed = p.unparsed[1:]
+	d.Name = s.name
+	s.description = d
+}
+
+// forgetUnparsed forgets statements that the server skipped after an error.
+func (p *prepared) forgetUnparsed() {
+	for _, sql := range p.unparsed {
+		delete(p.statements, sql)
+	}
+	p.unparsed = nil
+}
+
+// forget forgets all statements. Their names stay used.
+func (p *prepared) forget() {
+	p.statements, p.unparsed = map[string]*statement{}, nil
+}
