@@ -45,6 +45,7 @@ func TestUseZonesRefusesADamagedFile(t *testing.T) {
 		{"no date", zipped(t, "+VERSION", "2099a"), "its entry +VERSION is invalid"},
 		{"no release", zipped(t, "+VERSION", "newest 2099-01-20"), "its entry +VERSION is invalid"},
 		{"no zone", zipped(t, "+VERSION", "2099a 2099-01-20", "Etc/Fake", "GMT"), "the time zone Etc/Fake is damaged"},
+		{"gzip of nothing", []byte("\x1f\x8bnothing"), "cannot be decompressed"},
 		{"a flipped bit", flipped, "the entry Etc/Fake cannot be read"},
 	} {
 		used, err := schedule.UseZones(c.file)

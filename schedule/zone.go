@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"cmp"
+	"compress/gzip"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -22,7 +23,7 @@ import (
 // Lambda compute the same scheduled times whatever the host has in /usr/share. How to
 // update it: docs/decisions/0008-embedded-time-zones.md.
 //
-//go:embed zoneinfo.zip
+//go:embed zoneinfo.zip.gz
 var zoneArchive []byte
 
 // zoneDatabase is one release of the IANA time zones.
@@ -76,7 +77,15 @@ const zoneRelease = "+VERSION"
 
 var zoneVersion = regexp.MustCompile(`^20\d\d[a-z]{1,2}$`)
 
+// openZones reads a zip file of zones. It may be compressed by gzip as a whole, which is half
+// as long as the compression of each zone by itself.
 func openZones(data []byte) (*zoneDatabase, error) {
+	if bytes.HasPrefix(data, []byte("\x1f\x8b")) {
+		var err error
+		if data, err = unzip(data); err != nil {
+			return nil, fmt.Errorf("cannot be decompressed: %w; make the file with scripts/build-zones", err)
+		}
+	}
 	archive, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
 		return nil, fmt.Errorf("not a zip file of time zones: %w; make one with scripts/build-zones", err)
@@ -102,6 +111,17 @@ func openZones(data []byte) (*zoneDatabase, error) {
 		return nil, fmt.Errorf("its entry %s is invalid: %.40q; write the release and its date, e.g. 2026f 2026-10-27", zoneRelease, text)
 	}
 	return db, nil
+}
+
+// maxZones is more than all zones have; those of 2026 have 404 kB.
+const maxZones = 16 << 20
+
+func unzip(data []byte) ([]byte, error) {
+	r, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(io.LimitReader(r, maxZones))
 }
 
 // maxZoneFile is more than any zone's file has; the largest of 2026 has 3 kB.

@@ -2,8 +2,11 @@ package schedule_test
 
 import (
 	"archive/zip"
+	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,14 +17,30 @@ import (
 	"github.com/cronce/cronce/schedule"
 )
 
-// everyZone lists the zones of the embedded database.
-func everyZone(t *testing.T) []string {
+// embedded is the zip file of the embedded database.
+func embedded(t *testing.T) []byte {
 	t.Helper()
-	archive, err := zip.OpenReader("zoneinfo.zip")
+	data, err := os.ReadFile("zoneinfo.zip.gz")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer archive.Close()
+	r, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if data, err = io.ReadAll(r); err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// everyZone lists the zones of the embedded database.
+func everyZone(t *testing.T) []string {
+	t.Helper()
+	archive, err := zip.NewReader(bytes.NewReader(embedded(t)), int64(len(embedded(t))))
+	if err != nil {
+		t.Fatal(err)
+	}
 	var names []string
 	for _, f := range archive.File {
 		if !strings.HasSuffix(f.Name, "/") && f.Name != "+VERSION" {
@@ -31,14 +50,14 @@ func everyZone(t *testing.T) []string {
 	return names
 }
 
-// A new zoneinfo.zip must come with its version, which is part of what a job's
+// A new zoneinfo.zip.gz must come with its version, which is part of what a job's
 // scheduled times depend on.
 func TestZoneVersionBelongsToTheDatabase(t *testing.T) {
 	const (
 		version = "2026f"
-		sum     = "62ca545e3de47ceb19558544f0dce975570b5be587dadd20e1867f2760c63d2e"
+		sum     = "c4c4f5338f15711e4ea4d9395474d1f16412fb0f0d2a10d44ee1414b9b4870b3"
 	)
-	data, err := os.ReadFile("zoneinfo.zip")
+	data, err := os.ReadFile("zoneinfo.zip.gz")
 	if err != nil {
 		t.Fatal(err)
 	}
