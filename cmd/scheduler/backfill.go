@@ -31,7 +31,11 @@ or were purged are refused.
 The times are those of the job's schedule in the registry. Times in a range row
 (one row for many times) that was planned before the job was last edited are
 refused, because the schedule may have been different. To backfill a removed job,
-add it again with "enabled: false". An interrupted backfill is safe to repeat.`,
+add it again with "enabled: false". An interrupted backfill is safe to repeat.
+
+To call a target at times before the job existed, use "cronce try JOB --from T".
+
+Exit 1: every time was refused.`,
 		Example: `  cronce backfill close-books --from 2026-11-20T00:00:00Z --why "outage" --dry-run`,
 		Args:    cobra.ExactArgs(1),
 		RunE:    func(c *cobra.Command, args []string) error { return a.backfill(c.Context(), args[0], f) },
@@ -104,6 +108,16 @@ func (f backfillFlags) span(now time.Time) (from, to time.Time, err error) {
 }
 
 func (a *app) printBackfilled(b operations.Backfilled) error {
+	if err := a.showBackfilled(b); err != nil {
+		return err
+	}
+	if b.Refused > 0 && b.Planned+b.Left == 0 {
+		return &exit{code: exitFailed}
+	}
+	return nil
+}
+
+func (a *app) showBackfilled(b operations.Backfilled) error {
 	if a.encoded() {
 		return a.encode(b)
 	}

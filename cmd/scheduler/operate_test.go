@@ -106,6 +106,7 @@ func TestPauseResumeAndBackfill(t *testing.T) {
 		if again := s.runs("--job", "tick", "--state", "skipped", "--until", last.ScheduledAt); len(again) != len(skipped)-1 {
 			t.Fatalf("a dry run moved something: %d left of %d", len(again), len(skipped)-1)
 		}
+		s.do(exitFailed, "backfill", "tick", "--from", "2020-01-01T00:00:00Z", "--to", "2020-01-01T00:00:01Z", "--dry-run") // before the job: refused
 		s.do(0, append(span, "--why", "the audit is over")...)
 		eventually(t, "the skipped scheduled times to have run", func() bool {
 			for _, r := range skipped {
