@@ -2,6 +2,7 @@ package executor
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -156,8 +157,12 @@ func (c *ledgerClient) get(ctx context.Context, runID string) (ledger.Run, error
 	return run, c.asked("get", start, err)
 }
 
-// asked notes an answer of the ledger for metrics and readiness.
+// asked notes an answer of the ledger for metrics and readiness. A request that its own
+// caller cut off, such as a stop, tells nothing of the ledger.
 func (c *ledgerClient) asked(op string, since time.Time, err error) error {
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
 	c.observer.LedgerCalled(op, c.now().Sub(since), err)
 	switch fell, rose := c.health.note(op, err, time.Now()); {
 	case fell && err != nil && !final(err): // the final ones are Run's error

@@ -1,10 +1,13 @@
 package executor_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -147,6 +150,30 @@ func (l mute) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitted, e
 func (l mute) LeasedWork(ctx context.Context, _ string) ([]ledger.Work, error) {
 	<-ctx.Done()
 	return nil, ledger.ErrUnavailable
+}
+
+// hanging answers to no heartbeat before its caller has gone, as a driver reports it.
+type hanging struct{ executor.Ledger }
+
+func (hanging) Heartbeat(ctx context.Context, process string) (ledger.HeartbeatReply, error) {
+	<-ctx.Done()
+	return ledger.HeartbeatReply{}, fmt.Errorf("heartbeat of process %s: %w: %w", process, ledger.ErrUnavailable, ctx.Err())
+}
+
+// A heartbeat that the stop itself cuts off is no failure of the ledger.
+func TestStopDoesNotReportTheRequestThatItCutsOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		_, stop := start(t, executor.Config{
+			Registry: registry(t, minutely("a")), Ledger: hanging{memory.New()}, Caller: applying(),
+			Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		})
+		time.Sleep(30 * time.Second)
+		stop()
+		if strings.Contains(log.String(), "ledger unavailable") {
+			t.Errorf("a graceful stop logged a failure of the ledger:\n%s", log.String())
+		}
+	})
 }
 
 // While a stop asks for what it had leased, calls that end leave their places
