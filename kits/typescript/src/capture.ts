@@ -219,6 +219,8 @@ export class Capture {
       response.removeHeader(name); // so that none is added
     }
     response.statusCode = client.statusCode;
+    // The body is what is written, without the frames of chunks.
+    Object.defineProperty(response, "chunkedEncoding", { get: () => false, set: () => {} });
     Object.assign(response, {
       writeHead: (status: number, ...rest: unknown[]) => this.#writeHead(status, rest),
       // They would tell of work that is not committed.

@@ -103,11 +103,13 @@ export function send(client: ServerResponse, answer: Held): void {
       values.set(name, [...new Set([...outside, ...values.get(name)!])]);
     }
   }
-  if (client.req.httpVersionMajor === 2) {
+  const isHttp2 = client.req.httpVersionMajor === 2;
+  if (isHttp2) {
     values.delete("connection");
   }
   for (const [name, all] of values) {
-    client.setHeader(name, all.length === 1 ? all[0]! : all);
+    // On HTTP/2, Node.js throws for two values of a header that is no list.
+    client.setHeader(name, all.length === 1 ? all[0]! : isHttp2 && name !== "set-cookie" ? all.join(", ") : all);
   }
   client.statusCode = status;
   client.end(isBodiless(status) ? undefined : Buffer.from(body));

@@ -242,7 +242,7 @@ function sent(outgoing: ServerResponse, answer: Held): Response {
 
 /** contextBody reads the body and keeps it for the handler, whatever middleware has read of it before. */
 async function contextBody(c: { req: Context["req"] }, limit: number): Promise<Uint8Array> {
-  const cache = c.req.bodyCache as { arrayBuffer?: Promise<ArrayBuffer> | ArrayBuffer };
+  const cache = c.req.bodyCache as { arrayBuffer?: Promise<ArrayBuffer> | ArrayBuffer; formData?: unknown };
   if (!c.req.raw.bodyUsed && Object.keys(cache).length === 0) {
     const body = new Uint8Array(await readBody(c.req.raw, limit));
     cache.arrayBuffer = Promise.resolve(body.buffer);
@@ -254,6 +254,13 @@ async function contextBody(c: { req: Context["req"] }, limit: number): Promise<U
   }
   if (Object.keys(cache).length === 0) {
     throw new KitError("request_body_consumed", "the body was read before, past c.req");
+  }
+  if (Object.keys(cache)[0] === "formData") {
+    // Hono would write the form anew, with other bytes for each attempt.
+    throw new KitError(
+      "request_body_consumed",
+      'middleware has read the form, and its bytes are gone: read it in the handler, or with validator("form", …)',
+    );
   }
   let body: Uint8Array;
   try {

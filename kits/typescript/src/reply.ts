@@ -99,6 +99,7 @@ export function replayable(more: readonly string[]): Set<string> {
 /** Headers of a connection, which the server sets for an answer that is sent whole. */
 const OF_CONNECTION = new Set([
   "Content-Length",
+  "Http2-Settings",
   "Keep-Alive",
   "Proxy-Connection",
   "Te",

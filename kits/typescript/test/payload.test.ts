@@ -7,9 +7,11 @@ import { Kit } from "@cronce/idempotency";
 import { KeyKeeper } from "@cronce/idempotency/client";
 import { expressIdempotency, singlePrincipal } from "@cronce/idempotency/express";
 import { fastifyIdempotency } from "@cronce/idempotency/fastify";
+import { honoIdempotency } from "@cronce/idempotency/hono";
 import multipart from "@fastify/multipart";
 import express from "express";
 import fastify from "fastify";
+import { Hono, type Context } from "hono";
 import { database, insert } from "./database.js";
 
 const db = await database();
@@ -115,3 +117,28 @@ test("@fastify/multipart, which would find no file, is refused with what to do",
   assert.deepEqual([answer.status, ((await answer.json()) as { code: string }).code], [500, "request_body_consumed"]);
   assert.match(String((logged[0]![1] as { error: Error }).error), /register the route where the plugin is not/);
 });
+
+/** reads are ways in which a middleware of Hono reads a form, and whether its bytes are kept. */
+const reads: [string, (c: Context) => Promise<unknown>, boolean][] = [
+  ["parseBody", (c) => c.req.parseBody(), true],
+  ["formData", (c) => c.req.formData(), false],
+];
+for (const [name, read, isKept] of reads) {
+  test(`Hono: a form that middleware has read with ${name}`, async () => {
+    const idempotent = honoIdempotency(new Kit(db.store, { logError: () => {} }), options);
+    const before = async (c: Context, next: () => Promise<void>) => void (await read(c), await next());
+    const app = new Hono().post("/pay", before, idempotent({ scope: name }), async (c) => {
+      await c.var.tx.query(insert, [name]);
+      return c.text(String((await c.req.parseBody())["cents"]));
+    });
+    const pay = (cents: string) =>
+      app.request("/pay", {
+        method: "POST",
+        headers: { "Idempotency-Key": name },
+        body: new URLSearchParams({ cents }),
+      });
+    const codes = [await pay("100"), await pay("100"), await pay("999")].map((answer) => answer.status);
+    assert.deepEqual(codes, isKept ? [200, 200, 409] : [500, 500, 500]);
+    assert.equal(await db.effects(name), isKept ? 1 : 0);
+  });
+}

@@ -228,6 +228,22 @@ export const nodeIdioms: Record<string, Idiom<Given>> = {
     },
     want: done(200, "paid"),
   },
+  "chunkedEncoding of the response": {
+    answers: ({ response }) => {
+      response.chunkedEncoding = true;
+      response.write("pa");
+      response.end("id");
+    },
+    want: done(200, "paid"),
+  },
+  "a header of an upgrade": {
+    answers: ({ response }) => response.writeHead(200, { "HTTP2-Settings": "a" }).end("paid"),
+    want: done(200, "paid", { "http2-settings": null }),
+  },
+  "a header that has one value, twice": {
+    answers: ({ response }) => response.writeHead(201, ["Location", "/a", "Location", "/b"]).end("paid"),
+    want: done(201, "paid", { location: "/a, /b" }),
+  },
   trailers: {
     answers: ({ response }) => {
       response.writeHead(200, { "Transfer-Encoding": "chunked", Trailer: "Checksum" });
