@@ -99,7 +99,7 @@ func TestNewZonesKeepTodaysRun(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, db string) {
 		svc := newService(t)
-		due := time.Now().UTC().Add(20 * time.Second).Truncate(time.Second)
+		due := time.Now().UTC().Add(40 * time.Second).Truncate(time.Second)
 		config := writeFile(t, fmt.Sprintf("name: test\njobs:\n  - { id: pay, schedule: '%d %d %d * * *', timezone: America/Panama, targetUrlEnv: SVC_URL, path: /pay }\n",
 			due.Second(), due.Minute(), due.Hour()))
 		serve := func(zones string) *process {
@@ -108,6 +108,10 @@ func TestNewZonesKeepTodaysRun(t *testing.T) {
 			return p
 		}
 		p := serve(zoneFile(t, "2098a 2026-01-01", 0))
+		eventually(t, "the job to begin", func() bool {
+			_, out, _ := invoke(t, map[string]string{"SVC_URL": svc.URL}, "jobs", "show", "pay", "--json", "--config", config, "--db", db)
+			return strings.Contains(out, `"watermark": "2`)
+		})
 		if code := p.terminate(); code != exitDone {
 			t.Fatalf("exit %d", code)
 		}
