@@ -129,7 +129,7 @@ export const replyTooLarge = (message: string) => new KitError("reply_too_large"
 export const successAfterRollback = (cause: unknown) =>
   new KitError(
     "success_after_rollback",
-    "the handler failed and was rolled back, and an error handler answered with a status below 400; answer failures with 400 or more",
+    "the work was rolled back, and an error handler or middleware around the route answered with a status below 400; answer failures with 400 or more",
     { cause },
   );
 export const responseBypassed = () =>

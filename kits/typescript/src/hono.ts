@@ -122,10 +122,14 @@ export function honoIdempotency<Tx, E extends Env = Env>(
         restore();
         return render(answer);
       };
+      const policy = route.policy ?? kit.http.options.policy;
       try {
         const response = await runFetch(kit, route, see(c as unknown as Context<E>), run, whenReady);
         release();
         clear(c as unknown as Context);
+        if (node && policy(response.status) !== "commit") {
+          onlyFailures(node.outgoing, () => kit.http.refuse(successAfterRollback(undefined)));
+        }
         // From the commit on, the stored answer counts and not that of middleware outside.
         return capture?.isAnswered ? sent(node!.outgoing, { own: await replyOf(response, Infinity) }) : response;
       } catch (error) {

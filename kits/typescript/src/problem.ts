@@ -78,7 +78,7 @@ const texts: Record<Code, readonly [status: number, title: string, detail: strin
   success_after_rollback: [
     500,
     "Defect in the service",
-    "The operation failed and was rolled back, and an error handler answered that it succeeded. Ask again with the same key.",
+    "The operation failed and was rolled back, and what is around it answered that it succeeded. Ask again with the same key.",
   ],
   handler_failed: [500, "Not done", "The operation failed and was rolled back. Ask again with the same key."],
   transaction_aborted: [

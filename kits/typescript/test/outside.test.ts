@@ -147,6 +147,37 @@ for (const [what, workMs, commitMs, status, effects] of [
   });
 }
 
+test("middleware of Hono around a route that makes a success of a failure is answered with an error", async () => {
+  const route = honoIdempotency(new Kit(db.store, { logError: () => {} }), { principal: () => "alice" });
+  const app = new Hono();
+  app.use(async (c, next) => {
+    await next();
+    c.res = Response.json({ status: c.res.status, data: await c.res.text() });
+  });
+  app.post(
+    "/pay",
+    route({ scope: "envelope" }, async (c) => {
+      await c.var.tx.query(insert, ["envelope"]);
+      return c.text("paid", c.req.query("ok") ? 201 : 422);
+    }),
+  );
+  const port = await listening(serve({ fetch: app.fetch, port: 0, hostname: "127.0.0.1" }) as Server);
+  const wire = new Wire(port);
+  for (const [path, key, status, code] of [
+    ["/pay", "declined", 500, "success_after_rollback"],
+    ["/pay", "declined", 500, "success_after_rollback"], // stored
+    ["/pay", "", 500, "success_after_rollback"],
+    ["/pay?ok=1", "paid", 200, undefined],
+    ["/pay?ok=1", "paid", 200, undefined],
+  ] as const) {
+    wire.send(path, { ...(key && { "Idempotency-Key": key }) });
+    const answer = await wire.answer();
+    assert.deepEqual([answer.status, (JSON.parse(answer.body) as { code?: string }).code], [status, code]);
+  }
+  wire.close();
+  assert.equal(await db.effects("envelope"), 1);
+});
+
 test("middleware outside answers 408 while the work runs: at once, and nothing is committed", async () => {
   const app = express();
   app.use((_request, response, next) => {
