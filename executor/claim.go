@@ -20,6 +20,7 @@ type claimer struct {
 	work   *workset
 	timer  *claimTimer
 	poll   time.Duration // how often to claim when nothing is known to be due
+	beside time.Time     // when claimBeside asked last
 }
 
 // claimDue leases a batch of due work if it is time and there is room for it.
@@ -31,6 +32,23 @@ func (c *claimer) claimDue(ctx context.Context) {
 	}
 	if _, waiting, room := c.work.size(); room > 0 && waiting <= room {
 		c.claim(ctx, room)
+	}
+}
+
+// claimBeside leases runs of jobs that have nothing waiting here, while a backlog has their
+// target or all places. The ledger hands out the longest due first, so a retry would else
+// wait for the whole backlog of another job, even of another target.
+func (c *claimer) claimBeside(ctx context.Context) {
+	if ctx.Err() != nil || c.ledger.backoff.left() > 0 || time.Since(c.beside) < c.poll {
+		return
+	}
+	limit, targets, jobIDs := c.work.beside()
+	if limit == 0 {
+		return
+	}
+	c.beside = time.Now()
+	if got, until, ok := c.ledger.claim(ctx, limit, targets, jobIDs); ok {
+		c.work.add(got.Work, until)
 	}
 }
 

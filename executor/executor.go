@@ -138,6 +138,7 @@ func (e *Executor) loop(ctx, calls context.Context, enough func() bool) error {
 		if !e.work.behind() {
 			e.admit.planDue(ctx)
 			e.claim.claimDue(ctx)
+			e.claim.claimBeside(ctx)
 		}
 		e.calls.start(calls)
 		if enough() {

@@ -23,6 +23,9 @@ const (
 	asideEach  = 4
 )
 
+// besideJobs is how many jobs may wait here for a claim that names them all.
+const besideJobs = 1000
+
 // lanes are the queued runs, one lane a target, and the three limits: of calls in
 // all, of the target, of the job. Lanes take turns, so that one slow target with
 // a thousand runs does not hold up another's one; and within a lane jobs do. The workset
@@ -259,4 +262,31 @@ func (q *lanes) busy(now time.Time) (targets, jobIDs []string) {
 		}
 	}
 	return targets, jobIDs
+}
+
+// beside tells what a claim leaves out that is for jobs with nothing waiting here, and how
+// many runs it may lease: none where an ordinary claim finds them. It leaves out the jobs
+// that wait, and the targets that take not even a fresh run.
+func (q *lanes) beside(now time.Time) (limit int, targets, jobIDs []string) {
+	crowded := q.all.waiting > q.room()
+	for _, l := range q.turns {
+		crowded = crowded || l.full() && l.waiting > 0
+		if l.closed(now, true) || l.aside && q.aside.full() {
+			targets = append(targets, l.target)
+		}
+		for id, t := range l.jobs {
+			if t.waiting > 0 {
+				jobIDs = append(jobIDs, id)
+			}
+		}
+	}
+	for id, t := range q.jobs {
+		if t.full() {
+			jobIDs = append(jobIDs, id)
+		}
+	}
+	if !crowded || len(jobIDs) > besideJobs {
+		return 0, nil, nil
+	}
+	return max(0, q.max-q.fresh.waiting), targets, jobIDs
 }

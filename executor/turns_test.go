@@ -61,3 +61,57 @@ func TestABacklogDoesNotDelayAnotherJobOfItsTarget(t *testing.T) {
 		})
 	}
 }
+
+// Nor does it hold up a retry: of a job of its target, or of another target.
+func TestABacklogDoesNotDelayARetry(t *testing.T) {
+	for name, c := range map[string]struct{ ofTarget, ofProcess int }{
+		"limit of the target": {1, 64}, "limit of the process": {0, 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const takes = 2 * time.Second
+				backlog, other, apart := minutely("backlog"), minutely("other"), minutely("apart")
+				backlog.Schedule, backlog.CatchUp, backlog.Overlap = "*/10 * * * * *", jobs.CatchUpAll, jobs.OverlapAllow
+				apart.Target = "apart"
+				other.Retry.Backoff = []time.Duration{time.Second}
+				apart.Retry.Backoff = other.Retry.Backoff
+				svc := newTarget(nil)
+				svc.answer = func(_ context.Context, c executor.Call, n int) executor.Answer {
+					if c.JobID != "backlog" && n == 1 {
+						return executor.Answer{Kind: ledger.AnswerFailed, Status: 500}
+					}
+					time.Sleep(takes)
+					return svc.apply(c)
+				}
+				reg, err := jobs.NewRegistry(jobs.Name("test"), jobs.Target{Name: "svc", URLEnv: "SVC_URL", MaxInFlight: c.ofTarget},
+					jobs.Target{Name: "apart", URLEnv: "APART_URL"}, jobs.Cleanup{Schedule: "0 3 1 1 *"}, backlog, other, apart)
+				if err != nil {
+					t.Fatal(err)
+				}
+				l := memory.New()
+				_, stop := start(t, executor.Config{Registry: reg, Ledger: l, Caller: svc})
+				time.Sleep(5 * time.Second)
+				stop()
+				time.Sleep(3 * time.Hour) // the backlog: 1080 scheduled times
+				began := time.Now()
+				_, stop = start(t, executor.Config{Registry: reg, Ledger: l, Caller: svc, MaxInFlight: c.ofProcess})
+				time.Sleep(10*time.Minute + 30*time.Second)
+				stop()
+				first, retries := map[string]time.Time{}, map[string]int{}
+				for i, call := range svc.calls {
+					if call.JobID == "backlog" || call.ScheduledAt.Before(began) {
+						continue
+					}
+					if at, again := first[call.RunID]; !again {
+						first[call.RunID] = svc.times[i]
+					} else if retries[call.JobID]++; svc.times[i].Sub(at) > 5*takes {
+						t.Errorf("the retry of %s began %s after the first attempt", call.RunID, svc.times[i].Sub(at))
+					}
+				}
+				if retries["other"] < 8 || retries["apart"] < 8 {
+					t.Errorf("retries = %v, want one each minute", retries)
+				}
+			})
+		})
+	}
+}

@@ -241,3 +241,11 @@ func (s *workset) busy() (targets, jobIDs []string) {
 	defer s.mu.Unlock()
 	return s.lanes.busy(time.Now())
 }
+
+// beside tells what a claim leaves out that is for jobs with nothing waiting here, and how
+// many runs it may lease.
+func (s *workset) beside() (limit int, targets, jobIDs []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lanes.beside(time.Now())
+}
