@@ -11,7 +11,7 @@ var (
 	// numberLike matches what a version of YAML takes for a number.
 	numberLike = regexp.MustCompile(`^[-+]?(0[xob][0-9A-Fa-f_]+|[0-9][0-9_]*(\.[0-9_]*)?([eE][-+]?[0-9]+)?|\.[0-9][0-9_]*([eE][-+]?[0-9]+)?)$`)
 	// clearNumber matches what each version takes for the same number, and JSON mostly too.
-	clearNumber = regexp.MustCompile(`^-?((0|[1-9][0-9]*)(\.[0-9]*([eE][-+][0-9]+)?)?|\.[0-9]+([eE][-+][0-9]+)?|0[xo][0-9A-Fa-f]+)$`)
+	clearNumber = regexp.MustCompile(`^(-?((0|[1-9][0-9]*)(\.[0-9]*([eE][-+][0-9]+)?)?|\.[0-9]+([eE][-+][0-9]+)?)|0x[0-9A-Fa-f]+)$`)
 	// wordOfBool matches what YAML 1.1 takes for true or false, and YAML 1.2 for a text.
 	wordOfBool = regexp.MustCompile(`^(y|Y|yes|Yes|YES|n|N|no|No|NO|on|On|ON|off|Off|OFF)$`)
 )
