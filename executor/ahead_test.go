@@ -42,6 +42,7 @@ func TestALedgerAheadOfItsClockIsToldUntilTheClockReachesIt(t *testing.T) {
 				t.Fatalf("processes %+v, %v", list, err)
 			}
 		}
+		synctest.Wait()
 		calls := len(svc.calls)
 		time.Sleep(30 * time.Minute)
 		stop()
