@@ -195,7 +195,8 @@ func TestTimesAreTakenEverywhere(t *testing.T) {
 			{"backfill", "release-locks", "--dry-run", "--from", value}, {"backfill", "release-locks", "--dry-run", "--from", "3w", "--to", value},
 			{"next", "close-books", "--from", value}, {"diff", "--from", value},
 		} {
-			if code, out, errs := d.run(args...); code != exitDone {
+			// A backfill of times before the job fails, but not for the form of a time.
+			if code, out, errs := d.run(args...); code != exitDone && (args[0] != "backfill" || code != exitFailed) {
 				t.Errorf("%q: exit %d: %s%s", args, code, out, errs)
 			}
 		}
