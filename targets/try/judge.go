@@ -76,15 +76,27 @@ func (t *trial) sawNewWork() bool {
 // completes: of a job with async, the target answers 202 until the work is done, and
 // then something else.
 func (t *trial) completes() Check {
-	k := Check{Check: "long-work", Required: true, Answer: Yes, Detail: fmt.Sprintf("%s 202, then HTTP %d", plural.Of(t.first.still, "answer"), t.first.Status)}
+	still := t.still()
+	k := Check{Check: "long-work", Required: true, Answer: Yes, Detail: fmt.Sprintf("%s 202, then HTTP %d", plural.Of(still, "answer"), t.first.Status)}
 	switch {
 	case !t.first.done():
 		k.Answer = No
 		k.Detail = fmt.Sprintf("%s 202 within %s, and no other: the run would be dead (not_completed)", plural.Of(t.first.still+1, "answer"), t.Job.Async.Within)
-	case t.first.still == 0:
+	case still == 0:
 		k.Detail = "done at once, without a 202"
 	}
 	return k
+}
+
+// still is how often the first calls were answered 202.
+func (t *trial) still() (n int) {
+	for _, c := range t.together {
+		n += c.still
+	}
+	if t.lost.Answer == ledger.AnswerAccepted {
+		n++
+	}
+	return n
 }
 
 // answersAgain: the caller whose answer was lost gets it when it asks again.

@@ -60,7 +60,7 @@ func TestLongWorkIsAskedForUntilItIsDone(t *testing.T) {
 		want    try.Verdict
 		detail  string
 	}{
-		"done after three answers 202": {3, time.Hour, try.NoFaultFound, try.Yes, `^[123] answers? 202, then HTTP 200$`},
+		"done after three answers 202": {3, time.Hour, try.NoFaultFound, try.Yes, `^3 answers 202, then HTTP 200$`},
 		"done at once":                 {0, time.Hour, try.NoFaultFound, try.Yes, "^done at once, without a 202$"},
 		"never done":                   {1_000_000, time.Microsecond, try.FaultFound, try.No, `^1 answer 202 within 1µs, and no other: the run would be dead \(not_completed\)$`},
 	} {
