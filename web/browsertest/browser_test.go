@@ -151,6 +151,15 @@ func eval[T any](b *tab, expression string) T {
 	return value
 }
 
+// holds evaluates a condition while one page may be replaced by the next. A page that is
+// replaced during the evaluation gives no answer, which counts as no.
+func (b *tab) holds(condition string) bool {
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	value, err := chromedp.Run(ctx, chromedp.Evaluate[bool](condition, chromedp.EvalAwaitPromise))
+	return err == nil && value
+}
+
 func (b *tab) text(selector string) string {
 	b.Helper()
 	return eval[string](b, "document.querySelector("+quoted(selector)+")?.innerText ?? ''")

@@ -50,7 +50,7 @@ func (n *newcomer) follow(selector, words string) {
 	}
 	n.do(chromedp.Click(chromedp.CSS("#next-step")))
 	eventually(n.T, "the page behind "+words, func() bool {
-		return eval[bool](n.tab, `document.readyState === "complete" && !document.getElementById("next-step")`)
+		return n.holds(`document.readyState === "complete" && !document.getElementById("next-step")`)
 	})
 }
 
