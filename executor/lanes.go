@@ -23,7 +23,7 @@ const (
 	asideEach  = 4
 )
 
-// besideJobs is how many jobs may wait here for a claim that names them all.
+// besideJobs limits how many waiting jobs a claim names.
 const besideJobs = 1000
 
 // lanes are the queued runs, one lane a target, and the three limits: of calls in
@@ -200,7 +200,7 @@ func (q *lanes) forget(r *run) {
 // empty takes out all of a lane.
 func (q *lanes) empty(l *lane) []*run { return q.removeFrom(l, always) }
 
-// remove takes out the queued runs of which which says so.
+// remove removes the queued runs that match.
 func (q *lanes) remove(which func(*run) bool) (out []*run) {
 	for _, l := range q.turns {
 		out = append(out, q.removeFrom(l, which)...)

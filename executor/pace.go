@@ -65,7 +65,7 @@ func (s *workset) answered(r *run, a Answer, took time.Duration) {
 	r.lane.pace.answered(a, took)
 }
 
-// untilPaced is how long nothing that is queued may start for its target's pace alone;
+// untilPaced returns how long the pace of the targets keeps every queued run from starting,
 // at most limit.
 func (s *workset) untilPaced(limit time.Duration) time.Duration {
 	s.mu.Lock()

@@ -43,8 +43,7 @@ func (q *jobQueues) pop(ready func(*run) bool) *run {
 	return nil
 }
 
-// remove removes and returns the runs of which which says so, in the order of their
-// turns.
+// remove removes the runs that match, and returns them in the order of their turns.
 func (q *jobQueues) remove(which func(*run) bool) (out []*run) {
 	var kept jobQueues
 	for r := q.pop(always); r != nil; r = q.pop(always) {

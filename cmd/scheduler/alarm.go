@@ -30,9 +30,8 @@ func newAlarm(now func() time.Time) (*alarm, error) {
 	return &alarm{s, clock}, nil
 }
 
-// steadyClock is the wall clock's time at the start, and from then on the monotonic
-// clock's. gocron computes with the wall clock's reading alone: it would stop for as
-// long as that clock is set back.
+// steadyClock starts at the wall clock's time and then follows the monotonic clock. gocron
+// reads the wall clock alone, so it would stop for as long as that clock is set back.
 type steadyClock struct {
 	clockwork.Clock
 	now   func() time.Time

@@ -15,8 +15,8 @@ import (
 	"github.com/cronce/cronce/internal/rollover"
 )
 
-// answer serves what others ask of the process, until closeServers: also after the end of
-// ctx, while the calls in flight end.
+// answer serves HTTP requests until closeServers is called. It still serves them after ctx has
+// ended, while the calls in flight finish.
 func (s *server) answer(ctx context.Context, fleet *rollover.Fleet[*instance], hosts access.Hosts, control access.Control) (clients *askers, closeServers func(), err error) {
 	draining := context.WithoutCancel(ctx)
 	s.metrics.Watch(func() map[string]string { return fleet.Current().calls.Breakers() }, countsOf(draining, s.store), troublesOf(draining, s.store))
