@@ -131,7 +131,7 @@ soak: ## a scheduler without faults for DURATION on each engine: memory and goro
 	$(CHAOS) -run TestSoak -v -args -soak $(DURATION)
 
 # The pictures of the documentation, from a ledger with a made-up past.
-screenshots: ## a picture of each page of the dashboard, light, dark and narrow, to docs/images (see scripts/install-browser)
+screenshots: ## the pictures of the dashboard that pages show, to docs/images (see scripts/install-browser)
 	scripts/each-module web/browsertest -- $(GO) test -count 1 -run TestPictures . -args -pictures $(CURDIR)/docs/images
 
 clean: ## remove what was built

@@ -20,17 +20,16 @@ import (
 
 var pictures = flag.String("pictures", "", "write pictures of the pages to this directory")
 
-// shown are the pages of the pictures.
+// shown returns the address of each picture that docs/dashboard.md and README.md show.
 func shown() map[string]string {
+	from := time.Now().UTC().Add(-15 * 24 * time.Hour).Format("2006-01-02 15:04")
 	return map[string]string{
-		"overview": "/", "jobs": "/jobs", "job": "/jobs/sync-crm", "job-clean": "/jobs/charge-subscriptions",
-		"runs": "/runs", "dead": "/runs?state=dead&group=1", "targets": "/targets", "keys": "/keys", "processes": "/processes", "audit": "/audit",
-		"act-pause": "/act/pause?job=charge-subscriptions", "act-ack": "/act/ack?job=sync-crm&state=dead",
-		"act-backfill": "/act/backfill?job=refresh-exchange-rates&from=" + url.QueryEscape(time.Now().UTC().Add(-15*24*time.Hour).Format("2006-01-02 15:04")),
+		"overview":     "/",
+		"act-backfill": "/act/backfill?job=refresh-exchange-rates&from=" + url.QueryEscape(from),
 	}
 }
 
-// TestPictures writes a picture of each page, wide and narrow, light and dark.
+// TestPictures writes the pictures of the documentation.
 func TestPictures(t *testing.T) {
 	if *pictures == "" {
 		t.Skip("pictures are written on demand: make screenshots")
@@ -39,28 +38,14 @@ func TestPictures(t *testing.T) {
 	s := serve(t, config, db, target(t, fine))
 	b := open(t, s)
 	b.look(1280, "light")
-	b.visit("/runs?state=dead&job=sync-crm")
-	dead := eval[string](b, "document.querySelector('td.lead a').getAttribute('href')")
 	eventually(t, "all hours and days to be counted", func() bool {
-		counting := false
-		for _, path := range []string{"/", "/jobs/sync-crm", "/jobs/charge-subscriptions"} {
-			b.visit(path)
-			counting = counting || strings.Contains(b.text("main"), " are counted")
-		}
-		return !counting
+		b.visit("/")
+		return !strings.Contains(b.text("main"), " are counted")
 	})
-	paths := shown()
-	paths["run"] = dead
-	for name, path := range paths {
-		for _, look := range []struct {
-			suffix, scheme string
-			width          int64
-		}{{"", "light", 1280}, {"-dark", "dark", 1280}, {"-narrow", "light", 360}} {
-			b.look(look.width, look.scheme)
-			b.visit(path)
-			eval[bool](b, "scrollTo(0, 0); document.fonts.ready.then(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true)))))")
-			must(t, os.WriteFile(filepath.Join(*pictures, name+look.suffix+".png"), small(t, b.picture()), 0o600))
-		}
+	for name, path := range shown() {
+		b.visit(path)
+		eval[bool](b, "scrollTo(0, 0); document.fonts.ready.then(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true)))))")
+		must(t, os.WriteFile(filepath.Join(*pictures, name+".png"), small(t, b.picture()), 0o600))
 	}
 }
 
