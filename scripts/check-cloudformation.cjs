@@ -5,7 +5,7 @@ const cdk = require("aws-cdk-lib");
 const { CfnInclude } = require("aws-cdk-lib/cloudformation-include");
 const { AwsSolutionsChecks, NagSuppressions } = require("cdk-nag");
 
-// What cdk-nag finds and the template means; docs/aws-deploy.md answers each, too.
+// What cdk-nag finds and the template means, with the reason of each.
 const answered = [
   { id: "AwsSolutions-IAM5", reason: "X-Ray's two actions know no resources", appliesTo: ["Resource::*"] },
   { id: "AwsSolutions-IAM4", reason: "in a VPC, AWS's own policy for network interfaces", appliesTo: [{ regex: "/AWSLambdaENIManagementAccess/" }] },

@@ -11,7 +11,7 @@ import (
 	"github.com/cronce/cronce/jobs"
 )
 
-// decisions is the table of docs/aws-events.md: what an event says decides its run. In
+// decisions is the table of docs/aws.md: what an event says decides its run. In
 // these bubbles it is a minute past 2000-01-01T00:00:00Z.
 var decisions = map[string]struct {
 	payload string

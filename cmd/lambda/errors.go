@@ -10,7 +10,7 @@ import (
 
 // The kinds of errors. The platform shows an error's type in the error record of
 // the invocation, so that an alarm or a state machine can tell one from another;
-// the names are part of the interface (docs/aws-events.md lists them).
+// the names are part of the interface (docs/aws.md lists them).
 var (
 	errBadEvent      = errors.New("not an event that cronce knows")
 	errRefused       = errors.New("the event is refused")

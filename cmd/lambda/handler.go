@@ -39,7 +39,7 @@ func (h *handler) close() {
 	}
 }
 
-// Invoke answers one event; docs/aws-events.md says what is an error to the platform.
+// Invoke answers one event; docs/aws.md says what is an error to the platform.
 func (h *handler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	ctx, cancel := withMargin(ctx)
 	defer cancel()

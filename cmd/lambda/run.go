@@ -139,10 +139,10 @@ func drive(ctx context.Context, e *executor.Executor, entry ledger.Entry) (run l
 	}
 }
 
-// verdict says whether the platform is to be told of a failure: of a run that
-// is not finished, always, unless its target has accepted it: the ledger has it
-// asked again, and deliveries would be used up long before the work is done; of one
-// that is dead, only where no ledger keeps it.
+// verdict decides whether the platform gets an error, and so delivers the event
+// again. An unfinished run is an error, except one that its target has accepted: a
+// tick repeats that request, and the deliveries would be used up before the work is
+// done. A dead run is an error only without a ledger, which would keep it.
 func (h *handler) verdict(run ledger.Run) (answer, error) {
 	a := answer{RunID: run.ID, State: run.State, Reason: run.Reason, Attempts: run.Attempt, Replayed: run.Replayed}
 	switch {
