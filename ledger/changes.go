@@ -3,7 +3,8 @@ package ledger
 // MaxChanges is the maximum number of changed runs that Changes returns at once.
 const MaxChanges = 1000
 
-// Changes are the runs that changed after a position. A run changes when it is planned,
+// Changes are the runs that changed after a position; "" returns no runs and the present
+// position. Their cost is bounded by MaxChanges, whatever the ledger's size. A run changes when it is planned,
 // leased, recorded or acted on. It does not when its lease is extended or when it is
 // purged.
 type Changes struct {

@@ -76,10 +76,3 @@ func (r *Row) FollowClock(step time.Duration, now time.Time) (changed bool) {
 	}
 	return changed
 }
-
-// IsAlive reports whether a process with this heartbeat is considered alive. A heartbeat
-// that is ahead of the clock counts as one of the same distance behind it: no process is
-// alive for longer than 2 * ProcessTTL without another heartbeat, whatever the clock said.
-func IsAlive(heartbeat, now time.Time) bool {
-	return now.Sub(heartbeat).Abs() <= ProcessTTL
-}

@@ -2,19 +2,18 @@
 // life. It does no I/O and reads no clock.
 //
 //   - The nouns: Run, Attempt, State, Plan, Entry, Claim, Outcome, Action, Incident and
-//     the rest. Read their comments for what each operation does.
-//   - Store, the interface of a ledger. A consumer declares the part that it uses.
-//   - Ledger, the rules: one file an operation (admit.go, enter.go, claim.go, record.go,
-//     act.go, backfill.go and so on). What operations share stands in transition.go (the
-//     moves of a run), slot.go (who gets a job's slot) and problem.go (what opens an
-//     incident). Every change of a run's state passes one check against the diagram of
-//     State.
-//   - Rows, what an engine stores for a Ledger: transactions over rows that are read,
+//     the rest. Their comments say what each operation does.
+//   - [Store] lists every operation of a ledger. A consumer declares the part that it uses.
+//   - [Ledger] has the rules, one file an operation: admit.go, enter.go, claim.go, record.go,
+//     act.go, backfill.go and so on. What operations share is in transition.go (the moves of
+//     a run), slot.go (who gets a job's slot), alive.go (which processes are alive) and
+//     problem.go (what opens an incident). Every change of a run's state passes one check
+//     against the diagram of [State].
+//   - [Rows] is what an engine stores for a Ledger: transactions over rows that are read,
 //     locked and written. An engine knows no rule. A rule asks for all that it needs,
-//     reads the clock, decides, and writes; see Tx.
+//     reads the clock, decides and writes: see [Tx].
 //
-// Packages sqlite and memory are engines of a Ledger. Package postgres implements Store by
-// statements of its own, and Rows beside them. Package ledgertest has the contracts as
+// Packages postgres, sqlite and memory are engines. Package ledgertest has the contracts as
 // test suites: Run that of Store, RunRows that of Rows.
 //
 // # Guarantees that every store gives

@@ -93,7 +93,7 @@ type IncidentFilter struct {
 	ID    int64
 	JobID string
 	Open  bool // only open ones
-	// Due selects only incidents whose DueAt has come.
+	// Due selects only incidents whose DueAt has come, the oldest DueAt first.
 	Due bool
 	// Before continues a listing after its last ID.
 	Before int64
@@ -122,7 +122,7 @@ type IncidentAction struct {
 	Actor
 }
 
-// JobProblem is a current problem of a job. See Store.ReconcileIncidents.
+// JobProblem is a current problem of a job. See ReconcileIncidents.
 type JobProblem struct {
 	JobID string
 	Error string

@@ -5,8 +5,10 @@ import (
 	"time"
 )
 
-// ReconcileIncidents makes the open incidents of a cause match the current problems. See
-// Store.
+// ReconcileIncidents makes the open incidents of a cause match the current problems, which
+// are those of all jobs. It opens an incident for each job with a problem that has none open,
+// and closes the open incidents of the other jobs. An open incident whose problem lasts stays
+// as it is.
 func (l *Ledger) ReconcileIncidents(ctx context.Context, cause IncidentCause, observed []JobProblem) error {
 	openOnes := func(tx Tx) ([]Incident, error) { return tx.OpenIncidents(cause, nil).Get() }
 	if len(observed) == 0 {

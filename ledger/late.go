@@ -5,7 +5,9 @@ import (
 	"time"
 )
 
-// MarkLate opens the incidents of late runs. See Store.
+// MarkLate opens the incidents of late runs. It checks up to limit runs of which a bound
+// (Call.StartWithin, Call.FinishWithin) has passed, each once for each bound, and returns how
+// many it checked. If that is limit, there may be more. With a limit below 1 it does nothing.
 func (l *Ledger) MarkLate(ctx context.Context, limit int) (int, error) {
 	if limit < 1 {
 		return 0, nil

@@ -27,7 +27,8 @@ var (
 	ErrSchema = errors.New("the ledger's schema is not up to date")
 )
 
-// Filter selects runs. Zero fields select all.
+// Filter selects runs. Zero fields select all. Listed runs are without the body of their
+// call, as are those of Changes, JobStatus and ActionResult; Get returns it.
 type Filter struct {
 	IDs    []string
 	JobID  string
@@ -57,7 +58,8 @@ type Cursor struct {
 	ID          string
 }
 
-// JobStatus is one job's row, for listings.
+// JobStatus is one job's row. Jobs lists those of the jobs that are asked for, by ID, or of
+// every job that the ledger has a row of, ended ones too.
 type JobStatus struct {
 	Position
 	Ended bool
@@ -81,7 +83,8 @@ type JobStatus struct {
 }
 
 // JobState is the part of a job's row that a list of very many jobs needs. Its
-// fields mean what they mean in a JobStatus.
+// fields mean what they mean in a JobStatus. JobStates lists them by job ID, at a small part
+// of the cost of Jobs: nearly always it reads one row of each job.
 type JobState struct {
 	JobID     string
 	Ended     bool

@@ -6,7 +6,8 @@ import (
 )
 
 // RunSummary is the part of a Run that an overview of many runs needs. Its fields mean
-// the same as there.
+// the same as there. Recent returns at most n of each job, newest first, without ~ runs, from
+// the job's newest OutcomeWindow rows.
 type RunSummary struct {
 	RunID       string
 	ScheduledAt time.Time
@@ -26,8 +27,9 @@ type DayCount struct {
 	Count int
 }
 
-// Days counts a job's scheduled times by day and state. The sum of all counts is the
-// number of scheduled times that the ledger accounts for.
+// Days counts a job's scheduled times in [since, until) by day and state, without ~ runs.
+// The sum of all counts is the number of scheduled times that the ledger accounts for. Its
+// cost grows with the job's rows in the interval.
 type Days struct {
 	Counts []DayCount // of rows that stand for one scheduled time, by day, then state
 	// Ranges are the range rows with a scheduled time in the interval, oldest first.
@@ -35,7 +37,8 @@ type Days struct {
 	Ranges []RunSummary
 }
 
-// Timings is how the runs that were scheduled in an interval went.
+// Timings is how the runs that were scheduled in [since, until) went, ~ runs too. Its cost
+// grows with the rows in the interval.
 type Timings struct {
 	// Counts counts the rows by state; a range row counts as its scheduled times.
 	Counts map[State]int

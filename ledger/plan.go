@@ -165,7 +165,8 @@ type Entered struct {
 }
 
 // Event is something that happened to a job and is neither a run nor an operator's
-// action: a time change skipped a local time, or a revision began or ended.
+// action: a time change skipped a local time, or a revision began or ended. Events lists
+// those of a job, the newest recorded first; a limit below 1 means 100.
 type Event struct {
 	JobID string
 	At    time.Time // actual; a gap's nearest scheduled time; a revision's first or last watermark

@@ -44,7 +44,7 @@ func (l *Ledger) Extend(ctx context.Context, leases []Lease, d time.Duration) ([
 func (h Lease) leasedAs() string { return cmp.Or(h.Token, "none") }
 
 // Record writes outcomes, each fenced by its lease's token, and returns a result for
-// each, in order. See Store.
+// each, in order.
 func (l *Ledger) Record(ctx context.Context, outcomes []Outcome) ([]RecordResult, error) {
 	if len(outcomes) == 0 {
 		return nil, nil

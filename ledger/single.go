@@ -105,7 +105,7 @@ func (s *Single) LeasedWork(_ context.Context, token string) ([]Work, error) {
 	return []Work{s.row.work()}, nil
 }
 
-// Extend moves the end of the run's lease. See Store.
+// Extend moves the end of the run's lease.
 func (s *Single) Extend(_ context.Context, leases []Lease, d time.Duration) (lost []Lease, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -119,7 +119,7 @@ func (s *Single) Extend(_ context.Context, leases []Lease, d time.Duration) (los
 	return lost, nil
 }
 
-// Record writes the outcomes of the run's attempts. See Store.
+// Record writes the outcomes of the run's attempts.
 func (s *Single) Record(_ context.Context, outcomes []Outcome) ([]RecordResult, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -2,7 +2,8 @@ package ledger
 
 import "strings"
 
-// WaitReason is why a planned or retrying run is not being sent.
+// WaitReason is why a planned or retrying run is not being sent. Waiting returns those of the
+// runs that are asked for, by run ID.
 type WaitReason struct {
 	Code WaitCode
 	Text string // for a person; never a secret. At most WaitTextLimit bytes are kept

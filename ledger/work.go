@@ -64,7 +64,8 @@ type Lease struct {
 }
 
 // Outcome is the result of an attempt. It is recorded as long as no other process has
-// taken the run over, even if the lease has expired.
+// taken the run over, even if the lease has expired. To repeat a record that was applied
+// returns Recorded again.
 type Outcome struct {
 	Lease
 	// State is Succeeded, Retrying, Accepted or Dead; or Planned to give a lease back
@@ -102,14 +103,17 @@ type Definition struct {
 	Body  []byte // the job, enough to plan it (JSON)
 }
 
-// DeclaredDefinition is a definition and when a process first declared it.
+// DeclaredDefinition is a definition and when a process first declared it. Definitions lists
+// those of a job that are still kept, the one with the latest first declaration first; a
+// limit below 1 means 100.
 type DeclaredDefinition struct {
 	Definition
 	At time.Time
 }
 
-// Declaration registers a process and the definitions that it has. Disabled jobs
-// are not declared.
+// Declaration registers a process and the definitions that it has, and counts as its first
+// heartbeat. Disabled jobs are not declared. The ledger belongs to the first registry that
+// declares itself.
 type Declaration struct {
 	Process  string // random, unique to the process
 	Registry string // the registry's name; a ledger belongs to one registry
@@ -122,8 +126,9 @@ type Declaration struct {
 	Definitions iter.Seq[Definition]
 }
 
-// HeartbeatReply is the answer to a heartbeat. If LiveVersions differs from the last
-// reply's, the assignments may have changed.
+// HeartbeatReply is the answer to a heartbeat, which a process sends well within ProcessTTL.
+// If LiveVersions differs from the last reply's, the assignments may have changed. A process
+// that the store forgot gets ErrNotFound, and declares itself again.
 type HeartbeatReply struct {
 	Now          time.Time
 	LiveVersions []string // versions that live processes declare, sorted
@@ -132,13 +137,10 @@ type HeartbeatReply struct {
 	Processes int
 }
 
-// ProcessTTL is how long after its last heartbeat a process is considered alive. A later
-// heartbeat makes it alive again. See IsAlive.
-const ProcessTTL = 30 * time.Second
-
-// JobAssignment says which definition of a job is current and which one should be.
+// JobAssignment says which definition of a job is current and which one should be. There is
+// one for each job that has not ended or that a live process declares.
 //
-// Store.Assignments starts a revision of each job that has none, because it was never
+// Assignments starts a revision of each job that has none, because it was never
 // seen or has ended, if the caller's version has the job's desired definition. The
 // revisions of a job count from 1. The watermark is now, and never lower than before.
 // EventRevisionBegun is recorded.

@@ -19,7 +19,7 @@ type process struct {
 	program string
 }
 
-// Declare registers a process and its definitions. See ledger.Store.
+// Declare registers a process and its definitions.
 func (l *Ledger) Declare(ctx context.Context, d ledger.Declaration) error {
 	now, err := l.begin(ctx)
 	if err != nil {

@@ -75,7 +75,7 @@ func (l *Ledger) Days(ctx context.Context, jobID string, since, until time.Time)
 	return d, nil
 }
 
-// Timings returns how the runs of an interval went. See ledger.Store.
+// Timings returns how the runs of an interval went.
 func (l *Ledger) Timings(ctx context.Context, since, until time.Time) (ledger.Timings, error) {
 	if _, err := l.begin(ctx); err != nil {
 		return ledger.Timings{}, err

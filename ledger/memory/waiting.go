@@ -6,7 +6,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Waiting returns why runs are not being sent. See ledger.Store.
+// Waiting returns why runs are not being sent.
 func (l *Ledger) Waiting(ctx context.Context, ids []string) (map[string]ledger.WaitReason, error) {
 	now, err := l.begin(ctx)
 	if err != nil {

@@ -24,7 +24,7 @@ const changesSQL = `
 		(SELECT * FROM runs WHERE changed = ANY ($2::text[]::xid8[]) ORDER BY changed LIMIT $3)
 	) r`
 
-// Changes returns what changed after a position. See ledger.Store.
+// Changes returns what changed after a position.
 func (l *Ledger) Changes(ctx context.Context, after string) (ledger.Changes, error) {
 	var now string
 	if err := l.pool.QueryRow(ctx, `SELECT pg_current_snapshot()::text`).Scan(&now); err != nil {

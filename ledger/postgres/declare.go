@@ -11,7 +11,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Declare registers a process and its definitions. See ledger.Store.
+// Declare registers a process and its definitions.
 func (l *Ledger) Declare(ctx context.Context, d ledger.Declaration) error {
 	var latest *time.Time
 	var now time.Time

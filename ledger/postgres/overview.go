@@ -89,7 +89,7 @@ const bucketOf = `floor(8 * ln(greatest(1.0::float8, round(date_part('epoch', `
 // spares reading them.
 const delay = `CASE WHEN strpos(call, '"delay":') > 0 THEN coalesce((call::json ->> 'delay')::float8, 0) / 1000 ELSE 0 END`
 
-// Timings returns how the runs of an interval went. See ledger.Store.
+// Timings returns how the runs of an interval went.
 func (l *Ledger) Timings(ctx context.Context, since, until time.Time) (ledger.Timings, error) {
 	t := ledger.Timings{Counts: map[ledger.State]int{}, Lateness: ledger.Histogram{}, Durations: ledger.Histogram{}}
 	rows, err := l.pool.Query(ctx, timingsSQL, since, until)

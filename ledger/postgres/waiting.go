@@ -10,7 +10,7 @@ import (
 )
 
 // Waiting returns why runs are not being sent. It counts a job's runs only if the job has a
-// limit. See ledger.Store.
+// limit.
 func (l *Ledger) Waiting(ctx context.Context, ids []string) (map[string]ledger.WaitReason, error) {
 	why := map[string]ledger.WaitReason{}
 	if len(ids) == 0 {

@@ -18,7 +18,7 @@ const (
 	getChanges   = `SELECT ` + listColumns + ` FROM runs WHERE changed > ? ORDER BY changed LIMIT ?`
 )
 
-// Changes returns what changed after a position. See ledger.Store.
+// Changes returns what changed after a position.
 func (l *Ledger) Changes(ctx context.Context, after string) (got ledger.Changes, err error) {
 	err = l.snapshot(ctx, func(r *sql.Tx) error {
 		var last int64

@@ -8,7 +8,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Declare registers a process and its definitions. See ledger.Store.
+// Declare registers a process and its definitions.
 func (l *Ledger) Declare(ctx context.Context, d ledger.Declaration) error {
 	err := l.write(ctx, func(t *tx) error {
 		if err := t.claimRegistry(d.Registry); err != nil {

@@ -114,7 +114,7 @@ func scanDay(row scanner) (d ledger.DayCount, err error) {
 	return d, err
 }
 
-// Timings returns how the runs of an interval went. See ledger.Store.
+// Timings returns how the runs of an interval went.
 func (l *Ledger) Timings(ctx context.Context, since, until time.Time) (ledger.Timings, error) {
 	t := ledger.Timings{Counts: map[ledger.State]int{}, Lateness: ledger.Histogram{}, Durations: ledger.Histogram{}}
 	_, err := query(ctx, l, func(row scanner) (none struct{}, err error) {

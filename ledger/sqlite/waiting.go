@@ -27,7 +27,7 @@ const (
 )
 
 // Waiting returns why runs are not being sent. It counts a job's runs only if the job has a
-// limit. See ledger.Store.
+// limit.
 func (l *Ledger) Waiting(ctx context.Context, ids []string) (map[string]ledger.WaitReason, error) {
 	why := map[string]ledger.WaitReason{}
 	err := l.snapshot(ctx, func(r *sql.Tx) error {
