@@ -42,7 +42,7 @@ var metricName = regexp.MustCompile(`\bcronce_[a-z0-9_]+`)
 // scrapes a serve, and has a result there.
 func TestEveryQueryHasAResult(t *testing.T) {
 	prometheus := newPrometheus(t, serving(t))
-	manual := string(bed.Read(t, "docs/monitoring.md")) + string(bed.Read(t, "docs/cleanup.md"))
+	manual := string(bed.Read(t, "docs/operations.md"))
 	for title, query := range queries(t) {
 		silent := false
 		for _, name := range metricName.FindAllString(query, -1) {

@@ -17,7 +17,7 @@ import (
 )
 
 // Metrics counts for Prometheus what the executors of a process do, each through
-// its own Executor. docs/monitoring.md lists the metrics.
+// its own Executor. docs/operations.md lists the metrics.
 type Metrics struct {
 	registry  *prometheus.Registry
 	instants  *perJob
