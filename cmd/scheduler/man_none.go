@@ -1,8 +1,0 @@
-//go:build !manpages
-
-package main
-
-import "github.com/spf13/cobra"
-
-// packaging adds nothing: the pages' generator would be 0.6 MB of the binary.
-func (*app) packaging(*cobra.Command) {}

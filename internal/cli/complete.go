@@ -1,0 +1,148 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/internal/plaintext"
+	"github.com/cronce/cronce/ledger"
+)
+
+// completions completes the names that arguments and flags take. A question that
+// cannot be answered completes nothing.
+func (a *app) completions(root *cobra.Command) {
+	_ = root.RegisterFlagCompletionFunc("output", completeOutputs) // fails only for flags that are not there, or twice
+	a.completeBelow(root)
+}
+
+func (a *app) completeBelow(root *cobra.Command) {
+	arguments := map[string]cobra.CompletionFunc{
+		"JOB": a.completeJobs, "RUN-ID": a.completeRuns, "[RUN-ID": a.completeRuns, "ID": a.completeIncidents, "CHANNEL": a.completeChannels,
+	}
+	for _, c := range root.Commands() {
+		a.completeBelow(c)
+		first, _, _ := strings.Cut(strings.TrimPrefix(c.Use, c.Name()+" "), " ")
+		if complete := arguments[first]; complete != nil {
+			c.ValidArgsFunction = complete
+		}
+		states := ledger.States
+		if c.Name() == string(operations.Cancel) {
+			states = ledger.Unfinished
+		}
+		for flag, complete := range map[string]cobra.CompletionFunc{
+			"job": a.completeJobs, "state": fixed(states), "reason": fixed(ledger.Reasons), "owner": a.completeOwners, "label": a.completeLabels,
+		} {
+			if c.Flags().Lookup(flag) != nil {
+				_ = c.RegisterFlagCompletionFunc(flag, complete) // fails only for flags that are not there, or twice
+			}
+		}
+	}
+}
+
+func fixed[T ~string](values []T) cobra.CompletionFunc {
+	names := make([]string, len(values))
+	for i, v := range values {
+		names[i] = string(v)
+	}
+	return cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp)
+}
+
+// completeOutputs completes the forms in which a command can print.
+func completeOutputs(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+	forms := outputs
+	if !printsIDs(c) {
+		forms = slices.DeleteFunc(slices.Clone(outputs), func(o output) bool { return o == asID })
+	}
+	return fixed(forms)(c, args, begun)
+}
+
+func (a *app) completeJobs(c *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+	return a.completeOfJobs(c, begun, func(j operations.Job) []string { return []string{j.ID} })
+}
+
+func (a *app) completeOwners(c *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+	return a.completeOfJobs(c, begun, func(j operations.Job) []string { return []string{j.Owner} })
+}
+
+// completeLabels completes names of labels, and then their values.
+func (a *app) completeLabels(c *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+	return a.completeOfJobs(c, begun, func(j operations.Job) (labels []string) {
+		for name, value := range j.Labels {
+			labels = append(labels, name, name+"="+value)
+		}
+		return labels
+	})
+}
+
+// completeOfJobs completes what the jobs have, each value once.
+func (a *app) completeOfJobs(c *cobra.Command, begun string, of func(operations.Job) []string) ([]string, cobra.ShellCompDirective) {
+	return a.ask(c, a.ledgerIfAny, begun, func(ctx context.Context, o operator) []string {
+		found := map[string]bool{}
+		all, _ := o.Jobs(ctx)
+		for _, j := range all {
+			for _, value := range of(j) {
+				found[value] = true
+			}
+		}
+		delete(found, "")
+		return slices.Sorted(maps.Keys(found))
+	})
+}
+
+func (a *app) completeRuns(c *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+	return a.ask(c, a.ledgerToRead, begun, func(ctx context.Context, o operator) (ids []string) {
+		f := ledger.Filter{Limit: 100}
+		if job, _, found := strings.Cut(begun, "@"); found {
+			f.JobID = job
+		}
+		page, _ := o.Runs(ctx, f)
+		for _, r := range page.Runs {
+			ids = append(ids, r.RunID)
+		}
+		return ids
+	})
+}
+
+// completeIncidents completes IDs of open incidents, with the job and the cause of each.
+func (a *app) completeIncidents(c *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+	return a.ask(c, a.ledgerToRead, begun, func(ctx context.Context, o operator) (ids []string) {
+		page, _ := o.Incidents(ctx, ledger.IncidentFilter{Open: true, Limit: 100})
+		for _, i := range page.Incidents {
+			ids = append(ids, fmt.Sprintf("%d\t%s: %s", i.ID, i.JobID, i.Cause))
+		}
+		return ids
+	})
+}
+
+// completeChannels completes the registry's channels, with the type of each.
+func (a *app) completeChannels(_ *cobra.Command, _ []string, begun string) (names []string, _ cobra.ShellCompDirective) {
+	if reg, err := a.registry(); err == nil {
+		for _, c := range reg.Channels() {
+			names = append(names, fmt.Sprintf("%s\t%s", c.Name, c.Type))
+		}
+	}
+	return begunWith(names, begun), cobra.ShellCompDirectiveNoFileComp
+}
+
+// ask completes with what the ledger or the server answers.
+func (a *app) ask(c *cobra.Command, open func(context.Context) (ledger.Store, error), begun string, values func(context.Context, operator) []string) ([]string, cobra.ShellCompDirective) {
+	o, done, err := a.operator(c.Context(), open)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	defer done()
+	return begunWith(values(c.Context(), o), begun), cobra.ShellCompDirectiveNoFileComp
+}
+
+func begunWith(values []string, begun string) []string {
+	return slices.DeleteFunc(values, func(v string) bool {
+		word, about, _ := strings.Cut(v, "\t")
+		return !strings.HasPrefix(v, begun) || !plaintext.Is(word) || !plaintext.Is(about)
+	})
+}

@@ -1,0 +1,48 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestDemoShowsOneEffectForEachScheduledTime(t *testing.T) {
+	t.Parallel()
+	p := spawn(t, nil, "demo", "--duration", "6s")
+	if code := p.wait(); code != 0 {
+		t.Fatalf("exit %d", code)
+	}
+	for _, line := range []string{"doubled      0", "lost         0", "effects = scheduled", "killed 1 times"} {
+		if !strings.Contains(p.log.String(), line) {
+			t.Errorf("no %q in\n%s", line, p.log)
+		}
+	}
+}
+
+// With --ui the demo can be watched, and looked at until it is stopped.
+func TestDemoCanBeWatched(t *testing.T) {
+	t.Parallel()
+	p := spawn(t, nil, "demo", "--duration", "1s", "--ui")
+	var address string
+	eventually(t, "the dashboard's address", func() bool {
+		_, rest, found := strings.Cut(p.log.String(), "Watch it in a browser: http://")
+		address, _, _ = strings.Cut(rest, "/")
+		return found && strings.Contains(rest, "/")
+	})
+	eventually(t, "runs on the dashboard", func() bool { return strings.Contains(body(address, "/runs"), "release-eu@") })
+	eventually(t, "the verdict", func() bool { return strings.Contains(p.log.String(), "until Ctrl-C") })
+	if text := body(address, "/jobs"); !strings.Contains(text, "close-asia") || !strings.Contains(p.log.String(), "effects = scheduled") {
+		t.Errorf("after the verdict: %s\n%s", text, p.log)
+	}
+	if code := p.terminate(); code != exitDone {
+		t.Errorf("exit %d", code)
+	}
+}
+
+func TestDemoCanBeInterrupted(t *testing.T) {
+	t.Parallel()
+	p := spawn(t, nil, "demo", "--duration", "1m")
+	eventually(t, "the demo to begin", func() bool { return strings.Contains(p.log.String(), "scheduled=") })
+	if code := p.terminate(); code != 1 || !strings.Contains(p.log.String(), "interrupted") {
+		t.Errorf("exit %d: %s", code, p.log)
+	}
+}

@@ -1,0 +1,153 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/cronce/cronce/cleanup"
+	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/idempotency/purge"
+	"github.com/cronce/cronce/idempotency/store"
+	"github.com/cronce/cronce/internal/telemetry"
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/notify"
+)
+
+// server is what the instances of one process share.
+type server struct {
+	app     *app
+	flags   serveFlags
+	store   ledger.Store
+	metrics *telemetry.Metrics
+	purges  *telemetry.Purge
+	log     *slog.Logger
+
+	reloadAccess func() error
+	apiKeys      store.Store // nil: the API is not served
+}
+
+// instance serves one registry, from its reading to the next reload.
+type instance struct {
+	*executor.Executor
+	registry *jobs.Registry
+	calls    *caller
+	purge    *cleanup.Watch
+	notify   *notify.Watch
+	beat     *notify.Heartbeat // nil: none
+	server   *server
+	process  string // its name in the ledger
+}
+
+// readRegistry reads what an instance serves, and checks it whole.
+func (a *app) readRegistry() (*jobs.Registry, error) {
+	reg, err := a.soundRegistry()
+	if err == nil {
+		// The syntax tree of a large file takes more memory than the registry.
+		debug.FreeOSMemory()
+	}
+	return reg, err
+}
+
+func (s *server) instance(reg *jobs.Registry) (*instance, error) {
+	calls, err := s.app.caller(reg, s.store, s.log)
+	if err != nil {
+		return nil, err
+	}
+	if p, ok := s.apiKeys.(purge.Store); ok {
+		calls.builtin.Purge.Stores = append(calls.builtin.Purge.Stores, apiStore(p))
+	}
+	i := &instance{process: uuid.NewString(), registry: reg, calls: calls, purge: s.app.newPurgeWatch(reg, s.store, calls, s.purges, s.log), server: s}
+	host, _ := os.Hostname() // only shown
+	i.notify = notify.NewWatch(notify.Config{
+		Registry: reg, Ledger: s.store, Runs: s.store, PublicURL: s.app.publicURL, Purge: i.purge.State, Logger: s.log, Now: s.app.now,
+		Offset: rand.N(notify.CheckEvery),
+	})
+	alarm, err := newAlarm(time.Now)
+	if err == nil {
+		i.Executor, err = executor.New(executor.Config{
+			Process: i.process, Host: host, Program: s.app.version, Registry: reg, Ledger: s.store, Caller: calls, Alarm: alarm, Logger: s.log, Observer: s.metrics.Executor(),
+			MaxInFlight: s.flags.maxInFlight, Grace: s.flags.grace, Lease: s.flags.lease,
+		})
+	}
+	if err != nil {
+		calls.Close()
+		return nil, err
+	}
+	if h := reg.Heartbeat(); h.Every > 0 {
+		i.beat = &notify.Heartbeat{Registry: reg.Name(), Every: h.Every, Caller: calls, Ready: i.planning, Logger: s.log}
+	}
+	return i, nil
+}
+
+// planning is nil while planning is current.
+func (i *instance) planning() error {
+	if err := i.Ready(); err != nil {
+		return err
+	}
+	if text := i.Ahead(); text != "" {
+		return errors.New(text)
+	}
+	if age := i.PlannerAge(); age > stalledAfter {
+		return fmt.Errorf("the planner has not looked for what is due for %s", age.Round(time.Second))
+	}
+	return nil
+}
+
+// successor reads the registry again, for an instance that replaces another one
+// of this process.
+func (s *server) successor(former *jobs.Registry) (*instance, error) {
+	if err := s.reloadAccess(); err != nil { // first: a token that was taken out is out, whatever the registry is
+		return nil, err
+	}
+	reg, err := s.app.readRegistry()
+	if err != nil {
+		return nil, err
+	}
+	if reg.Empty() && !former.Empty() {
+		return nil, errors.New("the registry has no jobs, as if its file was cut off, and the jobs of the former one would be removed; to remove them, restart serve, or to stop them, set enabled: false")
+	}
+	if name := former.Name(); reg.Name() != name {
+		return nil, fmt.Errorf("the registry is named %q now, but this process serves %q and a ledger belongs to one name; keep the name, or start another process with another ledger", reg.Name(), name)
+	}
+	return s.instance(reg)
+}
+
+// Run serves until ctx ends, then stops gracefully and releases what it holds.
+func (i *instance) Run(ctx context.Context) error {
+	defer i.calls.Close()
+	i.server.metrics.Serve(i.registry)
+	watching, unwatch := context.WithCancel(ctx)
+	var group sync.WaitGroup
+	group.Go(func() { i.purge.Run(watching) })
+	group.Go(func() { i.notify.Run(watching) })
+	if i.beat != nil {
+		group.Go(func() { i.beat.Run(watching) })
+	}
+	defer group.Wait()
+	defer unwatch()
+	i.server.log.Info("serving", "registry", i.registry.Name(), "jobs", i.registry.Len(),
+		"ledger", engineOf(i.server.app.databaseURL()), "version", i.server.app.version, "next", nextRun(i.registry, i.server.app.now()))
+	return i.Executor.Run(ctx)
+}
+
+// nextRun is the ID of the next run by the schedules, that of the first job of several at
+// one time; "none" if there is none.
+func nextRun(reg *jobs.Registry, now time.Time) string {
+	next, first := "none", time.Time{}
+	for _, j := range reg.All() {
+		if at := j.ParsedSchedule().Next(now); !j.Disabled && !at.IsZero() && (first.IsZero() || at.Before(first)) {
+			next, first = jobs.RunID(j.ID, at), at
+		}
+	}
+	return next
+}

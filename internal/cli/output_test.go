@@ -1,0 +1,192 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// shown are commands that print values for programs, beside those that act.
+var shown = []string{
+	"jobs list", "jobs show close-books", "runs list --limit 3", "runs show release-locks@2026-11-21T07:00:00Z", "incidents list --closed", "incidents show 1",
+	"status", "why close-books 2026-11-21T00:00:00Z", "next close-books -n 2", "check --no-env", "diff", "purge --dry-run", "version", "migrate status",
+	"jobs pause new-year --why x", "jobs resume new-year --why x", "runs ack release-locks@2026-11-21T08:00:00Z --why x",
+	"backfill release-locks --from 2026-11-21T02:00:00Z --to 2026-11-21T11:00:00Z --dry-run", "incidents ack 2 --why x",
+}
+
+// paths are the fields of a value, with their types.
+func paths(at string, v any) (list []string) {
+	switch v := v.(type) {
+	case map[string]any:
+		for name, value := range v {
+			list = append(list, paths(at+"."+name, value)...)
+		}
+	case []any:
+		for _, value := range v {
+			list = append(list, paths(at+"[]", value)...)
+		}
+	default:
+		list = append(list, fmt.Sprintf("%s %T", at, v))
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// The shapes are those of version 1: a change of this file that renames or removes
+// a field raises outputVersion.
+func TestGoldenShapes(t *testing.T) {
+	t.Parallel()
+	var text strings.Builder
+	for _, line := range shown {
+		d := newDesk(t, membershipRegistry)
+		d.history()
+		_, out, errs := d.run(append(strings.Fields(line), "--json")...)
+		var v any
+		if err := json.Unmarshal([]byte(out), &v); err != nil {
+			t.Fatalf("%s: %v: %s%s", line, err, out, errs)
+		}
+		fmt.Fprintf(&text, "$ cronce %s --json\n%s\n\n", line, strings.Join(paths("", v), "\n"))
+	}
+	golden(t, "shapes", text.String())
+}
+
+func TestGoldenIDs(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, membershipRegistry)
+	d.history()
+	var text strings.Builder
+	for _, line := range []string{
+		"jobs list", "jobs show close-books", "jobs pause new-year --why x", "runs list --limit 2", "runs list --job close-books --state dead", "runs show release-locks@2026-11-21T07:00:00Z",
+		"runs ack release-locks@2026-11-21T08:00:00Z --why x", "incidents list", "incidents show 2", "incidents ack 2 --why x", "status", "check", "next close-books", "version",
+	} {
+		text.WriteString(d.transcript(append(strings.Fields(line), "-o", "id")...))
+	}
+	for _, line := range []string{"runs list -o jsn", "runs list --json -o id", "runs list -o yaml", "runs list --json -o json --limit 1", "runs list --utc --local", "runs list --color yes", "runs list --all --limit 3", "incidents list --limit -1"} {
+		text.WriteString(d.transcript(strings.Fields(line)...))
+	}
+	golden(t, "output", text.String())
+}
+
+// Every command that is said to print IDs exists.
+func TestCommandsWithIDsExist(t *testing.T) {
+	t.Parallel()
+	root := (&app{lookup: func(string) (string, bool) { return "", false }}).rootCommand()
+	known := map[string]bool{}
+	visit(root, func(c *cobra.Command) { known[strings.Join(strings.Fields(c.CommandPath())[1:], " ")] = true })
+	for _, name := range withIDs {
+		if !known[name] {
+			t.Errorf("no command %s among %v", name, slices.Sorted(maps.Keys(known)))
+		}
+	}
+}
+
+func TestAListSaysWhatItLeavesOut(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		rows  int
+		l     listing
+		shown int
+		note  string
+	}{
+		{97, listing{limit: 20}, 20, "showing 20 of 97; --all shows all"},
+		{20, listing{limit: 20}, 20, ""},
+		{97, listing{limit: 20, all: true}, 97, ""},
+		{1000, listing{limit: 20}, 20, "showing 20 of 1000 or more; --all shows all"},
+		{1500, listing{limit: 1500}, 1500, ""},
+		{0, listing{limit: 20}, 0, ""},
+	} {
+		if rows, note := cut(tc.l, make([]int, tc.rows)); len(rows) != tc.shown || note != tc.note {
+			t.Errorf("%+v: %d, %q", tc, len(rows), note)
+		}
+	}
+	d := newDesk(t, membershipRegistry)
+	d.history()
+	_, all, _ := d.run("runs", "list", "--all", "-o", "id")
+	n := strings.Count(all, "\n")
+	for _, form := range outputs {
+		_, out, errs := d.run("runs", "list", "--limit", "2", "-o", string(form))
+		if want := fmt.Sprintf("showing 2 of %d; --all shows all\n", n); n < 3 || errs != want || out == all {
+			t.Errorf("%s: %q, want %q", form, errs, want)
+		}
+	}
+}
+
+// On a terminal states have symbols and colors, and times are distances.
+func TestGoldenColors(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, membershipRegistry)
+	d.history()
+	delete(d.env, "NO_COLOR")
+	var text strings.Builder
+	for _, line := range []string{"runs list --limit 4", "runs show release-locks@2026-11-21T07:00:00Z", "jobs list", "incidents list", "runs list --limit 2 --color never", "runs list --limit 2 --utc"} {
+		out := &screen{width: 80}
+		var errs strings.Builder
+		if code := runAt(t.Context(), strings.Fields(line), streams{strings.NewReader(""), out, &errs}, d.lookup, func() time.Time { return noon }); code != exitDone {
+			t.Errorf("%s: exit %d: %s", line, code, &errs)
+		}
+		fmt.Fprintf(&text, "$ cronce %s\n%s\n", line, strings.ReplaceAll(out.String(), "\x1b", "ESC"))
+	}
+	golden(t, "colors", text.String())
+}
+
+func TestWhenThereIsColor(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		flag     string
+		env      map[string]string
+		terminal bool
+		want     bool
+	}{
+		{"auto", nil, true, true},
+		{"auto", nil, false, false},
+		{"auto", map[string]string{"NO_COLOR": "1"}, true, false},
+		{"auto", map[string]string{"NO_COLOR": ""}, true, true},
+		{"auto", map[string]string{"TERM": "dumb"}, true, false},
+		{"always", map[string]string{"NO_COLOR": "1"}, false, true},
+		{"never", nil, true, false},
+	} {
+		a := &app{color: tc.flag, lookup: func(name string) (string, bool) { v, ok := tc.env[name]; return v, ok }}
+		if tc.terminal {
+			a.out = &screen{width: 80}
+		} else {
+			a.out = &strings.Builder{}
+		}
+		if got := a.colored(a.out); got != tc.want {
+			t.Errorf("%+v: %v", tc, got)
+		}
+	}
+}
+
+func TestTimesForPeople(t *testing.T) {
+	t.Parallel()
+	at := noon.Add(-3 * time.Hour)
+	text := "waiting since " + rfc3339(at) + " (j@2026-11-21T03:00:00Z), not 2026-11-21T03:00:00+01:00"
+	tty := &screen{width: 80}
+	for _, tc := range []struct {
+		a    app
+		want string
+	}{
+		{app{}, text},
+		{app{streams: streams{out: tty}}, "waiting since 3h ago (j@2026-11-21T03:00:00Z), not 2026-11-21T03:00:00+01:00"},
+		{app{streams: streams{out: tty}, utc: true}, text},
+		{app{local: true}, strings.Replace(text, rfc3339(at), at.Local().Format(time.RFC3339), 1)},
+	} {
+		tc.a.now = func() time.Time { return noon }
+		if got := tc.a.times(text); got != tc.want {
+			t.Errorf("%q, want %q", got, tc.want)
+		}
+	}
+	for d, want := range map[time.Duration]string{
+		0: "now", 400 * time.Millisecond: "now", 59 * time.Second: "59s ago", -90 * time.Second: "in 1m", 47 * time.Hour: "47h ago", 49 * time.Hour: "2d ago", -400 * 24 * time.Hour: "in 400d",
+	} {
+		if got := relative(noon.Add(-d), noon); got != want {
+			t.Errorf("%s: %q, want %q", d, got, want)
+		}
+	}
+}
