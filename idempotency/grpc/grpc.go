@@ -57,6 +57,11 @@ func MethodScope(fullMethod string) string { return "grpc:" + strings.TrimPrefix
 // postgres.Tx(ctx), and writes through it. Its reply is sent after the work and the reply
 // are committed together. An error rolls the work back. The handler must return before its
 // context ends (MaxRun). A canceled call and the caller's deadline do not end the context.
+// Other headers and trailers of the handler are not held back and not replayed.
+//
+// The payload is the request in deterministic protobuf encoding, with the fields that the
+// server does not know. So give servers a new field before clients: a retry that arrives
+// after the server's update may be refused as another payload.
 //
 // A panic of the handler goes through, after the rollback. Chain interceptors that
 // recover, log and authenticate before this one. Chain none before it that opens a

@@ -16,7 +16,17 @@ import (
 
 // ErrorDomain is the domain of the google.rpc.ErrorInfo in the kit's own errors. The reason
 // in it is one of the codes of [idempotency.Problem], such as
-// idempotency.CodeMismatch.
+// idempotency.CodeMismatch. The status is
+//   - INVALID_ARGUMENT for a missing or invalid key or send-before time,
+//   - UNAUTHENTICATED for a call without a principal,
+//   - FAILED_PRECONDITION for another payload, a call after its send-before time, and
+//     an unknown outcome,
+//   - ABORTED, with google.rpc.RetryInfo, for a key in progress,
+//   - UNAVAILABLE, with google.rpc.RetryInfo, if the store does not answer or the work
+//     took longer than MaxRun,
+//   - INTERNAL for a commit that failed, a transaction that the handler ended, a reply
+//     that in base64 is larger than MaxStoredBody, and an interceptor that is chained
+//     twice, runs inside a transaction or meets a message that is not protobuf.
 const ErrorDomain = "github.com/cronce/cronce/idempotency"
 
 // errNoMessage: the interceptor cannot tell the payloads of a method apart, or

@@ -80,12 +80,11 @@ const (
 	askedEnough = 5 * time.Second
 )
 
-// next waits for a message until ctx ends. Next asks the server only as it
-// begins, and not even then while the client still counts the request before
-// as being sent, which it may after that one's message has been handled: then
-// it waits for what nobody asked for, until it misses the server's heartbeats
-// half a minute later. The last call is without a bound as only that one can
-// miss them.
+// next waits for a message until ctx ends. The client's Next requests a message only
+// when it begins, and not if the client still counts its former request as being sent.
+// Then no request is open, and Next would wait until it misses the server's heartbeats,
+// half a minute later. So next calls it several times with a limit. The last call has
+// no limit, because only such a call notices missing heartbeats.
 func next(ctx context.Context, messages jetstream.MessagesContext) (jetstream.Msg, error) {
 	for wait := askAgain; wait < askedEnough; wait *= 2 {
 		msg, err := nextWithin(ctx, wait, messages)
