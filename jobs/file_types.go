@@ -9,142 +9,142 @@ import (
 // values. A pointer tells a value that is written from one that is not.
 
 type document struct {
-	Version   *int                   `yaml:"version" doc:"Version of the format of this file; always 1." enum:"1"`
-	Name      string                 `yaml:"name" doc:"The name of the registry. Targets know the caller by this name: it is the principal of keys. So never change it." required:"true"`
+	Version   *int                   `yaml:"version" doc:"Version of the file's format; always 1." enum:"1"`
+	Name      string                 `yaml:"name" doc:"The registry's name, by which targets know the caller (the principal of keys). Never change it." required:"true"`
 	Targets   map[string]*fileTarget `yaml:"targets" doc:"Services that jobs call, by name."`
 	Jobs      []fileJob              `yaml:"jobs" doc:"The jobs, which are scheduled calls."`
-	KeyTTLs   []fileTTL              `yaml:"keyTTLs" doc:"How long targets keep idempotency keys. cronce only uses this to check jobs: set the same TTL in the target. An exact scope takes precedence over prefixes, and a longer prefix over a shorter one. Other scopes have 24h."`
-	Platform  *filePlatform          `yaml:"platform" doc:"How late AWS may deliver an event when a Lambda runs jobs."`
+	KeyTTLs   []fileTTL              `yaml:"keyTTLs" doc:"How long targets keep idempotency keys, to check jobs; set the same TTL in the target. The exact scope wins, then the longest prefix; default 24h."`
+	Platform  *filePlatform          `yaml:"platform" doc:"How late AWS may deliver an event to a Lambda."`
 	KeyStores []fileStore            `yaml:"keyStores" doc:"Databases whose expired keys the nightly purge removes."`
-	Cleanup   *fileCleanup           `yaml:"cleanup" doc:"The built-in job that removes expired keys and old runs each night."`
-	Defaults  *fileDefaults          `yaml:"defaults" doc:"Values for every job that does not set its own."`
-	Alarm     *fileAlarm             `yaml:"alarm" doc:"The limits after which a run counts as late, for each job that does not set them in its own alarm. Default: a run is never late."`
+	Cleanup   *fileCleanup           `yaml:"cleanup" doc:"The nightly purge of expired keys and old runs."`
+	Defaults  *fileDefaults          `yaml:"defaults" doc:"Values for jobs that do not set their own."`
+	Alarm     *fileAlarm             `yaml:"alarm" doc:"When a run counts as late, for jobs that do not set it; default: never."`
 	Channels  []fileChannel          `yaml:"notifications" doc:"Where notifications of incidents are sent; see notifications.md."`
-	Heartbeat *fileHeartbeat         `yaml:"heartbeat" doc:"An address that cronce requests regularly while it plans on time; see notifications.md."`
+	Heartbeat *fileHeartbeat         `yaml:"heartbeat" doc:"An address that is requested while planning is on time; see notifications.md."`
 }
 
 type fileTarget struct {
-	URLEnv      string    `yaml:"urlEnv" doc:"Name of the environment variable that holds the base URL." required:"true"`
+	URLEnv      string    `yaml:"urlEnv" doc:"The environment variable with the base URL." required:"true"`
 	Auth        *fileAuth `yaml:"auth" doc:"How calls are authorized; default none."`
-	TLS         *fileTLS  `yaml:"tls" doc:"Certificates of connections; default: the certificate authorities of the system, and no client certificate."`
-	AllowHTTP   bool      `yaml:"allowHTTP" doc:"Allow unencrypted http to another machine, but not to a token endpoint; default false."`
-	MaxInFlight int       `yaml:"maxInFlight" doc:"Maximum number of calls to this target at the same time; default: the limit of the process."`
-	Key         *fileKey  `yaml:"key" doc:"How the target takes idempotency keys; default: the run ID in Idempotency-Key. See requests.md."`
+	TLS         *fileTLS  `yaml:"tls" doc:"Certificates; default: the authorities of the system, and no client certificate."`
+	AllowHTTP   bool      `yaml:"allowHTTP" doc:"Allow plain http to another machine, but not to a token endpoint; default false."`
+	MaxInFlight int       `yaml:"maxInFlight" doc:"Maximum calls to this target at a time; default: the limit of the process."`
+	Key         *fileKey  `yaml:"key" doc:"How the target takes idempotency keys; default: the run ID in Idempotency-Key."`
 }
 
 type fileKey struct {
-	Header string `yaml:"header" doc:"Name of the header field that carries the key; default Idempotency-Key."`
-	Form   string `yaml:"form" doc:"Form of the key: runId (default); uuid4 or uuid7; hex32, 32 hexadecimal digits; token22 or token64, 22 or up to 64 of A-Z, a-z, 0-9, dash and underscore." enum:"runId,uuid4,uuid7,hex32,token22,token64"`
-	Max    int    `yaml:"max" doc:"The longest key that the target takes, in characters. A job whose keys could be longer is refused. Default: no limit."`
+	Header string `yaml:"header" doc:"Header field of the key; default Idempotency-Key."`
+	Form   string `yaml:"form" doc:"Form of the key; default runId." enum:"runId,uuid4,uuid7,hex32,token22,token64"`
+	Max    int    `yaml:"max" doc:"The longest key that the target takes, in characters; longer ones are refused. Default: no limit."`
 }
 
 type fileAuth struct {
-	Type         string                 `yaml:"type" doc:"none; bearer, one token; oauth2, client credentials; basic, a user name and password; headers, fields such as X-Api-Key; jwt, a signed token for each call; hmac, a signature of each call (Standard Webhooks); sigv4, a signature for AWS (IAM)." enum:"none,bearer,oauth2,basic,headers,jwt,hmac,sigv4" required:"true"`
-	Token        *fileSecret            `yaml:"token" doc:"bearer: where the token is."`
-	TokenURLEnv  string                 `yaml:"tokenUrlEnv" doc:"oauth2: name of the variable that holds the token endpoint's URL."`
-	ClientID     *fileSecret            `yaml:"clientId" doc:"oauth2: where the client ID is."`
-	ClientSecret *fileSecret            `yaml:"clientSecret" doc:"oauth2: where the client secret is."`
-	Username     *fileSecret            `yaml:"username" doc:"basic: where the user name is."`
-	Password     *fileSecret            `yaml:"password" doc:"basic: where the password is."`
-	Headers      map[string]*fileSecret `yaml:"headers" doc:"headers: names of header fields, and where their values are."`
-	Key          *fileSecret            `yaml:"key" doc:"jwt: where the private key is: Ed25519 or P-256, in PEM. cronce keys generate makes one."`
-	NextKey      *fileSecret            `yaml:"nextKey" doc:"jwt: where the next private key is; it replaces key at the next rotation. cronce serve already publishes its public key, but no call is signed with it."`
-	Audience     string                 `yaml:"audience" doc:"jwt: the audience that the target expects; default the target's name."`
-	Secret       *fileSecret            `yaml:"secret" doc:"hmac: where the signing secret is: whsec_ and at least 24 bytes in base64."`
-	NextSecret   *fileSecret            `yaml:"nextSecret" doc:"hmac: where a second secret is. Each call then has two signatures, one with each secret."`
-	Region       string                 `yaml:"region" doc:"sigv4: the AWS region of the target, such as eu-central-1."`
-	Service      string                 `yaml:"service" doc:"sigv4: the AWS service that checks the signature, such as execute-api (API Gateway) or lambda (function URLs). s3 is not supported."`
-	AccessKeyID  *fileSecret            `yaml:"accessKeyId" doc:"sigv4: where the access key ID is."`
-	SecretKey    *fileSecret            `yaml:"secretAccessKey" doc:"sigv4: where the secret access key is."`
-	SessionToken *fileSecret            `yaml:"sessionToken" doc:"sigv4: where the session token of temporary credentials is."`
+	Type         string                 `yaml:"type" doc:"bearer: a token; oauth2: client credentials; basic: user and password; headers: fields such as X-Api-Key; jwt: a signed token for each call; hmac: Standard Webhooks; sigv4: AWS (IAM)." enum:"none,bearer,oauth2,basic,headers,jwt,hmac,sigv4" required:"true"`
+	Token        *fileSecret            `yaml:"token" doc:"bearer: the token."`
+	TokenURLEnv  string                 `yaml:"tokenUrlEnv" doc:"oauth2: the variable with the token endpoint's URL."`
+	ClientID     *fileSecret            `yaml:"clientId" doc:"oauth2: the client ID."`
+	ClientSecret *fileSecret            `yaml:"clientSecret" doc:"oauth2: the client secret."`
+	Username     *fileSecret            `yaml:"username" doc:"basic: the user name."`
+	Password     *fileSecret            `yaml:"password" doc:"basic: the password."`
+	Headers      map[string]*fileSecret `yaml:"headers" doc:"headers: the values by header field."`
+	Key          *fileSecret            `yaml:"key" doc:"jwt: the private key, Ed25519 or P-256 in PEM; cronce keys generate makes one."`
+	NextKey      *fileSecret            `yaml:"nextKey" doc:"jwt: the private key of the next rotation. Its public key is published, and no call is signed with it."`
+	Audience     string                 `yaml:"audience" doc:"jwt: the audience; default the target's name."`
+	Secret       *fileSecret            `yaml:"secret" doc:"hmac: the signing secret: whsec_ and at least 24 bytes in base64."`
+	NextSecret   *fileSecret            `yaml:"nextSecret" doc:"hmac: a second secret; each call then has two signatures."`
+	Region       string                 `yaml:"region" doc:"sigv4: the target's AWS region."`
+	Service      string                 `yaml:"service" doc:"sigv4: execute-api (API Gateway), lambda (function URLs) or another service, but not s3."`
+	AccessKeyID  *fileSecret            `yaml:"accessKeyId" doc:"sigv4: the access key ID."`
+	SecretKey    *fileSecret            `yaml:"secretAccessKey" doc:"sigv4: the secret access key."`
+	SessionToken *fileSecret            `yaml:"sessionToken" doc:"sigv4: the session token of temporary credentials."`
 }
 
 type fileTLS struct {
-	CA   *fileSecret `yaml:"ca" doc:"Where the CA certificates (PEM) are that verify the target's certificate. They replace those of the system."`
-	Cert *fileSecret `yaml:"cert" doc:"Where the client's certificate is, in PEM, followed by its intermediate certificates."`
-	Key  *fileSecret `yaml:"key" doc:"Where the client's private key is, in PEM."`
+	CA   *fileSecret `yaml:"ca" doc:"CA certificates (PEM) for the target's certificate, instead of the system's."`
+	Cert *fileSecret `yaml:"cert" doc:"The client's certificate (PEM), followed by its intermediate certificates."`
+	Key  *fileSecret `yaml:"key" doc:"The client's private key (PEM)."`
 }
 
 type fileSecret struct {
-	Env  string `yaml:"env" doc:"Name of the environment variable that holds the secret. In a Lambda the variable may hold {\"secretsManager\":\"ARN\"} or {\"ssm\":\"NAME\"}."`
-	File string `yaml:"file" doc:"Absolute path of the file that holds the secret. A line break at its end is ignored. A changed file is used within a second; if it cannot be read, the last value is kept."`
+	Env  string `yaml:"env" doc:"The environment variable that holds the secret. In a Lambda it may hold {\"secretsManager\":\"ARN\"} or {\"ssm\":\"NAME\"}."`
+	File string `yaml:"file" doc:"Absolute path of the file that holds the secret, without a line break at its end. A changed file is used within a second; if it cannot be read, the last value is kept."`
 }
 
 type fileJob struct {
-	ID            string            `yaml:"id" doc:"ID of the job, a part of every run ID: 1 to 64 of a-z, 0-9, dot, dash and underscore. It starts with a letter or digit." required:"true"`
-	Schedule      string            `yaml:"schedule" doc:"When the job is due: crontab fields (five, or six with seconds first), @every, a name such as @hourly, or cron(), rate() or at() of AWS; see schedules.md." required:"true"`
-	Target        string            `yaml:"target" doc:"Name of the target, from targets. A job has either target or targetUrlEnv."`
-	TargetURLEnv  string            `yaml:"targetUrlEnv" doc:"Instead of target: name of the variable that holds the base URL. If a target has this variable as its urlEnv, the job uses that target. Otherwise calls have no authorization."`
-	Path          string            `yaml:"path" doc:"Path of the call. It starts with a slash and is appended to the base URL." required:"true"`
-	Scopes        []string          `yaml:"scopes" doc:"oauth2: scopes of the access token. Other types of auth do not use them."`
+	ID            string            `yaml:"id" doc:"Part of every run ID: 1 to 64 of a-z, 0-9, dot, dash and underscore, beginning with a letter or digit." required:"true"`
+	Schedule      string            `yaml:"schedule" doc:"When the job is due: crontab fields (with six, seconds first), @every, @hourly and others, or cron(), rate() or at() of AWS; see schedules.md." required:"true"`
+	Target        string            `yaml:"target" doc:"Name of the target. A job has either target or targetUrlEnv."`
+	TargetURLEnv  string            `yaml:"targetUrlEnv" doc:"Instead of target: the variable with the base URL. If it is a target's urlEnv, the job uses that target; otherwise calls have no authorization."`
+	Path          string            `yaml:"path" doc:"Path of the call, appended to the base URL; begins with a slash." required:"true"`
+	Scopes        []string          `yaml:"scopes" doc:"oauth2: scopes of the access token."`
 	Method        string            `yaml:"method" doc:"HTTP method of the call; default POST." enum:"POST,PUT,PATCH,DELETE,GET,HEAD"`
-	Timezone      string            `yaml:"timezone" doc:"Time zone of the schedule, an IANA name such as Europe/Berlin; default UTC."`
-	DST           string            `yaml:"dst" doc:"What happens to scheduled times that a clock change skips or repeats: once (default), skip or wall; see schedules.md." enum:"once,skip,wall"`
-	Body          yamlBody          `yaml:"body" doc:"JSON body of the call, the same on every attempt. A string is taken as JSON text. Strings may have placeholders such as {{scheduledAt}}; see requests.md. Default: an object with jobId, runId and scheduledAt. GET and HEAD calls have no body."`
-	Spread        *period           `yaml:"spread" doc:"Delays each run by less than this, in whole seconds. Each scheduled time has its own, fixed delay; see schedules.md. At most 720h, and at most the shortest time between two scheduled times. Default: no delay."`
-	Headers       map[string]string `yaml:"headers" doc:"Additional header fields of the call, the same on every attempt. Values may have placeholders as in body. Secrets are not allowed here; they belong to the auth of the target."`
+	Timezone      string            `yaml:"timezone" doc:"IANA time zone such as Europe/Berlin; default UTC."`
+	DST           string            `yaml:"dst" doc:"Which times fire that a clock change skips or repeats; default once; see schedules.md." enum:"once,skip,wall"`
+	Body          yamlBody          `yaml:"body" doc:"JSON body, or JSON text as a string; may have placeholders such as {{scheduledAt}}. Default: an object with jobId, runId and scheduledAt. GET and HEAD have none."`
+	Spread        *period           `yaml:"spread" doc:"Delays each run by less than this, by a fixed delay for each scheduled time; see schedules.md. At most 720h, and the shortest time between two scheduled times. Default: no delay."`
+	Headers       map[string]string `yaml:"headers" doc:"Further header fields; values may have placeholders. Secrets belong to the target's auth."`
 	Timeout       *period           `yaml:"timeout" doc:"Time limit of one attempt; default 30s."`
 	Retry         *fileRetry        `yaml:"retry" doc:"When a failed call is retried."`
-	Overlap       string            `yaml:"overlap" doc:"What happens to a scheduled time while an earlier run of the job is unfinished: skip (default), queue or allow; see catch-up.md." enum:"skip,queue,allow"`
-	CatchUp       string            `yaml:"catchUp" doc:"Which scheduled times run if no process planned them in time: none, latest (default) or all; see catch-up.md." enum:"none,latest,all"`
-	CatchUpWindow *period           `yaml:"catchUpWindow" doc:"Scheduled times older than this are not caught up; default 24h."`
-	KeyScope      string            `yaml:"keyScope" doc:"Namespace of the idempotency keys at the target; default route:METHOD_PATH, such as route:POST_/v1/close-day."`
-	MaxInFlight   int               `yaml:"maxInFlight" doc:"Maximum number of calls of this job at the same time; default: the limit of the process."`
-	Async         *fileAsync        `yaml:"async" doc:"With it, the target may answer 202 Accepted and finish the work later; see long-work.md. Default: a 202 is a success."`
-	Alarm         *fileAlarm        `yaml:"alarm" doc:"The limits after which a run of this job counts as late. Each field defaults to that of the registry."`
-	Description   string            `yaml:"description" doc:"What the job does, in one line of at most 500 characters."`
-	Owner         string            `yaml:"owner" doc:"The team or person that is responsible for the job, at most 100 characters. Notifications name the owner. Default: the owner in defaults."`
-	Labels        map[string]string `yaml:"labels" doc:"Up to 20 names with values, such as team: billing, each of at most 63 characters. cronce jobs list --label filters by them. The labels in defaults are added."`
-	Heartbeat     *fileBeat         `yaml:"heartbeat" doc:"An address that cronce requests at the start and end of each run; see notifications.md. Default: none."`
+	Overlap       string            `yaml:"overlap" doc:"What happens to a scheduled time while an earlier run is unfinished; default skip." enum:"skip,queue,allow"`
+	CatchUp       string            `yaml:"catchUp" doc:"Which scheduled times run that no process planned in time; default latest." enum:"none,latest,all"`
+	CatchUpWindow *period           `yaml:"catchUpWindow" doc:"Older scheduled times are not caught up; default 24h."`
+	KeyScope      string            `yaml:"keyScope" doc:"Namespace of the keys at the target; default route:METHOD_PATH, such as route:POST_/v1/close-day."`
+	MaxInFlight   int               `yaml:"maxInFlight" doc:"Maximum calls of this job at a time; default: the limit of the process."`
+	Async         *fileAsync        `yaml:"async" doc:"The target may answer 202 and finish the work later; see long-work.md. Default: a 202 is a success."`
+	Alarm         *fileAlarm        `yaml:"alarm" doc:"When a run counts as late; each field defaults to the registry's."`
+	Description   string            `yaml:"description" doc:"What the job does: one line of at most 500 characters."`
+	Owner         string            `yaml:"owner" doc:"The responsible team or person, named in notifications; at most 100 characters."`
+	Labels        map[string]string `yaml:"labels" doc:"Up to 20 names with values such as team: billing, of at most 63 characters each; those in defaults are added. cronce jobs list --label filters by them."`
+	Heartbeat     *fileBeat         `yaml:"heartbeat" doc:"An address that is requested at the start and end of each run; see notifications.md."`
 	Enabled       *bool             `yaml:"enabled" doc:"Whether the job is planned; default true."`
 }
 
 type fileRetry struct {
-	Backoff       *[]delay `yaml:"backoff" doc:"The wait before each retry; default [500ms, 2s, 5s, 30s]. An empty list means no retries."`
-	For           *period  `yaml:"for" doc:"Adds retries after those of backoff. Each wait is twice the one before, up to maxBackoff. Retries are added as long as the sum of all waits is at most this value. Jitter and Retry-After do not count in the sum. Default: no added retries."`
-	MaxBackoff    *period  `yaml:"maxBackoff" doc:"Longest wait of the retries that for adds; default 5m."`
-	Jitter        *float64 `yaml:"jitter" doc:"How much each wait is changed at random. 0.2, the default, means up to 20 % shorter or longer."`
-	MaxRetryAfter *period  `yaml:"maxRetryAfter" doc:"Longest wait that a target may ask for with Retry-After; default 5m."`
-	Horizon       *period  `yaml:"horizon" doc:"How long after its first lease a run may still be sent; see guarantees.md. Default: the sum of all waits with the longest jitter, all timeouts and the three ages in platform, but at least 1h; plus async.within. The three ages together are 2h unless platform changes them. They are included for serve too."`
+	Backoff       *[]delay `yaml:"backoff" doc:"The wait before each retry; default [500ms, 2s, 5s, 30s]; [] means no retries."`
+	For           *period  `yaml:"for" doc:"Adds retries after those of backoff, each wait twice the one before, as long as the sum of all waits without jitter and Retry-After is at most this. Default: none."`
+	MaxBackoff    *period  `yaml:"maxBackoff" doc:"Longest wait of the added retries; default 5m."`
+	Jitter        *float64 `yaml:"jitter" doc:"Random change of each wait; default 0.2: up to 20 % shorter or longer."`
+	MaxRetryAfter *period  `yaml:"maxRetryAfter" doc:"Longest Retry-After that is honored; default 5m."`
+	Horizon       *period  `yaml:"horizon" doc:"How long after its first lease a run may still be sent; see guarantees.md. Default: all waits with the longest jitter, all timeouts and the ages in platform (2h, for serve too), but at least 1h; plus async.within."`
 }
 
 type fileDefaults struct {
-	Owner  string            `yaml:"owner" doc:"The owner of each job that has no owner field."`
-	Labels map[string]string `yaml:"labels" doc:"Labels of every job; a job's own label of the same name wins."`
+	Owner  string            `yaml:"owner" doc:"Owner of jobs without one."`
+	Labels map[string]string `yaml:"labels" doc:"Labels of every job; a job's own label wins."`
 }
 
 type fileAlarm struct {
-	StartWithin  *delay `yaml:"startWithin" doc:"A run is late if it has not started this long after its scheduled time plus its spread delay; 0s: never late."`
-	FinishWithin *delay `yaml:"finishWithin" doc:"A run is late if it has not finished this long after its scheduled time plus its spread delay; 0s: never late."`
+	StartWithin  *delay `yaml:"startWithin" doc:"A run is late if it starts later than this after its scheduled time and spread delay; 0s: never."`
+	FinishWithin *delay `yaml:"finishWithin" doc:"A run is late if it finishes later than this after its scheduled time and spread delay; 0s: never."`
 }
 
 type fileChannel struct {
 	Name   string      `yaml:"name" doc:"Name of the channel. Its notifications are runs of the job notify-NAME." required:"true"`
-	Type   string      `yaml:"type" doc:"Kind of receiver: webhook, slack, pagerduty, alertmanager or email." enum:"webhook,slack,pagerduty,alertmanager,email" required:"true"`
-	URLEnv string      `yaml:"urlEnv" doc:"webhook, slack, alertmanager: name of the variable that holds the address. pagerduty: default https://events.pagerduty.com."`
-	Key    *fileSecret `yaml:"key" doc:"pagerduty: where the integration key is."`
-	Secret *fileSecret `yaml:"secret" doc:"webhook: where the signing secret is: whsec_ and at least 24 bytes in base64. Default: not signed."`
-	SMTP   *fileSecret `yaml:"smtp" doc:"email: where the server's address is: smtp://USER:PASSWORD@HOST:587 (STARTTLS) or smtps://USER:PASSWORD@HOST:465."`
-	From   string      `yaml:"from" doc:"email: address of the sender; default cronce@ and the name of the machine."`
-	To     []string    `yaml:"to" doc:"email: addresses of the recipients."`
-	Jobs   []string    `yaml:"jobs" doc:"Only incidents of these jobs are sent: IDs, or patterns with * and ?. Default: every job."`
-	On     []string    `yaml:"on" doc:"Only incidents of these causes are sent: dead, missed, late, unplanned, overdue. Default: every cause."`
-	After  int         `yaml:"after" doc:"How many problems an incident must have before its first notification; default 1."`
-	Remind *period     `yaml:"remind" doc:"How often the notification is repeated while the incident is open and not acknowledged. Default: never."`
+	Type   string      `yaml:"type" doc:"Kind of receiver." enum:"webhook,slack,pagerduty,alertmanager,email" required:"true"`
+	URLEnv string      `yaml:"urlEnv" doc:"webhook, slack, alertmanager: the variable with the address. pagerduty: default https://events.pagerduty.com."`
+	Key    *fileSecret `yaml:"key" doc:"pagerduty: the integration key."`
+	Secret *fileSecret `yaml:"secret" doc:"webhook: the signing secret: whsec_ and at least 24 bytes in base64. Default: not signed."`
+	SMTP   *fileSecret `yaml:"smtp" doc:"email: the server: smtp://USER:PASSWORD@HOST:587 (STARTTLS) or smtps://USER:PASSWORD@HOST:465."`
+	From   string      `yaml:"from" doc:"email: the sender; default cronce@ and the name of the machine."`
+	To     []string    `yaml:"to" doc:"email: the recipients."`
+	Jobs   []string    `yaml:"jobs" doc:"Only incidents of these jobs: IDs, or patterns with * and ?. Default: every job."`
+	On     []string    `yaml:"on" doc:"Only incidents of these causes: dead, missed, late, unplanned, overdue. Default: every cause."`
+	After  int         `yaml:"after" doc:"How many problems an incident has before its first notification; default 1."`
+	Remind *period     `yaml:"remind" doc:"How often to repeat it while the incident is open and not acknowledged; default never."`
 }
 
 type fileBeat struct {
-	URLEnv string `yaml:"urlEnv" doc:"Name of the variable that holds the address." required:"true"`
+	URLEnv string `yaml:"urlEnv" doc:"The variable with the address." required:"true"`
 }
 
 type fileHeartbeat struct {
-	URLEnv string  `yaml:"urlEnv" doc:"Name of the variable that holds the address." required:"true"`
-	Every  *period `yaml:"every" doc:"How often cronce requests the address; default 1m."`
+	URLEnv string  `yaml:"urlEnv" doc:"The variable with the address." required:"true"`
+	Every  *period `yaml:"every" doc:"How often; default 1m."`
 }
 
 type fileAsync struct {
-	Within *span   `yaml:"within" doc:"How long the target may work after its first 202. The default of retry.horizon includes it." required:"true"`
-	Poll   *period `yaml:"poll" doc:"The wait before the next request after a 202 without Retry-After; at least 1s, default 1m."`
+	Within *span   `yaml:"within" doc:"How long the target may work after its first 202; part of the default of retry.horizon." required:"true"`
+	Poll   *period `yaml:"poll" doc:"The wait after a 202 without Retry-After; at least 1s, default 1m."`
 }
 
 type fileTTL struct {
@@ -159,9 +159,9 @@ type filePlatform struct {
 }
 
 type fileStore struct {
-	Name   string `yaml:"name" doc:"Name of the key store in reports." required:"true"`
-	URLEnv string `yaml:"urlEnv" doc:"Name of the variable that holds the database's URL." required:"true"`
-	Schema string `yaml:"schema" doc:"Schema of the table with the keys (MySQL: database). Default: the one that the connection uses."`
+	Name   string `yaml:"name" doc:"Name in reports." required:"true"`
+	URLEnv string `yaml:"urlEnv" doc:"The variable with the database's URL." required:"true"`
+	Schema string `yaml:"schema" doc:"Schema of the table (MySQL: database); default: the connection's."`
 }
 
 type fileCleanup struct {
