@@ -44,7 +44,14 @@ class Refused(Exception):
 
 
 class Idempotent:
-    """Runs an application once for each key. principal(scope) returns who calls, or None."""
+    """Runs an application once for each key. The application must not commit or roll back.
+
+    connect: a coroutine function that returns a psycopg AsyncConnection
+    scope: the name of the operation; it must not change while keys live
+    principal: a function of the ASGI scope that returns the authenticated caller, or None
+    ttl, wait: how long a key is kept, and how long a duplicate waits for the first call, in seconds
+    max_run: how long the transaction of the work may be idle, in seconds
+    """
 
     def __init__(self, app, *, connect, scope, principal, ttl=86400.0, wait=5.0, max_run=300):
         self.app, self.connect, self.scope, self.principal = app, connect, scope, principal
