@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"sort"
-	"strings"
 	"time"
 )
 
@@ -106,7 +105,7 @@ type incidentChanges struct {
 
 // add takes an outcome.
 func (c *incidentChanges) add(o *Outcome) {
-	jobID, _, _ := strings.Cut(o.RunID, "@")
+	jobID := jobOf(o.RunID)
 	switch o.State {
 	case Dead:
 		c.dead = append(c.dead, problem{JobID: jobID, RunID: o.RunID, Reason: o.Reason, Error: o.Attempt.Error, Count: 1})

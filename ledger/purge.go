@@ -1,6 +1,10 @@
 package ledger
 
-import "time"
+import (
+	"context"
+	"strings"
+	"time"
+)
 
 // Purge asks for one bounded batch of finished runs, with their attempts, to be
 // deleted, oldest ScheduledAt first. That is the order in which runs are stored, and
@@ -57,58 +61,181 @@ func fullBatch(batch int) int {
 	return batch
 }
 
-// HistoryPurge asks for one bounded batch of old rows that are not runs to be deleted.
-// Kept are:
-//
-//   - an action of an operator, for AuditRetention;
-//   - an event, for Retention after its time;
-//   - an incident, while it is open, and for Retention after its closing;
-//   - a process, for ProcessRetention after its last heartbeat, and with it the
-//     definitions that it declared;
-//   - a definition that any process of the ledger declares, or that is the
-//     current one of a job that has not ended;
-//   - a definition of which the job has a newer one, for Retention after the newer
-//     one was first declared;
-//   - the newest definition of a job that has not ended, or ended within Retention;
-//     of a job that never had a revision, for Retention after its first declaration.
-//
-// A run has its call frozen in its row and needs no definition. A definition
-// that was deleted and is declared again counts as first declared then.
-type HistoryPurge struct {
-	Retention      time.Duration
-	AuditRetention time.Duration
-	Batch          int // at most this many rows of each kind; below 1 the default, 1000
-	// DryRun deletes nothing and counts all rows that may be deleted, whatever Batch.
-	// Definitions that only a process to be deleted declares count as kept.
-	DryRun bool
+// PurgeRuns deletes a batch of finished runs past their retention. See Purge.
+func (l *Ledger) PurgeRuns(ctx context.Context, p Purge) (got Purged, err error) {
+	if p.DryRun {
+		got.Runs, err = read(ctx, l, "count what a purge would delete", p.count)
+		return got, err
+	}
+	got.Next, got.More = p.From, true
+	if len(got.Next.Found) == 0 {
+		// There may be very many runs that it keeps: it looks before it locks anything.
+		if got.Next, err = read(ctx, l, "find runs to purge", p.find); err != nil {
+			return Purged{}, err
+		}
+		got.More = len(got.Next.Found) >= p.BatchSize()
+	}
+	n := min(p.BatchSize(), len(got.Next.Found))
+	if n == 0 {
+		return got, nil
+	}
+	found := got.Next.Found[:n]
+	got.Next.Found = got.Next.Found[n:]
+	got.Runs, err = write(ctx, l, "purge runs", func(tx Tx) (int, error) { return p.delete(tx, found) })
+	if err != nil {
+		return Purged{}, err
+	}
+	return got, nil
 }
 
-// BatchSize returns the number of rows of each kind that the purge may delete at once.
-func (p HistoryPurge) BatchSize() int { return fullBatch(p.Batch) }
-
-// ProcessRetention is how long after its last heartbeat a killed process is kept. A
-// process that was suspended for longer declares itself again.
-const ProcessRetention = 24 * time.Hour
-
-// PurgedHistory counts what a HistoryPurge deleted.
-type PurgedHistory struct {
-	Audit     int
-	Events    int
-	Incidents int
-	Processes int
-	// VersionEntries counts the rows that say which definitions belong to a version. They
-	// are deleted when no process declares the version.
-	VersionEntries int
-	Definitions    int
-	More           bool // a full batch of some kind was deleted: ask again
+// old selects the runs that are past their retention at a time.
+func (p Purge) old(now time.Time) OldRuns {
+	return OldRuns{
+		Scheduled: now.Add(-min(p.Retention, p.DeadRetention)), Finished: now.Add(-p.Retention),
+		UnseenState: Dead, UnseenFinished: now.Add(-p.DeadRetention),
+	}
 }
 
-// Total returns the number of deleted rows of all kinds.
-func (p PurgedHistory) Total() int {
-	return p.Audit + p.Events + p.Incidents + p.Processes + p.VersionEntries + p.Definitions
+// find finds a batch, and all others of the last one's scheduled time, so that no run is
+// looked at again.
+func (p Purge) find(tx Tx) (PurgeCursor, error) {
+	next := p.From
+	now, err := tx.Now()
+	if err != nil {
+		return next, err
+	}
+	found, err := tx.OldRuns(p.old(now), p.From.After, p.BatchSize()).Get()
+	for _, r := range found {
+		next.After, next.Found = r.ScheduledAt, append(next.Found, r.RunID)
+	}
+	return next, err
 }
 
-// Full reports whether a full batch of any kind was deleted.
-func (p PurgedHistory) Full(batch int) bool {
-	return max(p.Audit, p.Events, p.Incidents, p.Processes, p.VersionEntries, p.Definitions) >= batch
+// delete deletes those of the runs that are still past their retention. Nobody revives a
+// run without a lock of its job.
+func (p Purge) delete(tx Tx, found []string) (int, error) {
+	asked := tx.Jobs(jobsOf(found))
+	now, err := tx.Now()
+	if err != nil {
+		return 0, err
+	}
+	jobs, err := jobsByID(asked)
+	if err != nil {
+		return 0, err
+	}
+	gone, err := tx.DeleteOldRuns(notAhead(found, jobs), p.old(now)).Get()
+	if err != nil || len(gone) == 0 {
+		return 0, err
+	}
+	return len(gone), raisePurgedThrough(tx, gone, jobs)
+}
+
+func jobsByID(asked Later[[]JobRow]) (map[string]*JobRow, error) {
+	list, err := asked.Get()
+	jobs := make(map[string]*JobRow, len(list))
+	for i := range list {
+		jobs[list[i].JobID] = &list[i]
+	}
+	return jobs, err
+}
+
+// raisePurgedThrough raises each job's PurgedThrough to the newest scheduled time that is
+// gone.
+func raisePurgedThrough(tx Tx, gone []RunSummary, jobs map[string]*JobRow) error {
+	before := map[string]JobRow{}
+	for _, r := range gone {
+		last := r.ScheduledAt
+		if !r.Until.IsZero() {
+			last = r.Until
+		}
+		j := jobs[jobOf(r.RunID)]
+		if j == nil || IsAdHoc(r.RunID) || !last.After(j.PurgedThrough) {
+			continue
+		}
+		if _, changed := before[j.JobID]; !changed {
+			before[j.JobID] = *j
+		}
+		j.PurgedThrough = last
+	}
+	var changes []JobChange
+	for id, was := range before {
+		changes = append(changes, ChangedJob(was, *jobs[id]))
+	}
+	return tx.PutJobs(changes)
+}
+
+// notAhead leaves out the runs that their job's plan has not come to.
+func notAhead(found []string, jobs map[string]*JobRow) (list []string) {
+	for _, id := range found {
+		if j := jobs[jobOf(id)]; j == nil || !j.isAhead(id) {
+			list = append(list, id)
+		}
+	}
+	return list
+}
+
+// isAhead reports whether the job's plan has yet to come to the run's scheduled time.
+func (j *JobRow) isAhead(runID string) bool {
+	if IsAdHoc(runID) || !j.EndedAt.IsZero() || j.Watermark.IsZero() {
+		return false
+	}
+	_, planned := RunIDRange(j.JobID, time.Time{}, j.Watermark)
+	return runID >= planned
+}
+
+// count counts all runs that may be deleted.
+func (p Purge) count(tx Tx) (n int, err error) {
+	now, err := tx.Now()
+	for after, more := p.From.After, true; more && err == nil; {
+		var found []RunSummary
+		if found, err = tx.OldRuns(p.old(now), after, countPage).Get(); err != nil || len(found) == 0 {
+			break
+		}
+		after, more = found[len(found)-1].ScheduledAt, len(found) >= countPage
+		ids := make([]string, len(found))
+		for i, r := range found {
+			ids[i] = r.RunID
+		}
+		var jobs map[string]*JobRow
+		jobs, err = jobsByID(tx.Jobs(jobsOf(ids)))
+		n += len(notAhead(ids, jobs))
+	}
+	return n, err
+}
+
+// countPage is how many runs are read at once to be counted.
+const countPage = 10_000
+
+// OldRuns selects runs that were scheduled and have finished long ago: those scheduled up
+// to Scheduled that finished up to Finished. For unacknowledged runs in UnseenState,
+// UnseenFinished counts instead of Finished.
+type OldRuns struct {
+	Scheduled      time.Time
+	Finished       time.Time
+	UnseenState    State
+	UnseenFinished time.Time
+}
+
+// Has reports whether it selects a row.
+func (q OldRuns) Has(r *Row) bool {
+	finished := q.Finished
+	if r.State == q.UnseenState && r.AckedAt.IsZero() {
+		finished = q.UnseenFinished
+	}
+	return !r.FinishedAt.IsZero() && !r.ScheduledAt.After(q.Scheduled) && !r.FinishedAt.After(finished)
+}
+
+// jobOf returns the job of a run.
+func jobOf(runID string) string {
+	job, _, _ := strings.Cut(runID, "@")
+	return job
+}
+
+// jobsOf returns the jobs of runs, each once, in order.
+func jobsOf(runIDs []string) []string {
+	jobs := make([]string, len(runIDs))
+	for i, id := range runIDs {
+		jobs[i] = jobOf(id)
+	}
+	return sortedSet(jobs)
 }

@@ -89,6 +89,7 @@ const (
 	JobWatermark JobColumns = 1 << iota
 	JobRevision             // Revision, Hash, Body and EndedAt
 	JobPause                // PausedAt, PausedBy and PausedWhy
+	JobPurge                // PurgedThrough
 )
 
 // JobChange writes some fields of a job's row. A job without a row gets one; it has
@@ -109,6 +110,9 @@ func ChangedJob(was, is JobRow) JobChange {
 	}
 	if !was.PausedAt.Equal(is.PausedAt) || was.PausedBy != is.PausedBy || was.PausedWhy != is.PausedWhy {
 		c.Set |= JobPause
+	}
+	if !was.PurgedThrough.Equal(is.PurgedThrough) {
+		c.Set |= JobPurge
 	}
 	return c
 }

@@ -113,6 +113,8 @@ type Tx interface {
 	// ID is 0. A new one whose job has got an open incident of its cause meanwhile is
 	// added to that: see Incident.Add.
 	PutIncidents([]Incident) error
+
+	History
 }
 
 // DueQuery selects due runs.

@@ -95,6 +95,11 @@ func changesByActs(b *bed) {
 		_, err := do(act(id))
 		b.must(err)
 		f.told(id)
+		if b.get(id).State == ledger.Dead { // acknowledged again
+			_, err = do(act(id))
+			b.must(err)
+			f.told()
+		}
 	}
 	dry := act(id)
 	dry.DryRun = true

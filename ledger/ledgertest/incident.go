@@ -17,6 +17,7 @@ var incidentCases = []testCase{
 	{"a success and a dead run in one record leave it open", incidentBoth},
 	{"a retry opens and closes nothing", incidentRetry},
 	{"a run that a claim finds past sendBefore opens an incident", incidentPastSendBefore},
+	{"an incident has the last run that a claim found past sendBefore, whatever its limit", incidentOfManyBatches},
 	{"missed rows open an incident that counts scheduled times", incidentMissed},
 	{"a missed row that is there already opens nothing", incidentMissedBefore},
 	{"a problem soon after the closing opens the same incident again", incidentReopened},
@@ -196,6 +197,20 @@ func incidentPastSendBefore(b *bed) {
 	}
 	if i := b.incident("j"); i.Cause != ledger.IncidentDead || i.Reason != ledger.ReasonKeyExpired || i.Count != 2 || i.RunID != max(w.RunID, v.RunID) || i.Error != "" {
 		b.Errorf("incident %+v", i)
+	}
+}
+
+func incidentOfManyBatches(b *bed) {
+	j := b.job("j")
+	for i, wait := range []time.Duration{time.Minute, time.Second} { // the second is due first
+		b.record(retrying(*b.entered(j.entry(j.leased(i, ledger.OverlapAllow))).Work, wait))
+	}
+	b.pass(2 * horizon)
+	if got := b.claim("p", 1); len(got.PastSendBefore) != 2 {
+		b.Fatalf("past send-before %+v", got.PastSendBefore)
+	}
+	if i := b.incident("j"); i.Count != 2 || i.RunID != j.id(0) {
+		b.Errorf("incident %+v, want 2 runs, %s last", i, j.id(0))
 	}
 }
 

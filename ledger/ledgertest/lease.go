@@ -82,12 +82,13 @@ func nextAtFreeSlot(b *bed) {
 	got := j.admit(j.leased(0, ledger.OverlapQueue), j.planned(1, ledger.OverlapQueue))
 	b.record(succeeded(got.Leased[0]))
 	want := b.get(k.id(0)).NextAt
-	for range 2 {
+	for range 3 {
 		c, err := b.Claim(b.ctx, ledger.Claim{Owner: "p", Token: b.token(), LeaseFor: lease})
 		b.must(err)
 		if !c.NextAt.Equal(want) || len(c.Work) > 0 {
 			b.Errorf("NextAt %s, want %s; claimed %v", c.NextAt, want, runIDs(c.Work))
 		}
+		b.entered(j.besideAt(0, b.token())) // is due
 	}
 }
 

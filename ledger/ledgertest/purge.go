@@ -12,6 +12,7 @@ var purgeCases = []testCase{
 	{"finished runs past retention go, with their attempts", purges},
 	{"unfinished runs stay, however old", purgeUnfinished},
 	{"a dead run stays until acknowledged or past its own retention", purgeDead},
+	{"a run that a purge has found, and that is dead again, stays for its own retention", purgeDeadAgain},
 	{"the retention of dead runs may be the shorter one", purgeDeadFirst},
 	{"watermarks stay and purgedThrough rises, never falls", purgeWatermarks},
 	{"a range row raises purgedThrough to its end", purgeRange},
@@ -93,6 +94,24 @@ func purgeDead(b *bed) {
 	b.left("j")
 }
 
+func purgeDeadAgain(b *bed) {
+	j := b.deaths(1)
+	b.changed(b.Ack(b.ctx, act(j.id(0))))(j.id(0))
+	b.changed(b.Redrive(b.ctx, act(j.id(0))))(j.id(0))
+	b.record(dead(b.take("p1", j.id(0)), ledger.ReasonExhausted))
+	b.pass(2 * time.Hour)
+	p := ledger.Purge{Retention: time.Hour, DeadRetention: 10 * time.Hour}
+	p.From = ledger.PurgeCursor{After: j.at(0), Found: []string{j.id(0)}}
+	if got := b.purge(p); got.Runs != 0 || len(got.Next.Found) != 0 {
+		b.Errorf("purged %+v, dead again and unacknowledged", got)
+	}
+	b.left("j", j.id(0))
+	b.pass(9 * time.Hour)
+	if got := b.purge(p); got.Runs != 1 {
+		b.Errorf("purged %+v past its own retention", got)
+	}
+}
+
 func purgeDeadFirst(b *bed) {
 	j := b.deaths(2)
 	b.changed(b.Ack(b.ctx, act(j.id(0))))(j.id(0))
@@ -148,7 +167,11 @@ func purgeAhead(b *bed) {
 	j := b.job("j")
 	e := b.entered(j.entry(j.leased(2, ledger.OverlapSkip)))
 	b.record(succeeded(*e.Work))
-	b.purge(ledger.Purge{})
+	for _, dry := range []bool{true, false} {
+		if got := b.purge(ledger.Purge{DryRun: dry}); got.Runs != 0 {
+			b.Errorf("dry run %t: %+v, want nothing purged", dry, got)
+		}
+	}
 	b.left("j", j.id(2))
 	j.admit(j.missed(0), j.missed(1), j.leased(2, ledger.OverlapSkip))
 	b.is(j.id(2), ledger.Succeeded, "")

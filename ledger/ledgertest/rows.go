@@ -33,6 +33,7 @@ var rowsGroups = []struct {
 	{"select", selectCases},
 	{"due", dueCases},
 	{"slot", slotCases},
+	{"purge", purgeRowCases},
 	{"job", jobRowCases},
 	{"incident", incidentRowCases},
 	{"transaction", transactionCases},

@@ -17,6 +17,7 @@ var jobRowCases = []rowsCase{
 			func(j *ledger.JobRow) { j.Watermark = pastHour.Add(time.Hour) },
 			func(j *ledger.JobRow) { j.PausedAt, j.PausedBy, j.PausedWhy = pastHour, "me", "so" },
 			func(j *ledger.JobRow) { j.Revision, j.Hash = 2, "h2" },
+			func(j *ledger.JobRow) { j.PurgedThrough = pastHour },
 			func(j *ledger.JobRow) { j.PausedAt, j.PausedBy, j.PausedWhy = time.Time{}, "", "" },
 			func(j *ledger.JobRow) { j.EndedAt, j.Watermark = ended, pastHour.Add(2*time.Hour) },
 			func(j *ledger.JobRow) { j.EndedAt, j.Revision, j.Hash = time.Time{}, 3, "h3" },

@@ -51,6 +51,9 @@ func (t *tx) PutJobs(changes []ledger.JobChange) error {
 		if c.Set&ledger.JobRevision != 0 {
 			j.Revision, j.Hash, j.Body, j.EndedAt = c.Revision, c.Hash, c.Body, c.EndedAt
 		}
+		if c.Set&ledger.JobPurge != 0 {
+			j.PurgedThrough = c.PurgedThrough
+		}
 		if c.Set&ledger.JobPause != 0 {
 			j.PausedAt, j.PausedBy, j.PausedWhy = c.PausedAt, c.PausedBy, c.PausedWhy
 		}

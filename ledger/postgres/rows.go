@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/cronce/cronce/ledger"
@@ -91,7 +92,7 @@ func text(v *values) (string, error) { return v.text(), nil }
 func (t *tx) Jobs(ids []string) ledger.Later[[]ledger.JobRow] {
 	q := query{sql: `
 		SELECT job_id, revision, watermark, hash, ended_at, paused_at, paused_by, paused_why, purged_before
-		FROM jobs WHERE job_id = ANY ($1) ORDER BY job_id FOR UPDATE`}
+		FROM jobs WHERE job_id = ANY ($1) ORDER BY job_id` + t.forUpdate()}
 	q.args.texts(ids)
 	if t.locked == nil {
 		t.locked = make(map[string]bool, len(ids))
@@ -108,7 +109,8 @@ func (t *tx) Jobs(ids []string) ledger.Later[[]ledger.JobRow] {
 // transaction has inserted meanwhile stays as it is. The watermarks are written first: a
 // revision that ends or begins does so at its job's watermark.
 func (t *tx) PutJobs(changes []ledger.JobChange) error {
-	t.putWatermarks(changes)
+	t.putTimes(changes, ledger.JobWatermark, "watermark", func(c *ledger.JobChange) time.Time { return c.Watermark })
+	t.putTimes(changes, ledger.JobPurge, "purged_before", func(c *ledger.JobChange) time.Time { return c.PurgedThrough })
 	for _, c := range changes {
 		switch {
 		case !t.locked[c.JobID]:
@@ -122,19 +124,15 @@ func (t *tx) PutJobs(changes []ledger.JobChange) error {
 	return nil
 }
 
-func (t *tx) putWatermarks(changes []ledger.JobChange) {
-	var moved []ledger.JobChange
-	for _, c := range changes {
-		if t.locked[c.JobID] && c.Set&ledger.JobWatermark != 0 {
-			moved = append(moved, c)
-		}
-	}
+// putTimes writes a time of many jobs.
+func (t *tx) putTimes(changes []ledger.JobChange, of ledger.JobColumns, name string, value func(*ledger.JobChange) time.Time) {
+	moved := slices.DeleteFunc(slices.Clone(changes), func(c ledger.JobChange) bool { return !t.locked[c.JobID] || c.Set&of == 0 })
 	if len(moved) == 0 {
 		return
 	}
-	q := query{sql: `UPDATE jobs j SET watermark = u.watermark FROM unnest($1, $2) AS u (job_id, watermark) WHERE j.job_id = u.job_id`}
+	q := query{sql: `UPDATE jobs j SET ` + name + ` = u.at FROM unnest($1, $2) AS u (job_id, at) WHERE j.job_id = u.job_id`}
 	array(&q.args, textKind, moved, func(b []byte, c *ledger.JobChange) []byte { return appendText(b, c.JobID) })
-	array(&q.args, timeKind, moved, func(b []byte, c *ledger.JobChange) []byte { return appendTime(b, c.Watermark) })
+	array(&q.args, timeKind, moved, func(b []byte, c *ledger.JobChange) []byte { return appendTime(b, value(c)) })
 	t.p.add(q)
 }
 

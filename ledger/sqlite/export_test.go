@@ -30,18 +30,6 @@ func (l *Ledger) Exec(ctx context.Context, statement string) error {
 	return err
 }
 
-// PurgeAfter is PurgeRuns, with something that happens between the look and the
-// deletion.
-func (l *Ledger) PurgeAfter(ctx context.Context, p ledger.Purge, meanwhile func()) (ledger.Purged, error) {
-	found, err := l.findPurgeable(ctx, p)
-	if err != nil {
-		return ledger.Purged{}, err
-	}
-	meanwhile()
-	p.From = found
-	return l.PurgeRuns(ctx, p)
-}
-
 // TryLock takes the lock of the queue.
 var TryLock = tryLock
 
@@ -54,7 +42,7 @@ func (l *Ledger) Statements() []string {
 
 // Reads are the queries of the listings.
 func Reads() []string {
-	return append(readsOfJobs(nil), lastOutcomes, failingSince, unseenOfJobs, waitingRuns, slotHolders, heldTargets, runningOfJobs, eventList, unfinishedCounts, dueCounts, getRun, getAttempts, countPurgeable, getPosition, getChanges, findPurgeable, tiedPurgeable, recentRows, dayCounts, rangeRows, timingCounts, processList)
+	return append(readsOfJobs(nil), lastOutcomes, failingSince, unseenOfJobs, waitingRuns, slotHolders, heldTargets, runningOfJobs, eventList, unfinishedCounts, dueCounts, getRun, getAttempts, oldRunsAfter, oldRunsTied, deleteOldRuns, getPosition, getChanges, recentRows, dayCounts, rangeRows, timingCounts, processList)
 }
 
 // EncodeCall is what the columns call and body hold; see freeze.

@@ -76,6 +76,11 @@ func (t *tx) putJob(c ledger.JobChange) error {
 			return err
 		}
 	}
+	if c.Set&ledger.JobPurge != 0 {
+		if _, err := t.exec(`UPDATE jobs SET purged_before = ?2 WHERE job_id = ?1`, c.JobID, micros(c.PurgedThrough)); err != nil {
+			return err
+		}
+	}
 	if c.Set&ledger.JobPause != 0 {
 		_, err := t.exec(`UPDATE jobs SET paused_at = ?2, paused_by = ?3, paused_why = ?4 WHERE job_id = ?1`,
 			c.JobID, micros(c.PausedAt), c.PausedBy, c.PausedWhy)
