@@ -18,6 +18,7 @@ var (
 	link      = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	heading   = regexp.MustCompile(`(?m)^#+ (.*)$`)
 	notInSlug = regexp.MustCompile(`[^\p{L}\p{N}_\- ]`)
+	namedPage = regexp.MustCompile(`\b(docs/[\w/-]+\.md)(?:#([\w-]+))?`)
 	namedTest = regexp.MustCompile("`((?:Test|Fuzz|Example|Benchmark)[A-Z]\\w+)`")
 	benchmark = regexp.MustCompile(`\bBENCH=(\w+)`)
 	target    = regexp.MustCompile("(?m)(?:`|^|&& )make ([a-z][a-z-]+)")
@@ -81,6 +82,37 @@ func TestLinksOfPagesLeadSomewhere(t *testing.T) {
 				t.Errorf("%s links to %s; the page has no such heading", file, l[1])
 			}
 		}
+	}
+}
+
+// An error, a help text or a comment sends its reader to a page that exists.
+func TestCodeNamesPagesThatExist(t *testing.T) {
+	all := pages(t)
+	found := 0
+	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && slices.Contains([]string{".git", "node_modules", "bin", "dist", "build"}, d.Name()) {
+			return filepath.SkipDir
+		}
+		if !slices.Contains([]string{".go", ".ts", ".py", ".cjs", ".yml", ".yaml", ".service"}, filepath.Ext(file)) {
+			return nil
+		}
+		text, err := os.ReadFile(file)
+		for _, m := range namedPage.FindAllStringSubmatch(string(text), -1) {
+			found++
+			if page, ok := all[m[1]]; !ok || m[2] != "" && !slices.Contains(slugs(page), m[2]) {
+				t.Errorf("%s names %s, which does not exist", file, m[0])
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found < 30 {
+		t.Errorf("found %d names of pages; the code is read wrongly", found)
 	}
 }
 
