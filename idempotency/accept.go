@@ -17,7 +17,8 @@ import (
 // Accept returns a handler for work that takes longer than a caller waits. It answers the
 // first request with a key 202 Accepted at once, and then runs fn in this process. While
 // fn runs, a repetition of the request gets 202 with Retry-After (see [Route]) and the
-// work's progress. Once the work is finished, it gets the reply.
+// work's progress. Once the work is finished, it gets the reply. GET, HEAD, OPTIONS and
+// TRACE are answered 405.
 //
 //	{"progress": {"done": 1200, "of": 5000}}
 //

@@ -67,9 +67,10 @@ type Options struct {
 	// Policy returns what the kit does with a handler's work, by the status of its
 	// reply; default [DefaultPolicy].
 	Policy func(status int) Disposition
-	// ReplayHeaders are headers that are replayed in addition to Content-Type, Location,
-	// ETag and other headers of the representation. Set-Cookie, Date and hop-by-hop
-	// headers are never replayed.
+	// ReplayHeaders are headers that are replayed in addition to Content-Type,
+	// Content-Encoding, Content-Language, Content-Location, Content-Disposition,
+	// Location, Link, ETag, Last-Modified, Cache-Control, Expires and Vary. Set-Cookie,
+	// Date, hop-by-hop headers and values that are not UTF-8 are never replayed.
 	ReplayHeaders []string
 	// MismatchStatus is the status of an answer to [ErrMismatch]: 409 (the default), or
 	// 422 as in the IETF draft.
