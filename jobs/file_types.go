@@ -101,7 +101,7 @@ type fileJob struct {
 
 type fileRetry struct {
 	Backoff       *[]delay `yaml:"backoff" doc:"The wait before each retry; default [500ms, 2s, 5s, 30s]; [] means no retries."`
-	For           *period  `yaml:"for" doc:"Adds retries after those of backoff, each wait twice the one before, as long as the sum of all waits without jitter and Retry-After is at most this. Default: none."`
+	For           *period  `yaml:"for" doc:"Adds retries after those of backoff, each wait twice the one before. All waits together, without jitter and Retry-After, are at most this. Default: none."`
 	MaxBackoff    *period  `yaml:"maxBackoff" doc:"Longest wait of the added retries; default 5m."`
 	Jitter        *float64 `yaml:"jitter" doc:"Random change of each wait; default 0.2: up to 20 % shorter or longer."`
 	MaxRetryAfter *period  `yaml:"maxRetryAfter" doc:"Longest Retry-After that is honored; default 5m."`
