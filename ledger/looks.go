@@ -11,3 +11,33 @@ type History interface {
 	// returns them in no order.
 	DeleteOldRuns(ids []string, q OldRuns) Later[[]RunSummary]
 }
+
+// Listings is the part of Tx that operators' listings read. It locks nothing.
+type Listings interface {
+	// Newest is Runs in the other order: the newest ScheduledAt first, equal times by ID
+	// descending.
+	Newest(Filter) Later[[]Row]
+	// Attempts returns a run's attempts by number.
+	Attempts(runID string) Later[[]Attempt]
+	// Changed returns up to limit of the rows that changed after a position, without bodies;
+	// of "" none.
+	Changed(after string, limit int) Later[ChangedRows]
+	// Recent returns the newest n rows of each of the jobs that are no ~ runs, of the job's
+	// newest rows, of which it looks at window: those of one job newest first.
+	Recent(jobIDs []string, n, window int) Later[[]RunSummary]
+	// Definitions and Events return those of a job, the newest first.
+	Definitions(jobID string, limit int) Later[[]DeclaredDefinition]
+	Events(jobID string, limit int) Later[[]Event]
+	// Incidents returns the incidents of a filter, with its limit.
+	Incidents(IncidentFilter) Later[[]Incident]
+	// Counts returns what it says, but for Now. OldestDue is of the runs in the given
+	// states.
+	Counts(waiting []State) Later[Counts]
+}
+
+// ChangedRows is what changed after a position. See Changes.
+type ChangedRows struct {
+	Rows     []Row
+	Position string // where to continue
+	Lost     bool   // the ledger has never been at the position
+}

@@ -115,6 +115,7 @@ type Tx interface {
 	PutIncidents([]Incident) error
 
 	History
+	Listings
 }
 
 // DueQuery selects due runs.

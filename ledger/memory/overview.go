@@ -10,29 +10,6 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Recent returns the newest rows of each of the jobs.
-func (l *Ledger) Recent(ctx context.Context, jobIDs []string, n int) (map[string][]ledger.RunSummary, error) {
-	if _, err := l.begin(ctx); err != nil {
-		return nil, err
-	}
-	defer l.mu.Unlock()
-	cells := map[string][]ledger.RunSummary{}
-	for _, id := range jobIDs {
-		rows := l.matching(ledger.Filter{JobID: id})
-		slices.SortFunc(rows, func(a, b *record) int { return older(b, a) })
-		var mine []ledger.RunSummary
-		for _, r := range rows[:min(len(rows), ledger.OutcomeWindow)] {
-			if !ledger.IsAdHoc(r.ID) && len(mine) < n {
-				mine = append(mine, cell(r))
-			}
-		}
-		if id != "" && len(mine) > 0 {
-			cells[id] = mine
-		}
-	}
-	return cells, nil
-}
-
 func cell(r *record) ledger.RunSummary {
 	return ledger.RunSummary{
 		RunID: r.ID, ScheduledAt: r.ScheduledAt, Until: r.Until, Count: r.Count, State: r.State, Reason: r.Reason,

@@ -3,52 +3,11 @@ package memory
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/cronce/cronce/ledger"
 )
-
-const defaultLimit = 100
-
-// orDefault is a limit, or the default where that is below 1.
-func orDefault(limit, byDefault int) int {
-	if limit < 1 {
-		return byDefault
-	}
-	return limit
-}
-
-// Get returns one row by its ID, and the run's attempts by number. It returns
-// ledger.ErrNotFound for an ID that has no row.
-func (l *Ledger) Get(ctx context.Context, runID string) (ledger.Run, []ledger.Attempt, error) {
-	if _, err := l.begin(ctx); err != nil {
-		return ledger.Run{}, nil, err
-	}
-	defer l.mu.Unlock()
-	r := l.runs[runID]
-	if r == nil {
-		return ledger.Run{}, nil, fmt.Errorf("run %q: %w", runID, ledger.ErrNotFound)
-	}
-	return r.View(), slices.Clone(r.attempts), nil
-}
-
-// List returns a page of runs, newest first. It looks at every run.
-func (l *Ledger) List(ctx context.Context, f ledger.Filter) ([]ledger.Run, error) {
-	if _, err := l.begin(ctx); err != nil {
-		return nil, err
-	}
-	defer l.mu.Unlock()
-	found := l.matching(f)
-	slices.SortFunc(found, func(a, b *record) int { return older(b, a) })
-	limit := orDefault(f.Limit, defaultLimit)
-	var page []ledger.Run
-	for _, r := range found[:min(limit, len(found))] {
-		page = append(page, r.listed())
-	}
-	return page, nil
-}
 
 // listed is the run without the body that it sends.
 func (r *record) listed() ledger.Run {
@@ -148,67 +107,4 @@ func (l *Ledger) byJob() map[*job][]*record {
 		slices.SortFunc(mine, func(a, b *record) int { return older(b, a) })
 	}
 	return runs
-}
-
-// Events lists a job's events, newest first.
-func (l *Ledger) Events(ctx context.Context, jobID string, limit int) ([]ledger.Event, error) {
-	if _, err := l.begin(ctx); err != nil {
-		return nil, err
-	}
-	defer l.mu.Unlock()
-	j := l.jobs[jobID]
-	if j == nil {
-		return nil, nil
-	}
-	events := slices.Clone(j.events)
-	slices.Reverse(events)
-	return events[:min(orDefault(limit, defaultLimit), len(events))], nil
-}
-
-// Definitions lists the definitions of a job, the latest first declaration first.
-func (l *Ledger) Definitions(ctx context.Context, jobID string, limit int) ([]ledger.DeclaredDefinition, error) {
-	if _, err := l.begin(ctx); err != nil {
-		return nil, err
-	}
-	defer l.mu.Unlock()
-	first := l.declared[jobID]
-	hashes := slices.SortedFunc(maps.Keys(first), func(a, b string) int { return first[b].order - first[a].order })
-	var list []ledger.DeclaredDefinition
-	for _, hash := range hashes[:min(orDefault(limit, defaultLimit), len(hashes))] {
-		def := ledger.Definition{JobID: jobID, Hash: hash, Body: slices.Clone(l.bodies[jobID+" "+hash])}
-		list = append(list, ledger.DeclaredDefinition{Definition: def, At: first[hash].at})
-	}
-	return list, nil
-}
-
-// Counts counts the unfinished runs, the unacknowledged dead runs and the open incidents.
-func (l *Ledger) Counts(ctx context.Context) (ledger.Counts, error) {
-	now, err := l.begin(ctx)
-	if err != nil {
-		return ledger.Counts{}, err
-	}
-	defer l.mu.Unlock()
-	c := ledger.Counts{Now: now, Unfinished: map[ledger.State]int{}, DeadUnacknowledged: l.indexes.tallies[tally{state: ledger.Dead}]}
-	for _, i := range l.incidents {
-		if i.Open() {
-			c.Incidents++
-		}
-	}
-	for t, n := range l.indexes.tallies {
-		if n > 0 && !t.state.Finished() {
-			c.Unfinished[t.state] += n
-		}
-	}
-	for _, r := range l.indexes.due[:l.indexes.comingDue(now)] {
-		if r.State != ledger.Running {
-			c.OldestDue = r.DueAt()
-			break
-		}
-	}
-	for _, j := range l.jobs {
-		if j.stored && j.EndedAt.IsZero() && j.Watermark.After(c.PlannedThrough) {
-			c.PlannedThrough = j.Watermark
-		}
-	}
-	return c, nil
 }

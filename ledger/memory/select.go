@@ -29,18 +29,7 @@ func (t *tx) Existing(ids []string) ledger.Later[[]string] {
 }
 
 // Runs returns the rows that a filter selects, by time.
-func (t *tx) Runs(f ledger.Filter) ledger.Later[[]ledger.Row] {
-	found := t.l.matching(f)
-	slices.SortFunc(found, older)
-	if f.Limit > 0 {
-		found = found[:min(f.Limit, len(found))]
-	}
-	list := copies(found)
-	for i := range list {
-		list[i].Call.Body = nil
-	}
-	return ledger.Known(list, nil)
-}
+func (t *tx) Runs(f ledger.Filter) ledger.Later[[]ledger.Row] { return t.page(f, older) }
 
 // Leased returns the runs that are leased under a token, by time.
 func (t *tx) Leased(token string) ledger.Later[[]ledger.Row] {

@@ -1,56 +1,45 @@
 package postgres
 
 import (
-	"context"
 	"strconv"
 	"strings"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/cronce/cronce/ledger"
 )
 
-// A position is a snapshot: the transactions that had ended when it was taken.
-// What changed after it was changed by another transaction. The order in which
-// transactions begin, or take a number of a sequence, is not that in which they
-// commit, so that no single number is a position.
+// Changed returns up to limit of the rows that changed after a position.
 //
-// changesSQL returns the rows that are not visible in a snapshot: those of the
-// transactions from its end ($1) on, and of those that were running ($2).
-const changesSQL = `
-	SELECT pg_current_snapshot()::text, ` + listColumns + ` FROM (
-		(SELECT * FROM runs WHERE changed >= $1::text::xid8 ORDER BY changed LIMIT $3)
-		UNION ALL
-		(SELECT * FROM runs WHERE changed = ANY ($2::text[]::xid8[]) ORDER BY changed LIMIT $3)
-	) r`
-
-// Changes returns what changed after a position.
-func (l *Ledger) Changes(ctx context.Context, after string) (ledger.Changes, error) {
-	var now string
-	if err := l.pool.QueryRow(ctx, `SELECT pg_current_snapshot()::text`).Scan(&now); err != nil {
-		return ledger.Changes{}, translate("list changes", err)
-	}
-	got := ledger.Changes{Position: now}
-	if after == "" {
-		return got, nil
-	}
+// A position is a snapshot: the transactions that had ended when it was taken. What changed
+// after it was changed by another transaction: by one from its end on, or one of those that
+// were running. The order in which transactions begin, or take a number of a sequence, is
+// not that in which they commit, so that no single number is a position.
+func (t *tx) Changed(after string, limit int) ledger.Later[ledger.ChangedRows] {
+	var c ledger.ChangedRows
 	from, known := parseSnapshot(after)
-	if last, _ := parseSnapshot(now); !known || from.end > last.end {
-		got.Lost = true
-		return got, nil
+	t.p.add(query{sql: `SELECT pg_current_snapshot()::text`, row: func(v *values) error {
+		c.Position = v.text()
+		last, _ := parseSnapshot(c.Position)
+		c.Lost = after != "" && (!known || from.end > last.end)
+		return nil
+	}})
+	if known {
+		r := new(rowReader)
+		q := query{sql: `
+			SELECT` + rowColumnsNil + `FROM (
+				(SELECT * FROM runs WHERE changed >= $1::text::xid8 ORDER BY changed LIMIT $3)
+				UNION ALL
+				(SELECT * FROM runs WHERE changed = ANY ($2::text[]::xid8[]) ORDER BY changed LIMIT $3)
+			) r`, row: func(v *values) error {
+			row, err := r.row(v)
+			c.Rows = append(c.Rows, row)
+			return err
+		}}
+		q.args.text(strconv.FormatUint(from.end, 10))
+		q.args.texts(from.running)
+		q.args.int8(int64(limit))
+		t.p.add(q)
 	}
-	rows, err := l.pool.Query(ctx, changesSQL, strconv.FormatUint(from.end, 10), from.running, ledger.MaxChanges+1)
-	if err != nil {
-		return ledger.Changes{}, translate("list changes", err)
-	}
-	got.Position = after // where nothing changed, it is still good
-	got.Runs, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (ledger.Run, error) {
-		return scanRun(prefixed{row, []any{&got.Position}})
-	})
-	if len(got.Runs) > ledger.MaxChanges {
-		got.Runs, got.Lost = nil, true
-	}
-	return got, translate("list changes", err)
+	return later(t, func() ledger.ChangedRows { return c })
 }
 
 // snapshot is a pg_snapshot: 20:30:21,25 is taken when 30 was the next

@@ -184,14 +184,18 @@ func (v *values) time() time.Time {
 	return time.UnixMicro(int64(binary.BigEndian.Uint64(b)) + epoch).UTC()
 }
 
-// any adds a parameter of a filter.
-func (p *params) any(v any) {
-	switch v := v.(type) {
-	case string:
-		p.text(v)
-	case []string:
-		p.texts(v)
-	case time.Time:
-		p.time(v)
+// all adds the parameters of a filter.
+func (p *params) all(list []any) {
+	for _, v := range list {
+		switch v := v.(type) {
+		case string:
+			p.text(v)
+		case []string:
+			p.texts(v)
+		case int64:
+			p.int8(v)
+		case time.Time:
+			p.time(v)
+		}
 	}
 }

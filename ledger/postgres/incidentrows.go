@@ -2,6 +2,9 @@ package postgres
 
 import "github.com/cronce/cronce/ledger"
 
+const incidentColumns = ` id, job_id, cause, reason, error, run_id, count, reopened, opened_at, last_at, closed_at, closed_by, settled,
+	acked_at, acked_by, why, version, told, due_at `
+
 // incidents asks for incidents, by ID.
 func (t *tx) incidents(where, lock string, args params) ledger.Later[[]ledger.Incident] {
 	return ask(t, query{sql: `SELECT` + incidentColumns + `FROM incidents WHERE ` + where + ` ORDER BY id` + lock, args: args}, readIncident)

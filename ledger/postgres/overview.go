@@ -18,30 +18,6 @@ func scanCell(row pgx.CollectableRow) (c ledger.RunSummary, err error) {
 	return c, err
 }
 
-// Recent returns the newest rows of each of the jobs, from the end of its ids.
-func (l *Ledger) Recent(ctx context.Context, jobIDs []string, n int) (map[string][]ledger.RunSummary, error) {
-	cells := map[string][]ledger.RunSummary{}
-	rows, err := l.pool.Query(ctx, `
-		SELECT j.id, `+cellColumns+` FROM (SELECT DISTINCT unnest($1::text[]) AS id) j CROSS JOIN LATERAL (
-			SELECT * FROM (
-				SELECT * FROM runs WHERE run_id > j.id || '@' AND run_id < j.id || 'A' ORDER BY run_id DESC LIMIT $2
-			) newest WHERE strpos(run_id, '~') = 0 ORDER BY run_id DESC LIMIT $3
-		) r ORDER BY r.run_id DESC`, sanitizeAll(jobIDs), ledger.OutcomeWindow, max(n, 0))
-	if err != nil {
-		return nil, translate("list recent runs", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var id string
-		c, err := scanCell(prefixed{rows, []any{&id}})
-		if err != nil {
-			return nil, translate("list recent runs", err)
-		}
-		cells[id] = append(cells[id], c)
-	}
-	return cells, translate("list recent runs", rows.Err())
-}
-
 // Days counts a job's scheduled times by day and state.
 func (l *Ledger) Days(ctx context.Context, jobID string, since, until time.Time) (d ledger.Days, err error) {
 	jobID = sanitize(jobID)

@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"strconv"
 	"time"
 
 	"github.com/cronce/cronce/ledger"
@@ -32,16 +31,7 @@ func (t *tx) Existing(ids []string) ledger.Later[[]string] {
 
 // Runs returns the rows that a filter selects, by time.
 func (t *tx) Runs(f ledger.Filter) ledger.Later[[]ledger.Row] {
-	where, args := conditions(f)
-	q := query{sql: `SELECT ` + rowColumnsNil + ` FROM runs r WHERE ` + where + ` ORDER BY ` + order(f, "ASC"), once: len(f.IDs) == 0}
-	for _, a := range args {
-		q.args.any(a)
-	}
-	if f.Limit > 0 {
-		q.args.int8(int64(f.Limit))
-		q.sql += ` LIMIT $` + strconv.Itoa(len(q.args.values))
-	}
-	return ask(t, q, new(rowReader).row)
+	return ask(t, selectRows(f, "ASC"), new(rowReader).row)
 }
 
 // Leased returns the runs that are leased under a token, by time.
@@ -176,13 +166,11 @@ func (t *tx) CountOwn(jobID string, first, last time.Time) ledger.Later[int] {
 
 // Settled counts the runs of a filter that are acknowledged or were rerun.
 func (t *tx) Settled(f ledger.Filter) ledger.Later[[]ledger.SettledCount] {
-	where, args := conditions(f)
+	where := dialect.Runs(f)
 	q := query{once: true, sql: `
-		SELECT r.acked_at IS NOT NULL, r.rerun_id <> '', count(*) FROM runs r
-		WHERE (r.acked_at IS NOT NULL OR r.rerun_id <> '') AND ` + where + ` GROUP BY 1, 2`}
-	for _, a := range args {
-		q.args.any(a)
-	}
+		SELECT acked_at IS NOT NULL, rerun_id <> '', count(*) FROM runs
+		WHERE (acked_at IS NOT NULL OR rerun_id <> '') AND ` + where.Where() + ` GROUP BY 1, 2`}
+	q.args.all(where.Args)
 	return ask(t, q, func(v *values) (c ledger.SettledCount, err error) {
 		c.Acknowledged, c.Rerun, c.Count = v.bool(), v.bool(), int(v.int())
 		return c, nil

@@ -1,9 +1,6 @@
 package sqlite
 
 import (
-	"context"
-	"database/sql"
-	"fmt"
 	"strconv"
 
 	"github.com/cronce/cronce/ledger"
@@ -15,32 +12,23 @@ import (
 const (
 	getPosition  = `SELECT max(position, coalesce((SELECT max(changed) FROM runs), 0)) FROM purged_changes`
 	keepPosition = `UPDATE purged_changes SET position = ?`
-	getChanges   = `SELECT ` + listColumns + ` FROM runs WHERE changed > ? ORDER BY changed LIMIT ?`
+	getChanges   = `SELECT ` + listColumns + ` FROM runs WHERE changed > ? ORDER BY changed LIMIT 0 + ?`
 )
 
-// Changes returns what changed after a position.
-func (l *Ledger) Changes(ctx context.Context, after string) (got ledger.Changes, err error) {
-	err = l.snapshot(ctx, func(r *sql.Tx) error {
-		var last int64
-		if err := r.QueryRowContext(ctx, getPosition).Scan(&last); err != nil {
-			return err
-		}
-		got.Position = strconv.FormatInt(last, 10)
-		if after == "" {
-			return nil
-		}
-		from, bad := strconv.ParseInt(after, 10, 64)
-		if got.Lost = bad != nil || from < 0 || from > last; got.Lost || from == last {
-			return nil
-		}
-		rows, err := queryTx(ctx, r, scanRun, getChanges, from, ledger.MaxChanges+1)
-		if got.Lost = len(rows) > ledger.MaxChanges; !got.Lost {
-			got.Runs = runsOf(rows)
-		}
-		return err
-	})
-	if err != nil {
-		return ledger.Changes{}, fmt.Errorf("list changes: %w", err)
+// Changed returns up to limit of the rows that changed after a position.
+func (t *tx) Changed(after string, limit int) ledger.Later[ledger.ChangedRows] {
+	var last int64
+	if _, err := t.one(getPosition, nil, &last); err != nil {
+		return ledger.Known(ledger.ChangedRows{}, err)
 	}
-	return got, nil
+	c := ledger.ChangedRows{Position: strconv.FormatInt(last, 10)}
+	if after == "" {
+		return ledger.Known(c, nil)
+	}
+	from, err := strconv.ParseInt(after, 10, 64)
+	if c.Lost = err != nil || from < 0 || from > last; c.Lost || from == last {
+		return ledger.Known(c, nil)
+	}
+	c.Rows, err = t.rows(getChanges, from, limit)
+	return ledger.Known(c, err)
 }

@@ -42,7 +42,7 @@ func (l *Ledger) Statements() []string {
 
 // Reads are the queries of the listings.
 func Reads() []string {
-	return append(readsOfJobs(nil), lastOutcomes, failingSince, unseenOfJobs, waitingRuns, slotHolders, heldTargets, runningOfJobs, eventList, unfinishedCounts, dueCounts, getRun, getAttempts, oldRunsAfter, oldRunsTied, deleteOldRuns, getPosition, getChanges, recentRows, dayCounts, rangeRows, timingCounts, processList)
+	return append(readsOfJobs(nil), lastOutcomes, failingSince, unseenOfJobs, waitingRuns, slotHolders, heldTargets, runningOfJobs, eventList, declaredList, unfinishedCounts, otherCounts, getAttempts, oldRunsAfter, oldRunsTied, deleteOldRuns, getPosition, getChanges, recentRows, dayCounts, rangeRows, timingCounts, processList)
 }
 
 // EncodeCall is what the columns call and body hold; see freeze.

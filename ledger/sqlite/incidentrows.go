@@ -7,6 +7,18 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
+const incidentColumns = `id, job_id, cause, reason, error, run_id, count, reopened, opened_at, last_at, closed_at, closed_by, settled,
+	acked_at, acked_by, why, version, told, due_at`
+
+func scanIncident(row scanner) (i ledger.Incident, err error) {
+	var opened, last int64
+	var closed, acked, due nullTime
+	err = row.Scan(&i.ID, &i.JobID, &i.Cause, &i.Reason, &i.Error, &i.RunID, &i.Count, &i.Reopened, &opened, &last, &closed, &i.ClosedBy, &i.ClosedByOperator,
+		&acked, &i.AckedBy, &i.Why, &i.Version, &i.NotifierState, &due)
+	i.OpenedAt, i.LastAt, i.ClosedAt, i.AckedAt, i.DueAt = at(opened), at(last), closed.time(), acked.time(), due.time()
+	return i, err
+}
+
 const (
 	findIncidents = `SELECT ` + incidentColumns + ` FROM incidents WHERE `
 	lastIncidents = findIncidents + `id IN (

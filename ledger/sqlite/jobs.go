@@ -18,12 +18,8 @@ const (
 			SELECT id FROM runs WHERE run_id > jobs.job_id || '@' AND run_id < jobs.job_id || 'A' AND until IS NULL
 			ORDER BY run_id DESC LIMIT 1)
 		WHERE `
-	slotRuns     = `SELECT ` + listColumns + ` FROM runs WHERE slot IS NOT NULL AND `
-	byJob        = ` ORDER BY jobs.job_id`
-	declaredList = `
-		SELECT job_id, hash, body, first_declared_at FROM definitions WHERE job_id = ? ORDER BY first_declared DESC LIMIT ?`
-	eventList = `
-		SELECT job_id, at, kind, local, zone FROM events WHERE job_id = ? ORDER BY id DESC LIMIT ?`
+	slotRuns = `SELECT ` + listColumns + ` FROM runs WHERE slot IS NOT NULL AND `
+	byJob    = ` ORDER BY jobs.job_id`
 )
 
 // Jobs lists every job, or those of the IDs, by ID.
@@ -79,40 +75,4 @@ func scanJob(row scanner) (j ledger.JobStatus, err error) {
 	err = row.Scan(&j.JobID, &j.Revision, &watermark, &j.Ended, &j.Body, &paused, &j.PausedBy, &j.PausedWhy, &purged)
 	j.Watermark, j.PausedAt, j.PurgedThrough = watermark.time(), paused.time(), purged.time()
 	return j, err
-}
-
-// Definitions lists the definitions of a job, the latest first declaration first.
-func (l *Ledger) Definitions(ctx context.Context, jobID string, limit int) ([]ledger.DeclaredDefinition, error) {
-	if limit <= 0 {
-		limit = 100
-	}
-	list, err := query(ctx, l, func(row scanner) (d ledger.DeclaredDefinition, err error) {
-		var first int64
-		err = row.Scan(&d.JobID, &d.Hash, &d.Body, &first)
-		d.At = at(first)
-		return d, err
-	}, declaredList, jobID, limit)
-	if err != nil {
-		return nil, fmt.Errorf("definitions of %s: %w", jobID, err)
-	}
-	return list, nil
-}
-
-// Events lists a job's events, the newest recorded first; limit 0 means 100.
-func (l *Ledger) Events(ctx context.Context, jobID string, limit int) ([]ledger.Event, error) {
-	if limit <= 0 {
-		limit = 100
-	}
-	list, err := query(ctx, l, scanEvent, eventList, jobID, limit)
-	if err != nil {
-		return nil, fmt.Errorf("events of %s: %w", jobID, err)
-	}
-	return list, nil
-}
-
-func scanEvent(row scanner) (e ledger.Event, err error) {
-	var when int64
-	err = row.Scan(&e.JobID, &when, &e.Kind, &e.Local, &e.Zone)
-	e.At = at(when)
-	return e, err
 }

@@ -12,12 +12,6 @@ import (
 const (
 	cellColumns = `run_id, scheduled_at, until, count, state, reason, replayed, started_at, finished_at`
 
-	// recentRows are of job ?1: the newest ?3 that are no ~ runs, of its newest ?2.
-	recentRows = `
-		SELECT ` + cellColumns + ` FROM (
-			SELECT ` + cellColumns + ` FROM runs WHERE run_id > ?1 || '@' AND run_id < ?1 || 'A' ORDER BY run_id DESC LIMIT ?2)
-		WHERE instr(run_id, '~') = 0 ORDER BY run_id DESC LIMIT ?3`
-
 	// dayCounts reads the day from the id.
 	dayCounts = `
 		SELECT substr(run_id, length(?1) + 2, 10), state, sum(count) FROM runs
@@ -56,36 +50,6 @@ func scanCell(row scanner) (c ledger.RunSummary, err error) {
 	err = row.Scan(&c.RunID, &scheduled, &until, &c.Count, &c.State, &c.Reason, &c.Replayed, &started, &finished)
 	c.ScheduledAt, c.Until, c.StartedAt, c.FinishedAt = at(scheduled), until.time(), started.time(), finished.time()
 	return c, err
-}
-
-// Recent returns the newest rows of each of the jobs, from the end of its ids.
-func (l *Ledger) Recent(ctx context.Context, jobIDs []string, n int) (map[string][]ledger.RunSummary, error) {
-	cells := map[string][]ledger.RunSummary{}
-	err := l.snapshot(ctx, func(r *sql.Tx) error {
-		look, err := r.PrepareContext(ctx, recentRows)
-		if err != nil {
-			return err
-		}
-		defer look.Close()
-		for _, id := range jobIDs {
-			rows, err := look.QueryContext(ctx, id, ledger.OutcomeWindow, max(n, 0))
-			if err != nil {
-				return err
-			}
-			mine, err := collect(rows, scanCell)
-			if err != nil {
-				return err
-			}
-			if len(mine) > 0 {
-				cells[id] = mine
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list recent runs: %w", err)
-	}
-	return cells, nil
 }
 
 // Days counts a job's scheduled times by day and state.

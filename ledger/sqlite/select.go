@@ -1,8 +1,6 @@
 package sqlite
 
 import (
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/cronce/cronce/ledger"
@@ -163,11 +161,11 @@ func (t *tx) CountOwn(jobID string, first, last time.Time) ledger.Later[int] {
 
 // Settled counts the runs of a filter that are acknowledged or were rerun.
 func (t *tx) Settled(f ledger.Filter) ledger.Later[[]ledger.SettledCount] {
-	where, args := conditions(f)
+	where := dialect.Runs(f)
 	return ledger.Known(all(t, func(row scanner) (c ledger.SettledCount, err error) {
 		err = row.Scan(&c.Acknowledged, &c.Rerun, &c.Count)
 		return c, err
-	}, fmt.Sprintf(`
+	}, `
 		SELECT acked_at IS NOT NULL, rerun_id <> '', count(*) FROM runs
-		WHERE (acked_at IS NOT NULL OR rerun_id <> '') AND %s GROUP BY 1, 2`, strings.Join(where, ` AND `)), args...))
+		WHERE (acked_at IS NOT NULL OR rerun_id <> '') AND `+where.Where()+` GROUP BY 1, 2`, where.Args...))
 }

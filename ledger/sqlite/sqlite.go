@@ -167,3 +167,12 @@ func pool(dsn string, size int) *sql.DB {
 	db.SetMaxIdleConns(size)
 	return db
 }
+
+// Ping returns ledger.ErrUnavailable if the file cannot be read.
+func (l *Ledger) Ping(ctx context.Context) error {
+	_, err := query(ctx, l, text, `SELECT name FROM registry`)
+	if err != nil {
+		return fmt.Errorf("ping: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,153 @@
+// Package sqlfilter writes the filters of listings as SQL, for the engines on databases.
+package sqlfilter
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// Dialect is what engines write differently.
+type Dialect struct {
+	Parameter   func(n int) string // the n-th of a statement, from 1 on
+	In          string             // "run_id IN (...?...)" without its column: is in a list of texts
+	Unfinished, // implied by unfinished states: an unfinished run is found by its indexes
+	Exceptional string // implied by one exceptional state: such a run is found by its indexes
+	// Unacknowledged has an index of its own, of the runs of all jobs.
+	Unacknowledged bool
+	Time           func(time.Time) any
+	Texts          func([]string) any
+}
+
+// Select is a statement in the making.
+type Select struct {
+	Dialect
+	where []string
+	Args  []any
+}
+
+// Add adds a condition. A ? in it is the next value.
+func (s *Select) Add(condition string, values ...any) {
+	for _, v := range values {
+		s.Args = append(s.Args, v)
+		condition = strings.Replace(condition, "?", s.Parameter(len(s.Args)), 1)
+	}
+	s.where = append(s.where, condition)
+}
+
+// Where returns the conditions.
+func (s *Select) Where() string {
+	if len(s.where) == 0 {
+		return "true"
+	}
+	return strings.Join(s.where, " AND ")
+}
+
+// Text returns the statement; a limit below 1 is none. A LIMIT is written as a sum: SQLite
+// 3.48 and later prepares a statement again for each new value of a LIMIT that is a parameter
+// alone, which costs more than running it.
+func (s *Select) Text(columns, from, order string, limit int) string {
+	text := "SELECT " + columns + " FROM " + from + " WHERE " + s.Where() + " ORDER BY " + order
+	if limit > 0 {
+		s.Args = append(s.Args, int64(limit))
+		text += " LIMIT 0 + " + s.Parameter(len(s.Args))
+	}
+	return text
+}
+
+// Order returns the order of ScheduledAt, then ID; within a job, it is that of the IDs.
+func Order(f ledger.Filter, direction string) string {
+	if f.JobID != "" {
+		return "run_id " + direction
+	}
+	return "scheduled_at " + direction + ", run_id " + direction
+}
+
+// Runs returns the conditions of a filter, whatever its limit. Its states are text and no
+// parameters: a statement is planned for all values of a parameter, so that an index with
+// the runs of some states alone would not be used.
+func (d Dialect) Runs(f ledger.Filter) *Select {
+	s := &Select{Dialect: d}
+	if len(f.IDs) > 0 {
+		s.Add("run_id "+d.In, d.Texts(f.IDs))
+	}
+	if f.JobID != "" {
+		from, below := f.IDBounds()
+		s.Add("run_id >= ? AND run_id < ?", from, below)
+	}
+	if len(f.States) > 0 {
+		s.Add(StateIn(f.States))
+		if !slices.ContainsFunc(f.States, ledger.State.Finished) {
+			s.Add(d.Unfinished)
+		}
+	}
+	unseen := d.Unacknowledged && f.Unacknowledged && f.JobID == ""
+	if state := f.ExceptionalState(); state != "" && len(f.IDs) == 0 && !unseen {
+		s.Add(StateIn([]ledger.State{state}) + d.Exceptional)
+	}
+	if f.Reason != "" {
+		s.Add("reason = ?", string(f.Reason))
+	}
+	if !f.Since.IsZero() {
+		s.Add("scheduled_at >= ?", d.Time(f.Since))
+	}
+	if !f.Until.IsZero() {
+		s.Add("scheduled_at < ?", d.Time(f.Until))
+	}
+	if f.Unacknowledged {
+		s.Add("acked_at IS NULL")
+	}
+	if f.NotRerun {
+		s.Add("rerun_id = ''")
+	}
+	if f.After != nil {
+		s.Add("(scheduled_at, run_id) > (?, ?)", d.Time(f.After.ScheduledAt), f.After.ID)
+	}
+	if f.Before != nil {
+		s.Add("(scheduled_at, run_id) < (?, ?)", d.Time(f.Before.ScheduledAt), f.Before.ID)
+	}
+	return s
+}
+
+// StateIn returns the condition that a run is in one of the states. One that the ledger
+// does not know selects nothing.
+func StateIn(states []ledger.State) string {
+	known := slices.DeleteFunc(slices.Clone(states), func(s ledger.State) bool { return !slices.Contains(ledger.States, s) })
+	switch len(known) {
+	case 0:
+		return "false"
+	case 1:
+		return fmt.Sprintf("state = '%s'", known[0])
+	}
+	quoted := make([]string, len(known))
+	for i, s := range known {
+		quoted[i] = fmt.Sprintf("'%s'", s)
+	}
+	return "state IN (" + strings.Join(quoted, ", ") + ")"
+}
+
+// Incidents returns the conditions of a filter, whatever its limit; due is the condition
+// that an incident is due.
+func (d Dialect) Incidents(f ledger.IncidentFilter, due string, args ...any) (s *Select, order string) {
+	s, order = &Select{Dialect: d}, "id DESC"
+	if f.ID != 0 {
+		s.Add("id = ?", f.ID)
+	}
+	if f.JobID != "" {
+		s.Add("job_id = ?", f.JobID)
+	}
+	if f.Before != 0 {
+		s.Add("id < ?", f.Before)
+	}
+	if f.Open {
+		s.Add("closed_at IS NULL")
+	}
+	if f.Due {
+		order = "due_at, id"
+		s.Add(due, args...)
+	}
+	return s, order
+}

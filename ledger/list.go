@@ -1,0 +1,109 @@
+package ledger
+
+import "context"
+
+// pageSize returns the size of a page; below 1, it is 100.
+func pageSize(limit int) int {
+	if limit < 1 {
+		return 100
+	}
+	return limit
+}
+
+// Get returns one row by its ID, and the run's attempts by number. It returns ErrNotFound
+// for an ID that has no row.
+func (l *Ledger) Get(ctx context.Context, runID string) (run Run, attempts []Attempt, err error) {
+	run, err = read(ctx, l, "run "+runID, func(tx Tx) (Run, error) {
+		asked := tx.Find([]string{runID})
+		history := tx.Attempts(runID)
+		rows, err := asked.Get()
+		if err != nil {
+			return Run{}, err
+		}
+		if len(rows) == 0 {
+			return Run{}, ErrNotFound
+		}
+		attempts, err = history.Get()
+		return rows[0].View(), err
+	})
+	if err != nil {
+		return Run{}, nil, err
+	}
+	return run, attempts, nil
+}
+
+// List returns a page of runs, newest ScheduledAt first. See Filter.
+func (l *Ledger) List(ctx context.Context, f Filter) ([]Run, error) {
+	f.Limit = pageSize(f.Limit)
+	return read(ctx, l, "list runs", func(tx Tx) ([]Run, error) {
+		rows, err := tx.Newest(f).Get()
+		return listed(rows), err
+	})
+}
+
+// listed returns runs as lists show them.
+func listed(rows []Row) (runs []Run) {
+	for i := range rows {
+		runs = append(runs, rows[i].listed())
+	}
+	return runs
+}
+
+// Changes returns the runs that changed after a position. See Changes.
+func (l *Ledger) Changes(ctx context.Context, after string) (Changes, error) {
+	return read(ctx, l, "list changes", func(tx Tx) (Changes, error) {
+		c, err := tx.Changed(after, MaxChanges+1).Get()
+		if c.Lost = c.Lost || len(c.Rows) > MaxChanges; c.Lost {
+			c.Rows = nil
+		}
+		return Changes{Runs: listed(c.Rows), Position: c.Position, Lost: c.Lost}, err
+	})
+}
+
+// Definitions lists the definitions of a job that are still kept, the latest first
+// declaration first.
+func (l *Ledger) Definitions(ctx context.Context, jobID string, limit int) ([]DeclaredDefinition, error) {
+	return read(ctx, l, "definitions of "+jobID, func(tx Tx) ([]DeclaredDefinition, error) {
+		return tx.Definitions(jobID, pageSize(limit)).Get()
+	})
+}
+
+// Events lists a job's events, the newest recorded first.
+func (l *Ledger) Events(ctx context.Context, jobID string, limit int) ([]Event, error) {
+	return read(ctx, l, "events of "+jobID, func(tx Tx) ([]Event, error) { return tx.Events(jobID, pageSize(limit)).Get() })
+}
+
+// Incidents returns a page of incidents. See IncidentFilter.
+func (l *Ledger) Incidents(ctx context.Context, f IncidentFilter) ([]Incident, error) {
+	f.Limit = f.PageSize()
+	return read(ctx, l, "list incidents", func(tx Tx) ([]Incident, error) { return tx.Incidents(f).Get() })
+}
+
+// Recent returns the newest rows of each of the jobs, at most n of each, newest first,
+// without ~ runs. It looks back over a job's newest OutcomeWindow rows.
+func (l *Ledger) Recent(ctx context.Context, jobIDs []string, n int) (map[string][]RunSummary, error) {
+	return read(ctx, l, "list recent runs", func(tx Tx) (map[string][]RunSummary, error) {
+		list, err := tx.Recent(sortedSet(jobIDs), max(n, 0), OutcomeWindow).Get()
+		byJob := map[string][]RunSummary{}
+		for _, r := range list {
+			job := jobOf(r.RunID)
+			byJob[job] = append(byJob[job], r)
+		}
+		return byJob, err
+	})
+}
+
+// Counts counts the unfinished runs, the unacknowledged dead runs and the open incidents.
+// See Counts.
+func (l *Ledger) Counts(ctx context.Context) (Counts, error) {
+	return read(ctx, l, "count runs", func(tx Tx) (Counts, error) {
+		asked := tx.Counts([]State{Planned, Retrying, Accepted})
+		now, err := tx.Now()
+		if err != nil {
+			return Counts{}, err
+		}
+		c, err := asked.Get()
+		c.Now = now
+		return c, err
+	})
+}

@@ -1,0 +1,141 @@
+package memory
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// Newest returns the rows that a filter selects, the newest first.
+func (t *tx) Newest(f ledger.Filter) ledger.Later[[]ledger.Row] {
+	return t.page(f, func(a, b *record) int { return older(b, a) })
+}
+
+// page returns the rows that a filter selects, without bodies. It looks at every run.
+func (t *tx) page(f ledger.Filter, order func(a, b *record) int) ledger.Later[[]ledger.Row] {
+	found := t.l.matching(f)
+	slices.SortFunc(found, order)
+	if f.Limit > 0 {
+		found = found[:min(f.Limit, len(found))]
+	}
+	return ledger.Known(withoutBodies(copies(found)), nil)
+}
+
+func withoutBodies(list []ledger.Row) []ledger.Row {
+	for i := range list {
+		list[i].Call.Body = nil
+	}
+	return list
+}
+
+// Attempts returns a run's attempts by number.
+func (t *tx) Attempts(runID string) ledger.Later[[]ledger.Attempt] {
+	var list []ledger.Attempt
+	if r := t.l.runs[runID]; r != nil {
+		list = slices.Clone(r.attempts)
+	}
+	return ledger.Known(list, nil)
+}
+
+// Changed returns up to limit of the rows that changed after a position. It looks at every
+// run.
+func (t *tx) Changed(after string, limit int) ledger.Later[ledger.ChangedRows] {
+	c := ledger.ChangedRows{Position: strconv.FormatUint(t.l.change, 10)}
+	if after == "" {
+		return ledger.Known(c, nil)
+	}
+	from, err := strconv.ParseUint(after, 10, 64)
+	c.Lost = err != nil || from > t.l.change
+	for _, r := range t.l.runs {
+		if !c.Lost && r.changed > from && len(c.Rows) < limit {
+			c.Rows = append(c.Rows, r.Row)
+		}
+	}
+	return ledger.Known(c, nil)
+}
+
+// Recent returns the newest rows of each of the jobs.
+func (t *tx) Recent(jobIDs []string, n, window int) ledger.Later[[]ledger.RunSummary] {
+	var list []ledger.RunSummary
+	for _, id := range jobIDs {
+		rows := t.l.matching(ledger.Filter{JobID: id})
+		slices.SortFunc(rows, func(a, b *record) int { return older(b, a) })
+		mine := 0
+		for _, r := range rows[:min(len(rows), window)] {
+			if r.JobID == id && !ledger.IsAdHoc(r.ID) && mine < n { // "" is no filter
+				list = append(list, cell(r))
+				mine++
+			}
+		}
+	}
+	return ledger.Known(list, nil)
+}
+
+// Definitions returns the definitions of a job, the latest first declaration first.
+func (t *tx) Definitions(jobID string, limit int) ledger.Later[[]ledger.DeclaredDefinition] {
+	first := t.l.declared[jobID]
+	hashes := slices.SortedFunc(maps.Keys(first), func(a, b string) int { return first[b].order - first[a].order })
+	var list []ledger.DeclaredDefinition
+	for _, hash := range hashes[:min(limit, len(hashes))] {
+		def := ledger.Definition{JobID: jobID, Hash: hash, Body: slices.Clone(t.l.bodies[jobID+" "+hash])}
+		list = append(list, ledger.DeclaredDefinition{Definition: def, At: first[hash].at})
+	}
+	return ledger.Known(list, nil)
+}
+
+// Events returns a job's events, the newest recorded first.
+func (t *tx) Events(jobID string, limit int) ledger.Later[[]ledger.Event] {
+	j := t.l.jobs[jobID]
+	if j == nil {
+		return ledger.Later[[]ledger.Event]{}
+	}
+	events := slices.Clone(j.events)
+	slices.Reverse(events)
+	return ledger.Known(events[:min(limit, len(events))], nil)
+}
+
+// Incidents returns the incidents of a filter.
+func (t *tx) Incidents(f ledger.IncidentFilter) ledger.Later[[]ledger.Incident] {
+	var list []ledger.Incident
+	for _, i := range slices.Backward(t.l.incidents) {
+		if (f.ID == 0 || f.ID == i.ID) && (f.JobID == "" || f.JobID == i.JobID) && (!f.Open || i.Open()) &&
+			(!f.Due || !i.DueAt.IsZero() && !i.DueAt.After(t.now)) && (f.Before == 0 || i.ID < f.Before) {
+			list = append(list, *i)
+		}
+	}
+	if f.Due {
+		slices.SortFunc(list, func(a, b ledger.Incident) int { return cmp.Or(a.DueAt.Compare(b.DueAt), cmp.Compare(a.ID, b.ID)) })
+	}
+	return ledger.Known(list[:min(len(list), f.Limit)], nil)
+}
+
+// Counts counts the unfinished runs, the unacknowledged dead runs and the open incidents.
+func (t *tx) Counts(waiting []ledger.State) ledger.Later[ledger.Counts] {
+	x := &t.l.indexes
+	c := ledger.Counts{Unfinished: map[ledger.State]int{}, DeadUnacknowledged: x.tallies[tally{state: ledger.Dead}]}
+	for _, i := range t.l.incidents {
+		if i.Open() {
+			c.Incidents++
+		}
+	}
+	for t, n := range x.tallies {
+		if n > 0 && !t.state.Finished() {
+			c.Unfinished[t.state] += n
+		}
+	}
+	for _, r := range x.due[:x.comingDue(t.now)] {
+		if slices.Contains(waiting, r.State) {
+			c.OldestDue = r.DueAt()
+			break
+		}
+	}
+	for _, j := range t.l.jobs {
+		if j.stored && j.EndedAt.IsZero() && j.Watermark.After(c.PlannedThrough) {
+			c.PlannedThrough = j.Watermark
+		}
+	}
+	return ledger.Known(c, nil)
+}

@@ -1,0 +1,123 @@
+package postgres
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/ledger/internal/sqlfilter"
+)
+
+var dialect = sqlfilter.Dialect{
+	Parameter: func(n int) string { return "$" + strconv.Itoa(n) },
+	In:        "= ANY (?)",
+	// A bitmap of both indexes of unfinished runs is not planned where another index has
+	// the order that is asked for.
+	Unfinished: `run_id = ANY (ARRAY(
+		SELECT run_id FROM runs WHERE waiting UNION ALL SELECT run_id FROM runs WHERE due_at IS NOT NULL AND NOT waiting))`,
+	Time:  func(t time.Time) any { return t },
+	Texts: func(list []string) any { return list },
+}
+
+// selectRows returns the query of a filter, without bodies.
+func selectRows(f ledger.Filter, direction string) query {
+	s := dialect.Runs(f)
+	q := query{sql: s.Text(rowColumnsNil, `runs r`, sqlfilter.Order(f, direction), f.Limit), once: len(f.IDs) == 0}
+	q.args.all(s.Args)
+	return q
+}
+
+// Newest returns the rows that a filter selects, the newest first.
+func (t *tx) Newest(f ledger.Filter) ledger.Later[[]ledger.Row] {
+	return ask(t, selectRows(f, "DESC"), new(rowReader).row)
+}
+
+// Attempts returns a run's attempts by number.
+func (t *tx) Attempts(runID string) ledger.Later[[]ledger.Attempt] {
+	q := query{sql: `
+		SELECT run_id, 1 AS n, first_started_at, first_finished_at, first_answer, first_status, first_code, first_error, first_detail, first_owner
+		FROM runs WHERE run_id = $1 AND first_answer IS NOT NULL
+		UNION ALL
+		SELECT run_id, n, started_at, finished_at, answer, status, code, error, detail, owner
+		FROM attempts WHERE run_id = $1 ORDER BY n`}
+	q.args.text(runID)
+	return ask(t, q, func(v *values) (a ledger.Attempt, err error) {
+		a.RunID, a.N, a.StartedAt, a.FinishedAt, a.Answer = v.text(), int(v.int()), v.time(), v.time(), ledger.Answer(v.text())
+		a.Status, a.Code, a.Error, a.Detail, a.Owner = int(v.int()), v.text(), v.text(), v.text(), v.text()
+		return a, nil
+	})
+}
+
+// Recent returns the newest rows of each of the jobs, from the end of its IDs.
+func (t *tx) Recent(jobIDs []string, n, window int) ledger.Later[[]ledger.RunSummary] {
+	q := query{sql: `
+		SELECT` + summaryColumns + `FROM unnest($1) AS j (id) CROSS JOIN LATERAL (
+			SELECT * FROM (
+				SELECT * FROM runs WHERE run_id > j.id || '@' AND run_id < j.id || 'A' ORDER BY run_id DESC LIMIT $2
+			) newest WHERE strpos(run_id, '~') = 0 ORDER BY run_id DESC LIMIT $3
+		) r ORDER BY r.run_id DESC`}
+	q.args.texts(jobIDs)
+	q.args.int8(int64(window))
+	q.args.int8(int64(n))
+	return ask(t, q, readSummary)
+}
+
+// Definitions returns the definitions of a job, the latest first declaration first.
+func (t *tx) Definitions(jobID string, limit int) ledger.Later[[]ledger.DeclaredDefinition] {
+	q := query{sql: `
+		SELECT job_id, hash, body, first_declared_at FROM definitions
+		WHERE job_id = $1 ORDER BY first_declared_at DESC, hash DESC LIMIT $2`}
+	q.args.text(jobID)
+	q.args.int8(int64(limit))
+	return ask(t, q, func(v *values) (d ledger.DeclaredDefinition, err error) {
+		d.JobID, d.Hash, d.Body, d.At = v.text(), v.text(), v.bytes(), v.time()
+		return d, nil
+	})
+}
+
+// Events returns a job's events, the newest recorded first.
+func (t *tx) Events(jobID string, limit int) ledger.Later[[]ledger.Event] {
+	q := query{sql: `SELECT job_id, at, kind, local, zone FROM events WHERE job_id = $1 ORDER BY id DESC LIMIT $2`}
+	q.args.text(jobID)
+	q.args.int8(int64(limit))
+	return ask(t, q, func(v *values) (e ledger.Event, err error) {
+		e.JobID, e.At, e.Kind, e.Local, e.Zone = v.text(), v.time(), ledger.EventKind(v.text()), v.text(), v.text()
+		return e, nil
+	})
+}
+
+// Incidents returns the incidents of a filter.
+func (t *tx) Incidents(f ledger.IncidentFilter) ledger.Later[[]ledger.Incident] {
+	s, order := dialect.Incidents(f, `due_at <= now()`)
+	q := query{sql: s.Text(incidentColumns, `incidents`, order, f.Limit)}
+	q.args.all(s.Args)
+	return ask(t, q, readIncident)
+}
+
+// Counts counts from indexes that have unfinished and unacknowledged dead runs only.
+func (t *tx) Counts(waiting []ledger.State) ledger.Later[ledger.Counts] {
+	c := ledger.Counts{Unfinished: map[ledger.State]int{}}
+	add := func(sql string, row func(v *values)) *query {
+		t.p.add(query{sql: sql, row: func(v *values) error { row(v); return nil }})
+		return &t.p.queue[len(t.p.queue)-1]
+	}
+	add(`SELECT state, count(*) FROM runs WHERE `+unfinished+` GROUP BY state`, func(v *values) {
+		state := ledger.State(v.text())
+		c.Unfinished[state] = int(v.int())
+	})
+	add(`
+		SELECT (SELECT count(*) FROM runs WHERE `+unseenRun+`), (SELECT count(*) FROM incidents WHERE closed_at IS NULL),
+			(SELECT max(watermark) FROM jobs WHERE ended_at IS NULL),
+			(SELECT min(due_at) FROM runs WHERE due_at <= now() AND due_at IS NOT NULL AND NOT waiting AND state = ANY ($1))`, func(v *values) {
+		c.DeadUnacknowledged, c.Incidents, c.PlannedThrough, c.OldestDue = int(v.int()), int(v.int()), v.time(), v.time()
+	}).args.texts(texts(waiting))
+	return later(t, func() ledger.Counts { return c })
+}
+
+func texts[T ~string](list []T) []string {
+	out := make([]string, len(list))
+	for i, v := range list {
+		out[i] = string(v)
+	}
+	return out
+}
