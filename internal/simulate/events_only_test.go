@@ -14,7 +14,7 @@ func TestSimulationOfFunctionsAlone(t *testing.T) {
 	var sum sums
 	for seed := *firstSeed; seed < *firstSeed+uint64(*lives); seed++ {
 		found, checked, happened := live(t, seed, simulate.Options{EventsOnly: true})
-		report(t, seed, found)
+		report(t, "memory", seed, found)
 		sum.add(checked, happened)
 	}
 	if sum.happened.Kills == 0 || sum.happened.Outages == 0 || sum.checked.Succeeded == 0 {

@@ -21,6 +21,10 @@ func Life(seed uint64, o Options) (proof.Evidence, Tally, error) {
 	s := &script{world: w, Rand: r}
 	around := pick(r, shifts...)
 	time.Sleep(time.Until(around.at.Add(-between(r, 0, 2*time.Hour))))
+	if err := w.open(context.Background()); err != nil { // now, so that no timer of an engine counted the years until here
+		return proof.Evidence{}, w.tally, err
+	}
+	defer w.engine.Close()
 
 	s.plan = firstPlan(r, around.zone)
 	if !o.EventsOnly {

@@ -12,6 +12,7 @@
 package simulate
 
 import (
+	"context"
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
@@ -29,6 +30,8 @@ import (
 // Options replace parts of the system by broken ones, which the checker must
 // detect. The zero value is the product as it is.
 type Options struct {
+	// Open opens the ledger, which reads this clock; default: rows in memory.
+	Open   func(ctx context.Context, now func() time.Time) (ledger.Store, error)
 	Ledger func(ledger.Store, World) ledger.Store       // before the ledger, for every process
 	Caller func(executor.Caller, World) executor.Caller // before the network, of every process
 	Asks   func(executor.Ledger, World) executor.Ledger // what an executor asks of its ledger
@@ -90,7 +93,7 @@ type world struct {
 	seed    uint64
 	options Options
 	weather weather
-	memory  *memory.Ledger
+	engine  ledger.Store
 	witness *proof.Witness
 	ledger  ledger.Store // the witness, for processes
 	targets map[string]*target
@@ -112,8 +115,11 @@ type world struct {
 
 func newWorld(seed uint64, o Options) *world {
 	w := &world{
-		seed: seed, options: o, memory: memory.New(), given: map[string]bool{}, keyed: map[string]proof.Keyed{},
+		seed: seed, options: o, given: map[string]bool{}, keyed: map[string]proof.Keyed{},
 		targets: map[string]*target{}, quiet: make(chan struct{}),
+	}
+	if w.options.Open == nil {
+		w.options.Open = func(_ context.Context, now func() time.Time) (ledger.Store, error) { return memory.WithClock(now), nil }
 	}
 	if w.options.Floor == nil {
 		w.options.Floor = (*schedule.Schedule).Last
@@ -127,13 +133,21 @@ func newWorld(seed uint64, o Options) *world {
 		w.options.Key = func(c executor.Call, _ World) string { return c.RunID }
 	}
 	w.weather = forecast(w.Dice("weather", 0))
-	var inner ledger.Store = w.memory
-	if o.Ledger != nil {
-		inner = o.Ledger(inner, w)
+	return w
+}
+
+// open opens the ledger.
+func (w *world) open(ctx context.Context) (err error) {
+	if w.engine, err = w.options.Open(ctx, w.Now); err != nil {
+		return err
+	}
+	inner := w.engine
+	if w.options.Ledger != nil {
+		inner = w.options.Ledger(inner, w)
 	}
 	w.witness = proof.NewWitness(inner, w.Now)
 	w.ledger = w.witness
-	return w
+	return nil
 }
 
 // Dice are random numbers for one purpose.
@@ -163,7 +177,6 @@ func (w *world) jump(d time.Duration) {
 	w.mu.Lock()
 	w.ahead += d
 	w.mu.Unlock()
-	w.memory.ShiftClock(d)
 }
 
 // jumped is the sum of the clocks' jumps.

@@ -1,6 +1,5 @@
 // Package memory is a ledger in the memory of one process. Use it for tests and for
-// simulations in virtual time: it reads the clock by time.Now only, and starts no
-// goroutine. It is also the simplest engine that passes ledgertest.
+// simulations in virtual time: it starts no goroutine, and waits for nothing. It is also the simplest engine that passes ledgertest.
 //
 // Its contents are lost when the process ends. Several executors may share one ledger.
 package memory
@@ -20,6 +19,7 @@ import (
 type Ledger struct {
 	*ledger.Ledger // the rules, over the rows below
 
+	now   func() time.Time
 	mu    sync.Mutex
 	ahead time.Duration // how far the clock was moved on by hand
 
@@ -41,9 +41,13 @@ type Ledger struct {
 	lastIncident int64              // the ID of the last incident
 }
 
-// New returns an empty ledger.
-func New() *Ledger {
+// New returns an empty ledger whose clock is time.Now.
+func New() *Ledger { return WithClock(time.Now) }
+
+// WithClock returns an empty ledger with a clock.
+func WithClock(now func() time.Time) *Ledger {
 	l := &Ledger{
+		now:       now,
 		processes: map[string]*process{},
 		versions:  map[string]map[string]string{},
 		declared:  map[string]map[string]declaration{},
@@ -63,7 +67,7 @@ func (l *Ledger) begin(ctx context.Context) (now time.Time, err error) {
 		return now, fmt.Errorf("%w: %w", ledger.ErrUnavailable, err)
 	}
 	l.mu.Lock()
-	return time.Now().Add(l.ahead).UTC().Truncate(time.Microsecond), nil
+	return l.now().Add(l.ahead).UTC().Truncate(time.Microsecond), nil
 }
 
 // rows is the ledger.Rows of the memory. Its transactions are tx.

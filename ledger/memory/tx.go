@@ -128,6 +128,7 @@ func (t *tx) update(r *record, c *ledger.Change) {
 	t.l.indexes.add(r)
 	if c.Attempt != nil {
 		a := *c.Attempt
+		a.StartedAt, a.FinishedAt = a.StartedAt.Truncate(time.Microsecond), a.FinishedAt.Truncate(time.Microsecond)
 		a.RunID = r.ID
 		r.attempts = append(r.attempts, a)
 	}

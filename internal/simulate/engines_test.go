@@ -1,0 +1,71 @@
+package simulate_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cronce/cronce/internal/proof"
+	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/ledger/sqlite"
+)
+
+// engines are where the lives of a simulation have their ledger.
+var engines = []struct {
+	name    string
+	oneOf   int // so many lives: a database takes longer
+	prepare func(*testing.T) opener
+}{
+	{"memory", 1, func(*testing.T) opener { return nil }},
+	{"sqlite", 10, onSQLite},
+	{"postgres", 25, onPostgres},
+}
+
+// opener opens the ledger of a life, in the life's bubble.
+type opener func(context.Context, func() time.Time) (ledger.Store, error)
+
+// onSQLite returns an opener of ledgers in files, in memory where the machine has such a
+// place.
+func onSQLite(t *testing.T) opener {
+	dir, err := os.MkdirTemp("/dev/shm", "cronce-simulate-")
+	if err != nil {
+		dir = t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return func(ctx context.Context, now func() time.Time) (ledger.Store, error) {
+		return sqlite.Open(ctx, filepath.Join(dir, fmt.Sprintf("%d.db", lifeNumber.Add(1))), sqlite.Options{Now: now})
+	}
+}
+
+var lifeNumber atomic.Int64
+
+// history is all that a life left: each row, attempt, incident, effect and call with its
+// times.
+func history(e proof.Evidence) (lines []string) {
+	add := func(kind string, of any) { lines = append(lines, fmt.Sprintf("%s %+v", kind, of)) }
+	for _, r := range e.Rows {
+		add("row", r)
+	}
+	for _, list := range e.Attempts {
+		for _, a := range list {
+			a.StartedAt, a.FinishedAt = time.Time{}, time.Time{} // by the clock of its process
+			add("attempt", a)
+		}
+	}
+	for _, i := range e.Incidents {
+		add("incident", i)
+	}
+	for _, f := range e.Effects {
+		add("effect", f)
+	}
+	for _, r := range e.Requests {
+		add("call", r)
+	}
+	slices.Sort(lines) // a batch is purged in any order
+	return lines
+}
