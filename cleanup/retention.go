@@ -9,10 +9,8 @@ import (
 	"github.com/cronce/cronce/jobs"
 )
 
-// MaxClockSkew is how far apart the clocks of the ledger and of a target's key store
-// may be. Machines that keep time by NTP differ by milliseconds; five minutes
-// is what signed requests commonly allow.
-const MaxClockSkew = 5 * time.Minute
+// MaxClockSkew is jobs.MaxClockSkew.
+const MaxClockSkew = jobs.MaxClockSkew
 
 // Proof shows for one job that no call is accepted once its key may have been forgotten.
 // It holds if TTL > Horizon + Skew.

@@ -122,6 +122,7 @@ func FrozenCall(j jobs.Job, runID string, at time.Time) ledger.Call {
 		Jitter:        j.Retry.Jitter,
 		MaxRetryAfter: j.Retry.MaxRetryAfter,
 		Horizon:       j.Retry.Horizon,
+		KeySafeFor:    j.KeySafeFor(),
 		MaxInFlight:   j.MaxInFlight,
 		Within:        j.Async.Within,
 		Poll:          j.Async.Poll,

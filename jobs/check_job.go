@@ -38,6 +38,8 @@ func (d *draft) checkJobs(p Platform, defaults Defaults) {
 		d.checkTimes(path, j)
 		d.checkSpread(path+".spread", j)
 		d.checkJobHeartbeat(path, j)
+		ttl, _ := d.made.TTL(j.KeyScope)
+		j.keySafeFor = j.safeFor(ttl)
 		d.jobs[i].Job = j
 	}
 }

@@ -54,6 +54,7 @@ type definition struct {
 	Heartbeat   string            `json:"heartbeat,omitempty"`
 	KeyHeader   string            `json:"keyHeader,omitempty"`
 	KeyForm     KeyForm           `json:"keyForm,omitempty"`
+	KeySafeFor  time.Duration     `json:"keySafeFor,omitempty"`
 }
 
 // ParsedSchedule returns the job's schedule. It is nil unless the job comes from a
@@ -88,7 +89,8 @@ func (j Job) define() ([]byte, error) {
 		KeyScope: j.KeyScope, MaxInFlight: j.MaxInFlight,
 		Within: j.Async.Within, Poll: j.Async.Poll, StartWithin: j.Alarm.StartWithin, FinishWithin: j.Alarm.FinishWithin,
 		Spread: j.Spread, Headers: j.Headers, Description: j.Description, Owner: j.Owner, Labels: j.Labels,
-		Heartbeat: j.HeartbeatURLEnv, KeyHeader: j.Key.Header, KeyForm: j.Key.Form, Registry: j.registryIfNamed(sent),
+		Heartbeat: j.HeartbeatURLEnv, KeyHeader: j.Key.Header, KeyForm: j.Key.Form, KeySafeFor: j.keySafeFor,
+		Registry: j.registryIfNamed(sent),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("definition of job %q: %w", j.ID, err)
@@ -144,6 +146,8 @@ func (d definition) job(parsed *schedule.Schedule) Job {
 		Metadata: Metadata{Description: d.Description, Owner: d.Owner, Labels: d.Labels},
 		schedule: parsed,
 		registry: d.Registry,
+
+		keySafeFor: d.KeySafeFor,
 
 		HeartbeatURLEnv: d.Heartbeat,
 		Key:             Key{Header: d.KeyHeader, Form: d.KeyForm},

@@ -5,6 +5,24 @@ import "time"
 // MinHorizon is the shortest default horizon of a job, without Async.Within.
 const MinHorizon = time.Hour
 
+// MaxClockSkew is how far apart the clocks of the ledger and of a target's key store
+// may be. Machines that keep time by NTP differ by milliseconds; five minutes
+// is what signed requests commonly allow.
+const MaxClockSkew = 5 * time.Minute
+
+// KeySafeFor returns how long after its first lease a run's key is surely kept by the
+// target, so that an operator can redrive the run: the TTL of its keys less a margin, at
+// least the horizon. The margin is a sixth of the TTL, or, if it is longer, MaxClockSkew and
+// the longest call. cronce itself stops sending at the horizon. 0 for a job that is not of a
+// Registry.
+func (j Job) KeySafeFor() time.Duration { return j.keySafeFor }
+
+// safeFor returns KeySafeFor for a TTL of the job's keys.
+func (j Job) safeFor(ttl time.Duration) time.Duration {
+	margin := max(ttl/6, MaxClockSkew+j.Timeout+j.Async.Within)
+	return max(j.Retry.Horizon, ttl-margin)
+}
+
 // HorizonTerms are the parts whose sum is a job's default horizon: the longest time
 // after its first lease at which a run may still have to be sent.
 type HorizonTerms struct {

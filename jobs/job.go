@@ -56,6 +56,8 @@ type Job struct {
 
 	schedule *schedule.Schedule // parsed by the registry
 	registry string             // its name
+
+	keySafeFor time.Duration // see KeySafeFor
 }
 
 // Async allows a target to answer 202 Accepted and to finish the work later. The same

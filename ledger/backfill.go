@@ -98,7 +98,7 @@ func (m *backfillTx) decide(in RunSpec) {
 	case own && !r.State.backfillable():
 		m.got.Left++
 		return
-	case own && (r.RerunID != "" || r.State == Canceled && r.pastSendBefore(m.now)):
+	case own && (r.RerunID != "" || r.State == Canceled && r.KeyUnsafe(m.now)):
 		m.got.Refused++
 		return
 	}
@@ -130,6 +130,7 @@ func (m *backfillTx) refill(r *Row, in RunSpec) {
 	was := *r
 	r.FinishedAt, r.AcceptedAt, r.Failures = time.Time{}, time.Time{}, 0
 	m.plan(r)
+	r.sendAgain(m.now)
 	c := Changed(&was, r)
 	if r.StartedAt.IsZero() {
 		r.Call = in.Call

@@ -54,7 +54,7 @@ const (
 	ColAccepted
 	ColProgress
 	ColLease // LeasedBy, LeasedAt and Token
-	ColStart // StartedAt and SendBefore
+	ColStart // StartedAt, SendBefore and KeySafeUntil
 	ColFinished
 	ColAcked
 	ColLate
@@ -93,8 +93,12 @@ var columns = []struct {
 		return a.LeasedBy == b.LeasedBy && a.LeasedAt.Equal(b.LeasedAt) && a.Token == b.Token
 	},
 		func(to, from *Row) { to.LeasedBy, to.LeasedAt, to.Token = from.LeasedBy, from.LeasedAt, from.Token }},
-	{ColStart, func(a, b *Row) bool { return a.StartedAt.Equal(b.StartedAt) && a.SendBefore.Equal(b.SendBefore) },
-		func(to, from *Row) { to.StartedAt, to.SendBefore = from.StartedAt, from.SendBefore }},
+	{ColStart, func(a, b *Row) bool {
+		return a.StartedAt.Equal(b.StartedAt) && a.SendBefore.Equal(b.SendBefore) && a.KeySafeUntil.Equal(b.KeySafeUntil)
+	},
+		func(to, from *Row) {
+			to.StartedAt, to.SendBefore, to.KeySafeUntil = from.StartedAt, from.SendBefore, from.KeySafeUntil
+		}},
 	{ColFinished, func(a, b *Row) bool { return a.FinishedAt.Equal(b.FinishedAt) }, func(to, from *Row) { to.FinishedAt = from.FinishedAt }},
 	{ColAcked, func(a, b *Row) bool { return a.AckedAt.Equal(b.AckedAt) }, func(to, from *Row) { to.AckedAt = from.AckedAt }},
 	{ColLate, func(a, b *Row) bool { return a.LateAt.Equal(b.LateAt) }, func(to, from *Row) { to.LateAt = from.LateAt }},

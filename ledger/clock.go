@@ -46,8 +46,8 @@ func AheadText(watermark, now time.Time) string {
 //     as long as they would have lasted, or ProcessTTL. They may be of after the step, so
 //     none becomes shorter than ProcessTTL. A run whose scheduled time is to come stays due at
 //     its time, if it was never leased and has no ~ in its ID;
-//   - SendBefore of the unfinished and the dead runs, back by the step: the target counts
-//     the key's TTL on another clock. A run that was first leased within ProcessTTL keeps
+//   - SendBefore and KeySafeUntil of the unfinished and the dead runs, back by the step: the
+//     target counts the key's TTL on another clock. A run that was first leased within ProcessTTL keeps
 //     it: that may have been after the step;
 //   - LeasedAt of the unfinished runs, to now at the latest, so that a step is followed once;
 //   - DueAt of incidents, back by the step.
@@ -70,6 +70,9 @@ func (r *Row) FollowClock(step time.Duration, now time.Time) (changed bool) {
 	lately := !r.StartedAt.After(now) && r.StartedAt.After(now.Add(-ProcessTTL))
 	if !r.SendBefore.IsZero() && !lately && (pending || r.State == Dead) {
 		r.SendBefore, changed = r.SendBefore.Add(-step), true
+		if !r.KeySafeUntil.IsZero() {
+			r.KeySafeUntil = r.KeySafeUntil.Add(-step)
+		}
 	}
 	if pending && r.LeasedAt.After(now) {
 		r.LeasedAt, changed = now, true

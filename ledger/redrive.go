@@ -56,8 +56,8 @@ func (m *actionTx) whyNotRedriven(r Run, other bool) (RejectionCause, string) {
 	switch {
 	case r.RerunID != "" && !m.MayDouble:
 		return RejectedRerun, "its work was done again as " + r.RerunID + ": act on that run, or redrive this one with may-double"
-	case !r.SendBefore.IsZero() && !m.now.Before(r.SendBefore):
-		return RejectedPastSendBefore, "its key may be forgotten since " + r.SendBefore.Format(time.RFC3339) +
+	case r.KeyUnsafe(m.now):
+		return RejectedPastSendBefore, "its key may be forgotten since " + r.keySafeUntil().Format(time.RFC3339) +
 			": rerun it as new work if it must be done again"
 	case other && !m.Force:
 		return RejectedUnfinished, "another run of " + r.JobID + " is unfinished: wait for it, or force"
@@ -69,6 +69,7 @@ func (m *actionTx) whyNotRedriven(r Run, other bool) (RejectionCause, string) {
 // waits for it; if the redrive is forced, it starts without.
 func (m *actionTx) redrive(r *Row) {
 	r.moveTo(Retrying, "", m.now)
+	r.sendAgain(m.now)
 	r.Failures = 0
 	r.FinishedAt, r.AckedAt, r.AcceptedAt = time.Time{}, time.Time{}, time.Time{}
 	switch {

@@ -29,7 +29,10 @@ type Run struct {
 	WaitReason WaitReason // planned: why it was given back unsent; cleared by its next lease, or when it ends
 	AcceptedAt time.Time  // when the target first answered 202; zero: it has not, since the last redrive or backfill
 	Progress   string     // what it said of its progress last; at most ProgressLimit bytes
-	SendBefore time.Time  // nothing is sent from here on; set at the first lease
+	SendBefore time.Time  // nothing is sent from here on; set at the first lease, and again by a redrive
+	// KeySafeUntil is when the target may begin to forget the run's key. A redrive moves
+	// SendBefore, up to here. Set at the first lease; zero: it is SendBefore.
+	KeySafeUntil time.Time
 
 	LeasedBy    string // running: the process that holds the lease
 	LeasedUntil time.Time
@@ -68,7 +71,10 @@ type Call struct {
 	Jitter        float64         `json:"jitter"`
 	MaxRetryAfter time.Duration   `json:"maxRetryAfter"`
 	Horizon       time.Duration   `json:"horizon"`
-	MaxInFlight   int             `json:"maxInFlight,omitempty"` // of the job; 0: no limit of its own
+	// KeySafeFor is how long after its first lease a run's key is safe, so that the run can
+	// be redriven; 0: as long as Horizon.
+	KeySafeFor  time.Duration `json:"keySafeFor,omitempty"`
+	MaxInFlight int           `json:"maxInFlight,omitempty"` // of the job; 0: no limit of its own
 	// Within is how long after its first 202 the target may continue the work; 0: a 202
 	// is a success, as is any other 2xx. Poll is the wait before the next request if
 	// the answer has no Retry-After.
@@ -85,6 +91,9 @@ type Call struct {
 	// Heartbeat says that the job's heartbeat is pinged at this run's start and end.
 	Heartbeat bool `json:"heartbeat,omitempty"`
 }
+
+// keySafeFor returns how long after its first lease the run's key is safe.
+func (c *Call) keySafeFor() time.Duration { return microsecond(max(c.Horizon, c.KeySafeFor)) }
 
 // Answer is the result of one attempt.
 type Answer string

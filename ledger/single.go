@@ -43,8 +43,7 @@ func (s *Single) Enter(_ context.Context, e Entry) (Entered, error) {
 		s.row = newRow(e.RunSpec, JobRow{Position: Position{JobID: e.JobID}}, got.Now)
 		s.row.By, s.row.Why = e.By, e.Why
 		if s.FirstSent != nil {
-			s.row.StartedAt = got.Now
-			s.row.SendBefore = s.FirstSent(e, got.Now).Add(microsecond(e.Call.Horizon))
+			s.row.start(got.Now, s.FirstSent(e, got.Now))
 		}
 		if e.Lease && s.row.startable(got.Now) {
 			s.row.lease(e.Owner, e.Token, got.Now, e.LeaseFor)

@@ -15,15 +15,54 @@ func (r *Row) startable(now time.Time) bool {
 	return r.State == Planned && !r.Waiting && !r.DueAt().After(now)
 }
 
-// lease gives a run to a process. Its first lease fixes SendBefore.
+// lease gives a run to a process. Its first lease fixes SendBefore and KeySafeUntil.
 func (r *Row) lease(owner, token string, now time.Time, d time.Duration) {
 	if r.StartedAt.IsZero() {
-		r.StartedAt, r.SendBefore = now, now.Add(microsecond(r.Call.Horizon))
+		r.start(now, now)
 	}
 	r.moveTo(Running, "", now.Add(microsecond(d)))
 	r.WaitReason = WaitReason{}
 	r.Attempt++
 	r.LeasedBy, r.Token, r.LeasedAt = owner, token, now
+}
+
+// start notes the run's first lease, whose key the target has from a time on.
+func (r *Row) start(now, keyFrom time.Time) {
+	r.StartedAt = now
+	r.SendBefore, r.KeySafeUntil = keyFrom.Add(microsecond(r.Call.Horizon)), keyFrom.Add(r.Call.keySafeFor())
+}
+
+// sendAgain gives a run that is to be sent again under its key another Horizon from now
+// on, as far as its key is safe.
+func (r *Row) sendAgain(now time.Time) {
+	if r.SendBefore.IsZero() {
+		return // never leased
+	}
+	if until := earliest(r.keySafeUntil(), now.Add(microsecond(r.Call.Horizon))); until.After(r.SendBefore) {
+		r.SendBefore = until
+	}
+}
+
+// keySafeUntil returns when the target may begin to forget the run's key. Zero: the run was
+// never leased.
+func (r *Run) keySafeUntil() time.Time {
+	if r.KeySafeUntil.IsZero() {
+		return r.SendBefore
+	}
+	return r.KeySafeUntil
+}
+
+// KeyUnsafe reports whether the target may have forgotten the run's key by a time.
+func (r *Run) KeyUnsafe(now time.Time) bool {
+	until := r.keySafeUntil()
+	return !until.IsZero() && !now.Before(until)
+}
+
+func earliest(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
 }
 
 // skip makes a new row skipped.

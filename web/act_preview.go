@@ -265,7 +265,7 @@ var causeWords = map[ledger.RejectionCause]struct {
 	ledger.RejectedState:          {why: "in a state that the action is not for"},
 	ledger.RejectedAcknowledged:   {"acknowledged by an operator", "Take them too", "includeAcknowledged", access.Operator},
 	ledger.RejectedRerun:          {"done again as new work", "Take them too; their work may be done twice", "mayDouble", access.Admin},
-	ledger.RejectedPastSendBefore: {why: "past the send-before time: the target may have forgotten the key; rerun one as new work on its page"},
+	ledger.RejectedPastSendBefore: {why: "the target may have forgotten the key; rerun one as new work on its page"},
 	ledger.RejectedUnfinished:     {"waiting for another unfinished run of the job", "Start them beside it", "force", access.Admin},
 }
 

@@ -49,7 +49,7 @@ func groupRuns(runs []ledger.Run, now time.Time) []runGroup {
 
 // sendable reports whether a run's key still protects its call.
 func sendable(r ledger.Run, now time.Time) bool {
-	return r.SendBefore.IsZero() || now.Before(r.SendBefore)
+	return !r.KeyUnsafe(now)
 }
 
 // deadLooked is how many of the unacknowledged dead runs are read for their groups.

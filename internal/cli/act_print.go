@@ -15,7 +15,7 @@ var causeTexts = map[ledger.RejectionCause]string{
 	ledger.RejectedState:          "in another state",
 	ledger.RejectedAcknowledged:   "acknowledged before",
 	ledger.RejectedRerun:          "rerun as new work",
-	ledger.RejectedPastSendBefore: "past the send-before time",
+	ledger.RejectedPastSendBefore: "the target may have forgotten the key",
 	ledger.RejectedUnfinished:     "beside another unfinished run of the job (see --force)",
 }
 

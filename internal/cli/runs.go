@@ -143,7 +143,7 @@ func (a *app) printRun(r operations.RunDetail) error {
 	for _, line := range [][2]string{
 		{"job", r.JobID}, {"scheduled at", r.ScheduledAt}, {"until", r.Until}, {"trigger", string(r.Trigger)},
 		{"state", a.state(r.StateText())}, {"reason", string(r.Reason)}, {"waiting", r.Waiting.String()}, {"replayed", strconv.FormatBool(r.Replayed)},
-		{"calls", r.Method + " " + r.Target + " " + r.Path}, {"key", r.Key}, {"key header", r.KeyHeader}, {"send before", r.SendBefore},
+		{"calls", r.Method + " " + r.Target + " " + r.Path}, {"key", r.Key}, {"key header", r.KeyHeader}, {"send before", r.SendBefore}, {"redrive until", r.KeySafeUntil},
 		{"next attempt", r.NextAt}, {"planned", r.PlannedAt}, {"started", r.StartedAt},
 		{"accepted", r.AcceptedAt}, {"progress", r.Progress},
 		{"finished", r.FinishedAt}, {"acknowledged", r.AckedAt}, {"rerun as", r.RerunID},

@@ -33,13 +33,15 @@ type Run struct {
 	NextAt      string         `json:"nextAt,omitempty"`
 	Waiting     *Waiting       `json:"waiting,omitempty"`
 	SendBefore  string         `json:"sendBefore,omitempty"`
-	PlannedAt   string         `json:"plannedAt,omitempty"`
-	StartedAt   string         `json:"startedAt,omitempty"`
-	FinishedAt  string         `json:"finishedAt,omitempty"`
-	AckedAt     string         `json:"ackedAt,omitempty"`
-	RerunID     string         `json:"rerunId,omitempty"`
-	By          string         `json:"by,omitempty"`
-	Why         string         `json:"why,omitempty"`
+	// KeySafeUntil is until when the run can be redriven.
+	KeySafeUntil string `json:"keySafeUntil,omitempty"`
+	PlannedAt    string `json:"plannedAt,omitempty"`
+	StartedAt    string `json:"startedAt,omitempty"`
+	FinishedAt   string `json:"finishedAt,omitempty"`
+	AckedAt      string `json:"ackedAt,omitempty"`
+	RerunID      string `json:"rerunId,omitempty"`
+	By           string `json:"by,omitempty"`
+	Why          string `json:"why,omitempty"`
 }
 
 // Waiting is why a planned or retrying run is not being sent.
@@ -92,7 +94,7 @@ func RunOf(r ledger.Run) Run {
 	v := Run{
 		RunID: r.ID, JobID: r.JobID, ScheduledAt: scheduledTime(r.ScheduledAt), Until: scheduledTime(r.Until),
 		Count: r.Count, Trigger: r.Trigger, State: r.State, Reason: r.Reason, Attempts: r.Attempt,
-		Replayed: r.Replayed, Status: r.Status, SendBefore: scheduledTime(r.SendBefore),
+		Replayed: r.Replayed, Status: r.Status, SendBefore: scheduledTime(r.SendBefore), KeySafeUntil: scheduledTime(r.KeySafeUntil),
 		PlannedAt: actualTime(r.PlannedAt), StartedAt: actualTime(r.StartedAt), FinishedAt: actualTime(r.FinishedAt),
 		AcceptedAt: actualTime(r.AcceptedAt), Progress: r.Progress,
 		AckedAt: actualTime(r.AckedAt), RerunID: r.RerunID, By: r.By, Why: r.Why,

@@ -13,7 +13,7 @@ var reasonTexts = map[ledger.Reason]string{
 	ledger.ReasonUnauthorized:    "the target refused a fresh token (401)",
 	ledger.ReasonNotCompleted:    "the target accepted the work and did not complete it in time",
 	ledger.ReasonPayloadMismatch: "the target has this key with another payload",
-	ledger.ReasonKeyExpired:      "its send-before time passed, and the target may have forgotten its key",
+	ledger.ReasonKeyExpired:      "its send-before time passed",
 	ledger.ReasonOverlap:         "an earlier run of the job was unfinished, and the job's overlap policy is skip",
 	ledger.ReasonPaused:          "the job was paused",
 	ledger.ReasonCatchUpNone:     "no process planned in time, and the job does not catch up (catchUp: none)",

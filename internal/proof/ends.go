@@ -7,11 +7,12 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// spans finds runs that took too long: nothing is sent after a run's horizon, and
-// the next claim makes it dead.
+// spans finds runs that took too long: nothing is sent after a run's horizon, or, if it was
+// redriven, after its send-before time, and the next claim makes it dead.
 func (c *check) spans() {
 	for _, id := range slices.Sorted(maps.Keys(c.Took)) {
-		if took, most := c.Took[id], c.rows[id].Call.Horizon+c.Spare; took > most {
+		r := c.rows[id]
+		if took, most := c.Took[id], max(r.Call.Horizon, r.SendBefore.Sub(r.StartedAt))+c.Spare; took > most {
 			c.add(Slow, id, "%s, and %s is the most; it is %s", took, most, c.rows[id].State)
 		}
 	}

@@ -42,7 +42,9 @@ var schedules = []string{
 type plan struct {
 	zone    string
 	horizon time.Duration
-	jobs    []jobs.Job
+	// longKeys: targets keep keys for redrives after the horizon.
+	longKeys bool
+	jobs     []jobs.Job
 	// timed: a platform has the schedules too. An edit leaves them alone, since
 	// a store cannot tell the scheduled times of a platform's other schedule from the
 	// job's own, and would leave them out of a range row's count.
@@ -55,6 +57,7 @@ type plan struct {
 // firstPlan draws a registry around a shift.
 func firstPlan(r *rand.Rand, zone string) plan {
 	p := plan{zone: zone, horizon: pick(r, 2*time.Minute, 5*time.Minute, 20*time.Minute, time.Hour)}
+	p.longKeys = p.horizon < 20*time.Minute // drawn already: every other choice stays as it was
 	for i := range 1 + r.IntN(5) {
 		p.jobs = append(p.jobs, p.job(r, fmt.Sprintf("job-%d", i)))
 	}
@@ -121,8 +124,14 @@ func (p plan) unique() plan {
 	return p
 }
 
-// ttl is hardly more than what the retention proof asks for.
-func (p plan) ttl() time.Duration { return p.horizon + cleanup.MaxClockSkew + time.Second }
+// ttl is hardly more than what the retention proof asks for, or enough for redrives after
+// the horizon.
+func (p plan) ttl() time.Duration {
+	if p.longKeys {
+		return 3*p.horizon + cleanup.MaxClockSkew
+	}
+	return p.horizon + cleanup.MaxClockSkew + time.Second
+}
 
 // registry builds the plan, and checks that it would be let start.
 func (p plan) registry() (*jobs.Registry, error) {

@@ -257,6 +257,15 @@ func backfillPastSendBefore(b *bed) {
 		b.Errorf("backfilled %+v, want it refused", got)
 	}
 	b.is(j.id(0), ledger.Canceled, ledger.ReasonOperator)
+
+	j, _ = b.keySafe("k", 3)
+	b.changed(b.Redrive(b.ctx, act(j.id(0))))(j.id(0))
+	b.canceled(j.id(0))
+	b.pass(horizon + time.Second)
+	if got := j.backfillWith("/v2"); got.Planned != 1 {
+		b.Errorf("backfilled %+v, want it planned: its key is safe", got)
+	}
+	b.take("p2", j.id(0))
 }
 
 func backfillPaused(b *bed) {

@@ -34,6 +34,42 @@ func redrivePastSendBefore(b *bed) {
 	b.idle()
 }
 
+// keySafe makes a run of a job die whose key is safe for some horizons.
+func (b *bed) keySafe(id string, horizons int) (*job, ledger.Work) {
+	b.Helper()
+	j := b.job(id)
+	in := j.planned(0, ledger.OverlapAllow)
+	in.Call.KeySafeFor = time.Duration(horizons) * horizon
+	j.admit(in)
+	w := b.take("p1", in.RunID)
+	b.record(dead(w, ledger.ReasonExhausted))
+	return j, w
+}
+
+func redriveKeySafe(b *bed) {
+	j, w := b.keySafe("j", 3)
+	safe := w.SendBefore.Add(2 * horizon)
+	if r := b.get(j.id(0)); !r.KeySafeUntil.Equal(safe) {
+		b.Fatalf("key safe until %s, want %s", r.KeySafeUntil, safe)
+	}
+	b.pass(horizon + time.Second)
+	b.changed(b.Redrive(b.ctx, act(j.id(0))))(j.id(0))
+	again := b.take("p2", j.id(0))
+	if left := again.SendBefore.Sub(b.get(j.id(0)).StartedAt); left < horizon || again.SendBefore.After(safe) {
+		b.Errorf("sendable until %s, first %s, safe until %s: want another horizon", again.SendBefore, w.SendBefore, safe)
+	}
+	b.record(dead(again, ledger.ReasonExhausted))
+	b.pass(horizon)
+	b.changed(b.Redrive(b.ctx, act(j.id(0))))(j.id(0))
+	safe = b.get(j.id(0)).KeySafeUntil // which pass moved
+	if r := b.get(j.id(0)); !r.SendBefore.Equal(safe) {
+		b.Errorf("sendable until %s, want until the key is not safe at %s", r.SendBefore, safe)
+	}
+	b.pass(horizon)
+	b.gone(j.id(0))
+	b.unchanged(b.Redrive(b.ctx, act(j.id(0))))(j.id(0))
+}
+
 func redriveBeside(b *bed) {
 	j, _ := b.died("j")
 	k := j.next()

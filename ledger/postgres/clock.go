@@ -43,7 +43,8 @@ func (l *Ledger) followClock(ctx context.Context) error {
 				AND (started_at IS NOT NULL OR scheduled_at <= now() OR strpos(run_id, '~') > 0)`, microseconds(step), microseconds(ledger.ProcessTTL))
 		batch.Queue(`UPDATE runs SET leased_at = now() WHERE due_at IS NOT NULL AND leased_at > now()`)
 		batch.Queue(`
-			UPDATE runs SET changed = DEFAULT, send_before = send_before - $1 * interval '1 microsecond'
+			UPDATE runs SET changed = DEFAULT, send_before = send_before - $1 * interval '1 microsecond',
+				key_safe_until = key_safe_until - $1 * interval '1 microsecond'
 			WHERE (due_at IS NOT NULL OR state = 'dead') AND (started_at > now() OR started_at <= now() - $2 * interval '1 microsecond')`,
 			microseconds(step), microseconds(ledger.ProcessTTL))
 		return tx.SendBatch(ctx, &batch).Close()

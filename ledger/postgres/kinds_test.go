@@ -41,7 +41,8 @@ func TestRowsOfManyKindsInOneStatementKeepApart(t *testing.T) {
 		}
 		if in.State == ledger.Planned && in.Lease {
 			want.State, want.Attempt, want.StartedAt, want.NextAt = ledger.Running, 1, got.Now, time.Time{}
-			want.SendBefore, want.LeasedBy, want.LeasedUntil = got.Now.Add(in.Call.Horizon), "p", got.Now.Add(time.Minute)
+			want.LeasedBy, want.LeasedUntil = "p", got.Now.Add(time.Minute)
+			want.SendBefore, want.KeySafeUntil = got.Now.Add(in.Call.Horizon), got.Now.Add(in.Call.Horizon)
 		}
 		if !reflect.DeepEqual(run, want) {
 			t.Errorf("%s is\n%+v, want\n%+v", id, run, want)

@@ -19,7 +19,7 @@ const (
 	listColumns = runFirst + `NULL::bytea` + runRest
 
 	runFirst = ` r.run_id, r.job_id, r.scheduled_at, r.until, r.count, r.trigger, r.state, r.reason, r.revision, r.call, `
-	runRest  = `, r.attempt, r.failures, r.replayed, r.status, r.due_at, r.send_before, r.leased_by,
+	runRest  = `, r.attempt, r.failures, r.replayed, r.status, r.due_at, r.send_before, r.key_safe_until, r.leased_by,
 	r.planned_at, r.started_at, r.finished_at, r.acked_at, r.rerun_id, r.by, r.why, coalesce(r.waits_for, ''), r.accepted_at, coalesce(r.progress, '') `
 )
 
@@ -27,17 +27,17 @@ func scanRun(row pgx.CollectableRow) (ledger.Run, error) {
 	var (
 		r                                            ledger.Run
 		until, due, before, started, finished, acked *time.Time
-		accepted                                     *time.Time
+		accepted, safe                               *time.Time
 		call, body                                   []byte
 		holder, waits                                string
 	)
 	err := row.Scan(&r.ID, &r.JobID, &r.ScheduledAt, &until, &r.Count, &r.Trigger, &r.State, &r.Reason, &r.Revision,
-		&call, &body, &r.Attempt, &r.Failures, &r.Replayed, &r.Status, &due, &before, &holder,
+		&call, &body, &r.Attempt, &r.Failures, &r.Replayed, &r.Status, &due, &before, &safe, &holder,
 		&r.PlannedAt, &started, &finished, &acked, &r.RerunID, &r.By, &r.Why, &waits, &accepted, &r.Progress)
 	if err != nil {
 		return r, err
 	}
-	r.Until, r.SendBefore, r.StartedAt = timeOf(until), timeOf(before), timeOf(started)
+	r.Until, r.SendBefore, r.KeySafeUntil, r.StartedAt = timeOf(until), timeOf(before), timeOf(safe), timeOf(started)
 	r.FinishedAt, r.AckedAt, r.AcceptedAt = timeOf(finished), timeOf(acked), timeOf(accepted)
 	if waits != "" {
 		r.WaitReason = ledger.ParseWaitReason(waits)

@@ -58,6 +58,7 @@ var runTable = []column{
 	{"leased_at", ledger.ColLease, timeKind, func(b []byte, r *stored) []byte { return appendTime(b, r.LeasedAt) }},
 	{"started_at", ledger.ColStart, timeKind, func(b []byte, r *stored) []byte { return appendTime(b, r.StartedAt) }},
 	{"send_before", ledger.ColStart, timeKind, func(b []byte, r *stored) []byte { return appendTime(b, r.SendBefore) }},
+	{"key_safe_until", ledger.ColStart, timeKind, func(b []byte, r *stored) []byte { return appendTime(b, r.KeySafeUntil) }},
 	{"finished_at", ledger.ColFinished, timeKind, func(b []byte, r *stored) []byte { return appendTime(b, r.FinishedAt) }},
 	{"acked_at", ledger.ColAcked, timeKind, func(b []byte, r *stored) []byte { return appendTime(b, r.AckedAt) }},
 	{"late_at", ledger.ColLate, timeKind, func(b []byte, r *stored) []byte { return appendTime(b, r.LateAt) }},
@@ -92,7 +93,7 @@ const (
 	rowFirst = ` r.run_id, r.job_id, r.scheduled_at, r.until, r.planned_at, r.revision, r.state, r.reason, r.call, `
 	rowRest  = `, r.trigger, r.takes_slot, r.count, r.attempt, r.failures, r.replayed, r.status,
 		r.due_at, r.waiting, r.slot IS NOT NULL, r.waits_for, r.accepted_at, r.progress, r.lease_token, r.leased_by, r.leased_at,
-		r.started_at, r.send_before, r.finished_at, r.acked_at, r.late_at, r.rerun_id, r.by, r.why `
+		r.started_at, r.send_before, r.key_safe_until, r.finished_at, r.acked_at, r.late_at, r.rerun_id, r.by, r.why `
 )
 
 // rowReader reads rows. It decodes the calls of many runs that were frozen with the same
@@ -117,7 +118,8 @@ func (s *rowReader) row(v *values) (r ledger.Row, err error) {
 		r.WaitReason = ledger.ParseWaitReason(wait)
 	}
 	r.AcceptedAt, r.Progress, r.Token, r.LeasedBy, r.LeasedAt = v.time(), v.text(), v.text(), v.text(), v.time()
-	r.StartedAt, r.SendBefore, r.FinishedAt, r.AckedAt, r.LateAt = v.time(), v.time(), v.time(), v.time(), v.time()
+	r.StartedAt, r.SendBefore, r.KeySafeUntil = v.time(), v.time(), v.time()
+	r.FinishedAt, r.AckedAt, r.LateAt = v.time(), v.time(), v.time()
 	r.RerunID, r.By, r.Why = v.text(), v.text(), v.text()
 	return r, nil
 }

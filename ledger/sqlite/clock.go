@@ -36,7 +36,7 @@ func (t *tx) followClock(since string) error {
 			WHERE due_at IS NOT NULL AND (planned_at > ?3 OR leased_at > ?3 OR due_at > ?3 + ?2)
 				AND (started_at IS NOT NULL OR scheduled_at <= ?3 OR instr(run_id, '~'))`, []any{t.change, step, t.now, ttl}},
 		{`UPDATE runs SET leased_at = ?1 WHERE due_at IS NOT NULL AND leased_at > ?1`, []any{t.now}},
-		{`UPDATE runs SET changed = ?1, send_before = send_before - ?2
+		{`UPDATE runs SET changed = ?1, send_before = send_before - ?2, key_safe_until = key_safe_until - ?2
 			WHERE (due_at IS NOT NULL OR state = 'dead') AND (started_at > ?3 OR started_at <= ?3 - ?4)`,
 			[]any{t.change, step, t.now, ttl}},
 	} {

@@ -16,7 +16,7 @@ const (
 	runFirst = `runs.id, runs.run_id, runs.job_id, scheduled_at, until, count, trigger, state, reason,
 	runs.revision, overlap, target, call, `
 	runRest = `, attempt, failures, replayed, status,
-	due_at, slot, waiting, waits_for, send_before, lease_token, leased_by, leased_at,
+	due_at, slot, waiting, waits_for, send_before, key_safe_until, lease_token, leased_by, leased_at,
 	planned_at, started_at, finished_at, acked_at, late_at, rerun_id, by, why, accepted_at, progress`
 )
 
@@ -35,11 +35,11 @@ func scanRun(row scanner) (stored, error) {
 	var overlap string
 	var token, waits, progress, slot *string
 	var scheduled, planned int64
-	var until, due, sendBefore, leased, started, finished, acked, accepted, late nullTime
+	var until, due, sendBefore, safeUntil, leased, started, finished, acked, accepted, late nullTime
 	r := &s.Row
 	err := row.Scan(&s.key, &r.ID, &r.JobID, &scheduled, &until, &r.Count, &r.Trigger, &r.State, &r.Reason,
 		&r.Revision, &overlap, &r.Call.Target, &call, &body, &r.Attempt, &r.Failures, &r.Replayed, &r.Status,
-		&due, &slot, &r.Waiting, &waits, &sendBefore, &token, &r.LeasedBy, &leased,
+		&due, &slot, &r.Waiting, &waits, &sendBefore, &safeUntil, &token, &r.LeasedBy, &leased,
 		&planned, &started, &finished, &acked, &late, &r.RerunID, &r.By, &r.Why, &accepted, &progress)
 	if err != nil {
 		return s, err
@@ -48,7 +48,7 @@ func scanRun(row scanner) (stored, error) {
 		r.WaitReason = ledger.ParseWaitReason(*waits)
 	}
 	r.Token, r.Progress, r.TakesSlot, r.HasSlot = textOf(token), textOf(progress), overlap != "", slot != nil
-	r.ScheduledAt, r.Until, r.SendBefore = at(scheduled), until.time(), sendBefore.time()
+	r.ScheduledAt, r.Until, r.SendBefore, r.KeySafeUntil = at(scheduled), until.time(), sendBefore.time(), safeUntil.time()
 	r.PlannedAt, r.StartedAt, r.FinishedAt, r.AckedAt = at(planned), started.time(), finished.time(), acked.time()
 	r.LeasedAt, r.AcceptedAt, r.LateAt = leased.time(), accepted.time(), late.time()
 	r.SetDueAt(due.time())

@@ -57,6 +57,7 @@ var fields = []struct {
 	{ledger.ColStart, []field{
 		plain("started_at", func(r *ledger.Row) any { return micros(r.StartedAt) }),
 		plain("send_before", func(r *ledger.Row) any { return micros(r.SendBefore) }),
+		plain("key_safe_until", func(r *ledger.Row) any { return micros(r.KeySafeUntil) }),
 	}},
 	{ledger.ColFinished, []field{plain("finished_at", func(r *ledger.Row) any { return micros(r.FinishedAt) })}},
 	{ledger.ColAcked, []field{plain("acked_at", func(r *ledger.Row) any { return micros(r.AckedAt) })}},
@@ -193,8 +194,8 @@ func (t *tx) attempt(runID string, a *ledger.Attempt) error {
 const insertRun = `
 	INSERT INTO runs (changed, run_id, job_id, scheduled_at, until, count, trigger, state, reason, revision, overlap,
 		target, call, body, planned_at, finished_at, by, why,
-		due_at, slot, waiting, attempt, send_before, lease_token, leased_by, leased_at, started_at, late_at)
-	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,  ?, ?, ?, ?, ?, ?, ?,  ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		due_at, slot, waiting, attempt, send_before, key_safe_until, lease_token, leased_by, leased_at, started_at, late_at)
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,  ?, ?, ?, ?, ?, ?, ?,  ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 	ON CONFLICT (run_id) DO NOTHING`
 
 // Insert writes new rows, and reports which it wrote.
@@ -219,7 +220,7 @@ func (t *tx) insert(r *ledger.Row) (bool, error) {
 	n, err := t.exec(insertRun, t.change, r.ID, r.JobID, r.ScheduledAt.UnixMicro(), micros(r.Until), r.Count,
 		string(r.Trigger), string(r.State), string(r.Reason), r.Revision, overlapOf(r),
 		r.Call.Target, call, body, r.PlannedAt.UnixMicro(), micros(r.FinishedAt), r.By, r.Why,
-		micros(r.DueAt()), slotOf(r), r.Waiting, r.Attempt, micros(r.SendBefore), orNull(r.Token), r.LeasedBy, micros(r.LeasedAt),
+		micros(r.DueAt()), slotOf(r), r.Waiting, r.Attempt, micros(r.SendBefore), micros(r.KeySafeUntil), orNull(r.Token), r.LeasedBy, micros(r.LeasedAt),
 		micros(r.StartedAt), micros(r.LateAt))
 	return n > 0, err
 }
