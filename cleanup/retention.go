@@ -16,7 +16,8 @@ const MaxClockSkew = jobs.MaxClockSkew
 // It holds if TTL > Horizon + Skew.
 //
 // A run's send-before time is its first lease plus the horizon; for a Lambda without a
-// ledger, its scheduled time plus the horizon. Nothing is sent at or after it, and the
+// ledger, its scheduled time plus the horizon. A redrive moves it to the first lease plus
+// KeySafeFor at most, which is less than TTL - Skew too. Nothing is sent at or after it, and the
 // kit refuses what arrives later by the target's clock. The key is claimed at the first
 // lease or later, on a clock that is at most Skew behind. So it expires after first
 // lease - Skew + TTL, which is after the send-before time. What breakers, queues,

@@ -19,10 +19,11 @@ func TestNoAcceptedCallMeetsAForgottenKey(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		j, ttl := drawAccepted(t)
 		// The ledger's clock is the reference; the first lease is at revision.
-		sendBefore := revision.Add(j.Retry.Horizon)
+		// The last redrive moves the send-before time to the end of KeySafeFor.
+		sendBefore := revision.Add(j.KeySafeFor())
 		target := keyStore{ttl: ttl}
 		// The executor sends nothing at or after sendBefore.
-		sends := rapid.SliceOfN(drawWithin(0, j.Retry.Horizon-1), 1, 20).Draw(t, "sends")
+		sends := rapid.SliceOfN(drawWithin(0, j.KeySafeFor()-1), 1, 20).Draw(t, "sends")
 		slices.Sort(sends)
 		for _, after := range sends {
 			skew := drawWithin(-cleanup.MaxClockSkew, cleanup.MaxClockSkew).Draw(t, "skew")

@@ -117,12 +117,12 @@ const OutcomeWindow = 1000
 //
 // Redrive moves dead runs to retrying, due now.
 //
-//   - The run keeps its key, SendBefore and attempt numbers. Its Failures become 0. Its
-//     Reason, FinishedAt, AckedAt and AcceptedAt are cleared.
+//   - The run keeps its key and attempt numbers. SendBefore becomes now + Call.Horizon, at
+//     most KeySafeUntil. Its Failures become 0. Its Reason, FinishedAt, AckedAt and AcceptedAt are cleared.
 //   - Without IDs, acknowledged runs are left out unless IncludeAcknowledged is set, and
 //     runs that were rerun unless MayDouble is set. With IDs, a run that was rerun is
 //     rejected unless MayDouble is set.
-//   - A run whose SendBefore has passed is rejected, even with Force.
+//   - A run whose KeySafeUntil has passed is rejected, even with Force.
 //   - Without Force, a run is rejected while the job has an unfinished run that this
 //     action did not redrive. Waiting runs and ~ runs count.
 //   - A run that had the slot takes it again. If the slot is taken, the run waits for
@@ -179,8 +179,8 @@ type ActionResult struct {
 // at or before PurgedThrough, is refused. So is one whose run was rerun, as its work may
 // have been done.
 //
-// A canceled run that was leased before keeps its call, SendBefore and attempt numbers.
-// It is refused if SendBefore has passed. Any other run takes the call given here. Failures
+// A canceled run that was leased before keeps its call and attempt numbers, and SendBefore
+// moves as with a redrive. It is refused if KeySafeUntil has passed. Any other run takes the call given here. Failures
 // and AcceptedAt are cleared.
 //
 // A scheduled time in a range row gets a row of its own, and the range's Count falls by

@@ -119,12 +119,12 @@ func openOf(tx Tx, outcomes []Outcome) Later[[]Incident] {
 	return tx.OpenIncidents("", slices.Sorted(maps.Keys(succeeded.succeeded)))
 }
 
-// lockContinued locks the runs that continue, whose outcome depends on their row. An
-// outcome that ends a run, or a failed attempt, says everything itself.
+// lockContinued locks the runs whose outcome depends on their row. An outcome that ends a
+// run by an attempt, or a failed attempt, says everything itself.
 func lockContinued(tx Tx, outcomes []Outcome) Later[[]Row] {
 	var ids []string
 	for i := range outcomes {
-		if s := outcomes[i].State; s == Planned || s == Accepted {
+		if s := outcomes[i].State; s == Planned || s == Accepted || outcomes[i].unsent() {
 			ids = append(ids, outcomes[i].RunID)
 		}
 	}
@@ -168,6 +168,10 @@ func (o *Outcome) change(r *Row, now time.Time) (Change, error) {
 		r.finish(o.State, o.Reason, now)
 		r.Failures, r.Replayed = o.Failures, o.Replayed
 		c.Set |= ColFinished | ColSlot | ColFailures | ColReplayed
+		if o.unsent() {
+			r.Attempt--
+			c.Set |= ColAttempt
+		}
 	case Retrying:
 		r.Failures = o.Failures
 		c.Set |= ColFailures
@@ -183,6 +187,10 @@ func (o *Outcome) change(r *Row, now time.Time) (Change, error) {
 	}
 	return c, nil
 }
+
+// unsent reports whether the run ends without the attempt that it was leased for: its
+// send-before time came first. The next attempt, after a redrive, gets the same number.
+func (o *Outcome) unsent() bool { return o.State == Dead && o.Attempt.N == 0 }
 
 // accept keeps what the target said of the work that it goes on with.
 func (o *Outcome) accept(r *Row, now time.Time) {

@@ -26,8 +26,8 @@ type Work struct {
 // expired. The oldest NextAt, or end of the lease, comes first. A lease is valid before
 // LeasedUntil and expired from then on.
 //
-// A run's first lease, here or on admission, sets StartedAt to now and SendBefore to
-// now + Call.Horizon. Nothing changes them afterwards. Each lease gives the run its next
+// A run's first lease, here or on admission, sets StartedAt to now, SendBefore to
+// now + Call.Horizon, and KeySafeUntil to now + Call.KeySafeFor. Each lease gives the run its next
 // attempt number. The attempt of an expired lease may have been sent: it stays in the
 // history as lost and uses up no retry.
 type Claim struct {

@@ -24,8 +24,9 @@ scheduled time.`
 	redrive := a.actCommand(operations.Redrive, "Retry dead runs under their own keys")
 	redrive.Long = `redrive retries dead runs, each under its own run ID and so its own key. If the
 target has already done the work, or has stored a final error, it answers with
-the stored response. For new work use "runs rerun". A run is refused past its
-send-before time, and while another run of the job is unfinished (unless --force).
+the stored response. For new work use "runs rerun". A run is refused when the
+target may have forgotten its key, and while another run of the job is unfinished
+(unless --force).
 
 If you select runs by flags, acknowledged runs are left out (unless
 --include-acknowledged). A run that was rerun is left out, also if you name it,

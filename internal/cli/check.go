@@ -33,6 +33,7 @@ type checkedJob struct {
 	KeyScope string `json:"keyScope"`
 	TTL      string `json:"ttl"`
 	Horizon  string `json:"horizon"`
+	Redrive  string `json:"redriveWithin"` // of the first lease; empty: a built-in job
 	Enabled  bool   `json:"enabled"`
 	Next     string `json:"next"` // empty: never again, or disabled
 }
@@ -44,9 +45,9 @@ func (a *app) checkCommand() *cobra.Command {
 		Short: "Validate the registry: syntax, schedules, environment and key retention",
 		Long: `check reports all problems of the registry at once, each with file:line:column
 and the fix. For each job it prints the schedule in words, the next scheduled
-time, the key scope, the TTL of its keys, and the horizon: how long after its
-first lease a run may still be sent. The TTL must be more than 5 minutes longer
-than the horizon.
+time, the key scope, the TTL of its keys, the horizon: how long after its first
+lease cronce sends a run by itself, and how long after its first lease an operator
+can redrive it. The TTL must be more than 5 minutes longer than the horizon.
 
 In the environment, check also reports what serve refuses of HTTPS_PROXY,
 HTTP_PROXY, CRONCE_COMPLETION_SECRET and CRONCE_PUBLIC_URL, and checks the
@@ -148,10 +149,10 @@ func (a *app) printCheck(reg *jobs.Registry, problems, warned jobs.Problems) err
 		})
 	}
 	if reg != nil {
-		t := a.table("JOB", "SCHEDULE", "NEXT", "KEY SCOPE", "KEYS LIVE", "HORIZON").
-			Optional("NEXT", "SCHEDULE", "KEYS LIVE", "HORIZON", "KEY SCOPE").Folding("SCHEDULE")
+		t := a.table("JOB", "SCHEDULE", "NEXT", "KEY SCOPE", "KEYS LIVE", "HORIZON", "REDRIVE").
+			Optional("REDRIVE", "NEXT", "SCHEDULE", "KEYS LIVE", "HORIZON", "KEY SCOPE").Folding("SCHEDULE")
 		for _, j := range checkedJobs(reg, a.now()) {
-			t.Row(j.ID, j.Schedule, nextText(j.Next, j.Enabled), cmp.Or(j.KeyScope, "-"), cmp.Or(j.TTL, "-"), j.Horizon)
+			t.Row(j.ID, j.Schedule, nextText(j.Next, j.Enabled), cmp.Or(j.KeyScope, "-"), cmp.Or(j.TTL, "-"), j.Horizon, cmp.Or(j.Redrive, "-"))
 		}
 		if err := t.Flush(); err != nil {
 			return err
@@ -186,7 +187,7 @@ func checkedJobs(reg *jobs.Registry, now time.Time) []checkedJob {
 		c := checkedJob{ID: j.ID, Schedule: j.ParsedSchedule().Describe(), Horizon: j.Retry.Horizon.String(), Enabled: !j.Disabled, Next: operations.NextOf(j, now)}
 		if j.Target != jobs.BuiltinTarget { // a built-in job has no key at a target
 			ttl, _ := reg.TTL(j.KeyScope)
-			c.KeyScope, c.TTL = j.KeyScope, ttl.String()
+			c.KeyScope, c.TTL, c.Redrive = j.KeyScope, ttl.String(), j.KeySafeFor().String()
 		}
 		out = append(out, c)
 	}

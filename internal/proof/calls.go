@@ -49,8 +49,8 @@ func (c *check) histories() {
 	for _, id := range slices.Sorted(maps.Keys(c.rows)) {
 		r := c.rows[id]
 		last := r.Attempt
-		if !r.State.Finished() || r.Reason == ledger.ReasonKeyExpired {
-			last-- // it may be under way, or have been found too late to be sent
+		if !r.State.Finished() {
+			last-- // it may be under way
 		}
 		for n := 1; n <= last; n++ {
 			if !kept[id][n] {

@@ -218,7 +218,7 @@ func TestWhatIsNoViolation(t *testing.T) {
 		{"a dead run that was refused", dead(ledger.ReasonPermanent, ledger.AnswerRefused)},
 		{"a key that expired", func(e *proof.Evidence) {
 			dead(ledger.ReasonKeyExpired)(e)
-			e.Rows[0].Attempt, e.Rows[0].FinishedAt = 1, e.Rows[0].SendBefore
+			e.Rows[0].Attempt, e.Rows[0].FinishedAt = 0, e.Rows[0].SendBefore
 		}},
 		{"a seen dead run is purged as others are", func(e *proof.Evidence) {
 			e.Rows[0].State, e.Rows[0].FinishedAt, e.Rows[0].AckedAt = ledger.Dead, minute(1), minute(2)

@@ -20,6 +20,7 @@ var operateCases = []testCase{
 	{"cancel: without ids only what can be canceled is selected", cancelSelected},
 	{"redrive: keeps the key, sendBefore and attempt numbers", redriveKeeps},
 	{"redrive: refused past sendBefore if the key is not safe for longer, forced or not", redrivePastSendBefore},
+	{"redrive: an attempt that was not sent gives its number back", redriveUnsent},
 	{"redrive: sent for another horizon while the key is safe, and not longer", redriveKeySafe},
 	{"redrive: refused while another run of the job is unfinished, unless forced", redriveBeside},
 	{"redrive: only from dead", redriveDeadOnly},

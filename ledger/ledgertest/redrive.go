@@ -70,6 +70,22 @@ func redriveKeySafe(b *bed) {
 	b.unchanged(b.Redrive(b.ctx, act(j.id(0))))(j.id(0))
 }
 
+func redriveUnsent(b *bed) {
+	j := b.job("j")
+	in := j.planned(0, ledger.OverlapAllow)
+	in.Call.KeySafeFor = 3 * horizon
+	j.admit(in)
+	w := b.take("p1", in.RunID)
+	b.record(ledger.Outcome{Lease: ledger.Lease{RunID: w.RunID, Token: w.Token}, State: ledger.Dead, Reason: ledger.ReasonKeyExpired})
+	if r := b.is(in.RunID, ledger.Dead, ledger.ReasonKeyExpired); r.Attempt != 0 {
+		b.Errorf("%d attempts of a run that was not sent", r.Attempt)
+	}
+	b.changed(b.Redrive(b.ctx, act(in.RunID)))(in.RunID)
+	if w = b.take("p2", in.RunID); w.Attempt != 1 {
+		b.Errorf("attempt %d, want the first", w.Attempt)
+	}
+}
+
 func redriveBeside(b *bed) {
 	j, _ := b.died("j")
 	k := j.next()
