@@ -1,7 +1,7 @@
 // Package export generates what runs a registry on AWS: a schedule for each job,
 // the function, its queue, roles and alarms. The model of these resources is a
-// CloudFormation template; Terraform's configuration is translated from it,
-// property by property, so that the two cannot differ.
+// CloudFormation template. terraform.tf.json.tmpl has the same resources for
+// Terraform, and takes from the model what the registry and the options decide.
 //
 // The template limits the age of events to the values of the registry's platform
 // section, because the retention proof assumes them.

@@ -1,133 +1,156 @@
 package export
 
 import (
+	"bytes"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	texttemplate "text/template"
 
 	"github.com/cronce/cronce/jobs"
 )
 
+// terraformText has the resources of the template of CloudFormation as hashicorp/aws
+// has them. What the registry and the options decide is filled in from that template.
+//
+//go:embed terraform.tf.json.tmpl
+var terraformText string
+
+var terraform = texttemplate.Must(texttemplate.New("").Funcs(texttemplate.FuncMap{
+	"json": asJSON,
+	"text": func(text string) (string, error) { return asJSON(escape(text)) },
+}).Parse(terraformText))
+
+func asJSON(v any) (string, error) {
+	var text strings.Builder
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return strings.TrimSpace(text.String()), err
+}
+
 // Configuration is one of Terraform, in its JSON syntax (.tf.json).
 type Configuration struct {
-	Comment   string                       `json:"//"`
-	Terraform object                       `json:"terraform"`
-	Variables map[string]object            `json:"variable"`
-	Locals    object                       `json:"locals"`
-	Data      map[string]map[string]object `json:"data,omitempty"`
-	Resources map[string]map[string]object `json:"resource"`
-	Outputs   map[string]object            `json:"output"`
+	JSON []byte
 	// Ticked are the jobs that AWS's schedules cannot express.
-	Ticked []Ticked `json:"-"`
+	Ticked []Ticked
 }
 
 // Terraform makes the configuration that has the same meaning as the template of
 // CloudFormation, or returns an error for everything that AWS does not take.
 func Terraform(r *jobs.Registry, o Options) (*Configuration, error) {
 	t := build(r, o)
-	c := &translation{model: t.out, out: newConfiguration(t), types: terraformTypes()}
-	c.variables(t)
-	for _, id := range slices.Sorted(maps.Keys(t.out.Conditions)) {
-		c.out.Locals[snake(id)] = "${" + c.condition(t.out.Conditions[id]) + "}"
+	variables := t.terraformVariables()
+	if len(t.problems) > 0 {
+		return nil, errors.Join(t.problems...)
 	}
-	for _, id := range slices.Sorted(maps.Keys(t.out.Resources)) {
-		c.resource(id, t.out.Resources[id])
+	function := t.out.Resources["Function"].Properties
+	var text, indented bytes.Buffer
+	err := terraform.Execute(&text, object{
+		"Comment":     fmt.Sprintf("The registry %s on EventBridge Scheduler and Lambda, written by cronce export terraform", r.Name()),
+		"Variables":   variables,
+		"Resources":   t.out.Resources,
+		"Schedules":   t.terraformSchedules(),
+		"Environment": terraformValue(function["Environment"].(object)["Variables"]),
+		"Secrets":     terraformValue(t.secretStatements()),
+	})
+	if err == nil {
+		err = json.Indent(&indented, text.Bytes(), "", "  ")
 	}
-	for id, output := range t.out.Outputs {
-		c.out.Outputs[snake(id)] = object{"description": output.(object)["Description"], "value": c.value(output.(object)["Value"])}
-	}
-	if problems := append(t.problems, c.problems...); len(problems) > 0 {
-		return nil, errors.Join(problems...)
-	}
-	return c.out, nil
+	return &Configuration{indented.Bytes(), t.out.Ticked}, err
 }
 
-// Write writes the configuration as JSON.
+// Write writes the configuration.
 func (c *Configuration) Write(w io.Writer) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	return enc.Encode(c)
+	_, err := w.Write(c.JSON)
+	return err
 }
 
-func newConfiguration(t *template) *Configuration {
-	return &Configuration{
-		Comment: fmt.Sprintf("The registry %s on EventBridge Scheduler and Lambda, written by cronce export terraform", t.reg.Name()),
-		Terraform: object{
-			"required_version":   ">= 1.3",
-			"required_providers": object{"aws": object{"source": "hashicorp/aws", "version": ">= 6.0"}},
-		},
-		Variables: map[string]object{},
-		Locals:    object{},
-		Data:      map[string]map[string]object{},
-		Resources: map[string]map[string]object{},
-		Outputs:   map[string]object{},
-		Ticked:    t.out.Ticked,
-	}
+// terraformSchedule is a schedule with its name as a resource.
+type terraformSchedule struct {
+	ID string
+	Resource
 }
 
-// translation is one from the model to a configuration.
-type translation struct {
-	model    *Template
-	types    map[string]terraformType
-	out      *Configuration
-	problems []error
-	// after are the resources that the one in translation depends on beyond its references.
-	after []string
+func (t *template) terraformSchedules() (list []terraformSchedule) {
+	for _, id := range slices.Sorted(maps.Keys(t.out.Resources)) {
+		if r := t.out.Resources[id]; r.Type == "AWS::Scheduler::Schedule" {
+			list = append(list, terraformSchedule{snake(id), r})
+		}
+	}
+	return list
 }
 
-// fail records what the model has and the translation does not know: a mistake in
-// this package, which its tests find.
-func (c *translation) fail(format string, args ...any) {
-	c.problems = append(c.problems, fmt.Errorf("no translation to Terraform of "+format, args...))
+// terraformValue translates the values of variables and the names of secrets, in which
+// CloudFormation refers to parameters and to what it knows itself.
+func terraformValue(v any) any {
+	switch v := v.(type) {
+	case string:
+		return escape(v)
+	case []object:
+		return each(v)
+	case []any:
+		return each(v)
+	case object:
+		if name, ok := v["Ref"].(string); ok {
+			return "${" + reference(name) + "}"
+		}
+		if text, ok := v["Fn::Sub"].(string); ok {
+			return substituted(text)
+		}
+		out := object{}
+		for name, value := range v {
+			out[name] = terraformValue(value)
+		}
+		return out
+	}
+	return v
 }
 
-// resource translates one resource, and with it what Terraform has as resources
-// beside it.
-func (c *translation) resource(id string, r Resource) {
-	t, known := c.types[r.Type]
-	if !known {
-		c.fail("the type %s", r.Type)
-		return
+func each[T any](list []T) []any {
+	out := make([]any, len(list))
+	for i, v := range list {
+		out[i] = terraformValue(v)
 	}
-	c.after = nil
-	out := object{}
-	if t.named != nil {
-		t.named(id, r, out)
-	}
-	c.attributes(id, t.attributes, r.Properties, out)
-	maps.Copy(out, t.also)
-	switch {
-	case r.DeletionPolicy != "" && t.kept == nil:
-		c.fail("the deletion policy of %s", id)
-	case r.DeletionPolicy != "":
-		maps.Copy(out, t.kept)
-	}
-	if len(c.after) > 0 {
-		out["depends_on"] = c.after
-	}
-	c.add(t.name, snake(id), out)
+	return out
 }
 
-func (c *translation) add(typ, name string, r object) {
-	if c.out.Resources[typ] == nil {
-		c.out.Resources[typ] = map[string]object{}
-	}
-	c.out.Resources[typ][name] = r
+// placeholder is a reference in the text of Fn::Sub.
+var placeholder = regexp.MustCompile(`\$\{[A-Za-z0-9:]+\}`)
+
+func substituted(text string) string {
+	return placeholder.ReplaceAllStringFunc(text, func(ref string) string { return "${" + reference(ref[2:len(ref)-1]) + "}" })
 }
 
-// read adds a data source, and returns the reference to one of its attributes.
-func (c *translation) read(typ, name, attribute string, arguments object) string {
-	if c.out.Data[typ] == nil {
-		c.out.Data[typ] = map[string]object{}
-	}
-	c.out.Data[typ][name] = arguments
-	return "data." + typ + "." + name + "." + attribute
+// pseudo are CloudFormation's own parameters.
+var pseudo = map[string]string{
+	"AWS::Partition": "data.aws_partition.current.partition",
+	"AWS::Region":    "data.aws_region.current.id",
+	"AWS::AccountId": "data.aws_caller_identity.current.account_id",
 }
+
+func reference(name string) string {
+	if known := pseudo[name]; known != "" {
+		return known
+	}
+	return "var." + snake(name)
+}
+
+// expressions are what Terraform would read as the beginning of an expression in a text.
+var expressions = strings.NewReplacer("${", "$${", "%{", "%%{")
+
+func escape(text string) string { return expressions.Replace(text) }
+
+// quote writes a text as it stands in an expression. Go's form of the texts of this
+// package is also Terraform's.
+func quote(text string) string { return strconv.Quote(escape(text)) }
 
 // snake writes a logical ID as Terraform writes names: DeadLetters is dead_letters.
 func snake(id string) string {

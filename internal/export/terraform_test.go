@@ -37,6 +37,19 @@ type tfConfiguration struct {
 	Data, Resource           map[string]map[string]map[string]any
 }
 
+// terraform is the configuration of a registry, as Terraform reads it.
+func terraform(t *testing.T, reg *jobs.Registry, o export.Options) (c tfConfiguration) {
+	t.Helper()
+	configuration, err := export.Terraform(reg, o)
+	if err == nil {
+		err = json.Unmarshal(configuration.JSON, &c)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
 func readJSON(t *testing.T, file string, to any) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", file))
@@ -220,10 +233,7 @@ func TestBothFormatsScheduleAlike(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		configuration, err := export.Terraform(load(t, name), o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		configuration := terraform(t, load(t, name), o)
 		var one, other []string
 		for _, r := range template.Resources {
 			if r.Type == "AWS::Scheduler::Schedule" {
@@ -231,7 +241,7 @@ func TestBothFormatsScheduleAlike(t *testing.T) {
 				one = append(one, fmt.Sprint(r.Name, r.Properties["ScheduleExpression"], r.Properties["ScheduleExpressionTimezone"], target["Input"], target["RetryPolicy"].(map[string]any)["MaximumEventAgeInSeconds"]))
 			}
 		}
-		for _, r := range configuration.Resources["aws_scheduler_schedule"] {
+		for _, r := range configuration.Resource["aws_scheduler_schedule"] {
 			target := r["target"].(map[string]any)
 			other = append(other, fmt.Sprint(r["name"], r["schedule_expression"], r["schedule_expression_timezone"], target["input"], target["retry_policy"].(map[string]any)["maximum_event_age_in_seconds"]))
 		}
@@ -241,6 +251,45 @@ func TestBothFormatsScheduleAlike(t *testing.T) {
 			t.Errorf("%s: CloudFormation has %v, Terraform %v", name, one, other)
 		}
 	}
+}
+
+// Both formats have the same resources, by their names, and their alarms the same conditions.
+func TestBothFormatsHaveTheSameResources(t *testing.T) {
+	word := regexp.MustCompile(`([a-z])([A-Z])`)
+	for name, o := range exports {
+		template, err := export.CloudFormation(load(t, name), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		configuration := map[string]map[string]any{}
+		for _, resources := range terraform(t, load(t, name), o).Resource {
+			maps.Copy(configuration, resources)
+		}
+		for id, r := range template.Resources {
+			other := configuration[strings.ToLower(word.ReplaceAllString(id, "${1}_$2"))]
+			if other == nil {
+				t.Errorf("%s: Terraform has no %s", name, id)
+			}
+			for property, value := range r.Properties {
+				argument := other[strings.ToLower(word.ReplaceAllString(property, "${1}_$2"))]
+				if plain(value) && argument != nil && fmt.Sprint(argument) != fmt.Sprint(value) {
+					t.Errorf("%s: %s.%s is %v, Terraform's is %v", name, id, property, value, argument)
+				}
+			}
+		}
+		if len(configuration) < len(template.Resources) {
+			t.Errorf("%s: Terraform has %d resources, CloudFormation %d", name, len(configuration), len(template.Resources))
+		}
+	}
+}
+
+// plain reports whether a property is a text or a number, which both formats write alike.
+func plain(value any) bool {
+	switch value.(type) {
+	case string, int:
+		return true
+	}
+	return false
 }
 
 // Terraform's own names of variables, and those of the module, are not the registry's.
@@ -266,23 +315,20 @@ func TestTerraformTakesMoreSchedules(t *testing.T) {
 		t.Fatal(err)
 	}
 	configuration, err := export.Terraform(reg, export.Options{})
-	if err != nil || len(configuration.Resources["aws_scheduler_schedule"]) != 502 {
-		t.Errorf("%v, %d schedules", err, len(configuration.Resources["aws_scheduler_schedule"]))
+	if err != nil || strings.Count(string(configuration.JSON), `"schedule_expression":`) != 502 {
+		t.Errorf("%v, %d schedules", err, strings.Count(string(configuration.JSON), `"schedule_expression":`))
 	}
 }
 
 // A variable takes what the template's parameter takes.
 func TestVariablesAreValidated(t *testing.T) {
-	configuration, err := export.Terraform(load(t, "schedules"), export.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	configuration := terraform(t, load(t, "schedules"), export.Options{})
 	for name, want := range map[string]string{
 		"timeout": "${var.timeout >= 35 && var.timeout <= 900}", "tracing": `${contains(["Active", "PassThrough"], var.tracing)}`,
 		"kms_key_arn": `${can(regex("^(arn:[^:]+:kms:.+)?$", var.kms_key_arn))}`, "accounting_url": "${length(var.accounting_url) > 0}",
 	} {
-		rules, _ := configuration.Variables[name]["validation"].([]map[string]any)
-		if len(rules) != 1 || rules[0]["condition"] != want {
+		rules, _ := configuration.Variable[name].(map[string]any)["validation"].([]any)
+		if len(rules) != 1 || rules[0].(map[string]any)["condition"] != want {
 			t.Errorf("%s: %v, want %s", name, rules, want)
 		}
 	}
@@ -295,9 +341,8 @@ func TestTheDefaultNameFits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		configuration, err := export.Terraform(reg, export.Options{})
-		if err != nil || configuration.Variables["name"]["default"] != want {
-			t.Errorf("%s: %v, %v", registry, configuration.Variables["name"]["default"], err)
+		if got := terraform(t, reg, export.Options{}).Variable["name"].(map[string]any)["default"]; got != want {
+			t.Errorf("%s: %v", registry, got)
 		}
 	}
 }

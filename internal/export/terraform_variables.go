@@ -15,24 +15,26 @@ var reservedVariables = []string{"source", "version", "providers", "count", "for
 // maxName is the length of a function's name and of a schedule group's.
 const maxName = 64
 
-// variables are the stack's parameters, and what CloudFormation knows without one:
-// the stack's name, and the zip.
-func (c *translation) variables(t *template) {
+// terraformVariables are the stack's parameters, and what CloudFormation knows without
+// one: the stack's name, and the zip.
+func (t *template) terraformVariables() object {
+	variables := object{}
 	for _, id := range slices.Sorted(maps.Keys(t.out.Parameters)) {
 		name := snake(id)
 		if variable, ours := t.variables[id]; ours && (slices.Contains(reservedVariables, name) || name == "name" || name == "code") {
 			t.refuse("the variable %s would be Terraform's variable %s, which has another meaning; name another in the registry, such as APP_%[1]s", variable, name)
 			continue
 		}
-		c.out.Variables[name] = variable(name, t.out.Parameters[id].(object))
+		variables[name] = variable(name, t.out.Parameters[id].(object))
 	}
 	name := strings.ReplaceAll("cronce-"+t.reg.Name(), ".", "-")
-	c.out.Variables["name"] = object{
+	variables["name"] = object{
 		"type": "string", "nullable": false, "default": name[:min(len(name), maxName)],
 		"description": "Names the function, and begins the names of the other resources",
 		"validation":  []object{matching("name", `^[A-Za-z0-9_-]{1,64}$`)},
 	}
-	c.out.Variables["code"] = object{"type": "string", "nullable": false, "default": t.options.Code, "description": "The function's zip"}
+	variables["code"] = object{"type": "string", "nullable": false, "default": t.options.Code, "description": "The function's zip"}
+	return variables
 }
 
 // variable translates a parameter.
